@@ -1,0 +1,47 @@
+/*
+ * buf.h - a growing byte buffer, and text helpers.
+ */
+#ifndef CR_BASE_BUF_H
+#define CR_BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* A growing byte buffer; data is always followed by a NUL that does not count in n. */
+typedef struct cr_buf {
+    char *data;
+    size_t n, cap;
+} cr_buf;
+void cr_buf_init(cr_buf *b);
+void cr_buf_clear(cr_buf *b);
+void cr_buf_reset(cr_buf *b);
+/* cr_buf_reserve makes room for `more` bytes past n. */
+void cr_buf_reserve(cr_buf *b, size_t more);
+void cr_buf_add(cr_buf *b, const void *p, size_t n);
+void cr_buf_str(cr_buf *b, const char *s);
+void cr_buf_char(cr_buf *b, char c);
+void cr_buf_printf(cr_buf *b, const char *fmt, ...) CR_PRINTF(2, 3);
+
+/* cr_edit_distance counts insertions, deletions, substitutions and swaps; case does not count. */
+int cr_edit_distance(const char *a, const char *b);
+/* cr_nearest returns the candidate nearest to word when it is near enough to be a likely typo,
+ * else NULL. next(ctx, i) returns candidate i, NULL at the end. */
+const char *cr_nearest(const char *word, const char *(*next)(const void *ctx, size_t i),
+                       const void *ctx);
+/* Strict number parsing of exactly n bytes; false when anything is left over or out of range. */
+bool cr_parse_i64(const char *s, size_t n, int64_t *out);
+bool cr_parse_u64(const char *s, size_t n, uint64_t *out);
+/* accepts the usual decimal forms, inf and nan, any case; correctly rounded. */
+bool cr_parse_f64(const char *s, size_t n, double *out);
+/* cr_fmt_f32 / cr_fmt_f64 write the shortest text that reads back as the same number; return length. */
+size_t cr_fmt_f32(char out[32], float x);
+size_t cr_fmt_f64(char out[32], double x);
+/* cr_fmt_count: "1.2M", "850"; cr_fmt_bytes: "3.4 GB"; cr_fmt_time: "1m 12s". Return out. */
+char *cr_fmt_count(char out[32], double x);
+char *cr_fmt_bytes(char out[32], double x);
+char *cr_fmt_time(char out[32], double seconds);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * err.h - how crank says that something is wrong.
+ *
+ * Three kinds of wrong: the user's world (return a cr_code and fill the caller's cr_err, or add
+ * to a cr_diag when many mistakes are to be reported at once), our own mistake (CR_ASSERT in debug
+ * builds, CR_BUG always), no memory (see mem.h). A message is one line: cause; cure.
+ */
+#ifndef CR_BASE_ERR_H
+#define CR_BASE_ERR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum cr_code {
+    CR_OK = 0,
+    CR_EUSAGE, /* wrong command line: exit 2 */
+    CR_ECONF,  /* wrong config: exit 2 */
+    CR_EDATA,  /* bad data in an input file: exit 3 */
+    CR_EIO,    /* a file could not be read or written: exit 1 */
+    CR_ENOMEM, /* a user-sized thing does not fit in memory: exit 1 */
+    CR_ERUN,   /* failed while running (NaN loss, foreign checkpoint): exit 1 */
+    CR_ESTOP,  /* stopped by a signal: exit 1 */
+} cr_code;
+
+/* A place in the user's text. path NULL: no place. line and col count from 1; 0: unknown. */
+typedef struct cr_loc {
+    const char *path;
+    int line, col;
+} cr_loc;
+
+typedef struct cr_err {
+    cr_code code;
+    cr_loc at;
+    const char *src; /* our code, shown with --debug */
+    int src_line;
+    char msg[512];
+    char path[256]; /* storage for at.path when cr_fail_at copied it */
+} cr_err;
+
+#define CR_CHECKED __attribute__((warn_unused_result))
+#define CR_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+#define CR_TRY(call)                                                                               \
+    do {                                                                                           \
+        cr_code e_ = (call);                                                                       \
+        if (e_ != CR_OK) return e_;                                                                \
+    } while (0)
+
+#define CR_NOWHERE ((cr_loc){NULL, 0, 0})
+
+/* Fills err (may be NULL) and returns code. The path of `at` is copied. */
+#define cr_fail(err, code, ...) cr_fail_at_((err), (code), CR_NOWHERE, __FILE__, __LINE__, __VA_ARGS__)
+#define cr_fail_at(err, code, at, ...) cr_fail_at_((err), (code), (at), __FILE__, __LINE__, __VA_ARGS__)
+cr_code cr_fail_at_(cr_err *err, cr_code code, cr_loc at, const char *src, int src_line,
+                    const char *fmt, ...) CR_PRINTF(6, 7);
+
+/* cr_err_text writes "path:line:col: message" (as much of the place as is known) into out. */
+void cr_err_text(const cr_err *err, char *out, size_t size);
+/* cr_exit_code maps a code to the process exit code (STYLE 2.4). */
+int cr_exit_code(cr_code code);
+
+/* A list of findings: all errors of a file, not only the first. Owns its texts. Open struct;
+ * initialise with cr_diag_init. Not thread safe. */
+typedef enum cr_sev { CR_SEV_ERROR, CR_SEV_WARN, CR_SEV_NOTE } cr_sev;
+typedef struct cr_finding {
+    cr_sev sev;
+    cr_code code;
+    cr_loc at; /* path owned by the diag */
+    char *msg;
+} cr_finding;
+typedef struct cr_diag {
+    cr_finding *v;
+    size_t n, cap;
+    size_t n_errors;
+} cr_diag;
+void cr_diag_init(cr_diag *d);
+void cr_diag_clear(cr_diag *d);
+/* cr_diag_add appends one finding; an identical one (same place and text) is kept once. */
+void cr_diag_add(cr_diag *d, cr_sev sev, cr_code code, cr_loc at, const char *fmt, ...) CR_PRINTF(5, 6);
+/* cr_diag_sort orders findings by path (first seen first), line, column. */
+void cr_diag_sort(cr_diag *d);
+/* cr_diag_code returns the code of the first error, CR_OK when there is none. */
+cr_code cr_diag_code(const cr_diag *d);
+/* cr_diag_first copies the first error into err and returns its code. */
+cr_code cr_diag_first(const cr_diag *d, cr_err *err);
+
+/* Our own mistakes. */
+_Noreturn void cr_bug_(const char *file, int line, const char *what);
+#define CR_BUG(what) cr_bug_(__FILE__, __LINE__, what)
+#ifdef NDEBUG
+#define CR_ASSERT(x) ((void)0)
+#else
+#define CR_ASSERT(x) ((x) ? (void)0 : cr_bug_(__FILE__, __LINE__, #x))
+#endif
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * file.h - files: read whole, written whole or not at all, found by glob.
+ */
+#ifndef CR_BASE_FILE_H
+#define CR_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+/* cr_file_read reads a whole file (at most max bytes; 0: no limit) into out. */
+CR_CHECKED cr_code cr_file_read(const char *path, size_t max, cr_buf *out, cr_err *err);
+/* cr_file_write writes path.tmp-PID, syncs, renames: path is whole or as it was. Parents must exist. */
+CR_CHECKED cr_code cr_file_write(const char *path, const void *data, size_t n, cr_err *err);
+/* cr_file_append appends n bytes with one write and syncs. Creates the file. */
+CR_CHECKED cr_code cr_file_append(const char *path, const void *data, size_t n, cr_err *err);
+CR_CHECKED cr_code cr_file_copy(const char *from, const char *to, cr_err *err);
+
+/* A file being written under a temporary name in the same directory. commit = flush, fsync,
+ * rename, fsync of the directory. abort removes it. Every write error is kept and reported by commit. */
+typedef struct cr_outfile cr_outfile;
+CR_CHECKED cr_code cr_outfile_open(cr_outfile **out, const char *path, cr_err *err);
+CR_CHECKED cr_code cr_outfile_write(cr_outfile *f, const void *data, size_t n, cr_err *err);
+CR_CHECKED cr_code cr_outfile_commit(cr_outfile *f, cr_err *err); /* frees f either way */
+void cr_outfile_abort(cr_outfile *f);
+
+bool cr_path_exists(const char *path);
+bool cr_path_is_dir(const char *path);
+CR_CHECKED cr_code cr_file_size(const char *path, int64_t *out, cr_err *err);
+/* cr_mkdirs makes path and its parents. */
+CR_CHECKED cr_code cr_mkdirs(const char *path, cr_err *err);
+/* cr_rmtree removes a directory and all in it; a missing one is fine. Does not follow links. */
+CR_CHECKED cr_code cr_rmtree(const char *path, cr_err *err);
+CR_CHECKED cr_code cr_sync_dir(const char *path, cr_err *err);
+CR_CHECKED cr_code cr_rename(const char *from, const char *to, cr_err *err);
+/* cr_path_join joins dir and name in the arena ("" and "." are dropped, absolute names win). */
+char *cr_path_join(cr_arena *a, const char *dir, const char *name);
+const char *cr_path_base(const char *path);
+/* cr_list_dir returns the sorted names in a directory (without . and ..). */
+CR_CHECKED cr_code cr_list_dir(cr_arena *a, const char *path, char ***names, size_t *n, cr_err *err);
+/* cr_glob expands a comma-separated list of globs (commas inside {} or [] kept) into sorted paths per item, in
+ * item order. A directory stands for its files with one of the endings in exts (NULL-ended; may be
+ * NULL: all). Nothing found is CR_EIO naming the pattern. */
+CR_CHECKED cr_code cr_glob(cr_arena *a, const char *patterns, const char *const *exts, char ***paths,
+                           size_t *n, cr_err *err);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * json.h - JSON for our own files (checkpoint headers, results, logs); the only place that knows
+ * jansson. Config files in JSON go through conf/, which keeps the place of every value.
+ */
+#ifndef CR_BASE_JSON_H
+#define CR_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/* Reading: an immutable tree owned by the root handle. */
+typedef struct cr_json cr_json; /* root or inner value */
+/* cr_json_parse reads exactly n bytes; at most one value, depth <= 64. Free the root only. */
+CR_CHECKED cr_code cr_json_parse(cr_json **out, const char *text, size_t n, cr_err *err);
+void cr_json_free(cr_json *root);
+bool cr_json_is_obj(const cr_json *j);
+bool cr_json_is_arr(const cr_json *j);
+const cr_json *cr_json_get(const cr_json *obj, const char *key); /* NULL when absent */
+size_t cr_json_len(const cr_json *j);                            /* members or items */
+const cr_json *cr_json_at(const cr_json *arr, size_t i);
+/* walk of an object in file order: *key and *val are set; false at the end */
+bool cr_json_member(const cr_json *obj, size_t i, const char **key, const cr_json **val);
+bool cr_json_i64(const cr_json *j, int64_t *out);
+bool cr_json_f64(const cr_json *j, double *out); /* ints too */
+bool cr_json_bool(const cr_json *j, bool *out);
+const char *cr_json_str(const cr_json *j); /* NULL when not a string */
+
+/* Writing: straight into a buffer; commas are placed by the writer. */
+typedef struct cr_jw {
+    cr_buf *out;
+    int depth;
+    bool first[64];
+} cr_jw;
+void cr_jw_init(cr_jw *w, cr_buf *out);
+void cr_jw_obj(cr_jw *w, const char *key); /* key NULL inside arrays and at the root */
+void cr_jw_arr(cr_jw *w, const char *key);
+void cr_jw_end(cr_jw *w);
+void cr_jw_str(cr_jw *w, const char *key, const char *val); /* NULL: null */
+void cr_jw_i64(cr_jw *w, const char *key, int64_t val);
+void cr_jw_f64(cr_jw *w, const char *key, double val); /* NaN and inf become null */
+void cr_jw_bool(cr_jw *w, const char *key, bool val);
+/* escapes s as a JSON string with quotes */
+void cr_json_escape(cr_buf *out, const char *s, size_t n);
+
+#endif

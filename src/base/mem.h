@@ -1,0 +1,54 @@
+/*
+ * mem.h - plain allocation, arenas, big blocks.
+ *
+ * cr_alloc aborts when memory is gone (small, our-sized things). Anything sized by the user's
+ * config or files uses cr_try_alloc and reports. Everything is 64-byte aligned.
+ */
+#ifndef CR_BASE_MEM_H
+#define CR_BASE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define CR_ALIGN 64
+
+/* cr_alloc returns zeroed memory; prints size and purpose and aborts when there is none. */
+void *cr_alloc(size_t size, const char *what) __attribute__((malloc, returns_nonnull));
+/* cr_realloc keeps the first old_size bytes; new bytes are not set. */
+void *cr_realloc(void *p, size_t old_size, size_t new_size, const char *what);
+/* cr_try_alloc: zeroed memory or CR_ENOMEM with a message naming size and purpose. */
+CR_CHECKED cr_code cr_try_alloc(void **out, size_t size, const char *what, cr_err *err);
+void cr_free(void *p);
+
+/* cr_big_alloc maps zeroed memory on huge pages where the system has them (tables, workspaces). */
+CR_CHECKED cr_code cr_big_alloc(void **out, size_t size, const char *what, cr_err *err);
+void cr_big_free(void *p, size_t size);
+
+/* Counts every cr_alloc/cr_realloc/cr_try_alloc/cr_big_alloc and arena growth since start;
+ * the "a step allocates nothing" test reads it. */
+uint64_t cr_alloc_count(void);
+/* Test hook: makes the n-th next cr_try_alloc/cr_big_alloc fail (0: never). */
+void cr_alloc_fail_after(uint64_t n);
+
+/* An arena owns everything taken from it and drops it whole. */
+typedef struct cr_arena_block cr_arena_block;
+typedef struct cr_arena {
+    cr_arena_block *head; /* newest block */
+    size_t block_size;
+} cr_arena;
+void cr_arena_init(cr_arena *a, size_t block_size); /* 0: 64 KiB */
+void cr_arena_clear(cr_arena *a);
+/* cr_arena_reset drops the content and keeps the memory (merged into one block). */
+void cr_arena_reset(cr_arena *a);
+/* cr_arena_alloc returns memory aligned to 16 (64 for sizes >= 64), not zeroed. */
+void *cr_arena_alloc(cr_arena *a, size_t size) __attribute__((returns_nonnull));
+void *cr_arena_zalloc(cr_arena *a, size_t size) __attribute__((returns_nonnull));
+char *cr_arena_strdup(cr_arena *a, const char *s);
+char *cr_arena_strndup(cr_arena *a, const char *s, size_t n);
+char *cr_arena_printf(cr_arena *a, const char *fmt, ...) CR_PRINTF(2, 3);
+#define CR_NEW(arena, T) ((T *)cr_arena_zalloc((arena), sizeof(T)))
+#define CR_NEW_N(arena, T, n) ((T *)cr_arena_zalloc((arena), sizeof(T) * (size_t)(n)))
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * pool.h - the one thread pool.
+ *
+ * One shape of work: items 0..n-1, each independent of the others; which thread runs an item must
+ * not change the result. The caller's thread works too, as thread 0. Waiting threads spin for
+ * some microseconds, then sleep.
+ */
+#ifndef CR_BASE_POOL_H
+#define CR_BASE_POOL_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+typedef struct cr_pool cr_pool;
+/* fn(ctx, item, thread), thread in [0, cr_pool_threads). */
+typedef void (*cr_pool_fn)(void *ctx, int64_t item, int thread);
+CR_CHECKED cr_code cr_pool_new(cr_pool **out, int n_threads, cr_err *err);
+void cr_pool_free(cr_pool *p);
+int cr_pool_threads(const cr_pool *p);
+/* cr_pool_run returns when all items are done. Allocates nothing. Not reentrant. */
+void cr_pool_run(cr_pool *p, int64_t n_items, cr_pool_fn fn, void *ctx);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * rng.h - random numbers as a pure function of (key, index): no state, so a result does not
+ * depend on threads, order or resume. A key names a purpose: cr_rng_key(seed, "init", name).
+ * The mixer is SplitMix64's finalizer over key + index * golden ratio.
+ */
+#ifndef CR_BASE_RNG_H
+#define CR_BASE_RNG_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static inline uint64_t cr_mix64(uint64_t x) {
+    x ^= x >> 30;
+    x *= 0xbf58476d1ce4e5b9u;
+    x ^= x >> 27;
+    x *= 0x94d049bb133111ebu;
+    x ^= x >> 31;
+    return x;
+}
+static inline uint64_t cr_rng_u64(uint64_t key, uint64_t i) {
+    return cr_mix64(key + (i + 1) * 0x9e3779b97f4a7c15u);
+}
+/* uniform in [0,1), 24 bits */
+static inline float cr_rng_f32(uint64_t key, uint64_t i) {
+    return (float)(cr_rng_u64(key, i) >> 40) * 0x1p-24f;
+}
+/* uniform in [0,1), 53 bits */
+static inline double cr_rng_f64(uint64_t key, uint64_t i) {
+    return (double)(cr_rng_u64(key, i) >> 11) * 0x1p-53;
+}
+/* unbiased enough for shuffles: multiply-high of 64 bits */
+static inline uint64_t cr_rng_below(uint64_t key, uint64_t i, uint64_t n) {
+    return (uint64_t)(((unsigned __int128)cr_rng_u64(key, i) * n) >> 64);
+}
+/* standard normal by Box-Muller from indices 2i, 2i+1 */
+double cr_rng_normal(uint64_t key, uint64_t i);
+/* cr_rng_key derives an independent stream from seed and a purpose; name may be NULL. */
+uint64_t cr_rng_key(uint64_t seed, const char *purpose, const char *name);
+static inline uint64_t cr_rng_sub(uint64_t key, uint64_t i) {
+    return cr_mix64(key ^ cr_mix64(i + 0x632be59bd9b4e019u));
+}
+
+#endif

@@ -1,0 +1,152 @@
+/*
+ * field.h - field tables: the one description of every config message.
+ *
+ * A message is a C struct plus a table of cr_field rows. The table drives binding (tree -> struct),
+ * checking (unknown key, type, range, required, oneof), printing, `crank help` and docs/reference.
+ * Messages are owned by the module that uses them (data/ owns DataConfig, layer/ owns MLP ...);
+ * a oneof's members come from a family (a registry's list), so that conf/ itself knows no model.
+ * Names, types and defaults are TorchEasyRec's; rows of our own carry CR_F_OURS.
+ */
+#ifndef CR_CONF_FIELD_H
+#define CR_CONF_FIELD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conf/tree.h"
+
+typedef struct cr_msg cr_msg;
+typedef struct cr_oneof cr_oneof;
+
+/* Every bound struct begins with this. */
+typedef struct cr_conf_base {
+    const cr_msg *msg;
+    const cr_conf_node *node; /* NULL: nothing given, all defaults */
+    uint64_t set;             /* bit i: field i of the table was given */
+} cr_conf_base;
+
+typedef enum cr_ftype {
+    CR_T_BOOL,      /* bool */
+    CR_T_INT,       /* int64_t, min..max */
+    CR_T_UINT64,    /* uint64_t */
+    CR_T_FLOAT,     /* double, min..max */
+    CR_T_STR,       /* const char * */
+    CR_T_ENUM,      /* int; ref is cr_enum_value[] */
+    CR_T_MSG,       /* T *; NULL when not given; ref is const cr_msg * */
+    CR_T_ONEOF,     /* cr_choice; ref is const cr_oneof *; its members are keys of the same map */
+    CR_T_MAP_INT,   /* cr_conf_map, values in .i */
+    CR_T_MAP_FLOAT, /* cr_conf_map, values in .f */
+    CR_T_TREE,      /* const cr_conf_node *: free-form (google.protobuf.Struct) */
+} cr_ftype;
+
+enum {
+    CR_F_REPEATED = 1, /* the struct member is the matching list type below */
+    CR_F_REQUIRED = 2, /* must be given */
+    CR_F_GPU = 4,      /* meaningless on a CPU: accepted with one warning */
+    CR_F_LATER = 8,    /* known, its capability is not in this version: using it is an error */
+    CR_F_OURS = 16,    /* not in TorchEasyRec */
+    CR_F_SPEED = 32,   /* accepted without effect: results do not depend on it (fused, num_workers …) */
+};
+
+typedef struct cr_enum_value {
+    const char *name; /* NULL ends the list */
+    int value;
+    const char *help;
+    bool later;
+} cr_enum_value;
+
+#define CR_NO_STORE UINT32_MAX
+typedef struct cr_field {
+    const char *name; /* NULL ends the table */
+    cr_ftype type;
+    unsigned flags;
+    uint32_t offset; /* in the struct; CR_NO_STORE: only checked (messages of later capabilities) */
+    double num;      /* default of BOOL, INT, UINT64, FLOAT, ENUM */
+    const char *str; /* default of STR ("" when NULL) */
+    double min, max; /* inclusive; of the number, or of the item count for repeated MSG */
+    const void *ref;
+    const char *help; /* one line, no full stop */
+} cr_field;
+
+/* list types of repeated fields */
+typedef struct cr_ints { int64_t *v; int64_t n; } cr_ints;
+typedef struct cr_floats { double *v; int64_t n; } cr_floats;
+typedef struct cr_strs { const char **v; int64_t n; } cr_strs;
+typedef struct cr_enums { int *v; int64_t n; } cr_enums;
+typedef struct cr_msgs { void **v; int64_t n; } cr_msgs; /* of T* */
+typedef struct cr_conf_map_entry { const char *key; uint64_t i; double f; cr_loc at; } cr_conf_map_entry;
+typedef struct cr_conf_map { cr_conf_map_entry *v; int64_t n; } cr_conf_map;
+
+struct cr_msg {
+    const char *name; /* TorchEasyRec's message name, e.g. "TrainConfig" */
+    const char *help; /* one line */
+    const cr_field *fields;
+    size_t size; /* of the struct; 0: only checked, nothing stored */
+    bool later;  /* the whole message belongs to a capability that is not in this version */
+    /* further checks after binding (field combinations); may be NULL */
+    void (*check)(const void *self, cr_diag *diag);
+};
+
+typedef struct cr_oneof_member {
+    const char *key; /* NULL ends the list */
+    const cr_msg *msg;
+    const void *type; /* the family's vtable (cr_model_type …), NULL when later */
+} cr_oneof_member;
+struct cr_oneof {
+    const char *name; /* what it is, in messages: "model", "sparse optimizer" */
+    bool required;
+    const cr_oneof_member *members;
+};
+typedef struct cr_choice {
+    const cr_oneof_member *m; /* NULL: none given */
+    void *conf;               /* the bound member struct */
+} cr_choice;
+
+/* Rows. S is the struct, f the member (and the key). */
+#define CR_ROW_(S, f, T, fl, nu, st, mi, ma, re, he)                                               \
+    {#f, T, fl, (uint32_t)offsetof(S, f), nu, st, mi, ma, re, he}
+#define CR_BOOL(S, f, def, fl, help) CR_ROW_(S, f, CR_T_BOOL, fl, def, NULL, 0, 1, NULL, help)
+#define CR_INT(S, f, def, lo, hi, fl, help) CR_ROW_(S, f, CR_T_INT, fl, def, NULL, lo, hi, NULL, help)
+#define CR_UINT64(S, f, def, fl, help) CR_ROW_(S, f, CR_T_UINT64, fl, def, NULL, 0, 0, NULL, help)
+#define CR_FLOAT(S, f, def, lo, hi, fl, help) CR_ROW_(S, f, CR_T_FLOAT, fl, def, NULL, lo, hi, NULL, help)
+#define CR_STR(S, f, def, fl, help) CR_ROW_(S, f, CR_T_STR, fl, 0, def, 0, 0, NULL, help)
+#define CR_ENUM(S, f, values, def, fl, help) CR_ROW_(S, f, CR_T_ENUM, fl, def, NULL, 0, 0, values, help)
+#define CR_MSG(S, f, msg, fl, help) CR_ROW_(S, f, CR_T_MSG, fl, 0, NULL, 0, 0, msg, help)
+#define CR_ONEOF(S, f, oneof, fl, help) CR_ROW_(S, f, CR_T_ONEOF, fl, 0, NULL, 0, 0, oneof, help)
+#define CR_MAP_INT(S, f, fl, help) CR_ROW_(S, f, CR_T_MAP_INT, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_MAP_FLOAT(S, f, fl, help) CR_ROW_(S, f, CR_T_MAP_FLOAT, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_TREE(S, f, fl, help) CR_ROW_(S, f, CR_T_TREE, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_END {NULL, CR_T_BOOL, 0, 0, 0, NULL, 0, 0, NULL, NULL}
+/* Rows of messages that are only known (no struct yet). name is a string. */
+#define CR_K_(name, T, fl, nu, st, mi, ma, re, he) {name, T, fl, CR_NO_STORE, nu, st, mi, ma, re, he}
+#define CR_K_BOOL(name, def, fl, help) CR_K_(name, CR_T_BOOL, fl, def, NULL, 0, 1, NULL, help)
+#define CR_K_INT(name, def, lo, hi, fl, help) CR_K_(name, CR_T_INT, fl, def, NULL, lo, hi, NULL, help)
+#define CR_K_UINT64(name, def, fl, help) CR_K_(name, CR_T_UINT64, fl, def, NULL, 0, 0, NULL, help)
+#define CR_K_FLOAT(name, def, lo, hi, fl, help) CR_K_(name, CR_T_FLOAT, fl, def, NULL, lo, hi, NULL, help)
+#define CR_K_STR(name, def, fl, help) CR_K_(name, CR_T_STR, fl, 0, def, 0, 0, NULL, help)
+#define CR_K_ENUM(name, values, def, fl, help) CR_K_(name, CR_T_ENUM, fl, def, NULL, 0, 0, values, help)
+#define CR_K_MSG(name, msg, fl, help) CR_K_(name, CR_T_MSG, fl, 0, NULL, 0, 0, msg, help)
+#define CR_K_ONEOF(name, oneof, fl, help) CR_K_(name, CR_T_ONEOF, fl, 0, NULL, 0, 0, oneof, help)
+#define CR_K_MAP_INT(name, fl, help) CR_K_(name, CR_T_MAP_INT, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_K_MAP_FLOAT(name, fl, help) CR_K_(name, CR_T_MAP_FLOAT, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_K_TREE(name, fl, help) CR_K_(name, CR_T_TREE, fl, 0, NULL, 0, 0, NULL, help)
+
+#define CR_U32_MAX 4294967295.0
+#define CR_INF __builtin_inf()
+
+/* cr_conf_bind fills a new struct for msg from node (NULL: all defaults) in the arena; every
+ * mistake goes to diag; the struct is complete (defaults where wrong) either way. */
+void *cr_conf_bind(cr_arena *arena, const cr_msg *msg, const cr_conf_node *node, cr_diag *diag);
+/* was the field given? (proto's HasField) */
+bool cr_conf_has(const void *conf, const char *field);
+/* the place of the field's value; of the message when not given */
+cr_loc cr_conf_at(const void *conf, const char *field);
+/* place of item i of a repeated field */
+cr_loc cr_conf_at_item(const void *conf, const char *field, int64_t i);
+/* row of a message by name, or NULL */
+const cr_field *cr_msg_field(const cr_msg *msg, const char *name);
+/* the oneof member called key, and (if field not NULL) the row it belongs to */
+const cr_oneof_member *cr_msg_member(const cr_msg *msg, const char *key, const cr_field **field);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * tree.h - config text as a tree in which every value knows its place.
+ *
+ * YAML, protobuf text and JSON all become this tree; binding, edits and printing work on it and
+ * do not know which syntax it came from. Nodes live in the document's arena.
+ */
+#ifndef CR_CONF_TREE_H
+#define CR_CONF_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+typedef enum cr_node_kind { CR_NODE_SCALAR, CR_NODE_MAP, CR_NODE_LIST } cr_node_kind;
+typedef enum cr_syntax { CR_SYNTAX_YAML, CR_SYNTAX_PBTXT, CR_SYNTAX_JSON } cr_syntax;
+
+typedef struct cr_conf_node cr_conf_node;
+typedef struct cr_conf_entry {
+    const char *key; /* NULL in lists */
+    cr_loc at;       /* of the key; of the item in lists */
+    cr_conf_node *val;
+} cr_conf_entry;
+struct cr_conf_node {
+    cr_node_kind kind;
+    cr_syntax from;
+    cr_loc at;
+    bool quoted;      /* scalar was a quoted string */
+    const char *text; /* scalar: unescaped, NUL-ended, may hold NULs inside: see len */
+    size_t len;
+    /* map and list: entries in file order. A map from protobuf text may hold a key several
+     * times (repeated fields); in YAML and JSON a doubled key is a parse error. */
+    cr_conf_entry *v;
+    size_t n, cap;
+};
+
+/* A parsed document; owns its tree. */
+typedef struct cr_conf_doc {
+    cr_arena arena;
+    cr_conf_node *root; /* a map */
+    const char *path;
+    cr_syntax syntax;
+} cr_conf_doc;
+void cr_conf_doc_init(cr_conf_doc *doc);
+void cr_conf_doc_clear(cr_conf_doc *doc);
+
+/* cr_conf_load reads a file; the syntax is told from the ending (.yaml .yml .json .config .pbtxt
+ * .prototxt .txt) and, where that says nothing, from the text. All syntax errors go to diag. */
+CR_CHECKED cr_code cr_conf_load(cr_conf_doc *doc, const char *path, cr_diag *diag);
+/* cr_conf_parse: the same from memory; path is only for messages. */
+CR_CHECKED cr_code cr_conf_parse(cr_conf_doc *doc, cr_syntax syntax, const char *path, const char *text,
+                                 size_t n, cr_diag *diag);
+/* one file each: yaml.c (knows libfyaml), pbtxt.c, used by the two above */
+CR_CHECKED cr_code cr_conf_parse_yaml(cr_conf_doc *doc, bool json, const char *text, size_t n, cr_diag *diag);
+CR_CHECKED cr_code cr_conf_parse_pbtxt(cr_conf_doc *doc, const char *text, size_t n, cr_diag *diag);
+
+cr_conf_node *cr_conf_new(cr_conf_doc *doc, cr_node_kind kind, cr_loc at);
+void cr_conf_push(cr_conf_doc *doc, cr_conf_node *parent, const char *key, cr_loc at, cr_conf_node *val);
+/* last entry with that key, NULL when absent */
+cr_conf_node *cr_conf_find(const cr_conf_node *map, const char *key);
+
+#endif

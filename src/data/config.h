@@ -1,0 +1,53 @@
+/*
+ * config.h - DataConfig, bound from the config (reference: TorchEasyRec data.proto).
+ */
+#ifndef CR_DATA_CONFIG_H
+#define CR_DATA_CONFIG_H
+
+#include "conf/field.h"
+
+typedef enum cr_dataset_type { CR_ODPS = 1, CR_PARQUET = 2, CR_CSV = 3, CR_ODPS_V1 = 4, CR_KAFKA = 5 } cr_dataset_type;
+typedef enum cr_fg_mode { CR_FG_NONE = 1, CR_FG_NORMAL = 2, CR_FG_DAG = 3, CR_FG_BUCKETIZE = 4 } cr_fg_mode;
+
+typedef struct cr_field_conf { /* Field */
+    cr_conf_base base;
+    const char *input_name;
+    int input_type; /* FieldType: 0..4 are cr_coltype; the lists and maps of later readers */
+} cr_field_conf;
+
+typedef struct cr_data_conf {
+    cr_conf_base base;
+    int64_t batch_size;
+    int64_t eval_batch_size; /* 0: batch_size */
+    int dataset_type;        /* cr_dataset_type */
+    int fg_mode;             /* cr_fg_mode, after fg_encoded was applied (cr_data_conf_finish) */
+    bool fg_encoded;
+    const char *fg_encoded_multival_sep;
+    int64_t fg_threads;
+    cr_strs label_fields;
+    cr_strs sample_weight_fields;
+    int64_t num_workers;
+    bool pin_memory;
+    bool in_order;
+    cr_msgs input_fields; /* cr_field_conf */
+    const char *input_fields_str;
+    const char *delimiter;
+    bool with_header;
+    bool drop_remainder;
+    bool shuffle;
+    int64_t shuffle_buffer_size;
+    double sample_mask_prob;
+    double negative_sample_mask_prob;
+    bool force_base_data_group;
+    int64_t max_bad_rows; /* ours */
+} cr_data_conf;
+extern const cr_msg cr_data_msg; /* DataConfig; also knows the fields of later capabilities */
+extern const cr_enum_value cr_dataset_types[];
+extern const cr_enum_value cr_fg_modes[];
+extern const cr_enum_value cr_field_types[]; /* FieldType */
+
+/* cr_data_conf_finish applies fg_encoded to fg_mode and input_fields_str to input_fields (mistakes
+ * to diag with their place). Call once after binding. */
+void cr_data_conf_finish(cr_data_conf *c, cr_arena *arena, cr_diag *diag);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * reader.h - one file format behind one struct: how a data set becomes chunks of columns.
+ *
+ * Reading is split in two so that many threads can help: `cut` is serial and cheap (find the next
+ * block of whole rows in the file order or at a given block), `parse` turns one raw block into
+ * columns and may run on any thread. Adding a format is one file, one registry line, one build line.
+ */
+#ifndef CR_DATA_READER_H
+#define CR_DATA_READER_H
+
+#include "data/batch.h"
+#include "data/config.h"
+
+/* One column a run needs. type -1: as the file has it (CSV: text). */
+typedef struct cr_want {
+    const char *name;
+    int type;        /* cr_coltype or -1 */
+    const char *why; /* for messages: "feature 'age'", "label_fields" */
+    cr_loc at;       /* who asked for it in the config */
+} cr_want;
+
+typedef struct cr_source cr_source; /* an opened data set; opaque, each type has its own */
+typedef struct cr_raw {             /* one block on its way from cut to parse */
+    int64_t file;      /* index into the sorted list of files */
+    int64_t block;     /* index of the block inside its file */
+    int64_t first_row; /* row number in the file; -1: not known (shuffled order) */
+    int64_t first_line;
+    char *text;
+    size_t size, cap; /* CSV: the bytes; other formats: private */
+    void *priv;
+} cr_raw;
+
+typedef struct cr_reader_type {
+    const char *name; /* the dataset_type's name: "CsvDataset" */
+    const char *const *exts;
+    /* open finds the files, reads the header, checks every wanted column (all mistakes to diag). */
+    CR_CHECKED cr_code (*open)(cr_source **out, const cr_data_conf *conf, const char *paths,
+                               const cr_want *want, int n_want, cr_diag *diag);
+    void (*close)(cr_source *s);
+    int64_t (*n_files)(const cr_source *s);
+    const char *(*path)(const cr_source *s, int64_t file);
+    /* n_blocks of one file when blocks can be cut in any order (plain files), -1 when the file can
+     * only be read front to back (compressed). */
+    CR_CHECKED cr_code (*n_blocks)(cr_source *s, int64_t file, int64_t *out, cr_err *err);
+    /* cut block `block` of `file` into raw; *end is set when the file holds no such block. For
+     * front-to-back files the calls come in order. Called from one thread at a time. */
+    CR_CHECKED cr_code (*cut)(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bool *end, cr_err *err);
+    /* parse raw into chunk (its arena reset first). Any thread. Rows that cannot be split into columns are
+     * reported through bad and left out. */
+    CR_CHECKED cr_code (*parse)(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, cr_bad *bad, cr_err *err);
+    /* names of the columns of the data set, in file order */
+    int (*columns)(const cr_source *s, const char *const **names);
+} cr_reader_type;
+
+/* registry.c: every reader, NULL-ended */
+extern const cr_reader_type *const cr_readers[];
+const cr_reader_type *cr_reader_find(const char *dataset_type);
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * feat.h - features: columns in, ids and floats out. The same code runs in train, eval and predict.
+ *
+ * A feature type is one file with its config message, `build` (config -> cr_feature, vocabularies
+ * read, everything checked) and `encode` (columns of a chunk -> jagged ids or dense floats).
+ */
+#ifndef CR_FEAT_FEAT_H
+#define CR_FEAT_FEAT_H
+
+#include "base/json.h"
+#include "data/batch.h"
+#include "data/config.h"
+#include "data/loader.h"
+
+typedef struct cr_feature cr_feature;
+typedef struct cr_feature_type cr_feature_type;
+typedef enum cr_dense_emb { CR_DENSE_PLAIN, CR_DENSE_AUTODIS, CR_DENSE_MLP } cr_dense_emb;
+
+/* What the rest of crank needs to know of a feature. Lives in the job arena. */
+struct cr_feature {
+    const cr_feature_type *type;
+    const char *name;
+    const void *conf;
+    cr_loc at; /* in the config */
+
+    bool sparse;            /* goes through a table; else dense */
+    int64_t num_embeddings; /* sparse: table rows */
+    int64_t embedding_dim;  /* sparse and autodis/mlp */
+    const char *embedding_name; /* NULL: "<name>_emb" */
+    bool mean;              /* pooling: mean, else sum */
+    bool weighted;
+    const char *init_fn; /* NULL: default */
+    bool trainable;
+    int64_t value_dim; /* dense: floats */
+    cr_dense_emb dense_emb;
+    int64_t autodis_channels;
+    double autodis_temperature, autodis_keep_prob;
+
+    /* input columns, and where the output lies in a batch */
+    const char **columns;
+    int n_columns;
+    const int *col_idx; /* of the inputs in the chunk */
+    int slot;           /* sparse: index into batch->sparse */
+    int64_t dense_off;  /* dense: first float in a row of batch->dense */
+    void *self;         /* the type's own */
+};
+
+/* What encode fills for one feature over one chunk. */
+typedef struct cr_feat_out {
+    cr_arena *arena;
+    cr_jagged *ids;       /* sparse */
+    float *dense;         /* dense: first float of row 0 */
+    int64_t dense_stride; /* floats from row to row */
+    cr_bad *bad;
+} cr_feat_out;
+
+struct cr_feature_type {
+    const char *name; /* the oneof's key: "id_feature" */
+    /* fills f (name, kind, sizes, columns …). All mistakes to diag. */
+    void (*build)(cr_feature *f, const void *conf, const cr_data_conf *data, cr_arena *arena, cr_diag *diag);
+    CR_CHECKED cr_code (*encode)(const cr_feature *f, const cr_chunk *in, cr_feat_out *out, cr_err *err);
+    void (*fg_json)(const cr_feature *f, cr_jw *w); /* one object of fg.json (reference 4.8) */
+};
+
+/* FeatureConfig (a oneof of all feature types), member.type is cr_feature_type* */
+extern const cr_oneof cr_feature_family;
+extern const cr_msg cr_feature_msg;
+typedef struct cr_feature_conf {
+    cr_conf_base base;
+    cr_choice feature;
+} cr_feature_conf;
+
+/* All features of a run plus labels, weights and reserved columns: what a chunk must hold and how it becomes a batch. */
+typedef struct cr_features {
+    cr_feature **v;
+    int n, n_sparse;
+    int64_t dense_width;
+    cr_want *want; /* columns to read: inputs, labels, weights, reserved; each name once */
+    int n_want;
+    const char **labels;
+    int n_labels;
+    int *label_col;
+    const char **weights;
+    int n_weights;
+    int *weight_col;
+    int n_reserved;
+    int *reserved_col;
+} cr_features;
+/* cr_features_new builds all features. confs: FeatureConfig structs. with_labels: train and eval;
+ * reserved: columns to carry along (predict). Returns NULL when diag got errors. */
+cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_data_conf *data, bool with_labels,
+                             const char *const *reserved, int n_reserved, cr_diag *diag);
+const cr_feature *cr_features_find(const cr_features *fs, const char *name);
+/* cr_features_encode is the cr_encode_fn of the loader; ctx is the cr_features. Thread safe. */
+cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad, cr_err *err);
+/* fg.json text of all features */
+void cr_features_fg_json(const cr_features *fs, cr_buf *out);
+
+#endif
