@@ -1,0 +1,167 @@
+/*
+ * ckpt.h - checkpoints: saving, loading, choosing, deleting; and directories written whole.
+ *
+ * model_dir/model.ckpt-N/ holds model-*.safetensors, optimizer-*.safetensors, index.json (which
+ * tensor is where, size and checksum of each file) and state.json (step, data position ...). It is
+ * written under a hidden name, synced, renamed: whole or absent (docs/formats/checkpoint.md).
+ * Tensors are abstract (get/put callbacks), so this folder knows neither graph nor tables, and a
+ * checkpoint does not depend on the number of ranks or threads.
+ */
+#ifndef CR_CKPT_CKPT_H
+#define CR_CKPT_CKPT_H
+
+#include "base/pool.h"
+#include "ckpt/safetensors.h"
+#include "data/batch.h"
+
+#define CR_CKPT_DIMS 4
+
+/* One tensor of a running model. get/put move elements first .. first+n-1 in row-major order; n is
+ * at most 65536 and calls come in order from the calling thread. */
+typedef struct cr_ckpt_tensor {
+    const char *name;
+    int n_dims; /* 0 .. CR_CKPT_DIMS; 0: a scalar */
+    int64_t shape[CR_CKPT_DIMS];
+    cr_dtype dtype; /* as stored; loading converts from any type */
+    void (*get)(void *ctx, int64_t first, int64_t n, float *out);
+    void (*put)(void *ctx, int64_t first, int64_t n, const float *in);
+    void *ctx;
+    bool optimizer; /* goes to optimizer-*.safetensors */
+} cr_ckpt_tensor;
+
+/* ready-made get/put: ctx is a float array with the elements one after another */
+void cr_ckpt_get_flat(void *ctx, int64_t first, int64_t n, float *out);
+void cr_ckpt_put_flat(void *ctx, int64_t first, int64_t n, const float *in);
+/* ready-made get/put: row r of `width` floats lies at base + r * stride (a plane of a table) */
+typedef struct cr_ckpt_rows {
+    float *base;
+    int64_t width, stride;
+} cr_ckpt_rows;
+void cr_ckpt_get_rows(void *ctx, int64_t first, int64_t n, float *out);
+void cr_ckpt_put_rows(void *ctx, int64_t first, int64_t n, const float *in);
+
+/* What a run needs besides tensors to go on as if it had never stopped. Texts are borrowed; after
+ * cr_ckpt_open they belong to the cr_ckpt. */
+typedef struct cr_ckpt_metric {
+    const char *name;
+    double value;
+} cr_ckpt_metric;
+typedef struct cr_ckpt_state {
+    int64_t step;     /* N of model.ckpt-N */
+    int64_t epoch;    /* epochs finished */
+    cr_data_pos data; /* where the data stream goes on */
+    int64_t updates;  /* optimizer updates done (Adam's t) */
+    int64_t sched_steps, sched_epochs;
+    uint64_t seed;
+    int lanes;
+    const cr_ckpt_metric *metrics;
+    int n_metrics;
+    const char *version; /* crank that wrote it; filled by save */
+    const char *cpu;     /* CPU level it was trained with; filled by save */
+    const char *extra;   /* free text of the caller, NULL: none */
+} cr_ckpt_state;
+
+typedef struct cr_ckpt_save_opts {
+    int64_t shard_bytes; /* 0: 2 GiB. A tensor over this is split by rows */
+} cr_ckpt_save_opts;
+
+/* cr_ckpt_sweep removes what killed runs left in model_dir (hidden temporary directories whose
+ * process is gone). A missing model_dir is fine. Call before training. */
+CR_CHECKED cr_code cr_ckpt_sweep(const char *model_dir, cr_err *err);
+/* cr_ckpt_save writes model_dir/model.ckpt-<state->step>, replacing one of that name in one step.
+ * opts may be NULL. After a failure model_dir is as before (temporary files are removed). */
+CR_CHECKED cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state,
+                                const cr_ckpt_tensor *v, int n, const cr_ckpt_save_opts *opts,
+                                cr_err *err);
+/* cr_ckpt_save_state rewrites only state.json of a checkpoint directory, whole or not at all. */
+CR_CHECKED cr_code cr_ckpt_save_state(const char *ckpt_dir, const cr_ckpt_state *state,
+                                      cr_err *err);
+/* cr_ckpt_write_tensors writes shards and index.json into an existing directory (an export): same
+ * format as a checkpoint without state.json; cr_ckpt_open reads it. */
+CR_CHECKED cr_code cr_ckpt_write_tensors(const char *dir, const cr_ckpt_tensor *v, int n,
+                                         const cr_ckpt_save_opts *opts, cr_err *err);
+
+/* A checkpoint opened for reading (mapped). */
+typedef struct cr_ckpt cr_ckpt;
+typedef struct cr_ckpt_info {
+    const char *name;
+    int n_dims;
+    int64_t shape[CR_ST_MAX_DIMS];
+    cr_dtype dtype;
+    int64_t n_elems, n_bytes;
+    bool optimizer;
+} cr_ckpt_info;
+/* cr_ckpt_open takes a checkpoint directory, an export directory, any directory of safetensors
+ * files without index.json (made by other tools), or one such file. */
+CR_CHECKED cr_code cr_ckpt_open(cr_ckpt **out, const char *path, cr_err *err);
+void cr_ckpt_close(cr_ckpt *c);
+int cr_ckpt_count(const cr_ckpt *c);
+const cr_ckpt_info *cr_ckpt_at(const cr_ckpt *c, int i);              /* sorted by name */
+const cr_ckpt_info *cr_ckpt_find(const cr_ckpt *c, const char *name); /* NULL: not there */
+const cr_ckpt_state *cr_ckpt_get_state(const cr_ckpt *c);             /* NULL: has none */
+const char *cr_ckpt_path(const cr_ckpt *c);
+/* cr_ckpt_view gives a tensor's bytes in the map when it lies in one piece, as F32 and 4-byte
+ * aligned; else NULL (then use cr_ckpt_read). */
+const float *cr_ckpt_view(const cr_ckpt *c, const char *name);
+/* cr_ckpt_read converts elements first .. first+n-1 of a tensor to float. */
+CR_CHECKED cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t first, int64_t n,
+                                float *out, cr_err *err);
+/* cr_ckpt_verify reads every file and compares its CRC-32 with the index. Other tools' files have
+ * none: CR_OK. pool may be NULL. */
+CR_CHECKED cr_code cr_ckpt_verify(const cr_ckpt *c, cr_pool *pool, cr_err *err);
+
+typedef struct cr_ckpt_load_opts {
+    bool allow_missing;  /* fine tune: absent tensors keep their values, one warning each */
+    bool allow_extra;    /* tensors of the checkpoint that the model lacks are ignored */
+    bool skip_optimizer; /* leave optimizer tensors alone */
+    bool no_verify;      /* do not compare checksums first */
+    /* renames: the tensor named map[i].key in the model is map[i].value in the checkpoint */
+    const cr_st_meta *map;
+    int n_map;
+    cr_pool *pool; /* for the checksums; NULL: this thread */
+} cr_ckpt_load_opts;
+/* cr_ckpt_load checks all names and shapes first and adds every mismatch to diag; only when there
+ * is none does it call put. opts NULL: strict, everything. Returns cr_diag_code(diag). */
+CR_CHECKED cr_code cr_ckpt_load(const cr_ckpt *c, const cr_ckpt_tensor *v, int n,
+                                const cr_ckpt_load_opts *opts, cr_diag *diag);
+/* cr_ckpt_param_map reads a fine_tune_ckpt_param_map file: lines "name_in_model
+ * name_in_checkpoint". */
+CR_CHECKED cr_code cr_ckpt_param_map(cr_arena *a, const char *path, cr_st_meta **map, int *n,
+                                     cr_err *err);
+
+/* ---- choosing (choose.c) ---- */
+/* cr_ckpt_check tells whether a checkpoint directory is whole: index readable, every file there
+ * with its size. Reads no weights. */
+CR_CHECKED cr_code cr_ckpt_check(const char *ckpt_dir, cr_err *err);
+/* cr_ckpt_steps lists the steps of all directories model.ckpt-N of model_dir, ascending, whole or
+ * not. A missing model_dir has none. */
+CR_CHECKED cr_code cr_ckpt_steps(cr_arena *a, const char *model_dir, int64_t **steps, int *n,
+                                 cr_err *err);
+/* cr_ckpt_latest finds the newest whole checkpoint; damaged newer ones are skipped with a warning
+ * in the log. *path NULL: there is no model.ckpt-N at all; only damaged ones is CR_ERUN. */
+CR_CHECKED cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, char **path, int64_t *step,
+                                  cr_err *err);
+/* cr_ckpt_best finds the checkpoint with the best metric in train_eval_result_v2.txt (the first of
+ * equals). metric NULL is allowed when lines hold exactly one. No result file: the newest.
+ * The best step's directory must exist and be whole. *path NULL: no checkpoint at all. */
+CR_CHECKED cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric,
+                                bool larger_is_better, char **path, int64_t *step, cr_err *err);
+/* cr_ckpt_resolve turns a user's path (checkpoint directory, model_dir: the newest in it, directory
+ * of safetensors, safetensors file) into one that cr_ckpt_open takes. */
+CR_CHECKED cr_code cr_ckpt_resolve(cr_arena *a, const char *path, char **out, cr_err *err);
+/* cr_ckpt_prune deletes all but the newest keep checkpoints (keep <= 0: deletes nothing) and the
+ * one of step `spare` (-1: none). A deletion that fails is a warning, not an error. */
+CR_CHECKED cr_code cr_ckpt_prune(const char *model_dir, int64_t keep, int64_t spare, cr_err *err);
+
+/* ---- directories written whole (outdir.c): exports, predictions ---- */
+typedef struct cr_outdir cr_outdir;
+/* cr_outdir_open makes a hidden sibling of path to write into. path must not exist; its parents are
+ * made. */
+CR_CHECKED cr_code cr_outdir_open(cr_outdir **out, const char *path, cr_err *err);
+const char *cr_outdir_tmp(const cr_outdir *d); /* write files here */
+/* cr_outdir_commit syncs everything and renames to path; refuses when path appeared meanwhile. On
+ * failure everything written is removed. Frees d either way. */
+CR_CHECKED cr_code cr_outdir_commit(cr_outdir *d, cr_err *err);
+void cr_outdir_abort(cr_outdir *d);
+
+#endif

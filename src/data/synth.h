@@ -1,0 +1,39 @@
+/*
+ * synth.h - made-up data with a known best score.
+ *
+ * Rows are a function of (kind, seed, scale, row number) alone: the same bytes for any number of
+ * threads. Labels are drawn from a hidden teacher, a logistic model of per-id effects, dense
+ * effects and a few low-rank interactions; its AUC and logloss on the eval part are the best that
+ * any model can reach, up to sampling noise.
+ */
+#ifndef CR_DATA_SYNTH_H
+#define CR_DATA_SYNTH_H
+
+#include "base/mem.h"
+#include "base/pool.h"
+
+typedef struct cr_synth_opts {
+    const char *kind;  /* "criteo", "taobao", "census" */
+    int64_t rows;      /* of the train part */
+    int64_t eval_rows; /* 0: rows / 5, at least 1000, at most 1,000,000 */
+    uint64_t seed;
+    double scale;    /* of the cardinalities; 0: 1 */
+    const char *dir; /* made when missing; files of an earlier run are replaced */
+} cr_synth_opts;
+
+typedef struct cr_synth_result {
+    int64_t rows, eval_rows, bytes;
+    double label_rate;   /* of the eval part */
+    double auc, logloss; /* of the teacher on the eval part */
+    int n_files, n_eval_files;
+} cr_synth_result;
+
+/* names of all kinds, NULL-ended */
+extern const char *const cr_synth_kinds[];
+
+/* cr_synth writes dir/train/part-*.csv, dir/eval/part-*.csv, dir/synth.json, dir/pipeline.yaml.
+ * After a failure none of the files of this call is left. result may be NULL. */
+CR_CHECKED cr_code cr_synth(const cr_synth_opts *o, cr_pool *pool, cr_synth_result *result,
+                            cr_err *err);
+
+#endif
