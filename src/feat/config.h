@@ -1,0 +1,91 @@
+/*
+ * config.h - the feature messages as structs: IdFeature, RawFeature and what they hold.
+ */
+#ifndef CR_FEAT_CONFIG_H
+#define CR_FEAT_CONFIG_H
+
+#include "feat/feat.h"
+
+/* ParameterConstraints: how tables may be split over ranks; no influence on results. */
+typedef struct cr_constraints_conf {
+    cr_conf_base base;
+    cr_strs sharding_types;
+    cr_strs compute_kernels;
+} cr_constraints_conf;
+extern const cr_msg cr_constraints_msg;
+
+/* IdFeature. A text field that was not given is "". */
+typedef struct cr_id_conf {
+    cr_conf_base base;
+    const char *feature_name;
+    const char *expression;
+    const char *embedding_name;
+    int64_t embedding_dim;
+    uint64_t hash_bucket_size; /* 0: not given; so for num_buckets */
+    uint64_t num_buckets;
+    cr_strs vocab_list;
+    cr_conf_map vocab_dict;
+    const char *vocab_file;
+    const char *asset_dir;
+    uint64_t default_bucketize_value; /* ask cr_conf_has: 0 is a value */
+    int64_t value_dim;                /* 0: all values */
+    const char *pooling;              /* "sum" or "mean" */
+    const char *default_value;
+    const char *separator; /* one byte */
+    bool weighted;
+    const char *fg_value_type;
+    const char *init_fn;
+    bool use_mask;
+    const char *fg_encoded_default_value;
+    bool trainable;
+    bool stub_type;
+    const char *data_type; /* "FP32" */
+    cr_constraints_conf *embedding_constraints;
+    int64_t sequence_length;
+    const char *sequence_delim;
+    cr_strs sequence_fields;
+} cr_id_conf;
+extern const cr_msg cr_id_msg;
+
+/* RawFeature */
+typedef struct cr_raw_conf {
+    cr_conf_base base;
+    const char *feature_name;
+    const char *expression;
+    const char *embedding_name;
+    int64_t embedding_dim; /* 0: not given */
+    cr_floats boundaries;  /* strictly ascending as float32 */
+    const char *normalizer;
+    cr_choice dense_emb; /* m NULL, or m->msg is &cr_autodis_msg or &cr_mlp_embedding_msg */
+    int64_t value_dim;
+    const char *pooling;
+    const char *default_value;
+    const char *separator; /* one byte */
+    const char *init_fn;
+    bool use_mask;
+    const char *fg_encoded_default_value;
+    bool trainable;
+    bool stub_type;
+    const char *data_type;
+    cr_constraints_conf *embedding_constraints;
+    int64_t sequence_length;
+    const char *sequence_delim;
+    cr_strs sequence_fields;
+} cr_raw_conf;
+extern const cr_msg cr_raw_msg;
+
+/* AutoDisEmbedding */
+typedef struct cr_autodis_conf {
+    cr_conf_base base;
+    int64_t num_channels;
+    double temperature;
+    double keep_prob;
+} cr_autodis_conf;
+extern const cr_msg cr_autodis_msg;
+/* MLPEmbedding: no fields */
+typedef struct cr_mlp_embedding_conf {
+    cr_conf_base base;
+} cr_mlp_embedding_conf;
+extern const cr_msg cr_mlp_embedding_msg;
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * config.h - the messages of modules (MLP, cross nets, …) and of losses.
+ *
+ * MLP and the losses binary_cross_entropy, softmax_cross_entropy, l2_loss have structs; the other
+ * modules are known so that their configs can be checked.
+ */
+#ifndef CR_LAYER_CONFIG_H
+#define CR_LAYER_CONFIG_H
+
+#include "conf/field.h"
+
+typedef struct cr_mlp_conf {
+    cr_conf_base base;
+    cr_ints hidden_units;
+    cr_floats dropout_ratio; /* empty: 0; one value: all layers; else one per layer */
+    const char *activation;
+    bool use_bn;
+    bool bias;
+    bool use_ln;
+} cr_mlp_conf;
+extern const cr_msg cr_mlp_msg;
+
+/* modules of later capabilities */
+extern const cr_msg cr_variational_dropout_msg;
+extern const cr_msg cr_mask_net_module_msg;
+extern const cr_msg cr_cross_msg;
+extern const cr_msg cr_cross_v2_msg;
+extern const cr_msg cr_cin_msg;
+extern const cr_msg cr_wukong_layer_msg;
+extern const cr_msg cr_extraction_network_msg;
+extern const cr_msg cr_capsule_msg; /* B2ICapsule */
+
+typedef enum cr_similarity { CR_COSINE = 0, CR_INNER_PRODUCT = 1, CR_EUCLID = 2 } cr_similarity;
+extern const cr_enum_value cr_similarities[];
+
+/* LossConfig; member.type of the family is cr_loss_type* (layer/loss.h) */
+typedef struct cr_loss_type cr_loss_type;
+typedef struct cr_loss_conf {
+    cr_conf_base base;
+    cr_choice loss;
+} cr_loss_conf;
+/* binary_cross_entropy and softmax_cross_entropy */
+typedef struct cr_cross_entropy_conf {
+    cr_conf_base base;
+    double label_smoothing;
+} cr_cross_entropy_conf;
+typedef struct cr_l2_conf {
+    cr_conf_base base;
+} cr_l2_conf;
+extern const cr_msg cr_loss_msg;
+extern const cr_oneof cr_loss_family;
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * config.h - ModelConfig, feature groups, towers and the model messages that have structs.
+ */
+#ifndef CR_MODEL_CONFIG_H
+#define CR_MODEL_CONFIG_H
+
+#include "layer/config.h"
+
+typedef enum cr_group_type {
+    CR_GROUP_DEEP = 0,
+    CR_GROUP_WIDE = 1,
+    CR_GROUP_SEQUENCE = 2,
+    CR_GROUP_JAGGED_SEQUENCE = 3,
+} cr_group_type;
+typedef struct cr_group_conf { /* FeatureGroupConfig */
+    cr_conf_base base;
+    const char *group_name;
+    cr_strs feature_names;
+    int group_type; /* cr_group_type */
+    const char *embedding_name_suffix;
+} cr_group_conf;
+extern const cr_msg cr_group_msg;
+
+/* ModelConfig; member.type of the family is cr_model_type* (model/model.h) */
+typedef struct cr_model_type cr_model_type;
+typedef struct cr_model_conf {
+    cr_conf_base base;
+    cr_msgs feature_groups; /* cr_group_conf */
+    cr_choice model;
+    int64_t num_class;
+    cr_msgs losses;  /* cr_loss_conf */
+    cr_msgs metrics; /* cr_metric_conf */
+} cr_model_conf;
+extern const cr_msg cr_model_msg;
+extern const cr_oneof cr_model_family;
+
+typedef struct cr_tower_conf { /* Tower */
+    cr_conf_base base;
+    const char *input;
+    cr_mlp_conf *mlp; /* NULL: none */
+} cr_tower_conf;
+extern const cr_msg cr_tower_msg;
+
+typedef struct cr_multi_tower_conf {
+    cr_conf_base base;
+    cr_msgs towers; /* cr_tower_conf */
+    cr_mlp_conf *final;
+} cr_multi_tower_conf;
+typedef struct cr_deepfm_conf {
+    cr_conf_base base;
+    cr_mlp_conf *deep;
+    cr_mlp_conf *final; /* NULL: none */
+    int64_t wide_embedding_dim;
+    const char *wide_init_fn;
+} cr_deepfm_conf;
+typedef cr_deepfm_conf cr_wide_and_deep_conf; /* the same fields */
+typedef struct cr_dlrm_conf {
+    cr_conf_base base;
+    cr_mlp_conf *dense_mlp; /* NULL: none */
+    bool arch_with_sparse;
+    cr_mlp_conf *final;
+} cr_dlrm_conf;
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * config.h - the root message (EasyRecConfig) and run control: TrainConfig, EvalConfig, ExportConfig.
+ */
+#ifndef CR_RUN_CONFIG_H
+#define CR_RUN_CONFIG_H
+
+#include "data/config.h"
+#include "feat/config.h"
+#include "metric/config.h"
+#include "model/config.h"
+#include "optim/config.h"
+
+typedef struct cr_train_conf {
+    cr_conf_base base;
+    cr_sparse_optim_conf *sparse_optimizer;
+    cr_dense_optim_conf *dense_optimizer;
+    int64_t num_steps, num_epochs; /* exactly one is not 0 */
+    int64_t save_checkpoints_steps;
+    int64_t save_checkpoints_epochs; /* > 0: instead of steps */
+    int64_t keep_checkpoint_max;     /* 0: all */
+    const char *fine_tune_checkpoint;
+    int64_t log_step_count_steps;
+    bool use_tensorboard;
+    cr_strs tensorboard_summaries;
+    cr_constraints_conf *global_embedding_constraints;
+    /* ours */
+    uint64_t seed;
+    int64_t lanes;               /* power of two, 1..64 */
+    int64_t eval_interval_steps; /* 0: evaluation follows checkpoints only */
+} cr_train_conf;
+
+typedef struct cr_eval_conf {
+    cr_conf_base base;
+    int64_t num_steps; /* batches; 0: all */
+    int64_t log_step_count_steps;
+} cr_eval_conf;
+
+typedef struct cr_export_conf {
+    cr_conf_base base;
+    const char *exporter_type; /* "latest" or "best" */
+    const char *best_exporter_metric;
+    bool metric_larger_is_better;
+} cr_export_conf;
+
+typedef struct cr_root_conf { /* EasyRecConfig */
+    cr_conf_base base;
+    const char *train_input_path;
+    const char *eval_input_path;
+    const char *model_dir;
+    cr_train_conf *train_config;
+    cr_eval_conf *eval_config;
+    cr_export_conf *export_config;
+    cr_data_conf *data_config;
+    cr_msgs feature_configs; /* cr_feature_conf */
+    cr_model_conf *model_config;
+} cr_root_conf;
+
+extern const cr_msg cr_train_msg, cr_eval_msg, cr_export_msg;
+extern const cr_msg cr_root_msg;
+
+/* cr_root_finish, once after binding: applies cr_data_conf_finish and fills every sub-config that
+ * was not given with its defaults, so that no pointer of c is NULL afterwards. */
+void cr_root_finish(cr_root_conf *c, cr_arena *arena, cr_diag *diag);
+
+/* cr_root_check finds what is wrong between messages: unknown feature or group names, doubled
+ * names, losses against num_class, grouping keys, groups a model needs, expressions missing where
+ * fg_mode needs them. Call after cr_root_finish; reads no file. */
+void cr_root_check(const cr_root_conf *c, cr_diag *diag);
+
+#endif
