@@ -31,7 +31,8 @@ static inline double cr_rng_f64(uint64_t key, uint64_t i) {
 }
 /* unbiased enough for shuffles: multiply-high of 64 bits */
 static inline uint64_t cr_rng_below(uint64_t key, uint64_t i, uint64_t n) {
-    return (uint64_t)(((unsigned __int128)cr_rng_u64(key, i) * n) >> 64);
+    __extension__ typedef unsigned __int128 u128;
+    return (uint64_t)(((u128)cr_rng_u64(key, i) * n) >> 64);
 }
 /* standard normal by Box-Muller from indices 2i, 2i+1 */
 double cr_rng_normal(uint64_t key, uint64_t i);

@@ -1,0 +1,293 @@
+/*
+ * exec.c - running a plan. Threads take lanes (training) or tiles (inference); the sums of the lanes
+ * are combined by one balanced tree, ((0+1)+(2+3))+((4+5)+(6+7)), whoever computed them.
+ */
+#include "graph/exec.h"
+
+#include <string.h>
+
+#include "base/cpu.h"
+#include "graph/exec_int.h"
+
+/* what of a core's L2 the buffers of a tile may take; see docs/design/graph.md */
+#define TILE_BYTES (768 * 1024)
+
+int64_t cr_ld(const cr_node *n) {
+    if (n->width < 16) return n->width;
+    int64_t ld = (n->width + 15) / 16 * 16;
+    /* rows a multiple of 4 KiB apart would all fall into the same few cache sets */
+    return ld % 64 == 0 ? ld + 16 : ld;
+}
+
+static int64_t choose_tile(const cr_exec *ex) {
+    int64_t per_row = ex->work_width * (int64_t)sizeof(float);
+    int64_t rows = per_row > 0 ? TILE_BYTES / per_row : 256;
+    if (rows < 56) rows = 56;
+    if (rows > 252) rows = 252;
+    return rows / 14 * 14; /* whole blocks of the matrix kernel */
+}
+
+static cr_code big(float **out, size_t *size, int64_t n_floats, const char *what, cr_err *err) {
+    void *p;
+    *size = (size_t)(n_floats > 16 ? n_floats : 16) * sizeof(float);
+    CR_TRY(cr_big_alloc(&p, *size, what, err));
+    *out = p;
+    return CR_OK;
+}
+
+static cr_code alloc(cr_exec *ex, cr_err *err) {
+    int threads = cr_pool_threads(ex->pool);
+    int64_t per_thread = ex->work_width * ex->tile_rows + ex->scratch + 64;
+    CR_TRY(big(&ex->work, &ex->work_size, per_thread * threads, "tile buffers", err));
+    CR_TRY(big(&ex->wide, &ex->wide_size, ex->wide_width * ex->max_rows, "batch buffers", err));
+    CR_TRY(big(&ex->packed, &ex->packed_size, ex->n_packed, "packed weights", err));
+    if (ex->mode == CR_TRAIN)
+        CR_TRY(big(&ex->lane_grads, &ex->grads_size, ex->g->n_trainable * ex->lanes,
+                   "gradients of the lanes", err));
+    void *p;
+    ex->sums_size = (size_t)(2 * ex->n_sums * (ex->lanes + 1) + 1) * sizeof(double);
+    CR_TRY(cr_try_alloc(&p, ex->sums_size, "batch sums", err));
+    ex->lane_sums = p;
+    ex->sums = ex->lane_sums + 2 * ex->n_sums * ex->lanes;
+    CR_TRY(cr_try_alloc(&p, (size_t)(2 * ex->n_sums + 1) * sizeof(float), "batch values", err));
+    ex->whole = p;
+    return CR_OK;
+}
+
+cr_code cr_exec_new(cr_exec **out, const cr_exec_opts *o, cr_pool *pool, cr_err *err) {
+    cr_exec *ex = cr_alloc(sizeof(*ex), "executor");
+    cr_arena_init(&ex->arena, 0);
+    ex->g = o->graph;
+    ex->pool = pool;
+    ex->mode = o->mode;
+    ex->lanes = o->lanes;
+    ex->max_rows = o->max_rows;
+    cr_exec_compile(ex);
+    ex->tile_rows = o->tile_rows ? o->tile_rows : choose_tile(ex);
+    cr_code code = alloc(ex, err);
+    if (code != CR_OK) {
+        cr_exec_free(ex);
+        return code;
+    }
+    *out = ex;
+    return CR_OK;
+}
+
+void cr_exec_free(cr_exec *ex) {
+    if (!ex) return;
+    if (ex->work) cr_big_free(ex->work, ex->work_size);
+    if (ex->wide) cr_big_free(ex->wide, ex->wide_size);
+    if (ex->packed) cr_big_free(ex->packed, ex->packed_size);
+    if (ex->lane_grads) cr_big_free(ex->lane_grads, ex->grads_size);
+    cr_free(ex->lane_sums);
+    cr_free(ex->whole);
+    cr_arena_clear(&ex->arena);
+    cr_free(ex);
+}
+
+static void run_tile(cr_exec *ex, cr_tile *t) {
+    const phase *ph = &ex->phases[ex->cur_phase];
+    for (int c = ph->first; c < ph->first + ph->n; c++) {
+        const cr_node *n = ex->code[c].n;
+        if (ex->code[c].back) n->op->backward(n, t);
+        else n->op->forward(n, t);
+    }
+}
+
+static cr_tile tile_of(cr_exec *ex, int lane, int thread) {
+    int64_t per_thread = ex->work_width * ex->tile_rows + ex->scratch + 64;
+    float *work = ex->work + per_thread * thread;
+    return (cr_tile){.ex = ex,
+                     .lane = lane,
+                     .thread = thread,
+                     .train = ex->mode == CR_TRAIN,
+                     .work = work,
+                     .scratch = work + (ex->work_width * ex->tile_rows + 15) / 16 * 16};
+}
+
+static void run_rows(cr_exec *ex, cr_tile *t, int64_t row, int64_t end) {
+    for (t->first = true; row < end; row += t->n_rows, t->first = false) {
+        t->row0 = row;
+        t->n_rows = end - row < ex->tile_rows ? end - row : ex->tile_rows;
+        run_tile(ex, t);
+    }
+}
+
+static void run_lane(void *ctx, int64_t item, int thread) {
+    cr_exec *ex = ctx;
+    int lane = (int)item;
+    int64_t n = ex->run->n_rows;
+    int64_t row = cr_lane_begin(n, ex->lanes, lane), end = cr_lane_begin(n, ex->lanes, lane + 1);
+    if (ex->cur_phase == 0) {
+        memset(ex->lane_sums + 2 * ex->n_sums * lane, 0, (size_t)(2 * ex->n_sums) * sizeof(double));
+        if (row == end)
+            memset(ex->lane_grads + ex->g->n_trainable * lane, 0,
+                   (size_t)ex->g->n_trainable * sizeof(float));
+    }
+    cr_tile t = tile_of(ex, lane, thread);
+    run_rows(ex, &t, row, end);
+}
+
+static void run_piece(void *ctx, int64_t item, int thread) {
+    cr_exec *ex = ctx;
+    int64_t row = item * ex->tile_rows, end = row + ex->tile_rows;
+    cr_tile t = tile_of(ex, 0, thread);
+    run_rows(ex, &t, row, end < ex->run->n_rows ? end : ex->run->n_rows);
+}
+
+static void run_prep(void *ctx, int64_t item, int thread) {
+    (void)thread;
+    cr_exec *ex = ctx;
+    const prep *p = &ex->preps[item];
+    p->n->op->prepare(p->n, ex->packed + ex->slots[p->n->id].pack_off, p->item,
+                      ex->mode == CR_TRAIN);
+}
+
+/* combine the lanes' doubles [off, off+n) into ex->sums */
+static void combine(cr_exec *ex, int64_t off, int64_t n) {
+    double *s = ex->lane_sums;
+    int64_t stride = 2 * ex->n_sums;
+    for (int step = 1; step < ex->lanes; step *= 2)
+        for (int l = 0; l < ex->lanes; l += 2 * step)
+            for (int64_t i = off; i < off + n; i++) s[l * stride + i] += s[(l + step) * stride + i];
+    memcpy(ex->sums + off, s + off, (size_t)n * sizeof(double));
+}
+
+/* after a phase: finish the WHOLE values and gradients it completed */
+static void finish_phase(cr_exec *ex, int p) {
+    for (int i = 0; i < ex->g->n; i++) {
+        const cr_node *n = ex->g->nodes[i];
+        const slot *s = &ex->slots[i];
+        if (n->cls != CR_WHOLE || !s->used) continue;
+        if (s->ph_f == p) {
+            combine(ex, s->sum_off, n->width);
+            float *v = ex->whole + s->sum_off;
+            if (n->op->finish)
+                n->op->finish(n, ex->sums + s->sum_off, v, ex->run->n_rows);
+            else
+                for (int64_t k = 0; k < n->width; k++) v[k] = (float)ex->sums[s->sum_off + k];
+        }
+        if (s->ph_b == p + 1 && !n->loss) {
+            int64_t off = ex->n_sums + s->sum_off;
+            combine(ex, off, n->width);
+            for (int64_t k = off; k < off + n->width; k++) ex->whole[k] = (float)ex->sums[k];
+        }
+    }
+}
+
+void cr_exec_run(cr_exec *ex, const cr_run *run) {
+    CR_ASSERT(run->n_rows <= ex->max_rows);
+    ex->run = run;
+    if (run->weights_changed || !ex->prepared) {
+        cr_pool_run(ex->pool, ex->n_preps, run_prep, ex);
+        ex->prepared = true;
+    }
+    for (int p = 0; p < ex->n_phases; p++) {
+        ex->cur_phase = p;
+        if (ex->mode == CR_TRAIN) {
+            cr_pool_run(ex->pool, ex->lanes, run_lane, ex);
+            finish_phase(ex, p);
+        } else {
+            cr_pool_run(ex->pool, (run->n_rows + ex->tile_rows - 1) / ex->tile_rows, run_piece, ex);
+        }
+    }
+}
+
+const float *cr_exec_val(const cr_exec *ex, const cr_node *n) {
+    const slot *s = &ex->slots[n->id];
+    CR_ASSERT(s->used && s->val_wide);
+    return ex->wide + s->val_off * ex->max_rows;
+}
+
+const float *cr_exec_grad(const cr_exec *ex, const cr_node *n) {
+    const slot *s = &ex->slots[n->id];
+    return s->grad && s->grad_wide ? ex->wide + s->grad_off * ex->max_rows : NULL;
+}
+
+double cr_exec_whole(const cr_exec *ex, const cr_node *n, int64_t i) {
+    return ex->sums[ex->slots[n->id].sum_off + i];
+}
+
+bool cr_exec_has_grad(const cr_exec *ex, const cr_node *p) { return ex->slots[p->id].grad; }
+
+void cr_exec_sum_grads(const cr_exec *ex, int64_t first, int64_t n, float *out) {
+    /* the same tree as combine(), eight lanes deep at a time without temporary arrays */
+    const float *g = ex->lane_grads + first;
+    int64_t stride = ex->g->n_trainable;
+    if (ex->lanes == 8) {
+        for (int64_t i = 0; i < n; i++)
+            out[i] = ((g[i] + g[i + stride]) + (g[i + 2 * stride] + g[i + 3 * stride])) +
+                     ((g[i + 4 * stride] + g[i + 5 * stride]) +
+                      (g[i + 6 * stride] + g[i + 7 * stride]));
+        return;
+    }
+    float v[64];
+    for (int64_t i = 0; i < n; i++) {
+        for (int l = 0; l < ex->lanes; l++) v[l] = g[i + l * stride];
+        for (int step = 1; step < ex->lanes; step *= 2)
+            for (int l = 0; l < ex->lanes; l += 2 * step) v[l] += v[l + step];
+        out[i] = v[0];
+    }
+}
+
+int cr_exec_lanes(const cr_exec *ex) { return ex->lanes; }
+
+void cr_exec_get_info(const cr_exec *ex, cr_exec_info *out) {
+    *out = (cr_exec_info){ex->tile_rows, ex->n_phases, ex->g->n,
+                          ex->work_size + ex->wide_size + ex->packed_size + ex->grads_size +
+                              ex->sums_size};
+}
+
+/* ---- the ops' view ---- */
+
+static float *row_buf(const cr_tile *t, const cr_node *n, bool wide, int64_t off) {
+    const cr_exec *ex = t->ex;
+    return wide ? ex->wide + off * ex->max_rows + t->row0 * cr_ld(n) : t->work + off * ex->tile_rows;
+}
+
+float *cr_val(const cr_tile *t, const cr_node *n) {
+    const slot *s = &t->ex->slots[n->id];
+    return row_buf(t, n, s->val_wide, s->val_off);
+}
+
+float *cr_grad(const cr_tile *t, const cr_node *n) {
+    const slot *s = &t->ex->slots[n->id];
+    CR_ASSERT(s->grad);
+    return row_buf(t, n, s->grad_wide, s->grad_off);
+}
+
+bool cr_wants_grad(const cr_tile *t, const cr_node *n, int i) {
+    return t->ex->slots[n->in[i]->id].grad;
+}
+
+bool cr_first_grad(const cr_tile *t, const cr_node *n, int i) {
+    return t->ex->slots[n->id].first[i] && (n->in[i]->cls == CR_ROW || t->first);
+}
+
+float *cr_param_grad(const cr_tile *t, const cr_node *p) {
+    return t->ex->lane_grads + t->ex->g->n_trainable * t->lane + p->offset;
+}
+
+const float *cr_whole(const cr_tile *t, const cr_node *n) {
+    return t->ex->whole + t->ex->slots[n->id].sum_off;
+}
+
+const float *cr_whole_grad(const cr_tile *t, const cr_node *n) {
+    return t->ex->whole + t->ex->n_sums + t->ex->slots[n->id].sum_off;
+}
+
+double *cr_lane_sum(const cr_tile *t, const cr_node *n) {
+    return t->ex->lane_sums + 2 * t->ex->n_sums * t->lane + t->ex->slots[n->id].sum_off;
+}
+
+double *cr_lane_grad(const cr_tile *t, const cr_node *n) {
+    return cr_lane_sum(t, n) + t->ex->n_sums;
+}
+
+const float *cr_packed(const cr_tile *t, const cr_node *n) {
+    return t->ex->packed + t->ex->slots[n->id].pack_off;
+}
+
+const void *cr_tile_input(const cr_tile *t) { return t->ex->run->input; }
+int64_t cr_tile_step(const cr_tile *t) { return t->ex->run->step; }
+int64_t cr_tile_batch(const cr_tile *t) { return t->ex->run->n_rows; }

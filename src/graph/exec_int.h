@@ -1,0 +1,71 @@
+/*
+ * exec_int.h - the compiled form, shared by compile.c (makes it) and exec.c (runs it).
+ */
+#ifndef CR_GRAPH_EXEC_INT_H
+#define CR_GRAPH_EXEC_INT_H
+
+#include "graph/exec.h"
+
+/* What compile decided for one node. */
+typedef struct slot {
+    bool used;     /* its forward runs */
+    bool grad;     /* a gradient reaches it */
+    int ph_f;      /* phase of its forward */
+    int ph_b;      /* phase of its backward; -1: none */
+    bool val_wide; /* value kept for the whole batch, else per tile */
+    bool grad_wide;
+    int64_t val_off, grad_off; /* floats per row from the start of the block it lies in */
+    int64_t sum_off;           /* WHOLE: first of its doubles in a lane's sums */
+    int64_t pack_off;          /* floats from the start of ex->packed */
+    bool *first;               /* per input: this node makes the first gradient write */
+} slot;
+
+typedef struct instr {
+    const cr_node *n;
+    bool back;
+} instr;
+
+typedef struct phase {
+    int first, n; /* instructions */
+} phase;
+
+typedef struct prep {
+    const cr_node *n;
+    int64_t item;
+} prep;
+
+struct cr_exec {
+    cr_arena arena; /* all of the plan */
+    cr_graph *g;
+    cr_pool *pool;
+    cr_mode mode;
+    int lanes;
+    int64_t max_rows, tile_rows;
+    slot *slots; /* by node id */
+    instr *code;
+    int n_code;
+    phase *phases;
+    int n_phases;
+    prep *preps;
+    int64_t n_preps;
+    int64_t work_width;  /* floats per row of a tile's local buffers */
+    int64_t wide_width;  /* floats per row of batch-wide buffers */
+    int64_t n_sums;      /* doubles per lane (values, then gradients: 2 * n_sums) */
+    int64_t scratch;     /* floats per thread */
+    /* memory */
+    float *work, *wide, *packed, *lane_grads;
+    int64_t n_packed;
+    double *lane_sums;   /* [lanes][2 * n_sums] */
+    double *sums;        /* combined: values */
+    float *whole;        /* [2 * n_sums]: finished values, gradients */
+    size_t work_size, wide_size, packed_size, grads_size, sums_size;
+    /* the run under way */
+    const cr_run *run;
+    int cur_phase;
+    bool prepared;
+};
+
+/* cr_exec_compile fills the plan (everything but the memory). */
+void cr_exec_compile(cr_exec *ex);
+
+#endif

@@ -1,0 +1,215 @@
+/*
+ * gradcheck.c - see gradcheck.h. The scalar that is differentiated is sum(c * out) with fixed random
+ * c ("probe"), summed in double, so the numeric slope is not drowned by rounding.
+ */
+#include "graph/gradcheck.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+typedef struct feed_attr {
+    int64_t width;
+    float *data;
+} feed_attr;
+
+static void feed_infer(cr_node *n) {
+    n->cls = CR_ROW;
+    n->width = ((feed_attr *)n->attr)->width;
+    n->needs_grad = true;
+}
+
+static void feed_forward(const cr_node *n, cr_tile *t) {
+    const feed_attr *a = n->attr;
+    float *y = cr_val(t, n);
+    for (int64_t r = 0; r < t->n_rows; r++)
+        memcpy(y + r * cr_ld(n), a->data + (t->row0 + r) * a->width, (size_t)a->width * sizeof(float));
+}
+
+/* the gradient is only kept */
+static void feed_backward(const cr_node *n, cr_tile *t) {
+    (void)n;
+    (void)t;
+}
+
+static const cr_op_type feed_op = {.name = "feed",
+                                   .infer = feed_infer,
+                                   .forward = feed_forward,
+                                   .backward = feed_backward,
+                                   .keep_grad = true};
+
+void cr_feed_fill(float *w, int64_t n, uint64_t key) {
+    for (int64_t i = 0; i < n; i++) {
+        float u = cr_rng_f32(key, (uint64_t)i) * 2 - 1;
+        w[i] = (u < 0 ? -0.1f : 0.1f) + 0.9f * u;
+    }
+}
+
+cr_node *cr_feed(cr_graph *g, int64_t width) {
+    feed_attr a = {width, CR_NEW_N(&g->arena, float, CR_FEED_ROWS *width)};
+    cr_feed_fill(a.data, CR_FEED_ROWS * width, cr_rng_sub(g->seed, (uint64_t)g->n));
+    return cr_graph_op(g, &feed_op, NULL, 0, &a, sizeof(a));
+}
+
+float *cr_feed_data(cr_node *feed) { return ((feed_attr *)feed->attr)->data; }
+
+/* ---- probe: sum of c * y over rows and columns ---- */
+
+static void probe_infer(cr_node *n) {
+    n->cls = CR_WHOLE;
+    n->width = 1;
+    n->loss = true;
+}
+
+static float probe_c(int64_t row, int64_t col) {
+    return cr_rng_f32(77 + (uint64_t)row, (uint64_t)col) * 2 - 1;
+}
+
+static void probe_forward(const cr_node *n, cr_tile *t) {
+    const cr_node *x = n->in[0];
+    const float *v = cr_val(t, x);
+    double *sum = cr_lane_sum(t, n);
+    for (int64_t r = 0; r < t->n_rows; r++)
+        for (int64_t j = 0; j < x->width; j++)
+            *sum += (double)probe_c(t->row0 + r, j) * (double)v[r * cr_ld(x) + j];
+}
+
+static void probe_backward(const cr_node *n, cr_tile *t) {
+    const cr_node *x = n->in[0];
+    float *g = cr_grad(t, x);
+    bool first = cr_first_grad(t, n, 0);
+    for (int64_t r = 0; r < t->n_rows; r++)
+        for (int64_t j = 0; j < x->width; j++) {
+            float c = probe_c(t->row0 + r, j);
+            g[r * cr_ld(x) + j] = first ? c : g[r * cr_ld(x) + j] + c;
+        }
+}
+
+static const cr_op_type probe_op = {
+    .name = "probe", .infer = probe_infer, .forward = probe_forward, .backward = probe_backward};
+
+static cr_code setup(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, cr_node **loss,
+                     cr_pool **pool, cr_exec **ex, cr_err *err) {
+    if (!g->params) {
+        if (out->cls == CR_ROW) out = cr_graph_op(g, &probe_op, &out, 1, NULL, 0);
+        else out->loss = true;
+        CR_TRY(cr_graph_alloc(g, err));
+        for (int i = 0; i < g->n; i++)
+            if (g->nodes[i]->cls == CR_PARAM)
+                cr_feed_fill(g->nodes[i]->w, g->nodes[i]->width, cr_rng_sub(g->seed, 1000 + (uint64_t)i));
+    }
+    for (int i = 0; i < g->n; i++)
+        if (g->nodes[i]->loss) *loss = g->nodes[i];
+    CR_TRY(cr_pool_new(pool, o->threads, err));
+    cr_exec_opts eo = {g, CR_TRAIN, CR_FEED_ROWS, o->lanes, o->tile_rows};
+    return cr_exec_new(ex, &eo, *pool, err);
+}
+
+static double value(cr_exec *ex, const cr_node *loss) {
+    cr_run run = {.n_rows = CR_FEED_ROWS, .step = 3, .weights_changed = true};
+    cr_exec_run(ex, &run);
+    return cr_exec_whole(ex, loss, 0);
+}
+
+/* A leaf: n numbers in rows of `width`, `stride` apart, with their gradient at hand. */
+static void leaf_grad(cr_graph *g, cr_exec *ex, const cr_node *n, float *out) {
+    if (n->cls == CR_PARAM) {
+        cr_exec_sum_grads(ex, n->offset, n->width, out);
+        return;
+    }
+    (void)g;
+    const float *gr = cr_exec_grad(ex, n);
+    for (int64_t r = 0; r < CR_FEED_ROWS; r++)
+        memcpy(out + r * n->width, gr + r * cr_ld(n), (size_t)n->width * sizeof(float));
+}
+
+static bool is_leaf(cr_exec *ex, const cr_node *n) {
+    if (n->cls == CR_PARAM) return n->trainable && cr_exec_has_grad(ex, n);
+    return n->op == &feed_op && cr_exec_grad(ex, n);
+}
+
+cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, double *result,
+                     char *worst, size_t worst_size, cr_err *err) {
+    cr_node *loss = NULL;
+    cr_pool *pool = NULL;
+    cr_exec *ex = NULL;
+    cr_code code = setup(g, out, o, &loss, &pool, &ex, err);
+    *result = 0;
+    snprintf(worst, worst_size, "no leaf has a gradient");
+    int n_leaves = 0;
+    for (int i = 0; code == CR_OK && i < g->n; i++) {
+        cr_node *n = g->nodes[i];
+        if (!is_leaf(ex, n)) continue;
+        n_leaves++;
+        int64_t size = n->cls == CR_PARAM ? n->width : n->width * CR_FEED_ROWS;
+        float *x = n->cls == CR_PARAM ? n->w : cr_feed_data(n);
+        float *keep = CR_NEW_N(&g->arena, float, size), *grad = CR_NEW_N(&g->arena, float, size);
+        memcpy(keep, x, (size_t)size * sizeof(float));
+        value(ex, loss);
+        leaf_grad(g, ex, n, grad);
+        for (int trial = 0; trial < 3; trial++) {
+            const double eps = 1e-3;
+            uint64_t key = cr_rng_sub(4711 + (uint64_t)trial, (uint64_t)i);
+            double slope = 0, norm = 0, f[2];
+            for (int side = 0; side < 2; side++) {
+                for (int64_t k = 0; k < size; k++) {
+                    double u = cr_rng_u64(key, (uint64_t)k) & 1 ? 1 : -1;
+                    x[k] = (float)((double)keep[k] + (side ? eps : -eps) * u);
+                }
+                f[side] = value(ex, loss);
+            }
+            /* what float rounding made of x is part of the direction */
+            for (int64_t k = 0; k < size; k++) {
+                double u = cr_rng_u64(key, (uint64_t)k) & 1 ? 1 : -1;
+                double hi = (double)(float)((double)keep[k] + eps * u);
+                double lo = (double)(float)((double)keep[k] - eps * u);
+                slope += (double)grad[k] * (hi - lo) / (2 * eps);
+                norm += (double)grad[k] * (double)grad[k];
+            }
+            double numeric = (f[1] - f[0]) / (2 * eps);
+            double bad = fabs(numeric - slope) / (sqrt(norm) + 1e-3);
+            if (!(bad <= *result)) {
+                *result = bad;
+                snprintf(worst, worst_size, "%s: slope %.6g, gradient says %.6g (norm %.3g)", n->name,
+                         numeric, slope, sqrt(norm));
+            }
+            memcpy(x, keep, (size_t)size * sizeof(float));
+        }
+    }
+    if (code == CR_OK && n_leaves == 0) *result = INFINITY;
+    cr_exec_free(ex);
+    cr_pool_free(pool);
+    return code;
+}
+
+cr_code cr_grad_hash(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, uint64_t *hash,
+                     cr_err *err) {
+    cr_node *loss = NULL;
+    cr_pool *pool = NULL;
+    cr_exec *ex = NULL;
+    cr_code code = setup(g, out, o, &loss, &pool, &ex, err);
+    if (code == CR_OK) {
+        double v = value(ex, loss);
+        uint64_t h = 0, bits;
+        memcpy(&bits, &v, sizeof(bits));
+        h = cr_rng_sub(h, bits);
+        for (int i = 0; i < g->n; i++) {
+            cr_node *n = g->nodes[i];
+            if (!is_leaf(ex, n)) continue;
+            int64_t size = n->cls == CR_PARAM ? n->width : n->width * CR_FEED_ROWS;
+            float *grad = CR_NEW_N(&g->arena, float, size);
+            leaf_grad(g, ex, n, grad);
+            for (int64_t k = 0; k < size; k++) {
+                uint32_t b;
+                memcpy(&b, &grad[k], sizeof(b));
+                h = cr_rng_sub(h, b);
+            }
+        }
+        *hash = h;
+    }
+    cr_exec_free(ex);
+    cr_pool_free(pool);
+    return code;
+}

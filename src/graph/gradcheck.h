@@ -1,0 +1,33 @@
+/*
+ * gradcheck.h - is the backward of an op the derivative of its forward?
+ *
+ * cr_feed makes a source of random rows that takes a gradient; an op's `example` builds its case
+ * from feeds and parameters. cr_gradcheck then compares, for every feed and parameter, the
+ * gradient with the numeric slope along random directions. Also the bench for "same bits".
+ */
+#ifndef CR_GRAPH_GRADCHECK_H
+#define CR_GRAPH_GRADCHECK_H
+
+#include "graph/exec.h"
+
+#define CR_FEED_ROWS 37 /* not a multiple of anything: tiles, lanes and blocks get tails */
+
+/* cr_feed: (CR_FEED_ROWS, width) values of size 0.1..1 and random sign, from the graph's seed. */
+cr_node *cr_feed(cr_graph *g, int64_t width);
+/* the feed's values, to change them (rows are `width` apart) */
+float *cr_feed_data(cr_node *feed);
+/* fills a parameter with the same kind of values; after cr_graph_alloc */
+void cr_feed_fill(float *w, int64_t n, uint64_t key);
+
+typedef struct cr_gradcheck_opts {
+    int threads, lanes;
+    int64_t tile_rows;
+} cr_gradcheck_opts;
+/* cr_gradcheck returns the worst |slope - gradient·direction| relative to the gradient's norm over all leaves
+ * and writes what was worst into worst. The graph must not be allocated yet. */
+CR_CHECKED cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, double *result,
+                                char *worst, size_t worst_size, cr_err *err);
+/* cr_grad_hash runs one training step and hashes loss and all gradients: must not depend on opts. */
+CR_CHECKED cr_code cr_grad_hash(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, uint64_t *hash, cr_err *err);
+
+#endif

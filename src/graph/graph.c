@@ -1,0 +1,110 @@
+/*
+ * graph.c - making nodes. A node's inputs exist before it, so the order of making is a topological
+ * order and no sort is ever needed.
+ */
+#include "graph/graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void cr_graph_init(cr_graph *g, uint64_t seed) {
+    memset(g, 0, sizeof(*g));
+    cr_arena_init(&g->arena, 0);
+    g->seed = seed;
+}
+
+void cr_graph_clear(cr_graph *g) {
+    if (g->params) cr_big_free(g->params, (size_t)g->n_params * sizeof(float));
+    cr_free(g->nodes);
+    cr_arena_clear(&g->arena);
+    memset(g, 0, sizeof(*g));
+}
+
+static cr_node *add(cr_graph *g) {
+    if (g->params) CR_BUG("node added after cr_graph_alloc");
+    if (g->n == g->cap) {
+        int cap = g->cap ? 2 * g->cap : 64;
+        g->nodes = cr_realloc(g->nodes, (size_t)g->cap * sizeof(cr_node *),
+                              (size_t)cap * sizeof(cr_node *), "graph nodes");
+        g->cap = cap;
+    }
+    cr_node *n = CR_NEW(&g->arena, cr_node);
+    n->id = g->n;
+    g->nodes[g->n++] = n;
+    return n;
+}
+
+cr_node *cr_graph_param(cr_graph *g, const char *name, int64_t rows, int64_t cols, bool trainable,
+                        const void *init, size_t init_size) {
+    cr_node *n = add(g);
+    n->cls = CR_PARAM;
+    n->name = cr_arena_printf(&g->arena, "%s%s", g->prefix, name);
+    n->rows = rows;
+    n->cols = cols;
+    n->width = rows * cols;
+    n->trainable = n->needs_grad = trainable;
+    if (init_size) {
+        n->init = cr_arena_alloc(&g->arena, init_size);
+        memcpy(n->init, init, init_size);
+    }
+    return n;
+}
+
+cr_node *cr_graph_op(cr_graph *g, const cr_op_type *op, cr_node *const *in, int n_in,
+                     const void *attr, size_t attr_size) {
+    cr_node *n = add(g);
+    n->op = op;
+    n->name = cr_arena_printf(&g->arena, "%s#%d", op->name, n->id);
+    n->n_in = n_in;
+    n->in = CR_NEW_N(&g->arena, cr_node *, n_in ? n_in : 1);
+    for (int i = 0; i < n_in; i++) {
+        n->in[i] = in[i];
+        n->needs_grad |= in[i]->needs_grad && op->backward;
+    }
+    if (attr_size) {
+        n->attr = cr_arena_alloc(&g->arena, attr_size);
+        memcpy(n->attr, attr, attr_size);
+    }
+    op->infer(n);
+    return n;
+}
+
+size_t cr_graph_push(cr_graph *g, const char *fmt, ...) {
+    size_t mark = strlen(g->prefix);
+    va_list ap;
+    va_start(ap, fmt);
+    int k = vsnprintf(g->prefix + mark, sizeof(g->prefix) - mark, fmt, ap);
+    va_end(ap);
+    if (k < 0 || mark + (size_t)k + 2 > sizeof(g->prefix)) CR_BUG("parameter name too long");
+    strcat(g->prefix, ".");
+    return mark;
+}
+
+void cr_graph_pop(cr_graph *g, size_t mark) { g->prefix[mark] = 0; }
+
+cr_code cr_graph_alloc(cr_graph *g, cr_err *err) {
+    int64_t at = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < g->n; i++) {
+            cr_node *n = g->nodes[i];
+            if (n->cls != CR_PARAM || n->trainable != (pass == 0)) continue;
+            n->offset = at;
+            at += (n->width + 15) / 16 * 16;
+        }
+        if (pass == 0) g->n_trainable = at;
+    }
+    g->n_params = at > 0 ? at : 16;
+    void *p;
+    CR_TRY(cr_big_alloc(&p, (size_t)g->n_params * sizeof(float), "dense parameters", err));
+    g->params = p;
+    for (int i = 0; i < g->n; i++)
+        if (g->nodes[i]->cls == CR_PARAM) g->nodes[i]->w = g->params + g->nodes[i]->offset;
+    return CR_OK;
+}
+
+cr_node *cr_graph_find_param(const cr_graph *g, const char *name) {
+    for (int i = 0; i < g->n; i++)
+        if (g->nodes[i]->cls == CR_PARAM && strcmp(g->nodes[i]->name, name) == 0)
+            return g->nodes[i];
+    return NULL;
+}
