@@ -32,6 +32,7 @@ typedef struct cr_jw {
     cr_buf *out;
     int depth;
     bool first[64];
+    bool is_arr[64];
 } cr_jw;
 void cr_jw_init(cr_jw *w, cr_buf *out);
 void cr_jw_obj(cr_jw *w, const char *key); /* key NULL inside arrays and at the root */

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+__extension__ typedef unsigned __int128 cr_u128;
+
 static inline uint64_t cr_mix64(uint64_t x) {
     x ^= x >> 30;
     x *= 0xbf58476d1ce4e5b9u;

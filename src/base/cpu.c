@@ -1,0 +1,131 @@
+/*
+ * cpu.c - what this machine offers to this process: instructions, cores, memory, time.
+ *
+ * A container's limits count as much as the machine's: cores are bounded by the CPU quota and
+ * memory by the control group (version 2), else a pod with 2 of 64 cores would start 64 threads.
+ */
+#include "base/cpu.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+
+/* __builtin_cpu_supports looks at what the system saves on a context switch too; F16C, which some
+ * compilers cannot ask for by name, is usable when AVX is. */
+static cr_cpu_level level_of_cpu(void) {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    __builtin_cpu_init();
+    int f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & (1u << 29));
+    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && f16c)) return CR_CPU_C;
+    if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")))
+        return CR_CPU_AVX2;
+    return CR_CPU_AVX512;
+}
+#else
+static cr_cpu_level level_of_cpu(void) {
+    return CR_CPU_C;
+}
+#endif
+
+const char *cr_cpu_level_name(cr_cpu_level level) {
+    static const char *const names[CR_CPU_LEVELS] = {"c", "avx2", "avx512"};
+    return (unsigned)level < CR_CPU_LEVELS ? names[level] : "?";
+}
+
+cr_cpu_level cr_cpu_level_max(void) {
+    cr_cpu_level level = level_of_cpu();
+    const char *wish = getenv("CRANK_CPU");
+    for (cr_cpu_level l = CR_CPU_C; wish && l < level; l++) {
+        if (strcasecmp(wish, cr_cpu_level_name(l)) == 0) return l;
+    }
+    return level;
+}
+
+/* read_text reads a small file of the system; false when it is not there. */
+static int read_text(const char *path, char *out, size_t size) {
+    FILE *f = fopen(path, "re");
+    if (!f) return 0;
+    size_t n = fread(out, 1, size - 1, f);
+    fclose(f);
+    out[n] = 0;
+    return n > 0;
+}
+
+/* field returns the number after the line beginning with name, -1 when there is none. */
+static int64_t field(const char *text, const char *name) {
+    size_t n = strlen(name);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        if (*line == '\n') line++;
+        if (strncmp(line, name, n) == 0) return strtoll(line + n, NULL, 10);
+    }
+    return -1;
+}
+
+int cr_cpu_count(void) {
+    int n = 0;
+    /* the set must be as large as the kernel's: try larger ones until the call accepts it */
+    for (int max = 1024; max <= 1 << 16 && n == 0; max *= 4) {
+        cpu_set_t *set = CPU_ALLOC((size_t)max);
+        if (!set) break;
+        size_t size = CPU_ALLOC_SIZE((size_t)max);
+        CPU_ZERO_S(size, set);
+        if (sched_getaffinity(0, size, set) == 0) n = CPU_COUNT_S(size, set);
+        CPU_FREE(set);
+    }
+    if (n == 0) n = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    char text[128];
+    long long quota, period;
+    if (read_text("/sys/fs/cgroup/cpu.max", text, sizeof(text)) &&
+        sscanf(text, "%lld %lld", &quota, &period) == 2 && quota > 0 && period > 0) {
+        long long whole = (quota + period - 1) / period;
+        if (whole < n) n = (int)whole;
+    }
+    return n < 1 ? 1 : n;
+}
+
+double cr_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int64_t cr_peak_rss(void) {
+    /* getrusage would also count what a parent used before exec */
+    char text[8192];
+    if (read_text("/proc/self/status", text, sizeof(text))) {
+        int64_t kb = field(text, "VmHWM:");
+        if (kb > 0) return kb * 1024;
+    }
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) == 0 ? (int64_t)u.ru_maxrss * 1024 : 0;
+}
+
+int64_t cr_mem_available(void) {
+    char text[8192];
+    int64_t left = -1;
+    if (read_text("/proc/meminfo", text, sizeof(text))) {
+        int64_t kb = field(text, "MemAvailable:");
+        if (kb >= 0) left = kb * 1024;
+    }
+    if (!read_text("/sys/fs/cgroup/memory.max", text, sizeof(text))) return left;
+    char *end;
+    long long limit = strtoll(text, &end, 10); /* "max": no limit */
+    if (end == text || !read_text("/sys/fs/cgroup/memory.current", text, sizeof(text))) return left;
+    int64_t used = strtoll(text, NULL, 10);
+    if (read_text("/sys/fs/cgroup/memory.stat", text, sizeof(text))) {
+        /* pages of files are given back on demand */
+        int64_t cold = field(text, "inactive_file "), warm = field(text, "active_file ");
+        used -= (cold > 0 ? cold : 0) + (warm > 0 ? warm : 0);
+    }
+    int64_t room = limit > used ? limit - used : 0;
+    return left < 0 || room < left ? room : left;
+}

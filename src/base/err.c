@@ -1,0 +1,205 @@
+/*
+ * err.c - filling errors, collecting findings, aborting on our own mistakes.
+ *
+ * A message is always one line: control characters that came in with a user's value become
+ * blanks. Arguments of a message may point into the error being filled (wrapping err->msg), so
+ * the text is built aside first.
+ */
+#include "base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* one_line replaces control characters by blanks. */
+static void one_line(char *s) {
+    for (; *s; s++) {
+        if ((unsigned char)*s < 0x20 || *s == 0x7f) *s = ' ';
+    }
+}
+
+/* cut_utf8 removes a character that was cut in the middle at the end of s. */
+static void cut_utf8(char *s) {
+    size_t n = strlen(s), i = n;
+    while (i > 0 && n - i < 4 && ((unsigned char)s[i - 1] & 0xc0) == 0x80)
+        i--;
+    if (i == 0) return;
+    unsigned char lead = (unsigned char)s[i - 1];
+    size_t want = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    if (n - (i - 1) < want) s[i - 1] = 0;
+}
+
+cr_code cr_fail_at_(cr_err *err, cr_code code, cr_loc at, const char *src, int src_line,
+                    const char *fmt, ...) {
+    if (!err) return code;
+    char msg[sizeof(err->msg)], path[sizeof(err->path)];
+    va_list ap;
+    va_start(ap, fmt);
+    int len = vsnprintf(msg, sizeof(msg), fmt, ap);
+    va_end(ap);
+    if (len < 0) snprintf(msg, sizeof(msg), "%s", fmt);
+    if (len >= (int)sizeof(msg)) cut_utf8(msg);
+    one_line(msg);
+    path[0] = 0;
+    if (at.path) {
+        /* of a path that is too long the end says more than the beginning */
+        size_t n = strlen(at.path);
+        if (n < sizeof(path))
+            memcpy(path, at.path, n + 1);
+        else
+            snprintf(path, sizeof(path), "...%s", at.path + n - (sizeof(path) - 4));
+        one_line(path);
+    }
+    memcpy(err->msg, msg, sizeof(msg));
+    memcpy(err->path, path, sizeof(path));
+    err->code = code;
+    err->at = (cr_loc){at.path ? err->path : NULL, at.line, at.col};
+    err->src = src;
+    err->src_line = src_line;
+    return code;
+}
+
+void cr_err_text(const cr_err *err, char *out, size_t size) {
+    if (size == 0) return;
+    /* err may be a copy, whose at.path still points into the original: use the copy's own text */
+    const char *path = err->at.path ? err->path : NULL;
+    if (!path)
+        snprintf(out, size, "%s", err->msg);
+    else if (err->at.line <= 0)
+        snprintf(out, size, "%s: %s", path, err->msg);
+    else if (err->at.col <= 0)
+        snprintf(out, size, "%s:%d: %s", path, err->at.line, err->msg);
+    else
+        snprintf(out, size, "%s:%d:%d: %s", path, err->at.line, err->at.col, err->msg);
+}
+
+int cr_exit_code(cr_code code) {
+    switch (code) {
+    case CR_OK:
+        return 0;
+    case CR_EUSAGE:
+    case CR_ECONF:
+        return 2;
+    case CR_EDATA:
+        return 3;
+    case CR_EIO:
+    case CR_ENOMEM:
+    case CR_ERUN:
+    case CR_ESTOP:
+        break;
+    }
+    return 1;
+}
+
+void cr_diag_init(cr_diag *d) {
+    memset(d, 0, sizeof(*d));
+}
+
+void cr_diag_clear(cr_diag *d) {
+    for (size_t i = 0; i < d->n; i++) {
+        cr_free((void *)(uintptr_t)d->v[i].at.path);
+        cr_free(d->v[i].msg);
+    }
+    cr_free(d->v);
+    memset(d, 0, sizeof(*d));
+}
+
+static bool same_path(const char *a, const char *b) {
+    if (!a || !b) return a == b;
+    return strcmp(a, b) == 0;
+}
+
+static char *dup_text(const char *s) {
+    size_t n = strlen(s) + 1;
+    char *p = cr_alloc(n, "a finding");
+    memcpy(p, s, n);
+    return p;
+}
+
+void cr_diag_add(cr_diag *d, cr_sev sev, cr_code code, cr_loc at, const char *fmt, ...) {
+    char msg[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    int len = vsnprintf(msg, sizeof(msg), fmt, ap);
+    va_end(ap);
+    if (len < 0) snprintf(msg, sizeof(msg), "%s", fmt);
+    if (len >= (int)sizeof(msg)) cut_utf8(msg);
+    one_line(msg);
+    for (size_t i = 0; i < d->n; i++) {
+        const cr_finding *f = &d->v[i];
+        if (f->at.line == at.line && f->at.col == at.col && f->sev == sev &&
+            strcmp(f->msg, msg) == 0 && same_path(f->at.path, at.path))
+            return;
+    }
+    if (d->n == d->cap) {
+        size_t cap = d->cap ? 2 * d->cap : 16;
+        d->v = cr_realloc(d->v, d->cap * sizeof(*d->v), cap * sizeof(*d->v), "findings");
+        d->cap = cap;
+    }
+    cr_loc own = {at.path ? dup_text(at.path) : NULL, at.line, at.col};
+    d->v[d->n++] = (cr_finding){sev, code, own, dup_text(msg)};
+    if (sev == CR_SEV_ERROR) d->n_errors++;
+}
+
+typedef struct sort_key {
+    size_t path, index;
+    int line, col;
+} sort_key;
+
+static int by_place(const void *x, const void *y) {
+    const sort_key *a = x, *b = y;
+    if (a->path != b->path) return a->path < b->path ? -1 : 1;
+    if (a->line != b->line) return a->line < b->line ? -1 : 1;
+    if (a->col != b->col) return a->col < b->col ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+void cr_diag_sort(cr_diag *d) {
+    if (d->n < 2) return;
+    sort_key *keys = cr_alloc(d->n * sizeof(*keys), "order of findings");
+    for (size_t i = 0; i < d->n; i++) {
+        /* a path's rank is the index of the first finding that has it; usually the one before */
+        size_t rank = i;
+        if (i > 0 && same_path(d->v[i].at.path, d->v[i - 1].at.path))
+            rank = keys[i - 1].path;
+        else {
+            for (size_t k = 0; k < i && rank == i; k++) {
+                if (same_path(d->v[i].at.path, d->v[k].at.path)) rank = k;
+            }
+        }
+        keys[i] = (sort_key){rank, i, d->v[i].at.line, d->v[i].at.col};
+    }
+    qsort(keys, d->n, sizeof(*keys), by_place);
+    cr_finding *v = cr_alloc(d->cap * sizeof(*v), "findings");
+    for (size_t i = 0; i < d->n; i++)
+        v[i] = d->v[keys[i].index];
+    cr_free(d->v);
+    d->v = v;
+    cr_free(keys);
+}
+
+static const cr_finding *first_error(const cr_diag *d) {
+    for (size_t i = 0; i < d->n; i++) {
+        if (d->v[i].sev == CR_SEV_ERROR) return &d->v[i];
+    }
+    return NULL;
+}
+
+cr_code cr_diag_code(const cr_diag *d) {
+    const cr_finding *f = first_error(d);
+    return f ? f->code : CR_OK;
+}
+
+cr_code cr_diag_first(const cr_diag *d, cr_err *err) {
+    const cr_finding *f = first_error(d);
+    if (!f) return CR_OK;
+    return cr_fail_at(err, f->code, f->at, "%s", f->msg);
+}
+
+void cr_bug_(const char *file, int line, const char *what) {
+    fprintf(stderr, "crank: bug at %s:%d: %s; please report this line\n", file, line, what);
+    fflush(stderr);
+    abort();
+}

@@ -1,0 +1,128 @@
+/*
+ * log.c - log lines and the one progress line, on stderr.
+ *
+ * A line is put together first and written with one call, so that lines of several threads and
+ * processes do not mix. The progress line stays without a newline; whatever comes next wipes it.
+ */
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WIPE "\r\033[K"
+
+static atomic_int min_level = CR_LOG_INFO;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool progress_shown; /* under lock */
+
+void cr_log_set_level(cr_log_level level) {
+    atomic_store(&min_level, (int)level);
+}
+
+bool cr_log_level_from(const char *name, cr_log_level *out) {
+    static const struct {
+        const char *name;
+        cr_log_level level;
+    } names[] = {{"DEBUG", CR_LOG_DEBUG}, {"INFO", CR_LOG_INFO},   {"WARNING", CR_LOG_WARN},
+                 {"WARN", CR_LOG_WARN},   {"ERROR", CR_LOG_ERROR}, {"CRITICAL", CR_LOG_ERROR}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcasecmp(name, names[i].name) == 0) {
+            *out = names[i].level;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_all(const char *p, size_t n) {
+    while (n > 0) {
+        ssize_t k = write(STDERR_FILENO, p, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return; /* nowhere left to complain */
+        p += k;
+        n -= (size_t)k;
+    }
+}
+
+void cr_log(cr_log_level level, const char *fmt, ...) {
+    static const char *const names[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
+    if ((int)level < atomic_load_explicit(&min_level, memory_order_relaxed)) return;
+    if (level < CR_LOG_DEBUG || level >= CR_LOG_OFF) return;
+    int saved = errno;
+    char few[1024], *line = few;
+    struct timeval now;
+    struct tm tm;
+    gettimeofday(&now, NULL);
+    localtime_r(&now.tv_sec, &tm);
+    /* room in front for the wipe; it is sent only when a progress line stands there */
+    size_t wipe = strlen(WIPE), head = wipe;
+    memcpy(few, WIPE, wipe);
+    head += strftime(few + head, sizeof(few) - head, "[%Y-%m-%d %H:%M:%S", &tm);
+    head += (size_t)snprintf(few + head, sizeof(few) - head, ",%03d][%s] ",
+                             (int)(now.tv_usec / 1000), names[level]);
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(few + head, sizeof(few) - head - 1, fmt, ap);
+    va_end(ap);
+    if (n < 0) n = 0;
+    if (head + (size_t)n + 2 > sizeof(few)) {
+        char *more = malloc(head + (size_t)n + 2);
+        if (more) {
+            memcpy(more, few, head);
+            va_start(ap, fmt);
+            vsnprintf(more + head, (size_t)n + 1, fmt, ap);
+            va_end(ap);
+            line = more;
+        } else
+            n = (int)(sizeof(few) - head - 2);
+    }
+    size_t end = head + (size_t)n;
+    line[end++] = '\n';
+    pthread_mutex_lock(&lock);
+    size_t from = progress_shown ? 0 : wipe;
+    progress_shown = false;
+    write_all(line + from, end - from);
+    pthread_mutex_unlock(&lock);
+    if (line != few) free(line);
+    errno = saved;
+}
+
+bool cr_log_is_terminal(void) {
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) == 1 && !(term && strcmp(term, "dumb") == 0);
+}
+
+void cr_log_progress(const char *text) {
+    pthread_mutex_lock(&lock);
+    if (!text) {
+        if (progress_shown) write_all(WIPE, strlen(WIPE));
+        progress_shown = false;
+    } else if (cr_log_is_terminal()) {
+        char line[512];
+        struct winsize w;
+        size_t n = strlen(text), room = sizeof(line) - strlen(WIPE);
+        /* a line that wraps could not be wiped any more */
+        if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1 && w.ws_col - 1u < room)
+            room = w.ws_col - 1u;
+        if (n > room) {
+            n = room;
+            while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) /* not inside a character */
+                n--;
+        }
+        memcpy(line, WIPE, strlen(WIPE));
+        memcpy(line + strlen(WIPE), text, n);
+        write_all(line, strlen(WIPE) + n);
+        progress_shown = true;
+    }
+    pthread_mutex_unlock(&lock);
+}
