@@ -1,0 +1,201 @@
+/*
+ * body_act.c - activations and their slopes: polynomials that the compiler can vectorize.
+ *
+ * Everything comes from exp1, the exponential after Cody and Waite (x = n ln2 + r). Branches are
+ * selects, so a loop has one path; each function is written so that it stays accurate to a few
+ * units in the last place over the whole range, also where the textbook form cancels. The
+ * polynomials are Chebyshev fits. Trap: min/max style selects must let a NaN through, so conditions
+ * are written to be false for NaN on the clamping side.
+ */
+#include "kern/kern_int.h"
+
+INLINE float from_bits(uint32_t u) {
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+INLINE uint32_t to_bits(float f) {
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    return u;
+}
+INLINE float abs1(float x) {
+    return from_bits(to_bits(x) & 0x7fffffffu);
+}
+
+/* 2^n for n in [-126, 127] */
+INLINE float pow2(int32_t n) {
+    return from_bits(((uint32_t)n + 127u) << 23);
+}
+
+/* x = n ln2 + r, |r| <= ln2 / 2; returns r + r^2 P(r) = e^r - 1. lo is added to r. */
+INLINE float reduce(float x, float lo, int32_t *n) {
+    const float magic = 0x1.8p23f; /* adding it rounds to an integer in the low bits */
+    float t = x * 0x1.715476p+0f + magic;
+    *n = (int32_t)(to_bits(t) - 0x4b400000u);
+    float fn = t - magic;
+    float r = (x - fn * 0x1.62ep-1f) - fn * 0x1.0bfbe8p-15f;
+    r += lo;
+    float p = 0.001392692661f;
+    p = p * r + 0.008363773874f;
+    p = p * r + 0.04166655011f;
+    p = p * r + 0.1666657338f;
+    p = p * r + 0.5f;
+    return r + r * r * p;
+}
+
+/* keeps n in a range that pow2 and the result can bear; NaN stays */
+INLINE float clamp_exp(float x) {
+    x = x > 89.0f ? 89.0f : x;
+    return x < -104.0f ? -104.0f : x;
+}
+
+/* e^(x + lo), lo small. Scaling in two steps reaches the denormals and infinity. */
+INLINE float exp_hl(float x, float lo) {
+    int32_t n;
+    float p = reduce(clamp_exp(x), lo, &n);
+    int32_t h = n >> 1;
+    return ((1.0f + p) * pow2(h)) * pow2(n - h);
+}
+INLINE float exp1(float x) {
+    return exp_hl(x, 0.0f);
+}
+
+/* e^x - 1 for x <= 0 */
+INLINE float expm1_neg(float x) {
+    int32_t n;
+    float p = reduce(x < -30.0f ? -30.0f : x, 0.0f, &n);
+    float s = pow2(n);
+    return s * p + (s - 1.0f);
+}
+
+INLINE float sigmoid1(float x) {
+    float e = exp1(-abs1(x));
+    float num = x < 0.0f ? e : 1.0f;
+    return num / (1.0f + e);
+}
+
+INLINE float tanh1(float x) {
+    float a = abs1(x), z = x * x;
+    float e = exp1(-2.0f * a);
+    float big = (1.0f - e) / (1.0f + e);
+    big = from_bits(to_bits(big) | (to_bits(x) & 0x80000000u));
+    float p = -0.006045165097f;
+    p = p * z + 0.02096132911f;
+    p = p * z - 0.05384326318f;
+    p = p * z + 0.1333271885f;
+    p = p * z - 0.3333332843f;
+    float small = x + x * (z * p);
+    return a < 0.625f ? small : big;
+}
+
+/* max(x, 0) + log(1 + e^-|x|), the logarithm as 2 atanh(e / (2 + e)) */
+INLINE float softplus1(float x) {
+    float e = exp1(-abs1(x));
+    float s = e / (2.0f + e), z = s * s;
+    float p = 0.1342574901f;
+    p = p * z + 0.141183099f;
+    p = p * z + 0.2000378032f;
+    p = p * z + 0.3333332017f;
+    float l = 2.0f * (s + s * (z * p));
+    return (x < 0.0f ? 0.0f : x) + l; /* NaN: l is NaN */
+}
+
+/* Phi(x), the normal distribution, and *e = e^(-x^2/2): Phi(-a) = e^(-a^2/2) t P(t), t =
+ * 1/(1+0.3a). x^2 is taken in two parts, else its rounding would be multiplied by the exponent's
+ * size. */
+INLINE float phi1(float x, float *e) {
+    float a = abs1(x);
+    a = a > 16.0f ? 16.0f : a;
+    float h = from_bits(to_bits(a) & 0xfffff000u);
+    *e = exp_hl(-0.5f * (h * h), -0.5f * ((a - h) * (a + h)));
+    float t = 1.0f / (1.0f + 0.3f * a);
+    float p = -0.02098466936f;
+    p = p * t + 0.1144021119f;
+    p = p * t - 0.2328354831f;
+    p = p * t + 0.1979216441f;
+    p = p * t - 0.08448128252f;
+    p = p * t + 0.09883084131f;
+    p = p * t + 0.07748577065f;
+    p = p * t + 0.1104231966f;
+    p = p * t + 0.1195501183f;
+    p = p * t + 0.1196877502f;
+    float tail = *e * (t * p);
+    return x < 0.0f ? tail : 1.0f - tail;
+}
+
+INLINE float gelu1(float x) {
+    float e;
+    float y = x * phi1(x, &e);
+    return x < -16.0f ? -0.0f : y; /* also -inf, where the product would be NaN */
+}
+INLINE float gelu_slope(float x) {
+    float e, phi = phi1(x, &e);
+    float c = x > 16.0f ? 16.0f : x;
+    c = c < -16.0f ? -16.0f : c;
+    return phi + c * (e * 0x1.988454p-2f); /* 1/sqrt(2 pi) */
+}
+INLINE float silu1(float x) {
+    float y = x * sigmoid1(x);
+    return x < -110.0f ? -0.0f : y; /* also -inf */
+}
+INLINE float silu_slope(float x) {
+    float s = sigmoid1(x), c = x < -110.0f ? -110.0f : x;
+    c = c > 110.0f ? 110.0f : c;
+    return s + c * (s * sigmoid1(-c));
+}
+INLINE float elu1(float x, float alpha) {
+    return x > 0.0f ? x : alpha * expm1_neg(x);
+}
+INLINE float elu_slope(float x, float alpha) {
+    return x > 0.0f ? 1.0f : alpha * exp1(x);
+}
+INLINE float relu1(float x) {
+    return x <= 0.0f ? 0.0f : x;
+}
+INLINE float leaky1(float x, float slope) {
+    return x > 0.0f ? x : slope * x;
+}
+
+#define FORWARD(name, expr)                                                                        \
+    void KERN(name)(float *out, const float *x, int64_t n) {                                       \
+        SIMD for (int64_t i = 0; i < n; i++) out[i] = expr;                                        \
+    }
+#define FORWARD1(name, arg, expr)                                                                  \
+    void KERN(name)(float *out, const float *x, float arg, int64_t n) {                            \
+        SIMD for (int64_t i = 0; i < n; i++) out[i] = expr;                                        \
+    }
+#define LOOPS(expr)                                                                                \
+    if (acc) {                                                                                     \
+        SIMD for (int64_t i = 0; i < n; i++) dx[i] += (expr);                                      \
+    } else {                                                                                       \
+        SIMD for (int64_t i = 0; i < n; i++) dx[i] = (expr);                                       \
+    }
+#define BACKWARD(name, from, expr)                                                                 \
+    void KERN(name)(float *dx, const float *dy, const float *from, int64_t n, bool acc) {          \
+        LOOPS(expr)                                                                                \
+    }
+#define BACKWARD1(name, from, arg, expr)                                                           \
+    void KERN(name)(float *dx, const float *dy, const float *from, float arg, int64_t n,           \
+                    bool acc) {                                                                    \
+        LOOPS(expr)                                                                                \
+    }
+
+FORWARD(exp, exp1(x[i]))
+FORWARD(sigmoid, sigmoid1(x[i]))
+FORWARD(tanh, tanh1(x[i]))
+FORWARD(softplus, softplus1(x[i]))
+FORWARD(gelu, gelu1(x[i]))
+FORWARD(silu, silu1(x[i]))
+FORWARD(relu, relu1(x[i]))
+FORWARD1(elu, alpha, elu1(x[i], alpha))
+FORWARD1(leaky, slope, leaky1(x[i], slope))
+
+BACKWARD(sigmoid_bwd, y, dy[i] * (y[i] * (1.0f - y[i])))
+BACKWARD(tanh_bwd, y, dy[i] * (1.0f - y[i] * y[i]))
+BACKWARD(softplus_bwd, x, dy[i] * sigmoid1(x[i]))
+BACKWARD(gelu_bwd, x, dy[i] * gelu_slope(x[i]))
+BACKWARD(silu_bwd, x, dy[i] * silu_slope(x[i]))
+BACKWARD(relu_bwd, y, y[i] > 0.0f ? dy[i] : 0.0f)
+BACKWARD1(elu_bwd, x, alpha, dy[i] * elu_slope(x[i], alpha))
+BACKWARD1(leaky_bwd, x, slope, x[i] > 0.0f ? dy[i] : slope * dy[i])

@@ -1,0 +1,83 @@
+/*
+ * body_gemm.c - the matrix products in plain C: the meaning that x86/gemm.c has to match bit by
+ * bit.
+ *
+ * Each element of C is one chain of fused multiply-adds over k in ascending order. The plain build
+ * has no such instruction and a library call per element is slow, so fma1 makes it from doubles:
+ * the product of two floats is exact in double; the sum is rounded to odd (Boldo and Melquiond),
+ * after which rounding to float is right in every case. Do not let the compiler contract here.
+ */
+#include "kern/kern_int.h"
+
+#include <math.h>
+
+INLINE float fma1(float a, float b, float c) {
+#ifdef __FP_FAST_FMAF
+    return fmaf(a, b, c);
+#else
+    double p = (double)a * (double)b, d = (double)c;
+    double s = p + d;
+    double t = s - p;
+    double e = (p - (s - t)) + (d - t); /* s + e is p + d exactly; NaN when s is not finite */
+    uint64_t us, ue;
+    memcpy(&us, &s, 8);
+    memcpy(&ue, &e, 8);
+    /* inexact and even: step by one towards the true value */
+    uint64_t step = e > 0 || e < 0 ? ~us & 1 : 0;
+    uint64_t away = (us ^ ue) >> 63; /* the error points towards zero */
+    us += step - 2 * (step & away);
+    memcpy(&s, &us, 8);
+    return (float)s;
+#endif
+}
+
+void KERN(gemm_pack)(float *dst, const float *B, int64_t ldb, bool trans, int64_t K, int64_t N,
+                     int64_t p0, int64_t p1) {
+    for (int64_t p = p0; p < p1; p++) {
+        float *d = dst + p * cr_gemm_panel(K);
+        int64_t n0 = p * CR_GEMM_NR, nc = N - n0 < CR_GEMM_NR ? N - n0 : CR_GEMM_NR;
+        for (int64_t k = 0; k < K; k++) {
+            for (int64_t c = 0; c < nc; c++)
+                d[k * CR_GEMM_NR + c] = trans ? B[(n0 + c) * ldb + k] : B[k * ldb + n0 + c];
+            for (int64_t c = nc; c < CR_GEMM_NR; c++)
+                d[k * CR_GEMM_NR + c] = 0;
+        }
+    }
+}
+
+/* one row of C, at most CR_GEMM_NR columns; a steps by sa from k to k, b by sb */
+INLINE void row(float *restrict c, const float *restrict a, int64_t sa, const float *restrict b,
+                int64_t sb, int64_t nc, int64_t K, int flags, const float *restrict bias) {
+    float s[CR_GEMM_NR];
+    for (int64_t j = 0; j < nc; j++)
+        s[j] = flags & CR_GEMM_ACC ? c[j] : 0;
+    for (int64_t k = 0; k < K; k++) {
+        float ak = a[k * sa];
+        SIMD for (int64_t j = 0; j < nc; j++) s[j] = fma1(ak, b[k * sb + j], s[j]);
+    }
+    for (int64_t j = 0; j < nc; j++) {
+        if (flags & CR_GEMM_BIAS) s[j] += bias[j];
+        if (flags & CR_GEMM_RELU) s[j] = s[j] <= 0 ? 0 : s[j];
+        c[j] = s[j];
+    }
+}
+
+void KERN(gemm)(float *C, int64_t ldc, const float *A, int64_t lda, const float *packed, int64_t M,
+                int64_t N, int64_t K, int flags, const float *bias) {
+    for (int64_t n = 0; n < N; n += CR_GEMM_NR) {
+        int64_t nc = N - n < CR_GEMM_NR ? N - n : CR_GEMM_NR;
+        const float *b = packed + n * K, *bn = flags & CR_GEMM_BIAS ? bias + n : NULL;
+        for (int64_t m = 0; m < M; m++)
+            row(C + m * ldc + n, A + m * lda, 1, b, CR_GEMM_NR, nc, K, flags, bn);
+    }
+}
+
+void KERN(gemm_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const float *B, int64_t ldb,
+                   int64_t M, int64_t N, int64_t K, int flags, float *scratch) {
+    (void)scratch;
+    for (int64_t m = 0; m < M; m++)
+        for (int64_t n = 0; n < N; n += CR_GEMM_NR) {
+            int64_t nc = N - n < CR_GEMM_NR ? N - n : CR_GEMM_NR;
+            row(C + m * ldc + n, A + m, lda, B + n, ldb, nc, K, flags & CR_GEMM_ACC, NULL);
+        }
+}

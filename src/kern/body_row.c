@@ -1,0 +1,93 @@
+/*
+ * body_row.c - kernels over rows of a matrix: copies, column sums, pooled lookup.
+ *
+ * Column sums go through the rows in order; a block of columns stays in registers. The inner loops
+ * run over columns, so no sum is ever split.
+ */
+#include "kern/kern_int.h"
+
+enum { W = 64 }; /* columns held at a time */
+
+void KERN(copy_rows)(float *dst, int64_t ldd, const float *src, int64_t lds, int64_t B, int64_t D,
+                     bool acc) {
+    for (int64_t b = 0; b < B; b++) {
+        float *d = dst + b * ldd;
+        const float *s = src + b * lds;
+        if (acc) {
+            SIMD for (int64_t i = 0; i < D; i++) d[i] += s[i];
+        } else {
+            SIMD for (int64_t i = 0; i < D; i++) d[i] = s[i];
+        }
+    }
+}
+
+void KERN(row_affine)(float *out, int64_t ldo, const float *x, int64_t ldx, const float *scale,
+                      const float *shift, int64_t B, int64_t D) {
+    for (int64_t b = 0; b < B; b++) {
+        float *o = out + b * ldo;
+        const float *r = x + b * ldx;
+        SIMD for (int64_t i = 0; i < D; i++) o[i] = r[i] * scale[i] + shift[i];
+    }
+}
+
+void KERN(col_sum)(float *sum, const float *x, int64_t ldx, int64_t B, int64_t D) {
+    for (int64_t b = 0; b < B; b++) {
+        const float *r = x + b * ldx;
+        SIMD for (int64_t i = 0; i < D; i++) sum[i] += r[i];
+    }
+}
+
+void KERN(col_sum_d)(double *sum, const float *x, int64_t ldx, int64_t B, int64_t D) {
+    for (int64_t b = 0; b < B; b++) {
+        const float *r = x + b * ldx;
+        SIMD for (int64_t i = 0; i < D; i++) sum[i] += (double)r[i];
+    }
+}
+
+void KERN(col_sqdev_d)(double *sum, const float *x, int64_t ldx, const float *mean, int64_t B,
+                       int64_t D) {
+    for (int64_t b = 0; b < B; b++) {
+        const float *r = x + b * ldx;
+        SIMD for (int64_t i = 0; i < D; i++) {
+            double d = (double)r[i] - (double)mean[i];
+            sum[i] += d * d;
+        }
+    }
+}
+
+void KERN(col_dot_d)(double *sum, const float *x, int64_t ldx, const float *y, int64_t ldy,
+                     int64_t B, int64_t D) {
+    for (int64_t b = 0; b < B; b++) {
+        const float *r = x + b * ldx, *q = y + b * ldy;
+        SIMD for (int64_t i = 0; i < D; i++) sum[i] += (double)r[i] * (double)q[i];
+    }
+}
+
+/* columns [0, w) of the pooled sum, kept in registers */
+INLINE void pool_cols(float *out, const float *table, int64_t stride, const int64_t *ids,
+                      const float *w, int64_t n, const int64_t D, bool acc) {
+    float s[W];
+    for (int64_t d = 0; d < D; d++)
+        s[d] = acc ? out[d] : 0;
+    for (int64_t i = 0; i < n; i++) {
+        const float *r = table + ids[i] * stride;
+        float wi = w ? w[i] : 1.0f;
+        SIMD for (int64_t d = 0; d < D; d++) s[d] += wi * r[d];
+    }
+    for (int64_t d = 0; d < D; d++)
+        out[d] = s[d];
+}
+
+void KERN(pool)(float *out, const float *table, int64_t stride, const int64_t *ids, const float *w,
+                int64_t n, int64_t D, bool acc) {
+    if (D == 16) {
+        pool_cols(out, table, stride, ids, w, n, 16, acc);
+        return;
+    }
+    int64_t d = 0;
+    for (; d + W <= D; d += W)
+        pool_cols(out + d, table + d, stride, ids, w, n, W, acc);
+    for (; d + 16 <= D; d += 16)
+        pool_cols(out + d, table + d, stride, ids, w, n, 16, acc);
+    if (d < D) pool_cols(out + d, table + d, stride, ids, w, n, D - d, acc);
+}

@@ -1,0 +1,60 @@
+/*
+ * kern.h - the arithmetic of the inner loops, one table of functions per CPU level.
+ *
+ * Call through the table: cr_kern->gemm(...), cr_kern->sigmoid(...). What each kernel computes is
+ * said above its entry in list.h. All levels give the same bits: choosing another level (or
+ * machine) changes the speed of a result, never the result. A row's result does not depend on where
+ * in a matrix the row stands or on how many rows are computed together.
+ */
+#ifndef CR_KERN_KERN_H
+#define CR_KERN_KERN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cpu.h"
+#include "kern/list.h"
+
+#define CR_KERN_FIELD(ret, name, args) ret(*name) args;
+typedef struct cr_kernels {
+    CR_KERNELS(CR_KERN_FIELD)
+} cr_kernels;
+#undef CR_KERN_FIELD
+
+/* The table in use. Plain C until cr_kern_init has run. */
+extern const cr_kernels *cr_kern;
+/* cr_kern_init chooses the best level of this CPU (CRANK_CPU lowers it). Call once, before threads.
+ */
+void cr_kern_init(void);
+/* cr_kern_at returns the table of a level; NULL when this CPU, or this build, does not have it. */
+const cr_kernels *cr_kern_at(cr_cpu_level level);
+
+/* gemm: C = [C +] A * B [+ bias] [relu] */
+#define CR_GEMM_ACC  1 /* start each chain from C */
+#define CR_GEMM_BIAS 2 /* add bias[n] last */
+#define CR_GEMM_RELU 4 /* then max(., 0) */
+
+/* The right-hand matrix is packed once and used by many calls: panels of CR_GEMM_NR columns. The
+ * layout is the same on every level. Panels are independent, so threads can share the packing
+ * (gemm_pack with disjoint [p0, p1)) and a gemm over the columns from panel p on uses
+ * packed + p * cr_gemm_panel(K). 64-byte aligned memory is faster, not needed. */
+#define CR_GEMM_NR 32
+static inline int64_t cr_gemm_panels(int64_t N) {
+    return (N + CR_GEMM_NR - 1) / CR_GEMM_NR;
+}
+/* floats of one panel, and of a whole packed (K, N) matrix */
+static inline int64_t cr_gemm_panel(int64_t K) {
+    return K * CR_GEMM_NR;
+}
+static inline int64_t cr_gemm_pack_size(int64_t K, int64_t N) {
+    return cr_gemm_panels(N) * cr_gemm_panel(K);
+}
+/* cr_gemm_pack packs all of B (K, N), or of B given as (N, K) when trans. */
+static inline void cr_gemm_pack(float *dst, const float *B, int64_t ldb, bool trans, int64_t K,
+                                int64_t N) {
+    cr_kern->gemm_pack(dst, B, ldb, trans, K, N, 0, cr_gemm_panels(N));
+}
+/* floats of scratch that gemm_tn may use for C (M, N) = A^T (M, K) * B (K, N) */
+int64_t cr_gemm_tn_scratch(int64_t M, int64_t N, int64_t K);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * kern_int.h - what the kernel sources share: the name of a kernel on the level being compiled.
+ *
+ * Every body is compiled once per level with CR_LEVEL set to c, avx2 or avx512; KERN(dot) is then
+ * cr_dot_c, cr_dot_avx2, cr_dot_avx512. No file here may define a function with outside linkage
+ * under a name without that suffix.
+ */
+#ifndef CR_KERN_KERN_INT_H
+#define CR_KERN_KERN_INT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kern/kern.h"
+
+#define CR_CAT3_(a, b, c) a##b##_##c
+#define CR_CAT3(a, b, c)  CR_CAT3_(a, b, c)
+
+#ifdef CR_LEVEL
+#define KERN(name)                CR_CAT3(cr_, name, CR_LEVEL)
+#define CR_DECLARE(ret, nm, args) ret KERN(nm) args;
+CR_KERNELS(CR_DECLARE)
+#undef CR_DECLARE
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+/* loops whose iterations are independent */
+#define SIMD _Pragma("omp simd")
+
+/* gemm_tn works through K in blocks of this many rows */
+#define TN_KC 256
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * list.h - every kernel, named once: CR_KERNELS(X) with X(return type, name, arguments).
+ *
+ * The table in kern.h, the per-level prototypes, the tests and the benchmark all expand it. The
+ * lines above an entry are its specification; [acc] means: the result replaces the output when acc
+ * is false and is added to it when acc is true. Each kernel is pure arithmetic (no allocation,
+ * errors or threads), takes any alignment and any n >= 0, and gives the same bits on every CPU
+ * level: sums run in the stated order, and outside the gemm family a product and a sum are always
+ * rounded one after the other. Outputs must not overlap inputs unless the entry says "in place".
+ */
+#ifndef CR_KERN_LIST_H
+#define CR_KERN_LIST_H
+
+/* ---- matrix products, row-major. See kern.h for the flags, packing and scratch sizes. ----
+ *
+ * gemm_pack: panels [p0, p1) of CR_GEMM_NR columns each; zeros past N:
+ *     dst[p][k][c] = trans ? B[(p * NR + c) * ldb + k] : B[k * ldb + p * NR + c]
+ * gemm: for each m < M, n < N
+ *     s = flags & ACC ? C[m,n] : 0
+ *     for k = 0 .. K-1:  s = fma(A[m,k], B[k,n], s)          one chain, one rounding per step
+ *     if BIAS: s = s + bias[n];  if RELU: s = s > 0 ? s : 0 (NaN stays NaN);  C[m,n] = s
+ * gemm_tn: the same with A given as (K, M): s = fma(A[k,m], B[k,n], s); B (K, N) is not packed.
+ *     ACC is the only flag. scratch: cr_gemm_tn_scratch(M, N, K) floats.
+ */
+#define CR_KERNELS_GEMM(X)                                                                         \
+    X(void, gemm_pack,                                                                             \
+      (float *dst, const float *B, int64_t ldb, bool trans, int64_t K, int64_t N, int64_t p0,      \
+       int64_t p1))                                                                                \
+    X(void, gemm,                                                                                  \
+      (float *C, int64_t ldc, const float *A, int64_t lda, const float *packed, int64_t M,         \
+       int64_t N, int64_t K, int flags, const float *bias))                                        \
+    X(void, gemm_tn,                                                                               \
+      (float *C, int64_t ldc, const float *A, int64_t lda, const float *B, int64_t ldb, int64_t M, \
+       int64_t N, int64_t K, int flags, float *scratch))
+
+/* ---- vectors ----
+ *
+ * dot, sum: element i goes to partial sum i % 16, in order; the 16 are then added as a tree:
+ *     p[j] += p[j+8] (j<8), p[j] += p[j+4], p[j] += p[j+2], p[0] + p[1]
+ * axpy:      y[i] = y[i] + a * x[i]
+ * scale_add: out[i] = a * x[i] + b * y[i]          in place on x or y
+ * scale:     out[i] = a * x[i]                     in place
+ * add:       out[i] = x[i] + y[i]                  in place on x or y
+ * mul:       out[i] = x[i] * y[i]  [acc]           in place on x or y
+ */
+#define CR_KERNELS_VEC(X)                                                                          \
+    X(float, dot, (const float *x, const float *y, int64_t n))                                     \
+    X(float, sum, (const float *x, int64_t n))                                                     \
+    X(void, axpy, (float *y, float a, const float *x, int64_t n))                                  \
+    X(void, scale_add, (float *out, float a, const float *x, float b, const float *y, int64_t n))  \
+    X(void, scale, (float *out, float a, const float *x, int64_t n))                               \
+    X(void, add, (float *out, const float *x, const float *y, int64_t n))                          \
+    X(void, mul, (float *out, const float *x, const float *y, int64_t n, bool acc))
+
+/* ---- functions of one element; all forward ones work in place ----
+ *
+ * Worst errors found against double libm over the whole range, in units in the last place, are in
+ * docs/design/kern.md and are asserted by tests/kern. NaN gives NaN; infinities give the limits.
+ * exp, sigmoid 1/(1+e^-x), tanh, softplus log(1+e^x), silu x*sigmoid(x)
+ * gelu: x * Phi(x), the exact (erf) form;  elu: x > 0 ? x : alpha * (e^x - 1)
+ * relu: x > 0 ? x : 0 (NaN stays);  leaky: x > 0 ? x : slope * x
+ *
+ * The _bwd ones [acc]: dx = dy * f'(.), from the output y (relu, sigmoid, tanh) or from the input x
+ *     relu y > 0 ? dy : 0;  leaky x > 0 ? dy : slope * dy;  sigmoid dy * (y * (1 - y));
+ *     tanh dy * (1 - y * y);  softplus dy * sigmoid(x);  silu dy * (s + x * s * (1 - s));
+ *     gelu dy * (Phi(x) + x * phi(x));  elu x > 0 ? dy : dy * alpha * e^x
+ * dx may be dy (in place) when acc is false.
+ */
+#define CR_KERNELS_ACT(X)                                                                          \
+    X(void, exp, (float *out, const float *x, int64_t n))                                          \
+    X(void, sigmoid, (float *out, const float *x, int64_t n))                                      \
+    X(void, tanh, (float *out, const float *x, int64_t n))                                         \
+    X(void, softplus, (float *out, const float *x, int64_t n))                                     \
+    X(void, gelu, (float *out, const float *x, int64_t n))                                         \
+    X(void, silu, (float *out, const float *x, int64_t n))                                         \
+    X(void, elu, (float *out, const float *x, float alpha, int64_t n))                             \
+    X(void, relu, (float *out, const float *x, int64_t n))                                         \
+    X(void, leaky, (float *out, const float *x, float slope, int64_t n))                           \
+    X(void, sigmoid_bwd, (float *dx, const float *dy, const float *y, int64_t n, bool acc))        \
+    X(void, tanh_bwd, (float *dx, const float *dy, const float *y, int64_t n, bool acc))           \
+    X(void, softplus_bwd, (float *dx, const float *dy, const float *x, int64_t n, bool acc))       \
+    X(void, gelu_bwd, (float *dx, const float *dy, const float *x, int64_t n, bool acc))           \
+    X(void, silu_bwd, (float *dx, const float *dy, const float *x, int64_t n, bool acc))           \
+    X(void, elu_bwd,                                                                               \
+      (float *dx, const float *dy, const float *x, float alpha, int64_t n, bool acc))              \
+    X(void, relu_bwd, (float *dx, const float *dy, const float *y, int64_t n, bool acc))           \
+    X(void, leaky_bwd,                                                                             \
+      (float *dx, const float *dy, const float *x, float slope, int64_t n, bool acc))
+
+/* ---- rows: B rows, ld* floats from row to row ----
+ *
+ * copy_rows:   dst[b,d] = src[b,d]  [acc]
+ * row_affine:  out[b,d] = x[b,d] * scale[d] + shift[d]    in place
+ * col_sum:     sum[d] += x[b,d], rows in order, in float
+ * col_sum_d, col_sqdev_d, col_dot_d: rows in order, in double
+ *     sum[d] += x[b,d];  sum[d] += (x[b,d] - mean[d])^2;  sum[d] += x[b,d] * y[b,d]
+ * pool: one bag of n ids: out[d] = sum over i in order of (w ? w[i] : 1) * table[ids[i]*stride + d]
+ *     starting from 0, or from out when acc
+ */
+#define CR_KERNELS_ROW(X)                                                                          \
+    X(void, copy_rows,                                                                             \
+      (float *dst, int64_t ldd, const float *src, int64_t lds, int64_t B, int64_t D, bool acc))    \
+    X(void, row_affine,                                                                            \
+      (float *out, int64_t ldo, const float *x, int64_t ldx, const float *scale,                   \
+       const float *shift, int64_t B, int64_t D))                                                  \
+    X(void, col_sum, (float *sum, const float *x, int64_t ldx, int64_t B, int64_t D))              \
+    X(void, col_sum_d, (double *sum, const float *x, int64_t ldx, int64_t B, int64_t D))           \
+    X(void, col_sqdev_d,                                                                           \
+      (double *sum, const float *x, int64_t ldx, const float *mean, int64_t B, int64_t D))         \
+    X(void, col_dot_d,                                                                             \
+      (double *sum, const float *x, int64_t ldx, const float *y, int64_t ldy, int64_t B,           \
+       int64_t D))                                                                                 \
+    X(void, pool,                                                                                  \
+      (float *out, const float *table, int64_t stride, const int64_t *ids, const float *w,         \
+       int64_t n, int64_t D, bool acc))
+
+/* ---- interactions: per row, x is F vectors of D side by side (F * D floats) ----
+ *
+ * fm:     s = sum over f in order of x[f,d]; q = sum over f of x[f,d]^2; out[d] = 0.5 * (s*s - q)
+ * fm_bwd: dx[f,d] = dy[d] * (s - x[f,d])  [acc]
+ * pairs:  out[i,j] = dot(x[i], x[j]) for i < j, row-major: (0,1) (0,2) .. (1,2) ..
+ * pairs_bwd: dx[i,d] = sum over j != i, ascending, of dy[i,j] * x[j,d], starting from 0; [acc]: the
+ *     sum is then added to dx
+ */
+#define CR_KERNELS_INTER(X)                                                                        \
+    X(void, fm,                                                                                    \
+      (float *out, int64_t ldo, const float *x, int64_t ldx, int64_t B, int64_t F, int64_t D))     \
+    X(void, fm_bwd,                                                                                \
+      (float *dx, int64_t lddx, const float *dy, int64_t lddy, const float *x, int64_t ldx,        \
+       int64_t B, int64_t F, int64_t D, bool acc))                                                 \
+    X(void, pairs,                                                                                 \
+      (float *out, int64_t ldo, const float *x, int64_t ldx, int64_t B, int64_t F, int64_t D))     \
+    X(void, pairs_bwd,                                                                             \
+      (float *dx, int64_t lddx, const float *dy, int64_t lddy, const float *x, int64_t ldx,        \
+       int64_t B, int64_t F, int64_t D, bool acc))
+
+#define CR_KERNELS(X)                                                                              \
+    CR_KERNELS_GEMM(X)                                                                             \
+    CR_KERNELS_VEC(X)                                                                              \
+    CR_KERNELS_ACT(X)                                                                              \
+    CR_KERNELS_ROW(X)                                                                              \
+    CR_KERNELS_INTER(X)
+
+#endif
