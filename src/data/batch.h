@@ -15,7 +15,13 @@
 #include "base/mem.h"
 
 /* numbers as FieldType of DataConfig for the scalars */
-typedef enum cr_coltype { CR_COL_I32 = 0, CR_COL_I64 = 1, CR_COL_STR = 2, CR_COL_F32 = 3, CR_COL_F64 = 4 } cr_coltype;
+typedef enum cr_coltype {
+    CR_COL_I32 = 0,
+    CR_COL_I64 = 1,
+    CR_COL_STR = 2,
+    CR_COL_F32 = 3,
+    CR_COL_F64 = 4
+} cr_coltype;
 
 typedef struct cr_column {
     cr_coltype type;         /* of the leaf values */
@@ -40,24 +46,33 @@ typedef struct cr_chunk {
     int n_cols;
     cr_column *cols;
     const char *path;     /* of the file, lives as long as the reader */
-    int64_t first_row;    /* row number in the file, from 0 */
-    const int64_t *lines; /* line number (from 1) of each row for messages; NULL: no lines */
-    cr_arena arena;       /* owns everything above */
+    int64_t first_row;    /* row number in the file, from 0; -1: not known */
+    const int64_t *lines; /* line (from 1) each row begins on, counted from the first line of
+                             the block when raw.first_line was 0; NULL: no lines */
+    cr_arena arena;       /* owns everything above but the text the columns point into */
 } cr_chunk;
 
-/* Bad rows met while parsing or encoding one chunk. Index is the row in the chunk (-1 when the row
- * did not even split into columns). Only the first few keep their text. */
+/* Bad rows met while parsing or encoding one chunk. A row may be reported more than once (by
+ * several features); whoever counts counts it once. Only the first few by line keep their text, so
+ * that "the first bad row" does not depend on which column was looked at first. Zeros: an empty
+ * list. */
+#define CR_BAD_KEEP 8
 typedef struct cr_bad_row {
-    int64_t row;
-    int64_t line;
+    int64_t row;   /* in the chunk; -1: it did not split into columns and is not in the chunk */
+    int64_t line;  /* as in chunk->lines */
     char msg[256]; /* "column 'age', value 'x7': not a number" */
 } cr_bad_row;
 typedef struct cr_bad {
-    cr_bad_row *v;
+    cr_bad_row *v; /* n_kept entries in the order of lines, one per row */
+    int64_t n_kept;
+    int64_t *rows; /* n entries: the row of every report, in the order of the reports */
     int64_t n, cap;
 } cr_bad;
-/* cr_bad_add notes that a row is bad (once per row is enough; the loader leaves the row out). */
+/* cr_bad_add notes that a row is bad (once per row is enough; the loader leaves the row out). line
+ * is chunk->lines[row], 0 when the chunk has no lines. */
 void cr_bad_add(cr_bad *bad, int64_t row, int64_t line, const char *fmt, ...) CR_PRINTF(4, 5);
+void cr_bad_reset(cr_bad *bad);
+void cr_bad_clear(cr_bad *bad);
 
 /* One sparse feature of a batch. */
 typedef struct cr_jagged {
@@ -67,17 +82,23 @@ typedef struct cr_jagged {
     int64_t n_ids;
 } cr_jagged;
 
-/* Where the data stream stands after a batch; part of a checkpoint. */
+/* Where the data stream stands after a batch; part of a checkpoint. It speaks of global batches, so
+ * it is the same on every rank and for any number of ranks with the same global batch. After the
+ * last batch of an epoch the position still lies in that epoch: going on from there gives the end
+ * of the epoch first. The start of epoch e is {e, 0, 0, 0, 0}. */
 typedef struct cr_data_pos {
-    int64_t epoch;    /* passes finished */
-    int64_t unit;     /* next block (shuffle window) of the epoch's order */
-    int64_t row;      /* rows of that unit already given out */
+    int64_t epoch; /* passes finished */
+    int64_t
+        unit; /* first block of the window in the epoch's order: item << 32 | block of the item */
+    int64_t row;      /* rows of that window already given out */
     int64_t rows;     /* rows given out in this epoch */
-    int64_t bad_rows; /* skipped so far */
+    int64_t bad_rows; /* left out in this epoch before that window */
 } cr_data_pos;
 
 typedef struct cr_batch {
     int64_t n_rows;
+    int64_t global_row;  /* of row 0 in the global batch of all ranks */
+    int64_t global_rows; /* of the global batch; n_rows for one rank */
     int n_sparse;
     cr_jagged *sparse;
     int64_t dense_width;
@@ -86,7 +107,7 @@ typedef struct cr_batch {
     const float *const *labels; /* [n_labels][n_rows] */
     int n_weights;
     const float *const *weights;
-    /* predict: text of the reserved columns, [n_reserved] string columns of n_rows */
+    /* predict: the reserved columns, [n_reserved] scalar columns of n_rows (text, or as typed) */
     int n_reserved;
     const cr_column *reserved;
     cr_data_pos after;

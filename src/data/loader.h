@@ -1,20 +1,25 @@
 /*
  * loader.h - the data side of a run: files in, batches out, ahead of the step.
  *
- *   cut (one at a time) -> parse + encode (n_threads workers) -> assemble in order -> queue of batches
+ *   cut (one at a time) -> parse + encode (n_threads workers) -> assemble in order -> queue of
+ * batches
  *
- * The stream of batches is a function of (files, seed, epoch, batch size) alone, never of
- * the number of threads. Shuffle: the order of blocks is permuted per epoch, a window of blocks holding at
- * least shuffle_buffer_size batches is pooled and its rows are permuted.
+ * The stream of batches is a function of (files, seed, epoch, global batch size) alone, never of
+ * the number of threads or ranks. Shuffle: the order of blocks is permuted per epoch, a window of
+ * blocks holding at least shuffle_buffer_size global batches is pooled and its rows are permuted.
+ * Memory: about two windows of encoded rows, one raw block per worker and CR_LOADER_AHEAD batches.
  */
 #ifndef CR_DATA_LOADER_H
 #define CR_DATA_LOADER_H
 
 #include "data/reader.h"
 
-/* Turns a chunk into a batch of the same number of rows (jagged ids, dense, labels, weights, reserved), all
- * memory from out->arena or pointing into the chunk. Called from many threads. Bad values go to bad; the row is then dropped. */
-typedef cr_code (*cr_encode_fn)(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad, cr_err *err);
+/* Turns a chunk into a batch of the same number of rows (jagged ids, dense, labels, weights,
+ * reserved), all memory from out->arena or pointing into the chunk. Called from many threads, never
+ * with n_rows 0. Bad values go to bad; the row is then dropped. The numbers of features, labels ...
+ * must be the same for every chunk. */
+typedef cr_code (*cr_encode_fn)(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,
+                                cr_err *err);
 
 typedef struct cr_loader_opts {
     const cr_data_conf *conf;
@@ -28,23 +33,33 @@ typedef struct cr_loader_opts {
     bool shuffle;
     bool drop_remainder;
     uint64_t seed;
-    int n_threads;      /* parse/encode workers; >= 1 */
-    int rank, world;    /* rows of a global batch are split evenly; 0, 1 for one process */
-    cr_data_pos start;  /* where to begin (zeros: the beginning) */
-    int64_t n_epochs;   /* 0: endless */
-    int64_t max_bad_rows;
+    int n_threads;        /* parse/encode workers; >= 1 */
+    int rank, world;      /* rows of a global batch are split evenly; 0, 1 for one process */
+    cr_data_pos start;    /* where to begin (zeros: the beginning) */
+    int64_t n_epochs;     /* 0: endless */
+    int64_t max_bad_rows; /* per epoch: so many rows are left out, counted and logged, one more is
+                             an error; 0: the first bad row is */
+    size_t block_bytes;   /* tests: size of a block; 0: the reader's */
 } cr_loader_opts;
 
+/* Batches assembled ahead of the step. The caller may hold CR_LOADER_AHEAD - 2 at a time. */
+#define CR_LOADER_AHEAD 6
+
 typedef struct cr_loader cr_loader;
+/* cr_loader_new opens the data set and starts the workers. Everything opts points to is borrowed
+ * until cr_loader_free, which may be called at any moment. Mistakes in config and files go to diag.
+ */
 CR_CHECKED cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag);
 void cr_loader_free(cr_loader *l);
 /* cr_loader_next gives the next batch. *out NULL: an epoch ended (call again for the next one);
- * *done is set when the last epoch has ended. A batch is valid until cr_loader_release. */
+ * *done is set when the last epoch has ended. A batch is valid until cr_loader_release. With
+ * several ranks each gets its part of every global batch; it may have 0 rows at the end of an
+ * epoch. An error comes after all batches before it in the stream, and again on every further call.
+ * One thread. */
 CR_CHECKED cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err);
 void cr_loader_release(cr_loader *l, cr_batch *b);
-/* position to go on from when nothing further is taken (after the last released batch) */
 typedef struct cr_loader_stats {
-    int64_t rows, bad_rows, bytes, batches;
+    int64_t rows, bad_rows, bytes, batches;   /* given out; left out; text parsed; given out */
     double read_s, parse_s, encode_s, wait_s; /* CPU seconds of the workers; time next() waited */
 } cr_loader_stats;
 void cr_loader_get_stats(cr_loader *l, cr_loader_stats *out);

@@ -3,7 +3,8 @@
  *
  * Reading is split in two so that many threads can help: `cut` is serial and cheap (find the next
  * block of whole rows in the file order or at a given block), `parse` turns one raw block into
- * columns and may run on any thread. Adding a format is one file, one registry line, one build line.
+ * columns and may run on any thread. Adding a format is one file, one registry line, one build
+ * line.
  */
 #ifndef CR_DATA_READER_H
 #define CR_DATA_READER_H
@@ -20,20 +21,23 @@ typedef struct cr_want {
 } cr_want;
 
 typedef struct cr_source cr_source; /* an opened data set; opaque, each type has its own */
-typedef struct cr_raw {             /* one block on its way from cut to parse */
-    int64_t file;      /* index into the sorted list of files */
-    int64_t block;     /* index of the block inside its file */
-    int64_t first_row; /* row number in the file; -1: not known (shuffled order) */
-    int64_t first_line;
-    char *text;
-    size_t size, cap; /* CSV: the bytes; other formats: private */
-    void *priv;
+typedef struct cr_raw {             /* one block on its way from cut to parse; zeros: empty */
+    int64_t file;                   /* index into the list of files */
+    int64_t block;                  /* index of the block inside its file */
+    int64_t first_row;  /* row number in the file; -1: not known (a block in the middle) */
+    int64_t first_line; /* line of text[0] in the file, from 1; 0: not known, ask line_at */
+    int64_t offset;     /* of text[0] in the file, -1: compressed */
+    char *text; /* CSV: whole rows, then at least CR_RAW_PAD bytes of slack; from cr_try_alloc */
+    size_t size, cap;
+    void *priv; /* other formats */
 } cr_raw;
+#define CR_RAW_PAD 64
 
 typedef struct cr_reader_type {
     const char *name; /* the dataset_type's name: "CsvDataset" */
     const char *const *exts;
-    /* open finds the files, reads the header, checks every wanted column (all mistakes to diag). */
+    /* open finds the files, reads the headers, checks every wanted column (all mistakes to diag).
+     * conf and want are borrowed until close. */
     CR_CHECKED cr_code (*open)(cr_source **out, const cr_data_conf *conf, const char *paths,
                                const cr_want *want, int n_want, cr_diag *diag);
     void (*close)(cr_source *s);
@@ -43,12 +47,24 @@ typedef struct cr_reader_type {
      * only be read front to back (compressed). */
     CR_CHECKED cr_code (*n_blocks)(cr_source *s, int64_t file, int64_t *out, cr_err *err);
     /* cut block `block` of `file` into raw; *end is set when the file holds no such block. For
-     * front-to-back files the calls come in order. Called from one thread at a time. */
-    CR_CHECKED cr_code (*cut)(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bool *end, cr_err *err);
-    /* parse raw into chunk (its arena reset first). Any thread. Rows that cannot be split into columns are
-     * reported through bad and left out. */
-    CR_CHECKED cr_code (*parse)(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, cr_bad *bad, cr_err *err);
-    /* names of the columns of the data set, in file order */
+     * front-to-back files the calls come in order, block 0 begins again. Called from one thread at
+     * a time. */
+    CR_CHECKED cr_code (*cut)(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bool *end,
+                              cr_err *err);
+    /* parse raw into chunk (its arena reset first), whose columns may point into raw->text, which
+     * may be rewritten (doubled quotes). Any thread. Rows that cannot be split into columns are
+     * reported through bad with row -1 and left out; rows with a bad value are reported and stay
+     * in. */
+    CR_CHECKED cr_code (*parse)(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, cr_bad *bad,
+                                cr_err *err);
+    /* line_at counts lines: which line of the file (from 1) holds the byte at offset. Slow (reads
+     * the file up to there), for messages only. Any thread. */
+    CR_CHECKED cr_code (*line_at)(const cr_source *s, int64_t file, int64_t offset, int64_t *line,
+                                  cr_err *err);
+    /* set_block sets the target size of a block in bytes, before the first cut (tests; default 1
+     * MiB) */
+    void (*set_block)(cr_source *s, size_t bytes);
+    /* names of the columns of the first file, in file order */
     int (*columns)(const cr_source *s, const char *const **names);
 } cr_reader_type;
 
