@@ -14,7 +14,8 @@
 /* What changes from step to step. */
 typedef struct cr_optim_step {
     double lr;
-    int64_t t; /* 1 for the first update */
+    int64_t t;    /* 1 for the first update */
+    float pre[2]; /* filled by prepare; zeros: the rule computes them itself, more slowly */
 } cr_optim_step;
 
 typedef struct cr_optim_type {
@@ -31,6 +32,8 @@ typedef struct cr_optim_type {
     /* Row of a table: rec = D weights, then elem_state planes of D floats, then row_state floats.
      * g: D floats, may be changed. conf: sparse message. NULL: not for tables. */
     void (*row)(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D);
+    /* Once per step and message, after lr and t are set: what depends on t alone. NULL: nothing. */
+    void (*prepare)(const void *conf, cr_optim_step *s);
 } cr_optim_type;
 
 /* families for the oneofs of SparseOptimizer and DenseOptimizer; member.type is cr_optim_type* */

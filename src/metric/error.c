@@ -1,0 +1,108 @@
+/*
+ * error.c - metrics that are a mean over rows: absolute error, squared error, logloss.
+ *
+ * The sum runs row after row in double. Rows come in the same order however they are cut into
+ * batches, so the sum is the same bits.
+ */
+#include "metric/metric.h"
+
+#include "base/mem.h"
+#include "metric/check_int.h"
+#include "metric/config.h"
+
+struct cr_metric {
+    double sum;
+    int64_t n_rows;
+};
+
+static cr_code mean_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
+    (void)conf;
+    (void)K;
+    (void)err;
+    *out = cr_alloc(sizeof **out, "metric");
+    return CR_OK;
+}
+
+static void mean_free(cr_metric *m) {
+    cr_free(m);
+}
+
+static void mean_reset(cr_metric *m) {
+    m->sum = 0;
+    m->n_rows = 0;
+}
+
+static double mean_value(const cr_metric *m) {
+    return m->n_rows ? m->sum / (double)m->n_rows : NAN;
+}
+
+static cr_code one_output(const char *name, const cr_metric_in *in, cr_err *err) {
+    if (in->K == 1) return CR_OK;
+    return cr_fail(err, CR_ECONF, "metric %s needs one output, num_class is %lld; use l2_loss",
+                   name, (long long)in->K);
+}
+
+static cr_code mae_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
+    CR_TRY(one_output("mean_absolute_error", in, err));
+    for (int64_t i = 0; i < in->n_rows; i++, m->n_rows++) {
+        float p = in->pred[i * in->pred_stride];
+        if (isnan(p)) return cr_metric_nan("mean_absolute_error", m->n_rows, err);
+        m->sum += fabs((double)p - (double)in->label[i]);
+    }
+    return CR_OK;
+}
+
+static cr_code mse_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
+    CR_TRY(one_output("mean_squared_error", in, err));
+    for (int64_t i = 0; i < in->n_rows; i++, m->n_rows++) {
+        float p = in->pred[i * in->pred_stride];
+        if (isnan(p)) return cr_metric_nan("mean_squared_error", m->n_rows, err);
+        double d = (double)p - (double)in->label[i];
+        m->sum += d * d;
+    }
+    return CR_OK;
+}
+
+/* log with torch's floor: a sure and wrong prediction costs 100, not infinity */
+static double floored_log(double x) {
+    double l = log(x);
+    return l > -100 ? l : -100;
+}
+
+/* One output: -(y log p + (1-y) log(1-p)), y may be any share. K outputs: -log p[label]. */
+static cr_code logloss_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
+    for (int64_t i = 0; i < in->n_rows; i++, m->n_rows++) {
+        const float *p = in->pred + i * in->pred_stride;
+        float y = in->label[i];
+        for (int64_t k = 0; k < in->K; k++) {
+            if (isnan(p[k])) return cr_metric_nan("logloss", m->n_rows, err);
+        }
+        if (in->K > 1) {
+            if (!(y >= 0 && y <= (float)(in->K - 1)) || y != floorf(y)) {
+                return cr_metric_bad_label("logloss", m->n_rows, (double)y, in->K, err);
+            }
+            m->sum -= floored_log((double)p[(int64_t)y]);
+            continue;
+        }
+        if (!(p[0] >= 0 && p[0] <= 1)) {
+            return cr_fail(err, CR_ERUN,
+                           "metric logloss: the prediction of row %lld is %g, not a probability; "
+                           "use it with binary_cross_entropy",
+                           (long long)m->n_rows, (double)p[0]);
+        }
+        double q = (double)p[0];
+        m->sum -= (double)y * floored_log(q) + (1 - (double)y) * floored_log(1 - q);
+    }
+    return CR_OK;
+}
+
+#define MEAN_METRIC(var, key, fn)                                                                  \
+    const cr_metric_type var = {.name = key,                                                       \
+                                .new_ = mean_new,                                                  \
+                                .free_ = mean_free,                                                \
+                                .reset = mean_reset,                                               \
+                                .update = fn,                                                      \
+                                .value = mean_value}
+MEAN_METRIC(cr_metric_mae, "mean_absolute_error", mae_update);
+MEAN_METRIC(cr_metric_mse, "mean_squared_error", mse_update);
+MEAN_METRIC(cr_metric_logloss, "logloss", logloss_update);

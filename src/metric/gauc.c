@@ -1,0 +1,178 @@
+/*
+ * gauc.c - grouped AUC: the exact AUC inside each group (a user, a query), then the plain mean over
+ * the groups that have both classes.
+ *
+ * Every row is kept (16 bytes) until the value is asked for; then rows are sorted by group and
+ * score in place, byte by byte from the top, which needs no second copy. Groups are added up in the
+ * order of their keys, so neither the order of rows nor the batches matter.
+ */
+#include "metric/metric.h"
+
+#include "base/mem.h"
+#include "metric/check_int.h"
+#include "metric/config.h"
+#include "metric/rank_int.h"
+
+typedef struct gauc_row {
+    uint64_t group; /* order of keys: any fixed one will do */
+    uint64_t score; /* cr_rank_key * 2 + label: 33 bits */
+} gauc_row;
+typedef struct gauc_rows {
+    gauc_row *v;
+    int64_t n, cap;
+} gauc_rows;
+
+struct cr_metric {
+    gauc_rows *rows; /* apart, because asking for the value sorts them */
+};
+
+#define N_BYTES      13 /* of a row's key: 8 of the group, then 5 of the score */
+#define SMALL        32
+#define MIN_ROWS_CAP 4096
+
+static unsigned byte_of(const gauc_row *r, int level) {
+    uint64_t x = level < 8 ? r->group >> (56 - 8 * level) : r->score >> (32 - 8 * (level - 8));
+    return (unsigned)(x & 255);
+}
+
+static bool less(const gauc_row *a, const gauc_row *b) {
+    return a->group != b->group ? a->group < b->group : a->score < b->score;
+}
+
+static void insertion_sort(gauc_row *v, int64_t n) {
+    for (int64_t i = 1; i < n; i++) {
+        gauc_row x = v[i];
+        int64_t j = i;
+        for (; j > 0 && less(&x, &v[j - 1]); j--) {
+            v[j] = v[j - 1];
+        }
+        v[j] = x;
+    }
+}
+
+static void radix_sort(gauc_row *v, int64_t n, int level) {
+    while (level < N_BYTES && n > SMALL) {
+        int64_t start[257] = {0}, at[256];
+        for (int64_t i = 0; i < n; i++) {
+            start[byte_of(&v[i], level) + 1]++;
+        }
+        for (int b = 0; b < 256; b++) {
+            at[b] = start[b];
+            start[b + 1] += start[b];
+        }
+        for (int b = 0; b < 256; b++) {
+            while (at[b] < start[b + 1]) {
+                unsigned to = byte_of(&v[at[b]], level);
+                if (to == (unsigned)b) {
+                    at[b]++;
+                    continue;
+                }
+                gauc_row x = v[at[b]];
+                v[at[b]] = v[at[to]];
+                v[at[to]++] = x;
+            }
+        }
+        /* the common case of equal leading bytes: go down without a call */
+        unsigned first = byte_of(&v[0], level++);
+        if (start[first + 1] - start[first] == n) continue;
+        for (int b = 0; b < 256; b++) {
+            radix_sort(v + start[b], start[b + 1] - start[b], level);
+        }
+        return;
+    }
+    if (n <= SMALL) insertion_sort(v, n);
+}
+
+static void gauc_free(cr_metric *m) {
+    if (!m) return;
+    cr_free(m->rows->v);
+    cr_free(m->rows);
+    cr_free(m);
+}
+
+static cr_code gauc_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
+    (void)conf;
+    CR_TRY(cr_metric_two_classes("grouped_auc", K, err));
+    cr_metric *m = cr_alloc(sizeof *m, "grouped_auc");
+    m->rows = cr_alloc(sizeof *m->rows, "grouped_auc");
+    *out = m;
+    return CR_OK;
+}
+
+static void gauc_reset(cr_metric *m) {
+    m->rows->n = 0;
+}
+
+static cr_code reserve(gauc_rows *rows, int64_t more, cr_err *err) {
+    if (rows->n + more <= rows->cap) return CR_OK;
+    int64_t cap = rows->cap ? rows->cap + rows->cap / 2 : MIN_ROWS_CAP;
+    if (cap < rows->n + more) cap = rows->n + more;
+    void *p;
+    CR_TRY(cr_try_alloc(&p, (size_t)cap * sizeof(gauc_row), "rows of grouped_auc", err));
+    if (rows->n) memcpy(p, rows->v, (size_t)rows->n * sizeof(gauc_row));
+    cr_free(rows->v);
+    rows->v = p;
+    rows->cap = cap;
+    return CR_OK;
+}
+
+static cr_code gauc_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
+    gauc_rows *rows = m->rows;
+    if (!in->group) CR_BUG("grouped_auc without group keys");
+    CR_TRY(reserve(rows, in->n_rows, err));
+    const float *score = cr_metric_score(in);
+    for (int64_t i = 0; i < in->n_rows; i++) {
+        float p = score[i * in->pred_stride], y = in->label[i];
+        if (isnan(p)) return cr_metric_nan("grouped_auc", rows->n, err);
+        if (y != 0 && y != 1) {
+            return cr_metric_bad_label("grouped_auc", rows->n, (double)y, 2, err);
+        }
+        rows->v[rows->n++] = (gauc_row){.group = (uint64_t)in->group[i],
+                                        .score = (uint64_t)cr_rank_key(p) * 2 + (y == 1)};
+    }
+    return CR_OK;
+}
+
+/* AUC of n rows of one group, sorted by score; NaN when a class is missing. */
+static double group_auc(const gauc_row *v, int64_t n) {
+    uint64_t n_pos = 0, n_neg = 0, twice = 0;
+    for (int64_t i = 0; i < n;) {
+        uint64_t key = v[i].score >> 1, pos = 0, neg = 0;
+        for (; i < n && v[i].score >> 1 == key; i++) {
+            pos += v[i].score & 1;
+            neg += 1 - (v[i].score & 1);
+        }
+        twice += pos * (2 * n_neg + neg);
+        n_pos += pos;
+        n_neg += neg;
+    }
+    if (n_pos == 0 || n_neg == 0) return NAN;
+    return (double)twice / (2.0 * (double)n_pos * (double)n_neg);
+}
+
+static double gauc_value(const cr_metric *m) {
+    gauc_rows *rows = m->rows;
+    radix_sort(rows->v, rows->n, 0);
+    double sum = 0;
+    int64_t n_groups = 0;
+    for (int64_t i = 0, end; i < rows->n; i = end) {
+        for (end = i + 1; end < rows->n && rows->v[end].group == rows->v[i].group;) {
+            end++;
+        }
+        double auc = group_auc(rows->v + i, end - i);
+        if (isnan(auc)) continue;
+        sum += auc;
+        n_groups++;
+    }
+    return n_groups ? sum / (double)n_groups : NAN;
+}
+
+const cr_metric_type cr_metric_grouped_auc = {
+    .name = "grouped_auc",
+    .needs_group = true,
+    .new_ = gauc_new,
+    .free_ = gauc_free,
+    .reset = gauc_reset,
+    .update = gauc_update,
+    .value = gauc_value,
+};

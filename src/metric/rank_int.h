@@ -1,0 +1,50 @@
+/*
+ * rank_int.h - an exact record of (score, label) pairs: how many positives and negatives had each
+ * distinct score. Shared by the metrics that depend on the order of scores only.
+ */
+#ifndef CR_METRIC_RANK_INT_H
+#define CR_METRIC_RANK_INT_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/err.h"
+
+/* One distinct score. */
+typedef struct cr_rank_run {
+    uint64_t key; /* cr_rank_key of the score */
+    uint64_t n_pos, n_neg;
+} cr_rank_run;
+
+/* Rows wait unsorted in `wait` until it is full; then they are sorted and merged into `runs`.
+ * Memory: 24 bytes per distinct score, and at most about 100 bytes for each at the moment of a
+ * merge; the number of rows does not matter. */
+typedef struct cr_rank {
+    cr_rank_run *runs; /* rising keys */
+    int64_t n_runs;
+    uint64_t *wait; /* key * 2 + label; the upper half of the block is the sort's scratch */
+    int64_t n_wait, cap_wait;
+} cr_rank;
+
+/* cr_rank_key orders floats as unsigned numbers; -0 and 0 are the same score. x is not NaN. */
+static inline uint32_t cr_rank_key(float x) {
+    uint32_t b;
+    x += 0.0F; /* -0 + 0 = +0 */
+    memcpy(&b, &x, sizeof b);
+    return b & 0x80000000U ? ~b : b | 0x80000000U;
+}
+
+void cr_rank_clear(cr_rank *r);
+/* cr_rank_reset drops the rows and keeps the waiting block. */
+void cr_rank_reset(cr_rank *r);
+/* cr_rank_reserve makes room for at least one more row. On failure r is as before. */
+CR_CHECKED cr_code cr_rank_reserve(cr_rank *r, cr_err *err);
+/* cr_rank_add takes one row; room must be there (n_wait < cap_wait). */
+static inline void cr_rank_add(cr_rank *r, float score, bool positive) {
+    r->wait[r->n_wait++] = (uint64_t)cr_rank_key(score) * 2 + positive;
+}
+/* cr_rank_auc: the chance that a positive scores above a negative, ties half; NaN without both
+ * classes. Exact: integer counts up to the one division. Sorts the waiting rows in place. */
+double cr_rank_auc(cr_rank *r);
+
+#endif

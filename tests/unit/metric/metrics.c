@@ -1,0 +1,231 @@
+/*
+ * metrics.c - every metric against golden values, for any split into batches the same bits, and the
+ * refusals.
+ */
+#include "golden/golden.h"
+#include "harness.h"
+
+#include "base/mem.h"
+#include "metric/config.h"
+
+extern const cr_metric_type cr_metric_auc, cr_metric_grouped_auc, cr_metric_accuracy, cr_metric_mae,
+    cr_metric_mse, cr_metric_logloss;
+
+static golden G;
+static float *Gf(const char *name) {
+    if (!G.n) golden_load(&G, "metric.txt");
+    return golden_f32(golden_get(&G, name));
+}
+
+/* Feeds n rows in batches of `batch` (0: sizes 1, 2, 3 …). */
+static double feed(const cr_metric_type *type, const void *conf, int64_t K, const float *pred,
+                   const float *label, const int64_t *group, int64_t n, int64_t batch) {
+    cr_metric *m = NULL;
+    cr_err err;
+    CHECK_INT(type->new_(&m, conf, K, &err), CR_OK);
+    double value = NAN;
+    for (int round = 0; round < 2; round++) { /* twice: reset must forget everything */
+        type->reset(m);
+        for (int64_t i = 0, size = 1; i < n; i += size, size = batch ? batch : size + 1) {
+            if (batch) size = batch;
+            if (size > n - i) size = n - i;
+            cr_metric_in in = {.n_rows = size,
+                               .K = K,
+                               .pred = pred + i * K,
+                               .pred_stride = K,
+                               .label = label + i,
+                               .group = group ? group + i : NULL};
+            CHECK_INT(type->update(m, &in, &err), CR_OK);
+            if (i == 0) (void)type->value(m); /* asking early changes nothing */
+        }
+        value = type->value(m);
+    }
+    type->free_(m);
+    return value;
+}
+
+static void golden_case(const cr_metric_type *type, const void *conf, int64_t K, const char *pred,
+                        const char *label, const int64_t *group, const char *want) {
+    float *p = Gf(pred), *y = Gf(label);
+    int64_t n = golden_get(&G, label)->n;
+    double first = feed(type, conf, K, p, y, group, n, n);
+    CHECK_NEAR(first, golden_get(&G, want)->v[0], 1e-12, 1e-12);
+    static const int64_t batches[] = {0, 1, 7, 64, 399};
+    for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
+        double v = feed(type, conf, K, p, y, group, n, batches[b]);
+        CHECK(memcmp(&v, &first, sizeof v) == 0);
+    }
+    free(p);
+    free(y);
+}
+
+TEST(auc) {
+    golden_case(&cr_metric_auc, &(cr_auc_conf){.exact = true}, 1, "score", "label", NULL, "auc");
+    golden_case(&cr_metric_auc, &(cr_auc_conf){.thresholds = 200}, 1, "score", "label", NULL,
+                "auc_binned_200");
+    golden_case(&cr_metric_auc, &(cr_auc_conf){.thresholds = 7}, 1, "score", "label", NULL,
+                "auc_binned_7");
+    golden_case(&cr_metric_auc, &(cr_auc_conf){.thresholds = 200}, 1, "crowded", "label", NULL,
+                "crowded_auc_binned_200");
+    golden_case(&cr_metric_auc, &(cr_auc_conf){.exact = true}, 1, "crowded", "label", NULL, "auc");
+}
+
+TEST(grouped_auc) {
+    free(Gf("score"));
+    const golden_tensor *t = golden_get(&G, "group");
+    int64_t *group = calloc((size_t)t->n, sizeof *group);
+    for (int64_t i = 0; i < t->n; i++) {
+        group[i] = (int64_t)t->v[i];
+    }
+    golden_case(&cr_metric_grouped_auc, &(cr_grouped_auc_conf){0}, 1, "score", "label", group,
+                "grouped_auc");
+    free(group);
+}
+
+TEST(accuracy) {
+    golden_case(&cr_metric_accuracy, &(cr_accuracy_conf){.threshold = 0.5, .top_k = 1}, 1, "score",
+                "label", NULL, "accuracy_0.5");
+    golden_case(&cr_metric_accuracy, &(cr_accuracy_conf){.threshold = 0.3, .top_k = 1}, 1, "score",
+                "label", NULL, "accuracy_0.3");
+    golden_case(&cr_metric_accuracy, &(cr_accuracy_conf){.top_k = 1}, 5, "probs", "class", NULL,
+                "accuracy_top1");
+    golden_case(&cr_metric_accuracy, &(cr_accuracy_conf){.top_k = 2}, 5, "probs", "class", NULL,
+                "accuracy_top2");
+}
+
+TEST(errors) {
+    cr_plain_metric_conf c = {0};
+    golden_case(&cr_metric_mae, &c, 1, "pred", "target", NULL, "mae");
+    golden_case(&cr_metric_mse, &c, 1, "pred", "target", NULL, "mse");
+}
+
+TEST(logloss) {
+    cr_plain_metric_conf c = {0};
+    golden_case(&cr_metric_logloss, &c, 1, "score", "label", NULL, "logloss");
+    golden_case(&cr_metric_logloss, &c, 5, "probs", "class", NULL, "logloss_classes");
+}
+
+/* Two outputs: class 1 is the score. */
+TEST(auc_of_two_classes) {
+    float p[] = {0.9F, 0.1F, 0.2F, 0.8F, 0.6F, 0.4F, 0.7F, 0.3F}, y[] = {0, 1, 1, 0};
+    CHECK(feed(&cr_metric_auc, &(cr_auc_conf){.exact = true}, 2, p, y, NULL, 4, 3) == 1);
+}
+
+/* More rows and more distinct scores than the waiting block holds, against counting by score. */
+TEST(auc_of_many_rows) {
+    enum { N = 500000, LEVELS = 150000 };
+    float *p = calloc(N, sizeof *p), *y = calloc(N, sizeof *y);
+    int64_t *pos = calloc(LEVELS, sizeof *pos), *neg = calloc(LEVELS, sizeof *neg);
+    uint64_t x = 88172645463325252ULL;
+    for (int i = 0; i < N; i++) {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        int level = (int)(x % LEVELS);
+        bool hit = (x >> 40) % LEVELS < (uint64_t)level;
+        p[i] = (float)(level - LEVELS / 2); /* negative, zero and positive scores */
+        if (p[i] == 0 && (i & 1)) p[i] = -0.0F;
+        y[i] = hit;
+        (hit ? pos : neg)[level]++;
+    }
+    double won = 0, n_pos = 0, n_neg = 0;
+    for (int l = 0; l < LEVELS; l++) {
+        won += (double)pos[l] * (n_neg + 0.5 * (double)neg[l]);
+        n_pos += (double)pos[l];
+        n_neg += (double)neg[l];
+    }
+    double want = won / (n_pos * n_neg);
+    cr_auc_conf conf = {.exact = true};
+    CHECK(feed(&cr_metric_auc, &conf, 1, p, y, NULL, N, 4096) == want);
+    CHECK(feed(&cr_metric_auc, &conf, 1, p, y, NULL, N, 65537) == want);
+    /* one group of all rows, sorted by the other sort, is the same AUC */
+    int64_t *group = calloc(N, sizeof *group);
+    cr_grouped_auc_conf gconf = {0};
+    CHECK(feed(&cr_metric_grouped_auc, &gconf, 1, p, y, group, N, 1000) == want);
+    free(group);
+    free(p);
+    free(y);
+    free(pos);
+    free(neg);
+}
+
+TEST(undefined_is_nan) {
+    float p[] = {0.2F, 0.7F}, ones[] = {1, 1};
+    int64_t group[] = {1, 2};
+    cr_auc_conf conf = {.exact = true};
+    cr_grouped_auc_conf gconf = {0};
+    cr_plain_metric_conf c = {0};
+    CHECK(isnan(feed(&cr_metric_auc, &conf, 1, p, ones, NULL, 2, 1)));
+    CHECK(isnan(feed(&cr_metric_auc, &conf, 1, p, ones, NULL, 0, 1)));
+    CHECK(isnan(feed(&cr_metric_grouped_auc, &gconf, 1, p, ones, group, 2, 1)));
+    CHECK(isnan(feed(&cr_metric_mae, &c, 1, p, ones, NULL, 0, 1)));
+}
+
+static void refused(const cr_metric_type *type, const void *conf, int64_t K, const float *pred,
+                    float label, cr_code code, const char *text) {
+    cr_metric *m = NULL;
+    cr_err err;
+    int64_t group = 3;
+    CHECK_INT(type->new_(&m, conf, K, &err), CR_OK);
+    cr_metric_in in = {
+        .n_rows = 1, .K = K, .pred = pred, .pred_stride = K, .label = &label, .group = &group};
+    CHECK_INT(type->update(m, &in, &err), code);
+    CHECK(strstr(err.msg, text) != NULL);
+    type->free_(m);
+}
+
+TEST(refusals) {
+    cr_auc_conf auc_conf = {.exact = true}, binned = {.thresholds = 200};
+    cr_grouped_auc_conf gauc_conf = {0};
+    cr_accuracy_conf acc = {.top_k = 1};
+    cr_plain_metric_conf c = {0};
+    float nan_pred[] = {NAN, NAN}, half[] = {0.5F, 0.5F}, two[] = {2};
+    refused(&cr_metric_auc, &auc_conf, 1, nan_pred, 1, CR_ERUN,
+            "metric auc: the prediction of row 0");
+    refused(&cr_metric_auc, &binned, 1, nan_pred, 1, CR_ERUN, "metric auc");
+    refused(&cr_metric_grouped_auc, &gauc_conf, 1, nan_pred, 1, CR_ERUN, "metric grouped_auc");
+    refused(&cr_metric_accuracy, &acc, 2, nan_pred, 1, CR_ERUN, "metric accuracy");
+    refused(&cr_metric_mae, &c, 1, nan_pred, 1, CR_ERUN, "metric mean_absolute_error");
+    refused(&cr_metric_mse, &c, 1, nan_pred, 1, CR_ERUN, "metric mean_squared_error");
+    refused(&cr_metric_logloss, &c, 1, nan_pred, 1, CR_ERUN, "metric logloss");
+    refused(&cr_metric_logloss, &c, 1, two, 1, CR_ERUN, "not a probability");
+    refused(&cr_metric_auc, &auc_conf, 1, half, 0.5F, CR_EDATA, "label of row 0 is 0.5");
+    refused(&cr_metric_accuracy, &acc, 2, half, 2, CR_EDATA, "from 0 to 1");
+    refused(&cr_metric_accuracy, &acc, 2, half, NAN, CR_EDATA, "label");
+    refused(&cr_metric_logloss, &c, 2, half, -1, CR_EDATA, "label");
+    cr_metric *m;
+    cr_err err;
+    CHECK_INT(cr_metric_auc.new_(&m, &auc_conf, 3, &err), CR_ECONF);
+    CHECK_INT(cr_metric_grouped_auc.new_(&m, &gauc_conf, 3, &err), CR_ECONF);
+}
+
+/* Memory that runs out is an error of the update, and the metric can still be freed. */
+TEST(no_memory) {
+    cr_auc_conf conf = {.exact = true};
+    cr_grouped_auc_conf gconf = {0};
+    float p = 0.5F, y = 1;
+    int64_t group = 0;
+    cr_metric_in in = {
+        .n_rows = 1, .K = 1, .pred = &p, .pred_stride = 1, .label = &y, .group = &group};
+    cr_metric *m;
+    cr_err err;
+    CHECK_INT(cr_metric_auc.new_(&m, &conf, 1, &err), CR_OK);
+    cr_alloc_fail_after(1);
+    CHECK_INT(cr_metric_auc.update(m, &in, &err), CR_ENOMEM);
+    cr_alloc_fail_after(0);
+    cr_metric_auc.free_(m);
+    CHECK_INT(cr_metric_grouped_auc.new_(&m, &gconf, 1, &err), CR_OK);
+    cr_alloc_fail_after(1);
+    CHECK_INT(cr_metric_grouped_auc.update(m, &in, &err), CR_ENOMEM);
+    cr_alloc_fail_after(0);
+    cr_metric_grouped_auc.free_(m);
+}
+
+TEST(cleanup) {
+    golden_clear(&G);
+    CHECK(G.n == 0);
+}
+
+TEST_MAIN(CASE(auc), CASE(grouped_auc), CASE(accuracy), CASE(errors), CASE(logloss),
+          CASE(auc_of_two_classes), CASE(auc_of_many_rows), CASE(undefined_is_nan), CASE(refusals),
+          CASE(no_memory), CASE(cleanup))
