@@ -23,7 +23,8 @@ typedef struct cr_oneof cr_oneof;
 typedef struct cr_conf_base {
     const cr_msg *msg;
     const cr_conf_node *node; /* NULL: nothing given, all defaults */
-    uint64_t set;             /* bit i: field i of the table was given */
+    cr_loc at;                /* where the message was named: its key, or its item in a list */
+    uint64_t set;             /* bit i: field i of the table was given (and could be read) */
 } cr_conf_base;
 
 typedef enum cr_ftype {
@@ -70,7 +71,7 @@ typedef struct cr_field {
 } cr_field;
 
 /* list types of repeated fields */
-typedef struct cr_ints { int64_t *v; int64_t n; } cr_ints;
+typedef struct cr_ints { int64_t *v; int64_t n; } cr_ints; /* of UINT64 too: cast back */
 typedef struct cr_floats { double *v; int64_t n; } cr_floats;
 typedef struct cr_strs { const char **v; int64_t n; } cr_strs;
 typedef struct cr_enums { int *v; int64_t n; } cr_enums;
@@ -84,7 +85,8 @@ struct cr_msg {
     const cr_field *fields;
     size_t size; /* of the struct; 0: only checked, nothing stored */
     bool later;  /* the whole message belongs to a capability that is not in this version */
-    /* further checks after binding (field combinations); may be NULL */
+    /* further checks after binding (field combinations); called only when the message and all in
+     * it bound without an error; may be NULL */
     void (*check)(const void *self, cr_diag *diag);
 };
 
@@ -136,7 +138,9 @@ typedef struct cr_choice {
 #define CR_INF __builtin_inf()
 
 /* cr_conf_bind fills a new struct for msg from node (NULL: all defaults) in the arena; every
- * mistake goes to diag; the struct is complete (defaults where wrong) either way. */
+ * mistake goes to diag, which is sorted by place; the struct is complete (defaults where wrong)
+ * either way. The tree must live as long as the struct. A table has at most 64 rows. An INT or
+ * FLOAT row with min = max = 0 has no range. A LATER scalar that is given its default passes. */
 void *cr_conf_bind(cr_arena *arena, const cr_msg *msg, const cr_conf_node *node, cr_diag *diag);
 /* was the field given? (proto's HasField) */
 bool cr_conf_has(const void *conf, const char *field);

@@ -1,0 +1,75 @@
+/*
+ * conf_int.h - what the files of conf/ share: limits, keys, scalars.
+ *
+ * Every walk over a tree stops at CR_CONF_MAX_DEPTH; the parsers refuse deeper text, so the walks
+ * behind them only meet deeper trees when edits built them.
+ */
+#ifndef CR_CONF_CONF_INT_H
+#define CR_CONF_CONF_INT_H
+
+#include "base/buf.h"
+#include "conf/field.h"
+
+enum {
+    CR_CONF_MAX_DEPTH = 60,      /* below libfyaml's own limit of 64 */
+    CR_CONF_MAX_TEXT = 64 << 20, /* bytes of one config text */
+    CR_CONF_MAX_NODES = 4 << 20, /* of one document, aliases expanded */
+    CR_CONF_MAX_ERRORS = 20,     /* syntax errors reported of one text */
+};
+
+/* cr_conf_is_null: YAML's and JSON's null (an empty value is null in YAML). */
+bool cr_conf_is_null(const cr_conf_node *n);
+/* cr_conf_utf8: are the n bytes whole UTF-8 characters? */
+bool cr_conf_utf8(const char *s, size_t n);
+/* cr_conf_copy copies a tree into doc's arena; NULL when deeper or larger than allowed. *budget
+ * counts down by the nodes made. */
+cr_conf_node *cr_conf_copy(cr_conf_doc *doc, const cr_conf_node *n, int depth, size_t *budget);
+/* cr_conf_index returns the row of msg that key (spelled in map's syntax) belongs to, -1 when
+ * there is none; *member is the oneof member, NULL for a plain field. */
+int cr_conf_index(const cr_msg *msg, const cr_conf_node *map, const char *key,
+                  const cr_oneof_member **member);
+/* cr_conf_next_key: candidate i of all keys of a message, for cr_nearest (ctx is the cr_msg). */
+const char *cr_conf_next_key(const void *ctx, size_t i);
+
+/* Scalars as their syntax spells them; false when the text is not of that type. */
+bool cr_conf_read_bool(const cr_conf_node *n, bool *out);
+/* the value is *out, negated when *neg; fits 64 bits */
+bool cr_conf_read_int(const cr_conf_node *n, uint64_t *out, bool *neg);
+bool cr_conf_read_float(const cr_conf_node *n, double *out);
+/* by name or number; NULL when there is no such value */
+const cr_enum_value *cr_conf_read_enum(const cr_conf_node *n, const cr_enum_value *values);
+/* may the scalar stand for a string in its syntax? */
+bool cr_conf_is_str(const cr_conf_node *n);
+/* cr_conf_in_range: is the number within the row's range? Rows without a range take all. */
+bool cr_conf_in_range(const cr_field *f, double x);
+/* cr_conf_has_range: does the row limit its numbers? */
+bool cr_conf_has_range(const cr_field *f);
+/* cr_conf_range_text writes " from 1 to 8", " of at least 1", " of at most 8" or "". */
+const char *cr_conf_range_text(const cr_field *f, char out[96]);
+/* cr_conf_show writes a short quoted form of a scalar, or "a mapping", "a list", "nothing". */
+const char *cr_conf_show(const cr_conf_node *n, char out[64]);
+
+/* The values of one field of a map, in file order, over repeated keys. */
+typedef struct cr_conf_iter {
+    const cr_conf_node *map;
+    const int16_t *rows; /* cr_conf_rows of the map */
+    int row;
+    bool open; /* give the items of lists instead of the lists */
+    /* of the value given last */
+    const char *key;
+    cr_loc at; /* of its key; of the item inside a list */
+    bool in_list;
+    size_t i, j;
+} cr_conf_iter;
+/* cr_conf_rows returns the row of each entry of the map, -1 for unknown keys. In the arena. */
+const int16_t *cr_conf_rows(cr_arena *arena, const cr_msg *msg, const cr_conf_node *map);
+/* cr_conf_next: the next value, NULL at the end. JSON's nulls (not given) are left out. */
+const cr_conf_node *cr_conf_next(cr_conf_iter *it);
+
+/* cr_conf_join returns one map that holds the entries of both, a's first: protobuf's merge. */
+cr_conf_node *cr_conf_join(cr_arena *arena, const cr_conf_node *a, const cr_conf_node *b);
+/* cr_conf_struct turns google.protobuf.Struct's text form (fields { key value }) into the plain
+ * tree it stands for; a plain tree is returned as it is. */
+const cr_conf_node *cr_conf_struct(cr_arena *arena, const cr_conf_node *n);
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * tree.c - documents and nodes: making, finding, copying; loading a file in the right syntax.
+ *
+ * The text is checked to be UTF-8 without NUL here, once, so that the parsers (and libfyaml) only
+ * see clean text. The syntax is told from the file's ending; only a file without a telling ending
+ * is looked into, and there the first line that is possible in one syntax only decides.
+ */
+#include "conf/tree.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/file.h"
+#include "conf/conf_int.h"
+
+void cr_conf_doc_init(cr_conf_doc *doc) {
+    memset(doc, 0, sizeof *doc);
+    cr_arena_init(&doc->arena, 0);
+    doc->root = cr_conf_new(doc, CR_NODE_MAP, CR_NOWHERE);
+}
+
+void cr_conf_doc_clear(cr_conf_doc *doc) {
+    cr_arena_clear(&doc->arena);
+    memset(doc, 0, sizeof *doc);
+}
+
+cr_conf_node *cr_conf_new(cr_conf_doc *doc, cr_node_kind kind, cr_loc at) {
+    cr_conf_node *n = CR_NEW(&doc->arena, cr_conf_node);
+    n->kind = kind;
+    n->from = doc->syntax;
+    n->at = at;
+    n->text = "";
+    return n;
+}
+
+void cr_conf_push(cr_conf_doc *doc, cr_conf_node *parent, const char *key, cr_loc at,
+                  cr_conf_node *val) {
+    CR_ASSERT(parent->kind != CR_NODE_SCALAR);
+    if (parent->n == parent->cap) {
+        size_t cap = parent->cap ? parent->cap * 2 : 4;
+        cr_conf_entry *v = CR_NEW_N(&doc->arena, cr_conf_entry, cap);
+        if (parent->n) memcpy(v, parent->v, parent->n * sizeof *v);
+        parent->v = v;
+        parent->cap = cap;
+    }
+    parent->v[parent->n++] = (cr_conf_entry){key, at, val};
+}
+
+cr_conf_node *cr_conf_find(const cr_conf_node *map, const char *key) {
+    if (!map || map->kind != CR_NODE_MAP) return NULL;
+    for (size_t i = map->n; i-- > 0;)
+        if (strcmp(map->v[i].key, key) == 0) return map->v[i].val;
+    return NULL;
+}
+
+cr_conf_node *cr_conf_copy(cr_conf_doc *doc, const cr_conf_node *n, int depth, size_t *budget) {
+    if (depth > CR_CONF_MAX_DEPTH || *budget == 0) return NULL;
+    --*budget;
+    cr_conf_node *c = CR_NEW(&doc->arena, cr_conf_node);
+    *c = *n;
+    if (n->kind == CR_NODE_SCALAR) return c;
+    c->v = CR_NEW_N(&doc->arena, cr_conf_entry, n->n ? n->n : 1);
+    c->cap = n->n;
+    for (size_t i = 0; i < n->n; i++) {
+        c->v[i] = n->v[i];
+        c->v[i].val = cr_conf_copy(doc, n->v[i].val, depth + 1, budget);
+        if (!c->v[i].val) return NULL;
+    }
+    return c;
+}
+
+/* bytes of the UTF-8 character at p, 0 when it is not one */
+static size_t utf8_len(const unsigned char *p, size_t n) {
+    if (p[0] < 0x80) return 1;
+    if (p[0] < 0xc2 || p[0] > 0xf4) return 0;
+    size_t len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    if (len > n) return 0;
+    for (size_t i = 1; i < len; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    if (p[0] == 0xe0 && p[1] < 0xa0) return 0;
+    if (p[0] == 0xed && p[1] > 0x9f) return 0;
+    if (p[0] == 0xf0 && p[1] < 0x90) return 0;
+    if (p[0] == 0xf4 && p[1] > 0x8f) return 0;
+    return len;
+}
+
+bool cr_conf_utf8(const char *s, size_t n) {
+    for (size_t i = 0; i < n;) {
+        size_t len = utf8_len((const unsigned char *)s + i, n - i);
+        if (len == 0) return false;
+        i += len;
+    }
+    return true;
+}
+
+static bool check_text(const cr_conf_doc *doc, const char *text, size_t n, cr_diag *diag) {
+    cr_loc at = {doc->path, 1, 1};
+    if (n > CR_CONF_MAX_TEXT) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){doc->path, 0, 0},
+                    "the config is %zu bytes; at most %d are read", n, (int)CR_CONF_MAX_TEXT);
+        return false;
+    }
+    for (size_t i = 0; i < n;) {
+        size_t len = utf8_len((const unsigned char *)text + i, n - i);
+        if (len == 0 || text[i] == 0) {
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
+                        "byte 0x%02x is not text; a config is UTF-8", (unsigned char)text[i]);
+            return false;
+        }
+        if (text[i] == '\n')
+            at.line++, at.col = 1;
+        else
+            at.col++;
+        i += len;
+    }
+    return true;
+}
+
+/* What one line tells about a text without a telling ending; -1: nothing. */
+static int line_tells(const char *s, const char *end) {
+    while (s < end && (*s == ' ' || *s == '\t'))
+        s++;
+    if (s == end || *s == '#') return -1;
+    if (*s == '{') {
+        for (s++; s < end && isspace((unsigned char)*s); s++)
+            ;
+        return s == end || *s == '"' || *s == '}' ? (int)CR_SYNTAX_JSON : (int)CR_SYNTAX_YAML;
+    }
+    if (*s == '-' || *s == '"' || *s == '\'' || *s == '&' || *s == '%') return CR_SYNTAX_YAML;
+    if (!isalpha((unsigned char)*s) && *s != '_') return -1;
+    while (s < end && (isalnum((unsigned char)*s) || *s == '_'))
+        s++;
+    while (s < end && (*s == ' ' || *s == '\t'))
+        s++;
+    if (s < end && (*s == '{' || *s == '<')) return CR_SYNTAX_PBTXT;
+    if (s == end || *s != ':') return -1;
+    for (s++; s < end && isspace((unsigned char)*s); s++)
+        ;
+    if (s == end || *s == '#') return CR_SYNTAX_YAML; /* "key:" alone */
+    if (*s == '{' || *s == '<') {
+        for (s++; s < end && isspace((unsigned char)*s); s++)
+            ;
+        return s == end ? (int)CR_SYNTAX_PBTXT : -1;
+    }
+    return -1;
+}
+
+static cr_syntax syntax_of(const char *path, const char *text, size_t n) {
+    static const struct {
+        const char *end;
+        cr_syntax syntax;
+    } ends[] = {
+        {".yaml", CR_SYNTAX_YAML},    {".yml", CR_SYNTAX_YAML},    {".json", CR_SYNTAX_JSON},
+        {".config", CR_SYNTAX_PBTXT}, {".pbtxt", CR_SYNTAX_PBTXT}, {".prototxt", CR_SYNTAX_PBTXT},
+        {".txt", CR_SYNTAX_PBTXT},
+    };
+    size_t len = strlen(path);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t l = strlen(ends[i].end);
+        if (len > l && strcasecmp(path + len - l, ends[i].end) == 0) return ends[i].syntax;
+    }
+    const char *s = text, *end = text + n;
+    while (s < end) {
+        const char *nl = memchr(s, '\n', (size_t)(end - s));
+        int told = line_tells(s, nl ? nl : end);
+        if (told >= 0) return (cr_syntax)told;
+        if (!nl) break;
+        s = nl + 1;
+    }
+    return CR_SYNTAX_YAML;
+}
+
+cr_code cr_conf_parse(cr_conf_doc *doc, cr_syntax syntax, const char *path, const char *text,
+                      size_t n, cr_diag *diag) {
+    doc->path = cr_arena_strdup(&doc->arena, path);
+    doc->syntax = syntax;
+    doc->root = cr_conf_new(doc, CR_NODE_MAP, (cr_loc){doc->path, 1, 1});
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, n -= 3;
+    if (!check_text(doc, text, n, diag)) return CR_ECONF;
+    if (syntax == CR_SYNTAX_PBTXT) return cr_conf_parse_pbtxt(doc, text, n, diag);
+    return cr_conf_parse_yaml(doc, syntax == CR_SYNTAX_JSON, text, n, diag);
+}
+
+cr_code cr_conf_load(cr_conf_doc *doc, const char *path, cr_diag *diag) {
+    cr_buf text;
+    cr_err err = {0};
+    cr_buf_init(&text);
+    cr_code code = cr_file_read(path, CR_CONF_MAX_TEXT, &text, &err);
+    if (code != CR_OK) {
+        cr_diag_add(diag, CR_SEV_ERROR, code, err.at, "%s", err.msg);
+    } else {
+        const char *s = text.data ? text.data : "";
+        code = cr_conf_parse(doc, syntax_of(path, s, text.n), path, s, text.n, diag);
+    }
+    cr_buf_clear(&text);
+    return code;
+}

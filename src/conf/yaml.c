@@ -1,0 +1,361 @@
+/*
+ * yaml.c - YAML and JSON into the tree. The only file that knows libfyaml.
+ *
+ * libfyaml's events, not its documents: events carry the place of every key and value, keep their
+ * state on a heap stack whatever the nesting, and leave doubled keys, aliases and merge keys to
+ * us, so that each of them is refused or resolved with its place and under one budget of nodes
+ * (an alias is a copy: edits change one place only). JSON is libfyaml's JSON mode: it refuses what
+ * JSON refuses (comments, single quotes, trailing commas, bare words) and reads surrogate pairs.
+ */
+#include <libfyaml.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "conf/conf_int.h"
+
+typedef struct level {
+    cr_conf_node *node;
+    const char *key; /* map: the key that waits for its value */
+    cr_loc key_at;
+    const char *anchor;
+    cr_map seen; /* of a map: its keys */
+} level;
+
+typedef struct reader {
+    cr_conf_doc *doc;
+    cr_diag *diag;
+    level stack[CR_CONF_MAX_DEPTH + 1];
+    int depth;
+    size_t budget; /* nodes that may still be made */
+    cr_map anchors;
+    cr_conf_node **anchored; /* by value of the map; NULL while the node is open */
+    size_t n_anchored, cap_anchored;
+    cr_conf_node *root;
+    bool failed, json;
+    int docs;
+} reader;
+
+#define fail(r, at, ...)                                                                           \
+    do {                                                                                           \
+        cr_diag_add((r)->diag, CR_SEV_ERROR, CR_ECONF, (at), __VA_ARGS__);                         \
+        (r)->failed = true;                                                                        \
+    } while (0)
+
+static cr_loc place(const reader *r, struct fy_event *e, cr_loc other) {
+    const struct fy_mark *m = fy_event_start_mark(e);
+    if (!m) return other;
+    cr_loc at = {r->doc->path, m->line + 1, m->column + 1};
+    if (e->type == FYET_SCALAR && e->scalar.value && at.col > 1) {
+        enum fy_scalar_style st = fy_token_scalar_style(e->scalar.value);
+        /* the mark of a quoted scalar is behind the quote */
+        if (st == FYSS_SINGLE_QUOTED || st == FYSS_DOUBLE_QUOTED) at.col--;
+    }
+    return at;
+}
+
+static const char *token_text(reader *r, struct fy_token *t, size_t *len) {
+    const char *s = t ? fy_token_get_text(t, len) : NULL;
+    if (!s) {
+        *len = 0;
+        return NULL;
+    }
+    return cr_arena_strndup(&r->doc->arena, s, *len);
+}
+
+static const char *anchor_name(reader *r, struct fy_event *e) {
+    size_t len;
+    return token_text(r, fy_event_get_anchor_token(e), &len);
+}
+
+/* An anchor names its node from the node's end on; `done` NULL: it has begun. */
+static void anchor_set(reader *r, const char *name, cr_conf_node *done) {
+    if (r->n_anchored == r->cap_anchored) {
+        size_t cap = r->cap_anchored ? r->cap_anchored * 2 : 16;
+        r->anchored = cr_realloc(r->anchored, r->cap_anchored * sizeof *r->anchored,
+                                 cap * sizeof *r->anchored, "yaml anchors");
+        r->cap_anchored = cap;
+    }
+    r->anchored[r->n_anchored] = done;
+    cr_map_put(&r->anchors, name, strlen(name), (int64_t)r->n_anchored++);
+}
+
+/* Takes core tags; *quoted is set by !!str. */
+static void take_tag(reader *r, struct fy_event *e, cr_loc at, bool *quoted) {
+    static const char core[] = "tag:yaml.org,2002:";
+    size_t len;
+    const char *tag = token_text(r, fy_event_get_tag_token(e), &len);
+    if (!tag) return;
+    if (strcmp(tag, "!") == 0) {
+        *quoted = true;
+    } else if (strncmp(tag, core, sizeof core - 1) == 0) {
+        const char *name = tag + sizeof core - 1;
+        if (strcmp(name, "str") == 0)
+            *quoted = true;
+        else if (strcmp(name, "binary") == 0)
+            fail(r, at, "tag '!!binary' is not read; remove it");
+    } else {
+        fail(r, at, "tag '%.60s' is not known; remove it", tag);
+    }
+}
+
+static bool take_node(reader *r, cr_loc at) {
+    if (r->budget > 0) {
+        r->budget--;
+        return true;
+    }
+    fail(r, at, "more than %d values; make the config smaller", (int)CR_CONF_MAX_NODES);
+    return false;
+}
+
+/* Puts a finished (or just opened) value where it belongs. */
+static void attach(reader *r, cr_conf_node *n, cr_loc at) {
+    if (r->depth == 0) {
+        r->root = n;
+        return;
+    }
+    level *l = &r->stack[r->depth - 1];
+    if (l->node->kind == CR_NODE_LIST) {
+        cr_conf_push(r->doc, l->node, NULL, at, n);
+    } else {
+        cr_conf_push(r->doc, l->node, l->key, l->key_at, n);
+        l->key = NULL;
+    }
+}
+
+static bool wants_key(const reader *r) {
+    return r->depth > 0 && r->stack[r->depth - 1].node->kind == CR_NODE_MAP &&
+           !r->stack[r->depth - 1].key;
+}
+
+static void take_key(reader *r, const char *text, size_t len, bool quoted, cr_loc at) {
+    level *l = &r->stack[r->depth - 1];
+    if (!text || (!quoted && len == 0)) {
+        fail(r, at, "a key is missing before ':'; write 'key: value'");
+        text = "";
+        len = 0;
+    } else if (strlen(text) != len) {
+        fail(r, at, "a key holds a NUL character; remove it");
+    }
+    bool merge = !quoted && strcmp(text, "<<") == 0;
+    int64_t first = cr_map_get(&l->seen, text, len, 0);
+    if (first && !merge)
+        fail(r, at, "key '%.100s' is given twice (first on line %lld); remove one", text,
+             (long long)first);
+    else
+        cr_map_put(&l->seen, text, len, at.line);
+    /* a key that means "merge" is told from a quoted "<<" by its text: no field has that name */
+    l->key = text;
+    l->key_at = at;
+}
+
+static void take_scalar(reader *r, struct fy_event *e) {
+    cr_loc behind = r->depth > 0 && r->stack[r->depth - 1].key ? r->stack[r->depth - 1].key_at
+                    : r->depth > 0                             ? r->stack[r->depth - 1].node->at
+                                                               : (cr_loc){r->doc->path, 1, 1};
+    cr_loc at = place(r, e, behind);
+    size_t len = 0;
+    const char *text = token_text(r, e->scalar.value, &len);
+    bool quoted = text && fy_token_scalar_style(e->scalar.value) != FYSS_PLAIN;
+    take_tag(r, e, at, &quoted);
+    const char *anchor = anchor_name(r, e);
+    if (wants_key(r)) {
+        take_key(r, text, len, quoted, at);
+        if (anchor) fail(r, at, "an anchor on a key is not read; put it on the value");
+        return;
+    }
+    if (!take_node(r, at)) return;
+    cr_conf_node *n = cr_conf_new(r->doc, CR_NODE_SCALAR, at);
+    n->quoted = quoted;
+    n->text = text ? text : "";
+    n->len = len;
+    attach(r, n, at);
+    if (anchor) anchor_set(r, anchor, n);
+}
+
+static void open_level(reader *r, struct fy_event *e, cr_node_kind kind) {
+    cr_loc at = place(r, e, (cr_loc){r->doc->path, 1, 1});
+    if (wants_key(r)) {
+        fail(r, at, "a %s cannot be a key; write 'key: value'",
+             kind == CR_NODE_MAP ? "mapping" : "list");
+        return;
+    }
+    if (r->depth == CR_CONF_MAX_DEPTH) {
+        fail(r, at, "nested deeper than %d levels; make it flatter", (int)CR_CONF_MAX_DEPTH);
+        return;
+    }
+    if (!take_node(r, at)) return;
+    bool quoted = false;
+    take_tag(r, e, at, &quoted);
+    cr_conf_node *n = cr_conf_new(r->doc, kind, at);
+    attach(r, n, at);
+    level *l = &r->stack[r->depth++];
+    memset(l, 0, sizeof *l);
+    l->node = n;
+    l->anchor = anchor_name(r, e);
+    cr_map_init(&l->seen);
+    if (l->anchor) anchor_set(r, l->anchor, NULL);
+}
+
+/* Adds the entries of one merged map that are not there yet. */
+static void merge_map(reader *r, level *l, const cr_conf_node *from, cr_loc at) {
+    if (from->kind != CR_NODE_MAP) {
+        fail(r, at, "'<<' takes a mapping or a list of mappings; give '<<: *name'");
+        return;
+    }
+    for (size_t i = 0; i < from->n; i++) {
+        const char *key = from->v[i].key;
+        if (cr_map_get(&l->seen, key, strlen(key), 0)) continue;
+        cr_map_put(&l->seen, key, strlen(key), from->v[i].at.line);
+        cr_conf_push(r->doc, l->node, key, from->v[i].at, from->v[i].val);
+    }
+}
+
+static void close_level(reader *r) {
+    level *l = &r->stack[r->depth - 1];
+    cr_conf_node *n = l->node;
+    if (n->kind == CR_NODE_MAP && cr_map_get(&l->seen, "<<", 2, 0)) {
+        /* taken out first, so that the map's own keys win whatever the order */
+        cr_conf_entry *own = n->v;
+        size_t n_own = n->n;
+        n->v = NULL;
+        n->n = n->cap = 0;
+        for (size_t i = 0; i < n_own; i++)
+            if (strcmp(own[i].key, "<<") != 0)
+                cr_conf_push(r->doc, n, own[i].key, own[i].at, own[i].val);
+        for (size_t i = 0; i < n_own; i++) {
+            if (strcmp(own[i].key, "<<") != 0) continue;
+            const cr_conf_node *v = own[i].val;
+            if (v->kind != CR_NODE_LIST)
+                merge_map(r, l, v, own[i].at);
+            else
+                for (size_t j = 0; j < v->n; j++)
+                    merge_map(r, l, v->v[j].val, v->v[j].at);
+        }
+    }
+    if (l->anchor) anchor_set(r, l->anchor, n);
+    cr_map_clear(&l->seen);
+    r->depth--;
+}
+
+static void take_alias(reader *r, struct fy_event *e) {
+    cr_loc at = place(r, e, (cr_loc){r->doc->path, 1, 1});
+    if (at.col > 1) at.col--; /* the mark is behind the '*' */
+    size_t len;
+    const char *name = token_text(r, e->alias.anchor, &len);
+    if (!name) name = "";
+    if (wants_key(r)) {
+        fail(r, at, "an alias cannot be a key; write the key out");
+        return;
+    }
+    int64_t i = cr_map_get(&r->anchors, name, strlen(name), -1);
+    if (i < 0) {
+        fail(r, at, "alias '*%.60s' has no anchor; define '&%.60s' above it", name, name);
+        return;
+    }
+    if (!r->anchored[i]) {
+        fail(r, at, "alias '*%.60s' stands inside its own anchor; remove it", name);
+        return;
+    }
+    cr_conf_node *n = cr_conf_copy(r->doc, r->anchored[i], r->depth, &r->budget);
+    if (!n) {
+        fail(r, at, "alias '*%.60s' makes the config too deep or too large; write it out", name);
+        return;
+    }
+    attach(r, n, at);
+}
+
+static void take_event(reader *r, struct fy_event *e) {
+    switch (e->type) {
+    case FYET_DOCUMENT_START:
+        if (++r->docs == 2)
+            fail(r, place(r, e, (cr_loc){r->doc->path, 0, 0}),
+                 "a second document begins; keep one config per file");
+        break;
+    case FYET_MAPPING_START:
+        open_level(r, e, CR_NODE_MAP);
+        break;
+    case FYET_SEQUENCE_START:
+        open_level(r, e, CR_NODE_LIST);
+        break;
+    case FYET_MAPPING_END:
+    case FYET_SEQUENCE_END:
+        close_level(r);
+        break;
+    case FYET_SCALAR:
+        take_scalar(r, e);
+        break;
+    case FYET_ALIAS:
+        take_alias(r, e);
+        break;
+    default:
+        break;
+    }
+}
+
+/* libfyaml's own findings; only the first is about the text, later ones follow from it */
+static void take_errors(reader *r, struct fy_diag *fd) {
+    void *it = NULL;
+    struct fy_diag_error *e = fy_diag_errors_iterate(fd, &it);
+    if (!e) return;
+    char msg[200];
+    size_t n = 0;
+    for (const char *s = e->msg ? e->msg : "syntax error"; *s && n < sizeof msg - 1; s++)
+        msg[n++] = *s == '\n' ? ' ' : *s;
+    msg[n] = 0;
+    fail(r, ((cr_loc){r->doc->path, e->line, e->column}), "not valid %s: %s; correct it here",
+         r->json ? "JSON" : "YAML", msg);
+}
+
+cr_code cr_conf_parse_yaml(cr_conf_doc *doc, bool json, const char *text, size_t n, cr_diag *diag) {
+    struct fy_diag_cfg dc;
+    fy_diag_cfg_default(&dc);
+    dc.fp = NULL;
+    struct fy_diag *fd = fy_diag_create(&dc);
+    struct fy_parser *fp = NULL;
+    reader *r = cr_alloc(sizeof *r, "yaml reader");
+    *r = (reader){.doc = doc, .diag = diag, .budget = CR_CONF_MAX_NODES, .json = json};
+    cr_map_init(&r->anchors);
+    if (fd) {
+        fy_diag_set_collect_errors(fd, true);
+        struct fy_parse_cfg pc = {.diag = fd};
+        pc.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | (json ? FYPCF_JSON_FORCE : FYPCF_JSON_NONE);
+        fp = fy_parser_create(&pc);
+    }
+    if (!fp || fy_parser_set_string(fp, text, n) != 0) {
+        fail(r, ((cr_loc){doc->path, 0, 0}), "cannot start the YAML reader; is memory short?");
+    } else {
+        struct fy_event *e;
+        /* after an error of ours the nesting cannot be trusted: stop, except for findings that
+         * leave the tree whole (doubled keys), which go on */
+        size_t before = diag->n_errors;
+        while ((e = fy_parser_parse(fp))) {
+            int depth = r->depth;
+            bool opens = e->type == FYET_MAPPING_START || e->type == FYET_SEQUENCE_START;
+            bool keyed = wants_key(r);
+            take_event(r, e);
+            bool broken = (opens && r->depth == depth) || (e->type == FYET_ALIAS && keyed) ||
+                          r->budget == 0 || r->docs > 1;
+            if (r->failed && e->type == FYET_ALIAS && r->depth > 0 && r->stack[r->depth - 1].key)
+                broken = true; /* the alias gave no value */
+            fy_parser_event_free(fp, e);
+            if (broken || diag->n_errors - before >= CR_CONF_MAX_ERRORS) break;
+        }
+        take_errors(r, fd);
+    }
+    while (r->depth > 0)
+        cr_map_clear(&r->stack[--r->depth].seen);
+    if (r->root && r->root->kind == CR_NODE_MAP) {
+        doc->root = r->root;
+    } else if (r->root && !cr_conf_is_null(r->root) && !r->failed) {
+        fail(r, r->root->at, "the config is %s; it must be a mapping of keys to values",
+             r->root->kind == CR_NODE_LIST ? "a list" : "a single value");
+    }
+    bool failed = r->failed;
+    if (fp) fy_parser_destroy(fp);
+    if (fd) fy_diag_destroy(fd);
+    cr_map_clear(&r->anchors);
+    cr_free(r->anchored);
+    cr_free(r);
+    return failed ? CR_ECONF : CR_OK;
+}
