@@ -146,6 +146,10 @@ CR_CHECKED cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, char **pat
  * The best step's directory must exist and be whole. *path NULL: no checkpoint at all. */
 CR_CHECKED cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric,
                                 bool larger_is_better, char **path, int64_t *step, cr_err *err);
+/* cr_ckpt_best_step reads only the result file: *step -1 when there is none (the step to spare in
+ * cr_ckpt_prune). */
+CR_CHECKED cr_code cr_ckpt_best_step(const char *model_dir, const char *metric,
+                                     bool larger_is_better, int64_t *step, cr_err *err);
 /* cr_ckpt_resolve turns a user's path (checkpoint directory, model_dir: the newest in it, directory
  * of safetensors, safetensors file) into one that cr_ckpt_open takes. */
 CR_CHECKED cr_code cr_ckpt_resolve(cr_arena *a, const char *path, char **out, cr_err *err);

@@ -12,15 +12,6 @@
 #include "base/mem.h"
 #include "base/pool.h"
 
-typedef struct cr_synth_opts {
-    const char *kind;  /* "criteo", "taobao", "census" */
-    int64_t rows;      /* of the train part */
-    int64_t eval_rows; /* 0: rows / 5, at least 1000, at most 1,000,000 */
-    uint64_t seed;
-    double scale;    /* of the cardinalities; 0: 1 */
-    const char *dir; /* made when missing; files of an earlier run are replaced */
-} cr_synth_opts;
-
 typedef struct cr_synth_result {
     int64_t rows, eval_rows, bytes;
     double label_rate;   /* of the eval part */
@@ -28,12 +19,21 @@ typedef struct cr_synth_result {
     int n_files, n_eval_files;
 } cr_synth_result;
 
+typedef struct cr_synth_opts {
+    const char *kind;  /* "criteo", "taobao", "census" */
+    int64_t rows;      /* of the train part */
+    int64_t eval_rows; /* 0: rows / 5, at least 1000, at most 1,000,000 */
+    uint64_t seed;
+    double scale;            /* of the cardinalities; 0: 1 */
+    const char *dir;         /* made when missing; files of an earlier run are replaced */
+    cr_synth_result *result; /* filled when not NULL */
+} cr_synth_opts;
+
 /* names of all kinds, NULL-ended */
 extern const char *const cr_synth_kinds[];
 
 /* cr_synth writes dir/train/part-*.csv, dir/eval/part-*.csv, dir/synth.json, dir/pipeline.yaml.
- * After a failure none of the files of this call is left. result may be NULL. */
-CR_CHECKED cr_code cr_synth(const cr_synth_opts *o, cr_pool *pool, cr_synth_result *result,
-                            cr_err *err);
+ * After a failure none of the files of this call is left. */
+CR_CHECKED cr_code cr_synth(const cr_synth_opts *o, cr_pool *pool, cr_err *err);
 
 #endif

@@ -1,0 +1,259 @@
+/*
+ * choose.c - which checkpoint: the newest whole one, the best one by the result file, a user's
+ * path; and which ones to delete. A directory counts by its name model.ckpt-N; a damaged one is
+ * reported and passed over, never taken for whole.
+ */
+#include "ckpt/ckpt_int.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+int64_t cr_ckpt_step_of(const char *name) {
+    size_t n = strlen(CKPT_PREFIX);
+    int64_t step;
+    if (strncmp(name, CKPT_PREFIX, n) != 0 || !isdigit((unsigned char)name[n])) return -1;
+    if (name[n] == '0' && name[n + 1]) return -1; /* 007 is none of our names */
+    return cr_parse_i64(name + n, strlen(name + n), &step) ? step : -1;
+}
+
+static char *step_path(cr_arena *a, const char *model_dir, int64_t step) {
+    return cr_path_join(a, model_dir, cr_arena_printf(a, CKPT_PREFIX "%" PRId64, step));
+}
+
+cr_code cr_ckpt_check(const char *ckpt_dir, cr_err *err) {
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    ckpt_index x;
+    cr_ckpt_state s;
+    cr_code code = cr_ckpt_index_read(&a, ckpt_dir, &x, err);
+    for (int i = 0; code == CR_OK && i < x.n_files; i++) {
+        char *path = cr_path_join(&a, ckpt_dir, x.files[i].name);
+        int64_t size;
+        if (!cr_path_exists(path))
+            code = cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(path),
+                              "the file is missing; the checkpoint is damaged");
+        else
+            code = cr_file_size(path, &size, err);
+        if (code == CR_OK && size != x.files[i].size)
+            code = cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(path),
+                              "%lld bytes, " CKPT_INDEX " says %lld; the checkpoint is damaged",
+                              (long long)size, (long long)x.files[i].size);
+    }
+    if (code == CR_OK)
+        code = cr_ckpt_state_read(&a, cr_path_join(&a, ckpt_dir, CKPT_STATE), &s, err);
+    cr_arena_clear(&a);
+    return code;
+}
+
+static int by_step(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+cr_code cr_ckpt_steps(cr_arena *a, const char *model_dir, int64_t **steps, int *n, cr_err *err) {
+    *steps = NULL;
+    *n = 0;
+    if (!cr_path_is_dir(model_dir)) return CR_OK;
+    char **names;
+    size_t n_names;
+    CR_TRY(cr_list_dir(a, model_dir, &names, &n_names, err));
+    *steps = CR_NEW_N(a, int64_t, n_names + 1);
+    for (size_t i = 0; i < n_names; i++) {
+        int64_t step = cr_ckpt_step_of(names[i]);
+        if (step >= 0 && cr_path_is_dir(cr_path_join(a, model_dir, names[i])))
+            (*steps)[(*n)++] = step;
+    }
+    qsort(*steps, (size_t)*n, sizeof **steps, by_step);
+    return CR_OK;
+}
+
+cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, char **path, int64_t *step,
+                       cr_err *err) {
+    int64_t *steps;
+    int n;
+    *path = NULL;
+    *step = -1;
+    CR_TRY(cr_ckpt_steps(a, model_dir, &steps, &n, err));
+    for (int i = n - 1; i >= 0; i--) {
+        char *p = step_path(a, model_dir, steps[i]);
+        cr_err why;
+        if (cr_ckpt_check(p, &why) == CR_OK) {
+            *path = p;
+            *step = steps[i];
+            return CR_OK;
+        }
+        char text[1024];
+        cr_err_text(&why, text, sizeof text);
+        CR_WARN("%s; passing over " CKPT_PREFIX "%" PRId64, text, steps[i]);
+    }
+    if (n > 0)
+        return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(model_dir),
+                          "all %d checkpoints are damaged; start in a new model_dir", n);
+    return CR_OK;
+}
+
+/* ---- the best ---- */
+
+typedef struct best {
+    const char *metric; /* NULL: the only one */
+    bool larger;
+    int64_t step; /* -1: none yet */
+    double value;
+} best;
+
+/* names of the metrics of a result line, for messages */
+static void metric_names(const cr_json *j, cr_buf *out) {
+    const char *key;
+    const cr_json *val;
+    for (size_t i = 0; cr_json_member(j, i, &key, &val); i++) {
+        if (strcmp(key, "global_step") == 0) continue;
+        if (out->n) cr_buf_str(out, ", ");
+        cr_buf_str(out, key);
+    }
+}
+
+static cr_code best_line(best *b, const cr_json *j, cr_loc at, cr_err *err) {
+    int64_t step;
+    if (!cr_json_i64(cr_json_get(j, "global_step"), &step))
+        return cr_fail_at(err, CR_ERUN, at, "no global_step in this line");
+    const cr_json *val = NULL;
+    if (b->metric)
+        val = cr_json_get(j, b->metric);
+    else if (cr_json_len(j) == 2) {
+        const char *key;
+        for (size_t i = 0; cr_json_member(j, i, &key, &val); i++)
+            if (strcmp(key, "global_step") != 0) break;
+    }
+    if (!val) {
+        cr_buf names;
+        cr_buf_init(&names);
+        metric_names(j, &names);
+        cr_code code =
+            b->metric
+                ? cr_fail_at(err, CR_ECONF, at,
+                             "no metric '%s'; set export_config.best_exporter_metric to one of: %s",
+                             b->metric, names.data ? names.data : "")
+                : cr_fail_at(
+                      err, CR_ECONF, at,
+                      "several metrics; set export_config.best_exporter_metric to one of: %s",
+                      names.data ? names.data : "");
+        cr_buf_clear(&names);
+        return code;
+    }
+    double x;
+    if (!cr_json_f64(val, &x)) return CR_OK; /* null: was not a number */
+    if (b->step < 0 || (b->larger ? x > b->value : x < b->value)) {
+        b->step = step;
+        b->value = x;
+    }
+    return CR_OK;
+}
+
+static cr_code read_best(const char *path, best *b, cr_err *err) {
+    cr_buf text;
+    cr_buf_init(&text);
+    cr_code code = cr_file_read(path, CKPT_SMALL, &text, err);
+    int line = 0;
+    for (size_t at = 0, n; code == CR_OK && at < text.n; at += n + 1) {
+        const char *end = memchr(text.data + at, '\n', text.n - at);
+        n = end ? (size_t)(end - (text.data + at)) : text.n - at;
+        line++;
+        if (n == 0) continue;
+        cr_json *j = NULL;
+        cr_loc loc = {path, line, 0};
+        if (cr_json_parse(&j, text.data + at, n, NULL) != CR_OK || !cr_json_is_obj(j))
+            CR_WARN("%s:%d: not a JSON object; line left out", path, line);
+        else
+            code = best_line(b, j, loc, err);
+        if (j) cr_json_free(j);
+    }
+    cr_buf_clear(&text);
+    return code;
+}
+
+static cr_code find_best(cr_arena *a, const char *model_dir, best *b, cr_err *err) {
+    char *path = cr_path_join(a, model_dir, CKPT_RESULTS);
+    if (!cr_path_exists(path)) return CR_OK;
+    return read_best(path, b, err);
+}
+
+cr_code cr_ckpt_best_step(const char *model_dir, const char *metric, bool larger_is_better,
+                          int64_t *step, cr_err *err) {
+    best b = {metric, larger_is_better, -1, 0};
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    cr_code code = find_best(&a, model_dir, &b, err);
+    *step = b.step;
+    cr_arena_clear(&a);
+    return code;
+}
+
+cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric, bool larger_is_better,
+                     char **path, int64_t *step, cr_err *err) {
+    best b = {metric, larger_is_better, -1, 0};
+    CR_TRY(find_best(a, model_dir, &b, err));
+    if (b.step < 0) return cr_ckpt_latest(a, model_dir, path, step, err);
+    *step = b.step;
+    *path = step_path(a, model_dir, b.step);
+    if (!cr_path_is_dir(*path))
+        return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(*path),
+                          "the best step by " CKPT_RESULTS
+                          " has no checkpoint; give --checkpoint_path");
+    return cr_ckpt_check(*path, err);
+}
+
+cr_code cr_ckpt_resolve(cr_arena *a, const char *path, char **out, cr_err *err) {
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    char *p = cr_arena_strndup(a, path, len);
+    *out = p;
+    if (!cr_path_exists(p))
+        return cr_fail_at(err, CR_EIO, cr_ckpt_at_path(p), "no such checkpoint");
+    if (!cr_path_is_dir(p) || cr_path_exists(cr_path_join(a, p, CKPT_INDEX))) return CR_OK;
+    int64_t *steps, step;
+    int n;
+    CR_TRY(cr_ckpt_steps(a, p, &steps, &n, err));
+    if (n > 0) return cr_ckpt_latest(a, p, out, &step, err);
+    char **names;
+    size_t n_names;
+    CR_TRY(cr_list_dir(a, p, &names, &n_names, err));
+    for (size_t i = 0; i < n_names; i++) {
+        size_t k = strlen(names[i]);
+        if (k > 12 && strcmp(names[i] + k - 12, ".safetensors") == 0) return CR_OK;
+    }
+    return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(p),
+                      "no " CKPT_PREFIX
+                      "N and no *.safetensors in it; give a checkpoint directory");
+}
+
+cr_code cr_ckpt_prune(const char *model_dir, int64_t keep, int64_t spare, cr_err *err) {
+    if (keep <= 0) return CR_OK;
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    int64_t *steps;
+    int n;
+    cr_code code = cr_ckpt_steps(&a, model_dir, &steps, &n, err);
+    for (int i = 0; code == CR_OK && i < n - keep; i++) {
+        if (steps[i] == spare) continue;
+        char *path = step_path(&a, model_dir, steps[i]);
+        /* under a hidden name first: a kill in the middle must not leave half a checkpoint */
+        char *tmp =
+            cr_path_join(&a, model_dir,
+                         cr_arena_printf(&a, CKPT_TMP "%s-%d", cr_path_base(path), (int)getpid()));
+        cr_err why;
+        if (cr_rename(path, tmp, &why) != CR_OK || cr_rmtree(tmp, &why) != CR_OK) {
+            char text[1024];
+            cr_err_text(&why, text, sizeof text);
+            CR_WARN("cannot delete an old checkpoint: %s", text);
+        }
+    }
+    cr_arena_clear(&a);
+    return code;
+}

@@ -1,0 +1,49 @@
+/*
+ * ckpt_int.h - what the files of this folder share.
+ */
+#ifndef CR_CKPT_CKPT_INT_H
+#define CR_CKPT_CKPT_INT_H
+
+#include "base/json.h"
+#include "ckpt/ckpt.h"
+
+#define CKPT_FORMAT       "crank-checkpoint"
+#define CKPT_VERSION      1
+#define CKPT_INDEX        "index.json"
+#define CKPT_STATE        "state.json"
+#define CKPT_PREFIX       "model.ckpt-"
+#define CKPT_TMP          ".tmp-"
+#define CKPT_OLD          ".old-"
+#define CKPT_RESULTS      "train_eval_result_v2.txt"
+#define CKPT_SMALL        ((size_t)256 << 20) /* no index or state is larger */
+#define CKPT_ROWS_KEY     "rows." /* metadata of a piece: rows.<name> = first:count:total */
+#define CKPT_DEFAULT_SIZE ((int64_t)2 << 30)
+
+static inline cr_loc cr_ckpt_at_path(const char *path) {
+    return (cr_loc){path, 0, 0};
+}
+
+/* state.c */
+void cr_ckpt_state_write(cr_buf *out, const cr_ckpt_state *s);
+CR_CHECKED cr_code cr_ckpt_state_read(cr_arena *a, const char *path, cr_ckpt_state *s, cr_err *err);
+
+/* index.json as read; not checked against the files */
+typedef struct ckpt_file {
+    const char *name;
+    int64_t size;
+    uint32_t crc;
+} ckpt_file;
+typedef struct ckpt_index {
+    ckpt_file *files;
+    int n_files;
+    cr_ckpt_info *tensors;
+    int n_tensors;
+} ckpt_index;
+CR_CHECKED cr_code cr_ckpt_index_read(cr_arena *a, const char *dir, ckpt_index *out, cr_err *err);
+
+/* outdir.c: removes "<dir>/<prefix>*-PID" directories of processes that are gone */
+CR_CHECKED cr_code cr_ckpt_remove_leftovers(const char *dir, const char *prefix, cr_err *err);
+/* step of a name "model.ckpt-N" in its one spelling; -1: another name */
+int64_t cr_ckpt_step_of(const char *name);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * dtype.c - number types of tensor files and their conversion to and from float.
+ *
+ * Half and bfloat16 are converted by bit arithmetic (round to nearest even, NaN stays NaN), so the
+ * result is the same on every CPU. File data may be unaligned: everything goes through memcpy.
+ */
+#include "ckpt/safetensors.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int64_t size;
+} types[CR_DT_COUNT] = {
+    [CR_DT_F32] = {"F32", 4}, [CR_DT_F16] = {"F16", 2}, [CR_DT_BF16] = {"BF16", 2},
+    [CR_DT_F64] = {"F64", 8}, [CR_DT_I64] = {"I64", 8}, [CR_DT_I32] = {"I32", 4},
+    [CR_DT_I8] = {"I8", 1},   [CR_DT_U8] = {"U8", 1},
+};
+
+const char *cr_dtype_name(cr_dtype t) {
+    return types[t].name;
+}
+
+int64_t cr_dtype_size(cr_dtype t) {
+    return types[t].size;
+}
+
+static float from_bits(uint32_t u) {
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+
+static uint32_t to_bits(float f) {
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    return u;
+}
+
+static float half_to_float(uint16_t h) {
+    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exp = (h >> 10) & 31u, man = h & 0x3ffu;
+    if (exp == 31) return from_bits(sign | 0x7f800000u | man << 13);
+    if (exp != 0) return from_bits(sign | (exp + 112) << 23 | man << 13);
+    float f = (float)man * 0x1p-24f; /* zero and subnormals: exact */
+    return sign ? -f : f;
+}
+
+static uint16_t float_to_half(float f) {
+    uint32_t u = to_bits(f), sign = u >> 16 & 0x8000u, a = u & 0x7fffffffu;
+    if (a > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (a >> 13 & 0x3ffu));
+    if (a >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* rounds to 65536 or more */
+    if (a < 0x38800000u) { /* below 2^-14: adding 0.5 leaves the rounded multiple of 2^-24 */
+        uint32_t r = to_bits(from_bits(a) + 0.5f) - 0x3f000000u;
+        return (uint16_t)(sign | r);
+    }
+    a += 0xfffu + (a >> 13 & 1u);
+    return (uint16_t)(sign | ((a - 0x38000000u) >> 13));
+}
+
+static uint16_t float_to_bf16(float f) {
+    uint32_t u = to_bits(f);
+    if ((u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(u >> 16 | 0x40u);
+    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+}
+
+static double clamp_round(float f, double lo, double hi) {
+    if (!(f == f)) return 0;
+    double x = f < 0 ? (double)f - 0.5 : (double)f + 0.5;
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+#define TO_LOOP(T, expr)                                                                           \
+    for (int64_t i = 0; i < n; i++) {                                                              \
+        T x;                                                                                       \
+        memcpy(&x, (const char *)raw + (size_t)i * sizeof x, sizeof x);                            \
+        out[i] = (expr);                                                                           \
+    }                                                                                              \
+    break
+
+void cr_dtype_to_f32(cr_dtype t, const void *raw, int64_t n, float *out) {
+    if (n <= 0) return;
+    switch (t) {
+    case CR_DT_F32:
+        memcpy(out, raw, (size_t)n * 4);
+        break;
+    case CR_DT_F16:
+        TO_LOOP(uint16_t, half_to_float(x));
+    case CR_DT_BF16:
+        TO_LOOP(uint16_t, from_bits((uint32_t)x << 16));
+    case CR_DT_F64:
+        TO_LOOP(double, (float)x);
+    case CR_DT_I64:
+        TO_LOOP(int64_t, (float)x);
+    case CR_DT_I32:
+        TO_LOOP(int32_t, (float)x);
+    case CR_DT_I8:
+        TO_LOOP(int8_t, (float)x);
+    case CR_DT_U8:
+        TO_LOOP(uint8_t, (float)x);
+    case CR_DT_COUNT:
+        CR_BUG("no such number type");
+    }
+}
+
+#define FROM_LOOP(T, expr)                                                                         \
+    for (int64_t i = 0; i < n; i++) {                                                              \
+        T x = (T)(expr);                                                                           \
+        memcpy((char *)raw + (size_t)i * sizeof x, &x, sizeof x);                                  \
+    }                                                                                              \
+    break
+
+void cr_dtype_from_f32(cr_dtype t, const float *in, int64_t n, void *raw) {
+    if (n <= 0) return;
+    switch (t) {
+    case CR_DT_F32:
+        memcpy(raw, in, (size_t)n * 4);
+        break;
+    case CR_DT_F16:
+        FROM_LOOP(uint16_t, float_to_half(in[i]));
+    case CR_DT_BF16:
+        FROM_LOOP(uint16_t, float_to_bf16(in[i]));
+    case CR_DT_F64:
+        FROM_LOOP(double, in[i]);
+    case CR_DT_I64:
+        FROM_LOOP(int64_t, clamp_round(in[i], -0x1p63, 0x1.fffffffffffffp62));
+    case CR_DT_I32:
+        FROM_LOOP(int32_t, clamp_round(in[i], -2147483648.0, 2147483647.0));
+    case CR_DT_I8:
+        FROM_LOOP(int8_t, clamp_round(in[i], -128, 127));
+    case CR_DT_U8:
+        FROM_LOOP(uint8_t, clamp_round(in[i], 0, 255));
+    case CR_DT_COUNT:
+        CR_BUG("no such number type");
+    }
+}

@@ -1,0 +1,442 @@
+/*
+ * load.c - opening a checkpoint and putting its tensors into a model.
+ *
+ * The list of tensors is always built from the files themselves (a split table names its rows in
+ * the file's metadata); index.json, when there is one, must agree. So a directory of safetensors
+ * made by another tool loads the same way. Loading compares all names and shapes before the first
+ * value moves: a model is never left half restored by a mismatch.
+ */
+#include "ckpt/ckpt_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/map.h"
+
+#define PIECE 65536
+
+typedef struct part {
+    const cr_st_tensor *t;
+    int64_t first_row;
+    int file;
+} part;
+
+typedef struct entry {
+    cr_ckpt_info info;
+    part *parts; /* by first_row */
+    int n_parts, cap;
+    int64_t row_elems;
+    int64_t total_rows; /* as the metadata says; -1: one whole piece */
+} entry;
+
+struct cr_ckpt {
+    cr_arena arena;
+    char *path;
+    cr_st_file *files;
+    uint32_t *crcs; /* NULL: no index */
+    int n_files;
+    entry *v;
+    int n;
+    cr_map by_name;
+    cr_ckpt_state state;
+    bool has_state;
+};
+
+#define BAD(path, ...) cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(path), __VA_ARGS__)
+
+static void add_part(cr_ckpt *c, entry *e, part p) {
+    if (e->n_parts == e->cap) {
+        int cap = e->cap ? e->cap * 2 : 1;
+        part *v = CR_NEW_N(&c->arena, part, cap);
+        if (e->n_parts) memcpy(v, e->parts, sizeof *v * (size_t)e->n_parts);
+        e->parts = v;
+        e->cap = cap;
+    }
+    e->parts[e->n_parts++] = p;
+}
+
+/* "first:count:total" of a split tensor, false when the text is not that */
+static bool parse_rows(const char *s, int64_t out[3]) {
+    for (int i = 0; i < 3; i++) {
+        size_t n = strcspn(s, ":");
+        if (!cr_parse_i64(s, n, &out[i]) || out[i] < 0 || (s[n] == ':') != (i < 2)) return false;
+        s += n + 1;
+    }
+    return out[0] <= out[2] - out[1];
+}
+
+static cr_code add_tensor(cr_ckpt *c, int file, const cr_st_tensor *t, const cr_map *meta,
+                          cr_err *err) {
+    const cr_st_file *f = &c->files[file];
+    char *key = cr_arena_printf(&c->arena, CKPT_ROWS_KEY "%s", t->name);
+    int64_t at = cr_map_get(meta, key, strlen(key), -1), rows[3] = {0, 0, -1};
+    if (at >= 0 &&
+        (!parse_rows(f->meta[at].value, rows) || t->n_dims == 0 || rows[1] != t->shape[0]))
+        return BAD(f->path, "tensor '%s': row range '%s' does not fit; the file is damaged",
+                   t->name, f->meta[at].value);
+    bool optimizer = strncmp(cr_path_base(f->path), "optimizer", 9) == 0;
+    int64_t i = cr_map_get(&c->by_name, t->name, strlen(t->name), -1);
+    if (i < 0) {
+        entry *e = &c->v[c->n];
+        cr_map_put(&c->by_name, t->name, strlen(t->name), c->n++);
+        e->info = (cr_ckpt_info){.name = t->name, .n_dims = t->n_dims, .dtype = t->dtype};
+        e->info.optimizer = optimizer;
+        memcpy(e->info.shape, t->shape, sizeof t->shape);
+        e->total_rows = rows[2];
+        e->row_elems = 1;
+        for (int d = 1; d < t->n_dims; d++)
+            e->row_elems *=
+                t->shape[d]; /* cannot overflow: checked with all dimensions > 0 below */
+        i = c->n - 1;
+    } else {
+        entry *e = &c->v[i];
+        const cr_st_tensor *t0 = e->parts[0].t;
+        if (rows[2] < 0 || e->total_rows < 0)
+            return BAD(f->path, "tensor '%s' is also in %s; remove one of the files", t->name,
+                       c->files[e->parts[0].file].path);
+        bool same = t0->dtype == t->dtype && t0->n_dims == t->n_dims && e->total_rows == rows[2];
+        for (int d = 1; same && d < t->n_dims; d++)
+            same = t0->shape[d] == t->shape[d];
+        if (!same)
+            return BAD(f->path, "tensor '%s' does not fit its other part in %s", t->name,
+                       c->files[e->parts[0].file].path);
+    }
+    add_part(c, &c->v[i], (part){t, rows[0], file});
+    return CR_OK;
+}
+
+static int by_row(const void *a, const void *b) {
+    const part *x = a, *y = b;
+    return x->first_row < y->first_row ? -1 : x->first_row > y->first_row;
+}
+
+/* after all files: pieces of a split tensor must follow each other without gap */
+static cr_code finish_entry(const cr_ckpt *c, entry *e, cr_err *err) {
+    qsort(e->parts, (size_t)e->n_parts, sizeof *e->parts, by_row);
+    int64_t row = 0;
+    e->info.n_elems = e->info.n_bytes = 0;
+    for (int i = 0; i < e->n_parts; i++) {
+        const part *p = &e->parts[i];
+        if (p->first_row != row)
+            return BAD(c->path, "tensor '%s': rows %lld to %lld are missing; a file was lost",
+                       e->info.name, (long long)row, (long long)p->first_row - 1);
+        row += e->info.n_dims > 0 ? p->t->shape[0] : 1;
+        e->info.n_elems += p->t->n_elems;
+        e->info.n_bytes += p->t->n_bytes;
+    }
+    if (e->total_rows >= 0 && row != e->total_rows)
+        return BAD(c->path, "tensor '%s': rows %lld to %lld are missing; a file was lost",
+                   e->info.name, (long long)row, (long long)e->total_rows - 1);
+    if (e->info.n_dims > 0) e->info.shape[0] = row;
+    return CR_OK;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const entry *)a)->info.name, ((const entry *)b)->info.name);
+}
+
+static cr_code build(cr_ckpt *c, cr_err *err) {
+    int64_t n = 0;
+    for (int i = 0; i < c->n_files; i++)
+        n += c->files[i].n;
+    c->v = CR_NEW_N(&c->arena, entry, n + 1);
+    for (int i = 0; i < c->n_files; i++) {
+        const cr_st_file *f = &c->files[i];
+        cr_map meta;
+        cr_map_init(&meta);
+        for (int k = 0; k < f->n_meta; k++)
+            cr_map_put(&meta, f->meta[k].key, strlen(f->meta[k].key), k);
+        cr_code code = CR_OK;
+        for (int k = 0; code == CR_OK && k < f->n; k++)
+            code = add_tensor(c, i, &f->v[k], &meta, err);
+        cr_map_clear(&meta);
+        CR_TRY(code);
+    }
+    qsort(c->v, (size_t)c->n, sizeof *c->v, by_name);
+    for (int i = 0; i < c->n; i++) {
+        cr_map_put(&c->by_name, c->v[i].info.name, strlen(c->v[i].info.name), i);
+        CR_TRY(finish_entry(c, &c->v[i], err));
+    }
+    return CR_OK;
+}
+
+static void shape_text(char *out, size_t size, int n_dims, const int64_t *shape) {
+    size_t at = (size_t)snprintf(out, size, "(");
+    for (int i = 0; i < n_dims && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, i ? ", %lld" : "%lld", (long long)shape[i]);
+    if (at < size) snprintf(out + at, size - at, ")");
+}
+
+static bool same_shape(int n, const int64_t *a, int m, const int64_t *b) {
+    return n == m && (n == 0 || memcmp(a, b, sizeof *a * (size_t)n) == 0);
+}
+
+static cr_code check_index(const cr_ckpt *c, const ckpt_index *x, cr_err *err) {
+    for (int i = 0; i < x->n_tensors; i++) {
+        const cr_ckpt_info *t = &x->tensors[i], *have = cr_ckpt_find(c, t->name);
+        if (!have)
+            return BAD(c->path, "tensor '%s' of " CKPT_INDEX " is in no file; damaged", t->name);
+        if (!same_shape(t->n_dims, t->shape, have->n_dims, have->shape))
+            return BAD(c->path, "tensor '%s' has another shape in " CKPT_INDEX "; damaged",
+                       t->name);
+    }
+    if (x->n_tensors != c->n)
+        return BAD(c->path, "%d tensors in the files, %d in " CKPT_INDEX "; damaged", c->n,
+                   x->n_tensors);
+    return CR_OK;
+}
+
+static cr_code open_files(cr_ckpt *c, char *const *paths, int n, cr_err *err) {
+    c->files = CR_NEW_N(&c->arena, cr_st_file, n + 1);
+    for (int i = 0; i < n; i++) {
+        CR_TRY(cr_st_open(&c->files[i], paths[i], err));
+        c->n_files++;
+    }
+    return build(c, err);
+}
+
+static cr_code open_indexed(cr_ckpt *c, cr_err *err) {
+    ckpt_index x;
+    CR_TRY(cr_ckpt_index_read(&c->arena, c->path, &x, err));
+    char **paths = CR_NEW_N(&c->arena, char *, x.n_files + 1);
+    c->crcs = CR_NEW_N(&c->arena, uint32_t, x.n_files + 1);
+    for (int i = 0; i < x.n_files; i++) {
+        paths[i] = cr_path_join(&c->arena, c->path, x.files[i].name);
+        c->crcs[i] = x.files[i].crc;
+        int64_t size;
+        CR_TRY(cr_file_size(paths[i], &size, err));
+        if (size != x.files[i].size)
+            return BAD(paths[i], "%lld bytes, " CKPT_INDEX " says %lld; the file is damaged",
+                       (long long)size, (long long)x.files[i].size);
+    }
+    CR_TRY(open_files(c, paths, x.n_files, err));
+    CR_TRY(check_index(c, &x, err));
+    char *state = cr_path_join(&c->arena, c->path, CKPT_STATE);
+    if (cr_path_exists(state)) {
+        CR_TRY(cr_ckpt_state_read(&c->arena, state, &c->state, err));
+        c->has_state = true;
+    }
+    return CR_OK;
+}
+
+static cr_code open_any(cr_ckpt *c, cr_err *err) {
+    if (!cr_path_exists(c->path))
+        return cr_fail_at(err, CR_EIO, cr_ckpt_at_path(c->path), "no such checkpoint");
+    if (!cr_path_is_dir(c->path)) return open_files(c, &c->path, 1, err);
+    if (cr_path_exists(cr_path_join(&c->arena, c->path, CKPT_INDEX))) return open_indexed(c, err);
+    char **names;
+    size_t n;
+    int m = 0;
+    CR_TRY(cr_list_dir(&c->arena, c->path, &names, &n, err));
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(names[i]);
+        if (names[i][0] != '.' && len > 12 && strcmp(names[i] + len - 12, ".safetensors") == 0)
+            names[m++] = cr_path_join(&c->arena, c->path, names[i]);
+    }
+    if (m == 0)
+        return BAD(c->path, "neither " CKPT_INDEX " nor *.safetensors in it; not a checkpoint");
+    if (strncmp(cr_path_base(c->path), CKPT_PREFIX, strlen(CKPT_PREFIX)) == 0)
+        CR_WARN("%s: no " CKPT_INDEX "; sizes and checksums cannot be checked", c->path);
+    return open_files(c, names, m, err);
+}
+
+cr_code cr_ckpt_open(cr_ckpt **out, const char *path, cr_err *err) {
+    cr_ckpt *c = cr_alloc(sizeof *c, "checkpoint");
+    cr_arena_init(&c->arena, 0);
+    cr_map_init(&c->by_name);
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    c->path = cr_arena_strndup(&c->arena, path, n);
+    cr_code code = open_any(c, err);
+    if (code != CR_OK) {
+        cr_ckpt_close(c);
+        return code;
+    }
+    *out = c;
+    return CR_OK;
+}
+
+void cr_ckpt_close(cr_ckpt *c) {
+    if (!c) return;
+    for (int i = 0; i < c->n_files; i++)
+        cr_st_close(&c->files[i]);
+    cr_map_clear(&c->by_name);
+    cr_arena_clear(&c->arena);
+    cr_free(c);
+}
+
+int cr_ckpt_count(const cr_ckpt *c) {
+    return c->n;
+}
+
+const cr_ckpt_info *cr_ckpt_at(const cr_ckpt *c, int i) {
+    return &c->v[i].info;
+}
+
+static const entry *find(const cr_ckpt *c, const char *name) {
+    int64_t i = cr_map_get(&c->by_name, name, strlen(name), -1);
+    return i < 0 ? NULL : &c->v[i];
+}
+
+const cr_ckpt_info *cr_ckpt_find(const cr_ckpt *c, const char *name) {
+    const entry *e = find(c, name);
+    return e ? &e->info : NULL;
+}
+
+const cr_ckpt_state *cr_ckpt_get_state(const cr_ckpt *c) {
+    return c->has_state ? &c->state : NULL;
+}
+
+const char *cr_ckpt_path(const cr_ckpt *c) {
+    return c->path;
+}
+
+const float *cr_ckpt_view(const cr_ckpt *c, const char *name) {
+    const entry *e = find(c, name);
+    if (!e || e->n_parts != 1 || e->info.dtype != CR_DT_F32) return NULL;
+    return (uintptr_t)e->parts[0].t->data % sizeof(float) ? NULL : e->parts[0].t->data;
+}
+
+/* elements of an entry, already known to be in range */
+static void read_elems(const entry *e, int64_t first, int64_t n, float *out) {
+    int64_t at = 0; /* first element of the part */
+    int64_t size = cr_dtype_size(e->info.dtype);
+    for (int i = 0; i < e->n_parts && n > 0; i++) {
+        const cr_st_tensor *t = e->parts[i].t;
+        int64_t m = at + t->n_elems - first;
+        if (m > n) m = n;
+        if (m > 0) {
+            cr_dtype_to_f32(t->dtype, (const char *)t->data + (first - at) * size, m, out);
+            out += m;
+            first += m;
+            n -= m;
+        }
+        at += t->n_elems;
+    }
+}
+
+cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t first, int64_t n, float *out,
+                     cr_err *err) {
+    const entry *e = find(c, name);
+    if (!e) return BAD(c->path, "no tensor '%s' in the checkpoint", name);
+    if (first < 0 || n < 0 || first > e->info.n_elems - n)
+        return BAD(c->path, "tensor '%s' has only %lld elements", name, (long long)e->info.n_elems);
+    read_elems(e, first, n, out);
+    return CR_OK;
+}
+
+/* ---- checksums ---- */
+
+typedef struct verify_ctx {
+    const cr_ckpt *c;
+    bool *bad;
+} verify_ctx;
+
+static void verify_file(void *ctx, int64_t i, int thread) {
+    (void)thread;
+    verify_ctx *v = ctx;
+    const cr_st_file *f = &v->c->files[i];
+    uint32_t crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), f->map, (size_t)f->size);
+    v->bad[i] = crc != v->c->crcs[i];
+}
+
+cr_code cr_ckpt_verify(const cr_ckpt *c, cr_pool *pool, cr_err *err) {
+    if (!c->crcs) return CR_OK;
+    verify_ctx v = {c, cr_alloc(sizeof(bool) * (size_t)(c->n_files + 1), "results of checksums")};
+    if (pool)
+        cr_pool_run(pool, c->n_files, verify_file, &v);
+    else
+        for (int i = 0; i < c->n_files; i++)
+            verify_file(&v, i, 0);
+    cr_code code = CR_OK;
+    for (int i = 0; code == CR_OK && i < c->n_files; i++)
+        if (v.bad[i])
+            code = BAD(c->files[i].path,
+                       "content does not match its checksum; use another checkpoint");
+    cr_free(v.bad);
+    return code;
+}
+
+/* ---- into a model ---- */
+
+static void put_all(const entry *e, const cr_ckpt_tensor *t, float *tmp) {
+    for (int64_t k = 0; k < e->info.n_elems; k += PIECE) {
+        int64_t m = e->info.n_elems - k < PIECE ? e->info.n_elems - k : PIECE;
+        read_elems(e, k, m, tmp);
+        t->put(t->ctx, k, m, tmp);
+    }
+}
+
+static const char *name_in_ckpt(const cr_map *map, const cr_ckpt_load_opts *o, const char *name) {
+    int64_t i = cr_map_get(map, name, strlen(name), -1);
+    return i < 0 ? name : o->map[i].value;
+}
+
+/* fills from[i] with the source of v[i] (NULL: keep the value) and says everything that is wrong */
+static void match(const cr_ckpt *c, const cr_ckpt_tensor *v, int n, const cr_ckpt_load_opts *o,
+                  const entry **from, cr_diag *diag) {
+    cr_loc at = cr_ckpt_at_path(c->path);
+    bool *used = cr_alloc(sizeof(bool) * (size_t)(c->n + 1), "tensors in use");
+    cr_map map;
+    cr_map_init(&map);
+    for (int i = 0; i < o->n_map; i++)
+        cr_map_put(&map, o->map[i].key, strlen(o->map[i].key), i);
+    for (int i = 0; i < n; i++) {
+        const cr_ckpt_tensor *t = &v[i];
+        if (t->optimizer && o->skip_optimizer) continue;
+        const char *name = name_in_ckpt(&map, o, t->name);
+        const entry *e = find(c, name);
+        if (!e) {
+            if (o->allow_missing)
+                CR_WARN("Skip restore state [%s]", t->name);
+            else
+                cr_diag_add(diag, CR_SEV_ERROR, CR_ERUN, at,
+                            "no tensor '%s' in the checkpoint; it is of another model", name);
+            continue;
+        }
+        used[e - c->v] = true;
+        if (!same_shape(t->n_dims, t->shape, e->info.n_dims, e->info.shape)) {
+            char have[128], want[128];
+            shape_text(have, sizeof have, e->info.n_dims, e->info.shape);
+            shape_text(want, sizeof want, t->n_dims, t->shape);
+            cr_diag_add(
+                diag, CR_SEV_ERROR, CR_ERUN, at,
+                "tensor '%s' is %s in the checkpoint, %s in the model; was the config changed?",
+                name, have, want);
+            continue;
+        }
+        from[i] = e;
+    }
+    for (int i = 0; i < c->n; i++) {
+        if (used[i] || o->allow_extra || (c->v[i].info.optimizer && o->skip_optimizer)) continue;
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ERUN, at,
+                    "tensor '%s' of the checkpoint is not in the model; was the config changed?",
+                    c->v[i].info.name);
+    }
+    cr_map_clear(&map);
+    cr_free(used);
+}
+
+cr_code cr_ckpt_load(const cr_ckpt *c, const cr_ckpt_tensor *v, int n,
+                     const cr_ckpt_load_opts *opts, cr_diag *diag) {
+    static const cr_ckpt_load_opts strict;
+    const cr_ckpt_load_opts *o = opts ? opts : &strict;
+    const entry **from = cr_alloc(sizeof *from * (size_t)(n + 1), "sources of tensors");
+    size_t before = diag->n_errors;
+    match(c, v, n, o, from, diag);
+    cr_err err;
+    if (diag->n_errors == before && !o->no_verify && cr_ckpt_verify(c, o->pool, &err) != CR_OK)
+        cr_diag_add(diag, CR_SEV_ERROR, err.code, err.at, "%s", err.msg);
+    if (diag->n_errors == before) {
+        float *tmp = cr_alloc(sizeof(float) * PIECE, "piece of a tensor");
+        for (int i = 0; i < n; i++)
+            if (from[i]) put_all(from[i], &v[i], tmp);
+        cr_free(tmp);
+    }
+    cr_free(from);
+    return cr_diag_code(diag);
+}

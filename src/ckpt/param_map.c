@@ -1,0 +1,37 @@
+/*
+ * param_map.c - the file of fine_tune_ckpt_param_map: one pair per line, "name in the model" and
+ * "name in the checkpoint", separated by blanks. Empty lines are fine.
+ */
+#include "ckpt/ckpt.h"
+
+#include <string.h>
+
+#include "base/file.h"
+
+cr_code cr_ckpt_param_map(cr_arena *a, const char *path, cr_st_meta **map, int *n, cr_err *err) {
+    static const char blank[] = " \t\r";
+    cr_buf text;
+    cr_buf_init(&text);
+    cr_code code = cr_file_read(path, (size_t)64 << 20, &text, err);
+    int lines = 1, line = 0;
+    for (size_t i = 0; code == CR_OK && i < text.n; i++)
+        lines += text.data[i] == '\n';
+    *map = CR_NEW_N(a, cr_st_meta, lines);
+    *n = 0;
+    char *copy = code == CR_OK ? cr_arena_strndup(a, text.data ? text.data : "", text.n) : NULL;
+    while (code == CR_OK && copy) {
+        char *s = strsep(&copy, "\n"), *word[3] = {0};
+        int k = 0;
+        line++;
+        for (char *w = strtok_r(s, blank, &s); w && k < 3; w = strtok_r(NULL, blank, &s))
+            word[k++] = w;
+        if (k == 2)
+            (*map)[(*n)++] = (cr_st_meta){word[0], word[1]};
+        else if (k != 0)
+            code = cr_fail_at(err, CR_ECONF, ((cr_loc){path, line, 0}),
+                              "%s; write 'name_in_model name_in_checkpoint'",
+                              k == 1 ? "one name only" : "more than two names");
+    }
+    cr_buf_clear(&text);
+    return code;
+}

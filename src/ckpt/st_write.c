@@ -1,0 +1,132 @@
+/*
+ * st_write.c - writing a safetensors file as a stream.
+ *
+ * Sizes are known before the first value, so the header is written once, padded with spaces to a
+ * multiple of 64 bytes, and the data follows in pieces of 65536 elements. Wider types come first:
+ * then every tensor is aligned to its own type without gaps, which the format forbids.
+ */
+#include "ckpt/safetensors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/file.h"
+#include "base/json.h"
+
+#define PIECE 65536
+
+typedef struct sink {
+    int fd;
+    const char *path;
+    int64_t size;
+    uint32_t crc;
+} sink;
+
+static cr_code put(sink *s, const void *data, size_t n, cr_err *err) {
+    const uint8_t *p = data;
+    s->crc = (uint32_t)crc32_z(s->crc, p, n);
+    s->size += (int64_t)n;
+    while (n > 0) {
+        ssize_t k = write(s->fd, p, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0)
+            return cr_fail_at(err, CR_EIO, ((cr_loc){s->path, 0, 0}), "cannot write: %s%s",
+                              strerror(errno),
+                              errno == ENOSPC || errno == EDQUOT ? "; free some space" : "");
+        p += k;
+        n -= (size_t)k;
+    }
+    return CR_OK;
+}
+
+static void header(cr_buf *b, const cr_st_out *v, const int *order, int n, const cr_st_meta *meta,
+                   int n_meta) {
+    cr_jw w;
+    cr_jw_init(&w, b);
+    cr_jw_obj(&w, NULL);
+    if (n_meta > 0) {
+        cr_jw_obj(&w, "__metadata__");
+        for (int i = 0; i < n_meta; i++)
+            cr_jw_str(&w, meta[i].key, meta[i].value);
+        cr_jw_end(&w);
+    }
+    int64_t at = 0;
+    for (int i = 0; i < n; i++) {
+        const cr_st_out *t = &v[order[i]];
+        int64_t bytes = cr_dtype_size(t->dtype);
+        cr_jw_obj(&w, t->name);
+        cr_jw_str(&w, "dtype", cr_dtype_name(t->dtype));
+        cr_jw_arr(&w, "shape");
+        for (int d = 0; d < t->n_dims; d++) {
+            cr_jw_i64(&w, NULL, t->shape[d]);
+            bytes *= t->shape[d];
+        }
+        cr_jw_end(&w);
+        cr_jw_arr(&w, "data_offsets");
+        cr_jw_i64(&w, NULL, at);
+        cr_jw_i64(&w, NULL, at += bytes);
+        cr_jw_end(&w);
+        cr_jw_end(&w);
+    }
+    cr_jw_end(&w);
+    while (b->n > 0 && (b->data[b->n - 1] == '\n' || b->data[b->n - 1] == ' '))
+        b->data[--b->n] = 0;
+    while ((b->n + 8) % 64 != 0)
+        cr_buf_char(b, ' ');
+}
+
+static cr_code write_all(sink *s, const cr_st_out *v, const int *order, int n, const cr_buf *head,
+                         void *piece, cr_err *err) {
+    uint8_t len[8];
+    for (int i = 0; i < 8; i++)
+        len[i] = (uint8_t)((uint64_t)head->n >> (8 * i));
+    CR_TRY(put(s, len, 8, err));
+    CR_TRY(put(s, head->data, head->n, err));
+    for (int i = 0; i < n; i++) {
+        const cr_st_out *t = &v[order[i]];
+        int64_t total = 1;
+        for (int d = 0; d < t->n_dims; d++)
+            total *= t->shape[d];
+        for (int64_t k = 0; k < total; k += PIECE) {
+            int64_t m = total - k < PIECE ? total - k : PIECE;
+            t->get(t->ctx, k, m, piece);
+            CR_TRY(put(s, piece, (size_t)(m * cr_dtype_size(t->dtype)), err));
+        }
+    }
+    if (fsync(s->fd) != 0)
+        return cr_fail_at(err, CR_EIO, ((cr_loc){s->path, 0, 0}), "cannot sync: %s",
+                          strerror(errno));
+    return CR_OK;
+}
+
+cr_code cr_st_write(const char *path, const cr_st_out *v, int n, const cr_st_meta *meta, int n_meta,
+                    int64_t *size, uint32_t *crc, cr_err *err) {
+    sink s = {open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), path, 0, 0};
+    if (s.fd < 0)
+        return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot create: %s",
+                          strerror(errno));
+    s.crc = (uint32_t)crc32_z(0, NULL, 0);
+    int *order = cr_alloc(sizeof(int) * (size_t)(n + 1), "order of tensors");
+    int m = 0;
+    for (int64_t bytes = 8; bytes >= 1; bytes /= 2)
+        for (int i = 0; i < n; i++)
+            if (cr_dtype_size(v[i].dtype) == bytes) order[m++] = i;
+    CR_ASSERT(m == n);
+    void *piece = cr_alloc(PIECE * 8, "piece of a tensor");
+    cr_buf head;
+    cr_buf_init(&head);
+    header(&head, v, order, n, meta, n_meta);
+    cr_code code = write_all(&s, v, order, n, &head, piece, err);
+    if (close(s.fd) != 0 && code == CR_OK)
+        code = cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot write: %s", strerror(errno));
+    if (code != CR_OK) unlink(path);
+    cr_buf_clear(&head);
+    cr_free(piece);
+    cr_free(order);
+    if (size) *size = s.size;
+    if (crc) *crc = s.crc;
+    return code;
+}

@@ -1,0 +1,197 @@
+/*
+ * state.c - the two small JSON files of a checkpoint: state.json (step, data position, schedules)
+ * written and read, index.json read. 64-bit seeds are text: many JSON readers round large numbers.
+ */
+#include "ckpt/ckpt_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+
+void cr_ckpt_state_write(cr_buf *out, const cr_ckpt_state *s) {
+    char seed[32];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed);
+    cr_jw w;
+    cr_jw_init(&w, out);
+    cr_jw_obj(&w, NULL);
+    cr_jw_i64(&w, "format_version", CKPT_VERSION);
+    cr_jw_i64(&w, "step", s->step);
+    cr_jw_i64(&w, "epoch", s->epoch);
+    cr_jw_obj(&w, "data");
+    cr_jw_i64(&w, "epoch", s->data.epoch);
+    cr_jw_i64(&w, "unit", s->data.unit);
+    cr_jw_i64(&w, "row", s->data.row);
+    cr_jw_i64(&w, "rows", s->data.rows);
+    cr_jw_i64(&w, "bad_rows", s->data.bad_rows);
+    cr_jw_end(&w);
+    cr_jw_i64(&w, "updates", s->updates);
+    cr_jw_i64(&w, "sched_steps", s->sched_steps);
+    cr_jw_i64(&w, "sched_epochs", s->sched_epochs);
+    cr_jw_str(&w, "seed", seed);
+    cr_jw_i64(&w, "lanes", s->lanes);
+    cr_jw_obj(&w, "metrics");
+    for (int i = 0; i < s->n_metrics; i++)
+        cr_jw_f64(&w, s->metrics[i].name, s->metrics[i].value);
+    cr_jw_end(&w);
+    cr_jw_str(&w, "crank_version", s->version);
+    cr_jw_str(&w, "cpu", s->cpu);
+    if (s->extra) cr_jw_str(&w, "extra", s->extra);
+    cr_jw_end(&w);
+    cr_buf_char(out, '\n');
+}
+
+#define BAD(path, ...) cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(path), __VA_ARGS__)
+
+static cr_code read_json(const char *path, cr_json **out, cr_err *err) {
+    cr_buf text;
+    cr_buf_init(&text);
+    cr_code code = cr_file_read(path, CKPT_SMALL, &text, err);
+    if (code == CR_OK) {
+        cr_err why;
+        if (cr_json_parse(out, text.data, text.n, &why) != CR_OK)
+            code = BAD(path, "%s; the checkpoint is damaged", why.msg);
+        else if (!cr_json_is_obj(*out)) {
+            cr_json_free(*out);
+            code = BAD(path, "not a JSON object; the checkpoint is damaged");
+        }
+    }
+    cr_buf_clear(&text);
+    return code;
+}
+
+static cr_code need_i64(const char *path, const cr_json *obj, const char *key, int64_t *out,
+                        cr_err *err) {
+    if (!cr_json_i64(cr_json_get(obj, key), out) || *out < 0)
+        return BAD(path, "'%s' is missing or not a count; the checkpoint is damaged", key);
+    return CR_OK;
+}
+
+static const char *copy(cr_arena *a, const char *s) {
+    return s ? cr_arena_strdup(a, s) : NULL;
+}
+
+static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ckpt_state *s,
+                          cr_err *err) {
+    int64_t version, lanes;
+    CR_TRY(need_i64(path, j, "format_version", &version, err));
+    if (version > CKPT_VERSION)
+        return BAD(path, "format version %lld; this crank reads up to %d, use a newer one",
+                   (long long)version, CKPT_VERSION);
+    CR_TRY(need_i64(path, j, "step", &s->step, err));
+    CR_TRY(need_i64(path, j, "epoch", &s->epoch, err));
+    const cr_json *d = cr_json_get(j, "data");
+    if (!d || !cr_json_is_obj(d)) return BAD(path, "'data' is missing; the checkpoint is damaged");
+    CR_TRY(need_i64(path, d, "epoch", &s->data.epoch, err));
+    CR_TRY(need_i64(path, d, "unit", &s->data.unit, err));
+    CR_TRY(need_i64(path, d, "row", &s->data.row, err));
+    CR_TRY(need_i64(path, d, "rows", &s->data.rows, err));
+    CR_TRY(need_i64(path, d, "bad_rows", &s->data.bad_rows, err));
+    CR_TRY(need_i64(path, j, "updates", &s->updates, err));
+    CR_TRY(need_i64(path, j, "sched_steps", &s->sched_steps, err));
+    CR_TRY(need_i64(path, j, "sched_epochs", &s->sched_epochs, err));
+    CR_TRY(need_i64(path, j, "lanes", &lanes, err));
+    if (lanes > 1 << 20) return BAD(path, "'lanes' is %lld; damaged", (long long)lanes);
+    s->lanes = (int)lanes;
+    const char *seed = cr_json_str(cr_json_get(j, "seed"));
+    if (!seed || !cr_parse_u64(seed, strlen(seed), &s->seed))
+        return BAD(path, "'seed' is missing or not a number in quotes; the checkpoint is damaged");
+    const cr_json *m = cr_json_get(j, "metrics");
+    if (m && cr_json_is_obj(m)) {
+        cr_ckpt_metric *v = CR_NEW_N(a, cr_ckpt_metric, cr_json_len(m) + 1);
+        const char *key;
+        const cr_json *val;
+        for (size_t i = 0; cr_json_member(m, i, &key, &val); i++) {
+            double x;
+            if (!cr_json_f64(val, &x)) x = NAN;
+            v[s->n_metrics++] = (cr_ckpt_metric){cr_arena_strdup(a, key), x};
+        }
+        s->metrics = v;
+    }
+    s->version = copy(a, cr_json_str(cr_json_get(j, "crank_version")));
+    s->cpu = copy(a, cr_json_str(cr_json_get(j, "cpu")));
+    s->extra = copy(a, cr_json_str(cr_json_get(j, "extra")));
+    return CR_OK;
+}
+
+cr_code cr_ckpt_state_read(cr_arena *a, const char *path, cr_ckpt_state *s, cr_err *err) {
+    cr_json *j = NULL;
+    CR_TRY(read_json(path, &j, err));
+    memset(s, 0, sizeof *s);
+    cr_code code = fill_state(a, path, j, s, err);
+    cr_json_free(j);
+    return code;
+}
+
+/* A name from an index is a plain file name: it must not lead out of the directory. */
+static bool plain_name(const char *s) {
+    return s && s[0] && s[0] != '.' && strchr(s, '/') == NULL;
+}
+
+static cr_code fill_files(cr_arena *a, const char *path, const cr_json *j, ckpt_index *x,
+                          cr_err *err) {
+    const cr_json *files = cr_json_get(j, "files");
+    if (!files || !cr_json_is_arr(files))
+        return BAD(path, "'files' is missing; the checkpoint is damaged");
+    x->files = CR_NEW_N(a, ckpt_file, cr_json_len(files) + 1);
+    for (size_t i = 0; i < cr_json_len(files); i++) {
+        const cr_json *f = cr_json_at(files, i);
+        ckpt_file *o = &x->files[i];
+        const char *name = cr_json_str(cr_json_get(f, "name"));
+        const char *crc = cr_json_str(cr_json_get(f, "crc32"));
+        if (!plain_name(name) || !crc || strlen(crc) != 8 || strspn(crc, "0123456789abcdef") != 8)
+            return BAD(path, "entry %zu of 'files' is wrong; the checkpoint is damaged", i);
+        CR_TRY(need_i64(path, f, "size", &o->size, err));
+        o->name = cr_arena_strdup(a, name);
+        o->crc = (uint32_t)strtoul(crc, NULL, 16);
+        x->n_files++;
+    }
+    return CR_OK;
+}
+
+static cr_code fill_tensors(cr_arena *a, const char *path, const cr_json *j, ckpt_index *x,
+                            cr_err *err) {
+    const cr_json *ts = cr_json_get(j, "tensors");
+    if (!ts || !cr_json_is_arr(ts))
+        return BAD(path, "'tensors' is missing; the checkpoint is damaged");
+    x->tensors = CR_NEW_N(a, cr_ckpt_info, cr_json_len(ts) + 1);
+    for (size_t i = 0; i < cr_json_len(ts); i++) {
+        const cr_json *t = cr_json_at(ts, i), *shape = cr_json_get(t, "shape");
+        const char *name = cr_json_str(cr_json_get(t, "name"));
+        if (!name || !shape || !cr_json_is_arr(shape) || cr_json_len(shape) > CR_ST_MAX_DIMS)
+            return BAD(path, "entry %zu of 'tensors' is wrong; the checkpoint is damaged", i);
+        cr_ckpt_info *o = &x->tensors[i];
+        o->name = cr_arena_strdup(a, name);
+        o->n_dims = (int)cr_json_len(shape);
+        for (int d = 0; d < o->n_dims; d++)
+            if (!cr_json_i64(cr_json_at(shape, (size_t)d), &o->shape[d]))
+                return BAD(path, "tensor '%s': shape is wrong; the checkpoint is damaged", name);
+        x->n_tensors++;
+    }
+    return CR_OK;
+}
+
+static cr_code fill_index(cr_arena *a, const char *path, const cr_json *j, ckpt_index *x,
+                          cr_err *err) {
+    const char *format = cr_json_str(cr_json_get(j, "format"));
+    if (!format || strcmp(format, CKPT_FORMAT) != 0)
+        return BAD(path, "not the index of a crank checkpoint");
+    int64_t version;
+    CR_TRY(need_i64(path, j, "format_version", &version, err));
+    if (version > CKPT_VERSION)
+        return BAD(path, "format version %lld; this crank reads up to %d, use a newer one",
+                   (long long)version, CKPT_VERSION);
+    CR_TRY(fill_files(a, path, j, x, err));
+    return fill_tensors(a, path, j, x, err);
+}
+
+cr_code cr_ckpt_index_read(cr_arena *a, const char *dir, ckpt_index *out, cr_err *err) {
+    char *path = cr_path_join(a, dir, CKPT_INDEX);
+    cr_json *j = NULL;
+    CR_TRY(read_json(path, &j, err));
+    memset(out, 0, sizeof *out);
+    cr_code code = fill_index(a, path, j, out, err);
+    cr_json_free(j);
+    return code;
+}
