@@ -10,7 +10,9 @@
 
 #include "graph/exec_int.h"
 
-static int imax(int a, int b) { return a > b ? a : b; }
+static int imax(int a, int b) {
+    return a > b ? a : b;
+}
 
 /* marks what the outputs (and losses) need */
 static void mark_used(cr_exec *ex) {
@@ -19,9 +21,11 @@ static void mark_used(cr_exec *ex) {
         const cr_node *n = g->nodes[i];
         slot *s = &ex->slots[i];
         if (ex->mode == CR_TRAIN ? n->output || n->loss : n->output) s->used = true;
-        if (n->op && ex->mode == CR_EVAL && (n->op->train_only || n->cls == CR_WHOLE)) s->used = false;
+        if (n->op && ex->mode == CR_EVAL && (n->op->train_only || n->cls == CR_WHOLE))
+            s->used = false;
         if (!s->used) continue;
-        for (int k = 0; k < n->n_in; k++) ex->slots[n->in[k]->id].used = true;
+        for (int k = 0; k < n->n_in; k++)
+            ex->slots[n->in[k]->id].used = true;
     }
 }
 
@@ -131,14 +135,16 @@ static int64_t place(placed *live, int *n_live, int64_t width, int now, int last
 static void plan_buffers(cr_exec *ex) {
     const cr_graph *g = ex->g;
     life *val = CR_NEW_N(&ex->arena, life, g->n), *grad = CR_NEW_N(&ex->arena, life, g->n);
-    for (int i = 0; i < g->n; i++) val[i].first = grad[i].first = -1;
+    for (int i = 0; i < g->n; i++)
+        val[i].first = grad[i].first = -1;
     for (int p = 0, pos = 0; p < ex->n_phases; p++)
         for (int c = 0; c < ex->phases[p].n; c++, pos++) {
             const cr_node *n = ex->code[pos].n;
             slot *s = &ex->slots[n->id];
             if (!ex->code[pos].back) {
                 touch(&val[n->id], pos, p);
-                for (int k = 0; k < n->n_in; k++) touch(&val[n->in[k]->id], pos, p);
+                for (int k = 0; k < n->n_in; k++)
+                    touch(&val[n->in[k]->id], pos, p);
                 continue;
             }
             if (n->op->keep_val) touch(&val[n->id], pos, p);

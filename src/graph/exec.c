@@ -1,6 +1,6 @@
 /*
- * exec.c - running a plan. Threads take lanes (training) or tiles (inference); the sums of the lanes
- * are combined by one balanced tree, ((0+1)+(2+3))+((4+5)+(6+7)), whoever computed them.
+ * exec.c - running a plan. Threads take lanes (training) or tiles (inference); the sums of the
+ * lanes are combined by one balanced tree, ((0+1)+(2+3))+((4+5)+(6+7)), whoever computed them.
  */
 #include "graph/exec.h"
 
@@ -62,6 +62,7 @@ cr_code cr_exec_new(cr_exec **out, const cr_exec_opts *o, cr_pool *pool, cr_err 
     ex->mode = o->mode;
     ex->lanes = o->lanes;
     ex->max_rows = o->max_rows;
+    CR_ASSERT(o->tile_rows <= CR_MAX_TILE);
     cr_exec_compile(ex);
     ex->tile_rows = o->tile_rows ? o->tile_rows : choose_tile(ex);
     cr_code code = alloc(ex, err);
@@ -89,8 +90,10 @@ static void run_tile(cr_exec *ex, cr_tile *t) {
     const phase *ph = &ex->phases[ex->cur_phase];
     for (int c = ph->first; c < ph->first + ph->n; c++) {
         const cr_node *n = ex->code[c].n;
-        if (ex->code[c].back) n->op->backward(n, t);
-        else n->op->forward(n, t);
+        if (ex->code[c].back)
+            n->op->backward(n, t);
+        else
+            n->op->forward(n, t);
     }
 }
 
@@ -149,7 +152,8 @@ static void combine(cr_exec *ex, int64_t off, int64_t n) {
     int64_t stride = 2 * ex->n_sums;
     for (int step = 1; step < ex->lanes; step *= 2)
         for (int l = 0; l < ex->lanes; l += 2 * step)
-            for (int64_t i = off; i < off + n; i++) s[l * stride + i] += s[(l + step) * stride + i];
+            for (int64_t i = off; i < off + n; i++)
+                s[l * stride + i] += s[(l + step) * stride + i];
     memcpy(ex->sums + off, s + off, (size_t)n * sizeof(double));
 }
 
@@ -165,12 +169,14 @@ static void finish_phase(cr_exec *ex, int p) {
             if (n->op->finish)
                 n->op->finish(n, ex->sums + s->sum_off, v, ex->run->n_rows);
             else
-                for (int64_t k = 0; k < n->width; k++) v[k] = (float)ex->sums[s->sum_off + k];
+                for (int64_t k = 0; k < n->width; k++)
+                    v[k] = (float)ex->sums[s->sum_off + k];
         }
         if (s->ph_b == p + 1 && !n->loss) {
             int64_t off = ex->n_sums + s->sum_off;
             combine(ex, off, n->width);
-            for (int64_t k = off; k < off + n->width; k++) ex->whole[k] = (float)ex->sums[k];
+            for (int64_t k = off; k < off + n->width; k++)
+                ex->whole[k] = (float)ex->sums[k];
         }
     }
 }
@@ -208,7 +214,9 @@ double cr_exec_whole(const cr_exec *ex, const cr_node *n, int64_t i) {
     return ex->sums[ex->slots[n->id].sum_off + i];
 }
 
-bool cr_exec_has_grad(const cr_exec *ex, const cr_node *p) { return ex->slots[p->id].grad; }
+bool cr_exec_has_grad(const cr_exec *ex, const cr_node *p) {
+    return ex->slots[p->id].grad;
+}
 
 void cr_exec_sum_grads(const cr_exec *ex, int64_t first, int64_t n, float *out) {
     /* the same tree as combine(), eight lanes deep at a time without temporary arrays */
@@ -216,21 +224,25 @@ void cr_exec_sum_grads(const cr_exec *ex, int64_t first, int64_t n, float *out) 
     int64_t stride = ex->g->n_trainable;
     if (ex->lanes == 8) {
         for (int64_t i = 0; i < n; i++)
-            out[i] = ((g[i] + g[i + stride]) + (g[i + 2 * stride] + g[i + 3 * stride])) +
-                     ((g[i + 4 * stride] + g[i + 5 * stride]) +
-                      (g[i + 6 * stride] + g[i + 7 * stride]));
+            out[i] =
+                ((g[i] + g[i + stride]) + (g[i + 2 * stride] + g[i + 3 * stride])) +
+                ((g[i + 4 * stride] + g[i + 5 * stride]) + (g[i + 6 * stride] + g[i + 7 * stride]));
         return;
     }
     float v[64];
     for (int64_t i = 0; i < n; i++) {
-        for (int l = 0; l < ex->lanes; l++) v[l] = g[i + l * stride];
+        for (int l = 0; l < ex->lanes; l++)
+            v[l] = g[i + l * stride];
         for (int step = 1; step < ex->lanes; step *= 2)
-            for (int l = 0; l < ex->lanes; l += 2 * step) v[l] += v[l + step];
+            for (int l = 0; l < ex->lanes; l += 2 * step)
+                v[l] += v[l + step];
         out[i] = v[0];
     }
 }
 
-int cr_exec_lanes(const cr_exec *ex) { return ex->lanes; }
+int cr_exec_lanes(const cr_exec *ex) {
+    return ex->lanes;
+}
 
 void cr_exec_get_info(const cr_exec *ex, cr_exec_info *out) {
     *out = (cr_exec_info){ex->tile_rows, ex->n_phases, ex->g->n,
@@ -242,7 +254,8 @@ void cr_exec_get_info(const cr_exec *ex, cr_exec_info *out) {
 
 static float *row_buf(const cr_tile *t, const cr_node *n, bool wide, int64_t off) {
     const cr_exec *ex = t->ex;
-    return wide ? ex->wide + off * ex->max_rows + t->row0 * cr_ld(n) : t->work + off * ex->tile_rows;
+    return wide ? ex->wide + off * ex->max_rows + t->row0 * cr_ld(n)
+                : t->work + off * ex->tile_rows;
 }
 
 float *cr_val(const cr_tile *t, const cr_node *n) {
@@ -288,6 +301,12 @@ const float *cr_packed(const cr_tile *t, const cr_node *n) {
     return t->ex->packed + t->ex->slots[n->id].pack_off;
 }
 
-const void *cr_tile_input(const cr_tile *t) { return t->ex->run->input; }
-int64_t cr_tile_step(const cr_tile *t) { return t->ex->run->step; }
-int64_t cr_tile_batch(const cr_tile *t) { return t->ex->run->n_rows; }
+const void *cr_tile_input(const cr_tile *t) {
+    return t->ex->run->input;
+}
+int64_t cr_tile_step(const cr_tile *t) {
+    return t->ex->run->step;
+}
+int64_t cr_tile_batch(const cr_tile *t) {
+    return t->ex->run->n_rows;
+}

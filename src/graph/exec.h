@@ -3,15 +3,18 @@
  *
  * compile: which nodes are needed, which pass gradients, in which phase each forward and backward
  * call runs, where each buffer lies (per tile, or for the whole batch where it crosses a phase).
- * run: a thread takes a lane, cuts it into tiles and takes each tile through all calls of the phase,
- * so activations stay in cache. The size of a tile never changes a result: sums over rows are
- * sequential inside a lane whatever the cut.
+ * run: a thread takes a lane, cuts it into tiles and takes each tile through all calls of the
+ * phase, so activations stay in cache. The size of a tile never changes a result: sums over rows
+ * are sequential inside a lane whatever the cut.
  */
 #ifndef CR_GRAPH_EXEC_H
 #define CR_GRAPH_EXEC_H
 
 #include "base/pool.h"
 #include "graph/graph.h"
+
+/* rows of a tile, at most: ops size their scratch by it */
+#define CR_MAX_TILE 256
 
 typedef enum cr_mode { CR_TRAIN, CR_EVAL } cr_mode;
 
@@ -20,7 +23,7 @@ typedef struct cr_exec_opts {
     cr_graph *graph; /* allocated (cr_graph_alloc) */
     cr_mode mode;    /* CR_TRAIN: outputs, losses and gradients; CR_EVAL: the outputs */
     int64_t max_rows;
-    int lanes;       /* power of two */
+    int lanes;         /* power of two */
     int64_t tile_rows; /* 0: chosen from the cache size */
 } cr_exec_opts;
 /* cr_exec_new: allocates everything a run needs; pool is borrowed. */
@@ -36,7 +39,8 @@ typedef struct cr_run {
 /* cr_exec_run: forward, and in CR_TRAIN losses and backward. Allocates nothing. */
 void cr_exec_run(cr_exec *ex, const cr_run *run);
 
-/* after a run: rows of an output node; gradient rows of a keep_grad node (cr_ld apart); value of a WHOLE */
+/* after a run: rows of an output node; gradient rows of a keep_grad node (cr_ld apart); value of a
+ * WHOLE */
 const float *cr_exec_val(const cr_exec *ex, const cr_node *n);
 const float *cr_exec_grad(const cr_exec *ex, const cr_node *n);
 double cr_exec_whole(const cr_exec *ex, const cr_node *n, int64_t i);
@@ -45,7 +49,8 @@ bool cr_exec_has_grad(const cr_exec *ex, const cr_node *p);
 /* cr_exec_sum_grads combines the lanes' gradients of floats [first, first+n) of the trainable
  * parameter block into out. Any thread. */
 void cr_exec_sum_grads(const cr_exec *ex, int64_t first, int64_t n, float *out);
-/* lane boundaries: lane l of a batch of n rows holds rows [cr_lane_begin(n,L,l), cr_lane_begin(n,L,l+1)) */
+/* lane boundaries: lane l of a batch of n rows holds rows [cr_lane_begin(n,L,l),
+ * cr_lane_begin(n,L,l+1)) */
 static inline int64_t cr_lane_begin(int64_t n, int lanes, int lane) {
     return n * lane / lanes;
 }

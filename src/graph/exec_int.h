@@ -48,16 +48,16 @@ struct cr_exec {
     int n_phases;
     prep *preps;
     int64_t n_preps;
-    int64_t work_width;  /* floats per row of a tile's local buffers */
-    int64_t wide_width;  /* floats per row of batch-wide buffers */
-    int64_t n_sums;      /* doubles per lane (values, then gradients: 2 * n_sums) */
-    int64_t scratch;     /* floats per thread */
+    int64_t work_width; /* floats per row of a tile's local buffers */
+    int64_t wide_width; /* floats per row of batch-wide buffers */
+    int64_t n_sums;     /* doubles per lane (values, then gradients: 2 * n_sums) */
+    int64_t scratch;    /* floats per thread */
     /* memory */
     float *work, *wide, *packed, *lane_grads;
     int64_t n_packed;
-    double *lane_sums;   /* [lanes][2 * n_sums] */
-    double *sums;        /* combined: values */
-    float *whole;        /* [2 * n_sums]: finished values, gradients */
+    double *lane_sums; /* [lanes][2 * n_sums] */
+    double *sums;      /* combined: values */
+    float *whole;      /* [2 * n_sums]: finished values, gradients */
     size_t work_size, wide_size, packed_size, grads_size, sums_size;
     /* the run under way */
     const cr_run *run;

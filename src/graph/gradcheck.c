@@ -1,6 +1,6 @@
 /*
- * gradcheck.c - see gradcheck.h. The scalar that is differentiated is sum(c * out) with fixed random
- * c ("probe"), summed in double, so the numeric slope is not drowned by rounding.
+ * gradcheck.c - see gradcheck.h. The scalar that is differentiated is sum(c * out) with fixed
+ * random c ("probe"), summed in double, so the numeric slope is not drowned by rounding.
  */
 #include "graph/gradcheck.h"
 
@@ -25,7 +25,8 @@ static void feed_forward(const cr_node *n, cr_tile *t) {
     const feed_attr *a = n->attr;
     float *y = cr_val(t, n);
     for (int64_t r = 0; r < t->n_rows; r++)
-        memcpy(y + r * cr_ld(n), a->data + (t->row0 + r) * a->width, (size_t)a->width * sizeof(float));
+        memcpy(y + r * cr_ld(n), a->data + (t->row0 + r) * a->width,
+               (size_t)a->width * sizeof(float));
 }
 
 /* the gradient is only kept */
@@ -53,7 +54,9 @@ cr_node *cr_feed(cr_graph *g, int64_t width) {
     return cr_graph_op(g, &feed_op, NULL, 0, &a, sizeof(a));
 }
 
-float *cr_feed_data(cr_node *feed) { return ((feed_attr *)feed->attr)->data; }
+float *cr_feed_data(cr_node *feed) {
+    return ((feed_attr *)feed->attr)->data;
+}
 
 /* ---- probe: sum of c * y over rows and columns ---- */
 
@@ -87,18 +90,23 @@ static void probe_backward(const cr_node *n, cr_tile *t) {
         }
 }
 
-static const cr_op_type probe_op = {
-    .name = "probe", .infer = probe_infer, .forward = probe_forward, .backward = probe_backward};
+static const cr_op_type probe_op = {.name = "probe",
+                                    .infer = probe_infer,
+                                    .forward = probe_forward,
+                                    .backward = probe_backward};
 
 static cr_code setup(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, cr_node **loss,
                      cr_pool **pool, cr_exec **ex, cr_err *err) {
     if (!g->params) {
-        if (out->cls == CR_ROW) out = cr_graph_op(g, &probe_op, &out, 1, NULL, 0);
-        else out->loss = true;
+        if (out->cls == CR_ROW)
+            out = cr_graph_op(g, &probe_op, &out, 1, NULL, 0);
+        else
+            out->loss = true;
         CR_TRY(cr_graph_alloc(g, err));
         for (int i = 0; i < g->n; i++)
             if (g->nodes[i]->cls == CR_PARAM)
-                cr_feed_fill(g->nodes[i]->w, g->nodes[i]->width, cr_rng_sub(g->seed, 1000 + (uint64_t)i));
+                cr_feed_fill(g->nodes[i]->w, g->nodes[i]->width,
+                             cr_rng_sub(g->seed, 1000 + (uint64_t)i));
     }
     for (int i = 0; i < g->n; i++)
         if (g->nodes[i]->loss) *loss = g->nodes[i];
@@ -172,8 +180,8 @@ cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, doub
             double bad = fabs(numeric - slope) / (sqrt(norm) + 1e-3);
             if (!(bad <= *result)) {
                 *result = bad;
-                snprintf(worst, worst_size, "%s: slope %.6g, gradient says %.6g (norm %.3g)", n->name,
-                         numeric, slope, sqrt(norm));
+                snprintf(worst, worst_size, "%s: slope %.6g, gradient says %.6g (norm %.3g)",
+                         n->name, numeric, slope, sqrt(norm));
             }
             memcpy(x, keep, (size_t)size * sizeof(float));
         }

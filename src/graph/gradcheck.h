@@ -23,11 +23,13 @@ typedef struct cr_gradcheck_opts {
     int threads, lanes;
     int64_t tile_rows;
 } cr_gradcheck_opts;
-/* cr_gradcheck returns the worst |slope - gradient·direction| relative to the gradient's norm over all leaves
- * and writes what was worst into worst. The graph must not be allocated yet. */
-CR_CHECKED cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, double *result,
-                                char *worst, size_t worst_size, cr_err *err);
-/* cr_grad_hash runs one training step and hashes loss and all gradients: must not depend on opts. */
-CR_CHECKED cr_code cr_grad_hash(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, uint64_t *hash, cr_err *err);
+/* cr_gradcheck returns the worst |slope - gradient·direction| relative to the gradient's norm over
+ * all leaves and writes what was worst into worst. The graph must not be allocated yet. */
+CR_CHECKED cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o,
+                                double *result, char *worst, size_t worst_size, cr_err *err);
+/* cr_grad_hash runs one training step and hashes loss and all gradients: must not depend on opts.
+ */
+CR_CHECKED cr_code cr_grad_hash(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o,
+                                uint64_t *hash, cr_err *err);
 
 #endif

@@ -80,7 +80,9 @@ size_t cr_graph_push(cr_graph *g, const char *fmt, ...) {
     return mark;
 }
 
-void cr_graph_pop(cr_graph *g, size_t mark) { g->prefix[mark] = 0; }
+void cr_graph_pop(cr_graph *g, size_t mark) {
+    g->prefix[mark] = 0;
+}
 
 cr_code cr_graph_alloc(cr_graph *g, cr_err *err) {
     int64_t at = 0;

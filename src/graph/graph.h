@@ -5,11 +5,11 @@
  *   ROW    (B, w): one row of w floats per sample; lives in tiles.
  *   PARAM  (rows, cols): a dense parameter or buffer; its gradient is summed over the batch.
  *   WHOLE  (w): one vector for the batch, summed over all rows (batch statistics, losses).
- * A batch is cut into lanes (a fixed number, see exec.h); inside a lane sums run in row order, lanes
- * are combined by one balanced tree. So every sum is the same for any number of threads.
+ * A batch is cut into lanes (a fixed number, see exec.h); inside a lane sums run in row order,
+ * lanes are combined by one balanced tree. So every sum is the same for any number of threads.
  *
- * An op never sees the batch, only a tile of rows of one lane. An op that reads a WHOLE value begins
- * a new phase: all lanes finish the one before, the lanes' sums are combined, then it runs.
+ * An op never sees the batch, only a tile of rows of one lane. An op that reads a WHOLE value
+ * begins a new phase: all lanes finish the one before, the lanes' sums are combined, then it runs.
  * Nodes are made in topological order and never change afterwards.
  */
 #ifndef CR_GRAPH_GRAPH_H
@@ -33,8 +33,8 @@ typedef struct cr_op_type {
     void (*infer)(cr_node *n);
     /* forward fills the tile's rows of n (ROW), or adds into the lane's sum (WHOLE). */
     void (*forward)(const cr_node *n, cr_tile *t);
-    /* backward reads n's gradient and sets (cr_first_grad) or adds to the gradients of those inputs that
-     * want one. It may overwrite n's own gradient. NULL: no gradient passes. */
+    /* backward reads n's gradient and sets (cr_first_grad) or adds to the gradients of those inputs
+     * that want one. It may overwrite n's own gradient. NULL: no gradient passes. */
     void (*backward)(const cr_node *n, cr_tile *t);
     /* WHOLE: once, after the lanes were combined into sum (width values): the value of the node. */
     void (*finish)(const cr_node *n, const double *sum, float *value, int64_t n_rows);
@@ -78,8 +78,8 @@ struct cr_graph {
     cr_node **nodes;
     int n, cap;
     uint64_t seed;
-    char prefix[256]; /* put before parameter names: see cr_graph_push */
-    float *params;    /* one block: trainable parameters first, then buffers */
+    char prefix[256];              /* put before parameter names: see cr_graph_push */
+    float *params;                 /* one block: trainable parameters first, then buffers */
     int64_t n_trainable, n_params; /* floats, each parameter padded to 64 bytes */
 };
 
@@ -114,8 +114,8 @@ struct cr_tile {
 float *cr_val(const cr_tile *t, const cr_node *n);
 float *cr_grad(const cr_tile *t, const cr_node *n);
 int64_t cr_ld(const cr_node *n);
-/* cr_wants_grad: does input i of n take a gradient? cr_first_grad: is this write the first one to it
- * (then set, else add)? For PARAM inputs that means: first use, first tile of the lane. */
+/* cr_wants_grad: does input i of n take a gradient? cr_first_grad: is this write the first one to
+ * it (then set, else add)? For PARAM inputs that means: first use, first tile of the lane. */
 bool cr_wants_grad(const cr_tile *t, const cr_node *n, int i);
 bool cr_first_grad(const cr_tile *t, const cr_node *n, int i);
 /* gradient of a PARAM: this lane's block */

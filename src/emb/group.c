@@ -1,0 +1,157 @@
+/*
+ * group.c - least-significant-digit radix sort of (id, entry) with 11-bit digits: as many passes as
+ * the largest id of the batch needs (small vocabularies: one), all histograms taken in one read.
+ * Stable, so that entries of one id stay in lane order, which is the order their gradients are
+ * summed in.
+ */
+#include "emb/group.h"
+
+#include <string.h>
+
+#include "graph/exec.h"
+
+#define DIGIT      11
+#define BINS       (1 << DIGIT)
+#define MAX_PASSES 6
+
+typedef struct pair {
+    uint64_t id;
+    uint32_t entry;
+} pair;
+
+void cr_group_clear(cr_group *g) {
+    cr_free(g->mem);
+    g->mem = NULL;
+    g->cap = 0;
+}
+
+typedef struct arrays {
+    pair *a, *b;
+    int64_t *id, *seg;
+    uint32_t *entry, *row, *pos;
+    uint8_t *slot, *lane;
+} arrays;
+
+static size_t up64(size_t n) {
+    return (n + 63) / 64 * 64;
+}
+
+/* one block for everything; kept while batches are not larger than any before */
+static arrays carve(cr_group *g, int64_t n) {
+    size_t c = (size_t)(n > g->cap ? n + n / 4 + 64 : g->cap);
+    size_t size = 2 * up64(c * sizeof(pair)) + 2 * up64((c + 1) * sizeof(int64_t)) +
+                  3 * up64(c * sizeof(uint32_t)) + 2 * up64(c);
+    if (n > g->cap) {
+        cr_group_clear(g);
+        g->mem = cr_alloc(size, "grouping of ids");
+        g->cap = (int64_t)c;
+    }
+    char *p = g->mem;
+    arrays m;
+#define TAKE(member, T, count)                                                                     \
+    m.member = (T *)(void *)p;                                                                     \
+    p += up64((count) * sizeof(T))
+    TAKE(a, pair, c);
+    TAKE(b, pair, c);
+    TAKE(id, int64_t, c + 1);
+    TAKE(seg, int64_t, c + 1);
+    TAKE(entry, uint32_t, c);
+    TAKE(row, uint32_t, c);
+    TAKE(pos, uint32_t, c);
+    TAKE(slot, uint8_t, c);
+    TAKE(lane, uint8_t, c);
+#undef TAKE
+    return m;
+}
+
+/* entries in lane order; returns the bitwise or of all ids */
+static uint64_t collect(cr_group *g, const cr_batch *b, int lanes, arrays *m) {
+    uint64_t all = 0;
+    uint32_t e = 0;
+    for (int lane = 0; lane < lanes; lane++) {
+        int64_t r0 = cr_lane_begin(b->n_rows, lanes, lane),
+                r1 = cr_lane_begin(b->n_rows, lanes, lane + 1);
+        for (int s = 0; s < g->n_slots; s++) {
+            const cr_jagged *j = &b->sparse[g->slots[s]];
+            if (!j->off) {
+                for (int64_t r = r0; r < r1; r++, e++) {
+                    uint64_t id = (uint64_t)j->ids[r];
+                    all |= id;
+                    m->a[e] = (pair){id, e};
+                    m->row[e] = m->pos[e] = (uint32_t)r;
+                    m->slot[e] = (uint8_t)s;
+                    m->lane[e] = (uint8_t)lane;
+                }
+                continue;
+            }
+            for (int64_t r = r0; r < r1; r++)
+                for (int32_t k = j->off[r]; k < j->off[r + 1]; k++, e++) {
+                    uint64_t id = (uint64_t)j->ids[k];
+                    all |= id;
+                    m->a[e] = (pair){id, e};
+                    m->row[e] = (uint32_t)r;
+                    m->pos[e] = (uint32_t)k;
+                    m->slot[e] = (uint8_t)s;
+                    m->lane[e] = (uint8_t)lane;
+                }
+        }
+    }
+    return all;
+}
+
+static pair *sort(arrays *m, int64_t n, uint64_t all) {
+    uint32_t count[MAX_PASSES][BINS];
+    int passes = 0;
+    while (passes < MAX_PASSES && (passes * DIGIT >= 64 ? 0 : all >> (passes * DIGIT)) != 0)
+        passes++;
+    if (passes == 0) passes = 1;
+    memset(count, 0, (size_t)passes * sizeof(count[0]));
+    for (int64_t i = 0; i < n; i++)
+        for (int p = 0; p < passes; p++)
+            count[p][(m->a[i].id >> (p * DIGIT)) & (BINS - 1)]++;
+    pair *from = m->a, *to = m->b;
+    for (int p = 0; p < passes; p++) {
+        uint32_t at = 0;
+        for (int k = 0; k < BINS; k++) {
+            uint32_t c = count[p][k];
+            count[p][k] = at;
+            at += c;
+        }
+        for (int64_t i = 0; i < n; i++)
+            to[count[p][(from[i].id >> (p * DIGIT)) & (BINS - 1)]++] = from[i];
+        pair *t = from;
+        from = to;
+        to = t;
+    }
+    return from;
+}
+
+void cr_group_run(cr_group *g, const cr_batch *b, int lanes) {
+    int64_t n = 0;
+    g->simple = g->n_slots == 1 && !b->sparse[g->slots[0]].off;
+    for (int s = 0; s < g->n_slots; s++) {
+        const cr_jagged *j = &b->sparse[g->slots[s]];
+        n += j->off ? j->off[b->n_rows] : b->n_rows;
+    }
+    arrays m = carve(g, n);
+    uint64_t all = collect(g, b, lanes, &m);
+    const pair *p = sort(&m, n, all);
+    int64_t u = 0;
+    for (int64_t i = 0; i < n; i++) {
+        m.entry[i] = p[i].entry;
+        if (i == 0 || p[i].id != p[i - 1].id) {
+            m.id[u] = (int64_t)p[i].id;
+            m.seg[u++] = i;
+        }
+    }
+    m.seg[u] = n;
+    g->n = n;
+    g->n_uniq = u;
+    g->id = m.id;
+    g->seg = m.seg;
+    g->entry = m.entry;
+    g->row = m.row;
+    g->pos = m.pos;
+    g->slot = g->n_slots > 1 ? m.slot : NULL;
+    g->lane = m.lane;
+}

@@ -1,0 +1,34 @@
+/*
+ * group.h - equal ids side by side: a stable radix sort of a batch's ids.
+ */
+#ifndef CR_EMB_GROUP_H
+#define CR_EMB_GROUP_H
+
+#include "data/batch.h"
+
+/* The ids of one list of features in one batch. Entries are numbered lane by lane, inside a lane
+ * feature by feature, inside a feature row by row. */
+typedef struct cr_group {
+    /* what is grouped */
+    const int *slots;
+    int n_slots;
+    /* result */
+    int64_t n;             /* entries */
+    int64_t n_uniq;        /* distinct ids */
+    const int64_t *id;     /* [n_uniq] ascending */
+    const int64_t *seg;    /* [n_uniq + 1] into entry */
+    const uint32_t *entry; /* [n] entry numbers; ascending inside a segment */
+    const uint32_t *row;   /* [n] by entry: row of the batch */
+    const uint32_t *pos;   /* [n] by entry: index into the feature's ids (its weight) */
+    const uint8_t *slot;   /* [n] by entry: index into slots; NULL when there is only one */
+    const uint8_t *lane;   /* [n] by entry */
+    bool simple;           /* one feature, one id per row: entry == row == pos */
+    /* memory, grown when needed */
+    void *mem;
+    int64_t cap;
+} cr_group;
+
+void cr_group_run(cr_group *g, const cr_batch *b, int lanes);
+void cr_group_clear(cr_group *g);
+
+#endif

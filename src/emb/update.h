@@ -1,0 +1,40 @@
+/*
+ * update.h - from the gradients of a batch's lookups to updated table rows.
+ *
+ * 1. group: the ids of a batch are sorted once per distinct list of features (tables that read the
+ * same features, as a deep and a wide one, share it); equal ids become one segment.
+ * 2. apply: for each distinct id the gradients are summed - inside a lane in order, lanes by the
+ * same balanced tree as everything else - and the row is updated once. Distinct ids touch distinct
+ *    rows, so any thread may take any segment: no locks, no order that depends on time.
+ */
+#ifndef CR_EMB_UPDATE_H
+#define CR_EMB_UPDATE_H
+
+#include "base/pool.h"
+#include "data/batch.h"
+#include "emb/table.h"
+
+/* One use of a table: feature `slot` of the batch, pooled into floats [off, off+D) of rows that are
+ * `ld` floats apart at *grad. */
+typedef struct cr_use {
+    int slot;
+    bool mean;
+    const float *grad; /* row 0, column off; set before each apply */
+    int64_t ld;
+} cr_use;
+
+typedef struct cr_updater cr_updater;
+/* lanes: as in the executor. */
+cr_updater *cr_updater_new(int lanes, cr_pool *pool);
+void cr_updater_free(cr_updater *u);
+/* cr_updater_add registers a trainable table with its uses (copied); returns its number. */
+int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses);
+/* cr_updater_grad sets where the gradient of use k of table i lies for the coming apply. */
+void cr_updater_grad(cr_updater *u, int table, int use, const float *grad, int64_t ld);
+/* cr_updater_group sorts the ids of a batch; allocates only when a batch has more ids than any
+ * before. Ids must be in range. */
+void cr_updater_group(cr_updater *u, const cr_batch *b);
+/* cr_updater_apply updates all tables from the batch of the last group. */
+void cr_updater_apply(cr_updater *u, const cr_optim_step *step);
+
+#endif

@@ -1,0 +1,285 @@
+/*
+ * act.c - activations. The plain ones share one op with a table of kernels; prelu, dice and softmax
+ * have parameters or need the whole row.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "graph/gradcheck.h"
+#include "kern/kern.h"
+#include "op/op.h"
+
+typedef struct act {
+    cr_act kind;
+    float param;
+} act;
+
+static void row_infer(cr_node *n) {
+    n->cls = CR_ROW;
+    n->width = n->in[0]->width;
+}
+
+static void act_row(const act *a, float *y, const float *x, int64_t n) {
+    switch (a->kind) {
+    case CR_ACT_RELU:
+        cr_kern->relu(y, x, n);
+        break;
+    case CR_ACT_LEAKY:
+        cr_kern->leaky(y, x, a->param, n);
+        break;
+    case CR_ACT_SIGMOID:
+        cr_kern->sigmoid(y, x, n);
+        break;
+    case CR_ACT_TANH:
+        cr_kern->tanh(y, x, n);
+        break;
+    case CR_ACT_GELU:
+        cr_kern->gelu(y, x, n);
+        break;
+    case CR_ACT_SILU:
+        cr_kern->silu(y, x, n);
+        break;
+    case CR_ACT_ELU:
+        cr_kern->elu(y, x, a->param, n);
+        break;
+    case CR_ACT_SOFTPLUS:
+        cr_kern->softplus(y, x, n);
+        break;
+    }
+}
+
+static void act_row_bwd(const act *a, float *dx, const float *dy, const float *y, const float *x,
+                        int64_t n, bool acc) {
+    switch (a->kind) {
+    case CR_ACT_RELU:
+        cr_kern->relu_bwd(dx, dy, y, n, acc);
+        break;
+    case CR_ACT_LEAKY:
+        cr_kern->leaky_bwd(dx, dy, x, a->param, n, acc);
+        break;
+    case CR_ACT_SIGMOID:
+        cr_kern->sigmoid_bwd(dx, dy, y, n, acc);
+        break;
+    case CR_ACT_TANH:
+        cr_kern->tanh_bwd(dx, dy, y, n, acc);
+        break;
+    case CR_ACT_GELU:
+        cr_kern->gelu_bwd(dx, dy, x, n, acc);
+        break;
+    case CR_ACT_SILU:
+        cr_kern->silu_bwd(dx, dy, x, n, acc);
+        break;
+    case CR_ACT_ELU:
+        cr_kern->elu_bwd(dx, dy, x, a->param, n, acc);
+        break;
+    case CR_ACT_SOFTPLUS:
+        cr_kern->softplus_bwd(dx, dy, x, n, acc);
+        break;
+    }
+}
+
+static void act_forward(const cr_node *n, cr_tile *t) {
+    const float *x = cr_val(t, n->in[0]);
+    float *y = cr_val(t, n);
+    int64_t ld = cr_ld(n); /* the input has the same width, so the same ld */
+    for (int64_t r = 0; r < t->n_rows; r++)
+        act_row(n->attr, y + r * ld, x + r * ld, n->width);
+}
+
+static void act_backward(const cr_node *n, cr_tile *t) {
+    if (!cr_wants_grad(t, n, 0)) return;
+    const float *x = cr_val(t, n->in[0]), *y = cr_val(t, n), *dy = cr_grad(t, n);
+    float *dx = cr_grad(t, n->in[0]);
+    bool acc = !cr_first_grad(t, n, 0);
+    int64_t ld = cr_ld(n);
+    for (int64_t r = 0; r < t->n_rows; r++)
+        act_row_bwd(n->attr, dx + r * ld, dy + r * ld, y + r * ld, x + r * ld, n->width, acc);
+}
+
+static cr_node *act_example(cr_graph *g, int k) {
+    if (k > CR_ACT_SOFTPLUS + 1) return NULL;
+    cr_node *x = cr_feed(g, 21);
+    if (k == CR_ACT_SOFTPLUS + 1) { /* an input with several users */
+        cr_node *y = cr_activation(g, CR_ACT_TANH, 0, x), *z = cr_activation(g, CR_ACT_SILU, 0, x);
+        return cr_add(g, (cr_node *[]){y, z, x}, (float[]){1, 2, 3}, 3);
+    }
+    return cr_activation(g, (cr_act)k, 0.2f, x);
+}
+
+const cr_op_type cr_op_activation = {.name = "activation",
+                                     .infer = row_infer,
+                                     .forward = act_forward,
+                                     .backward = act_backward,
+                                     .example = act_example,
+                                     .keep_val = true,
+                                     .reads_in = true};
+
+cr_node *cr_activation(cr_graph *g, cr_act kind, float param, cr_node *x) {
+    act a = {kind, param};
+    return cr_graph_op(g, &cr_op_activation, &x, 1, &a, sizeof(a));
+}
+
+/* ---- prelu ---- */
+
+static void prelu_forward(const cr_node *n, cr_tile *t) {
+    const float *x = cr_val(t, n->in[0]), *a = n->in[1]->w;
+    float *y = cr_val(t, n);
+    int64_t ld = cr_ld(n), step = n->in[1]->width > 1;
+    for (int64_t r = 0; r < t->n_rows; r++)
+        for (int64_t j = 0; j < n->width; j++) {
+            float v = x[r * ld + j];
+            y[r * ld + j] = v > 0 ? v : a[j * step] * v;
+        }
+}
+
+static void prelu_backward(const cr_node *n, cr_tile *t) {
+    const float *x = cr_val(t, n->in[0]), *dy = cr_grad(t, n), *a = n->in[1]->w;
+    int64_t ld = cr_ld(n), step = n->in[1]->width > 1;
+    if (cr_wants_grad(t, n, 1)) {
+        float *da = cr_param_grad(t, n->in[1]);
+        if (cr_first_grad(t, n, 1)) memset(da, 0, (size_t)n->in[1]->width * sizeof(float));
+        for (int64_t r = 0; r < t->n_rows; r++)
+            for (int64_t j = 0; j < n->width; j++)
+                if (!(x[r * ld + j] > 0)) da[j * step] += dy[r * ld + j] * x[r * ld + j];
+    }
+    if (!cr_wants_grad(t, n, 0)) return;
+    float *dx = cr_grad(t, n->in[0]);
+    bool first = cr_first_grad(t, n, 0);
+    for (int64_t r = 0; r < t->n_rows; r++)
+        for (int64_t j = 0; j < n->width; j++) {
+            int64_t i = r * ld + j;
+            float v = x[i] > 0 ? dy[i] : a[j * step] * dy[i];
+            dx[i] = first ? v : dx[i] + v;
+        }
+}
+
+static cr_node *prelu_example(cr_graph *g, int k) {
+    if (k > 1) return NULL;
+    return cr_prelu(g, cr_feed(g, 5), cr_graph_param(g, "a", 1, k ? 5 : 1, true, NULL, 0));
+}
+
+const cr_op_type cr_op_prelu = {.name = "prelu",
+                                .infer = row_infer,
+                                .forward = prelu_forward,
+                                .backward = prelu_backward,
+                                .example = prelu_example,
+                                .reads_in = true};
+
+cr_node *cr_prelu(cr_graph *g, cr_node *x, cr_node *a) {
+    return cr_graph_op(g, &cr_op_prelu, (cr_node *[]){x, a}, 2, NULL, 0);
+}
+
+/* ---- dice: inputs x, xn, alpha ---- */
+
+static void dice_infer(cr_node *n) {
+    row_infer(n);
+    n->scratch = n->width;
+}
+
+static void dice_forward(const cr_node *n, cr_tile *t) {
+    const float *x = cr_val(t, n->in[0]), *xn = cr_val(t, n->in[1]), *al = n->in[2]->w;
+    float *y = cr_val(t, n), *p = t->scratch;
+    int64_t ld = cr_ld(n);
+    for (int64_t r = 0; r < t->n_rows; r++) {
+        cr_kern->sigmoid(p, xn + r * ld, n->width);
+        for (int64_t j = 0; j < n->width; j++)
+            y[r * ld + j] = al[j] * (1 - p[j]) * x[r * ld + j] + p[j] * x[r * ld + j];
+    }
+}
+
+static void dice_backward(const cr_node *n, cr_tile *t) {
+    const float *x = cr_val(t, n->in[0]), *xn = cr_val(t, n->in[1]), *al = n->in[2]->w;
+    const float *dy = cr_grad(t, n);
+    float *p = t->scratch, *dal = NULL, *dx = NULL, *dxn = NULL;
+    int64_t ld = cr_ld(n), w = n->width;
+    if (cr_wants_grad(t, n, 0)) dx = cr_grad(t, n->in[0]);
+    if (cr_wants_grad(t, n, 1)) dxn = cr_grad(t, n->in[1]);
+    bool first = cr_first_grad(t, n, 0), first_n = cr_first_grad(t, n, 1);
+    if (cr_wants_grad(t, n, 2)) {
+        dal = cr_param_grad(t, n->in[2]);
+        if (cr_first_grad(t, n, 2)) memset(dal, 0, (size_t)w * sizeof(float));
+    }
+    for (int64_t r = 0; r < t->n_rows; r++) {
+        cr_kern->sigmoid(p, xn + r * ld, w);
+        for (int64_t j = 0; j < w; j++) {
+            int64_t i = r * ld + j;
+            if (dal) dal[j] += dy[i] * (1 - p[j]) * x[i];
+            if (dx) {
+                float v = dy[i] * (al[j] * (1 - p[j]) + p[j]);
+                dx[i] = first ? v : dx[i] + v;
+            }
+            if (dxn) {
+                float v = dy[i] * x[i] * (1 - al[j]) * (p[j] * (1 - p[j]));
+                dxn[i] = first_n ? v : dxn[i] + v;
+            }
+        }
+    }
+}
+
+static cr_node *dice_example(cr_graph *g, int k) {
+    if (k > 0) return NULL;
+    cr_node *x = cr_feed(g, 5), *xn = cr_feed(g, 5);
+    return cr_dice(g, x, xn, cr_graph_param(g, "alpha", 1, 5, true, NULL, 0));
+}
+
+const cr_op_type cr_op_dice = {.name = "dice",
+                               .infer = dice_infer,
+                               .forward = dice_forward,
+                               .backward = dice_backward,
+                               .example = dice_example,
+                               .reads_in = true};
+
+cr_node *cr_dice(cr_graph *g, cr_node *x, cr_node *xn, cr_node *alpha) {
+    return cr_graph_op(g, &cr_op_dice, (cr_node *[]){x, xn, alpha}, 3, NULL, 0);
+}
+
+/* ---- softmax over the row ---- */
+
+static void softmax_forward(const cr_node *n, cr_tile *t) {
+    const float *x = cr_val(t, n->in[0]);
+    float *y = cr_val(t, n), scale = *(const float *)n->attr;
+    int64_t ld = cr_ld(n), w = n->width;
+    for (int64_t r = 0; r < t->n_rows; r++) {
+        float max = -INFINITY, *yr = y + r * ld;
+        for (int64_t j = 0; j < w; j++)
+            max = fmaxf(max, x[r * ld + j]);
+        for (int64_t j = 0; j < w; j++)
+            yr[j] = (x[r * ld + j] - max) * scale;
+        cr_kern->exp(yr, yr, w);
+        float s = cr_kern->sum(yr, w);
+        for (int64_t j = 0; j < w; j++)
+            yr[j] /= s;
+    }
+}
+
+static void softmax_backward(const cr_node *n, cr_tile *t) {
+    if (!cr_wants_grad(t, n, 0)) return;
+    const float *y = cr_val(t, n), *dy = cr_grad(t, n);
+    float *dx = cr_grad(t, n->in[0]), scale = *(const float *)n->attr;
+    bool first = cr_first_grad(t, n, 0);
+    int64_t ld = cr_ld(n), w = n->width;
+    for (int64_t r = 0; r < t->n_rows; r++) {
+        float s = cr_kern->dot(y + r * ld, dy + r * ld, w);
+        for (int64_t j = 0; j < w; j++) {
+            int64_t i = r * ld + j;
+            float v = scale * y[i] * (dy[i] - s);
+            dx[i] = first ? v : dx[i] + v;
+        }
+    }
+}
+
+static cr_node *softmax_example(cr_graph *g, int k) {
+    return k > 1 ? NULL : cr_softmax(g, cr_feed(g, k ? 18 : 3), k ? 2.0f : 1.0f);
+}
+
+const cr_op_type cr_op_softmax = {.name = "softmax",
+                                  .infer = row_infer,
+                                  .forward = softmax_forward,
+                                  .backward = softmax_backward,
+                                  .example = softmax_example,
+                                  .keep_val = true};
+
+cr_node *cr_softmax(cr_graph *g, cr_node *x, float scale) {
+    if (!(scale > 0)) CR_BUG("softmax: scale must be positive");
+    return cr_graph_op(g, &cr_op_softmax, &x, 1, &scale, sizeof(scale));
+}

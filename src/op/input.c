@@ -1,0 +1,135 @@
+/*
+ * input.c - source nodes: looked-up embeddings with dense floats beside them, and labels. See
+ * input.h.
+ *
+ * A lookup writes every feature straight to its place in the group's row: there is no concat. A
+ * feature with one id per row is a copied record; others are pooled. No ids: zeros.
+ */
+#include "op/input.h"
+
+#include <string.h>
+
+#include "kern/kern.h"
+#include "op/op.h"
+
+#define AHEAD 6 /* rows between fetching a record and using it */
+
+typedef struct lookup {
+    cr_look *v;
+    int n;
+    int64_t width;
+} lookup;
+
+static void lookup_infer(cr_node *n) {
+    lookup *a = n->attr;
+    n->cls = CR_ROW;
+    n->width = a->width;
+    for (int i = 0; i < a->n; i++)
+        n->needs_grad |= a->v[i].table && a->v[i].table->trainable;
+}
+
+static void look_dense(const cr_look *k, const cr_batch *b, const cr_tile *t, float *y,
+                       int64_t ld) {
+    const float *x = b->dense + t->row0 * b->dense_width + k->dense_off;
+    for (int64_t r = 0; r < t->n_rows; r++)
+        memcpy(y + r * ld, x + r * b->dense_width, (size_t)k->width * sizeof(float));
+}
+
+static void look_single(const cr_look *k, const int64_t *ids, const float *w, const cr_tile *t,
+                        float *y, int64_t ld) {
+    const cr_table *tab = k->table;
+    int64_t D = tab->D;
+    for (int64_t r = 0; r < t->n_rows; r++, y += ld) {
+        if (r + AHEAD < t->n_rows) __builtin_prefetch(cr_table_row(tab, ids[r + AHEAD]));
+        const float *rec = cr_table_row(tab, ids[r]);
+        if (w)
+            for (int64_t d = 0; d < D; d++)
+                y[d] = w[r] * rec[d];
+        else
+            memcpy(y, rec, (size_t)D * sizeof(float));
+    }
+}
+
+static void look_bags(const cr_look *k, const cr_jagged *j, const cr_tile *t, float *y,
+                      int64_t ld) {
+    const cr_table *tab = k->table;
+    const int32_t *off = j->off + t->row0;
+    for (int64_t r = 0; r < t->n_rows; r++, y += ld) {
+        int32_t from = off[r], n = off[r + 1] - from;
+        cr_kern->pool(y, tab->data, tab->stride, j->ids + from, j->w ? j->w + from : NULL, n,
+                      tab->D, false);
+        if (k->mean && n > 1)
+            for (int64_t d = 0; d < tab->D; d++)
+                y[d] /= (float)n;
+    }
+}
+
+static void lookup_forward(const cr_node *n, cr_tile *t) {
+    const lookup *a = n->attr;
+    const cr_batch *b = ((const cr_step_input *)cr_tile_input(t))->batch;
+    float *y = cr_val(t, n);
+    int64_t ld = cr_ld(n);
+    for (int i = 0; i < a->n; i++) {
+        const cr_look *k = &a->v[i];
+        if (!k->table) {
+            look_dense(k, b, t, y + k->out, ld);
+            continue;
+        }
+        const cr_jagged *j = &b->sparse[k->slot];
+        if (!j->off)
+            look_single(k, j->ids + t->row0, j->w ? j->w + t->row0 : NULL, t, y + k->out, ld);
+        else
+            look_bags(k, j, t, y + k->out, ld);
+    }
+}
+
+/* the gradient stays where it is; emb/update.c reads it after the step */
+static void lookup_backward(const cr_node *n, cr_tile *t) {
+    (void)n;
+    (void)t;
+}
+
+const cr_op_type cr_op_lookup = {.name = "lookup",
+                                 .infer = lookup_infer,
+                                 .forward = lookup_forward,
+                                 .backward = lookup_backward,
+                                 .keep_grad = true};
+
+cr_node *cr_lookup(cr_graph *g, const cr_look *v, int n) {
+    lookup a = {CR_NEW_N(&g->arena, cr_look, n), n, 0};
+    for (int i = 0; i < n; i++) {
+        a.v[i] = v[i];
+        a.v[i].out = a.width;
+        a.width += v[i].width;
+    }
+    return cr_graph_op(g, &cr_op_lookup, NULL, 0, &a, sizeof(a));
+}
+
+const cr_look *cr_lookup_pieces(const cr_node *n, int *count) {
+    const lookup *a = n->attr;
+    *count = a->n;
+    return a->v;
+}
+
+bool cr_is_lookup(const cr_node *n) {
+    return n->op == &cr_op_lookup;
+}
+
+/* ---- label ---- */
+
+static void label_infer(cr_node *n) {
+    n->cls = CR_ROW;
+    n->width = 1;
+}
+
+static void label_forward(const cr_node *n, cr_tile *t) {
+    const cr_batch *b = ((const cr_step_input *)cr_tile_input(t))->batch;
+    memcpy(cr_val(t, n), b->labels[*(const int *)n->attr] + t->row0,
+           (size_t)t->n_rows * sizeof(float));
+}
+
+const cr_op_type cr_op_label = {.name = "label", .infer = label_infer, .forward = label_forward};
+
+cr_node *cr_label(cr_graph *g, int k) {
+    return cr_graph_op(g, &cr_op_label, NULL, 0, &k, sizeof(k));
+}

@@ -1,0 +1,37 @@
+/*
+ * input.h - what a run feeds into a graph, and the source nodes that read it: the bridge between
+ * batches, tables and the graph.
+ */
+#ifndef CR_OP_INPUT_H
+#define CR_OP_INPUT_H
+
+#include "data/batch.h"
+#include "emb/table.h"
+#include "graph/graph.h"
+
+/* cr_run.input of every graph that has sources. */
+typedef struct cr_step_input {
+    const cr_batch *batch;
+    /* per weight field: w_i / sum(w) of the batch; NULL entries and absent fields mean 1/n */
+    const float *const *scale;
+    int n_scale;
+} cr_step_input;
+
+/* One piece of a looked-up row. */
+typedef struct cr_look {
+    const cr_table *table; /* NULL: dense floats */
+    int slot;              /* sparse: feature of the batch */
+    bool mean;
+    int64_t dense_off; /* dense: first float in the batch's dense row */
+    int64_t width;
+    int64_t out; /* first float in the node's row; filled by cr_lookup */
+} cr_look;
+/* cr_lookup: pieces side by side, pooled rows of tables and dense floats. The gradient is kept for
+ * emb/update.h. cr_lookup_pieces gives the pieces back with their places. */
+cr_node *cr_lookup(cr_graph *g, const cr_look *v, int n);
+const cr_look *cr_lookup_pieces(const cr_node *n, int *count);
+bool cr_is_lookup(const cr_node *n);
+/* label field k, one float per row */
+cr_node *cr_label(cr_graph *g, int k);
+
+#endif

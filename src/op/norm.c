@@ -1,0 +1,239 @@
+/*
+ * norm.c - batch norm and layer norm.
+ *
+ * Batch norm is two nodes: bn_stats sums x and x^2 over the batch in double (WHOLE: mean, biased
+ * variance), bn_apply normalises. Their gradients meet the same way: bn_apply adds the slopes of
+ * mean and variance into the lanes, the next phase passes them on to x. Inference uses the running
+ * statistics and has no bn_stats at all. Running statistics as torch: momentum m, unbiased
+ * variance.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "graph/gradcheck.h"
+#include "kern/kern.h"
+#include "op/op.h"
+
+/* ---- bn_stats: inputs x, mean, var, count (buffers, updated in finish) ---- */
+
+static void stats_infer(cr_node *n) {
+    n->cls = CR_WHOLE;
+    n->width = 2 * n->in[0]->width;
+}
+
+static void stats_forward(const cr_node *n, cr_tile *t) {
+    const cr_node *x = n->in[0];
+    double *sum = cr_lane_sum(t, n);
+    cr_kern->col_sum_d(sum, cr_val(t, x), cr_ld(x), t->n_rows, x->width);
+    cr_kern->col_dot_d(sum + x->width, cr_val(t, x), cr_ld(x), cr_val(t, x), cr_ld(x), t->n_rows,
+                       x->width);
+}
+
+static void stats_finish(const cr_node *n, const double *sum, float *value, int64_t n_rows) {
+    int64_t w = n->width / 2;
+    double count = (double)n_rows, m = (double)*(const float *)n->attr;
+    float *mean = n->in[1]->w, *var = n->in[2]->w;
+    for (int64_t j = 0; j < w; j++) {
+        double mu = sum[j] / count, v = sum[w + j] / count - mu * mu;
+        if (v < 0) v = 0;
+        value[j] = (float)mu;
+        value[w + j] = (float)v;
+        double unbiased = n_rows > 1 ? v * count / (count - 1) : v;
+        mean[j] = (float)((1 - m) * (double)mean[j] + m * mu);
+        var[j] = (float)((1 - m) * (double)var[j] + m * unbiased);
+    }
+    n->in[3]->w[0] += 1;
+}
+
+static void stats_backward(const cr_node *n, cr_tile *t) {
+    if (!cr_wants_grad(t, n, 0)) return;
+    const cr_node *x = n->in[0];
+    int64_t w = x->width, ld = cr_ld(x);
+    const float *v = cr_val(t, x), *mean = cr_whole(t, n), *d = cr_whole_grad(t, n);
+    float *dx = cr_grad(t, x), inv = 1.0f / (float)cr_tile_batch(t);
+    bool first = cr_first_grad(t, n, 0);
+    for (int64_t r = 0; r < t->n_rows; r++)
+        for (int64_t j = 0; j < w; j++) {
+            int64_t i = r * ld + j;
+            float g = (d[j] + 2 * d[w + j] * (v[i] - mean[j])) * inv;
+            dx[i] = first ? g : dx[i] + g;
+        }
+}
+
+const cr_op_type cr_op_bn_stats = {.name = "bn_stats",
+                                   .infer = stats_infer,
+                                   .forward = stats_forward,
+                                   .backward = stats_backward,
+                                   .finish = stats_finish,
+                                   .train_only = true,
+                                   .reads_in = true};
+
+/* ---- bn_apply: inputs x, stats, mean, var, [gamma, beta] ---- */
+
+typedef struct bn {
+    float eps;
+    bool affine;
+} bn;
+
+static void bn_infer(cr_node *n) {
+    n->cls = CR_ROW;
+    n->width = n->in[0]->width;
+    n->scratch = 2 * n->width;
+}
+
+static void bn_forward(const cr_node *n, cr_tile *t) {
+    const bn *a = n->attr;
+    int64_t w = n->width;
+    const float *mean = t->train ? cr_whole(t, n->in[1]) : n->in[2]->w;
+    const float *var = t->train ? mean + w : n->in[3]->w;
+    float *scale = t->scratch, *shift = scale + w;
+    for (int64_t j = 0; j < w; j++) {
+        float rstd = 1.0f / sqrtf(var[j] + a->eps);
+        scale[j] = a->affine ? n->in[4]->w[j] * rstd : rstd;
+        shift[j] = (a->affine ? n->in[5]->w[j] : 0) - mean[j] * scale[j];
+    }
+    cr_kern->row_affine(cr_val(t, n), cr_ld(n), cr_val(t, n->in[0]), cr_ld(n), scale, shift,
+                        t->n_rows, w);
+}
+
+static void bn_backward(const cr_node *n, cr_tile *t) {
+    const bn *a = n->attr;
+    int64_t w = n->width, ld = cr_ld(n);
+    const float *x = cr_val(t, n->in[0]), *dy = cr_grad(t, n), *mean = cr_whole(t, n->in[1]);
+    const float *var = mean + w, *gamma = a->affine ? n->in[4]->w : NULL;
+    float *dx = cr_wants_grad(t, n, 0) ? cr_grad(t, n->in[0]) : NULL, *dgamma = NULL, *dbeta = NULL;
+    double *dstat = cr_wants_grad(t, n, 1) ? cr_lane_grad(t, n->in[1]) : NULL;
+    bool first = cr_first_grad(t, n, 0);
+    if (a->affine && cr_wants_grad(t, n, 4)) {
+        dgamma = cr_param_grad(t, n->in[4]);
+        if (cr_first_grad(t, n, 4)) memset(dgamma, 0, (size_t)w * sizeof(float));
+    }
+    if (a->affine && cr_wants_grad(t, n, 5)) {
+        dbeta = cr_param_grad(t, n->in[5]);
+        if (cr_first_grad(t, n, 5)) memset(dbeta, 0, (size_t)w * sizeof(float));
+    }
+    for (int64_t r = 0; r < t->n_rows; r++)
+        for (int64_t j = 0; j < w; j++) {
+            int64_t i = r * ld + j;
+            float rstd = 1.0f / sqrtf(var[j] + a->eps), dev = x[i] - mean[j];
+            float g = gamma ? dy[i] * gamma[j] : dy[i];
+            if (dgamma) dgamma[j] += dy[i] * dev * rstd;
+            if (dbeta) dbeta[j] += dy[i];
+            if (dx) dx[i] = first ? g * rstd : dx[i] + g * rstd;
+            if (dstat) {
+                dstat[j] -= (double)(g * rstd);
+                dstat[w + j] -= 0.5 * (double)(g * dev * rstd * rstd * rstd);
+            }
+        }
+}
+
+static cr_node *bn_example(cr_graph *g, int k) {
+    if (k > 2) return NULL;
+    int64_t w = k ? 17 : 4;
+    cr_node *mean = cr_graph_param(g, "mean", 1, w, false, NULL, 0);
+    cr_node *var = cr_graph_param(g, "var", 1, w, false, NULL, 0);
+    cr_node *count = cr_graph_param(g, "count", 1, 1, false, NULL, 0);
+    cr_node *x = cr_feed(g, w), *gamma = NULL, *beta = NULL;
+    if (k) {
+        gamma = cr_graph_param(g, "gamma", 1, w, true, NULL, 0);
+        beta = cr_graph_param(g, "beta", 1, w, true, NULL, 0);
+    }
+    cr_node *y = cr_batch_norm(g, x, gamma, beta, mean, var, count, 1e-5f, 0.1f);
+    if (k < 2) return y;
+    /* two in a row, with a path around them: three phases each way */
+    cr_node *z = cr_batch_norm(g, cr_activation(g, CR_ACT_TANH, 0, y), NULL, NULL, mean, var, count,
+                               1e-5f, 0.1f);
+    return cr_add(g, (cr_node *[]){z, x}, (float[]){1, 1}, 2);
+}
+
+const cr_op_type cr_op_bn_apply = {.name = "bn_apply",
+                                   .infer = bn_infer,
+                                   .forward = bn_forward,
+                                   .backward = bn_backward,
+                                   .example = bn_example,
+                                   .reads_in = true};
+
+cr_node *cr_batch_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, cr_node *mean,
+                       cr_node *var, cr_node *count, float eps, float momentum) {
+    cr_node *stats = cr_graph_op(g, &cr_op_bn_stats, (cr_node *[]){x, mean, var, count}, 4,
+                                 &momentum, sizeof(momentum));
+    bn a = {eps, gamma != NULL};
+    return cr_graph_op(g, &cr_op_bn_apply, (cr_node *[]){x, stats, mean, var, gamma, beta},
+                       gamma ? 6 : 4, &a, sizeof(a));
+}
+
+/* ---- layer norm: inputs x, gamma, beta; biased variance over the row ---- */
+
+static void ln_infer(cr_node *n) {
+    n->cls = CR_ROW;
+    n->width = n->in[0]->width;
+    n->scratch = 2 * n->width;
+}
+
+static void ln_moments(const float *x, int64_t w, float eps, float *tmp, float *mean, float *rstd) {
+    *mean = cr_kern->sum(x, w) / (float)w;
+    for (int64_t j = 0; j < w; j++)
+        tmp[j] = x[j] - *mean;
+    *rstd = 1.0f / sqrtf(cr_kern->dot(tmp, tmp, w) / (float)w + eps);
+}
+
+static void ln_forward(const cr_node *n, cr_tile *t) {
+    const float *x = cr_val(t, n->in[0]), *gamma = n->in[1]->w, *beta = n->in[2]->w;
+    float *y = cr_val(t, n), *dev = t->scratch, mean, rstd;
+    int64_t ld = cr_ld(n), w = n->width;
+    for (int64_t r = 0; r < t->n_rows; r++) {
+        ln_moments(x + r * ld, w, *(const float *)n->attr, dev, &mean, &rstd);
+        for (int64_t j = 0; j < w; j++)
+            y[r * ld + j] = dev[j] * rstd * gamma[j] + beta[j];
+    }
+}
+
+static void ln_backward(const cr_node *n, cr_tile *t) {
+    const float *x = cr_val(t, n->in[0]), *dy = cr_grad(t, n), *gamma = n->in[1]->w;
+    int64_t ld = cr_ld(n), w = n->width;
+    float *dx = cr_wants_grad(t, n, 0) ? cr_grad(t, n->in[0]) : NULL, *dgamma = NULL, *dbeta = NULL;
+    bool first = cr_first_grad(t, n, 0);
+    if (cr_wants_grad(t, n, 1)) {
+        dgamma = cr_param_grad(t, n->in[1]);
+        if (cr_first_grad(t, n, 1)) memset(dgamma, 0, (size_t)w * sizeof(float));
+    }
+    if (cr_wants_grad(t, n, 2)) {
+        dbeta = cr_param_grad(t, n->in[2]);
+        if (cr_first_grad(t, n, 2)) memset(dbeta, 0, (size_t)w * sizeof(float));
+    }
+    float *xhat = t->scratch, *g = xhat + w, mean, rstd;
+    for (int64_t r = 0; r < t->n_rows; r++) {
+        const float *d = dy + r * ld;
+        ln_moments(x + r * ld, w, *(const float *)n->attr, xhat, &mean, &rstd);
+        for (int64_t j = 0; j < w; j++) {
+            xhat[j] *= rstd;
+            g[j] = d[j] * gamma[j];
+            if (dgamma) dgamma[j] += d[j] * xhat[j];
+            if (dbeta) dbeta[j] += d[j];
+        }
+        if (!dx) continue;
+        float s1 = cr_kern->sum(g, w) / (float)w, s2 = cr_kern->dot(g, xhat, w) / (float)w;
+        for (int64_t j = 0; j < w; j++) {
+            float v = rstd * (g[j] - s1 - xhat[j] * s2);
+            dx[r * ld + j] = first ? v : dx[r * ld + j] + v;
+        }
+    }
+}
+
+static cr_node *ln_example(cr_graph *g, int k) {
+    if (k > 1) return NULL;
+    int64_t w = k ? 35 : 6;
+    return cr_layer_norm(g, cr_feed(g, w), cr_graph_param(g, "gamma", 1, w, true, NULL, 0),
+                         cr_graph_param(g, "beta", 1, w, true, NULL, 0), 1e-5f);
+}
+
+const cr_op_type cr_op_layer_norm = {.name = "layer_norm",
+                                     .infer = ln_infer,
+                                     .forward = ln_forward,
+                                     .backward = ln_backward,
+                                     .example = ln_example,
+                                     .reads_in = true};
+
+cr_node *cr_layer_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, float eps) {
+    return cr_graph_op(g, &cr_op_layer_norm, (cr_node *[]){x, gamma, beta}, 3, &eps, sizeof(eps));
+}

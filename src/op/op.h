@@ -1,0 +1,71 @@
+/*
+ * op.h - the ops, as functions that add a node; and their registry.
+ *
+ * Each op is one cr_op_type with infer, forward, backward and examples; the tests run over the
+ * registry. x, y are ROW nodes; shapes are per row. Parameters are made by the caller (op/param.h).
+ */
+#ifndef CR_OP_OP_H
+#define CR_OP_OP_H
+
+#include "graph/graph.h"
+
+/* every op, NULL-ended: registry.c */
+extern const cr_op_type *const cr_ops[];
+extern const cr_op_type cr_op_activation, cr_op_add, cr_op_bce, cr_op_bn_apply, cr_op_bn_stats,
+    cr_op_concat, cr_op_dice, cr_op_dropout, cr_op_fm, cr_op_l2, cr_op_label, cr_op_layer_norm,
+    cr_op_lookup, cr_op_matmul, cr_op_mean_loss, cr_op_pairs, cr_op_prelu, cr_op_row_sum,
+    cr_op_slice, cr_op_softmax, cr_op_softmax_ce;
+
+/* matmul.c: y = x W^T + b, W (N, K) as torch's Linear; b may be NULL; relu: fused. */
+cr_node *cr_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu);
+/* y = x W, W (K, N) */
+cr_node *cr_matmul_kn(cr_graph *g, cr_node *x, cr_node *W);
+
+/* act.c: element-wise, by torch's names */
+typedef enum cr_act {
+    CR_ACT_RELU,
+    CR_ACT_LEAKY, /* param: negative slope */
+    CR_ACT_SIGMOID,
+    CR_ACT_TANH,
+    CR_ACT_GELU,
+    CR_ACT_SILU,
+    CR_ACT_ELU, /* param: alpha */
+    CR_ACT_SOFTPLUS,
+} cr_act;
+cr_node *cr_activation(cr_graph *g, cr_act act, float param, cr_node *x);
+/* prelu: x > 0 ? x : a x, a one number (1, 1) or per channel (1, w) */
+cr_node *cr_prelu(cr_graph *g, cr_node *x, cr_node *a);
+/* dice: p = sigmoid(xn); y = alpha (1 - p) x + p x; xn is x after batch norm, alpha (1, w) */
+cr_node *cr_dice(cr_graph *g, cr_node *x, cr_node *xn, cr_node *alpha);
+/* softmax of scale * x over the row */
+cr_node *cr_softmax(cr_graph *g, cr_node *x, float scale);
+
+/* norm.c. bn: gamma and beta may both be NULL; mean, var, count: buffers (1,w) (1,w) (1,1) */
+cr_node *cr_batch_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, cr_node *mean,
+                       cr_node *var, cr_node *count, float eps, float momentum);
+cr_node *cr_layer_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, float eps);
+
+/* dropout.c: active in training only; the mask is a function of (seed, step, this node, row,
+ * column) */
+cr_node *cr_dropout(cr_graph *g, cr_node *x, float p);
+
+/* shape.c */
+cr_node *cr_concat(cr_graph *g, cr_node *const *x, int n); /* one input: returned as it is */
+cr_node *cr_slice(cr_graph *g, cr_node *x, int64_t from, int64_t width);
+/* y = sum_i c_i x_i; inputs of equal width, or width 1 (added to every column) */
+cr_node *cr_add(cr_graph *g, cr_node *const *x, const float *c, int n);
+cr_node *cr_row_sum(cr_graph *g, cr_node *x);
+
+/* interact.c: x is F vectors of D */
+cr_node *cr_fm(cr_graph *g, cr_node *x, int64_t F, int64_t D);    /* -> D */
+cr_node *cr_pairs(cr_graph *g, cr_node *x, int64_t F, int64_t D); /* -> F (F-1) / 2 */
+
+/* loss.c: one loss per row; y (1) are labels without gradient */
+cr_node *cr_bce(cr_graph *g, cr_node *logit, cr_node *y, float smoothing);
+cr_node *cr_softmax_ce(cr_graph *g, cr_node *logits, cr_node *y, float smoothing);
+cr_node *cr_l2(cr_graph *g, cr_node *pred, cr_node *y);
+/* WHOLE: sum over the batch of scale_i x_i; scale as input.h gives it for weight field k (-1: 1/n).
+ * Marked as a loss. */
+cr_node *cr_mean_loss(cr_graph *g, cr_node *x, int weight);
+
+#endif

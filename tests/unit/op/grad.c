@@ -1,0 +1,110 @@
+/*
+ * grad.c - every op of the registry, over all its examples: the gradient is the slope, and the bits
+ * do not depend on threads or tiles.
+ */
+#include "base/pool.h"
+#include "graph/gradcheck.h"
+#include "harness.h"
+#include "kern/kern.h"
+#include "op/op.h"
+
+#define TOLERANCE 5e-3
+
+TEST(slopes) {
+    int cases = 0;
+    for (int o = 0; cr_ops[o]; o++) {
+        for (int k = 0; cr_ops[o]->example; k++) {
+            cr_graph g;
+            cr_graph_init(&g, 1 + (uint64_t)k);
+            cr_node *out = cr_ops[o]->example(&g, k);
+            if (!out) {
+                cr_graph_clear(&g);
+                break;
+            }
+            double bad = 0;
+            char worst[200];
+            cr_gradcheck_opts opts = {.threads = 2, .lanes = 4, .tile_rows = 7};
+            CHECK_INT(cr_gradcheck(&g, out, &opts, &bad, worst, sizeof(worst), NULL), 0);
+            if (!(bad < TOLERANCE)) {
+                fprintf(stderr, "%s, example %d: off by %.3g: %s\n", cr_ops[o]->name, k, bad,
+                        worst);
+                CHECK(bad < TOLERANCE);
+            }
+            cases++;
+            cr_graph_clear(&g);
+        }
+    }
+    CHECK(cases >= 25);
+}
+
+/* a wrong gradient must be seen: the checker itself is checked */
+static void wrong_infer(cr_node *n) {
+    n->cls = CR_ROW;
+    n->width = n->in[0]->width;
+}
+static void wrong_forward(const cr_node *n, cr_tile *t) {
+    const float *x = cr_val(t, n->in[0]);
+    for (int64_t r = 0; r < t->n_rows; r++)
+        for (int64_t j = 0; j < n->width; j++)
+            cr_val(t, n)[r * cr_ld(n) + j] = x[r * cr_ld(n) + j] * x[r * cr_ld(n) + j];
+}
+static void wrong_backward(const cr_node *n, cr_tile *t) {
+    const float *x = cr_val(t, n->in[0]);
+    for (int64_t r = 0; r < t->n_rows; r++)
+        for (int64_t j = 0; j < n->width; j++)
+            cr_grad(t, n->in[0])[r * cr_ld(n) + j] =
+                1.9f * x[r * cr_ld(n) + j] * cr_grad(t, n)[r * cr_ld(n) + j];
+}
+static const cr_op_type wrong_op = {.name = "wrong",
+                                    .infer = wrong_infer,
+                                    .forward = wrong_forward,
+                                    .backward = wrong_backward,
+                                    .reads_in = true};
+
+TEST(wrong_gradient_is_found) {
+    cr_graph g;
+    cr_graph_init(&g, 1);
+    cr_node *x = cr_feed(&g, 5);
+    cr_node *y = cr_graph_op(&g, &wrong_op, &x, 1, NULL, 0);
+    double bad = 0;
+    char worst[200];
+    cr_gradcheck_opts opts = {.threads = 1, .lanes = 1, .tile_rows = 64};
+    CHECK_INT(cr_gradcheck(&g, y, &opts, &bad, worst, sizeof(worst), NULL), 0);
+    CHECK(bad > TOLERANCE);
+    cr_graph_clear(&g);
+}
+
+TEST(same_bits) {
+    static const cr_gradcheck_opts opts[] = {{1, 8, 64}, {2, 8, 64}, {3, 8, 64},
+                                             {1, 8, 1},  {2, 8, 3},  {3, 8, 14}};
+    for (int o = 0; cr_ops[o]; o++) {
+        for (int k = 0; cr_ops[o]->example; k++) {
+            cr_graph g;
+            uint64_t want = 0;
+            for (size_t i = 0; i < sizeof(opts) / sizeof(opts[0]); i++) {
+                cr_graph_init(&g, 9);
+                cr_node *out = cr_ops[o]->example(&g, k);
+                if (!out) {
+                    cr_graph_clear(&g);
+                    goto next_op;
+                }
+                uint64_t h = 0;
+                CHECK_INT(cr_grad_hash(&g, out, &opts[i], &h, NULL), 0);
+                if (i == 0) want = h;
+                if (h != want) {
+                    fprintf(stderr, "%s, example %d: other bits with %d threads, tiles of %d\n",
+                            cr_ops[o]->name, k, opts[i].threads, (int)opts[i].tile_rows);
+                    CHECK(h == want);
+                }
+                cr_graph_clear(&g);
+            }
+        }
+    next_op:;
+    }
+}
+
+int main(int argc, char **argv) {
+    static const t_case cases[] = {CASE(slopes), CASE(wrong_gradient_is_found), CASE(same_bits)};
+    cr_kern_init();
+    return t_run(cases, 3, argc, argv);
+}
