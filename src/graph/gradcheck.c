@@ -10,6 +10,8 @@
 
 #include "base/rng.h"
 
+#define TRIALS 5
+
 typedef struct feed_attr {
     int64_t width;
     float *data;
@@ -138,6 +140,18 @@ static bool is_leaf(cr_exec *ex, const cr_node *n) {
     return n->op == &feed_op && cr_exec_grad(ex, n);
 }
 
+/* the trial of median badness: a step across the kink of a ReLU spoils one direction, a wrong
+ * gradient spoils them all */
+static int median(const double *v) {
+    for (int i = 0; i < TRIALS; i++) {
+        int less = 0;
+        for (int j = 0; j < TRIALS; j++)
+            less += v[j] < v[i] || (v[j] == v[i] && j < i);
+        if (less == TRIALS / 2) return i;
+    }
+    return 0;
+}
+
 cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, double *result,
                      char *worst, size_t worst_size, cr_err *err) {
     cr_node *loss = NULL;
@@ -157,7 +171,9 @@ cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, doub
         memcpy(keep, x, (size_t)size * sizeof(float));
         value(ex, loss);
         leaf_grad(g, ex, n, grad);
-        for (int trial = 0; trial < 3; trial++) {
+        double bads[TRIALS];
+        char what[TRIALS][160];
+        for (int trial = 0; trial < TRIALS; trial++) {
             const double eps = 1e-3;
             uint64_t key = cr_rng_sub(4711 + (uint64_t)trial, (uint64_t)i);
             double slope = 0, norm = 0, f[2];
@@ -178,12 +194,16 @@ cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, doub
             }
             double numeric = (f[1] - f[0]) / (2 * eps);
             double bad = fabs(numeric - slope) / (sqrt(norm) + 1e-3);
-            if (!(bad <= *result)) {
-                *result = bad;
-                snprintf(worst, worst_size, "%s: slope %.6g, gradient says %.6g (norm %.3g)",
-                         n->name, numeric, slope, sqrt(norm));
-            }
+            bads[trial] = bad;
+            snprintf(what[trial], sizeof(what[trial]),
+                     "%s: slope %.6g, gradient says %.6g (norm %.3g)", n->name, numeric, slope,
+                     sqrt(norm));
             memcpy(x, keep, (size_t)size * sizeof(float));
+        }
+        int mid = median(bads);
+        if (!(bads[mid] <= *result)) {
+            *result = bads[mid];
+            snprintf(worst, worst_size, "%s", what[mid]);
         }
     }
     if (code == CR_OK && n_leaves == 0) *result = INFINITY;

@@ -21,60 +21,28 @@ static void row_infer(cr_node *n) {
 
 static void act_row(const act *a, float *y, const float *x, int64_t n) {
     switch (a->kind) {
-    case CR_ACT_RELU:
-        cr_kern->relu(y, x, n);
-        break;
-    case CR_ACT_LEAKY:
-        cr_kern->leaky(y, x, a->param, n);
-        break;
-    case CR_ACT_SIGMOID:
-        cr_kern->sigmoid(y, x, n);
-        break;
-    case CR_ACT_TANH:
-        cr_kern->tanh(y, x, n);
-        break;
-    case CR_ACT_GELU:
-        cr_kern->gelu(y, x, n);
-        break;
-    case CR_ACT_SILU:
-        cr_kern->silu(y, x, n);
-        break;
-    case CR_ACT_ELU:
-        cr_kern->elu(y, x, a->param, n);
-        break;
-    case CR_ACT_SOFTPLUS:
-        cr_kern->softplus(y, x, n);
-        break;
+    case CR_ACT_RELU: cr_kern->relu(y, x, n); break;
+    case CR_ACT_LEAKY: cr_kern->leaky(y, x, a->param, n); break;
+    case CR_ACT_SIGMOID: cr_kern->sigmoid(y, x, n); break;
+    case CR_ACT_TANH: cr_kern->tanh(y, x, n); break;
+    case CR_ACT_GELU: cr_kern->gelu(y, x, n); break;
+    case CR_ACT_SILU: cr_kern->silu(y, x, n); break;
+    case CR_ACT_ELU: cr_kern->elu(y, x, a->param, n); break;
+    case CR_ACT_SOFTPLUS: cr_kern->softplus(y, x, n); break;
     }
 }
 
 static void act_row_bwd(const act *a, float *dx, const float *dy, const float *y, const float *x,
                         int64_t n, bool acc) {
     switch (a->kind) {
-    case CR_ACT_RELU:
-        cr_kern->relu_bwd(dx, dy, y, n, acc);
-        break;
-    case CR_ACT_LEAKY:
-        cr_kern->leaky_bwd(dx, dy, x, a->param, n, acc);
-        break;
-    case CR_ACT_SIGMOID:
-        cr_kern->sigmoid_bwd(dx, dy, y, n, acc);
-        break;
-    case CR_ACT_TANH:
-        cr_kern->tanh_bwd(dx, dy, y, n, acc);
-        break;
-    case CR_ACT_GELU:
-        cr_kern->gelu_bwd(dx, dy, x, n, acc);
-        break;
-    case CR_ACT_SILU:
-        cr_kern->silu_bwd(dx, dy, x, n, acc);
-        break;
-    case CR_ACT_ELU:
-        cr_kern->elu_bwd(dx, dy, x, a->param, n, acc);
-        break;
-    case CR_ACT_SOFTPLUS:
-        cr_kern->softplus_bwd(dx, dy, x, n, acc);
-        break;
+    case CR_ACT_RELU: cr_kern->relu_bwd(dx, dy, y, n, acc); break;
+    case CR_ACT_LEAKY: cr_kern->leaky_bwd(dx, dy, x, a->param, n, acc); break;
+    case CR_ACT_SIGMOID: cr_kern->sigmoid_bwd(dx, dy, y, n, acc); break;
+    case CR_ACT_TANH: cr_kern->tanh_bwd(dx, dy, y, n, acc); break;
+    case CR_ACT_GELU: cr_kern->gelu_bwd(dx, dy, x, n, acc); break;
+    case CR_ACT_SILU: cr_kern->silu_bwd(dx, dy, x, n, acc); break;
+    case CR_ACT_ELU: cr_kern->elu_bwd(dx, dy, x, a->param, n, acc); break;
+    case CR_ACT_SOFTPLUS: cr_kern->softplus_bwd(dx, dy, x, n, acc); break;
     }
 }
 

@@ -37,12 +37,9 @@ static void fm_backward(const cr_node *n, cr_tile *t) {
 
 static cr_node *fm_example(cr_graph *g, int k) {
     switch (k) {
-    case 0:
-        return cr_fm(g, cr_feed(g, 12), 3, 4);
-    case 1:
-        return cr_fm(g, cr_feed(g, 80), 5, 16);
-    default:
-        return NULL;
+    case 0: return cr_fm(g, cr_feed(g, 12), 3, 4);
+    case 1: return cr_fm(g, cr_feed(g, 80), 5, 16);
+    default: return NULL;
     }
 }
 
@@ -81,12 +78,9 @@ static void pairs_backward(const cr_node *n, cr_tile *t) {
 
 static cr_node *pairs_example(cr_graph *g, int k) {
     switch (k) {
-    case 0:
-        return cr_pairs(g, cr_feed(g, 20), 5, 4);
-    case 1:
-        return cr_pairs(g, cr_feed(g, 112), 7, 16);
-    default:
-        return NULL;
+    case 0: return cr_pairs(g, cr_feed(g, 20), 5, 4);
+    case 1: return cr_pairs(g, cr_feed(g, 112), 7, 16);
+    default: return NULL;
     }
 }
 

@@ -100,14 +100,8 @@ static cr_node *example(cr_graph *g, int k) {
                 *b = cr_graph_param(g, "b", 1, 40, true, NULL, 0);
         return cr_matmul(g, cr_feed(g, 33), W, b, true);
     }
-    case 2:
-        return cr_matmul_kn(g, cr_feed(g, 6), cr_graph_param(g, "w", 6, 19, true, NULL, 0));
-    case 3: { /* one weight and one input used twice */
-        cr_node *W = cr_graph_param(g, "w", 9, 9, true, NULL, 0), *x = cr_feed(g, 9);
-        return cr_matmul(g, cr_matmul(g, x, W, NULL, false), W, NULL, false);
-    }
-    default:
-        return NULL;
+    case 2: return cr_matmul_kn(g, cr_feed(g, 6), cr_graph_param(g, "w", 6, 19, true, NULL, 0));
+    default: return NULL;
     }
 }
 

@@ -103,8 +103,31 @@ TEST(same_bits) {
     }
 }
 
+/* one weight used twice: its gradient is a sum of two uses, whose order depends on the tiles but
+ * never on the threads */
+TEST(shared_weight) {
+    uint64_t want = 0;
+    for (int threads = 1; threads <= 3; threads++) {
+        cr_graph g;
+        cr_graph_init(&g, 5);
+        cr_node *W = cr_graph_param(&g, "w", 9, 9, true, NULL, 0), *x = cr_feed(&g, 9);
+        cr_node *y = cr_matmul(&g, cr_matmul(&g, x, W, NULL, false), W, NULL, false);
+        cr_gradcheck_opts opts = {threads, 8, 3};
+        double bad = 0;
+        char worst[200];
+        CHECK_INT(cr_gradcheck(&g, y, &opts, &bad, worst, sizeof(worst), NULL), 0);
+        CHECK(bad < TOLERANCE);
+        uint64_t h = 0;
+        CHECK_INT(cr_grad_hash(&g, y, &opts, &h, NULL), 0);
+        if (threads == 1) want = h;
+        CHECK(h == want);
+        cr_graph_clear(&g);
+    }
+}
+
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(slopes), CASE(wrong_gradient_is_found), CASE(same_bits)};
+    static const t_case cases[] = {CASE(slopes), CASE(wrong_gradient_is_found), CASE(same_bits),
+                                   CASE(shared_weight)};
     cr_kern_init();
-    return t_run(cases, 3, argc, argv);
+    return t_run(cases, 4, argc, argv);
 }
