@@ -64,7 +64,7 @@ cr_code cr_fail_at_(cr_err *err, cr_code code, cr_loc at, const char *src, int s
 void cr_err_text(const cr_err *err, char *out, size_t size) {
     if (size == 0) return;
     /* err may be a copy, whose at.path still points into the original: use the copy's own text */
-    const char *path = err->at.path ? err->path : NULL;
+    const char *path = err->at.path && err->path[0] ? err->path : err->at.path;
     if (!path)
         snprintf(out, size, "%s", err->msg);
     else if (err->at.line <= 0)
@@ -77,18 +77,14 @@ void cr_err_text(const cr_err *err, char *out, size_t size) {
 
 int cr_exit_code(cr_code code) {
     switch (code) {
-    case CR_OK:
-        return 0;
+    case CR_OK: return 0;
     case CR_EUSAGE:
-    case CR_ECONF:
-        return 2;
-    case CR_EDATA:
-        return 3;
+    case CR_ECONF: return 2;
+    case CR_EDATA: return 3;
     case CR_EIO:
     case CR_ENOMEM:
     case CR_ERUN:
-    case CR_ESTOP:
-        break;
+    case CR_ESTOP: break;
     }
     return 1;
 }

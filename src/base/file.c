@@ -21,40 +21,19 @@
 cr_code cr_io_fail(cr_err *err, const char *path, const char *what, int e) {
     const char *cure = "";
     switch (e) {
-    case ENOENT:
-        cure = "; check the path";
-        break;
+    case ENOENT: cure = "; check the path"; break;
     case EACCES:
-    case EPERM:
-        cure = "; check the owner and mode of the file and of its directory";
-        break;
-    case ENOSPC:
-        cure = "; free some space and run again";
-        break;
-    case EDQUOT:
-        cure = "; free some space or raise the quota and run again";
-        break;
-    case EROFS:
-        cure = "; choose a directory that can be written";
-        break;
-    case EISDIR:
-        cure = "; name a file, not a directory";
-        break;
-    case ENOTDIR:
-        cure = "; a part of the path is a file";
-        break;
+    case EPERM: cure = "; check the owner and mode of the file and of its directory"; break;
+    case ENOSPC: cure = "; free some space and run again"; break;
+    case EDQUOT: cure = "; free some space or raise the quota and run again"; break;
+    case EROFS: cure = "; choose a directory that can be written"; break;
+    case EISDIR: cure = "; name a file, not a directory"; break;
+    case ENOTDIR: cure = "; a part of the path is a file"; break;
     case EMFILE:
-    case ENFILE:
-        cure = "; raise the limit of open files (ulimit -n)";
-        break;
-    case EFBIG:
-        cure = "; raise the limit of the file size (ulimit -f)";
-        break;
-    case ENAMETOOLONG:
-        cure = "; use a shorter path";
-        break;
-    default:
-        break;
+    case ENFILE: cure = "; raise the limit of open files (ulimit -n)"; break;
+    case EFBIG: cure = "; raise the limit of the file size (ulimit -f)"; break;
+    case ENAMETOOLONG: cure = "; use a shorter path"; break;
+    default: break;
     }
     return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot %s: %s%s", what, strerror(e),
                       cure);
@@ -188,7 +167,7 @@ cr_code cr_outfile_open(cr_outfile **out, const char *path, cr_err *err) {
         f->tmp = cr_alloc(size, "a path");
         snprintf(f->tmp, size, "%s.tmp-%ld", f->path, (long)getpid());
         name = f->tmp;
-        f->fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        f->fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     }
     if (f->fd < 0) {
         int e = errno;

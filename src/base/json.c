@@ -103,16 +103,11 @@ static void convert(cr_arena *a, cr_json *out, json_t *j) {
     case JSON_STRING:
         out->v.s = cr_arena_strndup(a, json_string_value(j), json_string_length(j));
         break;
-    case JSON_INTEGER:
-        out->v.i = (int64_t)json_integer_value(j);
-        break;
-    case JSON_REAL:
-        out->v.f = json_real_value(j);
-        break;
+    case JSON_INTEGER: out->v.i = (int64_t)json_integer_value(j); break;
+    case JSON_REAL: out->v.f = json_real_value(j); break;
     case JSON_TRUE:
     case JSON_FALSE:
-    case JSON_NULL:
-        break;
+    case JSON_NULL: break;
     }
 }
 

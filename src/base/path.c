@@ -202,6 +202,16 @@ static cr_code add_match(cr_arena *a, name_list *l, const char *path, const char
     return CR_OK;
 }
 
+static cr_code nothing_found(const char *item, const char *const *exts, cr_err *err) {
+    cr_loc at = {item, 0, 0};
+    if (!cr_path_is_dir(item)) return cr_fail_at(err, CR_EIO, at, "no file found; check the path");
+    char kinds[128] = "";
+    for (size_t i = 0, n = 0; exts && exts[i] && n < sizeof(kinds); i++)
+        n += (size_t)snprintf(kinds + n, sizeof(kinds) - n, "%s%s", i ? " or " : " ending in ",
+                              exts[i]);
+    return cr_fail_at(err, CR_EIO, at, "the directory holds no file%s; check the path", kinds);
+}
+
 static cr_code add_item(cr_arena *a, name_list *l, const char *item, const char *const *exts,
                         cr_err *err) {
     size_t first = l->n;
@@ -217,13 +227,7 @@ static cr_code add_item(cr_arena *a, name_list *l, const char *item, const char 
         globfree(&g);
     }
     CR_TRY(code);
-    if (l->n == first) {
-        bool dir = cr_path_is_dir(item);
-        return cr_fail_at(err, CR_EIO, ((cr_loc){item, 0, 0}), "%s; check the path",
-                          dir    ? "the directory holds no file of the right kind"
-                          : exts ? "no file found here"
-                                 : "no file found");
-    }
+    if (l->n == first) return nothing_found(item, exts, err);
     sort_from(l, first);
     /* braces may name a file twice */
     size_t n = first + 1;

@@ -1,0 +1,106 @@
+/* Errors and lists of findings. */
+#include "base/err.h"
+
+#include "harness.h"
+
+TEST(text_of_an_error) {
+    cr_err e;
+    char s[1024];
+    CHECK_INT(cr_fail(&e, CR_EDATA, "bad %d", 5), CR_EDATA);
+    cr_err_text(&e, s, sizeof(s));
+    CHECK_STR(s, "bad 5");
+    CHECK(e.at.path == NULL && e.src != NULL && e.src_line > 0);
+    (void)cr_fail_at(&e, CR_ECONF, ((cr_loc){"a.yaml", 14, 9}),
+                     "unknown key 'x'; did you mean 'y'?");
+    cr_err_text(&e, s, sizeof(s));
+    CHECK_STR(s, "a.yaml:14:9: unknown key 'x'; did you mean 'y'?");
+    (void)cr_fail_at(&e, CR_ECONF, ((cr_loc){"a.yaml", 14, 0}), "m");
+    cr_err_text(&e, s, sizeof(s));
+    CHECK_STR(s, "a.yaml:14: m");
+    (void)cr_fail_at(&e, CR_ECONF, ((cr_loc){"a.yaml", 0, 0}), "m");
+    cr_err_text(&e, s, sizeof(s));
+    CHECK_STR(s, "a.yaml: m");
+    cr_err_text(&e, s, 5);
+    CHECK_STR(s, "a.ya");
+    CHECK_INT(cr_fail(NULL, CR_EIO, "nobody listens"), CR_EIO);
+}
+
+TEST(an_error_may_be_wrapped_and_copied) {
+    cr_err e;
+    char s[1024];
+    char path[] = "part-1.csv";
+    (void)cr_fail_at(&e, CR_EDATA, ((cr_loc){path, 3, 0}), "bad value");
+    path[0] = 'X'; /* the path was copied */
+    (void)cr_fail_at(&e, CR_EDATA, e.at, "while reading: %s", e.msg);
+    cr_err copy = e;
+    (void)cr_fail(&e, CR_EIO, "other");
+    cr_err_text(&copy, s, sizeof(s));
+    CHECK_STR(s, "part-1.csv:3: while reading: bad value");
+}
+
+TEST(a_message_is_one_line) {
+    cr_err e;
+    (void)cr_fail(&e, CR_EDATA, "value 'a\nb\x1b[31m'");
+    CHECK_STR(e.msg, "value 'a b [31m'");
+    char big[2000];
+    memset(big, 'z', sizeof(big));
+    big[sizeof(big) - 1] = 0;
+    (void)cr_fail_at(&e, CR_EDATA, ((cr_loc){big, 1, 1}), "%s", big);
+    CHECK_INT(strlen(e.msg), sizeof(e.msg) - 1);
+    CHECK_INT(strlen(e.path), sizeof(e.path) - 1);
+    CHECK(strncmp(e.path, "...zzz", 6) == 0);
+    /* a character is not cut in the middle: 510 + 2 bytes of e-acute do not fit in 511 */
+    for (size_t i = 0; i + 1 < sizeof(big); i += 2)
+        memcpy(big + i, "\xc3\xa9", 2);
+    big[1998] = 0;
+    (void)cr_fail(&e, CR_EDATA, "%s", big);
+    CHECK_INT(strlen(e.msg), 510);
+}
+
+TEST(exit_codes) {
+    CHECK_INT(cr_exit_code(CR_OK), 0);
+    CHECK_INT(cr_exit_code(CR_EUSAGE), 2);
+    CHECK_INT(cr_exit_code(CR_ECONF), 2);
+    CHECK_INT(cr_exit_code(CR_EDATA), 3);
+    CHECK_INT(cr_exit_code(CR_EIO), 1);
+    CHECK_INT(cr_exit_code(CR_ENOMEM), 1);
+    CHECK_INT(cr_exit_code(CR_ERUN), 1);
+    CHECK_INT(cr_exit_code(CR_ESTOP), 1);
+}
+
+TEST(findings) {
+    cr_diag d;
+    cr_diag_init(&d);
+    CHECK_INT(cr_diag_code(&d), CR_OK);
+    cr_err e;
+    CHECK_INT(cr_diag_first(&d, &e), CR_OK);
+    cr_diag_add(&d, CR_SEV_WARN, CR_ECONF, (cr_loc){"b", 9, 1}, "w");
+    CHECK_INT(cr_diag_code(&d), CR_OK);
+    cr_diag_add(&d, CR_SEV_ERROR, CR_ECONF, (cr_loc){"a", 5, 2}, "e%d", 1);
+    cr_diag_add(&d, CR_SEV_ERROR, CR_ECONF, (cr_loc){"a", 5, 2}, "e1"); /* the same again */
+    cr_diag_add(&d, CR_SEV_ERROR, CR_EIO, (cr_loc){"a", 5, 1}, "e2");
+    cr_diag_add(&d, CR_SEV_ERROR, CR_EIO, (cr_loc){"a", 5, 1}, "e3");
+    cr_diag_add(&d, CR_SEV_NOTE, CR_EIO, (cr_loc){"b", 2, 1}, "n");
+    cr_diag_add(&d, CR_SEV_ERROR, CR_EIO, CR_NOWHERE, "nowhere");
+    CHECK_INT(d.n, 6);
+    CHECK_INT(d.n_errors, 4);
+    CHECK_INT(cr_diag_code(&d), CR_ECONF);
+    cr_diag_sort(&d);
+    static const char *const want[] = {"n", "w", "e2", "e3", "e1", "nowhere"};
+    for (size_t i = 0; i < 6; i++)
+        CHECK_STR(d.v[i].msg, want[i]);
+    CHECK_INT(cr_diag_first(&d, &e), CR_EIO);
+    CHECK_STR(e.msg, "e2");
+    CHECK_INT(e.at.line, 5);
+    for (int i = 0; i < 100; i++)
+        cr_diag_add(&d, CR_SEV_ERROR, CR_EIO, (cr_loc){"c", 100 - i, 1}, "x");
+    cr_diag_sort(&d);
+    CHECK_INT(d.n, 106);
+    CHECK_INT(d.v[6].at.line, 1);
+    CHECK_INT(d.v[105].at.line, 100);
+    cr_diag_clear(&d);
+    CHECK_INT(d.n, 0);
+}
+
+TEST_MAIN(CASE(text_of_an_error), CASE(an_error_may_be_wrapped_and_copied),
+          CASE(a_message_is_one_line), CASE(exit_codes), CASE(findings))

@@ -1,0 +1,129 @@
+/* The exact shape of a log line, levels, many threads; stderr goes to a file meanwhile. */
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <regex.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+static int saved_stderr;
+static FILE *catcher;
+
+static void catch_stderr(void) {
+    catcher = tmpfile();
+    saved_stderr = dup(STDERR_FILENO);
+    dup2(fileno(catcher), STDERR_FILENO);
+}
+
+/* release returns what was written, to be freed. */
+static char *release_stderr(void) {
+    dup2(saved_stderr, STDERR_FILENO);
+    close(saved_stderr);
+    fseek(catcher, 0, SEEK_END);
+    long n = ftell(catcher);
+    char *text = calloc((size_t)n + 1, 1);
+    rewind(catcher);
+    if (fread(text, 1, (size_t)n, catcher) != (size_t)n) text[0] = 0;
+    fclose(catcher);
+    return text;
+}
+
+static bool matches(const char *text, const char *pattern) {
+    regex_t re;
+    if (regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB) != 0) return false;
+    bool ok = regexec(&re, text, 0, NULL, 0) == 0;
+    regfree(&re);
+    return ok;
+}
+
+#define STAMP "\\[[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2},[0-9]{3}\\]"
+
+TEST(lines) {
+    catch_stderr();
+    errno = 77;
+    CR_INFO("rows %d", 5);
+    CR_WARN("w");
+    cr_log(CR_LOG_ERROR, "e");
+    CR_DEBUG("hidden");
+    bool kept = errno == 77;
+    cr_log_set_level(CR_LOG_DEBUG);
+    CR_DEBUG("shown");
+    cr_log_set_level(CR_LOG_OFF);
+    cr_log(CR_LOG_ERROR, "hidden");
+    cr_log_set_level(CR_LOG_INFO);
+    char *text = release_stderr();
+    CHECK(kept);
+    CHECK(matches(text, "^" STAMP "\\[INFO\\] rows 5\n" STAMP "\\[WARNING\\] w\n" STAMP
+                        "\\[ERROR\\] e\n" STAMP "\\[DEBUG\\] shown\n$"));
+    free(text);
+}
+
+TEST(long_lines) {
+    for (size_t len = 900; len < 1100; len++) {
+        char big[1101];
+        memset(big, 'x', len);
+        big[len] = 0;
+        catch_stderr();
+        CR_INFO("%s", big);
+        char *text = release_stderr(), *at = strchr(text, 'x');
+        CHECK(at != NULL);
+        CHECK_INT(strspn(at, "x"), len);
+        CHECK_STR(at + len, "\n");
+        free(text);
+    }
+}
+
+TEST(progress_needs_a_terminal) {
+    catch_stderr();
+    cr_log_progress("10%");
+    bool terminal = cr_log_is_terminal();
+    cr_log_progress(NULL);
+    char *text = release_stderr();
+    CHECK(!terminal);
+    CHECK_STR(text, "");
+    free(text);
+}
+
+static void *chatter(void *arg) {
+    for (int i = 0; i < 200; i++)
+        CR_INFO("thread %d line %03d end", *(int *)arg, i);
+    return NULL;
+}
+
+TEST(threads_do_not_mix) {
+    pthread_t t[4];
+    int ids[4] = {0, 1, 2, 3};
+    catch_stderr();
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, chatter, &ids[i]);
+    for (int i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+    char *text = release_stderr();
+    int n = 0;
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        int id, k, end = 0;
+        const char *msg = strstr(line, "] thread");
+        CHECK(msg && sscanf(msg, "] thread %d line %d end%n", &id, &k, &end) == 2 && end > 0 &&
+              !msg[end]);
+        n++;
+    }
+    CHECK_INT(n, 800);
+    free(text);
+}
+
+TEST(level_names) {
+    cr_log_level l = CR_LOG_OFF;
+    CHECK(cr_log_level_from("DEBUG", &l) && l == CR_LOG_DEBUG);
+    CHECK(cr_log_level_from("info", &l) && l == CR_LOG_INFO);
+    CHECK(cr_log_level_from("Warning", &l) && l == CR_LOG_WARN);
+    CHECK(cr_log_level_from("warn", &l) && l == CR_LOG_WARN);
+    CHECK(cr_log_level_from("ERROR", &l) && l == CR_LOG_ERROR);
+    CHECK(cr_log_level_from("CRITICAL", &l) && l == CR_LOG_ERROR);
+    CHECK(!cr_log_level_from("loud", &l));
+    CHECK(!cr_log_level_from("", &l));
+}
+
+TEST_MAIN(CASE(lines), CASE(long_lines), CASE(progress_needs_a_terminal), CASE(threads_do_not_mix),
+          CASE(level_names))

@@ -1,0 +1,182 @@
+/* Allocation, big blocks, arenas; refusal instead of a crash for user-sized requests. */
+#include "base/mem.h"
+
+#include "harness.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAVE_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAVE_ASAN 1
+#endif
+#endif
+#ifdef HAVE_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+static bool aligned(const void *p, size_t n) {
+    return (uintptr_t)p % n == 0;
+}
+
+static bool all_zero(const char *p, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (p[i]) return false;
+    }
+    return true;
+}
+
+TEST(plain) {
+    static const size_t sizes[] = {0, 1, 63, 64, 65, 100000};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        char *p = cr_alloc(sizes[i], "a test");
+        CHECK(p && aligned(p, CR_ALIGN) && all_zero(p, sizes[i]));
+        memset(p, 7, sizes[i]);
+        p = cr_realloc(p, sizes[i], sizes[i] + 100, "a test");
+        CHECK(aligned(p, CR_ALIGN));
+        for (size_t k = 0; k < sizes[i]; k++)
+            CHECK(p[k] == 7);
+        p = cr_realloc(p, sizes[i] + 100, sizes[i] / 2, "a test");
+        for (size_t k = 0; k < sizes[i] / 2; k++)
+            CHECK(p[k] == 7);
+        cr_free(p);
+    }
+    cr_free(NULL);
+}
+
+TEST(refusals) {
+    cr_err e;
+    void *p = &e;
+    CHECK_INT(cr_try_alloc(&p, SIZE_MAX - 10, "table 'user'", &e), CR_ENOMEM);
+    CHECK(p == NULL);
+    CHECK(strstr(e.msg, "table 'user'") && strstr(e.msg, "needed"));
+    CHECK_INT(cr_try_alloc(&p, (size_t)1 << 46, "table 'user'", &e), CR_ENOMEM);
+    CHECK(strstr(e.msg, "70.4 TB needed") != NULL);
+    CHECK_INT(cr_big_alloc(&p, (size_t)1 << 46, "table 'user'", &e), CR_ENOMEM);
+    CHECK_INT(cr_big_alloc(&p, SIZE_MAX - 10, "table 'user'", NULL), CR_ENOMEM);
+    CHECK_INT(cr_try_alloc(&p, 100, "x", &e), CR_OK);
+    CHECK(aligned(p, CR_ALIGN) && all_zero(p, 100));
+    cr_free(p);
+}
+
+TEST(injected_failure) {
+    void *p;
+    cr_err e;
+    cr_alloc_fail_after(2);
+    CHECK_INT(cr_try_alloc(&p, 10, "a", &e), CR_OK);
+    cr_free(p);
+    CHECK_INT(cr_big_alloc(&p, 10, "b", &e), CR_ENOMEM);
+    CHECK_INT(cr_big_alloc(&p, 10, "b", &e), CR_OK);
+    cr_big_free(p, 10);
+    cr_alloc_fail_after(1);
+    cr_alloc_fail_after(0);
+    CHECK_INT(cr_try_alloc(&p, 10, "a", &e), CR_OK);
+    cr_free(p);
+}
+
+TEST(big_blocks) {
+    static const size_t sizes[] = {0,      1, 4096, 4097, (2 << 20) - 1, 2 << 20, (2 << 20) + 1,
+                                   9 << 20};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        void *v;
+        CHECK_INT(cr_big_alloc(&v, sizes[i], "a test", NULL), CR_OK);
+        char *p = v;
+        CHECK(aligned(p, sizes[i] >= 2 << 20 ? 2 << 20 : 4096));
+        CHECK(all_zero(p, sizes[i]));
+        if (sizes[i]) p[0] = p[sizes[i] - 1] = 1;
+        cr_big_free(p, sizes[i]);
+    }
+    cr_big_free(NULL, 5);
+}
+
+TEST(arena_pieces) {
+    cr_arena a;
+    cr_arena_init(&a, 256);
+    char *pieces[300];
+    for (size_t i = 0; i < 300; i++) {
+        pieces[i] = cr_arena_alloc(&a, i);
+        CHECK(aligned(pieces[i], i >= 64 ? 64 : 16));
+        memset(pieces[i], (int)(i % 251), i);
+    }
+    for (size_t i = 0; i < 300; i++) {
+        for (size_t k = 0; k < i; k++)
+            CHECK((unsigned char)pieces[i][k] == i % 251);
+    }
+    char *big = cr_arena_zalloc(&a, 10 << 20);
+    CHECK(all_zero(big, 10 << 20));
+    CHECK_STR(cr_arena_strdup(&a, "hello"), "hello");
+    CHECK_STR(cr_arena_strndup(&a, "hello", 2), "he");
+    CHECK_STR(cr_arena_strndup(&a, NULL, 0), "");
+    CHECK_STR(cr_arena_printf(&a, "%s-%d", "x", 5), "x-5");
+    int64_t *v = CR_NEW_N(&a, int64_t, 3);
+    CHECK(v[0] == 0 && v[2] == 0);
+    cr_arena_clear(&a);
+    CHECK(a.head == NULL);
+    CHECK_STR(cr_arena_strdup(&a, "usable after clear"), "usable after clear");
+    cr_arena_clear(&a);
+    cr_arena zero = {0};
+    CHECK_STR(cr_arena_strdup(&zero, "zeros are a valid start"), "zeros are a valid start");
+    cr_arena_clear(&zero);
+}
+
+static void fill(cr_arena *a) {
+    for (size_t i = 0; i < 500; i++)
+        memset(cr_arena_alloc(a, 37 * i % 1000), 1, 37 * i % 1000);
+}
+
+TEST(reset_settles) {
+    /* the same work again and again must stop allocating after the first reset */
+    cr_arena a;
+    cr_arena_init(&a, 1024);
+    fill(&a);
+    cr_arena_reset(&a);
+    fill(&a);
+    cr_arena_reset(&a);
+    uint64_t before = cr_alloc_count();
+    for (int i = 0; i < 5; i++) {
+        fill(&a);
+        cr_arena_reset(&a);
+    }
+    CHECK_INT(cr_alloc_count() - before, 0);
+    cr_arena_clear(&a);
+    cr_arena_reset(&a); /* of an empty one: nothing */
+}
+
+TEST(counts) {
+    uint64_t before = cr_alloc_count();
+    void *p = cr_alloc(10, "x");
+    p = cr_realloc(p, 10, 20, "x");
+    cr_free(p);
+    CHECK_INT(cr_try_alloc(&p, 10, "x", NULL), CR_OK);
+    cr_free(p);
+    CHECK_INT(cr_big_alloc(&p, 10, "x", NULL), CR_OK);
+    cr_big_free(p, 10);
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    cr_arena_alloc(&a, 10);
+    cr_arena_alloc(&a, 10);
+    cr_arena_clear(&a);
+    CHECK_INT(cr_alloc_count() - before, 5);
+}
+
+TEST(arena_is_poisoned) {
+#ifdef HAVE_ASAN
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    char *p = cr_arena_alloc(&a, 20), *q = cr_arena_alloc(&a, 20);
+    CHECK(!__asan_address_is_poisoned(p) && !__asan_address_is_poisoned(p + 19));
+    CHECK(__asan_address_is_poisoned(p + 20));
+    CHECK(__asan_address_is_poisoned(q + 20));
+    cr_arena_reset(&a);
+    CHECK(__asan_address_is_poisoned(p) && __asan_address_is_poisoned(q));
+    cr_arena_clear(&a);
+    void *big;
+    CHECK_INT(cr_big_alloc(&big, 100, "x", NULL), CR_OK);
+    CHECK(__asan_address_is_poisoned((char *)big + 104));
+    cr_big_free(big, 100);
+#else
+    SKIP("built without ASan");
+#endif
+}
+
+TEST_MAIN(CASE(plain), CASE(refusals), CASE(injected_failure), CASE(big_blocks), CASE(arena_pieces),
+          CASE(reset_settles), CASE(counts), CASE(arena_is_poisoned))
