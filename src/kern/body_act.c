@@ -110,16 +110,17 @@ INLINE float phi1(float x, float *e) {
     float h = from_bits(to_bits(a) & 0xfffff000u);
     *e = exp_hl(-0.5f * (h * h), -0.5f * ((a - h) * (a + h)));
     float t = 1.0f / (1.0f + 0.3f * a);
+    float q = t - 0.5f; /* centred: no cancellation near x = 0 */
     float p = -0.02098466936f;
-    p = p * t + 0.1144021119f;
-    p = p * t - 0.2328354831f;
-    p = p * t + 0.1979216441f;
-    p = p * t - 0.08448128252f;
-    p = p * t + 0.09883084131f;
-    p = p * t + 0.07748577065f;
-    p = p * t + 0.1104231966f;
-    p = p * t + 0.1195501183f;
-    p = p * t + 0.1196877502f;
+    p = p * q + 0.01997109974f;
+    p = p * q + 0.03591094015f;
+    p = p * q - 0.03652679186f;
+    p = p * q - 0.07754212451f;
+    p = p * q + 0.02906066571f;
+    p = p * q + 0.2220820552f;
+    p = p * q + 0.3461987526f;
+    p = p * q + 0.3291589798f;
+    p = p * q + 0.2219706134f;
     float tail = *e * (t * p);
     return x < 0.0f ? tail : 1.0f - tail;
 }

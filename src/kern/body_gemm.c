@@ -53,7 +53,9 @@ INLINE void row(float *restrict c, const float *restrict a, int64_t sa, const fl
         s[j] = flags & CR_GEMM_ACC ? c[j] : 0;
     for (int64_t k = 0; k < K; k++) {
         float ak = a[k * sa];
-        SIMD for (int64_t j = 0; j < nc; j++) s[j] = fma1(ak, b[k * sb + j], s[j]);
+#pragma omp simd
+        for (int64_t j = 0; j < nc; j++)
+            s[j] = fma1(ak, b[k * sb + j], s[j]);
     }
     for (int64_t j = 0; j < nc; j++) {
         if (flags & CR_GEMM_BIAS) s[j] += bias[j];

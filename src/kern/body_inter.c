@@ -2,11 +2,11 @@
  * body_inter.c - second-order interactions of F vectors of width D per row: the factorization
  * machine (Rendle 2010: half of square-of-sum minus sum-of-squares) and DLRM's pairwise products.
  *
- * Sums over f run in order of f; the products of a pair are summed as `dot` does.
+ * Sums over f run in order of f, those of a pair in order of d: pairs are computed for many j at a
+ * time, from a transposed copy, because the last step of a lone dot product costs more than the
+ * rest.
  */
 #include "kern/kern_int.h"
-
-#include "kern/dot16.h"
 
 enum { W = 16 }; /* columns at a time: sums stay in registers */
 
@@ -14,7 +14,8 @@ INLINE void fm_cols(float *o, const float *x, int64_t F, int64_t D, const int64_
     float s[W] = {0}, q[W] = {0};
     for (int64_t f = 0; f < F; f++) {
         const float *v = x + f * D;
-        SIMD for (int64_t d = 0; d < w; d++) {
+#pragma omp simd
+        for (int64_t d = 0; d < w; d++) {
             s[d] += v[d];
             q[d] += v[d] * v[d];
         }
@@ -39,15 +40,21 @@ INLINE void fm_bwd_cols(float *dx, const float *dy, const float *x, int64_t F, i
                         const int64_t w, bool acc) {
     float s[W] = {0};
     for (int64_t f = 0; f < F; f++) {
-        SIMD for (int64_t d = 0; d < w; d++) s[d] += x[f * D + d];
+#pragma omp simd
+        for (int64_t d = 0; d < w; d++)
+            s[d] += x[f * D + d];
     }
     for (int64_t f = 0; f < F; f++) {
         const float *v = x + f * D;
         float *g = dx + f * D;
         if (acc) {
-            SIMD for (int64_t d = 0; d < w; d++) g[d] += dy[d] * (s[d] - v[d]);
+#pragma omp simd
+            for (int64_t d = 0; d < w; d++)
+                g[d] += dy[d] * (s[d] - v[d]);
         } else {
-            SIMD for (int64_t d = 0; d < w; d++) g[d] = dy[d] * (s[d] - v[d]);
+#pragma omp simd
+            for (int64_t d = 0; d < w; d++)
+                g[d] = dy[d] * (s[d] - v[d]);
         }
     }
 }
@@ -64,36 +71,123 @@ void KERN(fm_bwd)(float *dx, int64_t lddx, const float *dy, int64_t lddy, const 
     }
 }
 
-void KERN(pairs)(float *out, int64_t ldo, const float *x, int64_t ldx, int64_t B, int64_t F,
-                 int64_t D) {
-    for (int64_t b = 0; b < B; b++) {
-        float *o = out + b * ldo;
-        const float *r = x + b * ldx;
-        for (int64_t i = 0; i < F; i++)
-            for (int64_t j = i + 1; j < F; j++)
-                *o++ = dot16(r + i * D, r + j * D, D);
-    }
-}
-
 /* place of the pair (i, j), i < j, in a row of the output */
 INLINE int64_t pair_at(int64_t i, int64_t j, int64_t F) {
     return i * F - i * (i + 1) / 2 + (j - i - 1);
 }
 
+enum { JB = 32 }; /* vectors j at a time */
+
+/* o[j] = [o[j] +] sum over d < nd of xi[d] * t[d][j], j < n */
+INLINE void pairs_n(float *o, const float *xi, const float *t, const int64_t nd, const bool first,
+                    const int n) {
+    float s[W];
+    if (first) {
+#pragma omp simd
+        for (int j = 0; j < n; j++)
+            s[j] = 0;
+    } else {
+#pragma omp simd
+        for (int j = 0; j < n; j++)
+            s[j] = o[j];
+    }
+    for (int64_t d = 0; d < nd; d++) {
+#pragma omp simd
+        for (int j = 0; j < n; j++)
+            s[j] += xi[d] * t[d * JB + j];
+    }
+#pragma omp simd
+    for (int j = 0; j < n; j++)
+        o[j] = s[j];
+}
+
+/* the same for any n <= JB, in pieces of 16, 8, 4 and 1: each sum is its own */
+INLINE void pairs_any(float *o, const float *xi, const float *t, const int64_t nd, const bool first,
+                      int64_t n) {
+    for (; n >= 16; n -= 16, o += 16, t += 16)
+        pairs_n(o, xi, t, nd, first, 16);
+    if (n & 8) pairs_n(o, xi, t, nd, first, 8), o += 8, t += 8;
+    if (n & 4) pairs_n(o, xi, t, nd, first, 4), o += 4, t += 4;
+    for (n &= 3; n > 0; n--)
+        pairs_n(o++, xi, t++, nd, first, 1);
+}
+
+/* one row: vectors [j0, j0 + nj) turned to t[d][j], then against all i before them */
+INLINE void pairs_row(float *o, const float *x, int64_t F, int64_t D) {
+    float t[W * JB];
+    for (int64_t j0 = 0; j0 < F; j0 += JB) {
+        int64_t nj = F - j0 < JB ? F - j0 : JB;
+        for (int64_t d0 = 0; d0 < D; d0 += W) {
+            int64_t nd = D - d0 < W ? D - d0 : W;
+            for (int64_t j = 0; j < nj; j++)
+                for (int64_t d = 0; d < nd; d++)
+                    t[d * JB + j] = x[(j0 + j) * D + d0 + d];
+            for (int64_t i = 0; i < j0 + nj - 1; i++) {
+                const float *xi = x + i * D + d0;
+                int64_t j = i + 1 > j0 ? i + 1 - j0 : 0;
+                float *p = o + pair_at(i, j0 + j, F);
+                if (nd == W)
+                    pairs_any(p, xi, t + j, W, d0 == 0, nj - j);
+                else
+                    pairs_any(p, xi, t + j, nd, d0 == 0, nj - j);
+            }
+        }
+    }
+}
+
+void KERN(pairs)(float *out, int64_t ldo, const float *x, int64_t ldx, int64_t B, int64_t F,
+                 int64_t D) {
+    for (int64_t b = 0; b < B; b++)
+        pairs_row(out + b * ldo, x + b * ldx, F, D);
+}
+
+/* dx[i .. i + ni) of w columns: ni sums at a time, so that they do not wait for each other */
+INLINE void pairs_bwd_block(float *dx, const float *dy, const float *x, int64_t F, int64_t D,
+                            int64_t i, const int64_t ni, const int64_t w, bool acc) {
+    float s[4][W] = {{0}};
+    for (int64_t j = 0; j < i; j++) {
+        const float *v = x + j * D, *g = dy + pair_at(j, i, F);
+        for (int64_t r = 0; r < ni; r++) {
+#pragma omp simd
+            for (int64_t d = 0; d < w; d++)
+                s[r][d] += g[r] * v[d];
+        }
+    }
+    for (int64_t j = i; j < i + ni; j++)
+        for (int64_t r = 0; r < ni; r++) {
+            if (i + r == j) continue;
+            float g = dy[i + r < j ? pair_at(i + r, j, F) : pair_at(j, i + r, F)];
+            const float *v = x + j * D;
+#pragma omp simd
+            for (int64_t d = 0; d < w; d++)
+                s[r][d] += g * v[d];
+        }
+    const float *g[4];
+    for (int64_t r = 0; r < ni; r++)
+        g[r] = dy + pair_at(i + r, i + ni, F);
+    for (int64_t j = i + ni; j < F; j++) {
+        const float *v = x + j * D;
+        for (int64_t r = 0; r < ni; r++) {
+            float gr = *g[r]++;
+#pragma omp simd
+            for (int64_t d = 0; d < w; d++)
+                s[r][d] += gr * v[d];
+        }
+    }
+    for (int64_t r = 0; r < ni; r++) {
+        float *o = dx + (i + r) * D;
+        for (int64_t d = 0; d < w; d++)
+            o[d] = acc ? o[d] + s[r][d] : s[r][d];
+    }
+}
+
 INLINE void pairs_bwd_cols(float *dx, const float *dy, const float *x, int64_t F, int64_t D,
                            const int64_t w, bool acc) {
-    for (int64_t i = 0; i < F; i++) {
-        float s[W] = {0};
-        for (int64_t j = 0; j < F; j++) {
-            if (j == i) continue;
-            float g = dy[j < i ? pair_at(j, i, F) : pair_at(i, j, F)];
-            const float *v = x + j * D;
-            SIMD for (int64_t d = 0; d < w; d++) s[d] += g * v[d];
-        }
-        float *o = dx + i * D;
-        for (int64_t d = 0; d < w; d++)
-            o[d] = acc ? o[d] + s[d] : s[d];
-    }
+    int64_t i = 0;
+    for (; i + 4 <= F; i += 4)
+        pairs_bwd_block(dx, dy, x, F, D, i, 4, w, acc);
+    for (; i < F; i++)
+        pairs_bwd_block(dx, dy, x, F, D, i, 1, w, acc);
 }
 
 void KERN(pairs_bwd)(float *dx, int64_t lddx, const float *dy, int64_t lddy, const float *x,

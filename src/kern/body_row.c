@@ -1,12 +1,9 @@
 /*
  * body_row.c - kernels over rows of a matrix: copies, column sums, pooled lookup.
  *
- * Column sums go through the rows in order; a block of columns stays in registers. The inner loops
- * run over columns, so no sum is ever split.
+ * Sums go through the rows in order; the inner loops run over columns, so no sum is ever split.
  */
 #include "kern/kern_int.h"
-
-enum { W = 64 }; /* columns held at a time */
 
 void KERN(copy_rows)(float *dst, int64_t ldd, const float *src, int64_t lds, int64_t B, int64_t D,
                      bool acc) {
@@ -14,9 +11,13 @@ void KERN(copy_rows)(float *dst, int64_t ldd, const float *src, int64_t lds, int
         float *d = dst + b * ldd;
         const float *s = src + b * lds;
         if (acc) {
-            SIMD for (int64_t i = 0; i < D; i++) d[i] += s[i];
+#pragma omp simd
+            for (int64_t i = 0; i < D; i++)
+                d[i] += s[i];
         } else {
-            SIMD for (int64_t i = 0; i < D; i++) d[i] = s[i];
+#pragma omp simd
+            for (int64_t i = 0; i < D; i++)
+                d[i] = s[i];
         }
     }
 }
@@ -26,21 +27,27 @@ void KERN(row_affine)(float *out, int64_t ldo, const float *x, int64_t ldx, cons
     for (int64_t b = 0; b < B; b++) {
         float *o = out + b * ldo;
         const float *r = x + b * ldx;
-        SIMD for (int64_t i = 0; i < D; i++) o[i] = r[i] * scale[i] + shift[i];
+#pragma omp simd
+        for (int64_t i = 0; i < D; i++)
+            o[i] = r[i] * scale[i] + shift[i];
     }
 }
 
 void KERN(col_sum)(float *sum, const float *x, int64_t ldx, int64_t B, int64_t D) {
     for (int64_t b = 0; b < B; b++) {
         const float *r = x + b * ldx;
-        SIMD for (int64_t i = 0; i < D; i++) sum[i] += r[i];
+#pragma omp simd
+        for (int64_t i = 0; i < D; i++)
+            sum[i] += r[i];
     }
 }
 
 void KERN(col_sum_d)(double *sum, const float *x, int64_t ldx, int64_t B, int64_t D) {
     for (int64_t b = 0; b < B; b++) {
         const float *r = x + b * ldx;
-        SIMD for (int64_t i = 0; i < D; i++) sum[i] += (double)r[i];
+#pragma omp simd
+        for (int64_t i = 0; i < D; i++)
+            sum[i] += (double)r[i];
     }
 }
 
@@ -48,7 +55,8 @@ void KERN(col_sqdev_d)(double *sum, const float *x, int64_t ldx, const float *me
                        int64_t D) {
     for (int64_t b = 0; b < B; b++) {
         const float *r = x + b * ldx;
-        SIMD for (int64_t i = 0; i < D; i++) {
+#pragma omp simd
+        for (int64_t i = 0; i < D; i++) {
             double d = (double)r[i] - (double)mean[i];
             sum[i] += d * d;
         }
@@ -59,20 +67,24 @@ void KERN(col_dot_d)(double *sum, const float *x, int64_t ldx, const float *y, i
                      int64_t B, int64_t D) {
     for (int64_t b = 0; b < B; b++) {
         const float *r = x + b * ldx, *q = y + b * ldy;
-        SIMD for (int64_t i = 0; i < D; i++) sum[i] += (double)r[i] * (double)q[i];
+#pragma omp simd
+        for (int64_t i = 0; i < D; i++)
+            sum[i] += (double)r[i] * (double)q[i];
     }
 }
 
-/* columns [0, w) of the pooled sum, kept in registers */
+/* D <= 16 columns of the pooled sum; with a fixed D they stay in a register */
 INLINE void pool_cols(float *out, const float *table, int64_t stride, const int64_t *ids,
                       const float *w, int64_t n, const int64_t D, bool acc) {
-    float s[W];
+    float s[16];
     for (int64_t d = 0; d < D; d++)
         s[d] = acc ? out[d] : 0;
     for (int64_t i = 0; i < n; i++) {
         const float *r = table + ids[i] * stride;
         float wi = w ? w[i] : 1.0f;
-        SIMD for (int64_t d = 0; d < D; d++) s[d] += wi * r[d];
+#pragma omp simd
+        for (int64_t d = 0; d < D; d++)
+            s[d] += wi * r[d];
     }
     for (int64_t d = 0; d < D; d++)
         out[d] = s[d];
@@ -80,14 +92,12 @@ INLINE void pool_cols(float *out, const float *table, int64_t stride, const int6
 
 void KERN(pool)(float *out, const float *table, int64_t stride, const int64_t *ids, const float *w,
                 int64_t n, int64_t D, bool acc) {
-    if (D == 16) {
-        pool_cols(out, table, stride, ids, w, n, 16, acc);
-        return;
-    }
     int64_t d = 0;
-    for (; d + W <= D; d += W)
-        pool_cols(out + d, table + d, stride, ids, w, n, W, acc);
     for (; d + 16 <= D; d += 16)
         pool_cols(out + d, table + d, stride, ids, w, n, 16, acc);
+    if (d + 8 <= D) {
+        pool_cols(out + d, table + d, stride, ids, w, n, 8, acc);
+        d += 8;
+    }
     if (d < D) pool_cols(out + d, table + d, stride, ids, w, n, D - d, acc);
 }

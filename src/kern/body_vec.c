@@ -6,17 +6,33 @@
  */
 #include "kern/kern_int.h"
 
-#include "kern/dot16.h"
+INLINE float tree16(float p[16]) {
+    for (int w = 8; w >= 1; w /= 2)
+        for (int j = 0; j < w; j++)
+            p[j] += p[j + w];
+    return p[0];
+}
 
 float KERN(dot)(const float *x, const float *y, int64_t n) {
-    return dot16(x, y, n);
+    float p[16] = {0};
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+#pragma omp simd
+        for (int j = 0; j < 16; j++)
+            p[j] += x[i + j] * y[i + j];
+    }
+    for (int j = 0; i + j < n; j++)
+        p[j] += x[i + j] * y[i + j];
+    return tree16(p);
 }
 
 float KERN(sum)(const float *x, int64_t n) {
     float p[16] = {0};
     int64_t i = 0;
     for (; i + 16 <= n; i += 16) {
-        SIMD for (int j = 0; j < 16; j++) p[j] += x[i + j];
+#pragma omp simd
+        for (int j = 0; j < 16; j++)
+            p[j] += x[i + j];
     }
     for (int j = 0; i + j < n; j++)
         p[j] += x[i + j];
@@ -24,25 +40,37 @@ float KERN(sum)(const float *x, int64_t n) {
 }
 
 void KERN(axpy)(float *y, float a, const float *x, int64_t n) {
-    SIMD for (int64_t i = 0; i < n; i++) y[i] = y[i] + a * x[i];
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        y[i] = y[i] + a * x[i];
 }
 
 void KERN(scale_add)(float *out, float a, const float *x, float b, const float *y, int64_t n) {
-    SIMD for (int64_t i = 0; i < n; i++) out[i] = a * x[i] + b * y[i];
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        out[i] = a * x[i] + b * y[i];
 }
 
 void KERN(scale)(float *out, float a, const float *x, int64_t n) {
-    SIMD for (int64_t i = 0; i < n; i++) out[i] = a * x[i];
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        out[i] = a * x[i];
 }
 
 void KERN(add)(float *out, const float *x, const float *y, int64_t n) {
-    SIMD for (int64_t i = 0; i < n; i++) out[i] = x[i] + y[i];
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        out[i] = x[i] + y[i];
 }
 
 void KERN(mul)(float *out, const float *x, const float *y, int64_t n, bool acc) {
     if (acc) {
-        SIMD for (int64_t i = 0; i < n; i++) out[i] += x[i] * y[i];
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++)
+            out[i] += x[i] * y[i];
     } else {
-        SIMD for (int64_t i = 0; i < n; i++) out[i] = x[i] * y[i];
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++)
+            out[i] = x[i] * y[i];
     }
 }

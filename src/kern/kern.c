@@ -31,16 +31,12 @@ const cr_kernels *cr_kern = &table_c;
 const cr_kernels *cr_kern_at(cr_cpu_level level) {
     if (level > cr_cpu_level_max()) return NULL;
     switch (level) {
-    case CR_CPU_C:
-        return &table_c;
+    case CR_CPU_C: return &table_c;
 #ifdef __x86_64__
-    case CR_CPU_AVX2:
-        return &table_avx2;
-    case CR_CPU_AVX512:
-        return &table_avx512;
+    case CR_CPU_AVX2: return &table_avx2;
+    case CR_CPU_AVX512: return &table_avx512;
 #endif
-    default:
-        return NULL;
+    default: return NULL;
     }
 }
 

@@ -118,7 +118,7 @@
  *
  * fm:     s = sum over f in order of x[f,d]; q = sum over f of x[f,d]^2; out[d] = 0.5 * (s*s - q)
  * fm_bwd: dx[f,d] = dy[d] * (s - x[f,d])  [acc]
- * pairs:  out[i,j] = dot(x[i], x[j]) for i < j, row-major: (0,1) (0,2) .. (1,2) ..
+ * pairs:  out[i,j] = sum over d in order of x[i,d] * x[j,d], for i < j, row-major: (0,1) (0,2) ..
  * pairs_bwd: dx[i,d] = sum over j != i, ascending, of dy[i,j] * x[j,d], starting from 0; [acc]: the
  *     sum is then added to dx
  */

@@ -34,29 +34,14 @@ static void fill_hard(float *x, int64_t n, uint64_t seed, bool special) {
         uint64_t r = cr_rng_u64(seed, (uint64_t)i);
         float v = cr_rng_f32(seed + 1, (uint64_t)i) * 2 - 1;
         switch (r % 23) {
-        case 0:
-            v = 0;
-            break;
-        case 1:
-            v = -0.0f;
-            break;
-        case 2:
-            v *= 0x1p-130f;
-            break;
-        case 3:
-            v *= 0x1p-75f;
-            break;
-        case 4:
-            v *= 0x1p20f;
-            break;
-        case 5:
-            v = (float)(int)(v * 4096);
-            break;
-        case 6:
-            v = 1 + 0x1p-23f;
-            break;
-        default:
-            break;
+        case 0: v = 0; break;
+        case 1: v = -0.0f; break;
+        case 2: v *= 0x1p-130f; break;
+        case 3: v *= 0x1p-75f; break;
+        case 4: v *= 0x1p20f; break;
+        case 5: v = (float)(int)(v * 4096); break;
+        case 6: v = 1 + 0x1p-23f; break;
+        default: break;
         }
         if (special && r % 997 == 0) v = INFINITY;
         if (special && r % 991 == 0) v = NAN;

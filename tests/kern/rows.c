@@ -1,0 +1,271 @@
+/*
+ * rows.c - vector, row and interaction kernels: every level against the specification of list.h,
+ * written out here element by element, bit by bit. The build forbids contraction for this file.
+ */
+#include "util.h"
+
+#include "base/mem.h"
+
+static float spec_tree(float p[16]) {
+    for (int w = 8; w >= 1; w /= 2)
+        for (int j = 0; j < w; j++)
+            p[j] += p[j + w];
+    return p[0];
+}
+static float spec_dot(const float *x, const float *y, int64_t n) {
+    float p[16] = {0};
+    for (int64_t i = 0; i < n; i++) {
+        float m = x[i] * y[i];
+        p[i % 16] += m;
+    }
+    return spec_tree(p);
+}
+static float spec_sum(const float *x, int64_t n) {
+    float p[16] = {0};
+    for (int64_t i = 0; i < n; i++)
+        p[i % 16] += x[i];
+    return spec_tree(p);
+}
+
+#define EACH_LEVEL(k)                                                                              \
+    for (int level_ = 0; level_ < CR_CPU_LEVELS; level_++)                                         \
+        for (const cr_kernels *k = cr_kern_at((cr_cpu_level)level_); k; k = NULL)
+
+TEST(vectors) {
+    EACH_LEVEL(k)
+    for (int64_t n = 0; n < 150; n += n < 70 ? 1 : 13) {
+        guarded x = guard_new(n, (int)(n % 16)), y = guard_new(n, 3), o = guard_new(n, 7);
+        guarded r = guard_new(n, 0);
+        fill(x.p, n, 1), fill(y.p, n, 2);
+        float got[2] = {k->dot(x.p, y.p, n), k->sum(x.p, n)};
+        float want[2] = {spec_dot(x.p, y.p, n), spec_sum(x.p, n)};
+        CHECK_SAME(got, want, 2);
+#define VEC(call, expr)                                                                            \
+    do {                                                                                           \
+        fill(o.p, n, 3), fill(r.p, n, 3);                                                          \
+        call;                                                                                      \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            float a = 0.3f, b = 0.7f, ax = a * x.p[i], by = b * y.p[i], xy = x.p[i] * y.p[i];      \
+            (void)a, (void)ax, (void)by, (void)xy;                                                 \
+            r.p[i] = expr;                                                                         \
+        }                                                                                          \
+        CHECK_SAME(o.p, r.p, n);                                                                   \
+        CHECK(guard_intact(&o));                                                                   \
+    } while (0)
+        VEC(k->axpy(o.p, 0.3f, x.p, n), r.p[i] + ax);
+        VEC(k->scale_add(o.p, 0.3f, x.p, 0.7f, y.p, n), ax + by);
+        VEC(k->scale(o.p, 0.3f, x.p, n), ax);
+        VEC(k->add(o.p, x.p, y.p, n), x.p[i] + y.p[i]);
+        VEC(k->mul(o.p, x.p, y.p, n, false), xy);
+        VEC(k->mul(o.p, x.p, y.p, n, true), r.p[i] + xy);
+        CHECK(guard_intact(&x) && guard_intact(&y));
+        guard_free(&x), guard_free(&y), guard_free(&o), guard_free(&r);
+    }
+}
+
+TEST(rows_and_columns) {
+    EACH_LEVEL(k)
+    for (int64_t D = 1; D < 140; D += 6)
+        for (int64_t B = 0; B < 12; B += 5) {
+            int64_t ldx = D + D % 3, ldo = D + D % 2;
+            guarded x = guard_new(B * ldx, 1), o = guard_new(B * ldo, 2), r = guard_new(B * ldo, 0);
+            guarded scale = guard_new(D, 3), shift = guard_new(D, 5), s = guard_new(D, 4);
+            guarded t = guard_new(D, 0);
+            fill(x.p, x.n, 1), fill(scale.p, D, 2), fill(shift.p, D, 3);
+            for (int acc = 0; acc < 2; acc++) {
+                fill(o.p, o.n, 4), fill(r.p, o.n, 4);
+                k->copy_rows(o.p, ldo, x.p, ldx, B, D, acc);
+                for (int64_t b = 0; b < B; b++)
+                    for (int64_t d = 0; d < D; d++)
+                        r.p[b * ldo + d] = x.p[b * ldx + d] + (acc ? r.p[b * ldo + d] : 0);
+                CHECK_SAME(o.p, r.p, o.n);
+            }
+            k->row_affine(o.p, ldo, x.p, ldx, scale.p, shift.p, B, D);
+            fill(s.p, D, 9), fill(t.p, D, 9);
+            k->col_sum(s.p, x.p, ldx, B, D);
+            double sd[3][140], td[3][140];
+            for (int i = 0; i < 3; i++)
+                for (int64_t d = 0; d < 140; d++)
+                    sd[i][d] = td[i][d] = (double)d * 0.1;
+            k->col_sum_d(sd[0], x.p, ldx, B, D);
+            k->col_sqdev_d(sd[1], x.p, ldx, scale.p, B, D);
+            k->col_dot_d(sd[2], x.p, ldx, x.p, ldx, B, D);
+            for (int64_t b = 0; b < B; b++)
+                for (int64_t d = 0; d < D; d++) {
+                    float v = x.p[b * ldx + d], m = v * scale.p[d];
+                    r.p[b * ldo + d] = m + shift.p[d];
+                    t.p[d] += v;
+                    double e = (double)v - (double)scale.p[d], e2 = e * e;
+                    td[0][d] += (double)v, td[1][d] += e2, td[2][d] += (double)v * (double)v;
+                }
+            CHECK_SAME(o.p, r.p, o.n);
+            CHECK_SAME(s.p, t.p, D);
+            CHECK(memcmp(sd, td, sizeof sd) == 0);
+            CHECK(guard_intact(&o) && guard_intact(&s));
+            guard_free(&x), guard_free(&o), guard_free(&r), guard_free(&scale);
+            guard_free(&shift), guard_free(&s), guard_free(&t);
+        }
+}
+
+TEST(pooling) {
+    enum { ROWS = 50 };
+    EACH_LEVEL(k)
+    for (int64_t D = 1; D < 150; D += D < 40 ? 1 : 12)
+        for (int64_t n = 0; n < 9; n += 2) /* the empty bag too */
+            for (int mode = 0; mode < 4; mode++) {
+                int64_t stride = 2 * D + 3, ids[9];
+                float w[9];
+                guarded table = guard_new(ROWS * stride, 3), o = guard_new(D, (int)(D % 16));
+                guarded r = guard_new(D, 0);
+                fill(table.p, table.n, 1), fill(w, 9, 2);
+                fill(o.p, D, 3), fill(r.p, D, 3);
+                for (int64_t i = 0; i < 9; i++)
+                    ids[i] = (int64_t)cr_rng_below(5, (uint64_t)i, ROWS);
+                bool acc = mode & 1, weighted = mode & 2;
+                k->pool(o.p, table.p, stride, ids, weighted ? w : NULL, n, D, acc);
+                for (int64_t d = 0; d < D; d++) {
+                    float s = acc ? r.p[d] : 0;
+                    for (int64_t i = 0; i < n; i++) {
+                        float m = (weighted ? w[i] : 1.0f) * table.p[ids[i] * stride + d];
+                        s += m;
+                    }
+                    r.p[d] = s;
+                }
+                CHECK_SAME(o.p, r.p, D);
+                CHECK(guard_intact(&o));
+                guard_free(&table), guard_free(&o), guard_free(&r);
+            }
+}
+
+static const int64_t inter[][2] = {{1, 1},   {2, 3},  {3, 16}, {27, 16}, {5, 17}, {4, 33},
+                                   {26, 10}, {8, 64}, {9, 5},  {2, 128}, {70, 20}};
+enum { N_INTER = sizeof(inter) / sizeof(inter[0]) };
+
+TEST(factorization_machine) {
+    EACH_LEVEL(k)
+    for (int c = 0; c < N_INTER; c++) {
+        int64_t F = inter[c][0], D = inter[c][1], B = 5, ldx = F * D + c, ldy = D + c % 3;
+        guarded x = guard_new(B * ldx, 1), y = guard_new(B * ldy, 2), g = guard_new(B * ldx, 3);
+        guarded ry = guard_new(B * ldy, 0), rg = guard_new(B * ldx, 0);
+        fill(x.p, x.n, 1);
+        for (int acc = 0; acc < 2; acc++) {
+            fill(y.p, y.n, 2), fill(ry.p, y.n, 2), fill(g.p, g.n, 3), fill(rg.p, g.n, 3);
+            k->fm_bwd(g.p, ldx, y.p, ldy, x.p, ldx, B, F, D, acc);
+            k->fm(y.p, ldy, x.p, ldx, B, F, D);
+            for (int64_t b = 0; b < B; b++)
+                for (int64_t d = 0; d < D; d++) {
+                    const float *v = x.p + b * ldx + d;
+                    float s = 0, q = 0, dy = ry.p[b * ldy + d];
+                    for (int64_t f = 0; f < F; f++) {
+                        float m = v[f * D] * v[f * D];
+                        s += v[f * D], q += m;
+                    }
+                    float ss = s * s;
+                    ry.p[b * ldy + d] = 0.5f * (ss - q);
+                    for (int64_t f = 0; f < F; f++) {
+                        float *o = &rg.p[b * ldx + f * D + d], m = dy * (s - v[f * D]);
+                        *o = acc ? *o + m : m;
+                    }
+                }
+            CHECK_SAME(y.p, ry.p, y.n);
+            CHECK_SAME(g.p, rg.p, g.n);
+            CHECK(guard_intact(&y) && guard_intact(&g));
+        }
+        guard_free(&x), guard_free(&y), guard_free(&g), guard_free(&ry), guard_free(&rg);
+    }
+}
+
+TEST(pairs) {
+    EACH_LEVEL(k)
+    for (int c = 0; c < N_INTER; c++) {
+        int64_t F = inter[c][0], D = inter[c][1], B = 5, np = F * (F - 1) / 2;
+        int64_t ldx = F * D + c, ldy = np + c % 3;
+        guarded x = guard_new(B * ldx, 1), y = guard_new(B * ldy, 2), g = guard_new(B * ldx, 3);
+        guarded ry = guard_new(B * ldy, 0), rg = guard_new(B * ldx, 0);
+        fill(x.p, x.n, 1);
+        for (int acc = 0; acc < 2; acc++) {
+            fill(y.p, y.n, 2), fill(ry.p, y.n, 2), fill(g.p, g.n, 3), fill(rg.p, g.n, 3);
+            k->pairs_bwd(g.p, ldx, y.p, ldy, x.p, ldx, B, F, D, acc);
+            k->pairs(y.p, ldy, x.p, ldx, B, F, D);
+            static float dy[70][70];
+            for (int64_t b = 0; b < B; b++) {
+                const float *v = x.p + b * ldx;
+                int64_t p = b * ldy;
+                for (int64_t i = 0; i < F; i++)
+                    for (int64_t j = i + 1; j < F; j++, p++) {
+                        dy[i][j] = dy[j][i] = ry.p[p];
+                        ry.p[p] = 0;
+                        for (int64_t d = 0; d < D; d++) {
+                            float m = v[i * D + d] * v[j * D + d];
+                            ry.p[p] += m;
+                        }
+                    }
+                for (int64_t i = 0; i < F; i++)
+                    for (int64_t d = 0; d < D; d++) {
+                        float s = 0;
+                        for (int64_t j = 0; j < F; j++) {
+                            float m = i == j ? 0 : dy[i][j] * v[j * D + d];
+                            if (i != j) s += m;
+                        }
+                        float *o = &rg.p[b * ldx + i * D + d];
+                        *o = acc ? *o + s : s;
+                    }
+            }
+            CHECK_SAME(y.p, ry.p, y.n);
+            CHECK_SAME(g.p, rg.p, g.n);
+            CHECK(guard_intact(&y) && guard_intact(&g));
+        }
+        guard_free(&x), guard_free(&y), guard_free(&g), guard_free(&ry), guard_free(&rg);
+    }
+}
+
+/* a step of DLRM or DeepFM on criteo's 26 + 1 vectors of 16, per row */
+static void bench(void) {
+    enum { B = 64, F = 27, D = 16, P = F * (F - 1) / 2 };
+    float *x = cr_alloc(B * F * D * 4, "x"), *y = cr_alloc(B * P * 4, "y");
+    float *g = cr_alloc(B * F * D * 4, "g");
+    double *sd = cr_alloc(F * D * 8, "sums");
+    int64_t ids[F];
+    fill(x, B * F * D, 1), fill(y, B * P, 2);
+    for (int i = 0; i < F; i++)
+        ids[i] = (i * 37) % (B * F);
+#define TIME(name, call)                                                                           \
+    do {                                                                                           \
+        printf("%-12s", name);                                                                     \
+        EACH_LEVEL(k) {                                                                            \
+            double best = 1e9;                                                                     \
+            for (int r = 0; r < 300; r++) {                                                        \
+                double t = cr_now();                                                               \
+                call;                                                                              \
+                t = cr_now() - t;                                                                  \
+                if (t < best) best = t;                                                            \
+            }                                                                                      \
+            printf("  %s %8.1f", cr_cpu_level_name((cr_cpu_level)level_), best * 1e9 / B);         \
+        }                                                                                          \
+        printf("  ns per row\n");                                                                  \
+    } while (0)
+    volatile float sink = 0;
+    TIME("dot 432", for (int b = 0; b < B; b++) sink += k->dot(x + b * F * D, g, F * D));
+    TIME("axpy 432", for (int b = 0; b < B; b++) k->axpy(g, 0.5f, x + b * F * D, F * D));
+    TIME("fm", k->fm(y, D, x, F * D, B, F, D));
+    TIME("fm_bwd", k->fm_bwd(g, F * D, y, D, x, F * D, B, F, D, true));
+    TIME("pairs", k->pairs(y, P, x, F * D, B, F, D));
+    TIME("pairs_bwd", k->pairs_bwd(g, F * D, y, P, x, F * D, B, F, D, true));
+    TIME("pool 27x16", for (int b = 0; b < B; b++) k->pool(y, x, D, ids, NULL, F, D, false));
+    TIME("col_sum", k->col_sum(g, x, F * D, B, F * D));
+    TIME("col_sum_d", k->col_sum_d(sd, x, F * D, B, F * D));
+    TIME("row_affine", k->row_affine(g, F * D, x, F * D, y, y, B, F * D));
+    TIME("copy_rows 27",
+         for (int f = 0; f < F; f++) k->copy_rows(g + f * D, F * D, x + f * D, F * D, B, D, false));
+    cr_free(x), cr_free(y), cr_free(g), cr_free(sd);
+}
+
+int main(int argc, char **argv) {
+    static const t_case cases[] = {CASE(vectors), CASE(rows_and_columns), CASE(pooling),
+                                   CASE(factorization_machine), CASE(pairs)};
+    if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
+        bench();
+        return 0;
+    }
+    return t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
