@@ -253,11 +253,13 @@ char *cr_arena_strndup(cr_arena *a, const char *s, size_t n) {
 }
 
 char *cr_arena_printf(cr_arena *a, const char *fmt, ...) {
+    char few[256];
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    int n = vsnprintf(few, sizeof(few), fmt, ap);
     va_end(ap);
     if (n < 0) CR_BUG("bad format");
+    if ((size_t)n < sizeof(few)) return cr_arena_strndup(a, few, (size_t)n);
     char *p = cr_arena_alloc(a, (size_t)n + 1);
     va_start(ap, fmt);
     vsnprintf(p, (size_t)n + 1, fmt, ap);

@@ -107,6 +107,8 @@ TEST(arena_pieces) {
     CHECK_STR(cr_arena_strndup(&a, "hello", 2), "he");
     CHECK_STR(cr_arena_strndup(&a, NULL, 0), "");
     CHECK_STR(cr_arena_printf(&a, "%s-%d", "x", 5), "x-5");
+    char *padded = cr_arena_printf(&a, "%1000d", 7);
+    CHECK(strlen(padded) == 1000 && padded[999] == '7');
     int64_t *v = CR_NEW_N(&a, int64_t, 3);
     CHECK(v[0] == 0 && v[2] == 0);
     cr_arena_clear(&a);

@@ -1,0 +1,105 @@
+#!/bin/sh
+# check_test.sh - do the checks find what they are for?
+#
+# Builds small trees with one mistake each and expects the named finding and exit code 1; a clean
+# tree must pass. Needs cc, ar and nm for the symbol check.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+n=0
+
+fresh() { # a clean tree
+    rm -rf "$tmp/t"
+    mkdir -p "$tmp/t/src/base" "$tmp/t/src/data" "$tmp/t/src/graph" "$tmp/t/tools" "$tmp/t/tests" "$tmp/t/docs"
+    printf '# level module\n0 base\n2 data\n2 graph\n' >"$tmp/t/tools/layers.txt"
+    printf '#include "data/a.h"\n#include "base/b.h"\n#include <stdio.h>\n' >"$tmp/t/src/data/a.c"
+    printf 'text \303\251 \344\270\255\n' >"$tmp/t/docs/a.md"
+}
+
+expect() { # expect CODE PATTERN COMMAND...
+    want=$1 pattern=$2
+    shift 2
+    n=$((n + 1))
+    code=0
+    out=$("$@" 2>&1) || code=$?
+    if [ "$code" -ne "$want" ] || ! printf '%s\n' "$out" | grep -q -e "$pattern"; then
+        echo "check_test: case $n: expected exit $want and '$pattern', got exit $code:"
+        printf '%s\n' "$out"
+        failed=1
+    fi
+}
+
+layers() { expect "$1" "$2" "$here/check_layers.sh" "$tmp/t"; }
+style() { expect "$1" "$2" "$here/check_style.sh" "$tmp/t"; }
+
+fresh
+layers 0 'no findings'
+printf '#include "data/a.h"\n' >"$tmp/t/src/base/b.h"
+layers 1 'src/base/b.h:1: .*lies above'
+fresh
+printf '\n  #  include "graph/g.h"\n' >"$tmp/t/src/data/a.c"
+layers 1 'src/data/a.c:2: .*neighbour'
+fresh
+printf '#include "a.h"\n' >"$tmp/t/src/data/a.c"
+layers 1 'lacks its folder'
+printf '#include "base/b_int.h"\n' >"$tmp/t/src/data/a.c"
+layers 1 'is internal to base'
+printf '#include "other/b.h"\n' >"$tmp/t/src/data/a.c"
+layers 1 'in no folder'
+fresh
+mkdir "$tmp/t/src/new"
+echo >"$tmp/t/src/new/x.c"
+layers 1 '"new" is not in tools/layers.txt'
+rm -rf "$tmp/t/src"
+layers 1 'src'
+
+fresh
+style 0 'no findings'
+printf 'a\tb\n' >"$tmp/t/src/data/x.c"
+style 1 'src/data/x.c:1: tab'
+printf 'ok\na \n' >"$tmp/t/src/data/x.c"
+style 1 'src/data/x.c:2: blank at the end'
+printf 'a\r\n' >"$tmp/t/src/data/x.c"
+style 1 'blank at the end'
+printf 'a' >"$tmp/t/src/data/x.c"
+style 1 'src/data/x.c: no newline'
+printf '// TODO later\n' >"$tmp/t/src/data/x.c"
+style 1 'TODO without'
+printf '// TODO(#12): this, TODO that\n' >"$tmp/t/src/data/x.c"
+style 1 'TODO without'
+printf '// FIXME(#3)\n' >"$tmp/t/src/data/x.c"
+style 1 'TODO without'
+printf '// TODO(#12): this\nint MY_TODO_LIST;\n' >"$tmp/t/src/data/x.c"
+style 0 'no findings'
+for c in '\342\200\213' '\342\200\256' '\357\273\277' '\302\240' '\302\255' '\342\201\240'; do
+    printf "a${c}b\n" >"$tmp/t/docs/a.md"
+    style 1 'docs/a.md:1: invisible'
+done
+printf 'a\033b\n' >"$tmp/t/docs/a.md"
+style 1 'control character'
+fresh
+awk 'BEGIN { for (i = 0; i < 901; i++) print "x" }' >"$tmp/t/src/data/x.c"
+style 1 '901 lines'
+awk 'BEGIN { for (i = 0; i < 900; i++) print "x" }' >"$tmp/t/src/data/x.c"
+style 0 'no findings'
+
+build() { # build TEXT
+    rm -rf "$tmp/o"
+    mkdir "$tmp/o"
+    printf '%s\n' "$1" >"$tmp/o/x.c"
+    (cd "$tmp/o" && ${CC:-cc} -c x.c && ar rc libx.a x.o)
+}
+build 'static int hidden(void) { return 1; } int cr_seen(void) { return hidden(); } extern int other; int cr_o(void) { return other; }'
+expect 0 'no findings' "$here/check_symbols.sh" "$tmp/o"
+build 'int bare(void) { return 1; }'
+expect 1 'libx.a: .*bare' "$here/check_symbols.sh" "$tmp/o"
+build 'int cr_a(void) { return 1; } int table[3];'
+expect 1 'libx.a: .*table' "$here/check_symbols.sh" "$tmp/o"
+mkdir "$tmp/none"
+expect 1 'no static library' "$here/check_symbols.sh" "$tmp/none"
+expect 2 'usage' "$here/check_symbols.sh"
+
+if [ $failed -ne 0 ]; then exit 1; fi
+echo "check_test: $n cases pass"
