@@ -7,6 +7,8 @@
 #ifndef CR_FEAT_FEAT_H
 #define CR_FEAT_FEAT_H
 
+#include <stdatomic.h>
+
 #include "base/json.h"
 #include "data/batch.h"
 #include "data/config.h"
@@ -16,6 +18,13 @@ typedef struct cr_feature cr_feature;
 typedef struct cr_feature_type cr_feature_type;
 typedef enum cr_dense_emb { CR_DENSE_PLAIN, CR_DENSE_AUTODIS, CR_DENSE_MLP } cr_dense_emb;
 
+/* What encoding met so far; written by all encoding threads, readable at any time. */
+typedef struct cr_feature_counts {
+    atomic_llong missing;      /* rows without a value (the default was used) */
+    atomic_llong out_of_range; /* ids outside [0, num_embeddings), taken as 0 */
+    atomic_llong first_bad;    /* one of those ids (INT64_MAX: larger than 64 bits) */
+} cr_feature_counts;
+
 /* What the rest of crank needs to know of a feature. Lives in the job arena. */
 struct cr_feature {
     const cr_feature_type *type;
@@ -23,11 +32,11 @@ struct cr_feature {
     const void *conf;
     cr_loc at; /* in the config */
 
-    bool sparse;            /* goes through a table; else dense */
-    int64_t num_embeddings; /* sparse: table rows */
-    int64_t embedding_dim;  /* sparse and autodis/mlp */
+    bool sparse;                /* goes through a table; else dense */
+    int64_t num_embeddings;     /* sparse: table rows */
+    int64_t embedding_dim;      /* sparse and autodis/mlp */
     const char *embedding_name; /* NULL: "<name>_emb" */
-    bool mean;              /* pooling: mean, else sum */
+    bool mean;                  /* pooling: mean, else sum */
     bool weighted;
     const char *init_fn; /* NULL: default */
     bool trainable;
@@ -43,6 +52,11 @@ struct cr_feature {
     int slot;           /* sparse: index into batch->sparse */
     int64_t dense_off;  /* dense: first float in a row of batch->dense */
     void *self;         /* the type's own */
+
+    cr_feature_counts *counts;
+    size_t row_scratch;      /* bytes of scratch encode needs per row of a chunk */
+    const char *vocab_path;  /* vocab_file as found (asset_dir applied); NULL: none */
+    const char *vocab_asset; /* name of its copy in an export directory, as fg.json says */
 };
 
 /* What encode fills for one feature over one chunk. */
@@ -51,14 +65,17 @@ typedef struct cr_feat_out {
     cr_jagged *ids;       /* sparse */
     float *dense;         /* dense: first float of row 0 */
     int64_t dense_stride; /* floats from row to row */
+    char *scratch;        /* n_rows * f->row_scratch bytes, 64-byte aligned */
     cr_bad *bad;
 } cr_feat_out;
 
 struct cr_feature_type {
     const char *name; /* the oneof's key: "id_feature" */
     /* fills f (name, kind, sizes, columns …). All mistakes to diag. */
-    void (*build)(cr_feature *f, const void *conf, const cr_data_conf *data, cr_arena *arena, cr_diag *diag);
-    CR_CHECKED cr_code (*encode)(const cr_feature *f, const cr_chunk *in, cr_feat_out *out, cr_err *err);
+    void (*build)(cr_feature *f, const void *conf, const cr_data_conf *data, cr_arena *arena,
+                  cr_diag *diag);
+    CR_CHECKED cr_code (*encode)(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
+                                 cr_err *err);
     void (*fg_json)(const cr_feature *f, cr_jw *w); /* one object of fg.json (reference 4.8) */
 };
 
@@ -70,7 +87,8 @@ typedef struct cr_feature_conf {
     cr_choice feature;
 } cr_feature_conf;
 
-/* All features of a run plus labels, weights and reserved columns: what a chunk must hold and how it becomes a batch. */
+/* All features of a run plus labels, weights and reserved columns: what a chunk must hold and how
+ * it becomes a batch. */
 typedef struct cr_features {
     cr_feature **v;
     int n, n_sparse;
@@ -88,12 +106,17 @@ typedef struct cr_features {
 } cr_features;
 /* cr_features_new builds all features. confs: FeatureConfig structs. with_labels: train and eval;
  * reserved: columns to carry along (predict). Returns NULL when diag got errors. */
-cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_data_conf *data, bool with_labels,
-                             const char *const *reserved, int n_reserved, cr_diag *diag);
+cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_data_conf *data,
+                             bool with_labels, const char *const *reserved, int n_reserved,
+                             cr_diag *diag);
 const cr_feature *cr_features_find(const cr_features *fs, const char *name);
 /* cr_features_encode is the cr_encode_fn of the loader; ctx is the cr_features. Thread safe. */
-cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad, cr_err *err);
+cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,
+                           cr_err *err);
 /* fg.json text of all features */
 void cr_features_fg_json(const cr_features *fs, cr_buf *out);
+/* cr_features_report logs one warning per feature that met ids out of range; call at the end of a
+ * run. */
+void cr_features_report(const cr_features *fs);
 
 #endif

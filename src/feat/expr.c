@@ -1,0 +1,465 @@
+/*
+ * expr.c - formulas as a little stack machine.
+ *
+ * A recursive descent parser emits postfix code; its depth and the stack are bounded, so no text
+ * can overrun anything. && || ?: evaluate both sides (there are no side effects), which keeps the
+ * code free of jumps. `rnd` is refused: a feature must give the same value every time.
+ */
+#include "feat/expr.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "feat/number.h"
+
+#define MAX_CODE  1024 /* instructions of one formula */
+#define MAX_STACK 64
+#define MAX_DEPTH 64 /* of nested brackets */
+
+typedef enum op {
+    OP_NUM,
+    OP_VAR,
+    OP_NEG,
+    OP_ADD,
+    OP_SUB,
+    OP_MUL,
+    OP_DIV,
+    OP_POW,
+    OP_LT,
+    OP_LE,
+    OP_GT,
+    OP_GE,
+    OP_EQ,
+    OP_NE,
+    OP_BIT_AND,
+    OP_BIT_OR,
+    OP_AND,
+    OP_OR,
+    OP_COND,
+    OP_F1, /* one-argument functions by pointer */
+    OP_ROUNDP,
+    OP_MOD,
+    OP_SPHERE,
+    OP_HAVERSINE,
+    OP_MIN,
+    OP_MAX,
+    OP_SUM,
+    OP_AVG,
+} op;
+
+typedef double (*fn1)(double);
+typedef struct instr {
+    op op;
+    int n; /* variable index, or count of arguments */
+    union {
+        double num;
+        fn1 f;
+    } u;
+} instr;
+
+struct cr_expr {
+    instr *code;
+    int n;
+    uint64_t used; /* bit i: variable i occurs */
+};
+
+static double f_isnan(double x) {
+    return isnan(x) ? 1 : 0;
+}
+
+static double f_sign(double x) {
+    return x > 0 ? 1 : x < 0 ? -1 : 0;
+}
+
+static double f_sigmoid(double x) {
+    return 1 / (1 + exp(-x));
+}
+
+static const struct {
+    const char *name;
+    fn1 f;
+} FUNC1[] = {
+    {"isnan", f_isnan}, {"sin", sin},     {"cos", cos},           {"tan", tan},
+    {"asin", asin},     {"acos", acos},   {"atan", atan},         {"sinh", sinh},
+    {"cosh", cosh},     {"tanh", tanh},   {"asinh", asinh},       {"acosh", acosh},
+    {"atanh", atanh},   {"log2", log2},   {"log10", log10},       {"log", log},
+    {"ln", log},        {"exp", exp},     {"sqrt", sqrt},         {"sign", f_sign},
+    {"abs", fabs},      {"rint", rint},   {"floor", floor},       {"ceil", ceil},
+    {"trunc", trunc},   {"round", round}, {"sigmoid", f_sigmoid},
+};
+/* functions of a fixed count of arguments (> 1), or any count (0) */
+static const struct {
+    const char *name;
+    op op;
+    int n;
+} FUNCN[] = {
+    {"roundp", OP_ROUNDP, 2},
+    {"mod", OP_MOD, 2},
+    {"sphere_dist", OP_SPHERE, 4},
+    {"haversine", OP_HAVERSINE, 4},
+    {"min", OP_MIN, 0},
+    {"max", OP_MAX, 0},
+    {"sum", OP_SUM, 0},
+    {"avg", OP_AVG, 0},
+};
+static const char *const VECTOR[] = {"len",         "l2_norm",      "squared_norm", "dot",
+                                     "euclid_dist", "corr",         "std_dev",      "pop_std_dev",
+                                     "variance",    "pop_variance", "reduce_min",   "reduce_max",
+                                     "reduce_sum",  "reduce_mean",  "reduce_prod",  NULL};
+#define N_OF(a) ((int)(sizeof(a) / sizeof((a)[0])))
+
+typedef struct parser {
+    const char *text;
+    size_t n, pos;
+    const char *const *vars;
+    int n_vars;
+    instr code[MAX_CODE];
+    int n_code, stack, depth;
+    uint64_t used;
+    size_t bad; /* place of the first error */
+    cr_err *err;
+    cr_code rc;
+} parser;
+
+#define FAIL(p, at, ...)                                                                           \
+    do {                                                                                           \
+        if ((p)->rc == CR_OK) {                                                                    \
+            (p)->bad = (at);                                                                       \
+            (p)->rc = cr_fail((p)->err, CR_ECONF, __VA_ARGS__);                                    \
+        }                                                                                          \
+    } while (0)
+
+/* takes `pops` values from the stack and pushes one */
+static void emit(parser *p, instr in, int pops) {
+    if (p->rc != CR_OK) return;
+    p->stack += 1 - pops;
+    if (p->n_code == MAX_CODE || p->stack > MAX_STACK) {
+        FAIL(p, p->pos, "the formula is too long; split it into several features");
+        return;
+    }
+    p->code[p->n_code++] = in;
+}
+
+static void emit_op(parser *p, op o, int pops) {
+    emit(p, (instr){.op = o, .n = pops}, pops);
+}
+
+static char peek(parser *p) {
+    while (p->pos < p->n && (p->text[p->pos] == ' ' || p->text[p->pos] == '\t'))
+        p->pos++;
+    return p->pos < p->n ? p->text[p->pos] : 0;
+}
+
+static bool take(parser *p, const char *tok) {
+    peek(p);
+    size_t k = strlen(tok);
+    if (p->n - p->pos < k || memcmp(p->text + p->pos, tok, k) != 0) return false;
+    p->pos += k;
+    return true;
+}
+
+static bool is_name(char c, bool first) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           (!first && c >= '0' && c <= '9');
+}
+
+static void p_cond(parser *p);
+
+static void p_number(parser *p) {
+    size_t a = p->pos, i = a;
+    while (i < p->n && ((p->text[i] >= '0' && p->text[i] <= '9') || p->text[i] == '.'))
+        i++;
+    if (i < p->n && (p->text[i] == 'e' || p->text[i] == 'E')) {
+        size_t k = i + 1;
+        if (k < p->n && (p->text[k] == '+' || p->text[k] == '-')) k++;
+        if (k < p->n && p->text[k] >= '0' && p->text[k] <= '9') {
+            while (k < p->n && p->text[k] >= '0' && p->text[k] <= '9')
+                k++;
+            i = k;
+        }
+    }
+    double x = 0;
+    char show[80];
+    if (!cr_num_f64(p->text + a, i - a, &x))
+        FAIL(p, a, "'%s' is not a number", cr_show(show, p->text + a, i - a));
+    p->pos = i;
+    emit(p, (instr){.op = OP_NUM, .u.num = x}, 0);
+}
+
+/* ( args ) after a function's name; returns their count */
+static int p_args(parser *p, const char *name, size_t at) {
+    if (!take(p, "(")) {
+        FAIL(p, at, "'%s' is a function; write %s(...)", name, name);
+        return 0;
+    }
+    int n = 0;
+    do {
+        p_cond(p);
+        n++;
+    } while (p->rc == CR_OK && take(p, ","));
+    if (!take(p, ")")) FAIL(p, p->pos, "')' expected to end the arguments of %s", name);
+    return n;
+}
+
+static const char *name_at(const void *ctx, size_t i) {
+    const parser *p = ctx;
+    if (i < (size_t)p->n_vars) return p->vars[i];
+    i -= (size_t)p->n_vars;
+    if (i < (size_t)N_OF(FUNC1)) return FUNC1[i].name;
+    i -= (size_t)N_OF(FUNC1);
+    return i < (size_t)N_OF(FUNCN) ? FUNCN[i].name : NULL;
+}
+
+static void p_name(parser *p) {
+    size_t at = p->pos, i = at;
+    while (i < p->n && is_name(p->text[i], i == at))
+        i++;
+    char name[64];
+    if (i - at >= sizeof(name)) {
+        FAIL(p, at, "the name is too long");
+        return;
+    }
+    memcpy(name, p->text + at, i - at);
+    name[i - at] = 0;
+    p->pos = i;
+    for (int v = 0; v < p->n_vars; v++) {
+        if (strcmp(name, p->vars[v]) != 0) continue;
+        p->used |= (uint64_t)1 << v;
+        emit(p, (instr){.op = OP_VAR, .n = v}, 0);
+        return;
+    }
+    if (strcmp(name, "_pi") == 0 || strcmp(name, "_e") == 0) {
+        emit(p, (instr){.op = OP_NUM, .u.num = name[1] == 'p' ? M_PI : M_E}, 0);
+        return;
+    }
+    for (int f = 0; f < N_OF(FUNC1); f++) {
+        if (strcmp(name, FUNC1[f].name) != 0) continue;
+        int n = p_args(p, name, at);
+        if (n != 1) FAIL(p, at, "%s takes one argument, %d given", name, n);
+        emit(p, (instr){.op = OP_F1, .n = 1, .u.f = FUNC1[f].f}, 1);
+        return;
+    }
+    for (int f = 0; f < N_OF(FUNCN); f++) {
+        if (strcmp(name, FUNCN[f].name) != 0) continue;
+        int n = p_args(p, name, at);
+        if (FUNCN[f].n && n != FUNCN[f].n)
+            FAIL(p, at, "%s takes %d arguments, %d given", name, FUNCN[f].n, n);
+        emit_op(p, FUNCN[f].op, n);
+        return;
+    }
+    if (strcmp(name, "rnd") == 0) {
+        FAIL(p, at,
+             "rnd gives another value every time, so training and prediction would differ; "
+             "leave it out");
+        return;
+    }
+    for (int v = 0; VECTOR[v]; v++)
+        if (strcmp(name, VECTOR[v]) == 0)
+            FAIL(p, at, "%s works on vectors; here each value stands alone", name);
+    const char *near = cr_nearest(name, name_at, p);
+    if (near)
+        FAIL(p, at, "unknown name '%s'; did you mean '%s'?", name, near);
+    else
+        FAIL(p, at, "unknown name '%s'; the variable is '%s'", name, p->n_vars ? p->vars[0] : "");
+}
+
+static void p_atom(parser *p) {
+    char c = peek(p);
+    if (c == '(') {
+        size_t at = p->pos++;
+        p_cond(p);
+        if (!take(p, ")")) FAIL(p, at, "this '(' is never closed");
+    } else if ((c >= '0' && c <= '9') || c == '.') {
+        p_number(p);
+    } else if (is_name(c, true)) {
+        p_name(p);
+    } else if (c == 0) {
+        FAIL(p, p->pos, "the formula ends too early; a number, a name or '(' is expected");
+    } else {
+        char show[80];
+        FAIL(p, p->pos, "unexpected '%s'; a number, a name or '(' is expected",
+             cr_show(show, &c, 1));
+    }
+}
+
+static void p_unary(parser *p);
+
+static void p_power(parser *p) {
+    p_atom(p);
+    if (p->rc == CR_OK && take(p, "^")) {
+        p_unary(p); /* right to left, and 2^-1 */
+        emit_op(p, OP_POW, 2);
+    }
+}
+
+static void p_unary(parser *p) {
+    if (p->rc != CR_OK) return;
+    if (++p->depth > MAX_DEPTH) {
+        FAIL(p, p->pos, "the formula is nested too deeply");
+    } else if (take(p, "-")) {
+        p_unary(p);
+        emit_op(p, OP_NEG, 1);
+    } else if (take(p, "+")) {
+        p_unary(p);
+    } else {
+        p_power(p);
+    }
+    p->depth--;
+}
+
+/* binary operators by rising level; a longer spelling comes before its prefix */
+static const struct {
+    const char *tok;
+    const char *not_before; /* the operator is another one when one of these bytes follows */
+    op op;
+    int level;
+} BINARY[] = {
+    {"||", "", OP_OR, 0},      {"&&", "", OP_AND, 1}, {"|", "|", OP_BIT_OR, 2},
+    {"&", "&", OP_BIT_AND, 3}, {"<=", "", OP_LE, 4},  {">=", "", OP_GE, 4},
+    {"!=", "", OP_NE, 4},      {"==", "", OP_EQ, 4},  {">", "=", OP_GT, 4},
+    {"<", "=", OP_LT, 4},      {"+", "", OP_ADD, 5},  {"-", "", OP_SUB, 5},
+    {"*", "", OP_MUL, 6},      {"/", "", OP_DIV, 6},
+};
+#define TOP_LEVEL 7
+
+static void p_binary(parser *p, int level) {
+    if (level == TOP_LEVEL) {
+        p_unary(p);
+        return;
+    }
+    p_binary(p, level + 1);
+    for (bool more = true; more && p->rc == CR_OK;) {
+        more = false;
+        for (int i = 0; i < N_OF(BINARY) && !more; i++) {
+            size_t at = p->pos;
+            if (BINARY[i].level != level || !take(p, BINARY[i].tok)) continue;
+            if (BINARY[i].not_before[0] && p->pos < p->n &&
+                p->text[p->pos] == BINARY[i].not_before[0]) {
+                p->pos = at;
+                continue;
+            }
+            p_binary(p, level + 1);
+            emit_op(p, BINARY[i].op, 2);
+            more = true;
+        }
+    }
+}
+
+static void p_cond(parser *p) {
+    if (p->rc != CR_OK) return;
+    if (++p->depth > MAX_DEPTH) {
+        FAIL(p, p->pos, "the formula is nested too deeply");
+        return;
+    }
+    p_binary(p, 0);
+    if (p->rc == CR_OK && take(p, "?")) {
+        size_t at = p->pos - 1;
+        p_cond(p);
+        if (!take(p, ":")) FAIL(p, at, "this '?' has no ':'");
+        p_cond(p);
+        emit_op(p, OP_COND, 3);
+    }
+    p->depth--;
+}
+
+cr_code cr_expr_compile(cr_expr **out, cr_arena *arena, const char *text, size_t n,
+                        const char *const *vars, int n_vars, size_t *where, cr_err *err) {
+    CR_ASSERT(n_vars <= 64);
+    parser p = {.text = text, .n = n, .vars = vars, .n_vars = n_vars, .err = err};
+    p_cond(&p);
+    if (p.rc == CR_OK && peek(&p)) {
+        char show[80];
+        FAIL(&p, p.pos, "unexpected '%s'; an operator or the end is expected",
+             cr_show(show, p.text + p.pos, 1));
+    }
+    *where = p.bad;
+    if (p.rc != CR_OK) return p.rc;
+    cr_expr *e = CR_NEW(arena, cr_expr);
+    e->code = CR_NEW_N(arena, instr, p.n_code);
+    memcpy(e->code, p.code, sizeof(instr) * (size_t)p.n_code);
+    e->n = p.n_code;
+    e->used = p.used;
+    *out = e;
+    return CR_OK;
+}
+
+bool cr_expr_uses(const cr_expr *e, int i) {
+    return e->used >> i & 1;
+}
+
+static int64_t whole(double x) {
+    return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : 0;
+}
+
+/* great-circle distance in kilometres, by cosines or by haversines */
+static double sphere(const double *a, bool haversine) {
+    const double R = 6371.0, rad = M_PI / 180;
+    double lng1 = a[0] * rad, lat1 = a[1] * rad, lng2 = a[2] * rad, lat2 = a[3] * rad;
+    if (haversine) {
+        double s = sin((lat2 - lat1) / 2), t = sin((lng2 - lng1) / 2);
+        return 2 * R * asin(sqrt(fmin(1, s * s + cos(lat1) * cos(lat2) * t * t)));
+    }
+    double c = sin(lat1) * sin(lat2) + cos(lat1) * cos(lat2) * cos(lng2 - lng1);
+    return R * acos(fmax(-1, fmin(1, c)));
+}
+
+static double fold(op o, const double *a, int n) {
+    double r = a[0];
+    for (int i = 1; i < n; i++)
+        r = o == OP_MIN ? fmin(r, a[i]) : o == OP_MAX ? fmax(r, a[i]) : r + a[i];
+    return o == OP_AVG ? r / n : r;
+}
+
+double cr_expr_eval(const cr_expr *e, const double *vars) {
+    double s[MAX_STACK + 1];
+    int t = -1; /* top */
+    for (const instr *in = e->code, *end = in + e->n; in != end; in++) {
+        if (in->op == OP_NUM) {
+            s[++t] = in->u.num;
+            continue;
+        }
+        if (in->op == OP_VAR) {
+            s[++t] = vars[in->n];
+            continue;
+        }
+        t -= in->n - 1; /* the result takes the first argument's place */
+        double *a = s + t, x = a[0], y = in->n > 1 ? a[1] : 0;
+        switch (in->op) {
+        case OP_NEG: a[0] = -x; break;
+        case OP_ADD: a[0] = x + y; break;
+        case OP_SUB: a[0] = x - y; break;
+        case OP_MUL: a[0] = x * y; break;
+        case OP_DIV: a[0] = x / y; break;
+        case OP_POW: a[0] = pow(x, y); break;
+        case OP_LT: a[0] = x < y; break;
+        case OP_LE: a[0] = x <= y; break;
+        case OP_GT: a[0] = x > y; break;
+        case OP_GE: a[0] = x >= y; break;
+        case OP_EQ: a[0] = x == y; break;
+        case OP_NE: a[0] = x != y; break;
+        case OP_BIT_AND: a[0] = (double)(whole(x) & whole(y)); break;
+        case OP_BIT_OR: a[0] = (double)(whole(x) | whole(y)); break;
+        case OP_AND: a[0] = x != 0 && y != 0; break;
+        case OP_OR: a[0] = x != 0 || y != 0; break;
+        case OP_COND: a[0] = x != 0 ? a[1] : a[2]; break;
+        case OP_F1: a[0] = in->u.f(x); break;
+        case OP_ROUNDP: {
+            double scale = pow(10, rint(y));
+            a[0] = round(x * scale) / scale;
+            break;
+        }
+        case OP_MOD: a[0] = fmod(x, y); break;
+        case OP_SPHERE: a[0] = sphere(a, false); break;
+        case OP_HAVERSINE: a[0] = sphere(a, true); break;
+        case OP_MIN:
+        case OP_MAX:
+        case OP_SUM:
+        case OP_AVG: a[0] = fold(in->op, a, in->n); break;
+        case OP_NUM:
+        case OP_VAR: break;
+        }
+    }
+    return s[0];
+}

@@ -1,0 +1,22 @@
+/*
+ * expr.h - formulas: text compiled once, evaluated per row in double precision.
+ *
+ * The scalar part of TorchEasyRec's expr_feature. Rising precedence: ?: || && | & (comparisons)
+ * (+ -) (* /) unary minus, ^ (right to left). | and & work on whole numbers. Constants _pi and _e.
+ */
+#ifndef CR_FEAT_EXPR_H
+#define CR_FEAT_EXPR_H
+
+#include "base/mem.h"
+
+typedef struct cr_expr cr_expr;
+/* cr_expr_compile compiles n bytes of text over the named variables into the arena. On failure
+ * *where is the byte of the text that is wrong and err holds cause and cure. */
+CR_CHECKED cr_code cr_expr_compile(cr_expr **out, cr_arena *arena, const char *text, size_t n,
+                                   const char *const *vars, int n_vars, size_t *where, cr_err *err);
+/* cr_expr_eval: vars in the order given to compile. Thread safe, allocates nothing. */
+double cr_expr_eval(const cr_expr *e, const double *vars);
+/* does the formula use variable i? */
+bool cr_expr_uses(const cr_expr *e, int i);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * feat_int.h - what the feature types share: inputs from the config, tokens to ids, numbers.
+ */
+#ifndef CR_FEAT_FEAT_INT_H
+#define CR_FEAT_FEAT_INT_H
+
+#include "feat/config.h"
+#include "feat/hash.h"
+#include "feat/normalize.h"
+#include "feat/vocab.h"
+
+extern const cr_feature_type cr_feature_id, cr_feature_raw;
+
+/* ---- inputs ---- */
+
+/* The one input of a feature. */
+typedef struct cr_input {
+    const char *constant; /* "const:" input: its text; else NULL */
+    bool is_int;          /* text column declared as an integer: "007" is 7 */
+    bool is_num;          /* text column that the reference reads as a numeric one */
+} cr_input;
+/* cr_input_make sets f->columns (none for a constant) from the mode and the expression. */
+void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *expression,
+                   const cr_data_conf *data, cr_arena *arena, cr_diag *diag);
+/* cr_input_column returns the feature's column of the chunk, or a constant one from the arena. */
+const cr_column *cr_input_column(const cr_input *in, const cr_feature *f, const cr_chunk *chunk,
+                                 cr_arena *arena);
+/* Place of byte `pos` inside the text value of a field. */
+cr_loc cr_at_char(const void *conf, const char *field, size_t pos);
+/* ids and numbers before the feature generator (FG_NORMAL, FG_DAG), or already made (FG_NONE) */
+bool cr_fg_encoded(const cr_data_conf *data);
+/* line number of a row for cr_bad_add, 0: unknown */
+static inline int64_t cr_line_of(const cr_chunk *c, int64_t row) {
+    return c->lines ? c->lines[row] : 0;
+}
+
+/* ---- tokens to ids (ids.c) ---- */
+
+typedef enum cr_id_kind { CR_IDS_HASH, CR_IDS_BUCKETS, CR_IDS_VOCAB, CR_IDS_ENCODED } cr_id_kind;
+typedef struct cr_ids {
+    cr_id_kind kind;
+    cr_hash_fn hash;
+    cr_mod mod;
+    cr_vocab vocab;
+    int64_t num_embeddings;
+    bool clamp;        /* HASH, VOCAB: ids may lie outside the table */
+    bool is_int;       /* see cr_input */
+    bool weighted;     /* items are key:weight */
+    int64_t value_dim; /* ids taken per row; 0: all */
+    const char *sep;   /* between values of a text column; at least one byte */
+    size_t n_sep;
+    const int64_t *def; /* ids of a missing value, with weight 1 */
+    int64_t n_def;
+} cr_ids;
+/* cr_ids_of maps one token; false: not a valid token, *why says so. Out of range ids become 0 and
+ * set *range to the id met. */
+bool cr_ids_of(const cr_ids *m, const char *s, size_t n, int64_t *id, int64_t *range,
+               const char **why);
+/* cr_ids_encode turns a column into out->ids. off stays NULL when every row has exactly one id. */
+CR_CHECKED cr_code cr_ids_encode(const cr_ids *m, const cr_feature *f, const cr_column *col,
+                                 const cr_chunk *chunk, cr_feat_out *out, cr_err *err);
+#define CR_NO_RANGE INT64_MIN
+
+/* ---- numbers (numbers.c) ---- */
+
+typedef enum cr_row_state { CR_ROW_MISSING = 0, CR_ROW_OK = 1, CR_ROW_BAD = 2 } cr_row_state;
+/* cr_numbers_read reads dim numbers per row into x (n_rows, dim) and says what each row is. Text is
+ * split by sep where dim > 1. Rows with a wrong count or text are reported to bad, x is 0 there.
+ * Returns false and fills err for a column that holds no numbers. */
+CR_CHECKED cr_code cr_numbers_read(const cr_column *col, const cr_chunk *chunk, const char *name,
+                                   int64_t dim, const char *sep, size_t n_sep, double *x,
+                                   uint8_t *state, cr_bad *bad, cr_err *err);
+
+#endif

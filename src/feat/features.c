@@ -1,0 +1,228 @@
+/*
+ * features.c - all features of a run as one: what to read, and a chunk of columns to a batch.
+ *
+ * Each column is read once however many features, labels and weights use it. Encoding goes feature
+ * by feature over the whole chunk (columns are contiguous, code stays hot), and a batch's dense
+ * floats are one row-major block that each dense feature fills with its stride.
+ */
+#include "feat/feat_int.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/map.h"
+
+typedef struct builder {
+    cr_features *fs;
+    cr_arena *arena;
+    cr_map wants;
+} builder;
+
+/* index of a column among those to read; adds it when it is new */
+static int want(builder *b, const char *name, const char *why, cr_loc at) {
+    cr_features *fs = b->fs;
+    int64_t i = cr_map_get(&b->wants, name, strlen(name), -1);
+    if (i >= 0) return (int)i;
+    fs->want[fs->n_want] = (cr_want){cr_arena_strdup(b->arena, name), -1, why, at};
+    cr_map_put(&b->wants, name, strlen(name), fs->n_want);
+    return fs->n_want++;
+}
+
+/* name of a feature: the second field of every feature message after its base */
+static const char *conf_name(const void *conf) {
+    const cr_conf_base *b = conf;
+    const cr_field *row = cr_msg_field(b->msg, "feature_name");
+    if (!row || row->offset == CR_NO_STORE) return "";
+    const char *name;
+    memcpy(&name, (const char *)conf + row->offset, sizeof(name));
+    return name ? name : "";
+}
+
+static void build_features(builder *b, const cr_msgs *confs, const cr_data_conf *data,
+                           cr_diag *diag) {
+    cr_features *fs = b->fs;
+    cr_map names;
+    cr_map_init(&names);
+    for (int64_t i = 0; i < confs->n; i++) {
+        const cr_feature_conf *fc = confs->v[i];
+        if (!fc->feature.m || !fc->feature.m->type || !fc->feature.conf)
+            continue; /* reported by binding */
+        cr_feature *f = CR_NEW(b->arena, cr_feature);
+        f->type = fc->feature.m->type;
+        f->conf = fc->feature.conf;
+        f->name = conf_name(f->conf);
+        f->at = cr_conf_at(f->conf, "feature_name");
+        f->counts = CR_NEW(b->arena, cr_feature_counts);
+        if (!f->name[0]) continue; /* a missing name is reported by binding */
+        int64_t before = cr_map_get(&names, f->name, strlen(f->name), -1);
+        if (before >= 0) {
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, f->at,
+                        "feature '%s' is defined twice, first at line %d; give it another name",
+                        f->name, fs->v[before]->at.line);
+            continue;
+        }
+        cr_map_put(&names, f->name, strlen(f->name), fs->n);
+        fs->v[fs->n++] = f;
+        f->type->build(f, f->conf, data, b->arena, diag);
+        if (f->sparse) {
+            f->slot = fs->n_sparse++;
+        } else {
+            f->dense_off = fs->dense_width;
+            fs->dense_width += f->value_dim;
+        }
+        int *idx = CR_NEW_N(b->arena, int, f->n_columns + 1);
+        const char *why = cr_arena_printf(b->arena, "feature '%s'", f->name);
+        bool by_name = cr_fg_encoded(data);
+        for (int k = 0; k < f->n_columns; k++)
+            idx[k] = want(b, f->columns[k], why,
+                          cr_conf_at(f->conf, by_name ? "feature_name" : "expression"));
+        f->col_idx = idx;
+    }
+    cr_map_clear(&names);
+}
+
+/* labels or weights: a list of column names of DataConfig */
+static void want_list(builder *b, const cr_data_conf *data, const char *field, const cr_strs *names,
+                      const char ***out, int **cols, int *n) {
+    *out = CR_NEW_N(b->arena, const char *, names->n + 1);
+    *cols = CR_NEW_N(b->arena, int, names->n + 1);
+    for (int64_t i = 0; i < names->n; i++) {
+        (*out)[i] = names->v[i];
+        (*cols)[i] = want(b, names->v[i], field, cr_conf_at_item(data, field, i));
+    }
+    *n = (int)names->n;
+}
+
+cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_data_conf *data,
+                             bool with_labels, const char *const *reserved, int n_reserved,
+                             cr_diag *diag) {
+    size_t errors = diag->n_errors;
+    cr_features *fs = CR_NEW(arena, cr_features);
+    builder b = {.fs = fs, .arena = arena};
+    cr_map_init(&b.wants);
+    fs->v = CR_NEW_N(arena, cr_feature *, confs->n + 1);
+    /* every feature type of this version reads at most one column */
+    fs->want =
+        CR_NEW_N(arena, cr_want,
+                 confs->n + data->label_fields.n + data->sample_weight_fields.n + n_reserved + 1);
+    build_features(&b, confs, data, diag);
+    if (with_labels) {
+        want_list(&b, data, "label_fields", &data->label_fields, &fs->labels, &fs->label_col,
+                  &fs->n_labels);
+        want_list(&b, data, "sample_weight_fields", &data->sample_weight_fields, &fs->weights,
+                  &fs->weight_col, &fs->n_weights);
+    }
+    fs->reserved_col = CR_NEW_N(arena, int, n_reserved + 1);
+    for (int i = 0; i < n_reserved; i++)
+        fs->reserved_col[i] = want(&b, reserved[i], "reserved column", CR_NOWHERE);
+    fs->n_reserved = n_reserved;
+    cr_map_clear(&b.wants);
+    return diag->n_errors > errors ? NULL : fs;
+}
+
+const cr_feature *cr_features_find(const cr_features *fs, const char *name) {
+    for (int i = 0; i < fs->n; i++)
+        if (strcmp(fs->v[i]->name, name) == 0) return fs->v[i];
+    return NULL;
+}
+
+/* labels and weights: one number per row, none may be missing */
+static cr_code numbers(const cr_chunk *chunk, int col, const char *name, const char *what,
+                       char *scratch, float *out, cr_bad *bad, cr_err *err) {
+    int64_t n = chunk->n_rows;
+    double *x = (double *)scratch;
+    uint8_t *state = (uint8_t *)(x + n);
+    CR_TRY(cr_numbers_read(&chunk->cols[col], chunk, name, 1, "\x1d", 1, x, state, bad, err));
+    for (int64_t r = 0; r < n; r++) {
+        out[r] = (float)x[r];
+        if (state[r] == CR_ROW_MISSING)
+            cr_bad_add(bad, r, cr_line_of(chunk, r), "column '%s' is empty; a %s must be a number",
+                       name, what);
+        else if (state[r] == CR_ROW_OK && !isfinite(out[r]))
+            cr_bad_add(bad, r, cr_line_of(chunk, r),
+                       "column '%s', value '%.9g': too large for float32", name, x[r]);
+    }
+    return CR_OK;
+}
+
+static cr_code number_columns(const cr_chunk *chunk, const char *const *names, const int *cols,
+                              int n, const char *what, char *scratch, const float *const **out,
+                              cr_batch *b, cr_bad *bad, cr_err *err) {
+    const float **v = CR_NEW_N(&b->arena, const float *, n + 1);
+    for (int i = 0; i < n; i++) {
+        float *y = cr_arena_alloc(&b->arena, sizeof(float) * (size_t)(chunk->n_rows + 1));
+        CR_TRY(numbers(chunk, cols[i], names[i], what, scratch, y, bad, err));
+        v[i] = y;
+    }
+    *out = (const float *const *)v;
+    return CR_OK;
+}
+
+cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,
+                           cr_err *err) {
+    const cr_features *fs = ctx;
+    int64_t n = chunk->n_rows;
+    cr_arena *arena = &out->arena;
+    size_t per_row = sizeof(double) + 1; /* what labels need */
+    for (int i = 0; i < fs->n; i++)
+        if (fs->v[i]->row_scratch > per_row) per_row = fs->v[i]->row_scratch;
+    char *scratch = cr_arena_alloc(arena, (size_t)n * per_row + 64);
+    float *dense = cr_arena_alloc(arena, sizeof(float) * (size_t)(n * fs->dense_width) + 64);
+    cr_jagged *sparse = CR_NEW_N(arena, cr_jagged, fs->n_sparse + 1);
+    for (int i = 0; i < fs->n; i++) {
+        const cr_feature *f = fs->v[i];
+        cr_feat_out o = {arena, NULL, NULL, fs->dense_width, scratch, bad};
+        if (f->sparse)
+            o.ids = &sparse[f->slot];
+        else
+            o.dense = dense + f->dense_off;
+        CR_TRY(f->type->encode(f, chunk, &o, err));
+    }
+    out->n_rows = n;
+    out->n_sparse = fs->n_sparse;
+    out->sparse = sparse;
+    out->dense_width = fs->dense_width;
+    out->dense = dense;
+    out->n_labels = fs->n_labels;
+    out->n_weights = fs->n_weights;
+    CR_TRY(number_columns(chunk, fs->labels, fs->label_col, fs->n_labels, "label", scratch,
+                          &out->labels, out, bad, err));
+    CR_TRY(number_columns(chunk, fs->weights, fs->weight_col, fs->n_weights, "sample weight",
+                          scratch, &out->weights, out, bad, err));
+    cr_column *reserved = CR_NEW_N(arena, cr_column, fs->n_reserved + 1);
+    for (int i = 0; i < fs->n_reserved; i++) {
+        reserved[i] = chunk->cols[fs->reserved_col[i]];
+        if (reserved[i].depth > 0)
+            return cr_fail(err, CR_EDATA,
+                           "%s: reserved column '%s' holds lists; only single values are written",
+                           chunk->path ? chunk->path : "input", fs->want[fs->reserved_col[i]].name);
+    }
+    out->n_reserved = fs->n_reserved;
+    out->reserved = reserved;
+    return CR_OK;
+}
+
+void cr_features_fg_json(const cr_features *fs, cr_buf *out) {
+    cr_jw w;
+    cr_jw_init(&w, out);
+    cr_jw_obj(&w, NULL);
+    cr_jw_arr(&w, "features");
+    for (int i = 0; i < fs->n; i++)
+        fs->v[i]->type->fg_json(fs->v[i], &w);
+    cr_jw_end(&w);
+    cr_jw_end(&w);
+}
+
+void cr_features_report(const cr_features *fs) {
+    for (int i = 0; i < fs->n; i++) {
+        const cr_feature *f = fs->v[i];
+        long long n = atomic_load_explicit(&f->counts->out_of_range, memory_order_relaxed);
+        long long first = atomic_load_explicit(&f->counts->first_bad, memory_order_relaxed);
+        if (n)
+            CR_WARN("feature '%s': %lld ids outside its table of %" PRId64 " rows were taken as 0, "
+                    "e.g. %lld; raise its size or clean the data",
+                    f->name, n, f->num_embeddings, first);
+    }
+}

@@ -1,0 +1,33 @@
+/*
+ * hash.h - the two text hashes that TorchEasyRec's feature generator uses, and a fast modulus.
+ *
+ * Both are defined on bytes, so an integer is hashed as its decimal text.
+ */
+#ifndef CR_FEAT_HASH_H
+#define CR_FEAT_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint64_t (*cr_hash_fn)(const char *s, size_t n);
+/* cr_hash_murmur is MurmurHash64A with the seed of libstdc++'s std::hash<std::string>. */
+uint64_t cr_hash_murmur(const char *s, size_t n);
+/* cr_hash_farm is FarmHash Fingerprint64 (farmhashna::Hash64, TensorFlow's "fast" string hash). */
+uint64_t cr_hash_farm(const char *s, size_t n);
+/* cr_hash_choose: cr_hash_farm when USE_FARM_HASH_TO_BUCKETIZE is "true" in the environment. */
+cr_hash_fn cr_hash_choose(void);
+
+/* x mod d without a division: q = high half of x * floor(2^64 / d) is the quotient or one less. */
+typedef struct cr_mod {
+    uint64_t d, magic;
+} cr_mod;
+/* d >= 1 */
+cr_mod cr_mod_make(uint64_t d);
+__extension__ typedef unsigned __int128 cr_u128;
+static inline uint64_t cr_mod_of(cr_mod m, uint64_t x) {
+    uint64_t q = (uint64_t)(((cr_u128)x * m.magic) >> 64);
+    uint64_t r = x - q * m.d;
+    return r >= m.d ? r - m.d : r;
+}
+
+#endif

@@ -1,0 +1,349 @@
+/*
+ * ids.c - a column's tokens to a jagged array of ids.
+ *
+ * One row loop, inlined once per (column type, mapping) so that nothing inside it asks again what
+ * it is doing. A column with one id in every row - nearly all of CTR data - never gets offsets:
+ * they are made the moment a row breaks the rule.
+ */
+#include "feat/feat_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "feat/number.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* does byte c occur? Loads overlap inside [p, p + n) instead of looping over bytes. */
+INLINE bool swar_has8(uint64_t v, uint64_t pat) {
+    uint64_t x = v ^ pat;
+    return ((x - 0x0101010101010101u) & ~x & 0x8080808080808080u) != 0;
+}
+
+INLINE bool has_byte(const char *p, size_t n, char c, uint64_t pat) {
+    if (n > 16) return memchr(p, c, n) != NULL;
+    if (n >= 8) {
+        uint64_t a, b;
+        memcpy(&a, p, 8);
+        memcpy(&b, p + n - 8, 8);
+        return swar_has8(a, pat) || swar_has8(b, pat);
+    }
+    if (n >= 4) {
+        uint32_t a, b;
+        memcpy(&a, p, 4);
+        memcpy(&b, p + n - 4, 4);
+        return swar_has8((uint64_t)a | (uint64_t)b << 32, pat);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (p[i] == c) return true;
+    return false;
+}
+
+INLINE int64_t in_table(int64_t id, int64_t size, int64_t *range) {
+    if ((uint64_t)id < (uint64_t)size) return id;
+    *range = id;
+    return 0;
+}
+
+INLINE bool map_int(const cr_ids *m, cr_id_kind kind, int64_t v, int64_t *id, int64_t *range) {
+    char text[24];
+    switch (kind) {
+    case CR_IDS_HASH: *id = (int64_t)cr_mod_of(m->mod, m->hash(text, cr_num_text(text, v))); break;
+    case CR_IDS_VOCAB: *id = cr_vocab_get(&m->vocab, text, cr_num_text(text, v)); break;
+    default: *id = in_table(v, m->num_embeddings, range); return true;
+    }
+    if (m->clamp) *id = in_table(*id, m->num_embeddings, range);
+    return true;
+}
+
+INLINE bool map_text(const cr_ids *m, cr_id_kind kind, const char *s, size_t n, int64_t *id,
+                     int64_t *range, const char **why) {
+    if (kind == CR_IDS_BUCKETS || kind == CR_IDS_ENCODED || m->is_int) {
+        int64_t v = 0;
+        cr_num st = cr_num_i64(s, n, &v);
+        if (st == CR_NUM_BAD) {
+            *why = kind == CR_IDS_ENCODED ? "not an integer id" : "not an integer";
+            return false;
+        }
+        if (st == CR_NUM_RANGE) {
+            if (kind == CR_IDS_HASH || kind == CR_IDS_VOCAB) {
+                *why = "does not fit in 64 bits; declare the column as STRING";
+                return false;
+            }
+            v = INT64_MAX; /* outside every table */
+        }
+        return map_int(m, kind, v, id, range);
+    }
+    if (kind == CR_IDS_HASH)
+        *id = (int64_t)cr_mod_of(m->mod, m->hash(s, n));
+    else
+        *id = cr_vocab_get(&m->vocab, s, n);
+    if (m->clamp) *id = in_table(*id, m->num_embeddings, range);
+    return true;
+}
+
+bool cr_ids_of(const cr_ids *m, const char *s, size_t n, int64_t *id, int64_t *range,
+               const char **why) {
+    *range = CR_NO_RANGE;
+    switch (m->kind) {
+    case CR_IDS_HASH: return map_text(m, CR_IDS_HASH, s, n, id, range, why);
+    case CR_IDS_BUCKETS: return map_text(m, CR_IDS_BUCKETS, s, n, id, range, why);
+    case CR_IDS_VOCAB: return map_text(m, CR_IDS_VOCAB, s, n, id, range, why);
+    case CR_IDS_ENCODED: return map_text(m, CR_IDS_ENCODED, s, n, id, range, why);
+    }
+    CR_BUG("kind of ids");
+}
+
+/* the jagged array being made */
+typedef struct sink {
+    const cr_ids *m;
+    const cr_feature *f;
+    const cr_chunk *chunk;
+    cr_feat_out *out;
+    int64_t *ids;
+    float *w; /* weighted only */
+    int32_t *off;
+    int64_t n, cap;
+    int64_t n_missing, n_range, first_range;
+} sink;
+
+static void grow(sink *s, int64_t more) {
+    int64_t cap = s->cap * 2;
+    if (cap < s->n + more) cap = s->n + more;
+    int64_t *ids = cr_arena_alloc(s->out->arena, sizeof(int64_t) * (size_t)cap);
+    memcpy(ids, s->ids, sizeof(int64_t) * (size_t)s->n);
+    s->ids = ids;
+    if (s->w) {
+        float *w = cr_arena_alloc(s->out->arena, sizeof(float) * (size_t)cap);
+        memcpy(w, s->w, sizeof(float) * (size_t)s->n);
+        s->w = w;
+    }
+    s->cap = cap;
+}
+
+INLINE void push(sink *s, int64_t id, float w) {
+    if (s->n == s->cap) grow(s, 1);
+    if (s->w) s->w[s->n] = w;
+    s->ids[s->n++] = id;
+}
+
+static void note_range(sink *s, int64_t id) {
+    if (s->n_range++ == 0) s->first_range = id;
+}
+
+static void missing(sink *s) {
+    s->n_missing++;
+    for (int64_t i = 0; i < s->m->n_def; i++)
+        push(s, s->m->def[i], 1.0f);
+}
+
+/* a bad row keeps one id, so that it does not cost the column its shape; the loader drops it */
+static void bad_value(sink *s, int64_t row, int64_t row_start, const char *p, size_t n,
+                      const char *why) {
+    char show[80];
+    cr_bad_add(s->out->bad, row, cr_line_of(s->chunk, row), "column '%s', value '%s': %s",
+               s->f->n_columns ? s->f->columns[0] : s->f->name, cr_show(show, p, n), why);
+    s->n = row_start;
+    push(s, 0, 1.0f);
+}
+
+/* after row r is complete */
+INLINE void end_row(sink *s, int64_t r) {
+    if (s->off) {
+        s->off[r + 1] = (int32_t)s->n;
+    } else if (s->n != r + 1) {
+        s->off = cr_arena_alloc(s->out->arena, sizeof(int32_t) * (size_t)(s->chunk->n_rows + 1));
+        for (int64_t i = 0; i <= r; i++)
+            s->off[i] = (int32_t)i;
+        s->off[r + 1] = (int32_t)s->n;
+    }
+}
+
+/* one item of text: a token, or key:weight */
+INLINE bool text_item(sink *s, cr_id_kind kind, const char *p, size_t n, const char **why) {
+    float w = 1.0f;
+    if (s->w) {
+        const char *colon = memrchr(p, ':', n);
+        double x = 0;
+        if (!colon) {
+            *why = "no weight; write key:weight";
+            return false;
+        }
+        if (!cr_num_f64(colon + 1, (size_t)(p + n - colon - 1), &x) || !isfinite((float)x)) {
+            *why = "the weight is not a number";
+            return false;
+        }
+        w = (float)x;
+        n = (size_t)(colon - p);
+        if (n == 0) {
+            *why = "no key before ':'";
+            return false;
+        }
+    }
+    int64_t id = 0, range = CR_NO_RANGE;
+    if (!map_text(s->m, kind, p, n, &id, &range, why)) return false;
+    if (range != CR_NO_RANGE) note_range(s, range);
+    push(s, id, w);
+    return true;
+}
+
+/* a row with separators in it; empty values between them are skipped */
+static bool text_list(sink *s, cr_id_kind kind, const char *p, size_t n, const char **bad_at,
+                      size_t *bad_n, const char **why) {
+    const char *end = p + n;
+    int64_t left = s->m->value_dim ? s->m->value_dim : INT64_MAX;
+    while (p <= end && left > 0) {
+        const char *cut = s->m->n_sep == 1 ? memchr(p, s->m->sep[0], (size_t)(end - p))
+                                           : memmem(p, (size_t)(end - p), s->m->sep, s->m->n_sep);
+        const char *stop = cut ? cut : end;
+        if (stop > p) {
+            if (!text_item(s, kind, p, (size_t)(stop - p), why)) {
+                *bad_at = p;
+                *bad_n = (size_t)(stop - p);
+                return false;
+            }
+            left--;
+        }
+        if (!cut) break;
+        p = cut + s->m->n_sep;
+    }
+    return true;
+}
+
+INLINE void rows_text(sink *s, cr_id_kind kind, const cr_column *col) {
+    const char sep = s->m->sep[0];
+    const uint64_t pat = 0x0101010101010101u * (unsigned char)sep;
+    for (int64_t r = 0, n_rows = s->chunk->n_rows; r < n_rows; r++) {
+        const char *p = col->bytes + col->beg[r];
+        size_t n = col->end[r] - col->beg[r];
+        int64_t start = s->n;
+        if (n == 0 || (col->valid && !col->valid[r])) {
+            missing(s);
+        } else {
+            const char *bad_at = p, *why = NULL;
+            size_t bad_n = n;
+            bool fine;
+            if (!has_byte(p, n, sep, pat))
+                fine = text_item(s, kind, p, n, &why);
+            else
+                fine = text_list(s, kind, p, n, &bad_at, &bad_n, &why);
+            if (!fine)
+                bad_value(s, r, start, bad_at, bad_n, why);
+            else if (s->n == start)
+                missing(s); /* nothing but separators */
+        }
+        end_row(s, r);
+    }
+}
+
+INLINE int64_t int_at(const cr_column *col, int64_t i) {
+    return col->type == CR_COL_I32 ? col->v.i32[i] : col->v.i64[i];
+}
+
+INLINE void rows_int(sink *s, cr_id_kind kind, const cr_column *col, cr_coltype type) {
+    for (int64_t r = 0, n_rows = s->chunk->n_rows; r < n_rows; r++) {
+        if (col->valid && !col->valid[r]) {
+            missing(s);
+        } else {
+            int64_t id = 0, range = CR_NO_RANGE;
+            map_int(s->m, kind, type == CR_COL_I32 ? col->v.i32[r] : col->v.i64[r], &id, &range);
+            if (range != CR_NO_RANGE) note_range(s, range);
+            push(s, id, 1.0f);
+        }
+        end_row(s, r);
+    }
+}
+
+static double number_at(const cr_column *col, int64_t i) {
+    switch (col->type) {
+    case CR_COL_I32: return col->v.i32[i];
+    case CR_COL_I64: return (double)col->v.i64[i];
+    case CR_COL_F32: return (double)col->v.f32[i];
+    case CR_COL_F64: return col->v.f64[i];
+    case CR_COL_STR: break;
+    }
+    double x = NAN;
+    if (!cr_num_f64(col->bytes + col->beg[i], col->end[i] - col->beg[i], &x)) return NAN;
+    return x;
+}
+
+/* lists, and maps (keys with weights beside them) */
+INLINE void rows_list(sink *s, cr_id_kind kind, const cr_column *col) {
+    const cr_column *item = col->keys ? col->keys : col;
+    int64_t most = s->m->value_dim ? s->m->value_dim : INT64_MAX;
+    for (int64_t r = 0, n_rows = s->chunk->n_rows; r < n_rows; r++) {
+        int64_t a = col->row_off[r], b = col->row_off[r + 1], start = s->n;
+        if (col->valid && !col->valid[r]) b = a;
+        for (int64_t i = a; i < b && s->n - start < most; i++) {
+            int64_t id = 0, range = CR_NO_RANGE;
+            const char *why = NULL, *p = "";
+            size_t n = 0;
+            bool fine = true;
+            if (item->type == CR_COL_STR) {
+                p = item->bytes + item->beg[i];
+                n = item->end[i] - item->beg[i];
+                if (n == 0) continue;
+                if (!col->keys) {
+                    fine = text_item(s, kind, p, n, &why);
+                } else {
+                    fine = map_text(s->m, kind, p, n, &id, &range, &why);
+                }
+            } else {
+                map_int(s->m, kind, int_at(item, i), &id, &range);
+            }
+            if (fine && (col->keys || item->type != CR_COL_STR)) {
+                if (range != CR_NO_RANGE) note_range(s, range);
+                double w = col->keys && s->w ? number_at(col, i) : 1.0;
+                fine = isfinite((float)w);
+                if (!fine) why = "the weight is not a number";
+                push(s, id, (float)w);
+            }
+            if (!fine) {
+                bad_value(s, r, start, p, n, why);
+                break;
+            }
+        }
+        if (s->n == start) missing(s);
+        end_row(s, r);
+    }
+}
+
+INLINE void rows(sink *s, cr_id_kind kind, const cr_column *col) {
+    if (col->depth > 0)
+        rows_list(s, kind, col);
+    else if (col->type == CR_COL_STR)
+        rows_text(s, kind, col);
+    else if (col->type == CR_COL_I32)
+        rows_int(s, kind, col, CR_COL_I32);
+    else
+        rows_int(s, kind, col, CR_COL_I64);
+}
+
+cr_code cr_ids_encode(const cr_ids *m, const cr_feature *f, const cr_column *col,
+                      const cr_chunk *chunk, cr_feat_out *out, cr_err *err) {
+    const cr_column *item = col->keys ? col->keys : col;
+    if (item->type == CR_COL_F32 || item->type == CR_COL_F64 || col->depth > 1)
+        return cr_fail(err, CR_EDATA,
+                       "%s: column '%s' holds %s; feature '%s' needs integers or text",
+                       chunk->path ? chunk->path : "input", f->columns[0],
+                       col->depth > 1 ? "lists of lists" : "floats", f->name);
+    sink s = {.m = m, .f = f, .chunk = chunk, .out = out, .cap = chunk->n_rows ? chunk->n_rows : 1};
+    s.ids = cr_arena_alloc(out->arena, sizeof(int64_t) * (size_t)s.cap);
+    if (m->weighted) s.w = cr_arena_alloc(out->arena, sizeof(float) * (size_t)s.cap);
+    switch (m->kind) {
+    case CR_IDS_HASH: rows(&s, CR_IDS_HASH, col); break;
+    case CR_IDS_BUCKETS: rows(&s, CR_IDS_BUCKETS, col); break;
+    case CR_IDS_VOCAB: rows(&s, CR_IDS_VOCAB, col); break;
+    case CR_IDS_ENCODED: rows(&s, CR_IDS_ENCODED, col); break;
+    }
+    if (s.n > INT32_MAX)
+        return cr_fail(err, CR_EDATA, "feature '%s': more than 2^31 ids in one block of rows",
+                       f->name);
+    *out->ids = (cr_jagged){s.off, s.ids, s.w, s.n};
+    if (s.n_missing)
+        atomic_fetch_add_explicit(&f->counts->missing, s.n_missing, memory_order_relaxed);
+    if (s.n_range &&
+        atomic_fetch_add_explicit(&f->counts->out_of_range, s.n_range, memory_order_relaxed) == 0)
+        atomic_store_explicit(&f->counts->first_bad, s.first_range, memory_order_relaxed);
+    return CR_OK;
+}

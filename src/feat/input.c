@@ -1,0 +1,111 @@
+/*
+ * input.c - which column a feature reads, from the mode and its expression "side:column".
+ *
+ * CSV text carries no types. The reference lets the reader guess them per file, so a text column
+ * counts as numeric unless input_fields declares it STRING: that decides precision and nulls (see
+ * docs/design/feat.md).
+ */
+#include "feat/feat_int.h"
+
+#include <string.h>
+
+static const char *const SIDES[] = {"user", "item", "context", "const", "feature", NULL};
+
+static const char *side_at(const void *ctx, size_t i) {
+    (void)ctx;
+    return SIDES[i];
+}
+
+bool cr_fg_encoded(const cr_data_conf *data) {
+    return data->fg_mode == CR_FG_NONE;
+}
+
+cr_loc cr_at_char(const void *conf, const char *field, size_t pos) {
+    cr_loc at = cr_conf_at(conf, field);
+    const cr_conf_base *b = conf;
+    const cr_conf_node *n = b->node ? cr_conf_find(b->node, field) : NULL;
+    if (n && n->kind == CR_NODE_SCALAR && at.line > 0 && at.col > 0)
+        at.col += (int)pos + (n->quoted ? 1 : 0);
+    return at;
+}
+
+/* FieldType of a column in input_fields, -1 when nothing is said */
+static int declared(const cr_data_conf *data, const char *column) {
+    for (int64_t i = 0; i < data->input_fields.n; i++) {
+        const cr_field_conf *c = data->input_fields.v[i];
+        if (strcmp(c->input_name, column) == 0)
+            return cr_conf_has(c, "input_type") ? c->input_type : -1;
+    }
+    return -1;
+}
+
+/* side and column of an expression; false after an error */
+static bool split(const char *text, const cr_feature *f, const void *conf, size_t *n_side,
+                  const char **column, cr_diag *diag) {
+    const char *colon = strchr(text, ':');
+    if (!*text || !colon || colon == text || !colon[1]) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "expression"),
+                    "feature '%s': %s; write e.g. expression: user:%s", f->name,
+                    *text ? "expression must be side:column" : "FG_NORMAL needs an expression",
+                    *text && !colon ? text : f->name);
+        return false;
+    }
+    *n_side = (size_t)(colon - text);
+    *column = colon + 1;
+    return true;
+}
+
+void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *expression,
+                   const cr_data_conf *data, cr_arena *arena, cr_diag *diag) {
+    *in = (cr_input){NULL, false, false};
+    const char *column = f->name;
+    if (!cr_fg_encoded(data)) {
+        size_t n = 0;
+        if (!split(expression, f, conf, &n, &column, diag)) return;
+        char *side = cr_arena_strndup(arena, expression, n);
+        size_t i = 0;
+        while (SIDES[i] && strcmp(side, SIDES[i]) != 0)
+            i++;
+        if (!SIDES[i]) {
+            const char *near = cr_nearest(side, side_at, NULL);
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_at_char(conf, "expression", 0),
+                        "feature '%s': unknown side '%s'; %s%s%s", f->name, side,
+                        near ? "did you mean '" : "use user, item, context or const",
+                        near ? near : "", near ? "'?" : "");
+            return;
+        }
+        if (strcmp(side, "feature") == 0) {
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_at_char(conf, "expression", 0),
+                        "feature '%s': an input 'feature:%s' needs fg_mode FG_DAG; "
+                        "use a column: user:, item: or context:",
+                        f->name, column);
+            return;
+        }
+        if (strcmp(side, "const") == 0) {
+            in->constant = cr_arena_strdup(arena, column);
+            return;
+        }
+    }
+    int type = declared(data, column);
+    in->is_int = type == CR_COL_I32 || type == CR_COL_I64;
+    in->is_num = data->dataset_type == CR_CSV && type != CR_COL_STR;
+    f->columns = CR_NEW_N(arena, const char *, 1);
+    f->columns[0] = cr_arena_strdup(arena, column);
+    f->n_columns = 1;
+}
+
+const cr_column *cr_input_column(const cr_input *in, const cr_feature *f, const cr_chunk *chunk,
+                                 cr_arena *arena) {
+    if (!in->constant) return &chunk->cols[f->col_idx[0]];
+    cr_column *c = CR_NEW(arena, cr_column);
+    c->type = CR_COL_STR;
+    c->bytes = in->constant;
+    uint32_t *beg = CR_NEW_N(arena, uint32_t, chunk->n_rows);
+    uint32_t *end = cr_arena_alloc(arena, sizeof(uint32_t) * (size_t)chunk->n_rows);
+    uint32_t n = (uint32_t)strlen(in->constant);
+    for (int64_t i = 0; i < chunk->n_rows; i++)
+        end[i] = n;
+    c->beg = beg;
+    c->end = end;
+    return c;
+}

@@ -1,0 +1,139 @@
+/*
+ * number.c - numbers in data.
+ *
+ * Floats take Clinger's fast path: up to 2^53 as digits, times or divided by an exact power of
+ * ten, is one correctly rounded operation. Everything else goes to the strict parser of base/.
+ */
+#include "feat/number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static void trim(const char **s, size_t *n) {
+    while (*n && is_blank(**s)) {
+        (*s)++;
+        (*n)--;
+    }
+    while (*n && is_blank((*s)[*n - 1]))
+        (*n)--;
+}
+
+cr_num cr_num_i64(const char *s, size_t n, int64_t *out) {
+    if (n == 0) return CR_NUM_BAD;
+    if (is_blank(s[0]) || is_blank(s[n - 1])) {
+        trim(&s, &n);
+        if (n == 0) return CR_NUM_BAD;
+    }
+    bool neg = s[0] == '-';
+    if (neg || s[0] == '+') {
+        s++;
+        if (--n == 0) return CR_NUM_BAD;
+    }
+    uint64_t x = 0;
+    bool big = false;
+    for (size_t i = 0; i < n; i++) {
+        unsigned d = (unsigned)(unsigned char)s[i] - '0';
+        if (d > 9) return CR_NUM_BAD;
+        if (i >= 18) { /* 18 digits always fit */
+            if (x > (UINT64_MAX - d) / 10) {
+                big = true;
+                x = 0;
+            }
+        }
+        x = x * 10 + d;
+    }
+    if (big || x > (uint64_t)INT64_MAX + (neg ? 1 : 0)) return CR_NUM_RANGE;
+    *out = neg ? (int64_t)(0 - x) : (int64_t)x;
+    return CR_NUM_OK;
+}
+
+static const double TEN[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                             1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+bool cr_num_f64(const char *s, size_t n, double *out) {
+    size_t i = 0;
+    bool neg = false;
+    if (n && (s[0] == '-' || s[0] == '+')) {
+        neg = s[0] == '-';
+        i = 1;
+    }
+    uint64_t x = 0;
+    size_t first = i;
+    while (i < n && (unsigned char)(s[i] - '0') <= 9)
+        x = x * 10 + (uint64_t)(s[i++] - '0');
+    size_t digits = i - first, frac = 0;
+    if (i < n && s[i] == '.') {
+        first = ++i;
+        while (i < n && (unsigned char)(s[i] - '0') <= 9)
+            x = x * 10 + (uint64_t)(s[i++] - '0');
+        frac = i - first;
+        digits += frac;
+    }
+    if (i == n && digits > 0 && digits <= 19 && x <= (uint64_t)1 << 53) {
+        double v = (double)x;
+        if (frac) v /= TEN[frac]; /* frac <= 19 */
+        *out = neg ? -v : v;
+        return true;
+    }
+    trim(&s, &n);
+    /* a number begins with a digit, sign or point: no "inf", "nan" or "0x10" */
+    if (n > 1 && s[0] == '+' && s[1] != '-' && s[1] != '+') {
+        s++;
+        n--;
+    }
+    for (size_t k = 0; k < n; k++) {
+        char c = s[k];
+        if (!((c >= '0' && c <= '9') || c == '.' || c == '+' || c == '-' || c == 'e' || c == 'E'))
+            return false;
+    }
+    return n > 0 && cr_parse_f64(s, n, out) && isfinite(*out);
+}
+
+size_t cr_num_text(char out[24], int64_t x) {
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                                "25262728293031323334353637383940414243444546474849"
+                                "50515253545556575859606162636465666768697071727374"
+                                "75767778798081828384858687888990919293949596979899";
+    char buf[24], *p = buf + sizeof(buf);
+    uint64_t u = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+    while (u >= 100) {
+        p -= 2;
+        memcpy(p, pairs + 2 * (u % 100), 2);
+        u /= 100;
+    }
+    if (u >= 10) {
+        p -= 2;
+        memcpy(p, pairs + 2 * u, 2);
+    } else {
+        *--p = (char)('0' + u);
+    }
+    if (x < 0) *--p = '-';
+    size_t n = (size_t)(buf + sizeof(buf) - p);
+    memcpy(out, p, n);
+    return n;
+}
+
+char *cr_show(char out[80], const char *s, size_t n) {
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (k > 70) {
+            memcpy(out + k, "...", 3);
+            k += 3;
+            break;
+        }
+        unsigned char c = (unsigned char)s[i];
+        if (c < 32 || c == 127)
+            k += (size_t)snprintf(out + k, 5, "\\x%02x", c);
+        else
+            out[k++] = (char)c;
+    }
+    out[k] = 0;
+    return out;
+}

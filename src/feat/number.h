@@ -1,0 +1,23 @@
+/*
+ * number.h - numbers in data: text to number and back, made for millions of short fields.
+ */
+#ifndef CR_FEAT_NUMBER_H
+#define CR_FEAT_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum cr_num { CR_NUM_OK, CR_NUM_RANGE, CR_NUM_BAD } cr_num;
+/* cr_num_i64 reads a decimal integer: sign, leading zeros and blanks around it are fine.
+ * CR_NUM_RANGE: an integer that does not fit in 64 bits. */
+cr_num cr_num_i64(const char *s, size_t n, int64_t *out);
+/* cr_num_f64 reads a finite decimal number, correctly rounded; blanks around it are fine. */
+bool cr_num_f64(const char *s, size_t n, double *out);
+/* cr_num_text writes the decimal text of x (no NUL) and returns its length. */
+size_t cr_num_text(char out[24], int64_t x);
+/* cr_show makes n bytes of data printable for a message: long ones are cut, control bytes are
+ * written \xNN. Returns out. */
+char *cr_show(char out[80], const char *s, size_t n);
+
+#endif

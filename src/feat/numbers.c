@@ -1,0 +1,167 @@
+/*
+ * numbers.c - columns to rows of numbers.
+ *
+ * Reading is one pass that knows nothing of normalizers or boundaries; those run over the whole
+ * array afterwards. A number must be finite: a NaN in the input would end as a NaN loss, far from
+ * its cause.
+ */
+#include "feat/feat_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "feat/number.h"
+
+typedef struct reading {
+    const cr_column *col;
+    const cr_chunk *chunk;
+    const char *name;
+    int64_t dim;
+    double *x;
+    uint8_t *state;
+    cr_bad *bad;
+} reading;
+
+static void bad_text(const reading *t, int64_t row, const char *p, size_t n, const char *why) {
+    char show[80];
+    cr_bad_add(t->bad, row, cr_line_of(t->chunk, row), "column '%s', value '%s': %s", t->name,
+               cr_show(show, p, n), why);
+    t->state[row] = CR_ROW_BAD;
+    memset(t->x + row * t->dim, 0, sizeof(double) * (size_t)t->dim);
+}
+
+static void bad_count(const reading *t, int64_t row, int64_t n) {
+    cr_bad_add(t->bad, row, cr_line_of(t->chunk, row),
+               "column '%s': %lld values, value_dim is %lld", t->name, (long long)n,
+               (long long)t->dim);
+    t->state[row] = CR_ROW_BAD;
+    memset(t->x + row * t->dim, 0, sizeof(double) * (size_t)t->dim);
+}
+
+static bool is_null(const cr_column *col, int64_t r) {
+    return col->valid && !col->valid[r];
+}
+
+static void text_one(const reading *t) {
+    const cr_column *col = t->col;
+    for (int64_t r = 0; r < t->chunk->n_rows; r++) {
+        const char *p = col->bytes + col->beg[r];
+        size_t n = col->end[r] - col->beg[r];
+        if (n == 0 || is_null(col, r)) {
+            t->x[r] = 0;
+            t->state[r] = CR_ROW_MISSING;
+        } else if (cr_num_f64(p, n, &t->x[r])) {
+            t->state[r] = CR_ROW_OK;
+        } else {
+            bad_text(t, r, p, n, "not a number");
+        }
+    }
+}
+
+static void text_many(const reading *t, const char *sep, size_t n_sep) {
+    const cr_column *col = t->col;
+    for (int64_t r = 0; r < t->chunk->n_rows; r++) {
+        const char *p = col->bytes + col->beg[r], *end = col->bytes + col->end[r];
+        double *x = t->x + r * t->dim;
+        t->state[r] = CR_ROW_OK;
+        if (p == end || is_null(col, r)) {
+            t->state[r] = CR_ROW_MISSING;
+            memset(x, 0, sizeof(double) * (size_t)t->dim);
+            continue;
+        }
+        for (int64_t k = 0;; k++) {
+            const char *cut = memmem(p, (size_t)(end - p), sep, n_sep), *stop = cut ? cut : end;
+            double v = 0;
+            if (!cr_num_f64(p, (size_t)(stop - p), &v)) {
+                bad_text(t, r, p, (size_t)(stop - p), "not a number");
+                break;
+            }
+            if (k < t->dim) x[k] = v;
+            if (!cut) {
+                if (k + 1 != t->dim) bad_count(t, r, k + 1);
+                break;
+            }
+            p = cut + n_sep;
+        }
+    }
+}
+
+/* scalars of one C type */
+#define TYPED(field)                                                                               \
+    do {                                                                                           \
+        for (int64_t r = 0; r < t->chunk->n_rows; r++) {                                           \
+            bool null = is_null(t->col, r);                                                        \
+            t->x[r] = null ? 0 : (double)t->col->v.field[r];                                       \
+            t->state[r] = null ? CR_ROW_MISSING : CR_ROW_OK;                                       \
+            if (!isfinite(t->x[r])) bad_text(t, r, "", 0, "not a finite number");                  \
+        }                                                                                          \
+    } while (0)
+
+static void typed_one(const reading *t) {
+    switch (t->col->type) {
+    case CR_COL_I32: TYPED(i32); break;
+    case CR_COL_I64: TYPED(i64); break;
+    case CR_COL_F32: TYPED(f32); break;
+    case CR_COL_F64: TYPED(f64); break;
+    case CR_COL_STR: break;
+    }
+}
+
+static void lists(const reading *t) {
+    const cr_column *col = t->col;
+    for (int64_t r = 0; r < t->chunk->n_rows; r++) {
+        int64_t a = col->row_off[r], n = col->row_off[r + 1] - a;
+        double *x = t->x + r * t->dim;
+        memset(x, 0, sizeof(double) * (size_t)t->dim);
+        t->state[r] = n == 0 || is_null(col, r) ? CR_ROW_MISSING : CR_ROW_OK;
+        if (t->state[r] == CR_ROW_MISSING) continue;
+        if (n != t->dim) {
+            bad_count(t, r, n);
+            continue;
+        }
+        for (int64_t k = 0; k < n; k++) {
+            int64_t i = a + k;
+            const char *p = "";
+            size_t len = 0;
+            bool fine = true;
+            switch (col->type) {
+            case CR_COL_I32: x[k] = col->v.i32[i]; break;
+            case CR_COL_I64: x[k] = (double)col->v.i64[i]; break;
+            case CR_COL_F32: x[k] = (double)col->v.f32[i]; break;
+            case CR_COL_F64: x[k] = col->v.f64[i]; break;
+            case CR_COL_STR:
+                p = col->bytes + col->beg[i];
+                len = col->end[i] - col->beg[i];
+                fine = cr_num_f64(p, len, &x[k]);
+                break;
+            }
+            if (!fine || !isfinite(x[k])) {
+                bad_text(t, r, p, len, "not a number");
+                break;
+            }
+        }
+    }
+}
+
+cr_code cr_numbers_read(const cr_column *col, const cr_chunk *chunk, const char *name, int64_t dim,
+                        const char *sep, size_t n_sep, double *x, uint8_t *state, cr_bad *bad,
+                        cr_err *err) {
+    reading t = {col, chunk, name, dim, x, state, bad};
+    const char *path = chunk->path ? chunk->path : "input";
+    if (col->depth > 1 || col->keys)
+        return cr_fail(err, CR_EDATA,
+                       "%s: column '%s' holds %s; numbers or lists of numbers are needed", path,
+                       name, col->keys ? "maps" : "lists of lists");
+    if (col->depth == 1)
+        lists(&t);
+    else if (col->type == CR_COL_STR && dim == 1)
+        text_one(&t);
+    else if (col->type == CR_COL_STR)
+        text_many(&t, sep, n_sep);
+    else if (dim == 1)
+        typed_one(&t);
+    else
+        return cr_fail(err, CR_EDATA, "%s: column '%s' holds single numbers, value_dim is %lld",
+                       path, name, (long long)dim);
+    return CR_OK;
+}
