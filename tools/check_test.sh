@@ -73,8 +73,8 @@ printf '// FIXME(#3)\n' >"$tmp/t/src/data/x.c"
 style 1 'TODO without'
 printf '// TODO(#12): this\nint MY_TODO_LIST;\n' >"$tmp/t/src/data/x.c"
 style 0 'no findings'
-for c in '\342\200\213' '\342\200\256' '\357\273\277' '\302\240' '\302\255' '\342\201\240'; do
-    printf "a${c}b\n" >"$tmp/t/docs/a.md"
+for c in '\0342\0200\0213' '\0342\0200\0256' '\0357\0273\0277' '\0302\0240' '\0302\0255' '\0342\0201\0240'; do
+    printf 'a%bb\n' "$c" >"$tmp/t/docs/a.md"
     style 1 'docs/a.md:1: invisible'
 done
 printf 'a\033b\n' >"$tmp/t/docs/a.md"

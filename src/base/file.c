@@ -127,7 +127,8 @@ cr_code cr_file_append(const char *path, const void *data, size_t n, cr_err *err
     bool known = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     int e = write_all(fd, data, n);
     if (e == 0) e = sync_fd(fd);
-    if (e != 0 && known && ftruncate(fd, st.st_size) != 0) known = false; /* half a line stays */
+    /* half a line is worse than none; when even cutting it off fails, the first error is told */
+    if (e != 0 && known) (void)!ftruncate(fd, st.st_size);
     if (close(fd) != 0 && e == 0) e = errno;
     return e == 0 ? CR_OK : cr_io_fail(err, path, "write", e);
 }

@@ -2,8 +2,10 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <regex.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -86,6 +88,34 @@ TEST(progress_needs_a_terminal) {
     free(text);
 }
 
+TEST(progress_on_a_terminal) {
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) SKIP("no pseudo terminal");
+    int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    if (slave < 0) SKIP("no pseudo terminal");
+    struct winsize w = {.ws_row = 5, .ws_col = 21};
+    ioctl(slave, TIOCSWINSZ, &w);
+    setenv("TERM", "xterm", 1);
+    int saved = dup(STDERR_FILENO);
+    dup2(slave, STDERR_FILENO);
+    bool terminal = cr_log_is_terminal();
+    cr_log_progress("0123456789abcdefghi\xc3\xa9more"); /* 20 columns: cut before the two bytes */
+    CR_INFO("x");
+    CR_INFO("y");
+    cr_log_progress("again");
+    cr_log_progress(NULL);
+    cr_log_progress(NULL);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    char text[512] = {0};
+    ssize_t n = read(master, text, sizeof(text) - 1);
+    close(slave);
+    close(master);
+    CHECK(terminal && n > 0);
+    CHECK(matches(text, "^\r\033\\[K0123456789abcdefghi\r\033\\[K" STAMP "\\[INFO\\] x\r\n" STAMP
+                        "\\[INFO\\] y\r\n\r\033\\[Kagain\r\033\\[K$"));
+}
+
 static void *chatter(void *arg) {
     for (int i = 0; i < 200; i++)
         CR_INFO("thread %d line %03d end", *(int *)arg, i);
@@ -125,5 +155,5 @@ TEST(level_names) {
     CHECK(!cr_log_level_from("", &l));
 }
 
-TEST_MAIN(CASE(lines), CASE(long_lines), CASE(progress_needs_a_terminal), CASE(threads_do_not_mix),
-          CASE(level_names))
+TEST_MAIN(CASE(lines), CASE(long_lines), CASE(progress_needs_a_terminal),
+          CASE(progress_on_a_terminal), CASE(threads_do_not_mix), CASE(level_names))
