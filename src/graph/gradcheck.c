@@ -174,7 +174,7 @@ cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, doub
         double bads[TRIALS];
         char what[TRIALS][160];
         for (int trial = 0; trial < TRIALS; trial++) {
-            const double eps = 1e-3;
+            const double eps = 1.5e-4;
             uint64_t key = cr_rng_sub(4711 + (uint64_t)trial, (uint64_t)i);
             double slope = 0, norm = 0, f[2];
             for (int side = 0; side < 2; side++) {

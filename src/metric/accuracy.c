@@ -68,6 +68,7 @@ static void accuracy_free(cr_metric *m) {
 
 const cr_metric_type cr_metric_accuracy = {
     .name = "accuracy",
+    .wants_classes = true,
     .new_ = accuracy_new,
     .free_ = accuracy_free,
     .reset = accuracy_reset,

@@ -24,6 +24,7 @@ typedef struct cr_metric cr_metric;
 typedef struct cr_metric_type {
     const char *name;  /* key in results: "auc" */
     bool needs_group;  /* reads in->group */
+    bool wants_classes; /* looks at the scores of all classes, where there are several */
     cr_code (*new_)(cr_metric **out, const void *conf, int64_t K, cr_err *err);
     void (*free_)(cr_metric *m);
     void (*reset)(cr_metric *m);

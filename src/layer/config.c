@@ -1,0 +1,251 @@
+/*
+ * config.c - the messages of modules and losses.
+ *
+ * MLP and three losses are in use; the modules of models that come later have tables only, so that
+ * their configs are read, checked and explained. A loss that can be used is a line of LOSSES.
+ */
+#include "layer/config.h"
+
+#include <string.h>
+
+/* ---- MLP ---- */
+static const cr_field mlp_fields[] = {
+    CR_INT(cr_mlp_conf, hidden_units, 0, 1, 1048576, CR_F_REPEATED, "width of each layer"),
+    CR_FLOAT(cr_mlp_conf, dropout_ratio, 0, 0, 1, CR_F_REPEATED,
+             "share of units dropped while training: one for all layers, or one per layer"),
+    CR_STR(
+        cr_mlp_conf, activation, "nn.ReLU", 0,
+        "function after each layer, as torch names it (nn.ReLU, nn.LeakyReLU(negative_slope=0.2)), "
+        "Dice, or empty for none"),
+    CR_BOOL(cr_mlp_conf, use_bn, false, 0, "batch norm before the activation"),
+    CR_BOOL(cr_mlp_conf, bias, true, 0, "layers have a bias; with use_bn never"),
+    CR_BOOL(cr_mlp_conf, use_ln, false, 0, "layer norm before the activation"),
+    CR_END,
+};
+
+static void mlp_check(const void *self, cr_diag *diag) {
+    const cr_mlp_conf *c = self;
+    if (c->hidden_units.n == 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "hidden_units"),
+                    "hidden_units is empty; give the width of at least one layer");
+    if (c->dropout_ratio.n > 1 && c->dropout_ratio.n != c->hidden_units.n)
+        cr_diag_add(
+            diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "dropout_ratio"),
+            "dropout_ratio has %lld values for %lld layers; give one for all or one per layer",
+            (long long)c->dropout_ratio.n, (long long)c->hidden_units.n);
+    for (int64_t i = 0; i < c->dropout_ratio.n; i++)
+        if (c->dropout_ratio.v[i] >= 1) {
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(c, "dropout_ratio", i),
+                        "a dropout_ratio of 1 drops every unit; use a value below 1");
+            break;
+        }
+    if (c->use_bn && c->use_ln)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "use_ln"),
+                    "use_bn and use_ln exclude each other; keep one of them");
+}
+const cr_msg cr_mlp_msg = {
+    "MLP", "A stack of linear layers", mlp_fields, sizeof(cr_mlp_conf), false, mlp_check,
+};
+
+/* ---- modules of later versions ---- */
+static const cr_field variational_dropout_fields[] = {
+    CR_K_FLOAT("regularization_lambda", 0.01, 0, CR_INF, 0,
+               "weight of the loss that drops features"),
+    CR_K_BOOL("embedding_wise_variational_dropout", false, CR_F_SPEED,
+              "accepted and not used, as in TorchEasyRec"),
+    CR_END,
+};
+const cr_msg cr_variational_dropout_msg = {
+    "VariationalDropout",
+    "Learns which features a group can do without",
+    variational_dropout_fields,
+    0,
+    true,
+    NULL,
+};
+
+static const cr_field mask_block_fields[] = {
+    CR_K_FLOAT("reduction_ratio", 1.0, 0, CR_INF, 0,
+               "width of the mask's inner layer over the input's; 0: use aggregation_dim"),
+    CR_K_INT("aggregation_dim", 0, 0, CR_U32_MAX, 0, "width of the mask's inner layer"),
+    CR_K_INT("hidden_dim", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "width of the block's output"),
+    CR_END,
+};
+static const cr_msg mask_block_msg = {
+    "MaskBlock", "A layer whose input is gated by a learned mask", mask_block_fields, 0, true,
+    NULL};
+static const cr_field mask_net_module_fields[] = {
+    CR_K_INT("n_mask_blocks", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "number of blocks"),
+    CR_K_MSG("mask_block", &mask_block_msg, CR_F_REQUIRED, "shape of every block"),
+    CR_K_MSG("top_mlp", &cr_mlp_msg, 0, "layers above the blocks"),
+    CR_K_BOOL("use_parallel", true, 0, "blocks side by side instead of one after another"),
+    CR_END,
+};
+const cr_msg cr_mask_net_module_msg = {"MaskNetModule",
+                                       "Mask blocks and the layers above them",
+                                       mask_net_module_fields,
+                                       0,
+                                       true,
+                                       NULL};
+
+static const cr_field cross_fields[] = {
+    CR_K_INT("cross_num", 3, 1, CR_U32_MAX, 0, "number of cross layers"),
+    CR_END,
+};
+const cr_msg cr_cross_msg = {"Cross",      "Cross layers with one weight vector each",
+                             cross_fields, 0,
+                             true,         NULL};
+static const cr_field cross_v2_fields[] = {
+    CR_K_INT("cross_num", 3, 1, CR_U32_MAX, 0, "number of cross layers"),
+    CR_K_INT("low_rank", 32, 1, CR_U32_MAX, 0, "inner width of each layer's matrix"),
+    CR_END,
+};
+const cr_msg cr_cross_v2_msg = {
+    "CrossV2", "Cross layers with a low-rank matrix each", cross_v2_fields, 0, true, NULL};
+static const cr_field cin_fields[] = {
+    CR_K_INT("cin_layer_size", 0, 1, CR_U32_MAX, CR_F_REPEATED, "feature maps of each layer"),
+    CR_END,
+};
+const cr_msg cr_cin_msg = {"CIN", "Explicit interactions of whole vectors", cin_fields, 0, true,
+                           NULL};
+
+static const cr_field wukong_layer_fields[] = {
+    CR_K_INT("lcb_feature_num", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "vectors out of the linear part"),
+    CR_K_INT("fmb_feature_num", 0, 1, CR_U32_MAX, CR_F_REQUIRED,
+             "vectors out of the factorization part"),
+    CR_K_INT("compressed_feature_num", 16, 1, CR_U32_MAX, 0, "vectors that all are compared with"),
+    CR_K_MSG("feature_num_mlp", &cr_mlp_msg, CR_F_REQUIRED, "layers of the factorization part"),
+    CR_END,
+};
+const cr_msg cr_wukong_layer_msg = {
+    "WuKongLayer", "One layer of stacked factorization machines", wukong_layer_fields, 0, true,
+    NULL};
+
+static const cr_field extraction_network_fields[] = {
+    CR_K_STR("network_name", NULL, CR_F_REQUIRED, "name of the layer"),
+    CR_K_INT("expert_num_per_task", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "experts of each task"),
+    CR_K_INT("share_num", 0, 0, CR_U32_MAX, 0, "experts shared by all tasks"),
+    CR_K_MSG("task_expert_net", &cr_mlp_msg, CR_F_REQUIRED, "layers of a task's expert"),
+    CR_K_MSG("share_expert_net", &cr_mlp_msg, 0, "layers of a shared expert"),
+    CR_END,
+};
+const cr_msg cr_extraction_network_msg = {"ExtractionNetwork",
+                                          "One layer of task and shared experts",
+                                          extraction_network_fields,
+                                          0,
+                                          true,
+                                          NULL};
+
+static const cr_field capsule_fields[] = {
+    CR_K_INT("max_k", 5, 1, CR_U32_MAX, 0, "most interests of a user"),
+    CR_K_INT("max_seq_len", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "most steps of the history"),
+    CR_K_INT("high_dim", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "width of an interest"),
+    CR_K_INT("num_iters", 3, 1, CR_U32_MAX, 0, "rounds of routing"),
+    CR_K_FLOAT("routing_logits_scale", 20, -CR_INF, CR_INF, 0, "factor of the routing scores"),
+    CR_K_FLOAT("routing_logits_stddev", 1, 0, CR_INF, 0, "spread of the first routing scores"),
+    CR_K_FLOAT("squash_pow", 1, 0, CR_INF, 0, "power in the squash function"),
+    CR_K_BOOL("const_caps_num", false, 0, "max_k interests for every user"),
+    CR_K_STR("routing_init_method", "normal", 0, "first routing scores: normal or zeros"),
+    CR_END,
+};
+const cr_msg cr_capsule_msg = {"B2ICapsule",   "Capsule routing from behaviours to interests",
+                               capsule_fields, 0,
+                               true,           NULL};
+
+const cr_enum_value cr_similarities[] = {
+    {"COSINE", CR_COSINE, "dot product of vectors of length one", false},
+    {"INNER_PRODUCT", CR_INNER_PRODUCT, "dot product", false},
+    {"EUCLID", CR_EUCLID, "distance", false},
+    {NULL, 0, NULL, false},
+};
+
+/* ---- losses ---- */
+#define LOSSES(X)                                                                                  \
+    X(binary_cross_entropy, bce_msg, cr_loss_bce)                                                  \
+    X(softmax_cross_entropy, softmax_msg, cr_loss_softmax)                                         \
+    X(l2_loss, l2_msg, cr_loss_l2)
+#define DECLARE(key, msg, type) extern const cr_loss_type type;
+#define ENTRY(key, msg, type)   {#key, &msg, &type},
+LOSSES(DECLARE)
+
+static const cr_field no_fields[] = {CR_END};
+static const cr_field cross_entropy_fields[] = {
+    CR_FLOAT(cr_cross_entropy_conf, label_smoothing, 0, 0, 1, 0,
+             "share of the label spread over all classes"),
+    CR_END,
+};
+static const cr_msg bce_msg = {"BinaryCrossEntropy",
+                               "Log loss of a yes-or-no label",
+                               cross_entropy_fields,
+                               sizeof(cr_cross_entropy_conf),
+                               false,
+                               NULL};
+static const cr_msg softmax_msg = {"SoftmaxCrossEntropy",
+                                   "Log loss over num_class classes",
+                                   cross_entropy_fields,
+                                   sizeof(cr_cross_entropy_conf),
+                                   false,
+                                   NULL};
+static const cr_msg l2_msg = {"L2Loss", "Mean squared error", no_fields, sizeof(cr_l2_conf), false,
+                              NULL};
+static const cr_field jrc_fields[] = {
+    CR_K_STR("session_name", NULL, CR_F_REQUIRED, "sparse feature that holds the session id"),
+    CR_K_FLOAT("alpha", 0.5, 0, 1, 0, "weight of the point-wise part"),
+    CR_END,
+};
+static const cr_msg jrc_msg = {"JRCLoss",  "Calibration and ranking inside sessions at once",
+                               jrc_fields, 0,
+                               true,       NULL};
+static const cr_field focal_fields[] = {
+    CR_K_FLOAT("gamma", 2.0, 0, CR_INF, 0, "how much easy rows are played down"),
+    CR_K_FLOAT("alpha", 0.5, 0, 1, 0, "weight of positive rows"),
+    CR_END,
+};
+static const cr_msg focal_msg = {
+    "BinaryFocalLoss", "Log loss that plays down easy rows", focal_fields, 0, true, NULL};
+static const cr_oneof_member losses[] = {
+    LOSSES(ENTRY){"jrc_loss", &jrc_msg, NULL},
+    {"binary_focal_loss", &focal_msg, NULL},
+    {NULL, NULL, NULL},
+};
+/* not required: a loss of the second kind may stand alone; loss_check sees to the empty message */
+const cr_oneof cr_loss_family = {"loss", false, losses};
+
+static const cr_field recon_fields[] = {
+    CR_K_STR("recon_type", "l2", 0, "distance of input and output: l2, l1 or cos"),
+    CR_END,
+};
+static const cr_msg recon_msg = {"ReconLoss",  "How far the decoded vector is from the input",
+                                 recon_fields, 0,
+                                 true,         NULL};
+static const cr_field commitment_fields[] = {
+    CR_K_FLOAT("latent_weight", 0, 0, CR_INF, CR_F_REPEATED,
+               "weights of the two directions; not given: 1 and 0.5"),
+    CR_K_STR("commitment_type", "l2", 0, "distance of vector and codes"),
+    CR_END,
+};
+static const cr_msg commitment_msg = {
+    "CommitmentLoss", "Pulls vectors and their codes together", commitment_fields, 0, true, NULL};
+static const cr_msg contrastive_msg = {
+    "ContrastiveLoss", "Pulls vectors of paired items together", no_fields, 0, true, NULL};
+static const cr_oneof_member sid_losses[] = {
+    {"recon_loss", &recon_msg, NULL},
+    {"commitment_loss", &commitment_msg, NULL},
+    {"contrastive_loss", &contrastive_msg, NULL},
+    {NULL, NULL, NULL},
+};
+static const cr_oneof sid_loss_family = {"semantic-id loss", false, sid_losses};
+
+static const cr_field loss_fields[] = {
+    CR_ONEOF(cr_loss_conf, loss, &cr_loss_family, 0, "what training makes small"),
+    CR_K_ONEOF("sid_loss", &sid_loss_family, 0, "losses of the semantic-id models"),
+    CR_END,
+};
+static void loss_check(const void *self, cr_diag *diag) {
+    const cr_loss_conf *c = self;
+    if (!c->base.node || c->base.node->n == 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
+                    "this loss names none; write for example binary_cross_entropy {}");
+}
+const cr_msg cr_loss_msg = {"LossConfig",         "One loss", loss_fields,
+                            sizeof(cr_loss_conf), false,      loss_check};

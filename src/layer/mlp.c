@@ -1,0 +1,71 @@
+/*
+ * mlp.c - Linear and TorchEasyRec's MLP: Linear (its bias dropped before batch norm) -> norm ->
+ * activation -> dropout, per layer. A ReLU straight after a Linear is fused into it.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "layer/layer.h"
+#include "op/op.h"
+#include "op/param.h"
+
+cr_node *cr_linear(cr_graph *g, const char *name, cr_node *x, int64_t out, bool bias, bool relu) {
+    size_t mark = cr_graph_push(g, "%s", name);
+    cr_init init = CR_INIT_U(1.0 / sqrt((double)x->width));
+    cr_node *W = cr_weight(g, "weight", out, x->width, init);
+    cr_node *b = bias ? cr_weight(g, "bias", 1, out, init) : NULL;
+    cr_graph_pop(g, mark);
+    return cr_matmul(g, x, W, b, relu);
+}
+
+int64_t cr_mlp_width(const cr_mlp_conf *c, int64_t in) {
+    return c && c->hidden_units.n ? c->hidden_units.v[c->hidden_units.n - 1] : in;
+}
+
+cr_node *cr_mlp(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x, cr_diag *diag) {
+    if (!c) return x;
+    cr_act_spec act;
+    cr_err err;
+    if (cr_act_parse(&act, c->activation, &err) != CR_OK) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "activation"), "%s", err.msg);
+        act = (cr_act_spec){CR_ACTK_NONE, 0, 0, 1};
+    }
+    int64_t n = c->hidden_units.n, nd = c->dropout_ratio.n;
+    if (nd > 1 && nd != n)
+        cr_diag_add(
+            diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "dropout_ratio"),
+            "dropout_ratio has %lld values for %lld layers; give none, one, or one per layer",
+            (long long)nd, (long long)n);
+    if (c->use_bn && c->use_ln)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "use_ln"),
+                    "use_bn and use_ln are both set; choose one");
+    size_t mark = cr_graph_push(g, "%s", name);
+    for (int64_t i = 0; i < n; i++) {
+        size_t m = cr_graph_push(g, "mlp.%d.perceptron", (int)i);
+        char part[16];
+        int j = 0;
+        bool norm = c->use_bn || c->use_ln;
+        bool fuse = !norm && act.kind == CR_ACTK_PLAIN && act.act == CR_ACT_RELU;
+        x = cr_linear(g, "0", x, c->hidden_units.v[i], c->bias && !c->use_bn, fuse);
+        j++;
+        if (c->use_bn) {
+            snprintf(part, sizeof(part), "%d", j++);
+            x = cr_bn(g, part, x, true);
+        } else if (c->use_ln) {
+            size_t lm = cr_graph_push(g, "%d", j++);
+            cr_node *gamma = cr_weight(g, "weight", 1, x->width, CR_INIT_C(1));
+            cr_node *beta = cr_weight(g, "bias", 1, x->width, CR_INIT_C(0));
+            cr_graph_pop(g, lm);
+            x = cr_layer_norm(g, x, gamma, beta, 1e-5f);
+        }
+        if (act.kind != CR_ACTK_NONE) {
+            snprintf(part, sizeof(part), "%d", j++);
+            if (!fuse) x = cr_act_apply(g, part, &act, x);
+        }
+        double p = nd == 0 ? 0 : c->dropout_ratio.v[nd == 1 ? 0 : i < nd ? i : nd - 1];
+        if (p > 0) x = cr_dropout(g, x, (float)p);
+        cr_graph_pop(g, m);
+    }
+    cr_graph_pop(g, mark);
+    return x;
+}

@@ -1,0 +1,127 @@
+/*
+ * config.c - ModelConfig, feature groups, and the messages of the models that can be used.
+ *
+ * Whether the names in a model's config fit the groups and features is checked in run/check.c,
+ * where the whole config is known.
+ */
+#include "model/config.h"
+
+#include "metric/metric.h"
+#include "model/config_int.h"
+
+/* ---- feature groups ---- */
+static const cr_enum_value group_types[] = {
+    {"DEEP", CR_GROUP_DEEP, "vectors of the features' own width, side by side", false},
+    {"WIDE", CR_GROUP_WIDE, "narrow vectors of wide_embedding_dim, from tables of their own",
+     false},
+    {"SEQUENCE", CR_GROUP_SEQUENCE, "a query and padded sequences", true},
+    {"JAGGED_SEQUENCE", CR_GROUP_JAGGED_SEQUENCE, "sequences one after another, not padded", true},
+    {NULL, 0, NULL, false},
+};
+static const cr_field group_fields[] = {
+    CR_STR(cr_group_conf, group_name, NULL, CR_F_REQUIRED, "name that models and towers use"),
+    CR_STR(cr_group_conf, feature_names, NULL, CR_F_REPEATED, "features of the group, in order"),
+    CR_ENUM(cr_group_conf, group_type, group_types, CR_GROUP_DEEP, 0,
+            "what the group's features become"),
+    CR_K_MSG("sequence_groups", &cr_seq_group_msg, CR_F_REPEATED | CR_F_LATER,
+             "sequences that the encoders read"),
+    CR_K_MSG("sequence_encoders", &cr_seq_encoder_msg, CR_F_REPEATED | CR_F_LATER,
+             "turn the sequences of this group into vectors"),
+    CR_STR(cr_group_conf, embedding_name_suffix, NULL, 0,
+           "put after the table names, for tables of the group's own"),
+    CR_END,
+};
+const cr_msg cr_group_msg = {
+    "FeatureGroupConfig",
+    "Features that enter the model together",
+    group_fields,
+    sizeof(cr_group_conf),
+    false,
+    NULL,
+};
+
+/* ---- models ---- */
+static const cr_field tower_fields[] = {
+    CR_STR(cr_tower_conf, input, NULL, CR_F_REQUIRED, HELP_INPUT),
+    CR_MSG(cr_tower_conf, mlp, &cr_mlp_msg, 0, "layers of the tower; none: the group as it is"),
+    CR_END,
+};
+const cr_msg cr_tower_msg = {
+    "Tower", "Layers over one feature group", tower_fields, sizeof(cr_tower_conf), false, NULL,
+};
+
+static const cr_field multi_tower_fields[] = {
+    CR_MSG(cr_multi_tower_conf, towers, &cr_tower_msg, CR_F_REPEATED, HELP_TOWERS),
+    CR_MSG(cr_multi_tower_conf, final, &cr_mlp_msg, 0, HELP_FINAL),
+    CR_END,
+};
+const cr_msg cr_multi_tower_msg = {
+    "MultiTower",
+    "A tower per feature group and layers over all of them",
+    multi_tower_fields,
+    sizeof(cr_multi_tower_conf),
+    false,
+    NULL,
+};
+
+static const cr_field deepfm_fields[] = {
+    CR_MSG(cr_deepfm_conf, deep, &cr_mlp_msg, CR_F_REQUIRED, HELP_DEEP),
+    CR_MSG(cr_deepfm_conf, final, &cr_mlp_msg, 0,
+           "layers above everything; none: the parts are added up"),
+    CR_INT(cr_deepfm_conf, wide_embedding_dim, 4, 1, 65536, 0, "vector width in the group wide"),
+    CR_STR(cr_deepfm_conf, wide_init_fn, NULL, 0, HELP_WIDE_INIT),
+    CR_END,
+};
+const cr_msg cr_deepfm_msg = {
+    "DeepFM",      "Wide part, factorization machine and deep layers",
+    deepfm_fields, sizeof(cr_deepfm_conf),
+    false,         NULL,
+};
+const cr_msg cr_wide_and_deep_msg = {
+    "WideAndDeep", "Wide part and deep layers", deepfm_fields, sizeof(cr_wide_and_deep_conf), false,
+    NULL,
+};
+
+static const cr_field dlrm_fields[] = {
+    CR_MSG(cr_dlrm_conf, dense_mlp, &cr_mlp_msg, 0,
+           "layers over the group dense; the last is as wide as the sparse vectors"),
+    CR_BOOL(cr_dlrm_conf, arch_with_sparse, true, 0,
+            "the vectors themselves also enter the final layers"),
+    CR_MSG(cr_dlrm_conf, final, &cr_mlp_msg, CR_F_REQUIRED, HELP_FINAL),
+    CR_END,
+};
+const cr_msg cr_dlrm_msg = {
+    "DLRM",      "Pairwise dot products of all vectors, then layers",
+    dlrm_fields, sizeof(cr_dlrm_conf),
+    false,       NULL,
+};
+
+/* ---- ModelConfig ---- */
+static const cr_enum_value kernels[] = {
+    {"TRITON", 0, "GPU kernels of the sequential transducers", false},
+    {"PYTORCH", 1, "plain loops", false},
+    {"CUTLASS", 2, "GPU kernels of the sequential transducers", false},
+    {NULL, 0, NULL, false},
+};
+static const cr_field model_fields[] = {
+    CR_MSG(cr_model_conf, feature_groups, &cr_group_msg, CR_F_REPEATED,
+           "how features enter the model"),
+    CR_ONEOF(cr_model_conf, model, &cr_model_family, 0, "the model and its layers"),
+    CR_INT(cr_model_conf, num_class, 1, 1, 65536, 0,
+           "outputs; 1 for a yes-or-no label or a number"),
+    CR_MSG(cr_model_conf, losses, &cr_loss_msg, CR_F_REPEATED, "what training makes small"),
+    CR_MSG(cr_model_conf, metrics, &cr_metric_msg, CR_F_REPEATED, "what evaluation measures"),
+    CR_K_MSG("train_metrics", &cr_train_metric_msg, CR_F_REPEATED | CR_F_LATER,
+             "metrics shown while training"),
+    CR_K_MSG("variational_dropout", &cr_variational_dropout_msg, CR_F_LATER,
+             "learn which features are needed"),
+    CR_K_ENUM("kernel", kernels, 1, CR_F_SPEED, "kernels of the sequential transducers"),
+    CR_K_BOOL("use_pareto_loss_weight", false, CR_F_LATER,
+              "weigh the losses of tasks by gradients"),
+    CR_END,
+};
+const cr_msg cr_model_msg = {
+    "ModelConfig", "Feature groups, model, losses and metrics",
+    model_fields,  sizeof(cr_model_conf),
+    false,         NULL,
+};

@@ -1,0 +1,239 @@
+/*
+ * config_match.c - messages of sequence encoders, matching models, tree and semantic-id models that
+ * are not in this version: tables only, nothing stored.
+ */
+#include "model/config_int.h"
+
+/* ---- sequences inside a feature group ---- */
+static const cr_field seq_group_fields[] = {
+    CR_K_STR("group_name", NULL, 0, "name that encoders use"),
+    CR_K_STR("feature_names", NULL, CR_F_REPEATED, "features of the group, in order"),
+    CR_K_STR("embedding_name_suffix", NULL, 0, "put after the table names"),
+    CR_END,
+};
+const cr_msg cr_seq_group_msg = {
+    "SeqGroupConfig", "A query and its sequences", seq_group_fields, 0, true, NULL};
+
+#define ENCODER_HEAD                                                                               \
+    CR_K_STR("name", NULL, 0, "name of the encoder"),                                              \
+        CR_K_STR("input", NULL, 0, "sequence group; not needed when there is only one")
+#define ATTN_MLP CR_K_MSG("attn_mlp", &cr_mlp_msg, CR_F_REQUIRED, "layers that score each step")
+#define MAX_SEQ  CR_K_INT("max_seq_length", 0, 0, 2147483647.0, 0, "steps that count; 0: all")
+#define WINDOWS                                                                                    \
+    CR_K_INT("windows_len", 0, 1, CR_U32_MAX, CR_F_REPEATED, "steps of each window, from the start")
+
+static const cr_field din_encoder_fields[] = {ENCODER_HEAD, ATTN_MLP, MAX_SEQ, CR_END};
+static const cr_field simple_attention_fields[] = {ENCODER_HEAD, MAX_SEQ, CR_END};
+static const cr_field pooling_encoder_fields[] = {
+    ENCODER_HEAD,
+    CR_K_STR("pooling_type", "mean", 0, "sum or mean of the steps"),
+    MAX_SEQ,
+    CR_END,
+};
+static const cr_field multi_window_encoder_fields[] = {ENCODER_HEAD, ATTN_MLP, WINDOWS, CR_END};
+static const cr_field self_attention_fields[] = {
+    ENCODER_HEAD,
+    CR_K_INT("multihead_attn_dim", 512, 1, 2147483647.0, 0, "width of the attention"),
+    CR_K_INT("num_heads", 8, 1, CR_U32_MAX, 0, "heads"),
+    CR_K_FLOAT("dropout", 0, 0, 1, 0, "share of attention dropped while training"),
+    MAX_SEQ,
+    CR_END,
+};
+static const cr_msg din_encoder_msg = {
+    "DINEncoder", "Attention of the query over the steps", din_encoder_fields, 0, true, NULL};
+static const cr_msg simple_attention_msg = {"SimpleAttention",
+                                            "Dot-product attention of the query",
+                                            simple_attention_fields,
+                                            0,
+                                            true,
+                                            NULL};
+static const cr_msg pooling_encoder_msg = {
+    "PoolingEncoder", "Sum or mean of the steps", pooling_encoder_fields, 0, true, NULL};
+static const cr_msg multi_window_encoder_msg = {"MultiWindowDINEncoder",
+                                                "Attention summed over windows of steps",
+                                                multi_window_encoder_fields,
+                                                0,
+                                                true,
+                                                NULL};
+static const cr_msg self_attention_msg = {"SelfAttentionEncoder",
+                                          "Self-attention over the steps, then their mean",
+                                          self_attention_fields,
+                                          0,
+                                          true,
+                                          NULL};
+static const cr_oneof_member encoders[] = {
+    {"din_encoder", &din_encoder_msg, NULL},
+    {"simple_attention", &simple_attention_msg, NULL},
+    {"pooling_encoder", &pooling_encoder_msg, NULL},
+    {"multi_window_din_encoder", &multi_window_encoder_msg, NULL},
+    {"self_attention_encoder", &self_attention_msg, NULL},
+    {NULL, NULL, NULL},
+};
+static const cr_oneof encoder_family = {"sequence encoder", true, encoders};
+static const cr_field seq_encoder_fields[] = {
+    CR_K_ONEOF("seq_module", &encoder_family, 0, "the encoder"),
+    CR_END,
+};
+const cr_msg cr_seq_encoder_msg = {
+    "SeqEncoderConfig", "Turns a sequence into one vector", seq_encoder_fields, 0, true, NULL};
+
+/* ---- two-tower models ---- */
+#define SIMILARITY(def)                                                                            \
+    CR_K_ENUM("similarity", cr_similarities, def, 0, "how user and item vectors are compared"),    \
+        CR_K_FLOAT("temperature", 1.0, 0, CR_INF, 0, "divides the similarities"),                  \
+        CR_K_BOOL("in_batch_negative", false, 0, "the other rows' items are the negatives")
+#define OUTPUT_DIM                                                                                 \
+    CR_K_INT("output_dim", 0, -2147483648.0, 2147483647.0, CR_F_REQUIRED,                          \
+             "width of the compared vectors; 0 or less: the towers' own")
+
+static const cr_field dssm_fields[] = {
+    CR_K_MSG("user_tower", &cr_tower_msg, CR_F_REQUIRED, "layers of the user"),
+    CR_K_MSG("item_tower", &cr_tower_msg, CR_F_REQUIRED, "layers of the item"),
+    OUTPUT_DIM,
+    SIMILARITY(CR_INNER_PRODUCT),
+    CR_END,
+};
+const cr_msg cr_dssm_msg = {"DSSM",      "User and item towers with tables of their own",
+                            dssm_fields, 0,
+                            true,        NULL};
+const cr_msg cr_dssm_v2_msg = {"DSSMV2",    "User and item towers that share tables",
+                               dssm_fields, 0,
+                               true,        NULL};
+
+static const cr_field dat_tower_fields[] = {
+    CR_K_STR("input", NULL, CR_F_REQUIRED, HELP_INPUT),
+    CR_K_STR("augment_input", NULL, CR_F_REQUIRED, "group that holds the augmented vector"),
+    CR_K_MSG("mlp", &cr_mlp_msg, CR_F_REQUIRED, "layers of the tower"),
+    CR_END,
+};
+static const cr_msg dat_tower_msg = {
+    "DATTower", "A tower with an augmented vector", dat_tower_fields, 0, true, NULL};
+static const cr_field dat_fields[] = {
+    CR_K_MSG("user_tower", &dat_tower_msg, CR_F_REQUIRED, "layers of the user"),
+    CR_K_MSG("item_tower", &dat_tower_msg, CR_F_REQUIRED, "layers of the item"),
+    OUTPUT_DIM,
+    SIMILARITY(CR_INNER_PRODUCT),
+    CR_K_FLOAT("amm_i_weight", 0.5, 0, CR_INF, 0, "weight of the items' mimic loss"),
+    CR_K_FLOAT("amm_u_weight", 0.5, 0, CR_INF, 0, "weight of the users' mimic loss"),
+    CR_END,
+};
+const cr_msg cr_dat_msg = {"DAT",      "Two towers that mimic each other through augmented vectors",
+                           dat_fields, 0,
+                           true,       NULL};
+
+static const cr_enum_value combine_methods[] = {
+    {"CONCAT", 0, "side by side", true},
+    {"SUM", 1, "added", true},
+    {NULL, 0, NULL, false},
+};
+static const cr_field mind_tower_fields[] = {
+    CR_K_STR("input", NULL, CR_F_REQUIRED, HELP_INPUT),
+    CR_K_STR("history_input", NULL, CR_F_REQUIRED, "sequence group of the user's behaviour"),
+    CR_K_MSG("user_mlp", &cr_mlp_msg, CR_F_REQUIRED, "layers of the profile"),
+    CR_K_MSG("hist_seq_mlp", &cr_mlp_msg, 0, "layers of each step of the history"),
+    CR_K_ENUM("user_seq_combine", combine_methods, 1, CR_F_SPEED,
+              "accepted and not used, as in TorchEasyRec"),
+    CR_K_MSG("capsule_config", &cr_capsule_msg, CR_F_REQUIRED, "routing to interests"),
+    CR_K_MSG("concat_mlp", &cr_mlp_msg, CR_F_REQUIRED, "layers over profile and interest"),
+    CR_END,
+};
+static const cr_msg mind_tower_msg = {
+    "MINDUserTower", "A user as several interests", mind_tower_fields, 0, true, NULL};
+static const cr_field mind_fields[] = {
+    CR_K_MSG("user_tower", &mind_tower_msg, CR_F_REQUIRED, "layers of the user"),
+    CR_K_MSG("item_tower", &cr_tower_msg, CR_F_REQUIRED, "layers of the item"),
+    CR_K_FLOAT("simi_pow", 10, -CR_INF, CR_INF, 0, "how sharply the best interest is chosen"),
+    SIMILARITY(CR_COSINE),
+    OUTPUT_DIM,
+    CR_END,
+};
+const cr_msg cr_mind_msg = {"MIND",      "Several interests per user against one vector per item",
+                            mind_fields, 0,
+                            true,        NULL};
+
+/* ---- tree ---- */
+static const cr_field window_tower_fields[] = {WINDOWS, ATTN_MLP, CR_END};
+static const cr_msg window_tower_msg = {"MultiWindowDINTower",
+                                        "Attention summed over windows of steps",
+                                        window_tower_fields,
+                                        0,
+                                        true,
+                                        NULL};
+static const cr_field tdm_fields[] = {
+    CR_K_MSG("multiwindow_din", &window_tower_msg, CR_F_REQUIRED, "attention over the history"),
+    CR_K_MSG("final", &cr_mlp_msg, CR_F_REQUIRED, HELP_FINAL),
+    CR_END,
+};
+const cr_msg cr_tdm_msg = {"TDM", "Scores nodes of an item tree", tdm_fields, 0, true, NULL};
+
+/* ---- semantic ids ---- */
+static const cr_field candidate_output_fields[] = {
+    CR_K_BOOL("enabled", false, 0, "also give further candidates in prediction"),
+    CR_K_INT("topk", 1, 1, CR_U32_MAX, 0, "candidates per row"),
+    CR_K_STR("strategy", "last_layer_knn", 0, "how candidates are found"),
+    CR_END,
+};
+static const cr_msg candidate_output_msg = {
+    "SidCandidateOutputConfig", "Further codes per row", candidate_output_fields, 0, true, NULL};
+static const cr_field sinkhorn_fields[] = {
+    CR_K_INT("iters", 5, 1, CR_U32_MAX, 0, "rounds of balancing"),
+    CR_K_FLOAT("epsilon", 10.0, 0, CR_INF, 0, "sharpness of the assignment"),
+    CR_K_BOOL("enabled", true, 0, "balance the use of codes while training"),
+    CR_END,
+};
+static const cr_msg sinkhorn_msg = {
+    "SinkhornConfig", "Even use of codes", sinkhorn_fields, 0, true, NULL};
+static const cr_field contrastive_config_fields[] = {
+    CR_K_STR("pair_feature_group", NULL, CR_F_REQUIRED, "group with the paired item's vector"),
+    CR_K_STR("pair_flag_feature_group", NULL, CR_F_REQUIRED, "group that says which rows have one"),
+    CR_END,
+};
+static const cr_msg contrastive_config_msg = {
+    "SidContrastiveConfig", "Pairs of items", contrastive_config_fields, 0, true, NULL};
+#define CODEBOOK CR_K_INT("codebook", 0, 1, CR_U32_MAX, CR_F_REPEATED, "codes of each level")
+#define NORMALIZE_RESIDUALS                                                                        \
+    CR_K_BOOL("normalize_residuals", false, 0, "length one before each level")
+#define CANDIDATES                                                                                 \
+    CR_K_MSG("candidate_output_config", &candidate_output_msg, 0,                                  \
+             "further candidates in prediction")
+
+static const cr_field sid_rqvae_fields[] = {
+    CR_K_INT("embed_dim", 64, 1, CR_U32_MAX, 0, "width of the quantised vector"),
+    CR_K_INT("hidden_dims", 0, 1, CR_U32_MAX, CR_F_REPEATED,
+             "widths of the encoder's layers; not given: half the input"),
+    CODEBOOK,
+    CR_K_STR("forward_mode", "ste", 0, "gradient through the codes: ste or gumbel_softmax"),
+    NORMALIZE_RESIDUALS,
+    CR_K_STR("distance_type", "l2", 0, "distance to codes: l2 or cosine"),
+    CR_K_BOOL("rotation_trick", false, 0, "rotate gradients instead of copying them"),
+    CR_K_BOOL("kmeans_init", false, 0, "start the codes from the first batch"),
+    CR_K_MSG("sinkhorn_config", &sinkhorn_msg, 0, "even use of codes"),
+    CR_K_MSG("contrastive_config", &contrastive_config_msg, 0, "learn from pairs of items"),
+    CANDIDATES,
+    CR_END,
+};
+const cr_msg cr_sid_rqvae_msg = {
+    "SidRqvae", "Semantic ids from a residual quantised autoencoder", sid_rqvae_fields, 0, true,
+    NULL};
+static const cr_field kmeans_fields[] = {
+    CR_K_INT("niter", 0, 0, CR_U32_MAX, 0, "rounds"),
+    CR_K_INT("nredo", 0, 0, CR_U32_MAX, 0, "runs, of which the best is kept"),
+    CR_K_INT("seed", 0, 0, CR_U32_MAX, 0, "seed of the start"),
+    CR_K_INT("max_points_per_centroid", 0, 0, CR_U32_MAX, 0, "most rows used per code"),
+    CR_K_INT("min_points_per_centroid", 0, 0, CR_U32_MAX, 0, "fewest rows wanted per code"),
+    CR_K_BOOL("spherical", false, 0, "codes of length one"),
+    CR_K_BOOL("verbose", false, 0, "log each round"),
+    CR_END,
+};
+static const cr_msg kmeans_msg = {
+    "FaissKmeansKwargs", "Parameters of k-means", kmeans_fields, 0, true, NULL};
+static const cr_field sid_rqkmeans_fields[] = {
+    CODEBOOK,
+    NORMALIZE_RESIDUALS,
+    CR_K_MSG("faiss_kmeans_kwargs", &kmeans_msg, 0, "parameters of k-means"),
+    CR_K_INT("train_sample_size", 0, 0, CR_U32_MAX, 0, "rows sampled; 0: 256 per code"),
+    CANDIDATES,
+    CR_END,
+};
+const cr_msg cr_sid_rqkmeans_msg = {
+    "SidRqkmeans", "Semantic ids from residual k-means", sid_rqkmeans_fields, 0, true, NULL};

@@ -1,0 +1,48 @@
+/*
+ * deepfm.c - wide_and_deep (Cheng et al., 2016) and deepfm (Guo et al., 2017), which adds the
+ * pairwise products of a factorization machine. w = sum of all entries of the wide group, h =
+ * deep(group deep), f = FM over group fm (or deep). without final: y = w + [sum f] + FC(h);  with
+ * final: y = FC(final([w; f; h]))
+ */
+#include "layer/layer.h"
+#include "model/model.h"
+#include "op/op.h"
+
+static void build(cr_build *b, const cr_deepfm_conf *c, bool with_fm) {
+    cr_loc at = c->base.node ? c->base.node->at : CR_NOWHERE;
+    cr_group_out wide = cr_group_build(b, "wide", c->wide_embedding_dim, c->wide_init_fn, at);
+    cr_group_out deep = cr_group_build(b, "deep", 0, NULL, at), fm = deep;
+    bool own_fm = with_fm && cr_group_find(b->conf, "fm");
+    if (own_fm) fm = cr_group_build(b, "fm", 0, NULL, at);
+    if (!wide.node || !deep.node || !fm.node) return;
+    if (with_fm && fm.D == 0) {
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,
+                    "deepfm multiplies the features of group '%s' with each other, but their "
+                    "widths differ; give them the "
+                    "same embedding_dim, or add a group 'fm' with those that have it",
+                    own_fm ? "fm" : "deep");
+        return;
+    }
+    cr_node *w = cr_row_sum(b->g, wide.node),
+            *f = with_fm ? cr_fm(b->g, fm.node, fm.F, fm.D) : NULL;
+    cr_node *h = cr_mlp(b->g, "deep_mlp", c->deep, deep.node, b->diag);
+    if (c->final) {
+        cr_node *x = cr_concat(b->g, with_fm ? (cr_node *[]){w, f, h} : (cr_node *[]){w, h},
+                               with_fm ? 3 : 2);
+        cr_single_task(b, cr_mlp(b->g, "final_mlp", c->final, x, b->diag), true, NULL, 0);
+        return;
+    }
+    cr_node *extra[2] = {w, with_fm ? cr_row_sum(b->g, f) : NULL};
+    cr_single_task(b, h, true, extra, with_fm ? 2 : 1);
+}
+
+static void build_deepfm(cr_build *b, const void *conf) {
+    build(b, conf, true);
+}
+static void build_wide(cr_build *b, const void *conf) {
+    build(b, conf, false);
+}
+
+extern const cr_model_type cr_model_deepfm, cr_model_wide_and_deep;
+const cr_model_type cr_model_deepfm = {"deepfm", build_deepfm};
+const cr_model_type cr_model_wide_and_deep = {"wide_and_deep", build_wide};

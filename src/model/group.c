@@ -1,0 +1,198 @@
+/*
+ * group.c - feature groups: which tables they need and what stands side by side in a group's row.
+ *
+ * Features in a row that only copy or look up become one lookup node; autodis and mlp features are
+ * pieces of graph of their own. Tables are shared by name; those of one name must agree.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "layer/layer.h"
+#include "model/model.h"
+#include "op/input.h"
+#include "op/op.h"
+
+#define TABLE_PATH "embedding_group.emb_impls.__BASE__.ebc.embedding_bags"
+#define DENSE_PATH "embedding_group.emb_impls.__BASE__.dense_ec"
+
+const cr_group_conf *cr_group_find(const cr_model_conf *c, const char *name) {
+    for (int64_t i = 0; i < c->feature_groups.n; i++) {
+        const cr_group_conf *g = c->feature_groups.v[i];
+        if (strcmp(g->group_name, name) == 0) return g;
+    }
+    return NULL;
+}
+
+static const char *nth_group(const void *ctx, size_t i) {
+    const cr_model_conf *c = ctx;
+    return (int64_t)i < c->feature_groups.n
+               ? ((const cr_group_conf *)c->feature_groups.v[i])->group_name
+               : NULL;
+}
+
+static const char *nth_feature(const void *ctx, size_t i) {
+    const cr_features *fs = ctx;
+    return (int)i < fs->n ? fs->v[i]->name : NULL;
+}
+
+/* the table of a feature in a group, made at first use */
+static cr_model_table *table_of(cr_build *b, const cr_feature *f, int64_t D, const char *init_fn,
+                                const char *suffix, bool wide) {
+    cr_model *m = b->m;
+    const char *base = f->embedding_name && *f->embedding_name
+                           ? f->embedding_name
+                           : cr_arena_printf(&m->arena, "%s_emb", f->name);
+    const char *name = cr_arena_printf(&m->arena, "%s%s%s%s", base, wide ? "_wide" : "",
+                                       suffix && *suffix ? "_" : "", suffix ? suffix : "");
+    cr_init init = CR_INIT_U(sqrt(1.0 / (double)f->num_embeddings));
+    cr_err err;
+    if (init_fn && *init_fn && cr_init_parse(&init, init_fn, f->num_embeddings, D, &err) != CR_OK)
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at, "feature '%s': %s", f->name, err.msg);
+    for (int i = 0; i < m->n_tables; i++) {
+        cr_model_table *t = m->tables[i];
+        if (strcmp(t->short_name, name) != 0) continue;
+        const char *what = t->n_rows != f->num_embeddings               ? "number of rows"
+                           : t->D != D                                  ? "embedding_dim"
+                           : t->mean != f->mean                         ? "pooling"
+                           : memcmp(&t->init, &init, sizeof(init)) != 0 ? "init_fn"
+                           : t->trainable != f->trainable               ? "trainable"
+                                                                        : NULL;
+        if (what)
+            cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
+                        "features '%s' and '%s' share the table '%s' but differ in %s; make them "
+                        "equal or use another embedding_name",
+                        t->owner->name, f->name, name, what);
+        return t;
+    }
+    if (m->n_tables == m->cap_tables) {
+        int cap = m->cap_tables ? 2 * m->cap_tables : 32;
+        m->tables = cr_realloc(m->tables, (size_t)m->cap_tables * sizeof(*m->tables),
+                               (size_t)cap * sizeof(*m->tables), "tables");
+        m->cap_tables = cap;
+    }
+    cr_model_table *t = CR_NEW(&m->arena, cr_model_table);
+    *t = (cr_model_table){.short_name = name,
+                          .n_rows = f->num_embeddings,
+                          .D = D,
+                          .mean = f->mean,
+                          .trainable = f->trainable,
+                          .init = init,
+                          .owner = f,
+                          .updater = -1};
+    t->table.name = cr_arena_printf(&m->arena, "%s" TABLE_PATH ".%s.weight", b->g->prefix, name);
+    t->table.D = D;
+    t->table.n_rows = f->num_embeddings;
+    t->table.trainable = f->trainable; /* the graph asks before the memory is there */
+    m->tables[m->n_tables++] = t;
+    return t;
+}
+
+static void add_use(cr_model *m, cr_model_table *t, cr_node *node, int piece) {
+    if (t->n_uses == t->cap_uses) {
+        int cap = t->cap_uses ? 2 * t->cap_uses : 4;
+        struct cr_table_use *v = CR_NEW_N(&m->arena, struct cr_table_use, cap);
+        if (t->n_uses) memcpy(v, t->uses, (size_t)t->n_uses * sizeof(*v));
+        t->uses = v;
+        t->cap_uses = cap;
+    }
+    t->uses[t->n_uses++] = (struct cr_table_use){node, piece};
+}
+
+/* pieces waiting to become one lookup node */
+typedef struct pending {
+    cr_look *v;
+    cr_model_table **tables;
+    int n;
+} pending;
+
+static void flush(cr_build *b, pending *p, cr_node **parts, int *n_parts) {
+    if (!p->n) return;
+    cr_node *node = cr_lookup(b->g, p->v, p->n);
+    for (int i = 0; i < p->n; i++)
+        if (p->tables[i]) add_use(b->m, p->tables[i], node, i);
+    parts[(*n_parts)++] = node;
+    p->n = 0;
+}
+
+static cr_node *dense_embedding(cr_build *b, const cr_feature *f) {
+    cr_look look = {.dense_off = f->dense_off, .width = f->value_dim};
+    cr_node *x = cr_lookup(b->g, &look, 1), *y;
+    size_t mark = cr_graph_push(b->g, DENSE_PATH);
+    if (f->dense_emb == CR_DENSE_AUTODIS)
+        y = cr_autodis(b->g, f->name, x, f->autodis_channels, f->embedding_dim,
+                       f->autodis_temperature, f->autodis_keep_prob);
+    else
+        y = cr_mlp_embedding(b->g, f->name, x, f->embedding_dim);
+    cr_graph_pop(b->g, mark);
+    return y;
+}
+
+cr_group_out cr_group_build(cr_build *b, const char *name, int64_t wide_dim, const char *wide_init,
+                            cr_loc at) {
+    cr_group_out out = {NULL, 0, 0};
+    const cr_group_conf *gc = cr_group_find(b->conf, name);
+    if (!gc) {
+        const char *near = cr_nearest(name, nth_group, b->conf);
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at, "there is no feature group '%s'; %s%s%s",
+                    name, near ? "did you mean '" : "add one to model_config.feature_groups",
+                    near ? near : "", near ? "'?" : "");
+        return out;
+    }
+    int n = (int)gc->feature_names.n, n_parts = 0;
+    if (n == 0) {
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, gc->base.node ? gc->base.node->at : at,
+                    "feature group '%s' has no feature_names; list at least one feature", name);
+        return out;
+    }
+    cr_arena *a = &b->m->arena;
+    cr_node **parts = CR_NEW_N(a, cr_node *, n + 1);
+    pending p = {CR_NEW_N(a, cr_look, n), CR_NEW_N(a, cr_model_table *, n), 0};
+    bool ok = true, same = true;
+    for (int i = 0; i < n; i++) {
+        const cr_feature *f = cr_features_find(b->o->features, gc->feature_names.v[i]);
+        if (!f) {
+            const char *near = cr_nearest(gc->feature_names.v[i], nth_feature, b->o->features);
+            cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(gc, "feature_names", i),
+                        "feature group '%s' names an unknown feature '%s'; %s%s%s", name,
+                        gc->feature_names.v[i],
+                        near ? "did you mean '" : "add it to feature_configs", near ? near : "",
+                        near ? "'?" : "");
+            ok = false;
+            continue;
+        }
+        int64_t width;
+        if (f->sparse) {
+            width = wide_dim > 0 ? wide_dim : f->embedding_dim;
+            if (width <= 0) {
+                cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
+                            "feature '%s' goes through a table but has no embedding_dim; set it",
+                            f->name);
+                ok = false;
+                continue;
+            }
+            cr_model_table *t = table_of(b, f, width, wide_dim > 0 ? wide_init : f->init_fn,
+                                         gc->embedding_name_suffix, wide_dim > 0);
+            p.tables[p.n] = t;
+            p.v[p.n++] =
+                (cr_look){.table = &t->table, .slot = f->slot, .mean = f->mean, .width = width};
+        } else if (f->dense_emb == CR_DENSE_PLAIN) {
+            width = f->value_dim;
+            p.tables[p.n] = NULL;
+            p.v[p.n++] = (cr_look){.dense_off = f->dense_off, .width = width};
+        } else {
+            width = f->embedding_dim;
+            flush(b, &p, parts, &n_parts);
+            parts[n_parts++] = dense_embedding(b, f);
+        }
+        if (i == 0) out.D = width;
+        same = same && width == out.D;
+    }
+    if (!ok) return out;
+    flush(b, &p, parts, &n_parts);
+    out.node = cr_concat(b->g, parts, n_parts);
+    out.F = n;
+    if (!same) out.D = 0;
+    return out;
+}

@@ -1,0 +1,206 @@
+/*
+ * model.c - what all models share: from the logits of the tasks to losses, predictions and metrics;
+ * the memory of tables and parameters; the registration of tables for updates.
+ */
+#include "model/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layer/layer.h"
+#include "layer/loss.h"
+#include "op/input.h"
+#include "op/op.h"
+#include "op/param.h"
+
+void cr_single_task(cr_build *b, cr_node *x, bool bias, cr_node *const *extra, int n_extra) {
+    cr_node *parts[4];
+    float ones[4] = {1, 1, 1, 1};
+    int n = 0;
+    for (int i = 0; i < n_extra; i++)
+        parts[n++] = extra[i];
+    parts[n++] = cr_linear(b->g, "output_mlp", x, b->conf->num_class, bias, false);
+    cr_node *logits = n > 1 ? cr_add(b->g, parts, ones, n) : parts[0];
+    int weight = b->o->features->n_weights > 0 ? 0 : -1;
+    b->tasks[b->n_tasks++] = (cr_task){"", logits, 0, weight, &b->conf->losses, &b->conf->metrics};
+}
+
+static cr_node *find_output(const cr_model *m, const char *name) {
+    for (int i = 0; i < m->n_outputs; i++)
+        if (strcmp(m->outputs[i].name, name) == 0) return m->outputs[i].node;
+    return NULL;
+}
+
+static void add_output(cr_build *b, const char *name, const char *suffix, cr_node *node) {
+    cr_model *m = b->m;
+    const char *full = cr_arena_printf(&m->arena, "%s%s", name, suffix);
+    if (find_output(m, full)) return;
+    node->output = true;
+    m->outputs[m->n_outputs++] = (cr_output){full, node};
+}
+
+static void add_predictions(cr_build *b, const cr_task *t, cr_pred_kind kind) {
+    cr_graph *g = b->g;
+    char key[96];
+    snprintf(key, sizeof(key), "probs%s", t->suffix);
+    switch (kind) {
+    case CR_PRED_VALUE: add_output(b, "y", t->suffix, t->logits); return;
+    case CR_PRED_SIGMOID:
+        add_output(b, "logits", t->suffix, t->logits);
+        if (!find_output(b->m, key))
+            add_output(b, "probs", t->suffix, cr_activation(g, CR_ACT_SIGMOID, 0, t->logits));
+        return;
+    case CR_PRED_SOFTMAX: {
+        add_output(b, "logits", t->suffix, t->logits);
+        cr_node *p = find_output(b->m, key);
+        if (p) return;
+        p = cr_softmax(g, t->logits, 1);
+        add_output(b, "probs", t->suffix, p);
+        if (p->width == 2) add_output(b, "probs1", t->suffix, cr_slice(g, p, 1, 1));
+        return;
+    }
+    }
+}
+
+static void add_metric(cr_build *b, const cr_task *t, const cr_metric_conf *mc) {
+    const cr_metric_type *type = mc->metric.m->type;
+    cr_model *m = b->m;
+    const char *keys[] = {"probs1", "probs", "y"};
+    cr_node *pred = NULL;
+    for (int k = 0; k < 3 && !pred; k++) {
+        /* several classes: accuracy looks at all of them, the others at the second */
+        if (k == 0 && type->wants_classes) continue;
+        char key[96];
+        snprintf(key, sizeof(key), "%s%s", keys[k], t->suffix);
+        pred = find_output(m, key);
+    }
+    if (!pred) return;
+    int slot = -1;
+    if (type->needs_group) {
+        const char *key = cr_metric_group_key(&mc->metric);
+        const cr_feature *f = cr_features_find(b->o->features, key);
+        if (!f || !f->sparse) {
+            cr_diag_add(
+                b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(mc->metric.conf, "grouping_key"),
+                "grouping_key '%s' is not a feature that goes through a table; name an id_feature",
+                key);
+            return;
+        }
+        slot = f->slot;
+    }
+    m->metrics[m->n_metrics++] =
+        (cr_model_metric){cr_arena_printf(&m->arena, "%s%s", type->name, t->suffix),
+                          type,
+                          mc->metric.conf,
+                          pred,
+                          pred->width,
+                          t->label,
+                          slot};
+}
+
+static void finish_task(cr_build *b, const cr_task *t) {
+    cr_model *m = b->m;
+    cr_node *label = b->o->with_labels ? cr_label(b->g, t->label) : NULL;
+    for (int64_t i = 0; i < t->losses->n; i++) {
+        const cr_loss_conf *lc = t->losses->v[i];
+        const cr_loss_type *type = lc->loss.m->type;
+        add_predictions(b, t, type->pred);
+        if (!label) continue;
+        cr_node *row = type->row(b->g, lc->loss.conf, t->logits, label);
+        row->output = true;
+        m->losses[m->n_losses++] =
+            (cr_model_loss){cr_arena_printf(&m->arena, "%s%s", type->name, t->suffix), row,
+                            cr_mean_loss(b->g, row, t->weight), t->weight};
+    }
+    for (int64_t i = 0; label && i < t->metrics->n; i++)
+        add_metric(b, t, t->metrics->v[i]);
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const cr_output *)a)->name, ((const cr_output *)b)->name);
+}
+
+cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag) {
+    size_t before = diag->n_errors;
+    cr_model *m = cr_alloc(sizeof(*m), "model");
+    cr_arena_init(&m->arena, 0);
+    cr_graph_init(&m->graph, o->seed);
+    m->features = o->features;
+    cr_build *b = CR_NEW(&m->arena, cr_build);
+    *b = (cr_build){.m = m, .g = &m->graph, .o = o, .conf = o->conf, .diag = diag};
+    const cr_model_type *type = o->conf->model.m->type;
+    size_t mark = cr_graph_push(&m->graph, "model");
+    type->build(b, o->conf->model.conf);
+    cr_graph_pop(&m->graph, mark);
+    if (diag->n_errors == before) {
+        int n_losses = 0, n_metrics = 0;
+        for (int i = 0; i < b->n_tasks; i++) {
+            n_losses += (int)b->tasks[i].losses->n;
+            n_metrics += (int)b->tasks[i].metrics->n;
+        }
+        m->losses = CR_NEW_N(&m->arena, cr_model_loss, n_losses + 1);
+        m->metrics = CR_NEW_N(&m->arena, cr_model_metric, n_metrics + 1);
+        m->outputs = CR_NEW_N(&m->arena, cr_output, 4 * (n_losses + 1));
+        for (int i = 0; i < b->n_tasks; i++)
+            finish_task(b, &b->tasks[i]);
+        qsort(m->outputs, (size_t)m->n_outputs, sizeof(cr_output), by_name);
+    }
+    if (diag->n_errors == before) return m;
+    cr_model_free(m);
+    return NULL;
+}
+
+void cr_model_free(cr_model *m) {
+    if (!m) return;
+    for (int i = 0; i < m->n_tables; i++)
+        if (m->tables[i]->table.data) cr_table_clear(&m->tables[i]->table);
+    cr_free(m->tables);
+    cr_graph_clear(&m->graph);
+    cr_arena_clear(&m->arena);
+    cr_free(m);
+}
+
+void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tables,
+                    int64_t *dense) {
+    *tables = *dense = 0;
+    for (int i = 0; i < m->n_tables; i++)
+        *tables += m->tables[i]->n_rows *
+                   cr_table_stride(m->tables[i]->D, m->tables[i]->trainable ? optim : NULL) * 4;
+    for (int i = 0; i < m->graph.n; i++)
+        if (m->graph.nodes[i]->cls == CR_PARAM) *dense += m->graph.nodes[i]->width * 4;
+}
+
+cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
+    for (int i = 0; i < m->n_tables; i++) {
+        cr_model_table *t = m->tables[i];
+        CR_TRY(cr_table_init(&t->table, t->table.name, t->n_rows, t->D, t->trainable, o->optim,
+                             o->optim_conf, err));
+    }
+    return cr_graph_alloc(&m->graph, err);
+}
+
+void cr_model_fill(cr_model *m, uint64_t seed, cr_pool *pool) {
+    for (int i = 0; i < m->n_tables; i++)
+        cr_table_fill(&m->tables[i]->table, &m->tables[i]->init, seed, pool);
+    cr_params_fill(&m->graph, seed);
+}
+
+cr_updater *cr_model_updater(cr_model *m, const cr_exec *ex, cr_pool *pool) {
+    cr_updater *u = cr_updater_new(cr_exec_lanes(ex), pool);
+    for (int i = 0; i < m->n_tables; i++) {
+        cr_model_table *t = m->tables[i];
+        cr_use *uses = CR_NEW_N(&m->arena, cr_use, t->n_uses);
+        int n = 0;
+        for (int k = 0; k < t->n_uses; k++) {
+            int count;
+            const cr_look *look = cr_lookup_pieces(t->uses[k].node, &count) + t->uses[k].piece;
+            const float *grad = cr_exec_grad(ex, t->uses[k].node);
+            if (!grad) continue;
+            uses[n++] = (cr_use){look->slot, look->mean, grad + look->out, cr_ld(t->uses[k].node)};
+        }
+        if (n > 0 && t->table.trainable && t->table.optim)
+            t->updater = cr_updater_add(u, &t->table, uses, n);
+    }
+    return u;
+}

@@ -1,0 +1,129 @@
+/*
+ * model.h - a model: a graph with its tables, outputs, losses and metrics, built from ModelConfig.
+ *
+ * A model type is one file with one build function: feature groups in, logits of one or more tasks
+ * out. What all models share (groups and tables, losses, predictions, metrics) is in group.c and
+ * model.c.
+ */
+#ifndef CR_MODEL_MODEL_H
+#define CR_MODEL_MODEL_H
+
+#include "base/pool.h"
+#include "emb/table.h"
+#include "emb/update.h"
+#include "feat/feat.h"
+#include "graph/exec.h"
+#include "metric/metric.h"
+#include "model/config.h"
+
+/* A table with all its uses in the graph. */
+typedef struct cr_model_table {
+    cr_table table;
+    const char *short_name; /* without the path */
+    int64_t n_rows, D;
+    bool mean, trainable;
+    cr_init init;
+    const cr_feature *owner; /* the first feature that asked for it, for messages */
+    struct cr_table_use {
+        cr_node *node; /* lookup */
+        int piece;     /* of the lookup */
+    } * uses;
+    int n_uses, cap_uses;
+    int updater; /* number in the updater, -1: none */
+} cr_model_table;
+
+typedef struct cr_output {
+    const char *name; /* column of predictions: "probs" */
+    cr_node *node;
+} cr_output;
+typedef struct cr_model_loss {
+    const char *name;
+    cr_node *row;  /* loss per row */
+    cr_node *mean; /* over the batch; marked as loss */
+    int weight;    /* weight field, -1: none */
+} cr_model_loss;
+typedef struct cr_model_metric {
+    const char *name;
+    const cr_metric_type *type;
+    const void *conf;
+    cr_node *pred;
+    int64_t K;
+    int label;
+    int group_slot; /* sparse feature whose first id is the group; -1 */
+} cr_model_metric;
+
+typedef struct cr_model {
+    cr_arena arena;
+    cr_graph graph;
+    const cr_features *features;
+    cr_model_table **tables;
+    int n_tables, cap_tables;
+    cr_output *outputs; /* sorted by name */
+    int n_outputs;
+    cr_model_loss *losses;
+    int n_losses;
+    cr_model_metric *metrics;
+    int n_metrics;
+} cr_model;
+
+typedef struct cr_model_opts {
+    const cr_model_conf *conf;
+    const cr_features *features;
+    bool with_labels;           /* losses and metrics (train, eval) */
+    const cr_optim_type *optim; /* of the tables; NULL: no state (inference) */
+    const void *optim_conf;
+    uint64_t seed;
+} cr_model_opts;
+/* cr_model_new builds everything but allocates no parameter. All mistakes go to diag; NULL then. */
+cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag);
+void cr_model_free(cr_model *m);
+/* bytes of tables (with state) and of dense parameters */
+void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tables, int64_t *dense);
+/* cr_model_alloc makes the memory, cr_model_fill the first values. */
+CR_CHECKED cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err);
+void cr_model_fill(cr_model *m, uint64_t seed, cr_pool *pool);
+/* cr_model_updater registers all trainable tables that get a gradient in ex. */
+cr_updater *cr_model_updater(cr_model *m, const cr_exec *ex, cr_pool *pool);
+
+/* ---- for model types ---- */
+
+/* One prediction task: what a model's build leaves behind. */
+typedef struct cr_task {
+    const char *suffix; /* "" or "_<tower>" */
+    cr_node *logits;    /* (K) */
+    int label, weight;  /* fields of data_config; weight -1: none */
+    const cr_msgs *losses, *metrics;
+} cr_task;
+#define CR_MAX_TASKS 32
+typedef struct cr_build {
+    cr_model *m;
+    cr_graph *g;
+    const cr_model_opts *o;
+    const cr_model_conf *conf;
+    cr_diag *diag;
+    cr_task tasks[CR_MAX_TASKS];
+    int n_tasks;
+} cr_build;
+struct cr_model_type {
+    const char *name;
+    /* adds nodes and tasks; mistakes go to b->diag (then what it leaves does not matter) */
+    void (*build)(cr_build *b, const void *conf);
+};
+
+/* A feature group in the graph. */
+typedef struct cr_group_out {
+    cr_node *node; /* (sum of the widths); NULL when there were mistakes */
+    int64_t F;     /* features */
+    int64_t D;     /* their common width, 0 when they differ */
+} cr_group_out;
+/* cr_group_find: the group's config, or NULL */
+const cr_group_conf *cr_group_find(const cr_model_conf *c, const char *name);
+/* cr_group_build adds the group called name. wide_dim > 0: the group is wide, its tables have that
+ * width and wide_init (NULL: default). at: who asked, for messages. */
+cr_group_out cr_group_build(cr_build *b, const char *name, int64_t wide_dim, const char *wide_init,
+                            cr_loc at);
+/* cr_single_task ends a single-task model: logits = FC_K(x) named output_mlp, plus the scalars in
+ * extra (n of them) added. */
+void cr_single_task(cr_build *b, cr_node *x, bool bias, cr_node *const *extra, int n_extra);
+
+#endif
