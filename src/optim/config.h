@@ -1,9 +1,9 @@
 /*
  * config.h - the optimizer and learning-rate messages as structs.
  *
- * Every struct begins with the members of cr_optim_conf in the same order, and the two Adagrads keep
- * their initial accumulator at the same place, so that a rule used for both dense parameters and
- * table rows may read either.
+ * Every struct begins with the members of cr_optim_conf in the same order, and the two Adagrads
+ * keep their initial accumulator at the same place, so that a rule used for both dense parameters
+ * and table rows may read either.
  */
 #ifndef CR_OPTIM_CONFIG_H
 #define CR_OPTIM_CONFIG_H

@@ -1,5 +1,6 @@
 /*
- * config.h - the root message (EasyRecConfig) and run control: TrainConfig, EvalConfig, ExportConfig.
+ * config.h - the root message (EasyRecConfig) and run control: TrainConfig, EvalConfig,
+ * ExportConfig.
  */
 #ifndef CR_RUN_CONFIG_H
 #define CR_RUN_CONFIG_H

@@ -1,0 +1,403 @@
+/*
+ * config.c - DataConfig: where rows come from and how they are cut into batches.
+ *
+ * The tables hold every field of TorchEasyRec's data.proto; samplers and the readers of other
+ * stores are known and refused by name. Two fields are shorthands that only make sense once the
+ * whole message is known and are resolved in cr_data_conf_finish: fg_encoded (an older spelling of
+ * fg_mode, which it overrides) and input_fields_str (input_fields in one string, which it
+ * overrides).
+ */
+#include "data/config.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/map.h"
+
+const cr_enum_value cr_dataset_types[] = {
+    {"OdpsDataset", CR_ODPS, "MaxCompute tables through the storage API", true},
+    {"ParquetDataset", CR_PARQUET, "Parquet files", true},
+    {"CsvDataset", CR_CSV, "text files with one row per line", false},
+    {"OdpsDatasetV1", CR_ODPS_V1, "MaxCompute tables through the tunnel", true},
+    {"KafkaDataset", CR_KAFKA, "Arrow batches from Kafka topics", true},
+    {NULL, 0, NULL, false},
+};
+
+const cr_enum_value cr_fg_modes[] = {
+    {"FG_NONE", CR_FG_NONE, "columns are named after features and hold ids or floats", false},
+    {"FG_NORMAL", CR_FG_NORMAL, "raw columns; each feature is made from its expression", false},
+    {"FG_DAG", CR_FG_DAG, "raw columns; features may use the output of other features", true},
+    {"FG_BUCKETIZE", CR_FG_BUCKETIZE, "columns hold feature values; only ids are looked up", true},
+    {NULL, 0, NULL, false},
+};
+
+#define FIVE_TYPES(prefix, first, what)                                                            \
+    {prefix "INT32", first, what " of 32-bit integers", true},                                     \
+        {prefix "INT64", first + 1, what " of 64-bit integers", true},                             \
+        {prefix "STRING", first + 2, what " of texts", true},                                      \
+        {prefix "FLOAT", first + 3, what " of 32-bit floats", true}, {                             \
+        prefix "DOUBLE", first + 4, what " of 64-bit floats", true                                 \
+    }
+const cr_enum_value cr_field_types[] = {
+    {"INT32", 0, "32-bit integer", false},
+    {"INT64", 1, "64-bit integer", false},
+    {"STRING", 2, "text", false},
+    {"FLOAT", 3, "32-bit float", false},
+    {"DOUBLE", 4, "64-bit float", false},
+    FIVE_TYPES("ARRAY_", 5, "list"),
+    FIVE_TYPES("ARRAY_ARRAY_", 10, "list of lists"),
+    FIVE_TYPES("MAP_STRING_", 15, "map from text, values"),
+    FIVE_TYPES("MAP_INT64_", 20, "map from 64-bit integer, values"),
+    FIVE_TYPES("MAP_INT32_", 25, "map from 32-bit integer, values"),
+    {NULL, 0, NULL, false},
+};
+
+static const cr_field field_fields[] = {
+    CR_STR(cr_field_conf, input_name, NULL, CR_F_REQUIRED, "name of the column"),
+    CR_ENUM(cr_field_conf, input_type, cr_field_types, 0, 0,
+            "type of the column; not given: found from the data"),
+    CR_END,
+};
+static const cr_msg field_msg = {
+    "Field",      "One column of an input without a schema of its own",
+    field_fields, sizeof(cr_field_conf),
+    false,        NULL,
+};
+
+/* ---- samplers: known, not in this version ---- */
+#define SAMPLER_COMMON                                                                             \
+    CR_K_STR("attr_fields", NULL, CR_F_REPEATED,                                                   \
+             "columns filled from a sampled item's attributes, in the order of the item file"),    \
+        CR_K_STR("item_id_field", NULL, CR_F_REQUIRED, "column that holds the item id"),           \
+        CR_K_STR("attr_delimiter", ":", 0, "text between attributes in the item file"),            \
+        CR_K_INT("num_eval_sample", 0, 0, CR_U32_MAX, 0,                                           \
+                 "negatives per batch in evaluation; only counts when given"),                     \
+        CR_K_STR("field_delimiter", NULL, 0,                                                       \
+                 "text between the columns of the files; a tab if empty")
+#define SAMPLER_NUM                                                                                \
+    CR_K_INT("num_sample", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "negatives drawn per training batch")
+#define SAMPLER_HARD                                                                               \
+    CR_K_STR("hard_neg_edge_input_path", NULL, CR_F_REQUIRED,                                      \
+             "edges from users to their hard negative items"),                                     \
+        CR_K_INT("num_hard_sample", 0, 1, CR_U32_MAX, CR_F_REQUIRED,                               \
+                 "most hard negatives taken per user")
+#define SAMPLER_USER                                                                               \
+    CR_K_STR("user_input_path", NULL, CR_F_REQUIRED, "file or table of users"),                    \
+        CR_K_STR("item_input_path", NULL, CR_F_REQUIRED, "file or table of items"),                \
+        CR_K_STR("user_id_field", NULL, CR_F_REQUIRED, "column that holds the user id")
+#define SAMPLER_POS                                                                                \
+    CR_K_STR("pos_edge_input_path", NULL, CR_F_REQUIRED, "edges from users to items they liked")
+
+static const cr_field negative_sampler_fields[] = {
+    CR_K_STR("input_path", NULL, CR_F_REQUIRED, "file or table of items with weights"),
+    SAMPLER_NUM,
+    SAMPLER_COMMON,
+    CR_K_STR("item_id_delim", ";", 0, "text between the ids of a multi-item column"),
+    CR_END,
+};
+static const cr_field negative_sampler_v2_fields[] = {
+    SAMPLER_USER, SAMPLER_POS, SAMPLER_NUM, SAMPLER_COMMON, CR_END,
+};
+static const cr_field hard_negative_sampler_fields[] = {
+    SAMPLER_USER, SAMPLER_HARD, SAMPLER_NUM, SAMPLER_COMMON, CR_END,
+};
+static const cr_field hard_negative_sampler_v2_fields[] = {
+    SAMPLER_USER, SAMPLER_POS, SAMPLER_HARD, SAMPLER_NUM, SAMPLER_COMMON, CR_END,
+};
+static const cr_field tdm_sampler_fields[] = {
+    CR_K_STR("item_input_path", NULL, CR_F_REQUIRED, "file or table of tree nodes"),
+    CR_K_STR("edge_input_path", NULL, CR_F_REQUIRED, "edges from a leaf to its ancestors"),
+    CR_K_STR("predict_edge_input_path", NULL, CR_F_REQUIRED, "edges from a node to its children"),
+    SAMPLER_COMMON,
+    CR_K_INT("layer_num_sample", 0, 0, CR_U32_MAX, CR_F_REPEATED,
+             "negatives per level of the tree; the first is 0"),
+    CR_K_FLOAT("remain_ratio", 1.0, 0, 1, 0, "share of the middle levels kept per positive"),
+    CR_K_STR("probability_type", "UNIFORM", 0,
+             "how kept levels are chosen: UNIFORM, ARITHMETIC or RECIPROCAL"),
+    CR_END,
+};
+static const cr_msg negative_sampler_msg = {"NegativeSampler",
+                                            "Shared negatives drawn by item weight",
+                                            negative_sampler_fields,
+                                            0,
+                                            true,
+                                            NULL};
+static const cr_msg negative_sampler_v2_msg = {"NegativeSamplerV2",
+                                               "Negatives that the user has no positive edge to",
+                                               negative_sampler_v2_fields,
+                                               0,
+                                               true,
+                                               NULL};
+static const cr_msg hard_negative_sampler_msg = {
+    "HardNegativeSampler",
+    "Weighted negatives plus the user's hard negatives",
+    hard_negative_sampler_fields,
+    0,
+    true,
+    NULL};
+static const cr_msg hard_negative_sampler_v2_msg = {
+    "HardNegativeSamplerV2",
+    "Negatives without a positive edge plus the user's hard negatives",
+    hard_negative_sampler_v2_fields,
+    0,
+    true,
+    NULL};
+static const cr_msg tdm_sampler_msg = {"TDMSampler",
+                                       "Positives and negatives on each level of an item tree",
+                                       tdm_sampler_fields,
+                                       0,
+                                       true,
+                                       NULL};
+static const cr_oneof_member samplers[] = {
+    {"negative_sampler", &negative_sampler_msg, NULL},
+    {"negative_sampler_v2", &negative_sampler_v2_msg, NULL},
+    {"hard_negative_sampler", &hard_negative_sampler_msg, NULL},
+    {"hard_negative_sampler_v2", &hard_negative_sampler_v2_msg, NULL},
+    {"tdm_sampler", &tdm_sampler_msg, NULL},
+    {NULL, NULL, NULL},
+};
+static const cr_oneof sampler_family = {"negative sampler", false, samplers};
+
+/* ---- DataConfig ---- */
+static const cr_field data_fields[] = {
+    CR_INT(cr_data_conf, batch_size, 1024, 1, CR_U32_MAX, 0, "rows per training step and rank"),
+    CR_INT(cr_data_conf, eval_batch_size, 0, 0, CR_U32_MAX, 0,
+           "rows per batch in evaluation and prediction; 0: batch_size"),
+    CR_ENUM(cr_data_conf, dataset_type, cr_dataset_types, CR_ODPS, CR_F_REQUIRED,
+            "what kind of store the rows come from"),
+    CR_ENUM(cr_data_conf, fg_mode, cr_fg_modes, CR_FG_NONE, 0,
+            "how columns become features: already done, or from each feature's expression"),
+    CR_BOOL(
+        cr_data_conf, fg_encoded, true, 0,
+        "older form of fg_mode, which it overrides when given: true is FG_NONE, false is FG_DAG, "
+        "or FG_NORMAL with fg_threads 0"),
+    CR_STR(cr_data_conf, fg_encoded_multival_sep, "\x03", 0,
+           "text between the values of an already encoded column"),
+    CR_INT(cr_data_conf, fg_threads, 1, 0, CR_U32_MAX, 0,
+           "threads that make features, per reader; only its being 0 matters, with fg_encoded"),
+    CR_STR(cr_data_conf, label_fields, NULL, CR_F_REPEATED,
+           "label columns; single-task models use the first"),
+    CR_STR(cr_data_conf, sample_weight_fields, NULL, CR_F_REPEATED,
+           "row weight columns; single-task models use the first"),
+    CR_INT(cr_data_conf, num_workers, 8, 0, CR_U32_MAX, CR_F_SPEED,
+           "reader threads ahead of the step; results do not depend on it"),
+    CR_BOOL(cr_data_conf, pin_memory, true, CR_F_SPEED, "memory kind for copies to a device"),
+    CR_BOOL(cr_data_conf, in_order, true, CR_F_SPEED, "batches always come in order here"),
+    CR_MSG(cr_data_conf, input_fields, &field_msg, CR_F_REPEATED,
+           "columns of a CSV file in order, or of a Kafka message"),
+    CR_STR(cr_data_conf, input_fields_str, NULL, 0,
+           "input_fields in one text, name:TYPE;name:TYPE; overrides input_fields"),
+    CR_STR(cr_data_conf, delimiter, ",", 0, "byte between the columns of a CSV file"),
+    CR_BOOL(cr_data_conf, with_header, false, 0,
+            "the first line of each CSV file names its columns"),
+    CR_BOOL(cr_data_conf, drop_remainder, false, 0, "leave out a last batch that is not full"),
+    CR_BOOL(cr_data_conf, shuffle, false, 0, "mix the rows of the training data, from the seed"),
+    CR_INT(cr_data_conf, shuffle_buffer_size, 32, 0, CR_U32_MAX, 0,
+           "batches held for mixing; more mixes better and takes memory"),
+    CR_K_BOOL("is_orderby_partition", false, CR_F_SPEED,
+              "read table partitions in order (ODPS only)"),
+    CR_K_STR("odps_data_quota_name", "pay-as-you-go", CR_F_SPEED,
+             "quota of table reads (ODPS only)"),
+    CR_K_STR("odps_data_compression", "LZ4_FRAME", CR_F_SPEED,
+             "compression on the wire: LZ4_FRAME, ZSTD or UNCOMPRESSED (ODPS only)"),
+    CR_FLOAT(cr_data_conf, sample_mask_prob, 0, 0, 1, CR_F_LATER,
+             "chance that a training row loses its use_mask features"),
+    CR_FLOAT(cr_data_conf, negative_sample_mask_prob, 0, 0, 1, CR_F_LATER,
+             "the same chance for sampled negatives"),
+    CR_BOOL(cr_data_conf, force_base_data_group, false, 0,
+            "treat user and item features as one group of rows; matters with a sampler only"),
+    CR_K_STR("sample_cost_field", NULL, CR_F_LATER,
+             "column with a row's cost, for batches by cost"),
+    CR_K_UINT64("batch_cost_size", 0, CR_F_LATER, "most summed cost of a batch"),
+    CR_K_ONEOF("sampler", &sampler_family, CR_F_LATER, "draws negatives for matching models"),
+    CR_INT(cr_data_conf, max_bad_rows, 0, 0, 9e15, CR_F_OURS,
+           "unreadable rows that are skipped and counted before the run stops"),
+    CR_END,
+};
+
+static void data_check(const void *self, cr_diag *diag) {
+    const cr_data_conf *c = self;
+    if (strlen(c->delimiter) != 1 || strchr("\"\r\n", c->delimiter[0]))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "delimiter"),
+                    "delimiter must be exactly one byte and neither a quote nor a line end; "
+                    "write for example \",\" or \"\\t\"");
+    if (c->fg_encoded_multival_sep[0] == 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "fg_encoded_multival_sep"),
+                    "fg_encoded_multival_sep is empty; leave it out for the default \"\\x03\"");
+}
+
+const cr_msg cr_data_msg = {
+    "DataConfig", "Where rows come from and how they become batches",
+    data_fields,  sizeof(cr_data_conf),
+    false,        data_check,
+};
+
+/* ---- input_fields_str ---- */
+static const char *const type_words[] = {"INT32",  "INT64", "STRING", "FLOAT", "DOUBLE",
+                                         "BIGINT", "INT",   "ARRAY<", "MAP<",  NULL};
+static const char *type_word(const void *ctx, size_t i) {
+    (void)ctx;
+    return type_words[i];
+}
+
+/* The number of a scalar type at *s, which is moved past it; -1 when there is none. */
+static int scalar_type(const char **s) {
+    static const struct {
+        const char *word;
+        int type;
+    } words[] = {{"INT32", 0},  {"INT64", 1}, {"INT", 0},   {"BIGINT", 1},
+                 {"STRING", 2}, {"FLOAT", 3}, {"DOUBLE", 4}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i].word);
+        if (strncmp(*s, words[i].word, n) == 0) {
+            *s += n;
+            return words[i].type;
+        }
+    }
+    return -1;
+}
+
+/* FieldType of a type text without spaces and in capitals; -1 when it is none. */
+static int parse_type(const char *s) {
+    int type = -1;
+    if (strncmp(s, "ARRAY<ARRAY<", 12) == 0) {
+        s += 12;
+        if ((type = scalar_type(&s)) < 0 || strcmp(s, ">>") != 0) return -1;
+        return 10 + type;
+    }
+    if (strncmp(s, "ARRAY<", 6) == 0) {
+        s += 6;
+        if ((type = scalar_type(&s)) < 0 || strcmp(s, ">") != 0) return -1;
+        return 5 + type;
+    }
+    if (strncmp(s, "MAP<", 4) == 0) {
+        s += 4;
+        int key = scalar_type(&s);
+        if (key < 0 || key > 2 || *s++ != ',') return -1;
+        if ((type = scalar_type(&s)) < 0 || strcmp(s, ">") != 0) return -1;
+        return (key == 2 ? 15 : key == 1 ? 20 : 25) + type;
+    }
+    for (const cr_enum_value *e = cr_field_types; e->name; e++)
+        if (strcmp(s, e->name) == 0) return e->value;
+    type = scalar_type(&s);
+    return *s == 0 ? type : -1;
+}
+
+static const char *skip_space(const char *s, const char *end) {
+    while (s < end && isspace((unsigned char)*s))
+        s++;
+    return s;
+}
+static const char *trim_end(const char *s, const char *end) {
+    while (end > s && isspace((unsigned char)end[-1]))
+        end--;
+    return end;
+}
+
+/* Reads one "name:TYPE" in [s, end); base is the text's first byte, at the place of that byte. */
+static void parse_entry(cr_data_conf *c, cr_arena *arena, cr_map *seen, const char *base, cr_loc at,
+                        const char *s, const char *end, int number, cr_diag *diag) {
+    const cr_conf_node *node = c->base.node ? cr_conf_find(c->base.node, "input_fields_str") : NULL;
+    const char *colon = memchr(s, ':', (size_t)(end - s));
+    cr_loc here = at;
+    here.col += (int)(s - base);
+    if (!colon) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, here,
+                    "entry %d of input_fields_str, '%.*s', has no type; write name:TYPE;", number,
+                    (int)(end - s), s);
+        return;
+    }
+    const char *name_end = trim_end(s, colon);
+    if (name_end == s) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, here,
+                    "entry %d of input_fields_str has no name; write name:TYPE;", number);
+        return;
+    }
+    if (!cr_map_put(seen, s, (size_t)(name_end - s), number)) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, here,
+                    "entry %d of input_fields_str names column '%.*s' again; "
+                    "every column has one name",
+                    number, (int)(name_end - s), s);
+        return;
+    }
+    const char *type_at = skip_space(colon + 1, end);
+    cr_loc type_loc = at;
+    type_loc.col += (int)(type_at - base);
+    char *word = cr_arena_alloc(arena, (size_t)(end - type_at) + 1);
+    size_t n = 0;
+    for (const char *p = type_at; p < end; p++)
+        if (!isspace((unsigned char)*p)) word[n++] = (char)toupper((unsigned char)*p);
+    word[n] = 0;
+    int type = parse_type(word);
+    if (type < 0) {
+        const char *near = cr_nearest(word, type_word, NULL);
+        if (near)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, type_loc,
+                        "entry %d of input_fields_str: unknown type '%.*s'; did you mean '%s'?",
+                        number, (int)(end - type_at), type_at, near);
+        else
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, type_loc,
+                        "entry %d of input_fields_str: unknown type '%.*s'; use INT32, INT64, "
+                        "STRING, FLOAT, DOUBLE, ARRAY<T>, ARRAY<ARRAY<T>> or MAP<K,V>",
+                        number, (int)(end - type_at), type_at);
+        return;
+    }
+    if (type > 4)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, type_loc,
+                    "entry %d of input_fields_str: columns of type %s are not in this version; "
+                    "use STRING with a separator",
+                    number, cr_field_types[type].name);
+    cr_field_conf *f = CR_NEW(arena, cr_field_conf);
+    f->base = (cr_conf_base){.msg = &field_msg, .node = node, .at = here, .set = 3};
+    f->input_name = cr_arena_strndup(arena, s, (size_t)(name_end - s));
+    f->input_type = type;
+    c->input_fields.v[c->input_fields.n++] = f;
+}
+
+static void parse_fields_str(cr_data_conf *c, cr_arena *arena, cr_diag *diag) {
+    const char *text = c->input_fields_str;
+    const cr_conf_node *node = c->base.node ? cr_conf_find(c->base.node, "input_fields_str") : NULL;
+    cr_loc at = cr_conf_at(c, "input_fields_str");
+    if (node && node->quoted) at.col++; /* the place is the quote's */
+    size_t n_max = 1;
+    for (const char *p = text; *p; p++)
+        n_max += *p == ';';
+    c->input_fields.v = CR_NEW_N(arena, void *, n_max);
+    c->input_fields.n = 0;
+    cr_map seen;
+    cr_map_init(&seen);
+    int number = 0;
+    for (const char *s = text, *end; *s; s = *end ? end + 1 : end) {
+        end = strchrnul(s, ';');
+        const char *first = skip_space(s, end), *last = trim_end(first, end);
+        if (first < last) parse_entry(c, arena, &seen, text, at, first, last, ++number, diag);
+    }
+    if (number == 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
+                    "input_fields_str names no column; write name:TYPE;name:TYPE;");
+    cr_map_clear(&seen);
+}
+
+void cr_data_conf_finish(cr_data_conf *c, cr_arena *arena, cr_diag *diag) {
+    if (cr_conf_has(c, "fg_encoded")) {
+        c->fg_mode = c->fg_encoded ? CR_FG_NONE : c->fg_threads > 0 ? CR_FG_DAG : CR_FG_NORMAL;
+        if (c->fg_mode == CR_FG_DAG)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "fg_encoded"),
+                        "fg_encoded: false with fg_threads %lld means FG_DAG, which is not in this "
+                        "version; write fg_mode: FG_NORMAL instead",
+                        (long long)c->fg_threads);
+    }
+    if (cr_conf_has(c, "input_fields_str")) parse_fields_str(c, arena, diag);
+    /* a column named twice in input_fields */
+    cr_map seen;
+    cr_map_init(&seen);
+    for (int64_t i = 0; i < c->input_fields.n && !cr_conf_has(c, "input_fields_str"); i++) {
+        const cr_field_conf *f = c->input_fields.v[i];
+        if (f->input_name[0] && !cr_map_put(&seen, f->input_name, strlen(f->input_name), i))
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f, "input_name"),
+                        "input_fields names column '%s' again; every column has one name",
+                        f->input_name);
+    }
+    cr_map_clear(&seen);
+}

@@ -1,0 +1,252 @@
+/*
+ * config.c - the messages of features that can be used: IdFeature, RawFeature and their parts.
+ *
+ * Messages of feature types that come later are in config_later.c; which key of FeatureConfig means
+ * which message is in registry.c. Checks here need one message alone; what depends on the data's
+ * columns or on files (vocabularies) is the business of the feature type's build.
+ */
+#include "feat/config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "feat/config_int.h"
+
+/* ---- ParameterConstraints ---- */
+static const char *const sharding_types[] = {"data_parallel",  "table_wise",
+                                             "column_wise",    "row_wise",
+                                             "table_row_wise", "table_column_wise",
+                                             "grid_shard",     NULL};
+static const char *const compute_kernels[] = {"dense",     "fused",
+                                              "fused_uvm", "fused_uvm_caching",
+                                              "key_value", NULL};
+
+static const char *word_at(const void *ctx, size_t i) {
+    return ((const char *const *)ctx)[i];
+}
+
+static void check_words(const void *conf, const char *field, const cr_strs *given,
+                        const char *const *known, cr_diag *diag) {
+    for (int64_t i = 0; i < given->n; i++) {
+        const char *const *k = known;
+        while (*k && strcmp(*k, given->v[i]) != 0)
+            k++;
+        if (*k) continue;
+        const char *near = cr_nearest(given->v[i], word_at, known);
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(conf, field, i),
+                    "unknown value '%s' in %s; %s '%s'%s", given->v[i], field,
+                    near ? "did you mean" : "the first known one is", near ? near : known[0],
+                    near ? "?" : "");
+    }
+}
+
+static void constraints_check(const void *self, cr_diag *diag) {
+    const cr_constraints_conf *c = self;
+    check_words(c, "sharding_types", &c->sharding_types, sharding_types, diag);
+    check_words(c, "compute_kernels", &c->compute_kernels, compute_kernels, diag);
+}
+
+static const cr_field constraints_fields[] = {
+    CR_STR(cr_constraints_conf, sharding_types, NULL, CR_F_REPEATED | CR_F_SPEED,
+           "allowed ways to place a table: data_parallel, table_wise, column_wise, row_wise, "
+           "table_row_wise, table_column_wise, grid_shard"),
+    CR_STR(cr_constraints_conf, compute_kernels, NULL, CR_F_REPEATED | CR_F_SPEED,
+           "allowed storage kinds: dense, fused, fused_uvm, fused_uvm_caching, key_value"),
+    CR_END,
+};
+const cr_msg cr_constraints_msg = {
+    "ParameterConstraints",
+    "Limits on how tables are split over ranks",
+    constraints_fields,
+    sizeof(cr_constraints_conf),
+    false,
+    constraints_check,
+};
+
+/* ---- AutoDisEmbedding, MLPEmbedding: how a dense feature gets a vector ---- */
+static const cr_field autodis_fields[] = {
+    CR_INT(cr_autodis_conf, num_channels, 0, 1, 65536, CR_F_REQUIRED,
+           "vectors that a value is a mixture of"),
+    CR_FLOAT(cr_autodis_conf, temperature, 0.1, 0, CR_INF, 0, "divides the scores of the mixture"),
+    CR_FLOAT(cr_autodis_conf, keep_prob, 0.8, -CR_INF, CR_INF, 0,
+             "weight of the skip connection inside the scores"),
+    CR_END,
+};
+static void autodis_check(const void *self, cr_diag *diag) {
+    const cr_autodis_conf *c = self;
+    if (!(c->temperature > 0))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "temperature"),
+                    "temperature must be above 0; leave it out for 0.1");
+}
+const cr_msg cr_autodis_msg = {
+    "AutoDisEmbedding",
+    "A number becomes a soft mixture of learned vectors",
+    autodis_fields,
+    sizeof(cr_autodis_conf),
+    false,
+    autodis_check,
+};
+static const cr_field no_fields[] = {CR_END};
+const cr_msg cr_mlp_embedding_msg = {
+    "MLPEmbedding", "Numbers become a vector through one linear map",
+    no_fields,      sizeof(cr_mlp_embedding_conf),
+    false,          NULL,
+};
+static const cr_oneof_member dense_embs[] = {
+    {"autodis", &cr_autodis_msg, &cr_autodis_msg},
+    {"mlp", &cr_mlp_embedding_msg, &cr_mlp_embedding_msg},
+    {NULL, NULL, NULL},
+};
+const cr_oneof cr_dense_emb_family = {"dense embedding", false, dense_embs};
+
+/* ---- rows that IdFeature and RawFeature share ---- */
+#define NAME_ROWS(S)                                                                               \
+    CR_STR(S, feature_name, NULL, CR_F_REQUIRED, HELP_NAME),                                       \
+        CR_STR(S, expression, NULL, 0, HELP_EXPRESSION),                                           \
+        CR_STR(S, embedding_name, NULL, 0, HELP_EMB_NAME)
+#define TAIL_ROWS(S)                                                                               \
+    CR_STR(S, init_fn, NULL, 0, HELP_INIT), CR_BOOL(S, use_mask, false, 0, HELP_MASK),             \
+        CR_STR(S, fg_encoded_default_value, NULL, 0, HELP_ENC_DEFAULT),                            \
+        CR_BOOL(S, trainable, true, 0, HELP_TRAINABLE),                                            \
+        CR_BOOL(S, stub_type, false, CR_F_LATER, HELP_STUB),                                       \
+        CR_STR(S, data_type, "FP32", 0, HELP_DATA_TYPE),                                           \
+        CR_MSG(S, embedding_constraints, &cr_constraints_msg, CR_F_SPEED, HELP_CONSTRAINTS),       \
+        CR_INT(S, sequence_length, 0, 0, CR_U32_MAX, 0, HELP_SEQ_LEN),                             \
+        CR_STR(S, sequence_delim, ";", 0, HELP_SEQ_DELIM),                                         \
+        CR_STR(S, sequence_fields, NULL, CR_F_REPEATED, HELP_SEQ_FIELDS)
+
+const cr_field cr_id_fields[] = {
+    NAME_ROWS(cr_id_conf),
+    CR_INT(cr_id_conf, embedding_dim, 0, 1, 65536, CR_F_REQUIRED, HELP_EMB_DIM),
+    CR_UINT64(cr_id_conf, hash_bucket_size, 0, 0, HELP_HASH),
+    CR_UINT64(cr_id_conf, num_buckets, 0, 0, HELP_BUCKETS),
+    CR_STR(cr_id_conf, vocab_list, NULL, CR_F_REPEATED, HELP_VOCAB_LIST),
+    CR_MAP_INT(cr_id_conf, vocab_dict, 0, HELP_VOCAB_DICT),
+    CR_STR(cr_id_conf, vocab_file, NULL, 0, HELP_VOCAB_FILE),
+    CR_STR(cr_id_conf, asset_dir, NULL, 0, HELP_ASSET),
+    CR_UINT64(cr_id_conf, default_bucketize_value, 0, 0, HELP_OOV),
+    CR_K_MSG("zch", &cr_zch_msg, CR_F_LATER, HELP_ZCH),
+    CR_K_MSG("dynamicemb", &cr_dynamicemb_msg, CR_F_LATER, HELP_DYNAMICEMB),
+    CR_INT(cr_id_conf, value_dim, 0, 0, CR_U32_MAX, 0, HELP_ID_VALUE_DIM),
+    CR_STR(cr_id_conf, pooling, "sum", 0, HELP_POOLING),
+    CR_STR(cr_id_conf, default_value, "", 0, HELP_DEFAULT),
+    CR_STR(cr_id_conf, separator, "\x1d", 0, HELP_SEPARATOR),
+    CR_BOOL(cr_id_conf, weighted, false, 0, "values are id:weight pairs"),
+    CR_STR(cr_id_conf, fg_value_type, NULL, 0, HELP_VALUE_TYPE),
+    TAIL_ROWS(cr_id_conf),
+    CR_END,
+};
+
+const cr_field cr_raw_fields[] = {
+    NAME_ROWS(cr_raw_conf),
+    CR_INT(cr_raw_conf, embedding_dim, 0, 0, 65536, 0, HELP_EMB_DIM),
+    CR_FLOAT(cr_raw_conf, boundaries, 0, -CR_INF, CR_INF, CR_F_REPEATED, HELP_BOUNDARIES),
+    CR_STR(cr_raw_conf, normalizer, NULL, 0, HELP_NORMALIZER),
+    CR_ONEOF(cr_raw_conf, dense_emb, &cr_dense_emb_family, 0, HELP_DENSE_EMB),
+    CR_INT(cr_raw_conf, value_dim, 1, 0, CR_U32_MAX, 0, "numbers per row"),
+    CR_STR(cr_raw_conf, pooling, "sum", 0, HELP_POOLING),
+    CR_STR(cr_raw_conf, default_value, "0", 0, HELP_DEFAULT),
+    CR_STR(cr_raw_conf, separator, "\x1d", 0, HELP_SEPARATOR),
+    TAIL_ROWS(cr_raw_conf),
+    CR_END,
+};
+
+/* ---- checks ---- */
+static void check_separator(const void *conf, const char *text, cr_diag *diag) {
+    if (strlen(text) != 1)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "separator"),
+                    "separator '%s' has %zu bytes and must have exactly one; "
+                    "leave it out for \"\\x1d\"",
+                    text, strlen(text));
+}
+static void check_pooling(const void *conf, const char *text, cr_diag *diag) {
+    if (strcmp(text, "sum") != 0 && strcmp(text, "mean") != 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "pooling"),
+                    "unknown pooling '%s'; use sum or mean", text);
+}
+static void check_data_type(const void *conf, const char *text, cr_diag *diag) {
+    if (strcmp(text, "FP32") == 0) return;
+    if (strcmp(text, "FP16") == 0 || strcmp(text, "BF16") == 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "data_type"),
+                    "tables of type %s are not in this version; use FP32", text);
+    else
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "data_type"),
+                    "unknown data_type '%s'; use FP32", text);
+}
+
+/* Several sources of a table size: the first of this list counts (reference 4.2). */
+static void check_sources(const cr_id_conf *c, cr_diag *diag) {
+    static const char *const sources[] = {"hash_bucket_size", "num_buckets", "vocab_list",
+                                          "vocab_dict", "vocab_file"};
+    const char *used = NULL;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        if (!cr_conf_has(c, sources[i])) continue;
+        if (used)
+            cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, sources[i]),
+                        "%s is given beside %s, which decides the table's rows; keep one of them",
+                        sources[i], used);
+        else
+            used = sources[i];
+    }
+}
+static void check_size(const void *conf, const char *field, uint64_t value, cr_diag *diag) {
+    if (cr_conf_has(conf, field) && (value == 0 || value > INT64_MAX))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, field),
+                    "%s must lie between 1 and 2^63-1; it is the number of table rows", field);
+}
+
+void cr_id_conf_check(const void *self, cr_diag *diag) {
+    const cr_id_conf *c = self;
+    check_separator(c, c->separator, diag);
+    check_pooling(c, c->pooling, diag);
+    check_data_type(c, c->data_type, diag);
+    check_size(c, "hash_bucket_size", c->hash_bucket_size, diag);
+    check_size(c, "num_buckets", c->num_buckets, diag);
+    check_sources(c, diag);
+}
+
+void cr_raw_conf_check(const void *self, cr_diag *diag) {
+    const cr_raw_conf *c = self;
+    check_separator(c, c->separator, diag);
+    check_pooling(c, c->pooling, diag);
+    check_data_type(c, c->data_type, diag);
+    for (int64_t i = 0; i < c->boundaries.n; i++) {
+        float x = (float)c->boundaries.v[i];
+        if (isnan(x)) {
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(c, "boundaries", i),
+                        "boundary %lld is not a number; write numbers in ascending order",
+                        (long long)i + 1);
+        } else if (i && !((float)c->boundaries.v[i - 1] < x)) {
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(c, "boundaries", i),
+                        "boundaries must ascend strictly as 32-bit floats, but %.9g follows %.9g; "
+                        "sort them and leave out equal ones",
+                        (double)x, (double)(float)c->boundaries.v[i - 1]);
+            break;
+        }
+    }
+    if (c->dense_emb.m && c->boundaries.n)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "boundaries"),
+                    "boundaries make the feature sparse, %s needs a dense one; keep one of them",
+                    c->dense_emb.m->key);
+    if ((c->dense_emb.m || c->boundaries.n) && c->embedding_dim == 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "embedding_dim"),
+                    "raw_feature '%s' with %s needs embedding_dim; add for example "
+                    "embedding_dim: 16",
+                    c->feature_name, c->boundaries.n ? "boundaries" : c->dense_emb.m->key);
+    if (c->dense_emb.m && c->dense_emb.m->msg == &cr_autodis_msg && c->value_dim > 1)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "value_dim"),
+                    "autodis takes one number per row, value_dim is %lld; "
+                    "set value_dim to 1 or use mlp",
+                    (long long)c->value_dim);
+}
+
+const cr_msg cr_id_msg = {
+    "IdFeature",  "A categorical column: values become ids of table rows",
+    cr_id_fields, sizeof(cr_id_conf),
+    false,        cr_id_conf_check,
+};
+const cr_msg cr_raw_msg = {
+    "RawFeature",  "A numeric column: floats, or buckets between boundaries",
+    cr_raw_fields, sizeof(cr_raw_conf),
+    false,         cr_raw_conf_check,
+};

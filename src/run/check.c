@@ -1,0 +1,271 @@
+/*
+ * check.c - what is wrong between the messages of a config, found without reading any file.
+ *
+ * Names are the heart of it: groups name features, towers name groups, metrics name features. A
+ * feature of a type that is not in this version has no struct, but its name is taken from the tree,
+ * so that using it is one error (its type's) and not a second one in every group that lists it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "run/config.h"
+
+typedef struct names {
+    cr_map index; /* name -> number of the first feature_config (or group) of that name */
+} names;
+
+static const char *name_at(const void *ctx, size_t i) {
+    const names *n = ctx;
+    return i < n->index.n ? n->index.entries[i].key : NULL;
+}
+static int64_t find(const names *n, const char *name) {
+    return cr_map_get(&n->index, name, strlen(name), -1);
+}
+
+#define wrong(diag, at, ...) cr_diag_add((diag), CR_SEV_ERROR, CR_ECONF, (at), __VA_ARGS__)
+
+/* "<what> names the unknown <kind> 'x'; …" with the nearest name */
+static void unknown_name(cr_diag *diag, cr_loc at, const char *what, const char *kind,
+                         const char *name, const names *known) {
+    const char *near = cr_nearest(name, name_at, known);
+    if (near)
+        wrong(diag, at, "%s names the unknown %s '%s'; did you mean '%s'?", what, kind, name, near);
+    else if (known->index.n)
+        wrong(diag, at, "%s names the unknown %s '%s'; define it or remove the name", what, kind,
+              name);
+    else
+        wrong(diag, at, "%s names the %s '%s', but there is none; define it", what, kind, name);
+}
+
+/* ---- features ---- */
+
+/* name of a usable feature, and its place; NULL when the feature is of another type */
+static const char *feature_name(const cr_feature_conf *fc, cr_loc *at) {
+    if (!fc->feature.m || !fc->feature.conf) return NULL;
+    *at = cr_conf_at(fc->feature.conf, "feature_name");
+    if (fc->feature.m->msg == &cr_id_msg)
+        return ((const cr_id_conf *)fc->feature.conf)->feature_name;
+    if (fc->feature.m->msg == &cr_raw_msg)
+        return ((const cr_raw_conf *)fc->feature.conf)->feature_name;
+    return NULL;
+}
+
+static void add_feature(names *features, const cr_root_conf *c, const char *name, cr_loc at,
+                        int64_t i, cr_diag *diag) {
+    if (!name[0]) return;
+    int64_t first = find(features, name);
+    if (first < 0) {
+        cr_map_put(&features->index, name, strlen(name), i);
+        return;
+    }
+    const cr_feature_conf *other = c->feature_configs.v[first];
+    wrong(diag, at, "feature '%s' is already defined at line %d; give one of them another name",
+          name, other->base.at.line);
+}
+
+static const char *text_of(const cr_conf_node *map, const char *key) {
+    const cr_conf_node *n = map && map->kind == CR_NODE_MAP ? cr_conf_find(map, key) : NULL;
+    return n && n->kind == CR_NODE_SCALAR ? n->text : "";
+}
+
+/* the names of a feature that was refused, from the tree: its own, or <sequence>__<feature> */
+static void add_tree_feature(names *features, const cr_root_conf *c, const cr_conf_node *n,
+                             int64_t i, cr_diag *diag) {
+    if (!n || n->kind != CR_NODE_MAP || n->n == 0 || n->v[0].val->kind != CR_NODE_MAP) return;
+    const cr_conf_node *member = n->v[0].val;
+    add_feature(features, c, text_of(member, "feature_name"), n->v[0].at, i, diag);
+    const char *sequence = text_of(member, "sequence_name");
+    if (!sequence[0]) return;
+    for (size_t k = 0; k < member->n; k++) {
+        if (strcmp(member->v[k].key, "features") != 0) continue;
+        const cr_conf_node *v = member->v[k].val;
+        size_t count = v->kind == CR_NODE_LIST ? v->n : 1;
+        for (size_t j = 0; j < count; j++) {
+            const cr_conf_node *one = v->kind == CR_NODE_LIST ? v->v[j].val : v;
+            if (one->kind != CR_NODE_MAP || one->n == 0) continue;
+            const char *name = text_of(one->v[0].val, "feature_name");
+            cr_buf full;
+            cr_buf_init(&full);
+            cr_buf_printf(&full, "%s__%s", sequence, name);
+            if (name[0]) add_feature(features, c, full.data, one->v[0].at, i, diag);
+            cr_buf_clear(&full);
+        }
+    }
+}
+
+static void check_features(const cr_root_conf *c, names *features, cr_diag *diag) {
+    if (c->feature_configs.n == 0 && !cr_conf_has(c, "feature_configs"))
+        wrong(diag, cr_conf_at(c, "feature_configs"),
+              "no feature_configs are given; add one for each input of the model");
+    for (int64_t i = 0; i < c->feature_configs.n; i++) {
+        const cr_feature_conf *fc = c->feature_configs.v[i];
+        cr_loc at = fc->base.at;
+        const char *name = feature_name(fc, &at);
+        if (!name) {
+            add_tree_feature(features, c, fc->base.node, i, diag);
+            continue;
+        }
+        add_feature(features, c, name, at, i, diag);
+        const char *expression = fc->feature.m->msg == &cr_id_msg
+                                     ? ((const cr_id_conf *)fc->feature.conf)->expression
+                                     : ((const cr_raw_conf *)fc->feature.conf)->expression;
+        if (c->data_config->fg_mode == CR_FG_NORMAL && !expression[0])
+            wrong(diag, cr_conf_at(fc->feature.conf, "expression"),
+                  "feature '%s' has no expression, which fg_mode FG_NORMAL needs; "
+                  "add expression: \"user:<column>\"",
+                  name);
+    }
+}
+
+/* does the feature go through a table? true also for features of types we do not know */
+static bool is_sparse(const cr_feature_conf *fc) {
+    if (!fc->feature.m || fc->feature.m->msg != &cr_raw_msg) return true;
+    return ((const cr_raw_conf *)fc->feature.conf)->boundaries.n > 0;
+}
+
+/* ---- groups ---- */
+
+static void check_groups(const cr_model_conf *m, const names *features, names *groups,
+                         cr_diag *diag) {
+    if (m->feature_groups.n == 0)
+        wrong(diag, cr_conf_at(m, "feature_groups"),
+              "model_config has no feature_groups; add one that names the model's features");
+    for (int64_t i = 0; i < m->feature_groups.n; i++) {
+        const cr_group_conf *g = m->feature_groups.v[i];
+        const char *name = g->group_name;
+        if (name[0]) {
+            int64_t first = find(groups, name);
+            if (first >= 0) {
+                const cr_group_conf *other = m->feature_groups.v[first];
+                wrong(diag, cr_conf_at(g, "group_name"),
+                      "feature group '%s' is already defined at line %d; give one of them another "
+                      "name",
+                      name, other->base.at.line);
+            } else {
+                cr_map_put(&groups->index, name, strlen(name), i);
+            }
+        }
+        char what[160];
+        snprintf(what, sizeof what, "feature group '%.120s'", name);
+        for (int64_t k = 0; k < g->feature_names.n; k++)
+            if (find(features, g->feature_names.v[k]) < 0)
+                unknown_name(diag, cr_conf_at_item(g, "feature_names", k), what, "feature",
+                             g->feature_names.v[k], features);
+        bool sequences = g->base.node && cr_conf_find(g->base.node, "sequence_groups");
+        if (g->feature_names.n == 0 && !sequences && !cr_conf_has(g, "feature_names"))
+            wrong(diag, g->base.at, "%s has no feature_names; name its features or remove it",
+                  what);
+    }
+}
+
+static const cr_group_conf *need_group(const cr_model_conf *m, const names *groups,
+                                       const char *name, cr_diag *diag) {
+    int64_t i = find(groups, name);
+    if (i >= 0) return m->feature_groups.v[i];
+    cr_loc at = cr_conf_at(m, "model");
+    const char *near = cr_nearest(name, name_at, groups);
+    if (near)
+        wrong(diag, at, "%s needs a feature group named '%s'; is '%s' meant?", m->model.m->key,
+              name, near);
+    else
+        wrong(diag, at, "%s needs a feature group named '%s'; add it to feature_groups",
+              m->model.m->key, name);
+    return NULL;
+}
+
+/* ---- the model ---- */
+
+static void check_wide(const cr_model_conf *m, const names *groups, cr_diag *diag) {
+    const cr_group_conf *wide = need_group(m, groups, "wide", diag);
+    need_group(m, groups, "deep", diag);
+    if (wide && wide->group_type == CR_GROUP_DEEP)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(wide, "group_type"),
+                    "group 'wide' is of type DEEP, so wide_embedding_dim does not apply to it; "
+                    "write group_type: WIDE");
+}
+
+static void check_model(const cr_model_conf *m, const names *groups, cr_diag *diag) {
+    if (!m->model.m || !m->model.conf) return;
+    const char *key = m->model.m->key;
+    if (strcmp(key, "deepfm") == 0 || strcmp(key, "wide_and_deep") == 0) {
+        check_wide(m, groups, diag);
+    } else if (strcmp(key, "dlrm") == 0) {
+        if (m->feature_groups.n > 1) need_group(m, groups, "sparse", diag);
+    } else if (strcmp(key, "multi_tower") == 0) {
+        const cr_multi_tower_conf *t = m->model.conf;
+        if (t->towers.n == 0 && !cr_conf_has(t, "towers"))
+            wrong(diag, t->base.at, "multi_tower has no towers; add one for each feature group");
+        for (int64_t i = 0; i < t->towers.n; i++) {
+            const cr_tower_conf *tower = t->towers.v[i];
+            if (tower->input[0] && find(groups, tower->input) < 0)
+                unknown_name(diag, cr_conf_at(tower, "input"), "tower", "feature group",
+                             tower->input, groups);
+        }
+    }
+}
+
+static void check_losses(const cr_model_conf *m, cr_diag *diag) {
+    if (m->losses.n == 0 && !cr_conf_has(m, "losses") && m->model.m)
+        wrong(diag, cr_conf_at(m, "losses"),
+              "model_config has no losses; add for example losses { binary_cross_entropy {} }");
+    for (int64_t i = 0; i < m->losses.n; i++) {
+        const cr_loss_conf *l = m->losses.v[i];
+        if (!l->loss.m) continue;
+        const char *key = l->loss.m->key;
+        long long K = m->num_class;
+        cr_loc at = l->base.at;
+        if (strcmp(key, "softmax_cross_entropy") == 0) {
+            if (K == 1)
+                wrong(
+                    diag, at,
+                    "softmax_cross_entropy needs num_class of 2 or more, it is 1; set num_class or "
+                    "use binary_cross_entropy");
+        } else if (K != 1) {
+            wrong(diag, at,
+                  "%s needs num_class 1, it is %lld; remove num_class or use "
+                  "softmax_cross_entropy",
+                  key, K);
+        }
+    }
+}
+
+static void check_metrics(const cr_root_conf *c, const names *features, cr_diag *diag) {
+    const cr_model_conf *m = c->model_config;
+    for (int64_t i = 0; i < m->metrics.n; i++) {
+        const cr_metric_conf *metric = m->metrics.v[i];
+        const char *key = cr_metric_group_key(&metric->metric);
+        if (!key || !key[0]) continue;
+        cr_loc at = cr_conf_at(metric->metric.conf, "grouping_key");
+        int64_t f = find(features, key);
+        if (f < 0)
+            unknown_name(diag, at, "grouping_key", "feature", key, features);
+        else if (!is_sparse(c->feature_configs.v[f]))
+            wrong(
+                diag, at,
+                "grouping_key '%s' is a dense feature and has no ids; use an id_feature or give it "
+                "boundaries",
+                key);
+    }
+}
+
+void cr_root_check(const cr_root_conf *c, cr_diag *diag) {
+    names features, groups;
+    cr_map_init(&features.index);
+    cr_map_init(&groups.index);
+    const cr_data_conf *data = c->data_config;
+    if (data->base.node && data->label_fields.n == 0 && !cr_conf_has(data, "label_fields"))
+        wrong(diag, data->base.at,
+              "data_config names no label_fields; add label_fields: \"<column>\"");
+    check_features(c, &features, diag);
+    if (c->model_config->base.node) {
+        check_groups(c->model_config, &features, &groups, diag);
+        check_model(c->model_config, &groups, diag);
+        check_losses(c->model_config, diag);
+        check_metrics(c, &features, diag);
+    }
+    cr_map_clear(&features.index);
+    cr_map_clear(&groups.index);
+    cr_diag_sort(diag);
+}
