@@ -1,0 +1,131 @@
+/*
+ * run.h - the jobs: train, eval, export, predict, check. The command line fills an options struct and calls
+ * one function; nothing here prints for people except through the log, and nothing exits.
+ */
+#ifndef CR_RUN_RUN_H
+#define CR_RUN_RUN_H
+
+#include "base/buf.h"
+#include "base/pool.h"
+#include "run/config.h"
+
+/* How a config is put together: file, then path overrides, then --edit_config_json, then --set. */
+typedef struct cr_config_opts {
+    const char *path;              /* the config file */
+    const char *model_dir;         /* overrides; NULL: as the config says */
+    const char *train_input_path;
+    const char *eval_input_path;
+    const char *fine_tune_checkpoint;
+    const char *edit_config_json;
+    const char *const *set; /* n_set assignments a.b[0].c=v */
+    int n_set;
+} cr_config_opts;
+
+/* A loaded config: tree and bound structs. */
+typedef struct cr_config {
+    cr_conf_doc doc;
+    cr_arena arena;
+    cr_root_conf *root;
+} cr_config;
+/* cr_config_load reads, edits, binds and checks; everything wrong goes to diag. On errors root may be
+ * incomplete: use it for nothing but further checks. Always cr_config_clear afterwards. */
+CR_CHECKED cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag);
+void cr_config_clear(cr_config *c);
+
+/* Where a run tells how it goes. All members may be NULL. Called from the thread that runs the job. */
+typedef struct cr_progress {
+    const char *stage; /* "train", "eval", "predict", "synth" */
+    int64_t step, n_steps;   /* n_steps 0: not known */
+    int64_t epoch, n_epochs; /* n_epochs 0: not known */
+    int64_t rows;
+    double rows_per_s, loss, seconds_left; /* seconds_left < 0: not known */
+} cr_progress;
+typedef struct cr_watch {
+    void (*progress)(void *ctx, const cr_progress *p);
+    void *ctx;
+} cr_watch;
+
+/* Set by a signal handler: the job stops at the next step, saves a checkpoint when training, and returns
+ * CR_ESTOP. */
+extern volatile int cr_stop_requested;
+
+typedef struct cr_metric_result {
+    const char *name;
+    double value;
+} cr_metric_result;
+#define CR_MAX_RESULTS 128
+typedef struct cr_eval_result {
+    int64_t rows;
+    int n;
+    cr_metric_result v[CR_MAX_RESULTS]; /* sorted by name; names live as long as the arena given */
+} cr_eval_result;
+
+typedef struct cr_train_opts {
+    cr_config_opts config;
+    bool continue_train;
+    bool ignore_restore_optimizer;
+    int threads; /* 0: all cores */
+    cr_watch watch;
+} cr_train_opts;
+typedef struct cr_train_result {
+    char model_dir[1024], checkpoint[1088]; /* last checkpoint written */
+    int64_t steps, rows, bad_rows;           /* of this run */
+    double seconds, data_wait_s;
+    double group_s, step_s, update_s; /* shares of the step */
+    bool has_eval;
+    cr_eval_result eval; /* the last one */
+    cr_arena arena;      /* owns names; clear it */
+} cr_train_result;
+CR_CHECKED cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag);
+
+typedef struct cr_eval_opts {
+    cr_config_opts config;
+    const char *checkpoint_path;      /* NULL: newest of model_dir */
+    const char *eval_result_filename; /* NULL: eval_result.txt */
+    int threads;
+    cr_watch watch;
+} cr_eval_opts;
+/* res->arena as in cr_train; checkpoint used goes to checkpoint (1088 bytes) */
+CR_CHECKED cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, char *checkpoint, cr_diag *diag);
+
+typedef struct cr_export_opts {
+    cr_config_opts config;
+    const char *checkpoint_path;
+    const char *export_dir;
+    const char *asset_files;              /* comma list */
+    const char *additional_export_config; /* JSON object */
+    int threads;
+} cr_export_opts;
+CR_CHECKED cr_code cr_export(const cr_export_opts *o, char *checkpoint, cr_diag *diag);
+
+typedef struct cr_predict_opts {
+    const char *scripted_model_path; /* an export; or: */
+    cr_config_opts config;           /* config.path set: from a checkpoint */
+    const char *checkpoint_path;
+    const char *predict_input_path, *predict_output_path;
+    const char *reserved_columns, *output_columns; /* comma lists; NULL: none, all */
+    int64_t batch_size;                            /* 0: as the config says */
+    int64_t predict_steps;                         /* 0: all */
+    int debug_level;
+    const char *dataset_type, *writer_type; /* NULL: as the config says */
+    int threads;
+    cr_watch watch;
+} cr_predict_opts;
+typedef struct cr_predict_result {
+    int64_t rows;
+    double seconds;
+    char output[1088];
+} cr_predict_result;
+CR_CHECKED cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *diag);
+
+/* cr_check looks at a config or a model_dir: config, columns, sample_rows rows of the data, memory. What it
+ * found out goes to out as lines for people (or one JSON object). Findings go to diag. */
+typedef struct cr_check_opts {
+    cr_config_opts config; /* path may be a model_dir or an export */
+    int64_t sample_rows;   /* 0: 10000 */
+    bool json;
+    int threads;
+} cr_check_opts;
+CR_CHECKED cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag);
+
+#endif
