@@ -6,19 +6,8 @@
 
 #include "harness.h"
 
-/* Models and losses come from layers above the tables; only their addresses matter here. */
-struct cr_loss_type {
-    int unused;
-};
-struct cr_model_type {
-    int unused;
-};
-extern const cr_loss_type cr_loss_bce, cr_loss_softmax, cr_loss_l2;
-extern const cr_model_type cr_model_deepfm, cr_model_dlrm, cr_model_multi_tower,
-    cr_model_wide_and_deep;
-const __attribute__((weak)) cr_loss_type cr_loss_bce = {0}, cr_loss_softmax = {0}, cr_loss_l2 = {0};
-const __attribute__((weak)) cr_model_type cr_model_deepfm = {0}, cr_model_dlrm = {0},
-                                          cr_model_multi_tower = {0}, cr_model_wide_and_deep = {0};
+extern const cr_loss_type cr_loss_bce;
+extern const cr_model_type cr_model_deepfm;
 
 /* ---- walking ---- */
 
