@@ -51,40 +51,25 @@ static const char *next_enum(const void *ctx, size_t i) {
 static const char *wanted(const cr_field *f, char out[128]) {
     char range[96];
     switch (f->type) {
-    case CR_T_BOOL:
-        return "true or false";
-    case CR_T_INT:
-        snprintf(out, 128, "an integer%s", cr_conf_range_text(f, range));
-        return out;
-    case CR_T_UINT64:
-        return "an integer of at least 0";
-    case CR_T_FLOAT:
-        snprintf(out, 128, "a number%s", cr_conf_range_text(f, range));
-        return out;
-    case CR_T_STR:
-        return "a string";
-    case CR_T_ENUM:
-        return "one of its names";
-    case CR_T_MAP_INT:
-        return "a mapping of names to integers";
-    case CR_T_MAP_FLOAT:
-        return "a mapping of names to numbers";
-    default:
-        return "a block of keys";
+    case CR_T_BOOL: return "true or false";
+    case CR_T_INT: snprintf(out, 128, "an integer%s", cr_conf_range_text(f, range)); return out;
+    case CR_T_UINT64: return "an integer of at least 0";
+    case CR_T_FLOAT: snprintf(out, 128, "a number%s", cr_conf_range_text(f, range)); return out;
+    case CR_T_STR: return "a string";
+    case CR_T_ENUM: return "one of its names";
+    case CR_T_MAP_INT: return "a mapping of names to integers";
+    case CR_T_MAP_FLOAT: return "a mapping of names to numbers";
+    default: return "a block of keys";
     }
 }
 
 static const char *type_word(const cr_field *f) {
     switch (f->type) {
-    case CR_T_BOOL:
-        return "a bool";
+    case CR_T_BOOL: return "a bool";
     case CR_T_INT:
-    case CR_T_UINT64:
-        return "an integer";
-    case CR_T_STR:
-        return "a string";
-    default:
-        return "a number";
+    case CR_T_UINT64: return "an integer";
+    case CR_T_STR: return "a string";
+    default: return "a number";
     }
 }
 
@@ -189,10 +174,8 @@ static bool read_scalar(binder *b, const cr_field *f, const cr_conf_node *n, val
         }
         wrong(b, n->at, "%s: the string holds a NUL character; remove it", f->name);
         return false;
-    case CR_T_ENUM:
-        return read_enum(b, f, n, out);
-    default:
-        break;
+    case CR_T_ENUM: return read_enum(b, f, n, out);
+    default: break;
     }
     wrong_type(b, f, f->name, n);
     return false;
@@ -201,26 +184,13 @@ static bool read_scalar(binder *b, const cr_field *f, const cr_conf_node *n, val
 static value default_of(const cr_field *f) {
     value v = {0};
     switch (f->type) {
-    case CR_T_BOOL:
-        v.b = f->num != 0;
-        break;
-    case CR_T_INT:
-        v.i = (int64_t)f->num;
-        break;
-    case CR_T_UINT64:
-        v.u = (uint64_t)f->num;
-        break;
-    case CR_T_FLOAT:
-        v.f = f->num;
-        break;
-    case CR_T_STR:
-        v.s = f->str ? f->str : "";
-        break;
-    case CR_T_ENUM:
-        v.e = (int)f->num;
-        break;
-    default:
-        break;
+    case CR_T_BOOL: v.b = f->num != 0; break;
+    case CR_T_INT: v.i = (int64_t)f->num; break;
+    case CR_T_UINT64: v.u = (uint64_t)f->num; break;
+    case CR_T_FLOAT: v.f = f->num; break;
+    case CR_T_STR: v.s = f->str ? f->str : ""; break;
+    case CR_T_ENUM: v.e = (int)f->num; break;
+    default: break;
     }
     return v;
 }
@@ -229,26 +199,13 @@ static void store(const cr_field *f, void *self, value v) {
     if (f->offset == CR_NO_STORE) return;
     char *to = (char *)self + f->offset;
     switch (f->type) {
-    case CR_T_BOOL:
-        memcpy(to, &v.b, sizeof v.b);
-        break;
-    case CR_T_INT:
-        memcpy(to, &v.i, sizeof v.i);
-        break;
-    case CR_T_UINT64:
-        memcpy(to, &v.u, sizeof v.u);
-        break;
-    case CR_T_FLOAT:
-        memcpy(to, &v.f, sizeof v.f);
-        break;
-    case CR_T_STR:
-        memcpy(to, &v.s, sizeof v.s);
-        break;
-    case CR_T_ENUM:
-        memcpy(to, &v.e, sizeof v.e);
-        break;
-    default:
-        break;
+    case CR_T_BOOL: memcpy(to, &v.b, sizeof v.b); break;
+    case CR_T_INT: memcpy(to, &v.i, sizeof v.i); break;
+    case CR_T_UINT64: memcpy(to, &v.u, sizeof v.u); break;
+    case CR_T_FLOAT: memcpy(to, &v.f, sizeof v.f); break;
+    case CR_T_STR: memcpy(to, &v.s, sizeof v.s); break;
+    case CR_T_ENUM: memcpy(to, &v.e, sizeof v.e); break;
+    default: break;
     }
 }
 
@@ -260,32 +217,26 @@ static bool is_default(const cr_field *f, const cr_conf_node *n) {
     double x;
     const cr_enum_value *e;
     switch (f->type) {
-    case CR_T_BOOL:
-        return cr_conf_read_bool(n, &yes) && yes == (f->num != 0);
+    case CR_T_BOOL: return cr_conf_read_bool(n, &yes) && yes == (f->num != 0);
     case CR_T_INT:
     case CR_T_UINT64:
         return cr_conf_read_int(n, &u, &neg) && (neg ? -(double)u : (double)u) == f->num;
-    case CR_T_FLOAT:
-        return cr_conf_read_float(n, &x) && x == f->num;
-    case CR_T_STR:
-        return cr_conf_is_str(n) && strcmp(n->text, f->str ? f->str : "") == 0;
-    case CR_T_ENUM:
-        e = cr_conf_read_enum(n, f->ref);
-        return e && e->value == (int)f->num;
-    default:
-        return false;
+    case CR_T_FLOAT: return cr_conf_read_float(n, &x) && x == f->num;
+    case CR_T_STR: return cr_conf_is_str(n) && strcmp(n->text, f->str ? f->str : "") == 0;
+    case CR_T_ENUM: e = cr_conf_read_enum(n, f->ref); return e && e->value == (int)f->num;
+    default: return false;
     }
 }
 
 /* ---- rows ---- */
 
-/* A list of scalars. Returns whether any was given; *ok whether all could be read. */
-static bool bind_list(binder *b, const cr_field *f, cr_conf_iter it, void *self, bool *ok) {
+/* The binders of rows clear *ok when something could not be read. */
+static void bind_list(binder *b, const cr_field *f, cr_conf_iter it, void *self, bool *ok) {
     size_t n = 0, size = f->type == CR_T_ENUM ? sizeof(int) : 8;
     cr_conf_iter count = it;
     while (cr_conf_next(&count))
         n++;
-    if (n == 0) return false;
+    if (n == 0) return;
     char *v = cr_arena_zalloc(b->arena, n * size);
     int64_t got = 0;
     const cr_conf_node *x;
@@ -308,7 +259,6 @@ static bool bind_list(binder *b, const cr_field *f, cr_conf_iter it, void *self,
         cr_ints list = {(int64_t *)(void *)v, got};
         memcpy((char *)self + f->offset, &list, sizeof list);
     }
-    return true;
 }
 
 /* A value that must be a message: the map it stands for, or NULL after a complaint. */
@@ -327,14 +277,14 @@ static const cr_conf_node *as_map(binder *b, const char *name, const cr_msg *msg
     return NULL;
 }
 
-static bool bind_msgs(binder *b, const cr_field *f, cr_conf_iter it, void *self, int depth,
+static void bind_msgs(binder *b, const cr_field *f, cr_conf_iter it, void *self, int depth,
                       bool *ok) {
     const cr_msg *msg = f->ref;
     size_t n = 0;
     cr_conf_iter count = it;
     while (cr_conf_next(&count))
         n++;
-    if (n == 0) return false;
+    if (n == 0) return;
     cr_msgs list = {CR_NEW_N(b->arena, void *, n), 0};
     const cr_conf_node *x;
     cr_loc last = it.at;
@@ -349,10 +299,9 @@ static bool bind_msgs(binder *b, const cr_field *f, cr_conf_iter it, void *self,
     if (f->max > 0 && (double)n > f->max)
         wrong(b, last, "%s: %zu items are given; at most %.0f are allowed", f->name, n, f->max);
     if (f->offset != CR_NO_STORE) memcpy((char *)self + f->offset, &list, sizeof list);
-    return true;
 }
 
-static bool bind_one_msg(binder *b, const cr_field *f, cr_conf_iter it, void *self, int depth,
+static void bind_one_msg(binder *b, const cr_field *f, cr_conf_iter it, void *self, int depth,
                          bool *ok) {
     const cr_msg *msg = f->ref;
     const cr_conf_node *x, *all = NULL;
@@ -371,10 +320,9 @@ static bool bind_one_msg(binder *b, const cr_field *f, cr_conf_iter it, void *se
         void *conf = bind_msg(b, msg, all, at, f->name, depth + 1);
         if (f->offset != CR_NO_STORE) memcpy((char *)self + f->offset, &conf, sizeof conf);
     }
-    return given;
 }
 
-static bool bind_oneof(binder *b, const cr_msg *msg, const cr_field *f, cr_conf_iter it, void *self,
+static void bind_oneof(binder *b, const cr_msg *msg, const cr_field *f, cr_conf_iter it, void *self,
                        int depth, bool *ok) {
     const cr_oneof *o = f->ref;
     const cr_oneof_member *chosen = NULL, *m;
@@ -410,7 +358,6 @@ static bool bind_oneof(binder *b, const cr_msg *msg, const cr_field *f, cr_conf_
         cr_choice c = {chosen, bind_msg(b, chosen->msg, all, at, chosen->key, depth + 1)};
         if (f->offset != CR_NO_STORE) memcpy((char *)self + f->offset, &c, sizeof c);
     }
-    return chosen != NULL;
 }
 
 typedef struct map_state {
@@ -477,14 +424,11 @@ static bool put_pair(binder *b, const cr_field *f, map_state *s, const cr_conf_n
                      val ? val : &zero);
 }
 
-static bool bind_map(binder *b, const cr_field *f, cr_conf_iter it, void *self, bool *ok) {
+static void bind_map(binder *b, const cr_field *f, cr_conf_iter it, void *self, bool *ok) {
     map_state s = {0};
     const cr_conf_node *x;
-    bool given = false;
     cr_map_init(&s.index);
-    it.open = true;
     while ((x = cr_conf_next(&it))) {
-        given = true;
         if (x->kind != CR_NODE_MAP) {
             wrong_type(b, f, f->name, x);
             *ok = false;
@@ -498,19 +442,25 @@ static bool bind_map(binder *b, const cr_field *f, cr_conf_iter it, void *self, 
     }
     cr_map_clear(&s.index);
     if (f->offset != CR_NO_STORE) memcpy((char *)self + f->offset, &s.map, sizeof s.map);
-    return given;
+    if (s.map.n == 0) *ok = false; /* an empty map is as good as none */
 }
 
-static bool bind_tree(binder *b, const cr_field *f, cr_conf_iter it, void *self) {
+static void bind_tree(binder *b, const cr_field *f, cr_conf_iter it, void *self, bool *ok) {
     const cr_conf_node *x, *all = NULL;
-    while ((x = cr_conf_next(&it)))
-        all = all && all->kind == CR_NODE_MAP && x->kind == CR_NODE_MAP
-                  ? cr_conf_join(b->arena, all, x)
-                  : x;
-    if (!all) return false;
+    while ((x = cr_conf_next(&it))) {
+        if (x->kind != CR_NODE_MAP && !cr_conf_is_null(x)) {
+            wrong_type(b, f, f->name, x);
+            *ok = false;
+        } else if (x->kind == CR_NODE_MAP) {
+            all = all ? cr_conf_join(b->arena, all, x) : x;
+        }
+    }
+    if (!all) {
+        *ok = false;
+        return;
+    }
     all = cr_conf_struct(b->arena, all);
     if (f->offset != CR_NO_STORE) memcpy((char *)self + f->offset, &all, sizeof all);
-    return true;
 }
 
 /* Is the row of a later version? Complains; true: leave it alone. */
@@ -554,16 +504,10 @@ static void bind_row(binder *b, const cr_msg *msg, int row, cr_conf_iter it, cr_
         else
             bind_one_msg(b, f, it, self, depth, &ok);
         break;
-    case CR_T_ONEOF:
-        bind_oneof(b, msg, f, it, self, depth, &ok);
-        break;
+    case CR_T_ONEOF: bind_oneof(b, msg, f, it, self, depth, &ok); break;
     case CR_T_MAP_INT:
-    case CR_T_MAP_FLOAT:
-        bind_map(b, f, it, self, &ok);
-        break;
-    case CR_T_TREE:
-        bind_tree(b, f, it, self);
-        break;
+    case CR_T_MAP_FLOAT: bind_map(b, f, it, self, &ok); break;
+    case CR_T_TREE: bind_tree(b, f, it, self, &ok); break;
     default:
         if (f->flags & CR_F_REPEATED) {
             bind_list(b, f, it, self, &ok);

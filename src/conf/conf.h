@@ -9,9 +9,12 @@
 
 /* cr_conf_set applies one "--set a.b[0].c=v". Missing messages are made; v is YAML for lists
  * ("[1,2]") and messages ("{…}"), else a scalar. Places of errors read "--set:1:col". */
-CR_CHECKED cr_code cr_conf_set(cr_conf_doc *doc, const cr_msg *root, const char *assignment, cr_diag *diag);
-/* cr_conf_edit_json applies --edit_config_json (reference 1.10): selectors [i] [a:b] [:] [path op val]. */
-CR_CHECKED cr_code cr_conf_edit_json(cr_conf_doc *doc, const cr_msg *root, const char *json, cr_diag *diag);
+CR_CHECKED cr_code cr_conf_set(cr_conf_doc *doc, const cr_msg *root, const char *assignment,
+                               cr_diag *diag);
+/* cr_conf_edit_json applies --edit_config_json (reference 1.10): selectors [i] [a:b] [:] [path op
+ * val]. */
+CR_CHECKED cr_code cr_conf_edit_json(cr_conf_doc *doc, const cr_msg *root, const char *json,
+                                     cr_diag *diag);
 /* cr_conf_put sets one plain path ("train_input_path") to a string: command line path overrides. */
 void cr_conf_put(cr_conf_doc *doc, const char *key, const char *value, const char *origin);
 
@@ -24,7 +27,7 @@ void cr_conf_print(cr_buf *out, const cr_msg *root, const cr_conf_node *node, cr
 bool cr_conf_help(cr_buf *out, const cr_msg *root, const char *topic, const char **near);
 /* cr_conf_reference writes the reference pages (Markdown): one call per message reachable from
  * root, in a fixed order; page(ctx, message, text). */
-void cr_conf_reference(const cr_msg *root, void (*page)(void *ctx, const cr_msg *msg, const char *text),
-                       void *ctx);
+void cr_conf_reference(const cr_msg *root,
+                       void (*page)(void *ctx, const cr_msg *msg, const char *text), void *ctx);
 
 #endif

@@ -47,7 +47,7 @@ enum {
     CR_F_GPU = 4,      /* meaningless on a CPU: accepted with one warning */
     CR_F_LATER = 8,    /* known, its capability is not in this version: using it is an error */
     CR_F_OURS = 16,    /* not in TorchEasyRec */
-    CR_F_SPEED = 32,   /* accepted without effect: results do not depend on it (fused, num_workers …) */
+    CR_F_SPEED = 32,   /* accepted without effect: results do not depend on it (fused …) */
 };
 
 typedef struct cr_enum_value {
@@ -71,13 +71,36 @@ typedef struct cr_field {
 } cr_field;
 
 /* list types of repeated fields */
-typedef struct cr_ints { int64_t *v; int64_t n; } cr_ints; /* of UINT64 too: cast back */
-typedef struct cr_floats { double *v; int64_t n; } cr_floats;
-typedef struct cr_strs { const char **v; int64_t n; } cr_strs;
-typedef struct cr_enums { int *v; int64_t n; } cr_enums;
-typedef struct cr_msgs { void **v; int64_t n; } cr_msgs; /* of T* */
-typedef struct cr_conf_map_entry { const char *key; uint64_t i; double f; cr_loc at; } cr_conf_map_entry;
-typedef struct cr_conf_map { cr_conf_map_entry *v; int64_t n; } cr_conf_map;
+typedef struct cr_ints {
+    int64_t *v;
+    int64_t n;
+} cr_ints; /* of UINT64 too: cast back */
+typedef struct cr_floats {
+    double *v;
+    int64_t n;
+} cr_floats;
+typedef struct cr_strs {
+    const char **v;
+    int64_t n;
+} cr_strs;
+typedef struct cr_enums {
+    int *v;
+    int64_t n;
+} cr_enums;
+typedef struct cr_msgs {
+    void **v;
+    int64_t n;
+} cr_msgs; /* of T* */
+typedef struct cr_conf_map_entry {
+    const char *key;
+    uint64_t i;
+    double f;
+    cr_loc at;
+} cr_conf_map_entry;
+typedef struct cr_conf_map {
+    cr_conf_map_entry *v;
+    int64_t n;
+} cr_conf_map;
 
 struct cr_msg {
     const char *name; /* TorchEasyRec's message name, e.g. "TrainConfig" */
@@ -107,35 +130,43 @@ typedef struct cr_choice {
 
 /* Rows. S is the struct, f the member (and the key). */
 #define CR_ROW_(S, f, T, fl, nu, st, mi, ma, re, he)                                               \
-    {#f, T, fl, (uint32_t)offsetof(S, f), nu, st, mi, ma, re, he}
+    { #f, T, fl, (uint32_t)offsetof(S, f), nu, st, mi, ma, re, he }
 #define CR_BOOL(S, f, def, fl, help) CR_ROW_(S, f, CR_T_BOOL, fl, def, NULL, 0, 1, NULL, help)
-#define CR_INT(S, f, def, lo, hi, fl, help) CR_ROW_(S, f, CR_T_INT, fl, def, NULL, lo, hi, NULL, help)
+#define CR_INT(S, f, def, lo, hi, fl, help)                                                        \
+    CR_ROW_(S, f, CR_T_INT, fl, def, NULL, lo, hi, NULL, help)
 #define CR_UINT64(S, f, def, fl, help) CR_ROW_(S, f, CR_T_UINT64, fl, def, NULL, 0, 0, NULL, help)
-#define CR_FLOAT(S, f, def, lo, hi, fl, help) CR_ROW_(S, f, CR_T_FLOAT, fl, def, NULL, lo, hi, NULL, help)
+#define CR_FLOAT(S, f, def, lo, hi, fl, help)                                                      \
+    CR_ROW_(S, f, CR_T_FLOAT, fl, def, NULL, lo, hi, NULL, help)
 #define CR_STR(S, f, def, fl, help) CR_ROW_(S, f, CR_T_STR, fl, 0, def, 0, 0, NULL, help)
-#define CR_ENUM(S, f, values, def, fl, help) CR_ROW_(S, f, CR_T_ENUM, fl, def, NULL, 0, 0, values, help)
-#define CR_MSG(S, f, msg, fl, help) CR_ROW_(S, f, CR_T_MSG, fl, 0, NULL, 0, 0, msg, help)
+#define CR_ENUM(S, f, values, def, fl, help)                                                       \
+    CR_ROW_(S, f, CR_T_ENUM, fl, def, NULL, 0, 0, values, help)
+#define CR_MSG(S, f, msg, fl, help)     CR_ROW_(S, f, CR_T_MSG, fl, 0, NULL, 0, 0, msg, help)
 #define CR_ONEOF(S, f, oneof, fl, help) CR_ROW_(S, f, CR_T_ONEOF, fl, 0, NULL, 0, 0, oneof, help)
-#define CR_MAP_INT(S, f, fl, help) CR_ROW_(S, f, CR_T_MAP_INT, fl, 0, NULL, 0, 0, NULL, help)
-#define CR_MAP_FLOAT(S, f, fl, help) CR_ROW_(S, f, CR_T_MAP_FLOAT, fl, 0, NULL, 0, 0, NULL, help)
-#define CR_TREE(S, f, fl, help) CR_ROW_(S, f, CR_T_TREE, fl, 0, NULL, 0, 0, NULL, help)
-#define CR_END {NULL, CR_T_BOOL, 0, 0, 0, NULL, 0, 0, NULL, NULL}
+#define CR_MAP_INT(S, f, fl, help)      CR_ROW_(S, f, CR_T_MAP_INT, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_MAP_FLOAT(S, f, fl, help)    CR_ROW_(S, f, CR_T_MAP_FLOAT, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_TREE(S, f, fl, help)         CR_ROW_(S, f, CR_T_TREE, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_END                                                                                     \
+    { NULL, CR_T_BOOL, 0, 0, 0, NULL, 0, 0, NULL, NULL }
 /* Rows of messages that are only known (no struct yet). name is a string. */
-#define CR_K_(name, T, fl, nu, st, mi, ma, re, he) {name, T, fl, CR_NO_STORE, nu, st, mi, ma, re, he}
+#define CR_K_(name, T, fl, nu, st, mi, ma, re, he)                                                 \
+    { name, T, fl, CR_NO_STORE, nu, st, mi, ma, re, he }
 #define CR_K_BOOL(name, def, fl, help) CR_K_(name, CR_T_BOOL, fl, def, NULL, 0, 1, NULL, help)
-#define CR_K_INT(name, def, lo, hi, fl, help) CR_K_(name, CR_T_INT, fl, def, NULL, lo, hi, NULL, help)
+#define CR_K_INT(name, def, lo, hi, fl, help)                                                      \
+    CR_K_(name, CR_T_INT, fl, def, NULL, lo, hi, NULL, help)
 #define CR_K_UINT64(name, def, fl, help) CR_K_(name, CR_T_UINT64, fl, def, NULL, 0, 0, NULL, help)
-#define CR_K_FLOAT(name, def, lo, hi, fl, help) CR_K_(name, CR_T_FLOAT, fl, def, NULL, lo, hi, NULL, help)
+#define CR_K_FLOAT(name, def, lo, hi, fl, help)                                                    \
+    CR_K_(name, CR_T_FLOAT, fl, def, NULL, lo, hi, NULL, help)
 #define CR_K_STR(name, def, fl, help) CR_K_(name, CR_T_STR, fl, 0, def, 0, 0, NULL, help)
-#define CR_K_ENUM(name, values, def, fl, help) CR_K_(name, CR_T_ENUM, fl, def, NULL, 0, 0, values, help)
-#define CR_K_MSG(name, msg, fl, help) CR_K_(name, CR_T_MSG, fl, 0, NULL, 0, 0, msg, help)
+#define CR_K_ENUM(name, values, def, fl, help)                                                     \
+    CR_K_(name, CR_T_ENUM, fl, def, NULL, 0, 0, values, help)
+#define CR_K_MSG(name, msg, fl, help)     CR_K_(name, CR_T_MSG, fl, 0, NULL, 0, 0, msg, help)
 #define CR_K_ONEOF(name, oneof, fl, help) CR_K_(name, CR_T_ONEOF, fl, 0, NULL, 0, 0, oneof, help)
-#define CR_K_MAP_INT(name, fl, help) CR_K_(name, CR_T_MAP_INT, fl, 0, NULL, 0, 0, NULL, help)
-#define CR_K_MAP_FLOAT(name, fl, help) CR_K_(name, CR_T_MAP_FLOAT, fl, 0, NULL, 0, 0, NULL, help)
-#define CR_K_TREE(name, fl, help) CR_K_(name, CR_T_TREE, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_K_MAP_INT(name, fl, help)      CR_K_(name, CR_T_MAP_INT, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_K_MAP_FLOAT(name, fl, help)    CR_K_(name, CR_T_MAP_FLOAT, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_K_TREE(name, fl, help)         CR_K_(name, CR_T_TREE, fl, 0, NULL, 0, 0, NULL, help)
 
 #define CR_U32_MAX 4294967295.0
-#define CR_INF __builtin_inf()
+#define CR_INF     __builtin_inf()
 
 /* cr_conf_bind fills a new struct for msg from node (NULL: all defaults) in the arena; every
  * mistake goes to diag, which is sorted by place; the struct is complete (defaults where wrong)

@@ -30,12 +30,12 @@ typedef struct parser {
     token t; /* the token ahead */
     size_t budget;
     int errors;
-    bool fatal;
+    bool fatal, quiet; /* quiet: passing over text after a mistake */
 } parser;
 
 #define fail(p, at, ...)                                                                           \
     do {                                                                                           \
-        if ((p)->fatal) break;                                                                     \
+        if ((p)->fatal || (p)->quiet) break;                                                       \
         if ((p)->errors < CR_CONF_MAX_ERRORS)                                                      \
             cr_diag_add((p)->diag, CR_SEV_ERROR, CR_ECONF, (at), __VA_ARGS__);                     \
         (p)->errors++;                                                                             \
@@ -106,7 +106,7 @@ static void advance(parser *p) {
         p->t.kind = T_STRING;
         lex_string(p);
     } else {
-        p->t.kind = strchr("{}<>[]:;,-", c) ? T_PUNCT : T_BAD;
+        p->t.kind = strchr("{}<>[]:;,-=", c) ? T_PUNCT : T_BAD;
         do
             p->s++;
         while (p->s < p->end && (*p->s & 0xc0) == 0x80);
@@ -274,6 +274,7 @@ static cr_conf_node *parse_scalar(parser *p) {
     if (p->t.kind != T_NUMBER && p->t.kind != T_NAME) {
         char w[64];
         if (minus) fail(p, at, "'-' stands before %s; put a number there", shown(p, w));
+        if (minus && p->t.kind == T_STRING) advance(p);
         return minus ? new_node(p, CR_NODE_SCALAR, at) : NULL;
     }
     cr_conf_node *n = new_node(p, CR_NODE_SCALAR, at);
@@ -323,19 +324,21 @@ static cr_conf_node *parse_list(parser *p, int depth) {
  * block. Blocks that open on the way are passed over whole. */
 static void recover(parser *p) {
     int open = 0;
+    p->quiet = true;
     while (p->t.kind != T_END && !p->fatal) {
         if (is_punct(p, '{') || is_punct(p, '<')) {
             open++;
         } else if (is_punct(p, '}') || is_punct(p, '>')) {
-            if (open-- == 0) return;
+            if (open-- == 0) break;
         } else if (open == 0 && p->t.kind == T_NAME && p->t.new_line) {
             const char *q = p->t.end;
             while (q < p->end && (*q == ' ' || *q == '\t'))
                 q++;
-            if (q < p->end && strchr(":{<", *q)) return;
+            if (q < p->end && strchr(":{<", *q)) break;
         }
         advance(p);
     }
+    p->quiet = false;
 }
 
 /* One field; the token ahead is its name. False: the caller recovers. */
@@ -345,6 +348,10 @@ static bool parse_field(parser *p, cr_conf_node *map, int depth) {
     const char *key = cr_arena_strndup(&p->doc->arena, p->t.s, (size_t)(p->t.end - p->t.s));
     advance(p);
     bool colon = is_punct(p, ':');
+    if (is_punct(p, '=')) {
+        fail(p, p->t.at, "found '=' after '%.100s'; write ':' instead", key);
+        colon = true;
+    }
     if (colon) advance(p);
     cr_conf_node *val = NULL;
     if (is_punct(p, '{') || is_punct(p, '<')) {

@@ -49,14 +49,16 @@ void cr_conf_doc_clear(cr_conf_doc *doc);
  * .prototxt .txt) and, where that says nothing, from the text. All syntax errors go to diag. */
 CR_CHECKED cr_code cr_conf_load(cr_conf_doc *doc, const char *path, cr_diag *diag);
 /* cr_conf_parse: the same from memory; path is only for messages. */
-CR_CHECKED cr_code cr_conf_parse(cr_conf_doc *doc, cr_syntax syntax, const char *path, const char *text,
-                                 size_t n, cr_diag *diag);
+CR_CHECKED cr_code cr_conf_parse(cr_conf_doc *doc, cr_syntax syntax, const char *path,
+                                 const char *text, size_t n, cr_diag *diag);
 /* one file each: yaml.c (knows libfyaml), pbtxt.c, used by the two above */
-CR_CHECKED cr_code cr_conf_parse_yaml(cr_conf_doc *doc, bool json, const char *text, size_t n, cr_diag *diag);
+CR_CHECKED cr_code cr_conf_parse_yaml(cr_conf_doc *doc, bool json, const char *text, size_t n,
+                                      cr_diag *diag);
 CR_CHECKED cr_code cr_conf_parse_pbtxt(cr_conf_doc *doc, const char *text, size_t n, cr_diag *diag);
 
 cr_conf_node *cr_conf_new(cr_conf_doc *doc, cr_node_kind kind, cr_loc at);
-void cr_conf_push(cr_conf_doc *doc, cr_conf_node *parent, const char *key, cr_loc at, cr_conf_node *val);
+void cr_conf_push(cr_conf_doc *doc, cr_conf_node *parent, const char *key, cr_loc at,
+                  cr_conf_node *val);
 /* last entry with that key, NULL when absent */
 cr_conf_node *cr_conf_find(const cr_conf_node *map, const char *key);
 

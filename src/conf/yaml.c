@@ -14,11 +14,15 @@
 #include "base/map.h"
 #include "conf/conf_int.h"
 
+/* the key of a merge: told by its address from a quoted "<<", which is a key like any other */
+static const char merge_key[] = "<<";
+
 typedef struct level {
     cr_conf_node *node;
     const char *key; /* map: the key that waits for its value */
     cr_loc key_at;
     const char *anchor;
+    bool merges; /* map: has a '<<' */
     cr_map seen; /* of a map: its keys */
 } level;
 
@@ -137,16 +141,19 @@ static void take_key(reader *r, const char *text, size_t len, bool quoted, cr_lo
     } else if (strlen(text) != len) {
         fail(r, at, "a key holds a NUL character; remove it");
     }
-    bool merge = !quoted && strcmp(text, "<<") == 0;
+    l->key_at = at;
+    l->key = text;
+    if (!quoted && !r->json && strcmp(text, merge_key) == 0) {
+        l->key = merge_key;
+        l->merges = true;
+        return;
+    }
     int64_t first = cr_map_get(&l->seen, text, len, 0);
-    if (first && !merge)
+    if (first)
         fail(r, at, "key '%.100s' is given twice (first on line %lld); remove one", text,
              (long long)first);
     else
         cr_map_put(&l->seen, text, len, at.line);
-    /* a key that means "merge" is told from a quoted "<<" by its text: no field has that name */
-    l->key = text;
-    l->key_at = at;
 }
 
 static void take_scalar(reader *r, struct fy_event *e) {
@@ -214,17 +221,16 @@ static void merge_map(reader *r, level *l, const cr_conf_node *from, cr_loc at) 
 static void close_level(reader *r) {
     level *l = &r->stack[r->depth - 1];
     cr_conf_node *n = l->node;
-    if (n->kind == CR_NODE_MAP && cr_map_get(&l->seen, "<<", 2, 0)) {
+    if (n->kind == CR_NODE_MAP && l->merges) {
         /* taken out first, so that the map's own keys win whatever the order */
         cr_conf_entry *own = n->v;
         size_t n_own = n->n;
         n->v = NULL;
         n->n = n->cap = 0;
         for (size_t i = 0; i < n_own; i++)
-            if (strcmp(own[i].key, "<<") != 0)
-                cr_conf_push(r->doc, n, own[i].key, own[i].at, own[i].val);
+            if (own[i].key != merge_key) cr_conf_push(r->doc, n, own[i].key, own[i].at, own[i].val);
         for (size_t i = 0; i < n_own; i++) {
-            if (strcmp(own[i].key, "<<") != 0) continue;
+            if (own[i].key != merge_key) continue;
             const cr_conf_node *v = own[i].val;
             if (v->kind != CR_NODE_LIST)
                 merge_map(r, l, v, own[i].at);
@@ -272,24 +278,13 @@ static void take_event(reader *r, struct fy_event *e) {
             fail(r, place(r, e, (cr_loc){r->doc->path, 0, 0}),
                  "a second document begins; keep one config per file");
         break;
-    case FYET_MAPPING_START:
-        open_level(r, e, CR_NODE_MAP);
-        break;
-    case FYET_SEQUENCE_START:
-        open_level(r, e, CR_NODE_LIST);
-        break;
+    case FYET_MAPPING_START: open_level(r, e, CR_NODE_MAP); break;
+    case FYET_SEQUENCE_START: open_level(r, e, CR_NODE_LIST); break;
     case FYET_MAPPING_END:
-    case FYET_SEQUENCE_END:
-        close_level(r);
-        break;
-    case FYET_SCALAR:
-        take_scalar(r, e);
-        break;
-    case FYET_ALIAS:
-        take_alias(r, e);
-        break;
-    default:
-        break;
+    case FYET_SEQUENCE_END: close_level(r); break;
+    case FYET_SCALAR: take_scalar(r, e); break;
+    case FYET_ALIAS: take_alias(r, e); break;
+    default: break;
     }
 }
 

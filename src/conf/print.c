@@ -1,0 +1,414 @@
+/*
+ * print.c - a tree as YAML or protobuf text: what is set, in table order, in canonical spelling.
+ *
+ * The reader's promise is that the printed text binds to an equal struct, whichever syntax the tree
+ * came from: numbers are read and written anew (010 is eight in protobuf text and ten in YAML),
+ * strings are escaped as the target wants them ("\x1d" is "\035" in protobuf text, where \x would
+ * swallow a following digit), repeated keys become lists, entries of maps become plain mappings.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/map.h"
+#include "conf/conf.h"
+#include "conf/conf_int.h"
+
+typedef struct printer {
+    cr_buf *out;
+    cr_arena arena;
+    bool pb;
+    bool dash; /* YAML: the next line begins with "- " */
+} printer;
+
+enum { WRAP = 96, LONG_KEY = 400 /* YAML allows 1024 for a plain 'key: value' */ };
+
+static void print_msg(printer *p, const cr_msg *msg, const cr_conf_node *map, int indent,
+                      int depth);
+
+static void line(printer *p, int indent, const char *key) {
+    int pad = p->dash ? indent - 2 : indent;
+    for (int i = 0; i < pad; i++)
+        cr_buf_char(p->out, ' ');
+    if (p->dash) cr_buf_str(p->out, "- ");
+    p->dash = false;
+    cr_buf_str(p->out, key);
+}
+
+/* ---- strings ---- */
+
+static uint32_t decode(const char *s, const char *end, size_t *len) {
+    const unsigned char *u = (const unsigned char *)s;
+    size_t n = u[0] < 0x80 ? 1 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
+    if (n > (size_t)(end - s)) n = (size_t)(end - s);
+    uint32_t c = n == 1 ? u[0] : u[0] & (0xffu >> (n + 1));
+    for (size_t i = 1; i < n; i++)
+        c = c << 6 | (u[i] & 63);
+    *len = n;
+    return c;
+}
+
+static void print_quoted(printer *p, const char *s, size_t n) {
+    cr_buf_char(p->out, '"');
+    for (const char *end = s + n; s < end;) {
+        size_t len;
+        uint32_t c = decode(s, end, &len);
+        const char *esc = c == '"'    ? "\\\""
+                          : c == '\\' ? "\\\\"
+                          : c == '\n' ? "\\n"
+                          : c == '\t' ? "\\t"
+                          : c == '\r' ? "\\r"
+                                      : NULL;
+        if (esc)
+            cr_buf_str(p->out, esc);
+        else if (p->pb && (c < 32 || c == 127))
+            cr_buf_printf(p->out, "\\%03o", c);
+        else if (!p->pb && (c < 32 || (c >= 127 && c < 0xa0)))
+            cr_buf_printf(p->out, "\\x%02X", c);
+        else if (!p->pb &&
+                 (c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff))
+            cr_buf_printf(p->out, "\\u%04X", c);
+        else
+            cr_buf_add(p->out, s, len);
+        s += len;
+    }
+    cr_buf_char(p->out, '"');
+}
+
+/* May the string stand in YAML without quotes, for every reader of YAML? */
+static bool is_bare(const char *s, size_t n) {
+    static const char *const words[] = {"true", "false", "null", "yes", "no",  "on",  "off",
+                                        "y",    "n",     "t",    "f",   "inf", "nan", NULL};
+    if (n == 0 || n > 200 || !(isalpha((unsigned char)*s) || *s == '_' || *s == '/')) return false;
+    for (size_t i = 1; i < n; i++) {
+        bool colon = s[i] == ':' && i + 1 < n && isalnum((unsigned char)s[i + 1]);
+        if (!isalnum((unsigned char)s[i]) && !strchr("_./-*", s[i]) && !colon) return false;
+        if (s[i] == 0) return false;
+    }
+    for (int i = 0; words[i]; i++)
+        if (strlen(words[i]) == n && strncasecmp(s, words[i], n) == 0) return false;
+    return true;
+}
+
+static void print_str(printer *p, const char *s, size_t n) {
+    if (!p->pb && is_bare(s, n))
+        cr_buf_add(p->out, s, n);
+    else
+        print_quoted(p, s, n);
+}
+
+/* ---- scalars ---- */
+
+static void print_float(printer *p, double x) {
+    char s[32];
+    if (isnan(x))
+        cr_buf_str(p->out, p->pb ? "nan" : ".nan");
+    else if (isinf(x))
+        cr_buf_str(p->out, x < 0 ? (p->pb ? "-inf" : "-.inf") : p->pb ? "inf" : ".inf");
+    else
+        cr_buf_add(p->out, s, cr_fmt_f64(s, x));
+}
+
+static void print_scalar(printer *p, cr_ftype type, const void *ref, const cr_conf_node *n) {
+    bool yes, neg;
+    uint64_t u;
+    double x;
+    const cr_enum_value *e;
+    if (type == CR_T_BOOL && cr_conf_read_bool(n, &yes)) {
+        cr_buf_str(p->out, yes ? "true" : "false");
+    } else if ((type == CR_T_INT || type == CR_T_UINT64) && cr_conf_read_int(n, &u, &neg)) {
+        cr_buf_printf(p->out, "%s%llu", neg ? "-" : "", (unsigned long long)u);
+    } else if (type == CR_T_FLOAT && cr_conf_read_float(n, &x)) {
+        print_float(p, x);
+    } else if (type == CR_T_FLOAT && cr_conf_read_int(n, &u, &neg)) {
+        print_float(p, neg ? -(double)u : (double)u);
+    } else if (type == CR_T_ENUM && (e = cr_conf_read_enum(n, ref))) {
+        cr_buf_str(p->out, e->name);
+    } else if (n->kind == CR_NODE_SCALAR) {
+        print_str(p, n->text, n->len); /* a string, or a value that binding refuses as well */
+    } else {
+        print_str(p, "", 0);
+    }
+}
+
+/* ---- free trees ---- */
+
+/* One line of YAML in flow form. */
+static void print_flow(printer *p, const cr_conf_node *n, int depth) {
+    uint64_t u;
+    bool neg;
+    double x;
+    if (depth > CR_CONF_MAX_DEPTH) {
+        cr_buf_str(p->out, "null");
+    } else if (n->kind == CR_NODE_SCALAR) {
+        if (n->quoted)
+            print_quoted(p, n->text, n->len);
+        else if (cr_conf_is_null(n))
+            cr_buf_str(p->out, "null");
+        else if (cr_conf_read_int(n, &u, &neg))
+            print_scalar(p, CR_T_INT, NULL, n);
+        else if (cr_conf_read_float(n, &x))
+            print_float(p, x);
+        else if (!strcmp(n->text, "true") || !strcmp(n->text, "false"))
+            cr_buf_str(p->out, n->text);
+        else
+            print_str(p, n->text, n->len);
+    } else {
+        bool map = n->kind == CR_NODE_MAP;
+        cr_buf_char(p->out, map ? '{' : '[');
+        for (size_t i = 0; i < n->n; i++) {
+            if (i) cr_buf_str(p->out, ", ");
+            if (map) {
+                size_t len = strlen(n->v[i].key);
+                if (len > LONG_KEY) cr_buf_str(p->out, "? ");
+                print_quoted(p, n->v[i].key, len);
+                cr_buf_str(p->out, len > LONG_KEY ? " : " : ": ");
+            }
+            print_flow(p, n->v[i].val, depth + 1);
+        }
+        cr_buf_char(p->out, map ? '}' : ']');
+    }
+}
+
+/* google.protobuf.Value of a plain tree */
+static void print_value(printer *p, const cr_conf_node *n, int depth);
+
+static void print_struct(printer *p, const cr_conf_node *n, int depth) {
+    for (size_t i = 0; n->kind == CR_NODE_MAP && i < n->n; i++) {
+        cr_buf_str(p->out, " fields { key: ");
+        print_quoted(p, n->v[i].key, strlen(n->v[i].key));
+        cr_buf_str(p->out, " value {");
+        print_value(p, n->v[i].val, depth + 1);
+        cr_buf_str(p->out, " } }");
+    }
+}
+
+static void print_value(printer *p, const cr_conf_node *n, int depth) {
+    uint64_t u;
+    bool neg;
+    double x;
+    if (depth > CR_CONF_MAX_DEPTH) return;
+    if (n->kind == CR_NODE_MAP) {
+        cr_buf_str(p->out, " struct_value {");
+        print_struct(p, n, depth);
+        cr_buf_str(p->out, " }");
+    } else if (n->kind == CR_NODE_LIST) {
+        cr_buf_str(p->out, " list_value {");
+        for (size_t i = 0; i < n->n; i++) {
+            cr_buf_str(p->out, " values {");
+            print_value(p, n->v[i].val, depth + 1);
+            cr_buf_str(p->out, " }");
+        }
+        cr_buf_str(p->out, " }");
+    } else if (!n->quoted && cr_conf_is_null(n)) {
+        cr_buf_str(p->out, " null_value: NULL_VALUE");
+    } else if (!n->quoted && (cr_conf_read_int(n, &u, &neg) || cr_conf_read_float(n, &x))) {
+        cr_buf_str(p->out, " number_value: ");
+        print_scalar(p, cr_conf_read_int(n, &u, &neg) ? CR_T_INT : CR_T_FLOAT, NULL, n);
+    } else if (!n->quoted && (!strcmp(n->text, "true") || !strcmp(n->text, "false"))) {
+        cr_buf_printf(p->out, " bool_value: %s", n->text);
+    } else {
+        cr_buf_str(p->out, " string_value: ");
+        print_quoted(p, n->text, n->len);
+    }
+}
+
+/* ---- rows ---- */
+
+static void print_list(printer *p, const cr_field *f, cr_conf_iter it, int indent) {
+    size_t n = 0, from = 0;
+    for (const cr_conf_node *x; (x = cr_conf_next(&it)); n++) {
+        if (n == 0) {
+            from = p->out->n;
+            line(p, indent, f->name);
+            cr_buf_str(p->out, ": [");
+        } else if (p->out->n - from > WRAP) {
+            cr_buf_str(p->out, ",\n");
+            from = p->out->n;
+            line(p, indent + 4, "");
+        } else {
+            cr_buf_str(p->out, ", ");
+        }
+        print_scalar(p, f->type, f->ref, x);
+    }
+    if (n) cr_buf_str(p->out, "]\n");
+}
+
+static void print_block(printer *p, const char *key, const cr_msg *msg, const cr_conf_node *map,
+                        int indent, int depth) {
+    line(p, indent, key);
+    cr_buf_str(p->out, p->pb ? " {\n" : ":\n");
+    size_t before = p->out->n;
+    print_msg(p, msg, map, indent + 2, depth + 1);
+    if (p->pb) {
+        if (p->out->n == before)
+            p->out->n--; /* 'key {}' on one line */
+        else
+            line(p, indent, "");
+        cr_buf_str(p->out, "}\n");
+    } else if (p->out->n == before) {
+        p->out->n--;
+        cr_buf_str(p->out, " {}\n");
+    }
+}
+
+static const cr_conf_node *empty_map(printer *p) {
+    cr_conf_node *n = CR_NEW(&p->arena, cr_conf_node);
+    n->kind = CR_NODE_MAP;
+    n->text = "";
+    return n;
+}
+
+static void print_msgs(printer *p, const cr_field *f, cr_conf_iter it, int indent, int depth) {
+    bool first = true;
+    for (const cr_conf_node *x; (x = cr_conf_next(&it)); first = false) {
+        if (x->kind != CR_NODE_MAP) x = empty_map(p);
+        if (p->pb) {
+            print_block(p, f->name, f->ref, x, indent, depth);
+            continue;
+        }
+        if (first) {
+            line(p, indent, f->name);
+            cr_buf_str(p->out, ":\n");
+        }
+        p->dash = true;
+        print_msg(p, f->ref, x, indent + 4, depth + 1);
+        if (p->dash) {
+            line(p, indent + 4, "{}\n");
+        }
+    }
+}
+
+/* All values of one key (a message field, or one member of a oneof), joined. */
+static void print_joined(printer *p, const char *key, const cr_msg *msg, const cr_msg *of,
+                         cr_conf_iter it, const cr_oneof_member *member, int indent, int depth) {
+    const cr_conf_node *all = NULL;
+    for (const cr_conf_node *x; (x = cr_conf_next(&it));) {
+        const cr_oneof_member *m;
+        cr_conf_index(of, it.map, it.key, &m);
+        if (m != member) continue;
+        if (x->kind != CR_NODE_MAP) x = empty_map(p);
+        all = all ? cr_conf_join(&p->arena, all, x) : x;
+    }
+    if (all) print_block(p, key, msg, all, indent, depth);
+}
+
+typedef struct pair {
+    const char *key;
+    size_t len;
+    const cr_conf_node *val;
+} pair;
+
+static void print_map(printer *p, const cr_field *f, cr_conf_iter it, int indent) {
+    static const cr_conf_node zero = {.kind = CR_NODE_SCALAR, .text = "0", .len = 1};
+    cr_ftype type = f->type == CR_T_MAP_INT ? CR_T_UINT64 : CR_T_FLOAT;
+    size_t n = 0, cap = 0;
+    bool long_key = false;
+    cr_map index;
+    cr_map_init(&index);
+    cr_conf_iter count = it;
+    for (const cr_conf_node *x; (x = cr_conf_next(&count));)
+        cap += x->kind == CR_NODE_MAP ? x->n + 1 : 0;
+    pair *pairs = CR_NEW_N(&p->arena, pair, cap ? cap : 1);
+    for (const cr_conf_node *x; (x = cr_conf_next(&it));) {
+        if (x->kind != CR_NODE_MAP) continue;
+        bool entry = it.in_list || x->from == CR_SYNTAX_PBTXT;
+        for (size_t i = 0; i < (entry ? 1 : x->n); i++) {
+            const cr_conf_node *k = entry ? cr_conf_find(x, "key") : NULL;
+            const cr_conf_node *v = entry ? cr_conf_find(x, "value") : x->v[i].val;
+            const char *key = !entry ? x->v[i].key : k && k->kind == CR_NODE_SCALAR ? k->text : "";
+            pair one = {key, strlen(key), v ? v : &zero};
+            int64_t at = cr_map_get(&index, key, one.len, -1);
+            if (at < 0) cr_map_put(&index, key, one.len, at = (int64_t)n++);
+            pairs[at] = one;
+            long_key |= one.len > LONG_KEY;
+        }
+    }
+    cr_map_clear(&index);
+    if (!p->pb && n) {
+        line(p, indent, f->name);
+        cr_buf_str(p->out, ":\n");
+    }
+    for (size_t i = 0; i < n; i++) {
+        line(p, p->pb ? indent : indent + 2, "");
+        if (p->pb)
+            cr_buf_printf(p->out, "%s { key: ", f->name);
+        else if (long_key)
+            cr_buf_str(p->out, "- key: ");
+        print_quoted(p, pairs[i].key, pairs[i].len);
+        if (!p->pb && long_key) {
+            cr_buf_str(p->out, "\n");
+            line(p, indent + 4, "value");
+        } else if (p->pb) {
+            cr_buf_str(p->out, " value");
+        }
+        cr_buf_str(p->out, ": ");
+        print_scalar(p, type, NULL, pairs[i].val);
+        cr_buf_str(p->out, p->pb ? " }\n" : "\n");
+    }
+}
+
+static void print_tree(printer *p, const cr_field *f, cr_conf_iter it, int indent) {
+    const cr_conf_node *all = NULL;
+    for (const cr_conf_node *x; (x = cr_conf_next(&it));)
+        all = all && all->kind == CR_NODE_MAP && x->kind == CR_NODE_MAP
+                  ? cr_conf_join(&p->arena, all, x)
+                  : x;
+    if (!all) return;
+    all = cr_conf_struct(&p->arena, all);
+    line(p, indent, f->name);
+    if (p->pb) {
+        cr_buf_str(p->out, " {");
+        print_struct(p, all, 0);
+        cr_buf_str(p->out, " }\n");
+    } else {
+        cr_buf_str(p->out, ": ");
+        print_flow(p, all, 0);
+        cr_buf_str(p->out, "\n");
+    }
+}
+
+static void print_msg(printer *p, const cr_msg *msg, const cr_conf_node *map, int indent,
+                      int depth) {
+    if (depth > CR_CONF_MAX_DEPTH) return;
+    const int16_t *rows = cr_conf_rows(&p->arena, msg, map);
+    for (int i = 0; msg->fields[i].name; i++) {
+        const cr_field *f = &msg->fields[i];
+        bool maps = f->type == CR_T_MAP_INT || f->type == CR_T_MAP_FLOAT;
+        bool many = f->flags & CR_F_REPEATED;
+        cr_conf_iter it = {.map = map, .rows = rows, .row = i, .open = many || maps};
+        if (f->type == CR_T_ONEOF) {
+            for (const cr_oneof_member *m = ((const cr_oneof *)f->ref)->members; m->key; m++)
+                print_joined(p, m->key, m->msg, msg, it, m, indent, depth);
+        } else if (f->type == CR_T_MSG) {
+            if (many)
+                print_msgs(p, f, it, indent, depth);
+            else
+                print_joined(p, f->name, f->ref, msg, it, NULL, indent, depth);
+        } else if (maps) {
+            print_map(p, f, it, indent);
+        } else if (f->type == CR_T_TREE) {
+            print_tree(p, f, it, indent);
+        } else if (many) {
+            print_list(p, f, it, indent);
+        } else {
+            const cr_conf_node *last = NULL;
+            for (const cr_conf_node *x; (x = cr_conf_next(&it));)
+                last = x;
+            if (!last) continue;
+            line(p, indent, f->name);
+            cr_buf_str(p->out, ": ");
+            print_scalar(p, f->type, f->ref, last);
+            cr_buf_str(p->out, "\n");
+        }
+    }
+}
+
+void cr_conf_print(cr_buf *out, const cr_msg *root, const cr_conf_node *node, cr_syntax syntax) {
+    printer p = {.out = out, .pb = syntax == CR_SYNTAX_PBTXT};
+    if (!node || node->kind != CR_NODE_MAP) return;
+    cr_arena_init(&p.arena, 0);
+    print_msg(&p, root, node, 0, 0);
+    cr_arena_clear(&p.arena);
+}
