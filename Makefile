@@ -1,0 +1,46 @@
+# crank: short names for what meson, ninja and the scripts in tools/ do.
+#   make             build/crank
+#   make deps        install what building and testing need (Debian packages; sudo when not root)
+#   make quickstart  build, make data, train, evaluate, export, predict
+#   make test        the quick tier of tests; make test-full: sanitizers, valgrind, fuzzing, linters too
+#   make bench       rows per second on this machine
+#   make install     PREFIX (/usr/local) and DESTDIR as usual
+BUILD  ?= build
+PREFIX ?= /usr/local
+MESON  ?= meson
+# quiet on a terminal, plain lines in a log
+NINJA  ?= ninja
+
+all: $(BUILD)/build.ninja
+	@$(NINJA) -C $(BUILD) crank
+
+$(BUILD)/build.ninja:
+	@sh tools/deps.sh build
+	@$(MESON) setup $(BUILD) --prefix $(PREFIX) $(SETUP)
+
+deps:
+	@sh tools/deps.sh build test
+
+quickstart:
+	@sh tools/quickstart.sh $(BUILD)
+
+test:
+	@sh tools/test.sh $(BUILD)
+
+test-full:
+	@sh tools/test_full.sh $(BUILD)
+
+bench: all
+	@sh tools/bench.sh $(BUILD)
+
+install: all
+	@$(MESON) configure $(BUILD) -Dprefix=$(PREFIX)
+	@DESTDIR="$(DESTDIR)" $(MESON) install -C $(BUILD) --no-rebuild --strip
+
+format:
+	@find src tests -name '*.[ch]' -exec clang-format -i {} +
+
+clean:
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang out/quickstart out/bench
+
+.PHONY: all deps quickstart test test-full bench install format clean

@@ -1,0 +1,75 @@
+#!/bin/sh
+# deps.sh [build] [test] [full] - installs the Debian packages that building and testing need.
+#
+# Looks first and installs only what is missing, so that a machine that has everything needs no root.
+# What is there by other means than a package (a compiler, pkg-config files) counts as well.
+set -eu
+
+missing=
+need() { # need PACKAGE TEST...: the package when the test fails
+    pkg=$1
+    shift
+    if ! "$@" >/dev/null 2>&1; then missing="$missing $pkg"; fi
+}
+have() { command -v "$1"; }
+# a library is there when its header compiles and links
+lib() { # lib HEADER LINK
+    command -v cc && printf '#include <%s>\nint main(void) { return 0; }\n' "$1" |
+        cc -x c - -o /dev/null "-l$2"
+}
+
+for set_ in "${@:-build}"; do
+    case $set_ in
+    build)
+        need gcc have cc
+        need libc6-dev lib stdio.h m
+        need meson have meson
+        need ninja-build have ninja
+        need pkg-config have pkg-config
+        need libfyaml-dev lib libfyaml.h fyaml
+        need libjansson-dev lib jansson.h jansson
+        need zlib1g-dev lib zlib.h z
+        need libzstd-dev lib zstd.h zstd
+        ;;
+    test)
+        need binutils have nm
+        need gzip have gzip
+        need zstd have zstd
+        need util-linux have setpriv
+        ;;
+    full)
+        need clang have clang
+        need clang-tidy have clang-tidy
+        need cppcheck have cppcheck
+        need valgrind have valgrind
+        ;;
+    *)
+        echo "deps.sh: unknown set '$set_'; use build, test or full" >&2
+        exit 2
+        ;;
+    esac
+done
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "missing:$missing (names of Debian packages); install them with this system's own tool" >&2
+    exit 1
+fi
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+        echo "missing:$missing; run as root: apt-get install$missing" >&2
+        exit 1
+    fi
+    as_root=sudo
+fi
+echo "installing:$missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# shellcheck disable=SC2086
+if ! { $as_root apt-get update -qq &&
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    echo "could not install$missing; see the lines above" >&2
+    exit 1
+fi
