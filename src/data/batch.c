@@ -1,0 +1,51 @@
+/*
+ * batch.c - the list of bad rows of a chunk.
+ *
+ * Reports come column by column, not row by row; the kept texts are ordered by line on insertion,
+ * so that the first of them is the first bad row of the chunk whatever looked first. Texts are few:
+ * a file of nothing but bad rows must not fill the memory.
+ */
+#include "data/batch.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool before(const cr_bad_row *b, int64_t row, int64_t line) {
+    return b->line < line || (b->line == line && b->row < row);
+}
+
+void cr_bad_add(cr_bad *bad, int64_t row, int64_t line, const char *fmt, ...) {
+    if (bad->n == bad->cap) {
+        int64_t cap = bad->cap ? 2 * bad->cap : 64;
+        bad->rows = cr_realloc(bad->rows, (size_t)bad->cap * sizeof(*bad->rows),
+                               (size_t)cap * sizeof(*bad->rows), "a list of bad rows");
+        bad->cap = cap;
+    }
+    bad->rows[bad->n++] = row;
+    if (!bad->v) bad->v = cr_alloc(CR_BAD_KEEP * sizeof(*bad->v), "a list of bad rows");
+
+    int64_t i = 0;
+    while (i < bad->n_kept && before(&bad->v[i], row, line))
+        i++;
+    if (i == CR_BAD_KEEP) return;
+    if (i < bad->n_kept && bad->v[i].line == line && bad->v[i].row == row) return;
+    if (bad->n_kept < CR_BAD_KEEP) bad->n_kept++;
+    memmove(&bad->v[i + 1], &bad->v[i], (size_t)(bad->n_kept - 1 - i) * sizeof(*bad->v));
+    bad->v[i].row = row;
+    bad->v[i].line = line;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(bad->v[i].msg, sizeof(bad->v[i].msg), fmt, ap);
+    va_end(ap);
+}
+
+void cr_bad_reset(cr_bad *bad) {
+    bad->n = bad->n_kept = 0;
+}
+
+void cr_bad_clear(cr_bad *bad) {
+    cr_free(bad->v);
+    cr_free(bad->rows);
+    *bad = (cr_bad){0};
+}

@@ -1,0 +1,400 @@
+/*
+ * csv.c - CsvDataset: files, headers, wanted columns.
+ *
+ * Opening looks at every file (a changed header in file 700 of 1000 is found before the first step)
+ * and remembers for each where its rows begin and which field is which wanted column. Files with
+ * the same header as the one before share that, so many files cost little.
+ */
+#include "data/csv_int.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+
+#define HEADER_FIRST ((size_t)16 << 10)
+#define HEADER_MAX   ((size_t)16 << 20)
+
+typedef struct header {
+    const char **names;
+    int n;
+    cr_raw text;  /* first bytes of the file */
+    size_t begin; /* behind the byte order mark */
+    size_t end;   /* behind the header row */
+} header;
+
+static const char *nth_name(const void *ctx, size_t i) {
+    const header *h = ctx;
+    return i < (size_t)h->n ? h->names[i] : NULL;
+}
+
+static const char *nth_field(const void *ctx, size_t i) {
+    const cr_data_conf *c = ctx;
+    return (int64_t)i < c->input_fields.n
+               ? ((const cr_field_conf *)c->input_fields.v[i])->input_name
+               : NULL;
+}
+
+static cr_loc conf_at(const cr_data_conf *c, const char *field) {
+    return c->base.msg ? cr_conf_at(c, field) : CR_NOWHERE;
+}
+
+/* form_init checks the delimiter. */
+static bool form_init(cr_csv_form *f, const cr_data_conf *c, cr_diag *diag) {
+    f->delim = c->delimiter ? c->delimiter : ",";
+    f->n_delim = strlen(f->delim);
+    f->classify = cr_csv_classify_for(cr_cpu_level_max());
+    const char *why = f->n_delim == 0             ? "is empty"
+                      : strpbrk(f->delim, "\r\n") ? "holds a line end"
+                      : strchr(f->delim, '"')     ? "holds a quote"
+                      : f->n_delim > 64           ? "is longer than 64 bytes"
+                                                  : NULL;
+    if (!why) return true;
+    cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, conf_at(c, "delimiter"),
+                "delimiter %s; give the text that stands between two fields, such as ','", why);
+    return false;
+}
+
+/* Types of the wanted columns: what was asked for, else what input_fields say, else text. */
+static void find_types(cr_source *s, cr_diag *diag) {
+    cr_coltype *types = CR_NEW_N(&s->arena, cr_coltype, s->n_want + 1);
+    int *twin = CR_NEW_N(&s->arena, int, s->n_want + 1);
+    s->types = types;
+    s->twin = twin;
+    for (int i = 0; i < s->n_want; i++) {
+        const cr_want *w = &s->want[i];
+        twin[i] = -1;
+        for (int j = 0; j < i && twin[i] < 0; j++) {
+            if (strcmp(s->want[j].name, w->name) == 0) twin[i] = j;
+        }
+        types[i] = CR_COL_STR;
+        if (w->type >= 0) {
+            types[i] = (cr_coltype)w->type;
+            continue;
+        }
+        for (int64_t k = 0; k < s->conf->input_fields.n; k++) {
+            const cr_field_conf *f = s->conf->input_fields.v[k];
+            if (strcmp(f->input_name, w->name) != 0) continue;
+            if (f->base.msg && !cr_conf_has(f, "input_type")) break;
+            if (f->input_type <= CR_COL_F64) {
+                types[i] = (cr_coltype)f->input_type;
+                break;
+            }
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF,
+                        f->base.msg ? cr_conf_at(f, "input_type") : CR_NOWHERE,
+                        "column '%s' of a CSV file cannot be a list or map; use STRING and let the "
+                        "feature split the text",
+                        w->name);
+            break;
+        }
+    }
+}
+
+/* read_front reads the first bytes of the text, up to the end of the first row. */
+static cr_code read_front(cr_source *s, cr_stream *st, const char *path, bool row, header *h,
+                          cr_err *err) {
+    h->text.size = 0;
+    bool eof = false;
+    for (size_t size = row ? HEADER_FIRST : 8;; size *= 4) {
+        CR_TRY(cr_csv_reserve(&h->text, size, err));
+        while (h->text.size < size && !eof) {
+            size_t got;
+            CR_TRY(cr_stream_read(st, h->text.text + h->text.size, size - h->text.size, &got, err));
+            h->text.size += got;
+            eof = got == 0;
+        }
+        const char *p = h->text.text;
+        size_t n = h->text.size;
+        h->begin = h->end = n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+        if (!row) return CR_OK;
+        /* lines before the header may be empty */
+        size_t last, at = h->begin;
+        for (;;) {
+            size_t k = cr_csv_row_end(&s->form, p + at, n - at, 1, &last);
+            if (k == SIZE_MAX) break;
+            h->end = at + k;
+            bool empty = k == 1 || (k == 2 && p[at] == '\r');
+            if (!empty) {
+                h->begin = at;
+                return CR_OK;
+            }
+            at = h->end;
+        }
+        if (eof) {
+            h->begin = at;
+            h->end = n;
+            return CR_OK;
+        }
+        if (size >= HEADER_MAX)
+            return cr_fail_at(err, CR_EDATA, ((cr_loc){path, 1, 0}),
+                              "the header is longer than %zu MiB; is a quote never closed?",
+                              HEADER_MAX >> 20);
+    }
+}
+
+/* split_header fills the names from the header row in h->text. */
+static cr_code split_header(cr_source *s, header *h, const char *path, cr_err *err) {
+    size_t n = h->end - h->begin;
+    char *text = cr_arena_alloc(&s->arena, n + 1 + CR_RAW_PAD);
+    if (n) memcpy(text, h->text.text + h->begin, n);
+    memset(text + n, 0, 1 + CR_RAW_PAD);
+    if (n && text[n - 1] != '\n') text[n++] = '\n';
+    cr_csv_marks m;
+    cr_csv_index(&s->form, text, n, &s->arena, &m);
+    if (m.n_rows == 0 || m.open_quote)
+        return cr_fail_at(err, CR_EDATA, ((cr_loc){path, 1, 0}),
+                          "a quote in the header is never closed; close it");
+    size_t n_cols = (size_t)m.row_end[0] + 1;
+    if (n_cols > CR_CSV_MAX_COLS)
+        return cr_fail_at(err, CR_EDATA, ((cr_loc){path, 1, 0}),
+                          "the header has %zu columns, more than %d; is the delimiter right?",
+                          n_cols, CR_CSV_MAX_COLS);
+    h->n = (int)n_cols;
+    h->names = CR_NEW_N(&s->arena, const char *, n_cols);
+    uint32_t beg = 0;
+    for (size_t i = 0; i < n_cols; i++) {
+        uint32_t end = m.sep[i], b = beg;
+        beg = end + (uint32_t)s->form.n_delim;
+        if (i + 1 == n_cols && end > b && text[end - 1] == '\r') end--;
+        if (end > b && text[b] == '"') {
+            const char *wrong = cr_csv_unquote(text, &b, &end);
+            if (wrong)
+                return cr_fail_at(err, CR_EDATA, ((cr_loc){path, 1, 0}),
+                                  "column %zu: %s; correct it", i + 1, wrong);
+        }
+        h->names[i] = cr_arena_strndup(&s->arena, text + b, end - b);
+    }
+    return CR_OK;
+}
+
+/* map_header finds the field of every wanted column; `told` marks columns already complained about.
+ */
+static const int32_t *map_header(cr_source *s, const header *h, const char *path, bool *told,
+                                 cr_diag *diag) {
+    int32_t *col = CR_NEW_N(&s->arena, int32_t, s->n_want + 1);
+    for (int i = 0; i < s->n_want; i++) {
+        const cr_want *w = &s->want[i];
+        int found = -1, again = -1;
+        for (int k = 0; k < h->n; k++) {
+            if (strcmp(h->names[k], w->name) != 0) continue;
+            if (found < 0)
+                found = k;
+            else if (again < 0)
+                again = k;
+        }
+        col[i] = found < 0 ? 0 : found;
+        if (told[i] || (found >= 0 && again < 0)) continue;
+        told[i] = true;
+        cr_loc at = w->at.path ? w->at : (cr_loc){path, 1, 0};
+        if (again >= 0) {
+            cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, (cr_loc){path, 1, 0},
+                        "columns %d and %d are both named '%s', which %s needs; rename one",
+                        found + 1, again + 1, w->name, w->why ? w->why : "the config");
+            continue;
+        }
+        const char *near = cr_nearest(w->name, nth_name, h);
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
+                    "%s has no column '%s', which %s needs; %s%s%s", path, w->name,
+                    w->why ? w->why : "the config", near ? "did you mean '" : "its header has ",
+                    near ? near : cr_arena_printf(&s->arena, "%d other columns", h->n),
+                    near ? "'?" : "");
+    }
+    return col;
+}
+
+/* without a header the names come from input_fields, for all files alike */
+static const int32_t *map_fields(cr_source *s, cr_diag *diag) {
+    const cr_data_conf *c = s->conf;
+    int32_t *col = CR_NEW_N(&s->arena, int32_t, s->n_want + 1);
+    for (int i = 0; i < s->n_want; i++) {
+        const cr_want *w = &s->want[i];
+        int64_t k = 0;
+        while (k < c->input_fields.n && strcmp(nth_field(c, (size_t)k), w->name) != 0)
+            k++;
+        if (k < c->input_fields.n) {
+            col[i] = (int32_t)k;
+            continue;
+        }
+        const char *near = cr_nearest(w->name, nth_field, c);
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, w->at,
+                    "data_config.input_fields has no column '%s', which %s needs; %s%s%s", w->name,
+                    w->why ? w->why : "the config", near ? "did you mean '" : "add it",
+                    near ? near : "", near ? "'?" : "");
+    }
+    return col;
+}
+
+static int64_t lines_in(const char *p, size_t n) {
+    int64_t lines = 0;
+    for (size_t i = 0; i < n; i++)
+        lines += p[i] == '\n';
+    return lines;
+}
+
+static void add_error(cr_diag *diag, const cr_err *e) {
+    cr_diag_add(diag, CR_SEV_ERROR, e->code, e->at, "%s", e->msg);
+}
+
+/* open_file looks at one file. h is that of the file before: the same header has the same columns.
+ */
+static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **map, bool *told,
+                      cr_diag *diag) {
+    cr_err e = {0};
+    cr_stream *st = NULL;
+    header now = {.text = h->text};
+    h->text = (cr_raw){0};
+    char *before = NULL;
+    size_t n_before = 0;
+    if (h->names) { /* keep the last header's text to compare */
+        n_before = h->end - h->begin;
+        before = cr_alloc(n_before + 1, "a header");
+        memcpy(before, now.text.text + h->begin, n_before);
+    }
+    bool header_row = s->conf->with_header;
+    cr_code code = cr_stream_open(&st, f->path, &e);
+    if (code == CR_OK) code = read_front(s, st, f->path, header_row, &now, &e);
+    if (code == CR_OK) {
+        f->codec = cr_stream_codec(st);
+        f->size = cr_stream_size(st);
+        f->data_start = (int64_t)now.end;
+        f->first_line = 1 + lines_in(now.text.text, now.end);
+    }
+    if (code == CR_OK && header_row) {
+        size_t n = now.end - now.begin;
+        if (n == 0) {
+            cr_diag_add(diag, CR_SEV_WARN, CR_EDATA, (cr_loc){f->path, 0, 0},
+                        "the file is empty and is passed over");
+            f->n_cols = 1;
+            f->col = CR_NEW_N(&s->arena, int32_t, s->n_want + 1);
+        } else if (before && n == n_before && memcmp(before, now.text.text + now.begin, n) == 0) {
+            now.names = h->names;
+            now.n = h->n;
+            f->n_cols = h->n;
+            f->col = *map;
+        } else if ((code = split_header(s, &now, f->path, &e)) == CR_OK) {
+            f->n_cols = now.n;
+            f->col = *map = map_header(s, &now, f->path, told, diag);
+            if (!s->names) {
+                s->names = now.names;
+                s->n_names = now.n;
+            }
+        }
+    } else if (code == CR_OK) {
+        f->n_cols = s->n_names;
+        f->col = *map;
+    }
+    if (code != CR_OK) add_error(diag, &e);
+    cr_free(before);
+    cr_stream_close(st);
+    *h = now;
+}
+
+static void csv_close(cr_source *s) {
+    if (!s) return;
+    cr_csv_cut_clear(s);
+    cr_arena_clear(&s->arena);
+    cr_free(s);
+}
+
+static const char *const exts[] = {".csv",     ".csv.gz", ".csv.zst", ".tsv",     ".tsv.gz",
+                                   ".tsv.zst", ".txt",    ".txt.gz",  ".txt.zst", NULL};
+
+static cr_code csv_open(cr_source **out, const cr_data_conf *conf, const char *paths,
+                        const cr_want *want, int n_want, cr_diag *diag) {
+    *out = NULL;
+    size_t errors = diag->n_errors;
+    cr_source *s = cr_alloc(sizeof(*s), "a data set");
+    cr_arena_init(&s->arena, 0);
+    s->conf = conf;
+    s->want = want;
+    s->n_want = n_want;
+    s->block = CR_CSV_BLOCK;
+    s->memo_file = -1;
+    form_init(&s->form, conf, diag);
+    find_types(s, diag);
+    const int32_t *map = NULL;
+    if (!conf->with_header) {
+        if (conf->input_fields.n == 0)
+            cr_diag_add(
+                diag, CR_SEV_ERROR, CR_ECONF, conf_at(conf, "with_header"),
+                "nothing names the columns of the CSV files; set with_header: true, or list "
+                "all columns in input_fields");
+        else {
+            const char **names = CR_NEW_N(&s->arena, const char *, conf->input_fields.n);
+            for (int64_t i = 0; i < conf->input_fields.n; i++)
+                names[i] = nth_field(conf, (size_t)i);
+            s->names = names;
+            s->n_names = (int)conf->input_fields.n;
+            map = map_fields(s, diag);
+        }
+    }
+    cr_err e = {0};
+    char **list = NULL;
+    size_t n = 0;
+    if (diag->n_errors == errors && cr_glob(&s->arena, paths, exts, &list, &n, &e) != CR_OK)
+        add_error(diag, &e);
+    s->files = CR_NEW_N(&s->arena, cr_csv_file, n ? n : 1);
+    s->n_files = (int64_t)n;
+    header h = {0};
+    bool *told = CR_NEW_N(&s->arena, bool, n_want + 1);
+    for (size_t i = 0; i < n; i++) {
+        s->files[i].path = list[i];
+        open_file(s, &s->files[i], &h, &map, told, diag);
+        if (diag->n_errors - errors > 100) break;
+    }
+    cr_free(h.text.text);
+    if (diag->n_errors > errors) {
+        csv_close(s);
+        return cr_diag_code(diag);
+    }
+    *out = s;
+    return CR_OK;
+}
+
+static int64_t csv_n_files(const cr_source *s) {
+    return s->n_files;
+}
+
+static const char *csv_path(const cr_source *s, int64_t file) {
+    return s->files[file].path;
+}
+
+static cr_code csv_n_blocks(cr_source *s, int64_t file, int64_t *out, cr_err *err) {
+    (void)err;
+    const cr_csv_file *f = &s->files[file];
+    *out = f->codec != CR_PLAIN ? -1 : (f->size + (int64_t)s->block - 1) / (int64_t)s->block;
+    return CR_OK;
+}
+
+static cr_code csv_line_at(const cr_source *s, int64_t file, int64_t offset, int64_t *line,
+                           cr_err *err) {
+    *line = 1;
+    cr_stream *st;
+    CR_TRY(cr_stream_open(&st, s->files[file].path, err));
+    char *buf = cr_alloc(CR_CSV_BLOCK, "a part of a file");
+    cr_code code = CR_OK;
+    for (int64_t at = 0; at < offset && code == CR_OK;) {
+        size_t n = offset - at < (int64_t)CR_CSV_BLOCK ? (size_t)(offset - at) : CR_CSV_BLOCK;
+        code = cr_stream_pread(st, buf, n, at, err);
+        if (code == CR_OK) *line += lines_in(buf, n);
+        at += (int64_t)n;
+    }
+    cr_free(buf);
+    cr_stream_close(st);
+    return code;
+}
+
+static void csv_set_block(cr_source *s, size_t bytes) {
+    s->block = bytes > 0 ? bytes : CR_CSV_BLOCK;
+}
+
+static int csv_columns(const cr_source *s, const char *const **names) {
+    *names = s->names;
+    return s->n_names;
+}
+
+extern const cr_reader_type cr_reader_csv;
+const cr_reader_type cr_reader_csv = {
+    "CsvDataset", exts,       csv_open,     csv_close,   csv_n_files,   csv_path,
+    csv_n_blocks, cr_csv_cut, cr_csv_parse, csv_line_at, csv_set_block, csv_columns,
+};

@@ -1,0 +1,466 @@
+/*
+ * loader.c - the workers: cut, parse, encode, assemble; and the way in and out.
+ *
+ * There is one kind of thread. A worker looks for the work nearest to the caller: assemble a
+ * planned batch, else put the next encoded block into the stream, else cut a block and parse and
+ * encode it at once, while it is in the cache. No work waits for other work, so any number of
+ * threads (one, too) goes on. Backpressure: no cut while about one window and two batches of rows
+ * lie ready.
+ */
+#include "data/loader.h"
+
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cpu.h"
+#include "data/loader_int.h"
+#include "data/shuffle.h"
+
+/* what one worker keeps from block to block */
+typedef struct worker {
+    cr_raw raw;
+    cr_chunk chunk;
+    cr_batch enc;
+    cr_bad bad;
+    uint8_t *mark; /* per row: bad */
+    cr_rowref *good;
+    int64_t cap_rows;
+    double read_s, parse_s, encode_s;
+} worker;
+
+static double cpu_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- cut ---- */
+
+static int64_t file_of(const cr_loader *l, int64_t item) {
+    int64_t a = 0, z = l->n_files;
+    while (z - a > 1) {
+        int64_t m = (a + z) / 2;
+        if (l->first_item[m] <= item)
+            a = m;
+        else
+            z = m;
+    }
+    return a;
+}
+
+/* skip_front comes to the block a run starts with in a file that can only be read from its
+ * beginning. */
+static cr_code skip_front(cr_loader *l, int64_t file, cr_raw *raw, cr_err *err) {
+    bool end = false;
+    for (int64_t b = 0; b < l->block && !end; b++) {
+        if (atomic_load(&l->stop)) return cr_fail(err, CR_ESTOP, "stopped");
+        CR_TRY(l->reader->cut(l->src, file, b, raw, &end, err));
+    }
+    if (!end) return CR_OK;
+    return cr_fail_at(err, CR_EDATA, ((cr_loc){l->reader->path(l->src, file), 0, 0}),
+                      "the file is shorter than the saved position; the files changed since the "
+                      "checkpoint was made");
+}
+
+/* cut_next cuts the next block of the stream, or finds the epoch's end. By the holder of `cutting`.
+ * Returns true when nothing comes after it. */
+static bool cut_next(cr_loader *l, cr_raw *raw, cr_slot *s) {
+    for (;;) {
+        s->epoch = l->epoch;
+        if (l->order_epoch != l->epoch) {
+            cr_shuffle_items(l->order, l->n_items, l->o.shuffle, l->o.seed, l->epoch);
+            l->order_epoch = l->epoch;
+        }
+        s->unit = l->item << 32 | l->block;
+        if (l->item >= l->n_items) {
+            s->end = true;
+            l->epoch++;
+            l->item = l->block = 0;
+            return l->o.n_epochs > 0 && l->epoch >= l->o.n_epochs;
+        }
+        int64_t item = l->order[l->item], file = file_of(l, item);
+        bool front = l->front[file], end = false;
+        if (front && !l->front_begun && l->block > 0) s->code = skip_front(l, file, raw, &s->err);
+        l->front_begun = front;
+        if (s->code == CR_OK)
+            s->code = l->reader->cut(l->src, file, front ? l->block : item - l->first_item[file],
+                                     raw, &end, &s->err);
+        if (s->code != CR_OK) return true;
+        if (front && !end) {
+            l->block++;
+        } else {
+            l->item++;
+            l->block = 0;
+            l->front_begun = false;
+        }
+        if (front && end) continue;
+        s->next_unit = l->item << 32 | l->block;
+        s->file = file;
+        s->offset = raw->offset;
+        s->first_line = raw->first_line;
+        return false;
+    }
+}
+
+/* ---- parse and encode ---- */
+
+static void rows_room(worker *w, int64_t n) {
+    if (w->cap_rows >= n) return;
+    cr_free(w->mark);
+    cr_free(w->good);
+    w->cap_rows = n + n / 4;
+    w->mark = cr_alloc((size_t)w->cap_rows, "the rows of a block");
+    w->good = cr_alloc((size_t)w->cap_rows * sizeof(*w->good), "the rows of a block");
+}
+
+static void keep_bad(worker *w, cr_slot *s) {
+    if (w->bad.n == 0) return;
+    if (!s->bad) s->bad = cr_alloc(CR_BAD_KEEP * sizeof(*s->bad), "a list of bad rows");
+    memcpy(s->bad, w->bad.v, (size_t)w->bad.n_kept * sizeof(*s->bad));
+    s->n_bad_kept = w->bad.n_kept;
+}
+
+/* process fills the slot with the good rows of the worker's raw block. */
+static cr_code process(cr_loader *l, worker *w, cr_slot *s) {
+    s->rows.n_rows = 0;
+    s->n_bad = s->n_bad_kept = 0;
+    cr_bad_reset(&w->bad);
+    double t0 = cpu_now();
+    CR_TRY(l->reader->parse(l->src, &w->raw, &w->chunk, &w->bad, &s->err));
+    double t1 = cpu_now();
+    w->parse_s += t1 - t0;
+    int64_t n = w->chunk.n_rows, n_good = n;
+    if (n > 0) {
+        cr_arena arena = w->enc.arena;
+        cr_arena_reset(&arena);
+        w->enc = (cr_batch){.arena = arena, .n_rows = n};
+        CR_TRY(l->o.encode(l->o.encode_ctx, &w->chunk, &w->enc, &w->bad, &s->err));
+        w->enc.n_rows = n;
+    }
+    if (w->bad.n > 0) {
+        rows_room(w, n);
+        if (n > 0) memset(w->mark, 0, (size_t)n);
+        for (int64_t i = 0; i < w->bad.n; i++) {
+            int64_t row = w->bad.rows[i];
+            if (row < 0 || row >= n)
+                s->n_bad++;
+            else if (!w->mark[row]) {
+                w->mark[row] = 1;
+                s->n_bad++;
+            }
+        }
+        n_good = 0;
+        for (int64_t i = 0; i < n; i++) {
+            if (!w->mark[i]) w->good[n_good++] = (cr_rowref){0, (uint32_t)i};
+        }
+        keep_bad(w, s);
+    }
+    if (n_good > 0) {
+        const cr_batch *src = &w->enc;
+        cr_run run = {&src, 1, n_good < n ? w->good : NULL, 0, n_good};
+        CR_TRY(cr_gather(&s->rows, &s->mem, src, &run, 1, &s->err));
+    }
+    w->encode_s += cpu_now() - t1;
+    return CR_OK;
+}
+
+/* ---- the workers ---- */
+
+static cr_slot *take_slot(cr_loader *l) {
+    cr_slot *s = l->free_slots;
+    if (s)
+        l->free_slots = s->next;
+    else
+        s = cr_alloc(sizeof(*s), "a block of rows");
+    s->next = NULL;
+    s->done = s->end = false;
+    s->code = CR_OK;
+    return s;
+}
+
+static bool may_cut(const cr_loader *l) {
+    return !l->cutting && !l->cut_over && !l->plan_over && l->n_pending < l->n_threads + 2 &&
+           l->closed_rows + l->open_rows < l->W + 2 * l->G;
+}
+
+static void do_block(cr_loader *l, worker *w) {
+    l->cutting = true;
+    cr_slot *s = take_slot(l);
+    pthread_mutex_unlock(&l->lock);
+    double t0 = cpu_now();
+    bool over = cut_next(l, &w->raw, s);
+    w->read_s = cpu_now() - t0;
+    w->parse_s = w->encode_s = 0;
+    bool work = s->code == CR_OK && !s->end;
+    pthread_mutex_lock(&l->lock);
+    if (l->tail)
+        l->tail->next = s;
+    else
+        l->head = s;
+    l->tail = s;
+    l->n_pending++;
+    l->cutting = false;
+    if (over) l->cut_over = true;
+    s->done = !work;
+    pthread_cond_broadcast(&l->work);
+    if (!work) return;
+    pthread_mutex_unlock(&l->lock);
+    cr_code code = process(l, w, s);
+    pthread_mutex_lock(&l->lock);
+    s->code = code;
+    s->done = true;
+    l->stats.bytes += (int64_t)w->raw.size;
+    l->stats.read_s += w->read_s;
+    l->stats.parse_s += w->parse_s;
+    l->stats.encode_s += w->encode_s;
+    pthread_cond_broadcast(&l->work);
+}
+
+static void do_sequence(cr_loader *l) {
+    cr_slot *s = l->head;
+    l->head = s->next;
+    if (!l->head) l->tail = NULL;
+    l->n_pending--;
+    l->sequencing = true;
+    pthread_mutex_unlock(&l->lock);
+    cr_plan_slot(l, s);
+    pthread_mutex_lock(&l->lock);
+    l->sequencing = false;
+    cr_plan_jobs(l);
+    pthread_cond_broadcast(&l->work);
+    pthread_cond_signal(&l->ready); /* an end or an error is ready at once */
+}
+
+static void do_assemble(cr_loader *l, cr_job *j) {
+    j->started = true;
+    pthread_mutex_unlock(&l->lock);
+    cr_code code = cr_gather(&j->batch, &j->mem, j->shape, j->runs, j->n_runs, &j->err);
+    pthread_mutex_lock(&l->lock);
+    if (code != CR_OK) j->kind = CR_JOB_FAILED;
+    cr_plan_done(l, j);
+    pthread_cond_signal(&l->ready);
+    pthread_cond_broadcast(&l->work);
+}
+
+static cr_job *next_job(const cr_loader *l) {
+    for (cr_job *j = l->job_head; j; j = j->next) {
+        if (!j->started) return j;
+    }
+    return NULL;
+}
+
+static void *work(void *arg) {
+    cr_loader *l = arg;
+    worker w = {0};
+    cr_arena_init(&w.chunk.arena, 0);
+    cr_arena_init(&w.enc.arena, 0);
+    pthread_mutex_lock(&l->lock);
+    while (!atomic_load(&l->stop)) {
+        cr_job *j = next_job(l);
+        if (j)
+            do_assemble(l, j);
+        else if (!l->sequencing && !l->seq_over && l->head && l->head->done)
+            do_sequence(l);
+        else if (may_cut(l))
+            do_block(l, &w);
+        else
+            pthread_cond_wait(&l->work, &l->lock);
+    }
+    pthread_mutex_unlock(&l->lock);
+    cr_free(w.raw.text);
+    cr_arena_clear(&w.chunk.arena);
+    cr_arena_clear(&w.enc.arena);
+    cr_bad_clear(&w.bad);
+    cr_free(w.mark);
+    cr_free(w.good);
+    return NULL;
+}
+
+/* ---- in and out ---- */
+
+/* find_items lists what an epoch is made of: blocks of plain files, whole compressed files. */
+static cr_code find_items(cr_loader *l, cr_err *err) {
+    l->n_files = l->reader->n_files(l->src);
+    l->first_item = cr_alloc((size_t)(l->n_files + 1) * sizeof(int64_t), "a list of files");
+    l->front = cr_alloc((size_t)l->n_files + 1, "a list of files");
+    for (int64_t f = 0; f < l->n_files; f++) {
+        int64_t n;
+        CR_TRY(l->reader->n_blocks(l->src, f, &n, err));
+        l->front[f] = n < 0;
+        l->first_item[f + 1] = l->first_item[f] + (n < 0 ? 1 : n);
+    }
+    l->n_items = l->first_item[l->n_files];
+    void *p;
+    CR_TRY(
+        cr_try_alloc(&p, (size_t)(l->n_items + 1) * sizeof(int64_t), "the order of blocks", err));
+    l->order = p;
+    l->order_epoch = -1;
+    return CR_OK;
+}
+
+static cr_code set_start(cr_loader *l, cr_err *err) {
+    const cr_data_pos *p = &l->o.start;
+    l->epoch = p->epoch;
+    l->item = p->unit >> 32;
+    l->block = p->unit & 0xffffffff;
+    l->skip = p->row;
+    l->epoch_rows = p->rows - p->row;
+    l->epoch_bad = p->bad_rows;
+    l->epoch_batches = p->rows > 0;
+    if (p->epoch < 0 || p->unit < 0 || p->row < 0 || p->rows < p->row || p->bad_rows < 0 ||
+        l->item > l->n_items)
+        return cr_fail_at(
+            err, CR_EDATA, ((cr_loc){l->o.paths, 0, 0}),
+            "the saved position (block %lld) does not fit these files, which have %lld "
+            "blocks; the files changed since the checkpoint was made",
+            (long long)l->item, (long long)l->n_items);
+    l->finished = l->o.n_epochs > 0 && p->epoch >= l->o.n_epochs;
+    return CR_OK;
+}
+
+static int64_t rows_of_window(const cr_loader_opts *o, int64_t global) {
+    if (!o->shuffle) return 1;
+    int64_t n = o->conf->shuffle_buffer_size > 0 ? o->conf->shuffle_buffer_size : 1;
+    const int64_t most = INT64_C(1) << 40;
+    return n > most / global ? most : n * global;
+}
+
+static cr_code start_threads(cr_loader *l, cr_err *err) {
+    l->threads = cr_alloc((size_t)l->o.n_threads * sizeof(pthread_t), "threads");
+    l->n_threads = l->o.n_threads;
+    /* signals are the main thread's */
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int e = 0;
+    for (int i = 0; i < l->o.n_threads && e == 0; i++) {
+        e = pthread_create(&l->threads[i], NULL, work, l);
+        if (e == 0) continue;
+        pthread_mutex_lock(&l->lock);
+        l->n_threads = i;
+        pthread_mutex_unlock(&l->lock);
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (e == 0) return CR_OK;
+    return cr_fail(err, CR_ERUN, "cannot start reader thread: %s; allow more threads or use fewer",
+                   strerror(e));
+}
+
+cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag) {
+    *out = NULL;
+    CR_ASSERT(opts->batch_size > 0 && opts->n_threads > 0 && opts->world > 0);
+    CR_ASSERT(opts->rank >= 0 && opts->rank < opts->world);
+    cr_source *src;
+    CR_TRY(opts->reader->open(&src, opts->conf, opts->paths, opts->want, opts->n_want, diag));
+    cr_loader *l = cr_alloc(sizeof(*l), "a loader");
+    l->o = *opts;
+    l->reader = opts->reader;
+    l->src = src;
+    l->G = opts->batch_size * opts->world;
+    l->W = rows_of_window(opts, l->G);
+    atomic_init(&l->stop, false);
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->work, NULL);
+    pthread_cond_init(&l->ready, NULL);
+    for (int i = 0; i < CR_LOADER_AHEAD; i++) {
+        l->jobs[i].ready = true;
+        l->jobs[i].next = l->free_jobs;
+        l->free_jobs = &l->jobs[i];
+    }
+    if (opts->block_bytes > 0 && l->reader->set_block) l->reader->set_block(src, opts->block_bytes);
+    cr_err err = {0};
+    cr_code code = find_items(l, &err);
+    if (code == CR_OK) code = set_start(l, &err);
+    if (code == CR_OK && !l->finished) code = start_threads(l, &err);
+    if (code != CR_OK) {
+        cr_diag_add(diag, CR_SEV_ERROR, err.code, err.at, "%s", err.msg);
+        cr_loader_free(l);
+        return code;
+    }
+    *out = l;
+    return CR_OK;
+}
+
+void cr_loader_free(cr_loader *l) {
+    if (!l) return;
+    pthread_mutex_lock(&l->lock);
+    atomic_store(&l->stop, true);
+    pthread_cond_broadcast(&l->work);
+    pthread_mutex_unlock(&l->lock);
+    for (int i = 0; i < l->n_threads; i++)
+        pthread_join(l->threads[i], NULL);
+    cr_plan_clear(l);
+    l->reader->close(l->src);
+    cr_free(l->threads);
+    cr_free(l->first_item);
+    cr_free(l->front);
+    cr_free(l->order);
+    pthread_mutex_destroy(&l->lock);
+    pthread_cond_destroy(&l->work);
+    pthread_cond_destroy(&l->ready);
+    cr_free(l);
+}
+
+static void copy_err(cr_err *to, const cr_err *from) {
+    if (!to) return;
+    *to = *from;
+    if (from->at.path == from->path) to->at.path = to->path;
+}
+
+/* give_back makes a job free again and plans the next with it. */
+static void give_back(cr_loader *l, cr_job *j) {
+    j->next = l->free_jobs;
+    l->free_jobs = j;
+    cr_plan_jobs(l);
+    pthread_cond_broadcast(&l->work);
+}
+
+cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err) {
+    *out = NULL;
+    *done = l->finished;
+    if (l->failed.code != CR_OK) {
+        copy_err(err, &l->failed);
+        return l->failed.code;
+    }
+    if (l->finished) return CR_OK;
+    pthread_mutex_lock(&l->lock);
+    if (!l->job_head || !l->job_head->ready) {
+        double t0 = cr_now();
+        while (!l->job_head || !l->job_head->ready)
+            pthread_cond_wait(&l->ready, &l->lock);
+        l->stats.wait_s += cr_now() - t0;
+    }
+    cr_job *j = l->job_head;
+    l->job_head = j->next;
+    if (!l->job_head) l->job_tail = NULL;
+    cr_code code = CR_OK;
+    if (j->kind == CR_JOB_BATCH) {
+        *out = &j->batch;
+        l->stats.batches++;
+        l->stats.rows += j->batch.n_rows;
+    } else {
+        if (j->kind == CR_JOB_FAILED) {
+            copy_err(&l->failed, &j->err);
+            copy_err(err, &j->err);
+            code = j->err.code;
+        } else
+            *done = l->finished = j->last;
+        give_back(l, j);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return code;
+}
+
+void cr_loader_release(cr_loader *l, cr_batch *b) {
+    if (!b) return;
+    pthread_mutex_lock(&l->lock);
+    give_back(l, (cr_job *)(void *)b);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void cr_loader_get_stats(cr_loader *l, cr_loader_stats *out) {
+    pthread_mutex_lock(&l->lock);
+    *out = l->stats;
+    pthread_mutex_unlock(&l->lock);
+}

@@ -1,0 +1,207 @@
+/*
+ * stream.c - plain, gzip and zstd files behind one read.
+ *
+ * The decoders are fed from one input buffer. The trap is the end: zlib and zstd both stop quietly
+ * when input runs out, so `between` remembers whether the last member or frame was whole, and an
+ * end of file in the middle of one is an error.
+ */
+#include "data/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/mem.h"
+
+#define IN_BYTES ((size_t)256 << 10)
+
+struct cr_stream {
+    int fd;
+    const char *path;
+    cr_codec codec;
+    int64_t size;
+    unsigned char *in; /* compressed: what was read and not yet decoded is in[in_at, in_n) */
+    size_t in_at, in_n;
+    bool eof;     /* of the file */
+    bool between; /* no member or frame is half decoded */
+    bool any;     /* some member or frame was whole */
+    z_stream z;
+    ZSTD_DStream *zd;
+};
+
+static cr_code io_fail(cr_err *err, const char *path, const char *what, int e) {
+    const char *cure = e == ENOENT   ? "check the path"
+                       : e == EACCES ? "check the permissions"
+                       : e == EISDIR ? "name the files in it, with a glob"
+                                     : "check the disk";
+    return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot %s: %s; %s", what, strerror(e),
+                      cure);
+}
+
+static cr_codec codec_of(const unsigned char *p, size_t n) {
+    if (n >= 2 && p[0] == 0x1f && p[1] == 0x8b) return CR_GZIP;
+    if (n >= 4 && p[0] == 0x28 && p[1] == 0xb5 && p[2] == 0x2f && p[3] == 0xfd) return CR_ZSTD;
+    /* a skippable frame may come first */
+    if (n >= 4 && (p[0] & 0xf0) == 0x50 && p[1] == 0x2a && p[2] == 0x4d && p[3] == 0x18)
+        return CR_ZSTD;
+    return CR_PLAIN;
+}
+
+static ssize_t read_all(int fd, void *buf, size_t n, int64_t offset) {
+    size_t got = 0;
+    while (got < n) {
+        ssize_t k = offset < 0 ? read(fd, (char *)buf + got, n - got)
+                               : pread(fd, (char *)buf + got, n - got, offset + (int64_t)got);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0) return -1;
+        if (k == 0) break;
+        got += (size_t)k;
+    }
+    return (ssize_t)got;
+}
+
+cr_code cr_stream_open(cr_stream **out, const char *path, cr_err *err) {
+    *out = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return io_fail(err, path, "open", errno);
+    struct stat st;
+    int e = fstat(fd, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? EISDIR : 0;
+    if (e == 0 && !S_ISREG(st.st_mode)) {
+        close(fd);
+        return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}),
+                          "not a regular file; data is read more than once and out of order, so "
+                          "copy it into a file first");
+    }
+    unsigned char magic[4];
+    ssize_t n = e ? 0 : read_all(fd, magic, sizeof(magic), 0);
+    if (n < 0) e = errno;
+    if (e) {
+        close(fd);
+        return io_fail(err, path, "read", e);
+    }
+    cr_stream *s = cr_alloc(sizeof(*s), "a file being read");
+    s->fd = fd;
+    s->path = path;
+    s->size = st.st_size;
+    s->codec = codec_of(magic, (size_t)n);
+    s->between = true;
+    if (s->codec != CR_PLAIN) s->in = cr_alloc(IN_BYTES, "a file being read");
+    if (s->codec == CR_GZIP && inflateInit2(&s->z, 15 + 16) != Z_OK) CR_BUG("inflateInit2");
+    if (s->codec == CR_ZSTD && !(s->zd = ZSTD_createDStream())) CR_BUG("ZSTD_createDStream");
+    *out = s;
+    return CR_OK;
+}
+
+void cr_stream_close(cr_stream *s) {
+    if (!s) return;
+    if (s->codec == CR_GZIP) inflateEnd(&s->z);
+    if (s->codec == CR_ZSTD) ZSTD_freeDStream(s->zd);
+    cr_free(s->in);
+    close(s->fd);
+    cr_free(s);
+}
+
+cr_codec cr_stream_codec(const cr_stream *s) {
+    return s->codec;
+}
+
+int64_t cr_stream_size(const cr_stream *s) {
+    return s->size;
+}
+
+static cr_code cut_short(const cr_stream *s, cr_err *err) {
+    return cr_fail_at(err, CR_EDATA, ((cr_loc){s->path, 0, 0}),
+                      "%s data ends in the middle; the file is cut short, copy or make it again",
+                      s->codec == CR_GZIP ? "gzip" : "zstd");
+}
+
+static cr_code broken(const cr_stream *s, const char *why, cr_err *err) {
+    return cr_fail_at(err, CR_EDATA, ((cr_loc){s->path, 0, 0}),
+                      "broken %s data: %s; copy or make the file again",
+                      s->codec == CR_GZIP ? "gzip" : "zstd", why ? why : "no reason given");
+}
+
+/* decodes from in to out; both moved on. */
+static cr_code inflate_some(cr_stream *s, char *buf, size_t n, size_t *got, cr_err *err) {
+    unsigned char *p = s->in + s->in_at;
+    size_t left = s->in_n - s->in_at;
+    if (s->between && s->any) { /* zeros may fill up the file after a member */
+        while (left && *p == 0) {
+            p++;
+            left--;
+        }
+        s->in_at = s->in_n - left;
+        if (!left) return CR_OK;
+    }
+    s->z.next_in = p;
+    s->z.avail_in = (uInt)left;
+    s->z.next_out = (unsigned char *)buf;
+    s->z.avail_out = (uInt)(n < (1u << 30) ? n : (1u << 30));
+    uInt room = s->z.avail_out;
+    int r = inflate(&s->z, Z_NO_FLUSH);
+    *got = room - s->z.avail_out;
+    s->in_at = s->in_n - s->z.avail_in;
+    s->between = false;
+    if (r == Z_STREAM_END) {
+        s->between = s->any = true;
+        inflateReset(&s->z);
+    } else if (r != Z_OK && r != Z_BUF_ERROR)
+        return broken(s, s->any && *got == 0 ? "something else follows it" : s->z.msg, err);
+    return CR_OK;
+}
+
+static cr_code unzstd_some(cr_stream *s, char *buf, size_t n, size_t *got, cr_err *err) {
+    ZSTD_inBuffer in = {s->in, s->in_n, s->in_at};
+    ZSTD_outBuffer out = {buf, n, 0};
+    size_t r = ZSTD_decompressStream(s->zd, &out, &in);
+    if (ZSTD_isError(r)) return broken(s, ZSTD_getErrorName(r), err);
+    s->in_at = in.pos;
+    *got = out.pos;
+    s->between = r == 0;
+    return CR_OK;
+}
+
+cr_code cr_stream_read(cr_stream *s, char *buf, size_t n, size_t *got, cr_err *err) {
+    *got = 0;
+    if (s->codec == CR_PLAIN) {
+        ssize_t k = read_all(s->fd, buf, n, -1);
+        if (k < 0) return io_fail(err, s->path, "read", errno);
+        *got = (size_t)k;
+        return CR_OK;
+    }
+    while (*got == 0 && n > 0) {
+        if (s->in_at == s->in_n && !s->eof) {
+            ssize_t k = read_all(s->fd, s->in, IN_BYTES, -1);
+            if (k < 0) return io_fail(err, s->path, "read", errno);
+            s->in_at = 0;
+            s->in_n = (size_t)k;
+            s->eof = (size_t)k < IN_BYTES;
+        }
+        size_t at = s->in_at;
+        /* without input a decoder may still hold output, unless it is between two members */
+        if (s->in_at == s->in_n && s->between) return CR_OK;
+        CR_TRY(s->codec == CR_GZIP ? inflate_some(s, buf, n, got, err)
+                                   : unzstd_some(s, buf, n, got, err));
+        if (*got == 0 && s->in_at == at && s->in_at == s->in_n && s->eof && !s->between)
+            return cut_short(s, err);
+        if (*got == 0 && s->in_at == at && s->in_at < s->in_n && !s->between)
+            return broken(s, "the decoder does not go on", err);
+    }
+    return CR_OK;
+}
+
+cr_code cr_stream_pread(cr_stream *s, char *buf, size_t n, int64_t offset, cr_err *err) {
+    ssize_t k = read_all(s->fd, buf, n, offset);
+    if (k < 0) return io_fail(err, s->path, "read", errno);
+    if ((size_t)k < n)
+        return cr_fail_at(
+            err, CR_EIO, ((cr_loc){s->path, 0, 0}),
+            "the file became shorter while it was read (%lld of %lld bytes are left); "
+            "keep data files as they are during a run",
+            (long long)offset + (long long)k, (long long)s->size);
+    return CR_OK;
+}

@@ -1,0 +1,29 @@
+/*
+ * stream.h - the bytes of a plain, gzip or zstd file. What a file is, is told by its first bytes,
+ * not by its name. Concatenated gzip members and zstd frames are one text.
+ */
+#ifndef CR_DATA_STREAM_H
+#define CR_DATA_STREAM_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+typedef enum cr_codec { CR_PLAIN, CR_GZIP, CR_ZSTD } cr_codec;
+typedef struct cr_stream cr_stream;
+
+/* cr_stream_open opens a regular file and looks at its first bytes. path is borrowed until close.
+ */
+CR_CHECKED cr_code cr_stream_open(cr_stream **out, const char *path, cr_err *err);
+void cr_stream_close(cr_stream *s);
+cr_codec cr_stream_codec(const cr_stream *s);
+/* size of the file as it lies on the disk */
+int64_t cr_stream_size(const cr_stream *s);
+/* cr_stream_read reads up to n bytes of text front to back; *got 0: the end. A compressed file that
+ * ends in the middle, or holds something else, is CR_EDATA. After a failure only close. */
+CR_CHECKED cr_code cr_stream_read(cr_stream *s, char *buf, size_t n, size_t *got, cr_err *err);
+/* cr_stream_pread reads exactly n bytes at offset of a plain file (a shorter file is an error: it
+ * was cut off after it was opened). */
+CR_CHECKED cr_code cr_stream_pread(cr_stream *s, char *buf, size_t n, int64_t offset, cr_err *err);
+
+#endif
