@@ -18,6 +18,7 @@ typedef struct utable {
     cr_use *uses;
     int n_uses;
     int group;
+    float clip;          /* 0: none */
     int64_t first_piece; /* of this table in the list of all pieces */
 } utable;
 
@@ -91,6 +92,8 @@ int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses) {
     utable *ut = &u->tables[u->n_tables];
     *ut = (utable){.t = t, .n_uses = n_uses, .group = find_group(u, uses, n_uses)};
     ut->uses = cr_alloc((size_t)n_uses * sizeof(cr_use), "updater tables");
+    const cr_optim_conf *oc = t->optim_conf;
+    if (oc && oc->gradient_clipping) ut->clip = (float)oc->max_gradient;
     memcpy(ut->uses, uses, (size_t)n_uses * sizeof(cr_use));
     if (t->D > u->max_D) {
         u->max_D = t->D;
@@ -119,7 +122,8 @@ void cr_updater_group(cr_updater *u, const cr_batch *b) {
     cr_pool_run(u->pool, u->n_groups, group_item, u);
 }
 
-/* out (+)= the gradient that entry e sends to its id */
+/* out (+)= the gradient that entry e sends to its id. Clipping is of the looked-up value's
+ * gradient, before equal ids are summed, as FBGEMM does it. */
 static void add_entry(const cr_updater *u, const utable *ut, const cr_group *g, uint32_t e,
                       float *out, bool set) {
     const cr_use *use = &ut->uses[g->slot ? g->slot[e] : 0];
@@ -127,8 +131,15 @@ static void add_entry(const cr_updater *u, const utable *ut, const cr_group *g, 
     uint32_t row = g->row[e];
     const float *gr = use->grad + (int64_t)row * use->ld;
     int64_t D = ut->t->D;
-    float c = j->w ? j->w[g->pos[e]] : 1.0f;
+    float c = j->w ? j->w[g->pos[e]] : 1.0f, clip = ut->clip;
     if (use->mean && j->off) c = c / (float)(j->off[row + 1] - j->off[row]);
+    if (clip > 0) {
+        for (int64_t d = 0; d < D; d++) {
+            float v = gr[d] > clip ? clip : gr[d] < -clip ? -clip : gr[d];
+            out[d] = set ? c * v : out[d] + c * v;
+        }
+        return;
+    }
     if (set)
         for (int64_t d = 0; d < D; d++)
             out[d] = c * gr[d];

@@ -42,6 +42,7 @@ cr_node *cr_graph_param(cr_graph *g, const char *name, int64_t rows, int64_t col
     n->rows = rows;
     n->cols = cols;
     n->width = rows * cols;
+    n->n_dims = 2;
     n->trainable = n->needs_grad = trainable;
     if (init_size) {
         n->init = cr_arena_alloc(&g->arena, init_size);

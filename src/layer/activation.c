@@ -93,11 +93,11 @@ cr_code cr_act_parse(cr_act_spec *out, const char *text, cr_err *err) {
 
 cr_node *cr_bn(cr_graph *g, const char *name, cr_node *x, bool affine) {
     size_t mark = cr_graph_push(g, "%s", name);
-    cr_node *gamma = affine ? cr_weight(g, "weight", 1, x->width, CR_INIT_C(1)) : NULL;
-    cr_node *beta = affine ? cr_weight(g, "bias", 1, x->width, CR_INIT_C(0)) : NULL;
+    cr_node *gamma = affine ? cr_vector(g, "weight", x->width, CR_INIT_C(1)) : NULL;
+    cr_node *beta = affine ? cr_vector(g, "bias", x->width, CR_INIT_C(0)) : NULL;
     cr_node *mean = cr_buffer(g, "running_mean", x->width, 0);
     cr_node *var = cr_buffer(g, "running_var", x->width, 1);
-    cr_node *count = cr_buffer(g, "num_batches_tracked", 1, 0);
+    cr_node *count = cr_buffer(g, "num_batches_tracked", 0, 0);
     cr_graph_pop(g, mark);
     return cr_batch_norm(g, x, gamma, beta, mean, var, count, 1e-5f, 0.1f);
 }
@@ -109,14 +109,14 @@ cr_node *cr_act_apply(cr_graph *g, const char *name, const cr_act_spec *s, cr_no
     case CR_ACTK_PRELU: {
         size_t mark = cr_graph_push(g, "%s", name);
         cr_node *a =
-            cr_weight(g, "weight", 1, s->n_param == x->width ? x->width : 1, CR_INIT_C(s->param));
+            cr_vector(g, "weight", s->n_param == x->width ? x->width : 1, CR_INIT_C(s->param));
         cr_graph_pop(g, mark);
         return cr_prelu(g, x, a);
     }
     case CR_ACTK_DICE: {
         size_t mark = cr_graph_push(g, "%s", name);
         cr_node *xn = cr_bn(g, "bn", x, false);
-        cr_node *alpha = cr_weight(g, "alpha", 1, x->width, CR_INIT_C(0));
+        cr_node *alpha = cr_vector(g, "alpha", x->width, CR_INIT_C(0));
         cr_graph_pop(g, mark);
         return cr_dice(g, x, xn, alpha);
     }

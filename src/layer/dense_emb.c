@@ -4,22 +4,42 @@
  * among E's rows. The MLP form is one matrix without bias.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "layer/layer.h"
 #include "op/op.h"
 #include "op/param.h"
 
+/* TorchEasyRec keeps features of equal settings in one module, named by the settings */
+static size_t push_key(cr_graph *g, const char *fmt, ...) CR_PRINTF(2, 3);
+static size_t push_key(cr_graph *g, const char *fmt, ...) {
+    char key[160];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(key, sizeof(key), fmt, ap);
+    va_end(ap);
+    for (char *c = key; *c; c++)
+        if (*c == '.') *c = '_';
+    return cr_graph_push(g, "dense_embs.%s", key);
+}
+
+static cr_node *weight(cr_graph *g, const char *what, const char *feature, int64_t rows,
+                       int64_t cols, double std) {
+    size_t mark = cr_graph_push(g, "%s_%s", what, feature);
+    cr_node *w = cr_weight(g, "weight", rows, cols, CR_INIT_N(std));
+    cr_graph_pop(g, mark);
+    return w;
+}
+
 cr_node *cr_autodis(cr_graph *g, const char *feature, cr_node *x, int64_t channels, int64_t dim,
                     double temperature, double keep_prob) {
     double c = (double)channels;
-    size_t mark = cr_graph_push(g, "meta_emb_%s", feature);
-    cr_node *E = cr_weight(g, "weight", channels, dim, CR_INIT_N(1));
-    cr_graph_pop(g, mark);
-    mark = cr_graph_push(g, "proj_w_%s", feature);
-    cr_node *w = cr_weight(g, "weight", channels, 1, CR_INIT_N(sqrt(2.0 / (1 + c))));
-    cr_graph_pop(g, mark);
-    mark = cr_graph_push(g, "proj_m_%s", feature);
-    cr_node *M = cr_weight(g, "weight", channels, channels, CR_INIT_N(sqrt(1.0 / c)));
+    size_t mark = push_key(g, "autodis#%lld#%lld#%.6f#%.6f", (long long)dim, (long long)channels,
+                           keep_prob, temperature);
+    cr_node *E = weight(g, "meta_emb", feature, channels, dim, 1);
+    cr_node *w = weight(g, "proj_w", feature, channels, 1, sqrt(2.0 / (1 + c)));
+    cr_node *M = weight(g, "proj_m", feature, channels, channels, sqrt(1.0 / c));
+    w->n_dims = 1;
     cr_graph_pop(g, mark);
     cr_node *h = cr_activation(g, CR_ACT_LEAKY, 0.01f, cr_matmul(g, x, w, NULL, false));
     cr_node *z = cr_add(g, (cr_node *[]){cr_matmul(g, h, M, NULL, false), h},
@@ -28,9 +48,11 @@ cr_node *cr_autodis(cr_graph *g, const char *feature, cr_node *x, int64_t channe
 }
 
 cr_node *cr_mlp_embedding(cr_graph *g, const char *feature, cr_node *x, int64_t dim) {
-    size_t mark = cr_graph_push(g, "proj_w_%s", feature);
-    cr_node *W =
-        cr_weight(g, "weight", x->width, dim, CR_INIT_N(sqrt(2.0 / (double)(x->width + dim))));
+    size_t mark = x->width == 1 ? push_key(g, "mlp#%lld", (long long)dim)
+                                : push_key(g, "mlp#%lld#vdim#%lld#feature_name#%s", (long long)dim,
+                                           (long long)x->width, feature);
+    cr_node *W = weight(g, "proj_w", feature, x->width, dim, sqrt(2.0 / (double)(x->width + dim)));
+    if (x->width == 1) W->n_dims = 1;
     cr_graph_pop(g, mark);
     return cr_matmul_kn(g, x, W);
 }

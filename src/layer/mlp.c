@@ -13,7 +13,7 @@ cr_node *cr_linear(cr_graph *g, const char *name, cr_node *x, int64_t out, bool 
     size_t mark = cr_graph_push(g, "%s", name);
     cr_init init = CR_INIT_U(1.0 / sqrt((double)x->width));
     cr_node *W = cr_weight(g, "weight", out, x->width, init);
-    cr_node *b = bias ? cr_weight(g, "bias", 1, out, init) : NULL;
+    cr_node *b = bias ? cr_vector(g, "bias", out, init) : NULL;
     cr_graph_pop(g, mark);
     return cr_matmul(g, x, W, b, relu);
 }
@@ -53,8 +53,8 @@ cr_node *cr_mlp(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x,
             x = cr_bn(g, part, x, true);
         } else if (c->use_ln) {
             size_t lm = cr_graph_push(g, "%d", j++);
-            cr_node *gamma = cr_weight(g, "weight", 1, x->width, CR_INIT_C(1));
-            cr_node *beta = cr_weight(g, "bias", 1, x->width, CR_INIT_C(0));
+            cr_node *gamma = cr_vector(g, "weight", x->width, CR_INIT_C(1));
+            cr_node *beta = cr_vector(g, "bias", x->width, CR_INIT_C(0));
             cr_graph_pop(g, lm);
             x = cr_layer_norm(g, x, gamma, beta, 1e-5f);
         }

@@ -36,7 +36,7 @@ const cr_enum_value cr_wd_modes[] = {
 /* ---- sparse ---- */
 #define SPARSE_HEAD(S)                                                                             \
     CR_FLOAT(S, lr, 0.002, 0, CR_INF, 0, HELP_LR),                                                 \
-        CR_BOOL(S, gradient_clipping, false, CR_F_LATER, HELP_CLIP),                               \
+        CR_BOOL(S, gradient_clipping, false, 0, HELP_CLIP),                                        \
         CR_FLOAT(S, max_gradient, 1.0, 0, CR_INF, 0, HELP_MAX_GRAD)
 #define K_SPARSE_HEAD                                                                              \
     CR_K_FLOAT("lr", 0.002, 0, CR_INF, 0, HELP_LR),                                                \

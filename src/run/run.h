@@ -1,6 +1,6 @@
 /*
- * run.h - the jobs: train, eval, export, predict, check. The command line fills an options struct and calls
- * one function; nothing here prints for people except through the log, and nothing exits.
+ * run.h - the jobs: train, eval, export, predict, check. The command line fills an options struct
+ * and calls one function; nothing here prints for people except through the log, and nothing exits.
  */
 #ifndef CR_RUN_RUN_H
 #define CR_RUN_RUN_H
@@ -11,12 +11,13 @@
 
 /* How a config is put together: file, then path overrides, then --edit_config_json, then --set. */
 typedef struct cr_config_opts {
-    const char *path;              /* the config file */
-    const char *model_dir;         /* overrides; NULL: as the config says */
+    const char *path;      /* the config file */
+    const char *model_dir; /* overrides; NULL: as the config says */
     const char *train_input_path;
     const char *eval_input_path;
     const char *fine_tune_checkpoint;
     const char *edit_config_json;
+    const char *asset_dir;  /* where vocabularies lie (an export); NULL: as the config says */
     const char *const *set; /* n_set assignments a.b[0].c=v */
     int n_set;
 } cr_config_opts;
@@ -27,14 +28,15 @@ typedef struct cr_config {
     cr_arena arena;
     cr_root_conf *root;
 } cr_config;
-/* cr_config_load reads, edits, binds and checks; everything wrong goes to diag. On errors root may be
- * incomplete: use it for nothing but further checks. Always cr_config_clear afterwards. */
+/* cr_config_load reads, edits, binds and checks; everything wrong goes to diag. On errors root may
+ * be incomplete: use it for nothing but further checks. Always cr_config_clear afterwards. */
 CR_CHECKED cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag);
 void cr_config_clear(cr_config *c);
 
-/* Where a run tells how it goes. All members may be NULL. Called from the thread that runs the job. */
+/* Where a run tells how it goes. All members may be NULL. Called from the thread that runs the job.
+ */
 typedef struct cr_progress {
-    const char *stage; /* "train", "eval", "predict", "synth" */
+    const char *stage;       /* "train", "eval", "predict", "synth" */
     int64_t step, n_steps;   /* n_steps 0: not known */
     int64_t epoch, n_epochs; /* n_epochs 0: not known */
     int64_t rows;
@@ -45,8 +47,8 @@ typedef struct cr_watch {
     void *ctx;
 } cr_watch;
 
-/* Set by a signal handler: the job stops at the next step, saves a checkpoint when training, and returns
- * CR_ESTOP. */
+/* Set by a signal handler: the job stops at the next step, saves a checkpoint when training, and
+ * returns CR_ESTOP. */
 extern volatile int cr_stop_requested;
 
 typedef struct cr_metric_result {
@@ -69,7 +71,7 @@ typedef struct cr_train_opts {
 } cr_train_opts;
 typedef struct cr_train_result {
     char model_dir[1024], checkpoint[1088]; /* last checkpoint written */
-    int64_t steps, rows, bad_rows;           /* of this run */
+    int64_t steps, rows, bad_rows;          /* of this run */
     double seconds, data_wait_s;
     double group_s, step_s, update_s; /* shares of the step */
     bool has_eval;
@@ -86,7 +88,8 @@ typedef struct cr_eval_opts {
     cr_watch watch;
 } cr_eval_opts;
 /* res->arena as in cr_train; checkpoint used goes to checkpoint (1088 bytes) */
-CR_CHECKED cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, char *checkpoint, cr_diag *diag);
+CR_CHECKED cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena,
+                           char *checkpoint, cr_diag *diag);
 
 typedef struct cr_export_opts {
     cr_config_opts config;
@@ -118,8 +121,8 @@ typedef struct cr_predict_result {
 } cr_predict_result;
 CR_CHECKED cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *diag);
 
-/* cr_check looks at a config or a model_dir: config, columns, sample_rows rows of the data, memory. What it
- * found out goes to out as lines for people (or one JSON object). Findings go to diag. */
+/* cr_check looks at a config or a model_dir: config, columns, sample_rows rows of the data, memory.
+ * What it found out goes to out as lines for people (or one JSON object). Findings go to diag. */
 typedef struct cr_check_opts {
     cr_config_opts config; /* path may be a model_dir or an export */
     int64_t sample_rows;   /* 0: 10000 */

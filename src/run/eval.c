@@ -1,0 +1,88 @@
+/*
+ * eval.c - `crank eval`: the metrics of a checkpoint, appended as one JSON line to a file in
+ * model_dir.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "run/run_int.h"
+
+cr_code job_checkpoint(job *j, const char *wanted, bool best, char **path, int64_t *step,
+                       cr_err *err) {
+    cr_arena *a = &j->cfg.arena;
+    const cr_export_conf *ec = j->root->export_config;
+    const char *dir = j->root->model_dir;
+    *step = -1;
+    if (wanted && *wanted) return cr_ckpt_resolve(a, wanted, path, err);
+    if (!*dir)
+        return cr_fail(err, CR_ECONF,
+                       "model_dir is not set; give it in the config, with --model_dir, or name a "
+                       "--checkpoint_path");
+    if (best && strcmp(ec->exporter_type, "best") == 0) {
+        const char *metric =
+            cr_conf_has(ec, "best_exporter_metric") ? ec->best_exporter_metric : NULL;
+        CR_TRY(cr_ckpt_best(a, dir, metric, ec->metric_larger_is_better, path, step, err));
+    } else {
+        CR_TRY(cr_ckpt_latest(a, dir, path, step, err));
+    }
+    if (!*path)
+        return cr_fail(
+            err, CR_EIO,
+            "there is no checkpoint (model.ckpt-N) in %s; train first or name a --checkpoint_path",
+            dir);
+    return CR_OK;
+}
+
+cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, char *checkpoint,
+                cr_diag *diag) {
+    job j;
+    cr_err err;
+    evaluator *ev = NULL;
+    char *path = NULL;
+    int64_t step = -1;
+    cr_buf b;
+    cr_buf_init(&b);
+    job_opts jo = {.config = &o->config, .threads = o->threads, .with_labels = true};
+    cr_code code = job_open(&j, &jo, diag);
+    if (code == CR_OK && !*j.root->eval_input_path)
+        code = diag_err(
+            diag,
+            &(cr_err){
+                .code = CR_ECONF,
+                .msg =
+                    "eval_input_path is not set; give it in the config or with --eval_input_path"});
+    if (code == CR_OK &&
+        (job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK ||
+         job_alloc(&j, &err) != CR_OK || evaluator_new(&ev, &j, &err) != CR_OK))
+        code = diag_err(diag, &err);
+    if (code == CR_OK) {
+        snprintf(checkpoint, 1088, "%s", path);
+        CR_INFO("Restoring checkpoint from %s...", path);
+        code = job_load_weights(&j, path, diag);
+    }
+    if (code == CR_OK) {
+        eval_run r = {j.root->eval_input_path, j.root->eval_config->num_steps,
+                      j.root->eval_config->log_step_count_steps, "Evaluating", &o->watch};
+        code = evaluator_run(ev, &r, res, arena, diag);
+    }
+    if (code == CR_OK) {
+        eval_text(&b, res);
+        CR_INFO("Eval Result: %s", b.data);
+        cr_buf_reset(&b);
+        eval_line(&b, step, res);
+        const char *name = o->eval_result_filename && *o->eval_result_filename
+                               ? o->eval_result_filename
+                               : "eval_result.txt";
+        const char *dir = *j.root->model_dir ? j.root->model_dir : ".";
+        if (cr_mkdirs(dir, &err) != CR_OK ||
+            cr_file_append(cr_path_join(arena, dir, name), b.data, b.n, &err) != CR_OK)
+            code = diag_err(diag, &err);
+    }
+    if (code == CR_OK) CR_INFO("Evaluate Finished.");
+    cr_buf_clear(&b);
+    evaluator_free(ev);
+    job_close(&j);
+    return code;
+}

@@ -1,0 +1,170 @@
+/*
+ * evaluate.c - metrics of the weights in memory over a data set. Losses are reported as metrics
+ * too: the mean over all rows (weighted where the data has sample weights), so they do not depend
+ * on the batch size.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "run/run_int.h"
+
+struct evaluator {
+    job *j;
+    cr_exec *ex;
+    cr_metric **metrics;
+    int n_metrics;
+    int64_t *group; /* key of each row of a batch */
+    int64_t batch;
+};
+
+cr_code evaluator_new(evaluator **out, job *j, cr_err *err) {
+    evaluator *e = cr_alloc(sizeof(*e), "evaluator");
+    e->j = j;
+    e->batch = job_eval_batch(j);
+    e->group = cr_alloc((size_t)e->batch * sizeof(int64_t), "grouping keys");
+    e->metrics = cr_alloc((size_t)(j->model->n_metrics + 1) * sizeof(*e->metrics), "metrics");
+    cr_exec_opts eo = {&j->model->graph, CR_EVAL, e->batch, (int)j->root->train_config->lanes, 0};
+    cr_code code = cr_exec_new(&e->ex, &eo, j->pool, err);
+    for (int i = 0; code == CR_OK && i < j->model->n_metrics; i++) {
+        const cr_model_metric *m = &j->model->metrics[i];
+        code = m->type->new_(&e->metrics[i], m->conf, m->K, err);
+        if (code == CR_OK) e->n_metrics++;
+    }
+    if (code != CR_OK) {
+        evaluator_free(e);
+        return code;
+    }
+    *out = e;
+    return CR_OK;
+}
+
+void evaluator_free(evaluator *e) {
+    if (!e) return;
+    for (int i = 0; i < e->n_metrics; i++)
+        e->j->model->metrics[i].type->free_(e->metrics[i]);
+    cr_free(e->metrics);
+    cr_free(e->group);
+    cr_exec_free(e->ex);
+    cr_free(e);
+}
+
+static const int64_t *keys_of(evaluator *e, const cr_batch *b, int slot) {
+    const cr_jagged *g = &b->sparse[slot];
+    for (int64_t r = 0; r < b->n_rows; r++)
+        e->group[r] = !g->off ? g->ids[r] : g->off[r + 1] > g->off[r] ? g->ids[g->off[r]] : -1;
+    return e->group;
+}
+
+static cr_code add_batch(evaluator *e, const cr_batch *b, cr_mean *losses, bool first,
+                         cr_err *err) {
+    const cr_model *m = e->j->model;
+    cr_step_input in = {b, NULL, 0};
+    cr_run run = {&in, b->n_rows, 0, first};
+    cr_exec_run(e->ex, &run);
+    for (int i = 0; i < m->n_losses; i++) {
+        const float *l = cr_exec_val(e->ex, m->losses[i].row);
+        const float *w = m->losses[i].weight >= 0 ? b->weights[m->losses[i].weight] : NULL;
+        for (int64_t r = 0; r < b->n_rows; r++) {
+            losses[i].sum += (double)l[r] * (w ? (double)w[r] : 1);
+            losses[i].n += w ? (double)w[r] : 1;
+        }
+    }
+    for (int i = 0; i < m->n_metrics; i++) {
+        const cr_model_metric *mm = &m->metrics[i];
+        cr_metric_in mi = {.n_rows = b->n_rows,
+                           .K = mm->K,
+                           .pred = cr_exec_val(e->ex, mm->pred),
+                           .pred_stride = cr_ld(mm->pred),
+                           .label = b->labels[mm->label],
+                           .group = mm->group_slot >= 0 ? keys_of(e, b, mm->group_slot) : NULL};
+        CR_TRY(mm->type->update(e->metrics[i], &mi, err));
+    }
+    return CR_OK;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const cr_metric_result *)a)->name, ((const cr_metric_result *)b)->name);
+}
+
+cr_code evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, cr_arena *names,
+                      cr_diag *diag) {
+    const cr_model *m = e->j->model;
+    memset(res, 0, sizeof(*res));
+    for (int i = 0; i < m->n_metrics; i++)
+        m->metrics[i].type->reset(e->metrics[i]);
+    cr_mean *losses = CR_NEW_N(names, cr_mean, m->n_losses + 1);
+    cr_loader *l;
+    job_data d = {.paths = r->paths, .batch_size = e->batch, .n_epochs = 1};
+    CR_TRY(job_loader(e->j, &d, &l, diag));
+    cr_err err;
+    cr_code code = CR_OK;
+    double t0 = cr_now(), logged = t0;
+    int64_t steps = 0;
+    for (bool done = false; !done && (r->max_steps == 0 || steps < r->max_steps);) {
+        cr_batch *b;
+        if ((code = cr_loader_next(l, &b, &done, &err)) != CR_OK || !b) {
+            if (code != CR_OK) break;
+            continue;
+        }
+        code = add_batch(e, b, losses, steps == 0, &err);
+        res->rows += b->n_rows;
+        cr_loader_release(l, b);
+        if (code != CR_OK) break;
+        steps++;
+        double now = cr_now();
+        if (r->log_every > 0 && steps % r->log_every == 0 && now - logged >= 1) {
+            CR_INFO("%s: %lldit [%.2fit/s]", r->title, (long long)steps,
+                    (double)steps / (now - t0));
+            logged = now;
+        }
+        if (r->watch && r->watch->progress)
+            r->watch->progress(r->watch->ctx,
+                               &(cr_progress){.stage = "eval",
+                                              .step = steps,
+                                              .n_steps = r->max_steps,
+                                              .rows = res->rows,
+                                              .rows_per_s = (double)res->rows / (now - t0),
+                                              .loss =
+                                                  losses[0].n > 0 ? losses[0].sum / losses[0].n : 0,
+                                              .seconds_left = -1});
+        if (cr_stop_requested) {
+            code = cr_fail(&err, CR_ESTOP, "stopped by a signal during evaluation");
+            break;
+        }
+    }
+    cr_loader_free(l);
+    if (code == CR_OK && res->rows == 0)
+        code = cr_fail(&err, CR_EDATA,
+                       "'%s' holds no rows to evaluate; check the path and the files", r->paths);
+    if (code != CR_OK) return diag_err(diag, &err);
+    for (int i = 0; i < m->n_losses && res->n < CR_MAX_RESULTS; i++)
+        res->v[res->n++] = (cr_metric_result){cr_arena_strdup(names, m->losses[i].name),
+                                              losses[i].n > 0 ? losses[i].sum / losses[i].n : 0};
+    for (int i = 0; i < m->n_metrics && res->n < CR_MAX_RESULTS; i++)
+        res->v[res->n++] = (cr_metric_result){cr_arena_strdup(names, m->metrics[i].name),
+                                              m->metrics[i].type->value(e->metrics[i])};
+    qsort(res->v, (size_t)res->n, sizeof(res->v[0]), by_name);
+    return CR_OK;
+}
+
+void eval_line(cr_buf *out, int64_t step, const cr_eval_result *r) {
+    cr_jw w;
+    cr_jw_init(&w, out);
+    cr_jw_obj(&w, NULL);
+    if (step >= 0)
+        cr_jw_i64(&w, "global_step", step);
+    else
+        cr_jw_str(&w, "global_step", NULL);
+    for (int i = 0; i < r->n; i++)
+        cr_jw_f64(&w, r->v[i].name, r->v[i].value);
+    cr_jw_end(&w);
+    cr_buf_char(out, '\n');
+}
+
+void eval_text(cr_buf *out, const cr_eval_result *r) {
+    for (int i = 0; i < r->n; i++)
+        cr_buf_printf(out, "%s%s:%.6f", i ? " " : "", r->v[i].name, r->v[i].value);
+}

@@ -1,0 +1,207 @@
+/*
+ * export.c - one self-contained directory to ship: config, weights, fg.json, vocabularies, a schema
+ * of inputs and outputs. Everything is written into a hidden directory beside it and renamed: whole
+ * or absent.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "run/run_int.h"
+
+static void set_text(cr_conf_doc *doc, cr_conf_node *map, const char *key, const char *text) {
+    cr_loc at = map->at;
+    cr_conf_node *v = cr_conf_new(doc, CR_NODE_SCALAR, at);
+    v->quoted = true;
+    v->text = cr_arena_strdup(&doc->arena, text);
+    v->len = strlen(text);
+    for (size_t i = 0; i < map->n; i++)
+        if (strcmp(map->v[i].key, key) == 0) {
+            map->v[i].val = v;
+            return;
+        }
+    cr_conf_push(doc, map, key, at, v);
+}
+
+typedef void (*feature_fn)(cr_conf_doc *doc, cr_conf_node *feature, void *ctx);
+
+/* one item of feature_configs: { id_feature { … } } */
+static void visit(cr_conf_doc *doc, cr_conf_node *item, feature_fn fn, void *ctx) {
+    for (size_t k = 0; item->kind == CR_NODE_MAP && k < item->n; k++)
+        if (item->v[k].val->kind == CR_NODE_MAP && cr_conf_find(item->v[k].val, "vocab_file"))
+            fn(doc, item->v[k].val, ctx);
+}
+
+static void each_vocab(cr_conf_doc *doc, feature_fn fn, void *ctx) {
+    for (size_t i = 0; i < doc->root->n; i++) {
+        if (strcmp(doc->root->v[i].key, "feature_configs") != 0) continue;
+        cr_conf_node *v = doc->root->v[i].val;
+        if (v->kind == CR_NODE_LIST)
+            for (size_t k = 0; k < v->n; k++)
+                visit(doc, v->v[k].val, fn, ctx);
+        else
+            visit(doc, v, fn, ctx);
+    }
+}
+
+static void point_into(cr_conf_doc *doc, cr_conf_node *feature, void *dir) {
+    set_text(doc, feature, "asset_dir", dir);
+}
+
+void job_assets_from(cr_config *cfg, const char *dir) {
+    each_vocab(&cfg->doc, point_into, (void *)(uintptr_t)dir);
+}
+
+static void use_asset(cr_conf_doc *doc, cr_conf_node *feature, void *ctx) {
+    const job *j = ctx;
+    const cr_conf_node *name = cr_conf_find(feature, "feature_name");
+    const cr_feature *f = name ? cr_features_find(j->features, name->text) : NULL;
+    if (!f || !f->vocab_asset) return;
+    set_text(doc, feature, "vocab_file", f->vocab_asset);
+    set_text(doc, feature, "asset_dir", "");
+}
+
+static cr_code write_text(const char *dir, const char *name, const cr_buf *b, cr_err *err) {
+    char path[2048];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    return cr_file_write(path, b->data, b->n, err);
+}
+
+static void schema(const job *j, cr_buf *out) {
+    cr_jw w;
+    cr_jw_init(&w, out);
+    cr_jw_obj(&w, NULL);
+    cr_jw_i64(&w, "format", 1);
+    cr_jw_str(&w, "crank", CR_VERSION);
+    cr_jw_str(&w, "model", j->root->model_config->model.m->key);
+    cr_jw_arr(&w, "inputs");
+    for (int i = 0; i < j->features->n_want; i++) {
+        cr_jw_obj(&w, NULL);
+        cr_jw_str(&w, "name", j->features->want[i].name);
+        cr_jw_str(&w, "for", j->features->want[i].why);
+        cr_jw_end(&w);
+    }
+    cr_jw_end(&w);
+    cr_jw_arr(&w, "outputs");
+    for (int i = 0; i < j->model->n_outputs; i++) {
+        cr_jw_obj(&w, NULL);
+        cr_jw_str(&w, "name", j->model->outputs[i].name);
+        cr_jw_str(&w, "type", "float32");
+        cr_jw_i64(&w, "width", j->model->outputs[i].node->width);
+        cr_jw_end(&w);
+    }
+    cr_jw_end(&w);
+    cr_jw_end(&w);
+    cr_buf_char(out, '\n');
+}
+
+/* the vocabularies, each once, and the user's extra files */
+static cr_code copy_assets(job *j, const cr_export_opts *o, const char *dir, cr_err *err) {
+    cr_arena *a = &j->cfg.arena;
+    for (int i = 0; i < j->features->n; i++) {
+        const cr_feature *f = j->features->v[i];
+        if (!f->vocab_asset) continue;
+        const char *to = cr_path_join(a, dir, f->vocab_asset);
+        if (!cr_path_exists(to)) CR_TRY(cr_file_copy(f->vocab_path, to, err));
+    }
+    if (!o->asset_files || !*o->asset_files) return CR_OK;
+    char *save = NULL, *list = cr_arena_strdup(a, o->asset_files);
+    for (char *p = strtok_r(list, ",", &save); p; p = strtok_r(NULL, ",", &save))
+        CR_TRY(cr_file_copy(p, cr_path_join(a, dir, cr_path_base(p)), err));
+    return CR_OK;
+}
+
+static cr_code fill(job *j, const cr_export_opts *o, const char *dir, cr_err *err) {
+    cr_buf b;
+    cr_buf_init(&b);
+    int n;
+    cr_ckpt_tensor *v = job_tensors(j, NULL, &j->cfg.arena, &n);
+    cr_code code = cr_ckpt_write_tensors(dir, v, n, NULL, err);
+    if (code == CR_OK) code = copy_assets(j, o, dir, err);
+    if (code == CR_OK) {
+        each_vocab(&j->cfg.doc, use_asset, j);
+        cr_conf_print(&b, &cr_root_msg, j->cfg.doc.root, CR_SYNTAX_PBTXT);
+        code = write_text(dir, "pipeline.config", &b, err);
+    }
+    if (code == CR_OK) {
+        cr_buf_reset(&b);
+        cr_features_fg_json(j->features, &b);
+        code = write_text(dir, "fg.json", &b, err);
+    }
+    if (code == CR_OK) {
+        cr_buf_reset(&b);
+        schema(j, &b);
+        code = write_text(dir, "schema.json", &b, err);
+    }
+    if (code == CR_OK) {
+        cr_buf_reset(&b);
+        cr_buf_printf(&b, "%s\n",
+                      o->additional_export_config && *o->additional_export_config
+                          ? o->additional_export_config
+                          : "{}");
+        code = write_text(dir, "model_acc.json", &b, err);
+    }
+    cr_buf_clear(&b);
+    return code;
+}
+
+/* what can be wrong with the flags, before anything is read */
+static cr_code check_flags(const cr_export_opts *o, cr_err *err) {
+    if (!o->export_dir || !*o->export_dir)
+        return cr_fail(err, CR_EUSAGE,
+                       "--export_dir is missing; name a directory that does not exist yet");
+    if (cr_path_exists(o->export_dir))
+        return cr_fail(err, CR_EUSAGE,
+                       "%s exists already; choose another --export_dir or remove it",
+                       o->export_dir);
+    if (o->additional_export_config && *o->additional_export_config) {
+        cr_json *js;
+        CR_TRY(cr_json_parse(&js, o->additional_export_config, strlen(o->additional_export_config),
+                             err));
+        bool obj = cr_json_is_obj(js);
+        cr_json_free(js);
+        if (!obj)
+            return cr_fail(
+                err, CR_EUSAGE,
+                "--additional_export_config must be a JSON object, e.g. {\"key\": \"value\"}");
+    }
+    return CR_OK;
+}
+
+cr_code cr_export(const cr_export_opts *o, char *checkpoint, cr_diag *diag) {
+    job j;
+    memset(&j, 0, sizeof(j));
+    cr_err err;
+    char *path = NULL;
+    int64_t step;
+    if (check_flags(o, &err) != CR_OK) return diag_err(diag, &err);
+    job_opts jo = {.config = &o->config, .threads = o->threads};
+    cr_code code = job_open(&j, &jo, diag);
+    if (code == CR_OK &&
+        (job_checkpoint(&j, o->checkpoint_path, true, &path, &step, &err) != CR_OK ||
+         job_alloc(&j, &err) != CR_OK))
+        code = diag_err(diag, &err);
+    if (code == CR_OK) {
+        snprintf(checkpoint, 1088, "%s", path);
+        CR_INFO("Restoring checkpoint from %s...", path);
+        code = job_load_weights(&j, path, diag);
+    }
+    if (code == CR_OK) {
+        cr_outdir *d;
+        if ((code = cr_outdir_open(&d, o->export_dir, &err)) == CR_OK) {
+            if ((code = fill(&j, o, cr_outdir_tmp(d), &err)) == CR_OK)
+                code = cr_outdir_commit(d, &err);
+            else
+                cr_outdir_abort(d);
+        }
+        if (code != CR_OK)
+            diag_err(diag, &err);
+        else
+            CR_INFO("Exported to %s", o->export_dir);
+    }
+    job_close(&j);
+    return code;
+}

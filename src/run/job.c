@@ -1,0 +1,274 @@
+/*
+ * job.c - from a config file to a model in memory, the same way for every job: load and edit, bind,
+ * check, features, graph; then parameters, from the seed or from a checkpoint. Every mistake that
+ * can be found without data is found before anything large is allocated.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "kern/kern.h"
+#include "run/run_int.h"
+
+volatile int cr_stop_requested;
+
+cr_code diag_err(cr_diag *diag, const cr_err *err) {
+    cr_diag_add(diag, CR_SEV_ERROR, err->code, err->at, "%s", err->msg);
+    return err->code;
+}
+
+cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
+    memset(c, 0, sizeof(*c));
+    cr_arena_init(&c->arena, 0);
+    cr_conf_doc_init(&c->doc);
+    CR_TRY(cr_conf_load(&c->doc, o->path, diag));
+    const struct {
+        const char *key, *value, *flag;
+    } paths[] = {{"model_dir", o->model_dir, "--model_dir"},
+                 {"train_input_path", o->train_input_path, "--train_input_path"},
+                 {"eval_input_path", o->eval_input_path, "--eval_input_path"}};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        if (paths[i].value) cr_conf_put(&c->doc, paths[i].key, paths[i].value, paths[i].flag);
+    bool edits_ok = true;
+    if (o->fine_tune_checkpoint) {
+        /* as a quoted scalar, so that any path survives */
+        cr_conf_node *train = cr_conf_find(c->doc.root, "train_config");
+        cr_loc at = {"--fine_tune_checkpoint", 1, 1};
+        if (!train) {
+            train = cr_conf_new(&c->doc, CR_NODE_MAP, at);
+            cr_conf_push(&c->doc, c->doc.root, "train_config", at, train);
+        }
+        cr_conf_node *v = cr_conf_new(&c->doc, CR_NODE_SCALAR, at);
+        v->quoted = true;
+        v->text = cr_arena_strdup(&c->doc.arena, o->fine_tune_checkpoint);
+        v->len = strlen(v->text);
+        for (size_t i = 0; i < train->n; i++)
+            if (strcmp(train->v[i].key, "fine_tune_checkpoint") == 0) train->v[i].val = v;
+        if (cr_conf_find(train, "fine_tune_checkpoint") != v)
+            cr_conf_push(&c->doc, train, "fine_tune_checkpoint", at, v);
+    }
+    if (o->edit_config_json)
+        edits_ok = cr_conf_edit_json(&c->doc, &cr_root_msg, o->edit_config_json, diag) == CR_OK;
+    for (int i = 0; i < o->n_set; i++)
+        if (cr_conf_set(&c->doc, &cr_root_msg, o->set[i], diag) != CR_OK) edits_ok = false;
+    if (o->asset_dir) job_assets_from(c, o->asset_dir);
+    c->root = cr_conf_bind(&c->arena, &cr_root_msg, c->doc.root, diag);
+    cr_root_finish(c->root, &c->arena, diag);
+    if (edits_ok) cr_root_check(c->root, diag);
+    cr_diag_sort(diag);
+    return cr_diag_code(diag);
+}
+
+void cr_config_clear(cr_config *c) {
+    cr_conf_doc_clear(&c->doc);
+    cr_arena_clear(&c->arena);
+    memset(c, 0, sizeof(*c));
+}
+
+/* the columns of the data set, for ALL_COLUMNS */
+static cr_code all_columns(job *j, const char *paths, cr_diag *diag) {
+    cr_source *src;
+    CR_TRY(j->reader->open(&src, j->root->data_config, paths, NULL, 0, diag));
+    const char *const *names;
+    j->n_reserved = j->reader->columns(src, &names);
+    j->reserved = CR_NEW_N(&j->cfg.arena, char *, j->n_reserved + 1);
+    for (int i = 0; i < j->n_reserved; i++)
+        j->reserved[i] = cr_arena_strdup(&j->cfg.arena, names[i]);
+    j->reader->close(src);
+    return CR_OK;
+}
+
+/* input columns of the features, for ALL_EFFECTIVE_COLUMNS */
+static void effective_columns(job *j, cr_diag *diag) {
+    cr_features *fs = cr_features_new(&j->cfg.arena, &j->root->feature_configs,
+                                      j->root->data_config, false, NULL, 0, diag);
+    if (!fs) return;
+    j->n_reserved = fs->n_want;
+    j->reserved = CR_NEW_N(&j->cfg.arena, char *, fs->n_want + 1);
+    for (int i = 0; i < fs->n_want; i++)
+        j->reserved[i] = cr_arena_strdup(&j->cfg.arena, fs->want[i].name);
+}
+
+static cr_code reserve(job *j, const job_opts *o, cr_diag *diag) {
+    if (!o->reserved || !*o->reserved) return CR_OK;
+    if (strcmp(o->reserved, "ALL_COLUMNS") == 0) return all_columns(j, o->data_paths, diag);
+    if (strcmp(o->reserved, "ALL_EFFECTIVE_COLUMNS") == 0) {
+        effective_columns(j, diag);
+        return cr_diag_code(diag);
+    }
+    char *list = cr_arena_strdup(&j->cfg.arena, o->reserved), *save = NULL;
+    int max = 1;
+    for (const char *c = list; *c; c++)
+        max += *c == ',';
+    j->reserved = CR_NEW_N(&j->cfg.arena, char *, max);
+    for (char *w = strtok_r(list, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
+        while (*w == ' ')
+            w++;
+        size_t len = strlen(w);
+        while (len > 0 && w[len - 1] == ' ')
+            w[--len] = 0;
+        if (len > 0) j->reserved[j->n_reserved++] = w;
+    }
+    return CR_OK;
+}
+
+cr_code job_prepare(job *j, const job_opts *o, cr_diag *diag) {
+    cr_root_conf *c = j->root = j->cfg.root;
+    const cr_sparse_optim_conf *sparse = c->train_config->sparse_optimizer;
+    cr_kern_init();
+    cr_err err;
+    int threads = o->threads > 0 ? o->threads : cr_cpu_count();
+    if (cr_pool_new(&j->pool, threads, &err) != CR_OK) return diag_err(diag, &err);
+    const cr_enum_value *e = cr_dataset_types;
+    while (e->name && e->value != c->data_config->dataset_type)
+        e++;
+    j->reader = e->name ? cr_reader_find(e->name) : NULL;
+    if (!j->reader)
+        return diag_err(
+            diag,
+            &(cr_err){.code = CR_ECONF,
+                      .at = cr_conf_at(c->data_config, "dataset_type"),
+                      .msg = "no reader for this dataset_type in this version; use CsvDataset"});
+    CR_TRY(reserve(j, o, diag));
+    j->features =
+        cr_features_new(&j->cfg.arena, &c->feature_configs, c->data_config, o->with_labels,
+                        (const char *const *)j->reserved, j->n_reserved, diag);
+    if (!j->features) return cr_diag_code(diag);
+    j->mo = (cr_model_opts){.conf = c->model_config,
+                            .features = j->features,
+                            .with_labels = o->with_labels,
+                            .optim = o->train ? sparse->optimizer.m->type : NULL,
+                            .optim_conf = o->train ? sparse->optimizer.conf : NULL,
+                            .seed = c->train_config->seed};
+    j->model = cr_model_new(&j->mo, diag);
+    return cr_diag_code(diag);
+}
+
+cr_code job_open(job *j, const job_opts *o, cr_diag *diag) {
+    memset(j, 0, sizeof(*j));
+    CR_TRY(cr_config_load(&j->cfg, o->config, diag));
+    return job_prepare(j, o, diag);
+}
+
+void job_close(job *j) {
+    cr_model_free(j->model);
+    if (j->pool) cr_pool_free(j->pool);
+    cr_config_clear(&j->cfg);
+    memset(j, 0, sizeof(*j));
+}
+
+cr_code job_alloc(job *j, cr_err *err) {
+    return cr_model_alloc(j->model, &j->mo, err);
+}
+
+cr_code job_load_weights(job *j, const char *path, cr_diag *diag) {
+    cr_err err;
+    cr_ckpt *c;
+    if (cr_ckpt_open(&c, path, &err) != CR_OK) return diag_err(diag, &err);
+    int n;
+    cr_ckpt_tensor *v = job_tensors(j, NULL, &j->cfg.arena, &n);
+    cr_ckpt_load_opts lo = {.allow_extra = true, .skip_optimizer = true, .pool = j->pool};
+    cr_code code = cr_ckpt_load(c, v, n, &lo, diag);
+    cr_ckpt_close(c);
+    return code;
+}
+
+cr_code job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag) {
+    int threads = cr_pool_threads(j->pool), workers = (int)j->root->data_config->num_workers;
+    if (workers > threads) workers = threads;
+    cr_loader_opts lo = {.conf = j->root->data_config,
+                         .reader = j->reader,
+                         .paths = d->paths,
+                         .want = j->features->want,
+                         .n_want = j->features->n_want,
+                         .encode = cr_features_encode,
+                         .encode_ctx = j->features,
+                         .batch_size = d->batch_size,
+                         .shuffle = d->shuffle,
+                         .drop_remainder = d->drop_remainder,
+                         .seed = j->root->train_config->seed,
+                         .n_threads = workers > 0 ? workers : 1,
+                         .world = 1,
+                         .start = d->start,
+                         .n_epochs = d->n_epochs,
+                         .max_bad_rows = j->root->data_config->max_bad_rows};
+    return cr_loader_new(out, &lo, diag);
+}
+
+int64_t job_eval_batch(const job *j) {
+    const cr_data_conf *d = j->root->data_config;
+    return d->eval_batch_size > 0 ? d->eval_batch_size : d->batch_size;
+}
+
+/* ---- tensors ---- */
+
+typedef struct list {
+    cr_ckpt_tensor *v;
+    int n;
+} list;
+
+static void add_flat(list *l, const char *name, const cr_node *p, float *data, bool optimizer) {
+    cr_ckpt_tensor t = {.name = name,
+                        .n_dims = p->n_dims,
+                        .dtype = CR_DT_F32,
+                        .get = cr_ckpt_get_flat,
+                        .put = cr_ckpt_put_flat,
+                        .ctx = data,
+                        .optimizer = optimizer};
+    t.shape[0] = p->n_dims == 2 ? p->rows : p->width;
+    t.shape[1] = p->cols;
+    l->v[l->n++] = t;
+}
+
+static void add_rows(list *l, cr_arena *a, const char *name, const cr_table *tab, int64_t off,
+                     int64_t width, int n_dims, bool optimizer) {
+    cr_ckpt_rows *r = CR_NEW(a, cr_ckpt_rows);
+    *r = (cr_ckpt_rows){tab->data + off, width, tab->stride};
+    cr_ckpt_tensor t = {.name = name,
+                        .n_dims = n_dims,
+                        .dtype = CR_DT_F32,
+                        .get = cr_ckpt_get_rows,
+                        .put = cr_ckpt_put_rows,
+                        .ctx = r,
+                        .optimizer = optimizer};
+    t.shape[0] = tab->n_rows;
+    t.shape[1] = width;
+    l->v[l->n++] = t;
+}
+
+cr_ckpt_tensor *job_tensors(job *j, const trainer *t, cr_arena *a, int *n) {
+    cr_model *m = j->model;
+    const cr_optim_type *dense = t ? trainer_dense(t) : NULL;
+    int planes = t ? trainer_planes(t) : 0, max = m->graph.n * (1 + planes);
+    for (int i = 0; i < m->n_tables; i++) {
+        const cr_optim_type *o = m->tables[i]->table.optim;
+        max += 1 + (o ? o->elem_state + o->row_state : 0);
+    }
+    list l = {CR_NEW_N(a, cr_ckpt_tensor, max + 1), 0};
+    for (int i = 0; i < m->graph.n; i++) {
+        const cr_node *p = m->graph.nodes[i];
+        if (p->cls != CR_PARAM) continue;
+        add_flat(&l, p->name, p, p->w, false);
+        for (int k = 0; p->trainable && k < planes; k++)
+            add_flat(&l, cr_arena_printf(a, "state.%s.%s", p->name, dense->state_names[k]), p,
+                     trainer_plane(t, p, k), true);
+    }
+    for (int i = 0; i < m->n_tables; i++) {
+        const cr_table *tab = &m->tables[i]->table;
+        add_rows(&l, a, tab->name, tab, 0, tab->D, 2, false);
+        for (int k = 0; t && tab->optim && k < tab->optim->elem_state + tab->optim->row_state;
+             k++) {
+            bool elem = k < tab->optim->elem_state;
+            int64_t off = elem ? tab->D * (1 + k)
+                               : tab->D * (1 + tab->optim->elem_state) + k - tab->optim->elem_state;
+            add_rows(&l, a,
+                     cr_arena_printf(a, "state.%s.%s", tab->name, tab->optim->state_names[k]), tab,
+                     off, elem ? tab->D : 1, elem ? 2 : 1, true);
+        }
+    }
+    *n = l.n;
+    return l.v;
+}

@@ -1,0 +1,288 @@
+/*
+ * predict.c - scores for every row of a data set, in input order, written as CSV: reserved columns
+ * first, then the predictions. Numbers are the shortest text that reads back as the same float. The
+ * file is whole or absent.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "run/run_int.h"
+
+typedef struct writer {
+    cr_outfile *f;
+    cr_buf b;
+    const cr_output **cols;
+    int n_cols;
+    const cr_exec *ex;
+    const job *j;
+    bool debug;
+} writer;
+
+/* ---- which columns ---- */
+
+static const char *nth_output(const void *ctx, size_t i) {
+    const cr_model *m = ctx;
+    return (int)i < m->n_outputs ? m->outputs[i].name : NULL;
+}
+
+static cr_code choose_columns(writer *w, job *j, const char *list, cr_err *err) {
+    cr_arena *a = &j->cfg.arena;
+    const cr_model *m = j->model;
+    int max = m->n_outputs;
+    for (const char *c = list ? list : ""; *c; c++)
+        max += *c == ',';
+    w->cols = CR_NEW_N(a, const cr_output *, max + 1);
+    if (!list || !*list) {
+        for (int i = 0; i < m->n_outputs; i++)
+            w->cols[w->n_cols++] = &m->outputs[i];
+        return CR_OK;
+    }
+    char *save = NULL, *text = cr_arena_strdup(a, list);
+    for (char *name = strtok_r(text, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+        const cr_output *found = NULL;
+        for (int i = 0; i < m->n_outputs; i++)
+            if (strcmp(m->outputs[i].name, name) == 0) found = &m->outputs[i];
+        if (!found) {
+            const char *near = cr_nearest(name, nth_output, m);
+            return cr_fail(err, CR_EUSAGE,
+                           "--output_columns: this model has no output '%s'; %s%s%s", name,
+                           near ? "did you mean '" : "run without the flag to see all",
+                           near ? near : "", near ? "'?" : "");
+        }
+        w->cols[w->n_cols++] = found;
+    }
+    return CR_OK;
+}
+
+/* ---- writing ---- */
+
+static void put_text(cr_buf *b, const char *s, size_t n) {
+    bool quote = false;
+    for (size_t i = 0; i < n; i++)
+        quote = quote || s[i] == ',' || s[i] == '"' || s[i] == '\n' || s[i] == '\r';
+    if (!quote) {
+        cr_buf_add(b, s, n);
+        return;
+    }
+    cr_buf_char(b, '"');
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == '"') cr_buf_char(b, '"');
+        cr_buf_char(b, s[i]);
+    }
+    cr_buf_char(b, '"');
+}
+
+static void put_floats(cr_buf *b, const float *v, int64_t n) {
+    char text[32];
+    if (n > 1) cr_buf_char(b, '"');
+    for (int64_t i = 0; i < n; i++) {
+        if (i) cr_buf_char(b, ',');
+        cr_buf_add(b, text, cr_fmt_f32(text, v[i]));
+    }
+    if (n > 1) cr_buf_char(b, '"');
+}
+
+/* __features__: what each feature became, "name:1|2;price:0.5" */
+static void put_debug(writer *w, const cr_batch *bt, int64_t r) {
+    cr_buf t;
+    cr_buf_init(&t);
+    for (int i = 0; i < w->j->features->n; i++) {
+        const cr_feature *f = w->j->features->v[i];
+        cr_buf_printf(&t, "%s%s:", i ? ";" : "", f->name);
+        if (f->sparse) {
+            const cr_jagged *g = &bt->sparse[f->slot];
+            int64_t from = g->off ? g->off[r] : r, to = g->off ? g->off[r + 1] : r + 1;
+            for (int64_t k = from; k < to; k++) {
+                cr_buf_printf(&t, "%s%lld", k > from ? "|" : "", (long long)g->ids[k]);
+                if (g->w) cr_buf_printf(&t, "*%g", (double)g->w[k]);
+            }
+        } else {
+            for (int64_t k = 0; k < f->value_dim; k++)
+                cr_buf_printf(&t, "%s%.9g", k ? "|" : "",
+                              (double)bt->dense[r * bt->dense_width + f->dense_off + k]);
+        }
+    }
+    put_text(&w->b, t.data ? t.data : "", t.n);
+    cr_buf_clear(&t);
+}
+
+static cr_code put_header(writer *w, cr_err *err) {
+    bool first = true;
+    cr_buf_reset(&w->b);
+    for (int i = 0; i < w->j->n_reserved; i++, first = false) {
+        if (!first) cr_buf_char(&w->b, ',');
+        put_text(&w->b, w->j->reserved[i], strlen(w->j->reserved[i]));
+    }
+    for (int i = 0; i < w->n_cols; i++, first = false)
+        cr_buf_printf(&w->b, "%s%s", first ? "" : ",", w->cols[i]->name);
+    if (w->debug) cr_buf_str(&w->b, ",__features__");
+    cr_buf_char(&w->b, '\n');
+    return cr_outfile_write(w->f, w->b.data, w->b.n, err);
+}
+
+static cr_code put_batch(writer *w, const cr_batch *bt, cr_err *err) {
+    cr_buf_reset(&w->b);
+    for (int64_t r = 0; r < bt->n_rows; r++) {
+        bool first = true;
+        for (int i = 0; i < bt->n_reserved; i++, first = false) {
+            const cr_column *c = &bt->reserved[i];
+            if (!first) cr_buf_char(&w->b, ',');
+            if (!c->valid || c->valid[r])
+                put_text(&w->b, c->bytes + c->beg[r], c->end[r] - c->beg[r]);
+        }
+        for (int i = 0; i < w->n_cols; i++, first = false) {
+            const cr_node *n = w->cols[i]->node;
+            if (!first) cr_buf_char(&w->b, ',');
+            put_floats(&w->b, cr_exec_val(w->ex, n) + r * cr_ld(n), n->width);
+        }
+        if (w->debug) {
+            cr_buf_char(&w->b, ',');
+            put_debug(w, bt, r);
+        }
+        cr_buf_char(&w->b, '\n');
+    }
+    return cr_outfile_write(w->f, w->b.data, w->b.n, err);
+}
+
+static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_predict_result *res,
+                   cr_diag *diag) {
+    cr_loader *l;
+    cr_err err;
+    job_data d = {.paths = o->predict_input_path, .batch_size = job_eval_batch(j), .n_epochs = 1};
+    CR_TRY(job_loader(j, &d, &l, diag));
+    cr_code code = cr_outfile_open(&w->f, res->output, &err);
+    if (code == CR_OK) code = put_header(w, &err);
+    double t0 = cr_now();
+    int64_t steps = 0;
+    for (bool done = false;
+         code == CR_OK && !done && (o->predict_steps == 0 || steps < o->predict_steps);) {
+        cr_batch *b;
+        if ((code = cr_loader_next(l, &b, &done, &err)) != CR_OK || !b) continue;
+        cr_step_input in = {b, NULL, 0};
+        cr_run run = {&in, b->n_rows, 0, steps == 0};
+        cr_exec_run(ex, &run);
+        code = put_batch(w, b, &err);
+        res->rows += b->n_rows;
+        steps++;
+        cr_loader_release(l, b);
+        double spent = cr_now() - t0;
+        if (o->watch.progress)
+            o->watch.progress(o->watch.ctx,
+                              &(cr_progress){.stage = "predict",
+                                             .step = steps,
+                                             .n_steps = o->predict_steps,
+                                             .rows = res->rows,
+                                             .rows_per_s =
+                                                 spent > 0 ? (double)res->rows / spent : 0,
+                                             .seconds_left = -1});
+        if (code == CR_OK && cr_stop_requested)
+            code = cr_fail(&err, CR_ESTOP, "stopped by a signal; no predictions were written");
+    }
+    cr_loader_free(l);
+    if (code == CR_OK) {
+        code = cr_outfile_commit(w->f, &err);
+        w->f = NULL;
+    }
+    res->seconds = cr_now() - t0;
+    if (code == CR_OK)
+        CR_INFO("Predicting: %lldit, %lld rows written to %s", (long long)steps,
+                (long long)res->rows, res->output);
+    return code == CR_OK ? CR_OK : diag_err(diag, &err);
+}
+
+static cr_code check_flags(const cr_predict_opts *o, cr_err *err) {
+    bool from_config = o->config.path && *o->config.path;
+    if (!from_config && (!o->scripted_model_path || !*o->scripted_model_path))
+        return cr_fail(err, CR_EUSAGE,
+                       "nothing to predict with; give --scripted_model_path (an export) or "
+                       "--pipeline_config_path");
+    if (!o->predict_input_path || !*o->predict_input_path)
+        return cr_fail(err, CR_EUSAGE, "--predict_input_path is missing");
+    if (!o->predict_output_path || !*o->predict_output_path)
+        return cr_fail(err, CR_EUSAGE, "--predict_output_path is missing");
+    if (o->writer_type && *o->writer_type && strcmp(o->writer_type, "CsvWriter") != 0)
+        return cr_fail(err, CR_EUSAGE, "writer_type '%s' is not in this version; use CsvWriter",
+                       o->writer_type);
+    if (!from_config && !cr_path_is_dir(o->scripted_model_path))
+        return cr_fail(
+            err, CR_EIO,
+            "%s is not a directory; --scripted_model_path names what `crank export` wrote",
+            o->scripted_model_path);
+    return CR_OK;
+}
+
+/* the config of an export or of a model_dir, with the flags that change it */
+static cr_code open_job(job *j, const cr_predict_opts *o, cr_diag *diag) {
+    memset(j, 0, sizeof(*j));
+    bool from_config = o->config.path && *o->config.path;
+    cr_config_opts c = o->config;
+    char path[1200], edits[3][96];
+    const char *set[64];
+    if (c.n_set > 60)
+        return diag_err(diag,
+                        &(cr_err){.code = CR_EUSAGE,
+                                  .msg = "more than 60 --set flags; put them into the config"});
+    if (!from_config) {
+        snprintf(path, sizeof(path), "%s/pipeline.config", o->scripted_model_path);
+        c.path = path;
+        c.asset_dir = o->scripted_model_path;
+    }
+    for (int i = 0; i < c.n_set; i++)
+        set[i] = c.set[i];
+    if (o->batch_size > 0) {
+        snprintf(edits[0], sizeof(edits[0]), "data_config.batch_size=%lld",
+                 (long long)o->batch_size);
+        snprintf(edits[1], sizeof(edits[1]), "data_config.eval_batch_size=%lld",
+                 (long long)o->batch_size);
+        set[c.n_set++] = edits[0];
+        set[c.n_set++] = edits[1];
+    }
+    if (o->dataset_type && *o->dataset_type) {
+        snprintf(edits[2], sizeof(edits[2]), "data_config.dataset_type=%s", o->dataset_type);
+        set[c.n_set++] = edits[2];
+    }
+    c.set = set;
+    job_opts jo = {.config = &c,
+                   .threads = o->threads,
+                   .reserved = o->reserved_columns,
+                   .data_paths = o->predict_input_path};
+    return job_open(j, &jo, diag);
+}
+
+cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *diag) {
+    memset(res, 0, sizeof(*res));
+    cr_err err;
+    if (check_flags(o, &err) != CR_OK) return diag_err(diag, &err);
+    job j;
+    bool from_config = o->config.path && *o->config.path;
+    cr_exec *ex = NULL;
+    writer w = {.j = &j, .debug = o->debug_level > 0};
+    cr_buf_init(&w.b);
+    cr_code code = open_job(&j, o, diag);
+    char *path = (char *)(uintptr_t)o->scripted_model_path;
+    int64_t step;
+    if (code == CR_OK) {
+        cr_exec_opts eo = {&j.model->graph, CR_EVAL, job_eval_batch(&j),
+                           (int)j.root->train_config->lanes, 0};
+        if ((from_config &&
+             job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK) ||
+            choose_columns(&w, &j, o->output_columns, &err) != CR_OK ||
+            cr_mkdirs(o->predict_output_path, &err) != CR_OK || job_alloc(&j, &err) != CR_OK ||
+            cr_exec_new(&ex, &eo, j.pool, &err) != CR_OK)
+            code = diag_err(diag, &err);
+    }
+    if (code == CR_OK) code = job_load_weights(&j, path, diag);
+    if (code == CR_OK) {
+        w.ex = ex;
+        snprintf(res->output, sizeof(res->output), "%s/part-0.csv", o->predict_output_path);
+        code = run(&w, &j, o, ex, res, diag);
+    }
+    if (w.f) cr_outfile_abort(w.f);
+    cr_buf_clear(&w.b);
+    cr_exec_free(ex);
+    job_close(&j);
+    return code;
+}

@@ -1,0 +1,380 @@
+/*
+ * train.c - the training loop and nothing else. Steps count from 0 and never reset; saving,
+ * evaluation and logging follow TorchEasyRec (docs/guide/training.md lists the differences). A
+ * checkpoint holds everything the loop depends on, so that a run that was killed and goes on ends
+ * with the same bytes.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "run/run_int.h"
+
+typedef struct loop {
+    const cr_train_opts *o;
+    cr_train_result *res;
+    cr_diag *diag;
+    job j;
+    trainer *t;
+    evaluator *ev;
+    cr_loader *data;
+    const cr_root_conf *c;
+    const cr_train_conf *tc;
+    cr_data_pos pos; /* after the last step */
+    int64_t step;    /* of the last batch trained; -1: none */
+    int64_t epoch;
+    int64_t saved, evaluated; /* steps; -1: never */
+    int64_t total_bytes;      /* of the training files, 0: not known */
+    double t0, logged;
+    int64_t logged_step;
+} loop;
+
+/* ---- start ---- */
+
+static cr_code check_dir(loop *l, char **resume, cr_err *err) {
+    const char *dir = l->c->model_dir;
+    int64_t step;
+    if (!*dir)
+        return cr_fail(err, CR_ECONF,
+                       "model_dir is not set; give it in the config or with --model_dir");
+    CR_TRY(cr_mkdirs(dir, err));
+    CR_TRY(cr_ckpt_sweep(dir, err));
+    CR_TRY(cr_ckpt_latest(&l->j.cfg.arena, dir, resume, &step, err));
+    if (*resume && !l->o->continue_train)
+        return cr_fail(err, CR_EUSAGE,
+                       "%s already holds checkpoints (%s); pass --continue_train to go on from "
+                       "there, or choose another "
+                       "--model_dir",
+                       dir, cr_path_base(*resume));
+    return CR_OK;
+}
+
+/* weights, optimizer state and counters of a checkpoint */
+static cr_code restore(loop *l, const char *path, bool resume) {
+    cr_err err;
+    cr_ckpt *c;
+    if (cr_ckpt_open(&c, path, &err) != CR_OK) return diag_err(l->diag, &err);
+    int n;
+    cr_ckpt_tensor *v = job_tensors(&l->j, l->t, &l->j.cfg.arena, &n);
+    cr_ckpt_load_opts lo = {.allow_missing = !resume,
+                            .allow_extra = !resume,
+                            .pool = l->j.pool,
+                            .skip_optimizer = l->o->ignore_restore_optimizer};
+    const cr_ckpt_state *s = cr_ckpt_get_state(c);
+    cr_code code = CR_OK;
+    if (resume && !s)
+        code = diag_err(l->diag, &(cr_err){.code = CR_ERUN,
+                                           .at = {path, 0, 0},
+                                           .msg = "has no state.json, so training cannot go on "
+                                                  "from it; use it as fine_tune_checkpoint"});
+    if (code == CR_OK && resume && (s->lanes != l->tc->lanes || s->seed != l->tc->seed))
+        CR_WARN("%s was trained with seed %llu and %d lanes, this run has seed %llu and %lld "
+                "lanes: results differ from an unbroken run",
+                path, (unsigned long long)s->seed, s->lanes, (unsigned long long)l->tc->seed,
+                (long long)l->tc->lanes);
+    if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, l->diag);
+    if (code == CR_OK && resume) {
+        trainer_set_state(l->t, (trainer_state){s->updates, s->sched_steps, s->sched_epochs});
+        l->pos = s->data;
+        l->step = l->saved = s->step;
+        l->epoch = s->epoch;
+    }
+    cr_ckpt_close(c);
+    return code;
+}
+
+static void measure_files(loop *l) {
+    char **paths;
+    size_t n;
+    if (cr_glob(&l->j.cfg.arena, l->c->train_input_path, l->j.reader->exts, &paths, &n, NULL) !=
+        CR_OK)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        int64_t size;
+        const char *dot = strrchr(paths[i], '.');
+        if ((dot && (strcmp(dot, ".gz") == 0 || strcmp(dot, ".zst") == 0)) ||
+            cr_file_size(paths[i], &size, NULL) != CR_OK) {
+            l->total_bytes = 0; /* packed: the size says nothing */
+            return;
+        }
+        l->total_bytes += size;
+    }
+}
+
+static cr_code write_config(loop *l, cr_err *err) {
+    cr_arena *a = &l->j.cfg.arena;
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_conf_print(&b, &cr_root_msg, l->j.cfg.doc.root, CR_SYNTAX_PBTXT);
+    cr_code code =
+        cr_file_write(cr_path_join(a, l->c->model_dir, "pipeline.config"), b.data, b.n, err);
+    cr_buf_clear(&b);
+    if (code == CR_OK)
+        code = cr_file_write(cr_path_join(a, l->c->model_dir, "version"), CR_VERSION "\n",
+                             strlen(CR_VERSION) + 1, err);
+    return code;
+}
+
+/* the eval data is opened once before the first step: a wrong path or column must not wait for the
+ * first save */
+static cr_code probe_eval(loop *l) {
+    cr_source *src;
+    CR_TRY(l->j.reader->open(&src, l->c->data_config, l->c->eval_input_path, l->j.features->want,
+                             l->j.features->n_want, l->diag));
+    l->j.reader->close(src);
+    return CR_OK;
+}
+
+static cr_code start(loop *l) {
+    cr_err err;
+    char *resume = NULL;
+    const char *fine = l->tc->fine_tune_checkpoint;
+    if (!*l->c->train_input_path)
+        return diag_err(l->diag, &(cr_err){.code = CR_ECONF,
+                                           .msg = "train_input_path is not set; give it in the "
+                                                  "config or with --train_input_path"});
+    if (check_dir(l, &resume, &err) != CR_OK) return diag_err(l->diag, &err);
+    if (*l->c->eval_input_path) CR_TRY(probe_eval(l));
+    if (job_alloc(&l->j, &err) != CR_OK || trainer_new(&l->t, &l->j, &err) != CR_OK ||
+        (*l->c->eval_input_path && evaluator_new(&l->ev, &l->j, &err) != CR_OK))
+        return diag_err(l->diag, &err);
+    cr_model_fill(l->j.model, l->tc->seed, l->j.pool);
+    if (resume) {
+        CR_INFO("Restoring checkpoint from %s...", resume);
+        CR_TRY(restore(l, resume, true));
+    } else if (fine && *fine) {
+        char *path;
+        if (cr_ckpt_resolve(&l->j.cfg.arena, fine, &path, &err) != CR_OK)
+            return diag_err(l->diag, &err);
+        CR_INFO("Restoring checkpoint from %s...", path);
+        CR_TRY(restore(l, path, false));
+    }
+    job_data d = {.paths = l->c->train_input_path,
+                  .batch_size = l->c->data_config->batch_size,
+                  .n_epochs = l->tc->num_epochs,
+                  .shuffle = l->c->data_config->shuffle,
+                  .drop_remainder = l->c->data_config->drop_remainder,
+                  .start = l->pos};
+    CR_TRY(job_loader(&l->j, &d, &l->data, l->diag));
+    measure_files(l);
+    if (write_config(l, &err) != CR_OK) return diag_err(l->diag, &err);
+    return CR_OK;
+}
+
+/* ---- saving, evaluating, telling ---- */
+
+static cr_code evaluate(loop *l) {
+    if (!l->ev || l->evaluated == l->step) return CR_OK;
+    char title[96];
+    snprintf(title, sizeof(title), "Evaluating Epoch-%lld model-%lld", (long long)l->epoch,
+             (long long)l->step);
+    eval_run r = {l->c->eval_input_path, l->c->eval_config->num_steps,
+                  l->c->eval_config->log_step_count_steps, title, &l->o->watch};
+    CR_TRY(evaluator_run(l->ev, &r, &l->res->eval, &l->res->arena, l->diag));
+    l->res->has_eval = true;
+    l->evaluated = l->step;
+    cr_buf b;
+    cr_buf_init(&b);
+    eval_text(&b, &l->res->eval);
+    CR_INFO("Eval Result Epoch-%lld model-%lld: %s", (long long)l->epoch, (long long)l->step,
+            b.data);
+    cr_buf_reset(&b);
+    eval_line(&b, l->step, &l->res->eval);
+    cr_err err;
+    cr_code code =
+        cr_file_append(cr_path_join(&l->res->arena, l->c->model_dir, "train_eval_result_v2.txt"),
+                       b.data, b.n, &err);
+    cr_buf_clear(&b);
+    return code == CR_OK ? CR_OK : diag_err(l->diag, &err);
+}
+
+static cr_code save(loop *l) {
+    cr_err err;
+    const cr_export_conf *ec = l->c->export_config;
+    snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s/model.ckpt-%lld", l->c->model_dir,
+             (long long)l->step);
+    CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
+    trainer_state ts = trainer_get_state(l->t);
+    cr_ckpt_state s = {.step = l->step,
+                       .epoch = l->epoch,
+                       .data = l->pos,
+                       .updates = ts.updates,
+                       .sched_steps = ts.sched_steps,
+                       .sched_epochs = ts.sched_epochs,
+                       .seed = l->tc->seed,
+                       .lanes = (int)l->tc->lanes};
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    cr_code code;
+    if (l->saved == l->step) { /* only the position has moved on: the epoch ended */
+        code = cr_ckpt_save_state(l->res->checkpoint, &s, &err);
+    } else {
+        int n;
+        cr_ckpt_tensor *v = job_tensors(&l->j, l->t, &a, &n);
+        code = cr_ckpt_save(l->c->model_dir, &s, v, n, NULL, &err);
+    }
+    cr_arena_clear(&a);
+    if (code != CR_OK) return diag_err(l->diag, &err);
+    bool fresh = l->saved != l->step;
+    l->saved = l->step;
+    if (fresh) CR_TRY(evaluate(l));
+    if (l->tc->keep_checkpoint_max > 0) {
+        int64_t best = -1;
+        if (strcmp(ec->exporter_type, "best") == 0 &&
+            cr_ckpt_best_step(l->c->model_dir, ec->best_exporter_metric,
+                              ec->metric_larger_is_better, &best, &err) != CR_OK)
+            return diag_err(l->diag, &err);
+        if (cr_ckpt_prune(l->c->model_dir, l->tc->keep_checkpoint_max, best, &err) != CR_OK)
+            return diag_err(l->diag, &err);
+    }
+    return CR_OK;
+}
+
+static double total_loss(const loop *l) {
+    double sum = 0;
+    for (int k = 0; k < l->j.model->n_losses; k++)
+        sum += trainer_loss(l->t, k);
+    return sum;
+}
+
+/* TorchEasyRec's line; at most one a second, the last one always */
+static void log_step(loop *l, bool last) {
+    double now = cr_now(), sparse, dense;
+    if (l->logged_step == l->step ||
+        (!last && (l->step % l->tc->log_step_count_steps != 0 || now - l->logged < 1)))
+        return;
+    cr_buf b;
+    cr_buf_init(&b);
+    trainer_rates(l->t, &sparse, &dense);
+    for (int k = 0; k < l->j.model->n_losses; k++)
+        cr_buf_printf(&b, " %s:%.5f", l->j.model->losses[k].name, trainer_loss(l->t, k));
+    CR_INFO("Training Epoch %lld: %lldit [%.2fit/s] lr_g0:%.5f lr_g1:%.5f%s total_loss: %.5f",
+            (long long)l->epoch, (long long)l->step, (double)l->res->steps / (now - l->t0), sparse,
+            dense, b.data, total_loss(l));
+    cr_buf_clear(&b);
+    l->logged = now;
+    l->logged_step = l->step;
+}
+
+static void tell(loop *l) {
+    if (!l->o->watch.progress) return;
+    double spent = cr_now() - l->t0, done = 0;
+    if (l->tc->num_steps > 0)
+        done = (double)l->res->steps / (double)(l->res->steps + l->tc->num_steps - l->step);
+    else if (l->total_bytes > 0) {
+        cr_loader_stats s;
+        cr_loader_get_stats(l->data, &s);
+        done = (double)s.bytes / ((double)l->total_bytes * (double)l->tc->num_epochs);
+    }
+    cr_progress p = {.stage = "train",
+                     .step = l->step,
+                     .n_steps = l->tc->num_steps,
+                     .epoch = l->epoch,
+                     .n_epochs = l->tc->num_epochs,
+                     .rows = l->res->rows,
+                     .rows_per_s = spent > 0 ? (double)l->res->rows / spent : 0,
+                     .loss = total_loss(l),
+                     .seconds_left = done > 0 && done <= 1 ? spent * (1 - done) / done : -1};
+    l->o->watch.progress(l->o->watch.ctx, &p);
+}
+
+/* ---- the loop ---- */
+
+static cr_code end_epoch(loop *l) {
+    trainer_epoch_end(l->t);
+    l->epoch++;
+    l->pos = (cr_data_pos){.epoch = l->epoch, .bad_rows = l->pos.bad_rows};
+    if (l->step < 0)
+        return diag_err(l->diag,
+                        &(cr_err){.code = CR_EDATA,
+                                  .msg =
+                                      "the training data holds no rows; check train_input_path"});
+    if (l->tc->save_checkpoints_epochs > 0 && l->epoch % l->tc->save_checkpoints_epochs == 0)
+        return save(l);
+    return CR_OK;
+}
+
+static cr_code one_step(loop *l, cr_batch *b) {
+    cr_err err;
+    int64_t rows = b->n_rows;
+    cr_data_pos after = b->after;
+    cr_code code = trainer_step(l->t, b, l->step + 1, &err);
+    cr_loader_release(l->data, b);
+    if (code != CR_OK) return diag_err(l->diag, &err);
+    l->step++;
+    l->pos = after;
+    l->res->steps++;
+    l->res->rows += rows;
+    log_step(l, false);
+    tell(l);
+    bool by_step = l->tc->save_checkpoints_epochs == 0 && l->tc->save_checkpoints_steps > 0;
+    if (by_step && l->step > 0 && l->step % l->tc->save_checkpoints_steps == 0) CR_TRY(save(l));
+    if (l->tc->eval_interval_steps > 0 && l->step > 0 && l->step % l->tc->eval_interval_steps == 0)
+        CR_TRY(evaluate(l));
+    return CR_OK;
+}
+
+static cr_code run(loop *l) {
+    l->t0 = cr_now();
+    for (bool done = false; !done;) {
+        cr_err err;
+        cr_batch *b;
+        if (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps) break;
+        if (cr_loader_next(l->data, &b, &done, &err) != CR_OK) return diag_err(l->diag, &err);
+        CR_TRY(b ? one_step(l, b) : end_epoch(l));
+        if (!cr_stop_requested) continue;
+        CR_TRY(save(l));
+        return diag_err(l->diag, &(cr_err){.code = CR_ESTOP,
+                                           .msg = "stopped by a signal; the checkpoint is saved, "
+                                                  "--continue_train goes on from it"});
+    }
+    if (l->res->steps > 0)
+        log_step(l, true);
+    else
+        CR_WARN("nothing left to train: the checkpoint is at step %lld already",
+                (long long)l->step);
+    if (l->step >= 0 && l->res->steps > 0) CR_TRY(save(l));
+    return evaluate(l);
+}
+
+cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
+    memset(res, 0, sizeof(*res));
+    cr_arena_init(&res->arena, 0);
+    loop l = {.o = o,
+              .res = res,
+              .diag = diag,
+              .step = -1,
+              .saved = -1,
+              .evaluated = -1,
+              .logged_step = -1};
+    job_opts jo = {.config = &o->config, .threads = o->threads, .train = true, .with_labels = true};
+    cr_code code = job_open(&l.j, &jo, diag);
+    if (code == CR_OK) {
+        l.c = l.j.root;
+        l.tc = l.c->train_config;
+        snprintf(res->model_dir, sizeof(res->model_dir), "%s", l.c->model_dir);
+        code = start(&l);
+    }
+    if (code == CR_OK) {
+        code = run(&l);
+        res->seconds = cr_now() - l.t0;
+        cr_loader_stats s;
+        cr_loader_get_stats(l.data, &s);
+        res->bad_rows = s.bad_rows;
+        res->data_wait_s = s.wait_s;
+        trainer_times tt = trainer_get_times(l.t);
+        res->group_s = tt.group;
+        res->step_s = tt.step;
+        res->update_s = tt.update;
+        if (code == CR_OK) CR_INFO("Train and Evaluate Finished.");
+    }
+    if (l.data) cr_loader_free(l.data);
+    evaluator_free(l.ev);
+    trainer_free(l.t);
+    job_close(&l.j);
+    return code;
+}
