@@ -50,5 +50,5 @@ void cr_kern_init(void) {
 int64_t cr_gemm_tn_scratch(int64_t M, int64_t N, int64_t K) {
     (void)N;
     int64_t kc = K < TN_KC ? K : TN_KC;
-    return kc * (CR_GEMM_NR + M);
+    return kc * (CR_GEMM_NR + M + 16); /* a panel of B; A in whole tiles of rows */
 }

@@ -28,6 +28,13 @@ CR_KERNELS(CR_DECLARE)
 /* loops whose iterations are independent */
 #define SIMD _Pragma("omp simd")
 
+/* a loop of at most 16 steps, fully unrolled, so that an array of vectors stays in registers */
+#ifdef __clang__
+#define EACH(i, n) _Pragma("unroll") for (int i = 0; i < (n); i++)
+#else
+#define EACH(i, n) _Pragma("GCC unroll 16") for (int i = 0; i < (n); i++)
+#endif
+
 /* gemm_tn works through K in blocks of this many rows */
 #define TN_KC 256
 

@@ -257,6 +257,7 @@ static void bench(void) {
     TIME("row_affine", k->row_affine(g, F * D, x, F * D, y, y, B, F * D));
     TIME("copy_rows 27",
          for (int f = 0; f < F; f++) k->copy_rows(g + f * D, F * D, x + f * D, F * D, B, D, false));
+    (void)sink;
     cr_free(x), cr_free(y), cr_free(g), cr_free(sd);
 }
 

@@ -24,7 +24,7 @@ typedef struct guarded {
 
 static inline guarded guard_new(int64_t n, int shift) {
     guarded g = {.n = n};
-    size_t bytes = ((size_t)(n + 2 * GUARD + 16) * 4 + 63) / 64 * 64;
+    size_t bytes = ((size_t)(n + 2 * GUARD + 32) * 4 + 63) / 64 * 64;
     g.raw = aligned_alloc(64, bytes);
     if (!g.raw) abort();
     for (size_t i = 0; i < bytes / 4; i++)

@@ -23,8 +23,18 @@ typedef __mmask16 mask;
 #define vadd(a, b)       _mm512_add_ps(a, b)
 #define vloadm(m, p)     _mm512_maskz_loadu_ps(m, p)
 #define vstorem(p, m, x) _mm512_mask_storeu_ps(p, m, x)
+#define vstore(p, x)     _mm512_storeu_ps(p, x)
+#define vunlo(a, b)      _mm512_unpacklo_ps(a, b)
+#define vunhi(a, b)      _mm512_unpackhi_ps(a, b)
+#define vshuf(a, b, i)   _mm512_shuffle_ps(a, b, i)
+INLINE vec vjoin(const __m128 *x) {
+    vec v = _mm512_castps128_ps512(x[0]);
+    v = _mm512_insertf32x4(v, x[1], 1);
+    v = _mm512_insertf32x4(v, x[2], 2);
+    return _mm512_insertf32x4(v, x[3], 3);
+}
 INLINE mask first(int64_t n) {
-    return n >= VL ? (mask)0xffff : n <= 0 ? (mask)0 : (mask)((1u << n) - 1);
+    return (mask)(n >= VL ? 0xffffu : n <= 0 ? 0u : (1u << n) - 1u);
 }
 /* x > 0 or NaN ? x : 0 */
 INLINE vec vrelu(vec x) {
@@ -41,6 +51,13 @@ typedef __m256i mask;
 #define vadd(a, b)       _mm256_add_ps(a, b)
 #define vloadm(m, p)     _mm256_maskload_ps(p, m)
 #define vstorem(p, m, x) _mm256_maskstore_ps(p, m, x)
+#define vstore(p, x)     _mm256_storeu_ps(p, x)
+#define vunlo(a, b)      _mm256_unpacklo_ps(a, b)
+#define vunhi(a, b)      _mm256_unpackhi_ps(a, b)
+#define vshuf(a, b, i)   _mm256_shuffle_ps(a, b, i)
+INLINE vec vjoin(const __m128 *x) {
+    return _mm256_set_m128(x[1], x[0]);
+}
 INLINE mask first(int64_t n) {
     int k = n > VL ? VL : n < 0 ? 0 : (int)n;
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(k), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -49,6 +66,9 @@ INLINE vec vrelu(vec x) {
     return _mm256_and_ps(_mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_NLE_UQ), x);
 }
 #endif
+
+/* blocks of M and K: MC * KC floats of A stay in L2 beside the panels of B */
+enum { MC = 12 * MR, KC = 512 };
 
 /* what every tile of one call shares */
 typedef struct job {
@@ -63,49 +83,57 @@ INLINE void tile(const int mr, const int nv, const bool tn, const job *j, float 
     vec s[MR][NV];
     mask m[NV];
     const int64_t lda = j->lda, ldc = j->ldc, sb = j->sb, K = j->K;
-    for (int v = 0; v < nv; v++)
+    EACH(v, nv) {
         m[v] = first(nc - v * VL);
+    }
     if (j->flags & CR_GEMM_ACC) {
-#pragma GCC unroll 16
-        for (int i = 0; i < mr; i++)
-            for (int v = 0; v < nv; v++)
+        EACH(i, mr) {
+            EACH(v, nv) {
                 s[i][v] = vloadm(m[v], c + i * ldc + v * VL);
+            }
+        }
     } else {
-#pragma GCC unroll 16
-        for (int i = 0; i < mr; i++)
-            for (int v = 0; v < nv; v++)
+        EACH(i, mr) {
+            EACH(v, nv) {
                 s[i][v] = vzero();
+            }
+        }
     }
     for (int64_t k = 0; k < K; k++) {
         vec bv[NV];
-        for (int v = 0; v < nv; v++)
+        EACH(v, nv) {
             bv[v] = vload(b + k * sb + v * VL);
-#pragma GCC unroll 16
-        for (int i = 0; i < mr; i++) {
+        }
+        EACH(i, mr) {
             vec av = vset1(tn ? a[k * lda + i] : a[i * lda + k]);
-            for (int v = 0; v < nv; v++)
+            EACH(v, nv) {
                 s[i][v] = vfma(av, bv[v], s[i][v]);
+            }
         }
     }
     if (j->flags & CR_GEMM_BIAS) {
         vec bb[NV];
-        for (int v = 0; v < nv; v++)
+        EACH(v, nv) {
             bb[v] = vloadm(m[v], bias + v * VL);
-#pragma GCC unroll 16
-        for (int i = 0; i < mr; i++)
-            for (int v = 0; v < nv; v++)
+        }
+        EACH(i, mr) {
+            EACH(v, nv) {
                 s[i][v] = vadd(s[i][v], bb[v]);
+            }
+        }
     }
     if (j->flags & CR_GEMM_RELU) {
-#pragma GCC unroll 16
-        for (int i = 0; i < mr; i++)
-            for (int v = 0; v < nv; v++)
+        EACH(i, mr) {
+            EACH(v, nv) {
                 s[i][v] = vrelu(s[i][v]);
+            }
+        }
     }
-#pragma GCC unroll 16
-    for (int i = 0; i < mr; i++)
-        for (int v = 0; v < nv; v++)
+    EACH(i, mr) {
+        EACH(v, nv) {
             vstorem(c + i * ldc + v * VL, m[v], s[i][v]);
+        }
+    }
 }
 
 /* instances: nn_<rows>_<vectors>, tn_<rows>_<vectors> */
@@ -133,55 +161,181 @@ ROWS(TILE, 1, 2)
 static const tile_fn tiles[2][NV][MR] = {{{ROWS(NAME, 0, 1)}, {ROWS(NAME, 0, 2)}},
                                          {{ROWS(NAME, 1, 1)}, {ROWS(NAME, 1, 2)}}};
 
-/* all rows of C against one packed panel (nc <= CR_GEMM_NR columns) */
-INLINE void panel(const bool tn, const job *j, float *C, const float *A, const float *b, int64_t M,
-                  int64_t nc, const float *bias) {
+/* M rows of C against one panel (nc <= CR_GEMM_NR columns). step: floats of a from tile to tile */
+INLINE void panel(const bool tn, const job *j, float *C, const float *A, int64_t step,
+                  const float *b, int64_t M, int64_t nc, const float *bias) {
     for (int64_t v = 0; v < nc; v += NV * VL) {
         int64_t w = nc - v < NV * VL ? nc - v : NV * VL;
         const tile_fn *fn = tiles[tn][(w - 1) / VL];
-        const float *bn = bias ? bias + v : NULL;
-        for (int64_t i = 0; i < M; i += MR) {
+        const float *bn = bias ? bias + v : NULL, *a = A;
+        for (int64_t i = 0; i < M; i += MR, a += step) {
             int64_t mr = M - i < MR ? M - i : MR;
-            fn[mr - 1](j, C + i * j->ldc + v, A + (tn ? i : i * j->lda), b + v, w, bn);
+            fn[mr - 1](j, C + i * j->ldc + v, a, b + v, w, bn);
+        }
+    }
+}
+
+/* r lane l = p[4 l + q][k .. k+3], the first kn of them */
+INLINE vec rows4(const float *const *p, int q, int64_t k, int kn) {
+    __m128 x[VL / 4];
+    const __m128i m =
+        _mm_cmpgt_epi32(_mm_set1_epi32(kn), _mm_setr_epi32(0, 1, 2, 3)); /* unused when kn is 4 */
+    EACH(l, VL / 4) {
+        x[l] = kn == 4 ? _mm_loadu_ps(p[4 * l + q] + k) : _mm_maskload_ps(p[4 * l + q] + k, m);
+    }
+    return vjoin(x);
+}
+
+/* One or two columns: vectors along the rows of C instead, from 4 x 4 transposes of A. G groups of
+ * VL rows at a time, so that their chains overlap. With 3 columns the tiles are as fast. */
+INLINE void narrow(const int N, float *C, int64_t ldc, const float *A, int64_t lda, const float *b,
+                   int64_t M, int64_t K, int flags, const float *bias) {
+    enum { G = 2 };
+    for (int64_t m0 = 0; m0 < M; m0 += G * VL) {
+        const float *p[G * VL];
+        float c[2][G * VL];
+        int64_t mc = M - m0 < G * VL ? M - m0 : G * VL;
+        for (int64_t i = 0; i < G * VL; i++) { /* rows past the end repeat the last one */
+            int64_t m = m0 + (i < mc ? i : mc - 1);
+            p[i] = A + m * lda;
+            for (int n = 0; n < N; n++)
+                c[n][i] = flags & CR_GEMM_ACC ? C[m * ldc + n] : 0;
+        }
+        vec s[G][2];
+        EACH(g, G) {
+            EACH(n, N) {
+                s[g][n] = vload(c[n] + g * VL);
+            }
+        }
+        for (int64_t k = 0; k < K; k += 4) {
+            int kn = K - k < 4 ? (int)(K - k) : 4;
+            EACH(g, G) {
+                vec r[4], x[4];
+                EACH(q, 4) {
+                    r[q] = rows4(p + g * VL, q, k, kn);
+                }
+                vec t0 = vunlo(r[0], r[1]), t1 = vunhi(r[0], r[1]);
+                vec t2 = vunlo(r[2], r[3]), t3 = vunhi(r[2], r[3]);
+                x[0] = vshuf(t0, t2, 0x44), x[1] = vshuf(t0, t2, 0xee);
+                x[2] = vshuf(t1, t3, 0x44), x[3] = vshuf(t1, t3, 0xee);
+                EACH(q, 4) {
+                    if (q >= kn) break;
+                    EACH(n, N) {
+                        s[g][n] = vfma(x[q], vset1(b[(k + q) * CR_GEMM_NR + n]), s[g][n]);
+                    }
+                }
+            }
+        }
+        EACH(g, G) {
+            EACH(n, N) {
+                vstore(c[n] + g * VL, s[g][n]);
+            }
+        }
+        for (int64_t i = 0; i < mc; i++)
+            for (int n = 0; n < N; n++) {
+                float v = c[n][i];
+                if (flags & CR_GEMM_BIAS) v += bias[n];
+                if (flags & CR_GEMM_RELU) v = v <= 0 ? 0 : v;
+                C[(m0 + i) * ldc + n] = v;
+            }
+    }
+}
+
+/* rows of C for the k's [k0, k0 + kc) of K; a starts at k0 */
+INLINE void block(float *C, int64_t ldc, const float *a, int64_t lda, const float *packed,
+                  int64_t M, int64_t N, int64_t K, int64_t k0, int64_t kc, int flags,
+                  const float *bias) {
+    job j = {.ldc = ldc, .lda = lda, .sb = CR_GEMM_NR, .K = kc, .flags = flags};
+    if (k0 > 0) j.flags |= CR_GEMM_ACC;
+    if (k0 + kc < K) j.flags &= CR_GEMM_ACC;
+    for (int64_t n = 0; n < N; n += CR_GEMM_NR) {
+        int64_t nc = N - n < CR_GEMM_NR ? N - n : CR_GEMM_NR;
+        const float *bn = j.flags & CR_GEMM_BIAS ? bias + n : NULL;
+        panel(false, &j, C + n, a, MR * lda, packed + n * K + k0 * CR_GEMM_NR, M, nc, bn);
+    }
+}
+
+/* For rows that lie a multiple of 4096 bytes apart: all of a tile would fall into one set of the
+ * first-level cache, so blocks of A are copied to a better distance. */
+static __attribute__((noinline)) void gemm_copied(float *C, int64_t ldc, const float *A,
+                                                  int64_t lda, const float *packed, int64_t M,
+                                                  int64_t N, int64_t K, int flags,
+                                                  const float *bias) {
+    enum { ROWS = 3 * MR, COLS = 256, LD = COLS + 16 };
+    float copy[ROWS * LD];
+    for (int64_t m0 = 0; m0 < M; m0 += ROWS) {
+        int64_t mc = M - m0 < ROWS ? M - m0 : ROWS;
+        for (int64_t k0 = 0; k0 < K; k0 += COLS) {
+            int64_t kc = K - k0 < COLS ? K - k0 : COLS;
+            for (int64_t i = 0; i < mc; i++)
+                memcpy(copy + i * LD, A + (m0 + i) * lda + k0, (size_t)kc * sizeof(float));
+            block(C + m0 * ldc, ldc, copy, LD, packed, mc, N, K, k0, kc, flags, bias);
         }
     }
 }
 
 void KERN(gemm)(float *C, int64_t ldc, const float *A, int64_t lda, const float *packed, int64_t M,
                 int64_t N, int64_t K, int flags, const float *bias) {
-    job j = {.ldc = ldc, .lda = lda, .sb = CR_GEMM_NR, .K = K, .flags = flags};
-    for (int64_t n = 0; n < N; n += CR_GEMM_NR) {
-        int64_t nc = N - n < CR_GEMM_NR ? N - n : CR_GEMM_NR;
-        panel(false, &j, C + n, A, packed + n * K, M, nc, flags & CR_GEMM_BIAS ? bias + n : NULL);
+    switch (M >= VL / 2 ? N : 0) {
+    case 1: narrow(1, C, ldc, A, lda, packed, M, K, flags, bias); return;
+    case 2: narrow(2, C, ldc, A, lda, packed, M, K, flags, bias); return;
+    default: break;
+    }
+    if (lda % 1024 == 0 && M > 8 && N > 2 * CR_GEMM_NR && K > 0) {
+        gemm_copied(C, ldc, A, lda, packed, M, N, K, flags, bias);
+        return;
+    }
+    for (int64_t m0 = 0; m0 < M; m0 += MC) {
+        int64_t mc = M - m0 < MC ? M - m0 : MC, k0 = 0;
+        do { /* once also for K = 0 */
+            int64_t kc = K - k0 < KC ? K - k0 : KC;
+            block(C + m0 * ldc, ldc, A + m0 * lda + k0, lda, packed, mc, N, K, k0, kc, flags, bias);
+            k0 += kc;
+        } while (k0 < K);
+    }
+}
+
+/* dst[i / MR][k][i % MR] = a[k * lda + i], i < M; places past M are left as they are */
+static void pack_a(float *dst, const float *a, int64_t lda, int64_t M, int64_t K) {
+    for (int64_t k = 0; k < K; k++) {
+        const float *r = a + k * lda;
+        float *d = dst + k * MR;
+        int64_t i = 0;
+        for (; i + MR <= M; i += MR, d += K * MR)
+            memcpy(d, r + i, MR * sizeof(float));
+        if (i < M) memcpy(d, r + i, (size_t)(M - i) * sizeof(float));
     }
 }
 
 void KERN(gemm_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const float *B, int64_t ldb,
                    int64_t M, int64_t N, int64_t K, int flags, float *scratch) {
-    job j = {.ldc = ldc, .lda = lda, .sb = CR_GEMM_NR, .flags = flags & CR_GEMM_ACC};
+    job j = {.ldc = ldc, .flags = flags & CR_GEMM_ACC};
+    float *packed_b = scratch;
     int64_t k0 = 0;
     do { /* once also for K = 0 */
         j.K = K - k0 < TN_KC ? K - k0 : TN_KC;
+        float *packed_a = scratch + j.K * CR_GEMM_NR;
+        const float *a = A + k0 * lda;
+        int64_t step = MR;
+        j.lda = lda;
+        if (lda >= 1024 && M > MR && N > 2 * CR_GEMM_NR) { /* pays for a copy in order of use */
+            pack_a(packed_a, a, lda, M, j.K);
+            a = packed_a;
+            step = MR * j.K;
+            j.lda = MR;
+        }
         for (int64_t n = 0; n < N; n += CR_GEMM_NR) {
             int64_t nc = N - n < CR_GEMM_NR ? N - n : CR_GEMM_NR;
-            KERN(gemm_pack)(scratch, B + k0 * ldb + n, ldb, false, j.K, nc, 0, 1);
-            panel(true, &j, C + n, A + k0 * lda, scratch, M, nc, NULL);
+            const float *b = B + k0 * ldb + n;
+            j.sb = ldb;
+            if (M > MR || nc < CR_GEMM_NR) { /* read more than once, or past its end */
+                KERN(gemm_pack)(packed_b, b, ldb, false, j.K, nc, 0, 1);
+                b = packed_b;
+                j.sb = CR_GEMM_NR;
+            }
+            panel(true, &j, C + n, a, step, b, M, nc, NULL);
         }
         j.flags = CR_GEMM_ACC;
         k0 += TN_KC;
     } while (k0 < K);
-}
-
-void KERN(gemm_pack)(float *dst, const float *B, int64_t ldb, bool trans, int64_t K, int64_t N,
-                     int64_t p0, int64_t p1) {
-    for (int64_t p = p0; p < p1; p++) {
-        float *d = dst + p * cr_gemm_panel(K);
-        int64_t n0 = p * CR_GEMM_NR, nc = N - n0 < CR_GEMM_NR ? N - n0 : CR_GEMM_NR;
-        for (int64_t k = 0; k < K; k++) {
-            for (int64_t c = 0; c < nc; c++)
-                d[k * CR_GEMM_NR + c] = trans ? B[(n0 + c) * ldb + k] : B[k * ldb + n0 + c];
-            for (int64_t c = nc; c < CR_GEMM_NR; c++)
-                d[k * CR_GEMM_NR + c] = 0;
-        }
-    }
 }
