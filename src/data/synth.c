@@ -1,0 +1,414 @@
+/*
+ * synth.c - writing synthetic data: rows to text, files by many threads, and the teacher's score.
+ *
+ * A file is one item of work; its content depends on nothing but its row numbers. Files are
+ * written under temporary names and renamed together when all are done, synth.json last: a folder
+ * with synth.json is whole. Nothing is synced to disk: the data can be made again.
+ */
+#include "data/synth.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "data/synth_int.h"
+
+#define FILE_ROWS 250000
+#define MIN_FILES 4
+#define CHUNK     ((size_t)1 << 20)
+#define MAX_ROW   ((size_t)8192) /* more than 64 columns of words or bags can take */
+
+/* ---- rows to text ---- */
+
+static const char digits2[201] = "0001020304050607080910111213141516171819"
+                                 "2021222324252627282930313233343536373839"
+                                 "4041424344454647484950515253545556575859"
+                                 "6061626364656667686970717273747576777879"
+                                 "8081828384858687888990919293949596979899";
+
+static char *put_u64(char *p, uint64_t x) {
+    char tmp[40]; /* the last 20 are copied along: one copy of a fixed size is faster */
+    int i = 20;
+    while (x >= 100) {
+        i -= 2;
+        memcpy(tmp + i, digits2 + x % 100 * 2, 2);
+        x /= 100;
+    }
+    if (x >= 10) {
+        i -= 2;
+        memcpy(tmp + i, digits2 + x * 2, 2);
+    } else
+        tmp[--i] = (char)('0' + x);
+    memcpy(p, tmp + i, 20);
+    return p + (20 - i);
+}
+
+static char *put_fixed(char *p, int64_t k, uint64_t unit) {
+    if (k < 0) *p++ = '-';
+    uint64_t a = (uint64_t)(k < 0 ? -k : k), frac = a % unit;
+    p = put_u64(p, a / unit);
+    *p++ = '.';
+    if (unit == 1000) *p++ = (char)('0' + frac / 100);
+    memcpy(p, digits2 + frac % 100 * 2, 2);
+    return p + 2;
+}
+
+static char *put_col(char *p, const synth_draw *d, const synth_row *row, int64_t k) {
+    switch (d->col->type) {
+    case SYNTH_ID: return put_u64(p, cr_synth_id(d, k));
+    case SYNTH_REAL: return put_fixed(p, k, 1000);
+    case SYNTH_NUM: return d->col->decimals ? put_fixed(p, k, 100) : put_u64(p, (uint64_t)k);
+    case SYNTH_WORD: return stpcpy(p, d->col->words[k]);
+    case SYNTH_BAG:
+        for (int b = 0; b < row->n_bag; b++) {
+            if (b) *p++ = '|';
+            p = put_u64(p, cr_synth_id(d, row->bag[b]));
+        }
+        return p;
+    }
+    return p;
+}
+
+static char *put_row(char *p, const synth_teacher *t, const synth_row *row) {
+    *p++ = (char)('0' + row->label);
+    for (int c = 0; c < t->n; c++) {
+        *p++ = ',';
+        p = put_col(p, &t->v[c], row, row->k[c]);
+    }
+    *p++ = '\n';
+    return p;
+}
+
+static char *put_header(char *p, const synth_teacher *t) {
+    p = stpcpy(p, t->kind->label);
+    for (int c = 0; c < t->n; c++) {
+        *p++ = ',';
+        p = stpcpy(p, t->v[c].col->name);
+    }
+    *p++ = '\n';
+    return p;
+}
+
+/* ---- files ---- */
+
+typedef struct part_file {
+    int part; /* 0 train, 1 eval */
+    int64_t first, n;
+    char *path, *tmp;
+    int64_t bytes;
+    cr_code code;
+    cr_err err;
+} part_file;
+
+typedef struct job {
+    synth_teacher teacher;
+    part_file *files;
+    int n_files;
+    float *logit; /* of the eval rows */
+    uint8_t *label;
+    char **text; /* per thread */
+    atomic_bool failed;
+} job;
+
+static cr_code write_text(part_file *f, int fd, const char *p, size_t n) {
+    f->bytes += (int64_t)n;
+    while (n > 0) {
+        ssize_t k = write(fd, p, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0)
+            return cr_fail_at(&f->err, CR_EIO, ((cr_loc){f->path, 0, 0}), "cannot write: %s%s",
+                              strerror(errno),
+                              errno == ENOSPC || errno == EDQUOT
+                                  ? "; free some space or make fewer rows"
+                                  : "");
+        p += k;
+        n -= (size_t)k;
+    }
+    return CR_OK;
+}
+
+static cr_code write_rows(job *j, part_file *f, int fd, char *text) {
+    char *p = put_header(text, &j->teacher);
+    for (int64_t i = f->first; i < f->first + f->n; i++) {
+        synth_row row;
+        cr_synth_row_draw(&j->teacher, f->part, i, &row);
+        if (f->part == 1) {
+            j->logit[i] = row.logit;
+            j->label[i] = (uint8_t)row.label;
+        }
+        p = put_row(p, &j->teacher, &row);
+        if ((size_t)(p - text) < CHUNK) continue;
+        CR_TRY(write_text(f, fd, text, (size_t)(p - text)));
+        p = text;
+        if (atomic_load_explicit(&j->failed, memory_order_relaxed)) return CR_OK;
+    }
+    return write_text(f, fd, text, (size_t)(p - text));
+}
+
+static void write_file(void *ctx, int64_t item, int thread) {
+    job *j = ctx;
+    part_file *f = &j->files[item];
+    if (atomic_load(&j->failed)) return;
+    int fd = open(f->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        f->code = cr_fail_at(&f->err, CR_EIO, ((cr_loc){f->path, 0, 0}), "cannot create: %s",
+                             strerror(errno));
+    else {
+        f->code = write_rows(j, f, fd, j->text[thread]);
+        if (close(fd) != 0 && f->code == CR_OK)
+            f->code = cr_fail_at(&f->err, CR_EIO, ((cr_loc){f->path, 0, 0}), "cannot write: %s",
+                                 strerror(errno));
+    }
+    if (f->code != CR_OK) atomic_store(&j->failed, true);
+}
+
+static int files_for(int64_t rows) {
+    int64_t n = (rows + FILE_ROWS - 1) / FILE_ROWS;
+    if (n < MIN_FILES) n = MIN_FILES;
+    return (int)(n < rows ? n : rows);
+}
+
+static void plan_files(job *j, cr_arena *a, const char *dir, int part, int64_t rows) {
+    int n = files_for(rows);
+    for (int i = 0; i < n; i++) {
+        part_file *f = &j->files[j->n_files++];
+        f->part = part;
+        f->first = rows * i / n;
+        f->n = rows * (i + 1) / n - f->first;
+        f->path = cr_arena_printf(a, "%s/%s/part-%05d.csv", dir, part ? "eval" : "train", i);
+        f->tmp = cr_arena_printf(a, "%s/%s/.part-%05d.csv.tmp-%d", dir, part ? "eval" : "train", i,
+                                 (int)getpid());
+    }
+}
+
+/* Parts of an earlier, larger run would be read as data of this one. */
+static cr_code drop_old_parts(cr_arena *a, const char *dir, cr_err *err) {
+    char **names;
+    size_t n;
+    CR_TRY(cr_list_dir(a, dir, &names, &n, err));
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(names[i]);
+        if (strncmp(names[i], "part-", 5) != 0 || len < 9 ||
+            strcmp(names[i] + len - 4, ".csv") != 0)
+            continue;
+        char *path = cr_path_join(a, dir, names[i]);
+        if (unlink(path) != 0)
+            return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot replace: %s",
+                              strerror(errno));
+    }
+    return CR_OK;
+}
+
+/* ---- the teacher's score ---- */
+
+/* Order of a float as an unsigned number. */
+static uint32_t order_bits(float x) {
+    uint32_t u;
+    memcpy(&u, &x, 4);
+    return u & 0x80000000u ? ~u : u | 0x80000000u;
+}
+
+static void radix_sort(uint64_t *v, uint64_t *tmp, int64_t n) {
+    for (int shift = 8; shift < 40; shift += 11) { /* the key lies in bits 8 to 39 */
+        int64_t at[2048] = {0}, sum = 0;
+        for (int64_t i = 0; i < n; i++)
+            at[v[i] >> shift & 2047]++;
+        for (int b = 0; b < 2048; b++) {
+            int64_t c = at[b];
+            at[b] = sum;
+            sum += c;
+        }
+        for (int64_t i = 0; i < n; i++)
+            tmp[at[v[i] >> shift & 2047]++] = v[i];
+        uint64_t *swap = v;
+        v = tmp;
+        tmp = swap;
+    }
+    memcpy(tmp, v, sizeof *v * (size_t)n); /* three passes: the result lies in the other array */
+}
+
+/* exact: share of (one, zero) pairs in the right order, ties count half; NaN with one class only */
+static cr_code exact_auc(const float *logit, const uint8_t *label, int64_t n, double *out,
+                         cr_err *err) {
+    void *mem;
+    CR_TRY(cr_try_alloc(&mem, sizeof(uint64_t) * 2 * (size_t)n, "sorting the eval rows", err));
+    uint64_t *v = mem;
+    for (int64_t i = 0; i < n; i++)
+        v[i] = (uint64_t)order_bits(logit[i]) << 8 | label[i];
+    radix_sort(v, v + n, n);
+    double right = 0, ones = 0, zeros = 0;
+    for (int64_t i = 0; i < n;) {
+        double one = 0, zero = 0;
+        uint64_t key = v[i] >> 8;
+        for (; i < n && v[i] >> 8 == key; i++)
+            (v[i] & 1) ? one++ : zero++;
+        right += one * (zeros + zero / 2);
+        ones += one;
+        zeros += zero;
+    }
+    cr_free(mem);
+    *out = ones > 0 && zeros > 0 ? right / (ones * zeros) : NAN;
+    return CR_OK;
+}
+
+static cr_code score(const job *j, int64_t n, cr_synth_result *r, cr_err *err) {
+    double loss = 0, ones = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double x = j->label[i] ? -(double)j->logit[i] : (double)j->logit[i];
+        loss += x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+        ones += j->label[i];
+    }
+    r->logloss = loss / (double)n;
+    r->label_rate = ones / (double)n;
+    return exact_auc(j->logit, j->label, n, &r->auc, err);
+}
+
+static void write_json(cr_buf *b, const cr_synth_opts *o, const job *j, const cr_synth_result *r) {
+    static const char *const types[] = {"id", "word", "bag", "real", "number"};
+    const synth_teacher *t = &j->teacher;
+    char seed[32];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)o->seed);
+    cr_jw w;
+    cr_jw_init(&w, b);
+    cr_jw_obj(&w, NULL);
+    cr_jw_str(&w, "kind", t->kind->name);
+    cr_jw_str(&w, "seed", seed);
+    cr_jw_f64(&w, "scale", t->scale);
+    cr_jw_i64(&w, "rows", r->rows);
+    cr_jw_i64(&w, "eval_rows", r->eval_rows);
+    cr_jw_i64(&w, "train_files", r->n_files);
+    cr_jw_i64(&w, "eval_files", r->n_eval_files);
+    cr_jw_i64(&w, "bytes", r->bytes);
+    cr_jw_str(&w, "label", t->kind->label);
+    cr_jw_f64(&w, "label_rate", r->label_rate);
+    cr_jw_obj(&w, "teacher");
+    cr_jw_f64(&w, "auc", r->auc);
+    cr_jw_f64(&w, "logloss", r->logloss);
+    cr_jw_end(&w);
+    cr_jw_arr(&w, "columns");
+    for (int i = 0; i < t->n; i++) {
+        cr_jw_obj(&w, NULL);
+        cr_jw_str(&w, "name", t->v[i].col->name);
+        cr_jw_str(&w, "type", types[t->v[i].col->type]);
+        if (t->v[i].card) cr_jw_i64(&w, "cardinality", t->v[i].card);
+        cr_jw_end(&w);
+    }
+    cr_jw_end(&w);
+    cr_jw_str(&w, "crank_version", CR_VERSION);
+    cr_jw_end(&w);
+    cr_buf_char(b, '\n');
+}
+
+/* ---- all of it ---- */
+
+static cr_code check_opts(const cr_synth_opts *o, const synth_kind **kind, cr_err *err) {
+    *kind = cr_synth_kind_find(o->kind);
+    if (!*kind)
+        return cr_fail(err, CR_EUSAGE, "no data set '%s'; choose criteo, taobao or census",
+                       o->kind);
+    if (o->rows < 1 || o->rows > (int64_t)1e12)
+        return cr_fail(err, CR_EUSAGE, "%lld rows cannot be made; give --rows from 1 on",
+                       (long long)o->rows);
+    if (o->eval_rows < 0 || o->eval_rows > (int64_t)1e9)
+        return cr_fail(err, CR_EUSAGE, "%lld eval rows cannot be made; give 1 to 1000000000",
+                       (long long)o->eval_rows);
+    if (!(o->scale >= 0) || o->scale > 100)
+        return cr_fail(err, CR_EUSAGE, "scale %g cannot be used; give more than 0, at most 100",
+                       o->scale);
+    if (!o->dir || !o->dir[0]) return cr_fail(err, CR_EUSAGE, "no output directory; give -o DIR");
+    return CR_OK;
+}
+
+static cr_code publish(job *j, cr_arena *a, const char *dir, const cr_synth_opts *o,
+                       const cr_synth_result *r, cr_err *err) {
+    char *json = cr_path_join(a, dir, "synth.json");
+    if (unlink(json) != 0 && errno != ENOENT)
+        return cr_fail_at(err, CR_EIO, ((cr_loc){json, 0, 0}), "cannot replace: %s",
+                          strerror(errno));
+    CR_TRY(drop_old_parts(a, cr_path_join(a, dir, "train"), err));
+    CR_TRY(drop_old_parts(a, cr_path_join(a, dir, "eval"), err));
+    for (int i = 0; i < j->n_files; i++)
+        CR_TRY(cr_rename(j->files[i].tmp, j->files[i].path, err));
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_synth_yaml(&b, &j->teacher, dir, r->rows);
+    cr_code code = cr_file_write(cr_path_join(a, dir, "pipeline.yaml"), b.data, b.n, err);
+    if (code == CR_OK) {
+        cr_buf_reset(&b);
+        write_json(&b, o, j, r);
+        code = cr_file_write(json, b.data, b.n, err);
+    }
+    cr_buf_clear(&b);
+    return code;
+}
+
+static cr_code make(job *j, cr_arena *a, const cr_synth_opts *o, const char *dir, cr_pool *pool,
+                    cr_synth_result *r, cr_err *err) {
+    void *mem;
+    CR_TRY(cr_mkdirs(cr_path_join(a, dir, "train"), err));
+    CR_TRY(cr_mkdirs(cr_path_join(a, dir, "eval"), err));
+    CR_TRY(cr_try_alloc(&mem, sizeof(float) * (size_t)r->eval_rows, "scores of eval rows", err));
+    j->logit = mem;
+    CR_TRY(cr_try_alloc(&mem, (size_t)r->eval_rows, "labels of eval rows", err));
+    j->label = mem;
+    cr_pool_run(pool, j->n_files, write_file, j);
+    for (int i = 0; i < j->n_files; i++) {
+        if (j->files[i].code != CR_OK) {
+            if (err) {
+                *err = j->files[i].err;
+                if (err->at.path) err->at.path = err->path;
+            }
+            return j->files[i].code;
+        }
+        r->bytes += j->files[i].bytes;
+    }
+    CR_TRY(score(j, r->eval_rows, r, err));
+    return publish(j, a, dir, o, r, err);
+}
+
+cr_code cr_synth(const cr_synth_opts *o, cr_pool *pool, cr_err *err) {
+    const synth_kind *kind;
+    CR_TRY(check_opts(o, &kind, err));
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    size_t len = strlen(o->dir);
+    while (len > 1 && o->dir[len - 1] == '/')
+        len--;
+    char *dir = cr_arena_strndup(&a, o->dir, len);
+    cr_synth_result r = {.rows = o->rows, .eval_rows = o->eval_rows};
+    if (r.eval_rows == 0) {
+        r.eval_rows = o->rows / 5;
+        if (r.eval_rows < 1000) r.eval_rows = 1000;
+        if (r.eval_rows > 1000000) r.eval_rows = 1000000;
+    }
+    r.n_files = files_for(r.rows);
+    r.n_eval_files = files_for(r.eval_rows);
+    job *j = CR_NEW(&a, job);
+    cr_synth_teacher_init(&j->teacher, kind, o->seed, o->scale > 0 ? o->scale : 1);
+    j->files = CR_NEW_N(&a, part_file, r.n_files + r.n_eval_files);
+    plan_files(j, &a, dir, 0, r.rows);
+    plan_files(j, &a, dir, 1, r.eval_rows);
+    int n_threads = cr_pool_threads(pool);
+    j->text = CR_NEW_N(&a, char *, n_threads);
+    for (int i = 0; i < n_threads; i++)
+        j->text[i] = cr_alloc(CHUNK + MAX_ROW, "text of rows");
+    cr_code code = make(j, &a, o, dir, pool, &r, err);
+    if (code != CR_OK)
+        for (int i = 0; i < j->n_files; i++)
+            unlink(j->files[i].tmp);
+    else if (o->result)
+        *o->result = r;
+    for (int i = 0; i < n_threads; i++)
+        cr_free(j->text[i]);
+    cr_free(j->logit);
+    cr_free(j->label);
+    cr_synth_teacher_clear(&j->teacher);
+    cr_arena_clear(&a);
+    return code;
+}

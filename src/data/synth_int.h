@@ -1,0 +1,111 @@
+/*
+ * synth_int.h - what the files synth*.c share: descriptions of the data sets, and the teacher.
+ */
+#ifndef CR_DATA_SYNTH_INT_H
+#define CR_DATA_SYNTH_INT_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "data/synth.h"
+
+typedef enum synth_type {
+    SYNTH_ID,   /* zipf-like ids in [0, card) */
+    SYNTH_WORD, /* one of the words, the first the most frequent */
+    SYNTH_BAG,  /* 1 to 5 ids joined by '|', effect is their mean */
+    SYNTH_REAL, /* normal, three decimals, linear effect */
+    SYNTH_NUM,  /* a number in [lo, hi), one effect per bucket of the bounds */
+} synth_type;
+
+typedef struct synth_col {
+    const char *name;
+    synth_type type;
+    int64_t card;             /* ID, BAG: before scaling; WORD: number of words */
+    const char *const *words; /* WORD: NULL-ended */
+    double share;             /* of the variance of the main effects */
+    double lo, hi, skew;      /* NUM: value = lo + (hi - lo) * u^skew */
+    int decimals;             /* NUM: 0 or 2 */
+    const double *bounds;     /* NUM: 0-ended ascending */
+    const char *side;         /* user, item, context */
+    const char *share_emb;    /* embedding_name; NULL: own */
+} synth_col;
+
+struct synth_teacher;
+typedef struct synth_kind {
+    const char *name;
+    const char *label;
+    const synth_col *cols;
+    int n_cols;
+    const char *const (*pairs)[2]; /* columns that interact; NULL-ended */
+    double rate;                   /* share of ones */
+    double sigma;                  /* standard deviation of the logit */
+    double pair_share;             /* of sigma^2 that comes from interactions */
+    /* writes model_config and what else depends on the kind into pipeline.yaml */
+    void (*yaml)(cr_buf *b, const struct synth_teacher *t);
+} synth_kind;
+
+/* registry of kinds, in synth_kinds.c; NULL when unknown */
+const synth_kind *cr_synth_kind_find(const char *name);
+
+#define SYNTH_QUANT   1024 /* pieces of an inverse distribution function, 2^10 */
+#define SYNTH_RANKS   4096 /* ids from this frequency rank on have no effect of their own */
+#define SYNTH_VECS    512  /* ids from this rank on do not interact */
+#define SYNTH_DIM     2    /* of the hidden vectors */
+#define SYNTH_BAG_MAX 5
+
+/* One column made ready: integer draw k = floor of the inverse distribution at u. */
+typedef struct synth_draw {
+    const synth_col *col;
+    int64_t card;  /* scaled; REAL, NUM: 0 */
+    uint64_t mult; /* ID, BAG: id = k * mult mod card */
+    double *quant; /* SYNTH_QUANT + 1 */
+    int64_t k_max; /* greatest draw */
+    float *effect; /* by rank or bucket */
+    int64_t n_effect;
+    float rest;      /* effect of ranks past the table */
+    float slope;     /* REAL: effect per thousandth */
+    uint8_t *bucket; /* NUM: of k - k_min */
+    int64_t k_min;
+    float *vec; /* (n_vec, SYNTH_DIM); NULL: takes part in no interaction */
+    int64_t n_vec;
+} synth_draw;
+
+typedef struct synth_teacher {
+    const synth_kind *kind;
+    uint64_t seed;
+    double scale;
+    int n;
+    synth_draw *v;
+    int (*pairs)[2];
+    int n_pairs;
+    float pair_scale; /* of every interaction */
+    float bias;
+    uint64_t key[2]; /* of the rows: train, eval */
+    cr_arena arena;
+} synth_teacher;
+
+/* One row as drawn. k: the draw of each column; bags: number of ids and their draws. */
+#define SYNTH_MAX_COLS 64
+typedef struct synth_row {
+    int64_t k[SYNTH_MAX_COLS];
+    int n_bag;
+    int64_t bag[SYNTH_BAG_MAX];
+    float logit;
+    double p;
+    int label;
+} synth_row;
+
+/* cr_synth_teacher_init computes all tables; scale > 0. */
+void cr_synth_teacher_init(synth_teacher *t, const synth_kind *kind, uint64_t seed, double scale);
+void cr_synth_teacher_clear(synth_teacher *t);
+/* cr_synth_row_draw fills row number i of a part (0 train, 1 eval). Any thread. */
+void cr_synth_row_draw(const synth_teacher *t, int part, int64_t i, synth_row *row);
+/* id of a draw of an ID or BAG column */
+static inline uint64_t cr_synth_id(const synth_draw *d, int64_t k) {
+    return (uint64_t)k * d->mult % (uint64_t)d->card;
+}
+
+/* cr_synth_yaml writes the whole pipeline.yaml. */
+void cr_synth_yaml(cr_buf *b, const synth_teacher *t, const char *dir, int64_t rows);
+
+#endif
