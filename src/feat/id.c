@@ -104,8 +104,10 @@ static void vocab_file(cr_vocab *v, cr_feature *f, const cr_id_conf *c, cr_arena
     cr_buf_init(&text);
     cr_err err = {0};
     if (cr_file_read(path, 0, &text, &err) != CR_OK) {
+        char why[600];
+        cr_err_text(&err, why, sizeof(why));
         cr_diag_add(diag, CR_SEV_ERROR, err.code, cr_conf_at(c, "vocab_file"),
-                    "feature '%s': vocab_file: %s", f->name, err.msg);
+                    "feature '%s': vocab_file: %s", f->name, why);
         v->size = 1;
     } else {
         size_t lines = 1;

@@ -38,6 +38,14 @@ static void bad_count(const reading *t, int64_t row, int64_t n) {
     memset(t->x + row * t->dim, 0, sizeof(double) * (size_t)t->dim);
 }
 
+static void bad_number(const reading *t, int64_t row, double x) {
+    bad_text(t, row,
+             isnan(x) ? "nan"
+             : x > 0  ? "inf"
+                      : "-inf",
+             isnan(x) || x > 0 ? 3 : 4, "not a finite number");
+}
+
 static bool is_null(const cr_column *col, int64_t r) {
     return col->valid && !col->valid[r];
 }
@@ -93,7 +101,7 @@ static void text_many(const reading *t, const char *sep, size_t n_sep) {
             bool null = is_null(t->col, r);                                                        \
             t->x[r] = null ? 0 : (double)t->col->v.field[r];                                       \
             t->state[r] = null ? CR_ROW_MISSING : CR_ROW_OK;                                       \
-            if (!isfinite(t->x[r])) bad_text(t, r, "", 0, "not a finite number");                  \
+            if (!isfinite(t->x[r])) bad_number(t, r, t->x[r]);                                     \
         }                                                                                          \
     } while (0)
 
@@ -135,10 +143,11 @@ static void lists(const reading *t) {
                 fine = cr_num_f64(p, len, &x[k]);
                 break;
             }
-            if (!fine || !isfinite(x[k])) {
+            if (!fine)
                 bad_text(t, r, p, len, "not a number");
-                break;
-            }
+            else if (!isfinite(x[k]))
+                bad_number(t, r, x[k]);
+            if (t->state[r] == CR_ROW_BAD) break;
         }
     }
 }
