@@ -1,0 +1,232 @@
+/*
+ * inspect.c - `crank check`: everything that can be found wrong without a training step: config,
+ * columns of every data set, the values of a sample of rows, labels against the losses, memory
+ * against the machine.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "layer/loss.h"
+#include "run/run_int.h"
+
+typedef struct sample {
+    const char *name; /* "train", "eval" */
+    const char *key;  /* of the config */
+    const char *paths;
+    int64_t rows, bad_rows;
+    double label_sum;
+} sample;
+
+typedef struct report {
+    job j;
+    cr_diag *diag;
+    sample samples[2];
+    int n_samples;
+    int64_t tables, state, dense, buffers; /* bytes */
+} report;
+
+/* a label that a loss cannot take */
+static void check_labels(report *r, const sample *s, const cr_batch *b, bool *told) {
+    const cr_model_conf *mc = r->j.root->model_config;
+    for (int64_t i = 0; i < mc->losses.n && !*told; i++) {
+        const cr_loss_conf *lc = mc->losses.v[i];
+        const cr_loss_type *t = lc->loss.m->type;
+        double max = t->pred == CR_PRED_SIGMOID ? 1 : (double)mc->num_class - 1;
+        for (int64_t k = 0; t->pred != CR_PRED_VALUE && k < b->n_rows && !*told; k++) {
+            double y = (double)b->labels[0][k];
+            bool whole = t->pred == CR_PRED_SIGMOID || y == floor(y);
+            if (y >= 0 && y <= max && whole) continue;
+            cr_diag_add(r->diag, CR_SEV_ERROR, CR_EDATA,
+                        cr_conf_at(r->j.root->data_config, "label_fields"),
+                        "%s data: label '%s' has the value %g, but %s takes %s%.0f; fix the "
+                        "column, num_class or the loss",
+                        s->name, r->j.features->labels[0], y, t->name,
+                        t->pred == CR_PRED_SIGMOID ? "0 .. " : "whole numbers 0 .. ", max);
+            *told = true;
+        }
+    }
+}
+
+static void read_sample(report *r, sample *s, int64_t want) {
+    cr_loader *l;
+    cr_err err;
+    int64_t batch = r->j.root->data_config->batch_size;
+    job_data d = {.paths = s->paths, .batch_size = batch < want ? batch : want, .n_epochs = 1};
+    if (job_loader(&r->j, &d, &l, r->diag) != CR_OK) return;
+    bool told = false;
+    for (bool done = false; !done && s->rows < want;) {
+        cr_batch *b;
+        if (cr_loader_next(l, &b, &done, &err) != CR_OK) {
+            diag_err(r->diag, &err);
+            break;
+        }
+        if (!b) continue;
+        s->rows += b->n_rows;
+        if (b->n_labels > 0) {
+            for (int64_t i = 0; i < b->n_rows; i++)
+                s->label_sum += (double)b->labels[0][i];
+            check_labels(r, s, b, &told);
+        }
+        cr_loader_release(l, b);
+    }
+    cr_loader_stats st;
+    cr_loader_get_stats(l, &st);
+    s->bad_rows = st.bad_rows;
+    cr_loader_free(l);
+    if (s->rows == 0 && cr_diag_code(r->diag) == CR_OK)
+        cr_diag_add(r->diag, CR_SEV_ERROR, CR_EDATA, cr_conf_at(r->j.root, s->key),
+                    "%s data '%s' holds no rows", s->name, s->paths);
+}
+
+static void check_features(report *r) {
+    int64_t rows = 0;
+    for (int i = 0; i < r->n_samples; i++)
+        rows += r->samples[i].rows;
+    for (int i = 0; rows > 0 && i < r->j.features->n; i++) {
+        const cr_feature *f = r->j.features->v[i];
+        if (!f->counts) continue;
+        int64_t out = f->counts->out_of_range;
+        if (f->counts->missing >= rows)
+            cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
+                        "feature '%s' is missing in all %lld sampled rows; is its column right?",
+                        f->name, (long long)rows);
+        if (out > 0)
+            cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
+                        "feature '%s': %lld ids of the sample lie outside 0 .. %lld (e.g. %lld) "
+                        "and are taken as 0; raise num_buckets or fix the data",
+                        f->name, (long long)out, (long long)f->num_embeddings - 1,
+                        (long long)f->counts->first_bad);
+    }
+}
+
+static void measure(report *r) {
+    cr_err err;
+    int64_t with;
+    const cr_optim_type *o = r->j.mo.optim;
+    cr_model_bytes(r->j.model, NULL, &r->tables, &r->dense);
+    cr_model_bytes(r->j.model, o, &with, &r->dense);
+    r->state =
+        with - r->tables +
+        r->dense *
+            ((const cr_optim_type *)r->j.root->train_config->dense_optimizer->optimizer.m->type)
+                ->elem_state;
+    cr_exec *ex;
+    cr_exec_opts eo = {&r->j.model->graph, CR_TRAIN, r->j.root->data_config->batch_size,
+                       (int)r->j.root->train_config->lanes, 0};
+    if (cr_graph_alloc(&r->j.model->graph, &err) != CR_OK ||
+        cr_exec_new(&ex, &eo, r->j.pool, &err) != CR_OK) {
+        diag_err(r->diag, &err);
+        return;
+    }
+    cr_exec_info info;
+    cr_exec_get_info(ex, &info);
+    r->buffers = (int64_t)info.bytes;
+    cr_exec_free(ex);
+    int64_t total = r->tables + r->state + r->dense + r->buffers, have = cr_mem_available();
+    if (have > 0 && total > have) {
+        char a[32], b[32];
+        cr_diag_add(r->diag, CR_SEV_ERROR, CR_ENOMEM, cr_conf_at(r->j.root, "feature_configs"),
+                    "training needs about %s, this machine has %s free; shrink hash_bucket_size, "
+                    "num_buckets or embedding_dim, or use an optimizer "
+                    "with less state (rowwise_adagrad)",
+                    cr_fmt_bytes(a, (double)total), cr_fmt_bytes(b, (double)have));
+    }
+}
+
+static void tell_text(const report *r, cr_buf *out) {
+    char a[32], b[32], c[32], d[32], e[32];
+    const cr_model *m = r->j.model;
+    int64_t rows = 0;
+    for (int i = 0; i < m->n_tables; i++)
+        rows += m->tables[i]->n_rows;
+    cr_buf_printf(out, "model     %s, %d features, %d tables with %s rows\n",
+                  r->j.root->model_config->model.m->key, r->j.features->n, m->n_tables,
+                  cr_fmt_count(a, (double)rows));
+    for (int i = 0; i < r->n_samples; i++) {
+        const sample *s = &r->samples[i];
+        cr_buf_printf(out, "%-9s %lld rows sampled, mean label %.4f, %lld bad rows: %s\n", s->name,
+                      (long long)s->rows, s->rows ? s->label_sum / (double)s->rows : 0,
+                      (long long)s->bad_rows, s->paths);
+    }
+    cr_buf_printf(out, "memory    %s: tables %s, optimizer state %s, dense %s, step buffers %s\n",
+                  cr_fmt_bytes(a, (double)(r->tables + r->state + r->dense + r->buffers)),
+                  cr_fmt_bytes(b, (double)r->tables), cr_fmt_bytes(c, (double)r->state),
+                  cr_fmt_bytes(d, (double)r->dense), cr_fmt_bytes(e, (double)r->buffers));
+    cr_buf_printf(out, "machine   %d cores, %s free, kernels %s\n", cr_cpu_count(),
+                  cr_fmt_bytes(a, (double)cr_mem_available()),
+                  cr_cpu_level_name(cr_cpu_level_max()));
+}
+
+static void tell_json(const report *r, cr_buf *out) {
+    cr_jw w;
+    cr_jw_init(&w, out);
+    cr_jw_obj(&w, NULL);
+    cr_jw_str(&w, "model", r->j.root->model_config->model.m->key);
+    cr_jw_i64(&w, "features", r->j.features->n);
+    cr_jw_i64(&w, "tables", r->j.model->n_tables);
+    cr_jw_arr(&w, "data");
+    for (int i = 0; i < r->n_samples; i++) {
+        const sample *s = &r->samples[i];
+        cr_jw_obj(&w, NULL);
+        cr_jw_str(&w, "name", s->name);
+        cr_jw_str(&w, "paths", s->paths);
+        cr_jw_i64(&w, "rows", s->rows);
+        cr_jw_i64(&w, "bad_rows", s->bad_rows);
+        cr_jw_f64(&w, "mean_label", s->rows ? s->label_sum / (double)s->rows : NAN);
+        cr_jw_end(&w);
+    }
+    cr_jw_end(&w);
+    cr_jw_obj(&w, "bytes");
+    cr_jw_i64(&w, "tables", r->tables);
+    cr_jw_i64(&w, "optimizer_state", r->state);
+    cr_jw_i64(&w, "dense", r->dense);
+    cr_jw_i64(&w, "step_buffers", r->buffers);
+    cr_jw_i64(&w, "available", cr_mem_available());
+    cr_jw_end(&w);
+    cr_jw_end(&w);
+    cr_buf_char(out, '\n');
+}
+
+cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
+    report r = {.diag = diag};
+    char path[1200];
+    cr_config_opts c = o->config;
+    if (cr_path_is_dir(c.path)) { /* a model_dir or an export */
+        snprintf(path, sizeof(path), "%s/pipeline.config", c.path);
+        char weights[1200];
+        snprintf(weights, sizeof(weights), "%s/index.json", c.path);
+        if (cr_path_exists(weights)) c.asset_dir = c.path;
+        c.path = path;
+    }
+    job_opts jo = {.config = &c, .threads = o->threads, .train = true, .with_labels = true};
+    cr_code code = job_open(&r.j, &jo, diag);
+    if (code == CR_OK) {
+        const cr_root_conf *root = r.j.root;
+        int64_t want = o->sample_rows > 0 ? o->sample_rows : 10000;
+        if (*root->train_input_path)
+            r.samples[r.n_samples++] =
+                (sample){"train", "train_input_path", root->train_input_path, 0, 0, 0};
+        else
+            cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, CR_NOWHERE,
+                        "train_input_path is not set: the data was not looked at");
+        if (*root->eval_input_path)
+            r.samples[r.n_samples++] =
+                (sample){"eval", "eval_input_path", root->eval_input_path, 0, 0, 0};
+        for (int i = 0; i < r.n_samples; i++)
+            read_sample(&r, &r.samples[i], want);
+        check_features(&r);
+        measure(&r);
+        if (o->json)
+            tell_json(&r, out);
+        else
+            tell_text(&r, out);
+    }
+    cr_diag_sort(diag);
+    code = cr_diag_code(diag);
+    job_close(&r.j);
+    return code;
+}
