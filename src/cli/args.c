@@ -1,0 +1,128 @@
+/*
+ * args.c - from flags to what the jobs take, and the help of commands.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+const cr_opt cr_common_opts[] = {
+    CR_OPT_(quiet, CR_O_BOOL, 'q', 0, NULL, NULL, NULL, 0, 0,
+            "no log lines, no progress, no advice; results, warnings and errors only"),
+    CR_OPT_STR(log_level, 0, "LEVEL", "INFO, or LOG_LEVEL of the environment",
+               "DEBUG, INFO, WARNING or ERROR"),
+    CR_OPT_BOOL(debug, 0, "log everything; show where in crank's source an error was found"),
+    CR_OPT_(help, CR_O_BOOL, 'h', CR_O_STOP, NULL, NULL, NULL, 0, 0, "this text"),
+    CR_OPT_END,
+};
+
+/* ---- the config ---- */
+
+static bool seed_given(const cr_config_opts *o) {
+    cr_config c;
+    cr_diag quiet;
+    cr_diag_init(&quiet);
+    /* what is wrong is said by the job itself */
+    bool given = cr_config_load(&c, o, &quiet) != CR_OK || !c.root || !c.root->train_config ||
+                 cr_conf_has(c.root->train_config, "seed");
+    cr_config_clear(&c);
+    cr_diag_clear(&quiet);
+    return given;
+}
+
+cr_code cr_args_config(cr_ui *ui, const cr_args *a, cr_config_opts *out) {
+    *out = (cr_config_opts){
+        .path = a->pipeline_config_path,
+        .model_dir = a->model_dir,
+        .train_input_path = a->train_input_path,
+        .eval_input_path = a->eval_input_path,
+        .fine_tune_checkpoint = a->fine_tune_checkpoint,
+        .edit_config_json = a->edit_config_json,
+        .set = a->set.v,
+        .n_set = a->set.n,
+    };
+    const char *seed = getenv("TORCH_MANUAL_SEED");
+    if (!seed || !*seed || !out->path) return CR_OK;
+    uint64_t x;
+    if (!cr_parse_u64(seed, strlen(seed), &x))
+        return cr_ui_wrong(ui,
+                           "TORCH_MANUAL_SEED is '%s' and must be an integer of at least 0; "
+                           "correct it or unset it",
+                           seed);
+    if (seed_given(out)) return CR_OK;
+    const char **v = CR_NEW_N(&ui->arena, const char *, a->set.n + 1);
+    v[0] = cr_arena_printf(&ui->arena, "train_config.seed=%s", seed);
+    if (a->set.n) memcpy(v + 1, a->set.v, sizeof *v * (size_t)a->set.n);
+    out->set = v;
+    out->n_set = a->set.n + 1;
+    return CR_OK;
+}
+
+/* ---- commands ---- */
+
+cr_opt_spec cr_cmd_spec(const cr_cmd *cmd, const cr_opt *tables[3], char prog[64]) {
+    tables[0] = cmd->opts;
+    tables[1] = cr_common_opts;
+    tables[2] = NULL;
+    snprintf(prog, 64, "crank %s", cmd->name);
+    return (cr_opt_spec){prog, cmd->operand, cmd->operand_opt, tables};
+}
+
+static bool same_name(const char *a, const char *b) {
+    if (!a) return false;
+    for (; *a && *b; a++, b++)
+        if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_'))) return false;
+    return *a == *b;
+}
+
+const cr_cmd *cr_cmd_find(const cr_cmd *const *cmds, const char *name) {
+    for (; *cmds; cmds++)
+        if (same_name((*cmds)->name, name) || same_name((*cmds)->alias, name)) return *cmds;
+    return NULL;
+}
+
+void cr_cmd_usage(cr_buf *out, const cr_cmd *cmd) {
+    const cr_opt *tables[3];
+    char prog[64];
+    cr_opt_spec spec = cr_cmd_spec(cmd, tables, prog);
+    cr_buf_printf(out, "usage: %s%s%s [flags]\n", prog, cmd->operand ? " " : "",
+                  cmd->operand ? cmd->operand : "");
+    if (cmd->alias) cr_buf_printf(out, "       crank %s [flags]\n", cmd->alias);
+    cr_buf_printf(out, "\n%s.\n", cmd->help);
+    if (cmd->about) cr_buf_str(out, cmd->about);
+    cr_buf_str(out, "\nflags:\n");
+    cr_opt_lines(out, &spec);
+    if (!cmd->examples) return;
+    cr_buf_str(out, "\nexamples:\n");
+    for (const char *const *e = cmd->examples; *e; e++)
+        cr_buf_printf(out, "  %s\n", *e);
+}
+
+void cr_cmd_overview(cr_buf *out, const cr_cmd *const *cmds) {
+    cr_buf_str(out, "crank trains, evaluates, exports and runs recommendation models from a config "
+                    "file.\n\nusage: crank COMMAND [flags]\n\ncommands:\n");
+    for (; *cmds; cmds++) {
+        const cr_cmd *c = *cmds;
+        if (c->hidden) continue;
+        char use[64];
+        snprintf(use, sizeof use, "%s %s", c->name, c->operand ? c->operand : "");
+        cr_buf_printf(out, "  %-24s%s\n", use, c->help);
+    }
+    cr_buf_str(
+        out,
+        "\nhelp:\n"
+        "  crank COMMAND --help            flags of a command\n"
+        "  crank help KEY                  a key of the config: train_config.num_steps, deepfm\n"
+        "  crank help models               also features, optimizers, losses, metrics\n"
+        "\nTorchEasyRec's command lines work with crank in front:\n"
+        "  crank torchrun --nproc-per-node=1 -m tzrec.train_eval --pipeline_config_path FILE\n"
+        "  crank python -m tzrec.export --pipeline_config_path FILE --export_dir DIR\n"
+        "\nenvironment:\n"
+        "  LOG_LEVEL           DEBUG, INFO, WARNING or ERROR\n"
+        "  TORCH_MANUAL_SEED   seed of a config that sets none\n"
+        "  CRANK_CPU           c, avx2 or avx512: use no more than this level; results are the "
+        "same\n"
+        "\nexit codes: 0 fine, 1 failed while running, 2 wrong command line or config, 3 bad "
+        "data\n");
+}

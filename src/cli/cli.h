@@ -1,0 +1,159 @@
+/*
+ * cli.h - what all commands share: the flags they read, how they speak, the table's row.
+ *
+ * A command is one file with one cr_cmd and one line in main.c. It reads its flags into a cr_args,
+ * works, adds what is wrong to ui->diag (or through cr_ui_fail) and returns a code; main prints the
+ * findings and turns the code into the exit code. Results go to stdout, all else to stderr.
+ */
+#ifndef CR_CLI_CLI_H
+#define CR_CLI_CLI_H
+
+#include <stddef.h>
+
+#include "base/map.h"
+#include "cli/opt.h"
+#include "run/run.h"
+
+/* Every flag of every command; a command's table says which ones it takes. */
+typedef struct cr_args {
+    /* all commands */
+    bool help, quiet, debug;
+    const char *log_level;
+    /* config and its edits */
+    const char *pipeline_config_path, *model_dir, *train_input_path, *eval_input_path;
+    const char *fine_tune_checkpoint, *edit_config_json;
+    cr_opt_list set;
+    /* jobs */
+    int64_t threads;
+    const char *checkpoint_path;
+    bool continue_train, ignore_restore_optimizer;
+    const char *eval_result_filename;
+    const char *export_dir, *asset_files, *additional_export_config, *item_input_path;
+    const char *scripted_model_path, *predict_input_path, *predict_output_path;
+    const char *reserved_columns, *output_columns, *dataset_type, *writer_type;
+    int64_t batch_size, predict_threads, debug_level, predict_steps;
+    bool is_profiling;
+    /* looking at things */
+    bool json;
+    int64_t sample_rows;
+    const char *format;
+    cr_opt_list topic;
+    /* making things */
+    const char *kind, *output_dir;
+    int64_t rows, eval_rows;
+    uint64_t seed;
+    double scale;
+} cr_args;
+
+#define CR_OPT_(m, T, le, fl, ar, de, ot, lo, hi, he)                                              \
+    { #m, le, T, fl, (uint32_t)offsetof(cr_args, m), ar, de, ot, lo, hi, he }
+#define CR_OPT_BOOL(m, fl, help) CR_OPT_(m, CR_O_BOOL, 0, fl, NULL, NULL, NULL, 0, 0, help)
+#define CR_OPT_STR(m, fl, arg, otherwise, help)                                                    \
+    CR_OPT_(m, CR_O_STR, 0, fl, arg, NULL, otherwise, 0, 0, help)
+#define CR_OPT_INT(m, arg, def, otherwise, lo, hi, help)                                           \
+    CR_OPT_(m, CR_O_INT, 0, 0, arg, def, otherwise, lo, hi, help)
+#define CR_OPT_END                                                                                 \
+    { NULL, 0, CR_O_BOOL, 0, 0, NULL, NULL, NULL, 0, 0, NULL }
+
+/* rows that several commands take, with the same words */
+#define CR_OPT_CONFIG                                                                              \
+    CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED, "FILE", NULL,                                  \
+               "config in YAML, protobuf text or JSON; CONFIG without a flag means this")
+#define CR_OPT_MODEL_DIR                                                                           \
+    CR_OPT_STR(model_dir, 0, "DIR", "from the config", "folder of checkpoints and results")
+#define CR_OPT_TRAIN_INPUT                                                                         \
+    CR_OPT_STR(train_input_path, 0, "PATHS", "from the config",                                    \
+               "training data: files or quoted globs, with commas")
+#define CR_OPT_EVAL_INPUT                                                                          \
+    CR_OPT_STR(eval_input_path, 0, "PATHS", "from the config",                                     \
+               "evaluation data: files or quoted globs, with commas")
+#define CR_OPT_FINE_TUNE                                                                           \
+    CR_OPT_STR(fine_tune_checkpoint, 0, "PATH", "from the config",                                 \
+               "checkpoint whose weights a new run starts from")
+#define CR_OPT_EDIT_JSON                                                                           \
+    CR_OPT_STR(edit_config_json, 0, "JSON", "none",                                                \
+               "edits of the config: {\"path\": value, ...}, after the paths above")
+#define CR_OPT_SET                                                                                 \
+    CR_OPT_(set, CR_O_LIST, 0, 0, "KEY=VALUE", NULL, "none", 0, 0,                                 \
+            "one edit of the config, a.b[0].c=value; may be repeated, comes last")
+#define CR_OPT_THREADS                                                                             \
+    CR_OPT_INT(threads, "N", "0", "all cores", 0, 4096,                                            \
+               "threads to use; results do not depend on it")
+#define CR_OPT_CHECKPOINT(fl, otherwise)                                                           \
+    CR_OPT_STR(checkpoint_path, fl, "PATH", otherwise,                                             \
+               "a checkpoint, or a folder of checkpoints: its newest")
+extern const cr_opt cr_common_opts[]; /* --help --quiet --log_level --debug */
+
+typedef struct cr_cmd cr_cmd;
+
+/* A running command. */
+typedef struct cr_ui {
+    const cr_cmd *const *cmds; /* all commands, NULL-ended */
+    const cr_cmd *cmd;         /* this one */
+    bool quiet, debug;
+    cr_diag diag;
+    cr_map shown; /* texts of the findings already printed */
+    cr_arena arena;
+    double last_progress;
+} cr_ui;
+
+struct cr_cmd {
+    const char *name, *alias;          /* alias: TorchEasyRec's name, NULL: none */
+    const char *module;                /* TorchEasyRec's module, NULL: none */
+    const char *help;                  /* one line */
+    const char *about;                 /* more, in whole lines; NULL: none */
+    const char *operand, *operand_opt; /* as in cr_opt_spec */
+    const cr_opt *opts;                /* its own; cr_common_opts come after them */
+    const char *const *examples;       /* whole command lines, NULL-ended */
+    bool hidden;                       /* not for everyday use: not in the overview */
+    bool job;                          /* runs steps: stops softly, refuses to be several ranks */
+    cr_code (*run)(cr_ui *ui, const cr_args *a);
+};
+
+/* ---- ui.c ---- */
+void cr_ui_init(cr_ui *ui, const cr_cmd *const *cmds);
+void cr_ui_clear(cr_ui *ui);
+/* cr_ui_fail adds err to the findings (with our source line when --debug) and returns its code. */
+cr_code cr_ui_fail(cr_ui *ui, const cr_err *err);
+/* cr_ui_wrong adds a mistake of the command line, CR_EUSAGE. */
+cr_code cr_ui_wrong(cr_ui *ui, const char *fmt, ...) CR_PRINTF(2, 3);
+/* cr_ui_findings prints the findings that were not printed yet. */
+void cr_ui_findings(cr_ui *ui);
+/* cr_ui_counts says "2 errors, 1 warning" of the findings; false when there is none. */
+bool cr_ui_counts(const cr_ui *ui, char out[64]);
+/* cr_ui_watch is the watch that shows the progress line and early findings. */
+cr_watch cr_ui_watch(cr_ui *ui);
+/* cr_progress_text writes the progress line. */
+void cr_progress_text(char *out, size_t size, const cr_progress *p);
+/* cr_ui_say ends the progress line and writes a result to stdout. */
+void cr_ui_say(const char *fmt, ...) CR_PRINTF(1, 2);
+/* cr_ui_metrics writes a table of metrics to stdout. */
+void cr_ui_metrics(const cr_eval_result *r);
+/* cr_ui_next writes advice to stdout unless --quiet. */
+void cr_ui_next(const cr_ui *ui, const char *fmt, ...) CR_PRINTF(2, 3);
+/* cr_ui_quote returns text as one word of a shell, in ui's arena. */
+const char *cr_ui_quote(cr_ui *ui, const char *text);
+
+/* ---- args.c ---- */
+/* cr_args_config collects the config flags. With TORCH_MANUAL_SEED set, and no seed in the config,
+ * that seed is added as a first --set. */
+CR_CHECKED cr_code cr_args_config(cr_ui *ui, const cr_args *a, cr_config_opts *out);
+/* cr_cmd_spec makes the spec of a command; tables has room for 3 and outlives the spec. */
+cr_opt_spec cr_cmd_spec(const cr_cmd *cmd, const cr_opt *tables[3], char prog[64]);
+/* cr_cmd_find finds a command by name or alias (- and _ are equal); NULL when there is none. */
+const cr_cmd *cr_cmd_find(const cr_cmd *const *cmds, const char *name);
+/* cr_cmd_usage writes the whole help of a command. */
+void cr_cmd_usage(cr_buf *out, const cr_cmd *cmd);
+/* cr_cmd_overview writes what `crank help` shows. */
+void cr_cmd_overview(cr_buf *out, const cr_cmd *const *cmds);
+
+/* ---- wrap.c ---- */
+/* cr_wrap_find finds the command in a whole command line (without the program's name), also behind
+ * torchrun, python, env and assignments, which are applied to the environment. *cmd is the command
+ * and *first the index of its first own argument; *cmd NULL: nothing was asked. */
+CR_CHECKED cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv,
+                                const cr_cmd **cmd, int *first, cr_err *err);
+/* cr_wrap_env refuses an environment in which a launcher made several ranks. */
+CR_CHECKED cr_code cr_wrap_env(cr_err *err);
+
+#endif

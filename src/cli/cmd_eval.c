@@ -1,0 +1,59 @@
+/*
+ * cmd_eval.c - `crank eval`.
+ */
+#include "base/cpu.h"
+#include "cli/cli.h"
+
+static const cr_opt opts[] = {
+    CR_OPT_CONFIG,
+    CR_OPT_CHECKPOINT(0, "newest of model_dir"),
+    CR_OPT_EVAL_INPUT,
+    CR_OPT_(eval_result_filename, CR_O_STR, 0, 0, "NAME", "eval_result.txt", NULL, 0, 0,
+            "file in model_dir that gets one JSON line"),
+    CR_OPT_MODEL_DIR,
+    CR_OPT_SET,
+    CR_OPT_THREADS,
+    CR_OPT_END,
+};
+
+static cr_code run(cr_ui *ui, const cr_args *a) {
+    cr_eval_opts o = {
+        .checkpoint_path = a->checkpoint_path,
+        .eval_result_filename = a->eval_result_filename,
+        .threads = (int)a->threads,
+        .watch = cr_ui_watch(ui),
+    };
+    CR_TRY(cr_args_config(ui, a, &o.config));
+    cr_eval_result *r = CR_NEW(&ui->arena, cr_eval_result);
+    char checkpoint[1088] = "";
+    double start = cr_now();
+    cr_code code = cr_eval(&o, r, &ui->arena, checkpoint, &ui->diag);
+    double seconds = cr_now() - start;
+    if (code != CR_OK) return code;
+    char rows[32], rate[32], time[32];
+    cr_ui_findings(ui);
+    cr_ui_say("evaluated  %s rows in %s (%s rows/s)\n  checkpoint  %s\n",
+              cr_fmt_count(rows, (double)r->rows), cr_fmt_time(time, seconds),
+              cr_fmt_count(rate, seconds > 0 ? (double)r->rows / seconds : 0), checkpoint);
+    cr_ui_metrics(r);
+    return CR_OK;
+}
+
+static const char *const examples[] = {
+    "crank eval experiments/deepfm/pipeline.config",
+    "crank eval experiments/deepfm/pipeline.config --checkpoint_path "
+    "experiments/deepfm/model.ckpt-1000 --eval_input_path 'data/eval/*.csv'",
+    NULL,
+};
+
+const cr_cmd cr_cmd_eval = {
+    .name = "eval",
+    .module = "tzrec.eval",
+    .help = "Compute the metrics of a checkpoint",
+    .operand = "CONFIG",
+    .operand_opt = "pipeline_config_path",
+    .opts = opts,
+    .examples = examples,
+    .job = true,
+    .run = run,
+};

@@ -1,0 +1,55 @@
+/*
+ * cmd_export.c - `crank export`.
+ */
+#include "cli/cli.h"
+
+static const cr_opt opts[] = {
+    CR_OPT_CONFIG,
+    CR_OPT_CHECKPOINT(0, "best or newest of model_dir, as export_config says"),
+    CR_OPT_STR(export_dir, CR_O_REQUIRED, "DIR", NULL, "folder to make; must not exist"),
+    CR_OPT_STR(asset_files, 0, "FILES", "none", "files to copy along, with commas"),
+    CR_OPT_STR(additional_export_config, 0, "JSON", "none", "object added to model_acc.json"),
+    CR_OPT_STR(item_input_path, CR_O_LATER, "PATHS", NULL, "example rows of the item tower"),
+    CR_OPT_MODEL_DIR,
+    CR_OPT_SET,
+    CR_OPT_THREADS,
+    CR_OPT_END,
+};
+
+static cr_code run(cr_ui *ui, const cr_args *a) {
+    cr_export_opts o = {
+        .checkpoint_path = a->checkpoint_path,
+        .export_dir = a->export_dir,
+        .asset_files = a->asset_files,
+        .additional_export_config = a->additional_export_config,
+        .threads = (int)a->threads,
+    };
+    CR_TRY(cr_args_config(ui, a, &o.config));
+    char checkpoint[1088] = "";
+    cr_code code = cr_export(&o, checkpoint, &ui->diag);
+    if (code != CR_OK) return code;
+    cr_ui_findings(ui);
+    cr_ui_say("exported  %s\n  checkpoint  %s\n", a->export_dir, checkpoint);
+    cr_ui_next(ui,
+               "crank predict --scripted_model_path %s --predict_input_path PATHS "
+               "--predict_output_path DIR\n",
+               cr_ui_quote(ui, a->export_dir));
+    return CR_OK;
+}
+
+static const char *const examples[] = {
+    "crank export experiments/deepfm/pipeline.config --export_dir experiments/deepfm/export",
+    NULL,
+};
+
+const cr_cmd cr_cmd_export = {
+    .name = "export",
+    .module = "tzrec.export",
+    .help = "Write a self-contained folder to predict and serve from",
+    .operand = "CONFIG",
+    .operand_opt = "pipeline_config_path",
+    .opts = opts,
+    .examples = examples,
+    .job = true,
+    .run = run,
+};

@@ -1,0 +1,158 @@
+/*
+ * cmd_help.c - `crank help`: commands, families of config keys, single keys.
+ *
+ * Nothing is written here about any model or key: lists come from the oneofs that the config
+ * reader uses, texts from the field tables.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "cli/cli.h"
+#include "conf/conf.h"
+
+static const cr_opt opts[] = {
+    CR_OPT_(topic, CR_O_LIST, 0, 0, "TOPIC", NULL, NULL, 0, 0,
+            "command, key of the config, or a list: models, features, optimizers, losses, metrics"),
+    CR_OPT_END,
+};
+
+/* A list: the oneof `field` of the message that the path leads to. */
+typedef struct family {
+    const char *topic, *one; /* "models", "model" */
+    const char *title;
+    const char *path[3]; /* keys from the root message, NULL-ended */
+    const char *field;
+} family;
+static const family families[] = {
+    {"models", "model", "models: key of model_config", {"model_config"}, "model"},
+    {"features", "feature", "features: key of a feature_config", {"feature_configs"}, "feature"},
+    {"optimizers",
+     "optimizer",
+     "optimizers of embedding tables: key of sparse_optimizer",
+     {"train_config", "sparse_optimizer"},
+     "optimizer"},
+    {"optimizers",
+     "optimizer",
+     "optimizers of everything else: key of dense_optimizer",
+     {"train_config", "dense_optimizer"},
+     "optimizer"},
+    {"optimizers",
+     "learning_rates",
+     "learning rates: key of either optimizer",
+     {"train_config", "dense_optimizer"},
+     "learning_rate"},
+    {"losses",
+     "loss",
+     "losses: key of an item of model_config.losses",
+     {"model_config", "losses"},
+     "loss"},
+    {"metrics",
+     "metric",
+     "metrics: key of an item of model_config.metrics",
+     {"model_config", "metrics"},
+     "metric"},
+};
+enum { N_FAMILIES = sizeof families / sizeof *families };
+
+static const cr_oneof *family_oneof(const family *f) {
+    const cr_msg *m = &cr_root_msg;
+    for (int i = 0; i < 3 && f->path[i]; i++) {
+        const cr_field *row = cr_msg_field(m, f->path[i]);
+        if (!row || row->type != CR_T_MSG) CR_BUG("a family's path leads nowhere");
+        m = row->ref;
+    }
+    const cr_field *row = cr_msg_field(m, f->field);
+    if (!row || row->type != CR_T_ONEOF) CR_BUG("a family's field is not a oneof");
+    return row->ref;
+}
+
+static void list_members(cr_buf *out, const cr_oneof *o, bool later) {
+    size_t n = 0;
+    int width = 0;
+    for (const cr_oneof_member *m = o->members; m->key; m++) {
+        n += m->msg->later == later;
+        if ((int)strlen(m->key) > width) width = (int)strlen(m->key);
+    }
+    if (!n) return;
+    if (later) cr_buf_str(out, "\n  known, not in this version:\n");
+    for (const cr_oneof_member *m = o->members; m->key; m++)
+        if (m->msg->later == later)
+            cr_buf_printf(out, "  %-*s  %s\n", width, m->key, m->msg->help ? m->msg->help : "");
+}
+
+static bool family_help(cr_buf *out, const char *topic) {
+    bool any = false;
+    for (int i = 0; i < N_FAMILIES; i++) {
+        const family *f = &families[i];
+        if (strcasecmp(f->topic, topic) != 0 && strcasecmp(f->one, topic) != 0) continue;
+        cr_buf_printf(out, "%s%s\n", any ? "\n" : "", f->title);
+        const cr_oneof *o = family_oneof(f);
+        list_members(out, o, false);
+        list_members(out, o, true);
+        any = true;
+    }
+    if (any) cr_buf_str(out, "\n'crank help NAME' tells the keys of one of them.\n");
+    return any;
+}
+
+typedef struct words {
+    const cr_cmd *const *cmds;
+    size_t n_cmds;
+} words;
+static const char *next_word(const void *ctx, size_t i) {
+    const words *w = ctx;
+    if (i < w->n_cmds) return w->cmds[i]->name;
+    i -= w->n_cmds;
+    return i < N_FAMILIES ? families[i].topic : NULL;
+}
+
+static cr_code topic_help(cr_ui *ui, cr_buf *out, const char *topic) {
+    const cr_cmd *cmd = cr_cmd_find(ui->cmds, topic);
+    if (cmd) return cr_cmd_usage(out, cmd), CR_OK;
+    if (family_help(out, topic)) return CR_OK;
+    const char *near = NULL;
+    if (cr_conf_help(out, &cr_root_msg, topic, &near)) return CR_OK;
+    words w = {ui->cmds, 0};
+    while (ui->cmds[w.n_cmds])
+        w.n_cmds++;
+    const char *word = cr_nearest(topic, next_word, &w);
+    if (word && (!near || cr_edit_distance(topic, word) <= cr_edit_distance(topic, near)))
+        near = word;
+    if (near) return cr_ui_wrong(ui, "nothing is called '%s'; did you mean '%s'?", topic, near);
+    return cr_ui_wrong(ui,
+                       "nothing is called '%s'; try 'crank help', 'crank help models' or "
+                       "'crank help train_config'",
+                       topic);
+}
+
+static cr_code run(cr_ui *ui, const cr_args *a) {
+    cr_buf out;
+    cr_buf_init(&out);
+    cr_code code = CR_OK;
+    /* "help model deepfm": the last word says it all */
+    if (a->topic.n)
+        code = topic_help(ui, &out, a->topic.v[a->topic.n - 1]);
+    else
+        cr_cmd_overview(&out, ui->cmds);
+    if (code == CR_OK) cr_ui_say("%s", out.data ? out.data : "");
+    cr_buf_clear(&out);
+    return code;
+}
+
+static const char *const examples[] = {
+    "crank help train",
+    "crank help deepfm",
+    "crank help train_config.num_steps",
+    "crank help optimizers",
+    NULL,
+};
+
+const cr_cmd cr_cmd_help = {
+    .name = "help",
+    .help = "Explain a command, a model, a feature or any key of the config",
+    .operand = "TOPIC",
+    .operand_opt = "topic",
+    .opts = opts,
+    .examples = examples,
+    .run = run,
+};

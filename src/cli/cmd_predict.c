@@ -1,0 +1,90 @@
+/*
+ * cmd_predict.c - `crank predict`: from an export, or from a checkpoint with its config.
+ */
+#include "cli/cli.h"
+
+static const cr_opt opts[] = {
+    CR_OPT_STR(scripted_model_path, 0, "DIR", "none", "export to predict with"),
+    CR_OPT_STR(pipeline_config_path, 0, "FILE", "none",
+               "config to predict with a checkpoint instead of an export"),
+    CR_OPT_CHECKPOINT(0, "newest of model_dir"),
+    CR_OPT_STR(predict_input_path, CR_O_REQUIRED, "PATHS", NULL,
+               "rows to predict: files or quoted globs, with commas"),
+    CR_OPT_STR(predict_output_path, CR_O_REQUIRED, "DIR", NULL, "folder of the result"),
+    CR_OPT_STR(reserved_columns, 0, "NAMES", "none",
+               "input columns to copy; ALL_COLUMNS, ALL_EFFECTIVE_COLUMNS"),
+    CR_OPT_STR(output_columns, 0, "NAMES", "all", "predictions to write"),
+    CR_OPT_INT(batch_size, "N", "0", "from the config", 1, 1e9, "rows per batch"),
+    CR_OPT_INT(predict_threads, "N", "0", "as --threads", 0, 4096,
+               "the same as --threads, which wins"),
+    CR_OPT_BOOL(is_profiling, CR_O_LATER, "write a trace"),
+    CR_OPT_INT(debug_level, "N", "0", NULL, 0, 9,
+               "above 0: add column __features__ with the parsed ids and values"),
+    CR_OPT_STR(dataset_type, 0, "NAME", "from the config", "format of the input: CsvDataset"),
+    CR_OPT_STR(writer_type, 0, "NAME", "as the input", "format of the result: CsvWriter"),
+    CR_OPT_EDIT_JSON,
+    CR_OPT_INT(predict_steps, "N", "0", "all", 1, 1e15, "stop after this many batches"),
+    CR_OPT_SET,
+    CR_OPT_THREADS,
+    CR_OPT_END,
+};
+
+static cr_code run(cr_ui *ui, const cr_args *a) {
+    cr_predict_opts o = {
+        .scripted_model_path = a->scripted_model_path,
+        .checkpoint_path = a->checkpoint_path,
+        .predict_input_path = a->predict_input_path,
+        .predict_output_path = a->predict_output_path,
+        .reserved_columns = a->reserved_columns,
+        .output_columns = a->output_columns,
+        .batch_size = a->batch_size,
+        .predict_steps = a->predict_steps,
+        .debug_level = (int)a->debug_level,
+        .dataset_type = a->dataset_type,
+        .writer_type = a->writer_type,
+        .threads = (int)(a->threads ? a->threads : a->predict_threads),
+        .watch = cr_ui_watch(ui),
+    };
+    if (!a->scripted_model_path && !a->pipeline_config_path)
+        return cr_ui_wrong(ui, "no model is given; add --scripted_model_path DIR for an export, or "
+                               "--pipeline_config_path FILE for a checkpoint");
+    if (a->scripted_model_path && a->pipeline_config_path) {
+        cr_diag_add(&ui->diag, CR_SEV_WARN, CR_OK, CR_NOWHERE,
+                    "--scripted_model_path is not used: with --pipeline_config_path the checkpoint "
+                    "predicts; leave one of them out");
+        o.scripted_model_path = NULL;
+    }
+    if (a->checkpoint_path && !a->pipeline_config_path)
+        return cr_ui_wrong(ui, "--checkpoint_path needs the config of the checkpoint; add "
+                               "--pipeline_config_path FILE");
+    CR_TRY(cr_args_config(ui, a, &o.config));
+    cr_predict_result *r = CR_NEW(&ui->arena, cr_predict_result);
+    cr_code code = cr_predict(&o, r, &ui->diag);
+    if (code != CR_OK) return code;
+    char rows[32], rate[32], time[32];
+    cr_ui_findings(ui);
+    cr_ui_say("predicted  %s rows in %s (%s rows/s)\n  output  %s\n",
+              cr_fmt_count(rows, (double)r->rows), cr_fmt_time(time, r->seconds),
+              cr_fmt_count(rate, r->seconds > 0 ? (double)r->rows / r->seconds : 0), r->output);
+    return CR_OK;
+}
+
+static const char *const examples[] = {
+    "crank predict --scripted_model_path experiments/deepfm/export --predict_input_path "
+    "'data/eval/*.csv' --predict_output_path predictions --reserved_columns label",
+    "crank predict --pipeline_config_path experiments/deepfm/pipeline.config --predict_input_path "
+    "'data/eval/*.csv' --predict_output_path predictions",
+    NULL,
+};
+
+const cr_cmd cr_cmd_predict = {
+    .name = "predict",
+    .module = "tzrec.predict",
+    .help = "Score rows with an export or a checkpoint",
+    .about =
+        "Rows keep their order. --edit_config_json and --set work on the checkpoint's config.\n",
+    .opts = opts,
+    .examples = examples,
+    .job = true,
+    .run = run,
+};

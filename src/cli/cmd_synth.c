@@ -1,0 +1,98 @@
+/*
+ * cmd_synth.c - `crank synth`: data with a known best score, and a config that fits it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "cli/cli.h"
+#include "data/synth.h"
+
+static const cr_opt opts[] = {
+    CR_OPT_STR(kind, CR_O_REQUIRED, "NAME", NULL,
+               "criteo, taobao or census; NAME without a flag means this"),
+    CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED, "DIR", NULL, NULL, 0, 0,
+            "folder to write to; made when missing"),
+    CR_OPT_(rows, CR_O_COUNT, 0, 0, "N", "100k", NULL, 1, 1e12,
+            "rows to train on; 250k and 10M are understood"),
+    CR_OPT_(eval_rows, CR_O_COUNT, 0, 0, "N", "0", "a fifth of --rows, 1k to 1M", 0, 1e12,
+            "rows to evaluate on"),
+    CR_OPT_(seed, CR_O_UINT64, 0, 0, "S", "1", NULL, 0, 0, "other seed, other rows"),
+    CR_OPT_(scale, CR_O_FLOAT, 0, 0, "X", "1", NULL, 1e-6, 1e3,
+            "factor of the numbers of distinct ids"),
+    CR_OPT_THREADS,
+    CR_OPT_END,
+};
+
+static const char *next_kind(const void *ctx, size_t i) {
+    return ((const char *const *)ctx)[i];
+}
+
+static cr_code check_kind(cr_ui *ui, const char *kind) {
+    char all[160] = "";
+    for (const char *const *k = cr_synth_kinds; *k; k++) {
+        if (strcmp(*k, kind) == 0) return CR_OK;
+        size_t n = strlen(all);
+        snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", *k);
+    }
+    const char *near = cr_nearest(kind, next_kind, cr_synth_kinds);
+    if (near) return cr_ui_wrong(ui, "unknown data '%s'; did you mean '%s'?", kind, near);
+    return cr_ui_wrong(ui, "unknown data '%s'; use one of %s", kind, all);
+}
+
+static cr_code run(cr_ui *ui, const cr_args *a) {
+    CR_TRY(check_kind(ui, a->kind));
+    cr_err err;
+    cr_pool *pool = NULL;
+    int threads = a->threads ? (int)a->threads : cr_cpu_count();
+    if (cr_pool_new(&pool, threads, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    cr_synth_result res = {0};
+    cr_synth_opts o = {
+        .kind = a->kind,
+        .rows = a->rows,
+        .eval_rows = a->eval_rows,
+        .seed = a->seed,
+        .scale = a->scale,
+        .dir = a->output_dir,
+        .result = &res,
+    };
+    double start = cr_now();
+    cr_code code = cr_synth(&o, pool, &err);
+    double seconds = cr_now() - start;
+    cr_pool_free(pool);
+    if (code != CR_OK) return cr_ui_fail(ui, &err);
+    char rows[32], eval_rows[32], time[32], rate[32], bytes[32];
+    double all = (double)(res.rows + res.eval_rows);
+    cr_ui_say("made  %s rows in %s (%s rows/s), %s, in %s\n", cr_fmt_count(rows, all),
+              cr_fmt_time(time, seconds),
+              cr_fmt_count(rate, all / (seconds > 1e-6 ? seconds : 1e-6)),
+              cr_fmt_bytes(bytes, (double)res.bytes), o.dir);
+    cr_ui_say("  train/         %s rows in %d files\n", cr_fmt_count(rows, (double)res.rows),
+              res.n_files);
+    cr_ui_say("  eval/          %s rows in %d files, %.1f%% positive\n",
+              cr_fmt_count(eval_rows, (double)res.eval_rows), res.n_eval_files,
+              100 * res.label_rate);
+    cr_ui_say("  synth.json     what is in it; best possible on eval: AUC %.4f, logloss %.4f\n",
+              res.auc, res.logloss);
+    cr_ui_say("  pipeline.yaml  a config that fits\n");
+    cr_ui_next(ui, "crank train %s\n",
+               cr_ui_quote(ui, cr_arena_printf(&ui->arena, "%s/pipeline.yaml", o.dir)));
+    return CR_OK;
+}
+
+static const char *const examples[] = {
+    "crank synth criteo --rows 1M --scale 0.01 -o data/criteo",
+    "crank synth census --rows 20k -o data/census && crank train data/census/pipeline.yaml",
+    NULL,
+};
+
+const cr_cmd cr_cmd_synth = {
+    .name = "synth",
+    .help = "Make data with a known best score, and a config that fits it",
+    .about = "The rows depend on name, seed, scale and row number only, not on threads.\n",
+    .operand = "NAME",
+    .operand_opt = "kind",
+    .opts = opts,
+    .examples = examples,
+    .run = run,
+};

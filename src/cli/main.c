@@ -1,0 +1,138 @@
+/*
+ * main.c - the crank binary: the table of commands, and the way from a command line to an exit
+ * code.
+ *
+ * Signals: the first SIGINT or SIGTERM asks a job to stop at the next step, the second one ends the
+ * process at once. Commands that run no steps keep the system's own behaviour.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/cli.h"
+#include "kern/kern.h"
+
+/* in the order of `crank help` */
+#define COMMANDS(X)                                                                                \
+    X(train)                                                                                       \
+    X(eval)                                                                                        \
+    X(export)                                                                                      \
+    X(predict)                                                                                     \
+    X(check)                                                                                       \
+    X(config)                                                                                      \
+    X(params)                                                                                      \
+    X(synth)                                                                                       \
+    X(help)                                                                                        \
+    X(version)                                                                                     \
+    X(reference)
+#define DECLARE(c) extern const cr_cmd cr_cmd_##c;
+#define ENTRY(c)   &cr_cmd_##c,
+COMMANDS(DECLARE)
+static const cr_cmd *const commands[] = {COMMANDS(ENTRY) NULL};
+
+static void on_signal(int sig) {
+    if (cr_stop_requested) {
+        signal(sig, SIG_DFL);
+        raise(sig);
+        return;
+    }
+    cr_stop_requested = 1;
+}
+
+static void watch_signals(const cr_cmd *cmd) {
+    signal(SIGPIPE, SIG_IGN);
+    if (!cmd->job) return;
+    struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGINT, &sa, NULL);
+    sigaction(SIGTERM, &sa, NULL);
+}
+
+/* --log_level, else --debug, else --quiet, else LOG_LEVEL */
+static cr_code set_log_level(cr_ui *ui, const cr_args *a) {
+    cr_log_level level = CR_LOG_INFO;
+    const char *env = getenv("LOG_LEVEL");
+    if (env && *env && !cr_log_level_from(env, &level))
+        cr_diag_add(&ui->diag, CR_SEV_WARN, CR_OK, CR_NOWHERE,
+                    "LOG_LEVEL is '%s'; use DEBUG, INFO, WARNING or ERROR", env);
+    if (a->quiet) level = CR_LOG_WARN;
+    if (a->debug) level = CR_LOG_DEBUG;
+    if (a->log_level && !cr_log_level_from(a->log_level, &level))
+        return cr_ui_wrong(ui, "--log_level is '%s' and must be DEBUG, INFO, WARNING or ERROR",
+                           a->log_level);
+    cr_log_set_level(level);
+    return CR_OK;
+}
+
+static cr_code run_command(cr_ui *ui, int argc, char **argv) {
+    const cr_opt *tables[3];
+    char prog[64];
+    cr_err err = {0};
+    cr_args args = {0};
+    cr_opt_spec spec = cr_cmd_spec(ui->cmd, tables, prog);
+    if (cr_opt_parse(&spec, argc, argv, &args, &ui->arena, &err) != CR_OK) {
+        fprintf(stderr, "%s\n", err.msg);
+        return err.code;
+    }
+    if (args.help) {
+        cr_buf out;
+        cr_buf_init(&out);
+        cr_cmd_usage(&out, ui->cmd);
+        fputs(out.data, stdout);
+        cr_buf_clear(&out);
+        return CR_OK;
+    }
+    ui->quiet = args.quiet;
+    ui->debug = args.debug;
+    CR_TRY(set_log_level(ui, &args));
+    if (ui->cmd->job && cr_wrap_env(&err) != CR_OK) return cr_ui_fail(ui, &err);
+    watch_signals(ui->cmd);
+    cr_kern_init();
+    return ui->cmd->run(ui, &args);
+}
+
+/* results that did not reach stdout are a failure; a closed pipe needs no words */
+static int close_stdout(int exit_code) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return exit_code;
+    if (errno != EPIPE)
+        fprintf(stderr, "crank: cannot write to standard output: %s\n",
+                errno ? strerror(errno) : "an earlier write failed");
+    return exit_code ? exit_code : 1;
+}
+
+static bool is_word(const char *arg, const char *a, const char *b) {
+    return strcmp(arg, a) == 0 || strcmp(arg, b) == 0;
+}
+
+int main(int argc, char **argv) {
+    cr_ui ui;
+    cr_err err = {0};
+    int first = 0;
+    cr_ui_init(&ui, commands);
+    argc -= argc > 0;
+    argv++;
+    static char word_help[] = "help", word_version[] = "version";
+    if (argc > 0 && is_word(argv[0], "--help", "-h")) argv[0] = word_help;
+    if (argc > 0 && is_word(argv[0], "--version", "-V")) argv[0] = word_version;
+    cr_code code = cr_wrap_find(commands, argc, argv, &ui.cmd, &first, &err);
+    if (code != CR_OK) {
+        fprintf(stderr, "%s\n", err.msg);
+    } else if (!ui.cmd) {
+        cr_buf out;
+        cr_buf_init(&out);
+        cr_cmd_overview(&out, commands);
+        fputs(out.data, stderr);
+        cr_buf_clear(&out);
+        code = CR_EUSAGE;
+    } else {
+        code = run_command(&ui, argc - first, argv + first);
+        cr_log_progress(NULL);
+        cr_ui_findings(&ui);
+    }
+    cr_ui_clear(&ui);
+    return close_stdout(cr_exit_code(code));
+}

@@ -1,0 +1,69 @@
+/*
+ * opt.h - flags of a command line, read by tables.
+ *
+ * A command's flags are rows of cr_opt; reading, errors, --help and the reference page all come
+ * from them. As in TorchEasyRec's commands a flag may be shortened to any beginning that fits one
+ * flag only, and `-` and `_` inside a name mean the same. Unlike there, an unknown flag is an
+ * error.
+ */
+#ifndef CR_CLI_OPT_H
+#define CR_CLI_OPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+typedef enum cr_opt_type {
+    CR_O_BOOL,   /* bool; --flag, --flag=true, --flag=false */
+    CR_O_STR,    /* const char *, borrowed from argv */
+    CR_O_INT,    /* int64_t, min..max */
+    CR_O_COUNT,  /* the same; endings k, M and G multiply */
+    CR_O_UINT64, /* uint64_t */
+    CR_O_FLOAT,  /* double, min..max */
+    CR_O_LIST,   /* cr_opt_list: may be given several times */
+} cr_opt_type;
+
+enum {
+    CR_O_REQUIRED = 1,
+    CR_O_LATER = 2, /* known, its capability is not in this version: using it is an error */
+    CR_O_STOP = 4,  /* reading ends here and nothing else is checked (--help) */
+};
+
+typedef struct cr_opt_list {
+    const char **v; /* in the arena given to cr_opt_parse */
+    int n, cap;
+} cr_opt_list;
+
+typedef struct cr_opt {
+    const char *name; /* with _, without --; NULL ends the table */
+    char letter;      /* short form, 0: none */
+    cr_opt_type type;
+    unsigned flags;
+    uint32_t offset;       /* in the struct that is filled */
+    const char *arg;       /* what the value is called: "FILE" */
+    const char *def;       /* the default as one would type it; NULL: zero */
+    const char *otherwise; /* shown in place of def: "from the config" */
+    double min, max;       /* inclusive, of INT, COUNT and FLOAT */
+    const char *help;      /* one line, no full stop */
+} cr_opt;
+
+/* What a command takes. */
+typedef struct cr_opt_spec {
+    const char *prog;            /* for messages: "crank train" */
+    const char *operand;         /* name of the argument without a flag: "CONFIG"; NULL: none */
+    const char *operand_opt;     /* the flag it stands for; when a LIST, several are taken */
+    const cr_opt *const *tables; /* NULL-ended */
+} cr_opt_spec;
+
+/* cr_opt_parse sets args to the defaults, then reads argv[0 .. argc-1] (the command's name is not
+ * among them). The first mistake fills err, CR_EUSAGE. The last of a flag given twice counts. */
+CR_CHECKED cr_code cr_opt_parse(const cr_opt_spec *spec, int argc, char **argv, void *args,
+                                cr_arena *arena, cr_err *err);
+/* cr_opt_lines writes the flags for --help, one line each. */
+void cr_opt_lines(cr_buf *out, const cr_opt_spec *spec);
+/* cr_opt_table writes the rows of one table as a Markdown table. */
+void cr_opt_table(cr_buf *out, const cr_opt *table);
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * ui.c - how crank speaks: findings, progress, results.
+ *
+ * A finding is printed once, as soon as there is a chance to (warnings about the config appear
+ * when the first step is done, not after the last). Findings and progress go to stderr, results to
+ * stdout, so that `crank params x | sort` and `2>/dev/null` do what one expects.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/log.h"
+#include "cli/cli.h"
+
+#define PROGRESS_GAP 0.1 /* seconds */
+
+void cr_ui_init(cr_ui *ui, const cr_cmd *const *cmds) {
+    *ui = (cr_ui){.cmds = cmds};
+    cr_diag_init(&ui->diag);
+    cr_map_init(&ui->shown);
+    cr_arena_init(&ui->arena, 0);
+}
+
+void cr_ui_clear(cr_ui *ui) {
+    cr_diag_clear(&ui->diag);
+    cr_map_clear(&ui->shown);
+    cr_arena_clear(&ui->arena);
+}
+
+cr_code cr_ui_fail(cr_ui *ui, const cr_err *err) {
+    cr_loc at = err->at;
+    if (at.path && err->path[0]) at.path = err->path;
+    if (ui->debug && err->src)
+        cr_diag_add(&ui->diag, CR_SEV_ERROR, err->code, at, "%s [%s:%d]", err->msg, err->src,
+                    err->src_line);
+    else
+        cr_diag_add(&ui->diag, CR_SEV_ERROR, err->code, at, "%s", err->msg);
+    return err->code;
+}
+
+cr_code cr_ui_wrong(cr_ui *ui, const char *fmt, ...) {
+    char msg[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(msg, sizeof msg, fmt, ap);
+    va_end(ap);
+    cr_diag_add(&ui->diag, CR_SEV_ERROR, CR_EUSAGE, CR_NOWHERE, "%s", msg);
+    return CR_EUSAGE;
+}
+
+/* ---- findings ---- */
+
+static void finding_text(cr_buf *out, const cr_ui *ui, const cr_finding *f) {
+    if (!f->at.path)
+        cr_buf_printf(out, "crank%s%s: ", ui->cmd ? " " : "", ui->cmd ? ui->cmd->name : "");
+    else if (f->at.line <= 0)
+        cr_buf_printf(out, "%s: ", f->at.path);
+    else if (f->at.col <= 0)
+        cr_buf_printf(out, "%s:%d: ", f->at.path, f->at.line);
+    else
+        cr_buf_printf(out, "%s:%d:%d: ", f->at.path, f->at.line, f->at.col);
+    if (f->sev == CR_SEV_WARN) cr_buf_str(out, "warning: ");
+    if (f->sev == CR_SEV_NOTE) cr_buf_str(out, "note: ");
+    cr_buf_str(out, f->msg);
+    cr_buf_char(out, '\n');
+}
+
+void cr_ui_findings(cr_ui *ui) {
+    if (ui->shown.n == ui->diag.n) return;
+    cr_buf all, one;
+    cr_buf_init(&all);
+    cr_buf_init(&one);
+    for (size_t i = 0; i < ui->diag.n; i++) {
+        cr_buf_reset(&one);
+        finding_text(&one, ui, &ui->diag.v[i]);
+        if (cr_map_put(&ui->shown, one.data, one.n, 1)) cr_buf_add(&all, one.data, one.n);
+    }
+    if (all.n) {
+        cr_log_progress(NULL);
+        fflush(stdout);
+        fwrite(all.data, 1, all.n, stderr);
+        fflush(stderr);
+    }
+    cr_buf_clear(&all);
+    cr_buf_clear(&one);
+}
+
+bool cr_ui_counts(const cr_ui *ui, char out[64]) {
+    size_t errors = 0, warnings = 0;
+    for (size_t i = 0; i < ui->diag.n; i++) {
+        errors += ui->diag.v[i].sev == CR_SEV_ERROR;
+        warnings += ui->diag.v[i].sev == CR_SEV_WARN;
+    }
+    out[0] = 0;
+    if (errors) snprintf(out, 64, "%zu error%s", errors, errors == 1 ? "" : "s");
+    size_t n = strlen(out);
+    if (warnings)
+        snprintf(out + n, 64 - n, "%s%zu warning%s", n ? ", " : "", warnings,
+                 warnings == 1 ? "" : "s");
+    return errors || warnings;
+}
+
+/* ---- progress ---- */
+
+void cr_progress_text(char *out, size_t size, const cr_progress *p) {
+    cr_buf b;
+    char t[32];
+    cr_buf_init(&b);
+    cr_buf_str(&b, p->stage ? p->stage : "");
+    if (p->n_epochs > 0)
+        cr_buf_printf(&b, "  epoch %lld/%lld", (long long)p->epoch, (long long)p->n_epochs);
+    if (p->n_steps > 0)
+        cr_buf_printf(&b, "  step %lld/%lld", (long long)p->step, (long long)p->n_steps);
+    else if (p->step > 0)
+        cr_buf_printf(&b, "  step %lld", (long long)p->step);
+    cr_buf_printf(&b, "  %s rows", cr_fmt_count(t, (double)p->rows));
+    if (p->rows_per_s > 0) cr_buf_printf(&b, "  %s rows/s", cr_fmt_count(t, p->rows_per_s));
+    if (p->stage && strcmp(p->stage, "train") == 0) cr_buf_printf(&b, "  loss %.4f", p->loss);
+    if (p->seconds_left >= 0 && isfinite(p->seconds_left))
+        cr_buf_printf(&b, "  %s left", cr_fmt_time(t, p->seconds_left));
+    snprintf(out, size, "%s", b.data);
+    cr_buf_clear(&b);
+}
+
+static void on_progress(void *ctx, const cr_progress *p) {
+    cr_ui *ui = ctx;
+    if (ui->shown.n != ui->diag.n) cr_ui_findings(ui);
+    if (ui->quiet || !cr_log_is_terminal()) return;
+    double now = cr_now();
+    if (now - ui->last_progress < PROGRESS_GAP) return;
+    ui->last_progress = now;
+    char line[256];
+    cr_progress_text(line, sizeof line, p);
+    cr_log_progress(line);
+}
+
+cr_watch cr_ui_watch(cr_ui *ui) {
+    return (cr_watch){on_progress, ui};
+}
+
+/* ---- results ---- */
+
+void cr_ui_say(const char *fmt, ...) {
+    cr_log_progress(NULL);
+    va_list ap;
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+}
+
+void cr_ui_metrics(const cr_eval_result *r) {
+    int width = 0;
+    for (int i = 0; i < r->n; i++)
+        if ((int)strlen(r->v[i].name) > width) width = (int)strlen(r->v[i].name);
+    char rows[32];
+    cr_ui_say("metrics on %s rows\n", cr_fmt_count(rows, (double)r->rows));
+    for (int i = 0; i < r->n; i++)
+        cr_ui_say("  %-*s  %.6f\n", width, r->v[i].name, r->v[i].value);
+}
+
+void cr_ui_next(const cr_ui *ui, const char *fmt, ...) {
+    if (ui->quiet) return;
+    cr_log_progress(NULL);
+    va_list ap;
+    va_start(ap, fmt);
+    printf("next  ");
+    vprintf(fmt, ap);
+    va_end(ap);
+}
+
+const char *cr_ui_quote(cr_ui *ui, const char *text) {
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=+,:@%";
+    if (*text && strspn(text, plain) == strlen(text)) return text;
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_buf_char(&b, '\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            cr_buf_str(&b, "'\\''");
+        else
+            cr_buf_char(&b, *text);
+    }
+    cr_buf_char(&b, '\'');
+    const char *s = cr_arena_strdup(&ui->arena, b.data);
+    cr_buf_clear(&b);
+    return s;
+}

@@ -1,0 +1,275 @@
+/*
+ * wrap.c - command lines of TorchEasyRec with `crank` in front.
+ *
+ *   crank torchrun --nnodes=1 --nproc-per-node=1 -m tzrec.train_eval FLAGS
+ *   crank LOG_LEVEL=DEBUG python3 -m tzrec.export FLAGS
+ *   crank -m tzrec.eval FLAGS
+ *
+ * A launcher's own flags are read and mostly mean nothing for one process; those that ask for
+ * several processes are refused here. In torchrun -m is a flag without a value, in python it takes
+ * the module; both leave the module behind it, so one reading serves.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/cli.h"
+
+typedef enum kind { SKIP, SKIP_VALUE, NNODES, NPROC, NODE_RANK, MODULE, REFUSE } kind;
+typedef struct launcher_flag {
+    const char *name; /* with _; one letter: short */
+    kind kind;
+} launcher_flag;
+
+static const launcher_flag torchrun_flags[] = {
+    {"nnodes", NNODES},
+    {"nproc_per_node", NPROC},
+    {"node_rank", NODE_RANK},
+    {"m", MODULE},
+    {"module", MODULE},
+    {"master_addr", SKIP_VALUE},
+    {"master_port", SKIP_VALUE},
+    {"local_addr", SKIP_VALUE},
+    {"standalone", SKIP},
+    {"rdzv_backend", SKIP_VALUE},
+    {"rdzv_endpoint", SKIP_VALUE},
+    {"rdzv_id", SKIP_VALUE},
+    {"rdzv_conf", SKIP_VALUE},
+    {"max_restarts", SKIP_VALUE},
+    {"monitor_interval", SKIP_VALUE},
+    {"start_method", SKIP_VALUE},
+    {"event_log_handler", SKIP_VALUE},
+    {"role", SKIP_VALUE},
+    {"log_dir", SKIP_VALUE},
+    {"redirects", SKIP_VALUE},
+    {"r", SKIP_VALUE},
+    {"tee", SKIP_VALUE},
+    {"t", SKIP_VALUE},
+    {"local_ranks_filter", SKIP_VALUE},
+    {"duplicate_stdout_filters", SKIP_VALUE},
+    {"duplicate_stderr_filters", SKIP_VALUE},
+    {"logs_specs", SKIP_VALUE},
+    {"numa_binding", SKIP_VALUE},
+    {"signals_to_handle", SKIP_VALUE},
+    {"virtual_local_rank", SKIP},
+    {"use_env", SKIP},
+    {"no_python", REFUSE},
+    {"run_path", REFUSE},
+    {NULL, SKIP},
+};
+
+static const launcher_flag python_flags[] = {
+    {"m", MODULE},     {"u", SKIP},       {"O", SKIP},   {"OO", SKIP}, {"B", SKIP},
+    {"E", SKIP},       {"s", SKIP},       {"S", SKIP},   {"I", SKIP},  {"q", SKIP},
+    {"b", SKIP},       {"bb", SKIP},      {"d", SKIP},   {"v", SKIP},  {"P", SKIP},
+    {"W", SKIP_VALUE}, {"X", SKIP_VALUE}, {"c", REFUSE}, {NULL, SKIP},
+};
+
+#define usage(err, ...) cr_fail((err), CR_EUSAGE, __VA_ARGS__)
+
+static const char *next_flag(const void *ctx, size_t i) {
+    return ((const launcher_flag *)ctx)[i].name;
+}
+static const char *next_cmd(const void *ctx, size_t i) {
+    const cr_cmd *c = ((const cr_cmd *const *)ctx)[i];
+    return c ? c->name : NULL;
+}
+static const char *next_module(const void *ctx, size_t i) {
+    for (const cr_cmd *const *c = ctx; *c; c++)
+        if ((*c)->module && i-- == 0) return (*c)->module;
+    return NULL;
+}
+
+#define ALONE                                                                                      \
+    "several ranks are not in this version; use --nnodes=1 --nproc-per-node=1, and --threads N "   \
+    "after the module for N cores"
+
+/* nnodes is N or MIN:MAX; nproc is N, auto, cpu or gpu (then: one process with all cores) */
+static cr_code check_count(const char *prog, const char *flag, const char *value, cr_err *err) {
+    static const char *const automatic[] = {"auto", "cpu", "gpu"};
+    for (size_t i = 0; i < 3; i++)
+        if (strcmp(value, automatic[i]) == 0) return CR_OK;
+    const char *colon = strchr(value, ':'), *last = colon ? colon + 1 : value;
+    int64_t n = 0, lo = 1;
+    if (!cr_parse_i64(last, strlen(last), &n) || n < 1 ||
+        (colon && (!cr_parse_i64(value, (size_t)(colon - value), &lo) || lo < 1)))
+        return usage(err, "%s: --%s is '%s' and must be an integer of at least 1; use --%s=1", prog,
+                     flag, value, flag);
+    if (n > 1 || lo > 1) return usage(err, "%s: --%s=%s: " ALONE, prog, flag, value);
+    return CR_OK;
+}
+
+static cr_code check_value(const char *prog, kind k, const char *value, cr_err *err) {
+    if (k == NNODES) return check_count(prog, "nnodes", value, err);
+    if (k == NPROC) return check_count(prog, "nproc-per-node", value, err);
+    int64_t rank;
+    if (k == NODE_RANK && (!cr_parse_i64(value, strlen(value), &rank) || rank != 0))
+        return usage(err, "%s: --node-rank=%s: " ALONE, prog, value);
+    return CR_OK;
+}
+
+static const cr_cmd *by_module(const cr_cmd *const *cmds, const char *module) {
+    for (; *cmds; cmds++)
+        if ((*cmds)->module && strcmp((*cmds)->module, module) == 0) return *cmds;
+    return NULL;
+}
+
+static cr_code unknown_module(const cr_cmd *const *cmds, const char *prog, const char *module,
+                              cr_err *err) {
+    const char *near = cr_nearest(module, next_module, cmds);
+    if (near) return usage(err, "%s: unknown module '%s'; did you mean '%s'?", prog, module, near);
+    if (strncmp(module, "tzrec.", 6) == 0)
+        return usage(err, "%s: module '%s' is not in this version; see 'crank help' for what is",
+                     prog, module);
+    return usage(err,
+                 "%s: '%s' is not a module of TorchEasyRec; crank runs -m tzrec.train_eval, "
+                 "tzrec.eval, tzrec.export, tzrec.predict and tzrec.tools.list_distcp_param",
+                 prog, module);
+}
+
+/* reads a launcher's flags from argv[i] on; *at is then the module's index, or argc */
+static cr_code skip_flags(const char *prog, const launcher_flag *flags, int argc, char **argv,
+                          int i, int *at, bool *is_module, cr_err *err) {
+    *is_module = false;
+    for (; i < argc; i++) {
+        const char *arg = argv[i];
+        if (arg[0] != '-' || !arg[1]) break;
+        if (strcmp(arg, "--") == 0) {
+            i++;
+            break;
+        }
+        bool dashes = arg[1] == '-';
+        char name[64];
+        size_t n = strcspn(arg + 1 + dashes, "=");
+        if (n >= sizeof name) n = sizeof name - 1;
+        memcpy(name, arg + 1 + dashes, n);
+        name[n] = 0;
+        for (char *p = name; *p; p++)
+            if (*p == '-') *p = '_';
+        const char *value = strchr(arg, '=');
+        if (value) value++;
+        const launcher_flag *f = flags;
+        while (f->name && strcmp(f->name, name) != 0)
+            f++;
+        if (!f->name && !dashes && arg[1] == 'm') { /* -mtzrec.eval */
+            argv[i] += 2;
+            *is_module = true;
+            break;
+        }
+        if (!f->name) {
+            const char *near = cr_nearest(name, next_flag, flags);
+            return near ? usage(err, "%s: unknown flag %s; did you mean --%s?", prog, arg, near)
+                        : usage(err, "%s: unknown flag %s before the module; leave it out", prog,
+                                arg);
+        }
+        if (f->kind == REFUSE)
+            return usage(err, "%s: %s has no meaning for crank; use -m tzrec.train_eval", prog,
+                         arg);
+        if (f->kind == MODULE) {
+            *is_module = true;
+            continue;
+        }
+        if (f->kind == SKIP) continue;
+        if (!value) {
+            if (i + 1 >= argc) return usage(err, "%s: %s needs a value", prog, arg);
+            value = argv[++i];
+        }
+        CR_TRY(check_value(prog, f->kind, value, err));
+    }
+    *at = i;
+    return CR_OK;
+}
+
+static bool is_assignment(const char *s) {
+    if (!isalpha((unsigned char)*s) && *s != '_') return false;
+    while (isalnum((unsigned char)*s) || *s == '_')
+        s++;
+    return *s == '=';
+}
+
+static cr_code unknown_cmd(const cr_cmd *const *cmds, const char *name, cr_err *err) {
+    const char *near = cr_nearest(name, next_cmd, cmds);
+    if (near) return usage(err, "crank: unknown command '%s'; did you mean '%s'?", name, near);
+    if (cr_path_exists(name))
+        return usage(err, "crank: '%s' is a file, not a command; did you mean 'crank train %s'?",
+                     name, name);
+    if (name[0] == '-')
+        return usage(err, "crank: unknown flag %s before the command; write the command first",
+                     name);
+    return usage(err, "crank: unknown command '%s'; see 'crank help'", name);
+}
+
+static bool is_python(const char *base) {
+    return strncmp(base, "python", 6) == 0 && strspn(base + 6, "0123456789.") == strlen(base + 6);
+}
+
+cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_cmd **cmd,
+                     int *first, cr_err *err) {
+    int i = 0;
+    *cmd = NULL;
+    *first = argc;
+    for (; i < argc && (is_assignment(argv[i]) || strcmp(argv[i], "env") == 0); i++) {
+        char *eq = strchr(argv[i], '=');
+        if (!eq) continue;
+        char name[128];
+        snprintf(name, sizeof name, "%.*s", (int)(eq - argv[i]), argv[i]);
+        if (setenv(name, eq + 1, 1) != 0)
+            return cr_fail(err, CR_ERUN, "crank: cannot set %s in the environment", name);
+    }
+    if (i >= argc) return CR_OK;
+    const launcher_flag *flags = NULL;
+    const char *base = cr_path_base(argv[i]);
+    char prog[64];
+    if (strcmp(base, "torchrun") == 0)
+        flags = torchrun_flags;
+    else if (is_python(base))
+        flags = python_flags;
+    if (flags)
+        snprintf(prog, sizeof prog, "crank %.50s", base);
+    else if (strncmp(argv[i], "-m", 2) == 0) {
+        flags = python_flags;
+        snprintf(prog, sizeof prog, "crank");
+        i--;
+    } else {
+        *cmd = cr_cmd_find(cmds, argv[i]);
+        if (!*cmd) return unknown_cmd(cmds, argv[i], err);
+        *first = i + 1;
+        return CR_OK;
+    }
+    for (;;) {
+        int at = argc;
+        bool is_module;
+        CR_TRY(skip_flags(prog, flags, argc, argv, i + 1, &at, &is_module, err));
+        if (at >= argc)
+            return usage(err, "%s: no module is given; add -m tzrec.train_eval and its flags",
+                         prog);
+        const char *module = argv[at];
+        if (!is_module)
+            return usage(err, "%s: '%s' is a script; crank runs modules: -m tzrec.train_eval", prog,
+                         module);
+        if (flags == python_flags && (strcmp(module, "torch.distributed.run") == 0 ||
+                                      strcmp(module, "torch.distributed.launch") == 0)) {
+            flags = torchrun_flags;
+            snprintf(prog, sizeof prog, "crank torchrun");
+            i = at;
+            continue;
+        }
+        *cmd = by_module(cmds, module);
+        if (!*cmd) return unknown_module(cmds, prog, module, err);
+        *first = at + 1;
+        return CR_OK;
+    }
+}
+
+cr_code cr_wrap_env(cr_err *err) {
+    const char *world = getenv("WORLD_SIZE");
+    int64_t n;
+    if (!world || !cr_parse_i64(world, strlen(world), &n) || n <= 1) return CR_OK;
+    return usage(
+        err,
+        "WORLD_SIZE of the environment is %s: several ranks are not in this version; start "
+        "one process, with --threads N for N cores, or unset WORLD_SIZE",
+        world);
+}
