@@ -28,7 +28,6 @@ typedef struct entry {
     cr_ckpt_info info;
     part *parts; /* by first_row */
     int n_parts, cap;
-    int64_t row_elems;
     int64_t total_rows; /* as the metadata says; -1: one whole piece */
 } entry;
 
@@ -86,10 +85,6 @@ static cr_code add_tensor(cr_ckpt *c, int file, const cr_st_tensor *t, const cr_
         e->info.optimizer = optimizer;
         memcpy(e->info.shape, t->shape, sizeof t->shape);
         e->total_rows = rows[2];
-        e->row_elems = 1;
-        for (int d = 1; d < t->n_dims; d++)
-            e->row_elems *=
-                t->shape[d]; /* cannot overflow: checked with all dimensions > 0 below */
         i = c->n - 1;
     } else {
         entry *e = &c->v[i];

@@ -17,11 +17,12 @@
 #include "base/json.h"
 
 #define PIECE 65536
+#define PUSH  ((int64_t)16 << 20) /* the disk starts on what is written so far every 16 MiB */
 
 typedef struct sink {
     int fd;
     const char *path;
-    int64_t size;
+    int64_t size, pushed;
     uint32_t crc;
 } sink;
 
@@ -38,6 +39,10 @@ static cr_code put(sink *s, const void *data, size_t n, cr_err *err) {
                               errno == ENOSPC || errno == EDQUOT ? "; free some space" : "");
         p += k;
         n -= (size_t)k;
+    }
+    if (s->size - s->pushed >= PUSH) { /* only a hint: fsync at the end is what counts */
+        (void)sync_file_range(s->fd, s->pushed, s->size - s->pushed, SYNC_FILE_RANGE_WRITE);
+        s->pushed = s->size;
     }
     return CR_OK;
 }
@@ -104,7 +109,7 @@ static cr_code write_all(sink *s, const cr_st_out *v, const int *order, int n, c
 
 cr_code cr_st_write(const char *path, const cr_st_out *v, int n, const cr_st_meta *meta, int n_meta,
                     int64_t *size, uint32_t *crc, cr_err *err) {
-    sink s = {open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), path, 0, 0};
+    sink s = {open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), path, 0, 0, 0};
     if (s.fd < 0)
         return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot create: %s",
                           strerror(errno));
