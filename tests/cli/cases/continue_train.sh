@@ -1,0 +1,27 @@
+# a run in pieces ends with the bytes of a run in one go
+tiny_config
+tiny_data 1500 100
+edit 19 '  label_fields: [label]
+  shuffle: true'
+sed -i 's/deep: {hidden_units: \[16, 8\]}/deep: {hidden_units: [16, 8], use_bn: true, dropout_ratio: [0.2]}/' tiny.yaml
+edit 10 '    exponential_decay_learning_rate: {decay_size: 20, decay_factor: 0.8}'
+run crank train tiny.yaml --model_dir whole --set train_config.num_epochs=4
+ends 0
+run crank train tiny.yaml --model_dir parts --set train_config.num_epochs=1
+ends 0
+run crank train tiny.yaml --model_dir parts --set train_config.num_epochs=3
+ends 2
+has_err "...parts...--continue_train..."
+run crank train tiny.yaml --model_dir parts --set train_config.num_epochs=3 --continue_train --threads 1
+ends 0
+run crank train tiny.yaml --model_dir parts --set train_config.num_epochs=4 --continue_train --threads 3
+ends 0
+same_weights whole parts
+# nothing left to do
+run crank train tiny.yaml --model_dir parts --set train_config.num_epochs=4 --continue_train
+ends 0
+same_weights whole parts
+# keep_checkpoint_max
+run crank train tiny.yaml --model_dir few --set train_config.keep_checkpoint_max=2
+ends 0
+[ "$(ls -d few/model.ckpt-* | wc -l)" -eq 2 ] || fail "$(ls few)"

@@ -1,0 +1,18 @@
+# every example's README commands run as they stand
+examples=$CLI/../../examples
+n=0
+for dir in "$examples"/*/; do
+    name=$(basename "$dir")
+    cp -r "$dir" "$name"
+    cd "$name"
+    awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' README.md >commands.sh
+    [ -s commands.sh ] || fail "$name/README.md has no commands"
+    run sh -eu commands.sh
+    ends 0
+    is_there predictions/part-0.csv
+    [ "$(wc -l <predictions/part-0.csv)" -eq "$(grep -c -v -E '^(label|clk),' data/eval.csv | awk '{ print $1 + 1 }')" ] || fail "$name: rows are missing"
+    cd ..
+    n=$((n + 1))
+    grep -q "($name/)" "$examples/README.md" || fail "$name is not in examples/README.md"
+done
+[ $n -ge 4 ] || fail "only $n examples"

@@ -1,0 +1,21 @@
+# help comes from the field tables
+run crank help deepfm
+ends 0
+has_out "...wide_embedding_dim..."
+run crank help model_config.deepfm.deep
+ends 0
+has_out "...hidden_units..."
+run crank help train_config.num_steps
+ends 0
+has_out "...num_steps..."
+run crank help id_feature
+ends 0
+has_out "...num_buckets..."
+run crank help depfm
+ends 2
+has_err "...depfm...did you mean ...eep..."
+for verb in train eval export predict check; do
+    run crank help $verb
+    ends 0
+    has_out "...--threads..."
+done

@@ -1,0 +1,27 @@
+# a TorchEasyRec user's lines with crank before them
+tiny_config
+tiny_data 640 64
+run crank train tiny.yaml --model_dir want
+ends 0
+run crank torchrun --master_addr=localhost --master_port=32555 --nnodes=1 --nproc-per-node=1 --node_rank=0 \
+    -m tzrec.train_eval --pipeline_config_path tiny.yaml --model_dir got --train_input_path train.csv
+ends 0
+same_weights want got
+run crank python -m tzrec.eval --pipeline_config_path got/pipeline.config
+ends 0
+run crank python -m tzrec.export --pipeline_config_path got/pipeline.config --export_dir e
+ends 0
+run crank torchrun --standalone -m tzrec.predict --scripted_model_path e --predict_input_path eval.csv --predict_output_path p
+ends 0
+is_there p/part-0.csv
+run crank python -m tzrec.tools.list_distcp_param --checkpoint_path "$(newest got)"
+ends 0
+run crank train_eval --pipeline_config_path tiny.yaml --model_dir again
+ends 0
+same_weights want again
+# more than one process is not in this version: said, not ignored
+run crank torchrun --nnodes=1 --nproc-per-node=2 -m tzrec.train_eval --pipeline_config_path tiny.yaml --model_dir two
+ends 2
+has_err "...nproc...2..."
+run crank python -m tzrec.nothing
+ends 2

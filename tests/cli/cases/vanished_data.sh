@@ -1,0 +1,23 @@
+# data that is not there, or goes away
+tiny_config
+tiny_data 640 64
+run crank train tiny.yaml --train_input_path 'nowhere/*.csv'
+[ $code -ne 0 ] || fail "trained on nothing"
+has_err "...nowhere/*.csv..."
+run crank check tiny.yaml --eval_input_path gone.csv
+[ $code -ne 0 ] || fail "checked nothing"
+has_err "...gone.csv..."
+run crank train tiny.yaml
+ends 0
+mv eval.csv gone.csv
+run crank eval model/pipeline.config
+[ $code -ne 0 ] || fail "evaluated nothing"
+has_err "...eval.csv..."
+mkdir folder.csv
+run crank eval model/pipeline.config --eval_input_path folder.csv
+[ $code -ne 0 ] || fail "read a folder"
+has_err "...folder.csv..."
+: >empty.csv
+run crank eval model/pipeline.config --eval_input_path empty.csv
+[ $code -ne 0 ] || fail "evaluated an empty file"
+has_err "...empty.csv..."

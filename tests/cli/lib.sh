@@ -1,0 +1,164 @@
+# lib.sh - the words of a case. Read by run.sh; the current folder is empty and ours.
+#
+#   run CMD...            runs it; the output goes to $out, errors to $err, the exit code to $code
+#   ends N                the last run ended with exit code N
+#   says_out / says_err   the whole output is the text on stdin; `...` in a line stands for any text,
+#                         a line `...` for any lines
+#   has_out T, has_err T  one line of the output fits the pattern T
+#   no_err T              no line of stderr fits
+#   same A B              two files, or two folders, are equal byte for byte
+#   skip WHY              this machine cannot run the case
+#   is_there / is_gone P  a path exists or not
+#   fail TEXT             the case fails
+# and the small data set and config that most cases use: tiny_data, tiny_config.
+
+out=$CASE_DIR/out
+err=$CASE_DIR/err
+code=0
+last=
+
+fail() {
+    echo "FAIL: $*"
+    echo "after: $last (exit code $code)"
+    echo "--- stdout"
+    tail -n 40 "$out" 2>/dev/null || true
+    echo "--- stderr"
+    tail -n 40 "$err" 2>/dev/null || true
+    exit 1
+}
+skip() {
+    echo "$*"
+    exit 77
+}
+run() {
+    last="$*"
+    code=0
+    "$@" >"$out" 2>"$err" || code=$?
+    # a sanitizer's report or a crash is never what a case expects
+    if grep -q -E '^==[0-9]+==ERROR|runtime error:|ThreadSanitizer' "$err"; then fail "sanitizer report"; fi
+    if [ $code -ge 128 ] && [ "${may_be_killed:-}" = "" ]; then fail "killed by signal $((code - 128))"; fi
+}
+ends() { [ "$code" -eq "$1" ] || fail "exit code $code, expected $1"; }
+
+# the text of a file as a shell pattern
+pattern_of() {
+    awk '{
+        gsub(/[][\\?*]/, "\\\\&")
+        any = $0 == "..."
+        gsub(/\.\.\./, "*")
+        printf "%s%s", $0, any ? "" : "\n"
+    }' "$1"
+}
+fits() { # fits FILE PATTERN_FILE
+    text=$(cat "$1" && echo x)
+    want=$(pattern_of "$2" && echo x)
+    # shellcheck disable=SC2254
+    case $text in $want) return 0 ;; esac
+    return 1
+}
+says() { # says FILE: the pattern comes on stdin
+    cat >"$CASE_DIR/pattern"
+    if ! fits "$1" "$CASE_DIR/pattern"; then
+        echo "--- expected"
+        cat "$CASE_DIR/pattern"
+        fail "unexpected $(basename "$1")"
+    fi
+}
+says_out() { says "$out"; }
+says_err() { says "$err"; }
+has() { # has FILE PATTERN
+    printf '%s\n' "$2" >"$CASE_DIR/pattern"
+    want=$(pattern_of "$CASE_DIR/pattern")
+    while IFS= read -r line || [ -n "$line" ]; do
+        # shellcheck disable=SC2254
+        case $line in $want) return 0 ;; esac
+    done <"$1"
+    return 1
+}
+has_out() { has "$out" "$1" || fail "no line of stdout fits: $1"; }
+has_err() { has "$err" "$1" || fail "no line of stderr fits: $1"; }
+no_err() { if has "$err" "$1"; then fail "a line of stderr fits: $1"; fi; }
+same() { diff -r "$1" "$2" >"$CASE_DIR/diff" 2>&1 || fail "$1 and $2 differ: $(head -n 3 "$CASE_DIR/diff")"; }
+differ() { if diff -r "$1" "$2" >/dev/null 2>&1; then fail "$1 and $2 are equal"; fi; }
+is_there() { [ -e "$1" ] || fail "$1 is missing"; }
+is_gone() { [ ! -e "$1" ] || fail "$1 is there"; }
+
+# weights and optimizer state of the newest checkpoint of a model_dir
+newest() { ls -d "$1"/model.ckpt-* | sed 's/.*model\.ckpt-//' | sort -n | tail -n 1 | sed "s,^,$1/model.ckpt-,"; }
+same_weights() { # same_weights MODEL_DIR_A MODEL_DIR_B
+    a=$(newest "$1") b=$(newest "$2")
+    [ "$(basename "$a")" = "$(basename "$b")" ] || fail "newest checkpoints are $a and $b"
+    n=0
+    for f in "$a"/*.safetensors; do
+        is_there "$b/$(basename "$f")"
+        cmp -s "$f" "$b/$(basename "$f")" || fail "$f and $b/$(basename "$f") differ"
+        n=$((n + 1))
+    done
+    [ $n -ge 2 ] || fail "$a holds $n safetensors files; weights and optimizer state were expected"
+}
+
+# train.csv (and eval.csv): label,user,item,tags,price; the label depends on user and item
+tiny_data() { # tiny_data [ROWS [EVAL_ROWS]]
+    tiny_rows train.csv "${1:-640}" 17
+    tiny_rows eval.csv "${2:-200}" 4711
+}
+tiny_rows() { # tiny_rows FILE ROWS SEED
+    awk -v n="$2" -v seed="$3" '
+    function r(m) { s = (s * 1103 + 12345) % 1048573; return s % m }
+    BEGIN {
+        s = seed
+        print "label,user,item,tags,price"
+        for (i = 0; i < n; i++) {
+            u = r(50); v = r(30); t = r(7); k = r(3)
+            tags = ""
+            for (j = 0; j < k; j++) tags = tags (j ? "|" : "") r(20)
+            p = r(1000) / 100
+            y = ((u * 7 + v * 3) % 10 + p / 3 + r(4) > 8) ? 1 : 0
+            printf "%d,%d,%d,%s,%.2f\n", y, u, v, tags, p
+        }
+    }' >"$1"
+}
+# tiny.yaml: wide_and_deep over tiny_data; the line numbers are part of what cases expect
+tiny_config() {
+    cat >tiny.yaml <<'END'
+train_input_path: train.csv
+eval_input_path: eval.csv
+model_dir: model
+train_config:
+  sparse_optimizer:
+    adagrad_optimizer: {lr: 0.05}
+    constant_learning_rate: {}
+  dense_optimizer:
+    adam_optimizer: {lr: 0.005}
+    constant_learning_rate: {}
+  num_epochs: 2
+  save_checkpoints_steps: 10
+data_config:
+  dataset_type: CsvDataset
+  batch_size: 32
+  fg_mode: FG_NONE
+  fg_encoded_multival_sep: "|"
+  with_header: true
+  label_fields: [label]
+feature_configs:
+  - id_feature: {feature_name: user, expression: "user:user", num_buckets: 50, embedding_dim: 4}
+  - id_feature: {feature_name: item, expression: "item:item", num_buckets: 30, embedding_dim: 4}
+  - id_feature: {feature_name: tags, expression: "item:tags", num_buckets: 20, embedding_dim: 4}
+  - raw_feature: {feature_name: price, expression: "item:price"}
+model_config:
+  feature_groups:
+    - {group_name: wide, group_type: WIDE, feature_names: [user, item, tags]}
+    - {group_name: deep, group_type: DEEP, feature_names: [user, item, tags, price]}
+  wide_and_deep:
+    deep: {hidden_units: [16, 8]}
+  losses:
+    - binary_cross_entropy: {}
+  metrics:
+    - auc: {}
+END
+}
+# edit LINE TEXT: replaces line LINE of tiny.yaml
+edit() {
+    awk -v n="$1" -v t="$2" 'NR == n { print t; next } { print }' tiny.yaml >tiny.new
+    mv tiny.new tiny.yaml
+}
