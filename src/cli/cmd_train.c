@@ -18,14 +18,19 @@ static const cr_opt opts[] = {
     CR_OPT_END,
 };
 
-/* where the time of the run went */
+/* seconds spent on training itself; the rest goes to evaluation, checkpoints and the start */
+static double train_seconds(const cr_train_result *r) {
+    double busy = r->group_s + r->step_s + r->update_s + r->data_wait_s;
+    return busy > 0 && busy < r->seconds ? busy : r->seconds;
+}
+
 static void say_shares(const cr_train_result *r) {
-    double all = r->seconds > 0 ? r->seconds : 1;
-    if (r->group_s + r->step_s + r->update_s <= 0) return;
+    double all = r->seconds, busy = train_seconds(r);
+    if (!(all > 0) || busy >= all) return;
     cr_ui_say("  time        %.0f%% step, %.0f%% table updates, %.0f%% grouping of ids, %.0f%% "
-              "waiting for data\n",
+              "waiting for data, %.0f%% evaluation and checkpoints\n",
               100 * r->step_s / all, 100 * r->update_s / all, 100 * r->group_s / all,
-              100 * r->data_wait_s / all);
+              100 * r->data_wait_s / all, 100 * (all - busy) / all);
 }
 
 static cr_code run(cr_ui *ui, const cr_args *a) {
@@ -42,10 +47,10 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     if (code == CR_OK || (code == CR_ESTOP && r->checkpoint[0])) {
         char rows[32], rate[32], time[32];
         cr_ui_findings(ui);
-        cr_ui_say("trained  %s rows in %s (%s rows/s), %lld steps\n",
+        double busy = train_seconds(r);
+        cr_ui_say("trained  %s rows in %s (%s rows/s while training), %lld steps\n",
                   cr_fmt_count(rows, (double)r->rows), cr_fmt_time(time, r->seconds),
-                  cr_fmt_count(rate, r->seconds > 0 ? (double)r->rows / r->seconds : 0),
-                  (long long)r->steps);
+                  cr_fmt_count(rate, busy > 0 ? (double)r->rows / busy : 0), (long long)r->steps);
         if (r->checkpoint[0]) cr_ui_say("  checkpoint  %s\n", r->checkpoint);
         if (r->bad_rows > 0) cr_ui_say("  bad rows    %lld, skipped\n", (long long)r->bad_rows);
         say_shares(r);

@@ -205,10 +205,13 @@ static cr_code take_flag(walk *w, const cr_opt *o, const char *value, cr_err *er
     } else if (!value) {
         const char *next = w->i + 1 < w->argc ? w->argv[w->i + 1] : NULL;
         if (next && looks_like_flag(next))
-            return usage(err,
-                         "%s: --%s needs %s but '%s' follows; if that is the value write --%s=%s",
-                         w->spec->prog, o->name, o->arg, next, o->name, next);
-        if (!next) return usage(err, "%s: --%s needs %s", w->spec->prog, o->name, o->arg);
+            return usage(
+                err,
+                "%s: --%s needs a value but '%s' follows; write --%s %s, or --%s=%s if that is it",
+                w->spec->prog, o->name, next, o->name, o->arg, o->name, next);
+        if (!next)
+            return usage(err, "%s: --%s needs a value; write --%s %s", w->spec->prog, o->name,
+                         o->name, o->arg);
         value = next;
         w->i++;
     }
@@ -274,6 +277,9 @@ static cr_code check_given(const walk *w, cr_err *err) {
         if (is_operand)
             return usage(err, "%s: no %s is given; write '%s %s' or --%s %s", spec->prog,
                          spec->operand, spec->prog, spec->operand, o->name, o->arg);
+        if (o->letter)
+            return usage(err, "%s: --%s is missing; add -%c %s", spec->prog, o->name, o->letter,
+                         o->arg);
         return usage(err, "%s: --%s is missing; add --%s %s", spec->prog, o->name, o->name, o->arg);
     }
     return CR_OK;
@@ -344,15 +350,28 @@ void cr_opt_lines(cr_buf *out, const cr_opt_spec *spec) {
     cr_buf_clear(&end);
 }
 
+/* text inside a cell of a Markdown table */
+static void cell(cr_buf *out, const char *s) {
+    for (; *s; s++) {
+        if (*s == '|') cr_buf_char(out, '\\');
+        cr_buf_char(out, *s);
+    }
+}
+
 void cr_opt_table(cr_buf *out, const cr_opt *table) {
     cr_buf_str(out, "| flag | default | meaning |\n|---|---|---|\n");
     for (const cr_opt *o = table; o->name; o++) {
         cr_buf_printf(out, "| `--%s", o->name);
-        if (o->arg && o->type != CR_O_BOOL) cr_buf_printf(out, " %s", o->arg);
+        if (o->arg && o->type != CR_O_BOOL) {
+            cr_buf_char(out, ' ');
+            cell(out, o->arg);
+        }
         cr_buf_char(out, '`');
         if (o->letter) cr_buf_printf(out, ", `-%c`", o->letter);
         cr_buf_str(out, " | ");
         note(out, o, "`");
-        cr_buf_printf(out, " | %s |\n", o->help);
+        cr_buf_str(out, " | ");
+        cell(out, o->help);
+        cr_buf_str(out, " |\n");
     }
 }

@@ -109,8 +109,10 @@ void cr_progress_text(char *out, size_t size, const cr_progress *p) {
     char t[32];
     cr_buf_init(&b);
     cr_buf_str(&b, p->stage ? p->stage : "");
+    /* runs count epochs from 0; after the last one the number must not pass the end */
+    int64_t epoch = p->epoch < p->n_epochs ? p->epoch + 1 : p->n_epochs;
     if (p->n_epochs > 0)
-        cr_buf_printf(&b, "  epoch %lld/%lld", (long long)p->epoch, (long long)p->n_epochs);
+        cr_buf_printf(&b, "  epoch %lld/%lld", (long long)epoch, (long long)p->n_epochs);
     if (p->n_steps > 0)
         cr_buf_printf(&b, "  step %lld/%lld", (long long)p->step, (long long)p->n_steps);
     else if (p->step > 0)

@@ -173,7 +173,8 @@ static cr_code skip_flags(const char *prog, const launcher_flag *flags, int argc
         }
         if (f->kind == SKIP) continue;
         if (!value) {
-            if (i + 1 >= argc) return usage(err, "%s: %s needs a value", prog, arg);
+            if (i + 1 >= argc)
+                return usage(err, "%s: %s needs a value; write %s=1", prog, arg, arg);
             value = argv[++i];
         }
         CR_TRY(check_value(prog, f->kind, value, err));

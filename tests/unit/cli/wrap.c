@@ -1,0 +1,130 @@
+/*
+ * wrap.c - finding the command in a line: plain, behind torchrun, python, env and assignments.
+ */
+#include "cli/cli.h"
+
+#include "harness.h"
+
+static const cr_cmd train = {.name = "train", .alias = "train_eval", .module = "tzrec.train_eval"};
+static const cr_cmd eval = {.name = "eval", .module = "tzrec.eval"};
+static const cr_cmd params = {.name = "params",
+                              .alias = "list_distcp_param",
+                              .module = "tzrec.tools.list_distcp_param"};
+static const cr_cmd *const cmds[] = {&train, &eval, &params, NULL};
+
+static cr_err err;
+static const cr_cmd *cmd;
+static char first_arg[64];
+
+static cr_code find(const char *line) {
+    char text[512], *argv[40], *save = NULL;
+    int argc = 0, first = -1;
+    err = (cr_err){0};
+    snprintf(text, sizeof text, "%s", line);
+    for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
+        argv[argc++] = w;
+    cr_code code = cr_wrap_find(cmds, argc, argv, &cmd, &first, &err);
+    snprintf(first_arg, sizeof first_arg, "%s",
+             code == CR_OK && first < argc ? argv[first] : "(none)");
+    return code;
+}
+#define FOUND(line, command, arg)                                                                  \
+    do {                                                                                           \
+        CHECK_INT(find(line), CR_OK);                                                              \
+        CHECK_STR(err.msg, "");                                                                    \
+        CHECK(cmd == &(command));                                                                  \
+        CHECK_STR(first_arg, arg);                                                                 \
+    } while (0)
+#define WRONG(line, text)                                                                          \
+    do {                                                                                           \
+        CHECK_INT(find(line), CR_EUSAGE);                                                          \
+        CHECK_STR(err.msg, text);                                                                  \
+    } while (0)
+#define ALONE                                                                                      \
+    "several ranks are not in this version; use --nnodes=1 --nproc-per-node=1, and --threads N "   \
+    "after the module for N cores"
+
+TEST(plain) {
+    FOUND("train x.yaml", train, "x.yaml");
+    FOUND("train_eval --a", train, "--a");
+    FOUND("train-eval", train, "(none)");
+    FOUND("list_distcp_param p", params, "p");
+    CHECK_INT(find(""), CR_OK);
+    CHECK(!cmd);
+    WRONG("evall x", "crank: unknown command 'evall'; did you mean 'eval'?");
+    WRONG("frobnicate", "crank: unknown command 'frobnicate'; see 'crank help'");
+    WRONG("--model_dir x", "crank: unknown flag --model_dir before the command; write the command "
+                           "first");
+    WRONG("/", "crank: '/' is a file, not a command; did you mean 'crank train /'?");
+}
+
+TEST(torchrun) {
+    FOUND("torchrun --master_addr=localhost --master_port=32555 --nnodes=1 --nproc-per-node=1 "
+          "--node_rank=0 -m tzrec.train_eval --pipeline_config_path x",
+          train, "--pipeline_config_path");
+    FOUND("/opt/bin/torchrun --standalone --nnodes 1 --nproc_per_node 1 --node-rank 0 --rdzv-id a "
+          "--rdzv_backend=c10d --max-restarts=3 -m tzrec.eval x",
+          eval, "x");
+    FOUND("torchrun -m --nnodes=1:1 tzrec.eval", eval, "(none)");
+    FOUND("torchrun --nproc-per-node=gpu -m tzrec.eval y", eval, "y");
+    FOUND("torchrun -r 3 -t 3 -m tzrec.eval y", eval, "y");
+    WRONG("torchrun --nproc-per-node=2 -m tzrec.eval",
+          "crank torchrun: --nproc-per-node=2: " ALONE);
+    WRONG("torchrun --nproc_per_node 8 -m tzrec.eval",
+          "crank torchrun: --nproc-per-node=8: " ALONE);
+    WRONG("torchrun --nnodes=1:4 -m tzrec.eval", "crank torchrun: --nnodes=1:4: " ALONE);
+    WRONG("torchrun --nnodes=2 -m tzrec.eval", "crank torchrun: --nnodes=2: " ALONE);
+    WRONG("torchrun --node_rank=1 -m tzrec.eval", "crank torchrun: --node-rank=1: " ALONE);
+    WRONG("torchrun --nnodes= -m tzrec.eval",
+          "crank torchrun: --nnodes is '' and must be an integer of at least 1; use --nnodes=1");
+    WRONG("torchrun --nnodes=x -m tzrec.eval",
+          "crank torchrun: --nnodes is 'x' and must be an integer of at least 1; use --nnodes=1");
+    WRONG("torchrun --nnode=1 -m tzrec.eval",
+          "crank torchrun: unknown flag --nnode=1; did you mean --nnodes?");
+    WRONG("torchrun --quux -m tzrec.eval",
+          "crank torchrun: unknown flag --quux before the module; leave it out");
+    WRONG("torchrun --nnodes", "crank torchrun: --nnodes needs a value; write --nnodes=1");
+    WRONG("torchrun --nnodes=1",
+          "crank torchrun: no module is given; add -m tzrec.train_eval and its flags");
+    WRONG("torchrun train.py",
+          "crank torchrun: 'train.py' is a script; crank runs modules: -m tzrec.train_eval");
+    WRONG("torchrun --no-python train",
+          "crank torchrun: --no-python has no meaning for crank; use -m tzrec.train_eval");
+}
+
+TEST(python) {
+    FOUND("python -m tzrec.eval a", eval, "a");
+    FOUND("python3 -u -W ignore -m tzrec.tools.list_distcp_param a", params, "a");
+    FOUND("/usr/bin/python3.11 -mtzrec.eval a", eval, "a");
+    FOUND("-m tzrec.train_eval a", train, "a");
+    FOUND("python -m torch.distributed.run --nproc_per_node=1 -m tzrec.eval a", eval, "a");
+    FOUND("python -m torch.distributed.launch --use_env -m tzrec.eval a", eval, "a");
+    WRONG("python -m torch.distributed.run --nproc_per_node=2 -m tzrec.eval a",
+          "crank torchrun: --nproc-per-node=2: " ALONE);
+    WRONG("python -m tzrec.evla", "crank python: unknown module 'tzrec.evla'; did you mean "
+                                  "'tzrec.eval'?");
+    WRONG("python -m tzrec.tools.hitrate",
+          "crank python: module 'tzrec.tools.hitrate' is not in this version; see 'crank help' for "
+          "what is");
+    WRONG("python3 -m http.server",
+          "crank python3: 'http.server' is not a module of TorchEasyRec; crank runs -m "
+          "tzrec.train_eval, tzrec.eval, tzrec.export, tzrec.predict and "
+          "tzrec.tools.list_distcp_param");
+    WRONG("python -c 1", "crank python: -c has no meaning for crank; use -m tzrec.train_eval");
+    WRONG("pythonic", "crank: unknown command 'pythonic'; see 'crank help'");
+}
+
+TEST(environment) {
+    FOUND("CR_TEST_A=1 env CR_TEST_B=x=y torchrun -m tzrec.eval z", eval, "z");
+    CHECK_STR(getenv("CR_TEST_A"), "1");
+    CHECK_STR(getenv("CR_TEST_B"), "x=y");
+    unsetenv("WORLD_SIZE");
+    CHECK_INT(cr_wrap_env(&err), CR_OK);
+    setenv("WORLD_SIZE", "1", 1);
+    CHECK_INT(cr_wrap_env(&err), CR_OK);
+    setenv("WORLD_SIZE", "4", 1);
+    CHECK_INT(cr_wrap_env(&err), CR_EUSAGE);
+    CHECK(strstr(err.msg, "several ranks are not in this version"));
+}
+
+TEST_MAIN(CASE(plain), CASE(torchrun), CASE(python), CASE(environment))
