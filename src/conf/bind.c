@@ -459,7 +459,16 @@ static void bind_tree(binder *b, const cr_field *f, cr_conf_iter it, void *self,
         *ok = false;
         return;
     }
-    all = cr_conf_struct(b->arena, all);
+    cr_loc bad = all->at;
+    all = cr_conf_struct(b->arena, all, &bad);
+    if (!all) {
+        wrong(b, bad,
+              "%s: not a google.protobuf.Struct; write fields { key: \"a\" value { string_value: "
+              "\"b\" } }",
+              f->name);
+        *ok = false;
+        return;
+    }
     if (f->offset != CR_NO_STORE) memcpy((char *)self + f->offset, &all, sizeof all);
 }
 

@@ -69,7 +69,8 @@ const cr_conf_node *cr_conf_next(cr_conf_iter *it);
 /* cr_conf_join returns one map that holds the entries of both, a's first: protobuf's merge. */
 cr_conf_node *cr_conf_join(cr_arena *arena, const cr_conf_node *a, const cr_conf_node *b);
 /* cr_conf_struct turns google.protobuf.Struct's text form (fields { key value }) into the plain
- * tree it stands for; a plain tree is returned as it is. */
-const cr_conf_node *cr_conf_struct(cr_arena *arena, const cr_conf_node *n);
+ * tree it stands for; a tree from YAML or JSON is plain already. With bad given: NULL and the first
+ * wrong place when the text form is not right; without: null stands for what is wrong. */
+const cr_conf_node *cr_conf_struct(cr_arena *arena, const cr_conf_node *n, cr_loc *bad);
 
 #endif

@@ -356,7 +356,7 @@ static void print_tree(printer *p, const cr_field *f, cr_conf_iter it, int inden
                   ? cr_conf_join(&p->arena, all, x)
                   : x;
     if (!all) return;
-    all = cr_conf_struct(&p->arena, all);
+    all = cr_conf_struct(&p->arena, all, NULL);
     line(p, indent, f->name);
     if (p->pb) {
         cr_buf_str(p->out, " {");

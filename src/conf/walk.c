@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "conf/conf_int.h"
 
 /* "num_steps" is "numSteps", "T_max" is "TMax" (protobuf's rule) */
@@ -107,86 +108,121 @@ cr_conf_node *cr_conf_join(cr_arena *arena, const cr_conf_node *a, const cr_conf
     return n;
 }
 
-static const cr_conf_node *plain_value(cr_arena *arena, const cr_conf_node *n, int depth);
+/* ---- google.protobuf.Struct ---- */
 
-static bool is_struct_text(const cr_conf_node *n) {
-    if (n->kind != CR_NODE_MAP || n->from != CR_SYNTAX_PBTXT) return false;
-    for (size_t i = 0; i < n->n; i++)
-        if (strcmp(n->v[i].key, "fields") != 0) return false;
-    return true;
+typedef struct plainer {
+    cr_arena *arena;
+    cr_loc bad; /* the first place that is not as the format wants it */
+    bool failed;
+} plainer;
+
+static const cr_conf_node *plain_value(plainer *p, const cr_conf_node *n, int depth);
+
+static cr_conf_node *new_plain(plainer *p, cr_node_kind kind, cr_loc at) {
+    cr_conf_node *n = CR_NEW(p->arena, cr_conf_node);
+    *n = (cr_conf_node){.kind = kind, .from = CR_SYNTAX_YAML, .at = at, .text = ""};
+    return n;
 }
 
-static void plain_field(cr_arena *arena, cr_conf_node *to, const cr_conf_node *f, cr_loc at,
-                        int depth) {
-    const cr_conf_node *key = cr_conf_find(f, "key"), *val = cr_conf_find(f, "value");
-    cr_conf_entry e = {key && key->kind == CR_NODE_SCALAR ? key->text : "", key ? key->at : at,
-                       NULL};
-    if (val) {
-        e.val = (cr_conf_node *)(uintptr_t)plain_value(arena, val, depth + 1);
-    } else {
-        e.val = CR_NEW(arena, cr_conf_node);
-        *e.val =
-            (cr_conf_node){.kind = CR_NODE_SCALAR, .from = CR_SYNTAX_YAML, .at = at, .text = ""};
-    }
-    to->v[to->n++] = e;
+/* the part is wrong; null stands for it */
+static const cr_conf_node *bad_part(plainer *p, cr_loc at) {
+    if (!p->failed) p->bad = at;
+    p->failed = true;
+    return new_plain(p, CR_NODE_SCALAR, at);
 }
 
-static const cr_conf_node *plain_struct(cr_arena *arena, const cr_conf_node *n, int depth) {
-    if (depth > CR_CONF_MAX_DEPTH || !is_struct_text(n)) return n;
-    cr_conf_node *to = CR_NEW(arena, cr_conf_node);
-    *to = (cr_conf_node){.kind = CR_NODE_MAP, .from = CR_SYNTAX_YAML, .at = n->at, .text = ""};
-    for (size_t i = 0; i < n->n; i++)
-        to->cap += n->v[i].val->kind == CR_NODE_LIST ? n->v[i].val->n : 1;
-    to->v = CR_NEW_N(arena, cr_conf_entry, to->cap ? to->cap : 1);
-    for (size_t i = 0; i < n->n; i++) {
-        const cr_conf_node *v = n->v[i].val;
-        if (v->kind != CR_NODE_LIST)
-            plain_field(arena, to, v, n->v[i].at, depth);
-        else
-            for (size_t j = 0; j < v->n; j++)
-                plain_field(arena, to, v->v[j].val, v->v[j].at, depth);
+static void push_plain(plainer *p, cr_conf_node *to, const char *key, cr_loc at,
+                       const cr_conf_node *val) {
+    if (to->n == to->cap) {
+        size_t cap = to->cap ? to->cap * 2 : 4;
+        cr_conf_entry *v = CR_NEW_N(p->arena, cr_conf_entry, cap);
+        if (to->n) memcpy(v, to->v, to->n * sizeof *v);
+        to->v = v;
+        to->cap = cap;
     }
+    to->v[to->n++] = (cr_conf_entry){key, at, (cr_conf_node *)(uintptr_t)val};
+}
+
+/* all items of the one field that the map may have */
+static cr_conf_iter items(plainer *p, const cr_conf_node *map, const char *name) {
+    int16_t *rows = CR_NEW_N(p->arena, int16_t, map->n ? map->n : 1);
+    for (size_t i = 0; i < map->n; i++) {
+        if (strcmp(map->v[i].key, name) == 0) continue;
+        bad_part(p, map->v[i].at);
+        rows[i] = -1;
+    }
+    return (cr_conf_iter){.map = map, .rows = rows, .open = true};
+}
+
+static const cr_conf_node *plain_struct(plainer *p, const cr_conf_node *n, int depth) {
+    if (depth > CR_CONF_MAX_DEPTH || n->kind != CR_NODE_MAP) return bad_part(p, n->at);
+    cr_conf_node *to = new_plain(p, CR_NODE_MAP, n->at);
+    cr_map index; /* a key given again replaces */
+    cr_map_init(&index);
+    cr_conf_iter it = items(p, n, "fields");
+    for (const cr_conf_node *f; (f = cr_conf_next(&it));) {
+        const cr_conf_node *key = cr_conf_find(f, "key"), *val = cr_conf_find(f, "value");
+        bool ok = key && val && key->quoted && strlen(key->text) == key->len;
+        for (size_t k = 0; ok && k < f->n; k++)
+            ok = !strcmp(f->v[k].key, "key") || !strcmp(f->v[k].key, "value");
+        if (!ok) {
+            bad_part(p, it.at);
+            continue;
+        }
+        const cr_conf_node *plain = plain_value(p, val, depth + 1);
+        int64_t was = cr_map_get(&index, key->text, key->len, -1);
+        if (was >= 0) {
+            to->v[was].val = (cr_conf_node *)(uintptr_t)plain;
+            continue;
+        }
+        cr_map_put(&index, key->text, key->len, (int64_t)to->n);
+        push_plain(p, to, key->text, key->at, plain);
+    }
+    cr_map_clear(&index);
     return to;
 }
 
 /* google.protobuf.Value: { string_value: "a" } and its kin */
-static const cr_conf_node *plain_value(cr_arena *arena, const cr_conf_node *n, int depth) {
-    if (depth > CR_CONF_MAX_DEPTH || n->kind != CR_NODE_MAP || n->n == 0) return n;
-    const char *kind = n->v[n->n - 1].key;
-    const cr_conf_node *v = n->v[n->n - 1].val;
-    if (strcmp(kind, "struct_value") == 0) return plain_struct(arena, v, depth + 1);
-    if (strcmp(kind, "list_value") == 0 && v->kind == CR_NODE_MAP) {
-        cr_conf_node *to = CR_NEW(arena, cr_conf_node);
-        *to = (cr_conf_node){.kind = CR_NODE_LIST, .from = CR_SYNTAX_YAML, .at = v->at, .text = ""};
-        for (size_t i = 0; i < v->n; i++)
-            to->cap += v->v[i].val->kind == CR_NODE_LIST ? v->v[i].val->n : 1;
-        to->v = CR_NEW_N(arena, cr_conf_entry, to->cap ? to->cap : 1);
-        for (size_t i = 0; i < v->n; i++) {
-            const cr_conf_node *x = v->v[i].val;
-            size_t items = x->kind == CR_NODE_LIST ? x->n : 1;
-            for (size_t j = 0; j < items; j++) {
-                const cr_conf_node *item = x->kind == CR_NODE_LIST ? x->v[j].val : x;
-                const cr_conf_node *p = plain_value(arena, item, depth + 1);
-                to->v[to->n++] = (cr_conf_entry){NULL, item->at, (cr_conf_node *)(uintptr_t)p};
-            }
-        }
+static const cr_conf_node *plain_value(plainer *p, const cr_conf_node *n, int depth) {
+    if (depth > CR_CONF_MAX_DEPTH || n->kind != CR_NODE_MAP || n->n != 1) return bad_part(p, n->at);
+    const char *kind = n->v[0].key;
+    const cr_conf_node *v = n->v[0].val;
+    if (strcmp(kind, "struct_value") == 0) return plain_struct(p, v, depth + 1);
+    if (strcmp(kind, "list_value") == 0) {
+        if (v->kind != CR_NODE_MAP) return bad_part(p, v->at);
+        cr_conf_node *to = new_plain(p, CR_NODE_LIST, v->at);
+        cr_conf_iter it = items(p, v, "values");
+        for (const cr_conf_node *item; (item = cr_conf_next(&it));)
+            push_plain(p, to, NULL, it.at, plain_value(p, item, depth + 1));
         return to;
     }
-    if (v->kind != CR_NODE_SCALAR) return n;
-    cr_conf_node *s = CR_NEW(arena, cr_conf_node);
-    *s = *v;
-    s->from = CR_SYNTAX_YAML;
-    if (strcmp(kind, "null_value") == 0) s->text = "null", s->len = 4, s->quoted = false;
-    bool b;
-    if (strcmp(kind, "bool_value") == 0 && cr_conf_read_bool(v, &b)) {
-        s->text = b ? "true" : "false";
-        s->len = strlen(s->text);
+    cr_conf_node *s = new_plain(p, CR_NODE_SCALAR, v->at);
+    bool yes;
+    double x;
+    if (strcmp(kind, "null_value") == 0 && v->kind == CR_NODE_SCALAR) {
+        s->text = "null";
+    } else if (strcmp(kind, "bool_value") == 0 && cr_conf_read_bool(v, &yes)) {
+        s->text = yes ? "true" : "false";
+    } else if (strcmp(kind, "number_value") == 0 && cr_conf_read_float(v, &x)) {
+        char text[32];
+        text[cr_fmt_f64(text, x)] = 0;
+        s->text = cr_arena_strdup(p->arena, text);
+    } else if (strcmp(kind, "string_value") == 0 && v->kind == CR_NODE_SCALAR && v->quoted) {
+        s->text = v->text;
+        s->quoted = true;
+    } else {
+        return bad_part(p, n->v[0].at);
     }
+    s->len = s->quoted ? v->len : strlen(s->text);
     return s;
 }
 
-const cr_conf_node *cr_conf_struct(cr_arena *arena, const cr_conf_node *n) {
-    return plain_struct(arena, n, 0);
+const cr_conf_node *cr_conf_struct(cr_arena *arena, const cr_conf_node *n, cr_loc *bad) {
+    if (n->kind != CR_NODE_MAP || n->from != CR_SYNTAX_PBTXT) return n;
+    plainer p = {.arena = arena};
+    const cr_conf_node *plain = plain_struct(&p, n, 0);
+    if (p.failed && bad) *bad = p.bad;
+    return p.failed && bad ? NULL : plain;
 }
 
 const cr_field *cr_msg_field(const cr_msg *msg, const char *name) {

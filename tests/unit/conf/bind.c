@@ -228,6 +228,27 @@ TEST(maps) {
     toy_clear(&t);
 }
 
+TEST(structs) {
+    static const char *const bad[] = {"a: 1",
+                                      "fields { value {} }",
+                                      "fields { key: 'a' }",
+                                      "fields { key: 'a' value { strin_value: 'b' } }",
+                                      "fields { key: 'a' value { number_value: 'b' } }",
+                                      "fields { key: 'a' value { list_value { x: 1 } } }"};
+    static const int cols[] = {47, 47, 47, 73, 73, 86};
+    for (int i = 0; i < 6; i++) {
+        char text[200], expected[200];
+        snprintf(text, sizeof text, "groups { group_name: 'a' toy_flat {} params { %s } }", bad[i]);
+        snprintf(expected, sizeof expected,
+                 "f:1:%d: params: not a google.protobuf.Struct; write fields { key: \"a\" value { "
+                 "string_value: \"b\" } }\n",
+                 cols[i]);
+        FINDINGS(PBTXT, text, expected);
+    }
+    FINDINGS(YAML, "groups: [{group_name: a, toy_flat: {}, params: 5}]\n",
+             "f:1:48: params: found '5'; give a block of keys\n");
+}
+
 TEST(places_and_checks) {
     FINDINGS(YAML, "train_config:\n  num_steps: 1\n  num_epochs: 2\n",
              "f:3:15: num_epochs and num_steps are both set; keep one\n");
@@ -262,4 +283,4 @@ TEST(nothing_given) {
 
 TEST_MAIN(CASE(all_types_in_all_syntaxes), CASE(unknown_keys), CASE(wrong_types), CASE(ranges),
           CASE(enums), CASE(required_and_oneofs), CASE(later_and_gpu), CASE(merge_of_protobuf_text),
-          CASE(maps), CASE(places_and_checks), CASE(nothing_given))
+          CASE(maps), CASE(structs), CASE(places_and_checks), CASE(nothing_given))
