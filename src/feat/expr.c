@@ -230,8 +230,9 @@ static void p_name(parser *p) {
         emit(p, (instr){.op = OP_VAR, .n = v}, 0);
         return;
     }
-    if (strcmp(name, "_pi") == 0 || strcmp(name, "_e") == 0) {
-        emit(p, (instr){.op = OP_NUM, .u.num = name[1] == 'p' ? M_PI : M_E}, 0);
+    bool pi = strcmp(name, "_pi") == 0;
+    if (pi || strcmp(name, "_e") == 0) {
+        emit(p, (instr){.op = OP_NUM, .u.num = pi ? M_PI : M_E}, 0);
         return;
     }
     for (int f = 0; f < N_OF(FUNC1); f++) {
@@ -414,6 +415,7 @@ static double fold(op o, const double *a, int n) {
 
 double cr_expr_eval(const cr_expr *e, const double *vars) {
     double s[MAX_STACK + 1];
+    s[0] = 0;
     int t = -1; /* top */
     for (const instr *in = e->code, *end = in + e->n; in != end; in++) {
         if (in->op == OP_NUM) {

@@ -65,7 +65,7 @@ typedef struct cr_feat_out {
     cr_jagged *ids;       /* sparse */
     float *dense;         /* dense: first float of row 0 */
     int64_t dense_stride; /* floats from row to row */
-    char *scratch;        /* n_rows * f->row_scratch bytes, 64-byte aligned */
+    void *scratch;        /* n_rows * f->row_scratch bytes, 64-byte aligned */
     cr_bad *bad;
 } cr_feat_out;
 

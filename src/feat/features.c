@@ -130,9 +130,9 @@ const cr_feature *cr_features_find(const cr_features *fs, const char *name) {
 
 /* labels and weights: one number per row, none may be missing */
 static cr_code numbers(const cr_chunk *chunk, int col, const char *name, const char *what,
-                       char *scratch, float *out, cr_bad *bad, cr_err *err) {
+                       void *scratch, float *out, cr_bad *bad, cr_err *err) {
     int64_t n = chunk->n_rows;
-    double *x = (double *)scratch;
+    double *x = scratch;
     uint8_t *state = (uint8_t *)(x + n);
     CR_TRY(cr_numbers_read(&chunk->cols[col], chunk, name, 1, "\x1d", 1, x, state, bad, err));
     for (int64_t r = 0; r < n; r++) {
@@ -148,7 +148,7 @@ static cr_code numbers(const cr_chunk *chunk, int col, const char *name, const c
 }
 
 static cr_code number_columns(const cr_chunk *chunk, const char *const *names, const int *cols,
-                              int n, const char *what, char *scratch, const float *const **out,
+                              int n, const char *what, void *scratch, const float *const **out,
                               cr_batch *b, cr_bad *bad, cr_err *err) {
     const float **v = CR_NEW_N(&b->arena, const float *, n + 1);
     for (int i = 0; i < n; i++) {
@@ -168,7 +168,7 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     size_t per_row = sizeof(double) + 1; /* what labels need */
     for (int i = 0; i < fs->n; i++)
         if (fs->v[i]->row_scratch > per_row) per_row = fs->v[i]->row_scratch;
-    char *scratch = cr_arena_alloc(arena, (size_t)n * per_row + 64);
+    void *scratch = cr_arena_alloc(arena, (size_t)n * per_row + 64);
     float *dense = cr_arena_alloc(arena, sizeof(float) * (size_t)(n * fs->dense_width) + 64);
     cr_jagged *sparse = CR_NEW_N(arena, cr_jagged, fs->n_sparse + 1);
     for (int i = 0; i < fs->n; i++) {

@@ -223,8 +223,8 @@ static cr_code encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
     const char *name = f->n_columns ? f->columns[0] : f->name;
     if (s->encoded && f->sparse) return cr_ids_encode(&s->ids, f, col, in, out, err);
     int64_t n = in->n_rows * s->dim;
-    double *x = (double *)out->scratch;
-    float *y = (float *)(x + n);
+    double *x = out->scratch;
+    float *y = (float *)(void *)(x + n);
     uint8_t *state = (uint8_t *)(y + n);
     CR_TRY(cr_numbers_read(col, in, name, s->dim, s->sep, s->n_sep, x, state, out->bad, err));
     /* which precision, and what a null means, goes by what the column is in the reference */
