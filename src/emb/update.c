@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "emb/group.h"
+#include "kern/kern.h"
 
 #define PIECE     256 /* distinct ids a thread takes at a time */
 #define MAX_LANES 64

@@ -24,9 +24,10 @@ typedef struct loop {
     cr_loader *data;
     const cr_root_conf *c;
     const cr_train_conf *tc;
-    cr_data_pos pos; /* after the last step */
-    int64_t step;    /* of the last batch trained; -1: none */
-    int64_t epoch;
+    cr_data_pos pos;          /* after the last step */
+    int64_t step;             /* of the last batch trained; -1: none */
+    int64_t epoch;            /* finished */
+    int64_t in_epoch;         /* the one of the last step, for messages */
     int64_t saved, evaluated; /* steps; -1: never */
     int64_t total_bytes;      /* of the training files, 0: not known */
     double t0, logged;
@@ -170,7 +171,7 @@ static cr_code start(loop *l) {
 static cr_code evaluate(loop *l) {
     if (!l->ev || l->evaluated == l->step) return CR_OK;
     char title[96];
-    snprintf(title, sizeof(title), "Evaluating Epoch-%lld model-%lld", (long long)l->epoch,
+    snprintf(title, sizeof(title), "Evaluating Epoch-%lld model-%lld", (long long)l->in_epoch,
              (long long)l->step);
     eval_run r = {l->c->eval_input_path, l->c->eval_config->num_steps,
                   l->c->eval_config->log_step_count_steps, title, &l->o->watch};
@@ -180,7 +181,7 @@ static cr_code evaluate(loop *l) {
     cr_buf b;
     cr_buf_init(&b);
     eval_text(&b, &l->res->eval);
-    CR_INFO("Eval Result Epoch-%lld model-%lld: %s", (long long)l->epoch, (long long)l->step,
+    CR_INFO("Eval Result Epoch-%lld model-%lld: %s", (long long)l->in_epoch, (long long)l->step,
             b.data);
     cr_buf_reset(&b);
     eval_line(&b, l->step, &l->res->eval);
@@ -195,9 +196,10 @@ static cr_code evaluate(loop *l) {
 static cr_code save(loop *l) {
     cr_err err;
     const cr_export_conf *ec = l->c->export_config;
+    bool fresh = l->saved != l->step;
     snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s/model.ckpt-%lld", l->c->model_dir,
              (long long)l->step);
-    CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
+    if (fresh) CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
     trainer_state ts = trainer_get_state(l->t);
     cr_ckpt_state s = {.step = l->step,
                        .epoch = l->epoch,
@@ -210,7 +212,7 @@ static cr_code save(loop *l) {
     cr_arena a;
     cr_arena_init(&a, 0);
     cr_code code;
-    if (l->saved == l->step) { /* only the position has moved on: the epoch ended */
+    if (!fresh) { /* only the position has moved on: the epoch ended */
         code = cr_ckpt_save_state(l->res->checkpoint, &s, &err);
     } else {
         int n;
@@ -219,7 +221,6 @@ static cr_code save(loop *l) {
     }
     cr_arena_clear(&a);
     if (code != CR_OK) return diag_err(l->diag, &err);
-    bool fresh = l->saved != l->step;
     l->saved = l->step;
     if (fresh) CR_TRY(evaluate(l));
     if (l->tc->keep_checkpoint_max > 0) {
@@ -253,8 +254,8 @@ static void log_step(loop *l, bool last) {
     for (int k = 0; k < l->j.model->n_losses; k++)
         cr_buf_printf(&b, " %s:%.5f", l->j.model->losses[k].name, trainer_loss(l->t, k));
     CR_INFO("Training Epoch %lld: %lldit [%.2fit/s] lr_g0:%.5f lr_g1:%.5f%s total_loss: %.5f",
-            (long long)l->epoch, (long long)l->step, (double)l->res->steps / (now - l->t0), sparse,
-            dense, b.data, total_loss(l));
+            (long long)l->in_epoch, (long long)l->step, (double)l->res->steps / (now - l->t0),
+            sparse, dense, b.data, total_loss(l));
     cr_buf_clear(&b);
     l->logged = now;
     l->logged_step = l->step;
@@ -306,6 +307,7 @@ static cr_code one_step(loop *l, cr_batch *b) {
     cr_loader_release(l->data, b);
     if (code != CR_OK) return diag_err(l->diag, &err);
     l->step++;
+    l->in_epoch = l->epoch;
     l->pos = after;
     l->res->steps++;
     l->res->rows += rows;
