@@ -80,6 +80,7 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
             cr_file_append(cr_path_join(arena, dir, name), b.data, b.n, &err) != CR_OK)
             code = diag_err(diag, &err);
     }
+    if (j.features) cr_features_report(j.features);
     if (code == CR_OK) CR_INFO("Evaluate Finished.");
     cr_buf_clear(&b);
     evaluator_free(ev);

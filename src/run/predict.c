@@ -187,6 +187,7 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
         w->f = NULL;
     }
     res->seconds = cr_now() - t0;
+    cr_features_report(j->features);
     if (code == CR_OK)
         CR_INFO("Predicting: %lldit, %lld rows written to %s", (long long)steps,
                 (long long)res->rows, res->output);

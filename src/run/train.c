@@ -372,6 +372,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         res->group_s = tt.group;
         res->step_s = tt.step;
         res->update_s = tt.update;
+        cr_features_report(l.j.features);
         if (code == CR_OK) CR_INFO("Train and Evaluate Finished.");
     }
     if (l.data) cr_loader_free(l.data);
