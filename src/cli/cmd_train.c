@@ -48,9 +48,13 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         char rows[32], rate[32], time[32];
         cr_ui_findings(ui);
         double busy = train_seconds(r);
-        cr_ui_say("trained  %s rows in %s (%s rows/s while training), %lld steps\n",
-                  cr_fmt_count(rows, (double)r->rows), cr_fmt_time(time, r->seconds),
-                  cr_fmt_count(rate, busy > 0 ? (double)r->rows / busy : 0), (long long)r->steps);
+        if (r->steps == 0)
+            cr_ui_say("trained  nothing: all steps were done before\n");
+        else
+            cr_ui_say("trained  %s rows in %s (%s rows/s while training), %lld steps\n",
+                      cr_fmt_count(rows, (double)r->rows), cr_fmt_time(time, r->seconds),
+                      cr_fmt_count(rate, busy > 0 ? (double)r->rows / busy : 0),
+                      (long long)r->steps);
         if (r->checkpoint[0]) cr_ui_say("  checkpoint  %s\n", r->checkpoint);
         if (r->bad_rows > 0) cr_ui_say("  bad rows    %lld, skipped\n", (long long)r->bad_rows);
         say_shares(r);
