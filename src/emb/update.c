@@ -12,7 +12,8 @@
 
 #define PIECE     256 /* distinct ids a thread takes at a time */
 #define MAX_LANES 64
-#define AHEAD     8 /* records are fetched this many ids before they are needed */
+#define FETCH     12 /* entries between fetching a gradient row and adding it */
+#define AHEAD     8  /* records are fetched this many ids before they are needed */
 
 typedef struct utable {
     cr_table *t;
@@ -142,23 +143,33 @@ static void add_entry(const cr_updater *u, const utable *ut, const cr_group *g, 
         return;
     }
     if (set)
-        for (int64_t d = 0; d < D; d++)
-            out[d] = c * gr[d];
+        cr_kern->scale(out, c, gr, D);
     else
-        for (int64_t d = 0; d < D; d++)
-            out[d] = out[d] + c * gr[d];
+        cr_kern->axpy(out, c, gr, D);
+}
+
+/* the gradient row that an entry will read: entries of one id lie far apart in the batch */
+static void fetch_entry(const utable *ut, const cr_group *g, int64_t i) {
+    if (i >= g->n) return;
+    uint32_t e = g->entry[i];
+    const cr_use *use = &ut->uses[g->slot ? g->slot[e] : 0];
+    const float *gr = use->grad + (int64_t)g->row[e] * use->ld;
+    __builtin_prefetch(gr);
+    if (ut->t->D > 16) __builtin_prefetch(gr + 16);
 }
 
 /* gradient of distinct id number k into part[0 .. D) */
 static void sum_id(const cr_updater *u, const utable *ut, const cr_group *g, int64_t k,
                    float *part) {
     int64_t D = ut->t->D, i = g->seg[k], end = g->seg[k + 1];
+    fetch_entry(ut, g, i + FETCH);
     add_entry(u, ut, g, g->entry[i], part, true);
     if (end - i == 1) return;
     int lane[MAX_LANES], n = 0;
     lane[n++] = g->lane[g->entry[i]];
     for (i++; i < end; i++) {
         uint32_t e = g->entry[i];
+        fetch_entry(ut, g, i + FETCH);
         bool next = g->lane[e] != lane[n - 1];
         if (next) lane[n++] = g->lane[e];
         add_entry(u, ut, g, e, part + (n - 1) * D, next);

@@ -37,6 +37,10 @@ static const char *nth_feature(const void *ctx, size_t i) {
     return (int)i < fs->n ? fs->v[i]->name : NULL;
 }
 
+static bool same_init(const cr_init *a, const cr_init *b) {
+    return a->kind == b->kind && a->a == b->a && a->b == b->b && a->lo == b->lo && a->hi == b->hi;
+}
+
 /* the table of a feature in a group, made at first use */
 static cr_model_table *table_of(cr_build *b, const cr_feature *f, int64_t D, const char *init_fn,
                                 const char *suffix, bool wide) {
@@ -53,12 +57,12 @@ static cr_model_table *table_of(cr_build *b, const cr_feature *f, int64_t D, con
     for (int i = 0; i < m->n_tables; i++) {
         cr_model_table *t = m->tables[i];
         if (strcmp(t->short_name, name) != 0) continue;
-        const char *what = t->n_rows != f->num_embeddings               ? "number of rows"
-                           : t->D != D                                  ? "embedding_dim"
-                           : t->mean != f->mean                         ? "pooling"
-                           : memcmp(&t->init, &init, sizeof(init)) != 0 ? "init_fn"
-                           : t->trainable != f->trainable               ? "trainable"
-                                                                        : NULL;
+        const char *what = t->n_rows != f->num_embeddings ? "number of rows"
+                           : t->D != D                    ? "embedding_dim"
+                           : t->mean != f->mean           ? "pooling"
+                           : !same_init(&t->init, &init)  ? "init_fn"
+                           : t->trainable != f->trainable ? "trainable"
+                                                          : NULL;
         if (what)
             cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
                         "features '%s' and '%s' share the table '%s' but differ in %s; make them "
