@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "run/run_int.h"
 
-cr_code job_checkpoint(job *j, const char *wanted, bool best, char **path, int64_t *step,
-                       cr_err *err) {
+cr_code cr_job_checkpoint(job *j, const char *wanted, bool best, char **path, int64_t *step,
+                          cr_err *err) {
     cr_arena *a = &j->cfg.arena;
     const cr_export_conf *ec = j->root->export_config;
     const char *dir = j->root->model_dir;
@@ -45,45 +45,45 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
     cr_buf b;
     cr_buf_init(&b);
     job_opts jo = {.config = &o->config, .threads = o->threads, .with_labels = true};
-    cr_code code = job_open(&j, &jo, diag);
+    cr_code code = cr_job_open(&j, &jo, diag);
     if (code == CR_OK && !*j.root->eval_input_path)
-        code = diag_err(
+        code = cr_diag_err(
             diag,
             &(cr_err){
                 .code = CR_ECONF,
                 .msg =
                     "eval_input_path is not set; give it in the config or with --eval_input_path"});
     if (code == CR_OK &&
-        (job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK ||
-         job_alloc(&j, &err) != CR_OK || evaluator_new(&ev, &j, &err) != CR_OK))
-        code = diag_err(diag, &err);
+        (cr_job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK ||
+         cr_job_alloc(&j, &err) != CR_OK || cr_evaluator_new(&ev, &j, &err) != CR_OK))
+        code = cr_diag_err(diag, &err);
     if (code == CR_OK) {
         snprintf(checkpoint, 1088, "%s", path);
         CR_INFO("Restoring checkpoint from %s...", path);
-        code = job_load_weights(&j, path, diag);
+        code = cr_job_load_weights(&j, path, diag);
     }
     if (code == CR_OK) {
         eval_run r = {j.root->eval_input_path, j.root->eval_config->num_steps,
                       j.root->eval_config->log_step_count_steps, "Evaluating", &o->watch};
-        code = evaluator_run(ev, &r, res, arena, diag);
+        code = cr_evaluator_run(ev, &r, res, arena, diag);
     }
     if (code == CR_OK) {
-        eval_text(&b, res);
+        cr_eval_text(&b, res);
         CR_INFO("Eval Result: %s", b.data);
         cr_buf_reset(&b);
-        eval_line(&b, step, res);
+        cr_eval_line(&b, step, res);
         const char *name = o->eval_result_filename && *o->eval_result_filename
                                ? o->eval_result_filename
                                : "eval_result.txt";
         const char *dir = *j.root->model_dir ? j.root->model_dir : ".";
         if (cr_mkdirs(dir, &err) != CR_OK ||
             cr_file_append(cr_path_join(arena, dir, name), b.data, b.n, &err) != CR_OK)
-            code = diag_err(diag, &err);
+            code = cr_diag_err(diag, &err);
     }
     if (j.features) cr_features_report(j.features);
     if (code == CR_OK) CR_INFO("Evaluate Finished.");
     cr_buf_clear(&b);
-    evaluator_free(ev);
-    job_close(&j);
+    cr_evaluator_free(ev);
+    cr_job_close(&j);
     return code;
 }

@@ -20,10 +20,10 @@ struct evaluator {
     int64_t batch;
 };
 
-cr_code evaluator_new(evaluator **out, job *j, cr_err *err) {
+cr_code cr_evaluator_new(evaluator **out, job *j, cr_err *err) {
     evaluator *e = cr_alloc(sizeof(*e), "evaluator");
     e->j = j;
-    e->batch = job_eval_batch(j);
+    e->batch = cr_job_eval_batch(j);
     e->group = cr_alloc((size_t)e->batch * sizeof(int64_t), "grouping keys");
     e->metrics = cr_alloc((size_t)(j->model->n_metrics + 1) * sizeof(*e->metrics), "metrics");
     cr_exec_opts eo = {&j->model->graph, CR_EVAL, e->batch, (int)j->root->train_config->lanes, 0};
@@ -34,14 +34,14 @@ cr_code evaluator_new(evaluator **out, job *j, cr_err *err) {
         if (code == CR_OK) e->n_metrics++;
     }
     if (code != CR_OK) {
-        evaluator_free(e);
+        cr_evaluator_free(e);
         return code;
     }
     *out = e;
     return CR_OK;
 }
 
-void evaluator_free(evaluator *e) {
+void cr_evaluator_free(evaluator *e) {
     if (!e) return;
     for (int i = 0; i < e->n_metrics; i++)
         e->j->model->metrics[i].type->free_(e->metrics[i]);
@@ -89,8 +89,8 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const cr_metric_result *)a)->name, ((const cr_metric_result *)b)->name);
 }
 
-cr_code evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, cr_arena *names,
-                      cr_diag *diag) {
+cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, cr_arena *names,
+                         cr_diag *diag) {
     const cr_model *m = e->j->model;
     memset(res, 0, sizeof(*res));
     for (int i = 0; i < m->n_metrics; i++)
@@ -98,7 +98,7 @@ cr_code evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, cr_a
     cr_mean *losses = CR_NEW_N(names, cr_mean, m->n_losses + 1);
     cr_loader *l;
     job_data d = {.paths = r->paths, .batch_size = e->batch, .n_epochs = 1};
-    CR_TRY(job_loader(e->j, &d, &l, diag));
+    CR_TRY(cr_job_loader(e->j, &d, &l, diag));
     cr_err err;
     cr_code code = CR_OK;
     double t0 = cr_now(), logged = t0;
@@ -139,7 +139,7 @@ cr_code evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, cr_a
     if (code == CR_OK && res->rows == 0)
         code = cr_fail(&err, CR_EDATA,
                        "'%s' holds no rows to evaluate; check the path and the files", r->paths);
-    if (code != CR_OK) return diag_err(diag, &err);
+    if (code != CR_OK) return cr_diag_err(diag, &err);
     for (int i = 0; i < m->n_losses && res->n < CR_MAX_RESULTS; i++)
         res->v[res->n++] = (cr_metric_result){cr_arena_strdup(names, m->losses[i].name),
                                               losses[i].n > 0 ? losses[i].sum / losses[i].n : 0};
@@ -150,7 +150,7 @@ cr_code evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, cr_a
     return CR_OK;
 }
 
-void eval_line(cr_buf *out, int64_t step, const cr_eval_result *r) {
+void cr_eval_line(cr_buf *out, int64_t step, const cr_eval_result *r) {
     cr_jw w;
     cr_jw_init(&w, out);
     cr_jw_obj(&w, NULL);
@@ -164,7 +164,7 @@ void eval_line(cr_buf *out, int64_t step, const cr_eval_result *r) {
     cr_buf_char(out, '\n');
 }
 
-void eval_text(cr_buf *out, const cr_eval_result *r) {
+void cr_eval_text(cr_buf *out, const cr_eval_result *r) {
     for (int i = 0; i < r->n; i++)
         cr_buf_printf(out, "%s%s:%.6f", i ? " " : "", r->v[i].name, r->v[i].value);
 }

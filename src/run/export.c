@@ -51,7 +51,7 @@ static void point_into(cr_conf_doc *doc, cr_conf_node *feature, void *dir) {
     set_text(doc, feature, "asset_dir", dir);
 }
 
-void job_assets_from(cr_config *cfg, const char *dir) {
+void cr_job_assets_from(cr_config *cfg, const char *dir) {
     each_vocab(&cfg->doc, point_into, (void *)(uintptr_t)dir);
 }
 
@@ -118,7 +118,7 @@ static cr_code fill(job *j, const cr_export_opts *o, const char *dir, cr_err *er
     cr_buf b;
     cr_buf_init(&b);
     int n;
-    cr_ckpt_tensor *v = job_tensors(j, NULL, &j->cfg.arena, &n);
+    cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &j->cfg.arena, &n);
     cr_code code = cr_ckpt_write_tensors(dir, v, n, NULL, err);
     if (code == CR_OK) code = copy_assets(j, o, dir, err);
     if (code == CR_OK) {
@@ -177,17 +177,17 @@ cr_code cr_export(const cr_export_opts *o, char *checkpoint, cr_diag *diag) {
     cr_err err;
     char *path = NULL;
     int64_t step;
-    if (check_flags(o, &err) != CR_OK) return diag_err(diag, &err);
+    if (check_flags(o, &err) != CR_OK) return cr_diag_err(diag, &err);
     job_opts jo = {.config = &o->config, .threads = o->threads};
-    cr_code code = job_open(&j, &jo, diag);
+    cr_code code = cr_job_open(&j, &jo, diag);
     if (code == CR_OK &&
-        (job_checkpoint(&j, o->checkpoint_path, true, &path, &step, &err) != CR_OK ||
-         job_alloc(&j, &err) != CR_OK))
-        code = diag_err(diag, &err);
+        (cr_job_checkpoint(&j, o->checkpoint_path, true, &path, &step, &err) != CR_OK ||
+         cr_job_alloc(&j, &err) != CR_OK))
+        code = cr_diag_err(diag, &err);
     if (code == CR_OK) {
         snprintf(checkpoint, 1088, "%s", path);
         CR_INFO("Restoring checkpoint from %s...", path);
-        code = job_load_weights(&j, path, diag);
+        code = cr_job_load_weights(&j, path, diag);
     }
     if (code == CR_OK) {
         cr_outdir *d;
@@ -198,10 +198,10 @@ cr_code cr_export(const cr_export_opts *o, char *checkpoint, cr_diag *diag) {
                 cr_outdir_abort(d);
         }
         if (code != CR_OK)
-            diag_err(diag, &err);
+            cr_diag_err(diag, &err);
         else
             CR_INFO("Exported to %s", o->export_dir);
     }
-    job_close(&j);
+    cr_job_close(&j);
     return code;
 }

@@ -56,12 +56,12 @@ static void read_sample(report *r, sample *s, int64_t want) {
     cr_err err;
     int64_t batch = r->j.root->data_config->batch_size;
     job_data d = {.paths = s->paths, .batch_size = batch < want ? batch : want, .n_epochs = 1};
-    if (job_loader(&r->j, &d, &l, r->diag) != CR_OK) return;
+    if (cr_job_loader(&r->j, &d, &l, r->diag) != CR_OK) return;
     bool told = false;
     for (bool done = false; !done && s->rows < want;) {
         cr_batch *b;
         if (cr_loader_next(l, &b, &done, &err) != CR_OK) {
-            diag_err(r->diag, &err);
+            cr_diag_err(r->diag, &err);
             break;
         }
         if (!b) continue;
@@ -119,7 +119,7 @@ static void measure(report *r) {
                        (int)r->j.root->train_config->lanes, 0};
     if (cr_graph_alloc(&r->j.model->graph, &err) != CR_OK ||
         cr_exec_new(&ex, &eo, r->j.pool, &err) != CR_OK) {
-        diag_err(r->diag, &err);
+        cr_diag_err(r->diag, &err);
         return;
     }
     cr_exec_info info;
@@ -203,7 +203,7 @@ cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
         c.path = path;
     }
     job_opts jo = {.config = &c, .threads = o->threads, .train = true, .with_labels = true};
-    cr_code code = job_open(&r.j, &jo, diag);
+    cr_code code = cr_job_open(&r.j, &jo, diag);
     if (code == CR_OK) {
         const cr_root_conf *root = r.j.root;
         int64_t want = o->sample_rows > 0 ? o->sample_rows : 10000;
@@ -227,6 +227,6 @@ cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
     }
     cr_diag_sort(diag);
     code = cr_diag_code(diag);
-    job_close(&r.j);
+    cr_job_close(&r.j);
     return code;
 }

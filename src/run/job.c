@@ -15,7 +15,7 @@
 
 volatile int cr_stop_requested;
 
-cr_code diag_err(cr_diag *diag, const cr_err *err) {
+cr_code cr_diag_err(cr_diag *diag, const cr_err *err) {
     cr_diag_add(diag, CR_SEV_ERROR, err->code, err->at, "%s", err->msg);
     return err->code;
 }
@@ -54,7 +54,7 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
         edits_ok = cr_conf_edit_json(&c->doc, &cr_root_msg, o->edit_config_json, diag) == CR_OK;
     for (int i = 0; i < o->n_set; i++)
         if (cr_conf_set(&c->doc, &cr_root_msg, o->set[i], diag) != CR_OK) edits_ok = false;
-    if (o->asset_dir) job_assets_from(c, o->asset_dir);
+    if (o->asset_dir) cr_job_assets_from(c, o->asset_dir);
     c->root = cr_conf_bind(&c->arena, &cr_root_msg, c->doc.root, diag);
     cr_root_finish(c->root, &c->arena, diag);
     if (edits_ok) cr_root_check(c->root, diag);
@@ -115,19 +115,19 @@ static cr_code reserve(job *j, const job_opts *o, cr_diag *diag) {
     return CR_OK;
 }
 
-cr_code job_prepare(job *j, const job_opts *o, cr_diag *diag) {
+cr_code cr_job_prepare(job *j, const job_opts *o, cr_diag *diag) {
     cr_root_conf *c = j->root = j->cfg.root;
     const cr_sparse_optim_conf *sparse = c->train_config->sparse_optimizer;
     cr_kern_init();
     cr_err err;
     int threads = o->threads > 0 ? o->threads : cr_cpu_count();
-    if (cr_pool_new(&j->pool, threads, &err) != CR_OK) return diag_err(diag, &err);
+    if (cr_pool_new(&j->pool, threads, &err) != CR_OK) return cr_diag_err(diag, &err);
     const cr_enum_value *e = cr_dataset_types;
     while (e->name && e->value != c->data_config->dataset_type)
         e++;
     j->reader = e->name ? cr_reader_find(e->name) : NULL;
     if (!j->reader)
-        return diag_err(
+        return cr_diag_err(
             diag,
             &(cr_err){.code = CR_ECONF,
                       .at = cr_conf_at(c->data_config, "dataset_type"),
@@ -147,36 +147,36 @@ cr_code job_prepare(job *j, const job_opts *o, cr_diag *diag) {
     return cr_diag_code(diag);
 }
 
-cr_code job_open(job *j, const job_opts *o, cr_diag *diag) {
+cr_code cr_job_open(job *j, const job_opts *o, cr_diag *diag) {
     memset(j, 0, sizeof(*j));
     CR_TRY(cr_config_load(&j->cfg, o->config, diag));
-    return job_prepare(j, o, diag);
+    return cr_job_prepare(j, o, diag);
 }
 
-void job_close(job *j) {
+void cr_job_close(job *j) {
     cr_model_free(j->model);
     if (j->pool) cr_pool_free(j->pool);
     cr_config_clear(&j->cfg);
     memset(j, 0, sizeof(*j));
 }
 
-cr_code job_alloc(job *j, cr_err *err) {
+cr_code cr_job_alloc(job *j, cr_err *err) {
     return cr_model_alloc(j->model, &j->mo, err);
 }
 
-cr_code job_load_weights(job *j, const char *path, cr_diag *diag) {
+cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag) {
     cr_err err;
     cr_ckpt *c;
-    if (cr_ckpt_open(&c, path, &err) != CR_OK) return diag_err(diag, &err);
+    if (cr_ckpt_open(&c, path, &err) != CR_OK) return cr_diag_err(diag, &err);
     int n;
-    cr_ckpt_tensor *v = job_tensors(j, NULL, &j->cfg.arena, &n);
+    cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &j->cfg.arena, &n);
     cr_ckpt_load_opts lo = {.allow_extra = true, .skip_optimizer = true, .pool = j->pool};
     cr_code code = cr_ckpt_load(c, v, n, &lo, diag);
     cr_ckpt_close(c);
     return code;
 }
 
-cr_code job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag) {
+cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag) {
     int threads = cr_pool_threads(j->pool), workers = (int)j->root->data_config->num_workers;
     if (workers > threads) workers = threads;
     cr_loader_opts lo = {.conf = j->root->data_config,
@@ -198,7 +198,7 @@ cr_code job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag) {
     return cr_loader_new(out, &lo, diag);
 }
 
-int64_t job_eval_batch(const job *j) {
+int64_t cr_job_eval_batch(const job *j) {
     const cr_data_conf *d = j->root->data_config;
     return d->eval_batch_size > 0 ? d->eval_batch_size : d->batch_size;
 }
@@ -239,10 +239,10 @@ static void add_rows(list *l, cr_arena *a, const char *name, const cr_table *tab
     l->v[l->n++] = t;
 }
 
-cr_ckpt_tensor *job_tensors(job *j, const trainer *t, cr_arena *a, int *n) {
+cr_ckpt_tensor *cr_job_tensors(job *j, const trainer *t, cr_arena *a, int *n) {
     cr_model *m = j->model;
-    const cr_optim_type *dense = t ? trainer_dense(t) : NULL;
-    int planes = t ? trainer_planes(t) : 0, max = m->graph.n * (1 + planes);
+    const cr_optim_type *dense = t ? cr_trainer_dense(t) : NULL;
+    int planes = t ? cr_trainer_planes(t) : 0, max = m->graph.n * (1 + planes);
     for (int i = 0; i < m->n_tables; i++) {
         const cr_optim_type *o = m->tables[i]->table.optim;
         max += 1 + (o ? o->elem_state + o->row_state : 0);
@@ -254,7 +254,7 @@ cr_ckpt_tensor *job_tensors(job *j, const trainer *t, cr_arena *a, int *n) {
         add_flat(&l, p->name, p, p->w, false);
         for (int k = 0; p->trainable && k < planes; k++)
             add_flat(&l, cr_arena_printf(a, "state.%s.%s", p->name, dense->state_names[k]), p,
-                     trainer_plane(t, p, k), true);
+                     cr_trainer_plane(t, p, k), true);
     }
     for (int i = 0; i < m->n_tables; i++) {
         const cr_table *tab = &m->tables[i]->table;

@@ -151,8 +151,10 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
                    cr_diag *diag) {
     cr_loader *l;
     cr_err err;
-    job_data d = {.paths = o->predict_input_path, .batch_size = job_eval_batch(j), .n_epochs = 1};
-    CR_TRY(job_loader(j, &d, &l, diag));
+    job_data d = {.paths = o->predict_input_path,
+                  .batch_size = cr_job_eval_batch(j),
+                  .n_epochs = 1};
+    CR_TRY(cr_job_loader(j, &d, &l, diag));
     cr_code code = cr_outfile_open(&w->f, res->output, &err);
     if (code == CR_OK) code = put_header(w, &err);
     double t0 = cr_now();
@@ -191,7 +193,7 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
     if (code == CR_OK)
         CR_INFO("Predicting: %lldit, %lld rows written to %s", (long long)steps,
                 (long long)res->rows, res->output);
-    return code == CR_OK ? CR_OK : diag_err(diag, &err);
+    return code == CR_OK ? CR_OK : cr_diag_err(diag, &err);
 }
 
 static cr_code check_flags(const cr_predict_opts *o, cr_err *err) {
@@ -223,9 +225,9 @@ static cr_code open_job(job *j, const cr_predict_opts *o, cr_diag *diag) {
     char path[1200], edits[3][96];
     const char *set[64];
     if (c.n_set > 60)
-        return diag_err(diag,
-                        &(cr_err){.code = CR_EUSAGE,
-                                  .msg = "more than 60 --set flags; put them into the config"});
+        return cr_diag_err(diag,
+                           &(cr_err){.code = CR_EUSAGE,
+                                     .msg = "more than 60 --set flags; put them into the config"});
     if (!from_config) {
         snprintf(path, sizeof(path), "%s/pipeline.config", o->scripted_model_path);
         c.path = path;
@@ -250,13 +252,13 @@ static cr_code open_job(job *j, const cr_predict_opts *o, cr_diag *diag) {
                    .threads = o->threads,
                    .reserved = o->reserved_columns,
                    .data_paths = o->predict_input_path};
-    return job_open(j, &jo, diag);
+    return cr_job_open(j, &jo, diag);
 }
 
 cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *diag) {
     memset(res, 0, sizeof(*res));
     cr_err err;
-    if (check_flags(o, &err) != CR_OK) return diag_err(diag, &err);
+    if (check_flags(o, &err) != CR_OK) return cr_diag_err(diag, &err);
     job j;
     bool from_config = o->config.path && *o->config.path;
     cr_exec *ex = NULL;
@@ -266,16 +268,16 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
     char *path = (char *)(uintptr_t)o->scripted_model_path;
     int64_t step;
     if (code == CR_OK) {
-        cr_exec_opts eo = {&j.model->graph, CR_EVAL, job_eval_batch(&j),
+        cr_exec_opts eo = {&j.model->graph, CR_EVAL, cr_job_eval_batch(&j),
                            (int)j.root->train_config->lanes, 0};
         if ((from_config &&
-             job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK) ||
+             cr_job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK) ||
             choose_columns(&w, &j, o->output_columns, &err) != CR_OK ||
-            cr_mkdirs(o->predict_output_path, &err) != CR_OK || job_alloc(&j, &err) != CR_OK ||
+            cr_mkdirs(o->predict_output_path, &err) != CR_OK || cr_job_alloc(&j, &err) != CR_OK ||
             cr_exec_new(&ex, &eo, j.pool, &err) != CR_OK)
-            code = diag_err(diag, &err);
+            code = cr_diag_err(diag, &err);
     }
-    if (code == CR_OK) code = job_load_weights(&j, path, diag);
+    if (code == CR_OK) code = cr_job_load_weights(&j, path, diag);
     if (code == CR_OK) {
         w.ex = ex;
         snprintf(res->output, sizeof(res->output), "%s/part-0.csv", o->predict_output_path);
@@ -284,6 +286,6 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
     if (w.f) cr_outfile_abort(w.f);
     cr_buf_clear(&w.b);
     cr_exec_free(ex);
-    job_close(&j);
+    cr_job_close(&j);
     return code;
 }

@@ -32,64 +32,65 @@ typedef struct job_opts {
     const char *reserved;   /* comma list of columns to carry along; NULL: none */
     const char *data_paths; /* whose columns ALL_COLUMNS means */
 } job_opts;
-/* job_open loads the config and builds features and model without memory for parameters. The caller
- * always calls job_close. job_prepare is the same for a config loaded already into j->cfg. */
-CR_CHECKED cr_code job_open(job *j, const job_opts *o, cr_diag *diag);
-CR_CHECKED cr_code job_prepare(job *j, const job_opts *o, cr_diag *diag);
-void job_close(job *j);
-/* job_assets_from points all vocab_files of a loaded tree into dir (export.c) */
-void job_assets_from(cr_config *cfg, const char *dir);
-/* job_alloc makes parameters; job_load fills them from a checkpoint. */
-CR_CHECKED cr_code job_alloc(job *j, cr_err *err);
-CR_CHECKED cr_code job_load_weights(job *j, const char *path, cr_diag *diag);
-/* job_checkpoint chooses: the one wanted (path of a user), else the best where the config says so
- * and best is set, else the newest of model_dir. *step -1 when it was named by path. */
-CR_CHECKED cr_code job_checkpoint(job *j, const char *wanted, bool best, char **path, int64_t *step,
-                                  cr_err *err);
-/* job_loader opens a data set for this model. */
+/* cr_job_open loads the config and builds features and model without memory for parameters. The
+ * caller always calls cr_job_close. cr_job_prepare is the same for a config loaded already into
+ * j->cfg. */
+CR_CHECKED cr_code cr_job_open(job *j, const job_opts *o, cr_diag *diag);
+CR_CHECKED cr_code cr_job_prepare(job *j, const job_opts *o, cr_diag *diag);
+void cr_job_close(job *j);
+/* cr_job_assets_from points all vocab_files of a loaded tree into dir (export.c) */
+void cr_job_assets_from(cr_config *cfg, const char *dir);
+/* cr_job_alloc makes parameters; job_load fills them from a checkpoint. */
+CR_CHECKED cr_code cr_job_alloc(job *j, cr_err *err);
+CR_CHECKED cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag);
+/* cr_job_checkpoint chooses: the one wanted (path of a user), else the best where the config says
+ * so and best is set, else the newest of model_dir. *step -1 when it was named by path. */
+CR_CHECKED cr_code cr_job_checkpoint(job *j, const char *wanted, bool best, char **path,
+                                     int64_t *step, cr_err *err);
+/* cr_job_loader opens a data set for this model. */
 typedef struct job_data {
     const char *paths;
     int64_t batch_size, n_epochs;
     bool shuffle, drop_remainder;
     cr_data_pos start;
 } job_data;
-CR_CHECKED cr_code job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag);
-int64_t job_eval_batch(const job *j);
+CR_CHECKED cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag);
+int64_t cr_job_eval_batch(const job *j);
 /* all tensors of the model (weights; with trainer state when t is not NULL) */
 struct trainer;
-cr_ckpt_tensor *job_tensors(job *j, const struct trainer *t, cr_arena *a, int *n);
+cr_ckpt_tensor *cr_job_tensors(job *j, const struct trainer *t, cr_arena *a, int *n);
 /* adds err as one finding and returns its code */
-cr_code diag_err(cr_diag *diag, const cr_err *err);
+cr_code cr_diag_err(cr_diag *diag, const cr_err *err);
 
 /* ---- step.c: one training step ---- */
 typedef struct trainer trainer;
-CR_CHECKED cr_code trainer_new(trainer **out, job *j, cr_err *err);
-void trainer_free(trainer *t);
-/* trainer_step: forward, backward, update. Fails when the loss is not finite (the weights are then
- * as before the step). Allocates nothing once the largest batch was seen. */
-CR_CHECKED cr_code trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err);
-double trainer_loss(const trainer *t, int k);                        /* loss k of the last step */
-void trainer_rates(const trainer *t, double *sparse, double *dense); /* used in the last step */
-void trainer_epoch_end(trainer *t);
+CR_CHECKED cr_code cr_trainer_new(trainer **out, job *j, cr_err *err);
+void cr_trainer_free(trainer *t);
+/* cr_trainer_step: forward, backward, update. Fails when the loss is not finite (the weights are
+ * then as before the step). Allocates nothing once the largest batch was seen. */
+CR_CHECKED cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err);
+double cr_trainer_loss(const trainer *t, int k); /* loss k of the last step */
+void cr_trainer_rates(const trainer *t, double *sparse, double *dense); /* used in the last step */
+void cr_trainer_epoch_end(trainer *t);
 /* counters that a checkpoint keeps */
 typedef struct trainer_state {
     int64_t updates, sched_steps, sched_epochs;
 } trainer_state;
-trainer_state trainer_get_state(const trainer *t);
-void trainer_set_state(trainer *t, trainer_state s);
+trainer_state cr_trainer_get_state(const trainer *t);
+void cr_trainer_set_state(trainer *t, trainer_state s);
 /* dense optimizer state: plane k of a parameter, and how many there are */
-int trainer_planes(const trainer *t);
-float *trainer_plane(const trainer *t, const cr_node *p, int k);
-const cr_optim_type *trainer_dense(const trainer *t);
+int cr_trainer_planes(const trainer *t);
+float *cr_trainer_plane(const trainer *t, const cr_node *p, int k);
+const cr_optim_type *cr_trainer_dense(const trainer *t);
 typedef struct trainer_times {
     double group, step, update;
 } trainer_times;
-trainer_times trainer_get_times(const trainer *t);
+trainer_times cr_trainer_get_times(const trainer *t);
 
 /* ---- evaluate.c: metrics of the weights in memory ---- */
 typedef struct evaluator evaluator;
-CR_CHECKED cr_code evaluator_new(evaluator **out, job *j, cr_err *err);
-void evaluator_free(evaluator *e);
+CR_CHECKED cr_code cr_evaluator_new(evaluator **out, job *j, cr_err *err);
+void cr_evaluator_free(evaluator *e);
 typedef struct eval_run {
     const char *paths;
     int64_t max_steps; /* 0: all */
@@ -97,11 +98,11 @@ typedef struct eval_run {
     const char *title; /* of log lines: "Evaluating Epoch-0 model-1000" */
     const cr_watch *watch;
 } eval_run;
-CR_CHECKED cr_code evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res,
-                                 cr_arena *names, cr_diag *diag);
+CR_CHECKED cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res,
+                                    cr_arena *names, cr_diag *diag);
 /* {"global_step": N, "auc": 0.7, ...} as one line; step < 0: null */
-void eval_line(cr_buf *out, int64_t step, const cr_eval_result *r);
+void cr_eval_line(cr_buf *out, int64_t step, const cr_eval_result *r);
 /* "auc:0.712345 binary_cross_entropy:0.234567" */
-void eval_text(cr_buf *out, const cr_eval_result *r);
+void cr_eval_text(cr_buf *out, const cr_eval_result *r);
 
 #endif

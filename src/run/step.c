@@ -58,7 +58,7 @@ static void init_state(trainer *t) {
     }
 }
 
-cr_code trainer_new(trainer **out, job *j, cr_err *err) {
+cr_code cr_trainer_new(trainer **out, job *j, cr_err *err) {
     const cr_train_conf *tc = j->root->train_config;
     trainer *t = cr_alloc(sizeof(*t), "trainer");
     cr_arena_init(&t->arena, 0);
@@ -74,7 +74,7 @@ cr_code trainer_new(trainer **out, job *j, cr_err *err) {
     if (code == CR_OK && (code = cr_big_alloc(&p, t->state_size, "optimizer state", err)) == CR_OK)
         t->state = p;
     if (code != CR_OK) {
-        trainer_free(t);
+        cr_trainer_free(t);
         return code;
     }
     init_state(t);
@@ -90,7 +90,7 @@ cr_code trainer_new(trainer **out, job *j, cr_err *err) {
     return CR_OK;
 }
 
-void trainer_free(trainer *t) {
+void cr_trainer_free(trainer *t) {
     if (!t) return;
     cr_updater_free(t->up);
     cr_exec_free(t->ex);
@@ -119,7 +119,7 @@ static void update_piece(void *ctx, int64_t item, int thread) {
                    pc->n);
 }
 
-cr_code trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
+cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
     double t0 = cr_now();
     for (int k = 0; k < b->n_weights; k++) {
         double sum = 0;
@@ -136,12 +136,12 @@ cr_code trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
     cr_exec_run(t->ex, &run);
     double t2 = cr_now();
     for (int k = 0; k < t->m->n_losses; k++)
-        if (!isfinite(trainer_loss(t, k)))
+        if (!isfinite(cr_trainer_loss(t, k)))
             return cr_fail(err, CR_ERUN,
                            "%s became %f at step %lld; look for huge or NaN inputs (normalise raw "
                            "features) or lower the learning rate. "
                            "The weights of this step are not saved",
-                           t->m->losses[k].name, trainer_loss(t, k), (long long)step);
+                           t->m->losses[k].name, cr_trainer_loss(t, k), (long long)step);
     int64_t updates = t->counters.updates + 1;
     t->sparse_step =
         (cr_optim_step){.lr = rate(&t->sparse->optimizer, &t->sparse->learning_rate, &t->counters),
@@ -163,34 +163,34 @@ cr_code trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
     return CR_OK;
 }
 
-double trainer_loss(const trainer *t, int k) {
+double cr_trainer_loss(const trainer *t, int k) {
     return cr_exec_whole(t->ex, t->m->losses[k].mean, 0);
 }
 
-void trainer_rates(const trainer *t, double *sparse, double *dense) {
+void cr_trainer_rates(const trainer *t, double *sparse, double *dense) {
     *sparse = t->sparse_step.lr;
     *dense = t->dense_step.lr;
 }
 
-void trainer_epoch_end(trainer *t) {
+void cr_trainer_epoch_end(trainer *t) {
     t->counters.sched_epochs++;
 }
-trainer_state trainer_get_state(const trainer *t) {
+trainer_state cr_trainer_get_state(const trainer *t) {
     return t->counters;
 }
-void trainer_set_state(trainer *t, trainer_state s) {
+void cr_trainer_set_state(trainer *t, trainer_state s) {
     t->counters = s;
 }
-int trainer_planes(const trainer *t) {
+int cr_trainer_planes(const trainer *t) {
     return t->rule->elem_state;
 }
-const cr_optim_type *trainer_dense(const trainer *t) {
+const cr_optim_type *cr_trainer_dense(const trainer *t) {
     return t->rule;
 }
-trainer_times trainer_get_times(const trainer *t) {
+trainer_times cr_trainer_get_times(const trainer *t) {
     return t->times;
 }
 
-float *trainer_plane(const trainer *t, const cr_node *p, int k) {
+float *cr_trainer_plane(const trainer *t, const cr_node *p, int k) {
     return t->state + k * t->m->graph.n_trainable + p->offset;
 }

@@ -58,9 +58,9 @@ static cr_code check_dir(loop *l, char **resume, cr_err *err) {
 static cr_code restore(loop *l, const char *path, bool resume) {
     cr_err err;
     cr_ckpt *c;
-    if (cr_ckpt_open(&c, path, &err) != CR_OK) return diag_err(l->diag, &err);
+    if (cr_ckpt_open(&c, path, &err) != CR_OK) return cr_diag_err(l->diag, &err);
     int n;
-    cr_ckpt_tensor *v = job_tensors(&l->j, l->t, &l->j.cfg.arena, &n);
+    cr_ckpt_tensor *v = cr_job_tensors(&l->j, l->t, &l->j.cfg.arena, &n);
     cr_ckpt_load_opts lo = {.allow_missing = !resume,
                             .allow_extra = !resume,
                             .pool = l->j.pool,
@@ -68,10 +68,10 @@ static cr_code restore(loop *l, const char *path, bool resume) {
     const cr_ckpt_state *s = cr_ckpt_get_state(c);
     cr_code code = CR_OK;
     if (resume && !s)
-        code = diag_err(l->diag, &(cr_err){.code = CR_ERUN,
-                                           .at = {path, 0, 0},
-                                           .msg = "has no state.json, so training cannot go on "
-                                                  "from it; use it as fine_tune_checkpoint"});
+        code = cr_diag_err(l->diag, &(cr_err){.code = CR_ERUN,
+                                              .at = {path, 0, 0},
+                                              .msg = "has no state.json, so training cannot go on "
+                                                     "from it; use it as fine_tune_checkpoint"});
     if (code == CR_OK && resume && (s->lanes != l->tc->lanes || s->seed != l->tc->seed))
         CR_WARN("%s was trained with seed %llu and %d lanes, this run has seed %llu and %lld "
                 "lanes: results differ from an unbroken run",
@@ -79,7 +79,7 @@ static cr_code restore(loop *l, const char *path, bool resume) {
                 (long long)l->tc->lanes);
     if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, l->diag);
     if (code == CR_OK && resume) {
-        trainer_set_state(l->t, (trainer_state){s->updates, s->sched_steps, s->sched_epochs});
+        cr_trainer_set_state(l->t, (trainer_state){s->updates, s->sched_steps, s->sched_epochs});
         l->pos = s->data;
         l->step = l->saved = s->step;
         l->epoch = s->epoch;
@@ -135,14 +135,14 @@ static cr_code start(loop *l) {
     char *resume = NULL;
     const char *fine = l->tc->fine_tune_checkpoint;
     if (!*l->c->train_input_path)
-        return diag_err(l->diag, &(cr_err){.code = CR_ECONF,
-                                           .msg = "train_input_path is not set; give it in the "
-                                                  "config or with --train_input_path"});
-    if (check_dir(l, &resume, &err) != CR_OK) return diag_err(l->diag, &err);
+        return cr_diag_err(l->diag, &(cr_err){.code = CR_ECONF,
+                                              .msg = "train_input_path is not set; give it in the "
+                                                     "config or with --train_input_path"});
+    if (check_dir(l, &resume, &err) != CR_OK) return cr_diag_err(l->diag, &err);
     if (*l->c->eval_input_path) CR_TRY(probe_eval(l));
-    if (job_alloc(&l->j, &err) != CR_OK || trainer_new(&l->t, &l->j, &err) != CR_OK ||
-        (*l->c->eval_input_path && evaluator_new(&l->ev, &l->j, &err) != CR_OK))
-        return diag_err(l->diag, &err);
+    if (cr_job_alloc(&l->j, &err) != CR_OK || cr_trainer_new(&l->t, &l->j, &err) != CR_OK ||
+        (*l->c->eval_input_path && cr_evaluator_new(&l->ev, &l->j, &err) != CR_OK))
+        return cr_diag_err(l->diag, &err);
     cr_model_fill(l->j.model, l->tc->seed, l->j.pool);
     if (resume) {
         CR_INFO("Restoring checkpoint from %s...", resume);
@@ -150,7 +150,7 @@ static cr_code start(loop *l) {
     } else if (fine && *fine) {
         char *path;
         if (cr_ckpt_resolve(&l->j.cfg.arena, fine, &path, &err) != CR_OK)
-            return diag_err(l->diag, &err);
+            return cr_diag_err(l->diag, &err);
         CR_INFO("Restoring checkpoint from %s...", path);
         CR_TRY(restore(l, path, false));
     }
@@ -160,9 +160,9 @@ static cr_code start(loop *l) {
                   .shuffle = l->c->data_config->shuffle,
                   .drop_remainder = l->c->data_config->drop_remainder,
                   .start = l->pos};
-    CR_TRY(job_loader(&l->j, &d, &l->data, l->diag));
+    CR_TRY(cr_job_loader(&l->j, &d, &l->data, l->diag));
     measure_files(l);
-    if (write_config(l, &err) != CR_OK) return diag_err(l->diag, &err);
+    if (write_config(l, &err) != CR_OK) return cr_diag_err(l->diag, &err);
     return CR_OK;
 }
 
@@ -175,22 +175,22 @@ static cr_code evaluate(loop *l) {
              (long long)l->step);
     eval_run r = {l->c->eval_input_path, l->c->eval_config->num_steps,
                   l->c->eval_config->log_step_count_steps, title, &l->o->watch};
-    CR_TRY(evaluator_run(l->ev, &r, &l->res->eval, &l->res->arena, l->diag));
+    CR_TRY(cr_evaluator_run(l->ev, &r, &l->res->eval, &l->res->arena, l->diag));
     l->res->has_eval = true;
     l->evaluated = l->step;
     cr_buf b;
     cr_buf_init(&b);
-    eval_text(&b, &l->res->eval);
+    cr_eval_text(&b, &l->res->eval);
     CR_INFO("Eval Result Epoch-%lld model-%lld: %s", (long long)l->in_epoch, (long long)l->step,
             b.data);
     cr_buf_reset(&b);
-    eval_line(&b, l->step, &l->res->eval);
+    cr_eval_line(&b, l->step, &l->res->eval);
     cr_err err;
     cr_code code =
         cr_file_append(cr_path_join(&l->res->arena, l->c->model_dir, "train_eval_result_v2.txt"),
                        b.data, b.n, &err);
     cr_buf_clear(&b);
-    return code == CR_OK ? CR_OK : diag_err(l->diag, &err);
+    return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
 }
 
 static cr_code save(loop *l) {
@@ -200,7 +200,7 @@ static cr_code save(loop *l) {
     snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s/model.ckpt-%lld", l->c->model_dir,
              (long long)l->step);
     if (fresh) CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
-    trainer_state ts = trainer_get_state(l->t);
+    trainer_state ts = cr_trainer_get_state(l->t);
     cr_ckpt_state s = {.step = l->step,
                        .epoch = l->epoch,
                        .data = l->pos,
@@ -216,11 +216,11 @@ static cr_code save(loop *l) {
         code = cr_ckpt_save_state(l->res->checkpoint, &s, &err);
     } else {
         int n;
-        cr_ckpt_tensor *v = job_tensors(&l->j, l->t, &a, &n);
+        cr_ckpt_tensor *v = cr_job_tensors(&l->j, l->t, &a, &n);
         code = cr_ckpt_save(l->c->model_dir, &s, v, n, NULL, &err);
     }
     cr_arena_clear(&a);
-    if (code != CR_OK) return diag_err(l->diag, &err);
+    if (code != CR_OK) return cr_diag_err(l->diag, &err);
     l->saved = l->step;
     if (fresh) CR_TRY(evaluate(l));
     if (l->tc->keep_checkpoint_max > 0) {
@@ -228,9 +228,9 @@ static cr_code save(loop *l) {
         if (strcmp(ec->exporter_type, "best") == 0 &&
             cr_ckpt_best_step(l->c->model_dir, ec->best_exporter_metric,
                               ec->metric_larger_is_better, &best, &err) != CR_OK)
-            return diag_err(l->diag, &err);
+            return cr_diag_err(l->diag, &err);
         if (cr_ckpt_prune(l->c->model_dir, l->tc->keep_checkpoint_max, best, &err) != CR_OK)
-            return diag_err(l->diag, &err);
+            return cr_diag_err(l->diag, &err);
     }
     return CR_OK;
 }
@@ -238,7 +238,7 @@ static cr_code save(loop *l) {
 static double total_loss(const loop *l) {
     double sum = 0;
     for (int k = 0; k < l->j.model->n_losses; k++)
-        sum += trainer_loss(l->t, k);
+        sum += cr_trainer_loss(l->t, k);
     return sum;
 }
 
@@ -250,9 +250,9 @@ static void log_step(loop *l, bool last) {
         return;
     cr_buf b;
     cr_buf_init(&b);
-    trainer_rates(l->t, &sparse, &dense);
+    cr_trainer_rates(l->t, &sparse, &dense);
     for (int k = 0; k < l->j.model->n_losses; k++)
-        cr_buf_printf(&b, " %s:%.5f", l->j.model->losses[k].name, trainer_loss(l->t, k));
+        cr_buf_printf(&b, " %s:%.5f", l->j.model->losses[k].name, cr_trainer_loss(l->t, k));
     CR_INFO("Training Epoch %lld: %lldit [%.2fit/s] lr_g0:%.5f lr_g1:%.5f%s total_loss: %.5f",
             (long long)l->in_epoch, (long long)l->step, (double)l->res->steps / (now - l->t0),
             sparse, dense, b.data, total_loss(l));
@@ -286,14 +286,13 @@ static void tell(loop *l) {
 /* ---- the loop ---- */
 
 static cr_code end_epoch(loop *l) {
-    trainer_epoch_end(l->t);
+    cr_trainer_epoch_end(l->t);
     l->epoch++;
     l->pos = (cr_data_pos){.epoch = l->epoch, .bad_rows = l->pos.bad_rows};
     if (l->step < 0)
-        return diag_err(l->diag,
-                        &(cr_err){.code = CR_EDATA,
-                                  .msg =
-                                      "the training data holds no rows; check train_input_path"});
+        return cr_diag_err(
+            l->diag, &(cr_err){.code = CR_EDATA,
+                               .msg = "the training data holds no rows; check train_input_path"});
     if (l->tc->save_checkpoints_epochs > 0 && l->epoch % l->tc->save_checkpoints_epochs == 0)
         return save(l);
     return CR_OK;
@@ -303,9 +302,9 @@ static cr_code one_step(loop *l, cr_batch *b) {
     cr_err err;
     int64_t rows = b->n_rows;
     cr_data_pos after = b->after;
-    cr_code code = trainer_step(l->t, b, l->step + 1, &err);
+    cr_code code = cr_trainer_step(l->t, b, l->step + 1, &err);
     cr_loader_release(l->data, b);
-    if (code != CR_OK) return diag_err(l->diag, &err);
+    if (code != CR_OK) return cr_diag_err(l->diag, &err);
     l->step++;
     l->in_epoch = l->epoch;
     l->pos = after;
@@ -326,13 +325,14 @@ static cr_code run(loop *l) {
         cr_err err;
         cr_batch *b;
         if (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps) break;
-        if (cr_loader_next(l->data, &b, &done, &err) != CR_OK) return diag_err(l->diag, &err);
+        if (cr_loader_next(l->data, &b, &done, &err) != CR_OK) return cr_diag_err(l->diag, &err);
         CR_TRY(b ? one_step(l, b) : end_epoch(l));
         if (!cr_stop_requested) continue;
         CR_TRY(save(l));
-        return diag_err(l->diag, &(cr_err){.code = CR_ESTOP,
-                                           .msg = "stopped by a signal; the checkpoint is saved, "
-                                                  "--continue_train goes on from it"});
+        return cr_diag_err(l->diag,
+                           &(cr_err){.code = CR_ESTOP,
+                                     .msg = "stopped by a signal; the checkpoint is saved, "
+                                            "--continue_train goes on from it"});
     }
     if (l->res->steps > 0)
         log_step(l, true);
@@ -354,7 +354,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
               .evaluated = -1,
               .logged_step = -1};
     job_opts jo = {.config = &o->config, .threads = o->threads, .train = true, .with_labels = true};
-    cr_code code = job_open(&l.j, &jo, diag);
+    cr_code code = cr_job_open(&l.j, &jo, diag);
     if (code == CR_OK) {
         l.c = l.j.root;
         l.tc = l.c->train_config;
@@ -368,7 +368,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         cr_loader_get_stats(l.data, &s);
         res->bad_rows = s.bad_rows;
         res->data_wait_s = s.wait_s;
-        trainer_times tt = trainer_get_times(l.t);
+        trainer_times tt = cr_trainer_get_times(l.t);
         res->group_s = tt.group;
         res->step_s = tt.step;
         res->update_s = tt.update;
@@ -376,8 +376,8 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         if (code == CR_OK) CR_INFO("Train and Evaluate Finished.");
     }
     if (l.data) cr_loader_free(l.data);
-    evaluator_free(l.ev);
-    trainer_free(l.t);
-    job_close(&l.j);
+    cr_evaluator_free(l.ev);
+    cr_trainer_free(l.t);
+    cr_job_close(&l.j);
     return code;
 }

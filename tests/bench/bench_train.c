@@ -75,9 +75,9 @@ int main(int argc, char **argv) {
     cr_loader *l = NULL;
     cr_arena a;
     cr_arena_init(&a, 1 << 20);
-    cr_code code = job_open(&j, &jo, &diag);
-    if (code == CR_OK) code = job_alloc(&j, NULL);
-    if (code == CR_OK) code = trainer_new(&t, &j, NULL);
+    cr_code code = cr_job_open(&j, &jo, &diag);
+    if (code == CR_OK) code = cr_job_alloc(&j, NULL);
+    if (code == CR_OK) code = cr_trainer_new(&t, &j, NULL);
     for (size_t i = 0; i < diag.n; i++)
         fprintf(stderr, "%d: %s\n", diag.v[i].at.line, diag.v[i].msg);
     if (code != CR_OK) return 1;
@@ -87,7 +87,7 @@ int main(int argc, char **argv) {
                   .batch_size = batch,
                   .n_epochs = 1,
                   .drop_remainder = true};
-    if (job_loader(&j, &d, &l, &diag) != CR_OK) return 1;
+    if (cr_job_loader(&j, &d, &l, &diag) != CR_OK) return 1;
     cr_batch *batches[MAX_BATCHES];
     int n = 0;
     for (bool done = false; !done && n < MAX_BATCHES;) {
@@ -101,14 +101,14 @@ int main(int argc, char **argv) {
     if (n == 0) return 1;
     int64_t step = 0;
     for (int i = 0; i < 3; i++)
-        if (trainer_step(t, batches[i % n], step++, NULL) != CR_OK) return 1;
+        if (cr_trainer_step(t, batches[i % n], step++, NULL) != CR_OK) return 1;
     static double per[100000];
     int n_per = 0;
-    trainer_times t0 = trainer_get_times(t);
+    trainer_times t0 = cr_trainer_get_times(t);
     double start = cr_now(), best = 1e9;
     while (cr_now() - start < seconds && n_per < 100000) {
         double s = cr_now();
-        if (trainer_step(t, batches[step % n], step, NULL) != CR_OK) return 1;
+        if (cr_trainer_step(t, batches[step % n], step, NULL) != CR_OK) return 1;
         step++;
         per[n_per] = cr_now() - s;
         n_per++;
@@ -122,15 +122,15 @@ int main(int argc, char **argv) {
         if (sum > 0.4 && sum / (i - from + 1) < best) best = sum / (i - from + 1);
     }
     qsort(per, (size_t)n_per, sizeof(double), by_value);
-    trainer_times t1 = trainer_get_times(t);
+    trainer_times t1 = cr_trainer_get_times(t);
     double all = (t1.group - t0.group) + (t1.step - t0.step) + (t1.update - t0.update);
     printf("batch %lld threads %d: best %.0f rows/s, median %.0f rows/s; group %.1f%% step %.1f%% "
            "update %.1f%%; loss %.4f\n",
            (long long)batch, atoi(argv[2]), (double)batch / best, (double)batch / per[n_per / 2],
            100 * (t1.group - t0.group) / all, 100 * (t1.step - t0.step) / all,
-           100 * (t1.update - t0.update) / all, trainer_loss(t, 0));
-    trainer_free(t);
-    job_close(&j);
+           100 * (t1.update - t0.update) / all, cr_trainer_loss(t, 0));
+    cr_trainer_free(t);
+    cr_job_close(&j);
     cr_arena_clear(&a);
     cr_diag_clear(&diag);
     return 0;

@@ -44,7 +44,7 @@ static void set_params(job *j, const golden *g) {
     int n;
     cr_arena a;
     cr_arena_init(&a, 0);
-    cr_ckpt_tensor *v = job_tensors(j, NULL, &a, &n);
+    cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &a, &n);
     for (int i = 0; i < n; i++) {
         const golden_tensor *t = find(g, "init/", v[i].name);
         if (!t) {
@@ -69,7 +69,7 @@ static void check_final(job *j, const golden *g) {
     int n;
     cr_arena a;
     cr_arena_init(&a, 0);
-    cr_ckpt_tensor *v = job_tensors(j, NULL, &a, &n);
+    cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &a, &n);
     for (int i = 0; i < n; i++) {
         const golden_tensor *t = find(g, "final/", v[i].name);
         if (!t) continue;
@@ -154,18 +154,18 @@ static void run_case(const char *name, int threads) {
     cr_config_opts co = {.path = path, .train_input_path = data, .model_dir = "unused"};
     job j;
     job_opts jo = {.config = &co, .threads = threads, .train = true, .with_labels = true};
-    cr_code code = job_open(&j, &jo, &diag);
+    cr_code code = cr_job_open(&j, &jo, &diag);
     for (size_t i = 0; i < diag.n; i++)
         if (diag.v[i].sev == CR_SEV_ERROR)
             fprintf(stderr, "%s:%d: %s\n", name, diag.v[i].at.line, diag.v[i].msg);
     CHECK_INT(code, 0);
     trainer *t = NULL;
     cr_loader *l = NULL;
-    if (code == CR_OK && job_alloc(&j, NULL) == CR_OK && trainer_new(&t, &j, NULL) == CR_OK) {
+    if (code == CR_OK && cr_job_alloc(&j, NULL) == CR_OK && cr_trainer_new(&t, &j, NULL) == CR_OK) {
         cr_model_fill(j.model, 1, j.pool);
         set_params(&j, &g);
         job_data d = {.paths = data, .batch_size = j.root->data_config->batch_size, .n_epochs = 1};
-        CHECK_INT(job_loader(&j, &d, &l, &diag), 0);
+        CHECK_INT(cr_job_loader(&j, &d, &l, &diag), 0);
     }
     const golden_tensor *loss = golden_find(&g, "loss");
     CHECK(loss != NULL);
@@ -184,10 +184,10 @@ static void run_case(const char *name, int threads) {
             check_grads(&j, &g, b);
             restore_buffers(&j, &g); /* the running statistics moved */
         }
-        CHECK_INT(trainer_step(t, b, step, NULL), 0);
+        CHECK_INT(cr_trainer_step(t, b, step, NULL), 0);
         double sum = 0;
         for (int k = 0; k < j.model->n_losses; k++)
-            sum += trainer_loss(t, k);
+            sum += cr_trainer_loss(t, k);
         if (loss && step < loss->n && !near(sum, loss->v[step], TOL_LOSS)) {
             fprintf(stderr, "%s: loss of step %d is %.9g, expected %.9g\n", name, (int)step, sum,
                     loss->v[step]);
@@ -204,13 +204,13 @@ static void run_case(const char *name, int threads) {
         job_data d = {.paths = data, .batch_size = j.root->data_config->batch_size, .n_epochs = 1};
         bool done;
         cr_batch *b = NULL;
-        CHECK_INT(job_loader(&j, &d, &l, &diag), 0);
+        CHECK_INT(cr_job_loader(&j, &d, &l, &diag), 0);
         CHECK_INT(cr_loader_next(l, &b, &done, NULL), 0);
         if (b) check_logits(&j, &g, "eval_logits", b);
         cr_loader_free(l);
     }
-    trainer_free(t);
-    job_close(&j);
+    cr_trainer_free(t);
+    cr_job_close(&j);
     cr_diag_clear(&diag);
     golden_clear(&g);
 }

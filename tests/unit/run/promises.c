@@ -140,33 +140,33 @@ TEST(a_step_allocates_nothing) {
     cr_config_opts co = {.path = config, .model_dir = "unused", .set = set, .n_set = 3};
     job j;
     job_opts jo = {.config = &co, .threads = 2, .train = true, .with_labels = true};
-    CHECK_INT(job_open(&j, &jo, &diag), 0);
+    CHECK_INT(cr_job_open(&j, &jo, &diag), 0);
     show(&diag);
     trainer *t = NULL;
     cr_loader *l = NULL;
-    CHECK_INT(job_alloc(&j, NULL), 0);
-    CHECK_INT(trainer_new(&t, &j, NULL), 0);
+    CHECK_INT(cr_job_alloc(&j, NULL), 0);
+    CHECK_INT(cr_trainer_new(&t, &j, NULL), 0);
     cr_model_fill(j.model, 1, j.pool);
     job_data d = {.paths = j.root->train_input_path,
                   .batch_size = 250,
                   .n_epochs = 12,
                   .shuffle = true};
-    CHECK_INT(job_loader(&j, &d, &l, &diag), 0);
+    CHECK_INT(cr_job_loader(&j, &d, &l, &diag), 0);
     uint64_t before = 0;
     int64_t steps = 0;
     for (bool done = false; !done;) {
         cr_batch *b;
         CHECK_INT(cr_loader_next(l, &b, &done, NULL), 0);
         if (!b) continue;
-        CHECK_INT(trainer_step(t, b, steps, NULL), 0);
+        CHECK_INT(cr_trainer_step(t, b, steps, NULL), 0);
         cr_loader_release(l, b);
         if (++steps == 200) before = cr_alloc_count(); /* rings and arenas have their size by now */
     }
     CHECK_INT(steps, 288);
     CHECK_INT(cr_alloc_count() - before, 0);
     cr_loader_free(l);
-    trainer_free(t);
-    job_close(&j);
+    cr_trainer_free(t);
+    cr_job_close(&j);
     cr_diag_clear(&diag);
 }
 
