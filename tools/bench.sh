@@ -1,41 +1,48 @@
 #!/bin/sh
-# bench.sh [BUILD_DIR [ROWS]] - rows per second of training on this machine: deepfm on made-up criteo
-# rows at three batch sizes with one and all threads. Kept with the machine's name for CPU in out/bench.
+# bench.sh [BUILD_DIR [SECONDS]] - how fast this machine is, kept with its CPU in out/bench: the
+# training step of deepfm from memory at three batch sizes with one and with all threads, whole runs
+# from CSV files, making data, and the matrix kernels. SECONDS: per case of the step (default 3).
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
-rows=${2:-600000}
+seconds=${2:-3}
+rows=600000
 crank=$build/crank
 out=out/bench
-data=$out/data-$rows
+data=$out/data
 mkdir -p $out
-[ -f "$data/synth.json" ] || "$crank" synth criteo --rows "$rows" --scale 0.03 --seed 1 -o "$data"
-
 log=$out/$(date +%Y%m%d-%H%M%S).txt
 cores=$(getconf _NPROCESSORS_ONLN)
+threads="1"
+[ "$cores" -eq 1 ] || threads="1 $cores"
+
+ninja -C "$build" tests/bench/bench_train tests/kern/test_kern_gemm >/dev/null
 {
-    echo "crank $("$crank" version | head -n 1)"
+    "$crank" version | head -n 1
     echo "$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $cores cores, CRANK_CPU=${CRANK_CPU:-best}"
-    printf '%-8s %-8s %12s %10s\n' batch threads rows/s seconds
-} | tee "$log"
-for batch in 512 2048 8192; do
-    for threads in 1 $([ "$cores" -gt 1 ] && echo "$cores"); do
-        rm -rf $out/model
-        best=$({
-            for _ in 1 2; do
-                rm -rf $out/model
-                "$crank" train "$data/pipeline.yaml" --model_dir $out/model --threads "$threads" \
-                    --set data_config.batch_size="$batch" --set eval_input_path= \
-                    --set train_config.save_checkpoints_epochs=0 --set train_config.save_checkpoints_steps=0 --log_json 2>&1 || exit 1
-            done
-        } | sed -n 's/.*"rows_per_s": *\([0-9.]*\).*/\1/p' | sort -n | tail -n 1)
-        if [ -z "$best" ]; then
-            echo "bench.sh: the run with batch $batch and $threads threads gave no rows per second" >&2
-            exit 1
-        fi
-        awk -v b="$batch" -v t="$threads" -v r="$best" -v n="$rows" \
-            'BEGIN { printf "%-8d %-8d %12d %10.2f\n", b, t, r, n / r }' | tee -a "$log"
+
+    printf '\n== synth: %s criteo rows\n' "$rows"
+    "$crank" synth criteo --rows "$rows" --scale 0.03 --seed 1 -o "$data" --quiet
+
+    printf '\n== training step, deepfm, data in memory\n'
+    for batch in 512 2048 8192; do
+        for n in $threads; do
+            "$build/tests/bench/bench_train" "$data/pipeline.yaml" "$n" "$seconds" --set data_config.batch_size=$batch
+        done
     done
-done
-rm -rf $out/model
+
+    printf '\n== crank train, deepfm, from CSV files\n'
+    for batch in 512 2048 8192; do
+        for n in $threads; do
+            rm -rf $out/model
+            printf 'batch %s, %s threads: ' "$batch" "$n"
+            "$crank" train "$data/pipeline.yaml" --model_dir $out/model --threads "$n" --quiet --eval_input_path '' \
+                --set data_config.batch_size="$batch" | head -n 1
+        done
+    done
+    rm -rf $out/model
+
+    printf '\n== matrix kernels\n'
+    "$build/tests/kern/test_kern_gemm" --bench
+} 2>&1 | tee "$log"
 echo "kept in $log"

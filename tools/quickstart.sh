@@ -10,16 +10,21 @@ rows=400000
 step() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
 [ -t 1 ] || step() { printf '\n== %s\n' "$*"; }
 show() { # the command as a user would type it, then run it
-    printf '$ %s\n' "$*"
+    printf '$'
+    for word; do
+        case $word in *\**) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
+    done
+    printf '\n'
     "$@"
 }
-json() { sed -n "s/.*\"$2\": *\([0-9.eE+-]*\).*/\1/p" "$1" | tail -n 1; }
-count() { sed 1d "$1" | wc -l | tr -d ' '; }
+value() { # value FILE KEY: a number of a JSON file, four digits
+    sed -n "s/.*\"$2\": *\([0-9.eE+-]*\).*/\1/p" "$1" | tail -n 1 | awk '{ printf "%.4f", $1 }'
+}
 
+began=$(date +%s)
 step "1/6 install what is missing, build"
 make BUILD="$build" all
 crank=$build/crank
-began=$(date +%s)
 
 step "2/6 make $rows rows of click data with a known best score"
 rm -rf "$out"
@@ -41,16 +46,16 @@ show "$crank" predict --scripted_model_path $out/export --predict_input_path "$o
 
 step "done in $(($(date +%s) - began)) s"
 cat <<END
-data         $out/data          best reachable AUC $(json $out/data/synth.json auc)
-model        $out/model         AUC $(json $out/model/eval_result.txt auc) of the checkpoint on the eval part
-export       $out/export        $(du -sh $out/export | cut -f1), all that a server needs
-predictions  $out/predictions   $(cat $out/predictions/part-*.csv | grep -vc '^[a-z]') rows
+data         $out/data          $rows rows; the best reachable AUC is $(value $out/data/synth.json auc)
+model        $out/model         AUC $(value $out/model/eval_result.txt auc) on rows it has not seen
+export       $out/export        $(du -sh $out/export | cut -f1), all that is needed to predict
+predictions  $out/predictions   $(sed 1d $out/predictions/part-0.csv | wc -l) rows, in input order
 
 To try next:
-  $crank check $out/data/pipeline.yaml                what crank makes of this config
+  head -n 5 $out/predictions/part-0.csv
+  $crank check $out/data/pipeline.yaml          what crank makes of this config
   $crank help deepfm                                  every option of the model
-  $crank train $out/data/pipeline.yaml --model_dir $out/adam --set train_config.num_epochs=2
-  head $out/predictions/part-*.csv
+  $crank train $out/data/pipeline.yaml --model_dir $out/wider --set 'model_config.deepfm.deep.hidden_units=[256]'
   examples/README.md                                  configs for your own data
   docs/guide/quickstart.md                            the same steps, explained
 END

@@ -1,0 +1,99 @@
+#!/bin/sh
+# test_full.sh [BUILD_DIR [STEP...]] - the full tier: the quick tier, then the same tests under
+# sanitizers and valgrind, fuzzing, and the linters. Steps: quick asan tsan valgrind fuzz tidy cppcheck.
+#
+# Every step runs, whatever the ones before it found. The last line adds up all cases; a step
+# without cases of its own (a linter, a fuzzer) is one case.
+set -u
+cd "$(dirname "$0")/.."
+build=${1:-build}
+[ $# -eq 0 ] || shift
+[ $# -gt 0 ] || set -- quick asan tsan valgrind fuzz tidy cppcheck
+fuzz_seconds=${FUZZ_SECONDS:-30}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+sh tools/deps.sh build test full || exit 1
+ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+TSAN_OPTIONS=halt_on_error=1
+export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
+
+setup() { # setup DIR OPTIONS...
+    dir=$1
+    shift
+    [ -f "$dir/build.ninja" ] || meson setup "$dir" "$@" >/dev/null
+}
+quick() { sh tools/test.sh "$build"; }
+asan() {
+    setup "$build-asan" -Db_sanitize=address,undefined -Db_lundef=false &&
+        sh tools/test.sh "$build-asan" --timeout-multiplier 10
+}
+tsan() { # what runs threads: pool, loader, engine, whole runs
+    CC=clang setup "$build-tsan" -Db_sanitize=thread -Db_lundef=false &&
+        sh tools/test.sh "$build-tsan" --timeout-multiplier 20 \
+            $(meson test -C "$build-tsan" --list 2>/dev/null | sed 's/.* \/ //' |
+                grep -E '^(base/(pool|log)|data/.*|op/.*|emb/.*|run/.*|cli/(threads|continue_train|one_score))$')
+}
+valgrind_() { # unit tests; the programs choose avx2 by themselves, valgrind hides AVX-512
+    setup "$build" && sh tools/test.sh "$build" --suite unit --timeout-multiplier 30 \
+        --wrap 'valgrind -q --leak-check=full --error-exitcode=9'
+}
+fuzz() {
+    CC=clang setup "$build-fuzz" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false &&
+        ninja -C "$build-fuzz" || return 1
+    found=0
+    for f in "$build-fuzz"/tests/fuzz/fuzz_*; do
+        [ -x "$f" ] && [ -f "$f" ] || continue
+        found=$((found + 1))
+        name=$(basename "$f" | sed 's/^fuzz_//')
+        mkdir -p "$tmp/$name"
+        "$f" "$tmp/$name" "tests/fuzz/corpus/$name" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=4096 \
+            -artifact_prefix="$tmp/" -print_final_stats=0 >"$tmp/log" 2>&1 || {
+            tail -n 40 "$tmp/log"
+            echo "fuzz_$name failed; its input is:"
+            base64 "$tmp"/crash-* "$tmp"/timeout-* "$tmp"/oom-* 2>/dev/null | head -n 20
+            return 1
+        }
+        echo "fuzz_$name: $(grep -c . "$tmp/log") lines, last: $(tail -n 1 "$tmp/log")"
+    done
+    [ $found -gt 0 ]
+}
+tidy() {
+    CC=clang setup "$build-clang" || return 1
+    find src -name '*.c' ! -path 'src/kern/*' | LC_ALL=C sort |
+        xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 8 clang-tidy --quiet -p "$build-clang" 2>"$tmp/tidy.err" ||
+        { grep -v 'warnings generated' "$tmp/tidy.err" | tail -n 5; return 1; }
+}
+cppcheck_() {
+    cppcheck --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet --std=c11 \
+        -D_GNU_SOURCE -DCR_VERSION='""' --suppress=missingIncludeSystem -j "$(getconf _NPROCESSORS_ONLN)" -Isrc src
+}
+
+passed=0
+failed=0
+skipped=0
+for step; do
+    printf '\n== %s\n' "$step"
+    case $step in
+    quick | asan | tsan | fuzz | tidy) call=$step ;;
+    valgrind | cppcheck) call=${step}_ ;;
+    *)
+        echo "test_full.sh: no step '$step'" >&2
+        exit 2
+        ;;
+    esac
+    began=$(date +%s)
+    { $call && echo 0 >"$tmp/code" || echo 1 >"$tmp/code"; } 2>&1 | tee "$tmp/out"
+    code=$(cat "$tmp/code")
+    counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$tmp/out" | tail -n 1)
+    [ -n "$counts" ] || counts="$((1 - code)) passed, $code failed, 0 skipped"
+    # shellcheck disable=SC2086
+    set_() { p=$1 f=$3 s=$5; } && set_ $counts
+    [ "$code" -eq 0 ] || [ "$f" -gt 0 ] || f=1
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    printf '%-10s %4d passed %3d failed %3d skipped %5d s\n' "$step" "$p" "$f" "$s" $(($(date +%s) - began)) >>"$tmp/table"
+done
+echo
+cat "$tmp/table"
+printf '\n%d passed, %d failed, %d skipped\n' $passed $failed $skipped
+[ $failed -eq 0 ]
