@@ -1,0 +1,244 @@
+/*
+ * update.c - grouping of ids and updates of tables against a plain loop: multi-value, weighted and
+ * empty rows, mean pooling, a table used by two features, two tables that share a grouping,
+ * clipping; any number of threads.
+ */
+#include "emb/update.h"
+
+#include "base/rng.h"
+#include "emb/group.h"
+#include "harness.h"
+#include "kern/kern.h"
+
+#define ROWS  301
+#define VOCAB 4000
+
+/* w -= lr * g, so that the gradient can be read off the weights */
+static void plain_row(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D) {
+    (void)conf;
+    for (int64_t d = 0; d < D; d++)
+        rec[d] -= (float)s->lr * g[d];
+    rec[D] += 1; /* updates of this row */
+}
+static const cr_optim_type plain = {.name = "plain", .row_state = 1, .row = plain_row};
+
+typedef struct feature {
+    int32_t off[ROWS + 1];
+    int64_t *ids;
+    float *w;
+    cr_jagged j;
+} feature;
+
+static void make(feature *f, uint64_t key, int64_t vocab, bool single, bool weighted) {
+    int64_t n = 0;
+    f->ids = calloc(ROWS * 4, sizeof(int64_t));
+    f->w = calloc(ROWS * 4, sizeof(float));
+    for (int r = 0; r < ROWS; r++) {
+        int64_t len = single ? 1 : (int64_t)cr_rng_below(key, (uint64_t)r, 5);
+        for (int64_t k = 0; k < len; k++, n++) {
+            /* skewed: small ids repeat often */
+            double u = cr_rng_f64(key + 1, (uint64_t)n);
+            f->ids[n] = (int64_t)(u * u * u * (double)vocab);
+            f->w[n] = cr_rng_f32(key + 2, (uint64_t)n) + 0.5f;
+        }
+        f->off[r + 1] = (int32_t)n;
+    }
+    f->j = (cr_jagged){single ? NULL : f->off, f->ids, weighted ? f->w : NULL, n};
+}
+
+static void done(feature *f) {
+    free(f->ids);
+    free(f->w);
+}
+
+TEST(group_sorts) {
+    feature f[2];
+    make(&f[0], 1, VOCAB, false, false);
+    make(&f[1], 2, VOCAB, true, false);
+    cr_jagged sparse[2] = {f[0].j, f[1].j};
+    cr_batch b = {.n_rows = ROWS, .n_sparse = 2, .sparse = sparse};
+    int slots[2] = {1, 0};
+    cr_group g = {.slots = slots, .n_slots = 2};
+    cr_group_run(&g, &b, 8);
+    CHECK_INT(g.n, f[0].j.n_ids + ROWS);
+    int64_t seen = 0;
+    for (int64_t u = 0; u < g.n_uniq; u++) {
+        CHECK(u == 0 || g.id[u] > g.id[u - 1]);
+        for (int64_t i = g.seg[u]; i < g.seg[u + 1]; i++, seen++) {
+            uint32_t e = g.entry[i];
+            const cr_jagged *j = &sparse[slots[g.slot[e]]];
+            CHECK_INT(j->ids[g.pos[e]], g.id[u]);
+            CHECK(i == g.seg[u] || e > g.entry[i - 1]); /* lane order is kept */
+            int lane = g.lane[e];
+            CHECK(g.row[e] >= ROWS * lane / 8 && g.row[e] < ROWS * (lane + 1) / 8);
+        }
+    }
+    CHECK_INT(seen, g.n);
+    cr_group_clear(&g);
+    done(&f[0]);
+    done(&f[1]);
+}
+
+typedef struct setup {
+    feature f[3];
+    cr_jagged sparse[3];
+    cr_batch b;
+    float grad[3][ROWS * 7];
+} setup;
+
+static setup *new_setup(void) {
+    setup *s = calloc(1, sizeof(*s));
+    make(&s->f[0], 11, 50, false, true);
+    make(&s->f[1], 12, VOCAB, true, false);
+    make(&s->f[2], 13, 50, false, false);
+    for (int i = 0; i < 3; i++) {
+        s->sparse[i] = s->f[i].j;
+        for (int k = 0; k < ROWS * 7; k++)
+            s->grad[i][k] = cr_rng_f32(99 + (uint64_t)i, (uint64_t)k) * 2 - 1;
+    }
+    s->b = (cr_batch){.n_rows = ROWS, .n_sparse = 3, .sparse = s->sparse};
+    return s;
+}
+
+static void free_setup(setup *s) {
+    for (int i = 0; i < 3; i++)
+        done(&s->f[i]);
+    free(s);
+}
+
+/* what the sum of all gradients of each row is, in double */
+static void expect(const setup *s, double *sum, int64_t D, const int *slots, const bool *mean,
+                   int n, double clip) {
+    for (int u = 0; u < n; u++) {
+        const cr_jagged *j = &s->sparse[slots[u]];
+        for (int64_t r = 0; r < ROWS; r++) {
+            int64_t from = j->off ? j->off[r] : r, to = j->off ? j->off[r + 1] : r + 1;
+            for (int64_t k = from; k < to; k++) {
+                double c = j->w ? (double)j->w[k] : 1;
+                if (mean[u]) c /= (double)(to - from);
+                for (int64_t d = 0; d < D; d++) {
+                    double g = (double)s->grad[slots[u]][r * 7 + d];
+                    if (clip > 0) g = fmax(-clip, fmin(clip, g));
+                    sum[j->ids[k] * D + d] += c * g;
+                }
+            }
+        }
+    }
+}
+
+static uint64_t run(int threads, bool check) {
+    setup *s = new_setup();
+    cr_pool *pool;
+    CHECK_INT(cr_pool_new(&pool, threads, NULL), 0);
+    cr_optim_conf clipped = {.gradient_clipping = true, .max_gradient = 0.25};
+    cr_table t[3];
+    CHECK_INT(cr_table_init(&t[0], "shared", 50, 5, true, &plain, NULL, NULL), 0);
+    CHECK_INT(cr_table_init(&t[1], "deep", VOCAB, 7, true, &plain, NULL, NULL), 0);
+    CHECK_INT(cr_table_init(&t[2], "wide", VOCAB, 3, true, &plain, &clipped, NULL), 0);
+    cr_updater *u = cr_updater_new(8, pool);
+    cr_use shared[2] = {{0, false, s->grad[0], 7}, {2, true, s->grad[2], 7}};
+    cr_use deep = {1, false, s->grad[1], 7};
+    cr_updater_add(u, &t[0], shared, 2);
+    cr_updater_add(u, &t[1], &deep, 1);
+    cr_updater_add(u, &t[2], &deep, 1);
+    cr_optim_step step = {.lr = 1, .t = 1};
+    cr_updater_group(u, &s->b);
+    cr_updater_apply(u, &step);
+    uint64_t hash = 0;
+    for (int i = 0; i < 3; i++) {
+        int64_t D = t[i].D;
+        double *sum = calloc((size_t)(t[i].n_rows * D), sizeof(double));
+        if (i == 0)
+            expect(s, sum, D, (int[]){0, 2}, (bool[]){false, true}, 2, 0);
+        else
+            expect(s, sum, D, (int[]){1}, (bool[]){false}, 1, i == 2 ? 0.25 : 0);
+        for (int64_t r = 0; r < t[i].n_rows; r++) {
+            const float *rec = cr_table_row(&t[i], r);
+            double touched = 0;
+            for (int64_t d = 0; d < D; d++) {
+                uint32_t bits;
+                memcpy(&bits, &rec[d], 4);
+                hash = cr_rng_sub(hash, bits);
+                touched += fabs(sum[r * D + d]);
+                if (check) CHECK_NEAR(rec[d], -sum[r * D + d], 2e-5, 1e-5);
+            }
+            if (check) CHECK(rec[D] == (touched > 0 ? 1.0f : 0.0f)); /* once each */
+        }
+        free(sum);
+        cr_table_clear(&t[i]);
+    }
+    cr_updater_free(u);
+    cr_pool_free(pool);
+    free_setup(s);
+    return hash;
+}
+
+TEST(sums_and_updates_once) {
+    uint64_t one = run(1, true);
+    CHECK(run(2, false) == one);
+    CHECK(run(3, false) == one);
+}
+
+TEST(fill_is_a_function_of_the_seed) {
+    cr_init init = CR_INIT_U(0.25);
+    uint64_t want = 0;
+    for (int threads = 1; threads <= 3; threads++) {
+        cr_pool *pool;
+        cr_table t;
+        CHECK_INT(cr_pool_new(&pool, threads, NULL), 0);
+        CHECK_INT(cr_table_init(&t, "some.table", 10000, 6, true, &plain, NULL, NULL), 0);
+        cr_table_fill(&t, &init, 5, pool);
+        uint64_t h = 0;
+        double sum = 0;
+        for (int64_t r = 0; r < t.n_rows; r++)
+            for (int64_t d = 0; d < 6; d++) {
+                float v = cr_table_row(&t, r)[d];
+                uint32_t bits;
+                memcpy(&bits, &v, 4);
+                h = cr_rng_sub(h, bits);
+                CHECK(v >= -0.25f && v < 0.25f);
+                sum += (double)v;
+            }
+        CHECK_NEAR(sum / 60000, 0, 0.003, 0);
+        if (threads == 1) want = h;
+        CHECK(h == want);
+        cr_table_clear(&t);
+        cr_pool_free(pool);
+    }
+}
+
+TEST(init_functions) {
+    cr_init i;
+    cr_err err;
+    CHECK_INT(cr_init_parse(&i, "nn.init.uniform_,a=-0.01,b=0.02", 10, 20, &err), 0);
+    CHECK(i.kind == CR_INIT_UNIFORM && i.a == -0.01 && i.b == 0.02);
+    CHECK_INT(cr_init_parse(&i, "nn.init.normal_, mean=1, std=0.1", 10, 20, &err), 0);
+    CHECK(i.kind == CR_INIT_NORMAL && i.a == 1 && i.b == 0.1);
+    CHECK_INT(cr_init_parse(&i, "nn.init.xavier_uniform_", 10, 20, &err), 0);
+    CHECK_NEAR(i.b, sqrt(6.0 / 30), 1e-12, 0);
+    CHECK_INT(cr_init_parse(&i, "nn.init.kaiming_uniform_,a=0", 10, 20, &err), 0);
+    CHECK_NEAR(i.b, sqrt(6.0 / 20), 1e-12, 0);
+    CHECK_INT(cr_init_parse(&i, "nn.init.constant_,val=0.5", 10, 20, &err), 0);
+    CHECK(i.kind == CR_INIT_CONST && i.a == 0.5);
+    CHECK(cr_init_parse(&i, "nn.init.unifrom_", 1, 1, &err) == CR_ECONF &&
+          strstr(err.msg, "unknown function 'unifrom_'"));
+    CHECK(cr_init_parse(&i, "nn.init.uniform_,c=1", 1, 1, &err) == CR_ECONF &&
+          strstr(err.msg, "unknown argument 'c'"));
+    CHECK(cr_init_parse(&i, "nn.init.uniform_,a=x", 1, 1, &err) == CR_ECONF &&
+          strstr(err.msg, "not a number"));
+    CHECK(cr_init_parse(&i, "nn.init.uniform_,a", 1, 1, &err) == CR_ECONF &&
+          strstr(err.msg, "key=value"));
+    /* a truncated normal stays inside */
+    CHECK_INT(cr_init_parse(&i, "nn.init.trunc_normal_,std=3", 1, 1, &err), 0);
+    float v[1000];
+    cr_init_fill(&i, 7, 0, 1000, v);
+    for (int k = 0; k < 1000; k++)
+        CHECK(v[k] >= -2 && v[k] <= 2);
+}
+
+int main(int argc, char **argv) {
+    static const t_case cases[] = {CASE(group_sorts), CASE(sums_and_updates_once),
+                                   CASE(fill_is_a_function_of_the_seed), CASE(init_functions)};
+    cr_kern_init();
+    return t_run(cases, 4, argc, argv);
+}
