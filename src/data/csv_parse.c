@@ -149,10 +149,11 @@ static void split(const cr_raw *raw, const cr_csv_file *f, const cr_csv_marks *m
     r->n = n;
 }
 
+/* a column of numbers being filled */
 typedef struct number {
-    const cr_source *s;
-    int col;
+    const char *name;
     cr_column *c;
+    char *out;
     uint8_t *valid; /* set on the first null */
     cr_arena *arena;
 } number;
@@ -177,19 +178,60 @@ static void not_read(number *x, const rows *r, int64_t i, const char *p, size_t 
                       : !cr_parse_f64(p, n, &d) ? "not a whole number"
                       : d == floor(d)           ? "out of the type's range"
                                                 : "not a whole number";
-    cr_bad_add(bad, i, r->lines[i], "column '%s', value '%s': %s", x->s->want[x->col].name,
-               shown(p, n, tmp), why);
+    cr_bad_add(bad, i, r->lines[i], "column '%s', value '%s': %s", x->name, shown(p, n, tmp), why);
 }
 
-/* numbers turns the views of a column into values. */
-static void numbers(const cr_source *s, const rows *r, int col, const uint32_t *beg,
-                    const uint32_t *end, cr_column *c, cr_arena *a, cr_bad *bad) {
-    number x = {s, col, c, NULL, a};
-    size_t width = c->type == CR_COL_I64 || c->type == CR_COL_F64 ? 8 : 4;
-    char *out = cr_arena_alloc(a, (size_t)(r->n ? r->n : 1) * width);
-    for (int64_t i = 0; i < r->n; i++) {
+/* digits reads 1 to 8 decimal digits at once; p has 8 readable bytes. Most numbers are of this
+ * kind. */
+static inline bool digits(const char *p, size_t n, uint32_t *out) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t v;
+    memcpy(&v, p, 8);
+    unsigned gone = 64 - 8 * (unsigned)n; /* bits of what is not ours; zeros come in front */
+    v = (v << gone) | (gone ? UINT64_C(0x3030303030303030) >> (64 - gone) : 0);
+    uint64_t high = v & 0xf0f0f0f0f0f0f0f0u;
+    uint64_t over = ((v + 0x0606060606060606u) & 0xf0f0f0f0f0f0f0f0u) >> 4;
+    if ((high | over) != 0x3333333333333333u) return false;
+    v -= 0x3030303030303030u;
+    v = v * 10 + (v >> 8); /* pairs */
+    v = ((v & 0x000000ff000000ffu) * 0x000f424000000064u +
+         ((v >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >>
+        32;
+    *out = (uint32_t)v;
+    return true;
+#else
+    (void)p;
+    (void)n;
+    (void)out;
+    return false;
+#endif
+}
+
+/* put writes row i of the column. */
+static inline void put(const number *x, int64_t i, int64_t v, double d, const char *p, size_t n) {
+    switch (x->c->type) {
+    case CR_COL_I32: ((int32_t *)(void *)x->out)[i] = (int32_t)v; break;
+    case CR_COL_I64: ((int64_t *)(void *)x->out)[i] = v; break;
+    case CR_COL_F32: ((float *)(void *)x->out)[i] = to_f32(d, p, n); break;
+    default: ((double *)(void *)x->out)[i] = d; break;
+    }
+}
+
+/* numbers turns the views of rows [from, to) into values. */
+static void numbers(number *x, const rows *r, int64_t from, int64_t to, const uint32_t *beg,
+                    const uint32_t *end, cr_bad *bad) {
+    bool whole = x->c->type == CR_COL_I32 || x->c->type == CR_COL_I64;
+    for (int64_t i = from; i < to; i++) {
         const char *p = r->text + beg[i];
         size_t n = end[i] - beg[i];
+        uint32_t small;
+        if (n - 1 < 8 && digits(p, n, &small)) {
+            if (x->c->type == CR_COL_F32)
+                ((float *)(void *)x->out)[i] = (float)small;
+            else
+                put(x, i, small, small, p, n);
+            continue;
+        }
         while (n && (*p == ' ' || *p == '\t')) {
             p++;
             n--;
@@ -198,28 +240,35 @@ static void numbers(const cr_source *s, const rows *r, int col, const uint32_t *
             n--;
         int64_t v = 0;
         double d = 0;
-        bool whole = c->type == CR_COL_I32 || c->type == CR_COL_I64;
         if (n == 0)
-            set_null(&x, r, i);
+            set_null(x, r, i);
         else if (whole) {
             bool ok = cr_parse_i64(p, n, &v);
-            if (ok && c->type == CR_COL_I32) ok = v >= INT32_MIN && v <= INT32_MAX;
+            if (ok && x->c->type == CR_COL_I32) ok = v >= INT32_MIN && v <= INT32_MAX;
             if (!ok) {
                 v = 0;
-                not_read(&x, r, i, p, n, true, bad);
+                not_read(x, r, i, p, n, true, bad);
             }
         } else if (!cr_parse_f64(p, n, &d) || isnan(d)) {
             d = 0;
-            not_read(&x, r, i, p, n, false, bad);
+            not_read(x, r, i, p, n, false, bad);
         }
-        switch (c->type) {
-        case CR_COL_I32: ((int32_t *)(void *)out)[i] = (int32_t)v; break;
-        case CR_COL_I64: ((int64_t *)(void *)out)[i] = v; break;
-        case CR_COL_F32: ((float *)(void *)out)[i] = to_f32(d, p, n); break;
-        default: ((double *)(void *)out)[i] = d; break;
-        }
+        put(x, i, v, d, p, n);
     }
-    c->v.i64 = (const int64_t *)(const void *)out;
+}
+
+/* unquote_rows undoes the quotes of rows [from, to) of a column. */
+static void unquote_rows(const rows *r, const char *name, int64_t from, int64_t to, uint32_t *beg,
+                         uint32_t *end, cr_bad *bad) {
+    for (int64_t i = from; i < to; i++) {
+        if (beg[i] == end[i] || r->text[beg[i]] != '"') continue;
+        uint32_t b = beg[i], e = end[i];
+        const char *wrong = cr_csv_unquote(r->text, &beg[i], &end[i]);
+        char tmp[48];
+        if (wrong)
+            cr_bad_add(bad, i, r->lines[i], "column '%s', value '%s': %s", name,
+                       shown(r->text + b, e - b, tmp), wrong);
+    }
 }
 
 cr_code cr_csv_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, cr_bad *bad,
@@ -242,35 +291,32 @@ cr_code cr_csv_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, cr_
     /* 16 values are a cache line */
     size_t stride = (((size_t)r.n + 15) / 16 | 1) * 16;
     uint32_t *pos = cr_arena_alloc(a, stride * 2 * (size_t)s->n_want * sizeof(*pos) + 64);
-    for (int64_t from = 0; from < r.n; from += GROUP) {
-        int64_t to = from + GROUP < r.n ? from + GROUP : r.n;
-        for (int c = 0; c < s->n_want; c++)
-            views(&s->form, &r, f->col[c], from, to, pos + stride * 2 * (size_t)c,
-                  pos + stride * (2 * (size_t)c + 1));
-    }
+    number *num = CR_NEW_N(a, number, s->n_want + 1);
     for (int c = 0; c < s->n_want; c++) {
         cr_column *col = &chunk->cols[c];
-        uint32_t *beg = pos + stride * 2 * (size_t)c, *end = beg + stride;
-        if (s->twin[c] >= 0) { /* the same field: its quotes are undone already */
-            beg = pos + stride * 2 * (size_t)s->twin[c];
-            end = beg + stride;
-        }
-        for (int64_t i = 0; m.quotes && s->twin[c] < 0 && i < r.n; i++) {
-            if (beg[i] == end[i] || raw->text[beg[i]] != '"') continue;
-            uint32_t b = beg[i], e = end[i];
-            const char *wrong = cr_csv_unquote(raw->text, &beg[i], &end[i]);
-            char tmp[48];
-            if (wrong)
-                cr_bad_add(bad, i, r.lines[i], "column '%s', value '%s': %s", s->want[c].name,
-                           shown(raw->text + b, e - b, tmp), wrong);
-        }
-        *col = (cr_column){.type = s->types[c]};
+        col->type = s->types[c];
         if (col->type == CR_COL_STR) {
             col->bytes = raw->text;
-            col->beg = beg;
-            col->end = end;
-        } else
-            numbers(s, &r, c, beg, end, col, a, bad);
+            col->beg = pos + stride * 2 * (size_t)(s->twin[c] >= 0 ? s->twin[c] : c);
+            col->end = col->beg + stride;
+            continue;
+        }
+        size_t width = col->type == CR_COL_I64 || col->type == CR_COL_F64 ? 8 : 4;
+        num[c] = (number){s->want[c].name, col, NULL, NULL, a};
+        num[c].out = cr_arena_alloc(a, (size_t)(r.n ? r.n : 1) * width);
+        col->v.i64 = (const int64_t *)(const void *)num[c].out;
+    }
+    for (int64_t from = 0; from < r.n; from += GROUP) {
+        int64_t to = from + GROUP < r.n ? from + GROUP : r.n;
+        for (int c = 0; c < s->n_want; c++) {
+            int t = s->twin[c]; /* the same field: found, and its quotes undone, before */
+            uint32_t *beg = pos + stride * 2 * (size_t)(t >= 0 ? t : c), *end = beg + stride;
+            if (t < 0) {
+                views(&s->form, &r, f->col[c], from, to, beg, end);
+                if (m.quotes) unquote_rows(&r, s->want[c].name, from, to, beg, end, bad);
+            }
+            if (s->types[c] != CR_COL_STR) numbers(&num[c], &r, from, to, beg, end, bad);
+        }
     }
     return CR_OK;
 }

@@ -1,13 +1,16 @@
 /*
  * gather.c - rows of several batches into one.
  *
- * Column by column, because a column of a window fits in the second-level cache while its rows do
- * not. Sizes are counted first, so that everything lies in one block of memory which the next batch
- * uses again.
+ * A record holds: one id per sparse feature, the dense floats, labels, weights. A feature that is
+ * jagged or weighted somewhere, and reserved columns, are taken column by column; doing that with
+ * all columns cost twice as much for shuffled rows, each value being a cache miss. Sizes are
+ * counted first, so that everything lies in one block of memory which the next batch uses again.
  */
 #include "data/gather.h"
 
 #include <string.h>
+
+#define GROUP 64
 
 void cr_region_clear(cr_region *g) {
     cr_free(g->mem);
@@ -40,34 +43,50 @@ static void *take(cr_region *g, size_t n) {
     return p;
 }
 
-/* ROWS walks all rows of all runs: b is the batch a row is in, i its index there. */
+/* what is gathered, and where things lie in a record */
+typedef struct plan {
+    const cr_batch *shape;
+    const cr_run *runs;
+    int n_runs;
+    int64_t n_rows;
+    size_t dense_at, floats_at, stride;
+} plan;
+
+static plan make_plan(const cr_batch *shape, const cr_run *runs, int n_runs) {
+    plan p = {shape, runs, n_runs, 0, 0, 0, 0};
+    for (int r = 0; r < n_runs; r++)
+        p.n_rows += runs[r].n;
+    p.dense_at = (size_t)shape->n_sparse * sizeof(int64_t);
+    p.floats_at = p.dense_at + (size_t)shape->dense_width * sizeof(float);
+    p.stride = p.floats_at + (size_t)(shape->n_labels + shape->n_weights) * sizeof(float);
+    p.stride = (p.stride + 7) & ~(size_t)7;
+    return p;
+}
+
+/* ROWS walks all rows: b is the batch a row is in, i its index there, s that of the source, run the
+ * run. */
 #define ROWS(...)                                                                                  \
-    for (int r_ = 0; r_ < n_runs; r_++) {                                                          \
-        const cr_run *run_ = &runs[r_];                                                            \
-        for (int64_t k_ = 0; k_ < run_->n; k_++) {                                                 \
-            const cr_batch *b = run_->srcs[run_->refs ? run_->refs[k_].src : 0];                   \
-            int64_t i = run_->refs ? run_->refs[k_].row : run_->from + k_;                         \
+    for (int r_ = 0; r_ < p->n_runs; r_++) {                                                       \
+        const cr_run *run = &p->runs[r_];                                                          \
+        for (int64_t k_ = 0; k_ < run->n; k_++) {                                                  \
+            uint32_t s = run->recs ? run->refs[k_].src : 0;                                        \
+            const cr_batch *b = run->srcs[s];                                                      \
+            int64_t i = run->refs ? run->refs[k_].row : run->from + k_;                            \
             __VA_ARGS__                                                                            \
         }                                                                                          \
     }
 
-typedef struct sizes {
-    int64_t n_rows;
-    const cr_run *runs;
-    int n_runs;
-} sizes;
-
-/* for each source that is used: does any have offsets, weights? */
+/* does any source that is used have offsets, weights? */
 typedef struct facts {
     bool jagged, weighted;
 } facts;
 
-static facts sparse_facts(const cr_run *runs, int n_runs, int f) {
+static facts sparse_facts(const plan *p, int f) {
     facts x = {false, false};
-    for (int r = 0; r < n_runs; r++) {
-        int n = runs[r].refs ? runs[r].n_srcs : 1;
+    for (int r = 0; r < p->n_runs; r++) {
+        int n = p->runs[r].recs ? p->runs[r].n_srcs : 1;
         for (int s = 0; s < n; s++) {
-            const cr_batch *b = runs[r].srcs[s];
+            const cr_batch *b = p->runs[r].srcs[s];
             if (b->n_rows == 0) continue;
             x.jagged |= b->sparse[f].off != NULL;
             x.weighted |= b->sparse[f].w != NULL;
@@ -76,11 +95,11 @@ static facts sparse_facts(const cr_run *runs, int n_runs, int f) {
     return x;
 }
 
-static bool column_has_nulls(const cr_run *runs, int n_runs, int c) {
-    for (int r = 0; r < n_runs; r++) {
-        int n = runs[r].refs ? runs[r].n_srcs : 1;
+static bool has_nulls(const plan *p, int c) {
+    for (int r = 0; r < p->n_runs; r++) {
+        int n = p->runs[r].recs ? p->runs[r].n_srcs : 1;
         for (int s = 0; s < n; s++) {
-            const cr_batch *b = runs[r].srcs[s];
+            const cr_batch *b = p->runs[r].srcs[s];
             if (b->n_rows > 0 && b->reserved[c].valid) return true;
         }
     }
@@ -91,134 +110,176 @@ static size_t width_of(cr_coltype t) {
     return t == CR_COL_I64 || t == CR_COL_F64 ? 8 : 4;
 }
 
-static int64_t count_ids(const cr_run *runs, int n_runs, int f) {
-    int64_t n = 0;
-    for (int r = 0; r < n_runs; r++) {
-        const cr_jagged *j = runs[r].n > 0 && !runs[r].refs ? &runs[r].srcs[0]->sparse[f] : NULL;
-        if (j) {
-            int64_t a = runs[r].from, z = a + runs[r].n;
-            n += j->off ? j->off[z] - j->off[a] : z - a;
-            continue;
-        }
-        for (int64_t k = 0; k < runs[r].n; k++) {
-            const cr_jagged *x = &runs[r].srcs[runs[r].refs[k].src]->sparse[f];
-            uint32_t i = runs[r].refs[k].row;
-            n += x->off ? x->off[i + 1] - x->off[i] : 1;
+/* ---- what has a fixed size ---- */
+
+static void records_to_columns(const plan *p, const cr_batch *out, int64_t *const *ids,
+                               float *dense, float *const *floats) {
+    int64_t at = 0;
+    size_t width = (size_t)p->shape->dense_width * sizeof(float);
+    int n_floats = p->shape->n_labels + p->shape->n_weights;
+    for (int r = 0; r < p->n_runs; r++) {
+        const cr_run *run = &p->runs[r];
+        for (int64_t from = 0; from < run->n; from += GROUP) {
+            int64_t n = run->n - from < GROUP ? run->n - from : GROUP;
+            const char *row[GROUP];
+            for (int64_t k = 0; k < n; k++) {
+                const cr_rowref *ref = &run->refs[from + k];
+                row[k] = run->recs[ref->src] + ref->row * p->stride;
+            }
+            for (size_t line = 0; line < p->stride; line += 64) {
+                for (int64_t k = 0; k < n; k++)
+                    __builtin_prefetch(row[k] + line);
+            }
+            for (int f = 0; f < out->n_sparse; f++) {
+                if (!ids[f]) continue;
+                for (int64_t k = 0; k < n; k++)
+                    memcpy(&ids[f][at + k], row[k] + (size_t)f * sizeof(int64_t), sizeof(int64_t));
+            }
+            for (int64_t k = 0; width && k < n; k++)
+                memcpy((char *)dense + (size_t)(at + k) * width, row[k] + p->dense_at, width);
+            for (int c = 0; c < n_floats; c++) {
+                for (int64_t k = 0; k < n; k++)
+                    memcpy(&floats[c][at + k], row[k] + p->floats_at + (size_t)c * sizeof(float),
+                           sizeof(float));
+            }
+            at += n;
         }
     }
-    return n;
 }
 
-static int64_t count_text(const cr_run *runs, int n_runs, int c) {
-    int64_t n = 0;
-    ROWS(n += b->reserved[c].end[i] - b->reserved[c].beg[i];)
-    return n;
+static const float *floats_of(const cr_batch *b, int c) {
+    return c < b->n_labels ? b->labels[c] : b->weights[c - b->n_labels];
 }
 
-/* one id per row everywhere */
-static void fill_single(const cr_run *runs, int n_runs, int f, bool weighted, int64_t *ids,
-                        float *w) {
-    for (int r = 0; r < n_runs; r++) {
-        const cr_run *run = &runs[r];
+/* column_into copies values of `size` bytes from a column to places `stride` apart. */
+static inline void column_into(char *to, size_t stride, const void *column, size_t size,
+                               const cr_rowref *refs, int64_t from, int64_t n) {
+    const char *c = column;
+    for (int64_t k = 0; k < n; k++) {
+        size_t row = refs ? refs[k].row : (size_t)(from + k);
+        memcpy(to + (size_t)k * stride, c + row * size, size);
+    }
+}
+
+static void columns_to_records(const plan *p, const cr_batch *out, char *rec) {
+    size_t width = (size_t)p->shape->dense_width * sizeof(float);
+    int n_floats = p->shape->n_labels + p->shape->n_weights;
+    for (int r = 0; r < p->n_runs; r++) {
+        const cr_run *run = &p->runs[r];
+        const cr_batch *b = run->srcs[0];
+        for (int64_t at = 0; at < run->n; at += GROUP) {
+            int64_t n = run->n - at < GROUP ? run->n - at : GROUP, from = run->from + at;
+            const cr_rowref *refs = run->refs ? run->refs + at : NULL;
+            for (int f = 0; f < out->n_sparse; f++) {
+                if (out->sparse[f].ids) continue; /* not of fixed size */
+                column_into(rec + 8 * (size_t)f, p->stride, b->sparse[f].ids, 8, refs, from, n);
+            }
+            for (int64_t k = 0; width && k < n; k++) {
+                size_t row = refs ? refs[k].row : (size_t)(from + k);
+                memcpy(rec + (size_t)k * p->stride + p->dense_at,
+                       (const char *)b->dense + row * width, width);
+            }
+            for (int c = 0; c < n_floats; c++)
+                column_into(rec + p->floats_at + 4 * (size_t)c, p->stride, floats_of(b, c), 4, refs,
+                            from, n);
+            rec += (size_t)n * p->stride;
+        }
+    }
+}
+
+static void columns_to_columns(const plan *p, const cr_batch *out, int64_t *const *ids,
+                               float *dense, float *const *floats) {
+    int64_t at = 0;
+    size_t width = (size_t)p->shape->dense_width;
+    int n_floats = p->shape->n_labels + p->shape->n_weights;
+    for (int r = 0; r < p->n_runs; r++) {
+        const cr_run *run = &p->runs[r];
         if (run->n == 0) continue;
-        if (!run->refs) {
-            const cr_jagged *j = &run->srcs[0]->sparse[f];
-            memcpy(ids, j->ids + run->from, (size_t)run->n * sizeof(*ids));
-        } else {
-            for (int64_t k = 0; k < run->n; k++)
-                ids[k] = run->srcs[run->refs[k].src]->sparse[f].ids[run->refs[k].row];
+        const cr_batch *b = run->srcs[0];
+        size_t n = (size_t)run->n, from = (size_t)run->from;
+        for (int f = 0; f < out->n_sparse; f++) {
+            if (!ids[f]) continue;
+            if (!run->refs)
+                memcpy(ids[f] + at, b->sparse[f].ids + from, n * sizeof(int64_t));
+            else
+                column_into((char *)(ids[f] + at), 8, b->sparse[f].ids, 8, run->refs, 0, run->n);
         }
-        for (int64_t k = 0; weighted && k < run->n; k++) {
-            const cr_jagged *j = &run->srcs[run->refs ? run->refs[k].src : 0]->sparse[f];
-            w[k] = j->w ? j->w[run->refs ? run->refs[k].row : run->from + k] : 1.0f;
+        float *to = dense + (size_t)at * width;
+        if (width && !run->refs) memcpy(to, b->dense + from * width, n * width * sizeof(float));
+        for (size_t k = 0; width && run->refs && k < n; k++)
+            memcpy(to + k * width, b->dense + run->refs[k].row * width, width * sizeof(float));
+        for (int c = 0; c < n_floats; c++) {
+            if (!run->refs)
+                memcpy(floats[c] + at, floats_of(b, c) + from, n * sizeof(float));
+            else
+                column_into((char *)(floats[c] + at), 4, floats_of(b, c), 4, run->refs, 0, run->n);
         }
-        ids += run->n;
-        if (weighted) w += run->n;
+        at += run->n;
     }
 }
 
-/* returns true when every row turned out to have exactly one id */
-static bool fill_jagged(const cr_run *runs, int n_runs, int f, bool weighted, int32_t *off,
-                        int64_t *ids, float *w) {
+/* ---- what has not ---- */
+
+static int64_t count_ids(const plan *p, int f) {
+    int64_t n = 0;
+    ROWS({
+        (void)s;
+        const int32_t *off = b->sparse[f].off;
+        n += off ? off[i + 1] - off[i] : 1;
+    })
+    return n;
+}
+
+static int64_t count_text(const plan *p, int c) {
+    int64_t n = 0;
+    ROWS({
+        (void)s;
+        n += b->reserved[c].end[i] - b->reserved[c].beg[i];
+    })
+    return n;
+}
+
+/* Returns true when every row turned out to have exactly one id. off NULL: each has. */
+static bool gather_jagged(const plan *p, int f, int32_t *off, int64_t *ids, float *w) {
     int64_t at = 0, row = 0;
     bool single = true;
-    off[0] = 0;
+    if (off) off[0] = 0;
     ROWS({
         const cr_jagged *j = &b->sparse[f];
         int64_t a = j->off ? j->off[i] : i;
         int64_t n = j->off ? j->off[i + 1] - a : 1;
-        for (int64_t k = 0; k < n; k++)
-            ids[at + k] = j->ids[a + k];
-        for (int64_t k = 0; weighted && k < n; k++)
+        if (run->recs && !j->off && !j->w) { /* of fixed size in this source */
+            memcpy(&ids[at], run->recs[s] + (size_t)i * p->stride + 8 * (size_t)f, 8);
+        } else {
+            for (int64_t k = 0; k < n; k++)
+                ids[at + k] = j->ids[a + k];
+        }
+        for (int64_t k = 0; w && k < n; k++)
             w[at + k] = j->w ? j->w[a + k] : 1.0f;
         at += n;
         single &= n == 1;
-        off[++row] = (int32_t)at;
+        if (off) off[++row] = (int32_t)at;
     })
     return single;
 }
 
-static void gather_sparse(const cr_batch *out, cr_region *mem, const sizes *z) {
-    for (int f = 0; f < out->n_sparse; f++) {
-        facts x = sparse_facts(z->runs, z->n_runs, f);
-        size_t n_ids = (size_t)mem->counts[f];
-        int32_t *off = x.jagged ? take(mem, (size_t)(z->n_rows + 1) * sizeof(*off)) : NULL;
-        int64_t *ids = take(mem, n_ids * sizeof(*ids));
-        float *w = x.weighted ? take(mem, n_ids * sizeof(*w)) : NULL;
-        if (!x.jagged)
-            fill_single(z->runs, z->n_runs, f, x.weighted, ids, w);
-        else if (fill_jagged(z->runs, z->n_runs, f, x.weighted, off, ids, w))
-            off = NULL;
-        out->sparse[f] = (cr_jagged){off, ids, w, mem->counts[f]};
-    }
-}
-
-static void gather_dense(const cr_batch *out, const sizes *z, float *dense) {
-    size_t width = (size_t)out->dense_width;
-    const cr_run *runs = z->runs;
-    int n_runs = z->n_runs;
-    for (int r = 0; r < n_runs; r++) {
-        const cr_run *run = &runs[r];
-        if (run->n == 0) continue;
-        if (!run->refs) {
-            memcpy(dense, run->srcs[0]->dense + (size_t)run->from * width,
-                   (size_t)run->n * width * sizeof(float));
-        } else {
-            for (int64_t k = 0; k < run->n; k++) {
-                const float *from = run->srcs[run->refs[k].src]->dense + run->refs[k].row * width;
-                float *to = dense + (size_t)k * width;
-                for (size_t c = 0; c < width; c++)
-                    to[c] = from[c];
-            }
-        }
-        dense += (size_t)run->n * width;
-    }
-}
-
-/* one float per row: labels and weights */
-static float *gather_floats(cr_region *mem, const sizes *z, bool weights, int c) {
-    float *out = take(mem, (size_t)z->n_rows * sizeof(*out)), *p = out;
-    const cr_run *runs = z->runs;
-    int n_runs = z->n_runs;
-    ROWS(*p++ = (weights ? b->weights : b->labels)[c][i];)
-    return out;
-}
-
-static void gather_reserved(cr_column *col, cr_region *mem, const sizes *z, cr_coltype type, int c,
-                            size_t n_text) {
-    const cr_run *runs = z->runs;
-    int n_runs = z->n_runs;
-    size_t n = (size_t)z->n_rows, row = 0;
+static void gather_reserved(cr_column *col, cr_region *mem, const plan *p, int c) {
+    cr_coltype type = p->shape->reserved[c].type;
+    size_t n = (size_t)p->n_rows, row = 0;
     *col = (cr_column){.type = type};
-    if (column_has_nulls(runs, n_runs, c)) {
-        uint8_t *valid = take(mem, n), *p = valid;
-        ROWS(*p++ = b->reserved[c].valid ? b->reserved[c].valid[i] : 1;)
+    if (has_nulls(p, c)) {
+        uint8_t *valid = take(mem, n), *v = valid;
+        ROWS({
+            (void)s;
+            *v++ = b->reserved[c].valid ? b->reserved[c].valid[i] : 1;
+        })
         col->valid = valid;
     }
     if (type == CR_COL_STR) {
-        char *bytes = take(mem, n_text);
+        char *bytes = take(mem, (size_t)mem->counts[p->shape->n_sparse + c]);
         uint32_t *off = take(mem, (n + 1) * sizeof(*off)), at = 0;
         ROWS({
+            (void)s;
             const cr_column *x = &b->reserved[c];
             uint32_t k = x->end[i] - x->beg[i];
             if (k) memcpy(bytes + at, x->bytes + x->beg[i], k);
@@ -231,14 +292,16 @@ static void gather_reserved(cr_column *col, cr_region *mem, const sizes *z, cr_c
         col->end = off + 1;
         return;
     }
-    char *v = take(mem, n * width_of(type));
-    if (width_of(type) == 8) {
-        ROWS(memcpy(v + 8 * row++, &b->reserved[c].v.i64[i], 8);)
-    } else {
-        ROWS(memcpy(v + 4 * row++, &b->reserved[c].v.i32[i], 4);)
-    }
+    size_t width = width_of(type);
+    char *v = take(mem, n * width);
+    ROWS({
+        (void)s;
+        memcpy(v + width * row++, (const char *)b->reserved[c].v.i64 + width * (size_t)i, width);
+    })
     col->v.i64 = (const int64_t *)(const void *)v;
 }
+
+/* ---- all of it ---- */
 
 static cr_code too_many(cr_err *err, const char *what, int64_t n) {
     return cr_fail(err, CR_EDATA,
@@ -247,20 +310,31 @@ static cr_code too_many(cr_err *err, const char *what, int64_t n) {
 }
 
 /* measure counts ids and text into mem->counts and adds up the memory of everything. */
-static cr_code measure(cr_region *mem, const cr_batch *shape, const sizes *z, size_t *out,
-                       cr_err *err) {
-    size_t n = (size_t)z->n_rows;
+static cr_code measure(cr_region *mem, const plan *p, bool records, size_t *out, cr_err *err) {
+    const cr_batch *shape = p->shape;
+    int n_counts = shape->n_sparse + shape->n_reserved;
+    if (mem->n_counts < n_counts) {
+        cr_free(mem->counts);
+        mem->counts = cr_alloc((size_t)n_counts * sizeof(int64_t), "a batch");
+        mem->n_counts = n_counts;
+    }
+    size_t n = (size_t)p->n_rows;
     size_t n_floats = (size_t)(shape->n_labels + shape->n_weights);
     size_t size = rounded((size_t)shape->n_sparse * sizeof(cr_jagged)) +
+                  rounded((size_t)shape->n_sparse * sizeof(int64_t *)) +
                   rounded(n_floats * sizeof(float *)) +
-                  rounded((size_t)shape->n_reserved * sizeof(cr_column)) +
-                  rounded(n * (size_t)shape->dense_width * sizeof(float)) +
-                  n_floats * rounded(n * sizeof(float));
+                  rounded((size_t)shape->n_reserved * sizeof(cr_column));
+    if (records)
+        size += rounded(n * p->stride);
+    else
+        size += rounded(n * (size_t)shape->dense_width * sizeof(float)) +
+                n_floats * rounded(n * sizeof(float));
     for (int f = 0; f < shape->n_sparse; f++) {
-        facts x = sparse_facts(z->runs, z->n_runs, f);
-        int64_t k = x.jagged ? count_ids(z->runs, z->n_runs, f) : z->n_rows;
+        facts x = sparse_facts(p, f);
+        int64_t k = x.jagged ? count_ids(p, f) : p->n_rows;
         if (k > INT32_MAX) return too_many(err, "ids of one feature", k);
         mem->counts[f] = k;
+        if (records && !x.jagged && !x.weighted) continue;
         size += rounded((size_t)k * sizeof(int64_t));
         if (x.weighted) size += rounded((size_t)k * sizeof(float));
         if (x.jagged) size += rounded((n + 1) * sizeof(int32_t));
@@ -268,7 +342,7 @@ static cr_code measure(cr_region *mem, const cr_batch *shape, const sizes *z, si
     for (int c = 0; c < shape->n_reserved; c++) {
         const cr_column *col = &shape->reserved[c];
         if (col->depth != 0) CR_BUG("reserved columns are scalars");
-        int64_t k = col->type == CR_COL_STR ? count_text(z->runs, z->n_runs, c) : 0;
+        int64_t k = col->type == CR_COL_STR ? count_text(p, c) : 0;
         if (k > INT32_MAX) return too_many(err, "bytes of one reserved column", k);
         mem->counts[shape->n_sparse + c] = k;
         size += rounded(n) + rounded((size_t)k) + rounded((n + 1) * 8);
@@ -277,44 +351,54 @@ static cr_code measure(cr_region *mem, const cr_batch *shape, const sizes *z, si
     return CR_OK;
 }
 
-cr_code cr_gather(cr_batch *out, cr_region *mem, const cr_batch *shape, const cr_run *runs,
-                  int n_runs, cr_err *err) {
-    sizes z = {0, runs, n_runs};
-    for (int r = 0; r < n_runs; r++)
-        z.n_rows += runs[r].n;
-    int n_counts = shape->n_sparse + shape->n_reserved;
-    if (mem->n_counts < n_counts) {
-        cr_free(mem->counts);
-        mem->counts = cr_alloc((size_t)n_counts * sizeof(int64_t), "a batch");
-        mem->n_counts = n_counts;
-    }
-    size_t size = 0;
-    CR_TRY(measure(mem, shape, &z, &size, err));
+cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batch *shape,
+                  const cr_run *runs, int n_runs, cr_err *err) {
+    const plan pl = make_plan(shape, runs, n_runs), *p = &pl;
+    size_t size = 0, n = (size_t)p->n_rows;
+    CR_TRY(measure(mem, p, rec != NULL, &size, err));
     CR_TRY(region_reset(mem, size, err));
 
-    size_t n_floats = (size_t)(shape->n_labels + shape->n_weights);
-    out->n_rows = z.n_rows;
+    int n_floats = shape->n_labels + shape->n_weights;
+    out->n_rows = p->n_rows;
     out->n_sparse = shape->n_sparse;
     out->dense_width = shape->dense_width;
     out->n_labels = shape->n_labels;
     out->n_weights = shape->n_weights;
     out->n_reserved = shape->n_reserved;
     out->sparse = take(mem, (size_t)shape->n_sparse * sizeof(cr_jagged));
-    gather_sparse(out, mem, &z);
-    float *dense = take(mem, (size_t)z.n_rows * (size_t)shape->dense_width * sizeof(float));
-    if (shape->dense_width) gather_dense(out, &z, dense);
+    int64_t **ids = take(mem, (size_t)shape->n_sparse * sizeof(int64_t *)); /* of fixed size */
+    float **floats = take(mem, (size_t)n_floats * sizeof(float *));
+    cr_column *reserved = take(mem, (size_t)shape->n_reserved * sizeof(cr_column));
+    char *records = rec ? take(mem, n * p->stride) : NULL;
+    float *dense = rec ? NULL : take(mem, n * (size_t)shape->dense_width * sizeof(float));
+    for (int c = 0; c < n_floats; c++)
+        floats[c] = rec ? NULL : take(mem, n * sizeof(float));
+    for (int f = 0; f < shape->n_sparse; f++) {
+        facts x = sparse_facts(p, f);
+        size_t n_ids = (size_t)mem->counts[f];
+        bool fixed = !x.jagged && !x.weighted;
+        int32_t *off = x.jagged ? take(mem, (n + 1) * sizeof(*off)) : NULL;
+        int64_t *v = fixed && rec ? NULL : take(mem, n_ids * sizeof(*v));
+        float *w = x.weighted ? take(mem, n_ids * sizeof(*w)) : NULL;
+        ids[f] = fixed ? v : NULL;
+        if (!fixed && gather_jagged(p, f, off, v, w)) off = NULL;
+        /* one id per row after all: it is looked for in the records */
+        for (size_t k = 0; rec && !fixed && !off && !w && k < n; k++)
+            memcpy(records + k * p->stride + 8 * (size_t)f, &v[k], 8);
+        out->sparse[f] = (cr_jagged){off, v, w, mem->counts[f]};
+    }
+    if (rec)
+        columns_to_records(p, out, records);
+    else if (n_runs > 0 && runs[0].recs)
+        records_to_columns(p, out, ids, dense, floats);
+    else
+        columns_to_columns(p, out, ids, dense, floats);
+    for (int c = 0; c < shape->n_reserved; c++)
+        gather_reserved(&reserved[c], mem, p, c);
     out->dense = dense;
-    const float **floats = take(mem, n_floats * sizeof(float *));
-    for (int c = 0; c < shape->n_labels; c++)
-        floats[c] = gather_floats(mem, &z, false, c);
-    for (int c = 0; c < shape->n_weights; c++)
-        floats[shape->n_labels + c] = gather_floats(mem, &z, true, c);
     out->labels = (const float *const *)floats;
     out->weights = (const float *const *)(floats + shape->n_labels);
-    cr_column *reserved = take(mem, (size_t)shape->n_reserved * sizeof(cr_column));
-    for (int c = 0; c < shape->n_reserved; c++)
-        gather_reserved(&reserved[c], mem, &z, shape->reserved[c].type, c,
-                        (size_t)mem->counts[shape->n_sparse + c]);
     out->reserved = reserved;
+    if (rec) *rec = records;
     return CR_OK;
 }

@@ -158,8 +158,8 @@ static cr_code process(cr_loader *l, worker *w, cr_slot *s) {
     }
     if (n_good > 0) {
         const cr_batch *src = &w->enc;
-        cr_run run = {&src, 1, n_good < n ? w->good : NULL, 0, n_good};
-        CR_TRY(cr_gather(&s->rows, &s->mem, src, &run, 1, &s->err));
+        cr_run run = {&src, NULL, 1, n_good < n ? w->good : NULL, 0, n_good};
+        CR_TRY(cr_gather(&s->rows, l->o.shuffle ? &s->rec : NULL, &s->mem, src, &run, 1, &s->err));
     }
     w->encode_s += cpu_now() - t1;
     return CR_OK;
@@ -235,7 +235,7 @@ static void do_sequence(cr_loader *l) {
 static void do_assemble(cr_loader *l, cr_job *j) {
     j->started = true;
     pthread_mutex_unlock(&l->lock);
-    cr_code code = cr_gather(&j->batch, &j->mem, j->shape, j->runs, j->n_runs, &j->err);
+    cr_code code = cr_gather(&j->batch, NULL, &j->mem, j->shape, j->runs, j->n_runs, &j->err);
     pthread_mutex_lock(&l->lock);
     if (code != CR_OK) j->kind = CR_JOB_FAILED;
     cr_plan_done(l, j);

@@ -28,6 +28,7 @@ typedef struct cr_slot {
     cr_code code;
     cr_err err;
     cr_batch rows;
+    const char *rec; /* shuffled: rows lie in records */
     cr_region mem;
     int64_t n_bad;
     cr_bad_row *bad; /* the first few */
@@ -40,6 +41,7 @@ typedef struct cr_window {
     cr_window_kind kind;
     cr_slot **slots;
     const cr_batch **srcs; /* slots[i]->rows */
+    const char **recs;     /* slots[i]->rec */
     int n_slots, cap_slots;
     cr_rowref *refs; /* the permutation; unused without shuffle */
     int64_t cap_refs;

@@ -28,6 +28,7 @@ static cr_window *new_window(cr_loader *l, cr_window_kind kind) {
     *w = (cr_window){.kind = kind,
                      .slots = keep.slots,
                      .srcs = keep.srcs,
+                     .recs = keep.recs,
                      .cap_slots = keep.cap_slots,
                      .refs = keep.refs,
                      .cap_refs = keep.cap_refs};
@@ -72,9 +73,12 @@ static void add_slot(cr_window *w, cr_slot *s) {
                               "a window of rows");
         w->srcs =
             cr_realloc(w->srcs, old * sizeof(*w->srcs), cap * sizeof(*w->srcs), "a window of rows");
+        w->recs =
+            cr_realloc(w->recs, old * sizeof(*w->recs), cap * sizeof(*w->recs), "a window of rows");
         w->cap_slots = (int)cap;
     }
     w->slots[w->n_slots] = s;
+    w->recs[w->n_slots] = s->rec;
     w->srcs[w->n_slots++] = &s->rows;
     w->n_rows += s->rows.n_rows;
 }
@@ -252,6 +256,7 @@ static void add_run(cr_job *j, cr_window *w, int64_t from, int64_t n, bool shuff
     }
     j->wins[j->n_runs] = w;
     j->runs[j->n_runs++] = (cr_run){.srcs = w->srcs,
+                                    .recs = shuffled ? w->recs : NULL,
                                     .n_srcs = w->n_slots,
                                     .refs = shuffled ? w->refs + from : NULL,
                                     .from = shuffled ? 0 : from,
@@ -381,6 +386,7 @@ void cr_plan_clear(cr_loader *l) {
         l->free_wins = w->next;
         cr_free(w->slots);
         cr_free(w->srcs);
+        cr_free(w->recs);
         cr_free(w->refs);
         cr_free(w);
     }

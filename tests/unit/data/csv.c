@@ -514,6 +514,62 @@ TEST(directory_and_vanished_file) {
     cr_diag_clear(&diag);
 }
 
+TEST(changed_and_endless) {
+    cr_data_conf conf = {.with_header = true};
+    put("c.csv", "\n\r\na,b\n1,2\n"); /* empty lines before the header */
+    const cr_reader_type *r = cr_reader_find("CsvDataset");
+    h_wants w;
+    h_want(&w, "b,a");
+    w.v[1].type = CR_COL_F64;
+    char *s = NULL;
+    cr_diag diag;
+    cr_diag_init(&diag);
+    cr_source *src;
+    CHECK(r->open(&src, &conf, h_path("c.csv"), w.v, w.n, &diag) == CR_OK);
+    const char *const *names;
+    CHECK_INT(r->columns(src, &names), 2);
+    CHECK_STR(names[1], "b");
+    put("c.csv", "a,b\n1,2\n3,4\n");
+    cr_raw raw = {0};
+    bool end;
+    cr_err err = {0};
+    CHECK(r->cut(src, 0, 0, &raw, &end, &err) == CR_EIO);
+    CHECK(strstr(err.msg, "the file changed its size"));
+    r->close(src);
+    cr_free(raw.text);
+    cr_buf out;
+    cr_buf_init(&out);
+    CHECK(h_read(&out, &conf, h_path("c.csv"), w.v, w.n, 4, &diag) == CR_OK);
+    CHECK_STR(out.data, "[2|1][4|3]");
+    cr_buf_clear(&out);
+    cr_diag_clear(&diag);
+    put("c.csv", "a,\"b\n1,2\n");
+    s = read_files(&conf, h_path("c.csv"), "a", 1 << 20);
+    CHECK_STR(s, "!c.csv: a quote in the header is never closed; close it");
+    free(s);
+    /* a quote that is never closed, in a file too large to be one row */
+    cr_buf big;
+    cr_buf_init(&big);
+    cr_buf_str(&big, "a,b\n1,2\n3,\"4");
+    cr_buf_reserve(&big, (size_t)80 << 20);
+    memset(big.data + big.n, 'x', (size_t)80 << 20);
+    big.n += (size_t)80 << 20;
+    h_write("big.csv", big.data, big.n);
+    s = read_files(&conf, h_path("big.csv"), "a", 1 << 20);
+    CHECK_STR(s, "!big.csv: a row is longer than 64 MiB; is a quote opened and never closed?");
+    free(s);
+    cr_buf z;
+    cr_buf_init(&z);
+    h_pack(&z, big.data, big.n, true, 1);
+    h_write("big.csv", z.data, z.n);
+    s = read_files(&conf, h_path("big.csv"), "a", 1 << 20);
+    CHECK_STR(s, "!big.csv: a row is longer than 64 MiB; is a quote opened and never closed?");
+    free(s);
+    cr_buf_clear(&z);
+    cr_buf_clear(&big);
+    unlink(h_path("big.csv"));
+}
+
 TEST(registry) {
     CHECK(cr_reader_find("CsvDataset") != NULL);
     CHECK(cr_reader_find("csv") == NULL);
@@ -534,6 +590,7 @@ int main(int argc, char **argv) {
         CASE(compressed_files),
         CASE(order_of_files),
         CASE(directory_and_vanished_file),
+        CASE(changed_and_endless),
         CASE(registry),
     };
     int r = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
