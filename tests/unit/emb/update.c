@@ -31,6 +31,7 @@ typedef struct feature {
 
 static void make(feature *f, uint64_t key, int64_t vocab, bool single, bool weighted) {
     int64_t n = 0;
+    f->off[0] = 0;
     f->ids = calloc(ROWS * 4, sizeof(int64_t));
     f->w = calloc(ROWS * 4, sizeof(float));
     for (int r = 0; r < ROWS; r++) {
@@ -69,7 +70,7 @@ TEST(group_sorts) {
             const cr_jagged *j = &sparse[slots[g.slot[e]]];
             CHECK_INT(j->ids[g.pos[e]], g.id[u]);
             CHECK(i == g.seg[u] || e > g.entry[i - 1]); /* lane order is kept */
-            int lane = g.lane[e];
+            uint32_t lane = g.lane[e];
             CHECK(g.row[e] >= ROWS * lane / 8 && g.row[e] < ROWS * (lane + 1) / 8);
         }
     }
