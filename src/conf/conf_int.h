@@ -31,6 +31,12 @@ int cr_conf_index(const cr_msg *msg, const cr_conf_node *map, const char *key,
 /* cr_conf_next_key: candidate i of all keys of a message, for cr_nearest (ctx is the cr_msg). */
 const char *cr_conf_next_key(const void *ctx, size_t i);
 
+/* cr_conf_hex reads exactly n hex digits; false when there are fewer. */
+bool cr_conf_hex(const char *s, const char *end, int n, uint32_t *out);
+void cr_conf_put_utf8(cr_buf *b, uint32_t c);
+/* cr_conf_yaml_quoted: the text of a quoted YAML scalar whose source between the quotes is s. */
+const char *cr_conf_yaml_quoted(cr_arena *arena, char quote, const char *s, size_t n, size_t *len);
+
 /* Scalars as their syntax spells them; false when the text is not of that type. */
 bool cr_conf_read_bool(const cr_conf_node *n, bool *out);
 /* the value is *out, negated when *neg; fits 64 bits */

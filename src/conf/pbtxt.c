@@ -130,35 +130,6 @@ static const char *shown(const parser *p, char out[64]) {
     return out;
 }
 
-static bool hex_digits(const char *s, const char *end, int n, uint32_t *out) {
-    *out = 0;
-    if (end - s < n) return false;
-    for (int i = 0; i < n; i++) {
-        if (!isxdigit((unsigned char)s[i])) return false;
-        int d = isdigit((unsigned char)s[i]) ? s[i] - '0' : (s[i] | 32) - 'a' + 10;
-        *out = *out * 16 + (uint32_t)d;
-    }
-    return true;
-}
-
-static void put_utf8(cr_buf *b, uint32_t c) {
-    if (c < 0x80) {
-        cr_buf_char(b, (char)c);
-    } else if (c < 0x800) {
-        cr_buf_char(b, (char)(0xc0 | c >> 6));
-        cr_buf_char(b, (char)(0x80 | (c & 63)));
-    } else if (c < 0x10000) {
-        cr_buf_char(b, (char)(0xe0 | c >> 12));
-        cr_buf_char(b, (char)(0x80 | (c >> 6 & 63)));
-        cr_buf_char(b, (char)(0x80 | (c & 63)));
-    } else {
-        cr_buf_char(b, (char)(0xf0 | c >> 18));
-        cr_buf_char(b, (char)(0x80 | (c >> 12 & 63)));
-        cr_buf_char(b, (char)(0x80 | (c >> 6 & 63)));
-        cr_buf_char(b, (char)(0x80 | (c & 63)));
-    }
-}
-
 /* Reads the escape at s (behind the backslash); returns what follows it, NULL when it is wrong. */
 static const char *unescape(const char *s, const char *end, cr_buf *b) {
     static const char from[] = "abfnrtv\\'\"?", to[] = "\a\b\f\n\r\t\v\\'\"?";
@@ -179,21 +150,21 @@ static const char *unescape(const char *s, const char *end, cr_buf *b) {
     }
     if (*s == 'x' || *s == 'X') {
         int n = end - s > 2 && isxdigit((unsigned char)s[2]) ? 2 : 1;
-        if (!hex_digits(s + 1, end, n, &c)) return NULL;
+        if (!cr_conf_hex(s + 1, end, n, &c)) return NULL;
         cr_buf_char(b, (char)c);
         return s + 1 + n;
     }
     if (*s == 'u' || *s == 'U') {
         int n = *s == 'u' ? 4 : 8;
-        if (!hex_digits(s + 1, end, n, &c)) return NULL;
+        if (!cr_conf_hex(s + 1, end, n, &c)) return NULL;
         s += 1 + n;
         if (c >= 0xd800 && c < 0xdc00 && end - s >= 6 && s[0] == '\\' && s[1] == 'u' &&
-            hex_digits(s + 2, end, 4, &low) && low >= 0xdc00 && low < 0xe000) {
+            cr_conf_hex(s + 2, end, 4, &low) && low >= 0xdc00 && low < 0xe000) {
             c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
             s += 6;
         }
         if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return NULL;
-        put_utf8(b, c);
+        cr_conf_put_utf8(b, c);
         return s;
     }
     return NULL;

@@ -29,6 +29,8 @@ typedef struct level {
 typedef struct reader {
     cr_conf_doc *doc;
     cr_diag *diag;
+    const char *text; /* the source */
+    size_t n;
     level stack[CR_CONF_MAX_DEPTH + 1];
     int depth;
     size_t budget; /* nodes that may still be made */
@@ -65,6 +67,51 @@ static const char *token_text(reader *r, struct fy_token *t, size_t *len) {
         return NULL;
     }
     return cr_arena_strndup(&r->doc->arena, s, *len);
+}
+
+/* The source between a token's marks; false when the marks do not make sense. */
+static bool token_source(const reader *r, struct fy_token *t, const char **s, size_t *n) {
+    const struct fy_mark *from = fy_token_start_mark(t), *to = fy_token_end_mark(t);
+    if (!from || !to || from->input_pos > to->input_pos || to->input_pos > r->n) return false;
+    *s = r->text + from->input_pos;
+    *n = to->input_pos - from->input_pos;
+    return true;
+}
+
+/* Does a folded text ('>') have lines of different indentation? */
+static bool uneven(const reader *r, const char *s, size_t n) {
+    const char *end = s + n;
+    long base = -1;
+    while (s > r->text && s[-1] != '\n')
+        s--;
+    while (s < end) {
+        const char *nl = memchr(s, '\n', (size_t)(end - s));
+        long indent = 0;
+        while (s + indent < end && (s[indent] == ' ' || s[indent] == '\t'))
+            indent++;
+        bool blank = s + indent == end || s[indent] == '\n' || s[indent] == '\r';
+        if (base >= 0 && (blank ? indent > base : indent != base)) return true;
+        if (!blank) base = indent;
+        if (!nl) break;
+        s = nl + 1;
+    }
+    return false;
+}
+
+/* A scalar's text. libfyaml 0.7.12 counts wrong bytes for some quoted scalars (runs of '' in
+ * single quotes, line breaks in double quotes) and for folded ones with uneven lines: quoted ones
+ * are read from the source here, such folded ones are refused. */
+static const char *scalar_text(reader *r, struct fy_token *t, enum fy_scalar_style style, cr_loc at,
+                               size_t *len) {
+    const char *s;
+    size_t n;
+    bool quoted = style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED;
+    if (t && quoted && token_source(r, t, &s, &n))
+        return cr_conf_yaml_quoted(&r->doc->arena, style == FYSS_SINGLE_QUOTED ? '\'' : '"', s, n,
+                                   len);
+    if (t && style == FYSS_FOLDED && token_source(r, t, &s, &n) && uneven(r, s, n))
+        fail(r, at, "a folded text ('>') with lines of different indentation is not read; use '|'");
+    return token_text(r, t, len);
 }
 
 static const char *anchor_name(reader *r, struct fy_event *e) {
@@ -162,8 +209,10 @@ static void take_scalar(reader *r, struct fy_event *e) {
                                                                : (cr_loc){r->doc->path, 1, 1};
     cr_loc at = place(r, e, behind);
     size_t len = 0;
-    const char *text = token_text(r, e->scalar.value, &len);
-    bool quoted = text && fy_token_scalar_style(e->scalar.value) != FYSS_PLAIN;
+    struct fy_token *t = e->scalar.value;
+    enum fy_scalar_style style = t ? fy_token_scalar_style(t) : FYSS_PLAIN;
+    const char *text = scalar_text(r, t, style, at, &len);
+    bool quoted = text && style != FYSS_PLAIN;
     take_tag(r, e, at, &quoted);
     const char *anchor = anchor_name(r, e);
     if (wants_key(r)) {
@@ -309,7 +358,8 @@ cr_code cr_conf_parse_yaml(cr_conf_doc *doc, bool json, const char *text, size_t
     struct fy_diag *fd = fy_diag_create(&dc);
     struct fy_parser *fp = NULL;
     reader *r = cr_alloc(sizeof *r, "yaml reader");
-    *r = (reader){.doc = doc, .diag = diag, .budget = CR_CONF_MAX_NODES, .json = json};
+    *r = (reader){
+        .doc = doc, .diag = diag, .text = text, .n = n, .budget = CR_CONF_MAX_NODES, .json = json};
     cr_map_init(&r->anchors);
     if (fd) {
         fy_diag_set_collect_errors(fd, true);

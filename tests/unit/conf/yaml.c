@@ -75,6 +75,32 @@ TEST(anchors_and_merges) {
              "f:2:3: '<<' takes a mapping or a list of mappings; give '<<: *name'\n");
 }
 
+TEST(quoted) {
+    static const char *const texts[][2] = {
+        {"''", ""},
+        {"'it''s'", "it's"},
+        {"''''''''''''''''''''''''''''''''''", "''''''''''''''''"},
+        {"'a  \n  b'", "a b"},
+        {"' a \t\n\n\n\t b '", " a\n\nb "},
+        {"'\n'", " "},
+        {"'a\r\n b\r\n\r\n c'", "a b\nc"},
+        {"'\\n \"#: '", "\\n \"#: "},
+        {"\"a\\n\\x41\\u00e9\\U0001F600\\\"\\/\\e\"", "a\nA\xc3\xa9\xf0\x9f\x98\x80\"/\x1b"},
+        {"\"a \\\n  b\\  \n\n c\"", "a b \nc"},
+        {"\"\\N\\_\\L\\P\"", "\xc2\x85\xc2\xa0\xe2\x80\xa8\xe2\x80\xa9"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        toy t;
+        char text[100];
+        snprintf(text, sizeof text, "{\xc3\xa4: 1, k: %s}", texts[i][0]);
+        CHECK_INT(toy_parse(&t, YAML, text, strlen(text)), CR_OK);
+        const cr_conf_node *k = cr_conf_find(t.doc.root, "k");
+        CHECK_STR(k ? k->text : NULL, texts[i][1]);
+        CHECK(k && k->quoted && k->len == strlen(texts[i][1]));
+        toy_clear(&t);
+    }
+}
+
 TEST(doubled_keys) {
     FINDINGS(YAML, "a: 1\nb: 2\na: 3\nb: 4\n",
              "f:3:1: key 'a' is given twice (first on line 1); remove one\n"
@@ -110,6 +136,18 @@ TEST(limits) {
     cr_buf_clear(&b);
 }
 
+TEST(folded_blocks) {
+    toy t;
+    const char *text = "model_dir: >-\n  a\n  b\n\n  c\n";
+    toy_load(&t, YAML, text);
+    CHECK_STR(t.text.data, "");
+    CHECK_STR(t.root ? t.root->model_dir : NULL, "a b\nc");
+    toy_clear(&t);
+    FINDINGS(
+        YAML, "model_dir: >\n  a\n\n   b\n  c\n",
+        "f:2:1: a folded text ('>') with lines of different indentation is not read; use '|'\n");
+}
+
 TEST(wrong_shapes) {
     FINDINGS(YAML, "- a\n",
              "f:1:1: the config is a list; it must be a mapping of keys to values\n");
@@ -143,5 +181,5 @@ TEST(syntax_errors) {
     FINDINGS(JSON, "{\"model_dir\": \"\\ud83d\\ude00\"}", "");
 }
 
-TEST_MAIN(CASE(places), CASE(anchors_and_merges), CASE(doubled_keys), CASE(limits),
-          CASE(wrong_shapes), CASE(syntax_errors))
+TEST_MAIN(CASE(places), CASE(anchors_and_merges), CASE(quoted), CASE(doubled_keys), CASE(limits),
+          CASE(folded_blocks), CASE(wrong_shapes), CASE(syntax_errors))
