@@ -85,6 +85,19 @@ static void put_floats(cr_buf *b, const float *v, int64_t n) {
     if (n > 1) cr_buf_char(b, '"');
 }
 
+/* one value of a reserved column, as it was read; nothing when null */
+static void put_value(cr_buf *b, const cr_column *c, int64_t r) {
+    char text[32];
+    if (c->valid && !c->valid[r]) return;
+    switch (c->type) {
+    case CR_COL_STR: put_text(b, c->bytes + c->beg[r], c->end[r] - c->beg[r]); break;
+    case CR_COL_I32: cr_buf_printf(b, "%d", (int)c->v.i32[r]); break;
+    case CR_COL_I64: cr_buf_printf(b, "%lld", (long long)c->v.i64[r]); break;
+    case CR_COL_F32: cr_buf_add(b, text, cr_fmt_f32(text, c->v.f32[r])); break;
+    case CR_COL_F64: cr_buf_add(b, text, cr_fmt_f64(text, c->v.f64[r])); break;
+    }
+}
+
 /* __features__: what each feature became, "name:1|2;price:0.5" */
 static void put_debug(writer *w, const cr_batch *bt, int64_t r) {
     cr_buf t;
@@ -128,10 +141,8 @@ static cr_code put_batch(writer *w, const cr_batch *bt, cr_err *err) {
     for (int64_t r = 0; r < bt->n_rows; r++) {
         bool first = true;
         for (int i = 0; i < bt->n_reserved; i++, first = false) {
-            const cr_column *c = &bt->reserved[i];
             if (!first) cr_buf_char(&w->b, ',');
-            if (!c->valid || c->valid[r])
-                put_text(&w->b, c->bytes + c->beg[r], c->end[r] - c->beg[r]);
+            put_value(&w->b, &bt->reserved[i], r);
         }
         for (int i = 0; i < w->n_cols; i++, first = false) {
             const cr_node *n = w->cols[i]->node;

@@ -288,7 +288,7 @@ static void tell(loop *l) {
 static cr_code end_epoch(loop *l) {
     cr_trainer_epoch_end(l->t);
     l->epoch++;
-    l->pos = (cr_data_pos){.epoch = l->epoch, .bad_rows = l->pos.bad_rows};
+    l->pos = (cr_data_pos){.epoch = l->epoch};
     if (l->step < 0)
         return cr_diag_err(
             l->diag, &(cr_err){.code = CR_EDATA,
