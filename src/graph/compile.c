@@ -4,7 +4,9 @@
  * A call that reads a WHOLE value runs in a later phase than the calls that add to it; the same
  * holds for the gradient of a WHOLE value. Everything else runs as early as its inputs allow, so a
  * network without batch statistics is one phase: forward, loss and backward of a tile in one go.
- * Inside a phase: forward calls in node order, then backward calls in reverse order.
+ * Inside a phase: forward calls in node order, then backward calls in reverse order. A batch op
+ * (one that sees all rows) runs alone at the beginning of a phase, so it too waits for its inputs'
+ * phase.
  */
 #include <string.h>
 
@@ -55,7 +57,7 @@ static void set_phases(cr_exec *ex) {
         for (int k = 0; k < n->n_in; k++) {
             const slot *in = &ex->slots[n->in[k]->id];
             if (n->in[k]->op && in->used)
-                s->ph_f = imax(s->ph_f, in->ph_f + (n->in[k]->cls == CR_WHOLE));
+                s->ph_f = imax(s->ph_f, in->ph_f + (n->in[k]->cls == CR_WHOLE || n->op->batch));
         }
         last = imax(last, s->ph_f);
     }
@@ -69,26 +71,39 @@ static void set_phases(cr_exec *ex) {
         for (int k = 0; k < n->n_in; k++) {
             slot *in = &ex->slots[n->in[k]->id];
             if (in->grad && n->in[k]->op)
-                in->ph_b = imax(in->ph_b, s->ph_b + (n->in[k]->cls == CR_WHOLE));
+                in->ph_b =
+                    imax(in->ph_b, s->ph_b + (n->in[k]->cls == CR_WHOLE || n->in[k]->op->batch));
         }
     }
     ex->n_phases = last + 1;
 }
 
-static void emit(cr_exec *ex) {
+/* the calls of phase p to batch ops, or those to all others */
+static void emit_part(cr_exec *ex, int p, bool batch) {
     const cr_graph *g = ex->g;
-    ex->code = CR_NEW_N(&ex->arena, instr, 2 * g->n + 1);
+    for (int i = 0; i < g->n; i++) {
+        const cr_node *n = g->nodes[i];
+        if (ex->slots[i].used && n->op && n->op->batch == batch && ex->slots[i].ph_f == p)
+            ex->code[ex->n_code++] = (instr){n, false};
+    }
+    for (int i = g->n - 1; i >= 0; i--) {
+        const cr_node *n = g->nodes[i];
+        if (ex->slots[i].grad && n->op && n->op->backward && n->op->batch == batch &&
+            ex->slots[i].ph_b == p)
+            ex->code[ex->n_code++] = (instr){n, true};
+    }
+}
+
+static void emit(cr_exec *ex) {
+    ex->code = CR_NEW_N(&ex->arena, instr, 2 * ex->g->n + 1);
     ex->phases = CR_NEW_N(&ex->arena, phase, ex->n_phases);
     for (int p = 0; p < ex->n_phases; p++) {
-        ex->phases[p].first = ex->n_code;
-        for (int i = 0; i < g->n; i++)
-            if (ex->slots[i].used && g->nodes[i]->op && ex->slots[i].ph_f == p)
-                ex->code[ex->n_code++] = (instr){g->nodes[i], false};
-        for (int i = g->n - 1; i >= 0; i--)
-            if (ex->slots[i].grad && g->nodes[i]->op && g->nodes[i]->op->backward &&
-                ex->slots[i].ph_b == p)
-                ex->code[ex->n_code++] = (instr){g->nodes[i], true};
-        ex->phases[p].n = ex->n_code - ex->phases[p].first;
+        phase *ph = &ex->phases[p];
+        ph->first = ex->n_code;
+        emit_part(ex, p, true);
+        ph->n_batch = ex->n_code - ph->first;
+        emit_part(ex, p, false);
+        ph->n = ex->n_code - ph->first - ph->n_batch;
     }
 }
 
@@ -138,7 +153,7 @@ static void plan_buffers(cr_exec *ex) {
     for (int i = 0; i < g->n; i++)
         val[i].first = grad[i].first = -1;
     for (int p = 0, pos = 0; p < ex->n_phases; p++)
-        for (int c = 0; c < ex->phases[p].n; c++, pos++) {
+        for (int c = 0; c < ex->phases[p].n_batch + ex->phases[p].n; c++, pos++) {
             const cr_node *n = ex->code[pos].n;
             slot *s = &ex->slots[n->id];
             if (!ex->code[pos].back) {
@@ -169,7 +184,7 @@ static void plan_buffers(cr_exec *ex) {
             if (n->cls != CR_ROW) continue;
             int64_t w = (cr_ld(n) + 15) / 16 * 16; /* buffers begin at 64 bytes */
             if (val[i].first == pos) {
-                s->val_wide = n->output || val[i].first_phase != val[i].last_phase;
+                s->val_wide = n->output || n->op->batch || val[i].first_phase != val[i].last_phase;
                 if (s->val_wide) {
                     s->val_off = ex->wide_width;
                     ex->wide_width += w;
@@ -178,7 +193,8 @@ static void plan_buffers(cr_exec *ex) {
                 }
             }
             if (grad[i].first == pos) {
-                s->grad_wide = n->op->keep_grad || grad[i].first_phase != grad[i].last_phase;
+                s->grad_wide =
+                    n->op->keep_grad || s->batch_user || grad[i].first_phase != grad[i].last_phase;
                 if (s->grad_wide) {
                     s->grad_off = ex->wide_width;
                     ex->wide_width += w;
@@ -203,7 +219,13 @@ void cr_exec_compile(cr_exec *ex) {
             s->sum_off = ex->n_sums;
             ex->n_sums += n->width;
         }
-        if (n->scratch > ex->scratch) ex->scratch = n->scratch;
+        int64_t scratch =
+            n->scratch + n->scratch_row * (n->op && n->op->batch ? ex->max_rows : CR_MAX_TILE);
+        if (scratch > ex->scratch) ex->scratch = scratch;
+        for (int k = 0; n->op && n->op->batch && k < n->n_in; k++) {
+            if (n->in[k]->cls == CR_PARAM) CR_BUG("a batch op cannot have parameters");
+            ex->slots[n->in[k]->id].batch_user = true;
+        }
         s->pack_off = ex->n_packed;
         ex->n_packed += (n->pack + 15) / 16 * 16;
         ex->n_preps += n->n_prepare;

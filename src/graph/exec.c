@@ -86,9 +86,8 @@ void cr_exec_free(cr_exec *ex) {
     cr_free(ex);
 }
 
-static void run_tile(cr_exec *ex, cr_tile *t) {
-    const phase *ph = &ex->phases[ex->cur_phase];
-    for (int c = ph->first; c < ph->first + ph->n; c++) {
+static void run_calls(cr_exec *ex, cr_tile *t, int first, int count) {
+    for (int c = first; c < first + count; c++) {
         const cr_node *n = ex->code[c].n;
         if (ex->code[c].back)
             n->op->backward(n, t);
@@ -109,10 +108,11 @@ static cr_tile tile_of(cr_exec *ex, int lane, int thread) {
 }
 
 static void run_rows(cr_exec *ex, cr_tile *t, int64_t row, int64_t end) {
+    const phase *ph = &ex->phases[ex->cur_phase];
     for (t->first = true; row < end; row += t->n_rows, t->first = false) {
         t->row0 = row;
         t->n_rows = end - row < ex->tile_rows ? end - row : ex->tile_rows;
-        run_tile(ex, t);
+        run_calls(ex, t, ph->first + ph->n_batch, ph->n);
     }
 }
 
@@ -190,6 +190,12 @@ void cr_exec_run(cr_exec *ex, const cr_run *run) {
     }
     for (int p = 0; p < ex->n_phases; p++) {
         ex->cur_phase = p;
+        if (ex->phases[p].n_batch > 0) {
+            cr_tile all = tile_of(ex, 0, 0);
+            all.n_rows = run->n_rows;
+            all.first = true;
+            run_calls(ex, &all, ex->phases[p].first, ex->phases[p].n_batch);
+        }
         if (ex->mode == CR_TRAIN) {
             cr_pool_run(ex->pool, ex->lanes, run_lane, ex);
             finish_phase(ex, p);

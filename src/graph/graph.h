@@ -10,6 +10,7 @@
  *
  * An op never sees the batch, only a tile of rows of one lane. An op that reads a WHOLE value
  * begins a new phase: all lanes finish the one before, the lanes' sums are combined, then it runs.
+ * A batch op, which sees all rows at once, begins a phase too.
  * Nodes are made in topological order and never change afterwards.
  */
 #ifndef CR_GRAPH_GRAPH_H
@@ -44,6 +45,9 @@ typedef struct cr_op_type {
     /* example number k: builds a small random case in g and returns its output; NULL: no more.
      * The gradient check and the threads test run over all of them. */
     cr_node *(*example)(cr_graph *g, int k);
+    bool batch;      /* needs all rows at once (list-wise losses, in-batch negatives): forward and
+                        backward      are called once, with a tile that is the whole batch, between phases.
+                        Sums      must run in row order. No PARAM inputs */
     bool train_only; /* left out of inference (batch statistics) */
     bool keep_grad;  /* its gradient is wanted for the whole batch after the step (lookups) */
     bool keep_val;   /* backward reads n's own value (sigmoid, softmax) */
@@ -57,11 +61,12 @@ struct cr_node {
     cr_class cls;
     cr_node **in;
     int n_in;
-    int64_t width;      /* floats per row (ROW) or in all (WHOLE, PARAM) */
-    int64_t rows, cols; /* PARAM */
-    void *attr;         /* the op's attributes, in the graph's arena */
-    int64_t scratch;    /* floats of per-thread scratch a call may use */
-    int64_t pack;       /* floats of prepared data */
+    int64_t width;       /* floats per row (ROW) or in all (WHOLE, PARAM) */
+    int64_t rows, cols;  /* PARAM */
+    void *attr;          /* the op's attributes, in the graph's arena */
+    int64_t scratch;     /* floats of per-thread scratch a call may use */
+    int64_t scratch_row; /* and so many more per row (of the tile; of the batch for a batch op) */
+    int64_t pack;        /* floats of prepared data */
     int64_t n_prepare;
     bool needs_grad; /* a trainable thing lies at or below */
     bool output;     /* wanted by the caller: kept for the whole batch */

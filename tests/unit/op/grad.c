@@ -125,9 +125,76 @@ TEST(shared_weight) {
     }
 }
 
+/* an op that needs all rows: y_i = x_i * mean over the batch of x, per column; between tile ops */
+static void centre_infer(cr_node *n) {
+    n->cls = CR_ROW;
+    n->width = n->in[0]->width;
+    n->scratch_row = n->width;
+}
+static void centre_forward(const cr_node *n, cr_tile *t) {
+    const float *x = cr_val(t, n->in[0]);
+    float *y = cr_val(t, n);
+    int64_t ld = cr_ld(n);
+    CHECK_INT(t->n_rows, CR_FEED_ROWS);
+    for (int64_t j = 0; j < n->width; j++) {
+        float mean = 0;
+        for (int64_t r = 0; r < t->n_rows; r++)
+            mean += x[r * ld + j] / (float)t->n_rows;
+        for (int64_t r = 0; r < t->n_rows; r++)
+            y[r * ld + j] = x[r * ld + j] * mean;
+    }
+}
+static void centre_backward(const cr_node *n, cr_tile *t) {
+    const float *x = cr_val(t, n->in[0]), *dy = cr_grad(t, n);
+    float *dx = cr_grad(t, n->in[0]);
+    bool first = cr_first_grad(t, n, 0);
+    int64_t ld = cr_ld(n);
+    for (int64_t j = 0; j < n->width; j++) {
+        float mean = 0, d = 0;
+        for (int64_t r = 0; r < t->n_rows; r++) {
+            mean += x[r * ld + j] / (float)t->n_rows;
+            d += dy[r * ld + j] * x[r * ld + j] / (float)t->n_rows;
+        }
+        for (int64_t r = 0; r < t->n_rows; r++) {
+            float g = dy[r * ld + j] * mean + d;
+            dx[r * ld + j] = first ? g : dx[r * ld + j] + g;
+        }
+    }
+}
+static const cr_op_type centre_op = {.name = "centre",
+                                     .infer = centre_infer,
+                                     .forward = centre_forward,
+                                     .backward = centre_backward,
+                                     .batch = true,
+                                     .reads_in = true};
+
+TEST(batch_op) {
+    static const cr_gradcheck_opts opts[] = {{1, 8, 64}, {2, 8, 5}, {3, 8, 1}};
+    uint64_t want = 0;
+    for (int i = 0; i < 3; i++) {
+        cr_graph g;
+        cr_graph_init(&g, 6);
+        cr_node *x = cr_feed(&g, 6), *a = cr_activation(&g, CR_ACT_TANH, 0, x);
+        cr_node *y = cr_graph_op(&g, &centre_op, &a, 1, NULL, 0);
+        y = cr_graph_op(&g, &centre_op, &y, 1, NULL, 0);
+        y = cr_add(&g, (cr_node *[]){cr_activation(&g, CR_ACT_SILU, 0, y), a, y},
+                   (float[]){1, 2, 3}, 3);
+        double bad = 0;
+        char worst[200];
+        CHECK_INT(cr_gradcheck(&g, y, &opts[i], &bad, worst, sizeof(worst), NULL), 0);
+        if (!(bad < TOLERANCE)) fprintf(stderr, "%s\n", worst);
+        CHECK(bad < TOLERANCE);
+        uint64_t h = 0;
+        CHECK_INT(cr_grad_hash(&g, y, &opts[i], &h, NULL), 0);
+        if (i == 0) want = h;
+        CHECK(h == want);
+        cr_graph_clear(&g);
+    }
+}
+
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(slopes), CASE(wrong_gradient_is_found), CASE(same_bits),
-                                   CASE(shared_weight)};
+                                   CASE(shared_weight), CASE(batch_op)};
     cr_kern_init();
-    return t_run(cases, 4, argc, argv);
+    return t_run(cases, 5, argc, argv);
 }
