@@ -15,6 +15,10 @@
 #include "base/cpu.h"
 #include "kern/list.h"
 
+/* 16-bit floats */
+#define CR_HALF_BF16 1
+#define CR_HALF_FP16 2
+
 #define CR_KERN_FIELD(ret, name, args) ret(*name) args;
 typedef struct cr_kernels {
     CR_KERNELS(CR_KERN_FIELD)

@@ -134,11 +134,30 @@
       (float *dx, int64_t lddx, const float *dy, int64_t lddy, const float *x, int64_t ldx,        \
        int64_t B, int64_t F, int64_t D, bool acc))
 
+/* ---- 16-bit floats; half: CR_HALF_BF16 or CR_HALF_FP16 ----
+ *
+ * round16: out[i] = the nearest 16-bit value of x[i] (ties to even), as a float    in place
+ * from16, to16: 16-bit values to floats; floats to the nearest 16-bit values
+ * to16_chance: rounded up with the odds of the distance, from rnd[i] uniform in 0 .. 65535; finite
+ *     values stay finite
+ * pool16: as pool over rows of 16-bit values; stride counts those
+ */
+#define CR_KERNELS_HALF(X)                                                                         \
+    X(void, round16, (float *out, const float *x, int64_t n, int half))                            \
+    X(void, from16, (float *out, const uint16_t *x, int64_t n, int half))                          \
+    X(void, to16, (uint16_t * out, const float *x, int64_t n, int half))                           \
+    X(void, to16_chance,                                                                           \
+      (uint16_t * out, const float *x, const uint16_t *rnd, int64_t n, int half))                  \
+    X(void, pool16,                                                                                \
+      (float *out, const uint16_t *table, int64_t stride, const int64_t *ids, const float *w,      \
+       int64_t n, int64_t D, int half))
+
 #define CR_KERNELS(X)                                                                              \
     CR_KERNELS_GEMM(X)                                                                             \
     CR_KERNELS_VEC(X)                                                                              \
     CR_KERNELS_ACT(X)                                                                              \
     CR_KERNELS_ROW(X)                                                                              \
-    CR_KERNELS_INTER(X)
+    CR_KERNELS_INTER(X)                                                                            \
+    CR_KERNELS_HALF(X)
 
 #endif
