@@ -27,7 +27,8 @@ static void complain(cr_diag *diag, cr_sev sev, const cr_feature *f, const char 
 /* the id of an unlisted token; true when the config says it */
 static bool unknown_id(const cr_id_conf *c, int64_t *out) {
     bool given = cr_conf_has(c, "default_bucketize_value");
-    *out = given ? (int64_t)c->default_bucketize_value : 1;
+    uint64_t d = c->default_bucketize_value;
+    *out = !given ? 1 : d < (uint64_t)INT64_MAX ? (int64_t)d : INT64_MAX; /* never negative */
     return given;
 }
 
