@@ -28,8 +28,8 @@ void cr_group_clear(cr_group *g) {
 typedef struct arrays {
     pair *a, *b;
     int64_t *id, *seg;
-    uint32_t *entry, *row, *pos;
-    uint8_t *slot, *lane;
+    uint32_t *entry, *row, *pos, *slot;
+    uint8_t *lane;
 } arrays;
 
 static size_t up64(size_t n) {
@@ -40,7 +40,7 @@ static size_t up64(size_t n) {
 static arrays carve(cr_group *g, int64_t n) {
     size_t c = (size_t)(n > g->cap ? n + n / 4 + 64 : g->cap);
     size_t size = 2 * up64(c * sizeof(pair)) + 2 * up64((c + 1) * sizeof(int64_t)) +
-                  3 * up64(c * sizeof(uint32_t)) + 2 * up64(c);
+                  4 * up64(c * sizeof(uint32_t)) + up64(c);
     if (n > g->cap) {
         cr_group_clear(g);
         g->mem = cr_alloc(size, "grouping of ids");
@@ -58,7 +58,7 @@ static arrays carve(cr_group *g, int64_t n) {
     TAKE(entry, uint32_t, c);
     TAKE(row, uint32_t, c);
     TAKE(pos, uint32_t, c);
-    TAKE(slot, uint8_t, c);
+    TAKE(slot, uint32_t, c);
     TAKE(lane, uint8_t, c);
 #undef TAKE
     return m;
@@ -79,7 +79,7 @@ static uint64_t collect(cr_group *g, const cr_batch *b, int lanes, arrays *m) {
                     all |= id;
                     m->a[e] = (pair){id, e};
                     m->row[e] = m->pos[e] = (uint32_t)r;
-                    m->slot[e] = (uint8_t)s;
+                    m->slot[e] = (uint32_t)s;
                     m->lane[e] = (uint8_t)lane;
                 }
                 continue;
@@ -91,7 +91,7 @@ static uint64_t collect(cr_group *g, const cr_batch *b, int lanes, arrays *m) {
                     m->a[e] = (pair){id, e};
                     m->row[e] = (uint32_t)r;
                     m->pos[e] = (uint32_t)k;
-                    m->slot[e] = (uint8_t)s;
+                    m->slot[e] = (uint32_t)s;
                     m->lane[e] = (uint8_t)lane;
                 }
         }

@@ -20,7 +20,7 @@ typedef struct cr_group {
     const uint32_t *entry; /* [n] entry numbers; ascending inside a segment */
     const uint32_t *row;   /* [n] by entry: row of the batch */
     const uint32_t *pos;   /* [n] by entry: index into the feature's ids (its weight) */
-    const uint8_t *slot;   /* [n] by entry: index into slots; NULL when there is only one */
+    const uint32_t *slot;  /* [n] by entry: index into slots; NULL when there is only one */
     const uint8_t *lane;   /* [n] by entry */
     bool simple;           /* one feature, one id per row: entry == row == pos */
     /* memory, grown when needed */

@@ -108,11 +108,6 @@ int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses) {
     return u->n_tables++;
 }
 
-void cr_updater_grad(cr_updater *u, int table, int use, const float *grad, int64_t ld) {
-    u->tables[table].uses[use].grad = grad;
-    u->tables[table].uses[use].ld = ld;
-}
-
 static void group_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     cr_updater *u = ctx;

@@ -19,7 +19,7 @@
 typedef struct cr_use {
     int slot;
     bool mean;
-    const float *grad; /* row 0, column off; set before each apply */
+    const float *grad; /* row 0, column off; read by each apply */
     int64_t ld;
 } cr_use;
 
@@ -29,8 +29,6 @@ cr_updater *cr_updater_new(int lanes, cr_pool *pool);
 void cr_updater_free(cr_updater *u);
 /* cr_updater_add registers a trainable table with its uses (copied); returns its number. */
 int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses);
-/* cr_updater_grad sets where the gradient of use k of table i lies for the coming apply. */
-void cr_updater_grad(cr_updater *u, int table, int use, const float *grad, int64_t ld);
 /* cr_updater_group sorts the ids of a batch; allocates only when a batch has more ids than any
  * before. Ids must be in range. */
 void cr_updater_group(cr_updater *u, const cr_batch *b);

@@ -104,10 +104,3 @@ cr_code cr_graph_alloc(cr_graph *g, cr_err *err) {
         if (g->nodes[i]->cls == CR_PARAM) g->nodes[i]->w = g->params + g->nodes[i]->offset;
     return CR_OK;
 }
-
-cr_node *cr_graph_find_param(const cr_graph *g, const char *name) {
-    for (int i = 0; i < g->n; i++)
-        if (g->nodes[i]->cls == CR_PARAM && strcmp(g->nodes[i]->name, name) == 0)
-            return g->nodes[i];
-    return NULL;
-}

@@ -103,7 +103,6 @@ size_t cr_graph_push(cr_graph *g, const char *fmt, ...) CR_PRINTF(2, 3);
 void cr_graph_pop(cr_graph *g, size_t mark);
 /* cr_graph_alloc gives every parameter its place in one zeroed block. Once, after the last node. */
 CR_CHECKED cr_code cr_graph_alloc(cr_graph *g, cr_err *err);
-cr_node *cr_graph_find_param(const cr_graph *g, const char *name);
 
 /* ---- what ops see of a tile ---- */
 struct cr_tile {

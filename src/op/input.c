@@ -111,10 +111,6 @@ const cr_look *cr_lookup_pieces(const cr_node *n, int *count) {
     return a->v;
 }
 
-bool cr_is_lookup(const cr_node *n) {
-    return n->op == &cr_op_lookup;
-}
-
 /* ---- label ---- */
 
 static void label_infer(cr_node *n) {

@@ -30,7 +30,6 @@ typedef struct cr_look {
  * emb/update.h. cr_lookup_pieces gives the pieces back with their places. */
 cr_node *cr_lookup(cr_graph *g, const cr_look *v, int n);
 const cr_look *cr_lookup_pieces(const cr_node *n, int *count);
-bool cr_is_lookup(const cr_node *n);
 /* label field k, one float per row */
 cr_node *cr_label(cr_graph *g, int k);
 

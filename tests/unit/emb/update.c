@@ -184,6 +184,38 @@ TEST(sums_and_updates_once) {
     CHECK(run(3, false) == one);
 }
 
+/* more features on one table than fit a byte: each sends its own gradient */
+TEST(many_features_share_a_table) {
+    enum { N = 300, B = 20 };
+    cr_pool *pool;
+    CHECK_INT(cr_pool_new(&pool, 2, NULL), 0);
+    cr_table t;
+    CHECK_INT(cr_table_init(&t, "shared", N, 1, true, &plain, NULL, NULL), 0);
+    static int64_t ids[N][B];
+    static float grad[N][B];
+    cr_jagged sparse[N];
+    cr_use uses[N];
+    for (int s = 0; s < N; s++) {
+        for (int r = 0; r < B; r++) {
+            ids[s][r] = s;
+            grad[s][r] = (float)(s + 1);
+        }
+        sparse[s] = (cr_jagged){NULL, ids[s], NULL, B};
+        uses[s] = (cr_use){s, false, grad[s], 1};
+    }
+    cr_batch b = {.n_rows = B, .n_sparse = N, .sparse = sparse};
+    cr_updater *u = cr_updater_new(8, pool);
+    cr_updater_add(u, &t, uses, N);
+    cr_optim_step step = {.lr = 1, .t = 1};
+    cr_updater_group(u, &b);
+    cr_updater_apply(u, &step);
+    for (int s = 0; s < N; s++)
+        CHECK(cr_table_row(&t, s)[0] == (float)(-B * (s + 1)));
+    cr_updater_free(u);
+    cr_table_clear(&t);
+    cr_pool_free(pool);
+}
+
 TEST(fill_is_a_function_of_the_seed) {
     cr_init init = CR_INIT_U(0.25);
     uint64_t want = 0;
@@ -243,7 +275,8 @@ TEST(init_functions) {
 
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(group_sorts), CASE(sums_and_updates_once),
+                                   CASE(many_features_share_a_table),
                                    CASE(fill_is_a_function_of_the_seed), CASE(init_functions)};
     cr_kern_init();
-    return t_run(cases, 4, argc, argv);
+    return t_run(cases, 5, argc, argv);
 }
