@@ -46,8 +46,8 @@ typedef struct cr_op_type {
      * The gradient check and the threads test run over all of them. */
     cr_node *(*example)(cr_graph *g, int k);
     bool batch;      /* needs all rows at once (list-wise losses, in-batch negatives): forward and
-                        backward      are called once, with a tile that is the whole batch, between phases.
-                        Sums      must run in row order. No PARAM inputs */
+                        backward      are called once, with a tile that is the whole batch, between
+                        phases.      Sums      must run in row order. No PARAM inputs */
     bool train_only; /* left out of inference (batch statistics) */
     bool keep_grad;  /* its gradient is wanted for the whole batch after the step (lookups) */
     bool keep_val;   /* backward reads n's own value (sigmoid, softmax) */
@@ -84,6 +84,7 @@ struct cr_graph {
     cr_node **nodes;
     int n, cap;
     uint64_t seed;
+    int half; /* matrix products take inputs rounded to 16 bits (kern.h: CR_HALF_…); 0: none */
     char prefix[256];              /* put before parameter names: see cr_graph_push */
     float *params;                 /* one block: trainable parameters first, then buffers */
     int64_t n_trainable, n_params; /* floats, each parameter padded to 64 bytes */

@@ -126,6 +126,7 @@ cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag) {
     cr_model *m = cr_alloc(sizeof(*m), "model");
     cr_arena_init(&m->arena, 0);
     cr_graph_init(&m->graph, o->seed);
+    m->graph.half = o->half;
     m->features = o->features;
     cr_build *b = CR_NEW(&m->arena, cr_build);
     *b = (cr_build){.m = m, .g = &m->graph, .o = o, .conf = o->conf, .diag = diag};

@@ -73,6 +73,7 @@ typedef struct cr_model_opts {
     const cr_optim_type *optim; /* of the tables; NULL: no state (inference) */
     const void *optim_conf;
     uint64_t seed;
+    int half; /* mixed precision: CR_HALF_… of kern.h, 0: none */
 } cr_model_opts;
 /* cr_model_new builds everything but allocates no parameter. All mistakes go to diag; NULL then. */
 cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag);

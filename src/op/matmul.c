@@ -2,6 +2,7 @@
  * matmul.c - the linear layer. Weights are packed once per step, in both directions, by all
  * threads; bias and ReLU are fused into the product. The gradient of a weight is one chain of
  * multiply-adds over the rows of a lane, so it does not depend on how the lane is cut into tiles.
+ * In mixed precision both inputs of every product are rounded to 16 bits first; sums stay in 32.
  */
 #include "graph/exec.h"
 #include "graph/gradcheck.h"
@@ -15,7 +16,9 @@ typedef struct mm {
     bool kn;   /* W is (K, N), else (N, K) */
     bool bias; /* in[2] */
     bool relu;
+    int half; /* mixed precision */
     int64_t fwd_items, bwd_items, bwd_off;
+    int64_t tn_scratch;
 } mm;
 
 static void infer(cr_node *n) {
@@ -32,8 +35,10 @@ static void infer(cr_node *n) {
     a->bwd_off = (cr_gemm_pack_size(a->K, a->N) + 15) / 16 * 16;
     n->pack = a->bwd_off + cr_gemm_pack_size(a->N, a->K);
     n->n_prepare = a->fwd_items + a->bwd_items;
-    n->scratch = a->kn ? cr_gemm_tn_scratch(a->K, a->N, CR_MAX_TILE)
-                       : cr_gemm_tn_scratch(a->N, a->K, CR_MAX_TILE);
+    a->tn_scratch = a->kn ? cr_gemm_tn_scratch(a->K, a->N, CR_MAX_TILE)
+                          : cr_gemm_tn_scratch(a->N, a->K, CR_MAX_TILE);
+    n->scratch = a->tn_scratch;
+    if (a->half) n->scratch_row = a->K + a->N;
 }
 
 static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
@@ -45,46 +50,67 @@ static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
     int64_t K = back ? a->N : a->K, N = back ? a->K : a->N, panels = cr_gemm_panels(N);
     int64_t p0 = (back ? item - a->fwd_items : item) * PACK_PANELS, p1 = p0 + PACK_PANELS;
     bool trans = back ? a->kn : !a->kn;
-    cr_kern->gemm_pack(packed + (back ? a->bwd_off : 0), W, ldw, trans, K, N, p0,
-                       p1 < panels ? p1 : panels);
+    float *dst = packed + (back ? a->bwd_off : 0);
+    if (p1 > panels) p1 = panels;
+    cr_kern->gemm_pack(dst, W, ldw, trans, K, N, p0, p1);
+    dst += p0 * cr_gemm_panel(K);
+    if (a->half) cr_kern->round16(dst, dst, (p1 - p0) * cr_gemm_panel(K), a->half);
+}
+
+/* One input of a product: the tile's rows as they are, or rounded into `to`. */
+typedef struct side {
+    const float *v;
+    int64_t ld;
+} side;
+
+static side input(const mm *a, const cr_tile *t, const float *x, int64_t ld, int64_t width,
+                  float *to) {
+    if (!a->half) return (side){x, ld};
+    for (int64_t r = 0; r < t->n_rows; r++)
+        cr_kern->round16(to + r * width, x + r * ld, width, a->half);
+    return (side){to, width};
 }
 
 static void forward(const cr_node *n, cr_tile *t) {
     const mm *a = n->attr;
-    const cr_node *x = n->in[0];
+    const cr_node *in = n->in[0];
     int flags = (a->bias ? CR_GEMM_BIAS : 0) | (a->relu ? CR_GEMM_RELU : 0);
-    cr_kern->gemm(cr_val(t, n), cr_ld(n), cr_val(t, x), cr_ld(x), cr_packed(t, n), t->n_rows, a->N,
-                  a->K, flags, a->bias ? n->in[2]->w : NULL);
+    side x = input(a, t, cr_val(t, in), cr_ld(in), a->K, t->scratch + a->tn_scratch);
+    cr_kern->gemm(cr_val(t, n), cr_ld(n), x.v, x.ld, cr_packed(t, n), t->n_rows, a->N, a->K, flags,
+                  a->bias ? n->in[2]->w : NULL);
 }
 
 static void backward(const cr_node *n, cr_tile *t) {
     const mm *a = n->attr;
-    const cr_node *x = n->in[0], *W = n->in[1];
-    float *dy = cr_grad(t, n);
+    const cr_node *in = n->in[0], *W = n->in[1];
+    float *grad = cr_grad(t, n), *room = t->scratch + a->tn_scratch;
+    int64_t ld = cr_ld(n);
     if (a->relu) {
         const float *y = cr_val(t, n);
         for (int64_t r = 0; r < t->n_rows; r++)
-            cr_kern->relu_bwd(dy + r * cr_ld(n), dy + r * cr_ld(n), y + r * cr_ld(n), a->N, false);
+            cr_kern->relu_bwd(grad + r * ld, grad + r * ld, y + r * ld, a->N, false);
     }
+    side dy = input(a, t, grad, ld, a->N, room);
     if (cr_wants_grad(t, n, 1)) {
         float *dW = cr_param_grad(t, W);
         int acc = cr_first_grad(t, n, 1) ? 0 : CR_GEMM_ACC;
+        side x = input(a, t, cr_val(t, in), cr_ld(in), a->K, room + a->N * CR_MAX_TILE);
         if (a->kn)
-            cr_kern->gemm_tn(dW, a->N, cr_val(t, x), cr_ld(x), dy, cr_ld(n), a->K, a->N, t->n_rows,
-                             acc, t->scratch);
+            cr_kern->gemm_tn(dW, a->N, x.v, x.ld, dy.v, dy.ld, a->K, a->N, t->n_rows, acc,
+                             t->scratch);
         else
-            cr_kern->gemm_tn(dW, a->K, dy, cr_ld(n), cr_val(t, x), cr_ld(x), a->N, a->K, t->n_rows,
-                             acc, t->scratch);
+            cr_kern->gemm_tn(dW, a->K, dy.v, dy.ld, x.v, x.ld, a->N, a->K, t->n_rows, acc,
+                             t->scratch);
     }
     if (a->bias && cr_wants_grad(t, n, 2)) {
         float *db = cr_param_grad(t, n->in[2]);
         if (cr_first_grad(t, n, 2))
             for (int64_t j = 0; j < a->N; j++)
                 db[j] = 0;
-        cr_kern->col_sum(db, dy, cr_ld(n), t->n_rows, a->N);
+        cr_kern->col_sum(db, grad, ld, t->n_rows, a->N);
     }
     if (cr_wants_grad(t, n, 0))
-        cr_kern->gemm(cr_grad(t, x), cr_ld(x), dy, cr_ld(n), cr_packed(t, n) + a->bwd_off,
+        cr_kern->gemm(cr_grad(t, in), cr_ld(in), dy.v, dy.ld, cr_packed(t, n) + a->bwd_off,
                       t->n_rows, a->K, a->N, cr_first_grad(t, n, 0) ? 0 : CR_GEMM_ACC, NULL);
 }
 
@@ -115,11 +141,11 @@ const cr_op_type cr_op_matmul = {.name = "matmul",
                                  .reads_in = true};
 
 cr_node *cr_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu) {
-    mm a = {.bias = b != NULL, .relu = relu};
+    mm a = {.bias = b != NULL, .relu = relu, .half = g->half};
     return cr_graph_op(g, &cr_op_matmul, (cr_node *[]){x, W, b}, b ? 3 : 2, &a, sizeof(a));
 }
 
 cr_node *cr_matmul_kn(cr_graph *g, cr_node *x, cr_node *W) {
-    mm a = {.kn = true};
+    mm a = {.kn = true, .half = g->half};
     return cr_graph_op(g, &cr_op_matmul, (cr_node *[]){x, W}, 2, &a, sizeof(a));
 }

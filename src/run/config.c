@@ -101,7 +101,8 @@ static const cr_field train_fields[] = {
     CR_K_BOOL("cuda_matmul_allow_tf32", false, CR_F_GPU, "short floats in matrix products"),
     CR_MSG(cr_train_conf, global_embedding_constraints, &cr_constraints_msg, CR_F_SPEED,
            "limits on how tables are split over ranks, for all of them"),
-    CR_K_STR("mixed_precision", "", CR_F_LATER, "compute in BF16 or FP16"),
+    CR_STR(cr_train_conf, mixed_precision, "", 0,
+           "BF16 or FP16: matrix products take inputs of 16 bits, sums stay in 32"),
     CR_K_MSG("grad_scaler", &grad_scaler_msg, CR_F_LATER, "scale the loss for FP16"),
     CR_K_INT("gradient_accumulation_steps", 1, 0, CR_U32_MAX, CR_F_LATER,
              "batches per step of the dense optimizer"),
@@ -115,6 +116,13 @@ static const cr_field train_fields[] = {
     U32(eval_interval_steps, 0, CR_F_OURS, "steps between evaluations; 0: with checkpoints only"),
     CR_END,
 };
+
+static void precision_check(const void *conf, const char *text, cr_diag *diag) {
+    if (*text && strcmp(text, "BF16") != 0 && strcmp(text, "FP16") != 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "mixed_precision"),
+                    "unknown mixed_precision '%s'; use BF16 or FP16, or leave it out for FP32",
+                    text);
+}
 
 static void train_check(const void *self, cr_diag *diag) {
     const cr_train_conf *c = self;
@@ -130,6 +138,7 @@ static void train_check(const void *self, cr_diag *diag) {
                     "neither num_steps nor num_epochs says how long to train; "
                     "add for example num_epochs: 1");
     }
+    precision_check(c, c->mixed_precision, diag);
     if (c->lanes & (c->lanes - 1))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "lanes"),
                     "lanes is %lld and must be a power of two; use 1, 2, 4, 8, 16, 32 or 64",
@@ -180,7 +189,7 @@ static const cr_field export_fields[] = {
            "which checkpoint is exported: latest or best"),
     CR_STR(cr_export_conf, best_exporter_metric, "auc", 0, "metric that decides which one is best"),
     CR_BOOL(cr_export_conf, metric_larger_is_better, true, 0, "a larger value of it is better"),
-    CR_K_STR("mixed_precision", "", CR_F_LATER, "compute in BF16 or FP16"),
+    CR_STR(cr_export_conf, mixed_precision, "", 0, "BF16 or FP16 in predictions of the export"),
     CR_K_BOOL("cudnn_allow_tf32", true, CR_F_GPU, "short floats in convolutions"),
     CR_K_BOOL("cuda_matmul_allow_tf32", false, CR_F_GPU, "short floats in matrix products"),
     CR_K_BOOL("use_dense_ema", false, CR_F_LATER, HELP_EMA),
@@ -188,6 +197,7 @@ static const cr_field export_fields[] = {
 };
 static void export_check(const void *self, cr_diag *diag) {
     const cr_export_conf *c = self;
+    precision_check(c, c->mixed_precision, diag);
     if (strcmp(c->exporter_type, "latest") != 0 && strcmp(c->exporter_type, "best") != 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "exporter_type"),
                     "unknown exporter_type '%s'; use latest or best", c->exporter_type);

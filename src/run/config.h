@@ -21,6 +21,7 @@ typedef struct cr_train_conf {
     int64_t keep_checkpoint_max;     /* 0: all */
     const char *fine_tune_checkpoint;
     int64_t log_step_count_steps;
+    const char *mixed_precision; /* "", "BF16" or "FP16" */
     bool use_tensorboard;
     cr_strs tensorboard_summaries;
     cr_constraints_conf *global_embedding_constraints;
@@ -41,6 +42,7 @@ typedef struct cr_export_conf {
     const char *exporter_type; /* "latest" or "best" */
     const char *best_exporter_metric;
     bool metric_larger_is_better;
+    const char *mixed_precision;
 } cr_export_conf;
 
 typedef struct cr_root_conf { /* EasyRecConfig */

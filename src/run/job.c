@@ -143,6 +143,11 @@ cr_code cr_job_prepare(job *j, const job_opts *o, cr_diag *diag) {
                             .optim = o->train ? sparse->optimizer.m->type : NULL,
                             .optim_conf = o->train ? sparse->optimizer.conf : NULL,
                             .seed = c->train_config->seed};
+    const char *half =
+        o->exported ? c->export_config->mixed_precision : c->train_config->mixed_precision;
+    j->mo.half = strcmp(half, "BF16") == 0   ? CR_HALF_BF16
+                 : strcmp(half, "FP16") == 0 ? CR_HALF_FP16
+                                             : 0;
     j->model = cr_model_new(&j->mo, diag);
     return cr_diag_code(diag);
 }

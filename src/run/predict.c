@@ -260,6 +260,7 @@ static cr_code open_job(job *j, const cr_predict_opts *o, cr_diag *diag) {
     }
     c.set = set;
     job_opts jo = {.config = &c,
+                   .exported = !from_config,
                    .threads = o->threads,
                    .reserved = o->reserved_columns,
                    .data_paths = o->predict_input_path};

@@ -29,6 +29,7 @@ typedef struct job_opts {
     int threads;
     bool train;             /* tables carry optimizer state */
     bool with_labels;       /* losses and metrics */
+    bool exported;          /* precision as export_config says, else as train_config */
     const char *reserved;   /* comma list of columns to carry along; NULL: none */
     const char *data_paths; /* whose columns ALL_COLUMNS means */
 } job_opts;
