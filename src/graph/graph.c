@@ -11,11 +11,14 @@ void cr_graph_init(cr_graph *g, uint64_t seed) {
     memset(g, 0, sizeof(*g));
     cr_arena_init(&g->arena, 0);
     g->seed = seed;
+    g->cap_prefix = 128;
+    g->prefix = cr_alloc(g->cap_prefix, "scope of names");
 }
 
 void cr_graph_clear(cr_graph *g) {
     if (g->params) cr_big_free(g->params, (size_t)g->n_params * sizeof(float));
     cr_free(g->nodes);
+    cr_free(g->prefix);
     cr_arena_clear(&g->arena);
     memset(g, 0, sizeof(*g));
 }
@@ -74,10 +77,18 @@ size_t cr_graph_push(cr_graph *g, const char *fmt, ...) {
     size_t mark = strlen(g->prefix);
     va_list ap;
     va_start(ap, fmt);
-    int k = vsnprintf(g->prefix + mark, sizeof(g->prefix) - mark, fmt, ap);
+    int k = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
-    if (k < 0 || mark + (size_t)k + 2 > sizeof(g->prefix)) CR_BUG("parameter name too long");
-    strcat(g->prefix, ".");
+    if (k < 0) CR_BUG("bad format");
+    size_t need = mark + (size_t)k + 2; /* names come from configs and may be long */
+    if (need > g->cap_prefix) {
+        g->prefix = cr_realloc(g->prefix, mark + 1, 2 * need, "scope of names");
+        g->cap_prefix = 2 * need;
+    }
+    va_start(ap, fmt);
+    vsnprintf(g->prefix + mark, (size_t)k + 1, fmt, ap);
+    va_end(ap);
+    memcpy(g->prefix + need - 2, ".", 2);
     return mark;
 }
 

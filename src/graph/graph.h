@@ -85,7 +85,8 @@ struct cr_graph {
     int n, cap;
     uint64_t seed;
     int half; /* matrix products take inputs rounded to 16 bits (kern.h: CR_HALF_…); 0: none */
-    char prefix[256];              /* put before parameter names: see cr_graph_push */
+    char *prefix; /* put before parameter names: see cr_graph_push; NUL-ended */
+    size_t cap_prefix;
     float *params;                 /* one block: trainable parameters first, then buffers */
     int64_t n_trainable, n_params; /* floats, each parameter padded to 64 bytes */
 };

@@ -4,23 +4,19 @@
  * among E's rows. The MLP form is one matrix without bias.
  */
 #include <math.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "layer/layer.h"
 #include "op/op.h"
 #include "op/param.h"
 
-/* TorchEasyRec keeps features of equal settings in one module, named by the settings */
-static size_t push_key(cr_graph *g, const char *fmt, ...) CR_PRINTF(2, 3);
-static size_t push_key(cr_graph *g, const char *fmt, ...) {
-    char key[160];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(key, sizeof(key), fmt, ap);
-    va_end(ap);
-    for (char *c = key; *c; c++)
+/* TorchEasyRec keeps features of equal settings in one module, named by the settings with _ for .
+ */
+static size_t push_key(cr_graph *g, const char *key) {
+    size_t mark = cr_graph_push(g, "dense_embs.%s", key);
+    for (char *c = g->prefix + mark + strlen("dense_embs."); c[1]; c++)
         if (*c == '.') *c = '_';
-    return cr_graph_push(g, "dense_embs.%s", key);
+    return mark;
 }
 
 static cr_node *weight(cr_graph *g, const char *what, const char *feature, int64_t rows,
@@ -34,8 +30,9 @@ static cr_node *weight(cr_graph *g, const char *what, const char *feature, int64
 cr_node *cr_autodis(cr_graph *g, const char *feature, cr_node *x, int64_t channels, int64_t dim,
                     double temperature, double keep_prob) {
     double c = (double)channels;
-    size_t mark = push_key(g, "autodis#%lld#%lld#%.6f#%.6f", (long long)dim, (long long)channels,
-                           keep_prob, temperature);
+    size_t mark =
+        push_key(g, cr_arena_printf(&g->arena, "autodis#%lld#%lld#%.6f#%.6f", (long long)dim,
+                                    (long long)channels, keep_prob, temperature));
     cr_node *E = weight(g, "meta_emb", feature, channels, dim, 1);
     cr_node *w = weight(g, "proj_w", feature, channels, 1, sqrt(2.0 / (1 + c)));
     cr_node *M = weight(g, "proj_m", feature, channels, channels, sqrt(1.0 / c));
@@ -48,9 +45,10 @@ cr_node *cr_autodis(cr_graph *g, const char *feature, cr_node *x, int64_t channe
 }
 
 cr_node *cr_mlp_embedding(cr_graph *g, const char *feature, cr_node *x, int64_t dim) {
-    size_t mark = x->width == 1 ? push_key(g, "mlp#%lld", (long long)dim)
-                                : push_key(g, "mlp#%lld#vdim#%lld#feature_name#%s", (long long)dim,
-                                           (long long)x->width, feature);
+    char *key = x->width == 1 ? cr_arena_printf(&g->arena, "mlp#%lld", (long long)dim)
+                              : cr_arena_printf(&g->arena, "mlp#%lld#vdim#%lld#feature_name#%s",
+                                                (long long)dim, (long long)x->width, feature);
+    size_t mark = push_key(g, key);
     cr_node *W = weight(g, "proj_w", feature, x->width, dim, sqrt(2.0 / (double)(x->width + dim)));
     if (x->width == 1) W->n_dims = 1;
     cr_graph_pop(g, mark);
