@@ -10,10 +10,12 @@
 
 static void build(cr_build *b, const cr_deepfm_conf *c, bool with_fm) {
     cr_loc at = c->base.node ? c->base.node->at : CR_NOWHERE;
-    cr_group_out wide = cr_group_build(b, "wide", c->wide_embedding_dim, c->wide_init_fn, at);
-    cr_group_out deep = cr_group_build(b, "deep", 0, NULL, at), fm = deep;
+    b->wide_dim = c->wide_embedding_dim;
+    b->wide_init = c->wide_init_fn;
+    cr_group_out wide = cr_group_build(b, "wide", at);
+    cr_group_out deep = cr_group_build(b, "deep", at), fm = deep;
     bool own_fm = with_fm && cr_group_find(b->conf, "fm");
-    if (own_fm) fm = cr_group_build(b, "fm", 0, NULL, at);
+    if (own_fm) fm = cr_group_build(b, "fm", at);
     if (!wide.node || !deep.node || !fm.node) return;
     if (with_fm && fm.D == 0) {
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,

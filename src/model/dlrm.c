@@ -14,7 +14,7 @@ static void build(cr_build *b, const void *conf) {
     const char *sparse_name = "sparse";
     if (b->conf->feature_groups.n == 1)
         sparse_name = ((const cr_group_conf *)b->conf->feature_groups.v[0])->group_name;
-    cr_group_out sparse = cr_group_build(b, sparse_name, 0, NULL, at);
+    cr_group_out sparse = cr_group_build(b, sparse_name, at);
     if (!sparse.node) return;
     if (sparse.D == 0) {
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,
@@ -33,7 +33,7 @@ static void build(cr_build *b, const void *conf) {
                 (long long)sparse.D);
             return;
         }
-        cr_group_out in = cr_group_build(b, "dense", 0, NULL, at);
+        cr_group_out in = cr_group_build(b, "dense", at);
         if (!in.node) return;
         if (cr_mlp_width(c->dense_mlp, in.node->width) != sparse.D) {
             cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c->dense_mlp, "hidden_units"),

@@ -133,8 +133,7 @@ static cr_node *dense_embedding(cr_build *b, const cr_feature *f) {
     return y;
 }
 
-cr_group_out cr_group_build(cr_build *b, const char *name, int64_t wide_dim, const char *wide_init,
-                            cr_loc at) {
+cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at) {
     cr_group_out out = {NULL, 0, 0};
     const cr_group_conf *gc = cr_group_find(b->conf, name);
     if (!gc) {
@@ -153,7 +152,7 @@ cr_group_out cr_group_build(cr_build *b, const char *name, int64_t wide_dim, con
     cr_arena *a = &b->m->arena;
     cr_node **parts = CR_NEW_N(a, cr_node *, n + 1);
     pending p = {CR_NEW_N(a, cr_look, n), CR_NEW_N(a, cr_model_table *, n), 0};
-    bool ok = true, same = true;
+    bool ok = true, same = true, wide = gc->group_type == CR_GROUP_WIDE;
     for (int i = 0; i < n; i++) {
         const cr_feature *f = cr_features_find(b->o->features, gc->feature_names.v[i]);
         if (!f) {
@@ -168,7 +167,7 @@ cr_group_out cr_group_build(cr_build *b, const char *name, int64_t wide_dim, con
         }
         int64_t width;
         if (f->sparse) {
-            width = wide_dim > 0 ? wide_dim : f->embedding_dim;
+            width = wide ? b->wide_dim : f->embedding_dim;
             if (width <= 0) {
                 cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
                             "feature '%s' goes through a table but has no embedding_dim; set it",
@@ -176,8 +175,8 @@ cr_group_out cr_group_build(cr_build *b, const char *name, int64_t wide_dim, con
                 ok = false;
                 continue;
             }
-            cr_model_table *t = table_of(b, f, width, wide_dim > 0 ? wide_init : f->init_fn,
-                                         gc->embedding_name_suffix, wide_dim > 0);
+            cr_model_table *t = table_of(b, f, width, wide ? b->wide_init : f->init_fn,
+                                         gc->embedding_name_suffix, wide);
             p.tables[p.n] = t;
             p.v[p.n++] =
                 (cr_look){.table = &t->table, .slot = f->slot, .mean = f->mean, .width = width};

@@ -129,7 +129,8 @@ cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag) {
     m->graph.half = o->half;
     m->features = o->features;
     cr_build *b = CR_NEW(&m->arena, cr_build);
-    *b = (cr_build){.m = m, .g = &m->graph, .o = o, .conf = o->conf, .diag = diag};
+    *b = (cr_build){
+        .m = m, .g = &m->graph, .o = o, .conf = o->conf, .diag = diag, .wide_dim = CR_WIDE_DIM};
     const cr_model_type *type = o->conf->model.m->type;
     size_t mark = cr_graph_push(&m->graph, "model");
     type->build(b, o->conf->model.conf);

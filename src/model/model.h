@@ -102,9 +102,12 @@ typedef struct cr_build {
     const cr_model_opts *o;
     const cr_model_conf *conf;
     cr_diag *diag;
+    int64_t wide_dim;      /* width of tables in groups of type WIDE; CR_WIDE_DIM unless set */
+    const char *wide_init; /* their init_fn; NULL: default */
     cr_task tasks[CR_MAX_TASKS];
     int n_tasks;
 } cr_build;
+#define CR_WIDE_DIM 4
 struct cr_model_type {
     const char *name;
     /* adds nodes and tasks; mistakes go to b->diag (then what it leaves does not matter) */
@@ -119,10 +122,9 @@ typedef struct cr_group_out {
 } cr_group_out;
 /* cr_group_find: the group's config, or NULL */
 const cr_group_conf *cr_group_find(const cr_model_conf *c, const char *name);
-/* cr_group_build adds the group called name. wide_dim > 0: the group is wide, its tables have that
- * width and wide_init (NULL: default). at: who asked, for messages. */
-cr_group_out cr_group_build(cr_build *b, const char *name, int64_t wide_dim, const char *wide_init,
-                            cr_loc at);
+/* cr_group_build adds the group called name; its group_type says whether its tables are the
+ * features' own or wide ones. at: who asked, for messages. */
+cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at);
 /* cr_single_task ends a single-task model: logits = FC_K(x) named output_mlp, plus the scalars in
  * extra (n of them) added. */
 void cr_single_task(cr_build *b, cr_node *x, bool bias, cr_node *const *extra, int n_extra);

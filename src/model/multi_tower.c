@@ -11,7 +11,7 @@ static void build(cr_build *b, const void *conf) {
     cr_node **parts = CR_NEW_N(&b->m->arena, cr_node *, c->towers.n + 1);
     for (int64_t i = 0; i < c->towers.n; i++) {
         const cr_tower_conf *t = c->towers.v[i];
-        cr_group_out in = cr_group_build(b, t->input, 0, NULL, cr_conf_at(t, "input"));
+        cr_group_out in = cr_group_build(b, t->input, cr_conf_at(t, "input"));
         if (!in.node) continue;
         size_t mark = cr_graph_push(b->g, "towers");
         parts[n++] = cr_mlp(b->g, t->input, t->mlp, in.node, b->diag);

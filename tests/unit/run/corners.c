@@ -1,0 +1,173 @@
+/*
+ * corners.c - runs at the edges of what a config may say: names of any length, group types, runs
+ * that are over already, checkpoints chosen and taken over. The data is tiny; what is looked at is
+ * what a run writes.
+ */
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/pool.h"
+#include "ckpt/ckpt.h"
+#include "harness.h"
+#include "run/run.h"
+
+static char root[256];
+
+static const char config[] =
+    "data_config: {dataset_type: CsvDataset, with_header: true, "
+    "label_fields: [y], batch_size: 32}\n"
+    "train_config:\n"
+    "  num_epochs: 2\n"
+    "  sparse_optimizer: {adagrad_optimizer: {lr: 0.1}, "
+    "constant_learning_rate: {}}\n"
+    "  dense_optimizer: {adam_optimizer: {lr: 0.01}, "
+    "constant_learning_rate: {}}\n"
+    "feature_configs:\n"
+    "  - id_feature: {feature_name: a, num_buckets: 10, embedding_dim: 8}\n"
+    "  - id_feature: {feature_name: b, num_buckets: 7, embedding_dim: 8}\n"
+    "  - raw_feature: {feature_name: x}\n"
+    "model_config:\n"
+    "  feature_groups:\n"
+    "    - {group_name: wide, group_type: WIDE, feature_names: [a, b]}\n"
+    "    - {group_name: deep, feature_names: [a, b, x]}\n"
+    "  wide_and_deep: {deep: {hidden_units: [8]}}\n"
+    "  losses: [{binary_cross_entropy: {}}]\n"
+    "  metrics: [{auc: {}}]\n";
+
+static const char *in_root(const char *name) {
+    static char buf[8][512];
+    static int k;
+    char *b = buf[k++ % 8];
+    snprintf(b, sizeof(buf[0]), "%s/%s", root, name);
+    return b;
+}
+
+static void write_text(const char *name, const char *text) {
+    CHECK_INT(cr_file_write(in_root(name), text, strlen(text), NULL), 0);
+}
+
+/* 200 rows: y, a, b, x */
+static void make_data(void) {
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_buf_str(&b, "y,a,b,x\n");
+    for (int i = 0; i < 200; i++)
+        cr_buf_printf(&b, "%d,%d,%d,%d.5\n", i * 7 % 10 < 4, i * 7 % 10, i % 7, i % 5);
+    write_text("data.csv", b.data);
+    cr_buf_clear(&b);
+    write_text("config.yaml", config);
+}
+
+typedef struct outcome {
+    cr_code code;
+    cr_train_result r;
+    char errors[4096]; /* all of them, and warnings */
+} outcome;
+
+static void collect(const cr_diag *d, char *out, size_t size) {
+    size_t n = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < d->n && n < size; i++)
+        n += (size_t)snprintf(out + n, size - n, "%s\n", d->v[i].msg);
+}
+
+/* trains the config with edits (a NULL-ended list) into root/<model> */
+static outcome *train_opts(cr_train_opts o, const char *model, const char *const *set) {
+    static outcome res;
+    memset(&res, 0, sizeof(res));
+    cr_diag diag;
+    cr_diag_init(&diag);
+    char dir[512];
+    snprintf(dir, sizeof(dir), "%s/%s", root, model);
+    if (!o.config.path) o.config.path = in_root("config.yaml");
+    o.config.train_input_path = in_root("data.csv");
+    o.config.model_dir = dir;
+    o.config.set = set;
+    while (set && set[o.config.n_set])
+        o.config.n_set++;
+    o.threads = 2;
+    res.code = cr_train(&o, &res.r, &diag);
+    collect(&diag, res.errors, sizeof(res.errors));
+    cr_arena_clear(&res.r.arena);
+    cr_diag_clear(&diag);
+    return &res;
+}
+
+static outcome *train(const char *model, const char *const *set) {
+    return train_opts((cr_train_opts){0}, model, set);
+}
+
+/* columns of a tensor of a checkpoint whose name ends so; 0: no such tensor */
+static int64_t columns_of(const char *ckpt, const char *ending) {
+    cr_ckpt *c;
+    int64_t cols = 0;
+    CHECK_INT(cr_ckpt_open(&c, ckpt, NULL), 0);
+    for (int i = 0; i < cr_ckpt_count(c); i++) {
+        const cr_ckpt_info *t = cr_ckpt_at(c, i);
+        size_t n = strlen(t->name), k = strlen(ending);
+        if (!t->optimizer && n >= k && strcmp(t->name + n - k, ending) == 0)
+            cols = t->n_dims > 1 ? t->shape[1] : 1;
+    }
+    cr_ckpt_close(c);
+    return cols;
+}
+
+TEST(names_may_be_long) {
+    static char name[400], tower[1000], feature[600];
+    memset(name, 'n', sizeof(name) - 1);
+    snprintf(
+        tower, sizeof(tower),
+        "model_config={feature_groups: [{group_name: %s, feature_names: [a, x]}], multi_tower: "
+        "{towers: [{input: %s, mlp: {hidden_units: [4]}}]}, losses: [{binary_cross_entropy: "
+        "{}}]}",
+        name, name);
+    outcome *o = train("long_group", (const char *[]){tower, NULL});
+    CHECK_INT(o->code, 0);
+    static char tensor[600];
+    snprintf(tensor, sizeof(tensor), "towers.%s.mlp.0.perceptron.0.weight", name);
+    CHECK_INT(columns_of(o->r.checkpoint, tensor), 9);
+
+    snprintf(feature, sizeof(feature),
+             "feature_configs[2]={raw_feature: {feature_name: x, embedding_name: %s, "
+             "embedding_dim: 3, mlp: {}}}",
+             name);
+    o = train("dense_emb", (const char *[]){feature, NULL});
+    CHECK_INT(o->code, 0);
+    CHECK_INT(columns_of(o->r.checkpoint, "dense_embs.mlp#3.proj_w_x.weight"), 1);
+}
+
+TEST(group_type_decides_on_wide_tables) {
+    outcome *o =
+        train("wide", (const char *[]){"model_config.wide_and_deep.wide_embedding_dim=3", NULL});
+    CHECK_INT(o->code, 0);
+    CHECK_INT(columns_of(o->r.checkpoint, ".a_emb_wide.weight"), 3);
+    CHECK_INT(columns_of(o->r.checkpoint, ".a_emb.weight"), 8);
+
+    o = train("no_wide", (const char *[]){"model_config.feature_groups[0].group_type=DEEP", NULL});
+    CHECK_INT(o->code, 0);
+    CHECK(strstr(o->errors, "wide_embedding_dim does not apply") != NULL);
+    CHECK_INT(columns_of(o->r.checkpoint, ".a_emb_wide.weight"), 0);
+    CHECK_INT(columns_of(o->r.checkpoint, ".a_emb.weight"), 8);
+
+    o = train("wide_tower",
+              (const char *[]){"model_config={feature_groups: [{group_name: g, group_type: WIDE, "
+                               "feature_names: [a]}], multi_tower: {towers: [{input: g}]}, losses: "
+                               "[{binary_cross_entropy: {}}]}",
+                               NULL});
+    CHECK_INT(o->code, 0);
+    CHECK_INT(columns_of(o->r.checkpoint, ".a_emb_wide.weight"), 4);
+}
+
+int main(int argc, char **argv) {
+    static const t_case cases[] = {CASE(names_may_be_long),
+                                   CASE(group_type_decides_on_wide_tables)};
+    cr_log_set_level(CR_LOG_ERROR);
+    const char *tmp = getenv("TMPDIR");
+    snprintf(root, sizeof(root), "%s/crank-corners-XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(root)) return 1;
+    make_data();
+    int rc = t_run(cases, (int)(sizeof(cases) / sizeof(cases[0])), argc, argv);
+    if (cr_rmtree(root, NULL) != CR_OK) rc = 1;
+    return rc;
+}
