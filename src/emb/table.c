@@ -7,36 +7,89 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "kern/kern.h"
 
 #define FILL_ROWS 4096
 
-int64_t cr_table_stride(int64_t D, const cr_optim_type *optim) {
-    int64_t n = D;
+/* floats that D weights take in a record */
+static int64_t weight_floats(int64_t D, int half) {
+    return half ? (D + 1) / 2 : D;
+}
+
+int64_t cr_table_stride(int64_t D, int half, const cr_optim_type *optim) {
+    int64_t n = weight_floats(D, half);
     if (optim) n += D * optim->elem_state + optim->row_state;
     return n < 4 ? n : (n + 3) / 4 * 4;
 }
 
-cr_code cr_table_init(cr_table *t, const char *name, int64_t n_rows, int64_t D, bool trainable,
-                      const cr_optim_type *optim, const void *optim_conf, cr_err *err) {
+int64_t cr_table_state_at(const cr_table *t) {
+    return weight_floats(t->D, t->half);
+}
+
+int64_t cr_table_scratch(const cr_table *t) {
+    return t->half && t->optim ? t->D * (1 + t->optim->elem_state) + t->optim->row_state + t->D : 0;
+}
+
+cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err) {
     memset(t, 0, sizeof(*t));
-    if (!trainable) optim = NULL;
-    int64_t stride = cr_table_stride(D, optim);
-    if (n_rows > INT64_MAX / (stride * (int64_t)sizeof(float)))
-        return cr_fail(err, CR_ENOMEM, "table '%s' of %lld rows is too large to address", name,
-                       (long long)n_rows);
+    const cr_optim_type *optim = spec->trainable ? spec->optim : NULL;
+    int64_t stride = cr_table_stride(spec->D, spec->half, optim);
+    if (spec->n_rows > INT64_MAX / (stride * (int64_t)sizeof(float)))
+        return cr_fail(err, CR_ENOMEM, "table '%s' of %lld rows is too large to address",
+                       spec->name, (long long)spec->n_rows);
     void *p;
-    size_t size = (size_t)(n_rows * stride) * sizeof(float);
-    CR_TRY(cr_big_alloc(&p, size, name, err));
-    *t = (cr_table){.name = name,
-                    .n_rows = n_rows,
-                    .D = D,
+    size_t size = (size_t)(spec->n_rows * stride) * sizeof(float);
+    CR_TRY(cr_big_alloc(&p, size, spec->name, err));
+    *t = (cr_table){.name = spec->name,
+                    .n_rows = spec->n_rows,
+                    .D = spec->D,
                     .stride = stride,
                     .data = p,
                     .size = size,
-                    .trainable = trainable,
+                    .half = spec->half,
+                    .trainable = spec->trainable,
                     .optim = optim,
-                    .optim_conf = optim_conf};
+                    .optim_conf = spec->optim_conf};
     return CR_OK;
+}
+
+void cr_table_get(const cr_table *t, int64_t id, float *w) {
+    const float *rec = cr_table_row(t, id);
+    if (t->half)
+        cr_kern->from16(w, (const uint16_t *)(const void *)rec, t->D, t->half);
+    else
+        memcpy(w, rec, (size_t)t->D * sizeof(float));
+}
+
+void cr_table_put(cr_table *t, int64_t id, const float *w) {
+    float *rec = cr_table_row(t, id);
+    if (t->half)
+        cr_kern->to16((uint16_t *)(void *)rec, w, t->D, t->half);
+    else
+        memcpy(rec, w, (size_t)t->D * sizeof(float));
+}
+
+void cr_table_apply(const cr_table *t, int64_t id, const cr_optim_step *step, float *g,
+                    float *scratch) {
+    float *rec = cr_table_row(t, id);
+    if (!t->half) {
+        t->optim->row(t->optim_conf, step, rec, g, t->D);
+        return;
+    }
+    /* the rule sees an ordinary record; the weights go back rounded by chance */
+    int64_t D = t->D, state = D * t->optim->elem_state + t->optim->row_state;
+    cr_table_get(t, id, scratch);
+    memcpy(scratch + D, rec + cr_table_state_at(t), (size_t)state * sizeof(float));
+    t->optim->row(t->optim_conf, step, scratch, g, D);
+    memcpy(rec + cr_table_state_at(t), scratch + D, (size_t)state * sizeof(float));
+    uint16_t *rnd = (uint16_t *)(void *)(scratch + D + state);
+    uint64_t key = cr_rng_sub(cr_rng_sub(t->round_key, (uint64_t)step->t), (uint64_t)id);
+    for (int64_t d = 0; d < D; d += 4) {
+        uint64_t u = cr_rng_u64(key, (uint64_t)d);
+        for (int64_t k = d; k < d + 4 && k < D; k++, u >>= 16)
+            rnd[k] = (uint16_t)u;
+    }
+    cr_kern->to16_chance((uint16_t *)(void *)rec, scratch, rnd, D, t->half);
 }
 
 void cr_table_clear(cr_table *t) {
@@ -50,16 +103,30 @@ typedef struct fill {
     uint64_t key;
 } fill;
 
+/* weights of a row are drawn a few at a time, so that any width works without memory */
+static void fill_row(const fill *f, int64_t row) {
+    cr_table *t = f->t;
+    float *rec = cr_table_row(t, row), some[64];
+    if (!t->half) {
+        cr_init_fill(f->init, f->key, row * t->D, t->D, rec);
+        return;
+    }
+    for (int64_t d = 0; d < t->D; d += 64) {
+        int64_t n = t->D - d < 64 ? t->D - d : 64;
+        cr_init_fill(f->init, f->key, row * t->D + d, n, some);
+        cr_kern->to16((uint16_t *)(void *)rec + d, some, n, t->half);
+    }
+}
+
 static void fill_piece(void *ctx, int64_t item, int thread) {
     (void)thread;
     const fill *f = ctx;
     cr_table *t = f->t;
     int64_t row = item * FILL_ROWS, end = row + FILL_ROWS < t->n_rows ? row + FILL_ROWS : t->n_rows;
     for (; row < end; row++) {
-        float *rec = cr_table_row(t, row);
-        cr_init_fill(f->init, f->key, row * t->D, t->D, rec);
+        fill_row(f, row);
         if (!t->optim || !t->optim->state_init) continue;
-        float *s = rec + t->D;
+        float *s = cr_table_row(t, row) + cr_table_state_at(t);
         for (int k = 0; k < t->optim->elem_state; k++, s += t->D) {
             float v = t->optim->state_init(t->optim_conf, k);
             for (int64_t i = 0; i < t->D; i++)
@@ -71,6 +138,7 @@ static void fill_piece(void *ctx, int64_t item, int thread) {
 }
 
 void cr_table_fill(cr_table *t, const cr_init *init, uint64_t seed, cr_pool *pool) {
+    t->round_key = cr_rng_key(seed, "round", t->name);
     fill f = {t, init, cr_rng_key(seed, "init", t->name)};
     cr_pool_run(pool, (t->n_rows + FILL_ROWS - 1) / FILL_ROWS, fill_piece, &f);
 }

@@ -3,7 +3,9 @@
  *
  * A record is [w: D floats][elem_state planes of D][row_state floats], padded to 16 bytes, in huge
  * pages: a lookup is one miss, an update the same one. Initial values are a function of (seed,
- * table name, row, column) alone.
+ * table name, row, column) alone. Weights may be stored in 16 bits (BF16, FP16); the state stays in
+ * 32, and updates are rounded by chance, with odds that keep the mean, from (seed, table, step,
+ * row, column).
  */
 #ifndef CR_EMB_TABLE_H
 #define CR_EMB_TABLE_H
@@ -12,26 +14,47 @@
 #include "emb/init.h"
 #include "optim/optim.h"
 
+/* widest row */
+#define CR_MAX_D 65536
+
 typedef struct cr_table {
     const char *name; /* parameter name as TorchEasyRec's checkpoints have it; borrowed */
     int64_t n_rows, D;
     int64_t stride; /* floats per record */
     float *data;
     size_t size;
+    int half;           /* weights in 16 bits: CR_HALF_… of kern.h; 0: 32 */
+    uint64_t round_key; /* of the stochastic rounding */
     bool trainable;
     const cr_optim_type *optim; /* NULL: no state (inference, frozen) */
     const void *optim_conf;
 } cr_table;
 
 /* floats per record of a table of width D under a rule (NULL: none) */
-int64_t cr_table_stride(int64_t D, const cr_optim_type *optim);
-/* cr_table_init allocates a zeroed table; cr_table_fill gives weights and state their first values.
- */
-CR_CHECKED cr_code cr_table_init(cr_table *t, const char *name, int64_t n_rows, int64_t D,
-                                 bool trainable, const cr_optim_type *optim, const void *optim_conf,
-                                 cr_err *err);
+int64_t cr_table_stride(int64_t D, int half, const cr_optim_type *optim);
+typedef struct cr_table_spec {
+    const char *name; /* borrowed */
+    int64_t n_rows, D;
+    int half;
+    bool trainable;
+    const cr_optim_type *optim; /* ignored when not trainable */
+    const void *optim_conf;
+} cr_table_spec;
+/* cr_table_init allocates a zeroed table; cr_table_fill gives weights and state their first
+ * values. */
+CR_CHECKED cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err);
 void cr_table_fill(cr_table *t, const cr_init *init, uint64_t seed, cr_pool *pool);
 void cr_table_clear(cr_table *t);
+/* floats from the start of a record to its state; floats of scratch cr_table_apply needs */
+int64_t cr_table_state_at(const cr_table *t);
+int64_t cr_table_scratch(const cr_table *t);
+/* cr_table_get / cr_table_put: the weights of one row as floats */
+void cr_table_get(const cr_table *t, int64_t id, float *w);
+void cr_table_put(cr_table *t, int64_t id, const float *w);
+/* cr_table_apply updates one row by the table's rule. g: D floats, may be changed. Rows are
+ * independent. */
+void cr_table_apply(const cr_table *t, int64_t id, const cr_optim_step *step, float *g,
+                    float *scratch);
 static inline float *cr_table_row(const cr_table *t, int64_t id) {
     return t->data + id * t->stride;
 }

@@ -165,13 +165,9 @@ static void check_pooling(const void *conf, const char *text, cr_diag *diag) {
                     "unknown pooling '%s'; use sum or mean", text);
 }
 static void check_data_type(const void *conf, const char *text, cr_diag *diag) {
-    if (strcmp(text, "FP32") == 0) return;
-    if (strcmp(text, "FP16") == 0 || strcmp(text, "BF16") == 0)
+    if (strcmp(text, "FP32") != 0 && strcmp(text, "FP16") != 0 && strcmp(text, "BF16") != 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "data_type"),
-                    "tables of type %s are not in this version; use FP32", text);
-    else
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "data_type"),
-                    "unknown data_type '%s'; use FP32", text);
+                    "unknown data_type '%s'; use FP32, FP16 or BF16", text);
 }
 
 /* Several sources of a table size: the first of this list counts (reference 4.2). */

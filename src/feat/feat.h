@@ -40,6 +40,7 @@ struct cr_feature {
     bool weighted;
     const char *init_fn; /* NULL: default */
     bool trainable;
+    int half; /* storage of the table's weights: 0 FP32, else CR_HALF_… of kern.h (data_type) */
     int64_t value_dim; /* dense: floats */
     cr_dense_emb dense_emb;
     int64_t autodis_channels;

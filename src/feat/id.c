@@ -7,6 +7,7 @@
  * are given, which gets a warning.
  */
 #include "feat/feat_int.h"
+#include "kern/kern.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -209,6 +210,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     f->weighted = c->weighted;
     f->init_fn = c->init_fn[0] ? c->init_fn : NULL;
     f->trainable = c->trainable;
+    f->half = cr_half_of(c->data_type);
     cr_input_make(&s->in, f, c, c->expression, data, arena, diag);
     set_mapping(f, s, c, arena, diag);
     cr_ids *m = &s->ids;

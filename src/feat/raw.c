@@ -7,6 +7,7 @@
  * all.
  */
 #include "feat/feat_int.h"
+#include "kern/kern.h"
 
 #include <math.h>
 #include <string.h>
@@ -117,6 +118,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     f->mean = strcasecmp(c->pooling, "mean") == 0;
     f->init_fn = c->init_fn[0] ? c->init_fn : NULL;
     f->trainable = c->trainable;
+    f->half = cr_half_of(c->data_type);
     f->value_dim = s->dim;
     f->row_scratch = (sizeof(double) + sizeof(float)) * (size_t)s->dim + 1;
     cr_input_make(&s->in, f, c, c->expression, data, arena, diag);

@@ -6,6 +6,8 @@
  */
 #include "kern/kern.h"
 
+#include <string.h>
+
 #include <stddef.h>
 
 #include "kern/kern_int.h"
@@ -51,4 +53,9 @@ int64_t cr_gemm_tn_scratch(int64_t M, int64_t N, int64_t K) {
     (void)N;
     int64_t kc = K < TN_KC ? K : TN_KC;
     return kc * (CR_GEMM_NR + M + 16); /* a panel of B; A in whole tiles of rows */
+}
+
+int cr_half_of(const char *name) {
+    if (strcmp(name, "BF16") == 0) return CR_HALF_BF16;
+    return strcmp(name, "FP16") == 0 ? CR_HALF_FP16 : 0;
 }

@@ -18,6 +18,8 @@
 /* 16-bit floats */
 #define CR_HALF_BF16 1
 #define CR_HALF_FP16 2
+/* by the names of configs; 0 for FP32 and "" */
+int cr_half_of(const char *name);
 
 #define CR_KERN_FIELD(ret, name, args) ret(*name) args;
 typedef struct cr_kernels {

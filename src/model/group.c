@@ -62,6 +62,7 @@ static cr_model_table *table_of(cr_build *b, const cr_feature *f, int64_t D, con
                            : t->mean != f->mean           ? "pooling"
                            : !same_init(&t->init, &init)  ? "init_fn"
                            : t->trainable != f->trainable ? "trainable"
+                           : t->half != f->half           ? "data_type"
                                                           : NULL;
         if (what)
             cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
@@ -81,12 +82,14 @@ static cr_model_table *table_of(cr_build *b, const cr_feature *f, int64_t D, con
                           .n_rows = f->num_embeddings,
                           .D = D,
                           .mean = f->mean,
+                          .half = f->half,
                           .trainable = f->trainable,
                           .init = init,
                           .owner = f,
                           .updater = -1};
     t->table.name = cr_arena_printf(&m->arena, "%s" TABLE_PATH ".%s.weight", b->g->prefix, name);
     t->table.D = D;
+    t->table.half = f->half;
     t->table.n_rows = f->num_embeddings;
     t->table.trainable = f->trainable; /* the graph asks before the memory is there */
     m->tables[m->n_tables++] = t;

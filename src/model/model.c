@@ -168,7 +168,9 @@ void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tabl
     *tables = *dense = 0;
     for (int i = 0; i < m->n_tables; i++)
         *tables += m->tables[i]->n_rows *
-                   cr_table_stride(m->tables[i]->D, m->tables[i]->trainable ? optim : NULL) * 4;
+                   cr_table_stride(m->tables[i]->D, m->tables[i]->half,
+                                   m->tables[i]->trainable ? optim : NULL) *
+                   4;
     for (int i = 0; i < m->graph.n; i++)
         if (m->graph.nodes[i]->cls == CR_PARAM) *dense += m->graph.nodes[i]->width * 4;
 }
@@ -176,8 +178,9 @@ void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tabl
 cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
     for (int i = 0; i < m->n_tables; i++) {
         cr_model_table *t = m->tables[i];
-        CR_TRY(cr_table_init(&t->table, t->table.name, t->n_rows, t->D, t->trainable, o->optim,
-                             o->optim_conf, err));
+        cr_table_spec spec = {t->table.name, t->n_rows, t->D,         t->half,
+                              t->trainable,  o->optim,  o->optim_conf};
+        CR_TRY(cr_table_init(&t->table, &spec, err));
     }
     return cr_graph_alloc(&m->graph, err);
 }

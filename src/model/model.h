@@ -22,6 +22,7 @@ typedef struct cr_model_table {
     const char *short_name; /* without the path */
     int64_t n_rows, D;
     bool mean, trainable;
+    int half; /* storage of the weights: CR_HALF_… of kern.h */
     cr_init init;
     const cr_feature *owner; /* the first feature that asked for it, for messages */
     struct cr_table_use {

@@ -41,12 +41,10 @@ static void look_single(const cr_look *k, const int64_t *ids, const float *w, co
     int64_t D = tab->D;
     for (int64_t r = 0; r < t->n_rows; r++, y += ld) {
         if (r + AHEAD < t->n_rows) __builtin_prefetch(cr_table_row(tab, ids[r + AHEAD]));
-        const float *rec = cr_table_row(tab, ids[r]);
+        cr_table_get(tab, ids[r], y);
         if (w)
             for (int64_t d = 0; d < D; d++)
-                y[d] = w[r] * rec[d];
-        else
-            memcpy(y, rec, (size_t)D * sizeof(float));
+                y[d] = w[r] * y[d];
     }
 }
 
@@ -56,8 +54,12 @@ static void look_bags(const cr_look *k, const cr_jagged *j, const cr_tile *t, fl
     const int32_t *off = j->off + t->row0;
     for (int64_t r = 0; r < t->n_rows; r++, y += ld) {
         int32_t from = off[r], n = off[r + 1] - from;
-        cr_kern->pool(y, tab->data, tab->stride, j->ids + from, j->w ? j->w + from : NULL, n,
-                      tab->D, false);
+        const float *w = j->w ? j->w + from : NULL;
+        if (tab->half)
+            cr_kern->pool16(y, (const uint16_t *)(const void *)tab->data, 2 * tab->stride,
+                            j->ids + from, w, n, tab->D, tab->half);
+        else
+            cr_kern->pool(y, tab->data, tab->stride, j->ids + from, w, n, tab->D, false);
         if (k->mean && n > 1)
             for (int64_t d = 0; d < tab->D; d++)
                 y[d] /= (float)n;

@@ -145,9 +145,7 @@ cr_code cr_job_prepare(job *j, const job_opts *o, cr_diag *diag) {
                             .seed = c->train_config->seed};
     const char *half =
         o->exported ? c->export_config->mixed_precision : c->train_config->mixed_precision;
-    j->mo.half = strcmp(half, "BF16") == 0   ? CR_HALF_BF16
-                 : strcmp(half, "FP16") == 0 ? CR_HALF_FP16
-                                             : 0;
+    j->mo.half = cr_half_of(half);
     j->model = cr_model_new(&j->mo, diag);
     return cr_diag_code(diag);
 }
@@ -228,20 +226,57 @@ static void add_flat(list *l, const char *name, const cr_node *p, float *data, b
     l->v[l->n++] = t;
 }
 
-static void add_rows(list *l, cr_arena *a, const char *name, const cr_table *tab, int64_t off,
-                     int64_t width, int n_dims, bool optimizer) {
+/* the weights of a table, whatever they are stored in */
+static void get_weights(void *ctx, int64_t first, int64_t n, float *out) {
+    const cr_table *t = ctx;
+    float row[CR_MAX_D];
+    for (int64_t i = 0; i < n;) {
+        int64_t r = (first + i) / t->D, col = (first + i) % t->D,
+                m = t->D - col < n - i ? t->D - col : n - i;
+        cr_table_get(t, r, row);
+        memcpy(out + i, row + col, (size_t)m * sizeof(float));
+        i += m;
+    }
+}
+
+static void put_weights(void *ctx, int64_t first, int64_t n, const float *in) {
+    cr_table *t = ctx;
+    float row[CR_MAX_D];
+    for (int64_t i = 0; i < n;) {
+        int64_t r = (first + i) / t->D, col = (first + i) % t->D,
+                m = t->D - col < n - i ? t->D - col : n - i;
+        if (m < t->D) cr_table_get(t, r, row);
+        memcpy(row + col, in + i, (size_t)m * sizeof(float));
+        cr_table_put(t, r, row);
+        i += m;
+    }
+}
+
+static void add_weights(list *l, cr_table *t) {
+    static const cr_dtype stored[] = {
+        [0] = CR_DT_F32, [CR_HALF_BF16] = CR_DT_BF16, [CR_HALF_FP16] = CR_DT_F16};
+    l->v[l->n++] = (cr_ckpt_tensor){.name = t->name,
+                                    .n_dims = 2,
+                                    .shape = {t->n_rows, t->D},
+                                    .dtype = stored[t->half],
+                                    .get = get_weights,
+                                    .put = put_weights,
+                                    .ctx = t};
+}
+
+/* a plane of optimizer state: width floats at `off` of every record */
+static void add_state(list *l, cr_arena *a, const char *name, const cr_table *t, int64_t off,
+                      int64_t width, int n_dims) {
     cr_ckpt_rows *r = CR_NEW(a, cr_ckpt_rows);
-    *r = (cr_ckpt_rows){tab->data + off, width, tab->stride};
-    cr_ckpt_tensor t = {.name = name,
-                        .n_dims = n_dims,
-                        .dtype = CR_DT_F32,
-                        .get = cr_ckpt_get_rows,
-                        .put = cr_ckpt_put_rows,
-                        .ctx = r,
-                        .optimizer = optimizer};
-    t.shape[0] = tab->n_rows;
-    t.shape[1] = width;
-    l->v[l->n++] = t;
+    *r = (cr_ckpt_rows){t->data + off, width, t->stride};
+    l->v[l->n++] = (cr_ckpt_tensor){.name = name,
+                                    .n_dims = n_dims,
+                                    .shape = {t->n_rows, width},
+                                    .dtype = CR_DT_F32,
+                                    .get = cr_ckpt_get_rows,
+                                    .put = cr_ckpt_put_rows,
+                                    .ctx = r,
+                                    .optimizer = true};
 }
 
 cr_ckpt_tensor *cr_job_tensors(job *j, const trainer *t, cr_arena *a, int *n) {
@@ -262,16 +297,15 @@ cr_ckpt_tensor *cr_job_tensors(job *j, const trainer *t, cr_arena *a, int *n) {
                      cr_trainer_plane(t, p, k), true);
     }
     for (int i = 0; i < m->n_tables; i++) {
-        const cr_table *tab = &m->tables[i]->table;
-        add_rows(&l, a, tab->name, tab, 0, tab->D, 2, false);
-        for (int k = 0; t && tab->optim && k < tab->optim->elem_state + tab->optim->row_state;
-             k++) {
-            bool elem = k < tab->optim->elem_state;
-            int64_t off = elem ? tab->D * (1 + k)
-                               : tab->D * (1 + tab->optim->elem_state) + k - tab->optim->elem_state;
-            add_rows(&l, a,
-                     cr_arena_printf(a, "state.%s.%s", tab->name, tab->optim->state_names[k]), tab,
-                     off, elem ? tab->D : 1, elem ? 2 : 1, true);
+        cr_table *tab = &m->tables[i]->table;
+        const cr_optim_type *o = tab->optim;
+        add_weights(&l, tab);
+        int64_t off = cr_table_state_at(tab);
+        for (int p = 0; t && o && p < o->elem_state + o->row_state; p++) {
+            bool elem = p < o->elem_state;
+            add_state(&l, a, cr_arena_printf(a, "state.%s.%s", tab->name, o->state_names[p]), tab,
+                      off, elem ? tab->D : 1, elem ? 2 : 1);
+            off += elem ? tab->D : 1;
         }
     }
     *n = l.n;

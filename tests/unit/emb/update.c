@@ -133,9 +133,13 @@ static uint64_t run(int threads, bool check) {
     CHECK_INT(cr_pool_new(&pool, threads, NULL), 0);
     cr_optim_conf clipped = {.gradient_clipping = true, .max_gradient = 0.25};
     cr_table t[3];
-    CHECK_INT(cr_table_init(&t[0], "shared", 50, 5, true, &plain, NULL, NULL), 0);
-    CHECK_INT(cr_table_init(&t[1], "deep", VOCAB, 7, true, &plain, NULL, NULL), 0);
-    CHECK_INT(cr_table_init(&t[2], "wide", VOCAB, 3, true, &plain, &clipped, NULL), 0);
+    CHECK_INT(cr_table_init(&t[0], &(cr_table_spec){"shared", 50, 5, 0, true, &plain, NULL}, NULL),
+              0);
+    CHECK_INT(cr_table_init(&t[1], &(cr_table_spec){"deep", VOCAB, 7, 0, true, &plain, NULL}, NULL),
+              0);
+    CHECK_INT(cr_table_init(&t[2], &(cr_table_spec){"wide", VOCAB, 3, 0, true, &plain, &clipped},
+                            NULL),
+              0);
     cr_updater *u = cr_updater_new(8, pool);
     cr_use shared[2] = {{0, false, s->grad[0], 7}, {2, true, s->grad[2], 7}};
     cr_use deep = {1, false, s->grad[1], 7};
@@ -190,7 +194,7 @@ TEST(many_features_share_a_table) {
     cr_pool *pool;
     CHECK_INT(cr_pool_new(&pool, 2, NULL), 0);
     cr_table t;
-    CHECK_INT(cr_table_init(&t, "shared", N, 1, true, &plain, NULL, NULL), 0);
+    CHECK_INT(cr_table_init(&t, &(cr_table_spec){"shared", N, 1, 0, true, &plain, NULL}, NULL), 0);
     static int64_t ids[N][B];
     static float grad[N][B];
     cr_jagged sparse[N];
@@ -223,7 +227,9 @@ TEST(fill_is_a_function_of_the_seed) {
         cr_pool *pool;
         cr_table t;
         CHECK_INT(cr_pool_new(&pool, threads, NULL), 0);
-        CHECK_INT(cr_table_init(&t, "some.table", 10000, 6, true, &plain, NULL, NULL), 0);
+        CHECK_INT(cr_table_init(&t, &(cr_table_spec){"some.table", 10000, 6, 0, true, &plain, NULL},
+                                NULL),
+                  0);
         cr_table_fill(&t, &init, 5, pool);
         uint64_t h = 0;
         double sum = 0;
