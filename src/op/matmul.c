@@ -3,22 +3,28 @@
  * threads; bias and ReLU are fused into the product. The gradient of a weight is one chain of
  * multiply-adds over the rows of a lane, so it does not depend on how the lane is cut into tiles.
  * In mixed precision both inputs of every product are rounded to 16 bits first; sums stay in 32.
+ *
+ * With G > 1 a row of x is G vectors side by side and each goes through the same W: a product of
+ * rows * G short rows. They lie one after another only where rows have no padding; else a few rows
+ * at a time are copied together.
  */
 #include "graph/exec.h"
 #include "graph/gradcheck.h"
 #include "kern/kern.h"
 #include "op/op.h"
 
-#define PACK_PANELS 4 /* panels packed by one item of prepare */
+#define PACK_PANELS 4   /* panels packed by one item of prepare */
+#define CHUNK       112 /* vectors at a time when G > 1 */
 
 typedef struct mm {
-    int64_t K, N;
+    int64_t K, N, G;
     bool kn;   /* W is (K, N), else (N, K) */
     bool bias; /* in[2] */
     bool relu;
     int half; /* mixed precision */
     int64_t fwd_items, bwd_items, bwd_off;
-    int64_t tn_scratch;
+    int64_t chunk;        /* rows at a time */
+    int64_t xroom, yroom; /* in the scratch, behind what gemm_tn uses: copies of x and y */
 } mm;
 
 static void infer(cr_node *n) {
@@ -26,19 +32,21 @@ static void infer(cr_node *n) {
     const cr_node *x = n->in[0], *W = n->in[1];
     a->K = a->kn ? W->rows : W->cols;
     a->N = a->kn ? W->cols : W->rows;
-    if (x->cls != CR_ROW || x->width != a->K) CR_BUG("matmul: widths differ");
+    if (x->cls != CR_ROW || x->width != a->K * a->G) CR_BUG("matmul: widths differ");
     if (a->bias && n->in[2]->width != a->N) CR_BUG("matmul: bias width");
     n->cls = CR_ROW;
-    n->width = a->N;
+    n->width = a->N * a->G;
     a->fwd_items = (cr_gemm_panels(a->N) + PACK_PANELS - 1) / PACK_PANELS;
     a->bwd_items = (cr_gemm_panels(a->K) + PACK_PANELS - 1) / PACK_PANELS;
     a->bwd_off = (cr_gemm_pack_size(a->K, a->N) + 15) / 16 * 16;
     n->pack = a->bwd_off + cr_gemm_pack_size(a->N, a->K);
     n->n_prepare = a->fwd_items + a->bwd_items;
-    a->tn_scratch = a->kn ? cr_gemm_tn_scratch(a->K, a->N, CR_MAX_TILE)
-                          : cr_gemm_tn_scratch(a->N, a->K, CR_MAX_TILE);
-    n->scratch = a->tn_scratch;
-    if (a->half) n->scratch_row = a->K + a->N;
+    a->chunk = a->G == 1 ? CR_MAX_TILE : (CHUNK + a->G - 1) / a->G;
+    int64_t m = a->chunk * a->G;
+    int64_t tn = a->kn ? cr_gemm_tn_scratch(a->K, a->N, m) : cr_gemm_tn_scratch(a->N, a->K, m);
+    a->xroom = (tn + 15) / 16 * 16;
+    a->yroom = a->xroom + (m * a->K + 15) / 16 * 16;
+    n->scratch = a->half || a->G > 1 ? a->yroom + m * a->N : tn;
 }
 
 static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
@@ -57,61 +65,97 @@ static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
     if (a->half) cr_kern->round16(dst, dst, (p1 - p0) * cr_gemm_panel(K), a->half);
 }
 
-/* One input of a product: the tile's rows as they are, or rounded into `to`. */
+/* One side of a product: a matrix of rows * G rows. */
 typedef struct side {
     const float *v;
     int64_t ld;
 } side;
 
-static side input(const mm *a, const cr_tile *t, const float *x, int64_t ld, int64_t width,
-                  float *to) {
-    if (!a->half) return (side){x, ld};
-    for (int64_t r = 0; r < t->n_rows; r++)
-        cr_kern->round16(to + r * width, x + r * ld, width, a->half);
-    return (side){to, width};
+/* do rows of G vectors of w lie one after another? */
+static bool dense(const mm *a, int64_t ld, int64_t w) {
+    return a->G == 1 || ld == a->G * w;
+}
+
+/* an input as it is, or rounded or copied into `to` */
+static side input(const mm *a, const float *x, int64_t ld, int64_t rows, int64_t w, float *to) {
+    int64_t W = a->G * w;
+    if (a->half)
+        for (int64_t r = 0; r < rows; r++)
+            cr_kern->round16(to + r * W, x + r * ld, W, a->half);
+    else if (dense(a, ld, w))
+        return (side){x, a->G == 1 ? ld : w};
+    else
+        cr_kern->copy_rows(to, W, x, ld, rows, W, false);
+    return (side){to, w};
 }
 
 static void forward(const cr_node *n, cr_tile *t) {
     const mm *a = n->attr;
     const cr_node *in = n->in[0];
     int flags = (a->bias ? CR_GEMM_BIAS : 0) | (a->relu ? CR_GEMM_RELU : 0);
-    side x = input(a, t, cr_val(t, in), cr_ld(in), a->K, t->scratch + a->tn_scratch);
-    cr_kern->gemm(cr_val(t, n), cr_ld(n), x.v, x.ld, cr_packed(t, n), t->n_rows, a->N, a->K, flags,
-                  a->bias ? n->in[2]->w : NULL);
+    const float *bias = a->bias ? n->in[2]->w : NULL;
+    int64_t ld = cr_ld(n);
+    for (int64_t r = 0; r < t->n_rows; r += a->chunk) {
+        int64_t rows = t->n_rows - r < a->chunk ? t->n_rows - r : a->chunk;
+        side x =
+            input(a, cr_val(t, in) + r * cr_ld(in), cr_ld(in), rows, a->K, t->scratch + a->xroom);
+        float *y = cr_val(t, n) + r * ld;
+        bool direct = dense(a, ld, a->N);
+        float *to = direct ? y : t->scratch + a->yroom;
+        cr_kern->gemm(to, a->G == 1 ? ld : a->N, x.v, x.ld, cr_packed(t, n), rows * a->G, a->N,
+                      a->K, flags, bias);
+        if (!direct) cr_kern->copy_rows(y, ld, to, n->width, rows, n->width, false);
+    }
+}
+
+/* the gradients from rows [r, r + rows) of the tile */
+static void back(const cr_node *n, cr_tile *t, int64_t r, int64_t rows) {
+    const mm *a = n->attr;
+    const cr_node *in = n->in[0];
+    int64_t ld = cr_ld(n), ldx = cr_ld(in), m = rows * a->G;
+    const float *grad = cr_grad(t, n) + r * ld;
+    float *xroom = t->scratch + a->xroom;
+    side dy = input(a, grad, ld, rows, a->N, t->scratch + a->yroom);
+    if (cr_wants_grad(t, n, 1)) {
+        float *dW = cr_param_grad(t, n->in[1]);
+        int acc = r == 0 && cr_first_grad(t, n, 1) ? 0 : CR_GEMM_ACC;
+        side x = input(a, cr_val(t, in) + r * ldx, ldx, rows, a->K, xroom);
+        if (a->kn)
+            cr_kern->gemm_tn(dW, a->N, x.v, x.ld, dy.v, dy.ld, a->K, a->N, m, acc, t->scratch);
+        else
+            cr_kern->gemm_tn(dW, a->K, dy.v, dy.ld, x.v, x.ld, a->N, a->K, m, acc, t->scratch);
+    }
+    if (a->bias && cr_wants_grad(t, n, 2)) {
+        float *db = cr_param_grad(t, n->in[2]);
+        if (r == 0 && cr_first_grad(t, n, 2))
+            for (int64_t j = 0; j < a->N; j++)
+                db[j] = 0;
+        if (a->G == 1)
+            cr_kern->col_sum(db, grad, ld, rows, a->N);
+        else
+            for (int64_t i = 0; i < rows; i++)
+                cr_kern->col_sum(db, grad + i * ld, a->N, a->G, a->N);
+    }
+    if (!cr_wants_grad(t, n, 0)) return;
+    float *dx = cr_grad(t, in) + r * ldx;
+    bool direct = dense(a, ldx, a->K), first = cr_first_grad(t, n, 0);
+    cr_kern->gemm(direct ? dx : xroom, a->G == 1 ? ldx : a->K, dy.v, dy.ld,
+                  cr_packed(t, n) + a->bwd_off, m, a->K, a->N, first || !direct ? 0 : CR_GEMM_ACC,
+                  NULL);
+    if (!direct) cr_kern->copy_rows(dx, ldx, xroom, in->width, rows, in->width, !first);
 }
 
 static void backward(const cr_node *n, cr_tile *t) {
     const mm *a = n->attr;
-    const cr_node *in = n->in[0], *W = n->in[1];
-    float *grad = cr_grad(t, n), *room = t->scratch + a->tn_scratch;
-    int64_t ld = cr_ld(n);
     if (a->relu) {
+        float *grad = cr_grad(t, n);
         const float *y = cr_val(t, n);
         for (int64_t r = 0; r < t->n_rows; r++)
-            cr_kern->relu_bwd(grad + r * ld, grad + r * ld, y + r * ld, a->N, false);
+            cr_kern->relu_bwd(grad + r * cr_ld(n), grad + r * cr_ld(n), y + r * cr_ld(n), n->width,
+                              false);
     }
-    side dy = input(a, t, grad, ld, a->N, room);
-    if (cr_wants_grad(t, n, 1)) {
-        float *dW = cr_param_grad(t, W);
-        int acc = cr_first_grad(t, n, 1) ? 0 : CR_GEMM_ACC;
-        side x = input(a, t, cr_val(t, in), cr_ld(in), a->K, room + a->N * CR_MAX_TILE);
-        if (a->kn)
-            cr_kern->gemm_tn(dW, a->N, x.v, x.ld, dy.v, dy.ld, a->K, a->N, t->n_rows, acc,
-                             t->scratch);
-        else
-            cr_kern->gemm_tn(dW, a->K, dy.v, dy.ld, x.v, x.ld, a->N, a->K, t->n_rows, acc,
-                             t->scratch);
-    }
-    if (a->bias && cr_wants_grad(t, n, 2)) {
-        float *db = cr_param_grad(t, n->in[2]);
-        if (cr_first_grad(t, n, 2))
-            for (int64_t j = 0; j < a->N; j++)
-                db[j] = 0;
-        cr_kern->col_sum(db, grad, ld, t->n_rows, a->N);
-    }
-    if (cr_wants_grad(t, n, 0))
-        cr_kern->gemm(cr_grad(t, in), cr_ld(in), dy.v, dy.ld, cr_packed(t, n) + a->bwd_off,
-                      t->n_rows, a->K, a->N, cr_first_grad(t, n, 0) ? 0 : CR_GEMM_ACC, NULL);
+    for (int64_t r = 0; r < t->n_rows; r += a->chunk)
+        back(n, t, r, t->n_rows - r < a->chunk ? t->n_rows - r : a->chunk);
 }
 
 static cr_node *example(cr_graph *g, int k) {
@@ -127,6 +171,15 @@ static cr_node *example(cr_graph *g, int k) {
         return cr_matmul(g, cr_feed(g, 33), W, b, true);
     }
     case 2: return cr_matmul_kn(g, cr_feed(g, 6), cr_graph_param(g, "w", 6, 19, true, NULL, 0));
+    case 3: { /* rows with padding; x has another user */
+        cr_node *W = cr_graph_param(g, "w", 7, 5, true, NULL, 0),
+                *b = cr_graph_param(g, "b", 1, 7, true, NULL, 0), *x = cr_feed(g, 45);
+        cr_node *y = cr_matmul_each(g, x, W, b, false, 9);
+        return cr_concat(g, (cr_node *[]){y, x}, 2);
+    }
+    case 4: /* without */
+        return cr_matmul_kn_each(g, cr_feed(g, 48), cr_graph_param(g, "w", 16, 16, true, NULL, 0),
+                                 3);
     default: return NULL;
     }
 }
@@ -140,12 +193,20 @@ const cr_op_type cr_op_matmul = {.name = "matmul",
                                  .keep_val = true,
                                  .reads_in = true};
 
-cr_node *cr_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu) {
-    mm a = {.bias = b != NULL, .relu = relu, .half = g->half};
+cr_node *cr_matmul_each(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu, int64_t G) {
+    mm a = {.bias = b != NULL, .relu = relu, .half = g->half, .G = G};
     return cr_graph_op(g, &cr_op_matmul, (cr_node *[]){x, W, b}, b ? 3 : 2, &a, sizeof(a));
 }
 
-cr_node *cr_matmul_kn(cr_graph *g, cr_node *x, cr_node *W) {
-    mm a = {.kn = true, .half = g->half};
+cr_node *cr_matmul_kn_each(cr_graph *g, cr_node *x, cr_node *W, int64_t G) {
+    mm a = {.kn = true, .half = g->half, .G = G};
     return cr_graph_op(g, &cr_op_matmul, (cr_node *[]){x, W}, 2, &a, sizeof(a));
+}
+
+cr_node *cr_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu) {
+    return cr_matmul_each(g, x, W, b, relu, 1);
+}
+
+cr_node *cr_matmul_kn(cr_graph *g, cr_node *x, cr_node *W) {
+    return cr_matmul_kn_each(g, x, W, 1);
 }

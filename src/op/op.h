@@ -20,6 +20,9 @@ extern const cr_op_type cr_op_activation, cr_op_add, cr_op_bce, cr_op_bn_apply, 
 cr_node *cr_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu);
 /* y = x W, W (K, N) */
 cr_node *cr_matmul_kn(cr_graph *g, cr_node *x, cr_node *W);
+/* the same for each of G vectors that a row of x holds side by side: (G K) -> (G N) */
+cr_node *cr_matmul_each(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu, int64_t G);
+cr_node *cr_matmul_kn_each(cr_graph *g, cr_node *x, cr_node *W, int64_t G);
 
 /* act.c: element-wise, by torch's names */
 typedef enum cr_act {
