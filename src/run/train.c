@@ -325,6 +325,7 @@ static cr_code run(loop *l) {
         cr_err err;
         cr_batch *b;
         if (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps) break;
+        if (l->tc->num_epochs > 0 && l->epoch >= l->tc->num_epochs) break;
         if (cr_loader_next(l->data, &b, &done, &err) != CR_OK) return cr_diag_err(l->diag, &err);
         CR_TRY(b ? one_step(l, b) : end_epoch(l));
         if (!cr_stop_requested) continue;

@@ -159,9 +159,41 @@ TEST(group_type_decides_on_wide_tables) {
     CHECK_INT(columns_of(o->r.checkpoint, ".a_emb_wide.weight"), 4);
 }
 
+/* the epochs that a checkpoint has finished; -1: no state */
+static int64_t epochs_of(const char *ckpt, int64_t *updates) {
+    cr_ckpt *c;
+    CHECK_INT(cr_ckpt_open(&c, ckpt, NULL), 0);
+    const cr_ckpt_state *s = cr_ckpt_get_state(c);
+    int64_t n = s ? s->epoch : -1;
+    if (s && updates) *updates = s->updates;
+    cr_ckpt_close(c);
+    return n;
+}
+
+/* asking a run that is over to go on changes nothing, and a later one with more epochs trains them
+ */
+TEST(a_finished_run_stays_as_it_is) {
+    const char *two[] = {"train_config.save_checkpoints_epochs=1", NULL};
+    const char *three[] = {two[0], "train_config.num_epochs=3", NULL};
+    cr_train_opts go_on = {.continue_train = true};
+    outcome *o = train("finished", two);
+    CHECK_INT(o->code, 0);
+    CHECK_INT(o->r.steps, 14);
+    static char ckpt[1088];
+    snprintf(ckpt, sizeof(ckpt), "%s", o->r.checkpoint);
+    CHECK_INT(epochs_of(ckpt, NULL), 2);
+    o = train_opts(go_on, "finished", two);
+    CHECK_INT(o->code, 0);
+    CHECK_INT(o->r.steps, 0);
+    CHECK_INT(epochs_of(ckpt, NULL), 2);
+    o = train_opts(go_on, "finished", three);
+    CHECK_INT(o->code, 0);
+    CHECK_INT(o->r.steps, 7);
+}
+
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(names_may_be_long),
-                                   CASE(group_type_decides_on_wide_tables)};
+    static const t_case cases[] = {CASE(names_may_be_long), CASE(group_type_decides_on_wide_tables),
+                                   CASE(a_finished_run_stays_as_it_is)};
     cr_log_set_level(CR_LOG_ERROR);
     const char *tmp = getenv("TMPDIR");
     snprintf(root, sizeof(root), "%s/crank-corners-XXXXXX", tmp ? tmp : "/tmp");
