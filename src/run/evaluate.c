@@ -24,10 +24,13 @@ cr_code cr_evaluator_new(evaluator **out, job *j, cr_err *err) {
     evaluator *e = cr_alloc(sizeof(*e), "evaluator");
     e->j = j;
     e->batch = cr_job_eval_batch(j);
-    e->group = cr_alloc((size_t)e->batch * sizeof(int64_t), "grouping keys");
     e->metrics = cr_alloc((size_t)(j->model->n_metrics + 1) * sizeof(*e->metrics), "metrics");
     cr_exec_opts eo = {&j->model->graph, CR_EVAL, e->batch, (int)j->root->train_config->lanes, 0};
     cr_code code = cr_exec_new(&e->ex, &eo, j->pool, err);
+    void *keys = NULL;
+    if (code == CR_OK)
+        code = cr_try_alloc(&keys, (size_t)e->batch * sizeof(int64_t), "grouping keys", err);
+    e->group = keys;
     for (int i = 0; code == CR_OK && i < j->model->n_metrics; i++) {
         const cr_model_metric *m = &j->model->metrics[i];
         code = m->type->new_(&e->metrics[i], m->conf, m->K, err);
