@@ -54,6 +54,13 @@ static cr_code check_dir(loop *l, char **resume, cr_err *err) {
     return CR_OK;
 }
 
+/* does the checkpoint hold all of the optimizer's state? */
+static bool has_optimizer(const cr_ckpt *c, const cr_ckpt_tensor *v, int n) {
+    for (int i = 0; i < n; i++)
+        if (v[i].optimizer && !cr_ckpt_find(c, v[i].name)) return false;
+    return true;
+}
+
 /* weights, optimizer state and counters of a checkpoint */
 static cr_code restore(loop *l, const char *path, bool resume) {
     cr_err err;
@@ -79,10 +86,15 @@ static cr_code restore(loop *l, const char *path, bool resume) {
                 (long long)l->tc->lanes);
     if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, l->diag);
     if (code == CR_OK && resume) {
-        cr_trainer_set_state(l->t, (trainer_state){s->updates, s->sched_steps, s->sched_epochs});
+        /* state that begins at zero has had no update yet */
+        int64_t updates = lo.skip_optimizer ? 0 : s->updates;
+        cr_trainer_set_state(l->t, (trainer_state){updates, s->sched_steps, s->sched_epochs});
         l->pos = s->data;
         l->step = l->saved = s->step;
         l->epoch = s->epoch;
+    } else if (code == CR_OK && s && !lo.skip_optimizer && has_optimizer(c, v, n)) {
+        /* moments that were taken over are as old as they were; the schedules begin anew */
+        cr_trainer_set_state(l->t, (trainer_state){.updates = s->updates});
     }
     cr_ckpt_close(c);
     return code;
@@ -222,7 +234,7 @@ static cr_code save(loop *l) {
     cr_arena_clear(&a);
     if (code != CR_OK) return cr_diag_err(l->diag, &err);
     l->saved = l->step;
-    if (fresh) CR_TRY(evaluate(l));
+    if (fresh && !cr_stop_requested) CR_TRY(evaluate(l));
     if (l->tc->keep_checkpoint_max > 0) {
         int64_t best = -1;
         if (strcmp(ec->exporter_type, "best") == 0 &&

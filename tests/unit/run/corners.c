@@ -191,9 +191,65 @@ TEST(a_finished_run_stays_as_it_is) {
     CHECK_INT(o->r.steps, 7);
 }
 
+TEST(a_batch_too_large_is_one_line) {
+    char eval[600];
+    snprintf(eval, sizeof(eval), "eval_input_path=%s", in_root("data.csv"));
+    outcome *o =
+        train("huge", (const char *[]){eval, "data_config.eval_batch_size=4000000000", NULL});
+    CHECK_INT(o->code, CR_ENOMEM);
+    CHECK(strstr(o->errors, "no memory for") != NULL);
+}
+
+static void stop_at_2(void *ctx, const cr_progress *p) {
+    (void)ctx;
+    if (strcmp(p->stage, "train") == 0 && p->step == 2) cr_stop_requested = 1;
+}
+
+TEST(a_signal_saves_and_does_not_evaluate) {
+    char eval[600];
+    snprintf(eval, sizeof(eval), "eval_input_path=%s", in_root("data.csv"));
+    outcome *o = train_opts((cr_train_opts){.watch = {stop_at_2, NULL}}, "stopped",
+                            (const char *[]){eval, NULL});
+    cr_stop_requested = 0;
+    CHECK_INT(o->code, CR_ESTOP);
+    CHECK(strstr(o->errors, "the checkpoint is saved") != NULL);
+    CHECK_INT(epochs_of(o->r.checkpoint, NULL), 0);
+}
+
+/* Adam's moments that were taken over go on with their own count of updates */
+TEST(fine_tuning_takes_the_age_of_the_moments_over) {
+    static char from[1088];
+    int64_t updates = 0;
+    outcome *o = train("before", NULL);
+    CHECK_INT(o->code, 0);
+    snprintf(from, sizeof(from), "%s", o->r.checkpoint);
+    CHECK_INT(epochs_of(from, &updates), 2);
+    CHECK_INT(updates, 14);
+    cr_train_opts fine = {.config = {.fine_tune_checkpoint = from}};
+    o = train_opts(fine, "after", NULL);
+    CHECK_INT(o->code, 0);
+    CHECK_INT(o->r.steps, 14);
+    CHECK_INT(epochs_of(o->r.checkpoint, &updates), 2);
+    CHECK_INT(updates, 28);
+    fine.ignore_restore_optimizer = true;
+    o = train_opts(fine, "weights_only", NULL);
+    CHECK_INT(o->code, 0);
+    epochs_of(o->r.checkpoint, &updates);
+    CHECK_INT(updates, 14);
+    o = train_opts((cr_train_opts){.continue_train = true, .ignore_restore_optimizer = true},
+                   "after", (const char *[]){"train_config.num_epochs=3", NULL});
+    CHECK_INT(o->code, 0);
+    CHECK_INT(epochs_of(o->r.checkpoint, &updates), 3);
+    CHECK_INT(updates, 7);
+}
+
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(names_may_be_long), CASE(group_type_decides_on_wide_tables),
-                                   CASE(a_finished_run_stays_as_it_is)};
+    static const t_case cases[] = {CASE(names_may_be_long),
+                                   CASE(group_type_decides_on_wide_tables),
+                                   CASE(a_finished_run_stays_as_it_is),
+                                   CASE(a_batch_too_large_is_one_line),
+                                   CASE(a_signal_saves_and_does_not_evaluate),
+                                   CASE(fine_tuning_takes_the_age_of_the_moments_over)};
     cr_log_set_level(CR_LOG_ERROR);
     const char *tmp = getenv("TMPDIR");
     snprintf(root, sizeof(root), "%s/crank-corners-XXXXXX", tmp ? tmp : "/tmp");
