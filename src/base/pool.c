@@ -32,6 +32,9 @@ struct cr_pool {
     cr_pool_fn fn; /* the job; written while the job is closed and nobody is in it */
     void *ctx;
     int64_t n_items;
+    cr_trace *trace; /* NULL: none; written between jobs, as is stage */
+    cr_stage stage;
+    int *rows; /* per thread, in the trace */
     pthread_mutex_t lock;
     pthread_cond_t job_opened, job_left;
     atomic_int n_asleep, caller_asleep;
@@ -57,8 +60,10 @@ static void relax(void) {
 /* take runs items until none is left. */
 static void take(cr_pool *p, int thread) {
     int64_t i;
+    double t0 = cr_trace_begin(p->trace);
     while ((i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed)) < p->n_items)
         p->fn(p->ctx, i, thread);
+    if (p->stage != CR_STAGE_NONE) cr_trace_end(p->trace, p->rows[thread], p->stage, t0);
 }
 
 /* has_news: a job other than `done` is open, or the pool ends. */
@@ -94,13 +99,16 @@ static void *work(void *arg) {
     struct worker *w = arg;
     cr_pool *p = w->pool;
     uint64_t done = 0;
+    double idle = 0; /* since when, for the trace */
     for (;;) {
         wait_for_job(p, done);
         if (atomic_load(&p->stop)) return NULL;
         uint64_t s = atomic_load(&p->state);
         if (!(s & OPEN) || s / JOB == done) continue;
         if (!atomic_compare_exchange_strong(&p->state, &s, s + JOINED)) continue;
+        cr_trace_end(p->trace, p->rows[w->thread], CR_STAGE_WAIT, idle);
         take(p, w->thread);
+        idle = cr_trace_begin(p->trace);
         done = s / JOB;
         s = atomic_fetch_sub(&p->state, JOINED) - JOINED;
         if ((s & (OPEN | JOINED_MASK)) == 0 && atomic_load(&p->caller_asleep)) {
@@ -148,6 +156,7 @@ cr_code cr_pool_new(cr_pool **out, int n_threads, cr_err *err) {
     pthread_cond_init(&p->job_left, NULL);
     p->threads = cr_alloc((size_t)n_threads * sizeof(*p->threads), "the thread pool");
     p->workers = cr_alloc((size_t)n_threads * sizeof(*p->workers), "the thread pool");
+    p->rows = cr_alloc((size_t)n_threads * sizeof(*p->rows), "the thread pool");
     /* signals are for the main thread */
     sigset_t all, before;
     sigfillset(&all);
@@ -181,6 +190,7 @@ void cr_pool_free(cr_pool *p) {
     pthread_cond_destroy(&p->job_opened);
     pthread_mutex_destroy(&p->lock);
     cr_free(p->workers);
+    cr_free(p->rows);
     cr_free(p->threads);
     cr_free(p);
 }
@@ -193,8 +203,10 @@ void cr_pool_run(cr_pool *p, int64_t n_items, cr_pool_fn fn, void *ctx) {
     if (n_items <= 0) return;
     if (atomic_exchange(&p->busy, true)) CR_BUG("cr_pool_run called from inside a job");
     if (p->n_threads == 1 || n_items == 1) {
+        double t0 = cr_trace_begin(p->trace);
         for (int64_t i = 0; i < n_items; i++)
             fn(ctx, i, 0);
+        if (p->stage != CR_STAGE_NONE) cr_trace_end(p->trace, p->rows[0], p->stage, t0);
         atomic_store(&p->busy, false);
         return;
     }
@@ -213,6 +225,23 @@ void cr_pool_run(cr_pool *p, int64_t n_items, cr_pool_fn fn, void *ctx) {
     }
     take(p, 0);
     atomic_fetch_and(&p->state, ~OPEN);
+    double t0 = cr_trace_begin(p->trace);
     wait_for_workers(p);
+    cr_trace_end(p->trace, p->rows[0], CR_STAGE_WAIT, t0);
     atomic_store(&p->busy, false);
+}
+
+void cr_pool_trace(cr_pool *p, cr_trace *t) {
+    p->trace = t;
+    for (int i = 0; i < p->n_threads; i++)
+        p->rows[i] = cr_trace_row(t, i ? "compute" : "main", i);
+}
+
+void cr_pool_stage(cr_pool *p, cr_stage s) {
+    p->stage = s;
+}
+
+cr_trace *cr_pool_get_trace(const cr_pool *p, int thread, int *row) {
+    *row = p->rows[thread];
+    return p->trace;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/trace.h"
 
 typedef struct cr_pool cr_pool;
 /* fn(ctx, item, thread), thread in [0, cr_pool_threads). */
@@ -20,5 +21,12 @@ void cr_pool_free(cr_pool *p);
 int cr_pool_threads(const cr_pool *p);
 /* cr_pool_run returns when all items are done. Allocates nothing. Not reentrant. */
 void cr_pool_run(cr_pool *p, int64_t n_items, cr_pool_fn fn, void *ctx);
+/* cr_pool_trace records the threads' work in t from now on, a row each (NULL: no longer). Between
+ * jobs. */
+void cr_pool_trace(cr_pool *p, cr_trace *t);
+/* cr_pool_stage says what the coming jobs are; CR_STAGE_NONE: they record their own spans, in the
+ * trace and row that cr_pool_get_trace tells (NULL: there is none). */
+void cr_pool_stage(cr_pool *p, cr_stage s);
+cr_trace *cr_pool_get_trace(const cr_pool *p, int thread, int *row);
 
 #endif

@@ -27,6 +27,7 @@ typedef struct worker {
     cr_rowref *good;
     int64_t cap_rows;
     double read_s, parse_s, encode_s;
+    int row; /* in the trace */
 } worker;
 
 static double cpu_now(void) {
@@ -126,9 +127,10 @@ static cr_code process(cr_loader *l, worker *w, cr_slot *s) {
     s->rows.n_rows = 0;
     s->n_bad = s->n_bad_kept = 0;
     cr_bad_reset(&w->bad);
-    double t0 = cpu_now();
+    double t0 = cpu_now(), span = cr_trace_begin(l->o.trace);
     CR_TRY(l->reader->parse(l->src, &w->raw, &w->chunk, &w->bad, &s->err));
     double t1 = cpu_now();
+    span = cr_trace_end(l->o.trace, w->row, CR_STAGE_PARSE, span);
     w->parse_s += t1 - t0;
     int64_t n = w->chunk.n_rows, n_good = n;
     if (n > 0) {
@@ -162,6 +164,7 @@ static cr_code process(cr_loader *l, worker *w, cr_slot *s) {
         CR_TRY(cr_gather(&s->rows, l->o.shuffle ? &s->rec : NULL, &s->mem, src, &run, 1, &s->err));
     }
     w->encode_s += cpu_now() - t1;
+    cr_trace_end(l->o.trace, w->row, CR_STAGE_FEATURES, span);
     return CR_OK;
 }
 
@@ -188,8 +191,9 @@ static void do_block(cr_loader *l, worker *w) {
     l->cutting = true;
     cr_slot *s = take_slot(l);
     pthread_mutex_unlock(&l->lock);
-    double t0 = cpu_now();
+    double t0 = cpu_now(), span = cr_trace_begin(l->o.trace);
     bool over = cut_next(l, &w->raw, s);
+    cr_trace_end(l->o.trace, w->row, CR_STAGE_READ, span);
     w->read_s = cpu_now() - t0;
     w->parse_s = w->encode_s = 0;
     bool work = s->code == CR_OK && !s->end;
@@ -232,10 +236,12 @@ static void do_sequence(cr_loader *l) {
     pthread_cond_signal(&l->ready); /* an end or an error is ready at once */
 }
 
-static void do_assemble(cr_loader *l, cr_job *j) {
+static void do_assemble(cr_loader *l, cr_job *j, int row) {
     j->started = true;
     pthread_mutex_unlock(&l->lock);
+    double span = cr_trace_begin(l->o.trace);
     cr_code code = cr_gather(&j->batch, NULL, &j->mem, j->shape, j->runs, j->n_runs, &j->err);
+    cr_trace_end(l->o.trace, row, CR_STAGE_BATCH, span);
     pthread_mutex_lock(&l->lock);
     if (code != CR_OK) j->kind = CR_JOB_FAILED;
     cr_plan_done(l, j);
@@ -256,16 +262,20 @@ static void *work(void *arg) {
     cr_arena_init(&w.chunk.arena, 0);
     cr_arena_init(&w.enc.arena, 0);
     pthread_mutex_lock(&l->lock);
+    w.row = cr_trace_row(l->o.trace, "data", ++l->n_rows_traced);
     while (!atomic_load(&l->stop)) {
         cr_job *j = next_job(l);
         if (j)
-            do_assemble(l, j);
+            do_assemble(l, j, w.row);
         else if (!l->sequencing && !l->seq_over && l->head && l->head->done)
             do_sequence(l);
         else if (may_cut(l))
             do_block(l, &w);
-        else
+        else {
+            double span = cr_trace_begin(l->o.trace);
             pthread_cond_wait(&l->work, &l->lock);
+            cr_trace_end(l->o.trace, w.row, CR_STAGE_WAIT, span);
+        }
     }
     pthread_mutex_unlock(&l->lock);
     cr_free(w.raw.text);

@@ -12,6 +12,7 @@
 #ifndef CR_DATA_LOADER_H
 #define CR_DATA_LOADER_H
 
+#include "base/trace.h"
 #include "data/reader.h"
 
 /* Turns a chunk into a batch of the same number of rows (jagged ids, dense, labels, weights,
@@ -40,6 +41,7 @@ typedef struct cr_loader_opts {
     int64_t max_bad_rows; /* per epoch: so many rows are left out, counted and logged, one more is
                              an error; 0: the first bad row is */
     size_t block_bytes;   /* tests: size of a block; 0: the reader's */
+    cr_trace *trace;      /* a row per worker; NULL: none */
 } cr_loader_opts;
 
 /* Batches assembled ahead of the step. The caller may hold CR_LOADER_AHEAD - 2 at a time. */

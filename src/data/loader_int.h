@@ -84,6 +84,7 @@ struct cr_loader {
     pthread_t *threads;
     int n_threads;
     atomic_bool stop;
+    int n_rows_traced; /* workers that have a row of the trace */
 
     /* the cutter's, who holds `cutting` */
     bool cutting, cut_over;

@@ -96,6 +96,22 @@ static void run_calls(cr_exec *ex, cr_tile *t, int first, int count) {
     }
 }
 
+/* the calls of a tile; a run of calls in one direction is one span of the trace, where there is one
+ */
+static void run_tile(cr_exec *ex, cr_tile *t, int first, int count) {
+    int row, end = first + count;
+    cr_trace *tr = cr_pool_get_trace(ex->pool, t->thread, &row);
+    double t0 = cr_trace_begin(tr);
+    for (int c = first; t0 > 0 && c < end; first = c) {
+        bool back = ex->code[c].back;
+        while (c < end && ex->code[c].back == back)
+            c++;
+        run_calls(ex, t, first, c - first);
+        t0 = cr_trace_end(tr, row, back ? CR_STAGE_BACKWARD : CR_STAGE_FORWARD, t0);
+    }
+    run_calls(ex, t, first, end - first);
+}
+
 static cr_tile tile_of(cr_exec *ex, int lane, int thread) {
     int64_t per_thread = ex->work_width * ex->tile_rows + ex->scratch + 64;
     float *work = ex->work + per_thread * thread;
@@ -112,7 +128,7 @@ static void run_rows(cr_exec *ex, cr_tile *t, int64_t row, int64_t end) {
     for (t->first = true; row < end; row += t->n_rows, t->first = false) {
         t->row0 = row;
         t->n_rows = end - row < ex->tile_rows ? end - row : ex->tile_rows;
-        run_calls(ex, t, ph->first + ph->n_batch, ph->n);
+        run_tile(ex, t, ph->first + ph->n_batch, ph->n);
     }
 }
 
@@ -185,7 +201,9 @@ void cr_exec_run(cr_exec *ex, const cr_run *run) {
     CR_ASSERT(run->n_rows <= ex->max_rows);
     ex->run = run;
     if (run->weights_changed || !ex->prepared) {
+        cr_pool_stage(ex->pool, CR_STAGE_PACK);
         cr_pool_run(ex->pool, ex->n_preps, run_prep, ex);
+        cr_pool_stage(ex->pool, CR_STAGE_NONE);
         ex->prepared = true;
     }
     for (int p = 0; p < ex->n_phases; p++) {
@@ -194,7 +212,7 @@ void cr_exec_run(cr_exec *ex, const cr_run *run) {
             cr_tile all = tile_of(ex, 0, 0);
             all.n_rows = run->n_rows;
             all.first = true;
-            run_calls(ex, &all, ex->phases[p].first, ex->phases[p].n_batch);
+            run_tile(ex, &all, ex->phases[p].first, ex->phases[p].n_batch);
         }
         if (ex->mode == CR_TRAIN) {
             cr_pool_run(ex->pool, ex->lanes, run_lane, ex);
