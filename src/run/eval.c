@@ -9,6 +9,36 @@
 #include "base/log.h"
 #include "run/run_int.h"
 
+const char *cr_job_best_metric(const job *j) {
+    const cr_export_conf *ec = j->root->export_config;
+    return cr_conf_has(ec, "best_exporter_metric") ? ec->best_exporter_metric : NULL;
+}
+
+void cr_job_check_best(const job *j, cr_diag *diag) {
+    const cr_export_conf *ec = j->root->export_config;
+    const cr_model *m = j->model;
+    const char *want = cr_job_best_metric(j);
+    if (strcmp(ec->exporter_type, "best") != 0 || m->n_losses + m->n_metrics == 1) return;
+    bool known = false;
+    cr_buf names;
+    cr_buf_init(&names);
+    for (int i = 0; i < m->n_losses + m->n_metrics; i++) {
+        const char *name = i < m->n_metrics ? m->metrics[i].name : m->losses[i - m->n_metrics].name;
+        known = known || (want && strcmp(want, name) == 0);
+        cr_buf_printf(&names, "%s%s", i ? ", " : "", name);
+    }
+    if (!want)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(ec, "exporter_type"),
+                    "exporter_type is best, but nothing says by what; set best_exporter_metric to "
+                    "one of: %s",
+                    names.data);
+    else if (!known)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(ec, "best_exporter_metric"),
+                    "no metric or loss is called '%s'; set best_exporter_metric to one of: %s",
+                    want, names.data);
+    cr_buf_clear(&names);
+}
+
 cr_code cr_job_checkpoint(job *j, const char *wanted, bool best, char **path, int64_t *step,
                           cr_err *err) {
     cr_arena *a = &j->cfg.arena;
@@ -21,9 +51,8 @@ cr_code cr_job_checkpoint(job *j, const char *wanted, bool best, char **path, in
                        "model_dir is not set; give it in the config, with --model_dir, or name a "
                        "--checkpoint_path");
     if (best && strcmp(ec->exporter_type, "best") == 0) {
-        const char *metric =
-            cr_conf_has(ec, "best_exporter_metric") ? ec->best_exporter_metric : NULL;
-        CR_TRY(cr_ckpt_best(a, dir, metric, ec->metric_larger_is_better, path, step, err));
+        CR_TRY(cr_ckpt_best(a, dir, cr_job_best_metric(j), ec->metric_larger_is_better, path, step,
+                            err));
     } else {
         CR_TRY(cr_ckpt_latest(a, dir, path, step, err));
     }

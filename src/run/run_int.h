@@ -48,6 +48,10 @@ CR_CHECKED cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag);
  * so and best is set, else the newest of model_dir. *step -1 when it was named by path. */
 CR_CHECKED cr_code cr_job_checkpoint(job *j, const char *wanted, bool best, char **path,
                                      int64_t *step, cr_err *err);
+/* cr_job_best_metric: what decides which checkpoint is best; NULL: not said. cr_job_check_best finds
+ * what is wrong with it for a job with labels: it must be the name of a metric or loss. */
+const char *cr_job_best_metric(const job *j);
+void cr_job_check_best(const job *j, cr_diag *diag);
 /* cr_job_loader opens a data set for this model. */
 typedef struct job_data {
     const char *paths;

@@ -151,7 +151,11 @@ static cr_code start(loop *l) {
                                               .msg = "train_input_path is not set; give it in the "
                                                      "config or with --train_input_path"});
     if (check_dir(l, &resume, &err) != CR_OK) return cr_diag_err(l->diag, &err);
-    if (*l->c->eval_input_path) CR_TRY(probe_eval(l));
+    if (*l->c->eval_input_path) {
+        cr_job_check_best(&l->j, l->diag);
+        CR_TRY(cr_diag_code(l->diag));
+        CR_TRY(probe_eval(l));
+    }
     if (cr_job_alloc(&l->j, &err) != CR_OK || cr_trainer_new(&l->t, &l->j, &err) != CR_OK ||
         (*l->c->eval_input_path && cr_evaluator_new(&l->ev, &l->j, &err) != CR_OK))
         return cr_diag_err(l->diag, &err);
@@ -205,13 +209,8 @@ static cr_code evaluate(loop *l) {
     return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
 }
 
-static cr_code save(loop *l) {
-    cr_err err;
-    const cr_export_conf *ec = l->c->export_config;
-    bool fresh = l->saved != l->step;
-    snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s/model.ckpt-%lld", l->c->model_dir,
-             (long long)l->step);
-    if (fresh) CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
+/* state.json of the checkpoint of this step, with the metrics where they are known */
+static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
     trainer_state ts = cr_trainer_get_state(l->t);
     cr_ckpt_state s = {.step = l->step,
                        .epoch = l->epoch,
@@ -221,8 +220,26 @@ static cr_code save(loop *l) {
                        .sched_epochs = ts.sched_epochs,
                        .seed = l->tc->seed,
                        .lanes = (int)l->tc->lanes};
+    if (l->evaluated != l->step || !l->res->has_eval) return s;
+    const cr_eval_result *r = &l->res->eval;
+    cr_ckpt_metric *m = CR_NEW_N(a, cr_ckpt_metric, r->n + 1);
+    for (int i = 0; i < r->n; i++)
+        m[i] = (cr_ckpt_metric){r->v[i].name, r->v[i].value};
+    s.metrics = m;
+    s.n_metrics = r->n;
+    return s;
+}
+
+static cr_code save(loop *l) {
+    cr_err err;
+    const cr_export_conf *ec = l->c->export_config;
+    bool fresh = l->saved != l->step;
+    snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s/model.ckpt-%lld", l->c->model_dir,
+             (long long)l->step);
+    if (fresh) CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
     cr_arena a;
     cr_arena_init(&a, 0);
+    cr_ckpt_state s = state_of(l, &a);
     cr_code code;
     if (!fresh) { /* only the position has moved on: the epoch ended */
         code = cr_ckpt_save_state(l->res->checkpoint, &s, &err);
@@ -231,14 +248,20 @@ static cr_code save(loop *l) {
         cr_ckpt_tensor *v = cr_job_tensors(&l->j, l->t, &a, &n);
         code = cr_ckpt_save(l->c->model_dir, &s, v, n, NULL, &err);
     }
+    if (code == CR_OK) l->saved = l->step;
+    bool evaluates = code == CR_OK && fresh && l->ev && !cr_stop_requested;
+    cr_code evaluated = evaluates ? evaluate(l) : CR_OK;
+    if (evaluates && evaluated == CR_OK) {
+        s = state_of(l, &a);
+        code = cr_ckpt_save_state(l->res->checkpoint, &s, &err);
+    }
     cr_arena_clear(&a);
     if (code != CR_OK) return cr_diag_err(l->diag, &err);
-    l->saved = l->step;
-    if (fresh && !cr_stop_requested) CR_TRY(evaluate(l));
+    CR_TRY(evaluated);
     if (l->tc->keep_checkpoint_max > 0) {
         int64_t best = -1;
         if (strcmp(ec->exporter_type, "best") == 0 &&
-            cr_ckpt_best_step(l->c->model_dir, ec->best_exporter_metric,
+            cr_ckpt_best_step(l->c->model_dir, cr_job_best_metric(&l->j),
                               ec->metric_larger_is_better, &best, &err) != CR_OK)
             return cr_diag_err(l->diag, &err);
         if (cr_ckpt_prune(l->c->model_dir, l->tc->keep_checkpoint_max, best, &err) != CR_OK)

@@ -243,13 +243,39 @@ TEST(fine_tuning_takes_the_age_of_the_moments_over) {
     CHECK_INT(updates, 7);
 }
 
+/* what is best must be a name that evaluation gives, and is asked for before the first step */
+TEST(the_best_metric_is_checked_first) {
+    char eval[600];
+    snprintf(eval, sizeof(eval), "eval_input_path=%s", in_root("data.csv"));
+    outcome *o = train("best0", (const char *[]){eval, "export_config.exporter_type=best", NULL});
+    CHECK_INT(o->code, CR_ECONF);
+    CHECK(strstr(o->errors, "set best_exporter_metric to one of: auc, binary_cross_entropy"));
+    o = train("best1", (const char *[]){eval, "export_config.exporter_type=best",
+                                        "export_config.best_exporter_metric=aux", NULL});
+    CHECK_INT(o->code, CR_ECONF);
+    CHECK(strstr(o->errors, "no metric or loss is called 'aux'"));
+    o = train("best2", (const char *[]){eval, "export_config.exporter_type=best",
+                                        "export_config.best_exporter_metric=auc",
+                                        "train_config.save_checkpoints_steps=4",
+                                        "train_config.keep_checkpoint_max=1", NULL});
+    CHECK_INT(o->code, 0);
+    /* the checkpoint knows how good it is */
+    cr_ckpt *c;
+    CHECK_INT(cr_ckpt_open(&c, o->r.checkpoint, NULL), 0);
+    const cr_ckpt_state *s = cr_ckpt_get_state(c);
+    CHECK(s && s->n_metrics == 2 && strcmp(s->metrics[0].name, "auc") == 0 &&
+          s->metrics[0].value == o->r.eval.v[0].value);
+    cr_ckpt_close(c);
+}
+
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(names_may_be_long),
                                    CASE(group_type_decides_on_wide_tables),
                                    CASE(a_finished_run_stays_as_it_is),
                                    CASE(a_batch_too_large_is_one_line),
                                    CASE(a_signal_saves_and_does_not_evaluate),
-                                   CASE(fine_tuning_takes_the_age_of_the_moments_over)};
+                                   CASE(fine_tuning_takes_the_age_of_the_moments_over),
+                                   CASE(the_best_metric_is_checked_first)};
     cr_log_set_level(CR_LOG_ERROR);
     const char *tmp = getenv("TMPDIR");
     snprintf(root, sizeof(root), "%s/crank-corners-XXXXXX", tmp ? tmp : "/tmp");
