@@ -103,9 +103,17 @@ cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, char **path, int64_t 
 typedef struct best {
     const char *metric; /* NULL: the only one */
     bool larger;
+    const int64_t *steps; /* that have a checkpoint */
+    int n_steps, evaluated;
     int64_t step; /* -1: none yet */
     double value;
+    int64_t any_step; /* the same over all evaluations, checkpoint or not */
+    double any_value;
 } best;
+
+static bool better(const best *b, int64_t step, double value, double x) {
+    return step < 0 || (b->larger ? x > value : x < value);
+}
 
 /* names of the metrics of a result line, for messages */
 static void metric_names(const cr_json *j, cr_buf *out) {
@@ -148,7 +156,13 @@ static cr_code best_line(best *b, const cr_json *j, cr_loc at, cr_err *err) {
     }
     double x;
     if (!cr_json_f64(val, &x)) return CR_OK; /* null: was not a number */
-    if (b->step < 0 || (b->larger ? x > b->value : x < b->value)) {
+    b->evaluated++;
+    if (better(b, b->any_step, b->any_value, x)) {
+        b->any_step = step;
+        b->any_value = x;
+    }
+    bool saved = bsearch(&step, b->steps, (size_t)b->n_steps, sizeof step, by_step) != NULL;
+    if (saved && better(b, b->step, b->value, x)) {
         b->step = step;
         b->value = x;
     }
@@ -179,13 +193,17 @@ static cr_code read_best(const char *path, best *b, cr_err *err) {
 
 static cr_code find_best(cr_arena *a, const char *model_dir, best *b, cr_err *err) {
     char *path = cr_path_join(a, model_dir, CKPT_RESULTS);
+    int64_t *steps;
+    b->step = b->any_step = -1;
     if (!cr_path_exists(path)) return CR_OK;
-    return read_best(path, b, err);
+    CR_TRY(cr_ckpt_steps(a, model_dir, &steps, &b->n_steps, err));
+    b->steps = steps;
+    return b->n_steps > 0 ? read_best(path, b, err) : CR_OK;
 }
 
 cr_code cr_ckpt_best_step(const char *model_dir, const char *metric, bool larger_is_better,
                           int64_t *step, cr_err *err) {
-    best b = {metric, larger_is_better, -1, 0};
+    best b = {.metric = metric, .larger = larger_is_better};
     cr_arena a;
     cr_arena_init(&a, 0);
     cr_code code = find_best(&a, model_dir, &b, err);
@@ -196,15 +214,20 @@ cr_code cr_ckpt_best_step(const char *model_dir, const char *metric, bool larger
 
 cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric, bool larger_is_better,
                      char **path, int64_t *step, cr_err *err) {
-    best b = {metric, larger_is_better, -1, 0};
+    best b = {.metric = metric, .larger = larger_is_better};
     CR_TRY(find_best(a, model_dir, &b, err));
-    if (b.step < 0) return cr_ckpt_latest(a, model_dir, path, step, err);
+    if (b.evaluated == 0) return cr_ckpt_latest(a, model_dir, path, step, err);
+    if (b.step < 0)
+        return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(model_dir),
+                          "none of the %d evaluated steps in " CKPT_RESULTS
+                          " has a checkpoint; give --checkpoint_path",
+                          b.evaluated);
     *step = b.step;
     *path = step_path(a, model_dir, b.step);
-    if (!cr_path_is_dir(*path))
-        return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(*path),
-                          "the best step by " CKPT_RESULTS
-                          " has no checkpoint; give --checkpoint_path");
+    if (b.any_step != b.step)
+        CR_WARN("step %lld was better (%g) but has no checkpoint; the best that has one is step "
+                "%lld (%g)",
+                (long long)b.any_step, b.any_value, (long long)b.step, b.value);
     return cr_ckpt_check(*path, err);
 }
 
@@ -227,6 +250,14 @@ cr_code cr_ckpt_resolve(cr_arena *a, const char *path, char **out, cr_err *err) 
     for (size_t i = 0; i < n_names; i++) {
         size_t k = strlen(names[i]);
         if (k > 12 && strcmp(names[i] + k - 12, ".safetensors") == 0) return CR_OK;
+    }
+    for (size_t i = 0; i < n_names; i++) {
+        const char *dot = strrchr(names[i], '.');
+        if ((dot && strcmp(dot, ".metadata") == 0) ||
+            cr_path_exists(cr_path_join(a, cr_path_join(a, p, names[i]), ".metadata")))
+            return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(p),
+                              "a torch distributed checkpoint, which only torch can read; save its "
+                              "tensors as safetensors and give that file");
     }
     return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(p),
                       "no " CKPT_PREFIX

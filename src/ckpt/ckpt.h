@@ -16,6 +16,17 @@
 
 #define CR_CKPT_DIMS 4
 
+/* What becomes of a tensor that has another number of rows in the checkpoint (all else equal), when
+ * cr_ckpt_load_opts.allow_resize is set. New rows and tensors that begin anew keep the values they
+ * have. */
+typedef enum cr_resize {
+    CR_RESIZE_NO,    /* an error */
+    CR_RESIZE_FIRST, /* a row keeps its number: the first rows that both have are taken */
+    CR_RESIZE_HASH, /* row = hash mod rows: grown to a multiple, row r takes row r mod old rows (and
+                       every value finds its vector again); else begins anew */
+    CR_RESIZE_ANEW, /* rows mean something else now */
+} cr_resize;
+
 /* One tensor of a running model. get/put move elements first .. first+n-1 in row-major order; n is
  * at most 65536 and calls come in order from the calling thread. */
 typedef struct cr_ckpt_tensor {
@@ -27,6 +38,9 @@ typedef struct cr_ckpt_tensor {
     void (*put)(void *ctx, int64_t first, int64_t n, const float *in);
     void *ctx;
     bool optimizer; /* goes to optimizer-*.safetensors */
+    cr_resize resize;
+    bool int8_rows; /* write 8-bit rows with scale and offset (quant.c); 2 dimensions; dtype unused
+                     */
 } cr_ckpt_tensor;
 
 /* ready-made get/put: ctx is a float array with the elements one after another */
@@ -90,7 +104,10 @@ typedef struct cr_ckpt_info {
     cr_dtype dtype;
     int64_t n_elems, n_bytes;
     bool optimizer;
+    bool int8_rows; /* dtype is U8; reading gives the values that the rows stand for */
 } cr_ckpt_info;
+/* cr_ckpt_type_name: "F32", "INT8" for 8-bit rows */
+const char *cr_ckpt_type_name(const cr_ckpt_info *t);
 /* cr_ckpt_open takes a checkpoint directory, an export directory, any directory of safetensors
  * files without index.json (made by other tools), or one such file. */
 CR_CHECKED cr_code cr_ckpt_open(cr_ckpt **out, const char *path, cr_err *err);
@@ -110,24 +127,55 @@ CR_CHECKED cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t firs
  * none: CR_OK. pool may be NULL. */
 CR_CHECKED cr_code cr_ckpt_verify(const cr_ckpt *c, cr_pool *pool, cr_err *err);
 
+/* One line of a parameter map: `model` of the model is `ckpt` in the checkpoint; "-": left alone.
+ */
+typedef struct cr_ckpt_rename {
+    const char *model, *ckpt;
+    int line;
+} cr_ckpt_rename;
+typedef struct cr_ckpt_loaded {
+    int weights, state; /* tensors taken */
+    int kept;           /* weights that keep their values: absent, "-" or anew */
+    int resized;        /* weights with another number of rows */
+} cr_ckpt_loaded;
 typedef struct cr_ckpt_load_opts {
-    bool allow_missing;  /* fine tune: absent tensors keep their values, one warning each */
+    bool allow_missing;  /* fine tune: absent tensors keep their values, warned; not all may be */
     bool allow_extra;    /* tensors of the checkpoint that the model lacks are ignored */
+    bool allow_resize;   /* see cr_resize; one warning per weight */
     bool skip_optimizer; /* leave optimizer tensors alone */
     bool no_verify;      /* do not compare checksums first */
-    /* renames: the tensor named map[i].key in the model is map[i].value in the checkpoint */
-    const cr_st_meta *map;
+    bool dry;            /* only compare: no put, no checksums, no warnings */
+    /* renames; the state of a renamed parameter is looked for under the other name too. map_path is
+     * for messages */
+    const cr_ckpt_rename *map;
     int n_map;
-    cr_pool *pool; /* for the checksums; NULL: this thread */
+    const char *map_path;
+    cr_pool *pool;        /* for the checksums; NULL: this thread */
+    cr_ckpt_loaded *done; /* NULL: not wanted */
 } cr_ckpt_load_opts;
 /* cr_ckpt_load checks all names and shapes first and adds every mismatch to diag; only when there
  * is none does it call put. opts NULL: strict, everything. Returns cr_diag_code(diag). */
 CR_CHECKED cr_code cr_ckpt_load(const cr_ckpt *c, const cr_ckpt_tensor *v, int n,
                                 const cr_ckpt_load_opts *opts, cr_diag *diag);
+/* cr_ckpt_load_one fills t from the tensor called name (NULL: the only one of the file), whatever
+ * its type; the shape must be the same. dry: only looks. */
+CR_CHECKED cr_code cr_ckpt_load_one(const cr_ckpt *c, const char *name, const cr_ckpt_tensor *t,
+                                    bool dry, cr_err *err);
 /* cr_ckpt_param_map reads a fine_tune_ckpt_param_map file: lines "name_in_model
  * name_in_checkpoint". */
-CR_CHECKED cr_code cr_ckpt_param_map(cr_arena *a, const char *path, cr_st_meta **map, int *n,
+CR_CHECKED cr_code cr_ckpt_param_map(cr_arena *a, const char *path, cr_ckpt_rename **map, int *n,
                                      cr_err *err);
+/* cr_shape_text writes "(2, 3)" */
+void cr_shape_text(char *out, size_t size, int n_dims, const int64_t *shape);
+
+/* ---- 8-bit rows (quant.c) ---- */
+/* cr_int8_row: x[i] stands for q[i] * scale + offset, with scale = (max - min) / 255 and offset =
+ * min. |error| <= scale / 2 besides the last rounding to float. Values must be finite. */
+void cr_int8_row(const float *x, int64_t n, uint8_t *q, float *scale, float *offset);
+/* The value of q. The product is exact in double, so the result is the same on every CPU. */
+static inline float cr_int8_value(float q, float scale, float offset) {
+    return (float)((double)q * (double)scale + (double)offset);
+}
 
 /* ---- choosing (choose.c) ---- */
 /* cr_ckpt_check tells whether a checkpoint directory is whole: index readable, every file there
@@ -142,12 +190,12 @@ CR_CHECKED cr_code cr_ckpt_steps(cr_arena *a, const char *model_dir, int64_t **s
 CR_CHECKED cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, char **path, int64_t *step,
                                   cr_err *err);
 /* cr_ckpt_best finds the checkpoint with the best metric in train_eval_result_v2.txt (the first of
- * equals). metric NULL is allowed when lines hold exactly one. No result file: the newest.
- * The best step's directory must exist and be whole. *path NULL: no checkpoint at all. */
+ * equals; warns when a better step has no checkpoint). metric NULL is allowed when lines hold
+ * exactly one. No result file: the newest. It must be whole. *path NULL: no checkpoint at all. */
 CR_CHECKED cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric,
                                 bool larger_is_better, char **path, int64_t *step, cr_err *err);
-/* cr_ckpt_best_step reads only the result file: *step -1 when there is none (the step to spare in
- * cr_ckpt_prune). */
+/* cr_ckpt_best_step is the best step that has a checkpoint; *step -1 when there is none (the step
+ * to spare in cr_ckpt_prune). */
 CR_CHECKED cr_code cr_ckpt_best_step(const char *model_dir, const char *metric,
                                      bool larger_is_better, int64_t *step, cr_err *err);
 /* cr_ckpt_resolve turns a user's path (checkpoint directory, model_dir: the newest in it, directory

@@ -16,7 +16,11 @@
 #define CKPT_OLD          ".old-"
 #define CKPT_RESULTS      "train_eval_result_v2.txt"
 #define CKPT_SMALL        ((size_t)256 << 20) /* no index or state is larger */
-#define CKPT_ROWS_KEY     "rows." /* metadata of a piece: rows.<name> = first:count:total */
+#define CKPT_ROWS_KEY     "rows."  /* metadata of a piece: rows.<name> = first:count:total */
+#define CKPT_QUANT_KEY    "quant." /* metadata of 8-bit rows: quant.<name> = int8_rows */
+#define CKPT_QUANT_ROWS   "int8_rows"
+#define CKPT_QUANT_SCALE  ".scale"
+#define CKPT_QUANT_OFFSET ".offset"
 #define CKPT_DEFAULT_SIZE ((int64_t)2 << 30)
 
 static inline cr_loc cr_ckpt_at_path(const char *path) {
@@ -40,6 +44,14 @@ typedef struct ckpt_index {
     int n_tensors;
 } ckpt_index;
 CR_CHECKED cr_code cr_ckpt_index_read(cr_arena *a, const char *dir, ckpt_index *out, cr_err *err);
+
+/* load.c: number of a tensor for cr_ckpt_at; -1: not there */
+int cr_ckpt_number(const cr_ckpt *c, const char *name);
+
+/* quant.c: the tensors as they are written: one with int8_rows becomes three. Fails when a value
+ * cannot be stored in its type. */
+CR_CHECKED cr_code cr_ckpt_expand(cr_arena *a, const cr_ckpt_tensor *v, int n, cr_ckpt_tensor **out,
+                                  int *n_out, cr_err *err);
 
 /* outdir.c: removes "<dir>/<prefix>*-PID" directories of processes that are gone */
 CR_CHECKED cr_code cr_ckpt_remove_leftovers(const char *dir, const char *prefix, cr_err *err);

@@ -1,10 +1,10 @@
 /*
- * load.c - opening a checkpoint and putting its tensors into a model.
+ * load.c - opening a checkpoint and reading its tensors.
  *
  * The list of tensors is always built from the files themselves (a split table names its rows in
  * the file's metadata); index.json, when there is one, must agree. So a directory of safetensors
- * made by another tool loads the same way. Loading compares all names and shapes before the first
- * value moves: a model is never left half restored by a mismatch.
+ * made by another tool loads the same way. 8-bit rows and their scales and offsets become one
+ * tensor that reads as floats; those above need not know.
  */
 #include "ckpt/ckpt_int.h"
 
@@ -16,8 +16,6 @@
 #include "base/log.h"
 #include "base/map.h"
 
-#define PIECE 65536
-
 typedef struct part {
     const cr_st_tensor *t;
     int64_t first_row;
@@ -28,7 +26,8 @@ typedef struct entry {
     cr_ckpt_info info;
     part *parts; /* by first_row */
     int n_parts, cap;
-    int64_t total_rows; /* as the metadata says; -1: one whole piece */
+    int64_t total_rows;                 /* as the metadata says; -1: one whole piece */
+    const struct entry *scale, *offset; /* of 8-bit rows */
 } entry;
 
 struct cr_ckpt {
@@ -158,13 +157,6 @@ static cr_code build(cr_ckpt *c, cr_err *err) {
     return CR_OK;
 }
 
-static void shape_text(char *out, size_t size, int n_dims, const int64_t *shape) {
-    size_t at = (size_t)snprintf(out, size, "(");
-    for (int i = 0; i < n_dims && at < size; i++)
-        at += (size_t)snprintf(out + at, size - at, i ? ", %lld" : "%lld", (long long)shape[i]);
-    if (at < size) snprintf(out + at, size - at, ")");
-}
-
 static bool same_shape(int n, const int64_t *a, int m, const int64_t *b) {
     return n == m && (n == 0 || memcmp(a, b, sizeof *a * (size_t)n) == 0);
 }
@@ -181,6 +173,60 @@ static cr_code check_index(const cr_ckpt *c, const ckpt_index *x, cr_err *err) {
     if (x->n_tensors != c->n)
         return BAD(c->path, "%d tensors in the files, %d in " CKPT_INDEX "; damaged", c->n,
                    x->n_tensors);
+    return CR_OK;
+}
+
+/* ---- 8-bit rows ---- */
+
+/* the scale or offset of e: one float per row */
+static const entry *row_values(const entry *all, const cr_map *by_name, const entry *e,
+                               const char *ending, cr_arena *a) {
+    char *name = cr_arena_printf(a, "%s%s", e->info.name, ending);
+    int64_t i = cr_map_get(by_name, name, strlen(name), -1);
+    if (i < 0) return NULL;
+    const cr_ckpt_info *t = &all[i].info;
+    bool fits = t->dtype == CR_DT_F32 && t->n_dims == 1 && t->shape[0] == e->info.shape[0];
+    return fits ? &all[i] : NULL;
+}
+
+/* takes scales and offsets out of the list; the entries they belong to point to them */
+static cr_code join_int8(cr_ckpt *c, cr_err *err) {
+    entry *all = c->v;
+    int n = c->n;
+    bool *hidden = CR_NEW_N(&c->arena, bool, n + 1), any = false;
+    for (int i = 0; i < c->n_files; i++)
+        for (int k = 0; k < c->files[i].n_meta; k++) {
+            const cr_st_meta *m = &c->files[i].meta[k];
+            size_t len = strlen(CKPT_QUANT_KEY);
+            if (strncmp(m->key, CKPT_QUANT_KEY, len) != 0) continue;
+            const char *name = m->key + len;
+            int64_t at = cr_map_get(&c->by_name, name, strlen(name), -1);
+            entry *e = at >= 0 ? &all[at] : NULL;
+            if (!e || strcmp(m->value, CKPT_QUANT_ROWS) != 0 || e->info.dtype != CR_DT_U8 ||
+                e->info.n_dims != 2)
+                return BAD(c->files[i].path,
+                           "metadata '%s' = '%s' fits no tensor; damaged, or of a newer crank",
+                           m->key, m->value);
+            if (e->scale) continue; /* a further piece of it */
+            e->scale = row_values(all, &c->by_name, e, CKPT_QUANT_SCALE, &c->arena);
+            e->offset = row_values(all, &c->by_name, e, CKPT_QUANT_OFFSET, &c->arena);
+            if (!e->scale || !e->offset || e->scale->scale || e->offset->scale)
+                return BAD(c->path, "tensor '%s' has 8-bit rows but no %s of one F32 per row", name,
+                           e->scale ? CKPT_QUANT_OFFSET : CKPT_QUANT_SCALE);
+            e->info.int8_rows = any = true;
+            e->info.n_bytes += e->scale->info.n_bytes + e->offset->info.n_bytes;
+            hidden[e->scale - all] = hidden[e->offset - all] = true;
+        }
+    if (!any) return CR_OK;
+    c->v = CR_NEW_N(&c->arena, entry, n + 1);
+    c->n = 0;
+    cr_map_clear(&c->by_name);
+    cr_map_init(&c->by_name);
+    for (int i = 0; i < n; i++) {
+        if (hidden[i]) continue;
+        cr_map_put(&c->by_name, all[i].info.name, strlen(all[i].info.name), c->n);
+        c->v[c->n++] = all[i];
+    }
     return CR_OK;
 }
 
@@ -247,6 +293,7 @@ cr_code cr_ckpt_open(cr_ckpt **out, const char *path, cr_err *err) {
         n--;
     c->path = cr_arena_strndup(&c->arena, path, n);
     cr_code code = open_any(c, err);
+    if (code == CR_OK) code = join_int8(c, err);
     if (code != CR_OK) {
         cr_ckpt_close(c);
         return code;
@@ -277,6 +324,10 @@ static const entry *find(const cr_ckpt *c, const char *name) {
     return i < 0 ? NULL : &c->v[i];
 }
 
+int cr_ckpt_number(const cr_ckpt *c, const char *name) {
+    return (int)cr_map_get(&c->by_name, name, strlen(name), -1);
+}
+
 const cr_ckpt_info *cr_ckpt_find(const cr_ckpt *c, const char *name) {
     const entry *e = find(c, name);
     return e ? &e->info : NULL;
@@ -292,12 +343,12 @@ const char *cr_ckpt_path(const cr_ckpt *c) {
 
 const float *cr_ckpt_view(const cr_ckpt *c, const char *name) {
     const entry *e = find(c, name);
-    if (!e || e->n_parts != 1 || e->info.dtype != CR_DT_F32) return NULL;
+    if (!e || e->n_parts != 1 || e->info.dtype != CR_DT_F32) return NULL; /* 8-bit rows are U8 */
     return (uintptr_t)e->parts[0].t->data % sizeof(float) ? NULL : e->parts[0].t->data;
 }
 
-/* elements of an entry, already known to be in range */
-static void read_elems(const entry *e, int64_t first, int64_t n, float *out) {
+/* elements of an entry as they are stored, already known to be in range */
+static void read_stored(const entry *e, int64_t first, int64_t n, float *out) {
     int64_t at = 0; /* first element of the part */
     int64_t size = cr_dtype_size(e->info.dtype);
     for (int i = 0; i < e->n_parts && n > 0; i++) {
@@ -312,6 +363,25 @@ static void read_elems(const entry *e, int64_t first, int64_t n, float *out) {
         }
         at += t->n_elems;
     }
+}
+
+static void read_elems(const entry *e, int64_t first, int64_t n, float *out) {
+    read_stored(e, first, n, out);
+    if (!e->scale) return;
+    int64_t width = e->info.shape[1];
+    for (int64_t i = 0; i < n;) {
+        int64_t row = (first + i) / width, end = (row + 1) * width - first;
+        float scale, offset;
+        if (end > n) end = n;
+        read_stored(e->scale, row, 1, &scale);
+        read_stored(e->offset, row, 1, &offset);
+        for (; i < end; i++)
+            out[i] = cr_int8_value(out[i], scale, offset);
+    }
+}
+
+const char *cr_ckpt_type_name(const cr_ckpt_info *t) {
+    return t->int8_rows ? "INT8" : cr_dtype_name(t->dtype);
 }
 
 cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t first, int64_t n, float *out,
@@ -354,84 +424,4 @@ cr_code cr_ckpt_verify(const cr_ckpt *c, cr_pool *pool, cr_err *err) {
                        "content does not match its checksum; use another checkpoint");
     cr_free(v.bad);
     return code;
-}
-
-/* ---- into a model ---- */
-
-static void put_all(const entry *e, const cr_ckpt_tensor *t, float *tmp) {
-    for (int64_t k = 0; k < e->info.n_elems; k += PIECE) {
-        int64_t m = e->info.n_elems - k < PIECE ? e->info.n_elems - k : PIECE;
-        read_elems(e, k, m, tmp);
-        t->put(t->ctx, k, m, tmp);
-    }
-}
-
-static const char *name_in_ckpt(const cr_map *map, const cr_ckpt_load_opts *o, const char *name) {
-    int64_t i = cr_map_get(map, name, strlen(name), -1);
-    return i < 0 ? name : o->map[i].value;
-}
-
-/* fills from[i] with the source of v[i] (NULL: keep the value) and says everything that is wrong */
-static void match(const cr_ckpt *c, const cr_ckpt_tensor *v, int n, const cr_ckpt_load_opts *o,
-                  const entry **from, cr_diag *diag) {
-    cr_loc at = cr_ckpt_at_path(c->path);
-    bool *used = cr_alloc(sizeof(bool) * (size_t)(c->n + 1), "tensors in use");
-    cr_map map;
-    cr_map_init(&map);
-    for (int i = 0; i < o->n_map; i++)
-        cr_map_put(&map, o->map[i].key, strlen(o->map[i].key), i);
-    for (int i = 0; i < n; i++) {
-        const cr_ckpt_tensor *t = &v[i];
-        if (t->optimizer && o->skip_optimizer) continue;
-        const char *name = name_in_ckpt(&map, o, t->name);
-        const entry *e = find(c, name);
-        if (!e) {
-            if (o->allow_missing)
-                CR_WARN("Skip restore state [%s]", t->name);
-            else
-                cr_diag_add(diag, CR_SEV_ERROR, CR_ERUN, at,
-                            "no tensor '%s' in the checkpoint; it is of another model", name);
-            continue;
-        }
-        used[e - c->v] = true;
-        if (!same_shape(t->n_dims, t->shape, e->info.n_dims, e->info.shape)) {
-            char have[128], want[128];
-            shape_text(have, sizeof have, e->info.n_dims, e->info.shape);
-            shape_text(want, sizeof want, t->n_dims, t->shape);
-            cr_diag_add(
-                diag, CR_SEV_ERROR, CR_ERUN, at,
-                "tensor '%s' is %s in the checkpoint, %s in the model; was the config changed?",
-                name, have, want);
-            continue;
-        }
-        from[i] = e;
-    }
-    for (int i = 0; i < c->n; i++) {
-        if (used[i] || o->allow_extra || (c->v[i].info.optimizer && o->skip_optimizer)) continue;
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ERUN, at,
-                    "tensor '%s' of the checkpoint is not in the model; was the config changed?",
-                    c->v[i].info.name);
-    }
-    cr_map_clear(&map);
-    cr_free(used);
-}
-
-cr_code cr_ckpt_load(const cr_ckpt *c, const cr_ckpt_tensor *v, int n,
-                     const cr_ckpt_load_opts *opts, cr_diag *diag) {
-    static const cr_ckpt_load_opts strict;
-    const cr_ckpt_load_opts *o = opts ? opts : &strict;
-    const entry **from = cr_alloc(sizeof *from * (size_t)(n + 1), "sources of tensors");
-    size_t before = diag->n_errors;
-    match(c, v, n, o, from, diag);
-    cr_err err;
-    if (diag->n_errors == before && !o->no_verify && cr_ckpt_verify(c, o->pool, &err) != CR_OK)
-        cr_diag_add(diag, CR_SEV_ERROR, err.code, err.at, "%s", err.msg);
-    if (diag->n_errors == before) {
-        float *tmp = cr_alloc(sizeof(float) * PIECE, "piece of a tensor");
-        for (int i = 0; i < n; i++)
-            if (from[i]) put_all(from[i], &v[i], tmp);
-        cr_free(tmp);
-    }
-    cr_free(from);
-    return cr_diag_code(diag);
 }

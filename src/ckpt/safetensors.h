@@ -25,12 +25,19 @@ typedef enum cr_dtype {
     CR_DT_I32,
     CR_DT_I8,
     CR_DT_U8,
+    CR_DT_I16, /* from here on: read from other tools' files, never written */
+    CR_DT_U16,
+    CR_DT_U32,
+    CR_DT_U64,
+    CR_DT_BOOL,
+    CR_DT_F8_E4M3,
+    CR_DT_F8_E5M2,
     CR_DT_COUNT
 } cr_dtype;
 const char *cr_dtype_name(cr_dtype t); /* "F32", as in the file */
 int64_t cr_dtype_size(cr_dtype t);     /* bytes */
-/* cr_dtype_to_f32 / cr_dtype_from_f32 convert n values; from rounds to nearest even, integers
- * saturate. raw need not be aligned. */
+/* cr_dtype_to_f32 / cr_dtype_from_f32 convert n values; from takes the types up to U8, rounds
+ * floats to nearest even and saturates integers. raw need not be aligned. */
 void cr_dtype_to_f32(cr_dtype t, const void *raw, int64_t n, float *out);
 void cr_dtype_from_f32(cr_dtype t, const float *in, int64_t n, void *raw);
 

@@ -134,7 +134,7 @@ typedef struct written {
 static cr_code write_shard(plan *p, int shard, const char *path, float *tmp, written *w,
                            cr_err *err) {
     cr_st_out *v = CR_NEW_N(&p->arena, cr_st_out, p->n + 1);
-    cr_st_meta *meta = CR_NEW_N(&p->arena, cr_st_meta, p->n + 1);
+    cr_st_meta *meta = CR_NEW_N(&p->arena, cr_st_meta, 2 * p->n + 1);
     int n = 0, n_meta = 0;
     meta[n_meta++] = (cr_st_meta){"format", CKPT_FORMAT};
     for (int i = 0; i < p->n; i++) {
@@ -154,6 +154,10 @@ static cr_code write_shard(plan *p, int shard, const char *path, float *tmp, wri
                 (cr_st_meta){cr_arena_printf(&p->arena, CKPT_ROWS_KEY "%s", x->t->name),
                              cr_arena_printf(&p->arena, "%" PRId64 ":%" PRId64 ":%" PRId64,
                                              x->first_row, x->n_rows, x->total_rows)};
+        if (x->t->int8_rows)
+            meta[n_meta++] =
+                (cr_st_meta){cr_arena_printf(&p->arena, CKPT_QUANT_KEY "%s", x->t->name),
+                             CKPT_QUANT_ROWS};
     }
     return cr_st_write(path, v, n, meta, n_meta, &w->size, &w->crc, err);
 }
@@ -222,7 +226,7 @@ static cr_code check_names(const cr_ckpt_tensor *v, int n, cr_err *err) {
     return code;
 }
 
-cr_code cr_ckpt_write_tensors(const char *dir, const cr_ckpt_tensor *v, int n,
+static cr_code write_expanded(const char *dir, const cr_ckpt_tensor *v, int n,
                               const cr_ckpt_save_opts *opts, cr_err *err) {
     static const char *const kind[2] = {"model", "optimizer"};
     CR_TRY(check_names(v, n, err));
@@ -257,6 +261,18 @@ cr_code cr_ckpt_write_tensors(const char *dir, const cr_ckpt_tensor *v, int n,
     cr_free(tmp);
     cr_arena_clear(&plans[0].arena);
     cr_arena_clear(&plans[1].arena);
+    return code;
+}
+
+cr_code cr_ckpt_write_tensors(const char *dir, const cr_ckpt_tensor *v, int n,
+                              const cr_ckpt_save_opts *opts, cr_err *err) {
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    cr_ckpt_tensor *all;
+    int n_all;
+    cr_code code = cr_ckpt_expand(&a, v, n, &all, &n_all, err);
+    if (code == CR_OK) code = write_expanded(dir, all, n_all, opts, err);
+    cr_arena_clear(&a);
     return code;
 }
 

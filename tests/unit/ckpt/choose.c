@@ -23,7 +23,8 @@ static char *new_dir(void) {
 
 static void save(const char *dir, int64_t step) {
     float x = (float)step;
-    cr_ckpt_tensor t = {"x", 1, {1}, CR_DT_F32, cr_ckpt_get_flat, cr_ckpt_put_flat, &x, false};
+    cr_ckpt_tensor t = {"x", 1,     {1},          CR_DT_F32, cr_ckpt_get_flat, cr_ckpt_put_flat,
+                        &x,  false, CR_RESIZE_NO, false};
     cr_ckpt_state s = {.step = step, .lanes = 8};
     CHECK_INT(cr_ckpt_save(dir, &s, &t, 1, NULL, NULL), CR_OK);
 }
@@ -94,8 +95,16 @@ TEST(best) {
     CHECK_INT(cr_ckpt_best(&arena, dir, NULL, true, &path, &step, &err), CR_ECONF);
     CHECK(strstr(err.msg, "several metrics") != NULL);
     CHECK_INT(cr_rmtree(cr_path_join(&arena, dir, "model.ckpt-20"), &err), CR_OK);
+    /* an evaluation between checkpoints, or a deleted one: the best of those that are there */
+    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, &path, &step, &err), CR_OK);
+    CHECK_INT(step, 30);
+    CHECK_INT(cr_ckpt_best_step(dir, "auc", true, &step, &err), CR_OK);
+    CHECK_INT(step, 30);
+    results(dir, "{\"global_step\": 20, \"auc\": 0.75}\n");
+    CHECK_INT(cr_ckpt_best_step(dir, "auc", true, &step, &err), CR_OK);
+    CHECK_INT(step, -1);
     CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, &path, &step, &err), CR_ERUN);
-    CHECK(strstr(err.msg, "has no checkpoint") != NULL);
+    CHECK(strstr(err.msg, "none of the 1 evaluated steps") != NULL);
     cr_log_set_level(CR_LOG_INFO);
     results(dir, "{\"auc\": 0.7, \"global_step\": 10}\n");
     CHECK_INT(cr_ckpt_best(&arena, dir, NULL, true, &path, &step, &err), CR_OK);

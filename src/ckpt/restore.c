@@ -1,0 +1,338 @@
+/*
+ * restore.c - putting a checkpoint's tensors into a model.
+ *
+ * All names and shapes are compared before the first value moves: a model is never left half
+ * restored by a mismatch. For each tensor of the model the source is found (by its name, or by a
+ * line of the parameter map; optimizer state follows its parameter), then a rule is chosen: all of
+ * it, rows that fit, or nothing. A mistake that comes from the map names the map's line.
+ */
+#include "ckpt/ckpt_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/map.h"
+
+#define PIECE 65536
+#define STATE "state." /* state.<parameter>.<name> */
+
+void cr_shape_text(char *out, size_t size, int n_dims, const int64_t *shape) {
+    size_t at = (size_t)snprintf(out, size, "(");
+    for (int i = 0; i < n_dims && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, i ? ", %lld" : "%lld", (long long)shape[i]);
+    if (at < size) snprintf(out + at, size - at, ")");
+}
+
+typedef enum how { KEEP, WHOLE, FIRST_ROWS, REPEAT_ROWS } how;
+typedef struct plan {
+    const cr_ckpt_info *from;
+    how how;
+} plan;
+
+typedef struct matcher {
+    const cr_ckpt *c;
+    const cr_ckpt_tensor *v;
+    int n;
+    const cr_ckpt_load_opts *o;
+    cr_diag *diag;
+    cr_arena arena;
+    cr_map map;   /* name in the model -> index into o->map */
+    cr_map model; /* name -> index into v */
+    plan *plans;
+    bool *used; /* tensors of the checkpoint, by their number */
+    cr_ckpt_loaded done;
+    int lost_state; /* optimizer tensors that are not there */
+    const char *first_lost;
+} matcher;
+
+/* ---- names ---- */
+
+static const char *nth_model(const void *ctx, size_t i) {
+    const matcher *m = ctx;
+    return (int)i < m->n ? m->v[i].name : NULL;
+}
+
+static const char *nth_ckpt(const void *ctx, size_t i) {
+    const cr_ckpt *c = ctx;
+    return (int)i < cr_ckpt_count(c) ? cr_ckpt_at(c, (int)i)->name : NULL;
+}
+
+/* the likely meaning of a wrong name: a typo, or the end of a long name */
+static const char *likely(const char *word, const char *(*next)(const void *, size_t),
+                          const void *ctx) {
+    const char *near = cr_nearest(word, next, ctx), *name;
+    size_t n = strlen(word);
+    for (size_t i = 0; !near && (name = next(ctx, i)); i++) {
+        size_t k = strlen(name);
+        if (k > n && (name[k - n - 1] == '.' && strcmp(name + k - n, word) == 0)) near = name;
+    }
+    return near;
+}
+
+static cr_loc map_line(const matcher *m, int64_t i) {
+    return (cr_loc){m->o->map_path ? m->o->map_path : "parameter map", m->o->map[i].line, 0};
+}
+
+static void check_map(matcher *m) {
+    for (int i = 0; i < m->o->n_map; i++) {
+        const cr_ckpt_rename *r = &m->o->map[i];
+        cr_loc at = map_line(m, i);
+        const char *near;
+        int64_t twin = cr_map_get(&m->map, r->model, strlen(r->model), -1);
+        if (twin >= 0) {
+            cr_diag_add(m->diag, CR_SEV_ERROR, CR_ECONF, at,
+                        "parameter '%s' has a line already, line %d; keep one of them", r->model,
+                        m->o->map[twin].line);
+            continue;
+        }
+        cr_map_put(&m->map, r->model, strlen(r->model), i);
+        if (cr_map_get(&m->model, r->model, strlen(r->model), -1) < 0) {
+            if (m->o->dry && strncmp(r->model, STATE, strlen(STATE)) == 0) continue;
+            near = likely(r->model, nth_model, m);
+            cr_diag_add(m->diag, CR_SEV_ERROR, CR_ECONF, at,
+                        "the model has no parameter '%s'%s%s%s", r->model,
+                        near ? "; did you mean '"
+                             : "; see `crank params` of one of its "
+                               "checkpoints",
+                        near ? near : "", near ? "'?" : "");
+        }
+        if (strcmp(r->ckpt, "-") == 0 || cr_ckpt_find(m->c, r->ckpt)) continue;
+        near = likely(r->ckpt, nth_ckpt, m->c);
+        cr_diag_add(m->diag, CR_SEV_ERROR, CR_ECONF, at, "%s has no tensor '%s'%s%s%s",
+                    cr_ckpt_path(m->c), r->ckpt,
+                    near ? "; did you mean '" : "; `crank params` lists what it has",
+                    near ? near : "", near ? "'?" : "");
+    }
+}
+
+/* where v[i] is looked for; *line: index into the map, -1: by its own name */
+static const char *source_name(matcher *m, const cr_ckpt_tensor *t, int64_t *line) {
+    *line = cr_map_get(&m->map, t->name, strlen(t->name), -1);
+    if (*line >= 0) return m->o->map[*line].ckpt;
+    const char *dot = strrchr(t->name, '.');
+    size_t skip = strlen(STATE);
+    if (!t->optimizer || !dot || strncmp(t->name, STATE, skip) != 0) return t->name;
+    int64_t i = dot > t->name + skip
+                    ? cr_map_get(&m->map, t->name + skip, (size_t)(dot - t->name) - skip, -1)
+                    : -1;
+    if (i < 0) return t->name;
+    if (strcmp(m->o->map[i].ckpt, "-") == 0) return "-";
+    return cr_arena_printf(&m->arena, STATE "%s%s", m->o->map[i].ckpt, dot);
+}
+
+/* ---- shapes ---- */
+
+static bool same_shape(const cr_ckpt_tensor *t, const cr_ckpt_info *e, int from) {
+    if (t->n_dims != e->n_dims) return false;
+    for (int d = from; d < t->n_dims; d++)
+        if (t->shape[d] != e->shape[d]) return false;
+    return true;
+}
+
+/* a tensor with another number of rows, and the words that go with it */
+static how resized(const cr_ckpt_tensor *t, const cr_ckpt_info *e, const char **what) {
+    int64_t rows = t->shape[0], old = e->shape[0];
+    switch (t->resize) {
+    case CR_RESIZE_FIRST:
+        *what = rows > old ? "its rows are taken, the new ones begin from the seed"
+                           : "the first rows are taken, the others are lost";
+        return FIRST_ROWS;
+    case CR_RESIZE_HASH:
+        if (old > 0 && rows > old && rows % old == 0) {
+            *what = "row r takes row r mod the old number, where the hash led before";
+            return REPEAT_ROWS;
+        }
+        *what = "the hash leads to other rows now, so the table begins anew; grow it to a multiple "
+                "to keep it";
+        return KEEP;
+    default: *what = "its rows mean something else now, so the table begins anew"; return KEEP;
+    }
+}
+
+static void wrong_shape(matcher *m, const cr_ckpt_tensor *t, const cr_ckpt_info *e, int64_t line) {
+    char have[128], want[128];
+    cr_shape_text(have, sizeof have, e->n_dims, e->shape);
+    cr_shape_text(want, sizeof want, t->n_dims, t->shape);
+    if (line >= 0)
+        cr_diag_add(
+            m->diag, CR_SEV_ERROR, CR_ECONF, map_line(m, line),
+            "'%s' is %s in the model, '%s' is %s in %s; map it to one of its shape, or to -",
+            t->name, want, e->name, have, cr_ckpt_path(m->c));
+    else
+        cr_diag_add(m->diag, CR_SEV_ERROR, CR_ERUN, cr_ckpt_at_path(cr_ckpt_path(m->c)),
+                    "tensor '%s' is %s in the checkpoint, %s in the model; %s", e->name, have, want,
+                    m->o->allow_missing
+                        ? "a line '<name> -' in fine_tune_ckpt_param_map leaves it out"
+                        : "was the config changed?");
+}
+
+static void match_one(matcher *m, int i) {
+    const cr_ckpt_tensor *t = &m->v[i];
+    int64_t line;
+    if (t->optimizer && m->o->skip_optimizer) return;
+    const char *name = source_name(m, t, &line);
+    const cr_ckpt_info *e = strcmp(name, "-") == 0 ? NULL : cr_ckpt_find(m->c, name);
+    if (!e) {
+        if (!t->optimizer) m->done.kept++;
+        if (strcmp(name, "-") == 0 || line >= 0) return; /* wanted, or told by check_map */
+        if (!m->o->allow_missing)
+            cr_diag_add(m->diag, CR_SEV_ERROR, CR_ERUN, cr_ckpt_at_path(cr_ckpt_path(m->c)),
+                        "no tensor '%s' in the checkpoint; it is of another model", name);
+        else if (!t->optimizer && !m->o->dry)
+            CR_WARN("Skip restore state [%s]: not in the checkpoint", t->name);
+        else if (t->optimizer && m->lost_state++ == 0)
+            m->first_lost = t->name;
+        return;
+    }
+    m->used[cr_ckpt_number(m->c, name)] = true;
+    plan *p = &m->plans[i];
+    *p = (plan){e, WHOLE};
+    if (!same_shape(t, e, 0)) {
+        if (!m->o->allow_resize || t->resize == CR_RESIZE_NO || t->n_dims == 0 ||
+            !same_shape(t, e, 1)) {
+            wrong_shape(m, t, e, line);
+            return;
+        }
+        const char *what;
+        p->how = resized(t, e, &what);
+        if (!t->optimizer) {
+            char have[128], want[128];
+            cr_shape_text(have, sizeof have, e->n_dims, e->shape);
+            cr_shape_text(want, sizeof want, t->n_dims, t->shape);
+            if (!m->o->dry)
+                CR_WARN("table '%s' is %s in the checkpoint, %s in the model: %s", t->name, have,
+                        want, what);
+            m->done.resized++;
+        }
+    }
+    if (t->optimizer)
+        m->done.state += p->how != KEEP;
+    else if (p->how != KEEP)
+        m->done.weights++;
+    else
+        m->done.kept++;
+}
+
+static void match(matcher *m) {
+    cr_loc at = cr_ckpt_at_path(cr_ckpt_path(m->c));
+    int n = cr_ckpt_count(m->c), state = 0;
+    for (int i = 0; i < m->n; i++)
+        cr_map_put(&m->model, m->v[i].name, strlen(m->v[i].name), i);
+    check_map(m);
+    for (int i = 0; i < m->n; i++)
+        match_one(m, i);
+    for (int i = 0; i < n; i++) {
+        const cr_ckpt_info *e = cr_ckpt_at(m->c, i);
+        state += e->optimizer;
+        if (m->used[i] || m->o->allow_extra || (e->optimizer && m->o->skip_optimizer)) continue;
+        cr_diag_add(m->diag, CR_SEV_ERROR, CR_ERUN, at,
+                    "tensor '%s' of the checkpoint is not in the model; was the config changed?",
+                    e->name);
+    }
+    /* "-" on every line is somebody's wish; nothing found by name is a mistake */
+    if (m->o->allow_missing && m->done.weights == 0 && m->done.kept > 0 && m->done.resized == 0 &&
+        m->o->n_map == 0)
+        cr_diag_add(m->diag, CR_SEV_ERROR, CR_ERUN, at,
+                    "no parameter of the model is in the checkpoint (it has '%s', the model '%s'); "
+                    "give a fine_tune_ckpt_param_map",
+                    n > 0 ? cr_ckpt_at(m->c, 0)->name : "", m->v[0].name);
+    if (m->lost_state > 0 && !m->o->dry) {
+        if (state == 0)
+            CR_WARN("%s has no optimizer state; it begins anew", cr_ckpt_path(m->c));
+        else
+            CR_WARN("Skip restore state [%s]%s: not in the checkpoint; optimizer state that is "
+                    "missing begins anew",
+                    m->first_lost, m->lost_state > 1 ? " and others" : "");
+    }
+}
+
+/* ---- values ---- */
+
+/* the first `total` elements of a tensor, to the model's elements from `to` on */
+static cr_code put_elems(const cr_ckpt *c, const cr_ckpt_info *e, const cr_ckpt_tensor *t,
+                         int64_t total, int64_t to, float *tmp, cr_err *err) {
+    for (int64_t k = 0; k < total; k += PIECE) {
+        int64_t n = total - k < PIECE ? total - k : PIECE;
+        CR_TRY(cr_ckpt_read(c, e->name, k, n, tmp, err));
+        t->put(t->ctx, to + k, n, tmp);
+    }
+    return CR_OK;
+}
+
+static cr_code put_tensor(const cr_ckpt *c, const plan *p, const cr_ckpt_tensor *t, float *tmp,
+                          cr_err *err) {
+    const cr_ckpt_info *e = p->from;
+    if (!e || p->how == KEEP) return CR_OK;
+    if (p->how == WHOLE) return put_elems(c, e, t, e->n_elems, 0, tmp, err);
+    int64_t width = 1;
+    for (int d = 1; d < t->n_dims; d++)
+        width *= t->shape[d];
+    if (p->how == FIRST_ROWS) {
+        int64_t rows = t->shape[0] < e->shape[0] ? t->shape[0] : e->shape[0];
+        return put_elems(c, e, t, rows * width, 0, tmp, err);
+    }
+    for (int64_t row = 0; row < t->shape[0]; row += e->shape[0])
+        CR_TRY(put_elems(c, e, t, e->n_elems, row * width, tmp, err));
+    return CR_OK;
+}
+
+cr_code cr_ckpt_load(const cr_ckpt *c, const cr_ckpt_tensor *v, int n,
+                     const cr_ckpt_load_opts *opts, cr_diag *diag) {
+    static const cr_ckpt_load_opts strict;
+    matcher m = {.c = c, .v = v, .n = n, .o = opts ? opts : &strict, .diag = diag};
+    cr_arena_init(&m.arena, 0);
+    cr_map_init(&m.map);
+    cr_map_init(&m.model);
+    m.plans = CR_NEW_N(&m.arena, plan, n + 1);
+    m.used = CR_NEW_N(&m.arena, bool, cr_ckpt_count(c) + 1);
+    size_t before = diag->n_errors;
+    match(&m);
+    cr_err err;
+    cr_code code = CR_OK;
+    bool go_on = diag->n_errors == before && !m.o->dry;
+    if (go_on && !m.o->no_verify) code = cr_ckpt_verify(c, m.o->pool, &err);
+    if (go_on && code == CR_OK) {
+        float *tmp = cr_alloc(sizeof(float) * PIECE, "piece of a tensor");
+        for (int i = 0; i < n && code == CR_OK; i++)
+            code = put_tensor(c, &m.plans[i], &v[i], tmp, &err);
+        cr_free(tmp);
+    }
+    if (code != CR_OK) cr_diag_add(diag, CR_SEV_ERROR, err.code, err.at, "%s", err.msg);
+    if (m.o->done) *m.o->done = m.done;
+    cr_map_clear(&m.map);
+    cr_map_clear(&m.model);
+    cr_arena_clear(&m.arena);
+    return cr_diag_code(diag);
+}
+
+cr_code cr_ckpt_load_one(const cr_ckpt *c, const char *name, const cr_ckpt_tensor *t, bool dry,
+                         cr_err *err) {
+    cr_loc at = cr_ckpt_at_path(cr_ckpt_path(c));
+    const cr_ckpt_info *e = NULL;
+    if (name)
+        e = cr_ckpt_find(c, name);
+    else if (cr_ckpt_count(c) == 1)
+        e = cr_ckpt_at(c, 0);
+    if (!e && name) {
+        const char *near = likely(name, nth_ckpt, c);
+        return cr_fail_at(err, CR_ECONF, at, "there is no tensor '%s'%s%s%s", name,
+                          near ? "; did you mean '" : "; `crank params` lists what the file has",
+                          near ? near : "", near ? "'?" : "");
+    }
+    if (!e)
+        return cr_fail_at(err, CR_ECONF, at, "%d tensors; say which one is meant",
+                          cr_ckpt_count(c));
+    if (!same_shape(t, e, 0)) {
+        char have[128], want[128];
+        cr_shape_text(have, sizeof have, e->n_dims, e->shape);
+        cr_shape_text(want, sizeof want, t->n_dims, t->shape);
+        return cr_fail_at(err, CR_ECONF, at, "tensor '%s' is %s, '%s' needs %s", e->name, have,
+                          t->name, want);
+    }
+    if (dry) return CR_OK;
+    float *tmp = cr_alloc(sizeof(float) * PIECE, "piece of a tensor");
+    cr_code code = put_elems(c, e, t, e->n_elems, 0, tmp, err);
+    cr_free(tmp);
+    return code;
+}
