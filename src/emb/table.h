@@ -28,6 +28,7 @@ typedef struct cr_table {
     bool trainable;
     const cr_optim_type *optim; /* NULL: no state (inference, frozen) */
     const void *optim_conf;
+    int optim_group; /* which of the steps of cr_updater_apply is this table's; 0: the main one */
 } cr_table;
 
 /* floats per record of a table of width D under a rule (NULL: none) */
