@@ -64,6 +64,29 @@ static void use_asset(cr_conf_doc *doc, cr_conf_node *feature, void *ctx) {
     set_text(doc, feature, "asset_dir", "");
 }
 
+/* pipeline.config of the export: vocabularies are named as they lie in it. The config is printed
+ * and read again first, so that keys have one spelling whatever the syntax was (JSON: vocabFile).
+ */
+static cr_code own_config(job *j, cr_buf *out, cr_err *err) {
+    cr_conf_doc doc;
+    cr_diag diag;
+    cr_conf_doc_init(&doc);
+    cr_diag_init(&diag);
+    cr_conf_print(out, &cr_root_msg, j->cfg.doc.root, CR_SYNTAX_PBTXT);
+    cr_code code =
+        cr_conf_parse(&doc, CR_SYNTAX_PBTXT, "pipeline.config", out->data, out->n, &diag);
+    if (code == CR_OK) {
+        each_vocab(&doc, use_asset, j);
+        cr_buf_reset(out);
+        cr_conf_print(out, &cr_root_msg, doc.root, CR_SYNTAX_PBTXT);
+    } else {
+        (void)cr_diag_first(&diag, err);
+    }
+    cr_diag_clear(&diag);
+    cr_conf_doc_clear(&doc);
+    return code;
+}
+
 static cr_code write_text(const char *dir, const char *name, const cr_buf *b, cr_err *err) {
     char path[2048];
     snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -98,8 +121,8 @@ static void schema(const job *j, cr_buf *out) {
     cr_buf_char(out, '\n');
 }
 
-/* the vocabularies, each once, and the user's extra files */
-static cr_code copy_assets(job *j, const cr_export_opts *o, const char *dir, cr_err *err) {
+/* the vocabularies, each once */
+static cr_code copy_vocabs(job *j, const char *dir, cr_err *err) {
     cr_arena *a = &j->cfg.arena;
     for (int i = 0; i < j->features->n; i++) {
         const cr_feature *f = j->features->v[i];
@@ -107,10 +130,22 @@ static cr_code copy_assets(job *j, const cr_export_opts *o, const char *dir, cr_
         const char *to = cr_path_join(a, dir, f->vocab_asset);
         if (!cr_path_exists(to)) CR_TRY(cr_file_copy(f->vocab_path, to, err));
     }
+    return CR_OK;
+}
+
+/* the user's extra files; last, so that they cannot take the place of the export's own */
+static cr_code copy_assets(job *j, const cr_export_opts *o, const char *dir, cr_err *err) {
+    cr_arena *a = &j->cfg.arena;
     if (!o->asset_files || !*o->asset_files) return CR_OK;
     char *save = NULL, *list = cr_arena_strdup(a, o->asset_files);
-    for (char *p = strtok_r(list, ",", &save); p; p = strtok_r(NULL, ",", &save))
-        CR_TRY(cr_file_copy(p, cr_path_join(a, dir, cr_path_base(p)), err));
+    for (char *p = strtok_r(list, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
+        const char *to = cr_path_join(a, dir, cr_path_base(p));
+        if (cr_path_exists(to))
+            return cr_fail(err, CR_EUSAGE,
+                           "--asset_files: an export has a file '%s' already; rename '%s'",
+                           cr_path_base(p), p);
+        CR_TRY(cr_file_copy(p, to, err));
+    }
     return CR_OK;
 }
 
@@ -120,11 +155,10 @@ static cr_code fill(job *j, const cr_export_opts *o, const char *dir, cr_err *er
     int n;
     cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &j->cfg.arena, &n);
     cr_code code = cr_ckpt_write_tensors(dir, v, n, NULL, err);
-    if (code == CR_OK) code = copy_assets(j, o, dir, err);
+    if (code == CR_OK) code = copy_vocabs(j, dir, err);
     if (code == CR_OK) {
-        each_vocab(&j->cfg.doc, use_asset, j);
-        cr_conf_print(&b, &cr_root_msg, j->cfg.doc.root, CR_SYNTAX_PBTXT);
-        code = write_text(dir, "pipeline.config", &b, err);
+        code = own_config(j, &b, err);
+        if (code == CR_OK) code = write_text(dir, "pipeline.config", &b, err);
     }
     if (code == CR_OK) {
         cr_buf_reset(&b);
@@ -144,6 +178,7 @@ static cr_code fill(job *j, const cr_export_opts *o, const char *dir, cr_err *er
                           : "{}");
         code = write_text(dir, "model_acc.json", &b, err);
     }
+    if (code == CR_OK) code = copy_assets(j, o, dir, err);
     cr_buf_clear(&b);
     return code;
 }

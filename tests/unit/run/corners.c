@@ -268,6 +268,72 @@ TEST(the_best_metric_is_checked_first) {
     cr_ckpt_close(c);
 }
 
+static cr_code export_to(const char *config_path, const char *model, const char *dir,
+                         const char *assets, char *errors, size_t size) {
+    cr_diag diag;
+    cr_diag_init(&diag);
+    char ckpt[1088], model_dir[512], to[512];
+    snprintf(model_dir, sizeof(model_dir), "%s/%s", root, model);
+    snprintf(to, sizeof(to), "%s/%s", root, dir);
+    cr_export_opts o = {.config = {.path = config_path, .model_dir = model_dir},
+                        .export_dir = to,
+                        .asset_files = assets,
+                        .threads = 1};
+    cr_code code = cr_export(&o, ckpt, &diag);
+    collect(&diag, errors, size);
+    cr_diag_clear(&diag);
+    return code;
+}
+
+/* an export holds its vocabularies also when the config spells its keys as JSON does */
+TEST(an_export_is_whole_in_every_spelling) {
+    static char json[2000], errors[4096], path[512];
+    write_text("words.txt", "0\n1\n2\n3\n4\n5\n6\n");
+    snprintf(json, sizeof(json),
+             "{\"dataConfig\": {\"datasetType\": \"CsvDataset\", \"withHeader\": true, "
+             "\"fgMode\": \"FG_NORMAL\", \"labelFields\": [\"y\"]}, \"trainConfig\": "
+             "{\"numEpochs\": 1, \"sparseOptimizer\": {\"sgdOptimizer\": {}, "
+             "\"constantLearningRate\": {}}, \"denseOptimizer\": {\"sgdOptimizer\": {}, "
+             "\"constantLearningRate\": {}}}, \"featureConfigs\": [{\"idFeature\": "
+             "{\"featureName\": \"b\", \"expression\": \"user:b\", \"vocabFile\": \"%s\", "
+             "\"defaultBucketizeValue\": 0, \"embeddingDim\": 4}}], \"modelConfig\": "
+             "{\"featureGroups\": [{\"groupName\": \"g\", \"featureNames\": [\"b\"]}], "
+             "\"multiTower\": {\"towers\": [{\"input\": \"g\"}]}, \"losses\": "
+             "[{\"binaryCrossEntropy\": {}}]}}",
+             in_root("words.txt"));
+    write_text("config.json", json);
+    snprintf(path, sizeof(path), "%s", in_root("config.json"));
+    outcome *o = train_opts((cr_train_opts){.config = {.path = path}}, "json", NULL);
+    CHECK_INT(o->code, 0);
+    if (o->code) fprintf(stderr, "%s", o->errors);
+    CHECK_INT(export_to(path, "json", "json_export", NULL, errors, sizeof(errors)), 0);
+    CHECK_INT(unlink(in_root("words.txt")), 0);
+    cr_diag diag;
+    cr_diag_init(&diag);
+    cr_predict_result r;
+    cr_predict_opts po = {.scripted_model_path = in_root("json_export"),
+                          .predict_input_path = in_root("data.csv"),
+                          .predict_output_path = in_root("json_out"),
+                          .threads = 1};
+    CHECK_INT(cr_predict(&po, &r, &diag), 0);
+    CHECK_INT(r.rows, 200);
+    collect(&diag, errors, sizeof(errors));
+    if (*errors) fprintf(stderr, "%s", errors);
+    cr_diag_clear(&diag);
+}
+
+TEST(assets_do_not_replace_the_export) {
+    static char errors[4096], path[512];
+    CHECK_INT(train("assets", NULL)->code, 0);
+    write_text("index.json", "{}");
+    snprintf(path, sizeof(path), "%s", in_root("config.yaml"));
+    CHECK_INT(export_to(path, "assets", "assets_export", in_root("index.json"), errors,
+                        sizeof(errors)),
+              CR_EUSAGE);
+    CHECK(strstr(errors, "has a file 'index.json' already"));
+    CHECK(!cr_path_exists(in_root("assets_export")));
+}
+
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(names_may_be_long),
                                    CASE(group_type_decides_on_wide_tables),
@@ -275,7 +341,9 @@ int main(int argc, char **argv) {
                                    CASE(a_batch_too_large_is_one_line),
                                    CASE(a_signal_saves_and_does_not_evaluate),
                                    CASE(fine_tuning_takes_the_age_of_the_moments_over),
-                                   CASE(the_best_metric_is_checked_first)};
+                                   CASE(the_best_metric_is_checked_first),
+                                   CASE(an_export_is_whole_in_every_spelling),
+                                   CASE(assets_do_not_replace_the_export)};
     cr_log_set_level(CR_LOG_ERROR);
     const char *tmp = getenv("TMPDIR");
     snprintf(root, sizeof(root), "%s/crank-corners-XXXXXX", tmp ? tmp : "/tmp");
