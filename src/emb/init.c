@@ -49,9 +49,20 @@ static cr_code read_args(const char *s, const char *text, const arg *args, cr_er
         while (end > v && end[-1] == ' ')
             end--;
         bool text_arg = strcmp(a->name, "mode") == 0 || strcmp(a->name, "nonlinearity") == 0;
-        if (text_arg)
-            *a->to = strncmp(v, "fan_out", 7) == 0 || strncmp(v, "'fan_out", 8) == 0;
-        else if (!cr_parse_f64(v, (size_t)(end - v), a->to))
+        if (text_arg) {
+            if (end - v >= 2 && (*v == '\'' || *v == '"') && end[-1] == *v) v++, end--;
+            size_t n = (size_t)(end - v);
+            const char *const *word = strcmp(a->name, "mode") == 0
+                                          ? (const char *const[]){"fan_in", "fan_out"}
+                                          : (const char *const[]){"leaky_relu", "relu"};
+            int i = 0;
+            while (i < 2 && (strlen(word[i]) != n || memcmp(word[i], v, n) != 0))
+                i++;
+            if (i == 2)
+                return cr_fail(err, CR_ECONF, "init_fn '%s': %s is '%.*s'; use %s or %s", text,
+                               a->name, (int)n, v, word[0], word[1]);
+            *a->to = i;
+        } else if (!cr_parse_f64(v, (size_t)(end - v), a->to))
             return cr_fail(err, CR_ECONF, "init_fn '%s': '%.*s' is not a number", text,
                            (int)(end - v), v);
         s += len;
@@ -117,6 +128,7 @@ cr_code cr_init_parse(cr_init *out, const char *text, int64_t fan_out, int64_t f
             s, text,
             (arg[]){{"a", &slope}, {"mode", &fan_mode}, {"nonlinearity", &nonlin}, {NULL, NULL}},
             err));
+        if (nonlin > 0) slope = 0; /* relu has none */
         double std = sqrt(2.0 / (1 + slope * slope)) / sqrt(fan_mode > 0 ? fo : fi);
         if (strcmp(name, "kaiming_uniform_") == 0)
             *out = CR_INIT_U(sqrt(3.0) * std);

@@ -78,6 +78,10 @@ cr_code cr_act_parse(cr_act_spec *out, const char *text, cr_err *err) {
         if (n == 7 && strncmp(s, "inplace", 7) == 0) continue;
         if (k->kind == CR_ACTK_PRELU && number &&
             (positional || (n == 14 && strncmp(s, "num_parameters", 14) == 0))) {
+            if (!(x >= 1 && x <= 1048576))
+                return cr_fail(
+                    err, CR_ECONF,
+                    "activation '%s': PReLU has 1 slope, or as many as the layer is wide", text);
             out->n_param = (int64_t)x;
             continue;
         }

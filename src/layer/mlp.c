@@ -31,14 +31,6 @@ cr_node *cr_mlp(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x,
         act = (cr_act_spec){CR_ACTK_NONE, 0, 0, 1};
     }
     int64_t n = c->hidden_units.n, nd = c->dropout_ratio.n;
-    if (nd > 1 && nd != n)
-        cr_diag_add(
-            diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "dropout_ratio"),
-            "dropout_ratio has %lld values for %lld layers; give none, one, or one per layer",
-            (long long)nd, (long long)n);
-    if (c->use_bn && c->use_ln)
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "use_ln"),
-                    "use_bn and use_ln are both set; choose one");
     size_t mark = cr_graph_push(g, "%s", name);
     for (int64_t i = 0; i < n; i++) {
         size_t m = cr_graph_push(g, "mlp.%d.perceptron", (int)i);
@@ -58,11 +50,15 @@ cr_node *cr_mlp(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x,
             cr_graph_pop(g, lm);
             x = cr_layer_norm(g, x, gamma, beta, 1e-5f);
         }
+        if (act.kind == CR_ACTK_PRELU && act.n_param != 1 && act.n_param != x->width)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "activation"),
+                        "PReLU has %lld slopes for a layer of %lld units; give 1 or %lld",
+                        (long long)act.n_param, (long long)x->width, (long long)x->width);
         if (act.kind != CR_ACTK_NONE) {
             snprintf(part, sizeof(part), "%d", j++);
             if (!fuse) x = cr_act_apply(g, part, &act, x);
         }
-        double p = nd == 0 ? 0 : c->dropout_ratio.v[nd == 1 ? 0 : i < nd ? i : nd - 1];
+        double p = nd == 0 ? 0 : c->dropout_ratio.v[nd == 1 ? 0 : i];
         if (p > 0) x = cr_dropout(g, x, (float)p);
         cr_graph_pop(g, m);
     }

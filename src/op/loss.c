@@ -111,8 +111,8 @@ static void ce_forward(const cr_node *n, cr_tile *t) {
     for (int64_t r = 0; r < t->n_rows; r++) {
         const float *zr = z + r * cr_ld(in);
         float lse = ce_row(zr, K, t->scratch), mean = cr_kern->sum(zr, K) / (float)K;
-        int64_t c = (int64_t)y[r];
-        float hit = c >= 0 && c < K ? zr[c] : NAN; /* a label out of range must not pass unseen */
+        /* a label out of range must not pass unseen */
+        float hit = y[r] >= 0 && y[r] < (float)K ? zr[(int64_t)y[r]] : NAN;
         l[r] = (1 - s) * (lse - hit) + s * (lse - mean);
     }
 }
@@ -127,7 +127,7 @@ static void ce_backward(const cr_node *n, cr_tile *t) {
     for (int64_t r = 0; r < t->n_rows; r++) {
         ce_row(z + r * cr_ld(in), K, p);
         for (int64_t k = 0; k < K; k++) {
-            float target = ((int64_t)y[r] == k ? 1 - s : 0) + s / (float)K,
+            float target = (floorf(y[r]) == (float)k ? 1 - s : 0) + s / (float)K,
                   v = dl[r] * (p[k] - target);
             dz[r * cr_ld(in) + k] = first ? v : dz[r * cr_ld(in) + k] + v;
         }

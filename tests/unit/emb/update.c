@@ -261,6 +261,12 @@ TEST(init_functions) {
     CHECK_NEAR(i.b, sqrt(6.0 / 30), 1e-12, 0);
     CHECK_INT(cr_init_parse(&i, "nn.init.kaiming_uniform_,a=0", 10, 20, &err), 0);
     CHECK_NEAR(i.b, sqrt(6.0 / 20), 1e-12, 0);
+    CHECK_INT(cr_init_parse(&i, "nn.init.kaiming_normal_,mode='fan_out',nonlinearity=relu", 10, 20,
+                            &err),
+              0);
+    CHECK_NEAR(i.b, sqrt(2.0 / 10), 1e-12, 0);
+    CHECK(cr_init_parse(&i, "nn.init.kaiming_normal_,nonlinearity=tanh", 1, 1, &err) == CR_ECONF &&
+          strstr(err.msg, "nonlinearity is 'tanh'; use leaky_relu or relu"));
     CHECK_INT(cr_init_parse(&i, "nn.init.constant_,val=0.5", 10, 20, &err), 0);
     CHECK(i.kind == CR_INIT_CONST && i.a == 0.5);
     CHECK(cr_init_parse(&i, "nn.init.unifrom_", 1, 1, &err) == CR_ECONF &&

@@ -191,6 +191,24 @@ TEST(a_finished_run_stays_as_it_is) {
     CHECK_INT(o->r.steps, 7);
 }
 
+TEST(slopes_fit_their_layer) {
+    outcome *o =
+        train("slopes",
+              (const char *[]){
+                  "model_config.wide_and_deep.deep.activation=nn.PReLU(num_parameters=3)", NULL});
+    CHECK_INT(o->code, CR_ECONF);
+    CHECK(strstr(o->errors, "PReLU has 3 slopes for a layer of 8 units; give 1 or 8"));
+    o = train("slopes8",
+              (const char *[]){
+                  "model_config.wide_and_deep.deep.activation=nn.PReLU(num_parameters=8)", NULL});
+    CHECK_INT(o->code, 0);
+    o = train("slopes9",
+              (const char *[]){
+                  "model_config.wide_and_deep.deep.activation=nn.PReLU(num_parameters=1e300)",
+                  NULL});
+    CHECK_INT(o->code, CR_ECONF);
+}
+
 TEST(a_batch_too_large_is_one_line) {
     char eval[600];
     snprintf(eval, sizeof(eval), "eval_input_path=%s", in_root("data.csv"));
@@ -338,6 +356,7 @@ int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(names_may_be_long),
                                    CASE(group_type_decides_on_wide_tables),
                                    CASE(a_finished_run_stays_as_it_is),
+                                   CASE(slopes_fit_their_layer),
                                    CASE(a_batch_too_large_is_one_line),
                                    CASE(a_signal_saves_and_does_not_evaluate),
                                    CASE(fine_tuning_takes_the_age_of_the_moments_over),
