@@ -1,33 +1,54 @@
 /*
- * accuracy.c - the share of rows whose label was predicted.
+ * accuracy.c - the share of rows whose label was predicted: accuracy and recall_at_k.
  *
  * One class: (p > threshold) equals the label. K classes: the label is among the top_k most likely
- * ones; of equally likely classes the lower number comes first, as argmax has it.
+ * ones; of equally likely classes the lower number comes first, as argmax has it. A row has one
+ * positive, its label, so recall_at_k (positives found in the top k over all positives) counts the
+ * same rows with another default.
  */
 #include "metric/metric.h"
+
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "metric/check_int.h"
 #include "metric/config.h"
 
 struct cr_metric {
+    const char *name;
     int64_t n_rows, n_right;
     float threshold;
     int64_t top_k;
 };
 
-static cr_code accuracy_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
-    const cr_accuracy_conf *c = conf;
-    if (K > 1 && c->top_k > K) {
+static cr_code make(cr_metric **out, const char *name, const void *conf, int64_t top_k, int64_t K,
+                    cr_err *err) {
+    if (K > 1 && top_k > K) {
         return cr_fail_at(err, CR_ECONF, cr_conf_at(conf, "top_k"),
-                          "accuracy.top_k is %lld, but there are %lld classes; lower it",
-                          (long long)c->top_k, (long long)K);
+                          "%s.top_k is %lld, but there are %lld classes; lower it", name,
+                          (long long)top_k, (long long)K);
     }
-    cr_metric *m = cr_alloc(sizeof *m, "accuracy");
-    m->threshold = (float)c->threshold;
-    m->top_k = c->top_k;
+    cr_metric *m = cr_alloc(sizeof *m, name);
+    m->name = name;
+    m->top_k = top_k;
     *out = m;
     return CR_OK;
+}
+
+static cr_code accuracy_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
+    const cr_accuracy_conf *c = conf;
+    CR_TRY(make(out, "accuracy", conf, c->top_k, K, err));
+    (*out)->threshold = (float)c->threshold;
+    return CR_OK;
+}
+
+static cr_code recall_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
+    CR_TRY(cr_metric_many_classes("recall_at_k", K, "recall", err));
+    return make(out, "recall_at_k", conf, ((const cr_recall_at_k_conf *)conf)->top_k, K, err);
+}
+
+static void recall_label(const void *conf, char *out, size_t size) {
+    snprintf(out, size, "recall@%lld", (long long)((const cr_recall_at_k_conf *)conf)->top_k);
 }
 
 static void accuracy_reset(cr_metric *m) {
@@ -40,10 +61,10 @@ static cr_code accuracy_update(cr_metric *m, const cr_metric_in *in, cr_err *err
         float y = in->label[i];
         int64_t K = in->K;
         for (int64_t k = 0; k < K; k++) {
-            if (isnan(p[k])) return cr_metric_nan("accuracy", m->n_rows, err);
+            if (isnan(p[k])) return cr_metric_nan(m->name, m->n_rows, err);
         }
         if (!(y >= 0 && y <= (float)(K > 1 ? K - 1 : 1)) || y != floorf(y)) {
-            return cr_metric_bad_label("accuracy", m->n_rows, (double)y, K, err);
+            return cr_metric_bad_label(m->name, m->n_rows, (double)y, K, err);
         }
         if (K == 1) {
             m->n_right += (p[0] > m->threshold) == (y == 1);
@@ -66,6 +87,21 @@ static void accuracy_free(cr_metric *m) {
     cr_free(m);
 }
 
+static int64_t accuracy_n_state(const cr_metric *m) {
+    (void)m;
+    return 2;
+}
+
+static void accuracy_get(const cr_metric *m, double *out) {
+    out[0] = (double)m->n_rows;
+    out[1] = (double)m->n_right;
+}
+
+static void accuracy_set(cr_metric *m, const double *in) {
+    m->n_rows = (int64_t)in[0];
+    m->n_right = (int64_t)in[1];
+}
+
 const cr_metric_type cr_metric_accuracy = {
     .name = "accuracy",
     .wants_classes = true,
@@ -74,4 +110,21 @@ const cr_metric_type cr_metric_accuracy = {
     .reset = accuracy_reset,
     .update = accuracy_update,
     .value = accuracy_value,
+    .n_state = accuracy_n_state,
+    .get = accuracy_get,
+    .set = accuracy_set,
+};
+
+const cr_metric_type cr_metric_recall_at_k = {
+    .name = "recall_at_k",
+    .wants_classes = true,
+    .label = recall_label,
+    .new_ = recall_new,
+    .free_ = accuracy_free,
+    .reset = accuracy_reset,
+    .update = accuracy_update,
+    .value = accuracy_value,
+    .n_state = accuracy_n_state,
+    .get = accuracy_get,
+    .set = accuracy_set,
 };

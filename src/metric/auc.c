@@ -4,12 +4,13 @@
  * exact (the default): the share of (positive, negative) pairs in the right order, ties half, from
  * exact counts per distinct score (rank_int.h). exact: false is TorchEasyRec's: thresholds
  * t_k = k/(n-1), points (FPR, TPR) of "score >= t_k", trapezoids between these n points and no
- * added end points, so it differs from the exact value when scores crowd together. Sample weights
- * are not used, as there.
+ * added end points (bins_int.h), so it differs from the exact value when scores crowd together.
+ * Sample weights are not used, as there. Training metrics use the binned form: its state is small.
  */
 #include "metric/metric.h"
 
 #include "base/mem.h"
+#include "metric/bins_int.h"
 #include "metric/check_int.h"
 #include "metric/config.h"
 #include "metric/rank_int.h"
@@ -18,54 +19,35 @@ struct cr_metric {
     int64_t n_rows;
     bool exact;
     cr_rank *rank; /* exact */
-    /* binned: bin b holds scores with exactly b thresholds at or below them */
-    int64_t n_thresholds;
-    float *thresholds;
-    uint64_t *n_pos, *n_neg; /* n_thresholds + 1 each */
+    cr_bins bins;  /* not exact */
 };
 
 static void auc_free(cr_metric *m) {
     if (!m) return;
     if (m->rank) cr_rank_clear(m->rank);
     cr_free(m->rank);
-    cr_free(m->thresholds);
-    cr_free(m->n_pos);
-    cr_free(m->n_neg);
+    cr_bins_clear(&m->bins);
     cr_free(m);
 }
 
 static cr_code auc_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
     const cr_auc_conf *c = conf;
     CR_TRY(cr_metric_two_classes("auc", K, err));
+    if (!c->exact && c->thresholds < 2) {
+        return cr_fail_at(err, CR_ECONF, cr_conf_at(conf, "thresholds"),
+                          "auc.thresholds is %lld; binned AUC needs at least 2",
+                          (long long)c->thresholds);
+    }
     cr_metric *m = cr_alloc(sizeof *m, "auc");
     m->exact = c->exact;
     if (m->exact) {
         m->rank = cr_alloc(sizeof *m->rank, "auc");
-        *out = m;
-        return CR_OK;
-    }
-    int64_t n = m->n_thresholds = c->thresholds;
-    if (n < 2) {
-        auc_free(m);
-        return cr_fail_at(err, CR_ECONF, cr_conf_at(conf, "thresholds"),
-                          "auc.thresholds is %lld; binned AUC needs at least 2", (long long)n);
-    }
-    void *t = NULL, *p = NULL, *q = NULL;
-    size_t n_bins = (size_t)n + 1;
-    cr_code e = cr_try_alloc(&t, (size_t)n * sizeof(float), "auc thresholds", err);
-    if (e == CR_OK) e = cr_try_alloc(&p, n_bins * sizeof(uint64_t), "auc bins", err);
-    if (e == CR_OK) e = cr_try_alloc(&q, n_bins * sizeof(uint64_t), "auc bins", err);
-    m->thresholds = t;
-    m->n_pos = p;
-    m->n_neg = q;
-    if (e != CR_OK) {
-        auc_free(m);
-        return e;
-    }
-    /* torch.linspace: from both ends towards the middle, so that it is symmetric */
-    float step = 1.0F / (float)(n - 1);
-    for (int64_t k = 0; k < n; k++) {
-        m->thresholds[k] = k < n / 2 ? step * (float)k : 1.0F - step * (float)(n - 1 - k);
+    } else {
+        cr_code e = cr_bins_init(&m->bins, c->thresholds, err);
+        if (e != CR_OK) {
+            auc_free(m);
+            return e;
+        }
     }
     *out = m;
     return CR_OK;
@@ -73,29 +55,10 @@ static cr_code auc_new(cr_metric **out, const void *conf, int64_t K, cr_err *err
 
 static void auc_reset(cr_metric *m) {
     m->n_rows = 0;
-    if (m->exact) {
+    if (m->exact)
         cr_rank_reset(m->rank);
-        return;
-    }
-    size_t size = (size_t)(m->n_thresholds + 1) * sizeof(uint64_t);
-    memset(m->n_pos, 0, size);
-    memset(m->n_neg, 0, size);
-}
-
-/* number of thresholds <= p */
-static int64_t bin_of(const cr_metric *m, float p) {
-    int64_t n = m->n_thresholds;
-    if (!(p >= 0)) return 0;
-    if (p >= 1) return n;
-    int64_t b = (int64_t)(p * (float)(n - 1)) + 1; /* right, or one off by rounding */
-    if (b > n) b = n;
-    while (b < n && m->thresholds[b] <= p) {
-        b++;
-    }
-    while (b > 0 && m->thresholds[b - 1] > p) {
-        b--;
-    }
-    return b;
+    else
+        cr_bins_reset(&m->bins);
 }
 
 static cr_code auc_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
@@ -105,7 +68,7 @@ static cr_code auc_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
         if (isnan(p)) return cr_metric_nan("auc", m->n_rows, err);
         if (y != 0 && y != 1) return cr_metric_bad_label("auc", m->n_rows, (double)y, 2, err);
         if (!m->exact) {
-            (y == 1 ? m->n_pos : m->n_neg)[bin_of(m, p)]++;
+            (y == 1 ? m->bins.n_pos : m->bins.n_neg)[cr_bins_of(&m->bins, p)]++;
             continue;
         }
         if (m->rank->n_wait == m->rank->cap_wait) CR_TRY(cr_rank_reserve(m->rank, err));
@@ -115,25 +78,24 @@ static cr_code auc_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
 }
 
 static double auc_value(const cr_metric *m) {
-    if (m->exact) return cr_rank_auc(m->rank);
-    int64_t n = m->n_thresholds;
-    double n_pos = 0, n_neg = 0;
-    for (int64_t b = 0; b <= n; b++) {
-        n_pos += (double)m->n_pos[b];
-        n_neg += (double)m->n_neg[b];
-    }
-    if (n_pos + n_neg == 0) return NAN;
-    /* from the highest threshold down: both rates rise; 0/0 counts as 0 */
-    double area = 0, tp = 0, fp = 0, tpr = 0, fpr = 0;
-    for (int64_t b = n; b >= 1; b--) {
-        tp += (double)m->n_pos[b];
-        fp += (double)m->n_neg[b];
-        double x = n_neg > 0 ? fp / n_neg : 0, y = n_pos > 0 ? tp / n_pos : 0;
-        if (b < n) area += (x - fpr) * (y + tpr) / 2;
-        fpr = x;
-        tpr = y;
-    }
-    return area;
+    return m->exact ? cr_rank_auc(m->rank) : cr_bins_value(&m->bins);
+}
+
+/* state of the binned form: the counts of the bins */
+static int64_t auc_n_state(const cr_metric *m) {
+    return 2 * (m->bins.n + 1);
+}
+
+static void auc_get(const cr_metric *m, double *out) {
+    cr_bins_get(&m->bins, out);
+}
+
+static void auc_set(cr_metric *m, const double *in) {
+    cr_bins_set(&m->bins, in);
+}
+
+static double auc_value_of(const cr_metric *m, const double *state) {
+    return cr_bins_auc(m->bins.n, state);
 }
 
 const cr_metric_type cr_metric_auc = {
@@ -143,4 +105,8 @@ const cr_metric_type cr_metric_auc = {
     .reset = auc_reset,
     .update = auc_update,
     .value = auc_value,
+    .n_state = auc_n_state,
+    .get = auc_get,
+    .set = auc_set,
+    .value_of = auc_value_of,
 };

@@ -37,5 +37,25 @@ static inline cr_code cr_metric_two_classes(const char *name, int64_t K, cr_err 
         "or logloss instead",
         name, (long long)K);
 }
+static inline cr_code cr_metric_many_classes(const char *name, int64_t K, const char *instead,
+                                             cr_err *err) {
+    if (K >= 2) return CR_OK;
+    return cr_fail(err, CR_ECONF,
+                   "metric %s needs a model with num_class of 2 or more, it is %lld; use %s "
+                   "instead",
+                   name, (long long)K, instead);
+}
+
+/* log with torch's floor: a sure and wrong prediction costs 100, not infinity */
+static inline double cr_floored_log(double x) {
+    double l = log(x);
+    return l > -100 ? l : -100;
+}
+static inline cr_code cr_metric_not_prob(const char *name, int64_t row, double p, cr_err *err) {
+    return cr_fail(err, CR_ERUN,
+                   "metric %s: the prediction of row %lld is %g, not a probability; "
+                   "use it with binary_cross_entropy",
+                   name, (long long)row, p);
+}
 
 #endif

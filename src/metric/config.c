@@ -1,21 +1,46 @@
 /*
  * config.c - the messages of metrics and the families they form.
  *
- * A metric that can be used is a line of METRICS. auc's `exact` and logloss are our own: AUC counts
- * every pair unless the binned form of TorchEasyRec is asked for with exact: false.
+ * A metric that can be used is a line of METRICS, one of the training log a line of TRAIN_METRICS.
+ * Our own are auc's and xauc's `exact` (every pair is counted unless TorchEasyRec's form is asked
+ * for with exact: false), grouped_auc's `weighted`, and the metrics logloss, precision, recall, f1,
+ * average_output, average_label and copc.
  */
 #include "metric/config.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #define METRICS(X)                                                                                 \
     X(auc, auc_msg, cr_metric_auc)                                                                 \
+    X(multiclass_auc, multiclass_auc_msg, cr_metric_multiclass_auc)                                \
+    X(recall_at_k, recall_at_k_msg, cr_metric_recall_at_k)                                         \
     X(mean_absolute_error, mae_msg, cr_metric_mae)                                                 \
     X(mean_squared_error, mse_msg, cr_metric_mse)                                                  \
     X(accuracy, accuracy_msg, cr_metric_accuracy)                                                  \
     X(grouped_auc, grouped_auc_msg, cr_metric_grouped_auc)                                         \
+    X(xauc, xauc_msg, cr_metric_xauc)                                                              \
+    X(grouped_xauc, grouped_xauc_msg, cr_metric_grouped_xauc)                                      \
+    X(normalized_entropy, entropy_msg, cr_metric_normalized_entropy)                               \
+    X(logloss, logloss_msg, cr_metric_logloss)                                                     \
+    X(precision, precision_msg, cr_metric_precision)                                               \
+    X(recall, recall_msg, cr_metric_recall)                                                        \
+    X(f1, f1_msg, cr_metric_f1)                                                                    \
+    X(average_output, average_output_msg, cr_metric_average_output)                                \
+    X(average_label, average_label_msg, cr_metric_average_label)                                   \
+    X(copc, copc_msg, cr_metric_copc)
+#define TRAIN_METRICS(X)                                                                           \
+    X(auc, train_auc_msg, cr_metric_auc)                                                           \
+    X(recall_at_k, recall_at_k_msg, cr_metric_recall_at_k)                                         \
+    X(mean_absolute_error, mae_msg, cr_metric_mae)                                                 \
+    X(mean_squared_error, mse_msg, cr_metric_mse)                                                  \
+    X(accuracy, accuracy_msg, cr_metric_accuracy)                                                  \
+    X(xauc, xauc_msg, cr_metric_train_xauc)                                                        \
     X(logloss, logloss_msg, cr_metric_logloss)
 #define DECLARE(key, msg, type) extern const cr_metric_type type;
 #define ENTRY(key, msg, type)   {#key, &msg, &type},
 METRICS(DECLARE)
+extern const cr_metric_type cr_metric_train_xauc;
 
 #define HELP_GROUP_KEY "sparse feature whose first id says which rows belong together"
 
@@ -31,6 +56,8 @@ static const cr_msg auc_msg = {"AUC",      "Chance that a positive row scores ab
                                false,      NULL};
 static const cr_field grouped_auc_fields[] = {
     CR_STR(cr_grouped_auc_conf, grouping_key, NULL, CR_F_REQUIRED, HELP_GROUP_KEY),
+    CR_BOOL(cr_grouped_auc_conf, weighted, false, CR_F_OURS,
+            "weigh groups by their rows; false: the plain mean"),
     CR_END,
 };
 static const cr_msg grouped_auc_msg = {"GroupedAUC",
@@ -64,56 +91,111 @@ static const cr_msg logloss_msg = {"LogLoss", "Mean negative log of the label's 
                                    no_fields, sizeof(cr_plain_metric_conf),
                                    false,     NULL};
 
-/* ---- later ---- */
-static const cr_field multiclass_auc_fields[] = {
-    CR_K_INT("thresholds", 200, 2, 10000000, 0, "bins"),
-    CR_K_STR("average", "macro", 0, "mean over classes: macro or weighted"),
+static const cr_msg average_output_msg = {"AverageOutput", "Mean prediction",
+                                          no_fields,       sizeof(cr_plain_metric_conf),
+                                          false,           NULL};
+static const cr_msg average_label_msg = {"AverageLabel", "Mean label",
+                                         no_fields,      sizeof(cr_plain_metric_conf),
+                                         false,          NULL};
+static const cr_msg copc_msg = {"COPC",
+                                "Sum of labels over sum of predictions: 1 when calibrated",
+                                no_fields,
+                                sizeof(cr_plain_metric_conf),
+                                false,
+                                NULL};
+
+static const cr_field threshold_fields[] = {
+    CR_FLOAT(cr_threshold_conf, threshold, 0.5, 0, 1, 0, "scores above it count as yes"),
     CR_END,
 };
+static const cr_msg precision_msg = {"Precision",
+                                     "Share of positive rows among those called positive",
+                                     threshold_fields,
+                                     sizeof(cr_threshold_conf),
+                                     false,
+                                     NULL};
+static const cr_msg recall_msg = {"Recall",
+                                  "Share of positive rows that are called positive",
+                                  threshold_fields,
+                                  sizeof(cr_threshold_conf),
+                                  false,
+                                  NULL};
+static const cr_msg f1_msg = {"F1",
+                              "Harmonic mean of precision and recall",
+                              threshold_fields,
+                              sizeof(cr_threshold_conf),
+                              false,
+                              NULL};
+
+static const cr_field multiclass_auc_fields[] = {
+    CR_INT(cr_multiclass_auc_conf, thresholds, 200, 2, 10000000, 0, "bins (exact: false)"),
+    CR_STR(cr_multiclass_auc_conf, average, "macro", 0,
+           "mean over classes: macro (plain) or weighted (by rows of the class)"),
+    CR_BOOL(cr_multiclass_auc_conf, exact, false, CR_F_OURS,
+            "count every pair of rows; false: TorchEasyRec's binned form"),
+    CR_END,
+};
+static void multiclass_auc_check(const void *self, cr_diag *diag) {
+    const cr_multiclass_auc_conf *c = self;
+    if (strcmp(c->average, "macro") != 0 && strcmp(c->average, "weighted") != 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "average"),
+                    "average is '%s'; use macro or weighted", c->average);
+}
 static const cr_msg multiclass_auc_msg = {"MulticlassAUC",
                                           "Mean AUC of each class against the rest",
                                           multiclass_auc_fields,
-                                          0,
-                                          true,
-                                          NULL};
-static const cr_field recall_fields[] = {
-    CR_K_INT("top_k", 5, 1, CR_U32_MAX, 0, "candidates that count"),
+                                          sizeof(cr_multiclass_auc_conf),
+                                          false,
+                                          multiclass_auc_check};
+static const cr_field recall_at_k_fields[] = {
+    CR_INT(cr_recall_at_k_conf, top_k, 5, 1, CR_U32_MAX, 0, "candidates that count"),
     CR_END,
 };
-static const cr_msg recall_msg = {"RecallAtK",   "Share of positives among the best k candidates",
-                                  recall_fields, 0,
-                                  true,          NULL};
+static const cr_msg recall_at_k_msg = {"RecallAtK",
+                                       "Share of positives among the best k candidates",
+                                       recall_at_k_fields,
+                                       sizeof(cr_recall_at_k_conf),
+                                       false,
+                                       NULL};
 static const cr_field xauc_fields[] = {
-    CR_K_FLOAT("sample_ratio", 1e-3, 0, 1, 0, "share of pairs that are looked at"),
-    CR_K_UINT64("max_pairs", 0, 0, "most pairs that are looked at"),
-    CR_K_BOOL("in_batch", false, 0, "all pairs inside each batch instead"),
+    CR_FLOAT(cr_xauc_conf, sample_ratio, 1e-3, 0, 1, 0,
+             "share of the pairs that are drawn (exact: false)"),
+    CR_UINT64(cr_xauc_conf, max_pairs, 0, 0,
+              "pairs that are drawn, instead of a share (exact: false); 0: by sample_ratio"),
+    CR_BOOL(cr_xauc_conf, in_batch, false, 0,
+            "all pairs inside each batch, mean over batches; metrics of training always do this"),
+    CR_BOOL(cr_xauc_conf, exact, true, CR_F_OURS,
+            "count every pair of rows; false: draw pairs as TorchEasyRec does"),
     CR_END,
 };
 static const cr_msg xauc_msg = {"XAUC",      "Share of pairs in the order of their labels",
-                                xauc_fields, 0,
-                                true,        NULL};
+                                xauc_fields, sizeof(cr_xauc_conf),
+                                false,       NULL};
 static const cr_field grouped_xauc_fields[] = {
-    CR_K_STR("grouping_key", NULL, CR_F_REQUIRED, HELP_GROUP_KEY),
-    CR_K_UINT64("max_pairs_per_group", 100, 0, "most pairs that are looked at per group"),
+    CR_STR(cr_grouped_xauc_conf, grouping_key, NULL, CR_F_REQUIRED, HELP_GROUP_KEY),
+    CR_UINT64(cr_grouped_xauc_conf, max_pairs_per_group, 100, 0,
+              "most pairs per group; of larger groups so many are drawn; 0: all pairs"),
     CR_END,
 };
-static const cr_msg grouped_xauc_msg = {
-    "GroupedXAUC", "Mean XAUC of groups of rows", grouped_xauc_fields, 0, true, NULL};
+static const cr_msg grouped_xauc_msg = {"GroupedXAUC",
+                                        "Mean XAUC of groups of rows, weighted by their rows",
+                                        grouped_xauc_fields,
+                                        sizeof(cr_grouped_xauc_conf),
+                                        false,
+                                        NULL};
 static const cr_field entropy_fields[] = {
-    CR_K_FLOAT("eta", 1e-12, 0, 1, 0, "keeps logarithms away from 0"),
+    CR_FLOAT(cr_normalized_entropy_conf, eta, 1e-12, 0, 0.5, 0,
+             "keeps the mean label away from 0 and 1"),
     CR_END,
 };
-static const cr_msg entropy_msg = {
-    "NormalizedEntropy", "Log loss over that of the mean label", entropy_fields, 0, true, NULL};
+static const cr_msg entropy_msg = {"NormalizedEntropy",
+                                   "Log loss over that of the mean label",
+                                   entropy_fields,
+                                   sizeof(cr_normalized_entropy_conf),
+                                   false,
+                                   NULL};
 
-static const cr_oneof_member metrics[] = {
-    METRICS(ENTRY){"multiclass_auc", &multiclass_auc_msg, NULL},
-    {"recall_at_k", &recall_msg, NULL},
-    {"xauc", &xauc_msg, NULL},
-    {"grouped_xauc", &grouped_xauc_msg, NULL},
-    {"normalized_entropy", &entropy_msg, NULL},
-    {NULL, NULL, NULL},
-};
+static const cr_oneof_member metrics[] = {METRICS(ENTRY){NULL, NULL, NULL}};
 const cr_oneof cr_metric_family = {"metric", true, metrics};
 static const cr_field metric_fields[] = {
     CR_ONEOF(cr_metric_conf, metric, &cr_metric_family, 0, "what is measured"),
@@ -124,26 +206,45 @@ const cr_msg cr_metric_msg = {"MetricConfig", "One metric of evaluation",
                               false,          NULL};
 
 /* ---- metrics of training batches ---- */
-static const cr_oneof_member train_metrics[] = {
-    {"auc", &auc_msg, NULL},
-    {"recall_at_k", &recall_msg, NULL},
-    {"mean_absolute_error", &mae_msg, NULL},
-    {"mean_squared_error", &mse_msg, NULL},
-    {"accuracy", &accuracy_msg, NULL},
-    {"xauc", &xauc_msg, NULL},
-    {NULL, NULL, NULL},
-};
-static const cr_oneof train_metric_family = {"training metric", true, train_metrics};
-static const cr_field train_metric_fields[] = {
-    CR_K_ONEOF("metric", &train_metric_family, 0, "what is measured"),
-    CR_K_FLOAT("decay_rate", 0.90, 0, 1, 0, "how much of the old value is kept"),
-    CR_K_INT("decay_step", 100, 1, CR_U32_MAX, 0, "steps between two values"),
+/* always binned: its state is a few hundred counts, which can be averaged and saved */
+static const cr_field train_auc_fields[] = {
+    CR_INT(cr_auc_conf, thresholds, 200, 2, 10000000, 0, "bins"),
     CR_END,
 };
-const cr_msg cr_train_metric_msg = {
-    "TrainMetricConfig", "One metric of the training log", train_metric_fields, 0, true, NULL};
+static const cr_msg train_auc_msg = {"TrainAUC",
+                                     "Chance that a positive row scores above a negative one, "
+                                     "binned",
+                                     train_auc_fields,
+                                     sizeof(cr_auc_conf),
+                                     false,
+                                     NULL};
+static const cr_oneof_member train_metrics[] = {TRAIN_METRICS(ENTRY){NULL, NULL, NULL}};
+static const cr_oneof train_metric_family = {"training metric", true, train_metrics};
+static const cr_field train_metric_fields[] = {
+    CR_ONEOF(cr_train_metric_conf, metric, &train_metric_family, 0, "what is measured"),
+    CR_FLOAT(cr_train_metric_conf, decay_rate, 0.90, 0, 1, 0, "how much of the old value is kept"),
+    CR_INT(cr_train_metric_conf, decay_step, 100, 1, CR_U32_MAX, 0, "steps between two values"),
+    CR_END,
+};
+const cr_msg cr_train_metric_msg = {"TrainMetricConfig",
+                                    "One metric of the training log",
+                                    train_metric_fields,
+                                    sizeof(cr_train_metric_conf),
+                                    false,
+                                    NULL};
 
 const char *cr_metric_group_key(const cr_choice *c) {
-    if (!c->m || c->m->msg != &grouped_auc_msg || !c->conf) return NULL;
-    return ((const cr_grouped_auc_conf *)c->conf)->grouping_key;
+    if (!c->m || !c->conf) return NULL;
+    if (c->m->msg == &grouped_auc_msg) return ((const cr_grouped_auc_conf *)c->conf)->grouping_key;
+    if (c->m->msg == &grouped_xauc_msg)
+        return ((const cr_grouped_xauc_conf *)c->conf)->grouping_key;
+    return NULL;
+}
+
+void cr_metric_label(const cr_choice *c, char *out, size_t size) {
+    const cr_metric_type *type = c->m->type;
+    if (type->label)
+        type->label(c->conf, out, size);
+    else
+        snprintf(out, size, "%s", type->name);
 }

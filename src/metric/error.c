@@ -63,12 +63,6 @@ static cr_code mse_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
     return CR_OK;
 }
 
-/* log with torch's floor: a sure and wrong prediction costs 100, not infinity */
-static double floored_log(double x) {
-    double l = log(x);
-    return l > -100 ? l : -100;
-}
-
 /* One output: -(y log p + (1-y) log(1-p)), y may be any share. K outputs: -log p[label]. */
 static cr_code logloss_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
     for (int64_t i = 0; i < in->n_rows; i++, m->n_rows++) {
@@ -81,19 +75,31 @@ static cr_code logloss_update(cr_metric *m, const cr_metric_in *in, cr_err *err)
             if (!(y >= 0 && y <= (float)(in->K - 1)) || y != floorf(y)) {
                 return cr_metric_bad_label("logloss", m->n_rows, (double)y, in->K, err);
             }
-            m->sum -= floored_log((double)p[(int64_t)y]);
+            m->sum -= cr_floored_log((double)p[(int64_t)y]);
             continue;
         }
         if (!(p[0] >= 0 && p[0] <= 1)) {
-            return cr_fail(err, CR_ERUN,
-                           "metric logloss: the prediction of row %lld is %g, not a probability; "
-                           "use it with binary_cross_entropy",
-                           (long long)m->n_rows, (double)p[0]);
+            return cr_metric_not_prob("logloss", m->n_rows, (double)p[0], err);
         }
         double q = (double)p[0];
-        m->sum -= (double)y * floored_log(q) + (1 - (double)y) * floored_log(1 - q);
+        m->sum -= (double)y * cr_floored_log(q) + (1 - (double)y) * cr_floored_log(1 - q);
     }
     return CR_OK;
+}
+
+static int64_t mean_n_state(const cr_metric *m) {
+    (void)m;
+    return 2;
+}
+
+static void mean_get(const cr_metric *m, double *out) {
+    out[0] = m->sum;
+    out[1] = (double)m->n_rows;
+}
+
+static void mean_set(cr_metric *m, const double *in) {
+    m->sum = in[0];
+    m->n_rows = (int64_t)in[1];
 }
 
 #define MEAN_METRIC(var, key, fn)                                                                  \
@@ -102,7 +108,10 @@ static cr_code logloss_update(cr_metric *m, const cr_metric_in *in, cr_err *err)
                                 .free_ = mean_free,                                                \
                                 .reset = mean_reset,                                               \
                                 .update = fn,                                                      \
-                                .value = mean_value}
+                                .value = mean_value,                                               \
+                                .n_state = mean_n_state,                                           \
+                                .get = mean_get,                                                   \
+                                .set = mean_set}
 MEAN_METRIC(cr_metric_mae, "mean_absolute_error", mae_update);
 MEAN_METRIC(cr_metric_mse, "mean_squared_error", mse_update);
 MEAN_METRIC(cr_metric_logloss, "logloss", logloss_update);

@@ -1,6 +1,6 @@
 /*
- * gauc.c - grouped AUC: the exact AUC inside each group (a user, a query), then the plain mean over
- * the groups that have both classes.
+ * gauc.c - grouped AUC: the exact AUC inside each group (a user, a query), then the mean over the
+ * groups that have both classes: plain, or weighted by their rows.
  *
  * Every row is kept (16 bytes) until the value is asked for; then rows are sorted by group and
  * score in place, byte by byte from the top, which needs no second copy. Groups are added up in the
@@ -24,6 +24,7 @@ typedef struct gauc_rows {
 
 struct cr_metric {
     gauc_rows *rows; /* apart, because asking for the value sorts them */
+    bool weighted;
 };
 
 #define N_BYTES      13 /* of a row's key: 8 of the group, then 5 of the score */
@@ -91,10 +92,10 @@ static void gauc_free(cr_metric *m) {
 }
 
 static cr_code gauc_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
-    (void)conf;
     CR_TRY(cr_metric_two_classes("grouped_auc", K, err));
     cr_metric *m = cr_alloc(sizeof *m, "grouped_auc");
     m->rows = cr_alloc(sizeof *m->rows, "grouped_auc");
+    m->weighted = ((const cr_grouped_auc_conf *)conf)->weighted;
     *out = m;
     return CR_OK;
 }
@@ -153,18 +154,18 @@ static double group_auc(const gauc_row *v, int64_t n) {
 static double gauc_value(const cr_metric *m) {
     gauc_rows *rows = m->rows;
     radix_sort(rows->v, rows->n, 0);
-    double sum = 0;
-    int64_t n_groups = 0;
+    double sum = 0, weight = 0;
     for (int64_t i = 0, end; i < rows->n; i = end) {
         for (end = i + 1; end < rows->n && rows->v[end].group == rows->v[i].group;) {
             end++;
         }
         double auc = group_auc(rows->v + i, end - i);
         if (isnan(auc)) continue;
-        sum += auc;
-        n_groups++;
+        double w = m->weighted ? (double)(end - i) : 1;
+        sum += w * auc;
+        weight += w;
     }
-    return n_groups ? sum / (double)n_groups : NAN;
+    return weight > 0 ? sum / weight : NAN;
 }
 
 const cr_metric_type cr_metric_grouped_auc = {

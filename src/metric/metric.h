@@ -22,14 +22,23 @@ typedef struct cr_metric_in {
 
 typedef struct cr_metric cr_metric;
 typedef struct cr_metric_type {
-    const char *name;  /* key in results: "auc" */
-    bool needs_group;  /* reads in->group */
+    const char *name;   /* key in results: "auc" */
+    bool needs_group;   /* reads in->group */
     bool wants_classes; /* looks at the scores of all classes, where there are several */
     cr_code (*new_)(cr_metric **out, const void *conf, int64_t K, cr_err *err);
     void (*free_)(cr_metric *m);
     void (*reset)(cr_metric *m);
     CR_CHECKED cr_code (*update)(cr_metric *m, const cr_metric_in *in, cr_err *err);
     double (*value)(const cr_metric *m); /* NaN when undefined (one class only) */
+    /* key in results when it depends on the config ("recall@5"); NULL: name */
+    void (*label)(const void *conf, char *out, size_t size);
+    /* What a training metric needs besides (NULL: cannot be one): everything seen since the reset
+     * as n_state numbers, a fixed count, exact both ways. */
+    int64_t (*n_state)(const cr_metric *m);
+    void (*get)(const cr_metric *m, double *out);
+    void (*set)(cr_metric *m, const double *in);
+    /* the value such numbers give; then states are averaged over time. NULL: values are */
+    double (*value_of)(const cr_metric *m, const double *state);
 } cr_metric_type;
 
 /* MetricConfig's oneof; member.type is cr_metric_type* */
@@ -40,10 +49,38 @@ typedef struct cr_metric_conf {
     cr_conf_base base;
     cr_choice metric;
 } cr_metric_conf;
+/* TrainMetricConfig */
+typedef struct cr_train_metric_conf {
+    cr_conf_base base;
+    cr_choice metric; /* of a family of its own; member.type is cr_metric_type* with state */
+    double decay_rate;
+    int64_t decay_step;
+} cr_train_metric_conf;
+/* cr_metric_label writes the key of a metric in results: "auc", "recall@5", "precision@0.3" */
+void cr_metric_label(const cr_choice *c, char *out, size_t size);
+
+/* ---- metrics of training batches (train.c) ----
+ * Rows of decay_step steps are taken together; then the shown value moves: new at first, later
+ * decay_rate * old + (1 - decay_rate) * new. auc averages counts, the others values. */
+typedef struct cr_train_metric cr_train_metric;
+CR_CHECKED cr_code cr_train_metric_new(cr_train_metric **out, const cr_train_metric_conf *conf,
+                                       int64_t K, cr_err *err);
+void cr_train_metric_free(cr_train_metric *m);
+/* cr_train_metric_step takes the rows of one step. */
+CR_CHECKED cr_code cr_train_metric_step(cr_train_metric *m, const cr_metric_in *in, cr_err *err);
+/* the shown value; 0 before the first decay_step steps are full */
+double cr_train_metric_value(const cr_train_metric *m);
+/* everything it holds, for a checkpoint: n_state numbers, exact */
+int64_t cr_train_metric_n_state(const cr_train_metric *m);
+void cr_train_metric_get(const cr_train_metric *m, double *out);
+void cr_train_metric_set(cr_train_metric *m, const double *in);
+
 /* the grouping_key of a metric that needs a group; NULL otherwise */
 const char *cr_metric_group_key(const cr_choice *c);
 
 /* running mean of a per-row value (losses as metrics): sums in double */
-typedef struct cr_mean { double sum, n; } cr_mean;
+typedef struct cr_mean {
+    double sum, n;
+} cr_mean;
 
 #endif

@@ -2,62 +2,13 @@
  * metrics.c - every metric against golden values, for any split into batches the same bits, and the
  * refusals.
  */
-#include "golden/golden.h"
-#include "harness.h"
+#include "feed.h"
 
 #include "base/mem.h"
 #include "metric/config.h"
 
 extern const cr_metric_type cr_metric_auc, cr_metric_grouped_auc, cr_metric_accuracy, cr_metric_mae,
     cr_metric_mse, cr_metric_logloss;
-
-static golden G;
-static float *Gf(const char *name) {
-    if (!G.n) golden_load(&G, "metric.txt");
-    return golden_f32(golden_get(&G, name));
-}
-
-/* Feeds n rows in batches of `batch` (0: sizes 1, 2, 3 …). */
-static double feed(const cr_metric_type *type, const void *conf, int64_t K, const float *pred,
-                   const float *label, const int64_t *group, int64_t n, int64_t batch) {
-    cr_metric *m = NULL;
-    cr_err err;
-    CHECK_INT(type->new_(&m, conf, K, &err), CR_OK);
-    double value = NAN;
-    for (int round = 0; round < 2; round++) { /* twice: reset must forget everything */
-        type->reset(m);
-        for (int64_t i = 0, size = 1; i < n; i += size, size = batch ? batch : size + 1) {
-            if (batch) size = batch;
-            if (size > n - i) size = n - i;
-            cr_metric_in in = {.n_rows = size,
-                               .K = K,
-                               .pred = pred + i * K,
-                               .pred_stride = K,
-                               .label = label + i,
-                               .group = group ? group + i : NULL};
-            CHECK_INT(type->update(m, &in, &err), CR_OK);
-            if (i == 0) (void)type->value(m); /* asking early changes nothing */
-        }
-        value = type->value(m);
-    }
-    type->free_(m);
-    return value;
-}
-
-static void golden_case(const cr_metric_type *type, const void *conf, int64_t K, const char *pred,
-                        const char *label, const int64_t *group, const char *want) {
-    float *p = Gf(pred), *y = Gf(label);
-    int64_t n = golden_get(&G, label)->n;
-    double first = feed(type, conf, K, p, y, group, n, n);
-    CHECK_NEAR(first, golden_get(&G, want)->v[0], 1e-12, 1e-12);
-    static const int64_t batches[] = {0, 1, 7, 64, 399};
-    for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
-        double v = feed(type, conf, K, p, y, group, n, batches[b]);
-        CHECK(memcmp(&v, &first, sizeof v) == 0);
-    }
-    free(p);
-    free(y);
-}
 
 TEST(auc) {
     golden_case(&cr_metric_auc, &(cr_auc_conf){.exact = true}, 1, "score", "label", NULL, "auc");
@@ -71,14 +22,11 @@ TEST(auc) {
 }
 
 TEST(grouped_auc) {
-    free(Gf("score"));
-    const golden_tensor *t = golden_get(&G, "group");
-    int64_t *group = calloc((size_t)t->n, sizeof *group);
-    for (int64_t i = 0; i < t->n; i++) {
-        group[i] = (int64_t)t->v[i];
-    }
+    int64_t *group = keys("group");
     golden_case(&cr_metric_grouped_auc, &(cr_grouped_auc_conf){0}, 1, "score", "label", group,
                 "grouped_auc");
+    golden_case(&cr_metric_grouped_auc, &(cr_grouped_auc_conf){.weighted = true}, 1, "score",
+                "label", group, "grouped_auc_weighted");
     free(group);
 }
 

@@ -1,0 +1,34 @@
+/*
+ * bins_int.h - TorchEasyRec's binned ROC curve: how many positives and negatives lie between two
+ * thresholds k/(n-1). Shared by auc (exact: false), multiclass_auc and the training metric.
+ */
+#ifndef CR_METRIC_BINS_INT_H
+#define CR_METRIC_BINS_INT_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* Bin b holds scores with exactly b thresholds at or below them. */
+typedef struct cr_bins {
+    int64_t n; /* thresholds */
+    float *thresholds;
+    uint64_t *n_pos, *n_neg; /* n + 1 each */
+} cr_bins;
+
+/* cr_bins_init makes n >= 2 thresholds. On failure b is cleared. */
+CR_CHECKED cr_code cr_bins_init(cr_bins *b, int64_t n, cr_err *err);
+void cr_bins_clear(cr_bins *b);
+void cr_bins_reset(cr_bins *b);
+/* cr_bins_of: number of thresholds <= p */
+int64_t cr_bins_of(const cr_bins *b, float p);
+/* The counts as 2 (n + 1) numbers: positives, then negatives. */
+void cr_bins_get(const cr_bins *b, double *out);
+void cr_bins_set(cr_bins *b, const double *in);
+/* cr_bins_auc: trapezoids between the n points from such numbers, no added end points, 0/0 = 0; NaN
+ * without rows. */
+double cr_bins_auc(int64_t n, const double *counts);
+/* the same of b's own counts */
+double cr_bins_value(const cr_bins *b);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * counts.c - precision, recall and F1 of a yes-or-no label at one threshold.
+ *
+ * A row is called positive when p > threshold, as accuracy does. precision = TP / (TP + FP), recall
+ * = TP / (TP + FN), f1 = 2 TP / (2 TP + FP + FN): counts up to the one division. 0/0 is NaN: a
+ * model that never says yes has no precision.
+ */
+#include "metric/metric.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "metric/check_int.h"
+#include "metric/config.h"
+
+struct cr_metric {
+    const char *name;
+    float threshold;
+    int64_t n_rows;
+    uint64_t n[2][2]; /* [label][called positive] */
+};
+
+static cr_code make(cr_metric **out, const char *name, const void *conf, int64_t K, cr_err *err) {
+    CR_TRY(cr_metric_two_classes(name, K, err));
+    cr_metric *m = cr_alloc(sizeof *m, name);
+    m->name = name;
+    m->threshold = (float)((const cr_threshold_conf *)conf)->threshold;
+    *out = m;
+    return CR_OK;
+}
+
+static cr_code precision_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
+    return make(out, "precision", conf, K, err);
+}
+
+static cr_code recall_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
+    return make(out, "recall", conf, K, err);
+}
+
+static cr_code f1_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
+    return make(out, "f1", conf, K, err);
+}
+
+static void counts_free(cr_metric *m) {
+    cr_free(m);
+}
+
+static void counts_reset(cr_metric *m) {
+    m->n_rows = 0;
+    m->n[0][0] = m->n[0][1] = m->n[1][0] = m->n[1][1] = 0;
+}
+
+static cr_code counts_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
+    const float *score = cr_metric_score(in);
+    for (int64_t i = 0; i < in->n_rows; i++, m->n_rows++) {
+        float p = score[i * in->pred_stride], y = in->label[i];
+        if (isnan(p)) return cr_metric_nan(m->name, m->n_rows, err);
+        if (y != 0 && y != 1) return cr_metric_bad_label(m->name, m->n_rows, (double)y, 2, err);
+        m->n[y == 1][p > m->threshold]++;
+    }
+    return CR_OK;
+}
+
+static double share(uint64_t part, uint64_t all) {
+    return all ? (double)part / (double)all : NAN;
+}
+
+static double precision_value(const cr_metric *m) {
+    return share(m->n[1][1], m->n[1][1] + m->n[0][1]);
+}
+
+static double recall_value(const cr_metric *m) {
+    return share(m->n[1][1], m->n[1][1] + m->n[1][0]);
+}
+
+static double f1_value(const cr_metric *m) {
+    return share(2 * m->n[1][1], 2 * m->n[1][1] + m->n[0][1] + m->n[1][0]);
+}
+
+/* the threshold is part of the key unless it is the usual one */
+static void label(const char *name, const void *conf, char *out, size_t size) {
+    double t = ((const cr_threshold_conf *)conf)->threshold;
+    if (t == 0.5)
+        snprintf(out, size, "%s", name);
+    else
+        snprintf(out, size, "%s@%g", name, t);
+}
+
+static void precision_label(const void *conf, char *out, size_t size) {
+    label("precision", conf, out, size);
+}
+
+static void recall_label(const void *conf, char *out, size_t size) {
+    label("recall", conf, out, size);
+}
+
+static void f1_label(const void *conf, char *out, size_t size) {
+    label("f1", conf, out, size);
+}
+
+#define COUNT_METRIC(key)                                                                          \
+    const cr_metric_type cr_metric_##key = {.name = #key,                                          \
+                                            .label = key##_label,                                  \
+                                            .new_ = key##_new,                                     \
+                                            .free_ = counts_free,                                  \
+                                            .reset = counts_reset,                                 \
+                                            .update = counts_update,                               \
+                                            .value = key##_value}
+COUNT_METRIC(precision);
+COUNT_METRIC(recall);
+COUNT_METRIC(f1);

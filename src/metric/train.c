@@ -1,0 +1,106 @@
+/*
+ * train.c - metrics of training batches, smoothed over time.
+ *
+ * The rows of decay_step steps form one window. When it is full: a metric with value_of (auc) moves
+ * an average of its counts, state <- d * state + (1 - d) * window, and shows the value these counts
+ * give; any other moves its value the same way. The first window is taken as it is. A window
+ * without a value (xauc of single rows) changes nothing. All of it is numbers that a checkpoint
+ * keeps, so a resumed run shows what the unbroken one would.
+ */
+#include "metric/metric.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct cr_train_metric {
+    const cr_metric_type *type;
+    cr_metric *window;
+    double rate;
+    int64_t decay_step;
+    int64_t steps;   /* in the window */
+    int64_t windows; /* taken so far */
+    double value;
+    int64_t n; /* numbers of the window's state */
+    double *state, *mean;
+};
+
+void cr_train_metric_free(cr_train_metric *m) {
+    if (!m) return;
+    if (m->window) m->type->free_(m->window);
+    cr_free(m->state);
+    cr_free(m->mean);
+    cr_free(m);
+}
+
+cr_code cr_train_metric_new(cr_train_metric **out, const cr_train_metric_conf *conf, int64_t K,
+                            cr_err *err) {
+    cr_train_metric *m = cr_alloc(sizeof *m, "training metric");
+    m->type = conf->metric.m->type;
+    m->rate = conf->decay_rate;
+    m->decay_step = conf->decay_step;
+    cr_code e = m->type->new_(&m->window, conf->metric.conf, K, err);
+    if (e != CR_OK) {
+        cr_train_metric_free(m);
+        return e;
+    }
+    m->n = m->type->n_state(m->window);
+    m->state = cr_alloc((size_t)m->n * sizeof(double), "training metric");
+    m->mean = cr_alloc((size_t)m->n * sizeof(double), "training metric");
+    *out = m;
+    return CR_OK;
+}
+
+static double blend(const cr_train_metric *m, double old, double now) {
+    return m->windows == 0 ? now : m->rate * old + (1 - m->rate) * now;
+}
+
+static void end_window(cr_train_metric *m) {
+    double now = m->type->value(m->window);
+    m->steps = 0;
+    if (!isnan(now)) {
+        if (m->type->value_of) {
+            m->type->get(m->window, m->state);
+            for (int64_t i = 0; i < m->n; i++) {
+                m->mean[i] = blend(m, m->mean[i], m->state[i]);
+            }
+            m->value = m->type->value_of(m->window, m->mean);
+        } else {
+            m->value = blend(m, m->value, now);
+        }
+        m->windows++;
+    }
+    m->type->reset(m->window);
+}
+
+cr_code cr_train_metric_step(cr_train_metric *m, const cr_metric_in *in, cr_err *err) {
+    CR_TRY(m->type->update(m->window, in, err));
+    if (++m->steps >= m->decay_step) end_window(m);
+    return CR_OK;
+}
+
+double cr_train_metric_value(const cr_train_metric *m) {
+    return m->value;
+}
+
+/* steps, windows, value, the window, the average */
+int64_t cr_train_metric_n_state(const cr_train_metric *m) {
+    return 3 + 2 * m->n;
+}
+
+void cr_train_metric_get(const cr_train_metric *m, double *out) {
+    out[0] = (double)m->steps;
+    out[1] = (double)m->windows;
+    out[2] = m->value;
+    m->type->get(m->window, out + 3);
+    memcpy(out + 3 + m->n, m->mean, (size_t)m->n * sizeof(double));
+}
+
+void cr_train_metric_set(cr_train_metric *m, const double *in) {
+    m->steps = (int64_t)in[0];
+    m->windows = (int64_t)in[1];
+    m->value = in[2];
+    m->type->set(m->window, in + 3);
+    memcpy(m->mean, in + 3 + m->n, (size_t)m->n * sizeof(double));
+}
