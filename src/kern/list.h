@@ -152,11 +152,30 @@
       (float *out, const uint16_t *table, int64_t stride, const int64_t *ids, const float *w,      \
        int64_t n, int64_t D, int half))
 
+/* ---- products between fields ----
+ *
+ * outer: for each m < M: z[m,h,f] = a[m,h] * b[m,f]; all without gaps
+ * outer_bwd_a: da[m,h] = dot of dz[m,h,:] and b[m,:], in dot's order  [acc]
+ * outer_bwd_b: db[m,f] = sum over h in order of a[m,h] * dz[m,h,f], starting from 0  [acc]
+ * ffm: x (F, F, D); sum over i < j, (0,1) (0,2) .., and d of x[i,j,d] * x[j,i,d]: element d goes to
+ *     partial sum d % 16, in order; the 16 are then added as dot's are
+ * ffm_bwd: dx[i,j,d] = dy * x[j,i,d], 0 for i = j  [acc]
+ */
+#define CR_KERNELS_FIELD(X)                                                                        \
+    X(void, outer, (float *z, const float *a, const float *b, int64_t M, int64_t H, int64_t F))    \
+    X(void, outer_bwd_a,                                                                           \
+      (float *da, const float *dz, const float *b, int64_t M, int64_t H, int64_t F, bool acc))     \
+    X(void, outer_bwd_b,                                                                           \
+      (float *db, const float *dz, const float *a, int64_t M, int64_t H, int64_t F, bool acc))     \
+    X(float, ffm, (const float *x, int64_t F, int64_t D))                                          \
+    X(void, ffm_bwd, (float *dx, float dy, const float *x, int64_t F, int64_t D, bool acc))
+
 #define CR_KERNELS(X)                                                                              \
     CR_KERNELS_GEMM(X)                                                                             \
     CR_KERNELS_VEC(X)                                                                              \
     CR_KERNELS_ACT(X)                                                                              \
     CR_KERNELS_ROW(X)                                                                              \
+    CR_KERNELS_FIELD(X)                                                                            \
     CR_KERNELS_INTER(X)                                                                            \
     CR_KERNELS_HALF(X)
 

@@ -162,12 +162,15 @@ cr_node *cr_batch_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, c
                        gamma ? 6 : 4, &a, sizeof(a));
 }
 
-/* ---- layer norm: inputs x, gamma, beta; biased variance over the row ---- */
+/* ---- layer norm: inputs x, gamma, beta; biased variance over the row, or over each part of
+ * gamma's width ---- */
 
 static void ln_infer(cr_node *n) {
+    int64_t w = n->in[1]->width;
+    if (n->in[2]->width != w || n->in[0]->width % w != 0) CR_BUG("layer_norm: widths differ");
     n->cls = CR_ROW;
     n->width = n->in[0]->width;
-    n->scratch = 2 * n->width;
+    n->scratch = 2 * w;
 }
 
 static void ln_moments(const float *x, int64_t w, float eps, float *tmp, float *mean, float *rstd) {
@@ -180,17 +183,18 @@ static void ln_moments(const float *x, int64_t w, float eps, float *tmp, float *
 static void ln_forward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]), *gamma = n->in[1]->w, *beta = n->in[2]->w;
     float *y = cr_val(t, n), *dev = t->scratch, mean, rstd;
-    int64_t ld = cr_ld(n), w = n->width;
-    for (int64_t r = 0; r < t->n_rows; r++) {
-        ln_moments(x + r * ld, w, *(const float *)n->attr, dev, &mean, &rstd);
+    int64_t ld = cr_ld(n), w = n->in[1]->width, parts = n->width / w;
+    for (int64_t i = 0; i < t->n_rows * parts; i++) {
+        int64_t at = i / parts * ld + i % parts * w;
+        ln_moments(x + at, w, *(const float *)n->attr, dev, &mean, &rstd);
         for (int64_t j = 0; j < w; j++)
-            y[r * ld + j] = dev[j] * rstd * gamma[j] + beta[j];
+            y[at + j] = dev[j] * rstd * gamma[j] + beta[j];
     }
 }
 
 static void ln_backward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]), *dy = cr_grad(t, n), *gamma = n->in[1]->w;
-    int64_t ld = cr_ld(n), w = n->width;
+    int64_t ld = cr_ld(n), w = n->in[1]->width, parts = n->width / w;
     float *dx = cr_wants_grad(t, n, 0) ? cr_grad(t, n->in[0]) : NULL, *dgamma = NULL, *dbeta = NULL;
     bool first = cr_first_grad(t, n, 0);
     if (cr_wants_grad(t, n, 1)) {
@@ -202,9 +206,10 @@ static void ln_backward(const cr_node *n, cr_tile *t) {
         if (cr_first_grad(t, n, 2)) memset(dbeta, 0, (size_t)w * sizeof(float));
     }
     float *xhat = t->scratch, *g = xhat + w, mean, rstd;
-    for (int64_t r = 0; r < t->n_rows; r++) {
-        const float *d = dy + r * ld;
-        ln_moments(x + r * ld, w, *(const float *)n->attr, xhat, &mean, &rstd);
+    for (int64_t i = 0; i < t->n_rows * parts; i++) {
+        int64_t at = i / parts * ld + i % parts * w;
+        const float *d = dy + at;
+        ln_moments(x + at, w, *(const float *)n->attr, xhat, &mean, &rstd);
         for (int64_t j = 0; j < w; j++) {
             xhat[j] *= rstd;
             g[j] = d[j] * gamma[j];
@@ -215,15 +220,16 @@ static void ln_backward(const cr_node *n, cr_tile *t) {
         float s1 = cr_kern->sum(g, w) / (float)w, s2 = cr_kern->dot(g, xhat, w) / (float)w;
         for (int64_t j = 0; j < w; j++) {
             float v = rstd * (g[j] - s1 - xhat[j] * s2);
-            dx[r * ld + j] = first ? v : dx[r * ld + j] + v;
+            dx[at + j] = first ? v : dx[at + j] + v;
         }
     }
 }
 
 static cr_node *ln_example(cr_graph *g, int k) {
-    if (k > 1) return NULL;
-    int64_t w = k ? 35 : 6;
-    return cr_layer_norm(g, cr_feed(g, w), cr_graph_param(g, "gamma", 1, w, true, NULL, 0),
+    if (k > 2) return NULL;
+    int64_t w = k == 1 ? 35 : 6;
+    return cr_layer_norm(g, cr_feed(g, k == 2 ? 3 * w : w),
+                         cr_graph_param(g, "gamma", 1, w, true, NULL, 0),
                          cr_graph_param(g, "beta", 1, w, true, NULL, 0), 1e-5f);
 }
 

@@ -11,10 +11,11 @@
 
 /* every op, NULL-ended: registry.c */
 extern const cr_op_type *const cr_ops[];
-extern const cr_op_type cr_op_activation, cr_op_add, cr_op_bce, cr_op_bn_apply, cr_op_bn_stats,
-    cr_op_concat, cr_op_dice, cr_op_dropout, cr_op_fm, cr_op_l2, cr_op_label, cr_op_layer_norm,
-    cr_op_lookup, cr_op_matmul, cr_op_mean_loss, cr_op_pairs, cr_op_prelu, cr_op_row_sum,
-    cr_op_slice, cr_op_softmax, cr_op_softmax_ce;
+extern const cr_op_type cr_op_activation, cr_op_add, cr_op_attention, cr_op_bce, cr_op_bias,
+    cr_op_bmm, cr_op_bn_apply, cr_op_bn_stats, cr_op_cin, cr_op_concat, cr_op_cross, cr_op_dice,
+    cr_op_dropout, cr_op_ffm, cr_op_field_sum, cr_op_fm, cr_op_l2, cr_op_label, cr_op_layer_norm,
+    cr_op_lookup, cr_op_matmul, cr_op_mean_loss, cr_op_mul, cr_op_pairs, cr_op_powers, cr_op_prelu,
+    cr_op_row_sum, cr_op_slice, cr_op_softmax, cr_op_softmax_ce, cr_op_top, cr_op_transpose;
 
 /* matmul.c: y = x W^T + b, W (N, K) as torch's Linear; b may be NULL; relu: fused. */
 cr_node *cr_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu);
@@ -46,6 +47,7 @@ cr_node *cr_softmax(cr_graph *g, cr_node *x, float scale);
 /* norm.c. bn: gamma and beta may both be NULL; mean, var, count: buffers (1,w) (1,w) (1,1) */
 cr_node *cr_batch_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, cr_node *mean,
                        cr_node *var, cr_node *count, float eps, float momentum);
+/* over the row; over each part of gamma's width where the row is several times as wide */
 cr_node *cr_layer_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, float eps);
 
 /* dropout.c: active in training only; the mask is a function of (seed, step, this node, row,
@@ -58,6 +60,32 @@ cr_node *cr_slice(cr_graph *g, cr_node *x, int64_t from, int64_t width);
 /* y = sum_i c_i x_i; inputs of equal width, or width 1 (added to every column) */
 cr_node *cr_add(cr_graph *g, cr_node *const *x, const float *c, int n);
 cr_node *cr_row_sum(cr_graph *g, cr_node *x);
+
+/* product.c: x * y, y of the same width, or width 1, or a parameter (1, w); x + b, b (1, w) */
+cr_node *cr_mul(cr_graph *g, cr_node *x, cr_node *y);
+cr_node *cr_bias(cr_graph *g, cr_node *x, cr_node *b);
+/* x0 * u + b + x: a cross layer; u of the same width or width 1; b (1, w) or NULL */
+cr_node *cr_cross(cr_graph *g, cr_node *x0, cr_node *u, cr_node *x, cr_node *b);
+/* x (1) -> x, x^2, sqrt(max(x, 0)) */
+cr_node *cr_powers(cr_graph *g, cr_node *x);
+/* 1 where x is among the k largest of the row, else 0; passes no gradient */
+cr_node *cr_top(cr_graph *g, cr_node *x, int64_t k);
+
+/* field.c: a row as a matrix (n, m) */
+cr_node *cr_transpose(cr_graph *g, cr_node *x, int64_t n, int64_t m); /* -> (m, n) */
+cr_node *cr_field_sum(cr_graph *g, cr_node *x, int64_t n, int64_t m); /* -> m */
+/* x (n, k) times y (k, m) -> (n, m) */
+cr_node *cr_bmm(cr_graph *g, cr_node *x, cr_node *y, int64_t n, int64_t k, int64_t m);
+
+/* cin.c: x (D, H), x0 (D, F), W (N, H F), b (1, N) -> (D, N): W outer(x[d], x0[d]) + b for each d
+ */
+cr_node *cr_cin(cr_graph *g, cr_node *x, cr_node *x0, cr_node *W, cr_node *b, int64_t D, int64_t H,
+                int64_t F);
+/* attention.c: q, k, v (F, H d) -> (F, H d); softmax of scale * q k^T per head */
+cr_node *cr_attention(cr_graph *g, cr_node *q, cr_node *k, cr_node *v, int64_t F, int64_t H,
+                      int64_t d, float scale);
+/* ffm.c: x (F, F, D), [i, j] what field i shows to field j -> 1: sum over i < j of x_ij . x_ji */
+cr_node *cr_ffm(cr_graph *g, cr_node *x, int64_t F, int64_t D);
 
 /* interact.c: x is F vectors of D */
 cr_node *cr_fm(cr_graph *g, cr_node *x, int64_t F, int64_t D);    /* -> D */

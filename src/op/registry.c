@@ -6,12 +6,19 @@
 #define OPS(X)                                                                                     \
     X(activation)                                                                                  \
     X(add)                                                                                         \
+    X(attention)                                                                                   \
     X(bce)                                                                                         \
+    X(bias)                                                                                        \
+    X(bmm)                                                                                         \
     X(bn_apply)                                                                                    \
     X(bn_stats)                                                                                    \
+    X(cin)                                                                                         \
     X(concat)                                                                                      \
+    X(cross)                                                                                       \
     X(dice)                                                                                        \
     X(dropout)                                                                                     \
+    X(ffm)                                                                                         \
+    X(field_sum)                                                                                   \
     X(fm)                                                                                          \
     X(l2)                                                                                          \
     X(label)                                                                                       \
@@ -19,11 +26,15 @@
     X(lookup)                                                                                      \
     X(matmul)                                                                                      \
     X(mean_loss)                                                                                   \
+    X(mul)                                                                                         \
     X(pairs)                                                                                       \
+    X(powers)                                                                                      \
     X(prelu)                                                                                       \
     X(row_sum)                                                                                     \
     X(slice)                                                                                       \
     X(softmax)                                                                                     \
-    X(softmax_ce)
+    X(softmax_ce)                                                                                  \
+    X(top)                                                                                         \
+    X(transpose)
 #define ENTRY(o) &cr_op_##o,
 const cr_op_type *const cr_ops[] = {OPS(ENTRY) NULL};

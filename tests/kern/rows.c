@@ -219,6 +219,80 @@ TEST(pairs) {
     }
 }
 
+TEST(outer_products) {
+    static const int64_t shapes[][3] = {{1, 1, 1}, {3, 4, 5}, {2, 7, 16}, {4, 3, 33}, {2, 18, 50}};
+    EACH_LEVEL(k)
+    for (size_t c = 0; c < sizeof(shapes) / sizeof(shapes[0]); c++) {
+        int64_t M = shapes[c][0], H = shapes[c][1], F = shapes[c][2];
+        guarded a = guard_new(M * H, 1), b = guard_new(M * F, 5), z = guard_new(M * H * F, 2);
+        guarded r = guard_new(M * H * F, 0), ra = guard_new(M * H, 0), rb = guard_new(M * F, 0);
+        fill(a.p, a.n, 1), fill(b.p, b.n, 2);
+        k->outer(z.p, a.p, b.p, M, H, F);
+        for (int64_t i = 0; i < z.n; i++)
+            r.p[i] = a.p[i / F] * b.p[i / (H * F) * F + i % F];
+        CHECK_SAME(z.p, r.p, z.n);
+        CHECK(guard_intact(&z));
+        fill(z.p, z.n, 3);
+        for (int acc = 0; acc < 2; acc++) {
+            guarded da = guard_new(M * H, 3), db = guard_new(M * F, 4);
+            fill(da.p, da.n, 4), fill(ra.p, da.n, 4), fill(db.p, db.n, 5), fill(rb.p, db.n, 5);
+            k->outer_bwd_a(da.p, z.p, b.p, M, H, F, acc);
+            k->outer_bwd_b(db.p, z.p, a.p, M, H, F, acc);
+            for (int64_t i = 0; i < M * H; i++) {
+                float s = spec_dot(z.p + i * F, b.p + i / H * F, F);
+                ra.p[i] = acc ? ra.p[i] + s : s;
+            }
+            for (int64_t i = 0; i < M * F; i++) {
+                float s = 0;
+                for (int64_t h = 0; h < H; h++) {
+                    float m = a.p[i / F * H + h] * z.p[(i / F * H + h) * F + i % F];
+                    s += m;
+                }
+                rb.p[i] = acc ? rb.p[i] + s : s;
+            }
+            CHECK_SAME(da.p, ra.p, da.n);
+            CHECK_SAME(db.p, rb.p, db.n);
+            CHECK(guard_intact(&da) && guard_intact(&db));
+            guard_free(&da), guard_free(&db);
+        }
+        guard_free(&a), guard_free(&b), guard_free(&z), guard_free(&r), guard_free(&ra);
+        guard_free(&rb);
+    }
+}
+
+TEST(field_aware) {
+    static const int64_t shapes[][2] = {{1, 4}, {2, 1}, {3, 4}, {5, 8}, {4, 16}, {3, 19}, {2, 40}};
+    EACH_LEVEL(k)
+    for (size_t c = 0; c < sizeof(shapes) / sizeof(shapes[0]); c++) {
+        int64_t F = shapes[c][0], D = shapes[c][1], n = F * F * D;
+        guarded x = guard_new(n, 1), g = guard_new(n, 3), r = guard_new(n, 0);
+        fill(x.p, n, 1);
+        float p[16] = {0};
+        for (int64_t i = 0; i < F; i++)
+            for (int64_t j = i + 1; j < F; j++)
+                for (int64_t d = 0; d < D; d++) {
+                    float m = x.p[(i * F + j) * D + d] * x.p[(j * F + i) * D + d];
+                    p[d % 16] += m;
+                }
+        float got = k->ffm(x.p, F, D), want = spec_tree(p);
+        CHECK_SAME(&got, &want, 1);
+        for (int acc = 0; acc < 2; acc++) {
+            fill(g.p, n, 3), fill(r.p, n, 3);
+            k->ffm_bwd(g.p, 0.3f, x.p, F, D, acc);
+            for (int64_t i = 0; i < F; i++)
+                for (int64_t j = 0; j < F; j++)
+                    for (int64_t d = 0; d < D; d++) {
+                        float m = i == j ? 0 : 0.3f * x.p[(j * F + i) * D + d];
+                        float *o = &r.p[(i * F + j) * D + d];
+                        *o = acc ? *o + m : m;
+                    }
+            CHECK_SAME(g.p, r.p, n);
+            CHECK(guard_intact(&g));
+        }
+        guard_free(&x), guard_free(&g), guard_free(&r);
+    }
+}
+
 /* a step of DLRM or DeepFM on criteo's 26 + 1 vectors of 16, per row */
 static void bench(void) {
     enum { B = 64, F = 27, D = 16, P = F * (F - 1) / 2 };
@@ -262,8 +336,10 @@ static void bench(void) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(vectors), CASE(rows_and_columns), CASE(pooling),
-                                   CASE(factorization_machine), CASE(pairs)};
+    static const t_case cases[] = {CASE(vectors),    CASE(rows_and_columns),
+                                   CASE(pooling),    CASE(factorization_machine),
+                                   CASE(pairs),      CASE(outer_products),
+                                   CASE(field_aware)};
     if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
         bench();
         return 0;
