@@ -116,7 +116,7 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
     }
     fs->reserved_col = CR_NEW_N(arena, int, n_reserved + 1);
     for (int i = 0; i < n_reserved; i++)
-        fs->reserved_col[i] = want(&b, reserved[i], "reserved column", CR_NOWHERE);
+        fs->reserved_col[i] = want(&b, reserved[i], "--reserved_columns", CR_NOWHERE);
     fs->n_reserved = n_reserved;
     cr_map_clear(&b.wants);
     return diag->n_errors > errors ? NULL : fs;

@@ -137,9 +137,10 @@ static cr_code copy_vocabs(job *j, const char *dir, cr_err *err) {
 static cr_code copy_assets(job *j, const cr_export_opts *o, const char *dir, cr_err *err) {
     cr_arena *a = &j->cfg.arena;
     if (!o->asset_files || !*o->asset_files) return CR_OK;
-    char *save = NULL, *list = cr_arena_strdup(a, o->asset_files);
-    for (char *p = strtok_r(list, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
-        const char *to = cr_path_join(a, dir, cr_path_base(p));
+    char **files;
+    int n = cr_split_list(a, o->asset_files, &files);
+    for (int i = 0; i < n; i++) {
+        const char *p = files[i], *to = cr_path_join(a, dir, cr_path_base(p));
         if (cr_path_exists(to))
             return cr_fail(err, CR_EUSAGE,
                            "--asset_files: an export has a file '%s' already; rename '%s'",

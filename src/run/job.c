@@ -92,6 +92,23 @@ static void effective_columns(job *j, cr_diag *diag) {
         j->reserved[i] = cr_arena_strdup(&j->cfg.arena, fs->want[i].name);
 }
 
+int cr_split_list(cr_arena *a, const char *text, char ***out) {
+    char *list = cr_arena_strdup(a, text), *save = NULL;
+    int n = 0, max = 1;
+    for (const char *c = list; *c; c++)
+        max += *c == ',';
+    *out = CR_NEW_N(a, char *, max);
+    for (char *w = strtok_r(list, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
+        while (*w == ' ')
+            w++;
+        size_t len = strlen(w);
+        while (len > 0 && w[len - 1] == ' ')
+            w[--len] = 0;
+        if (len > 0) (*out)[n++] = w;
+    }
+    return n;
+}
+
 static cr_code reserve(job *j, const job_opts *o, cr_diag *diag) {
     if (!o->reserved || !*o->reserved) return CR_OK;
     if (strcmp(o->reserved, "ALL_COLUMNS") == 0) return all_columns(j, o->data_paths, diag);
@@ -99,19 +116,7 @@ static cr_code reserve(job *j, const job_opts *o, cr_diag *diag) {
         effective_columns(j, diag);
         return cr_diag_code(diag);
     }
-    char *list = cr_arena_strdup(&j->cfg.arena, o->reserved), *save = NULL;
-    int max = 1;
-    for (const char *c = list; *c; c++)
-        max += *c == ',';
-    j->reserved = CR_NEW_N(&j->cfg.arena, char *, max);
-    for (char *w = strtok_r(list, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
-        while (*w == ' ')
-            w++;
-        size_t len = strlen(w);
-        while (len > 0 && w[len - 1] == ' ')
-            w[--len] = 0;
-        if (len > 0) j->reserved[j->n_reserved++] = w;
-    }
+    j->n_reserved = cr_split_list(&j->cfg.arena, o->reserved, &j->reserved);
     return CR_OK;
 }
 

@@ -31,17 +31,16 @@ static const char *nth_output(const void *ctx, size_t i) {
 static cr_code choose_columns(writer *w, job *j, const char *list, cr_err *err) {
     cr_arena *a = &j->cfg.arena;
     const cr_model *m = j->model;
-    int max = m->n_outputs;
-    for (const char *c = list ? list : ""; *c; c++)
-        max += *c == ',';
-    w->cols = CR_NEW_N(a, const cr_output *, max + 1);
-    if (!list || !*list) {
+    char **names = NULL;
+    int n = list && *list ? cr_split_list(a, list, &names) : 0;
+    w->cols = CR_NEW_N(a, const cr_output *, (n > m->n_outputs ? n : m->n_outputs) + 1);
+    if (n == 0) {
         for (int i = 0; i < m->n_outputs; i++)
             w->cols[w->n_cols++] = &m->outputs[i];
         return CR_OK;
     }
-    char *save = NULL, *text = cr_arena_strdup(a, list);
-    for (char *name = strtok_r(text, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+    for (int k = 0; k < n; k++) {
+        const char *name = names[k];
         const cr_output *found = NULL;
         for (int i = 0; i < m->n_outputs; i++)
             if (strcmp(m->outputs[i].name, name) == 0) found = &m->outputs[i];

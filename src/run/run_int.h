@@ -64,6 +64,8 @@ int64_t cr_job_eval_batch(const job *j);
 /* all tensors of the model (weights; with trainer state when t is not NULL) */
 struct trainer;
 cr_ckpt_tensor *cr_job_tensors(job *j, const struct trainer *t, cr_arena *a, int *n);
+/* cr_split_list cuts a comma list of a flag into words without blanks around them */
+int cr_split_list(cr_arena *a, const char *text, char ***out);
 /* adds err as one finding and returns its code */
 cr_code cr_diag_err(cr_diag *diag, const cr_err *err);
 

@@ -352,6 +352,33 @@ TEST(assets_do_not_replace_the_export) {
     CHECK(!cr_path_exists(in_root("assets_export")));
 }
 
+TEST(lists_of_names_may_hold_blanks) {
+    static char errors[4096], path[512], model[512];
+    CHECK_INT(train("lists", NULL)->code, 0);
+    snprintf(path, sizeof(path), "%s", in_root("config.yaml"));
+    snprintf(model, sizeof(model), "%s", in_root("lists"));
+    cr_predict_result r;
+    cr_predict_opts po = {.config = {.path = path, .model_dir = model},
+                          .predict_input_path = in_root("data.csv"),
+                          .predict_output_path = in_root("lists_out"),
+                          .reserved_columns = "y, b",
+                          .output_columns = "probs , logits",
+                          .threads = 1};
+    cr_diag diag;
+    cr_diag_init(&diag);
+    CHECK_INT(cr_predict(&po, &r, &diag), 0);
+    cr_buf text;
+    cr_buf_init(&text);
+    CHECK_INT(cr_file_read(r.output, 0, &text, NULL), 0);
+    CHECK(strncmp(text.data, "y,b,probs,logits\n", 17) == 0);
+    cr_buf_clear(&text);
+    po.reserved_columns = "z";
+    CHECK_INT(cr_predict(&po, &r, &diag), CR_ECONF);
+    collect(&diag, errors, sizeof(errors));
+    CHECK(strstr(errors, "has no column 'z', which --reserved_columns needs"));
+    cr_diag_clear(&diag);
+}
+
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(names_may_be_long),
                                    CASE(group_type_decides_on_wide_tables),
@@ -362,7 +389,8 @@ int main(int argc, char **argv) {
                                    CASE(fine_tuning_takes_the_age_of_the_moments_over),
                                    CASE(the_best_metric_is_checked_first),
                                    CASE(an_export_is_whole_in_every_spelling),
-                                   CASE(assets_do_not_replace_the_export)};
+                                   CASE(assets_do_not_replace_the_export),
+                                   CASE(lists_of_names_may_hold_blanks)};
     cr_log_set_level(CR_LOG_ERROR);
     const char *tmp = getenv("TMPDIR");
     snprintf(root, sizeof(root), "%s/crank-corners-XXXXXX", tmp ? tmp : "/tmp");
