@@ -113,7 +113,11 @@ const cr_oneof cr_dense_emb_family = {"dense embedding", false, dense_embs};
         CR_MSG(S, embedding_constraints, &cr_constraints_msg, CR_F_SPEED, HELP_CONSTRAINTS),       \
         CR_INT(S, sequence_length, 0, 0, CR_U32_MAX, 0, HELP_SEQ_LEN),                             \
         CR_STR(S, sequence_delim, ";", 0, HELP_SEQ_DELIM),                                         \
-        CR_STR(S, sequence_fields, NULL, CR_F_REPEATED, HELP_SEQ_FIELDS)
+        CR_STR(S, sequence_fields, NULL, CR_F_REPEATED, HELP_SEQ_FIELDS),                          \
+        CR_STR(S, pretrained_path, NULL, CR_F_OURS,                                                \
+               "safetensors file (or folder) with the table's first values"),                      \
+        CR_STR(S, pretrained_tensor, NULL, CR_F_OURS,                                              \
+               "tensor of pretrained_path; not given: the only one in it")
 
 const cr_field cr_id_fields[] = {
     NAME_ROWS(cr_id_conf),

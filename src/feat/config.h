@@ -44,6 +44,7 @@ typedef struct cr_id_conf {
     int64_t sequence_length;
     const char *sequence_delim;
     cr_strs sequence_fields;
+    const char *pretrained_path, *pretrained_tensor; /* "": from init_fn */
 } cr_id_conf;
 extern const cr_msg cr_id_msg;
 
@@ -71,6 +72,7 @@ typedef struct cr_raw_conf {
     int64_t sequence_length;
     const char *sequence_delim;
     cr_strs sequence_fields;
+    const char *pretrained_path, *pretrained_tensor; /* "": from init_fn */
 } cr_raw_conf;
 extern const cr_msg cr_raw_msg;
 

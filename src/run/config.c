@@ -88,8 +88,10 @@ static const cr_field train_fields[] = {
     U32(keep_checkpoint_max, 0, 0, "newest checkpoints that are kept; 0: all"),
     CR_STR(cr_train_conf, fine_tune_checkpoint, NULL, 0,
            "checkpoint that a new run starts from; a folder of checkpoints means its newest"),
-    CR_K_STR("fine_tune_ckpt_param_map", NULL, CR_F_LATER,
-             "file of parameter names: here and in the checkpoint"),
+    CR_STR(cr_train_conf, fine_tune_ckpt_param_map, NULL, 0,
+           "file of parameter names: lines of the name here and the name in the checkpoint"),
+    CR_STR(cr_train_conf, fine_tune_ckpt_var_map, NULL, 0,
+           "other spelling of fine_tune_ckpt_param_map"),
     U32(log_step_count_steps, 100, 0, "steps between log lines"),
     CR_K_BOOL("is_profiling", false, CR_F_LATER, "write a trace of some steps"),
     CR_BOOL(cr_train_conf, use_tensorboard, true, CR_F_SPEED,
@@ -146,6 +148,14 @@ static void train_check(const void *self, cr_diag *diag) {
     if (c->log_step_count_steps == 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "log_step_count_steps"),
                     "log_step_count_steps must be above 0; leave it out for 100");
+    if (*c->fine_tune_ckpt_param_map && *c->fine_tune_ckpt_var_map)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "fine_tune_ckpt_var_map"),
+                    "fine_tune_ckpt_var_map and fine_tune_ckpt_param_map are one thing; keep one");
+    const char *map =
+        *c->fine_tune_ckpt_param_map ? "fine_tune_ckpt_param_map" : "fine_tune_ckpt_var_map";
+    if ((*c->fine_tune_ckpt_param_map || *c->fine_tune_ckpt_var_map) && !*c->fine_tune_checkpoint)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, map),
+                    "%s has no effect without fine_tune_checkpoint", map);
     static const char *const summaries[] = {"loss",          "learning_rate",
                                             "parameter",     "global_gradient_norm",
                                             "gradient_norm", "gradient"};

@@ -48,8 +48,8 @@ CR_CHECKED cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag);
  * so and best is set, else the newest of model_dir. *step -1 when it was named by path. */
 CR_CHECKED cr_code cr_job_checkpoint(job *j, const char *wanted, bool best, char **path,
                                      int64_t *step, cr_err *err);
-/* cr_job_best_metric: what decides which checkpoint is best; NULL: not said. cr_job_check_best finds
- * what is wrong with it for a job with labels: it must be the name of a metric or loss. */
+/* cr_job_best_metric: what decides which checkpoint is best; NULL: not said. cr_job_check_best
+ * finds what is wrong with it for a job with labels: it must be the name of a metric or loss. */
 const char *cr_job_best_metric(const job *j);
 void cr_job_check_best(const job *j, cr_diag *diag);
 /* cr_job_loader opens a data set for this model. */
@@ -68,6 +68,17 @@ cr_ckpt_tensor *cr_job_tensors(job *j, const struct trainer *t, cr_arena *a, int
 int cr_split_list(cr_arena *a, const char *text, char ***out);
 /* adds err as one finding and returns its code */
 cr_code cr_diag_err(cr_diag *diag, const cr_err *err);
+
+/* ---- restore.c: the values that training starts from ---- */
+/* cr_job_resume restores weights, optimizer state and counters; step, epoch and data go to state.
+ */
+struct trainer;
+CR_CHECKED cr_code cr_job_resume(job *j, struct trainer *t, const char *path, bool ignore_optimizer,
+                                 cr_ckpt_state *state, cr_diag *diag);
+/* cr_job_begin: first values from the seed, pretrained tables, fine_tune_checkpoint. */
+CR_CHECKED cr_code cr_job_begin(job *j, struct trainer *t, bool ignore_optimizer, cr_diag *diag);
+/* cr_job_check_begin finds what cr_job_begin would refuse; needs no memory for parameters. */
+void cr_job_check_begin(job *j, cr_diag *diag);
 
 /* ---- step.c: one training step ---- */
 typedef struct trainer trainer;

@@ -54,52 +54,6 @@ static cr_code check_dir(loop *l, char **resume, cr_err *err) {
     return CR_OK;
 }
 
-/* does the checkpoint hold all of the optimizer's state? */
-static bool has_optimizer(const cr_ckpt *c, const cr_ckpt_tensor *v, int n) {
-    for (int i = 0; i < n; i++)
-        if (v[i].optimizer && !cr_ckpt_find(c, v[i].name)) return false;
-    return true;
-}
-
-/* weights, optimizer state and counters of a checkpoint */
-static cr_code restore(loop *l, const char *path, bool resume) {
-    cr_err err;
-    cr_ckpt *c;
-    if (cr_ckpt_open(&c, path, &err) != CR_OK) return cr_diag_err(l->diag, &err);
-    int n;
-    cr_ckpt_tensor *v = cr_job_tensors(&l->j, l->t, &l->j.cfg.arena, &n);
-    cr_ckpt_load_opts lo = {.allow_missing = !resume,
-                            .allow_extra = !resume,
-                            .pool = l->j.pool,
-                            .skip_optimizer = l->o->ignore_restore_optimizer};
-    const cr_ckpt_state *s = cr_ckpt_get_state(c);
-    cr_code code = CR_OK;
-    if (resume && !s)
-        code = cr_diag_err(l->diag, &(cr_err){.code = CR_ERUN,
-                                              .at = {path, 0, 0},
-                                              .msg = "has no state.json, so training cannot go on "
-                                                     "from it; use it as fine_tune_checkpoint"});
-    if (code == CR_OK && resume && (s->lanes != l->tc->lanes || s->seed != l->tc->seed))
-        CR_WARN("%s was trained with seed %llu and %d lanes, this run has seed %llu and %lld "
-                "lanes: results differ from an unbroken run",
-                path, (unsigned long long)s->seed, s->lanes, (unsigned long long)l->tc->seed,
-                (long long)l->tc->lanes);
-    if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, l->diag);
-    if (code == CR_OK && resume) {
-        /* state that begins at zero has had no update yet */
-        int64_t updates = lo.skip_optimizer ? 0 : s->updates;
-        cr_trainer_set_state(l->t, (trainer_state){updates, s->sched_steps, s->sched_epochs});
-        l->pos = s->data;
-        l->step = l->saved = s->step;
-        l->epoch = s->epoch;
-    } else if (code == CR_OK && s && !lo.skip_optimizer && has_optimizer(c, v, n)) {
-        /* moments that were taken over are as old as they were; the schedules begin anew */
-        cr_trainer_set_state(l->t, (trainer_state){.updates = s->updates});
-    }
-    cr_ckpt_close(c);
-    return code;
-}
-
 static void measure_files(loop *l) {
     char **paths;
     size_t n;
@@ -145,7 +99,6 @@ static cr_code probe_eval(loop *l) {
 static cr_code start(loop *l) {
     cr_err err;
     char *resume = NULL;
-    const char *fine = l->tc->fine_tune_checkpoint;
     if (!*l->c->train_input_path)
         return cr_diag_err(l->diag, &(cr_err){.code = CR_ECONF,
                                               .msg = "train_input_path is not set; give it in the "
@@ -159,16 +112,16 @@ static cr_code start(loop *l) {
     if (cr_job_alloc(&l->j, &err) != CR_OK || cr_trainer_new(&l->t, &l->j, &err) != CR_OK ||
         (*l->c->eval_input_path && cr_evaluator_new(&l->ev, &l->j, &err) != CR_OK))
         return cr_diag_err(l->diag, &err);
-    cr_model_fill(l->j.model, l->tc->seed, l->j.pool);
     if (resume) {
         CR_INFO("Restoring checkpoint from %s...", resume);
-        CR_TRY(restore(l, resume, true));
-    } else if (fine && *fine) {
-        char *path;
-        if (cr_ckpt_resolve(&l->j.cfg.arena, fine, &path, &err) != CR_OK)
-            return cr_diag_err(l->diag, &err);
-        CR_INFO("Restoring checkpoint from %s...", path);
-        CR_TRY(restore(l, path, false));
+        cr_model_fill(l->j.model, l->tc->seed, l->j.pool); /* of table rows that are new */
+        cr_ckpt_state s;
+        CR_TRY(cr_job_resume(&l->j, l->t, resume, l->o->ignore_restore_optimizer, &s, l->diag));
+        l->pos = s.data;
+        l->step = l->saved = s.step;
+        l->epoch = s.epoch;
+    } else {
+        CR_TRY(cr_job_begin(&l->j, l->t, l->o->ignore_restore_optimizer, l->diag));
     }
     job_data d = {.paths = l->c->train_input_path,
                   .batch_size = l->c->data_config->batch_size,
