@@ -5,6 +5,7 @@
  */
 #include "emb/update.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "emb/group.h"
@@ -12,8 +13,9 @@
 
 #define PIECE     256 /* distinct ids a thread takes at a time */
 #define MAX_LANES 64
-#define FETCH     12 /* entries between fetching a gradient row and adding it */
-#define AHEAD     8  /* records are fetched this many ids before they are needed */
+#define FETCH     12   /* entries between fetching a gradient row and adding it */
+#define AHEAD     8    /* records are fetched this many ids before they are needed */
+#define SWEEP     1024 /* rows a thread takes at a time of a table that is swept */
 
 typedef struct utable {
     cr_table *t;
@@ -31,10 +33,18 @@ struct cr_updater {
     int n_tables, cap_tables;
     cr_group *groups;
     int n_groups, cap_groups;
-    float **scratch; /* per thread: (lanes + 1) * widest D */
-    int64_t max_D;
+    float **scratch;   /* per thread: partial sums of the lanes, room for cr_table_apply */
+    int64_t n_scratch; /* floats of each */
+    float *zeros;      /* the gradient of a row that is swept over */
+    int64_t n_zeros;
     const cr_batch *batch;
-    const cr_optim_step *step;
+    const cr_optim_step *steps;
+    cr_adjust adjust;
+    /* cr_updater_measure */
+    double norm;
+    double *partial; /* per piece: sum, or largest */
+    bool *bad;       /* per piece: something is not finite */
+    int64_t cap_partial;
 };
 
 cr_updater *cr_updater_new(int lanes, cr_pool *pool) {
@@ -42,6 +52,7 @@ cr_updater *cr_updater_new(int lanes, cr_pool *pool) {
     cr_updater *u = cr_alloc(sizeof(*u), "updater");
     u->lanes = lanes;
     u->pool = pool;
+    u->adjust = (cr_adjust){1, 1, 0};
     u->scratch = cr_alloc((size_t)cr_pool_threads(pool) * sizeof(float *), "updater");
     return u;
 }
@@ -57,6 +68,9 @@ void cr_updater_free(cr_updater *u) {
     for (int i = 0; i < cr_pool_threads(u->pool); i++)
         cr_free(u->scratch[i]);
     cr_free(u->scratch);
+    cr_free(u->zeros);
+    cr_free(u->partial);
+    cr_free(u->bad);
     cr_free(u->tables);
     cr_free(u->groups);
     cr_free(u);
@@ -97,12 +111,17 @@ int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses) {
     const cr_optim_conf *oc = t->optim_conf;
     if (oc && oc->gradient_clipping) ut->clip = (float)oc->max_gradient;
     memcpy(ut->uses, uses, (size_t)n_uses * sizeof(cr_use));
-    if (t->D > u->max_D) {
-        u->max_D = t->D;
+    if (t->optim->every_row && t->D > u->n_zeros) {
+        u->n_zeros = t->D;
+        cr_free(u->zeros);
+        u->zeros = cr_alloc((size_t)t->D * sizeof(float), "updater scratch");
+    }
+    int64_t need = u->lanes * t->D + t->D + cr_table_scratch(t);
+    if (need > u->n_scratch) {
+        u->n_scratch = need;
         for (int i = 0; i < cr_pool_threads(u->pool); i++) {
             cr_free(u->scratch[i]);
-            u->scratch[i] =
-                cr_alloc((size_t)((u->lanes + 1) * u->max_D) * sizeof(float), "updater scratch");
+            u->scratch[i] = cr_alloc((size_t)need * sizeof(float), "updater scratch");
         }
     }
     return u->n_tables++;
@@ -128,15 +147,17 @@ static void add_entry(const cr_updater *u, const utable *ut, const cr_group *g, 
     uint32_t row = g->row[e];
     const float *gr = use->grad + (int64_t)row * use->ld;
     int64_t D = ut->t->D;
-    float c = j->w ? j->w[g->pos[e]] : 1.0f, clip = ut->clip;
+    float c = j->w ? j->w[g->pos[e]] : 1.0f, clip = ut->clip, unscale = u->adjust.unscale;
     if (use->mean && j->off) c = c / (float)(j->off[row + 1] - j->off[row]);
     if (clip > 0) {
         for (int64_t d = 0; d < D; d++) {
-            float v = gr[d] > clip ? clip : gr[d] < -clip ? -clip : gr[d];
+            float x = gr[d] * unscale;
+            float v = x > clip ? clip : x < -clip ? -clip : x;
             out[d] = set ? c * v : out[d] + c * v;
         }
         return;
     }
+    c *= unscale;
     if (set)
         cr_kern->scale(out, c, gr, D);
     else
@@ -185,8 +206,56 @@ static void sum_id(const cr_updater *u, const utable *ut, const cr_group *g, int
     }
 }
 
-static void apply_item(void *ctx, int64_t item, int thread) {
-    cr_updater *u = ctx;
+/* one row of a table: the only place that calls its rule */
+static void update_row(const cr_updater *u, const cr_table *t, int64_t id, float *grad,
+                       float *scratch) {
+    cr_table_apply(t, id, &u->steps[t->optim_group], grad, scratch);
+}
+
+/* what clipping over all parameters does to the summed gradient of a row */
+static void adjust_row(const cr_updater *u, float *g, int64_t D) {
+    float f = u->adjust.factor, limit = u->adjust.limit;
+    if (f != 1)
+        for (int64_t d = 0; d < D; d++)
+            g[d] *= f;
+    if (limit > 0)
+        for (int64_t d = 0; d < D; d++)
+            g[d] = g[d] > limit ? limit : g[d] < -limit ? -limit : g[d];
+}
+
+/* first of ids[0 .. n) that is not below id */
+static int64_t lower_bound(const int64_t *ids, int64_t n, int64_t id) {
+    int64_t lo = 0;
+    while (n > 0) {
+        int64_t half = n / 2;
+        if (ids[lo + half] < id) {
+            lo += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return lo;
+}
+
+/* rows [first, first + SWEEP): those of the batch with their gradient, the others with none */
+static void sweep_rows(const cr_updater *u, const utable *ut, int64_t first, float *part) {
+    const cr_group *g = &u->groups[ut->group];
+    const cr_table *t = ut->t;
+    int64_t end = first + SWEEP < t->n_rows ? first + SWEEP : t->n_rows;
+    int64_t k = lower_bound(g->id, g->n_uniq, first);
+    for (int64_t row = first; row < end; row++) {
+        if (k < g->n_uniq && g->id[k] == row) {
+            sum_id(u, ut, g, k++, part);
+            adjust_row(u, part, t->D);
+            update_row(u, t, row, part, part + u->lanes * t->D);
+        } else {
+            update_row(u, t, row, u->zeros, part + u->lanes * t->D);
+        }
+    }
+}
+
+static const utable *table_of(const cr_updater *u, int64_t item) {
     int lo = 0, hi = u->n_tables - 1;
     while (lo < hi) { /* the table this piece belongs to */
         int mid = (lo + hi + 1) / 2;
@@ -195,25 +264,85 @@ static void apply_item(void *ctx, int64_t item, int thread) {
         else
             hi = mid - 1;
     }
-    const utable *ut = &u->tables[lo];
+    return &u->tables[lo];
+}
+
+static void apply_item(void *ctx, int64_t item, int thread) {
+    cr_updater *u = ctx;
+    const utable *ut = table_of(u, item);
     const cr_group *g = &u->groups[ut->group];
     const cr_table *t = ut->t;
     float *part = u->scratch[thread];
+    if (t->optim->every_row) {
+        sweep_rows(u, ut, (item - ut->first_piece) * SWEEP, part);
+        return;
+    }
     int64_t k = (item - ut->first_piece) * PIECE,
             end = k + PIECE < g->n_uniq ? k + PIECE : g->n_uniq;
     for (; k < end; k++) {
         if (k + AHEAD < end) __builtin_prefetch(cr_table_row(t, g->id[k + AHEAD]), 1);
         sum_id(u, ut, g, k, part);
-        t->optim->row(t->optim_conf, u->step, cr_table_row(t, g->id[k]), part, t->D);
+        adjust_row(u, part, t->D);
+        update_row(u, t, g->id[k], part, part + u->lanes * t->D);
     }
 }
 
-void cr_updater_apply(cr_updater *u, const cr_optim_step *step) {
-    u->step = step;
+/* numbers the pieces of all tables; returns how many there are */
+static int64_t cut(cr_updater *u, bool by_row) {
     int64_t pieces = 0;
     for (int i = 0; i < u->n_tables; i++) {
-        u->tables[i].first_piece = pieces;
-        pieces += (u->groups[u->tables[i].group].n_uniq + PIECE - 1) / PIECE;
+        utable *ut = &u->tables[i];
+        ut->first_piece = pieces;
+        pieces += by_row && ut->t->optim->every_row
+                      ? (ut->t->n_rows + SWEEP - 1) / SWEEP
+                      : (u->groups[ut->group].n_uniq + PIECE - 1) / PIECE;
     }
-    cr_pool_run(u->pool, pieces, apply_item, u);
+    return pieces;
+}
+
+void cr_updater_apply(cr_updater *u, const cr_optim_step *steps) {
+    u->steps = steps;
+    cr_pool_run(u->pool, cut(u, true), apply_item, u);
+}
+
+/* ---- norms ---- */
+
+void cr_updater_adjust(cr_updater *u, cr_adjust a) {
+    u->adjust = a;
+}
+
+static void measure_item(void *ctx, int64_t item, int thread) {
+    cr_updater *u = ctx;
+    const utable *ut = table_of(u, item);
+    const cr_group *g = &u->groups[ut->group];
+    float *part = u->scratch[thread];
+    double sum = 0;
+    bool bad = false;
+    int64_t k = (item - ut->first_piece) * PIECE,
+            end = k + PIECE < g->n_uniq ? k + PIECE : g->n_uniq;
+    for (; k < end; k++) {
+        sum_id(u, ut, g, k, part);
+        bad |= !cr_norm_add(&sum, part, ut->t->D, u->norm);
+    }
+    u->partial[item] = sum;
+    u->bad[item] = bad;
+}
+
+bool cr_updater_measure(cr_updater *u, double p, double *sum) {
+    int64_t n = cut(u, false);
+    if (n > u->cap_partial) {
+        cr_free(u->partial);
+        cr_free(u->bad);
+        u->cap_partial = 2 * n;
+        u->partial = cr_alloc((size_t)u->cap_partial * sizeof(double), "norms of gradients");
+        u->bad = cr_alloc((size_t)u->cap_partial * sizeof(bool), "norms of gradients");
+    }
+    u->norm = p;
+    cr_pool_run(u->pool, n, measure_item, u);
+    bool fine = true;
+    for (int64_t i = 0; i < n; i++) {
+        fine &= !u->bad[i];
+        *sum = isinf(p) ? fmax(*sum, u->partial[i]) : *sum + u->partial[i];
+    }
+    return fine;
 }

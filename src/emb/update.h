@@ -32,7 +32,20 @@ int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses);
 /* cr_updater_group sorts the ids of a batch; allocates only when a batch has more ids than any
  * before. Ids must be in range. */
 void cr_updater_group(cr_updater *u, const cr_batch *b);
-/* cr_updater_apply updates all tables from the batch of the last group. */
-void cr_updater_apply(cr_updater *u, const cr_optim_step *step);
+/* cr_updater_apply updates all tables from the batch of the last group; steps[k] is for the tables
+ * whose optim_group is k. */
+void cr_updater_apply(cr_updater *u, const cr_optim_step *steps);
+
+/* What is done to gradients before a rule sees them, until it is set again. */
+typedef struct cr_adjust {
+    float unscale; /* factor of the looked-up values' gradients, before the tables' own clipping */
+    float factor;  /* of a row's summed gradient */
+    float limit;   /* of each of its elements, up and down; 0: none */
+} cr_adjust;
+void cr_updater_adjust(cr_updater *u, cr_adjust a); /* at first: 1, 1, 0 */
+/* cr_updater_measure adds |g|^p of every element of the gradients of all touched rows to *sum (p
+ * infinite: *sum becomes the largest |g| if that is larger), after unscale and before factor and
+ * limit. In an order that depends on the ids alone. Returns false when one is not finite. */
+bool cr_updater_measure(cr_updater *u, double p, double *sum);
 
 #endif

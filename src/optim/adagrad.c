@@ -12,9 +12,7 @@
 #include <math.h>
 
 #include "optim/config.h"
-#include "optim/simd_int.h"
-
-#define ROW_EPS 1e-8F
+#include "optim/row_int.h"
 
 CR_INLINE void block(float *restrict w, float *restrict m, const float *restrict g, int n, float lr,
                      float eps, float wd) {
@@ -29,7 +27,7 @@ CR_INLINE void row_block(float *restrict w, float *restrict m, const float *rest
                          float lr) {
     for (int i = 0; i < n; i++) {
         m[i] += g[i] * g[i];
-        w[i] -= lr * g[i] / (sqrtf(m[i]) + ROW_EPS);
+        w[i] -= lr * g[i] / (sqrtf(m[i]) + CR_ROW_EPS);
     }
 }
 

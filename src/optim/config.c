@@ -1,21 +1,23 @@
 /*
- * config.c - the messages of optimizers and learning rates, and the families they form.
+ * config.c - the messages of the optimizers, and the two families they form.
  *
- * Sparse and dense messages of one rule differ (sparse ones have no eps: it is 1e-8 for all), so
- * each has its own table. Rules of later versions are known by their tables and refused by name.
+ * Sparse and dense messages of one rule differ (most sparse ones have no eps: it is 1e-8 for all),
+ * so each has its own table, and often the same struct. What goes with them (schedules, parts,
+ * averages, clipping) is in config_train.c.
  */
 #include "optim/config.h"
 
 #include "base/err.h"
 
-extern const cr_optim_type cr_optim_sgd, cr_optim_row_sgd, cr_optim_adagrad,
-    cr_optim_rowwise_adagrad, cr_optim_adam;
-extern const cr_sched_type cr_sched_constant, cr_sched_exponential;
-
 const cr_enum_value cr_wd_modes[] = {
     {"NONE", CR_WD_NONE, "no weight decay", false},
     {"L2", CR_WD_L2, "weight_decay * w is added to the gradient", false},
     {"DECOUPLE", CR_WD_DECOUPLE, "w shrinks by lr * weight_decay besides the update", false},
+    {NULL, 0, NULL, false},
+};
+const cr_enum_value cr_adam_modes[] = {
+    {"LAZY", CR_ADAM_LAZY, "only rows that the batch touches move", false},
+    {"DENSE", CR_ADAM_DENSE, "every row of the table moves at every step, as torch's Adam", false},
     {NULL, 0, NULL, false},
 };
 
@@ -27,9 +29,11 @@ const cr_enum_value cr_wd_modes[] = {
 #define HELP_BETA1    "how much of the mean of gradients is kept per step"
 #define HELP_BETA2    "how much of the mean of squared gradients is kept per step"
 #define HELP_EPS      "added to the root in the divisor"
+#define HELP_EPS_IN   "added inside both roots"
 #define HELP_ACC      "first value of the summed squares"
 #define HELP_FUSED    "one kernel for all parameters; this is always so here"
 #define HELP_MOMENTUM "how much of the last update is kept"
+#define HELP_AMSGRAD  "divide by the largest second moment so far"
 #define HELP_RHO      "how much of the running means is kept per step"
 #define HELP_ALPHA    "how much of the mean of squares is kept per step"
 
@@ -38,20 +42,21 @@ const cr_enum_value cr_wd_modes[] = {
     CR_FLOAT(S, lr, 0.002, 0, CR_INF, 0, HELP_LR),                                                 \
         CR_BOOL(S, gradient_clipping, false, 0, HELP_CLIP),                                        \
         CR_FLOAT(S, max_gradient, 1.0, 0, CR_INF, 0, HELP_MAX_GRAD)
-#define K_SPARSE_HEAD                                                                              \
-    CR_K_FLOAT("lr", 0.002, 0, CR_INF, 0, HELP_LR),                                                \
-        CR_K_BOOL("gradient_clipping", false, 0, HELP_CLIP),                                       \
-        CR_K_FLOAT("max_gradient", 1.0, 0, CR_INF, 0, HELP_MAX_GRAD)
-#define K_WD    CR_K_FLOAT("weight_decay", 0, 0, CR_INF, 0, HELP_WD)
-#define K_WD_L2 CR_K_FLOAT("weight_decay", 0, 0, CR_INF, 0, HELP_WD_L2)
-#define K_BETAS                                                                                    \
-    CR_K_FLOAT("beta1", 0.9, 0, 1, 0, HELP_BETA1), CR_K_FLOAT("beta2", 0.999, 0, 1, 0, HELP_BETA2)
-#define K_ADADELTA                                                                                 \
-    CR_K_FLOAT("rho", 0.95, 0, 1, 0, HELP_RHO), CR_K_FLOAT("eps", 1e-6, 0, CR_INF, 0, HELP_EPS),   \
-        K_WD_L2
-#define K_RMSPROP                                                                                  \
-    CR_K_FLOAT("alpha", 0.99, 0, 1, 0, HELP_ALPHA),                                                \
-        CR_K_FLOAT("eps", 1e-8, 0, CR_INF, 0, HELP_EPS), K_WD_L2
+#define BETAS(S)                                                                                   \
+    CR_FLOAT(S, beta1, 0.9, 0, 1, 0, HELP_BETA1), CR_FLOAT(S, beta2, 0.999, 0, 1, 0, HELP_BETA2)
+#define ADADELTA                                                                                   \
+    CR_FLOAT(cr_adadelta_conf, rho, 0.95, 0, 1, 0, HELP_RHO),                                      \
+        CR_FLOAT(cr_adadelta_conf, eps, 1e-6, 0, CR_INF, 0, HELP_EPS_IN),                          \
+        CR_FLOAT(cr_adadelta_conf, weight_decay, 0, 0, CR_INF, 0, HELP_WD_L2)
+#define RMSPROP                                                                                    \
+    CR_FLOAT(cr_rmsprop_conf, alpha, 0.99, 0, 1, 0, HELP_ALPHA),                                   \
+        CR_FLOAT(cr_rmsprop_conf, eps, 1e-8, 0, CR_INF, 0, HELP_EPS),                              \
+        CR_FLOAT(cr_rmsprop_conf, weight_decay, 0, 0, CR_INF, 0, HELP_WD_L2)
+#define FTRL                                                                                       \
+    CR_FLOAT(cr_ftrl_conf, beta, 1, 0, CR_INF, CR_F_OURS, "smooths the rate of seldom seen ids"),  \
+        CR_FLOAT(cr_ftrl_conf, l1, 0, 0, CR_INF, CR_F_OURS,                                        \
+                 "draws weights to exactly 0; with it a model becomes sparse"),                    \
+        CR_FLOAT(cr_ftrl_conf, l2, 0, 0, CR_INF, CR_F_OURS, "draws weights towards 0")
 
 static const cr_field sparse_sgd_fields[] = {SPARSE_HEAD(cr_sparse_sgd_conf), CR_END};
 static const cr_field sparse_adagrad_fields[] = {
@@ -69,20 +74,27 @@ static const cr_field rowwise_adagrad_fields[] = {
 };
 static const cr_field sparse_adam_fields[] = {
     SPARSE_HEAD(cr_sparse_adam_conf),
-    CR_FLOAT(cr_sparse_adam_conf, beta1, 0.9, 0, 1, 0, HELP_BETA1),
-    CR_FLOAT(cr_sparse_adam_conf, beta2, 0.999, 0, 1, 0, HELP_BETA2),
+    BETAS(cr_sparse_adam_conf),
     CR_FLOAT(cr_sparse_adam_conf, weight_decay, 0, 0, CR_INF, 0, HELP_WD),
+    CR_ENUM(cr_sparse_adam_conf, mode, cr_adam_modes, CR_ADAM_LAZY, CR_F_OURS,
+            "which rows move: LAZY those of the batch, DENSE all"),
     CR_END,
 };
 static const cr_field lars_sgd_fields[] = {
-    K_SPARSE_HEAD,
-    CR_K_FLOAT("momentum", 0.9, 0, 1, 0, HELP_MOMENTUM),
-    K_WD_L2,
+    SPARSE_HEAD(cr_lars_conf),
+    CR_FLOAT(cr_lars_conf, momentum, 0.9, 0, 1, 0, HELP_MOMENTUM),
+    CR_FLOAT(cr_lars_conf, weight_decay, 0, 0, CR_INF, 0, HELP_WD_L2),
     CR_END,
 };
-static const cr_field lamb_fields[] = {K_SPARSE_HEAD, K_BETAS, K_WD, CR_END};
-static const cr_field sparse_adadelta_fields[] = {K_SPARSE_HEAD, K_ADADELTA, CR_END};
-static const cr_field sparse_rmsprop_fields[] = {K_SPARSE_HEAD, K_RMSPROP, CR_END};
+static const cr_field lamb_fields[] = {
+    SPARSE_HEAD(cr_sparse_adam_conf),
+    BETAS(cr_sparse_adam_conf),
+    CR_FLOAT(cr_sparse_adam_conf, weight_decay, 0, 0, CR_INF, 0, HELP_WD),
+    CR_END,
+};
+static const cr_field sparse_adadelta_fields[] = {SPARSE_HEAD(cr_adadelta_conf), ADADELTA, CR_END};
+static const cr_field sparse_rmsprop_fields[] = {SPARSE_HEAD(cr_rmsprop_conf), RMSPROP, CR_END};
+static const cr_field sparse_ftrl_fields[] = {SPARSE_HEAD(cr_ftrl_conf), FTRL, CR_END};
 
 static const cr_msg sparse_sgd_msg = {"FusedSGDOptimizer",
                                       "Plain gradient descent on table rows",
@@ -118,46 +130,65 @@ static const cr_msg sparse_adam_msg = {"FusedAdamOptimizer",
 static const cr_msg lars_sgd_msg = {"FusedLarsSGDOptimizer",
                                     "Momentum SGD with a rate per row from the norms",
                                     lars_sgd_fields,
-                                    0,
-                                    true,
+                                    sizeof(cr_lars_conf),
+                                    false,
                                     NULL};
-static const cr_msg lamb_msg = {
-    "FusedLAMBOptimizer", "Adam scaled by the norms of row and update", lamb_fields, 0, true, NULL};
+static const cr_msg lamb_msg = {"FusedLAMBOptimizer",
+                                "Adam scaled by the norms of row and update",
+                                lamb_fields,
+                                sizeof(cr_sparse_adam_conf),
+                                false,
+                                NULL};
 static const cr_msg partial_lamb_msg = {"FusedPartialRowWiseLAMBOptimizer",
                                         "LAMB with one second moment per row",
                                         lamb_fields,
-                                        0,
-                                        true,
+                                        sizeof(cr_sparse_adam_conf),
+                                        false,
                                         NULL};
 static const cr_msg partial_adam_msg = {"FusedPartialRowWiseAdamOptimizer",
                                         "Adam with one second moment per row",
                                         lamb_fields,
-                                        0,
-                                        true,
+                                        sizeof(cr_sparse_adam_conf),
+                                        false,
                                         NULL};
-static const cr_msg sparse_adadelta_msg = {
-    "FusedAdadeltaOptimizer", "Adadelta on table rows", sparse_adadelta_fields, 0, true, NULL};
-static const cr_msg sparse_rmsprop_msg = {
-    "FusedRMSpropOptimizer", "RMSprop on table rows", sparse_rmsprop_fields, 0, true, NULL};
+static const cr_msg sparse_adadelta_msg = {"FusedAdadeltaOptimizer",
+                                           "Adadelta on table rows",
+                                           sparse_adadelta_fields,
+                                           sizeof(cr_adadelta_conf),
+                                           false,
+                                           NULL};
+static const cr_msg sparse_rmsprop_msg = {"FusedRMSpropOptimizer",
+                                          "RMSprop on table rows",
+                                          sparse_rmsprop_fields,
+                                          sizeof(cr_rmsprop_conf),
+                                          false,
+                                          NULL};
+static const cr_msg sparse_ftrl_msg = {
+    "FusedFTRLOptimizer",
+    "FTRL-Proximal on table rows: the rule for wide, sparse linear parts",
+    sparse_ftrl_fields,
+    sizeof(cr_ftrl_conf),
+    false,
+    NULL};
 
 static const cr_oneof_member sparse_members[] = {
     {"sgd_optimizer", &sparse_sgd_msg, &cr_optim_row_sgd},
     {"adagrad_optimizer", &sparse_adagrad_msg, &cr_optim_adagrad},
-    {"adam_optimizer", &sparse_adam_msg, &cr_optim_adam},
-    {"lars_sgd_optimizer", &lars_sgd_msg, NULL},
-    {"lamb_optimizer", &lamb_msg, NULL},
-    {"partial_rowwise_lamb_optimizer", &partial_lamb_msg, NULL},
-    {"partial_rowwise_adam_optimizer", &partial_adam_msg, NULL},
+    {"adam_optimizer", &sparse_adam_msg, &cr_optim_row_adam},
+    {"lars_sgd_optimizer", &lars_sgd_msg, &cr_optim_lars},
+    {"lamb_optimizer", &lamb_msg, &cr_optim_lamb},
+    {"partial_rowwise_lamb_optimizer", &partial_lamb_msg, &cr_optim_partial_lamb},
+    {"partial_rowwise_adam_optimizer", &partial_adam_msg, &cr_optim_partial_adam},
     {"rowwise_adagrad_optimizer", &rowwise_adagrad_msg, &cr_optim_rowwise_adagrad},
-    {"adadelta_optimizer", &sparse_adadelta_msg, NULL},
-    {"rmsprop_optimizer", &sparse_rmsprop_msg, NULL},
+    {"adadelta_optimizer", &sparse_adadelta_msg, &cr_optim_adadelta},
+    {"rmsprop_optimizer", &sparse_rmsprop_msg, &cr_optim_rmsprop},
+    {"ftrl_optimizer", &sparse_ftrl_msg, &cr_optim_ftrl},
     {NULL, NULL, NULL},
 };
 const cr_oneof cr_sparse_optim_family = {"sparse optimizer", true, sparse_members};
 
 /* ---- dense ---- */
 #define DENSE_LR(S) CR_FLOAT(S, lr, 0.002, 0, CR_INF, 0, HELP_LR)
-#define K_LR        CR_K_FLOAT("lr", 0.002, 0, CR_INF, 0, HELP_LR)
 #define K_FUSED     CR_K_BOOL("fused", false, CR_F_SPEED, HELP_FUSED)
 
 static const cr_field dense_sgd_fields[] = {
@@ -180,25 +211,25 @@ static const cr_field dense_adagrad_fields[] = {
 };
 static const cr_field dense_adam_fields[] = {
     DENSE_LR(cr_dense_adam_conf),
-    CR_FLOAT(cr_dense_adam_conf, beta1, 0.9, 0, 1, 0, HELP_BETA1),
-    CR_FLOAT(cr_dense_adam_conf, beta2, 0.999, 0, 1, 0, HELP_BETA2),
+    BETAS(cr_dense_adam_conf),
     CR_FLOAT(cr_dense_adam_conf, weight_decay, 0, 0, CR_INF, 0, HELP_WD_L2),
     CR_FLOAT(cr_dense_adam_conf, eps, 1e-8, 0, CR_INF, 0, HELP_EPS),
-    CR_K_BOOL("amsgrad", false, CR_F_LATER, "divide by the largest second moment so far"),
+    CR_BOOL(cr_dense_adam_conf, amsgrad, false, 0, HELP_AMSGRAD),
     K_FUSED,
     CR_END,
 };
 static const cr_field adamw_fields[] = {
-    K_LR,
-    K_BETAS,
-    K_WD,
-    CR_K_FLOAT("eps", 1e-8, 0, CR_INF, 0, HELP_EPS),
-    CR_K_BOOL("amsgrad", false, 0, "divide by the largest second moment so far"),
+    DENSE_LR(cr_dense_adam_conf),
+    BETAS(cr_dense_adam_conf),
+    CR_FLOAT(cr_dense_adam_conf, weight_decay, 0, 0, CR_INF, 0, HELP_WD),
+    CR_FLOAT(cr_dense_adam_conf, eps, 1e-8, 0, CR_INF, 0, HELP_EPS),
+    CR_BOOL(cr_dense_adam_conf, amsgrad, false, 0, HELP_AMSGRAD),
     K_FUSED,
     CR_END,
 };
-static const cr_field dense_adadelta_fields[] = {K_LR, K_ADADELTA, CR_END};
-static const cr_field dense_rmsprop_fields[] = {K_LR, K_RMSPROP, CR_END};
+static const cr_field dense_adadelta_fields[] = {DENSE_LR(cr_adadelta_conf), ADADELTA, CR_END};
+static const cr_field dense_rmsprop_fields[] = {DENSE_LR(cr_rmsprop_conf), RMSPROP, CR_END};
+static const cr_field dense_ftrl_fields[] = {DENSE_LR(cr_ftrl_conf), FTRL, CR_END};
 
 static void dense_sgd_check(const void *self, cr_diag *diag) {
     const cr_dense_sgd_conf *c = self;
@@ -227,146 +258,36 @@ static const cr_msg dense_adam_msg = {"AdamOptimizer",
 static const cr_msg adamw_msg = {"AdamWOptimizer",
                                  "Adam with weight decay apart from the gradient",
                                  adamw_fields,
-                                 0,
-                                 true,
+                                 sizeof(cr_dense_adam_conf),
+                                 false,
                                  NULL};
-static const cr_msg dense_adadelta_msg = {
-    "AdadeltaOptimizer", "Adadelta on dense parameters", dense_adadelta_fields, 0, true, NULL};
-static const cr_msg dense_rmsprop_msg = {
-    "RMSpropOptimizer", "RMSprop on dense parameters", dense_rmsprop_fields, 0, true, NULL};
+static const cr_msg dense_adadelta_msg = {"AdadeltaOptimizer",
+                                          "Adadelta on dense parameters",
+                                          dense_adadelta_fields,
+                                          sizeof(cr_adadelta_conf),
+                                          false,
+                                          NULL};
+static const cr_msg dense_rmsprop_msg = {"RMSpropOptimizer",
+                                         "RMSprop on dense parameters",
+                                         dense_rmsprop_fields,
+                                         sizeof(cr_rmsprop_conf),
+                                         false,
+                                         NULL};
+static const cr_msg dense_ftrl_msg = {"FTRLOptimizer",
+                                      "FTRL-Proximal on dense parameters",
+                                      dense_ftrl_fields,
+                                      sizeof(cr_ftrl_conf),
+                                      false,
+                                      NULL};
 
 static const cr_oneof_member dense_members[] = {
     {"sgd_optimizer", &dense_sgd_msg, &cr_optim_sgd},
     {"adagrad_optimizer", &dense_adagrad_msg, &cr_optim_adagrad},
     {"adam_optimizer", &dense_adam_msg, &cr_optim_adam},
-    {"adamw_optimizer", &adamw_msg, NULL},
-    {"adadelta_optimizer", &dense_adadelta_msg, NULL},
-    {"rmsprop_optimizer", &dense_rmsprop_msg, NULL},
+    {"adamw_optimizer", &adamw_msg, &cr_optim_adamw},
+    {"adadelta_optimizer", &dense_adadelta_msg, &cr_optim_adadelta},
+    {"rmsprop_optimizer", &dense_rmsprop_msg, &cr_optim_rmsprop},
+    {"ftrl_optimizer", &dense_ftrl_msg, &cr_optim_ftrl},
     {NULL, NULL, NULL},
 };
 const cr_oneof cr_dense_optim_family = {"dense optimizer", true, dense_members};
-
-/* ---- learning rates ---- */
-#define HELP_MIN_LR    "the rate never falls below this"
-#define HELP_WARM_LR   "rate at step 0 of the warm-up"
-#define HELP_WARM_SIZE "steps (or epochs) of a linear rise to lr; 0: none"
-#define HELP_BY_EPOCH  "count epochs instead of steps"
-#define K_WARM_TAIL                                                                                \
-    CR_K_FLOAT("min_learning_rate", 0, 0, CR_INF, 0, HELP_MIN_LR),                                 \
-        CR_K_FLOAT("warmup_learning_rate", 0, 0, CR_INF, 0, HELP_WARM_LR),                         \
-        CR_K_INT("warmup_size", 0, 0, CR_U32_MAX, 0, HELP_WARM_SIZE),                              \
-        CR_K_BOOL("by_epoch", false, 0, HELP_BY_EPOCH)
-
-static const cr_field no_fields[] = {CR_END};
-static const cr_field exponential_fields[] = {
-    CR_INT(cr_exponential_conf, decay_size, 0, 0, CR_U32_MAX, 0,
-           "steps (or epochs) after which the rate is multiplied by decay_factor"),
-    CR_FLOAT(cr_exponential_conf, decay_factor, 0.95, 0, CR_INF, 0,
-             "factor of the rate per decay_size"),
-    CR_BOOL(cr_exponential_conf, staircase, true, 0, "fall in steps instead of smoothly"),
-    CR_FLOAT(cr_exponential_conf, warmup_learning_rate, 0, 0, CR_INF, 0, HELP_WARM_LR),
-    CR_INT(cr_exponential_conf, warmup_size, 0, 0, CR_U32_MAX, 0, HELP_WARM_SIZE),
-    CR_FLOAT(cr_exponential_conf, min_learning_rate, 0, 0, CR_INF, 0, HELP_MIN_LR),
-    CR_BOOL(cr_exponential_conf, by_epoch, false, 0, HELP_BY_EPOCH),
-    CR_END,
-};
-static const cr_field manual_fields[] = {
-    CR_K_INT("schedule_sizes", 0, 0, CR_U32_MAX, CR_F_REPEATED, "steps at which the rate changes"),
-    CR_K_FLOAT("learning_rates", 0, 0, CR_INF, CR_F_REPEATED, "the rate after each of them"),
-    CR_K_BOOL("warmup", false, 0, "go in a line to the first rate"),
-    CR_K_BOOL("by_epoch", false, 0, HELP_BY_EPOCH),
-    CR_END,
-};
-static const cr_field cosine_fields[] = {
-    CR_K_INT("T_max", 0, 0, CR_U32_MAX, 0, "steps from lr down to the lowest rate"),
-    K_WARM_TAIL,
-    CR_END,
-};
-static const cr_field restarts_fields[] = {
-    CR_K_INT("T_0", 0, 0, CR_U32_MAX, 0, "steps of the first period"),
-    CR_K_INT("T_mult", 1, 1, CR_U32_MAX, 0, "each period is this many times the last"),
-    K_WARM_TAIL,
-    CR_END,
-};
-static void exponential_check(const void *self, cr_diag *diag) {
-    const cr_exponential_conf *c = self;
-    if (c->decay_size == 0)
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "decay_size"),
-                    "decay_size must be given and above 0; use constant_learning_rate for a rate "
-                    "that stays");
-}
-static const cr_msg constant_msg = {"ConstantLR", "The rate stays as it is",
-                                    no_fields,    sizeof(cr_constant_conf),
-                                    false,        NULL};
-static const cr_msg exponential_msg = {"ExponentialDecayLR",
-                                       "The rate falls by a factor every so many steps",
-                                       exponential_fields,
-                                       sizeof(cr_exponential_conf),
-                                       false,
-                                       exponential_check};
-static const cr_msg manual_msg = {"ManualStepLR", "Rates given step by step",
-                                  manual_fields,  0,
-                                  true,           NULL};
-static const cr_msg cosine_msg = {
-    "CosineAnnealingLR", "Half a cosine wave down", cosine_fields, 0, true, NULL};
-static const cr_msg restarts_msg = {"CosineAnnealingWarmRestartsLR",
-                                    "Cosine waves that start again at the full rate",
-                                    restarts_fields,
-                                    0,
-                                    true,
-                                    NULL};
-static const cr_oneof_member scheds[] = {
-    {"constant_learning_rate", &constant_msg, &cr_sched_constant},
-    {"exponential_decay_learning_rate", &exponential_msg, &cr_sched_exponential},
-    {"manual_step_learning_rate", &manual_msg, NULL},
-    {"cosine_annealing_learning_rate", &cosine_msg, NULL},
-    {"cosine_annealing_warm_restarts_learning_rate", &restarts_msg, NULL},
-    {NULL, NULL, NULL},
-};
-const cr_oneof cr_sched_family = {"learning rate", true, scheds};
-static const cr_oneof part_sched_family = {"learning rate", false, scheds};
-
-/* ---- the two messages of TrainConfig ---- */
-static const cr_field sparse_optim_fields[] = {
-    CR_ONEOF(cr_sparse_optim_conf, optimizer, &cr_sparse_optim_family, 0, "rule for table rows"),
-    CR_ONEOF(cr_sparse_optim_conf, learning_rate, &cr_sched_family, 0, "how the rate changes"),
-    CR_END,
-};
-const cr_msg cr_sparse_optim_msg = {"SparseOptimizer",
-                                    "How embedding tables are trained",
-                                    sparse_optim_fields,
-                                    sizeof(cr_sparse_optim_conf),
-                                    false,
-                                    NULL};
-
-static const cr_field part_fields[] = {
-    CR_K_ONEOF("optimizer", &cr_dense_optim_family, 0, "rule for these parameters"),
-    CR_K_STR("regex_pattern", NULL, CR_F_REQUIRED, "matches the whole name of a parameter"),
-    CR_K_ONEOF("learning_rate", &part_sched_family, 0,
-               "how the rate changes; the main schedule when not given"),
-    CR_END,
-};
-static const cr_msg part_msg = {
-    "PartOptimizer", "Another optimizer for some dense parameters", part_fields, 0, true, NULL};
-static const cr_field ema_fields[] = {
-    CR_K_FLOAT("decay", 0.999, 0, 1, 0, "how much of the average is kept per step"),
-    CR_END,
-};
-static const cr_msg ema_msg = {"EMAConfig", "A running average of dense parameters",
-                               ema_fields,  0,
-                               true,        NULL};
-static const cr_field dense_optim_fields[] = {
-    CR_ONEOF(cr_dense_optim_conf, optimizer, &cr_dense_optim_family, 0,
-             "rule for everything but tables"),
-    CR_ONEOF(cr_dense_optim_conf, learning_rate, &cr_sched_family, 0, "how the rate changes"),
-    CR_K_MSG("part_optimizers", &part_msg, CR_F_REPEATED | CR_F_LATER,
-             "other optimizers for parameters found by name"),
-    CR_K_MSG("ema", &ema_msg, CR_F_LATER, "evaluate and export averaged parameters"),
-    CR_END,
-};
-const cr_msg cr_dense_optim_msg = {"DenseOptimizer",
-                                   "How all parameters outside tables are trained",
-                                   dense_optim_fields,
-                                   sizeof(cr_dense_optim_conf),
-                                   false,
-                                   NULL};

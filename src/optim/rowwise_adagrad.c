@@ -12,16 +12,13 @@
 #include <math.h>
 
 #include "optim/config.h"
-#include "optim/simd_int.h"
-
-#define ROW_EPS 1e-8F
-#define PARTS   8
+#include "optim/row_int.h"
 
 CR_INLINE float sum_squares(const float *restrict w, const float *restrict g, int64_t D, float l2) {
-    float part[PARTS] = {0};
+    float part[CR_ROW_PARTS] = {0};
     int64_t i = 0;
-    for (; i + PARTS <= D; i += PARTS) {
-        for (int j = 0; j < PARTS; j++) {
+    for (; i + CR_ROW_PARTS <= D; i += CR_ROW_PARTS) {
+        for (int j = 0; j < CR_ROW_PARTS; j++) {
             float x = g[i + j] + l2 * w[i + j];
             part[j] += x * x;
         }
@@ -30,8 +27,7 @@ CR_INLINE float sum_squares(const float *restrict w, const float *restrict g, in
         float x = g[i + j] + l2 * w[i + j];
         part[j] += x * x;
     }
-    return ((part[0] + part[4]) + (part[2] + part[6])) +
-           ((part[1] + part[5]) + (part[3] + part[7]));
+    return cr_sum_parts(part);
 }
 
 CR_INLINE void block(float *restrict w, const float *restrict g, int n, float c, float k) {
@@ -43,7 +39,7 @@ CR_INLINE void block(float *restrict w, const float *restrict g, int n, float c,
 CR_INLINE void row_body(float *restrict w, float *restrict m, const float *restrict g, int64_t D,
                         float lr, float l2, float decay) {
     *m += sum_squares(w, g, D, l2) / (float)D;
-    float k = lr / (sqrtf(*m) + ROW_EPS);
+    float k = lr / (sqrtf(*m) + CR_ROW_EPS);
     float c = 1.0F - k * l2 - lr * decay;
 #define BLOCK(i, len) block(w + (i), g + (i), len, c, k)
     CR_BLOCKS(D, BLOCK);

@@ -160,8 +160,8 @@ static uint64_t run(int threads, bool check) {
         for (int64_t r = 0; r < t[i].n_rows; r++) {
             const float *rec = cr_table_row(&t[i], r);
             bool touched = false;
-            for (int u = 0; u < (i == 0 ? 2 : 1); u++) {
-                const cr_jagged *j = &s->sparse[i == 0 ? 2 * u : 1];
+            for (int use = 0; use < (i == 0 ? 2 : 1); use++) {
+                const cr_jagged *j = &s->sparse[i == 0 ? 2 * use : 1];
                 for (int64_t k = 0; k < j->n_ids; k++)
                     touched |= j->ids[k] == r;
             }

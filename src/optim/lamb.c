@@ -1,0 +1,116 @@
+/*
+ * lamb.c - LAMB on table rows: Adam's direction, as long as the row itself (FBGEMM's form).
+ *
+ *   r = m̂ / (sqrt(v̂) + eps) + wd w;  w -= lr ‖w‖/‖r‖ r
+ *
+ * v is per element (lamb) or one per row, of mean(g²) (partial_rowwise_lamb). A row of zeros has
+ * the norm 0 and never moves: tables that LAMB trains must not begin with zeros. r overwrites the
+ * gradient, which the caller allows.
+ */
+#include "optim/optim.h"
+
+#include <math.h>
+
+#include "optim/config.h"
+#include "optim/row_int.h"
+
+typedef struct args {
+    float b1, c1, b2, c2, wd;
+    float bias1, bias2;
+    float div; /* partial: sqrt(v̂) + eps */
+} args;
+
+/* g becomes r */
+CR_INLINE void whole_block(const float *restrict w, float *restrict m, float *restrict v,
+                           float *restrict g, int n, args a) {
+    for (int i = 0; i < n; i++) {
+        m[i] = a.b1 * m[i] + a.c1 * g[i];
+        v[i] = a.b2 * v[i] + a.c2 * (g[i] * g[i]);
+        g[i] = m[i] / a.bias1 / (sqrtf(v[i] / a.bias2) + CR_ROW_EPS) + a.wd * w[i];
+    }
+}
+CR_INLINE void partial_block(const float *restrict w, float *restrict m, float *restrict g, int n,
+                             args a) {
+    for (int i = 0; i < n; i++) {
+        m[i] = a.b1 * m[i] + a.c1 * g[i];
+        g[i] = m[i] / a.bias1 / a.div + a.wd * w[i];
+    }
+}
+CR_INLINE void move_block(float *restrict w, const float *restrict r, int n, float k) {
+    for (int i = 0; i < n; i++)
+        w[i] -= k * r[i];
+}
+
+CR_INLINE args args_of(const cr_sparse_adam_conf *c, const cr_optim_step *s) {
+    return (args){.b1 = (float)c->beta1,
+                  .c1 = (float)(1 - c->beta1),
+                  .b2 = (float)c->beta2,
+                  .c2 = (float)(1 - c->beta2),
+                  .wd = (float)c->weight_decay,
+                  .bias1 = s->pre[0],
+                  .bias2 = s->pre[1]};
+}
+CR_INLINE void move(float *restrict w, const float *restrict r, int64_t D, double lr) {
+    float ww = cr_sum_squares(w, D), rr = cr_sum_squares(r, D);
+    float k = rr > 0 ? (float)lr * sqrtf(ww / rr) : 0.0F;
+#define BLOCK(i, len) move_block(w + (i), r + (i), len, k)
+    CR_BLOCKS(D, BLOCK);
+#undef BLOCK
+}
+
+CR_INLINE void whole_body(float *restrict rec, float *restrict g, int64_t D,
+                          const cr_sparse_adam_conf *c, const cr_optim_step *s) {
+    args a = args_of(c, s);
+#define BLOCK(i, len) whole_block(rec + (i), rec + D + (i), rec + 2 * D + (i), g + (i), len, a)
+    CR_BLOCKS(D, BLOCK);
+#undef BLOCK
+    move(rec, g, D, s->lr);
+}
+CR_SIMD(whole,
+        (float *restrict rec, float *restrict g, int64_t D, const cr_sparse_adam_conf *c,
+         const cr_optim_step *s),
+        (rec, g, D, c, s))
+
+CR_INLINE void partial_body(float *restrict rec, float *restrict g, int64_t D,
+                            const cr_sparse_adam_conf *c, const cr_optim_step *s) {
+    args a = args_of(c, s);
+    float *v = rec + 2 * D;
+    *v = a.b2 * *v + a.c2 * (cr_sum_squares(g, D) / (float)D);
+    a.div = sqrtf(*v / a.bias2) + CR_ROW_EPS;
+#define BLOCK(i, len) partial_block(rec + (i), rec + D + (i), g + (i), len, a)
+    CR_BLOCKS(D, BLOCK);
+#undef BLOCK
+    move(rec, g, D, s->lr);
+}
+CR_SIMD(partial,
+        (float *restrict rec, float *restrict g, int64_t D, const cr_sparse_adam_conf *c,
+         const cr_optim_step *s),
+        (rec, g, D, c, s))
+
+static void lamb_row(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D) {
+    cr_optim_step own = *s;
+    if (own.pre[0] == 0) cr_adam_prepare(conf, &own);
+    whole(rec, g, D, conf, &own);
+}
+static void partial_row(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D) {
+    cr_optim_step own = *s;
+    if (own.pre[0] == 0) cr_adam_prepare(conf, &own);
+    partial(rec, g, D, conf, &own);
+}
+
+static const char *const names[] = {"exp_avg", "exp_avg_sq"};
+const cr_optim_type cr_optim_lamb = {
+    .name = "lamb",
+    .elem_state = 2,
+    .state_names = names,
+    .row = lamb_row,
+    .prepare = cr_adam_prepare,
+};
+const cr_optim_type cr_optim_partial_lamb = {
+    .name = "partial_rowwise_lamb",
+    .elem_state = 1,
+    .row_state = 1,
+    .state_names = names,
+    .row = partial_row,
+    .prepare = cr_adam_prepare,
+};
