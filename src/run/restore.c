@@ -75,6 +75,7 @@ cr_code cr_job_resume(job *j, trainer *t, const char *path, bool ignore_optimize
         cr_trainer_set_state(t, (trainer_state){ignore_optimizer ? 0 : s->updates, s->sched_steps,
                                                 s->sched_epochs});
         *state = (cr_ckpt_state){.step = s->step, .epoch = s->epoch, .data = s->data};
+        if (s->extra) state->extra = cr_arena_strdup(&j->cfg.arena, s->extra);
     }
     cr_ckpt_close(c);
     return code;

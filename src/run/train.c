@@ -54,6 +54,17 @@ static cr_code check_dir(loop *l, char **resume, cr_err *err) {
     return CR_OK;
 }
 
+/* What the order of rows depends on besides the seed. A position only fits the same settings and
+ * files; a checkpoint keeps them as text. */
+static char *stream_text(const loop *l, cr_arena *a) {
+    const cr_data_conf *d = l->c->data_config;
+    char *shuffle = d->shuffle ? cr_arena_printf(a, "shuffle_buffer_size %lld, ",
+                                                 (long long)d->shuffle_buffer_size)
+                               : cr_arena_strdup(a, "no shuffle, ");
+    return cr_arena_printf(a, "batch_size %lld, %s%lld bytes of data", (long long)d->batch_size,
+                           shuffle, (long long)l->total_bytes);
+}
+
 static void measure_files(loop *l) {
     char **paths;
     size_t n;
@@ -112,6 +123,7 @@ static cr_code start(loop *l) {
     if (cr_job_alloc(&l->j, &err) != CR_OK || cr_trainer_new(&l->t, &l->j, &err) != CR_OK ||
         (*l->c->eval_input_path && cr_evaluator_new(&l->ev, &l->j, &err) != CR_OK))
         return cr_diag_err(l->diag, &err);
+    measure_files(l);
     if (resume) {
         CR_INFO("Restoring checkpoint from %s...", resume);
         cr_model_fill(l->j.model, l->tc->seed, l->j.pool); /* of table rows that are new */
@@ -120,6 +132,13 @@ static cr_code start(loop *l) {
         l->pos = s.data;
         l->step = l->saved = s.step;
         l->epoch = s.epoch;
+        const char *now = stream_text(l, &l->j.cfg.arena);
+        bool inside = s.data.unit > 0 || s.data.row > 0; /* of an epoch */
+        if (inside && s.extra && strcmp(s.extra, now) != 0)
+            cr_diag_add(
+                l->diag, CR_SEV_WARN, CR_ERUN, (cr_loc){resume, 0, 0},
+                "made with %s, now it is %s; rows of this epoch may come again or be missed",
+                s.extra, now);
     } else {
         CR_TRY(cr_job_begin(&l->j, l->t, l->o->ignore_restore_optimizer, l->diag));
     }
@@ -130,7 +149,6 @@ static cr_code start(loop *l) {
                   .drop_remainder = l->c->data_config->drop_remainder,
                   .start = l->pos};
     CR_TRY(cr_job_loader(&l->j, &d, &l->data, l->diag));
-    measure_files(l);
     if (write_config(l, &err) != CR_OK) return cr_diag_err(l->diag, &err);
     return CR_OK;
 }
@@ -172,7 +190,8 @@ static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
                        .sched_steps = ts.sched_steps,
                        .sched_epochs = ts.sched_epochs,
                        .seed = l->tc->seed,
-                       .lanes = (int)l->tc->lanes};
+                       .lanes = (int)l->tc->lanes,
+                       .extra = stream_text(l, a)};
     if (l->evaluated != l->step || !l->res->has_eval) return s;
     const cr_eval_result *r = &l->res->eval;
     cr_ckpt_metric *m = CR_NEW_N(a, cr_ckpt_metric, r->n + 1);

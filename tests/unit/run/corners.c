@@ -209,6 +209,23 @@ TEST(slopes_fit_their_layer) {
     CHECK_INT(o->code, CR_ECONF);
 }
 
+/* a position fits the data it was made with; anything else is told */
+TEST(other_data_after_a_pause_is_told) {
+    const char *set[] = {"train_config.num_epochs=0", "train_config.num_steps=4", NULL, NULL};
+    CHECK_INT(train("position", set)->code, 0);
+    set[1] = "train_config.num_steps=5";
+    cr_train_opts go_on = {.continue_train = true};
+    outcome *o = train_opts(go_on, "position", set);
+    CHECK_INT(o->code, 0);
+    CHECK_STR(o->errors, "");
+    set[1] = "train_config.num_steps=6";
+    set[2] = "data_config.batch_size=16";
+    o = train_opts(go_on, "position", set);
+    CHECK_INT(o->code, 0);
+    CHECK(strstr(o->errors, "made with batch_size 32, no shuffle, ") &&
+          strstr(o->errors, "now it is batch_size 16"));
+}
+
 TEST(a_batch_too_large_is_one_line) {
     char eval[600];
     snprintf(eval, sizeof(eval), "eval_input_path=%s", in_root("data.csv"));
@@ -384,6 +401,7 @@ int main(int argc, char **argv) {
                                    CASE(group_type_decides_on_wide_tables),
                                    CASE(a_finished_run_stays_as_it_is),
                                    CASE(slopes_fit_their_layer),
+                                   CASE(other_data_after_a_pause_is_told),
                                    CASE(a_batch_too_large_is_one_line),
                                    CASE(a_signal_saves_and_does_not_evaluate),
                                    CASE(fine_tuning_takes_the_age_of_the_moments_over),
