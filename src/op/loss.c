@@ -8,6 +8,7 @@
 #include "graph/gradcheck.h"
 #include "kern/kern.h"
 #include "op/input.h"
+#include "op/loss_int.h"
 #include "op/op.h"
 
 typedef struct loss {
@@ -57,12 +58,12 @@ static const cr_op_type zero_one = {.name = "example labels",
                                     .infer = row1_infer,
                                     .forward = zero_one_forward};
 
-static cr_node *example_labels(cr_graph *g, float K) {
+cr_node *cr_example_labels(cr_graph *g, float K) {
     return cr_graph_op(g, &zero_one, NULL, 0, &K, sizeof(K));
 }
 
 static cr_node *bce_example(cr_graph *g, int k) {
-    return k > 1 ? NULL : cr_bce(g, cr_feed(g, 1), example_labels(g, 2), k ? 0.1f : 0);
+    return k > 1 ? NULL : cr_bce(g, cr_feed(g, 1), cr_example_labels(g, 2), k ? 0.1f : 0);
 }
 
 static void bce_infer_scratch(cr_node *n) {
@@ -135,7 +136,7 @@ static void ce_backward(const cr_node *n, cr_tile *t) {
 }
 
 static cr_node *ce_example(cr_graph *g, int k) {
-    return k > 1 ? NULL : cr_softmax_ce(g, cr_feed(g, 3), example_labels(g, 3), k ? 0.2f : 0);
+    return k > 1 ? NULL : cr_softmax_ce(g, cr_feed(g, 3), cr_example_labels(g, 3), k ? 0.2f : 0);
 }
 
 const cr_op_type cr_op_softmax_ce = {.name = "softmax_ce",
@@ -171,7 +172,7 @@ static void l2_backward(const cr_node *n, cr_tile *t) {
 }
 
 static cr_node *l2_example(cr_graph *g, int k) {
-    return k > 0 ? NULL : cr_l2(g, cr_feed(g, 1), example_labels(g, 4));
+    return k > 0 ? NULL : cr_l2(g, cr_feed(g, 1), cr_example_labels(g, 4));
 }
 
 const cr_op_type cr_op_l2 = {.name = "l2",

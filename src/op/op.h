@@ -13,9 +13,10 @@
 extern const cr_op_type *const cr_ops[];
 extern const cr_op_type cr_op_activation, cr_op_add, cr_op_attention, cr_op_bce, cr_op_bias,
     cr_op_bmm, cr_op_bn_apply, cr_op_bn_stats, cr_op_cin, cr_op_concat, cr_op_cross, cr_op_dice,
-    cr_op_dropout, cr_op_ffm, cr_op_field_sum, cr_op_fm, cr_op_l2, cr_op_label, cr_op_layer_norm,
-    cr_op_lookup, cr_op_matmul, cr_op_mean_loss, cr_op_mul, cr_op_pairs, cr_op_powers, cr_op_prelu,
-    cr_op_row_sum, cr_op_slice, cr_op_softmax, cr_op_softmax_ce, cr_op_top, cr_op_transpose;
+    cr_op_dropout, cr_op_ffm, cr_op_field_sum, cr_op_fm, cr_op_focal, cr_op_ge, cr_op_l2,
+    cr_op_label, cr_op_layer_norm, cr_op_lookup, cr_op_matmul, cr_op_mean_loss, cr_op_mul,
+    cr_op_pairs, cr_op_pairwise, cr_op_powers, cr_op_prelu, cr_op_row_sum, cr_op_slice,
+    cr_op_softmax, cr_op_softmax_ce, cr_op_squares, cr_op_top, cr_op_transpose;
 
 /* matmul.c: y = x W^T + b, W (N, K) as torch's Linear; b may be NULL; relu: fused. */
 cr_node *cr_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu);
@@ -95,6 +96,23 @@ cr_node *cr_pairs(cr_graph *g, cr_node *x, int64_t F, int64_t D); /* -> F (F-1) 
 cr_node *cr_bce(cr_graph *g, cr_node *logit, cr_node *y, float smoothing);
 cr_node *cr_softmax_ce(cr_graph *g, cr_node *logits, cr_node *y, float smoothing);
 cr_node *cr_l2(cr_graph *g, cr_node *pred, cr_node *y);
+/* loss_focal.c */
+cr_node *cr_focal(cr_graph *g, cr_node *logit, cr_node *y, float gamma, float alpha);
+/* scale * sum of x^2 over the columns in v */
+typedef struct cr_range {
+    int64_t from, width;
+} cr_range;
+cr_node *cr_squares(cr_graph *g, cr_node *x, const cr_range *v, int n, float scale);
+/* loss_session.c, loss_pairwise.c: rows of one session are compared; session is the sparse feature
+ * whose first id names it, -1: the whole batch is one */
+cr_node *cr_jrc(cr_graph *g, cr_node *logits, cr_node *y, int session, float alpha);
+typedef struct cr_pairwise_opts {
+    bool hinge; /* else logistic */
+    double margin;
+    int64_t max_negatives; /* per positive; of more so many are drawn */
+} cr_pairwise_opts;
+cr_node *cr_pairwise(cr_graph *g, cr_node *logit, cr_node *y, int session,
+                     const cr_pairwise_opts *o);
 /* WHOLE: sum over the batch of scale_i x_i; scale as input.h gives it for weight field k (-1: 1/n).
  * Marked as a loss. */
 cr_node *cr_mean_loss(cr_graph *g, cr_node *x, int weight);

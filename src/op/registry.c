@@ -20,6 +20,8 @@
     X(ffm)                                                                                         \
     X(field_sum)                                                                                   \
     X(fm)                                                                                          \
+    X(focal)                                                                                       \
+    X(ge)                                                                                          \
     X(l2)                                                                                          \
     X(label)                                                                                       \
     X(layer_norm)                                                                                  \
@@ -28,12 +30,14 @@
     X(mean_loss)                                                                                   \
     X(mul)                                                                                         \
     X(pairs)                                                                                       \
+    X(pairwise)                                                                                    \
     X(powers)                                                                                      \
     X(prelu)                                                                                       \
     X(row_sum)                                                                                     \
     X(slice)                                                                                       \
     X(softmax)                                                                                     \
     X(softmax_ce)                                                                                  \
+    X(squares)                                                                                     \
     X(top)                                                                                         \
     X(transpose)
 #define ENTRY(o) &cr_op_##o,
