@@ -1,0 +1,176 @@
+/*
+ * precision.c - 16-bit floats in training: mixed precision and 16-bit tables end within 1 % of the
+ * loss of FP32, take the memory they should, keep every promise (threads, pauses), and survive
+ * checkpoint and export.
+ */
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "data/synth.h"
+#include "harness.h"
+#include "run/run_int.h"
+
+static char root[256];
+
+static const char *in_root(const char *name) {
+    static char buf[8][512];
+    static int k;
+    char *b = buf[k++ % 8];
+    snprintf(b, sizeof(buf[0]), "%s/%s", root, name);
+    return b;
+}
+
+static cr_code train(const char *model, int threads, bool go_on, const char *const *set, int n_set,
+                     cr_train_result *res) {
+    cr_diag diag;
+    cr_diag_init(&diag);
+    cr_train_opts o = {.config = {.path = in_root("d/pipeline.yaml"),
+                                  .model_dir = model,
+                                  .set = set,
+                                  .n_set = n_set},
+                       .threads = threads,
+                       .continue_train = go_on};
+    cr_code code = cr_train(&o, res, &diag);
+    for (size_t i = 0; i < diag.n; i++)
+        if (diag.v[i].sev == CR_SEV_ERROR) fprintf(stderr, "%s\n", diag.v[i].msg);
+    cr_diag_clear(&diag);
+    return code;
+}
+
+static double loss_of(const cr_train_result *r) {
+    for (int i = 0; i < r->eval.n; i++)
+        if (strcmp(r->eval.v[i].name, "binary_cross_entropy") == 0) return r->eval.v[i].value;
+    return NAN;
+}
+
+static int64_t size_of(const char *dir) {
+    char path[1200];
+    int64_t n = 0;
+    snprintf(path, sizeof(path), "%s/model-00001-of-00001.safetensors", dir);
+    CHECK_INT(cr_file_size(path, &n, NULL), 0);
+    return n;
+}
+
+static void same(const char *a, const char *b) {
+    const char *const files[] = {"model-00001-of-00001.safetensors",
+                                 "optimizer-00001-of-00001.safetensors"};
+    for (int i = 0; i < 2; i++) {
+        char pa[1200], pb[1200];
+        snprintf(pa, sizeof(pa), "%s/%s", a, files[i]);
+        snprintf(pb, sizeof(pb), "%s/%s", b, files[i]);
+        cr_buf x, y;
+        cr_buf_init(&x);
+        cr_buf_init(&y);
+        CHECK_INT(cr_file_read(pa, 0, &x, NULL), 0);
+        CHECK_INT(cr_file_read(pb, 0, &y, NULL), 0);
+        CHECK(x.n > 1000 && x.n == y.n && memcmp(x.data, y.data, x.n) == 0);
+        cr_buf_clear(&x);
+        cr_buf_clear(&y);
+    }
+}
+
+#define SMALL "model_config.deepfm.deep.hidden_units=[64,32]"
+/* every id feature: the raw ones come first */
+#define TABLES(t) "{\"feature_configs[13:].id_feature.data_type\": \"" t "\"}"
+
+TEST(near_fp32) {
+    cr_train_result r;
+    const char *set[] = {SMALL, ""};
+    CHECK_INT(train(in_root("fp32"), 2, false, set, 1, &r), 0);
+    double want = loss_of(&r);
+    cr_arena_clear(&r.arena);
+    const char *const modes[] = {"train_config.mixed_precision=BF16",
+                                 "train_config.mixed_precision=FP16"};
+    for (int i = 0; i < 2; i++) {
+        set[1] = modes[i];
+        CHECK_INT(train(in_root(i ? "fp16" : "bf16"), 2, false, set, 2, &r), 0);
+        fprintf(stderr, "%s: loss %.6f, FP32 %.6f\n", modes[i], loss_of(&r), want);
+        CHECK_NEAR(loss_of(&r), want, 0, 0.01);
+        CHECK(loss_of(&r) != want);
+        cr_arena_clear(&r.arena);
+    }
+}
+
+static cr_code train_tables(const char *model, const char *edit, int threads,
+                            const char *const *set, int n_set, bool go_on, cr_train_result *res) {
+    cr_diag diag;
+    cr_diag_init(&diag);
+    cr_train_opts o = {.config = {.path = in_root("d/pipeline.yaml"),
+                                  .model_dir = model,
+                                  .set = set,
+                                  .n_set = n_set,
+                                  .edit_config_json = edit},
+                       .threads = threads,
+                       .continue_train = go_on};
+    cr_code code = cr_train(&o, res, &diag);
+    for (size_t i = 0; i < diag.n; i++)
+        if (diag.v[i].sev == CR_SEV_ERROR) fprintf(stderr, "%s\n", diag.v[i].msg);
+    cr_diag_clear(&diag);
+    return code;
+}
+
+TEST(half_tables) {
+    cr_train_result r, r16;
+    const char *set[] = {SMALL};
+    CHECK_INT(train(in_root("full"), 2, false, set, 1, &r), 0);
+    const char *const edits[] = {TABLES("BF16"), TABLES("FP16")};
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(train_tables(in_root(i ? "t16" : "tb16"), edits[i], 2, set, 1, false, &r16), 0);
+        fprintf(stderr, "%s tables: loss %.6f, FP32 %.6f\n", i ? "FP16" : "BF16", loss_of(&r16),
+                loss_of(&r));
+        CHECK_NEAR(loss_of(&r16), loss_of(&r), 0, 0.01);
+        /* the tables are most of this model */
+        int64_t full = size_of(r.checkpoint), half = size_of(r16.checkpoint);
+        CHECK(half < full * 0.6);
+        cr_arena_clear(&r16.arena);
+    }
+    cr_arena_clear(&r.arena);
+}
+
+TEST(half_tables_keep_the_promises) {
+    cr_train_result r;
+    char first[1088] = "";
+    const char *set[] = {SMALL, "train_config.num_epochs=0", "train_config.num_steps=40",
+                         "train_config.save_checkpoints_epochs=0",
+                         "train_config.save_checkpoints_steps=10"};
+    for (int threads = 1; threads <= 3; threads++) {
+        char dir[300];
+        snprintf(dir, sizeof(dir), "%s/p%d", root, threads);
+        CHECK_INT(train_tables(dir, TABLES("BF16"), threads, set, 5, false, &r), 0);
+        if (threads == 1)
+            snprintf(first, sizeof(first), "%s", r.checkpoint);
+        else
+            same(first, r.checkpoint);
+        cr_arena_clear(&r.arena);
+    }
+    set[2] = "train_config.num_steps=17";
+    CHECK_INT(train_tables(in_root("pause"), TABLES("BF16"), 2, set, 5, false, &r), 0);
+    cr_arena_clear(&r.arena);
+    set[2] = "train_config.num_steps=40";
+    CHECK_INT(train_tables(in_root("pause"), TABLES("BF16"), 1, set, 5, true, &r), 0);
+    same(first, r.checkpoint);
+    cr_arena_clear(&r.arena);
+}
+
+int main(int argc, char **argv) {
+    static const t_case cases[] = {CASE(near_fp32), CASE(half_tables),
+                                   CASE(half_tables_keep_the_promises)};
+    const char *tmp = getenv("TMPDIR");
+    snprintf(root, sizeof(root), "%s/crank-precision-XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(root)) return 1;
+    cr_log_set_level(CR_LOG_ERROR);
+    cr_pool *pool;
+    if (cr_pool_new(&pool, 2, NULL) != CR_OK) return 1;
+    cr_synth_opts so = {.kind = "criteo",
+                        .rows = 60000,
+                        .eval_rows = 10000,
+                        .seed = 5,
+                        .scale = 0.001,
+                        .dir = in_root("d")};
+    if (cr_synth(&so, pool, NULL) != CR_OK) return 1;
+    cr_pool_free(pool);
+    int rc = t_run(cases, 3, argc, argv);
+    if (cr_rmtree(root, NULL) != CR_OK) rc = 1;
+    return rc;
+}
