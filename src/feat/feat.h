@@ -99,6 +99,10 @@ typedef struct cr_features {
     const char **labels;
     int n_labels;
     int *label_col;
+    struct cr_label_rule {
+        int64_t K;       /* 0: any number; 1: any share 0 .. 1; else whole numbers 0 .. K - 1 */
+        const char *who; /* the loss that asks for it */
+    } * label_rules;     /* per label */
     const char **weights;
     int n_weights;
     int *weight_col;
@@ -110,6 +114,9 @@ typedef struct cr_features {
 cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_data_conf *data,
                              bool with_labels, const char *const *reserved, int n_reserved,
                              cr_diag *diag);
+/* cr_features_label_rule: rows whose label breaks the rule are bad rows from now on; the stricter
+ * of several rules of one label stays. who is kept. */
+void cr_features_label_rule(cr_features *fs, int label, int64_t K, const char *who);
 const cr_feature *cr_features_find(const cr_features *fs, const char *name);
 /* cr_features_encode is the cr_encode_fn of the loader; ctx is the cr_features. Thread safe. */
 cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,

@@ -111,6 +111,7 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
     if (with_labels) {
         want_list(&b, data, "label_fields", &data->label_fields, &fs->labels, &fs->label_col,
                   &fs->n_labels);
+        fs->label_rules = CR_NEW_N(arena, struct cr_label_rule, fs->n_labels + 1);
         want_list(&b, data, "sample_weight_fields", &data->sample_weight_fields, &fs->weights,
                   &fs->weight_col, &fs->n_weights);
     }
@@ -145,6 +146,37 @@ static cr_code numbers(const cr_chunk *chunk, int col, const char *name, const c
                        "column '%s', value '%.9g': too large for float32", name, x[r]);
     }
     return CR_OK;
+}
+
+void cr_features_label_rule(cr_features *fs, int label, int64_t K, const char *who) {
+    struct cr_label_rule *r = &fs->label_rules[label];
+    if (K == 0 || (r->K > 1 && (K == 1 || r->K <= K))) return;
+    *r = (struct cr_label_rule){K, who};
+}
+
+/* rows whose label a loss cannot take */
+static void check_labels(const cr_chunk *chunk, const cr_features *fs, const cr_batch *b,
+                         cr_bad *bad) {
+    for (int i = 0; i < fs->n_labels; i++) {
+        const struct cr_label_rule *rule = &fs->label_rules[i];
+        if (rule->K == 0) continue;
+        const float *y = b->labels[i];
+        float max = rule->K == 1 ? 1 : (float)(rule->K - 1);
+        for (int64_t r = 0; r < chunk->n_rows; r++) {
+            if (y[r] == 0 || y[r] == 1) continue;
+            bool in = y[r] >= 0 && y[r] <= max;
+            if ((in && (rule->K == 1 || y[r] == floorf(y[r]))) || !isfinite(y[r])) continue;
+            if (rule->K == 2)
+                cr_bad_add(bad, r, cr_line_of(chunk, r),
+                           "column '%s', value '%.9g': %s takes the labels 0 and 1", fs->labels[i],
+                           (double)y[r], rule->who);
+            else
+                cr_bad_add(bad, r, cr_line_of(chunk, r),
+                           "column '%s', value '%.9g': %s takes %s from 0 to %.0f", fs->labels[i],
+                           (double)y[r], rule->who, rule->K == 1 ? "labels" : "whole numbers",
+                           (double)max);
+        }
+    }
 }
 
 static cr_code number_columns(const cr_chunk *chunk, const char *const *names, const int *cols,
@@ -189,6 +221,7 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     out->n_weights = fs->n_weights;
     CR_TRY(number_columns(chunk, fs->labels, fs->label_col, fs->n_labels, "label", scratch,
                           &out->labels, out, bad, err));
+    check_labels(chunk, fs, out, bad);
     CR_TRY(number_columns(chunk, fs->weights, fs->weight_col, fs->n_weights, "sample weight",
                           scratch, &out->weights, out, bad, err));
     cr_column *reserved = CR_NEW_N(arena, cr_column, fs->n_reserved + 1);

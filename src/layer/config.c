@@ -1,7 +1,7 @@
 /*
  * config.c - the messages of modules and losses.
  *
- * MLP and three losses are in use; the modules of models that come later have tables only, so that
+ * MLP and the losses are in use; the modules of models that come later have tables only, so that
  * their configs are read, checked and explained. A loss that can be used is a line of LOSSES.
  */
 #include "layer/config.h"
@@ -163,12 +163,22 @@ const cr_enum_value cr_similarities[] = {
 #define LOSSES(X)                                                                                  \
     X(binary_cross_entropy, bce_msg, cr_loss_bce)                                                  \
     X(softmax_cross_entropy, softmax_msg, cr_loss_softmax)                                         \
-    X(l2_loss, l2_msg, cr_loss_l2)
+    X(l2_loss, l2_msg, cr_loss_l2)                                                                 \
+    X(jrc_loss, jrc_msg, cr_loss_jrc)                                                              \
+    X(binary_focal_loss, focal_msg, cr_loss_focal)                                                 \
+    X(pairwise_loss, pairwise_msg, cr_loss_pairwise)
 #define DECLARE(key, msg, type) extern const cr_loss_type type;
 #define ENTRY(key, msg, type)   {#key, &msg, &type},
 LOSSES(DECLARE)
 
 static const cr_field no_fields[] = {CR_END};
+static const cr_field bce_fields[] = {
+    CR_FLOAT(cr_bce_conf, label_smoothing, 0, 0, 1, 0,
+             "share of the label spread over all classes"),
+    CR_BOOL(cr_bce_conf, soft_labels, false, CR_F_OURS,
+            "labels may be any share from 0 to 1; false: only 0 and 1"),
+    CR_END,
+};
 static const cr_field cross_entropy_fields[] = {
     CR_FLOAT(cr_cross_entropy_conf, label_smoothing, 0, 0, 1, 0,
              "share of the label spread over all classes"),
@@ -176,8 +186,8 @@ static const cr_field cross_entropy_fields[] = {
 };
 static const cr_msg bce_msg = {"BinaryCrossEntropy",
                                "Log loss of a yes-or-no label",
-                               cross_entropy_fields,
-                               sizeof(cr_cross_entropy_conf),
+                               bce_fields,
+                               sizeof(cr_bce_conf),
                                false,
                                NULL};
 static const cr_msg softmax_msg = {"SoftmaxCrossEntropy",
@@ -189,25 +199,47 @@ static const cr_msg softmax_msg = {"SoftmaxCrossEntropy",
 static const cr_msg l2_msg = {"L2Loss", "Mean squared error", no_fields, sizeof(cr_l2_conf), false,
                               NULL};
 static const cr_field jrc_fields[] = {
-    CR_K_STR("session_name", NULL, CR_F_REQUIRED, "sparse feature that holds the session id"),
-    CR_K_FLOAT("alpha", 0.5, 0, 1, 0, "weight of the point-wise part"),
+    CR_STR(cr_jrc_conf, session_name, NULL, CR_F_REQUIRED,
+           "sparse feature whose first id is the session"),
+    CR_FLOAT(cr_jrc_conf, alpha, 0.5, 0, 1, 0, "weight of the point-wise part"),
     CR_END,
 };
 static const cr_msg jrc_msg = {"JRCLoss",  "Calibration and ranking inside sessions at once",
-                               jrc_fields, 0,
-                               true,       NULL};
+                               jrc_fields, sizeof(cr_jrc_conf),
+                               false,      NULL};
 static const cr_field focal_fields[] = {
-    CR_K_FLOAT("gamma", 2.0, 0, CR_INF, 0, "how much easy rows are played down"),
-    CR_K_FLOAT("alpha", 0.5, 0, 1, 0, "weight of positive rows"),
+    CR_FLOAT(cr_focal_conf, gamma, 2.0, 0, CR_INF, 0, "how much easy rows are played down"),
+    CR_FLOAT(cr_focal_conf, alpha, 0.5, 0, 1, 0, "weight of positive rows"),
     CR_END,
 };
-static const cr_msg focal_msg = {
-    "BinaryFocalLoss", "Log loss that plays down easy rows", focal_fields, 0, true, NULL};
-static const cr_oneof_member losses[] = {
-    LOSSES(ENTRY){"jrc_loss", &jrc_msg, NULL},
-    {"binary_focal_loss", &focal_msg, NULL},
-    {NULL, NULL, NULL},
+static const cr_msg focal_msg = {"BinaryFocalLoss",
+                                 "Log loss that plays down easy rows",
+                                 focal_fields,
+                                 sizeof(cr_focal_conf),
+                                 false,
+                                 NULL};
+static const cr_enum_value pair_kinds[] = {
+    {"LOGISTIC", CR_PAIR_LOGISTIC, "log(1 + exp(-d)) of a pair's score difference d", false},
+    {"HINGE", CR_PAIR_HINGE, "max(0, margin - d)", false},
+    {NULL, 0, NULL, false},
 };
+static const cr_field pairwise_fields[] = {
+    CR_STR(cr_pairwise_conf, session_name, NULL, 0,
+           "sparse feature whose first id is the session; empty: the batch is one session"),
+    CR_ENUM(cr_pairwise_conf, kind, pair_kinds, CR_PAIR_LOGISTIC, 0, "loss of one pair"),
+    CR_FLOAT(cr_pairwise_conf, margin, 1.0, 0, CR_INF, 0, "distance that HINGE asks for"),
+    CR_INT(cr_pairwise_conf, max_negatives, 32, 1, 1048576, 0,
+           "most negatives a positive is compared with; of more so many are drawn"),
+    CR_END,
+};
+static const cr_msg pairwise_msg = {"PairwiseLoss",
+                                    "Positive rows above the negative rows of their session; crank "
+                                    "only",
+                                    pairwise_fields,
+                                    sizeof(cr_pairwise_conf),
+                                    false,
+                                    NULL};
+static const cr_oneof_member losses[] = {LOSSES(ENTRY){NULL, NULL, NULL}};
 /* not required: a loss of the second kind may stand alone; loss_check sees to the empty message */
 const cr_oneof cr_loss_family = {"loss", false, losses};
 

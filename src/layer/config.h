@@ -1,8 +1,8 @@
 /*
  * config.h - the messages of modules (MLP, cross nets, …) and of losses.
  *
- * MLP and the losses binary_cross_entropy, softmax_cross_entropy, l2_loss have structs; the other
- * modules are known so that their configs can be checked.
+ * MLP and the losses of LossConfig's first oneof have structs; the other modules are known so that
+ * their configs can be checked.
  */
 #ifndef CR_LAYER_CONFIG_H
 #define CR_LAYER_CONFIG_H
@@ -39,11 +39,32 @@ typedef struct cr_loss_conf {
     cr_conf_base base;
     cr_choice loss;
 } cr_loss_conf;
-/* binary_cross_entropy and softmax_cross_entropy */
-typedef struct cr_cross_entropy_conf {
+typedef struct cr_bce_conf {
+    cr_conf_base base;
+    double label_smoothing;
+    bool soft_labels; /* ours */
+} cr_bce_conf;
+typedef struct cr_cross_entropy_conf { /* softmax_cross_entropy */
     cr_conf_base base;
     double label_smoothing;
 } cr_cross_entropy_conf;
+typedef struct cr_focal_conf {
+    cr_conf_base base;
+    double gamma, alpha;
+} cr_focal_conf;
+typedef struct cr_jrc_conf {
+    cr_conf_base base;
+    const char *session_name;
+    double alpha;
+} cr_jrc_conf;
+typedef enum cr_pair_kind { CR_PAIR_LOGISTIC = 0, CR_PAIR_HINGE = 1 } cr_pair_kind;
+typedef struct cr_pairwise_conf { /* ours */
+    cr_conf_base base;
+    const char *session_name;
+    int kind; /* cr_pair_kind */
+    double margin;
+    int64_t max_negatives;
+} cr_pairwise_conf;
 typedef struct cr_l2_conf {
     cr_conf_base base;
 } cr_l2_conf;

@@ -8,11 +8,23 @@
 #include "layer/config.h"
 
 typedef enum cr_pred_kind { CR_PRED_SIGMOID, CR_PRED_SOFTMAX, CR_PRED_VALUE } cr_pred_kind;
+/* which labels a loss can take */
+typedef enum cr_label_kind {
+    CR_LABEL_ANY,   /* any number */
+    CR_LABEL_SHARE, /* 0 to 1 */
+    CR_LABEL_CLASS, /* whole numbers 0 .. num_class - 1; with one output 0 and 1 */
+} cr_label_kind;
 struct cr_loss_type {
     const char *name; /* key in logs and results */
     cr_pred_kind pred;
-    /* row: one loss per row of logits (K) against labels (1) */
-    cr_node *(*row)(cr_graph *g, const void *conf, cr_node *logits, cr_node *label);
+    int64_t min_class, max_class; /* num_class it works with; max 0: no limit */
+    cr_label_kind (*labels)(const void *conf);
+    /* name of the sparse feature that holds the session; NULL or empty: none. The member's field is
+     * session_name. NULL: the loss has no sessions */
+    const char *(*session)(const void *conf);
+    /* row: one loss per row of logits (K) against labels (1). session: number of the sparse feature
+     * that names the row's session, -1: none */
+    cr_node *(*row)(cr_graph *g, const void *conf, cr_node *logits, cr_node *label, int session);
 };
 
 #endif

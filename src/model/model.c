@@ -23,7 +23,8 @@ void cr_single_task(cr_build *b, cr_node *x, bool bias, cr_node *const *extra, i
     parts[n++] = cr_linear(b->g, "output_mlp", x, b->conf->num_class, bias, false);
     cr_node *logits = n > 1 ? cr_add(b->g, parts, ones, n) : parts[0];
     int weight = b->o->features->n_weights > 0 ? 0 : -1;
-    b->tasks[b->n_tasks++] = (cr_task){"", logits, 0, weight, &b->conf->losses, &b->conf->metrics};
+    b->tasks[b->n_tasks++] = (cr_task){
+        "", logits, 0, weight, &b->conf->losses, &b->conf->metrics, &b->conf->train_metrics};
 }
 
 static cr_node *find_output(const cr_model *m, const char *name) {
@@ -63,18 +64,30 @@ static void add_predictions(cr_build *b, const cr_task *t, cr_pred_kind kind) {
     }
 }
 
-static void add_metric(cr_build *b, const cr_task *t, const cr_metric_conf *mc) {
-    const cr_metric_type *type = mc->metric.m->type;
-    cr_model *m = b->m;
+/* the output a metric looks at */
+static cr_node *metric_input(const cr_model *m, const cr_task *t, const cr_metric_type *type) {
     const char *keys[] = {"probs1", "probs", "y"};
     cr_node *pred = NULL;
     for (int k = 0; k < 3 && !pred; k++) {
-        /* several classes: accuracy looks at all of them, the others at the second */
+        /* several classes: some look at all of them, the others at the second */
         if (k == 0 && type->wants_classes) continue;
         char key[96];
         snprintf(key, sizeof(key), "%s%s", keys[k], t->suffix);
         pred = find_output(m, key);
     }
+    return pred;
+}
+
+static const char *metric_name(cr_model *m, const cr_task *t, const cr_choice *c) {
+    char name[64];
+    cr_metric_label(c, name, sizeof(name));
+    return cr_arena_printf(&m->arena, "%s%s", name, t->suffix);
+}
+
+static void add_metric(cr_build *b, const cr_task *t, const cr_metric_conf *mc) {
+    const cr_metric_type *type = mc->metric.m->type;
+    cr_model *m = b->m;
+    cr_node *pred = metric_input(m, t, type);
     if (!pred) return;
     int slot = -1;
     if (type->needs_group) {
@@ -89,14 +102,49 @@ static void add_metric(cr_build *b, const cr_task *t, const cr_metric_conf *mc) 
         }
         slot = f->slot;
     }
-    m->metrics[m->n_metrics++] =
-        (cr_model_metric){cr_arena_printf(&m->arena, "%s%s", type->name, t->suffix),
-                          type,
-                          mc->metric.conf,
-                          pred,
-                          pred->width,
-                          t->label,
-                          slot};
+    m->metrics[m->n_metrics++] = (cr_model_metric){.name = metric_name(m, t, &mc->metric),
+                                                   .type = type,
+                                                   .conf = mc->metric.conf,
+                                                   .pred = pred,
+                                                   .K = pred->width,
+                                                   .label = t->label,
+                                                   .group_slot = slot};
+}
+
+static void add_train_metric(cr_build *b, const cr_task *t, const cr_train_metric_conf *mc) {
+    cr_model *m = b->m;
+    cr_node *pred = metric_input(m, t, mc->metric.m->type);
+    if (!pred) return;
+    m->train_metrics[m->n_train_metrics++] =
+        (cr_model_metric){.name = metric_name(m, t, &mc->metric),
+                          .type = mc->metric.m->type,
+                          .conf = mc->metric.conf,
+                          .pred = pred,
+                          .K = pred->width,
+                          .label = t->label,
+                          .group_slot = -1,
+                          .train = mc};
+}
+
+/* the sparse feature that names sessions; -1: none, -2: a mistake */
+static int session_of(cr_build *b, const cr_loss_type *type, const void *conf) {
+    const char *name = type->session ? type->session(conf) : NULL;
+    if (!name || !*name) return -1;
+    const cr_feature *f = cr_features_find(b->o->features, name);
+    if (f && f->sparse) return f->slot;
+    cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "session_name"),
+                "session_name '%s' is not a feature that goes through a table; name an id_feature",
+                name);
+    return -2;
+}
+
+static int64_t label_values(const cr_loss_type *type, const void *conf, int64_t K) {
+    switch (type->labels(conf)) {
+    case CR_LABEL_ANY: return 0;
+    case CR_LABEL_SHARE: return 1;
+    case CR_LABEL_CLASS: break;
+    }
+    return K > 2 ? K : 2;
 }
 
 static void finish_task(cr_build *b, const cr_task *t) {
@@ -107,14 +155,50 @@ static void finish_task(cr_build *b, const cr_task *t) {
         const cr_loss_type *type = lc->loss.m->type;
         add_predictions(b, t, type->pred);
         if (!label) continue;
-        cr_node *row = type->row(b->g, lc->loss.conf, t->logits, label);
+        int session = session_of(b, type, lc->loss.conf);
+        if (session < -1) continue;
+        cr_node *row = type->row(b->g, lc->loss.conf, t->logits, label, session);
         row->output = true;
         m->losses[m->n_losses++] =
-            (cr_model_loss){cr_arena_printf(&m->arena, "%s%s", type->name, t->suffix), row,
-                            cr_mean_loss(b->g, row, t->weight), t->weight};
+            (cr_model_loss){.name = cr_arena_printf(&m->arena, "%s%s", type->name, t->suffix),
+                            .row = row,
+                            .mean = cr_mean_loss(b->g, row, t->weight),
+                            .weight = t->weight,
+                            .label = t->label,
+                            .K = label_values(type, lc->loss.conf, t->logits->width)};
     }
     for (int64_t i = 0; label && i < t->metrics->n; i++)
         add_metric(b, t, t->metrics->v[i]);
+    for (int64_t i = 0; label && t->train_metrics && i < t->train_metrics->n; i++)
+        add_train_metric(b, t, t->train_metrics->v[i]);
+}
+
+/* L2 on embeddings: the mean over rows of lambda times the squares of all looked-up vectors */
+static void add_embedding_loss(cr_build *b, double lambda) {
+    cr_model *m = b->m;
+    cr_node **parts = CR_NEW_N(&m->arena, cr_node *, b->g->n + 1);
+    int n_parts = 0, n_nodes = b->g->n;
+    for (int i = 0; i < n_nodes; i++) {
+        cr_node *node = b->g->nodes[i];
+        if (node->op != &cr_op_lookup) continue;
+        int count, n = 0;
+        const cr_look *v = cr_lookup_pieces(node, &count);
+        cr_range *ranges = CR_NEW_N(&m->arena, cr_range, count + 1);
+        for (int k = 0; k < count; k++)
+            if (v[k].table && v[k].table->trainable) ranges[n++] = (cr_range){v[k].out, v[k].width};
+        if (n > 0) parts[n_parts++] = cr_squares(b->g, node, ranges, n, (float)lambda);
+    }
+    if (n_parts == 0) return;
+    float *ones = CR_NEW_N(&m->arena, float, n_parts);
+    for (int i = 0; i < n_parts; i++)
+        ones[i] = 1;
+    cr_node *row = n_parts > 1 ? cr_add(b->g, parts, ones, n_parts) : parts[0];
+    row->output = true;
+    m->losses[m->n_losses++] = (cr_model_loss){.name = "embedding_regularization",
+                                               .row = row,
+                                               .mean = cr_mean_loss(b->g, row, -1),
+                                               .weight = -1,
+                                               .label = -1};
 }
 
 static int by_name(const void *a, const void *b) {
@@ -136,16 +220,20 @@ cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag) {
     type->build(b, o->conf->model.conf);
     cr_graph_pop(&m->graph, mark);
     if (diag->n_errors == before) {
-        int n_losses = 0, n_metrics = 0;
+        int n_losses = 0, n_metrics = 0, n_train = 0;
         for (int i = 0; i < b->n_tasks; i++) {
             n_losses += (int)b->tasks[i].losses->n;
             n_metrics += (int)b->tasks[i].metrics->n;
+            n_train += b->tasks[i].train_metrics ? (int)b->tasks[i].train_metrics->n : 0;
         }
-        m->losses = CR_NEW_N(&m->arena, cr_model_loss, n_losses + 1);
+        m->losses = CR_NEW_N(&m->arena, cr_model_loss, n_losses + 2);
+        m->train_metrics = CR_NEW_N(&m->arena, cr_model_metric, n_train + 1);
         m->metrics = CR_NEW_N(&m->arena, cr_model_metric, n_metrics + 1);
         m->outputs = CR_NEW_N(&m->arena, cr_output, 4 * (n_losses + 1));
         for (int i = 0; i < b->n_tasks; i++)
             finish_task(b, &b->tasks[i]);
+        if (o->with_labels && o->conf->embedding_regularization > 0)
+            add_embedding_loss(b, o->conf->embedding_regularization);
         qsort(m->outputs, (size_t)m->n_outputs, sizeof(cr_output), by_name);
     }
     if (diag->n_errors == before) return m;
@@ -169,7 +257,9 @@ void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tabl
     for (int i = 0; i < m->n_tables; i++)
         *tables += m->tables[i]->n_rows *
                    cr_table_stride(m->tables[i]->D, m->tables[i]->half,
-                                   m->tables[i]->trainable ? optim : NULL) *
+                                   !m->tables[i]->trainable || !optim ? NULL
+                                   : m->tables[i]->optim              ? m->tables[i]->optim
+                                                                      : optim) *
                    4;
     for (int i = 0; i < m->graph.n; i++)
         if (m->graph.nodes[i]->cls == CR_PARAM) *dense += m->graph.nodes[i]->width * 4;
@@ -178,8 +268,14 @@ void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tabl
 cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
     for (int i = 0; i < m->n_tables; i++) {
         cr_model_table *t = m->tables[i];
-        cr_table_spec spec = {t->table.name, t->n_rows, t->D,         t->half,
-                              t->trainable,  o->optim,  o->optim_conf};
+        bool own = t->optim != NULL;
+        cr_table_spec spec = {.name = t->table.name,
+                              .n_rows = t->n_rows,
+                              .D = t->D,
+                              .half = t->half,
+                              .trainable = t->trainable,
+                              .optim = own ? t->optim : o->optim,
+                              .optim_conf = own ? t->optim_conf : o->optim_conf};
         CR_TRY(cr_table_init(&t->table, &spec, err));
     }
     return cr_graph_alloc(&m->graph, err);

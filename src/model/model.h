@@ -31,6 +31,9 @@ typedef struct cr_model_table {
     } * uses;
     int n_uses, cap_uses;
     int updater; /* number in the updater, -1: none */
+    /* its own rule, instead of the one in cr_model_opts; NULL: none. Set before cr_model_alloc */
+    const cr_optim_type *optim;
+    const void *optim_conf;
 } cr_model_table;
 
 typedef struct cr_output {
@@ -42,6 +45,8 @@ typedef struct cr_model_loss {
     cr_node *row;  /* loss per row */
     cr_node *mean; /* over the batch; marked as loss */
     int weight;    /* weight field, -1: none */
+    int label;     /* label field, -1: none */
+    int64_t K;     /* what the label may be: 0 .. K - 1 whole; 1: any share 0 .. 1; 0: any number */
 } cr_model_loss;
 typedef struct cr_model_metric {
     const char *name;
@@ -50,7 +55,8 @@ typedef struct cr_model_metric {
     cr_node *pred;
     int64_t K;
     int label;
-    int group_slot; /* sparse feature whose first id is the group; -1 */
+    int group_slot;                    /* sparse feature whose first id is the group; -1 */
+    const cr_train_metric_conf *train; /* a metric of training; NULL: of evaluation */
 } cr_model_metric;
 
 typedef struct cr_model {
@@ -65,6 +71,8 @@ typedef struct cr_model {
     int n_losses;
     cr_model_metric *metrics;
     int n_metrics;
+    cr_model_metric *train_metrics;
+    int n_train_metrics;
 } cr_model;
 
 typedef struct cr_model_opts {
@@ -95,6 +103,7 @@ typedef struct cr_task {
     cr_node *logits;    /* (K) */
     int label, weight;  /* fields of data_config; weight -1: none */
     const cr_msgs *losses, *metrics;
+    const cr_msgs *train_metrics; /* cr_train_metric_conf; may be NULL */
 } cr_task;
 #define CR_MAX_TASKS 32
 typedef struct cr_build {

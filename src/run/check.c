@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "layer/loss.h"
 #include "run/config.h"
 
 typedef struct names {
@@ -209,28 +210,43 @@ static void check_model(const cr_model_conf *m, const names *groups, cr_diag *di
     }
 }
 
-static void check_losses(const cr_model_conf *m, cr_diag *diag) {
+static void check_session(const cr_root_conf *c, const cr_loss_type *type, const void *conf,
+                          const names *features, cr_diag *diag) {
+    const char *name = type->session && conf ? type->session(conf) : NULL;
+    if (!name || !name[0]) return;
+    cr_loc at = cr_conf_at(conf, "session_name");
+    int64_t f = find(features, name);
+    if (f < 0)
+        unknown_name(diag, at, "session_name", "feature", name, features);
+    else if (!is_sparse(c->feature_configs.v[f]))
+        wrong(diag, at,
+              "session_name '%s' is a dense feature and has no ids; use an id_feature or give it "
+              "boundaries",
+              name);
+}
+
+static void check_losses(const cr_root_conf *c, const names *features, cr_diag *diag) {
+    const cr_model_conf *m = c->model_config;
     if (m->losses.n == 0 && !cr_conf_has(m, "losses") && m->model.m)
         wrong(diag, cr_conf_at(m, "losses"),
               "model_config has no losses; add for example losses { binary_cross_entropy {} }");
     for (int64_t i = 0; i < m->losses.n; i++) {
         const cr_loss_conf *l = m->losses.v[i];
         if (!l->loss.m) continue;
-        const char *key = l->loss.m->key;
+        const cr_loss_type *type = l->loss.m->type;
+        if (!type) continue;
+        check_session(c, type, l->loss.conf, features, diag);
         long long K = m->num_class;
-        cr_loc at = l->base.at;
-        if (strcmp(key, "softmax_cross_entropy") == 0) {
-            if (K == 1)
-                wrong(
-                    diag, at,
-                    "softmax_cross_entropy needs num_class of 2 or more, it is 1; set num_class or "
-                    "use binary_cross_entropy");
-        } else if (K != 1) {
-            wrong(diag, at,
+        if (K >= type->min_class && (type->max_class == 0 || K <= type->max_class)) continue;
+        if (type->max_class == 1)
+            wrong(diag, l->base.at,
                   "%s needs num_class 1, it is %lld; remove num_class or use "
                   "softmax_cross_entropy",
-                  key, K);
-        }
+                  type->name, K);
+        else
+            wrong(diag, l->base.at,
+                  "%s needs num_class %s, it is %lld; set num_class or use binary_cross_entropy",
+                  type->name, type->max_class == 2 ? "2" : "of 2 or more", K);
     }
 }
 
@@ -265,7 +281,7 @@ void cr_root_check(const cr_root_conf *c, cr_diag *diag) {
     if (c->model_config->base.node) {
         check_groups(c->model_config, &features, &groups, diag);
         check_model(c->model_config, &groups, diag);
-        check_losses(c->model_config, diag);
+        check_losses(c, &features, diag);
         check_metrics(c, &features, diag);
     }
     cr_map_clear(&features.index);
