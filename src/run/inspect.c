@@ -85,7 +85,8 @@ static void measure(report *r) {
     r->state =
         with - r->tables +
         r->dense *
-            cr_dense_planes(&r->j);
+            ((const cr_optim_type *)r->j.root->train_config->dense_optimizer->optimizer.m->type)
+                ->elem_state;
     cr_exec *ex;
     cr_exec_opts eo = {&r->j.model->graph, CR_TRAIN, r->j.root->data_config->batch_size,
                        (int)r->j.root->train_config->lanes, 0};
