@@ -122,7 +122,7 @@ TEST(half_tables) {
         CHECK_NEAR(loss_of(&r16), loss_of(&r), 0, 0.01);
         /* the tables are most of this model */
         int64_t full = size_of(r.checkpoint), half = size_of(r16.checkpoint);
-        CHECK(half < full * 0.6);
+        CHECK((double)half < 0.6 * (double)full);
         cr_arena_clear(&r16.arena);
     }
     cr_arena_clear(&r.arena);
