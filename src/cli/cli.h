@@ -29,12 +29,14 @@ typedef struct cr_args {
     bool continue_train, ignore_restore_optimizer;
     const char *eval_result_filename;
     const char *export_dir, *asset_files, *additional_export_config, *item_input_path;
+    const char *embedding_dtype;
     const char *scripted_model_path, *predict_input_path, *predict_output_path;
     const char *reserved_columns, *output_columns, *dataset_type, *writer_type;
     int64_t batch_size, predict_threads, debug_level, predict_steps;
     bool is_profiling;
     /* looking at things */
-    bool json;
+    bool json, norms;
+    cr_opt_list checkpoints;
     int64_t sample_rows;
     const char *format;
     cr_opt_list topic;

@@ -1,6 +1,9 @@
 /*
  * cmd_export.c - `crank export`.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/cli.h"
 
 static const cr_opt opts[] = {
@@ -9,6 +12,8 @@ static const cr_opt opts[] = {
     CR_OPT_STR(export_dir, CR_O_REQUIRED, "DIR", NULL, "folder to make; must not exist"),
     CR_OPT_STR(asset_files, 0, "FILES", "none", "files to copy along, with commas"),
     CR_OPT_STR(additional_export_config, 0, "JSON", "none", "object added to model_acc.json"),
+    CR_OPT_STR(embedding_dtype, 0, "TYPE", "FP32, or QUANT_EMB of the environment",
+               "type of table rows: FP32, FP16, BF16 or INT8 with a scale per row"),
     CR_OPT_STR(item_input_path, CR_O_LATER, "PATHS", NULL, "example rows of the item tower"),
     CR_OPT_MODEL_DIR,
     CR_OPT_SET,
@@ -16,14 +21,26 @@ static const cr_opt opts[] = {
     CR_OPT_END,
 };
 
+/* TorchEasyRec's variable: 0 is off, 1 is INT8, else a name; not set: FP32 (there: INT8) */
+static cr_code quant_emb(cr_ui *ui, const char **out) {
+    const char *env = getenv("QUANT_EMB");
+    if (!env || !*env || *env == '0') return CR_OK;
+    *out = strcmp(env, "1") == 0 ? "INT8" : env;
+    if (strcmp(*out, "INT4") == 0 || strcmp(*out, "INT2") == 0)
+        return cr_ui_wrong(ui, "QUANT_EMB is %s, which is not in this version; use INT8", *out);
+    return CR_OK;
+}
+
 static cr_code run(cr_ui *ui, const cr_args *a) {
     cr_export_opts o = {
+        .embedding_dtype = a->embedding_dtype,
         .checkpoint_path = a->checkpoint_path,
         .export_dir = a->export_dir,
         .asset_files = a->asset_files,
         .additional_export_config = a->additional_export_config,
         .threads = (int)a->threads,
     };
+    if (!o.embedding_dtype) CR_TRY(quant_emb(ui, &o.embedding_dtype));
     CR_TRY(cr_args_config(ui, a, &o.config));
     char checkpoint[1088] = "";
     cr_code code = cr_export(&o, checkpoint, &ui->diag);
@@ -39,6 +56,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
 
 static const char *const examples[] = {
     "crank export experiments/deepfm/pipeline.config --export_dir experiments/deepfm/export",
+    "crank export experiments/deepfm/pipeline.config --export_dir small --embedding_dtype INT8",
     NULL,
 };
 

@@ -1,6 +1,10 @@
 /*
  * cmd_params.c - `crank params`: what a checkpoint or an export holds.
+ *
+ * Norms mean reading every value, so a large checkpoint gets them only when asked for. 8-bit rows
+ * are described by the values they stand for.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,9 +15,47 @@
 static const cr_opt opts[] = {
     CR_OPT_STR(checkpoint_path, CR_O_REQUIRED, "PATH", NULL,
                "checkpoint, model_dir (its newest), export or safetensors file"),
+    CR_OPT_BOOL(norms, 0,
+                "read all values for norm, mean, least and largest; done anyway up to 64M values"),
     CR_OPT_BOOL(json, 0, "print one JSON object"),
     CR_OPT_END,
 };
+
+#define FEW_VALUES (64LL << 20)
+#define PIECE      65536
+
+typedef struct stats {
+    double norm, mean, min, max; /* over finite values */
+    int64_t bad;                 /* NaN and infinities */
+} stats;
+
+static cr_code measure(const cr_ckpt *c, const cr_ckpt_info *p, stats *s, cr_err *err) {
+    float *x = cr_alloc(sizeof(float) * PIECE, "piece of a tensor");
+    double sum = 0, squares = 0;
+    cr_code code = CR_OK;
+    *s = (stats){.min = HUGE_VAL, .max = -HUGE_VAL};
+    for (int64_t k = 0; k < p->n_elems && code == CR_OK; k += PIECE) {
+        int64_t n = p->n_elems - k < PIECE ? p->n_elems - k : PIECE;
+        code = cr_ckpt_read(c, p->name, k, n, x, err);
+        for (int64_t i = 0; i < n && code == CR_OK; i++) {
+            double v = (double)x[i];
+            if (!isfinite(v)) {
+                s->bad++;
+                continue;
+            }
+            sum += v;
+            squares += v * v;
+            if (v < s->min) s->min = v;
+            if (v > s->max) s->max = v;
+        }
+    }
+    cr_free(x);
+    int64_t good = p->n_elems - s->bad;
+    s->norm = sqrt(squares);
+    s->mean = good > 0 ? sum / (double)good : 0;
+    if (good == 0) s->min = s->max = NAN;
+    return code;
+}
 
 static void shape_text(char *out, size_t size, const cr_ckpt_info *p) {
     size_t n = 0;
@@ -23,7 +65,8 @@ static void shape_text(char *out, size_t size, const cr_ckpt_info *p) {
     if (n < size) snprintf(out + n, size - n, "]");
 }
 
-static void print_part(const cr_ckpt *c, bool optimizer, int width, int shape_width) {
+static void print_part(const cr_ckpt *c, const stats *st, bool optimizer, int width,
+                       int shape_width) {
     int64_t values = 0, bytes = 0;
     int n = 0;
     char shape[CR_ST_MAX_DIMS * 22 + 4], size[32], count[32];
@@ -31,12 +74,20 @@ static void print_part(const cr_ckpt *c, bool optimizer, int width, int shape_wi
         n += cr_ckpt_at(c, i)->optimizer == optimizer;
     if (!n) return;
     cr_ui_say("\n%s\n", optimizer ? "optimizer" : "model");
+    if (st)
+        cr_ui_say("  %-*s  %-*s  %-4s  %8s  %11s %11s %11s %11s\n", width, "", shape_width, "",
+                  "type", "size", "norm", "mean", "least", "largest");
     for (int i = 0; i < cr_ckpt_count(c); i++) {
         const cr_ckpt_info *p = cr_ckpt_at(c, i);
         if (p->optimizer != optimizer) continue;
         shape_text(shape, sizeof shape, p);
-        cr_ui_say("  %-*s  %-*s  %-4s  %8s\n", width, p->name, shape_width, shape,
-                  cr_dtype_name(p->dtype), cr_fmt_bytes(size, (double)p->n_bytes));
+        cr_ui_say("  %-*s  %-*s  %-4s  %8s", width, p->name, shape_width, shape,
+                  cr_ckpt_type_name(p), cr_fmt_bytes(size, (double)p->n_bytes));
+        if (st)
+            cr_ui_say("  %11.5g %11.4g %11.4g %11.4g", st[i].norm, st[i].mean, st[i].min,
+                      st[i].max);
+        if (st && st[i].bad) cr_ui_say("  %lld not finite", (long long)st[i].bad);
+        cr_ui_say("\n");
         values += p->n_elems;
         bytes += p->n_bytes;
     }
@@ -44,7 +95,7 @@ static void print_part(const cr_ckpt *c, bool optimizer, int width, int shape_wi
               cr_fmt_count(count, (double)values), cr_fmt_bytes(size, (double)bytes));
 }
 
-static void print_text(const cr_ckpt *c) {
+static void print_text(const cr_ckpt *c, const stats *st) {
     int width = 0, shape_width = 0;
     char shape[CR_ST_MAX_DIMS * 22 + 4];
     for (int i = 0; i < cr_ckpt_count(c); i++) {
@@ -57,11 +108,11 @@ static void print_text(const cr_ckpt *c) {
     cr_ui_say("%s", cr_ckpt_path(c));
     if (s) cr_ui_say(", step %lld", (long long)s->step);
     cr_ui_say("\n");
-    print_part(c, false, width, shape_width);
-    print_part(c, true, width, shape_width);
+    print_part(c, st, false, width, shape_width);
+    print_part(c, st, true, width, shape_width);
 }
 
-static void print_json(const cr_ckpt *c) {
+static void print_json(const cr_ckpt *c, const stats *st) {
     cr_buf out;
     cr_jw w;
     cr_buf_init(&out);
@@ -80,9 +131,16 @@ static void print_json(const cr_ckpt *c) {
         for (int k = 0; k < p->n_dims; k++)
             cr_jw_i64(&w, NULL, p->shape[k]);
         cr_jw_end(&w);
-        cr_jw_str(&w, "dtype", cr_dtype_name(p->dtype));
+        cr_jw_str(&w, "dtype", cr_ckpt_type_name(p));
         cr_jw_i64(&w, "bytes", p->n_bytes);
         cr_jw_bool(&w, "optimizer", p->optimizer);
+        if (st) {
+            cr_jw_f64(&w, "norm", st[i].norm);
+            cr_jw_f64(&w, "mean", st[i].mean);
+            cr_jw_f64(&w, "min", st[i].min);
+            cr_jw_f64(&w, "max", st[i].max);
+            cr_jw_i64(&w, "not_finite", st[i].bad);
+        }
         cr_jw_end(&w);
         bytes += p->n_bytes;
     }
@@ -100,12 +158,23 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     if (cr_ckpt_resolve(&ui->arena, a->checkpoint_path, &path, &err) != CR_OK ||
         cr_ckpt_open(&c, path, &err) != CR_OK)
         return cr_ui_fail(ui, &err);
-    if (a->json)
-        print_json(c);
+    int64_t values = 0;
+    int n = cr_ckpt_count(c);
+    for (int i = 0; i < n; i++)
+        values += cr_ckpt_at(c, i)->n_elems;
+    stats *st = NULL;
+    cr_code code = CR_OK;
+    if (a->norms || values <= FEW_VALUES) st = CR_NEW_N(&ui->arena, stats, n + 1);
+    for (int i = 0; i < n && st && code == CR_OK; i++)
+        code = measure(c, cr_ckpt_at(c, i), &st[i], &err);
+    if (code != CR_OK)
+        cr_ui_fail(ui, &err);
+    else if (a->json)
+        print_json(c, st);
     else
-        print_text(c);
+        print_text(c, st);
     cr_ckpt_close(c);
-    return CR_OK;
+    return code;
 }
 
 static const char *const examples[] = {
@@ -118,7 +187,7 @@ const cr_cmd cr_cmd_params = {
     .name = "params",
     .alias = "list_distcp_param",
     .module = "tzrec.tools.list_distcp_param",
-    .help = "List names, shapes, types and sizes of a checkpoint",
+    .help = "List names, shapes, types, sizes and norms of a checkpoint",
     .operand = "CHECKPOINT",
     .operand_opt = "checkpoint_path",
     .opts = opts,

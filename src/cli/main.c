@@ -24,6 +24,7 @@
     X(check)                                                                                       \
     X(config)                                                                                      \
     X(params)                                                                                      \
+    X(diff)                                                                                        \
     X(synth)                                                                                       \
     X(help)                                                                                        \
     X(version)                                                                                     \

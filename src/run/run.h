@@ -97,6 +97,7 @@ typedef struct cr_export_opts {
     const char *export_dir;
     const char *asset_files;              /* comma list */
     const char *additional_export_config; /* JSON object */
+    const char *embedding_dtype;          /* of tables: FP32, FP16, BF16 or INT8; NULL: FP32 */
     int threads;
 } cr_export_opts;
 CR_CHECKED cr_code cr_export(const cr_export_opts *o, char *checkpoint, cr_diag *diag);
