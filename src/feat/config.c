@@ -64,19 +64,78 @@ const cr_msg cr_constraints_msg = {
 };
 
 /* ---- AutoDisEmbedding, MLPEmbedding: how a dense feature gets a vector ---- */
+static const cr_enum_value autodis_forms[] = {
+    {"TORCHEASYREC", CR_AUTODIS_TORCHEASYREC, "as published, keep_prob being the skip's weight",
+     false},
+    {"EASYREC", CR_AUTODIS_EASYREC, "the same with a negative_slope of 0.2", false},
+    {"GANDALF", CR_AUTODIS_GANDALF,
+     "input_powers, hidden_dim 64, use_bias, score_activation, learned_temperature, kaiming_init, "
+     "no skip",
+     false},
+    {NULL, 0, NULL, false},
+};
+/* numbers as cr_autodis_pick has them */
+static const cr_enum_value autodis_picks[] = {
+    {"WEIGHTED", 0, "all vectors, weighted by the softmax of the scores", false},
+    {"MAX", 1, "the vector of the largest score; scores are then not trained", false},
+    {"TOP_K", 2, "the sum of the vectors of the top_k largest scores; the same", false},
+    {NULL, 0, NULL, false},
+};
 static const cr_field autodis_fields[] = {
     CR_INT(cr_autodis_conf, num_channels, 0, 1, 65536, CR_F_REQUIRED,
            "vectors that a value is a mixture of"),
     CR_FLOAT(cr_autodis_conf, temperature, 0.1, 0, CR_INF, 0, "divides the scores of the mixture"),
     CR_FLOAT(cr_autodis_conf, keep_prob, 0.8, -CR_INF, CR_INF, 0,
              "weight of the skip connection inside the scores"),
+    CR_ENUM(cr_autodis_conf, form, autodis_forms, CR_AUTODIS_TORCHEASYREC, CR_F_OURS,
+            "whose AutoDis it is: sets what is not given"),
+    CR_ENUM(cr_autodis_conf, aggregation, autodis_picks, 0, CR_F_OURS,
+            "how the vectors become one"),
+    CR_INT(cr_autodis_conf, top_k, 2, 1, 65536, CR_F_OURS, "vectors that TOP_K adds up"),
+    CR_FLOAT(cr_autodis_conf, negative_slope, 0.01, 0, 1, CR_F_OURS,
+             "slope of LeakyReLU below zero"),
+    CR_BOOL(cr_autodis_conf, input_powers, false, CR_F_OURS,
+            "from x, its square and its square root (0 below zero) instead of x alone"),
+    CR_INT(cr_autodis_conf, hidden_dim, 0, 0, 65536, CR_F_OURS,
+           "width of the layer before the scores; 0: num_channels"),
+    CR_INT(cr_autodis_conf, residual_blocks, 0, 0, 64, CR_F_OURS,
+           "residual blocks between that layer and the scores"),
+    CR_FLOAT(cr_autodis_conf, residual_alpha, 1, -CR_INF, CR_INF, CR_F_OURS,
+             "weight of the skip connection in a residual block"),
+    CR_BOOL(cr_autodis_conf, use_bias, false, CR_F_OURS, "the linear layers have a bias"),
+    CR_BOOL(cr_autodis_conf, score_activation, false, CR_F_OURS, "LeakyReLU on the scores"),
+    CR_BOOL(cr_autodis_conf, learned_temperature, false, CR_F_OURS,
+            "multiply each score by a learned factor instead of dividing by temperature"),
+    CR_BOOL(cr_autodis_conf, kaiming_init, false, CR_F_OURS,
+            "weights start Kaiming uniform, biases normal"),
     CR_END,
 };
 static void autodis_check(const void *self, cr_diag *diag) {
     const cr_autodis_conf *c = self;
+    bool gandalf = c->form == CR_AUTODIS_GANDALF;
     if (!(c->temperature > 0))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "temperature"),
                     "temperature must be above 0; leave it out for 0.1");
+    if (c->aggregation == 2 && c->top_k > c->num_channels)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "top_k"),
+                    "top_k is %lld, but there are %lld vectors; use at most num_channels",
+                    (long long)c->top_k, (long long)c->num_channels);
+    if (c->aggregation != 2 && cr_conf_has(c, "top_k"))
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "top_k"),
+                    "top_k is used with aggregation: TOP_K only; set that or remove top_k");
+    int64_t hidden = c->hidden_dim;
+    if (gandalf && !cr_conf_has(c, "hidden_dim")) hidden = 64;
+    double skip = gandalf && !cr_conf_has(c, "keep_prob") ? 0 : c->keep_prob;
+    if (hidden && hidden != c->num_channels && skip != 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "hidden_dim"),
+                    "the skip connection (keep_prob %g) needs hidden_dim and num_channels to be "
+                    "equal, they are %lld and %lld; write keep_prob: 0 to leave it out",
+                    skip, (long long)hidden, (long long)c->num_channels);
+    bool learned = c->learned_temperature || (gandalf && !cr_conf_has(c, "learned_temperature"));
+    if (learned && cr_conf_has(c, "temperature"))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "temperature"),
+                    "temperature is not used with a learned temperature; remove it, or write "
+                    "learned_temperature: false");
 }
 const cr_msg cr_autodis_msg = {
     "AutoDisEmbedding",

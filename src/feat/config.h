@@ -76,12 +76,30 @@ typedef struct cr_raw_conf {
 } cr_raw_conf;
 extern const cr_msg cr_raw_msg;
 
-/* AutoDisEmbedding */
+/* AutoDisEmbedding. Which implementation's form is meant: it decides what is not given. */
+typedef enum cr_autodis_form {
+    CR_AUTODIS_TORCHEASYREC,
+    CR_AUTODIS_EASYREC,
+    CR_AUTODIS_GANDALF,
+} cr_autodis_form;
 typedef struct cr_autodis_conf {
     cr_conf_base base;
     int64_t num_channels;
     double temperature;
     double keep_prob;
+    /* ours; see cr_autodis_spec (layer/layer.h) */
+    int form;        /* cr_autodis_form */
+    int aggregation; /* cr_autodis_pick */
+    int64_t top_k;
+    double negative_slope;
+    bool input_powers;
+    int64_t hidden_dim;
+    int64_t residual_blocks;
+    double residual_alpha;
+    bool use_bias;
+    bool score_activation;
+    bool learned_temperature;
+    bool kaiming_init;
 } cr_autodis_conf;
 extern const cr_msg cr_autodis_msg;
 /* MLPEmbedding: no fields */

@@ -43,8 +43,7 @@ struct cr_feature {
     int half; /* storage of the table's weights: 0 FP32, else CR_HALF_… of kern.h (data_type) */
     int64_t value_dim; /* dense: floats */
     cr_dense_emb dense_emb;
-    int64_t autodis_channels;
-    double autodis_temperature, autodis_keep_prob;
+    const struct cr_autodis_conf *autodis; /* feat/config.h; with CR_DENSE_AUTODIS */
 
     /* input columns, and where the output lies in a batch */
     const char **columns;

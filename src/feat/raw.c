@@ -90,10 +90,7 @@ static void set_dense_emb(cr_feature *f, const cr_raw_conf *c) {
     bool autodis = c->dense_emb.m->msg == &cr_autodis_msg;
     f->dense_emb = autodis ? CR_DENSE_AUTODIS : CR_DENSE_MLP;
     if (!autodis) return;
-    const cr_autodis_conf *a = c->dense_emb.conf;
-    f->autodis_channels = a->num_channels;
-    f->autodis_temperature = a->temperature;
-    f->autodis_keep_prob = a->keep_prob;
+    f->autodis = c->dense_emb.conf;
 }
 
 static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_arena *arena,

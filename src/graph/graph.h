@@ -73,7 +73,8 @@ struct cr_node {
     bool loss;       /* WHOLE of width 1: differentiated with slope 1 */
     /* PARAM */
     bool trainable;
-    int n_dims;     /* as torch has it: 2 (rows, cols), 1 (width), 0 (one number) */
+    int n_dims;     /* as torch has it: 3 (rows, cols, 1), 2 (rows, cols), 1 (width), 0 (one
+                       number) */
     float *w;       /* into the parameter block, see cr_graph_alloc */
     int64_t offset; /* floats from the start of the block */
     void *init;     /* how it is filled; made by the layer above (op/param.h) */

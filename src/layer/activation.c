@@ -106,6 +106,14 @@ cr_node *cr_bn(cr_graph *g, const char *name, cr_node *x, bool affine) {
     return cr_batch_norm(g, x, gamma, beta, mean, var, count, 1e-5f, 0.1f);
 }
 
+cr_node *cr_ln(cr_graph *g, const char *name, cr_node *x, int64_t w) {
+    size_t mark = cr_graph_push(g, "%s", name);
+    cr_node *gamma = cr_vector(g, "weight", w, CR_INIT_C(1));
+    cr_node *beta = cr_vector(g, "bias", w, CR_INIT_C(0));
+    cr_graph_pop(g, mark);
+    return cr_layer_norm(g, x, gamma, beta, 1e-5f);
+}
+
 cr_node *cr_act_apply(cr_graph *g, const char *name, const cr_act_spec *s, cr_node *x) {
     switch (s->kind) {
     case CR_ACTK_NONE: return x;

@@ -64,63 +64,6 @@ const cr_msg cr_variational_dropout_msg = {
     NULL,
 };
 
-static const cr_field mask_block_fields[] = {
-    CR_K_FLOAT("reduction_ratio", 1.0, 0, CR_INF, 0,
-               "width of the mask's inner layer over the input's; 0: use aggregation_dim"),
-    CR_K_INT("aggregation_dim", 0, 0, CR_U32_MAX, 0, "width of the mask's inner layer"),
-    CR_K_INT("hidden_dim", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "width of the block's output"),
-    CR_END,
-};
-static const cr_msg mask_block_msg = {
-    "MaskBlock", "A layer whose input is gated by a learned mask", mask_block_fields, 0, true,
-    NULL};
-static const cr_field mask_net_module_fields[] = {
-    CR_K_INT("n_mask_blocks", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "number of blocks"),
-    CR_K_MSG("mask_block", &mask_block_msg, CR_F_REQUIRED, "shape of every block"),
-    CR_K_MSG("top_mlp", &cr_mlp_msg, 0, "layers above the blocks"),
-    CR_K_BOOL("use_parallel", true, 0, "blocks side by side instead of one after another"),
-    CR_END,
-};
-const cr_msg cr_mask_net_module_msg = {"MaskNetModule",
-                                       "Mask blocks and the layers above them",
-                                       mask_net_module_fields,
-                                       0,
-                                       true,
-                                       NULL};
-
-static const cr_field cross_fields[] = {
-    CR_K_INT("cross_num", 3, 1, CR_U32_MAX, 0, "number of cross layers"),
-    CR_END,
-};
-const cr_msg cr_cross_msg = {"Cross",      "Cross layers with one weight vector each",
-                             cross_fields, 0,
-                             true,         NULL};
-static const cr_field cross_v2_fields[] = {
-    CR_K_INT("cross_num", 3, 1, CR_U32_MAX, 0, "number of cross layers"),
-    CR_K_INT("low_rank", 32, 1, CR_U32_MAX, 0, "inner width of each layer's matrix"),
-    CR_END,
-};
-const cr_msg cr_cross_v2_msg = {
-    "CrossV2", "Cross layers with a low-rank matrix each", cross_v2_fields, 0, true, NULL};
-static const cr_field cin_fields[] = {
-    CR_K_INT("cin_layer_size", 0, 1, CR_U32_MAX, CR_F_REPEATED, "feature maps of each layer"),
-    CR_END,
-};
-const cr_msg cr_cin_msg = {"CIN", "Explicit interactions of whole vectors", cin_fields, 0, true,
-                           NULL};
-
-static const cr_field wukong_layer_fields[] = {
-    CR_K_INT("lcb_feature_num", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "vectors out of the linear part"),
-    CR_K_INT("fmb_feature_num", 0, 1, CR_U32_MAX, CR_F_REQUIRED,
-             "vectors out of the factorization part"),
-    CR_K_INT("compressed_feature_num", 16, 1, CR_U32_MAX, 0, "vectors that all are compared with"),
-    CR_K_MSG("feature_num_mlp", &cr_mlp_msg, CR_F_REQUIRED, "layers of the factorization part"),
-    CR_END,
-};
-const cr_msg cr_wukong_layer_msg = {
-    "WuKongLayer", "One layer of stacked factorization machines", wukong_layer_fields, 0, true,
-    NULL};
-
 static const cr_field extraction_network_fields[] = {
     CR_K_STR("network_name", NULL, CR_F_REQUIRED, "name of the layer"),
     CR_K_INT("expert_num_per_task", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "experts of each task"),

@@ -1,8 +1,7 @@
 /*
  * config.h - the messages of modules (MLP, cross nets, …) and of losses.
  *
- * MLP and the losses of LossConfig's first oneof have structs; the other modules are known so that
- * their configs can be checked.
+ * Modules without a struct are known so that their configs can be checked.
  */
 #ifndef CR_LAYER_CONFIG_H
 #define CR_LAYER_CONFIG_H
@@ -20,13 +19,48 @@ typedef struct cr_mlp_conf {
 } cr_mlp_conf;
 extern const cr_msg cr_mlp_msg;
 
+/* modules of interactions (config_inter.c) */
+typedef struct cr_mask_block_conf { /* MaskBlock */
+    cr_conf_base base;
+    double reduction_ratio; /* 0: use aggregation_dim */
+    int64_t aggregation_dim;
+    int64_t hidden_dim;
+} cr_mask_block_conf;
+typedef struct cr_mask_net_conf { /* MaskNetModule */
+    cr_conf_base base;
+    int64_t n_mask_blocks;
+    cr_mask_block_conf *mask_block;
+    cr_mlp_conf *top_mlp; /* NULL: none */
+    bool use_parallel;
+} cr_mask_net_conf;
+typedef struct cr_cross_conf { /* Cross, CrossV2 */
+    cr_conf_base base;
+    int64_t cross_num;
+    int64_t low_rank; /* CrossV2 */
+} cr_cross_conf;
+typedef struct cr_cin_conf { /* CIN */
+    cr_conf_base base;
+    cr_ints cin_layer_size;
+} cr_cin_conf;
+typedef struct cr_wukong_layer_conf { /* WuKongLayer */
+    cr_conf_base base;
+    int64_t lcb_feature_num;
+    int64_t fmb_feature_num;
+    int64_t compressed_feature_num;
+    cr_mlp_conf *feature_num_mlp;
+} cr_wukong_layer_conf;
+typedef struct cr_autoint_layer_conf { /* AutoIntLayer: ours */
+    cr_conf_base base;
+    int64_t num_heads;
+    int64_t head_dim;
+    bool use_residual;
+    bool use_scale;
+} cr_autoint_layer_conf;
+extern const cr_msg cr_mask_net_module_msg, cr_cross_msg, cr_cross_v2_msg, cr_cin_msg,
+    cr_wukong_layer_msg, cr_autoint_layer_msg;
+
 /* modules of later capabilities */
 extern const cr_msg cr_variational_dropout_msg;
-extern const cr_msg cr_mask_net_module_msg;
-extern const cr_msg cr_cross_msg;
-extern const cr_msg cr_cross_v2_msg;
-extern const cr_msg cr_cin_msg;
-extern const cr_msg cr_wukong_layer_msg;
 extern const cr_msg cr_extraction_network_msg;
 extern const cr_msg cr_capsule_msg; /* B2ICapsule */
 

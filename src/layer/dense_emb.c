@@ -1,9 +1,13 @@
 /*
- * dense_emb.c - embeddings of numbers. AutoDis (Guo et al., 2021) in TorchEasyRec's form: h =
- * LeakyReLU(x w), z = M h + keep_prob h, a = softmax(z / temperature), out = a E; a soft choice
- * among E's rows. The MLP form is one matrix without bias.
+ * dense_emb.c - embeddings of numbers. AutoDis (Guo et al., 2021): a value becomes a soft choice
+ * among the rows of E,
+ *     h = LeakyReLU(w x), z = M h + alpha h, p = softmax(z / temperature), out = p E
+ * TorchEasyRec calls alpha keep_prob (it is no dropout). Other implementations differ in small ways
+ * that change results; each difference is a field of cr_autodis_spec. A hard choice (max, top-k)
+ * passes a gradient to E only, as published. The MLP form is one matrix without bias.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "layer/layer.h"
@@ -27,21 +31,64 @@ static cr_node *weight(cr_graph *g, const char *what, const char *feature, int64
     return w;
 }
 
-cr_node *cr_autodis(cr_graph *g, const char *feature, cr_node *x, int64_t channels, int64_t dim,
-                    double temperature, double keep_prob) {
-    double c = (double)channels;
-    size_t mark =
-        push_key(g, cr_arena_printf(&g->arena, "autodis#%lld#%lld#%.6f#%.6f", (long long)dim,
-                                    (long long)channels, keep_prob, temperature));
-    cr_node *E = weight(g, "meta_emb", feature, channels, dim, 1);
-    cr_node *w = weight(g, "proj_w", feature, channels, 1, sqrt(2.0 / (1 + c)));
-    cr_node *M = weight(g, "proj_m", feature, channels, channels, sqrt(1.0 / c));
-    w->n_dims = 1;
+/* is it the form that TorchEasyRec has? Then names are its names. */
+static bool plain(const cr_autodis_spec *s) {
+    return s->slope == 0.01 && !s->powers && !s->hidden && !s->blocks && !s->bias &&
+           !s->score_act && !s->learned_scale && !s->kaiming && s->pick == CR_AUTODIS_WEIGHTED;
+}
+
+/* a linear layer what_<feature>: its weight N(0, std^2), or Kaiming uniform with N(0, 1) bias */
+static cr_node *layer(cr_graph *g, const cr_autodis_spec *s, const char *what, const char *feature,
+                      cr_node *x, int64_t out, double std) {
+    cr_init init = s->kaiming ? CR_INIT_U(sqrt(6.0 / (double)x->width)) : CR_INIT_N(std);
+    cr_init bias_init = s->kaiming ? CR_INIT_N(1) : CR_INIT_C(0);
+    size_t mark = cr_graph_push(g, "%s_%s", what, feature);
+    cr_node *W = cr_weight(g, "weight", out, x->width, init);
+    cr_node *b = s->bias ? cr_vector(g, "bias", out, bias_init) : NULL;
     cr_graph_pop(g, mark);
-    cr_node *h = cr_activation(g, CR_ACT_LEAKY, 0.01f, cr_matmul(g, x, w, NULL, false));
-    cr_node *z = cr_add(g, (cr_node *[]){cr_matmul(g, h, M, NULL, false), h},
-                        (float[]){1, (float)keep_prob}, 2);
-    return cr_matmul_kn(g, cr_softmax(g, z, (float)(1.0 / temperature)), E);
+    return cr_matmul(g, x, W, b, false);
+}
+
+static cr_node *leaky(cr_graph *g, const cr_autodis_spec *s, cr_node *x) {
+    return cr_activation(g, CR_ACT_LEAKY, (float)s->slope, x);
+}
+
+cr_node *cr_autodis(cr_graph *g, const char *feature, cr_node *x, const cr_autodis_spec *s) {
+    int64_t hidden = s->hidden ? s->hidden : s->channels;
+    long long dim = (long long)s->dim, channels = (long long)s->channels;
+    const char *key = plain(s) ? cr_arena_printf(&g->arena, "autodis#%lld#%lld#%.6f#%.6f", dim,
+                                                 channels, s->keep_prob, s->temperature)
+                               : cr_arena_printf(&g->arena, "autodis#%lld#%lld#feature_name#%s",
+                                                 dim, channels, feature);
+    size_t mark = push_key(g, key);
+    cr_node *E = weight(g, "meta_emb", feature, s->channels, s->dim, 1);
+    if (s->powers) x = cr_powers(g, x);
+    double n_in = (double)(x->width + hidden);
+    cr_node *first = layer(g, s, "proj_w", feature, x, hidden, sqrt(2.0 / n_in));
+    if (x->width == 1) first->in[1]->n_dims = 1;
+    cr_node *h = leaky(g, s, first);
+    for (int64_t i = 0; i < s->blocks; i++) {
+        char what[32];
+        snprintf(what, sizeof(what), "block%lld", (long long)i);
+        cr_node *y = layer(g, s, what, feature, h, hidden, sqrt(1.0 / (double)hidden));
+        float skip[] = {1, (float)s->block_alpha};
+        h = leaky(g, s, cr_add(g, (cr_node *[]){y, h}, skip, 2));
+    }
+    cr_node *z = layer(g, s, "proj_m", feature, h, s->channels, sqrt(1.0 / (double)hidden));
+    if (s->keep_prob != 0) z = cr_add(g, (cr_node *[]){z, h}, (float[]){1, (float)s->keep_prob}, 2);
+    if (s->score_act) z = leaky(g, s, z);
+    if (s->learned_scale) {
+        size_t m = cr_graph_push(g, "temperature_%s", feature);
+        z = cr_mul(g, z, cr_vector(g, "weight", s->channels, CR_INIT_C(1)));
+        cr_graph_pop(g, m);
+    }
+    cr_graph_pop(g, mark);
+    cr_node *p;
+    if (s->pick == CR_AUTODIS_WEIGHTED)
+        p = cr_softmax(g, z, s->learned_scale ? 1 : (float)(1.0 / s->temperature));
+    else
+        p = cr_top(g, z, s->pick == CR_AUTODIS_MAX ? 1 : s->top_k);
+    return cr_matmul_kn(g, p, E);
 }
 
 cr_node *cr_mlp_embedding(cr_graph *g, const char *feature, cr_node *x, int64_t dim) {

@@ -33,9 +33,49 @@ cr_node *cr_act_apply(cr_graph *g, const char *name, const cr_act_spec *s, cr_no
 /* torch's BatchNorm1d named `name` */
 cr_node *cr_bn(cr_graph *g, const char *name, cr_node *x, bool affine);
 
-/* dense embeddings of raw features (reference 4.4): x (value_dim) -> dim */
-cr_node *cr_autodis(cr_graph *g, const char *feature, cr_node *x, int64_t channels, int64_t dim,
-                    double temperature, double keep_prob);
+/* torch's LayerNorm named `name` over parts of w of each row (w = x->width: the whole row) */
+cr_node *cr_ln(cr_graph *g, const char *name, cr_node *x, int64_t w);
+
+/* dense embeddings of raw features (reference 4.4, dense_emb.c): x (value_dim) -> dim */
+typedef enum cr_autodis_pick {
+    CR_AUTODIS_WEIGHTED, /* mixture by softmax */
+    CR_AUTODIS_MAX,      /* the vector of the largest score */
+    CR_AUTODIS_TOP_K,    /* the sum of those of the top_k largest */
+} cr_autodis_pick;
+typedef struct cr_autodis_spec {
+    int64_t channels, dim;
+    double temperature, keep_prob;
+    /* TorchEasyRec's form has the following as zero (slope: 0.01) */
+    double slope;       /* of LeakyReLU below zero */
+    bool powers;        /* from x, x^2 and sqrt(x) instead of x */
+    int64_t hidden;     /* width before the scores; 0: channels */
+    int64_t blocks;     /* residual blocks of that width */
+    double block_alpha; /* weight of their skip connection */
+    bool bias;          /* linear layers have one */
+    bool score_act;     /* LeakyReLU on the scores */
+    bool learned_scale; /* scores times a learned factor each instead of over the temperature */
+    bool kaiming;       /* initial values: Kaiming uniform weights, N(0, 1) biases */
+    int pick;           /* cr_autodis_pick */
+    int64_t top_k;
+} cr_autodis_spec;
+cr_node *cr_autodis(cr_graph *g, const char *feature, cr_node *x, const cr_autodis_spec *s);
 cr_node *cr_mlp_embedding(cr_graph *g, const char *feature, cr_node *x, int64_t dim);
+
+/* interact.c. Cross nets named `name`: name.w.i.weight, name.b.i; name.u_kernels.i, v_kernels.i */
+cr_node *cr_cross_v1(cr_graph *g, const char *name, const cr_cross_conf *c, cr_node *x);
+cr_node *cr_cross_v2(cr_graph *g, const char *name, const cr_cross_conf *c, cr_node *x);
+/* x (F, D) -> the sum over d of all feature maps of all layers: name.cin_layers.i */
+cr_node *cr_cin_net(cr_graph *g, const char *name, const cr_cin_conf *c, cr_node *x, int64_t F,
+                    int64_t D);
+/* x (F, D) -> (lcb + fmb, D): name.lcb, name.fmb, name.norm, name.residual_projection */
+cr_node *cr_wukong_layer(cr_graph *g, const char *name, const cr_wukong_layer_conf *c, cr_node *x,
+                         int64_t F, int64_t D, cr_diag *diag);
+/* x (F, D) -> (F, num_heads head_dim): name.w_q, w_k, w_v, w_res */
+cr_node *cr_autoint_layer(cr_graph *g, const char *name, const cr_autoint_layer_conf *c, cr_node *x,
+                          int64_t F);
+/* masknet.c: name.ln_emb, name.mask_blocks.i, name.top_mlp. NULL with a mistake in diag when the
+ * mask's inner layer would be empty. */
+cr_node *cr_mask_net(cr_graph *g, const char *name, const cr_mask_net_conf *c, cr_node *x,
+                     cr_diag *diag);
 
 #endif

@@ -44,11 +44,8 @@ cr_node *cr_mlp(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x,
             snprintf(part, sizeof(part), "%d", j++);
             x = cr_bn(g, part, x, true);
         } else if (c->use_ln) {
-            size_t lm = cr_graph_push(g, "%d", j++);
-            cr_node *gamma = cr_vector(g, "weight", x->width, CR_INIT_C(1));
-            cr_node *beta = cr_vector(g, "bias", x->width, CR_INIT_C(0));
-            cr_graph_pop(g, lm);
-            x = cr_layer_norm(g, x, gamma, beta, 1e-5f);
+            snprintf(part, sizeof(part), "%d", j++);
+            x = cr_ln(g, part, x, x->width);
         }
         if (act.kind == CR_ACTK_PRELU && act.n_param != 1 && act.n_param != x->width)
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "activation"),

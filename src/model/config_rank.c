@@ -26,49 +26,6 @@ const cr_msg cr_multi_tower_din_msg = {"MultiTowerDIN",
                                        true,
                                        NULL};
 
-static const cr_field xdeepfm_fields[] = {
-    CR_K_MSG("cin", &cr_cin_msg, CR_F_REQUIRED, "interactions of the group wide"),
-    CR_K_MSG("deep", &cr_mlp_msg, CR_F_REQUIRED, HELP_DEEP),
-    CR_K_MSG("final", &cr_mlp_msg, CR_F_REQUIRED, HELP_FINAL),
-    CR_K_INT("wide_embedding_dim", 16, 1, 65536, 0, "vector width in the group wide"),
-    CR_K_STR("wide_init_fn", NULL, 0, HELP_WIDE_INIT),
-    CR_END,
-};
-const cr_msg cr_xdeepfm_msg = {"xDeepFM",      "Compressed interactions and deep layers",
-                               xdeepfm_fields, 0,
-                               true,           NULL};
-static const cr_field dcn_v1_fields[] = {
-    CR_K_MSG("cross", &cr_cross_msg, CR_F_REQUIRED, "cross layers"),
-    CR_K_MSG("deep", &cr_mlp_msg, CR_F_REQUIRED, "deep layers"),
-    CR_K_MSG("final", &cr_mlp_msg, CR_F_REQUIRED, HELP_FINAL),
-    CR_END,
-};
-const cr_msg cr_dcn_v1_msg = {"DCNV1", "Cross layers beside deep layers", dcn_v1_fields, 0, true,
-                              NULL};
-static const cr_field dcn_v2_fields[] = {
-    CR_K_MSG("backbone", &cr_mlp_msg, 0, "layers below the cross layers"),
-    CR_K_MSG("cross", &cr_cross_v2_msg, CR_F_REQUIRED, "cross layers"),
-    CR_K_MSG("deep", &cr_mlp_msg, 0, "deep layers beside them"),
-    CR_K_MSG("final", &cr_mlp_msg, CR_F_REQUIRED, HELP_FINAL),
-    CR_END,
-};
-const cr_msg cr_dcn_v2_msg = {"DCNV2",       "Low-rank cross layers, with or without deep layers",
-                              dcn_v2_fields, 0,
-                              true,          NULL};
-static const cr_field mask_net_fields[] = {
-    CR_K_MSG("mask_net_module", &cr_mask_net_module_msg, CR_F_REQUIRED, "the mask blocks"),
-    CR_END,
-};
-const cr_msg cr_mask_net_msg = {
-    "MaskNet", "Layers gated by masks of the input", mask_net_fields, 0, true, NULL};
-static const cr_field wukong_fields[] = {
-    CR_K_MSG("dense_mlp", &cr_mlp_msg, 0, "layers over the group dense"),
-    CR_K_MSG("wukong_layers", &cr_wukong_layer_msg, CR_F_REPEATED, "the stacked layers"),
-    CR_K_MSG("final", &cr_mlp_msg, CR_F_REQUIRED, HELP_FINAL),
-    CR_END,
-};
-const cr_msg cr_wukong_msg = {"WuKong", "Stacked factorization machines", wukong_fields, 0, true,
-                              NULL};
 static const cr_field rocket_fields[] = {
     CR_K_MSG("share_mlp", &cr_mlp_msg, 0, "layers below both nets"),
     CR_K_MSG("booster_mlp", &cr_mlp_msg, CR_F_REQUIRED, "layers of the large net that teaches"),

@@ -9,10 +9,12 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "feat/config.h"
 #include "layer/layer.h"
 #include "model/model.h"
 #include "op/input.h"
 #include "op/op.h"
+#include "op/param.h"
 
 #define TABLE_PATH "embedding_group.emb_impls.__BASE__.ebc.embedding_bags"
 #define DENSE_PATH "embedding_group.emb_impls.__BASE__.dense_ec"
@@ -43,12 +45,12 @@ static bool same_init(const cr_init *a, const cr_init *b) {
 
 /* the table of a feature in a group, made at first use */
 static cr_model_table *table_of(cr_build *b, const cr_feature *f, int64_t D, const char *init_fn,
-                                const char *suffix, bool wide) {
+                                const char *suffix, const char *kind) {
     cr_model *m = b->m;
     const char *base = f->embedding_name && *f->embedding_name
                            ? f->embedding_name
                            : cr_arena_printf(&m->arena, "%s_emb", f->name);
-    const char *name = cr_arena_printf(&m->arena, "%s%s%s%s", base, wide ? "_wide" : "",
+    const char *name = cr_arena_printf(&m->arena, "%s%s%s%s", base, kind,
                                        suffix && *suffix ? "_" : "", suffix ? suffix : "");
     cr_init init = CR_INIT_U(sqrt(1.0 / (double)f->num_embeddings));
     cr_err err;
@@ -123,21 +125,77 @@ static void flush(cr_build *b, pending *p, cr_node **parts, int *n_parts) {
     p->n = 0;
 }
 
+/* AutoDis as the config has it: what is not given follows the form */
+static cr_autodis_spec autodis_spec(const cr_autodis_conf *c, int64_t dim) {
+    cr_autodis_spec s = {.channels = c->num_channels,
+                         .dim = dim,
+                         .temperature = c->temperature,
+                         .keep_prob = c->keep_prob,
+                         .slope = c->negative_slope,
+                         .powers = c->input_powers,
+                         .hidden = c->hidden_dim,
+                         .blocks = c->residual_blocks,
+                         .block_alpha = c->residual_alpha,
+                         .bias = c->use_bias,
+                         .score_act = c->score_activation,
+                         .learned_scale = c->learned_temperature,
+                         .kaiming = c->kaiming_init,
+                         .pick = c->aggregation,
+                         .top_k = c->top_k};
+    bool gandalf = c->form == CR_AUTODIS_GANDALF;
+    if (c->form == CR_AUTODIS_EASYREC && !cr_conf_has(c, "negative_slope")) s.slope = 0.2;
+    if (!gandalf) return s;
+    if (!cr_conf_has(c, "keep_prob")) s.keep_prob = 0;
+    if (!cr_conf_has(c, "input_powers")) s.powers = true;
+    if (!cr_conf_has(c, "hidden_dim")) s.hidden = 64;
+    if (!cr_conf_has(c, "use_bias")) s.bias = true;
+    if (!cr_conf_has(c, "score_activation")) s.score_act = true;
+    if (!cr_conf_has(c, "learned_temperature")) s.learned_scale = true;
+    if (!cr_conf_has(c, "kaiming_init")) s.kaiming = true;
+    return s;
+}
+
+/* one piece of graph per feature, however many groups it is in */
 static cr_node *dense_embedding(cr_build *b, const cr_feature *f) {
+    for (const struct cr_dense_use *u = b->dense; u; u = u->next)
+        if (u->f == f) return u->node;
     cr_look look = {.dense_off = f->dense_off, .width = f->value_dim};
     cr_node *x = cr_lookup(b->g, &look, 1), *y;
     size_t mark = cr_graph_push(b->g, DENSE_PATH);
-    if (f->dense_emb == CR_DENSE_AUTODIS)
-        y = cr_autodis(b->g, f->name, x, f->autodis_channels, f->embedding_dim,
-                       f->autodis_temperature, f->autodis_keep_prob);
-    else
+    if (f->dense_emb == CR_DENSE_AUTODIS) {
+        cr_autodis_spec s = autodis_spec(f->autodis, f->embedding_dim);
+        y = cr_autodis(b->g, f->name, x, &s);
+    } else {
         y = cr_mlp_embedding(b->g, f->name, x, f->embedding_dim);
+    }
     cr_graph_pop(b->g, mark);
+    struct cr_dense_use *use = CR_NEW(&b->m->arena, struct cr_dense_use);
+    *use = (struct cr_dense_use){f, y, b->dense};
+    b->dense = use;
     return y;
 }
 
-cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at) {
-    cr_group_out out = {NULL, 0, 0};
+/* a plain number x as x W, W (value_dim, dim): kind "_ffm" names it ffm.<feature>.weight */
+static cr_node *projected(cr_build *b, const cr_feature *f, int64_t dim, const char *kind) {
+    cr_look look = {.dense_off = f->dense_off, .width = f->value_dim};
+    cr_node *x = cr_lookup(b->g, &look, 1);
+    size_t mark = cr_graph_push(b->g, "%s.%s", kind + 1, f->name);
+    double std = sqrt(2.0 / (double)(f->value_dim + dim));
+    cr_node *W = cr_weight(b->g, "weight", f->value_dim, dim, CR_INIT_N(std));
+    cr_graph_pop(b->g, mark);
+    return cr_matmul_kn(b->g, x, W);
+}
+
+/* dim 0: every feature has its own width */
+typedef struct group_opts {
+    int64_t dim;
+    const char *kind; /* put behind the names of tables */
+    const char *init;
+    bool project; /* numbers become vectors of dim */
+} group_opts;
+
+static cr_group_out build_group(cr_build *b, const char *name, const group_opts *o, cr_loc at) {
+    cr_group_out out = {NULL, 0, 0, NULL, NULL};
     const cr_group_conf *gc = cr_group_find(b->conf, name);
     if (!gc) {
         const char *near = cr_nearest(name, nth_group, b->conf);
@@ -155,7 +213,11 @@ cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at) {
     cr_arena *a = &b->m->arena;
     cr_node **parts = CR_NEW_N(a, cr_node *, n + 1);
     pending p = {CR_NEW_N(a, cr_look, n), CR_NEW_N(a, cr_model_table *, n), 0};
-    bool ok = true, same = true, wide = gc->group_type == CR_GROUP_WIDE;
+    int64_t *widths = CR_NEW_N(a, int64_t, n);
+    bool *tables = CR_NEW_N(a, bool, n);
+    out.widths = widths;
+    out.tables = tables;
+    bool ok = true, same = true;
     for (int i = 0; i < n; i++) {
         const cr_feature *f = cr_features_find(b->o->features, gc->feature_names.v[i]);
         if (!f) {
@@ -170,7 +232,7 @@ cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at) {
         }
         int64_t width;
         if (f->sparse) {
-            width = wide ? b->wide_dim : f->embedding_dim;
+            width = o->dim > 0 ? o->dim : f->embedding_dim;
             if (width <= 0) {
                 cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
                             "feature '%s' goes through a table but has no embedding_dim; set it",
@@ -178,20 +240,34 @@ cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at) {
                 ok = false;
                 continue;
             }
-            cr_model_table *t = table_of(b, f, width, wide ? b->wide_init : f->init_fn,
-                                         gc->embedding_name_suffix, wide);
+            cr_model_table *t = table_of(b, f, width, o->dim > 0 ? o->init : f->init_fn,
+                                         gc->embedding_name_suffix, o->kind);
             p.tables[p.n] = t;
             p.v[p.n++] =
                 (cr_look){.table = &t->table, .slot = f->slot, .mean = f->mean, .width = width};
+            tables[i] = true;
+        } else if (f->dense_emb == CR_DENSE_PLAIN && o->project) {
+            width = o->dim;
+            flush(b, &p, parts, &n_parts);
+            parts[n_parts++] = projected(b, f, width, o->kind);
         } else if (f->dense_emb == CR_DENSE_PLAIN) {
             width = f->value_dim;
             p.tables[p.n] = NULL;
             p.v[p.n++] = (cr_look){.dense_off = f->dense_off, .width = width};
         } else {
             width = f->embedding_dim;
+            if (o->project && width != o->dim) {
+                cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
+                            "feature '%s' has a vector of its own of width %lld, here %lld are "
+                            "needed; leave out autodis or mlp, or use boundaries",
+                            f->name, (long long)width, (long long)o->dim);
+                ok = false;
+                continue;
+            }
             flush(b, &p, parts, &n_parts);
             parts[n_parts++] = dense_embedding(b, f);
         }
+        widths[i] = width;
         if (i == 0) out.D = width;
         same = same && width == out.D;
     }
@@ -201,4 +277,18 @@ cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at) {
     out.F = n;
     if (!same) out.D = 0;
     return out;
+}
+
+cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at) {
+    const cr_group_conf *gc = cr_group_find(b->conf, name);
+    group_opts o = {0, "", NULL, false};
+    if (gc && gc->group_type == CR_GROUP_WIDE)
+        o = (group_opts){b->wide_dim, "_wide", b->wide_init, false};
+    return build_group(b, name, &o, at);
+}
+
+cr_group_out cr_group_build_as(cr_build *b, const char *name, int64_t dim, const char *suffix,
+                               const char *init, bool project, cr_loc at) {
+    group_opts o = {dim, suffix, init, project};
+    return build_group(b, name, &o, at);
 }

@@ -14,6 +14,16 @@
 #include "op/op.h"
 #include "op/param.h"
 
+void cr_end_task(cr_build *b, cr_node *logits) {
+    int weight = b->o->features->n_weights > 0 ? 0 : -1;
+    b->tasks[b->n_tasks++] = (cr_task){
+        "", logits, 0, weight, &b->conf->losses, &b->conf->metrics, &b->conf->train_metrics};
+}
+
+void cr_output_task(cr_build *b, const char *name, cr_node *x) {
+    cr_end_task(b, cr_linear(b->g, name, x, b->conf->num_class, false, false));
+}
+
 void cr_single_task(cr_build *b, cr_node *x, bool bias, cr_node *const *extra, int n_extra) {
     cr_node *parts[4];
     float ones[4] = {1, 1, 1, 1};
@@ -22,9 +32,7 @@ void cr_single_task(cr_build *b, cr_node *x, bool bias, cr_node *const *extra, i
         parts[n++] = extra[i];
     parts[n++] = cr_linear(b->g, "output_mlp", x, b->conf->num_class, bias, false);
     cr_node *logits = n > 1 ? cr_add(b->g, parts, ones, n) : parts[0];
-    int weight = b->o->features->n_weights > 0 ? 0 : -1;
-    b->tasks[b->n_tasks++] = (cr_task){
-        "", logits, 0, weight, &b->conf->losses, &b->conf->metrics, &b->conf->train_metrics};
+    cr_end_task(b, logits);
 }
 
 static cr_node *find_output(const cr_model *m, const char *name) {

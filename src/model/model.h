@@ -116,6 +116,11 @@ typedef struct cr_build {
     const char *wide_init; /* their init_fn; NULL: default */
     cr_task tasks[CR_MAX_TASKS];
     int n_tasks;
+    struct cr_dense_use { /* autodis and mlp embeddings made so far: one of each per feature */
+        const cr_feature *f;
+        cr_node *node;
+        struct cr_dense_use *next;
+    } * dense;
 } cr_build;
 #define CR_WIDE_DIM 4
 struct cr_model_type {
@@ -126,17 +131,51 @@ struct cr_model_type {
 
 /* A feature group in the graph. */
 typedef struct cr_group_out {
-    cr_node *node; /* (sum of the widths); NULL when there were mistakes */
-    int64_t F;     /* features */
-    int64_t D;     /* their common width, 0 when they differ */
+    cr_node *node;         /* (sum of the widths); NULL when there were mistakes */
+    int64_t F;             /* features */
+    int64_t D;             /* their common width, 0 when they differ */
+    const int64_t *widths; /* (F) */
+    const bool *tables;    /* (F) does it come from a table? */
 } cr_group_out;
 /* cr_group_find: the group's config, or NULL */
 const cr_group_conf *cr_group_find(const cr_model_conf *c, const char *name);
 /* cr_group_build adds the group called name; its group_type says whether its tables are the
  * features' own or wide ones. at: who asked, for messages. */
 cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at);
+/* cr_group_build_as: whatever its type, all tables have width dim, names that end in suffix
+ * ("_ffm") and init. project: plain numbers become vectors of dim too, through a matrix of their
+ * own, <suffix without _>.<feature>.weight. */
+cr_group_out cr_group_build_as(cr_build *b, const char *name, int64_t dim, const char *suffix,
+                               const char *init, bool project, cr_loc at);
+/* cr_group_first: the name of the first group, for models with one input; warns that others are not
+ * read. NULL with a mistake when there is none. cr_group_or: `name` where there is such a group,
+ * else `other`. */
+const char *cr_group_first(cr_build *b, const char *model, cr_loc at);
+const char *cr_group_or(const cr_build *b, const char *name, const char *other);
+/* cr_fields_build: the fields of dlrm and wukong: the features of the only group or of `sparse`,
+ * and in front of them the group `dense` through dense_mlp. node NULL when there were mistakes. */
+typedef struct cr_fields_out {
+    cr_node *node; /* (F, D) */
+    cr_node *dense, *sparse;
+    int64_t F, D;
+} cr_fields_out;
+cr_fields_out cr_fields_build(cr_build *b, const char *model, const cr_mlp_conf *dense_mlp,
+                              cr_loc at);
+/* cr_linear_part: the group's linear model with num_class outputs: tables of that width
+ * (<feature>_emb_wide) added up, everything else through linear.weight, plus linear.bias. NULL
+ * when there were mistakes. */
+cr_node *cr_linear_part(cr_build *b, const char *group, const char *init, cr_loc at);
+/* cr_same_width: may the features of g be multiplied with each other? Else a mistake. */
+bool cr_same_width(cr_build *b, const char *model, const char *group, const cr_group_out *g,
+                   cr_loc at);
+/* cr_one_class: a mistake when num_class is not 1 */
+bool cr_one_class(cr_build *b, const char *model);
+/* cr_end_task ends a single-task model with these logits. */
+void cr_end_task(cr_build *b, cr_node *logits);
 /* cr_single_task ends a single-task model: logits = FC_K(x) named output_mlp, plus the scalars in
  * extra (n of them) added. */
 void cr_single_task(cr_build *b, cr_node *x, bool bias, cr_node *const *extra, int n_extra);
+/* cr_output_task: logits = FC_K(x) without bias, under another name */
+void cr_output_task(cr_build *b, const char *name, cr_node *x);
 
 #endif

@@ -8,18 +8,28 @@
 
 #include "model/config_int.h"
 
-#define MODELS(X) X(deepfm) X(dlrm) X(multi_tower) X(wide_and_deep)
+#define MODELS(X)                                                                                  \
+    X(autoint)                                                                                     \
+    X(dcn_v1)                                                                                      \
+    X(dcn_v2)                                                                                      \
+    X(deepfm)                                                                                      \
+    X(dlrm)                                                                                        \
+    X(ffm)                                                                                         \
+    X(fm)                                                                                          \
+    X(logistic_regression)                                                                         \
+    X(mask_net)                                                                                    \
+    X(multi_tower)                                                                                 \
+    X(wide_and_deep)                                                                               \
+    X(wukong)                                                                                      \
+    X(xdeepfm)
 #define LATER(X)                                                                                   \
     X(dat, cr_dat_msg)                                                                             \
     X(dbmtl, cr_dbmtl_msg)                                                                         \
     X(dc2vr, cr_dc2vr_msg)                                                                         \
-    X(dcn_v1, cr_dcn_v1_msg)                                                                       \
-    X(dcn_v2, cr_dcn_v2_msg)                                                                       \
     X(dlrm_hstu, cr_dlrm_hstu_msg)                                                                 \
     X(dssm, cr_dssm_msg)                                                                           \
     X(dssm_v2, cr_dssm_v2_msg)                                                                     \
     X(hstu_match, cr_hstu_match_msg)                                                               \
-    X(mask_net, cr_mask_net_msg)                                                                   \
     X(mind, cr_mind_msg)                                                                           \
     X(mmoe, cr_mmoe_msg)                                                                           \
     X(multi_tower_din, cr_multi_tower_din_msg)                                                     \
@@ -30,9 +40,7 @@
     X(sid_rqvae, cr_sid_rqvae_msg)                                                                 \
     X(simple_multi_task, cr_simple_multi_task_msg)                                                 \
     X(tdm, cr_tdm_msg)                                                                             \
-    X(ultra_hstu, cr_ultra_hstu_msg)                                                               \
-    X(wukong, cr_wukong_msg)                                                                       \
-    X(xdeepfm, cr_xdeepfm_msg)
+    X(ultra_hstu, cr_ultra_hstu_msg)
 
 #define DECLARE(m)            extern const cr_model_type cr_model_##m;
 #define ENTRY(m)              {#m, &cr_##m##_msg, &cr_model_##m},

@@ -230,8 +230,9 @@ static void add_flat(list *l, const char *name, const cr_node *p, float *data, b
                         .put = cr_ckpt_put_flat,
                         .ctx = data,
                         .optimizer = optimizer};
-    t.shape[0] = p->n_dims == 2 ? p->rows : p->width;
+    t.shape[0] = p->n_dims >= 2 ? p->rows : p->width;
     t.shape[1] = p->cols;
+    t.shape[2] = 1;
     l->v[l->n++] = t;
 }
 

@@ -1,0 +1,46 @@
+/*
+ * fm.c - factorization machine (Rendle, 2010): y = linear(x) + sum over pairs of features of
+ * <v_i, v_j>.
+ *
+ * v are the features of the group `fm` (else of the first group), all of one width; a number with
+ * `mlp {}` is x v, as in the paper. The linear part reads the group `wide` (else the same one) with
+ * tables of width 1. Not in TorchEasyRec.
+ */
+#include "model/config_int.h"
+#include "model/model.h"
+#include "op/op.h"
+
+typedef struct fm_conf {
+    cr_conf_base base;
+    const char *wide_init_fn;
+} fm_conf;
+
+static const cr_field fields[] = {
+    CR_STR(fm_conf, wide_init_fn, NULL, CR_F_OURS, HELP_WIDE_INIT),
+    CR_END,
+};
+const cr_msg cr_fm_msg = {
+    "FM",   "Factorization machine: linear part and pairs; not in TorchEasyRec",
+    fields, sizeof(fm_conf),
+    false,  NULL,
+};
+
+static void build(cr_build *b, const void *conf) {
+    const fm_conf *c = conf;
+    cr_loc at = c->base.at;
+    bool one = cr_one_class(b, "fm");
+    if (b->conf->feature_groups.n == 0) {
+        cr_group_first(b, "fm", at);
+        return;
+    }
+    const cr_group_conf *first = b->conf->feature_groups.v[0];
+    const char *group = cr_group_or(b, "fm", first->group_name);
+    cr_group_out v = cr_group_build(b, group, at);
+    cr_node *linear = cr_linear_part(b, cr_group_or(b, "wide", group), c->wide_init_fn, at);
+    if (!one || !v.node || !linear || !cr_same_width(b, "fm", group, &v, at)) return;
+    cr_node *pairs = cr_row_sum(b->g, cr_fm(b->g, v.node, v.F, v.D));
+    cr_end_task(b, cr_add(b->g, (cr_node *[]){linear, pairs}, (float[]){1, 1}, 2));
+}
+
+extern const cr_model_type cr_model_fm;
+const cr_model_type cr_model_fm = {"fm", build};
