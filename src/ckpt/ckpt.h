@@ -70,9 +70,10 @@ typedef struct cr_ckpt_state {
     int lanes;
     const cr_ckpt_metric *metrics;
     int n_metrics;
-    const char *version; /* crank that wrote it; filled by save */
-    const char *cpu;     /* CPU level it was trained with; filled by save */
-    const char *extra;   /* free text of the caller, NULL: none */
+    const char *version;       /* crank that wrote it; filled by save */
+    const char *cpu;           /* CPU level it was trained with; filled by save */
+    const char *extra;         /* free text of the caller, NULL: none */
+    const char *train_metrics; /* state of the metrics of training, as text; NULL: none */
 } cr_ckpt_state;
 
 typedef struct cr_ckpt_save_opts {

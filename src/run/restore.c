@@ -76,6 +76,8 @@ cr_code cr_job_resume(job *j, trainer *t, const char *path, bool ignore_optimize
                                                 s->sched_epochs});
         *state = (cr_ckpt_state){.step = s->step, .epoch = s->epoch, .data = s->data};
         if (s->extra) state->extra = cr_arena_strdup(&j->cfg.arena, s->extra);
+        if (s->train_metrics)
+            state->train_metrics = cr_arena_strdup(&j->cfg.arena, s->train_metrics);
     }
     cr_ckpt_close(c);
     return code;

@@ -167,6 +167,10 @@ double cr_trainer_loss(const trainer *t, int k) {
     return cr_exec_whole(t->ex, t->m->losses[k].mean, 0);
 }
 
+const float *cr_trainer_val(const trainer *t, const cr_node *n) {
+    return cr_exec_val(t->ex, n);
+}
+
 void cr_trainer_rates(const trainer *t, double *sparse, double *dense) {
     *sparse = t->sparse_step.lr;
     *dense = t->dense_step.lr;

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "conf/conf.h"
 #include "run/run_int.h"
+#include "run/train_metrics.h"
 
 typedef struct loop {
     const cr_train_opts *o;
@@ -21,6 +22,7 @@ typedef struct loop {
     job j;
     trainer *t;
     evaluator *ev;
+    train_metrics *tm;
     cr_loader *data;
     const cr_root_conf *c;
     const cr_train_conf *tc;
@@ -121,6 +123,7 @@ static cr_code start(loop *l) {
         CR_TRY(probe_eval(l));
     }
     if (cr_job_alloc(&l->j, &err) != CR_OK || cr_trainer_new(&l->t, &l->j, &err) != CR_OK ||
+        cr_train_metrics_new(&l->tm, &l->j, &err) != CR_OK ||
         (*l->c->eval_input_path && cr_evaluator_new(&l->ev, &l->j, &err) != CR_OK))
         return cr_diag_err(l->diag, &err);
     measure_files(l);
@@ -132,6 +135,7 @@ static cr_code start(loop *l) {
         l->pos = s.data;
         l->step = l->saved = s.step;
         l->epoch = s.epoch;
+        cr_train_metrics_load(l->tm, s.train_metrics);
         const char *now = stream_text(l, &l->j.cfg.arena);
         bool inside = s.data.unit > 0 || s.data.row > 0; /* of an epoch */
         if (inside && s.extra && strcmp(s.extra, now) != 0)
@@ -191,7 +195,8 @@ static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
                        .sched_epochs = ts.sched_epochs,
                        .seed = l->tc->seed,
                        .lanes = (int)l->tc->lanes,
-                       .extra = stream_text(l, a)};
+                       .extra = stream_text(l, a),
+                       .train_metrics = cr_train_metrics_save(l->tm, a)};
     if (l->evaluated != l->step || !l->res->has_eval) return s;
     const cr_eval_result *r = &l->res->eval;
     cr_ckpt_metric *m = CR_NEW_N(a, cr_ckpt_metric, r->n + 1);
@@ -260,9 +265,11 @@ static void log_step(loop *l, bool last) {
     cr_trainer_rates(l->t, &sparse, &dense);
     for (int k = 0; k < l->j.model->n_losses; k++)
         cr_buf_printf(&b, " %s:%.5f", l->j.model->losses[k].name, cr_trainer_loss(l->t, k));
-    CR_INFO("Training Epoch %lld: %lldit [%.2fit/s] lr_g0:%.5f lr_g1:%.5f%s total_loss: %.5f",
+    cr_buf_printf(&b, " total_loss: %.5f", total_loss(l));
+    cr_train_metrics_text(l->tm, &b);
+    CR_INFO("Training Epoch %lld: %lldit [%.2fit/s] lr_g0:%.5f lr_g1:%.5f%s",
             (long long)l->in_epoch, (long long)l->step, (double)l->res->steps / (now - l->t0),
-            sparse, dense, b.data, total_loss(l));
+            sparse, dense, b.data);
     cr_buf_clear(&b);
     l->logged = now;
     l->logged_step = l->step;
@@ -310,6 +317,7 @@ static cr_code one_step(loop *l, cr_batch *b) {
     int64_t rows = b->n_rows;
     cr_data_pos after = b->after;
     cr_code code = cr_trainer_step(l->t, b, l->step + 1, &err);
+    if (code == CR_OK) code = cr_train_metrics_step(l->tm, l->t, b, &err);
     cr_loader_release(l->data, b);
     if (code != CR_OK) return cr_diag_err(l->diag, &err);
     l->step++;
@@ -385,6 +393,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
     }
     if (l.data) cr_loader_free(l.data);
     cr_evaluator_free(l.ev);
+    cr_train_metrics_free(l.tm);
     cr_trainer_free(l.t);
     cr_job_close(&l.j);
     return code;
