@@ -61,18 +61,24 @@ typedef struct cr_ckpt_metric {
     double value;
 } cr_ckpt_metric;
 typedef struct cr_ckpt_state {
-    int64_t step;     /* N of model.ckpt-N */
-    int64_t epoch;    /* epochs finished */
-    cr_data_pos data; /* where the data stream goes on */
-    int64_t updates;  /* optimizer updates done (Adam's t) */
+    int64_t step;          /* N of model.ckpt-N */
+    int64_t epoch;         /* epochs finished */
+    cr_data_pos data;      /* where the data stream goes on */
+    int64_t updates;       /* optimizer updates done (Adam's t), of tables */
+    int64_t dense_updates; /* and of dense parameters */
+    int64_t averages;      /* dense updates that went into the averages (ema) */
+    int64_t accumulated;   /* batches whose gradients wait for the next dense update */
+    double loss_scale;     /* GradScaler's; 0: none */
+    int64_t scale_quiet;   /* dense updates since it changed */
+    bool overflow;         /* a batch that waits has gradients that are not finite */
     int64_t sched_steps, sched_epochs;
     uint64_t seed;
     int lanes;
     const cr_ckpt_metric *metrics;
     int n_metrics;
-    const char *version;       /* crank that wrote it; filled by save */
-    const char *cpu;           /* CPU level it was trained with; filled by save */
-    const char *extra;         /* free text of the caller, NULL: none */
+    const char *version; /* crank that wrote it; filled by save */
+    const char *cpu;     /* CPU level it was trained with; filled by save */
+    const char *extra;   /* free text of the caller, NULL: none */
     const char *train_metrics; /* state of the metrics of training, as text; NULL: none */
 } cr_ckpt_state;
 

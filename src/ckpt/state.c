@@ -27,6 +27,16 @@ void cr_ckpt_state_write(cr_buf *out, const cr_ckpt_state *s) {
     cr_jw_i64(&w, "bad_rows", s->data.bad_rows);
     cr_jw_end(&w);
     cr_jw_i64(&w, "updates", s->updates);
+    cr_jw_i64(&w, "dense_updates", s->dense_updates);
+    cr_jw_i64(&w, "averages", s->averages);
+    cr_jw_i64(&w, "accumulated", s->accumulated);
+    if (s->loss_scale > 0) {
+        cr_jw_obj(&w, "grad_scaler");
+        cr_jw_f64(&w, "scale", s->loss_scale);
+        cr_jw_i64(&w, "quiet", s->scale_quiet);
+        cr_jw_i64(&w, "overflow", s->overflow);
+        cr_jw_end(&w);
+    }
     cr_jw_i64(&w, "sched_steps", s->sched_steps);
     cr_jw_i64(&w, "sched_epochs", s->sched_epochs);
     cr_jw_str(&w, "seed", seed);
@@ -73,6 +83,19 @@ static const char *copy(cr_arena *a, const char *s) {
     return s ? cr_arena_strdup(a, s) : NULL;
 }
 
+static cr_code fill_scaler(const char *path, const cr_json *j, cr_ckpt_state *s, cr_err *err) {
+    const cr_json *g = cr_json_get(j, "grad_scaler");
+    int64_t overflow;
+    if (!g) return CR_OK;
+    if (!cr_json_f64(cr_json_get(g, "scale"), &s->loss_scale) || !isfinite(s->loss_scale) ||
+        s->loss_scale <= 0)
+        return BAD(path, "'scale' is missing or not a positive number; the checkpoint is damaged");
+    CR_TRY(need_i64(path, g, "quiet", &s->scale_quiet, err));
+    CR_TRY(need_i64(path, g, "overflow", &overflow, err));
+    s->overflow = overflow != 0;
+    return CR_OK;
+}
+
 static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ckpt_state *s,
                           cr_err *err) {
     int64_t version, lanes;
@@ -90,6 +113,13 @@ static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ck
     CR_TRY(need_i64(path, d, "rows", &s->data.rows, err));
     CR_TRY(need_i64(path, d, "bad_rows", &s->data.bad_rows, err));
     CR_TRY(need_i64(path, j, "updates", &s->updates, err));
+    s->dense_updates = s->updates; /* files of before accumulation have one count */
+    if (cr_json_get(j, "dense_updates"))
+        CR_TRY(need_i64(path, j, "dense_updates", &s->dense_updates, err));
+    if (cr_json_get(j, "averages")) CR_TRY(need_i64(path, j, "averages", &s->averages, err));
+    if (cr_json_get(j, "accumulated"))
+        CR_TRY(need_i64(path, j, "accumulated", &s->accumulated, err));
+    CR_TRY(fill_scaler(path, j, s, err));
     CR_TRY(need_i64(path, j, "sched_steps", &s->sched_steps, err));
     CR_TRY(need_i64(path, j, "sched_epochs", &s->sched_epochs, err));
     CR_TRY(need_i64(path, j, "lanes", &lanes, err));

@@ -5,7 +5,6 @@
  */
 #include "emb/update.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "emb/group.h"
@@ -342,7 +341,7 @@ bool cr_updater_measure(cr_updater *u, double p, double *sum) {
     bool fine = true;
     for (int64_t i = 0; i < n; i++) {
         fine &= !u->bad[i];
-        *sum = isinf(p) ? fmax(*sum, u->partial[i]) : *sum + u->partial[i];
+        cr_norm_join(sum, u->partial[i], p);
     }
     return fine;
 }

@@ -15,7 +15,13 @@ typedef struct cr_step_input {
     /* per weight field: w_i / sum(w) of the batch; NULL entries and absent fields mean 1/n */
     const float *const *scale;
     int n_scale;
+    double slope; /* of every loss: loss scale / batches per step; 0: 1 */
 } cr_step_input;
+/* cr_loss_slope: what a loss multiplies the gradient that it starts with by */
+static inline double cr_loss_slope(const cr_tile *t) {
+    const cr_step_input *in = cr_tile_input(t);
+    return in && in->slope != 0 ? in->slope : 1;
+}
 
 /* One piece of a looked-up row. */
 typedef struct cr_look {

@@ -210,10 +210,11 @@ static void mean_forward(const cr_node *n, cr_tile *t) {
 static void mean_backward(const cr_node *n, cr_tile *t) {
     if (!cr_wants_grad(t, n, 0)) return;
     const float *scale = scale_of(n, t);
-    float *dx = cr_grad(t, n->in[0]), inv = (float)(1.0 / (double)cr_tile_batch(t));
+    double slope = cr_loss_slope(t);
+    float *dx = cr_grad(t, n->in[0]), inv = (float)(slope / (double)cr_tile_batch(t));
     bool first = cr_first_grad(t, n, 0);
     for (int64_t r = 0; r < t->n_rows; r++) {
-        float v = scale ? scale[t->row0 + r] : inv;
+        float v = scale ? (float)(slope * (double)scale[t->row0 + r]) : inv;
         dx[r] = first ? v : dx[r] + v;
     }
 }

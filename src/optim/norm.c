@@ -29,6 +29,13 @@ static double squares(const float *g, int64_t n) {
            ((part[1] + part[5]) + (part[3] + part[7]));
 }
 
+void cr_norm_join(double *sum, double part, double p) {
+    if (!isinf(p))
+        *sum += part;
+    else if (part > *sum || isnan(part))
+        *sum = part;
+}
+
 bool cr_norm_add(double *sum, const float *g, int64_t n, double p) {
     double ss =
         squares(g, n); /* finite when all of g is: floats squared do not overflow a double */
@@ -37,7 +44,7 @@ bool cr_norm_add(double *sum, const float *g, int64_t n, double p) {
     } else if (isinf(p)) {
         double top = largest(g, n);
         if (!isfinite(ss)) top = ss; /* as torch: a norm of NaN or infinity */
-        *sum = top > *sum || isnan(top) ? top : *sum;
+        cr_norm_join(sum, top, p);
     } else {
         double s = 0;
         for (int64_t i = 0; i < n; i++)

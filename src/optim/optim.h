@@ -51,6 +51,8 @@ double cr_optim_rate(const cr_choice *optim, const cr_choice *sched, int64_t ste
 /* cr_norm_add adds |g|^p of n elements to *sum, in double and in one order (p infinite: *sum
  * becomes the largest |g| if that is larger). Returns false when an element is not finite. */
 bool cr_norm_add(double *sum, const float *g, int64_t n, double p);
+/* cr_norm_join adds the sum of another piece; NaN stays. */
+void cr_norm_join(double *sum, double part, double p);
 
 /* families for the oneofs of SparseOptimizer and DenseOptimizer; member.type is cr_optim_type* */
 extern const cr_oneof cr_sparse_optim_family;

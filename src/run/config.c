@@ -8,26 +8,7 @@
 
 #include <string.h>
 
-/* ---- parts of TrainConfig that come later, or mean nothing on a CPU ---- */
-static const cr_field grad_scaler_fields[] = {
-    CR_K_FLOAT("init_scale", 65536, 0, CR_INF, 0, "first factor of the loss"),
-    CR_K_FLOAT("growth_factor", 2, 1, CR_INF, 0, "factor of the scale after quiet steps"),
-    CR_K_FLOAT("backoff_factor", 0.5, 0, 1, 0, "factor of the scale after an overflow"),
-    CR_K_INT("growth_interval", 2000, 1, CR_U32_MAX, 0, "quiet steps before the scale grows"),
-    CR_END,
-};
-static const cr_msg grad_scaler_msg = {
-    "GradScaler", "Scales the loss for 16-bit floats", grad_scaler_fields, 0, true, NULL};
-static const cr_field grad_clipping_fields[] = {
-    CR_K_STR("clipping_type", "none", 0, "norm, value or none"),
-    CR_K_FLOAT("max_gradient", 1.0, 0, CR_INF, 0, "limit of the norm or of each value"),
-    CR_K_FLOAT("norm_type", 2.0, 0, CR_INF, 0, "power of the norm"),
-    CR_K_BOOL("enable_global_grad_clip", false, 0, "count tables in as well"),
-    CR_END,
-};
-static const cr_msg grad_clipping_msg = {
-    "GradClipping", "Limits dense gradients", grad_clipping_fields, 0, true, NULL};
-
+/* ---- parts of TrainConfig that mean nothing on a CPU ---- */
 #define COUNT(name, def, help) CR_K_INT(name, def, 0, CR_U32_MAX, 0, help)
 static const cr_field feature_store_fields[] = {
     CR_K_STR("region", NULL, CR_F_REQUIRED, "region of the service"),
@@ -105,10 +86,9 @@ static const cr_field train_fields[] = {
            "limits on how tables are split over ranks, for all of them"),
     CR_STR(cr_train_conf, mixed_precision, "", 0,
            "BF16 or FP16: matrix products take inputs of 16 bits, sums stay in 32"),
-    CR_K_MSG("grad_scaler", &grad_scaler_msg, CR_F_LATER, "scale the loss for FP16"),
-    CR_K_INT("gradient_accumulation_steps", 1, 0, CR_U32_MAX, CR_F_LATER,
-             "batches per step of the dense optimizer"),
-    CR_K_MSG("grad_clipping", &grad_clipping_msg, CR_F_LATER, "limit dense gradients"),
+    CR_MSG(cr_train_conf, grad_scaler, &cr_grad_scaler_msg, 0, "scale the loss for FP16"),
+    U32(gradient_accumulation_steps, 1, 0, "batches per step of the dense optimizer"),
+    CR_MSG(cr_train_conf, grad_clipping, &cr_grad_clip_msg, 0, "limit dense gradients"),
     CR_K_MSG("delta_embedding_dump_config", &delta_dump_msg, CR_F_GPU,
              "dump the rows that changed"),
     CR_UINT64(cr_train_conf, seed, 2026, CR_F_OURS,
@@ -181,7 +161,7 @@ const cr_msg cr_train_msg = {
 static const cr_field eval_fields[] = {
     CR_INT(cr_eval_conf, num_steps, 0, 0, CR_U32_MAX, 0, "batches to evaluate; 0: all"),
     CR_INT(cr_eval_conf, log_step_count_steps, 10, 0, CR_U32_MAX, 0, "batches between log lines"),
-    CR_K_BOOL("use_dense_ema", false, CR_F_LATER, HELP_EMA),
+    CR_BOOL(cr_eval_conf, use_dense_ema, false, 0, HELP_EMA),
     CR_END,
 };
 static void eval_check(const void *self, cr_diag *diag) {
@@ -202,7 +182,7 @@ static const cr_field export_fields[] = {
     CR_STR(cr_export_conf, mixed_precision, "", 0, "BF16 or FP16 in predictions of the export"),
     CR_K_BOOL("cudnn_allow_tf32", true, CR_F_GPU, "short floats in convolutions"),
     CR_K_BOOL("cuda_matmul_allow_tf32", false, CR_F_GPU, "short floats in matrix products"),
-    CR_K_BOOL("use_dense_ema", false, CR_F_LATER, HELP_EMA),
+    CR_BOOL(cr_export_conf, use_dense_ema, false, 0, HELP_EMA),
     CR_END,
 };
 static void export_check(const void *self, cr_diag *diag) {

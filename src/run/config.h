@@ -26,6 +26,9 @@ typedef struct cr_train_conf {
     bool use_tensorboard;
     cr_strs tensorboard_summaries;
     cr_constraints_conf *global_embedding_constraints;
+    cr_grad_scaler_conf *grad_scaler;    /* NULL: the loss is not scaled */
+    int64_t gradient_accumulation_steps; /* 0 and 1: none */
+    cr_grad_clip_conf *grad_clipping;    /* NULL: none */
     /* ours */
     uint64_t seed;
     int64_t lanes;               /* power of two, 1..64 */
@@ -36,6 +39,7 @@ typedef struct cr_eval_conf {
     cr_conf_base base;
     int64_t num_steps; /* batches; 0: all */
     int64_t log_step_count_steps;
+    bool use_dense_ema; /* when given (cr_conf_has) */
 } cr_eval_conf;
 
 typedef struct cr_export_conf {
@@ -43,6 +47,7 @@ typedef struct cr_export_conf {
     const char *exporter_type; /* "latest" or "best" */
     const char *best_exporter_metric;
     bool metric_larger_is_better;
+    bool use_dense_ema; /* when given (cr_conf_has) */
     const char *mixed_precision;
 } cr_export_conf;
 

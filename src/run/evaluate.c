@@ -64,7 +64,7 @@ static const int64_t *keys_of(evaluator *e, const cr_batch *b, int slot) {
 static cr_code add_batch(evaluator *e, const cr_batch *b, cr_mean *losses, bool first,
                          cr_err *err) {
     const cr_model *m = e->j->model;
-    cr_step_input in = {b, NULL, 0};
+    cr_step_input in = {.batch = b};
     cr_run run = {&in, b->n_rows, 0, first};
     cr_exec_run(e->ex, &run);
     for (int i = 0; i < m->n_losses; i++) {

@@ -82,11 +82,7 @@ static void measure(report *r) {
     const cr_optim_type *o = r->j.mo.optim;
     cr_model_bytes(r->j.model, NULL, &r->tables, &r->dense);
     cr_model_bytes(r->j.model, o, &with, &r->dense);
-    r->state =
-        with - r->tables +
-        r->dense *
-            ((const cr_optim_type *)r->j.root->train_config->dense_optimizer->optimizer.m->type)
-                ->elem_state;
+    r->state = with - r->tables + r->dense * cr_dense_planes(&r->j);
     cr_exec *ex;
     cr_exec_opts eo = {&r->j.model->graph, CR_TRAIN, r->j.root->data_config->batch_size,
                        (int)r->j.root->train_config->lanes, 0};

@@ -145,13 +145,15 @@ cr_code cr_job_prepare(job *j, const job_opts *o, cr_diag *diag) {
     j->mo = (cr_model_opts){.conf = c->model_config,
                             .features = j->features,
                             .with_labels = o->with_labels,
-                            .optim = o->train ? sparse->optimizer.m->type : NULL,
+                            .optim = o->train ? cr_optim_of(&sparse->optimizer) : NULL,
                             .optim_conf = o->train ? sparse->optimizer.conf : NULL,
                             .seed = c->train_config->seed};
     const char *half =
         o->exported ? c->export_config->mixed_precision : c->train_config->mixed_precision;
     j->mo.half = cr_half_of(half);
     j->model = cr_model_new(&j->mo, diag);
+    j->evaluates = o->with_labels;
+    if (j->model && o->train) cr_job_rules(j, diag);
     for (int i = 0; j->model && i < j->model->n_losses; i++)
         if (j->model->losses[i].label >= 0)
             cr_features_label_rule(j->features, j->model->losses[i].label, j->model->losses[i].K,
@@ -173,7 +175,52 @@ void cr_job_close(job *j) {
 }
 
 cr_code cr_job_alloc(job *j, cr_err *err) {
-    return cr_model_alloc(j->model, &j->mo, err);
+    CR_TRY(cr_model_alloc(j->model, &j->mo, err));
+    for (int i = 0; j->tables.of && i < j->model->n_tables; i++)
+        j->model->tables[i]->table.optim_group = j->tables.of[i];
+    return CR_OK;
+}
+
+bool cr_job_wants_ema(const job *j, bool eval) {
+    const cr_root_conf *c = j->root;
+    const void *conf = eval ? (const void *)c->eval_config : (const void *)c->export_config;
+    if (cr_conf_has(conf, "use_dense_ema"))
+        return eval ? c->eval_config->use_dense_ema : c->export_config->use_dense_ema;
+    return c->train_config->dense_optimizer->ema != NULL;
+}
+
+static bool is_trained(const cr_graph *g, const char *name) {
+    for (int i = 0; i < g->n; i++)
+        if (g->nodes[i]->cls == CR_PARAM && strcmp(g->nodes[i]->name, name) == 0)
+            return g->nodes[i]->trainable;
+    return false;
+}
+
+/* lets the dense parameters among v be filled from their averages. A checkpoint without them is
+ * told; an export has none, because its weights are the averages already. */
+static cr_code use_ema(const job *j, const cr_ckpt *c, cr_ckpt_tensor *v, int n, cr_arena *a,
+                       cr_diag *diag) {
+    const char *key = j->evaluates ? "eval_config" : "export_config";
+    const void *conf =
+        j->evaluates ? (const void *)j->root->eval_config : (const void *)j->root->export_config;
+    int found = 0, trained = 0;
+    for (int i = 0; i < n; i++) {
+        if (!is_trained(&j->model->graph, v[i].name)) continue;
+        const char *name = cr_arena_printf(a, "state.%s.ema", v[i].name);
+        trained++;
+        if (!cr_ckpt_find(c, name)) continue;
+        v[i].name = name;
+        found++;
+    }
+    if (found > 0 || trained == 0 || !cr_ckpt_get_state(c)) return CR_OK;
+    bool asked = cr_conf_has(conf, "use_dense_ema");
+    cr_diag_add(diag, asked ? CR_SEV_ERROR : CR_SEV_WARN, CR_ERUN, (cr_loc){cr_ckpt_path(c), 0, 0},
+                asked ? "holds no averaged parameters, which %s.use_dense_ema asks for; it was "
+                        "trained without ema"
+                      : "holds no averaged parameters, so the last ones are used; set "
+                        "%s.use_dense_ema to false to say so",
+                key);
+    return cr_diag_code(diag);
 }
 
 cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag) {
@@ -183,7 +230,9 @@ cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag) {
     int n;
     cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &j->cfg.arena, &n);
     cr_ckpt_load_opts lo = {.allow_extra = true, .skip_optimizer = true, .pool = j->pool};
-    cr_code code = cr_ckpt_load(c, v, n, &lo, diag);
+    cr_code code = CR_OK;
+    if (cr_job_wants_ema(j, j->evaluates)) code = use_ema(j, c, v, n, &j->cfg.arena, diag);
+    if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);
     cr_ckpt_close(c);
     return code;
 }
@@ -291,8 +340,10 @@ static void add_state(list *l, cr_arena *a, const char *name, const cr_table *t,
 
 cr_ckpt_tensor *cr_job_tensors(job *j, const trainer *t, cr_arena *a, int *n) {
     cr_model *m = j->model;
-    const cr_optim_type *dense = t ? cr_trainer_dense(t) : NULL;
-    int planes = t ? cr_trainer_planes(t) : 0, max = m->graph.n * (1 + planes);
+    int max = m->graph.n;
+    for (int i = 0; t && i < m->graph.n; i++)
+        if (m->graph.nodes[i]->cls == CR_PARAM && m->graph.nodes[i]->trainable)
+            max += cr_trainer_planes(t, m->graph.nodes[i]);
     for (int i = 0; i < m->n_tables; i++) {
         const cr_optim_type *o = m->tables[i]->table.optim;
         max += 1 + (o ? o->elem_state + o->row_state : 0);
@@ -302,9 +353,11 @@ cr_ckpt_tensor *cr_job_tensors(job *j, const trainer *t, cr_arena *a, int *n) {
         const cr_node *p = m->graph.nodes[i];
         if (p->cls != CR_PARAM) continue;
         add_flat(&l, p->name, p, p->w, false);
-        for (int k = 0; p->trainable && k < planes; k++)
-            add_flat(&l, cr_arena_printf(a, "state.%s.%s", p->name, dense->state_names[k]), p,
-                     cr_trainer_plane(t, p, k), true);
+        for (int k = 0; t && p->trainable && k < cr_trainer_planes(t, p); k++) {
+            float *data;
+            const char *plane = cr_trainer_plane(t, p, k, &data);
+            add_flat(&l, cr_arena_printf(a, "state.%s.%s", p->name, plane), p, data, true);
+        }
     }
     for (int i = 0; i < m->n_tables; i++) {
         cr_table *tab = &m->tables[i]->table;

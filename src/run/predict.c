@@ -173,7 +173,7 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
          code == CR_OK && !done && (o->predict_steps == 0 || steps < o->predict_steps);) {
         cr_batch *b;
         if ((code = cr_loader_next(l, &b, &done, &err)) != CR_OK || !b) continue;
-        cr_step_input in = {b, NULL, 0};
+        cr_step_input in = {.batch = b};
         cr_run run = {&in, b->n_rows, 0, steps == 0};
         cr_exec_run(ex, &run);
         code = put_batch(w, b, &err);

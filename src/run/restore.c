@@ -71,9 +71,9 @@ cr_code cr_job_resume(job *j, trainer *t, const char *path, bool ignore_optimize
                 (long long)tc->lanes);
     if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);
     if (code == CR_OK) {
+        cr_trainer_set_state(t, cr_trainer_saved(s));
         /* state that begins anew begins with its first update */
-        cr_trainer_set_state(t, (trainer_state){ignore_optimizer ? 0 : s->updates, s->sched_steps,
-                                                s->sched_epochs});
+        cr_trainer_begin(t, ignore_optimizer);
         *state = (cr_ckpt_state){.step = s->step, .epoch = s->epoch, .data = s->data};
         if (s->extra) state->extra = cr_arena_strdup(&j->cfg.arena, s->extra);
         if (s->train_metrics)
@@ -198,6 +198,7 @@ static cr_code fine_tune(job *j, trainer *t, cr_ckpt_tensor *v, int n, bool igno
         if (done.state > 0 && s) { /* Adam's corrections belong to the state */
             trainer_state ts = cr_trainer_get_state(t);
             ts.updates = s->updates;
+            ts.dense_updates = s->dense_updates;
             cr_trainer_set_state(t, ts);
         }
     }
@@ -216,7 +217,9 @@ static cr_code begin(job *j, trainer *t, bool ignore_optimizer, bool dry, cr_dia
 
 cr_code cr_job_begin(job *j, trainer *t, bool ignore_optimizer, cr_diag *diag) {
     cr_model_fill(j->model, j->root->train_config->seed, j->pool);
-    return begin(j, t, ignore_optimizer, false, diag);
+    CR_TRY(begin(j, t, ignore_optimizer, false, diag));
+    cr_trainer_begin(t, false);
+    return CR_OK;
 }
 
 void cr_job_check_begin(job *j, cr_diag *diag) {

@@ -12,6 +12,19 @@
 #include "op/input.h"
 #include "run/run.h"
 
+/* ---- rules.c: which rule trains what ---- */
+typedef struct rule {
+    const cr_choice *optim, *sched;
+    const cr_optim_type *type;
+    int members; /* tables or parameters */
+} rule;
+typedef struct rules {
+    rule *v; /* the main one, then one per part (some without members) */
+    int n;
+    int *of;              /* rule of a table by its number, of a dense parameter by its node's */
+    cr_optim_step *steps; /* by rule: of the last step */
+} rules;
+
 /* ---- job.c: from a config to a model in memory ---- */
 typedef struct job {
     cr_config cfg;
@@ -21,6 +34,8 @@ typedef struct job {
     cr_model *model;
     cr_model_opts mo;
     const cr_reader_type *reader;
+    rules tables, dense; /* when training */
+    bool evaluates;      /* with labels: which config says whether averages are used */
     char **reserved;
     int n_reserved;
 } job;
@@ -41,6 +56,9 @@ CR_CHECKED cr_code cr_job_prepare(job *j, const job_opts *o, cr_diag *diag);
 void cr_job_close(job *j);
 /* cr_job_assets_from points all vocab_files of a loaded tree into dir (export.c) */
 void cr_job_assets_from(cr_config *cfg, const char *dir);
+/* cr_job_wants_ema: are averaged dense parameters to be used, in evaluation or else in export and
+ * prediction? */
+bool cr_job_wants_ema(const job *j, bool eval);
 /* cr_job_alloc makes parameters; job_load fills them from a checkpoint. */
 CR_CHECKED cr_code cr_job_alloc(job *j, cr_err *err);
 CR_CHECKED cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag);
@@ -94,18 +112,65 @@ void cr_trainer_rates(const trainer *t, double *sparse, double *dense); /* used 
 void cr_trainer_epoch_end(trainer *t);
 /* counters that a checkpoint keeps */
 typedef struct trainer_state {
-    int64_t updates, sched_steps, sched_epochs;
+    int64_t updates, sched_steps, sched_epochs; /* updates: of tables */
+    int64_t dense_updates;
+    int64_t averages;    /* dense updates that went into the averages */
+    int64_t accumulated; /* batches whose gradients wait for the next dense step */
+    double loss_scale;   /* 0: none yet */
+    int64_t quiet;       /* dense steps since the scale changed */
+    bool overflow;       /* in a batch that waits */
 } trainer_state;
 trainer_state cr_trainer_get_state(const trainer *t);
 void cr_trainer_set_state(trainer *t, trainer_state s);
-/* dense optimizer state: plane k of a parameter, and how many there are */
-int cr_trainer_planes(const trainer *t);
-float *cr_trainer_plane(const trainer *t, const cr_node *p, int k);
-const cr_optim_type *cr_trainer_dense(const trainer *t);
+/* the same in a checkpoint */
+trainer_state cr_trainer_saved(const cr_ckpt_state *s);
+void cr_trainer_save(const trainer *t, cr_ckpt_state *s);
+/* cr_trainer_begin: once, after weights have their first values or were restored: averages begin
+ * with them unless they were restored too. anew: no optimizer state was restored. */
+void cr_trainer_begin(trainer *t, bool anew);
+/* cr_trainer_swap_ema exchanges the dense parameters with their averages (where training has them
+ * and eval_config wants them) for an evaluation; a second call puts them back. */
+void cr_trainer_swap_ema(trainer *t);
+/* rates of the last step: g0 tables, g1 dense, then one per part that has members, dense ones first
+ */
+int cr_trainer_lrs(const trainer *t, const double **lr);
+/* cr_trainer_grad: gradient of a dense parameter in the last batch, before clipping (p->width
+ * floats); false: it has none */
+bool cr_trainer_grad(const trainer *t, const cr_node *p, float *out);
+/* dense optimizer state of a trainable parameter: plane k and its name, and how many there are */
+int cr_trainer_planes(const trainer *t, const cr_node *p);
+const char *cr_trainer_plane(const trainer *t, const cr_node *p, int k, float **data);
 typedef struct trainer_times {
     double group, step, update;
 } trainer_times;
 trainer_times cr_trainer_get_times(const trainer *t);
+
+/* ---- rules.c ---- */
+/* cr_job_rules decides for all tables and dense parameters of j->model; a part without members is
+ * a warning. */
+void cr_job_rules(job *j, cr_diag *diag);
+void cr_rules_step(rules *r, const trainer_state *s, int64_t t); /* fills steps */
+void cr_rules_tell(const job *j);                                /* log lines: who is in a part */
+/* floats kept per dense parameter besides its weight; does a step write its gradients down? */
+int cr_dense_planes(const job *j);
+bool cr_dense_keeps_grad(const cr_train_conf *tc);
+
+/* ---- dense.c: dense parameters and their optimizer state ---- */
+typedef struct dense_side dense_side;
+CR_CHECKED cr_code cr_dense_new(dense_side **out, job *j, const cr_exec *ex, cr_err *err);
+void cr_dense_free(dense_side *d);
+/* cr_dense_gather sets (first) or adds this batch's gradients to those that wait, and adds |g|^p of
+ * unscale times what waits to *sum (as cr_updater_measure). Returns false when a gradient of this
+ * batch is not finite. Only when gradients are kept. */
+bool cr_dense_gather(dense_side *d, cr_pool *pool, bool first, float unscale, double p,
+                     double *sum);
+/* cr_dense_apply: one step of all parameters from the waiting (or the batch's) gradients; the
+ * averages follow, first: begin with a copy. */
+void cr_dense_apply(dense_side *d, cr_pool *pool, cr_adjust a, bool first);
+void cr_dense_begin_ema(dense_side *d);
+void cr_dense_swap_ema(dense_side *d);
+int cr_dense_count(const dense_side *d, const cr_node *p);
+const char *cr_dense_plane(const dense_side *d, const cr_node *p, int k, float **data);
 
 /* ---- evaluate.c: metrics of the weights in memory ---- */
 typedef struct evaluator evaluator;

@@ -1,20 +1,20 @@
 /*
  * step.c - one training step: group the ids, run the graph forward and backward, update tables and
- * dense parameters. The dense update combines the lanes' gradients and applies the rule in one pass
- * over fixed pieces, so any thread may take any piece.
+ * dense parameters.
+ *
+ * Order of what may happen to gradients, as torch has it: accumulate, unscale, clip, step, average.
+ * Tables do not accumulate: they are updated with every batch, from loss / k. With a loss scale a
+ * batch whose gradients are not finite changes nothing but the scale.
  */
 #include <math.h>
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/log.h"
 #include "run/run_int.h"
 
-#define PIECE 4096 /* floats of a parameter updated at a time */
-
-typedef struct piece {
-    const cr_node *p;
-    int64_t first, n;
-} piece;
+/* a scale this low means that the loss itself is broken */
+#define LOWEST_SCALE 1e-12
 
 struct trainer {
     cr_arena arena;
@@ -22,41 +22,21 @@ struct trainer {
     cr_model *m;
     cr_exec *ex;
     cr_updater *up;
-    const cr_sparse_optim_conf *sparse;
-    const cr_dense_optim_conf *dense;
-    const cr_optim_type *rule; /* dense */
-    float *state;
-    size_t state_size;
-    piece *pieces;
-    int64_t n_pieces;
+    dense_side *dense;
+    cr_clip_type clip;
+    double norm_type;
+    float max_gradient;
+    bool clip_tables; /* enable_global_grad_clip */
+    int64_t k;        /* batches per dense step */
+    const cr_grad_scaler_conf *scaler;
+    float unscale; /* of the last step */
+    bool eval_ema;
     float **scale; /* per weight field: w / sum(w) */
-    cr_optim_step sparse_step, dense_step;
+    double *lrs;
+    int n_lrs;
     trainer_state counters;
     trainer_times times;
 };
-
-/* counts and, when out is not NULL, lists the pieces of all parameters that get a gradient */
-static int64_t cut_pieces(const trainer *t, piece *out) {
-    int64_t n = 0;
-    for (int i = 0; i < t->m->graph.n; i++) {
-        const cr_node *p = t->m->graph.nodes[i];
-        if (p->cls != CR_PARAM || !p->trainable || !cr_exec_has_grad(t->ex, p)) continue;
-        for (int64_t first = 0; first < p->width; first += PIECE, n++)
-            if (out)
-                out[n] = (piece){p, first, p->width - first < PIECE ? p->width - first : PIECE};
-    }
-    return n;
-}
-
-static void init_state(trainer *t) {
-    const void *conf = t->dense->optimizer.conf;
-    int64_t n = t->m->graph.n_trainable;
-    for (int k = 0; t->rule->state_init && k < t->rule->elem_state; k++) {
-        float v = t->rule->state_init(conf, k);
-        for (int64_t i = 0; i < n; i++)
-            t->state[k * n + i] = v;
-    }
-}
 
 cr_code cr_trainer_new(trainer **out, job *j, cr_err *err) {
     const cr_train_conf *tc = j->root->train_config;
@@ -64,28 +44,32 @@ cr_code cr_trainer_new(trainer **out, job *j, cr_err *err) {
     cr_arena_init(&t->arena, 0);
     t->j = j;
     t->m = j->model;
-    t->sparse = tc->sparse_optimizer;
-    t->dense = tc->dense_optimizer;
-    t->rule = t->dense->optimizer.m->type;
     cr_exec_opts eo = {&t->m->graph, CR_TRAIN, j->root->data_config->batch_size, (int)tc->lanes, 0};
     cr_code code = cr_exec_new(&t->ex, &eo, j->pool, err);
-    t->state_size = (size_t)(t->m->graph.n_trainable * t->rule->elem_state + 16) * sizeof(float);
-    void *p;
-    if (code == CR_OK && (code = cr_big_alloc(&p, t->state_size, "optimizer state", err)) == CR_OK)
-        t->state = p;
+    if (code == CR_OK) code = cr_dense_new(&t->dense, j, t->ex, err);
     if (code != CR_OK) {
         cr_trainer_free(t);
         return code;
     }
-    init_state(t);
     t->up = cr_model_updater(t->m, t->ex, j->pool);
-    t->n_pieces = cut_pieces(t, NULL);
-    t->pieces = CR_NEW_N(&t->arena, piece, t->n_pieces + 1);
-    cut_pieces(t, t->pieces);
+    t->clip = cr_grad_clip(tc->grad_clipping);
+    t->norm_type = 2;
+    if (t->clip != CR_CLIP_NONE) {
+        t->norm_type = tc->grad_clipping->norm_type;
+        t->max_gradient = (float)tc->grad_clipping->max_gradient;
+        t->clip_tables = tc->grad_clipping->enable_global_grad_clip;
+    }
+    t->k = tc->gradient_accumulation_steps > 1 ? tc->gradient_accumulation_steps : 1;
+    t->scaler = tc->grad_scaler;
+    if (t->scaler) t->counters.loss_scale = t->scaler->init_scale;
+    t->unscale = 1;
+    t->eval_ema = cr_job_wants_ema(j, true);
+    t->lrs = CR_NEW_N(&t->arena, double, j->tables.n + j->dense.n + 1);
     int nw = j->features->n_weights;
     t->scale = CR_NEW_N(&t->arena, float *, nw + 1);
     for (int i = 0; i < nw; i++)
         t->scale[i] = CR_NEW_N(&t->arena, float, j->root->data_config->batch_size);
+    cr_rules_tell(j);
     *out = t;
     return CR_OK;
 }
@@ -93,34 +77,25 @@ cr_code cr_trainer_new(trainer **out, job *j, cr_err *err) {
 void cr_trainer_free(trainer *t) {
     if (!t) return;
     cr_updater_free(t->up);
+    cr_dense_free(t->dense);
     cr_exec_free(t->ex);
-    if (t->state) cr_big_free(t->state, t->state_size);
     cr_arena_clear(&t->arena);
     cr_free(t);
 }
 
-static double rate(const cr_choice *opt, const cr_choice *sched, const trainer_state *s) {
-    const cr_sched_type *type = sched->m->type;
-    bool by_epoch = type->by_epoch && type->by_epoch(sched->conf);
-    return type->rate(sched->conf, ((const cr_optim_conf *)opt->conf)->lr,
-                      by_epoch ? s->sched_epochs : s->sched_steps);
+/* g0 tables, g1 dense, then the parts */
+static void keep_rates(trainer *t) {
+    const rules *d = &t->j->dense, *s = &t->j->tables;
+    t->n_lrs = 0;
+    t->lrs[t->n_lrs++] = s->steps[0].lr;
+    t->lrs[t->n_lrs++] = d->steps[0].lr;
+    for (int k = 1; k < d->n; k++)
+        if (d->v[k].members > 0) t->lrs[t->n_lrs++] = d->steps[k].lr;
+    for (int k = 1; k < s->n; k++)
+        if (s->v[k].members > 0) t->lrs[t->n_lrs++] = s->steps[k].lr;
 }
 
-static void update_piece(void *ctx, int64_t item, int thread) {
-    (void)thread;
-    trainer *t = ctx;
-    const piece *pc = &t->pieces[item];
-    float grad[PIECE], *planes[8];
-    int64_t at = pc->p->offset + pc->first;
-    cr_exec_sum_grads(t->ex, at, pc->n, grad);
-    for (int k = 0; k < t->rule->elem_state; k++)
-        planes[k] = t->state + k * t->m->graph.n_trainable + at;
-    t->rule->dense(t->dense->optimizer.conf, &t->dense_step, t->m->graph.params + at, grad, planes,
-                   pc->n);
-}
-
-cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
-    double t0 = cr_now();
+static void prepare_weights(trainer *t, const cr_batch *b) {
     for (int k = 0; k < b->n_weights; k++) {
         double sum = 0;
         for (int64_t i = 0; i < b->n_rows; i++)
@@ -129,12 +104,9 @@ cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err
         for (int64_t i = 0; i < b->n_rows; i++)
             t->scale[k][i] = b->weights[k][i] * inv;
     }
-    cr_updater_group(t->up, b);
-    double t1 = cr_now();
-    cr_step_input in = {b, (const float *const *)t->scale, b->n_weights};
-    cr_run run = {&in, b->n_rows, step, true};
-    cr_exec_run(t->ex, &run);
-    double t2 = cr_now();
+}
+
+static cr_code bad_loss(const trainer *t, int64_t step, cr_err *err) {
     for (int k = 0; k < t->m->n_losses; k++)
         if (!isfinite(cr_trainer_loss(t, k)))
             return cr_fail(err, CR_ERUN,
@@ -142,20 +114,103 @@ cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err
                            "features) or lower the learning rate. "
                            "The weights of this step are not saved",
                            t->m->losses[k].name, cr_trainer_loss(t, k), (long long)step);
-    int64_t updates = t->counters.updates + 1;
-    t->sparse_step =
-        (cr_optim_step){.lr = rate(&t->sparse->optimizer, &t->sparse->learning_rate, &t->counters),
-                        .t = updates};
-    t->dense_step =
-        (cr_optim_step){.lr = rate(&t->dense->optimizer, &t->dense->learning_rate, &t->counters),
-                        .t = updates};
-    const cr_optim_type *table_rule = t->sparse->optimizer.m->type;
-    if (table_rule->prepare) table_rule->prepare(t->sparse->optimizer.conf, &t->sparse_step);
-    if (t->rule->prepare) t->rule->prepare(t->dense->optimizer.conf, &t->dense_step);
-    cr_updater_apply(t->up, &t->sparse_step);
-    cr_pool_run(t->j->pool, t->n_pieces, update_piece, t);
-    t->counters.updates = updates;
-    t->counters.sched_steps++;
+    return CR_OK;
+}
+
+/* GradScaler.update, after a dense step was taken or left out */
+static cr_code update_scale(trainer *t, bool overflow, int64_t step, cr_err *err) {
+    trainer_state *c = &t->counters;
+    const cr_grad_scaler_conf *s = t->scaler;
+    if (!overflow) {
+        if (++c->quiet < s->growth_interval) return CR_OK;
+        c->quiet = 0;
+        if (c->loss_scale * s->growth_factor <= 3.4e38) c->loss_scale *= s->growth_factor;
+        return CR_OK;
+    }
+    c->loss_scale *= s->backoff_factor;
+    c->quiet = 0;
+    if (c->loss_scale >= LOWEST_SCALE) {
+        CR_INFO("step %lld: gradients are not finite, so it is left out; the loss scale is now %g",
+                (long long)step, c->loss_scale);
+        return CR_OK;
+    }
+    CR_TRY(bad_loss(t, step, err));
+    return cr_fail(err, CR_ERUN,
+                   "gradients are not finite at step %lld even with a loss scale of %g; look for "
+                   "huge or NaN inputs (normalise raw features) or lower the learning rate",
+                   (long long)step, c->loss_scale);
+}
+
+/* torch's clip_grad_norm_: the factor of all gradients */
+static float clip_factor(const trainer *t, double sum) {
+    double norm = isinf(t->norm_type) ? sum
+                  : t->norm_type == 2 ? sqrt(sum)
+                                      : pow(sum, 1 / t->norm_type);
+    double f = (double)t->max_gradient / (norm + 1e-6);
+    return f < 1 || isnan(f) ? (float)f : 1;
+}
+
+/* from the gradients of this batch to new weights */
+static cr_code update(trainer *t, int64_t step, cr_err *err) {
+    trainer_state *c = &t->counters;
+    cr_pool *pool = t->j->pool;
+    bool last = c->accumulated + 1 >= t->k, norm = t->clip == CR_CLIP_NORM, fine = true;
+    float unscale = t->unscale = t->scaler ? (float)(1 / c->loss_scale) : 1;
+    double dense_sum = 0, table_sum = 0;
+    cr_adjust on_dense = {unscale, 1, t->clip == CR_CLIP_VALUE ? t->max_gradient : 0};
+    cr_adjust on_tables = {unscale, 1, t->clip_tables ? on_dense.limit : 0};
+    if (cr_dense_keeps_grad(t->j->root->train_config))
+        fine =
+            cr_dense_gather(t->dense, pool, c->accumulated == 0, unscale, t->norm_type, &dense_sum);
+    cr_updater_adjust(t->up, on_tables);
+    if (t->scaler || (norm && t->clip_tables))
+        fine &= cr_updater_measure(t->up, t->norm_type, &table_sum);
+    bool overflow = t->scaler && (!fine || bad_loss(t, step, NULL) != CR_OK);
+    if (norm) {
+        /* what is stepped now: without a dense step only the tables */
+        double sum = last ? dense_sum : 0;
+        if (t->clip_tables) cr_norm_join(&sum, table_sum, t->norm_type);
+        float f = clip_factor(t, sum);
+        on_dense.factor = f;
+        if (t->clip_tables) on_tables.factor = f;
+    }
+    cr_rules_step(&t->j->tables, c, c->updates + 1);
+    cr_rules_step(&t->j->dense, c, c->dense_updates + 1);
+    keep_rates(t);
+    if (!overflow) {
+        cr_updater_adjust(t->up, on_tables);
+        cr_updater_apply(t->up, t->j->tables.steps);
+        c->updates++;
+    }
+    c->overflow |= overflow || (t->scaler && last && !isfinite(dense_sum));
+    c->accumulated++;
+    c->sched_steps++;
+    if (!last) return CR_OK;
+    if (!c->overflow) {
+        cr_dense_apply(t->dense, pool, on_dense, c->averages == 0);
+        c->dense_updates++;
+        c->averages++;
+    }
+    bool skipped = c->overflow;
+    c->overflow = false;
+    c->accumulated = 0;
+    return t->scaler ? update_scale(t, skipped, step, err) : CR_OK;
+}
+
+cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
+    double t0 = cr_now();
+    prepare_weights(t, b);
+    cr_updater_group(t->up, b);
+    double t1 = cr_now();
+    cr_step_input in = {.batch = b,
+                        .scale = (const float *const *)t->scale,
+                        .n_scale = b->n_weights,
+                        .slope = (t->scaler ? t->counters.loss_scale : 1) / (double)t->k};
+    cr_run run = {&in, b->n_rows, step, true};
+    cr_exec_run(t->ex, &run);
+    double t2 = cr_now();
+    if (!t->scaler) CR_TRY(bad_loss(t, step, err));
+    CR_TRY(update(t, step, err));
     double t3 = cr_now();
     t->times.group += t1 - t0;
     t->times.step += t2 - t1;
@@ -172,29 +227,83 @@ const float *cr_trainer_val(const trainer *t, const cr_node *n) {
 }
 
 void cr_trainer_rates(const trainer *t, double *sparse, double *dense) {
-    *sparse = t->sparse_step.lr;
-    *dense = t->dense_step.lr;
+    *sparse = t->lrs[0];
+    *dense = t->lrs[1];
+}
+int cr_trainer_lrs(const trainer *t, const double **lr) {
+    *lr = t->lrs;
+    return t->n_lrs;
+}
+
+bool cr_trainer_grad(const trainer *t, const cr_node *p, float *out) {
+    if (!p->trainable || !cr_exec_has_grad(t->ex, p)) return false;
+    cr_exec_sum_grads(t->ex, p->offset, p->width, out);
+    for (int64_t i = 0; t->unscale != 1 && i < p->width; i++)
+        out[i] *= t->unscale;
+    return true;
 }
 
 void cr_trainer_epoch_end(trainer *t) {
     t->counters.sched_epochs++;
 }
+
+/* ---- what a checkpoint keeps ---- */
+
 trainer_state cr_trainer_get_state(const trainer *t) {
     return t->counters;
 }
 void cr_trainer_set_state(trainer *t, trainer_state s) {
+    if (!t->scaler)
+        s.loss_scale = 0;
+    else if (!(s.loss_scale > 0))
+        s.loss_scale = t->scaler->init_scale;
+    if (s.accumulated >= t->k) s.accumulated = 0; /* the config has other steps now */
     t->counters = s;
 }
-int cr_trainer_planes(const trainer *t) {
-    return t->rule->elem_state;
+
+trainer_state cr_trainer_saved(const cr_ckpt_state *s) {
+    return (trainer_state){.updates = s->updates,
+                           .sched_steps = s->sched_steps,
+                           .sched_epochs = s->sched_epochs,
+                           .dense_updates = s->dense_updates,
+                           .averages = s->averages,
+                           .accumulated = s->accumulated,
+                           .loss_scale = s->loss_scale,
+                           .quiet = s->scale_quiet,
+                           .overflow = s->overflow};
 }
-const cr_optim_type *cr_trainer_dense(const trainer *t) {
-    return t->rule;
+void cr_trainer_save(const trainer *t, cr_ckpt_state *s) {
+    const trainer_state *c = &t->counters;
+    s->updates = c->updates;
+    s->sched_steps = c->sched_steps;
+    s->sched_epochs = c->sched_epochs;
+    s->dense_updates = c->dense_updates;
+    s->averages = c->averages;
+    s->accumulated = c->accumulated;
+    s->loss_scale = c->loss_scale;
+    s->scale_quiet = c->quiet;
+    s->overflow = c->overflow;
+}
+
+void cr_trainer_begin(trainer *t, bool anew) {
+    trainer_state *c = &t->counters;
+    if (anew || c->averages == 0) cr_dense_begin_ema(t->dense);
+    if (!anew) return;
+    c->updates = c->dense_updates = c->averages = c->accumulated = c->quiet = 0;
+    c->overflow = false;
+    if (t->scaler) c->loss_scale = t->scaler->init_scale;
+}
+
+void cr_trainer_swap_ema(trainer *t) {
+    if (t->eval_ema) cr_dense_swap_ema(t->dense);
+}
+
+int cr_trainer_planes(const trainer *t, const cr_node *p) {
+    return cr_dense_count(t->dense, p);
+}
+const char *cr_trainer_plane(const trainer *t, const cr_node *p, int k, float **data) {
+    return cr_dense_plane(t->dense, p, k, data);
 }
 trainer_times cr_trainer_get_times(const trainer *t) {
     return t->times;
-}
-
-float *cr_trainer_plane(const trainer *t, const cr_node *p, int k) {
-    return t->state + k * t->m->graph.n_trainable + p->offset;
 }

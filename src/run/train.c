@@ -166,7 +166,10 @@ static cr_code evaluate(loop *l) {
              (long long)l->step);
     eval_run r = {l->c->eval_input_path, l->c->eval_config->num_steps,
                   l->c->eval_config->log_step_count_steps, title, &l->o->watch};
-    CR_TRY(cr_evaluator_run(l->ev, &r, &l->res->eval, &l->res->arena, l->diag));
+    cr_trainer_swap_ema(l->t);
+    cr_code ran = cr_evaluator_run(l->ev, &r, &l->res->eval, &l->res->arena, l->diag);
+    cr_trainer_swap_ema(l->t);
+    CR_TRY(ran);
     l->res->has_eval = true;
     l->evaluated = l->step;
     cr_buf b;
@@ -186,17 +189,14 @@ static cr_code evaluate(loop *l) {
 
 /* state.json of the checkpoint of this step, with the metrics where they are known */
 static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
-    trainer_state ts = cr_trainer_get_state(l->t);
     cr_ckpt_state s = {.step = l->step,
                        .epoch = l->epoch,
                        .data = l->pos,
-                       .updates = ts.updates,
-                       .sched_steps = ts.sched_steps,
-                       .sched_epochs = ts.sched_epochs,
                        .seed = l->tc->seed,
                        .lanes = (int)l->tc->lanes,
                        .extra = stream_text(l, a),
                        .train_metrics = cr_train_metrics_save(l->tm, a)};
+    cr_trainer_save(l->t, &s);
     if (l->evaluated != l->step || !l->res->has_eval) return s;
     const cr_eval_result *r = &l->res->eval;
     cr_ckpt_metric *m = CR_NEW_N(a, cr_ckpt_metric, r->n + 1);
@@ -256,20 +256,21 @@ static double total_loss(const loop *l) {
 
 /* TorchEasyRec's line; at most one a second, the last one always */
 static void log_step(loop *l, bool last) {
-    double now = cr_now(), sparse, dense;
+    double now = cr_now();
+    const double *lr;
     if (l->logged_step == l->step ||
         (!last && (l->step % l->tc->log_step_count_steps != 0 || now - l->logged < 1)))
         return;
     cr_buf b;
     cr_buf_init(&b);
-    cr_trainer_rates(l->t, &sparse, &dense);
+    for (int k = 0, n = cr_trainer_lrs(l->t, &lr); k < n; k++)
+        cr_buf_printf(&b, " lr_g%d:%.5f", k, lr[k]);
     for (int k = 0; k < l->j.model->n_losses; k++)
         cr_buf_printf(&b, " %s:%.5f", l->j.model->losses[k].name, cr_trainer_loss(l->t, k));
     cr_buf_printf(&b, " total_loss: %.5f", total_loss(l));
     cr_train_metrics_text(l->tm, &b);
-    CR_INFO("Training Epoch %lld: %lldit [%.2fit/s] lr_g0:%.5f lr_g1:%.5f%s",
-            (long long)l->in_epoch, (long long)l->step, (double)l->res->steps / (now - l->t0),
-            sparse, dense, b.data);
+    CR_INFO("Training Epoch %lld: %lldit [%.2fit/s]%s", (long long)l->in_epoch, (long long)l->step,
+            (double)l->res->steps / (now - l->t0), b.data);
     cr_buf_clear(&b);
     l->logged = now;
     l->logged_step = l->step;

@@ -92,7 +92,7 @@ static void check_logits(job *j, const golden *g, const char *key, const cr_batc
     if (!t || !node) return;
     cr_exec_opts eo = {&j->model->graph, CR_EVAL, 64, 8, 0};
     CHECK_INT(cr_exec_new(&ex, &eo, j->pool, NULL), 0);
-    cr_step_input in = {b, NULL, 0};
+    cr_step_input in = {.batch = b};
     cr_run run = {&in, b->n_rows, 0, true};
     cr_exec_run(ex, &run);
     CHECK_INT(t->n, b->n_rows * node->width);
@@ -114,7 +114,7 @@ static void check_grads(job *j, const golden *g, const cr_batch *b) {
         for (int64_t i = 0; i < b->n_rows; i++)
             scale[k][i] = (float)((double)b->weights[k][i] / sum);
     }
-    cr_step_input in = {b, (const float *const *)scale, b->n_weights};
+    cr_step_input in = {.batch = b, .scale = (const float *const *)scale, .n_scale = b->n_weights};
     cr_run run = {&in, b->n_rows, 0, true};
     cr_exec_run(ex, &run);
     int checked = 0;
