@@ -168,12 +168,12 @@ TEST(families) {
     CHECK_INT(used, 6);
     CHECK_INT(count(&cr_metric_family, &used), 10 + 7);
     CHECK_INT(used, 17);
-    CHECK_INT(count(&cr_sparse_optim_family, &used), 10);
-    CHECK_INT(used, 4);
-    CHECK_INT(count(&cr_dense_optim_family, &used), 6);
-    CHECK_INT(used, 3);
+    CHECK_INT(count(&cr_sparse_optim_family, &used), 10 + 1); /* and our ftrl_optimizer */
+    CHECK_INT(used, 11);
+    CHECK_INT(count(&cr_dense_optim_family, &used), 6 + 1);
+    CHECK_INT(used, 7);
     CHECK_INT(count(&cr_sched_family, &used), 5);
-    CHECK_INT(used, 2);
+    CHECK_INT(used, 5);
     CHECK_INT(count(oneof_of(&cr_data_msg, "sampler"), &used), 5);
     CHECK_INT(used, 0);
     /* rows per message: the reference's and ours */
@@ -389,15 +389,14 @@ TEST(run_length_and_lanes) {
     CHECK_ERRORS(&b, 2u);
     done(&b);
     bind(&b,
-         HEAD " num_steps: 10 lanes: 128 mixed_precision: \"BF16\" grad_clipping {}\n"
+         HEAD " num_steps: 10 lanes: 128 grad_clipping { clipping_type: \"both\" }\n"
               " is_profiling: false gradient_accumulation_steps: 1 cudnn_allow_tf32: true\n" REST
               "export_config { exporter_type: \"newest\" }\n");
     CHECK(says(&b, CR_SEV_ERROR, 4, 0, "lanes"));
-    CHECK(says(&b, CR_SEV_ERROR, 4, 0, "mixed_precision"));
-    CHECK(says(&b, CR_SEV_ERROR, 4, 0, "grad_clipping"));
+    CHECK(says(&b, CR_SEV_ERROR, 4, 0, "unknown clipping_type 'both'"));
     CHECK(says(&b, CR_SEV_ERROR, 0, 0, "use latest or best"));
     CHECK(says(&b, CR_SEV_WARN, 5, 0, "cudnn_allow_tf32"));
-    CHECK_ERRORS(&b, 4u);
+    CHECK_ERRORS(&b, 3u);
     done(&b);
 #undef REST
 }
@@ -495,19 +494,46 @@ TEST(optimizers) {
     CHECK(says(&b, CR_SEV_ERROR, 2, 0, "no learning rate is given"));
     CHECK(says(&b, CR_SEV_ERROR, 3, 0, "nesterov needs a momentum"));
     CHECK(says(&b, CR_SEV_ERROR, 4, 0, "decay_size must be given and above 0"));
-    CHECK(says(&b, CR_SEV_ERROR, 4, 0, "'ema'"));
-    CHECK_ERRORS(&b, 4u);
-    done(&b);
-    bind(&b,
-         "train_config { num_steps: 1\n"
-         " sparse_optimizer { lamb_optimizer {} constant_learning_rate {} }\n"
-         " dense_optimizer { adamw_optimizer {} cosine_annealing_learning_rate { T_max: 5 } } }\n"
-         "data_config {\n" DATA "}\n" FEATURES "model_config {\n" GROUPS DEEPFM "}\n");
-    CHECK(says(&b, CR_SEV_ERROR, 2, 0, "lamb_optimizer"));
-    CHECK(says(&b, CR_SEV_ERROR, 3, 0, "adamw_optimizer"));
-    CHECK(says(&b, CR_SEV_ERROR, 3, 0, "cosine_annealing_learning_rate"));
     CHECK_ERRORS(&b, 3u);
+    CHECK(b.c->train_config->dense_optimizer->ema->decay == 0.9);
     done(&b);
+#define TAIL "data_config {\n" DATA "}\n" FEATURES "model_config {\n" GROUPS DEEPFM "}\n"
+    bind(&b, "train_config { num_steps: 1\n"
+             " sparse_optimizer { lamb_optimizer {} manual_step_learning_rate {\n"
+             "   schedule_sizes: [10, 30, 20] learning_rates: [0.1, 0.01] } }\n"
+             " dense_optimizer { adamw_optimizer {} cosine_annealing_learning_rate { T_max: 0 }\n"
+             "  part_optimizers { sgd_optimizer {} regex_pattern: \"a(b\" }\n"
+             "  part_optimizers { sgd_optimizer {} regex_pattern: \"c\" "
+             "cosine_annealing_warm_restarts_learning_rate {} }\n"
+             "  part_optimizers { sgd_optimizer {} regex_pattern: \"(?=a)b\" } }\n"
+             " grad_clipping { clipping_type: \"norm\" norm_type: 0 } grad_scaler { init_scale: 0 "
+             "} }\n" TAIL);
+    CHECK(says(&b, CR_SEV_ERROR, 3, 0, "schedule_sizes has 3 values and learning_rates 2"));
+    CHECK(says(&b, CR_SEV_ERROR, 3, 0, "schedule_sizes must rise, but 20 follows 30"));
+    CHECK(says(&b, CR_SEV_ERROR, 4, 0, "T_max must be given and above 0"));
+    CHECK(says(&b, CR_SEV_ERROR, 5, 0, "'a(b' is not a regular expression"));
+    CHECK(says(&b, CR_SEV_ERROR, 6, 0, "T_0 must be given and above 0"));
+    CHECK(says(&b, CR_SEV_ERROR, 7, 0, "(?...) other than (?:...)"));
+    CHECK(says(&b, CR_SEV_ERROR, 8, 0, "norm_type must be above 0"));
+    CHECK(says(&b, CR_SEV_ERROR, 8, 0, "init_scale is 0"));
+    CHECK_ERRORS(&b, 8u);
+    done(&b);
+    bind(&b, "train_config { num_steps: 1\n"
+             " sparse_optimizer { adam_optimizer { mode: DENSE } constant_learning_rate {}\n"
+             "  part_optimizers { ftrl_optimizer { l1: 0.1 } regex_pattern: \".*_wide.*\" } }\n"
+             " dense_optimizer { adam_optimizer { amsgrad: true } constant_learning_rate {} }\n"
+             " gradient_accumulation_steps: 4 grad_clipping { clipping_type: \"norm\" norm_type: "
+             "inf } }\n" TAIL);
+    CHECK_ERRORS(&b, 0u);
+    const cr_train_conf *tc = b.c->train_config;
+    CHECK(cr_optim_of(&tc->sparse_optimizer->optimizer) == &cr_optim_adam_all_rows);
+    CHECK_INT(cr_optim_of(&tc->dense_optimizer->optimizer)->elem_state, 3);
+    CHECK_INT(tc->sparse_optimizer->part_optimizers.n, 1);
+    CHECK_INT(tc->gradient_accumulation_steps, 4);
+    CHECK_INT(cr_grad_clip(tc->grad_clipping), CR_CLIP_NORM);
+    CHECK(isinf(tc->grad_clipping->norm_type));
+    done(&b);
+#undef TAIL
 }
 
 static void bind_data(bound *b, const char *data) {
