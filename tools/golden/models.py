@@ -156,6 +156,7 @@ class Inputs:
         self.groups = {g["group_name"]: g for g in config["model_config"]["feature_groups"]}
         self.wide_dim = model_conf.get("wide_embedding_dim", 4)
         self.tables, self.dense, self.frozen = {}, {}, set()
+        self.seen = {}  # (group, feature): vectors last looked up in trained tables
         for group in self.groups.values():
             for name in group["feature_names"]:
                 conf = self.features[name]
@@ -231,6 +232,8 @@ class Inputs:
             if is_sparse(conf):
                 table = params[self.table_of(group, conf)]
                 parts.append(self.pooled(table, conf, values, clip))
+                if self.table_of(group, conf) not in self.frozen:
+                    self.seen[group_name, name] = parts[-1]
                 continue
             x = torch.tensor(np.stack(values), dtype=params["dtype"])
             if "autodis" in conf:
@@ -321,16 +324,55 @@ class Model(nn.Module):
         return self.output_mlp(self.final_mlp(torch.cat([inter] + tail, 1)))
 
 
-def loss_of(config, y, label, weight):
+def loss_of(config, inputs, batch, y, label, weight):
     kind, conf = next(iter(config["model_config"]["losses"][0].items()))
     smooth = conf.get("label_smoothing", 0.0)
     if kind == "binary_cross_entropy":
         each = F.binary_cross_entropy_with_logits(y[:, 0], label * (1 - smooth) + 0.5 * smooth, reduction="none")
     elif kind == "softmax_cross_entropy":
         each = F.cross_entropy(y, label.long(), reduction="none", label_smoothing=smooth)
-    else:
+    elif kind == "l2_loss":
         each = (y[:, 0] - label) ** 2
-    return each.mean() if weight is None else (each * (weight / weight.mean())).mean()
+    else:
+        each = session_loss(kind, conf, y, label, batch)
+    loss = each.mean() if weight is None else (each * (weight / weight.mean())).mean()
+    scale = config["model_config"].get("embedding_regularization", 0.0)
+    return loss + scale * sum((x**2).sum() for x in inputs.seen.values()) / len(y)
+
+
+def session_loss(kind, conf, y, label, batch):
+    """Losses written out over all pairs of rows."""
+    n = len(y)
+    if kind == "binary_focal_loss":
+        a, g = conf.get("alpha", 0.5), conf.get("gamma", 2.0)
+        p = torch.sigmoid(y[:, 0]).detach()
+        w = a * label * (1 - p) ** g + (1 - a) * (1 - label) * p**g
+        return w * F.binary_cross_entropy_with_logits(y[:, 0], label, reduction="none")
+    if conf.get("session_name"):
+        session = torch.tensor([bag[0][0] if bag else -1 for bag in batch[conf["session_name"]]])
+    else:
+        session = torch.zeros(n)
+    same = session[:, None] == session[None, :]
+    if kind == "jrc_loss":
+        a = conf.get("alpha", 0.5)
+        ce = F.cross_entropy(y, label.long(), reduction="none")
+        ge = []
+        for i in range(n):
+            c = int(label[i])
+            keep = same[i] & (label != label[i])
+            keep[i] = True
+            z = torch.where(keep, y[:, c], torch.full_like(y[:, c], -1e9))
+            ge.append(-F.log_softmax(z, 0)[i])
+        return a * ce + (1 - a) * torch.stack(ge)
+    each = [y.new_zeros(()) for _ in range(n)]
+    for i in range(n):
+        others = y[same[i] & (label == 0), 0]
+        if label[i] == 1 and len(others):
+            d = y[i, 0] - others
+            pair = F.relu(conf.get("margin", 1.0) - d) if conf.get("kind") == "HINGE" else F.softplus(-d)
+            each[i] = pair.mean()
+    count = sum(1 for i in range(n) if label[i] == 1 and (same[i] & (label == 0)).any())
+    return torch.stack(each) * n / max(count, 1)
 
 
 # ---- training -----------------------------------------------------------------------------------
@@ -401,7 +443,7 @@ def run(config, model, inputs, batches, dtype):
             p.grad = None
         model.train()
         y = model(params, batch, clip)
-        loss = loss_of(config, y, label, weight)
+        loss = loss_of(config, model.inputs, batch, y, label, weight)
         loss.backward()
         losses.append(loss.item())
         if t == 0:
@@ -542,6 +584,25 @@ CASES = {
                        s_rate={"exponential_decay_learning_rate": dict(decay_size=3, decay_factor=0.7, staircase=False)}),
     "optim_clip": case(SMALL, SMALL_GROUPS, sparse={"sgd_optimizer": dict(lr=0.5, gradient_clipping=True, max_gradient=0.0005)}),
 }
+
+# ---- losses that compare rows, and L2 on embeddings ----
+SESSION = id_feature("session", 4)
+IN_SESSIONS = [("all", ALL + [SESSION])]
+CASES.update({
+    "loss_focal": case(SMALL, SMALL_GROUPS, loss={"binary_focal_loss": {}}),
+    "loss_focal_weight": case(SMALL, SMALL_GROUPS, loss={"binary_focal_loss": dict(gamma=1.5, alpha=0.25)}, weights=True),
+    "loss_jrc": case(SMALL, IN_SESSIONS, loss={"jrc_loss": dict(session_name="session")}, num_class=2),
+    "loss_jrc_weight": case(SMALL, IN_SESSIONS, loss={"jrc_loss": dict(session_name="tags", alpha=0.2)}, num_class=2, weights=True),
+    # the slope of the last bias is 0 but for rounding, which Adam would blow up
+    "loss_pairwise": case(SMALL, IN_SESSIONS, loss={"pairwise_loss": dict(session_name="session")},
+                          dense={"sgd_optimizer": dict(lr=0.1)}),
+    "loss_pairwise_hinge": case(SMALL, SMALL_GROUPS, loss={"pairwise_loss": dict(kind=Name("HINGE"), margin=0.7)},
+                                dense={"sgd_optimizer": dict(lr=0.05)}, weights=True),
+    "loss_embedding_l2": case({"deepfm": dict(deep=mlp(8, 6))}, [WIDE, ("deep", DEEP + [FROZEN])]),
+    "loss_embedding_l2_weight": case(TWO, TWO_GROUPS, weights=True),
+})
+CASES["loss_embedding_l2"]["model_config"]["embedding_regularization"] = 0.01
+CASES["loss_embedding_l2_weight"]["model_config"]["embedding_regularization"] = 0.05
 
 
 def build(name, config):
