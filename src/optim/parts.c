@@ -166,11 +166,15 @@ static void group(rewrite *r) {
 
 static bool compile(regex_t *re, const char *pattern, char *why, size_t n) {
     rewrite r = {.p = pattern, .repeats = 1};
+    int depth = 0;
     cr_buf_init(&r.out);
     cr_buf_str(&r.out, "^(");
     if (strlen(pattern) > MAX_PATTERN) refuse(&r, "it is too long");
-    while (*r.p && !r.why[0]) {
+    for (bool atom = false; *r.p && !r.why[0];) { /* atom: there is something to repeat */
         char c = *r.p;
+        if (!atom && (c == '*' || c == '+' || c == '?')) refuse(&r, "there is nothing to repeat");
+        atom = c != '(' && c != '|' && c != '^';
+        if (c == ')' && --depth < 0) refuse(&r, "a ) has no (");
         if (c == '{') {
             brace(&r);
             continue;
@@ -182,6 +186,7 @@ static bool compile(regex_t *re, const char *pattern, char *why, size_t n) {
             bracket(&r);
         } else if (c == '(') {
             group(&r);
+            depth++;
         } else {
             cr_buf_char(&r.out, c);
             if ((c == '*' || c == '+' || c == '?') && *r.p == '?') r.p++; /* lazy */

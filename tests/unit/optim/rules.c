@@ -7,9 +7,6 @@
 
 #include "optim/config.h"
 
-extern const cr_optim_type cr_optim_sgd, cr_optim_row_sgd, cr_optim_adagrad,
-    cr_optim_rowwise_adagrad, cr_optim_adam;
-
 static golden G;
 static void load(void) {
     if (!G.n) golden_load(&G, "optim.txt");
@@ -22,8 +19,10 @@ static void dense_case(const char *name, const cr_optim_type *type, const void *
     const golden_tensor *want = golden_get(&G, key), *g = golden_get(&G, "dense/g");
     int64_t n = g->dims[1];
     float *w = golden_f32(golden_get(&G, "dense/w0")), *grads = golden_f32(g);
-    float *planes = calloc((size_t)(2 * n), sizeof *planes);
-    float *state[2] = {planes, planes + n};
+    float *planes = calloc((size_t)(3 * n), sizeof *planes);
+    float *state[3] = {planes, planes + n, planes + 2 * n};
+    if (strncmp(name, "ftrl", 4) == 0 && strcmp(name, "ftrl_warm") != 0)
+        memset(w, 0, (size_t)n * sizeof *w);
     for (int k = 0; k < type->elem_state; k++) {
         for (int64_t i = 0; i < n; i++) {
             state[k][i] = type->state_init ? type->state_init(conf, k) : 0;
@@ -69,6 +68,47 @@ TEST(dense_adam) {
         0.02);
 }
 
+TEST(dense_adam_forms) {
+    cr_dense_adam_conf max = {
+        .beta1 = 0.7, .beta2 = 0.6, .eps = 1e-8, .weight_decay = 0.01, .amsgrad = true};
+    const cr_optim_type *type = cr_optim_adam.resolve(&max);
+    CHECK_INT(type->elem_state, 3);
+    dense_case("adam_amsgrad", type, &max, 0.02);
+    max.weight_decay = 0.1;
+    type = cr_optim_adamw.resolve(&max);
+    CHECK_INT(type->elem_state, 3);
+    dense_case("adamw_amsgrad", type, &max, 0.02);
+    cr_dense_adam_conf w = {.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
+    CHECK(cr_optim_adamw.resolve(&w) == &cr_optim_adamw);
+    dense_case("adamw", &cr_optim_adamw, &w, 0.01);
+    dense_case("adamw_wd", &cr_optim_adamw,
+               &(cr_dense_adam_conf){.beta1 = 0.8, .beta2 = 0.95, .eps = 1e-6, .weight_decay = 0.1},
+               0.02);
+}
+
+TEST(dense_adadelta_rmsprop) {
+    dense_case("adadelta", &cr_optim_adadelta, &(cr_adadelta_conf){.rho = 0.95, .eps = 1e-6}, 0.5);
+    dense_case("adadelta_wd", &cr_optim_adadelta,
+               &(cr_adadelta_conf){.rho = 0.8, .eps = 1e-4, .weight_decay = 0.02}, 1.0);
+    dense_case("rmsprop", &cr_optim_rmsprop, &(cr_rmsprop_conf){.alpha = 0.99, .eps = 1e-8}, 0.01);
+    dense_case("rmsprop_wd", &cr_optim_rmsprop,
+               &(cr_rmsprop_conf){.alpha = 0.9, .eps = 1e-3, .weight_decay = 0.05}, 0.02);
+}
+
+TEST(dense_ftrl) {
+    dense_case("ftrl", &cr_optim_ftrl, &(cr_ftrl_conf){.beta = 1}, 0.1);
+    dense_case("ftrl_l1", &cr_optim_ftrl, &(cr_ftrl_conf){.beta = 0.5, .l1 = 0.1, .l2 = 0.3}, 0.5);
+    dense_case("ftrl_warm", &cr_optim_ftrl, &(cr_ftrl_conf){.beta = 0.7, .l1 = 0.01, .l2 = 0.1},
+               0.2);
+    /* a rate of 0 (the start of a warm-up) and no gradient change nothing */
+    float w[2] = {0.5F, -1}, z[2] = {0}, n[2] = {0}, *state[2] = {z, n}, g[2] = {0.1F, 0};
+    cr_ftrl_conf c = {.beta = 0, .l1 = 0.2};
+    cr_optim_ftrl.dense(&c, &(cr_optim_step){.lr = 0, .t = 1}, w, g, state, 2);
+    CHECK(w[0] == 0.5F && z[0] == 0 && n[0] == 0);
+    cr_optim_ftrl.dense(&c, &(cr_optim_step){.lr = 0.1, .t = 1}, w, g, state, 2);
+    CHECK(w[0] != 0.5F && w[1] == -1 && z[1] == 0 && n[1] == 0);
+}
+
 /* Sums the gradients of equal ids in order of occurrence, then updates each touched row once. */
 static void row_case(int D, const char *name, const cr_optim_type *type, const void *conf,
                      double lr, bool prepare) {
@@ -109,7 +149,7 @@ static void row_case(int D, const char *name, const cr_optim_type *type, const v
                     sum[i] += (float)g->v[(t * B + b) * D + i];
                 }
             }
-            if (hit) type->row(conf, &s, table + r * stride, sum, D);
+            if (hit || type->every_row) type->row(conf, &s, table + r * stride, sum, D);
         }
     }
     for (int64_t r = 0; r < V; r++) {
@@ -144,7 +184,30 @@ TEST(rows) {
             row_case(D, "adam_wd", &cr_optim_adam,
                      &(cr_sparse_adam_conf){.beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.05},
                      0.02, prepare);
+            const struct {
+                const char *name, *with_decay;
+                const cr_optim_type *type;
+            } like_adam[] = {{"adam_all", "adam_all_wd", &cr_optim_adam_all_rows},
+                             {"partial_adam", "partial_adam_wd", &cr_optim_partial_adam},
+                             {"lamb", "lamb_wd", &cr_optim_lamb},
+                             {"partial_lamb", "partial_lamb_wd", &cr_optim_partial_lamb}};
+            for (int i = 0; i < 4; i++) {
+                row_case(D, like_adam[i].name, like_adam[i].type,
+                         &(cr_sparse_adam_conf){.beta1 = 0.9, .beta2 = 0.999}, 0.01, prepare);
+                row_case(D, like_adam[i].with_decay, like_adam[i].type,
+                         &(cr_sparse_adam_conf){.beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.05},
+                         0.02, prepare);
+            }
         }
+        row_case(D, "lars", &cr_optim_lars, &(cr_lars_conf){.momentum = 0.9}, 10, true);
+        row_case(D, "lars_wd", &cr_optim_lars,
+                 &(cr_lars_conf){.momentum = 0.5, .weight_decay = 0.1}, 20, true);
+        row_case(D, "adadelta", &cr_optim_adadelta,
+                 &(cr_adadelta_conf){.rho = 0.9, .eps = 1e-5, .weight_decay = 0.01}, 0.5, true);
+        row_case(D, "rmsprop", &cr_optim_rmsprop,
+                 &(cr_rmsprop_conf){.alpha = 0.95, .eps = 1e-6, .weight_decay = 0.01}, 0.01, true);
+        row_case(D, "ftrl", &cr_optim_ftrl, &(cr_ftrl_conf){.beta = 0.7, .l1 = 0.02, .l2 = 0.1},
+                 0.2, true);
     }
 }
 
@@ -181,9 +244,122 @@ TEST(vector_code_is_the_formula) {
     }
 }
 
+/* Where a rule has both forms and they mean the same, they give the same bits. */
+TEST(dense_rule_is_row_rule) {
+    enum { D = 37 };
+    cr_adadelta_conf delta = {.rho = 0.9, .eps = 1e-5, .weight_decay = 0.01};
+    cr_rmsprop_conf rms = {.alpha = 0.9, .eps = 1e-6};
+    cr_ftrl_conf ftrl = {.beta = 1, .l1 = 0.01, .l2 = 0.1};
+    cr_dense_adagrad_conf ada = {.eps = 1e-8};
+    const struct {
+        const cr_optim_type *type;
+        const void *conf;
+    } both[] = {{&cr_optim_adadelta, &delta},
+                {&cr_optim_rmsprop, &rms},
+                {&cr_optim_ftrl, &ftrl},
+                {&cr_optim_adagrad, &ada}};
+    for (size_t k = 0; k < sizeof both / sizeof *both; k++) {
+        float rec[3 * D] = {0}, w[D], s[2 * D] = {0}, *planes[2] = {s, s + D}, g[D];
+        for (int i = 0; i < D; i++)
+            rec[i] = w[i] = cosf((float)i);
+        for (int64_t t = 1; t <= 10; t++) {
+            for (int i = 0; i < D; i++)
+                g[i] = sinf((float)(i * 7 + t * 3));
+            cr_optim_step step = {.lr = 0.1, .t = t};
+            both[k].type->dense(both[k].conf, &step, w, g, planes, D);
+            both[k].type->row(both[k].conf, &step, rec, g, D);
+        }
+        CHECK(memcmp(w, rec, sizeof w) == 0);
+        CHECK(memcmp(s, rec + D, (size_t)both[k].type->elem_state * D * sizeof(float)) == 0);
+    }
+}
+
+/* a row that is never seen again comes to rest, at normal numbers or zeros all the way */
+TEST(all_rows_come_to_rest) {
+    float rec[12] = {1, 1, 1, 1}, g[4] = {0.1F, -0.1F, 1e-20F, 3}, none[4] = {0};
+    cr_sparse_adam_conf c = {.beta1 = 0.5, .beta2 = 0.6};
+    for (int64_t t = 1; t < 400; t++) {
+        cr_optim_step s = {.lr = 0.01, .t = t};
+        cr_optim_adam_all_rows.row(&c, &s, rec, t == 1 ? g : none, 4);
+        for (int i = 4; i < 12; i++)
+            CHECK(rec[i] == 0 || isnormal(rec[i]));
+        CHECK(none[0] == 0 && none[3] == 0);
+    }
+    for (int i = 4; i < 12; i++)
+        CHECK(rec[i] == 0);
+    CHECK(rec[0] < 0.99F && rec[1] > 1.01F && isfinite(rec[2]));
+}
+
+/* rows and gradients of zeros: no NaN */
+TEST(zeros_stay_finite) {
+    const cr_optim_type *types[] = {&cr_optim_lars,         &cr_optim_lamb,
+                                    &cr_optim_partial_lamb, &cr_optim_partial_adam,
+                                    &cr_optim_adadelta,     &cr_optim_rmsprop,
+                                    &cr_optim_ftrl,         &cr_optim_adam_all_rows};
+    cr_sparse_adam_conf like_adam = {.beta1 = 0.9, .beta2 = 0.999};
+    cr_lars_conf lars = {.momentum = 0.9};
+    cr_adadelta_conf delta = {.rho = 0.9, .eps = 1e-6};
+    cr_rmsprop_conf rms = {.alpha = 0.9, .eps = 1e-8};
+    cr_ftrl_conf ftrl = {.beta = 0};
+    const void *confs[] = {&lars,  &like_adam, &like_adam, &like_adam,
+                           &delta, &rms,       &ftrl,      &like_adam};
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+        for (int first = 0; first < 2; first++) {
+            float rec[3 * 6 + 1] = {0}, g[6];
+            for (int i = 0; i < 6; i++)
+                rec[i] = first ? 0.5F : 0;
+            for (int64_t t = 1; t < 5; t++) {
+                memset(g, 0, sizeof g);
+                g[2] = t == 3 ? 0.25F : 0;
+                types[k]->row(confs[k], &(cr_optim_step){.lr = 0.1, .t = t}, rec, g, 6);
+            }
+            for (int i = 0; i < 19; i++)
+                CHECK(isfinite(rec[i]));
+        }
+    }
+}
+
+TEST(norms) {
+    load();
+    const golden_tensor *g = golden_get(&G, "dense/g");
+    float *v = golden_f32(g);
+    const struct {
+        const char *key;
+        double p;
+    } cases[] = {{"clip/norm_1", 1},
+                 {"clip/norm_2", 2},
+                 {"clip/norm_3", 3},
+                 {"clip/norm_inf", INFINITY}};
+    for (int i = 0; i < 4; i++) {
+        double p = cases[i].p, sum = 0, joined = 0, part = 0;
+        CHECK(cr_norm_add(&sum, v, 37, p));
+        double norm = isinf(p) ? sum : pow(sum, 1 / p);
+        CHECK_NEAR(norm, golden_get(&G, cases[i].key)->v[0], 1e-9, 1e-6);
+        cr_norm_add(&joined, v, 20, p);
+        cr_norm_add(&part, v + 20, 17, p);
+        cr_norm_join(&joined, part, p);
+        CHECK_NEAR(joined, sum, 0, 1e-14);
+    }
+    float bad[3] = {1, INFINITY, 0}, nan[3] = {1, NAN, 0}, huge[2] = {3e38F, 3e38F};
+    double sum = 0;
+    CHECK(!cr_norm_add(&sum, bad, 3, 2) && isinf(sum));
+    sum = 5;
+    CHECK(!cr_norm_add(&sum, nan, 3, INFINITY) && isnan(sum));
+    cr_norm_join(&sum, 7, INFINITY);
+    CHECK(isnan(sum));
+    sum = 0;
+    CHECK(cr_norm_add(&sum, huge, 2, 2) && isfinite(sum));
+    free(v);
+}
+
 TEST(names_and_sizes) {
-    const cr_optim_type *types[] = {&cr_optim_sgd, &cr_optim_row_sgd, &cr_optim_adagrad,
-                                    &cr_optim_rowwise_adagrad, &cr_optim_adam};
+    const cr_optim_type *types[] = {&cr_optim_sgd,           &cr_optim_row_sgd,
+                                    &cr_optim_adagrad,       &cr_optim_rowwise_adagrad,
+                                    &cr_optim_adam,          &cr_optim_row_adam,
+                                    &cr_optim_adam_all_rows, &cr_optim_partial_adam,
+                                    &cr_optim_lamb,          &cr_optim_partial_lamb,
+                                    &cr_optim_lars,          &cr_optim_adadelta,
+                                    &cr_optim_rmsprop,       &cr_optim_ftrl};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         for (int k = 0; k < types[i]->elem_state + types[i]->row_state; k++) {
             CHECK(types[i]->state_names[k][0] != 0);
@@ -199,5 +375,8 @@ TEST(cleanup) {
     CHECK(G.n == 0);
 }
 
-TEST_MAIN(CASE(dense_sgd), CASE(dense_adagrad), CASE(dense_adam), CASE(rows),
-          CASE(vector_code_is_the_formula), CASE(names_and_sizes), CASE(cleanup))
+TEST_MAIN(CASE(dense_sgd), CASE(dense_adagrad), CASE(dense_adam), CASE(dense_adam_forms),
+          CASE(dense_adadelta_rmsprop), CASE(dense_ftrl), CASE(rows),
+          CASE(vector_code_is_the_formula), CASE(dense_rule_is_row_rule),
+          CASE(all_rows_come_to_rest), CASE(zeros_stay_finite), CASE(norms), CASE(names_and_sizes),
+          CASE(cleanup))

@@ -6,8 +6,6 @@
 
 #include "optim/config.h"
 
-extern const cr_sched_type cr_sched_constant, cr_sched_exponential;
-
 static void curve(const golden *g, const char *name, const cr_exponential_conf *c) {
     const golden_tensor *t = golden_get(g, "sched/t"), *want = golden_get(g, name);
     for (int64_t i = 0; i < t->n; i++) {
@@ -31,6 +29,68 @@ TEST(exponential) {
     golden_clear(&g);
 }
 
+static void whole_curve(const golden *g, const char *name, const cr_sched_type *type,
+                        const void *conf) {
+    const golden_tensor *want = golden_get(g, name);
+    for (int64_t t = 0; t < want->n; t++)
+        CHECK_NEAR(type->rate(conf, 0.1, t), want->v[t], 1e-15, 1e-12);
+}
+
+TEST(other_curves) {
+    golden g;
+    golden_load(&g, "optim.txt");
+    int64_t sizes[] = {10, 20, 50};
+    double rates[] = {0.05, 0.01, 0.001}, up[] = {0.5, 0.01, 0.001};
+    whole_curve(&g, "curve/manual", &cr_sched_manual,
+                &(cr_manual_conf){.schedule_sizes = {sizes, 3}, .learning_rates = {rates, 3}});
+    whole_curve(&g, "curve/manual_warm", &cr_sched_manual,
+                &(cr_manual_conf){.schedule_sizes = {sizes, 3},
+                                  .learning_rates = {up, 3},
+                                  .warmup = true});
+    whole_curve(&g, "curve/cosine", &cr_sched_cosine,
+                &(cr_cosine_conf){.T_max = 30, .min_learning_rate = 0.003});
+    whole_curve(&g, "curve/cosine_warm", &cr_sched_cosine,
+                &(cr_cosine_conf){.T_max = 30,
+                                  .min_learning_rate = 0.003,
+                                  .warmup_learning_rate = 0.01,
+                                  .warmup_size = 8});
+    whole_curve(&g, "curve/restarts", &cr_sched_restarts,
+                &(cr_restarts_conf){.T_0 = 10, .T_mult = 1, .min_learning_rate = 0.001});
+    whole_curve(&g, "curve/restarts_2", &cr_sched_restarts,
+                &(cr_restarts_conf){.T_0 = 7, .T_mult = 2, .min_learning_rate = 0.002});
+    golden_clear(&g);
+}
+
+/* the ends of periods, where a logarithm of floats is off by one; and no overflow */
+TEST(restarts_far_out) {
+    cr_restarts_conf c = {.T_0 = 1, .T_mult = 3};
+    int64_t start = 0, T = 1;
+    for (int n = 0; n < 30; n++, start += T, T *= 3)
+        CHECK(cr_sched_restarts.rate(&c, 0.1, start) == 0.1);
+    cr_restarts_conf huge = {.T_0 = 4294967295, .T_mult = 4294967295};
+    double r = cr_sched_restarts.rate(&huge, 0.1, INT64_MAX);
+    CHECK(r >= 0 && r <= 0.1);
+    c.T_mult = 1;
+    CHECK(cr_sched_restarts.rate(&c, 0.1, INT64_MAX) == 0.1);
+}
+
+/* the rate of a chosen optimizer: which count it follows, and a base of 0 stays 0 */
+TEST(chosen) {
+    int64_t sizes[] = {2};
+    double rates[] = {0.5};
+    cr_manual_conf m = {.schedule_sizes = {sizes, 1}, .learning_rates = {rates, 1}};
+    cr_sparse_sgd_conf sgd = {.lr = 0.1};
+    cr_oneof_member rule = {"sgd_optimizer", NULL, &cr_optim_row_sgd},
+                    by = {"manual_step_learning_rate", NULL, &cr_sched_manual};
+    cr_choice o = {&rule, &sgd}, s = {&by, &m};
+    CHECK(cr_optim_rate(&o, &s, 3, 0) == 0.5 && cr_optim_rate(&o, &s, 2, 9) == 0.1);
+    m.by_epoch = true;
+    CHECK(cr_optim_rate(&o, &s, 3, 0) == 0.1 && cr_optim_rate(&o, &s, 0, 3) == 0.5);
+    sgd.lr = 0;
+    CHECK(cr_optim_rate(&o, &s, 0, 3) == 0);
+    CHECK(cr_optim_of(&o) == &cr_optim_row_sgd);
+}
+
 TEST(constant) {
     CHECK(cr_sched_constant.rate(NULL, 0.3, 12345) == 0.3);
     CHECK(cr_sched_constant.by_epoch == NULL);
@@ -41,4 +101,5 @@ TEST(by_epoch) {
     CHECK(!cr_sched_exponential.by_epoch(&(cr_exponential_conf){0}));
 }
 
-TEST_MAIN(CASE(exponential), CASE(constant), CASE(by_epoch))
+TEST_MAIN(CASE(exponential), CASE(other_curves), CASE(restarts_far_out), CASE(chosen),
+          CASE(constant), CASE(by_epoch))
