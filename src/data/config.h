@@ -6,8 +6,19 @@
 
 #include "conf/field.h"
 
-typedef enum cr_dataset_type { CR_ODPS = 1, CR_PARQUET = 2, CR_CSV = 3, CR_ODPS_V1 = 4, CR_KAFKA = 5 } cr_dataset_type;
-typedef enum cr_fg_mode { CR_FG_NONE = 1, CR_FG_NORMAL = 2, CR_FG_DAG = 3, CR_FG_BUCKETIZE = 4 } cr_fg_mode;
+typedef enum cr_dataset_type {
+    CR_ODPS = 1,
+    CR_PARQUET = 2,
+    CR_CSV = 3,
+    CR_ODPS_V1 = 4,
+    CR_KAFKA = 5
+} cr_dataset_type;
+typedef enum cr_fg_mode {
+    CR_FG_NONE = 1,
+    CR_FG_NORMAL = 2,
+    CR_FG_DAG = 3,
+    CR_FG_BUCKETIZE = 4
+} cr_fg_mode;
 
 typedef struct cr_field_conf { /* Field */
     cr_conf_base base;
@@ -39,6 +50,7 @@ typedef struct cr_data_conf {
     double sample_mask_prob;
     double negative_sample_mask_prob;
     bool force_base_data_group;
+    bool use_farm_hash;   /* ours: hash_bucket_size by FarmHash Fingerprint64 */
     int64_t max_bad_rows; /* ours */
 } cr_data_conf;
 extern const cr_msg cr_data_msg; /* DataConfig; also knows the fields of later capabilities */

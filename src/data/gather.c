@@ -46,13 +46,13 @@ static void *take(cr_region *g, size_t n) {
 /* what is gathered, and where things lie in a record */
 typedef struct plan {
     const cr_batch *shape;
-    const cr_run *runs;
+    const cr_row_run *runs;
     int n_runs;
     int64_t n_rows;
     size_t dense_at, floats_at, stride;
 } plan;
 
-static plan make_plan(const cr_batch *shape, const cr_run *runs, int n_runs) {
+static plan make_plan(const cr_batch *shape, const cr_row_run *runs, int n_runs) {
     plan p = {shape, runs, n_runs, 0, 0, 0, 0};
     for (int r = 0; r < n_runs; r++)
         p.n_rows += runs[r].n;
@@ -67,7 +67,7 @@ static plan make_plan(const cr_batch *shape, const cr_run *runs, int n_runs) {
  * run. */
 #define ROWS(...)                                                                                  \
     for (int r_ = 0; r_ < p->n_runs; r_++) {                                                       \
-        const cr_run *run = &p->runs[r_];                                                          \
+        const cr_row_run *run = &p->runs[r_];                                                      \
         for (int64_t k_ = 0; k_ < run->n; k_++) {                                                  \
             uint32_t s = run->recs ? run->refs[k_].src : 0;                                        \
             const cr_batch *b = run->srcs[s];                                                      \
@@ -118,7 +118,7 @@ static void records_to_columns(const plan *p, const cr_batch *out, int64_t *cons
     size_t width = (size_t)p->shape->dense_width * sizeof(float);
     int n_floats = p->shape->n_labels + p->shape->n_weights;
     for (int r = 0; r < p->n_runs; r++) {
-        const cr_run *run = &p->runs[r];
+        const cr_row_run *run = &p->runs[r];
         for (int64_t from = 0; from < run->n; from += GROUP) {
             int64_t n = run->n - from < GROUP ? run->n - from : GROUP;
             const char *row[GROUP];
@@ -165,7 +165,7 @@ static void columns_to_records(const plan *p, const cr_batch *out, char *rec) {
     size_t width = (size_t)p->shape->dense_width * sizeof(float);
     int n_floats = p->shape->n_labels + p->shape->n_weights;
     for (int r = 0; r < p->n_runs; r++) {
-        const cr_run *run = &p->runs[r];
+        const cr_row_run *run = &p->runs[r];
         const cr_batch *b = run->srcs[0];
         for (int64_t at = 0; at < run->n; at += GROUP) {
             int64_t n = run->n - at < GROUP ? run->n - at : GROUP, from = run->from + at;
@@ -193,7 +193,7 @@ static void columns_to_columns(const plan *p, const cr_batch *out, int64_t *cons
     size_t width = (size_t)p->shape->dense_width;
     int n_floats = p->shape->n_labels + p->shape->n_weights;
     for (int r = 0; r < p->n_runs; r++) {
-        const cr_run *run = &p->runs[r];
+        const cr_row_run *run = &p->runs[r];
         if (run->n == 0) continue;
         const cr_batch *b = run->srcs[0];
         size_t n = (size_t)run->n, from = (size_t)run->from;
@@ -352,7 +352,7 @@ static cr_code measure(cr_region *mem, const plan *p, bool records, size_t *out,
 }
 
 cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batch *shape,
-                  const cr_run *runs, int n_runs, cr_err *err) {
+                  const cr_row_run *runs, int n_runs, cr_err *err) {
     const plan pl = make_plan(shape, runs, n_runs), *p = &pl;
     size_t size = 0, n = (size_t)p->n_rows;
     CR_TRY(measure(mem, p, rec != NULL, &size, err));

@@ -18,13 +18,13 @@ typedef struct cr_rowref {
 
 /* A run of rows. In columns (recs NULL): of srcs[0], the rows refs[k].row, or without refs `from`
  * and those behind it. In records: row refs[k].row of srcs[refs[k].src]. */
-typedef struct cr_run {
+typedef struct cr_row_run {
     const cr_batch *const *srcs;
     const char *const *recs;
     int n_srcs;
     const cr_rowref *refs;
     int64_t from, n;
-} cr_run;
+} cr_row_run;
 
 /* memory that is kept from one use to the next and grows with some slack */
 typedef struct cr_region {
@@ -42,6 +42,6 @@ void cr_region_clear(cr_region *g);
  * then holds what has no fixed size. CR_ENOMEM, or CR_EDATA when the ids or the text of one column
  * pass 2^31. */
 CR_CHECKED cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batch *shape,
-                             const cr_run *runs, int n_runs, cr_err *err);
+                             const cr_row_run *runs, int n_runs, cr_err *err);
 
 #endif

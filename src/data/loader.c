@@ -160,7 +160,7 @@ static cr_code process(cr_loader *l, worker *w, cr_slot *s) {
     }
     if (n_good > 0) {
         const cr_batch *src = &w->enc;
-        cr_run run = {&src, NULL, 1, n_good < n ? w->good : NULL, 0, n_good};
+        cr_row_run run = {&src, NULL, 1, n_good < n ? w->good : NULL, 0, n_good};
         CR_TRY(cr_gather(&s->rows, l->o.shuffle ? &s->rec : NULL, &s->mem, src, &run, 1, &s->err));
     }
     w->encode_s += cpu_now() - t1;

@@ -63,7 +63,7 @@ typedef struct cr_job {
     cr_err err;
     cr_region mem;
     const cr_batch *shape;
-    cr_run *runs;
+    cr_row_run *runs;
     cr_window **wins; /* of the runs */
     int n_runs, cap_runs;
 } cr_job;

@@ -165,7 +165,8 @@ static bool count_bad(cr_loader *l, const cr_slot *s) {
     }
     if (!too_many) return true;
     cr_err err = {0};
-    int64_t i = max - before; /* the one too many */
+    int64_t i =
+        max > before ? max - before : 0; /* the one too many; a resumed run may begin past max */
     if (i >= s->n_bad_kept) i = s->n_bad_kept - 1;
     const cr_bad_row *b = &s->bad[i];
     if (max == 0)
@@ -255,12 +256,12 @@ static void add_run(cr_job *j, cr_window *w, int64_t from, int64_t n, bool shuff
         j->cap_runs = (int)cap;
     }
     j->wins[j->n_runs] = w;
-    j->runs[j->n_runs++] = (cr_run){.srcs = w->srcs,
-                                    .recs = shuffled ? w->recs : NULL,
-                                    .n_srcs = w->n_slots,
-                                    .refs = shuffled ? w->refs + from : NULL,
-                                    .from = shuffled ? 0 : from,
-                                    .n = n};
+    j->runs[j->n_runs++] = (cr_row_run){.srcs = w->srcs,
+                                        .recs = shuffled ? w->recs : NULL,
+                                        .n_srcs = w->n_slots,
+                                        .refs = shuffled ? w->refs + from : NULL,
+                                        .from = shuffled ? 0 : from,
+                                        .n = n};
     w->readers++;
 }
 

@@ -159,9 +159,8 @@ uint64_t cr_hash_farm(const char *s, size_t n) {
     return farm_long(s, n);
 }
 
-cr_hash_fn cr_hash_choose(void) {
-    const char *v = getenv("USE_FARM_HASH_TO_BUCKETIZE");
-    return v && strcmp(v, "true") == 0 ? cr_hash_farm : cr_hash_murmur;
+cr_hash_fn cr_hash_choose(bool farm) {
+    return farm ? cr_hash_farm : cr_hash_murmur;
 }
 
 cr_mod cr_mod_make(uint64_t d) {

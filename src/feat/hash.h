@@ -6,6 +6,7 @@
 #ifndef CR_FEAT_HASH_H
 #define CR_FEAT_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,8 +15,8 @@ typedef uint64_t (*cr_hash_fn)(const char *s, size_t n);
 uint64_t cr_hash_murmur(const char *s, size_t n);
 /* cr_hash_farm is FarmHash Fingerprint64 (farmhashna::Hash64, TensorFlow's "fast" string hash). */
 uint64_t cr_hash_farm(const char *s, size_t n);
-/* cr_hash_choose: cr_hash_farm when USE_FARM_HASH_TO_BUCKETIZE is "true" in the environment. */
-cr_hash_fn cr_hash_choose(void);
+/* cr_hash_choose: by data_config.use_farm_hash */
+cr_hash_fn cr_hash_choose(bool farm);
 
 /* x mod d without a division: q = high half of x * floor(2^64 / d) is the quotient or one less. */
 typedef struct cr_mod {

@@ -133,8 +133,8 @@ static int64_t rows_of(uint64_t n) {
     return n >= 1 && n <= (uint64_t)INT64_MAX ? (int64_t)n : 1;
 }
 
-static void set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, cr_arena *arena,
-                        cr_diag *diag) {
+static void set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, const cr_data_conf *data,
+                        cr_arena *arena, cr_diag *diag) {
     cr_ids *m = &s->ids;
     bool hash = cr_conf_has(c, "hash_bucket_size"), buckets = cr_conf_has(c, "num_buckets");
     bool list = c->vocab_list.n > 0, dict = c->vocab_dict.n > 0, file = c->vocab_file[0] != 0;
@@ -148,7 +148,7 @@ static void set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, cr_arena
     int64_t hash_rows = rows_of(c->hash_bucket_size), bucket_rows = rows_of(c->num_buckets);
     if (hash) {
         m->kind = CR_IDS_HASH;
-        m->hash = cr_hash_choose();
+        m->hash = cr_hash_choose(data->use_farm_hash);
         m->mod = cr_mod_make((uint64_t)hash_rows);
     } else if (list || dict || file) {
         m->kind = CR_IDS_VOCAB;
@@ -212,7 +212,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     f->trainable = c->trainable;
     f->half = cr_half_of(c->data_type);
     cr_input_make(&s->in, f, c, c->expression, data, arena, diag);
-    set_mapping(f, s, c, arena, diag);
+    set_mapping(f, s, c, data, arena, diag);
     cr_ids *m = &s->ids;
     m->num_embeddings = f->num_embeddings;
     m->weighted = c->weighted;

@@ -45,9 +45,10 @@ typedef struct cr_op_type {
     /* example number k: builds a small random case in g and returns its output; NULL: no more.
      * The gradient check and the threads test run over all of them. */
     cr_node *(*example)(cr_graph *g, int k);
-    bool batch;      /* needs all rows at once (list-wise losses, in-batch negatives): forward and
-                        backward      are called once, with a tile that is the whole batch, between
-                        phases.      Sums      must run in row order. No PARAM inputs */
+    /* batch: needs all rows at once (list-wise losses, in-batch negatives). Forward and backward are
+     * called once, between phases, with a tile that is the whole batch; sums must run in row order.
+     * No PARAM inputs. */
+    bool batch;
     bool train_only; /* left out of inference (batch statistics) */
     bool keep_grad;  /* its gradient is wanted for the whole batch after the step (lookups) */
     bool keep_val;   /* backward reads n's own value (sigmoid, softmax) */

@@ -32,7 +32,10 @@ static void read_sample(report *r, sample *s, int64_t want) {
     cr_loader *l;
     cr_err err;
     int64_t batch = r->j.root->data_config->batch_size;
-    job_data d = {.paths = s->paths, .batch_size = batch < want ? batch : want, .n_epochs = 1};
+    job_data d = {.paths = s->paths,
+                  .batch_size = batch < want ? batch : want,
+                  .n_epochs = 1,
+                  .any_bad = true};
     if (cr_job_loader(&r->j, &d, &l, r->diag) != CR_OK) return;
     for (bool done = false; !done && s->rows < want;) {
         cr_batch *b;
@@ -50,6 +53,12 @@ static void read_sample(report *r, sample *s, int64_t want) {
     cr_loader_get_stats(l, &st);
     s->bad_rows = st.bad_rows;
     cr_loader_free(l);
+    if (s->bad_rows > r->j.root->data_config->max_bad_rows)
+        cr_diag_add(r->diag, CR_SEV_ERROR, CR_EDATA, cr_conf_at(r->j.root, s->key),
+                    "%s data: %lld bad rows among the first %lld (the log names them) and "
+                    "max_bad_rows is %lld; correct them or raise it",
+                    s->name, (long long)s->bad_rows, (long long)(s->rows + s->bad_rows),
+                    (long long)r->j.root->data_config->max_bad_rows);
     if (s->rows == 0 && cr_diag_code(r->diag) == CR_OK)
         cr_diag_add(r->diag, CR_SEV_ERROR, CR_EDATA, cr_conf_at(r->j.root, s->key),
                     "%s data '%s' holds no rows", s->name, s->paths);

@@ -20,6 +20,20 @@ cr_code cr_diag_err(cr_diag *diag, const cr_err *err) {
     return err->code;
 }
 
+/* USE_FARM_HASH_TO_BUCKETIZE=true becomes part of the config: a model must be used with the hash it
+ * was trained with, whatever the environment says then */
+static void keep_hash_choice(cr_conf_doc *doc) {
+    const char *v = getenv("USE_FARM_HASH_TO_BUCKETIZE");
+    cr_conf_node *data = cr_conf_find(doc->root, "data_config");
+    if (!v || strcmp(v, "true") != 0 || !data || data->kind != CR_NODE_MAP) return;
+    if (cr_conf_find(data, "use_farm_hash")) return;
+    cr_loc at = {"USE_FARM_HASH_TO_BUCKETIZE", 1, 1};
+    cr_conf_node *n = cr_conf_new(doc, CR_NODE_SCALAR, at);
+    n->text = "true";
+    n->len = 4;
+    cr_conf_push(doc, data, "use_farm_hash", at, n);
+}
+
 cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
     memset(c, 0, sizeof(*c));
     cr_arena_init(&c->arena, 0);
@@ -54,6 +68,7 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
         edits_ok = cr_conf_edit_json(&c->doc, &cr_root_msg, o->edit_config_json, diag) == CR_OK;
     for (int i = 0; i < o->n_set; i++)
         if (cr_conf_set(&c->doc, &cr_root_msg, o->set[i], diag) != CR_OK) edits_ok = false;
+    keep_hash_choice(&c->doc);
     if (o->asset_dir) cr_job_assets_from(c, o->asset_dir);
     c->root = cr_conf_bind(&c->arena, &cr_root_msg, c->doc.root, diag);
     cr_root_finish(c->root, &c->arena, diag);
@@ -255,7 +270,8 @@ cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag)
                          .world = 1,
                          .start = d->start,
                          .n_epochs = d->n_epochs,
-                         .max_bad_rows = j->root->data_config->max_bad_rows};
+                         .max_bad_rows =
+                             d->any_bad ? INT64_MAX : j->root->data_config->max_bad_rows};
     return cr_loader_new(out, &lo, diag);
 }
 

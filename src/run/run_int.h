@@ -75,6 +75,7 @@ typedef struct job_data {
     const char *paths;
     int64_t batch_size, n_epochs;
     bool shuffle, drop_remainder;
+    bool any_bad; /* leave out and count bad rows without limit (check) */
     cr_data_pos start;
 } job_data;
 CR_CHECKED cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag);

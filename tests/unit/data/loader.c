@@ -481,6 +481,14 @@ TEST(bad_rows) {
         free(want);
         drop(&s);
     }
+    /* a resumed run that is past its limit already stops at its first bad row */
+    o.max_bad_rows = 2;
+    o.start = (cr_data_pos){.bad_rows = 32};
+    run(&s, &o);
+    CHECK_INT(s.code, CR_EDATA);
+    CHECK_STR(tail(s.err.at.path), "bad-0.csv");
+    drop(&s);
+    o.start = (cr_data_pos){0};
     /* shuffled: the same error for any number of threads */
     o.shuffle = true;
     o.max_bad_rows = 5;

@@ -7,8 +7,11 @@
 #define ID(rest)  "- id_feature: {feature_name: f, expression: 'user:c', embedding_dim: 4, " rest "}"
 #define RAW(rest) "- raw_feature: {feature_name: f, expression: 'user:c', " rest "}"
 
+/* data_config of the coming cases */
+static const char *data_lines = NORMAL;
+
 static void open_or_say(t_feats *t, const char *features) {
-    t_open(t, NORMAL, features, false, NULL, 0);
+    t_open(t, data_lines, features, false, NULL, 0);
     CHECK(t->fs != NULL);
     if (!t->fs) t_show_diag(t);
 }
@@ -99,12 +102,12 @@ TEST(id_weighted) {
 }
 
 TEST(id_farm_hash) {
-    setenv("USE_FARM_HASH_TO_BUCKETIZE", "true", 1);
+    data_lines = NORMAL ", use_farm_hash: true";
     GOLD_TEXT(ID("hash_bucket_size: 100, default_value: xyz"), COL(STRINGS), IDS(85, 59, 20, 95),
               LENS(2, 1, 1));
     GOLD_TEXT(ID("hash_bucket_size: 100, separator: '|'"),
               COL("Action|Adventure|Comedy", "unknown"), IDS(40, 46, 39, 55), LENS(3, 1));
-    unsetenv("USE_FARM_HASH_TO_BUCKETIZE");
+    data_lines = NORMAL;
 }
 
 #define GOLD_NUM(features, column, ids, lens)                                                      \

@@ -211,13 +211,8 @@ TEST(modulus) {
 }
 
 TEST(choice) {
-    unsetenv("USE_FARM_HASH_TO_BUCKETIZE");
-    CHECK(cr_hash_choose() == cr_hash_murmur);
-    setenv("USE_FARM_HASH_TO_BUCKETIZE", "true", 1);
-    CHECK(cr_hash_choose() == cr_hash_farm);
-    setenv("USE_FARM_HASH_TO_BUCKETIZE", "false", 1);
-    CHECK(cr_hash_choose() == cr_hash_murmur);
-    unsetenv("USE_FARM_HASH_TO_BUCKETIZE");
+    CHECK(cr_hash_choose(false) == cr_hash_murmur);
+    CHECK(cr_hash_choose(true) == cr_hash_farm);
 }
 
 TEST_MAIN(CASE(murmur_values), CASE(murmur_all_lengths), CASE(farm_published),
