@@ -24,6 +24,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from common import DATA, Writer
+from nets import NETS, Shallow, views
 from pbtxt import Name, text
 
 B, STEPS = 16, 10
@@ -146,15 +147,29 @@ class Mlp(nn.Module):
 # ---- embedding groups ---------------------------------------------------------------------------
 
 BASE = "model.embedding_group.emb_impls.__BASE__."
+AUTODIS_FORMS = {"TORCHEASYREC": dict(temperature=0.1, keep_prob=0.8, form="TORCHEASYREC", aggregation="WEIGHTED", top_k=2,
+                                      negative_slope=0.01, input_powers=False, hidden_dim=0, residual_blocks=0,
+                                      residual_alpha=1, use_bias=False, score_activation=False,
+                                      learned_temperature=False)}
+AUTODIS_FORMS["EASYREC"] = dict(AUTODIS_FORMS["TORCHEASYREC"], negative_slope=0.2)
+AUTODIS_FORMS["GANDALF"] = dict(AUTODIS_FORMS["TORCHEASYREC"], keep_prob=0, input_powers=True, hidden_dim=64, use_bias=True,
+                                score_activation=True, learned_temperature=True)
+
+
+def autodis_of(conf):
+    """AutoDis with everything that is not given filled in from its form."""
+    return {**AUTODIS_FORMS[conf["autodis"].get("form", "TORCHEASYREC")], **conf["autodis"]}
 
 
 class Inputs:
     """Tables and dense embeddings by parameter name, and the concatenated output of each group."""
 
-    def __init__(self, config, model_conf, rng):
+    def __init__(self, config, kind, model_conf, rng):
         self.features = {conf_of(f)["feature_name"]: conf_of(f) for f in config["feature_configs"]}
         self.groups = {g["group_name"]: g for g in config["model_config"]["feature_groups"]}
-        self.wide_dim = model_conf.get("wide_embedding_dim", 4)
+        if NETS.get(kind) is Shallow:
+            self.groups = views(kind, model_conf, self.groups, config["model_config"]["num_class"])
+        self.wide_dim = model_conf.get("wide_embedding_dim", 16 if kind == "xdeepfm" else 4)
         self.tables, self.dense, self.frozen = {}, {}, set()
         self.seen = {}  # (group, feature): vectors last looked up in trained tables
         for group in self.groups.values():
@@ -172,25 +187,39 @@ class Inputs:
 
     def table_of(self, group, conf):
         name = conf.get("embedding_name", conf["feature_name"] + "_emb")
-        if group["group_type"] == "WIDE":
-            name += "_wide"
+        name += group.get("suffix", "_wide" if group["group_type"] == "WIDE" else "")
         return BASE + "ebc.embedding_bags.%s.weight" % name
 
     def dim_of(self, group, conf):
-        return self.wide_dim if group["group_type"] == "WIDE" else conf["embedding_dim"]
+        return group.get("dim", self.wide_dim if group["group_type"] == "WIDE" else conf["embedding_dim"])
+
+    def from_table(self, group_name):
+        return [is_sparse(self.features[f]) for f in self.groups[group_name]["feature_names"]]
 
     def dense_parts(self, conf):
         d = conf.get("embedding_dim")
         if "autodis" in conf:
-            c = conf["autodis"]["num_channels"]
-            return [("meta_emb", (c, d), 1), ("proj_w", (c,), np.sqrt(2 / (1 + c))), ("proj_m", (c, c), np.sqrt(1 / c))]
+            a = autodis_of(conf)
+            c = a["num_channels"]
+            h, n = a["hidden_dim"] or c, 3 if a["input_powers"] else 1
+            parts = [("meta_emb", (c, d), 1), ("proj_w", (h,) if n == 1 else (h, n), np.sqrt(2 / (n + h)))]
+            parts += [("block%d" % i, (h, h), np.sqrt(1 / h)) for i in range(a["residual_blocks"])]
+            parts += [("proj_m", (c, h), np.sqrt(1 / h))]
+            if a["use_bias"]:
+                parts += [(p + ".bias", shape[:1], 0.5) for p, shape, _ in parts[1:]]
+            if a["learned_temperature"]:
+                parts.append(("temperature", (c,), 0.8))
+            return parts
         if "mlp" in conf:
             v = conf.get("value_dim", 1)
             return [("proj_w", (d,) if v == 1 else (v, d), np.sqrt(2 / (v + d)))]
         return []
 
     def dense_of(self, conf, part):
-        if "autodis" in conf:
+        part, _, kind = part.partition(".")
+        if "autodis" in conf and set(conf["autodis"]) - {"num_channels", "temperature", "keep_prob"}:
+            key = "autodis#%d#%d#feature_name#%s" % (conf["embedding_dim"], conf["autodis"]["num_channels"], conf["feature_name"])
+        elif "autodis" in conf:
             a = conf["autodis"]
             key = "autodis#%d#%d#%.6f#%.6f" % (conf["embedding_dim"], a["num_channels"], a.get("keep_prob", 0.8), a.get("temperature", 0.1))
             key = key.replace(".", "_")
@@ -198,7 +227,7 @@ class Inputs:
             key = "mlp#%d" % conf["embedding_dim"]
             if conf.get("value_dim", 1) != 1:
                 key += "#vdim#%d#feature_name#%s" % (conf["value_dim"], conf["feature_name"])
-        return BASE + "dense_ec.dense_embs.%s.%s_%s.weight" % (key, part, conf["feature_name"])
+        return BASE + "dense_ec.dense_embs.%s.%s_%s.%s" % (key, part, conf["feature_name"], kind or "weight")
 
     def width(self, group_name):
         return sum(self.widths(group_name))
@@ -225,7 +254,32 @@ class Inputs:
             out.register_hook(lambda g: g.clamp(-clip, clip))
         return out
 
-    def group(self, group_name, params, batch, clip=None):
+    def autodis(self, conf, params, x):
+        def p(part):
+            return params[self.dense_of(conf, part)]
+
+        def linear(part, x):
+            w = p(part).reshape(p(part).shape[0], -1)
+            return x @ w.T + (p(part + ".bias") if a["use_bias"] else 0)
+
+        a = autodis_of(conf)
+        if a["input_powers"]:
+            x = torch.cat([x, x * x, x.clamp(min=0).sqrt()], 1)
+        h = F.leaky_relu(linear("proj_w", x), a["negative_slope"])
+        for i in range(a["residual_blocks"]):
+            h = F.leaky_relu(linear("block%d" % i, h) + a["residual_alpha"] * h, a["negative_slope"])
+        z = linear("proj_m", h)
+        if a["keep_prob"]:
+            z = z + a["keep_prob"] * h
+        if a["score_activation"]:
+            z = F.leaky_relu(z, a["negative_slope"])
+        z = z * p("temperature") if a["learned_temperature"] else z / a["temperature"]
+        if a["aggregation"] == "WEIGHTED":
+            return torch.softmax(z, 1) @ p("meta_emb")
+        k = 1 if a["aggregation"] == "MAX" else a["top_k"]
+        return p("meta_emb")[z.topk(k, 1).indices].sum(1)
+
+    def group(self, group_name, params, batch, clip=None, split=False):
         group, parts = self.groups[group_name], []
         for name in group["feature_names"]:
             conf, values = self.features[name], batch[name]
@@ -237,16 +291,12 @@ class Inputs:
                 continue
             x = torch.tensor(np.stack(values), dtype=params["dtype"])
             if "autodis" in conf:
-                a = conf["autodis"]
-                e, w, m = (params[self.dense_of(conf, p)] for p in ("meta_emb", "proj_w", "proj_m"))
-                h = F.leaky_relu(x * w)
-                z = h @ m.T + a.get("keep_prob", 0.8) * h
-                x = torch.softmax(z / a.get("temperature", 0.1), 1) @ e
+                x = self.autodis(conf, params, x)
             elif "mlp" in conf:
                 w = params[self.dense_of(conf, "proj_w")]
                 x = x @ w.reshape(-1, w.shape[-1])
             parts.append(x)
-        return torch.cat(parts, 1)
+        return parts if split else torch.cat(parts, 1)
 
 
 # ---- models -------------------------------------------------------------------------------------
@@ -420,6 +470,12 @@ def dense_optimizer(kind, conf, tensors):
     return torch.optim.SGD(tensors, lr=conf["lr"], momentum=conf.get("momentum", 0.9))
 
 
+def scores(model, params, batch, clip=None):
+    if isinstance(model, Model):
+        return model(params, batch, clip)
+    return model(lambda name, split=False: model.inputs.group(name, params, batch, clip, split))
+
+
 def run(config, model, inputs, batches, dtype):
     model = copy.deepcopy(model).to(dtype)
     params = {k: torch.tensor(v, dtype=dtype, requires_grad=True) for k, v in {**inputs.tables, **inputs.dense}.items()}
@@ -442,7 +498,7 @@ def run(config, model, inputs, batches, dtype):
         for p in list(named.values()) + [params[k] for k in inputs.tables]:
             p.grad = None
         model.train()
-        y = model(params, batch, clip)
+        y = scores(model, params, batch, clip)
         loss = loss_of(config, model.inputs, batch, y, label, weight)
         loss.backward()
         losses.append(loss.item())
@@ -473,7 +529,7 @@ def run(config, model, inputs, batches, dtype):
     params["dtype"] = dtype
     model.eval()
     with torch.no_grad():
-        out["eval_logits"] = model(params, batches[0][0])
+        out["eval_logits"] = scores(model, params, batches[0][0])
     return out
 
 
@@ -541,6 +597,21 @@ AUTODIS2 = raw_feature("cost", embedding_dim=4, autodis=dict(num_channels=3, tem
 PROJ = raw_feature("size", embedding_dim=4, mlp={})
 PROJ2 = raw_feature("pos", embedding_dim=4, value_dim=2, mlp={})
 
+FIELDS = [USER, ITEM, TAGS, WTAGS]
+ONE = [("all", [USER, ITEM, TAGS, PRICE, POS])]
+XDEEPFM = dict(cin=dict(cin_layer_size=[3, 2]), deep=mlp(5), final=mlp(4), wide_embedding_dim=4)
+LAYER = dict(lcb_feature_num=2, fmb_feature_num=3, compressed_feature_num=2, feature_num_mlp=mlp(5))
+
+
+def masks(**more):
+    return {"mask_net": dict(mask_net_module=dict(n_mask_blocks=2, mask_block=dict(hidden_dim=4, **more.pop("block", {})), **more))}
+
+
+def autodis_case(**more):
+    price = raw_feature("price", embedding_dim=4, autodis=dict(num_channels=3, **more))
+    return case(SMALL, [("all", [USER, price, POS])])
+
+
 CASES = {
     "multi_tower": case(TWO, TWO_GROUPS),
     "multi_tower_sgd": case(TWO, TWO_GROUPS, sparse={"sgd_optimizer": dict(lr=0.1)},
@@ -557,6 +628,31 @@ CASES = {
     "dlrm_without_sparse": case({"dlrm": dict(dense_mlp=mlp(6, 4), arch_with_sparse=False, final=mlp(8))},
                                 [("dense", [PRICE, POS]), ("sparse", DEEP)]),
     "dlrm_one_group": case({"dlrm": dict(final=mlp(8))}, [("sparse", DEEP)]),
+    "dcn_v1": case({"dcn_v1": dict(cross=dict(cross_num=2), deep=mlp(6), final=mlp(5))}, ONE),
+    "dcn_v2": case({"dcn_v2": dict(cross=dict(cross_num=2, low_rank=3), deep=mlp(6), final=mlp(5))}, ONE),
+    "dcn_v2_backbone": case({"dcn_v2": dict(backbone=mlp(5), cross=dict(cross_num=2, low_rank=2), final=mlp(4))}, ONE),
+    "mask_net": case(masks(top_mlp=mlp(4)), [("all", [USER, TAGS, PRICE])]),
+    "mask_net_serial": case(masks(top_mlp=mlp(4), use_parallel=False, block=dict(reduction_ratio=0.5)), [("all", [USER, TAGS, POS])]),
+    "mask_net_dim": case(masks(block=dict(reduction_ratio=0.0, aggregation_dim=3)), [("all", [USER, TAGS, PRICE])]),
+    "xdeepfm": case({"xdeepfm": XDEEPFM}, [("wide", FIELDS, "WIDE"), ("deep", [USER, ITEM, PRICE])]),
+    "wukong": case({"wukong": dict(dense_mlp=mlp(4), wukong_layers=[LAYER, dict(LAYER, lcb_feature_num=1, fmb_feature_num=2)], final=mlp(5))},
+                   [("dense", [PRICE, POS]), ("sparse", FIELDS)]),
+    "wukong_one_group": case({"wukong": dict(wukong_layers=[dict(LAYER, lcb_feature_num=2, fmb_feature_num=2)], final=mlp(5))}, [("sparse", FIELDS)]),
+    "autoint": case({"autoint": dict(attention_layers=[dict(num_heads=2, head_dim=3), dict(num_heads=1, head_dim=4)])}, [("all", FIELDS)]),
+    "autoint_deep": case({"autoint": dict(attention_layers=[dict(num_heads=2, head_dim=2, use_residual=False, use_scale=True)],
+                                          deep=mlp(5), final=mlp(4))},
+                         [("fields", FIELDS), ("deep", [USER, PRICE, POS])]),
+    "fm": case({"fm": {}}, [("all", FIELDS)]),
+    "fm_wide": case({"fm": {}}, [("fm", FIELDS + [raw_feature("size", embedding_dim=4, mlp={})]), ("wide", FIELDS + [PRICE, POS], "WIDE")]),
+    "ffm": case({"ffm": dict(embedding_dim=3)}, [("all", [USER, ITEM, TAGS])]),
+    "ffm_numbers": case({"ffm": dict(embedding_dim=2)}, [("ffm", [USER, PRICE, WTAGS, POS])]),
+    "logistic_regression": case({"logistic_regression": {}}, [("all", [PRICE, USER, TAGS, POS, WTAGS])]),
+    "logistic_regression_ids": case({"logistic_regression": {}}, [("wide", [USER, TAGS], "WIDE")], loss={"softmax_cross_entropy": {}}, num_class=3),
+    "autodis_easyrec": autodis_case(form=Name("EASYREC"), temperature=0.5),
+    "autodis_gandalf": autodis_case(form=Name("GANDALF"), hidden_dim=4),
+    "autodis_gandalf_blocks": autodis_case(form=Name("GANDALF"), hidden_dim=4, residual_blocks=2, residual_alpha=0.7),
+    "autodis_max": autodis_case(aggregation=Name("MAX")),
+    "autodis_top_k": autodis_case(aggregation=Name("TOP_K"), top_k=2),
     "act_leaky_relu": tower_case(activation="nn.LeakyReLU(negative_slope=0.2)"),
     "act_prelu": tower_case(activation="nn.PReLU"),
     "act_sigmoid": tower_case(activation="nn.Sigmoid"),
@@ -608,10 +704,11 @@ CASES["loss_embedding_l2_weight"]["model_config"]["embedding_regularization"] = 
 def build(name, config):
     rng = np.random.default_rng(sum(map(ord, name)))
     torch.manual_seed(sum(map(ord, name)))
-    kind, conf = [(k, v) for k, v in config["model_config"].items() if k in ("multi_tower", "deepfm", "wide_and_deep", "dlrm")][0]
+    kinds = {"multi_tower", "deepfm", "wide_and_deep", "dlrm", *NETS}
+    kind, conf = [(k, v) for k, v in config["model_config"].items() if k in kinds][0]
     K = config["model_config"]["num_class"]
-    inputs = Inputs(config, conf, rng)
-    model = Model(kind, conf, inputs, K)
+    inputs = Inputs(config, kind, conf, rng)
+    model = NETS[kind](kind, conf, inputs, K, Mlp) if kind in NETS else Model(kind, conf, inputs, K)
     with torch.no_grad():  # ones and zeros would hide a forgotten factor
         for key, p in model.named_parameters():
             if p.dim() == 1:
