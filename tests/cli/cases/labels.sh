@@ -1,0 +1,42 @@
+# a label that the loss cannot take is a bad row with its line, in training, evaluation and check
+tiny_config
+tiny_data 640 64
+awk -F, -v OFS=, 'NR == 33 { $1 = 2 } { print }' train.csv >two.csv
+run crank train tiny.yaml --model_dir m --train_input_path two.csv
+ends 3
+has_err "...two.csv:33: column 'label', value '2': binary_cross_entropy takes the labels 0 and 1..."
+is_gone m/model.ckpt-0
+run crank check tiny.yaml --train_input_path two.csv
+ends 3
+has_err "...two.csv:33: column 'label', value '2': ..."
+run crank train tiny.yaml --model_dir m2 --train_input_path two.csv --set data_config.max_bad_rows=1
+ends 0
+# evaluation data
+run crank train tiny.yaml --model_dir m3 --eval_input_path two.csv
+ends 3
+has_err "...two.csv:33: column 'label', value '2': ..."
+# shares: only where the loss is told so
+awk -F, -v OFS=, 'NR == 40 { $1 = 0.25 } { print }' train.csv >share.csv
+run crank train tiny.yaml --model_dir m4 --train_input_path share.csv
+ends 3
+has_err "...share.csv:40: column 'label', value '0.25': ..."
+run crank train tiny.yaml --model_dir m5 --train_input_path share.csv \
+    --set 'model_config.losses=[{binary_cross_entropy: {soft_labels: true}}]'
+ends 0
+run crank train tiny.yaml --model_dir m6 --train_input_path two.csv \
+    --set 'model_config.losses=[{binary_cross_entropy: {soft_labels: true}}]'
+ends 3
+has_err "...two.csv:33: column 'label', value '2': binary_cross_entropy takes labels from 0 to 1..."
+# classes
+run crank train tiny.yaml --model_dir m7 --train_input_path two.csv --set model_config.num_class=3 \
+    --set 'model_config.losses=[{softmax_cross_entropy: {}}]' --set 'model_config.metrics=[{accuracy: {}}]'
+ends 0
+awk -F, -v OFS=, 'NR == 50 { $1 = 3 } { print }' train.csv >three.csv
+run crank train tiny.yaml --model_dir m8 --train_input_path three.csv --set model_config.num_class=3 \
+    --set 'model_config.losses=[{softmax_cross_entropy: {}}]' --set 'model_config.metrics=[{accuracy: {}}]'
+ends 3
+has_err "...three.csv:50: column 'label', value '3': softmax_cross_entropy takes whole numbers from 0 to 2..."
+# any number
+run crank train tiny.yaml --model_dir m9 --train_input_path three.csv \
+    --set 'model_config.losses=[{l2_loss: {}}]' --set 'model_config.metrics=[{xauc: {}}]'
+ends 0

@@ -1,0 +1,57 @@
+# every metric by its name; the log line of training; their state goes through a pause
+tiny_config
+tiny_data 1500 300
+run crank train tiny.yaml --model_dir m --set 'model_config.metrics=[{auc: {}}, {precision: {}},
+    {recall: {threshold: 0.3}}, {f1: {threshold: 0.25}}, {copc: {}}, {average_output: {}}, {average_label: {}},
+    {normalized_entropy: {}}, {xauc: {exact: false, max_pairs: 100}}, {grouped_xauc: {grouping_key: user}},
+    {grouped_auc: {grouping_key: user, weighted: true}}, {logloss: {}}]'
+ends 0
+for name in auc precision recall@0.3 f1@0.25 copc average_output average_label normalized_entropy xauc \
+    grouped_xauc grouped_auc logloss; do
+    has_out "  $name ..."
+    grep -q "\"$name\"" m/train_eval_result_v2.txt || fail "no $name in the result file"
+done
+# the same numbers for another size of batches
+run crank eval m/pipeline.config --eval_result_filename a.txt
+ends 0
+run crank eval m/pipeline.config --eval_result_filename b.txt --set data_config.eval_batch_size=37
+ends 0
+same m/a.txt m/b.txt
+# classes
+run crank train tiny.yaml --model_dir k --set model_config.num_class=3 \
+    --set 'model_config.losses=[{softmax_cross_entropy: {}}]' \
+    --set 'model_config.metrics=[{multiclass_auc: {}}, {recall_at_k: {top_k: 2}}]'
+ends 0
+has_out "  recall@2 ..."
+run crank train tiny.yaml --model_dir k2 --set 'model_config.metrics=[{recall_at_k: {}}]'
+ends 2
+has_err "...metric recall_at_k needs a model with num_class of 2 or more..."
+# a metric that needs a column the data lacks
+run crank check tiny.yaml --set 'model_config.metrics=[{grouped_xauc: {grouping_key: usr}}]'
+ends 2
+has_err "...grouping_key names the unknown feature 'usr'; did you mean 'user'?..."
+cut -d, -f1,3- train.csv >lacks.csv
+run crank train tiny.yaml --model_dir k3 --train_input_path lacks.csv --set 'model_config.metrics=[{grouped_auc: {grouping_key: user}}]'
+[ "$code" -ne 0 ] || fail "a missing column went unseen"
+has_err "...user..."
+# training
+show='model_config.train_metrics=[{auc: {}, decay_step: 2}, {accuracy: {}, decay_step: 3, decay_rate: 0.5}, {xauc: {}, decay_step: 1}, {logloss: {}, decay_step: 4}]'
+run crank train tiny.yaml --model_dir whole --set train_config.num_epochs=2 --set "$show"
+ends 0
+has_err "...total_loss: ... auc:0... accuracy:0... xauc:0... logloss:0..."
+run crank train tiny.yaml --model_dir parts --set train_config.num_epochs=0 --set train_config.num_steps=5 --set "$show"
+ends 0
+run crank train tiny.yaml --model_dir parts --set train_config.num_epochs=2 --continue_train --set "$show" --threads 1
+ends 0
+same_weights whole parts
+state_of() { sed 's/.*"train_metrics": "\([^"]*\)".*/\1/' "$(newest "$1")/state.json"; }
+state_of whole >a
+state_of parts >b
+same a b
+grep -q '^auc=' a || fail "no state of auc: $(cat a)"
+# other settings: anew, with a warning
+run crank train tiny.yaml --model_dir parts --set train_config.num_epochs=3 --continue_train \
+    --set 'model_config.train_metrics=[{auc: {thresholds: 50}}, {mean_squared_error: {}}]'
+ends 0
+has_err "...training metric auc begins anew: the checkpoint kept it with other settings"
+has_err "...training metric mean_squared_error begins anew: the checkpoint does not have it"
