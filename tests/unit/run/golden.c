@@ -65,11 +65,12 @@ static void set_params(job *j, const golden *g) {
     cr_arena_clear(&a);
 }
 
-static void check_final(job *j, const golden *g) {
+/* parameters, and of the optimizer's state what the case lists */
+static void check_final(job *j, const trainer *tr, const golden *g) {
     int n;
     cr_arena a;
     cr_arena_init(&a, 0);
-    cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &a, &n);
+    cr_ckpt_tensor *v = cr_job_tensors(j, tr, &a, &n);
     for (int i = 0; i < n; i++) {
         const golden_tensor *t = find(g, "final/", v[i].name);
         if (!t) continue;
@@ -197,7 +198,7 @@ static void run_case(const char *name, int threads) {
         cr_loader_release(l, b);
     }
     CHECK_INT(step, 10);
-    if (step == 10) check_final(&j, &g);
+    if (step == 10) check_final(&j, t, &g);
     cr_loader_free(l);
     l = NULL;
     if (step == 10) {
