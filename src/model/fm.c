@@ -2,8 +2,9 @@
  * fm.c - factorization machine (Rendle, 2010): y = linear(x) + sum over pairs of features of
  * <v_i, v_j>.
  *
- * v are the features of the group `fm` (else of the first group), all of one width; a number with
- * `mlp {}` is x v, as in the paper. The linear part reads the group `wide` (else the same one) with
+ * v are vectors of embedding_dim from tables <feature>_emb_fm for the features of the group `fm`
+ * (else of the first group); a number x is x v. With embedding_dim 0 they are the features' own,
+ * which must then be of one width. The linear part reads the group `wide` (else the same one) with
  * tables of width 1. Not in TorchEasyRec.
  */
 #include "model/config_int.h"
@@ -12,10 +13,16 @@
 
 typedef struct fm_conf {
     cr_conf_base base;
+    int64_t embedding_dim;
+    const char *init_fn;
     const char *wide_init_fn;
 } fm_conf;
 
 static const cr_field fields[] = {
+    CR_INT(fm_conf, embedding_dim, 8, 0, 65536, CR_F_OURS,
+           "width of the vectors; 0: the features' own vectors and embedding_dim"),
+    CR_STR(fm_conf, init_fn, "nn.init.normal_,mean=0,std=0.05", CR_F_OURS,
+           "how the vectors start, as a torch.nn.init call; without effect on the features' own"),
     CR_STR(fm_conf, wide_init_fn, NULL, CR_F_OURS, HELP_WIDE_INIT),
     CR_END,
 };
@@ -35,7 +42,9 @@ static void build(cr_build *b, const void *conf) {
     }
     const cr_group_conf *first = b->conf->feature_groups.v[0];
     const char *group = cr_group_or(b, "fm", first->group_name);
-    cr_group_out v = cr_group_build(b, group, at);
+    cr_group_out v = c->embedding_dim > 0 ? cr_group_build_as(b, group, c->embedding_dim, "_fm",
+                                                              c->init_fn, true, at)
+                                          : cr_group_build(b, group, at);
     cr_node *linear = cr_linear_part(b, cr_group_or(b, "wide", group), c->wide_init_fn, at);
     if (!one || !v.node || !linear || !cr_same_width(b, "fm", group, &v, at)) return;
     cr_node *pairs = cr_row_sum(b->g, cr_fm(b->g, v.node, v.F, v.D));

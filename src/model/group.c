@@ -176,12 +176,16 @@ static cr_node *dense_embedding(cr_build *b, const cr_feature *f) {
 }
 
 /* a plain number x as x W, W (value_dim, dim): kind "_ffm" names it ffm.<feature>.weight */
-static cr_node *projected(cr_build *b, const cr_feature *f, int64_t dim, const char *kind) {
+static cr_node *projected(cr_build *b, const cr_feature *f, int64_t dim, const char *kind,
+                          const char *init_fn, cr_loc at) {
     cr_look look = {.dense_off = f->dense_off, .width = f->value_dim};
     cr_node *x = cr_lookup(b->g, &look, 1);
+    cr_init init = CR_INIT_N(sqrt(2.0 / (double)(f->value_dim + dim)));
+    cr_err err;
+    if (init_fn && *init_fn && cr_init_parse(&init, init_fn, f->value_dim, dim, &err) != CR_OK)
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at, "%s", err.msg);
     size_t mark = cr_graph_push(b->g, "%s.%s", kind + 1, f->name);
-    double std = sqrt(2.0 / (double)(f->value_dim + dim));
-    cr_node *W = cr_weight(b->g, "weight", f->value_dim, dim, CR_INIT_N(std));
+    cr_node *W = cr_weight(b->g, "weight", f->value_dim, dim, init);
     cr_graph_pop(b->g, mark);
     return cr_matmul_kn(b->g, x, W);
 }
@@ -249,7 +253,7 @@ static cr_group_out build_group(cr_build *b, const char *name, const group_opts 
         } else if (f->dense_emb == CR_DENSE_PLAIN && o->project) {
             width = o->dim;
             flush(b, &p, parts, &n_parts);
-            parts[n_parts++] = projected(b, f, width, o->kind);
+            parts[n_parts++] = projected(b, f, width, o->kind, o->init, at);
         } else if (f->dense_emb == CR_DENSE_PLAIN) {
             width = f->value_dim;
             p.tables[p.n] = NULL;

@@ -268,28 +268,29 @@ class Shallow(nn.Module):
         self.kind, self.inputs, self.K = kind, inputs, K
         numbers = sum(w for w, t in zip(inputs.widths("linear"), inputs.from_table("linear")) if not t)
         self.linear = nn.Linear(numbers, K) if numbers else Bias(K)
-        if kind == "ffm":
-            self.names, self.k = inputs.groups["pairs"]["feature_names"], conf.get("embedding_dim", 4)
-            plain = [f for f, t in zip(self.names, inputs.from_table("pairs")) if not t]
-            dim = len(self.names) * self.k
-            self.ffm = nn.ModuleDict({f: Weight(inputs.features[f].get("value_dim", 1), dim) for f in plain})
+        if "dim" in inputs.groups.get("pairs", {}):
+            self.k, group = conf["embedding_dim"], inputs.groups["pairs"]
+            plain = [f for f, t in zip(group["feature_names"], inputs.from_table("pairs")) if not t]
+            weights = {f: Weight(inputs.features[f].get("value_dim", 1), group["dim"]) for f in plain}
+            setattr(self, kind, nn.ModuleDict(weights))
 
     def forward(self, g):
         parts, table = g("linear", split=True), self.inputs.from_table("linear")
         y = sum(p for p, t in zip(parts, table) if t)
         numbers = [p for p, t in zip(parts, table) if not t]
         y = y + (self.linear(torch.cat(numbers, 1)) if numbers else self.linear.bias)
+        if self.kind == "logistic_regression":
+            return y
+        v = g("pairs", split=True)
+        if "dim" in self.inputs.groups["pairs"]:
+            names, weights = self.inputs.groups["pairs"]["feature_names"], getattr(self, self.kind)
+            v = [p @ weights[f].weight if f in weights else p for f, p in zip(names, v)]
+        v = torch.stack(v, 1)
         if self.kind == "fm":
-            x = stack(g("pairs"), self.inputs, "pairs")
-            y = y + 0.5 * (x.sum(1) ** 2 - (x**2).sum(1)).sum(1, keepdim=True)
-        if self.kind == "ffm":
-            parts = [p if t else p @ self.ffm[f].weight for f, p, t in
-                     zip(self.names, g("pairs", split=True), self.inputs.from_table("pairs"))]
-            v = torch.stack(parts, 1).unflatten(2, (len(parts), self.k))  # (B, F, F, k)
-            both = (v * v.transpose(1, 2)).sum(3)
-            i, j = torch.triu_indices(len(parts), len(parts), 1)
-            y = y + both[:, i, j].sum(1, keepdim=True)
-        return y
+            return y + 0.5 * (v.sum(1) ** 2 - (v**2).sum(1)).sum(1, keepdim=True)
+        v = v.unflatten(2, (v.shape[1], self.k))  # (B, F, F, k)
+        i, j = torch.triu_indices(v.shape[1], v.shape[1], 1)
+        return y + (v * v.transpose(1, 2)).sum(3)[:, i, j].sum(1, keepdim=True)
 
 
 def views(kind, conf, groups, K):
@@ -299,9 +300,9 @@ def views(kind, conf, groups, K):
     linear = groups.get("wide", pairs)
     out = {"linear": dict(linear, dim=K, suffix="_wide")}
     if kind == "fm":
-        out["pairs"] = pairs
+        out["pairs"] = dict(pairs, dim=conf["embedding_dim"], suffix="_fm") if conf["embedding_dim"] else pairs
     if kind == "ffm":
-        out["pairs"] = dict(pairs, dim=len(pairs["feature_names"]) * conf.get("embedding_dim", 4), suffix="_ffm")
+        out["pairs"] = dict(pairs, dim=len(pairs["feature_names"]) * conf["embedding_dim"], suffix="_ffm")
     return out
 
 
