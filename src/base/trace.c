@@ -27,8 +27,8 @@ struct cr_trace {
 
 const char *cr_stage_name(cr_stage s) {
     static const char *const names[CR_STAGES] = {
-        "",     "step",    "read",     "parse",  "features", "batch", "group",
-        "pack", "forward", "backward", "update", "save",     "write", "wait",
+        "",        "step",     "read",   "parse", "features", "batch", "group", "pack",
+        "forward", "backward", "update", "log",   "save",     "write", "wait",
     };
     return (unsigned)s < CR_STAGES ? names[s] : "";
 }

@@ -25,6 +25,7 @@ typedef enum cr_stage {
     CR_STAGE_FORWARD,
     CR_STAGE_BACKWARD,
     CR_STAGE_UPDATE, /* tables and dense parameters */
+    CR_STAGE_LOG,    /* log lines and events */
     CR_STAGE_SAVE,   /* a checkpoint */
     CR_STAGE_WRITE,  /* predictions */
     CR_STAGE_WAIT,

@@ -17,7 +17,9 @@ static const cr_opt opts[] = {
     CR_OPT_INT(batch_size, "N", NULL, "from the config", 1, 1e9, "rows per batch"),
     CR_OPT_INT(predict_threads, "N", "0", "as --threads", 0, 4096,
                "the same as --threads, which wins"),
-    CR_OPT_BOOL(is_profiling, CR_O_LATER, "write a trace"),
+    CR_OPT_BOOL(
+        is_profiling, 0,
+        "write trace.json, who did what in ten batches, to the output; tell the time shares"),
     CR_OPT_INT(debug_level, "N", "0", NULL, 0, 9,
                "above 0: add column __features__ with the parsed ids and values"),
     CR_OPT_STR(dataset_type, 0, "NAME", "from the config", "format of the input: CsvDataset"),
@@ -40,6 +42,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         .batch_size = a->batch_size,
         .predict_steps = a->predict_steps,
         .debug_level = (int)a->debug_level,
+        .is_profiling = a->is_profiling,
         .dataset_type = a->dataset_type,
         .writer_type = a->writer_type,
         .threads = (int)(a->threads ? a->threads : a->predict_threads),
@@ -66,6 +69,8 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     cr_ui_say("predicted  %s rows in %s (%s rows/s)\n  output  %s\n",
               cr_fmt_count(rows, (double)r->rows), cr_fmt_time(time, r->seconds),
               cr_fmt_count(rate, r->seconds > 0 ? (double)r->rows / r->seconds : 0), r->output);
+    if (r->profile) cr_ui_say("%s", r->profile);
+    cr_free(r->profile);
     return CR_OK;
 }
 

@@ -1,6 +1,10 @@
 /*
  * cmd_train.c - `crank train`.
  */
+#include <signal.h>
+#include <string.h>
+
+#include "base/cpu.h"
 #include "base/file.h"
 #include "cli/cli.h"
 
@@ -13,6 +17,8 @@ static const cr_opt opts[] = {
     CR_OPT_FINE_TUNE,
     CR_OPT_EDIT_JSON,
     CR_OPT_BOOL(ignore_restore_optimizer, 0, "restore the weights but not the optimizer's state"),
+    CR_OPT_STR(log_json, 0, "PATH", "none",
+               "add JSON lines to this file too, as model_dir/train_log.jsonl has them; -: stdout"),
     CR_OPT_SET,
     CR_OPT_THREADS,
     CR_OPT_END,
@@ -24,13 +30,63 @@ static double train_seconds(const cr_train_result *r) {
     return busy > 0 && busy < r->seconds ? busy : r->seconds;
 }
 
+/* where the time went, the largest share first */
 static void say_shares(const cr_train_result *r) {
-    double all = r->seconds, busy = train_seconds(r);
-    if (!(all > 0) || busy >= all) return;
-    cr_ui_say("  time        %.0f%% step, %.0f%% table updates, %.0f%% grouping of ids, %.0f%% "
-              "waiting for data, %.0f%% evaluation and checkpoints\n",
-              100 * r->step_s / all, 100 * r->update_s / all, 100 * r->group_s / all,
-              100 * r->data_wait_s / all, 100 * (all - busy) / all);
+    struct {
+        const char *name;
+        double s;
+    } v[] = {{"forward, backward", r->step_s}, {"updates", r->update_s},
+             {"grouping of ids", r->group_s},  {"waiting for data", r->data_wait_s},
+             {"evaluation", r->eval_s},        {"checkpoints", r->save_s},
+             {"logs and events", r->log_s},    {"other", r->seconds}};
+    int n = (int)(sizeof v / sizeof v[0]);
+    for (int i = 0; i < n - 1; i++)
+        v[n - 1].s -= v[i].s;
+    for (int i = 0; i < n; i++)
+        for (int k = i + 1; k < n; k++)
+            if (v[k].s > v[i].s) {
+                const char *name = v[i].name;
+                double s = v[i].s;
+                v[i] = v[k];
+                v[k].name = name;
+                v[k].s = s;
+            }
+    for (int i = 0; i < n; i++) {
+        char time[32];
+        double share = r->seconds > 0 ? 100 * v[i].s / r->seconds : 0;
+        if (share < 0.05) continue;
+        cr_ui_say("  %-18s %5.1f%%  %s\n", v[i].name, share, cr_fmt_time(time, v[i].s));
+    }
+}
+
+static void say_best(const cr_train_result *r) {
+    if (!r->best.metric) return;
+    if (r->best.checkpoint)
+        cr_ui_say("  %-18s %s, %s %.6f\n", "best", r->best.checkpoint, r->best.metric,
+                  r->best.value);
+    else
+        cr_ui_say("  %-18s step %lld, %s %.6f, without a checkpoint\n", "best",
+                  (long long)r->best.step, r->best.metric, r->best.value);
+}
+
+static void say_summary(const cr_train_result *r) {
+    char rows[32], rate[32], time[32], memory[32];
+    double busy = train_seconds(r);
+    if (r->steps == 0) {
+        cr_ui_say("trained  nothing: all steps were done before\n");
+    } else {
+        cr_ui_say("trained  %s rows, %lld steps in %s\n", cr_fmt_count(rows, (double)r->rows),
+                  (long long)r->steps, cr_fmt_time(time, r->seconds));
+        cr_ui_say("  %-18s %s rows/s while training\n", "speed",
+                  cr_fmt_count(rate, busy > 0 ? (double)r->rows / busy : 0));
+        say_shares(r);
+    }
+    cr_ui_say("  %-18s %s\n", "peak memory", cr_fmt_bytes(memory, (double)cr_peak_rss()));
+    if (r->bad_rows > 0) cr_ui_say("  %-18s %lld, skipped\n", "bad rows", (long long)r->bad_rows);
+    if (r->checkpoint[0]) cr_ui_say("  %-18s %s\n", "checkpoint", r->checkpoint);
+    say_best(r);
+    if (r->profile) cr_ui_say("%s", r->profile);
+    if (r->has_eval) cr_ui_metrics(&r->eval);
 }
 
 static cr_code run(cr_ui *ui, const cr_args *a) {
@@ -38,27 +94,20 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         .continue_train = a->continue_train,
         .ignore_restore_optimizer = a->ignore_restore_optimizer,
         .threads = (int)a->threads,
+        .log_json = a->log_json,
         .watch = cr_ui_watch(ui),
     };
     CR_TRY(cr_args_config(ui, a, &o.config));
     cr_train_result *r = CR_NEW(&ui->arena, cr_train_result);
     cr_arena_init(&r->arena, 0);
+    bool lines = a->log_json && strcmp(a->log_json, "-") == 0;
+    if (lines) signal(SIGPIPE, SIG_IGN); /* whoever reads may leave; training goes on */
     cr_code code = cr_train(&o, r, &ui->diag);
-    if (code == CR_OK || (code == CR_ESTOP && r->checkpoint[0])) {
-        char rows[32], rate[32], time[32];
+    if (lines) { /* stdout is for programs; the last line says what the table would */
         cr_ui_findings(ui);
-        double busy = train_seconds(r);
-        if (r->steps == 0)
-            cr_ui_say("trained  nothing: all steps were done before\n");
-        else
-            cr_ui_say("trained  %s rows in %s (%s rows/s while training), %lld steps\n",
-                      cr_fmt_count(rows, (double)r->rows), cr_fmt_time(time, r->seconds),
-                      cr_fmt_count(rate, busy > 0 ? (double)r->rows / busy : 0),
-                      (long long)r->steps);
-        if (r->checkpoint[0]) cr_ui_say("  checkpoint  %s\n", r->checkpoint);
-        if (r->bad_rows > 0) cr_ui_say("  bad rows    %lld, skipped\n", (long long)r->bad_rows);
-        say_shares(r);
-        if (r->has_eval) cr_ui_metrics(&r->eval);
+    } else if (code == CR_OK || (code == CR_ESTOP && r->checkpoint[0])) {
+        cr_ui_findings(ui);
+        say_summary(r);
         const char *config =
             cr_ui_quote(ui, cr_path_join(&ui->arena, r->model_dir, "pipeline.config"));
         const char *export_dir = cr_ui_quote(ui, cr_path_join(&ui->arena, r->model_dir, "export"));

@@ -120,6 +120,8 @@ void cr_progress_text(char *out, size_t size, const cr_progress *p) {
     cr_buf_printf(&b, "  %s rows", cr_fmt_count(t, (double)p->rows));
     if (p->rows_per_s > 0) cr_buf_printf(&b, "  %s rows/s", cr_fmt_count(t, p->rows_per_s));
     if (p->stage && strcmp(p->stage, "train") == 0) cr_buf_printf(&b, "  loss %.4f", p->loss);
+    if (p->metric && isfinite(p->metric_value))
+        cr_buf_printf(&b, "  %s %.4f", p->metric, p->metric_value);
     if (p->seconds_left >= 0 && isfinite(p->seconds_left))
         cr_buf_printf(&b, "  %s left", cr_fmt_time(t, p->seconds_left));
     snprintf(out, size, "%s", b.data);

@@ -74,11 +74,12 @@ static const cr_field train_fields[] = {
     CR_STR(cr_train_conf, fine_tune_ckpt_var_map, NULL, 0,
            "other spelling of fine_tune_ckpt_param_map"),
     U32(log_step_count_steps, 100, 0, "steps between log lines"),
-    CR_K_BOOL("is_profiling", false, CR_F_LATER, "write a trace of some steps"),
-    CR_BOOL(cr_train_conf, use_tensorboard, true, CR_F_SPEED,
-            "write TensorBoard events; this version writes none yet"),
-    CR_STR(cr_train_conf, tensorboard_summaries, NULL, CR_F_REPEATED | CR_F_SPEED,
-           "what the events hold: loss, learning_rate, parameter, global_gradient_norm, "
+    CR_BOOL(cr_train_conf, is_profiling, false, 0,
+            "write trace.json, who did what in steps 2 to 11 of the run, and tell the time shares"),
+    CR_BOOL(cr_train_conf, use_tensorboard, true, 0, "write TensorBoard events to model_dir"),
+    CR_STR(cr_train_conf, tensorboard_summaries, NULL, CR_F_REPEATED,
+           "what the events hold besides loss and learning_rate, which are always there: loss, "
+           "learning_rate, parameter, global_gradient_norm, "
            "gradient_norm, gradient"),
     CR_K_BOOL("cudnn_allow_tf32", true, CR_F_GPU, "short floats in convolutions"),
     CR_K_BOOL("cuda_matmul_allow_tf32", false, CR_F_GPU, "short floats in matrix products"),

@@ -23,6 +23,7 @@ typedef struct cr_train_conf {
     const char *fine_tune_ckpt_param_map, *fine_tune_ckpt_var_map; /* one thing, two names */
     int64_t log_step_count_steps;
     const char *mixed_precision; /* "", "BF16" or "FP16" */
+    bool is_profiling;
     bool use_tensorboard;
     cr_strs tensorboard_summaries;
     cr_constraints_conf *global_embedding_constraints;

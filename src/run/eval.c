@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "run/run_int.h"
+#include "run/observe.h"
 
 const char *cr_job_best_metric(const job *j) {
     const cr_export_conf *ec = j->root->export_config;
@@ -108,6 +108,8 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
         if (cr_mkdirs(dir, &err) != CR_OK ||
             cr_file_append(cr_path_join(arena, dir, name), b.data, b.n, &err) != CR_OK)
             code = cr_diag_err(diag, &err);
+        if (code == CR_OK)
+            cr_eval_events(cr_path_join(arena, dir, "eval"), step > 0 ? step : 0, res);
     }
     if (j.features) cr_features_report(j.features);
     if (code == CR_OK) CR_INFO("Evaluate Finished.");

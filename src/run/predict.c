@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "run/run_int.h"
+#include "run/trace.h"
 
 typedef struct writer {
     cr_outfile *f;
@@ -164,7 +165,16 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
     job_data d = {.paths = o->predict_input_path,
                   .batch_size = cr_job_eval_batch(j),
                   .n_epochs = 1};
-    CR_TRY(cr_job_loader(j, &d, &l, diag));
+    cr_profile *prof = NULL;
+    if (o->is_profiling) {
+        prof = cr_profile_new(j->pool, cr_pool_threads(j->pool),
+                              cr_path_join(&j->cfg.arena, o->predict_output_path, "trace.json"));
+        d.trace = cr_profile_trace(prof);
+    }
+    if (cr_job_loader(j, &d, &l, diag) != CR_OK) {
+        cr_profile_free(prof);
+        return cr_diag_code(diag);
+    }
     cr_code code = cr_outfile_open(&w->f, res->output, &err);
     if (code == CR_OK) code = put_header(w, &err);
     double t0 = cr_now();
@@ -172,11 +182,17 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
     for (bool done = false;
          code == CR_OK && !done && (o->predict_steps == 0 || steps < o->predict_steps);) {
         cr_batch *b;
+        cr_profile_begin(prof);
+        double span = cr_trace_begin(cr_profile_trace(prof));
         if ((code = cr_loader_next(l, &b, &done, &err)) != CR_OK || !b) continue;
+        cr_profile_span(prof, CR_STAGE_WAIT, span);
         cr_step_input in = {.batch = b};
         cr_run run = {&in, b->n_rows, 0, steps == 0};
         cr_exec_run(ex, &run);
+        span = cr_trace_begin(cr_profile_trace(prof));
         code = put_batch(w, b, &err);
+        cr_profile_span(prof, CR_STAGE_WRITE, span);
+        cr_profile_end(prof, steps);
         res->rows += b->n_rows;
         steps++;
         cr_loader_release(l, b);
@@ -194,6 +210,13 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
             code = cr_fail(&err, CR_ESTOP, "stopped by a signal; no predictions were written");
     }
     cr_loader_free(l);
+    if (code == CR_OK) cr_profile_finish(prof);
+    const char *text = code == CR_OK ? cr_profile_text(prof, &j->cfg.arena) : NULL;
+    if (text) {
+        res->profile = cr_alloc(strlen(text) + 1, "a profile");
+        memcpy(res->profile, text, strlen(text) + 1);
+    }
+    cr_profile_free(prof);
     if (code == CR_OK) {
         code = cr_outfile_commit(w->f, &err);
         w->f = NULL;

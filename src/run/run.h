@@ -41,6 +41,8 @@ typedef struct cr_progress {
     int64_t epoch, n_epochs; /* n_epochs 0: not known */
     int64_t rows;
     double rows_per_s, loss, seconds_left; /* seconds_left < 0: not known */
+    const char *metric;                    /* of training or the last evaluation; NULL: none yet */
+    double metric_value;
 } cr_progress;
 typedef struct cr_watch {
     void (*progress)(void *ctx, const cr_progress *p);
@@ -66,7 +68,8 @@ typedef struct cr_train_opts {
     cr_config_opts config;
     bool continue_train;
     bool ignore_restore_optimizer;
-    int threads; /* 0: all cores */
+    int threads;          /* 0: all cores */
+    const char *log_json; /* JSON lines go there too; "-": stdout; NULL: to model_dir only */
     cr_watch watch;
 } cr_train_opts;
 typedef struct cr_train_result {
@@ -74,6 +77,14 @@ typedef struct cr_train_result {
     int64_t steps, rows, bad_rows;          /* of this run */
     double seconds, data_wait_s;
     double group_s, step_s, update_s; /* shares of the step */
+    double eval_s, save_s, log_s;
+    struct cr_best {
+        const char *metric; /* NULL: nothing to compare by, or no evaluation yet */
+        double value;
+        int64_t step;
+        const char *checkpoint; /* NULL: there is none of that step (any more) */
+    } best;                     /* over all runs in model_dir */
+    const char *profile;        /* is_profiling: lines of time shares; NULL: none */
     bool has_eval;
     cr_eval_result eval; /* the last one */
     cr_arena arena;      /* owns names; clear it */
@@ -113,12 +124,14 @@ typedef struct cr_predict_opts {
     int debug_level;
     const char *dataset_type, *writer_type; /* NULL: as the config says */
     int threads;
+    bool is_profiling; /* writes trace.json beside the predictions */
     cr_watch watch;
 } cr_predict_opts;
 typedef struct cr_predict_result {
     int64_t rows;
     double seconds;
     char output[1088];
+    char *profile; /* lines of time shares, NULL: none; cr_free it */
 } cr_predict_result;
 CR_CHECKED cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *diag);
 

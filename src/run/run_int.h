@@ -77,6 +77,7 @@ typedef struct job_data {
     bool shuffle, drop_remainder;
     bool any_bad; /* leave out and count bad rows without limit (check) */
     cr_data_pos start;
+    cr_trace *trace; /* NULL: none */
 } job_data;
 CR_CHECKED cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag);
 int64_t cr_job_eval_batch(const job *j);

@@ -200,7 +200,9 @@ static cr_code update(trainer *t, int64_t step, cr_err *err) {
 cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
     double t0 = cr_now();
     prepare_weights(t, b);
+    cr_pool_stage(t->j->pool, CR_STAGE_GROUP);
     cr_updater_group(t->up, b);
+    cr_pool_stage(t->j->pool, CR_STAGE_NONE);
     double t1 = cr_now();
     cr_step_input in = {.batch = b,
                         .scale = (const float *const *)t->scale,
@@ -210,7 +212,10 @@ cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err
     cr_exec_run(t->ex, &run);
     double t2 = cr_now();
     if (!t->scaler) CR_TRY(bad_loss(t, step, err));
-    CR_TRY(update(t, step, err));
+    cr_pool_stage(t->j->pool, CR_STAGE_UPDATE);
+    cr_code code = update(t, step, err);
+    cr_pool_stage(t->j->pool, CR_STAGE_NONE);
+    if (code != CR_OK) return code;
     double t3 = cr_now();
     t->times.group += t1 - t0;
     t->times.step += t2 - t1;

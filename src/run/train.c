@@ -12,7 +12,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "conf/conf.h"
-#include "run/run_int.h"
+#include "run/observe.h"
+#include "run/trace.h"
 #include "run/train_metrics.h"
 
 typedef struct loop {
@@ -33,7 +34,11 @@ typedef struct loop {
     int64_t saved, evaluated; /* steps; -1: never */
     int64_t total_bytes;      /* of the training files, 0: not known */
     double t0, logged;
-    int64_t logged_step;
+    int64_t logged_step, observed_step;
+    observer *ob;
+    double told;            /* when the progress line last got a metric */
+    cr_metric_result shown; /* that one */
+    cr_profile *prof;       /* NULL: none */
 } loop;
 
 /* ---- start ---- */
@@ -152,8 +157,15 @@ static cr_code start(loop *l) {
                   .shuffle = l->c->data_config->shuffle,
                   .drop_remainder = l->c->data_config->drop_remainder,
                   .start = l->pos};
+    if (l->tc->is_profiling) {
+        l->prof = cr_profile_new(l->j.pool, cr_pool_threads(l->j.pool),
+                                 cr_path_join(&l->j.cfg.arena, l->c->model_dir, "trace.json"));
+        d.trace = cr_profile_trace(l->prof);
+    }
     CR_TRY(cr_job_loader(&l->j, &d, &l->data, l->diag));
-    if (write_config(l, &err) != CR_OK) return cr_diag_err(l->diag, &err);
+    if (write_config(l, &err) != CR_OK ||
+        cr_observer_new(&l->ob, &l->j, l->o->log_json, l->step, &err) != CR_OK)
+        return cr_diag_err(l->diag, &err);
     return CR_OK;
 }
 
@@ -161,6 +173,7 @@ static cr_code start(loop *l) {
 
 static cr_code evaluate(loop *l) {
     if (!l->ev || l->evaluated == l->step) return CR_OK;
+    double t0 = cr_now();
     char title[96];
     snprintf(title, sizeof(title), "Evaluating Epoch-%lld model-%lld", (long long)l->in_epoch,
              (long long)l->step);
@@ -172,6 +185,8 @@ static cr_code evaluate(loop *l) {
     CR_TRY(ran);
     l->res->has_eval = true;
     l->evaluated = l->step;
+    l->res->eval_s += cr_now() - t0;
+    cr_observer_eval(l->ob, l->step, l->in_epoch, &l->res->eval, cr_now() - t0);
     cr_buf b;
     cr_buf_init(&b);
     cr_eval_text(&b, &l->res->eval);
@@ -207,7 +222,7 @@ static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
     return s;
 }
 
-static cr_code save(loop *l) {
+static cr_code save_now(loop *l) {
     cr_err err;
     const cr_export_conf *ec = l->c->export_config;
     bool fresh = l->saved != l->step;
@@ -223,7 +238,9 @@ static cr_code save(loop *l) {
     } else {
         int n;
         cr_ckpt_tensor *v = cr_job_tensors(&l->j, l->t, &a, &n);
+        double span = cr_trace_begin(cr_profile_trace(l->prof));
         code = cr_ckpt_save(l->c->model_dir, &s, v, n, NULL, &err);
+        cr_profile_span(l->prof, CR_STAGE_SAVE, span);
     }
     if (code == CR_OK) l->saved = l->step;
     bool evaluates = code == CR_OK && fresh && l->ev && !cr_stop_requested;
@@ -247,6 +264,13 @@ static cr_code save(loop *l) {
     return CR_OK;
 }
 
+static cr_code save(loop *l) {
+    double t0 = cr_now(), evals = l->res->eval_s;
+    cr_code code = save_now(l);
+    l->res->save_s += cr_now() - t0 - (l->res->eval_s - evals);
+    return code;
+}
+
 static double total_loss(const loop *l) {
     double sum = 0;
     for (int k = 0; k < l->j.model->n_losses; k++)
@@ -254,8 +278,25 @@ static double total_loss(const loop *l) {
     return sum;
 }
 
+/* JSON line and events; never left out, so that logs of equal runs are equal */
+static void observe(loop *l, bool last) {
+    if (l->observed_step == l->step || (!last && l->step % l->tc->log_step_count_steps != 0))
+        return;
+    observed s = {.step = l->step,
+                  .epoch = l->in_epoch,
+                  .rows = l->res->rows,
+                  .seconds = cr_now() - l->t0 - l->res->eval_s - l->res->save_s - l->res->log_s,
+                  .metrics = cr_train_metrics_result(l->tm)};
+    double t0 = cr_now(), span = cr_trace_begin(cr_profile_trace(l->prof));
+    cr_observer_step(l->ob, l->t, &s);
+    cr_profile_span(l->prof, CR_STAGE_LOG, span);
+    l->res->log_s += cr_now() - t0;
+    l->observed_step = l->step;
+}
+
 /* TorchEasyRec's line; at most one a second, the last one always */
 static void log_step(loop *l, bool last) {
+    observe(l, last);
     double now = cr_now();
     const double *lr;
     if (l->logged_step == l->step ||
@@ -295,6 +336,15 @@ static void tell(loop *l) {
                      .rows_per_s = spent > 0 ? (double)l->res->rows / spent : 0,
                      .loss = total_loss(l),
                      .seconds_left = done > 0 && done <= 1 ? spent * (1 - done) / done : -1};
+    if (cr_now() - l->told >= 0.1) { /* a metric is more work than a step should have */
+        const cr_eval_result *r = cr_train_metrics_result(l->tm);
+        if (r->n == 0) r = l->res->has_eval ? &l->res->eval : NULL;
+        const cr_metric_result *m = r ? cr_main_metric(r) : NULL;
+        l->shown = m ? *m : (cr_metric_result){0};
+        l->told = cr_now();
+    }
+    p.metric = l->shown.name;
+    p.metric_value = l->shown.value;
     l->o->watch.progress(l->o->watch.ctx, &p);
 }
 
@@ -327,6 +377,7 @@ static cr_code one_step(loop *l, cr_batch *b) {
     l->res->steps++;
     l->res->rows += rows;
     log_step(l, false);
+    cr_profile_end(l->prof, l->step);
     tell(l);
     bool by_step = l->tc->save_checkpoints_epochs == 0 && l->tc->save_checkpoints_steps > 0;
     if (by_step && l->step > 0 && l->step % l->tc->save_checkpoints_steps == 0) CR_TRY(save(l));
@@ -342,7 +393,10 @@ static cr_code run(loop *l) {
         cr_batch *b;
         if (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps) break;
         if (l->tc->num_epochs > 0 && l->epoch >= l->tc->num_epochs) break;
+        cr_profile_begin(l->prof);
+        double span = cr_trace_begin(cr_profile_trace(l->prof));
         if (cr_loader_next(l->data, &b, &done, &err) != CR_OK) return cr_diag_err(l->diag, &err);
+        cr_profile_span(l->prof, CR_STAGE_WAIT, span);
         CR_TRY(b ? one_step(l, b) : end_epoch(l));
         if (!cr_stop_requested) continue;
         CR_TRY(save(l));
@@ -369,7 +423,8 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
               .step = -1,
               .saved = -1,
               .evaluated = -1,
-              .logged_step = -1};
+              .logged_step = -1,
+              .observed_step = -1};
     job_opts jo = {.config = &o->config, .threads = o->threads, .train = true, .with_labels = true};
     cr_code code = cr_job_open(&l.j, &jo, diag);
     if (code == CR_OK) {
@@ -389,10 +444,16 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         res->group_s = tt.group;
         res->step_s = tt.step;
         res->update_s = tt.update;
+        cr_profile_finish(l.prof);
+        res->profile = cr_profile_text(l.prof, &res->arena);
+        cr_best_result(&l.j, res);
+        cr_observer_end(l.ob, code, l.step, l.in_epoch, res);
         cr_features_report(l.j.features);
         if (code == CR_OK) CR_INFO("Train and Evaluate Finished.");
     }
     if (l.data) cr_loader_free(l.data);
+    cr_observer_free(l.ob);
+    cr_profile_free(l.prof);
     cr_evaluator_free(l.ev);
     cr_train_metrics_free(l.tm);
     cr_trainer_free(l.t);

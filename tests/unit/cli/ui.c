@@ -27,6 +27,13 @@ TEST(progress) {
     p.n_steps = 5000;
     cr_progress_text(s, sizeof s, &p);
     CHECK_STR(s, "train  step 1200/5000  1.2M rows  145k rows/s  loss 0.4523");
+    p.metric = "auc";
+    p.metric_value = 0.78125;
+    cr_progress_text(s, sizeof s, &p);
+    CHECK_STR(s, "train  step 1200/5000  1.2M rows  145k rows/s  loss 0.4523  auc 0.7812");
+    p.metric_value = NAN; /* undefined: one class only */
+    cr_progress_text(s, sizeof s, &p);
+    CHECK_STR(s, "train  step 1200/5000  1.2M rows  145k rows/s  loss 0.4523");
     cr_progress q = {.stage = "predict", .rows = 850, .seconds_left = -1};
     cr_progress_text(s, sizeof s, &q);
     CHECK_STR(s, "predict  850 rows");
