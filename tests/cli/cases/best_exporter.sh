@@ -1,0 +1,26 @@
+# exporter_type best: the best evaluated checkpoint outlives keep_checkpoint_max and is exported
+tiny_config
+tiny_data 640 200
+best='--set export_config.exporter_type=best --set export_config.best_exporter_metric=auc --set train_config.keep_checkpoint_max=1'
+# shellcheck disable=SC2086
+run crank train tiny.yaml $best --set train_config.num_epochs=3 --set train_config.eval_interval_steps=7
+ends 0
+# the best of the steps that were saved; evaluations between checkpoints do not count
+want=$(awk -F'[:,}]' '{ s = $2 + 0; for (i = 3; i < NF; i++) if ($i ~ /"auc"/) a = $(i + 1)
+    if ((s % 10 == 0 || s == 59) && s > 0 && (n++ == 0 || a > b)) { b = a; w = s } } END { print w }' model/train_eval_result_v2.txt)
+is_there "model/model.ckpt-$want"
+is_there model/model.ckpt-59
+n=$(ls -d model/model.ckpt-* | wc -l)
+[ "$n" -le 2 ] || fail "$n checkpoints are left"
+# shellcheck disable=SC2086
+run crank export tiny.yaml $best --export_dir e
+ends 0
+has_out "...model.ckpt-$want"
+run crank export tiny.yaml --export_dir f
+ends 0
+has_out "...model.ckpt-59"
+# shellcheck disable=SC2086
+run crank export tiny.yaml $best --export_dir g --set export_config.best_exporter_metric=gauc
+ends 2
+has_err "...no metric 'gauc'; set export_config.best_exporter_metric to one of: auc, binary_cross_entropy"
+is_gone g

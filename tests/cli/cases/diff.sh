@@ -1,0 +1,47 @@
+# two checkpoints, and where their runs part
+tiny_config
+tiny_data 640 100
+run crank train tiny.yaml --model_dir a
+ends 0
+run crank train tiny.yaml --model_dir b --threads 1
+ends 0
+run crank diff a b
+ends 0
+has_out "all ... parameters are equal"
+has_out "logs      equal up to step 39 ..."
+run crank diff a/model.ckpt-10 a/model.ckpt-10 --json
+ends 0
+has_out '..."equal": true...'
+# the learning rate changes after some steps: the logs say when
+run crank train tiny.yaml --model_dir c --set 'train_config.sparse_optimizer.constant_learning_rate=' \
+    --set 'train_config.sparse_optimizer={adagrad_optimizer: {lr: 0.05}, exponential_decay_learning_rate: {decay_size: 15, decay_factor: 0.5, staircase: true}}'
+ends 0
+run crank diff a c
+ends 1
+has_out "... of ... parameters differ"
+has_out "logs      differ first at step ...: ... is ... and ... equal up to step ...)"
+run crank diff a c --json
+ends 1
+has_out '..."first_different_step": ...'
+# other shapes, other parameters
+run crank train tiny.yaml --model_dir d --set 'feature_configs[1].id_feature.num_buckets=31' --set 'feature_configs[0].id_feature.embedding_name=other'
+ends 0
+run crank diff a d
+ends 1
+has_out "other shapes in A and B"
+has_out "...item_emb.weight  (30, 4), (31, 4)"
+has_out "only in A"
+has_out "...user_emb.weight  (50, 4) F32"
+has_out "only in B"
+has_out "...other.weight  (50, 4) F32"
+# neither equal nor different
+run crank diff a
+ends 2
+has_err "...1 checkpoint given; diff takes two: crank diff CKPT_A CKPT_B"
+run crank diff a nowhere
+ends 2
+has_err "nowhere: no such checkpoint"
+printf 'no tensors' >x.safetensors
+run crank diff a x.safetensors
+ends 2
+has_err "x.safetensors: ..."
