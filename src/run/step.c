@@ -30,7 +30,8 @@ struct trainer {
     int64_t k;        /* batches per dense step */
     const cr_grad_scaler_conf *scaler;
     float unscale; /* of the last step */
-    bool eval_ema;
+    bool averages; /* training has ema */
+    bool eval_ema; /* and evaluation uses it */
     float **scale; /* per weight field: w / sum(w) */
     double *lrs;
     int n_lrs;
@@ -63,6 +64,7 @@ cr_code cr_trainer_new(trainer **out, job *j, cr_err *err) {
     t->scaler = tc->grad_scaler;
     if (t->scaler) t->counters.loss_scale = t->scaler->init_scale;
     t->unscale = 1;
+    t->averages = tc->dense_optimizer->ema != NULL;
     t->eval_ema = cr_job_wants_ema(j, true);
     t->lrs = CR_NEW_N(&t->arena, double, j->tables.n + j->dense.n + 1);
     int nw = j->features->n_weights;
@@ -189,7 +191,7 @@ static cr_code update(trainer *t, int64_t step, cr_err *err) {
     if (!c->overflow) {
         cr_dense_apply(t->dense, pool, on_dense, c->averages == 0);
         c->dense_updates++;
-        c->averages++;
+        c->averages += t->averages;
     }
     bool skipped = c->overflow;
     c->overflow = false;
