@@ -138,7 +138,8 @@ static int by_step(const void *a, const void *b) {
 /* what two equal runs have in common: losses and metrics, not speeds and times */
 static bool comparable(const char *key, bool json_log) {
     if (!json_log) return strcmp(key, "global_step") != 0;
-    return strncmp(key, "train.loss", 10) == 0 || strncmp(key, "val.", 4) == 0;
+    return strncmp(key, "train.loss", 10) == 0 ||
+           (strncmp(key, "val.", 4) == 0 && strcmp(key, "val.ips") != 0);
 }
 
 /* the numbers of a log by step; a file that is not there, or not one of ours, has none */
@@ -190,6 +191,7 @@ static bool compare_logs(cr_arena *arena, const char *dir_a, const char *dir_b, 
     read_log(arena, cr_path_join(arena, dir_a, file), json_log, &a);
     read_log(arena, cr_path_join(arena, dir_b, file), json_log, &b);
     *out = (parting){.last_same = -1, .step = -1};
+    int64_t before = -1; /* the step before last_same */
     for (int i = 0, k = 0; i < a.n && k < b.n && !out->differs;) {
         point *x = &a.v[i], *y = &b.v[k];
         int order = x->step != y->step ? (x->step < y->step ? -1 : 1) : strcmp(x->key, y->key);
@@ -203,11 +205,13 @@ static bool compare_logs(cr_arena *arena, const char *dir_a, const char *dir_b, 
             out->key = x->key;
             out->a = x->value;
             out->b = y->value;
-        } else {
+        } else if (x->step != out->last_same) {
+            before = out->last_same;
             out->last_same = x->step;
         }
     }
-    if (out->differs && out->last_same == out->step) out->last_same = -1; /* another key of it */
+    if (out->differs && out->last_same == out->step)
+        out->last_same = before; /* another key of it */
     return out->file != NULL;
 }
 
