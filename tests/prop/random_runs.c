@@ -109,10 +109,11 @@ static void feature(cr_buf *b, const spec *s, int i) {
                   raw ? "raw_feature" : "id_feature", i, i);
     switch (s->kind[i]) {
     case NUMBER:
-        cr_buf_str(b,
-                   PICK("", ", boundaries: [-2, 0, 1.5, 9]", ", autodis: {num_channels: 3}",
-                        ", mlp: {}", ", normalizer: \"method=zscore,mean=3,standard_deviation=4\"",
-                        ", normalizer: \"method=expression,expr=sigmoid(x)*2\""));
+        cr_buf_str(b, PICK("", ", boundaries: [-2, 0, 1.5, 9]", ", autodis: {num_channels: 3}",
+                           ", autodis: {num_channels: 3, form: GANDALF, residual_blocks: 1}",
+                           ", autodis: {num_channels: 3, aggregation: TOP_K}", ", mlp: {}",
+                           ", normalizer: \"method=zscore,mean=3,standard_deviation=4\"",
+                           ", normalizer: \"method=expression,expr=sigmoid(x)*2\""));
         break;
     case PAIR:
         cr_buf_printf(b, ", value_dim: 2, separator: \"|\"%s", chance(50) ? ", mlp: {}" : "");
@@ -167,10 +168,70 @@ static void names(cr_buf *b, const spec *s, const char *group, const char *type,
     cr_buf_str(b, "]}\n");
 }
 
+static void part(cr_buf *b, const char *name) {
+    cr_buf_printf(b, "\n    %s: ", name);
+    mlp(b, 0);
+}
+
+/* models that multiply features; all tables have width 4 */
+static void interactions(cr_buf *b, const spec *s, int64_t which) {
+    bool one = which < 3 || which == 8;
+    names(b, s, which == 4 ? "sparse" : which == 5 ? "fields" : "all", "DEEP", !one);
+    if (which == 3) names(b, s, "deep", "DEEP", false);
+    if (which == 3 || which == 6 || which == 7) names(b, s, "wide", "WIDE", which == 3);
+    long long n = 1 + below(3);
+    switch (which) {
+    case 0:
+    case 1:
+        cr_buf_printf(b, "  dcn_v%lld:\n    cross: {cross_num: %lld%s}", (long long)which + 1, n,
+                      which ? ", low_rank: 5" : "");
+        if (which && chance(30)) part(b, "backbone");
+        part(b, "deep");
+        part(b, "final");
+        break;
+    case 2:
+        cr_buf_printf(b,
+                      "  mask_net:\n    mask_net_module:\n      n_mask_blocks: %lld\n      "
+                      "use_parallel: %s\n      mask_block: {hidden_dim: 9, reduction_ratio: 0.7}",
+                      n, PICK("true", "false"));
+        if (chance(50)) {
+            cr_buf_str(b, "\n      top_mlp: ");
+            mlp(b, 0);
+        }
+        break;
+    case 3:
+        cr_buf_printf(b,
+                      "  xdeepfm:\n    wide_embedding_dim: %lld\n    cin: {cin_layer_size: [5, 3]}",
+                      n);
+        part(b, "deep");
+        part(b, "final");
+        break;
+    case 4:
+        cr_buf_printf(b,
+                      "  wukong:\n    wukong_layers: [{lcb_feature_num: %lld, fmb_feature_num: 2, "
+                      "compressed_feature_num: 3, feature_num_mlp: {hidden_units: [6]}}]",
+                      n);
+        part(b, "final");
+        break;
+    case 5:
+        cr_buf_printf(b,
+                      "  autoint:\n    attention_layers: [{num_heads: %lld, head_dim: 3, "
+                      "use_residual: %s}, {num_heads: 1, head_dim: 5}]",
+                      n, PICK("true", "false"));
+        if (chance(50)) part(b, "deep");
+        break;
+    case 6: cr_buf_printf(b, "  fm: {embedding_dim: %s}", PICK("0", "3", "8")); break;
+    case 7: cr_buf_printf(b, "  ffm: {embedding_dim: %lld}", n); break;
+    default: cr_buf_str(b, "  logistic_regression: {}"); break;
+    }
+}
+
 static void model(cr_buf *b, const spec *s) {
-    int64_t which = below(4);
+    int64_t which = below(13);
     cr_buf_str(b, "model_config:\n  feature_groups:\n");
-    if (which == 0) {
+    if (which > 3) {
+        interactions(b, s, which - 4);
+    } else if (which == 0) {
         names(b, s, "one", "DEEP", false);
         names(b, s, "two", "DEEP", true);
         cr_buf_str(b, "  multi_tower:\n    towers: [{input: one, mlp: ");
