@@ -42,6 +42,8 @@ for set_ in "${@:-build}"; do
         need clang-tidy have clang-tidy
         need cppcheck have cppcheck
         need valgrind have valgrind
+        need protobuf-compiler have protoc
+        need python3-protobuf /usr/bin/python3 -c 'import google.protobuf'
         ;;
     *)
         echo "deps.sh: unknown set '$set_'; use build, test or full" >&2

@@ -1,7 +1,7 @@
 /*
  * crc32c.c - CRC-32C, reflected polynomial 0x82F63B78, four bits at a time.
  *
- * A table of 16 entries is small enough to be read in a review and does some 250 MB/s; event files
+ * A table of 16 entries is small enough to be read in a review and does 240 MB/s; event files
  * grow by kilobytes per second, so neither a large table nor the CPU's own instruction is worth
  * code.
  */

@@ -223,22 +223,18 @@ void cr_events_write(cr_events *e, int64_t step) {
 
 /* ---- histograms ---- */
 
-/* the first edge above a */
-static int above(const cr_histo_scale *s, int k, double a) {
-    while (k < CR_HISTO_SIDE - 1 && s->edge[k] <= a)
-        k++;
-    return k;
-}
-
 void cr_histo_scale_init(cr_histo_scale *s) {
     double v = 1e-12;
     for (int i = 0; i < CR_HISTO_SIDE - 1; i++, v *= 1.1)
         s->edge[i] = v;
     s->edge[CR_HISTO_SIDE - 1] = DBL_MAX;
-    for (int x = 0, k = 0; x < 256; x++) {
-        if (x > 0) k = above(s, k, ldexp(1, x - 127));
-        /* one back: a value below zero that is an edge belongs to the bucket before */
-        s->first[x] = (int16_t)(k > 0 ? k - 1 : 0);
+    for (uint32_t x = 0, k = 0; x < 8192; x++) {
+        uint32_t bits = x << 18;
+        float low;
+        memcpy(&low, &bits, sizeof low);
+        while (k < CR_HISTO_SIDE - 1 && s->edge[k] <= (double)low)
+            k++;
+        s->first[x] = (int16_t)k;
     }
 }
 
@@ -259,25 +255,24 @@ void cr_histo_add(cr_histo *h, const cr_histo_scale *s, const float *v, int64_t 
         double x = (double)v[i];
         uint32_t bits;
         memcpy(&bits, &v[i], sizeof bits);
-        unsigned exponent = bits >> 23 & 255;
-        if (exponent == 255) {
+        if ((bits >> 23 & 255) == 255) {
             h->n_odd++;
             continue;
         }
-        h->n++;
-        if (x < lo) lo = x;
-        if (x > hi) hi = x;
+        lo = x < lo ? x : lo;
+        hi = x > hi ? x : hi;
         sum += x;
         squares += x * x;
-        int k = s->first[exponent];
-        if (x >= 0) {
-            k = above(s, k, x);
-            h->count[CR_HISTO_SIDE + 1 + k]++;
-        } else {
-            while (s->edge[k] < -x)
-                k++;
+        double a = fabs(x);
+        int k = s->first[bits >> 18 & 8191];
+        k += s->edge[k] <= a; /* the first edge above a */
+        if (x < 0) {          /* the first one not below: buckets hold their lower end */
+            k -= k > 0 && s->edge[k - 1] == a;
             h->count[CR_HISTO_SIDE - k]++;
+        } else {
+            h->count[CR_HISTO_SIDE + 1 + k]++;
         }
+        h->n++;
     }
     h->min = lo;
     h->max = hi;

@@ -14,10 +14,11 @@
 /* ---- histograms ---- */
 #define CR_HISTO_SIDE    775 /* edges 1e-12 * 1.1^k up to 1e20, then the end; as many below zero */
 #define CR_HISTO_BUCKETS (2 * CR_HISTO_SIDE + 1)
-/* the edges, and where the search begins for each exponent of a float */
+/* the edges, and the first one above each float that has only 13 bits after its sign: between two
+ * of those lies at most one edge */
 typedef struct cr_histo_scale {
     double edge[CR_HISTO_SIDE]; /* above zero */
-    int16_t first[256];
+    int16_t first[8192];
 } cr_histo_scale;
 typedef struct cr_histo {
     double min, max, sum, sum_squares;

@@ -203,12 +203,15 @@ static void same_files(const char *a, const char *b, const char *name) {
     cr_buf_clear(&y);
 }
 
+#define ALL_SUMMARIES                                                                              \
+    "train_config.tensorboard_summaries=[parameter, gradient, gradient_norm, "                     \
+    "global_gradient_norm]"
+
 TEST(watching_changes_nothing) {
     cr_train_result quiet, loud;
     const char *off[] = {"train_config.use_tensorboard=false"};
     const char *on[] = {"train_config.is_profiling=true", "train_config.log_step_count_steps=1",
-                        "train_config.tensorboard_summaries=[parameter, gradient, gradient_norm, "
-                        "global_gradient_norm]"};
+                        ALL_SUMMARIES};
     CHECK_INT(train(in_root("quiet"), NULL, false, off, 1, &quiet), 0);
     CHECK_INT(train(in_root("loud"), in_root("loud.jsonl"), false, on, 3, &loud), 0);
     same_files(quiet.checkpoint, loud.checkpoint, "model-00001-of-00001.safetensors");
