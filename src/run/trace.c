@@ -17,7 +17,7 @@
 #define WAIT      1  /* steps left alone */
 #define WARM_UP   1  /* steps recorded and thrown away: spans that cross the start are whole then */
 #define ACTIVE    10 /* steps kept */
-#define MAX_SPANS 16384
+#define MAX_SPANS 65536 /* per thread: ten steps of a large batch in small tiles */
 
 struct cr_profile {
     cr_trace *trace;

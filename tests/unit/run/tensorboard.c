@@ -42,13 +42,13 @@ static uint64_t varint(view *m) {
         v |= (uint64_t)(c & 0x7f) << shift;
         if (!(c & 0x80)) return v;
     }
-    CHECK(!"a varint that does not end");
+    t_failed_checks++; /* a varint that does not end */
     return 0;
 }
 static uint64_t fixed(view *m, int bytes) {
     uint64_t v = 0;
+    CHECK(m->end - m->p >= bytes);
     if (m->end - m->p < bytes) {
-        CHECK(!"cut short");
         m->p = m->end;
         return 0;
     }
