@@ -110,7 +110,6 @@ CR_CHECKED cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, 
 double cr_trainer_loss(const trainer *t, int k); /* loss k of the last step */
 /* rows of an output node in the last step, before the update; cr_ld apart */
 const float *cr_trainer_val(const trainer *t, const cr_node *n);
-void cr_trainer_rates(const trainer *t, double *sparse, double *dense); /* used in the last step */
 void cr_trainer_epoch_end(trainer *t);
 /* counters that a checkpoint keeps */
 typedef struct trainer_state {

@@ -233,10 +233,6 @@ const float *cr_trainer_val(const trainer *t, const cr_node *n) {
     return cr_exec_val(t->ex, n);
 }
 
-void cr_trainer_rates(const trainer *t, double *sparse, double *dense) {
-    *sparse = t->lrs[0];
-    *dense = t->lrs[1];
-}
 int cr_trainer_lrs(const trainer *t, const double **lr) {
     *lr = t->lrs;
     return t->n_lrs;

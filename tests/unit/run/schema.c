@@ -181,7 +181,7 @@ TEST(families) {
     CHECK_INT(n_rows(&cr_train_msg), 24 + 4);
     CHECK_INT(n_rows(&cr_eval_msg), 3);
     CHECK_INT(n_rows(&cr_export_msg), 7);
-    CHECK_INT(n_rows(&cr_data_msg), 28 + 1);
+    CHECK_INT(n_rows(&cr_data_msg), 28 + 2);
     CHECK_INT(n_rows(&cr_id_msg), 29 + 2);
     CHECK_INT(n_rows(&cr_raw_msg), 21 + 2);
     CHECK_INT(n_rows(&cr_model_msg), 9 + 1);
@@ -451,7 +451,7 @@ TEST(names) {
 TEST(one_message) {
     bound b;
     bind(&b, HEAD
-         " num_steps: 1 }\ndata_config {\n" DATA " delimiter: \"::\" }\n"
+         " num_steps: 1 }\ndata_config {\n" DATA " delimiter: \"\" }\n"
          "feature_configs { id_feature { feature_name: \"a\" hash_bucket_size: 5 vocab_list: \"x\" "
          "embedding_dim: 4 pooling: \"max\" separator: \"ab\" data_type: \"FP16\" } }\n"
          "feature_configs { raw_feature { feature_name: \"b\" boundaries: [1, 3, 2, 1] } }\n"
@@ -465,7 +465,7 @@ TEST(one_message) {
          "model_config {\n feature_groups { group_name: \"deep\" feature_names: \"a\" }\n"
          " dlrm { final { hidden_units: [4, 2] dropout_ratio: [0.1, 0.2, 0.3] } }\n"
          " losses {}\n losses { l2_loss {} } }\n");
-    CHECK(says(&b, CR_SEV_ERROR, 7, 13, "delimiter must be exactly one byte"));
+    CHECK(says(&b, CR_SEV_ERROR, 7, 13, "delimiter must not be empty"));
     CHECK(says(&b, CR_SEV_WARN, 8, 0, "vocab_list is given beside hash_bucket_size"));
     CHECK(says(&b, CR_SEV_ERROR, 8, 0, "unknown pooling 'max'"));
     CHECK(says(&b, CR_SEV_ERROR, 8, 0, "separator 'ab' has 2 bytes"));
