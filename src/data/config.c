@@ -188,7 +188,8 @@ static const cr_field data_fields[] = {
            "columns of a CSV file in order, or of a Kafka message"),
     CR_STR(cr_data_conf, input_fields_str, NULL, 0,
            "input_fields in one text, name:TYPE;name:TYPE; overrides input_fields"),
-    CR_STR(cr_data_conf, delimiter, ",", 0, "byte between the columns of a CSV file"),
+    CR_STR(cr_data_conf, delimiter, ",", 0,
+           "text between the columns of a CSV file, one or more bytes"),
     CR_BOOL(cr_data_conf, with_header, false, 0,
             "the first line of each CSV file names its columns"),
     CR_BOOL(cr_data_conf, drop_remainder, false, 0, "leave out a last batch that is not full"),
@@ -221,10 +222,10 @@ static const cr_field data_fields[] = {
 
 static void data_check(const void *self, cr_diag *diag) {
     const cr_data_conf *c = self;
-    if (strlen(c->delimiter) != 1 || strchr("\"\r\n", c->delimiter[0]))
+    if (!*c->delimiter || strpbrk(c->delimiter, "\"\r\n"))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "delimiter"),
-                    "delimiter must be exactly one byte and neither a quote nor a line end; "
-                    "write for example \",\" or \"\\t\"");
+                    "delimiter must not be empty or hold a quote or a line end; write for example "
+                    "\",\", \"\\t\" or \", \"");
     if (c->fg_encoded_multival_sep[0] == 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "fg_encoded_multival_sep"),
                     "fg_encoded_multival_sep is empty; leave it out for the default \"\\x03\"");
