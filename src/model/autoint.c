@@ -52,7 +52,7 @@ static void build(cr_build *b, const void *conf) {
     const char *deep_group = cr_group_or(b, "deep", group);
     cr_group_out in = cr_group_build(b, group, at), deep = in;
     if (c->deep && deep_group != group) deep = cr_group_build(b, deep_group, at);
-    if (!in.node || !deep.node || !cr_same_width(b, "autoint", group, &in, at)) return;
+    if (!in.node || !deep.node || !cr_same_width(b, "autoint", group, &in)) return;
     cr_node *x = in.node;
     for (int64_t i = 0; i < c->attention_layers.n; i++) {
         char name[48];

@@ -50,8 +50,7 @@ static int64_t usual_width(const cr_group_out *g) {
     return best;
 }
 
-bool cr_same_width(cr_build *b, const char *model, const char *group, const cr_group_out *g,
-                   cr_loc at) {
+bool cr_same_width(cr_build *b, const char *model, const char *group, const cr_group_out *g) {
     if (g->D > 0) return true;
     const cr_group_conf *gc = cr_group_find(b->conf, group);
     int64_t usual = usual_width(g), odd = 0;
@@ -60,7 +59,6 @@ bool cr_same_width(cr_build *b, const char *model, const char *group, const cr_g
     const char *name = gc->feature_names.v[odd];
     const cr_feature *f = cr_features_find(b->o->features, name);
     bool number = f && !f->sparse && f->dense_emb == CR_DENSE_PLAIN;
-    (void)at;
     cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(gc, "feature_names", odd),
                 "%s multiplies the features of group '%s' with each other, but '%s' has width "
                 "%lld and others have %lld; give it %sembedding_dim: %lld",
@@ -76,7 +74,7 @@ cr_fields_out cr_fields_build(cr_build *b, const char *model, const cr_mlp_conf 
     bool one = b->conf->feature_groups.n == 1;
     if (one) name = ((const cr_group_conf *)b->conf->feature_groups.v[0])->group_name;
     cr_group_out sparse = cr_group_build(b, name, at);
-    if (!sparse.node || !cr_same_width(b, model, name, &sparse, at)) return out;
+    if (!sparse.node || !cr_same_width(b, model, name, &sparse)) return out;
     cr_node *dense = NULL;
     if (!one && cr_group_find(b->conf, "dense")) {
         if (!dense_mlp) {

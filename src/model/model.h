@@ -166,8 +166,7 @@ cr_fields_out cr_fields_build(cr_build *b, const char *model, const cr_mlp_conf 
  * when there were mistakes. */
 cr_node *cr_linear_part(cr_build *b, const char *group, const char *init, cr_loc at);
 /* cr_same_width: may the features of g be multiplied with each other? Else a mistake. */
-bool cr_same_width(cr_build *b, const char *model, const char *group, const cr_group_out *g,
-                   cr_loc at);
+bool cr_same_width(cr_build *b, const char *model, const char *group, const cr_group_out *g);
 /* cr_one_class: a mistake when num_class is not 1 */
 bool cr_one_class(cr_build *b, const char *model);
 /* cr_end_task ends a single-task model with these logits. */

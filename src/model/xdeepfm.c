@@ -37,7 +37,7 @@ static void build(cr_build *b, const void *conf) {
     cr_group_out wide = cr_group_build(b, "wide", at);
     cr_group_out deep = cr_group_build(b, "deep", at);
     if (!wide.node || !deep.node) return;
-    if (!cr_same_width(b, "xdeepfm", "wide", &wide, at)) return;
+    if (!cr_same_width(b, "xdeepfm", "wide", &wide)) return;
     cr_node *cin = cr_cin_net(b->g, "cin", c->cin, wide.node, wide.F, wide.D);
     cr_node *h = cr_mlp(b->g, "deep", c->deep, deep.node, b->diag);
     h = cr_concat(b->g, (cr_node *[]){cin, h}, 2);
