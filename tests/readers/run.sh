@@ -8,7 +8,7 @@
 # tfrecord@0.2.0 protobufjs@6.11.4` puts them.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-crank=$1 reader=$2
+crank=$(cd "$(dirname "$1")" && pwd)/$(basename "$1") reader=$2
 dir=$(mktemp -d "${TMPDIR:-/tmp}/crank-readers.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 

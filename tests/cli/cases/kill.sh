@@ -39,5 +39,5 @@ while [ $round -lt 4 ]; do
 done
 echo "$kills kills"
 [ $kills -ge 4 ] || fail "only $kills kills came in time"
-ls cut | grep -v -E '^(model\.ckpt-[0-9]+|pipeline\.config|version|eval|eval_val|events\.out\.tfevents\..*|train_log\.jsonl|.*\.txt|.*\.json|.*\.tmp-[0-9]+)$' >left || true
+ls cut | grep -v -E '^(model\.ckpt-[0-9]+|pipeline\.config|version|eval|eval_val|events\.out\.tfevents\..*|train_log\.jsonl|.*\.txt|.*\.json)$' >left || true
 [ ! -s left ] || fail "left behind: $(cat left)"
