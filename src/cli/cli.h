@@ -28,6 +28,7 @@ typedef struct cr_args {
     const char *checkpoint_path;
     bool continue_train, ignore_restore_optimizer;
     const char *log_json;
+    const char *autocast;
     const char *eval_result_filename;
     const char *export_dir, *asset_files, *additional_export_config, *item_input_path;
     const char *embedding_dtype;

@@ -3,6 +3,7 @@
  */
 #include <signal.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cpu.h"
 #include "base/file.h"
@@ -19,6 +20,8 @@ static const cr_opt opts[] = {
     CR_OPT_BOOL(ignore_restore_optimizer, 0, "restore the weights but not the optimizer's state"),
     CR_OPT_STR(log_json, 0, "PATH", "none",
                "add JSON lines to this file too, as model_dir/train_log.jsonl has them; -: stdout"),
+    CR_OPT_STR(autocast, 0, "BOOL", "from the config",
+               "True: mixed_precision BF16, False: FP32, whatever the config says"),
     CR_OPT_SET,
     CR_OPT_THREADS,
     CR_OPT_END,
@@ -89,6 +92,28 @@ static void say_summary(const cr_train_result *r) {
     if (r->has_eval) cr_ui_metrics(&r->eval);
 }
 
+/* --autocast as one more --set; the words are those of the ModelZoo command lines */
+static cr_code apply_autocast(cr_ui *ui, const cr_args *a, cr_config_opts *c) {
+    static const char *const words[2][5] = {{"no", "false", "f", "n", "0"},
+                                            {"yes", "true", "t", "y", "1"}};
+    int on = -1;
+    for (int i = 0; a->autocast && i < 2; i++)
+        for (int k = 0; k < 5; k++)
+            if (strcasecmp(a->autocast, words[i][k]) == 0) on = i;
+    if (!a->autocast) return CR_OK;
+    if (on < 0) {
+        cr_diag_add(&ui->diag, CR_SEV_ERROR, CR_EUSAGE, CR_NOWHERE,
+                    "--autocast: '%s' is not a bool; use True or False", a->autocast);
+        return CR_EUSAGE;
+    }
+    const char **v = CR_NEW_N(&ui->arena, const char *, c->n_set + 1);
+    if (c->n_set) memcpy(v, c->set, sizeof *v * (size_t)c->n_set);
+    v[c->n_set] = on ? "train_config.mixed_precision=BF16" : "train_config.mixed_precision=''";
+    c->set = v;
+    c->n_set++;
+    return CR_OK;
+}
+
 static cr_code run(cr_ui *ui, const cr_args *a) {
     cr_train_opts o = {
         .continue_train = a->continue_train,
@@ -98,6 +123,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         .watch = cr_ui_watch(ui),
     };
     CR_TRY(cr_args_config(ui, a, &o.config));
+    CR_TRY(apply_autocast(ui, a, &o.config));
     cr_train_result *r = CR_NEW(&ui->arena, cr_train_result);
     cr_arena_init(&r->arena, 0);
     bool lines = a->log_json && strcmp(a->log_json, "-") == 0;
