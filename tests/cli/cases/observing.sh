@@ -50,6 +50,7 @@ is_there p/trace.json
 has_out "  thread ... forward ..."
 # a terminal
 command -v script >/dev/null || skip "no script command for a terminal"
+script -qec true /dev/null >/dev/null 2>&1 </dev/null || skip "no pseudo-terminal on this machine"
 TERM=xterm
 export TERM
 long="--set train_config.num_epochs=200 --set train_config.save_checkpoints_steps=1000"
