@@ -93,8 +93,9 @@ cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, char **path, int64_t 
         CR_WARN("%s; passing over " CKPT_PREFIX "%" PRId64, text, steps[i]);
     }
     if (n > 0)
-        return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(model_dir),
-                          "all %d checkpoints are damaged; start in a new model_dir", n);
+        return cr_fail_at(
+            err, CR_ERUN, cr_ckpt_at_path(model_dir),
+            "no whole checkpoint here (%d damaged); copy one back or use a new model_dir", n);
     return CR_OK;
 }
 
@@ -238,7 +239,7 @@ cr_code cr_ckpt_resolve(cr_arena *a, const char *path, char **out, cr_err *err) 
     char *p = cr_arena_strndup(a, path, len);
     *out = p;
     if (!cr_path_exists(p))
-        return cr_fail_at(err, CR_EIO, cr_ckpt_at_path(p), "no such checkpoint");
+        return cr_fail_at(err, CR_EIO, cr_ckpt_at_path(p), "no such checkpoint; check the path");
     if (!cr_path_is_dir(p) || cr_path_exists(cr_path_join(a, p, CKPT_INDEX))) return CR_OK;
     int64_t *steps, step;
     int n;

@@ -265,7 +265,8 @@ static cr_code open_indexed(cr_ckpt *c, cr_err *err) {
 
 static cr_code open_any(cr_ckpt *c, cr_err *err) {
     if (!cr_path_exists(c->path))
-        return cr_fail_at(err, CR_EIO, cr_ckpt_at_path(c->path), "no such checkpoint");
+        return cr_fail_at(err, CR_EIO, cr_ckpt_at_path(c->path),
+                          "no such checkpoint; check the path");
     if (!cr_path_is_dir(c->path)) return open_files(c, &c->path, 1, err);
     if (cr_path_exists(cr_path_join(&c->arena, c->path, CKPT_INDEX))) return open_indexed(c, err);
     char **names;

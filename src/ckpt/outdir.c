@@ -68,9 +68,7 @@ cr_code cr_outdir_open(cr_outdir **out, const char *path, cr_err *err) {
     if (code == CR_OK && lstat(d->path, &st) == 0) code = exists_error(d->path, err);
     if (code == CR_OK) code = cr_mkdirs(d->parent, err);
     if (code == CR_OK) code = cr_ckpt_remove_leftovers(d->parent, prefix, err);
-    if (code == CR_OK && mkdir(d->tmp, 0777) != 0)
-        code = cr_fail_at(err, CR_EIO, cr_ckpt_at_path(d->tmp), "cannot make directory: %s",
-                          strerror(errno));
+    if (code == CR_OK) code = cr_mkdirs(d->tmp, err);
     if (code != CR_OK) {
         cr_arena_clear(&d->arena);
         cr_free(d);

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cpu.h"
@@ -332,7 +331,7 @@ cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state, const cr
     const char *trash = NULL;
     cr_code code = cr_mkdirs(model_dir, err);
     if (code == CR_OK) code = cr_rmtree(tmp, err);
-    if (code == CR_OK && mkdir(tmp, 0777) != 0) code = io_error(tmp, "cannot make directory", err);
+    if (code == CR_OK) code = cr_mkdirs(tmp, err);
     if (code == CR_OK) {
         code = cr_ckpt_write_tensors(tmp, v, n, opts, err);
         if (code == CR_OK) code = cr_ckpt_save_state(tmp, state, err);

@@ -167,6 +167,20 @@ static cr_code split_header(cr_source *s, header *h, const char *path, cr_err *e
     return CR_OK;
 }
 
+/* unused_name is nth_name with "" for columns that are wanted under their own name: a misspelt one
+ * is more likely among the rest. */
+typedef struct unused {
+    const header *h;
+    const cr_source *s;
+} unused;
+static const char *unused_name(const void *ctx, size_t i) {
+    const unused *u = ctx;
+    const char *name = nth_name(u->h, i);
+    for (int k = 0; name && k < u->s->n_want; k++)
+        if (strcmp(u->s->want[k].name, name) == 0) return "";
+    return name;
+}
+
 /* map_header finds the field of every wanted column; `told` marks columns already complained about.
  */
 static const int32_t *map_header(cr_source *s, const header *h, const char *path, bool *told,
@@ -192,11 +206,14 @@ static const int32_t *map_header(cr_source *s, const header *h, const char *path
                         found + 1, again + 1, w->name, w->why ? w->why : "the config");
             continue;
         }
-        const char *near = cr_nearest(w->name, nth_name, h);
+        const char *near = cr_nearest(w->name, unused_name, &(unused){h, s});
+        if (!near) near = cr_nearest(w->name, nth_name, h);
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
                     "%s has no column '%s', which %s needs; %s%s%s", path, w->name,
                     w->why ? w->why : "the config", near ? "did you mean '" : "its header has ",
-                    near ? near : cr_arena_printf(&s->arena, "%d other columns", h->n),
+                    near       ? near
+                    : h->n > 1 ? cr_arena_printf(&s->arena, "%d other columns", h->n)
+                               : "one other column; is data_config.delimiter right?",
                     near ? "'?" : "");
     }
     return col;

@@ -354,10 +354,13 @@ static cr_code end_epoch(loop *l) {
     cr_trainer_epoch_end(l->t);
     l->epoch++;
     l->pos = (cr_data_pos){.epoch = l->epoch};
-    if (l->step < 0)
-        return cr_diag_err(
-            l->diag, &(cr_err){.code = CR_EDATA,
-                               .msg = "the training data holds no rows; check train_input_path"});
+    if (l->step < 0) {
+        cr_err err;
+        (void)cr_fail(&err, CR_EDATA,
+                      "'%s' holds no rows to train on; check the path and the files",
+                      l->c->train_input_path);
+        return cr_diag_err(l->diag, &err);
+    }
     if (l->tc->save_checkpoints_epochs > 0 && l->epoch % l->tc->save_checkpoints_epochs == 0)
         return save(l);
     return CR_OK;

@@ -40,7 +40,7 @@ ends 2
 has_err "...1 checkpoint given; diff takes two: crank diff CKPT_A CKPT_B"
 run crank diff a nowhere
 ends 2
-has_err "nowhere: no such checkpoint"
+has_err "nowhere: no such checkpoint; check the path"
 printf 'no tensors' >x.safetensors
 run crank diff a x.safetensors
 ends 2

@@ -40,7 +40,7 @@ has_err "bad.yaml:21:...: ...12 tensors; say which one is meant"
 with user "pretrained_path: nowhere.safetensors" >bad.yaml
 run crank check bad.yaml
 [ $code -ne 0 ] || fail "found a file that is not there"
-has_err "bad.yaml:21:...: pretrained_path 'nowhere.safetensors': no such checkpoint"
+has_err "bad.yaml:21:...: pretrained_path 'nowhere.safetensors': no such checkpoint; check the path"
 with price "pretrained_path: vectors.safetensors" >bad.yaml
 run crank check bad.yaml
 ends 2
