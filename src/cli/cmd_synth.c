@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/file.h"
 #include "cli/cli.h"
 #include "data/synth.h"
 
@@ -42,6 +43,10 @@ static cr_code check_kind(cr_ui *ui, const char *kind) {
 
 static cr_code run(cr_ui *ui, const cr_args *a) {
     CR_TRY(check_kind(ui, a->kind));
+    /* its pipeline.yaml may have been edited by hand since */
+    if (cr_path_exists(cr_path_join(&ui->arena, a->output_dir, "synth.json")))
+        return cr_ui_wrong(ui, "%s holds a data set already; choose another -o or remove it first",
+                           a->output_dir);
     cr_err err;
     cr_pool *pool = NULL;
     int threads = a->threads ? (int)a->threads : cr_cpu_count();

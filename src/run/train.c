@@ -104,14 +104,26 @@ static cr_code write_config(loop *l, cr_err *err) {
     return code;
 }
 
-/* the eval data is opened once before the first step: a wrong path or column must not wait for the
- * first save */
+/* the first row of the eval data is read before the first step: a wrong path, a wrong column or an
+ * empty file must not wait for the first save */
 static cr_code probe_eval(loop *l) {
-    cr_source *src;
-    CR_TRY(l->j.reader->open(&src, l->c->data_config, l->c->eval_input_path, l->j.features->want,
-                             l->j.features->n_want, l->diag));
-    l->j.reader->close(src);
-    return CR_OK;
+    cr_loader *data;
+    job_data d = {.paths = l->c->eval_input_path, .batch_size = 1, .n_epochs = 1, .any_bad = true};
+    CR_TRY(cr_job_loader(&l->j, &d, &data, l->diag));
+    cr_batch *b = NULL;
+    bool done = false;
+    cr_err err;
+    cr_code code = CR_OK;
+    while (code == CR_OK && !b && !done)
+        code = cr_loader_next(data, &b, &done, &err);
+    if (code == CR_OK && !b)
+        code = cr_fail_at(
+            &err, CR_EDATA, cr_conf_at(l->c, "eval_input_path"),
+            "'%s' holds no rows to evaluate; check the path and the files, or leave it out",
+            l->c->eval_input_path);
+    if (b) cr_loader_release(data, b);
+    cr_loader_free(data);
+    return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
 }
 
 static cr_code start(loop *l) {

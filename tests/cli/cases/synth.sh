@@ -26,3 +26,7 @@ for kind in taobao census; do
 done
 run crank synth criteo --rows -5 -o d
 ends 2
+# a data set that is there is never replaced: its config may have been edited
+run crank synth criteo --rows 100 -o a
+ends 2
+has_err "crank synth: a holds a data set already; choose another -o or remove it first"

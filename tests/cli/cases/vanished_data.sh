@@ -21,3 +21,8 @@ has_err "...folder.csv..."
 run crank eval model/pipeline.config --eval_input_path empty.csv
 [ $code -ne 0 ] || fail "evaluated an empty file"
 has_err "...empty.csv..."
+# an empty evaluation set is found before the first step, not after the first checkpoint
+run crank train tiny.yaml --model_dir other --eval_input_path empty.csv
+ends 3
+has_err "...'empty.csv' holds no rows to evaluate..."
+[ ! -e other/model.ckpt-0 ] && ! ls other | grep -q model.ckpt || fail "trained before looking"
