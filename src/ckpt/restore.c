@@ -44,6 +44,9 @@ typedef struct matcher {
     cr_ckpt_loaded done;
     int lost_state; /* optimizer tensors that are not there */
     const char *first_lost;
+    int bad_state; /* optimizer tensors that do not fit; told in one line, see match */
+    const char *first_bad;
+    size_t errors_before;
 } matcher;
 
 /* ---- names ---- */
@@ -150,6 +153,12 @@ static how resized(const cr_ckpt_tensor *t, const cr_ckpt_info *e, const char **
     }
 }
 
+/* state that does not fit mostly means another optimizer, which concerns every parameter */
+#define bad_state(m, ...)                                                                          \
+    do {                                                                                           \
+        if ((m)->bad_state++ == 0) (m)->first_bad = cr_arena_printf(&(m)->arena, __VA_ARGS__);     \
+    } while (0)
+
 static void wrong_shape(matcher *m, const cr_ckpt_tensor *t, const cr_ckpt_info *e, int64_t line) {
     char have[128], want[128];
     cr_shape_text(have, sizeof have, e->n_dims, e->shape);
@@ -159,6 +168,8 @@ static void wrong_shape(matcher *m, const cr_ckpt_tensor *t, const cr_ckpt_info 
             m->diag, CR_SEV_ERROR, CR_ECONF, map_line(m, line),
             "'%s' is %s in the model, '%s' is %s in %s; map it to one of its shape, or to -",
             t->name, want, e->name, have, cr_ckpt_path(m->c));
+    else if (t->optimizer)
+        bad_state(m, "tensor '%s' is %s in the checkpoint, %s in the model", e->name, have, want);
     else
         cr_diag_add(m->diag, CR_SEV_ERROR, CR_ERUN, cr_ckpt_at_path(cr_ckpt_path(m->c)),
                     "tensor '%s' is %s in the checkpoint, %s in the model; %s", e->name, have, want,
@@ -176,7 +187,9 @@ static void match_one(matcher *m, int i) {
     if (!e) {
         if (!t->optimizer) m->done.kept++;
         if (strcmp(name, "-") == 0 || line >= 0) return; /* wanted, or told by check_map */
-        if (!m->o->allow_missing)
+        if (!m->o->allow_missing && t->optimizer)
+            bad_state(m, "no tensor '%s' in the checkpoint", name);
+        else if (!m->o->allow_missing)
             cr_diag_add(m->diag, CR_SEV_ERROR, CR_ERUN, cr_ckpt_at_path(cr_ckpt_path(m->c)),
                         "no tensor '%s' in the checkpoint; it is of another model", name);
         else if (!t->optimizer && !m->o->dry)
@@ -226,10 +239,22 @@ static void match(matcher *m) {
         const cr_ckpt_info *e = cr_ckpt_at(m->c, i);
         state += e->optimizer;
         if (m->used[i] || m->o->allow_extra || (e->optimizer && m->o->skip_optimizer)) continue;
+        if (e->optimizer) {
+            bad_state(m, "tensor '%s' of the checkpoint is not in the model", e->name);
+            continue;
+        }
         cr_diag_add(m->diag, CR_SEV_ERROR, CR_ERUN, at,
                     "tensor '%s' of the checkpoint is not in the model; was the config changed?",
                     e->name);
     }
+    /* where a parameter is wrong its state is too: that was told */
+    if (m->bad_state > 0 && m->diag->n_errors == m->errors_before)
+        cr_diag_add(
+            m->diag, CR_SEV_ERROR, CR_ERUN, at,
+            "the optimizer's state does not fit the config: %s%s; take the settings it was "
+            "trained with (optimizers, ema, gradient_accumulation_steps), or begin with new "
+            "state by --ignore_restore_optimizer",
+            m->first_bad, m->bad_state > 1 ? ", and others" : "");
     /* "-" on every line is somebody's wish; nothing found by name is a mistake */
     if (m->o->allow_missing && m->done.weights == 0 && m->done.kept > 0 && m->done.resized == 0 &&
         m->o->n_map == 0)
@@ -286,11 +311,11 @@ cr_code cr_ckpt_load(const cr_ckpt *c, const cr_ckpt_tensor *v, int n,
     cr_map_init(&m.model);
     m.plans = CR_NEW_N(&m.arena, plan, n + 1);
     m.used = CR_NEW_N(&m.arena, bool, cr_ckpt_count(c) + 1);
-    size_t before = diag->n_errors;
+    m.errors_before = diag->n_errors;
     match(&m);
     cr_err err;
     cr_code code = CR_OK;
-    bool go_on = diag->n_errors == before && !m.o->dry;
+    bool go_on = diag->n_errors == m.errors_before && !m.o->dry;
     if (go_on && !m.o->no_verify) code = cr_ckpt_verify(c, m.o->pool, &err);
     if (go_on && code == CR_OK) {
         float *tmp = cr_alloc(sizeof(float) * PIECE, "piece of a tensor");

@@ -121,12 +121,20 @@ static const cr_msg rowwise_adagrad_msg = {"FusedRowWiseAdagradOptimizer",
                                            sizeof(cr_rowwise_adagrad_conf),
                                            false,
                                            rowwise_check};
+/* beta1 and beta2 lie at the same place in all messages of the family (adam.c) */
+static void adam_check(const void *self, cr_diag *diag) {
+    const cr_sparse_adam_conf *c = self;
+    if (c->beta1 == 1 || c->beta2 == 1)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, c->beta1 == 1 ? "beta1" : "beta2"),
+                    "%s must be below 1: with 1 no gradient would count; leave it out for %s",
+                    c->beta1 == 1 ? "beta1" : "beta2", c->beta1 == 1 ? "0.9" : "0.999");
+}
 static const cr_msg sparse_adam_msg = {"FusedAdamOptimizer",
                                        "Adam on the rows a batch touches",
                                        sparse_adam_fields,
                                        sizeof(cr_sparse_adam_conf),
                                        false,
-                                       NULL};
+                                       adam_check};
 static const cr_msg lars_sgd_msg = {"FusedLarsSGDOptimizer",
                                     "Momentum SGD with a rate per row from the norms",
                                     lars_sgd_fields,
@@ -138,19 +146,19 @@ static const cr_msg lamb_msg = {"FusedLAMBOptimizer",
                                 lamb_fields,
                                 sizeof(cr_sparse_adam_conf),
                                 false,
-                                NULL};
+                                adam_check};
 static const cr_msg partial_lamb_msg = {"FusedPartialRowWiseLAMBOptimizer",
                                         "LAMB with one second moment per row",
                                         lamb_fields,
                                         sizeof(cr_sparse_adam_conf),
                                         false,
-                                        NULL};
+                                        adam_check};
 static const cr_msg partial_adam_msg = {"FusedPartialRowWiseAdamOptimizer",
                                         "Adam with one second moment per row",
                                         lamb_fields,
                                         sizeof(cr_sparse_adam_conf),
                                         false,
-                                        NULL};
+                                        adam_check};
 static const cr_msg sparse_adadelta_msg = {"FusedAdadeltaOptimizer",
                                            "Adadelta on table rows",
                                            sparse_adadelta_fields,
@@ -254,13 +262,13 @@ static const cr_msg dense_adam_msg = {"AdamOptimizer",
                                       dense_adam_fields,
                                       sizeof(cr_dense_adam_conf),
                                       false,
-                                      NULL};
+                                      adam_check};
 static const cr_msg adamw_msg = {"AdamWOptimizer",
                                  "Adam with weight decay apart from the gradient",
                                  adamw_fields,
                                  sizeof(cr_dense_adam_conf),
                                  false,
-                                 NULL};
+                                 adam_check};
 static const cr_msg dense_adadelta_msg = {"AdadeltaOptimizer",
                                           "Adadelta on dense parameters",
                                           dense_adadelta_fields,

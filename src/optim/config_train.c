@@ -135,6 +135,21 @@ static void part_check(const void *self, cr_diag *diag) {
         wrong(diag, cr_conf_at(c, "regex_pattern"), "'%s' is not a regular expression: %s; fix it",
               c->regex_pattern, why);
 }
+/* a limit of 0 would let no gradient through */
+static void table_clip_check(const cr_choice *optim, cr_diag *diag) {
+    const cr_optim_conf *c = optim->conf;
+    if (c && c->gradient_clipping && c->max_gradient == 0)
+        wrong(diag, cr_conf_at(c, "max_gradient"),
+              "max_gradient is 0, so nothing could be trained; raise it or leave gradient_clipping "
+              "out");
+}
+static void sparse_part_check(const void *self, cr_diag *diag) {
+    part_check(self, diag);
+    table_clip_check(&((const cr_part_conf *)self)->optimizer, diag);
+}
+static void sparse_check(const void *self, cr_diag *diag) {
+    table_clip_check(&((const cr_sparse_optim_conf *)self)->optimizer, diag);
+}
 #define HELP_PATTERN "matches the whole name of a parameter, as `crank params` prints it"
 #define PART_TAIL                                                                                  \
     CR_STR(cr_part_conf, regex_pattern, NULL, CR_F_REQUIRED, HELP_PATTERN),                        \
@@ -155,7 +170,7 @@ static const cr_msg sparse_part_msg = {"SparsePartOptimizer",
                                        sparse_part_fields,
                                        sizeof(cr_part_conf),
                                        false,
-                                       part_check};
+                                       sparse_part_check};
 static const cr_msg part_msg = {"PartOptimizer", "Another optimizer for some dense parameters",
                                 part_fields,     sizeof(cr_part_conf),
                                 false,           part_check};
@@ -172,7 +187,7 @@ const cr_msg cr_sparse_optim_msg = {"SparseOptimizer",
                                     sparse_optim_fields,
                                     sizeof(cr_sparse_optim_conf),
                                     false,
-                                    NULL};
+                                    sparse_check};
 
 static const cr_field ema_fields[] = {
     CR_FLOAT(cr_ema_conf, decay, 0.999, 0, 1, 0, "how much of the average is kept per step"),
@@ -247,6 +262,10 @@ static void clip_check(const void *self, cr_diag *diag) {
     if (cr_grad_clip(c) == CR_CLIP_NONE && strcmp(c->clipping_type, "none") != 0)
         wrong(diag, cr_conf_at(c, "clipping_type"),
               "unknown clipping_type '%s'; use norm, value or none", c->clipping_type);
+    if (cr_grad_clip(c) != CR_CLIP_NONE && c->max_gradient == 0)
+        wrong(
+            diag, cr_conf_at(c, "max_gradient"),
+            "max_gradient is 0, so nothing could be trained; raise it or leave grad_clipping out");
     if (c->norm_type == 0)
         wrong(diag, cr_conf_at(c, "norm_type"),
               "norm_type must be above 0; use 2 for the length, inf for the largest value");

@@ -169,8 +169,10 @@ static cr_code update(trainer *t, int64_t step, cr_err *err) {
         fine &= cr_updater_measure(t->up, t->norm_type, &table_sum);
     bool overflow = t->scaler && (!fine || bad_loss(t, step, NULL) != CR_OK);
     if (norm) {
-        /* what is stepped now: without a dense step only the tables */
-        double sum = last ? dense_sum : 0;
+        /* what is stepped now: without a dense step only the tables. What an earlier batch left
+         * not finite waits among the dense gradients and must not reach them */
+        bool dense = last && !c->overflow && !(t->scaler && !isfinite(dense_sum));
+        double sum = dense ? dense_sum : 0;
         if (t->clip_tables) cr_norm_join(&sum, table_sum, t->norm_type);
         float f = clip_factor(t, sum);
         on_dense.factor = f;

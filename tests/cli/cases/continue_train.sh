@@ -25,3 +25,12 @@ same_weights whole parts
 run crank train tiny.yaml --model_dir few --set train_config.keep_checkpoint_max=2
 ends 0
 [ "$(ls -d few/model.ckpt-* | wc -l)" -eq 2 ] || fail "$(ls few)"
+# state of another optimizer, or without averages: one line and a way on
+for other in 'dense_optimizer={sgd_optimizer {lr: 0.1} constant_learning_rate {}}' 'dense_optimizer.ema={decay: 0.9}' 'gradient_accumulation_steps=2'; do
+    run crank train tiny.yaml --model_dir few --set train_config.num_epochs=3 --set "train_config.$other" --continue_train -q
+    ends 1
+    [ "$(wc -l <"$err")" -eq 1 ] || fail "not one line"
+    has_err "few/model.ckpt-...: the optimizer's state does not fit the config: ...tensor 'state.model...and others; take the settings it was trained with (optimizers, ema, gradient_accumulation_steps), or begin with new state by --ignore_restore_optimizer"
+done
+run crank train tiny.yaml --model_dir few --set train_config.num_epochs=3 --set train_config.gradient_accumulation_steps=2 --continue_train --ignore_restore_optimizer
+ends 0

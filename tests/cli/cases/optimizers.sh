@@ -33,3 +33,24 @@ edit 12 '  grad_clipping: {clipping_type: norn}'
 run crank check tiny.yaml
 ends 2
 has_err "tiny.yaml:12:34: unknown clipping_type 'norn'; use norm, value or none"
+edit 12 '  grad_clipping: {clipping_type: value, max_gradient: 0}'
+run crank check tiny.yaml
+ends 2
+has_err "tiny.yaml:12:55: max_gradient is 0, so nothing could be trained; raise it or leave grad_clipping out"
+tiny_config
+edit 6 '    adagrad_optimizer: {lr: 0.05, gradient_clipping: true, max_gradient: 0}'
+run crank check tiny.yaml
+ends 2
+has_err "tiny.yaml:6:74: max_gradient is 0, so nothing could be trained; raise it or leave gradient_clipping out"
+tiny_config
+edit 9 '    adam_optimizer: {lr: 0.005, beta1: 1}'
+run crank check tiny.yaml
+ends 2
+has_err "tiny.yaml:9:40: beta1 must be below 1: with 1 no gradient would count; leave it out for 0.9"
+# a batch that overflowed waits among accumulated gradients; it must not reach the tables by the common norm
+tiny_config
+run crank train tiny.yaml --model_dir overflow --set train_config.mixed_precision=FP16 --set train_config.gradient_accumulation_steps=3 \
+    --set 'train_config.grad_scaler={init_scale: 1e38}' --set 'train_config.grad_clipping={clipping_type: norm, enable_global_grad_clip: true}' \
+    --set 'model_config.losses=[{pairwise_loss: {session_name: user}}]'
+ends 0
+has_err "...gradients are not finite, so it is left out; the loss scale is now..."

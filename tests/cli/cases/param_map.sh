@@ -70,6 +70,12 @@ has_err "...fine_tune_ckpt_var_map and fine_tune_ckpt_param_map are one thing; k
 run crank check tiny.yaml --set train_config.fine_tune_ckpt_param_map=map.txt
 ends 0
 has_err "...warning: fine_tune_ckpt_param_map has no effect without fine_tune_checkpoint"
+# its state is not told besides
+echo "model.output_mlp.bias model.deep_mlp.mlp.0.perceptron.0.bias" >bad.txt
+run crank train tiny.yaml --model_dir tuned --fine_tune_checkpoint first --set train_config.fine_tune_ckpt_param_map=bad.txt
+ends 2
+has_err "bad.txt:1: 'model.output_mlp.bias' is (1) in the model, 'model.deep_mlp.mlp.0.perceptron.0.bias' is (16) in ...; map it to one of its shape, or to -"
+no_err "...state...."
 # a dense layer of another shape is refused with both, and may be left out
 run crank train tiny.yaml --model_dir tuned --fine_tune_checkpoint first --set 'model_config.wide_and_deep.deep.hidden_units=[16, 9]'
 ends 1
