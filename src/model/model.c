@@ -86,10 +86,30 @@ static cr_node *metric_input(const cr_model *m, const cr_task *t, const cr_metri
     return pred;
 }
 
-static const char *metric_name(cr_model *m, const cr_task *t, const cr_choice *c) {
+static bool is_taken(const cr_model *m, const cr_model_metric *v, int n, const char *name) {
+    bool taken = false;
+    for (int i = 0; i < n; i++)
+        taken |= strcmp(v[i].name, name) == 0;
+    for (int i = 0; i < m->n_losses; i++)
+        taken |= strcmp(m->losses[i].name, name) == 0;
+    return taken;
+}
+
+/* A key of results that nothing among v and the losses has: the second auc is auc_2. Logs and
+ * state.json hold each key once. */
+static const char *own_name(cr_model *m, const cr_model_metric *v, int n, const char *name,
+                            const char *suffix) {
+    const char *own = cr_arena_printf(&m->arena, "%s%s", name, suffix);
+    for (int k = 2; is_taken(m, v, n, own); k++)
+        own = cr_arena_printf(&m->arena, "%s%s_%d", name, suffix, k);
+    return own;
+}
+
+static const char *metric_name(cr_model *m, const cr_model_metric *v, int n, const cr_task *t,
+                               const cr_choice *c) {
     char name[64];
     cr_metric_label(c, name, sizeof(name));
-    return cr_arena_printf(&m->arena, "%s%s", name, t->suffix);
+    return own_name(m, v, n, name, t->suffix);
 }
 
 static void add_metric(cr_build *b, const cr_task *t, const cr_metric_conf *mc) {
@@ -110,7 +130,8 @@ static void add_metric(cr_build *b, const cr_task *t, const cr_metric_conf *mc) 
         }
         slot = f->slot;
     }
-    m->metrics[m->n_metrics++] = (cr_model_metric){.name = metric_name(m, t, &mc->metric),
+    const char *name = metric_name(m, m->metrics, m->n_metrics, t, &mc->metric);
+    m->metrics[m->n_metrics++] = (cr_model_metric){.name = name,
                                                    .type = type,
                                                    .conf = mc->metric.conf,
                                                    .pred = pred,
@@ -123,15 +144,15 @@ static void add_train_metric(cr_build *b, const cr_task *t, const cr_train_metri
     cr_model *m = b->m;
     cr_node *pred = metric_input(m, t, mc->metric.m->type);
     if (!pred) return;
-    m->train_metrics[m->n_train_metrics++] =
-        (cr_model_metric){.name = metric_name(m, t, &mc->metric),
-                          .type = mc->metric.m->type,
-                          .conf = mc->metric.conf,
-                          .pred = pred,
-                          .K = pred->width,
-                          .label = t->label,
-                          .group_slot = -1,
-                          .train = mc};
+    const char *name = metric_name(m, m->train_metrics, m->n_train_metrics, t, &mc->metric);
+    m->train_metrics[m->n_train_metrics++] = (cr_model_metric){.name = name,
+                                                               .type = mc->metric.m->type,
+                                                               .conf = mc->metric.conf,
+                                                               .pred = pred,
+                                                               .K = pred->width,
+                                                               .label = t->label,
+                                                               .group_slot = -1,
+                                                               .train = mc};
 }
 
 /* the sparse feature that names sessions; -1: none, -2: a mistake */
@@ -167,8 +188,9 @@ static void finish_task(cr_build *b, const cr_task *t) {
         if (session < -1) continue;
         cr_node *row = type->row(b->g, lc->loss.conf, t->logits, label, session);
         row->output = true;
+        const char *name = own_name(m, m->metrics, m->n_metrics, type->name, t->suffix);
         m->losses[m->n_losses++] =
-            (cr_model_loss){.name = cr_arena_printf(&m->arena, "%s%s", type->name, t->suffix),
+            (cr_model_loss){.name = name,
                             .row = row,
                             .mean = cr_mean_loss(b->g, row, t->weight),
                             .weight = t->weight,

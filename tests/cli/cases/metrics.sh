@@ -55,3 +55,12 @@ run crank train tiny.yaml --model_dir parts --set train_config.num_epochs=3 --co
 ends 0
 has_err "...training metric auc begins anew: the checkpoint kept it with other settings"
 has_err "...training metric mean_squared_error begins anew: the checkpoint does not have it"
+# the same metric or loss twice: keys of their own, in logs and in checkpoints that can be read
+run crank train tiny.yaml --model_dir twice --set 'model_config.metrics=[{auc: {}}, {auc: {exact: false}}, {auc: {}}]' \
+    --set 'model_config.train_metrics=[{auc: {}}, {auc: {thresholds: 50}}]' --set 'model_config.losses=[{binary_cross_entropy: {}}, {binary_cross_entropy: {label_smoothing: 0.1}}]'
+ends 0
+has_err "...Eval Result Epoch-... auc:0... auc_2:0... auc_3:0... binary_cross_entropy:0... binary_cross_entropy_2:0..."
+run crank eval twice/pipeline.config
+ends 0
+no_err "...damaged..."
+has_out "...auc_2..."
