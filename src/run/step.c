@@ -262,7 +262,10 @@ void cr_trainer_set_state(trainer *t, trainer_state s) {
         s.loss_scale = 0;
     else if (!(s.loss_scale > 0))
         s.loss_scale = t->scaler->init_scale;
-    if (s.accumulated >= t->k) s.accumulated = 0; /* the config has other steps now */
+    if (s.accumulated >= t->k) { /* the config has other steps now */
+        s.accumulated = 0;
+        s.overflow = false;
+    }
     t->counters = s;
 }
 

@@ -106,10 +106,10 @@ static bool read_number(const char *s, double *out) {
 
 static bool read_state(const char *s, double *state, int64_t n) {
     for (int64_t k = 0; k < n; k++, s += 17) {
-        if (!read_number(s, &state[k])) return false;
+        if (!read_number(s, &state[k]) || !(state[k] >= 0 && state[k] < 0x1p62)) return false;
         if (s[16] != (k + 1 < n ? ',' : ';') && !(k + 1 == n && s[16] == 0)) return false;
     }
-    return state[0] >= 0 && state[1] >= 0;
+    return true;
 }
 
 /* where the numbers of a metric begin; NULL: it is not in the text */
