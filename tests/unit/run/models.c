@@ -3,55 +3,7 @@
  * near that score. What a wrong sign or a dead branch would spoil is seen here even where the
  * golden runs, which are ten steps long, could agree by chance. Also: their mistakes in configs.
  */
-#include <unistd.h>
-
-#include "base/file.h"
-#include "base/log.h"
-#include "base/pool.h"
-#include "data/synth.h"
-#include "harness.h"
-#include "run/run_int.h"
-
-static char root[256];
-
-static void show(const cr_diag *d) {
-    for (size_t i = 0; i < d->n; i++)
-        if (d->v[i].sev == CR_SEV_ERROR)
-            fprintf(stderr, "%s:%d:%d: %s\n", d->v[i].at.path ? d->v[i].at.path : "",
-                    d->v[i].at.line, d->v[i].at.col, d->v[i].msg);
-}
-
-static double teacher_auc(void) {
-    char path[600];
-    snprintf(path, sizeof(path), "%s/data/synth.json", root);
-    cr_buf b;
-    cr_buf_init(&b);
-    double auc = NAN;
-    if (cr_file_read(path, 0, &b, NULL) == CR_OK) {
-        const char *at = strstr(b.data, "\"auc\":");
-        if (at) auc = strtod(at + 6, NULL);
-    }
-    cr_buf_clear(&b);
-    return auc;
-}
-
-static void make_data(int64_t rows, int64_t eval_rows) {
-    char dir[600];
-    snprintf(dir, sizeof(dir), "%s/data", root);
-    cr_pool *pool;
-    cr_err err;
-    CHECK_INT(cr_pool_new(&pool, 2, NULL), 0);
-    cr_synth_opts o = {.kind = "criteo",
-                       .rows = rows,
-                       .eval_rows = eval_rows,
-                       .seed = 5,
-                       .scale = 0.0002,
-                       .dir = dir};
-    cr_code code = cr_synth(&o, pool, &err);
-    if (code != CR_OK) fprintf(stderr, "%s\n", err.msg);
-    CHECK_INT(code, 0);
-    cr_pool_free(pool);
-}
+#include "unit/run/run_test.h"
 
 #define IDS                                                                                        \
     "cat_0,cat_1,cat_2,cat_3,cat_4,cat_5,cat_6,cat_7,cat_8,cat_9,cat_10,cat_11,cat_12,cat_13,cat_" \
@@ -71,7 +23,7 @@ static void make_data(int64_t rows, int64_t eval_rows) {
 #define FAST     "0.05", "0.003"
 
 TEST(near_the_teacher) {
-    double best = teacher_auc();
+    double best = teacher_auc(in_root("data"));
     CHECK(best > 0.7 && best < 0.95);
     static const struct {
         const char *name, *config, *sparse, *dense;
@@ -225,12 +177,8 @@ TEST(mistakes) {
 
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(near_the_teacher), CASE(mistakes)};
-    const char *tmp = getenv("TMPDIR");
-    snprintf(root, sizeof(root), "%s/crank-models-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(root)) return 1;
-    cr_log_set_level(CR_LOG_ERROR);
-    make_data(ROWS, 20000);
+    if (!root_open("models")) return 1;
+    make_synth("criteo", in_root("data"), ROWS, 20000, 5, 0.0002);
     int rc = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
-    if (cr_rmtree(root, NULL) != CR_OK) rc = 1;
-    return rc;
+    return root_close(rc);
 }

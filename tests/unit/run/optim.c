@@ -3,42 +3,7 @@
  * averages, a loss scale, rules by name, Adam over whole tables. The same bytes for any number of
  * threads and through a pause at any batch; one score everywhere from averaged parameters.
  */
-#include <unistd.h>
-
-#include "base/file.h"
-#include "base/log.h"
-#include "base/pool.h"
-#include "data/synth.h"
-#include "harness.h"
-#include "run/run_int.h"
-
-static char root[256];
-
-static const char *in_root(const char *name) {
-    static char buf[8][512];
-    static int k;
-    char *b = buf[k++ % 8];
-    snprintf(b, sizeof(buf[0]), "%s/%s", root, name);
-    return b;
-}
-
-static void show(const cr_diag *d) {
-    for (size_t i = 0; i < d->n; i++)
-        if (d->v[i].sev == CR_SEV_ERROR) fprintf(stderr, "%s\n", d->v[i].msg);
-}
-
-static void make_data(void) {
-    cr_pool *pool;
-    CHECK_INT(cr_pool_new(&pool, 2, NULL), 0);
-    cr_synth_opts o = {.kind = "criteo",
-                       .rows = 3000,
-                       .eval_rows = 500,
-                       .seed = 3,
-                       .scale = 0.0002,
-                       .dir = in_root("data")};
-    CHECK_INT(cr_synth(&o, pool, NULL), 0);
-    cr_pool_free(pool);
-}
+#include "unit/run/run_test.h"
 
 static cr_code train(const char *model, int threads, bool go_on, const char *const *set, int n_set,
                      cr_train_result *res) {
@@ -59,19 +24,6 @@ static cr_code train(const char *model, int threads, bool go_on, const char *con
     return code;
 }
 
-static void same_files(const char *a, const char *b, const char *name) {
-    char pa[1200], pb[1200];
-    snprintf(pa, sizeof(pa), "%s/%s", a, name);
-    snprintf(pb, sizeof(pb), "%s/%s", b, name);
-    cr_buf x, y;
-    cr_buf_init(&x);
-    cr_buf_init(&y);
-    CHECK_INT(cr_file_read(pa, 0, &x, NULL), 0);
-    CHECK_INT(cr_file_read(pb, 0, &y, NULL), 0);
-    CHECK(x.n > 0 && x.n == y.n && memcmp(x.data, y.data, x.n) == 0);
-    cr_buf_clear(&x);
-    cr_buf_clear(&y);
-}
 static void same_checkpoints(const char *a, const char *b) {
     same_files(a, b, "model-00001-of-00001.safetensors");
     same_files(a, b, "optimizer-00001-of-00001.safetensors");
@@ -309,12 +261,8 @@ int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(threads_do_not_matter), CASE(a_pause_does_not_matter),
                                    CASE(averages_are_used), CASE(averages_that_are_not_there),
                                    CASE(overflow_is_left_out)};
-    const char *tmp = getenv("TMPDIR");
-    snprintf(root, sizeof(root), "%s/crank-optim-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(root)) return 1;
-    cr_log_set_level(CR_LOG_ERROR);
-    make_data();
+    if (!root_open("optim")) return 1;
+    make_synth("criteo", in_root("data"), 3000, 500, 3, 0.0002);
     int rc = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
-    if (cr_rmtree(root, NULL) != CR_OK) rc = 1;
-    return rc;
+    return root_close(rc);
 }

@@ -3,23 +3,7 @@
  * loss of FP32, take the memory they should, keep every promise (threads, pauses), and survive
  * checkpoint and export.
  */
-#include <unistd.h>
-
-#include "base/file.h"
-#include "base/log.h"
-#include "data/synth.h"
-#include "harness.h"
-#include "run/run_int.h"
-
-static char root[256];
-
-static const char *in_root(const char *name) {
-    static char buf[8][512];
-    static int k;
-    char *b = buf[k++ % 8];
-    snprintf(b, sizeof(buf[0]), "%s/%s", root, name);
-    return b;
-}
+#include "unit/run/run_test.h"
 
 static cr_code train(const char *model, int threads, bool go_on, const char *const *set, int n_set,
                      cr_train_result *res) {
@@ -32,8 +16,7 @@ static cr_code train(const char *model, int threads, bool go_on, const char *con
                        .threads = threads,
                        .continue_train = go_on};
     cr_code code = cr_train(&o, res, &diag);
-    for (size_t i = 0; i < diag.n; i++)
-        if (diag.v[i].sev == CR_SEV_ERROR) fprintf(stderr, "%s\n", diag.v[i].msg);
+    show(&diag);
     cr_diag_clear(&diag);
     return code;
 }
@@ -50,24 +33,6 @@ static int64_t size_of(const char *dir) {
     snprintf(path, sizeof(path), "%s/model-00001-of-00001.safetensors", dir);
     CHECK_INT(cr_file_size(path, &n, NULL), 0);
     return n;
-}
-
-static void same(const char *a, const char *b) {
-    const char *const files[] = {"model-00001-of-00001.safetensors",
-                                 "optimizer-00001-of-00001.safetensors"};
-    for (int i = 0; i < 2; i++) {
-        char pa[1200], pb[1200];
-        snprintf(pa, sizeof(pa), "%s/%s", a, files[i]);
-        snprintf(pb, sizeof(pb), "%s/%s", b, files[i]);
-        cr_buf x, y;
-        cr_buf_init(&x);
-        cr_buf_init(&y);
-        CHECK_INT(cr_file_read(pa, 0, &x, NULL), 0);
-        CHECK_INT(cr_file_read(pb, 0, &y, NULL), 0);
-        CHECK(x.n > 1000 && x.n == y.n && memcmp(x.data, y.data, x.n) == 0);
-        cr_buf_clear(&x);
-        cr_buf_clear(&y);
-    }
 }
 
 #define SMALL "model_config.deepfm.deep.hidden_units=[64,32]"
@@ -104,8 +69,7 @@ static cr_code train_tables(const char *model, const char *edit, int threads,
                        .threads = threads,
                        .continue_train = go_on};
     cr_code code = cr_train(&o, res, &diag);
-    for (size_t i = 0; i < diag.n; i++)
-        if (diag.v[i].sev == CR_SEV_ERROR) fprintf(stderr, "%s\n", diag.v[i].msg);
+    show(&diag);
     cr_diag_clear(&diag);
     return code;
 }
@@ -141,7 +105,7 @@ TEST(half_tables_keep_the_promises) {
         if (threads == 1)
             snprintf(first, sizeof(first), "%s", r.checkpoint);
         else
-            same(first, r.checkpoint);
+            same_weights(first, r.checkpoint);
         cr_arena_clear(&r.arena);
     }
     set[2] = "train_config.num_steps=17";
@@ -149,28 +113,17 @@ TEST(half_tables_keep_the_promises) {
     cr_arena_clear(&r.arena);
     set[2] = "train_config.num_steps=40";
     CHECK_INT(train_tables(in_root("pause"), TABLES("BF16"), 1, set, 5, true, &r), 0);
-    same(first, r.checkpoint);
+    same_weights(first, r.checkpoint);
     cr_arena_clear(&r.arena);
 }
 
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(near_fp32), CASE(half_tables),
                                    CASE(half_tables_keep_the_promises)};
-    const char *tmp = getenv("TMPDIR");
-    snprintf(root, sizeof(root), "%s/crank-precision-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(root)) return 1;
-    cr_log_set_level(CR_LOG_ERROR);
-    cr_pool *pool;
-    if (cr_pool_new(&pool, 2, NULL) != CR_OK) return 1;
-    cr_synth_opts so = {.kind = "criteo",
-                        .rows = 60000,
-                        .eval_rows = 10000,
-                        .seed = 5,
-                        .scale = 0.001,
-                        .dir = in_root("d")};
-    if (cr_synth(&so, pool, NULL) != CR_OK) return 1;
-    cr_pool_free(pool);
+    if (!root_open("precision")) return 1;
+    t_name = "data";
+    make_synth("criteo", in_root("d"), 60000, 10000, 5, 0.001);
+    if (t_failed_checks) return root_close(1);
     int rc = t_run(cases, 3, argc, argv);
-    if (cr_rmtree(root, NULL) != CR_OK) rc = 1;
-    return rc;
+    return root_close(rc);
 }

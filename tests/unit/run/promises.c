@@ -3,46 +3,9 @@
  * bytes through a pause, no allocation in a step, the same scores from train-time evaluation, eval
  * and predict, and each model comes near the best score that its data allows.
  */
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "base/file.h"
 #include "base/json.h"
-#include "base/log.h"
-#include "base/pool.h"
-#include "data/synth.h"
-#include "harness.h"
-#include "run/run_int.h"
-
-static char root[256];
-
-static void show(const cr_diag *d) {
-    for (size_t i = 0; i < d->n; i++)
-        if (d->v[i].sev == CR_SEV_ERROR)
-            fprintf(stderr, "%s:%d:%d: %s\n", d->v[i].at.path ? d->v[i].at.path : "",
-                    d->v[i].at.line, d->v[i].at.col, d->v[i].msg);
-}
-
-static const char *in_root(const char *name) {
-    static char buf[8][512];
-    static int k;
-    char *b = buf[k++ % 8];
-    snprintf(b, sizeof(buf[0]), "%s/%s", root, name);
-    return b;
-}
-
-static void make_data(const char *kind, const char *dir, int64_t rows, int64_t eval_rows,
-                      double scale) {
-    cr_pool *pool;
-    cr_err err;
-    CHECK_INT(cr_pool_new(&pool, 2, NULL), 0);
-    cr_synth_opts o = {
-        .kind = kind, .rows = rows, .eval_rows = eval_rows, .seed = 3, .scale = scale, .dir = dir};
-    cr_code code = cr_synth(&o, pool, &err);
-    if (code != CR_OK) fprintf(stderr, "%s\n", err.msg);
-    CHECK_INT(code, 0);
-    cr_pool_free(pool);
-}
+#include "unit/run/run_test.h"
+#include <sys/stat.h>
 
 static cr_code train(const char *data, const char *model, int threads, bool go_on,
                      const char *const *set, int n_set, cr_train_result *res) {
@@ -57,25 +20,6 @@ static cr_code train(const char *data, const char *model, int threads, bool go_o
     show(&diag);
     cr_diag_clear(&diag);
     return code;
-}
-
-/* all weights and optimizer state of two checkpoints, byte for byte */
-static void same_checkpoints(const char *a, const char *b) {
-    const char *const files[] = {"model-00001-of-00001.safetensors",
-                                 "optimizer-00001-of-00001.safetensors"};
-    for (int i = 0; i < 2; i++) {
-        char pa[1200], pb[1200];
-        snprintf(pa, sizeof(pa), "%s/%s", a, files[i]);
-        snprintf(pb, sizeof(pb), "%s/%s", b, files[i]);
-        cr_buf x, y;
-        cr_buf_init(&x);
-        cr_buf_init(&y);
-        CHECK_INT(cr_file_read(pa, 0, &x, NULL), 0);
-        CHECK_INT(cr_file_read(pb, 0, &y, NULL), 0);
-        CHECK(x.n > 1000 && x.n == y.n && memcmp(x.data, y.data, x.n) == 0);
-        cr_buf_clear(&x);
-        cr_buf_clear(&y);
-    }
 }
 
 /* dropout, batch norm, shuffle, two epochs: everything that draws or sums */
@@ -95,7 +39,7 @@ static const char *const hard[] = {
 TEST(threads_do_not_matter) {
     cr_train_result r;
     char first[1088] = "";
-    make_data("criteo", in_root("a"), 6000, 1000, 0.0002);
+    make_synth("criteo", in_root("a"), 6000, 1000, 3, 0.0002);
     for (int threads = 1; threads <= 3; threads++) {
         char dir[600];
         snprintf(dir, sizeof(dir), "%s/m%d", root, threads);
@@ -104,7 +48,7 @@ TEST(threads_do_not_matter) {
         if (threads == 1)
             snprintf(first, sizeof(first), "%s", r.checkpoint);
         else
-            same_checkpoints(first, r.checkpoint);
+            same_weights(first, r.checkpoint);
         cr_arena_clear(&r.arena);
     }
 }
@@ -126,7 +70,7 @@ TEST(a_pause_does_not_matter) {
     cr_arena_clear(&r.arena);
     CHECK_INT(train(in_root("a"), in_root("parts"), 1, true, hard, N_HARD, &r), 0);
     CHECK_INT(r.steps, 17);
-    same_checkpoints(whole, r.checkpoint);
+    same_weights(whole, r.checkpoint);
     cr_arena_clear(&r.arena);
 }
 
@@ -252,24 +196,10 @@ TEST(one_score_everywhere) {
     cr_diag_clear(&diag);
 }
 
-static double teacher_auc(const char *dir) {
-    char path[600];
-    snprintf(path, sizeof(path), "%s/synth.json", dir);
-    cr_buf b;
-    cr_buf_init(&b);
-    double auc = NAN;
-    if (cr_file_read(path, 0, &b, NULL) == CR_OK) {
-        const char *at = strstr(b.data, "\"auc\":");
-        if (at) auc = strtod(at + 6, NULL);
-    }
-    cr_buf_clear(&b);
-    return auc;
-}
-
 #define TEACHER_ROWS 300000
 
 TEST(near_the_teacher) {
-    make_data("criteo", in_root("t"), TEACHER_ROWS, 50000, 0.0005);
+    make_synth("criteo", in_root("t"), TEACHER_ROWS, 50000, 3, 0.0005);
     double best = teacher_auc(in_root("t"));
     CHECK(best > 0.7 && best < 0.95);
     /* the same data for every model: groups and towers are given as a whole */
@@ -317,14 +247,10 @@ int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(threads_do_not_matter), CASE(a_pause_does_not_matter),
                                    CASE(a_step_allocates_nothing), CASE(one_score_everywhere),
                                    CASE(near_the_teacher)};
-    const char *tmp = getenv("TMPDIR");
-    snprintf(root, sizeof(root), "%s/crank-promises-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(root)) return 1;
-    cr_log_set_level(CR_LOG_ERROR);
+    if (!root_open("promises")) return 1;
     if (argc > 1)
-        make_data("criteo", in_root("a"), 6000, 1000,
-                  0.0002); /* a single case still has its data */
+        make_synth("criteo", in_root("a"), 6000, 1000, 3,
+                   0.0002); /* a single case still has its data */
     int rc = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
-    if (cr_rmtree(root, NULL) != CR_OK) rc = 1;
-    return rc;
+    return root_close(rc);
 }
