@@ -29,6 +29,12 @@ same_weights model lines
 # whoever reads may leave: training goes on
 (crank train tiny.yaml --model_dir left --log_json - --quiet 2>"$err" | true)
 same_weights model left
+# the run's own log under another path: every line once
+mkdir own
+run crank train tiny.yaml --model_dir own --log_json ./own/../own/train_log.jsonl
+ends 0
+[ "$(sort own/train_log.jsonl | uniq -d | wc -l)" -eq 0 ] || fail "lines are written twice"
+grep -q '"end"' own/train_log.jsonl || fail "the log has no end"
 run crank train tiny.yaml --model_dir gone --log_json no/such/place
 ends 1
 has_err "no/such/place: cannot write: No such file or directory"
