@@ -99,6 +99,7 @@ typedef struct cr_ui {
     cr_map shown; /* texts of the findings already printed */
     cr_arena arena;
     double last_progress;
+    bool metric_shown; /* the last progress line had a metric */
 } cr_ui;
 
 struct cr_cmd {

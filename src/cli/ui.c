@@ -133,8 +133,11 @@ static void on_progress(void *ctx, const cr_progress *p) {
     if (ui->shown.n != ui->diag.n) cr_ui_findings(ui);
     if (ui->quiet || !cr_log_is_terminal()) return;
     double now = cr_now();
-    if (now - ui->last_progress < PROGRESS_GAP) return;
+    /* the first metric is news and does not wait */
+    bool news = p->metric && !ui->metric_shown;
+    if (now - ui->last_progress < PROGRESS_GAP && !news) return;
     ui->last_progress = now;
+    ui->metric_shown = p->metric != NULL;
     char line[256];
     cr_progress_text(line, sizeof line, p);
     cr_log_progress(line);

@@ -196,6 +196,7 @@ static cr_code evaluate(loop *l) {
     cr_trainer_swap_ema(l->t);
     CR_TRY(ran);
     l->res->has_eval = true;
+    l->told = 0; /* the progress line has news */
     l->evaluated = l->step;
     l->res->eval_s += cr_now() - t0;
     cr_observer_eval(l->ob, l->step, l->in_epoch, &l->res->eval, cr_now() - t0);
