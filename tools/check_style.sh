@@ -18,8 +18,8 @@ if [ ! -d src ]; then
 fi
 # shellcheck disable=SC2086
 files=$({
-    find $dirs -type f \( -name '*.c' -o -name '*.h' -o -name '*.inc' -o -name '*.sh' -o -name '*.py' \
-        -o -name '*.md' -o -name 'meson.build' -o -path 'tools/*.txt' \)
+    find $dirs -name node_modules -prune -o -type f \( -name '*.c' -o -name '*.h' -o -name '*.inc' -o -name '*.sh' -o -name '*.py' \
+        -o -name '*.md' -o -name 'meson.build' -o -path 'tools/*.txt' \) -print
     find . -maxdepth 1 -type f \( -name '*.md' -o -name 'meson*' \) | sed 's,^\./,,'
 } | LC_ALL=C sort)
 

@@ -44,6 +44,8 @@ for set_ in "${@:-build}"; do
         need valgrind have valgrind
         need protobuf-compiler have protoc
         need python3-protobuf /usr/bin/python3 -c 'import google.protobuf'
+        need nodejs have node
+        need npm have npm
         ;;
     *)
         echo "deps.sh: unknown set '$set_'; use build, test or full" >&2

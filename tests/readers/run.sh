@@ -3,9 +3,8 @@
 #
 # READER: node (npm's tfrecord and protobufjs), python (Google's protobuf), same (both, and their
 # lists must be equal). What is listed is compared with what train_log.jsonl and the results say.
-# Exit code 77, with a reason, when the reader is not installed. The node modules are looked for in
-# $CRANK_NODE_MODULES, else in node_modules at the root of the sources, where `npm install --no-save
-# tfrecord@0.2.0 protobufjs@6.11.4` puts them.
+# Exit code 77, with a reason, when the reader is not installed; `make test-full` installs them
+# (tools/deps.sh full, tools/npm.sh tests/readers).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 crank=$(cd "$(dirname "$1")" && pwd)/$(basename "$1") reader=$2
@@ -16,13 +15,13 @@ skip() {
     echo "skipped: $*"
     exit 77
 }
-modules=${CRANK_NODE_MODULES:-$here/../../node_modules}
+modules=$here/node_modules
 python=
 find_readers() {
     case $1 in node | same)
         command -v node >/dev/null || skip "node is not installed"
         NODE_PATH=$modules node -e 'require("tfrecord/lib/record_reader"); require("protobufjs")' 2>/dev/null ||
-            skip "npm's tfrecord and protobufjs are not installed: npm install --no-save tfrecord@0.2.0 protobufjs@6.11.4"
+            skip "npm's tfrecord and protobufjs are not installed: sh tools/npm.sh tests/readers"
         ;;
     esac
     case $1 in python | same)
