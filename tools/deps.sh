@@ -30,6 +30,9 @@ for set_ in "${@:-build}"; do
         need libjansson-dev lib jansson.h jansson
         need zlib1g-dev lib zlib.h z
         need libzstd-dev lib zstd.h zstd
+        need libsnappy-dev lib snappy-c.h snappy
+        need liblz4-dev lib lz4.h lz4
+        need libbrotli-dev lib brotli/decode.h brotlidec
         ;;
     test)
         need binutils have nm
