@@ -222,5 +222,8 @@ const char *cr_outdir_tmp(const cr_outdir *d); /* write files here */
  * failure everything written is removed. Frees d either way. */
 CR_CHECKED cr_code cr_outdir_commit(cr_outdir *d, cr_err *err);
 void cr_outdir_abort(cr_outdir *d);
+/* cr_ckpt_remove_leftovers removes "<dir>/<prefix>*-PID" (files and directories) of processes that
+ * are gone, and says so in the log. */
+CR_CHECKED cr_code cr_ckpt_remove_leftovers(const char *dir, const char *prefix, cr_err *err);
 
 #endif

@@ -53,8 +53,6 @@ int cr_ckpt_number(const cr_ckpt *c, const char *name);
 CR_CHECKED cr_code cr_ckpt_expand(cr_arena *a, const cr_ckpt_tensor *v, int n, cr_ckpt_tensor **out,
                                   int *n_out, cr_err *err);
 
-/* outdir.c: removes "<dir>/<prefix>*-PID" directories of processes that are gone */
-CR_CHECKED cr_code cr_ckpt_remove_leftovers(const char *dir, const char *prefix, cr_err *err);
 /* step of a name "model.ckpt-N" in its one spelling; -1: another name */
 int64_t cr_ckpt_step_of(const char *name);
 

@@ -60,6 +60,26 @@ static cr_code choose_columns(writer *w, job *j, const char *list, cr_err *err) 
 
 /* ---- writing ---- */
 
+/* Makes the folder, clears it of what killed runs left under the name of the result, and says so
+ * when an earlier result will be replaced: that is normal, but nobody should find out afterwards.
+ */
+static cr_code prepare_output(const cr_predict_opts *o, cr_predict_result *res, cr_err *err) {
+    char prefix[64], text[1024];
+    int n = snprintf(res->output, sizeof(res->output), "%s/part-0.csv", o->predict_output_path);
+    if (n < 0 || (size_t)n >= sizeof(res->output))
+        return cr_fail(err, CR_EUSAGE, "--predict_output_path is too long; use a shorter path");
+    CR_TRY(cr_mkdirs(o->predict_output_path, err));
+    snprintf(prefix, sizeof(prefix), "%s.tmp-", cr_path_base(res->output));
+    cr_err why;
+    if (cr_ckpt_remove_leftovers(o->predict_output_path, prefix, &why) != CR_OK) {
+        cr_err_text(&why, text, sizeof(text));
+        CR_WARN("%s", text);
+    }
+    if (cr_path_exists(res->output))
+        CR_INFO("%s is there already and will be replaced", res->output);
+    return CR_OK;
+}
+
 static void put_text(cr_buf *b, const char *s, size_t n) {
     bool quote = false;
     for (size_t i = 0; i < n; i++)
@@ -322,7 +342,7 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
         if ((from_config &&
              cr_job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK) ||
             choose_columns(&w, &j, o->output_columns, &err) != CR_OK ||
-            cr_mkdirs(o->predict_output_path, &err) != CR_OK ||
+            prepare_output(o, res, &err) != CR_OK ||
             (!from_config && keep_types(&j, path, &err) != CR_OK) ||
             cr_job_alloc(&j, &err) != CR_OK || cr_exec_new(&ex, &eo, j.pool, &err) != CR_OK)
             code = cr_diag_err(diag, &err);
@@ -330,7 +350,6 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
     if (code == CR_OK) code = cr_job_load_weights(&j, path, diag);
     if (code == CR_OK) {
         w.ex = ex;
-        snprintf(res->output, sizeof(res->output), "%s/part-0.csv", o->predict_output_path);
         code = run(&w, &j, o, ex, res, diag);
     }
     if (w.f) cr_outfile_abort(w.f);
