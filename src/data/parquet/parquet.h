@@ -177,6 +177,18 @@ const char *cr_pq_path(const cr_pq_file *f);
  * found when it is exactly that. */
 int cr_pq_find(const cr_pq_meta *m, const char *name);
 
+/* What a node is to people, by the format's rules for lists and maps, old layouts included. */
+typedef enum cr_pq_shape {
+    CR_PQ_IS_LEAF,
+    CR_PQ_IS_STRUCT,
+    CR_PQ_IS_LIST, /* *item: the node of its items */
+    CR_PQ_IS_MAP   /* *item: of its keys, *value: of its values */
+} cr_pq_shape;
+/* as_item: the node is taken as the item of a list that was seen before. The repeated node of a
+ * list or map is `node` itself where *item == node (a repeated field that nothing marks as a list),
+ * else node + 1; where it is *item too, ask about it with as_item. */
+cr_pq_shape cr_pq_shape_of(const cr_pq_meta *m, int node, bool as_item, int *item, int *value);
+
 /* Pages of a chunk, from the offset index (cr_pq_read_index) where the file has one. min/max lie in
  * the index's memory. */
 typedef struct cr_pq_page_info {

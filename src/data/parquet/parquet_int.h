@@ -35,7 +35,8 @@ typedef struct cr_tin {
     const uint8_t *beg, *p, *end;
     int depth;
     const char *bad;
-    bool cut; /* it ended too early: more bytes could help */
+    size_t bad_at; /* byte from beg */
+    bool cut;      /* it ended too early: more bytes could help */
 } cr_tin;
 enum {
     CR_T_STOP = 0,
@@ -50,13 +51,15 @@ enum {
     CR_T_LIST = 9,
     CR_T_SET = 10,
     CR_T_MAP = 11,
-    CR_T_STRUCT = 12
+    CR_T_STRUCT = 12,
+    CR_T_UUID = 13
 };
 void cr_tin_init(cr_tin *t, const uint8_t *p, size_t n);
 /* cr_tin_field reads the next field header of a struct; *id is the last field's id before (0 at the
  * start) and this one's after. Returns its type, CR_T_STOP at the end or after an error. */
 int cr_tin_field(cr_tin *t, int *id);
 int64_t cr_tin_int(cr_tin *t); /* zigzag varint: i16, i32, i64 */
+int cr_tin_i8(cr_tin *t);      /* also a bool in a list: 1 is true */
 const uint8_t *cr_tin_bytes(cr_tin *t, size_t *n);
 /* cr_tin_list: number of elements, at most as many as bytes are left; *type of the elements */
 size_t cr_tin_list(cr_tin *t, int *type);
@@ -71,9 +74,15 @@ void cr_tout_int(cr_buf *b, int64_t x);
 void cr_tout_i32(cr_buf *b, int *last, int id, int32_t x);
 void cr_tout_i64(cr_buf *b, int *last, int id, int64_t x);
 void cr_tout_bool(cr_buf *b, int *last, int id, bool x);
+/* last NULL: an element of a list, without a field head */
 void cr_tout_bytes(cr_buf *b, int *last, int id, const void *p, size_t n);
 void cr_tout_list(cr_buf *b, int *last, int id, int type, size_t n);
 void cr_tout_stop(cr_buf *b);
+
+/* ---- schema.c ---- */
+
+/* cr_pq_schema_finish with a bound of the memory it may take */
+CR_CHECKED cr_code cr_pq_schema_fill(cr_pq_meta *m, cr_arena *arena, size_t budget, cr_err *err);
 
 /* ---- meta_read.c, meta_write.c ---- */
 
@@ -105,6 +114,13 @@ CR_CHECKED cr_code cr_pq_parse_footer(const uint8_t *p, size_t n, int64_t file_s
 /* *used 0: p ends before the header does. Sizes are checked to be >= 0. */
 CR_CHECKED cr_code cr_pq_parse_page_head(const uint8_t *p, size_t n, cr_pq_page_head *out,
                                          size_t *used, cr_err *err);
+/* Page indexes. p must outlive out. The first fills out->pages (all within the chunk, in order,
+ * rows from 0 within n_rows); the second adds statistics where they fit. */
+CR_CHECKED cr_code cr_pq_parse_offset_index(const uint8_t *p, size_t n, const cr_pq_chunk *chunk,
+                                            int64_t n_rows, size_t budget, cr_arena *arena,
+                                            cr_pq_index *out, cr_err *err);
+CR_CHECKED cr_code cr_pq_parse_column_index(const uint8_t *p, size_t n, const cr_pq_node *node,
+                                            cr_pq_index *out, cr_err *err);
 void cr_pq_put_footer(cr_buf *out, const cr_pq_meta *m);
 void cr_pq_put_page_head(cr_buf *out, const cr_pq_page_head *h);
 void cr_pq_put_index(cr_buf *offsets, cr_buf *columns, const cr_pq_index *index,

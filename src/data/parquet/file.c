@@ -1,0 +1,179 @@
+/*
+ * file.c - opening a Parquet file, its footer, reading at a place.
+ *
+ *   "PAR1"  pages ...  footer (Thrift)  4 bytes: its length  "PAR1"
+ *
+ * Only the end of a file is read when it is opened. Reads are pread: no state is shared, so threads
+ * use one file freely, and a file that shrinks meanwhile is an error, not a signal.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "data/parquet/parquet_int.h"
+
+#define DEFAULT_BUDGET ((size_t)1 << 30)
+#define TAIL           8 /* length and magic */
+
+#define AT(f) ((cr_loc){(f)->path, 0, 0})
+
+cr_code cr_pq_fail(cr_err *err, const cr_pq_file *f, int group, int leaf, int64_t at,
+                   const char *fmt, ...) {
+    char msg[400], where[32] = "";
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(msg, sizeof msg, fmt, ap);
+    va_end(ap);
+    const cr_pq_meta *m = &f->meta;
+    const char *column = leaf >= 0 && leaf < m->n_leaves ? m->nodes[m->leaves[leaf]].path : NULL;
+    if (at >= 0) snprintf(where, sizeof where, ", byte %lld", (long long)at);
+    if (column)
+        return cr_fail_at(err, CR_EDATA, AT(f), "column '%.100s', row group %d%s: %s", column,
+                          group, where, msg);
+    return at >= 0 ? cr_fail_at(err, CR_EDATA, AT(f), "%s: %s", where + 2, msg)
+                   : cr_fail_at(err, CR_EDATA, AT(f), "%s", msg);
+}
+
+cr_code cr_pq_pread(const cr_pq_file *f, int64_t at, void *buf, size_t n, cr_err *err) {
+    if (at < 0 || at > f->size || n > (uint64_t)(f->size - at))
+        return cr_fail_at(err, CR_EDATA, AT(f), "%zu bytes at byte %lld are not in the file (%lld)",
+                          n, (long long)at, (long long)f->size);
+    char *p = buf;
+    while (n > 0) {
+        ssize_t k = pread(f->fd, p, n < ((size_t)1 << 30) ? n : (size_t)1 << 30, (off_t)at);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0)
+            return cr_fail_at(err, CR_EIO, AT(f), "cannot read at byte %lld: %s", (long long)at,
+                              strerror(errno));
+        if (k == 0)
+            return cr_fail_at(err, CR_EIO, AT(f),
+                              "the file ends at byte %lld, it was longer when it was opened; read "
+                              "it again when it is whole",
+                              (long long)at);
+        p += k;
+        at += k;
+        n -= (size_t)k;
+    }
+    return CR_OK;
+}
+
+static cr_code open_fd(cr_pq_file *f, cr_err *err) {
+    f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    if (f->fd < 0)
+        return cr_fail_at(err, CR_EIO, AT(f), "cannot open: %s%s", strerror(errno),
+                          errno == ENOENT ? "; check the path" : "");
+    struct stat st;
+    if (fstat(f->fd, &st) != 0)
+        return cr_fail_at(err, CR_EIO, AT(f), "cannot open: %s", strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return cr_fail_at(err, CR_EIO, AT(f), "it is a directory; name the files in it");
+    if (!S_ISREG(st.st_mode))
+        return cr_fail_at(err, CR_EIO, AT(f),
+                          "it is no plain file, and Parquet is read from its end; copy it first");
+    f->size = (int64_t)st.st_size;
+    return CR_OK;
+}
+
+static uint32_t le32(const uint8_t *p) {
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* why a file that does not end as a Parquet file does is none */
+static cr_code not_parquet(const cr_pq_file *f, cr_err *err) {
+    uint8_t head[4];
+    if (f->size == 0)
+        return cr_fail_at(err, CR_EDATA, AT(f), "the file is empty, which no Parquet file is");
+    if (f->size >= 4) {
+        CR_TRY(cr_pq_pread(f, 0, head, sizeof head, err));
+        if (memcmp(head, "PAR1", 4) == 0)
+            return cr_fail_at(err, CR_EDATA, AT(f),
+                              "it begins as a Parquet file and has no footer; it is cut short or "
+                              "still being written");
+    }
+    return cr_fail_at(err, CR_EDATA, AT(f), "not a Parquet file");
+}
+
+static cr_code read_footer(cr_pq_file *f, cr_err *err) {
+    uint8_t tail[TAIL];
+    if (f->size < TAIL) return not_parquet(f, err);
+    CR_TRY(cr_pq_pread(f, f->size - TAIL, tail, sizeof tail, err));
+    if (memcmp(tail + 4, "PARE", 4) == 0)
+        return cr_fail_at(err, CR_EDATA, AT(f),
+                          "the file is encrypted, which is not supported; write it without "
+                          "encryption");
+    if (memcmp(tail + 4, "PAR1", 4) != 0) return not_parquet(f, err);
+    size_t n = le32(tail);
+    if ((int64_t)n > f->size - TAIL)
+        return cr_fail_at(err, CR_EDATA, AT(f),
+                          "its footer should have %zu bytes, the file has %lld; it is damaged", n,
+                          (long long)f->size);
+    if (n > f->opts.budget)
+        return cr_fail_at(err, CR_EDATA, AT(f),
+                          "its footer has %zu bytes, more than the budget of %zu", n,
+                          f->opts.budget);
+    CR_TRY(cr_try_alloc((void **)&f->footer, n, "a Parquet footer", err));
+    CR_TRY(cr_pq_pread(f, f->size - TAIL - (int64_t)n, f->footer, n, err));
+    cr_err cause;
+    cr_code code =
+        cr_pq_parse_footer(f->footer, n, f->size, f->opts.budget, &f->arena, &f->meta, &cause);
+    return code == CR_OK ? CR_OK : cr_fail_at(err, code, AT(f), "%s", cause.msg);
+}
+
+cr_code cr_pq_open(cr_pq_file **out, const char *path, const cr_pq_opts *opts, cr_err *err) {
+    cr_pq_file *f = cr_alloc(sizeof *f, "a Parquet file");
+    *out = NULL;
+    cr_arena_init(&f->arena, 0);
+    f->path = cr_arena_strdup(&f->arena, path);
+    if (opts) f->opts = *opts;
+    if (!f->opts.budget) f->opts.budget = DEFAULT_BUDGET;
+    cr_code code = open_fd(f, err);
+    if (code == CR_OK) code = read_footer(f, err);
+    if (code != CR_OK) {
+        cr_pq_close(f);
+        return code;
+    }
+    *out = f;
+    return CR_OK;
+}
+
+void cr_pq_close(cr_pq_file *f) {
+    if (!f) return;
+    if (f->fd >= 0) (void)close(f->fd);
+    cr_free(f->footer);
+    cr_arena_clear(&f->arena);
+    cr_free(f);
+}
+
+const cr_pq_meta *cr_pq_get_meta(const cr_pq_file *f) {
+    return &f->meta;
+}
+const char *cr_pq_path(const cr_pq_file *f) {
+    return f->path;
+}
+
+cr_code cr_pq_read_index(const cr_pq_file *f, int group, int leaf, cr_arena *arena,
+                         cr_pq_index *out, cr_err *err) {
+    const cr_pq_group *g = &f->meta.groups[group];
+    const cr_pq_chunk *c = &g->chunks[leaf];
+    size_t n = (size_t)c->offset_index_size, k = (size_t)c->column_index_size;
+    cr_err cause;
+    *out = (cr_pq_index){0};
+    if (!c->offset_index) return CR_OK;
+    if (n > f->opts.budget || k > f->opts.budget - n)
+        return cr_pq_fail(err, f, group, leaf, c->offset_index,
+                          "the page index needs more than the budget");
+    uint8_t *p = cr_arena_alloc(arena, n + k);
+    CR_TRY(cr_pq_pread(f, c->offset_index, p, n, err));
+    cr_code code = cr_pq_parse_offset_index(p, n, c, g->n_rows, f->opts.budget, arena, out, &cause);
+    if (code == CR_OK && c->column_index) {
+        CR_TRY(cr_pq_pread(f, c->column_index, p + n, k, err));
+        code =
+            cr_pq_parse_column_index(p + n, k, &f->meta.nodes[f->meta.leaves[leaf]], out, &cause);
+    }
+    if (code == CR_OK) return CR_OK;
+    *out = (cr_pq_index){0};
+    return cr_pq_fail(err, f, group, leaf, c->offset_index, "%s", cause.msg);
+}
