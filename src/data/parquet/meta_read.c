@@ -701,7 +701,7 @@ cr_code cr_pq_parse_footer(const uint8_t *p, size_t n, int64_t file_size, size_t
                .what = "footer"};
     cr_tin *t = &s.t, groups = {0}, orders = {0};
     int64_t n_groups = -1, n_orders = 0, rows = 0;
-    *out = (cr_pq_meta){.n_rows = -1, .footer_size = (int64_t)n};
+    *out = (cr_pq_meta){.footer_size = (int64_t)n};
     cr_tin_init(t, p, n);
     EACH_FIELD(t, id, type) {
         int64_t k;
@@ -713,7 +713,6 @@ cr_code cr_pq_parse_footer(const uint8_t *p, size_t n, int64_t file_size, size_t
             if (out->nodes) return cr_fail(err, CR_EDATA, "footer: it has two schemas");
             CR_TRY(get_schema(&s, (size_t)k));
             break;
-        case 3: (void)get_i64(t, type, &out->n_rows); break;
         case 4: /* read when the schema is known */
             n_groups = get_list(t, type, CR_T_STRUCT);
             groups = *t;
@@ -749,9 +748,7 @@ cr_code cr_pq_parse_footer(const uint8_t *p, size_t n, int64_t file_size, size_t
             out->n_groups = g + 1;
         }
     }
-    if (out->n_rows != rows)
-        return cr_fail(err, CR_EDATA, "footer: it says %lld rows, its row groups have %lld",
-                       (long long)out->n_rows, (long long)rows);
+    out->n_rows = rows; /* there are writers that leave 0 in the footer: the groups are right */
     drop_unordered(out, &orders, n_orders);
     mend_sizes(out, file_size);
     return CR_OK;
