@@ -78,20 +78,32 @@ static void set_phases(cr_exec *ex) {
     ex->n_phases = last + 1;
 }
 
-/* the calls of phase p to batch ops, or those to all others */
-static void emit_part(cr_exec *ex, int p, bool batch) {
-    const cr_graph *g = ex->g;
-    for (int i = 0; i < g->n; i++) {
-        const cr_node *n = g->nodes[i];
-        if (ex->slots[i].used && n->op && n->op->batch == batch && ex->slots[i].ph_f == p)
+typedef enum kind { TILE, LANE, BATCH } kind;
+
+static kind kind_of(const cr_node *n) {
+    return n->op->batch ? BATCH : n->lane ? LANE : TILE;
+}
+
+/* the forward calls of phase p of one kind of node; returns how many there are */
+static int emit_forward(cr_exec *ex, int p, kind k) {
+    int before = ex->n_code;
+    for (int i = 0; i < ex->g->n; i++) {
+        const cr_node *n = ex->g->nodes[i];
+        if (ex->slots[i].used && n->op && kind_of(n) == k && ex->slots[i].ph_f == p)
             ex->code[ex->n_code++] = (instr){n, false};
     }
-    for (int i = g->n - 1; i >= 0; i--) {
-        const cr_node *n = g->nodes[i];
-        if (ex->slots[i].grad && n->op && n->op->backward && n->op->batch == batch &&
+    return ex->n_code - before;
+}
+
+static int emit_backward(cr_exec *ex, int p, kind k) {
+    int before = ex->n_code;
+    for (int i = ex->g->n - 1; i >= 0; i--) {
+        const cr_node *n = ex->g->nodes[i];
+        if (ex->slots[i].grad && n->op && n->op->backward && kind_of(n) == k &&
             ex->slots[i].ph_b == p)
             ex->code[ex->n_code++] = (instr){n, true};
     }
+    return ex->n_code - before;
 }
 
 static void emit(cr_exec *ex) {
@@ -100,10 +112,12 @@ static void emit(cr_exec *ex) {
     for (int p = 0; p < ex->n_phases; p++) {
         phase *ph = &ex->phases[p];
         ph->first = ex->n_code;
-        emit_part(ex, p, true);
-        ph->n_batch = ex->n_code - ph->first;
-        emit_part(ex, p, false);
-        ph->n = ex->n_code - ph->first - ph->n_batch;
+        ph->n_batch = emit_forward(ex, p, BATCH);
+        ph->n_batch += emit_backward(ex, p, BATCH);
+        ph->n_begin = emit_forward(ex, p, LANE);
+        ph->n = emit_forward(ex, p, TILE);
+        ph->n += emit_backward(ex, p, TILE);
+        ph->n_end = emit_backward(ex, p, LANE);
     }
 }
 
@@ -147,13 +161,17 @@ static int64_t place(placed *live, int *n_live, int64_t width, int now, int last
     return off;
 }
 
+static int n_calls(const phase *p) {
+    return p->n_batch + p->n_begin + p->n + p->n_end;
+}
+
 static void plan_buffers(cr_exec *ex) {
     const cr_graph *g = ex->g;
     life *val = CR_NEW_N(&ex->arena, life, g->n), *grad = CR_NEW_N(&ex->arena, life, g->n);
     for (int i = 0; i < g->n; i++)
         val[i].first = grad[i].first = -1;
     for (int p = 0, pos = 0; p < ex->n_phases; p++)
-        for (int c = 0; c < ex->phases[p].n_batch + ex->phases[p].n; c++, pos++) {
+        for (int c = 0; c < n_calls(&ex->phases[p]); c++, pos++) {
             const cr_node *n = ex->code[pos].n;
             slot *s = &ex->slots[n->id];
             if (!ex->code[pos].back) {
@@ -184,7 +202,8 @@ static void plan_buffers(cr_exec *ex) {
             if (n->cls != CR_ROW) continue;
             int64_t w = (cr_ld(n) + 15) / 16 * 16; /* buffers begin at 64 bytes */
             if (val[i].first == pos) {
-                s->val_wide = n->output || n->op->batch || val[i].first_phase != val[i].last_phase;
+                s->val_wide =
+                    n->output || n->op->batch || n->lane || val[i].first_phase != val[i].last_phase;
                 if (s->val_wide) {
                     s->val_off = ex->wide_width;
                     ex->wide_width += w;
@@ -193,8 +212,8 @@ static void plan_buffers(cr_exec *ex) {
                 }
             }
             if (grad[i].first == pos) {
-                s->grad_wide =
-                    n->op->keep_grad || s->batch_user || grad[i].first_phase != grad[i].last_phase;
+                s->grad_wide = n->op->keep_grad || s->batch_user || n->lane ||
+                               grad[i].first_phase != grad[i].last_phase;
                 if (s->grad_wide) {
                     s->grad_off = ex->wide_width;
                     ex->wide_width += w;
@@ -208,6 +227,8 @@ static void plan_buffers(cr_exec *ex) {
 void cr_exec_compile(cr_exec *ex) {
     cr_graph *g = ex->g;
     ex->slots = CR_NEW_N(&ex->arena, slot, g->n + 1);
+    for (int i = 0; i < g->n; i++)
+        if (g->nodes[i]->lane) ex->range_rows = cr_range_rows(ex);
     mark_used(ex);
     mark_grads(ex);
     for (int i = 0; i < g->n; i++) {
@@ -219,9 +240,13 @@ void cr_exec_compile(cr_exec *ex) {
             s->sum_off = ex->n_sums;
             ex->n_sums += n->width;
         }
-        int64_t scratch =
-            n->scratch + n->scratch_row * (n->op && n->op->batch ? ex->max_rows : CR_MAX_TILE);
-        if (scratch > ex->scratch) ex->scratch = scratch;
+        int64_t rows = n->op && n->op->batch ? ex->max_rows
+                       : n->lane             ? ex->range_rows
+                                             : CR_MAX_TILE;
+        if (n->scratch + n->scratch_row * rows > ex->scratch)
+            ex->scratch = n->scratch + n->scratch_row * rows;
+        for (int k = 0; n->lane && k < n->n_in; k++)
+            if (n->in[k]->cls != CR_PARAM && !n->in[k]->lane) CR_BUG("a lane node reads tiles");
         for (int k = 0; n->op && n->op->batch && k < n->n_in; k++) {
             if (n->in[k]->cls == CR_PARAM) CR_BUG("a batch op cannot have parameters");
             ex->slots[n->in[k]->id].batch_user = true;

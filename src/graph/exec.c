@@ -123,13 +123,27 @@ static cr_tile tile_of(cr_exec *ex, int lane, int thread) {
                      .scratch = work + (ex->work_width * ex->tile_rows + 15) / 16 * 16};
 }
 
+/* the calls of all rows of a range at once */
+static void run_range(cr_exec *ex, cr_tile *t, int64_t row, int64_t end, int first, int count) {
+    if (count == 0 || row == end) return;
+    t->row0 = row;
+    t->n_rows = end - row;
+    t->first = true;
+    run_tile(ex, t, first, count);
+}
+
 static void run_rows(cr_exec *ex, cr_tile *t, int64_t row, int64_t end) {
     const phase *ph = &ex->phases[ex->cur_phase];
+    int64_t begin = row;
+    int c = ph->first + ph->n_batch;
+    run_range(ex, t, begin, end, c, ph->n_begin);
+    c += ph->n_begin;
     for (t->first = true; row < end; row += t->n_rows, t->first = false) {
         t->row0 = row;
         t->n_rows = end - row < ex->tile_rows ? end - row : ex->tile_rows;
-        run_tile(ex, t, ph->first + ph->n_batch, ph->n);
+        run_tile(ex, t, c, ph->n);
     }
+    run_range(ex, t, begin, end, c + ph->n, ph->n_end);
 }
 
 static void run_lane(void *ctx, int64_t item, int thread) {
@@ -147,9 +161,16 @@ static void run_lane(void *ctx, int64_t item, int thread) {
     run_rows(ex, &t, row, end);
 }
 
+/* inference: rows a thread takes at a time */
+static int64_t piece_rows(const cr_exec *ex) {
+    if (ex->range_rows == 0) return ex->tile_rows;
+    int64_t share = (ex->run->n_rows + cr_pool_threads(ex->pool) - 1) / cr_pool_threads(ex->pool);
+    return share < ex->range_rows ? share : ex->range_rows;
+}
+
 static void run_piece(void *ctx, int64_t item, int thread) {
     cr_exec *ex = ctx;
-    int64_t row = item * ex->tile_rows, end = row + ex->tile_rows;
+    int64_t rows = piece_rows(ex), row = item * rows, end = row + rows;
     cr_tile t = tile_of(ex, 0, thread);
     run_rows(ex, &t, row, end < ex->run->n_rows ? end : ex->run->n_rows);
 }
@@ -218,7 +239,8 @@ void cr_exec_run(cr_exec *ex, const cr_run *run) {
             cr_pool_run(ex->pool, ex->lanes, run_lane, ex);
             finish_phase(ex, p);
         } else {
-            cr_pool_run(ex->pool, (run->n_rows + ex->tile_rows - 1) / ex->tile_rows, run_piece, ex);
+            cr_pool_run(ex->pool, (run->n_rows + piece_rows(ex) - 1) / piece_rows(ex), run_piece,
+                        ex);
         }
     }
 }

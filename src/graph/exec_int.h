@@ -27,7 +27,9 @@ typedef struct instr {
 } instr;
 
 typedef struct phase {
-    int first, n_batch, n; /* calls: n_batch of batch ops, once each, then those of every tile */
+    int first; /* calls: n_batch of batch ops, once each; n_begin of every lane, before its tiles; n
+                  of every tile; n_end of every lane, behind its tiles */
+    int n_batch, n_begin, n, n_end;
 } phase;
 
 typedef struct prep {
@@ -42,7 +44,8 @@ struct cr_exec {
     cr_mode mode;
     int lanes;
     int64_t max_rows, tile_rows;
-    slot *slots; /* by node id */
+    int64_t range_rows; /* rows of a lane node's tile, at most; 0: there are none */
+    slot *slots;        /* by node id */
     instr *code;
     int n_code;
     phase *phases;
@@ -65,6 +68,15 @@ struct cr_exec {
     int cur_phase;
     bool prepared;
 };
+
+/* rows that lane nodes see at a time: those of a lane; in inference, where any cut gives the same
+ * values, enough for ids to repeat */
+#define EVAL_RANGE 1008
+static inline int64_t cr_range_rows(const cr_exec *ex) {
+    int64_t lane = (ex->max_rows + ex->lanes - 1) / ex->lanes;
+    if (ex->mode == CR_TRAIN) return lane;
+    return ex->max_rows < EVAL_RANGE ? ex->max_rows : EVAL_RANGE;
+}
 
 /* cr_exec_compile fills the plan (everything but the memory). */
 void cr_exec_compile(cr_exec *ex);

@@ -45,9 +45,9 @@ typedef struct cr_op_type {
     /* example number k: builds a small random case in g and returns its output; NULL: no more.
      * The gradient check and the threads test run over all of them. */
     cr_node *(*example)(cr_graph *g, int k);
-    /* batch: needs all rows at once (list-wise losses, in-batch negatives). Forward and backward are
-     * called once, between phases, with a tile that is the whole batch; sums must run in row order.
-     * No PARAM inputs. */
+    /* batch: needs all rows at once (list-wise losses, in-batch negatives). Forward and backward
+     * are called once, between phases, with a tile that is the whole batch; sums must run in row
+     * order. No PARAM inputs. */
     bool batch;
     bool train_only; /* left out of inference (batch statistics) */
     bool keep_grad;  /* its gradient is wanted for the whole batch after the step (lookups) */
@@ -69,6 +69,9 @@ struct cr_node {
     int64_t scratch_row; /* and so many more per row (of the tile; of the batch for a batch op) */
     int64_t pack;        /* floats of prepared data */
     int64_t n_prepare;
+    bool lane; /* forward once per lane, before its tiles, and backward once behind them, over a
+                  tile of all its rows (in inference: of a range of rows). Its inputs are parameters
+                  and other lane nodes */
     bool needs_grad; /* a trainable thing lies at or below */
     bool output;     /* wanted by the caller: kept for the whole batch */
     bool loss;       /* WHOLE of width 1: differentiated with slope 1 */

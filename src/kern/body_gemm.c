@@ -58,6 +58,7 @@ INLINE void row(float *restrict c, const float *restrict a, int64_t sa, const fl
             s[j] = fma1(ak, b[k * sb + j], s[j]);
     }
     for (int64_t j = 0; j < nc; j++) {
+        if (flags & CR_GEMM_ADD) s[j] = c[j] + s[j];
         if (flags & CR_GEMM_BIAS) s[j] += bias[j];
         if (flags & CR_GEMM_RELU) s[j] = s[j] <= 0 ? 0 : s[j];
         c[j] = s[j];

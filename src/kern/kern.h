@@ -39,6 +39,8 @@ const cr_kernels *cr_kern_at(cr_cpu_level level);
 #define CR_GEMM_ACC  1 /* start each chain from C */
 #define CR_GEMM_BIAS 2 /* add bias[n] last */
 #define CR_GEMM_RELU 4 /* then max(., 0) */
+#define CR_GEMM_ADD                                                                                \
+    8 /* each chain starts from 0 and its end is added to C, before bias; K <= 512 */
 
 /* The right-hand matrix is packed once and used by many calls: panels of CR_GEMM_NR columns. The
  * layout is the same on every level. Panels are independent, so threads can share the packing

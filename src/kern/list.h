@@ -18,6 +18,7 @@
  * gemm: for each m < M, n < N
  *     s = flags & ACC ? C[m,n] : 0
  *     for k = 0 .. K-1:  s = fma(A[m,k], B[k,n], s)          one chain, one rounding per step
+ *     if ADD: s = C[m,n] + s (not with ACC; K <= 512);
  *     if BIAS: s = s + bias[n];  if RELU: s = s > 0 ? s : 0 (NaN stays NaN);  C[m,n] = s
  * gemm_tn: the same with A given as (K, M): s = fma(A[k,m], B[k,n], s); B (K, N) is not packed.
  *     ACC is the only flag. scratch: cr_gemm_tn_scratch(M, N, K) floats.
@@ -94,6 +95,10 @@
  * col_sum:     sum[d] += x[b,d], rows in order, in float
  * col_sum_d, col_sqdev_d, col_dot_d: rows in order, in double
  *     sum[d] += x[b,d];  sum[d] += (x[b,d] - mean[d])^2;  sum[d] += x[b,d] * y[b,d]
+ * gather_sum: out[b,d] = x[0][code[b*ldk + 0] * ldx + d] + x[1][code[b*ldk + 1] * ldx + d] + .., F
+ * of them in order, starting from the first, or from out when ADD; then BIAS and RELU as in gemm
+ * seg_sum: out[u*ldo + d] = sum over i = seg[u] .. seg[u+1]-1 in order of x[row[i] * ldx + d],
+ *     starting from the first; no segment is empty
  * pool: one bag of n ids: out[d] = sum over i in order of (w ? w[i] : 1) * table[ids[i]*stride + d]
  *     starting from 0, or from out when acc
  */
@@ -110,6 +115,12 @@
     X(void, col_dot_d,                                                                             \
       (double *sum, const float *x, int64_t ldx, const float *y, int64_t ldy, int64_t B,           \
        int64_t D))                                                                                 \
+    X(void, gather_sum,                                                                            \
+      (float *out, int64_t ldo, const float *const *x, int64_t ldx, const int32_t *code,           \
+       int64_t ldk, int64_t B, int64_t D, int64_t F, int flags, const float *bias))                \
+    X(void, seg_sum,                                                                               \
+      (float *out, int64_t ldo, const float *x, int64_t ldx, const int32_t *row,                   \
+       const int32_t *seg, int64_t U, int64_t D))                                                  \
     X(void, pool,                                                                                  \
       (float *out, const float *table, int64_t stride, const int64_t *ids, const float *w,         \
        int64_t n, int64_t D, bool acc))

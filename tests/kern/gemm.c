@@ -15,6 +15,7 @@ static void reference(float *C, int64_t ldc, const float *A, int64_t am, int64_t
             float s = flags & CR_GEMM_ACC ? C[m * ldc + n] : 0;
             for (int64_t k = 0; k < K; k++)
                 s = fmaf(A[m * am + k * ak], B[k * bk + n * bn], s);
+            if (flags & CR_GEMM_ADD) s = C[m * ldc + n] + s;
             if (flags & CR_GEMM_BIAS) s += bias[n];
             if (flags & CR_GEMM_RELU) s = s <= 0 ? 0 : s;
             C[m * ldc + n] = s;
@@ -53,8 +54,9 @@ static void fill_hard(float *x, int64_t n, uint64_t seed, bool special) {
 
 static void check_level(const cr_kernels *k, bool tn, bool special) {
     for (int s = 0; s < N_SIZES; s++)
-        for (int flags = 0; flags < (tn ? 2 : 8); flags++) {
+        for (int flags = 0; flags < (tn ? 2 : 16); flags++) {
             int64_t M = sizes[s][0], N = sizes[s][1], K = sizes[s][2];
+            if (flags & CR_GEMM_ADD && (flags & CR_GEMM_ACC || K > 512)) continue;
             int shift = (s * 7 + flags) % 16;
             int64_t ldc = N + s % 3, lda = (tn ? M : K) + flags % 3, ldb = N + s % 5;
             guarded A = guard_new((tn ? K : M) * lda, shift), B = guard_new(K * ldb, shift + 1);

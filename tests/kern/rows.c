@@ -107,6 +107,69 @@ TEST(rows_and_columns) {
         }
 }
 
+TEST(gathered_sums) {
+    enum { ROWS = 9, B = 7, MAX_F = 5 };
+    EACH_LEVEL(k)
+    for (int64_t D = 1; D < 200; D += D < 70 ? 1 : 29)
+        for (int64_t F = 1; F <= MAX_F; F += 2)
+            for (int mode = 0; mode < 8; mode++) {
+                int flags = (mode & 1 ? CR_GEMM_ADD : 0) | (mode & 2 ? CR_GEMM_BIAS : 0) |
+                            (mode & 4 ? CR_GEMM_RELU : 0);
+                int64_t ldx = D + D % 4, ldo = D + D % 3, ldk = F + 2;
+                guarded x[MAX_F], o = guard_new(B * ldo, 3), r = guard_new(B * ldo, 0);
+                guarded bias = guard_new(D, 5);
+                const float *px[MAX_F];
+                int32_t code[B * (MAX_F + 2)];
+                for (int64_t i = 0; i < B * ldk; i++)
+                    code[i] = (int32_t)cr_rng_below(11, (uint64_t)i, ROWS);
+                for (int f = 0; f < MAX_F; f++) {
+                    x[f] = guard_new(ROWS * ldx, f);
+                    fill(x[f].p, x[f].n, (uint64_t)f);
+                    px[f] = x[f].p;
+                }
+                fill(bias.p, D, 30), fill(o.p, o.n, 31), fill(r.p, r.n, 31);
+                k->gather_sum(o.p, ldo, px, ldx, code, ldk, B, D, F, flags, bias.p);
+                for (int64_t b = 0; b < B; b++)
+                    for (int64_t d = 0; d < D; d++) {
+                        float s = 0;
+                        for (int64_t f = 0; f < F; f++) {
+                            float v = px[f][code[b * ldk + f] * ldx + d];
+                            s = f > 0 ? s + v : flags & CR_GEMM_ADD ? r.p[b * ldo + d] + v : v;
+                        }
+                        if (flags & CR_GEMM_BIAS) s += bias.p[d];
+                        if (flags & CR_GEMM_RELU) s = s <= 0 ? 0 : s;
+                        r.p[b * ldo + d] = s;
+                    }
+                CHECK_SAME(o.p, r.p, o.n);
+                CHECK(guard_intact(&o));
+                for (int f = 0; f < MAX_F; f++)
+                    guard_free(&x[f]);
+                guard_free(&o), guard_free(&r), guard_free(&bias);
+            }
+}
+
+TEST(segment_sums) {
+    static const int32_t row[] = {4, 0, 2, 2, 5, 1, 3}, seg[] = {0, 1, 4, 6, 7};
+    enum { U = 4, ROWS = 6 };
+    EACH_LEVEL(k)
+    for (int64_t D = 1; D < 200; D += D < 70 ? 1 : 29) {
+        int64_t ldx = D + D % 4, ldo = D + D % 3;
+        guarded x = guard_new(ROWS * ldx, 1), o = guard_new(U * ldo, 2), r = guard_new(U * ldo, 0);
+        fill(x.p, x.n, 1), fill(o.p, o.n, 2), fill(r.p, r.n, 2);
+        k->seg_sum(o.p, ldo, x.p, ldx, row, seg, U, D);
+        for (int64_t u = 0; u < U; u++)
+            for (int64_t d = 0; d < D; d++) {
+                float s = x.p[row[seg[u]] * ldx + d];
+                for (int32_t i = seg[u] + 1; i < seg[u + 1]; i++)
+                    s += x.p[row[i] * ldx + d];
+                r.p[u * ldo + d] = s;
+            }
+        CHECK_SAME(o.p, r.p, o.n);
+        CHECK(guard_intact(&o) && guard_intact(&x));
+        guard_free(&x), guard_free(&o), guard_free(&r);
+    }
+}
+
 TEST(pooling) {
     enum { ROWS = 50 };
     EACH_LEVEL(k)
@@ -336,9 +399,10 @@ static void bench(void) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(vectors),    CASE(rows_and_columns),
-                                   CASE(pooling),    CASE(factorization_machine),
-                                   CASE(pairs),      CASE(outer_products),
+    static const t_case cases[] = {CASE(vectors),       CASE(rows_and_columns),
+                                   CASE(gathered_sums), CASE(segment_sums),
+                                   CASE(pooling),       CASE(factorization_machine),
+                                   CASE(pairs),         CASE(outer_products),
                                    CASE(field_aware)};
     if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
         bench();

@@ -111,6 +111,13 @@ INLINE void tile(const int mr, const int nv, const bool tn, const job *j, float 
             }
         }
     }
+    if (j->flags & CR_GEMM_ADD) {
+        EACH(i, mr) {
+            EACH(v, nv) {
+                s[i][v] = vadd(vloadm(m[v], c + i * ldc + v * VL), s[i][v]);
+            }
+        }
+    }
     if (j->flags & CR_GEMM_BIAS) {
         vec bb[NV];
         EACH(v, nv) {
@@ -234,6 +241,7 @@ INLINE void narrow(const int N, float *C, int64_t ldc, const float *A, int64_t l
         for (int64_t i = 0; i < mc; i++)
             for (int n = 0; n < N; n++) {
                 float v = c[n][i];
+                if (flags & CR_GEMM_ADD) v = C[(m0 + i) * ldc + n] + v;
                 if (flags & CR_GEMM_BIAS) v += bias[n];
                 if (flags & CR_GEMM_RELU) v = v <= 0 ? 0 : v;
                 C[(m0 + i) * ldc + n] = v;
@@ -281,7 +289,7 @@ void KERN(gemm)(float *C, int64_t ldc, const float *A, int64_t lda, const float 
     case 2: narrow(2, C, ldc, A, lda, packed, M, K, flags, bias); return;
     default: break;
     }
-    if (lda % 1024 == 0 && M > 8 && N > 2 * CR_GEMM_NR && K > 0) {
+    if (lda % 1024 == 0 && M > 8 && N > 2 * CR_GEMM_NR && K > 0 && !(flags & CR_GEMM_ADD)) {
         gemm_copied(C, ldc, A, lda, packed, M, N, K, flags, bias);
         return;
     }
