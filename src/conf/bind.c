@@ -533,8 +533,30 @@ static void bind_row(binder *b, const cr_msg *msg, int row, cr_conf_iter it, cr_
 
 /* ---- messages ---- */
 
+static bool is_required(const cr_field *f) {
+    return f->flags & CR_F_REQUIRED ||
+           (f->type == CR_T_ONEOF && ((const cr_oneof *)f->ref)->required);
+}
+
+/* The choice that must be made and was not, where a message is little else: an unknown key there is
+ * taken for a member. NULL: none. */
+static const cr_oneof *open_choice(const cr_msg *msg, uint64_t given) {
+    const cr_oneof *o = NULL;
+    for (int i = 0; msg->fields[i].name; i++) {
+        const cr_field *f = &msg->fields[i];
+        if (f->type != CR_T_ONEOF || given >> i & 1 || !is_required(f)) continue;
+        if (o) return NULL;
+        o = f->ref;
+    }
+    return o;
+}
+
 static void unknown_keys(binder *b, const cr_msg *msg, const cr_conf_node *node,
-                         const int16_t *rows, const char *name) {
+                         const int16_t *rows, const char *name, uint64_t given) {
+    const cr_oneof *open = open_choice(msg, given);
+    cr_buf names;
+    cr_buf_init(&names);
+    if (open) member_names(open, &names);
     for (size_t i = 0; i < node->n; i++) {
         if (rows[i] >= 0) continue;
         const char *key = node->v[i].key, *near = cr_nearest(key, cr_conf_next_key, msg);
@@ -542,26 +564,46 @@ static void unknown_keys(binder *b, const cr_msg *msg, const cr_conf_node *node,
         if (near)
             wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; did you mean '%s'?", key, in, where,
                   near);
+        else if (open)
+            wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; give one of %s", key, in, where,
+                  names.data);
         else
             wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; see 'crank help %s' for its keys",
                   key, in, where, msg->name);
     }
+    cr_buf_clear(&names);
 }
 
-static void missing(binder *b, const cr_msg *msg, cr_loc at, const char *name, uint64_t given) {
+/* was the field tried under a misspelled key? That is told already, and is one mistake */
+static bool misspelled(const cr_msg *msg, const cr_conf_node *node, const int16_t *rows,
+                       const cr_field *f, uint64_t given) {
+    for (size_t i = 0; i < node->n; i++) {
+        if (rows[i] >= 0) continue;
+        const char *near = cr_nearest(node->v[i].key, cr_conf_next_key, msg);
+        if (!near && f->type == CR_T_ONEOF && open_choice(msg, given) == f->ref) return true;
+        if (!near) continue;
+        if (f->type != CR_T_ONEOF && strcmp(near, f->name) == 0) return true;
+        if (f->type != CR_T_ONEOF) continue;
+        for (const cr_oneof_member *m = ((const cr_oneof *)f->ref)->members; m->key; m++)
+            if (strcmp(near, m->key) == 0) return true;
+    }
+    return false;
+}
+
+static void missing(binder *b, const cr_msg *msg, const cr_conf_node *node, const int16_t *rows,
+                    cr_loc at, const char *name, uint64_t given) {
     const char *in = name ? " in " : "", *where = name ? name : " at the top level";
     for (int i = 0; msg->fields[i].name; i++) {
         const cr_field *f = &msg->fields[i];
-        if (given >> i & 1) continue;
+        if (given >> i & 1 || !is_required(f) || misspelled(msg, node, rows, f, given)) continue;
         if (f->type == CR_T_ONEOF) {
             const cr_oneof *o = f->ref;
-            if (!o->required && !(f->flags & CR_F_REQUIRED)) continue;
             cr_buf names;
             cr_buf_init(&names);
             member_names(o, &names);
             wrong(b, at, "no %s is given%s%s; give one of %s", o->name, in, where, names.data);
             cr_buf_clear(&names);
-        } else if (f->flags & CR_F_REQUIRED) {
+        } else {
             wrong(b, at, "'%s' is missing%s%s; add it: %s", f->name, in, where,
                   f->help ? f->help : "it is required");
         }
@@ -589,10 +631,10 @@ static void *bind_msg(binder *b, const cr_msg *msg, const cr_conf_node *node, cr
     uint64_t given = 0;
     if (node) {
         cr_conf_iter it = {.map = node, .rows = cr_conf_rows(b->arena, msg, node)};
-        unknown_keys(b, msg, node, it.rows, name);
         for (int i = 0; i < n; i++)
             bind_row(b, msg, i, it, self, depth, &given);
-        missing(b, msg, at, name, given);
+        unknown_keys(b, msg, node, it.rows, name, given);
+        missing(b, msg, node, it.rows, at, name, given);
     }
     if (msg->check && b->diag->n_errors == errors) msg->check(self, b->diag);
     return self;

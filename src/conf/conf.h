@@ -8,9 +8,10 @@
 #include "conf/field.h"
 
 /* cr_conf_set applies one "--set a.b[0].c=v". Missing messages are made; v is YAML for lists
- * ("[1,2]") and messages ("{…}"), else a scalar. Places of errors read "--set:1:col". */
+ * ("[1,2]") and messages ("{…}"), else a scalar. Places of errors read "--set:1:col", or with
+ * `named`, for one of several, "--set 'a.b[0].c=v':1:col". */
 CR_CHECKED cr_code cr_conf_set(cr_conf_doc *doc, const cr_msg *root, const char *assignment,
-                               cr_diag *diag);
+                               bool named, cr_diag *diag);
 /* cr_conf_edit_json applies --edit_config_json (reference 1.10): selectors [i] [a:b] [:] [path op
  * val]. */
 CR_CHECKED cr_code cr_conf_edit_json(cr_conf_doc *doc, const cr_msg *root, const char *json,

@@ -480,6 +480,22 @@ static cr_conf_node *make_value(editor *e, const step *s, const char *text, int 
 
 /* ---- applying ---- */
 
+/* does the map hold another member of the step's oneof, and not this one? */
+static bool holds_rival(const cr_conf_node *map, const step *s) {
+    bool rival = false;
+    for (size_t i = 0; s->member && i < map->n; i++) {
+        if (belongs(map, s, map->v[i].key, false)) return false;
+        rival |= belongs(map, s, map->v[i].key, true);
+    }
+    return rival;
+}
+
+/* a selector that may choose several items */
+static bool is_wide(const step *s) {
+    int len;
+    return s->sel && (strchr(s->sel, ':') || find_op(s->sel, &len));
+}
+
 static bool apply(editor *e, const cr_msg *root, cr_conf_node *value) {
     targets now = {0};
     if (!check_path(e, root)) return false;
@@ -487,10 +503,13 @@ static bool apply(editor *e, const cr_msg *root, cr_conf_node *value) {
     for (int i = 0; i < e->n_steps; i++) {
         const step *s = &e->steps[i];
         bool last = i + 1 == e->n_steps;
+        /* feature_configs[:].id_feature.x means the id_features among them */
+        bool picks = i > 0 && !last && is_wide(&e->steps[i - 1]);
         targets next = {0};
         for (size_t t = 0; t < now.n; t++) {
             cr_conf_node *map = now.v[t];
             size_t budget = CR_CONF_MAX_NODES;
+            if (picks && holds_rival(map, s)) continue;
             if (last && !s->sel) {
                 size_t pos;
                 collapse(e, map, s, &pos);
@@ -517,6 +536,9 @@ static bool apply(editor *e, const cr_msg *root, cr_conf_node *value) {
                 }
             }
         }
+        if (picks && next.n == 0)
+            return fail(e, s->col, "none of the chosen items of '%s' holds '%s'",
+                        e->steps[i - 1].name, s->name);
         now = next;
     }
     return true;
@@ -548,9 +570,20 @@ static const char *find_outside(const char *s, char c) {
     return NULL;
 }
 
-cr_code cr_conf_set(cr_conf_doc *doc, const cr_msg *root, const char *assignment, cr_diag *diag) {
+cr_code cr_conf_set(cr_conf_doc *doc, const cr_msg *root, const char *assignment, bool named,
+                    cr_diag *diag) {
     editor *e = cr_alloc(sizeof *e, "editor");
     *e = (editor){.doc = doc, .diag = diag, .origin = "--set", .line = 1, .append = true};
+    bool utf8 = cr_conf_utf8(assignment, strlen(assignment));
+    if (named && utf8) {
+        size_t n = strcspn(assignment, "\n");
+        bool cut = n > 60 || assignment[n];
+        if (n > 60) n = 60;
+        while (cut && n > 0 && ((unsigned char)assignment[n] & 0xc0) == 0x80)
+            n--;
+        e->origin =
+            cr_arena_printf(&doc->arena, "--set '%.*s%s'", (int)n, assignment, cut ? "..." : "");
+    }
     const char *eq = find_outside(assignment, '=');
     bool ok;
     int open = 0, open_col = 0;
@@ -558,7 +591,7 @@ cr_code cr_conf_set(cr_conf_doc *doc, const cr_msg *root, const char *assignment
         if (*s == '[' && open++ == 0) open_col = (int)(s - assignment) + 1;
         if (*s == ']' && open > 0) open--;
     }
-    if (!cr_conf_utf8(assignment, strlen(assignment)))
+    if (!utf8)
         ok = fail(e, 1, "the text is not UTF-8; write key.path=value");
     else if (!eq && open)
         ok = fail(e, open_col, "'[' is never closed; add ']'");

@@ -474,3 +474,11 @@ void cr_loader_get_stats(cr_loader *l, cr_loader_stats *out) {
     *out = l->stats;
     pthread_mutex_unlock(&l->lock);
 }
+
+bool cr_loader_first_bad(cr_loader *l, cr_err *out) {
+    pthread_mutex_lock(&l->lock);
+    *out = l->first_bad;
+    pthread_mutex_unlock(&l->lock);
+    if (out->at.path) out->at.path = out->path;
+    return out->code != CR_OK;
+}

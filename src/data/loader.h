@@ -40,6 +40,7 @@ typedef struct cr_loader_opts {
     int64_t n_epochs;     /* 0: endless */
     int64_t max_bad_rows; /* per epoch: so many rows are left out, counted and logged, one more is
                              an error; 0: the first bad row is */
+    bool silent;          /* bad rows are counted and not logged */
     size_t block_bytes;   /* tests: size of a block; 0: the reader's */
     cr_trace *trace;      /* a row per worker; NULL: none */
 } cr_loader_opts;
@@ -65,5 +66,7 @@ typedef struct cr_loader_stats {
     double read_s, parse_s, encode_s, wait_s; /* CPU seconds of the workers; time next() waited */
 } cr_loader_stats;
 void cr_loader_get_stats(cr_loader *l, cr_loader_stats *out);
+/* cr_loader_first_bad: place and cause of the first bad row that was left out; false: none was */
+bool cr_loader_first_bad(cr_loader *l, cr_err *out);
 
 #endif

@@ -157,7 +157,14 @@ static bool count_bad(cr_loader *l, const cr_slot *s) {
     int64_t max = l->o.max_bad_rows, before = l->epoch_bad;
     l->epoch_bad += s->n_bad;
     bool too_many = l->epoch_bad > max;
-    for (int64_t i = 0; i < s->n_bad_kept && l->o.rank == 0 && max > 0; i++) {
+    if (l->first_bad.code == CR_OK && s->n_bad_kept > 0) {
+        cr_err first;
+        (void)!cr_fail_at(&first, CR_EDATA, place(l, s, &s->bad[0]), "%s", s->bad[0].msg);
+        pthread_mutex_lock(&l->lock);
+        l->first_bad = first;
+        pthread_mutex_unlock(&l->lock);
+    }
+    for (int64_t i = 0; i < s->n_bad_kept && l->o.rank == 0 && max > 0 && !l->o.silent; i++) {
         if (before + i >= max || l->n_logged >= LOG_BAD) break;
         cr_loc at = place(l, s, &s->bad[i]);
         CR_WARN("%s:%d: %s; the row is left out%s", at.path, at.line, s->bad[i].msg,
@@ -183,9 +190,9 @@ static bool count_bad(cr_loader *l, const cr_slot *s) {
 
 static void end_epoch(cr_loader *l, const cr_slot *s) {
     if (!close_window(l)) return;
-    if (l->epoch_bad > 0 && l->o.rank == 0)
-        CR_WARN("%lld bad rows were left out in this pass over %s", (long long)l->epoch_bad,
-                l->o.paths);
+    if (l->epoch_bad > 0 && l->o.rank == 0 && !l->o.silent)
+        CR_WARN("%lld bad row%s left out in this pass over %s", (long long)l->epoch_bad,
+                l->epoch_bad == 1 ? " was" : "s were", l->o.paths);
     pthread_mutex_lock(&l->lock);
     cr_window *w = new_window(l, CR_WIN_END);
     w->epoch = s->epoch;

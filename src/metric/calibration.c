@@ -104,15 +104,17 @@ static double entropy_value(const cr_metric *m) {
     return base > 0 ? m->entropy / base : NAN;
 }
 
-#define SUM_METRIC(var, key, start, take, get)                                                     \
+#define SUM_METRIC(var, key, start, take, get, prob)                                               \
     const cr_metric_type var = {.name = key,                                                       \
                                 .new_ = start,                                                     \
                                 .free_ = sums_free,                                                \
                                 .reset = sums_reset,                                               \
                                 .update = take,                                                    \
-                                .value = get}
-SUM_METRIC(cr_metric_average_output, "average_output", output_new, sums_update, output_value);
-SUM_METRIC(cr_metric_average_label, "average_label", label_new, sums_update, label_value);
-SUM_METRIC(cr_metric_copc, "copc", copc_new, sums_update, copc_value);
+                                .value = get,                                                      \
+                                .needs_prob = prob}
+SUM_METRIC(cr_metric_average_output, "average_output", output_new, sums_update, output_value,
+           false);
+SUM_METRIC(cr_metric_average_label, "average_label", label_new, sums_update, label_value, false);
+SUM_METRIC(cr_metric_copc, "copc", copc_new, sums_update, copc_value, false);
 SUM_METRIC(cr_metric_normalized_entropy, "normalized_entropy", entropy_new, entropy_update,
-           entropy_value);
+           entropy_value, true);

@@ -23,6 +23,25 @@ static cr_code mean_new(cr_metric **out, const void *conf, int64_t K, cr_err *er
     return CR_OK;
 }
 
+static cr_code distance_new(cr_metric **out, const char *name, int64_t K, cr_err *err) {
+    if (K != 1)
+        return cr_fail(err, CR_ECONF,
+                       "metric %s needs one output, num_class is %lld; use accuracy or logloss "
+                       "instead, or l2_loss",
+                       name, (long long)K);
+    return mean_new(out, NULL, K, err);
+}
+
+static cr_code mae_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
+    (void)conf;
+    return distance_new(out, "mean_absolute_error", K, err);
+}
+
+static cr_code mse_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
+    (void)conf;
+    return distance_new(out, "mean_squared_error", K, err);
+}
+
 static void mean_free(cr_metric *m) {
     cr_free(m);
 }
@@ -36,14 +55,7 @@ static double mean_value(const cr_metric *m) {
     return m->n_rows ? m->sum / (double)m->n_rows : NAN;
 }
 
-static cr_code one_output(const char *name, const cr_metric_in *in, cr_err *err) {
-    if (in->K == 1) return CR_OK;
-    return cr_fail(err, CR_ECONF, "metric %s needs one output, num_class is %lld; use l2_loss",
-                   name, (long long)in->K);
-}
-
 static cr_code mae_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
-    CR_TRY(one_output("mean_absolute_error", in, err));
     for (int64_t i = 0; i < in->n_rows; i++, m->n_rows++) {
         float p = in->pred[i * in->pred_stride];
         if (isnan(p)) return cr_metric_nan("mean_absolute_error", m->n_rows, err);
@@ -53,7 +65,6 @@ static cr_code mae_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
 }
 
 static cr_code mse_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
-    CR_TRY(one_output("mean_squared_error", in, err));
     for (int64_t i = 0; i < in->n_rows; i++, m->n_rows++) {
         float p = in->pred[i * in->pred_stride];
         if (isnan(p)) return cr_metric_nan("mean_squared_error", m->n_rows, err);
@@ -102,16 +113,17 @@ static void mean_set(cr_metric *m, const double *in) {
     m->n_rows = (int64_t)in[1];
 }
 
-#define MEAN_METRIC(var, key, fn)                                                                  \
+#define MEAN_METRIC(var, key, start, fn, ...)                                                      \
     const cr_metric_type var = {.name = key,                                                       \
-                                .new_ = mean_new,                                                  \
+                                .new_ = start,                                                     \
                                 .free_ = mean_free,                                                \
                                 .reset = mean_reset,                                               \
                                 .update = fn,                                                      \
                                 .value = mean_value,                                               \
                                 .n_state = mean_n_state,                                           \
                                 .get = mean_get,                                                   \
-                                .set = mean_set}
-MEAN_METRIC(cr_metric_mae, "mean_absolute_error", mae_update);
-MEAN_METRIC(cr_metric_mse, "mean_squared_error", mse_update);
-MEAN_METRIC(cr_metric_logloss, "logloss", logloss_update);
+                                .set = mean_set,                                                   \
+                                __VA_ARGS__}
+MEAN_METRIC(cr_metric_mae, "mean_absolute_error", mae_new, mae_update, .wants_value = true);
+MEAN_METRIC(cr_metric_mse, "mean_squared_error", mse_new, mse_update, .wants_value = true);
+MEAN_METRIC(cr_metric_logloss, "logloss", mean_new, logloss_update, .needs_prob = true);

@@ -143,6 +143,7 @@ static double gxauc_value(const cr_metric *m) {
 const cr_metric_type cr_metric_grouped_xauc = {
     .name = "grouped_xauc",
     .needs_group = true,
+    .wants_value = true,
     .new_ = gxauc_new,
     .free_ = gxauc_free,
     .reset = gxauc_reset,

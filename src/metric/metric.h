@@ -25,6 +25,9 @@ typedef struct cr_metric_type {
     const char *name;   /* key in results: "auc" */
     bool needs_group;   /* reads in->group */
     bool wants_classes; /* looks at the scores of all classes, where there are several */
+    bool wants_value;   /* of a model that gives both: reads y of l2_loss, not a probability */
+    bool needs_prob;    /* reads nothing but probabilities */
+    /* fails when a model with K outputs cannot have it */
     cr_code (*new_)(cr_metric **out, const void *conf, int64_t K, cr_err *err);
     void (*free_)(cr_metric *m);
     void (*reset)(cr_metric *m);

@@ -133,6 +133,7 @@ static void xauc_set(cr_metric *m, const double *in) {
 
 const cr_metric_type cr_metric_xauc = {
     .name = "xauc",
+    .wants_value = true,
     .new_ = xauc_new,
     .free_ = xauc_free,
     .reset = xauc_reset,
@@ -142,6 +143,7 @@ const cr_metric_type cr_metric_xauc = {
 
 const cr_metric_type cr_metric_train_xauc = {
     .name = "xauc",
+    .wants_value = true,
     .new_ = train_new,
     .free_ = xauc_free,
     .reset = xauc_reset,

@@ -74,11 +74,13 @@ static void add_predictions(cr_build *b, const cr_task *t, cr_pred_kind kind) {
 
 /* the output a metric looks at */
 static cr_node *metric_input(const cr_model *m, const cr_task *t, const cr_metric_type *type) {
-    const char *keys[] = {"probs1", "probs", "y"};
+    static const char *const scores[] = {"probs1", "probs", "y"}, *const values[] = {"y", "probs1",
+                                                                                     "probs"};
+    const char *const *keys = type->wants_value ? values : scores;
     cr_node *pred = NULL;
     for (int k = 0; k < 3 && !pred; k++) {
         /* several classes: some look at all of them, the others at the second */
-        if (k == 0 && type->wants_classes) continue;
+        if (type->wants_classes && strcmp(keys[k], "probs1") == 0) continue;
         char key[96];
         snprintf(key, sizeof(key), "%s%s", keys[k], t->suffix);
         pred = find_output(m, key);

@@ -250,8 +250,40 @@ static void check_losses(const cr_root_conf *c, const names *features, cr_diag *
     }
 }
 
+/* does the metric fit the outputs that num_class and the losses make? */
+static void check_fit(const cr_model_conf *m, const cr_choice *metric, cr_diag *diag) {
+    if (!metric->m || !metric->conf) return;
+    const cr_metric_type *type = metric->m->type;
+    cr_loc at = ((const cr_conf_base *)metric->conf)->at;
+    bool probs = m->losses.n == 0;
+    for (int64_t i = 0; i < m->losses.n; i++) {
+        const cr_loss_conf *l = m->losses.v[i];
+        const cr_loss_type *loss = l->loss.m ? l->loss.m->type : NULL;
+        if (!loss || loss->pred != CR_PRED_VALUE) probs = true;
+    }
+    if (type->needs_prob && !probs) {
+        wrong(diag, at,
+              "metric %s needs probabilities, l2_loss makes plain values; use mean_squared_error "
+              "instead",
+              type->name);
+        return;
+    }
+    /* of two classes the second one is a score */
+    int64_t K = m->num_class == 2 && !type->wants_classes ? 1 : m->num_class;
+    cr_metric *made;
+    cr_err err;
+    if (type->new_(&made, metric->conf, K, &err) == CR_OK)
+        type->free_(made);
+    else
+        cr_diag_add(diag, CR_SEV_ERROR, err.code, err.at.path ? err.at : at, "%s", err.msg);
+}
+
 static void check_metrics(const cr_root_conf *c, const names *features, cr_diag *diag) {
     const cr_model_conf *m = c->model_config;
+    for (int64_t i = 0; i < m->train_metrics.n; i++)
+        check_fit(m, &((const cr_train_metric_conf *)m->train_metrics.v[i])->metric, diag);
+    for (int64_t i = 0; i < m->metrics.n; i++)
+        check_fit(m, &((const cr_metric_conf *)m->metrics.v[i])->metric, diag);
     for (int64_t i = 0; i < m->metrics.n; i++) {
         const cr_metric_conf *metric = m->metrics.v[i];
         const char *key = cr_metric_group_key(&metric->metric);

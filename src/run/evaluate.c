@@ -88,6 +88,52 @@ static cr_code add_batch(evaluator *e, const cr_batch *b, cr_mean *losses, bool 
     return CR_OK;
 }
 
+/* A metric with labels of this batch and predictions that any metric takes. */
+static cr_code try_metric(evaluator *e, int i, const cr_batch *b, const float *even, cr_err *err) {
+    const cr_model_metric *mm = &e->j->model->metrics[i];
+    cr_metric_in mi = {.n_rows = b->n_rows,
+                       .K = mm->K,
+                       .pred = even,
+                       .pred_stride = 0,
+                       .label = b->labels[mm->label],
+                       .group = mm->group_slot >= 0 ? keys_of(e, b, mm->group_slot) : NULL};
+    mm->type->reset(e->metrics[i]);
+    cr_code code = mm->type->update(e->metrics[i], &mi, err);
+    mm->type->reset(e->metrics[i]);
+    if (code != CR_OK && !err->at.path && mm->conf) err->at = ((const cr_conf_base *)mm->conf)->at;
+    return code;
+}
+
+cr_code cr_evaluator_probe(evaluator *e, const char *paths, cr_diag *diag) {
+    cr_loader *l;
+    job_data d = {.paths = paths, .batch_size = e->batch, .n_epochs = 1, .silent = true};
+    CR_TRY(cr_job_loader(e->j, &d, &l, diag));
+    cr_batch *b = NULL;
+    bool done = false;
+    cr_err err;
+    cr_code code = CR_OK;
+    while (code == CR_OK && !b && !done)
+        code = cr_loader_next(l, &b, &done, &err);
+    if (code == CR_OK && !b)
+        code = cr_fail_at(
+            &err, CR_EDATA, cr_conf_at(e->j->root, "eval_input_path"),
+            "'%s' holds no rows to evaluate; check the path and the files, or leave it out", paths);
+    int64_t K = 1;
+    for (int i = 0; i < e->n_metrics; i++)
+        if (e->j->model->metrics[i].K > K) K = e->j->model->metrics[i].K;
+    float *even = cr_alloc((size_t)K * sizeof(float), "scores");
+    for (int i = 0; b && code == CR_OK && i < e->n_metrics; i++) {
+        int64_t k = e->j->model->metrics[i].K;
+        for (int64_t c = 0; c < k; c++)
+            even[c] = 1 / (float)(k > 1 ? k : 2);
+        code = try_metric(e, i, b, even, &err);
+    }
+    cr_free(even);
+    if (b) cr_loader_release(l, b);
+    cr_loader_free(l);
+    return code == CR_OK ? CR_OK : cr_diag_err(diag, &err);
+}
+
 static int by_name(const void *a, const void *b) {
     return strcmp(((const cr_metric_result *)a)->name, ((const cr_metric_result *)b)->name);
 }

@@ -35,7 +35,8 @@ static void read_sample(report *r, sample *s, int64_t want) {
     job_data d = {.paths = s->paths,
                   .batch_size = batch < want ? batch : want,
                   .n_epochs = 1,
-                  .any_bad = true};
+                  .any_bad = true,
+                  .silent = true};
     if (cr_job_loader(&r->j, &d, &l, r->diag) != CR_OK) return;
     for (bool done = false; !done && s->rows < want;) {
         cr_batch *b;
@@ -52,13 +53,14 @@ static void read_sample(report *r, sample *s, int64_t want) {
     cr_loader_stats st;
     cr_loader_get_stats(l, &st);
     s->bad_rows = st.bad_rows;
+    int64_t max = r->j.root->data_config->max_bad_rows;
+    if (cr_loader_first_bad(l, &err))
+        cr_diag_add(r->diag, s->bad_rows > max ? CR_SEV_ERROR : CR_SEV_WARN, CR_EDATA, err.at,
+                    "%s; %lld bad row%s among %lld, max_bad_rows is %lld%s", err.msg,
+                    (long long)s->bad_rows, s->bad_rows == 1 ? "" : "s",
+                    (long long)(s->rows + s->bad_rows), (long long)max,
+                    s->bad_rows > max ? ": correct them or raise it" : "");
     cr_loader_free(l);
-    if (s->bad_rows > r->j.root->data_config->max_bad_rows)
-        cr_diag_add(r->diag, CR_SEV_ERROR, CR_EDATA, cr_conf_at(r->j.root, s->key),
-                    "%s data: %lld bad rows among the first %lld (the log names them) and "
-                    "max_bad_rows is %lld; correct them or raise it",
-                    s->name, (long long)s->bad_rows, (long long)(s->rows + s->bad_rows),
-                    (long long)r->j.root->data_config->max_bad_rows);
     if (s->rows == 0 && cr_diag_code(r->diag) == CR_OK)
         cr_diag_add(r->diag, CR_SEV_ERROR, CR_EDATA, cr_conf_at(r->j.root, s->key),
                     "%s data '%s' holds no rows", s->name, s->paths);
@@ -126,9 +128,9 @@ static void tell_text(const report *r, cr_buf *out) {
                   cr_fmt_count(a, (double)rows));
     for (int i = 0; i < r->n_samples; i++) {
         const sample *s = &r->samples[i];
-        cr_buf_printf(out, "%-9s %lld rows sampled, mean label %.4f, %lld bad rows: %s\n", s->name,
+        cr_buf_printf(out, "%-9s %lld rows sampled, mean label %.4f, %lld bad row%s: %s\n", s->name,
                       (long long)s->rows, s->rows ? s->label_sum / (double)s->rows : 0,
-                      (long long)s->bad_rows, s->paths);
+                      (long long)s->bad_rows, s->bad_rows == 1 ? "" : "s", s->paths);
     }
     cr_buf_printf(out, "memory    %s: tables %s, optimizer state %s, dense %s, step buffers %s\n",
                   cr_fmt_bytes(a, (double)(r->tables + r->state + r->dense + r->buffers)),

@@ -67,7 +67,8 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
     if (o->edit_config_json)
         edits_ok = cr_conf_edit_json(&c->doc, &cr_root_msg, o->edit_config_json, diag) == CR_OK;
     for (int i = 0; i < o->n_set; i++)
-        if (cr_conf_set(&c->doc, &cr_root_msg, o->set[i], diag) != CR_OK) edits_ok = false;
+        if (cr_conf_set(&c->doc, &cr_root_msg, o->set[i], o->n_set > 1, diag) != CR_OK)
+            edits_ok = false;
     keep_hash_choice(&c->doc);
     if (o->asset_dir) cr_job_assets_from(c, o->asset_dir);
     c->root = cr_conf_bind(&c->arena, &cr_root_msg, c->doc.root, diag);
@@ -272,7 +273,8 @@ cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag)
                          .trace = d->trace,
                          .n_epochs = d->n_epochs,
                          .max_bad_rows =
-                             d->any_bad ? INT64_MAX : j->root->data_config->max_bad_rows};
+                             d->any_bad ? INT64_MAX : j->root->data_config->max_bad_rows,
+                         .silent = d->silent};
     return cr_loader_new(out, &lo, diag);
 }
 

@@ -76,6 +76,7 @@ typedef struct job_data {
     int64_t batch_size, n_epochs;
     bool shuffle, drop_remainder;
     bool any_bad; /* leave out and count bad rows without limit (check) */
+    bool silent;  /* do not log them */
     cr_data_pos start;
     cr_trace *trace; /* NULL: none */
 } job_data;
@@ -184,6 +185,9 @@ typedef struct eval_run {
     const char *title; /* of log lines: "Evaluating Epoch-0 model-1000" */
     const cr_watch *watch;
 } eval_run;
+/* cr_evaluator_probe reads a batch of the eval data before the first step: a wrong path or column, an
+ * empty file, a label that a metric cannot take must not wait for the first evaluation. */
+CR_CHECKED cr_code cr_evaluator_probe(evaluator *e, const char *paths, cr_diag *diag);
 CR_CHECKED cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res,
                                     cr_arena *names, cr_diag *diag);
 /* {"global_step": N, "auc": 0.7, ...} as one line; step < 0: null */

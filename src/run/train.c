@@ -104,28 +104,6 @@ static cr_code write_config(loop *l, cr_err *err) {
     return code;
 }
 
-/* the first row of the eval data is read before the first step: a wrong path, a wrong column or an
- * empty file must not wait for the first save */
-static cr_code probe_eval(loop *l) {
-    cr_loader *data;
-    job_data d = {.paths = l->c->eval_input_path, .batch_size = 1, .n_epochs = 1, .any_bad = true};
-    CR_TRY(cr_job_loader(&l->j, &d, &data, l->diag));
-    cr_batch *b = NULL;
-    bool done = false;
-    cr_err err;
-    cr_code code = CR_OK;
-    while (code == CR_OK && !b && !done)
-        code = cr_loader_next(data, &b, &done, &err);
-    if (code == CR_OK && !b)
-        code = cr_fail_at(
-            &err, CR_EDATA, cr_conf_at(l->c, "eval_input_path"),
-            "'%s' holds no rows to evaluate; check the path and the files, or leave it out",
-            l->c->eval_input_path);
-    if (b) cr_loader_release(data, b);
-    cr_loader_free(data);
-    return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
-}
-
 static cr_code start(loop *l) {
     cr_err err;
     char *resume = NULL;
@@ -137,12 +115,12 @@ static cr_code start(loop *l) {
     if (*l->c->eval_input_path) {
         cr_job_check_best(&l->j, l->diag);
         CR_TRY(cr_diag_code(l->diag));
-        CR_TRY(probe_eval(l));
     }
     if (cr_job_alloc(&l->j, &err) != CR_OK || cr_trainer_new(&l->t, &l->j, &err) != CR_OK ||
         cr_train_metrics_new(&l->tm, &l->j, &err) != CR_OK ||
         (*l->c->eval_input_path && cr_evaluator_new(&l->ev, &l->j, &err) != CR_OK))
         return cr_diag_err(l->diag, &err);
+    if (l->ev) CR_TRY(cr_evaluator_probe(l->ev, l->c->eval_input_path, l->diag));
     measure_files(l);
     if (resume) {
         CR_INFO("Restoring checkpoint from %s...", resume);

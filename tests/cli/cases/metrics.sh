@@ -26,6 +26,38 @@ has_out "  recall@2 ..."
 run crank train tiny.yaml --model_dir k2 --set 'model_config.metrics=[{recall_at_k: {}}]'
 ends 2
 has_err "...metric recall_at_k needs a model with num_class of 2 or more..."
+# one that does not fit is told at its place, before anything is read
+cp tiny.yaml keep.yaml
+edit 34 '    - multiclass_auc: {}'
+run crank check tiny.yaml
+ends 2
+has_err "tiny.yaml:34:7: metric multiclass_auc needs a model with num_class of 2 or more, it is 1; use auc instead"
+edit 34 '    - mean_squared_error: {}'
+run crank train tiny.yaml --model_dir k4 --set model_config.num_class=3 --set 'model_config.losses=[{softmax_cross_entropy: {}}]'
+ends 2
+has_err "tiny.yaml:34:7: metric mean_squared_error needs one output, num_class is 3; use accuracy or logloss instead, or l2_loss"
+edit 34 '    - logloss: {}'
+run crank check tiny.yaml --set 'model_config.losses=[{l2_loss: {}}]'
+ends 2
+has_err "tiny.yaml:34:7: metric logloss needs probabilities, l2_loss makes plain values; use mean_squared_error instead"
+run crank check tiny.yaml --set 'model_config.train_metrics=[{recall_at_k: {}}]'
+ends 2
+has_err "--set:1:30: metric recall_at_k needs a model with num_class of 2 or more..."
+# labels that a metric cannot take, before the first step
+edit 34 '    - auc: {}'
+awk -F, -v OFS=, 'NR > 1 { $1 = $5 * 3 } { print }' eval.csv >numbers.csv
+run crank train tiny.yaml --model_dir k5 --eval_input_path numbers.csv --set 'model_config.losses=[{l2_loss: {}}]'
+ends 3
+has_err "tiny.yaml:34:7: metric auc: the label of row 0 is ..., expected a whole number from 0 to 1; correct the label column or remove the metric"
+no_err "...Training Epoch..."
+# with both kinds of loss the distance metrics read the value
+run crank train tiny.yaml --model_dir both --quiet --set 'model_config.losses=[{binary_cross_entropy: {}}, {l2_loss: {}}]' \
+    --set 'model_config.metrics=[{mean_squared_error: {}}, {auc: {}}]' --set 'model_config.train_metrics=[{mean_squared_error: {}, decay_step: 1, decay_rate: 0}]'
+ends 0
+sed -n 's/.*"l2_loss": \([0-9.e-]*\),.*"mean_squared_error": \([0-9.e-]*\)}.*/\1 \2/p' both/train_eval_result_v2.txt |
+    awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-6 * $1) bad = 1; n++ } END { exit bad || n < 2 }' ||
+    fail "mean_squared_error is not that of y: $(cat both/train_eval_result_v2.txt)"
+cp keep.yaml tiny.yaml
 # a metric that needs a column the data lacks
 run crank check tiny.yaml --set 'model_config.metrics=[{grouped_xauc: {grouping_key: usr}}]'
 ends 2

@@ -171,6 +171,12 @@ TEST(required_and_oneofs) {
     FINDINGS(YAML, "groups:\n  - toy_deep:\n      dim: 1\n",
              "f:2:5: 'deep' is missing in toy_deep; add it: the deep part\n"
              "f:2:5: 'group_name' is missing in groups; add it: name of the group\n");
+    /* a misspelled key is one mistake, not also a missing field */
+    FINDINGS(PBTXT, "groups { group_nam: 'a' toy_flt {} }\n",
+             "f:1:10: unknown key 'group_nam' in groups; did you mean 'group_name'?\n"
+             "f:1:25: unknown key 'toy_flt' in groups; did you mean 'toy_flat'?\n");
+    FINDINGS(PBTXT, "groups { group_name: 'a' qqqqqqqq {} }\n",
+             "f:1:26: unknown key 'qqqqqqqq' in groups; give one of toy_deep, toy_flat\n");
 }
 
 TEST(later_and_gpu) {

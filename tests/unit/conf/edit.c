@@ -19,7 +19,7 @@ static void check_edits(int line, const char *const *edits, const char *expected
     for (; *edits; edits++) {
         cr_code code = **edits == 'j'
                            ? cr_conf_edit_json(&t.doc, &toy_root_msg, *edits + 1, &t.diag)
-                           : cr_conf_set(&t.doc, &toy_root_msg, *edits, &t.diag);
+                           : cr_conf_set(&t.doc, &toy_root_msg, *edits, false, &t.diag);
         CHECK((code == CR_OK) == (t.diag.n_errors == 0));
     }
     toy_bind(&t);
@@ -117,6 +117,41 @@ TEST(selectors) {
          "j{\"train_config.shuffle\": true}");
 }
 
+/* of chosen items those that hold another member of the oneof are left alone */
+TEST(members_of_many) {
+    EDIT(HEAD TRAIN
+         "groups:\n  - group_name: a\n    feature_names: [x, \"y\"]\n    toy_deep:\n      deep:\n"
+         "        hidden_units: [8]\n      dim: 9\n" GROUP_B
+         "  - group_name: c\n    toy_deep:\n      deep: {}\n      dim: 9\n",
+         "groups[:].toy_deep.dim=9");
+    EDIT("--set:1:13: none of the chosen items of 'groups' holds 'toy_deep'\n",
+         "groups[1:2].toy_deep.dim=9");
+    EDIT(HEAD TRAIN GROUP_A
+         "  - group_name: b\n    group_type: WIDE\n    toy_deep:\n      deep: {}\n"
+         "      dim: 9\n" GROUP_C,
+         "groups[1].toy_deep={deep: {}, dim: 9}");
+}
+
+TEST(which_set) {
+    toy t;
+    CHECK_INT(toy_parse(&t, PBTXT, base_text, sizeof base_text - 1), CR_OK);
+    CHECK_INT(cr_conf_set(&t.doc, &toy_root_msg, "train_config.num_step=7", true, &t.diag),
+              CR_EUSAGE);
+    CHECK_INT(cr_conf_set(&t.doc, &toy_root_msg,
+                          "train_config.num_steps=a very long value that does not fit into a line",
+                          true, &t.diag),
+              CR_OK);
+    toy_bind(&t);
+    CHECK_STR(
+        t.text.data,
+        "--set 'train_config.num_step=7':1:14: unknown key 'num_step' in train_config; did "
+        "you mean 'num_steps'?\n"
+        "--set 'train_config.num_steps=a very long value that does not fit i...':1:24: "
+        "num_steps: 'a very long value that does not fit into...' is not an integer; give "
+        "an integer from 0 to 4294967295\n");
+    toy_clear(&t);
+}
+
 TEST(wrong_paths) {
     EDIT("--set:1:14: unknown key 'num_step' in train_config; did you mean 'num_steps'?\n",
          "train_config.num_step=7");
@@ -180,4 +215,4 @@ TEST(put) {
 }
 
 TEST_MAIN(CASE(set_values), CASE(set_lists), CASE(set_oneof_and_maps), CASE(selectors),
-          CASE(wrong_paths), CASE(wrong_values), CASE(put))
+          CASE(members_of_many), CASE(which_set), CASE(wrong_paths), CASE(wrong_values), CASE(put))
