@@ -310,6 +310,20 @@ void cr_updater_adjust(cr_updater *u, cr_adjust a) {
     u->adjust = a;
 }
 
+/* A table's own clipping turns infinity into its limit; a loss scaler must hear of it all the same.
+ */
+static bool entries_finite(const utable *ut, const cr_group *g, int64_t k) {
+    float worst = 0;
+    for (int64_t i = g->seg[k]; i < g->seg[k + 1]; i++) {
+        uint32_t e = g->entry[i];
+        const cr_use *use = &ut->uses[g->slot ? g->slot[e] : 0];
+        const float *gr = use->grad + (int64_t)g->row[e] * use->ld;
+        for (int64_t d = 0; d < ut->t->D; d++)
+            worst += gr[d] * 0; /* 0, or NaN for what is not finite */
+    }
+    return worst == 0;
+}
+
 static void measure_item(void *ctx, int64_t item, int thread) {
     cr_updater *u = ctx;
     const utable *ut = table_of(u, item);
@@ -322,6 +336,7 @@ static void measure_item(void *ctx, int64_t item, int thread) {
     for (; k < end; k++) {
         sum_id(u, ut, g, k, part);
         bad |= !cr_norm_add(&sum, part, ut->t->D, u->norm);
+        if (ut->clip > 0) bad |= !entries_finite(ut, g, k);
     }
     u->partial[item] = sum;
     u->bad[item] = bad;

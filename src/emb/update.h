@@ -45,7 +45,8 @@ typedef struct cr_adjust {
 void cr_updater_adjust(cr_updater *u, cr_adjust a); /* at first: 1, 1, 0 */
 /* cr_updater_measure adds |g|^p of every element of the gradients of all touched rows to *sum (p
  * infinite: *sum becomes the largest |g| if that is larger), after unscale and before factor and
- * limit. In an order that depends on the ids alone. Returns false when one is not finite. */
+ * limit. In an order that depends on the ids alone. Returns false when one is not finite, also one
+ * that the table's own clipping would limit. */
 bool cr_updater_measure(cr_updater *u, double p, double *sum);
 
 #endif

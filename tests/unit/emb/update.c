@@ -188,6 +188,36 @@ TEST(sums_and_updates_once) {
     CHECK(run(3, false) == one);
 }
 
+/* clipping must not hide an overflow from who measures */
+TEST(overflow_of_a_clipped_table_is_seen) {
+    cr_pool *pool;
+    CHECK_INT(cr_pool_new(&pool, 1, NULL), 0);
+    cr_optim_conf clipped = {.gradient_clipping = true, .max_gradient = 0.25};
+    cr_table t;
+    CHECK_INT(cr_table_init(&t, &(cr_table_spec){"t", 4, 2, 0, true, &plain, &clipped}, NULL), 0);
+    int64_t ids[3] = {1, 2, 1};
+    float grad[6] = {1, -1, 0.5f, 0, 0, 2};
+    cr_jagged sparse = {NULL, ids, NULL, 3};
+    cr_batch b = {.n_rows = 3, .n_sparse = 1, .sparse = &sparse};
+    cr_use use = {0, false, grad, 2};
+    cr_updater *u = cr_updater_new(8, pool);
+    cr_updater_add(u, &t, &use, 1);
+    cr_updater_adjust(u, (cr_adjust){0.5f, 1, 0});
+    cr_updater_group(u, &b);
+    static const float odd[] = {INFINITY, -INFINITY, NAN};
+    double sum = 0;
+    CHECK(cr_updater_measure(u, 2, &sum));
+    CHECK_NEAR(sum, 0.25 * 0.25 * 2, 1e-12, 0); /* (0.25, 0) and (0.25, 0) */
+    for (int i = 0; i < 3; i++) {
+        grad[5] = odd[i];
+        sum = 0;
+        CHECK(!cr_updater_measure(u, 2, &sum));
+    }
+    cr_updater_free(u);
+    cr_table_clear(&t);
+    cr_pool_free(pool);
+}
+
 /* more features on one table than fit a byte: each sends its own gradient */
 TEST(many_features_share_a_table) {
     enum { N = 300, B = 20 };
@@ -286,9 +316,12 @@ TEST(init_functions) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(group_sorts), CASE(sums_and_updates_once),
+    static const t_case cases[] = {CASE(group_sorts),
+                                   CASE(sums_and_updates_once),
+                                   CASE(overflow_of_a_clipped_table_is_seen),
                                    CASE(many_features_share_a_table),
-                                   CASE(fill_is_a_function_of_the_seed), CASE(init_functions)};
+                                   CASE(fill_is_a_function_of_the_seed),
+                                   CASE(init_functions)};
     cr_kern_init();
-    return t_run(cases, 5, argc, argv);
+    return t_run(cases, 6, argc, argv);
 }
