@@ -1,5 +1,5 @@
 /*
- * batch.c - the list of bad rows of a chunk.
+ * batch.c - the list of bad rows of a chunk; what was made of a dictionary.
  *
  * Reports come column by column, not row by row; the kept texts are ordered by line on insertion,
  * so that the first of them is the first bad row of the chunk whatever looked first. Texts are few:
@@ -48,4 +48,31 @@ void cr_bad_clear(cr_bad *bad) {
     cr_free(bad->v);
     cr_free(bad->rows);
     *bad = (cr_bad){0};
+}
+
+void *cr_memo_get(const cr_memo *m, const void *who) {
+    for (int i = 0; i < m->n; i++)
+        if (m->v[i].who == who) return m->v[i].made;
+    return NULL;
+}
+
+void cr_memo_put(cr_memo *m, const void *who, void *made) {
+    if (m->n == m->cap) {
+        int cap = m->cap ? 2 * m->cap : 4;
+        m->v = cr_realloc(m->v, (size_t)m->cap * sizeof(*m->v), (size_t)cap * sizeof(*m->v),
+                          "a dictionary");
+        m->cap = cap;
+    }
+    m->v[m->n++] = (struct cr_memo_item){who, made};
+}
+
+void cr_memo_reset(cr_memo *m) {
+    m->n = 0;
+    cr_arena_reset(&m->arena);
+}
+
+void cr_memo_clear(cr_memo *m) {
+    cr_free(m->v);
+    cr_arena_clear(&m->arena);
+    *m = (cr_memo){0};
 }

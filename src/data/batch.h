@@ -3,8 +3,8 @@
  *
  * Columns are Arrow-shaped: values, offsets, validity. A string value i is bytes[beg[i], end[i]):
  * with contiguous strings end is beg + 1, in a CSV block both point into the file's text, so
- * neither copies. A batch holds, per sparse feature, one jagged (CSR) array of ids, the dense
- * floats, labels and weights.
+ * neither copies. Strings of a dictionary come as codes into its entries. A batch holds, per sparse
+ * feature, one jagged (CSR) array of ids, the dense floats, labels and weights.
  */
 #ifndef CR_DATA_BATCH_H
 #define CR_DATA_BATCH_H
@@ -23,22 +23,50 @@ typedef enum cr_coltype {
     CR_COL_F64 = 4
 } cr_coltype;
 
+/* What was made of the entries of a dictionary, kept as long as the dictionary itself: an entry is
+ * hashed or parsed once however many chunks use it. Whoever makes the column owns it; used by one
+ * thread at a time. */
+typedef struct cr_memo {
+    struct cr_memo_item {
+        const void *who;
+        void *made;
+    } * v;
+    int n, cap;
+    cr_arena arena; /* for what is made */
+} cr_memo;
+/* cr_memo_get: what `who` has made, NULL: nothing yet */
+void *cr_memo_get(const cr_memo *m, const void *who);
+void cr_memo_put(cr_memo *m, const void *who, void *made);
+void cr_memo_reset(cr_memo *m); /* zeros: an empty memo */
+void cr_memo_clear(cr_memo *m);
+
 typedef struct cr_column {
-    cr_coltype type;         /* of the leaf values */
-    int depth;               /* 0 scalar, 1 list, 2 list of lists */
-    const uint8_t *valid;    /* one byte per row, 0: null; NULL: no nulls */
-    const int32_t *row_off;  /* depth >= 1: n_rows + 1 offsets into items (depth 2) or values */
-    const int32_t *item_off; /* depth 2: offsets of items into values */
+    cr_coltype type;           /* of the leaf values */
+    int depth;                 /* 0 scalar, 1 list, 2 list of lists */
+    const uint8_t *valid;      /* one byte per row, 0: null; NULL: no nulls */
+    const uint8_t *item_valid; /* depth >= 1: one byte per value, 0: null; NULL: no nulls */
+    const int32_t *row_off;    /* depth >= 1: n_rows + 1 offsets into items (depth 2) or values */
+    const int32_t *item_off;   /* depth 2: offsets of items into values */
     union {
         const int32_t *i32;
         const int64_t *i64;
         const float *f32;
         const double *f64;
     } v;
-    const char *bytes; /* CR_COL_STR */
+    const char *bytes; /* CR_COL_STR; see cr_text_at */
     const uint32_t *beg, *end;
+    const uint32_t *code; /* per value its entry of the dictionary; NULL: value i is entry i */
+    int64_t n_dict;       /* with code: entries */
+    cr_memo *memo;        /* with code; NULL: none */
     const struct cr_column *keys; /* map: keys, same offsets as the values */
 } cr_column;
+
+/* cr_text_at: value i of a CR_COL_STR column, n bytes without an end */
+static inline const char *cr_text_at(const cr_column *c, int64_t i, size_t *n) {
+    int64_t k = c->code ? c->code[i] : i;
+    *n = c->end[k] - c->beg[k];
+    return c->bytes + c->beg[k];
+}
 
 /* A run of rows of one file, columns in the order they were asked for. */
 typedef struct cr_chunk {

@@ -6,7 +6,7 @@
  * all columns cost twice as much for shuffled rows, each value being a cache miss. Sizes are
  * counted first, so that everything lies in one block of memory which the next batch uses again.
  */
-#include "data/gather.h"
+#include "data/gather_int.h"
 
 #include <string.h>
 
@@ -32,28 +32,8 @@ static cr_code region_reset(cr_region *g, size_t size, cr_err *err) {
     return CR_OK;
 }
 
-static size_t rounded(size_t n) {
-    return (n + CR_ALIGN - 1) & ~(size_t)(CR_ALIGN - 1);
-}
-
-static void *take(cr_region *g, size_t n) {
-    void *p = g->mem + g->used;
-    g->used += rounded(n);
-    CR_ASSERT(g->used <= g->cap);
-    return p;
-}
-
-/* what is gathered, and where things lie in a record */
-typedef struct plan {
-    const cr_batch *shape;
-    const cr_row_run *runs;
-    int n_runs;
-    int64_t n_rows;
-    size_t dense_at, floats_at, stride;
-} plan;
-
-static plan make_plan(const cr_batch *shape, const cr_row_run *runs, int n_runs) {
-    plan p = {shape, runs, n_runs, 0, 0, 0, 0};
+static cr_gather_plan make_plan(const cr_batch *shape, const cr_row_run *runs, int n_runs) {
+    cr_gather_plan p = {shape, runs, n_runs, 0, 0, 0, 0};
     for (int r = 0; r < n_runs; r++)
         p.n_rows += runs[r].n;
     p.dense_at = (size_t)shape->n_sparse * sizeof(int64_t);
@@ -63,25 +43,12 @@ static plan make_plan(const cr_batch *shape, const cr_row_run *runs, int n_runs)
     return p;
 }
 
-/* ROWS walks all rows: b is the batch a row is in, i its index there, s that of the source, run the
- * run. */
-#define ROWS(...)                                                                                  \
-    for (int r_ = 0; r_ < p->n_runs; r_++) {                                                       \
-        const cr_row_run *run = &p->runs[r_];                                                      \
-        for (int64_t k_ = 0; k_ < run->n; k_++) {                                                  \
-            uint32_t s = run->recs ? run->refs[k_].src : 0;                                        \
-            const cr_batch *b = run->srcs[s];                                                      \
-            int64_t i = run->refs ? run->refs[k_].row : run->from + k_;                            \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
-
 /* does any source that is used have offsets, weights? */
 typedef struct facts {
     bool jagged, weighted;
 } facts;
 
-static facts sparse_facts(const plan *p, int f) {
+static facts sparse_facts(const cr_gather_plan *p, int f) {
     facts x = {false, false};
     for (int r = 0; r < p->n_runs; r++) {
         int n = p->runs[r].recs ? p->runs[r].n_srcs : 1;
@@ -95,24 +62,9 @@ static facts sparse_facts(const plan *p, int f) {
     return x;
 }
 
-static bool has_nulls(const plan *p, int c) {
-    for (int r = 0; r < p->n_runs; r++) {
-        int n = p->runs[r].recs ? p->runs[r].n_srcs : 1;
-        for (int s = 0; s < n; s++) {
-            const cr_batch *b = p->runs[r].srcs[s];
-            if (b->n_rows > 0 && b->reserved[c].valid) return true;
-        }
-    }
-    return false;
-}
-
-static size_t width_of(cr_coltype t) {
-    return t == CR_COL_I64 || t == CR_COL_F64 ? 8 : 4;
-}
-
 /* ---- what has a fixed size ---- */
 
-static void records_to_columns(const plan *p, const cr_batch *out, int64_t *const *ids,
+static void records_to_columns(const cr_gather_plan *p, const cr_batch *out, int64_t *const *ids,
                                float *dense, float *const *floats) {
     int64_t at = 0;
     size_t width = (size_t)p->shape->dense_width * sizeof(float);
@@ -161,7 +113,7 @@ static inline void column_into(char *to, size_t stride, const void *column, size
     }
 }
 
-static void columns_to_records(const plan *p, const cr_batch *out, char *rec) {
+static void columns_to_records(const cr_gather_plan *p, const cr_batch *out, char *rec) {
     size_t width = (size_t)p->shape->dense_width * sizeof(float);
     int n_floats = p->shape->n_labels + p->shape->n_weights;
     for (int r = 0; r < p->n_runs; r++) {
@@ -187,7 +139,7 @@ static void columns_to_records(const plan *p, const cr_batch *out, char *rec) {
     }
 }
 
-static void columns_to_columns(const plan *p, const cr_batch *out, int64_t *const *ids,
+static void columns_to_columns(const cr_gather_plan *p, const cr_batch *out, int64_t *const *ids,
                                float *dense, float *const *floats) {
     int64_t at = 0;
     size_t width = (size_t)p->shape->dense_width;
@@ -220,7 +172,7 @@ static void columns_to_columns(const plan *p, const cr_batch *out, int64_t *cons
 
 /* ---- what has not ---- */
 
-static int64_t count_ids(const plan *p, int f) {
+static int64_t count_ids(const cr_gather_plan *p, int f) {
     int64_t n = 0;
     ROWS({
         (void)s;
@@ -230,17 +182,8 @@ static int64_t count_ids(const plan *p, int f) {
     return n;
 }
 
-static int64_t count_text(const plan *p, int c) {
-    int64_t n = 0;
-    ROWS({
-        (void)s;
-        n += b->reserved[c].end[i] - b->reserved[c].beg[i];
-    })
-    return n;
-}
-
 /* Returns true when every row turned out to have exactly one id. off NULL: each has. */
-static bool gather_jagged(const plan *p, int f, int32_t *off, int64_t *ids, float *w) {
+static bool gather_jagged(const cr_gather_plan *p, int f, int32_t *off, int64_t *ids, float *w) {
     int64_t at = 0, row = 0;
     bool single = true;
     if (off) off[0] = 0;
@@ -263,56 +206,19 @@ static bool gather_jagged(const plan *p, int f, int32_t *off, int64_t *ids, floa
     return single;
 }
 
-static void gather_reserved(cr_column *col, cr_region *mem, const plan *p, int c) {
-    cr_coltype type = p->shape->reserved[c].type;
-    size_t n = (size_t)p->n_rows, row = 0;
-    *col = (cr_column){.type = type};
-    if (has_nulls(p, c)) {
-        uint8_t *valid = take(mem, n), *v = valid;
-        ROWS({
-            (void)s;
-            *v++ = b->reserved[c].valid ? b->reserved[c].valid[i] : 1;
-        })
-        col->valid = valid;
-    }
-    if (type == CR_COL_STR) {
-        char *bytes = take(mem, (size_t)mem->counts[p->shape->n_sparse + c]);
-        uint32_t *off = take(mem, (n + 1) * sizeof(*off)), at = 0;
-        ROWS({
-            (void)s;
-            const cr_column *x = &b->reserved[c];
-            uint32_t k = x->end[i] - x->beg[i];
-            if (k) memcpy(bytes + at, x->bytes + x->beg[i], k);
-            off[row++] = at;
-            at += k;
-        })
-        off[n] = at;
-        col->bytes = bytes;
-        col->beg = off;
-        col->end = off + 1;
-        return;
-    }
-    size_t width = width_of(type);
-    char *v = take(mem, n * width);
-    ROWS({
-        (void)s;
-        memcpy(v + width * row++, (const char *)b->reserved[c].v.i64 + width * (size_t)i, width);
-    })
-    col->v.i64 = (const int64_t *)(const void *)v;
-}
-
 /* ---- all of it ---- */
 
-static cr_code too_many(cr_err *err, const char *what, int64_t n) {
+cr_code cr_gather_too_many(cr_err *err, const char *what, int64_t n) {
     return cr_fail(err, CR_EDATA,
                    "one batch holds %lld %s, more than 2^31; use a smaller batch_size",
                    (long long)n, what);
 }
 
 /* measure counts ids and text into mem->counts and adds up the memory of everything. */
-static cr_code measure(cr_region *mem, const plan *p, bool records, size_t *out, cr_err *err) {
+static cr_code measure(cr_region *mem, const cr_gather_plan *p, bool records, size_t *out,
+                       cr_err *err) {
     const cr_batch *shape = p->shape;
-    int n_counts = shape->n_sparse + shape->n_reserved;
+    int n_counts = shape->n_sparse + CR_GATHER_COUNTS * shape->n_reserved;
     if (mem->n_counts < n_counts) {
         cr_free(mem->counts);
         mem->counts = cr_alloc((size_t)n_counts * sizeof(int64_t), "a batch");
@@ -320,40 +226,35 @@ static cr_code measure(cr_region *mem, const plan *p, bool records, size_t *out,
     }
     size_t n = (size_t)p->n_rows;
     size_t n_floats = (size_t)(shape->n_labels + shape->n_weights);
-    size_t size = rounded((size_t)shape->n_sparse * sizeof(cr_jagged)) +
-                  rounded((size_t)shape->n_sparse * sizeof(int64_t *)) +
-                  rounded(n_floats * sizeof(float *)) +
-                  rounded((size_t)shape->n_reserved * sizeof(cr_column));
+    size_t size = cr_region_size((size_t)shape->n_sparse * sizeof(cr_jagged)) +
+                  cr_region_size((size_t)shape->n_sparse * sizeof(int64_t *)) +
+                  cr_region_size(n_floats * sizeof(float *)) +
+                  cr_region_size((size_t)shape->n_reserved * sizeof(cr_column));
     if (records)
-        size += rounded(n * p->stride);
+        size += cr_region_size(n * p->stride);
     else
-        size += rounded(n * (size_t)shape->dense_width * sizeof(float)) +
-                n_floats * rounded(n * sizeof(float));
+        size += cr_region_size(n * (size_t)shape->dense_width * sizeof(float)) +
+                n_floats * cr_region_size(n * sizeof(float));
     for (int f = 0; f < shape->n_sparse; f++) {
         facts x = sparse_facts(p, f);
         int64_t k = x.jagged ? count_ids(p, f) : p->n_rows;
-        if (k > INT32_MAX) return too_many(err, "ids of one feature", k);
+        if (k > INT32_MAX) return cr_gather_too_many(err, "ids of one feature", k);
         mem->counts[f] = k;
         if (records && !x.jagged && !x.weighted) continue;
-        size += rounded((size_t)k * sizeof(int64_t));
-        if (x.weighted) size += rounded((size_t)k * sizeof(float));
-        if (x.jagged) size += rounded((n + 1) * sizeof(int32_t));
+        size += cr_region_size((size_t)k * sizeof(int64_t));
+        if (x.weighted) size += cr_region_size((size_t)k * sizeof(float));
+        if (x.jagged) size += cr_region_size((n + 1) * sizeof(int32_t));
     }
-    for (int c = 0; c < shape->n_reserved; c++) {
-        const cr_column *col = &shape->reserved[c];
-        if (col->depth != 0) CR_BUG("reserved columns are scalars");
-        int64_t k = col->type == CR_COL_STR ? count_text(p, c) : 0;
-        if (k > INT32_MAX) return too_many(err, "bytes of one reserved column", k);
-        mem->counts[shape->n_sparse + c] = k;
-        size += rounded(n) + rounded((size_t)k) + rounded((n + 1) * 8);
-    }
+    for (int c = 0; c < shape->n_reserved; c++)
+        CR_TRY(cr_gather_measure(p, c, mem->counts + shape->n_sparse + CR_GATHER_COUNTS * c, &size,
+                                 err));
     *out = size;
     return CR_OK;
 }
 
 cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batch *shape,
                   const cr_row_run *runs, int n_runs, cr_err *err) {
-    const plan pl = make_plan(shape, runs, n_runs), *p = &pl;
+    const cr_gather_plan pl = make_plan(shape, runs, n_runs), *p = &pl;
     size_t size = 0, n = (size_t)p->n_rows;
     CR_TRY(measure(mem, p, rec != NULL, &size, err));
     CR_TRY(region_reset(mem, size, err));
@@ -365,21 +266,22 @@ cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batc
     out->n_labels = shape->n_labels;
     out->n_weights = shape->n_weights;
     out->n_reserved = shape->n_reserved;
-    out->sparse = take(mem, (size_t)shape->n_sparse * sizeof(cr_jagged));
-    int64_t **ids = take(mem, (size_t)shape->n_sparse * sizeof(int64_t *)); /* of fixed size */
-    float **floats = take(mem, (size_t)n_floats * sizeof(float *));
-    cr_column *reserved = take(mem, (size_t)shape->n_reserved * sizeof(cr_column));
-    char *records = rec ? take(mem, n * p->stride) : NULL;
-    float *dense = rec ? NULL : take(mem, n * (size_t)shape->dense_width * sizeof(float));
+    out->sparse = cr_region_take(mem, (size_t)shape->n_sparse * sizeof(cr_jagged));
+    int64_t **ids =
+        cr_region_take(mem, (size_t)shape->n_sparse * sizeof(int64_t *)); /* of fixed size */
+    float **floats = cr_region_take(mem, (size_t)n_floats * sizeof(float *));
+    cr_column *reserved = cr_region_take(mem, (size_t)shape->n_reserved * sizeof(cr_column));
+    char *records = rec ? cr_region_take(mem, n * p->stride) : NULL;
+    float *dense = rec ? NULL : cr_region_take(mem, n * (size_t)shape->dense_width * sizeof(float));
     for (int c = 0; c < n_floats; c++)
-        floats[c] = rec ? NULL : take(mem, n * sizeof(float));
+        floats[c] = rec ? NULL : cr_region_take(mem, n * sizeof(float));
     for (int f = 0; f < shape->n_sparse; f++) {
         facts x = sparse_facts(p, f);
         size_t n_ids = (size_t)mem->counts[f];
         bool fixed = !x.jagged && !x.weighted;
-        int32_t *off = x.jagged ? take(mem, (n + 1) * sizeof(*off)) : NULL;
-        int64_t *v = fixed && rec ? NULL : take(mem, n_ids * sizeof(*v));
-        float *w = x.weighted ? take(mem, n_ids * sizeof(*w)) : NULL;
+        int32_t *off = x.jagged ? cr_region_take(mem, (n + 1) * sizeof(*off)) : NULL;
+        int64_t *v = fixed && rec ? NULL : cr_region_take(mem, n_ids * sizeof(*v));
+        float *w = x.weighted ? cr_region_take(mem, n_ids * sizeof(*w)) : NULL;
         ids[f] = fixed ? v : NULL;
         if (!fixed && gather_jagged(p, f, off, v, w)) off = NULL;
         /* one id per row after all: it is looked for in the records */
@@ -394,7 +296,8 @@ cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batc
     else
         columns_to_columns(p, out, ids, dense, floats);
     for (int c = 0; c < shape->n_reserved; c++)
-        gather_reserved(&reserved[c], mem, p, c);
+        cr_gather_column(&reserved[c], mem, p, c,
+                         mem->counts + shape->n_sparse + CR_GATHER_COUNTS * c);
     out->dense = dense;
     out->labels = (const float *const *)floats;
     out->weights = (const float *const *)(floats + shape->n_labels);

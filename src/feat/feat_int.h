@@ -65,10 +65,10 @@ CR_CHECKED cr_code cr_ids_encode(const cr_ids *m, const cr_feature *f, const cr_
 
 typedef enum cr_row_state { CR_ROW_MISSING = 0, CR_ROW_OK = 1, CR_ROW_BAD = 2 } cr_row_state;
 /* cr_numbers_read reads dim numbers per row into x (n_rows, dim) and says what each row is. Text is
- * split by sep where dim > 1. Rows with a wrong count or text are reported to bad, x is 0 there.
- * Returns false and fills err for a column that holds no numbers. */
+ * split by sep where dim > 1; arena is for scratch. Rows with a wrong count or text are reported to
+ * bad, x is 0 there. Returns false and fills err for a column that holds no numbers. */
 CR_CHECKED cr_code cr_numbers_read(const cr_column *col, const cr_chunk *chunk, const char *name,
                                    int64_t dim, const char *sep, size_t n_sep, double *x,
-                                   uint8_t *state, cr_bad *bad, cr_err *err);
+                                   uint8_t *state, cr_arena *arena, cr_bad *bad, cr_err *err);
 
 #endif

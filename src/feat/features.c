@@ -131,11 +131,12 @@ const cr_feature *cr_features_find(const cr_features *fs, const char *name) {
 
 /* labels and weights: one number per row, none may be missing */
 static cr_code numbers(const cr_chunk *chunk, int col, const char *name, const char *what,
-                       void *scratch, float *out, cr_bad *bad, cr_err *err) {
+                       void *scratch, float *out, cr_arena *arena, cr_bad *bad, cr_err *err) {
     int64_t n = chunk->n_rows;
     double *x = scratch;
     uint8_t *state = (uint8_t *)(x + n);
-    CR_TRY(cr_numbers_read(&chunk->cols[col], chunk, name, 1, "\x1d", 1, x, state, bad, err));
+    CR_TRY(
+        cr_numbers_read(&chunk->cols[col], chunk, name, 1, "\x1d", 1, x, state, arena, bad, err));
     for (int64_t r = 0; r < n; r++) {
         out[r] = (float)x[r];
         if (state[r] == CR_ROW_MISSING)
@@ -185,7 +186,7 @@ static cr_code number_columns(const cr_chunk *chunk, const char *const *names, c
     const float **v = CR_NEW_N(&b->arena, const float *, n + 1);
     for (int i = 0; i < n; i++) {
         float *y = cr_arena_alloc(&b->arena, sizeof(float) * (size_t)(chunk->n_rows + 1));
-        CR_TRY(numbers(chunk, cols[i], names[i], what, scratch, y, bad, err));
+        CR_TRY(numbers(chunk, cols[i], names[i], what, scratch, y, &b->arena, bad, err));
         v[i] = y;
     }
     *out = (const float *const *)v;

@@ -3,7 +3,10 @@
  *
  * One row loop, inlined once per (column type, mapping) so that nothing inside it asks again what
  * it is doing. A column with one id in every row - nearly all of CTR data - never gets offsets:
- * they are made the moment a row breaks the rule.
+ * they are made the moment a row breaks the rule. Text that comes as codes of a dictionary is
+ * looked at once per entry: a table remembers what each became. Entries that are more than ids
+ * (missing, wrong, out of range) go the plain way in every row, so that nothing is counted or told
+ * otherwise.
  */
 #include "feat/feat_int.h"
 
@@ -210,29 +213,163 @@ static bool text_list(sink *s, cr_id_kind kind, const char *p, size_t n, const c
     return true;
 }
 
-INLINE void rows_text(sink *s, cr_id_kind kind, const cr_column *col) {
+/* row r of a text column */
+INLINE void row_text(sink *s, cr_id_kind kind, int64_t r, const char *p, size_t n, bool null) {
     const char sep = s->m->sep[0];
     const uint64_t pat = 0x0101010101010101u * (unsigned char)sep;
+    int64_t start = s->n;
+    if (n == 0 || null) {
+        missing(s);
+        return;
+    }
+    const char *bad_at = p, *why = NULL;
+    size_t bad_n = n;
+    bool fine;
+    if (!has_byte(p, n, sep, pat))
+        fine = text_item(s, kind, p, n, &why);
+    else
+        fine = text_list(s, kind, p, n, &bad_at, &bad_n, &why);
+    if (!fine)
+        bad_value(s, r, start, bad_at, bad_n, why);
+    else if (s->n == start)
+        missing(s); /* nothing but separators */
+}
+
+INLINE void rows_text(sink *s, cr_id_kind kind, const cr_column *col) {
     for (int64_t r = 0, n_rows = s->chunk->n_rows; r < n_rows; r++) {
-        const char *p = col->bytes + col->beg[r];
-        size_t n = col->end[r] - col->beg[r];
-        int64_t start = s->n;
-        if (n == 0 || (col->valid && !col->valid[r])) {
-            missing(s);
-        } else {
-            const char *bad_at = p, *why = NULL;
-            size_t bad_n = n;
-            bool fine;
-            if (!has_byte(p, n, sep, pat))
-                fine = text_item(s, kind, p, n, &why);
-            else
-                fine = text_list(s, kind, p, n, &bad_at, &bad_n, &why);
-            if (!fine)
-                bad_value(s, r, start, bad_at, bad_n, why);
-            else if (s->n == start)
-                missing(s); /* nothing but separators */
-        }
+        row_text(s, kind, r, col->bytes + col->beg[r], col->end[r] - col->beg[r],
+                 col->valid && !col->valid[r]);
         end_row(s, r);
+    }
+}
+
+/* ---- dictionaries ---- */
+
+/* What the entries of a dictionary became: an id, or one of these. */
+enum { NEW = -1, PLAIN = -2, LIST = -3 /* and below: list LIST - x */ };
+typedef struct entries {
+    int64_t *id;
+    struct ids_list {
+        int64_t n;
+        int64_t *ids;
+        float *w; /* NULL: not weighted */
+    } * lists;
+    int64_t n_lists, cap_lists;
+    cr_arena *arena;
+} entries;
+
+/* NULL: looking at every row is cheaper */
+static entries *entries_of(sink *s, const cr_column *text, int64_t n_values) {
+    entries *e = text->memo ? cr_memo_get(text->memo, s->f) : NULL;
+    if (e) return e;
+    if (!text->memo && text->n_dict > n_values / 4) return NULL;
+    cr_arena *a = text->memo ? &text->memo->arena : s->out->arena;
+    e = CR_NEW(a, entries);
+    e->arena = a;
+    e->id = cr_arena_alloc(a, sizeof(int64_t) * (size_t)(text->n_dict + 1));
+    memset(e->id, 0xff, sizeof(int64_t) * (size_t)(text->n_dict + 1)); /* NEW */
+    if (text->memo) cr_memo_put(text->memo, s->f, e);
+    return e;
+}
+
+static int64_t keep_list(entries *e, const sink *s, int64_t from) {
+    if (e->n_lists == e->cap_lists) {
+        int64_t cap = e->cap_lists ? 2 * e->cap_lists : 64;
+        struct ids_list *v = cr_arena_alloc(e->arena, sizeof(*v) * (size_t)cap);
+        if (e->n_lists) memcpy(v, e->lists, sizeof(*v) * (size_t)e->n_lists);
+        e->lists = v;
+        e->cap_lists = cap;
+    }
+    size_t n = (size_t)(s->n - from);
+    struct ids_list *l = &e->lists[e->n_lists];
+    *l = (struct ids_list){(int64_t)n, cr_arena_alloc(e->arena, n * sizeof(int64_t)), NULL};
+    memcpy(l->ids, s->ids + from, n * sizeof(int64_t));
+    if (s->w) {
+        l->w = cr_arena_alloc(e->arena, n * sizeof(float));
+        memcpy(l->w, s->w + from, n * sizeof(float));
+    }
+    return LIST - e->n_lists++;
+}
+
+/* learn looks at a new entry; item: of a list column, whose items are not split */
+INLINE int64_t learn(sink *s, cr_id_kind kind, entries *e, const cr_column *col, uint32_t code,
+                     bool item) {
+    const char *p = col->bytes + col->beg[code], *bad_at, *why = NULL;
+    size_t n = col->end[code] - col->beg[code], bad_n;
+    int64_t start = s->n, n_range = s->n_range, id = PLAIN;
+    bool fine = n > 0;
+    if (fine)
+        fine =
+            item ? text_item(s, kind, p, n, &why) : text_list(s, kind, p, n, &bad_at, &bad_n, &why);
+    if (fine && s->n_range == n_range && s->n > start)
+        id = s->n == start + 1 && !s->w ? s->ids[start] : keep_list(e, s, start);
+    s->n = start;
+    s->n_range = n_range;
+    return e->id[code] = id;
+}
+
+static void push_list(sink *s, const struct ids_list *l) {
+    if (s->n + l->n > s->cap) grow(s, l->n);
+    memcpy(s->ids + s->n, l->ids, (size_t)l->n * sizeof(int64_t));
+    if (s->w) memcpy(s->w + s->n, l->w, (size_t)l->n * sizeof(float));
+    s->n += l->n;
+}
+
+INLINE void row_code(sink *s, cr_id_kind kind, entries *e, const cr_column *col, int64_t r) {
+    uint32_t code = col->code[r];
+    bool null = col->valid && !col->valid[r];
+    int64_t id = null ? PLAIN : e->id[code];
+    if (id == NEW) id = learn(s, kind, e, col, code, false);
+    if (id >= 0)
+        push(s, id, 1.0f);
+    else if (id <= LIST)
+        push_list(s, &e->lists[LIST - id]);
+    else
+        row_text(s, kind, r, col->bytes + col->beg[code], col->end[code] - col->beg[code], null);
+    end_row(s, r);
+}
+
+#define GROUP 64
+/* ids of rows [r, r + n); negative when some row is not just one known id */
+INLINE int64_t known(const entries *e, const cr_column *col, int64_t r, int64_t n, int64_t *out) {
+    int64_t any = 0;
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = e->id[col->code[r + i]];
+        any |= out[i];
+    }
+    for (int64_t i = 0; col->valid && i < n; i++)
+        any |= (int64_t)col->valid[r + i] - 1;
+    return any;
+}
+
+INLINE void rows_code(sink *s, cr_id_kind kind, const cr_column *col) {
+    entries *e = entries_of(s, col, s->chunk->n_rows);
+    int64_t n_rows = s->chunk->n_rows;
+    for (int64_t r = 0; !e && r < n_rows; r++) {
+        size_t n;
+        const char *p = cr_text_at(col, r, &n);
+        row_text(s, kind, r, p, n, col->valid && !col->valid[r]);
+        end_row(s, r);
+    }
+    for (int64_t r = 0; e && r < n_rows;) {
+        int64_t n = n_rows - r < GROUP ? n_rows - r : GROUP;
+        /* nearly always: one id in every row so far and in these */
+        if (!s->w && !s->off && s->cap - s->n >= n) {
+            int64_t *out = s->ids + s->n, any = known(e, col, r, n, out);
+            if (any < 0) {
+                for (int64_t i = r; i < r + n; i++)
+                    if (e->id[col->code[i]] == NEW) learn(s, kind, e, col, col->code[i], false);
+                out = s->ids + s->n; /* a long list may have made them move */
+                any = known(e, col, r, n, out);
+            }
+            if (any >= 0) {
+                s->n += n;
+                r += n;
+                continue;
+            }
+        }
+        for (int64_t end = r + n; r < end; r++)
+            row_code(s, kind, e, col, r);
     }
 }
 
@@ -263,14 +400,19 @@ static double number_at(const cr_column *col, int64_t i) {
     case CR_COL_STR: break;
     }
     double x = NAN;
-    if (!cr_num_f64(col->bytes + col->beg[i], col->end[i] - col->beg[i], &x)) return NAN;
-    return x;
+    size_t n;
+    const char *p = cr_text_at(col, i, &n);
+    return cr_num_f64(p, n, &x) ? x : NAN;
 }
 
-/* lists, and maps (keys with weights beside them) */
+/* lists, and maps (keys with weights beside them); null items are left out */
 INLINE void rows_list(sink *s, cr_id_kind kind, const cr_column *col) {
     const cr_column *item = col->keys ? col->keys : col;
     int64_t most = s->m->value_dim ? s->m->value_dim : INT64_MAX;
+    bool null_weight = col->keys && s->w && col->item_valid;
+    entries *e = item->type == CR_COL_STR && item->code && !s->w
+                     ? entries_of(s, item, col->row_off[s->chunk->n_rows])
+                     : NULL;
     for (int64_t r = 0, n_rows = s->chunk->n_rows; r < n_rows; r++) {
         int64_t a = col->row_off[r], b = col->row_off[r + 1], start = s->n;
         if (col->valid && !col->valid[r]) b = a;
@@ -279,9 +421,17 @@ INLINE void rows_list(sink *s, cr_id_kind kind, const cr_column *col) {
             const char *why = NULL, *p = "";
             size_t n = 0;
             bool fine = true;
+            if (item->item_valid && !item->item_valid[i]) continue;
+            if (e) {
+                id = e->id[item->code[i]];
+                if (id == NEW) id = learn(s, kind, e, item, item->code[i], true);
+                if (id >= 0) {
+                    push(s, id, 1.0f);
+                    continue;
+                }
+            }
             if (item->type == CR_COL_STR) {
-                p = item->bytes + item->beg[i];
-                n = item->end[i] - item->beg[i];
+                p = cr_text_at(item, i, &n);
                 if (n == 0) continue;
                 if (!col->keys) {
                     fine = text_item(s, kind, p, n, &why);
@@ -294,7 +444,7 @@ INLINE void rows_list(sink *s, cr_id_kind kind, const cr_column *col) {
             if (fine && (col->keys || item->type != CR_COL_STR)) {
                 if (range != CR_NO_RANGE) note_range(s, range);
                 double w = col->keys && s->w ? number_at(col, i) : 1.0;
-                fine = isfinite((float)w);
+                fine = isfinite((float)w) && !(null_weight && !col->item_valid[i]);
                 if (!fine) why = "the weight is not a number";
                 push(s, id, (float)w);
             }
@@ -311,6 +461,8 @@ INLINE void rows_list(sink *s, cr_id_kind kind, const cr_column *col) {
 INLINE void rows(sink *s, cr_id_kind kind, const cr_column *col) {
     if (col->depth > 0)
         rows_list(s, kind, col);
+    else if (col->type == CR_COL_STR && col->code)
+        rows_code(s, kind, col);
     else if (col->type == CR_COL_STR)
         rows_text(s, kind, col);
     else if (col->type == CR_COL_I32)

@@ -97,15 +97,15 @@ void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *ex
 const cr_column *cr_input_column(const cr_input *in, const cr_feature *f, const cr_chunk *chunk,
                                  cr_arena *arena) {
     if (!in->constant) return &chunk->cols[f->col_idx[0]];
+    /* a dictionary of one entry */
+    uint32_t *place = CR_NEW_N(arena, uint32_t, 2);
+    place[1] = (uint32_t)strlen(in->constant);
     cr_column *c = CR_NEW(arena, cr_column);
-    c->type = CR_COL_STR;
-    c->bytes = in->constant;
-    uint32_t *beg = CR_NEW_N(arena, uint32_t, chunk->n_rows);
-    uint32_t *end = cr_arena_alloc(arena, sizeof(uint32_t) * (size_t)chunk->n_rows);
-    uint32_t n = (uint32_t)strlen(in->constant);
-    for (int64_t i = 0; i < chunk->n_rows; i++)
-        end[i] = n;
-    c->beg = beg;
-    c->end = end;
+    *c = (cr_column){.type = CR_COL_STR,
+                     .bytes = in->constant,
+                     .beg = place,
+                     .end = place + 1,
+                     .code = CR_NEW_N(arena, uint32_t, chunk->n_rows + 1),
+                     .n_dict = 1};
     return c;
 }

@@ -53,8 +53,8 @@ static bool is_null(const cr_column *col, int64_t r) {
 static void text_one(const reading *t) {
     const cr_column *col = t->col;
     for (int64_t r = 0; r < t->chunk->n_rows; r++) {
-        const char *p = col->bytes + col->beg[r];
-        size_t n = col->end[r] - col->beg[r];
+        size_t n;
+        const char *p = cr_text_at(col, r, &n);
         if (n == 0 || is_null(col, r)) {
             t->x[r] = 0;
             t->state[r] = CR_ROW_MISSING;
@@ -69,7 +69,8 @@ static void text_one(const reading *t) {
 static void text_many(const reading *t, const char *sep, size_t n_sep) {
     const cr_column *col = t->col;
     for (int64_t r = 0; r < t->chunk->n_rows; r++) {
-        const char *p = col->bytes + col->beg[r], *end = col->bytes + col->end[r];
+        size_t len;
+        const char *p = cr_text_at(col, r, &len), *end = p + len;
         double *x = t->x + r * t->dim;
         t->state[r] = CR_ROW_OK;
         if (p == end || is_null(col, r)) {
@@ -90,6 +91,42 @@ static void text_many(const reading *t, const char *sep, size_t n_sep) {
                 break;
             }
             p = cut + n_sep;
+        }
+    }
+}
+
+/* numbers of a dictionary's entries; state 0: not looked at yet */
+typedef struct entries {
+    double *x;
+    uint8_t *state;
+} entries;
+enum { ENTRY_NUMBER = 1, ENTRY_EMPTY = 2, ENTRY_BAD = 3 };
+static const char who; /* the numbers of a column are the same for everybody */
+
+static void codes_one(const reading *t, cr_arena *arena) {
+    const cr_column *col = t->col;
+    entries *e = col->memo ? cr_memo_get(col->memo, &who) : NULL;
+    if (!e) {
+        cr_arena *a = col->memo ? &col->memo->arena : arena;
+        e = CR_NEW(a, entries);
+        e->x = cr_arena_alloc(a, sizeof(double) * (size_t)(col->n_dict + 1));
+        e->state = cr_arena_zalloc(a, (size_t)col->n_dict + 1);
+        if (col->memo) cr_memo_put(col->memo, &who, e);
+    }
+    for (int64_t r = 0; r < t->chunk->n_rows; r++) {
+        uint32_t k = col->code[r];
+        size_t n = col->end[k] - col->beg[k];
+        const char *p = col->bytes + col->beg[k];
+        if (!e->state[k])
+            e->state[k] = n == 0                       ? ENTRY_EMPTY
+                          : cr_num_f64(p, n, &e->x[k]) ? ENTRY_NUMBER
+                                                       : ENTRY_BAD;
+        bool null = e->state[k] == ENTRY_EMPTY || is_null(col, r);
+        if (null || e->state[k] == ENTRY_NUMBER) {
+            t->x[r] = null ? 0 : e->x[k];
+            t->state[r] = null ? CR_ROW_MISSING : CR_ROW_OK;
+        } else {
+            bad_text(t, r, p, n, "not a number");
         }
     }
 }
@@ -131,15 +168,18 @@ static void lists(const reading *t) {
             int64_t i = a + k;
             const char *p = "";
             size_t len = 0;
-            bool fine = true;
+            bool fine = !col->item_valid || col->item_valid[i];
+            if (!fine) {
+                bad_text(t, r, "null", 4, "not a number");
+                break;
+            }
             switch (col->type) {
             case CR_COL_I32: x[k] = col->v.i32[i]; break;
             case CR_COL_I64: x[k] = (double)col->v.i64[i]; break;
             case CR_COL_F32: x[k] = (double)col->v.f32[i]; break;
             case CR_COL_F64: x[k] = col->v.f64[i]; break;
             case CR_COL_STR:
-                p = col->bytes + col->beg[i];
-                len = col->end[i] - col->beg[i];
+                p = cr_text_at(col, i, &len);
                 fine = cr_num_f64(p, len, &x[k]);
                 break;
             }
@@ -153,8 +193,8 @@ static void lists(const reading *t) {
 }
 
 cr_code cr_numbers_read(const cr_column *col, const cr_chunk *chunk, const char *name, int64_t dim,
-                        const char *sep, size_t n_sep, double *x, uint8_t *state, cr_bad *bad,
-                        cr_err *err) {
+                        const char *sep, size_t n_sep, double *x, uint8_t *state, cr_arena *arena,
+                        cr_bad *bad, cr_err *err) {
     reading t = {col, chunk, name, dim, x, state, bad};
     const char *path = chunk->path ? chunk->path : "input";
     if (col->depth > 1 || col->keys)
@@ -163,6 +203,9 @@ cr_code cr_numbers_read(const cr_column *col, const cr_chunk *chunk, const char 
                        name, col->keys ? "maps" : "lists of lists");
     if (col->depth == 1)
         lists(&t);
+    else if (col->type == CR_COL_STR && dim == 1 && col->code &&
+             (col->memo || col->n_dict <= chunk->n_rows / 4))
+        codes_one(&t, arena);
     else if (col->type == CR_COL_STR && dim == 1)
         text_one(&t);
     else if (col->type == CR_COL_STR)

@@ -225,7 +225,8 @@ static cr_code encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
     double *x = out->scratch;
     float *y = (float *)(void *)(x + n);
     uint8_t *state = (uint8_t *)(y + n);
-    CR_TRY(cr_numbers_read(col, in, name, s->dim, s->sep, s->n_sep, x, state, out->bad, err));
+    CR_TRY(cr_numbers_read(col, in, name, s->dim, s->sep, s->n_sep, x, state, out->arena, out->bad,
+                           err));
     /* which precision, and what a null means, goes by what the column is in the reference */
     bool text = col->type == CR_COL_STR;
     bool one_text = text && col->depth == 0 && !(s->in.is_num && s->dim == 1);

@@ -109,9 +109,14 @@ static void put_floats(cr_buf *b, const float *v, int64_t n) {
 /* one value of a reserved column, as it was read; nothing when null */
 static void put_value(cr_buf *b, const cr_column *c, int64_t r) {
     char text[32];
+    size_t n;
     if (c->valid && !c->valid[r]) return;
     switch (c->type) {
-    case CR_COL_STR: put_text(b, c->bytes + c->beg[r], c->end[r] - c->beg[r]); break;
+    case CR_COL_STR: {
+        const char *s = cr_text_at(c, r, &n);
+        put_text(b, s, n);
+        break;
+    }
     case CR_COL_I32: cr_buf_printf(b, "%d", (int)c->v.i32[r]); break;
     case CR_COL_I64: cr_buf_printf(b, "%lld", (long long)c->v.i64[r]); break;
     case CR_COL_F32: cr_buf_add(b, text, cr_fmt_f32(text, c->v.f32[r])); break;

@@ -1,6 +1,7 @@
 /*
  * bench_feat.c - rows per second of feature encoding on one core: 13 raw and 26 id features over a
- * block of CSV text laid out as the CSV reader leaves it (about 1 MiB, columns point into it).
+ * block of CSV text laid out as the CSV reader leaves it (about 1 MiB, columns point into it), or
+ * over codes of dictionaries as the Parquet reader leaves them.
  *
  *   bench_feat [seconds per case]
  */
@@ -71,8 +72,32 @@ static void make_chunk(cr_chunk *c, cr_buf *text, bool hex, bool floats) {
         c->cols[i].bytes = text->data;
 }
 
+/* id columns as codes of dictionaries with n_dict entries of 8 hex digits */
+static void make_codes(cr_chunk *c, uint32_t n_dict) {
+    uint64_t key = cr_rng_key(7, "bench", "codes"), k = 0;
+    for (int i = 1 + N_RAW; i < c->n_cols; i++) {
+        cr_column *col = &c->cols[i];
+        char *bytes = cr_arena_alloc(&c->arena, 8 * (size_t)n_dict + 1);
+        uint32_t *at = CR_NEW_N(&c->arena, uint32_t, n_dict + 1),
+                 *code = CR_NEW_N(&c->arena, uint32_t, c->n_rows);
+        for (uint32_t e = 0; e < n_dict; e++) {
+            snprintf(bytes + 8 * e, 9, "%08x", (unsigned)cr_rng_u64(key, k++));
+            at[e + 1] = 8 * (e + 1);
+        }
+        for (int64_t r = 0; r < c->n_rows; r++)
+            code[r] = (uint32_t)cr_rng_below(key, k++, n_dict);
+        *col = (cr_column){.type = CR_COL_STR,
+                           .bytes = bytes,
+                           .beg = at,
+                           .end = at + 1,
+                           .code = code,
+                           .n_dict = n_dict};
+    }
+}
+
+/* n_dict 0: text; memo: what is made of a dictionary is kept for so many chunks */
 static void bench(const char *name, const char *id, const char *raw, bool hex, bool floats,
-                  double seconds) {
+                  uint32_t n_dict, int memo, double seconds) {
     cr_buf y, text;
     cr_buf_init(&y);
     cr_buf_init(&text);
@@ -105,6 +130,10 @@ static void bench(const char *name, const char *id, const char *raw, bool hex, b
     cr_chunk c = {0};
     cr_arena_init(&c.arena, 0);
     make_chunk(&c, &text, hex, floats);
+    if (n_dict) make_codes(&c, n_dict);
+    cr_memo memos[N_CAT] = {{0}};
+    for (int i = 0; memo && i < N_CAT; i++)
+        c.cols[1 + N_RAW + i].memo = &memos[i];
     /* the features want int_*, cat_*, label */
     cr_column *cols = CR_NEW_N(&c.arena, cr_column, c.n_cols);
     for (int i = 0; i < fs->n_want; i++)
@@ -114,12 +143,15 @@ static void bench(const char *name, const char *id, const char *raw, bool hex, b
     cr_arena_init(&b.arena, 0);
     cr_bad bad = {0};
     cr_err err = {0};
-    int64_t rows = 0;
+    int64_t rows = 0, chunks = 0;
     double best = 0, start = now();
     while (now() - start < seconds) {
         double t0 = now();
         for (int i = 0; i < 4; i++) {
             cr_arena_reset(&b.arena);
+            for (int k = 0; memo && chunks % memo == 0 && k < N_CAT; k++)
+                cr_memo_reset(&memos[k]);
+            chunks++;
             if (cr_features_encode(fs, &c, &b, &bad, &err) != CR_OK || bad.n) {
                 fprintf(stderr, "bench_feat: encoding failed: %s\n",
                         bad.n ? bad.v[0].msg : err.msg);
@@ -130,8 +162,10 @@ static void bench(const char *name, const char *id, const char *raw, bool hex, b
         if (rate > best) best = rate;
         rows += 4 * c.n_rows;
     }
-    printf("%-28s %8.0f rows/s mean, %8.0f best, %.0f bytes per row\n", name,
+    printf("%-32s %8.0f rows/s mean, %8.0f best, %.0f bytes per row\n", name,
            (double)rows / (now() - start), best, (double)text.n / (double)c.n_rows);
+    for (int i = 0; i < N_CAT; i++)
+        cr_memo_clear(&memos[i]);
     cr_bad_clear(&bad);
     cr_arena_clear(&b.arena);
     cr_arena_clear(&c.arena);
@@ -144,11 +178,16 @@ static void bench(const char *name, const char *id, const char *raw, bool hex, b
 
 int main(int argc, char **argv) {
     double s = argc > 1 ? atof(argv[1]) : 1.0;
-    bench("num_buckets, ints", "num_buckets: 1000000", "", false, false, s);
-    bench("hash of 8 hex digits", "hash_bucket_size: 1000000", "", true, false, s);
-    bench("hash of ints", "hash_bucket_size: 1000000", "", false, false, s);
-    bench("hash, floats, log10", "hash_bucket_size: 1000000", ", normalizer: 'method=log10'", true,
-          true, s);
-    bench("vocab_list (misses)", "vocab_list: [a, b, c, d]", "", true, false, s);
+    const char *hash = "hash_bucket_size: 1000000", *vocab = "vocab_list: [a, b, c, d]";
+    bench("num_buckets, ints", "num_buckets: 1000000", "", false, false, 0, 0, s);
+    bench("hash of 8 hex digits", hash, "", true, false, 0, 0, s);
+    bench("hash, codes of 100", hash, "", true, false, 100, 0, s);
+    bench("hash, codes of 3000", hash, "", true, false, 3000, 0, s);
+    bench("hash, codes of 3000, memo", hash, "", true, false, 3000, 30, s);
+    bench("hash, codes of 30000, memo", hash, "", true, false, 30000, 30, s);
+    bench("hash of ints", hash, "", false, false, 0, 0, s);
+    bench("hash, floats, log10", hash, ", normalizer: 'method=log10'", true, true, 0, 0, s);
+    bench("vocab_list (misses)", vocab, "", true, false, 0, 0, s);
+    bench("vocab_list, codes of 3000, memo", vocab, "", true, false, 3000, 30, s);
     return 0;
 }
