@@ -584,11 +584,8 @@ static cr_code get_chunk(parse *s, int group, int leaf, cr_pq_chunk *c) {
     }
     if (!inside)
         return bad_chunk(s, group, leaf,
-                         "its bytes %lld to %lld are not in the file, which has %lld",
-                         (long long)c->start,
-                         (long long)(c->size > INT64_MAX - c->start ? INT64_MAX
-                                                                    : c->start + c->size),
-                         (long long)s->file_size);
+                         "its %lld bytes at byte %lld are not in the file, which has %lld",
+                         (long long)c->size, (long long)c->start, (long long)s->file_size);
     if (c->data_start > c->start + c->size)
         return bad_chunk(s, group, leaf, "its data begins at byte %lld, behind the chunk's end",
                          (long long)c->data_start);
