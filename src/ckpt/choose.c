@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/map.h"
 
 int64_t cr_ckpt_step_of(const char *name) {
     size_t n = strlen(CKPT_PREFIX);
@@ -26,13 +27,14 @@ static char *step_path(cr_arena *a, const char *model_dir, int64_t step) {
     return cr_path_join(a, model_dir, cr_arena_printf(a, CKPT_PREFIX "%" PRId64, step));
 }
 
-cr_code cr_ckpt_check(const char *ckpt_dir, cr_err *err) {
+cr_code cr_ckpt_check(const char *ckpt_dir, cr_ckpt_need need, cr_err *err) {
     cr_arena a;
     cr_arena_init(&a, 0);
     ckpt_index x;
     cr_ckpt_state s;
     cr_code code = cr_ckpt_index_read(&a, ckpt_dir, &x, err);
     for (int i = 0; code == CR_OK && i < x.n_files; i++) {
+        if (need == CR_NEED_WEIGHTS && cr_ckpt_is_optimizer(x.files[i].name)) continue;
         char *path = cr_path_join(&a, ckpt_dir, x.files[i].name);
         int64_t size;
         if (!cr_path_exists(path))
@@ -73,8 +75,8 @@ cr_code cr_ckpt_steps(cr_arena *a, const char *model_dir, int64_t **steps, int *
     return CR_OK;
 }
 
-cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, char **path, int64_t *step,
-                       cr_err *err) {
+cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, cr_ckpt_need need, char **path,
+                       int64_t *step, cr_err *err) {
     int64_t *steps;
     int n;
     *path = NULL;
@@ -83,7 +85,7 @@ cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, char **path, int64_t 
     for (int i = n - 1; i >= 0; i--) {
         char *p = step_path(a, model_dir, steps[i]);
         cr_err why;
-        if (cr_ckpt_check(p, &why) == CR_OK) {
+        if (cr_ckpt_check(p, need, &why) == CR_OK) {
             *path = p;
             *step = steps[i];
             return CR_OK;
@@ -101,12 +103,21 @@ cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, char **path, int64_t 
 
 /* ---- the best ---- */
 
+typedef struct result {
+    int64_t step;
+    double value;
+} result;
+
 typedef struct best {
     const char *metric; /* NULL: the only one */
     bool larger;
+    bool lenient; /* lines without the metric are none of ours */
+    result *v;    /* in the order of their first line */
+    int n, cap;
+    cr_map at;            /* step -> number in v */
     const int64_t *steps; /* that have a checkpoint */
-    int n_steps, evaluated;
-    int64_t step; /* -1: none yet */
+    int n_steps;
+    int64_t step; /* -1: none */
     double value;
     int64_t any_step; /* the same over all evaluations, checkpoint or not */
     double any_value;
@@ -114,6 +125,23 @@ typedef struct best {
 
 static bool better(const best *b, int64_t step, double value, double x) {
     return step < 0 || (b->larger ? x > value : x < value);
+}
+
+/* of several evaluations of a step the last one counts: an earlier run was cut off there */
+static void put_result(best *b, int64_t step, double x) {
+    int64_t i = cr_map_get(&b->at, (const char *)&step, sizeof step, -1);
+    if (i >= 0) {
+        b->v[i].value = x;
+        return;
+    }
+    if (b->n == b->cap) {
+        int cap = b->cap ? 2 * b->cap : 64;
+        b->v = cr_realloc(b->v, sizeof *b->v * (size_t)b->cap, sizeof *b->v * (size_t)cap,
+                          "results of evaluations");
+        b->cap = cap;
+    }
+    cr_map_put(&b->at, (const char *)&step, sizeof step, b->n);
+    b->v[b->n++] = (result){step, x};
 }
 
 /* names of the metrics of a result line, for messages */
@@ -139,6 +167,7 @@ static cr_code best_line(best *b, const cr_json *j, cr_loc at, cr_err *err) {
         for (size_t i = 0; cr_json_member(j, i, &key, &val); i++)
             if (strcmp(key, "global_step") != 0) break;
     }
+    if (!val && b->lenient) return CR_OK;
     if (!val) {
         cr_buf names;
         cr_buf_init(&names);
@@ -156,17 +185,7 @@ static cr_code best_line(best *b, const cr_json *j, cr_loc at, cr_err *err) {
         return code;
     }
     double x;
-    if (!cr_json_f64(val, &x)) return CR_OK; /* null: was not a number */
-    b->evaluated++;
-    if (better(b, b->any_step, b->any_value, x)) {
-        b->any_step = step;
-        b->any_value = x;
-    }
-    bool saved = bsearch(&step, b->steps, (size_t)b->n_steps, sizeof step, by_step) != NULL;
-    if (saved && better(b, b->step, b->value, x)) {
-        b->step = step;
-        b->value = x;
-    }
+    if (cr_json_f64(val, &x)) put_result(b, step, x); /* null: was not a number */
     return CR_OK;
 }
 
@@ -199,7 +218,25 @@ static cr_code find_best(cr_arena *a, const char *model_dir, best *b, cr_err *er
     if (!cr_path_exists(path)) return CR_OK;
     CR_TRY(cr_ckpt_steps(a, model_dir, &steps, &b->n_steps, err));
     b->steps = steps;
-    return b->n_steps > 0 ? read_best(path, b, err) : CR_OK;
+    cr_map_init(&b->at);
+    cr_code code = read_best(path, b, err);
+    for (int i = 0; code == CR_OK && i < b->n; i++) {
+        const result *r = &b->v[i];
+        if (better(b, b->any_step, b->any_value, r->value)) {
+            b->any_step = r->step;
+            b->any_value = r->value;
+        }
+        bool saved = b->n_steps > 0 &&
+                     bsearch(&r->step, b->steps, (size_t)b->n_steps, sizeof r->step, by_step);
+        if (saved && better(b, b->step, b->value, r->value)) {
+            b->step = r->step;
+            b->value = r->value;
+        }
+    }
+    cr_map_clear(&b->at);
+    cr_free(b->v);
+    b->v = NULL;
+    return code;
 }
 
 cr_code cr_ckpt_best_step(const char *model_dir, const char *metric, bool larger_is_better,
@@ -213,26 +250,38 @@ cr_code cr_ckpt_best_step(const char *model_dir, const char *metric, bool larger
     return code;
 }
 
+bool cr_ckpt_best_eval(const char *model_dir, const char *metric, bool larger_is_better,
+                       int64_t *step, double *value) {
+    best b = {.metric = metric, .larger = larger_is_better, .lenient = true};
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    bool found = find_best(&a, model_dir, &b, NULL) == CR_OK && b.any_step >= 0;
+    *step = b.any_step;
+    *value = b.any_value;
+    cr_arena_clear(&a);
+    return found;
+}
+
 cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric, bool larger_is_better,
-                     char **path, int64_t *step, cr_err *err) {
+                     cr_ckpt_need need, char **path, int64_t *step, cr_err *err) {
     best b = {.metric = metric, .larger = larger_is_better};
     CR_TRY(find_best(a, model_dir, &b, err));
-    if (b.evaluated == 0) return cr_ckpt_latest(a, model_dir, path, step, err);
+    if (b.n == 0 || b.n_steps == 0) return cr_ckpt_latest(a, model_dir, need, path, step, err);
     if (b.step < 0)
         return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(model_dir),
                           "none of the %d evaluated steps in " CKPT_RESULTS
                           " has a checkpoint; give --checkpoint_path",
-                          b.evaluated);
+                          b.n);
     *step = b.step;
     *path = step_path(a, model_dir, b.step);
     if (b.any_step != b.step)
         CR_WARN("step %lld was better (%g) but has no checkpoint; the best that has one is step "
                 "%lld (%g)",
                 (long long)b.any_step, b.any_value, (long long)b.step, b.value);
-    return cr_ckpt_check(*path, err);
+    return cr_ckpt_check(*path, need, err);
 }
 
-cr_code cr_ckpt_resolve(cr_arena *a, const char *path, char **out, cr_err *err) {
+cr_code cr_ckpt_resolve(cr_arena *a, const char *path, cr_ckpt_need need, char **out, cr_err *err) {
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/')
         len--;
@@ -244,7 +293,7 @@ cr_code cr_ckpt_resolve(cr_arena *a, const char *path, char **out, cr_err *err) 
     int64_t *steps, step;
     int n;
     CR_TRY(cr_ckpt_steps(a, p, &steps, &n, err));
-    if (n > 0) return cr_ckpt_latest(a, p, out, &step, err);
+    if (n > 0) return cr_ckpt_latest(a, p, need, out, &step, err);
     char **names;
     size_t n_names;
     CR_TRY(cr_list_dir(a, p, &names, &n_names, err));

@@ -118,6 +118,9 @@ const char *cr_ckpt_type_name(const cr_ckpt_info *t);
 /* cr_ckpt_open takes a checkpoint directory, an export directory, any directory of safetensors
  * files without index.json (made by other tools), or one such file. */
 CR_CHECKED cr_code cr_ckpt_open(cr_ckpt **out, const char *path, cr_err *err);
+/* cr_ckpt_open_weights leaves the files of a checkpoint's optimizer state alone: they may be large,
+ * damaged or gone. */
+CR_CHECKED cr_code cr_ckpt_open_weights(cr_ckpt **out, const char *path, cr_err *err);
 void cr_ckpt_close(cr_ckpt *c);
 int cr_ckpt_count(const cr_ckpt *c);
 const cr_ckpt_info *cr_ckpt_at(const cr_ckpt *c, int i);              /* sorted by name */
@@ -185,29 +188,41 @@ static inline float cr_int8_value(float q, float scale, float offset) {
 }
 
 /* ---- choosing (choose.c) ---- */
+/* How much of a checkpoint must be whole. */
+typedef enum cr_ckpt_need {
+    CR_NEED_ALL,
+    CR_NEED_WEIGHTS, /* for cr_ckpt_open_weights */
+} cr_ckpt_need;
 /* cr_ckpt_check tells whether a checkpoint directory is whole: index readable, every file there
  * with its size. Reads no weights. */
-CR_CHECKED cr_code cr_ckpt_check(const char *ckpt_dir, cr_err *err);
+CR_CHECKED cr_code cr_ckpt_check(const char *ckpt_dir, cr_ckpt_need need, cr_err *err);
 /* cr_ckpt_steps lists the steps of all directories model.ckpt-N of model_dir, ascending, whole or
  * not. A missing model_dir has none. */
 CR_CHECKED cr_code cr_ckpt_steps(cr_arena *a, const char *model_dir, int64_t **steps, int *n,
                                  cr_err *err);
 /* cr_ckpt_latest finds the newest whole checkpoint; damaged newer ones are skipped with a warning
  * in the log. *path NULL: there is no model.ckpt-N at all; only damaged ones is CR_ERUN. */
-CR_CHECKED cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, char **path, int64_t *step,
-                                  cr_err *err);
+CR_CHECKED cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, cr_ckpt_need need, char **path,
+                                  int64_t *step, cr_err *err);
 /* cr_ckpt_best finds the checkpoint with the best metric in train_eval_result_v2.txt (the first of
- * equals; warns when a better step has no checkpoint). metric NULL is allowed when lines hold
- * exactly one. No result file: the newest. It must be whole. *path NULL: no checkpoint at all. */
+ * equals; of several evaluations of a step the last one counts; warns when a better step has no
+ * checkpoint). metric NULL is allowed when lines hold exactly one. No result file: the newest. It
+ * must be whole. *path NULL: no checkpoint at all. */
 CR_CHECKED cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric,
-                                bool larger_is_better, char **path, int64_t *step, cr_err *err);
+                                bool larger_is_better, cr_ckpt_need need, char **path, int64_t *step,
+                                cr_err *err);
 /* cr_ckpt_best_step is the best step that has a checkpoint; *step -1 when there is none (the step
  * to spare in cr_ckpt_prune). */
 CR_CHECKED cr_code cr_ckpt_best_step(const char *model_dir, const char *metric,
                                      bool larger_is_better, int64_t *step, cr_err *err);
+/* cr_ckpt_best_eval is the best evaluated step, checkpoint or not, among lines that have the metric;
+ * false: there is none. */
+bool cr_ckpt_best_eval(const char *model_dir, const char *metric, bool larger_is_better,
+                       int64_t *step, double *value);
 /* cr_ckpt_resolve turns a user's path (checkpoint directory, model_dir: the newest in it, directory
  * of safetensors, safetensors file) into one that cr_ckpt_open takes. */
-CR_CHECKED cr_code cr_ckpt_resolve(cr_arena *a, const char *path, char **out, cr_err *err);
+CR_CHECKED cr_code cr_ckpt_resolve(cr_arena *a, const char *path, cr_ckpt_need need, char **out,
+                                   cr_err *err);
 /* cr_ckpt_prune deletes all but the newest keep checkpoints (keep <= 0: deletes nothing) and the
  * one of step `spare` (-1: none). A deletion that fails is a warning, not an error. */
 CR_CHECKED cr_code cr_ckpt_prune(const char *model_dir, int64_t keep, int64_t spare, cr_err *err);

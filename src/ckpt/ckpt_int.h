@@ -4,6 +4,8 @@
 #ifndef CR_CKPT_CKPT_INT_H
 #define CR_CKPT_CKPT_INT_H
 
+#include <string.h>
+
 #include "base/json.h"
 #include "ckpt/ckpt.h"
 
@@ -53,6 +55,10 @@ int cr_ckpt_number(const cr_ckpt *c, const char *name);
 CR_CHECKED cr_code cr_ckpt_expand(cr_arena *a, const cr_ckpt_tensor *v, int n, cr_ckpt_tensor **out,
                                   int *n_out, cr_err *err);
 
+/* is the file of a checkpoint one of its optimizer state? */
+static inline bool cr_ckpt_is_optimizer(const char *name) {
+    return strncmp(name, "optimizer", 9) == 0;
+}
 /* step of a name "model.ckpt-N" in its one spelling; -1: another name */
 int64_t cr_ckpt_step_of(const char *name);
 

@@ -41,6 +41,7 @@ struct cr_ckpt {
     cr_map by_name;
     cr_ckpt_state state;
     bool has_state;
+    bool weights; /* only them */
 };
 
 #define BAD(path, ...) cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(path), __VA_ARGS__)
@@ -75,7 +76,7 @@ static cr_code add_tensor(cr_ckpt *c, int file, const cr_st_tensor *t, const cr_
         (!parse_rows(f->meta[at].value, rows) || t->n_dims == 0 || rows[1] != t->shape[0]))
         return BAD(f->path, "tensor '%s': row range '%s' does not fit; the file is damaged",
                    t->name, f->meta[at].value);
-    bool optimizer = strncmp(cr_path_base(f->path), "optimizer", 9) == 0;
+    bool optimizer = cr_ckpt_is_optimizer(cr_path_base(f->path));
     int64_t i = cr_map_get(&c->by_name, t->name, strlen(t->name), -1);
     if (i < 0) {
         entry *e = &c->v[c->n];
@@ -164,13 +165,14 @@ static bool same_shape(int n, const int64_t *a, int m, const int64_t *b) {
 static cr_code check_index(const cr_ckpt *c, const ckpt_index *x, cr_err *err) {
     for (int i = 0; i < x->n_tensors; i++) {
         const cr_ckpt_info *t = &x->tensors[i], *have = cr_ckpt_find(c, t->name);
+        if (!have && c->weights) continue; /* of a file that was left alone */
         if (!have)
             return BAD(c->path, "tensor '%s' of " CKPT_INDEX " is in no file; damaged", t->name);
         if (!same_shape(t->n_dims, t->shape, have->n_dims, have->shape))
             return BAD(c->path, "tensor '%s' has another shape in " CKPT_INDEX "; damaged",
                        t->name);
     }
-    if (x->n_tensors != c->n)
+    if (x->n_tensors != c->n && !c->weights)
         return BAD(c->path, "%d tensors in the files, %d in " CKPT_INDEX "; damaged", c->n,
                    x->n_tensors);
     return CR_OK;
@@ -244,16 +246,19 @@ static cr_code open_indexed(cr_ckpt *c, cr_err *err) {
     CR_TRY(cr_ckpt_index_read(&c->arena, c->path, &x, err));
     char **paths = CR_NEW_N(&c->arena, char *, x.n_files + 1);
     c->crcs = CR_NEW_N(&c->arena, uint32_t, x.n_files + 1);
+    int n = 0;
     for (int i = 0; i < x.n_files; i++) {
-        paths[i] = cr_path_join(&c->arena, c->path, x.files[i].name);
-        c->crcs[i] = x.files[i].crc;
+        if (c->weights && cr_ckpt_is_optimizer(x.files[i].name)) continue;
+        paths[n] = cr_path_join(&c->arena, c->path, x.files[i].name);
+        c->crcs[n] = x.files[i].crc;
         int64_t size;
-        CR_TRY(cr_file_size(paths[i], &size, err));
+        CR_TRY(cr_file_size(paths[n], &size, err));
         if (size != x.files[i].size)
-            return BAD(paths[i], "%lld bytes, " CKPT_INDEX " says %lld; the file is damaged",
+            return BAD(paths[n], "%lld bytes, " CKPT_INDEX " says %lld; the file is damaged",
                        (long long)size, (long long)x.files[i].size);
+        n++;
     }
-    CR_TRY(open_files(c, paths, x.n_files, err));
+    CR_TRY(open_files(c, paths, n, err));
     CR_TRY(check_index(c, &x, err));
     char *state = cr_path_join(&c->arena, c->path, CKPT_STATE);
     if (cr_path_exists(state)) {
@@ -275,6 +280,7 @@ static cr_code open_any(cr_ckpt *c, cr_err *err) {
     CR_TRY(cr_list_dir(&c->arena, c->path, &names, &n, err));
     for (size_t i = 0; i < n; i++) {
         size_t len = strlen(names[i]);
+        if (c->weights && cr_ckpt_is_optimizer(names[i])) continue;
         if (names[i][0] != '.' && len > 12 && strcmp(names[i] + len - 12, ".safetensors") == 0)
             names[m++] = cr_path_join(&c->arena, c->path, names[i]);
     }
@@ -285,8 +291,9 @@ static cr_code open_any(cr_ckpt *c, cr_err *err) {
     return open_files(c, names, m, err);
 }
 
-cr_code cr_ckpt_open(cr_ckpt **out, const char *path, cr_err *err) {
+static cr_code open_new(cr_ckpt **out, const char *path, bool weights, cr_err *err) {
     cr_ckpt *c = cr_alloc(sizeof *c, "checkpoint");
+    c->weights = weights;
     cr_arena_init(&c->arena, 0);
     cr_map_init(&c->by_name);
     size_t n = strlen(path);
@@ -301,6 +308,14 @@ cr_code cr_ckpt_open(cr_ckpt **out, const char *path, cr_err *err) {
     }
     *out = c;
     return CR_OK;
+}
+
+cr_code cr_ckpt_open(cr_ckpt **out, const char *path, cr_err *err) {
+    return open_new(out, path, false, err);
+}
+
+cr_code cr_ckpt_open_weights(cr_ckpt **out, const char *path, cr_err *err) {
+    return open_new(out, path, true, err);
 }
 
 void cr_ckpt_close(cr_ckpt *c) {

@@ -8,6 +8,7 @@
  */
 #include "ckpt/ckpt_int.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "base/map.h"
 
 #define PIECE 65536
+#define TOLD  3        /* parameters that do not fit, one line each; of more only the number */
 #define STATE "state." /* state.<parameter>.<name> */
 
 void cr_shape_text(char *out, size_t size, int n_dims, const int64_t *shape) {
@@ -29,6 +31,11 @@ typedef struct plan {
     const cr_ckpt_info *from;
     how how;
 } plan;
+
+typedef struct warning {
+    struct warning *next;
+    const char *text;
+} warning;
 
 typedef struct matcher {
     const cr_ckpt *c;
@@ -46,6 +53,8 @@ typedef struct matcher {
     const char *first_lost;
     int bad_state; /* optimizer tensors that do not fit; told in one line, see match */
     const char *first_bad;
+    int misfits;                       /* parameters that do not fit */
+    warning *warnings, **last_warning; /* told when there is no error */
     size_t errors_before;
 } matcher;
 
@@ -153,6 +162,22 @@ static how resized(const cr_ckpt_tensor *t, const cr_ckpt_info *e, const char **
     }
 }
 
+#define warn_later(m, ...)                                                                         \
+    do {                                                                                           \
+        warning *w_ = CR_NEW(&(m)->arena, warning);                                                \
+        w_->text = cr_arena_printf(&(m)->arena, __VA_ARGS__);                                      \
+        *(m)->last_warning = w_;                                                                   \
+        (m)->last_warning = &w_->next;                                                             \
+    } while (0)
+
+/* a parameter of model or checkpoint that does not fit: of another model it would be all of them */
+#define misfit(m, ...)                                                                             \
+    do {                                                                                           \
+        if ((m)->misfits++ < TOLD)                                                                 \
+            cr_diag_add((m)->diag, CR_SEV_ERROR, CR_ERUN, cr_ckpt_at_path(cr_ckpt_path((m)->c)),   \
+                        __VA_ARGS__);                                                              \
+    } while (0)
+
 /* state that does not fit mostly means another optimizer, which concerns every parameter */
 #define bad_state(m, ...)                                                                          \
     do {                                                                                           \
@@ -171,11 +196,9 @@ static void wrong_shape(matcher *m, const cr_ckpt_tensor *t, const cr_ckpt_info 
     else if (t->optimizer)
         bad_state(m, "tensor '%s' is %s in the checkpoint, %s in the model", e->name, have, want);
     else
-        cr_diag_add(m->diag, CR_SEV_ERROR, CR_ERUN, cr_ckpt_at_path(cr_ckpt_path(m->c)),
-                    "tensor '%s' is %s in the checkpoint, %s in the model; %s", e->name, have, want,
-                    m->o->allow_missing
-                        ? "a line '<name> -' in fine_tune_ckpt_param_map leaves it out"
-                        : "was the config changed?");
+        misfit(m, "tensor '%s' is %s in the checkpoint, %s in the model; %s", e->name, have, want,
+               m->o->allow_missing ? "a line '<name> -' in fine_tune_ckpt_param_map leaves it out"
+                                   : "was the config changed?");
 }
 
 static void match_one(matcher *m, int i) {
@@ -190,10 +213,9 @@ static void match_one(matcher *m, int i) {
         if (!m->o->allow_missing && t->optimizer)
             bad_state(m, "no tensor '%s' in the checkpoint", name);
         else if (!m->o->allow_missing)
-            cr_diag_add(m->diag, CR_SEV_ERROR, CR_ERUN, cr_ckpt_at_path(cr_ckpt_path(m->c)),
-                        "no tensor '%s' in the checkpoint; it is of another model", name);
+            misfit(m, "no tensor '%s' in the checkpoint; it is of another model", name);
         else if (!t->optimizer && !m->o->dry)
-            CR_WARN("Skip restore state [%s]: not in the checkpoint", t->name);
+            warn_later(m, "Skip restore state [%s]: not in the checkpoint", t->name);
         else if (t->optimizer && m->lost_state++ == 0)
             m->first_lost = t->name;
         return;
@@ -214,8 +236,8 @@ static void match_one(matcher *m, int i) {
             cr_shape_text(have, sizeof have, e->n_dims, e->shape);
             cr_shape_text(want, sizeof want, t->n_dims, t->shape);
             if (!m->o->dry)
-                CR_WARN("table '%s' is %s in the checkpoint, %s in the model: %s", t->name, have,
-                        want, what);
+                warn_later(m, "table '%s' is %s in the checkpoint, %s in the model: %s", t->name,
+                           have, want, what);
             m->done.resized++;
         }
     }
@@ -243,10 +265,13 @@ static void match(matcher *m) {
             bad_state(m, "tensor '%s' of the checkpoint is not in the model", e->name);
             continue;
         }
-        cr_diag_add(m->diag, CR_SEV_ERROR, CR_ERUN, at,
-                    "tensor '%s' of the checkpoint is not in the model; was the config changed?",
-                    e->name);
+        misfit(m, "tensor '%s' of the checkpoint is not in the model; was the config changed?",
+               e->name);
     }
+    if (m->misfits > TOLD)
+        cr_diag_add(m->diag, CR_SEV_ERROR, CR_ERUN, at,
+                    "%d more parameter%s not fit; is it the checkpoint of another model?",
+                    m->misfits - TOLD, m->misfits == TOLD + 1 ? " does" : "s do");
     /* where a parameter is wrong its state is too: that was told */
     if (m->bad_state > 0 && m->diag->n_errors == m->errors_before)
         cr_diag_add(
@@ -264,12 +289,15 @@ static void match(matcher *m) {
                     n > 0 ? cr_ckpt_at(m->c, 0)->name : "", m->v[0].name);
     if (m->lost_state > 0 && !m->o->dry) {
         if (state == 0)
-            CR_WARN("%s has no optimizer state; it begins anew", cr_ckpt_path(m->c));
+            warn_later(m, "%s has no optimizer state; it begins anew", cr_ckpt_path(m->c));
         else
-            CR_WARN("Skip restore state [%s]%s: not in the checkpoint; optimizer state that is "
-                    "missing begins anew",
-                    m->first_lost, m->lost_state > 1 ? " and others" : "");
+            warn_later(m,
+                       "Skip restore state [%s]%s: not in the checkpoint; optimizer state that is "
+                       "missing begins anew",
+                       m->first_lost, m->lost_state > 1 ? " and others" : "");
     }
+    for (const warning *w = m->warnings; w && m->diag->n_errors == m->errors_before; w = w->next)
+        CR_WARN("%s", w->text);
 }
 
 /* ---- values ---- */
@@ -312,6 +340,7 @@ cr_code cr_ckpt_load(const cr_ckpt *c, const cr_ckpt_tensor *v, int n,
     m.plans = CR_NEW_N(&m.arena, plan, n + 1);
     m.used = CR_NEW_N(&m.arena, bool, cr_ckpt_count(c) + 1);
     m.errors_before = diag->n_errors;
+    m.last_warning = &m.warnings;
     match(&m);
     cr_err err;
     cr_code code = CR_OK;
@@ -346,18 +375,30 @@ cr_code cr_ckpt_load_one(const cr_ckpt *c, const char *name, const cr_ckpt_tenso
                           near ? near : "", near ? "'?" : "");
     }
     if (!e)
-        return cr_fail_at(err, CR_ECONF, at, "%d tensors; say which one is meant",
+        return cr_fail_at(err, CR_ECONF, at, "%d tensors; say which one with pretrained_tensor",
                           cr_ckpt_count(c));
     if (!same_shape(t, e, 0)) {
         char have[128], want[128];
         cr_shape_text(have, sizeof have, e->n_dims, e->shape);
         cr_shape_text(want, sizeof want, t->n_dims, t->shape);
-        return cr_fail_at(err, CR_ECONF, at, "tensor '%s' is %s, '%s' needs %s", e->name, have,
-                          t->name, want);
+        return cr_fail_at(err, CR_ECONF, at,
+                          "tensor '%s' is %s, table %s is %s; the shapes must be equal", e->name,
+                          have, t->name, want);
     }
     if (dry) return CR_OK;
     float *tmp = cr_alloc(sizeof(float) * PIECE, "piece of a tensor");
-    cr_code code = put_elems(c, e, t, e->n_elems, 0, tmp, err);
+    int64_t width = t->n_dims > 1 ? t->shape[1] : 1;
+    cr_code code = CR_OK;
+    for (int64_t k = 0; code == CR_OK && k < e->n_elems; k += PIECE) {
+        int64_t n = e->n_elems - k < PIECE ? e->n_elems - k : PIECE;
+        code = cr_ckpt_read(c, e->name, k, n, tmp, err);
+        for (int64_t i = 0; code == CR_OK && i < n; i++)
+            if (!isfinite(tmp[i]))
+                code = cr_fail_at(err, CR_EDATA, at,
+                                  "tensor '%s', row %lld: a value is not finite; correct the file",
+                                  e->name, (long long)((k + i) / width));
+        if (code == CR_OK) t->put(t->ctx, k, n, tmp);
+    }
     cr_free(tmp);
     return code;
 }

@@ -141,7 +141,7 @@ static cr_code parse_header(cr_st_file *f, const uint8_t *p, int64_t size, cr_er
     for (int i = 7; i >= 0; i--)
         len = len << 8 | p[i];
     if (len > (uint64_t)MAX_HEADER)
-        return BAD("header of %llu bytes; not a safetensors file", (unsigned long long)len);
+        return BAD("not a safetensors file; its first 8 bytes are no length of a header");
     if (len > (uint64_t)size - 8)
         return BAD("header of %llu bytes in a file of %lld; not a safetensors file, or cut short",
                    (unsigned long long)len, (long long)size);

@@ -396,7 +396,7 @@ static cr_code run(cr_ui *ui, const cr_args *args) {
     cr_code code = CR_OK;
     for (int i = 0; i < 2 && code == CR_OK; i++) {
         char *path;
-        code = cr_ckpt_resolve(&ui->arena, args->checkpoints.v[i], &path, &err);
+        code = cr_ckpt_resolve(&ui->arena, args->checkpoints.v[i], CR_NEED_ALL, &path, &err);
         if (code == CR_OK) code = cr_ckpt_open(&c[i], path, &err);
     }
     finding *v = NULL;

@@ -44,17 +44,18 @@ cr_code cr_job_checkpoint(job *j, const char *wanted, bool best, char **path, in
     cr_arena *a = &j->cfg.arena;
     const cr_export_conf *ec = j->root->export_config;
     const char *dir = j->root->model_dir;
+    cr_ckpt_need need = cr_job_needs(j);
     *step = -1;
-    if (wanted && *wanted) return cr_ckpt_resolve(a, wanted, path, err);
+    if (wanted && *wanted) return cr_ckpt_resolve(a, wanted, need, path, err);
     if (!*dir)
         return cr_fail(err, CR_ECONF,
                        "model_dir is not set; give it in the config, with --model_dir, or name a "
                        "--checkpoint_path");
     if (best && strcmp(ec->exporter_type, "best") == 0) {
-        CR_TRY(cr_ckpt_best(a, dir, cr_job_best_metric(j), ec->metric_larger_is_better, path, step,
-                            err));
+        CR_TRY(cr_ckpt_best(a, dir, cr_job_best_metric(j), ec->metric_larger_is_better, need, path,
+                            step, err));
     } else {
-        CR_TRY(cr_ckpt_latest(a, dir, path, step, err));
+        CR_TRY(cr_ckpt_latest(a, dir, need, path, step, err));
     }
     if (!*path)
         return cr_fail(

@@ -50,7 +50,7 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
     if (o->fine_tune_checkpoint) {
         /* as a quoted scalar, so that any path survives */
         cr_conf_node *train = cr_conf_find(c->doc.root, "train_config");
-        cr_loc at = {"--fine_tune_checkpoint", 1, 1};
+        cr_loc at = {"--fine_tune_checkpoint", 0, 0};
         if (!train) {
             train = cr_conf_new(&c->doc, CR_NODE_MAP, at);
             cr_conf_push(&c->doc, c->doc.root, "train_config", at, train);
@@ -239,10 +239,16 @@ static cr_code use_ema(const job *j, const cr_ckpt *c, cr_ckpt_tensor *v, int n,
     return cr_diag_code(diag);
 }
 
+cr_ckpt_need cr_job_needs(const job *j) {
+    return cr_job_wants_ema(j, j->evaluates) ? CR_NEED_ALL : CR_NEED_WEIGHTS;
+}
+
 cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag) {
     cr_err err;
     cr_ckpt *c;
-    if (cr_ckpt_open(&c, path, &err) != CR_OK) return cr_diag_err(diag, &err);
+    cr_code opened = cr_job_needs(j) == CR_NEED_ALL ? cr_ckpt_open(&c, path, &err)
+                                                    : cr_ckpt_open_weights(&c, path, &err);
+    if (opened != CR_OK) return cr_diag_err(diag, &err);
     int n;
     cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &j->cfg.arena, &n);
     cr_ckpt_load_opts lo = {.allow_extra = true, .skip_optimizer = true, .pool = j->pool};

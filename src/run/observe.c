@@ -356,34 +356,10 @@ static const char *best_metric(const job *j) {
 
 void cr_best_result(const job *j, cr_train_result *res) {
     const char *metric = best_metric(j), *dir = j->root->model_dir;
-    bool larger = j->root->export_config->metric_larger_is_better;
-    cr_buf b;
-    cr_buf_init(&b);
-    char *path = cr_path_join(&res->arena, dir, "train_eval_result_v2.txt");
-    if (!metric || !cr_path_exists(path) || cr_file_read(path, 1 << 26, &b, NULL) != CR_OK) {
-        cr_buf_clear(&b);
+    if (!metric || !cr_ckpt_best_eval(dir, metric, j->root->export_config->metric_larger_is_better,
+                                      &res->best.step, &res->best.value))
         return;
-    }
-    /* of several evaluations of a step the last one counts: an earlier run was cut off there */
-    for (char *line = b.data, *next; line && *line; line = next) {
-        next = strchr(line, '\n');
-        size_t n = next ? (size_t)(next++ - line) : strlen(line);
-        cr_json *obj;
-        int64_t step;
-        double x;
-        if (cr_json_parse(&obj, line, n, NULL) != CR_OK) continue;
-        if (cr_json_i64(cr_json_get(obj, "global_step"), &step) &&
-            cr_json_f64(cr_json_get(obj, metric), &x) &&
-            (!res->best.metric || res->best.step == step ||
-             (larger ? x > res->best.value : x < res->best.value))) {
-            res->best.metric = cr_arena_strdup(&res->arena, metric);
-            res->best.step = step;
-            res->best.value = x;
-        }
-        cr_json_free(obj);
-    }
-    cr_buf_clear(&b);
-    if (!res->best.metric) return;
+    res->best.metric = cr_arena_strdup(&res->arena, metric);
     char *ckpt = cr_arena_printf(&res->arena, "%s/model.ckpt-%lld", dir, (long long)res->best.step);
     if (cr_path_is_dir(ckpt)) res->best.checkpoint = ckpt;
 }

@@ -51,7 +51,9 @@ cr_code cr_job_resume(job *j, trainer *t, const char *path, bool ignore_optimize
     cr_err err;
     cr_ckpt *c;
     const cr_train_conf *tc = j->root->train_config;
-    if (cr_ckpt_open(&c, path, &err) != CR_OK) return cr_diag_err(diag, &err);
+    cr_code opened =
+        ignore_optimizer ? cr_ckpt_open_weights(&c, path, &err) : cr_ckpt_open(&c, path, &err);
+    if (opened != CR_OK) return cr_diag_err(diag, &err);
     int n;
     cr_ckpt_tensor *v = tensors(j, t, &n);
     cr_ckpt_load_opts lo = {.allow_resize = true,
@@ -102,8 +104,8 @@ static cr_code load_table(job *j, const cr_ckpt_tensor *t, const char *path, con
                           bool dry, cr_err *err) {
     char *found;
     cr_ckpt *c;
-    CR_TRY(cr_ckpt_resolve(&j->cfg.arena, path, &found, err));
-    CR_TRY(cr_ckpt_open(&c, found, err));
+    CR_TRY(cr_ckpt_resolve(&j->cfg.arena, path, CR_NEED_WEIGHTS, &found, err));
+    CR_TRY(cr_ckpt_open_weights(&c, found, err));
     cr_code code = cr_ckpt_load_one(c, *tensor ? tensor : NULL, t, dry, err);
     cr_ckpt_close(c);
     return code;
@@ -160,9 +162,23 @@ static void pretrained(job *j, cr_ckpt_tensor *v, int n, bool dry, cr_diag *diag
 
 /* ---- a fine-tune checkpoint ---- */
 
+static const char *map_key(const cr_train_conf *tc) {
+    return *tc->fine_tune_ckpt_param_map ? "fine_tune_ckpt_param_map" : "fine_tune_ckpt_var_map";
+}
+
 static const char *map_path(const cr_train_conf *tc) {
     return *tc->fine_tune_ckpt_param_map ? tc->fine_tune_ckpt_param_map
                                          : tc->fine_tune_ckpt_var_map;
+}
+
+/* A file that cannot be used is told where the config names it; a place inside of it is better. */
+static cr_code wrong_file(const cr_train_conf *tc, const char *key, const char *path,
+                          const cr_err *err, cr_diag *diag) {
+    if (err->at.path && err->at.line > 0) return cr_diag_err(diag, err);
+    bool other = err->at.path && strcmp(err->at.path, path) != 0; /* a file inside of it */
+    cr_diag_add(diag, CR_SEV_ERROR, err->code, cr_conf_at(tc, key), "%s '%s': %s%s%s", key, path,
+                other ? err->at.path : "", other ? ": " : "", err->msg);
+    return err->code;
 }
 
 static cr_code fine_tune(job *j, trainer *t, cr_ckpt_tensor *v, int n, bool ignore_optimizer,
@@ -175,16 +191,18 @@ static cr_code fine_tune(job *j, trainer *t, cr_ckpt_tensor *v, int n, bool igno
     cr_ckpt_loaded done;
     cr_ckpt_rename *map = NULL;
     int n_map = 0;
+    bool weights = ignore_optimizer || !t;
     if (*map_path(tc) && cr_ckpt_param_map(a, map_path(tc), &map, &n_map, &err) != CR_OK)
-        return cr_diag_err(diag, &err);
-    if (cr_ckpt_resolve(a, tc->fine_tune_checkpoint, &path, &err) != CR_OK ||
-        cr_ckpt_open(&c, path, &err) != CR_OK)
-        return cr_diag_err(diag, &err);
+        return wrong_file(tc, map_key(tc), map_path(tc), &err, diag);
+    if (cr_ckpt_resolve(a, tc->fine_tune_checkpoint, weights ? CR_NEED_WEIGHTS : CR_NEED_ALL, &path,
+                        &err) != CR_OK ||
+        (weights ? cr_ckpt_open_weights(&c, path, &err) : cr_ckpt_open(&c, path, &err)) != CR_OK)
+        return wrong_file(tc, "fine_tune_checkpoint", tc->fine_tune_checkpoint, &err, diag);
     if (!dry) CR_INFO("Restoring checkpoint from %s...", path);
     cr_ckpt_load_opts lo = {.allow_missing = true,
                             .allow_extra = true,
                             .allow_resize = true,
-                            .skip_optimizer = ignore_optimizer || !t,
+                            .skip_optimizer = weights,
                             .dry = dry,
                             .map = map,
                             .n_map = n_map,

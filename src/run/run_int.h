@@ -59,6 +59,9 @@ void cr_job_assets_from(cr_config *cfg, const char *dir);
 /* cr_job_wants_ema: are averaged dense parameters to be used, in evaluation or else in export and
  * prediction? */
 bool cr_job_wants_ema(const job *j, bool eval);
+/* cr_job_needs: what of a checkpoint an evaluation, export or prediction reads. Averages lie with the
+ * optimizer state. */
+cr_ckpt_need cr_job_needs(const job *j);
 /* cr_job_alloc makes parameters; job_load fills them from a checkpoint. */
 CR_CHECKED cr_code cr_job_alloc(job *j, cr_err *err);
 CR_CHECKED cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag);

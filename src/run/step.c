@@ -112,10 +112,11 @@ static cr_code bad_loss(const trainer *t, int64_t step, cr_err *err) {
     for (int k = 0; k < t->m->n_losses; k++)
         if (!isfinite(cr_trainer_loss(t, k)))
             return cr_fail(err, CR_ERUN,
-                           "%s became %f at step %lld; look for huge or NaN inputs (normalise raw "
+                           "%s became %s at step %lld; look for huge or NaN inputs (normalise raw "
                            "features) or lower the learning rate. "
                            "The weights of this step are not saved",
-                           t->m->losses[k].name, cr_trainer_loss(t, k), (long long)step);
+                           t->m->losses[k].name, isnan(cr_trainer_loss(t, k)) ? "NaN" : "infinite",
+                           (long long)step);
     return CR_OK;
 }
 

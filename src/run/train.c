@@ -51,7 +51,9 @@ static cr_code check_dir(loop *l, char **resume, cr_err *err) {
                        "model_dir is not set; give it in the config or with --model_dir");
     CR_TRY(cr_mkdirs(dir, err));
     CR_TRY(cr_ckpt_sweep(dir, err));
-    CR_TRY(cr_ckpt_latest(&l->j.cfg.arena, dir, resume, &step, err));
+    CR_TRY(cr_ckpt_latest(&l->j.cfg.arena, dir,
+                          l->o->ignore_restore_optimizer ? CR_NEED_WEIGHTS : CR_NEED_ALL, resume,
+                          &step, err));
     if (*resume && !l->o->continue_train)
         return cr_fail(err, CR_EUSAGE,
                        "%s already holds checkpoints (%s); pass --continue_train to go on from "

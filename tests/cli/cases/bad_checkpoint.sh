@@ -35,6 +35,43 @@ run crank train tiny.yaml --model_dir broken --continue_train
 ends 0
 has_err "...broken/$(basename "$ckpt")/$(basename "$file"): 10 bytes, ...damaged..."
 same_weights model broken
+# only its optimizer state is damaged: what needs none goes on, training takes the one before it
+cp -r model half
+opt=$(basename "$(ls "$ckpt"/optimizer-*.safetensors)")
+for damage in 'head -c 10' 'false'; do
+    rm -rf e half-out "half/$(basename "$ckpt")/$opt"
+    $damage "$ckpt/$opt" >"half/$(basename "$ckpt")/$opt" || rm "half/$(basename "$ckpt")/$opt"
+    run crank eval tiny.yaml --model_dir half
+    ends 0
+    has_out "...half/$(basename "$ckpt")"
+    no_err "...damaged..."
+    run crank export tiny.yaml --model_dir half --export_dir e
+    ends 0
+    has_out "...half/$(basename "$ckpt")"
+    run crank predict --pipeline_config_path tiny.yaml --checkpoint_path half --predict_input_path eval.csv --predict_output_path half-out
+    ends 0
+    no_err "...damaged..."
+    run crank train tiny.yaml --model_dir tuned --fine_tune_checkpoint half --ignore_restore_optimizer
+    ends 0
+    rm -rf tuned
+done
+run crank train tiny.yaml --model_dir half --continue_train
+ends 0
+has_err "...half/$(basename "$ckpt")/$opt: ...damaged; passing over..."
+same_weights model half
+# averages lie with the optimizer state: then it is needed
+run crank train tiny.yaml --model_dir ema --set train_config.dense_optimizer.ema.decay=0.9
+ends 0
+rm "$(newest ema)"/optimizer-*.safetensors
+run crank eval ema/pipeline.config
+ends 0
+has_err "...the file is missing; the checkpoint is damaged; passing over $(basename "$(newest ema)")"
+# a checkpoint of another model is a few lines, however large it is
+sed 's/hidden_units: \[16, 8\]/hidden_units: [12, 8, 7, 6, 5]/' tiny.yaml >large.yaml
+run crank eval large.yaml
+ends 1
+has_err "...model.ckpt-...: ... more parameters do not fit; is it the checkpoint of another model?"
+[ "$(grep -c 'model\.ckpt-[0-9]*: ' "$err")" -eq 4 ] || fail "$(wc -l <"$err") lines"
 # a half-written checkpoint folder of a killed run is no checkpoint
 mkdir model/.model.ckpt-9999.tmp
 printf x >model/.model.ckpt-9999.tmp/model-00001-of-00001.safetensors

@@ -27,7 +27,7 @@ with tags "pretrained_path: vectors.safetensors\\, pretrained_tensor: $emb.user_
 for verb in train check; do
     run crank $verb bad.yaml $([ $verb = train ] && echo --model_dir x)
     ends 2
-    has_err "bad.yaml:23:...: pretrained_path 'vectors.safetensors': tensor '$emb.user_emb.weight' is (50, 4), 'tags_emb of feature tags' needs (20, 4)"
+    has_err "bad.yaml:23:...: pretrained_path 'vectors.safetensors': tensor '$emb.user_emb.weight' is (50, 4), table tags_emb of feature tags is (20, 4); the shapes must be equal"
 done
 with user "pretrained_path: vectors.safetensors\\, pretrained_tensor: $emb.usr_emb.weight" >bad.yaml
 run crank check bad.yaml
@@ -36,7 +36,7 @@ has_err "bad.yaml:21:...: ...there is no tensor '$emb.usr_emb.weight'; did you m
 with user "pretrained_path: vectors.safetensors" >bad.yaml
 run crank check bad.yaml
 ends 2
-has_err "bad.yaml:21:...: ...12 tensors; say which one is meant"
+has_err "bad.yaml:21:...: ...12 tensors; say which one with pretrained_tensor"
 with user "pretrained_path: nowhere.safetensors" >bad.yaml
 run crank check bad.yaml
 [ $code -ne 0 ] || fail "found a file that is not there"
@@ -49,3 +49,21 @@ with user "pretrained_tensor: x" >bad.yaml
 run crank check bad.yaml
 ends 2
 has_err "bad.yaml:21:...: pretrained_tensor without pretrained_path; name the file too"
+# values that are not finite: 20 x 4 floats, a NaN in row 13
+head='{"v":{"dtype":"F32","shape":[20,4],"data_offsets":[0,320]}}'
+{
+    # shellcheck disable=SC2059
+    printf "\\$(printf %o ${#head})\0\0\0\0\0\0\0%s" "$head"
+    head -c 216 /dev/zero
+    printf '\0\0\300\177'
+    head -c 100 /dev/zero
+} >odd.safetensors
+with tags "pretrained_path: odd.safetensors" >bad.yaml
+run crank train bad.yaml --model_dir odd
+ends 3
+has_err "bad.yaml:23:...: pretrained_path 'odd.safetensors': tensor 'v', row 13: a value is not finite; correct the file"
+# a file of another kind
+with tags "pretrained_path: train.csv" >bad.yaml
+run crank check bad.yaml
+ends 1
+has_err "bad.yaml:23:...: pretrained_path 'train.csv': not a safetensors file..."

@@ -54,15 +54,15 @@ TEST(names) {
     CHECK_INT(n, 3);
     CHECK(n == 3 && steps[0] == 0 && steps[1] == 9 && steps[2] == 10);
     char *path;
-    CHECK_INT(cr_ckpt_latest(&arena, dir, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_latest(&arena, dir, CR_NEED_ALL, &path, &step, &err), CR_OK);
     CHECK_INT(step, 10);
-    CHECK_INT(cr_ckpt_resolve(&arena, dir, &path, &err), CR_OK);
+    CHECK_INT(cr_ckpt_resolve(&arena, dir, CR_NEED_ALL, &path, &err), CR_OK);
     CHECK_STR(path, cr_path_join(&arena, dir, "model.ckpt-10"));
     char *with_slash = cr_arena_printf(&arena, "%s/model.ckpt-9//", dir);
-    CHECK_INT(cr_ckpt_resolve(&arena, with_slash, &path, &err), CR_OK);
+    CHECK_INT(cr_ckpt_resolve(&arena, with_slash, CR_NEED_ALL, &path, &err), CR_OK);
     CHECK_STR(path, cr_path_join(&arena, dir, "model.ckpt-9"));
-    CHECK_INT(cr_ckpt_resolve(&arena, new_dir(), &path, &err), CR_ERUN);
-    CHECK_INT(cr_ckpt_resolve(&arena, "/nonexistent", &path, &err), CR_EIO);
+    CHECK_INT(cr_ckpt_resolve(&arena, new_dir(), CR_NEED_ALL, &path, &err), CR_ERUN);
+    CHECK_INT(cr_ckpt_resolve(&arena, "/nonexistent", CR_NEED_ALL, &path, &err), CR_EIO);
 }
 
 TEST(best) {
@@ -70,12 +70,12 @@ TEST(best) {
     cr_err err;
     char *path;
     int64_t step;
-    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, &path, &step, &err), CR_OK);
     CHECK(path == NULL);
     for (int i = 1; i <= 4; i++)
         save(dir, i * 10);
     /* no result file: the newest */
-    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, &path, &step, &err), CR_OK);
     CHECK_INT(step, 40);
     CHECK_INT(cr_ckpt_best_step(dir, "auc", true, &step, &err), CR_OK);
     CHECK_INT(step, -1);
@@ -85,29 +85,48 @@ TEST(best) {
                  "{\"global_step\": 40, \"auc\": null, \"loss\": 0.6}\n"
                  "{\"global_step\": 50, \"au"); /* cut by a crash */
     cr_log_set_level(CR_LOG_ERROR);
-    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, &path, &step, &err), CR_OK);
     CHECK_INT(step, 20); /* the first of equals */
     CHECK_STR(path, cr_path_join(&arena, dir, "model.ckpt-20"));
-    CHECK_INT(cr_ckpt_best(&arena, dir, "loss", false, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_best(&arena, dir, "loss", false, CR_NEED_ALL, &path, &step, &err), CR_OK);
     CHECK_INT(step, 30);
-    CHECK_INT(cr_ckpt_best(&arena, dir, "gauc", true, &path, &step, &err), CR_ECONF);
+    CHECK_INT(cr_ckpt_best(&arena, dir, "gauc", true, CR_NEED_ALL, &path, &step, &err), CR_ECONF);
     CHECK(strstr(err.msg, "auc, loss") != NULL);
-    CHECK_INT(cr_ckpt_best(&arena, dir, NULL, true, &path, &step, &err), CR_ECONF);
+    CHECK_INT(cr_ckpt_best(&arena, dir, NULL, true, CR_NEED_ALL, &path, &step, &err), CR_ECONF);
     CHECK(strstr(err.msg, "several metrics") != NULL);
     CHECK_INT(cr_rmtree(cr_path_join(&arena, dir, "model.ckpt-20"), &err), CR_OK);
     /* an evaluation between checkpoints, or a deleted one: the best of those that are there */
-    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, &path, &step, &err), CR_OK);
     CHECK_INT(step, 30);
     CHECK_INT(cr_ckpt_best_step(dir, "auc", true, &step, &err), CR_OK);
     CHECK_INT(step, 30);
     results(dir, "{\"global_step\": 20, \"auc\": 0.75}\n");
     CHECK_INT(cr_ckpt_best_step(dir, "auc", true, &step, &err), CR_OK);
     CHECK_INT(step, -1);
-    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, &path, &step, &err), CR_ERUN);
+    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, &path, &step, &err), CR_ERUN);
     CHECK(strstr(err.msg, "none of the 1 evaluated steps") != NULL);
+    /* a step that was evaluated again: the last line counts, and the runner-up is not forgotten */
+    double value;
+    results(dir, "{\"global_step\": 10, \"auc\": 0.7}\n"
+                 "{\"global_step\": 30, \"auc\": 0.9}\n"
+                 "{\"global_step\": 40, \"auc\": 0.8}\n"
+                 "{\"global_step\": 35, \"loss\": 0.8}\n"
+                 "{\"global_step\": 30, \"auc\": 0.6}\n");
+    CHECK(cr_ckpt_best_eval(dir, "auc", true, &step, &value));
+    CHECK_INT(step, 40);
+    CHECK(value == 0.8);
+    CHECK(cr_ckpt_best_eval(dir, "auc", false, &step, &value));
+    CHECK_INT(step, 30);
+    CHECK(!cr_ckpt_best_eval(dir, "gauc", true, &step, &value));
+    results(dir, "{\"global_step\": 10, \"auc\": 0.7}\n"
+                 "{\"global_step\": 30, \"auc\": 0.9}\n"
+                 "{\"global_step\": 40, \"auc\": 0.8}\n"
+                 "{\"global_step\": 30, \"auc\": 0.6}\n");
+    CHECK_INT(cr_ckpt_best_step(dir, "auc", true, &step, &err), CR_OK);
+    CHECK_INT(step, 40);
     cr_log_set_level(CR_LOG_INFO);
     results(dir, "{\"auc\": 0.7, \"global_step\": 10}\n");
-    CHECK_INT(cr_ckpt_best(&arena, dir, NULL, true, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_best(&arena, dir, NULL, true, CR_NEED_ALL, &path, &step, &err), CR_OK);
     CHECK_INT(step, 10);
 }
 
