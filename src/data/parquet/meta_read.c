@@ -16,6 +16,8 @@
 
 #include "data/parquet/parquet_int.h"
 
+#define MAX_PRECISION 154 /* of decimals: what 64 bytes hold */
+
 typedef struct parse {
     cr_tin t;
     cr_arena *arena;
@@ -352,7 +354,8 @@ static bool fits(const cr_pq_node *n, const cr_pq_logical *l) {
         return (n->type == CR_PQ_I32 && (l->bits == 8 || l->bits == 16 || l->bits == 32)) ||
                (n->type == CR_PQ_I64 && l->bits == 64);
     case CR_PQ_DECIMAL:
-        if (l->precision < 1 || l->scale < 0 || l->scale > l->precision) return false;
+        if (l->precision < 1 || l->precision > MAX_PRECISION) return false;
+        if (l->scale < 0 || l->scale > l->precision) return false;
         return n->type == CR_PQ_I32 || n->type == CR_PQ_I64 || n->type == CR_PQ_BYTES ||
                n->type == CR_PQ_FIXED;
     case CR_PQ_DATE: return n->type == CR_PQ_I32;

@@ -252,6 +252,8 @@ typedef struct cr_pq_vec {
 typedef struct cr_pq_cursor cr_pq_cursor;
 cr_pq_cursor *cr_pq_cursor_new(void);
 void cr_pq_cursor_free(cr_pq_cursor *c);
+/* cr_pq_cursor_reset keeps memory and forgets the file, which may then be closed. */
+void cr_pq_cursor_reset(cr_pq_cursor *c);
 /* cr_pq_seek goes to a row of a row group; forward within the same chunk it keeps what it has. */
 CR_CHECKED cr_code cr_pq_seek(cr_pq_cursor *c, const cr_pq_file *f, int group, int leaf,
                               int64_t row, cr_err *err);
@@ -269,12 +271,15 @@ cr_pq_times cr_pq_cursor_times(const cr_pq_cursor *c);
 /* ---- rows as text ---- */
 
 struct cr_buf;
-/* cr_pq_row_json appends row `row` of a top-level node as JSON: structs as objects, lists as
- * arrays, maps as arrays of [key, value]; strings as text, other bytes as "0x..."; dates and times
- * in ISO 8601, decimals as digits in quotes, NaN and infinities in quotes. vecs: one per leaf under
- * the node, read with keep_levels; `at` holds a position per leaf, zeros before row 0, and rows are
- * asked for in order. */
-void cr_pq_row_json(const cr_pq_meta *m, int node, const cr_pq_vec *vecs, int64_t *at,
+/* cr_pq_row_json appends a row of a top-level node as JSON without blanks: structs as objects, lists
+ * as arrays, maps as arrays of [key, value]; strings as text, other bytes as "0x..."; dates, times
+ * and intervals in ISO 8601, decimals as digits in quotes, NaN and infinities in quotes. vecs: one
+ * per leaf under the node, read with keep_levels; `at` holds a place per leaf, zeros before the
+ * vectors' first row; each call gives the next row. */
+typedef struct cr_pq_pos {
+    int64_t level, slot;
+} cr_pq_pos;
+void cr_pq_row_json(const cr_pq_meta *m, int node, const cr_pq_vec *vecs, cr_pq_pos *at,
                     struct cr_buf *out);
 /* cr_pq_value_json: one stored value (as in statistics) as JSON. */
 void cr_pq_value_json(const cr_pq_node *n, const uint8_t *value, int size, struct cr_buf *out);
@@ -306,6 +311,7 @@ CR_CHECKED cr_code cr_pq_writer_new(cr_pq_writer **out, const char *path, const 
 /* cr_pq_write appends n_rows rows; one vector per leaf, all with these n_rows. */
 CR_CHECKED cr_code cr_pq_write(cr_pq_writer *w, const cr_pq_vec *leaves, cr_err *err);
 CR_CHECKED cr_code cr_pq_writer_finish(cr_pq_writer *w, cr_err *err);
+int64_t cr_pq_writer_size(const cr_pq_writer *w); /* bytes written so far */
 /* without finish: nothing is left behind */
 void cr_pq_writer_free(cr_pq_writer *w);
 
