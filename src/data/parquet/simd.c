@@ -1,0 +1,159 @@
+/*
+ * simd.c - kernels in plain C, and the choice among the levels.
+ *
+ * These say what a kernel does; simd_x86.c does the same with wide registers. A width that is
+ * known when compiling lets the compiler unroll the shifts, so the C ones go through a switch too.
+ */
+#include <string.h>
+
+#include "data/parquet/decode_int.h"
+#include "data/parquet/simd_int.h"
+
+static inline uint64_t load64(const uint8_t *p) {
+    uint64_t x;
+    memcpy(&x, p, 8);
+    return x;
+}
+static inline uint32_t load32(const uint8_t *p) {
+    uint32_t x;
+    memcpy(&x, p, 4);
+    return x;
+}
+
+static void unpack8(const uint8_t *in, uint8_t *out, size_t n, int bw) {
+    const uint64_t mask = (UINT64_C(1) << bw) - 1;
+    for (size_t i = 0; i < n; i += 8, in += bw) {
+        uint64_t x = load64(in);
+        for (int j = 0; j < 8; j++, x >>= bw)
+            out[i + (size_t)j] = (uint8_t)(x & mask);
+    }
+}
+
+static inline __attribute__((always_inline)) void unpack32_bw(const uint8_t *in, uint32_t *out,
+                                                              size_t n, const int bw) {
+    const uint64_t mask = (UINT64_C(1) << bw) - 1;
+    for (size_t i = 0; i < n; i += 8, in += bw) {
+        for (int j = 0; j < 8; j++)
+            out[i + (size_t)j] = (uint32_t)(load64(in + j * bw / 8) >> (j * bw % 8) & mask);
+    }
+}
+
+static void unpack32(const uint8_t *in, uint32_t *out, size_t n, int bw) {
+#define CASE(b)                                                                                    \
+    case b: unpack32_bw(in, out, n, b); break;
+    switch (bw) { CR_PQ_WIDTHS32(CASE) }
+#undef CASE
+}
+
+static void unpack64(const uint8_t *in, uint64_t *out, size_t n, int bw) {
+    const uint64_t mask = bw < 64 ? (UINT64_C(1) << bw) - 1 : ~UINT64_C(0);
+    if (bw <= 57) {
+        for (size_t i = 0; i < n; i++) {
+            size_t bit = i * (size_t)bw;
+            out[i] = load64(in + bit / 8) >> bit % 8 & mask;
+        }
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t bit = i * (size_t)bw;
+        const uint8_t *p = in + bit / 8;
+        unsigned s = (unsigned)(bit % 8);
+        uint64_t high = s ? (uint64_t)p[8] << (64 - s) : 0;
+        out[i] = (load64(p) >> s | high) & mask;
+    }
+}
+
+static size_t expand8(uint8_t *out, const uint8_t *in, const uint8_t *valid, size_t n) {
+    size_t j = 0;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (uint8_t)(in[j] & (0 - valid[i]));
+        j += valid[i];
+    }
+    return j;
+}
+static size_t expand32(uint32_t *out, const void *in, const uint8_t *valid, size_t n) {
+    const uint8_t *p = in;
+    size_t j = 0;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = load32(p + 4 * j) & (0 - (uint32_t)valid[i]);
+        j += valid[i];
+    }
+    return j;
+}
+static size_t expand64(uint64_t *out, const void *in, const uint8_t *valid, size_t n) {
+    const uint8_t *p = in;
+    size_t j = 0;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = load64(p + 8 * j) & (0 - (uint64_t)valid[i]);
+        j += valid[i];
+    }
+    return j;
+}
+
+static void gather32(uint32_t *out, const uint32_t *dict, const uint32_t *code, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        out[i] = dict[code[i]];
+}
+static void gather64(uint64_t *out, const uint64_t *dict, const uint32_t *code, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        out[i] = dict[code[i]];
+}
+
+static uint32_t largest(const uint32_t *code, size_t n) {
+    uint32_t m = 0;
+    for (size_t i = 0; i < n; i++)
+        m = code[i] > m ? code[i] : m;
+    return m;
+}
+
+static size_t count(const uint8_t *v, size_t n) {
+    size_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += v[i];
+    return sum;
+}
+
+static size_t equal(const uint8_t *in, uint8_t x, uint8_t *out, size_t n) {
+    size_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = in[i] == x;
+        sum += out[i];
+    }
+    return sum;
+}
+
+static size_t walk(const uint8_t *page, size_t *at, size_t size, uint32_t base, uint32_t *beg,
+                   uint32_t *end, size_t n) {
+    size_t p = *at, i = 0;
+    for (; i < n && size - p >= 4; i++) {
+        size_t len = load32(page + p);
+        if (len > size - p - 4) break;
+        beg[i] = base + (uint32_t)(p + 4);
+        p += 4 + len;
+        end[i] = base + (uint32_t)p;
+    }
+    *at = p;
+    return i;
+}
+
+static void split4(const uint8_t *in, size_t stride, uint8_t *out, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        for (size_t b = 0; b < 4; b++)
+            out[4 * i + b] = in[b * stride + i];
+    }
+}
+static void split8(const uint8_t *in, size_t stride, uint8_t *out, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        for (size_t b = 0; b < 8; b++)
+            out[8 * i + b] = in[b * stride + i];
+    }
+}
+
+const cr_pq_kern cr_pq_kern_c = {unpack8,  unpack32, unpack64, expand8, expand32,
+                                 expand64, gather32, gather64, largest, count,
+                                 equal,    walk,     split4,   split8};
+
+const cr_pq_kern *cr_pq_kern_for(cr_cpu_level level) {
+    (void)level;
+    return &cr_pq_kern_c;
+}
