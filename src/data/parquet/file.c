@@ -154,6 +154,16 @@ const char *cr_pq_path(const cr_pq_file *f) {
     return f->path;
 }
 
+void cr_pq_will_need(const cr_pq_file *f, int group, int leaf, int64_t from, int64_t to) {
+    const cr_pq_group *g = &f->meta.groups[group];
+    const cr_pq_chunk *c = &g->chunks[leaf];
+    double rows = g->n_rows > 0 ? (double)g->n_rows : 1;
+    int64_t a = (int64_t)((double)from / rows * (double)c->size);
+    int64_t z = (int64_t)((double)to / rows * (double)c->size);
+    if (z > a)
+        (void)posix_fadvise(f->fd, (off_t)(c->start + a), (off_t)(z - a), POSIX_FADV_WILLNEED);
+}
+
 cr_code cr_pq_read_index(const cr_pq_file *f, int group, int leaf, cr_arena *arena,
                          cr_pq_index *out, cr_err *err) {
     const cr_pq_group *g = &f->meta.groups[group];

@@ -169,6 +169,9 @@ CR_CHECKED cr_code cr_pq_open(cr_pq_file **out, const char *path, const cr_pq_op
                               cr_err *err);
 void cr_pq_close(cr_pq_file *f);
 const cr_pq_meta *cr_pq_get_meta(const cr_pq_file *f);
+/* cr_pq_will_need asks the system to read rows [from, to) of a column chunk ahead (about: pages are
+ * taken to be of even size). */
+void cr_pq_will_need(const cr_pq_file *f, int group, int leaf, int64_t from, int64_t to);
 const char *cr_pq_path(const cr_pq_file *f);
 
 /* cr_pq_find looks a column up by its name as users say it: a top-level name, or struct members
@@ -271,11 +274,11 @@ cr_pq_times cr_pq_cursor_times(const cr_pq_cursor *c);
 /* ---- rows as text ---- */
 
 struct cr_buf;
-/* cr_pq_row_json appends a row of a top-level node as JSON without blanks: structs as objects, lists
- * as arrays, maps as arrays of [key, value]; strings as text, other bytes as "0x..."; dates, times
- * and intervals in ISO 8601, decimals as digits in quotes, NaN and infinities in quotes. vecs: one
- * per leaf under the node, read with keep_levels; `at` holds a place per leaf, zeros before the
- * vectors' first row; each call gives the next row. */
+/* cr_pq_row_json appends a row of a top-level node as JSON without blanks: structs as objects,
+ * lists as arrays, maps as arrays of [key, value]; strings as text, other bytes as "0x..."; dates,
+ * times and intervals in ISO 8601, decimals as digits in quotes, NaN and infinities in quotes.
+ * vecs: one per leaf under the node, read with keep_levels; `at` holds a place per leaf, zeros
+ * before the vectors' first row; each call gives the next row. */
 typedef struct cr_pq_pos {
     int64_t level, slot;
 } cr_pq_pos;
