@@ -173,6 +173,14 @@ static void fetch_entry(const utable *ut, const cr_group *g, int64_t i) {
     if (ut->t->D > 16) __builtin_prefetch(gr + 16);
 }
 
+/* is entry i's gradient in that of the entry before, of the same id and lane? */
+static bool counted(const utable *ut, const cr_group *g, int64_t i) {
+    uint32_t e = g->entry[i], before = g->entry[i - 1];
+    if (g->slot && g->slot[e] != g->slot[before]) return false;
+    const uint8_t *shared = ut->uses[g->slot ? g->slot[e] : 0].shared;
+    return shared && shared[g->lane[e]];
+}
+
 /* gradient of distinct id number k into part[0 .. D) */
 static void sum_id(const cr_updater *u, const utable *ut, const cr_group *g, int64_t k,
                    float *part) {
@@ -186,6 +194,7 @@ static void sum_id(const cr_updater *u, const utable *ut, const cr_group *g, int
         uint32_t e = g->entry[i];
         fetch_entry(ut, g, i + FETCH);
         bool next = g->lane[e] != lane[n - 1];
+        if (!next && counted(ut, g, i)) continue;
         if (next) lane[n++] = g->lane[e];
         add_entry(u, ut, g, e, part + (n - 1) * D, next);
     }

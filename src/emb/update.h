@@ -21,6 +21,9 @@ typedef struct cr_use {
     bool mean;
     const float *grad; /* row 0, column off; read by each apply */
     int64_t ld;
+    /* per lane, as the last step left it: of the rows with equal ids only the first has a gradient,
+     * that of all of them. NULL: every row has its own */
+    const uint8_t *shared;
 } cr_use;
 
 typedef struct cr_updater cr_updater;

@@ -105,3 +105,26 @@ void KERN(seg_sum)(float *out, int64_t ldo, const float *x, int64_t ldx, const i
         }
     }
 }
+
+/* whole vectors only, their number known to the compiler */
+INLINE void take(const int nv, float *out, int64_t ldo, const float *x, int64_t ldx,
+                 const int32_t *row, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        const float *r = x + row[i] * ldx;
+        EACH(v, nv) {
+            store(out + i * ldo + v * VW, load(r + v * VW));
+        }
+    }
+}
+
+void KERN(take_rows)(float *out, int64_t ldo, const float *x, int64_t ldx, const int32_t *row,
+                     int64_t n, int64_t D) {
+    switch (D) {
+    case VW: take(1, out, ldo, x, ldx, row, n); return;
+    case 2 * VW: take(2, out, ldo, x, ldx, row, n); return;
+    case 4 * VW: take(4, out, ldo, x, ldx, row, n); return;
+    default:
+        for (int64_t i = 0; i < n; i++)
+            memcpy(out + i * ldo, x + row[i] * ldx, (size_t)D * sizeof(float));
+    }
+}

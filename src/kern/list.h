@@ -97,6 +97,7 @@
  *     sum[d] += x[b,d];  sum[d] += (x[b,d] - mean[d])^2;  sum[d] += x[b,d] * y[b,d]
  * gather_sum: out[b,d] = x[0][code[b*ldk + 0] * ldx + d] + x[1][code[b*ldk + 1] * ldx + d] + .., F
  * of them in order, starting from the first, or from out when ADD; then BIAS and RELU as in gemm
+ * take_rows: out[i*ldo + d] = x[row[i] * ldx + d], i < n
  * seg_sum: out[u*ldo + d] = sum over i = seg[u] .. seg[u+1]-1 in order of x[row[i] * ldx + d],
  *     starting from the first; no segment is empty
  * pool: one bag of n ids: out[d] = sum over i in order of (w ? w[i] : 1) * table[ids[i]*stride + d]
@@ -118,6 +119,9 @@
     X(void, gather_sum,                                                                            \
       (float *out, int64_t ldo, const float *const *x, int64_t ldx, const int32_t *code,           \
        int64_t ldk, int64_t B, int64_t D, int64_t F, int flags, const float *bias))                \
+    X(void, take_rows,                                                                             \
+      (float *out, int64_t ldo, const float *x, int64_t ldx, const int32_t *row, int64_t n,        \
+       int64_t D))                                                                                 \
     X(void, seg_sum,                                                                               \
       (float *out, int64_t ldo, const float *x, int64_t ldx, const int32_t *row,                   \
        const int32_t *seg, int64_t U, int64_t D))                                                  \

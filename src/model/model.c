@@ -10,6 +10,7 @@
 
 #include "layer/layer.h"
 #include "layer/loss.h"
+#include "op/distinct.h"
 #include "op/input.h"
 #include "op/op.h"
 #include "op/param.h"
@@ -330,7 +331,9 @@ cr_updater *cr_model_updater(cr_model *m, const cr_exec *ex, cr_pool *pool) {
             const cr_look *look = cr_lookup_pieces(t->uses[k].node, &count) + t->uses[k].piece;
             const float *grad = cr_exec_grad(ex, t->uses[k].node);
             if (!grad) continue;
-            uses[n++] = (cr_use){look->slot, look->mean, grad + look->out, cr_ld(t->uses[k].node)};
+            uses[n++] =
+                (cr_use){look->slot, look->mean, grad + look->out, cr_ld(t->uses[k].node),
+                         cr_codes_shared(&m->graph, t->uses[k].node, t->uses[k].piece)};
         }
         if (n > 0 && t->table.trainable && t->table.optim)
             t->updater = cr_updater_add(u, &t->table, uses, n);

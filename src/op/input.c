@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kern/kern.h"
+#include "op/distinct.h"
 #include "op/op.h"
 
 #define AHEAD 6 /* rows between fetching a record and using it */
@@ -18,6 +19,7 @@ typedef struct lookup {
     cr_look *v;
     int n;
     int64_t width;
+    const cr_node *codes; /* of equal ids; NULL: not known */
 } lookup;
 
 static void lookup_infer(cr_node *n) {
@@ -87,8 +89,8 @@ static void lookup_forward(const cr_node *n, cr_tile *t) {
 
 /* the gradient stays where it is; emb/update.c reads it after the step */
 static void lookup_backward(const cr_node *n, cr_tile *t) {
-    (void)n;
-    (void)t;
+    const lookup *a = n->attr;
+    if (a->codes) cr_codes_gather(a->codes, t);
 }
 
 const cr_op_type cr_op_lookup = {.name = "lookup",
@@ -98,7 +100,7 @@ const cr_op_type cr_op_lookup = {.name = "lookup",
                                  .keep_grad = true};
 
 cr_node *cr_lookup(cr_graph *g, const cr_look *v, int n) {
-    lookup a = {CR_NEW_N(&g->arena, cr_look, n), n, 0};
+    lookup a = {.v = CR_NEW_N(&g->arena, cr_look, n), .n = n};
     for (int i = 0; i < n; i++) {
         a.v[i] = v[i];
         a.v[i].out = a.width;
@@ -111,6 +113,12 @@ const cr_look *cr_lookup_pieces(const cr_node *n, int *count) {
     const lookup *a = n->attr;
     *count = a->n;
     return a->v;
+}
+
+void cr_lookup_set_codes(cr_node *n, const cr_node *codes) {
+    ((lookup *)n->attr)->codes = codes;
+    n->lane = true;
+    n->scratch_row = 1; /* cr_codes_gather */
 }
 
 /* ---- label ---- */

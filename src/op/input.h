@@ -36,6 +36,8 @@ typedef struct cr_look {
  * emb/update.h. cr_lookup_pieces gives the pieces back with their places. */
 cr_node *cr_lookup(cr_graph *g, const cr_look *v, int n);
 const cr_look *cr_lookup_pieces(const cr_node *n, int *count);
+/* cr_lookup_set_codes makes it a lane node whose shared rows have one gradient (distinct.h). */
+void cr_lookup_set_codes(cr_node *n, const cr_node *codes);
 /* label field k, one float per row */
 cr_node *cr_label(cr_graph *g, int k);
 

@@ -204,7 +204,8 @@ cr_node *cr_matmul_kn_each(cr_graph *g, cr_node *x, cr_node *W, int64_t G) {
 }
 
 cr_node *cr_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu) {
-    return cr_matmul_each(g, x, W, b, relu, 1);
+    cr_node *n = W->rows >= CR_GEMM_NR ? cr_emb_matmul(g, x, W, b, relu) : NULL;
+    return n ? n : cr_matmul_each(g, x, W, b, relu, 1);
 }
 
 cr_node *cr_matmul_kn(cr_graph *g, cr_node *x, cr_node *W) {

@@ -13,10 +13,12 @@
     X(bn_apply)                                                                                    \
     X(bn_stats)                                                                                    \
     X(cin)                                                                                         \
+    X(codes)                                                                                       \
     X(concat)                                                                                      \
     X(cross)                                                                                       \
     X(dice)                                                                                        \
     X(dropout)                                                                                     \
+    X(emb_matmul)                                                                                  \
     X(ffm)                                                                                         \
     X(field_sum)                                                                                   \
     X(fm)                                                                                          \

@@ -165,6 +165,12 @@ TEST(segment_sums) {
                 r.p[u * ldo + d] = s;
             }
         CHECK_SAME(o.p, r.p, o.n);
+        fill(o.p, o.n, 2), fill(r.p, r.n, 2);
+        k->take_rows(o.p, ldo, x.p, ldx, row, U, D);
+        for (int64_t u = 0; u < U; u++)
+            for (int64_t d = 0; d < D; d++)
+                r.p[u * ldo + d] = x.p[row[u] * ldx + d];
+        CHECK_SAME(o.p, r.p, o.n);
         CHECK(guard_intact(&o) && guard_intact(&x));
         guard_free(&x), guard_free(&o), guard_free(&r);
     }

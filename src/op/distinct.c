@@ -1,0 +1,190 @@
+/*
+ * distinct.c - see distinct.h. Equal ids are found with a small hash table per block; a lane's rows
+ * are few enough that it stays in the first-level cache.
+ */
+#include "op/distinct.h"
+
+#include <string.h>
+
+#include "kern/kern.h"
+#include "op/input.h"
+#include "op/op.h"
+
+#define NARROW    8   /* a table of fewer columns is cheaper in a product with its neighbours */
+#define TOGETHER  128 /* columns of such a block, at most */
+#define FEW_ROWS  8   /* nothing is shared below */
+#define MAX_LANES 64
+
+typedef struct codes {
+    cr_block *v;
+    int n;
+    bool solo;
+    uint8_t (*shared)[MAX_LANES]; /* per block and lane */
+} codes;
+
+static void infer(cr_node *n) {
+    const codes *a = n->attr;
+    n->cls = CR_ROW;
+    n->width = a->n;
+    n->lane = true;
+    /* the hash table (up to 4 per row), the ids */
+    n->scratch = 64;
+    n->scratch_row = 4 + 2;
+}
+
+static void identity(int32_t *code, int64_t ld, int64_t rows) {
+    for (int64_t r = 0; r < rows; r++)
+        code[r * ld] = (int32_t)r;
+}
+
+/* Codes of one column; false: more distinct ids than `limit`, or rows with several. An id of -1
+ * stands for none. */
+static bool number(int32_t *code, int64_t ld, const cr_jagged *j, int64_t row0, int64_t rows,
+                   int64_t limit, float *scratch) {
+    if (j->w) return false;
+    int64_t *seen = (int64_t *)(void *)scratch, u = 0;
+    int32_t *table = (int32_t *)(void *)(scratch + 2 * rows);
+    int bits = 5;
+    while (((int64_t)1 << bits) < 2 * rows)
+        bits++;
+    memset(table, 0, sizeof(int32_t) << bits);
+    uint64_t mask = ((uint64_t)1 << bits) - 1;
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t id;
+        if (!j->off) {
+            id = j->ids[row0 + r];
+        } else {
+            int32_t at = j->off[row0 + r], n = j->off[row0 + r + 1] - at;
+            if (n > 1) return false;
+            id = n == 1 ? j->ids[at] : -1;
+        }
+        uint64_t h = ((uint64_t)id * 0x9e3779b97f4a7c15u) >> (64 - bits);
+        while (table[h] && seen[table[h] - 1] != id)
+            h = (h + 1) & mask;
+        if (!table[h]) {
+            if (u == limit) return false;
+            seen[u++] = id;
+            table[h] = (int32_t)u;
+        }
+        code[r * ld] = table[h] - 1;
+    }
+    return true;
+}
+
+static void forward(const cr_node *n, cr_tile *t) {
+    codes *a = n->attr;
+    const cr_batch *b = ((const cr_step_input *)cr_tile_input(t))->batch;
+    int count;
+    const cr_look *look = cr_lookup_pieces(n->in[0], &count);
+    int64_t ld = cr_ld(n), limit = t->n_rows * 3 / 4;
+    for (int i = 0; i < a->n; i++) {
+        int32_t *code = cr_codes_at(t, n) + i;
+        bool shared = a->v[i].piece >= 0 && t->n_rows >= FEW_ROWS &&
+                      number(code, ld, &b->sparse[look[a->v[i].piece].slot], t->row0, t->n_rows,
+                             limit, t->scratch);
+        if (!shared) identity(code, ld, t->n_rows);
+        if (t->train) a->shared[i][t->lane] = shared;
+    }
+}
+
+const cr_op_type cr_op_codes = {.name = "codes", .infer = infer, .forward = forward};
+
+/* clipping is of each looked-up value's own gradient, so every row must have its own */
+static bool can_share(const cr_look *k) {
+    const cr_optim_conf *oc = k->table ? k->table->optim_conf : NULL;
+    return k->table && k->width >= NARROW && k->width <= CR_BLOCK_MAX &&
+           !(oc && oc->gradient_clipping);
+}
+
+static void cut(codes *a, const cr_look *v, int n) {
+    for (int i = 0; i < n; i++) {
+        bool grad = v[i].table && v[i].table->trainable;
+        if (can_share(&v[i])) {
+            a->v[a->n++] = (cr_block){v[i].out, v[i].width, i, grad};
+            continue;
+        }
+        for (int64_t d = 0; d < v[i].width;) {
+            cr_block *last = a->n > 0 ? &a->v[a->n - 1] : NULL;
+            if (!last || last->piece >= 0 || last->width == TOGETHER) {
+                last = &a->v[a->n++];
+                *last = (cr_block){v[i].out + d, 0, -1, false};
+            }
+            int64_t w = v[i].width - d, room = TOGETHER - last->width;
+            w = w < room ? w : room;
+            last->width += w;
+            last->grad |= grad;
+            d += w;
+        }
+    }
+}
+
+static cr_node *find(const cr_graph *g, const cr_node *lookup) {
+    for (int i = 0; i < g->n; i++)
+        if (g->nodes[i]->op == &cr_op_codes && g->nodes[i]->in[0] == lookup) return g->nodes[i];
+    return NULL;
+}
+
+cr_node *cr_codes(cr_graph *g, cr_node *lookup) {
+    cr_node *there = find(g, lookup);
+    if (there) return there;
+    int n;
+    const cr_look *v = cr_lookup_pieces(lookup, &n);
+    bool any = false;
+    int64_t most = lookup->width / TOGETHER + 1;
+    for (int i = 0; i < n; i++) {
+        any |= can_share(&v[i]);
+        most += 2;
+    }
+    if (!any) return NULL;
+    codes a = {.v = CR_NEW_N(&g->arena, cr_block, most)};
+    cut(&a, v, n);
+    a.shared = cr_arena_zalloc(&g->arena, (size_t)a.n * sizeof(a.shared[0]));
+    there = cr_graph_op(g, &cr_op_codes, (cr_node *[]){lookup}, 1, &a, sizeof(a));
+    cr_lookup_set_codes(lookup, there);
+    return there;
+}
+
+const cr_block *cr_codes_blocks(const cr_node *n, int *count) {
+    const codes *a = n->attr;
+    *count = a->n;
+    return a->v;
+}
+
+bool cr_codes_solo(const cr_node *n) {
+    return ((const codes *)n->attr)->solo;
+}
+
+const uint8_t *cr_codes_shared(const cr_graph *g, const cr_node *lookup, int piece) {
+    cr_node *n = find(g, lookup);
+    if (!n) return NULL;
+    codes *a = n->attr;
+    a->solo = true;
+    for (int i = 0; i < g->n; i++)
+        for (int k = 0; k < g->nodes[i]->n_in; k++)
+            if (g->nodes[i]->in[k] == lookup && g->nodes[i]->op != &cr_op_codes &&
+                g->nodes[i]->op != &cr_op_emb_matmul)
+                a->solo = false;
+    for (int i = 0; i < a->n; i++)
+        if (a->v[i].piece == piece) return a->shared[i];
+    return NULL;
+}
+
+void cr_codes_gather(const cr_node *n, const cr_tile *t) {
+    const codes *a = n->attr;
+    const cr_node *lookup = n->in[0];
+    int64_t ld = cr_ld(n), ldx = cr_ld(lookup);
+    int32_t *first = (int32_t *)(void *)t->scratch;
+    for (int i = 0; i < a->n && !a->solo; i++) {
+        if (!a->shared[i][t->lane] || !a->v[i].grad) continue;
+        const int32_t *code = cr_codes_at(t, n) + i;
+        float *dx = cr_grad(t, lookup) + a->v[i].off;
+        int32_t u = 0;
+        for (int64_t r = 0; r < t->n_rows; r++) {
+            int32_t c = code[r * ld];
+            if (c == u)
+                first[u++] = (int32_t)r;
+            else
+                cr_kern->add(dx + first[c] * ldx, dx + first[c] * ldx, dx + r * ldx, a->v[i].width);
+        }
+    }
+}

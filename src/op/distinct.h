@@ -1,0 +1,42 @@
+/*
+ * distinct.h - a looked-up row as blocks of columns, and which rows of a lane share a block.
+ *
+ * Real click logs repeat ids: within the rows of a lane most features have far fewer distinct ids
+ * than rows. A layer over looked-up rows then needs its product once per distinct id. A block is
+ * the columns of one table (its rows are shared wherever the id is), or neighbouring columns that
+ * are not worth it (dense floats, very narrow tables), taken together.
+ *
+ * Codes: for each row of a lane and each block a number, given in the order of first occurrence;
+ * rows with equal ids have equal codes. Where sharing does not pay, code r is row r.
+ */
+#ifndef CR_OP_DISTINCT_H
+#define CR_OP_DISTINCT_H
+
+#include "graph/graph.h"
+
+#define CR_BLOCK_MAX 512 /* columns: CR_GEMM_ADD takes no more */
+
+typedef struct cr_block {
+    int64_t off, width; /* columns of the looked-up row */
+    int piece;          /* whose rows may be shared; -1: none */
+    bool grad;          /* a trainable table is in it */
+} cr_block;
+
+/* cr_codes: the codes of a lookup's rows, made once per lookup; int32 in place of floats, a column
+ * per block. The lookup becomes a lane node. NULL: no block of it can be shared. */
+cr_node *cr_codes(cr_graph *g, cr_node *lookup);
+const cr_block *cr_codes_blocks(const cr_node *codes, int *n);
+/* cr_codes_solo: do only layers over shared rows (emb_matmul) send gradients to the lookup? Then
+ * rows behind the first of a code are left unset. Known from cr_codes_shared on. */
+bool cr_codes_solo(const cr_node *codes);
+/* per lane, filled by each training step: only the first row of equal ids has a gradient, that of
+ * all of them. NULL: every row has its own. Called when the graph is whole. */
+const uint8_t *cr_codes_shared(const cr_graph *g, const cr_node *lookup, int piece);
+/* cr_codes_gather: the lookup's gradient of a lane: rows of one code are summed into the first */
+void cr_codes_gather(const cr_node *codes, const cr_tile *t);
+
+static inline int32_t *cr_codes_at(const cr_tile *t, const cr_node *codes) {
+    return (int32_t *)(void *)cr_val(t, codes);
+}
+
+#endif
