@@ -187,3 +187,48 @@ cr_code cr_pq_read_index(const cr_pq_file *f, int group, int leaf, cr_arena *are
     *out = (cr_pq_index){0};
     return cr_pq_fail(err, f, group, leaf, c->offset_index, "%s", cause.msg);
 }
+
+#define HEAD_SIZE ((size_t)1 << 10) /* statistics can make a header long */
+
+cr_code cr_pq_list_page(const cr_pq_file *f, int group, int leaf, int64_t *at, cr_buf *head,
+                        cr_pq_page_note *out, bool *more, cr_err *err) {
+    const cr_pq_chunk *c = &f->meta.groups[group].chunks[leaf];
+    int64_t end = c->start + c->size;
+    cr_pq_page_head h;
+    size_t used = 0;
+    cr_err cause;
+    if (*at == 0) *at = c->start;
+    *more = *at < end;
+    if (!*more) return CR_OK;
+    for (size_t n = HEAD_SIZE; !used; n *= 8) {
+        bool all = (int64_t)n >= end - *at;
+        if (all) n = (size_t)(end - *at);
+        if (n > f->opts.budget)
+            return cr_pq_fail(err, f, group, leaf, *at, "a page header needs more than the budget");
+        cr_buf_reset(head);
+        cr_buf_reserve(head, n);
+        CR_TRY(cr_pq_pread(f, *at, head->data, n, err));
+        head->n = n;
+        if (cr_pq_parse_page_head((const uint8_t *)head->data, n, &h, &used, &cause) != CR_OK)
+            return cr_pq_fail(err, f, group, leaf, *at, "%s", cause.msg);
+        if (!used && all)
+            return cr_pq_fail(err, f, group, leaf, *at, "the chunk ends within a page header");
+    }
+    bool v2 = h.type == CR_PQ_DATA2;
+    *out = (cr_pq_page_note){.offset = *at,
+                             .head_size = (int)used,
+                             .size = h.size,
+                             .raw_size = h.raw_size,
+                             .type = h.type,
+                             .encoding = h.encoding,
+                             .n_values = h.n_values,
+                             .n_nulls = v2 ? h.n_nulls : -1,
+                             .n_rows = v2 ? h.n_rows : -1,
+                             .has_crc = h.has_crc,
+                             .stats = h.stats};
+    if (h.size > end - *at - (int64_t)used)
+        return cr_pq_fail(err, f, group, leaf, *at, "a page of %d bytes passes the chunk's end",
+                          h.size);
+    *at += (int64_t)used + h.size;
+    return CR_OK;
+}

@@ -16,6 +16,8 @@
 
 #include "base/mem.h"
 
+struct cr_buf;
+
 /* ---- what a file says of itself; numbers as in the format's own definition ---- */
 
 typedef enum cr_pq_type {
@@ -210,6 +212,25 @@ typedef struct cr_pq_index {
 CR_CHECKED cr_code cr_pq_read_index(const cr_pq_file *f, int group, int leaf, cr_arena *arena,
                                     cr_pq_index *out, cr_err *err);
 
+/* A page as its own header tells. min/max lie in `head`. */
+typedef struct cr_pq_page_note {
+    int64_t offset;          /* of the header */
+    int head_size;           /* of the header; the page follows */
+    int32_t size, raw_size;  /* without the header */
+    int type;                /* of the format: 0 data, 1 index, 2 dictionary, 3 data v2 */
+    int encoding;            /* -1: not told */
+    int32_t n_values;        /* -1: not told */
+    int32_t n_nulls, n_rows; /* data v2; -1: not told */
+    bool has_crc;
+    cr_pq_stats stats;
+} cr_pq_page_note;
+/* cr_pq_list_page reads the header at *at (0: the chunk's first) and moves *at behind the page.
+ * *more false: there was none left. */
+CR_CHECKED cr_code cr_pq_list_page(const cr_pq_file *f, int group, int leaf, int64_t *at,
+                                   struct cr_buf *head, cr_pq_page_note *out, bool *more,
+                                   cr_err *err);
+const char *cr_pq_page_name(int type);
+
 #define CR_PQ_MAX_DEPTH 15
 
 /* One list around the values. A list of lists has two, the outermost first. */
@@ -273,7 +294,6 @@ cr_pq_times cr_pq_cursor_times(const cr_pq_cursor *c);
 
 /* ---- rows as text ---- */
 
-struct cr_buf;
 /* cr_pq_row_json appends a row of a top-level node as JSON without blanks: structs as objects,
  * lists as arrays, maps as arrays of [key, value]; strings as text, other bytes as "0x..."; dates,
  * times and intervals in ISO 8601, decimals as digits in quotes, NaN and infinities in quotes.

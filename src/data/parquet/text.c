@@ -44,6 +44,11 @@ const char *cr_pq_encoding_name(int e) {
     return known ? names[e] : "unknown";
 }
 
+const char *cr_pq_page_name(int type) {
+    static const char *const names[] = {"data", "index", "dictionary", "data v2"};
+    return type >= 0 && type < 4 ? names[type] : "unknown";
+}
+
 /* ---- types ---- */
 
 /* text that stops at `size`; the caller marks the cut */
