@@ -29,6 +29,8 @@ void cr_outfile_abort(cr_outfile *f);
 
 bool cr_path_exists(const char *path);
 bool cr_path_is_dir(const char *path);
+/* cr_can_write: may a file be written at path, or made there? Makes nothing. */
+CR_CHECKED cr_code cr_can_write(const char *path, cr_err *err);
 CR_CHECKED cr_code cr_file_size(const char *path, int64_t *out, cr_err *err);
 /* cr_mkdirs makes path and its parents. */
 CR_CHECKED cr_code cr_mkdirs(const char *path, cr_err *err);

@@ -27,6 +27,22 @@ bool cr_path_is_dir(const char *path) {
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+cr_code cr_can_write(const char *path, cr_err *err) {
+    struct stat st;
+    if (stat(path, &st) == 0) {
+        int e = S_ISDIR(st.st_mode) ? EISDIR : access(path, W_OK) != 0 ? errno : 0;
+        return e == 0 ? CR_OK : cr_io_fail(err, path, "write", e);
+    }
+    if (errno != ENOENT) return cr_io_fail(err, path, "write", errno);
+    char *dir = strdup(path);
+    if (!dir) CR_BUG("no memory for a path");
+    char *slash = strrchr(dir, '/');
+    if (slash) slash[slash == dir] = 0;
+    int e = access(slash ? dir : ".", W_OK | X_OK) != 0 ? errno : 0;
+    free(dir);
+    return e == 0 ? CR_OK : cr_io_fail(err, path, "write", e);
+}
+
 cr_code cr_file_size(const char *path, int64_t *out, cr_err *err) {
     struct stat st;
     if (stat(path, &st) != 0) return cr_io_fail(err, path, "open", errno);

@@ -2,7 +2,7 @@
  * ui.c - how crank speaks: findings, progress, results.
  *
  * A finding is printed once, as soon as there is a chance to (warnings about the config appear
- * when the first step is done, not after the last). Findings and progress go to stderr, results to
+ * before the first step, not after the last). Findings and progress go to stderr, results to
  * stdout, so that `crank params x | sort` and `2>/dev/null` do what one expects.
  */
 #include <math.h>
@@ -143,8 +143,12 @@ static void on_progress(void *ctx, const cr_progress *p) {
     cr_log_progress(line);
 }
 
+static void on_begin(void *ctx) {
+    cr_ui_findings(ctx);
+}
+
 cr_watch cr_ui_watch(cr_ui *ui) {
-    return (cr_watch){on_progress, ui};
+    return (cr_watch){on_progress, ui, on_begin};
 }
 
 /* ---- results ---- */

@@ -181,11 +181,78 @@ static const char *unused_name(const void *ctx, size_t i) {
     return name;
 }
 
+/* how many of the wanted columns there are when text is cut at c; *n: pieces */
+static int hits(const cr_source *s, const char *text, char c, int *n) {
+    int found = 0;
+    *n = 1;
+    for (const char *p = text, *end;; p = end + 1, ++*n) {
+        end = strchr(p, c);
+        size_t len = end ? (size_t)(end - p) : strlen(p);
+        for (int i = 0; i < s->n_want; i++)
+            found += s->twin[i] < 0 && strlen(s->want[i].name) == len &&
+                     memcmp(s->want[i].name, p, len) == 0;
+        if (!end) return found;
+    }
+}
+
+static const char *show_delim(cr_source *s, char c) {
+    return c == '\t'           ? "\\t"
+           : c >= 1 && c < ' ' ? cr_arena_printf(&s->arena, "\\x%02x", c)
+                               : cr_arena_printf(&s->arena, "%c", c);
+}
+
+/* None of the wanted columns is there: that is one mistake, not one per column. True: told. */
+static bool none_found(cr_source *s, const header *h, const char *path, cr_diag *diag) {
+    int wanted = 0;
+    for (int i = 0; i < s->n_want; i++) {
+        wanted += s->twin[i] < 0;
+        for (int k = 0; k < h->n; k++)
+            if (strcmp(h->names[k], s->want[i].name) == 0) return false;
+    }
+    if (h->n == 1) {
+        static const char likely[] = ",\t;|\001\002 :";
+        char best = 0;
+        int most = 0, pieces = 0;
+        for (const char *d = likely; *d; d++) {
+            int n, found = hits(s, h->names[0], *d, &n);
+            if (found <= most) continue;
+            best = *d;
+            most = found;
+            pieces = n;
+        }
+        const char *have = s->form.n_delim == 1 ? show_delim(s, s->form.delim[0]) : s->form.delim;
+        if (best) {
+            cr_diag_add(
+                diag, CR_SEV_ERROR, CR_ECONF, conf_at(s->conf, "delimiter"),
+                "%s: the header is one column when cut at delimiter \"%s\", %d columns when "
+                "cut at \"%s\"; set data_config.delimiter to that",
+                path, have, pieces, show_delim(s, best));
+            return true;
+        }
+    }
+    if (wanted < 3) return false;
+    cr_buf names;
+    cr_buf_init(&names);
+    for (int k = 0; k < h->n && k < 5; k++)
+        cr_buf_printf(&names, "%s'%.40s'", k ? ", " : "", h->names[k]);
+    cr_diag_add(
+        diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){path, 1, 0},
+        "the header has none of the %d columns that the config needs, it has %s%s; is it the "
+        "right file, and does it have a header?",
+        wanted, names.data, h->n > 5 ? " ..." : "");
+    cr_buf_clear(&names);
+    return true;
+}
+
 /* map_header finds the field of every wanted column; `told` marks columns already complained about.
  */
 static const int32_t *map_header(cr_source *s, const header *h, const char *path, bool *told,
                                  cr_diag *diag) {
     int32_t *col = CR_NEW_N(&s->arena, int32_t, s->n_want + 1);
+    if (s->n_want > 0 && !told[0] && none_found(s, h, path, diag)) {
+        memset(told, true, (size_t)s->n_want * sizeof *told);
+        return col;
+    }
     for (int i = 0; i < s->n_want; i++) {
         const cr_want *w = &s->want[i];
         int found = -1, again = -1;

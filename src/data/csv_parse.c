@@ -139,8 +139,10 @@ static void split(const cr_raw *raw, const cr_csv_file *f, const cr_csv_marks *m
                 first[n] = next;
                 r->lines[n++] = line;
             } else if (!empty)
-                cr_bad_add(bad, -1, line, "the row has %u fields, the %s %d", fields,
-                           header ? "header has" : "config's input_fields have", f->n_cols);
+                cr_bad_add(bad, -1, line, "the row has %u field%s, the %s %d%s", fields,
+                           fields == 1 ? "" : "s",
+                           header ? "header has" : "config's input_fields have", f->n_cols,
+                           fields == 1 && !header ? " (is data_config.delimiter right?)" : "");
         }
         next = m->row_end[i] + 1;
         line = base + m->row_line[i];

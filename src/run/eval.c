@@ -65,12 +65,23 @@ cr_code cr_job_checkpoint(job *j, const char *wanted, bool best, char **path, in
     return CR_OK;
 }
 
+/* the file that gets the line; it must not be found out at the end that it cannot be written */
+static cr_code result_file(const job *j, const char *name, cr_arena *a, char **path, cr_err *err) {
+    const char *dir = *j->root->model_dir ? j->root->model_dir : ".";
+    *path = cr_path_join(a, dir, name && *name ? name : "eval_result.txt");
+    CR_TRY(cr_mkdirs(dir, err));
+    cr_err why;
+    if (cr_can_write(*path, &why) == CR_OK) return CR_OK;
+    return cr_fail_at(err, CR_EIO, why.at, "%s; or name another file with --eval_result_filename",
+                      why.msg);
+}
+
 cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, char *checkpoint,
                 cr_diag *diag) {
     job j;
     cr_err err;
     evaluator *ev = NULL;
-    char *path = NULL;
+    char *path = NULL, *result = NULL;
     int64_t step = -1;
     cr_buf b;
     cr_buf_init(&b);
@@ -85,6 +96,7 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
                     "eval_input_path is not set; give it in the config or with --eval_input_path"});
     if (code == CR_OK &&
         (cr_job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK ||
+         result_file(&j, o->eval_result_filename, arena, &result, &err) != CR_OK ||
          cr_job_alloc(&j, &err) != CR_OK || cr_evaluator_new(&ev, &j, &err) != CR_OK))
         code = cr_diag_err(diag, &err);
     if (code == CR_OK) {
@@ -93,6 +105,7 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
         code = cr_job_load_weights(&j, path, diag);
     }
     if (code == CR_OK) {
+        if (o->watch.begins) o->watch.begins(o->watch.ctx);
         eval_run r = {j.root->eval_input_path, j.root->eval_config->num_steps,
                       j.root->eval_config->log_step_count_steps, "Evaluating", &o->watch};
         code = cr_evaluator_run(ev, &r, res, arena, diag);
@@ -102,13 +115,8 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
         CR_INFO("Eval Result: %s", b.data);
         cr_buf_reset(&b);
         cr_eval_line(&b, step, res);
-        const char *name = o->eval_result_filename && *o->eval_result_filename
-                               ? o->eval_result_filename
-                               : "eval_result.txt";
         const char *dir = *j.root->model_dir ? j.root->model_dir : ".";
-        if (cr_mkdirs(dir, &err) != CR_OK ||
-            cr_file_append(cr_path_join(arena, dir, name), b.data, b.n, &err) != CR_OK)
-            code = cr_diag_err(diag, &err);
+        if (cr_file_append(result, b.data, b.n, &err) != CR_OK) code = cr_diag_err(diag, &err);
         if (code == CR_OK)
             cr_eval_events(cr_path_join(arena, dir, "eval"), step > 0 ? step : 0, res);
     }

@@ -106,7 +106,11 @@ static cr_code try_metric(evaluator *e, int i, const cr_batch *b, const float *e
 
 cr_code cr_evaluator_probe(evaluator *e, const char *paths, cr_diag *diag) {
     cr_loader *l;
-    job_data d = {.paths = paths, .batch_size = e->batch, .n_epochs = 1, .silent = true};
+    job_data d = {.paths = paths,
+                  .key = "eval_input_path",
+                  .batch_size = e->batch,
+                  .n_epochs = 1,
+                  .silent = true};
     CR_TRY(cr_job_loader(e->j, &d, &l, diag));
     cr_batch *b = NULL;
     bool done = false;
@@ -146,7 +150,10 @@ cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, c
         m->metrics[i].type->reset(e->metrics[i]);
     cr_mean *losses = CR_NEW_N(names, cr_mean, m->n_losses + 1);
     cr_loader *l;
-    job_data d = {.paths = r->paths, .batch_size = e->batch, .n_epochs = 1};
+    job_data d = {.paths = r->paths,
+                  .key = "eval_input_path",
+                  .batch_size = e->batch,
+                  .n_epochs = 1};
     CR_TRY(cr_job_loader(e->j, &d, &l, diag));
     cr_err err;
     cr_code code = CR_OK;

@@ -33,6 +33,7 @@ static void read_sample(report *r, sample *s, int64_t want) {
     cr_err err;
     int64_t batch = r->j.root->data_config->batch_size;
     job_data d = {.paths = s->paths,
+                  .key = s->key,
                   .batch_size = batch < want ? batch : want,
                   .n_epochs = 1,
                   .any_bad = true,

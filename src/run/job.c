@@ -259,7 +259,31 @@ cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag) {
     return code;
 }
 
+cr_code cr_job_wrong_path(const void *conf, const char *key, const char *path, const cr_err *err,
+                          cr_diag *diag) {
+    cr_loc at = cr_conf_at(conf, key);
+    bool flag = at.path && strncmp(at.path, "--", 2) == 0 && at.line <= 0; /* it names the key */
+    bool other = err->at.path && strcmp(err->at.path, path) != 0;          /* a file inside of it */
+    cr_diag_add(diag, CR_SEV_ERROR, err->code, at, "%s%s'%s': %s%s%s", flag ? "" : key,
+                flag ? "" : " ", path, other ? err->at.path : "", other ? ": " : "", err->msg);
+    return err->code;
+}
+
+static cr_code find_files(const job *j, const job_data *d, cr_diag *diag) {
+    cr_arena a;
+    char **paths;
+    size_t n;
+    cr_err err;
+    cr_arena_init(&a, 0);
+    cr_code code = cr_glob(&a, d->paths, j->reader->exts, &paths, &n, &err);
+    cr_arena_clear(&a);
+    if (code != CR_OK)
+        cr_job_wrong_path(j->root, d->key, err.at.path ? err.at.path : d->paths, &err, diag);
+    return code;
+}
+
 cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag) {
+    if (d->key) CR_TRY(find_files(j, d, diag));
     int threads = cr_pool_threads(j->pool), workers = (int)j->root->data_config->num_workers;
     if (workers > threads) workers = threads;
     cr_loader_opts lo = {.conf = j->root->data_config,

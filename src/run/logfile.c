@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -20,6 +21,7 @@ struct cr_logfile {
 static cr_code open_it(cr_logfile **out, const char *path, int flags, cr_err *err) {
     *out = NULL;
     bool std = strcmp(path, "-") == 0;
+    if (!std) CR_TRY(cr_can_write(path, err)); /* its messages have cures */
     int fd = std ? dup(STDOUT_FILENO) : open(path, flags | O_CLOEXEC | O_CREAT, 0666);
     if (fd < 0)
         return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot write: %s", strerror(errno));

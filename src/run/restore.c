@@ -175,10 +175,7 @@ static const char *map_path(const cr_train_conf *tc) {
 static cr_code wrong_file(const cr_train_conf *tc, const char *key, const char *path,
                           const cr_err *err, cr_diag *diag) {
     if (err->at.path && err->at.line > 0) return cr_diag_err(diag, err);
-    bool other = err->at.path && strcmp(err->at.path, path) != 0; /* a file inside of it */
-    cr_diag_add(diag, CR_SEV_ERROR, err->code, cr_conf_at(tc, key), "%s '%s': %s%s%s", key, path,
-                other ? err->at.path : "", other ? ": " : "", err->msg);
-    return err->code;
+    return cr_job_wrong_path(tc, key, path, err, diag);
 }
 
 static cr_code fine_tune(job *j, trainer *t, cr_ckpt_tensor *v, int n, bool ignore_optimizer,

@@ -47,6 +47,7 @@ typedef struct cr_progress {
 typedef struct cr_watch {
     void (*progress)(void *ctx, const cr_progress *p);
     void *ctx;
+    void (*begins)(void *ctx); /* the work begins: what was found so far can be told */
 } cr_watch;
 
 /* Set by a signal handler: the job stops at the next step, saves a checkpoint when training, and

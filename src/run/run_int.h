@@ -76,6 +76,7 @@ void cr_job_check_best(const job *j, cr_diag *diag);
 /* cr_job_loader opens a data set for this model. */
 typedef struct job_data {
     const char *paths;
+    const char *key; /* of the config that names them; NULL: a flag */
     int64_t batch_size, n_epochs;
     bool shuffle, drop_remainder;
     bool any_bad; /* leave out and count bad rows without limit (check) */
@@ -90,6 +91,9 @@ struct trainer;
 cr_ckpt_tensor *cr_job_tensors(job *j, const struct trainer *t, cr_arena *a, int *n);
 /* cr_split_list cuts a comma list of a flag into words without blanks around them */
 int cr_split_list(cr_arena *a, const char *text, char ***out);
+/* cr_job_wrong_path: a path of the config, under key, that cannot be used; told where it is given */
+cr_code cr_job_wrong_path(const void *conf, const char *key, const char *path, const cr_err *err,
+                          cr_diag *diag);
 /* adds err as one finding and returns its code */
 cr_code cr_diag_err(cr_diag *diag, const cr_err *err);
 

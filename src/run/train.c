@@ -144,6 +144,7 @@ static cr_code start(loop *l) {
         CR_TRY(cr_job_begin(&l->j, l->t, l->o->ignore_restore_optimizer, l->diag));
     }
     job_data d = {.paths = l->c->train_input_path,
+                  .key = "train_input_path",
                   .batch_size = l->c->data_config->batch_size,
                   .n_epochs = l->tc->num_epochs,
                   .shuffle = l->c->data_config->shuffle,
@@ -430,6 +431,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         code = start(&l);
     }
     if (code == CR_OK) {
+        if (o->watch.begins) o->watch.begins(o->watch.ctx);
         code = run(&l);
         res->seconds = cr_now() - l.t0;
         cr_loader_stats s;

@@ -6,3 +6,21 @@ sed -i 's/\[user, item, tags/[user, itm, tags/' tiny.yaml
 run crank check tiny.yaml
 ends 2
 has_err "...train.csv has no column 'itm', which ... needs; did you mean 'item'?"
+tiny_config
+# another delimiter is one line, with the likely one
+tr , ';' <train.csv >semi.csv
+run crank check tiny.yaml --train_input_path semi.csv
+ends 2
+has_err "tiny.yaml:13:1: semi.csv: the header is one column when cut at delimiter \",\", 5 columns when cut at \";\"; set data_config.delimiter to that"
+[ "$(grep -c semi.csv "$err")" -eq 1 ] || fail "more than one line"
+run crank check tiny.yaml --train_input_path semi.csv --eval_input_path semi.csv --set 'data_config.delimiter=;'
+ends 0
+run crank train tiny.yaml --model_dir m --eval_input_path '' --set 'data_config.delimiter="\t"'
+ends 2
+has_err "--set:1:23: train.csv: the header is one column when cut at delimiter \"\\t\", 5 columns when cut at \",\"; set data_config.delimiter to that"
+# another file
+printf 'a,b\n1,2\n' >other.csv
+run crank check tiny.yaml --train_input_path other.csv
+ends 2
+has_err "other.csv:1: the header has none of the 5 columns that the config needs, it has 'a', 'b'; is it the right file, and does it have a header?"
+[ "$(grep -c other.csv "$err")" -eq 1 ] || fail "more than one line"

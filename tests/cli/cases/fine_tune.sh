@@ -9,7 +9,7 @@ run crank train tiny.yaml --model_dir third --fine_tune_checkpoint first --ignor
 ends 0
 run crank train tiny.yaml --model_dir fourth --fine_tune_checkpoint nowhere
 [ $code -ne 0 ] || fail "went on without the checkpoint"
-has_err "--fine_tune_checkpoint: fine_tune_checkpoint 'nowhere': no such checkpoint; check the path"
+has_err "--fine_tune_checkpoint: 'nowhere': no such checkpoint; check the path"
 edit 11 '  num_epochs: 2
   fine_tune_checkpoint: nowhere'
 run crank check tiny.yaml

@@ -37,7 +37,10 @@ ends 0
 grep -q '"end"' own/train_log.jsonl || fail "the log has no end"
 run crank train tiny.yaml --model_dir gone --log_json no/such/place
 ends 1
-has_err "no/such/place: cannot write: No such file or directory"
+has_err "no/such/place: cannot write: No such file or directory; check the path"
+run crank train tiny.yaml --model_dir gone --log_json ''
+ends 2
+has_err "crank train: --log_json is empty; name a file, or - for standard output"
 # without TensorBoard
 run crank train tiny.yaml --model_dir plain --set train_config.use_tensorboard=false
 ends 0

@@ -25,3 +25,14 @@ run $as "$CRANK" export model/pipeline.config --export_dir locked/e
 ends 1
 has_err "...locked/...Permission denied..."
 [ -z "$(ls locked)" ] || fail "left behind: $(ls locked)"
+# eval says so before the work
+cp -r model given
+run $as "$CRANK" eval given/pipeline.config --model_dir given
+ends 1
+has_err "given/eval_result.txt: cannot write: Permission denied; ...; or name another file with --eval_result_filename"
+no_err "...Restoring..."
+is_gone given/eval_result.txt
+chmod 777 "$CASE_DIR/work"
+run $as "$CRANK" eval given/pipeline.config --model_dir given --eval_result_filename "$CASE_DIR/work/elsewhere.txt"
+ends 0
+is_there elsewhere.txt

@@ -137,4 +137,22 @@ TEST(globs) {
     CHECK(tmpdir_leave());
 }
 
-TEST_MAIN(CASE(joins), CASE(directories), CASE(lists), CASE(globs))
+TEST(can_write) {
+    CHECK(tmpdir_enter());
+    cr_err e;
+    touch("f");
+    CHECK_INT(cr_can_write("f", &e), CR_OK);
+    CHECK_INT(cr_can_write("new", &e), CR_OK);
+    CHECK(!cr_path_exists("new"));
+    CHECK_INT(cr_mkdirs("d", &e), CR_OK);
+    CHECK_INT(cr_can_write("d", &e), CR_EIO);
+    CHECK_STR(e.msg, "cannot write: Is a directory; name a file, not a directory");
+    CHECK_INT(cr_can_write("d/new", &e), CR_OK);
+    CHECK_INT(cr_can_write("no/new", &e), CR_EIO);
+    CHECK_STR(e.msg, "cannot write: No such file or directory; check the path");
+    CHECK_INT(cr_can_write("f/new", &e), CR_EIO);
+    CHECK_INT(cr_can_write("/dev/null", &e), CR_OK);
+    tmpdir_leave();
+}
+
+TEST_MAIN(CASE(joins), CASE(directories), CASE(lists), CASE(globs), CASE(can_write))

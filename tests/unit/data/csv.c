@@ -327,11 +327,11 @@ TEST(headers) {
     free(s);
     put("h-5.csv", "x,age\n1,2\n3\n");
     s = read_files(&conf, h_path("h-5.csv"), "age", 1 << 20);
-    CHECK_STR(s, "[2]{3: the row has 1 fields, the header has 2}");
+    CHECK_STR(s, "[2]{3: the row has 1 field, the header has 2}");
     free(s);
     put("h-5.csv", "\"x\n\",age\n1,2\n3\n"); /* the header takes two lines */
     s = read_files(&conf, h_path("h-5.csv"), "age", 1 << 20);
-    CHECK_STR(s, "[2]{4: the row has 1 fields, the header has 2}");
+    CHECK_STR(s, "[2]{4: the row has 1 field, the header has 2}");
     free(s);
 }
 
