@@ -17,8 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (int k = 0; k < 2; k++) {
         toy t;
         if (toy_parse(&t, CR_SYNTAX_YAML, base, sizeof base - 1) != CR_OK) abort();
-        cr_code code = k ? cr_conf_edit_json(&t.doc, &toy_root_msg, text, true, &t.diag)
-                         : cr_conf_set(&t.doc, &toy_root_msg, text, &t.diag);
+        cr_code code = k ? cr_conf_edit_json(&t.doc, &toy_root_msg, text, &t.diag)
+                         : cr_conf_set(&t.doc, &toy_root_msg, text, true, &t.diag);
         if ((code == CR_OK) != (t.diag.n_errors == 0)) abort();
         if (code == CR_OK) toy_bind(&t);
         toy_clear(&t);

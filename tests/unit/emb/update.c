@@ -141,8 +141,8 @@ static uint64_t run(int threads, bool check) {
                             NULL),
               0);
     cr_updater *u = cr_updater_new(8, pool);
-    cr_use shared[2] = {{0, false, s->grad[0], 7}, {2, true, s->grad[2], 7}};
-    cr_use deep = {1, false, s->grad[1], 7};
+    cr_use shared[2] = {{0, false, s->grad[0], 7, NULL}, {2, true, s->grad[2], 7, NULL}};
+    cr_use deep = {1, false, s->grad[1], 7, NULL};
     cr_updater_add(u, &t[0], shared, 2);
     cr_updater_add(u, &t[1], &deep, 1);
     cr_updater_add(u, &t[2], &deep, 1);
@@ -199,7 +199,7 @@ TEST(overflow_of_a_clipped_table_is_seen) {
     float grad[6] = {1, -1, 0.5f, 0, 0, 2};
     cr_jagged sparse = {NULL, ids, NULL, 3};
     cr_batch b = {.n_rows = 3, .n_sparse = 1, .sparse = &sparse};
-    cr_use use = {0, false, grad, 2};
+    cr_use use = {0, false, grad, 2, NULL};
     cr_updater *u = cr_updater_new(8, pool);
     cr_updater_add(u, &t, &use, 1);
     cr_updater_adjust(u, (cr_adjust){0.5f, 1, 0});
@@ -235,7 +235,7 @@ TEST(many_features_share_a_table) {
             grad[s][r] = (float)(s + 1);
         }
         sparse[s] = (cr_jagged){NULL, ids[s], NULL, B};
-        uses[s] = (cr_use){s, false, grad[s], 1};
+        uses[s] = (cr_use){s, false, grad[s], 1, NULL};
     }
     cr_batch b = {.n_rows = B, .n_sparse = N, .sparse = sparse};
     cr_updater *u = cr_updater_new(8, pool);
