@@ -110,8 +110,9 @@ static cr_code topic_help(cr_ui *ui, cr_buf *out, const char *topic) {
     const cr_cmd *cmd = cr_cmd_find(ui->cmds, topic);
     if (cmd) return cr_cmd_usage(out, cmd), CR_OK;
     if (family_help(out, topic)) return CR_OK;
-    const char *near = NULL;
-    if (cr_conf_help(out, &cr_root_msg, topic, &near)) return CR_OK;
+    char path[CR_CONF_NEAR];
+    if (cr_conf_help(out, &cr_root_msg, topic, path)) return CR_OK;
+    const char *near = *path ? path : NULL;
     words w = {ui->cmds, 0};
     while (ui->cmds[w.n_cmds])
         w.n_cmds++;

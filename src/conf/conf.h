@@ -22,10 +22,11 @@ void cr_conf_put(cr_conf_doc *doc, const char *key, const char *value, const cha
 /* cr_conf_print writes what is set, in table order, as YAML or protobuf text; both read back. */
 void cr_conf_print(cr_buf *out, const cr_msg *root, const cr_conf_node *node, cr_syntax syntax);
 
+#define CR_CONF_NEAR 160
 /* cr_conf_help writes help for a dotted key path ("train_config.num_steps") or for a message or
- * member name ("deepfm", "TrainConfig"). Returns false, with `near` set to the nearest name or
- * NULL, when there is none. */
-bool cr_conf_help(cr_buf *out, const cr_msg *root, const char *topic, const char **near);
+ * member name ("deepfm", "TrainConfig"). Returns false, with `near` set to the nearest name or path
+ * or "", when there is none. */
+bool cr_conf_help(cr_buf *out, const cr_msg *root, const char *topic, char near[CR_CONF_NEAR]);
 /* cr_conf_reference writes the reference pages (Markdown): one call per message reachable from
  * root, in a fixed order; page(ctx, message, text). */
 void cr_conf_reference(const cr_msg *root,

@@ -6,6 +6,7 @@
  * or it begins at any message or oneof member ("deepfm", "MLP.bias"), or it is a bare key, which is
  * then shown in every message that has it.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -175,8 +176,11 @@ static void help_msg(cr_buf *out, const cr_msg *m, const char *key) {
         }
         const cr_oneof *o = f->ref;
         cr_buf_printf(out, "  %s of these (%s):\n", o->required ? "one" : "at most one", o->name);
+        int width = 24;
         for (const cr_oneof_member *x = o->members; x->key; x++)
-            cr_buf_printf(out, "    %-24s %s%s\n", x->key, x->msg->help ? x->msg->help : "",
+            if ((int)strlen(x->key) > width) width = (int)strlen(x->key);
+        for (const cr_oneof_member *x = o->members; x->key; x++)
+            cr_buf_printf(out, "    %-*s %s%s\n", width, x->key, x->msg->help ? x->msg->help : "",
                           x->msg->later ? " (not in this version)" : "");
     }
 }
@@ -233,8 +237,53 @@ static const char *next_topic(const void *ctx, size_t i) {
     return NULL;
 }
 
-bool cr_conf_help(cr_buf *out, const cr_msg *root, const char *topic, const char **near) {
-    *near = NULL;
+/* A path whose first keys are right: they, and the nearest to the one that is wrong. */
+static bool near_path(const cr_msg *m, const char *topic, char near[CR_CONF_NEAR]) {
+    const char *path = topic;
+    while (m && *path) {
+        char name[128];
+        size_t n = strcspn(path, ".[");
+        if (n == 0 || n >= sizeof name) return false;
+        memcpy(name, path, n);
+        name[n] = 0;
+        const cr_oneof_member *x = cr_msg_member(m, name, NULL);
+        const cr_field *f = x ? NULL : cr_msg_field(m, name);
+        if (!x && !f) {
+            if (path == topic) return false;
+            const char *key = cr_nearest(name, cr_conf_next_key, m);
+            int known = (int)(path - topic);
+            if (key)
+                snprintf(near, CR_CONF_NEAR, "%.*s%s", known, topic, key);
+            else
+                snprintf(near, CR_CONF_NEAR, "%.*s", known - 1, topic);
+            return true;
+        }
+        m = x ? x->msg : f->type == CR_T_MSG ? f->ref : NULL;
+        path += n;
+        if (*path == '[') path += strcspn(path, "]");
+        if (*path == ']') path++;
+        if (*path == '.') path++;
+    }
+    return false;
+}
+
+/* other messages that have the key: adagrad_optimizer is one thing for tables, another for the rest
+ */
+static void help_twins(cr_buf *out, const list *l, const cr_msg *shown, const char *key) {
+    list told = {0};
+    add(&told, shown, NULL, NULL);
+    for (size_t i = 0; i < l->n; i++) {
+        const cr_oneof_member *o = cr_msg_member(l->v[i].msg, key, NULL);
+        if (!o || has(&told, o->msg)) continue;
+        add(&told, o->msg, NULL, NULL);
+        cr_buf_printf(out, "\n'%s' of %s is another one: crank help %s\n", key, l->v[i].msg->name,
+                      o->msg->name);
+    }
+    cr_free(told.v);
+}
+
+bool cr_conf_help(cr_buf *out, const cr_msg *root, const char *topic, char near[CR_CONF_NEAR]) {
+    near[0] = 0;
     if (help_path(out, root, NULL, topic)) return true;
     list l;
     collect(&l, root);
@@ -244,8 +293,10 @@ bool cr_conf_help(cr_buf *out, const cr_msg *root, const char *topic, const char
     for (size_t i = 0; i < l.n && !done; i++) {
         const char *names[2] = {l.v[i].msg->name, l.v[i].key};
         for (int k = 0; k < 2 && !done; k++)
-            if (names[k] && strlen(names[k]) == head && strncasecmp(names[k], topic, head) == 0)
+            if (names[k] && strlen(names[k]) == head && strncasecmp(names[k], topic, head) == 0) {
                 done = help_path(out, l.v[i].msg, names[k], rest);
+                if (done && !*rest) help_twins(out, &l, l.v[i].msg, topic);
+            }
     }
     for (size_t i = 0; i < l.n && !done; i++) {
         /* a member's message may be listed under another key: look through all oneofs */
@@ -261,7 +312,10 @@ bool cr_conf_help(cr_buf *out, const cr_msg *root, const char *topic, const char
             done = true;
         }
     }
-    if (!done) *near = cr_nearest(topic, next_topic, &l);
+    if (!done && !near_path(root, topic, near)) {
+        const char *name = cr_nearest(topic, next_topic, &l);
+        if (name) snprintf(near, CR_CONF_NEAR, "%s", name);
+    }
     cr_free(l.v);
     return done;
 }

@@ -4,6 +4,9 @@
 #ifndef CR_FEAT_FEAT_INT_H
 #define CR_FEAT_FEAT_INT_H
 
+#include <string.h>
+
+#include "base/buf.h"
 #include "feat/config.h"
 #include "feat/hash.h"
 #include "feat/normalize.h"
@@ -32,6 +35,14 @@ bool cr_fg_encoded(const cr_data_conf *data);
 /* line number of a row for cr_bad_add, 0: unknown */
 static inline int64_t cr_line_of(const cr_chunk *c, int64_t row) {
     return c->lines ? c->lines[row] : 0;
+}
+
+/* a number as people write it in files: 1e39, not 1e+39 */
+static inline const char *cr_show_f64(char out[32], double x) {
+    out[cr_fmt_f64(out, x)] = 0;
+    char *plus = strstr(out, "e+");
+    if (plus) memmove(plus + 1, plus + 2, strlen(plus + 2) + 1);
+    return out;
 }
 
 /* ---- tokens to ids (ids.c) ---- */

@@ -135,6 +135,7 @@ static cr_code numbers(const cr_chunk *chunk, int col, const char *name, const c
     int64_t n = chunk->n_rows;
     double *x = scratch;
     uint8_t *state = (uint8_t *)(x + n);
+    char text[32];
     CR_TRY(
         cr_numbers_read(&chunk->cols[col], chunk, name, 1, "\x1d", 1, x, state, arena, bad, err));
     for (int64_t r = 0; r < n; r++) {
@@ -144,7 +145,8 @@ static cr_code numbers(const cr_chunk *chunk, int col, const char *name, const c
                        name, what);
         else if (state[r] == CR_ROW_OK && !isfinite(out[r]))
             cr_bad_add(bad, r, cr_line_of(chunk, r),
-                       "column '%s', value '%.9g': too large for float32", name, x[r]);
+                       "column '%s', value '%s': too large for float32", name,
+                       cr_show_f64(text, x[r]));
     }
     return CR_OK;
 }
@@ -167,15 +169,16 @@ static void check_labels(const cr_chunk *chunk, const cr_features *fs, const cr_
             if (y[r] == 0 || y[r] == 1) continue;
             bool in = y[r] >= 0 && y[r] <= max;
             if ((in && (rule->K == 1 || y[r] == floorf(y[r]))) || !isfinite(y[r])) continue;
+            char text[32];
+            text[cr_fmt_f32(text, y[r])] = 0;
             if (rule->K == 2)
                 cr_bad_add(bad, r, cr_line_of(chunk, r),
-                           "column '%s', value '%.9g': %s takes the labels 0 and 1", fs->labels[i],
-                           (double)y[r], rule->who);
+                           "column '%s', value '%s': %s takes the labels 0 and 1", fs->labels[i],
+                           text, rule->who);
             else
                 cr_bad_add(bad, r, cr_line_of(chunk, r),
-                           "column '%s', value '%.9g': %s takes %s from 0 to %.0f", fs->labels[i],
-                           (double)y[r], rule->who, rule->K == 1 ? "labels" : "whole numbers",
-                           (double)max);
+                           "column '%s', value '%s': %s takes %s from 0 to %.0f", fs->labels[i],
+                           text, rule->who, rule->K == 1 ? "labels" : "whole numbers", (double)max);
         }
     }
 }

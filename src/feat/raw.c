@@ -209,8 +209,9 @@ static void check_finite(const raw_self *s, const cr_feature *f, const cr_chunk 
         y[i] = 0;
         if (state[r] != CR_ROW_OK) continue;
         state[r] = CR_ROW_BAD;
-        cr_bad_add(bad, r, cr_line_of(in, r), "column '%s', value '%.9g': %s",
-                   f->n_columns ? f->columns[0] : f->name, x[i],
+        char text[32];
+        cr_bad_add(bad, r, cr_line_of(in, r), "column '%s', value '%s': %s",
+                   f->n_columns ? f->columns[0] : f->name, cr_show_f64(text, x[i]),
                    isfinite((float)x[i]) ? "the normalizer gives no finite number"
                                          : "too large for float32");
     }

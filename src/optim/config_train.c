@@ -262,6 +262,10 @@ static void clip_check(const void *self, cr_diag *diag) {
     if (cr_grad_clip(c) == CR_CLIP_NONE && strcmp(c->clipping_type, "none") != 0)
         wrong(diag, cr_conf_at(c, "clipping_type"),
               "unknown clipping_type '%s'; use norm, value or none", c->clipping_type);
+    if (!cr_conf_has(c, "clipping_type"))
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, c->base.at,
+                    "grad_clipping has no effect: clipping_type is not given and none is its "
+                    "default; write clipping_type: norm or value");
     if (cr_grad_clip(c) != CR_CLIP_NONE && c->max_gradient == 0)
         wrong(
             diag, cr_conf_at(c, "max_gradient"),

@@ -309,6 +309,10 @@ void cr_root_check(const cr_root_conf *c, cr_diag *diag) {
     if (data->base.node && data->label_fields.n == 0 && !cr_conf_has(data, "label_fields"))
         wrong(diag, data->base.at,
               "data_config names no label_fields; add label_fields: \"<column>\"");
+    if (data->label_fields.n > 1)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at_item(data, "label_fields", 1),
+                    "label_fields names %lld columns; a model with one task learns the first, '%s'",
+                    (long long)data->label_fields.n, data->label_fields.v[0]);
     check_features(c, &features, diag);
     if (c->model_config->base.node) {
         check_groups(c->model_config, &features, &groups, diag);

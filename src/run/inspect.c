@@ -198,6 +198,7 @@ cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
             r.samples[r.n_samples++] =
                 (sample){"eval", "eval_input_path", root->eval_input_path, 0, 0, 0};
         if (*root->eval_input_path) cr_job_check_best(&r.j, diag);
+        cr_job_check_ema(&r.j, diag);
         cr_job_check_begin(&r.j, diag);
         for (int i = 0; i < r.n_samples; i++)
             read_sample(&r, &r.samples[i], want);

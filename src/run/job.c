@@ -205,6 +205,19 @@ bool cr_job_wants_ema(const job *j, bool eval) {
     return c->train_config->dense_optimizer->ema != NULL;
 }
 
+void cr_job_check_ema(const job *j, cr_diag *diag) {
+    const cr_root_conf *c = j->root;
+    if (c->train_config->dense_optimizer->ema) return;
+    const void *conf[] = {c->eval_config, c->export_config};
+    bool wants[] = {c->eval_config->use_dense_ema, c->export_config->use_dense_ema};
+    for (int i = 0; i < 2; i++)
+        if (wants[i] && cr_conf_has(conf[i], "use_dense_ema"))
+            cr_diag_add(
+                diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf[i], "use_dense_ema"),
+                "use_dense_ema needs averages, which this training does not make; add ema { "
+                "decay: 0.999 } to dense_optimizer, or remove it");
+}
+
 static bool is_trained(const cr_graph *g, const char *name) {
     for (int i = 0; i < g->n; i++)
         if (g->nodes[i]->cls == CR_PARAM && strcmp(g->nodes[i]->name, name) == 0)

@@ -59,6 +59,8 @@ void cr_job_assets_from(cr_config *cfg, const char *dir);
 /* cr_job_wants_ema: are averaged dense parameters to be used, in evaluation or else in export and
  * prediction? */
 bool cr_job_wants_ema(const job *j, bool eval);
+/* cr_job_check_ema: averages that are asked for and that training would not make */
+void cr_job_check_ema(const job *j, cr_diag *diag);
 /* cr_job_needs: what of a checkpoint an evaluation, export or prediction reads. Averages lie with the
  * optimizer state. */
 cr_ckpt_need cr_job_needs(const job *j);

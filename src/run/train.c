@@ -113,6 +113,8 @@ static cr_code start(loop *l) {
         return cr_diag_err(l->diag, &(cr_err){.code = CR_ECONF,
                                               .msg = "train_input_path is not set; give it in the "
                                                      "config or with --train_input_path"});
+    cr_job_check_ema(&l->j, l->diag);
+    CR_TRY(cr_diag_code(l->diag));
     if (check_dir(l, &resume, &err) != CR_OK) return cr_diag_err(l->diag, &err);
     if (*l->c->eval_input_path) {
         cr_job_check_best(&l->j, l->diag);

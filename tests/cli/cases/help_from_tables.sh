@@ -19,3 +19,12 @@ for verb in train eval export predict check; do
     ends 0
     has_out "...--threads..."
 done
+# a wrong key inside a path
+run crank help train_config.num_epoch
+ends 2
+has_err "...nothing is called 'train_config.num_epoch'; did you mean 'train_config.num_epochs'?"
+# a key with two meanings
+run crank help rmsprop_optimizer
+ends 0
+has_out "rmsprop_optimizer (FusedRMSpropOptimizer): ..."
+has_out "'rmsprop_optimizer' of DenseOptimizer is another one: crank help RMSpropOptimizer"

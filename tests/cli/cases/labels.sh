@@ -40,3 +40,16 @@ has_err "...three.csv:50: column 'label', value '3': softmax_cross_entropy takes
 run crank train tiny.yaml --model_dir m9 --train_input_path three.csv \
     --set 'model_config.losses=[{l2_loss: {}}]' --set 'model_config.metrics=[{xauc: {}}]'
 ends 0
+# values are shown as the file has them
+awk -F, -v OFS=, 'NR == 5 { $1 = "1e39" } NR == 7 { $1 = 12.68 } { print }' train.csv >large.csv
+run crank train tiny.yaml --model_dir m10 --train_input_path large.csv
+ends 3
+has_err "large.csv:5: column 'label', value '1e39': too large for float32; ..."
+sed 5d large.csv >odd.csv
+run crank train tiny.yaml --model_dir m10 --train_input_path odd.csv
+ends 3
+has_err "odd.csv:6: column 'label', value '12.68': binary_cross_entropy takes the labels 0 and 1; ..."
+# one task, one label
+run crank check tiny.yaml --set 'data_config.label_fields=[label, price]'
+ends 0
+has_err "--set:1:34: warning: label_fields names 2 columns; a model with one task learns the first, 'label'"

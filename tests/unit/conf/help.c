@@ -5,12 +5,12 @@
 
 static void check_help(const char *topic, const char *expected, const char *near_expected) {
     cr_buf out;
-    const char *near = "unset";
+    char near[CR_CONF_NEAR] = "unset";
     cr_buf_init(&out);
     cr_buf_str(&out, "");
-    CHECK_INT(cr_conf_help(&out, &toy_root_msg, topic, &near), expected != NULL);
+    CHECK_INT(cr_conf_help(&out, &toy_root_msg, topic, near), expected != NULL);
     CHECK_STR(out.data, expected ? expected : "");
-    CHECK_STR(near ? near : "none", near_expected ? near_expected : "none");
+    CHECK_STR(near, near_expected ? near_expected : "");
     cr_buf_clear(&out);
 }
 
@@ -72,7 +72,9 @@ TEST(nothing_found) {
     check_help("toy_dep", NULL, "toy_deep");
     check_help("num_stepz", NULL, "num_steps");
     check_help("xyzzyxyzzy", NULL, NULL);
-    check_help("train_config.nothing", NULL, NULL);
+    check_help("train_config.nothing", NULL, "train_config");
+    check_help("train_config.num_step", NULL, "train_config.num_steps");
+    check_help("groups[0].toy_deep.dimm", NULL, "groups[0].toy_deep.dim");
     check_help(
         "",
         "ToyConfig: a whole config\n\n  model_dir: string, default \"\"\n      where results go\n"
