@@ -114,7 +114,8 @@ static char *dup_text(const char *s) {
     return p;
 }
 
-void cr_diag_add(cr_diag *d, cr_sev sev, cr_code code, cr_loc at, const char *fmt, ...) {
+void cr_diag_add_(const char *src, int src_line, cr_diag *d, cr_sev sev, cr_code code, cr_loc at,
+                  const char *fmt, ...) {
     char msg[1024];
     va_list ap;
     va_start(ap, fmt);
@@ -135,7 +136,7 @@ void cr_diag_add(cr_diag *d, cr_sev sev, cr_code code, cr_loc at, const char *fm
         d->cap = cap;
     }
     cr_loc own = {at.path ? dup_text(at.path) : NULL, at.line, at.col};
-    d->v[d->n++] = (cr_finding){sev, code, own, dup_text(msg)};
+    d->v[d->n++] = (cr_finding){sev, code, own, dup_text(msg), src, src_line};
     if (sev == CR_SEV_ERROR) d->n_errors++;
 }
 
@@ -191,7 +192,7 @@ cr_code cr_diag_code(const cr_diag *d) {
 cr_code cr_diag_first(const cr_diag *d, cr_err *err) {
     const cr_finding *f = first_error(d);
     if (!f) return CR_OK;
-    return cr_fail_at(err, f->code, f->at, "%s", f->msg);
+    return cr_fail_at_(err, f->code, f->at, f->src, f->src_line, "%s", f->msg);
 }
 
 void cr_bug_(const char *file, int line, const char *what) {

@@ -68,6 +68,8 @@ typedef struct cr_finding {
     cr_code code;
     cr_loc at; /* path owned by the diag */
     char *msg;
+    const char *src; /* our code, shown with --debug */
+    int src_line;
 } cr_finding;
 typedef struct cr_diag {
     cr_finding *v;
@@ -76,8 +78,11 @@ typedef struct cr_diag {
 } cr_diag;
 void cr_diag_init(cr_diag *d);
 void cr_diag_clear(cr_diag *d);
-/* cr_diag_add appends one finding; an identical one (same place and text) is kept once. */
-void cr_diag_add(cr_diag *d, cr_sev sev, cr_code code, cr_loc at, const char *fmt, ...) CR_PRINTF(5, 6);
+/* cr_diag_add(d, sev, code, at, fmt, ...) appends one finding; an identical one (same place and text)
+ * is kept once. */
+#define cr_diag_add(...) cr_diag_add_(__FILE__, __LINE__, __VA_ARGS__)
+void cr_diag_add_(const char *src, int src_line, cr_diag *d, cr_sev sev, cr_code code, cr_loc at,
+                  const char *fmt, ...) CR_PRINTF(7, 8);
 /* cr_diag_sort orders findings by path (first seen first), line, column. */
 void cr_diag_sort(cr_diag *d);
 /* cr_diag_code returns the code of the first error, CR_OK when there is none. */

@@ -32,11 +32,7 @@ void cr_ui_clear(cr_ui *ui) {
 cr_code cr_ui_fail(cr_ui *ui, const cr_err *err) {
     cr_loc at = err->at;
     if (at.path && err->path[0]) at.path = err->path;
-    if (ui->debug && err->src)
-        cr_diag_add(&ui->diag, CR_SEV_ERROR, err->code, at, "%s [%s:%d]", err->msg, err->src,
-                    err->src_line);
-    else
-        cr_diag_add(&ui->diag, CR_SEV_ERROR, err->code, at, "%s", err->msg);
+    cr_diag_add_(err->src, err->src_line, &ui->diag, CR_SEV_ERROR, err->code, at, "%s", err->msg);
     return err->code;
 }
 
@@ -64,6 +60,10 @@ static void finding_text(cr_buf *out, const cr_ui *ui, const cr_finding *f) {
     if (f->sev == CR_SEV_WARN) cr_buf_str(out, "warning: ");
     if (f->sev == CR_SEV_NOTE) cr_buf_str(out, "note: ");
     cr_buf_str(out, f->msg);
+    if (ui->debug && f->src) {
+        const char *src = strstr(f->src, "src/"); /* without the way from the build directory */
+        cr_buf_printf(out, " [%s:%d]", src ? src : f->src, f->src_line);
+    }
     cr_buf_char(out, '\n');
 }
 

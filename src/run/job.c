@@ -16,7 +16,7 @@
 volatile int cr_stop_requested;
 
 cr_code cr_diag_err(cr_diag *diag, const cr_err *err) {
-    cr_diag_add(diag, CR_SEV_ERROR, err->code, err->at, "%s", err->msg);
+    cr_diag_add_(err->src, err->src_line, diag, CR_SEV_ERROR, err->code, err->at, "%s", err->msg);
     return err->code;
 }
 

@@ -16,3 +16,17 @@ unset LOG_LEVEL
 run crank train tiny.yaml --model_dir q --quiet
 ends 0
 no_err "...INFO..."
+# --debug says where in the source a finding comes from, whatever kind it is
+tiny_config
+edit 11 '  num_epoch: 2'
+run crank check tiny.yaml --debug
+ends 2
+has_err "tiny.yaml:11:3: unknown key 'num_epoch' in train_config; did you mean 'num_epochs'? [src/conf/bind.c:...]"
+run crank check tiny.yaml
+no_err "...[src/..."
+run crank params nowhere --debug
+ends 1
+has_err "nowhere: no such checkpoint; check the path [src/ckpt/choose.c:...]"
+tiny_config
+run crank eval tiny.yaml --model_dir nothing --debug
+has_err "crank eval: there is no checkpoint (model.ckpt-N) in nothing; ... [src/run/eval.c:...]"
