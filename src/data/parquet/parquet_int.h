@@ -10,11 +10,14 @@
  *   rle.c         RLE and bit-packed hybrids: levels, dictionary indexes, booleans
  *   delta.c       the three DELTA encodings
  *   plain.c       PLAIN and BYTE_STREAM_SPLIT
- *   levels.c      levels to lists and validity, and back
+ *   levels.c      levels to lists and validity
  *   page.c        one page: header, checksum, decompression, where levels and values lie
  *   cursor.c      pages of a chunk into vectors of rows
- *   encode.c      values into pages; dictionaries
- *   writer.c      row groups, footer
+ *   encode.c      values into bytes: runs, bits, differences
+ *   dict.c        the dictionary of a chunk that is written
+ *   stats.c       smallest and greatest values
+ *   shred.c       lists and validity to levels
+ *   writer.c      pages, row groups, footer
  *   text.c        types and rows as text
  */
 #ifndef CR_DATA_PARQUET_PARQUET_INT_H
