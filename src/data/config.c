@@ -17,7 +17,7 @@
 
 const cr_enum_value cr_dataset_types[] = {
     {"OdpsDataset", CR_ODPS, "MaxCompute tables through the storage API", true},
-    {"ParquetDataset", CR_PARQUET, "Parquet files", true},
+    {"ParquetDataset", CR_PARQUET, "Parquet files", false},
     {"CsvDataset", CR_CSV, "text files with one row per line", false},
     {"OdpsDatasetV1", CR_ODPS_V1, "MaxCompute tables through the tunnel", true},
     {"KafkaDataset", CR_KAFKA, "Arrow batches from Kafka topics", true},
@@ -33,12 +33,13 @@ const cr_enum_value cr_fg_modes[] = {
 };
 
 #define FIVE_TYPES(prefix, first, what)                                                            \
-    {prefix "INT32", first, what " of 32-bit integers", true},                                     \
-        {prefix "INT64", first + 1, what " of 64-bit integers", true},                             \
-        {prefix "STRING", first + 2, what " of texts", true},                                      \
-        {prefix "FLOAT", first + 3, what " of 32-bit floats", true}, {                             \
-        prefix "DOUBLE", first + 4, what " of 64-bit floats", true                                 \
+    {prefix "INT32", first, what " of 32-bit integers", false},                                    \
+        {prefix "INT64", first + 1, what " of 64-bit integers", false},                            \
+        {prefix "STRING", first + 2, what " of texts", false},                                     \
+        {prefix "FLOAT", first + 3, what " of 32-bit floats", false}, {                            \
+        prefix "DOUBLE", first + 4, what " of 64-bit floats", false                                \
     }
+#define LAST_SCALAR 4
 const cr_enum_value cr_field_types[] = {
     {"INT32", 0, "32-bit integer", false},
     {"INT64", 1, "64-bit integer", false},
@@ -56,11 +57,11 @@ const cr_enum_value cr_field_types[] = {
 static const cr_field field_fields[] = {
     CR_STR(cr_field_conf, input_name, NULL, CR_F_REQUIRED, "name of the column"),
     CR_ENUM(cr_field_conf, input_type, cr_field_types, 0, 0,
-            "type of the column; not given: found from the data"),
+            "type of the column; not given: what the file says, text in a CSV file"),
     CR_END,
 };
 static const cr_msg field_msg = {
-    "Field",      "One column of an input without a schema of its own",
+    "Field",      "One column of the input, its name and type",
     field_fields, sizeof(cr_field_conf),
     false,        NULL,
 };
@@ -185,7 +186,7 @@ static const cr_field data_fields[] = {
     CR_BOOL(cr_data_conf, pin_memory, true, CR_F_SPEED, "memory kind for copies to a device"),
     CR_BOOL(cr_data_conf, in_order, true, CR_F_SPEED, "batches always come in order here"),
     CR_MSG(cr_data_conf, input_fields, &field_msg, CR_F_REPEATED,
-           "columns of a CSV file in order, or of a Kafka message"),
+           "columns of a CSV file in order; types that columns of a Parquet file are to have"),
     CR_STR(cr_data_conf, input_fields_str, NULL, 0,
            "input_fields in one text, name:TYPE;name:TYPE; overrides input_fields"),
     CR_STR(cr_data_conf, delimiter, ",", 0,
@@ -347,10 +348,10 @@ static void parse_entry(cr_data_conf *c, cr_arena *arena, cr_map *seen, const ch
                         number, (int)(end - type_at), type_at);
         return;
     }
-    if (type > 4)
+    if (type > LAST_SCALAR && c->dataset_type == CR_CSV)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, type_loc,
-                    "entry %d of input_fields_str: columns of type %s are not in this version; "
-                    "use STRING with a separator",
+                    "entry %d of input_fields_str: a column of a CSV file cannot be %s; use STRING "
+                    "and let the feature split the text",
                     number, cr_field_types[type].name);
     cr_field_conf *f = CR_NEW(arena, cr_field_conf);
     f->base = (cr_conf_base){.msg = &field_msg, .node = node, .at = here, .set = 3};
@@ -393,7 +394,7 @@ void cr_data_conf_finish(cr_data_conf *c, cr_arena *arena, cr_diag *diag) {
                         (long long)c->fg_threads);
     }
     if (cr_conf_has(c, "input_fields_str")) parse_fields_str(c, arena, diag);
-    /* a column named twice in input_fields */
+    /* a column named twice in input_fields, or of a type that text cannot have */
     cr_map seen;
     cr_map_init(&seen);
     for (int64_t i = 0; i < c->input_fields.n && !cr_conf_has(c, "input_fields_str"); i++) {
@@ -402,6 +403,11 @@ void cr_data_conf_finish(cr_data_conf *c, cr_arena *arena, cr_diag *diag) {
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f, "input_name"),
                         "input_fields names column '%s' again; every column has one name",
                         f->input_name);
+        if (f->input_type > LAST_SCALAR && c->dataset_type == CR_CSV)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f, "input_type"),
+                        "a column of a CSV file cannot be %s; use STRING and let the feature split "
+                        "the text",
+                        cr_field_types[f->input_type].name);
     }
     cr_map_clear(&seen);
 }

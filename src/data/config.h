@@ -23,7 +23,7 @@ typedef enum cr_fg_mode {
 typedef struct cr_field_conf { /* Field */
     cr_conf_base base;
     const char *input_name;
-    int input_type; /* FieldType: 0..4 are cr_coltype; the lists and maps of later readers */
+    int input_type; /* FieldType: 0..4 are cr_coltype, then lists and maps of them, five each */
 } cr_field_conf;
 
 typedef struct cr_data_conf {

@@ -479,6 +479,16 @@ static int csv_columns(const cr_source *s, const char *const **names) {
 
 extern const cr_reader_type cr_reader_csv;
 const cr_reader_type cr_reader_csv = {
-    "CsvDataset", exts,       csv_open,     csv_close,   csv_n_files,   csv_path,
-    csv_n_blocks, cr_csv_cut, cr_csv_parse, csv_line_at, csv_set_block, csv_columns,
+    .name = "CsvDataset",
+    .exts = exts,
+    .open = csv_open,
+    .close = csv_close,
+    .n_files = csv_n_files,
+    .path = csv_path,
+    .n_blocks = csv_n_blocks,
+    .cut = cr_csv_cut,
+    .parse = cr_csv_parse,
+    .line_at = csv_line_at,
+    .set_block = csv_set_block,
+    .columns = csv_columns,
 };

@@ -122,13 +122,11 @@ static void keep_bad(worker *w, cr_slot *s) {
     s->n_bad_kept = w->bad.n_kept;
 }
 
-/* process fills the slot with the good rows of the worker's raw block. */
-static cr_code process(cr_loader *l, worker *w, cr_slot *s) {
-    s->rows.n_rows = 0;
-    s->n_bad = s->n_bad_kept = 0;
+/* process fills the slot with the good rows of a raw block. */
+static cr_code process(cr_loader *l, worker *w, const cr_raw *raw, cr_slot *s) {
     cr_bad_reset(&w->bad);
     double t0 = cpu_now(), span = cr_trace_begin(l->o.trace);
-    CR_TRY(l->reader->parse(l->src, &w->raw, &w->chunk, &w->bad, &s->err));
+    CR_TRY(l->reader->parse(l->src, raw, &w->chunk, &w->bad, &s->err));
     double t1 = cpu_now();
     span = cr_trace_end(l->o.trace, w->row, CR_STAGE_PARSE, span);
     w->parse_s += t1 - t0;
@@ -170,16 +168,30 @@ static cr_code process(cr_loader *l, worker *w, cr_slot *s) {
 
 /* ---- the workers ---- */
 
-static cr_slot *take_slot(cr_loader *l) {
+cr_slot *cr_loader_slot(cr_loader *l) {
     cr_slot *s = l->free_slots;
     if (s)
         l->free_slots = s->next;
     else
         s = cr_alloc(sizeof(*s), "a block of rows");
     s->next = NULL;
-    s->done = s->end = false;
+    s->done = s->end = s->started = false;
+    s->base = s->lead = 0;
+    s->n_stands = s->first_row = -1;
+    s->block_end = true;
+    s->rows.n_rows = s->n_read = s->n_bad = s->n_bad_kept = 0;
     s->code = CR_OK;
     return s;
+}
+
+void cr_loader_queue(cr_loader *l, cr_slot *s) {
+    if (l->tail)
+        l->tail->next = s;
+    else
+        l->head = s;
+    l->tail = s;
+    l->n_pending++;
+    l->queued += s->n_read;
 }
 
 static bool may_cut(const cr_loader *l) {
@@ -189,7 +201,7 @@ static bool may_cut(const cr_loader *l) {
 
 static void do_block(cr_loader *l, worker *w) {
     l->cutting = true;
-    cr_slot *s = take_slot(l);
+    cr_slot *s = cr_loader_slot(l);
     pthread_mutex_unlock(&l->lock);
     double t0 = cpu_now(), span = cr_trace_begin(l->o.trace);
     bool over = cut_next(l, &w->raw, s);
@@ -198,23 +210,42 @@ static void do_block(cr_loader *l, worker *w) {
     w->parse_s = w->encode_s = 0;
     bool work = s->code == CR_OK && !s->end;
     pthread_mutex_lock(&l->lock);
-    if (l->tail)
-        l->tail->next = s;
-    else
-        l->head = s;
-    l->tail = s;
-    l->n_pending++;
+    cr_loader_queue(l, s);
     l->cutting = false;
     if (over) l->cut_over = true;
     s->done = !work;
     pthread_cond_broadcast(&l->work);
     if (!work) return;
     pthread_mutex_unlock(&l->lock);
-    cr_code code = process(l, w, s);
+    cr_code code = process(l, w, &w->raw, s);
     pthread_mutex_lock(&l->lock);
     s->code = code;
     s->done = true;
     l->stats.bytes += (int64_t)w->raw.size;
+    l->stats.read_s += w->read_s;
+    l->stats.parse_s += w->parse_s;
+    l->stats.encode_s += w->encode_s;
+    pthread_cond_broadcast(&l->work);
+}
+
+/* do_rows: a slot whose rows are known, with the hand it was given */
+static void do_rows(cr_loader *l, worker *w, cr_slot *s) {
+    pthread_mutex_unlock(&l->lock);
+    cr_raw *raw = &l->hands[s->hand];
+    double t0 = cpu_now(), span = cr_trace_begin(l->o.trace);
+    bool end = false;
+    raw->from = s->base + s->lead;
+    raw->n_rows = s->n_read;
+    w->parse_s = w->encode_s = 0;
+    cr_code code = l->reader->cut(l->src, s->file, s->block, raw, &end, &s->err);
+    cr_trace_end(l->o.trace, w->row, CR_STAGE_READ, span);
+    w->read_s = cpu_now() - t0;
+    if (code == CR_OK) code = process(l, w, raw, s);
+    pthread_mutex_lock(&l->lock);
+    s->code = code;
+    s->done = true;
+    l->busy[s->hand] = false;
+    l->stats.bytes += (int64_t)raw->size;
     l->stats.read_s += w->read_s;
     l->stats.parse_s += w->parse_s;
     l->stats.encode_s += w->encode_s;
@@ -226,6 +257,7 @@ static void do_sequence(cr_loader *l) {
     l->head = s->next;
     if (!l->head) l->tail = NULL;
     l->n_pending--;
+    l->queued -= s->n_read;
     l->sequencing = true;
     pthread_mutex_unlock(&l->lock);
     cr_plan_slot(l, s);
@@ -265,11 +297,16 @@ static void *work(void *arg) {
     w.row = cr_trace_row(l->o.trace, "data", ++l->n_rows_traced);
     while (!atomic_load(&l->stop)) {
         cr_job *j = next_job(l);
+        cr_slot *s;
         if (j)
             do_assemble(l, j, w.row);
         else if (!l->sequencing && !l->seq_over && l->head && l->head->done)
             do_sequence(l);
-        else if (may_cut(l))
+        else if (l->known && cr_rows_feed(l))
+            pthread_cond_broadcast(&l->work);
+        else if (l->known && (s = cr_rows_pick(l)))
+            do_rows(l, &w, s);
+        else if (!l->known && may_cut(l))
             do_block(l, &w);
         else {
             double span = cr_trace_begin(l->o.trace);
@@ -326,7 +363,7 @@ static cr_code set_start(cr_loader *l, cr_err *err) {
             "blocks; the files changed since the checkpoint was made",
             (long long)l->item, (long long)l->n_items);
     l->finished = l->o.n_epochs > 0 && p->epoch >= l->o.n_epochs;
-    return CR_OK;
+    return l->exact ? cr_rows_start(l, err) : CR_OK;
 }
 
 static int64_t rows_of_window(const cr_loader_opts *o, int64_t global) {
@@ -357,12 +394,28 @@ static cr_code start_threads(cr_loader *l, cr_err *err) {
                    strerror(e));
 }
 
+/* check_columns lets the encoder look at what the files hold. */
+static cr_code check_columns(const cr_loader_opts *o, const cr_source *src, cr_diag *diag) {
+    if (!o->check || !o->reader->kinds) return CR_OK;
+    size_t errors = diag->n_errors;
+    cr_colkind *kinds = cr_alloc((size_t)(o->n_want + 1) * sizeof(*kinds), "kinds of columns");
+    o->reader->kinds(src, kinds);
+    o->check(o->encode_ctx, kinds, diag);
+    cr_free(kinds);
+    return diag->n_errors > errors ? cr_diag_code(diag) : CR_OK;
+}
+
 cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag) {
     *out = NULL;
     CR_ASSERT(opts->batch_size > 0 && opts->n_threads > 0 && opts->world > 0);
     CR_ASSERT(opts->rank >= 0 && opts->rank < opts->world);
     cr_source *src;
     CR_TRY(opts->reader->open(&src, opts->conf, opts->paths, opts->want, opts->n_want, diag));
+    cr_code ok = check_columns(opts, src, diag);
+    if (ok != CR_OK) {
+        opts->reader->close(src);
+        return ok;
+    }
     cr_loader *l = cr_alloc(sizeof(*l), "a loader");
     l->o = *opts;
     l->reader = opts->reader;
@@ -381,6 +434,7 @@ cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag
     if (opts->block_bytes > 0 && l->reader->set_block) l->reader->set_block(src, opts->block_bytes);
     cr_err err = {0};
     cr_code code = find_items(l, &err);
+    if (code == CR_OK && l->reader->block_rows) code = cr_rows_open(l, &err);
     if (code == CR_OK) code = set_start(l, &err);
     if (code == CR_OK && !l->finished) code = start_threads(l, &err);
     if (code != CR_OK) {
@@ -401,6 +455,7 @@ void cr_loader_free(cr_loader *l) {
     for (int i = 0; i < l->n_threads; i++)
         pthread_join(l->threads[i], NULL);
     cr_plan_clear(l);
+    cr_rows_close(l);
     l->reader->close(l->src);
     cr_free(l->threads);
     cr_free(l->first_item);

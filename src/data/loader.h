@@ -30,6 +30,8 @@ typedef struct cr_loader_opts {
     int n_want;
     cr_encode_fn encode;
     void *encode_ctx;
+    /* NULL, or looks at what the columns are before anything is read; mistakes to diag */
+    void (*check)(const void *encode_ctx, const cr_colkind *kinds, cr_diag *diag);
     int64_t batch_size;
     bool shuffle;
     bool drop_remainder;
@@ -64,6 +66,7 @@ void cr_loader_release(cr_loader *l, cr_batch *b);
 typedef struct cr_loader_stats {
     int64_t rows, bad_rows, bytes, batches;   /* given out; left out; text parsed; given out */
     double read_s, parse_s, encode_s, wait_s; /* CPU seconds of the workers; time next() waited */
+    int64_t total_rows;                       /* of an epoch, bad ones too; 0: not known */
 } cr_loader_stats;
 void cr_loader_get_stats(cr_loader *l, cr_loader_stats *out);
 /* cr_loader_first_bad: place and cause of the first bad row that was left out; false: none was */

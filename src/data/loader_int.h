@@ -9,6 +9,11 @@
  * Slots are cut in the order of the stream and put into windows in that order, whenever they are
  * done; batches are planned from windows in order, assembled by any thread and handed out in order.
  * Nothing that decides on content looks at time.
+ *
+ * Where the reader knows the rows of blocks, slots are put into the queue before they are cut and
+ * any worker takes one whose hand is free (loader_rows.c). With `exact` rows are taken by number:
+ * what was given out before, or belongs to other ranks, is not read; a slot then stands for more
+ * rows of its block than it holds.
  */
 #ifndef CR_DATA_LOADER_INT_H
 #define CR_DATA_LOADER_INT_H
@@ -24,7 +29,14 @@ typedef struct cr_slot {
     int64_t epoch, unit, next_unit;
     int64_t file, offset, first_line; /* of the block, for messages */
     bool done;                        /* parsed and encoded, or failed */
-    bool end;                         /* no block: the epoch is over */
+    bool started;                     /* with block_rows: a worker has it */
+    int hand;
+    int64_t block, first_row; /* with block_rows; of the file, -1: not known */
+    int64_t base;             /* rows of the block before those it stands for */
+    int64_t n_stands;         /* rows it stands for; -1: those it holds */
+    int64_t lead, n_read;     /* rows not read in front of those it holds */
+    bool block_end;           /* it stands for the last rows of its block */
+    bool end;                 /* no block: the epoch is over */
     cr_code code;
     cr_err err;
     cr_batch rows;
@@ -49,6 +61,8 @@ typedef struct cr_window {
     int readers;          /* batches being assembled from it */
     bool popped;          /* no longer in the queue */
     int64_t epoch, unit, next_unit, rows_before, bad_before, bad;
+    int64_t base, lead; /* of its one slot, exact only */
+    bool block_end;
     bool last;  /* CR_WIN_END: of the last epoch */
     cr_err err; /* CR_WIN_FAILED */
 } cr_window;
@@ -92,6 +106,20 @@ struct cr_loader {
     int64_t *order, order_epoch;
     bool front_begun;
 
+    /* loader_rows.c */
+    bool known; /* the reader knows the rows of blocks */
+    bool exact; /* and rows are taken by number */
+    bool split; /* exact, and rows of other ranks are passed over */
+    cr_raw *hands;
+    bool *busy;
+    int n_hands, hand;
+    int32_t *hand_of;       /* shuffled: beside order */
+    int64_t *rows_before;   /* per item and the end, in file order */
+    int64_t *runs, n_runs;  /* first item of each stretch, and the end */
+    int64_t run, block_row; /* not shuffled: the stretch and the row of the block that come next */
+    int64_t batch_base;     /* rows of the epoch before its first batch of this run */
+    int64_t queued, max_queued; /* rows of slots in the queue */
+
     /* cut slots in order, and what was made of them; the sequencer holds `sequencing` */
     cr_slot *head, *tail, *free_slots;
     int n_pending;
@@ -111,11 +139,22 @@ struct cr_loader {
 
     cr_loader_stats stats;
     cr_err first_bad; /* CR_OK: none yet */
-    bool finished; /* the caller has seen the end */
-    cr_err failed; /* the caller has seen an error */
+    bool finished;    /* the caller has seen the end */
+    cr_err failed;    /* the caller has seen an error */
 };
 
 /* All with the lock held, unless said. */
+
+/* cr_rows_open, after the items were listed and before anything starts. */
+CR_CHECKED cr_code cr_rows_open(cr_loader *l, cr_err *err);
+CR_CHECKED cr_code cr_rows_start(cr_loader *l, cr_err *err); /* exact: where to begin */
+void cr_rows_close(cr_loader *l);
+/* cr_rows_feed puts the next slots into the queue; false: there is nothing to add. */
+bool cr_rows_feed(cr_loader *l);
+/* cr_rows_pick: a slot for a worker, marked as started, its hand as busy; NULL: none now. */
+cr_slot *cr_rows_pick(cr_loader *l);
+cr_slot *cr_loader_slot(cr_loader *l); /* an empty one */
+void cr_loader_queue(cr_loader *l, cr_slot *s);
 
 /* cr_plan_slot puts a done slot into the stream. Called by the holder of `sequencing`, without the
  * lock. */

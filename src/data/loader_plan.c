@@ -80,7 +80,6 @@ static void add_slot(cr_window *w, cr_slot *s) {
     w->slots[w->n_slots] = s;
     w->recs[w->n_slots] = s->rec;
     w->srcs[w->n_slots++] = &s->rows;
-    w->n_rows += s->rows.n_rows;
 }
 
 /* permute fills the refs of a window that is complete. */
@@ -141,9 +140,12 @@ static bool close_window(cr_loader *l) {
     return true;
 }
 
-/* place fills the line of a bad row, which the reader may have to count. */
-static cr_loc place(const cr_loader *l, const cr_slot *s, const cr_bad_row *b) {
+/* place tells where a bad row is: its line, which the reader may have to count, or its number, as
+ * text in front of the cause. */
+static cr_loc place(const cr_loader *l, const cr_slot *s, const cr_bad_row *b, char row[48]) {
     int64_t line = b->line;
+    row[0] = 0;
+    if (l->known) snprintf(row, 48, "row %lld (from 0): ", (long long)(s->first_row + b->row));
     if (s->first_line == 0 && line > 0 && l->reader->line_at) {
         int64_t base = 0;
         cr_code code = l->reader->line_at(l->src, s->file, s->offset, &base, NULL);
@@ -155,19 +157,25 @@ static cr_loc place(const cr_loader *l, const cr_slot *s, const cr_bad_row *b) {
 /* count_bad counts the bad rows of a slot; false when they are too many. */
 static bool count_bad(cr_loader *l, const cr_slot *s) {
     int64_t max = l->o.max_bad_rows, before = l->epoch_bad;
+    char row[48];
     l->epoch_bad += s->n_bad;
     bool too_many = l->epoch_bad > max;
     if (l->first_bad.code == CR_OK && s->n_bad_kept > 0) {
         cr_err first;
-        (void)!cr_fail_at(&first, CR_EDATA, place(l, s, &s->bad[0]), "%s", s->bad[0].msg);
+        cr_loc at = place(l, s, &s->bad[0], row);
+        (void)!cr_fail_at(&first, CR_EDATA, at, "%s%s", row, s->bad[0].msg);
         pthread_mutex_lock(&l->lock);
         l->first_bad = first;
         pthread_mutex_unlock(&l->lock);
     }
     for (int64_t i = 0; i < s->n_bad_kept && l->o.rank == 0 && max > 0 && !l->o.silent; i++) {
         if (before + i >= max || l->n_logged >= LOG_BAD) break;
-        cr_loc at = place(l, s, &s->bad[i]);
-        CR_WARN("%s:%d: %s; the row is left out%s", at.path, at.line, s->bad[i].msg,
+        cr_err e = {0};
+        char text[900];
+        cr_loc at = place(l, s, &s->bad[i], row);
+        (void)!cr_fail_at(&e, CR_EDATA, at, "%s%s", row, s->bad[i].msg);
+        cr_err_text(&e, text, sizeof(text));
+        CR_WARN("%s; the row is left out%s", text,
                 ++l->n_logged == LOG_BAD ? " (further ones are only counted)" : "");
     }
     if (!too_many) return true;
@@ -176,14 +184,16 @@ static bool count_bad(cr_loader *l, const cr_slot *s) {
         max > before ? max - before : 0; /* the one too many; a resumed run may begin past max */
     if (i >= s->n_bad_kept) i = s->n_bad_kept - 1;
     const cr_bad_row *b = &s->bad[i];
+    cr_loc at = place(l, s, b, row);
     if (max == 0)
-        cr_fail_at(&err, CR_EDATA, place(l, s, b),
-                   "%s; correct the row, or leave some out with data_config.max_bad_rows", b->msg);
+        cr_fail_at(&err, CR_EDATA, at,
+                   "%s%s; correct the row, or leave some out with data_config.max_bad_rows", row,
+                   b->msg);
     else
         cr_fail_at(
-            &err, CR_EDATA, place(l, s, b),
-            "%s; more bad rows than data_config.max_bad_rows: %lld, correct them or raise it",
-            b->msg, (long long)max);
+            &err, CR_EDATA, at,
+            "%s%s; more bad rows than data_config.max_bad_rows: %lld, correct them or raise it",
+            row, b->msg, (long long)max);
     fail_stream(l, &err);
     return false;
 }
@@ -220,13 +230,18 @@ void cr_plan_slot(cr_loader *l, cr_slot *s) {
                 l->open->unit = s->unit;
                 l->open->rows_before = l->epoch_rows;
                 l->open->bad_before = bad_before;
+                l->open->base = s->base;
+                l->open->lead = s->lead;
             }
             cr_window *w = l->open;
+            int64_t n = s->n_stands >= 0 ? s->n_stands : s->rows.n_rows;
             kept = s->rows.n_rows > 0;
             if (kept) add_slot(w, s);
+            w->n_rows += n;
             w->next_unit = s->next_unit;
+            w->block_end = s->block_end;
             w->bad += s->n_bad;
-            l->epoch_rows += s->rows.n_rows;
+            l->epoch_rows += n;
             l->open_rows = w->n_rows;
             l->stats.bad_rows += s->n_bad;
             pthread_mutex_unlock(&l->lock);
@@ -273,10 +288,10 @@ static void add_run(cr_job *j, cr_window *w, int64_t from, int64_t n, bool shuff
 }
 
 static void after(const cr_window *w, cr_data_pos *pos) {
-    bool all = w->used == w->n_rows;
+    bool all = w->used == w->n_rows && w->block_end;
     *pos = (cr_data_pos){.epoch = w->epoch,
                          .unit = all ? w->next_unit : w->unit,
-                         .row = all ? 0 : w->used,
+                         .row = all ? 0 : w->base + w->used,
                          .rows = w->rows_before + w->used,
                          .bad_rows = w->bad_before + (all ? w->bad : 0)};
 }
@@ -295,7 +310,8 @@ static void plan_batch(cr_loader *l, int64_t total) {
         /* without rows of its own the job still holds the window whose shape it takes */
         bool shape_only = !j->shape && lo == hi && n > 0;
         if (a < z || shape_only)
-            add_run(j, w, w->used + (a < z ? a - at : 0), a < z ? z - a : 0, l->o.shuffle);
+            add_run(j, w, w->used + (a < z ? a - at : 0) - w->lead, a < z ? z - a : 0,
+                    l->o.shuffle);
         if (w->n_slots > 0 && !j->shape && j->n_runs > 0) j->shape = w->srcs[0];
         w->used += n;
         at += n;

@@ -5,6 +5,10 @@
  * block of whole rows in the file order or at a given block), `parse` turns one raw block into
  * columns and may run on any thread. Adding a format is one file, one registry line, one build
  * line.
+ *
+ * A format that knows the rows of a block before reading it (block_rows) is told which rows are
+ * wanted, and is cut and parsed by several hands at once: a hand is a cr_raw that keeps open files,
+ * pages and dictionaries from block to block.
  */
 #ifndef CR_DATA_READER_H
 #define CR_DATA_READER_H
@@ -20,6 +24,15 @@ typedef struct cr_want {
     cr_loc at;       /* who asked for it in the config */
 } cr_want;
 
+/* What a column holds: a single value, a list, a list of lists, a map. */
+typedef struct cr_colkind {
+    cr_coltype type;  /* of the leaf values */
+    int depth;        /* 0, 1, 2 */
+    bool nulls;       /* nothing but nulls everywhere: the type is a guess */
+    int key;          /* cr_coltype of a map's keys; -1: no map */
+    const char *text; /* as the file says it: "list<int64>" */
+} cr_colkind;
+
 typedef struct cr_source cr_source; /* an opened data set; opaque, each type has its own */
 typedef struct cr_raw {             /* one block on its way from cut to parse; zeros: empty */
     int64_t file;                   /* index into the list of files */
@@ -29,9 +42,18 @@ typedef struct cr_raw {             /* one block on its way from cut to parse; z
     int64_t offset;     /* of text[0] in the file, -1: compressed */
     char *text; /* CSV: whole rows, then at least CR_RAW_PAD bytes of slack; from cr_try_alloc */
     size_t size, cap;
-    void *priv; /* other formats */
+    int64_t from, n_rows; /* with block_rows: the rows of the block that are wanted */
+    void *priv;           /* other formats; freed by raw_clear */
 } cr_raw;
 #define CR_RAW_PAD 64
+
+/* A block whose rows are known before it is read. */
+typedef struct cr_block_rows {
+    int64_t first_row, n_rows; /* in the file; at least one */
+    /* blocks from this one on (itself counts) that are best read in turn by one hand, because they
+     * share pages: in file order, and shuffled, where shorter ones mix better */
+    int64_t stretch, stretch_shuffled;
+} cr_block_rows;
 
 typedef struct cr_reader_type {
     const char *name; /* the dataset_type's name: "CsvDataset" */
@@ -48,7 +70,7 @@ typedef struct cr_reader_type {
     CR_CHECKED cr_code (*n_blocks)(cr_source *s, int64_t file, int64_t *out, cr_err *err);
     /* cut block `block` of `file` into raw; *end is set when the file holds no such block. For
      * front-to-back files the calls come in order, block 0 begins again. Called from one thread at
-     * a time. */
+     * a time, with block_rows from several, each with its own raw. */
     CR_CHECKED cr_code (*cut)(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bool *end,
                               cr_err *err);
     /* parse raw into chunk (its arena reset first), whose columns may point into raw->text, which
@@ -66,6 +88,15 @@ typedef struct cr_reader_type {
     void (*set_block)(cr_source *s, size_t bytes);
     /* names of the columns of the first file, in file order */
     int (*columns)(const cr_source *s, const char *const **names);
+    /* NULL: rows are not known before a block is parsed */
+    void (*block_rows)(const cr_source *s, int64_t file, int64_t block, cr_block_rows *out);
+    /* with block_rows: how many places are read in turn when rows are shuffled (a function of the
+     * files), and about how many bytes one hand holds */
+    int (*hands)(const cr_source *s);
+    size_t (*hand_bytes)(const cr_source *s);
+    void (*raw_clear)(const cr_source *s, cr_raw *raw); /* frees raw->priv; NULL: there is none */
+    /* what the wanted columns are, the same in all files; NULL: as asked, or text */
+    void (*kinds)(const cr_source *s, cr_colkind *out);
 } cr_reader_type;
 
 /* registry.c: every reader, NULL-ended */

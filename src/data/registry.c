@@ -5,7 +5,7 @@
 
 #include "data/reader.h"
 
-#define READERS(X) X(csv)
+#define READERS(X) X(csv) X(parquet)
 #define DECLARE(r) extern const cr_reader_type cr_reader_##r;
 #define ENTRY(r)   &cr_reader_##r,
 READERS(DECLARE)

@@ -77,6 +77,8 @@ struct cr_feature_type {
     CR_CHECKED cr_code (*encode)(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
                                  cr_err *err);
     void (*fg_json)(const cr_feature *f, cr_jw *w); /* one object of fg.json (reference 4.8) */
+    /* refuses: what the feature needs when it cannot read such a column, else NULL */
+    const char *(*refuses)(const cr_feature *f, const cr_colkind *kind);
 };
 
 /* FeatureConfig (a oneof of all feature types), member.type is cr_feature_type* */
@@ -120,6 +122,8 @@ const cr_feature *cr_features_find(const cr_features *fs, const char *name);
 /* cr_features_encode is the cr_encode_fn of the loader; ctx is the cr_features. Thread safe. */
 cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,
                            cr_err *err);
+/* cr_features_check is the loader's check: columns that features, labels and weights cannot read */
+void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag);
 /* fg.json text of all features */
 void cr_features_fg_json(const cr_features *fs, cr_buf *out);
 /* cr_features_report logs one warning per feature that met ids out of range; call at the end of a

@@ -70,6 +70,8 @@ bool cr_ids_of(const cr_ids *m, const char *s, size_t n, int64_t *id, int64_t *r
 /* cr_ids_encode turns a column into out->ids. off stays NULL when every row has exactly one id. */
 CR_CHECKED cr_code cr_ids_encode(const cr_ids *m, const cr_feature *f, const cr_column *col,
                                  const cr_chunk *chunk, cr_feat_out *out, cr_err *err);
+/* cr_ids_refuses: see cr_feature_type */
+const char *cr_ids_refuses(const cr_ids *m, const cr_colkind *kind);
 #define CR_NO_RANGE INT64_MIN
 
 /* ---- numbers (numbers.c) ---- */

@@ -229,16 +229,38 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     CR_TRY(number_columns(chunk, fs->weights, fs->weight_col, fs->n_weights, "sample weight",
                           scratch, &out->weights, out, bad, err));
     cr_column *reserved = CR_NEW_N(arena, cr_column, fs->n_reserved + 1);
-    for (int i = 0; i < fs->n_reserved; i++) {
+    for (int i = 0; i < fs->n_reserved; i++)
         reserved[i] = chunk->cols[fs->reserved_col[i]];
-        if (reserved[i].depth > 0)
-            return cr_fail(err, CR_EDATA,
-                           "%s: reserved column '%s' holds lists; only single values are written",
-                           chunk->path ? chunk->path : "input", fs->want[fs->reserved_col[i]].name);
-    }
     out->n_reserved = fs->n_reserved;
     out->reserved = reserved;
     return CR_OK;
+}
+
+static void check_numbers(const cr_features *fs, const int *cols, const char *const *names, int n,
+                          const char *what, const cr_colkind *kinds, cr_diag *diag) {
+    for (int i = 0; i < n; i++) {
+        const cr_colkind *k = &kinds[cols[i]];
+        if (k->nulls || (k->depth == 0 && k->key < 0)) continue;
+        cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, fs->want[cols[i]].at,
+                    "column '%s' holds %s; a %s is one number per row", names[i], k->text, what);
+    }
+}
+
+void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag) {
+    const cr_features *fs = ctx;
+    for (int i = 0; i < fs->n; i++) {
+        const cr_feature *f = fs->v[i];
+        for (int k = 0; k < f->n_columns; k++) {
+            const cr_colkind *kind = &kinds[f->col_idx[k]];
+            const char *needs = kind->nulls ? NULL : f->type->refuses(f, kind);
+            if (needs)
+                cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, f->at,
+                            "column '%s' holds %s; feature '%s' needs %s", f->columns[k],
+                            kind->text, f->name, needs);
+        }
+    }
+    check_numbers(fs, fs->label_col, fs->labels, fs->n_labels, "label", kinds, diag);
+    check_numbers(fs, fs->weight_col, fs->weights, fs->n_weights, "sample weight", kinds, diag);
 }
 
 void cr_features_fg_json(const cr_features *fs, cr_buf *out) {

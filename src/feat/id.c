@@ -282,4 +282,9 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_jw_end(w);
 }
 
-const cr_feature_type cr_feature_id = {"id_feature", build, encode, fg_json};
+static const char *refuses(const cr_feature *f, const cr_colkind *kind) {
+    const id_self *s = f->self;
+    return cr_ids_refuses(&s->ids, kind);
+}
+
+const cr_feature_type cr_feature_id = {"id_feature", build, encode, fg_json, refuses};

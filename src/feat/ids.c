@@ -471,6 +471,16 @@ INLINE void rows(sink *s, cr_id_kind kind, const cr_column *col) {
         rows_int(s, kind, col, CR_COL_I64);
 }
 
+const char *cr_ids_refuses(const cr_ids *m, const cr_colkind *kind) {
+    cr_coltype item = kind->key >= 0 ? (cr_coltype)kind->key : kind->type;
+    if (kind->depth > 1) return "single values or lists";
+    if (item == CR_COL_F32 || item == CR_COL_F64) return "integers or text";
+    /* id:weight is text, or a map */
+    if (m->weighted && kind->key < 0 && item != CR_COL_STR)
+        return "text (key:weight) or a map because it is weighted";
+    return NULL;
+}
+
 cr_code cr_ids_encode(const cr_ids *m, const cr_feature *f, const cr_column *col,
                       const cr_chunk *chunk, cr_feat_out *out, cr_err *err) {
     const cr_column *item = col->keys ? col->keys : col;

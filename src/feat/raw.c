@@ -277,4 +277,13 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_jw_end(w);
 }
 
-const cr_feature_type cr_feature_raw = {"raw_feature", build, encode, fg_json};
+static const char *refuses(const cr_feature *f, const cr_colkind *kind) {
+    const raw_self *s = f->self;
+    if (s->encoded && f->sparse) return cr_ids_refuses(&s->ids, kind);
+    if (kind->key >= 0 || kind->depth > 1) return "numbers or lists of numbers";
+    if (kind->depth == 0 && kind->type != CR_COL_STR && s->dim > 1)
+        return "lists because its value_dim is more than 1";
+    return NULL;
+}
+
+const cr_feature_type cr_feature_raw = {"raw_feature", build, encode, fg_json, refuses};

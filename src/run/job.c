@@ -152,7 +152,8 @@ cr_code cr_job_prepare(job *j, const job_opts *o, cr_diag *diag) {
             diag,
             &(cr_err){.code = CR_ECONF,
                       .at = cr_conf_at(c->data_config, "dataset_type"),
-                      .msg = "no reader for this dataset_type in this version; use CsvDataset"});
+                      .msg = "no reader for this dataset_type in this version; use CsvDataset or "
+                             "ParquetDataset"});
     CR_TRY(reserve(j, o, diag));
     j->features =
         cr_features_new(&j->cfg.arena, &c->feature_configs, c->data_config, o->with_labels,
@@ -306,6 +307,7 @@ cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag)
                          .n_want = j->features->n_want,
                          .encode = cr_features_encode,
                          .encode_ctx = j->features,
+                         .check = cr_features_check,
                          .batch_size = d->batch_size,
                          .shuffle = d->shuffle,
                          .drop_remainder = d->drop_remainder,

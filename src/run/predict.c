@@ -15,7 +15,7 @@
 
 typedef struct writer {
     cr_outfile *f;
-    cr_buf b;
+    cr_buf b, cell;
     const cr_output **cols;
     int n_cols;
     const cr_exec *ex;
@@ -106,22 +106,52 @@ static void put_floats(cr_buf *b, const float *v, int64_t n) {
     if (n > 1) cr_buf_char(b, '"');
 }
 
-/* one value of a reserved column, as it was read; nothing when null */
-static void put_value(cr_buf *b, const cr_column *c, int64_t r) {
+/* value i of a column */
+static void put_value(cr_buf *b, const cr_column *c, int64_t i) {
     char text[32];
     size_t n;
-    if (c->valid && !c->valid[r]) return;
     switch (c->type) {
     case CR_COL_STR: {
-        const char *s = cr_text_at(c, r, &n);
-        put_text(b, s, n);
+        const char *s = cr_text_at(c, i, &n);
+        cr_buf_add(b, s, n);
         break;
     }
-    case CR_COL_I32: cr_buf_printf(b, "%d", (int)c->v.i32[r]); break;
-    case CR_COL_I64: cr_buf_printf(b, "%lld", (long long)c->v.i64[r]); break;
-    case CR_COL_F32: cr_buf_add(b, text, cr_fmt_f32(text, c->v.f32[r])); break;
-    case CR_COL_F64: cr_buf_add(b, text, cr_fmt_f64(text, c->v.f64[r])); break;
+    case CR_COL_I32: cr_buf_printf(b, "%d", (int)c->v.i32[i]); break;
+    case CR_COL_I64: cr_buf_printf(b, "%lld", (long long)c->v.i64[i]); break;
+    case CR_COL_F32: cr_buf_add(b, text, cr_fmt_f32(text, c->v.f32[i])); break;
+    case CR_COL_F64: cr_buf_add(b, text, cr_fmt_f64(text, c->v.f64[i])); break;
     }
+}
+
+/* a list "[1,2]", a list of lists "[[1],[2,3]]", a map "{k:0.5}" */
+static void put_list(cr_buf *b, const cr_column *c, int64_t from, int64_t to) {
+    cr_buf_char(b, c->keys ? '{' : '[');
+    for (int64_t i = from; i < to; i++) {
+        if (i > from) cr_buf_char(b, ',');
+        if (c->keys) {
+            put_value(b, c->keys, i);
+            cr_buf_char(b, ':');
+        }
+        if (!c->item_valid || c->item_valid[i]) put_value(b, c, i);
+    }
+    cr_buf_char(b, c->keys ? '}' : ']');
+}
+
+/* one row of a reserved column, as it was read; nothing when null */
+static void put_row(writer *w, const cr_column *c, int64_t r) {
+    if (c->valid && !c->valid[r]) return;
+    cr_buf_reset(&w->cell);
+    if (c->depth == 0) put_value(&w->cell, c, r);
+    if (c->depth == 1) put_list(&w->cell, c, c->row_off[r], c->row_off[r + 1]);
+    if (c->depth == 2) {
+        cr_buf_char(&w->cell, '[');
+        for (int64_t k = c->row_off[r]; k < c->row_off[r + 1]; k++) {
+            if (k > c->row_off[r]) cr_buf_char(&w->cell, ',');
+            put_list(&w->cell, c, c->item_off[k], c->item_off[k + 1]);
+        }
+        cr_buf_char(&w->cell, ']');
+    }
+    if (w->cell.n) put_text(&w->b, w->cell.data, w->cell.n);
 }
 
 /* __features__: what each feature became, "name:1|2;price:0.5" */
@@ -168,7 +198,7 @@ static cr_code put_batch(writer *w, const cr_batch *bt, cr_err *err) {
         bool first = true;
         for (int i = 0; i < bt->n_reserved; i++, first = false) {
             if (!first) cr_buf_char(&w->b, ',');
-            put_value(&w->b, &bt->reserved[i], r);
+            put_row(w, &bt->reserved[i], r);
         }
         for (int i = 0; i < w->n_cols; i++, first = false) {
             const cr_node *n = w->cols[i]->node;
@@ -338,6 +368,7 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
     cr_exec *ex = NULL;
     writer w = {.j = &j, .debug = o->debug_level > 0};
     cr_buf_init(&w.b);
+    cr_buf_init(&w.cell);
     cr_code code = open_job(&j, o, diag);
     char *path = (char *)(uintptr_t)o->scripted_model_path;
     int64_t step;
@@ -359,6 +390,7 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
     }
     if (w.f) cr_outfile_abort(w.f);
     cr_buf_clear(&w.b);
+    cr_buf_clear(&w.cell);
     cr_exec_free(ex);
     cr_job_close(&j);
     return code;

@@ -1,0 +1,71 @@
+/*
+ * pq_int.h - what the files of the Parquet reader share.
+ *
+ *   pq_source.c   files, schemas, blocks of rows, the reader's table of functions
+ *   pq_schema.c   a wanted column in a schema: its leaves, and how they become a column
+ *   pq_columns.c  vectors of stored values into columns
+ */
+#ifndef CR_DATA_PQ_INT_H
+#define CR_DATA_PQ_INT_H
+
+#include "data/parquet/parquet.h"
+#include "data/reader.h"
+
+/* What has to be done to stored values. */
+typedef enum cr_pqs_how {
+    CR_PQS_AS_IS,
+    CR_PQS_FROM_BOOL,    /* 0 and 1 */
+    CR_PQS_FROM_U32,     /* int64 */
+    CR_PQS_FROM_U64,     /* int64; too large: bad row */
+    CR_PQS_FROM_F16,     /* float */
+    CR_PQS_FROM_DECIMAL, /* int64 without a scale, else double */
+    CR_PQS_FROM_I96,     /* nanoseconds since 1970 */
+    CR_PQS_FROM_UUID,    /* 36 letters */
+    CR_PQS_FROM_FIXED,   /* bytes as text */
+    CR_PQS_FROM_NULLS    /* the type that holds nothing but nulls */
+} cr_pqs_how;
+
+/* A leaf of a schema on its way to a column. */
+typedef struct cr_pqs_leaf {
+    int leaf; /* -1: none */
+    cr_pqs_how how;
+    cr_pq_kind kind; /* dates and times: the same number means another thing */
+    cr_pq_unit unit;
+    cr_coltype made; /* by how */
+    cr_coltype type; /* of the column */
+    int scale;
+} cr_pqs_leaf;
+
+/* A wanted column in a schema. */
+typedef struct cr_pqs_place {
+    int node; /* -1: not there */
+    int depth;
+    bool map;
+    cr_pqs_leaf value, key; /* key: of a map */
+} cr_pqs_place;
+
+/* A type that was asked for: from input_fields or by the caller. depth -1: none was. */
+typedef struct cr_pqs_asked {
+    int depth, key; /* key -1: no map */
+    cr_coltype type;
+} cr_pqs_asked;
+
+/* cr_pqs_place_of finds out how `node` becomes a column. Returns NULL or why it cannot. */
+const char *cr_pqs_place_of(const cr_pq_meta *m, int node, cr_pqs_place *out);
+/* cr_pqs_place_ask makes the column what was asked for. Returns NULL or why it cannot be. */
+const char *cr_pqs_place_ask(cr_pqs_place *p, const cr_pqs_asked *asked);
+/* cr_pqs_same: do two files agree on what a column is? Nulls agree with everything. */
+bool cr_pqs_same(const cr_pqs_place *a, const cr_pqs_place *b);
+bool cr_pqs_is_nulls(const cr_pqs_place *p);
+/* cr_pqs_nulls_as makes a column of nothing but nulls look like `as`. */
+void cr_pqs_nulls_as(cr_pqs_place *p, const cr_pqs_place *as);
+/* cr_pqs_width: bytes a value of the leaf takes in a column (text without its bytes) */
+int cr_pqs_width(const cr_pq_meta *m, int leaf);
+
+/* cr_pqs_column makes a column of n_rows rows from its leaf (and key) vectors, which it may point
+ * into. Values that do not fit are bad rows. */
+CR_CHECKED cr_code cr_pqs_column(const cr_pqs_place *p, const char *name, const cr_pq_vec *value,
+                                 const cr_pq_vec *key, cr_arena *a, cr_column *out, cr_bad *bad,
+                                 cr_err *err);
+
+#endif

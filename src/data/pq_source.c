@@ -1,0 +1,734 @@
+/*
+ * pq_source.c - ParquetDataset: files, schemas, blocks of rows.
+ *
+ * Opening reads the footer of every file (several at once) and looks for every wanted column in
+ * each: a column that is missing or of another type in file 700 of 1000 is found before the first
+ * step. Files with the same schema as the one before share what was found. With many files only
+ * some stay open; a footer is read again when its file's turn comes.
+ *
+ * A block is a range of rows of one row group, of about BLOCK bytes as columns; where blocks begin
+ * depends on the file and the wanted columns alone. `cut` chooses the rows and asks the system to
+ * read ahead; `parse` moves one cursor per column. Both belong to a hand, which keeps its cursors
+ * and what was made of dictionaries.
+ */
+#include "data/pq_int.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/file.h"
+
+/* vectors and encoded rows of a block stay in a second-level cache */
+#define BLOCK      ((size_t)512 << 10)
+#define BLOCK_ROWS 16384
+/* A stretch of blocks is read by one hand. Longer ones decompress fewer pages twice, shorter ones
+ * mix better and wait in less memory. */
+#define RUN_ROWS     131072
+#define RUN_MIN_ROWS 32768
+#define RUN_BYTES    ((size_t)32 << 20)
+#define MAX_HANDS    8
+#define HANDS_BYTES  ((size_t)256 << 20)
+#define PAGE_BYTES   ((int64_t)1 << 20) /* what writers aim at */
+#define MAX_OPEN     64
+
+typedef struct group {
+    int number;     /* in the file */
+    int64_t n_rows; /* at least one */
+    int64_t first_row, first_block;
+    int64_t block_rows;
+    int64_t bytes;   /* in the file, wanted columns */
+    int64_t decoded; /* as columns */
+    int64_t held;    /* by the cursors of a hand */
+} group;
+
+typedef struct pq_file {
+    const char *path;
+    const cr_pqs_place *places; /* per wanted column */
+    group *groups;
+    int n_groups;
+    int64_t n_rows, n_blocks, footer_size;
+    cr_pq_file *open;
+    int users;    /* hands */
+    int64_t last; /* when it was last taken */
+} pq_file;
+
+/* distinct schemas */
+typedef struct schema {
+    cr_pqs_place *places;
+    struct schema *next;
+} schema;
+
+struct cr_source {
+    const cr_data_conf *conf;
+    const cr_want *want;
+    int n_want;
+    int *twin; /* per wanted column: an earlier one of the same name, or -1 */
+    cr_pqs_asked *asked;
+    /* what a column is, from the first file where it is not all null, and that file */
+    cr_pqs_place *kind;
+    const char **kind_text, **kind_path;
+    schema *schemas;
+    pq_file *files;
+    int64_t n_files, n_rows;
+    const char **names;
+    int n_names;
+    size_t block;
+    int64_t run_rows; /* of a stretch, shuffled */
+    int n_hands;
+    size_t hand_bytes;
+    cr_arena arena;
+
+    pthread_mutex_t lock; /* of what is open */
+    int n_open;
+    int64_t clock;
+};
+
+/* what a hand keeps from block to block */
+typedef struct hand {
+    int64_t file; /* -1: none */
+    cr_pq_file *f;
+    int group;
+    cr_pq_cursor **value, **key; /* per wanted column; NULL: not made */
+    cr_memo *memo, *key_memo;
+    int64_t group_row; /* of the first wanted row, in the row group */
+    int64_t ahead;     /* the system was asked to read up to this row */
+} hand;
+
+static void add_error(cr_diag *diag, const cr_err *e) {
+    cr_diag_add(diag, CR_SEV_ERROR, e->code, e->at, "%s", e->msg);
+}
+
+/* ---- what is asked for ---- */
+
+static const cr_field_conf *declared(const cr_data_conf *c, const char *name) {
+    for (int64_t k = 0; k < c->input_fields.n; k++) {
+        const cr_field_conf *f = c->input_fields.v[k];
+        if (strcmp(f->input_name, name) == 0)
+            return !f->base.msg || cr_conf_has(f, "input_type") ? f : NULL;
+    }
+    return NULL;
+}
+
+/* numbers of FieldType: scalars, lists, lists of lists, maps from text, int64, int32; five each */
+static cr_pqs_asked asked_of(int type) {
+    static const int keys[] = {CR_COL_STR, CR_COL_I64, CR_COL_I32};
+    int family = type / 5;
+    return (cr_pqs_asked){.depth = family < 3 ? family : 1,
+                          .key = family < 3 ? -1 : keys[family - 3],
+                          .type = (cr_coltype)(type % 5)};
+}
+
+static void find_asked(cr_source *s) {
+    s->twin = CR_NEW_N(&s->arena, int, s->n_want + 1);
+    s->asked = CR_NEW_N(&s->arena, cr_pqs_asked, s->n_want + 1);
+    s->kind = CR_NEW_N(&s->arena, cr_pqs_place, s->n_want + 1);
+    s->kind_text = CR_NEW_N(&s->arena, const char *, s->n_want + 1);
+    s->kind_path = CR_NEW_N(&s->arena, const char *, s->n_want + 1);
+    for (int i = 0; i < s->n_want; i++) {
+        const cr_want *w = &s->want[i];
+        s->twin[i] = -1;
+        for (int j = 0; j < i && s->twin[i] < 0; j++)
+            if (s->want[j].type == w->type && strcmp(s->want[j].name, w->name) == 0) s->twin[i] = j;
+        const cr_field_conf *f = w->type < 0 ? declared(s->conf, w->name) : NULL;
+        s->asked[i].depth = -1;
+        if (w->type >= 0) s->asked[i] = asked_of(w->type);
+        if (f) s->asked[i] = asked_of(f->input_type);
+    }
+}
+
+/* ---- schemas ---- */
+
+typedef struct names {
+    const cr_pq_meta *m;
+    const cr_source *s; /* NULL: all names */
+} names;
+/* top-level names; with s "" for those that are wanted: a misspelt one is among the rest */
+static const char *nth_name(const void *ctx, size_t i) {
+    const names *x = ctx;
+    int node = 1;
+    for (size_t k = 0; node < x->m->n_nodes && k < i; k++)
+        node = x->m->nodes[node].next;
+    if (node >= x->m->n_nodes) return NULL;
+    const char *name = x->m->nodes[node].name;
+    for (int k = 0; x->s && k < x->s->n_want; k++)
+        if (strcmp(x->s->want[k].name, name) == 0) return "";
+    return name;
+}
+
+static const char *near_name(const cr_source *s, const cr_pq_meta *m, const char *name) {
+    const char *near = cr_nearest(name, nth_name, &(names){m, s});
+    return near ? near : cr_nearest(name, nth_name, &(names){m, NULL});
+}
+
+static int n_named(const cr_pq_meta *m, const char *name) {
+    int n = 0;
+    for (int i = 1; i < m->n_nodes; i = m->nodes[i].next)
+        n += strcmp(m->nodes[i].name, name) == 0;
+    return n;
+}
+
+static const char *why_of(const cr_want *w) {
+    return w->why ? w->why : "the config";
+}
+
+/* place finds one wanted column in a file; false: it was complained about */
+static bool place(cr_source *s, int i, const cr_pq_meta *m, const char *path, cr_pqs_place *out,
+                  cr_diag *diag) {
+    const cr_want *w = &s->want[i];
+    cr_loc at = w->at.path ? w->at : (cr_loc){path, 0, 0};
+    char type[200];
+    int node = cr_pq_find(m, w->name);
+    if (node < 0) {
+        const char *near = near_name(s, m, w->name);
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
+                    "%s has no column '%s', which %s needs; %s%s%s", path, w->name, why_of(w),
+                    near ? "did you mean '" : "its columns are shown by `crank parquet",
+                    near ? near : "", near ? "'?" : "`");
+        return false;
+    }
+    if (n_named(m, w->name) > 1) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, (cr_loc){path, 0, 0},
+                    "%d columns are named '%s', which %s needs; rename all but one",
+                    n_named(m, w->name), w->name, why_of(w));
+        return false;
+    }
+    const char *why = cr_pqs_place_of(m, node, out);
+    cr_pq_type_text(m, node, type, sizeof(type));
+    if (why) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, at,
+                    "column '%s', which %s needs, has the type %s in %s, which %s", w->name,
+                    why_of(w), type, path, why);
+        return false;
+    }
+    why = cr_pqs_place_ask(out, &s->asked[i]);
+    if (why) {
+        const cr_field_conf *f = declared(s->conf, w->name);
+        const char *asked = "the type that was asked for";
+        for (const cr_enum_value *e = cr_field_types; f && e->name; e++)
+            if (e->value == f->input_type) asked = e->name;
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF,
+                    f && f->base.msg ? cr_conf_at(f, "input_type") : at,
+                    "column '%s' has the type %s in %s, which %s to %s; correct input_type or "
+                    "leave it out",
+                    w->name, type, path, why, asked);
+        return false;
+    }
+    if (s->kind_text[i] && !cr_pqs_same(&s->kind[i], out)) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, at,
+                    "column '%s', which %s needs, has the type %s in %s and %s in %s; write all "
+                    "files alike%s",
+                    w->name, why_of(w), type, path, s->kind_text[i], s->kind_path[i],
+                    out->depth == s->kind[i].depth && out->map == s->kind[i].map
+                        ? ", or give its input_type in input_fields"
+                        : "");
+        return false;
+    }
+    if (!s->kind_text[i] || (cr_pqs_is_nulls(&s->kind[i]) && !cr_pqs_is_nulls(out))) {
+        s->kind[i] = *out;
+        s->kind_text[i] = cr_arena_strdup(&s->arena, type);
+        s->kind_path[i] = path;
+    }
+    return true;
+}
+
+static bool same_schema(const cr_pq_meta *a, const cr_pq_meta *b) {
+    if (a->n_nodes != b->n_nodes) return false;
+    for (int i = 1; i < a->n_nodes; i++) {
+        const cr_pq_node *x = &a->nodes[i], *y = &b->nodes[i];
+        if (x->type != y->type || x->rep != y->rep || x->n_children != y->n_children ||
+            x->type_length != y->type_length || strcmp(x->name, y->name) != 0 ||
+            x->logical.kind != y->logical.kind || x->logical.bits != y->logical.bits ||
+            x->logical.is_signed != y->logical.is_signed || x->logical.unit != y->logical.unit ||
+            x->logical.scale != y->logical.scale)
+            return false;
+    }
+    return true;
+}
+
+/* all columns that can be asked for, members of structs with their dots */
+static void list_names(cr_source *s, const cr_pq_meta *m, int node, const char *before) {
+    for (int i = node + 1; i < m->nodes[node].next; i = m->nodes[i].next) {
+        const char *name = *before ? cr_arena_printf(&s->arena, "%s.%s", before, m->nodes[i].name)
+                                   : cr_arena_strdup(&s->arena, m->nodes[i].name);
+        int item, value;
+        if (cr_pq_shape_of(m, i, false, &item, &value) == CR_PQ_IS_STRUCT)
+            list_names(s, m, i, name);
+        else
+            s->names[s->n_names++] = name;
+    }
+}
+
+/* ---- rows and blocks ---- */
+
+/* measure lists the row groups with what their wanted columns take */
+static void measure(cr_source *s, pq_file *f, const cr_pq_meta *m) {
+    f->groups = CR_NEW_N(&s->arena, group, m->n_groups + 1);
+    f->footer_size = m->footer_size;
+    bool *seen = CR_NEW_N(&s->arena, bool, m->n_leaves + 1);
+    for (int g = 0; g < m->n_groups; g++) {
+        const cr_pq_group *from = &m->groups[g];
+        if (from->n_rows <= 0) continue;
+        group *to = &f->groups[f->n_groups++];
+        *to = (group){.number = g, .n_rows = from->n_rows, .first_row = f->n_rows, .decoded = 1};
+        f->n_rows += from->n_rows;
+        memset(seen, 0, (size_t)m->n_leaves);
+        for (int k = 0; k < 2 * s->n_want; k++) {
+            const cr_pqs_place *p = &f->places[k / 2];
+            int leaf = k % 2 == 0 ? p->value.leaf : p->map ? p->key.leaf : -1;
+            if (leaf < 0 || seen[leaf]) continue;
+            seen[leaf] = true;
+            const cr_pq_chunk *c = &from->chunks[leaf];
+            bool text = m->nodes[m->leaves[leaf]].type == CR_PQ_BYTES;
+            int64_t page = c->raw_size < PAGE_BYTES ? c->raw_size : PAGE_BYTES;
+            to->bytes += c->size;
+            to->decoded += c->n_values * cr_pqs_width(m, leaf) + (text ? c->raw_size : 0);
+            to->held += (c->size < 4 * PAGE_BYTES ? c->size : 4 * PAGE_BYTES) + 2 * page;
+        }
+    }
+}
+
+/* cut_blocks decides where blocks begin and how many are a stretch */
+static void cut_blocks(cr_source *s) {
+    int64_t held = 0;
+    s->n_rows = 0;
+    for (int64_t i = 0; i < s->n_files; i++) {
+        pq_file *f = &s->files[i];
+        f->n_blocks = 0;
+        s->n_rows += f->n_rows;
+        for (int k = 0; k < f->n_groups; k++) {
+            group *g = &f->groups[k];
+            double row = (double)g->decoded / (double)g->n_rows;
+            double n = (double)s->block / row;
+            g->block_rows = n < 1 ? 1 : n > BLOCK_ROWS ? BLOCK_ROWS : (int64_t)n;
+            if (g->block_rows > 256) g->block_rows -= g->block_rows % 256;
+            g->first_block = f->n_blocks;
+            f->n_blocks += (g->n_rows + g->block_rows - 1) / g->block_rows;
+            if (g->held > held) held = g->held;
+        }
+    }
+    s->run_rows = s->n_rows / (2 * MAX_HANDS);
+    if (s->run_rows < RUN_MIN_ROWS) s->run_rows = RUN_MIN_ROWS;
+    if (s->run_rows > RUN_ROWS) s->run_rows = RUN_ROWS;
+    s->hand_bytes = (size_t)held + s->block;
+    size_t n = HANDS_BYTES / s->hand_bytes;
+    s->n_hands = n < 2 ? 2 : n > MAX_HANDS ? MAX_HANDS : (int)n;
+}
+
+static const group *group_of(const pq_file *f, int64_t block) {
+    int a = 0, z = f->n_groups;
+    while (z - a > 1) {
+        int m = (a + z) / 2;
+        if (f->groups[m].first_block <= block)
+            a = m;
+        else
+            z = m;
+    }
+    return &f->groups[a];
+}
+
+/* blocks of a stretch: a row group is cut into even ones of about `rows` rows */
+static int64_t run_blocks(const group *g, int64_t rows) {
+    double most = (double)RUN_BYTES / ((double)g->decoded / (double)g->n_rows);
+    if (most < (double)rows) rows = most < 1 ? 1 : (int64_t)most;
+    int64_t n = (g->n_rows + g->block_rows - 1) / g->block_rows;
+    int64_t parts = (g->n_rows + rows / 2) / rows;
+    return parts <= 1 ? n : (n + parts - 1) / parts;
+}
+
+static void pq_block_rows(const cr_source *s, int64_t file, int64_t block, cr_block_rows *out) {
+    const pq_file *f = &s->files[file];
+    const group *g = group_of(f, block);
+    int64_t b = block - g->first_block, at = b * g->block_rows, left = g->n_rows - at;
+    int64_t of_group = (left + g->block_rows - 1) / g->block_rows;
+    int64_t run = run_blocks(g, RUN_ROWS), mixed = run_blocks(g, s->run_rows);
+    *out = (cr_block_rows){.first_row = g->first_row + at,
+                           .n_rows = left < g->block_rows ? left : g->block_rows,
+                           .stretch = run - b % run,
+                           .stretch_shuffled = mixed - b % mixed};
+    if (out->stretch > of_group) out->stretch = of_group;
+    if (out->stretch_shuffled > of_group) out->stretch_shuffled = of_group;
+}
+
+/* ---- opening ---- */
+
+static const char *const exts[] = {".parquet", ".parq", ".pq", NULL};
+
+typedef struct opening {
+    char *const *paths;
+    cr_pq_file **files;
+    cr_err *errs;
+    int64_t from, n;
+    atomic_llong next;
+} opening;
+
+static void *open_some(void *arg) {
+    opening *o = arg;
+    for (;;) {
+        int64_t i = atomic_fetch_add(&o->next, 1);
+        if (i >= o->n) return NULL;
+        o->errs[i].code = CR_OK;
+        if (cr_pq_open(&o->files[i], o->paths[o->from + i], NULL, &o->errs[i]) != CR_OK)
+            o->files[i] = NULL;
+    }
+}
+
+/* open_many opens paths [from, from + n), on several threads where that pays */
+static void open_many(opening *o) {
+    pthread_t t[8];
+    int n = cr_cpu_count() < 8 ? cr_cpu_count() : 8, started = 0;
+    atomic_store(&o->next, 0);
+    while (o->n >= 8 && started < n - 1 && pthread_create(&t[started], NULL, open_some, o) == 0)
+        started++;
+    open_some(o);
+    for (int i = 0; i < started; i++)
+        pthread_join(t[i], NULL);
+}
+
+static void not_opened(const cr_err *e, cr_diag *diag) {
+    bool foreign = e->code == CR_EDATA && strstr(e->msg, "not a Parquet file") != NULL;
+    cr_diag_add(diag, CR_SEV_ERROR, e->code, e->at, "%s%s", e->msg,
+                foreign ? "; leave it out, or set data_config.dataset_type to what it is" : "");
+}
+
+static void look_at(cr_source *s, pq_file *f, const cr_pq_meta *m, const cr_pq_meta *before,
+                    bool *told, cr_diag *diag) {
+    if (before && same_schema(before, m)) {
+        f->places = s->schemas->places;
+    } else {
+        cr_pqs_place *p = CR_NEW_N(&s->arena, cr_pqs_place, s->n_want + 1);
+        for (int i = 0; i < s->n_want; i++)
+            if (!told[i] && !place(s, i, m, f->path, &p[i], diag)) told[i] = true;
+        schema *x = CR_NEW(&s->arena, schema);
+        *x = (schema){p, s->schemas};
+        s->schemas = x;
+        f->places = p;
+    }
+    if (!s->names) {
+        s->names = CR_NEW_N(&s->arena, const char *, m->n_nodes + 1);
+        list_names(s, m, 0, "");
+    }
+}
+
+static void open_files(cr_source *s, char **paths, cr_diag *diag) {
+    size_t errors = diag->n_errors;
+    bool *told = CR_NEW_N(&s->arena, bool, s->n_want + 1);
+    opening o = {.paths = paths,
+                 .files = CR_NEW_N(&s->arena, cr_pq_file *, MAX_OPEN + 1),
+                 .errs = cr_alloc(MAX_OPEN * sizeof(cr_err), "files")};
+    cr_pq_file *before = NULL; /* kept open for its schema */
+    bool keep = s->n_files <= MAX_OPEN;
+    for (o.from = 0; o.from < s->n_files && diag->n_errors - errors <= 100; o.from += o.n) {
+        o.n = s->n_files - o.from < MAX_OPEN ? s->n_files - o.from : MAX_OPEN;
+        open_many(&o);
+        for (int64_t i = 0; i < o.n; i++) {
+            pq_file *f = &s->files[o.from + i];
+            cr_pq_file *x = o.files[i];
+            f->path = paths[o.from + i];
+            if (!x) {
+                not_opened(&o.errs[i], diag);
+                continue;
+            }
+            const cr_pq_meta *m = cr_pq_get_meta(x);
+            look_at(s, f, m, before ? cr_pq_get_meta(before) : NULL, told, diag);
+            if (diag->n_errors == errors) measure(s, f, m);
+            if (!keep) cr_pq_close(before);
+            before = x;
+            if (keep) {
+                f->open = x;
+                s->n_open++;
+            }
+        }
+    }
+    if (!keep) cr_pq_close(before);
+    cr_free(o.errs);
+}
+
+static void pq_close(cr_source *s) {
+    if (!s) return;
+    for (int64_t i = 0; i < s->n_files; i++)
+        cr_pq_close(s->files[i].open);
+    pthread_mutex_destroy(&s->lock);
+    cr_arena_clear(&s->arena);
+    cr_free(s);
+}
+
+static cr_code pq_open(cr_source **out, const cr_data_conf *conf, const char *paths,
+                       const cr_want *want, int n_want, cr_diag *diag) {
+    *out = NULL;
+    size_t errors = diag->n_errors;
+    cr_source *s = cr_alloc(sizeof(*s), "a data set");
+    cr_arena_init(&s->arena, 0);
+    pthread_mutex_init(&s->lock, NULL);
+    s->conf = conf;
+    s->want = want;
+    s->n_want = n_want;
+    s->block = BLOCK;
+    cr_err e = {0};
+    char **list = NULL;
+    size_t n = 0;
+    find_asked(s);
+    if (cr_glob(&s->arena, paths, exts, &list, &n, &e) != CR_OK) add_error(diag, &e);
+    s->files = CR_NEW_N(&s->arena, pq_file, n + 1);
+    s->n_files = (int64_t)n;
+    open_files(s, list, diag);
+    if (diag->n_errors > errors) {
+        pq_close(s);
+        return cr_diag_code(diag);
+    }
+    for (schema *x = s->schemas; x; x = x->next)
+        for (int i = 0; i < n_want; i++) {
+            if (cr_pqs_is_nulls(&s->kind[i]) && s->asked[i].depth >= 0) {
+                s->kind[i].depth = s->asked[i].depth;
+                s->kind[i].map = s->asked[i].key >= 0;
+                s->kind[i].value.type = s->asked[i].type;
+                if (s->kind[i].map) s->kind[i].key.type = (cr_coltype)s->asked[i].key;
+            }
+            cr_pqs_nulls_as(&x->places[i], &s->kind[i]);
+        }
+    cut_blocks(s);
+    *out = s;
+    return CR_OK;
+}
+
+/* ---- open files ---- */
+
+static void drop_oldest(cr_source *s) {
+    pq_file *old = NULL;
+    for (int64_t i = 0; i < s->n_files; i++) {
+        pq_file *f = &s->files[i];
+        if (f->open && f->users == 0 && (!old || f->last < old->last)) old = f;
+    }
+    if (!old) return; /* all in use: a hand each */
+    cr_pq_close(old->open);
+    old->open = NULL;
+    s->n_open--;
+}
+
+static cr_code take(cr_source *s, int64_t file, cr_pq_file **out, cr_err *err) {
+    pq_file *f = &s->files[file];
+    cr_code code = CR_OK;
+    pthread_mutex_lock(&s->lock);
+    if (!f->open) {
+        if (s->n_open >= MAX_OPEN) drop_oldest(s);
+        code = cr_pq_open(&f->open, f->path, NULL, err);
+        if (code == CR_OK) {
+            s->n_open++;
+            const cr_pq_meta *m = cr_pq_get_meta(f->open);
+            int64_t rows = 0;
+            for (int g = 0; g < m->n_groups; g++)
+                rows += m->groups[g].n_rows > 0 ? m->groups[g].n_rows : 0;
+            if (m->footer_size != f->footer_size || rows != f->n_rows)
+                code = cr_fail_at(err, CR_EIO, ((cr_loc){f->path, 0, 0}),
+                                  "the file changed while it was in use; start again");
+        }
+    }
+    if (code == CR_OK) {
+        f->users++;
+        f->last = ++s->clock;
+        *out = f->open;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return code;
+}
+
+static void leave(const cr_source *s, hand *h) {
+    if (!h->f) return;
+    for (int i = 0; i < s->n_want; i++) {
+        if (h->value[i]) cr_pq_cursor_reset(h->value[i]);
+        if (h->key[i]) cr_pq_cursor_reset(h->key[i]);
+    }
+    cr_source *m = (cr_source *)(uintptr_t)s;
+    pthread_mutex_lock(&m->lock);
+    m->files[h->file].users--;
+    pthread_mutex_unlock(&m->lock);
+    h->f = NULL;
+    h->file = h->group = -1;
+}
+
+/* ---- cut and parse ---- */
+
+static hand *new_hand(const cr_source *s) {
+    size_t n = (size_t)s->n_want + 1;
+    hand *h = cr_alloc(sizeof(*h), "a reader of columns");
+    h->value = cr_alloc(n * sizeof(*h->value), "readers of columns");
+    h->key = cr_alloc(n * sizeof(*h->key), "readers of columns");
+    h->memo = cr_alloc(n * sizeof(*h->memo), "readers of columns");
+    h->key_memo = cr_alloc(n * sizeof(*h->key_memo), "readers of columns");
+    h->file = h->group = -1;
+    return h;
+}
+
+static void pq_raw_clear(const cr_source *s, cr_raw *raw) {
+    hand *h = raw->priv;
+    if (!h) return;
+    leave(s, h);
+    for (int i = 0; i < s->n_want; i++) {
+        cr_pq_cursor_free(h->value[i]);
+        cr_pq_cursor_free(h->key[i]);
+        cr_memo_clear(&h->memo[i]);
+        cr_memo_clear(&h->key_memo[i]);
+    }
+    cr_free(h->value);
+    cr_free(h->key);
+    cr_free(h->memo);
+    cr_free(h->key_memo);
+    cr_free(h);
+    raw->priv = NULL;
+}
+
+/* read_ahead: a hand comes to a stretch of blocks */
+static void read_ahead(const cr_source *s, const hand *h, const pq_file *f, const group *g,
+                       int64_t from, int64_t to) {
+    for (int i = 0; i < s->n_want; i++) {
+        const cr_pqs_place *p = &f->places[i];
+        if (s->twin[i] >= 0) continue;
+        cr_pq_will_need(h->f, g->number, p->value.leaf, from, to);
+        if (p->map && p->key.leaf >= 0) cr_pq_will_need(h->f, g->number, p->key.leaf, from, to);
+    }
+}
+
+static cr_code pq_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bool *end,
+                      cr_err *err) {
+    const pq_file *f = &s->files[file];
+    *end = block >= f->n_blocks;
+    if (*end) return CR_OK;
+    if (!raw->priv) raw->priv = new_hand(s);
+    hand *h = raw->priv;
+    const group *g = group_of(f, block);
+    int64_t b = block - g->first_block, at = b * g->block_rows;
+    bool begin = h->file != file || h->group != g->number || at < h->group_row || at >= h->ahead;
+    if (h->file != file) {
+        leave(s, h);
+        CR_TRY(take(s, file, &h->f, err));
+        h->file = file;
+    }
+    if (begin) {
+        h->ahead = at + run_blocks(g, RUN_ROWS) * g->block_rows;
+        if (h->ahead > g->n_rows) h->ahead = g->n_rows;
+        read_ahead(s, h, f, g, at, h->ahead);
+    }
+    if (h->group != g->number) { /* other dictionaries */
+        for (int i = 0; i < s->n_want; i++) {
+            cr_memo_reset(&h->memo[i]);
+            cr_memo_reset(&h->key_memo[i]);
+        }
+        h->group = g->number;
+    }
+    h->group_row = at + raw->from;
+    raw->file = file;
+    raw->block = block;
+    raw->first_row = g->first_row + h->group_row;
+    raw->first_line = 0;
+    raw->offset = -1;
+    raw->size = (size_t)((double)g->bytes * (double)raw->n_rows / (double)g->n_rows);
+    return CR_OK;
+}
+
+static cr_code read_leaf(cr_pq_cursor **c, const hand *h, const cr_raw *raw, int leaf,
+                         cr_pq_vec *out, cr_err *err) {
+    if (!*c) *c = cr_pq_cursor_new();
+    CR_TRY(cr_pq_seek(*c, h->f, h->group, leaf, h->group_row, err));
+    CR_TRY(cr_pq_read(*c, raw->n_rows, true, out, err));
+    if (out->n_rows == raw->n_rows) return CR_OK;
+    return cr_fail_at(err, CR_EDATA, ((cr_loc){cr_pq_path(h->f), 0, 0}),
+                      "row group %d ends before its %lld rows", h->group,
+                      (long long)(h->group_row + raw->n_rows));
+}
+
+static cr_code pq_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, cr_bad *bad,
+                        cr_err *err) {
+    cr_arena *a = &chunk->arena;
+    cr_arena_reset(a);
+    const pq_file *f = &s->files[raw->file];
+    hand *h = raw->priv;
+    chunk->n_rows = raw->n_rows;
+    chunk->n_cols = s->n_want;
+    chunk->path = f->path;
+    chunk->first_row = raw->first_row;
+    chunk->lines = NULL;
+    chunk->cols = CR_NEW_N(a, cr_column, s->n_want + 1);
+    for (int i = 0; i < s->n_want; i++) {
+        const cr_pqs_place *p = &f->places[i];
+        cr_column *c = &chunk->cols[i];
+        cr_pq_vec value, key = {0};
+        if (s->twin[i] >= 0) {
+            *c = chunk->cols[s->twin[i]];
+            continue;
+        }
+        CR_TRY(read_leaf(&h->value[i], h, raw, p->value.leaf, &value, err));
+        if (p->map && p->key.leaf >= 0)
+            CR_TRY(read_leaf(&h->key[i], h, raw, p->key.leaf, &key, err));
+        cr_code code = cr_pqs_column(p, s->want[i].name, &value, &key, a, c, bad, err);
+        if (code != CR_OK) return cr_fail_at(err, code, ((cr_loc){f->path, 0, 0}), "%s", err->msg);
+        if (c->code) c->memo = &h->memo[i];
+        if (c->keys && c->keys->code) ((cr_column *)(uintptr_t)c->keys)->memo = &h->key_memo[i];
+    }
+    return CR_OK;
+}
+
+/* ---- the reader ---- */
+
+static int64_t pq_n_files(const cr_source *s) {
+    return s->n_files;
+}
+
+static const char *pq_path(const cr_source *s, int64_t file) {
+    return s->files[file].path;
+}
+
+static cr_code pq_n_blocks(cr_source *s, int64_t file, int64_t *out, cr_err *err) {
+    (void)err;
+    *out = s->files[file].n_blocks;
+    return CR_OK;
+}
+
+static void pq_set_block(cr_source *s, size_t bytes) {
+    s->block = bytes > 0 ? bytes : BLOCK;
+    cut_blocks(s);
+}
+
+static int pq_columns(const cr_source *s, const char *const **out) {
+    *out = s->names;
+    return s->n_names;
+}
+
+static int pq_hands(const cr_source *s) {
+    return s->n_hands;
+}
+
+static size_t pq_hand_bytes(const cr_source *s) {
+    return s->hand_bytes;
+}
+
+static void pq_kinds(const cr_source *s, cr_colkind *out) {
+    for (int i = 0; i < s->n_want; i++) {
+        const cr_pqs_place *k = &s->kind[i];
+        out[i] = (cr_colkind){.type = k->value.type,
+                              .depth = k->depth,
+                              .key = k->map ? (int)k->key.type : -1,
+                              .nulls = k->value.how == CR_PQS_FROM_NULLS,
+                              .text = s->kind_text[i]};
+    }
+}
+
+extern const cr_reader_type cr_reader_parquet;
+const cr_reader_type cr_reader_parquet = {
+    .name = "ParquetDataset",
+    .exts = exts,
+    .open = pq_open,
+    .close = pq_close,
+    .n_files = pq_n_files,
+    .path = pq_path,
+    .n_blocks = pq_n_blocks,
+    .cut = pq_cut,
+    .parse = pq_parse,
+    .set_block = pq_set_block,
+    .columns = pq_columns,
+    .block_rows = pq_block_rows,
+    .hands = pq_hands,
+    .hand_bytes = pq_hand_bytes,
+    .raw_clear = pq_raw_clear,
+    .kinds = pq_kinds,
+};
