@@ -6,6 +6,8 @@
  */
 #include "layer/config.h"
 
+#include <math.h>
+
 #include <string.h>
 
 /* ---- MLP ---- */
@@ -139,8 +141,19 @@ static const cr_msg softmax_msg = {"SoftmaxCrossEntropy",
                                    sizeof(cr_cross_entropy_conf),
                                    false,
                                    NULL};
-static const cr_msg l2_msg = {"L2Loss", "Mean squared error", no_fields, sizeof(cr_l2_conf), false,
-                              NULL};
+static const cr_field l2_fields[] = {
+    CR_FLOAT(cr_l2_conf, label_mean, 0, -CR_INF, CR_INF, CR_F_OURS,
+             "number around which labels lie: the prediction is that plus what the model learns"),
+    CR_END,
+};
+static void l2_check(const void *self, cr_diag *diag) {
+    const cr_l2_conf *c = self;
+    if (!isfinite((float)c->label_mean))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "label_mean"),
+                    "label_mean must be finite; leave it out for 0");
+}
+static const cr_msg l2_msg = {"L2Loss", "Mean squared error", l2_fields, sizeof(cr_l2_conf), false,
+                              l2_check};
 static const cr_field jrc_fields[] = {
     CR_STR(cr_jrc_conf, session_name, NULL, CR_F_REQUIRED,
            "sparse feature whose first id is the session"),

@@ -101,6 +101,7 @@ typedef struct cr_pairwise_conf { /* ours */
 } cr_pairwise_conf;
 typedef struct cr_l2_conf {
     cr_conf_base base;
+    double label_mean; /* ours */
 } cr_l2_conf;
 extern const cr_msg cr_loss_msg;
 extern const cr_oneof cr_loss_family;

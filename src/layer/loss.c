@@ -30,6 +30,10 @@ static cr_node *softmax_row(cr_graph *g, const void *conf, cr_node *logits, cr_n
     return cr_softmax_ce(g, logits, label, (float)c->label_smoothing);
 }
 
+static double l2_offset(const void *conf) {
+    return ((const cr_l2_conf *)conf)->label_mean;
+}
+
 static cr_node *l2_row(cr_graph *g, const void *conf, cr_node *logits, cr_node *label, int s) {
     (void)s;
     (void)conf;
@@ -79,6 +83,7 @@ const cr_loss_type cr_loss_l2 = {.name = "l2_loss",
                                  .min_class = 1,
                                  .max_class = 1,
                                  .labels = any_labels,
+                                 .offset = l2_offset,
                                  .row = l2_row};
 const cr_loss_type cr_loss_focal = {.name = "binary_focal_loss",
                                     .pred = CR_PRED_SIGMOID,

@@ -22,6 +22,8 @@ struct cr_loss_type {
     /* name of the sparse feature that holds the session; NULL or empty: none. The member's field is
      * session_name. NULL: the loss has no sessions */
     const char *(*session)(const void *conf);
+    /* number that is added to the logits for this loss and its prediction; NULL: none */
+    double (*offset)(const void *conf);
     /* row: one loss per row of logits (K) against labels (1). session: number of the sparse feature
      * that names the row's session, -1: none */
     cr_node *(*row)(cr_graph *g, const void *conf, cr_node *logits, cr_node *label, int session);

@@ -50,12 +50,25 @@ static void add_output(cr_build *b, const char *name, const char *suffix, cr_nod
     m->outputs[m->n_outputs++] = (cr_output){full, node};
 }
 
-static void add_predictions(cr_build *b, const cr_task *t, cr_pred_kind kind) {
+/* the logits as a loss sees them: label_mean is part of the model, saved with it and never trained
+ */
+static cr_node *shifted(cr_build *b, const cr_task *t, const cr_loss_type *type, const void *conf) {
+    double offset = type->offset ? type->offset(conf) : 0;
+    if (offset == 0) return t->logits;
+    char name[96];
+    snprintf(name, sizeof(name), "label_mean%s", t->suffix);
+    size_t mark = cr_graph_push(b->g, "model");
+    cr_node *mean = cr_buffer(b->g, name, 1, offset);
+    cr_graph_pop(b->g, mark);
+    return cr_bias(b->g, t->logits, mean);
+}
+
+static void add_predictions(cr_build *b, const cr_task *t, cr_pred_kind kind, cr_node *value) {
     cr_graph *g = b->g;
     char key[96];
     snprintf(key, sizeof(key), "probs%s", t->suffix);
     switch (kind) {
-    case CR_PRED_VALUE: add_output(b, "y", t->suffix, t->logits); return;
+    case CR_PRED_VALUE: add_output(b, "y", t->suffix, value); return;
     case CR_PRED_SIGMOID:
         add_output(b, "logits", t->suffix, t->logits);
         if (!find_output(b->m, key))
@@ -185,11 +198,12 @@ static void finish_task(cr_build *b, const cr_task *t) {
     for (int64_t i = 0; i < t->losses->n; i++) {
         const cr_loss_conf *lc = t->losses->v[i];
         const cr_loss_type *type = lc->loss.m->type;
-        add_predictions(b, t, type->pred);
+        cr_node *logits = shifted(b, t, type, lc->loss.conf);
+        add_predictions(b, t, type->pred, logits);
         if (!label) continue;
         int session = session_of(b, type, lc->loss.conf);
         if (session < -1) continue;
-        cr_node *row = type->row(b->g, lc->loss.conf, t->logits, label, session);
+        cr_node *row = type->row(b->g, lc->loss.conf, logits, label, session);
         row->output = true;
         const char *name = own_name(m, m->metrics, m->n_metrics, type->name, t->suffix);
         m->losses[m->n_losses++] =
@@ -331,9 +345,8 @@ cr_updater *cr_model_updater(cr_model *m, const cr_exec *ex, cr_pool *pool) {
             const cr_look *look = cr_lookup_pieces(t->uses[k].node, &count) + t->uses[k].piece;
             const float *grad = cr_exec_grad(ex, t->uses[k].node);
             if (!grad) continue;
-            uses[n++] =
-                (cr_use){look->slot, look->mean, grad + look->out, cr_ld(t->uses[k].node),
-                         cr_codes_shared(&m->graph, t->uses[k].node, t->uses[k].piece)};
+            uses[n++] = (cr_use){look->slot, look->mean, grad + look->out, cr_ld(t->uses[k].node),
+                                 cr_codes_shared(&m->graph, t->uses[k].node, t->uses[k].piece)};
         }
         if (n > 0 && t->table.trainable && t->table.optim)
             t->updater = cr_updater_add(u, &t->table, uses, n);

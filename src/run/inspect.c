@@ -10,6 +10,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "layer/loss.h"
 #include "run/run_int.h"
 
 typedef struct sample {
@@ -17,7 +18,7 @@ typedef struct sample {
     const char *key;  /* of the config */
     const char *paths;
     int64_t rows, bad_rows;
-    double label_sum;
+    double label_sum, label_squares;
 } sample;
 
 typedef struct report {
@@ -27,6 +28,29 @@ typedef struct report {
     int n_samples;
     int64_t tables, state, dense, buffers; /* bytes */
 } report;
+
+static void add_label(sample *s, double y) {
+    s->label_sum += y;
+    s->label_squares += y * y;
+}
+
+/* l2_loss begins at 0 (or label_mean) and moves by small steps; labels far from there take long */
+static void check_mean(const report *r, const sample *s) {
+    const cr_model_conf *m = r->j.root->model_config;
+    if (s->rows < 100 || strcmp(s->name, "train") != 0) return;
+    double n = (double)s->rows, mean = s->label_sum / n,
+           spread = sqrt(fmax(s->label_squares / n - mean * mean, 0));
+    for (int64_t i = 0; i < m->losses.n; i++) {
+        const cr_loss_conf *l = m->losses.v[i];
+        const cr_loss_type *type = l->loss.m->type;
+        if (!type->offset || fabs(mean - type->offset(l->loss.conf)) <= 2 * spread) continue;
+        cr_diag_add(
+            r->diag, CR_SEV_WARN, CR_ECONF, ((const cr_conf_base *)l->loss.conf)->at,
+            "the labels lie around %.4g, %s begins at %.4g and would learn that first; write "
+            "%s { label_mean: %.4g }",
+            mean, type->name, type->offset(l->loss.conf), type->name, mean);
+    }
+}
 
 static void read_sample(report *r, sample *s, int64_t want) {
     cr_loader *l;
@@ -48,7 +72,7 @@ static void read_sample(report *r, sample *s, int64_t want) {
         if (!b) continue;
         s->rows += b->n_rows;
         for (int64_t i = 0; b->n_labels > 0 && i < b->n_rows; i++)
-            s->label_sum += (double)b->labels[0][i];
+            add_label(s, (double)b->labels[0][i]);
         cr_loader_release(l, b);
     }
     cr_loader_stats st;
@@ -62,6 +86,7 @@ static void read_sample(report *r, sample *s, int64_t want) {
                     (long long)(s->rows + s->bad_rows), (long long)max,
                     s->bad_rows > max ? ": correct them or raise it" : "");
     cr_loader_free(l);
+    check_mean(r, s);
     if (s->rows == 0 && cr_diag_code(r->diag) == CR_OK)
         cr_diag_add(r->diag, CR_SEV_ERROR, CR_EDATA, cr_conf_at(r->j.root, s->key),
                     "%s data '%s' holds no rows", s->name, s->paths);
@@ -189,14 +214,15 @@ cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
         const cr_root_conf *root = r.j.root;
         int64_t want = o->sample_rows > 0 ? o->sample_rows : 10000;
         if (*root->train_input_path)
-            r.samples[r.n_samples++] =
-                (sample){"train", "train_input_path", root->train_input_path, 0, 0, 0};
+            r.samples[r.n_samples++] = (sample){.name = "train",
+                                                .key = "train_input_path",
+                                                .paths = root->train_input_path};
         else
             cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, CR_NOWHERE,
                         "train_input_path is not set: the data was not looked at");
         if (*root->eval_input_path)
             r.samples[r.n_samples++] =
-                (sample){"eval", "eval_input_path", root->eval_input_path, 0, 0, 0};
+                (sample){.name = "eval", .key = "eval_input_path", .paths = root->eval_input_path};
         if (*root->eval_input_path) cr_job_check_best(&r.j, diag);
         cr_job_check_ema(&r.j, diag);
         cr_job_check_begin(&r.j, diag);

@@ -27,3 +27,32 @@ has_err "...session_name 'price' is a dense feature and has no ids; ..."
 run crank check tiny.yaml --set 'model_config.losses=[{jrc_loss: {}}]' --set model_config.num_class=2
 ends 2
 has_err "...session_name..."
+# labels far from 0: check says so; label_mean is where training begins, and goes with the model
+awk -F, -v OFS=, 'NR > 1 { $1 = 20 + $1 + $5 / 10 } { print }' train.csv >far.csv
+awk -F, -v OFS=, 'NR > 1 { $1 = 20 + $1 + $5 / 10 } { print }' eval.csv >far_eval.csv
+far='--train_input_path far.csv --eval_input_path far_eval.csv --set model_config.metrics=[{mean_squared_error:{}}]'
+# shellcheck disable=SC2086
+run crank check tiny.yaml $far --set 'model_config.losses=[{l2_loss: {}}]'
+ends 0
+has_err "--set 'model_config.losses=[{l2_loss: {}}]':1:23: warning: the labels lie around 20.9..., l2_loss begins at 0 and would learn that first; write l2_loss { label_mean: 20.9... }"
+# shellcheck disable=SC2086
+run crank check tiny.yaml $far --set 'model_config.losses=[{l2_loss: {label_mean: 21}}]'
+ends 0
+no_err "...warning..."
+for mean in 0 21; do
+    # shellcheck disable=SC2086
+    run crank train tiny.yaml --model_dir far$mean $far --set train_config.num_epochs=1 --set "model_config.losses=[{l2_loss: {label_mean: $mean}}]"
+    ends 0
+    run crank export far$mean/pipeline.config --export_dir far$mean/e
+    ends 0
+    run crank predict --scripted_model_path far$mean/e --predict_input_path far_eval.csv --predict_output_path far$mean/p --reserved_columns label
+    ends 0
+    # the export's y is the y that was evaluated
+    awk -F, 'NR > 1 { s += ($1 - $2) * ($1 - $2) } END { printf "%.4f\n", s / (NR - 1) }' far$mean/p/part-0.csv >far$mean/mse
+    sed -n '$s/.*"mean_squared_error": \([0-9.e-]*\)}.*/\1/p' far$mean/train_eval_result_v2.txt | awk '{ printf "%.4f\n", $1 }' >far$mean/told
+    same far$mean/mse far$mean/told
+done
+[ "$(cat far0/mse far21/mse | awk 'NR == 1 { a = $1 } NR == 2 { print $1 < a / 10 }')" = 1 ] || fail "label_mean does not help: $(cat far0/mse far21/mse)"
+run crank check tiny.yaml --set 'model_config.losses=[{l2_loss: {label_mean: inf}}]'
+ends 2
+has_err "...label_mean must be finite; leave it out for 0"
