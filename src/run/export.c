@@ -246,8 +246,10 @@ static cr_code check_flags(const cr_export_opts *o, cr_err *err) {
                        o->embedding_dtype);
     if (o->additional_export_config && *o->additional_export_config) {
         cr_json *js;
-        CR_TRY(cr_json_parse(&js, o->additional_export_config, strlen(o->additional_export_config),
-                             err));
+        cr_err why;
+        if (cr_json_parse(&js, o->additional_export_config, strlen(o->additional_export_config),
+                          &why) != CR_OK)
+            return cr_fail(err, CR_EUSAGE, "--additional_export_config: %s", why.msg);
         bool obj = cr_json_is_obj(js);
         cr_json_free(js);
         if (!obj)

@@ -303,6 +303,15 @@ static cr_code check_flags(const cr_predict_opts *o, cr_err *err) {
             err, CR_EIO,
             "%s is not a directory; --scripted_model_path names what `crank export` wrote",
             o->scripted_model_path);
+    char index[1200], schema[1200];
+    snprintf(index, sizeof(index), "%s/index.json", o->scripted_model_path);
+    snprintf(schema, sizeof(schema), "%s/schema.json", o->scripted_model_path);
+    if (!from_config && (!cr_path_exists(index) || !cr_path_exists(schema)))
+        return cr_fail(
+            err, CR_EUSAGE,
+            "%s is not an export; make one with `crank export`, or give "
+            "--pipeline_config_path (and --checkpoint_path) to predict from a checkpoint",
+            o->scripted_model_path);
     return CR_OK;
 }
 

@@ -28,3 +28,8 @@ has_err "...nowhere..."
 is_gone q
 run crank check away/e
 ends 0
+# the additional config must be an object
+run crank export model/pipeline.config --export_dir odd --additional_export_config '{'
+ends 2
+has_err "crank export: --additional_export_config: not valid JSON..."
+is_gone odd

@@ -45,3 +45,9 @@ wait $pid 2>/dev/null || true
 predict --quiet
 ends 0
 [ "$(ls out)" = part-0.csv ] || fail "left behind: $(ls out)"
+# a model_dir or a checkpoint in the place of an export
+for what in model "$(newest model)"; do
+    run crank predict --scripted_model_path "$what" --predict_input_path eval.csv --predict_output_path out
+    ends 2
+    has_err "crank predict: $what is not an export; make one with \`crank export\`, or give --pipeline_config_path (and --checkpoint_path) to predict from a checkpoint"
+done
