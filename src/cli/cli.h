@@ -42,6 +42,9 @@ typedef struct cr_args {
     int64_t sample_rows;
     const char *format;
     cr_opt_list topic;
+    cr_opt_list files;
+    const char *columns, *pages;
+    bool rows_json, schema, row_groups;
     /* making things */
     const char *kind, *output_dir;
     int64_t rows, eval_rows;

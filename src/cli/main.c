@@ -25,6 +25,7 @@
     X(config)                                                                                      \
     X(params)                                                                                      \
     X(diff)                                                                                        \
+    X(parquet)                                                                                     \
     X(synth)                                                                                       \
     X(help)                                                                                        \
     X(version)                                                                                     \
