@@ -80,16 +80,36 @@ static cr_code compare(const cr_ckpt *ca, const cr_ckpt *cb, finding *f, float *
     return CR_OK;
 }
 
+static int states(const cr_ckpt *c) {
+    int n = 0;
+    for (int i = 0; i < cr_ckpt_count(c); i++)
+        n += cr_ckpt_at(c, i)->optimizer;
+    return n;
+}
+
+/* An export has no optimizer state; against a checkpoint its weights are compared. 'A' or 'B': the
+ * only side with state; 0: both or none. */
+static char lone_state(const cr_ckpt *ca, const cr_ckpt *cb) {
+    int a = states(ca), b = states(cb);
+    return a > 0 && b == 0 ? 'A' : b > 0 && a == 0 ? 'B' : 0;
+}
+
 /* all names of both, in order; returns how many */
 static cr_code compare_all(const cr_ckpt *ca, const cr_ckpt *cb, finding *out, int *n_out,
                            cr_err *err) {
     int i = 0, k = 0, n = 0;
+    bool weights = lone_state(ca, cb) != 0;
     cr_code code = CR_OK;
     float *tmp = cr_alloc(sizeof(float) * 2 * PIECE, "pieces of tensors");
     while (code == CR_OK && (i < cr_ckpt_count(ca) || k < cr_ckpt_count(cb))) {
         const cr_ckpt_info *a = i < cr_ckpt_count(ca) ? cr_ckpt_at(ca, i) : NULL;
         const cr_ckpt_info *b = k < cr_ckpt_count(cb) ? cr_ckpt_at(cb, k) : NULL;
         int order = !a ? 1 : !b ? -1 : strcmp(a->name, b->name);
+        if (weights && ((order < 0 && a->optimizer) || (order > 0 && b->optimizer))) {
+            i += order < 0;
+            k += order > 0;
+            continue;
+        }
         finding *f = &out[n++];
         *f = (finding){.a = order <= 0 ? a : NULL, .b = order >= 0 ? b : NULL};
         f->v = order < 0 ? ONLY_A : ONLY_B;
@@ -311,6 +331,10 @@ static void print_text(const cr_ckpt *ca, const cr_ckpt *cb, const finding *v, i
     say_group(v, n, OTHER_SHAPE, "other shapes in A and B");
     say_group(v, n, ONLY_A, "only in A");
     say_group(v, n, ONLY_B, "only in B");
+    char side = lone_state(ca, cb);
+    if (side)
+        cr_ui_say("%d tensors of optimizer state are only in %c and were left aside\n",
+                  states(side == 'A' ? ca : cb), side);
     if (!p->file) return;
     if (!p->differs) {
         cr_ui_say("logs      equal up to step %lld (%s)\n", (long long)p->last_same, p->file);
@@ -359,6 +383,8 @@ static void print_json(const cr_ckpt *ca, const cr_ckpt *cb, const finding *v, i
     cr_jw_bool(&w, "equal", n_diff == 0);
     cr_jw_i64(&w, "n_parameters", n);
     cr_jw_i64(&w, "n_differ", n_diff);
+    char side = lone_state(ca, cb);
+    if (side) cr_jw_str(&w, "optimizer_state_only_in", side == 'A' ? "a" : "b");
     cr_jw_arr(&w, "parameters");
     for (int i = 0; i < n; i++)
         if (v[i].v != SAME) json_finding(&w, &v[i]);

@@ -45,3 +45,13 @@ printf 'no tensors' >x.safetensors
 run crank diff a x.safetensors
 ends 2
 has_err "x.safetensors: ..."
+# an export against its checkpoint: the weights
+run crank export a/pipeline.config --export_dir e
+ends 0
+run crank diff "$(newest a)" e
+ends 0
+has_out "all 12 parameters are equal"
+has_out "... tensors of optimizer state are only in A and were left aside"
+run crank diff e "$(newest a)" --json
+ends 0
+has_out '..."equal": true, "n_parameters": 12, "n_differ": 0, "optimizer_state_only_in": "b"...'
