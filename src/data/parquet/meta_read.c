@@ -1,38 +1,26 @@
 /*
- * meta_read.c - Thrift bytes into the structs of the header: footer, page headers, page indexes.
+ * meta_read.c - the footer: Thrift bytes into the structs of the header.
  *
  * A field of another type than the format says is passed over, like one that is not known, so newer
  * files are read. What is taken is checked here, once, and the rest of the library relies on it:
  * counts, offsets and sizes lie in the file, every row group has one chunk per leaf, of the leaf's
- * type. Statistics that cannot be trusted (old signed order of strings, NaN, unknown orders) are
- * left out, for a wrong minimum would skip rows that match.
+ * type.
  *
  * Memory: every array is taken from `left`, which starts as the budget.
  */
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "data/parquet/parquet_int.h"
+#include "data/parquet/meta_int.h"
 
 #define MAX_PRECISION 154 /* of decimals: what 64 bytes hold */
 
-typedef struct parse {
-    cr_tin t;
-    cr_arena *arena;
-    size_t left;
-    int64_t file_size;
-    cr_pq_meta *m;
-    cr_err *err;
-    const char *what; /* "footer" */
-} parse;
-
-static cr_code broken(parse *s) {
+cr_code cr_pq_broken(cr_pq_parse *s) {
     return cr_fail(s->err, CR_EDATA, "%s, byte %zu: %s", s->what, s->t.bad_at, s->t.bad);
 }
 
-static cr_code take(parse *s, void **out, size_t n, size_t size) {
+cr_code cr_pq_take(cr_pq_parse *s, void **out, size_t n, size_t size) {
     *out = NULL;
     if (n > s->left / size)
         return cr_fail(s->err, CR_EDATA,
@@ -44,51 +32,15 @@ static cr_code take(parse *s, void **out, size_t n, size_t size) {
     return CR_OK;
 }
 
-static bool is_int(int type) {
-    return type == CR_T_I16 || type == CR_T_I32 || type == CR_T_I64;
-}
-
-/* an integer field when it is one, else passed over; values that do not fit are `bad` */
-static bool get_i64(cr_tin *t, int type, int64_t *out) {
-    if (is_int(type)) {
-        *out = cr_tin_int(t);
-        return !t->bad;
-    }
-    cr_tin_skip(t, type);
-    return false;
-}
-static bool get_i32(cr_tin *t, int type, int *out) {
-    int64_t x;
-    if (!get_i64(t, type, &x)) return false;
-    *out = x < INT32_MIN || x > INT32_MAX ? -1 : (int)x; /* no field has a use for such a number */
-    return true;
-}
-static bool get_bool(cr_tin *t, int type, bool *out) {
-    if (type == CR_T_TRUE || type == CR_T_FALSE) {
-        *out = type == CR_T_TRUE;
-        return true;
-    }
-    cr_tin_skip(t, type);
-    return false;
-}
-static bool get_bytes(cr_tin *t, int type, const uint8_t **p, size_t *n) {
-    if (type == CR_T_BYTES) {
-        *p = cr_tin_bytes(t, n);
-        return !t->bad;
-    }
-    cr_tin_skip(t, type);
-    return false;
-}
-
 /* names are C strings: a NUL inside is shown as the replacement character */
-static cr_code get_text(parse *s, int type, const char **out) {
+static cr_code get_text(cr_pq_parse *s, int type, const char **out) {
     const uint8_t *p;
     size_t n, nuls = 0;
-    if (!get_bytes(&s->t, type, &p, &n)) return CR_OK;
+    if (!cr_tin_get_bytes(&s->t, type, &p, &n)) return CR_OK;
     for (size_t i = 0; i < n; i++)
         nuls += p[i] == 0;
     char *q;
-    CR_TRY(take(s, (void **)&q, n + 2 * nuls + 1, 1));
+    CR_TRY(cr_pq_take(s, (void **)&q, n + 2 * nuls + 1, 1));
     *out = q;
     if (n && !nuls) memcpy(q, p, n);
     for (size_t i = 0; i < n && nuls; i++) {
@@ -100,139 +52,6 @@ static cr_code get_text(parse *s, int type, const char **out) {
         }
     }
     return CR_OK;
-}
-
-/* a list field of elements of type `want`: their number, or -1 when it is passed over */
-static int64_t get_list(cr_tin *t, int type, int want) {
-    int of;
-    if (type != CR_T_LIST) {
-        cr_tin_skip(t, type);
-        return -1;
-    }
-    const uint8_t *p = t->p;
-    size_t n = cr_tin_list(t, &of);
-    if (t->bad) return -1;
-    bool same = of == want || (is_int(want) && is_int(of)) ||
-                (want == CR_T_TRUE && of == CR_T_FALSE) || n == 0;
-    if (same) return (int64_t)n;
-    t->p = p;
-    cr_tin_skip(t, type);
-    return -1;
-}
-
-/* EACH_FIELD(t, id, type) { switch (id) {...} }: every field of a struct; the body consumes it */
-#define EACH_FIELD(t, id, type)                                                                    \
-    for (int id = 0, type; (type = cr_tin_field((t), &id)) != CR_T_STOP;)
-
-/* ---- statistics ---- */
-
-typedef struct raw_stats {
-    const uint8_t *v[4]; /* old max, old min, max, min: fields 1, 2, 5, 6 */
-    size_t n[4];
-    bool max_exact, min_exact;
-    int64_t n_null, n_distinct;
-} raw_stats;
-
-static const raw_stats no_raw_stats = {.max_exact = true,
-                                       .min_exact = true,
-                                       .n_null = -1,
-                                       .n_distinct = -1};
-
-static void get_stats(cr_tin *t, raw_stats *r) {
-    *r = no_raw_stats;
-    if (!cr_tin_enter(t)) return;
-    EACH_FIELD(t, id, type) {
-        switch (id) {
-        case 1:
-        case 2:
-        case 5:
-        case 6: {
-            int k = id < 3 ? id - 1 : id - 3;
-            (void)get_bytes(t, type, &r->v[k], &r->n[k]);
-            break;
-        }
-        case 3: (void)get_i64(t, type, &r->n_null); break;
-        case 4: (void)get_i64(t, type, &r->n_distinct); break;
-        case 7: (void)get_bool(t, type, &r->max_exact); break;
-        case 8: (void)get_bool(t, type, &r->min_exact); break;
-        default: cr_tin_skip(t, type); break;
-        }
-    }
-    cr_tin_leave(t);
-}
-
-static int value_size(const cr_pq_node *n) {
-    switch (n->type) {
-    case CR_PQ_BOOL: return 1;
-    case CR_PQ_I32:
-    case CR_PQ_F32: return 4;
-    case CR_PQ_I64:
-    case CR_PQ_F64: return 8;
-    case CR_PQ_I96: return 12;
-    case CR_PQ_FIXED: return n->type_length;
-    default: return -1;
-    }
-}
-
-static bool is_nan(const cr_pq_node *n, const uint8_t *p, int size) {
-    if (n->type == CR_PQ_F32 && size == 4) {
-        float x;
-        memcpy(&x, p, 4);
-        return isnan(x);
-    }
-    if (n->type == CR_PQ_F64 && size == 8) {
-        double x;
-        memcpy(&x, p, 8);
-        return isnan(x);
-    }
-    if (n->logical.kind == CR_PQ_FLOAT16 && size == 2)
-        return (p[1] & 0x7c) == 0x7c && ((p[1] & 3) || p[0]);
-    return false;
-}
-
-/* whether min and max are such that rows may be skipped by them */
-static bool good_bounds(const cr_pq_node *n, const cr_pq_stats *s) {
-    int want = value_size(n);
-    bool cut = n->type == CR_PQ_FIXED; /* may be shortened */
-    for (int i = 0; i < 2; i++) {
-        const uint8_t *p = i ? s->max : s->min;
-        int size = i ? s->max_size : s->min_size;
-        if (!p) continue;
-        if (want >= 0 && size != want && !(cut && size < want)) return false;
-        if (is_nan(n, p, size)) return false;
-    }
-    return true;
-}
-
-/* old fields have no defined order but for signed numbers; equal ones have no need of it */
-static bool old_bounds_count(const cr_pq_node *n, const raw_stats *r) {
-    bool is_unsigned = n->logical.kind == CR_PQ_INT && !n->logical.is_signed;
-    if (n->type <= CR_PQ_F64 && n->type != CR_PQ_I96 && !is_unsigned) return true;
-    return r->v[0] && r->v[1] && r->n[0] == r->n[1] && memcmp(r->v[0], r->v[1], r->n[0]) == 0;
-}
-
-/* ordered: the footer tells an order we know for this column, without which the new fields mean
- * nothing */
-static void use_stats(cr_pq_stats *out, const raw_stats *r, const cr_pq_node *n, bool ordered) {
-    *out = (cr_pq_stats){.n_null = r->n_null >= 0 ? r->n_null : -1,
-                         .n_distinct = r->n_distinct >= 0 ? r->n_distinct : -1,
-                         .min_exact = r->min_exact,
-                         .max_exact = r->max_exact};
-    int k = -1;
-    if ((r->v[2] || r->v[3]) && ordered)
-        k = 2;
-    else if ((r->v[0] || r->v[1]) && (!n || old_bounds_count(n, r)))
-        k = 0;
-    if (k < 0 || (n && n->type == CR_PQ_I96) || (n && n->logical.kind == CR_PQ_INTERVAL)) return;
-    if (r->n[k] > INT32_MAX || r->n[k + 1] > INT32_MAX) return;
-    out->max = r->v[k];
-    out->max_size = (int)r->n[k];
-    out->min = r->v[k + 1];
-    out->min_size = (int)r->n[k + 1];
-    if (n && !good_bounds(n, out)) {
-        out->min = out->max = NULL;
-        out->min_size = out->max_size = 0;
-    }
 }
 
 /* ---- the schema ---- */
@@ -292,7 +111,7 @@ static void get_unit(cr_tin *t, int type, cr_pq_unit *unit) {
         cr_tin_skip(t, type);
         return;
     }
-    EACH_FIELD(t, id, of) {
+    CR_EACH_FIELD(t, id, of) {
         if (id == 2) *unit = CR_PQ_MICROS;
         if (id == 3) *unit = CR_PQ_NANOS;
         cr_tin_skip(t, of);
@@ -303,19 +122,19 @@ static void get_unit(cr_tin *t, int type, cr_pq_unit *unit) {
 /* the parameters of a logical type; those without any are empty structs */
 static void get_params(cr_tin *t, cr_pq_logical *l) {
     if (!cr_tin_enter(t)) return;
-    EACH_FIELD(t, id, type) {
+    CR_EACH_FIELD(t, id, type) {
         if (l->kind == CR_PQ_DECIMAL && id == 1)
-            (void)get_i32(t, type, &l->scale);
+            (void)cr_tin_get_i32(t, type, &l->scale);
         else if (l->kind == CR_PQ_DECIMAL && id == 2)
-            (void)get_i32(t, type, &l->precision);
+            (void)cr_tin_get_i32(t, type, &l->precision);
         else if ((l->kind == CR_PQ_TIME || l->kind == CR_PQ_TIMESTAMP) && id == 1)
-            (void)get_bool(t, type, &l->is_utc);
+            (void)cr_tin_get_bool(t, type, &l->is_utc);
         else if ((l->kind == CR_PQ_TIME || l->kind == CR_PQ_TIMESTAMP) && id == 2)
             get_unit(t, type, &l->unit);
         else if (l->kind == CR_PQ_INT && id == 1 && type == CR_T_I8)
             l->bits = cr_tin_i8(t);
         else if (l->kind == CR_PQ_INT && id == 2)
-            (void)get_bool(t, type, &l->is_signed);
+            (void)cr_tin_get_bool(t, type, &l->is_signed);
         else
             cr_tin_skip(t, type);
     }
@@ -331,7 +150,7 @@ static void get_logical(cr_tin *t, cr_pq_logical *l) {
     };
     *l = (cr_pq_logical){.kind = CR_PQ_PHYSICAL};
     if (!cr_tin_enter(t)) return;
-    EACH_FIELD(t, id, type) {
+    CR_EACH_FIELD(t, id, type) {
         *l = (cr_pq_logical){.kind = CR_PQ_OTHER};
         if (id > 0 && id < (int)(sizeof kinds / sizeof kinds[0]) && kinds[id]) l->kind = kinds[id];
         if (type == CR_T_STRUCT)
@@ -370,26 +189,26 @@ static bool fits(const cr_pq_node *n, const cr_pq_logical *l) {
     }
 }
 
-static cr_code get_node(parse *s, bool root, cr_pq_node *n) {
+static cr_code get_node(cr_pq_parse *s, bool root, cr_pq_node *n) {
     cr_tin *t = &s->t;
     int type_id = -1, converted = -1, precision = 0, scale = 0, rep = -1;
     cr_pq_logical logical = {.kind = CR_PQ_PHYSICAL};
     n->field_id = -1;
-    if (!cr_tin_enter(t)) return broken(s);
-    EACH_FIELD(t, id, type) {
+    if (!cr_tin_enter(t)) return cr_pq_broken(s);
+    CR_EACH_FIELD(t, id, type) {
         switch (id) {
         case 1:
-            if (get_i32(t, type, &type_id) && (type_id < 0 || type_id > CR_PQ_FIXED))
+            if (cr_tin_get_i32(t, type, &type_id) && (type_id < 0 || type_id > CR_PQ_FIXED))
                 return cr_fail(s->err, CR_EDATA, "schema: physical type %d is not known", type_id);
             break;
-        case 2: (void)get_i32(t, type, &n->type_length); break;
-        case 3: (void)get_i32(t, type, &rep); break;
+        case 2: (void)cr_tin_get_i32(t, type, &n->type_length); break;
+        case 3: (void)cr_tin_get_i32(t, type, &rep); break;
         case 4: CR_TRY(get_text(s, type, &n->name)); break;
-        case 5: (void)get_i32(t, type, &n->n_children); break;
-        case 6: (void)get_i32(t, type, &converted); break;
-        case 7: (void)get_i32(t, type, &scale); break;
-        case 8: (void)get_i32(t, type, &precision); break;
-        case 9: (void)get_i32(t, type, &n->field_id); break;
+        case 5: (void)cr_tin_get_i32(t, type, &n->n_children); break;
+        case 6: (void)cr_tin_get_i32(t, type, &converted); break;
+        case 7: (void)cr_tin_get_i32(t, type, &scale); break;
+        case 8: (void)cr_tin_get_i32(t, type, &precision); break;
+        case 9: (void)cr_tin_get_i32(t, type, &n->field_id); break;
         case 10:
             if (type == CR_T_STRUCT)
                 get_logical(t, &logical);
@@ -400,7 +219,7 @@ static cr_code get_node(parse *s, bool root, cr_pq_node *n) {
         }
     }
     cr_tin_leave(t);
-    if (t->bad) return broken(s);
+    if (t->bad) return cr_pq_broken(s);
     if (!n->name) n->name = "";
     /* a root has no use for the rest, and writers put all kinds of things there */
     n->type = root || n->n_children > 0 || type_id < 0 ? CR_PQ_GROUP : (cr_pq_type)type_id;
@@ -419,9 +238,9 @@ static cr_code get_node(parse *s, bool root, cr_pq_node *n) {
     return CR_OK;
 }
 
-static cr_code get_schema(parse *s, size_t n) {
+static cr_code get_schema(cr_pq_parse *s, size_t n) {
     cr_pq_meta *m = s->m;
-    CR_TRY(take(s, (void **)&m->nodes, n, sizeof(cr_pq_node)));
+    CR_TRY(cr_pq_take(s, (void **)&m->nodes, n, sizeof(cr_pq_node)));
     m->n_nodes = (int)n;
     for (size_t i = 0; i < n; i++)
         CR_TRY(get_node(s, i == 0, &m->nodes[i]));
@@ -434,7 +253,7 @@ typedef struct raw_chunk {
     bool has_meta, encrypted;
     int type, codec;
     int64_t data, dict;
-    raw_stats stats;
+    cr_pq_raw_stats stats;
     cr_tin path; /* at the elements of path_in_schema */
     size_t n_path;
 } raw_chunk;
@@ -443,11 +262,11 @@ static void get_column_meta(cr_tin *t, raw_chunk *r, cr_pq_chunk *c) {
     r->has_meta = true;
     r->codec = r->type = -1;
     if (!cr_tin_enter(t)) return;
-    EACH_FIELD(t, id, type) {
+    CR_EACH_FIELD(t, id, type) {
         switch (id) {
-        case 1: (void)get_i32(t, type, &r->type); break;
+        case 1: (void)cr_tin_get_i32(t, type, &r->type); break;
         case 2: {
-            int64_t n = get_list(t, type, CR_T_I32);
+            int64_t n = cr_tin_get_list(t, type, CR_T_I32);
             for (int64_t i = 0; i < n && !t->bad; i++) {
                 int64_t e = cr_tin_int(t);
                 if (e >= 0 && e < 32) c->encodings |= (uint32_t)1 << e;
@@ -455,34 +274,29 @@ static void get_column_meta(cr_tin *t, raw_chunk *r, cr_pq_chunk *c) {
             break;
         }
         case 3: {
-            int64_t n = get_list(t, type, CR_T_BYTES);
+            int64_t n = cr_tin_get_list(t, type, CR_T_BYTES);
             r->path = *t;
             r->n_path = n > 0 ? (size_t)n : 0;
             for (int64_t i = 0; i < n && !t->bad; i++)
                 cr_tin_skip(t, CR_T_BYTES);
             break;
         }
-        case 4: (void)get_i32(t, type, &r->codec); break;
-        case 5: (void)get_i64(t, type, &c->n_values); break;
-        case 6: (void)get_i64(t, type, &c->raw_size); break;
-        case 7: (void)get_i64(t, type, &c->size); break;
-        case 9: (void)get_i64(t, type, &r->data); break;
-        case 11: (void)get_i64(t, type, &r->dict); break;
-        case 12:
-            if (type == CR_T_STRUCT)
-                get_stats(t, &r->stats);
-            else
-                cr_tin_skip(t, type);
-            break;
-        case 14: (void)get_i64(t, type, &c->bloom); break;
+        case 4: (void)cr_tin_get_i32(t, type, &r->codec); break;
+        case 5: (void)cr_tin_get_i64(t, type, &c->n_values); break;
+        case 6: (void)cr_tin_get_i64(t, type, &c->raw_size); break;
+        case 7: (void)cr_tin_get_i64(t, type, &c->size); break;
+        case 9: (void)cr_tin_get_i64(t, type, &r->data); break;
+        case 11: (void)cr_tin_get_i64(t, type, &r->dict); break;
+        case 12: cr_pq_get_stats(t, type, &r->stats); break;
+        case 14: (void)cr_tin_get_i64(t, type, &c->bloom); break;
         default: cr_tin_skip(t, type); break;
         }
     }
     cr_tin_leave(t);
 }
 
-static cr_code bad_chunk(parse *s, int group, int leaf, const char *fmt, ...) CR_PRINTF(4, 5);
-static cr_code bad_chunk(parse *s, int group, int leaf, const char *fmt, ...) {
+static cr_code bad_chunk(cr_pq_parse *s, int group, int leaf, const char *fmt, ...) CR_PRINTF(4, 5);
+static cr_code bad_chunk(cr_pq_parse *s, int group, int leaf, const char *fmt, ...) {
     char msg[300];
     va_list ap;
     va_start(ap, fmt);
@@ -507,7 +321,7 @@ static bool same_path(const raw_chunk *r, const char *path) {
 
 /* Chunks lie in the order of the leaves. A chunk that says it is another leaf would give that
  * one's values; one that only spells its own name in another way is fine. */
-static cr_code check_path(parse *s, int group, int leaf, const raw_chunk *r) {
+static cr_code check_path(cr_pq_parse *s, int group, int leaf, const raw_chunk *r) {
     const cr_pq_meta *m = s->m;
     if (!r->n_path || same_path(r, m->nodes[m->leaves[leaf]].path)) return CR_OK;
     for (int i = 0; i < m->n_leaves; i++)
@@ -518,32 +332,32 @@ static cr_code check_path(parse *s, int group, int leaf, const raw_chunk *r) {
 }
 
 /* where a page index lies; one that cannot be there is no index */
-static void check_index(parse *s, int64_t *at, int *size) {
+static void check_index(cr_pq_parse *s, int64_t *at, int *size) {
     if (*at < 4 || *size <= 0 || *at > s->file_size - *size) *at = *size = 0;
 }
 
-static cr_code get_chunk(parse *s, int group, int leaf, cr_pq_chunk *c) {
+static cr_code get_chunk(cr_pq_parse *s, int group, int leaf, cr_pq_chunk *c) {
     cr_tin *t = &s->t;
     const cr_pq_node *node = &s->m->nodes[s->m->leaves[leaf]];
-    raw_chunk r = {.stats = no_raw_stats};
+    raw_chunk r = {.stats = cr_pq_no_stats};
     const uint8_t *path = NULL;
     size_t n_path = 0;
     *c = (cr_pq_chunk){.n_values = -1, .size = -1};
     r.data = -1;
-    if (!cr_tin_enter(t)) return broken(s);
-    EACH_FIELD(t, id, type) {
+    if (!cr_tin_enter(t)) return cr_pq_broken(s);
+    CR_EACH_FIELD(t, id, type) {
         switch (id) {
-        case 1: (void)get_bytes(t, type, &path, &n_path); break;
+        case 1: (void)cr_tin_get_bytes(t, type, &path, &n_path); break;
         case 3:
             if (type == CR_T_STRUCT)
                 get_column_meta(t, &r, c);
             else
                 cr_tin_skip(t, type);
             break;
-        case 4: (void)get_i64(t, type, &c->offset_index); break;
-        case 5: (void)get_i32(t, type, &c->offset_index_size); break;
-        case 6: (void)get_i64(t, type, &c->column_index); break;
-        case 7: (void)get_i32(t, type, &c->column_index_size); break;
+        case 4: (void)cr_tin_get_i64(t, type, &c->offset_index); break;
+        case 5: (void)cr_tin_get_i32(t, type, &c->offset_index_size); break;
+        case 6: (void)cr_tin_get_i64(t, type, &c->column_index); break;
+        case 7: (void)cr_tin_get_i32(t, type, &c->column_index_size); break;
         case 8:
         case 9:
             r.encrypted = true;
@@ -553,7 +367,7 @@ static cr_code get_chunk(parse *s, int group, int leaf, cr_pq_chunk *c) {
         }
     }
     cr_tin_leave(t);
-    if (t->bad) return broken(s);
+    if (t->bad) return cr_pq_broken(s);
     if (r.encrypted)
         return bad_chunk(s, group, leaf,
                          "it is encrypted, which is not supported; write it without encryption");
@@ -570,7 +384,7 @@ static cr_code get_chunk(parse *s, int group, int leaf, cr_pq_chunk *c) {
     c->codec = (cr_pq_codec)r.codec;
     if (c->n_values < 0) return bad_chunk(s, group, leaf, "its number of values is not told");
     CR_TRY(check_path(s, group, leaf, &r));
-    use_stats(&c->stats, &r.stats, node, true);
+    cr_pq_use_stats(&c->stats, &r.stats, node);
     if (c->raw_size < 0) c->raw_size = 0;
     /* a dictionary in front of the data; 0 and places behind it are writers' mistakes */
     c->data_start = r.data;
@@ -595,32 +409,32 @@ static cr_code get_chunk(parse *s, int group, int leaf, cr_pq_chunk *c) {
     return CR_OK;
 }
 
-static cr_code get_group(parse *s, int group, cr_pq_group *g) {
+static cr_code get_group(cr_pq_parse *s, int group, cr_pq_group *g) {
     cr_tin *t = &s->t;
     bool has_columns = false;
     g->n_rows = -1;
-    if (!cr_tin_enter(t)) return broken(s);
-    EACH_FIELD(t, id, type) {
+    if (!cr_tin_enter(t)) return cr_pq_broken(s);
+    CR_EACH_FIELD(t, id, type) {
         switch (id) {
         case 1: {
-            int64_t n = get_list(t, type, CR_T_STRUCT);
+            int64_t n = cr_tin_get_list(t, type, CR_T_STRUCT);
             if (n < 0) break;
             if (n != s->m->n_leaves || has_columns)
                 return cr_fail(s->err, CR_EDATA, "row group %d has %lld columns, the schema has %d",
                                group, (long long)n, s->m->n_leaves);
             has_columns = true;
-            CR_TRY(take(s, (void **)&g->chunks, (size_t)n, sizeof(cr_pq_chunk)));
+            CR_TRY(cr_pq_take(s, (void **)&g->chunks, (size_t)n, sizeof(cr_pq_chunk)));
             for (int i = 0; i < (int)n; i++)
                 CR_TRY(get_chunk(s, group, i, &g->chunks[i]));
             break;
         }
-        case 2: (void)get_i64(t, type, &g->raw_size); break;
-        case 3: (void)get_i64(t, type, &g->n_rows); break;
+        case 2: (void)cr_tin_get_i64(t, type, &g->raw_size); break;
+        case 3: (void)cr_tin_get_i64(t, type, &g->n_rows); break;
         default: cr_tin_skip(t, type); break;
         }
     }
     cr_tin_leave(t);
-    if (t->bad) return broken(s);
+    if (t->bad) return cr_pq_broken(s);
     if (g->n_rows < 0)
         return cr_fail(s->err, CR_EDATA, "row group %d: its number of rows is not told", group);
     if (!has_columns && s->m->n_leaves)
@@ -629,13 +443,13 @@ static cr_code get_group(parse *s, int group, cr_pq_group *g) {
 }
 
 /* the rest of the footer that is a list: key-value pairs */
-static cr_code get_pairs(parse *s, size_t n) {
+static cr_code get_pairs(cr_pq_parse *s, size_t n) {
     cr_tin *t = &s->t;
-    CR_TRY(take(s, (void **)&s->m->pairs, n, sizeof(cr_pq_pair)));
+    CR_TRY(cr_pq_take(s, (void **)&s->m->pairs, n, sizeof(cr_pq_pair)));
     for (size_t i = 0; i < n; i++) {
         cr_pq_pair *p = &s->m->pairs[i];
-        if (!cr_tin_enter(t)) return broken(s);
-        EACH_FIELD(t, id, type) {
+        if (!cr_tin_enter(t)) return cr_pq_broken(s);
+        CR_EACH_FIELD(t, id, type) {
             if (id == 1)
                 CR_TRY(get_text(s, type, &p->key));
             else if (id == 2)
@@ -644,7 +458,7 @@ static cr_code get_pairs(parse *s, size_t n) {
                 cr_tin_skip(t, type);
         }
         cr_tin_leave(t);
-        if (t->bad) return broken(s);
+        if (t->bad) return cr_pq_broken(s);
         if (!p->key) p->key = "";
     }
     s->m->n_pairs = (int)n;
@@ -658,7 +472,7 @@ static void drop_unordered(cr_pq_meta *m, cr_tin *orders, int64_t n) {
     for (int leaf = 0; leaf < m->n_leaves; leaf++) {
         bool known = false;
         if (leaf < n && cr_tin_enter(orders)) {
-            EACH_FIELD(orders, id, type) {
+            CR_EACH_FIELD(orders, id, type) {
                 known = id == 1 || id == 2; /* by the type; IEEE 754 total order */
                 cr_tin_skip(orders, type);
             }
@@ -693,39 +507,39 @@ static void mend_sizes(cr_pq_meta *m, int64_t file_size) {
 
 cr_code cr_pq_parse_footer(const uint8_t *p, size_t n, int64_t file_size, size_t budget,
                            cr_arena *arena, cr_pq_meta *out, cr_err *err) {
-    parse s = {.arena = arena,
-               .left = budget,
-               .file_size = file_size,
-               .m = out,
-               .err = err,
-               .what = "footer"};
+    cr_pq_parse s = {.arena = arena,
+                     .left = budget,
+                     .file_size = file_size,
+                     .m = out,
+                     .err = err,
+                     .what = "footer"};
     cr_tin *t = &s.t, groups = {0}, orders = {0};
     int64_t n_groups = -1, n_orders = 0, rows = 0;
     *out = (cr_pq_meta){.footer_size = (int64_t)n};
     cr_tin_init(t, p, n);
-    EACH_FIELD(t, id, type) {
+    CR_EACH_FIELD(t, id, type) {
         int64_t k;
         switch (id) {
-        case 1: (void)get_i32(t, type, &out->version); break;
+        case 1: (void)cr_tin_get_i32(t, type, &out->version); break;
         case 2:
-            k = get_list(t, type, CR_T_STRUCT);
+            k = cr_tin_get_list(t, type, CR_T_STRUCT);
             if (k < 0) break;
             if (out->nodes) return cr_fail(err, CR_EDATA, "footer: it has two schemas");
             CR_TRY(get_schema(&s, (size_t)k));
             break;
         case 4: /* read when the schema is known */
-            n_groups = get_list(t, type, CR_T_STRUCT);
+            n_groups = cr_tin_get_list(t, type, CR_T_STRUCT);
             groups = *t;
             for (k = 0; k < n_groups && !t->bad; k++)
                 cr_tin_skip(t, CR_T_STRUCT);
             break;
         case 5:
-            k = get_list(t, type, CR_T_STRUCT);
+            k = cr_tin_get_list(t, type, CR_T_STRUCT);
             if (k >= 0 && !out->pairs) CR_TRY(get_pairs(&s, (size_t)k));
             break;
         case 6: CR_TRY(get_text(&s, type, &out->created_by)); break;
         case 7:
-            n_orders = get_list(t, type, CR_T_STRUCT);
+            n_orders = cr_tin_get_list(t, type, CR_T_STRUCT);
             orders = *t;
             for (k = 0; k < n_orders && !t->bad; k++)
                 cr_tin_skip(t, CR_T_STRUCT);
@@ -733,10 +547,10 @@ cr_code cr_pq_parse_footer(const uint8_t *p, size_t n, int64_t file_size, size_t
         default: cr_tin_skip(t, type); break;
         }
     }
-    if (t->bad) return broken(&s);
+    if (t->bad) return cr_pq_broken(&s);
     if (!out->nodes) return cr_fail(err, CR_EDATA, "footer: it has no schema");
     if (n_groups > 0) {
-        CR_TRY(take(&s, (void **)&out->groups, (size_t)n_groups, sizeof(cr_pq_group)));
+        CR_TRY(cr_pq_take(&s, (void **)&out->groups, (size_t)n_groups, sizeof(cr_pq_group)));
         s.t = groups;
         for (int g = 0; g < (int)n_groups; g++) {
             cr_pq_group *group = &out->groups[g];
@@ -752,254 +566,4 @@ cr_code cr_pq_parse_footer(const uint8_t *p, size_t n, int64_t file_size, size_t
     drop_unordered(out, &orders, n_orders);
     mend_sizes(out, file_size);
     return CR_OK;
-}
-
-/* ---- pages ---- */
-
-static void get_data1(cr_tin *t, cr_pq_page_head *h, raw_stats *r) {
-    if (!cr_tin_enter(t)) return;
-    EACH_FIELD(t, id, type) {
-        switch (id) {
-        case 1: (void)get_i32(t, type, &h->n_values); break;
-        case 2: (void)get_i32(t, type, &h->encoding); break;
-        case 3: (void)get_i32(t, type, &h->def_encoding); break;
-        case 4: (void)get_i32(t, type, &h->rep_encoding); break;
-        case 5:
-            if (type == CR_T_STRUCT)
-                get_stats(t, r);
-            else
-                cr_tin_skip(t, type);
-            break;
-        default: cr_tin_skip(t, type); break;
-        }
-    }
-    cr_tin_leave(t);
-}
-
-static void get_data2(cr_tin *t, cr_pq_page_head *h, raw_stats *r) {
-    if (!cr_tin_enter(t)) return;
-    EACH_FIELD(t, id, type) {
-        switch (id) {
-        case 1: (void)get_i32(t, type, &h->n_values); break;
-        case 2: (void)get_i32(t, type, &h->n_nulls); break;
-        case 3: (void)get_i32(t, type, &h->n_rows); break;
-        case 4: (void)get_i32(t, type, &h->encoding); break;
-        case 5: (void)get_i32(t, type, &h->def_size); break;
-        case 6: (void)get_i32(t, type, &h->rep_size); break;
-        case 7: (void)get_bool(t, type, &h->compressed); break;
-        case 8:
-            if (type == CR_T_STRUCT)
-                get_stats(t, r);
-            else
-                cr_tin_skip(t, type);
-            break;
-        default: cr_tin_skip(t, type); break;
-        }
-    }
-    cr_tin_leave(t);
-}
-
-static void get_dict(cr_tin *t, cr_pq_page_head *h) {
-    if (!cr_tin_enter(t)) return;
-    EACH_FIELD(t, id, type) {
-        if (id == 1)
-            (void)get_i32(t, type, &h->n_values);
-        else if (id == 2)
-            (void)get_i32(t, type, &h->encoding);
-        else
-            cr_tin_skip(t, type);
-    }
-    cr_tin_leave(t);
-}
-
-cr_code cr_pq_parse_page_head(const uint8_t *p, size_t n, cr_pq_page_head *out, size_t *used,
-                              cr_err *err) {
-    cr_tin t;
-    raw_stats r = no_raw_stats;
-    int64_t crc = 0;
-    int part = -1; /* the struct that was there, by the type of page it belongs to */
-    cr_pq_page_head h = {.type = -1,
-                         .raw_size = -1,
-                         .size = -1,
-                         .n_values = -1,
-                         .encoding = -1,
-                         .def_encoding = CR_PQ_RLE,
-                         .rep_encoding = CR_PQ_RLE,
-                         .compressed = true};
-    *used = 0;
-    cr_tin_init(&t, p, n);
-    EACH_FIELD(&t, id, type) {
-        switch (id) {
-        case 1: (void)get_i32(&t, type, &h.type); break;
-        case 2: (void)get_i32(&t, type, &h.raw_size); break;
-        case 3: (void)get_i32(&t, type, &h.size); break;
-        case 4: h.has_crc = get_i64(&t, type, &crc); break;
-        case 5:
-        case 7:
-        case 8:
-            if (type != CR_T_STRUCT) {
-                cr_tin_skip(&t, type);
-                break;
-            }
-            part = id == 5 ? CR_PQ_DATA1 : id == 7 ? CR_PQ_DICT : CR_PQ_DATA2;
-            if (id == 5)
-                get_data1(&t, &h, &r);
-            else if (id == 7)
-                get_dict(&t, &h);
-            else
-                get_data2(&t, &h, &r);
-            break;
-        default: cr_tin_skip(&t, type); break;
-        }
-    }
-    if (t.cut) {
-        *out = h;
-        return CR_OK;
-    }
-    if (t.bad) return cr_fail(err, CR_EDATA, "page header, byte %zu of it: %s", t.bad_at, t.bad);
-    if (h.type < 0) return cr_fail(err, CR_EDATA, "page header: it tells no type");
-    if (h.size < 0 || h.raw_size < 0)
-        return cr_fail(err, CR_EDATA, "page header: its sizes are %d and %d", h.size, h.raw_size);
-    if (h.type == CR_PQ_DATA1 || h.type == CR_PQ_DATA2 || h.type == CR_PQ_DICT) {
-        if (part != h.type)
-            return cr_fail(err, CR_EDATA, "page header: type %d, but without its details", h.type);
-        if (h.n_values < 0)
-            return cr_fail(err, CR_EDATA, "page header: the number of values is %d", h.n_values);
-        if (h.encoding < 0) return cr_fail(err, CR_EDATA, "page header: the encoding is not told");
-    }
-    if (h.type == CR_PQ_DATA2) {
-        if (h.n_nulls < 0 || h.n_nulls > h.n_values)
-            return cr_fail(err, CR_EDATA, "page header: %d nulls of %d values", h.n_nulls,
-                           h.n_values);
-        if (h.n_rows < 0 || h.n_rows > h.n_values)
-            return cr_fail(err, CR_EDATA, "page header: %d rows with %d values", h.n_rows,
-                           h.n_values);
-        if (h.def_size < 0 || h.rep_size < 0 ||
-            (int64_t)h.def_size + h.rep_size > (h.size < h.raw_size ? h.size : h.raw_size))
-            return cr_fail(err, CR_EDATA,
-                           "page header: levels of %d and %d bytes in a page of %d (%d raw)",
-                           h.def_size, h.rep_size, h.size, h.raw_size);
-    }
-    h.crc = (uint32_t)(uint64_t)crc;
-    use_stats(&h.stats, &r, NULL, true);
-    *used = (size_t)(t.p - p);
-    *out = h;
-    return CR_OK;
-}
-
-/* ---- page indexes ---- */
-
-static cr_code get_location(parse *s, cr_pq_page_info *page) {
-    cr_tin *t = &s->t;
-    *page = (cr_pq_page_info){.offset = -1,
-                              .size = -1,
-                              .first_row = -1,
-                              .stats = {.n_null = -1, .n_distinct = -1}};
-    if (!cr_tin_enter(t)) return broken(s);
-    EACH_FIELD(t, id, type) {
-        switch (id) {
-        case 1: (void)get_i64(t, type, &page->offset); break;
-        case 2: (void)get_i32(t, type, &page->size); break;
-        case 3: (void)get_i64(t, type, &page->first_row); break;
-        default: cr_tin_skip(t, type); break;
-        }
-    }
-    cr_tin_leave(t);
-    return t->bad ? broken(s) : CR_OK;
-}
-
-cr_code cr_pq_parse_offset_index(const uint8_t *p, size_t n, const cr_pq_chunk *chunk,
-                                 int64_t n_rows, size_t budget, cr_arena *arena, cr_pq_index *out,
-                                 cr_err *err) {
-    parse s = {.arena = arena, .left = budget, .err = err, .what = "page index"};
-    *out = (cr_pq_index){0};
-    cr_tin_init(&s.t, p, n);
-    EACH_FIELD(&s.t, id, type) {
-        int64_t k = -1;
-        if (id == 1 && !out->pages)
-            k = get_list(&s.t, type, CR_T_STRUCT);
-        else
-            cr_tin_skip(&s.t, type);
-        if (k < 0) continue;
-        CR_TRY(take(&s, (void **)&out->pages, (size_t)k, sizeof(cr_pq_page_info)));
-        for (int i = 0; i < (int)k; i++) {
-            cr_pq_page_info *pg = &out->pages[i];
-            CR_TRY(get_location(&s, pg));
-            const cr_pq_page_info *before = i ? pg - 1 : NULL;
-            int64_t low = before ? before->offset + before->size : chunk->start;
-            if (pg->size <= 0 || pg->offset < low ||
-                pg->offset > chunk->start + chunk->size - pg->size)
-                return cr_fail(err, CR_EDATA,
-                               "page index: page %d, byte %lld, %d bytes, does not lie in its "
-                               "place",
-                               i, (long long)pg->offset, pg->size);
-            if (before ? pg->first_row < before->first_row : pg->first_row != 0)
-                return cr_fail(err, CR_EDATA, "page index: page %d begins at row %lld", i,
-                               (long long)pg->first_row);
-            if (pg->first_row > n_rows)
-                return cr_fail(err, CR_EDATA, "page index: page %d begins at row %lld of %lld", i,
-                               (long long)pg->first_row, (long long)n_rows);
-        }
-        out->n_pages = (int)k;
-    }
-    return s.t.bad ? broken(&s) : CR_OK;
-}
-
-cr_code cr_pq_parse_column_index(const uint8_t *p, size_t n, const cr_pq_node *node,
-                                 cr_pq_index *out, cr_err *err) {
-    parse s = {.err = err, .what = "page index"};
-    cr_tin *t = &s.t;
-    bool seen[4] = {false, false, false, false}; /* null pages, min, max; whether all fit */
-    seen[3] = true;
-    cr_tin_init(t, p, n);
-    EACH_FIELD(t, id, type) {
-        if (id < 1 || id > 5 || id == 4) {
-            cr_tin_skip(t, type);
-            continue;
-        }
-        int of = id == 1 ? CR_T_TRUE : id == 5 ? CR_T_I64 : CR_T_BYTES;
-        int64_t k = get_list(t, type, of);
-        if (k < 0) continue;
-        bool fits_pages = k == out->n_pages;
-        if (id < 4) {
-            seen[id - 1] = true;
-            seen[3] = seen[3] && fits_pages;
-        }
-        for (int64_t i = 0; i < k && !t->bad; i++) {
-            cr_pq_page_info scratch, *pg = fits_pages ? &out->pages[i] : &scratch;
-            size_t size = 0;
-            switch (id) {
-            case 1: pg->all_null = cr_tin_i8(t) == 1; break;
-            case 2:
-                pg->stats.min = cr_tin_bytes(t, &size);
-                pg->stats.min_size = size > INT32_MAX ? -1 : (int)size;
-                break;
-            case 3:
-                pg->stats.max = cr_tin_bytes(t, &size);
-                pg->stats.max_size = size > INT32_MAX ? -1 : (int)size;
-                break;
-            default: {
-                int64_t nulls = cr_tin_int(t);
-                pg->stats.n_null = nulls >= 0 ? nulls : -1;
-                break;
-            }
-            }
-        }
-    }
-    out->has_stats = !t->bad && seen[0] && seen[1] && seen[2] && seen[3];
-    for (int i = 0; i < out->n_pages; i++) {
-        cr_pq_stats *st = &out->pages[i].stats;
-        /* the index may hold shortened values: never exact */
-        st->min_exact = st->max_exact = false;
-        bool keep = out->has_stats && !out->pages[i].all_null && st->min_size >= 0 &&
-                    st->max_size >= 0 && node->type != CR_PQ_I96 && good_bounds(node, st);
-        if (keep) continue;
-        st->min = st->max = NULL;
-        st->min_size = st->max_size = 0;
-        if (!out->has_stats) {
-            st->n_null = -1;
-            out->pages[i].all_null = false;
-        }
-    }
-    return t->bad ? broken(&s) : CR_OK;
 }

@@ -2,7 +2,8 @@
  * parquet_int.h - what the files of the Parquet library share.
  *
  *   thrift.c      the compact protocol: a checked reader, a writer
- *   meta_read.c   footer, page headers, page indexes into structs
+ *   meta_read.c   the footer into structs
+ *   meta_page.c   page headers, page indexes, statistics into structs
  *   meta_write.c  the way back
  *   schema.c      levels, leaves, names of the schema tree
  *   file.c        opening, the footer, reading at a place
@@ -71,6 +72,14 @@ void cr_tin_skip(cr_tin *t, int type);
 bool cr_tin_enter(cr_tin *t);
 void cr_tin_leave(cr_tin *t);
 
+/* Fields of a struct: the value when it has the type, else it is passed over and false is given. */
+bool cr_tin_get_i64(cr_tin *t, int type, int64_t *out);
+bool cr_tin_get_i32(cr_tin *t, int type, int *out); /* -1 when it does not fit */
+bool cr_tin_get_bool(cr_tin *t, int type, bool *out);
+bool cr_tin_get_bytes(cr_tin *t, int type, const uint8_t **p, size_t *n);
+/* a list of elements of type `want`: their number; -1: passed over */
+int64_t cr_tin_get_list(cr_tin *t, int type, int want);
+
 /* writing: a struct is fields then stop; `last` is the id before */
 void cr_tout_field(cr_buf *b, int *last, int id, int type);
 void cr_tout_int(cr_buf *b, int64_t x);
@@ -87,7 +96,7 @@ void cr_tout_stop(cr_buf *b);
 /* cr_pq_schema_finish with a bound of the memory it may take */
 CR_CHECKED cr_code cr_pq_schema_fill(cr_pq_meta *m, cr_arena *arena, size_t budget, cr_err *err);
 
-/* ---- meta_read.c, meta_write.c ---- */
+/* ---- meta_read.c, meta_page.c, meta_write.c ---- */
 
 typedef enum cr_pq_page_type {
     CR_PQ_DATA1 = 0,

@@ -188,6 +188,62 @@ void cr_tin_skip(cr_tin *t, int type) {
     skip(t, type, false);
 }
 
+/* ---- fields ---- */
+
+static bool is_int(int type) {
+    return type == CR_T_I16 || type == CR_T_I32 || type == CR_T_I64;
+}
+
+/* an integer field when it is one, else passed over; values that do not fit are `bad` */
+bool cr_tin_get_i64(cr_tin *t, int type, int64_t *out) {
+    if (is_int(type)) {
+        *out = cr_tin_int(t);
+        return !t->bad;
+    }
+    cr_tin_skip(t, type);
+    return false;
+}
+bool cr_tin_get_i32(cr_tin *t, int type, int *out) {
+    int64_t x;
+    if (!cr_tin_get_i64(t, type, &x)) return false;
+    *out = x < INT32_MIN || x > INT32_MAX ? -1 : (int)x; /* no field has a use for such a number */
+    return true;
+}
+bool cr_tin_get_bool(cr_tin *t, int type, bool *out) {
+    if (type == CR_T_TRUE || type == CR_T_FALSE) {
+        *out = type == CR_T_TRUE;
+        return true;
+    }
+    cr_tin_skip(t, type);
+    return false;
+}
+bool cr_tin_get_bytes(cr_tin *t, int type, const uint8_t **p, size_t *n) {
+    if (type == CR_T_BYTES) {
+        *p = cr_tin_bytes(t, n);
+        return !t->bad;
+    }
+    cr_tin_skip(t, type);
+    return false;
+}
+
+/* a list field of elements of type `want`: their number, or -1 when it is passed over */
+int64_t cr_tin_get_list(cr_tin *t, int type, int want) {
+    int of;
+    if (type != CR_T_LIST) {
+        cr_tin_skip(t, type);
+        return -1;
+    }
+    const uint8_t *p = t->p;
+    size_t n = cr_tin_list(t, &of);
+    if (t->bad) return -1;
+    bool same = of == want || (is_int(want) && is_int(of)) ||
+                (want == CR_T_TRUE && of == CR_T_FALSE) || n == 0;
+    if (same) return (int64_t)n;
+    t->p = p;
+    cr_tin_skip(t, type);
+    return -1;
+}
+
 /* ---- writing ---- */
 
 static void put_varint(cr_buf *b, uint64_t x) {
