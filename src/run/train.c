@@ -137,6 +137,7 @@ static cr_code start(loop *l) {
         cr_train_metrics_load(l->tm, s.train_metrics);
         const char *now = stream_text(l, &l->j.cfg.arena);
         bool inside = s.data.unit > 0 || s.data.row > 0; /* of an epoch */
+        l->in_epoch = !inside && s.epoch > 0 ? s.epoch - 1 : s.epoch;
         if (inside && s.extra && strcmp(s.extra, now) != 0)
             cr_diag_add(
                 l->diag, CR_SEV_WARN, CR_ERUN, (cr_loc){resume, 0, 0},

@@ -21,6 +21,8 @@ same_weights whole parts
 run crank train tiny.yaml --model_dir parts --set train_config.num_epochs=4 --continue_train
 ends 0
 same_weights whole parts
+has_err "...nothing left to train..."
+has_err "...Eval Result Epoch-3 model-187: ..."
 # keep_checkpoint_max
 run crank train tiny.yaml --model_dir few --set train_config.keep_checkpoint_max=2
 ends 0
