@@ -28,7 +28,7 @@ static cr_cpu_level level_of_cpu(void) {
     if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")))
         return CR_CPU_AVX2;
-    return CR_CPU_AVX512;
+    return __builtin_cpu_supports("avx512bf16") ? CR_CPU_AVX512_BF16 : CR_CPU_AVX512;
 }
 #else
 static cr_cpu_level level_of_cpu(void) {
@@ -37,7 +37,7 @@ static cr_cpu_level level_of_cpu(void) {
 #endif
 
 const char *cr_cpu_level_name(cr_cpu_level level) {
-    static const char *const names[CR_CPU_LEVELS] = {"c", "avx2", "avx512"};
+    static const char *const names[CR_CPU_LEVELS] = {"c", "avx2", "avx512", "avx512_bf16"};
     return (unsigned)level < CR_CPU_LEVELS ? names[level] : "?";
 }
 

@@ -6,8 +6,15 @@
 
 #include <stdint.h>
 
-typedef enum cr_cpu_level { CR_CPU_C, CR_CPU_AVX2, CR_CPU_AVX512, CR_CPU_LEVELS } cr_cpu_level;
-/* cr_cpu_level_max: what the CPU and the system allow, lowered by CRANK_CPU=c|avx2|avx512. */
+typedef enum cr_cpu_level {
+    CR_CPU_C,
+    CR_CPU_AVX2,
+    CR_CPU_AVX512,
+    CR_CPU_AVX512_BF16,
+    CR_CPU_LEVELS
+} cr_cpu_level;
+/* cr_cpu_level_max: what the CPU and the system allow, lowered by
+ * CRANK_CPU=c|avx2|avx512|avx512_bf16. */
 cr_cpu_level cr_cpu_level_max(void);
 const char *cr_cpu_level_name(cr_cpu_level level);
 /* cores this process may run on */

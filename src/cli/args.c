@@ -121,7 +121,8 @@ void cr_cmd_overview(cr_buf *out, const cr_cmd *const *cmds) {
         "\nenvironment:\n"
         "  LOG_LEVEL           DEBUG, INFO, WARNING or ERROR\n"
         "  TORCH_MANUAL_SEED   seed of a config that sets none\n"
-        "  CRANK_CPU           c, avx2 or avx512: use no more than this level; results are the "
+        "  CRANK_CPU           c, avx2, avx512 or avx512_bf16: use no more than this level; "
+        "results are the "
         "same\n"
         "\nexit codes: 0 fine, 1 failed while running, 2 wrong command line or config, 3 bad "
         "data\n");

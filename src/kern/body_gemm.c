@@ -4,30 +4,19 @@
  *
  * Each element of C is one chain of fused multiply-adds over k in ascending order. The plain build
  * has no such instruction and a library call per element is slow, so fma1 makes it from doubles:
- * the product of two floats is exact in double; the sum is rounded to odd (Boldo and Melquiond),
- * after which rounding to float is right in every case. Do not let the compiler contract here.
+ * the product of two floats is exact in double; the sum is rounded to odd (odd_int.h).
  */
 #include "kern/kern_int.h"
 
 #include <math.h>
 
+#include "kern/odd_int.h"
+
 INLINE float fma1(float a, float b, float c) {
 #ifdef __FP_FAST_FMAF
     return fmaf(a, b, c);
 #else
-    double p = (double)a * (double)b, d = (double)c;
-    double s = p + d;
-    double t = s - p;
-    double e = (p - (s - t)) + (d - t); /* s + e is p + d exactly; NaN when s is not finite */
-    uint64_t us, ue;
-    memcpy(&us, &s, 8);
-    memcpy(&ue, &e, 8);
-    /* inexact and even: step by one towards the true value */
-    uint64_t step = e > 0 || e < 0 ? ~us & 1 : 0;
-    uint64_t away = (us ^ ue) >> 63; /* the error points towards zero */
-    us += step - 2 * (step & away);
-    memcpy(&s, &us, 8);
-    return (float)s;
+    return (float)sum_to_odd((double)a * (double)b, (double)c);
 #endif
 }
 

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "kern/kern_int.h"
+#include "kern/bf16_int.h"
 
 #define TABLE(level)                                                                               \
     CR_KERNELS(DECLARE_##level)                                                                    \
@@ -26,6 +26,12 @@ TABLE(c)
 #define ENTRY_avx512(ret, name, args)   .name = cr_##name##_avx512,
 TABLE(avx2)
 TABLE(avx512)
+/* avx512 with the CPU's BF16 dot product */
+#define DECLARE_avx512_bf16(ret, name, args) ret cr_##name##_avx512_bf16 args;
+#define ENTRY_avx512_bf16(ret, name, args)   .name = cr_##name##_avx512_bf16,
+CR_KERNELS_BF16_DOT(DECLARE_avx512_bf16)
+static const cr_kernels table_avx512_bf16 = {CR_KERNELS_REST(ENTRY_avx512)
+                                                 CR_KERNELS_BF16_DOT(ENTRY_avx512_bf16)};
 #endif
 
 const cr_kernels *cr_kern = &table_c;
@@ -37,6 +43,7 @@ const cr_kernels *cr_kern_at(cr_cpu_level level) {
 #ifdef __x86_64__
     case CR_CPU_AVX2: return &table_avx2;
     case CR_CPU_AVX512: return &table_avx512;
+    case CR_CPU_AVX512_BF16: return &table_avx512_bf16;
 #endif
     default: return NULL;
     }
@@ -53,6 +60,16 @@ int64_t cr_gemm_tn_scratch(int64_t M, int64_t N, int64_t K) {
     (void)N;
     int64_t kc = K < TN_KC ? K : TN_KC;
     return kc * (CR_GEMM_NR + M + 16); /* a panel of B; A in whole tiles of rows */
+}
+
+int64_t cr_gemm_bf16_scratch(int64_t M, int64_t K) {
+    int64_t rows = M < BF16_MC ? M : BF16_MC, kc = K < BF16_KC ? K : BF16_KC;
+    return rows * (kc + 18) + kc * CR_GEMM_NR; /* a block of A; of B when it has few columns */
+}
+
+int64_t cr_gemm_bf16_tn_scratch(int64_t M, int64_t N, int64_t K) {
+    int64_t kc = K < TN_KC ? K : TN_KC; /* both sides rounded, and what gemm_tn needs */
+    return kc * (M + N + 32) + cr_gemm_tn_scratch(M, N, kc);
 }
 
 int cr_half_of(const char *name) {

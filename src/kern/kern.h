@@ -65,4 +65,15 @@ static inline void cr_gemm_pack(float *dst, const float *B, int64_t ldb, bool tr
 /* floats of scratch that gemm_tn may use for C (M, N) = A^T (M, K) * B (K, N) */
 int64_t cr_gemm_tn_scratch(int64_t M, int64_t N, int64_t K);
 
+/* The BF16 products: words (two values) of one panel, and of a whole packed (K, N) matrix; floats
+ * of scratch */
+static inline int64_t cr_gemm_bf16_panel(int64_t K) {
+    return (K + 1) / 2 * CR_GEMM_NR;
+}
+static inline int64_t cr_gemm_bf16_pack_size(int64_t K, int64_t N) {
+    return cr_gemm_panels(N) * cr_gemm_bf16_panel(K);
+}
+int64_t cr_gemm_bf16_scratch(int64_t M, int64_t K);
+int64_t cr_gemm_bf16_tn_scratch(int64_t M, int64_t N, int64_t K);
+
 #endif

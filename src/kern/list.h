@@ -34,6 +34,28 @@
       (float *C, int64_t ldc, const float *A, int64_t lda, const float *B, int64_t ldb, int64_t M, \
        int64_t N, int64_t K, int flags, float *scratch))
 
+/* ---- the same products of inputs rounded to BF16 ----
+ *
+ * gemm_bf16_pack, gemm_bf16, gemm_bf16_tn: as the three above with near(A), near(B) in the place of
+ *     A, B, and denormal floats read and written as zeros (of their sign) everywhere: near(x) is
+ * the nearest BF16 value, ties to even, 0 for a denormal x; C and bias are read as 0 when denormal,
+ *     and so is the result of every step: of a multiply-add when it would be below the smallest
+ *     normal float after rounding with an unbounded exponent (flush to zero as CPUs do it).
+ *     dst[p][k/2][c] = near(B[k,n]) << 16 | near(B[k+1,n]), each as 16 bits; 0 past K and N.
+ *     scratch: cr_gemm_bf16_scratch(M, K), cr_gemm_bf16_tn_scratch(M, N, K) floats.
+ */
+#define CR_KERNELS_BF16_PACK(X)                                                                    \
+    X(void, gemm_bf16_pack,                                                                        \
+      (uint32_t * dst, const float *B, int64_t ldb, bool trans, int64_t K, int64_t N, int64_t p0,  \
+       int64_t p1))
+#define CR_KERNELS_BF16_DOT(X)                                                                     \
+    X(void, gemm_bf16,                                                                             \
+      (float *C, int64_t ldc, const float *A, int64_t lda, const uint32_t *packed, int64_t M,      \
+       int64_t N, int64_t K, int flags, const float *bias, float *scratch))                        \
+    X(void, gemm_bf16_tn,                                                                          \
+      (float *C, int64_t ldc, const float *A, int64_t lda, const float *B, int64_t ldb, int64_t M, \
+       int64_t N, int64_t K, int flags, float *scratch))
+
 /* ---- vectors ----
  *
  * dot, sum: element i goes to partial sum i % 16, in order; the 16 are then added as a tree:
@@ -185,8 +207,13 @@
     X(float, ffm, (const float *x, int64_t F, int64_t D))                                          \
     X(void, ffm_bwd, (float *dx, float dy, const float *x, int64_t F, int64_t D, bool acc))
 
+/* CR_KERNELS_BF16_DOT has a version of its own on CPUs with AVX512_BF16; all the rest has not */
 #define CR_KERNELS(X)                                                                              \
+    CR_KERNELS_REST(X)                                                                             \
+    CR_KERNELS_BF16_DOT(X)
+#define CR_KERNELS_REST(X)                                                                         \
     CR_KERNELS_GEMM(X)                                                                             \
+    CR_KERNELS_BF16_PACK(X)                                                                        \
     CR_KERNELS_VEC(X)                                                                              \
     CR_KERNELS_ACT(X)                                                                              \
     CR_KERNELS_ROW(X)                                                                              \

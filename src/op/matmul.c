@@ -2,7 +2,8 @@
  * matmul.c - the linear layer. Weights are packed once per step, in both directions, by all
  * threads; bias and ReLU are fused into the product. The gradient of a weight is one chain of
  * multiply-adds over the rows of a lane, so it does not depend on how the lane is cut into tiles.
- * In mixed precision both inputs of every product are rounded to 16 bits first; sums stay in 32.
+ * In mixed precision both inputs of every product are rounded to 16 bits first; sums stay in 32:
+ * BF16 has kernels and packed weights of its own, FP16 is rounded floats in the FP32 kernels.
  *
  * With G > 1 a row of x is G vectors side by side and each goes through the same W: a product of
  * rows * G short rows. They lie one after another only where rows have no padding; else a few rows
@@ -27,6 +28,21 @@ typedef struct mm {
     int64_t xroom, yroom; /* in the scratch, behind what gemm_tn uses: copies of x and y */
 } mm;
 
+static bool bf16(const mm *a) {
+    return a->half == CR_HALF_BF16;
+}
+
+/* floats of a packed (K, N) matrix; of the scratch of any product of m rows */
+static int64_t pack_size(const mm *a, int64_t K, int64_t N) {
+    return bf16(a) ? cr_gemm_bf16_pack_size(K, N) : cr_gemm_pack_size(K, N);
+}
+static int64_t scratch(const mm *a, int64_t m) {
+    int64_t K = a->kn ? a->K : a->N, N = a->kn ? a->N : a->K;
+    if (!bf16(a)) return cr_gemm_tn_scratch(K, N, m);
+    int64_t nn = cr_gemm_bf16_scratch(m, K > N ? K : N), tn = cr_gemm_bf16_tn_scratch(K, N, m);
+    return nn > tn ? nn : tn;
+}
+
 static void infer(cr_node *n) {
     mm *a = n->attr;
     const cr_node *x = n->in[0], *W = n->in[1];
@@ -38,15 +54,15 @@ static void infer(cr_node *n) {
     n->width = a->N * a->G;
     a->fwd_items = (cr_gemm_panels(a->N) + PACK_PANELS - 1) / PACK_PANELS;
     a->bwd_items = (cr_gemm_panels(a->K) + PACK_PANELS - 1) / PACK_PANELS;
-    a->bwd_off = (cr_gemm_pack_size(a->K, a->N) + 15) / 16 * 16;
-    n->pack = a->bwd_off + cr_gemm_pack_size(a->N, a->K);
+    a->bwd_off = (pack_size(a, a->K, a->N) + 15) / 16 * 16;
+    n->pack = a->bwd_off + pack_size(a, a->N, a->K);
     n->n_prepare = a->fwd_items + a->bwd_items;
     a->chunk = a->G == 1 ? CR_MAX_TILE : (CHUNK + a->G - 1) / a->G;
     int64_t m = a->chunk * a->G;
-    int64_t tn = a->kn ? cr_gemm_tn_scratch(a->K, a->N, m) : cr_gemm_tn_scratch(a->N, a->K, m);
-    a->xroom = (tn + 15) / 16 * 16;
+    int64_t room = scratch(a, m);
+    a->xroom = (room + 15) / 16 * 16;
     a->yroom = a->xroom + (m * a->K + 15) / 16 * 16;
-    n->scratch = a->half || a->G > 1 ? a->yroom + m * a->N : tn;
+    n->scratch = a->half == CR_HALF_FP16 || a->G > 1 ? a->yroom + m * a->N : room;
 }
 
 static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
@@ -60,6 +76,10 @@ static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
     bool trans = back ? a->kn : !a->kn;
     float *dst = packed + (back ? a->bwd_off : 0);
     if (p1 > panels) p1 = panels;
+    if (bf16(a)) {
+        cr_kern->gemm_bf16_pack((uint32_t *)(void *)dst, W, ldw, trans, K, N, p0, p1);
+        return;
+    }
     cr_kern->gemm_pack(dst, W, ldw, trans, K, N, p0, p1);
     dst += p0 * cr_gemm_panel(K);
     if (a->half) cr_kern->round16(dst, dst, (p1 - p0) * cr_gemm_panel(K), a->half);
@@ -76,10 +96,10 @@ static bool dense(const mm *a, int64_t ld, int64_t w) {
     return a->G == 1 || ld == a->G * w;
 }
 
-/* an input as it is, or rounded or copied into `to` */
+/* an input as it is, or rounded or copied into `to`; BF16 products round by themselves */
 static side input(const mm *a, const float *x, int64_t ld, int64_t rows, int64_t w, float *to) {
     int64_t W = a->G * w;
-    if (a->half)
+    if (a->half && !bf16(a))
         for (int64_t r = 0; r < rows; r++)
             cr_kern->round16(to + r * W, x + r * ld, W, a->half);
     else if (dense(a, ld, w))
@@ -87,6 +107,16 @@ static side input(const mm *a, const float *x, int64_t ld, int64_t rows, int64_t
     else
         cr_kern->copy_rows(to, W, x, ld, rows, W, false);
     return (side){to, w};
+}
+
+static void product(const mm *a, const cr_tile *t, float *C, int64_t ldc, side x,
+                    const float *packed, int64_t M, int64_t N, int64_t K, int flags,
+                    const float *bias) {
+    if (bf16(a))
+        cr_kern->gemm_bf16(C, ldc, x.v, x.ld, (const uint32_t *)(const void *)packed, M, N, K,
+                           flags, bias, t->scratch);
+    else
+        cr_kern->gemm(C, ldc, x.v, x.ld, packed, M, N, K, flags, bias);
 }
 
 static void forward(const cr_node *n, cr_tile *t) {
@@ -102,8 +132,8 @@ static void forward(const cr_node *n, cr_tile *t) {
         float *y = cr_val(t, n) + r * ld;
         bool direct = dense(a, ld, a->N);
         float *to = direct ? y : t->scratch + a->yroom;
-        cr_kern->gemm(to, a->G == 1 ? ld : a->N, x.v, x.ld, cr_packed(t, n), rows * a->G, a->N,
-                      a->K, flags, bias);
+        product(a, t, to, a->G == 1 ? ld : a->N, x, cr_packed(t, n), rows * a->G, a->N, a->K, flags,
+                bias);
         if (!direct) cr_kern->copy_rows(y, ld, to, n->width, rows, n->width, false);
     }
 }
@@ -120,10 +150,10 @@ static void back(const cr_node *n, cr_tile *t, int64_t r, int64_t rows) {
         float *dW = cr_param_grad(t, n->in[1]);
         int acc = r == 0 && cr_first_grad(t, n, 1) ? 0 : CR_GEMM_ACC;
         side x = input(a, cr_val(t, in) + r * ldx, ldx, rows, a->K, xroom);
-        if (a->kn)
-            cr_kern->gemm_tn(dW, a->N, x.v, x.ld, dy.v, dy.ld, a->K, a->N, m, acc, t->scratch);
-        else
-            cr_kern->gemm_tn(dW, a->K, dy.v, dy.ld, x.v, x.ld, a->N, a->K, m, acc, t->scratch);
+        side l = a->kn ? x : dy, o = a->kn ? dy : x;
+        int64_t M = a->kn ? a->K : a->N, N = a->kn ? a->N : a->K;
+        (bf16(a) ? cr_kern->gemm_bf16_tn : cr_kern->gemm_tn)(dW, N, l.v, l.ld, o.v, o.ld, M, N, m,
+                                                             acc, t->scratch);
     }
     if (a->bias && cr_wants_grad(t, n, 2)) {
         float *db = cr_param_grad(t, n->in[2]);
@@ -139,9 +169,8 @@ static void back(const cr_node *n, cr_tile *t, int64_t r, int64_t rows) {
     if (!cr_wants_grad(t, n, 0)) return;
     float *dx = cr_grad(t, in) + r * ldx;
     bool direct = dense(a, ldx, a->K), first = cr_first_grad(t, n, 0);
-    cr_kern->gemm(direct ? dx : xroom, a->G == 1 ? ldx : a->K, dy.v, dy.ld,
-                  cr_packed(t, n) + a->bwd_off, m, a->K, a->N, first || !direct ? 0 : CR_GEMM_ACC,
-                  NULL);
+    product(a, t, direct ? dx : xroom, a->G == 1 ? ldx : a->K, dy, cr_packed(t, n) + a->bwd_off, m,
+            a->K, a->N, first || !direct ? 0 : CR_GEMM_ACC, NULL);
     if (!direct) cr_kern->copy_rows(dx, ldx, xroom, in->width, rows, in->width, !first);
 }
 

@@ -12,6 +12,8 @@ TEST(levels) {
     setenv("CRANK_CPU", "AVX2", 1);
     CHECK_INT(cr_cpu_level_max(), top < CR_CPU_AVX2 ? top : CR_CPU_AVX2);
     setenv("CRANK_CPU", "avx512", 1);
+    CHECK_INT(cr_cpu_level_max(), top < CR_CPU_AVX512 ? top : CR_CPU_AVX512);
+    setenv("CRANK_CPU", "avx512_bf16", 1);
     CHECK_INT(cr_cpu_level_max(), top);
     setenv("CRANK_CPU", "nonsense", 1);
     CHECK_INT(cr_cpu_level_max(), top);
@@ -19,6 +21,7 @@ TEST(levels) {
     CHECK_STR(cr_cpu_level_name(CR_CPU_C), "c");
     CHECK_STR(cr_cpu_level_name(CR_CPU_AVX2), "avx2");
     CHECK_STR(cr_cpu_level_name(CR_CPU_AVX512), "avx512");
+    CHECK_STR(cr_cpu_level_name(CR_CPU_AVX512_BF16), "avx512_bf16");
     CHECK_STR(cr_cpu_level_name(CR_CPU_LEVELS), "?");
 }
 

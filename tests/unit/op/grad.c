@@ -103,6 +103,36 @@ TEST(same_bits) {
     }
 }
 
+/* the hash of a matmul example with 16-bit inputs on a CPU level; false: no such example */
+static bool hash_in_16(int half, int k, cr_cpu_level level, const cr_gradcheck_opts *o,
+                       uint64_t *h) {
+    setenv("CRANK_CPU", cr_cpu_level_name(level), 1);
+    cr_kern_init();
+    cr_graph g;
+    cr_graph_init(&g, 9);
+    g.half = half;
+    cr_node *out = cr_op_matmul.example(&g, k);
+    if (out) CHECK_INT(cr_grad_hash(&g, out, o, h, NULL), 0);
+    cr_graph_clear(&g);
+    unsetenv("CRANK_CPU");
+    cr_kern_init();
+    return out != NULL;
+}
+
+/* products of 16-bit inputs: neither threads, tiles (odd ones, too) nor the CPU's level show */
+TEST(same_bits_in_16) {
+    static const cr_gradcheck_opts opts[] = {{1, 8, 64}, {3, 8, 64}, {2, 8, 1}, {2, 8, 3}};
+    for (int half = CR_HALF_BF16; half <= CR_HALF_FP16; half++) {
+        uint64_t want = 0, h = 0;
+        for (int k = 0; hash_in_16(half, k, CR_CPU_C, &opts[0], &want); k++)
+            for (int i = 1; i < 4 * CR_CPU_LEVELS; i++) {
+                CHECK(hash_in_16(half, k, (cr_cpu_level)(i / 4), &opts[i % 4], &h));
+                CHECK(h == want);
+            }
+        CHECK(want != 0);
+    }
+}
+
 /* one weight used twice: its gradient is a sum of two uses, whose order depends on the tiles but
  * never on the threads */
 TEST(shared_weight) {
@@ -193,8 +223,9 @@ TEST(batch_op) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(slopes), CASE(wrong_gradient_is_found), CASE(same_bits),
+    static const t_case cases[] = {CASE(slopes),        CASE(wrong_gradient_is_found),
+                                   CASE(same_bits),     CASE(same_bits_in_16),
                                    CASE(shared_weight), CASE(batch_op)};
     cr_kern_init();
-    return t_run(cases, 5, argc, argv);
+    return t_run(cases, 6, argc, argv);
 }
