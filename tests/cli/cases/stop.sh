@@ -7,7 +7,12 @@ run crank train tiny.yaml --model_dir whole
 ends 0
 crank train tiny.yaml --model_dir cut >"$out" 2>"$err" &
 pid=$!
-sleep 0.15
+# once it trains: before that a signal just ends it
+tries=0
+until grep -q 'Training Epoch' "$err" || ! kill -0 $pid 2>/dev/null || [ $tries -ge 3000 ]; do
+    tries=$((tries + 1))
+    sleep 0.01
+done
 kill -INT $pid 2>/dev/null || kill -TERM $pid 2>/dev/null || true
 code=0
 wait $pid || code=$?
