@@ -138,6 +138,7 @@ cr_code cr_file_append(const char *path, const void *data, size_t n, cr_err *err
 struct cr_outfile {
     char *path, *tmp; /* tmp NULL: written directly */
     int fd, failed;   /* failed: errno of the first failed write */
+    bool no_sync;
     size_t n;
     char buf[64 << 10];
 };
@@ -201,7 +202,7 @@ cr_code cr_outfile_write(cr_outfile *f, const void *data, size_t n, cr_err *err)
 cr_code cr_outfile_commit(cr_outfile *f, cr_err *err) {
     cr_code code = CR_OK;
     int e = flush(f);
-    if (e == 0) e = sync_fd(f->fd);
+    if (e == 0 && !f->no_sync) e = sync_fd(f->fd);
     if (close(f->fd) != 0 && e == 0) e = errno;
     f->fd = -1;
     if (e != 0) code = cr_io_fail(err, f->path, "write", e);
@@ -211,6 +212,10 @@ cr_code cr_outfile_commit(cr_outfile *f, cr_err *err) {
     }
     free_outfile(f);
     return code;
+}
+
+void cr_outfile_no_sync(cr_outfile *f) {
+    f->no_sync = true;
 }
 
 void cr_outfile_abort(cr_outfile *f) {

@@ -26,6 +26,8 @@ CR_CHECKED cr_code cr_outfile_open(cr_outfile **out, const char *path, cr_err *e
 CR_CHECKED cr_code cr_outfile_write(cr_outfile *f, const void *data, size_t n, cr_err *err);
 CR_CHECKED cr_code cr_outfile_commit(cr_outfile *f, cr_err *err); /* frees f either way */
 void cr_outfile_abort(cr_outfile *f);
+/* cr_outfile_no_sync: commit does not wait for the disk. For what can be made again. */
+void cr_outfile_no_sync(cr_outfile *f);
 
 bool cr_path_exists(const char *path);
 bool cr_path_is_dir(const char *path);

@@ -21,28 +21,30 @@ static const cr_opt opts[] = {
     CR_OPT_(seed, CR_O_UINT64, 0, 0, "S", "1", NULL, 0, 0, "other seed, other rows"),
     CR_OPT_(scale, CR_O_FLOAT, 0, 0, "X", "1", NULL, 1e-6, 1e3,
             "factor of the numbers of distinct ids"),
+    CR_OPT_(format, CR_O_STR, 0, 0, "F", "csv", NULL, 0, 0, "of the files: csv or parquet"),
     CR_OPT_THREADS,
     CR_OPT_END,
 };
 
-static const char *next_kind(const void *ctx, size_t i) {
+static const char *next_word(const void *ctx, size_t i) {
     return ((const char *const *)ctx)[i];
 }
 
-static cr_code check_kind(cr_ui *ui, const char *kind) {
+static cr_code check_word(cr_ui *ui, const char *what, const char *word, const char *const *words) {
     char all[160] = "";
-    for (const char *const *k = cr_synth_kinds; *k; k++) {
-        if (strcmp(*k, kind) == 0) return CR_OK;
+    for (const char *const *k = words; *k; k++) {
+        if (strcmp(*k, word) == 0) return CR_OK;
         size_t n = strlen(all);
         snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", *k);
     }
-    const char *near = cr_nearest(kind, next_kind, cr_synth_kinds);
-    if (near) return cr_ui_wrong(ui, "unknown data '%s'; did you mean '%s'?", kind, near);
-    return cr_ui_wrong(ui, "unknown data '%s'; use one of %s", kind, all);
+    const char *near = cr_nearest(word, next_word, words);
+    if (near) return cr_ui_wrong(ui, "unknown %s '%s'; did you mean '%s'?", what, word, near);
+    return cr_ui_wrong(ui, "unknown %s '%s'; use one of %s", what, word, all);
 }
 
 static cr_code run(cr_ui *ui, const cr_args *a) {
-    CR_TRY(check_kind(ui, a->kind));
+    CR_TRY(check_word(ui, "data", a->kind, cr_synth_kinds));
+    CR_TRY(check_word(ui, "format", a->format, cr_synth_formats));
     /* its pipeline.yaml may have been edited by hand since */
     if (cr_path_exists(cr_path_join(&ui->arena, a->output_dir, "synth.json")))
         return cr_ui_wrong(ui, "%s holds a data set already; choose another -o or remove it first",
@@ -59,6 +61,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         .seed = a->seed,
         .scale = a->scale,
         .dir = a->output_dir,
+        .format = a->format,
         .result = &res,
     };
     double start = cr_now();
@@ -88,6 +91,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
 static const char *const examples[] = {
     "crank synth criteo --rows 1M --scale 0.01 -o data/criteo",
     "crank synth census --rows 20k -o data/census && crank train data/census/pipeline.yaml",
+    "crank synth taobao --rows 5M --format parquet -o data/taobao",
     NULL,
 };
 

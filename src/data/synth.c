@@ -1,5 +1,6 @@
 /*
  * synth.c - writing synthetic data: rows to text, files by many threads, and the teacher's score.
+ * Parquet files are written by synth_parquet.c.
  *
  * A file is one item of work; its content depends on nothing but its row numbers. Files are
  * written under temporary names and renamed together when all are done, synth.json last: a folder
@@ -23,6 +24,8 @@
 #define MIN_FILES 4
 #define CHUNK     ((size_t)1 << 20)
 #define MAX_ROW   ((size_t)8192) /* more than 64 columns of words or bags can take */
+
+const char *const cr_synth_formats[] = {"csv", "parquet", NULL};
 
 /* ---- rows to text ---- */
 
@@ -113,6 +116,7 @@ typedef struct job {
     float *logit; /* of the eval rows */
     uint8_t *label;
     char **text; /* per thread */
+    bool parquet;
     atomic_bool failed;
 } job;
 
@@ -151,20 +155,38 @@ static cr_code write_rows(job *j, part_file *f, int fd, char *text) {
     return write_text(f, fd, text, (size_t)(p - text));
 }
 
-static void write_file(void *ctx, int64_t item, int thread) {
-    job *j = ctx;
-    part_file *f = &j->files[item];
-    if (atomic_load(&j->failed)) return;
+static void write_parquet(job *j, part_file *f) {
+    bool eval = f->part == 1;
+    synth_part p = {f->part,   f->first, f->n, eval ? j->logit : NULL, eval ? j->label : NULL,
+                    &j->failed};
+    f->code = cr_synth_parquet(&j->teacher, &p, f->tmp, &f->bytes, &f->err);
+    if (f->code == CR_OK || !f->err.at.path) return;
+    /* the name people know the file by */
+    cr_err why = f->err;
+    f->code = cr_fail_at(&f->err, why.code, ((cr_loc){f->path, 0, 0}), "%s", why.msg);
+}
+
+static void write_csv(job *j, part_file *f, char *text) {
     int fd = open(f->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         f->code = cr_fail_at(&f->err, CR_EIO, ((cr_loc){f->path, 0, 0}), "cannot create: %s",
                              strerror(errno));
     else {
-        f->code = write_rows(j, f, fd, j->text[thread]);
+        f->code = write_rows(j, f, fd, text);
         if (close(fd) != 0 && f->code == CR_OK)
             f->code = cr_fail_at(&f->err, CR_EIO, ((cr_loc){f->path, 0, 0}), "cannot write: %s",
                                  strerror(errno));
     }
+}
+
+static void write_file(void *ctx, int64_t item, int thread) {
+    job *j = ctx;
+    part_file *f = &j->files[item];
+    if (atomic_load(&j->failed)) return;
+    if (j->parquet)
+        write_parquet(j, f);
+    else
+        write_csv(j, f, j->text[thread]);
     if (f->code != CR_OK) atomic_store(&j->failed, true);
 }
 
@@ -181,9 +203,9 @@ static void plan_files(job *j, cr_arena *a, const char *dir, int part, int64_t r
         f->part = part;
         f->first = rows * i / n;
         f->n = rows * (i + 1) / n - f->first;
-        f->path = cr_arena_printf(a, "%s/%s/part-%05d.csv", dir, part ? "eval" : "train", i);
-        f->tmp = cr_arena_printf(a, "%s/%s/.part-%05d.csv.tmp-%d", dir, part ? "eval" : "train", i,
-                                 (int)getpid());
+        const char *ext = j->parquet ? "parquet" : "csv", *sub = part ? "eval" : "train";
+        f->path = cr_arena_printf(a, "%s/%s/part-%05d.%s", dir, sub, i, ext);
+        f->tmp = cr_arena_printf(a, "%s/%s/.part-%05d.%s.tmp-%d", dir, sub, i, ext, (int)getpid());
     }
 }
 
@@ -193,9 +215,9 @@ static cr_code drop_old_parts(cr_arena *a, const char *dir, cr_err *err) {
     size_t n;
     CR_TRY(cr_list_dir(a, dir, &names, &n, err));
     for (size_t i = 0; i < n; i++) {
-        size_t len = strlen(names[i]);
-        if (strncmp(names[i], "part-", 5) != 0 || len < 9 ||
-            strcmp(names[i] + len - 4, ".csv") != 0)
+        const char *ext = strrchr(names[i], '.');
+        if (strncmp(names[i], "part-", 5) != 0 || !ext ||
+            (strcmp(ext, ".csv") != 0 && strcmp(ext, ".parquet") != 0))
             continue;
         char *path = cr_path_join(a, dir, names[i]);
         if (unlink(path) != 0)
@@ -278,6 +300,7 @@ static void write_json(cr_buf *b, const cr_synth_opts *o, const job *j, const cr
     cr_jw_init(&w, b);
     cr_jw_obj(&w, NULL);
     cr_jw_str(&w, "kind", t->kind->name);
+    cr_jw_str(&w, "format", j->parquet ? "parquet" : "csv");
     cr_jw_str(&w, "seed", seed);
     cr_jw_f64(&w, "scale", t->scale);
     cr_jw_i64(&w, "rows", r->rows);
@@ -321,6 +344,8 @@ static cr_code check_opts(const cr_synth_opts *o, const synth_kind **kind, cr_er
     if (!(o->scale >= 0) || o->scale > 100)
         return cr_fail(err, CR_EUSAGE, "scale %g cannot be used; give more than 0, at most 100",
                        o->scale);
+    if (o->format && strcmp(o->format, "csv") != 0 && strcmp(o->format, "parquet") != 0)
+        return cr_fail(err, CR_EUSAGE, "no format '%s'; choose csv or parquet", o->format);
     if (!o->dir || !o->dir[0]) return cr_fail(err, CR_EUSAGE, "no output directory; give -o DIR");
     return CR_OK;
 }
@@ -337,7 +362,7 @@ static cr_code publish(job *j, cr_arena *a, const char *dir, const cr_synth_opts
         CR_TRY(cr_rename(j->files[i].tmp, j->files[i].path, err));
     cr_buf b;
     cr_buf_init(&b);
-    cr_synth_yaml(&b, &j->teacher, dir, r->rows);
+    cr_synth_yaml(&b, &j->teacher, o, dir);
     cr_code code = cr_file_write(cr_path_join(a, dir, "pipeline.yaml"), b.data, b.n, err);
     if (code == CR_OK) {
         cr_buf_reset(&b);
@@ -390,6 +415,7 @@ cr_code cr_synth(const cr_synth_opts *o, cr_pool *pool, cr_err *err) {
     r.n_files = files_for(r.rows);
     r.n_eval_files = files_for(r.eval_rows);
     job *j = CR_NEW(&a, job);
+    j->parquet = o->format && strcmp(o->format, "parquet") == 0;
     cr_synth_teacher_init(&j->teacher, kind, o->seed, o->scale > 0 ? o->scale : 1);
     j->files = CR_NEW_N(&a, part_file, r.n_files + r.n_eval_files);
     plan_files(j, &a, dir, 0, r.rows);

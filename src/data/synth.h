@@ -26,14 +26,16 @@ typedef struct cr_synth_opts {
     uint64_t seed;
     double scale;            /* of the cardinalities; 0: 1 */
     const char *dir;         /* made when missing; files of an earlier run are replaced */
+    const char *format;      /* "csv", "parquet"; NULL: csv */
     cr_synth_result *result; /* filled when not NULL */
 } cr_synth_opts;
 
-/* names of all kinds, NULL-ended */
+/* names of all kinds and of all formats, NULL-ended */
 extern const char *const cr_synth_kinds[];
+extern const char *const cr_synth_formats[];
 
-/* cr_synth writes dir/train/part-*.csv, dir/eval/part-*.csv, dir/synth.json, dir/pipeline.yaml.
- * After a failure none of the files of this call is left. */
+/* cr_synth writes dir/train/part-*.csv, dir/eval/part-*.csv (or .parquet), dir/synth.json and
+ * dir/pipeline.yaml. After a failure none of the files of this call is left. */
 CR_CHECKED cr_code cr_synth(const cr_synth_opts *o, cr_pool *pool, cr_err *err);
 
 #endif

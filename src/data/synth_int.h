@@ -4,6 +4,7 @@
 #ifndef CR_DATA_SYNTH_INT_H
 #define CR_DATA_SYNTH_INT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/buf.h"
@@ -106,6 +107,19 @@ static inline uint64_t cr_synth_id(const synth_draw *d, int64_t k) {
 }
 
 /* cr_synth_yaml writes the whole pipeline.yaml. */
-void cr_synth_yaml(cr_buf *b, const synth_teacher *t, const char *dir, int64_t rows);
+void cr_synth_yaml(cr_buf *b, const synth_teacher *t, const cr_synth_opts *o, const char *dir);
+
+/* cr_synth_parquet writes rows [first, first + n) of a part to a file, whole or not at all. Scores
+ * and labels of its rows go to logit and label (by row number), unless they are NULL. It gives up
+ * without an error when stop is set. */
+typedef struct synth_part {
+    int part;
+    int64_t first, n;
+    float *logit;
+    uint8_t *label;
+    atomic_bool *stop;
+} synth_part;
+CR_CHECKED cr_code cr_synth_parquet(const synth_teacher *t, const synth_part *p, const char *path,
+                                    int64_t *bytes, cr_err *err);
 
 #endif

@@ -18,7 +18,7 @@ static void quoted_path(cr_buf *b, const char *key, const char *dir, const char 
     cr_buf_clear(&path);
 }
 
-static void feature(cr_buf *b, const synth_draw *d) {
+static void feature(cr_buf *b, const synth_draw *d, bool parquet) {
     const synth_col *c = d->col;
     bool raw = c->type == SYNTH_REAL || c->type == SYNTH_NUM;
     cr_buf_printf(b, "  - %s:\n      feature_name: %s\n      expression: \"%s:%s\"\n",
@@ -42,7 +42,7 @@ static void feature(cr_buf *b, const synth_draw *d) {
         cr_buf_str(b, "]\n");
         break;
     case SYNTH_BAG:
-        cr_buf_str(b, "      separator: \"|\"\n");
+        if (!parquet) cr_buf_str(b, "      separator: \"|\"\n"); /* there it is a list */
         /* fall through */
     case SYNTH_ID: cr_buf_printf(b, "      num_buckets: %lld\n", (long long)d->card); break;
     }
@@ -51,13 +51,13 @@ static void feature(cr_buf *b, const synth_draw *d) {
     cr_buf_str(b, "      embedding_dim: 16\n");
 }
 
-void cr_synth_yaml(cr_buf *b, const synth_teacher *t, const char *dir, int64_t rows) {
-    bool plain = true;
+void cr_synth_yaml(cr_buf *b, const synth_teacher *t, const cr_synth_opts *o, const char *dir) {
+    bool plain = true, parquet = o->format && strcmp(o->format, "parquet") == 0;
     for (int i = 0; i < t->n; i++)
         if (t->v[i].col->type != SYNTH_ID && t->v[i].col->type != SYNTH_REAL) plain = false;
     cr_buf_printf(b, "# Made by crank synth %s; fits the data beside it.\n", t->kind->name);
-    quoted_path(b, "train_input_path", dir, "/train/*.csv");
-    quoted_path(b, "eval_input_path", dir, "/eval/*.csv");
+    quoted_path(b, "train_input_path", dir, parquet ? "/train/*.parquet" : "/train/*.csv");
+    quoted_path(b, "eval_input_path", dir, parquet ? "/eval/*.parquet" : "/eval/*.csv");
     quoted_path(b, "model_dir", dir, "/model");
     cr_buf_str(b, "train_config:\n"
                   "  sparse_optimizer:\n"
@@ -69,14 +69,15 @@ void cr_synth_yaml(cr_buf *b, const synth_teacher *t, const char *dir, int64_t r
                   "  num_epochs: 1\n"
                   "  save_checkpoints_epochs: 1\n"
                   "eval_config: {}\n"
-                  "data_config:\n"
-                  "  dataset_type: CsvDataset\n");
-    cr_buf_printf(b, "  batch_size: %d\n", rows < 1000000 ? 512 : 2048);
+                  "data_config:\n");
+    cr_buf_printf(b, "  dataset_type: %s\n", parquet ? "ParquetDataset" : "CsvDataset");
+    cr_buf_printf(b, "  batch_size: %d\n", o->rows < 1000000 ? 512 : 2048);
     cr_buf_printf(b, "  fg_mode: %s\n", plain ? "FG_NONE" : "FG_NORMAL");
-    cr_buf_printf(b, "  with_header: true\n  label_fields: [%s]\n", t->kind->label);
+    if (!parquet) cr_buf_str(b, "  with_header: true\n");
+    cr_buf_printf(b, "  label_fields: [%s]\n", t->kind->label);
     cr_buf_str(b, "feature_configs:\n");
     for (int i = 0; i < t->n; i++)
-        feature(b, &t->v[i]);
+        feature(b, &t->v[i], parquet);
     t->kind->yaml(b, t);
     cr_buf_str(b, "  num_class: 1\n"
                   "  losses:\n    - binary_cross_entropy: {}\n"

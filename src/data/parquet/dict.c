@@ -129,24 +129,31 @@ static uint32_t add_entry(cr_pq_wdict *d, const void *p, size_t n, size_t s) {
     return d->n - 1;
 }
 
+/* Two walks over a few values, so that the misses of one overlap: where they are looked for, then
+ * what is there. */
+#define AHEAD 16
 #define FIND_NUMBERS(T)                                                                            \
     static size_t find_##T(cr_pq_wdict *d, const T *v, size_t n, uint32_t *codes) {                \
-        T last = 0;                                                                                \
-        uint32_t last_code = CR_PQ_NO_CODE;                                                        \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            T x = v[i];                                                                            \
-            if (x == last && last_code != CR_PQ_NO_CODE) {                                         \
-                codes[i] = last_code;                                                              \
-                continue;                                                                          \
+        uint32_t at[AHEAD];                                                                        \
+        for (size_t i = 0; i < n; i += AHEAD) {                                                    \
+            size_t k = n - i < AHEAD ? n - i : AHEAD;                                              \
+            int bits = d->bits; /* the table may grow below */                                     \
+            const uint32_t *slot = d->slot;                                                        \
+            for (size_t j = 0; j < k; j++) {                                                       \
+                at[j] = (uint32_t)(v[i + j] * K0 >> (64 - bits));                                  \
+                __builtin_prefetch(slot + at[j]);                                                  \
             }                                                                                      \
-            size_t mask = ((size_t)1 << d->bits) - 1, s = (size_t)(x * K0 >> (64 - d->bits));      \
-            const T *all = (const T *)(const void *)d->plain.data;                                 \
-            uint32_t c;                                                                            \
-            while ((c = d->slot[s]) != 0 && all[c - 1] != x)                                       \
-                s = (s + 1) & mask;                                                                \
-            if (c == 0 && (c = 1 + add_entry(d, &x, sizeof(x), s)) == 0) return i;                 \
-            codes[i] = last_code = c - 1;                                                          \
-            last = x;                                                                              \
+            for (size_t j = 0; j < k; j++) {                                                       \
+                T x = v[i + j];                                                                    \
+                const T *all = (const T *)(const void *)d->plain.data;                             \
+                size_t mask = ((size_t)1 << d->bits) - 1;                                          \
+                size_t s = d->bits == bits ? at[j] : (size_t)(x * K0 >> (64 - d->bits));           \
+                uint32_t c;                                                                        \
+                while ((c = d->slot[s]) != 0 && all[c - 1] != x)                                   \
+                    s = (s + 1) & mask;                                                            \
+                if (c == 0 && (c = 1 + add_entry(d, &x, sizeof(x), s)) == 0) return i + j;         \
+                codes[i + j] = c - 1;                                                              \
+            }                                                                                      \
         }                                                                                          \
         return n;                                                                                  \
     }

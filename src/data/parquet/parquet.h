@@ -318,6 +318,7 @@ typedef struct cr_pq_write_opts {
     int page_version;       /* 1 or 2; 0: 1, which everybody reads */
     bool no_dict, no_stats; /* dictionaries are used where they make the file smaller */
     bool crc;
+    bool no_sync; /* do not wait until the disk has it: for files that can be made again */
     const cr_pq_pair *pairs;
     int n_pairs;
 } cr_pq_write_opts;

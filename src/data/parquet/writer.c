@@ -68,6 +68,8 @@ struct cr_pq_writer {
     cr_buf raw, packed, head;
     uint8_t *seen;
     size_t cap_seen;
+    uint32_t *names; /* see new_names */
+    size_t cap_names;
     cr_buf offset_index, column_index; /* of all row groups: they follow the last */
     bool failed;
 };
@@ -162,9 +164,24 @@ static cr_code pack_valid(cr_pq_writer *w, const column *c, const uint8_t *p, co
     return CR_OK;
 }
 
-static cr_code add_bytes(column *c, const cr_pq_vec *v, int64_t from, int64_t n, size_t size,
-                         cr_err *err) {
+/* What entries of the vector's dictionary are in ours, none known yet. NULL: it has more entries
+ * than there are values, looking each value up is less work. */
+static uint32_t *new_names(cr_pq_writer *w, const cr_pq_vec *v, int64_t n) {
+    if (!v->code || v->n_dict > n) return NULL;
+    size_t size = (size_t)v->n_dict * sizeof(*w->names);
+    if (w->cap_names < size) {
+        cr_free(w->names);
+        w->names = cr_alloc(2 * size, "codes of a dictionary");
+        w->cap_names = 2 * size;
+    }
+    memset(w->names, 0xff, size);
+    return w->names;
+}
+
+static cr_code add_bytes(cr_pq_writer *w, column *c, const cr_pq_vec *v, int64_t from, int64_t n,
+                         size_t size, cr_err *err) {
     uint32_t *codes = c->coded ? room_for_codes(c, (size_t)n) : NULL;
+    uint32_t *names = codes ? new_names(w, v, n) : NULL;
     if (!c->coded) CR_TRY(reserve(&c->plain, size, err));
     for (int64_t i = from; i < from + n; i++) {
         if (v->valid && !v->valid[i]) continue;
@@ -172,8 +189,10 @@ static cr_code add_bytes(column *c, const cr_pq_vec *v, int64_t from, int64_t n,
         const char *p = v->bytes + v->beg[k];
         uint32_t len = v->end[k] - v->beg[k];
         if (codes) {
-            uint32_t code = cr_pq_wdict_bytes(&c->dict, p, len);
+            uint32_t code = names ? names[k] : CR_PQ_NO_CODE;
+            if (code == CR_PQ_NO_CODE) code = cr_pq_wdict_bytes(&c->dict, p, len);
             if (code != CR_PQ_NO_CODE) {
+                if (names) names[k] = code;
                 *codes++ = code;
                 c->n_codes++;
                 c->plain_size += 4 + (size_t)len;
@@ -223,7 +242,7 @@ static cr_code add_rows(cr_pq_writer *w, column *c, int64_t n, size_t size, cr_e
     } else {
         for (int64_t i = first; v->valid && i < first + slots; i++)
             count -= !v->valid[i];
-        CR_TRY(add_bytes(c, v, first, slots, size, err));
+        CR_TRY(add_bytes(w, c, v, first, slots, size, err));
     }
     c->n_levels += levels;
     c->n_values += (int64_t)count;
@@ -633,6 +652,7 @@ cr_code cr_pq_writer_new(cr_pq_writer **out, const char *path, const cr_pq_meta 
             begin_chunk(w, c);
         }
         code = cr_outfile_open(&w->f, path, err);
+        if (code == CR_OK && w->opts.no_sync) cr_outfile_no_sync(w->f);
     }
     if (code == CR_OK) code = put(w, FOOTER_MAGIC, 4, err);
     if (code != CR_OK) {
@@ -707,6 +727,7 @@ void cr_pq_writer_free(cr_pq_writer *w) {
     }
     cr_free(w->meta.groups);
     cr_free(w->seen);
+    cr_free(w->names);
     cr_buf_clear(&w->raw);
     cr_buf_clear(&w->packed);
     cr_buf_clear(&w->head);

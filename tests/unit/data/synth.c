@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "data/parquet/parquet.h"
 #include "data/synth_int.h"
 #include "harness.h"
 
@@ -21,6 +22,8 @@ static char *new_path(void) {
     return cr_arena_printf(&arena, "%s/d%d", root, n_dirs++);
 }
 
+static const char *format; /* NULL: csv */
+
 static cr_code run(const char *kind, int64_t rows, int64_t eval_rows, uint64_t seed, double scale,
                    const char *dir, int threads, cr_synth_result *r, cr_err *err) {
     cr_pool *pool;
@@ -31,6 +34,7 @@ static cr_code run(const char *kind, int64_t rows, int64_t eval_rows, uint64_t s
                        .seed = seed,
                        .scale = scale,
                        .dir = dir,
+                       .format = format,
                        .result = r};
     cr_code code = cr_synth(&o, pool, err);
     cr_pool_free(pool);
@@ -272,6 +276,117 @@ TEST(words_and_bags) {
     cr_buf_clear(&b);
 }
 
+/* ---- Parquet ---- */
+
+/* the value of a row in a column, as the CSV has it */
+static void put_cell(cr_buf *b, const synth_draw *d, const cr_pq_vec *v, int64_t r) {
+    switch (d ? d->col->type : SYNTH_ID) {
+    case SYNTH_ID: cr_buf_printf(b, "%lld", (long long)v->v.i64[r]); break;
+    case SYNTH_REAL: cr_buf_printf(b, "%.3f", (double)v->v.f32[r]); break;
+    case SYNTH_NUM:
+        if (d->col->decimals)
+            cr_buf_printf(b, "%.2f", v->v.f64[r]);
+        else
+            cr_buf_printf(b, "%lld", (long long)v->v.i64[r]);
+        break;
+    case SYNTH_WORD: cr_buf_add(b, v->bytes + v->beg[r], v->end[r] - v->beg[r]); break;
+    case SYNTH_BAG:
+        for (int32_t k = v->list[0].off[r]; k < v->list[0].off[r + 1]; k++)
+            cr_buf_printf(b, "%s%lld", k > v->list[0].off[r] ? "|" : "", (long long)v->v.i64[k]);
+        break;
+    }
+}
+
+/* a part as the CSV would have it */
+static void read_parquet(const char *dir, const char *part, const char *kind, cr_buf *out) {
+    char **paths;
+    size_t n;
+    cr_err err;
+    synth_teacher t;
+    cr_synth_teacher_init(&t, cr_synth_kind_find(kind), 1, 0.01);
+    CHECK_INT(cr_glob(&arena, cr_arena_printf(&arena, "%s/%s/part-*.parquet", dir, part), NULL,
+                      &paths, &n, &err),
+              CR_OK);
+    for (size_t i = 0; i < n; i++) {
+        cr_pq_file *f;
+        CHECK_INT(cr_pq_open(&f, paths[i], NULL, &err), CR_OK);
+        if (!f) continue;
+        const cr_pq_meta *m = cr_pq_get_meta(f);
+        CHECK_INT(m->n_leaves, t.n + 1);
+        CHECK_INT(m->n_groups, 1);
+        cr_pq_vec *v = CR_NEW_N(&arena, cr_pq_vec, t.n + 1);
+        cr_pq_cursor **c = CR_NEW_N(&arena, cr_pq_cursor *, t.n + 1);
+        for (int k = 0; k <= t.n; k++) {
+            c[k] = cr_pq_cursor_new();
+            CHECK_INT(cr_pq_seek(c[k], f, 0, k, 0, &err), CR_OK);
+            CHECK_INT(cr_pq_read(c[k], m->n_rows, false, &v[k], &err), CR_OK);
+            CHECK(m->groups[0].chunks[k].codec == CR_PQ_SNAPPY);
+        }
+        for (int64_t r = 0; r < m->n_rows; r++)
+            for (int k = 0; k <= t.n; k++) {
+                if (k) cr_buf_char(out, ',');
+                put_cell(out, k ? &t.v[k - 1] : NULL, &v[k], r);
+                if (k == t.n) cr_buf_char(out, '\n');
+            }
+        for (int k = 0; k <= t.n; k++)
+            cr_pq_cursor_free(c[k]);
+        cr_pq_close(f);
+    }
+    cr_synth_teacher_clear(&t);
+}
+
+TEST(parquet_has_the_rows_of_the_csv) {
+    static const char *const files[] = {"train/part-00000.parquet", "train/part-00003.parquet",
+                                        "eval/part-00001.parquet", "synth.json"};
+    for (int k = 0; cr_synth_kinds[k]; k++) {
+        const char *kind = cr_synth_kinds[k];
+        char *csv = new_path(), *one = new_path(), *four = new_path();
+        cr_synth_result a, b;
+        CHECK_INT(run(kind, 9001, 1234, 7, 0.01, csv, 2, &a, NULL), CR_OK);
+        format = "parquet";
+        CHECK_INT(run(kind, 9001, 1234, 7, 0.01, one, 1, &b, NULL), CR_OK);
+        CHECK_INT(run(kind, 9001, 1234, 7, 0.01, four, 4, NULL, NULL), CR_OK);
+        format = NULL;
+        CHECK(a.auc == b.auc && a.logloss == b.logloss && a.label_rate == b.label_rate);
+        for (size_t f = 0; f < sizeof files / sizeof *files; f++)
+            CHECK(same_file(cr_path_join(&arena, one, files[f]),
+                            cr_path_join(&arena, four, files[f])));
+        for (int part = 0; part < 2; part++) {
+            cr_buf x, y;
+            int n;
+            cr_buf_init(&x);
+            cr_buf_init(&y);
+            read_part(csv, part ? "eval" : "train", &x, &n);
+            read_parquet(one, part ? "eval" : "train", kind, &y);
+            CHECK_INT(x.n, y.n);
+            CHECK(x.n == y.n && memcmp(x.data, y.data, x.n) == 0);
+            cr_buf_clear(&x);
+            cr_buf_clear(&y);
+        }
+    }
+}
+
+TEST(parquet_config_and_old_parts) {
+    char *dir = new_path(), **names;
+    size_t n;
+    cr_err err;
+    CHECK_INT(run("taobao", 100, 100, 1, 0.01, dir, 1, NULL, &err), CR_OK);
+    format = "parquet";
+    CHECK_INT(run("taobao", 3, 2, 1, 0.01, dir, 1, NULL, &err), CR_OK);
+    format = NULL;
+    CHECK_INT(cr_list_dir(&arena, cr_path_join(&arena, dir, "train"), &names, &n, &err), CR_OK);
+    CHECK_INT(n, 3);
+    cr_buf b;
+    cr_buf_init(&b);
+    CHECK_INT(cr_file_read(cr_path_join(&arena, dir, "pipeline.yaml"), 0, &b, &err), CR_OK);
+    CHECK(strstr(b.data, "/train/*.parquet\"\n") && strstr(b.data, "/eval/*.parquet\"\n"));
+    CHECK(strstr(b.data, "dataset_type: ParquetDataset\n"));
+    CHECK(!strstr(b.data, "with_header") && !strstr(b.data, "separator"));
+    CHECK_INT(cr_file_read(cr_path_join(&arena, dir, "synth.json"), 0, &b, &err), CR_OK);
+    CHECK(strstr(b.data, "\"format\": \"parquet\"") || strstr(b.data, "\"format\":\"parquet\""));
+    cr_buf_clear(&b);
+}
+
 TEST(json_and_config) {
     char *dir = new_path();
     cr_err err;
@@ -332,6 +447,10 @@ TEST(refusals) {
     CHECK_INT(run("criteo", 10, 10, 1, NAN, new_path(), 1, NULL, &err), CR_EUSAGE);
     CHECK_INT(run("criteo", 10, 10, 1, 1, "", 1, NULL, &err), CR_EUSAGE);
     CHECK_INT(run("criteo", 10, 10, 1, 1, "/proc/none", 1, NULL, &err), CR_EIO);
+    format = "orc";
+    CHECK_INT(run("criteo", 10, 10, 1, 1, new_path(), 1, NULL, &err), CR_EUSAGE);
+    CHECK(strstr(err.msg, "csv or parquet") != NULL);
+    format = NULL;
 }
 
 TEST(full_disk) {
@@ -349,6 +468,13 @@ TEST(full_disk) {
     CHECK_INT(cr_list_dir(&arena, cr_path_join(&arena, dir, "train"), &names, &n, NULL), CR_OK);
     CHECK_INT(n, 4);
     CHECK(cr_path_exists(cr_path_join(&arena, dir, "synth.json")));
+    format = "parquet";
+    CHECK_INT(run("criteo", 200000, 100, 1, 0.01, dir, 2, NULL, &err), CR_EIO);
+    format = NULL;
+    CHECK(strstr(err.msg, "No space left on device") != NULL);
+    CHECK(err.at.path && strstr(err.at.path, "/train/part-0000") != NULL);
+    CHECK_INT(cr_list_dir(&arena, cr_path_join(&arena, dir, "train"), &names, &n, NULL), CR_OK);
+    CHECK_INT(n, 4);
     umount(dir);
 }
 
@@ -361,6 +487,8 @@ int main(int argc, char **argv) {
                                    CASE(teacher_census),
                                    CASE(teacher_at_full_scale),
                                    CASE(words_and_bags),
+                                   CASE(parquet_has_the_rows_of_the_csv),
+                                   CASE(parquet_config_and_old_parts),
                                    CASE(json_and_config),
                                    CASE(again_with_fewer_rows),
                                    CASE(refusals),
