@@ -56,6 +56,12 @@ void cr_table_put(cr_table *t, int64_t id, const float *w);
  * independent. */
 void cr_table_apply(const cr_table *t, int64_t id, const cr_optim_step *step, float *g,
                     float *scratch);
+/* cr_table_clips: gradients of looked-up values are clipped one by one, so each row of a batch
+ * needs its own */
+static inline bool cr_table_clips(const cr_table *t) {
+    const cr_optim_conf *c = t->optim_conf;
+    return c && c->gradient_clipping;
+}
 static inline float *cr_table_row(const cr_table *t, int64_t id) {
     return t->data + id * t->stride;
 }

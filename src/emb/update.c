@@ -12,8 +12,8 @@
 
 #define PIECE     256 /* distinct ids a thread takes at a time */
 #define MAX_LANES 64
-#define FETCH     12   /* entries between fetching a gradient row and adding it */
-#define AHEAD     8    /* records are fetched this many ids before they are needed */
+#define KEPT      16   /* gradient rows of an id that are fetched before they are needed */
+#define AHEAD     4    /* gradients and records are fetched this many ids before they are needed */
 #define SWEEP     1024 /* rows a thread takes at a time of a table that is swept */
 
 typedef struct utable {
@@ -163,54 +163,77 @@ static void add_entry(const cr_updater *u, const utable *ut, const cr_group *g, 
         cr_kern->axpy(out, c, gr, D);
 }
 
-/* the gradient row that an entry will read: entries of one id lie far apart in the batch */
-static void fetch_entry(const utable *ut, const cr_group *g, int64_t i) {
-    if (i >= g->n) return;
-    uint32_t e = g->entry[i];
-    const cr_use *use = &ut->uses[g->slot ? g->slot[e] : 0];
-    const float *gr = use->grad + (int64_t)g->row[e] * use->ld;
-    __builtin_prefetch(gr);
-    if (ut->t->D > 16) __builtin_prefetch(gr + 16);
-}
-
 /* is entry i's gradient in that of the entry before, of the same id and lane? */
 static bool counted(const utable *ut, const cr_group *g, int64_t i) {
     uint32_t e = g->entry[i], before = g->entry[i - 1];
-    if (g->slot && g->slot[e] != g->slot[before]) return false;
+    if (g->lane[e] != g->lane[before] || (g->slot && g->slot[e] != g->slot[before])) return false;
     const uint8_t *shared = ut->uses[g->slot ? g->slot[e] : 0].shared;
     return shared && shared[g->lane[e]];
 }
 
+/* The entries of one id that have a gradient. They lie far apart in the batch, so they are looked
+ * up and fetched some ids before they are needed. */
+typedef struct parts {
+    int64_t n, i; /* how many; those behind the first KEPT are looked up again, from place i on */
+    uint32_t e[KEPT];
+} parts;
+
+static void find_parts(const utable *ut, const cr_group *g, int64_t k, parts *p) {
+    int64_t end = g->seg[k + 1];
+    p->n = 0;
+    p->i = end;
+    for (int64_t i = g->seg[k]; i < end; i++) {
+        if (i > g->seg[k] && counted(ut, g, i)) continue;
+        if (p->n == KEPT) {
+            p->i = i;
+            return;
+        }
+        uint32_t e = g->entry[i];
+        const cr_use *use = &ut->uses[g->slot ? g->slot[e] : 0];
+        const float *gr = use->grad + (int64_t)g->row[e] * use->ld;
+        __builtin_prefetch(gr);
+        if (ut->t->D > 16) __builtin_prefetch(gr + 16);
+        p->e[p->n++] = e;
+    }
+}
+
+/* partial sums per lane: lane[0 .. n) and D floats each */
+typedef struct sums {
+    int lane[MAX_LANES], n;
+    float *part;
+} sums;
+
+static void add_part(const cr_updater *u, const utable *ut, const cr_group *g, uint32_t e,
+                     sums *s) {
+    bool next = s->n == 0 || g->lane[e] != s->lane[s->n - 1];
+    if (next) s->lane[s->n++] = g->lane[e];
+    add_entry(u, ut, g, e, s->part + (s->n - 1) * ut->t->D, next);
+}
+
 /* gradient of distinct id number k into part[0 .. D) */
 static void sum_id(const cr_updater *u, const utable *ut, const cr_group *g, int64_t k,
-                   float *part) {
-    int64_t D = ut->t->D, i = g->seg[k], end = g->seg[k + 1];
-    fetch_entry(ut, g, i + FETCH);
-    add_entry(u, ut, g, g->entry[i], part, true);
-    if (end - i == 1) return;
-    int lane[MAX_LANES], n = 0;
-    lane[n++] = g->lane[g->entry[i]];
-    for (i++; i < end; i++) {
-        uint32_t e = g->entry[i];
-        fetch_entry(ut, g, i + FETCH);
-        bool next = g->lane[e] != lane[n - 1];
-        if (!next && counted(ut, g, i)) continue;
-        if (next) lane[n++] = g->lane[e];
-        add_entry(u, ut, g, e, part + (n - 1) * D, next);
-    }
-    for (int level = 1; n > 1; level++) {
+                   const parts *p, float *part) {
+    int64_t D = ut->t->D, end = g->seg[k + 1];
+    sums s;
+    s.n = 0;
+    s.part = part;
+    for (int64_t i = 0; i < p->n; i++)
+        add_part(u, ut, g, p->e[i], &s);
+    for (int64_t i = p->i; i < end; i++)
+        if (!counted(ut, g, i)) add_part(u, ut, g, g->entry[i], &s);
+    for (int level = 1; s.n > 1; level++) {
         int m = 0;
-        for (int a = 0; a < n; a++, m++) {
+        for (int a = 0; a < s.n; a++, m++) {
             float *to = part + m * D, *from = part + a * D;
             if (to != from) memcpy(to, from, (size_t)D * sizeof(float));
-            lane[m] = lane[a];
-            if (a + 1 < n && lane[a] >> level == lane[a + 1] >> level) {
+            s.lane[m] = s.lane[a];
+            if (a + 1 < s.n && s.lane[a] >> level == s.lane[a + 1] >> level) {
                 const float *other = part + ++a * D;
                 for (int64_t d = 0; d < D; d++)
                     to[d] = to[d] + other[d];
             }
         }
-        n = m;
+        s.n = m;
     }
 }
 
@@ -254,7 +277,9 @@ static void sweep_rows(const cr_updater *u, const utable *ut, int64_t first, flo
     int64_t k = lower_bound(g->id, g->n_uniq, first);
     for (int64_t row = first; row < end; row++) {
         if (k < g->n_uniq && g->id[k] == row) {
-            sum_id(u, ut, g, k++, part);
+            parts p;
+            find_parts(ut, g, k, &p);
+            sum_id(u, ut, g, k++, &p, part);
             adjust_row(u, part, t->D);
             update_row(u, t, row, part, part + u->lanes * t->D);
         } else {
@@ -287,9 +312,15 @@ static void apply_item(void *ctx, int64_t item, int thread) {
     }
     int64_t k = (item - ut->first_piece) * PIECE,
             end = k + PIECE < g->n_uniq ? k + PIECE : g->n_uniq;
+    parts p[AHEAD];
+    for (int64_t a = k; a < end && a < k + AHEAD; a++)
+        find_parts(ut, g, a, &p[a % AHEAD]);
     for (; k < end; k++) {
-        if (k + AHEAD < end) __builtin_prefetch(cr_table_row(t, g->id[k + AHEAD]), 1);
-        sum_id(u, ut, g, k, part);
+        sum_id(u, ut, g, k, &p[k % AHEAD], part);
+        if (k + AHEAD < end) {
+            find_parts(ut, g, k + AHEAD, &p[k % AHEAD]);
+            __builtin_prefetch(cr_table_row(t, g->id[k + AHEAD]), 1);
+        }
         adjust_row(u, part, t->D);
         update_row(u, t, g->id[k], part, part + u->lanes * t->D);
     }
@@ -343,7 +374,9 @@ static void measure_item(void *ctx, int64_t item, int thread) {
     int64_t k = (item - ut->first_piece) * PIECE,
             end = k + PIECE < g->n_uniq ? k + PIECE : g->n_uniq;
     for (; k < end; k++) {
-        sum_id(u, ut, g, k, part);
+        parts p;
+        find_parts(ut, g, k, &p);
+        sum_id(u, ut, g, k, &p, part);
         bad |= !cr_norm_add(&sum, part, ut->t->D, u->norm);
         if (ut->clip > 0) bad |= !entries_finite(ut, g, k);
     }

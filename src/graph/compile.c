@@ -80,8 +80,8 @@ static void set_phases(cr_exec *ex) {
 
 typedef enum kind { TILE, LANE, BATCH } kind;
 
-static kind kind_of(const cr_node *n) {
-    return n->op->batch ? BATCH : n->lane ? LANE : TILE;
+static kind kind_of(const cr_node *n, bool back) {
+    return n->op->batch ? BATCH : n->lane || (back && n->lane_back) ? LANE : TILE;
 }
 
 /* the forward calls of phase p of one kind of node; returns how many there are */
@@ -89,7 +89,7 @@ static int emit_forward(cr_exec *ex, int p, kind k) {
     int before = ex->n_code;
     for (int i = 0; i < ex->g->n; i++) {
         const cr_node *n = ex->g->nodes[i];
-        if (ex->slots[i].used && n->op && kind_of(n) == k && ex->slots[i].ph_f == p)
+        if (ex->slots[i].used && n->op && kind_of(n, false) == k && ex->slots[i].ph_f == p)
             ex->code[ex->n_code++] = (instr){n, false};
     }
     return ex->n_code - before;
@@ -99,7 +99,7 @@ static int emit_backward(cr_exec *ex, int p, kind k) {
     int before = ex->n_code;
     for (int i = ex->g->n - 1; i >= 0; i--) {
         const cr_node *n = ex->g->nodes[i];
-        if (ex->slots[i].grad && n->op && n->op->backward && kind_of(n) == k &&
+        if (ex->slots[i].grad && n->op && n->op->backward && kind_of(n, true) == k &&
             ex->slots[i].ph_b == p)
             ex->code[ex->n_code++] = (instr){n, true};
     }
@@ -228,7 +228,7 @@ void cr_exec_compile(cr_exec *ex) {
     cr_graph *g = ex->g;
     ex->slots = CR_NEW_N(&ex->arena, slot, g->n + 1);
     for (int i = 0; i < g->n; i++)
-        if (g->nodes[i]->lane) ex->range_rows = cr_range_rows(ex);
+        if (g->nodes[i]->lane || g->nodes[i]->lane_back) ex->range_rows = cr_range_rows(ex);
     mark_used(ex);
     mark_grads(ex);
     for (int i = 0; i < g->n; i++) {

@@ -72,6 +72,7 @@ struct cr_node {
     bool lane; /* forward once per lane, before its tiles, and backward once behind them, over a
                   tile of all its rows (in inference: of a range of rows). Its inputs are parameters
                   and other lane nodes */
+    bool lane_back;  /* only its backward is; needs op->keep_grad */
     bool needs_grad; /* a trainable thing lies at or below */
     bool output;     /* wanted by the caller: kept for the whole batch */
     bool loss;       /* WHOLE of width 1: differentiated with slope 1 */

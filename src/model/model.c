@@ -282,6 +282,7 @@ cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag) {
         if (o->with_labels && o->conf->embedding_regularization > 0)
             add_embedding_loss(b, o->conf->embedding_regularization);
         qsort(m->outputs, (size_t)m->n_outputs, sizeof(cr_output), by_name);
+        cr_codes_finish(&m->graph);
     }
     if (diag->n_errors == before) return m;
     cr_model_free(m);
@@ -346,7 +347,7 @@ cr_updater *cr_model_updater(cr_model *m, const cr_exec *ex, cr_pool *pool) {
             const float *grad = cr_exec_grad(ex, t->uses[k].node);
             if (!grad) continue;
             uses[n++] = (cr_use){look->slot, look->mean, grad + look->out, cr_ld(t->uses[k].node),
-                                 cr_codes_shared(&m->graph, t->uses[k].node, t->uses[k].piece)};
+                                 cr_lookup_shared(t->uses[k].node, t->uses[k].piece)};
         }
         if (n > 0 && t->table.trainable && t->table.optim)
             t->updater = cr_updater_add(u, &t->table, uses, n);

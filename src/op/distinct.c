@@ -79,9 +79,9 @@ static void forward(const cr_node *n, cr_tile *t) {
     int64_t ld = cr_ld(n), limit = t->n_rows * 3 / 4;
     for (int i = 0; i < a->n; i++) {
         int32_t *code = cr_codes_at(t, n) + i;
-        bool shared = a->v[i].piece >= 0 && t->n_rows >= FEW_ROWS &&
-                      number(code, ld, &b->sparse[look[a->v[i].piece].slot], t->row0, t->n_rows,
-                             limit, t->scratch);
+        const cr_look *k = a->v[i].piece >= 0 ? &look[a->v[i].piece] : NULL;
+        bool shared = k && t->n_rows >= FEW_ROWS && !(t->train && cr_table_clips(k->table)) &&
+                      number(code, ld, &b->sparse[k->slot], t->row0, t->n_rows, limit, t->scratch);
         if (!shared) identity(code, ld, t->n_rows);
         if (t->train) a->shared[i][t->lane] = shared;
     }
@@ -89,11 +89,8 @@ static void forward(const cr_node *n, cr_tile *t) {
 
 const cr_op_type cr_op_codes = {.name = "codes", .infer = infer, .forward = forward};
 
-/* clipping is of each looked-up value's own gradient, so every row must have its own */
 static bool can_share(const cr_look *k) {
-    const cr_optim_conf *oc = k->table ? k->table->optim_conf : NULL;
-    return k->table && k->width >= NARROW && k->width <= CR_BLOCK_MAX &&
-           !(oc && oc->gradient_clipping);
+    return k->table && k->width >= NARROW && k->width <= CR_BLOCK_MAX;
 }
 
 static void cut(codes *a, const cr_look *v, int n) {
@@ -140,7 +137,12 @@ cr_node *cr_codes(cr_graph *g, cr_node *lookup) {
     cut(&a, v, n);
     a.shared = cr_arena_zalloc(&g->arena, (size_t)a.n * sizeof(a.shared[0]));
     there = cr_graph_op(g, &cr_op_codes, (cr_node *[]){lookup}, 1, &a, sizeof(a));
-    cr_lookup_set_codes(lookup, there);
+    int *col = CR_NEW_N(&g->arena, int, n);
+    for (int i = 0; i < n; i++)
+        col[i] = -1;
+    for (int i = 0; i < a.n; i++)
+        if (a.v[i].piece >= 0) col[a.v[i].piece] = i;
+    cr_lookup_set_codes(lookup, there, col, true);
     return there;
 }
 
@@ -154,37 +156,45 @@ bool cr_codes_solo(const cr_node *n) {
     return ((const codes *)n->attr)->solo;
 }
 
-const uint8_t *cr_codes_shared(const cr_graph *g, const cr_node *lookup, int piece) {
-    cr_node *n = find(g, lookup);
-    if (!n) return NULL;
+const uint8_t *cr_codes_shared(const cr_node *n, int column) {
+    return ((const codes *)n->attr)->shared[column];
+}
+
+static void see_users(const cr_graph *g, cr_node *n) {
     codes *a = n->attr;
     a->solo = true;
     for (int i = 0; i < g->n; i++)
         for (int k = 0; k < g->nodes[i]->n_in; k++)
-            if (g->nodes[i]->in[k] == lookup && g->nodes[i]->op != &cr_op_codes &&
+            if (g->nodes[i]->in[k] == n->in[0] && g->nodes[i]->op != &cr_op_codes &&
                 g->nodes[i]->op != &cr_op_emb_matmul)
                 a->solo = false;
-    for (int i = 0; i < a->n; i++)
-        if (a->v[i].piece == piece) return a->shared[i];
-    return NULL;
 }
 
-void cr_codes_gather(const cr_node *n, const cr_tile *t) {
+/* the column of a feature's codes; -1: none */
+static int column_of(const cr_node *n, int slot) {
     const codes *a = n->attr;
-    const cr_node *lookup = n->in[0];
-    int64_t ld = cr_ld(n), ldx = cr_ld(lookup);
-    int32_t *first = (int32_t *)(void *)t->scratch;
-    for (int i = 0; i < a->n && !a->solo; i++) {
-        if (!a->shared[i][t->lane] || !a->v[i].grad) continue;
-        const int32_t *code = cr_codes_at(t, n) + i;
-        float *dx = cr_grad(t, lookup) + a->v[i].off;
-        int32_t u = 0;
-        for (int64_t r = 0; r < t->n_rows; r++) {
-            int32_t c = code[r * ld];
-            if (c == u)
-                first[u++] = (int32_t)r;
-            else
-                cr_kern->add(dx + first[c] * ldx, dx + first[c] * ldx, dx + r * ldx, a->v[i].width);
+    int count;
+    const cr_look *look = cr_lookup_pieces(n->in[0], &count);
+    for (int i = 0; i < a->n; i++)
+        if (a->v[i].piece >= 0 && look[a->v[i].piece].slot == slot) return i;
+    return -1;
+}
+
+void cr_codes_finish(cr_graph *g) {
+    for (int c = 0; c < g->n; c++) {
+        if (g->nodes[c]->op != &cr_op_codes) continue;
+        see_users(g, g->nodes[c]);
+        for (int i = 0; i < g->n; i++) {
+            cr_node *n = g->nodes[i];
+            if (n->op != &cr_op_lookup || !n->needs_grad || n->lane || n->lane_back) continue;
+            int count, used = 0;
+            const cr_look *look = cr_lookup_pieces(n, &count);
+            int *col = CR_NEW_N(&g->arena, int, count);
+            for (int k = 0; k < count; k++) {
+                col[k] = look[k].table ? column_of(g->nodes[c], look[k].slot) : -1;
+                used += col[k] >= 0;
+            }
+            if (used > 0) cr_lookup_set_codes(n, g->nodes[c], col, false);
         }
     }
 }

@@ -27,13 +27,13 @@ typedef struct cr_block {
 cr_node *cr_codes(cr_graph *g, cr_node *lookup);
 const cr_block *cr_codes_blocks(const cr_node *codes, int *n);
 /* cr_codes_solo: do only layers over shared rows (emb_matmul) send gradients to the lookup? Then
- * rows behind the first of a code are left unset. Known from cr_codes_shared on. */
+ * rows behind the first of a code are left unset. */
 bool cr_codes_solo(const cr_node *codes);
-/* per lane, filled by each training step: only the first row of equal ids has a gradient, that of
- * all of them. NULL: every row has its own. Called when the graph is whole. */
-const uint8_t *cr_codes_shared(const cr_graph *g, const cr_node *lookup, int piece);
-/* cr_codes_gather: the lookup's gradient of a lane: rows of one code are summed into the first */
-void cr_codes_gather(const cr_node *codes, const cr_tile *t);
+/* cr_codes_finish, when the graph is whole: other lookups of the same features use the codes too,
+ * for their gradients. */
+void cr_codes_finish(cr_graph *g);
+/* per lane, filled by each training step: do rows of equal ids share the code in this column? */
+const uint8_t *cr_codes_shared(const cr_node *codes, int column);
 
 static inline int32_t *cr_codes_at(const cr_tile *t, const cr_node *codes) {
     return (int32_t *)(void *)cr_val(t, codes);

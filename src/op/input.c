@@ -20,6 +20,7 @@ typedef struct lookup {
     int n;
     int64_t width;
     const cr_node *codes; /* of equal ids; NULL: not known */
+    const int *col;       /* per piece: its column of the codes, or -1 */
 } lookup;
 
 static void lookup_infer(cr_node *n) {
@@ -87,10 +88,36 @@ static void lookup_forward(const cr_node *n, cr_tile *t) {
     }
 }
 
+/* sums the rows of each code into the first of them */
+static void gather(float *dx, int64_t ldx, int64_t width, const int32_t *code, int64_t ld,
+                   int64_t rows, int32_t *first) {
+    int32_t u = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        int32_t c = code[r * ld];
+        if (c == u) {
+            first[u++] = (int32_t)r;
+            continue;
+        }
+        float *to = dx + first[c] * ldx;
+        const float *from = dx + r * ldx;
+        if (width == 1)
+            *to += *from;
+        else
+            cr_kern->add(to, to, from, width);
+    }
+}
+
 /* the gradient stays where it is; emb/update.c reads it after the step */
 static void lookup_backward(const cr_node *n, cr_tile *t) {
     const lookup *a = n->attr;
-    if (a->codes) cr_codes_gather(a->codes, t);
+    if (!a->codes || (n->lane && cr_codes_solo(a->codes))) return;
+    for (int i = 0; i < a->n; i++) {
+        const uint8_t *shared = cr_lookup_shared(n, i);
+        if (shared && shared[t->lane] && a->v[i].table->trainable)
+            gather(cr_grad(t, n) + a->v[i].out, cr_ld(n), a->v[i].width,
+                   cr_codes_at(t, a->codes) + a->col[i], cr_ld(a->codes), t->n_rows,
+                   (int32_t *)(void *)t->scratch);
+    }
 }
 
 const cr_op_type cr_op_lookup = {.name = "lookup",
@@ -115,10 +142,19 @@ const cr_look *cr_lookup_pieces(const cr_node *n, int *count) {
     return a->v;
 }
 
-void cr_lookup_set_codes(cr_node *n, const cr_node *codes) {
-    ((lookup *)n->attr)->codes = codes;
-    n->lane = true;
-    n->scratch_row = 1; /* cr_codes_gather */
+void cr_lookup_set_codes(cr_node *n, const cr_node *codes, const int *col, bool forward) {
+    lookup *a = n->attr;
+    a->codes = codes;
+    a->col = col;
+    n->lane = forward;
+    n->lane_back = !forward;
+    n->scratch_row = 1; /* gather */
+}
+
+const uint8_t *cr_lookup_shared(const cr_node *n, int piece) {
+    const lookup *a = n->attr;
+    bool has = a->codes && a->col[piece] >= 0 && !cr_table_clips(a->v[piece].table);
+    return has ? cr_codes_shared(a->codes, a->col[piece]) : NULL;
 }
 
 /* ---- label ---- */

@@ -36,8 +36,12 @@ typedef struct cr_look {
  * emb/update.h. cr_lookup_pieces gives the pieces back with their places. */
 cr_node *cr_lookup(cr_graph *g, const cr_look *v, int n);
 const cr_look *cr_lookup_pieces(const cr_node *n, int *count);
-/* cr_lookup_set_codes makes it a lane node whose shared rows have one gradient (distinct.h). */
-void cr_lookup_set_codes(cr_node *n, const cr_node *codes);
+/* cr_lookup_set_codes: rows of a lane with equal codes (distinct.h) leave one gradient, in the
+ * first of them. col: per piece its column of the codes, -1: none; not copied. forward: the lookup
+ * runs once per lane too. */
+void cr_lookup_set_codes(cr_node *n, const cr_node *codes, const int *col, bool forward);
+/* the flags per lane that say so, for emb/update.h; NULL: every row has its own gradient */
+const uint8_t *cr_lookup_shared(const cr_node *n, int piece);
 /* label field k, one float per row */
 cr_node *cr_label(cr_graph *g, int k);
 
