@@ -287,6 +287,10 @@ void cr_raw_conf_check(const void *self, cr_diag *diag) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "boundaries"),
                     "boundaries make the feature sparse, %s needs a dense one; keep one of them",
                     c->dense_emb.m->key);
+    if (!c->dense_emb.m && !c->boundaries.n && c->embedding_dim > 0)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "embedding_dim"),
+                    "embedding_dim has no effect on a plain number; give boundaries, mlp {} or "
+                    "autodis {...} to make it a vector");
     if ((c->dense_emb.m || c->boundaries.n) && c->embedding_dim == 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "embedding_dim"),
                     "raw_feature '%s' with %s needs embedding_dim; add for example "

@@ -153,10 +153,18 @@ static void check_groups(const cr_model_conf *m, const names *features, names *g
         }
         char what[160];
         snprintf(what, sizeof what, "feature group '%.120s'", name);
-        for (int64_t k = 0; k < g->feature_names.n; k++)
-            if (find(features, g->feature_names.v[k]) < 0)
-                unknown_name(diag, cr_conf_at_item(g, "feature_names", k), what, "feature",
-                             g->feature_names.v[k], features);
+        cr_map seen;
+        cr_map_init(&seen);
+        for (int64_t k = 0; k < g->feature_names.n; k++) {
+            const char *feature = g->feature_names.v[k];
+            cr_loc at = cr_conf_at_item(g, "feature_names", k);
+            if (find(features, feature) < 0)
+                unknown_name(diag, at, what, "feature", feature, features);
+            else if (!cr_map_put(&seen, feature, strlen(feature), k))
+                cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, at, "%s names '%s' again; remove it", what,
+                            feature);
+        }
+        cr_map_clear(&seen);
         bool sequences = g->base.node && cr_conf_find(g->base.node, "sequence_groups");
         if (g->feature_names.n == 0 && !sequences && !cr_conf_has(g, "feature_names"))
             wrong(diag, g->base.at, "%s has no feature_names; name its features or remove it",
