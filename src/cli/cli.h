@@ -44,7 +44,8 @@ typedef struct cr_args {
     cr_opt_list topic;
     cr_opt_list files;
     const char *columns, *pages;
-    bool rows_json, schema, row_groups;
+    bool rows_json, schema, row_groups, skip_crc;
+    int64_t budget;
     /* making things */
     const char *kind, *output_dir;
     int64_t rows, eval_rows;

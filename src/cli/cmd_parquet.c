@@ -27,6 +27,9 @@ static const cr_opt opts[] = {
     CR_OPT_BOOL(row_groups, 0, "print the row groups only, all of them"),
     CR_OPT_STR(pages, 0, "COLUMN", "none", "print the pages of this column only"),
     CR_OPT_BOOL(json, 0, "print a JSON object per file with everything"),
+    CR_OPT_BOOL(skip_crc, 0, "read pages whose checksum does not match"),
+    CR_OPT_(budget, CR_O_COUNT, 0, 0, "BYTES", "0", "1 GiB", 0, 1e15,
+            "most memory for one page, dictionary or footer; raise it for files with huge strings"),
     CR_OPT_END,
 };
 
@@ -110,7 +113,9 @@ static cr_code choose_columns(cr_ui *ui, cr_pqv *v, const char *list) {
 static cr_code open_view(cr_ui *ui, const char *path, const cr_args *a, cr_pqv *v) {
     cr_err err;
     cr_pq_file *f;
-    const cr_pq_opts o = {.keep_levels = true};
+    const cr_pq_opts o = {.keep_levels = true,
+                          .skip_crc = a->skip_crc,
+                          .budget = (size_t)a->budget};
     *v = (cr_pqv){.width = cr_screen_width()};
     cr_arena_init(&v->arena, 0);
     if (cr_pq_open(&f, path, &o, &err) != CR_OK) {

@@ -15,9 +15,9 @@ cr_code cr_pq_mem_need(cr_pq_mem *m, size_t size, size_t keep, size_t limit, con
                        cr_err *err) {
     if (size <= m->cap) return CR_OK;
     if (size > limit) {
-        char need[32], have[32];
-        return cr_fail(err, CR_EDATA, "%s need %s, the budget is %s", what,
-                       cr_fmt_bytes(need, (double)size), cr_fmt_bytes(have, (double)limit));
+        return cr_fail(err, CR_EDATA,
+                       "%s need %zu bytes, the budget is %zu; raise it if the file is all right",
+                       what, size, limit);
     }
     size_t cap = size + size / 4; /* pages of a column differ a little */
     if (cap > limit) cap = limit;
