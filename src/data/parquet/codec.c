@@ -18,7 +18,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "data/parquet/parquet_int.h"
+#include "data/parquet/decode_int.h"
 
 static cr_code wrong(cr_err *err, cr_pq_codec codec) {
     return cr_fail(err, CR_EDATA, "the %s data of a page is damaged", cr_pq_codec_name(codec));
@@ -36,9 +36,7 @@ static cr_code from_snappy(const uint8_t *in, size_t n, uint8_t *out, size_t out
     if (snappy_uncompressed_length((const char *)in, n, &m) != SNAPPY_OK)
         return wrong(err, CR_PQ_SNAPPY);
     if (m != out_n) return wrong_size(err, CR_PQ_SNAPPY, m, out_n);
-    if (snappy_uncompress((const char *)in, n, (char *)out, &m) != SNAPPY_OK)
-        return wrong(err, CR_PQ_SNAPPY);
-    return CR_OK;
+    return cr_pq_unsnappy(in, n, out, out_n) ? CR_OK : wrong(err, CR_PQ_SNAPPY);
 }
 
 /* gzip or zlib, and any number of members behind each other */

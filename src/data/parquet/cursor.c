@@ -103,7 +103,7 @@ static cr_code read_head(cr_pq_cursor *c, size_t ahead, cr_pq_page_head *h, size
     const size_t left = (size_t)(c->hard_end - c->pos);
     cr_err cause;
     for (size_t n = 4096;; n *= 8) {
-        const uint8_t *p;
+        const uint8_t *p = NULL;
         if (n > left) n = left;
         CR_TRY(look(c, c->pos, n, ahead, &p, err));
         size_t in_window = (size_t)(c->win_at + (int64_t)c->win_n - c->pos);
@@ -132,7 +132,7 @@ static cr_pq_page_in page_in(cr_pq_cursor *c) {
 }
 
 static cr_code open_dict(cr_pq_cursor *c, const cr_pq_page_head *h, size_t head_size, cr_err *err) {
-    const uint8_t *body;
+    const uint8_t *body = NULL;
     cr_err cause;
     if (c->has_dict) return cr_pq_fail(err, c->f, c->group, c->leaf, c->pos, "a second dictionary");
     if (c->n_seen > 0)
@@ -175,7 +175,7 @@ cr_code cr_pq_next_page(cr_pq_cursor *c, int64_t *skip, bool *end, cr_err *err) 
         if (h->n_values == 0 || (*skip && rows >= 0 && rows <= *skip)) {
             if (rows > 0 && *skip) *skip -= rows;
         } else {
-            const uint8_t *body;
+            const uint8_t *body = NULL;
             CR_TRY(look(c, body_at, (size_t)h->size, WINDOW, &body, err));
             cr_pq_page_in in = page_in(c);
             cr_code code = cr_pq_page_open(&c->page, &in, body, &c->mem, &cause);

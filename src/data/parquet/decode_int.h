@@ -69,7 +69,8 @@ CR_CHECKED cr_code cr_pq_pass(cr_pq_cursor *c, int64_t n, cr_err *err);
 
 #endif
 
-/* ---- simd.c: kernels, one table per CPU level; every level gives the same bytes ---- */
+/* ---- simd.c, simd_x86.c: kernels, one table per CPU level; every level gives the same bytes ----
+ */
 
 /* unpackB: n values of bw bits, the lowest bit first, each into B bits (bw <= B).
  * expandB: out[i] = valid[i] ? in[j++] : 0; returns j. in may lie at any byte.
@@ -98,6 +99,11 @@ typedef struct cr_pq_kern {
 } cr_pq_kern;
 const cr_pq_kern *cr_pq_kern_for(cr_cpu_level level);
 extern const cr_pq_kern cr_pq_kern_c;
+
+/* ---- snappy.c ---- */
+
+/* false: damaged, or not exactly out_n bytes */
+bool cr_pq_unsnappy(const uint8_t *in, size_t n, uint8_t *out, size_t out_n);
 
 /* ---- rle.c: runs and bit-packed groups ---- */
 

@@ -1,5 +1,5 @@
 /*
- * simd.c - kernels in plain C, and the choice among the levels.
+ * simd.c - kernels in plain C.
  *
  * These say what a kernel does; simd_x86.c does the same with wide registers. A width that is
  * known when compiling lets the compiler unroll the shifts, so the C ones go through a switch too.
@@ -45,7 +45,7 @@ static void unpack32(const uint8_t *in, uint32_t *out, size_t n, int bw) {
 #undef CASE
 }
 
-static void unpack64(const uint8_t *in, uint64_t *out, size_t n, int bw) {
+void cr_pq_unpack64_c(const uint8_t *in, uint64_t *out, size_t n, int bw) {
     const uint64_t mask = bw < 64 ? (UINT64_C(1) << bw) - 1 : ~UINT64_C(0);
     if (bw <= 57) {
         for (size_t i = 0; i < n; i++) {
@@ -94,7 +94,7 @@ static void gather32(uint32_t *out, const uint32_t *dict, const uint32_t *code, 
     for (size_t i = 0; i < n; i++)
         out[i] = dict[code[i]];
 }
-static void gather64(uint64_t *out, const uint64_t *dict, const uint32_t *code, size_t n) {
+void cr_pq_gather64_c(uint64_t *out, const uint64_t *dict, const uint32_t *code, size_t n) {
     for (size_t i = 0; i < n; i++)
         out[i] = dict[code[i]];
 }
@@ -149,11 +149,6 @@ static void split8(const uint8_t *in, size_t stride, uint8_t *out, size_t n) {
     }
 }
 
-const cr_pq_kern cr_pq_kern_c = {unpack8,  unpack32, unpack64, expand8, expand32,
-                                 expand64, gather32, gather64, largest, count,
-                                 equal,    walk,     split4,   split8};
-
-const cr_pq_kern *cr_pq_kern_for(cr_cpu_level level) {
-    (void)level;
-    return &cr_pq_kern_c;
-}
+const cr_pq_kern cr_pq_kern_c = {unpack8,  unpack32, cr_pq_unpack64_c, expand8, expand32,
+                                 expand64, gather32, cr_pq_gather64_c, largest, count,
+                                 equal,    walk,     split4,           split8};
