@@ -1,0 +1,963 @@
+/*
+ * pq_source.c - ParquetDataset: types, shapes and mistakes in schemas; the loader over Parquet
+ * files: the same stream as from CSV, for any number of threads and ranks, from any row on.
+ */
+#include "base/log.h"
+#include "csv_help.h"
+#include "data/loader.h"
+#include "pq_make.h"
+
+#define NO_FIELDS ""
+
+/* ---- columns as text ---- */
+
+static void put(cr_buf *b, const cr_column *c, int64_t i) {
+    char tmp[32];
+    size_t n;
+    switch (c->type) {
+    case CR_COL_STR: {
+        const char *s = cr_text_at(c, i, &n);
+        cr_buf_add(b, s, n);
+        break;
+    }
+    case CR_COL_I32: cr_buf_printf(b, "%d", c->v.i32[i]); break;
+    case CR_COL_I64: cr_buf_printf(b, "%lldL", (long long)c->v.i64[i]); break;
+    case CR_COL_F32:
+        cr_buf_add(b, tmp, cr_fmt_f32(tmp, c->v.f32[i]));
+        cr_buf_char(b, 'f');
+        break;
+    case CR_COL_F64: cr_buf_add(b, tmp, cr_fmt_f64(tmp, c->v.f64[i])); break;
+    }
+}
+
+static void put_list(cr_buf *b, const cr_column *c, int64_t from, int64_t to) {
+    cr_buf_char(b, '[');
+    for (int64_t i = from; i < to; i++) {
+        if (i > from) cr_buf_char(b, ',');
+        if (c->keys) {
+            put(b, c->keys, i);
+            cr_buf_char(b, ':');
+        }
+        if (c->item_valid && !c->item_valid[i])
+            cr_buf_str(b, "null");
+        else
+            put(b, c, i);
+    }
+    cr_buf_char(b, ']');
+}
+
+static void put_cell(cr_buf *b, const cr_column *c, int64_t r) {
+    if (c->valid && !c->valid[r]) {
+        cr_buf_str(b, "null");
+    } else if (c->depth == 0) {
+        put(b, c, r);
+    } else if (c->depth == 1) {
+        put_list(b, c, c->row_off[r], c->row_off[r + 1]);
+    } else {
+        cr_buf_char(b, '[');
+        for (int64_t k = c->row_off[r]; k < c->row_off[r + 1]; k++)
+            put_list(b, c, c->item_off[k], c->item_off[k + 1]);
+        cr_buf_char(b, ']');
+    }
+}
+
+/* everything a data set holds, block by block with one hand: "a|b/", bad rows as "{row: message}"
+ */
+static cr_code read_all(cr_buf *out, const char *paths, const char *want, const char *fields,
+                        size_t block, cr_diag *diag) {
+    const cr_reader_type *rt = cr_reader_find("ParquetDataset");
+    cr_data_conf conf = {0};
+    h_fields hf;
+    h_wants w;
+    h_input_fields(&conf, &hf, fields);
+    h_want(&w, want);
+    cr_buf_reset(out);
+    cr_source *s;
+    CR_TRY(rt->open(&s, &conf, paths, w.v, w.n, diag));
+    if (block) rt->set_block(s, block);
+    cr_raw raw = {0};
+    cr_chunk chunk = {0};
+    cr_bad bad = {0};
+    cr_err err = {0};
+    cr_code code = CR_OK;
+    for (int64_t f = 0; f < rt->n_files(s) && code == CR_OK; f++) {
+        int64_t n = 0, next = 0;
+        CHECK(rt->n_blocks(s, f, &n, &err) == CR_OK);
+        for (int64_t b = 0; b < n && code == CR_OK; b++) {
+            cr_block_rows r;
+            bool end = false;
+            rt->block_rows(s, f, b, &r);
+            CHECK_INT(r.first_row, next);
+            CHECK(r.n_rows > 0 && r.stretch >= 1 && b + r.stretch <= n);
+            CHECK(r.stretch_shuffled >= 1 && r.stretch_shuffled <= r.stretch);
+            next += r.n_rows;
+            raw.from = 0;
+            raw.n_rows = r.n_rows;
+            cr_bad_reset(&bad);
+            code = rt->cut(s, f, b, &raw, &end, &err);
+            CHECK(!end);
+            if (code == CR_OK) code = rt->parse(s, &raw, &chunk, &bad, &err);
+            for (int64_t i = 0; code == CR_OK && i < chunk.n_rows; i++) {
+                for (int c = 0; c < chunk.n_cols; c++) {
+                    if (c) cr_buf_char(out, '|');
+                    put_cell(out, &chunk.cols[c], i);
+                }
+                cr_buf_char(out, '/');
+            }
+            for (int64_t i = 0; i < bad.n_kept; i++)
+                cr_buf_printf(out, "{%lld: %s}", (long long)bad.v[i].row, bad.v[i].msg);
+        }
+    }
+    if (code != CR_OK) cr_diag_add(diag, CR_SEV_ERROR, err.code, err.at, "%s", err.msg);
+    cr_buf_char(out, 0);
+    rt->raw_clear(s, &raw);
+    rt->close(s);
+    cr_arena_clear(&chunk.arena);
+    cr_bad_clear(&bad);
+    return code;
+}
+
+static void expect(int line, const char *path, const char *want, const char *fields,
+                   const char *text) {
+    cr_diag diag;
+    cr_diag_init(&diag);
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_code code = read_all(&b, path, want, fields, 0, &diag);
+    if (code != CR_OK || strcmp(b.data, text) != 0) {
+        t_failed_checks++;
+        fprintf(stderr, "line %d: got\n  %s\nexpected\n  %s\n", line,
+                code != CR_OK ? (diag.n ? diag.v[0].msg : "failed") : b.data, text);
+    }
+    cr_buf_clear(&b);
+    cr_diag_clear(&diag);
+}
+#define EXPECT(path, want, fields, text) expect(__LINE__, path, want, fields, text)
+
+/* the finding that holds `text` (paths without their directory) */
+static void refused(int line, const char *path, const char *want, const char *fields,
+                    const char *text) {
+    cr_diag diag;
+    cr_diag_init(&diag);
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_code code = read_all(&b, path, want, fields, 0, &diag);
+    bool found = false;
+    for (size_t i = 0; i < diag.n; i++) {
+        cr_buf m;
+        cr_buf_init(&m);
+        for (const char *p = diag.v[i].msg; *p; p++) {
+            size_t n = strlen(h_dir);
+            if (strncmp(p, h_dir, n) == 0) p += n + 1;
+            cr_buf_char(&m, *p);
+        }
+        cr_buf_char(&m, 0);
+        found |= strstr(m.data, text) != NULL;
+        if (!strstr(m.data, text)) fprintf(stderr, "line %d: %s\n", line, m.data);
+        cr_buf_clear(&m);
+    }
+    if (code == CR_OK || !found) {
+        t_failed_checks++;
+        fprintf(stderr, "line %d: no finding says\n  %s\n", line, text);
+    }
+    cr_buf_clear(&b);
+    cr_diag_clear(&diag);
+}
+#define REFUSED(path, want, fields, text) refused(__LINE__, path, want, fields, text)
+
+TEST(types) {
+    const char *p = PM_FILE(h_path("types.parquet"),
+                            "b:bool, i8:int8, i16:int16, i32:int32, i64:int64, u8:uint8, "
+                            "u16:uint16, u32:uint32, u64:uint64, f16:float16, f:float, d:double",
+                            "1|-8|-300|-70000|-5000000000|255|65535|4294967295|77|003c|0.1|0.1",
+                            "null|null|null|null|null|null|null|null|null|null|null|null",
+                            "0|127|32767|2147483647|1|0|0|0|0|01fc|1e30|1e300");
+    EXPECT(p, "b,i8,i16,i32,i64,u8,u16,u32,u64", NO_FIELDS,
+           "1|-8|-300|-70000|-5000000000L|255|65535|4294967295L|77L/"
+           "null|null|null|null|null|null|null|null|null/"
+           "0|127|32767|2147483647|1L|0|0|0L|0L/");
+    EXPECT(p, "f16,f,d", NO_FIELDS, "1f|0.1f|0.1/null|null|null/nanf|1e+30f|1e+300/");
+    p = PM_FILE(h_path("more.parquet"),
+                "s:string, y:binary, x:fixed4, u:uuid, day:date, ms:millis, old:int96",
+                "a b|c|61626364|00112233445566778899aabbccddeeff|19000|1700000000123|2440589 7",
+                "|null|null|null|-1|null|null",
+                "null||00000000|ffffffffffffffffffffffffffffffff|null|-5|2440587 86399000000000");
+    EXPECT(p, "s,y,u,day,ms,old", NO_FIELDS,
+           "a b|c|00112233-4455-6677-8899-aabbccddeeff|19000|1700000000123L|86400000000007L/"
+           "|null|null|-1|null|null/"
+           "null||ffffffff-ffff-ffff-ffff-ffffffffffff|null|-5L|-1000000000L/");
+    p = PM_FILE(h_path("dec.parquet"), "a:dec9_2, b:dec18_4, c:dec38_3, d:dec38_0, e:decbytes_1",
+                "12345|-1|123456789012345678901234567890|99|-15",
+                "null|null|null|-9223372036854775808|null", "0|10000|-1500|null|7");
+    EXPECT(p, "a,b,c,d,e", NO_FIELDS,
+           "123.45|-0.0001|1.2345678901234568e+26|99L|-1.5/"
+           "null|null|null|-9223372036854775808L|null/"
+           "0|1|-1.5|null|0.7/");
+    /* what does not fit is a bad row, told once */
+    p = PM_FILE(h_path("large.parquet"), "u:uint64, d:dec38_0, t:int96, l:list<uint64>",
+                "18446744073709551615|9223372036854775808|1 0|[1]",
+                "1|1|2440588 0|[2,18446744073709551615,18446744073709551614]");
+    EXPECT(p, "d", NO_FIELDS,
+           "0L/1L/{0: column 'd', value '9223372036854775808': does not fit in 64 bits}");
+    EXPECT(p, "u", NO_FIELDS,
+           "-1L/1L/{0: column 'u', value '18446744073709551615': does not fit in a signed 64-bit "
+           "integer}");
+    EXPECT(p, "t", NO_FIELDS,
+           "0L/0L/{0: column 't', value 'day 1': outside 1677 .. 2262, the years of int64 "
+           "nanoseconds}");
+    EXPECT(p, "l", NO_FIELDS,
+           "[1L]/[2L,-1L,-2L]/{1: column 'l', value '18446744073709551615': does not fit in a "
+           "signed 64-bit integer}");
+}
+
+TEST(shapes) {
+    const char *p =
+        PM_FILE(h_path("shapes.parquet"),
+                "l:list<int64>, ll:list<list<float>>, m:map<string,double>, mi:map<int32,int64>, "
+                "s.a:int32, s.b:list<string>",
+                "[1,null,3]|[[1],[],[2,3]]|{a:1,b:2.5}|{7:8}|5|[x,yy]", "[]|null|null|{}|null|[]",
+                "null|[]|{c:null}|null|6|null");
+    EXPECT(p, "l,ll,m,mi,s.a,s.b", NO_FIELDS,
+           "[1L,null,3L]|[[1f][][2f,3f]]|[a:1,b:2.5]|[7:8L]|5|[x,yy]/"
+           "[]|null|null|[]|null|[]/"
+           "null|[]|[c:null]|null|6|null/");
+    EXPECT(p, "m.key,s.b,l,l", NO_FIELDS,
+           "[a,b]|[x,yy]|[1L,null,3L]|[1L,null,3L]/null|[]|[]|[]/[c]|null|null|null/");
+    REFUSED(p, "s", NO_FIELDS,
+            "column 's', which feature 'f' needs, has the type struct<a: int32, b: list<string>> "
+            "in shapes.parquet, which is a struct; name its members with dots");
+    const char *const *names;
+    cr_data_conf conf = {0};
+    cr_diag diag;
+    cr_diag_init(&diag);
+    cr_source *s;
+    const cr_reader_type *rt = cr_reader_find("ParquetDataset");
+    CHECK(rt->open(&s, &conf, p, NULL, 0, &diag) == CR_OK);
+    int n = rt->columns(s, &names);
+    CHECK_INT(n, 6);
+    CHECK_STR(names[0], "l");
+    CHECK_STR(names[5], "s.b");
+    rt->close(s);
+    cr_diag_clear(&diag);
+}
+
+TEST(asked_types) {
+    const char *p =
+        PM_FILE(h_path("asked.parquet"),
+                "i:int64, f:float, s:string, l:list<int32>, m:map<int64,int32>",
+                "5|2|x|[1,2]|{1:2}", "-70000000000|2.5|y|[]|{}", "null|null|null|null|null");
+    EXPECT(p, "i,f,s,l,m", "i:2,f:4,s:2,l:8,m:18",
+           "5|2|x|[1f,2f]|[1:2f]/-70000000000|2.5|y|[]|[]/null|null|null|null|null/");
+    EXPECT(p, "i,f", "i:0,f:1",
+           "5|2L/-1280523264|0L/null|null/"
+           "{1: column 'i', value '-70000000000': does not fit in 32 bits, which input_fields ask "
+           "for}");
+    EXPECT(
+        p, "f", "f:1",
+        "2L/0L/null/{1: column 'f', value '2.5': not a whole number, which input_fields ask for}");
+    REFUSED(p, "s", "s:1",
+            "column 's' has the type string in asked.parquet, which cannot be converted to INT64");
+    REFUSED(p, "l", "l:0", "which has another shape to INT32");
+    REFUSED(p, "m", "m:6", "column 'm' has the type map<int64, int32>");
+}
+
+TEST(files_that_differ) {
+    PM_FILE(h_path("diff-0.parquet"), "a:int64, b:string, n:nulls", "1|x|null");
+    PM_FILE(h_path("diff-1.parquet"), "n:int32, b:binary, a:int64, more:double", "7|y|2|1");
+    const char *p = h_path("diff-*.parquet");
+    /* other orders and more columns do no harm; nulls are of any type; bytes are text */
+    EXPECT(p, "a,b,n", NO_FIELDS, "1L|x|null/2L|y|7/");
+    PM_FILE(h_path("diff-2.parquet"), "b:string, n:nulls, a:int32", "z|null|3");
+    REFUSED(p, "a", NO_FIELDS,
+            "column 'a', which feature 'f' needs, has the type int32 in diff-2.parquet and int64 "
+            "in diff-0.parquet; write all files alike, or give its input_type in input_fields");
+    EXPECT(p, "a,b", "a:1", "1L|x/2L|y/3L|z/");
+    PM_FILE(h_path("diff-2.parquet"), "bb:string, a:int64", "z|3");
+    REFUSED(p, "a,b", NO_FIELDS,
+            "diff-2.parquet has no column 'b', which feature 'f' needs; did you mean 'bb'?");
+    PM_FILE(h_path("diff-2.parquet"), "b:string, a:list<int64>", "z|[3]");
+    REFUSED(p, "a,b", NO_FIELDS,
+            "has the type list<int64> in diff-2.parquet and int64 in diff-0.parquet; write all "
+            "files alike");
+    PM_FILE(h_path("diff-2.parquet"), "b:string, b:string, a:int64", "z|z|3");
+    REFUSED(p, "a,b", NO_FIELDS, "2 columns are named 'b', which feature 'f' needs");
+    PM_FILE(h_path("diff-2.parquet"), "b:bson, a:int64", "z|3");
+    REFUSED(p, "a,b", NO_FIELDS, "which has no meaning as a number or text");
+    /* units are part of the type */
+    PM_FILE(h_path("time-0.parquet"), "t:millis", "1");
+    PM_FILE(h_path("time-1.parquet"), "t:micros", "1");
+    REFUSED(h_path("time-*.parquet"), "t", NO_FIELDS, "in time-1.parquet and");
+    /* nothing but nulls in one file, lists in another */
+    PM_FILE(h_path("nulls-0.parquet"), "l:nulls, m:nulls, k:nulls", "null|null|null",
+            "null|null|null");
+    PM_FILE(h_path("nulls-1.parquet"), "l:list<list<int64>>, m:map<int64,float>, k:nulls",
+            "[[1]]|{1:2}|null");
+    EXPECT(h_path("nulls-*.parquet"), "l,m,k", NO_FIELDS,
+           "null|null|null/null|null|null/[[1L]]|[1L:2f]|null/");
+    EXPECT(h_path("nulls-0.parquet"), "l,k", "l:6", "null|null/null|null/");
+}
+
+TEST(files_that_are_none) {
+    const char *good = PM_FILE(h_path("none-0.parquet"), "a:int64", "1");
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_err err;
+    CHECK(cr_file_read(good, 0, &b, &err) == CR_OK);
+    h_write("none-1.parquet", b.data, b.n - 5);
+    REFUSED(h_path("none-*.parquet"), "a", NO_FIELDS, "cut short or still being written");
+    h_write("none-1.parquet", "a\n1\n2\n", 6);
+    REFUSED(h_path("none-*.parquet"), "a", NO_FIELDS,
+            "not a Parquet file; leave it out, or set data_config.dataset_type to what it is");
+    h_write("none-1.parquet", "", 0);
+    REFUSED(h_path("none-*.parquet"), "a", NO_FIELDS, "the file is empty");
+    cr_buf_clear(&b);
+    CHECK(mkdir(h_path("empty"), 0777) == 0);
+    REFUSED(h_path("empty"), "a", NO_FIELDS, "holds no file ending in .parquet");
+    REFUSED(h_path("nothing-*.parquet"), "a", NO_FIELDS, "no file found");
+    /* no rows: nothing is wrong */
+    pm_file *f = cr_alloc(sizeof(*f), "a test file");
+    pm_init(f, "a:int64");
+    pm_write(f, h_path("rows-0.parquet"), NULL);
+    pm_clear(f);
+    cr_free(f);
+    PM_FILE(h_path("rows-1.parquet"), "a:int64", "7");
+    EXPECT(h_path("rows-*.parquet"), "a", NO_FIELDS, "7L/");
+    EXPECT(h_path("rows-0.parquet"), "a", NO_FIELDS, "");
+}
+
+/* ---- the loader ---- */
+
+static int n_encoded; /* rows, all threads */
+
+/* columns id, list ("1;2;3"), x, y, r: as the loader's own test. A negative id is a bad row. */
+static cr_code encode(void *ctx, const cr_chunk *in, cr_batch *out, cr_bad *bad, cr_err *err) {
+    (void)err;
+    int64_t n = in->n_rows;
+    cr_arena *a = &out->arena;
+    __atomic_fetch_add(&n_encoded, (int)n, __ATOMIC_RELAXED);
+    if (ctx) CHECK(in->first_row >= 0);
+    int64_t most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        size_t k;
+        cr_text_at(&in->cols[1], i, &k);
+        most += (int64_t)k;
+    }
+    int64_t *ids = CR_NEW_N(a, int64_t, most + 1), k = 0;
+    float *w = CR_NEW_N(a, float, most + 1), *dense = CR_NEW_N(a, float, n);
+    int32_t *off = CR_NEW_N(a, int32_t, n + 1);
+    for (int64_t i = 0; i < n; i++) {
+        size_t len;
+        const char *p = cr_text_at(&in->cols[1], i, &len), *end = p + len;
+        while (p < end) {
+            const char *q = memchr(p, ';', (size_t)(end - p));
+            if (!q) q = end;
+            int64_t v = 0;
+            CHECK(cr_parse_i64(p, (size_t)(q - p), &v));
+            w[k] = (float)v / 2;
+            ids[k++] = v;
+            p = q + 1;
+        }
+        off[i + 1] = (int32_t)k;
+        dense[i] = in->cols[2].v.f32[i];
+        if (in->cols[0].v.i64[i] < 0)
+            cr_bad_add(bad, i, in->lines ? in->lines[i] : 0, "column 'id', value '%lld': negative",
+                       (long long)in->cols[0].v.i64[i]);
+    }
+    out->n_sparse = 2;
+    out->sparse = CR_NEW_N(a, cr_jagged, 2);
+    out->sparse[0] = (cr_jagged){NULL, in->cols[0].v.i64, NULL, n};
+    out->sparse[1] = (cr_jagged){off, ids, w, k};
+    out->dense_width = 1;
+    out->dense = dense;
+    const float **labels = CR_NEW_N(a, const float *, 1);
+    labels[0] = in->cols[3].v.f32;
+    out->n_labels = 1;
+    out->labels = labels;
+    out->n_reserved = 1;
+    out->reserved = &in->cols[4];
+    return CR_OK;
+}
+
+static void show(cr_buf *out, const cr_batch *b) {
+    for (int64_t i = 0; i < b->n_rows; i++) {
+        const cr_jagged *j = &b->sparse[1];
+        cr_buf_printf(out, "%lld;", (long long)b->sparse[0].ids[i]);
+        int64_t a = j->off ? j->off[i] : i, z = j->off ? j->off[i + 1] : i + 1;
+        for (; a < z; a++)
+            cr_buf_printf(out, "%lld*%g,", (long long)j->ids[a], (double)j->w[a]);
+        size_t n;
+        const char *r = cr_text_at(&b->reserved[0], i, &n);
+        cr_buf_printf(out, ";%g;%g;%.*s/", (double)b->dense[i], (double)b->labels[0][i], (int)n, r);
+    }
+}
+
+/* rows [from, to) of the made-up data into a Parquet file and (csv) a CSV file */
+static void make_rows(const char *name, int64_t from, int64_t to, int64_t group_rows, bool bad) {
+    pm_file *f = cr_alloc(sizeof(*f), "a test file");
+    cr_buf csv, list;
+    cr_buf_init(&csv);
+    cr_buf_init(&list);
+    pm_init(f, "r:string, id:int64, x:float, list:string, y:float");
+    for (int64_t i = from; i < to; i++) {
+        char row[256];
+        cr_buf_reset(&list);
+        cr_buf_str(&list, "");
+        for (int64_t k = 0; k < i % 4; k++)
+            cr_buf_printf(&list, "%s%lld", k ? ";" : "", (long long)(i % 20 + k));
+        const char *l = list.data ? list.data : "";
+        long long id = bad && i % 50 == 49 ? -i : i;
+        snprintf(row, sizeof(row), "r%d|%lld|%d.5|%s|%d", (int)(i % 7), id, (int)(i % 100), l,
+                 (int)(i % 2));
+        pm_row(f, row);
+        cr_buf_printf(&csv, "%lld,%s,%d.5,%d,r%d\n", id, l, (int)(i % 100), (int)(i % 2),
+                      (int)(i % 7));
+    }
+    char path[64];
+    snprintf(path, sizeof(path), "%s.parquet", name);
+    pm_write(f, h_path(path), &(cr_pq_write_opts){.codec = CR_PQ_SNAPPY, .group_rows = group_rows});
+    snprintf(path, sizeof(path), "%s.csv", name);
+    h_write(path, csv.data ? csv.data : "", csv.n);
+    pm_clear(f);
+    cr_free(f);
+    cr_buf_clear(&csv);
+    cr_buf_clear(&list);
+}
+
+#define N_ROWS 700
+/* four files of uneven sizes, one of them without rows, with row groups of several sizes */
+static void make_files(bool bad) {
+    static bool made[2];
+    if (made[bad]) return;
+    made[bad] = true;
+    const char *n = bad ? "bad" : "good";
+    char name[32];
+    static const int64_t at[] = {0, 10, 10, 510, N_ROWS}, groups[] = {4, 10, 130, 64};
+    for (int i = 0; i < 4; i++) {
+        snprintf(name, sizeof(name), "%s-%d", n, i);
+        make_rows(name, at[i], at[i + 1], groups[i], bad);
+    }
+}
+
+static cr_data_conf conf;
+static h_fields fields;
+static h_wants wants;
+
+static cr_loader_opts base_opts(const char *paths, bool csv) {
+    conf = (cr_data_conf){.shuffle_buffer_size = 3};
+    h_input_fields(&conf, &fields, "id:1,list:2,x:3,y:3,r:2");
+    h_want(&wants, "id,list,x,y,r");
+    return (cr_loader_opts){.conf = &conf,
+                            .reader = cr_reader_find(csv ? "CsvDataset" : "ParquetDataset"),
+                            .paths = paths,
+                            .want = wants.v,
+                            .n_want = wants.n,
+                            .encode = encode,
+                            .encode_ctx = csv ? NULL : &conf,
+                            .batch_size = 16,
+                            .n_threads = 2,
+                            .world = 1,
+                            .n_epochs = 1,
+                            .seed = 7,
+                            .block_bytes = 700};
+}
+
+#define MAX_EVENTS 512
+typedef struct stream {
+    char *text[MAX_EVENTS];
+    cr_data_pos after[MAX_EVENTS];
+    int n;
+    cr_code code;
+    cr_err err;
+    int64_t bad_rows;
+} stream;
+
+static void run(stream *s, const cr_loader_opts *o) {
+    memset(s, 0, sizeof(*s));
+    cr_diag diag;
+    cr_diag_init(&diag);
+    cr_loader *l;
+    s->code = cr_loader_new(&l, o, &diag);
+    if (s->code != CR_OK) {
+        cr_diag_first(&diag, &s->err);
+        cr_diag_clear(&diag);
+        return;
+    }
+    cr_data_pos pos = o->start;
+    bool done = false;
+    while (!done && s->n < MAX_EVENTS) {
+        cr_batch *b;
+        s->code = cr_loader_next(l, &b, &done, &s->err);
+        if (s->code != CR_OK) break;
+        cr_buf t;
+        cr_buf_init(&t);
+        cr_buf_reserve(&t, 1);
+        t.data[0] = 0;
+        if (b) {
+            show(&t, b);
+            pos = b->after;
+            cr_loader_release(l, b);
+        } else
+            pos = (cr_data_pos){.epoch = pos.epoch + 1};
+        s->text[s->n] = strdup(t.data);
+        s->after[s->n++] = pos;
+        cr_buf_clear(&t);
+    }
+    CHECK(s->code != CR_OK || done);
+    cr_loader_stats st;
+    cr_loader_get_stats(l, &st);
+    s->bad_rows = st.bad_rows;
+    cr_loader_free(l);
+    cr_diag_clear(&diag);
+}
+
+static void drop(stream *s) {
+    for (int i = 0; i < s->n; i++)
+        free(s->text[i]);
+    s->n = 0;
+}
+
+static void same(const stream *a, int from, const stream *b, bool positions, const char *what) {
+    bool ok = a->n - from == b->n && a->code == b->code;
+    for (int i = 0; ok && i < b->n; i++) {
+        ok = strcmp(a->text[from + i], b->text[i]) == 0;
+        if (ok && positions)
+            ok = memcmp(&a->after[from + i], &b->after[i], sizeof(cr_data_pos)) == 0;
+        else if (ok)
+            ok = a->after[from + i].rows == b->after[i].rows;
+    }
+    if (!ok) fprintf(stderr, "%s: from %d: streams differ\n", what, from);
+    CHECK(ok);
+}
+
+TEST(same_as_csv) {
+    for (int bad = 0; bad < 2; bad++) {
+        make_files(bad);
+        char csv[256], pq[256];
+        snprintf(csv, sizeof(csv), "%s", h_path(bad ? "bad-*.csv" : "good-*.csv"));
+        snprintf(pq, sizeof(pq), "%s", h_path(bad ? "bad-*.parquet" : "good-*.parquet"));
+        static const int64_t sizes[] = {2, 16, 100, 699, 700, 5000};
+        static const size_t blocks[] = {100, 700, 5000, 0};
+        for (int k = 0; k < 6; k++) {
+            stream a, b;
+            cr_loader_opts o = base_opts(csv, true);
+            o.batch_size = sizes[k];
+            o.max_bad_rows = bad ? 14 : 0;
+            o.n_epochs = k == 1 ? 2 : 1;
+            run(&a, &o);
+            CHECK_INT(a.code, CR_OK);
+            for (int t = 0; t < 12; t++) {
+                o = base_opts(pq, false);
+                o.batch_size = sizes[k];
+                o.max_bad_rows = bad ? 14 : 0;
+                o.n_epochs = k == 1 ? 2 : 1;
+                o.n_threads = 1 + t % 3;
+                o.block_bytes = blocks[t / 3];
+                run(&b, &o);
+                same(&a, 0, &b, false, "CSV and Parquet");
+                CHECK_INT(a.bad_rows, b.bad_rows);
+                drop(&b);
+            }
+            drop(&a);
+        }
+    }
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* the rows of a stream, sorted: which ones there are */
+static char *rows_of(const stream *s, bool sort) {
+    cr_buf b, out;
+    cr_buf_init(&b);
+    cr_buf_init(&out);
+    for (int i = 0; i < s->n; i++)
+        cr_buf_str(&b, s->text[i]);
+    char *rows[N_ROWS + 8];
+    int n = 0;
+    for (char *p = b.data, *q; (q = strchr(p, '/')) && n < N_ROWS + 8; p = q + 1) {
+        *q = 0;
+        rows[n++] = p;
+    }
+    CHECK_INT(n, N_ROWS);
+    if (sort) qsort(rows, (size_t)n, sizeof(*rows), by_text);
+    for (int i = 0; i < n; i++)
+        cr_buf_printf(&out, "%s/", rows[i]);
+    char *t = strdup(out.data ? out.data : "");
+    cr_buf_clear(&b);
+    cr_buf_clear(&out);
+    return t;
+}
+
+TEST(shuffled) {
+    make_files(false);
+    cr_loader_opts o = base_opts(h_path("good-*.parquet"), false);
+    stream plain, s, s2;
+    run(&plain, &o);
+    o.shuffle = true;
+    run(&s, &o);
+    char *want = rows_of(&plain, true), *got = rows_of(&s, true);
+    char *order = rows_of(&s, false), *file_order = rows_of(&plain, false);
+    CHECK(strcmp(want, got) == 0);
+    CHECK(strcmp(order, file_order) != 0);
+    for (int t = 1; t <= 4; t++) {
+        o.n_threads = t;
+        run(&s2, &o);
+        same(&s, 0, &s2, true, "threads");
+        drop(&s2);
+    }
+    o.seed = 8;
+    run(&s2, &o);
+    char *other = rows_of(&s2, false), *got2 = rows_of(&s2, true);
+    CHECK(strcmp(other, order) != 0);
+    CHECK(strcmp(got2, want) == 0);
+    drop(&s2);
+    /* another epoch, another order; the first batch is not of one place */
+    o.seed = 7;
+    o.n_epochs = 2;
+    run(&s2, &o);
+    CHECK_INT(s2.n, 2 * s.n);
+    CHECK(strcmp(s2.text[0], s.text[0]) == 0);
+    CHECK(strcmp(s2.text[s.n], s.text[0]) != 0);
+    int64_t lo = N_ROWS, hi = 0;
+    for (char *p = s.text[0]; *p; p = strchr(p, '/') + 1) {
+        int64_t id = atoll(p);
+        lo = id < lo ? id : lo;
+        hi = id > hi ? id : hi;
+    }
+    CHECK(hi - lo > 100);
+    drop(&s2);
+    drop(&s);
+    drop(&plain);
+    free(want);
+    free(got);
+    free(got2);
+    free(order);
+    free(other);
+    free(file_order);
+}
+
+TEST(resume_everywhere) {
+    for (int bad = 0; bad < 2; bad++) {
+        make_files(bad);
+        for (int shuffle = 0; shuffle < 2; shuffle++) {
+            cr_loader_opts o = base_opts(h_path(bad ? "bad-*.parquet" : "good-*.parquet"), false);
+            o.shuffle = shuffle;
+            o.n_epochs = 2;
+            o.batch_size = 23;
+            o.max_bad_rows = bad ? 14 : 0;
+            stream s, s2;
+            run(&s, &o);
+            CHECK(s.code == CR_OK);
+            CHECK_INT(s.bad_rows, bad ? 28 : 0);
+            for (int i = 0; i < s.n - 1; i++) {
+                o.start = s.after[i];
+                o.n_threads = 1 + i % 3;
+                n_encoded = 0;
+                run(&s2, &o);
+                same(&s, i + 1, &s2, true, shuffle ? "shuffled" : "in order");
+                /* taken by number: not one row that was given out is read again */
+                if (!bad && !shuffle) {
+                    int64_t left = N_ROWS - s.after[i].rows + (1 - s.after[i].epoch) * N_ROWS;
+                    CHECK_INT(n_encoded, left);
+                }
+                int64_t before = s.after[i].bad_rows + s.after[i].epoch * (bad ? 14 : 0);
+                CHECK_INT(before + s2.bad_rows, s.bad_rows);
+                drop(&s2);
+            }
+            /* in order the blocks may be cut otherwise */
+            o.start = s.after[5];
+            o.block_bytes = 5000;
+            if (!shuffle && !bad) {
+                run(&s2, &o);
+                same(&s, 6, &s2, false, "other blocks");
+                drop(&s2);
+            }
+            drop(&s);
+        }
+    }
+    cr_loader_opts o = base_opts(h_path("good-*.parquet"), false);
+    stream s;
+    o.start = (cr_data_pos){.rows = N_ROWS + 1, .unit = INT64_C(3) << 32};
+    run(&s, &o);
+    CHECK(strstr(s.err.msg, "does not fit these files, which have 700 rows"));
+    drop(&s);
+}
+
+static void ranks(const char *paths, int64_t batch, int world, bool shuffle, bool drop_last) {
+    cr_loader_opts o = base_opts(paths, false);
+    o.shuffle = shuffle;
+    o.drop_remainder = drop_last;
+    o.n_epochs = 2;
+    o.batch_size = batch * world;
+    stream one, part[3];
+    run(&one, &o);
+    CHECK_INT(one.code, CR_OK);
+    /* from the start, and from the middle of an epoch */
+    for (int from = 0; from < 2; from++) {
+        int at = from ? 2 : 0;
+        if (from) o.start = one.after[1];
+        o.world = world;
+        o.batch_size = batch;
+        for (int r = 0; r < world; r++) {
+            o.rank = r;
+            o.n_threads = 1 + (r + from) % 3;
+            run(&part[r], &o);
+            CHECK_INT(part[r].n, one.n - at);
+        }
+        for (int i = at; i < one.n; i++) {
+            cr_buf b;
+            cr_buf_init(&b);
+            cr_buf_reserve(&b, 1);
+            b.data[0] = 0;
+            for (int r = 0; r < world; r++) {
+                cr_buf_str(&b, part[r].text[i - at]);
+                CHECK(memcmp(&part[r].after[i - at], &one.after[i], sizeof(cr_data_pos)) == 0);
+            }
+            CHECK(strcmp(b.data, one.text[i]) == 0);
+            cr_buf_clear(&b);
+        }
+        for (int r = 0; r < world; r++)
+            drop(&part[r]);
+    }
+    drop(&one);
+}
+
+TEST(ranks_share_rows) {
+    make_files(false);
+    for (int world = 2; world <= 3; world++)
+        for (int shuffle = 0; shuffle < 2; shuffle++)
+            ranks(h_path("good-*.parquet"), 16, world, shuffle, false);
+    /* large batches: rows of other ranks are not read */
+    make_rows("big-0", 0, 3000, 1100, false);
+    make_rows("big-1", 3000, 3010, 1100, false);
+    make_rows("big-2", 3010, 8000, 1700, false);
+    for (int world = 2; world <= 3; world++)
+        for (int last = 0; last < 2; last++)
+            ranks(h_path("big-*.parquet"), 600, world, false, last);
+    ranks(h_path("big-*.parquet"), 600, 2, true, false);
+    cr_loader_opts o = base_opts(h_path("big-*.parquet"), false);
+    stream s;
+    o.batch_size = 1000;
+    o.world = 2;
+    n_encoded = 0;
+    run(&s, &o);
+    CHECK_INT(n_encoded, 4000);
+    drop(&s);
+    o.batch_size = 900; /* four full batches, and 800 rows of a last one */
+    n_encoded = 0;
+    run(&s, &o);
+    CHECK_INT(n_encoded, 4 * 900 + 800);
+    drop(&s);
+    /* fewer rows than ranks */
+    make_rows("two", 0, 2, 10, false);
+    o = base_opts(h_path("two.parquet"), false);
+    o.world = 3;
+    o.batch_size = 600;
+    int64_t rows = 0;
+    for (o.rank = 0; o.rank < 3; o.rank++) {
+        run(&s, &o);
+        CHECK_INT(s.n, 2);
+        for (const char *p = s.text[0]; *p; p++)
+            rows += *p == '/';
+        drop(&s);
+    }
+    CHECK_INT(rows, 2);
+}
+
+static const char *tail(const char *path) {
+    const char *p = path ? strrchr(path, '/') : NULL;
+    return p ? p + 1 : "";
+}
+
+TEST(bad_rows) {
+    make_files(true);
+    cr_loader_opts o = base_opts(h_path("bad-*.parquet"), false);
+    stream s, s2;
+    for (int t = 1; t <= 4; t++) {
+        o.n_threads = t;
+        o.max_bad_rows = 0;
+        run(&s, &o);
+        CHECK_INT(s.code, CR_EDATA);
+        CHECK_STR(tail(s.err.at.path), "bad-2.parquet");
+        CHECK_STR(s.err.msg,
+                  "row 39 (from 0): column 'id', value '-49': negative; correct the row, "
+                  "or leave some out with data_config.max_bad_rows");
+        CHECK_INT(s.n, 1); /* what the blocks before that one fill */
+        drop(&s);
+        o.max_bad_rows = 13;
+        run(&s, &o);
+        CHECK_STR(tail(s.err.at.path), "bad-3.parquet");
+        CHECK(strstr(s.err.msg, "row 189 (from 0): column 'id', value '-699'"));
+        CHECK(strstr(s.err.msg, "more bad rows than data_config.max_bad_rows: 13"));
+        drop(&s);
+    }
+    o.shuffle = true;
+    o.max_bad_rows = 5;
+    o.n_threads = 1;
+    run(&s, &o);
+    CHECK_INT(s.code, CR_EDATA);
+    for (int t = 2; t <= 4; t++) {
+        o.n_threads = t;
+        run(&s2, &o);
+        same(&s, 0, &s2, true, "bad rows, shuffled");
+        CHECK_STR(s2.err.msg, s.err.msg);
+        drop(&s2);
+    }
+    drop(&s);
+}
+
+/* more files than stay open */
+TEST(many_files) {
+    char name[32];
+    for (int i = 0; i < 150; i++) {
+        snprintf(name, sizeof(name), "many-%03d", i);
+        make_rows(name, i * 5, i * 5 + (i % 7 == 3 ? 0 : 5), 3, false);
+    }
+    cr_loader_opts o = base_opts(h_path("many-*.csv"), true);
+    stream a, b;
+    run(&a, &o);
+    o = base_opts(h_path("many-*.parquet"), false);
+    for (int t = 1; t <= 3; t++) {
+        o.n_threads = t;
+        run(&b, &o);
+        same(&a, 0, &b, false, "many files");
+        drop(&b);
+    }
+    o.shuffle = true;
+    run(&b, &o);
+    CHECK_INT(b.code, CR_OK);
+    CHECK_INT(b.n, a.n);
+    drop(&b);
+    drop(&a);
+    /* a file that is replaced meanwhile is noticed when its turn comes */
+    o.shuffle = false;
+    o.batch_size = 1;
+    cr_diag diag;
+    cr_diag_init(&diag);
+    cr_loader *l;
+    CHECK(cr_loader_new(&l, &o, &diag) == CR_OK);
+    make_rows("many-149", 0, 9, 9, false);
+    cr_code code = CR_OK;
+    cr_err err;
+    for (bool done = false; !done && code == CR_OK;) {
+        cr_batch *x;
+        code = cr_loader_next(l, &x, &done, &err);
+        if (code == CR_OK) cr_loader_release(l, x);
+    }
+    CHECK_INT(code, CR_EIO);
+    CHECK(code != CR_OK && strstr(err.msg, "the file changed while it was in use"));
+    cr_loader_free(l);
+    cr_diag_clear(&diag);
+}
+
+/* a page that cannot be read: the batches before it, then the error, every time the same */
+TEST(damaged) {
+    make_files(false);
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_err err;
+    CHECK(cr_file_read(h_path("good-2.parquet"), 0, &b, &err) == CR_OK);
+    cr_pq_file *f;
+    CHECK(cr_pq_open(&f, h_path("good-2.parquet"), NULL, &err) == CR_OK);
+    int64_t at = cr_pq_get_meta(f)->groups[2].chunks[1].start;
+    cr_pq_close(f);
+    memset(b.data + at, 0x7f, 60);
+    h_write("damaged.parquet", b.data, b.n);
+    cr_buf_clear(&b);
+    cr_loader_opts o = base_opts(h_path("damaged.parquet"), false);
+    stream s, s2;
+    o.n_threads = 1;
+    run(&s, &o);
+    CHECK_INT(s.code, CR_EDATA);
+    CHECK_STR(tail(s.err.at.path), "damaged.parquet");
+    CHECK(strstr(s.err.msg, "column 'id', row group 2"));
+    CHECK_INT(s.n, 260 / 16);
+    for (int t = 2; t <= 4; t++) {
+        o.n_threads = t;
+        run(&s2, &o);
+        same(&s, 0, &s2, true, "damaged");
+        CHECK_STR(s2.err.msg, s.err.msg);
+        drop(&s2);
+    }
+    drop(&s);
+}
+
+TEST(free_at_any_moment) {
+    make_files(false);
+    cr_loader_opts o = base_opts(h_path("good-*.parquet"), false);
+    o.n_epochs = 0;
+    o.block_bytes = 200;
+    for (int i = 0; i < 60; i++) {
+        o.n_threads = 1 + i % 4;
+        o.shuffle = i % 2;
+        o.batch_size = 1 + i;
+        cr_diag diag;
+        cr_diag_init(&diag);
+        cr_loader *l;
+        CHECK(cr_loader_new(&l, &o, &diag) == CR_OK);
+        cr_batch *held = NULL;
+        for (int k = 0; k < i; k++) {
+            cr_batch *b;
+            bool done;
+            cr_err err;
+            CHECK(cr_loader_next(l, &b, &done, &err) == CR_OK);
+            if (held) cr_loader_release(l, held);
+            held = b;
+        }
+        cr_loader_free(l);
+        cr_diag_clear(&diag);
+    }
+}
+
+TEST(steady_state_allocates_nothing) {
+    make_files(false);
+    cr_loader_opts o = base_opts(h_path("good-*.parquet"), false);
+    for (int shuffle = 0; shuffle < 2; shuffle++) {
+        o.shuffle = shuffle;
+        o.n_epochs = 0;
+        o.block_bytes = 2000;
+        cr_diag diag;
+        cr_diag_init(&diag);
+        cr_loader *l;
+        CHECK(cr_loader_new(&l, &o, &diag) == CR_OK);
+        uint64_t before = 0;
+        for (int epoch = 0; epoch < 80;) {
+            cr_batch *b;
+            bool done;
+            cr_err err;
+            CHECK(cr_loader_next(l, &b, &done, &err) == CR_OK);
+            if (!b && ++epoch == 60) before = cr_alloc_count();
+            cr_loader_release(l, b);
+        }
+        uint64_t n = cr_alloc_count() - before;
+        /* an epoch's order when shuffled; the rest is reused */
+        if (n > 20 * 4 + 20) fprintf(stderr, "%llu allocations\n", (unsigned long long)n);
+        CHECK(n <= 20 * 4 + 20);
+        cr_loader_free(l);
+        cr_diag_clear(&diag);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const t_case cases[] = {
+        CASE(types),
+        CASE(shapes),
+        CASE(asked_types),
+        CASE(files_that_differ),
+        CASE(files_that_are_none),
+        CASE(same_as_csv),
+        CASE(shuffled),
+        CASE(resume_everywhere),
+        CASE(ranks_share_rows),
+        CASE(bad_rows),
+        CASE(many_files),
+        CASE(damaged),
+        CASE(free_at_any_moment),
+        CASE(steady_state_allocates_nothing),
+    };
+    cr_log_set_level(CR_LOG_ERROR);
+    int r = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+    h_clean();
+    return r;
+}
