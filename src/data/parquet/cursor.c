@@ -1,7 +1,7 @@
 /*
  * cursor.c - a place in a column chunk: its bytes, its pages, going to a row.
  *
- * The file is read through a window of a few MiB, so that small pages cost no call each. Pages in
+ * The file is read through a window of a MiB, so that small pages cost no call each. Pages in
  * front of the wanted row are passed over by their headers (a flat column has a row per value,
  * pages of version 2 tell their rows), or all at once where the file has an offset index.
  */
@@ -10,7 +10,7 @@
 
 #include "data/parquet/decode_int.h"
 
-#define WINDOW     ((size_t)4 << 20)
+#define WINDOW     ((size_t)1 << 20)
 #define PEEK       ((size_t)64 << 10)  /* while passing over pages */
 #define INDEX_GAIN ((int64_t)16 << 10) /* bytes to pass over before the index is worth reading */
 #define SLACK      100                 /* old writers forgot a page header in the size of a chunk */

@@ -2,39 +2,45 @@
  * snappy.c - decompression of snappy, faster than the library on pages of short values.
  *
  * A stream is the decompressed size and then elements: literal bytes, or a copy of earlier output.
- * On columns of short strings and small numbers an element makes a handful of bytes and the next
- * one's kind cannot be guessed, so the time goes into mispredicted branches. Here literals and
- * copies of up to 64 bytes take one path: source, length and step are computed without branches,
- * and more bytes are moved than asked for where there is room. The rest (long literals, sources
- * that overlap their target closely, the last bytes) takes a careful path.
+ * On columns of short strings and small numbers an element makes a handful of bytes and the kind
+ * of the next cannot be guessed, so the time goes into mispredicted branches. Here literals and
+ * copies of up to 32 bytes take one path: length and distance come from a table by the element's
+ * first byte, the source is chosen without a branch, and 32 bytes are moved whatever the length.
+ * The rest (long literals, sources that reach into their target, the first and last bytes) takes a
+ * careful path.
  */
 #include <string.h>
 
 #include "data/parquet/decode_int.h"
 
-/* if_literal: a when the element is a literal, else b; if_one: a when it is a copy with one byte of
- * offset. No branches: compilers make jumps of the conditional operator here, which is what this
- * file is about. The chain from an element to the next is a load, a test and a move. */
-static inline uint64_t if_literal(uint64_t word, uint64_t a, uint64_t b) {
+/* By the first byte: bits 0-7 length, 16-31 distance, 32-47 which bits of the following bytes are
+ * added to it. Literals have a distance that passes for a good one, elements of the careful path
+ * one of 0, which does not. */
+#define LEN(t)   ((t) % 4 == 1 ? (t) / 4 % 8 + 4 : (t) / 4 + 1)
+#define SHORT(t) ((t) % 4 != 3 && LEN(t) <= 32)
+#define DIST(t)  (!SHORT(t) ? 0 : (t) % 4 == 0 ? 64 : (t) % 4 == 1 ? (t) / 32 * 256 : 0)
+#define BITS(t)  (!SHORT(t) || (t) % 4 == 0 ? 0 : (t) % 4 == 1 ? 0xff : 0xffff)
+#define E(t)     ((uint64_t)LEN(t) | (uint64_t)DIST(t) << 16 | (uint64_t)BITS(t) << 32)
+#define E4(t)    E(t), E((t) + 1), E((t) + 2), E((t) + 3)
+#define E16(t)   E4(t), E4((t) + 4), E4((t) + 8), E4((t) + 12)
+#define E64(t)   E16(t), E16((t) + 16), E16((t) + 32), E16((t) + 48)
+static const uint64_t table[256] = {E64(0), E64(64), E64(128), E64(192)};
+
+/* choose: for a literal, its source and what follows it instead of those of a copy. The conditional
+ * operator would become a jump. What one element's begin waits for is the load, the test and the
+ * move of the one before. */
+static inline void choose(uint64_t tag, uintptr_t literal, uintptr_t behind, uintptr_t *from,
+                          uintptr_t *next) {
 #if defined(__x86_64__)
-    __asm__("testb $3, %b[word]\n\tcmove %[a], %[b]"
-            : [b] "+r"(b)
-            : [word] "q"(word), [a] "r"(a)
+    __asm__("testb $3, %b[tag]\n\tcmove %[behind], %[next]\n\tcmove %[literal], %[from]"
+            : [next] "+r"(*next), [from] "+r"(*from)
+            : [tag] "q"(tag), [behind] "r"(behind), [literal] "r"(literal)
             : "cc");
-    return b;
 #else
-    return (word & 3) == 0 ? a : b;
-#endif
-}
-static inline uint64_t if_one(uint64_t kind, uint64_t a, uint64_t b) {
-#if defined(__x86_64__)
-    __asm__("cmpl $1, %k[kind]\n\tcmove %[a], %[b]"
-            : [b] "+r"(b)
-            : [kind] "r"(kind), [a] "r"(a)
-            : "cc");
-    return b;
-#else
-    return kind == 1 ? a : b;
+    if (tag % 4 == 0) {
+        *from = literal;
+        *next = behind;
+    }
 #endif
 }
 
@@ -102,38 +108,37 @@ bool cr_pq_unsnappy(const uint8_t *in, size_t n, uint8_t *out, size_t out_n) {
     }
     if (size != out_n) return false;
     uint8_t *op = out, *out_end = out + out_n;
-    /* an element of the short path reads up to 65 bytes of input and writes up to 64 */
-    if (n >= 80 && out_n >= 64) {
-        const uint8_t *in_safe = in_end - 80, *out_safe = out_end - 64;
-        while (ip < in_safe && op <= out_safe) {
-            uint64_t word;
-            memcpy(&word, ip, 8);
-            const uint64_t tag = word & 0xff, kind = tag & 3, six = tag >> 2;
-            const uint64_t len = if_one(kind, (six & 7) + 4, six + 1);
-            uint64_t off = if_one(kind, (tag >> 5) << 8 | (word >> 8 & 0xff), word >> 8 & 0xffff);
-            const uint64_t from = if_literal(word, (uintptr_t)ip + 1, (uintptr_t)op - off);
-            const uint64_t next =
-                if_literal(word, (uintptr_t)ip + six + 2, (uintptr_t)ip + kind + 1);
-            off = if_literal(word, 64, off);
-            /* long, or a source that reaches into its target or lies before the begin */
-            if (__builtin_expect((len > 32) | (kind == 3) | (off < len) |
-                                     (off > (uint64_t)(op - out)),
-                                 0))
-                goto other;
-            copy32(op, (const uint8_t *)(uintptr_t)from);
-            op += len;
-            ip = (const uint8_t *)(uintptr_t)next;
-            continue;
-        other:
-            if (kind == 0 && six < 60) {
-                copy32(op, ip + 1);
-                copy32(op + 32, ip + 33);
-                op += six + 1;
-                ip += six + 2;
-            } else if (!careful(&ip, in_end, out, &op, out_end)) {
-                return false;
+    /* an element of the short path takes up to 33 bytes and reads up to 65, makes up to 32 and
+     * writes up to 64; so many can be done without looking at the ends */
+    while (in_end - ip >= 80 && out_end - op >= 80) {
+        const size_t by_in = (size_t)(in_end - ip - 40) / 33,
+                     by_out = (size_t)(out_end - op - 40) / 32;
+        size_t n_safe = by_in < by_out ? by_in : by_out;
+        do {
+            const uint64_t tag = *ip, entry = table[tag];
+            const uint64_t len = entry & 0xff;
+            uint32_t more;
+            memcpy(&more, ip + 1, 4);
+            const uint64_t off = (entry >> 16 & 0xffff) + (more & entry >> 32);
+            const uintptr_t at = (uintptr_t)ip;
+            uintptr_t from = (uintptr_t)op - off, next = at + (tag & 3) + 1;
+            choose(tag, at + 1, at + (tag >> 2) + 2, &from, &next);
+            const size_t before = (size_t)(op - out);
+            if (__builtin_expect(off < len, 0) || __builtin_expect(off > before, 0)) {
+                if (tag % 4 == 0 && tag < 60 * 4) {
+                    copy32(op, ip + 1);
+                    copy32(op + 32, ip + 33);
+                    op += tag / 4 + 1;
+                    ip += tag / 4 + 2;
+                } else if (!careful(&ip, in_end, out, &op, out_end)) {
+                    return false;
+                }
+                break;
             }
-        }
+            copy32(op, (const uint8_t *)from);
+            op += len;
+            ip = (const uint8_t *)next;
+        } while (--n_safe);
     }
     while (ip < in_end) {
         if (!careful(&ip, in_end, out, &op, out_end)) return false;
