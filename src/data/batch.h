@@ -47,6 +47,7 @@ typedef struct cr_column {
     const uint8_t *item_valid; /* depth >= 1: one byte per value, 0: null; NULL: no nulls */
     const int32_t *row_off;    /* depth >= 1: n_rows + 1 offsets into items (depth 2) or values */
     const int32_t *item_off;   /* depth 2: offsets of items into values */
+    const uint8_t *list_valid; /* depth 2: one byte per item, 0: null (and empty); NULL: none is */
     union {
         const int32_t *i32;
         const int64_t *i64;
@@ -135,7 +136,7 @@ typedef struct cr_batch {
     const float *const *labels; /* [n_labels][n_rows] */
     int n_weights;
     const float *const *weights;
-    /* predict: the reserved columns, [n_reserved] scalar columns of n_rows (text, or as typed) */
+    /* predict: the reserved columns, [n_reserved] of n_rows (text, or as typed) */
     int n_reserved;
     const cr_column *reserved;
     cr_data_pos after;

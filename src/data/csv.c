@@ -477,6 +477,11 @@ static int csv_columns(const cr_source *s, const char *const **names) {
     return s->n_names;
 }
 
+static void csv_kinds(const cr_source *s, cr_colkind *out) {
+    for (int i = 0; i < s->n_want; i++)
+        out[i] = (cr_colkind){.type = s->types[i], .key = -1};
+}
+
 extern const cr_reader_type cr_reader_csv;
 const cr_reader_type cr_reader_csv = {
     .name = "CsvDataset",
@@ -491,4 +496,5 @@ const cr_reader_type cr_reader_csv = {
     .line_at = csv_line_at,
     .set_block = csv_set_block,
     .columns = csv_columns,
+    .kinds = csv_kinds,
 };

@@ -35,16 +35,17 @@ static int64_t text_bytes(const cr_column *x, span w) {
 }
 
 typedef struct nulls {
-    bool rows, values;
+    bool rows, lists, values;
 } nulls;
 static nulls find_nulls(const cr_gather_plan *p, int c) {
-    nulls x = {false, false};
+    nulls x = {false, false, false};
     for (int r = 0; r < p->n_runs; r++) {
         int n = p->runs[r].recs ? p->runs[r].n_srcs : 1;
         for (int s = 0; s < n; s++) {
             const cr_batch *b = p->runs[r].srcs[s];
             if (b->n_rows == 0) continue;
             x.rows |= b->reserved[c].valid != NULL;
+            x.lists |= b->reserved[c].list_valid != NULL;
             x.values |= b->reserved[c].item_valid != NULL;
         }
     }
@@ -80,7 +81,9 @@ cr_code cr_gather_measure(const cr_gather_plan *p, int c, int64_t *counts, size_
     *size += cr_region_size(n) + leaf_size(shape->type, counts[VALUES], counts[TEXT]);
     if (shape->depth > 0)
         *size += cr_region_size((n + 1) * 4) + cr_region_size((size_t)counts[VALUES]);
-    if (shape->depth > 1) *size += cr_region_size(((size_t)counts[LISTS] + 1) * 4);
+    if (shape->depth > 1)
+        *size +=
+            cr_region_size(((size_t)counts[LISTS] + 1) * 4) + cr_region_size((size_t)counts[LISTS]);
     if (shape->keys)
         *size += cr_region_size(sizeof(cr_column)) +
                  leaf_size(shape->keys->type, counts[VALUES], counts[KEYS]);
@@ -127,20 +130,23 @@ static void gather_leaf(cr_column *out, cr_region *mem, const cr_gather_plan *p,
     out->v.i64 = (const int64_t *)(const void *)v;
 }
 
-static void gather_lists(cr_column *out, cr_region *mem, const cr_gather_plan *p, int c,
-                         bool null_values, const int64_t *counts) {
+static void gather_lists(cr_column *out, cr_region *mem, const cr_gather_plan *p, int c, nulls null,
+                         const int64_t *counts) {
     int32_t *row_off = cr_region_take(mem, ((size_t)p->n_rows + 1) * sizeof(*row_off));
     int32_t *item_off = NULL, row = 0, item = 0, value = 0;
     if (out->depth > 1)
         item_off = cr_region_take(mem, ((size_t)counts[LISTS] + 1) * sizeof(*item_off));
-    uint8_t *valid = null_values ? cr_region_take(mem, (size_t)counts[VALUES]) : NULL;
+    uint8_t *valid = null.values ? cr_region_take(mem, (size_t)counts[VALUES]) : NULL;
+    uint8_t *list = item_off && null.lists ? cr_region_take(mem, (size_t)counts[LISTS]) : NULL;
     ROWS({
         (void)s;
         const cr_column *x = &b->reserved[c];
         span w = span_of(x, i);
         row_off[row++] = item_off ? item : value;
-        for (int64_t k = w.la; k < w.lz; k++)
+        for (int64_t k = w.la; k < w.lz; k++) {
+            if (list) list[item] = x->list_valid ? x->list_valid[k] : 1;
             item_off[item++] = value + (int32_t)(x->item_off[k] - w.a);
+        }
         for (int64_t k = w.a; valid && k < w.z; k++)
             valid[value + (k - w.a)] = x->item_valid ? x->item_valid[k] : 1;
         value += (int32_t)(w.z - w.a);
@@ -149,6 +155,7 @@ static void gather_lists(cr_column *out, cr_region *mem, const cr_gather_plan *p
     if (item_off) item_off[item] = value;
     out->row_off = row_off;
     out->item_off = item_off;
+    out->list_valid = list;
     out->item_valid = valid;
 }
 
@@ -165,7 +172,7 @@ void cr_gather_column(cr_column *out, cr_region *mem, const cr_gather_plan *p, i
         })
         out->valid = valid;
     }
-    if (shape->depth > 0) gather_lists(out, mem, p, c, x.values, counts);
+    if (shape->depth > 0) gather_lists(out, mem, p, c, x, counts);
     gather_leaf(out, mem, p, c, false, counts[VALUES], counts[TEXT]);
     if (!shape->keys) return;
     cr_column *keys = cr_region_take(mem, sizeof(*keys));

@@ -396,13 +396,17 @@ static cr_code start_threads(cr_loader *l, cr_err *err) {
 
 /* check_columns lets the encoder look at what the files hold. */
 static cr_code check_columns(const cr_loader_opts *o, const cr_source *src, cr_diag *diag) {
-    if (!o->check || !o->reader->kinds) return CR_OK;
+    if (!o->check || !o->reader->typed) return CR_OK;
     size_t errors = diag->n_errors;
     cr_colkind *kinds = cr_alloc((size_t)(o->n_want + 1) * sizeof(*kinds), "kinds of columns");
     o->reader->kinds(src, kinds);
     o->check(o->encode_ctx, kinds, diag);
     cr_free(kinds);
     return diag->n_errors > errors ? cr_diag_code(diag) : CR_OK;
+}
+
+void cr_loader_kinds(const cr_loader *l, cr_colkind *out) {
+    l->reader->kinds(l->src, out);
 }
 
 cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag) {

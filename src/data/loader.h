@@ -63,6 +63,8 @@ void cr_loader_free(cr_loader *l);
  * One thread. */
 CR_CHECKED cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err);
 void cr_loader_release(cr_loader *l, cr_batch *b);
+/* what the wanted columns are, n_want of them; valid as long as the loader */
+void cr_loader_kinds(const cr_loader *l, cr_colkind *out);
 typedef struct cr_loader_stats {
     int64_t rows, bad_rows, bytes, batches;   /* given out; left out; text parsed; given out */
     double read_s, parse_s, encode_s, wait_s; /* CPU seconds of the workers; time next() waited */

@@ -386,7 +386,10 @@ cr_code cr_pqs_column(const cr_pqs_place *p, const char *name, const cr_pq_vec *
     out->valid = value->list[0].valid;
     out->row_off = value->list[0].off;
     out->item_valid = value->n_null > 0 ? value->valid : NULL;
-    if (p->depth == 2) out->item_off = value->list[1].off;
+    if (p->depth == 2) {
+        out->item_off = value->list[1].off;
+        out->list_valid = value->list[1].valid;
+    }
     if (!p->map) return CR_OK;
     if (key->n != value->n ||
         memcmp(key->list[0].off, value->list[0].off, (size_t)(value->n_rows + 1) * 4) != 0)

@@ -4,6 +4,7 @@
  *   pq_source.c   files, schemas, blocks of rows, the reader's table of functions
  *   pq_schema.c   a wanted column in a schema: its leaves, and how they become a column
  *   pq_columns.c  vectors of stored values into columns
+ *   pq_sink.c     columns into vectors, and so into a file
  */
 #ifndef CR_DATA_PQ_INT_H
 #define CR_DATA_PQ_INT_H
@@ -50,6 +51,8 @@ typedef struct cr_pqs_asked {
     cr_coltype type;
 } cr_pqs_asked;
 
+/* cr_pqs_leaf_of: how a leaf's values become those of a column. Returns NULL or why they cannot. */
+const char *cr_pqs_leaf_of(const cr_pq_node *n, cr_pqs_leaf *out);
 /* cr_pqs_place_of finds out how `node` becomes a column. Returns NULL or why it cannot. */
 const char *cr_pqs_place_of(const cr_pq_meta *m, int node, cr_pqs_place *out);
 /* cr_pqs_place_ask makes the column what was asked for. Returns NULL or why it cannot be. */

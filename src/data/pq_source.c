@@ -69,6 +69,7 @@ struct cr_source {
     /* what a column is, from the first file where it is not all null, and that file */
     cr_pqs_place *kind;
     const char **kind_text, **kind_path;
+    cr_pq_node **stored; /* two per column, values and keys; NULL: none, or files differ */
     schema *schemas;
     pq_file *files;
     int64_t n_files, n_rows;
@@ -126,6 +127,7 @@ static void find_asked(cr_source *s) {
     s->kind = CR_NEW_N(&s->arena, cr_pqs_place, s->n_want + 1);
     s->kind_text = CR_NEW_N(&s->arena, const char *, s->n_want + 1);
     s->kind_path = CR_NEW_N(&s->arena, const char *, s->n_want + 1);
+    s->stored = CR_NEW_N(&s->arena, cr_pq_node *, 2 * s->n_want + 1);
     for (int i = 0; i < s->n_want; i++) {
         const cr_want *w = &s->want[i];
         s->twin[i] = -1;
@@ -171,6 +173,30 @@ static int n_named(const cr_pq_meta *m, const char *name) {
 
 static const char *why_of(const cr_want *w) {
     return w->why ? w->why : "the config";
+}
+
+static bool same_logical(const cr_pq_logical *a, const cr_pq_logical *b) {
+    return a->kind == b->kind && a->bits == b->bits && a->is_signed == b->is_signed &&
+           a->is_utc == b->is_utc && a->unit == b->unit && a->scale == b->scale &&
+           a->precision == b->precision;
+}
+
+/* how a column is stored, for whoever writes it again */
+static void note_stored(cr_source *s, int i, const cr_pq_meta *m, const cr_pqs_place *p,
+                        bool first) {
+    for (int k = 0; k < 2; k++) {
+        const cr_pqs_leaf *l = k ? &p->key : &p->value;
+        cr_pq_node **to = &s->stored[2 * i + k];
+        if (l->leaf < 0) continue;
+        const cr_pq_node *n = &m->nodes[m->leaves[l->leaf]];
+        if (first) {
+            *to = CR_NEW(&s->arena, cr_pq_node);
+            **to = *n;
+            (*to)->name = (*to)->path = NULL; /* they go with the file */
+        } else if (*to && ((*to)->type != n->type || (*to)->type_length != n->type_length ||
+                           !same_logical(&(*to)->logical, &n->logical)))
+            *to = NULL;
+    }
 }
 
 /* place finds one wanted column in a file; false: it was complained about */
@@ -225,7 +251,9 @@ static bool place(cr_source *s, int i, const cr_pq_meta *m, const char *path, cr
                         : "");
         return false;
     }
-    if (!s->kind_text[i] || (cr_pqs_is_nulls(&s->kind[i]) && !cr_pqs_is_nulls(out))) {
+    bool first = !s->kind_text[i] || (cr_pqs_is_nulls(&s->kind[i]) && !cr_pqs_is_nulls(out));
+    if (first || !cr_pqs_is_nulls(out)) note_stored(s, i, m, out, first);
+    if (first) {
         s->kind[i] = *out;
         s->kind_text[i] = cr_arena_strdup(&s->arena, type);
         s->kind_path[i] = path;
@@ -239,9 +267,7 @@ static bool same_schema(const cr_pq_meta *a, const cr_pq_meta *b) {
         const cr_pq_node *x = &a->nodes[i], *y = &b->nodes[i];
         if (x->type != y->type || x->rep != y->rep || x->n_children != y->n_children ||
             x->type_length != y->type_length || strcmp(x->name, y->name) != 0 ||
-            x->logical.kind != y->logical.kind || x->logical.bits != y->logical.bits ||
-            x->logical.is_signed != y->logical.is_signed || x->logical.unit != y->logical.unit ||
-            x->logical.scale != y->logical.scale)
+            !same_logical(&x->logical, &y->logical))
             return false;
     }
     return true;
@@ -709,7 +735,9 @@ static void pq_kinds(const cr_source *s, cr_colkind *out) {
                               .depth = k->depth,
                               .key = k->map ? (int)k->key.type : -1,
                               .nulls = k->value.how == CR_PQS_FROM_NULLS,
-                              .text = s->kind_text[i]};
+                              .text = s->kind_text[i],
+                              .stored = s->stored[2 * i],
+                              .stored_key = s->stored[2 * i + 1]};
     }
 }
 
@@ -731,4 +759,5 @@ const cr_reader_type cr_reader_parquet = {
     .hand_bytes = pq_hand_bytes,
     .raw_clear = pq_raw_clear,
     .kinds = pq_kinds,
+    .typed = true,
 };

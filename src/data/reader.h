@@ -30,7 +30,9 @@ typedef struct cr_colkind {
     int depth;        /* 0, 1, 2 */
     bool nulls;       /* nothing but nulls everywhere: the type is a guess */
     int key;          /* cr_coltype of a map's keys; -1: no map */
-    const char *text; /* as the file says it: "list<int64>" */
+    const char *text; /* as the file says it: "list<int64>"; NULL: it does not */
+    /* Parquet: how values and keys are stored, where all files agree; NULL: as `type` says */
+    const struct cr_pq_node *stored, *stored_key;
 } cr_colkind;
 
 typedef struct cr_source cr_source; /* an opened data set; opaque, each type has its own */
@@ -95,8 +97,9 @@ typedef struct cr_reader_type {
     int (*hands)(const cr_source *s);
     size_t (*hand_bytes)(const cr_source *s);
     void (*raw_clear)(const cr_source *s, cr_raw *raw); /* frees raw->priv; NULL: there is none */
-    /* what the wanted columns are, the same in all files; NULL: as asked, or text */
+    /* what the wanted columns are, the same in all files */
     void (*kinds)(const cr_source *s, cr_colkind *out);
+    bool typed; /* the files say so themselves; else columns are text, or as asked for */
 } cr_reader_type;
 
 /* registry.c: every reader, NULL-ended */

@@ -1,7 +1,6 @@
 /*
- * predict.c - scores for every row of a data set, in input order, written as CSV: reserved columns
- * first, then the predictions. Numbers are the shortest text that reads back as the same float. The
- * file is whole or absent.
+ * predict.c - scores for every row of a data set, in input order, into a file of the input's format
+ * or the one asked for (pred.h).
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,18 +8,24 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "kern/kern.h"
+#include "run/pred.h"
 #include "run/run_int.h"
 #include "run/trace.h"
 
 typedef struct writer {
-    cr_outfile *f;
-    cr_buf b, cell;
+    const cr_pred_type *type;
+    cr_pred *p;
     const cr_output **cols;
     int n_cols;
     const cr_exec *ex;
     const job *j;
-    bool debug;
+    cr_pred_shape shape;
+    const float **outputs; /* of the batch, and how far apart its rows are */
+    int64_t *ld;
+    cr_buf debug;
+    uint32_t *debug_off;
 } writer;
 
 /* ---- which columns ---- */
@@ -58,14 +63,38 @@ static cr_code choose_columns(writer *w, job *j, const char *list, cr_err *err) 
     return CR_OK;
 }
 
+/* a name stands for one column */
+static cr_code check_names(const writer *w, const job *j, cr_err *err) {
+    cr_map seen;
+    cr_map_init(&seen);
+    const char *name = NULL;
+    int i = 0, n = j->n_reserved + w->n_cols;
+    int64_t before = -1;
+    for (; i < n && before < 0; i++) {
+        name = i < j->n_reserved ? j->reserved[i] : w->cols[i - j->n_reserved]->name;
+        before = cr_map_get(&seen, name, strlen(name), -1);
+        (void)cr_map_put(&seen, name, strlen(name), i);
+    }
+    cr_map_clear(&seen);
+    if (before < 0) return CR_OK;
+    if (i <= j->n_reserved || before >= j->n_reserved)
+        return cr_fail(err, CR_EUSAGE, "--%s_columns names '%s' twice; name it once",
+                       i <= j->n_reserved ? "reserved" : "output", name);
+    return cr_fail(err, CR_EUSAGE,
+                   "'%s' is a reserved column and a prediction; leave it out of "
+                   "--reserved_columns, or name other predictions with --output_columns",
+                   name);
+}
+
 /* ---- writing ---- */
 
 /* Makes the folder, clears it of what killed runs left under the name of the result, and says so
  * when an earlier result will be replaced: that is normal, but nobody should find out afterwards.
  */
-static cr_code prepare_output(const cr_predict_opts *o, cr_predict_result *res, cr_err *err) {
+static cr_code prepare_output(const cr_predict_opts *o, const char *ext, cr_predict_result *res,
+                              cr_err *err) {
     char prefix[64], text[1024];
-    int n = snprintf(res->output, sizeof(res->output), "%s/part-0.csv", o->predict_output_path);
+    int n = snprintf(res->output, sizeof(res->output), "%s/part-0.%s", o->predict_output_path, ext);
     if (n < 0 || (size_t)n >= sizeof(res->output))
         return cr_fail(err, CR_EUSAGE, "--predict_output_path is too long; use a shorter path");
     CR_TRY(cr_mkdirs(o->predict_output_path, err));
@@ -80,138 +109,75 @@ static cr_code prepare_output(const cr_predict_opts *o, cr_predict_result *res, 
     return CR_OK;
 }
 
-static void put_text(cr_buf *b, const char *s, size_t n) {
-    bool quote = false;
-    for (size_t i = 0; i < n; i++)
-        quote = quote || s[i] == ',' || s[i] == '"' || s[i] == '\n' || s[i] == '\r';
-    if (!quote) {
-        cr_buf_add(b, s, n);
-        return;
-    }
-    cr_buf_char(b, '"');
-    for (size_t i = 0; i < n; i++) {
-        if (s[i] == '"') cr_buf_char(b, '"');
-        cr_buf_char(b, s[i]);
-    }
-    cr_buf_char(b, '"');
-}
-
-static void put_floats(cr_buf *b, const float *v, int64_t n) {
-    char text[32];
-    if (n > 1) cr_buf_char(b, '"');
-    for (int64_t i = 0; i < n; i++) {
-        if (i) cr_buf_char(b, ',');
-        cr_buf_add(b, text, cr_fmt_f32(text, v[i]));
-    }
-    if (n > 1) cr_buf_char(b, '"');
-}
-
-/* value i of a column */
-static void put_value(cr_buf *b, const cr_column *c, int64_t i) {
-    char text[32];
-    size_t n;
-    switch (c->type) {
-    case CR_COL_STR: {
-        const char *s = cr_text_at(c, i, &n);
-        cr_buf_add(b, s, n);
-        break;
-    }
-    case CR_COL_I32: cr_buf_printf(b, "%d", (int)c->v.i32[i]); break;
-    case CR_COL_I64: cr_buf_printf(b, "%lld", (long long)c->v.i64[i]); break;
-    case CR_COL_F32: cr_buf_add(b, text, cr_fmt_f32(text, c->v.f32[i])); break;
-    case CR_COL_F64: cr_buf_add(b, text, cr_fmt_f64(text, c->v.f64[i])); break;
-    }
-}
-
-/* a list "[1,2]", a list of lists "[[1],[2,3]]", a map "{k:0.5}" */
-static void put_list(cr_buf *b, const cr_column *c, int64_t from, int64_t to) {
-    cr_buf_char(b, c->keys ? '{' : '[');
-    for (int64_t i = from; i < to; i++) {
-        if (i > from) cr_buf_char(b, ',');
-        if (c->keys) {
-            put_value(b, c->keys, i);
-            cr_buf_char(b, ':');
-        }
-        if (!c->item_valid || c->item_valid[i]) put_value(b, c, i);
-    }
-    cr_buf_char(b, c->keys ? '}' : ']');
-}
-
-/* one row of a reserved column, as it was read; nothing when null */
-static void put_row(writer *w, const cr_column *c, int64_t r) {
-    if (c->valid && !c->valid[r]) return;
-    cr_buf_reset(&w->cell);
-    if (c->depth == 0) put_value(&w->cell, c, r);
-    if (c->depth == 1) put_list(&w->cell, c, c->row_off[r], c->row_off[r + 1]);
-    if (c->depth == 2) {
-        cr_buf_char(&w->cell, '[');
-        for (int64_t k = c->row_off[r]; k < c->row_off[r + 1]; k++) {
-            if (k > c->row_off[r]) cr_buf_char(&w->cell, ',');
-            put_list(&w->cell, c, c->item_off[k], c->item_off[k + 1]);
-        }
-        cr_buf_char(&w->cell, ']');
-    }
-    if (w->cell.n) put_text(&w->b, w->cell.data, w->cell.n);
-}
-
 /* __features__: what each feature became, "name:1|2;price:0.5" */
 static void put_debug(writer *w, const cr_batch *bt, int64_t r) {
-    cr_buf t;
-    cr_buf_init(&t);
+    cr_buf *t = &w->debug;
     for (int i = 0; i < w->j->features->n; i++) {
         const cr_feature *f = w->j->features->v[i];
-        cr_buf_printf(&t, "%s%s:", i ? ";" : "", f->name);
+        cr_buf_printf(t, "%s%s:", i ? ";" : "", f->name);
         if (f->sparse) {
             const cr_jagged *g = &bt->sparse[f->slot];
             int64_t from = g->off ? g->off[r] : r, to = g->off ? g->off[r + 1] : r + 1;
             for (int64_t k = from; k < to; k++) {
-                cr_buf_printf(&t, "%s%lld", k > from ? "|" : "", (long long)g->ids[k]);
-                if (g->w) cr_buf_printf(&t, "*%g", (double)g->w[k]);
+                cr_buf_printf(t, "%s%lld", k > from ? "|" : "", (long long)g->ids[k]);
+                if (g->w) cr_buf_printf(t, "*%g", (double)g->w[k]);
             }
         } else {
             for (int64_t k = 0; k < f->value_dim; k++)
-                cr_buf_printf(&t, "%s%.9g", k ? "|" : "",
+                cr_buf_printf(t, "%s%.9g", k ? "|" : "",
                               (double)bt->dense[r * bt->dense_width + f->dense_off + k]);
         }
     }
-    put_text(&w->b, t.data ? t.data : "", t.n);
-    cr_buf_clear(&t);
 }
 
-static cr_code put_header(writer *w, cr_err *err) {
-    bool first = true;
-    cr_buf_reset(&w->b);
-    for (int i = 0; i < w->j->n_reserved; i++, first = false) {
-        if (!first) cr_buf_char(&w->b, ',');
-        put_text(&w->b, w->j->reserved[i], strlen(w->j->reserved[i]));
+/* the columns of the file: what the loader found out about the reserved ones, and the outputs */
+static void set_shape(writer *w, job *j, const cr_loader *l) {
+    cr_arena *a = &j->cfg.arena;
+    const cr_features *fs = j->features;
+    cr_colkind *all = CR_NEW_N(a, cr_colkind, fs->n_want + 1);
+    cr_colkind *kinds = CR_NEW_N(a, cr_colkind, j->n_reserved + 1);
+    const char **names = CR_NEW_N(a, const char *, w->n_cols + 1);
+    int64_t *widths = CR_NEW_N(a, int64_t, w->n_cols + 1);
+    cr_loader_kinds(l, all);
+    for (int i = 0; i < j->n_reserved; i++)
+        kinds[i] = all[fs->reserved_col[i]];
+    for (int i = 0; i < w->n_cols; i++) {
+        names[i] = w->cols[i]->name;
+        widths[i] = w->cols[i]->node->width;
     }
-    for (int i = 0; i < w->n_cols; i++, first = false)
-        cr_buf_printf(&w->b, "%s%s", first ? "" : ",", w->cols[i]->name);
-    if (w->debug) cr_buf_str(&w->b, ",__features__");
-    cr_buf_char(&w->b, '\n');
-    return cr_outfile_write(w->f, w->b.data, w->b.n, err);
+    w->outputs = CR_NEW_N(a, const float *, w->n_cols + 1);
+    w->ld = CR_NEW_N(a, int64_t, w->n_cols + 1);
+    if (w->shape.debug) w->debug_off = CR_NEW_N(a, uint32_t, cr_job_eval_batch(j) + 1);
+    w->shape.n_reserved = j->n_reserved;
+    w->shape.reserved = (const char *const *)j->reserved;
+    w->shape.kinds = kinds;
+    w->shape.n_outputs = w->n_cols;
+    w->shape.outputs = names;
+    w->shape.widths = widths;
 }
 
 static cr_code put_batch(writer *w, const cr_batch *bt, cr_err *err) {
-    cr_buf_reset(&w->b);
-    for (int64_t r = 0; r < bt->n_rows; r++) {
-        bool first = true;
-        for (int i = 0; i < bt->n_reserved; i++, first = false) {
-            if (!first) cr_buf_char(&w->b, ',');
-            put_row(w, &bt->reserved[i], r);
-        }
-        for (int i = 0; i < w->n_cols; i++, first = false) {
-            const cr_node *n = w->cols[i]->node;
-            if (!first) cr_buf_char(&w->b, ',');
-            put_floats(&w->b, cr_exec_val(w->ex, n) + r * cr_ld(n), n->width);
-        }
-        if (w->debug) {
-            cr_buf_char(&w->b, ',');
-            put_debug(w, bt, r);
-        }
-        cr_buf_char(&w->b, '\n');
+    cr_pred_rows rows = {.n_rows = bt->n_rows,
+                         .reserved = bt->reserved,
+                         .outputs = w->outputs,
+                         .ld = w->ld,
+                         .debug_off = w->debug_off};
+    for (int i = 0; i < w->n_cols; i++) {
+        const cr_node *n = w->cols[i]->node;
+        w->outputs[i] = cr_exec_val(w->ex, n);
+        w->ld[i] = cr_ld(n);
     }
-    return cr_outfile_write(w->f, w->b.data, w->b.n, err);
+    cr_buf_reset(&w->debug);
+    for (int64_t r = 0; w->shape.debug && r < bt->n_rows; r++) {
+        put_debug(w, bt, r);
+        w->debug_off[r + 1] = (uint32_t)w->debug.n;
+        if (w->debug.n > INT32_MAX)
+            return cr_fail(err, CR_EUSAGE,
+                           "__features__ of one batch pass 2 GiB; use a smaller "
+                           "--batch_size");
+    }
+    rows.debug = w->debug.data;
+    return w->type->write(w->p, &rows, err);
 }
 
 static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_predict_result *res,
@@ -231,8 +197,8 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
         cr_profile_free(prof);
         return cr_diag_code(diag);
     }
-    cr_code code = cr_outfile_open(&w->f, res->output, &err);
-    if (code == CR_OK) code = put_header(w, &err);
+    set_shape(w, j, l);
+    cr_code code = w->type->open(&w->p, res->output, &w->shape, &err);
     double t0 = cr_now();
     int64_t steps = 0;
     for (bool done = false;
@@ -265,6 +231,7 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
         if (code == CR_OK && cr_stop_requested)
             code = cr_fail(&err, CR_ESTOP, "stopped by a signal; no predictions were written");
     }
+    if (code == CR_OK) code = w->type->finish(w->p, &err);
     cr_loader_free(l);
     if (code == CR_OK) cr_profile_finish(prof);
     const char *text = code == CR_OK ? cr_profile_text(prof, &j->cfg.arena) : NULL;
@@ -273,16 +240,21 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
         memcpy(res->profile, text, strlen(text) + 1);
     }
     cr_profile_free(prof);
-    if (code == CR_OK) {
-        code = cr_outfile_commit(w->f, &err);
-        w->f = NULL;
-    }
     res->seconds = cr_now() - t0;
     cr_features_report(j->features);
     if (code == CR_OK)
         CR_INFO("Predicting: %lldit, %lld rows written to %s", (long long)steps,
                 (long long)res->rows, res->output);
     return code == CR_OK ? CR_OK : cr_diag_err(diag, &err);
+}
+
+/* by the writer's name, or the default of a data set */
+static const cr_pred_type *find_type(const char *name, const char *dataset) {
+    for (const cr_pred_type *const *t = cr_pred_types; *t; t++)
+        if ((name && strcmp((*t)->name, name) == 0) ||
+            (dataset && strcmp((*t)->dataset, dataset) == 0))
+            return *t;
+    return NULL;
 }
 
 static cr_code check_flags(const cr_predict_opts *o, cr_err *err) {
@@ -295,8 +267,9 @@ static cr_code check_flags(const cr_predict_opts *o, cr_err *err) {
         return cr_fail(err, CR_EUSAGE, "--predict_input_path is missing");
     if (!o->predict_output_path || !*o->predict_output_path)
         return cr_fail(err, CR_EUSAGE, "--predict_output_path is missing");
-    if (o->writer_type && *o->writer_type && strcmp(o->writer_type, "CsvWriter") != 0)
-        return cr_fail(err, CR_EUSAGE, "writer_type '%s' is not in this version; use CsvWriter",
+    if (o->writer_type && *o->writer_type && !find_type(o->writer_type, NULL))
+        return cr_fail(err, CR_EUSAGE,
+                       "writer_type '%s' is not in this version; use CsvWriter or ParquetWriter",
                        o->writer_type);
     if (!from_config && !cr_path_is_dir(o->scripted_model_path))
         return cr_fail(
@@ -375,10 +348,14 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
     job j;
     bool from_config = o->config.path && *o->config.path;
     cr_exec *ex = NULL;
-    writer w = {.j = &j, .debug = o->debug_level > 0};
-    cr_buf_init(&w.b);
-    cr_buf_init(&w.cell);
+    writer w = {.j = &j, .shape.debug = o->debug_level > 0};
+    cr_buf_init(&w.debug);
     cr_code code = open_job(&j, o, diag);
+    if (code == CR_OK) {
+        bool told = o->writer_type && *o->writer_type;
+        w.type = find_type(told ? o->writer_type : NULL, told ? NULL : j.reader->name);
+        if (!w.type) w.type = &cr_pred_csv;
+    }
     char *path = (char *)(uintptr_t)o->scripted_model_path;
     int64_t step;
     if (code == CR_OK) {
@@ -387,7 +364,8 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
         if ((from_config &&
              cr_job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK) ||
             choose_columns(&w, &j, o->output_columns, &err) != CR_OK ||
-            prepare_output(o, res, &err) != CR_OK ||
+            check_names(&w, &j, &err) != CR_OK ||
+            prepare_output(o, w.type->ext, res, &err) != CR_OK ||
             (!from_config && keep_types(&j, path, &err) != CR_OK) ||
             cr_job_alloc(&j, &err) != CR_OK || cr_exec_new(&ex, &eo, j.pool, &err) != CR_OK)
             code = cr_diag_err(diag, &err);
@@ -397,9 +375,8 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
         w.ex = ex;
         code = run(&w, &j, o, ex, res, diag);
     }
-    if (w.f) cr_outfile_abort(w.f);
-    cr_buf_clear(&w.b);
-    cr_buf_clear(&w.cell);
+    if (w.p) w.type->free(w.p);
+    cr_buf_clear(&w.debug);
     cr_exec_free(ex);
     cr_job_close(&j);
     return code;

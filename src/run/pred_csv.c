@@ -1,0 +1,165 @@
+/*
+ * pred_csv.c - predictions as CSV. Numbers are the shortest text that reads back as the same float;
+ * a prediction of several numbers is one quoted field.
+ */
+#include <string.h>
+
+#include "base/file.h"
+#include "run/pred.h"
+
+struct cr_pred {
+    cr_outfile *f;
+    const cr_pred_shape *shape;
+    cr_buf b, cell;
+};
+
+static void put_text(cr_buf *b, const char *s, size_t n) {
+    bool quote = false;
+    for (size_t i = 0; i < n; i++)
+        quote = quote || s[i] == ',' || s[i] == '"' || s[i] == '\n' || s[i] == '\r';
+    if (!quote) {
+        cr_buf_add(b, s, n);
+        return;
+    }
+    cr_buf_char(b, '"');
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == '"') cr_buf_char(b, '"');
+        cr_buf_char(b, s[i]);
+    }
+    cr_buf_char(b, '"');
+}
+
+static void put_floats(cr_buf *b, const float *v, int64_t n) {
+    char text[32];
+    if (n > 1) cr_buf_char(b, '"');
+    for (int64_t i = 0; i < n; i++) {
+        if (i) cr_buf_char(b, ',');
+        cr_buf_add(b, text, cr_fmt_f32(text, v[i]));
+    }
+    if (n > 1) cr_buf_char(b, '"');
+}
+
+/* value i of a column */
+static void put_value(cr_buf *b, const cr_column *c, int64_t i) {
+    char text[32];
+    size_t n;
+    switch (c->type) {
+    case CR_COL_STR: {
+        const char *s = cr_text_at(c, i, &n);
+        cr_buf_add(b, s, n);
+        break;
+    }
+    case CR_COL_I32: cr_buf_printf(b, "%d", (int)c->v.i32[i]); break;
+    case CR_COL_I64: cr_buf_printf(b, "%lld", (long long)c->v.i64[i]); break;
+    case CR_COL_F32: cr_buf_add(b, text, cr_fmt_f32(text, c->v.f32[i])); break;
+    case CR_COL_F64: cr_buf_add(b, text, cr_fmt_f64(text, c->v.f64[i])); break;
+    }
+}
+
+/* a list "[1,2]", a list of lists "[[1],[2,3]]", a map "{k:0.5}" */
+static void put_list(cr_buf *b, const cr_column *c, int64_t from, int64_t to) {
+    cr_buf_char(b, c->keys ? '{' : '[');
+    for (int64_t i = from; i < to; i++) {
+        if (i > from) cr_buf_char(b, ',');
+        if (c->keys) {
+            put_value(b, c->keys, i);
+            cr_buf_char(b, ':');
+        }
+        if (!c->item_valid || c->item_valid[i]) put_value(b, c, i);
+    }
+    cr_buf_char(b, c->keys ? '}' : ']');
+}
+
+/* one row of a reserved column, as it was read; nothing when null */
+static void put_row(cr_pred *w, const cr_column *c, int64_t r) {
+    if (c->valid && !c->valid[r]) return;
+    cr_buf_reset(&w->cell);
+    if (c->depth == 0) put_value(&w->cell, c, r);
+    if (c->depth == 1) put_list(&w->cell, c, c->row_off[r], c->row_off[r + 1]);
+    if (c->depth == 2) {
+        cr_buf_char(&w->cell, '[');
+        for (int64_t k = c->row_off[r]; k < c->row_off[r + 1]; k++) {
+            if (k > c->row_off[r]) cr_buf_char(&w->cell, ',');
+            if (!c->list_valid || c->list_valid[k])
+                put_list(&w->cell, c, c->item_off[k], c->item_off[k + 1]);
+        }
+        cr_buf_char(&w->cell, ']');
+    }
+    if (w->cell.n) put_text(&w->b, w->cell.data, w->cell.n);
+}
+
+static cr_code put_header(cr_pred *w, cr_err *err) {
+    const cr_pred_shape *s = w->shape;
+    cr_buf_reset(&w->b);
+    for (int i = 0; i < s->n_reserved + s->n_outputs; i++) {
+        const char *name = i < s->n_reserved ? s->reserved[i] : s->outputs[i - s->n_reserved];
+        if (i) cr_buf_char(&w->b, ',');
+        put_text(&w->b, name, strlen(name));
+    }
+    if (s->debug) cr_buf_str(&w->b, ",__features__");
+    cr_buf_char(&w->b, '\n');
+    return cr_outfile_write(w->f, w->b.data, w->b.n, err);
+}
+
+static void csv_free(cr_pred *w) {
+    if (!w) return;
+    if (w->f) cr_outfile_abort(w->f);
+    cr_buf_clear(&w->b);
+    cr_buf_clear(&w->cell);
+    cr_free(w);
+}
+
+static cr_code csv_open(cr_pred **out, const char *path, const cr_pred_shape *shape, cr_err *err) {
+    cr_pred *w = cr_alloc(sizeof(*w), "a file of predictions");
+    w->shape = shape;
+    cr_buf_init(&w->b);
+    cr_buf_init(&w->cell);
+    cr_code code = cr_outfile_open(&w->f, path, err);
+    if (code == CR_OK) code = put_header(w, err);
+    if (code != CR_OK) {
+        csv_free(w);
+        w = NULL;
+    }
+    *out = w;
+    return code;
+}
+
+static cr_code csv_write(cr_pred *w, const cr_pred_rows *rows, cr_err *err) {
+    const cr_pred_shape *s = w->shape;
+    cr_buf_reset(&w->b);
+    for (int64_t r = 0; r < rows->n_rows; r++) {
+        for (int i = 0; i < s->n_reserved; i++) {
+            if (i) cr_buf_char(&w->b, ',');
+            put_row(w, &rows->reserved[i], r);
+        }
+        for (int i = 0; i < s->n_outputs; i++) {
+            if (i || s->n_reserved) cr_buf_char(&w->b, ',');
+            put_floats(&w->b, rows->outputs[i] + r * rows->ld[i], s->widths[i]);
+        }
+        if (s->debug) {
+            uint32_t at = rows->debug_off[r];
+            cr_buf_char(&w->b, ',');
+            put_text(&w->b, rows->debug + at, rows->debug_off[r + 1] - at);
+        }
+        cr_buf_char(&w->b, '\n');
+    }
+    return cr_outfile_write(w->f, w->b.data, w->b.n, err);
+}
+
+static cr_code csv_finish(cr_pred *w, cr_err *err) {
+    cr_outfile *f = w->f;
+    w->f = NULL;
+    return cr_outfile_commit(f, err);
+}
+
+const cr_pred_type cr_pred_csv = {
+    .name = "CsvWriter",
+    .dataset = "CsvDataset",
+    .ext = "csv",
+    .open = csv_open,
+    .write = csv_write,
+    .finish = csv_finish,
+    .free = csv_free,
+};
+
+const cr_pred_type *const cr_pred_types[] = {&cr_pred_csv, &cr_pred_parquet, NULL};
