@@ -295,7 +295,8 @@ static int put_plain(cr_pq_writer *w, column *c) {
         if (b->n - at < v->n / 4 * 3) return CR_PQ_DELTA_BINARY;
         b->n = at;
     }
-    if (v2 && c->node->type == CR_PQ_BYTES) {
+    /* DuckDB knows this encoding of texts and bytes only */
+    if (v2 && c->node->type == CR_PQ_BYTES && c->node->logical.kind != CR_PQ_DECIMAL) {
         cr_pq_put_delta_length(b, (const uint8_t *)v->data, n);
         if (b->n - at < v->n) return CR_PQ_DELTA_LENGTH;
         b->n = at;
