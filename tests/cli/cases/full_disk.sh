@@ -22,3 +22,11 @@ dd if=/dev/zero of=small/fill bs=64k >/dev/null 2>&1 || true
 run crank train tiny.yaml --model_dir small/n
 ends 1
 has_err "...small/n...No space left on device..."
+# predictions are whole or absent, in either format
+for w in Csv Parquet; do
+    run crank predict --pipeline_config_path small/m/pipeline.config --predict_input_path eval.csv --predict_output_path small/p \
+        --writer_type ${w}Writer
+    ends 1
+    has_err "...small/p...No space left on device..."
+    [ -z "$(ls small/p 2>/dev/null)" ] || fail "left: $(ls small/p)"
+done

@@ -1,0 +1,90 @@
+# predictions as Parquet: the format of the input unless told, the scores of the CSV, reserved columns with their types
+for f in csv parquet; do
+    run crank synth taobao --rows 2000 --eval_rows 1000 --seed 3 --scale 0.01 --format $f -o $f
+    ends 0
+done
+run crank train parquet/pipeline.yaml --quiet
+ends 0
+run crank export parquet/model/pipeline.config --export_dir export
+ends 0
+predict() { run crank predict --scripted_model_path export "$@"; }
+
+predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path p --reserved_columns clk,user_cates,pid,price
+ends 0
+has_out "  output  p/part-0.parquet"
+run crank parquet p --schema
+ends 0
+says_out <<'END'
+message schema {
+  optional INT64 clk;
+  optional group user_cates (LIST) {
+    repeated group list {
+      optional INT64 element;
+    }
+  }
+  optional BYTE_ARRAY pid (string);
+  optional DOUBLE price;
+  required FLOAT logits;
+  required FLOAT probs;
+}
+END
+# the rows as they were, in their order
+run crank parquet p/part-0.parquet --rows_json --columns clk,user_cates,pid,price
+ends 0
+cp "$out" got
+for part in parquet/eval/*.parquet; do
+    run crank parquet "$part" --rows_json --columns clk,user_cates,pid,price
+    ends 0
+    cat "$out" >>want
+done
+same want got
+[ "$(wc -l <got)" -eq 1000 ] || fail "rows"
+
+# the other format on request, either way, with the same scores
+predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path pc --reserved_columns clk --writer_type CsvWriter
+ends 0
+is_gone pc/part-0.parquet
+predict --predict_input_path 'csv/eval/*.csv' --predict_output_path c --reserved_columns clk --dataset_type CsvDataset \
+    --set data_config.with_header=true --set 'feature_configs[9].id_feature.separator=|'
+ends 0
+same pc/part-0.csv c/part-0.csv
+predict --predict_input_path 'csv/eval/*.csv' --predict_output_path cp --reserved_columns clk --dataset_type CsvDataset \
+    --writer_type ParquetWriter --set data_config.with_header=true --set 'feature_configs[9].id_feature.separator=|'
+ends 0
+run crank parquet cp --schema
+has_out "  optional BYTE_ARRAY clk (string);" # nobody said what it is
+run crank parquet cp/part-0.parquet --rows_json --columns probs
+cp "$out" a
+run crank parquet p/part-0.parquet --rows_json --columns probs
+cp "$out" b
+same a b
+
+# what can be wrong
+predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path q --reserved_columns clk,clk
+ends 2
+has_err "crank predict: --reserved_columns names 'clk' twice; name it once"
+predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path q --writer_type OrcWriter
+ends 2
+has_err "crank predict: writer_type 'OrcWriter' is not in this version; use CsvWriter or ParquetWriter"
+predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path q --output_columns probs,probs
+ends 2
+has_err "crank predict: --output_columns names 'probs' twice; name it once"
+
+# all that is there, and on top of that what the features became
+predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path all --reserved_columns ALL_COLUMNS --debug_level 1
+ends 0
+run crank parquet all/part-0.parquet --rows_json --rows 1
+has_out "...\"pid\":...\"logits\":...\"probs\":...\"__features__\":\"user_id:..."
+predict --predict_input_path all/part-0.parquet --predict_output_path q --reserved_columns ALL_COLUMNS
+ends 2
+has_err "crank predict: '...' is a reserved column and a prediction; leave it out of --reserved_columns, or name other predictions with --output_columns"
+is_gone q/part-0.parquet
+
+# the same bytes whatever the number of threads
+predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path again --reserved_columns clk
+ends 0
+cp again/part-0.parquet first
+predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path again --reserved_columns clk --threads 1
+ends 0
+has_err "...again/part-0.parquet is there already and will be replaced"
+same again/part-0.parquet first
