@@ -124,6 +124,7 @@ static cr_code open_view(cr_ui *ui, const char *path, const cr_args *a, cr_pqv *
     }
     v->f = f;
     v->m = cr_pq_get_meta(f);
+    if (cr_file_size(path, &v->size, &err) != CR_OK) v->size = 0; /* it was there a moment ago */
     cr_code code = choose_columns(ui, v, a->columns);
     if (code != CR_OK) {
         cr_pq_close(f);
@@ -244,15 +245,12 @@ static cr_code show_several(cr_ui *ui, const cr_args *a, char **paths, size_t n)
     memcpy(cr_grid_row(&t), head, sizeof head);
     for (size_t i = 0; i < n; i++) {
         cr_pqv v;
-        cr_err err;
-        int64_t size = 0;
         cr_code code = open_view(ui, paths[i], a, &v);
         if (code != CR_OK) {
             worst = code;
             s.bad++;
             continue;
         }
-        if (cr_file_size(paths[i], &size, &err) != CR_OK) size = 0;
         const cr_pq_meta *m = v.m;
         const char **c = cr_grid_row(&t);
         cr_arena *arena = &ui->arena;
@@ -260,12 +258,12 @@ static cr_code show_several(cr_ui *ui, const cr_args *a, char **paths, size_t n)
         c[ROWS] = cr_arena_printf(arena, "%lld", (long long)m->n_rows);
         c[GROUPS] = cr_arena_printf(arena, "%d", m->n_groups);
         c[COLUMNS] = cr_arena_printf(arena, "%d", v.n);
-        c[SIZE] = cr_arena_strdup(arena, cr_fmt_bytes(bytes, (double)size));
+        c[SIZE] = cr_arena_strdup(arena, cr_fmt_bytes(bytes, (double)v.size));
         if (m->created_by) c[BY] = cr_plain(arena, m->created_by, strlen(m->created_by));
         compare_schema(ui, &s, &v);
         s.files++;
         s.rows += m->n_rows;
-        s.bytes += size;
+        s.bytes += v.size;
         close_view(&v);
     }
     cr_grid_print(&t, cr_screen_width());

@@ -156,6 +156,7 @@ cr_code cr_pqv_json(cr_pqv *v, int64_t rows, cr_err *err) {
     cr_jw_init(w, &s.out);
     cr_jw_obj(w, NULL);
     cr_jw_str(w, "file", cr_pq_path(v->f));
+    cr_jw_i64(w, "size", v->size);
     cr_jw_i64(w, "rows", m->n_rows);
     cr_jw_i64(w, "version", m->version);
     cr_jw_str(w, "created_by", m->created_by);

@@ -199,7 +199,7 @@ static void print_turned(const cr_pqv *v, const cr_grid *t, cr_arena *arena) {
         unsigned *flags = CR_NEW_N(arena, unsigned, k + 1);
         cr_grid turned;
         for (int i = 0; i <= k; i++)
-            flags[i] = CR_GRID_SHRINK;
+            flags[i] = i ? CR_GRID_SHRINK : CR_GRID_LEFT;
         cr_grid_init(&turned, arena, k + 1, flags);
         const char **c = cr_grid_row(&turned);
         c[0] = "row";
@@ -207,7 +207,7 @@ static void print_turned(const cr_pqv *v, const cr_grid *t, cr_arena *arena) {
             c[1 + i] = cr_arena_printf(arena, "%d", from + i);
         for (int i = 0; i < v->n; i++) {
             c = cr_grid_row(&turned);
-            c[0] = t->cells[i];
+            c[0] = cr_shown_cut(arena, t->cells[i], name);
             for (int j = 0; j < k; j++)
                 c[1 + j] = t->cells[(1 + from + j) * t->n_cols + i];
         }
@@ -226,7 +226,9 @@ cr_code cr_pqv_rows_table(cr_pqv *v, int64_t max, cr_err *err) {
         const cr_pq_node *n = &v->m->nodes[v->nodes[i]];
         const char *name = n->parent > 0 ? n->path : n->name;
         head[i] = cr_shown_cut(&v->arena, cr_plain(&v->arena, name, strlen(name)), g.room);
-        bool number = n->type >= CR_PQ_BOOL && n->type <= CR_PQ_F64 && n->type != CR_PQ_I96 &&
+        cr_pq_kind kind = n->logical.kind;
+        bool number = (kind == CR_PQ_PHYSICAL || kind == CR_PQ_INT || kind == CR_PQ_DECIMAL) &&
+                      n->type >= CR_PQ_BOOL && n->type <= CR_PQ_F64 && n->type != CR_PQ_I96 &&
                       n->rep != CR_PQ_REPEATED;
         flags[i] = number ? CR_GRID_RIGHT : CR_GRID_LEFT;
     }

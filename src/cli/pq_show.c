@@ -253,7 +253,7 @@ void cr_pqv_summary(cr_pqv *v) {
               m->n_rows == 1 ? "" : "s", count(a, m->n_groups), m->n_groups == 1 ? "" : "s",
               count(a, n_top), n_top == 1 ? "" : "s");
     if (n_top != m->n_leaves) cr_ui_say(" (%s leaves)", count(a, m->n_leaves));
-    cr_ui_say("\n  data %s", bytes(a, size));
+    cr_ui_say("\n  file %s: data %s", bytes(a, v->size), bytes(a, size));
     if (raw > 0 && size > 0)
         cr_ui_say(", %s uncompressed (%s)", bytes(a, raw), ratio(a, raw, size));
     cr_ui_say(", footer %s\n", bytes(a, m->footer_size));
@@ -280,7 +280,7 @@ static void column_line(cr_pqv *v, cr_grid *t, const char *name, int typed, cons
                         const cr_pq_node *leaf) {
     cr_arena *a = &v->arena;
     const char **c = cr_grid_row(t);
-    c[C_NAME] = name;
+    c[C_NAME] = cr_shown_cut(a, name, v->width / 3);
     c[C_TYPE] = type_of(v, typed);
     c[C_NULL] = v->m->nodes[typed].rep == CR_PQ_OPTIONAL ? "yes" : "no";
     c[C_CODEC] = cr_pqv_codecs(v, s->codecs);
@@ -298,7 +298,7 @@ static void column_line(cr_pqv *v, cr_grid *t, const char *name, int typed, cons
 }
 
 void cr_pqv_columns(cr_pqv *v, int max) {
-    static const unsigned flags[C_N] = {L | S, L | S, L, L, L | S, R, R, R, L | S, L | S};
+    static const unsigned flags[C_N] = {L, L | S, L, L, L | S, R, R, R, L | S, L | S};
     const cr_pq_meta *m = v->m;
     cr_grid t;
     cr_grid_init(&t, &v->arena, C_N, flags);
@@ -448,9 +448,9 @@ static cr_code chunk_pages(cr_pqv *v, int group, int leaf, cr_buf *head, cr_err 
     }
     if (t.n_rows > 1) {
         const cr_pq_chunk *k = &m->groups[group].chunks[leaf];
-        cr_ui_say("\ncolumn %s, row group %d: %s values in %d pages, %s%s\n", cr_pqv_name(v, leaf),
-                  group, count(a, k->n_values), t.n_rows - 1, cr_pq_codec_name(k->codec),
-                  ix.n_pages ? ", page index" : "");
+        cr_ui_say("\ncolumn %s, row group %d: %s values in %d page%s, %s%s\n", cr_pqv_name(v, leaf),
+                  group, count(a, k->n_values), t.n_rows - 1, t.n_rows == 2 ? "" : "s",
+                  cr_pq_codec_name(k->codec), ix.n_pages ? ", page index" : "");
         cr_grid_print(&t, v->width);
     }
     cr_arena_clear(&arena);

@@ -18,7 +18,8 @@ typedef struct cr_pqv {
     const cr_pq_meta *m;
     int *nodes; /* top-level nodes, or members that were named, in that order */
     int n;
-    int width; /* of the screen */
+    int width;    /* of the screen */
+    int64_t size; /* of the file */
     cr_arena arena;
 } cr_pqv;
 

@@ -1,0 +1,130 @@
+# crank parquet: one file for people, its parts, JSON, rows; several files; what is wrong
+files=$CLI/../fuzz/corpus/pq_file
+cp "$files"/*.parquet .
+export COLUMNS=110
+
+run crank parquet duck_map_zstd_v2.parquet --rows 2
+ends 0
+says_out <<'END'
+duck_map_zstd_v2.parquet
+  8 rows in 1 row group, 2 columns (3 leaves)
+  file 694 B: data 209 B, 422 B uncompressed (2.0x), footer 426 B
+  written by DuckDB version ..., format version 2
+
+columns
+  column     type                nullable  codec  encodings   size  ratio  nulls  min  max
+  m          map<int64, string>  yes       ZSTD              143 B   1.8x
+    m.key    int64               no        ZSTD   delta       61 B   1.8x      0  0    8
+    m.value  string              yes       ZSTD   dict        82 B   1.8x      8  a    a
+  l          list<int64>         yes       ZSTD   delta       66 B   2.6x      8  1    7
+
+first 2 rows
+  m                   l
+  [[0,"a"],[1,null]]  null
+  [[1,"a"],[2,null]]  [1,null]
+END
+
+# too wide for the screen: turned
+run env COLUMNS=60 crank parquet wasm_pages_v2.parquet --rows 3 --columns d,t,s,t
+ends 0
+has_out '  row  0 ...  1 ...'
+has_out '  s    x0 ...  x1 ...'
+
+run crank parquet duck_map_zstd_v2.parquet --schema
+ends 0
+says_out <<'END'
+message duckdb_schema {
+  optional group m (MAP) {
+    repeated group key_value {
+      required INT64 key (int64);
+      optional BYTE_ARRAY value (string);
+    }
+  }
+  optional group l (LIST) {
+    repeated group list {
+      optional INT64 element (int64);
+    }
+  }
+}
+END
+
+run crank parquet groups.parquet --row_groups
+ends 0
+has_out '  2     7          1  47 B   1.0x          47 B       31'
+
+run crank parquet wasm_pages_v2.parquet --pages s
+ends 0
+has_out 'column s, row group 0: 12 values in 2 pages, SNAPPY, page index'
+has_out '  1      325  data v2     RLE_DICTIONARY      12          0      0    12            12  x0   x9'
+
+run crank parquet i32_delta.parquet --json
+ends 0
+has_out '{"file": "i32_delta.parquet", "size": 176, "rows": 20, ..."min": -50, "max": 2218...}'
+run crank parquet i32_delta.parquet --json --rows 2
+has_out '..."first_rows": [{"a": -50}, {"a": -43}]}'
+
+# rows: all, the first, of chosen columns and members
+run crank parquet struct.parquet --rows_json
+ends 0
+[ "$(wc -l <"$out")" -eq 20 ] || fail "20 rows were expected"
+has_out '{"s":{"x":2,"y":0.5}}'
+run crank parquet struct.parquet --rows_json --rows 2 --columns s.y
+says_out <<'END'
+{"s.y":null}
+{"s.y":0.25}
+END
+run crank parquet i32_gzip.parquet i32_brotli.parquet --rows_json --rows 2
+says_out <<'END'
+{"a":0}
+{"a":1}
+{"a":0}
+{"a":1}
+END
+run crank parquet duck_lz4_v2.parquet --rows_json --rows 1 --columns s,d
+says_out <<'END'
+{"s":"x0","d":0}
+END
+
+# several files, a folder, a glob
+mkdir some
+cp i32_gzip.parquet i32_delta.parquet some
+run crank parquet some
+ends 0
+has_out '2 files, 40 rows, 358 B'
+has_out 'the same columns and types in all'
+run crank parquet '*_plain.parquet' struct.parquet
+ends 0
+has_out 'schemas differ:'
+has_out "  f64_plain.parquet: column 'a' is double, in b_plain.parquet it is bool"
+has_out "  struct.parquet: column 's' (struct<x: int32, y: double>) is not in b_plain.parquet"
+has_out "  struct.parquet: column 'a' (bool) is missing"
+
+# what is wrong: one line, the right code; the other files are still shown
+head -c 100 flba.parquet >cut.parquet
+run crank parquet cut.parquet
+ends 3
+says_err <<'END'
+cut.parquet: it begins as a Parquet file and has no footer; it is cut short or still being written
+END
+run crank parquet cut.parquet flba.parquet
+ends 3
+has_err 'cut.parquet: it begins as a Parquet file...'
+has_out '1 file, 20 rows, 216 B'
+run crank parquet b_rle.parquet --columns b
+ends 2
+has_err "crank parquet: b_rle.parquet: no column 'b'; ..."
+run crank parquet duck_lz4_v2.parquet --pages tt
+ends 2
+run crank parquet b_rle.parquet --json --schema
+ends 2
+has_err '...different outputs; choose one'
+run crank parquet none.parquet
+ends 1
+run crank parquet
+ends 2
+echo "not Parquet at all" >text.parquet
+run crank parquet text.parquet
+ends 3
+says_err <<'END'
+text.parquet: not a Parquet file
+END
