@@ -1,6 +1,7 @@
 #!/bin/sh
 # test_full.sh [BUILD_DIR [STEP...]] - the full tier: the quick tier, then the same tests under
-# sanitizers and valgrind, fuzzing, and the linters. Steps: quick asan tsan valgrind fuzz tidy cppcheck.
+# sanitizers and valgrind, Parquet beside other implementations, fuzzing, and the linters.
+# Steps: quick parquet asan tsan valgrind fuzz tidy cppcheck.
 #
 # Every step runs, whatever the ones before it found. The last line adds up all cases; a step
 # without cases of its own (a linter, a fuzzer) is one case.
@@ -8,7 +9,7 @@ set -u
 cd "$(dirname "$0")/.."
 build=${1:-build}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- quick asan tsan valgrind fuzz tidy cppcheck
+[ $# -gt 0 ] || set -- quick parquet asan tsan valgrind fuzz tidy cppcheck
 fuzz_seconds=${FUZZ_SECONDS:-30}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -25,6 +26,7 @@ setup() { # setup DIR OPTIONS...
     [ -f "$dir/build.ninja" ] || meson setup "$dir" "$@" >/dev/null
 }
 quick() { sh tools/test.sh "$build"; }
+parquet() { sh tests/parquet/run.sh "$build"; }
 asan() {
     setup "$build-asan" -Db_sanitize=address,undefined -Db_lundef=false &&
         sh tools/test.sh "$build-asan" --timeout-multiplier 10
@@ -78,7 +80,7 @@ skipped=0
 for step; do
     printf '\n== %s\n' "$step"
     case $step in
-    quick | asan | tsan | fuzz | tidy) call=$step ;;
+    quick | parquet | asan | tsan | fuzz | tidy) call=$step ;;
     valgrind | cppcheck) call=${step}_ ;;
     *)
         echo "test_full.sh: no step '$step'" >&2
