@@ -33,6 +33,7 @@ typedef struct pm_file {
     int column_leaf[PM_MAX]; /* first leaf of each column */
     int n_columns;
     int64_t n_rows;
+    char sep; /* between cells */
 } pm_file;
 
 static inline void pm_die(const char *what, const char *text) {
@@ -81,6 +82,7 @@ static inline pm_leaf pm_type(const char **s) {
         {"millis", CR_PQ_I64, 0, {.kind = CR_PQ_TIMESTAMP, .unit = CR_PQ_MILLIS, .is_utc = true}},
         {"micros", CR_PQ_I64, 0, {.kind = CR_PQ_TIMESTAMP, .unit = CR_PQ_MICROS, .is_utc = true}},
         {"dec9_2", CR_PQ_I32, 0, {.kind = CR_PQ_DECIMAL, .precision = 9, .scale = 2}},
+        {"dec9_0", CR_PQ_I32, 0, {.kind = CR_PQ_DECIMAL, .precision = 9, .scale = 0}},
         {"dec18_4", CR_PQ_I64, 0, {.kind = CR_PQ_DECIMAL, .precision = 18, .scale = 4}},
         {"dec38_3", CR_PQ_FIXED, 16, {.kind = CR_PQ_DECIMAL, .precision = 38, .scale = 3}},
         {"dec38_0", CR_PQ_FIXED, 16, {.kind = CR_PQ_DECIMAL, .precision = 38, .scale = 0}},
@@ -142,6 +144,7 @@ static inline void pm_column(pm_file *f, const char *name, const char **s) {
 
 static inline void pm_init(pm_file *f, const char *schema) {
     memset(f, 0, sizeof(*f));
+    f->sep = '|';
     cr_arena_init(&f->arena, 0);
     f->schema.nodes = CR_NEW_N(&f->arena, cr_pq_node, 8 * PM_MAX);
     pm_node(f, "schema", CR_PQ_GROUP, CR_PQ_REQUIRED, (cr_pq_logical){0}, 0, 0);
@@ -187,7 +190,7 @@ static inline void pm_big(uint8_t *out, int n, const char *s) {
 
 /* one value, n bytes of text, or null */
 static inline void pm_value(pm_leaf *l, const char *s, size_t n) {
-    bool null = n == 4 && memcmp(s, "null", 4) == 0;
+    bool null = (n == 4 && memcmp(s, "null", 4) == 0) || (n == 0 && l->type != CR_PQ_BYTES);
     char text[80];
     snprintf(text, sizeof(text), "%.*s", (int)(n < 79 ? n : 79), s);
     cr_buf_char(&l->valid, null ? 0 : 1);
@@ -289,7 +292,7 @@ static inline void pm_map(pm_leaf *key, pm_leaf *value, const char *s, const cha
 /* one row: cells with '|' between them */
 static inline void pm_row(pm_file *f, const char *row) {
     for (int c = 0; c < f->n_columns; c++) {
-        const char *end = strchrnul(row, '|');
+        const char *end = strchrnul(row, f->sep);
         if (c + 1 < f->n_columns && !*end) pm_die("too few cells", row);
         pm_leaf *l = &f->leaf[f->column_leaf[c]];
         if (f->column_leaf[c] + 1 < f->n_leaves && l[1].is_map_value)

@@ -181,6 +181,24 @@ static const char *unused_name(const void *ctx, size_t i) {
     return name;
 }
 
+/* the columns that nothing reads, a few of them: what is missed may be there under another name */
+static const char *unused_names(cr_source *s, const header *h) {
+    const char *text = NULL, *name;
+    int shown = 0, more = 0;
+    unused u = {h, s};
+    for (size_t i = 0; (name = unused_name(&u, i)); i++) {
+        if (!*name) continue;
+        if (shown++ < 6)
+            text = text ? cr_arena_printf(&s->arena, "%s, '%.40s'", text, name)
+                        : cr_arena_printf(&s->arena, "it has '%.40s'", name);
+        else
+            more++;
+    }
+    if (!text) return cr_arena_printf(&s->arena, "it has %d columns, all in use", h->n);
+    return more ? cr_arena_printf(&s->arena, "%s and %d more that nothing reads", text, more)
+                : cr_arena_printf(&s->arena, "%s that nothing reads", text);
+}
+
 /* how many of the wanted columns there are when text is cut at c; *n: pieces */
 static int hits(const cr_source *s, const char *text, char c, int *n) {
     int found = 0;
@@ -277,11 +295,8 @@ static const int32_t *map_header(cr_source *s, const header *h, const char *path
         if (!near) near = cr_nearest(w->name, nth_name, h);
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
                     "%s has no column '%s', which %s needs; %s%s%s", path, w->name,
-                    w->why ? w->why : "the config", near ? "did you mean '" : "its header has ",
-                    near       ? near
-                    : h->n > 1 ? cr_arena_printf(&s->arena, "%d other columns", h->n)
-                               : "one other column; is data_config.delimiter right?",
-                    near ? "'?" : "");
+                    w->why ? w->why : "the config", near ? "did you mean '" : "",
+                    near ? near : unused_names(s, h), near ? "'?" : "");
     }
     return col;
 }
@@ -337,6 +352,9 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
     bool header_row = s->conf->with_header;
     cr_code code = cr_stream_open(&st, f->path, &e);
     if (code == CR_OK) code = read_front(s, st, f->path, header_row, &now, &e);
+    if (code == CR_OK && now.text.size >= 4 && memcmp(now.text.text, "PAR1", 4) == 0)
+        code = cr_fail_at(&e, CR_EDATA, ((cr_loc){f->path, 0, 0}),
+                          "this is a Parquet file; set data_config.dataset_type: ParquetDataset");
     if (code == CR_OK) {
         f->codec = cr_stream_codec(st);
         f->size = cr_stream_size(st);

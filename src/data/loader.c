@@ -17,6 +17,9 @@
 #include "data/loader_int.h"
 #include "data/shuffle.h"
 
+/* a block of text, the places of its fields, its rows encoded */
+#define CSV_HAND ((size_t)4 << 20)
+
 /* what one worker keeps from block to block */
 typedef struct worker {
     cr_raw raw;
@@ -27,7 +30,8 @@ typedef struct worker {
     cr_rowref *good;
     int64_t cap_rows;
     double read_s, parse_s, encode_s;
-    int row; /* in the trace */
+    double row_bytes; /* encoded, of the last block */
+    int row;          /* in the trace */
 } worker;
 
 static double cpu_now(void) {
@@ -160,6 +164,7 @@ static cr_code process(cr_loader *l, worker *w, const cr_raw *raw, cr_slot *s) {
         const cr_batch *src = &w->enc;
         cr_row_run run = {&src, NULL, 1, n_good < n ? w->good : NULL, 0, n_good};
         CR_TRY(cr_gather(&s->rows, l->o.shuffle ? &s->rec : NULL, &s->mem, src, &run, 1, &s->err));
+        w->row_bytes = (double)s->mem.used / (double)n_good;
     }
     w->encode_s += cpu_now() - t1;
     cr_trace_end(l->o.trace, w->row, CR_STAGE_FEATURES, span);
@@ -225,6 +230,7 @@ static void do_block(cr_loader *l, worker *w) {
     l->stats.read_s += w->read_s;
     l->stats.parse_s += w->parse_s;
     l->stats.encode_s += w->encode_s;
+    if (w->row_bytes > l->row_bytes) l->row_bytes = w->row_bytes;
     pthread_cond_broadcast(&l->work);
 }
 
@@ -249,6 +255,7 @@ static void do_rows(cr_loader *l, worker *w, cr_slot *s) {
     l->stats.read_s += w->read_s;
     l->stats.parse_s += w->parse_s;
     l->stats.encode_s += w->encode_s;
+    if (w->row_bytes > l->row_bytes) l->row_bytes = w->row_bytes;
     pthread_cond_broadcast(&l->work);
 }
 
@@ -540,4 +547,20 @@ bool cr_loader_first_bad(cr_loader *l, cr_err *out) {
     pthread_mutex_unlock(&l->lock);
     if (out->at.path) out->at.path = out->path;
     return out->code != CR_OK;
+}
+
+int64_t cr_loader_memory(cr_loader *l, bool shuffle) {
+    cr_loader_opts o = l->o;
+    o.shuffle = shuffle;
+    pthread_mutex_lock(&l->lock);
+    double row = l->row_bytes;
+    pthread_mutex_unlock(&l->lock);
+    int hands = l->known && shuffle ? l->reader->hands(l->src) : o.n_threads;
+    /* a window being given out and one being filled; batches on their way */
+    double rows = 2.0 * (double)rows_of_window(&o, l->G) + (2 + CR_LOADER_AHEAD) * (double)l->G;
+    if (l->known && !shuffle) rows += (double)l->max_queued;
+    double all = l->known ? (double)l->stats.total_rows : 0;
+    if (all > 0 && rows > 3 * all) rows = 3 * all;
+    size_t hand = l->known ? l->reader->hand_bytes(l->src) : CSV_HAND;
+    return (int64_t)(rows * row + (double)hands * (double)hand);
 }

@@ -71,6 +71,9 @@ typedef struct cr_loader_stats {
     int64_t total_rows;                       /* of an epoch, bad ones too; 0: not known */
 } cr_loader_stats;
 void cr_loader_get_stats(cr_loader *l, cr_loader_stats *out);
+/* cr_loader_memory: about how many bytes reading takes at most, judged by the rows read so far,
+ * with shuffle or without */
+int64_t cr_loader_memory(cr_loader *l, bool shuffle);
 /* cr_loader_first_bad: place and cause of the first bad row that was left out; false: none was */
 bool cr_loader_first_bad(cr_loader *l, cr_err *out);
 

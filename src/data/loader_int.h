@@ -138,6 +138,7 @@ struct cr_loader {
     cr_job *job_head, *job_tail, *free_jobs;
 
     cr_loader_stats stats;
+    double row_bytes; /* encoded, the most of any block so far */
     cr_err first_bad; /* CR_OK: none yet */
     bool finished;    /* the caller has seen the end */
     cr_err failed;    /* the caller has seen an error */

@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cpu.h"
 #include "base/file.h"
 
@@ -32,6 +33,7 @@
 #define HANDS_BYTES  ((size_t)256 << 20)
 #define PAGE_BYTES   ((int64_t)1 << 20) /* what writers aim at */
 #define MAX_OPEN     64
+#define MAX_ERRORS   20 /* then other files are not looked at */
 
 typedef struct group {
     int number;     /* in the file */
@@ -210,8 +212,8 @@ static bool place(cr_source *s, int i, const cr_pq_meta *m, const char *path, cr
         const char *near = near_name(s, m, w->name);
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
                     "%s has no column '%s', which %s needs; %s%s%s", path, w->name, why_of(w),
-                    near ? "did you mean '" : "its columns are shown by `crank parquet",
-                    near ? near : "", near ? "'?" : "`");
+                    near ? "did you mean '" : "`crank parquet` shows its columns", near ? near : "",
+                    near ? "'?" : "");
         return false;
     }
     if (n_named(m, w->name) > 1) {
@@ -418,13 +420,34 @@ static void not_opened(const cr_err *e, cr_diag *diag) {
                 foreign ? "; leave it out, or set data_config.dataset_type to what it is" : "");
 }
 
+/* foreign: a file that has none of the columns is one mistake, not many */
+static bool foreign(const cr_source *s, const cr_pq_meta *m, const char *path, cr_diag *diag) {
+    for (int i = 0; i < s->n_want; i++)
+        if (cr_pq_find(m, s->want[i].name) >= 0) return false;
+    if (s->n_want < 2) return false;
+    cr_buf b;
+    cr_buf_init(&b);
+    const char *name;
+    for (size_t i = 0; (name = nth_name(&(names){m, NULL}, i)); i++) {
+        if (i < 8) cr_buf_printf(&b, "%s'%.60s'", i ? ", " : "", name);
+        if (i == 8) cr_buf_str(&b, " and more");
+    }
+    cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){path, 0, 0},
+                "it has none of the %d columns that the config needs, it has %s; is it the right "
+                "file?",
+                s->n_want, b.n ? b.data : "none at all");
+    cr_buf_clear(&b);
+    return true;
+}
+
 static void look_at(cr_source *s, pq_file *f, const cr_pq_meta *m, const cr_pq_meta *before,
                     bool *told, cr_diag *diag) {
     if (before && same_schema(before, m)) {
         f->places = s->schemas->places;
     } else {
         cr_pqs_place *p = CR_NEW_N(&s->arena, cr_pqs_place, s->n_want + 1);
-        for (int i = 0; i < s->n_want; i++)
+        bool none = foreign(s, m, f->path, diag);
+        for (int i = 0; i < s->n_want && !none; i++)
             if (!told[i] && !place(s, i, m, f->path, &p[i], diag)) told[i] = true;
         schema *x = CR_NEW(&s->arena, schema);
         *x = (schema){p, s->schemas};
@@ -445,13 +468,17 @@ static void open_files(cr_source *s, char **paths, cr_diag *diag) {
                  .errs = cr_alloc(MAX_OPEN * sizeof(cr_err), "files")};
     cr_pq_file *before = NULL; /* kept open for its schema */
     bool keep = s->n_files <= MAX_OPEN;
-    for (o.from = 0; o.from < s->n_files && diag->n_errors - errors <= 100; o.from += o.n) {
+    for (o.from = 0; o.from < s->n_files && diag->n_errors - errors <= MAX_ERRORS; o.from += o.n) {
         o.n = s->n_files - o.from < MAX_OPEN ? s->n_files - o.from : MAX_OPEN;
         open_many(&o);
         for (int64_t i = 0; i < o.n; i++) {
             pq_file *f = &s->files[o.from + i];
             cr_pq_file *x = o.files[i];
             f->path = paths[o.from + i];
+            if (diag->n_errors - errors > MAX_ERRORS) {
+                cr_pq_close(x);
+                continue;
+            }
             if (!x) {
                 not_opened(&o.errs[i], diag);
                 continue;

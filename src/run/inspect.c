@@ -18,6 +18,7 @@ typedef struct sample {
     const char *key;  /* of the config */
     const char *paths;
     int64_t rows, bad_rows;
+    int64_t all_rows; /* 0: not known */
     double label_sum, label_squares;
 } sample;
 
@@ -26,7 +27,7 @@ typedef struct report {
     cr_diag *diag;
     sample samples[2];
     int n_samples;
-    int64_t tables, state, dense, buffers; /* bytes */
+    int64_t tables, state, dense, buffers, data; /* bytes */
 } report;
 
 static void add_label(sample *s, double y) {
@@ -78,6 +79,9 @@ static void read_sample(report *r, sample *s, int64_t want) {
     cr_loader_stats st;
     cr_loader_get_stats(l, &st);
     s->bad_rows = st.bad_rows;
+    s->all_rows = st.total_rows;
+    int64_t memory = cr_loader_memory(l, r->j.root->data_config->shuffle);
+    if (memory > r->data) r->data = memory;
     int64_t max = r->j.root->data_config->max_bad_rows;
     if (cr_loader_first_bad(l, &err))
         cr_diag_add(r->diag, s->bad_rows > max ? CR_SEV_ERROR : CR_SEV_WARN, CR_EDATA, err.at,
@@ -132,7 +136,8 @@ static void measure(report *r) {
     cr_exec_get_info(ex, &info);
     r->buffers = (int64_t)info.bytes;
     cr_exec_free(ex);
-    int64_t total = r->tables + r->state + r->dense + r->buffers, have = cr_mem_available();
+    int64_t total = r->tables + r->state + r->dense + r->buffers + r->data,
+            have = cr_mem_available();
     if (have > 0 && total > have) {
         char a[32], b[32];
         cr_diag_add(r->diag, CR_SEV_ERROR, CR_ENOMEM, cr_conf_at(r->j.root, "feature_configs"),
@@ -144,7 +149,7 @@ static void measure(report *r) {
 }
 
 static void tell_text(const report *r, cr_buf *out) {
-    char a[32], b[32], c[32], d[32], e[32];
+    char a[32], b[32], c[32], d[32], e[32], f[32], all[48];
     const cr_model *m = r->j.model;
     int64_t rows = 0;
     for (int i = 0; i < m->n_tables; i++)
@@ -154,14 +159,18 @@ static void tell_text(const report *r, cr_buf *out) {
                   cr_fmt_count(a, (double)rows));
     for (int i = 0; i < r->n_samples; i++) {
         const sample *s = &r->samples[i];
-        cr_buf_printf(out, "%-9s %lld rows sampled, mean label %.4f, %lld bad row%s: %s\n", s->name,
-                      (long long)s->rows, s->rows ? s->label_sum / (double)s->rows : 0,
-                      (long long)s->bad_rows, s->bad_rows == 1 ? "" : "s", s->paths);
+        snprintf(all, sizeof(all), s->all_rows ? " of %lld" : "", (long long)s->all_rows);
+        cr_buf_printf(out, "%-9s %lld%s rows sampled, mean label %.4f, %lld bad row%s: %s\n",
+                      s->name, (long long)s->rows, all,
+                      s->rows ? s->label_sum / (double)s->rows : 0, (long long)s->bad_rows,
+                      s->bad_rows == 1 ? "" : "s", s->paths);
     }
-    cr_buf_printf(out, "memory    %s: tables %s, optimizer state %s, dense %s, step buffers %s\n",
-                  cr_fmt_bytes(a, (double)(r->tables + r->state + r->dense + r->buffers)),
-                  cr_fmt_bytes(b, (double)r->tables), cr_fmt_bytes(c, (double)r->state),
-                  cr_fmt_bytes(d, (double)r->dense), cr_fmt_bytes(e, (double)r->buffers));
+    cr_buf_printf(
+        out, "memory    %s: tables %s, optimizer state %s, dense %s, step buffers %s, data %s\n",
+        cr_fmt_bytes(a, (double)(r->tables + r->state + r->dense + r->buffers + r->data)),
+        cr_fmt_bytes(b, (double)r->tables), cr_fmt_bytes(c, (double)r->state),
+        cr_fmt_bytes(d, (double)r->dense), cr_fmt_bytes(e, (double)r->buffers),
+        cr_fmt_bytes(f, (double)r->data));
     cr_buf_printf(out, "machine   %d cores, %s free, kernels %s\n", cr_cpu_count(),
                   cr_fmt_bytes(a, (double)cr_mem_available()),
                   cr_cpu_level_name(cr_cpu_level_max()));
@@ -182,6 +191,7 @@ static void tell_json(const report *r, cr_buf *out) {
         cr_jw_str(&w, "paths", s->paths);
         cr_jw_i64(&w, "rows", s->rows);
         cr_jw_i64(&w, "bad_rows", s->bad_rows);
+        if (s->all_rows) cr_jw_i64(&w, "all_rows", s->all_rows);
         cr_jw_f64(&w, "mean_label", s->rows ? s->label_sum / (double)s->rows : NAN);
         cr_jw_end(&w);
     }
@@ -191,6 +201,7 @@ static void tell_json(const report *r, cr_buf *out) {
     cr_jw_i64(&w, "optimizer_state", r->state);
     cr_jw_i64(&w, "dense", r->dense);
     cr_jw_i64(&w, "step_buffers", r->buffers);
+    cr_jw_i64(&w, "data", r->data);
     cr_jw_i64(&w, "available", cr_mem_available());
     cr_jw_end(&w);
     cr_jw_end(&w);

@@ -319,10 +319,16 @@ static void tell(loop *l) {
     double spent = cr_now() - l->t0, done = 0;
     if (l->tc->num_steps > 0)
         done = (double)l->res->steps / (double)(l->res->steps + l->tc->num_steps - l->step);
-    else if (l->total_bytes > 0) {
+    else {
         cr_loader_stats s;
         cr_loader_get_stats(l->data, &s);
-        done = (double)s.bytes / ((double)l->total_bytes * (double)l->tc->num_epochs);
+        double n = (double)l->tc->num_epochs, rows = (double)s.total_rows;
+        if (rows > 0) { /* of those that were left when this run began */
+            double now = rows * (double)l->pos.epoch + (double)l->pos.rows;
+            done = (double)l->res->rows / (rows * n - now + (double)l->res->rows);
+        } else if (l->total_bytes > 0) {
+            done = (double)s.bytes / ((double)l->total_bytes * n);
+        }
     }
     cr_progress p = {.stage = "train",
                      .step = l->step,

@@ -10,7 +10,9 @@
 #   skip WHY              this machine cannot run the case
 #   is_there / is_gone P  a path exists or not
 #   fail TEXT             the case fails
-# and the small data set and config that most cases use: tiny_data, tiny_config.
+#   pq_make [-c] OUT SCHEMA [ROWS PER GROUP]   a Parquet file from rows on stdin (tests/pq_make.h)
+# and the small data set and config that most cases use: tiny_data, tiny_config; tiny_parquet makes
+# train.parquet, eval.parquet and tiny_pq.yaml, which reads them, of tiny_data and tiny.yaml.
 
 out=$CASE_DIR/out
 err=$CASE_DIR/err
@@ -117,6 +119,13 @@ tiny_rows() { # tiny_rows FILE ROWS SEED
             printf "%d,%d,%d,%s,%.2f\n", y, u, v, tags, p
         }
     }' >"$1"
+}
+pq_make() { "$PQ_MAKE" "$@" || fail "pq_make $*"; }
+tiny_parquet() { # tiny_parquet [ROWS PER GROUP]
+    for f in train eval; do
+        pq_make -c $f.parquet 'label:int32, user:int64, item:int64, tags:string, price:double' "${1:-100}" <$f.csv
+    done
+    sed 's/CsvDataset/ParquetDataset/; s/_path: \(.*\)\.csv/_path: \1.parquet/' tiny.yaml >tiny_pq.yaml
 }
 # tiny.yaml: wide_and_deep over tiny_data; the line numbers are part of what cases expect
 tiny_config() {

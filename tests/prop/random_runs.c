@@ -4,9 +4,10 @@
  * A seed makes a data set (numbers, words, lists, gaps) and a config: features of every kind, one
  * of the models, random layers, optimizers, batch sizes. Then, byte for byte: threads   the number
  * of threads does not matter pause     a run that stops and goes on equals one that does not files
- * how rows are cut into files does not matter (without shuffle) predict   neither batch size nor
- * threads nor export change a score random_runs [FIRST_SEED [COUNT]]; the seed is printed when
- * something differs.
+ * how rows are cut into files does not matter (without shuffle) parquet   neither does the format:
+ * random column types that hold the same values (without shuffle; with it threads and pauses do not
+ * matter) predict   neither batch size nor threads nor export change a score random_runs
+ * [FIRST_SEED [COUNT]]; the seed is printed when something differs.
  */
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "harness.h"
+#include "pq_make.h"
 #include "run/run.h"
 #include "unit/base/tmpdir.h"
 
@@ -68,6 +70,83 @@ static void header(cr_buf *b, const spec *s) {
     cr_buf_char(b, '\n');
 }
 
+/* a type of Parquet that holds the values of a kind */
+static const char *stored_as(kind k) {
+    switch (k) {
+    case NUMBER: return PICK("double", "float");
+    case SMALL_INT: return PICK("int64", "int32", "int16", "uint8", "uint32", "dec9_0", "string");
+    case WORD: return PICK("string", "binary");
+    case LIST: return PICK("string", "list<int64>", "list<int32>", "list<uint32>", "list<string>");
+    case WEIGHTED: return PICK("string", "list<string>", "map<string,float>", "map<string,double>");
+    default: return PICK("string", "list<float>", "list<double>");
+    }
+}
+
+/* a cell of the CSV file as pq_make takes it */
+static void stored_cell(cr_buf *b, const char *type, const char *s, size_t n) {
+    bool list = strncmp(type, "list", 4) == 0, map = strncmp(type, "map", 3) == 0;
+    if (n == 0) { /* a gap */
+        bool text = strcmp(type, "string") == 0 || strcmp(type, "binary") == 0;
+        cr_buf_str(b, (!text && !list) || chance(50) ? "null" : list ? "[]" : "");
+        return;
+    }
+    if (*s == '"') {
+        s++;
+        n -= 2;
+    }
+    if (list || map) cr_buf_char(b, list ? '[' : '{');
+    for (size_t i = 0; i < n; i++)
+        cr_buf_char(b, (list || map) && s[i] == '|' ? ',' : s[i]);
+    if (list || map) cr_buf_char(b, list ? ']' : '}');
+}
+
+/* the rows of all.csv in two Parquet files of random types, row groups and codecs */
+static void make_parquet(const spec *s, const cr_buf *csv) {
+    uint64_t before = drawn;
+    key ^= 1;
+    const char *type[MAX_FEATURES + 2] = {PICK("bool", "int32", "int8", "float", "double"),
+                                          PICK("float", "double")};
+    cr_buf schema, row;
+    cr_buf_init(&schema);
+    cr_buf_init(&row);
+    for (int i = 0; i < s->n; i++)
+        type[i + 2] = stored_as(s->kind[i]);
+    for (int i = 0; i < s->n + 2; i++)
+        if (i < 2)
+            cr_buf_printf(&schema, "%s:%s,", i ? "w" : "y", type[i]);
+        else
+            cr_buf_printf(&schema, "f%d:%s,", i - 2, type[i]);
+    int64_t cut = below(ROWS + 1), r = 0;
+    const char *p = strchr(csv->data, '\n') + 1, *end = csv->data + csv->n;
+    for (int file = 0; file < 2; file++) {
+        pm_file *f = cr_alloc(sizeof(*f), "a test file");
+        pm_init(f, schema.data);
+        f->sep = '\t';
+        for (; p < end && (file || r < cut); r++) {
+            cr_buf_reset(&row);
+            for (int i = 0; i < s->n + 2; i++) {
+                const char *z = *p == '"' ? strchr(p + 1, '"') + 1 : p + strcspn(p, ",\n");
+                if (i) cr_buf_char(&row, '\t');
+                stored_cell(&row, type[i], p, (size_t)(z - p));
+                p = z + 1;
+            }
+            pm_row(f, row.data);
+        }
+        cr_pq_write_opts o = {.codec = chance(50) ? CR_PQ_SNAPPY : CR_PQ_ZSTD,
+                              .group_rows = 1 + below(400),
+                              .page_bytes = (size_t)(64 + below(3000)),
+                              .page_version = 1 + (int)below(2),
+                              .no_dict = chance(30)};
+        pm_write(f, file ? "pq-1.parquet" : "pq-0.parquet", &o);
+        pm_clear(f);
+        cr_free(f);
+    }
+    cr_buf_clear(&schema);
+    cr_buf_clear(&row);
+    key ^= 1;
+    drawn = before;
+}
+
 /* the rows in one file, and the same rows in three */
 static void make_data(const spec *s) {
     cr_buf whole, part;
@@ -97,6 +176,7 @@ static void make_data(const spec *s) {
     }
     CHECK_INT(cr_file_write("part-9.csv", part.data, part.n, NULL), CR_OK);
     CHECK_INT(cr_file_write("all.csv", whole.data, whole.n, NULL), CR_OK);
+    make_parquet(s, &whole);
     cr_buf_clear(&whole);
     cr_buf_clear(&part);
 }
@@ -316,11 +396,14 @@ static void train(const char *dir, const char *input, int threads, const char *s
                   char *ckpt) {
     cr_diag diag;
     cr_diag_init(&diag);
+    bool parquet = input && strstr(input, ".parquet");
+    const char *sets[] = {"data_config.dataset_type=ParquetDataset", set};
     cr_train_opts o = {.config = {.path = "c.yaml",
                                   .model_dir = dir,
                                   .train_input_path = input,
-                                  .set = &set,
-                                  .n_set = set != NULL},
+                                  .eval_input_path = parquet ? input : NULL,
+                                  .set = parquet ? sets : sets + 1,
+                                  .n_set = parquet + (set != NULL)},
                        .threads = threads,
                        .continue_train = go_on};
     cr_train_result res;
@@ -390,10 +473,20 @@ static void one(uint64_t seed) {
     train("m3", NULL, 2, set, false, other);
     train("m3", NULL, 1, NULL, true, other);
     same_checkpoint(first, other);
+    const char *pq = "pq-*.parquet";
     if (!shuffle) {
         train("m4", "part-*.csv", 2, NULL, false, other);
         same_checkpoint(first, other);
+        train("m5", pq, 2, NULL, false, other);
+        same_checkpoint(first, other);
+    } else {
+        train("m5", pq, 1, NULL, false, first);
+        train("m6", pq, 3, NULL, false, other);
+        same_checkpoint(first, other);
     }
+    train("m7", pq, 1, set, false, other);
+    train("m7", pq, 2, NULL, true, other);
+    same_checkpoint(first, other);
     cr_diag diag;
     cr_diag_init(&diag);
     cr_export_opts eo = {.config = {.path = "c.yaml", .model_dir = "m1"}, .export_dir = "e"};

@@ -1,0 +1,85 @@
+# Parquet files that do not fit: one line with file, column and both types, before anything runs
+tiny_config
+tiny_data 200 100
+tiny_parquet 64
+mkdir d
+put() { # put NAME SCHEMA: rows of train.csv as d/NAME.parquet
+    pq_make -c d/"$1".parquet "$2" <train.csv
+}
+all='label:int32, user:int64, item:int64, tags:string, price:double'
+put a "$all"
+put b "$all"
+put c 'label:int32, user:int64, itm:int64, tags:string, price:double'
+run crank train tiny_pq.yaml --model_dir m --train_input_path d
+ends 2
+says_err <<'END'
+tiny_pq.yaml:22:32: d/c.parquet has no column 'item', which feature 'item' needs; did you mean 'itm'?
+END
+is_gone m/model.ckpt-0
+put c 'label:int32, user:int64, item:string, tags:string, price:double'
+run crank check tiny_pq.yaml --train_input_path d
+ends 3
+has_err "tiny_pq.yaml:22:32: column 'item', which feature 'item' needs, has the type string in d/c.parquet and int64 in d/a.parquet; write all files alike, or give its input_type in input_fields"
+put c 'label:string, user:double, item:int64, tags:string, price:string'
+run crank check tiny_pq.yaml --train_input_path d/c.parquet
+ends 3
+has_err "tiny_pq.yaml:21:32: column 'user' holds double; feature 'user' needs integers or text"
+put c 'x:int32, y:int64, z:int64, v:string, w:double'
+run crank check tiny_pq.yaml --train_input_path d
+ends 2
+has_err "d/c.parquet: it has none of the 5 columns that the config needs, it has 'x', 'y', 'z', 'v', 'w'; is it the right file?"
+[ "$(grep -c c.parquet "$err")" -eq 1 ] || fail "more than one line"
+# a null label, an id that is none: file, row and column
+{ sed 20q train.csv; echo ',1,2,3,4.5'; sed 1,20d train.csv; } >null.csv
+pq_make -c null.parquet "$all" 7 <null.csv
+run crank train tiny_pq.yaml --model_dir m --train_input_path null.parquet
+ends 3
+has_err "null.parquet: row 19 (from 0): column 'label' is empty; a label must be a number; correct the row, or leave some out with data_config.max_bad_rows"
+run crank train tiny_pq.yaml --model_dir m1 --train_input_path null.parquet --set data_config.max_bad_rows=1
+ends 0
+has_err "...null.parquet: row 19 (from 0): column 'label' is empty; a label must be a number; the row is left out"
+run crank train tiny_pq.yaml --model_dir m2
+ends 0
+same_weights m1 m2
+# not Parquet, cut short, empty, a mixture, nothing at all
+rm -r d
+mkdir d e
+cp train.parquet d/a.parquet
+head -c 3000 train.parquet >d/b.parquet
+run crank check tiny_pq.yaml --train_input_path d
+ends 3
+has_err "d/b.parquet: it begins as a Parquet file and has no footer; it is cut short or still being written..."
+cp train.csv d/b.parquet
+run crank check tiny_pq.yaml --train_input_path d
+ends 3
+has_err "d/b.parquet: not a Parquet file; leave it out, or set data_config.dataset_type to what it is"
+: >d/b.parquet
+run crank check tiny_pq.yaml --train_input_path 'd/*'
+ends 3
+has_err "d/b.parquet: the file is empty..."
+rm d/b.parquet
+cp train.csv d/
+run crank check tiny_pq.yaml --train_input_path 'd/*'
+ends 3
+has_err "d/train.csv: not a Parquet file; leave it out, or set data_config.dataset_type to what it is"
+run crank check tiny_pq.yaml --train_input_path d
+ends 0
+run crank check tiny.yaml --train_input_path 'd/*'
+ends 3
+has_err "d/a.parquet: this is a Parquet file; set data_config.dataset_type: ParquetDataset"
+run crank check tiny_pq.yaml --train_input_path e
+[ $code -ne 0 ] || fail "an empty directory is fine"
+has_err "--train_input_path: 'e': the directory holds no file ending in .parquet..."
+: | pq_make e/none.parquet "$all"
+run crank train tiny_pq.yaml --model_dir m3 --train_input_path e
+[ $code -ne 0 ] || fail "no rows are fine"
+# bytes that are wrong inside a page: file, column, row group
+cp train.parquet broken.parquet
+printf '\377\377\377\377\377\377\377\377' | dd of=broken.parquet bs=1 seek=40 conv=notrunc 2>/dev/null
+run crank train tiny_pq.yaml --model_dir m4 --train_input_path broken.parquet
+ends 3
+has_err "broken.parquet: column 'label', row group 0, byte ...: ..."
+# input_fields that do not fit
+run crank check tiny_pq.yaml --set 'data_config.input_fields_str=tags:INT64;'
+ends 2
+has_err "--set:1:31: column 'tags' has the type string in train.parquet, which cannot be converted to INT64; correct input_type or leave it out"
