@@ -46,6 +46,9 @@ typedef struct cr_args {
     const char *columns, *pages;
     bool rows_json, schema, row_groups, skip_crc;
     int64_t budget;
+    /* measuring things */
+    double seconds;
+    bool from_files;
     /* making things */
     const char *kind, *output_dir;
     int64_t rows, eval_rows;

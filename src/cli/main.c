@@ -26,6 +26,7 @@
     X(params)                                                                                      \
     X(diff)                                                                                        \
     X(parquet)                                                                                     \
+    X(bench)                                                                                       \
     X(synth)                                                                                       \
     X(help)                                                                                        \
     X(version)                                                                                     \

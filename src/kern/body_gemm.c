@@ -73,3 +73,17 @@ void KERN(gemm_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
             row(C + m * ldc + n, A + m, lda, B + n, ldb, nc, K, flags & CR_GEMM_ACC, NULL);
         }
 }
+
+double KERN(peak)(int64_t n, float *sum) {
+    enum { LANES = 64 };
+    float s[LANES];
+    for (int i = 0; i < LANES; i++)
+        s[i] = (float)i;
+    for (int64_t k = 0; k < n; k++)
+        for (int i = 0; i < LANES; i++)
+            s[i] = s[i] * 0.5f + 1.0f;
+    *sum = 0;
+    for (int i = 0; i < LANES; i++)
+        *sum += s[i];
+    return 2.0 * LANES * (double)n;
+}

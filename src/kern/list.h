@@ -22,6 +22,8 @@
  *     if BIAS: s = s + bias[n];  if RELU: s = s > 0 ? s : 0 (NaN stays NaN);  C[m,n] = s
  * gemm_tn: the same with A given as (K, M): s = fma(A[k,m], B[k,n], s); B (K, N) is not packed.
  *     ACC is the only flag. scratch: cr_gemm_tn_scratch(M, N, K) floats.
+ * peak: n times multiply-adds on all registers, for benchmarks; returns the operations done and
+ * sets *sum to what came out
  */
 #define CR_KERNELS_GEMM(X)                                                                         \
     X(void, gemm_pack,                                                                             \
@@ -30,6 +32,7 @@
     X(void, gemm,                                                                                  \
       (float *C, int64_t ldc, const float *A, int64_t lda, const float *packed, int64_t M,         \
        int64_t N, int64_t K, int flags, const float *bias))                                        \
+    X(double, peak, (int64_t n, float *sum))                                                       \
     X(void, gemm_tn,                                                                               \
       (float *C, int64_t ldc, const float *A, int64_t lda, const float *B, int64_t ldb, int64_t M, \
        int64_t N, int64_t K, int flags, float *scratch))

@@ -118,6 +118,7 @@ void cr_trainer_free(trainer *t);
  * then as before the step). Allocates nothing once the largest batch was seen. */
 CR_CHECKED cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err);
 double cr_trainer_loss(const trainer *t, int k); /* loss k of the last step */
+cr_updater *cr_trainer_updater(const trainer *t);
 /* rows of an output node in the last step, before the update; cr_ld apart */
 const float *cr_trainer_val(const trainer *t, const cr_node *n);
 void cr_trainer_epoch_end(trainer *t);

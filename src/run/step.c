@@ -232,6 +232,10 @@ double cr_trainer_loss(const trainer *t, int k) {
     return cr_exec_whole(t->ex, t->m->losses[k].mean, 0);
 }
 
+cr_updater *cr_trainer_updater(const trainer *t) {
+    return t->up;
+}
+
 const float *cr_trainer_val(const trainer *t, const cr_node *n) {
     return cr_exec_val(t->ex, n);
 }

@@ -347,3 +347,23 @@ void KERN(gemm_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
         k0 += TN_KC;
     } while (k0 < K);
 }
+
+double KERN(peak)(int64_t n, float *sum) {
+    enum { CHAINS = 12 };
+    vec s[CHAINS], a = vset1(0.5f), b = vset1(1.0f);
+    EACH(i, CHAINS) {
+        s[i] = vset1((float)i);
+    }
+    for (int64_t k = 0; k < n; k++) {
+        EACH(i, CHAINS) {
+            s[i] = vfma(s[i], a, b);
+        }
+    }
+    float out[VL];
+    *sum = 0;
+    EACH(i, CHAINS) {
+        vstore(out, s[i]);
+        *sum += out[0];
+    }
+    return 2.0 * CHAINS * VL * (double)n;
+}

@@ -1,0 +1,102 @@
+/*
+ * bench_data.c - `crank bench read` and `crank bench features`: one pass after the other over the
+ * training files, without a model behind it.
+ */
+#include "base/cpu.h"
+#include "run/bench_int.h"
+
+/* a chunk becomes a batch without any feature */
+static cr_code encode_nothing(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,
+                              cr_err *err) {
+    (void)ctx;
+    (void)bad;
+    (void)err;
+    out->n_rows = chunk->n_rows;
+    return CR_OK;
+}
+
+typedef struct source {
+    job j;
+    cr_loader_opts lo;
+    cr_loader_stats stats; /* of all passes */
+    double seconds;
+} source;
+
+static cr_code one_pass(source *s, double until, cr_diag *diag) {
+    cr_loader *l = NULL;
+    cr_err err;
+    double t0 = cr_now();
+    CR_TRY(cr_loader_new(&l, &s->lo, diag));
+    cr_code code = CR_OK;
+    for (bool done = false; code == CR_OK && !done && cr_now() < until;) {
+        cr_batch *b;
+        code = cr_loader_next(l, &b, &done, &err);
+        if (code != CR_OK) cr_diag_err(diag, &err);
+        if (code == CR_OK && b) cr_loader_release(l, b);
+    }
+    cr_loader_stats st;
+    cr_loader_get_stats(l, &st);
+    s->seconds += cr_now() - t0;
+    s->stats.rows += st.rows;
+    s->stats.bytes += st.bytes;
+    s->stats.read_s += st.read_s;
+    s->stats.parse_s += st.parse_s;
+    s->stats.encode_s += st.encode_s;
+    cr_loader_free(l);
+    return code;
+}
+
+static cr_code measure(const cr_bench_opts *o, bool features, cr_bench *out, cr_diag *diag) {
+    source s = {0};
+    job_opts jo = {.config = &o->config, .threads = o->threads, .train = true, .with_labels = true};
+    cr_code code = cr_job_open(&s.j, &jo, diag);
+    double best = 0;
+    if (code == CR_OK) {
+        const cr_data_conf *dc = s.j.root->data_config;
+        s.lo = (cr_loader_opts){.conf = dc,
+                                .reader = s.j.reader,
+                                .paths = s.j.root->train_input_path,
+                                .want = s.j.features->want,
+                                .n_want = s.j.features->n_want,
+                                .encode = features ? cr_features_encode : encode_nothing,
+                                .encode_ctx = s.j.features,
+                                .batch_size = dc->batch_size,
+                                .n_threads = cr_pool_threads(s.j.pool),
+                                .world = 1,
+                                .n_epochs = 1,
+                                .max_bad_rows = INT64_MAX,
+                                .silent = true};
+        double until = cr_now() + o->seconds;
+        for (int k = 0; code == CR_OK && (k == 0 || cr_now() < until); k++) {
+            double before = s.seconds, rows = (double)s.stats.rows;
+            code = one_pass(&s, k == 0 ? cr_now() + 10 * o->seconds : until, diag);
+            double rate = ((double)s.stats.rows - rows) / (s.seconds - before);
+            if (rate > best) best = rate;
+        }
+    }
+    if (code == CR_OK) {
+        const cr_loader_stats *t = &s.stats;
+        double cpu = t->read_s + t->parse_s + t->encode_s, rows = (double)t->rows;
+        cr_bench_add(out, "rows_per_s", best, "rows/s");
+        cr_bench_add(out, "rows_per_s_median", rows / s.seconds, "rows/s");
+        cr_bench_add(out, "rows_per_cpu_s", rows / cpu, "rows/s");
+        cr_bench_add(out, "bytes_per_s", (double)t->bytes / s.seconds, "bytes/s");
+        cr_bench_add(out, "threads", cr_pool_threads(s.j.pool), "");
+        cr_bench_add(out, "columns", s.j.features->n_want, "");
+        cr_bench_add(out, "rows", rows, "rows");
+        cr_bench_add(out, "read_share", 100 * t->read_s / cpu, "%");
+        cr_bench_add(out, "parse_share", 100 * t->parse_s / cpu, "%");
+        cr_bench_add(out, "encode_share", 100 * t->encode_s / cpu, "%");
+        cr_bench_add(out, "peak_rss_bytes", (double)cr_peak_rss(), "bytes");
+    }
+    cr_job_close(&s.j);
+    return code;
+}
+
+cr_code cr_bench_read(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
+    return measure(o, false, out, diag);
+}
+
+cr_code cr_bench_features(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
+    return measure(o, true, out, diag);
+}

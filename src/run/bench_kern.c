@@ -1,0 +1,376 @@
+/*
+ * bench_kern.c - `crank bench gemm`, `lookup` and `limits`: the work below the step, and what the
+ * machine allows.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/rng.h"
+#include "emb/update.h"
+#include "kern/kern.h"
+#include "op/input.h"
+#include "op/op.h"
+#include "run/bench_int.h"
+
+/* ---- multiply-adds ---- */
+
+typedef struct peak_job {
+    const cr_kernels *k;
+    double ops[64];
+    float sum[64 * 16];
+} peak_job;
+
+static void peak_item(void *ctx, int64_t item, int thread) {
+    (void)thread;
+    peak_job *j = ctx;
+    j->ops[item] = j->k->peak(1 << 20, &j->sum[item * 16]);
+}
+
+static double peak_of(const cr_kernels *k, cr_pool *pool, double seconds) {
+    peak_job j = {.k = k};
+    int threads = cr_pool_threads(pool) < 64 ? cr_pool_threads(pool) : 64;
+    double best = 0, end = cr_now() + seconds;
+    do {
+        double t0 = cr_now(), ops = 0;
+        cr_pool_run(pool, threads, peak_item, &j);
+        double t = cr_now() - t0;
+        for (int i = 0; i < threads; i++)
+            ops += j.ops[i];
+        if (ops / t > best) best = ops / t;
+    } while (cr_now() < end);
+    return best * 1e-9;
+}
+
+double cr_bench_peak(cr_pool *pool, double seconds) {
+    return peak_of(cr_kern, pool, seconds);
+}
+
+/* ---- matrix products ---- */
+
+typedef struct shape {
+    int64_t K, N;
+} shape;
+
+static int shapes_of(const cr_graph *g, shape *v, int max) {
+    int n = 0;
+    for (int i = 0; i < g->n; i++) {
+        const cr_node *x = g->nodes[i];
+        if (x->op != &cr_op_matmul && x->op != &cr_op_emb_matmul) continue;
+        const cr_node *W = x->in[x->op == &cr_op_matmul ? 1 : 2];
+        bool nk = x->in[0]->width % W->cols == 0 && x->width % W->rows == 0;
+        shape s = nk ? (shape){W->cols, W->rows} : (shape){W->rows, W->cols};
+        bool seen = n == max;
+        for (int k = 0; k < n; k++)
+            seen |= v[k].K == s.K && v[k].N == s.N;
+        if (!seen) v[n++] = s;
+    }
+    return n;
+}
+
+typedef struct product {
+    const cr_kernels *k;
+    int64_t M, N, K;
+    int which;                              /* forward, dX, dW */
+    float *x, *w, *y, *fwd, *bwd, *scratch; /* one set per thread */
+    int64_t n_set;
+    int threads;
+} product;
+
+static void product_item(void *ctx, int64_t item, int thread) {
+    (void)thread;
+    const product *p = ctx;
+    int64_t at = item * p->n_set, M = p->M, N = p->N, K = p->K;
+    if (p->which == 0)
+        p->k->gemm(p->y + at, N, p->x + at, K, p->fwd, M, N, K, 0, NULL);
+    else if (p->which == 1)
+        p->k->gemm(p->x + at, K, p->y + at, N, p->bwd, M, K, N, 0, NULL);
+    else
+        p->k->gemm_tn(p->w + at, K, p->y + at, N, p->x + at, K, N, K, M, 0, p->scratch + at);
+}
+
+typedef struct product_run {
+    product *p;
+    cr_pool *pool;
+} product_run;
+
+static cr_code product_call(void *ctx, int64_t call, cr_err *err) {
+    (void)call;
+    (void)err;
+    product_run *r = ctx;
+    cr_pool_run(r->pool, r->p->threads, product_item, r->p);
+    return CR_OK;
+}
+
+static void fill(float *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        x[i] = cr_rng_f32(1, (uint64_t)i) - 0.5f;
+}
+
+static cr_code bench_shape(const shape *s, int64_t M, cr_pool *pool, double seconds, cr_bench *out,
+                           cr_err *err) {
+    static const char *const what[] = {"forward", "dx", "dw"};
+    int threads = cr_pool_threads(pool);
+    int64_t K = s->K, N = s->N, big = M * (K > N ? K : N), tn = cr_gemm_tn_scratch(N, K, M);
+    product p = {.M = M, .N = N, .K = K, .threads = threads};
+    p.n_set = big > K * N ? big : K * N;
+    p.n_set = ((p.n_set > tn ? p.n_set : tn) + 15) / 16 * 16;
+    int64_t packs = cr_gemm_pack_size(K, N) + cr_gemm_pack_size(N, K) + 32;
+    void *mem;
+    CR_TRY(cr_try_alloc(&mem, (size_t)(4 * p.n_set * threads + packs) * sizeof(float),
+                        "benchmark matrices", err));
+    p.x = mem;
+    p.y = p.x + p.n_set * threads;
+    p.w = p.y + p.n_set * threads;
+    p.scratch = p.w + p.n_set * threads;
+    p.fwd = p.scratch + p.n_set * threads;
+    p.bwd = p.fwd + (cr_gemm_pack_size(K, N) + 15) / 16 * 16;
+    fill(p.x, 2 * p.n_set * threads);
+    fill(p.w, K * N);
+    cr_code code = CR_OK;
+    for (int level = 0; level < CR_CPU_LEVELS && code == CR_OK; level++) {
+        p.k = cr_kern_at((cr_cpu_level)level);
+        if (!p.k) continue;
+        char name[96];
+        snprintf(name, sizeof(name), "%lld x %lld x %lld, %s", (long long)M, (long long)K,
+                 (long long)N, cr_cpu_level_name((cr_cpu_level)level));
+        cr_bench_row *r = cr_bench_row_new(out, name);
+        p.k->gemm_pack(p.fwd, p.w, K, true, K, N, 0, cr_gemm_panels(N));
+        p.k->gemm_pack(p.bwd, p.w, K, false, N, K, 0, cr_gemm_panels(K));
+        double flops = 2 * (double)M * (double)K * (double)N * threads;
+        for (p.which = 0; p.which < 3 && code == CR_OK; p.which++) {
+            cr_bench_time t;
+            code = cr_bench_repeat(seconds, product_call, &(product_run){&p, pool}, &t, err);
+            if (code == CR_OK) cr_bench_row_add(r, what[p.which], flops / t.best * 1e-9, "GFLOP/s");
+        }
+    }
+    cr_free(mem);
+    return code;
+}
+
+cr_code cr_bench_gemm(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
+    job j;
+    job_opts jo = {.config = &o->config, .threads = o->threads, .train = true, .with_labels = true};
+    cr_code code = cr_job_open(&j, &jo, diag);
+    cr_err err;
+    shape v[64];
+    if (code == CR_OK) {
+        int n = shapes_of(&j.model->graph, v, 64);
+        int64_t lane = j.root->data_config->batch_size / j.root->train_config->lanes;
+        int64_t M = lane < 1 ? 1 : lane > 252 ? 252 : lane;
+        cr_bench_add(out, "threads", cr_pool_threads(j.pool), "");
+        cr_bench_add(out, "rows_of_a_tile", (double)M, "rows");
+        cr_bench_add(out, "peak_gflops", cr_bench_peak(j.pool, 0.3), "GFLOP/s");
+        for (int i = 0; i < n && code == CR_OK; i++) {
+            code = bench_shape(&v[i], M, j.pool, o->seconds / 10, out, &err);
+            if (code != CR_OK) cr_diag_err(diag, &err);
+        }
+    }
+    cr_job_close(&j);
+    return code;
+}
+
+/* ---- tables ---- */
+
+typedef struct looks {
+    cr_bench_data *d;
+    cr_updater *up;
+    const cr_optim_step *steps;
+    float *out; /* per thread */
+    int64_t max_D;
+    const cr_batch *b;
+    int64_t n_ids; /* of the last batch, all tables */
+} looks;
+
+#define LOOK_ROWS 512
+
+/* item: LOOK_ROWS rows of one use of a table */
+static void look_item(void *ctx, int64_t item, int thread) {
+    looks *l = ctx;
+    const cr_model *m = l->d->j.model;
+    int64_t pieces = (l->b->n_rows + LOOK_ROWS - 1) / LOOK_ROWS, r0 = item % pieces * LOOK_ROWS;
+    const cr_model_table *t = m->tables[item / pieces];
+    float *out = l->out + thread * l->max_D;
+    int64_t r1 = r0 + LOOK_ROWS < l->b->n_rows ? r0 + LOOK_ROWS : l->b->n_rows;
+    for (int k = 0; k < t->n_uses; k++) {
+        int count;
+        const cr_look *look = cr_lookup_pieces(t->uses[k].node, &count) + t->uses[k].piece;
+        const cr_jagged *j = &l->b->sparse[look->slot];
+        int64_t from = j->off ? j->off[r0] : r0, to = j->off ? j->off[r1] : r1;
+        for (int64_t i = from; i < to; i++) {
+            if (i + 8 < to) __builtin_prefetch(cr_table_row(&t->table, j->ids[i + 8]));
+            cr_table_get(&t->table, j->ids[i], out);
+        }
+    }
+}
+
+static cr_code look_call(void *ctx, int64_t call, cr_err *err) {
+    (void)err;
+    looks *l = ctx;
+    l->b = l->d->v[call % l->d->n];
+    int64_t pieces = (l->b->n_rows + LOOK_ROWS - 1) / LOOK_ROWS;
+    cr_pool_run(l->d->j.pool, pieces * l->d->j.model->n_tables, look_item, l);
+    return CR_OK;
+}
+
+static cr_code update_call(void *ctx, int64_t call, cr_err *err) {
+    (void)err;
+    looks *l = ctx;
+    cr_updater_group(l->up, l->d->v[call % l->d->n]);
+    cr_updater_apply(l->up, l->steps);
+    return CR_OK;
+}
+
+/* ids and bytes of weights per batch, on average */
+static void count_ids(const cr_bench_data *d, double *ids, double *bytes) {
+    *ids = *bytes = 0;
+    const cr_model *m = d->j.model;
+    for (int i = 0; i < m->n_tables; i++)
+        for (int k = 0; k < m->tables[i]->n_uses; k++) {
+            int count;
+            const cr_look *look =
+                cr_lookup_pieces(m->tables[i]->uses[k].node, &count) + m->tables[i]->uses[k].piece;
+            for (int b = 0; b < d->n; b++) {
+                double n = (double)d->v[b]->sparse[look->slot].n_ids / d->n;
+                *ids += n;
+                *bytes += n * (double)m->tables[i]->D * (m->tables[i]->half ? 2 : 4);
+            }
+        }
+}
+
+cr_code cr_bench_lookup(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
+    cr_bench_data d;
+    cr_err err;
+    trainer *t = NULL;
+    cr_code code = cr_bench_open(&d, o, 16, diag);
+    if (code == CR_OK && (code = cr_trainer_new(&t, &d.j, &err)) != CR_OK) cr_diag_err(diag, &err);
+    if (code == CR_OK && (code = cr_trainer_step(t, d.v[0], 0, &err)) != CR_OK)
+        cr_diag_err(diag, &err); /* gradients and rates for the updates */
+    if (code == CR_OK) {
+        looks l = {.d = &d, .max_D = 16, .steps = d.j.tables.steps};
+        for (int i = 0; i < d.j.model->n_tables; i++)
+            if (d.j.model->tables[i]->D > l.max_D) l.max_D = d.j.model->tables[i]->D;
+        l.max_D = (l.max_D + 15) / 16 * 16;
+        l.out = CR_NEW_N(&d.arena, float, l.max_D *cr_pool_threads(d.j.pool));
+        l.up = cr_trainer_updater(t);
+        cr_bench_time look, update;
+        double ids, bytes;
+        count_ids(&d, &ids, &bytes);
+        code = cr_bench_repeat(o->seconds, look_call, &l, &look, &err);
+        if (code == CR_OK) code = cr_bench_repeat(o->seconds, update_call, &l, &update, &err);
+        if (code != CR_OK) {
+            cr_diag_err(diag, &err);
+        } else {
+            double B = (double)d.j.root->data_config->batch_size;
+            int64_t tables, dense;
+            cr_model_bytes(d.j.model, d.j.mo.optim, &tables, &dense);
+            cr_bench_add(out, "rows_per_s", B / look.best, "rows/s");
+            cr_bench_add(out, "rows_per_s_median", B / look.median, "rows/s");
+            cr_bench_add(out, "lookups_per_s", ids / look.best, "ids/s");
+            cr_bench_add(out, "lookup_bytes_per_s", bytes / look.best, "bytes/s");
+            cr_bench_add(out, "update_rows_per_s", B / update.best, "rows/s");
+            cr_bench_add(out, "updates_per_s", ids / update.best, "ids/s");
+            cr_bench_add(out, "batch_size", B, "rows");
+            cr_bench_add(out, "threads", cr_pool_threads(d.j.pool), "");
+            cr_bench_add(out, "tables", d.j.model->n_tables, "");
+            cr_bench_add(out, "table_bytes", (double)tables, "bytes");
+        }
+    }
+    cr_trainer_free(t);
+    cr_bench_close(&d);
+    return code;
+}
+
+/* ---- the machine ---- */
+
+#define STREAM ((int64_t)16 << 20) /* floats of each of three arrays */
+#define ROW    16                  /* floats of a gathered row */
+#define PIECE  ((int64_t)1 << 16)
+
+typedef struct memory {
+    float *a;
+    int64_t n; /* floats in all */
+    uint64_t seed;
+    float sum[64 * 16];
+} memory;
+
+static void triad_item(void *ctx, int64_t item, int thread) {
+    (void)thread;
+    memory *m = ctx;
+    float *a = m->a + item * PIECE, *b = a + STREAM, *c = b + STREAM;
+    for (int64_t i = 0; i < PIECE; i++)
+        a[i] = b[i] + 0.5f * c[i];
+}
+
+static void gather_item(void *ctx, int64_t item, int thread) {
+    memory *m = ctx;
+    enum { AHEAD = 16, N = 1 << 14 };
+    uint64_t rows = (uint64_t)(m->n / ROW), key = m->seed + (uint64_t)item;
+    int64_t id[AHEAD];
+    float s = 0;
+    for (int i = 0; i < N + AHEAD; i++) {
+        if (i >= AHEAD) {
+            const float *r = m->a + id[i % AHEAD] * ROW;
+            for (int d = 0; d < ROW; d++)
+                s += r[d];
+        }
+        id[i % AHEAD] = (int64_t)cr_rng_below(key, (uint64_t)i, rows);
+        __builtin_prefetch(m->a + id[i % AHEAD] * ROW);
+    }
+    m->sum[thread % 64 * 16] = s;
+}
+
+typedef struct memory_run {
+    memory *m;
+    cr_pool *pool;
+    cr_pool_fn fn;
+    int64_t items;
+} memory_run;
+
+static cr_code memory_call(void *ctx, int64_t call, cr_err *err) {
+    (void)err;
+    memory_run *r = ctx;
+    r->m->seed = (uint64_t)call * 1000003;
+    cr_pool_run(r->pool, r->items, r->fn, r->m);
+    return CR_OK;
+}
+
+cr_code cr_bench_limits(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
+    cr_err err;
+    cr_pool *pool;
+    int threads = o->threads > 0 ? o->threads : cr_cpu_count();
+    if (cr_pool_new(&pool, threads, &err) != CR_OK) return cr_diag_err(diag, &err);
+    memory m = {.n = (int64_t)256 << 20}; /* 1 GiB: beyond every cache */
+    if (cr_mem_available() < 2 * m.n * (int64_t)sizeof(float)) m.n = 3 * STREAM;
+    void *p = NULL;
+    size_t size = (size_t)m.n * sizeof(float);
+    cr_code code = cr_big_alloc(&p, size, "memory to measure", &err);
+    if (code == CR_OK) {
+        m.a = p;
+        memset(p, 1, size);
+        cr_bench_time t;
+        cr_bench_add(out, "threads", threads, "");
+        code = cr_bench_repeat(o->seconds, memory_call,
+                               &(memory_run){&m, pool, triad_item, STREAM / PIECE}, &t, &err);
+        if (code == CR_OK)
+            cr_bench_add(out, "stream_bytes_per_s", 3 * 4 * (double)STREAM / t.best, "bytes/s");
+        if (code == CR_OK)
+            code = cr_bench_repeat(o->seconds, memory_call,
+                                   &(memory_run){&m, pool, gather_item, 64}, &t, &err);
+        if (code == CR_OK) {
+            double rows = 64.0 * (1 << 14);
+            cr_bench_add(out, "gather_rows_per_s", rows / t.best, "rows/s");
+            cr_bench_add(out, "gather_bytes_per_s", rows * ROW * 4 / t.best, "bytes/s");
+        }
+        for (int level = 0; level < CR_CPU_LEVELS && code == CR_OK; level++) {
+            const cr_kernels *k = cr_kern_at((cr_cpu_level)level);
+            if (!k) continue;
+            cr_bench_row *r = cr_bench_row_new(out, cr_cpu_level_name((cr_cpu_level)level));
+            cr_bench_row_add(r, "peak_gflops", peak_of(k, pool, o->seconds / 4), "GFLOP/s");
+        }
+        cr_big_free(p, size);
+    }
+    if (code != CR_OK) cr_diag_err(diag, &err);
+    cr_pool_free(pool);
+    return code;
+}

@@ -1,0 +1,138 @@
+/*
+ * bench_train.c - `crank bench train`: steps over batches held in memory, or over the files.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "base/cpu.h"
+#include "op/op.h"
+#include "run/bench_int.h"
+
+#define MAX_BATCHES 64
+
+/* multiply-adds of the plain graph per row, as operations: forward, and backward where gradients
+ * go. Work that is saved by sharing counts as done. */
+static double flops_per_row(const cr_graph *g) {
+    double sum = 0;
+    for (int i = 0; i < g->n; i++) {
+        const cr_node *n = g->nodes[i];
+        if (n->op != &cr_op_matmul && n->op != &cr_op_emb_matmul) continue;
+        const cr_node *W = n->in[n->op == &cr_op_matmul ? 1 : 2];
+        double f = 2 * (double)n->in[0]->width * (double)n->width;
+        if (n->op == &cr_op_matmul) /* one product per group of columns */
+            f = 2 * (double)W->width *
+                ((double)n->width / (double)(n->in[0]->width == W->cols ? W->rows : W->cols));
+        sum += f * (1 + W->needs_grad + n->in[0]->needs_grad);
+    }
+    return sum;
+}
+
+typedef struct run {
+    trainer *t;
+    cr_bench_data *d;
+    int64_t step;
+} run;
+
+static cr_code one_step(void *ctx, int64_t call, cr_err *err) {
+    run *r = ctx;
+    (void)call;
+    int64_t step = r->step++;
+    return cr_trainer_step(r->t, r->d->v[step % r->d->n], step, err);
+}
+
+/* one pass over the files, or as much of it as the time allows */
+static cr_code pass(run *r, double seconds, double *rows_per_s, cr_diag *diag) {
+    cr_bench_data *d = r->d;
+    cr_err err;
+    job_data jd = {.paths = d->j.root->train_input_path,
+                   .key = "train_input_path",
+                   .batch_size = d->j.root->data_config->batch_size,
+                   .n_epochs = 0,
+                   .drop_remainder = true};
+    cr_loader *l = NULL;
+    cr_code code = cr_job_loader(&d->j, &jd, &l, diag);
+    double start = cr_now(), t0 = 0;
+    int64_t rows = 0;
+    bool done = false, any = true;
+    while (code == CR_OK && !done && (t0 == 0 || cr_now() - t0 < seconds)) {
+        cr_batch *b;
+        code = cr_loader_next(l, &b, &done, &err);
+        if (code == CR_OK && b) {
+            code = cr_trainer_step(r->t, b, r->step++, &err);
+            if (t0 > 0) rows += b->n_rows; /* the first batch fills caches and tables */
+            if (t0 == 0) t0 = cr_now();
+            cr_loader_release(l, b);
+            any = true;
+        } else if (code == CR_OK) {
+            if (!any || cr_now() - start > 60) break; /* an epoch without a batch */
+            any = false;
+        }
+        if (code != CR_OK) cr_diag_err(diag, &err);
+    }
+    *rows_per_s = t0 > 0 ? (double)rows / (cr_now() - t0) : 0;
+    cr_loader_free(l);
+    return code;
+}
+
+static cr_code measure(const cr_bench_opts *o, cr_bench_data *d, run *r, cr_bench *out,
+                       cr_diag *diag) {
+    cr_err err;
+    double B = (double)d->j.root->data_config->batch_size,
+           per_row = flops_per_row(&d->j.model->graph);
+    int threads = cr_pool_threads(d->j.pool);
+    cr_bench_time t = {0};
+    double best, median;
+    trainer_times t0 = cr_trainer_get_times(r->t);
+    double cpu = (double)clock();
+    if (o->files) {
+        CR_TRY(pass(r, o->seconds, &best, diag));
+        median = best;
+    } else {
+        if (cr_bench_repeat(o->seconds, one_step, r, &t, &err) != CR_OK)
+            return cr_diag_err(diag, &err);
+        best = B / t.best;
+        median = B / t.median;
+    }
+    cpu = ((double)clock() - cpu) / CLOCKS_PER_SEC;
+    trainer_times t1 = cr_trainer_get_times(r->t);
+    double group = t1.group - t0.group, step = t1.step - t0.step, update = t1.update - t0.update;
+    double all = group + step + update, peak = cr_bench_peak(d->j.pool, 0.3);
+    cr_bench_add(out, "rows_per_s", best, "rows/s");
+    cr_bench_add(out, "rows_per_s_median", median, "rows/s");
+    cr_bench_add(out, "rows_per_cpu_s", (double)r->step * B / cpu, "rows/s");
+    cr_bench_add(out, "batch_size", B, "rows");
+    cr_bench_add(out, "threads", threads, "");
+    cr_bench_add(out, "steps", (double)r->step, "");
+    cr_bench_add(out, "group_share", 100 * group / all, "%");
+    cr_bench_add(out, "step_share", 100 * step / all, "%");
+    cr_bench_add(out, "update_share", 100 * update / all, "%");
+    cr_bench_add(out, "flops_per_row", per_row, "");
+    cr_bench_add(out, "gflops", best * per_row * 1e-9, "GFLOP/s");
+    cr_bench_add(out, "peak_gflops", peak, "GFLOP/s");
+    cr_bench_add(out, "share_of_peak", 100 * best * per_row * 1e-9 / peak, "%");
+    int64_t tables, dense;
+    cr_model_bytes(d->j.model, d->j.mo.optim, &tables, &dense);
+    cr_bench_add(out, "table_bytes", (double)tables, "bytes");
+    cr_bench_add(out, "dense_bytes", (double)dense, "bytes");
+    cr_bench_add(out, "peak_rss_bytes", (double)cr_peak_rss(), "bytes");
+    cr_bench_add(out, "loss", cr_trainer_loss(r->t, 0), "");
+    return CR_OK;
+}
+
+cr_code cr_bench_train(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
+    cr_bench_data d;
+    cr_err err;
+    run r = {.d = &d};
+    cr_code code = cr_bench_open(&d, o, o->files ? 0 : MAX_BATCHES, diag);
+    if (code == CR_OK) {
+        code = cr_trainer_new(&r.t, &d.j, &err);
+        if (code != CR_OK) cr_diag_err(diag, &err);
+    }
+    if (code == CR_OK) {
+        cr_trainer_begin(r.t, true);
+        code = measure(o, &d, &r, out, diag);
+    }
+    if (r.t) cr_trainer_free(r.t);
+    cr_bench_close(&d);
+    return code;
+}
