@@ -109,4 +109,73 @@ const char *cr_pq_shred(cr_pq_walk *w, const cr_pq_shape_levels *s, int64_t n, c
 /* cr_pq_vec_check: can the vector be walked? NULL or what is wrong. */
 const char *cr_pq_vec_check(const cr_pq_vec *v, const cr_pq_node *leaf);
 
+/* ---- column.c: what writer.c does per column ---- */
+
+/* a column of the row group that is written */
+typedef struct cr_pq_col {
+    const cr_pq_node *node;
+    cr_pq_shape_levels shape;
+    size_t width; /* of a value; 0: CR_PQ_BYTES */
+    cr_pq_walk walk;
+    size_t slice; /* bytes of the slice that is written, about */
+    bool can_dict;
+
+    /* the page */
+    cr_buf def, rep;
+    bool coded;   /* codes hold its values, else plain does */
+    cr_buf plain; /* as PLAIN; booleans a byte each */
+    uint32_t *codes;
+    size_t n_codes, cap_codes;
+    int64_t n_levels, n_values, n_rows;
+    size_t plain_size; /* of the values as PLAIN */
+
+    /* the chunk */
+    cr_pq_wdict dict;
+    cr_buf pages; /* headers and bodies, as in the file */
+    cr_pq_page_info *info;
+    int n_pages, cap_pages;
+    int64_t rows, levels, nulls;
+    int64_t raw_size;
+    uint32_t encodings;
+    cr_pq_range range;
+    bool no_index; /* a page without a range: the column index is left out */
+} cr_pq_col;
+
+struct cr_pq_writer {
+    char *path;
+    struct cr_outfile *f;
+    int64_t pos;
+    cr_pq_write_opts opts;
+    cr_pq_meta meta;
+    int cap_groups;
+    cr_pq_col *cols;
+    int64_t rows;      /* of the row group */
+    size_t size;       /* its bytes before compression, about */
+    cr_arena arena;    /* schema, row groups */
+    cr_arena page_mem; /* bounds of the row group's pages */
+    cr_buf raw, packed, head;
+    uint8_t *seen;
+    size_t cap_seen;
+    uint32_t *names; /* see new_names */
+    size_t cap_names;
+    cr_buf offset_index, column_index; /* of all row groups: they follow the last */
+    bool failed;
+};
+
+void cr_pq_col_init(cr_pq_writer *w, cr_pq_col *c, int node);
+void cr_pq_col_clear(cr_pq_col *c);
+void cr_pq_col_begin(cr_pq_writer *w, cr_pq_col *c); /* a chunk */
+/* bytes of rows [from, from + n) before compression, about */
+size_t cr_pq_col_size(const cr_pq_col *c, const cr_pq_vec *v, int64_t from, int64_t n);
+/* the next n rows of c->walk; size: theirs */
+CR_CHECKED cr_code cr_pq_col_add(cr_pq_writer *w, cr_pq_col *c, int64_t n, size_t size,
+                                 cr_err *err);
+/* what was collected becomes a page, unless it is nothing */
+CR_CHECKED cr_code cr_pq_col_end_page(cr_pq_writer *w, cr_pq_col *c, cr_err *err);
+/* cr_pq_col_put_page compresses w->raw and appends head and body to out; plain: so many bytes in
+ * front are not compressed */
+CR_CHECKED cr_code cr_pq_col_put_page(cr_pq_writer *w, const cr_pq_col *c, cr_pq_page_head *h,
+                                      size_t plain, cr_buf *out, cr_err *err);
+cr_code cr_pq_col_fail(cr_pq_writer *w, const cr_pq_col *c, cr_err *err, const char *why);
+
 #endif

@@ -18,7 +18,8 @@
  *   dict.c        the dictionary of a chunk that is written
  *   stats.c       smallest and greatest values
  *   shred.c       lists and validity to levels
- *   writer.c      pages, row groups, footer
+ *   column.c      values to pages, pages to a chunk
+ *   writer.c      row groups, page indexes, footer
  *   text.c        types and rows as text
  */
 #ifndef CR_DATA_PARQUET_PARQUET_INT_H
