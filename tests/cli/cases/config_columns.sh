@@ -24,3 +24,7 @@ run crank check tiny.yaml --train_input_path other.csv
 ends 2
 has_err "other.csv:1: the header has none of the 5 columns that the config needs, it has 'a', 'b'; is it the right file, and does it have a header?"
 [ "$(grep -c other.csv "$err")" -eq 1 ] || fail "more than one line"
+# a name that is like no other: what there is besides
+run crank check tiny.yaml --set 'data_config.label_fields=[clicked]'
+ends 2
+has_err "--set:1:27: train.csv has no column 'clicked', which label_fields needs; it has 'label' that nothing reads"
