@@ -30,6 +30,12 @@ typedef struct job {
     int64_t values;
 } job;
 
+static void complain(const cr_err *err) {
+    char text[1024];
+    cr_err_text(err, text, sizeof(text));
+    fprintf(stderr, "bench_parquet: %s\n", text);
+}
+
 static void *work(void *arg) {
     job *j = arg;
     const cr_pq_meta *m = cr_pq_get_meta(j->f);
@@ -50,7 +56,7 @@ static void *work(void *arg) {
         }
     }
     if (code != CR_OK) {
-        fprintf(stderr, "%s\n", err.msg);
+        complain(&err);
         j->failed = 1;
     }
     cr_pq_times t = cr_pq_cursor_times(c);
@@ -107,7 +113,7 @@ int main(int argc, char **argv) {
     cr_err err;
     cr_pq_file *f;
     if (cr_pq_open(&f, argv[1], NULL, &err) != CR_OK) {
-        fprintf(stderr, "%s\n", err.msg);
+        complain(&err);
         return 1;
     }
     const cr_pq_meta *m = cr_pq_get_meta(f);

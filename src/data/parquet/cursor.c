@@ -197,8 +197,8 @@ cr_code cr_pq_next_page(cr_pq_cursor *c, int64_t *skip, bool *end, cr_err *err) 
 static cr_code start(cr_pq_cursor *c, const cr_pq_file *f, int group, int leaf, cr_err *err) {
     const cr_pq_meta *m = &f->meta;
     if (group < 0 || group >= m->n_groups || leaf < 0 || leaf >= m->n_leaves)
-        return cr_fail(err, CR_ERUN, "%s: it has no row group %d with a column %d", f->path, group,
-                       leaf);
+        return cr_fail_at(err, CR_ERUN, (cr_loc){.path = f->path},
+                          "it has no row group %d with a column %d", group, leaf);
     const cr_pq_group *g = &m->groups[group];
     c->f = NULL;
     c->group = group;
@@ -274,8 +274,8 @@ cr_code cr_pq_seek(cr_pq_cursor *c, const cr_pq_file *f, int group, int leaf, in
     if (c->f != f || c->group != group || c->leaf != leaf || row < c->row)
         CR_TRY(start(c, f, group, leaf, err));
     if (row < 0 || row > c->n_rows)
-        return cr_fail(err, CR_ERUN, "%s: row group %d has no row %lld", f->path, group,
-                       (long long)row);
+        return cr_fail_at(err, CR_ERUN, (cr_loc){.path = f->path}, "row group %d has no row %lld",
+                          group, (long long)row);
     if (row == c->row) return CR_OK;
     cr_code code = use_index(c, row, err);
     if (code == CR_OK && row > c->row) code = cr_pq_pass(c, row - c->row, err);
