@@ -61,6 +61,8 @@ static cr_code measure(const cr_bench_opts *o, bool features, cr_bench *out, cr_
                                 .encode = features ? cr_features_encode : encode_nothing,
                                 .encode_ctx = s.j.features,
                                 .batch_size = dc->batch_size,
+                                .shuffle = dc->shuffle,
+                                .seed = s.j.root->train_config->seed,
                                 .n_threads = cr_pool_threads(s.j.pool),
                                 .world = 1,
                                 .n_epochs = 1,
