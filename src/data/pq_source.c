@@ -166,6 +166,23 @@ static const char *near_name(const cr_source *s, const cr_pq_meta *m, const char
     return near ? near : cr_nearest(name, nth_name, &(names){m, NULL});
 }
 
+/* columns that nothing reads, a few of them: what is missed may be there under another name */
+static const char *some_names(cr_source *s, const cr_pq_meta *m) {
+    cr_buf b;
+    cr_buf_init(&b);
+    const char *name;
+    int n = 0;
+    for (size_t i = 0; (name = nth_name(&(names){m, s}, i)); i++) {
+        if (!*name) continue;
+        if (n < 6) cr_buf_printf(&b, "%s'%.40s'", n ? ", " : "", name);
+        n++;
+    }
+    if (n > 6) cr_buf_printf(&b, " and %d more", n - 6);
+    const char *text = cr_arena_strndup(&s->arena, b.n ? b.data : "no others", b.n ? b.n : 9);
+    cr_buf_clear(&b);
+    return text;
+}
+
 static int n_named(const cr_pq_meta *m, const char *name) {
     int n = 0;
     for (int i = 1; i < m->n_nodes; i = m->nodes[i].next)
@@ -421,22 +438,14 @@ static void not_opened(const cr_err *e, cr_diag *diag) {
 }
 
 /* foreign: a file that has none of the columns is one mistake, not many */
-static bool foreign(const cr_source *s, const cr_pq_meta *m, const char *path, cr_diag *diag) {
+static bool foreign(cr_source *s, const cr_pq_meta *m, const char *path, cr_diag *diag) {
     for (int i = 0; i < s->n_want; i++)
         if (cr_pq_find(m, s->want[i].name) >= 0) return false;
     if (s->n_want < 2) return false;
-    cr_buf b;
-    cr_buf_init(&b);
-    const char *name;
-    for (size_t i = 0; (name = nth_name(&(names){m, NULL}, i)); i++) {
-        if (i < 8) cr_buf_printf(&b, "%s'%.60s'", i ? ", " : "", name);
-        if (i == 8) cr_buf_str(&b, " and more");
-    }
     cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){path, 0, 0},
                 "it has none of the %d columns that the config needs, it has %s; is it the right "
                 "file?",
-                s->n_want, b.n ? b.data : "none at all");
-    cr_buf_clear(&b);
+                s->n_want, some_names(s, m));
     return true;
 }
 
