@@ -158,6 +158,7 @@ static cr_code show(cr_ui *ui, const cr_args *a, cr_pqv *v) {
         cr_pqv_summary(v);
         cr_pqv_columns(v, a->columns ? 0 : SOME_COLUMNS);
         if (v->m->n_groups > 1) cr_pqv_groups(v, SOME_GROUPS);
+        if (!a->columns && v->n > SOME_COLUMNS) v->n = SOME_COLUMNS;
         code = cr_pqv_rows_table(v, a->rows < 0 ? SOME_ROWS : a->rows, &err);
     }
     return code == CR_OK ? CR_OK : cr_ui_fail(ui, &err);

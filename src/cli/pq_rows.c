@@ -71,24 +71,36 @@ static int64_t piece_rows(const reading *r, const cr_pq_group *g) {
     return rows < 1 ? 1 : rows > PIECE_ROWS ? PIECE_ROWS : (int64_t)rows;
 }
 
+/* the next n rows of every leaf, which begin at `row` of the group */
+static cr_code read_piece(reading *r, int group, int64_t row, int64_t n, cr_err *err) {
+    const cr_pq_meta *m = r->v->m;
+    for (int i = 0; i < r->n; i++) {
+        CR_TRY(cr_pq_seek(r->cursors[i], r->v->f, group, r->leaves[i], row, err));
+        CR_TRY(cr_pq_read(r->cursors[i], n, true, &r->vecs[i], err));
+        r->at[i] = (cr_pq_pos){0, 0};
+        if (r->vecs[i].n_rows != n)
+            return cr_fail_at(err, CR_EDATA, ((cr_loc){cr_pq_path(r->v->f), 0, 0}),
+                              "column '%s', row group %d: it ends at row %lld of %lld",
+                              m->nodes[m->leaves[r->leaves[i]]].path, group,
+                              (long long)(row + r->vecs[i].n_rows),
+                              (long long)m->groups[group].n_rows);
+    }
+    return CR_OK;
+}
+
 static cr_code read_group(reading *r, int group, int64_t n_rows, cr_pqv_row_fn *fn, void *ctx,
                           cr_err *err) {
     cr_pqv *v = r->v;
     const cr_pq_group *g = &v->m->groups[group];
     int64_t piece = piece_rows(r, g);
-    for (int i = 0; i < r->n; i++)
-        CR_TRY(cr_pq_seek(r->cursors[i], v->f, group, r->leaves[i], 0, err));
-    for (int64_t row = 0; row < n_rows; row += piece) {
+    for (int64_t row = 0; row < n_rows;) {
         int64_t n = n_rows - row < piece ? n_rows - row : piece;
-        for (int i = 0; i < r->n; i++) {
-            CR_TRY(cr_pq_read(r->cursors[i], n, true, &r->vecs[i], err));
-            r->at[i] = (cr_pq_pos){0, 0};
-            if (r->vecs[i].n_rows != n)
-                return cr_fail_at(err, CR_EDATA, ((cr_loc){cr_pq_path(v->f), 0, 0}),
-                                  "column '%s', row group %d: it ends at row %lld of %lld",
-                                  v->m->nodes[v->m->leaves[r->leaves[i]]].path, group,
-                                  (long long)(row + r->vecs[i].n_rows), (long long)g->n_rows);
+        cr_code code = read_piece(r, group, row, n, err);
+        if (code != CR_OK && n > 1) {
+            piece = n / 8 + 1; /* too large for the budget, or the rows in front of the damage */
+            continue;
         }
+        CR_TRY(code);
         for (int64_t k = 0; k < n; k++) {
             for (int i = 0; i < v->n; i++) {
                 cr_buf_reset(&r->cells[i]);
@@ -97,6 +109,7 @@ static cr_code read_group(reading *r, int group, int64_t n_rows, cr_pqv_row_fn *
             }
             fn(ctx, g->first_row + row + k, r->cells);
         }
+        row += n;
     }
     return CR_OK;
 }
