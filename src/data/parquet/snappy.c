@@ -90,8 +90,9 @@ static inline bool careful(const uint8_t **ip, const uint8_t *in_end, uint8_t *o
     if (off >= len) {
         memcpy(q, q - off, len);
     } else {
+        const uint8_t *from = q - off;
         for (size_t i = 0; i < len; i++)
-            q[i] = q[i - off];
+            q[i] = from[i];
     }
     *ip = p + width;
     *op = q + len;
