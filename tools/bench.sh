@@ -1,7 +1,8 @@
 #!/bin/sh
 # bench.sh [BUILD_DIR [SECONDS]] - how fast this machine is, kept with its CPU in out/bench: the
 # training step of deepfm from memory at three batch sizes with one and with all threads, whole runs
-# from CSV files, making data, and the matrix kernels. SECONDS: per case of the step (default 3).
+# from CSV files, making data, reading Parquet beside DuckDB, and the matrix kernels. SECONDS: per
+# case of the step (default 3).
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -41,6 +42,9 @@ ninja -C "$build" tests/bench/bench_train tests/kern/test_kern_gemm >/dev/null
         done
     done
     rm -rf $out/model
+
+    printf '\n== Parquet files into vectors, beside DuckDB\n'
+    sh tests/bench/parquet_duckdb.sh "$build" $out
 
     printf '\n== matrix kernels\n'
     "$build/tests/kern/test_kern_gemm" --bench

@@ -159,7 +159,6 @@ static cr_code flat_levels(cr_pq_cursor *c, int64_t at, int64_t n, int64_t *n_va
     if (i == n) return CR_OK;
     CR_TRY(need_valid(c, at + n, at + i, err));
     uint8_t *valid = c->valid.p + at;
-    if (i) memset(valid, 1, (size_t)i);
     if ((bad = cr_pq_levels_get(l, valid + i, (size_t)(n - i)))) return cr_pq_bad_page(c, bad, err);
     *n_valid = i + (int64_t)(l->max == 1 ? c->k->count(valid + i, (size_t)(n - i))
                                          : c->k->equal(valid + i, (uint8_t)l->max, valid + i,
