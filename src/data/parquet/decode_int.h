@@ -100,6 +100,13 @@ typedef struct cr_pq_kern {
 const cr_pq_kern *cr_pq_kern_for(cr_cpu_level level);
 extern const cr_pq_kern cr_pq_kern_c;
 
+/* ---- codec.c ---- */
+
+/* like cr_pq_decompress; *state (NULL at first) keeps what a codec needs from page to page */
+CR_CHECKED cr_code cr_pq_decompress_with(void **state, cr_pq_codec codec, const uint8_t *in,
+                                         size_t n, uint8_t *out, size_t out_n, cr_err *err);
+void cr_pq_codec_state_free(void *state);
+
 /* ---- snappy.c ---- */
 
 /* false: damaged, or not exactly out_n bytes */
@@ -185,6 +192,7 @@ typedef struct cr_pq_lists {
     uint8_t *valid[CR_PQ_MAX_DEPTH + 1]; /* always written */
     int64_t n[CR_PQ_MAX_DEPTH + 2];      /* [max_rep + 1]: slots */
     bool has_null[CR_PQ_MAX_DEPTH + 1];
+    int last; /* definition level before */
 } cr_pq_lists;
 /* cr_pq_lists_add: n more levels. slot_valid (room for n) gets a byte per slot; *n_slots and
  * *n_valid are those of this call. */
@@ -255,6 +263,7 @@ typedef struct cr_pq_page_mem {
     cr_pq_mem text;     /* of strings: the dictionary's, then those of pages */
     cr_pq_mem beg, fin; /* OFFSETS */
     cr_pq_mem tmp;
+    void *codec; /* cr_pq_decompress_with */
 } cr_pq_page_mem;
 
 typedef struct cr_pq_page {

@@ -75,7 +75,10 @@ const char *cr_pq_lists_add(const cr_pq_nest *nest, cr_pq_lists *l, const uint8_
     int64_t *count = l->n;
     for (size_t i = 0; i < n; i++) {
         int r = rep[i], d = def[i];
-        if (d < nest->item_def[r]) return "a list goes on with an item that is not there";
+        /* it had an item before, and has one more now */
+        if (d < nest->item_def[r] || l->last < nest->item_def[r])
+            return "a list goes on with an item that is not there";
+        l->last = d;
         for (r++; r <= depth && d >= nest->item_def[r - 1]; r++) {
             uint8_t there = d >= nest->item_def[r] - 1;
             l->off[r][count[r]] = (int32_t)count[r + 1];

@@ -13,7 +13,7 @@
 
 cr_code cr_pq_mem_need(cr_pq_mem *m, size_t size, size_t keep, size_t limit, const char *what,
                        cr_err *err) {
-    if (size <= m->cap) return CR_OK;
+    if (size <= m->cap && m->p) return CR_OK; /* no bytes have a place too */
     if (size > limit) {
         return cr_fail(err, CR_EDATA,
                        "%s need %zu bytes, the budget is %zu; raise it if the file is all right",
@@ -47,10 +47,10 @@ static cr_code check_crc(const cr_pq_page_head *h, const cr_pq_page_in *in, cons
                    h->crc);
 }
 
-static cr_code decompress(const cr_pq_page_in *in, cr_pq_codec codec, const uint8_t *body, size_t n,
-                          uint8_t *out, size_t out_n, cr_err *err) {
+static cr_code decompress(const cr_pq_page_in *in, cr_pq_page_mem *mem, cr_pq_codec codec,
+                          const uint8_t *body, size_t n, uint8_t *out, size_t out_n, cr_err *err) {
     double t = cr_now();
-    cr_code code = cr_pq_decompress(codec, body, n, out, out_n, err);
+    cr_code code = cr_pq_decompress_with(&mem->codec, codec, body, n, out, out_n, err);
     *in->decompress += cr_now() - t;
     return code;
 }
@@ -91,7 +91,7 @@ static cr_code place_body(cr_pq_page *page, const cr_pq_page_in *in, const uint8
         CR_TRY(cr_pq_mem_need(&mem->raw, raw_n, 0, in->budget, "the bytes of a page", err));
         to = mem->raw.p;
     }
-    CR_TRY(decompress(in, packed ? in->codec : CR_PQ_RAW, body + from, n, to, raw_n, err));
+    CR_TRY(decompress(in, mem, packed ? in->codec : CR_PQ_RAW, body + from, n, to, raw_n, err));
     *out = to;
     return CR_OK;
 }
@@ -329,7 +329,7 @@ cr_code cr_pq_dict_open(cr_pq_dict *dict, const cr_pq_page_head *h, const cr_pq_
         return cr_fail(err, CR_EDATA, "a dictionary of %zu values has only %zu bytes", n, raw_n);
     cr_pq_mem *to = t == CR_PQ_BYTES ? &mem->text : v;
     CR_TRY(cr_pq_mem_need(to, raw_n, 0, in->budget, "the bytes of a dictionary", err));
-    CR_TRY(decompress(in, in->codec, body, (size_t)h->size, to->p, raw_n, err));
+    CR_TRY(decompress(in, mem, in->codec, body, (size_t)h->size, to->p, raw_n, err));
     dict->n = (int64_t)n;
     dict->v = v->p;
     if (t != CR_PQ_BYTES) return CR_OK;
