@@ -88,3 +88,16 @@ predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path agai
 ends 0
 has_err "...again/part-0.parquet is there already and will be replaced"
 same again/part-0.parquet first
+
+# several numbers per row are a list
+run crank train parquet/pipeline.yaml --quiet --model_dir two --set model_config.num_class=2 \
+    --set 'model_config.losses=[{softmax_cross_entropy: {}}]' --set 'model_config.metrics=[{accuracy: {}}]'
+ends 0
+run crank predict --pipeline_config_path two/pipeline.config --predict_input_path 'parquet/eval/*.parquet' --predict_output_path lists
+ends 0
+run crank parquet lists/part-0.parquet --schema
+has_out "  required group probs (LIST) {"
+has_out "      required DOUBLE element;"
+has_out "  required FLOAT probs1;"
+run crank parquet lists/part-0.parquet --rows_json --rows 1
+has_out "{\"logits\":[...,...],\"probs\":[...,...],\"probs1\":...}"
