@@ -71,8 +71,11 @@ static cr_code from_gzip(const uint8_t *in, size_t n, uint8_t *out, size_t out_n
     return code;
 }
 
-static cr_code from_zstd(const uint8_t *in, size_t n, uint8_t *out, size_t out_n, cr_err *err) {
-    size_t m = ZSTD_decompress(out, out_n, in, n);
+static cr_code from_zstd(void **state, const uint8_t *in, size_t n, uint8_t *out, size_t out_n,
+                         cr_err *err) {
+    if (state && !*state) *state = ZSTD_createDCtx();
+    size_t m = state && *state ? ZSTD_decompressDCtx(*state, out, out_n, in, n)
+                               : ZSTD_decompress(out, out_n, in, n);
     if (ZSTD_isError(m)) return wrong(err, CR_PQ_ZSTD);
     return m == out_n ? CR_OK : wrong_size(err, CR_PQ_ZSTD, m, out_n);
 }
@@ -137,8 +140,17 @@ static bool lz4_hadoop(const uint8_t *in, size_t n, uint8_t *out, size_t out_n) 
     return n == 0 && done == out_n;
 }
 
+void cr_pq_codec_state_free(void *state) {
+    ZSTD_freeDCtx(state);
+}
+
 cr_code cr_pq_decompress(cr_pq_codec codec, const uint8_t *in, size_t n, uint8_t *out, size_t out_n,
                          cr_err *err) {
+    return cr_pq_decompress_with(NULL, codec, in, n, out, out_n, err);
+}
+
+cr_code cr_pq_decompress_with(void **state, cr_pq_codec codec, const uint8_t *in, size_t n,
+                              uint8_t *out, size_t out_n, cr_err *err) {
     /* pages without a value come with an empty stream or with none */
     if (n == 0 && out_n == 0) return CR_OK;
     switch (codec) {
@@ -148,7 +160,7 @@ cr_code cr_pq_decompress(cr_pq_codec codec, const uint8_t *in, size_t n, uint8_t
         return CR_OK;
     case CR_PQ_SNAPPY: return from_snappy(in, n, out, out_n, err);
     case CR_PQ_GZIP: return from_gzip(in, n, out, out_n, err);
-    case CR_PQ_ZSTD: return from_zstd(in, n, out, out_n, err);
+    case CR_PQ_ZSTD: return from_zstd(state, in, n, out, out_n, err);
     case CR_PQ_BROTLI: return from_brotli(in, n, out, out_n, err);
     case CR_PQ_LZ4: return lz4_block(in, n, out, out_n) ? CR_OK : wrong(err, codec);
     case CR_PQ_LZ4_HADOOP:

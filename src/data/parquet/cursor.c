@@ -34,6 +34,7 @@ void cr_pq_cursor_free(cr_pq_cursor *c) {
         cr_pq_mem_free(&c->off[i]);
         cr_pq_mem_free(&c->list_valid[i]);
     }
+    cr_pq_codec_state_free(c->mem.codec);
     cr_arena_clear(&c->arena);
     cr_free(c);
 }
@@ -89,6 +90,12 @@ static cr_code look(cr_pq_cursor *c, int64_t at, size_t n, size_t ahead, const u
     if (code != CR_OK) return placed(c, at, code, &cause, err);
     CR_TRY(cr_pq_pread(c->f, at + (int64_t)keep, c->win.p + keep, want - keep, err));
     c->win_n = want;
+    /* what this chunk goes on with is on its way while this is decoded */
+    int64_t next = at + (int64_t)want;
+    if (next < c->end && ahead == WINDOW) {
+        int64_t n_next = c->end - next < (int64_t)WINDOW ? c->end - next : (int64_t)WINDOW;
+        (void)posix_fadvise(c->f->fd, (off_t)next, (off_t)n_next, POSIX_FADV_WILLNEED);
+    }
     c->times.read += cr_now() - t;
     c->times.bytes_read += (int64_t)(want - keep);
     *out = c->win.p;

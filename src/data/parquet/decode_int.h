@@ -96,6 +96,7 @@ typedef struct cr_pq_kern {
                    uint32_t *end, size_t n);
     void (*split4)(const uint8_t *in, size_t stride, uint8_t *out, size_t n);
     void (*split8)(const uint8_t *in, size_t stride, uint8_t *out, size_t n);
+    uint32_t (*crc)(const uint8_t *in, size_t n);
 } cr_pq_kern;
 const cr_pq_kern *cr_pq_kern_for(cr_cpu_level level);
 extern const cr_pq_kern cr_pq_kern_c;

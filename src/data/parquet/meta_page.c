@@ -318,7 +318,7 @@ cr_code cr_pq_parse_column_index(const uint8_t *p, size_t n, const cr_pq_node *n
             seen[3] = seen[3] && fits_pages;
         }
         for (int64_t i = 0; i < k && !t->bad; i++) {
-            cr_pq_page_info scratch, *pg = fits_pages ? &out->pages[i] : &scratch;
+            cr_pq_page_info scratch = {0}, *pg = fits_pages ? &out->pages[i] : &scratch;
             size_t size = 0;
             switch (id) {
             case 1: pg->all_null = cr_tin_i8(t) == 1; break;

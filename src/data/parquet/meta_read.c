@@ -39,8 +39,9 @@ static cr_code get_text(cr_pq_parse *s, int type, const char **out) {
     if (!cr_tin_get_bytes(&s->t, type, &p, &n)) return CR_OK;
     for (size_t i = 0; i < n; i++)
         nuls += p[i] == 0;
-    char *q;
-    CR_TRY(cr_pq_take(s, (void **)&q, n + 2 * nuls + 1, 1));
+    void *memory;
+    CR_TRY(cr_pq_take(s, &memory, n + 2 * nuls + 1, 1));
+    char *q = memory;
     *out = q;
     if (n && !nuls) memcpy(q, p, n);
     for (size_t i = 0; i < n && nuls; i++) {

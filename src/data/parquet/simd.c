@@ -5,6 +5,7 @@
  * known when compiling lets the compiler unroll the shifts, so the C ones go through a switch too.
  */
 #include <string.h>
+#include <zlib.h>
 
 #include "data/parquet/decode_int.h"
 #include "data/parquet/simd_int.h"
@@ -149,6 +150,10 @@ static void split8(const uint8_t *in, size_t stride, uint8_t *out, size_t n) {
     }
 }
 
+static uint32_t crc(const uint8_t *in, size_t n) {
+    return (uint32_t)crc32_z(0, in, n);
+}
+
 const cr_pq_kern cr_pq_kern_c = {unpack8,  unpack32, cr_pq_unpack64_c, expand8, expand32,
                                  expand64, gather32, cr_pq_gather64_c, largest, count,
-                                 equal,    walk,     split4,           split8};
+                                 equal,    walk,     split4,           split8,  crc};

@@ -10,10 +10,11 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "data/parquet/simd_int.h"
 
-#define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
+#define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,pclmul")))
 #define AVX512                                                                                     \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi,bmi2,popcnt")))
 #define INLINE static inline __attribute__((always_inline))
@@ -299,6 +300,39 @@ AVX2 static void split8_avx2(const uint8_t *in, size_t stride, uint8_t *out, siz
     cr_pq_kern_c.split8(in + i, stride, out + 8 * i, n - i);
 }
 
+/* Folding: 64 bytes of input are multiplied onto the next 64 modulo the polynomial, so that all but
+ * the last 16 bytes vanish; these have the same remainder and go through zlib. The constants are
+ * powers of x modulo the polynomial, x^(512 + 32), x^(512 - 32), x^(128 + 32), x^(128 - 32), bits
+ * reversed. */
+AVX2 INLINE __m128i fold(__m128i x, __m128i k, __m128i next) {
+    __m128i lo = _mm_clmulepi64_si128(x, k, 0x00), hi = _mm_clmulepi64_si128(x, k, 0x11);
+    return _mm_xor_si128(_mm_xor_si128(lo, hi), next);
+}
+
+AVX2 static uint32_t crc_avx2(const uint8_t *in, size_t n) {
+    if (n < 128) return cr_pq_kern_c.crc(in, n);
+    const __m128i far = _mm_set_epi64x(0x01c6e41596, 0x0154442bd4);
+    const __m128i near = _mm_set_epi64x(0x00ccaa009e, 0x01751997d0);
+    __m128i x[4];
+    for (size_t i = 0; i < 4; i++)
+        x[i] = _mm_loadu_si128((const void *)(in + 16 * i));
+    x[0] = _mm_xor_si128(x[0], _mm_cvtsi32_si128(-1));
+    in += 64;
+    n -= 64;
+    for (; n >= 64; in += 64, n -= 64) {
+        for (size_t i = 0; i < 4; i++)
+            x[i] = fold(x[i], far, _mm_loadu_si128((const void *)(in + 16 * i)));
+    }
+    for (size_t i = 1; i < 4; i++)
+        x[i] = fold(x[i - 1], near, x[i]);
+    for (; n >= 16; in += 16, n -= 16)
+        x[3] = fold(x[3], near, _mm_loadu_si128((const void *)in));
+    uint8_t last[16];
+    _mm_storeu_si128((void *)last, x[3]);
+    /* zlib inverts its state before and after */
+    return (uint32_t)crc32_z(crc32_z(0xffffffff, last, 16), in, n);
+}
+
 /* ---- AVX-512 ---- */
 
 AVX512 static void unpack8_avx512(const uint8_t *in, uint8_t *out, size_t n, int bw) {
@@ -413,17 +447,18 @@ static const cr_pq_kern kern_avx2 = {unpack8_avx2,  unpack32_avx2,    cr_pq_unpa
                                      expand8_avx2,  expand32_avx2,    expand64_avx2,
                                      gather32_avx2, cr_pq_gather64_c, largest_avx2,
                                      count_avx2,    equal_avx2,       walk_avx2,
-                                     split4_avx2,   split8_avx2};
+                                     split4_avx2,   split8_avx2,      crc_avx2};
 static const cr_pq_kern kern_avx512 = {unpack8_avx512, unpack32_avx512,  unpack64_avx512,
                                        expand8_avx2,   expand32_avx512,  expand64_avx512,
                                        gather32_avx2,  cr_pq_gather64_c, largest_avx2,
                                        count_avx2,     equal_avx2,       walk_avx2,
-                                       split4_avx2,    split8_avx2};
+                                       split4_avx2,    split8_avx2,      crc_avx2};
 
 const cr_pq_kern *cr_pq_kern_for(cr_cpu_level level) {
     /* the levels of base/cpu.h promise less than these need */
     __builtin_cpu_init();
-    if (level < CR_CPU_AVX2 || !__builtin_cpu_supports("bmi2")) return &cr_pq_kern_c;
+    if (level < CR_CPU_AVX2 || !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("pclmul"))
+        return &cr_pq_kern_c;
     if (level < CR_CPU_AVX512 || !__builtin_cpu_supports("avx512vbmi")) return &kern_avx2;
     return &kern_avx512;
 }

@@ -236,4 +236,22 @@ TEST(splitting) {
     }
 }
 
-TEST_MAIN(CASE(unpack), CASE(expand), CASE(gather), CASE(counting), CASE(walking), CASE(splitting))
+TEST(checksums) {
+    FOR_LEVELS(k) {
+        for (size_t n = 0; n < 700; n++) {
+            uint8_t *block;
+            const uint8_t *in = noise(n, &block);
+            uint32_t sum = UINT32_MAX; /* a bit at a time */
+            for (size_t i = 0; i < n; i++) {
+                sum ^= in[i];
+                for (int b = 0; b < 8; b++)
+                    sum = sum >> 1 ^ (sum & 1 ? 0xedb88320u : 0);
+            }
+            CHECK_INT(k->crc(in, n), ~sum);
+            cr_free(block);
+        }
+    }
+}
+
+TEST_MAIN(CASE(unpack), CASE(expand), CASE(gather), CASE(counting), CASE(walking), CASE(splitting),
+          CASE(checksums))
