@@ -22,7 +22,7 @@ static const cr_opt opts[] = {
         "write trace.json, who did what in ten batches, to the output; tell the time shares"),
     CR_OPT_INT(debug_level, "N", "0", NULL, 0, 9,
                "above 0: add column __features__ with the parsed ids and values"),
-    CR_OPT_STR(dataset_type, 0, "NAME", "from the config",
+    CR_OPT_STR(dataset_type, 0, "NAME", "by the ending of the paths, else from the config",
                "format of the input: CsvDataset or ParquetDataset"),
     CR_OPT_STR(writer_type, 0, "NAME", "as the input",
                "format of the result: CsvWriter or ParquetWriter"),

@@ -311,7 +311,7 @@ static void list_names(cr_source *s, const cr_pq_meta *m, int node, const char *
 static void measure(cr_source *s, pq_file *f, const cr_pq_meta *m) {
     f->groups = CR_NEW_N(&s->arena, group, m->n_groups + 1);
     f->footer_size = m->footer_size;
-    bool *seen = CR_NEW_N(&s->arena, bool, m->n_leaves + 1);
+    bool *seen = cr_alloc((size_t)m->n_leaves + 1, "columns");
     for (int g = 0; g < m->n_groups; g++) {
         const cr_pq_group *from = &m->groups[g];
         if (from->n_rows <= 0) continue;
@@ -332,6 +332,7 @@ static void measure(cr_source *s, pq_file *f, const cr_pq_meta *m) {
             to->held += (c->size < 4 * PAGE_BYTES ? c->size : 4 * PAGE_BYTES) + 2 * page;
         }
     }
+    cr_free(seen);
 }
 
 /* cut_blocks decides where blocks begin and how many are a stretch */

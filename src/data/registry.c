@@ -11,6 +11,30 @@
 READERS(DECLARE)
 const cr_reader_type *const cr_readers[] = {READERS(ENTRY) NULL};
 
+static const cr_reader_type *by_ending(const char *s, size_t n) {
+    for (const cr_reader_type *const *r = cr_readers; *r; r++) {
+        for (const char *const *e = (*r)->exts; *e; e++) {
+            size_t k = strlen(*e);
+            if (n > k && memcmp(s + n - k, *e, k) == 0) return *r;
+        }
+    }
+    return NULL;
+}
+
+const cr_reader_type *cr_reader_by_path(const char *paths) {
+    const cr_reader_type *found = NULL;
+    for (const char *s = paths, *end; *s; s = *end ? end + 1 : end) {
+        end = strchrnul(s, ',');
+        size_t n = (size_t)(end - s);
+        while (n && (s[n - 1] == ' ' || s[n - 1] == '\n'))
+            n--;
+        const cr_reader_type *r = by_ending(s, n);
+        if (!r || (found && r != found)) return NULL;
+        found = r;
+    }
+    return found;
+}
+
 const cr_reader_type *cr_reader_find(const char *dataset_type) {
     for (const cr_reader_type *const *r = cr_readers; *r; r++) {
         if (strcmp((*r)->name, dataset_type) == 0) return *r;

@@ -314,8 +314,13 @@ static cr_code open_job(job *j, const cr_predict_opts *o, cr_diag *diag) {
         set[c.n_set++] = edits[0];
         set[c.n_set++] = edits[1];
     }
-    if (o->dataset_type && *o->dataset_type) {
-        snprintf(edits[2], sizeof(edits[2]), "data_config.dataset_type=%s", o->dataset_type);
+    /* a model that was trained on one format predicts from the other: the ending says which */
+    const cr_reader_type *ending = cr_reader_by_path(o->predict_input_path);
+    const char *type = o->dataset_type && *o->dataset_type ? o->dataset_type
+                       : ending                            ? ending->name
+                                                           : NULL;
+    if (type) {
+        snprintf(edits[2], sizeof(edits[2]), "data_config.dataset_type=%s", type);
         set[c.n_set++] = edits[2];
     }
     c.set = set;

@@ -54,6 +54,11 @@ run crank predict --scripted_model_path export --predict_input_path eval.parquet
     --reserved_columns user,tags --dataset_type ParquetDataset --writer_type CsvWriter
 ends 0
 same pc pp
+# the ending says which format it is
+run crank predict --scripted_model_path export --predict_input_path eval.parquet --predict_output_path pe \
+    --reserved_columns user,tags --writer_type CsvWriter
+ends 0
+same pc pe
 run crank check tiny_pq.yaml
 ends 0
 has_out "train     1500 of 1500 rows sampled, mean label ..., 0 bad rows: train.parquet"

@@ -24,6 +24,19 @@ put c 'label:string, user:double, item:int64, tags:string, price:string'
 run crank check tiny_pq.yaml --train_input_path d/c.parquet
 ends 3
 has_err "tiny_pq.yaml:21:32: column 'user' holds double; feature 'user' needs integers or text"
+# a label that is a list, a struct, an id in lists of lists
+printf '[1]|1|2|3|4\n' | pq_make d/c.parquet 'label:list<int32>, user:int64, item:int64, tags:string, price:double'
+run crank check tiny_pq.yaml --train_input_path d/c.parquet
+ends 3
+has_err "tiny_pq.yaml:19:18: column 'label' holds list<int32>; a label is one number per row"
+printf '1|1|2|[[3]]|4\n' | pq_make d/c.parquet 'label:int32, user.id:int64, item:int64, tags:list<list<int64>>, price:double'
+run crank check tiny_pq.yaml --train_input_path d/c.parquet
+ends 3
+has_err "tiny_pq.yaml:21:32: column 'user', which feature 'user' needs, has the type struct<id: int64> in d/c.parquet, which is a struct; name its members with dots..."
+printf '1|1|2|[[3]]|4\n' | pq_make d/c.parquet 'label:int32, user:int64, item:int64, tags:list<list<int64>>, price:double'
+run crank check tiny_pq.yaml --train_input_path d/c.parquet
+ends 3
+has_err "tiny_pq.yaml:23:32: column 'tags' holds list<list<int64>>; feature 'tags' needs single values or lists"
 put c 'x:int32, y:int64, z:int64, v:string, w:double'
 run crank check tiny_pq.yaml --train_input_path d
 ends 2
