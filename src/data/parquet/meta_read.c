@@ -22,11 +22,13 @@ cr_code cr_pq_broken(cr_pq_parse *s) {
 
 cr_code cr_pq_take(cr_pq_parse *s, void **out, size_t n, size_t size) {
     *out = NULL;
-    if (n > s->left / size)
-        return cr_fail(s->err, CR_EDATA,
-                       "%s: %zu elements of %zu bytes do not fit in the budget; raise it if the "
-                       "file is sound",
-                       s->what, n, size);
+    if (n > s->left / size) {
+        cr_fail(s->err, CR_EDATA,
+                "%s: %zu elements of %zu bytes do not fit in the budget; raise it if the file is "
+                "sound",
+                s->what, n, size);
+        return CR_EDATA;
+    }
     s->left -= n * size;
     *out = cr_arena_zalloc(s->arena, n * size);
     return CR_OK;

@@ -91,14 +91,23 @@ static size_t expand64(uint64_t *out, const void *in, const uint8_t *valid, size
     return j;
 }
 
-static void gather32(uint32_t *out, const uint32_t *dict, const uint32_t *code, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        out[i] = dict[code[i]];
-}
-void cr_pq_gather64_c(uint64_t *out, const uint64_t *dict, const uint32_t *code, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        out[i] = dict[code[i]];
-}
+/* two codes per load; the gather instructions of AVX2 and AVX-512 took 1.3 to 1.9 times as long */
+#define GATHER(name, type)                                                                         \
+    void name(type *out, const type *dict, const uint32_t *code, size_t n) {                       \
+        size_t i = 0;                                                                              \
+        for (; i + 4 <= n; i += 4) {                                                               \
+            uint64_t a = load64((const uint8_t *)(code + i));                                      \
+            uint64_t b = load64((const uint8_t *)(code + i + 2));                                  \
+            out[i] = dict[(uint32_t)a];                                                            \
+            out[i + 1] = dict[a >> 32];                                                            \
+            out[i + 2] = dict[(uint32_t)b];                                                        \
+            out[i + 3] = dict[b >> 32];                                                            \
+        }                                                                                          \
+        for (; i < n; i++)                                                                         \
+            out[i] = dict[code[i]];                                                                \
+    }
+GATHER(cr_pq_gather32_c, uint32_t)
+GATHER(cr_pq_gather64_c, uint64_t)
 
 static uint32_t largest(const uint32_t *code, size_t n) {
     uint32_t m = 0;
@@ -154,6 +163,18 @@ static uint32_t crc(const uint8_t *in, size_t n) {
     return (uint32_t)crc32_z(0, in, n);
 }
 
-const cr_pq_kern cr_pq_kern_c = {unpack8,  unpack32, cr_pq_unpack64_c, expand8, expand32,
-                                 expand64, gather32, cr_pq_gather64_c, largest, count,
-                                 equal,    walk,     split4,           split8,  crc};
+const cr_pq_kern cr_pq_kern_c = {unpack8,
+                                 unpack32,
+                                 cr_pq_unpack64_c,
+                                 expand8,
+                                 expand32,
+                                 expand64,
+                                 cr_pq_gather32_c,
+                                 cr_pq_gather64_c,
+                                 largest,
+                                 count,
+                                 equal,
+                                 walk,
+                                 split4,
+                                 split8,
+                                 crc};

@@ -11,10 +11,12 @@
 #define CR_PQ_WIDTHS32(X)                                                                          \
     X(0)                                                                                           \
     X(1)                                                                                           \
-    X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18)  \
-        X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
+    X(2)                                                                                           \
+    X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) \
+        X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
 
 void cr_pq_unpack64_c(const uint8_t *in, uint64_t *out, size_t n, int bw);
+void cr_pq_gather32_c(uint32_t *out, const uint32_t *dict, const uint32_t *code, size_t n);
 void cr_pq_gather64_c(uint64_t *out, const uint64_t *dict, const uint32_t *code, size_t n);
 
 #endif

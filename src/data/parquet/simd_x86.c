@@ -207,17 +207,6 @@ AVX2 static size_t equal_avx2(const uint8_t *in, uint8_t x, uint8_t *out, size_t
     return all;
 }
 
-AVX2 static void gather32_avx2(uint32_t *out, const uint32_t *dict, const uint32_t *code,
-                               size_t n) {
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m256i k = _mm256_loadu_si256((const void *)(code + i));
-        _mm256_storeu_si256((void *)(out + i), _mm256_i32gather_epi32((const int *)dict, k, 4));
-    }
-    for (; i < n; i++)
-        out[i] = dict[code[i]];
-}
-
 /* strings that are all as long as the one before are taken eight at a time: that they are is
  * checked with independent loads, while a walk from length to length waits for each */
 AVX2 static size_t walk_avx2(const uint8_t *page, size_t *at, size_t size, uint32_t base,
@@ -443,16 +432,16 @@ AVX512 static size_t expand64_avx512(uint64_t *out, const void *in, const uint8_
            cr_pq_kern_c.expand64(out + i, p, valid + i, n - i);
 }
 
-static const cr_pq_kern kern_avx2 = {unpack8_avx2,  unpack32_avx2,    cr_pq_unpack64_c,
-                                     expand8_avx2,  expand32_avx2,    expand64_avx2,
-                                     gather32_avx2, cr_pq_gather64_c, largest_avx2,
-                                     count_avx2,    equal_avx2,       walk_avx2,
-                                     split4_avx2,   split8_avx2,      crc_avx2};
-static const cr_pq_kern kern_avx512 = {unpack8_avx512, unpack32_avx512,  unpack64_avx512,
-                                       expand8_avx2,   expand32_avx512,  expand64_avx512,
-                                       gather32_avx2,  cr_pq_gather64_c, largest_avx2,
-                                       count_avx2,     equal_avx2,       walk_avx2,
-                                       split4_avx2,    split8_avx2,      crc_avx2};
+static const cr_pq_kern kern_avx2 = {unpack8_avx2,     unpack32_avx2,    cr_pq_unpack64_c,
+                                     expand8_avx2,     expand32_avx2,    expand64_avx2,
+                                     cr_pq_gather32_c, cr_pq_gather64_c, largest_avx2,
+                                     count_avx2,       equal_avx2,       walk_avx2,
+                                     split4_avx2,      split8_avx2,      crc_avx2};
+static const cr_pq_kern kern_avx512 = {unpack8_avx512,   unpack32_avx512,  unpack64_avx512,
+                                       expand8_avx2,     expand32_avx512,  expand64_avx512,
+                                       cr_pq_gather32_c, cr_pq_gather64_c, largest_avx2,
+                                       count_avx2,       equal_avx2,       walk_avx2,
+                                       split4_avx2,      split8_avx2,      crc_avx2};
 
 const cr_pq_kern *cr_pq_kern_for(cr_cpu_level level) {
     /* the levels of base/cpu.h promise less than these need */
