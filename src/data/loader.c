@@ -345,6 +345,10 @@ static cr_code find_items(cr_loader *l, cr_err *err) {
         l->first_item[f + 1] = l->first_item[f] + (n < 0 ? 1 : n);
     }
     l->n_items = l->first_item[l->n_files];
+    if (l->n_items >= INT32_MAX)
+        return cr_fail_at(err, CR_EDATA, ((cr_loc){l->o.paths, 0, 0}),
+                          "%lld blocks of rows are more than one run reads; use fewer files",
+                          (long long)l->n_items);
     void *p;
     CR_TRY(
         cr_try_alloc(&p, (size_t)(l->n_items + 1) * sizeof(int64_t), "the order of blocks", err));

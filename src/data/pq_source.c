@@ -31,7 +31,8 @@
 #define RUN_BYTES    ((size_t)32 << 20)
 #define MAX_HANDS    8
 #define HANDS_BYTES  ((size_t)256 << 20)
-#define PAGE_BYTES   ((int64_t)1 << 20) /* what writers aim at */
+#define PAGE_BYTES   1048576.0 /* what writers aim at */
+#define MAX_BLOCKS   ((int64_t)1 << 25)
 #define MAX_OPEN     64
 #define MAX_ERRORS   20 /* then other files are not looked at */
 
@@ -40,9 +41,10 @@ typedef struct group {
     int64_t n_rows; /* at least one */
     int64_t first_row, first_block;
     int64_t block_rows;
-    int64_t bytes;   /* in the file, wanted columns */
-    int64_t decoded; /* as columns */
-    int64_t held;    /* by the cursors of a hand */
+    /* of the wanted columns; a footer may say anything */
+    double bytes;   /* in the file */
+    double decoded; /* as columns */
+    double held;    /* by the cursors of a hand */
 } group;
 
 typedef struct pq_file {
@@ -308,11 +310,12 @@ static void list_names(cr_source *s, const cr_pq_meta *m, int node, const char *
 /* ---- rows and blocks ---- */
 
 /* measure lists the row groups with what their wanted columns take */
-static void measure(cr_source *s, pq_file *f, const cr_pq_meta *m) {
+static void measure(cr_source *s, pq_file *f, const cr_pq_meta *m, cr_diag *diag) {
     f->groups = CR_NEW_N(&s->arena, group, m->n_groups + 1);
     f->footer_size = m->footer_size;
     bool *seen = cr_alloc((size_t)m->n_leaves + 1, "columns");
-    for (int g = 0; g < m->n_groups; g++) {
+    bool fine = true;
+    for (int g = 0; g < m->n_groups && fine; g++) {
         const cr_pq_group *from = &m->groups[g];
         if (from->n_rows <= 0) continue;
         group *to = &f->groups[f->n_groups++];
@@ -325,11 +328,20 @@ static void measure(cr_source *s, pq_file *f, const cr_pq_meta *m) {
             if (leaf < 0 || seen[leaf]) continue;
             seen[leaf] = true;
             const cr_pq_chunk *c = &from->chunks[leaf];
-            bool text = m->nodes[m->leaves[leaf]].type == CR_PQ_BYTES;
-            int64_t page = c->raw_size < PAGE_BYTES ? c->raw_size : PAGE_BYTES;
-            to->bytes += c->size;
-            to->decoded += c->n_values * cr_pqs_width(m, leaf) + (text ? c->raw_size : 0);
-            to->held += (c->size < 4 * PAGE_BYTES ? c->size : 4 * PAGE_BYTES) + 2 * page;
+            const cr_pq_node *node = &m->nodes[m->leaves[leaf]];
+            double raw = (double)c->raw_size, size = (double)c->size;
+            to->bytes += size;
+            to->decoded += (double)c->n_values * cr_pqs_width(m, leaf);
+            if (node->type == CR_PQ_BYTES) to->decoded += raw;
+            to->held += (size < 4 * PAGE_BYTES ? size : 4 * PAGE_BYTES) +
+                        2 * (raw < PAGE_BYTES ? raw : PAGE_BYTES);
+            if (node->max_rep > 0 || c->n_values == from->n_rows) continue;
+            cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, (cr_loc){f->path, 0, 0},
+                        "column '%.100s', row group %d: it has %lld values, the row group %lld "
+                        "rows; the file is damaged",
+                        node->path, g, (long long)c->n_values, (long long)from->n_rows);
+            fine = false;
+            break;
         }
     }
     cr_free(seen);
@@ -337,7 +349,7 @@ static void measure(cr_source *s, pq_file *f, const cr_pq_meta *m) {
 
 /* cut_blocks decides where blocks begin and how many are a stretch */
 static void cut_blocks(cr_source *s) {
-    int64_t held = 0;
+    double held = 0;
     s->n_rows = 0;
     for (int64_t i = 0; i < s->n_files; i++) {
         pq_file *f = &s->files[i];
@@ -345,7 +357,7 @@ static void cut_blocks(cr_source *s) {
         s->n_rows += f->n_rows;
         for (int k = 0; k < f->n_groups; k++) {
             group *g = &f->groups[k];
-            double row = (double)g->decoded / (double)g->n_rows;
+            double row = g->decoded / (double)g->n_rows;
             double n = (double)s->block / row;
             g->block_rows = n < 1 ? 1 : n > BLOCK_ROWS ? BLOCK_ROWS : (int64_t)n;
             if (g->block_rows > 256) g->block_rows -= g->block_rows % 256;
@@ -357,7 +369,7 @@ static void cut_blocks(cr_source *s) {
     s->run_rows = s->n_rows / (2 * MAX_HANDS);
     if (s->run_rows < RUN_MIN_ROWS) s->run_rows = RUN_MIN_ROWS;
     if (s->run_rows > RUN_ROWS) s->run_rows = RUN_ROWS;
-    s->hand_bytes = (size_t)held + s->block;
+    s->hand_bytes = (held < 1e15 ? (size_t)held : (size_t)1e15) + s->block;
     size_t n = HANDS_BYTES / s->hand_bytes;
     s->n_hands = n < 2 ? 2 : n > MAX_HANDS ? MAX_HANDS : (int)n;
 }
@@ -376,7 +388,7 @@ static const group *group_of(const pq_file *f, int64_t block) {
 
 /* blocks of a stretch: a row group is cut into even ones of about `rows` rows */
 static int64_t run_blocks(const group *g, int64_t rows) {
-    double most = (double)RUN_BYTES / ((double)g->decoded / (double)g->n_rows);
+    double most = (double)RUN_BYTES / (g->decoded / (double)g->n_rows);
     if (most < (double)rows) rows = most < 1 ? 1 : (int64_t)most;
     int64_t n = (g->n_rows + g->block_rows - 1) / g->block_rows;
     int64_t parts = (g->n_rows + rows / 2) / rows;
@@ -495,7 +507,7 @@ static void open_files(cr_source *s, char **paths, cr_diag *diag) {
             }
             const cr_pq_meta *m = cr_pq_get_meta(x);
             look_at(s, f, m, before ? cr_pq_get_meta(before) : NULL, told, diag);
-            if (diag->n_errors == errors) measure(s, f, m);
+            if (diag->n_errors == errors) measure(s, f, m, diag);
             if (!keep) cr_pq_close(before);
             before = x;
             if (keep) {
@@ -551,6 +563,15 @@ static cr_code pq_open(cr_source **out, const cr_data_conf *conf, const char *pa
             cr_pqs_nulls_as(&x->places[i], &s->kind[i]);
         }
     cut_blocks(s);
+    for (int64_t i = 0; i < s->n_files; i++) {
+        if (s->files[i].n_blocks <= MAX_BLOCKS) continue;
+        cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, (cr_loc){s->files[i].path, 0, 0},
+                    "it has %lld rows by its footer, which is more than a file can hold; it is "
+                    "damaged",
+                    (long long)s->files[i].n_rows);
+        pq_close(s);
+        return CR_EDATA;
+    }
     *out = s;
     return CR_OK;
 }
@@ -685,7 +706,7 @@ static cr_code pq_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bo
     raw->first_row = g->first_row + h->group_row;
     raw->first_line = 0;
     raw->offset = -1;
-    raw->size = (size_t)((double)g->bytes * (double)raw->n_rows / (double)g->n_rows);
+    raw->size = (size_t)(g->bytes * (double)raw->n_rows / (double)g->n_rows);
     return CR_OK;
 }
 

@@ -883,6 +883,42 @@ TEST(damaged) {
     drop(&s);
 }
 
+/* any byte of a file changed: its rows, others, or an error, never more */
+TEST(damaged_anywhere) {
+    const char *p = PM_FILE(h_path("bytes.parquet"),
+                            "a:int64, s:string, l:list<int32>, m:map<string,float>, d:dec38_3",
+                            "1|x|[1,2]|{a:1}|5", "null|y|null|{}|null", "3||[]|null|-7",
+                            "4|x|[null]|{b:2,c:null}|1");
+    cr_buf b, out;
+    cr_buf_init(&b);
+    cr_buf_init(&out);
+    cr_err err;
+    CHECK(cr_file_read(p, 0, &b, &err) == CR_OK);
+    int same_rows = 0, refused_files = 0;
+    char *want = NULL;
+    for (size_t i = 0; i <= b.n; i++) {
+        char keep = i ? b.data[i - 1] : 0;
+        if (i) b.data[i - 1] = i % 3 == 0 ? (char)~keep : i % 3 == 1 ? (char)(keep + 1) : 0x7f;
+        p = h_write("changed.parquet", b.data, b.n);
+        cr_diag diag;
+        cr_diag_init(&diag);
+        cr_code code = read_all(&out, p, "a,s,l,m,d", NO_FIELDS, 64, &diag);
+        CHECK(code == CR_OK || (diag.n > 0 && diag.v[0].msg[0]));
+        if (!i) {
+            CHECK_INT(code, CR_OK);
+            want = strdup(out.data);
+        }
+        refused_files += code != CR_OK;
+        same_rows += code == CR_OK && strcmp(out.data, want) == 0;
+        cr_diag_clear(&diag);
+        if (i) b.data[i - 1] = keep;
+    }
+    CHECK(same_rows > 100 && refused_files > 300);
+    free(want);
+    cr_buf_clear(&b);
+    cr_buf_clear(&out);
+}
+
 TEST(free_at_any_moment) {
     make_files(false);
     cr_loader_opts o = base_opts(h_path("good-*.parquet"), false);
@@ -953,6 +989,7 @@ int main(int argc, char **argv) {
         CASE(bad_rows),
         CASE(many_files),
         CASE(damaged),
+        CASE(damaged_anywhere),
         CASE(free_at_any_moment),
         CASE(steady_state_allocates_nothing),
     };
