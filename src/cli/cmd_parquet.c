@@ -55,7 +55,7 @@ static cr_code find_files(cr_ui *ui, const cr_args *a, char ***paths, size_t *n)
             if (*n) memcpy(more, *paths, *n * sizeof *more);
             *paths = more;
         }
-        memcpy(*paths + *n, found, k * sizeof *found);
+        if (k) memcpy(*paths + *n, found, k * sizeof *found);
         *n += k;
     }
     return CR_OK;

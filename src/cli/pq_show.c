@@ -49,8 +49,8 @@ static const char *ratio(cr_arena *a, int64_t raw, int64_t size) {
 /* the name people use, and the node whose type they mean by it */
 static const char *people_name(cr_pqv *v, int leaf, int *typed) {
     const cr_pq_meta *m = v->m;
-    int chain[128], n = 0, item, value;
-    for (int i = m->leaves[leaf]; i > 0 && n < 128; i = m->nodes[i].parent)
+    int chain[128] = {m->leaves[leaf]}, n = 1, item, value;
+    for (int i = m->nodes[chain[0]].parent; i > 0 && n < 128; i = m->nodes[i].parent)
         chain[n++] = i;
     int node = chain[--n];
     const char *name = m->nodes[node].name;
