@@ -159,7 +159,8 @@ static void tell_text(const report *r, cr_buf *out) {
                   cr_fmt_count(a, (double)rows));
     for (int i = 0; i < r->n_samples; i++) {
         const sample *s = &r->samples[i];
-        snprintf(all, sizeof(all), s->all_rows ? " of %lld" : "", (long long)s->all_rows);
+        all[0] = 0;
+        if (s->all_rows) snprintf(all, sizeof(all), " of %lld", (long long)s->all_rows);
         cr_buf_printf(out, "%-9s %lld%s rows sampled, mean label %.4f, %lld bad row%s: %s\n",
                       s->name, (long long)s->rows, all,
                       s->rows ? s->label_sum / (double)s->rows : 0, (long long)s->bad_rows,

@@ -64,7 +64,9 @@ static void text_of(cr_buf *b, char kind, bool wrong) {
         if (n)
             cr_buf_printf(b, wrong && draw(20) == 0 ? "%d" : "%d|%d", (int)draw(60), (int)draw(9));
         break;
-    default: cr_buf_printf(b, n ? "k%d" : "", (int)draw(100)); break;
+    default:
+        if (n) cr_buf_printf(b, "k%d", (int)draw(100));
+        break;
     }
 }
 
