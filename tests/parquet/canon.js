@@ -124,7 +124,7 @@ function typeOf(node, inList) {
   return { kind: 'struct', fields: c.map(x => ({ name: x.element.name, type: typeOf(x) })) }
 }
 
-/* schemaOf gives {names, types} of the top-level columns from parsed metadata */
+/* schemaOf gives {names, types} of the top-level columns from parsed metadata; big: half a gigabyte or more */
 function schemaOf(metadata) {
   let at = 0
   const tree = () => {
@@ -135,7 +135,8 @@ function schemaOf(metadata) {
     return { element, children }
   }
   const root = tree()
-  return { names: root.children.map(c => c.element.name), types: root.children.map(c => typeOf(c)) }
+  const bytes = metadata.row_groups.reduce((sum, g) => sum + Number(g.total_byte_size), 0)
+  return { names: root.children.map(c => c.element.name), types: root.children.map(c => typeOf(c)), big: bytes > 2 ** 29 }
 }
 
 /* A stored value (number, bigint, Uint8Array, boolean; INT96 as bigint) in canonical form. */

@@ -197,19 +197,46 @@ function nearestHalf(x) {
   return Math.round(x / ulp) * ulp
 }
 
-function run(args) {
-  return new Promise(resolve => {
+/* line(buffer) is called for each line of the output: all of it may be longer than a Buffer can be
+ * searched */
+function run(args, line) {
+  return new Promise((resolve, reject) => {
     const child = spawn(process.env.CRANK, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-    const out = []
+    let pieces = []
     let err = ''
-    child.stdout.on('data', d => out.push(d))
+    let bad
+    const finish = piece => {
+      if (piece.length) pieces.push(piece)
+      const whole = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)
+      pieces = []
+      try {
+        if (!bad) line(whole)
+      } catch (e) {
+        bad = e
+      }
+    }
+    child.on('error', reject)
+    child.stdout.on('data', d => {
+      let at = 0
+      for (let end; (end = d.indexOf(10, at)) >= 0; at = end + 1) finish(d.subarray(at, end))
+      if (at < d.length) pieces.push(d.subarray(at))
+    })
     child.stderr.on('data', d => (err += d))
-    child.on('close', (code, signal) => resolve({ out: Buffer.concat(out), err, code, signal }))
+    child.on('close', (code, signal) => {
+      if (pieces.length) finish(Buffer.alloc(0))
+      if (bad && code === 0) reject(bad)
+      else resolve({ err, code, signal })
+    })
   })
 }
 
 async function readCrank(file, schema, job) {
-  const r = await run(['parquet', file, '--rows_json', ...(job?.args || [])])
+  const rows = []
+  const r = await run(['parquet', file, '--rows_json', ...(job?.args || [])], line => {
+    const p = new Parser(line)
+    rows.push(p.row(schema))
+    if (p.at !== p.b.length) p.fail('more than a row')
+  })
   if (r.signal) throw new Error('crashed: ' + r.signal)
   if (r.code !== 0) {
     const e = new Error(r.err.trim() || 'no message')
@@ -217,15 +244,6 @@ async function readCrank(file, schema, job) {
     if (lines.length !== 1 || !lines[0].includes(file) || /Sanitizer|runtime error/.test(r.err)) e.message = 'not a one-line error that names the file: ' + lines[0]
     e.exit = r.code
     throw e
-  }
-  const rows = []
-  for (let at = 0; at < r.out.length; ) {
-    let end = r.out.indexOf(10, at)
-    if (end < 0) end = r.out.length
-    const p = new Parser(r.out.subarray(at, end))
-    rows.push(p.row(schema))
-    if (p.at !== p.b.length) p.fail('more than a row')
-    at = end + 1
   }
   return rows
 }

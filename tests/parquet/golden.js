@@ -24,7 +24,9 @@ async function main() {
     if (rows.map(r => JSON.stringify(r) + '\n').join('') !== fs.readFileSync(path.join(made, c.truth), 'utf8')) throw new Error(file + ': not what was put in')
     const want = c.truth.replace('.truth', '.jsonl')
     fs.copyFileSync(file, path.join(dir, c.file))
-    fs.writeFileSync(path.join(dir, want), (await run(['parquet', file, '--rows_json'])).out)
+    const text = []
+    await run(['parquet', file, '--rows_json'], line => text.push(line, Buffer.from('\n')))
+    fs.writeFileSync(path.join(dir, want), Buffer.concat(text))
     list.push(`${c.file} ${want}\n`)
   }
   fs.writeFileSync(path.join(dir, 'list.txt'), list.join(''))

@@ -48,7 +48,7 @@ function readOne(reader, jobs, env, seconds) {
 }
 
 /* cache: a folder where answers of the other readers are kept from run to run; undefined: none */
-async function readAll(readers, jobs, { crank, cache, seconds = 120 }) {
+async function readAll(readers, jobs, { crank, cache, seconds = 600 }) {
   const lists = await Promise.all(
     readers.map(async r => {
       const kept = cache && r !== 'crank' && path.join(cache, `${r}-${path.basename(jobs[0]?.file || '')}-${jobs.length}.json`)

@@ -263,16 +263,12 @@ async function duckRows(sql, schema) {
 
 async function readDuckdb(path, schema) {
   const from = `FROM read_parquet('${path.replace(/'/g, "''")}', hive_partitioning = false)`
-  try {
-    return await duckRows('SELECT * ' + from, schema)
-  } catch (e) {
-    if (!/string longer than/.test(e.message)) throw e
-    /* longer than a JavaScript string can be: as bytes, only the hash matters */
-    const { conn } = await duckdb()
-    const r = await conn.run(`SELECT * ${from} LIMIT 0`)
-    const cast = r.columnNames().map((n, k) => `CAST("${n}" AS ${String(r.columnType(k)).replace(/VARCHAR/g, 'BLOB')})`)
-    return duckRows(`SELECT ${cast.join(', ')} ${from}`, schema)
-  }
+  if (!schema?.big) return duckRows('SELECT * ' + from, schema)
+  /* texts longer than a JavaScript string can be: as bytes, only the hash matters */
+  const { conn } = await duckdb()
+  const r = await conn.run(`SELECT * ${from} LIMIT 0`)
+  const cast = r.columnNames().map((n, k) => `CAST("${n}" AS ${String(r.columnType(k)).replace(/VARCHAR/g, 'BLOB')})`)
+  return duckRows(`SELECT ${cast.join(', ')} ${from}`, schema)
 }
 
 const readers = { duckdb: readDuckdb, wasm: readWasm, hyparquet: readHyparquet }

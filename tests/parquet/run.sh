@@ -16,7 +16,7 @@ ninja -C "$build" crank tests/parquet/write_samples
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 node tests/parquet/make_files.js "$tmp/made"
-node tests/parquet/ours.js "$build/tests/parquet/write_samples" "$tmp/ours"
+node tests/parquet/ours.js "$build/tests/parquet/write_samples" "$build/crank" "$tmp/ours"
 if [ -d "$testing/data" ]; then report="--report docs/design/parquet_interop.md"; else report=; fi
 # shellcheck disable=SC2086
 node tests/parquet/compare.js --crank "$build/crank" --testing "$testing" --made "$tmp/made" --ours "$tmp/ours" \
