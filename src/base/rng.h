@@ -20,8 +20,9 @@ static inline uint64_t cr_mix64(uint64_t x) {
     x ^= x >> 31;
     return x;
 }
+#define CR_RNG_STEP 0x9e3779b97f4a7c15u
 static inline uint64_t cr_rng_u64(uint64_t key, uint64_t i) {
-    return cr_mix64(key + (i + 1) * 0x9e3779b97f4a7c15u);
+    return cr_mix64(key + (i + 1) * CR_RNG_STEP);
 }
 /* uniform in [0,1), 24 bits */
 static inline float cr_rng_f32(uint64_t key, uint64_t i) {

@@ -10,6 +10,7 @@
 #include "kern/kern.h"
 
 #define FILL_ROWS 4096
+#define AHEAD     16 /* rows between fetching a record and looking it up */
 
 /* floats that D weights take in a record */
 static int64_t weight_floats(int64_t D, int half) {
@@ -19,15 +20,15 @@ static int64_t weight_floats(int64_t D, int half) {
 int64_t cr_table_stride(int64_t D, int half, const cr_optim_type *optim) {
     int64_t n = weight_floats(D, half);
     if (optim) n += D * optim->elem_state + optim->row_state;
-    return n < 4 ? n : (n + 3) / 4 * 4;
+    return n;
 }
 
 int64_t cr_table_state_at(const cr_table *t) {
-    return weight_floats(t->D, t->half);
+    return t->n_weights;
 }
 
 int64_t cr_table_scratch(const cr_table *t) {
-    return t->half && t->optim ? t->D * (1 + t->optim->elem_state) + t->optim->row_state + t->D : 0;
+    return t->half && t->optim ? t->D + (t->D + 1) / 2 : 0; /* floats, and a draw for each */
 }
 
 cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err) {
@@ -44,6 +45,7 @@ cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err) {
                     .n_rows = spec->n_rows,
                     .D = spec->D,
                     .stride = stride,
+                    .n_weights = weight_floats(spec->D, spec->half),
                     .data = p,
                     .size = size,
                     .half = spec->half,
@@ -61,6 +63,17 @@ void cr_table_get(const cr_table *t, int64_t id, float *w) {
         memcpy(w, rec, (size_t)t->D * sizeof(float));
 }
 
+void cr_table_lookup(const cr_table *t, const int64_t *ids, const float *w, int64_t n, float *y,
+                     int64_t ld) {
+    for (int64_t r = 0; r < n && r < AHEAD; r++)
+        cr_table_fetch(t, ids[r], false);
+    for (int64_t r = 0; r < n; r++, y += ld) {
+        if (r + AHEAD < n) cr_table_fetch(t, ids[r + AHEAD], false);
+        cr_table_get(t, ids[r], y);
+        if (w) cr_kern->scale(y, w[r], y, t->D);
+    }
+}
+
 void cr_table_put(cr_table *t, int64_t id, const float *w) {
     float *rec = cr_table_row(t, id);
     if (t->half)
@@ -71,25 +84,18 @@ void cr_table_put(cr_table *t, int64_t id, const float *w) {
 
 void cr_table_apply(const cr_table *t, int64_t id, const cr_optim_step *step, float *g,
                     float *scratch) {
-    float *rec = cr_table_row(t, id);
+    float *rec = cr_table_row(t, id), *state = rec + cr_table_state_at(t);
+    int64_t D = t->D;
     if (!t->half) {
-        t->optim->row(t->optim_conf, step, rec, g, t->D);
+        t->optim->row(t->optim_conf, step, rec, state, g, D);
         return;
     }
-    /* the rule sees an ordinary record; the weights go back rounded by chance */
-    int64_t D = t->D, state = D * t->optim->elem_state + t->optim->row_state;
-    cr_table_get(t, id, scratch);
-    memcpy(scratch + D, rec + cr_table_state_at(t), (size_t)state * sizeof(float));
-    t->optim->row(t->optim_conf, step, scratch, g, D);
-    memcpy(rec + cr_table_state_at(t), scratch + D, (size_t)state * sizeof(float));
-    uint16_t *rnd = (uint16_t *)(void *)(scratch + D + state);
-    uint64_t key = cr_rng_sub(cr_rng_sub(t->round_key, (uint64_t)step->t), (uint64_t)id);
-    for (int64_t d = 0; d < D; d += 4) {
-        uint64_t u = cr_rng_u64(key, (uint64_t)d);
-        for (int64_t k = d; k < d + 4 && k < D; k++, u >>= 16)
-            rnd[k] = (uint16_t)u;
-    }
-    cr_kern->to16_chance((uint16_t *)(void *)rec, scratch, rnd, D, t->half);
+    /* the rule sees floats; they go back rounded by chance */
+    uint16_t *w = (uint16_t *)(void *)rec, *rnd = (uint16_t *)(void *)(scratch + D);
+    cr_kern->draw16(rnd, cr_rng_sub(cr_rng_sub(t->round_key, (uint64_t)step->t), (uint64_t)id), D);
+    cr_kern->from16(scratch, w, D, t->half);
+    t->optim->row(t->optim_conf, step, scratch, state, g, D);
+    cr_kern->to16_chance(w, scratch, rnd, D, t->half);
 }
 
 void cr_table_clear(cr_table *t) {

@@ -1,11 +1,11 @@
 /*
  * table.h - an embedding table: rows of D weights with their optimizer state beside them.
  *
- * A record is [w: D floats][elem_state planes of D][row_state floats], padded to 16 bytes, in huge
- * pages: a lookup is one miss, an update the same one. Initial values are a function of (seed,
- * table name, row, column) alone. Weights may be stored in 16 bits (BF16, FP16); the state stays in
- * 32, and updates are rounded by chance, with odds that keep the mean, from (seed, table, step,
- * row, column).
+ * A record is [w: D floats][elem_state planes of D][row_state floats], without gaps, in huge pages:
+ * a lookup is one miss, an update the same one. Initial values are a function of (seed, table name,
+ * row, column) alone. Weights may be stored in 16 bits (BF16, FP16); the state stays in 32, and
+ * updates are rounded by chance, with odds that keep the mean, from (seed, table, step, row,
+ * column).
  */
 #ifndef CR_EMB_TABLE_H
 #define CR_EMB_TABLE_H
@@ -20,7 +20,8 @@
 typedef struct cr_table {
     const char *name; /* parameter name as TorchEasyRec's checkpoints have it; borrowed */
     int64_t n_rows, D;
-    int64_t stride; /* floats per record */
+    int64_t stride;    /* floats per record */
+    int64_t n_weights; /* floats that its weights take */
     float *data;
     size_t size;
     int half;           /* weights in 16 bits: CR_HALF_… of kern.h; 0: 32 */
@@ -51,6 +52,9 @@ int64_t cr_table_state_at(const cr_table *t);
 int64_t cr_table_scratch(const cr_table *t);
 /* cr_table_get / cr_table_put: the weights of one row as floats */
 void cr_table_get(const cr_table *t, int64_t id, float *w);
+/* cr_table_lookup: n rows of weights, [w[r] *] the row of ids[r], to y + r * ld */
+void cr_table_lookup(const cr_table *t, const int64_t *ids, const float *w, int64_t n, float *y,
+                     int64_t ld);
 void cr_table_put(cr_table *t, int64_t id, const float *w);
 /* cr_table_apply updates one row by the table's rule. g: D floats, may be changed. Rows are
  * independent. */
@@ -64,6 +68,20 @@ static inline bool cr_table_clips(const cr_table *t) {
 }
 static inline float *cr_table_row(const cr_table *t, int64_t id) {
     return t->data + id * t->stride;
+}
+/* cr_table_fetch asks the memory for a record that is needed soon: its weights, to be read, or all
+ * of it, to be written. After the first lines the CPU asks by itself. */
+static inline void cr_table_fetch(const cr_table *t, int64_t id, bool write) {
+    enum { LINE = 64, MOST = 16 * LINE };
+    const char *p = (const char *)cr_table_row(t, id);
+    int64_t n = (write ? t->stride : t->n_weights) * (int64_t)sizeof(float);
+    const char *end = p + (n < MOST ? n : MOST);
+    for (p -= (uintptr_t)p % LINE; p < end; p += LINE) {
+        if (write)
+            __builtin_prefetch(p, 1);
+        else
+            __builtin_prefetch(p, 0, 2); /* into L2: more of these may be under way than into L1 */
+    }
 }
 
 #endif

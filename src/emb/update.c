@@ -191,8 +191,8 @@ static void find_parts(const utable *ut, const cr_group *g, int64_t k, parts *p)
         uint32_t e = g->entry[i];
         const cr_use *use = &ut->uses[g->slot ? g->slot[e] : 0];
         const float *gr = use->grad + (int64_t)g->row[e] * use->ld;
-        __builtin_prefetch(gr);
-        if (ut->t->D > 16) __builtin_prefetch(gr + 16);
+        for (int64_t d = 0; d < ut->t->D; d += 16)
+            __builtin_prefetch(gr + d);
         p->e[p->n++] = e;
     }
 }
@@ -319,7 +319,7 @@ static void apply_item(void *ctx, int64_t item, int thread) {
         sum_id(u, ut, g, k, &p[k % AHEAD], part);
         if (k + AHEAD < end) {
             find_parts(ut, g, k + AHEAD, &p[k % AHEAD]);
-            __builtin_prefetch(cr_table_row(t, g->id[k + AHEAD]), 1);
+            cr_table_fetch(t, g->id[k + AHEAD], true);
         }
         adjust_row(u, part, t->D);
         update_row(u, t, g->id[k], part, part + u->lanes * t->D);

@@ -1,59 +1,7 @@
 /*
- * body_half.c - 16-bit floats: BF16 (8 bits of exponent, 7 of mantissa) and FP16 (5 and 10).
- * Conversions are integer arithmetic on the bits, so every CPU level gives the same result;
- * rounding is to nearest even, or stochastic from bits that the caller draws.
+ * body_half.c - arrays of floats rounded to 16 bits, nearest even (half_int.h).
  */
-#include "kern/kern_int.h"
-
-INLINE uint32_t bits_of(float x) {
-    uint32_t u;
-    memcpy(&u, &x, sizeof(u));
-    return u;
-}
-INLINE float float_of(uint32_t u) {
-    float x;
-    memcpy(&x, &u, sizeof(x));
-    return x;
-}
-
-/* nearest BF16 value, as float bits; NaN stays NaN */
-INLINE uint32_t near_bf16(uint32_t u) {
-    uint32_t r = (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u;
-    return (u & 0x7fffffffu) > 0x7f800000u ? (u | 0x00400000u) & 0xffff0000u : r;
-}
-
-/* nearest FP16 value, as float bits. Below 2^-14 FP16 is a grid of 2^-24, which is what a float
- * near 0.5 is too: adding and taking off 0.5 rounds to it. */
-INLINE uint32_t near_fp16(uint32_t u) {
-    uint32_t sign = u & 0x80000000u, a = u & 0x7fffffffu;
-    uint32_t normal = (a + 0xfffu + ((a >> 13) & 1u)) & 0xffffe000u;
-    float grid = float_of(a) + 0.5f;
-    uint32_t tiny = bits_of(grid - 0.5f);
-    uint32_t r = a < 0x38800000u ? tiny : a >= 0x477ff000u ? 0x7f800000u : normal;
-    r = a > 0x7f800000u ? 0x7fc00000u : r;
-    return r | sign;
-}
-
-/* FP16 bits of a float that is an FP16 value */
-INLINE uint16_t pack_fp16(uint32_t u) {
-    uint32_t sign = (u >> 16) & 0x8000u, a = u & 0x7fffffffu;
-    uint32_t normal = (a - 0x38000000u) >> 13;
-    /* below 2^-14: multiples of 2^-24 */
-    uint32_t tiny = (uint32_t)(int32_t)(float_of(a < 0x38800000u ? a : 0) * 16777216.0f);
-    uint32_t r = a < 0x38800000u    ? tiny
-                 : a > 0x7f800000u  ? 0x7e00u
-                 : a == 0x7f800000u ? 0x7c00u
-                                    : normal;
-    return (uint16_t)(r | sign);
-}
-
-INLINE float unpack_fp16(uint16_t h) {
-    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, e = h & 0x7c00u, m = h & 0x3ffu;
-    uint32_t normal = ((uint32_t)(h & 0x7fffu) << 13) + 0x38000000u;
-    uint32_t tiny = bits_of((float)(int32_t)m * 0x1p-24f);
-    uint32_t r = e == 0 ? tiny : e == 0x7c00u ? 0x7f800000u | m << 13 : normal;
-    return float_of(r | sign);
-}
+#include "kern/half_int.h"
 
 void KERN(round16)(float *out, const float *x, int64_t n, int half) {
     if (half == CR_HALF_BF16) {
@@ -63,62 +11,10 @@ void KERN(round16)(float *out, const float *x, int64_t n, int half) {
     }
 }
 
-void KERN(from16)(float *out, const uint16_t *x, int64_t n, int half) {
-    if (half == CR_HALF_BF16) {
-        SIMD for (int64_t i = 0; i < n; i++) out[i] = float_of((uint32_t)x[i] << 16);
-    } else {
-        SIMD for (int64_t i = 0; i < n; i++) out[i] = unpack_fp16(x[i]);
-    }
-}
-
 void KERN(to16)(uint16_t *out, const float *x, int64_t n, int half) {
     if (half == CR_HALF_BF16) {
         SIMD for (int64_t i = 0; i < n; i++) out[i] = (uint16_t)(near_bf16(bits_of(x[i])) >> 16);
     } else {
         SIMD for (int64_t i = 0; i < n; i++) out[i] = pack_fp16(near_fp16(bits_of(x[i])));
-    }
-}
-
-/* magnitude rounded up or down with the odds of its distance; r: 16 random bits. Values beyond the
- * largest FP16 number stay at it: a weight must not become infinite by chance. */
-INLINE uint32_t chance_bf16(uint32_t u, uint32_t r) {
-    uint32_t up = (u + r) & 0xffff0000u;
-    return (u & 0x7f800000u) == 0x7f800000u    ? near_bf16(u)
-           : (up & 0x7f800000u) == 0x7f800000u ? u & 0xffff0000u
-                                               : up;
-}
-
-INLINE uint32_t chance_fp16(uint32_t u, uint32_t r) {
-    uint32_t sign = u & 0x80000000u, a = u & 0x7fffffffu;
-    uint32_t normal = (a + (r >> 3)) & 0xffffe000u;
-    /* in units of 2^-24, plus a fraction below one, cut off */
-    float scaled = float_of(a < 0x38800000u ? a : 0) * 16777216.0f + (float)(int32_t)r * 0x1p-16f;
-    uint32_t tiny = bits_of((float)(int32_t)scaled * 0x1p-24f);
-    uint32_t v = a < 0x38800000u ? tiny : normal > 0x477fe000u ? 0x477fe000u : normal;
-    return a >= 0x7f800000u ? near_fp16(u) : v | sign;
-}
-
-void KERN(to16_chance)(uint16_t *out, const float *x, const uint16_t *rnd, int64_t n, int half) {
-    if (half == CR_HALF_BF16) {
-        SIMD for (int64_t i = 0; i < n; i++) out[i] =
-            (uint16_t)(chance_bf16(bits_of(x[i]), rnd[i]) >> 16);
-    } else {
-        SIMD for (int64_t i = 0; i < n; i++) out[i] = pack_fp16(chance_fp16(bits_of(x[i]), rnd[i]));
-    }
-}
-
-void KERN(pool16)(float *out, const uint16_t *table, int64_t stride, const int64_t *ids,
-                  const float *w, int64_t n, int64_t D, int half) {
-    for (int64_t d = 0; d < D; d++)
-        out[d] = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const uint16_t *row = table + ids[i] * stride;
-        float c = w ? w[i] : 1.0f;
-        if (half == CR_HALF_BF16) {
-            SIMD for (int64_t d = 0; d < D; d++) out[d] =
-                out[d] + c * float_of((uint32_t)row[d] << 16);
-        } else {
-            SIMD for (int64_t d = 0; d < D; d++) out[d] = out[d] + c * unpack_fp16(row[d]);
-        }
     }
 }

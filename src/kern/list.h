@@ -180,6 +180,7 @@
  * from16, to16: 16-bit values to floats; floats to the nearest 16-bit values
  * to16_chance: rounded up with the odds of the distance, from rnd[i] uniform in 0 .. 65535; finite
  *     values stay finite
+ * draw16: such numbers, rnd[i] = 16 bits of cr_rng_u64(key, i - i % 4), from bit 16 (i % 4) on
  * pool16: as pool over rows of 16-bit values; stride counts those
  */
 #define CR_KERNELS_HALF(X)                                                                         \
@@ -188,6 +189,7 @@
     X(void, to16, (uint16_t * out, const float *x, int64_t n, int half))                           \
     X(void, to16_chance,                                                                           \
       (uint16_t * out, const float *x, const uint16_t *rnd, int64_t n, int half))                  \
+    X(void, draw16, (uint16_t * rnd, uint64_t key, int64_t n))                                     \
     X(void, pool16,                                                                                \
       (float *out, const uint16_t *table, int64_t stride, const int64_t *ids, const float *w,      \
        int64_t n, int64_t D, int half))

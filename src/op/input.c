@@ -13,7 +13,7 @@
 #include "op/distinct.h"
 #include "op/op.h"
 
-#define AHEAD 6 /* rows between fetching a record and using it */
+#define AHEAD 16 /* ids between fetching a record and pooling it */
 
 typedef struct lookup {
     cr_look *v;
@@ -38,26 +38,16 @@ static void look_dense(const cr_look *k, const cr_batch *b, const cr_tile *t, fl
         memcpy(y + r * ld, x + r * b->dense_width, (size_t)k->width * sizeof(float));
 }
 
-static void look_single(const cr_look *k, const int64_t *ids, const float *w, const cr_tile *t,
-                        float *y, int64_t ld) {
-    const cr_table *tab = k->table;
-    int64_t D = tab->D;
-    for (int64_t r = 0; r < t->n_rows; r++, y += ld) {
-        if (r + AHEAD < t->n_rows) __builtin_prefetch(cr_table_row(tab, ids[r + AHEAD]));
-        cr_table_get(tab, ids[r], y);
-        if (w)
-            for (int64_t d = 0; d < D; d++)
-                y[d] = w[r] * y[d];
-    }
-}
-
 static void look_bags(const cr_look *k, const cr_jagged *j, const cr_tile *t, float *y,
                       int64_t ld) {
     const cr_table *tab = k->table;
     const int32_t *off = j->off + t->row0;
+    int64_t fetched = off[0], last = off[t->n_rows];
     for (int64_t r = 0; r < t->n_rows; r++, y += ld) {
         int32_t from = off[r], n = off[r + 1] - from;
         const float *w = j->w ? j->w + from : NULL;
+        for (; fetched < last && fetched < off[r + 1] + AHEAD; fetched++)
+            cr_table_fetch(tab, j->ids[fetched], false);
         if (tab->half)
             cr_kern->pool16(y, (const uint16_t *)(const void *)tab->data, 2 * tab->stride,
                             j->ids + from, w, n, tab->D, tab->half);
@@ -82,7 +72,8 @@ static void lookup_forward(const cr_node *n, cr_tile *t) {
         }
         const cr_jagged *j = &b->sparse[k->slot];
         if (!j->off)
-            look_single(k, j->ids + t->row0, j->w ? j->w + t->row0 : NULL, t, y + k->out, ld);
+            cr_table_lookup(k->table, j->ids + t->row0, j->w ? j->w + t->row0 : NULL, t->n_rows,
+                            y + k->out, ld);
         else
             look_bags(k, j, t, y + k->out, ld);
     }

@@ -49,10 +49,10 @@ static void adadelta_dense(const void *conf, const cr_optim_step *s, float *w, c
     args a = args_of(conf, s);
     move(w, state[0], state[1], g, n, &a);
 }
-static void adadelta_row(const void *conf, const cr_optim_step *s, float *rec, float *g,
+static void adadelta_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
                          int64_t D) {
     args a = args_of(conf, s);
-    move(rec, rec + D, rec + 2 * D, g, D, &a);
+    move(w, state, state + D, g, D, &a);
 }
 
 static const char *const names[] = {"square_avg", "acc_delta"};

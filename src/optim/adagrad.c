@@ -57,9 +57,10 @@ static void adagrad_dense(const void *conf, const cr_optim_step *s, float *w, co
     dense(w, state[0], g, n, (float)s->lr, (float)c->eps, (float)c->weight_decay);
 }
 
-static void adagrad_row(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D) {
+static void adagrad_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
+                        int64_t D) {
     (void)conf;
-    row(rec, rec + D, g, D, (float)s->lr);
+    row(w, state, g, D, (float)s->lr);
 }
 
 /* the two messages keep this member at the same place (config.h) */

@@ -180,16 +180,17 @@ static adam_args row_args(const cr_sparse_adam_conf *c, const cr_optim_step *s) 
                        .bias1 = own.pre[0],
                        .bias2 = own.pre[1]};
 }
-static void adam_row(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D) {
+static void adam_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
+                     int64_t D) {
     adam_args a = row_args(conf, s);
-    row(rec, rec + D, rec + 2 * D, g, D, &a);
+    row(w, state, state + D, g, D, &a);
 }
-static void adam_any_row(const void *conf, const cr_optim_step *s, float *rec, float *g,
+static void adam_any_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
                          int64_t D) {
     const cr_sparse_adam_conf *c = conf;
-    if (c->weight_decay == 0 && all_zero(rec + D, 2 * D) && all_zero(g, D)) return;
+    if (c->weight_decay == 0 && all_zero(state, 2 * D) && all_zero(g, D)) return;
     adam_args a = row_args(conf, s);
-    all(rec, rec + D, rec + 2 * D, g, D, &a);
+    all(w, state, state + D, g, D, &a);
 }
 
 static const char *const adam_names[] = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};

@@ -56,9 +56,10 @@ static void ftrl_dense(const void *conf, const cr_optim_step *s, float *w, const
     args a = args_of(conf, s);
     if (a.alpha > 0) move(w, state[0], state[1], g, n, &a);
 }
-static void ftrl_row(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D) {
+static void ftrl_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
+                     int64_t D) {
     args a = args_of(conf, s);
-    if (a.alpha > 0) move(rec, rec + D, rec + 2 * D, g, D, &a);
+    if (a.alpha > 0) move(w, state, state + D, g, D, &a);
 }
 
 static const char *const names[] = {"z", "n"};

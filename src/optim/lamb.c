@@ -58,44 +58,46 @@ CR_INLINE void move(float *restrict w, const float *restrict r, int64_t D, doubl
 #undef BLOCK
 }
 
-CR_INLINE void whole_body(float *restrict rec, float *restrict g, int64_t D,
+CR_INLINE void whole_body(float *restrict w, float *restrict state, float *restrict g, int64_t D,
                           const cr_sparse_adam_conf *c, const cr_optim_step *s) {
     args a = args_of(c, s);
-#define BLOCK(i, len) whole_block(rec + (i), rec + D + (i), rec + 2 * D + (i), g + (i), len, a)
+#define BLOCK(i, len) whole_block(w + (i), state + (i), state + D + (i), g + (i), len, a)
     CR_BLOCKS(D, BLOCK);
 #undef BLOCK
-    move(rec, g, D, s->lr);
+    move(w, g, D, s->lr);
 }
 CR_SIMD(whole,
-        (float *restrict rec, float *restrict g, int64_t D, const cr_sparse_adam_conf *c,
-         const cr_optim_step *s),
-        (rec, g, D, c, s))
+        (float *restrict w, float *restrict state, float *restrict g, int64_t D,
+         const cr_sparse_adam_conf *c, const cr_optim_step *s),
+        (w, state, g, D, c, s))
 
-CR_INLINE void partial_body(float *restrict rec, float *restrict g, int64_t D,
+CR_INLINE void partial_body(float *restrict w, float *restrict state, float *restrict g, int64_t D,
                             const cr_sparse_adam_conf *c, const cr_optim_step *s) {
     args a = args_of(c, s);
-    float *v = rec + 2 * D;
+    float *v = state + D;
     *v = a.b2 * *v + a.c2 * (cr_sum_squares(g, D) / (float)D);
     a.div = sqrtf(*v / a.bias2) + CR_ROW_EPS;
-#define BLOCK(i, len) partial_block(rec + (i), rec + D + (i), g + (i), len, a)
+#define BLOCK(i, len) partial_block(w + (i), state + (i), g + (i), len, a)
     CR_BLOCKS(D, BLOCK);
 #undef BLOCK
-    move(rec, g, D, s->lr);
+    move(w, g, D, s->lr);
 }
 CR_SIMD(partial,
-        (float *restrict rec, float *restrict g, int64_t D, const cr_sparse_adam_conf *c,
-         const cr_optim_step *s),
-        (rec, g, D, c, s))
+        (float *restrict w, float *restrict state, float *restrict g, int64_t D,
+         const cr_sparse_adam_conf *c, const cr_optim_step *s),
+        (w, state, g, D, c, s))
 
-static void lamb_row(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D) {
+static void lamb_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
+                     int64_t D) {
     cr_optim_step own = *s;
     if (own.pre[0] == 0) cr_adam_prepare(conf, &own);
-    whole(rec, g, D, conf, &own);
+    whole(w, state, g, D, conf, &own);
 }
-static void partial_row(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D) {
+static void partial_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
+                        int64_t D) {
     cr_optim_step own = *s;
     if (own.pre[0] == 0) cr_adam_prepare(conf, &own);
-    partial(rec, g, D, conf, &own);
+    partial(w, state, g, D, conf, &own);
 }
 
 static const char *const names[] = {"exp_avg", "exp_avg_sq"};

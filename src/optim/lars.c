@@ -35,9 +35,10 @@ CR_SIMD(row,
          float mu, float wd),
         (w, m, g, D, lr, mu, wd))
 
-static void lars_row(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D) {
+static void lars_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
+                     int64_t D) {
     const cr_lars_conf *c = conf;
-    row(rec, rec + D, g, D, (float)s->lr, (float)c->momentum, (float)c->weight_decay);
+    row(w, state, g, D, (float)s->lr, (float)c->momentum, (float)c->weight_decay);
 }
 
 static const char *const names[] = {"momentum_buffer"};

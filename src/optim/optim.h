@@ -31,9 +31,10 @@ typedef struct cr_optim_type {
      * NULL: not for dense. */
     void (*dense)(const void *conf, const cr_optim_step *s, float *w, const float *g,
                   float *const *state, int64_t n);
-    /* Row of a table: rec = D weights, then elem_state planes of D floats, then row_state floats.
+    /* Row of a table: w = D weights; state = elem_state planes of D floats, then row_state floats.
      * g: D floats, may be changed. conf: sparse message. NULL: not for tables. */
-    void (*row)(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D);
+    void (*row)(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
+                int64_t D);
     /* Once per step and message, after lr and t are set: what depends on t alone. NULL: nothing. */
     void (*prepare)(const void *conf, cr_optim_step *s);
     /* Tables: a row that the batch does not touch moves too; row is called for it with a gradient

@@ -44,10 +44,11 @@ CR_SIMD(row,
          int64_t D, const cr_sparse_adam_conf *c, const cr_optim_step *s),
         (w, m, v, g, D, c, s))
 
-static void partial_row(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D) {
+static void partial_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
+                        int64_t D) {
     cr_optim_step own = *s;
     if (own.pre[0] == 0) cr_adam_prepare(conf, &own);
-    row(rec, rec + D, rec + 2 * D, g, D, conf, &own);
+    row(w, state, state + D, g, D, conf, &own);
 }
 
 static const char *const names[] = {"exp_avg", "exp_avg_sq"};

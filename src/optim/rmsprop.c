@@ -44,9 +44,10 @@ static void rmsprop_dense(const void *conf, const cr_optim_step *s, float *w, co
     args a = args_of(conf, s);
     move(w, state[0], g, n, &a);
 }
-static void rmsprop_row(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D) {
+static void rmsprop_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
+                        int64_t D) {
     args a = args_of(conf, s);
-    move(rec, rec + D, g, D, &a);
+    move(w, state, g, D, &a);
 }
 
 static const char *const names[] = {"square_avg"};

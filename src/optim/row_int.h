@@ -6,6 +6,7 @@
 #define CR_OPTIM_ROW_INT_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "optim/optim.h"
 #include "optim/simd_int.h"
@@ -13,21 +14,42 @@
 #define CR_ROW_PARTS 8
 #define CR_ROW_EPS   1e-8F /* of every sparse rule whose message has no eps */
 
-CR_INLINE float cr_sum_parts(const float *part) {
+/* eight partial sums as a vector: written as an array, compilers make transposes of it */
+typedef float cr_row_parts __attribute__((vector_size(CR_ROW_PARTS * sizeof(float))));
+
+CR_INLINE float cr_sum_parts(const cr_row_parts *p) {
+    const cr_row_parts part = *p;
     return ((part[0] + part[4]) + (part[2] + part[6])) +
            ((part[1] + part[5]) + (part[3] + part[7]));
 }
 
-/* sum of squares in eight partial sums and a fixed tree, whatever the register width */
-CR_INLINE float cr_sum_squares(const float *restrict x, int64_t n) {
-    float part[CR_ROW_PARTS] = {0};
+/* sum of (x + a y)² in eight partial sums and a fixed tree, whatever the register width */
+CR_INLINE float cr_sum_squares_of(const float *restrict x, float a, const float *restrict y,
+                                  int64_t n) {
+    cr_row_parts part = {0}, u, v;
     int64_t i = 0;
-    for (; i + CR_ROW_PARTS <= n; i += CR_ROW_PARTS)
-        for (int j = 0; j < CR_ROW_PARTS; j++)
-            part[j] += x[i + j] * x[i + j];
+    for (; i + CR_ROW_PARTS <= n; i += CR_ROW_PARTS) {
+        memcpy(&u, x + i, sizeof(u));
+        memcpy(&v, y + i, sizeof(v));
+        u += a * v;
+        part += u * u;
+    }
+    for (int j = 0; i + j < n; j++) {
+        float t = x[i + j] + a * y[i + j];
+        part[j] += t * t;
+    }
+    return cr_sum_parts(&part);
+}
+CR_INLINE float cr_sum_squares(const float *restrict x, int64_t n) {
+    cr_row_parts part = {0}, u;
+    int64_t i = 0;
+    for (; i + CR_ROW_PARTS <= n; i += CR_ROW_PARTS) {
+        memcpy(&u, x + i, sizeof(u));
+        part += u * u;
+    }
     for (int j = 0; i + j < n; j++)
         part[j] += x[i + j] * x[i + j];
-    return cr_sum_parts(part);
+    return cr_sum_parts(&part);
 }
 
 /* 1 - b^t by repeated squaring: the same bits on every machine, which pow does not promise */

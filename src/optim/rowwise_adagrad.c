@@ -14,22 +14,6 @@
 #include "optim/config.h"
 #include "optim/row_int.h"
 
-CR_INLINE float sum_squares(const float *restrict w, const float *restrict g, int64_t D, float l2) {
-    float part[CR_ROW_PARTS] = {0};
-    int64_t i = 0;
-    for (; i + CR_ROW_PARTS <= D; i += CR_ROW_PARTS) {
-        for (int j = 0; j < CR_ROW_PARTS; j++) {
-            float x = g[i + j] + l2 * w[i + j];
-            part[j] += x * x;
-        }
-    }
-    for (int j = 0; i + j < D; j++) {
-        float x = g[i + j] + l2 * w[i + j];
-        part[j] += x * x;
-    }
-    return cr_sum_parts(part);
-}
-
 CR_INLINE void block(float *restrict w, const float *restrict g, int n, float c, float k) {
     for (int i = 0; i < n; i++) {
         w[i] = c * w[i] - k * g[i];
@@ -38,7 +22,7 @@ CR_INLINE void block(float *restrict w, const float *restrict g, int n, float c,
 
 CR_INLINE void row_body(float *restrict w, float *restrict m, const float *restrict g, int64_t D,
                         float lr, float l2, float decay) {
-    *m += sum_squares(w, g, D, l2) / (float)D;
+    *m += cr_sum_squares_of(g, l2, w, D) / (float)D;
     float k = lr / (sqrtf(*m) + CR_ROW_EPS);
     float c = 1.0F - k * l2 - lr * decay;
 #define BLOCK(i, len) block(w + (i), g + (i), len, c, k)
@@ -50,11 +34,11 @@ CR_SIMD(row,
          float l2, float decay),
         (w, m, g, D, lr, l2, decay))
 
-static void rowwise_adagrad_row(const void *conf, const cr_optim_step *s, float *rec, float *g,
-                                int64_t D) {
+static void rowwise_adagrad_row(const void *conf, const cr_optim_step *s, float *w, float *state,
+                                float *g, int64_t D) {
     const cr_rowwise_adagrad_conf *c = conf;
     float wd = (float)c->weight_decay;
-    row(rec, rec + D, g, D, (float)s->lr, c->weight_decay_mode == CR_WD_L2 ? wd : 0.0F,
+    row(w, state, g, D, (float)s->lr, c->weight_decay_mode == CR_WD_L2 ? wd : 0.0F,
         c->weight_decay_mode == CR_WD_DECOUPLE ? wd : 0.0F);
 }
 

@@ -62,9 +62,11 @@ static void sgd_dense(const void *conf, const cr_optim_step *s, float *w, const 
              c->nesterov ? mu : 1.0F);
 }
 
-static void sgd_row(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D) {
+static void sgd_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
+                    int64_t D) {
     (void)conf;
-    plain(rec, g, D, (float)s->lr, 0.0F);
+    (void)state;
+    plain(w, g, D, (float)s->lr, 0.0F);
 }
 
 static const char *const sgd_names[] = {"momentum_buffer"};

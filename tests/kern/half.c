@@ -135,6 +135,65 @@ TEST(levels_agree) {
         }
 }
 
+/* whole vectors of every value there is, and of the hard ones for every draw */
+TEST(levels_agree_on_all) {
+    static uint16_t h[65536], g[2][65536];
+    static float x[65536], y[2][65536];
+    static const float hard[] = {0,        -0.0f,    1e-45f,    FLT_MIN, 6e-8f,
+                                 -2.9e-8f, 6.1e-5f,  -0.1f,     1.0003f, 65503.0f,
+                                 65504.0f, 65520.0f, -65535.5f, 1e30f,   FLT_MAX,
+                                 -FLT_MAX, INFINITY, -INFINITY, NAN};
+    const cr_kernels *c = cr_kern_at(CR_CPU_C);
+    for (uint32_t i = 0; i < 65536; i++)
+        h[i] = (uint16_t)i;
+    for (int half = 1; half <= 2; half++)
+        for (int level = 1; level < CR_CPU_LEVELS; level++) {
+            const cr_kernels *k = cr_kern_at((cr_cpu_level)level);
+            if (!k) continue;
+            c->from16(y[0], h, 65536, half);
+            k->from16(y[1], h, 65536, half);
+            CHECK(memcmp(y[0], y[1], sizeof(y[0])) == 0);
+            for (size_t v = 0; v < sizeof(hard) / sizeof(hard[0]); v++) {
+                for (uint32_t i = 0; i < 65536; i++)
+                    x[i] = hard[v];
+                c->to16_chance(g[0], x, h, 65536, half);
+                k->to16_chance(g[1], x, h, 65536, half);
+                CHECK(memcmp(g[0], g[1], sizeof(g[0])) == 0);
+                c->to16(g[0], x, 99, half);
+                k->to16(g[1], x, 99, half);
+                CHECK(memcmp(g[0], g[1], 99 * 2) == 0);
+            }
+            int64_t ids[5] = {3, 0, 500, 77, 3};
+            float w[5] = {1, -0.5f, 2, 0.25f, -3};
+            for (uint64_t i = 0; i < 65536; i++)
+                x[i] = cr_rng_f32(5, i) - 0.5f;
+            c->to16(g[0], x, 65536, half);
+            for (int64_t D = 0; D < 100; D++)
+                for (int64_t n = 0; n <= 5; n++) {
+                    memset(y, 0x55, sizeof(y));
+                    c->pool16(y[0], g[0], D + 7, ids, n % 2 ? w : NULL, n, D, half);
+                    k->pool16(y[1], g[0], D + 7, ids, n % 2 ? w : NULL, n, D, half);
+                    CHECK(memcmp(y[0], y[1], 128 * sizeof(float)) == 0);
+                }
+        }
+}
+
+TEST(draws) {
+    for (int level = 0; level < CR_CPU_LEVELS; level++) {
+        const cr_kernels *k = cr_kern_at((cr_cpu_level)level);
+        if (!k) continue;
+        for (int64_t n = 0; n < 200; n++) {
+            uint16_t rnd[202];
+            uint64_t key = cr_rng_key(1, "draws", "x") + (uint64_t)n;
+            rnd[n] = 0x1234;
+            k->draw16(rnd, key, n);
+            for (int64_t i = 0; i < n; i++)
+                CHECK(rnd[i] == (uint16_t)(cr_rng_u64(key, (uint64_t)(i - i % 4)) >> 16 * (i % 4)));
+            CHECK(rnd[n] == 0x1234);
+        }
+    }
+}
+
 TEST(chance) {
     const cr_kernels *c = cr_kern_at(CR_CPU_C);
     const float points[] = {1.0003f, -0.1234567f, 3.1e-5f, -4.1e-6f, 1000.7f, 2e-8f};
@@ -165,4 +224,5 @@ TEST(chance) {
     CHECK_INT(out, 0x7f7f);
 }
 
-TEST_MAIN(CASE(round_trip), CASE(rounding), CASE(levels_agree), CASE(chance))
+TEST_MAIN(CASE(round_trip), CASE(rounding), CASE(levels_agree), CASE(levels_agree_on_all),
+          CASE(draws), CASE(chance))

@@ -14,11 +14,12 @@
 #define VOCAB 4000
 
 /* w -= lr * g, so that the gradient can be read off the weights */
-static void plain_row(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D) {
+static void plain_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
+                      int64_t D) {
     (void)conf;
     for (int64_t d = 0; d < D; d++)
-        rec[d] -= (float)s->lr * g[d];
-    rec[D] += 1; /* updates of this row */
+        w[d] -= (float)s->lr * g[d];
+    *state += 1; /* updates of this row */
 }
 static const cr_optim_type plain = {.name = "plain", .row_state = 1, .row = plain_row};
 

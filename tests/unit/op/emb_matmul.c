@@ -15,10 +15,12 @@
 
 enum { ROWS = 403, UNITS = 77, N_SPARSE = 6, DENSE = 3, LANES = 8 };
 
-static void plain_row(const void *conf, const cr_optim_step *s, float *rec, float *g, int64_t D) {
+static void plain_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
+                      int64_t D) {
     (void)conf;
+    (void)state;
     for (int64_t d = 0; d < D; d++)
-        rec[d] -= (float)s->lr * g[d];
+        w[d] -= (float)s->lr * g[d];
 }
 static const cr_optim_type plain = {.name = "plain", .row = plain_row};
 static const cr_optim_conf clipped = {.gradient_clipping = true, .max_gradient = 1e-4};

@@ -149,7 +149,8 @@ static void row_case(int D, const char *name, const cr_optim_type *type, const v
                     sum[i] += (float)g->v[(t * B + b) * D + i];
                 }
             }
-            if (hit || type->every_row) type->row(conf, &s, table + r * stride, sum, D);
+            if (hit || type->every_row)
+                type->row(conf, &s, table + r * stride, table + r * stride + D, sum, D);
         }
     }
     for (int64_t r = 0; r < V; r++) {
@@ -229,13 +230,13 @@ TEST(vector_code_is_the_formula) {
         float before[3 * MAX], before_ada[2 * MAX];
         memcpy(before, rec, sizeof rec);
         memcpy(before_ada, ada, sizeof ada);
-        cr_optim_adam.row(&adam, &s, rec, g, D);
-        cr_optim_adagrad.row(&conf, &s, ada, g, D);
+        cr_optim_adam.row(&adam, &s, rec, rec + D, g, D);
+        cr_optim_adagrad.row(&conf, &s, ada, ada + D, g, D);
         for (int64_t i = 0; i < D; i++) {
             one[0] = before[i];
             one[1] = before[D + i];
             one[2] = before[2 * D + i];
-            cr_optim_adam.row(&adam, &s, one, g + i, 1);
+            cr_optim_adam.row(&adam, &s, one, one + 1, g + i, 1);
             CHECK(one[0] == rec[i] && one[1] == rec[D + i] && one[2] == rec[2 * D + i]);
             float m = before_ada[D + i] + g[i] * g[i];
             float w = before_ada[i] - 0.05F * g[i] / (sqrtf(m) + 1e-8F);
@@ -267,7 +268,7 @@ TEST(dense_rule_is_row_rule) {
                 g[i] = sinf((float)(i * 7 + t * 3));
             cr_optim_step step = {.lr = 0.1, .t = t};
             both[k].type->dense(both[k].conf, &step, w, g, planes, D);
-            both[k].type->row(both[k].conf, &step, rec, g, D);
+            both[k].type->row(both[k].conf, &step, rec, rec + D, g, D);
         }
         CHECK(memcmp(w, rec, sizeof w) == 0);
         CHECK(memcmp(s, rec + D, (size_t)both[k].type->elem_state * D * sizeof(float)) == 0);
@@ -280,7 +281,7 @@ TEST(all_rows_come_to_rest) {
     cr_sparse_adam_conf c = {.beta1 = 0.5, .beta2 = 0.6};
     for (int64_t t = 1; t < 400; t++) {
         cr_optim_step s = {.lr = 0.01, .t = t};
-        cr_optim_adam_all_rows.row(&c, &s, rec, t == 1 ? g : none, 4);
+        cr_optim_adam_all_rows.row(&c, &s, rec, rec + 4, t == 1 ? g : none, 4);
         for (int i = 4; i < 12; i++)
             CHECK(rec[i] == 0 || isnormal(rec[i]));
         CHECK(none[0] == 0 && none[3] == 0);
@@ -311,7 +312,7 @@ TEST(zeros_stay_finite) {
             for (int64_t t = 1; t < 5; t++) {
                 memset(g, 0, sizeof g);
                 g[2] = t == 3 ? 0.25F : 0;
-                types[k]->row(confs[k], &(cr_optim_step){.lr = 0.1, .t = t}, rec, g, 6);
+                types[k]->row(confs[k], &(cr_optim_step){.lr = 0.1, .t = t}, rec, rec + 6, g, 6);
             }
             for (int i = 0; i < 19; i++)
                 CHECK(isfinite(rec[i]));

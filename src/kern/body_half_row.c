@@ -1,0 +1,41 @@
+/*
+ * body_half_row.c - rows of 16-bit tables in plain C: the meaning that x86/half.c has to match bit
+ * by bit.
+ */
+#include "base/rng.h"
+#include "kern/half_int.h"
+
+INLINE float value(uint16_t h, int half) {
+    return half == CR_HALF_BF16 ? float_of((uint32_t)h << 16) : unpack_fp16(h);
+}
+
+void KERN(from16)(float *out, const uint16_t *x, int64_t n, int half) {
+    for (int64_t i = 0; i < n; i++)
+        out[i] = value(x[i], half);
+}
+
+void KERN(to16_chance)(uint16_t *out, const float *x, const uint16_t *rnd, int64_t n, int half) {
+    for (int64_t i = 0; i < n; i++)
+        out[i] = half == CR_HALF_BF16 ? (uint16_t)(chance_bf16(bits_of(x[i]), rnd[i]) >> 16)
+                                      : pack_fp16(chance_fp16(bits_of(x[i]), rnd[i]));
+}
+
+void KERN(draw16)(uint16_t *rnd, uint64_t key, int64_t n) {
+    for (int64_t i = 0; i < n; i += 4) {
+        uint64_t u = cr_rng_u64(key, (uint64_t)i);
+        for (int64_t k = i; k < i + 4 && k < n; k++, u >>= 16)
+            rnd[k] = (uint16_t)u;
+    }
+}
+
+void KERN(pool16)(float *out, const uint16_t *table, int64_t stride, const int64_t *ids,
+                  const float *w, int64_t n, int64_t D, int half) {
+    for (int64_t d = 0; d < D; d++)
+        out[d] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const uint16_t *row = table + ids[i] * stride;
+        float c = w ? w[i] : 1.0f;
+        for (int64_t d = 0; d < D; d++)
+            out[d] = out[d] + c * value(row[d], half);
+    }
+}
