@@ -527,7 +527,7 @@ static void write_sample(const char *dir, const sample *s, FILE *list) {
 /* tables, a row each */
 /* clang-format off */
 #define NODE(nm, t, len, r, n, ...)                                                                \
-    { .name = nm, .type = t, .type_length = len, .rep = r, .n_children = n, .field_id = -1, .logical = {__VA_ARGS__} }
+    { .name = nm, .type = t, .type_length = len, .rep = r, .n_children = n, .field_id = -1, .logical = {.kind = __VA_ARGS__} }
 #define ROOT(n)             NODE("schema", CR_PQ_GROUP, 0, CR_PQ_REQUIRED, n, 0)
 #define LEAF(nm, t, r, ...) NODE(nm, CR_PQ_##t, 0, r, 0, __VA_ARGS__)
 #define FIX(nm, len, r, ...) NODE(nm, CR_PQ_FIXED, len, r, 0, __VA_ARGS__)
@@ -536,10 +536,10 @@ static void write_sample(const char *dir, const sample *s, FILE *list) {
 #define MAP(nm, r)          NODE(nm, CR_PQ_GROUP, 0, r, 1, CR_PQ_MAP), STRUCT("key_value", CR_PQ_REPEATED, 2)
 #define OPT                 CR_PQ_OPTIONAL
 #define REQ                 CR_PQ_REQUIRED
-#define TIME(u, utc)        .kind = CR_PQ_TIME, .unit = CR_PQ_##u, .is_utc = utc
-#define STAMP(u, utc)       .kind = CR_PQ_TIMESTAMP, .unit = CR_PQ_##u, .is_utc = utc
-#define INT(b, s)           .kind = CR_PQ_INT, .bits = b, .is_signed = s
-#define DEC(p, s)           .kind = CR_PQ_DECIMAL, .precision = p, .scale = s
+#define TIME(u, utc)        CR_PQ_TIME, .unit = CR_PQ_##u, .is_utc = utc
+#define STAMP(u, utc)       CR_PQ_TIMESTAMP, .unit = CR_PQ_##u, .is_utc = utc
+#define INT(b, s)           CR_PQ_INT, .bits = b, .is_signed = s
+#define DEC(p, s)           CR_PQ_DECIMAL, .precision = p, .scale = s
 
 #define FLAT(r) ROOT(32),                                                                          \
     LEAF("bool", BOOL, r, 0), LEAF("i32", I32, r, 0), LEAF("i64", I64, r, 0), LEAF("i96", I96, r, 0), \
