@@ -15,6 +15,7 @@ sh tools/npm.sh tests/parquet
 ninja -C "$build" crank tests/parquet/write_samples
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' HUP INT TERM
 node tests/parquet/make_files.js "$tmp/made"
 node tests/parquet/ours.js "$build/tests/parquet/write_samples" "$build/crank" "$tmp/ours"
 if [ -d "$testing/data" ]; then report="--report docs/design/parquet_interop.md"; else report=; fi
