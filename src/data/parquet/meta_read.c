@@ -316,7 +316,8 @@ static bool same_path(const raw_chunk *r, const char *path) {
         size_t n;
         const uint8_t *p = cr_tin_bytes(&t, &n);
         if (i > 0 && *path++ != '.') return false;
-        if (strncmp(path, (const char *)p, n) != 0) return false;
+        /* strncmp would take a NUL in both for the end, and the rest for equal */
+        if (!p || memchr(p, 0, n) || strncmp(path, (const char *)p, n) != 0) return false;
         path += n;
     }
     return *path == 0;
