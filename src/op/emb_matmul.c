@@ -9,6 +9,10 @@
  * Backward, per block: rows of dy are summed per code (s), then dW = s^T e and de = s W, with e the
  * distinct rows of x. de goes to the first row of each code.
  *
+ * In BF16 all three products round their inputs, so sums of dy are rounded once, not their terms. A
+ * block of its own rows is then added by gather_sum too: the product's own addition treats
+ * denormals otherwise, and the bits must be the same.
+ *
  * All rows of a lane at once, in strips of columns: a strip of the products, or of dy, stays in
  * the second-level cache while all blocks use it.
  */
@@ -30,7 +34,8 @@ typedef struct em {
     int64_t K, N;
     bool bias; /* in[3] */
     bool relu;
-    int n; /* blocks */
+    bool bf16; /* mixed precision */
+    int n;     /* blocks */
     const cr_block *blocks;
     int64_t *fwd, *bwd; /* where each block's packed weights begin */
     int64_t max_width;
@@ -40,6 +45,38 @@ enum { IN_X, IN_CODES, IN_W, IN_B };
 
 static int64_t up16(int64_t n) {
     return (n + 15) / 16 * 16;
+}
+
+/* floats of packed weights: of a panel of K rows, of all; from a row (even) of a panel to another
+ */
+static int64_t panel(const em *a, int64_t K) {
+    return a->bf16 ? cr_gemm_bf16_panel(K) : cr_gemm_panel(K);
+}
+static int64_t pack_size(const em *a, int64_t K, int64_t N) {
+    return cr_gemm_panels(N) * panel(a, K);
+}
+static int64_t rows_of(const em *a, int64_t k) {
+    return a->bf16 ? k / 2 * NR : k * NR;
+}
+
+/* of the products' scratch */
+static int64_t nn_scratch(const em *a, int64_t rows) {
+    int64_t K = a->max_width > STRIP ? a->max_width : STRIP;
+    return a->bf16 ? cr_gemm_bf16_scratch(rows, K) : 0;
+}
+static int64_t tn_scratch(const em *a, int64_t rows) {
+    return a->bf16 ? cr_gemm_bf16_tn_scratch(STRIP, a->max_width, rows)
+                   : cr_gemm_tn_scratch(STRIP, a->max_width, rows);
+}
+
+static void product(const em *a, float *C, int64_t ldc, const float *A, int64_t lda,
+                    const float *packed, int64_t M, int64_t N, int64_t K, int flags,
+                    const float *bias, float *scratch) {
+    if (a->bf16)
+        cr_kern->gemm_bf16(C, ldc, A, lda, (const uint32_t *)(const void *)packed, M, N, K, flags,
+                           bias, scratch);
+    else
+        cr_kern->gemm(C, ldc, A, lda, packed, M, N, K, flags, bias);
 }
 
 static void infer(cr_node *n) {
@@ -54,16 +91,16 @@ static void infer(cr_node *n) {
     for (int i = 0; i < a->n; i++) {
         int64_t w = a->blocks[i].width;
         a->fwd[i] = n->pack;
-        n->pack += up16(cr_gemm_pack_size(w, a->N));
+        n->pack += up16(pack_size(a, w, a->N));
         a->bwd[i] = n->pack;
-        n->pack += up16(cr_gemm_pack_size(a->N, w));
+        n->pack += up16(pack_size(a, a->N, w));
         a->max_width = w > a->max_width ? w : a->max_width;
     }
     n->n_prepare = 2 * a->n;
     /* forward: first rows, distinct rows of a block, products, where they begin; backward: order
      * and segments, distinct rows, sums, gradients */
-    int64_t tn = cr_gemm_tn_scratch(STRIP, a->max_width, 1 << 20);
-    n->scratch = PRODUCT + GRADS + tn + 8 * a->n + 256;
+    int64_t both = nn_scratch(a, 1 << 20) + tn_scratch(a, 1 << 20);
+    n->scratch = PRODUCT + GRADS + both + ROWS * STRIP + 8 * a->n + 256;
     n->scratch_row = 2 * a->n + 2 * a->max_width + STRIP + NR;
 }
 
@@ -71,10 +108,14 @@ static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
     const em *a = n->attr;
     const cr_block *b = &a->blocks[item / 2];
     const float *W = n->in[IN_W]->w + b->off;
-    if (item % 2 == 0)
-        cr_gemm_pack(packed + a->fwd[item / 2], W, a->K, true, b->width, a->N);
-    else if (train && b->grad)
-        cr_gemm_pack(packed + a->bwd[item / 2], W, a->K, false, a->N, b->width);
+    bool back = item % 2;
+    if (back && !(train && b->grad)) return;
+    float *to = packed + (back ? a->bwd : a->fwd)[item / 2];
+    int64_t K = back ? a->N : b->width, N = back ? b->width : a->N, panels = cr_gemm_panels(N);
+    if (a->bf16)
+        cr_kern->gemm_bf16_pack((uint32_t *)(void *)to, W, a->K, !back, K, N, 0, panels);
+    else
+        cr_kern->gemm_pack(to, W, a->K, !back, K, N, 0, panels);
 }
 
 /* memory from the thread's scratch */
@@ -98,8 +139,24 @@ typedef struct strip {
     int i0, i1;
 } strip;
 
+/* a block that is not shared: y = [y +] x W^T */
+static void add_own(const em *a, float *y, int64_t ld, const float *x, int64_t ldx,
+                    const float *packed, int64_t rows, int64_t N, int64_t K, int flags,
+                    const float *bias, float *own, float *nn) {
+    static const int32_t order[ROWS] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13,
+                                        14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
+                                        28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41,
+                                        42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55};
+    if (!a->bf16) {
+        product(a, y, ld, x, ldx, packed, rows, N, K, flags, bias, nn);
+        return;
+    }
+    product(a, own, N, x, ldx, packed, rows, N, K, 0, NULL, nn);
+    cr_kern->gather_sum(y, ld, (const float *const *)&own, N, order, 1, rows, N, 1, flags, bias);
+}
+
 static void add_blocks(const cr_node *n, const cr_tile *t, strip s, const int64_t *u,
-                       const float *const *px) {
+                       const float *const *px, float *own, float *nn) {
     const em *a = n->attr;
     const cr_node *in = n->in[IN_X], *codes = n->in[IN_CODES];
     int64_t ld = cr_ld(n), ldx = cr_ld(in), ldk = cr_ld(codes);
@@ -120,9 +177,9 @@ static void add_blocks(const cr_node *n, const cr_tile *t, strip s, const int64_
                 cr_kern->gather_sum(y, ld, px + i, s.nb, code + i, ldk, rows, s.nb, k - i, flags,
                                     bias);
             else
-                cr_kern->gemm(y, ld, x + a->blocks[i].off, ldx,
-                              cr_packed(t, n) + a->fwd[i] + s.n0 * a->blocks[i].width, rows, s.nb,
-                              a->blocks[i].width, flags, bias);
+                add_own(a, y, ld, x + a->blocks[i].off, ldx,
+                        cr_packed(t, n) + a->fwd[i] + s.n0 / NR * panel(a, a->blocks[i].width),
+                        rows, s.nb, a->blocks[i].width, flags, bias, own, nn);
             i = k;
         }
     }
@@ -130,14 +187,14 @@ static void add_blocks(const cr_node *n, const cr_tile *t, strip s, const int64_
 
 /* the products of a strip of blocks [s.i0, s.i1) that are shared */
 static void products(const cr_node *n, const cr_tile *t, strip s, const int64_t *u, float *const *e,
-                     const float **px, float *p) {
+                     const float **px, float *p, float *nn) {
     const em *a = n->attr;
     for (int i = s.i0; i < s.i1; i++) {
         int64_t w = a->blocks[i].width;
         if (u[i] == t->n_rows) continue;
         px[i] = p;
-        cr_kern->gemm(p, s.nb, e[i], w, cr_packed(t, n) + a->fwd[i] + s.n0 * w, u[i], s.nb, w, 0,
-                      NULL);
+        product(a, p, s.nb, e[i], w, cr_packed(t, n) + a->fwd[i] + s.n0 / NR * panel(a, w), u[i],
+                s.nb, w, 0, NULL, nn);
         p += u[i] * s.nb;
     }
 }
@@ -153,7 +210,7 @@ static void forward(const cr_node *n, cr_tile *t) {
     const float **px = (const float **)(void *)take(&at, 2 * a->n);
     float **e = (float **)(void *)take(&at, 2 * a->n);
     int32_t *first = (int32_t *)(void *)take(&at, R);
-    float *p = take(&at, p_room);
+    float *p = take(&at, p_room), *own = take(&at, ROWS * STRIP), *nn = take(&at, nn_scratch(a, R));
     /* as many blocks at a time as there is room for their distinct rows and products */
     for (strip s = {0}; s.i0 < a->n; s.i0 = s.i1) {
         int64_t used = 0, total = 0;
@@ -172,8 +229,8 @@ static void forward(const cr_node *n, cr_tile *t) {
         nb = nb > STRIP ? STRIP : nb;
         for (s.n0 = 0; s.n0 < a->N; s.n0 += nb) {
             s.nb = a->N - s.n0 < nb ? a->N - s.n0 : nb;
-            products(n, t, s, u, e, px, p);
-            add_blocks(n, t, s, u, px);
+            products(n, t, s, u, e, px, p, nn);
+            add_blocks(n, t, s, u, px, own, nn);
         }
     }
 }
@@ -207,7 +264,7 @@ typedef struct back {
     int32_t *first;
     int32_t *order, *seg; /* [block][R], [block][R + 1] */
     float **de, **e;
-    float *s, *tn;
+    float *s, *nn, *tn;
 } back;
 
 /* dW of a strip, and the strip's part of de */
@@ -231,11 +288,13 @@ static void back_strip(const cr_node *n, const cr_tile *t, const back *b, int64_
             lde = w;
         }
         if (w_grad)
-            cr_kern->gemm_tn(cr_param_grad(t, n->in[IN_W]) + n0 * a->K + k->off, a->K, s, lds, e,
-                             lde, nb, w, u, acc, b->tn);
+            (a->bf16 ? cr_kern->gemm_bf16_tn
+                     : cr_kern->gemm_tn)(cr_param_grad(t, n->in[IN_W]) + n0 * a->K + k->off, a->K,
+                                         s, lds, e, lde, nb, w, u, acc, b->tn);
         for (int64_t c = 0; x_grad && k->grad && c < w; c += NR)
-            cr_kern->gemm(b->de[i] + c, w, s, lds, cr_packed(t, n) + a->bwd[i] + c * a->N + n0 * NR,
-                          u, w - c < NR ? w - c : NR, nb, n0 > 0 ? CR_GEMM_ACC : 0, NULL);
+            product(a, b->de[i] + c, w, s, lds,
+                    cr_packed(t, n) + a->bwd[i] + c / NR * panel(a, a->N) + rows_of(a, n0), u,
+                    w - c < NR ? w - c : NR, nb, n0 > 0 ? CR_GEMM_ACC : 0, NULL, b->nn);
     }
 }
 
@@ -312,7 +371,8 @@ static void backward(const cr_node *n, cr_tile *t) {
     b.order = (int32_t *)(void *)take(&at, a->n * R);
     b.seg = (int32_t *)(void *)take(&at, a->n * (R + 1));
     b.s = take(&at, R * STRIP);
-    b.tn = take(&at, cr_gemm_tn_scratch(STRIP, a->max_width, R));
+    b.nn = take(&at, nn_scratch(a, R));
+    b.tn = take(&at, tn_scratch(a, R));
     for (b.i0 = 0; b.i0 < a->n; b.i0 = b.i1) {
         next_blocks(n, t, &b, at, room);
         for (int64_t n0 = 0; n0 < a->N; n0 += STRIP) {
@@ -333,9 +393,10 @@ const cr_op_type cr_op_emb_matmul = {.name = "emb_matmul",
                                      .reads_in = true};
 
 cr_node *cr_emb_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu) {
-    cr_node *codes = x->op == &cr_op_lookup && !g->half ? cr_codes(g, x) : NULL;
+    bool can = x->op == &cr_op_lookup && g->half != CR_HALF_FP16;
+    cr_node *codes = can ? cr_codes(g, x) : NULL;
     if (!codes) return NULL;
-    em a = {.bias = b != NULL, .relu = relu};
+    em a = {.bias = b != NULL, .relu = relu, .bf16 = g->half == CR_HALF_BF16};
     a.blocks = cr_codes_blocks(codes, &a.n);
     a.fwd = CR_NEW_N(&g->arena, int64_t, a.n);
     a.bwd = CR_NEW_N(&g->arena, int64_t, a.n);

@@ -83,10 +83,12 @@ typedef struct net {
 typedef struct kind {
     bool shared, relu, other, clip;
     int64_t units;
+    int half; /* mixed precision */
 } kind;
 
 static void build(net *m, kind k) {
     cr_graph_init(&m->g, 3);
+    m->g.half = k.half;
     cr_look look[N_SPARSE + 2] = {0};
     int n = 0;
     look[n++] = (cr_look){.dense_off = 0, .width = 2};
@@ -198,7 +200,7 @@ static void near(const float *a, const float *b, int64_t n, double tol) {
 
 TEST(as_the_plain_layer) {
     for (int i = 0; i < 12; i++) {
-        kind k = {true, i & 1, i & 2, i & 4, i < 8 ? UNITS : 300};
+        kind k = {true, i & 1, i & 2, i & 4, i < 8 ? UNITS : 300, 0};
         result a = step(k, 2, 0);
         k.shared = false;
         result b = step(k, 2, 0);
@@ -209,12 +211,42 @@ TEST(as_the_plain_layer) {
     }
 }
 
-TEST(same_bits) {
+/* the largest of n */
+static double largest(const float *x, int64_t n) {
+    double m = 0;
+    for (int64_t i = 0; i < n; i++)
+        m = fmax(m, fabs((double)x[i]));
+    return m;
+}
+
+/* BF16: forward rounds the same inputs; backward rounds sums where the plain layer rounds terms */
+TEST(as_the_plain_layer_in_bf16) {
     for (int i = 0; i < 4; i++) {
-        kind k = {true, i & 1, i & 2, false, 300};
+        kind k = {true, i & 1, i & 2, false, UNITS, CR_HALF_BF16};
+        result a = step(k, 2, 0);
+        k.half = 0;
+        result full = step(k, 2, 0);
+        k.shared = false;
+        k.half = CR_HALF_BF16;
+        result b = step(k, 2, 0);
+        near(a.y, b.y, a.n_y, 2e-6);
+        near(a.grad, b.grad, a.n_grad, 4e-3 * largest(b.grad, a.n_grad));
+        near(a.moved, b.moved, a.n_moved, 4e-3 * largest(b.moved, a.n_moved));
+        CHECK(memcmp(a.y, full.y, (size_t)a.n_y * sizeof(float)) != 0);
+        free_result(&a), free_result(&b), free_result(&full);
+    }
+}
+
+TEST(same_bits) {
+    for (int i = 0; i < 8; i++) {
+        kind k = {true, i & 1, i & 2, false, 300, i & 4 ? CR_HALF_BF16 : 0};
         result a = step(k, 1, 0);
-        for (int threads = 1; threads <= 3; threads++) {
-            result b = step(k, threads, threads == 1 ? 14 : 56);
+        for (int threads = 1; threads <= 3 + CR_CPU_LEVELS; threads++) {
+            if (threads > 3) setenv("CRANK_CPU", cr_cpu_level_name((cr_cpu_level)(threads - 4)), 1);
+            cr_kern_init();
+            result b = step(k, threads > 3 ? 2 : threads, threads == 1 ? 14 : 56);
+            unsetenv("CRANK_CPU");
+            cr_kern_init();
             CHECK(memcmp(a.y, b.y, (size_t)a.n_y * sizeof(float)) == 0);
             CHECK(memcmp(a.grad, b.grad, (size_t)a.n_grad * sizeof(float)) == 0);
             CHECK(memcmp(a.moved, b.moved, (size_t)a.n_moved * sizeof(float)) == 0);
@@ -239,9 +271,9 @@ static void part(const data *d, data *to, int64_t from, int64_t n) {
     to->b.labels = to->labels;
 }
 
-TEST(neighbours_do_not_matter) {
+static void neighbours(int half) {
     data *d = make(), *p = malloc(sizeof(*p));
-    kind k = {true, true, true, false, UNITS};
+    kind k = {true, true, true, false, UNITS, half};
     net m;
     build(&m, k);
     result train = step(k, 1, 0);
@@ -271,10 +303,15 @@ TEST(neighbours_do_not_matter) {
     free(p);
 }
 
+TEST(neighbours_do_not_matter) {
+    neighbours(0);
+    neighbours(CR_HALF_BF16);
+}
+
 /* the cases above must really share: few codes where ids repeat, one per row where they do not */
 TEST(codes_of_equal_ids) {
     data *d = make();
-    kind k = {true, true, false, true, UNITS};
+    kind k = {true, true, false, true, UNITS, 0};
     net m;
     build(&m, k);
     cr_node *codes = cr_codes(&m.g, m.x);
@@ -314,8 +351,9 @@ TEST(codes_of_equal_ids) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(as_the_plain_layer), CASE(same_bits),
-                                   CASE(neighbours_do_not_matter), CASE(codes_of_equal_ids)};
+    static const t_case cases[] = {CASE(as_the_plain_layer), CASE(as_the_plain_layer_in_bf16),
+                                   CASE(same_bits), CASE(neighbours_do_not_matter),
+                                   CASE(codes_of_equal_ids)};
     cr_kern_init();
-    return t_run(cases, 4, argc, argv);
+    return t_run(cases, 5, argc, argv);
 }
