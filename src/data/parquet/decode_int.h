@@ -14,8 +14,6 @@
 #error "Parquet stores little-endian values; this code copies them as they are"
 /* ---- cursor.c, vector.c ---- */
 
-#define CR_PQ_LOOK 2048 /* levels decoded ahead of a row's end */
-
 struct cr_pq_cursor {
     const cr_pq_kern *k;
     const cr_pq_file *f; /* NULL: nowhere, or the last call failed */
@@ -53,8 +51,8 @@ struct cr_pq_cursor {
     int64_t n_null;
     const uint8_t *direct; /* values left where they are */
 
+    /* levels in def and rep: [0, look_at) are the vector's, [look_at, look_n) the next one's */
     size_t look_at, look_n;
-    uint8_t look_rep[CR_PQ_LOOK + CR_PQ_PAD], look_def[CR_PQ_LOOK + CR_PQ_PAD];
     cr_pq_times times;
 };
 /* cr_pq_next_page opens the next page that has values. Pages of known length are passed over while
@@ -77,9 +75,12 @@ CR_CHECKED cr_code cr_pq_pass(cr_pq_cursor *c, int64_t n, cr_err *err);
  * gatherB: out[i] = dict[code[i]]; the codes were checked.
  * largest: the largest of n codes. count: how many of n bytes (0 or 1) are 1.
  * equal:  out[i] = in[i] == x; returns how many are.
- * walk:   strings as 4 bytes of length and the text, from at up to size; beg and end + base. Gives
- * up to n and returns how many there were; *at moves on. split4, split8: out value i is made of
- * bytes in[i], in[stride + i], ... */
+ * reach:  bit i of out: in[i] >= x, as many whole words as n needs, zeros behind.
+ * lists:  for every one in begins, list k: off[k] = first + the ones in items before it, valid[k] =
+ * the bit of there; returns how many. *n_items: all ones of items. bits_at: for every one in
+ * `where` a byte: the bit of `bits` there; returns how many. walk:   strings as 4 bytes of length
+ * and the text, from at up to size; beg and end + base. Gives up to n and returns how many there
+ * were; *at moves on. split4, split8: out value i is made of bytes in[i], in[stride + i], ... */
 typedef struct cr_pq_kern {
     void (*unpack8)(const uint8_t *in, uint8_t *out, size_t n, int bw);
     void (*unpack32)(const uint8_t *in, uint32_t *out, size_t n, int bw);
@@ -92,6 +93,10 @@ typedef struct cr_pq_kern {
     uint32_t (*largest)(const uint32_t *code, size_t n);
     size_t (*count)(const uint8_t *v, size_t n);
     size_t (*equal)(const uint8_t *in, uint8_t x, uint8_t *out, size_t n);
+    void (*reach)(const uint8_t *in, uint8_t x, size_t n, uint64_t *out);
+    size_t (*lists)(const uint64_t *begins, const uint64_t *items, const uint64_t *there,
+                    size_t words, int32_t first, int32_t *off, uint8_t *valid, size_t *n_items);
+    size_t (*bits_at)(const uint64_t *bits, const uint64_t *where, size_t words, uint8_t *out);
     size_t (*walk)(const uint8_t *page, size_t *at, size_t size, uint32_t base, uint32_t *beg,
                    uint32_t *end, size_t n);
     void (*split4)(const uint8_t *in, size_t stride, uint8_t *out, size_t n);
@@ -163,6 +168,8 @@ const uint8_t *cr_pq_delta_end(const cr_pq_delta *d);
 
 /* ---- levels.c ---- */
 
+#define CR_PQ_LOOK 2048 /* levels of lists are taken in such blocks */
+
 typedef enum cr_pq_level_form { CR_PQ_LV_NONE, CR_PQ_LV_RLE, CR_PQ_LV_BITS } cr_pq_level_form;
 /* A stream of levels. CR_PQ_LV_NONE: all 0; CR_PQ_LV_BITS: the old form, the highest bit first. */
 typedef struct cr_pq_levels {
@@ -195,11 +202,14 @@ typedef struct cr_pq_lists {
     bool has_null[CR_PQ_MAX_DEPTH + 1];
     int last; /* definition level before */
 } cr_pq_lists;
-/* cr_pq_lists_add: n more levels. slot_valid (room for n) gets a byte per slot; *n_slots and
- * *n_valid are those of this call. */
-const char *cr_pq_lists_add(const cr_pq_nest *nest, cr_pq_lists *l, const uint8_t *rep,
-                            const uint8_t *def, size_t n, uint8_t *slot_valid, size_t *n_slots,
-                            size_t *n_valid);
+/* cr_pq_lists_add: n more levels, at most CR_PQ_LOOK. slot_valid (room for n) gets a byte per slot;
+ * *n_slots and *n_valid are those of this call. */
+const char *cr_pq_lists_add(const cr_pq_kern *k, const cr_pq_nest *nest, cr_pq_lists *l,
+                            const uint8_t *rep, const uint8_t *def, size_t n, uint8_t *slot_valid,
+                            size_t *n_slots, size_t *n_valid);
+/* cr_pq_rows_end: how many of n levels (at most CR_PQ_LOOK) come before row *rows + 1 begins,
+ * counting down *rows for every row that begins; *more: that row is among them. */
+size_t cr_pq_rows_end(const cr_pq_kern *k, const uint8_t *rep, size_t n, int64_t *rows, bool *more);
 
 /* ---- plain.c ---- */
 
@@ -309,8 +319,6 @@ const char *cr_pq_values_skip(cr_pq_values *v, const uint8_t *page, size_t n);
 
 /* ---- cursor.c, vector.c ---- */
 
-#define CR_PQ_LOOK 2048 /* levels decoded ahead of a row's end */
-
 struct cr_pq_cursor {
     const cr_pq_kern *k;
     const cr_pq_file *f; /* NULL: nowhere, or the last call failed */
@@ -348,8 +356,8 @@ struct cr_pq_cursor {
     int64_t n_null;
     const uint8_t *direct; /* values left where they are */
 
+    /* levels in def and rep: [0, look_at) are the vector's, [look_at, look_n) the next one's */
     size_t look_at, look_n;
-    uint8_t look_rep[CR_PQ_LOOK + CR_PQ_PAD], look_def[CR_PQ_LOOK + CR_PQ_PAD];
     cr_pq_times times;
 };
 /* cr_pq_next_page opens the next page that has values. Pages of known length are passed over while

@@ -132,6 +132,30 @@ static size_t equal(const uint8_t *in, uint8_t x, uint8_t *out, size_t n) {
     return sum;
 }
 
+static void reach(const uint8_t *in, uint8_t x, size_t n, uint64_t *out) {
+    for (size_t i = 0; i < n; i += 64) {
+        uint64_t m = 0;
+        size_t last = n - i < 64 ? n - i : 64;
+        for (size_t j = 0; j < last; j++)
+            m |= (uint64_t)(in[i + j] >= x) << j;
+        out[i / 64] = m;
+    }
+}
+
+static size_t lists(const uint64_t *begins, const uint64_t *items, const uint64_t *there,
+                    size_t words, int32_t first, int32_t *off, uint8_t *valid, size_t *n_items) {
+    return cr_pq_lists_body(begins, items, there, words, first, off, valid, n_items);
+}
+
+static size_t bits_at(const uint64_t *bits, const uint64_t *where, size_t words, uint8_t *out) {
+    size_t n = 0;
+    for (size_t i = 0; i < words; i++) {
+        for (uint64_t w = where[i]; w; w &= w - 1)
+            out[n++] = bits[i] >> __builtin_ctzll(w) & 1;
+    }
+    return n;
+}
+
 static size_t walk(const uint8_t *page, size_t *at, size_t size, uint32_t base, uint32_t *beg,
                    uint32_t *end, size_t n) {
     size_t p = *at, i = 0;
@@ -174,6 +198,9 @@ const cr_pq_kern cr_pq_kern_c = {unpack8,
                                  largest,
                                  count,
                                  equal,
+                                 reach,
+                                 lists,
+                                 bits_at,
                                  walk,
                                  split4,
                                  split8,

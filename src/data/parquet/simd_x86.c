@@ -207,6 +207,40 @@ AVX2 static size_t equal_avx2(const uint8_t *in, uint8_t x, uint8_t *out, size_t
     return all;
 }
 
+AVX2 static void reach_avx2(const uint8_t *in, uint8_t x, size_t n, uint64_t *out) {
+    const __m256i least = _mm256_set1_epi8((char)x);
+    for (size_t i = 0; i < n; i += 64) {
+        __m256i a = _mm256_loadu_si256((const void *)(in + i));
+        __m256i b = _mm256_loadu_si256((const void *)(in + i + 32));
+        a = _mm256_cmpeq_epi8(_mm256_max_epu8(a, least), a);
+        b = _mm256_cmpeq_epi8(_mm256_max_epu8(b, least), b);
+        uint64_t lo = (uint32_t)_mm256_movemask_epi8(a), hi = (uint32_t)_mm256_movemask_epi8(b);
+        out[i / 64] = lo | hi << 32;
+    }
+    if (n % 64) out[n / 64] &= (UINT64_C(1) << n % 64) - 1;
+}
+
+AVX2 static size_t lists_avx2(const uint64_t *begins, const uint64_t *items, const uint64_t *there,
+                              size_t words, int32_t first, int32_t *off, uint8_t *valid,
+                              size_t *n_items) {
+    return cr_pq_lists_body(begins, items, there, words, first, off, valid, n_items);
+}
+
+AVX2 static size_t bits_at_avx2(const uint64_t *bits, const uint64_t *where, size_t words,
+                                uint8_t *out) {
+    size_t n = 0;
+    for (size_t i = 0; i < words; i++) {
+        uint64_t m = _pext_u64(bits[i], where[i]);
+        size_t some = (size_t)__builtin_popcountll(where[i]);
+        for (size_t j = 0; j < some; j += 8, m >>= 8) {
+            uint64_t x = _pdep_u64(m, 0x0101010101010101u);
+            memcpy(out + n + j, &x, 8);
+        }
+        n += some;
+    }
+    return n;
+}
+
 /* strings that are all as long as the one before are taken eight at a time: that they are is
  * checked with independent loads, while a walk from length to length waits for each */
 AVX2 static size_t walk_avx2(const uint8_t *page, size_t *at, size_t size, uint32_t base,
@@ -435,12 +469,14 @@ AVX512 static size_t expand64_avx512(uint64_t *out, const void *in, const uint8_
 static const cr_pq_kern kern_avx2 = {unpack8_avx2,     unpack32_avx2,    cr_pq_unpack64_c,
                                      expand8_avx2,     expand32_avx2,    expand64_avx2,
                                      cr_pq_gather32_c, cr_pq_gather64_c, largest_avx2,
-                                     count_avx2,       equal_avx2,       walk_avx2,
+                                     count_avx2,       equal_avx2,       reach_avx2,
+                                     lists_avx2,       bits_at_avx2,     walk_avx2,
                                      split4_avx2,      split8_avx2,      crc_avx2};
 static const cr_pq_kern kern_avx512 = {unpack8_avx512,   unpack32_avx512,  unpack64_avx512,
                                        expand8_avx2,     expand32_avx512,  expand64_avx512,
                                        cr_pq_gather32_c, cr_pq_gather64_c, largest_avx2,
-                                       count_avx2,       equal_avx2,       walk_avx2,
+                                       count_avx2,       equal_avx2,       reach_avx2,
+                                       lists_avx2,       bits_at_avx2,     walk_avx2,
                                        split4_avx2,      split8_avx2,      crc_avx2};
 
 const cr_pq_kern *cr_pq_kern_for(cr_cpu_level level) {

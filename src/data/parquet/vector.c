@@ -203,7 +203,9 @@ static cr_code read_flat(cr_pq_cursor *c, int64_t n, bool dict, cr_err *err) {
 
 /* ---- repeated columns ---- */
 
-/* more_levels fills the look-ahead; *end when the chunk has no more. */
+static const char levels_what[] = "the levels of a vector";
+
+/* more_levels adds to the look-ahead; *end when the chunk has no more. */
 static cr_code more_levels(cr_pq_cursor *c, bool *end, cr_err *err) {
     *end = false;
     if (c->left == 0) {
@@ -212,88 +214,70 @@ static cr_code more_levels(cr_pq_cursor *c, bool *end, cr_err *err) {
         if (*end) return CR_OK;
     }
     size_t n = c->left < CR_PQ_LOOK ? (size_t)c->left : CR_PQ_LOOK;
-    const char *bad = cr_pq_levels_get(&c->page.rep, c->look_rep, n);
-    if (!bad) bad = cr_pq_levels_get(&c->page.def, c->look_def, n);
-    if (bad) return cr_pq_bad_page(c, bad, err);
-    c->left -= (int64_t)n;
-    c->look_at = 0;
-    c->look_n = n;
-    return CR_OK;
-}
-
-static cr_code room_for_levels(cr_pq_cursor *c, const cr_pq_lists *l, int64_t n_levels, int64_t m,
-                               cr_err *err) {
-    static const char what[] = "the levels of a vector";
-    const int depth = c->nest.max_rep;
-    if (n_levels + m >= INT32_MAX) /* offsets have 32 bits */
+    int64_t have = (int64_t)c->look_n, more = have + (int64_t)n;
+    if (more >= INT32_MAX) /* offsets have 32 bits */
         return cr_pq_bad_page(c, "more than 2^31 values in one vector; ask for fewer rows at once",
                               err);
-    CR_TRY(room(c, &c->rep, n_levels + m, n_levels, 1, what, err));
-    CR_TRY(room(c, &c->def, n_levels + m, n_levels, 1, what, err));
-    CR_TRY(room(c, &c->valid, n_levels + m, l->n[depth + 1], 1, what, err));
-    for (int r = 1; r <= depth; r++) {
-        CR_TRY(room(c, &c->off[r], l->n[r] + m + 1, l->n[r], sizeof(int32_t), what, err));
-        CR_TRY(room(c, &c->list_valid[r], l->n[r] + m, l->n[r], 1, what, err));
-    }
+    CR_TRY(room(c, &c->rep, more, have, 1, levels_what, err));
+    CR_TRY(room(c, &c->def, more, have, 1, levels_what, err));
+    const char *bad = cr_pq_levels_get(&c->page.rep, c->rep.p + have, n);
+    if (!bad) bad = cr_pq_levels_get(&c->page.def, c->def.p + have, n);
+    if (bad) return cr_pq_bad_page(c, bad, err);
+    c->left -= (int64_t)n;
+    c->look_n += n;
     return CR_OK;
 }
 
-/* take adds m levels of the look-ahead to the vector. */
-static cr_code take(cr_pq_cursor *c, cr_pq_lists *l, int64_t n_levels, size_t m, int64_t want,
-                    cr_err *err) {
+/* take adds the next m levels to the vector. */
+static cr_code take(cr_pq_cursor *c, cr_pq_lists *l, size_t m, int64_t want, cr_err *err) {
     const int depth = c->nest.max_rep;
-    const int64_t slots = l->n[depth + 1];
+    const int64_t slots = l->n[depth + 1], more = (int64_t)m;
     size_t n_slots = 0, n_valid = 0;
-    CR_TRY(room_for_levels(c, l, n_levels, (int64_t)m, err));
+    CR_TRY(room(c, &c->valid, slots + more, slots, 1, levels_what, err));
     for (int r = 1; r <= depth; r++) {
+        const int64_t n = l->n[r];
+        CR_TRY(room(c, &c->off[r], n + more + 1, n, sizeof(int32_t), levels_what, err));
+        CR_TRY(room(c, &c->list_valid[r], n + more, n, 1, levels_what, err));
         l->off[r] = (void *)c->off[r].p;
         l->valid[r] = c->list_valid[r].p;
     }
-    const uint8_t *rep = c->look_rep + c->look_at, *def = c->look_def + c->look_at;
-    memcpy(c->rep.p + n_levels, rep, m);
-    memcpy(c->def.p + n_levels, def, m);
     const char *bad =
-        cr_pq_lists_add(&c->nest, l, rep, def, m, c->valid.p + slots, &n_slots, &n_valid);
+        cr_pq_lists_add(c->k, &c->nest, l, c->rep.p + c->look_at, c->def.p + c->look_at, m,
+                        c->valid.p + slots, &n_slots, &n_valid);
     if (bad) return cr_pq_bad_page(c, bad, err);
+    c->look_at += m;
     return put(c, slots, (int64_t)n_slots, c->valid.p + slots, (int64_t)n_valid, want, err);
 }
 
-static cr_code read_nested(cr_pq_cursor *c, int64_t n, bool dict, cr_pq_lists *l, int64_t *n_levels,
-                           cr_err *err) {
-    int64_t rows = 0;
-    *n_levels = 0;
+static cr_code read_nested(cr_pq_cursor *c, int64_t n, bool dict, cr_pq_lists *l, cr_err *err) {
+    int64_t to_begin = n; /* rows of the vector that have not begun */
+    bool done = n == 0;
+    /* what the last vector left comes first */
+    const size_t rest = c->look_n - c->look_at;
+    if (rest && c->look_at) {
+        memmove(c->rep.p, c->rep.p + c->look_at, rest);
+        memmove(c->def.p, c->def.p + c->look_at, rest);
+    }
+    c->look_at = 0;
+    c->look_n = rest;
     c->has_valid = true; /* always written here */
-    for (bool done = n == 0; !done;) {
+    while (!done) {
         if (c->look_at == c->look_n) {
             /* pages of version 2 begin with a row */
-            if (rows == n && c->left == 0 && c->page.head.type == CR_PQ_DATA2) break;
+            if (to_begin == 0 && c->left == 0 && c->page.head.type == CR_PQ_DATA2) break;
             bool end;
             CR_TRY(more_levels(c, &end, err));
             if (end) break;
         }
-        if (*n_levels == 0) {
+        if (c->look_at == 0) {
             c->coded = dict && c->has_dict;
-            if (c->look_rep[c->look_at])
-                return cr_pq_bad_page(c, "a row begins in the middle of a list", err);
+            if (c->rep.p[0]) return cr_pq_bad_page(c, "a row begins in the middle of a list", err);
         }
-        size_t i = c->look_at;
-        while (i < c->look_n) {
-            const uint8_t *z = memchr(c->look_rep + i, 0, c->look_n - i);
-            i = z ? (size_t)(z - c->look_rep) : c->look_n;
-            if (!z) break;
-            if (rows == n) {
-                done = true;
-                break;
-            }
-            rows++;
-            i++;
-        }
-        size_t m = i - c->look_at;
-        if (m) CR_TRY(take(c, l, *n_levels, m, n, err));
-        *n_levels += (int64_t)m;
-        c->look_at = i;
+        size_t m = c->look_n - c->look_at;
+        m = cr_pq_rows_end(c->k, c->rep.p + c->look_at, m, &to_begin, &done);
+        if (m) CR_TRY(take(c, l, m, n, err));
     }
-    if (rows < n) return short_of_rows(c, c->row + rows, err);
+    if (to_begin) return short_of_rows(c, c->row + n - to_begin, err);
     if (c->row + n == c->n_rows && (c->look_at < c->look_n || c->left))
         return cr_pq_bad_page(c, "the pages have more rows than the row group", err);
     return CR_OK;
@@ -324,7 +308,7 @@ static void begin_text(cr_pq_cursor *c) {
 cr_code cr_pq_vector(cr_pq_cursor *c, int64_t n, bool dict, cr_pq_vec *out, cr_err *err) {
     const int depth = c->nest.max_rep;
     cr_pq_lists l = {0};
-    int64_t slots = n, n_levels = 0;
+    int64_t slots = n;
     c->has_valid = c->coded = false;
     c->n_null = 0;
     c->direct = NULL;
@@ -332,7 +316,7 @@ cr_code cr_pq_vector(cr_pq_cursor *c, int64_t n, bool dict, cr_pq_vec *out, cr_e
     if (depth == 0)
         CR_TRY(read_flat(c, n, dict, err));
     else
-        CR_TRY(read_nested(c, n, dict, &l, &n_levels, err));
+        CR_TRY(read_nested(c, n, dict, &l, err));
 
     out->type = c->node->type;
     out->type_length = c->node->type_length;
@@ -349,7 +333,7 @@ cr_code cr_pq_vector(cr_pq_cursor *c, int64_t n, bool dict, cr_pq_vec *out, cr_e
     out->n = slots;
     out->valid = c->n_null ? c->valid.p : NULL;
     if (depth) {
-        out->n_levels = n_levels;
+        out->n_levels = (int64_t)c->look_at;
         out->rep = c->rep.p;
         out->def = c->def.p;
     } else if (c->f->opts.keep_levels) {

@@ -164,6 +164,53 @@ TEST(counting) {
     }
 }
 
+TEST(masks) {
+    FOR_LEVELS(k) {
+        FOR_SIZES(n) {
+            uint8_t *block, *in = noise(n, &block);
+            size_t words = (n + 63) / 64, m = 0, ones = 0;
+            uint64_t a[N / 64 + 1], b[N / 64 + 1], c[N / 64 + 1];
+            for (size_t i = 0; i < n; i++)
+                in[i] &= 7;
+            for (int x = 0; x <= 8; x++) {
+                memset(a, 0xff, sizeof(a));
+                k->reach(in, (uint8_t)x, n, a);
+                for (size_t i = 0; i < words * 64; i++)
+                    CHECK_INT(a[i / 64] >> i % 64 & 1, i < n && in[i] >= x);
+            }
+            k->reach(in, 3, n, a);
+            k->reach(in, 5, n, b);
+            k->reach(in, 6, n, c);
+            guarded g, h;
+            uint8_t *bit = guard(&g, n);
+            CHECK_INT(k->bits_at(b, a, words, bit), k->bits_at(a, a, words, bit));
+            for (size_t i = 0; i < k->bits_at(b, a, words, bit); i++)
+                m += bit[i];
+            for (size_t i = 0, j = 0; i < n; i++) {
+                if (in[i] >= 3) CHECK_INT(bit[j++], in[i] >= 5);
+                ones += in[i] >= 5;
+            }
+            CHECK_INT(m, ones);
+            release(&g);
+            int32_t *off = guard(&g, n * 4);
+            uint8_t *valid = guard(&h, n);
+            size_t items = 0, got = k->lists(a, b, c, words, 77, off, valid, &items), at = 0;
+            CHECK_INT(items, ones);
+            for (size_t i = 0, before = 0; i < n; i++) {
+                if (in[i] >= 3) {
+                    CHECK_INT(off[at], 77 + before);
+                    CHECK_INT(valid[at++], in[i] >= 6);
+                }
+                before += in[i] >= 5;
+            }
+            CHECK_INT(got, at);
+            release(&g);
+            release(&h);
+            cr_free(block);
+        }
+    }
+}
+
 /* strings of lengths by `mode`: all equal, equal for long stretches, random */
 static size_t put_strings(uint8_t *page, size_t n, int mode, uint32_t *len) {
     size_t at = 0;
@@ -253,5 +300,5 @@ TEST(checksums) {
     }
 }
 
-TEST_MAIN(CASE(unpack), CASE(expand), CASE(gather), CASE(counting), CASE(walking), CASE(splitting),
-          CASE(checksums))
+TEST_MAIN(CASE(unpack), CASE(expand), CASE(gather), CASE(counting), CASE(masks), CASE(walking),
+          CASE(splitting), CASE(checksums))
