@@ -33,6 +33,6 @@ has_err "given/eval_result.txt: cannot write: Permission denied; ...; or name an
 no_err "...Restoring..."
 is_gone given/eval_result.txt
 chmod 777 "$CASE_DIR/work"
-run $as "$CRANK" eval given/pipeline.config --model_dir given --eval_result_filename "$CASE_DIR/work/elsewhere.txt"
+run $as "$CRANK" eval given/pipeline.config --model_dir given --eval_result_filename "$PWD/elsewhere.txt"
 ends 0
 is_there elsewhere.txt
