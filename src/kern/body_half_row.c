@@ -14,6 +14,12 @@ void KERN(from16)(float *out, const uint16_t *x, int64_t n, int half) {
         out[i] = value(x[i], half);
 }
 
+void KERN(to16)(uint16_t *out, const float *x, int64_t n, int half) {
+    for (int64_t i = 0; i < n; i++)
+        out[i] = half == CR_HALF_BF16 ? (uint16_t)(near_bf16(bits_of(x[i])) >> 16)
+                                      : pack_fp16(near_fp16(bits_of(x[i])));
+}
+
 void KERN(to16_chance)(uint16_t *out, const float *x, const uint16_t *rnd, int64_t n, int half) {
     for (int64_t i = 0; i < n; i++)
         out[i] = half == CR_HALF_BF16 ? (uint16_t)(chance_bf16(bits_of(x[i]), rnd[i]) >> 16)

@@ -68,24 +68,14 @@ INLINE uint32_t chance_bf16(uint32_t u, uint32_t r) {
                                                : up;
 }
 
-/* all ways are computed and one is taken: no branch, so that loops become vectors */
-INLINE uint32_t take(bool c, uint32_t a, uint32_t b) {
-    uint32_t m = (uint32_t) - (int32_t)c;
-    return (a & m) | (b & ~m);
-}
-
 INLINE uint32_t chance_fp16(uint32_t u, uint32_t r) {
     uint32_t sign = u & 0x80000000u, a = u & 0x7fffffffu;
-    int32_t i = (int32_t)a; /* AVX2 compares signed integers only */
     uint32_t normal = (a + (r >> 3)) & 0xffffe000u;
-    normal = take((int32_t)normal > 0x477fe000, 0x477fe000u, normal);
     /* in units of 2^-24, plus a fraction below one, cut off */
-    float scaled =
-        float_of(take(i < 0x38800000, a, 0)) * 16777216.0f + (float)(int32_t)r * 0x1p-16f;
+    float scaled = float_of(a < 0x38800000u ? a : 0) * 16777216.0f + (float)(int32_t)r * 0x1p-16f;
     uint32_t tiny = bits_of((float)(int32_t)scaled * 0x1p-24f);
-    uint32_t v = take(i < 0x38800000, tiny, normal);
-    v = take(i >= 0x7f800000, take(i > 0x7f800000, 0x7fc00000u, a), v);
-    return v | sign;
+    uint32_t v = a < 0x38800000u ? tiny : normal > 0x477fe000u ? 0x477fe000u : normal;
+    return a >= 0x7f800000u ? near_fp16(u) : v | sign;
 }
 
 #endif

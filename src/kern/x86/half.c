@@ -87,6 +87,32 @@ void KERN(from16)(float *out, const uint16_t *x, int64_t n, int half) {
         from_all(out, x, n, false);
 }
 
+/* near_bf16 of half_int.h; FP16 has an instruction, which keeps more of a NaN than near_fp16 */
+INLINE ivec bf16_near(ivec u) {
+    ivec up = ivadd(ivadd(u, ivset1(0x7fff)), ivand(ivright(u, 16), ivset1(1)));
+    ivec a = ivand(u, ivset1(0x7fffffff));
+    return if_above(a, ivset1(0x7f800000), ivor(u, ivset1(0x00400000)), up);
+}
+INLINE vec one_nan(ivec u) {
+    ivec nan = ivor(ivand(u, ivset1(0x80000000u)), ivset1(0x7fc00000));
+    return floats(if_above(ivand(u, ivset1(0x7fffffff)), ivset1(0x7f800000), nan, u));
+}
+
+void KERN(to16)(uint16_t *out, const float *x, int64_t n, int half) {
+    int64_t i = 0;
+    if (half == CR_HALF_BF16) {
+        for (; i + VL <= n; i += VL)
+            narrow(out + i, ivright(bf16_near(bits(vload(x + i))), 16));
+        for (; i < n; i++)
+            out[i] = (uint16_t)(near_bf16(bits_of(x[i])) >> 16);
+    } else {
+        for (; i + VL <= n; i += VL)
+            fp16_save(out + i, one_nan(bits(vload(x + i))));
+        for (; i < n; i++)
+            out[i] = pack_fp16(near_fp16(bits_of(x[i])));
+    }
+}
+
 /* chance_bf16, chance_fp16 of half_int.h */
 INLINE ivec bf16_by_chance(ivec u, ivec r) {
     const ivec inf = ivset1(0x7f800000), upper = ivset1(0xffff0000u);
