@@ -1,7 +1,8 @@
 /*
  * pq_int.h - what the files of the Parquet reader share.
  *
- *   pq_source.c   files, schemas, blocks of rows, the reader's table of functions
+ *   pq_source.c   files, blocks of rows, the reader's table of functions
+ *   pq_want.c     the wanted columns in the schemas of all files
  *   pq_schema.c   a wanted column in a schema: its leaves, and how they become a column
  *   pq_columns.c  vectors of stored values into columns
  *   pq_sink.c     columns into vectors, and so into a file
@@ -64,6 +65,40 @@ bool cr_pqs_is_nulls(const cr_pqs_place *p);
 void cr_pqs_nulls_as(cr_pqs_place *p, const cr_pqs_place *as);
 /* cr_pqs_width: bytes a value of the leaf takes in a column (text without its bytes) */
 int cr_pqs_width(const cr_pq_meta *m, int leaf);
+
+/* distinct schemas: where the wanted columns are in them */
+typedef struct cr_pqs_schema {
+    cr_pqs_place *places;
+    struct cr_pqs_schema *next;
+} cr_pqs_schema;
+
+/* The wanted columns and what the files so far say of them. */
+typedef struct cr_pqs_wants {
+    const cr_data_conf *conf;
+    const cr_want *v;
+    int n;
+    int *twin; /* per wanted column: an earlier one of the same name, or -1 */
+    cr_pqs_asked *asked;
+    /* what a column is, from the first file where it is not all null, and that file */
+    cr_pqs_place *kind;
+    const char **kind_text, **kind_path;
+    cr_pq_node **stored; /* two per column, values and keys; NULL: none, or files differ */
+    bool *told;          /* a column that was complained about */
+    cr_pqs_schema *schemas;
+    const char **names; /* all columns of the first file */
+    int n_names;
+    cr_arena *arena;
+} cr_pqs_wants;
+
+void cr_pqs_wants_init(cr_pqs_wants *w, const cr_data_conf *conf, const cr_want *want, int n,
+                       cr_arena *arena);
+/* cr_pqs_wants_look finds the wanted columns in the file `path`, whose neighbour `before` (NULL:
+ * none) may have the same schema. The places are one per wanted column; what is missing or other
+ * than in the files before is an error in diag. */
+const cr_pqs_place *cr_pqs_wants_look(cr_pqs_wants *w, const char *path, const cr_pq_meta *m,
+                                      const cr_pq_meta *before, cr_diag *diag);
+/* cr_pqs_wants_end: all files were looked at; columns of nulls become what the others are. */
+void cr_pqs_wants_end(cr_pqs_wants *w);
 
 /* cr_pqs_column makes a column of n_rows rows from its leaf (and key) vectors, which it may point
  * into. Values that do not fit are bad rows. */

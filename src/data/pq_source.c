@@ -1,5 +1,5 @@
 /*
- * pq_source.c - ParquetDataset: files, schemas, blocks of rows.
+ * pq_source.c - ParquetDataset: files and blocks of rows.
  *
  * Opening reads the footer of every file (several at once) and looks for every wanted column in
  * each: a column that is missing or of another type in file 700 of 1000 is found before the first
@@ -53,32 +53,16 @@ typedef struct pq_file {
     group *groups;
     int n_groups;
     int64_t n_rows, n_blocks, footer_size;
+    uint32_t footer_crc;
     cr_pq_file *open;
     int users;    /* hands */
     int64_t last; /* when it was last taken */
 } pq_file;
 
-/* distinct schemas */
-typedef struct schema {
-    cr_pqs_place *places;
-    struct schema *next;
-} schema;
-
 struct cr_source {
-    const cr_data_conf *conf;
-    const cr_want *want;
-    int n_want;
-    int *twin; /* per wanted column: an earlier one of the same name, or -1 */
-    cr_pqs_asked *asked;
-    /* what a column is, from the first file where it is not all null, and that file */
-    cr_pqs_place *kind;
-    const char **kind_text, **kind_path;
-    cr_pq_node **stored; /* two per column, values and keys; NULL: none, or files differ */
-    schema *schemas;
+    cr_pqs_wants w;
     pq_file *files;
     int64_t n_files, n_rows;
-    const char **names;
-    int n_names;
     size_t block;
     int64_t run_rows; /* of a stretch, shuffled */
     int n_hands;
@@ -105,214 +89,13 @@ static void add_error(cr_diag *diag, const cr_err *e) {
     cr_diag_add(diag, CR_SEV_ERROR, e->code, e->at, "%s", e->msg);
 }
 
-/* ---- what is asked for ---- */
-
-static const cr_field_conf *declared(const cr_data_conf *c, const char *name) {
-    for (int64_t k = 0; k < c->input_fields.n; k++) {
-        const cr_field_conf *f = c->input_fields.v[k];
-        if (strcmp(f->input_name, name) == 0)
-            return !f->base.msg || cr_conf_has(f, "input_type") ? f : NULL;
-    }
-    return NULL;
-}
-
-/* numbers of FieldType: scalars, lists, lists of lists, maps from text, int64, int32; five each */
-static cr_pqs_asked asked_of(int type) {
-    static const int keys[] = {CR_COL_STR, CR_COL_I64, CR_COL_I32};
-    int family = type / 5;
-    return (cr_pqs_asked){.depth = family < 3 ? family : 1,
-                          .key = family < 3 ? -1 : keys[family - 3],
-                          .type = (cr_coltype)(type % 5)};
-}
-
-static void find_asked(cr_source *s) {
-    s->twin = CR_NEW_N(&s->arena, int, s->n_want + 1);
-    s->asked = CR_NEW_N(&s->arena, cr_pqs_asked, s->n_want + 1);
-    s->kind = CR_NEW_N(&s->arena, cr_pqs_place, s->n_want + 1);
-    s->kind_text = CR_NEW_N(&s->arena, const char *, s->n_want + 1);
-    s->kind_path = CR_NEW_N(&s->arena, const char *, s->n_want + 1);
-    s->stored = CR_NEW_N(&s->arena, cr_pq_node *, 2 * s->n_want + 1);
-    for (int i = 0; i < s->n_want; i++) {
-        const cr_want *w = &s->want[i];
-        s->twin[i] = -1;
-        for (int j = 0; j < i && s->twin[i] < 0; j++)
-            if (s->want[j].type == w->type && strcmp(s->want[j].name, w->name) == 0) s->twin[i] = j;
-        const cr_field_conf *f = w->type < 0 ? declared(s->conf, w->name) : NULL;
-        s->asked[i].depth = -1;
-        if (w->type >= 0) s->asked[i] = asked_of(w->type);
-        if (f) s->asked[i] = asked_of(f->input_type);
-    }
-}
-
-/* ---- schemas ---- */
-
-typedef struct names {
-    const cr_pq_meta *m;
-    const cr_source *s; /* NULL: all names */
-} names;
-/* top-level names; with s "" for those that are wanted: a misspelt one is among the rest */
-static const char *nth_name(const void *ctx, size_t i) {
-    const names *x = ctx;
-    int node = 1;
-    for (size_t k = 0; node < x->m->n_nodes && k < i; k++)
-        node = x->m->nodes[node].next;
-    if (node >= x->m->n_nodes) return NULL;
-    const char *name = x->m->nodes[node].name;
-    for (int k = 0; x->s && k < x->s->n_want; k++)
-        if (strcmp(x->s->want[k].name, name) == 0) return "";
-    return name;
-}
-
-static const char *near_name(const cr_source *s, const cr_pq_meta *m, const char *name) {
-    const char *near = cr_nearest(name, nth_name, &(names){m, s});
-    return near ? near : cr_nearest(name, nth_name, &(names){m, NULL});
-}
-
-/* columns that nothing reads, a few of them: what is missed may be there under another name */
-static const char *some_names(cr_source *s, const cr_pq_meta *m) {
-    cr_buf b;
-    cr_buf_init(&b);
-    const char *name;
-    int n = 0;
-    for (size_t i = 0; (name = nth_name(&(names){m, s}, i)); i++) {
-        if (!*name) continue;
-        if (n < 6) cr_buf_printf(&b, "%s'%.40s'", n ? ", " : "", name);
-        n++;
-    }
-    if (n > 6) cr_buf_printf(&b, " and %d more", n - 6);
-    const char *text = cr_arena_strndup(&s->arena, b.n ? b.data : "no others", b.n ? b.n : 9);
-    cr_buf_clear(&b);
-    return text;
-}
-
-static int n_named(const cr_pq_meta *m, const char *name) {
-    int n = 0;
-    for (int i = 1; i < m->n_nodes; i = m->nodes[i].next)
-        n += strcmp(m->nodes[i].name, name) == 0;
-    return n;
-}
-
-static const char *why_of(const cr_want *w) {
-    return w->why ? w->why : "the config";
-}
-
-static bool same_logical(const cr_pq_logical *a, const cr_pq_logical *b) {
-    return a->kind == b->kind && a->bits == b->bits && a->is_signed == b->is_signed &&
-           a->is_utc == b->is_utc && a->unit == b->unit && a->scale == b->scale &&
-           a->precision == b->precision;
-}
-
-/* how a column is stored, for whoever writes it again */
-static void note_stored(cr_source *s, int i, const cr_pq_meta *m, const cr_pqs_place *p,
-                        bool first) {
-    for (int k = 0; k < 2; k++) {
-        const cr_pqs_leaf *l = k ? &p->key : &p->value;
-        cr_pq_node **to = &s->stored[2 * i + k];
-        if (l->leaf < 0) continue;
-        const cr_pq_node *n = &m->nodes[m->leaves[l->leaf]];
-        if (first) {
-            *to = CR_NEW(&s->arena, cr_pq_node);
-            **to = *n;
-            (*to)->name = (*to)->path = NULL; /* they go with the file */
-        } else if (*to && ((*to)->type != n->type || (*to)->type_length != n->type_length ||
-                           !same_logical(&(*to)->logical, &n->logical)))
-            *to = NULL;
-    }
-}
-
-/* place finds one wanted column in a file; false: it was complained about */
-static bool place(cr_source *s, int i, const cr_pq_meta *m, const char *path, cr_pqs_place *out,
-                  cr_diag *diag) {
-    const cr_want *w = &s->want[i];
-    cr_loc at = w->at.path ? w->at : (cr_loc){path, 0, 0};
-    char type[200];
-    int node = cr_pq_find(m, w->name);
-    if (node < 0) {
-        const char *near = near_name(s, m, w->name);
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
-                    "%s has no column '%s', which %s needs; %s%s%s", path, w->name, why_of(w),
-                    near ? "did you mean '" : "`crank parquet` shows its columns", near ? near : "",
-                    near ? "'?" : "");
-        return false;
-    }
-    if (n_named(m, w->name) > 1) {
-        cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, (cr_loc){path, 0, 0},
-                    "%d columns are named '%s', which %s needs; rename all but one",
-                    n_named(m, w->name), w->name, why_of(w));
-        return false;
-    }
-    const char *why = cr_pqs_place_of(m, node, out);
-    cr_pq_type_text(m, node, type, sizeof(type));
-    if (why) {
-        cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, at,
-                    "column '%s', which %s needs, has the type %s in %s, which %s", w->name,
-                    why_of(w), type, path, why);
-        return false;
-    }
-    why = cr_pqs_place_ask(out, &s->asked[i]);
-    if (why) {
-        const cr_field_conf *f = declared(s->conf, w->name);
-        const char *asked = "the type that was asked for";
-        for (const cr_enum_value *e = cr_field_types; f && e->name; e++)
-            if (e->value == f->input_type) asked = e->name;
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF,
-                    f && f->base.msg ? cr_conf_at(f, "input_type") : at,
-                    "column '%s' has the type %s in %s, which %s to %s; correct input_type or "
-                    "leave it out",
-                    w->name, type, path, why, asked);
-        return false;
-    }
-    if (s->kind_text[i] && !cr_pqs_same(&s->kind[i], out)) {
-        cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, at,
-                    "column '%s', which %s needs, has the type %s in %s and %s in %s; write all "
-                    "files alike%s",
-                    w->name, why_of(w), type, path, s->kind_text[i], s->kind_path[i],
-                    out->depth == s->kind[i].depth && out->map == s->kind[i].map
-                        ? ", or give its input_type in input_fields"
-                        : "");
-        return false;
-    }
-    bool first = !s->kind_text[i] || (cr_pqs_is_nulls(&s->kind[i]) && !cr_pqs_is_nulls(out));
-    if (first || !cr_pqs_is_nulls(out)) note_stored(s, i, m, out, first);
-    if (first) {
-        s->kind[i] = *out;
-        s->kind_text[i] = cr_arena_strdup(&s->arena, type);
-        s->kind_path[i] = path;
-    }
-    return true;
-}
-
-static bool same_schema(const cr_pq_meta *a, const cr_pq_meta *b) {
-    if (a->n_nodes != b->n_nodes) return false;
-    for (int i = 1; i < a->n_nodes; i++) {
-        const cr_pq_node *x = &a->nodes[i], *y = &b->nodes[i];
-        if (x->type != y->type || x->rep != y->rep || x->n_children != y->n_children ||
-            x->type_length != y->type_length || strcmp(x->name, y->name) != 0 ||
-            !same_logical(&x->logical, &y->logical))
-            return false;
-    }
-    return true;
-}
-
-/* all columns that can be asked for, members of structs with their dots */
-static void list_names(cr_source *s, const cr_pq_meta *m, int node, const char *before) {
-    for (int i = node + 1; i < m->nodes[node].next; i = m->nodes[i].next) {
-        const char *name = *before ? cr_arena_printf(&s->arena, "%s.%s", before, m->nodes[i].name)
-                                   : cr_arena_strdup(&s->arena, m->nodes[i].name);
-        int item, value;
-        if (cr_pq_shape_of(m, i, false, &item, &value) == CR_PQ_IS_STRUCT)
-            list_names(s, m, i, name);
-        else
-            s->names[s->n_names++] = name;
-    }
-}
-
 /* ---- rows and blocks ---- */
 
 /* measure lists the row groups with what their wanted columns take */
 static void measure(cr_source *s, pq_file *f, const cr_pq_meta *m, cr_diag *diag) {
     f->groups = CR_NEW_N(&s->arena, group, m->n_groups + 1);
     f->footer_size = m->footer_size;
+    f->footer_crc = m->footer_crc;
     bool *seen = cr_alloc((size_t)m->n_leaves + 1, "columns");
     bool fine = true;
     for (int g = 0; g < m->n_groups && fine; g++) {
@@ -322,7 +105,7 @@ static void measure(cr_source *s, pq_file *f, const cr_pq_meta *m, cr_diag *diag
         *to = (group){.number = g, .n_rows = from->n_rows, .first_row = f->n_rows, .decoded = 1};
         f->n_rows += from->n_rows;
         memset(seen, 0, (size_t)m->n_leaves);
-        for (int k = 0; k < 2 * s->n_want; k++) {
+        for (int k = 0; k < 2 * s->w.n; k++) {
             const cr_pqs_place *p = &f->places[k / 2];
             int leaf = k % 2 == 0 ? p->value.leaf : p->map ? p->key.leaf : -1;
             if (leaf < 0 || seen[leaf]) continue;
@@ -450,41 +233,8 @@ static void not_opened(const cr_err *e, cr_diag *diag) {
                 foreign ? "; leave it out, or set data_config.dataset_type to what it is" : "");
 }
 
-/* foreign: a file that has none of the columns is one mistake, not many */
-static bool foreign(cr_source *s, const cr_pq_meta *m, const char *path, cr_diag *diag) {
-    for (int i = 0; i < s->n_want; i++)
-        if (cr_pq_find(m, s->want[i].name) >= 0) return false;
-    if (s->n_want < 2) return false;
-    cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){path, 0, 0},
-                "it has none of the %d columns that the config needs, it has %s; is it the right "
-                "file?",
-                s->n_want, some_names(s, m));
-    return true;
-}
-
-static void look_at(cr_source *s, pq_file *f, const cr_pq_meta *m, const cr_pq_meta *before,
-                    bool *told, cr_diag *diag) {
-    if (before && same_schema(before, m)) {
-        f->places = s->schemas->places;
-    } else {
-        cr_pqs_place *p = CR_NEW_N(&s->arena, cr_pqs_place, s->n_want + 1);
-        bool none = foreign(s, m, f->path, diag);
-        for (int i = 0; i < s->n_want && !none; i++)
-            if (!told[i] && !place(s, i, m, f->path, &p[i], diag)) told[i] = true;
-        schema *x = CR_NEW(&s->arena, schema);
-        *x = (schema){p, s->schemas};
-        s->schemas = x;
-        f->places = p;
-    }
-    if (!s->names) {
-        s->names = CR_NEW_N(&s->arena, const char *, m->n_nodes + 1);
-        list_names(s, m, 0, "");
-    }
-}
-
 static void open_files(cr_source *s, char **paths, cr_diag *diag) {
     size_t errors = diag->n_errors;
-    bool *told = CR_NEW_N(&s->arena, bool, s->n_want + 1);
     opening o = {.paths = paths,
                  .files = CR_NEW_N(&s->arena, cr_pq_file *, MAX_OPEN + 1),
                  .errs = cr_alloc(MAX_OPEN * sizeof(cr_err), "files")};
@@ -506,7 +256,8 @@ static void open_files(cr_source *s, char **paths, cr_diag *diag) {
                 continue;
             }
             const cr_pq_meta *m = cr_pq_get_meta(x);
-            look_at(s, f, m, before ? cr_pq_get_meta(before) : NULL, told, diag);
+            f->places =
+                cr_pqs_wants_look(&s->w, f->path, m, before ? cr_pq_get_meta(before) : NULL, diag);
             if (diag->n_errors == errors) measure(s, f, m, diag);
             if (!keep) cr_pq_close(before);
             before = x;
@@ -536,14 +287,11 @@ static cr_code pq_open(cr_source **out, const cr_data_conf *conf, const char *pa
     cr_source *s = cr_alloc(sizeof(*s), "a data set");
     cr_arena_init(&s->arena, 0);
     pthread_mutex_init(&s->lock, NULL);
-    s->conf = conf;
-    s->want = want;
-    s->n_want = n_want;
     s->block = BLOCK;
     cr_err e = {0};
     char **list = NULL;
     size_t n = 0;
-    find_asked(s);
+    cr_pqs_wants_init(&s->w, conf, want, n_want, &s->arena);
     if (cr_glob(&s->arena, paths, exts, &list, &n, &e) != CR_OK) add_error(diag, &e);
     s->files = CR_NEW_N(&s->arena, pq_file, n + 1);
     s->n_files = (int64_t)n;
@@ -552,16 +300,7 @@ static cr_code pq_open(cr_source **out, const cr_data_conf *conf, const char *pa
         pq_close(s);
         return cr_diag_code(diag);
     }
-    for (schema *x = s->schemas; x; x = x->next)
-        for (int i = 0; i < n_want; i++) {
-            if (cr_pqs_is_nulls(&s->kind[i]) && s->asked[i].depth >= 0) {
-                s->kind[i].depth = s->asked[i].depth;
-                s->kind[i].map = s->asked[i].key >= 0;
-                s->kind[i].value.type = s->asked[i].type;
-                if (s->kind[i].map) s->kind[i].key.type = (cr_coltype)s->asked[i].key;
-            }
-            cr_pqs_nulls_as(&x->places[i], &s->kind[i]);
-        }
+    cr_pqs_wants_end(&s->w);
     cut_blocks(s);
     for (int64_t i = 0; i < s->n_files; i++) {
         if (s->files[i].n_blocks <= MAX_BLOCKS) continue;
@@ -590,23 +329,27 @@ static void drop_oldest(cr_source *s) {
     s->n_open--;
 }
 
+static cr_code open_again(pq_file *f, cr_err *err) {
+    cr_pq_file *x;
+    CR_TRY(cr_pq_open(&x, f->path, NULL, err));
+    const cr_pq_meta *m = cr_pq_get_meta(x);
+    if (m->footer_size == f->footer_size && m->footer_crc == f->footer_crc) {
+        f->open = x;
+        return CR_OK;
+    }
+    cr_pq_close(x);
+    return cr_fail_at(err, CR_EIO, ((cr_loc){f->path, 0, 0}),
+                      "the file changed while it was in use; start again");
+}
+
 static cr_code take(cr_source *s, int64_t file, cr_pq_file **out, cr_err *err) {
     pq_file *f = &s->files[file];
     cr_code code = CR_OK;
     pthread_mutex_lock(&s->lock);
     if (!f->open) {
         if (s->n_open >= MAX_OPEN) drop_oldest(s);
-        code = cr_pq_open(&f->open, f->path, NULL, err);
-        if (code == CR_OK) {
-            s->n_open++;
-            const cr_pq_meta *m = cr_pq_get_meta(f->open);
-            int64_t rows = 0;
-            for (int g = 0; g < m->n_groups; g++)
-                rows += m->groups[g].n_rows > 0 ? m->groups[g].n_rows : 0;
-            if (m->footer_size != f->footer_size || rows != f->n_rows)
-                code = cr_fail_at(err, CR_EIO, ((cr_loc){f->path, 0, 0}),
-                                  "the file changed while it was in use; start again");
-        }
+        code = open_again(f, err);
+        if (code == CR_OK) s->n_open++;
     }
     if (code == CR_OK) {
         f->users++;
@@ -619,7 +362,7 @@ static cr_code take(cr_source *s, int64_t file, cr_pq_file **out, cr_err *err) {
 
 static void leave(const cr_source *s, hand *h) {
     if (!h->f) return;
-    for (int i = 0; i < s->n_want; i++) {
+    for (int i = 0; i < s->w.n; i++) {
         if (h->value[i]) cr_pq_cursor_reset(h->value[i]);
         if (h->key[i]) cr_pq_cursor_reset(h->key[i]);
     }
@@ -634,7 +377,7 @@ static void leave(const cr_source *s, hand *h) {
 /* ---- cut and parse ---- */
 
 static hand *new_hand(const cr_source *s) {
-    size_t n = (size_t)s->n_want + 1;
+    size_t n = (size_t)s->w.n + 1;
     hand *h = cr_alloc(sizeof(*h), "a reader of columns");
     h->value = cr_alloc(n * sizeof(*h->value), "readers of columns");
     h->key = cr_alloc(n * sizeof(*h->key), "readers of columns");
@@ -648,7 +391,7 @@ static void pq_raw_clear(const cr_source *s, cr_raw *raw) {
     hand *h = raw->priv;
     if (!h) return;
     leave(s, h);
-    for (int i = 0; i < s->n_want; i++) {
+    for (int i = 0; i < s->w.n; i++) {
         cr_pq_cursor_free(h->value[i]);
         cr_pq_cursor_free(h->key[i]);
         cr_memo_clear(&h->memo[i]);
@@ -665,9 +408,9 @@ static void pq_raw_clear(const cr_source *s, cr_raw *raw) {
 /* read_ahead: a hand comes to a stretch of blocks */
 static void read_ahead(const cr_source *s, const hand *h, const pq_file *f, const group *g,
                        int64_t from, int64_t to) {
-    for (int i = 0; i < s->n_want; i++) {
+    for (int i = 0; i < s->w.n; i++) {
         const cr_pqs_place *p = &f->places[i];
-        if (s->twin[i] >= 0) continue;
+        if (s->w.twin[i] >= 0) continue;
         cr_pq_will_need(h->f, g->number, p->value.leaf, from, to);
         if (p->map && p->key.leaf >= 0) cr_pq_will_need(h->f, g->number, p->key.leaf, from, to);
     }
@@ -694,7 +437,7 @@ static cr_code pq_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bo
         read_ahead(s, h, f, g, at, h->ahead);
     }
     if (h->group != g->number) { /* other dictionaries */
-        for (int i = 0; i < s->n_want; i++) {
+        for (int i = 0; i < s->w.n; i++) {
             cr_memo_reset(&h->memo[i]);
             cr_memo_reset(&h->key_memo[i]);
         }
@@ -728,23 +471,23 @@ static cr_code pq_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, 
     const pq_file *f = &s->files[raw->file];
     hand *h = raw->priv;
     chunk->n_rows = raw->n_rows;
-    chunk->n_cols = s->n_want;
+    chunk->n_cols = s->w.n;
     chunk->path = f->path;
     chunk->first_row = raw->first_row;
     chunk->lines = NULL;
-    chunk->cols = CR_NEW_N(a, cr_column, s->n_want + 1);
-    for (int i = 0; i < s->n_want; i++) {
+    chunk->cols = CR_NEW_N(a, cr_column, s->w.n + 1);
+    for (int i = 0; i < s->w.n; i++) {
         const cr_pqs_place *p = &f->places[i];
         cr_column *c = &chunk->cols[i];
         cr_pq_vec value, key = {0};
-        if (s->twin[i] >= 0) {
-            *c = chunk->cols[s->twin[i]];
+        if (s->w.twin[i] >= 0) {
+            *c = chunk->cols[s->w.twin[i]];
             continue;
         }
         CR_TRY(read_leaf(&h->value[i], h, raw, p->value.leaf, &value, err));
         if (p->map && p->key.leaf >= 0)
             CR_TRY(read_leaf(&h->key[i], h, raw, p->key.leaf, &key, err));
-        cr_code code = cr_pqs_column(p, s->want[i].name, &value, &key, a, c, bad, err);
+        cr_code code = cr_pqs_column(p, s->w.v[i].name, &value, &key, a, c, bad, err);
         if (code != CR_OK) return cr_fail_at(err, code, ((cr_loc){f->path, 0, 0}), "%s", err->msg);
         if (c->code) c->memo = &h->memo[i];
         if (c->keys && c->keys->code) ((cr_column *)(uintptr_t)c->keys)->memo = &h->key_memo[i];
@@ -774,8 +517,8 @@ static void pq_set_block(cr_source *s, size_t bytes) {
 }
 
 static int pq_columns(const cr_source *s, const char *const **out) {
-    *out = s->names;
-    return s->n_names;
+    *out = s->w.names;
+    return s->w.n_names;
 }
 
 static int pq_hands(const cr_source *s) {
@@ -787,15 +530,15 @@ static size_t pq_hand_bytes(const cr_source *s) {
 }
 
 static void pq_kinds(const cr_source *s, cr_colkind *out) {
-    for (int i = 0; i < s->n_want; i++) {
-        const cr_pqs_place *k = &s->kind[i];
+    for (int i = 0; i < s->w.n; i++) {
+        const cr_pqs_place *k = &s->w.kind[i];
         out[i] = (cr_colkind){.type = k->value.type,
                               .depth = k->depth,
                               .key = k->map ? (int)k->key.type : -1,
                               .nulls = k->value.how == CR_PQS_FROM_NULLS,
-                              .text = s->kind_text[i],
-                              .stored = s->stored[2 * i],
-                              .stored_key = s->stored[2 * i + 1]};
+                              .text = s->w.kind_text[i],
+                              .stored = s->w.stored[2 * i],
+                              .stored_key = s->w.stored[2 * i + 1]};
     }
 }
 

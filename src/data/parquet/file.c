@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
 #include "data/parquet/parquet_int.h"
 
 #define DEFAULT_BUDGET ((size_t)1 << 30)
@@ -119,6 +120,7 @@ static cr_code read_footer(cr_pq_file *f, cr_err *err) {
     cr_err cause;
     cr_code code =
         cr_pq_parse_footer(f->footer, n, f->size, f->opts.budget, &f->arena, &f->meta, &cause);
+    f->meta.footer_crc = cr_crc32c(0, f->footer, n);
     return code == CR_OK ? CR_OK : cr_fail_at(err, code, AT(f), "%s", cause.msg);
 }
 

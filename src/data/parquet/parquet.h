@@ -149,6 +149,7 @@ typedef struct cr_pq_meta {
     int n_pairs;
     cr_pq_pair *pairs;
     int64_t footer_size;
+    uint32_t footer_crc; /* is it still the same file? */
 } cr_pq_meta;
 
 const char *cr_pq_type_name(cr_pq_type t);
