@@ -3,12 +3,12 @@
 # write files, reads everything with everybody, compares (compare.js). About three minutes.
 #
 # PARQUET_TESTING: a copy of the Parquet project's test files (github.com/apache/parquet-testing), else
-# ../parquet-testing beside this project; without one that part is skipped, and the table in
+# ../shared/data/parquet-testing beside this project; without one that part is skipped, and the table in
 # docs/design/parquet_interop.md is left as it is.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
-testing=${PARQUET_TESTING:-../parquet-testing}
+testing=${PARQUET_TESTING:-../shared/data/parquet-testing}
 
 sh tools/npm.sh tests/parquet
 [ -f "$build/build.ninja" ] || meson setup "$build" >/dev/null
