@@ -75,7 +75,8 @@ static cr_code look(cr_pq_cursor *c, int64_t at, size_t n, size_t ahead, const u
         return CR_OK;
     }
     double t = cr_now();
-    size_t want = n > ahead ? n : ahead, keep = 0;
+    const size_t budget = c->f->opts.budget, most = ahead < budget ? ahead : budget;
+    size_t want = n > most ? n : most, keep = 0;
     int64_t to_end = (at < c->end && c->end >= at + (int64_t)n ? c->end : at + (int64_t)n) - at;
     if ((uint64_t)to_end < want) want = (size_t)to_end;
     if (at >= c->win_at && at < have) {
@@ -85,8 +86,7 @@ static cr_code look(cr_pq_cursor *c, int64_t at, size_t n, size_t ahead, const u
     c->win_at = at;
     c->win_n = 0;
     cr_err cause;
-    cr_code code =
-        cr_pq_mem_need(&c->win, want, keep, c->f->opts.budget, "the bytes of a page", &cause);
+    cr_code code = cr_pq_mem_need(&c->win, want, keep, budget, "the bytes of a page", &cause);
     if (code != CR_OK) return placed(c, at, code, &cause, err);
     CR_TRY(cr_pq_pread(c->f, at + (int64_t)keep, c->win.p + keep, want - keep, err));
     c->win_n = want;
@@ -142,7 +142,7 @@ static cr_code open_dict(cr_pq_cursor *c, const cr_pq_page_head *h, size_t head_
     const uint8_t *body = NULL;
     cr_err cause;
     if (c->has_dict) return cr_pq_fail(err, c->f, c->group, c->leaf, c->pos, "a second dictionary");
-    if (c->n_seen > 0)
+    if (c->n_seen != 0) /* its text would take the place of a vector's */
         return cr_pq_fail(err, c->f, c->group, c->leaf, c->pos, "a dictionary behind its values");
     CR_TRY(look(c, c->pos + (int64_t)head_size, (size_t)h->size, WINDOW, &body, err));
     cr_pq_page_in in = page_in(c);

@@ -12,59 +12,6 @@
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "Parquet stores little-endian values; this code copies them as they are"
-/* ---- cursor.c, vector.c ---- */
-
-struct cr_pq_cursor {
-    const cr_pq_kern *k;
-    const cr_pq_file *f; /* NULL: nowhere, or the last call failed */
-    int group, leaf;
-    const cr_pq_node *node;
-    const cr_pq_chunk *chunk;
-    cr_pq_nest nest;
-    int64_t n_rows; /* of the row group */
-    int64_t row;    /* the next to give */
-
-    int64_t pos, end; /* of the next page; of the chunk */
-    int64_t hard_end; /* no page may end behind this */
-    int64_t n_seen;   /* values of pages begun or passed over; -1: not known */
-    cr_pq_page page;  /* open while left or look_at < look_n */
-    int64_t left;     /* levels not yet taken from it */
-    bool has_dict;
-    cr_pq_dict dict;
-    size_t dict_text;  /* bytes of its text */
-    size_t text_n;     /* bytes of text in use */
-    cr_pq_index index; /* read when it was worth it */
-    bool has_index;
-    cr_arena arena; /* the index */
-
-    cr_pq_mem win; /* bytes of the file from win_at on */
-    int64_t win_at;
-    size_t win_n;
-    cr_pq_page_mem mem;
-    cr_pq_mem dict_mem;
-
-    /* the vector */
-    cr_pq_mem values, valid, beg, fin, code, def, rep;
-    cr_pq_mem off[CR_PQ_MAX_DEPTH + 1], list_valid[CR_PQ_MAX_DEPTH + 1];
-    bool has_valid; /* valid is written up to here */
-    bool coded;     /* strings so far are codes */
-    int64_t n_null;
-    const uint8_t *direct; /* values left where they are */
-
-    /* levels in def and rep: [0, look_at) are the vector's, [look_at, look_n) the next one's */
-    size_t look_at, look_n;
-    cr_pq_times times;
-};
-/* cr_pq_next_page opens the next page that has values. Pages of known length are passed over while
- * they have at most *skip rows, which are subtracted. *end: there is none. */
-CR_CHECKED cr_code cr_pq_next_page(cr_pq_cursor *c, int64_t *skip, bool *end, cr_err *err);
-/* cr_pq_bad_page: a failure with the place of the open page */
-cr_code cr_pq_bad_page(const cr_pq_cursor *c, const char *cause, cr_err *err);
-/* cr_pq_vector reads n rows, which the row group has, from where the cursor is. */
-CR_CHECKED cr_code cr_pq_vector(cr_pq_cursor *c, int64_t n, bool dict, cr_pq_vec *out, cr_err *err);
-/* cr_pq_pass goes n rows on. */
-CR_CHECKED cr_code cr_pq_pass(cr_pq_cursor *c, int64_t n, cr_err *err);
-
 #endif
 
 /* ---- simd.c, simd_x86.c: kernels, one table per CPU level; every level gives the same bytes ----

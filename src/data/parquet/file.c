@@ -62,7 +62,8 @@ cr_code cr_pq_pread(const cr_pq_file *f, int64_t at, void *buf, size_t n, cr_err
 }
 
 static cr_code open_fd(cr_pq_file *f, cr_err *err) {
-    f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    /* a pipe without a writer must not be waited for */
+    f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (f->fd < 0)
         return cr_fail_at(err, CR_EIO, AT(f), "cannot open: %s%s", strerror(errno),
                           errno == ENOENT ? "; check the path" : "");

@@ -978,5 +978,64 @@ TEST(index_saves_reading) {
     model_free(m);
 }
 
+/* Behind a jump nobody counts values, and a dictionary must still not come behind its values: it
+ * would take the place of the text of the vector that is being made. */
+TEST(dictionary_behind_a_jump) {
+    model *m = model_new();
+    cr_buf none, body;
+    cr_err err;
+    cr_pq_vec v;
+    cr_buf_init(&none);
+    cr_buf_init(&body);
+    make_schema(m, CR_PQ_BYTES, 0, 1, false, false, 0);
+    make_rows(m, 4000, 0, 2);
+    begin(m, CR_PQ_RAW);
+    const int64_t half = m->n_rows / 2, late = m->n_rows / 4 * 3;
+    int64_t at = put_data(m, 0, m->row_at[half], 0, half, 2, CR_PQ_PLAIN, false);
+    at = put_data(m, m->row_at[half], m->row_at[late], at, late - half, 2, CR_PQ_PLAIN, false);
+    cr_pq_page_head h = {.type = CR_PQ_DICT, .n_values = 1};
+    e_u32(&body, 1);
+    e_byte(&body, 'x');
+    put_page(m, &h, &none, &body, false);
+    (void)put_data(m, m->row_at[late], m->n_levels, at, m->n_rows - late, 2, CR_PQ_PLAIN, false);
+    end(m);
+    CHECK_INT(m->n_pages, 3);
+    m->pages[1].first_row = half;
+    m->pages[2].first_row = late;
+    cr_pq_index index = {.n_pages = 3, .pages = m->pages};
+    m->chunk.offset_index = (int64_t)m->bytes.n;
+    cr_pq_put_index(&m->bytes, NULL, &index, leaf_of(m));
+    m->chunk.offset_index_size = (int)((int64_t)m->bytes.n - m->chunk.offset_index);
+    write_file(m, m->bytes.n);
+    open_file(m, m->bytes.n);
+    cr_pq_cursor *c = cr_pq_cursor_new();
+    CHECK_INT(cr_pq_seek(c, &m->file, 0, 0, half + 10, &err), CR_OK);
+    CHECK_INT(cr_pq_read(c, m->n_rows, true, &v, &err), CR_EDATA);
+    CHECK(strstr(err.msg, "a dictionary behind its values") != NULL);
+    cr_pq_cursor_free(c);
+    close_file(m);
+    cr_buf_clear(&none);
+    cr_buf_clear(&body);
+    model_free(m);
+}
+
+/* Reading ahead stays within the budget too: small pages of a large chunk need little. */
+TEST(small_budget) {
+    model *m = model_new();
+    m->file.opts.budget = 8 << 10;
+    make_schema(m, CR_PQ_I64, 0, 0, false, true, 0);
+    make_rows(m, 3000, 5, 1);
+    make_pages(m, CR_PQ_RAW, 1, false, false, 500);
+    CHECK(m->chunk.size > 2 * (8 << 10));
+    write_file(m, m->bytes.n);
+    open_file(m, m->bytes.n);
+    cr_pq_cursor *c = cr_pq_cursor_new();
+    read_all(m, c, 1000);
+    cr_pq_cursor_free(c);
+    close_file(m);
+    model_free(m);
+}
+
 TEST_MAIN(CASE(any_pages_any_steps), CASE(damaged_pages), CASE(mistakes), CASE(budget),
-          CASE(no_memory), CASE(index_saves_reading))
+          CASE(no_memory), CASE(index_saves_reading), CASE(dictionary_behind_a_jump),
+          CASE(small_budget))

@@ -4,6 +4,7 @@
  *
  * A footer is made by hand with one thing changed per case.
  */
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "data/parquet/parquet_int.h"
@@ -674,6 +675,12 @@ TEST(files) {
     CHECK_INT(cr_pq_open(&f, "/tmp", NULL, &err), CR_EIO);
     CHECK_STR(err.msg, "it is a directory; name the files in it");
     CHECK_INT(cr_pq_open(&f, "/dev/null", NULL, &err), CR_EIO);
+    char pipe[64]; /* nobody writes to it, and nobody waits */
+    snprintf(pipe, sizeof pipe, "/tmp/crank-pipe-%ld", (long)getpid());
+    CHECK_INT(mkfifo(pipe, 0600), 0);
+    CHECK_INT(cr_pq_open(&f, pipe, NULL, &err), CR_EIO);
+    CHECK(strstr(err.msg, "it is no plain file") != NULL);
+    unlink(pipe);
 }
 
 TEST_MAIN(CASE(footer), CASE(cut_footer), CASE(refusals), CASE(forgiven), CASE(logical),
