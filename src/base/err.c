@@ -124,6 +124,8 @@ void cr_diag_add_(const char *src, int src_line, cr_diag *d, cr_sev sev, cr_code
     if (len < 0) snprintf(msg, sizeof(msg), "%s", fmt);
     if (len >= (int)sizeof(msg)) cut_utf8(msg);
     one_line(msg);
+    /* counted even when it is not listed again: callers see by the count that they failed */
+    if (sev == CR_SEV_ERROR) d->n_errors++;
     for (size_t i = 0; i < d->n; i++) {
         const cr_finding *f = &d->v[i];
         if (f->at.line == at.line && f->at.col == at.col && f->sev == sev &&
@@ -137,7 +139,6 @@ void cr_diag_add_(const char *src, int src_line, cr_diag *d, cr_sev sev, cr_code
     }
     cr_loc own = {at.path ? dup_text(at.path) : NULL, at.line, at.col};
     d->v[d->n++] = (cr_finding){sev, code, own, dup_text(msg), src, src_line};
-    if (sev == CR_SEV_ERROR) d->n_errors++;
 }
 
 typedef struct sort_key {

@@ -74,7 +74,7 @@ typedef struct cr_finding {
 typedef struct cr_diag {
     cr_finding *v;
     size_t n, cap;
-    size_t n_errors;
+    size_t n_errors; /* errors told; one told again counts again and is listed once */
 } cr_diag;
 void cr_diag_init(cr_diag *d);
 void cr_diag_clear(cr_diag *d);
