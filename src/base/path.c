@@ -220,6 +220,9 @@ static cr_code add_match(cr_arena *a, name_list *l, const char *path, const char
 
 static cr_code nothing_found(const char *item, const char *const *exts, cr_err *err) {
     cr_loc at = {item, 0, 0};
+    if (strstr(item, "://"))
+        return cr_fail_at(err, CR_EIO, at,
+                          "remote paths are not read; copy the files here, or mount them");
     if (!cr_path_is_dir(item)) return cr_fail_at(err, CR_EIO, at, "no file found; check the path");
     char kinds[128] = "";
     for (size_t i = 0, n = 0; exts && exts[i] && n < sizeof(kinds); i++)

@@ -4,6 +4,7 @@
  * One file is shown whole: summary, columns with their encodings, sizes and statistics, row groups,
  * first rows. Several get a line each, and every column that is not the same in all of them.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -110,6 +111,16 @@ static cr_code choose_columns(cr_ui *ui, cr_pqv *v, const char *list) {
 
 /* ---- one file ---- */
 
+/* fail adds the flag that helps */
+static cr_code fail(cr_ui *ui, cr_err *err) {
+    const char *flag = strstr(err->msg, "budget")     ? "; raise it with --budget BYTES"
+                       : strstr(err->msg, "checksum") ? "; --skip_crc reads it all the same"
+                                                      : "";
+    size_t n = strlen(err->msg);
+    snprintf(err->msg + n, sizeof err->msg - n, "%s", flag);
+    return cr_ui_fail(ui, err);
+}
+
 static cr_code open_view(cr_ui *ui, const char *path, const cr_args *a, cr_pqv *v) {
     cr_err err;
     cr_pq_file *f;
@@ -120,7 +131,7 @@ static cr_code open_view(cr_ui *ui, const char *path, const cr_args *a, cr_pqv *
     cr_arena_init(&v->arena, 0);
     if (cr_pq_open(&f, path, &o, &err) != CR_OK) {
         cr_arena_clear(&v->arena);
-        return cr_ui_fail(ui, &err);
+        return fail(ui, &err);
     }
     v->f = f;
     v->m = cr_pq_get_meta(f);
@@ -161,7 +172,7 @@ static cr_code show(cr_ui *ui, const cr_args *a, cr_pqv *v) {
         if (!a->columns && v->n > SOME_COLUMNS) v->n = SOME_COLUMNS;
         code = cr_pqv_rows_table(v, a->rows < 0 ? SOME_ROWS : a->rows, &err);
     }
-    return code == CR_OK ? CR_OK : cr_ui_fail(ui, &err);
+    return code == CR_OK ? CR_OK : fail(ui, &err);
 }
 
 /* ---- several files ---- */
@@ -287,6 +298,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     if (forms > 1)
         return cr_ui_wrong(ui, "--rows_json, --json, --pages, --schema and --row_groups are "
                                "different outputs; choose one");
+    signal(SIGPIPE, SIG_DFL); /* nothing is left to do when the reader leaves: | head */
     CR_TRY(find_files(ui, a, &paths, &n));
     if (n > 1 && forms == 0) return show_several(ui, a, paths, n);
     cr_code worst = CR_OK;

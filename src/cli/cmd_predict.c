@@ -1,7 +1,11 @@
 /*
  * cmd_predict.c - `crank predict`: from an export, or from a checkpoint with its config.
  */
+#include <string.h>
+
+#include "base/buf.h"
 #include "cli/cli.h"
+#include "data/config.h"
 
 static const cr_opt opts[] = {
     CR_OPT_STR(scripted_model_path, 0, "DIR", "none", "export to predict with"),
@@ -33,6 +37,33 @@ static const cr_opt opts[] = {
     CR_OPT_END,
 };
 
+static const char *nth_type(const void *ctx, size_t i) {
+    const cr_enum_value *e = ctx;
+    return e[i].name;
+}
+
+/* here, because below it is one edit of the config among others and told as --set */
+static cr_code check_dataset_type(cr_ui *ui, const char *name) {
+    cr_buf have;
+    cr_code code = CR_OK;
+    const cr_enum_value *e = cr_dataset_types;
+    if (!name) return CR_OK;
+    while (e->name && strcmp(e->name, name) != 0)
+        e++;
+    if (e->name && !e->later) return CR_OK;
+    cr_buf_init(&have);
+    for (const cr_enum_value *k = cr_dataset_types; k->name; k++)
+        if (!k->later) cr_buf_printf(&have, "%s%s", have.n ? " or " : "", k->name);
+    const char *near = e->name ? NULL : cr_nearest(name, nth_type, cr_dataset_types);
+    if (near)
+        code = cr_ui_wrong(ui, "--dataset_type is '%s'; did you mean '%s'?", name, near);
+    else
+        code = cr_ui_wrong(ui, "--dataset_type is '%s'%s; write %s, or leave it out", name,
+                           e->name ? ", which is not available in this version" : "", have.data);
+    cr_buf_clear(&have);
+    return code;
+}
+
 static cr_code run(cr_ui *ui, const cr_args *a) {
     cr_predict_opts o = {
         .scripted_model_path = a->scripted_model_path,
@@ -62,6 +93,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     if (a->checkpoint_path && !a->pipeline_config_path)
         return cr_ui_wrong(ui, "--checkpoint_path needs the config of the checkpoint; add "
                                "--pipeline_config_path FILE");
+    CR_TRY(check_dataset_type(ui, a->dataset_type));
     CR_TRY(cr_args_config(ui, a, &o.config));
     cr_predict_result *r = CR_NEW(&ui->arena, cr_predict_result);
     cr_code code = cr_predict(&o, r, &ui->diag);

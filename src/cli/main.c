@@ -6,10 +6,12 @@
  * process at once. Commands that run no steps keep the system's own behaviour.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "cli/cli.h"
@@ -97,13 +99,19 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     return ui->cmd->run(ui, &args);
 }
 
+/* whoever read our output is gone (| head) */
+static bool reader_left(void) {
+    struct pollfd p = {.fd = STDOUT_FILENO};
+    return errno == EPIPE || (poll(&p, 1, 0) == 1 && p.revents & POLLERR);
+}
+
 /* results that did not reach stdout are a failure; a closed pipe needs no words */
 static int close_stdout(int exit_code) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return exit_code;
-    if (errno != EPIPE)
+    if (!reader_left())
         fprintf(stderr, "crank: cannot write to standard output: %s\n",
-                errno ? strerror(errno) : "an earlier write failed");
+                errno ? strerror(errno) : "a write failed; is the disk full?");
     return exit_code ? exit_code : 1;
 }
 

@@ -604,8 +604,13 @@ static void missing(binder *b, const cr_msg *msg, const cr_conf_node *node, cons
             wrong(b, at, "no %s is given%s%s; give one of %s", o->name, in, where, names.data);
             cr_buf_clear(&names);
         } else {
-            wrong(b, at, "'%s' is missing%s%s; add it: %s", f->name, in, where,
-                  f->help ? f->help : "it is required");
+            cr_buf names;
+            cr_buf_init(&names);
+            if (f->type == CR_T_ENUM) enum_names(f->ref, &names);
+            wrong(b, at, "'%s' is missing%s%s; add it: %s%s%s", f->name, in, where,
+                  f->help ? f->help : "it is required", names.n ? ", one of " : "",
+                  names.n ? names.data : "");
+            cr_buf_clear(&names);
         }
     }
 }

@@ -419,8 +419,8 @@ static cr_code csv_open(cr_source **out, const cr_data_conf *conf, const char *p
         if (conf->input_fields.n == 0)
             cr_diag_add(
                 diag, CR_SEV_ERROR, CR_ECONF, conf_at(conf, "with_header"),
-                "nothing names the columns of the CSV files; set with_header: true, or list "
-                "all columns in input_fields");
+                "nothing names the columns of the CSV files; set data_config.with_header=true if "
+                "their first line does, or list all columns in data_config.input_fields");
         else {
             const char **names = CR_NEW_N(&s->arena, const char *, conf->input_fields.n);
             for (int64_t i = 0; i < conf->input_fields.n; i++)

@@ -23,7 +23,7 @@ const char *cr_pqs_leaf_of(const cr_pq_node *n, cr_pqs_leaf *out) {
         out->how = CR_PQS_FROM_UUID;
         out->made = CR_COL_STR;
     } else if (l->kind == CR_PQ_INTERVAL || l->kind == CR_PQ_BSON) {
-        return "has no meaning as a number or text";
+        return "has no meaning as a number or text; write it as one, or leave it out";
     } else {
         bool is_unsigned = l->kind == CR_PQ_INT && !l->is_signed;
         switch (n->type) {
@@ -84,7 +84,7 @@ const char *cr_pqs_place_of(const cr_pq_meta *m, int node, cr_pqs_place *out) {
                 why = "has keys that are neither integers nor text";
             return why ? why : cr_pqs_leaf_of(&m->nodes[value], &out->value);
         }
-        case CR_PQ_IS_STRUCT: return "is a struct; name its members with dots, such as 'user.age'";
+        case CR_PQ_IS_STRUCT: return "is a struct; name its members with dots";
         }
     }
 }

@@ -71,9 +71,15 @@ static const char *nth_name(const void *ctx, size_t i) {
     return name;
 }
 
+static const char *nth_known(const void *ctx, size_t i) {
+    const cr_pqs_wants *w = ctx;
+    return i < (size_t)w->n_names ? w->names[i] : NULL;
+}
+
 static const char *near_name(const cr_pqs_wants *w, const cr_pq_meta *m, const char *name) {
     const char *near = cr_nearest(name, nth_name, &(names){m, w});
-    return near ? near : cr_nearest(name, nth_name, &(names){m, NULL});
+    if (!near) near = cr_nearest(name, nth_name, &(names){m, NULL});
+    return near ? near : cr_nearest(name, nth_known, w); /* members of structs */
 }
 
 /* columns that nothing reads, a few of them: what is missed may be there under another name */
@@ -138,7 +144,8 @@ static bool place(cr_pqs_wants *w, int i, const cr_pq_meta *m, const char *path,
     if (node < 0) {
         const char *near = near_name(w, m, x->name);
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
-                    "%s has no column '%s', which %s needs; %s%s%s", path, x->name, why_of(x),
+                    "%s has no column '%s', which %s needs; %s%s%s", x->at.path ? path : "it",
+                    x->name, why_of(x),
                     near ? "did you mean '" : "`crank parquet` shows its columns", near ? near : "",
                     near ? "'?" : "");
         return false;
@@ -152,9 +159,14 @@ static bool place(cr_pqs_wants *w, int i, const cr_pq_meta *m, const char *path,
     const char *why = cr_pqs_place_of(m, node, out);
     cr_pq_type_text(m, node, type, sizeof(type));
     if (why) {
-        cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, at,
-                    "column '%s', which %s needs, has the type %s in %s, which %s", x->name,
-                    why_of(x), type, path, why);
+        int item, value;
+        bool members = cr_pq_shape_of(m, node, false, &item, &value) == CR_PQ_IS_STRUCT;
+        cr_diag_add(
+            diag, CR_SEV_ERROR, CR_EDATA, at,
+            "column '%s', which %s needs, has the type %s in %s, which %s%s%.100s%s%.100s%s",
+            x->name, why_of(x), type, path, why, members ? ", such as '" : "",
+            members ? x->name : "", members ? "." : "", members ? m->nodes[node + 1].name : "",
+            members ? "'" : "");
         return false;
     }
     why = cr_pqs_place_ask(out, &w->asked[i]);

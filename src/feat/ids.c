@@ -474,7 +474,9 @@ INLINE void rows(sink *s, cr_id_kind kind, const cr_column *col) {
 const char *cr_ids_refuses(const cr_ids *m, const cr_colkind *kind) {
     cr_coltype item = kind->key >= 0 ? (cr_coltype)kind->key : kind->type;
     if (kind->depth > 1) return "single values or lists";
-    if (item == CR_COL_F32 || item == CR_COL_F64) return "integers or text";
+    if (item == CR_COL_F32 || item == CR_COL_F64)
+        return "integers or text: give it an integer input_type in input_fields, or use "
+               "raw_feature";
     /* id:weight is text, or a map */
     if (m->weighted && kind->key < 0 && item != CR_COL_STR)
         return "text (key:weight) or a map because it is weighted";

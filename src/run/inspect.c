@@ -88,7 +88,9 @@ static void read_sample(report *r, sample *s, int64_t want) {
                     "%s; %lld bad row%s among %lld, max_bad_rows is %lld%s", err.msg,
                     (long long)s->bad_rows, s->bad_rows == 1 ? "" : "s",
                     (long long)(s->rows + s->bad_rows), (long long)max,
-                    s->bad_rows > max ? ": correct them or raise it" : "");
+                    s->bad_rows <= max ? ""
+                    : s->rows == 0     ? ": correct the data or the config"
+                                       : ": correct them or raise it");
     cr_loader_free(l);
     check_mean(r, s);
     if (s->rows == 0 && cr_diag_code(r->diag) == CR_OK)

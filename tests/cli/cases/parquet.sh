@@ -128,3 +128,18 @@ ends 3
 says_err <<'END'
 text.parquet: not a Parquet file
 END
+
+# whoever reads the rows may leave; nobody waits for a pipe; budget and checksums name their flags
+seq 1 50000 | pq_make long.parquet 'number:int64'
+{ crank parquet long.parquet --rows_json; } 2>left.err | head -n 1 >/dev/null
+[ ! -s left.err ] || fail "a reader that left is told: $(cat left.err)"
+mkfifo pipe.parquet
+run crank parquet pipe.parquet
+ends 1
+has_err "pipe.parquet: it is no plain file, and Parquet is read from its end; copy it first"
+run crank parquet flba.parquet --budget 10
+ends 3
+has_err "flba.parquet: its footer has ... bytes, more than the budget of 10; raise it with --budget BYTES"
+run crank parquet s3://bucket/a.parquet
+ends 1
+has_err "s3://bucket/a.parquet: remote paths are not read; copy the files here, or mount them"

@@ -23,7 +23,12 @@ has_err "tiny_pq.yaml:22:32: column 'item', which feature 'item' needs, has the 
 put c 'label:string, user:double, item:int64, tags:string, price:string'
 run crank check tiny_pq.yaml --train_input_path d/c.parquet
 ends 3
-has_err "tiny_pq.yaml:21:32: column 'user' holds double; feature 'user' needs integers or text"
+has_err "tiny_pq.yaml:21:32: column 'user' holds double; feature 'user' needs integers or text: give it an integer input_type in input_fields, or use raw_feature"
+# the same file for training and evaluation is wrong twice and told once; nothing is read of it
+run crank check tiny_pq.yaml --train_input_path d/c.parquet --eval_input_path d/c.parquet
+ends 3
+[ "$(grep -c "column 'user'" "$err")" -eq 1 ] || fail "not told once"
+has_out "eval      0 rows sampled..."
 # a label that is a list, a struct, an id in lists of lists
 printf '[1]|1|2|3|4\n' | pq_make d/c.parquet 'label:list<int32>, user:int64, item:int64, tags:string, price:double'
 run crank check tiny_pq.yaml --train_input_path d/c.parquet
@@ -32,7 +37,11 @@ has_err "tiny_pq.yaml:19:18: column 'label' holds list<int32>; a label is one nu
 printf '1|1|2|[[3]]|4\n' | pq_make d/c.parquet 'label:int32, user.id:int64, item:int64, tags:list<list<int64>>, price:double'
 run crank check tiny_pq.yaml --train_input_path d/c.parquet
 ends 3
-has_err "tiny_pq.yaml:21:32: column 'user', which feature 'user' needs, has the type struct<id: int64> in d/c.parquet, which is a struct; name its members with dots..."
+has_err "tiny_pq.yaml:21:32: column 'user', which feature 'user' needs, has the type struct<id: int64> in d/c.parquet, which is a struct; name its members with dots, such as 'user.id'"
+run crank check tiny_pq.yaml --train_input_path d/c.parquet --set 'feature_configs[0].id_feature.feature_name=user.idd' \
+    --set 'model_config.feature_groups[0].feature_names=[item]' --set 'model_config.feature_groups[1].feature_names=[item]'
+ends 2
+has_err "...d/c.parquet has no column 'user.idd', which feature 'user.idd' needs; did you mean 'user.id'?"
 printf '1|1|2|[[3]]|4\n' | pq_make d/c.parquet 'label:int32, user:int64, item:int64, tags:list<list<int64>>, price:double'
 run crank check tiny_pq.yaml --train_input_path d/c.parquet
 ends 3
@@ -42,6 +51,12 @@ run crank check tiny_pq.yaml --train_input_path d
 ends 2
 has_err "d/c.parquet: it has none of the 5 columns that the config needs, it has 'x', 'y', 'z', 'v', 'w'; is it the right file?"
 [ "$(grep -c c.parquet "$err")" -eq 1 ] || fail "more than one line"
+# every row is bad: leaving rows out is no advice
+put a 'label:int32, user:string, item:int64, tags:string, price:string'
+sed 's/,[^,]*$/,x/' train.csv | pq_make -c d/a.parquet "$(echo "$all" | sed s/double/string/)"
+run crank check tiny_pq.yaml --train_input_path d/a.parquet
+ends 3
+has_err "d/a.parquet: row 0 (from 0): column 'price', value 'x': not a number; 200 bad rows among 200, max_bad_rows is 0: correct the data or the config"
 # a null label, an id that is none: file, row and column
 { sed 20q train.csv; echo ',1,2,3,4.5'; sed 1,20d train.csv; } >null.csv
 pq_make -c null.parquet "$all" 7 <null.csv

@@ -101,3 +101,15 @@ has_out "      required DOUBLE element;"
 has_out "  required FLOAT probs1;"
 run crank parquet lists/part-0.parquet --rows_json --rows 1
 has_out "{\"logits\":[...,...],\"probs\":[...,...],\"probs1\":...}"
+
+# a wrong --dataset_type is told as that flag
+for t in 'ParquetDatset|; did you mean '"'ParquetDataset'"'?' 'parquet|; write ParquetDataset or CsvDataset, or leave it out' \
+    'OdpsDataset|, which is not available in this version; write ParquetDataset or CsvDataset, or leave it out'; do
+    predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path wrong --dataset_type "${t%%|*}"
+    ends 2
+    has_err "crank predict: --dataset_type is '${t%%|*}'${t#*|}"
+done
+is_gone wrong
+predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path wrong --reserved_columns nope
+ends 2
+has_err "parquet/eval/part-00000.parquet: it has no column 'nope', which --reserved_columns needs; ..."

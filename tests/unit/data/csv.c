@@ -340,8 +340,8 @@ TEST(config_mistakes) {
     cr_data_conf conf = {0};
     char *s = read_files(&conf, h_path("m.csv"), "a", 1 << 20);
     CHECK_STR(s,
-              "!: nothing names the columns of the CSV files; set with_header: true, or list all "
-              "columns in input_fields");
+              "!: nothing names the columns of the CSV files; set data_config.with_header=true if "
+              "their first line does, or list all columns in data_config.input_fields");
     free(s);
     h_fields hf;
     h_input_fields(&conf, &hf, "a:-,bob:-");

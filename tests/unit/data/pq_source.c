@@ -274,7 +274,7 @@ TEST(files_that_differ) {
     EXPECT(p, "a,b", "a:1", "1L|x/2L|y/3L|z/");
     PM_FILE(h_path("diff-2.parquet"), "bb:string, a:int64", "z|3");
     REFUSED(p, "a,b", NO_FIELDS,
-            "diff-2.parquet has no column 'b', which feature 'f' needs; did you mean 'bb'?");
+            "it has no column 'b', which feature 'f' needs; did you mean 'bb'?");
     PM_FILE(h_path("diff-2.parquet"), "b:string, a:list<int64>", "z|[3]");
     REFUSED(p, "a,b", NO_FIELDS,
             "has the type list<int64> in diff-2.parquet and int64 in diff-0.parquet; write all "
