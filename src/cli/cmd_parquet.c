@@ -111,13 +111,19 @@ static cr_code choose_columns(cr_ui *ui, cr_pqv *v, const char *list) {
 
 /* ---- one file ---- */
 
-/* fail adds the flag that helps */
+/* fail adds what helps here */
 static cr_code fail(cr_ui *ui, cr_err *err) {
-    const char *flag = strstr(err->msg, "budget")     ? "; raise it with --budget BYTES"
-                       : strstr(err->msg, "checksum") ? "; --skip_crc reads it all the same"
-                                                      : "";
     size_t n = strlen(err->msg);
-    snprintf(err->msg + n, sizeof err->msg - n, "%s", flag);
+    const char *more = "";
+    if (strstr(err->msg, "budget"))
+        more = n > 8 && strcmp(err->msg + n - 8, "raise it") == 0
+                   ? " with --budget BYTES"
+                   : "; raise it with --budget BYTES";
+    else if (strstr(err->msg, "checksum"))
+        more = "; --skip_crc reads it all the same";
+    else if (strcmp(err->msg, "not a Parquet file") == 0)
+        more = "; check the path";
+    snprintf(err->msg + n, sizeof err->msg - n, "%s", more);
     return cr_ui_fail(ui, err);
 }
 

@@ -21,6 +21,12 @@
 
 #define AT(f) ((cr_loc){(f)->path, 0, 0})
 
+/* cure of a cause that names none: bytes that make no sense come from damage */
+static const char *cure(const char *msg) {
+    bool named = strstr(msg, "; ") || strstr(msg, "budget");
+    return named ? "" : "; the file is damaged, write it again";
+}
+
 cr_code cr_pq_fail(cr_err *err, const cr_pq_file *f, int group, int leaf, int64_t at,
                    const char *fmt, ...) {
     char msg[400], where[32] = "";
@@ -32,10 +38,10 @@ cr_code cr_pq_fail(cr_err *err, const cr_pq_file *f, int group, int leaf, int64_
     const char *column = leaf >= 0 && leaf < m->n_leaves ? m->nodes[m->leaves[leaf]].path : NULL;
     if (at >= 0) snprintf(where, sizeof where, ", byte %lld", (long long)at);
     if (column)
-        return cr_fail_at(err, CR_EDATA, AT(f), "column '%.100s', row group %d%s: %s", column,
-                          group, where, msg);
-    return at >= 0 ? cr_fail_at(err, CR_EDATA, AT(f), "%s: %s", where + 2, msg)
-                   : cr_fail_at(err, CR_EDATA, AT(f), "%s", msg);
+        return cr_fail_at(err, CR_EDATA, AT(f), "column '%.100s', row group %d%s: %s%s", column,
+                          group, where, msg, cure(msg));
+    return at >= 0 ? cr_fail_at(err, CR_EDATA, AT(f), "%s: %s%s", where + 2, msg, cure(msg))
+                   : cr_fail_at(err, CR_EDATA, AT(f), "%s%s", msg, cure(msg));
 }
 
 cr_code cr_pq_pread(const cr_pq_file *f, int64_t at, void *buf, size_t n, cr_err *err) {
@@ -87,13 +93,14 @@ static uint32_t le32(const uint8_t *p) {
 static cr_code not_parquet(const cr_pq_file *f, cr_err *err) {
     uint8_t head[4];
     if (f->size == 0)
-        return cr_fail_at(err, CR_EDATA, AT(f), "the file is empty, which no Parquet file is");
+        return cr_fail_at(err, CR_EDATA, AT(f),
+                          "the file is empty, which no Parquet file is; write it again");
     if (f->size >= 4) {
         CR_TRY(cr_pq_pread(f, 0, head, sizeof head, err));
         if (memcmp(head, "PAR1", 4) == 0)
             return cr_fail_at(err, CR_EDATA, AT(f),
                               "it begins as a Parquet file and has no footer; it is cut short or "
-                              "still being written");
+                              "still being written: wait, or write it again");
     }
     return cr_fail_at(err, CR_EDATA, AT(f), "not a Parquet file");
 }
@@ -122,7 +129,7 @@ static cr_code read_footer(cr_pq_file *f, cr_err *err) {
     cr_code code =
         cr_pq_parse_footer(f->footer, n, f->size, f->opts.budget, &f->arena, &f->meta, &cause);
     f->meta.footer_crc = cr_crc32c(0, f->footer, n);
-    return code == CR_OK ? CR_OK : cr_fail_at(err, code, AT(f), "%s", cause.msg);
+    return code == CR_OK ? CR_OK : cr_fail_at(err, code, AT(f), "%s%s", cause.msg, cure(cause.msg));
 }
 
 cr_code cr_pq_open(cr_pq_file **out, const char *path, const cr_pq_opts *opts, cr_err *err) {

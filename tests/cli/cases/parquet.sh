@@ -104,7 +104,7 @@ head -c 100 flba.parquet >cut.parquet
 run crank parquet cut.parquet
 ends 3
 says_err <<'END'
-cut.parquet: it begins as a Parquet file and has no footer; it is cut short or still being written
+cut.parquet: it begins as a Parquet file and has no footer; it is cut short or still being written: wait, or write it again
 END
 run crank parquet cut.parquet flba.parquet
 ends 3
@@ -126,7 +126,7 @@ echo "not Parquet at all" >text.parquet
 run crank parquet text.parquet
 ends 3
 says_err <<'END'
-text.parquet: not a Parquet file
+text.parquet: not a Parquet file; check the path
 END
 
 # whoever reads the rows may leave; nobody waits for a pipe; budget and checksums name their flags

@@ -650,21 +650,23 @@ static void open_fails(const void *data, size_t n, const char *want) {
 #define OPEN_FAILS(s, want) open_fails(s, sizeof(s) - 1, want)
 
 TEST(files) {
-    OPEN_FAILS("", "the file is empty, which no Parquet file is");
+    OPEN_FAILS("", "the file is empty, which no Parquet file is; write it again");
     OPEN_FAILS("PAR", "not a Parquet file");
     OPEN_FAILS("a,b,c\n1,2,3\n", "not a Parquet file");
     OPEN_FAILS("PAR1 and then nothing",
                "it begins as a Parquet file and has no footer; it is cut short or still being "
-               "written");
+               "written: wait, or write it again");
     OPEN_FAILS("PAR1\0\0\0\0PARE",
                "the file is encrypted, which is not supported; write it without encryption");
     OPEN_FAILS("PAR1\5\0\0\0PAR1",
                "its footer should have 5 bytes, the file has 12; it is damaged");
-    OPEN_FAILS("PAR1\0\0\0\0PAR1", "footer, byte 0: it ends too early");
-    OPEN_FAILS("PAR1\0\1\0\0\0PAR1", "footer: it has no schema");
+    OPEN_FAILS("PAR1\0\0\0\0PAR1",
+               "footer, byte 0: it ends too early; the file is damaged, write it again");
+    OPEN_FAILS("PAR1\0\1\0\0\0PAR1",
+               "footer: it has no schema; the file is damaged, write it again");
     char *big = calloc(1, 100000);
     memcpy(big + 100000 - 8, "\0\0\1\0PAR1", 8);
-    open_fails(big, 100000, "footer: it has no schema");
+    open_fails(big, 100000, "footer: it has no schema; the file is damaged, write it again");
     memcpy(big + 100000 - 8, "\1\0\1\0PAR1", 8);
     open_fails(big, 100000, "its footer has 65537 bytes, more than the budget of 65536");
     free(big);
