@@ -15,7 +15,9 @@ typedef struct cr_pq_parse {
     int64_t file_size;
     cr_pq_meta *m;
     cr_err *err;
-    const char *what; /* "footer" */
+    const char *what;                 /* "footer" */
+    int64_t n_values, size, raw_size; /* of all chunks */
+    int n_odd;                        /* chunks whose path is not their column's */
 } cr_pq_parse;
 /* cr_pq_broken reports what is wrong with the Thrift bytes. */
 cr_code cr_pq_broken(cr_pq_parse *s);

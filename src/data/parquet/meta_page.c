@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/parquet/decode_int.h"
 #include "data/parquet/meta_int.h"
 
 /* ---- statistics ---- */
@@ -44,19 +45,6 @@ void cr_pq_get_stats(cr_tin *t, int of, cr_pq_raw_stats *r) {
     cr_tin_leave(t);
 }
 
-static int value_size(const cr_pq_node *n) {
-    switch (n->type) {
-    case CR_PQ_BOOL: return 1;
-    case CR_PQ_I32:
-    case CR_PQ_F32: return 4;
-    case CR_PQ_I64:
-    case CR_PQ_F64: return 8;
-    case CR_PQ_I96: return 12;
-    case CR_PQ_FIXED: return n->type_length;
-    default: return -1;
-    }
-}
-
 static bool is_nan(const cr_pq_node *n, const uint8_t *p, int size) {
     if (n->type == CR_PQ_F32 && size == 4) {
         float x;
@@ -75,13 +63,15 @@ static bool is_nan(const cr_pq_node *n, const uint8_t *p, int size) {
 
 /* whether min and max are such that rows may be skipped by them */
 static bool good_bounds(const cr_pq_node *n, const cr_pq_stats *s) {
-    int want = value_size(n);
-    bool cut = n->type == CR_PQ_FIXED; /* may be shortened */
+    if (n->type == CR_PQ_I96 || n->logical.kind == CR_PQ_INTERVAL || n->logical.kind == CR_PQ_OTHER)
+        return false; /* the format gives them no order */
+    int want = cr_pq_width(n->type, n->type_length);
+    bool cut = n->type == CR_PQ_FIXED && n->logical.kind != CR_PQ_FLOAT16; /* may be shortened */
     for (int i = 0; i < 2; i++) {
         const uint8_t *p = i ? s->max : s->min;
         int size = i ? s->max_size : s->min_size;
         if (!p) continue;
-        if (want >= 0 && size != want && !(cut && size < want)) return false;
+        if (want > 0 && size != want && !(cut && size < want)) return false;
         if (is_nan(n, p, size)) return false;
     }
     return true;
@@ -104,7 +94,7 @@ void cr_pq_use_stats(cr_pq_stats *out, const cr_pq_raw_stats *r, const cr_pq_nod
         k = 2;
     else if ((r->v[0] || r->v[1]) && (!n || old_bounds_count(n, r)))
         k = 0;
-    if (k < 0 || (n && n->type == CR_PQ_I96) || (n && n->logical.kind == CR_PQ_INTERVAL)) return;
+    if (k < 0) return;
     if (r->n[k] > INT32_MAX || r->n[k + 1] > INT32_MAX) return;
     out->max = r->v[k];
     out->max_size = (int)r->n[k];
@@ -344,7 +334,7 @@ cr_code cr_pq_parse_column_index(const uint8_t *p, size_t n, const cr_pq_node *n
         /* the index may hold shortened values: never exact */
         st->min_exact = st->max_exact = false;
         bool keep = out->has_stats && !out->pages[i].all_null && st->min_size >= 0 &&
-                    st->max_size >= 0 && node->type != CR_PQ_I96 && good_bounds(node, st);
+                    st->max_size >= 0 && good_bounds(node, st);
         if (keep) continue;
         st->min = st->max = NULL;
         st->min_size = st->max_size = 0;

@@ -15,6 +15,7 @@
 #include "data/parquet/meta_int.h"
 
 #define MAX_PRECISION 154 /* of decimals: what 64 bytes hold */
+#define MAX_ODD       100 /* odd paths that are looked for among all others */
 
 cr_code cr_pq_broken(cr_pq_parse *s) {
     return cr_fail(s->err, CR_EDATA, "%s, byte %zu: %s", s->what, s->t.bad_at, s->t.bad);
@@ -247,7 +248,7 @@ static cr_code get_schema(cr_pq_parse *s, size_t n) {
     m->n_nodes = (int)n;
     for (size_t i = 0; i < n; i++)
         CR_TRY(get_node(s, i == 0, &m->nodes[i]));
-    return cr_pq_schema_fill(m, s->arena, s->left, s->err);
+    return cr_pq_schema_fill(m, s->arena, &s->left, s->err);
 }
 
 /* ---- row groups ---- */
@@ -324,10 +325,12 @@ static bool same_path(const raw_chunk *r, const char *path) {
 }
 
 /* Chunks lie in the order of the leaves. A chunk that says it is another leaf would give that
- * one's values; one that only spells its own name in another way is fine. */
+ * one's values; one that only spells its own name in another way is fine. A writer that spells many
+ * so is not looked after: chunks times columns can be more than anybody waits for. */
 static cr_code check_path(cr_pq_parse *s, int group, int leaf, const raw_chunk *r) {
     const cr_pq_meta *m = s->m;
     if (!r->n_path || same_path(r, m->nodes[m->leaves[leaf]].path)) return CR_OK;
+    if (++s->n_odd > MAX_ODD) return CR_OK;
     for (int i = 0; i < m->n_leaves; i++)
         if (i != leaf && same_path(r, m->nodes[m->leaves[i]].path))
             return bad_chunk(s, group, leaf, "the chunk in its place is that of column '%.100s'",
@@ -338,6 +341,13 @@ static cr_code check_path(cr_pq_parse *s, int group, int leaf, const raw_chunk *
 /* where a page index lies; one that cannot be there is no index */
 static void check_index(cr_pq_parse *s, int64_t *at, int *size) {
     if (*at < 4 || *size <= 0 || *at > s->file_size - *size) *at = *size = 0;
+}
+
+/* add_up: whoever adds up what chunks say need not fear that the sum wraps around */
+static bool add_up(int64_t *sum, int64_t x) {
+    if (x > INT64_MAX / 2 - *sum) return false;
+    *sum += x;
+    return true;
 }
 
 static cr_code get_chunk(cr_pq_parse *s, int group, int leaf, cr_pq_chunk *c) {
@@ -389,6 +399,7 @@ static cr_code get_chunk(cr_pq_parse *s, int group, int leaf, cr_pq_chunk *c) {
     if (c->n_values < 0) return bad_chunk(s, group, leaf, "its number of values is not told");
     CR_TRY(check_path(s, group, leaf, &r));
     cr_pq_use_stats(&c->stats, &r.stats, node);
+    if (c->stats.n_null > c->n_values) c->stats.n_null = -1;
     if (c->raw_size < 0) c->raw_size = 0;
     /* a dictionary in front of the data; 0 and places behind it are writers' mistakes */
     c->data_start = r.data;
@@ -399,7 +410,7 @@ static cr_code get_chunk(cr_pq_parse *s, int group, int leaf, cr_pq_chunk *c) {
     bool inside = c->size >= 0 && c->start >= 4 && c->size <= s->file_size &&
                   c->start <= s->file_size - c->size;
     if (!inside && c->n_values == 0) { /* nothing is there to be read */
-        c->start = c->data_start = c->size = 0;
+        c->start = c->data_start = c->size = c->raw_size = 0;
         c->offset_index = c->offset_index_size = 0;
         return CR_OK;
     }
@@ -410,6 +421,10 @@ static cr_code get_chunk(cr_pq_parse *s, int group, int leaf, cr_pq_chunk *c) {
     if (c->data_start > c->start + c->size)
         return bad_chunk(s, group, leaf, "its data begins at byte %lld, behind the chunk's end",
                          (long long)c->data_start);
+    if (!add_up(&s->n_values, c->n_values) || !add_up(&s->size, c->size) ||
+        !add_up(&s->raw_size, c->raw_size))
+        return bad_chunk(s, group, leaf, "%lld values in %lld bytes (%lld uncompressed) cannot be",
+                         (long long)c->n_values, (long long)c->size, (long long)c->raw_size);
     return CR_OK;
 }
 

@@ -15,7 +15,7 @@ cr_code cr_pq_mem_need(cr_pq_mem *m, size_t size, size_t keep, size_t limit, con
     if (size <= m->cap && m->p) return CR_OK; /* no bytes have a place too */
     if (size > limit) {
         return cr_fail(err, CR_EDATA,
-                       "%s need %zu bytes, the budget is %zu; raise it if the file is all right",
+                       "%s need %zu bytes, the budget is %zu; write smaller pages, or raise it",
                        what, size, limit);
     }
     size_t cap = size + size / 4; /* pages of a column differ a little */
@@ -128,20 +128,30 @@ static cr_code levels1(cr_pq_levels *l, const cr_pq_page_in *in, int max, int en
 
 static const char text_short[] = "strings end behind their page";
 
+/* open_deltas: the list of numbers at p that a page of strings begins with, one per string, into
+ * `to`; room for as many in mem->beg and mem->fin */
+static cr_code open_deltas(cr_pq_page *page, const cr_pq_page_in *in, const uint8_t *p, size_t n,
+                           cr_pq_page_mem *mem, const cr_pq_mem *to, size_t *count, cr_err *err) {
+    cr_pq_delta *d = &page->v.delta;
+    const char *bad = cr_pq_delta_init(d, in->k, p, n);
+    uint64_t k = bad ? 0 : cr_pq_delta_count(d);
+    if (!bad && k > (uint64_t)page->head.n_values) bad = "there are more strings than values";
+    if (bad) return cr_fail(err, CR_EDATA, "%s", bad);
+    size_t size = (size_t)k * sizeof(uint32_t);
+    CR_TRY(cr_pq_mem_need(&mem->beg, size, 0, in->budget, "the strings of a page", err));
+    CR_TRY(cr_pq_mem_need(&mem->fin, size, 0, in->budget, "the strings of a page", err));
+    bad = cr_pq_delta_get32(d, (void *)to->p, (size_t)k);
+    *count = (size_t)k;
+    return bad ? cr_fail(err, CR_EDATA, "%s", bad) : CR_OK;
+}
+
 /* the strings of DELTA_LENGTH_BYTE_ARRAY; `begin` is the page, p its values */
 static cr_code open_lengths(cr_pq_page *page, const cr_pq_page_in *in, const uint8_t *begin,
                             const uint8_t *p, size_t n, cr_pq_page_mem *mem, cr_err *err) {
     cr_pq_values *v = &page->v;
-    const char *bad = cr_pq_delta_init(&v->delta, in->k, p, n);
-    uint64_t count = bad ? 0 : cr_pq_delta_count(&v->delta);
-    if (!bad && count > (uint64_t)page->head.n_values) bad = "there are more strings than values";
-    if (bad) return cr_fail(err, CR_EDATA, "%s", bad);
-    size_t size = (size_t)count * sizeof(uint32_t);
-    CR_TRY(cr_pq_mem_need(&mem->beg, size, 0, in->budget, "the strings of a page", err));
-    CR_TRY(cr_pq_mem_need(&mem->fin, size, 0, in->budget, "the strings of a page", err));
+    size_t count;
+    CR_TRY(open_deltas(page, in, p, n, mem, &mem->fin, &count, err));
     uint32_t *beg = (void *)mem->beg.p, *fin = (void *)mem->fin.p;
-    bad = cr_pq_delta_get32(&v->delta, fin, (size_t)count);
-    if (bad) return cr_fail(err, CR_EDATA, "%s", bad);
     size_t at = (size_t)(cr_pq_delta_end(&v->delta) - begin), end = (size_t)(p - begin) + n;
     for (size_t i = 0; i < count; i++) {
         if (fin[i] > end - at) return cr_fail(err, CR_EDATA, text_short);
@@ -149,7 +159,7 @@ static cr_code open_lengths(cr_pq_page *page, const cr_pq_page_in *in, const uin
         at += fin[i];
         fin[i] = (uint32_t)at;
     }
-    *v = (cr_pq_values){.form = CR_PQ_F_OFFSETS, .beg = beg, .fin = fin, .n = (size_t)count};
+    *v = (cr_pq_values){.form = CR_PQ_F_OFFSETS, .beg = beg, .fin = fin, .n = count};
     return CR_OK;
 }
 
@@ -159,20 +169,14 @@ static cr_code open_prefixes(cr_pq_page *page, const cr_pq_page_in *in, const ui
                              cr_pq_page_mem *mem, cr_err *err) {
     cr_pq_values *v = &page->v;
     const uint8_t *page_end = p + n;
-    const char *bad = cr_pq_delta_init(&v->delta, in->k, p, n);
-    uint64_t count = bad ? 0 : cr_pq_delta_count(&v->delta);
-    if (!bad && count > (uint64_t)page->head.n_values) bad = "there are more strings than values";
-    if (bad) return cr_fail(err, CR_EDATA, "%s", bad);
-    size_t size = (size_t)count * sizeof(uint32_t);
-    CR_TRY(cr_pq_mem_need(&mem->beg, size, 0, in->budget, "the strings of a page", err));
-    CR_TRY(cr_pq_mem_need(&mem->fin, size, 0, in->budget, "the strings of a page", err));
+    size_t count;
+    CR_TRY(open_deltas(page, in, p, n, mem, &mem->beg, &count, err));
     uint32_t *beg = (void *)mem->beg.p, *fin = (void *)mem->fin.p;
-    bad = cr_pq_delta_get32(&v->delta, beg, (size_t)count);
     p = cr_pq_delta_end(&v->delta);
-    if (!bad) bad = cr_pq_delta_init(&v->delta, in->k, p, (size_t)(page_end - p));
+    const char *bad = cr_pq_delta_init(&v->delta, in->k, p, (size_t)(page_end - p));
     if (!bad && cr_pq_delta_count(&v->delta) != count)
         bad = "prefixes and suffixes differ in number";
-    if (!bad) bad = cr_pq_delta_get32(&v->delta, fin, (size_t)count);
+    if (!bad) bad = cr_pq_delta_get32(&v->delta, fin, count);
     if (bad) return cr_fail(err, CR_EDATA, "%s", bad);
     p = cr_pq_delta_end(&v->delta);
 
@@ -211,7 +215,7 @@ static cr_code open_prefixes(cr_pq_page *page, const cr_pq_page_in *in, const ui
     } else {
         page->text_at = from;
         page->text_n = at;
-        *v = (cr_pq_values){.form = CR_PQ_F_OFFSETS, .beg = beg, .fin = fin, .n = (size_t)count};
+        *v = (cr_pq_values){.form = CR_PQ_F_OFFSETS, .beg = beg, .fin = fin, .n = count};
     }
     return CR_OK;
 }

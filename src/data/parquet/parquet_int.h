@@ -83,7 +83,8 @@ int64_t cr_tin_get_list(cr_tin *t, int type, int want);
 
 /* writing: a struct is fields then stop; `last` is the id before */
 void cr_tout_field(cr_buf *b, int *last, int id, int type);
-void cr_tout_int(cr_buf *b, int64_t x);
+void cr_tout_varint(cr_buf *b, uint64_t x);
+void cr_tout_int(cr_buf *b, int64_t x); /* zigzag */
 void cr_tout_i32(cr_buf *b, int *last, int id, int32_t x);
 void cr_tout_i64(cr_buf *b, int *last, int id, int64_t x);
 void cr_tout_bool(cr_buf *b, int *last, int id, bool x);
@@ -94,8 +95,8 @@ void cr_tout_stop(cr_buf *b);
 
 /* ---- schema.c ---- */
 
-/* cr_pq_schema_finish with a bound of the memory it may take */
-CR_CHECKED cr_code cr_pq_schema_fill(cr_pq_meta *m, cr_arena *arena, size_t budget, cr_err *err);
+/* cr_pq_schema_finish with a bound of the memory it may take, which is subtracted */
+CR_CHECKED cr_code cr_pq_schema_fill(cr_pq_meta *m, cr_arena *arena, size_t *budget, cr_err *err);
 
 /* ---- meta_read.c, meta_page.c, meta_write.c ---- */
 
@@ -155,6 +156,10 @@ CR_CHECKED cr_code cr_pq_pread(const cr_pq_file *f, int64_t at, void *buf, size_
 /* cr_pq_fail: "FILE: column 'price', row group 2, byte 88123: cause"; at -1: no byte */
 cr_code cr_pq_fail(cr_err *err, const cr_pq_file *f, int group, int leaf, int64_t at,
                    const char *fmt, ...) CR_PRINTF(6, 7);
+
+/* ---- text.c ---- */
+
+double cr_pq_half(const uint8_t *p); /* two bytes of a float16 */
 
 /* ---- codec.c: err is a cause without place ---- */
 

@@ -44,11 +44,12 @@ static size_t path_bytes(const cr_pq_meta *m, size_t limit) {
     return sum;
 }
 
-cr_code cr_pq_schema_fill(cr_pq_meta *m, cr_arena *arena, size_t budget, cr_err *err) {
+cr_code cr_pq_schema_fill(cr_pq_meta *m, cr_arena *arena, size_t *budget, cr_err *err) {
     int open[MAX_NESTED + 1], left[MAX_NESTED + 1], depth = 0;
     if (m->n_nodes < 1) return cr_fail(err, CR_EDATA, "schema: it has no root");
-    if ((size_t)m->n_nodes > budget / sizeof(int))
+    if ((size_t)m->n_nodes > *budget / sizeof(int))
         return cr_fail(err, CR_EDATA, "schema: %d nodes do not fit in the budget", m->n_nodes);
+    *budget -= (size_t)m->n_nodes * sizeof(int);
     m->n_leaves = 0;
     m->leaves = CR_NEW_N(arena, int, m->n_nodes);
     for (int i = 0; i < m->n_nodes; i++) {
@@ -81,8 +82,10 @@ cr_code cr_pq_schema_fill(cr_pq_meta *m, cr_arena *arena, size_t budget, cr_err 
         m->nodes[open[--depth]].next = m->n_nodes;
     if (depth) return bad_node(err, &m->nodes[open[depth - 1]], "has fewer children than it says");
 
-    if (path_bytes(m, budget) > budget)
+    size_t bytes = path_bytes(m, *budget);
+    if (bytes > *budget)
         return cr_fail(err, CR_EDATA, "schema: its names do not fit in the budget");
+    *budget -= bytes;
     for (int i = 1; i < m->n_nodes; i++) {
         cr_pq_node *n = &m->nodes[i];
         n->path = n->parent > 0 ? cr_arena_printf(arena, "%s.%s", m->nodes[n->parent].path, n->name)
@@ -92,7 +95,8 @@ cr_code cr_pq_schema_fill(cr_pq_meta *m, cr_arena *arena, size_t budget, cr_err 
 }
 
 cr_code cr_pq_schema_finish(cr_pq_meta *m, cr_arena *arena, cr_err *err) {
-    return cr_pq_schema_fill(m, arena, (size_t)1 << 30, err);
+    size_t budget = (size_t)1 << 30;
+    return cr_pq_schema_fill(m, arena, &budget, err);
 }
 
 /* ---- lists and maps ---- */

@@ -17,7 +17,7 @@ typedef struct knobs {
     int logical, bits; /* number in the union; 0: none */
     bool is_signed;
     int chunk_type, codec, n_chunks;
-    int64_t n_values, data, dict, size, rows;
+    int64_t n_values, data, dict, size, raw_size, rows;
     const char *path, *file_path;
     const char *min, *max, *old_min, *old_max;
     int order;    /* number in the union of column orders; 0: none is told */
@@ -37,6 +37,7 @@ static const knobs plain = {
     .n_values = 10,
     .data = 4,
     .size = 100,
+    .raw_size = 200,
     .rows = 10,
     .order = 1,
 };
@@ -103,7 +104,7 @@ static void put_groups(cr_buf *b, int *last, const knobs *k) {
             }
             cr_tout_i32(b, &m, 4, k->codec);
             cr_tout_i64(b, &m, 5, k->n_values);
-            cr_tout_i64(b, &m, 6, 200);
+            cr_tout_i64(b, &m, 6, k->raw_size);
             cr_tout_i64(b, &m, 7, k->size);
             cr_tout_i64(b, &m, 9, k->data);
             if (k->dict != -1) cr_tout_i64(b, &m, 11, k->dict);
@@ -275,6 +276,13 @@ TEST(refusals) {
     WITH(k.encrypted = true, "column 'price', row group 0: it is encrypted, which is not "
                              "supported; write it without encryption");
     WITH(k.no_meta = true, "column 'price', row group 0: the chunk has no metadata");
+    /* sums of what chunks say must not wrap around */
+    WITH(k.n_values = INT64_MAX,
+         "column 'price', row group 0: 9223372036854775807 values in 100 bytes (200 uncompressed) "
+         "cannot be");
+    WITH(k.raw_size = INT64_MAX - 5,
+         "column 'price', row group 0: 10 values in 100 bytes (9223372036854775802 uncompressed) "
+         "cannot be");
     drop();
 }
 
@@ -293,6 +301,10 @@ TEST(forgiven) {
     k = plain;
     k.path = "PRICE";
     CHECK(chunk_of(&k) != NULL);
+    k = plain; /* more nulls than values: not told */
+    k.n_values = 1;
+    c = chunk_of(&k);
+    CHECK(c && c->stats.n_null == -1);
     k = plain; /* an index that cannot be there is none */
     k.index_at = 990;
     k.index_size = 11;
@@ -430,6 +442,22 @@ TEST(statistics) {
     k.order = 9;
     c = chunk_of(&k);
     CHECK(c && !c->stats.min);
+    k = plain;
+    k.min = "aaaaaaaa";
+    k.max = "bbbbbbbb";
+    k.logical = 2555; /* what is not known has no known order */
+    c = chunk_of(&k);
+    CHECK(c && !c->stats.min && !c->stats.max);
+    k = plain;
+    k.type = k.chunk_type = CR_PQ_FIXED;
+    k.type_length = 2;
+    k.min = "a"; /* a text may be shortened, half a number is none */
+    k.max = "bb";
+    c = chunk_of(&k);
+    CHECK(c && c->stats.min);
+    k.logical = 15;
+    c = chunk_of(&k);
+    CHECK(c && P.m.nodes[1].logical.kind == CR_PQ_FLOAT16 && !c->stats.min && !c->stats.max);
     k = plain;
     k.type = k.chunk_type = CR_PQ_F32;
     k.min = "\x01\x01\xc0\x7f"; /* NaN */
@@ -601,6 +629,7 @@ TEST(column_index) {
         cr_pq_page_info pages[2] = {{.offset = 4}, {.offset = 50}};
         cr_pq_index ix = {.n_pages = 2, .pages = pages};
         const cr_pq_node node = {.name = "x", .type = CR_PQ_I32};
+        const cr_pq_node odd = {.name = "x", .type = CR_PQ_I32, .logical = {.kind = CR_PQ_OTHER}};
         cr_buf b;
         cr_err err;
         int c = 0;
@@ -627,6 +656,8 @@ TEST(column_index) {
         } else {
             CHECK(!pages[0].stats.min && pages[0].stats.n_null == -1 && !pages[1].all_null);
         }
+        CHECK_INT(cr_pq_parse_column_index((const uint8_t *)b.data, b.n, &odd, &ix, &err), CR_OK);
+        CHECK(!pages[0].stats.min && !pages[0].stats.max);
         cr_buf_clear(&b);
     }
 }
