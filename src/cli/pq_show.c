@@ -6,7 +6,6 @@
  * line of its own and one per leaf below it.
  */
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -153,56 +152,6 @@ const char *cr_pqv_value(cr_pqv *v, const cr_pq_node *n, const uint8_t *p, int s
     return s;
 }
 
-static double half(const uint8_t *p) {
-    int bits = p[0] | p[1] << 8, e = bits >> 10 & 31, f = bits & 1023;
-    double x = e ? ldexp(1024 + f, e - 25) : ldexp(f, -24);
-    return bits & 0x8000 ? -x : x;
-}
-
-/* big-endian two's complement of any two lengths */
-static int compare_decimal(const uint8_t *a, int na, const uint8_t *b, int nb) {
-    int n = na > nb ? na : nb;
-    uint8_t sa = na && (a[0] & 0x80) ? 0xff : 0, sb = nb && (b[0] & 0x80) ? 0xff : 0;
-    if (sa != sb) return sa ? -1 : 1;
-    for (int i = 0; i < n; i++) {
-        uint8_t x = i < n - na ? sa : a[i - (n - na)], y = i < n - nb ? sb : b[i - (n - nb)];
-        if (x != y) return x < y ? -1 : 1;
-    }
-    return 0;
-}
-
-#define COMPARE(T)                                                                                 \
-    do {                                                                                           \
-        T x, y;                                                                                    \
-        memcpy(&x, a, sizeof x);                                                                   \
-        memcpy(&y, b, sizeof y);                                                                   \
-        return (x > y) - (x < y);                                                                  \
-    } while (0)
-
-/* the order statistics are in; sizes of the types are checked when a footer is read */
-static int compare(const cr_pq_node *n, const uint8_t *a, int na, const uint8_t *b, int nb) {
-    bool is_unsigned = n->logical.kind == CR_PQ_INT && !n->logical.is_signed;
-    switch (n->type) {
-    case CR_PQ_BOOL: COMPARE(uint8_t);
-    case CR_PQ_I32:
-        if (is_unsigned) COMPARE(uint32_t);
-        COMPARE(int32_t);
-    case CR_PQ_I64:
-        if (is_unsigned) COMPARE(uint64_t);
-        COMPARE(int64_t);
-    case CR_PQ_F32: COMPARE(float);
-    case CR_PQ_F64: COMPARE(double);
-    default: break;
-    }
-    if (n->logical.kind == CR_PQ_DECIMAL) return compare_decimal(a, na, b, nb);
-    if (n->logical.kind == CR_PQ_FLOAT16 && na == 2 && nb == 2) {
-        double x = half(a), y = half(b);
-        return (x > y) - (x < y);
-    }
-    int k = na < nb ? na : nb, d = k ? memcmp(a, b, (size_t)k) : 0;
-    return d ? d : (na > nb) - (na < nb);
-}
-
 cr_pqv_sum cr_pqv_sum_of(const cr_pq_meta *m, int leaf) {
     cr_pqv_sum s = {.has_bounds = true};
     const cr_pq_node *n = &m->nodes[m->leaves[leaf]];
@@ -219,12 +168,12 @@ cr_pqv_sum cr_pqv_sum_of(const cr_pq_meta *m, int leaf) {
         if (c->n_values == 0 || t->n_null == c->n_values) continue;
         if (!t->min || !t->max) s.has_bounds = false;
         if (!s.has_bounds) continue;
-        if (!o->min || compare(n, t->min, t->min_size, o->min, o->min_size) < 0) {
+        if (!o->min || cr_pq_value_compare(n, t->min, t->min_size, o->min, o->min_size) < 0) {
             o->min = t->min;
             o->min_size = t->min_size;
             o->min_exact = t->min_exact;
         }
-        if (!o->max || compare(n, t->max, t->max_size, o->max, o->max_size) > 0) {
+        if (!o->max || cr_pq_value_compare(n, t->max, t->max_size, o->max, o->max_size) > 0) {
             o->max = t->max;
             o->max_size = t->max_size;
             o->max_exact = t->max_exact;

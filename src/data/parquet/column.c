@@ -191,17 +191,13 @@ cr_code cr_pq_col_add(cr_pq_writer *w, cr_pq_col *c, int64_t n, size_t size, cr_
 
 /* ---- a page into the chunk ---- */
 
-static int level_bits(int max) {
-    return max ? 32 - __builtin_clz((unsigned)max) : 0;
-}
-
 /* levels: in a page of version 1 behind their length */
 static size_t put_levels(cr_buf *b, const cr_buf *levels, int max, bool with_length) {
     size_t at = b->n;
     if (max == 0) return 0;
     if (with_length) cr_buf_add(b, "\0\0\0", 4);
     size_t from = b->n;
-    cr_pq_put_rle8(b, (const uint8_t *)levels->data, levels->n, level_bits(max));
+    cr_pq_put_rle8(b, (const uint8_t *)levels->data, levels->n, cr_pq_level_bits(max));
     uint32_t size = (uint32_t)(b->n - from);
     if (with_length) memcpy(b->data + at, &size, 4);
     return size;

@@ -9,19 +9,6 @@
 
 #include "data/parquet/encode_int.h"
 
-static void put_varint(cr_buf *b, uint64_t x) {
-    char s[10];
-    size_t n = 0;
-    for (; x >= 0x80; x >>= 7)
-        s[n++] = (char)(x | 0x80);
-    s[n++] = (char)x;
-    cr_buf_add(b, s, n);
-}
-
-static uint64_t zigzag(int64_t x) {
-    return (uint64_t)x << 1 ^ (x < 0 ? ~(uint64_t)0 : 0);
-}
-
 /* ---- the hybrid ---- */
 
 /* A run pays from this length on: it costs its own head and value, and often a new head behind it.
@@ -29,7 +16,7 @@ static uint64_t zigzag(int64_t x) {
 #define RUN_MIN 16
 
 static void put_run(cr_buf *b, uint32_t value, size_t n, int width) {
-    put_varint(b, (uint64_t)n << 1);
+    cr_tout_varint(b, (uint64_t)n << 1);
     for (int i = 0; i < width; i += 8)
         cr_buf_char(b, (char)(value >> i));
 }
@@ -76,7 +63,7 @@ static void reserve_packed(cr_buf *b, size_t n, int width) {
                 continue;                                                                          \
             }                                                                                      \
             if (i > from) {                                                                        \
-                put_varint(b, (i - from) / 8 << 1 | 1);                                            \
+                cr_tout_varint(b, (i - from) / 8 << 1 | 1);                                        \
                 reserve_packed(b, i - from, width);                                                \
                 b->n = (size_t)(pack_##T(b->data + b->n, v + from, i - from, width) - b->data);    \
             }                                                                                      \
@@ -84,7 +71,7 @@ static void reserve_packed(cr_buf *b, size_t n, int width) {
             from = i = end;                                                                        \
         }                                                                                          \
         if (from < n) {                                                                            \
-            put_varint(b, (n - from + 7) / 8 << 1 | 1);                                            \
+            cr_tout_varint(b, (n - from + 7) / 8 << 1 | 1);                                        \
             reserve_packed(b, n - from, width);                                                    \
             b->n = (size_t)(pack_##T(b->data + b->n, v + from, n - from, width) - b->data);        \
         }                                                                                          \
@@ -154,7 +141,7 @@ static void put_block(cr_buf *b, const uint64_t *d, size_t n, bool wide) {
         int w = bits_of(rest[i]);
         if (w > width[i / MINI]) width[i / MINI] = w;
     }
-    put_varint(b, zigzag(least));
+    cr_tout_int(b, least);
     for (int k = 0; k < BLOCK / MINI; k++)
         cr_buf_char(b, (char)width[k]);
     for (size_t k = 0; k * MINI < n; k++)
@@ -166,10 +153,10 @@ static int64_t int_at(const void *v, size_t i, bool wide) {
 }
 
 void cr_pq_put_delta(cr_buf *b, const void *v, size_t n, bool wide) {
-    put_varint(b, BLOCK);
-    put_varint(b, BLOCK / MINI);
-    put_varint(b, n);
-    put_varint(b, zigzag(n ? int_at(v, 0, wide) : 0));
+    cr_tout_varint(b, BLOCK);
+    cr_tout_varint(b, BLOCK / MINI);
+    cr_tout_varint(b, n);
+    cr_tout_int(b, n ? int_at(v, 0, wide) : 0);
     uint64_t d[BLOCK];
     for (size_t i = 1; i < n; i += BLOCK) {
         size_t k = n - i < BLOCK ? n - i : BLOCK;

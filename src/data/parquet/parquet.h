@@ -308,6 +308,9 @@ void cr_pq_row_json(const cr_pq_meta *m, int node, const cr_pq_vec *vecs, cr_pq_
 /* cr_pq_value_json: one stored value (as in statistics) as JSON. */
 void cr_pq_value_json(const cr_pq_node *n, const uint8_t *value, int size, struct cr_buf *out);
 
+/* cr_pq_value_compare: two stored values, as in statistics, in the column's order; < 0, 0, > 0 */
+int cr_pq_value_compare(const cr_pq_node *n, const uint8_t *a, int na, const uint8_t *b, int nb);
+
 /* ---- writing ---- */
 
 typedef struct cr_pq_write_opts {

@@ -22,7 +22,6 @@ cr_pq_order cr_pq_order_of(const cr_pq_node *n) {
     case CR_PQ_F32:
     case CR_PQ_F64: return CR_PQ_ORDER_FLOAT;
     case CR_PQ_FIXED:
-        if (n->type_length > CR_PQ_PREFIX) return CR_PQ_ORDER_NONE; /* nobody cuts these */
         if (k == CR_PQ_FLOAT16) return n->type_length == 2 ? CR_PQ_ORDER_HALF : CR_PQ_ORDER_NONE;
         return k == CR_PQ_DECIMAL ? CR_PQ_ORDER_DECIMAL : CR_PQ_ORDER_BYTES;
     case CR_PQ_BYTES: return k == CR_PQ_DECIMAL ? CR_PQ_ORDER_DECIMAL : CR_PQ_ORDER_BYTES;
@@ -31,14 +30,6 @@ cr_pq_order cr_pq_order_of(const cr_pq_node *n) {
 }
 
 /* ---- comparing ---- */
-
-static double half_value(const uint8_t *p) {
-    int sign = p[1] >> 7, exp = p[1] >> 2 & 31, frac = (p[1] & 3) << 8 | p[0];
-    double x = exp == 31 ? (frac ? (double)NAN : (double)INFINITY)
-               : exp     ? ldexp(1024 + frac, exp - 25)
-                         : ldexp(frac, -24);
-    return sign ? -x : x;
-}
 
 static int64_t signed_value(const uint8_t *p, int size) {
     int64_t x;
@@ -60,7 +51,7 @@ static uint64_t unsigned_value(const uint8_t *p, int size) {
 static double float_value(const uint8_t *p, int size) {
     double x;
     float y;
-    if (size == 2) return half_value(p);
+    if (size == 2) return cr_pq_half(p);
     if (size == 8) {
         memcpy(&x, p, 8);
         return x;
@@ -102,7 +93,17 @@ int cr_pq_compare(cr_pq_order order, const uint8_t *a, int na, const uint8_t *b,
     return 0;
 }
 
+int cr_pq_value_compare(const cr_pq_node *n, const uint8_t *a, int na, const uint8_t *b, int nb) {
+    return cr_pq_compare(cr_pq_order_of(n), a, na, b, nb);
+}
+
 /* ---- collecting ---- */
+
+/* nobody cuts values of a fixed length, and only so many bytes are kept */
+static cr_pq_order kept_order(const cr_pq_node *n) {
+    bool too_long = n->type == CR_PQ_FIXED && n->type_length > CR_PQ_PREFIX;
+    return too_long ? CR_PQ_ORDER_NONE : cr_pq_order_of(n);
+}
 
 /* the first eight bytes as a number in the order of the bytes */
 static uint64_t first8(const uint8_t *p, size_t n) {
@@ -193,7 +194,7 @@ static void add_bytes(cr_pq_range *r, cr_pq_order order, const uint8_t *p, size_
 
 void cr_pq_range_add(cr_pq_range *r, const cr_pq_node *node, const uint8_t *p, size_t n,
                      const uint8_t *seen) {
-    cr_pq_order order = cr_pq_order_of(node);
+    cr_pq_order order = kept_order(node);
     if (order == CR_PQ_ORDER_NONE || n == 0) return;
     bool is_unsigned = order == CR_PQ_ORDER_UNSIGNED;
     switch (node->type) {
@@ -216,7 +217,7 @@ void cr_pq_range_add(cr_pq_range *r, const cr_pq_node *node, const uint8_t *p, s
         size_t w = (size_t)node->type_length;
         for (size_t i = 0; i < n; i++, p += w) {
             if (seen && !seen[i]) continue;
-            if (order == CR_PQ_ORDER_HALF && isnan(half_value(p))) continue;
+            if (order == CR_PQ_ORDER_HALF && isnan(cr_pq_half(p))) continue;
             add_bytes(r, order, p, w);
         }
         break;
@@ -234,7 +235,7 @@ void cr_pq_range_add(cr_pq_range *r, const cr_pq_node *node, const uint8_t *p, s
 }
 
 void cr_pq_range_merge(cr_pq_range *r, const cr_pq_range *from, const cr_pq_node *node) {
-    cr_pq_order order = cr_pq_order_of(node);
+    cr_pq_order order = kept_order(node);
     r->off = r->off || from->off;
     if (!from->any) return;
     add_prefix(r, order, from->lo.v, from->lo.n, from->lo.more, from->lo.more);
@@ -314,7 +315,7 @@ static void set_zero(uint8_t *p, int n, cr_pq_order order, bool low) {
 
 void cr_pq_range_stats(const cr_pq_range *r, const cr_pq_node *node, cr_arena *arena,
                        cr_pq_stats *out) {
-    cr_pq_order order = cr_pq_order_of(node);
+    cr_pq_order order = kept_order(node);
     if (!r->any || r->off || order == CR_PQ_ORDER_NONE) return;
     bool text = is_text(node);
     uint8_t *p = cr_arena_alloc(arena, 2 * CR_PQ_PREFIX + 16), *q = p + CR_PQ_PREFIX + 8;

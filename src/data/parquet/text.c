@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "data/parquet/parquet_int.h"
+#include "data/parquet/decode_int.h"
 
 /* ---- names ---- */
 
@@ -166,7 +166,7 @@ static void number(cr_buf *out, double x, bool single) {
         cr_buf_add(out, s, single ? cr_fmt_f32(s, (float)x) : cr_fmt_f64(s, x));
 }
 
-static double half(const uint8_t *p) {
+double cr_pq_half(const uint8_t *p) {
     int bits = p[0] | p[1] << 8, e = bits >> 10 & 31, f = bits & 1023;
     double x = e == 0 ? ldexp(f, -24) : e < 31 ? ldexp(1024 + f, e - 25) : f ? NAN : INFINITY;
     return bits & 0x8000 ? -x : x;
@@ -361,7 +361,7 @@ static void bytes(cr_buf *out, const cr_pq_node *n, const uint8_t *p, size_t siz
         return;
     case CR_PQ_FLOAT16:
         if (size != 2) break;
-        number(out, half(p), true);
+        number(out, cr_pq_half(p), true);
         return;
     default: break;
     }
@@ -369,12 +369,11 @@ static void bytes(cr_buf *out, const cr_pq_node *n, const uint8_t *p, size_t siz
 }
 
 void cr_pq_value_json(const cr_pq_node *n, const uint8_t *value, int size, cr_buf *out) {
-    static const int sizes[] = {1, 4, 8, 12, 4, 8};
     if (n->logical.kind == CR_PQ_NULL) {
         cr_buf_str(out, "null");
         return;
     }
-    if (n->type <= CR_PQ_F64 && (n->type < 0 || size != sizes[n->type])) {
+    if (n->type <= CR_PQ_F64 && size != cr_pq_width(n->type, 0)) {
         hex(out, value, size > 0 ? (size_t)size : 0);
         return;
     }
@@ -459,14 +458,13 @@ static void pass(rows *r, int node) {
 static void put_value(rows *r, const cr_pq_node *n) {
     const cr_pq_vec *v = &r->vecs[n->leaf - r->first];
     int64_t i = r->at[n->leaf - r->first].slot;
-    static const int sizes[] = {1, 4, 8, 12, 4, 8};
     if (i >= v->n)
         cr_buf_str(r->out, "null");
     else if (n->type == CR_PQ_BYTES) {
         int64_t k = v->code ? v->code[i] : i;
         bytes(r->out, n, (const uint8_t *)v->bytes + v->beg[k], v->end[k] - v->beg[k]);
     } else {
-        int size = n->type == CR_PQ_FIXED ? n->type_length : sizes[n->type];
+        int size = cr_pq_width(n->type, n->type_length);
         cr_pq_value_json(n, v->v.b8 + i * size, size, r->out);
     }
 }

@@ -246,7 +246,7 @@ int64_t cr_tin_get_list(cr_tin *t, int type, int want) {
 
 /* ---- writing ---- */
 
-static void put_varint(cr_buf *b, uint64_t x) {
+void cr_tout_varint(cr_buf *b, uint64_t x) {
     char s[10];
     size_t n = 0;
     for (; x >= 0x80; x >>= 7)
@@ -256,7 +256,7 @@ static void put_varint(cr_buf *b, uint64_t x) {
 }
 
 void cr_tout_int(cr_buf *b, int64_t x) {
-    put_varint(b, ((uint64_t)x << 1) ^ (x < 0 ? ~(uint64_t)0 : 0));
+    cr_tout_varint(b, ((uint64_t)x << 1) ^ (x < 0 ? ~(uint64_t)0 : 0));
 }
 
 void cr_tout_field(cr_buf *b, int *last, int id, int type) {
@@ -283,7 +283,7 @@ void cr_tout_bool(cr_buf *b, int *last, int id, bool x) {
 }
 void cr_tout_bytes(cr_buf *b, int *last, int id, const void *p, size_t n) {
     if (last) cr_tout_field(b, last, id, CR_T_BYTES);
-    put_varint(b, n);
+    cr_tout_varint(b, n);
     cr_buf_add(b, p, n);
 }
 void cr_tout_list(cr_buf *b, int *last, int id, int type, size_t n) {
@@ -292,7 +292,7 @@ void cr_tout_list(cr_buf *b, int *last, int id, int type, size_t n) {
         cr_buf_char(b, (char)(n << 4 | (size_t)type));
     else {
         cr_buf_char(b, (char)(0xf0 | type));
-        put_varint(b, n);
+        cr_tout_varint(b, n);
     }
 }
 void cr_tout_stop(cr_buf *b) {
