@@ -73,6 +73,7 @@ struct cr_node {
                   tile of all its rows (in inference: of a range of rows). Its inputs are parameters
                   and other lane nodes */
     bool lane_back;  /* only its backward is; needs op->keep_grad */
+    bool zeros;      /* many of its values are zeros (ReLU): products skip them */
     bool needs_grad; /* a trainable thing lies at or below */
     bool output;     /* wanted by the caller: kept for the whole batch */
     bool loss;       /* WHOLE of width 1: differentiated with slope 1 */

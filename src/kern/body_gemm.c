@@ -74,6 +74,50 @@ void KERN(gemm_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
         }
 }
 
+void KERN(gemm_nz_pack)(float *dst, const float *B, int64_t ldb, bool trans, int64_t K, int64_t N,
+                        int64_t k0, int64_t k1) {
+    int64_t w = cr_gemm_nz_strip(N);
+    for (int64_t n = 0; n < N; n += w)
+        for (int64_t k = k0; k < k1; k++)
+            for (int64_t c = 0; c < w; c++)
+                dst[n * K + k * w + c] = n + c >= N ? 0
+                                         : trans    ? B[(n + c) * ldb + k]
+                                                    : B[k * ldb + n + c];
+}
+
+/* one row of C; a steps by sa from k to k, b by sb */
+INLINE void row_nz(float *restrict c, const float *restrict a, int64_t sa, const float *restrict b,
+                   int64_t sb, int64_t N, int64_t K, int flags, const float *restrict bias) {
+    for (int64_t n = 0; n < N && !(flags & CR_GEMM_ACC); n++)
+        c[n] = 0;
+    for (int64_t k = 0; k < K; k++) {
+        float ak = a[k * sa];
+        if (ak == 0) continue;
+#pragma omp simd
+        for (int64_t n = 0; n < N; n++)
+            c[n] = fma1(ak, b[k * sb + n], c[n]);
+    }
+    for (int64_t n = 0; n < N; n++) {
+        if (flags & CR_GEMM_BIAS) c[n] += bias[n];
+        if (flags & CR_GEMM_RELU) c[n] = c[n] <= 0 ? 0 : c[n];
+    }
+}
+
+void KERN(gemm_nz)(float *C, int64_t ldc, const float *A, int64_t lda, const float *packed,
+                   int64_t M, int64_t N, int64_t K, int flags, const float *bias) {
+    int64_t w = cr_gemm_nz_strip(N);
+    for (int64_t n = 0; n < N; n += w)
+        for (int64_t m = 0; m < M; m++)
+            row_nz(C + m * ldc + n, A + m * lda, 1, packed + n * K, w, N - n < w ? N - n : w, K,
+                   flags, flags & CR_GEMM_BIAS ? bias + n : NULL);
+}
+
+void KERN(gemm_nz_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const float *B,
+                      int64_t ldb, int64_t M, int64_t N, int64_t K, int flags) {
+    for (int64_t m = 0; m < M; m++)
+        row_nz(C + m * ldc, A + m, lda, B, ldb, N, K, flags & CR_GEMM_ACC, NULL);
+}
+
 double KERN(peak)(int64_t n, float *sum) {
     enum { LANES = 64 };
     float s[LANES];

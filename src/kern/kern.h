@@ -62,6 +62,16 @@ static inline void cr_gemm_pack(float *dst, const float *B, int64_t ldb, bool tr
                                 int64_t N) {
     cr_kern->gemm_pack(dst, B, ldb, trans, K, N, 0, cr_gemm_panels(N));
 }
+/* gemm_nz: columns of a strip, a multiple of 16 up to 256, all strips alike; floats of a packed
+ * (K, N) matrix. Threads can share the packing by rows. */
+static inline int64_t cr_gemm_nz_strip(int64_t N) {
+    int64_t v = (N + 15) / 16, strips = (v + 15) / 16;
+    return strips > 0 ? (v + strips - 1) / strips * 16 : 16;
+}
+static inline int64_t cr_gemm_nz_pack_size(int64_t K, int64_t N) {
+    int64_t w = cr_gemm_nz_strip(N);
+    return (N + w - 1) / w * w * K;
+}
 /* floats of scratch that gemm_tn may use for C (M, N) = A^T (M, K) * B (K, N) */
 int64_t cr_gemm_tn_scratch(int64_t M, int64_t N, int64_t K);
 

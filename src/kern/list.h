@@ -22,6 +22,12 @@
  *     if BIAS: s = s + bias[n];  if RELU: s = s > 0 ? s : 0 (NaN stays NaN);  C[m,n] = s
  * gemm_tn: the same with A given as (K, M): s = fma(A[k,m], B[k,n], s); B (K, N) is not packed.
  *     ACC is the only flag. scratch: cr_gemm_tn_scratch(M, N, K) floats.
+ * gemm_nz: the same as gemm (without ADD), but only over the k with A[m,k] != 0 (NaN is not 0): for
+ *     an A of which many elements are zeros. So a zero beside an infinity gives no NaN.
+ * gemm_nz_tn: the same as gemm_tn, only over the k with A[k,m] != 0. Rows of B are read up to the
+ *     next multiple of 16 columns.
+ * gemm_nz_pack: rows [k0, k1) of B for gemm_nz, in strips of w = cr_gemm_nz_strip(N) columns; zeros
+ *     past N:  dst[s][k][c] = trans ? B[(s * w + c) * ldb + k] : B[k * ldb + s * w + c]
  * peak: n times multiply-adds on all registers, for benchmarks; returns the operations done and
  * sets *sum to what came out
  */
@@ -33,6 +39,15 @@
       (float *C, int64_t ldc, const float *A, int64_t lda, const float *packed, int64_t M,         \
        int64_t N, int64_t K, int flags, const float *bias))                                        \
     X(double, peak, (int64_t n, float *sum))                                                       \
+    X(void, gemm_nz_pack,                                                                          \
+      (float *dst, const float *B, int64_t ldb, bool trans, int64_t K, int64_t N, int64_t k0,      \
+       int64_t k1))                                                                                \
+    X(void, gemm_nz,                                                                               \
+      (float *C, int64_t ldc, const float *A, int64_t lda, const float *packed, int64_t M,         \
+       int64_t N, int64_t K, int flags, const float *bias))                                        \
+    X(void, gemm_nz_tn,                                                                            \
+      (float *C, int64_t ldc, const float *A, int64_t lda, const float *B, int64_t ldb, int64_t M, \
+       int64_t N, int64_t K, int flags))                                                           \
     X(void, gemm_tn,                                                                               \
       (float *C, int64_t ldc, const float *A, int64_t lda, const float *B, int64_t ldb, int64_t M, \
        int64_t N, int64_t K, int flags, float *scratch))

@@ -46,6 +46,11 @@ static void act_row_bwd(const act *a, float *dx, const float *dy, const float *y
     }
 }
 
+static void act_infer(cr_node *n) {
+    row_infer(n);
+    n->zeros = ((const act *)n->attr)->kind == CR_ACT_RELU;
+}
+
 static void act_forward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]);
     float *y = cr_val(t, n);
@@ -75,7 +80,7 @@ static cr_node *act_example(cr_graph *g, int k) {
 }
 
 const cr_op_type cr_op_activation = {.name = "activation",
-                                     .infer = row_infer,
+                                     .infer = act_infer,
                                      .forward = act_forward,
                                      .backward = act_backward,
                                      .example = act_example,

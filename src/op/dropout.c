@@ -15,6 +15,7 @@ typedef struct drop {
 static void infer(cr_node *n) {
     n->cls = CR_ROW;
     n->width = n->in[0]->width;
+    n->zeros = n->in[0]->zeros;
 }
 
 /* out (+)= x masked; two columns share one 64-bit draw */

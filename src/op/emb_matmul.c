@@ -87,6 +87,7 @@ static void infer(cr_node *n) {
     if (n->in[IN_X]->width != a->K) CR_BUG("emb_matmul: widths differ");
     n->cls = CR_ROW;
     n->width = a->N;
+    n->zeros = a->relu;
     n->lane = true;
     for (int i = 0; i < a->n; i++) {
         int64_t w = a->blocks[i].width;

@@ -2,6 +2,9 @@
  * matmul.c - the linear layer. Weights are packed once per step, in both directions, by all
  * threads; bias and ReLU are fused into the product. The gradient of a weight is one chain of
  * multiply-adds over the rows of a lane, so it does not depend on how the lane is cut into tiles.
+ * Behind a ReLU half of the values are zeros, and so is half of the gradient that comes back to it:
+ * products then skip the zeros of x (forward) and of dy (backward), and what they leave out would
+ * have added nothing.
  * In mixed precision both inputs of every product are rounded to 16 bits first; sums stay in 32:
  * BF16 has kernels and packed weights of its own, FP16 is rounded floats in the FP32 kernels.
  *
@@ -15,14 +18,17 @@
 #include "op/op.h"
 
 #define PACK_PANELS 4   /* panels packed by one item of prepare */
+#define PACK_ROWS   128 /* rows of weights packed by one item for products that skip zeros */
 #define CHUNK       112 /* vectors at a time when G > 1 */
+#define NZ_COLUMNS  64  /* skipping pays when a zero saves at least that much */
 
 typedef struct mm {
     int64_t K, N, G;
     bool kn;   /* W is (K, N), else (N, K) */
     bool bias; /* in[2] */
     bool relu;
-    int half; /* mixed precision */
+    int half;               /* mixed precision */
+    bool x_zeros, dy_zeros; /* products that skip the zeros of x, of dy */
     int64_t fwd_items, bwd_items, bwd_off;
     int64_t chunk;        /* rows at a time */
     int64_t xroom, yroom; /* in the scratch, behind what gemm_tn uses: copies of x and y */
@@ -32,9 +38,15 @@ static bool bf16(const mm *a) {
     return a->half == CR_HALF_BF16;
 }
 
-/* floats of a packed (K, N) matrix; of the scratch of any product of m rows */
-static int64_t pack_size(const mm *a, int64_t K, int64_t N) {
+/* floats of a packed (K, N) matrix, and items to pack it; of the scratch of any product of m rows
+ */
+static int64_t pack_size(const mm *a, bool zeros, int64_t K, int64_t N) {
+    if (zeros) return cr_gemm_nz_pack_size(K, N);
     return bf16(a) ? cr_gemm_bf16_pack_size(K, N) : cr_gemm_pack_size(K, N);
+}
+static int64_t pack_items(bool zeros, int64_t K, int64_t N) {
+    if (zeros) return (K + PACK_ROWS - 1) / PACK_ROWS;
+    return (cr_gemm_panels(N) + PACK_PANELS - 1) / PACK_PANELS;
 }
 static int64_t scratch(const mm *a, int64_t m) {
     int64_t K = a->kn ? a->K : a->N, N = a->kn ? a->N : a->K;
@@ -52,10 +64,14 @@ static void infer(cr_node *n) {
     if (a->bias && n->in[2]->width != a->N) CR_BUG("matmul: bias width");
     n->cls = CR_ROW;
     n->width = a->N * a->G;
-    a->fwd_items = (cr_gemm_panels(a->N) + PACK_PANELS - 1) / PACK_PANELS;
-    a->bwd_items = (cr_gemm_panels(a->K) + PACK_PANELS - 1) / PACK_PANELS;
-    a->bwd_off = (pack_size(a, a->K, a->N) + 15) / 16 * 16;
-    n->pack = a->bwd_off + pack_size(a, a->N, a->K);
+    bool can = !a->half && a->G == 1 && !a->kn;
+    a->x_zeros = can && x->zeros && a->N >= NZ_COLUMNS;
+    a->dy_zeros = can && a->relu && a->K >= NZ_COLUMNS;
+    n->zeros = a->relu;
+    a->fwd_items = pack_items(a->x_zeros, a->K, a->N);
+    a->bwd_items = pack_items(a->dy_zeros, a->N, a->K);
+    a->bwd_off = (pack_size(a, a->x_zeros, a->K, a->N) + 15) / 16 * 16;
+    n->pack = a->bwd_off + pack_size(a, a->dy_zeros, a->N, a->K);
     n->n_prepare = a->fwd_items + a->bwd_items;
     a->chunk = a->G == 1 ? CR_MAX_TILE : (CHUNK + a->G - 1) / a->G;
     int64_t m = a->chunk * a->G;
@@ -72,9 +88,15 @@ static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
     bool back = item >= a->fwd_items;
     if (back && !train) return;
     int64_t K = back ? a->N : a->K, N = back ? a->K : a->N, panels = cr_gemm_panels(N);
-    int64_t p0 = (back ? item - a->fwd_items : item) * PACK_PANELS, p1 = p0 + PACK_PANELS;
     bool trans = back ? a->kn : !a->kn;
     float *dst = packed + (back ? a->bwd_off : 0);
+    if (back) item -= a->fwd_items;
+    if (back ? a->dy_zeros : a->x_zeros) {
+        int64_t k0 = item * PACK_ROWS, k1 = k0 + PACK_ROWS < K ? k0 + PACK_ROWS : K;
+        cr_kern->gemm_nz_pack(dst, W, ldw, trans, K, N, k0, k1);
+        return;
+    }
+    int64_t p0 = item * PACK_PANELS, p1 = p0 + PACK_PANELS;
     if (p1 > panels) p1 = panels;
     if (bf16(a)) {
         cr_kern->gemm_bf16_pack((uint32_t *)(void *)dst, W, ldw, trans, K, N, p0, p1);
@@ -109,10 +131,12 @@ static side input(const mm *a, const float *x, int64_t ld, int64_t rows, int64_t
     return (side){to, w};
 }
 
-static void product(const mm *a, const cr_tile *t, float *C, int64_t ldc, side x,
+static void product(const mm *a, const cr_tile *t, bool zeros, float *C, int64_t ldc, side x,
                     const float *packed, int64_t M, int64_t N, int64_t K, int flags,
                     const float *bias) {
-    if (bf16(a))
+    if (zeros)
+        cr_kern->gemm_nz(C, ldc, x.v, x.ld, packed, M, N, K, flags, bias);
+    else if (bf16(a))
         cr_kern->gemm_bf16(C, ldc, x.v, x.ld, (const uint32_t *)(const void *)packed, M, N, K,
                            flags, bias, t->scratch);
     else
@@ -132,8 +156,8 @@ static void forward(const cr_node *n, cr_tile *t) {
         float *y = cr_val(t, n) + r * ld;
         bool direct = dense(a, ld, a->N);
         float *to = direct ? y : t->scratch + a->yroom;
-        product(a, t, to, a->G == 1 ? ld : a->N, x, cr_packed(t, n), rows * a->G, a->N, a->K, flags,
-                bias);
+        product(a, t, a->x_zeros, to, a->G == 1 ? ld : a->N, x, cr_packed(t, n), rows * a->G, a->N,
+                a->K, flags, bias);
         if (!direct) cr_kern->copy_rows(y, ld, to, n->width, rows, n->width, false);
     }
 }
@@ -152,8 +176,11 @@ static void back(const cr_node *n, cr_tile *t, int64_t r, int64_t rows) {
         side x = input(a, cr_val(t, in) + r * ldx, ldx, rows, a->K, xroom);
         side l = a->kn ? x : dy, o = a->kn ? dy : x;
         int64_t M = a->kn ? a->K : a->N, N = a->kn ? a->N : a->K;
-        (bf16(a) ? cr_kern->gemm_bf16_tn : cr_kern->gemm_tn)(dW, N, l.v, l.ld, o.v, o.ld, M, N, m,
-                                                             acc, t->scratch);
+        if (a->dy_zeros)
+            cr_kern->gemm_nz_tn(dW, N, l.v, l.ld, o.v, o.ld, M, N, m, acc);
+        else
+            (bf16(a) ? cr_kern->gemm_bf16_tn : cr_kern->gemm_tn)(dW, N, l.v, l.ld, o.v, o.ld, M, N,
+                                                                 m, acc, t->scratch);
     }
     if (a->bias && cr_wants_grad(t, n, 2)) {
         float *db = cr_param_grad(t, n->in[2]);
@@ -169,8 +196,8 @@ static void back(const cr_node *n, cr_tile *t, int64_t r, int64_t rows) {
     if (!cr_wants_grad(t, n, 0)) return;
     float *dx = cr_grad(t, in) + r * ldx;
     bool direct = dense(a, ldx, a->K), first = cr_first_grad(t, n, 0);
-    product(a, t, direct ? dx : xroom, a->G == 1 ? ldx : a->K, dy, cr_packed(t, n) + a->bwd_off, m,
-            a->K, a->N, first || !direct ? 0 : CR_GEMM_ACC, NULL);
+    product(a, t, a->dy_zeros, direct ? dx : xroom, a->G == 1 ? ldx : a->K, dy,
+            cr_packed(t, n) + a->bwd_off, m, a->K, a->N, first || !direct ? 0 : CR_GEMM_ACC, NULL);
     if (!direct) cr_kern->copy_rows(dx, ldx, xroom, in->width, rows, in->width, !first);
 }
 
@@ -209,6 +236,12 @@ static cr_node *example(cr_graph *g, int k) {
     case 4: /* without */
         return cr_matmul_kn_each(g, cr_feed(g, 48), cr_graph_param(g, "w", 16, 16, true, NULL, 0),
                                  3);
+    case 5: { /* zeros on both sides */
+        cr_node *W = cr_graph_param(g, "w", 70, 90, true, NULL, 0),
+                *b = cr_graph_param(g, "b", 1, 70, true, NULL, 0);
+        cr_node *x = cr_activation(g, CR_ACT_RELU, 0, cr_feed(g, 90));
+        return cr_matmul_each(g, x, W, b, true, 1);
+    }
     default: return NULL;
     }
 }

@@ -12,8 +12,12 @@
 static void concat_infer(cr_node *n) {
     n->cls = CR_ROW;
     n->width = 0;
-    for (int i = 0; i < n->n_in; i++)
+    int64_t zeros = 0;
+    for (int i = 0; i < n->n_in; i++) {
         n->width += n->in[i]->width;
+        if (n->in[i]->zeros) zeros += n->in[i]->width;
+    }
+    n->zeros = zeros > n->width / 2;
 }
 
 static void concat_forward(const cr_node *n, cr_tile *t) {

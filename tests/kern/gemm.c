@@ -99,6 +99,66 @@ LEVEL_TESTS(chain_c, CR_CPU_C)
 LEVEL_TESTS(chain_avx2, CR_CPU_AVX2)
 LEVEL_TESTS(chain_avx512, CR_CPU_AVX512)
 
+/* products that skip zeros: A is half zeros, some rows are all zeros, some none */
+static void check_nz(const cr_kernels *k, bool tn, bool special) {
+    for (int s = 0; s < N_SIZES; s++)
+        for (int flags = 0; flags < (tn ? 2 : 8); flags++)
+            for (int trans = 0; trans < (tn ? 1 : 2); trans++) {
+                int64_t M = sizes[s][0], N = sizes[s][1] * (s % 2 ? 1 : 5), K = sizes[s][2];
+                int shift = (s * 5 + flags) % 16;
+                int64_t ldc = N + s % 3, lda = (tn ? M : K) + flags % 3;
+                int64_t ldb = tn ? (N + 15) / 16 * 16 + s % 5 : (trans ? K : N) + s % 5;
+                guarded A = guard_new((tn ? K : M) * lda, shift);
+                guarded B = guard_new((trans ? N : K) * ldb, shift + 1);
+                guarded C = guard_new(M * ldc, shift + 2), R = guard_new(M * ldc, 0);
+                guarded P = guard_new(cr_gemm_nz_pack_size(K, N), shift % 2);
+                guarded bias = guard_new(N, 3);
+                uint64_t seed = (uint64_t)(s * 100 + flags);
+                fill_hard(A.p, A.n, seed, special);
+                fill_hard(B.p, B.n, seed + 50000, special);
+                fill_hard(C.p, C.n, seed + 60000, special);
+                fill_hard(bias.p, N, seed + 70000, special);
+                for (int64_t i = 0; i < A.n; i++)
+                    if (i / lda % 7 == 3 || (i / lda % 7 != 5 && A.p[i] < 0))
+                        A.p[i] = i % 2 ? 0 : -0.0f;
+                memcpy(R.p, C.p, (size_t)C.n * 4);
+                for (int64_t m = 0; m < M; m++)
+                    for (int64_t n = 0; n < N; n++) {
+                        float x = flags & CR_GEMM_ACC ? C.p[m * ldc + n] : 0;
+                        for (int64_t i = 0; i < K; i++) {
+                            float a = tn ? A.p[i * lda + m] : A.p[m * lda + i];
+                            if (a != 0) x = fmaf(a, trans ? B.p[n * ldb + i] : B.p[i * ldb + n], x);
+                        }
+                        if (flags & CR_GEMM_BIAS) x += bias.p[n];
+                        if (flags & CR_GEMM_RELU) x = x <= 0 ? 0 : x;
+                        R.p[m * ldc + n] = x;
+                    }
+                if (tn) {
+                    k->gemm_nz_tn(C.p, ldc, A.p, lda, B.p, ldb, M, N, K, flags);
+                } else {
+                    k->gemm_nz_pack(P.p, B.p, ldb, trans, K, N, 0, K / 3);
+                    k->gemm_nz_pack(P.p, B.p, ldb, trans, K, N, K / 3, K);
+                    k->gemm_nz(C.p, ldc, A.p, lda, P.p, M, N, K, flags, bias.p);
+                }
+                CHECK_SAME(C.p, R.p, C.n);
+                CHECK(guard_intact(&A) && guard_intact(&B) && guard_intact(&C) && guard_intact(&P));
+                CHECK(guard_intact(&bias));
+                guard_free(&A), guard_free(&B), guard_free(&C), guard_free(&R), guard_free(&P);
+                guard_free(&bias);
+            }
+}
+
+TEST(skips_zeros) {
+    for (int level = 0; level < CR_CPU_LEVELS; level++) {
+        const cr_kernels *k = cr_kern_at((cr_cpu_level)level);
+        if (!k) continue;
+        check_nz(k, false, false);
+        check_nz(k, true, false);
+        check_nz(k, false, true);
+        check_nz(k, true, true);
+    }
+}
+
 /* rows computed alone, in any groups, with any columns from a panel on: the same bits */
 TEST(any_split) {
     const int64_t M = 61, N = 77, K = 345;
@@ -216,8 +276,9 @@ static void bench(void) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(chain_c),   CASE(chain_avx2),        CASE(chain_avx512),
-                                   CASE(any_split), CASE(tn_rows_in_pieces), CASE(packing)};
+    static const t_case cases[] = {CASE(chain_c),    CASE(chain_avx2),        CASE(chain_avx512),
+                                   CASE(any_split),  CASE(tn_rows_in_pieces), CASE(packing),
+                                   CASE(skips_zeros)};
     if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
         bench();
         return 0;

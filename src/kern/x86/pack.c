@@ -11,8 +11,8 @@
 
 enum { NR = CR_GEMM_NR };
 
-/* d[k * NR + c] = b[c * ldb + k] for k, c < 8 */
-INLINE void turn8(float *d, const float *b, int64_t ldb) {
+/* d[k * ldd + c] = b[c * ldb + k] for k, c < 8 */
+INLINE void turn8(float *d, int64_t ldd, const float *b, int64_t ldb) {
     __m256 r[8], t[8];
     EACH(i, 8) {
         r[i] = _mm256_loadu_ps(b + i * ldb);
@@ -29,8 +29,8 @@ INLINE void turn8(float *d, const float *b, int64_t ldb) {
         r[4 * i + 3] = _mm256_shuffle_ps(q[1], q[3], 0xee);
     }
     EACH(i, 4) {
-        _mm256_storeu_ps(d + i * NR, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
-        _mm256_storeu_ps(d + (i + 4) * NR, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+        _mm256_storeu_ps(d + i * ldd, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+        _mm256_storeu_ps(d + (i + 4) * ldd, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
     }
 }
 
@@ -61,7 +61,7 @@ void KERN(gemm_pack)(float *dst, const float *B, int64_t ldb, bool trans, int64_
         for (; k + 8 <= K; k += 8) {
             int64_t c = 0;
             for (; c + 8 <= nc; c += 8)
-                turn8(d + k * NR + c, b + c * ldb + k, ldb);
+                turn8(d + k * NR + c, NR, b + c * ldb + k, ldb);
             for (; c < NR; c++)
                 for (int64_t i = 0; i < 8; i++)
                     d[(k + i) * NR + c] = c < nc ? b[c * ldb + k + i] : 0;
@@ -69,5 +69,25 @@ void KERN(gemm_pack)(float *dst, const float *B, int64_t ldb, bool trans, int64_
         for (; k < K; k++)
             for (int64_t c = 0; c < NR; c++)
                 d[k * NR + c] = c < nc ? b[c * ldb + k] : 0;
+    }
+}
+
+void KERN(gemm_nz_pack)(float *dst, const float *B, int64_t ldb, bool trans, int64_t K, int64_t N,
+                        int64_t k0, int64_t k1) {
+    int64_t w = cr_gemm_nz_strip(N);
+    for (int64_t n = 0; n < N; n += w) {
+        float *d = dst + n * K;
+        int64_t nc = N - n < w ? N - n : w, k = k0;
+        for (; trans && k + 8 <= k1; k += 8) {
+            int64_t c = 0;
+            for (; c + 8 <= nc; c += 8)
+                turn8(d + k * w + c, w, B + (n + c) * ldb + k, ldb);
+            for (; c < w; c++)
+                for (int64_t i = 0; i < 8; i++)
+                    d[(k + i) * w + c] = c < nc ? B[(n + c) * ldb + k + i] : 0;
+        }
+        for (; k < k1; k++)
+            for (int64_t c = 0; c < w; c++)
+                d[k * w + c] = c >= nc ? 0 : trans ? B[(n + c) * ldb + k] : B[k * ldb + n + c];
     }
 }
