@@ -5,6 +5,7 @@ edit 11 '  num_epochs: 30'
 edit 12 '  save_checkpoints_steps: 1000000'
 run crank train tiny.yaml --model_dir whole
 ends 0
+: >"$err" # what the run before said is not waited for
 crank train tiny.yaml --model_dir cut >"$out" 2>"$err" &
 pid=$!
 # once it trains: before that a signal just ends it
