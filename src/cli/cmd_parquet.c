@@ -115,10 +115,10 @@ static cr_code choose_columns(cr_ui *ui, cr_pqv *v, const char *list) {
 static cr_code fail(cr_ui *ui, cr_err *err) {
     size_t n = strlen(err->msg);
     const char *more = "";
-    if (strstr(err->msg, "budget"))
-        more = n > 8 && strcmp(err->msg + n - 8, "raise it") == 0
-                   ? " with --budget BYTES"
-                   : "; raise it with --budget BYTES";
+    if (strstr(err->msg, "raise it"))
+        more = " (--budget BYTES)";
+    else if (strstr(err->msg, "budget"))
+        more = "; raise it with --budget BYTES";
     else if (strstr(err->msg, "checksum"))
         more = "; --skip_crc reads it all the same";
     else if (strcmp(err->msg, "not a Parquet file") == 0)
@@ -187,20 +187,44 @@ typedef struct several {
     const char **names, **types; /* top-level columns of the first file */
     int n;
     const char *path; /* of the first file */
-    int different, files, bad;
+    cr_arena *arena;  /* of what outlives a file */
+    int files, bad;
     int64_t rows, bytes;
-    cr_buf notes;
+    cr_map notes; /* what differs, and its number; of the first ones: */
+    const char *first[SOME_DIFFERENT];
+    int more[SOME_DIFFERENT]; /* files besides the first that differ so */
 } several;
 
-static void note(several *s, const char *path, const char *fmt, ...) CR_PRINTF(3, 4);
-static void note(several *s, const char *path, const char *fmt, ...) {
+static void note(several *s, cr_pqv *v, const char *fmt, ...) CR_PRINTF(3, 4);
+static void note(several *s, cr_pqv *v, const char *fmt, ...) {
     char text[1500];
     va_list ap;
-    if (s->different++ >= SOME_DIFFERENT) return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    cr_buf_printf(&s->notes, "  %s: %s\n", path, text);
+    const char *path = cr_pq_path(v->f);
+    int64_t n = (int64_t)s->notes.n, k = cr_map_get(&s->notes, text, strlen(text), n);
+    if (k == n) cr_map_put(&s->notes, text, strlen(text), n);
+    if (k >= SOME_DIFFERENT) return;
+    if (k == n)
+        s->first[k] = cr_plain(s->arena, path, strlen(path));
+    else
+        s->more[k]++;
+}
+
+static void print_notes(const several *s) {
+    if (s->notes.n == 0) {
+        if (s->files > 1) cr_ui_say("the same columns and types in all\n");
+        return;
+    }
+    cr_ui_say("schemas differ:\n");
+    size_t n = s->notes.n < SOME_DIFFERENT ? s->notes.n : SOME_DIFFERENT;
+    for (size_t i = 0; i < n; i++) {
+        cr_ui_say("  %s", s->first[i]);
+        if (s->more[i]) cr_ui_say(" and %d more", s->more[i]);
+        cr_ui_say(": %s\n", s->notes.entries[i].key);
+    }
+    if (s->notes.n > n) cr_ui_say("  ... and %zu more\n", s->notes.n - n);
 }
 
 static const char *column_type(cr_pqv *v, int node) {
@@ -223,7 +247,6 @@ static void compare_schema(cr_ui *ui, several *s, cr_pqv *v) {
         s->n = v->n;
         return;
     }
-    const char *path = cr_pq_path(v->f);
     cr_map seen;
     cr_map_init(&seen);
     for (int i = 0; i < s->n; i++)
@@ -234,17 +257,17 @@ static void compare_schema(cr_ui *ui, several *s, cr_pqv *v) {
         const char *shown = cr_plain(&v->arena, name, strlen(name));
         int64_t k = cr_map_get(&seen, name, strlen(name), -1);
         if (k < 0) {
-            note(s, path, "column '%.100s' (%.200s) is not in %.200s", shown, type, s->path);
+            note(s, v, "column '%.100s' (%.200s) is not in %.200s", shown, type, s->path);
             continue;
         }
         found[k] = true;
         if (strcmp(type, s->types[k]) != 0)
-            note(s, path, "column '%.100s' is %.200s, in %.200s it is %.200s", shown, type, s->path,
+            note(s, v, "column '%.100s' is %.200s, in %.200s it is %.200s", shown, type, s->path,
                  s->types[k]);
     }
     for (int i = 0; i < s->n; i++)
         if (!found[i])
-            note(s, path, "column '%.100s' (%.200s) is missing",
+            note(s, v, "column '%.100s' (%.200s) is missing",
                  cr_plain(&v->arena, s->names[i], strlen(s->names[i])), s->types[i]);
     cr_map_clear(&seen);
 }
@@ -254,11 +277,11 @@ static cr_code show_several(cr_ui *ui, const cr_args *a, char **paths, size_t n)
     static const unsigned flags[N] = {CR_GRID_LEFT,  CR_GRID_RIGHT, CR_GRID_RIGHT,
                                       CR_GRID_RIGHT, CR_GRID_RIGHT, CR_GRID_SHRINK};
     static const char *const head[N] = {"file", "rows", "groups", "columns", "size", "written by"};
-    several s = {0};
+    several s = {.arena = &ui->arena};
     cr_grid t;
     cr_code worst = CR_OK;
     char bytes[32];
-    cr_buf_init(&s.notes);
+    cr_map_init(&s.notes);
     cr_grid_init(&t, &ui->arena, N, flags);
     memcpy(cr_grid_row(&t), head, sizeof head);
     for (size_t i = 0; i < n; i++) {
@@ -285,15 +308,12 @@ static cr_code show_several(cr_ui *ui, const cr_args *a, char **paths, size_t n)
         close_view(&v);
     }
     cr_grid_print(&t, cr_screen_width());
-    cr_ui_say("\n%d file%s, %lld rows, %s\n", s.files, s.files == 1 ? "" : "s", (long long)s.rows,
+    cr_ui_say("\n%d file%s, %lld rows, %s", s.files, s.files == 1 ? "" : "s", (long long)s.rows,
               cr_fmt_bytes(bytes, (double)s.bytes));
-    if (s.different) {
-        cr_ui_say("schemas differ:\n%s", s.notes.data);
-        if (s.different > SOME_DIFFERENT)
-            cr_ui_say("  ... and %d more\n", s.different - SOME_DIFFERENT);
-    } else if (s.files > 1)
-        cr_ui_say("the same columns and types in all\n");
-    cr_buf_clear(&s.notes);
+    if (s.bad) cr_ui_say("; %d more cannot be read", s.bad);
+    cr_ui_say("\n");
+    print_notes(&s);
+    cr_map_clear(&s.notes);
     return worst;
 }
 

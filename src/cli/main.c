@@ -49,6 +49,7 @@ static void on_signal(int sig) {
 
 static void watch_signals(const cr_cmd *cmd) {
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows past ulimit -f is an error like a full disk */
     if (!cmd->job) return;
     struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&sa.sa_mask);

@@ -109,7 +109,7 @@ END
 run crank parquet cut.parquet flba.parquet
 ends 3
 has_err 'cut.parquet: it begins as a Parquet file...'
-has_out '1 file, 20 rows, 216 B'
+has_out '1 file, 20 rows, 216 B; 1 more cannot be read'
 run crank parquet b_rle.parquet --columns b
 ends 2
 has_err "crank parquet: b_rle.parquet: no column 'b'; ..."
@@ -143,3 +143,9 @@ has_err "flba.parquet: its footer has ... bytes, more than the budget of 10; rai
 run crank parquet s3://bucket/a.parquet
 ends 1
 has_err "s3://bucket/a.parquet: remote paths are not read; copy the files here, or mount them"
+# files that differ in the same way share a line
+mkdir many
+for i in 1 2 3; do cp b_plain.parquet many/a$i.parquet; cp f64_plain.parquet many/b$i.parquet; done
+run crank parquet many
+ends 0
+has_out "  many/b1.parquet and 2 more: column 'a' is double, in many/a1.parquet it is bool"

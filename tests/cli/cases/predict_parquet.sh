@@ -113,3 +113,10 @@ is_gone wrong
 predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path wrong --reserved_columns nope
 ends 2
 has_err "parquet/eval/part-00000.parquet: it has no column 'nope', which --reserved_columns needs; ..."
+
+# a limit on the size of files is an error like any other, and leaves nothing behind
+run sh -c 'ulimit -f 1; exec "$@"' sh crank predict --scripted_model_path export --predict_input_path 'parquet/eval/*.parquet' \
+    --predict_output_path limit --reserved_columns ALL_COLUMNS --quiet
+ends 1
+has_err "limit/part-0.parquet: cannot write: File too large..."
+[ -z "$(ls limit)" ] || fail "something is left: $(ls limit)"
