@@ -42,7 +42,7 @@ static double cpu_now(void) {
 
 /* ---- cut ---- */
 
-static int64_t file_of(const cr_loader *l, int64_t item) {
+int64_t cr_loader_file_of(const cr_loader *l, int64_t item) {
     int64_t a = 0, z = l->n_files;
     while (z - a > 1) {
         int64_t m = (a + z) / 2;
@@ -84,7 +84,7 @@ static bool cut_next(cr_loader *l, cr_raw *raw, cr_slot *s) {
             l->item = l->block = 0;
             return l->o.n_epochs > 0 && l->epoch >= l->o.n_epochs;
         }
-        int64_t item = l->order[l->item], file = file_of(l, item);
+        int64_t item = l->order[l->item], file = cr_loader_file_of(l, item);
         bool front = l->front[file], end = false;
         if (front && !l->front_begun && l->block > 0) s->code = skip_front(l, file, raw, &s->err);
         l->front_begun = front;

@@ -156,6 +156,7 @@ bool cr_rows_feed(cr_loader *l);
 cr_slot *cr_rows_pick(cr_loader *l);
 cr_slot *cr_loader_slot(cr_loader *l); /* an empty one */
 void cr_loader_queue(cr_loader *l, cr_slot *s);
+int64_t cr_loader_file_of(const cr_loader *l, int64_t item);
 
 /* cr_plan_slot puts a done slot into the stream. Called by the holder of `sequencing`, without the
  * lock. */

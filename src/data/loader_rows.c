@@ -23,18 +23,6 @@
 #define MIN_SPLIT 512
 #define MAX_SLOTS 4096
 
-static int64_t file_of(const cr_loader *l, int64_t item) {
-    int64_t a = 0, z = l->n_files;
-    while (z - a > 1) {
-        int64_t m = (a + z) / 2;
-        if (l->first_item[m] <= item)
-            a = m;
-        else
-            z = m;
-    }
-    return a;
-}
-
 static int64_t rows_of(const cr_loader *l, int64_t item) {
     return l->rows_before[item + 1] - l->rows_before[item];
 }
@@ -207,7 +195,7 @@ static void add_next(cr_loader *l) {
     while (!l->o.shuffle && l->runs[l->run + 1] <= k)
         l->run++;
     s->hand = l->o.shuffle ? l->hand_of[l->item] : (int)(l->run % l->n_hands);
-    s->file = file_of(l, k);
+    s->file = cr_loader_file_of(l, k);
     s->block = k - l->first_item[s->file];
     s->first_row = l->rows_before[k] - l->rows_before[l->first_item[s->file]] + s->base + s->lead;
     s->done = s->n_read == 0;

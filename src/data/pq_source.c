@@ -31,8 +31,8 @@
 #define RUN_BYTES    ((size_t)32 << 20)
 #define MAX_HANDS    8
 #define HANDS_BYTES  ((size_t)256 << 20)
-#define PAGE_BYTES   1048576.0 /* what writers aim at */
-#define MAX_BLOCKS   ((int64_t)1 << 25)
+#define PAGE_BYTES   1048576.0          /* what writers aim at */
+#define MAX_BLOCKS   ((int64_t)1 << 25) /* of a file */
 #define MAX_OPEN     64
 #define MAX_ERRORS   20 /* then other files are not looked at */
 
@@ -91,11 +91,21 @@ static void add_error(cr_diag *diag, const cr_err *e) {
 
 /* ---- rows and blocks ---- */
 
+static void too_many(const pq_file *f, int64_t n_rows, cr_diag *diag) {
+    cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, (cr_loc){f->path, 0, 0},
+                "it has %lld rows by its footer, which is more than a file can hold; it is damaged",
+                (long long)n_rows);
+}
+
 /* measure lists the row groups with what their wanted columns take */
 static void measure(cr_source *s, pq_file *f, const cr_pq_meta *m, cr_diag *diag) {
     f->groups = CR_NEW_N(&s->arena, group, m->n_groups + 1);
     f->footer_size = m->footer_size;
     f->footer_crc = m->footer_crc;
+    if (m->n_rows > MAX_BLOCKS * BLOCK_ROWS) { /* sums of rows must not wrap around */
+        too_many(f, m->n_rows, diag);
+        return;
+    }
     bool *seen = cr_alloc((size_t)m->n_leaves + 1, "columns");
     bool fine = true;
     for (int g = 0; g < m->n_groups && fine; g++) {
@@ -304,10 +314,7 @@ static cr_code pq_open(cr_source **out, const cr_data_conf *conf, const char *pa
     cut_blocks(s);
     for (int64_t i = 0; i < s->n_files; i++) {
         if (s->files[i].n_blocks <= MAX_BLOCKS) continue;
-        cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, (cr_loc){s->files[i].path, 0, 0},
-                    "it has %lld rows by its footer, which is more than a file can hold; it is "
-                    "damaged",
-                    (long long)s->files[i].n_rows);
+        too_many(&s->files[i], s->files[i].n_rows, diag);
         pq_close(s);
         return CR_EDATA;
     }
@@ -425,7 +432,8 @@ static cr_code pq_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bo
     hand *h = raw->priv;
     const group *g = group_of(f, block);
     int64_t b = block - g->first_block, at = b * g->block_rows;
-    bool begin = h->file != file || h->group != g->number || at < h->group_row || at >= h->ahead;
+    bool back = at + raw->from < h->group_row;
+    bool begin = h->file != file || h->group != g->number || back || at >= h->ahead;
     if (h->file != file) {
         leave(s, h);
         CR_TRY(take(s, file, &h->f, err));

@@ -79,7 +79,9 @@ static const char *nth_known(const void *ctx, size_t i) {
 static const char *near_name(const cr_pqs_wants *w, const cr_pq_meta *m, const char *name) {
     const char *near = cr_nearest(name, nth_name, &(names){m, w});
     if (!near) near = cr_nearest(name, nth_name, &(names){m, NULL});
-    return near ? near : cr_nearest(name, nth_known, w); /* members of structs */
+    if (near) return near;
+    near = cr_nearest(name, nth_known, w); /* members of structs; of the first file */
+    return near && cr_pq_find(m, near) >= 0 ? near : NULL;
 }
 
 /* columns that nothing reads, a few of them: what is missed may be there under another name */

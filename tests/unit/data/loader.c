@@ -157,75 +157,7 @@ static const char *make_files(bool bad) {
     return h_path(bad ? "bad-*.csv" : "good-*.csv");
 }
 
-/* a whole stream: texts of batches ("" ends an epoch) and the positions after them */
-#define MAX_EVENTS 512
-typedef struct stream {
-    char *text[MAX_EVENTS];
-    cr_data_pos after[MAX_EVENTS];
-    int n;
-    cr_code code;
-    cr_err err;
-    int64_t bad_rows;
-} stream;
-
-static void run(stream *s, const cr_loader_opts *o) {
-    memset(s, 0, sizeof(*s));
-    cr_diag diag;
-    cr_diag_init(&diag);
-    cr_loader *l;
-    s->code = cr_loader_new(&l, o, &diag);
-    if (s->code != CR_OK) {
-        cr_diag_first(&diag, &s->err);
-        cr_diag_clear(&diag);
-        return;
-    }
-    cr_data_pos pos = o->start;
-    bool done = false;
-    while (!done && s->n < MAX_EVENTS) {
-        cr_batch *b;
-        s->code = cr_loader_next(l, &b, &done, &s->err);
-        if (s->code != CR_OK) {
-            cr_err again = {0};
-            CHECK(cr_loader_next(l, &b, &done, &again) == s->code);
-            CHECK_STR(again.msg, s->err.msg);
-            break;
-        }
-        cr_buf t;
-        cr_buf_init(&t);
-        cr_buf_reserve(&t, 1);
-        t.data[0] = 0;
-        if (b) {
-            show(&t, b);
-            pos = b->after;
-            cr_loader_release(l, b);
-        } else
-            pos = (cr_data_pos){.epoch = pos.epoch + 1};
-        s->text[s->n] = strdup(t.data);
-        s->after[s->n++] = pos;
-        cr_buf_clear(&t);
-    }
-    CHECK(s->code != CR_OK || done);
-    cr_loader_stats st;
-    cr_loader_get_stats(l, &st);
-    s->bad_rows = st.bad_rows;
-    cr_loader_free(l);
-    cr_diag_clear(&diag);
-}
-
-static void drop(stream *s) {
-    for (int i = 0; i < s->n; i++)
-        free(s->text[i]);
-    s->n = 0;
-}
-
-static void same(const stream *a, int from, const stream *b, const char *what) {
-    bool ok = a->n - from == b->n && a->code == b->code;
-    for (int i = 0; ok && i < b->n; i++)
-        ok = strcmp(a->text[from + i], b->text[i]) == 0 &&
-             memcmp(&a->after[from + i], &b->after[i], sizeof(cr_data_pos)) == 0;
-    if (!ok) fprintf(stderr, "%s: from %d: streams differ\n", what, from);
-    CHECK(ok);
-}
+#include "stream.h"
 
 static char *all_rows(int64_t from, int64_t to) {
     cr_buf b;
@@ -320,7 +252,7 @@ TEST(shuffled) {
     for (int t = 1; t <= 4; t += 3) {
         o.n_threads = t;
         run(&s2, &o);
-        same(&s, 0, &s2, "threads");
+        same(&s, 0, &s2, true, "threads");
         drop(&s2);
     }
     /* another seed, another epoch: other orders of the same rows */
@@ -371,7 +303,7 @@ TEST(resume_everywhere) {
                 o.start = s.after[i];
                 o.n_threads = 1 + i % 3;
                 run(&s2, &o);
-                same(&s, i + 1, &s2, shuffle ? "shuffled" : "in order");
+                same(&s, i + 1, &s2, true, shuffle ? "shuffled" : "in order");
                 /* skipped before + skipped after = all of them */
                 int64_t before = s.after[i].bad_rows + s.after[i].epoch * (bad ? 14 : 0);
                 CHECK_INT(before + s2.bad_rows, s.bad_rows);
@@ -499,7 +431,7 @@ TEST(bad_rows) {
     for (int t = 2; t <= 4; t++) {
         o.n_threads = t;
         run(&s2, &o);
-        same(&s, 0, &s2, "bad rows, shuffled");
+        same(&s, 0, &s2, true, "bad rows, shuffled");
         CHECK_STR(s2.err.msg, s.err.msg);
         CHECK_INT(s2.err.at.line, s.err.at.line);
         drop(&s2);

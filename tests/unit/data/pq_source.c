@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "csv_help.h"
 #include "data/loader.h"
+#include "data/parquet/parquet_int.h"
 #include "pq_make.h"
 
 #define NO_FIELDS ""
@@ -275,6 +276,9 @@ TEST(files_that_differ) {
     PM_FILE(h_path("diff-2.parquet"), "bb:string, a:int64", "z|3");
     REFUSED(p, "a,b", NO_FIELDS,
             "it has no column 'b', which feature 'f' needs; did you mean 'bb'?");
+    PM_FILE(h_path("diff-2.parquet"), "other:string, a:int64", "z|3"); /* 'b' of the first file */
+    REFUSED(p, "a,b", NO_FIELDS,
+            "it has no column 'b', which feature 'f' needs; `crank parquet` shows its columns");
     PM_FILE(h_path("diff-2.parquet"), "b:string, a:list<int64>", "z|[3]");
     REFUSED(p, "a,b", NO_FIELDS,
             "has the type list<int64> in diff-2.parquet and int64 in diff-0.parquet; write all "
@@ -461,73 +465,7 @@ static cr_loader_opts base_opts(const char *paths, bool csv) {
                             .block_bytes = 700};
 }
 
-#define MAX_EVENTS 512
-typedef struct stream {
-    char *text[MAX_EVENTS];
-    cr_data_pos after[MAX_EVENTS];
-    int n;
-    cr_code code;
-    cr_err err;
-    int64_t bad_rows;
-} stream;
-
-static void run(stream *s, const cr_loader_opts *o) {
-    memset(s, 0, sizeof(*s));
-    cr_diag diag;
-    cr_diag_init(&diag);
-    cr_loader *l;
-    s->code = cr_loader_new(&l, o, &diag);
-    if (s->code != CR_OK) {
-        cr_diag_first(&diag, &s->err);
-        cr_diag_clear(&diag);
-        return;
-    }
-    cr_data_pos pos = o->start;
-    bool done = false;
-    while (!done && s->n < MAX_EVENTS) {
-        cr_batch *b;
-        s->code = cr_loader_next(l, &b, &done, &s->err);
-        if (s->code != CR_OK) break;
-        cr_buf t;
-        cr_buf_init(&t);
-        cr_buf_reserve(&t, 1);
-        t.data[0] = 0;
-        if (b) {
-            show(&t, b);
-            pos = b->after;
-            cr_loader_release(l, b);
-        } else
-            pos = (cr_data_pos){.epoch = pos.epoch + 1};
-        s->text[s->n] = strdup(t.data);
-        s->after[s->n++] = pos;
-        cr_buf_clear(&t);
-    }
-    CHECK(s->code != CR_OK || done);
-    cr_loader_stats st;
-    cr_loader_get_stats(l, &st);
-    s->bad_rows = st.bad_rows;
-    cr_loader_free(l);
-    cr_diag_clear(&diag);
-}
-
-static void drop(stream *s) {
-    for (int i = 0; i < s->n; i++)
-        free(s->text[i]);
-    s->n = 0;
-}
-
-static void same(const stream *a, int from, const stream *b, bool positions, const char *what) {
-    bool ok = a->n - from == b->n && a->code == b->code;
-    for (int i = 0; ok && i < b->n; i++) {
-        ok = strcmp(a->text[from + i], b->text[i]) == 0;
-        if (ok && positions)
-            ok = memcmp(&a->after[from + i], &b->after[i], sizeof(cr_data_pos)) == 0;
-        else if (ok)
-            ok = a->after[from + i].rows == b->after[i].rows;
-    }
-    if (!ok) fprintf(stderr, "%s: from %d: streams differ\n", what, from);
-    CHECK(ok);
-}
+#include "stream.h"
 
 TEST(same_as_csv) {
     for (int bad = 0; bad < 2; bad++) {
@@ -887,6 +825,46 @@ TEST(damaged) {
     drop(&s);
 }
 
+/* the file `from` with a footer that tells of n rows in its first row group */
+static const char *with_rows(const char *name, const char *from, int64_t n) {
+    cr_buf b;
+    cr_pq_file *f;
+    cr_err err;
+    cr_buf_init(&b);
+    CHECK(cr_file_read(from, 0, &b, &err) == CR_OK);
+    CHECK(cr_pq_open(&f, from, NULL, &err) == CR_OK);
+    const cr_pq_meta *m = cr_pq_get_meta(f);
+    m->groups[0].n_rows = n;
+    b.n -= (size_t)m->footer_size + 8;
+    size_t at = b.n;
+    cr_pq_put_footer(&b, m);
+    uint32_t size = (uint32_t)(b.n - at);
+    cr_buf_add(&b, &size, 4);
+    cr_buf_add(&b, "PAR1", 4);
+    cr_pq_close(f);
+    const char *path = h_write(name, b.data, b.n);
+    cr_buf_clear(&b);
+    return path;
+}
+
+/* a list column can be said to have any number of rows; of many files the sum must hold too */
+TEST(rows_that_cannot_be) {
+    const char *p = PM_FILE(h_path("list.parquet"), "l:list<int32>", "[1,2]", "[]", "[3]");
+    EXPECT(with_rows("rows.parquet", p, 3), "l", NO_FIELDS, "[1,2]/[]/[3]/");
+    static const int64_t n[] = {INT64_MAX, INT64_MAX / 2, INT64_C(1) << 40};
+    for (int i = 0; i < 3; i++) {
+        with_rows("untrue-0.parquet", p, n[i]);
+        with_rows("untrue-1.parquet", p, n[i]);
+        char text[100];
+        snprintf(text, sizeof(text), "it has %lld rows by its footer, which is more than a file",
+                 (long long)n[i]);
+        REFUSED(h_path("untrue-*.parquet"), "l", NO_FIELDS, text);
+    }
+    REFUSED(with_rows("rows.parquet", p, 4), "l", NO_FIELDS, "the pages end after 3 of 4 rows");
+    REFUSED(with_rows("rows.parquet", p, 2), "l", NO_FIELDS,
+            "the pages have more rows than the row group");
+}
+
 /* any byte of a file changed: its rows, others, or an error, never more */
 TEST(damaged_anywhere) {
     const char *p = PM_FILE(h_path("bytes.parquet"),
@@ -993,6 +971,7 @@ int main(int argc, char **argv) {
         CASE(bad_rows),
         CASE(many_files),
         CASE(damaged),
+        CASE(rows_that_cannot_be),
         CASE(damaged_anywhere),
         CASE(free_at_any_moment),
         CASE(steady_state_allocates_nothing),
