@@ -218,7 +218,7 @@ static cr_code add_match(cr_arena *a, name_list *l, const char *path, const char
     return CR_OK;
 }
 
-static cr_code nothing_found(const char *item, const char *const *exts, cr_err *err) {
+static cr_code nothing_found(cr_arena *a, const char *item, const char *const *exts, cr_err *err) {
     cr_loc at = {item, 0, 0};
     if (strstr(item, "://"))
         return cr_fail_at(err, CR_EIO, at,
@@ -228,6 +228,17 @@ static cr_code nothing_found(const char *item, const char *const *exts, cr_err *
     for (size_t i = 0, n = 0; exts && exts[i] && n < sizeof(kinds); i++)
         n += (size_t)snprintf(kinds + n, sizeof(kinds) - n, "%s%s", i ? " or " : " ending in ",
                               exts[i]);
+    /* files of another kind: perhaps the path is right and the format is not */
+    char **names;
+    size_t n = 0, i = 0;
+    if (cr_list_dir(a, item, &names, &n, err) != CR_OK) n = 0;
+    while (i < n && (names[i][0] == '.' || cr_path_is_dir(cr_path_join(a, item, names[i]))))
+        i++;
+    if (i < n)
+        return cr_fail_at(err, CR_EIO, at,
+                          "the directory holds no file%s, but '%.100s'; check the path, or "
+                          "dataset_type in the config",
+                          kinds, names[i]);
     return cr_fail_at(err, CR_EIO, at, "the directory holds no file%s; check the path", kinds);
 }
 
@@ -246,7 +257,7 @@ static cr_code add_item(cr_arena *a, name_list *l, const char *item, const char 
         globfree(&g);
     }
     CR_TRY(code);
-    if (l->n == first) return nothing_found(item, exts, err);
+    if (l->n == first) return nothing_found(a, item, exts, err);
     sort_from(l, first);
     /* braces may name a file twice */
     size_t n = first + 1;

@@ -133,6 +133,10 @@ TEST(globs) {
               "s3://b/p.csv: remote paths are not read; copy the files here, or mount them");
     CHECK_STR(expand(&a, "empty", exts),
               "empty: the directory holds no file ending in .csv or .csv.gz; check the path");
+    static const char *const other[] = {".pq", NULL};
+    CHECK_STR(expand(&a, "d", other),
+              "d: the directory holds no file ending in .pq, but '_SUCCESS'; check the path, or "
+              "dataset_type in the config");
     CHECK_STR(expand(&a, "", exts), "no input path given (''); name a file or a directory");
     CHECK_STR(expand(&a, ",,", exts), "no input path given (',,'); name a file or a directory");
     cr_arena_clear(&a);
