@@ -303,7 +303,7 @@ static cr_code show_several(cr_ui *ui, const cr_args *a, char **paths, size_t n)
         if (m->created_by) c[BY] = cr_plain(arena, m->created_by, strlen(m->created_by));
         compare_schema(ui, &s, &v);
         s.files++;
-        s.rows += m->n_rows;
+        s.rows = m->n_rows < INT64_MAX - s.rows ? s.rows + m->n_rows : INT64_MAX;
         s.bytes += v.size;
         close_view(&v);
     }

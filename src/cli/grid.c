@@ -106,13 +106,17 @@ void cr_grid_init(cr_grid *t, cr_arena *arena, int n_cols, const unsigned *flags
 const char **cr_grid_row(cr_grid *t) {
     if (t->n_rows == t->cap) {
         int cap = t->cap ? 2 * t->cap : 16;
-        const char **cells = CR_NEW_N(t->arena, const char *, cap * t->n_cols);
+        const char **cells = CR_NEW_N(t->arena, const char *, (size_t)cap * (size_t)t->n_cols);
         if (t->n_rows)
             memcpy(cells, t->cells, sizeof *cells * (size_t)t->n_rows * (size_t)t->n_cols);
         t->cells = cells;
         t->cap = cap;
     }
     return t->cells + (size_t)t->n_rows++ * (size_t)t->n_cols;
+}
+
+const char *cr_grid_cell(const cr_grid *t, int row, int col) {
+    return t->cells[(size_t)row * (size_t)t->n_cols + (size_t)col];
 }
 
 /* the natural width of every column; -1: empty, not shown. The first row is the head and does not
@@ -123,7 +127,7 @@ static int measure(const cr_grid *t, int *w) {
         bool any = false;
         w[c] = 0;
         for (int r = 0; r < t->n_rows; r++) {
-            const char *s = t->cells[r * t->n_cols + c];
+            const char *s = cr_grid_cell(t, r, c);
             if (!s || !*s) continue;
             any = any || r > 0;
             int k = cr_shown_width(s);
@@ -159,7 +163,7 @@ void cr_grid_print(const cr_grid *t, int width) {
         int owed = 0; /* blanks are written only in front of text */
         for (int c = 0; c <= last; c++) {
             if (w[c] < 0) continue;
-            const char *s = t->cells[r * t->n_cols + c];
+            const char *s = cr_grid_cell(t, r, c);
             s = cr_shown_cut(t->arena, s ? s : "", w[c]);
             int pad = w[c] - cr_shown_width(s);
             bool right = t->flags[c] & CR_GRID_RIGHT;

@@ -27,6 +27,7 @@ typedef struct cr_grid {
 void cr_grid_init(cr_grid *t, cr_arena *arena, int n_cols, const unsigned *flags);
 /* cr_grid_row adds an empty row; its cells are set through the pointer, until the next row. */
 const char **cr_grid_row(cr_grid *t);
+const char *cr_grid_cell(const cr_grid *t, int row, int col);
 /* cr_grid_width: how wide a row is, uncut and with an indent of 2 */
 int cr_grid_width(const cr_grid *t);
 /* cr_grid_print writes the rows to stdout, two blanks in front and between, nothing behind.

@@ -118,7 +118,8 @@ cr_code cr_pqv_each_row(cr_pqv *v, int64_t max, cr_pqv_row_fn *fn, void *ctx, cr
     reading r;
     cr_code code = CR_OK;
     start(&r, v);
-    for (int g = 0; g < v->m->n_groups && code == CR_OK; g++) {
+    /* rows of no columns are a number only, and a footer may say any */
+    for (int g = 0; r.n > 0 && g < v->m->n_groups && code == CR_OK; g++) {
         int64_t left = max < 0 ? INT64_MAX : max - v->m->groups[g].first_row;
         int64_t n = v->m->groups[g].n_rows < left ? v->m->groups[g].n_rows : left;
         if (left <= 0) break;
@@ -222,7 +223,7 @@ static void print_turned(const cr_pqv *v, const cr_grid *t, cr_arena *arena) {
             c = cr_grid_row(&turned);
             c[0] = cr_shown_cut(arena, t->cells[i], name);
             for (int j = 0; j < k; j++)
-                c[1 + j] = t->cells[(1 + from + j) * t->n_cols + i];
+                c[1 + j] = cr_grid_cell(t, 1 + from + j, i);
         }
         if (from) cr_ui_say("\n");
         cr_grid_print(&turned, v->width);
@@ -231,7 +232,7 @@ static void print_turned(const cr_pqv *v, const cr_grid *t, cr_arena *arena) {
 
 cr_code cr_pqv_rows_table(cr_pqv *v, int64_t max, cr_err *err) {
     grid g = {.v = v, .room = v->width / 2 > CELL ? CELL : v->width / 2};
-    if (max == 0 || v->m->n_rows == 0 || v->n == 0) return CR_OK;
+    if (max == 0 || v->m->n_rows == 0 || v->m->n_leaves == 0) return CR_OK;
     unsigned *flags = CR_NEW_N(&v->arena, unsigned, v->n);
     cr_grid_init(&g.t, &v->arena, v->n, flags);
     const char **head = cr_grid_row(&g.t);

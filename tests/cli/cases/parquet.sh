@@ -149,3 +149,14 @@ for i in 1 2 3; do cp b_plain.parquet many/a$i.parquet; cp f64_plain.parquet man
 run crank parquet many
 ends 0
 has_out "  many/b1.parquet and 2 more: column 'a' is double, in many/a1.parquet it is bool"
+
+# a footer that tells of 2^62 rows of no columns: there is nothing to show, and their sum is a number
+n='\200\200\200\200\200\200\200\200\200\001'
+printf "PAR1\\025\\002\\031\\034\\110\\001r\\025\\000\\000\\026$n\\031\\034\\031\\014\\026\\000\\026$n\\000\\000\\050\\000\\000\\000PAR1" >rows.parquet
+cp rows.parquet rows2.parquet
+run crank parquet rows.parquet --rows_json
+ends 0
+[ ! -s "$out" ] || fail "rows of no columns are shown"
+run crank parquet rows.parquet rows2.parquet
+ends 0
+has_out "2 files, 9223372036854775807 rows, 104 B"
