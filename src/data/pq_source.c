@@ -67,6 +67,8 @@ struct cr_source {
     int64_t run_rows; /* of a stretch, shuffled */
     int n_hands;
     size_t hand_bytes;
+    double looked; /* bytes of the largest row group whose pages were looked at */
+    double large;  /* what a hand holds more because pages are larger than usual */
     cr_arena arena;
 
     pthread_mutex_t lock; /* of what is open */
@@ -97,8 +99,49 @@ static void too_many(const pq_file *f, int64_t n_rows, cr_diag *diag) {
                 (long long)n_rows);
 }
 
+/* the wanted leaves of a file, each once: next_leaf from *k = 0 on; -1: no more */
+static int next_leaf(const cr_source *s, const pq_file *f, bool *seen, int *k) {
+    while (*k < 2 * s->w.n) {
+        const cr_pqs_place *p = &f->places[*k / 2];
+        int leaf = (*k)++ % 2 == 0 ? p->value.leaf : p->map ? p->key.leaf : -1;
+        if (leaf < 0 || seen[leaf]) continue;
+        seen[leaf] = true;
+        return leaf;
+    }
+    return -1;
+}
+
+/* look_at_pages: how large pages are stands in front of each and not in the footer. The first ones
+ * of the columns of a large row group speak for the rest. */
+static void look_at_pages(cr_source *s, const pq_file *f, const cr_pq_file *x, int number,
+                          bool *seen) {
+    const cr_pq_chunk *chunks = cr_pq_get_meta(x)->groups[number].chunks;
+    double large = 0;
+    cr_buf head;
+    cr_buf_init(&head);
+    for (int k = 0, leaf; (leaf = next_leaf(s, f, seen, &k)) >= 0;) {
+        if ((double)chunks[leaf].raw_size <= 2 * PAGE_BYTES) continue;
+        int64_t at = 0;
+        bool more = true;
+        for (int i = 0; i < 2 && more; i++) { /* a dictionary, a page */
+            cr_pq_page_note p;
+            /* what is wrong with it is told to whoever reads it */
+            if (cr_pq_list_page(x, number, leaf, &at, &head, &p, &more, NULL) != CR_OK || !more)
+                break;
+            if (p.size > 4 * PAGE_BYTES) large += p.size - 4 * PAGE_BYTES;
+            if (p.raw_size > 2 * PAGE_BYTES) large += p.raw_size - 2 * PAGE_BYTES;
+        }
+    }
+    cr_buf_clear(&head);
+    large *= 1.25; /* buffers grow by more than is needed */
+    if (large > s->large) s->large = large;
+}
+
 /* measure lists the row groups with what their wanted columns take */
-static void measure(cr_source *s, pq_file *f, const cr_pq_meta *m, cr_diag *diag) {
+static void measure(cr_source *s, pq_file *f, const cr_pq_file *x, cr_diag *diag) {
+    const cr_pq_meta *m = cr_pq_get_meta(x);
+    double largest = 0;
+    int large = -1;
     f->groups = CR_NEW_N(&s->arena, group, m->n_groups + 1);
     f->footer_size = m->footer_size;
     f->footer_crc = m->footer_crc;
@@ -115,15 +158,13 @@ static void measure(cr_source *s, pq_file *f, const cr_pq_meta *m, cr_diag *diag
         *to = (group){.number = g, .n_rows = from->n_rows, .first_row = f->n_rows, .decoded = 1};
         f->n_rows += from->n_rows;
         memset(seen, 0, (size_t)m->n_leaves);
-        for (int k = 0; k < 2 * s->w.n; k++) {
-            const cr_pqs_place *p = &f->places[k / 2];
-            int leaf = k % 2 == 0 ? p->value.leaf : p->map ? p->key.leaf : -1;
-            if (leaf < 0 || seen[leaf]) continue;
-            seen[leaf] = true;
+        double raw_all = 0;
+        for (int k = 0, leaf; (leaf = next_leaf(s, f, seen, &k)) >= 0;) {
             const cr_pq_chunk *c = &from->chunks[leaf];
             const cr_pq_node *node = &m->nodes[m->leaves[leaf]];
             double raw = (double)c->raw_size, size = (double)c->size;
             to->bytes += size;
+            raw_all += raw;
             to->decoded += (double)c->n_values * cr_pqs_width(m, leaf);
             if (node->type == CR_PQ_BYTES) to->decoded += raw;
             to->held += (size < 4 * PAGE_BYTES ? size : 4 * PAGE_BYTES) +
@@ -136,6 +177,16 @@ static void measure(cr_source *s, pq_file *f, const cr_pq_meta *m, cr_diag *diag
             fine = false;
             break;
         }
+        if (raw_all > largest) {
+            largest = raw_all;
+            large = g;
+        }
+    }
+    /* each look is at more than the one before: few are made however many files there are */
+    if (fine && large >= 0 && largest > 1.25 * s->looked) {
+        s->looked = largest;
+        memset(seen, 0, (size_t)m->n_leaves);
+        look_at_pages(s, f, x, large, seen);
     }
     cr_free(seen);
 }
@@ -162,6 +213,7 @@ static void cut_blocks(cr_source *s) {
     s->run_rows = s->n_rows / (2 * MAX_HANDS);
     if (s->run_rows < RUN_MIN_ROWS) s->run_rows = RUN_MIN_ROWS;
     if (s->run_rows > RUN_ROWS) s->run_rows = RUN_ROWS;
+    held += s->large;
     s->hand_bytes = (held < 1e15 ? (size_t)held : (size_t)1e15) + s->block;
     size_t n = HANDS_BYTES / s->hand_bytes;
     s->n_hands = n < 2 ? 2 : n > MAX_HANDS ? MAX_HANDS : (int)n;
@@ -268,7 +320,7 @@ static void open_files(cr_source *s, char **paths, cr_diag *diag) {
             const cr_pq_meta *m = cr_pq_get_meta(x);
             f->places =
                 cr_pqs_wants_look(&s->w, f->path, m, before ? cr_pq_get_meta(before) : NULL, diag);
-            if (diag->n_errors == errors) measure(s, f, m, diag);
+            if (diag->n_errors == errors) measure(s, f, x, diag);
             if (!keep) cr_pq_close(before);
             before = x;
             if (keep) {

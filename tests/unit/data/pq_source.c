@@ -957,6 +957,52 @@ TEST(steady_state_allocates_nothing) {
     }
 }
 
+/* Pages larger than usual are counted: fewer hands, so that memory does not follow the row group.
+ */
+static void hands_of(size_t page_bytes, int *hands, size_t *bytes) {
+    enum { CELL = 200000, ROWS = 300 }; /* 60 MB of text, a few bytes in the file */
+    pm_file *f = cr_alloc(sizeof(*f), "a test file");
+    char *row = cr_alloc(CELL + 32, "a row");
+    pm_init(f, "s:string, i:int64");
+    memset(row, 'x', CELL);
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(row + CELL, 32, "%d|%d", i, i);
+        pm_row(f, row);
+    }
+    const char *path = h_path("pages.parquet");
+    pm_write(f, path,
+             &(cr_pq_write_opts){.codec = CR_PQ_SNAPPY,
+                                 .page_bytes = page_bytes,
+                                 .no_dict = true,
+                                 .no_stats = true});
+    pm_clear(f);
+    cr_free(f);
+    cr_free(row);
+    const cr_reader_type *rt = cr_reader_find("ParquetDataset");
+    cr_data_conf none = {0};
+    cr_diag diag;
+    cr_source *s;
+    h_wants w;
+    cr_diag_init(&diag);
+    h_want(&w, "s,i,s");
+    CHECK(rt->open(&s, &none, path, w.v, w.n, &diag) == CR_OK);
+    *hands = rt->hands(s);
+    *bytes = rt->hand_bytes(s);
+    rt->close(s);
+    cr_diag_clear(&diag);
+}
+
+TEST(large_pages) {
+    int hands;
+    size_t bytes;
+    hands_of(0, &hands, &bytes);
+    CHECK_INT(hands, 8);
+    CHECK(bytes < (size_t)8 << 20);
+    hands_of((size_t)100 << 20, &hands, &bytes);
+    CHECK_INT(hands, 3);
+    CHECK(bytes > (size_t)60 << 20 && bytes < (size_t)90 << 20);
+}
+
 int main(int argc, char **argv) {
     static const t_case cases[] = {
         CASE(types),
@@ -970,6 +1016,7 @@ int main(int argc, char **argv) {
         CASE(ranks_share_rows),
         CASE(bad_rows),
         CASE(many_files),
+        CASE(large_pages),
         CASE(damaged),
         CASE(rows_that_cannot_be),
         CASE(damaged_anywhere),
