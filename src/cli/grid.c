@@ -106,7 +106,7 @@ void cr_grid_init(cr_grid *t, cr_arena *arena, int n_cols, const unsigned *flags
 const char **cr_grid_row(cr_grid *t) {
     if (t->n_rows == t->cap) {
         int cap = t->cap ? 2 * t->cap : 16;
-        const char **cells = CR_NEW_N(t->arena, const char *, (size_t)cap * (size_t)t->n_cols);
+        const char **cells = CR_NEW_N(t->arena, const char *, (size_t)cap *(size_t)t->n_cols);
         if (t->n_rows)
             memcpy(cells, t->cells, sizeof *cells * (size_t)t->n_rows * (size_t)t->n_cols);
         t->cells = cells;
