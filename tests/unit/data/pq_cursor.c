@@ -1026,8 +1026,8 @@ TEST(small_budget) {
     make_schema(m, CR_PQ_I64, 0, 0, false, true, 0);
     make_rows(m, 3000, 5, 1);
     begin(m, CR_PQ_RAW);
-    for (int64_t at = 0, value = 0; at < m->n_rows; at += 300)
-        value = put_data(m, at, at + 300, value, 300, 1, CR_PQ_PLAIN, false);
+    for (int64_t at = 0, given = 0; at < m->n_rows; at += 300)
+        given = put_data(m, at, at + 300, given, 300, 1, CR_PQ_PLAIN, false);
     end(m);
     CHECK(m->chunk.size > 2 * (8 << 10));
     write_file(m, m->bytes.n);
