@@ -308,8 +308,8 @@ static cr_code show_several(cr_ui *ui, const cr_args *a, char **paths, size_t n)
         close_view(&v);
     }
     cr_grid_print(&t, cr_screen_width());
-    cr_ui_say("\n%d file%s, %lld rows, %s", s.files, s.files == 1 ? "" : "s", (long long)s.rows,
-              cr_fmt_bytes(bytes, (double)s.bytes));
+    cr_ui_say("\n%d file%s, %lld row%s, %s", s.files, s.files == 1 ? "" : "s", (long long)s.rows,
+              s.rows == 1 ? "" : "s", cr_fmt_bytes(bytes, (double)s.bytes));
     if (s.bad) cr_ui_say("; %d more cannot be read", s.bad);
     cr_ui_say("\n");
     print_notes(&s);

@@ -95,7 +95,7 @@ static void read_sample(report *r, sample *s, int64_t want) {
     check_mean(r, s);
     if (s->rows == 0 && cr_diag_code(r->diag) == CR_OK)
         cr_diag_add(r->diag, CR_SEV_ERROR, CR_EDATA, cr_conf_at(r->j.root, s->key),
-                    "%s data '%s' holds no rows", s->name, s->paths);
+                    "%s data '%s' holds no rows; check the path and the files", s->name, s->paths);
 }
 
 static void check_features(report *r) {
