@@ -32,6 +32,7 @@
 #define MAX_HANDS    8
 #define HANDS_BYTES  ((size_t)256 << 20)
 #define PAGE_BYTES   1048576.0          /* what writers aim at */
+#define WINDOW_BYTES 1048576.0          /* what a cursor reads at a time, but for larger pages */
 #define MAX_BLOCKS   ((int64_t)1 << 25) /* of a file */
 #define MAX_OPEN     64
 #define MAX_ERRORS   20 /* then other files are not looked at */
@@ -128,7 +129,7 @@ static void look_at_pages(cr_source *s, const pq_file *f, const cr_pq_file *x, i
             /* what is wrong with it is told to whoever reads it */
             if (cr_pq_list_page(x, number, leaf, &at, &head, &p, &more, NULL) != CR_OK || !more)
                 break;
-            if (p.size > 4 * PAGE_BYTES) large += p.size - 4 * PAGE_BYTES;
+            if (p.size > WINDOW_BYTES) large += p.size - WINDOW_BYTES;
             if (p.raw_size > 2 * PAGE_BYTES) large += p.raw_size - 2 * PAGE_BYTES;
         }
     }
@@ -167,7 +168,7 @@ static void measure(cr_source *s, pq_file *f, const cr_pq_file *x, cr_diag *diag
             raw_all += raw;
             to->decoded += (double)c->n_values * cr_pqs_width(m, leaf);
             if (node->type == CR_PQ_BYTES) to->decoded += raw;
-            to->held += (size < 4 * PAGE_BYTES ? size : 4 * PAGE_BYTES) +
+            to->held += 1.25 * (size < WINDOW_BYTES ? size : WINDOW_BYTES) +
                         2 * (raw < PAGE_BYTES ? raw : PAGE_BYTES);
             if (node->max_rep > 0 || c->n_values == from->n_rows) continue;
             cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, (cr_loc){f->path, 0, 0},
