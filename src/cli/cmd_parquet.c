@@ -326,6 +326,11 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
                                "different outputs; choose one");
     signal(SIGPIPE, SIG_DFL); /* nothing is left to do when the reader leaves: | head */
     CR_TRY(find_files(ui, a, &paths, &n));
+    if (n > 1 && forms == 0 && a->rows >= 0)
+        return cr_ui_wrong(ui,
+                           "--rows shows rows of one file, these are %zu; name one, or add "
+                           "--rows_json",
+                           n);
     if (n > 1 && forms == 0) return show_several(ui, a, paths, n);
     cr_code worst = CR_OK;
     for (size_t i = 0; i < n; i++) {

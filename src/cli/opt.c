@@ -12,6 +12,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/file.h"
+
 /* all rows of all tables, one after the other; NULL past the end */
 static const cr_opt *row_at(const cr_opt_spec *spec, size_t i) {
     for (const cr_opt *const *t = spec->tables; *t; t++)
@@ -254,12 +256,14 @@ static cr_code take_operand(walk *w, const char *arg, cr_err *err) {
                      w->last_bool, w->last_bool, w->last_bool, arg);
     w->last_bool = NULL;
     const cr_opt *o = spec->operand ? by_name(spec, spec->operand_opt) : NULL;
+    /* of a glob without quotes the shell makes several arguments */
+    const char *quote = cr_path_exists(arg) ? "put globs in quotes, " : "";
     if (!o)
-        return usage(err, "%s: unexpected argument '%s'; see '%s --help'", spec->prog, arg,
+        return usage(err, "%s: unexpected argument '%s'; %ssee '%s --help'", spec->prog, arg, quote,
                      spec->prog);
     if (w->operand && o->type != CR_O_LIST)
-        return usage(err, "%s: unexpected argument '%s' after '%s'; %s takes one %s", spec->prog,
-                     arg, w->operand, spec->prog, spec->operand);
+        return usage(err, "%s: unexpected argument '%s' after '%s'; %s%s takes one %s", spec->prog,
+                     arg, w->operand, quote, spec->prog, spec->operand);
     w->operand = arg;
     return take_value(spec, o, arg, w->args, w->arena, err);
 }

@@ -160,3 +160,10 @@ ends 0
 run crank parquet rows.parquet rows2.parquet
 ends 0
 has_out "2 files, 9223372036854775807 rows, 104 B"
+run crank parquet many --rows 3
+ends 2
+has_err "crank parquet: --rows shows rows of one file, these are 6; name one, or add --rows_json"
+# a glob without quotes
+run crank predict --scripted_model_path x --predict_output_path y --predict_input_path many/a1.parquet many/a2.parquet
+ends 2
+has_err "crank predict: unexpected argument 'many/a2.parquet'; put globs in quotes, see 'crank predict --help'"
