@@ -28,6 +28,7 @@ typedef struct report {
     sample samples[2];
     int n_samples;
     int64_t tables, state, dense, buffers, data; /* bytes */
+    int64_t *known, *unknown;                    /* per feature with a vocabulary: its ids */
 } report;
 
 static void add_label(sample *s, double y) {
@@ -53,6 +54,28 @@ static void check_mean(const report *r, const sample *s) {
     }
 }
 
+/* has_vocab: words that are not in it get an id that no word of it has */
+static bool has_vocab(const report *r, const cr_feature *f) {
+    const cr_id_conf *c = f->conf;
+    return r->j.root->data_config->fg_mode == CR_FG_NORMAL &&
+           strcmp(f->type->name, "id_feature") == 0 &&
+           (c->vocab_list.n > 0 || c->vocab_dict.n > 0) &&
+           !cr_conf_has(c, "default_bucketize_value") && c->hash_bucket_size == 0;
+}
+
+static void count_words(report *r, const cr_batch *b) {
+    enum { DEFAULT, UNKNOWN };
+    for (int i = 0; i < r->j.features->n; i++) {
+        const cr_feature *f = r->j.features->v[i];
+        if (!has_vocab(r, f)) continue;
+        const cr_jagged *x = &b->sparse[f->slot];
+        for (int64_t k = 0; k < x->n_ids; k++) {
+            r->known[i] += x->ids[k] > UNKNOWN;
+            r->unknown[i] += x->ids[k] == UNKNOWN;
+        }
+    }
+}
+
 static void read_sample(report *r, sample *s, int64_t want) {
     cr_loader *l;
     cr_err err;
@@ -74,6 +97,7 @@ static void read_sample(report *r, sample *s, int64_t want) {
         s->rows += b->n_rows;
         for (int64_t i = 0; b->n_labels > 0 && i < b->n_rows; i++)
             add_label(s, (double)b->labels[0][i]);
+        count_words(r, b);
         cr_loader_release(l, b);
     }
     cr_loader_stats st;
@@ -110,6 +134,11 @@ static void check_features(report *r) {
             cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
                         "feature '%s' is missing in all %lld sampled rows; is its column right?",
                         f->name, (long long)rows);
+        if (r->unknown[i] > 0 && r->known[i] == 0)
+            cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
+                        "feature '%s': none of the %lld values of the sample is in its vocabulary; "
+                        "compare it with what the column holds (a bool is 0 or 1, a date a number)",
+                        f->name, (long long)r->unknown[i]);
         if (out > 0)
             cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
                         "feature '%s': %lld ids of the sample lie outside 0 .. %lld (e.g. %lld) "
@@ -240,6 +269,8 @@ cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
         if (*root->eval_input_path) cr_job_check_best(&r.j, diag);
         cr_job_check_ema(&r.j, diag);
         cr_job_check_begin(&r.j, diag);
+        r.known = CR_NEW_N(&r.j.cfg.arena, int64_t, r.j.features->n + 1);
+        r.unknown = CR_NEW_N(&r.j.cfg.arena, int64_t, r.j.features->n + 1);
         for (int i = 0; i < r.n_samples; i++)
             read_sample(&r, &r.samples[i], want);
         check_features(&r);

@@ -111,3 +111,23 @@ has_err "broken.parquet: column 'label', row group 0, byte ...: ..."
 run crank check tiny_pq.yaml --set 'data_config.input_fields_str=tags:INT64;'
 ends 2
 has_err "--set:1:31: column 'tags' has the type string in train.parquet, which cannot be converted to INT64; correct input_type or leave it out"
+# a vocabulary written otherwise than the column
+for i in 0 1 0 1 1; do printf '%s|%s\n' $i $i; done | pq_make v.parquet 'label:int32, flag:bool'
+sed -e '/feature_configs/,$d' -e 's/FG_NONE/FG_NORMAL/' -e '/fg_encoded_multival_sep/d' tiny_pq.yaml >v.yaml
+cat >>v.yaml <<'END'
+feature_configs:
+  - id_feature: {feature_name: flag, expression: "user:flag", vocab_list: [WORDS], embedding_dim: 4}
+model_config:
+  feature_groups:
+    - {group_name: all, group_type: DEEP, feature_names: [flag]}
+  multi_tower: {towers: [{input: all, mlp: {hidden_units: [4]}}], final: {hidden_units: [4]}}
+  losses: [{binary_cross_entropy: {}}]
+END
+sed 's/WORDS/"true", "false"/' v.yaml >v1.yaml
+run crank check v1.yaml --train_input_path v.parquet --eval_input_path v.parquet
+ends 0
+has_err "v1.yaml:...: warning: feature 'flag': none of the 10 values of the sample is in its vocabulary; compare it with what the column holds (a bool is 0 or 1, a date a number)"
+sed 's/WORDS/"0", "1"/' v.yaml >v2.yaml
+run crank check v2.yaml --train_input_path v.parquet --eval_input_path v.parquet
+ends 0
+no_err "...vocabulary..."
