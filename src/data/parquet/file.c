@@ -101,6 +101,10 @@ static cr_code not_parquet(const cr_pq_file *f, cr_err *err) {
             return cr_fail_at(err, CR_EDATA, AT(f),
                               "it begins as a Parquet file and has no footer; it is cut short or "
                               "still being written: wait, or write it again");
+        if (memcmp(head, "\x1f\x8b", 2) == 0 || memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0)
+            return cr_fail_at(err, CR_EDATA, AT(f),
+                              "it is compressed as a whole; unpack it, pages are compressed inside "
+                              "a Parquet file");
     }
     return cr_fail_at(err, CR_EDATA, AT(f), "not a Parquet file");
 }

@@ -684,6 +684,9 @@ TEST(files) {
     OPEN_FAILS("", "the file is empty, which no Parquet file is; write it again");
     OPEN_FAILS("PAR", "not a Parquet file");
     OPEN_FAILS("a,b,c\n1,2,3\n", "not a Parquet file");
+    OPEN_FAILS(
+        "\x1f\x8b and so on, and on",
+        "it is compressed as a whole; unpack it, pages are compressed inside a Parquet file");
     OPEN_FAILS("PAR1 and then nothing",
                "it begins as a Parquet file and has no footer; it is cut short or still being "
                "written: wait, or write it again");
