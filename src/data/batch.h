@@ -60,6 +60,10 @@ typedef struct cr_column {
     int64_t n_dict;       /* with code: entries */
     cr_memo *memo;        /* with code; NULL: none */
     const struct cr_column *keys; /* map: keys, same offsets as the values */
+    /* Parquet, where it was asked for: the column as the file stores it, a vector per leaf (those
+     * of lists with row_level and row_slot); NULL: no. The fields above may then be empty. */
+    const struct cr_pq_vec *stored;
+    int n_stored;
 } cr_column;
 
 /* cr_text_at: value i of a CR_COL_STR column, n bytes without an end */
@@ -136,7 +140,7 @@ typedef struct cr_batch {
     const float *const *labels; /* [n_labels][n_rows] */
     int n_weights;
     const float *const *weights;
-    /* predict: the reserved columns, [n_reserved] of n_rows (text, or as typed) */
+    /* predict: the reserved columns, [n_reserved] of n_rows (as stored, or text, or as typed) */
     int n_reserved;
     const cr_column *reserved;
     cr_data_pos after;

@@ -218,7 +218,9 @@ cr_code cr_gather_too_many(cr_err *err, const char *what, int64_t n) {
 static cr_code measure(cr_region *mem, const cr_gather_plan *p, bool records, size_t *out,
                        cr_err *err) {
     const cr_batch *shape = p->shape;
-    int n_counts = shape->n_sparse + CR_GATHER_COUNTS * shape->n_reserved;
+    int n_counts = shape->n_sparse;
+    for (int c = 0; c < shape->n_reserved; c++)
+        n_counts += cr_gather_counts(&shape->reserved[c]);
     if (mem->n_counts < n_counts) {
         cr_free(mem->counts);
         mem->counts = cr_alloc((size_t)n_counts * sizeof(int64_t), "a batch");
@@ -245,9 +247,11 @@ static cr_code measure(cr_region *mem, const cr_gather_plan *p, bool records, si
         if (x.weighted) size += cr_region_size((size_t)k * sizeof(float));
         if (x.jagged) size += cr_region_size((n + 1) * sizeof(int32_t));
     }
-    for (int c = 0; c < shape->n_reserved; c++)
-        CR_TRY(cr_gather_measure(p, c, mem->counts + shape->n_sparse + CR_GATHER_COUNTS * c, &size,
-                                 err));
+    int64_t *counts = mem->counts + shape->n_sparse;
+    for (int c = 0; c < shape->n_reserved; c++) {
+        CR_TRY(cr_gather_measure(p, c, counts, &size, err));
+        counts += cr_gather_counts(&shape->reserved[c]);
+    }
     *out = size;
     return CR_OK;
 }
@@ -295,9 +299,11 @@ cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batc
         records_to_columns(p, out, ids, dense, floats);
     else
         columns_to_columns(p, out, ids, dense, floats);
-    for (int c = 0; c < shape->n_reserved; c++)
-        cr_gather_column(&reserved[c], mem, p, c,
-                         mem->counts + shape->n_sparse + CR_GATHER_COUNTS * c);
+    const int64_t *counts = mem->counts + shape->n_sparse;
+    for (int c = 0; c < shape->n_reserved; c++) {
+        cr_gather_column(&reserved[c], mem, p, c, counts);
+        counts += cr_gather_counts(&shape->reserved[c]);
+    }
     out->dense = dense;
     out->labels = (const float *const *)floats;
     out->weights = (const float *const *)(floats + shape->n_labels);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { LISTS, VALUES, TEXT, KEYS };
+enum { LISTS, VALUES, TEXT, KEYS, N_COUNTS };
 
 static size_t width_of(cr_coltype t) {
     return t == CR_COL_I64 || t == CR_COL_F64 ? 8 : 4;
@@ -58,10 +58,15 @@ static size_t leaf_size(cr_coltype t, int64_t n, int64_t bytes) {
                            : cr_region_size(k * width_of(t));
 }
 
+int cr_gather_counts(const cr_column *shape) {
+    return shape->stored ? cr_gather_stored_counts(shape) : N_COUNTS;
+}
+
 cr_code cr_gather_measure(const cr_gather_plan *p, int c, int64_t *counts, size_t *size,
                           cr_err *err) {
     const cr_column *shape = &p->shape->reserved[c];
-    memset(counts, 0, CR_GATHER_COUNTS * sizeof(*counts));
+    if (shape->stored) return cr_gather_stored_measure(p, c, counts, size, err);
+    memset(counts, 0, N_COUNTS * sizeof(*counts));
     ROWS({
         (void)s;
         const cr_column *x = &b->reserved[c];
@@ -71,7 +76,7 @@ cr_code cr_gather_measure(const cr_gather_plan *p, int c, int64_t *counts, size_
         if (shape->type == CR_COL_STR) counts[TEXT] += text_bytes(x, w);
         if (shape->keys && shape->keys->type == CR_COL_STR) counts[KEYS] += text_bytes(x->keys, w);
     })
-    for (int k = 0; k < CR_GATHER_COUNTS; k++)
+    for (int k = 0; k < N_COUNTS; k++)
         if (counts[k] > INT32_MAX)
             return cr_gather_too_many(err,
                                       k >= TEXT ? "bytes of one reserved column"
@@ -162,6 +167,10 @@ static void gather_lists(cr_column *out, cr_region *mem, const cr_gather_plan *p
 void cr_gather_column(cr_column *out, cr_region *mem, const cr_gather_plan *p, int c,
                       const int64_t *counts) {
     const cr_column *shape = &p->shape->reserved[c];
+    if (shape->stored) {
+        cr_gather_stored(out, mem, p, c, counts);
+        return;
+    }
     nulls x = find_nulls(p, c);
     *out = (cr_column){.type = shape->type, .depth = shape->depth};
     if (x.rows) {

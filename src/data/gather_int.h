@@ -1,5 +1,6 @@
 /*
- * gather_int.h - what gather.c (ids, floats) and gather_cols.c (reserved columns) share.
+ * gather_int.h - what gather.c (ids, floats), gather_cols.c (reserved columns) and gather_stored.c
+ * (those carried as they are stored) share.
  */
 #ifndef CR_DATA_GATHER_INT_H
 #define CR_DATA_GATHER_INT_H
@@ -39,12 +40,18 @@ static inline void *cr_region_take(cr_region *g, size_t n) {
 }
 cr_code cr_gather_too_many(cr_err *err, const char *what, int64_t n);
 
-/* A reserved column has CR_GATHER_COUNTS counts: inner lists, values, bytes of text, bytes of keys.
- * measure fills them and adds the column's memory to *size; column then takes it. */
-#define CR_GATHER_COUNTS 4
+/* A reserved column has some counts: how many inner lists, values, bytes of text it holds. measure
+ * fills them and adds the column's memory to *size; column then takes it. */
+int cr_gather_counts(const cr_column *shape);
 CR_CHECKED cr_code cr_gather_measure(const cr_gather_plan *p, int c, int64_t *counts, size_t *size,
                                      cr_err *err);
 void cr_gather_column(cr_column *out, cr_region *mem, const cr_gather_plan *p, int c,
+                      const int64_t *counts);
+/* the same of a column that has `stored` */
+int cr_gather_stored_counts(const cr_column *shape);
+CR_CHECKED cr_code cr_gather_stored_measure(const cr_gather_plan *p, int c, int64_t *counts,
+                                            size_t *size, cr_err *err);
+void cr_gather_stored(cr_column *out, cr_region *mem, const cr_gather_plan *p, int c,
                       const int64_t *counts);
 
 #endif

@@ -5,7 +5,8 @@
  *   pq_want.c     the wanted columns in the schemas of all files
  *   pq_schema.c   a wanted column in a schema: its leaves, and how they become a column
  *   pq_columns.c  vectors of stored values into columns
- *   pq_sink.c     columns into vectors, and so into a file
+ *   pq_stored.c   columns that stay as they are stored
+ *   pq_sink.c     columns into a file
  */
 #ifndef CR_DATA_PQ_INT_H
 #define CR_DATA_PQ_INT_H
@@ -30,6 +31,7 @@ typedef enum cr_pqs_how {
 /* A leaf of a schema on its way to a column. */
 typedef struct cr_pqs_leaf {
     int leaf; /* -1: none */
+    int slot; /* where the file's vectors have it */
     cr_pqs_how how;
     cr_pq_kind kind; /* dates and times: the same number means another thing */
     cr_pq_unit unit;
@@ -44,6 +46,12 @@ typedef struct cr_pqs_place {
     int depth;
     bool map;
     cr_pqs_leaf value, key; /* key: of a map */
+    /* as it is stored, where that was asked for */
+    const cr_pq_meta *tree; /* the column alone; NULL: it lies inside a list */
+    int above;              /* definition levels of the structs around it */
+    bool none;              /* nothing but nulls, where other files hold something */
+    int *slots;             /* per leaf */
+    const uint8_t **levels; /* per leaf: definition levels as those of all files; NULL: the same */
 } cr_pqs_place;
 
 /* A type that was asked for: from input_fields or by the caller. depth -1: none was. */
@@ -66,9 +74,12 @@ void cr_pqs_nulls_as(cr_pqs_place *p, const cr_pqs_place *as);
 /* cr_pqs_width: bytes a value of the leaf takes in a column (text without its bytes) */
 int cr_pqs_width(const cr_pq_meta *m, int leaf);
 
-/* distinct schemas: where the wanted columns are in them */
+/* Distinct schemas: where the wanted columns are in them, and the leaves to be read, each once. */
 typedef struct cr_pqs_schema {
     cr_pqs_place *places;
+    int n_slots;
+    int *leaf;  /* per slot */
+    bool *keep; /* its levels too */
     struct cr_pqs_schema *next;
 } cr_pqs_schema;
 
@@ -82,11 +93,14 @@ typedef struct cr_pqs_wants {
     /* what a column is, from the first file where it is not all null, and that file */
     cr_pqs_place *kind;
     const char **kind_text, **kind_path;
-    cr_pq_node **stored; /* two per column, values and keys; NULL: none, or files differ */
-    bool *told;          /* a column that was complained about */
+    cr_pq_meta *
+        *stored; /* per column: how all files store it; NULL: not asked for, or they differ */
+    bool *differs, *valueless; /* stored differently; not as values in all files */
+    bool *told;                /* a column that was complained about */
     cr_pqs_schema *schemas;
-    const char **names; /* all columns of the first file */
-    int n_names;
+    int n_slots;        /* most of a schema */
+    const char **names; /* of the first file: its columns, then members of structs with dots */
+    int n_names, n_known;
     cr_arena *arena;
 } cr_pqs_wants;
 
@@ -95,8 +109,8 @@ void cr_pqs_wants_init(cr_pqs_wants *w, const cr_data_conf *conf, const cr_want 
 /* cr_pqs_wants_look finds the wanted columns in the file `path`, whose neighbour `before` (NULL:
  * none) may have the same schema. The places are one per wanted column; what is missing or other
  * than in the files before is an error in diag. */
-const cr_pqs_place *cr_pqs_wants_look(cr_pqs_wants *w, const char *path, const cr_pq_meta *m,
-                                      const cr_pq_meta *before, cr_diag *diag);
+const cr_pqs_schema *cr_pqs_wants_look(cr_pqs_wants *w, const char *path, const cr_pq_meta *m,
+                                       const cr_pq_meta *before, cr_diag *diag);
 /* cr_pqs_wants_end: all files were looked at; columns of nulls become what the others are. */
 void cr_pqs_wants_end(cr_pqs_wants *w);
 
@@ -105,5 +119,19 @@ void cr_pqs_wants_end(cr_pqs_wants *w);
 CR_CHECKED cr_code cr_pqs_column(const cr_pqs_place *p, const char *name, const cr_pq_vec *value,
                                  const cr_pq_vec *key, cr_arena *a, cr_column *out, cr_bad *bad,
                                  cr_err *err);
+
+bool cr_pqs_same_logical(const cr_pq_logical *a, const cr_pq_logical *b);
+/* cr_pqs_tree_of: a schema of `node` alone, under the name `name`; NULL: it lies inside a list, or
+ * has no leaves. */
+const cr_pq_meta *cr_pqs_tree_of(const cr_pq_meta *m, int node, const char *name, cr_arena *a);
+/* cr_pqs_tree_join makes *all (NULL at first) the schema that also holds what a file stores. false:
+ * it cannot be. */
+bool cr_pqs_tree_join(cr_pq_meta **all, const cr_pq_meta *t, int above, cr_arena *a);
+/* cr_pqs_place_join: all files were joined. keep: per slot, set where levels are needed. */
+void cr_pqs_place_join(cr_pqs_place *p, const cr_pq_meta *all, bool *keep, cr_arena *a);
+/* cr_pqs_stored gives a column its vectors as stored, from those of the file's slots, which they
+ * may point into. */
+void cr_pqs_stored(const cr_pqs_place *p, const cr_pq_meta *all, const cr_pq_vec *slots,
+                   int64_t n_rows, cr_arena *a, cr_column *out);
 
 #endif

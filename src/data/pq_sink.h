@@ -1,8 +1,8 @@
 /*
  * pq_sink.h - columns into a Parquet file: the way back of ParquetDataset.
  *
- * What a column was stored as (cr_colkind) it becomes again: booleans, unsigned and half-size
- * numbers, dates, UUIDs. Decimals with more digits than a double holds stay doubles.
+ * A column that comes as it was stored (cr_colkind.stored) is written so: the same schema, levels
+ * and values. Others are numbers and text, lists and maps of them.
  */
 #ifndef CR_DATA_PQ_SINK_H
 #define CR_DATA_PQ_SINK_H
@@ -12,8 +12,8 @@
 
 typedef struct cr_sink_col {
     const char *name;
-    cr_colkind kind; /* type, depth, key, stored, stored_key */
-    bool required;   /* has no nulls at any depth */
+    cr_colkind kind; /* stored, or type, depth, key */
+    bool required;   /* not stored: has no nulls at any depth */
 } cr_sink_col;
 
 typedef struct cr_pq_sink cr_pq_sink;

@@ -50,7 +50,7 @@ typedef struct group {
 
 typedef struct pq_file {
     const char *path;
-    const cr_pqs_place *places; /* per wanted column */
+    const cr_pqs_schema *schema; /* where the wanted columns are */
     group *groups;
     int n_groups;
     int64_t n_rows, n_blocks, footer_size;
@@ -82,8 +82,9 @@ typedef struct hand {
     int64_t file; /* -1: none */
     cr_pq_file *f;
     int group;
-    cr_pq_cursor **value, **key; /* per wanted column; NULL: not made */
-    cr_memo *memo, *key_memo;
+    cr_pq_cursor **cursors; /* per slot of the file's schema; NULL: not made */
+    cr_pq_vec *vecs;
+    cr_memo *memos;
     int64_t group_row; /* of the first wanted row, in the row group */
     int64_t ahead;     /* the system was asked to read up to this row */
 } hand;
@@ -100,27 +101,15 @@ static void too_many(const pq_file *f, int64_t n_rows, cr_diag *diag) {
                 (long long)n_rows);
 }
 
-/* the wanted leaves of a file, each once: next_leaf from *k = 0 on; -1: no more */
-static int next_leaf(const cr_source *s, const pq_file *f, bool *seen, int *k) {
-    while (*k < 2 * s->w.n) {
-        const cr_pqs_place *p = &f->places[*k / 2];
-        int leaf = (*k)++ % 2 == 0 ? p->value.leaf : p->map ? p->key.leaf : -1;
-        if (leaf < 0 || seen[leaf]) continue;
-        seen[leaf] = true;
-        return leaf;
-    }
-    return -1;
-}
-
 /* look_at_pages: how large pages are stands in front of each and not in the footer. The first ones
  * of the columns of a large row group speak for the rest. */
-static void look_at_pages(cr_source *s, const pq_file *f, const cr_pq_file *x, int number,
-                          bool *seen) {
+static void look_at_pages(cr_source *s, const pq_file *f, const cr_pq_file *x, int number) {
     const cr_pq_chunk *chunks = cr_pq_get_meta(x)->groups[number].chunks;
     double large = 0;
     cr_buf head;
     cr_buf_init(&head);
-    for (int k = 0, leaf; (leaf = next_leaf(s, f, seen, &k)) >= 0;) {
+    for (int k = 0; k < f->schema->n_slots; k++) {
+        int leaf = f->schema->leaf[k];
         if ((double)chunks[leaf].raw_size <= 2 * PAGE_BYTES) continue;
         int64_t at = 0;
         bool more = true;
@@ -150,7 +139,6 @@ static void measure(cr_source *s, pq_file *f, const cr_pq_file *x, cr_diag *diag
         too_many(f, m->n_rows, diag);
         return;
     }
-    bool *seen = cr_alloc((size_t)m->n_leaves + 1, "columns");
     bool fine = true;
     for (int g = 0; g < m->n_groups && fine; g++) {
         const cr_pq_group *from = &m->groups[g];
@@ -158,9 +146,9 @@ static void measure(cr_source *s, pq_file *f, const cr_pq_file *x, cr_diag *diag
         group *to = &f->groups[f->n_groups++];
         *to = (group){.number = g, .n_rows = from->n_rows, .first_row = f->n_rows, .decoded = 1};
         f->n_rows += from->n_rows;
-        memset(seen, 0, (size_t)m->n_leaves);
         double raw_all = 0;
-        for (int k = 0, leaf; (leaf = next_leaf(s, f, seen, &k)) >= 0;) {
+        for (int k = 0; k < f->schema->n_slots; k++) {
+            int leaf = f->schema->leaf[k];
             const cr_pq_chunk *c = &from->chunks[leaf];
             const cr_pq_node *node = &m->nodes[m->leaves[leaf]];
             double raw = (double)c->raw_size, size = (double)c->size;
@@ -186,10 +174,8 @@ static void measure(cr_source *s, pq_file *f, const cr_pq_file *x, cr_diag *diag
     /* each look is at more than the one before: few are made however many files there are */
     if (fine && large >= 0 && largest > 1.25 * s->looked) {
         s->looked = largest;
-        memset(seen, 0, (size_t)m->n_leaves);
-        look_at_pages(s, f, x, large, seen);
+        look_at_pages(s, f, x, large);
     }
-    cr_free(seen);
 }
 
 /* cut_blocks decides where blocks begin and how many are a stretch */
@@ -319,7 +305,7 @@ static void open_files(cr_source *s, char **paths, cr_diag *diag) {
                 continue;
             }
             const cr_pq_meta *m = cr_pq_get_meta(x);
-            f->places =
+            f->schema =
                 cr_pqs_wants_look(&s->w, f->path, m, before ? cr_pq_get_meta(before) : NULL, diag);
             if (diag->n_errors == errors) measure(s, f, x, diag);
             if (!keep) cr_pq_close(before);
@@ -422,10 +408,8 @@ static cr_code take(cr_source *s, int64_t file, cr_pq_file **out, cr_err *err) {
 
 static void leave(const cr_source *s, hand *h) {
     if (!h->f) return;
-    for (int i = 0; i < s->w.n; i++) {
-        if (h->value[i]) cr_pq_cursor_reset(h->value[i]);
-        if (h->key[i]) cr_pq_cursor_reset(h->key[i]);
-    }
+    for (int i = 0; i < s->w.n_slots; i++)
+        if (h->cursors[i]) cr_pq_cursor_reset(h->cursors[i]);
     cr_source *m = (cr_source *)(uintptr_t)s;
     pthread_mutex_lock(&m->lock);
     m->files[h->file].users--;
@@ -437,12 +421,11 @@ static void leave(const cr_source *s, hand *h) {
 /* ---- cut and parse ---- */
 
 static hand *new_hand(const cr_source *s) {
-    size_t n = (size_t)s->w.n + 1;
+    size_t n = (size_t)s->w.n_slots + 1;
     hand *h = cr_alloc(sizeof(*h), "a reader of columns");
-    h->value = cr_alloc(n * sizeof(*h->value), "readers of columns");
-    h->key = cr_alloc(n * sizeof(*h->key), "readers of columns");
-    h->memo = cr_alloc(n * sizeof(*h->memo), "readers of columns");
-    h->key_memo = cr_alloc(n * sizeof(*h->key_memo), "readers of columns");
+    h->cursors = cr_alloc(n * sizeof(*h->cursors), "readers of columns");
+    h->vecs = cr_alloc(n * sizeof(*h->vecs), "readers of columns");
+    h->memos = cr_alloc(n * sizeof(*h->memos), "readers of columns");
     h->file = h->group = -1;
     return h;
 }
@@ -451,29 +434,15 @@ static void pq_raw_clear(const cr_source *s, cr_raw *raw) {
     hand *h = raw->priv;
     if (!h) return;
     leave(s, h);
-    for (int i = 0; i < s->w.n; i++) {
-        cr_pq_cursor_free(h->value[i]);
-        cr_pq_cursor_free(h->key[i]);
-        cr_memo_clear(&h->memo[i]);
-        cr_memo_clear(&h->key_memo[i]);
+    for (int i = 0; i < s->w.n_slots; i++) {
+        cr_pq_cursor_free(h->cursors[i]);
+        cr_memo_clear(&h->memos[i]);
     }
-    cr_free(h->value);
-    cr_free(h->key);
-    cr_free(h->memo);
-    cr_free(h->key_memo);
+    cr_free(h->cursors);
+    cr_free(h->vecs);
+    cr_free(h->memos);
     cr_free(h);
     raw->priv = NULL;
-}
-
-/* read_ahead: a hand comes to a stretch of blocks */
-static void read_ahead(const cr_source *s, const hand *h, const pq_file *f, const group *g,
-                       int64_t from, int64_t to) {
-    for (int i = 0; i < s->w.n; i++) {
-        const cr_pqs_place *p = &f->places[i];
-        if (s->w.twin[i] >= 0) continue;
-        cr_pq_will_need(h->f, g->number, p->value.leaf, from, to);
-        if (p->map && p->key.leaf >= 0) cr_pq_will_need(h->f, g->number, p->key.leaf, from, to);
-    }
 }
 
 static cr_code pq_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bool *end,
@@ -495,13 +464,12 @@ static cr_code pq_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bo
     if (begin) {
         h->ahead = at + run_blocks(g, RUN_ROWS) * g->block_rows;
         if (h->ahead > g->n_rows) h->ahead = g->n_rows;
-        read_ahead(s, h, f, g, at, h->ahead);
+        for (int i = 0; i < f->schema->n_slots; i++)
+            cr_pq_will_need(h->f, g->number, f->schema->leaf[i], at, h->ahead);
     }
     if (h->group != g->number) { /* other dictionaries */
-        for (int i = 0; i < s->w.n; i++) {
-            cr_memo_reset(&h->memo[i]);
-            cr_memo_reset(&h->key_memo[i]);
-        }
+        for (int i = 0; i < s->w.n_slots; i++)
+            cr_memo_reset(&h->memos[i]);
         h->group = g->number;
     }
     h->group_row = at + raw->from;
@@ -514,12 +482,14 @@ static cr_code pq_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bo
     return CR_OK;
 }
 
-static cr_code read_leaf(cr_pq_cursor **c, const hand *h, const cr_raw *raw, int leaf,
-                         cr_pq_vec *out, cr_err *err) {
+static cr_code read_slot(const hand *h, const cr_raw *raw, const cr_pqs_schema *x, int i,
+                         cr_err *err) {
+    cr_pq_cursor **c = &h->cursors[i];
     if (!*c) *c = cr_pq_cursor_new();
-    CR_TRY(cr_pq_seek(*c, h->f, h->group, leaf, h->group_row, err));
-    CR_TRY(cr_pq_read(*c, raw->n_rows, true, out, err));
-    if (out->n_rows == raw->n_rows) return CR_OK;
+    CR_TRY(cr_pq_seek(*c, h->f, h->group, x->leaf[i], h->group_row, err));
+    CR_TRY(cr_pq_read(*c, raw->n_rows, CR_PQ_READ_DICT | (x->keep[i] ? CR_PQ_READ_LEVELS : 0),
+                      &h->vecs[i], err));
+    if (h->vecs[i].n_rows == raw->n_rows) return CR_OK;
     return cr_fail_at(err, CR_EDATA, ((cr_loc){cr_pq_path(h->f), 0, 0}),
                       "row group %d ends before its %lld rows", h->group,
                       (long long)(h->group_row + raw->n_rows));
@@ -537,21 +507,27 @@ static cr_code pq_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, 
     chunk->first_row = raw->first_row;
     chunk->lines = NULL;
     chunk->cols = CR_NEW_N(a, cr_column, s->w.n + 1);
+    for (int i = 0; i < f->schema->n_slots; i++)
+        CR_TRY(read_slot(h, raw, f->schema, i, err));
     for (int i = 0; i < s->w.n; i++) {
-        const cr_pqs_place *p = &f->places[i];
+        const cr_pqs_place *p = &f->schema->places[i];
+        const cr_pq_meta *stored = s->w.stored[i];
         cr_column *c = &chunk->cols[i];
-        cr_pq_vec value, key = {0};
         if (s->w.twin[i] >= 0) {
             *c = chunk->cols[s->w.twin[i]];
             continue;
         }
-        CR_TRY(read_leaf(&h->value[i], h, raw, p->value.leaf, &value, err));
-        if (p->map && p->key.leaf >= 0)
-            CR_TRY(read_leaf(&h->key[i], h, raw, p->key.leaf, &key, err));
-        cr_code code = cr_pqs_column(p, s->w.v[i].name, &value, &key, a, c, bad, err);
-        if (code != CR_OK) return cr_fail_at(err, code, ((cr_loc){f->path, 0, 0}), "%s", err->msg);
-        if (c->code) c->memo = &h->memo[i];
-        if (c->keys && c->keys->code) ((cr_column *)(uintptr_t)c->keys)->memo = &h->key_memo[i];
+        if (!stored || s->w.v[i].form != CR_WANT_STORED) {
+            const cr_pq_vec *key = p->map && p->key.leaf >= 0 ? &h->vecs[p->key.slot] : NULL;
+            cr_code code =
+                cr_pqs_column(p, s->w.v[i].name, &h->vecs[p->value.slot], key, a, c, bad, err);
+            if (code != CR_OK)
+                return cr_fail_at(err, code, ((cr_loc){f->path, 0, 0}), "%s", err->msg);
+            if (c->code) c->memo = &h->memos[p->value.slot];
+            if (c->keys && c->keys->code)
+                ((cr_column *)(uintptr_t)c->keys)->memo = &h->memos[p->key.slot];
+        }
+        if (stored) cr_pqs_stored(p, stored, h->vecs, raw->n_rows, a, c);
     }
     return CR_OK;
 }
@@ -598,8 +574,7 @@ static void pq_kinds(const cr_source *s, cr_colkind *out) {
                               .key = k->map ? (int)k->key.type : -1,
                               .nulls = k->value.how == CR_PQS_FROM_NULLS,
                               .text = s->w.kind_text[i],
-                              .stored = s->w.stored[2 * i],
-                              .stored_key = s->w.stored[2 * i + 1]};
+                              .stored = s->w.stored[i]};
     }
 }
 

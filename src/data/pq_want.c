@@ -38,13 +38,17 @@ void cr_pqs_wants_init(cr_pqs_wants *w, const cr_data_conf *conf, const cr_want 
     w->kind = CR_NEW_N(w->arena, cr_pqs_place, w->n + 1);
     w->kind_text = CR_NEW_N(w->arena, const char *, w->n + 1);
     w->kind_path = CR_NEW_N(w->arena, const char *, w->n + 1);
-    w->stored = CR_NEW_N(w->arena, cr_pq_node *, 2 * w->n + 1);
+    w->stored = CR_NEW_N(w->arena, cr_pq_meta *, w->n + 1);
+    w->differs = CR_NEW_N(w->arena, bool, w->n + 1);
+    w->valueless = CR_NEW_N(w->arena, bool, w->n + 1);
     w->told = CR_NEW_N(w->arena, bool, w->n + 1);
     for (int i = 0; i < w->n; i++) {
         const cr_want *x = &w->v[i];
         w->twin[i] = -1;
         for (int j = 0; j < i && w->twin[i] < 0; j++)
-            if (w->v[j].type == x->type && strcmp(w->v[j].name, x->name) == 0) w->twin[i] = j;
+            if (w->v[j].type == x->type && w->v[j].form == x->form &&
+                strcmp(w->v[j].name, x->name) == 0)
+                w->twin[i] = j;
         const cr_field_conf *f = x->type < 0 ? declared(w->conf, x->name) : NULL;
         w->asked[i].depth = -1;
         if (x->type >= 0) w->asked[i] = asked_of(x->type);
@@ -73,7 +77,7 @@ static const char *nth_name(const void *ctx, size_t i) {
 
 static const char *nth_known(const void *ctx, size_t i) {
     const cr_pqs_wants *w = ctx;
-    return i < (size_t)w->n_names ? w->names[i] : NULL;
+    return i < (size_t)w->n_known ? w->names[i] : NULL;
 }
 
 static const char *near_name(const cr_pqs_wants *w, const cr_pq_meta *m, const char *name) {
@@ -112,28 +116,44 @@ static const char *why_of(const cr_want *w) {
     return w->why ? w->why : "the config";
 }
 
-static bool same_logical(const cr_pq_logical *a, const cr_pq_logical *b) {
-    return a->kind == b->kind && a->bits == b->bits && a->is_signed == b->is_signed &&
-           a->is_utc == b->is_utc && a->unit == b->unit && a->scale == b->scale &&
-           a->precision == b->precision;
+/* two_types: what is wrong with a column that files hold differently */
+static void two_types(const cr_pqs_wants *w, int i, const char *type, const char *path,
+                      const char *cure, cr_diag *diag) {
+    const cr_want *x = &w->v[i];
+    cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, x->at.path ? x->at : (cr_loc){path, 0, 0},
+                "column '%s', which %s needs, has the type %s in %s and %s in %s; write all "
+                "files alike%s",
+                x->name, why_of(x), type, path, w->kind_text[i], w->kind_path[i], cure);
 }
 
-/* how a column is stored, for whoever writes it again */
-static void note_stored(cr_pqs_wants *w, int i, const cr_pq_meta *m, const cr_pqs_place *p,
-                        bool first) {
-    for (int k = 0; k < 2; k++) {
-        const cr_pqs_leaf *l = k ? &p->key : &p->value;
-        cr_pq_node **to = &w->stored[2 * i + k];
-        if (l->leaf < 0) continue;
-        const cr_pq_node *n = &m->nodes[m->leaves[l->leaf]];
-        if (first) {
-            *to = CR_NEW(w->arena, cr_pq_node);
-            **to = *n;
-            (*to)->name = (*to)->path = NULL; /* they go with the file */
-        } else if (*to && ((*to)->type != n->type || (*to)->type_length != n->type_length ||
-                           !same_logical(&(*to)->logical, &n->logical)))
-            *to = NULL;
-    }
+/* place_stored: a column that is wanted as it is stored; where files differ its values must do */
+static bool place_stored(cr_pqs_wants *w, int i, const cr_pq_meta *m, int node, const char *type,
+                         const char *path, cr_pqs_place *out, cr_diag *diag) {
+    const cr_want *x = &w->v[i];
+    int up = m->nodes[node].parent;
+    out->tree = cr_pqs_tree_of(m, node, x->name, w->arena);
+    out->above = up > 0 ? m->nodes[up].max_def : 0;
+    if (!out->tree || !cr_pqs_tree_join(&w->stored[i], out->tree, out->above, w->arena))
+        w->differs[i] = true;
+    if (!w->differs[i] || !w->valueless[i]) return true;
+    if (out->tree)
+        two_types(w, i, type, path, "", diag);
+    else
+        cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, (cr_loc){path, 0, 0},
+                    "column '%s', which %s needs, has the type %s and %s", x->name, why_of(x), type,
+                    m->nodes[node].max_rep > 0
+                        ? "lies in a list of structs; name the whole list"
+                        : "no members, so that it cannot be written; leave it out");
+    return false;
+}
+
+/* note_kind: what a column is, from the first file where it is not all null */
+static void note_kind(cr_pqs_wants *w, int i, const char *type, const char *path,
+                      const cr_pqs_place *p) {
+    if (w->kind_text[i] && !(cr_pqs_is_nulls(&w->kind[i]) && !cr_pqs_is_nulls(p))) return;
+    w->kind[i] = *p;
+    w->kind_text[i] = cr_arena_strdup(w->arena, type);
+    w->kind_path[i] = path;
 }
 
 /* place finds one wanted column in a file; false: it was complained about */
@@ -160,6 +180,14 @@ static bool place(cr_pqs_wants *w, int i, const cr_pq_meta *m, const char *path,
     }
     const char *why = cr_pqs_place_of(m, node, out);
     cr_pq_type_text(m, node, type, sizeof(type));
+    if (x->form == CR_WANT_STORED) {
+        if (why || cr_pqs_place_ask(out, &w->asked[i]) ||
+            (w->kind_text[i] && !cr_pqs_same(&w->kind[i], out)))
+            w->valueless[i] = true;
+        if (!place_stored(w, i, m, node, type, path, out, diag)) return false;
+        note_kind(w, i, type, path, out);
+        return true;
+    }
     if (why) {
         int item, value;
         bool members = cr_pq_shape_of(m, node, false, &item, &value) == CR_PQ_IS_STRUCT;
@@ -185,22 +213,16 @@ static bool place(cr_pqs_wants *w, int i, const cr_pq_meta *m, const char *path,
         return false;
     }
     if (w->kind_text[i] && !cr_pqs_same(&w->kind[i], out)) {
-        cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, at,
-                    "column '%s', which %s needs, has the type %s in %s and %s in %s; write all "
-                    "files alike%s",
-                    x->name, why_of(x), type, path, w->kind_text[i], w->kind_path[i],
-                    out->depth == w->kind[i].depth && out->map == w->kind[i].map
-                        ? ", or give its input_type in input_fields"
-                        : "");
+        two_types(w, i, type, path,
+                  out->depth == w->kind[i].depth && out->map == w->kind[i].map
+                      ? ", or give its input_type in input_fields"
+                      : "",
+                  diag);
         return false;
     }
-    bool first = !w->kind_text[i] || (cr_pqs_is_nulls(&w->kind[i]) && !cr_pqs_is_nulls(out));
-    if (first || !cr_pqs_is_nulls(out)) note_stored(w, i, m, out, first);
-    if (first) {
-        w->kind[i] = *out;
-        w->kind_text[i] = cr_arena_strdup(w->arena, type);
-        w->kind_path[i] = path;
-    }
+    if (x->form == CR_WANT_VALUES_STORED && !place_stored(w, i, m, node, type, path, out, diag))
+        return false;
+    note_kind(w, i, type, path, out);
     return true;
 }
 
@@ -210,23 +232,46 @@ static bool same_schema(const cr_pq_meta *a, const cr_pq_meta *b) {
         const cr_pq_node *x = &a->nodes[i], *y = &b->nodes[i];
         if (x->type != y->type || x->rep != y->rep || x->n_children != y->n_children ||
             x->type_length != y->type_length || strcmp(x->name, y->name) != 0 ||
-            !same_logical(&x->logical, &y->logical))
+            !cr_pqs_same_logical(&x->logical, &y->logical))
             return false;
     }
     return true;
 }
 
-/* all columns that can be asked for, members of structs with their dots */
-static void list_names(cr_pqs_wants *w, const cr_pq_meta *m, int node, const char *before) {
+/* members of a struct, with their dots */
+static void list_members(cr_pqs_wants *w, const cr_pq_meta *m, int node, const char *name) {
+    int item, value;
+    if (cr_pq_shape_of(m, node, false, &item, &value) != CR_PQ_IS_STRUCT) return;
     for (int i = node + 1; i < m->nodes[node].next; i = m->nodes[i].next) {
-        const char *name = *before ? cr_arena_printf(w->arena, "%s.%s", before, m->nodes[i].name)
-                                   : cr_arena_strdup(w->arena, m->nodes[i].name);
-        int item, value;
-        if (cr_pq_shape_of(m, i, false, &item, &value) == CR_PQ_IS_STRUCT)
-            list_names(w, m, i, name);
-        else
-            w->names[w->n_names++] = name;
+        const char *member = cr_arena_printf(w->arena, "%s.%s", name, m->nodes[i].name);
+        w->names[w->n_known++] = member;
+        list_members(w, m, i, member);
     }
+}
+
+/* assign_slots lists the leaves that a file's columns need */
+static void assign_slots(cr_pqs_wants *w, const cr_pq_meta *m, cr_pqs_schema *s) {
+    int *slot = cr_alloc(((size_t)m->n_leaves + 1) * sizeof(*slot), "columns"); /* + 1; 0: none */
+    s->leaf = CR_NEW_N(w->arena, int, m->n_leaves + 1);
+    s->keep = CR_NEW_N(w->arena, bool, m->n_leaves + 1);
+    for (int i = 0; i < w->n; i++) {
+        cr_pqs_place *p = &s->places[i];
+        int first = 0, n = p->tree ? p->tree->n_leaves : 0;
+        for (int k = p->node; n > 0; k++)
+            if ((first = m->nodes[k].leaf) >= 0) break;
+        p->slots = CR_NEW_N(w->arena, int, n + 1);
+        for (int k = -2; k < n; k++) {
+            int leaf = k == -2 ? p->value.leaf : k == -1 ? p->key.leaf : first + k;
+            if (leaf < 0) continue;
+            if (slot[leaf] == 0) {
+                s->leaf[s->n_slots] = leaf;
+                slot[leaf] = ++s->n_slots;
+            }
+            *(k == -2 ? &p->value.slot : k == -1 ? &p->key.slot : &p->slots[k]) = slot[leaf] - 1;
+        }
+    }
+    cr_free(slot);
+    if (s->n_slots > w->n_slots) w->n_slots = s->n_slots;
 }
 
 /* foreign: a file that has none of the columns is one mistake, not many */
@@ -241,34 +286,44 @@ static bool foreign(cr_pqs_wants *w, const cr_pq_meta *m, const char *path, cr_d
     return true;
 }
 
-const cr_pqs_place *cr_pqs_wants_look(cr_pqs_wants *w, const char *path, const cr_pq_meta *m,
-                                      const cr_pq_meta *before, cr_diag *diag) {
+const cr_pqs_schema *cr_pqs_wants_look(cr_pqs_wants *w, const char *path, const cr_pq_meta *m,
+                                       const cr_pq_meta *before, cr_diag *diag) {
     if (!w->names) {
         w->names = CR_NEW_N(w->arena, const char *, m->n_nodes + 1);
-        list_names(w, m, 0, "");
+        for (int i = 1; i < m->n_nodes; i = m->nodes[i].next)
+            w->names[w->n_known++] = cr_arena_strdup(w->arena, m->nodes[i].name);
+        w->n_names = w->n_known;
+        for (int i = 1; i < m->n_nodes; i = m->nodes[i].next)
+            list_members(w, m, i, m->nodes[i].name);
     }
-    if (before && same_schema(before, m)) return w->schemas->places;
-    cr_pqs_place *p = CR_NEW_N(w->arena, cr_pqs_place, w->n + 1);
-    bool none = foreign(w, m, path, diag);
-    for (int i = 0; i < w->n && !none; i++)
-        if (!w->told[i] && !place(w, i, m, path, &p[i], diag)) w->told[i] = true;
-    cr_pqs_schema *x = CR_NEW(w->arena, cr_pqs_schema);
-    *x = (cr_pqs_schema){p, w->schemas};
-    w->schemas = x;
-    return p;
+    if (before && same_schema(before, m)) return w->schemas;
+    cr_pqs_schema *s = CR_NEW(w->arena, cr_pqs_schema);
+    s->places = CR_NEW_N(w->arena, cr_pqs_place, w->n + 1);
+    bool fine = !foreign(w, m, path, diag);
+    for (int i = 0; i < w->n && fine; i++)
+        if (!w->told[i] && !place(w, i, m, path, &s->places[i], diag)) w->told[i] = true;
+    for (int i = 0; i < w->n; i++)
+        fine &= !w->told[i];
+    if (fine) assign_slots(w, m, s);
+    s->next = w->schemas;
+    w->schemas = s;
+    return s;
 }
 
 void cr_pqs_wants_end(cr_pqs_wants *w) {
     for (int i = 0; i < w->n; i++) {
         cr_pqs_place *k = &w->kind[i];
         const cr_pqs_asked *asked = &w->asked[i];
+        if (w->differs[i]) w->stored[i] = NULL;
         if (cr_pqs_is_nulls(k) && asked->depth >= 0) {
             k->depth = asked->depth;
             k->map = asked->key >= 0;
             k->value.type = asked->type;
             if (k->map) k->key.type = (cr_coltype)asked->key;
         }
-        for (cr_pqs_schema *x = w->schemas; x; x = x->next)
+        for (cr_pqs_schema *x = w->schemas; x; x = x->next) {
             cr_pqs_nulls_as(&x->places[i], k);
+            if (w->stored[i]) cr_pqs_place_join(&x->places[i], w->stored[i], x->keep, w->arena);
+        }
     }
 }

@@ -16,23 +16,32 @@
 #include "data/batch.h"
 #include "data/config.h"
 
+/* In what form a column is wanted. */
+typedef enum cr_want_form {
+    CR_WANT_VALUES,        /* numbers and text */
+    CR_WANT_STORED,        /* as the file stores it, to be written again; of formats that store
+                              text, or where files differ: values */
+    CR_WANT_VALUES_STORED, /* both */
+} cr_want_form;
+
 /* One column a run needs. type -1: as the file has it (CSV: text). */
 typedef struct cr_want {
     const char *name;
     int type;        /* cr_coltype or -1 */
     const char *why; /* for messages: "feature 'age'", "label_fields" */
     cr_loc at;       /* who asked for it in the config */
+    cr_want_form form;
 } cr_want;
 
-/* What a column holds: a single value, a list, a list of lists, a map. */
+/* What a column holds: a single value, a list, a list of lists, a map; or whatever was stored. */
 typedef struct cr_colkind {
     cr_coltype type;  /* of the leaf values */
     int depth;        /* 0, 1, 2 */
     bool nulls;       /* nothing but nulls everywhere: the type is a guess */
     int key;          /* cr_coltype of a map's keys; -1: no map */
     const char *text; /* as the file says it: "list<int64>"; NULL: it does not */
-    /* Parquet: how values and keys are stored, where all files agree; NULL: as `type` says */
-    const struct cr_pq_node *stored, *stored_key;
+    /* Parquet, of a column that comes as it is stored: a schema of it alone; NULL: as above */
+    const struct cr_pq_meta *stored;
 } cr_colkind;
 
 typedef struct cr_source cr_source; /* an opened data set; opaque, each type has its own */

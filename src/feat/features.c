@@ -25,7 +25,8 @@ static int want(builder *b, const char *name, const char *why, cr_loc at) {
     cr_features *fs = b->fs;
     int64_t i = cr_map_get(&b->wants, name, strlen(name), -1);
     if (i >= 0) return (int)i;
-    fs->want[fs->n_want] = (cr_want){cr_arena_strdup(b->arena, name), -1, why, at};
+    fs->want[fs->n_want] =
+        (cr_want){.name = cr_arena_strdup(b->arena, name), .type = -1, .why = why, .at = at};
     cr_map_put(&b->wants, name, strlen(name), fs->n_want);
     return fs->n_want++;
 }
@@ -116,8 +117,11 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
                   &fs->weight_col, &fs->n_weights);
     }
     fs->reserved_col = CR_NEW_N(arena, int, n_reserved + 1);
-    for (int i = 0; i < n_reserved; i++)
-        fs->reserved_col[i] = want(&b, reserved[i], "--reserved_columns", CR_NOWHERE);
+    int n_values = fs->n_want; /* the others are wanted as they are stored and nothing else */
+    for (int i = 0; i < n_reserved; i++) {
+        int k = fs->reserved_col[i] = want(&b, reserved[i], "--reserved_columns", CR_NOWHERE);
+        fs->want[k].form = k < n_values ? CR_WANT_VALUES_STORED : CR_WANT_STORED;
+    }
     fs->n_reserved = n_reserved;
     cr_map_clear(&b.wants);
     return diag->n_errors > errors ? NULL : fs;

@@ -1,16 +1,21 @@
 /*
  * pred_csv.c - predictions as CSV. Numbers are the shortest text that reads back as the same float;
- * a prediction of several numbers is one quoted field.
+ * a prediction of several numbers is one quoted field. Reserved columns of Parquet are as `crank
+ * parquet` shows them: lists, maps and structs as JSON.
  */
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
+#include "data/parquet/parquet.h"
 #include "run/pred.h"
 
 struct cr_pred {
     cr_outfile *f;
     const cr_pred_shape *shape;
     cr_buf b, cell;
+    cr_pq_pos *at; /* of all leaves of reserved columns that come as they are stored */
+    int n_at;
 };
 
 static void put_text(cr_buf *b, const char *s, size_t n) {
@@ -67,36 +72,92 @@ static void put_value(cr_buf *b, const cr_column *c, int64_t i) {
     }
 }
 
-/* a list "[1,2]", a list of lists "[[1],[2,3]]", a map "{k:0.5}" */
+/* value i inside a list, in JSON */
+static void put_item(cr_buf *b, const cr_column *c, int64_t i) {
+    size_t n;
+    const char *text = c->type == CR_COL_STR ? cr_text_at(c, i, &n) : NULL;
+    if (text)
+        cr_json_escape(b, text, n);
+    else
+        put_value(b, c, i);
+}
+
+/* a list [1,"a"], a map [["k",0.5]] */
 static void put_list(cr_buf *b, const cr_column *c, int64_t from, int64_t to) {
-    cr_buf_char(b, c->keys ? '{' : '[');
+    cr_buf_char(b, '[');
     for (int64_t i = from; i < to; i++) {
         if (i > from) cr_buf_char(b, ',');
         if (c->keys) {
-            put_value(b, c->keys, i);
-            cr_buf_char(b, ':');
+            cr_buf_char(b, '[');
+            put_item(b, c->keys, i);
+            cr_buf_char(b, ',');
         }
-        if (!c->item_valid || c->item_valid[i]) put_value(b, c, i);
+        if (c->item_valid && !c->item_valid[i])
+            cr_buf_str(b, "null");
+        else
+            put_item(b, c, i);
+        if (c->keys) cr_buf_char(b, ']');
     }
-    cr_buf_char(b, c->keys ? '}' : ']');
+    cr_buf_char(b, ']');
 }
 
-/* one row of a reserved column, as it was read; nothing when null */
-static void put_row(cr_pred *w, const cr_column *c, int64_t r) {
+/* one row of a column of numbers or text; nothing when null */
+static void put_row(cr_buf *b, const cr_column *c, int64_t r) {
     if (c->valid && !c->valid[r]) return;
-    cr_buf_reset(&w->cell);
-    if (c->depth == 0) put_value(&w->cell, c, r);
-    if (c->depth == 1) put_list(&w->cell, c, c->row_off[r], c->row_off[r + 1]);
-    if (c->depth == 2) {
-        cr_buf_char(&w->cell, '[');
-        for (int64_t k = c->row_off[r]; k < c->row_off[r + 1]; k++) {
-            if (k > c->row_off[r]) cr_buf_char(&w->cell, ',');
-            if (!c->list_valid || c->list_valid[k])
-                put_list(&w->cell, c, c->item_off[k], c->item_off[k + 1]);
-        }
-        cr_buf_char(&w->cell, ']');
+    if (c->depth == 0) put_value(b, c, r);
+    if (c->depth == 1) put_list(b, c, c->row_off[r], c->row_off[r + 1]);
+    if (c->depth < 2) return;
+    cr_buf_char(b, '[');
+    for (int64_t k = c->row_off[r]; k < c->row_off[r + 1]; k++) {
+        if (k > c->row_off[r]) cr_buf_char(b, ',');
+        if (!c->list_valid || c->list_valid[k])
+            put_list(b, c, c->item_off[k], c->item_off[k + 1]);
+        else
+            cr_buf_str(b, "null");
     }
-    if (w->cell.n) put_text(&w->b, w->cell.data, w->cell.n);
+    cr_buf_char(b, ']');
+}
+
+/* one row of a column as it is stored; at: the places of its leaves. Text is itself, other single
+ * values lose the quotes of JSON. */
+static void put_stored(cr_buf *b, const cr_pq_meta *m, const cr_column *c, cr_pq_pos *at,
+                       int64_t r) {
+    const cr_pq_node *n = &m->nodes[1];
+    const cr_pq_vec *v = c->stored;
+    bool single = n->type != CR_PQ_GROUP && n->rep != CR_PQ_REPEATED;
+    bool text = n->type == CR_PQ_BYTES &&
+                (n->logical.kind == CR_PQ_PHYSICAL || n->logical.kind == CR_PQ_STRING ||
+                 n->logical.kind == CR_PQ_ENUM || n->logical.kind == CR_PQ_JSON);
+    if (single) {
+        if (v->valid && !v->valid[r]) return;
+        *at = (cr_pq_pos){r, r};
+    }
+    if (single && text) {
+        cr_buf_add(b, v->bytes + v->beg[r], v->end[r] - v->beg[r]);
+        return;
+    }
+    cr_pq_row_json(m, 1, v, at, b);
+    if (b->n == 4 && memcmp(b->data, "null", 4) == 0) cr_buf_reset(b);
+    if (!single || b->n < 2 || b->data[0] != '"') return;
+    b->n -= 2;
+    memmove(b->data, b->data + 1, b->n);
+}
+
+/* row r of the reserved columns */
+static void put_reserved(cr_pred *w, const cr_pred_rows *rows, int64_t r) {
+    const cr_pred_shape *s = w->shape;
+    cr_pq_pos *at = w->at;
+    for (int i = 0; i < s->n_reserved; i++) {
+        const cr_column *c = &rows->reserved[i];
+        if (i) cr_buf_char(&w->b, ',');
+        cr_buf_reset(&w->cell);
+        if (s->kinds[i].stored)
+            put_stored(&w->cell, s->kinds[i].stored, c, at, r);
+        else
+            put_row(&w->cell, c, r);
+        at += c->n_stored;
+        if (w->cell.n) put_text(&w->b, w->cell.data, w->cell.n);
+    }
 }
 
 static cr_code put_header(cr_pred *w, cr_err *err) {
@@ -117,6 +178,7 @@ static void csv_free(cr_pred *w) {
     if (w->f) cr_outfile_abort(w->f);
     cr_buf_clear(&w->b);
     cr_buf_clear(&w->cell);
+    cr_free(w->at);
     cr_free(w);
 }
 
@@ -125,6 +187,9 @@ static cr_code csv_open(cr_pred **out, const char *path, const cr_pred_shape *sh
     w->shape = shape;
     cr_buf_init(&w->b);
     cr_buf_init(&w->cell);
+    for (int i = 0; i < shape->n_reserved; i++)
+        w->n_at += shape->kinds[i].stored ? shape->kinds[i].stored->n_leaves : 0;
+    w->at = cr_alloc(((size_t)w->n_at + 1) * sizeof(*w->at), "places in columns");
     cr_code code = cr_outfile_open(&w->f, path, err);
     if (code == CR_OK) code = put_header(w, err);
     if (code != CR_OK) {
@@ -138,11 +203,9 @@ static cr_code csv_open(cr_pred **out, const char *path, const cr_pred_shape *sh
 static cr_code csv_write(cr_pred *w, const cr_pred_rows *rows, cr_err *err) {
     const cr_pred_shape *s = w->shape;
     cr_buf_reset(&w->b);
+    memset(w->at, 0, (size_t)w->n_at * sizeof(*w->at));
     for (int64_t r = 0; r < rows->n_rows; r++) {
-        for (int i = 0; i < s->n_reserved; i++) {
-            if (i) cr_buf_char(&w->b, ',');
-            put_row(w, &rows->reserved[i], r);
-        }
+        put_reserved(w, rows, r);
         for (int i = 0; i < s->n_outputs; i++) {
             if (i || s->n_reserved) cr_buf_char(&w->b, ',');
             put_floats(&w->b, rows->outputs[i] + r * rows->ld[i], s->widths[i]);

@@ -121,7 +121,7 @@ int main(int argc, char **argv) {
     int n = 0;
     if (argc > 2) {
         for (char *p = strtok(argv[2], ","); p && n < 1024; p = strtok(NULL, ","))
-            want[n++] = (cr_want){p, -1, "the benchmark", CR_NOWHERE};
+            want[n++] = (cr_want){.name = p, .type = -1, .why = "the benchmark"};
     } else {
         int fd = mkstemp(tmp);
         if (fd < 0) return 1;
@@ -135,7 +135,7 @@ int main(int argc, char **argv) {
                 snprintf(names[n], 16, "int_%d", n - 1);
             else
                 snprintf(names[n], 16, "cat_%d", n - N_NUM);
-            want[n] = (cr_want){names[n], -1, "the benchmark", CR_NOWHERE};
+            want[n] = (cr_want){.name = names[n], .type = -1, .why = "the benchmark"};
         }
     }
     printf("cpu level %s\n", cr_cpu_level_name(cr_cpu_level_max()));

@@ -25,8 +25,8 @@ static void add_rows(cr_buf *out, const cr_chunk *c) {
 }
 
 static void read_all(const char *path, const cr_data_conf *conf, size_t block, cr_buf *out) {
-    static const cr_want want[] = {{"a", -1, "the fuzzer", {NULL, 0, 0}},
-                                   {"b", CR_COL_F32, "the fuzzer", {NULL, 0, 0}}};
+    static const cr_want want[] = {{.name = "a", .type = -1, .why = "the fuzzer"},
+                                   {.name = "b", .type = CR_COL_F32, .why = "the fuzzer"}};
     const cr_reader_type *r = cr_reader_find("CsvDataset");
     cr_diag diag;
     cr_diag_init(&diag);

@@ -43,6 +43,12 @@ function samples(program, dir, cases) {
   }
 }
 
+/* A node of a schema in the words of `like`: a type may be written in the older form, the newer one, or both. */
+function sameWords(node, like) {
+  const { converted_type: old, logical_type: logical, ...rest } = node
+  return JSON.stringify([rest, like.logical_type ? logical : old])
+}
+
 /* what commands write: synth, and predict with columns of every type on their way through it */
 async function commands(crank, dir, cases) {
   const run = (...args) => execFileSync(crank, [...args, '-q'], { stdio: ['ignore', 'ignore', 'inherit'] })
@@ -60,22 +66,32 @@ async function commands(crank, dir, cases) {
   run('export', path.join(model, 'pipeline.config'), '--export_dir', path.join(work, 'export'))
   const { conn } = await duckdb()
   const n = 200
-  const input = path.join(work, 'input.parquet')
-  await conn.run(`COPY (SELECT e.*, f.* REPLACE (f.u64 // 2 AS u64), n.* EXCLUDE (id, lll, ml, lst, lm), x.* EXCLUDE (id, iv) FROM (SELECT * FROM read_parquet('${work}/taobao/eval/*.parquet') LIMIT ${n}) e
-    POSITIONAL JOIN (${FLAT(n)}) f POSITIONAL JOIN (${NESTED(n)}) n POSITIONAL JOIN (${EXTRA(n)}) x) TO '${input}' (FORMAT parquet)`)
-  const out = path.join(work, 'out')
-  run('predict', '--scripted_model_path', path.join(work, 'export'), '--predict_input_path', input, '--predict_output_path', out, '--reserved_columns', 'ALL_COLUMNS')
-  /* The columns that came in must go out as DuckDB has them, but long decimals as doubles and members of
-   * structs as columns (docs/formats/predictions.md); the two that are new are crank's word. */
-  const result = path.join(out, 'part-0.parquet')
-  const schema = canon.schemaOf(await metadataOf(bufferOf(result)))
   process.env.CRANK = crank
-  const mine = await readCrank(result, schema)
-  const given = await duckRows(`SELECT * EXCLUDE (s, ss, uuid, enum) REPLACE (d18::DOUBLE AS d18, d38::DOUBLE AS d38),
-    s.a, s.b, ss."in".x, ss."in".l, ss.y, uuid, enum FROM '${input}'`, schema)
-  const rows = given.map((r, i) => [...r, ...mine[i].slice(r.length)])
-  fs.writeFileSync(path.join(dir, 'predict.truth'), rows.map(r => JSON.stringify(r) + '\n').join(''))
-  add('predict', 'predict, reserved columns of every type', result, 'predict.truth')
+  /* The columns that come in must go out as DuckDB has them, with the schema they had; the two that are new are
+   * crank's word. */
+  const predict = async (name, what, columns) => {
+    const input = path.join(work, name + '.parquet')
+    const out = path.join(work, name)
+    const result = path.join(out, 'part-0.parquet')
+    await conn.run(`COPY (SELECT e.*, ${columns} FROM (SELECT * FROM read_parquet('${work}/taobao/eval/*.parquet') LIMIT ${n}) e
+      POSITIONAL JOIN (${FLAT(n)}) f POSITIONAL JOIN (${NESTED(n)}) n POSITIONAL JOIN (${EXTRA(n)}) x) TO '${input}' (FORMAT parquet, ROW_GROUP_SIZE 64)`)
+    run('predict', '--scripted_model_path', path.join(work, 'export'), '--predict_input_path', input, '--predict_output_path', out,
+      '--reserved_columns', 'ALL_COLUMNS', '--batch_size', '37')
+    const [stored, kept] = await Promise.all([input, result].map(async f => (await metadataOf(bufferOf(f))).schema.slice(1)))
+    for (const [i, node] of stored.entries()) {
+      const was = sameWords(node, node)
+      const is = sameWords(kept[i], node)
+      if (was !== is) throw new Error(`predict changed the schema: ${was} became ${is}`)
+    }
+    const schema = canon.schemaOf(await metadataOf(bufferOf(result)))
+    const mine = await readCrank(result, schema)
+    const given = await duckRows(`SELECT * FROM '${input}'`, schema)
+    const rows = given.map((r, i) => [...r, ...mine[i].slice(r.length)])
+    fs.writeFileSync(path.join(dir, name + '.truth'), rows.map(r => JSON.stringify(r) + '\n').join(''))
+    add(name, what, result, name + '.truth')
+  }
+  await predict('predict', 'predict, reserved columns of every type', 'f.*, n.* EXCLUDE (id), x.* EXCLUDE (id, iv)')
+  await predict('predict_interval', 'predict, reserved intervals', 'x.iv')
   fs.rmSync(work, { recursive: true })
 }
 

@@ -313,7 +313,7 @@ CR_CHECKED cr_code cr_pq_next_page(cr_pq_cursor *c, int64_t *skip, bool *end, cr
 /* cr_pq_bad_page: a failure with the place of the open page */
 cr_code cr_pq_bad_page(const cr_pq_cursor *c, const char *cause, cr_err *err);
 /* cr_pq_vector reads n rows, which the row group has, from where the cursor is. */
-CR_CHECKED cr_code cr_pq_vector(cr_pq_cursor *c, int64_t n, bool dict, cr_pq_vec *out, cr_err *err);
+CR_CHECKED cr_code cr_pq_vector(cr_pq_cursor *c, int64_t n, int how, cr_pq_vec *out, cr_err *err);
 /* cr_pq_pass goes n rows on. */
 CR_CHECKED cr_code cr_pq_pass(cr_pq_cursor *c, int64_t n, cr_err *err);
 

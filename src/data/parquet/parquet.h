@@ -265,10 +265,13 @@ typedef struct cr_pq_vec {
     const uint32_t *beg, *end;
     const uint32_t *code;
     int64_t n_dict;
-    /* levels as stored, n_levels of them; NULL for flat columns unless keep_levels, and rep NULL
-     * where max_rep is 0. A writer takes them when there are groups that may be null. */
+    /* levels as stored, n_levels of them; NULL for flat columns unless they were asked for, and rep
+     * NULL where max_rep is 0. A writer takes them when there are groups that may be null. */
     int64_t n_levels;
     const uint8_t *def, *rep;
+    /* n_rows + 1 each: where the levels and the slots of rows begin, for whoever takes rows apart.
+     * A writer takes row_slot, with levels, in the place of `list`; a reader leaves both NULL. */
+    const int32_t *row_level, *row_slot;
 } cr_pq_vec;
 
 /* A cursor walks one column chunk. It owns the vectors it gives: they are valid until its next
@@ -282,9 +285,11 @@ void cr_pq_cursor_reset(cr_pq_cursor *c);
 /* cr_pq_seek goes to a row of a row group; forward within the same chunk it keeps what it has. */
 CR_CHECKED cr_code cr_pq_seek(cr_pq_cursor *c, const cr_pq_file *f, int group, int leaf,
                               int64_t row, cr_err *err);
-/* cr_pq_read gives the next n_rows rows (fewer only at the end of the row group). dict: strings
- * that are all dictionary-coded come as codes. */
-CR_CHECKED cr_code cr_pq_read(cr_pq_cursor *c, int64_t n_rows, bool dict, cr_pq_vec *out,
+/* cr_pq_read gives the next n_rows rows (fewer only at the end of the row group). how: 0, or
+ * CR_PQ_READ_DICT: strings that are all dictionary-coded come as codes; CR_PQ_READ_LEVELS: also
+ * flat columns come with their definition levels. */
+enum { CR_PQ_READ_DICT = 1, CR_PQ_READ_LEVELS = 2 };
+CR_CHECKED cr_code cr_pq_read(cr_pq_cursor *c, int64_t n_rows, int how, cr_pq_vec *out,
                               cr_err *err);
 /* where the time went, in seconds, since the cursor was made */
 typedef struct cr_pq_times {

@@ -36,6 +36,13 @@ const char *cr_pq_vec_check(const cr_pq_vec *v, const cr_pq_node *leaf) {
         return "the values are of another length";
     if (v->depth != leaf->max_rep) return "the values lie in another number of lists";
     int64_t n = v->n_rows;
+    if (v->row_slot) {
+        if (!v->def || !v->rep || v->depth == 0) return "rows of slots need levels";
+        if (v->row_slot[0] < 0) return "an offset is negative";
+        for (int64_t i = 0; i < n; i++)
+            if (v->row_slot[i] > v->row_slot[i + 1]) return "its offsets are not in order";
+        return v->n < v->row_slot[n] ? "there are fewer values than the rows need" : NULL;
+    }
     for (int k = 0; k < v->depth; k++) {
         const cr_pq_list *l = &v->list[k];
         if (l->n != n || (n > 0 && !l->off)) return "a list level has another number of lists";
@@ -51,6 +58,11 @@ const char *cr_pq_vec_check(const cr_pq_vec *v, const cr_pq_node *leaf) {
 }
 
 void cr_pq_slots(const cr_pq_vec *v, int64_t from, int64_t to, int64_t *first, int64_t *n) {
+    if (v->row_slot) {
+        *first = v->row_slot[from];
+        *n = v->row_slot[to] - v->row_slot[from];
+        return;
+    }
     for (int k = 0; k < v->depth; k++) {
         from = v->list[k].off[from];
         to = v->list[k].off[to];

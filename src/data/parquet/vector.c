@@ -127,10 +127,11 @@ static cr_code need_valid(cr_pq_cursor *c, int64_t n, int64_t at, cr_err *err) {
     return CR_OK;
 }
 
-/* flat_levels: validity of the next n values, for slots from `at` on; *n_valid of them. */
-static cr_code flat_levels(cr_pq_cursor *c, int64_t at, int64_t n, int64_t *n_valid, cr_err *err) {
+/* flat_levels: validity of the next n values, for slots from `at` on; *n_valid of them. keep: the
+ * levels too. */
+static cr_code flat_levels(cr_pq_cursor *c, int64_t at, int64_t n, bool keep, int64_t *n_valid,
+                           cr_err *err) {
     cr_pq_levels *l = &c->page.def;
-    const bool keep = c->f->opts.keep_levels;
     const char *bad = NULL;
     int64_t i = 0;
     *n_valid = n;
@@ -181,7 +182,7 @@ static cr_code short_of_rows(cr_pq_cursor *c, int64_t got, cr_err *err) {
                       (long long)got, (long long)c->n_rows);
 }
 
-static cr_code read_flat(cr_pq_cursor *c, int64_t n, bool dict, cr_err *err) {
+static cr_code read_flat(cr_pq_cursor *c, int64_t n, bool dict, bool keep, cr_err *err) {
     for (int64_t at = 0, k; at < n; at += k) {
         if (c->left == 0) {
             bool end;
@@ -192,7 +193,7 @@ static cr_code read_flat(cr_pq_cursor *c, int64_t n, bool dict, cr_err *err) {
         k = c->left < n - at ? c->left : n - at;
         if (at == 0) c->coded = dict && c->has_dict;
         int64_t n_valid;
-        CR_TRY(flat_levels(c, at, k, &n_valid, err));
+        CR_TRY(flat_levels(c, at, k, keep, &n_valid, err));
         if (!(at == 0 && k == n && in_place(c, n, n_valid)))
             CR_TRY(put(c, at, k, c->has_valid ? c->valid.p + at : NULL, n_valid, n, err));
         c->left -= k;
@@ -303,8 +304,10 @@ static void begin_text(cr_pq_cursor *c) {
     c->text_n = p->text_at + p->text_n;
 }
 
-cr_code cr_pq_vector(cr_pq_cursor *c, int64_t n, bool dict, cr_pq_vec *out, cr_err *err) {
+cr_code cr_pq_vector(cr_pq_cursor *c, int64_t n, int how, cr_pq_vec *out, cr_err *err) {
     const int depth = c->nest.max_rep;
+    const bool dict = how & CR_PQ_READ_DICT;
+    const bool keep = c->f->opts.keep_levels || how & CR_PQ_READ_LEVELS;
     cr_pq_lists l = {0};
     int64_t slots = n;
     c->has_valid = c->coded = false;
@@ -312,7 +315,7 @@ cr_code cr_pq_vector(cr_pq_cursor *c, int64_t n, bool dict, cr_pq_vec *out, cr_e
     c->direct = NULL;
     begin_text(c);
     if (depth == 0)
-        CR_TRY(read_flat(c, n, dict, err));
+        CR_TRY(read_flat(c, n, dict, keep, err));
     else
         CR_TRY(read_nested(c, n, dict, &l, err));
 
@@ -334,7 +337,7 @@ cr_code cr_pq_vector(cr_pq_cursor *c, int64_t n, bool dict, cr_pq_vec *out, cr_e
         out->n_levels = (int64_t)c->look_at;
         out->rep = c->rep.p;
         out->def = c->def.p;
-    } else if (c->f->opts.keep_levels) {
+    } else if (keep) {
         out->n_levels = n;
         out->def = c->def.p;
     }
@@ -395,7 +398,7 @@ cr_code cr_pq_pass(cr_pq_cursor *c, int64_t n, cr_err *err) {
         } else {
             cr_pq_vec none = {0};
             k = n < CR_PQ_LOOK ? n : CR_PQ_LOOK;
-            CR_TRY(cr_pq_vector(c, k, true, &none, err));
+            CR_TRY(cr_pq_vector(c, k, CR_PQ_READ_DICT, &none, err));
         }
         n -= k;
         c->row += k;

@@ -16,14 +16,14 @@ run crank parquet p --schema
 ends 0
 says_out <<'END'
 message schema {
-  optional INT64 clk;
-  optional group user_cates (LIST) {
+  required INT64 clk;
+  required group user_cates (LIST) {
     repeated group list {
-      optional INT64 element;
+      required INT64 element;
     }
   }
-  optional BYTE_ARRAY pid (string);
-  optional DOUBLE price;
+  required BYTE_ARRAY pid (string);
+  required DOUBLE price;
   required FLOAT logits;
   required FLOAT probs;
 }

@@ -75,7 +75,7 @@ static inline void h_want(h_wants *w, const char *names) {
     w->n = 0;
     snprintf(w->text, sizeof(w->text), "%s", names);
     for (char *save = NULL, *p = strtok_r(w->text, ",", &save); p; p = strtok_r(NULL, ",", &save))
-        w->v[w->n++] = (cr_want){p, -1, "feature 'f'", CR_NOWHERE};
+        w->v[w->n++] = (cr_want){.name = p, .type = -1, .why = "feature 'f'"};
 }
 
 /* input_fields "a:1,b:-,c:2": name and FieldType, '-' for none */

@@ -470,7 +470,7 @@ static void check_slot(const model *m, const cr_pq_vec *v, int64_t slot, const v
     }
 }
 
-static void check_vec(const model *m, const cr_pq_vec *v, int64_t row, int64_t n) {
+static void check_vec(const model *m, const cr_pq_vec *v, int how, int64_t row, int64_t n) {
     const cr_pq_node *leaf = leaf_of(m);
     cr_pq_nest nest;
     CHECK(cr_pq_nest_of(&m->file.meta, m->file.meta.leaves[0], &nest));
@@ -495,7 +495,7 @@ static void check_vec(const model *m, const cr_pq_vec *v, int64_t row, int64_t n
     }
     CHECK_INT(v->n_null, n_null);
     CHECK_INT(v->valid != NULL, n_null > 0);
-    if (v->depth || m->file.opts.keep_levels) {
+    if (v->depth || m->file.opts.keep_levels || how & CR_PQ_READ_LEVELS) {
         CHECK_INT(v->n_levels, to - from);
         CHECK(to == from || memcmp(v->def, m->def + from, (size_t)(to - from)) == 0);
     }
@@ -517,12 +517,13 @@ static void read_all(model *m, cr_pq_cursor *c, int64_t step) {
     CHECK_INT(cr_pq_seek(c, &m->file, 0, 0, 0, &err), CR_OK);
     for (int64_t row = 0; row < m->n_rows;) {
         int64_t n = step ? step : 1 + (int64_t)e_below(300);
-        cr_code code = cr_pq_read(c, n, e_below(2), &v, &err);
+        int how = (int)e_below(4);
+        cr_code code = cr_pq_read(c, n, how, &v, &err);
         if (code != CR_OK) fprintf(stderr, "%s\n", err.msg);
         CHECK_INT(code, CR_OK);
         if (code != CR_OK) return;
         if (n > m->n_rows - row) n = m->n_rows - row;
-        check_vec(m, &v, row, n);
+        check_vec(m, &v, how, row, n);
         row += n;
     }
     CHECK_INT(cr_pq_read(c, 10, true, &v, &err), CR_OK); /* nothing is left */
@@ -536,11 +537,12 @@ static void read_here_and_there(model *m, cr_pq_cursor *c) {
         int64_t row = (int64_t)e_below((size_t)m->n_rows + 1);
         int64_t n = (int64_t)e_below(e_below(2) ? 10 : 2000);
         cr_code code = cr_pq_seek(c, &m->file, 0, 0, row, &err);
-        if (code == CR_OK) code = cr_pq_read(c, n, e_below(2), &v, &err);
+        int how = (int)e_below(4);
+        if (code == CR_OK) code = cr_pq_read(c, n, how, &v, &err);
         if (code != CR_OK) fprintf(stderr, "%s\n", err.msg);
         CHECK_INT(code, CR_OK);
         if (code != CR_OK) return;
-        check_vec(m, &v, row, n < m->n_rows - row ? n : m->n_rows - row);
+        check_vec(m, &v, how, row, n < m->n_rows - row ? n : m->n_rows - row);
     }
 }
 
@@ -937,7 +939,7 @@ TEST(no_memory) {
             CHECK_INT(code, CR_ENOMEM);
             refused++;
         } else {
-            check_vec(m, &v, 0, m->n_rows);
+            check_vec(m, &v, 0, 0, m->n_rows);
         }
         cr_pq_cursor_free(c);
     }
@@ -966,7 +968,7 @@ TEST(index_saves_reading) {
             int64_t row = m->n_rows - 3;
             CHECK_INT(cr_pq_seek(c, &m->file, 0, 0, row, &err), CR_OK);
             CHECK_INT(cr_pq_read(c, 10, true, &v, &err), CR_OK);
-            check_vec(m, &v, row, 3);
+            check_vec(m, &v, 0, row, 3);
             bytes[with] = cr_pq_cursor_times(c).bytes_raw;
             CHECK(bytes[with] <
                   m->chunk.size / 4); /* by headers or by the index: few were opened */
