@@ -116,9 +116,38 @@ typedef struct pending {
     int n;
 } pending;
 
+static bool same_look(const cr_look *a, const cr_look *b) {
+    return a->table == b->table && a->width == b->width &&
+           (a->table ? a->slot == b->slot && a->mean == b->mean : a->dense_off == b->dense_off);
+}
+
+/* the pieces as columns of a lookup that another group made; NULL: there is none */
+static cr_node *part_of(const cr_build *b, const pending *p) {
+    for (int i = 0; i < b->g->n; i++) {
+        cr_node *n = b->g->nodes[i];
+        if (n->op != &cr_op_lookup) continue;
+        int count, k;
+        const cr_look *v = cr_lookup_pieces(n, &count);
+        for (int at = 0; at + p->n <= count; at++) {
+            for (k = 0; k < p->n && same_look(&v[at + k], &p->v[k]); k++) {
+            }
+            if (k < p->n) continue;
+            int64_t width = v[at + k - 1].out + v[at + k - 1].width - v[at].out;
+            return width == n->width ? n : cr_slice(b->g, n, v[at].out, width);
+        }
+    }
+    return NULL;
+}
+
 static void flush(cr_build *b, pending *p, cr_node **parts, int *n_parts) {
     if (!p->n) return;
-    cr_node *node = cr_lookup(b->g, p->v, p->n);
+    cr_node *node = part_of(b, p);
+    if (node) {
+        parts[(*n_parts)++] = node;
+        p->n = 0;
+        return;
+    }
+    node = cr_lookup(b->g, p->v, p->n);
     for (int i = 0; i < p->n; i++)
         if (p->tables[i]) add_use(b->m, p->tables[i], node, i);
     parts[(*n_parts)++] = node;

@@ -35,8 +35,10 @@ typedef struct em {
     bool bias; /* in[3] */
     bool relu;
     bool bf16; /* mixed precision */
-    int n;     /* blocks */
+    int n;     /* blocks: those of the codes from column `first` on */
+    int first;
     const cr_block *blocks;
+    int64_t from;       /* x is the columns [from, from + K) of the looked-up row */
     int64_t *fwd, *bwd; /* where each block's packed weights begin */
     int64_t max_width;
 } em;
@@ -84,7 +86,7 @@ static void infer(cr_node *n) {
     const cr_node *W = n->in[IN_W];
     a->K = W->cols;
     a->N = W->rows;
-    if (n->in[IN_X]->width != a->K) CR_BUG("emb_matmul: widths differ");
+    if (a->from + a->K > n->in[IN_X]->width) CR_BUG("emb_matmul: widths differ");
     n->cls = CR_ROW;
     n->width = a->N;
     n->zeros = a->relu;
@@ -108,7 +110,7 @@ static void infer(cr_node *n) {
 static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
     const em *a = n->attr;
     const cr_block *b = &a->blocks[item / 2];
-    const float *W = n->in[IN_W]->w + b->off;
+    const float *W = n->in[IN_W]->w + b->off - a->from;
     bool back = item % 2;
     if (back && !(train && b->grad)) return;
     float *to = packed + (back ? a->bwd : a->fwd)[item / 2];
@@ -167,7 +169,7 @@ static void add_blocks(const cr_node *n, const cr_tile *t, strip s, const int64_
         int64_t rows = t->n_rows - r < ROWS ? t->n_rows - r : ROWS;
         float *y = cr_val(t, n) + r * ld + s.n0;
         const float *x = cr_val(t, in) + r * ldx;
-        const int32_t *code = cr_codes_at(t, codes) + r * ldk;
+        const int32_t *code = cr_codes_at(t, codes) + a->first + r * ldk;
         for (int i = s.i0; i < s.i1;) {
             int k = i + 1;
             bool shared = u[i] < t->n_rows;
@@ -218,7 +220,7 @@ static void forward(const cr_node *n, cr_tile *t) {
         for (s.i1 = s.i0; s.i1 < a->n; s.i1++) {
             int i = s.i1;
             int64_t w = a->blocks[i].width;
-            u[i] = first_rows(first, cr_codes_at(t, codes) + i, ldk, R);
+            u[i] = first_rows(first, cr_codes_at(t, codes) + a->first + i, ldk, R);
             if (u[i] == R) continue;
             if (used + u[i] * w > e_room || (total + u[i]) * NR > p_room) break;
             e[i] = at + used;
@@ -289,9 +291,10 @@ static void back_strip(const cr_node *n, const cr_tile *t, const back *b, int64_
             lde = w;
         }
         if (w_grad)
-            (a->bf16 ? cr_kern->gemm_bf16_tn
-                     : cr_kern->gemm_tn)(cr_param_grad(t, n->in[IN_W]) + n0 * a->K + k->off, a->K,
-                                         s, lds, e, lde, nb, w, u, acc, b->tn);
+            (a->bf16
+                 ? cr_kern->gemm_bf16_tn
+                 : cr_kern->gemm_tn)(cr_param_grad(t, n->in[IN_W]) + n0 * a->K + k->off - a->from,
+                                     a->K, s, lds, e, lde, nb, w, u, acc, b->tn);
         for (int64_t c = 0; x_grad && k->grad && c < w; c += NR)
             product(a, b->de[i] + c, w, s, lds,
                     cr_packed(t, n) + a->bwd[i] + c / NR * panel(a, a->N) + rows_of(a, n0), u,
@@ -344,7 +347,7 @@ static void next_blocks(const cr_node *n, const cr_tile *t, back *b, float *at, 
         int i = b->i1;
         int64_t w = a->blocks[i].width;
         int32_t *order = b->order + (i - b->i0) * R, *seg = b->seg + (i - b->i0) * (R + 1);
-        int64_t u = sort_rows(order, seg, cr_codes_at(t, codes) + i, cr_ld(codes), R);
+        int64_t u = sort_rows(order, seg, cr_codes_at(t, codes) + a->first + i, cr_ld(codes), R);
         bool shared = u < R;
         if (used + (a->blocks[i].grad + shared) * u * w > room) break;
         b->u[i] = u;
@@ -364,6 +367,12 @@ static void backward(const cr_node *n, cr_tile *t) {
     int64_t R = t->n_rows;
     int64_t room = GRADS > 2 * R * a->max_width ? GRADS : 2 * R * a->max_width;
     bool x_grad = cr_wants_grad(t, n, IN_X), set = x_grad && cr_first_grad(t, n, IN_X);
+    if (set && a->K < n->in[IN_X]->width) { /* the other columns have none from here */
+        set = false;
+        for (int64_t r = 0; r < R; r++)
+            memset(cr_grad(t, n->in[IN_X]) + r * cr_ld(n->in[IN_X]), 0,
+                   (size_t)n->in[IN_X]->width * sizeof(float));
+    }
     float *at = t->scratch;
     back b = {.u = (int64_t *)(void *)take(&at, 2 * a->n)};
     b.de = (float **)(void *)take(&at, 2 * a->n);
@@ -393,12 +402,28 @@ const cr_op_type cr_op_emb_matmul = {.name = "emb_matmul",
                                      .keep_val = true,
                                      .reads_in = true};
 
+/* the blocks that are the columns [from, from + K); false: a block goes beyond */
+static bool find_blocks(em *a, const cr_node *codes, int64_t K) {
+    int n;
+    const cr_block *v = cr_codes_blocks(codes, &n);
+    while (a->first < n && v[a->first].off < a->from)
+        a->first++;
+    int64_t end = a->from;
+    for (int i = a->first; i < n && end < a->from + K; i++, a->n++) {
+        if (v[i].off != end) return false;
+        end = v[i].off + v[i].width;
+    }
+    a->blocks = v + a->first;
+    return end == a->from + K;
+}
+
 cr_node *cr_emb_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu) {
+    em a = {.bias = b != NULL, .relu = relu, .bf16 = g->half == CR_HALF_BF16};
+    int64_t K = x->width;
+    x = cr_slice_of(x, &a.from);
     bool can = x->op == &cr_op_lookup && g->half != CR_HALF_FP16;
     cr_node *codes = can ? cr_codes(g, x) : NULL;
-    if (!codes) return NULL;
-    em a = {.bias = b != NULL, .relu = relu, .bf16 = g->half == CR_HALF_BF16};
-    a.blocks = cr_codes_blocks(codes, &a.n);
+    if (!codes || !find_blocks(&a, codes, K)) return NULL;
     a.fwd = CR_NEW_N(&g->arena, int64_t, a.n);
     a.bwd = CR_NEW_N(&g->arena, int64_t, a.n);
     cr_node *in[] = {x, codes, W, b};

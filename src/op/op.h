@@ -62,6 +62,8 @@ cr_node *cr_dropout(cr_graph *g, cr_node *x, float p);
 /* shape.c */
 cr_node *cr_concat(cr_graph *g, cr_node *const *x, int n); /* one input: returned as it is */
 cr_node *cr_slice(cr_graph *g, cr_node *x, int64_t from, int64_t width);
+/* cr_slice_of: what a slice is of, and from which column; any other node is all of itself. */
+cr_node *cr_slice_of(cr_node *n, int64_t *from);
 /* y = sum_i c_i x_i; inputs of equal width, or width 1 (added to every column) */
 cr_node *cr_add(cr_graph *g, cr_node *const *x, const float *c, int n);
 cr_node *cr_row_sum(cr_graph *g, cr_node *x);

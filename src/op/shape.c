@@ -100,6 +100,11 @@ cr_node *cr_slice(cr_graph *g, cr_node *x, int64_t from, int64_t width) {
     return cr_graph_op(g, &cr_op_slice, &x, 1, &a, sizeof(a));
 }
 
+cr_node *cr_slice_of(cr_node *n, int64_t *from) {
+    *from = n->op == &cr_op_slice ? ((const slice *)n->attr)->from : 0;
+    return n->op == &cr_op_slice ? n->in[0] : n;
+}
+
 /* ---- weighted sum ---- */
 
 static void add_infer(cr_node *n) {

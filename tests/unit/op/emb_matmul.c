@@ -83,7 +83,8 @@ typedef struct net {
 typedef struct kind {
     bool shared, relu, other, clip;
     int64_t units;
-    int half; /* mixed precision */
+    int half;  /* mixed precision */
+    bool some; /* a part of the columns */
 } kind;
 
 static void build(net *m, kind k) {
@@ -109,10 +110,14 @@ static void build(net *m, kind k) {
     }
     look[n++] = (cr_look){.dense_off = 2, .width = 1};
     m->x = cr_lookup(&m->g, look, n);
-    m->W = cr_graph_param(&m->g, "w", k.units, m->x->width, true, NULL, 0);
+    /* tables 1 to 3, as a group that is part of another has them */
+    int64_t from = 2 + tables[0].D;
+    cr_node *x =
+        k.some ? cr_slice(&m->g, m->x, from, tables[1].D + tables[2].D + tables[3].D) : m->x;
+    m->W = cr_graph_param(&m->g, "w", k.units, x->width, true, NULL, 0);
     m->bias = cr_graph_param(&m->g, "b", 1, k.units, true, NULL, 0);
-    m->y = k.shared ? cr_emb_matmul(&m->g, m->x, m->W, m->bias, k.relu)
-                    : cr_matmul_each(&m->g, m->x, m->W, m->bias, k.relu, 1);
+    m->y = k.shared ? cr_emb_matmul(&m->g, x, m->W, m->bias, k.relu)
+                    : cr_matmul_each(&m->g, x, m->W, m->bias, k.relu, 1);
     CHECK(m->y != NULL);
     CHECK((m->y->op == &cr_op_emb_matmul) == k.shared);
     m->y->output = true;
@@ -199,8 +204,8 @@ static void near(const float *a, const float *b, int64_t n, double tol) {
 }
 
 TEST(as_the_plain_layer) {
-    for (int i = 0; i < 12; i++) {
-        kind k = {true, i & 1, i & 2, i & 4, i < 8 ? UNITS : 300, 0};
+    for (int i = 0; i < 24; i++) {
+        kind k = {true, i & 1, i & 2, i & 4, i % 12 < 8 ? UNITS : 300, 0, i >= 12};
         result a = step(k, 2, 0);
         k.shared = false;
         result b = step(k, 2, 0);
@@ -222,7 +227,7 @@ static double largest(const float *x, int64_t n) {
 /* BF16: forward rounds the same inputs; backward rounds sums where the plain layer rounds terms */
 TEST(as_the_plain_layer_in_bf16) {
     for (int i = 0; i < 4; i++) {
-        kind k = {true, i & 1, i & 2, false, UNITS, CR_HALF_BF16};
+        kind k = {true, i & 1, i & 2, false, UNITS, CR_HALF_BF16, false};
         result a = step(k, 2, 0);
         k.half = 0;
         result full = step(k, 2, 0);
@@ -238,8 +243,8 @@ TEST(as_the_plain_layer_in_bf16) {
 }
 
 TEST(same_bits) {
-    for (int i = 0; i < 8; i++) {
-        kind k = {true, i & 1, i & 2, false, 300, i & 4 ? CR_HALF_BF16 : 0};
+    for (int i = 0; i < 12; i++) {
+        kind k = {true, i & 1, i & 2, false, 300, i & 4 ? CR_HALF_BF16 : 0, i >= 8};
         result a = step(k, 1, 0);
         for (int threads = 1; threads <= 3 + CR_CPU_LEVELS; threads++) {
             if (threads > 3) setenv("CRANK_CPU", cr_cpu_level_name((cr_cpu_level)(threads - 4)), 1);
@@ -254,6 +259,22 @@ TEST(same_bits) {
         }
         free_result(&a);
     }
+}
+
+/* columns that end within a block are another layer's work */
+TEST(odd_columns) {
+    cr_graph g;
+    cr_graph_init(&g, 3);
+    cr_table t = {.n_rows = 9, .D = 16, .trainable = true};
+    cr_look look[3] = {{.dense_off = 0, .width = 2},
+                       {.table = &t, .slot = 0, .width = 16},
+                       {.table = &t, .slot = 1, .width = 16}};
+    cr_node *x = cr_lookup(&g, look, 3), *W = cr_graph_param(&g, "w", 40, 20, true, NULL, 0);
+    cr_node *V = cr_graph_param(&g, "v", 40, 16, true, NULL, 0);
+    CHECK(cr_emb_matmul(&g, cr_slice(&g, x, 2, 20), W, NULL, false) == NULL);
+    CHECK(cr_emb_matmul(&g, cr_slice(&g, x, 6, 20), W, NULL, false) == NULL);
+    CHECK(cr_emb_matmul(&g, cr_slice(&g, x, 18, 16), V, NULL, false) != NULL);
+    cr_graph_clear(&g);
 }
 
 /* rows [from, from + n) of the data as a batch of their own */
@@ -273,7 +294,7 @@ static void part(const data *d, data *to, int64_t from, int64_t n) {
 
 static void neighbours(int half) {
     data *d = make(), *p = malloc(sizeof(*p));
-    kind k = {true, true, true, false, UNITS, half};
+    kind k = {true, true, true, false, UNITS, half, false};
     net m;
     build(&m, k);
     result train = step(k, 1, 0);
@@ -311,7 +332,7 @@ TEST(neighbours_do_not_matter) {
 /* the cases above must really share: few codes where ids repeat, one per row where they do not */
 TEST(codes_of_equal_ids) {
     data *d = make();
-    kind k = {true, true, false, true, UNITS, 0};
+    kind k = {true, true, false, true, UNITS, 0, false};
     net m;
     build(&m, k);
     cr_node *codes = cr_codes(&m.g, m.x);
@@ -351,9 +372,9 @@ TEST(codes_of_equal_ids) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(as_the_plain_layer), CASE(as_the_plain_layer_in_bf16),
-                                   CASE(same_bits), CASE(neighbours_do_not_matter),
-                                   CASE(codes_of_equal_ids)};
+    static const t_case cases[] = {
+        CASE(as_the_plain_layer), CASE(as_the_plain_layer_in_bf16), CASE(same_bits),
+        CASE(odd_columns),        CASE(neighbours_do_not_matter),   CASE(codes_of_equal_ids)};
     cr_kern_init();
     return t_run(cases, 5, argc, argv);
 }
