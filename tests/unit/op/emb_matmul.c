@@ -376,5 +376,5 @@ int main(int argc, char **argv) {
         CASE(as_the_plain_layer), CASE(as_the_plain_layer_in_bf16), CASE(same_bits),
         CASE(odd_columns),        CASE(neighbours_do_not_matter),   CASE(codes_of_equal_ids)};
     cr_kern_init();
-    return t_run(cases, 5, argc, argv);
+    return t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }
