@@ -2,8 +2,10 @@
  * cmd_predict.c - `crank predict`: from an export, or from a checkpoint with its config.
  */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "cli/cli.h"
 #include "data/config.h"
 
@@ -64,6 +66,28 @@ static cr_code check_dataset_type(cr_ui *ui, const char *name) {
     return code;
 }
 
+/* a result must not take the place of its own input */
+static cr_code check_output(cr_ui *ui, const cr_args *a) {
+    static const char *const names[] = {"part-0.parquet", "part-0.csv"};
+    for (int k = 0; k < 2; k++) {
+        const char *out = cr_path_join(&ui->arena, a->predict_output_path, names[k]);
+        struct stat there, in;
+        char **paths;
+        size_t n;
+        cr_err err; /* of paths that are wrong whoever reads them tells */
+        if (stat(out, &there) != 0 || !S_ISREG(there.st_mode) ||
+            cr_glob(&ui->arena, a->predict_input_path, NULL, &paths, &n, &err) != CR_OK)
+            continue;
+        for (size_t i = 0; i < n; i++)
+            if (stat(paths[i], &in) == 0 && in.st_dev == there.st_dev && in.st_ino == there.st_ino)
+                return cr_ui_wrong(ui,
+                                   "the result would replace %s, which is among the input; give "
+                                   "another folder to --predict_output_path",
+                                   out);
+    }
+    return CR_OK;
+}
+
 static cr_code run(cr_ui *ui, const cr_args *a) {
     cr_predict_opts o = {
         .scripted_model_path = a->scripted_model_path,
@@ -94,6 +118,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         return cr_ui_wrong(ui, "--checkpoint_path needs the config of the checkpoint; add "
                                "--pipeline_config_path FILE");
     CR_TRY(check_dataset_type(ui, a->dataset_type));
+    CR_TRY(check_output(ui, a));
     CR_TRY(cr_args_config(ui, a, &o.config));
     cr_predict_result *r = CR_NEW(&ui->arena, cr_predict_result);
     cr_code code = cr_predict(&o, r, &ui->diag);

@@ -120,3 +120,15 @@ run sh -c 'ulimit -f 1; exec "$@"' sh crank predict --scripted_model_path export
 ends 1
 has_err "limit/part-0.parquet: cannot write: File too large..."
 [ -z "$(ls limit)" ] || fail "something is left: $(ls limit)"
+
+# a result never takes the place of its own input
+mkdir own
+cp parquet/eval/part-00000.parquet own/part-0.parquet
+for in in own own/part-0.parquet 'own/*'; do
+    predict --predict_input_path "$in" --predict_output_path own/../own
+    ends 2
+    has_err "crank predict: the result would replace own/../own/part-0.parquet, which is among the input; give another folder to --predict_output_path"
+done
+same own/part-0.parquet parquet/eval/part-00000.parquet
+predict --predict_input_path own --predict_output_path apart
+ends 0
