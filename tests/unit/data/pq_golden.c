@@ -224,7 +224,7 @@ int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(rows_in_pieces), CASE(any_row), CASE(without_levels)};
     cr_arena_init(&arena, 0);
     load();
-    int code = t_run(cases, 3, argc, argv);
+    int code = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
     for (int i = 0; i < n_all; i++)
         cr_buf_clear(&all[i].text);
     cr_arena_clear(&arena);

@@ -324,5 +324,5 @@ int main(int argc, char **argv) {
                                    CASE(fill_is_a_function_of_the_seed),
                                    CASE(init_functions)};
     cr_kern_init();
-    return t_run(cases, 6, argc, argv);
+    return t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

@@ -227,5 +227,5 @@ int main(int argc, char **argv) {
                                    CASE(same_bits),     CASE(same_bits_in_16),
                                    CASE(shared_weight), CASE(batch_op)};
     cr_kern_init();
-    return t_run(cases, 6, argc, argv);
+    return t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

@@ -124,6 +124,6 @@ int main(int argc, char **argv) {
     t_name = "data";
     make_synth("criteo", in_root("d"), 60000, 10000, 5, 0.001);
     if (t_failed_checks) return root_close(1);
-    int rc = t_run(cases, 3, argc, argv);
+    int rc = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
     return root_close(rc);
 }
