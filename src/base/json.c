@@ -222,6 +222,11 @@ void cr_json_escape(cr_buf *out, const char *s, size_t n) {
     cr_buf_reserve(out, n + 2);
     cr_buf_char(out, '"');
     for (size_t i = 0; i < n;) {
+        size_t from = i; /* nearly all text is as it is: copied in one go */
+        while (i < n && s[i] >= 0x20 && s[i] < 0x7f && s[i] != '"' && s[i] != '\\')
+            i++;
+        if (i > from) cr_buf_add(out, s + from, i - from);
+        if (i == n) break;
         unsigned char c = (unsigned char)s[i];
         if (c >= 0x80) {
             size_t len = utf8_len((const unsigned char *)s + i, n - i);
@@ -242,12 +247,11 @@ void cr_json_escape(cr_buf *out, const char *s, size_t n) {
             cr_buf_str(out, "\\t");
         else if (c == '\r')
             cr_buf_str(out, "\\r");
-        else if (c < 0x20 || c == 0x7f) {
+        else {
             cr_buf_str(out, "\\u00");
             cr_buf_char(out, hex[c >> 4]);
             cr_buf_char(out, hex[c & 15]);
-        } else
-            cr_buf_char(out, (char)c);
+        }
     }
     cr_buf_char(out, '"');
 }
