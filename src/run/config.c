@@ -94,8 +94,9 @@ static const cr_field train_fields[] = {
              "dump the rows that changed"),
     CR_UINT64(cr_train_conf, seed, 2026, CR_F_OURS,
               "start of every random number: first weights, dropout, order of rows"),
-    CR_INT(cr_train_conf, lanes, 8, 1, 64, CR_F_OURS,
-           "parts a batch is cut into, a power of two; results depend on it and not on threads"),
+    CR_INT(cr_train_conf, lanes, 0, 0, 64, CR_F_OURS,
+           "parts a batch is cut into, a power of two; at most so many threads share a step; "
+           "results depend on it and not on threads; 0: 8, fewer for batches below 2048 rows"),
     U32(eval_interval_steps, 0, CR_F_OURS, "steps between evaluations; 0: with checkpoints only"),
     CR_END,
 };
@@ -124,7 +125,8 @@ static void train_check(const void *self, cr_diag *diag) {
     precision_check(c, c->mixed_precision, diag);
     if (c->lanes & (c->lanes - 1))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "lanes"),
-                    "lanes is %lld and must be a power of two; use 1, 2, 4, 8, 16, 32 or 64",
+                    "lanes is %lld and must be a power of two; use 1, 2, 4, 8, 16, 32 or 64, or leave "
+                    "it out",
                     (long long)c->lanes);
     if (c->log_step_count_steps == 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "log_step_count_steps"),
@@ -216,6 +218,14 @@ const cr_msg cr_root_msg = {
     false,           NULL,
 };
 
+/* A lane of few rows has few equal ids to share work and sums as many gradients as a long one. */
+static int64_t lanes_of(int64_t batch_size) {
+    int64_t lanes = 8;
+    while (lanes > 2 && batch_size < 256 * lanes)
+        lanes /= 2;
+    return lanes;
+}
+
 void cr_root_finish(cr_root_conf *c, cr_arena *arena, cr_diag *diag) {
     /* what is missing and required was reported by the binding; fill up without saying it again */
     cr_diag quiet;
@@ -227,4 +237,5 @@ void cr_root_finish(cr_root_conf *c, cr_arena *arena, cr_diag *diag) {
     if (!c->model_config) c->model_config = cr_conf_bind(arena, &cr_model_msg, NULL, &quiet);
     cr_diag_clear(&quiet);
     if (c->data_config->base.node) cr_data_conf_finish(c->data_config, arena, diag);
+    if (!c->train_config->lanes) c->train_config->lanes = lanes_of(c->data_config->batch_size);
 }

@@ -382,6 +382,25 @@ TEST(run_length_and_lanes) {
     CHECK(says(&b, CR_SEV_ERROR, 1, 0, "neither num_steps nor num_epochs"));
     CHECK_ERRORS(&b, 1u);
     done(&b);
+    static const struct {
+        const char *text;
+        int64_t lanes;
+    } cases[] = {
+        {HEAD " num_steps: 10 }\ndata_config { batch_size: 2048\n" DATA, 8},
+        {HEAD " num_steps: 10 }\ndata_config { batch_size: 2047\n" DATA, 4},
+        {HEAD " num_steps: 10 }\ndata_config { batch_size: 512\n" DATA, 2},
+        {HEAD " num_steps: 10 }\ndata_config { batch_size: 1\n" DATA, 2},
+        {HEAD " num_steps: 10 lanes: 16 }\ndata_config { batch_size: 64\n" DATA, 16},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[2000];
+        snprintf(text, sizeof(text), "%s}\n%s", cases[i].text,
+                 FEATURES "model_config {\n" GROUPS DEEPFM "}\n");
+        bind(&b, text);
+        CHECK_ERRORS(&b, 0u);
+        CHECK_INT(b.c->train_config->lanes, cases[i].lanes);
+        done(&b);
+    }
     bind(&b, HEAD " num_steps: 10 lanes: 12 tensorboard_summaries: \"los\"\n" REST);
     CHECK(says(&b, CR_SEV_ERROR, 4, 23, "power of two"));
     CHECK(says(&b, CR_SEV_ERROR, 4, 0, "unknown summary 'los'"));
