@@ -145,12 +145,12 @@ static void from_decimal(making *t) {
             if (!fits) not_fit(t, i, "...': a decimal of more than 128 bits");
             continue;
         }
-        char text[48];
-        if (fits && (x > INT64_MAX || x < INT64_MIN)) fits = false;
-        if (!fits) {
+        char text[48] = "...";
+        if (fits && (x > INT64_MAX || x < INT64_MIN)) {
+            fits = false;
             digits_of(text, x);
-            not_fit(t, i, "%s': does not fit in 64 bits", text);
         }
+        if (!fits) not_fit(t, i, "%s': does not fit in 64 bits", text);
         w[i] = fits ? (int64_t)x : 0;
     }
 }
@@ -403,5 +403,7 @@ cr_code cr_pqs_column(const cr_pqs_place *p, const char *name, const cr_pq_vec *
     k->row_off = out->row_off;
     k->valid = out->valid;
     out->keys = k;
+    for (int64_t i = 0; key->n_null > 0 && i < key->n; i++) /* the format forbids it */
+        if (!key->valid[i]) not_fit(&tk, i, "null': a map's key cannot be null");
     return CR_OK;
 }
