@@ -301,10 +301,14 @@ TEST(logical_types) {
     pq_spec s[32];
     int n = 0;
 #define ADD(T, LEN, ...)                                                                           \
-    s[n++] = (pq_spec) {                                                                           \
-        .type = T, .length = LEN, .logical = (cr_pq_logical){__VA_ARGS__}, .max_len = 8,           \
-        .nulls = n % 2 * 20                                                                        \
-    }
+    do {                                                                                           \
+        s[n] = (pq_spec){.type = T,                                                                \
+                         .length = LEN,                                                            \
+                         .logical = {__VA_ARGS__},                                                 \
+                         .max_len = 8,                                                             \
+                         .nulls = n % 2 * 20};                                                     \
+        n++;                                                                                       \
+    } while (0)
     for (int bits = 8; bits <= 64; bits *= 2) {
         ADD(bits == 64 ? CR_PQ_I64 : CR_PQ_I32, 0, .kind = CR_PQ_INT, .bits = bits,
             .is_signed = true);
