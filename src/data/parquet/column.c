@@ -38,8 +38,9 @@ static cr_code reserve(cr_buf *b, size_t more, cr_err *err) {
 /* ---- values into a page ---- */
 
 static void *room_for_codes(cr_pq_col *c, size_t n) {
-    if (c->cap_codes - c->n_codes < n) {
-        size_t cap = 2 * c->cap_codes > c->n_codes + n ? 2 * c->cap_codes : c->n_codes + n;
+    if (!c->codes || c->cap_codes - c->n_codes < n) { /* no codes have a place too */
+        size_t cap = c->n_codes + n + 1;
+        if (cap < 2 * c->cap_codes) cap = 2 * c->cap_codes;
         c->codes = cr_realloc(c->codes, c->n_codes * sizeof(*c->codes), cap * sizeof(*c->codes),
                               "codes of a page");
         c->cap_codes = cap;
