@@ -120,7 +120,6 @@ CR_CHECKED cr_code cr_pqs_column(const cr_pqs_place *p, const char *name, const 
                                  const cr_pq_vec *key, cr_arena *a, cr_column *out, cr_bad *bad,
                                  cr_err *err);
 
-bool cr_pqs_same_logical(const cr_pq_logical *a, const cr_pq_logical *b);
 /* cr_pqs_tree_of: a schema of `node` alone, under the name `name`; NULL: it lies inside a list, or
  * has no leaves. */
 const cr_pq_meta *cr_pqs_tree_of(const cr_pq_meta *m, int node, const char *name, cr_arena *a);
@@ -131,7 +130,8 @@ bool cr_pqs_tree_join(cr_pq_meta **all, const cr_pq_meta *t, int above, cr_arena
 void cr_pqs_place_join(cr_pqs_place *p, const cr_pq_meta *all, bool *keep, cr_arena *a);
 /* cr_pqs_stored gives a column its vectors as stored, from those of the file's slots, which they
  * may point into. */
-void cr_pqs_stored(const cr_pqs_place *p, const cr_pq_meta *all, const cr_pq_vec *slots,
-                   int64_t n_rows, cr_arena *a, cr_column *out);
+CR_CHECKED cr_code cr_pqs_stored(const cr_pqs_place *p, const cr_pq_meta *all,
+                                 const cr_pq_vec *slots, int64_t n_rows, cr_arena *a,
+                                 cr_column *out, cr_err *err);
 
 #endif

@@ -517,17 +517,17 @@ static cr_code pq_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, 
             *c = chunk->cols[s->w.twin[i]];
             continue;
         }
+        cr_code code = CR_OK;
         if (!stored || s->w.v[i].form != CR_WANT_STORED) {
             const cr_pq_vec *key = p->map && p->key.leaf >= 0 ? &h->vecs[p->key.slot] : NULL;
-            cr_code code =
-                cr_pqs_column(p, s->w.v[i].name, &h->vecs[p->value.slot], key, a, c, bad, err);
-            if (code != CR_OK)
-                return cr_fail_at(err, code, ((cr_loc){f->path, 0, 0}), "%s", err->msg);
-            if (c->code) c->memo = &h->memos[p->value.slot];
-            if (c->keys && c->keys->code)
-                ((cr_column *)(uintptr_t)c->keys)->memo = &h->memos[p->key.slot];
+            code = cr_pqs_column(p, s->w.v[i].name, &h->vecs[p->value.slot], key, a, c, bad, err);
         }
-        if (stored) cr_pqs_stored(p, stored, h->vecs, raw->n_rows, a, c);
+        if (code == CR_OK && stored)
+            code = cr_pqs_stored(p, stored, h->vecs, raw->n_rows, a, c, err);
+        if (code != CR_OK) return cr_fail_at(err, code, ((cr_loc){f->path, 0, 0}), "%s", err->msg);
+        if (c->code) c->memo = &h->memos[p->value.slot];
+        if (c->keys && c->keys->code)
+            ((cr_column *)(uintptr_t)c->keys)->memo = &h->memos[p->key.slot];
     }
     return CR_OK;
 }

@@ -10,12 +10,6 @@
 
 #include "data/pq_int.h"
 
-bool cr_pqs_same_logical(const cr_pq_logical *a, const cr_pq_logical *b) {
-    return a->kind == b->kind && a->bits == b->bits && a->is_signed == b->is_signed &&
-           a->is_utc == b->is_utc && a->unit == b->unit && a->scale == b->scale &&
-           a->precision == b->precision;
-}
-
 /* ---- the schema ---- */
 
 static cr_pq_meta *copy_nodes(const cr_pq_node *from, int n, cr_arena *a) {
@@ -24,10 +18,8 @@ static cr_pq_meta *copy_nodes(const cr_pq_node *from, int n, cr_arena *a) {
     t->nodes = CR_NEW_N(a, cr_pq_node, n + 1);
     t->nodes[0] =
         (cr_pq_node){.name = "schema", .type = CR_PQ_GROUP, .n_children = 1, .field_id = -1};
-    for (int i = 0; i < n; i++) {
-        t->nodes[i + 1] = from[i];
-        t->nodes[i + 1].name = cr_arena_strdup(a, from[i].name);
-    }
+    for (int i = 0; i < n; i++)
+        t->nodes[i + 1] = cr_pq_node_copy(&from[i], a);
     return t;
 }
 
@@ -61,7 +53,7 @@ static bool same_tree(const cr_pq_meta *a, const cr_pq_meta *b) {
         if (x->type != y->type || x->type_length != y->type_length ||
             x->n_children != y->n_children ||
             (x->rep == CR_PQ_REPEATED) != (y->rep == CR_PQ_REPEATED) ||
-            !cr_pqs_same_logical(&x->logical, &y->logical))
+            !cr_pq_same_logical(&x->logical, &y->logical))
             return false;
         if (i > 1 && !has_free_name(a, i) && strcmp(x->name, y->name) != 0) return false;
     }
@@ -168,8 +160,30 @@ static void null_rows(const cr_pq_node *n, int64_t n_rows, cr_arena *a, cr_pq_ve
     v->row_slot = CR_NEW_N(a, int32_t, n_rows + 1);
 }
 
-void cr_pqs_stored(const cr_pqs_place *p, const cr_pq_meta *all, const cr_pq_vec *slots,
-                   int64_t n_rows, cr_arena *a, cr_column *out) {
+/* Leaves under one list must agree on its items, else a row would be put together wrongly. */
+static cr_code check_lists(const cr_pqs_place *p, const cr_pq_meta *all, const cr_pq_vec *slots,
+                           int k, cr_err *err) {
+    int x = all->leaves[k - 1], y = all->leaves[k];
+    while (x != y) /* up to the node they share: parents come first */
+        if (x > y)
+            x = all->nodes[x].parent;
+        else
+            y = all->nodes[y].parent;
+    const cr_pq_vec *v = &slots[p->slots[k - 1]], *w = &slots[p->slots[k]];
+    for (int d = 0; d < all->nodes[x].max_rep; d++) {
+        const cr_pq_list *i = &v->list[d], *j = &w->list[d];
+        if (i->n == j->n && memcmp(i->off, j->off, (size_t)(i->n + 1) * sizeof(*i->off)) == 0)
+            continue;
+        return cr_fail(err, CR_EDATA,
+                       "columns '%s' and '%s' disagree on the items of a list they are in; the "
+                       "file is damaged",
+                       all->nodes[all->leaves[k - 1]].path, all->nodes[all->leaves[k]].path);
+    }
+    return CR_OK;
+}
+
+cr_code cr_pqs_stored(const cr_pqs_place *p, const cr_pq_meta *all, const cr_pq_vec *slots,
+                      int64_t n_rows, cr_arena *a, cr_column *out, cr_err *err) {
     cr_pq_vec *v = CR_NEW_N(a, cr_pq_vec, all->n_leaves);
     out->stored = v;
     out->n_stored = all->n_leaves;
@@ -180,6 +194,7 @@ void cr_pqs_stored(const cr_pqs_place *p, const cr_pq_meta *all, const cr_pq_vec
             continue;
         }
         *v = slots[p->slots[k]];
+        if (k > 0) CR_TRY(check_lists(p, all, slots, k, err));
         if (v->depth > 0) row_offsets(v, a);
         if (v->depth == 0 && !needs_levels(n)) {
             v->def = NULL;
@@ -191,4 +206,5 @@ void cr_pqs_stored(const cr_pqs_place *p, const cr_pq_meta *all, const cr_pq_vec
             v->def = def;
         }
     }
+    return CR_OK;
 }

@@ -232,7 +232,7 @@ static bool same_schema(const cr_pq_meta *a, const cr_pq_meta *b) {
         const cr_pq_node *x = &a->nodes[i], *y = &b->nodes[i];
         if (x->type != y->type || x->rep != y->rep || x->n_children != y->n_children ||
             x->type_length != y->type_length || strcmp(x->name, y->name) != 0 ||
-            !cr_pqs_same_logical(&x->logical, &y->logical))
+            !cr_pq_same_logical(&x->logical, &y->logical))
             return false;
     }
     return true;

@@ -58,6 +58,8 @@ static cr_code get_text(cr_pq_parse *s, int type, const char **out) {
     return CR_OK;
 }
 
+#define OTHER_MOST 65536 /* bytes of an unknown type that are kept */
+
 /* ---- the schema ---- */
 
 static const cr_pq_logical signed_int[4] = {{.kind = CR_PQ_INT, .bits = 8, .is_signed = true},
@@ -152,6 +154,7 @@ static void get_logical(cr_tin *t, cr_pq_logical *l) {
         [10] = CR_PQ_INT,    [11] = CR_PQ_NULL,    [12] = CR_PQ_JSON, [13] = CR_PQ_BSON,
         [14] = CR_PQ_UUID,   [15] = CR_PQ_FLOAT16,
     };
+    const uint8_t *begin = t->p;
     *l = (cr_pq_logical){.kind = CR_PQ_PHYSICAL};
     if (!cr_tin_enter(t)) return;
     CR_EACH_FIELD(t, id, type) {
@@ -163,6 +166,9 @@ static void get_logical(cr_tin *t, cr_pq_logical *l) {
             cr_tin_skip(t, type);
     }
     cr_tin_leave(t);
+    if (l->kind != CR_PQ_OTHER || t->p - begin > OTHER_MOST) return;
+    l->other = begin;
+    l->other_size = (int)(t->p - begin);
 }
 
 /* a logical type on a physical one that cannot hold it says nothing */

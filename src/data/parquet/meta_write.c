@@ -57,8 +57,12 @@ static int logical_member(cr_pq_kind k) {
 
 static void put_logical(cr_buf *b, int *last, const cr_pq_logical *l) {
     int member = logical_member(l->kind), in_union = 0, f = 0;
-    if (!member) return;
+    if (!member && !l->other) return;
     cr_tout_field(b, last, 10, CR_T_STRUCT);
+    if (!member) {
+        cr_buf_add(b, l->other, (size_t)l->other_size);
+        return;
+    }
     cr_tout_field(b, &in_union, member, CR_T_STRUCT);
     switch (l->kind) {
     case CR_PQ_DECIMAL:

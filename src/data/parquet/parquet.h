@@ -85,7 +85,13 @@ typedef struct cr_pq_logical {
     bool is_signed, is_utc;
     cr_pq_unit unit;
     int precision, scale;
+    /* CR_PQ_OTHER: what the file says, in the bytes of its footer; NULL: not kept. A writer writes
+     * it again. */
+    const uint8_t *other;
+    int other_size;
 } cr_pq_logical;
+/* cr_pq_same_logical: do they say the same? */
+bool cr_pq_same_logical(const cr_pq_logical *a, const cr_pq_logical *b);
 
 /* One node of the schema. Nodes lie in one array in preorder, the root first; the children of node
  * i begin at i + 1 and each ends where its `next` says. For a writer: name, type, type_length, rep,
@@ -104,6 +110,8 @@ typedef struct cr_pq_node {
     int leaf;         /* column number; -1: a group */
     const char *path; /* dotted, without the root: "user.tags.list.element" */
 } cr_pq_node;
+/* cr_pq_node_copy: the same node, its name and what else it points to in arena; without its path */
+cr_pq_node cr_pq_node_copy(const cr_pq_node *n, cr_arena *arena);
 
 /* min and max as stored (PLAIN, without length). NULL: not there. */
 typedef struct cr_pq_stats {

@@ -99,6 +99,26 @@ cr_code cr_pq_schema_finish(cr_pq_meta *m, cr_arena *arena, cr_err *err) {
     return cr_pq_schema_fill(m, arena, &budget, err);
 }
 
+/* ---- nodes ---- */
+
+bool cr_pq_same_logical(const cr_pq_logical *a, const cr_pq_logical *b) {
+    return a->kind == b->kind && a->bits == b->bits && a->is_signed == b->is_signed &&
+           a->is_utc == b->is_utc && a->unit == b->unit && a->scale == b->scale &&
+           a->precision == b->precision && a->other_size == b->other_size &&
+           (a->other_size == 0 || memcmp(a->other, b->other, (size_t)a->other_size) == 0);
+}
+
+cr_pq_node cr_pq_node_copy(const cr_pq_node *n, cr_arena *arena) {
+    cr_pq_node out = *n;
+    out.path = NULL;
+    if (n->name) out.name = cr_arena_strdup(arena, n->name);
+    if (n->logical.other_size == 0) return out;
+    uint8_t *p = cr_arena_alloc(arena, (size_t)n->logical.other_size);
+    memcpy(p, n->logical.other, (size_t)n->logical.other_size);
+    out.logical.other = p;
+    return out;
+}
+
 /* ---- lists and maps ---- */
 
 /* the node of a list's items; rep is the repeated child of the list */

@@ -156,10 +156,8 @@ static cr_code copy_schema(cr_pq_writer *w, const cr_pq_meta *schema, cr_err *er
     cr_pq_meta *m = &w->meta;
     m->n_nodes = schema->n_nodes;
     m->nodes = CR_NEW_N(&w->arena, cr_pq_node, m->n_nodes > 0 ? m->n_nodes : 1);
-    for (int i = 0; i < m->n_nodes; i++) {
-        m->nodes[i] = schema->nodes[i];
-        m->nodes[i].name = copy_text(&w->arena, schema->nodes[i].name);
-    }
+    for (int i = 0; i < m->n_nodes; i++)
+        m->nodes[i] = cr_pq_node_copy(&schema->nodes[i], &w->arena);
     CR_TRY(cr_pq_schema_finish(m, &w->arena, err));
     if (m->n_leaves == 0)
         return cr_fail(err, CR_EUSAGE, "schema: it has no columns; a file needs one at least");

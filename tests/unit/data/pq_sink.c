@@ -13,9 +13,12 @@
 /* a node with all that a file says of it */
 static void node_text(const cr_pq_node *n, cr_buf *out) {
     const cr_pq_logical *l = &n->logical;
-    cr_buf_printf(out, "%s %d(%d) %d, %d: %d %d %d %d %d %d %d, %d\n", n->name, (int)n->type,
+    cr_buf_printf(out, "%s %d(%d) %d, %d: %d %d %d %d %d %d %d, %d", n->name, (int)n->type,
                   n->type_length, (int)n->rep, n->n_children, (int)l->kind, l->bits, l->is_signed,
                   l->is_utc, (int)l->unit, l->precision, l->scale, n->field_id);
+    for (int i = 0; i < l->other_size; i++)
+        cr_buf_printf(out, " %02x", l->other[i]);
+    cr_buf_char(out, '\n');
 }
 
 /* "name: type" of every column, or all nodes; then its rows as JSON lines but for every n-th */
@@ -428,6 +431,10 @@ TEST(files_with_other_nulls) {
 
 /* ---- any schema ---- */
 
+/* a type that is only known by its bytes in the footer: number 17, without a system of
+ * coordinates */
+static const uint8_t geometry[] = {0x0c, 0x22, 0, 0};
+
 static const struct {
     cr_pq_type type;
     int length;
@@ -468,6 +475,7 @@ static const struct {
     {CR_PQ_I64, 0, {.kind = CR_PQ_TIMESTAMP, .unit = CR_PQ_MILLIS}},
     {CR_PQ_I64, 0, {.kind = CR_PQ_TIMESTAMP, .unit = CR_PQ_MICROS, .is_utc = true}},
     {CR_PQ_I64, 0, {.kind = CR_PQ_TIMESTAMP, .unit = CR_PQ_NANOS}},
+    {CR_PQ_BYTES, 0, {.kind = CR_PQ_OTHER, .other = geometry, .other_size = sizeof(geometry)}},
     {CR_PQ_I32, 0, {.kind = CR_PQ_NULL}},
 };
 #define N_KINDS (int)(sizeof(kinds) / sizeof(*kinds))
@@ -668,6 +676,7 @@ TEST(any_schema) {
     cr_buf_init(&tb);
     cr_buf_init(&rb);
     whole_schema = true;
+    bool geometry_seen = false;
     for (int i = 0; i < 150; i++) {
         char names[100];
         seed = (uint64_t)i;
@@ -680,6 +689,7 @@ TEST(any_schema) {
         cr_buf_reset(&tb);
         cr_buf_reset(&rb);
         file_text(in, &ta, &ra);
+        geometry_seen |= strstr(ta.data, " 0c 22 00 00") != NULL;
         copy(in, names, out, 1 + below(50));
         int64_t bad = leave_out;
         leave_out = 0;
@@ -693,12 +703,54 @@ TEST(any_schema) {
             break;
         }
     }
+    CHECK(geometry_seen);
     whole_schema = false;
     leave_out = 0;
     cr_buf_clear(&ta);
     cr_buf_clear(&ra);
     cr_buf_clear(&tb);
     cr_buf_clear(&rb);
+}
+
+/* two leaves under one list that have other numbers of items */
+TEST(damaged_lists) {
+    cr_pq_node nodes[] = {
+        {.name = "root", .type = CR_PQ_GROUP, .n_children = 1},
+        {.name = "r", .type = CR_PQ_GROUP, .rep = CR_PQ_REPEATED, .n_children = 2},
+        {.name = "a", .type = CR_PQ_I32},
+        {.name = "b", .type = CR_PQ_I32},
+    };
+    cr_pq_meta schema = {.n_nodes = 4, .nodes = nodes};
+    static const int32_t x[] = {1, 2, 3}, off_a[] = {0, 1, 3}, off_b[] = {0, 2, 3};
+    cr_pq_vec v[2] = {{.type = CR_PQ_I32, .n_rows = 2, .n = 3, .depth = 1, .v.i32 = x}};
+    v[1] = v[0];
+    v[0].list[0] = (cr_pq_list){off_a, NULL, 2};
+    v[1].list[0] = (cr_pq_list){off_b, NULL, 2};
+    cr_err err = {0};
+    cr_pq_writer *w;
+    CHECK_INT(cr_pq_writer_new(&w, h_path("in.parquet"), &schema, NULL, &err), CR_OK);
+    CHECK_INT(cr_pq_write(w, v, &err), CR_OK);
+    CHECK_INT(cr_pq_writer_finish(w, &err), CR_OK);
+    cr_pq_writer_free(w);
+    cr_data_conf conf = {0};
+    cr_want want = {.name = "r", .type = -1, .why = "the test", .form = CR_WANT_STORED};
+    const cr_reader_type *rt = cr_reader_find("ParquetDataset");
+    cr_diag diag;
+    cr_diag_init(&diag);
+    cr_source *s;
+    CHECK_INT(rt->open(&s, &conf, h_path("in.parquet"), &want, 1, &diag), CR_OK);
+    cr_raw raw = {.n_rows = 2};
+    cr_chunk chunk = {0};
+    cr_bad bad = {0};
+    bool end;
+    CHECK_INT(rt->cut(s, 0, 0, &raw, &end, &err), CR_OK);
+    CHECK_INT(rt->parse(s, &raw, &chunk, &bad, &err), CR_EDATA);
+    CHECK_STR(err.msg, "columns 'r.a' and 'r.b' disagree on the items of a list they are in; the "
+                       "file is damaged");
+    rt->raw_clear(s, &raw);
+    cr_arena_clear(&chunk.arena);
+    rt->close(s);
+    cr_diag_clear(&diag);
 }
 
 /* members inside lists are lists of their own, where they are numbers or text */
@@ -733,7 +785,7 @@ int main(int argc, char **argv) {
                                    CASE(null_inner_lists), CASE(files_that_differ),
                                    CASE(nulls_and_others), CASE(files_with_other_nulls),
                                    CASE(any_schema),       CASE(members_in_lists),
-                                   CASE(values_beside)};
+                                   CASE(damaged_lists),    CASE(values_beside)};
     int code = t_run(cases, sizeof(cases) / sizeof(*cases), argc, argv);
     h_clean();
     return code;
