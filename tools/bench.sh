@@ -17,7 +17,7 @@ cores=$(getconf _NPROCESSORS_ONLN)
 threads="1"
 [ "$cores" -eq 1 ] || threads="1 $cores"
 
-ninja -C "$build" tests/bench/bench_train tests/kern/test_kern_gemm >/dev/null
+ninja -C "$build" tests/kern/test_kern_gemm >/dev/null
 {
     "$crank" version | head -n 1
     echo "$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $cores cores, CRANK_CPU=${CRANK_CPU:-best}"
@@ -28,7 +28,9 @@ ninja -C "$build" tests/bench/bench_train tests/kern/test_kern_gemm >/dev/null
     printf '\n== training step, deepfm, data in memory\n'
     for batch in 512 2048 8192; do
         for n in $threads; do
-            "$build/tests/bench/bench_train" "$data/pipeline.yaml" "$n" "$seconds" --set data_config.batch_size=$batch
+            printf 'batch %s, %s threads: ' "$batch" "$n"
+            "$crank" bench train "$data/pipeline.yaml" --threads "$n" --seconds "$seconds" \
+                --set data_config.batch_size=$batch | sed -n 's/^rows per s  *//p'
         done
     done
 

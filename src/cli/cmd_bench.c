@@ -10,7 +10,7 @@
 
 static const cr_opt opts[] = {
     CR_OPT_(topic, CR_O_LIST, 0, CR_O_REQUIRED, "WHAT [CONFIG]", NULL, NULL, 0, 0,
-            "train, read, features, lookup, gemm (these with a config), limits"),
+            "train, predict, read, features, lookup, gemm (these with a config), limits"),
     CR_OPT_STR(train_input_path, 0, "PATHS", "from the config",
                "training data: files or quoted globs, with commas"),
     CR_OPT_(seconds, CR_O_FLOAT, 0, 0, "SECONDS", "3", NULL, 0.05, 3600,
@@ -34,6 +34,8 @@ static void value_text(char *out, size_t size, const cr_bench_fact *f) {
         snprintf(out, size, "%.1f %%", x);
     else if (strcmp(f->unit, "GFLOP/s") == 0)
         snprintf(out, size, "%.1f GFLOP/s", x);
+    else if (strcmp(f->unit, "s") == 0)
+        snprintf(out, size, "%.3f s", x);
     else if (!*f->unit)
         snprintf(out, size, "%.6g", x);
     else
@@ -106,11 +108,10 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     if (!k->name) {
         const char *near = cr_nearest(what, name_at, NULL);
         return near ? usage(ui, "there is no benchmark '%s'; did you mean '%s'?", what, near)
-                    : usage(
-                          ui,
-                          "there is no benchmark '%s'; take train, read, features, lookup, gemm or "
-                          "limits%s",
-                          what, "");
+                    : usage(ui,
+                            "there is no benchmark '%s'; take train, predict, read, features, "
+                            "lookup, gemm or limits%s",
+                            what, "");
     }
     if (k->config && a->topic.n < 2)
         return usage(ui, "%s needs a config: crank bench %s CONFIG", what, what);
@@ -142,6 +143,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
 
 static const char *const examples[] = {
     "crank bench train experiments/deepfm/pipeline.config --threads 2",
+    "crank bench predict experiments/deepfm/pipeline.config --set data_config.eval_batch_size=512",
     "crank bench gemm experiments/deepfm/pipeline.config --json",
     "crank bench limits",
     NULL,
@@ -149,7 +151,8 @@ static const char *const examples[] = {
 
 const cr_cmd cr_cmd_bench = {
     .name = "bench",
-    .help = "Measure training, reading, lookups and products of a config, and the machine's limits",
+    .help = "Measure training, predicting, reading, lookups and products of a config, and the "
+            "machine's limits",
     .operand = "WHAT",
     .operand_opt = "topic",
     .opts = opts,

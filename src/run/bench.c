@@ -15,6 +15,7 @@
 
 const cr_bench_kind cr_bench_kinds[] = {
     {"train", "the training step: rows/s, time per part, share of the limit", true, cr_bench_train},
+    {"predict", "the same model without training: forward passes alone", true, cr_bench_predict},
     {"read", "reading files into columns", true, cr_bench_read},
     {"features", "reading files into batches of features", true, cr_bench_features},
     {"lookup", "lookups and updates of the model's tables", true, cr_bench_lookup},
@@ -135,10 +136,19 @@ static cr_batch *keep(const cr_batch *b, cr_arena *a) {
     return c;
 }
 
+static int64_t bytes_of(const cr_batch *b) {
+    int64_t n = b->n_rows * (b->dense_width + b->n_labels + b->n_weights) * 4;
+    for (int i = 0; i < b->n_sparse; i++) {
+        const cr_jagged *j = &b->sparse[i];
+        n += j->n_ids * (j->w ? 12 : 8) + (j->off ? (b->n_rows + 1) * 4 : 0);
+    }
+    return n;
+}
+
 static cr_code read_batches(cr_bench_data *d, int max, cr_diag *diag) {
     job_data jd = {.paths = d->j.root->train_input_path,
                    .key = "train_input_path",
-                   .batch_size = d->j.root->data_config->batch_size,
+                   .batch_size = d->batch_size,
                    .n_epochs = 1,
                    .drop_remainder = true};
     cr_loader *l = NULL;
@@ -152,6 +162,7 @@ static cr_code read_batches(cr_bench_data *d, int max, cr_diag *diag) {
             cr_diag_err(diag, &err);
         } else if (b) {
             d->v[d->n++] = keep(b, &d->arena);
+            d->batches_bytes += bytes_of(d->v[d->n - 1]);
             cr_loader_release(l, b);
         }
     }
@@ -159,23 +170,52 @@ static cr_code read_batches(cr_bench_data *d, int max, cr_diag *diag) {
     if (code != CR_OK || d->n > 0) return code;
     return cr_diag_err(diag, (cr_fail(&err, CR_EDATA,
                                       "the training data has no full batch of %lld rows; lower "
-                                      "data_config.batch_size",
-                                      (long long)jd.batch_size),
+                                      "data_config.%sbatch_size",
+                                      (long long)jd.batch_size, d->train ? "" : "eval_"),
                               &err));
 }
 
-cr_code cr_bench_open(cr_bench_data *d, const cr_bench_opts *o, int max, cr_diag *diag) {
+cr_code cr_bench_open(cr_bench_data *d, const cr_bench_opts *o, bool train, int max,
+                      cr_diag *diag) {
     memset(d, 0, sizeof(*d));
     cr_arena_init(&d->arena, (size_t)1 << 20);
+    d->train = train;
     cr_err err;
-    job_opts jo = {.config = &o->config, .threads = o->threads, .train = true, .with_labels = true};
+    job_opts jo = {.config = &o->config,
+                   .threads = o->threads,
+                   .train = train,
+                   .with_labels = train};
     CR_TRY(cr_job_open(&d->j, &jo, diag));
+    d->batch_size = train ? d->j.root->data_config->batch_size : cr_job_eval_batch(&d->j);
+    double t0 = cr_now();
     if (cr_job_alloc(&d->j, &err) != CR_OK) return cr_diag_err(diag, &err);
     cr_model_fill(d->j.model, d->j.root->train_config->seed, d->j.pool);
+    d->tables_ready = cr_now() - t0;
     return max > 0 ? read_batches(d, max, diag) : CR_OK;
 }
 
 void cr_bench_close(cr_bench_data *d) {
     cr_job_close(&d->j);
     cr_arena_clear(&d->arena);
+}
+
+/* ---- memory ---- */
+
+void cr_bench_add_memory(cr_bench *out, const cr_bench_data *d) {
+    const cr_model *m = d->j.model;
+    int64_t weights, with_state, dense;
+    cr_model_bytes(m, NULL, &weights, &dense);
+    cr_model_bytes(m, d->j.mo.optim, &with_state, &dense);
+    double state = (double)(with_state - weights), rss = (double)cr_peak_rss(), rows = 0;
+    if (d->train) state += (double)dense * cr_dense_planes(&d->j);
+    for (int i = 0; i < m->n_tables; i++)
+        rows += (double)m->tables[i]->n_rows;
+    cr_bench_add(out, "tables_ready_s", d->tables_ready, "s");
+    cr_bench_add(out, "table_rows", rows, "rows");
+    cr_bench_add(out, "table_bytes", (double)weights, "bytes");
+    cr_bench_add(out, "dense_bytes", (double)dense, "bytes");
+    cr_bench_add(out, "state_bytes", state, "bytes");
+    cr_bench_add(out, "batches_bytes", (double)d->batches_bytes, "bytes");
+    cr_bench_add(out, "peak_rss_bytes", rss, "bytes");
+    cr_bench_add(out, "rss_over_bytes", rss - (double)weights - (double)dense - state, "bytes");
 }

@@ -242,7 +242,7 @@ cr_code cr_bench_lookup(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
     cr_bench_data d;
     cr_err err;
     trainer *t = NULL;
-    cr_code code = cr_bench_open(&d, o, 16, diag);
+    cr_code code = cr_bench_open(&d, o, true, 16, diag);
     if (code == CR_OK && (code = cr_trainer_new(&t, &d.j, &err)) != CR_OK) cr_diag_err(diag, &err);
     if (code == CR_OK && (code = cr_trainer_step(t, d.v[0], 0, &err)) != CR_OK)
         cr_diag_err(diag, &err); /* gradients and rates for the updates */
@@ -261,9 +261,7 @@ cr_code cr_bench_lookup(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
         if (code != CR_OK) {
             cr_diag_err(diag, &err);
         } else {
-            double B = (double)d.j.root->data_config->batch_size;
-            int64_t tables, dense;
-            cr_model_bytes(d.j.model, d.j.mo.optim, &tables, &dense);
+            double B = (double)d.batch_size;
             cr_bench_add(out, "rows_per_s", B / look.best, "rows/s");
             cr_bench_add(out, "rows_per_s_median", B / look.median, "rows/s");
             cr_bench_add(out, "lookups_per_s", ids / look.best, "ids/s");
@@ -273,7 +271,7 @@ cr_code cr_bench_lookup(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
             cr_bench_add(out, "batch_size", B, "rows");
             cr_bench_add(out, "threads", cr_pool_threads(d.j.pool), "");
             cr_bench_add(out, "tables", d.j.model->n_tables, "");
-            cr_bench_add(out, "table_bytes", (double)tables, "bytes");
+            cr_bench_add_memory(out, &d);
         }
     }
     cr_trainer_free(t);

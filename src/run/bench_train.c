@@ -8,11 +8,7 @@
 #include "op/op.h"
 #include "run/bench_int.h"
 
-#define MAX_BATCHES 64
-
-/* multiply-adds of the plain graph per row, as operations: forward, and backward where gradients
- * go. Work that is saved by sharing counts as done. */
-static double flops_per_row(const cr_graph *g) {
+double cr_bench_flops(const cr_graph *g, bool train) {
     double sum = 0;
     for (int i = 0; i < g->n; i++) {
         const cr_node *n = g->nodes[i];
@@ -22,7 +18,7 @@ static double flops_per_row(const cr_graph *g) {
         if (n->op == &cr_op_matmul) /* one product per group of columns */
             f = 2 * (double)W->width *
                 ((double)n->width / (double)(n->in[0]->width == W->cols ? W->rows : W->cols));
-        sum += f * (1 + W->needs_grad + n->in[0]->needs_grad);
+        sum += f * (1 + (train ? W->needs_grad + n->in[0]->needs_grad : 0));
     }
     return sum;
 }
@@ -46,7 +42,7 @@ static cr_code pass(run *r, double seconds, double *rows_per_s, cr_diag *diag) {
     cr_err err;
     job_data jd = {.paths = d->j.root->train_input_path,
                    .key = "train_input_path",
-                   .batch_size = d->j.root->data_config->batch_size,
+                   .batch_size = d->batch_size,
                    .n_epochs = 0,
                    .drop_remainder = true};
     cr_loader *l = NULL;
@@ -77,8 +73,7 @@ static cr_code pass(run *r, double seconds, double *rows_per_s, cr_diag *diag) {
 static cr_code measure(const cr_bench_opts *o, cr_bench_data *d, run *r, cr_bench *out,
                        cr_diag *diag) {
     cr_err err;
-    double B = (double)d->j.root->data_config->batch_size,
-           per_row = flops_per_row(&d->j.model->graph);
+    double B = (double)d->batch_size, per_row = cr_bench_flops(&d->j.model->graph, true);
     int threads = cr_pool_threads(d->j.pool);
     cr_bench_time t = {0};
     double best, median;
@@ -110,11 +105,7 @@ static cr_code measure(const cr_bench_opts *o, cr_bench_data *d, run *r, cr_benc
     cr_bench_add(out, "gflops", best * per_row * 1e-9, "GFLOP/s");
     cr_bench_add(out, "peak_gflops", peak, "GFLOP/s");
     cr_bench_add(out, "share_of_peak", 100 * best * per_row * 1e-9 / peak, "%");
-    int64_t tables, dense;
-    cr_model_bytes(d->j.model, d->j.mo.optim, &tables, &dense);
-    cr_bench_add(out, "table_bytes", (double)tables, "bytes");
-    cr_bench_add(out, "dense_bytes", (double)dense, "bytes");
-    cr_bench_add(out, "peak_rss_bytes", (double)cr_peak_rss(), "bytes");
+    cr_bench_add_memory(out, d);
     cr_bench_add(out, "loss", cr_trainer_loss(r->t, 0), "");
     return CR_OK;
 }
@@ -123,7 +114,7 @@ cr_code cr_bench_train(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
     cr_bench_data d;
     cr_err err;
     run r = {.d = &d};
-    cr_code code = cr_bench_open(&d, o, o->files ? 0 : MAX_BATCHES, diag);
+    cr_code code = cr_bench_open(&d, o, true, o->files ? 0 : CR_BENCH_BATCHES, diag);
     if (code == CR_OK) {
         code = cr_trainer_new(&r.t, &d.j, &err);
         if (code != CR_OK) cr_diag_err(diag, &err);

@@ -1,0 +1,62 @@
+/*
+ * bench_predict.c - `crank bench predict`: forward passes of the model as `crank predict` runs it,
+ * over batches held in memory. The weights are the first values of the seed.
+ */
+#include <time.h>
+
+#include "base/cpu.h"
+#include "run/bench_int.h"
+
+typedef struct run {
+    cr_exec *ex;
+    const cr_bench_data *d;
+} run;
+
+static cr_code one_pass(void *ctx, int64_t call, cr_err *err) {
+    (void)err;
+    run *r = ctx;
+    const cr_batch *b = r->d->v[call % r->d->n];
+    cr_step_input in = {.batch = b};
+    cr_exec_run(r->ex, &(cr_run){&in, b->n_rows, 0, call == 0});
+    return CR_OK;
+}
+
+static cr_code measure(const cr_bench_opts *o, const cr_bench_data *d, cr_exec *ex, cr_bench *out,
+                       cr_err *err) {
+    double B = (double)d->batch_size, per_row = cr_bench_flops(&d->j.model->graph, false);
+    double cpu = (double)clock();
+    cr_bench_time t;
+    CR_TRY(cr_bench_repeat(o->seconds, one_pass, &(run){ex, d}, &t, err));
+    cpu = ((double)clock() - cpu) / CLOCKS_PER_SEC;
+    double best = B / t.best, calls = (double)t.calls + 1;
+    double peak = cr_bench_peak(d->j.pool, 0.3);
+    cr_bench_add(out, "rows_per_s", best, "rows/s");
+    cr_bench_add(out, "rows_per_s_median", B / t.median, "rows/s");
+    cr_bench_add(out, "rows_per_cpu_s", calls * B / cpu, "rows/s");
+    cr_bench_add(out, "batch_size", B, "rows");
+    cr_bench_add(out, "threads", cr_pool_threads(d->j.pool), "");
+    cr_bench_add(out, "steps", calls, "");
+    cr_bench_add(out, "flops_per_row", per_row, "");
+    cr_bench_add(out, "gflops", best * per_row * 1e-9, "GFLOP/s");
+    cr_bench_add(out, "peak_gflops", peak, "GFLOP/s");
+    cr_bench_add(out, "share_of_peak", 100 * best * per_row * 1e-9 / peak, "%");
+    cr_bench_add_memory(out, d);
+    return CR_OK;
+}
+
+cr_code cr_bench_predict(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
+    cr_bench_data d;
+    cr_err err;
+    cr_exec *ex = NULL;
+    cr_code code = cr_bench_open(&d, o, false, CR_BENCH_BATCHES, diag);
+    if (code == CR_OK) {
+        cr_exec_opts eo = {&d.j.model->graph, CR_EVAL, d.batch_size,
+                           (int)d.j.root->train_config->lanes, 0};
+        code = cr_exec_new(&ex, &eo, d.j.pool, &err);
+        if (code == CR_OK) code = measure(o, &d, ex, out, &err);
+        if (code != CR_OK) cr_diag_err(diag, &err);
+    }
+    cr_exec_free(ex);
+    cr_bench_close(&d);
+    return code;
+}
