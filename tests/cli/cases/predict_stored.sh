@@ -33,6 +33,13 @@ cp "$out" got
 same want got
 [ "$(wc -l <got)" -eq 3 ] || fail "rows"
 
+# the same bytes for any number of threads
+for t in 1 2; do
+    predict --predict_input_path in.parquet --predict_output_path t$t --reserved_columns ALL_COLUMNS --threads $t --batch_size 2
+    ends 0
+done
+same t1/part-0.parquet t2/part-0.parquet
+
 # as text: single values as they are, the others as JSON
 predict --predict_input_path in.parquet --predict_output_path c --writer_type CsvWriter --output_columns probs \
     --reserved_columns hash,s,dec,t,m,ll,h,none
