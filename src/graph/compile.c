@@ -193,32 +193,36 @@ static void plan_buffers(cr_exec *ex) {
                 touch(&grad[in->id], pos, p);
             }
         }
-    placed *live = CR_NEW_N(&ex->arena, placed, 2 * g->n + 1);
-    int n_live = 0;
+    placed **live = CR_NEW_N(&ex->arena, placed *, 1 + g->n_axes);
+    int *n_live = CR_NEW_N(&ex->arena, int, 1 + g->n_axes);
+    for (int i = 0; i <= g->n_axes; i++)
+        live[i] = CR_NEW_N(&ex->arena, placed, 2 * g->n + 1);
     for (int pos = 0; pos < ex->n_code; pos++)
         for (int i = 0; i < g->n; i++) {
             const cr_node *n = g->nodes[i];
             slot *s = &ex->slots[i];
-            if (n->cls != CR_ROW) continue;
+            if (n->cls != CR_ROW && n->cls != CR_SEQ) continue;
+            space *sp = cr_space_of(ex, n);
+            int64_t k = sp - ex->spaces;
             int64_t w = (cr_ld(n) + 15) / 16 * 16; /* buffers begin at 64 bytes */
             if (val[i].first == pos) {
                 s->val_wide =
                     n->output || n->op->batch || n->lane || val[i].first_phase != val[i].last_phase;
                 if (s->val_wide) {
-                    s->val_off = ex->wide_width;
-                    ex->wide_width += w;
+                    s->val_off = sp->wide_width;
+                    sp->wide_width += w;
                 } else {
-                    s->val_off = place(live, &n_live, w, pos, val[i].last, &ex->work_width);
+                    s->val_off = place(live[k], &n_live[k], w, pos, val[i].last, &sp->work_width);
                 }
             }
             if (grad[i].first == pos) {
                 s->grad_wide = n->op->keep_grad || s->batch_user || n->lane ||
                                grad[i].first_phase != grad[i].last_phase;
                 if (s->grad_wide) {
-                    s->grad_off = ex->wide_width;
-                    ex->wide_width += w;
+                    s->grad_off = sp->wide_width;
+                    sp->wide_width += w;
                 } else {
-                    s->grad_off = place(live, &n_live, w, pos, grad[i].last, &ex->work_width);
+                    s->grad_off = place(live[k], &n_live[k], w, pos, grad[i].last, &sp->work_width);
                 }
             }
         }
@@ -227,6 +231,7 @@ static void plan_buffers(cr_exec *ex) {
 void cr_exec_compile(cr_exec *ex) {
     cr_graph *g = ex->g;
     ex->slots = CR_NEW_N(&ex->arena, slot, g->n + 1);
+    ex->spaces = CR_NEW_N(&ex->arena, space, 1 + g->n_axes);
     for (int i = 0; i < g->n; i++)
         if (g->nodes[i]->lane || g->nodes[i]->lane_back) ex->range_rows = cr_range_rows(ex);
     mark_used(ex);

@@ -11,6 +11,9 @@
 
 /* what of a core's L2 the buffers of a tile may take; see docs/design/graph.md */
 #define TILE_BYTES (768 * 1024)
+/* Positions of a tile take more: they come to many per row, the rows of a tile should not become
+ * few, and what an attention does per position outweighs a trip to the next cache. */
+#define TILE_POSITIONS_BYTES (4 << 20)
 
 int64_t cr_ld(const cr_node *n) {
     if (n->width < 16) return n->width;
@@ -20,7 +23,7 @@ int64_t cr_ld(const cr_node *n) {
 }
 
 static int64_t choose_tile(const cr_exec *ex) {
-    int64_t per_row = ex->work_width * (int64_t)sizeof(float);
+    int64_t per_row = ex->spaces[0].work_width * (int64_t)sizeof(float);
     int64_t rows = per_row > 0 ? TILE_BYTES / per_row : 256;
     if (rows < 56) rows = 56;
     if (rows > 252) rows = 252;
@@ -35,11 +38,52 @@ static cr_code big(float **out, size_t *size, int64_t n_floats, const char *what
     return CR_OK;
 }
 
+static int64_t up16(int64_t n) {
+    return (n + 15) / 16 * 16;
+}
+
+static void free_space(space *s) {
+    if (s->work) cr_big_free(s->work, s->work_size);
+    if (s->wide) cr_big_free(s->wide, s->wide_size);
+    s->work = s->wide = NULL;
+}
+
+static cr_code alloc_space(const cr_exec *ex, space *s, cr_err *err) {
+    int threads = cr_pool_threads(ex->pool);
+    CR_TRY(big(&s->work, &s->work_size, s->work_width * s->tile * threads, "tile buffers", err));
+    return big(&s->wide, &s->wide_size, s->wide_width * s->cap, "batch buffers", err);
+}
+
+/* positions of a tile that fit the cache */
+static int64_t choose_positions(const space *s) {
+    int64_t per_row = s->work_width * (int64_t)sizeof(float);
+    int64_t rows = per_row > 0 ? TILE_POSITIONS_BYTES / per_row : CR_MAX_TILE;
+    return rows < CR_MAX_TILE ? CR_MAX_TILE : rows > 8192 ? 8192 : rows;
+}
+
+cr_code cr_exec_fit(cr_exec *ex, const cr_run *run, cr_err *err) {
+    for (int a = 0; a < ex->g->n_axes; a++) {
+        space *s = &ex->spaces[1 + a];
+        const int32_t *off = run->axes[a];
+        int64_t longest = s->tile ? s->tile : choose_positions(s), all = off[run->n_rows];
+        for (int64_t r = 0; r < run->n_rows; r++)
+            if (off[r + 1] - off[r] > longest) longest = off[r + 1] - off[r];
+        if (longest <= s->tile && all <= s->cap) continue;
+        free_space(s);
+        s->tile = longest;
+        if (all > s->cap) s->cap = all + all / 4;
+        CR_TRY(alloc_space(ex, s, err));
+    }
+    return CR_OK;
+}
+
 static cr_code alloc(cr_exec *ex, cr_err *err) {
     int threads = cr_pool_threads(ex->pool);
-    int64_t per_thread = ex->work_width * ex->tile_rows + ex->scratch + 64;
-    CR_TRY(big(&ex->work, &ex->work_size, per_thread * threads, "tile buffers", err));
-    CR_TRY(big(&ex->wide, &ex->wide_size, ex->wide_width * ex->max_rows, "batch buffers", err));
+    ex->spaces[0].tile = ex->tile_rows;
+    ex->spaces[0].cap = ex->max_rows;
+    CR_TRY(alloc_space(ex, &ex->spaces[0], err));
+    CR_TRY(
+        big(&ex->scratch_mem, &ex->scratch_size, up16(ex->scratch + 64) * threads, "scratch", err));
     CR_TRY(big(&ex->packed, &ex->packed_size, ex->n_packed, "packed weights", err));
     if (ex->mode == CR_TRAIN)
         CR_TRY(big(&ex->lane_grads, &ex->grads_size, ex->g->n_trainable * ex->lanes,
@@ -76,8 +120,9 @@ cr_code cr_exec_new(cr_exec **out, const cr_exec_opts *o, cr_pool *pool, cr_err 
 
 void cr_exec_free(cr_exec *ex) {
     if (!ex) return;
-    if (ex->work) cr_big_free(ex->work, ex->work_size);
-    if (ex->wide) cr_big_free(ex->wide, ex->wide_size);
+    for (int i = 0; ex->spaces && i <= ex->g->n_axes; i++)
+        free_space(&ex->spaces[i]);
+    if (ex->scratch_mem) cr_big_free(ex->scratch_mem, ex->scratch_size);
     if (ex->packed) cr_big_free(ex->packed, ex->packed_size);
     if (ex->lane_grads) cr_big_free(ex->lane_grads, ex->grads_size);
     cr_free(ex->lane_sums);
@@ -113,14 +158,11 @@ static void run_tile(cr_exec *ex, cr_tile *t, int first, int count) {
 }
 
 static cr_tile tile_of(cr_exec *ex, int lane, int thread) {
-    int64_t per_thread = ex->work_width * ex->tile_rows + ex->scratch + 64;
-    float *work = ex->work + per_thread * thread;
     return (cr_tile){.ex = ex,
                      .lane = lane,
                      .thread = thread,
                      .train = ex->mode == CR_TRAIN,
-                     .work = work,
-                     .scratch = work + (ex->work_width * ex->tile_rows + 15) / 16 * 16};
+                     .scratch = ex->scratch_mem + up16(ex->scratch + 64) * thread};
 }
 
 /* the calls of all rows of a range at once */
@@ -132,6 +174,17 @@ static void run_range(cr_exec *ex, cr_tile *t, int64_t row, int64_t end, int fir
     run_tile(ex, t, first, count);
 }
 
+/* rows of the tile that begins at row: as many as its buffers hold, and one at least */
+static int64_t tile_end(const cr_exec *ex, int64_t row, int64_t end) {
+    if (end - row > ex->tile_rows) end = row + ex->tile_rows;
+    for (int a = 0; a < ex->g->n_axes; a++) {
+        const int32_t *off = ex->run->axes[a];
+        while (off[end] - off[row] > ex->spaces[1 + a].tile)
+            end--;
+    }
+    return end;
+}
+
 static void run_rows(cr_exec *ex, cr_tile *t, int64_t row, int64_t end) {
     const phase *ph = &ex->phases[ex->cur_phase];
     int64_t begin = row;
@@ -140,7 +193,7 @@ static void run_rows(cr_exec *ex, cr_tile *t, int64_t row, int64_t end) {
     c += ph->n_begin;
     for (t->first = true; row < end; row += t->n_rows, t->first = false) {
         t->row0 = row;
-        t->n_rows = end - row < ex->tile_rows ? end - row : ex->tile_rows;
+        t->n_rows = tile_end(ex, row, end) - row;
         run_tile(ex, t, c, ph->n);
     }
     run_range(ex, t, begin, end, c + ph->n, ph->n_end);
@@ -220,6 +273,8 @@ static void finish_phase(cr_exec *ex, int p) {
 
 void cr_exec_run(cr_exec *ex, const cr_run *run) {
     CR_ASSERT(run->n_rows <= ex->max_rows);
+    for (int a = 0; a < ex->g->n_axes; a++)
+        CR_ASSERT(run->axes[a][run->n_rows] <= ex->spaces[1 + a].cap);
     ex->run = run;
     if (run->weights_changed || !ex->prepared) {
         cr_pool_stage(ex->pool, CR_STAGE_PACK);
@@ -248,20 +303,22 @@ void cr_exec_run(cr_exec *ex, const cr_run *run) {
 const float *cr_exec_val(const cr_exec *ex, const cr_node *n) {
     const slot *s = &ex->slots[n->id];
     CR_ASSERT(s->used && s->val_wide);
-    return ex->wide + s->val_off * ex->max_rows;
+    const space *sp = cr_space_of(ex, n);
+    return sp->wide + s->val_off * sp->cap;
 }
 
 const float *cr_exec_grad(const cr_exec *ex, const cr_node *n) {
     const slot *s = &ex->slots[n->id];
-    return s->grad && s->grad_wide ? ex->wide + s->grad_off * ex->max_rows : NULL;
+    const space *sp = cr_space_of(ex, n);
+    return s->grad && s->grad_wide ? sp->wide + s->grad_off * sp->cap : NULL;
 }
 
 double cr_exec_whole(const cr_exec *ex, const cr_node *n, int64_t i) {
     return ex->sums[ex->slots[n->id].sum_off + i];
 }
 
-bool cr_exec_has_grad(const cr_exec *ex, const cr_node *p) {
-    return ex->slots[p->id].grad;
+bool cr_exec_has_grad(const cr_exec *ex, const cr_node *n) {
+    return ex->slots[n->id].grad;
 }
 
 void cr_exec_sum_grads(const cr_exec *ex, int64_t first, int64_t n, float *out) {
@@ -292,16 +349,31 @@ int cr_exec_lanes(const cr_exec *ex) {
 
 void cr_exec_get_info(const cr_exec *ex, cr_exec_info *out) {
     *out = (cr_exec_info){ex->tile_rows, ex->n_phases, ex->g->n,
-                          ex->work_size + ex->wide_size + ex->packed_size + ex->grads_size +
-                              ex->sums_size};
+                          ex->scratch_size + ex->packed_size + ex->grads_size + ex->sums_size};
+    for (int i = 0; i <= ex->g->n_axes; i++)
+        out->bytes += ex->spaces[i].work_size + ex->spaces[i].wide_size;
 }
 
 /* ---- the ops' view ---- */
 
+const int32_t *cr_seq_off(const cr_tile *t, int axis) {
+    return t->ex->run->axes[axis] + t->row0;
+}
+
+int64_t cr_rows(const cr_tile *t, const cr_node *n) {
+    if (n->cls != CR_SEQ) return t->n_rows;
+    const int32_t *off = cr_seq_off(t, n->axis);
+    return off[t->n_rows] - off[0];
+}
+
+int64_t cr_row0(const cr_tile *t, const cr_node *n) {
+    return n->cls == CR_SEQ ? *cr_seq_off(t, n->axis) : t->row0;
+}
+
 static float *row_buf(const cr_tile *t, const cr_node *n, bool wide, int64_t off) {
-    const cr_exec *ex = t->ex;
-    return wide ? ex->wide + off * ex->max_rows + t->row0 * cr_ld(n)
-                : t->work + off * ex->tile_rows;
+    const space *s = cr_space_of(t->ex, n);
+    return wide ? s->wide + off * s->cap + cr_row0(t, n) * cr_ld(n)
+                : s->work + (t->thread * s->work_width + off) * s->tile;
 }
 
 float *cr_val(const cr_tile *t, const cr_node *n) {
@@ -320,7 +392,8 @@ bool cr_wants_grad(const cr_tile *t, const cr_node *n, int i) {
 }
 
 bool cr_first_grad(const cr_tile *t, const cr_node *n, int i) {
-    return t->ex->slots[n->id].first[i] && (n->in[i]->cls == CR_ROW || t->first);
+    const cr_node *x = n->in[i];
+    return t->ex->slots[n->id].first[i] && (x->cls == CR_ROW || x->cls == CR_SEQ || t->first);
 }
 
 float *cr_param_grad(const cr_tile *t, const cr_node *p) {

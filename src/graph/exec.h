@@ -35,17 +35,21 @@ typedef struct cr_run {
     int64_t n_rows;    /* <= max_rows */
     int64_t step;
     bool weights_changed; /* prepared data is stale */
+    /* per axis of the graph: where the positions of each row begin, n_rows + 1 numbers from 0 on */
+    const int32_t *const *axes;
 } cr_run;
+/* cr_exec_fit makes room for the sequences of a run, before it, where the graph has any. */
+CR_CHECKED cr_code cr_exec_fit(cr_exec *ex, const cr_run *run, cr_err *err);
 /* cr_exec_run: forward, and in CR_TRAIN losses and backward. Allocates nothing. */
 void cr_exec_run(cr_exec *ex, const cr_run *run);
 
 /* after a run: rows of an output node; gradient rows of a keep_grad node (cr_ld apart); value of a
- * WHOLE */
+ * WHOLE. Those of a SEQ node lie elsewhere after each cr_exec_fit. */
 const float *cr_exec_val(const cr_exec *ex, const cr_node *n);
 const float *cr_exec_grad(const cr_exec *ex, const cr_node *n);
 double cr_exec_whole(const cr_exec *ex, const cr_node *n, int64_t i);
-/* does a gradient reach this parameter? */
-bool cr_exec_has_grad(const cr_exec *ex, const cr_node *p);
+/* does a gradient reach this node? */
+bool cr_exec_has_grad(const cr_exec *ex, const cr_node *n);
 /* cr_exec_sum_grads combines the lanes' gradients of floats [first, first+n) of the trainable
  * parameter block into out. Any thread. */
 void cr_exec_sum_grads(const cr_exec *ex, int64_t first, int64_t n, float *out);

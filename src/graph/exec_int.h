@@ -37,6 +37,15 @@ typedef struct prep {
     int64_t item;
 } prep;
 
+/* Buffers of one kind of rows: of samples, or of the positions of an axis. */
+typedef struct space {
+    int64_t work_width; /* floats per row of a tile's local buffers */
+    int64_t wide_width; /* floats per row of batch-wide buffers */
+    int64_t tile, cap;  /* rows of a tile and of a batch, at most; positions grow as needed */
+    float *work, *wide; /* [threads][tile * work_width], [cap * wide_width] */
+    size_t work_size, wide_size;
+} space;
+
 struct cr_exec {
     cr_arena arena; /* all of the plan */
     cr_graph *g;
@@ -44,6 +53,7 @@ struct cr_exec {
     cr_mode mode;
     int lanes;
     int64_t max_rows, tile_rows;
+    space *spaces;      /* [1 + axes of the graph]: see cr_space_of */
     int64_t range_rows; /* rows of a lane node's tile, at most; 0: there are none */
     slot *slots;        /* by node id */
     instr *code;
@@ -52,22 +62,24 @@ struct cr_exec {
     int n_phases;
     prep *preps;
     int64_t n_preps;
-    int64_t work_width; /* floats per row of a tile's local buffers */
-    int64_t wide_width; /* floats per row of batch-wide buffers */
-    int64_t n_sums;     /* doubles per lane (values, then gradients: 2 * n_sums) */
-    int64_t scratch;    /* floats per thread */
+    int64_t n_sums;  /* doubles per lane (values, then gradients: 2 * n_sums) */
+    int64_t scratch; /* floats per thread */
     /* memory */
-    float *work, *wide, *packed, *lane_grads;
+    float *scratch_mem, *packed, *lane_grads;
     int64_t n_packed;
     double *lane_sums; /* [lanes][2 * n_sums] */
     double *sums;      /* combined: values */
     float *whole;      /* [2 * n_sums]: finished values, gradients */
-    size_t work_size, wide_size, packed_size, grads_size, sums_size;
+    size_t scratch_size, packed_size, grads_size, sums_size;
     /* the run under way */
     const cr_run *run;
     int cur_phase;
     bool prepared;
 };
+
+static inline space *cr_space_of(const cr_exec *ex, const cr_node *n) {
+    return &ex->spaces[n->cls == CR_SEQ ? 1 + n->axis : 0];
+}
 
 /* rows that lane nodes see at a time: those of a lane; in inference, where any cut gives the same
  * values, enough for ids to repeat */

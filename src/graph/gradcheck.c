@@ -15,19 +15,36 @@
 typedef struct feed_attr {
     int64_t width;
     float *data;
+    int axis; /* -1: rows */
 } feed_attr;
 
+/* lengths of the sequences of every axis: none, one, more than a tile holds */
+static int32_t length_of(int axis, int64_t row) {
+    uint64_t u = cr_rng_u64(31 + (uint64_t)axis, (uint64_t)row);
+    return row == 11 + axis ? CR_MAX_TILE + 3 : u % 5 == 0 ? 0 : (int32_t)(u % 7);
+}
+
+static int64_t size_of(const cr_node *n) {
+    if (n->cls == CR_PARAM) return n->width;
+    int64_t positions = 0;
+    for (int64_t r = 0; n->cls == CR_SEQ && r < CR_FEED_ROWS; r++)
+        positions += length_of(n->axis, r);
+    return n->width * (n->cls == CR_SEQ ? positions : CR_FEED_ROWS);
+}
+
 static void feed_infer(cr_node *n) {
-    n->cls = CR_ROW;
-    n->width = ((feed_attr *)n->attr)->width;
+    const feed_attr *a = n->attr;
+    n->cls = a->axis < 0 ? CR_ROW : CR_SEQ;
+    n->axis = a->axis < 0 ? 0 : a->axis;
+    n->width = a->width;
     n->needs_grad = true;
 }
 
 static void feed_forward(const cr_node *n, cr_tile *t) {
     const feed_attr *a = n->attr;
     float *y = cr_val(t, n);
-    for (int64_t r = 0; r < t->n_rows; r++)
-        memcpy(y + r * cr_ld(n), a->data + (t->row0 + r) * a->width,
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
+        memcpy(y + r * cr_ld(n), a->data + (cr_row0(t, n) + r) * a->width,
                (size_t)a->width * sizeof(float));
 }
 
@@ -50,10 +67,21 @@ void cr_feed_fill(float *w, int64_t n, uint64_t key) {
     }
 }
 
-cr_node *cr_feed(cr_graph *g, int64_t width) {
-    feed_attr a = {width, CR_NEW_N(&g->arena, float, CR_FEED_ROWS *width)};
-    cr_feed_fill(a.data, CR_FEED_ROWS * width, cr_rng_sub(g->seed, (uint64_t)g->n));
+static cr_node *feed(cr_graph *g, int64_t width, int axis) {
+    cr_node like = {.cls = axis < 0 ? CR_ROW : CR_SEQ, .axis = axis, .width = width};
+    int64_t size = size_of(&like);
+    feed_attr a = {width, CR_NEW_N(&g->arena, float, size + 1), axis};
+    cr_feed_fill(a.data, size, cr_rng_sub(g->seed, (uint64_t)g->n));
     return cr_graph_op(g, &feed_op, NULL, 0, &a, sizeof(a));
+}
+
+cr_node *cr_feed(cr_graph *g, int64_t width) {
+    if (g->feed_seq && g->n_axes == 0) cr_graph_axis(g);
+    return feed(g, width, g->feed_seq ? 0 : -1);
+}
+
+cr_node *cr_feed_seq(cr_graph *g, int axis, int64_t width) {
+    return feed(g, width, axis);
 }
 
 float *cr_feed_data(cr_node *feed) {
@@ -76,18 +104,18 @@ static void probe_forward(const cr_node *n, cr_tile *t) {
     const cr_node *x = n->in[0];
     const float *v = cr_val(t, x);
     double *sum = cr_lane_sum(t, n);
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = 0; r < cr_rows(t, x); r++)
         for (int64_t j = 0; j < x->width; j++)
-            *sum += (double)probe_c(t->row0 + r, j) * (double)v[r * cr_ld(x) + j];
+            *sum += (double)probe_c(cr_row0(t, x) + r, j) * (double)v[r * cr_ld(x) + j];
 }
 
 static void probe_backward(const cr_node *n, cr_tile *t) {
     const cr_node *x = n->in[0];
     float *g = cr_grad(t, x);
     bool first = cr_first_grad(t, n, 0);
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = 0; r < cr_rows(t, x); r++)
         for (int64_t j = 0; j < x->width; j++) {
-            float c = probe_c(t->row0 + r, j);
+            float c = probe_c(cr_row0(t, x) + r, j);
             g[r * cr_ld(x) + j] = first ? c : g[r * cr_ld(x) + j] + c;
         }
 }
@@ -95,12 +123,13 @@ static void probe_backward(const cr_node *n, cr_tile *t) {
 static const cr_op_type probe_op = {.name = "probe",
                                     .infer = probe_infer,
                                     .forward = probe_forward,
-                                    .backward = probe_backward};
+                                    .backward = probe_backward,
+                                    .seq = true};
 
 static cr_code setup(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, cr_node **loss,
                      cr_pool **pool, cr_exec **ex, cr_err *err) {
     if (!g->params) {
-        if (out->cls == CR_ROW)
+        if (out->cls == CR_ROW || out->cls == CR_SEQ)
             out = cr_graph_op(g, &probe_op, &out, 1, NULL, 0);
         else
             out->loss = true;
@@ -117,27 +146,36 @@ static cr_code setup(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, cr_n
     return cr_exec_new(ex, &eo, *pool, err);
 }
 
-static double value(cr_exec *ex, const cr_node *loss) {
-    cr_run run = {.n_rows = CR_FEED_ROWS, .step = 3, .weights_changed = true};
+static double value(cr_graph *g, cr_exec *ex, const cr_node *loss) {
+    int32_t **axes = CR_NEW_N(&g->arena, int32_t *, g->n_axes + 1);
+    for (int a = 0; a < g->n_axes; a++) {
+        axes[a] = CR_NEW_N(&g->arena, int32_t, CR_FEED_ROWS + 1);
+        for (int64_t r = 0; r < CR_FEED_ROWS; r++)
+            axes[a][r + 1] = axes[a][r] + length_of(a, r);
+    }
+    cr_run run = {.n_rows = CR_FEED_ROWS,
+                  .step = 3,
+                  .weights_changed = true,
+                  .axes = (const int32_t *const *)axes};
+    if (cr_exec_fit(ex, &run, NULL) != CR_OK) return NAN;
     cr_exec_run(ex, &run);
     return cr_exec_whole(ex, loss, 0);
 }
 
 /* A leaf: n numbers in rows of `width`, `stride` apart, with their gradient at hand. */
-static void leaf_grad(cr_graph *g, cr_exec *ex, const cr_node *n, float *out) {
+static void leaf_grad(cr_exec *ex, const cr_node *n, float *out) {
     if (n->cls == CR_PARAM) {
         cr_exec_sum_grads(ex, n->offset, n->width, out);
         return;
     }
-    (void)g;
     const float *gr = cr_exec_grad(ex, n);
-    for (int64_t r = 0; r < CR_FEED_ROWS; r++)
+    for (int64_t r = 0; r < size_of(n) / n->width; r++)
         memcpy(out + r * n->width, gr + r * cr_ld(n), (size_t)n->width * sizeof(float));
 }
 
 static bool is_leaf(cr_exec *ex, const cr_node *n) {
     if (n->cls == CR_PARAM) return n->trainable && cr_exec_has_grad(ex, n);
-    return n->op == &feed_op && cr_exec_grad(ex, n);
+    return n->op == &feed_op && cr_exec_has_grad(ex, n);
 }
 
 /* the trial of median badness: a step across the kink of a ReLU spoils one direction, a wrong
@@ -165,12 +203,12 @@ cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, doub
         cr_node *n = g->nodes[i];
         if (!is_leaf(ex, n)) continue;
         n_leaves++;
-        int64_t size = n->cls == CR_PARAM ? n->width : n->width * CR_FEED_ROWS;
+        int64_t size = size_of(n);
         float *x = n->cls == CR_PARAM ? n->w : cr_feed_data(n);
         float *keep = CR_NEW_N(&g->arena, float, size), *grad = CR_NEW_N(&g->arena, float, size);
         memcpy(keep, x, (size_t)size * sizeof(float));
-        value(ex, loss);
-        leaf_grad(g, ex, n, grad);
+        value(g, ex, loss);
+        leaf_grad(ex, n, grad);
         double bads[TRIALS];
         char what[TRIALS][160];
         for (int trial = 0; trial < TRIALS; trial++) {
@@ -182,7 +220,7 @@ cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, doub
                     double u = cr_rng_u64(key, (uint64_t)k) & 1 ? 1 : -1;
                     x[k] = (float)((double)keep[k] + (side ? eps : -eps) * u);
                 }
-                f[side] = value(ex, loss);
+                f[side] = value(g, ex, loss);
             }
             /* what float rounding made of x is part of the direction */
             for (int64_t k = 0; k < size; k++) {
@@ -219,16 +257,16 @@ cr_code cr_grad_hash(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, uint
     cr_exec *ex = NULL;
     cr_code code = setup(g, out, o, &loss, &pool, &ex, err);
     if (code == CR_OK) {
-        double v = value(ex, loss);
+        double v = value(g, ex, loss);
         uint64_t h = 0, bits;
         memcpy(&bits, &v, sizeof(bits));
         h = cr_rng_sub(h, bits);
         for (int i = 0; i < g->n; i++) {
             cr_node *n = g->nodes[i];
             if (!is_leaf(ex, n)) continue;
-            int64_t size = n->cls == CR_PARAM ? n->width : n->width * CR_FEED_ROWS;
+            int64_t size = size_of(n);
             float *grad = CR_NEW_N(&g->arena, float, size);
-            leaf_grad(g, ex, n, grad);
+            leaf_grad(ex, n, grad);
             for (int64_t k = 0; k < size; k++) {
                 uint32_t b;
                 memcpy(&b, &grad[k], sizeof(b));

@@ -12,8 +12,11 @@
 
 #define CR_FEED_ROWS 37 /* not a multiple of anything: tiles, lanes and blocks get tails */
 
-/* cr_feed: (CR_FEED_ROWS, width) values of size 0.1..1 and random sign, from the graph's seed. */
+/* cr_feed: (CR_FEED_ROWS, width) values of size 0.1..1 and random sign, from the graph's seed; the
+ * positions of axis 0 in the place of rows when g->feed_seq. */
 cr_node *cr_feed(cr_graph *g, int64_t width);
+/* the same for the positions of an axis: sequences of no, few and many positions */
+cr_node *cr_feed_seq(cr_graph *g, int axis, int64_t width);
 /* the feed's values, to change them (rows are `width` apart) */
 float *cr_feed_data(cr_node *feed);
 /* fills a parameter with the same kind of values; after cr_graph_alloc */

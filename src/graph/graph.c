@@ -70,7 +70,28 @@ cr_node *cr_graph_op(cr_graph *g, const cr_op_type *op, cr_node *const *in, int 
         memcpy(n->attr, attr, attr_size);
     }
     op->infer(n);
+    for (int i = 0; i < n_in; i++)
+        if (in[i]->cls == CR_SEQ && !op->seq && !op->rowwise)
+            CR_BUG("an op that does not take sequences got one");
     return n;
+}
+
+int cr_graph_axis(cr_graph *g) {
+    return g->n_axes++;
+}
+
+void cr_infer_rows(cr_node *n) {
+    const cr_node *like = NULL;
+    for (int i = 0; i < n->n_in; i++) {
+        const cr_node *x = n->in[i];
+        if (x->cls != CR_ROW && x->cls != CR_SEQ) continue;
+        if (like && (like->cls != x->cls || like->axis != x->axis))
+            CR_BUG("rows of different classes or axes");
+        like = x;
+    }
+    if (!like) CR_BUG("no rows among the inputs");
+    n->cls = like->cls;
+    n->axis = like->axis;
 }
 
 size_t cr_graph_push(cr_graph *g, const char *fmt, ...) {

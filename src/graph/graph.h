@@ -1,8 +1,10 @@
 /*
  * graph.h - the model as a static graph: built once, differentiated once, planned once.
  *
- * Values come in three classes:
+ * Values come in four classes:
  *   ROW    (B, w): one row of w floats per sample; lives in tiles.
+ *   SEQ    (sum of lengths, w): one row per position of every sample's sequence, without padding.
+ *          Sequences of the same lengths lie on one axis; a tile holds the positions of its rows.
  *   PARAM  (rows, cols): a dense parameter or buffer; its gradient is summed over the batch.
  *   WHOLE  (w): one vector for the batch, summed over all rows (batch statistics, losses).
  * A batch is cut into lanes (a fixed number, see exec.h); inside a lane sums run in row order,
@@ -25,7 +27,7 @@ typedef struct cr_graph cr_graph;
 typedef struct cr_node cr_node;
 typedef struct cr_tile cr_tile;
 struct cr_exec;
-typedef enum cr_class { CR_ROW, CR_PARAM, CR_WHOLE } cr_class;
+typedef enum cr_class { CR_ROW, CR_SEQ, CR_PARAM, CR_WHOLE } cr_class;
 
 typedef struct cr_op_type {
     const char *name;
@@ -49,6 +51,10 @@ typedef struct cr_op_type {
      * are called once, between phases, with a tile that is the whole batch; sums must run in row
      * order. No PARAM inputs. */
     bool batch;
+    /* rowwise: works row by row, so on positions of sequences too: with cr_infer_rows, cr_rows and
+     * cr_row0 in the place of CR_ROW, t->n_rows and t->row0. A tile may then have no rows, and more
+     * than CR_MAX_TILE of them. seq: takes sequences in its own way. */
+    bool rowwise, seq;
     bool train_only; /* left out of inference (batch statistics) */
     bool keep_grad;  /* its gradient is wanted for the whole batch after the step (lookups) */
     bool keep_val;   /* backward reads n's own value (sigmoid, softmax) */
@@ -60,6 +66,7 @@ struct cr_node {
     const char *name;     /* PARAM: full name as in checkpoints; else "op#id" */
     int id;
     cr_class cls;
+    int axis; /* SEQ: whose lengths; see cr_graph_axis */
     cr_node **in;
     int n_in;
     int64_t width;       /* floats per row (ROW) or in all (WHOLE, PARAM) */
@@ -91,6 +98,8 @@ struct cr_graph {
     cr_node **nodes;
     int n, cap;
     uint64_t seed;
+    int n_axes;
+    bool feed_seq; /* gradcheck.h: feeds are sequences */
     int half; /* matrix products take inputs rounded to 16 bits (kern.h: CR_HALF_…); 0: none */
     char *prefix; /* put before parameter names: see cr_graph_push; NUL-ended */
     size_t cap_prefix;
@@ -107,6 +116,10 @@ cr_node *cr_graph_param(cr_graph *g, const char *name, int64_t rows, int64_t col
 /* cr_graph_op adds an op node; attr (attr_size bytes) and the list of inputs are copied. */
 cr_node *cr_graph_op(cr_graph *g, const cr_op_type *op, cr_node *const *in, int n_in,
                      const void *attr, size_t attr_size);
+/* cr_graph_axis: a new axis for sequences; each run gives its lengths (cr_run.axes). */
+int cr_graph_axis(cr_graph *g);
+/* cr_infer_rows, for infer: the class and axis of n are those of its inputs, which agree. */
+void cr_infer_rows(cr_node *n);
 /* cr_graph_push: names made until cr_graph_pop(mark) get this part and a dot in front. */
 size_t cr_graph_push(cr_graph *g, const char *fmt, ...) CR_PRINTF(2, 3);
 void cr_graph_pop(cr_graph *g, size_t mark);
@@ -121,9 +134,14 @@ struct cr_tile {
     int64_t n_rows; /* rows in this tile */
     bool first;     /* first tile of its lane in this phase */
     bool train;
-    float *work;    /* tile-local buffers of this thread */
     float *scratch; /* per-thread scratch */
 };
+/* cr_rows: rows of a node in this tile, and cr_row0 the first of them in the batch: the tile's own
+ * for ROW, positions for SEQ. cr_seq_off: where the positions of each row of the tile begin in
+ * the batch, t->n_rows + 1 numbers. */
+int64_t cr_rows(const cr_tile *t, const cr_node *n);
+int64_t cr_row0(const cr_tile *t, const cr_node *n);
+const int32_t *cr_seq_off(const cr_tile *t, int axis);
 /* cr_val / cr_grad: rows of a node's value and gradient in this tile, cr_ld floats apart. */
 float *cr_val(const cr_tile *t, const cr_node *n);
 float *cr_grad(const cr_tile *t, const cr_node *n);

@@ -15,7 +15,7 @@ typedef struct act {
 } act;
 
 static void row_infer(cr_node *n) {
-    n->cls = CR_ROW;
+    cr_infer_rows(n);
     n->width = n->in[0]->width;
 }
 
@@ -55,7 +55,7 @@ static void act_forward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]);
     float *y = cr_val(t, n);
     int64_t ld = cr_ld(n); /* the input has the same width, so the same ld */
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
         act_row(n->attr, y + r * ld, x + r * ld, n->width);
 }
 
@@ -65,7 +65,7 @@ static void act_backward(const cr_node *n, cr_tile *t) {
     float *dx = cr_grad(t, n->in[0]);
     bool acc = !cr_first_grad(t, n, 0);
     int64_t ld = cr_ld(n);
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
         act_row_bwd(n->attr, dx + r * ld, dy + r * ld, y + r * ld, x + r * ld, n->width, acc);
 }
 
@@ -85,7 +85,8 @@ const cr_op_type cr_op_activation = {.name = "activation",
                                      .backward = act_backward,
                                      .example = act_example,
                                      .keep_val = true,
-                                     .reads_in = true};
+                                     .reads_in = true,
+                                     .rowwise = true};
 
 cr_node *cr_activation(cr_graph *g, cr_act kind, float param, cr_node *x) {
     act a = {kind, param};
@@ -98,7 +99,7 @@ static void prelu_forward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]), *a = n->in[1]->w;
     float *y = cr_val(t, n);
     int64_t ld = cr_ld(n), step = n->in[1]->width > 1;
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
         for (int64_t j = 0; j < n->width; j++) {
             float v = x[r * ld + j];
             y[r * ld + j] = v > 0 ? v : a[j * step] * v;
@@ -111,14 +112,14 @@ static void prelu_backward(const cr_node *n, cr_tile *t) {
     if (cr_wants_grad(t, n, 1)) {
         float *da = cr_param_grad(t, n->in[1]);
         if (cr_first_grad(t, n, 1)) memset(da, 0, (size_t)n->in[1]->width * sizeof(float));
-        for (int64_t r = 0; r < t->n_rows; r++)
+        for (int64_t r = 0; r < cr_rows(t, n); r++)
             for (int64_t j = 0; j < n->width; j++)
                 if (!(x[r * ld + j] > 0)) da[j * step] += dy[r * ld + j] * x[r * ld + j];
     }
     if (!cr_wants_grad(t, n, 0)) return;
     float *dx = cr_grad(t, n->in[0]);
     bool first = cr_first_grad(t, n, 0);
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
         for (int64_t j = 0; j < n->width; j++) {
             int64_t i = r * ld + j;
             float v = x[i] > 0 ? dy[i] : a[j * step] * dy[i];
@@ -136,7 +137,8 @@ const cr_op_type cr_op_prelu = {.name = "prelu",
                                 .forward = prelu_forward,
                                 .backward = prelu_backward,
                                 .example = prelu_example,
-                                .reads_in = true};
+                                .reads_in = true,
+                                .rowwise = true};
 
 cr_node *cr_prelu(cr_graph *g, cr_node *x, cr_node *a) {
     return cr_graph_op(g, &cr_op_prelu, (cr_node *[]){x, a}, 2, NULL, 0);
@@ -212,7 +214,7 @@ static void softmax_forward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]);
     float *y = cr_val(t, n), scale = *(const float *)n->attr;
     int64_t ld = cr_ld(n), w = n->width;
-    for (int64_t r = 0; r < t->n_rows; r++) {
+    for (int64_t r = 0; r < cr_rows(t, n); r++) {
         float max = -INFINITY, *yr = y + r * ld;
         for (int64_t j = 0; j < w; j++)
             max = fmaxf(max, x[r * ld + j]);
@@ -231,7 +233,7 @@ static void softmax_backward(const cr_node *n, cr_tile *t) {
     float *dx = cr_grad(t, n->in[0]), scale = *(const float *)n->attr;
     bool first = cr_first_grad(t, n, 0);
     int64_t ld = cr_ld(n), w = n->width;
-    for (int64_t r = 0; r < t->n_rows; r++) {
+    for (int64_t r = 0; r < cr_rows(t, n); r++) {
         float s = cr_kern->dot(y + r * ld, dy + r * ld, w);
         for (int64_t j = 0; j < w; j++) {
             int64_t i = r * ld + j;
@@ -250,7 +252,8 @@ const cr_op_type cr_op_softmax = {.name = "softmax",
                                   .forward = softmax_forward,
                                   .backward = softmax_backward,
                                   .example = softmax_example,
-                                  .keep_val = true};
+                                  .keep_val = true,
+                                  .rowwise = true};
 
 cr_node *cr_softmax(cr_graph *g, cr_node *x, float scale) {
     if (!(scale > 0)) CR_BUG("softmax: scale must be positive");

@@ -13,7 +13,7 @@ typedef struct drop {
 } drop;
 
 static void infer(cr_node *n) {
-    n->cls = CR_ROW;
+    cr_infer_rows(n);
     n->width = n->in[0]->width;
     n->zeros = n->in[0]->zeros;
 }
@@ -25,8 +25,8 @@ static void apply(const cr_node *n, cr_tile *t, float *out, const float *x, bool
     uint32_t limit = (uint32_t)((double)a->p * 4294967296.0);
     float scale = 1.0f / (1.0f - a->p);
     int64_t ld = cr_ld(n);
-    for (int64_t r = 0; r < t->n_rows; r++) {
-        uint64_t row_key = cr_rng_sub(step_key, (uint64_t)(t->row0 + r));
+    for (int64_t r = 0; r < cr_rows(t, n); r++) {
+        uint64_t row_key = cr_rng_sub(step_key, (uint64_t)(cr_row0(t, n) + r));
         for (int64_t j = 0; j < n->width; j += 2) {
             uint64_t u = cr_rng_u64(row_key, (uint64_t)j);
             for (int64_t k = j; k < j + 2 && k < n->width; k++, u >>= 32) {
@@ -45,7 +45,7 @@ static void forward(const cr_node *n, cr_tile *t) {
         return;
     }
     int64_t ld = cr_ld(n);
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
         for (int64_t j = 0; j < n->width; j++)
             y[r * ld + j] = x[r * ld + j];
 }
@@ -63,7 +63,8 @@ const cr_op_type cr_op_dropout = {.name = "dropout",
                                   .infer = infer,
                                   .forward = forward,
                                   .backward = backward,
-                                  .example = example};
+                                  .example = example,
+                                  .rowwise = true};
 
 cr_node *cr_dropout(cr_graph *g, cr_node *x, float p) {
     drop a = {p, cr_rng_sub(cr_rng_key(g->seed, "dropout", NULL), (uint64_t)g->n)};

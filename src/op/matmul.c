@@ -60,9 +60,9 @@ static void infer(cr_node *n) {
     const cr_node *x = n->in[0], *W = n->in[1];
     a->K = a->kn ? W->rows : W->cols;
     a->N = a->kn ? W->cols : W->rows;
-    if (x->cls != CR_ROW || x->width != a->K * a->G) CR_BUG("matmul: widths differ");
+    if (x->width != a->K * a->G) CR_BUG("matmul: widths differ");
     if (a->bias && n->in[2]->width != a->N) CR_BUG("matmul: bias width");
-    n->cls = CR_ROW;
+    cr_infer_rows(n);
     n->width = a->N * a->G;
     bool can = !a->half && a->G == 1 && !a->kn;
     a->x_zeros = can && x->zeros && a->N >= NZ_COLUMNS;
@@ -149,8 +149,8 @@ static void forward(const cr_node *n, cr_tile *t) {
     int flags = (a->bias ? CR_GEMM_BIAS : 0) | (a->relu ? CR_GEMM_RELU : 0);
     const float *bias = a->bias ? n->in[2]->w : NULL;
     int64_t ld = cr_ld(n);
-    for (int64_t r = 0; r < t->n_rows; r += a->chunk) {
-        int64_t rows = t->n_rows - r < a->chunk ? t->n_rows - r : a->chunk;
+    for (int64_t r = 0; r < cr_rows(t, n); r += a->chunk) {
+        int64_t rows = cr_rows(t, n) - r < a->chunk ? cr_rows(t, n) - r : a->chunk;
         side x =
             input(a, cr_val(t, in) + r * cr_ld(in), cr_ld(in), rows, a->K, t->scratch + a->xroom);
         float *y = cr_val(t, n) + r * ld;
@@ -206,12 +206,17 @@ static void backward(const cr_node *n, cr_tile *t) {
     if (a->relu) {
         float *grad = cr_grad(t, n);
         const float *y = cr_val(t, n);
-        for (int64_t r = 0; r < t->n_rows; r++)
+        for (int64_t r = 0; r < cr_rows(t, n); r++)
             cr_kern->relu_bwd(grad + r * cr_ld(n), grad + r * cr_ld(n), y + r * cr_ld(n), n->width,
                               false);
     }
-    for (int64_t r = 0; r < t->n_rows; r += a->chunk)
-        back(n, t, r, t->n_rows - r < a->chunk ? t->n_rows - r : a->chunk);
+    /* also for no rows: gradients of parameters are set */
+    int64_t r = 0;
+    do {
+        int64_t rows = cr_rows(t, n) - r < a->chunk ? cr_rows(t, n) - r : a->chunk;
+        back(n, t, r, rows);
+        r += rows;
+    } while (r < cr_rows(t, n));
 }
 
 static cr_node *example(cr_graph *g, int k) {
@@ -253,7 +258,8 @@ const cr_op_type cr_op_matmul = {.name = "matmul",
                                  .prepare = prepare,
                                  .example = example,
                                  .keep_val = true,
-                                 .reads_in = true};
+                                 .reads_in = true,
+                                 .rowwise = true};
 
 cr_node *cr_matmul_each(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu, int64_t G) {
     mm a = {.bias = b != NULL, .relu = relu, .half = g->half, .G = G};

@@ -168,7 +168,7 @@ cr_node *cr_batch_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, c
 static void ln_infer(cr_node *n) {
     int64_t w = n->in[1]->width;
     if (n->in[2]->width != w || n->in[0]->width % w != 0) CR_BUG("layer_norm: widths differ");
-    n->cls = CR_ROW;
+    cr_infer_rows(n);
     n->width = n->in[0]->width;
     n->scratch = 2 * w;
 }
@@ -184,7 +184,7 @@ static void ln_forward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]), *gamma = n->in[1]->w, *beta = n->in[2]->w;
     float *y = cr_val(t, n), *dev = t->scratch, mean, rstd;
     int64_t ld = cr_ld(n), w = n->in[1]->width, parts = n->width / w;
-    for (int64_t i = 0; i < t->n_rows * parts; i++) {
+    for (int64_t i = 0; i < cr_rows(t, n) * parts; i++) {
         int64_t at = i / parts * ld + i % parts * w;
         ln_moments(x + at, w, *(const float *)n->attr, dev, &mean, &rstd);
         for (int64_t j = 0; j < w; j++)
@@ -206,7 +206,7 @@ static void ln_backward(const cr_node *n, cr_tile *t) {
         if (cr_first_grad(t, n, 2)) memset(dbeta, 0, (size_t)w * sizeof(float));
     }
     float *xhat = t->scratch, *g = xhat + w, mean, rstd;
-    for (int64_t i = 0; i < t->n_rows * parts; i++) {
+    for (int64_t i = 0; i < cr_rows(t, n) * parts; i++) {
         int64_t at = i / parts * ld + i % parts * w;
         const float *d = dy + at;
         ln_moments(x + at, w, *(const float *)n->attr, xhat, &mean, &rstd);
@@ -238,7 +238,8 @@ const cr_op_type cr_op_layer_norm = {.name = "layer_norm",
                                      .forward = ln_forward,
                                      .backward = ln_backward,
                                      .example = ln_example,
-                                     .reads_in = true};
+                                     .reads_in = true,
+                                     .rowwise = true};
 
 cr_node *cr_layer_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, float eps) {
     return cr_graph_op(g, &cr_op_layer_norm, (cr_node *[]){x, gamma, beta}, 3, &eps, sizeof(eps));

@@ -13,10 +13,11 @@
 extern const cr_op_type *const cr_ops[];
 extern const cr_op_type cr_op_activation, cr_op_add, cr_op_attention, cr_op_bce, cr_op_bias,
     cr_op_bmm, cr_op_bn_apply, cr_op_bn_stats, cr_op_cin, cr_op_codes, cr_op_concat,
-    cr_op_emb_matmul, cr_op_cross, cr_op_dice, cr_op_dropout, cr_op_ffm, cr_op_field_sum, cr_op_fm,
-    cr_op_focal, cr_op_ge, cr_op_l2, cr_op_label, cr_op_layer_norm, cr_op_lookup, cr_op_matmul,
-    cr_op_mean_loss, cr_op_mul, cr_op_pairs, cr_op_pairwise, cr_op_powers, cr_op_prelu,
-    cr_op_row_sum, cr_op_slice, cr_op_softmax, cr_op_softmax_ce, cr_op_squares, cr_op_top,
+    cr_op_emb_matmul, cr_op_cross, cr_op_dice, cr_op_din, cr_op_dropout, cr_op_ffm, cr_op_field_sum,
+    cr_op_fm, cr_op_focal, cr_op_ge, cr_op_l2, cr_op_label, cr_op_layer_norm, cr_op_lookup,
+    cr_op_matmul, cr_op_mean_loss, cr_op_mul, cr_op_pairs, cr_op_pairwise, cr_op_powers,
+    cr_op_prelu, cr_op_row_sum, cr_op_seq_pool, cr_op_seq_softmax, cr_op_seq_spread,
+    cr_op_seq_weigh, cr_op_slice, cr_op_softmax, cr_op_softmax_ce, cr_op_squares, cr_op_top,
     cr_op_transpose;
 
 /* matmul.c: y = x W^T + b, W (N, K) as torch's Linear; b may be NULL; relu: fused. */
@@ -97,6 +98,17 @@ cr_node *cr_ffm(cr_graph *g, cr_node *x, int64_t F, int64_t D);
 /* interact.c: x is F vectors of D */
 cr_node *cr_fm(cr_graph *g, cr_node *x, int64_t F, int64_t D);    /* -> D */
 cr_node *cr_pairs(cr_graph *g, cr_node *x, int64_t F, int64_t D); /* -> F (F-1) / 2 */
+
+/* seq.c: between rows and their sequences (SEQ). A row's x at each of its positions; positions
+ * summed, or averaged, into their row; softmax of scale * x over a row's positions, per column; the
+ * sum over positions of a (1) times s. Of no positions: 0. */
+cr_node *cr_seq_spread(cr_graph *g, cr_node *x, int axis);
+cr_node *cr_seq_pool(cr_graph *g, cr_node *s, bool mean);
+cr_node *cr_seq_softmax(cr_graph *g, cr_node *x, float scale);
+cr_node *cr_seq_weigh(cr_graph *g, cr_node *a, cr_node *s);
+/* din.c: W [q; k; q - k; q * k] + b at each position, q (C) of the row, k (C) of the position, W
+ * (N, 4 C), which has no other user; relu: fused */
+cr_node *cr_din(cr_graph *g, cr_node *q, cr_node *k, cr_node *W, cr_node *b, bool relu);
 
 /* loss.c: one loss per row; y (1) are labels without gradient */
 cr_node *cr_bce(cr_graph *g, cr_node *logit, cr_node *y, float smoothing);

@@ -25,14 +25,14 @@ static float *param_grad(const cr_node *n, cr_tile *t, int i) {
 static void mul_infer(cr_node *n) {
     const cr_node *x = n->in[0], *y = n->in[1];
     if (y->width != x->width && (y->cls == CR_PARAM || y->width != 1)) CR_BUG("mul: widths differ");
-    n->cls = CR_ROW;
+    cr_infer_rows(n);
     n->width = x->width;
 }
 
 static void mul_forward(const cr_node *n, cr_tile *t) {
     const cr_node *xn = n->in[0], *yn = n->in[1];
     bool param = yn->cls == CR_PARAM;
-    for (int64_t r = 0; r < t->n_rows; r++) {
+    for (int64_t r = 0; r < cr_rows(t, n); r++) {
         const float *x = cr_val(t, xn) + r * cr_ld(xn);
         const float *y = param ? yn->w : cr_val(t, yn) + r * cr_ld(yn);
         float *out = cr_val(t, n) + r * cr_ld(n);
@@ -50,7 +50,7 @@ static void mul_backward(const cr_node *n, cr_tile *t) {
     bool first_x = cr_first_grad(t, n, 0), first_y = cr_first_grad(t, n, 1);
     float *dp = param ? param_grad(n, t, 1) : NULL;
     int64_t w = n->width;
-    for (int64_t r = 0; r < t->n_rows; r++) {
+    for (int64_t r = 0; r < cr_rows(t, n); r++) {
         const float *x = cr_val(t, xn) + r * cr_ld(xn), *d = cr_grad(t, n) + r * cr_ld(n);
         const float *y = param ? yn->w : cr_val(t, yn) + r * cr_ld(yn);
         if (wants_x) {
@@ -92,7 +92,8 @@ const cr_op_type cr_op_mul = {.name = "mul",
                               .forward = mul_forward,
                               .backward = mul_backward,
                               .example = mul_example,
-                              .reads_in = true};
+                              .reads_in = true,
+                              .rowwise = true};
 
 cr_node *cr_mul(cr_graph *g, cr_node *x, cr_node *y) {
     return cr_graph_op(g, &cr_op_mul, (cr_node *[]){x, y}, 2, NULL, 0);
@@ -102,13 +103,13 @@ cr_node *cr_mul(cr_graph *g, cr_node *x, cr_node *y) {
 
 static void bias_infer(cr_node *n) {
     if (n->in[1]->width != n->in[0]->width) CR_BUG("bias: widths differ");
-    n->cls = CR_ROW;
+    cr_infer_rows(n);
     n->width = n->in[0]->width;
 }
 
 static void bias_forward(const cr_node *n, cr_tile *t) {
     const cr_node *x = n->in[0];
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
         cr_kern->add(cr_val(t, n) + r * cr_ld(n), cr_val(t, x) + r * cr_ld(x), n->in[1]->w,
                      n->width);
 }
@@ -116,10 +117,10 @@ static void bias_forward(const cr_node *n, cr_tile *t) {
 static void bias_backward(const cr_node *n, cr_tile *t) {
     const cr_node *x = n->in[0];
     if (cr_wants_grad(t, n, 0))
-        cr_kern->copy_rows(cr_grad(t, x), cr_ld(x), cr_grad(t, n), cr_ld(n), t->n_rows, n->width,
-                           !cr_first_grad(t, n, 0));
+        cr_kern->copy_rows(cr_grad(t, x), cr_ld(x), cr_grad(t, n), cr_ld(n), cr_rows(t, n),
+                           n->width, !cr_first_grad(t, n, 0));
     float *db = param_grad(n, t, 1);
-    if (db) cr_kern->col_sum(db, cr_grad(t, n), cr_ld(n), t->n_rows, n->width);
+    if (db) cr_kern->col_sum(db, cr_grad(t, n), cr_ld(n), cr_rows(t, n), n->width);
 }
 
 static cr_node *bias_example(cr_graph *g, int k) {
@@ -131,7 +132,8 @@ const cr_op_type cr_op_bias = {.name = "bias",
                                .infer = bias_infer,
                                .forward = bias_forward,
                                .backward = bias_backward,
-                               .example = bias_example};
+                               .example = bias_example,
+                               .rowwise = true};
 
 cr_node *cr_bias(cr_graph *g, cr_node *x, cr_node *b) {
     return cr_graph_op(g, &cr_op_bias, (cr_node *[]){x, b}, 2, NULL, 0);

@@ -17,6 +17,7 @@
     X(concat)                                                                                      \
     X(cross)                                                                                       \
     X(dice)                                                                                        \
+    X(din)                                                                                         \
     X(dropout)                                                                                     \
     X(emb_matmul)                                                                                  \
     X(ffm)                                                                                         \
@@ -36,6 +37,10 @@
     X(powers)                                                                                      \
     X(prelu)                                                                                       \
     X(row_sum)                                                                                     \
+    X(seq_pool)                                                                                    \
+    X(seq_softmax)                                                                                 \
+    X(seq_spread)                                                                                  \
+    X(seq_weigh)                                                                                   \
     X(slice)                                                                                       \
     X(softmax)                                                                                     \
     X(softmax_ce)                                                                                  \

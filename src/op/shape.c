@@ -10,7 +10,7 @@
 /* ---- concat ---- */
 
 static void concat_infer(cr_node *n) {
-    n->cls = CR_ROW;
+    cr_infer_rows(n);
     n->width = 0;
     int64_t zeros = 0;
     for (int i = 0; i < n->n_in; i++) {
@@ -23,7 +23,7 @@ static void concat_infer(cr_node *n) {
 static void concat_forward(const cr_node *n, cr_tile *t) {
     float *y = cr_val(t, n);
     for (int i = 0; i < n->n_in; y += n->in[i++]->width)
-        cr_kern->copy_rows(y, cr_ld(n), cr_val(t, n->in[i]), cr_ld(n->in[i]), t->n_rows,
+        cr_kern->copy_rows(y, cr_ld(n), cr_val(t, n->in[i]), cr_ld(n->in[i]), cr_rows(t, n),
                            n->in[i]->width, false);
 }
 
@@ -31,7 +31,7 @@ static void concat_backward(const cr_node *n, cr_tile *t) {
     const float *dy = cr_grad(t, n);
     for (int i = 0; i < n->n_in; dy += n->in[i++]->width)
         if (cr_wants_grad(t, n, i))
-            cr_kern->copy_rows(cr_grad(t, n->in[i]), cr_ld(n->in[i]), dy, cr_ld(n), t->n_rows,
+            cr_kern->copy_rows(cr_grad(t, n->in[i]), cr_ld(n->in[i]), dy, cr_ld(n), cr_rows(t, n),
                                n->in[i]->width, !cr_first_grad(t, n, i));
 }
 
@@ -45,7 +45,8 @@ const cr_op_type cr_op_concat = {.name = "concat",
                                  .infer = concat_infer,
                                  .forward = concat_forward,
                                  .backward = concat_backward,
-                                 .example = concat_example};
+                                 .example = concat_example,
+                                 .rowwise = true};
 
 cr_node *cr_concat(cr_graph *g, cr_node *const *x, int n) {
     return n == 1 ? x[0] : cr_graph_op(g, &cr_op_concat, x, n, NULL, 0);
@@ -60,14 +61,14 @@ typedef struct slice {
 static void slice_infer(cr_node *n) {
     const slice *a = n->attr;
     if (a->from < 0 || a->from + a->width > n->in[0]->width) CR_BUG("slice: out of range");
-    n->cls = CR_ROW;
+    cr_infer_rows(n);
     n->width = a->width;
 }
 
 static void slice_forward(const cr_node *n, cr_tile *t) {
     const slice *a = n->attr;
     cr_kern->copy_rows(cr_val(t, n), cr_ld(n), cr_val(t, n->in[0]) + a->from, cr_ld(n->in[0]),
-                       t->n_rows, n->width, false);
+                       cr_rows(t, n), n->width, false);
 }
 
 static void slice_backward(const cr_node *n, cr_tile *t) {
@@ -77,9 +78,9 @@ static void slice_backward(const cr_node *n, cr_tile *t) {
     float *dx = cr_grad(t, x);
     bool first = cr_first_grad(t, n, 0);
     if (first)
-        for (int64_t r = 0; r < t->n_rows; r++)
+        for (int64_t r = 0; r < cr_rows(t, n); r++)
             memset(dx + r * cr_ld(x), 0, (size_t)x->width * sizeof(float));
-    cr_kern->copy_rows(dx + a->from, cr_ld(x), cr_grad(t, n), cr_ld(n), t->n_rows, n->width,
+    cr_kern->copy_rows(dx + a->from, cr_ld(x), cr_grad(t, n), cr_ld(n), cr_rows(t, n), n->width,
                        !first);
 }
 
@@ -93,7 +94,8 @@ const cr_op_type cr_op_slice = {.name = "slice",
                                 .infer = slice_infer,
                                 .forward = slice_forward,
                                 .backward = slice_backward,
-                                .example = slice_example};
+                                .example = slice_example,
+                                .rowwise = true};
 
 cr_node *cr_slice(cr_graph *g, cr_node *x, int64_t from, int64_t width) {
     slice a = {from, width};
@@ -108,7 +110,7 @@ cr_node *cr_slice_of(cr_node *n, int64_t *from) {
 /* ---- weighted sum ---- */
 
 static void add_infer(cr_node *n) {
-    n->cls = CR_ROW;
+    cr_infer_rows(n);
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i]->width > n->width) n->width = n->in[i]->width;
     for (int i = 0; i < n->n_in; i++)
@@ -122,7 +124,7 @@ static void add_forward(const cr_node *n, cr_tile *t) {
     for (int i = 0; i < n->n_in; i++) {
         const float *x = cr_val(t, n->in[i]);
         int64_t lx = cr_ld(n->in[i]), step = n->in[i]->width > 1;
-        for (int64_t r = 0; r < t->n_rows; r++)
+        for (int64_t r = 0; r < cr_rows(t, n); r++)
             for (int64_t j = 0; j < n->width; j++) {
                 float v = c[i] * x[r * lx + j * step];
                 y[r * ld + j] = i ? y[r * ld + j] + v : v;
@@ -138,7 +140,7 @@ static void add_backward(const cr_node *n, cr_tile *t) {
         float *dx = cr_grad(t, n->in[i]);
         bool first = cr_first_grad(t, n, i);
         int64_t lx = cr_ld(n->in[i]);
-        for (int64_t r = 0; r < t->n_rows; r++) {
+        for (int64_t r = 0; r < cr_rows(t, n); r++) {
             if (n->in[i]->width == 1 && n->width > 1) {
                 float v = c[i] * cr_kern->sum(dy + r * ld, n->width);
                 dx[r * lx] = first ? v : dx[r * lx] + v;
@@ -162,7 +164,8 @@ const cr_op_type cr_op_add = {.name = "add",
                               .infer = add_infer,
                               .forward = add_forward,
                               .backward = add_backward,
-                              .example = add_example};
+                              .example = add_example,
+                              .rowwise = true};
 
 cr_node *cr_add(cr_graph *g, cr_node *const *x, const float *c, int n) {
     return cr_graph_op(g, &cr_op_add, x, n, c, (size_t)n * sizeof(float));
@@ -171,7 +174,7 @@ cr_node *cr_add(cr_graph *g, cr_node *const *x, const float *c, int n) {
 /* ---- row sum ---- */
 
 static void rowsum_infer(cr_node *n) {
-    n->cls = CR_ROW;
+    cr_infer_rows(n);
     n->width = 1;
 }
 
@@ -179,7 +182,7 @@ static void rowsum_forward(const cr_node *n, cr_tile *t) {
     const cr_node *x = n->in[0];
     const float *v = cr_val(t, x);
     float *y = cr_val(t, n);
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
         y[r] = cr_kern->sum(v + r * cr_ld(x), x->width);
 }
 
@@ -189,7 +192,7 @@ static void rowsum_backward(const cr_node *n, cr_tile *t) {
     const float *dy = cr_grad(t, n);
     float *dx = cr_grad(t, x);
     bool first = cr_first_grad(t, n, 0);
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
         for (int64_t j = 0; j < x->width; j++)
             dx[r * cr_ld(x) + j] = first ? dy[r] : dx[r * cr_ld(x) + j] + dy[r];
 }
@@ -202,7 +205,8 @@ const cr_op_type cr_op_row_sum = {.name = "row_sum",
                                   .infer = rowsum_infer,
                                   .forward = rowsum_forward,
                                   .backward = rowsum_backward,
-                                  .example = rowsum_example};
+                                  .example = rowsum_example,
+                                  .rowwise = true};
 
 cr_node *cr_row_sum(cr_graph *g, cr_node *x) {
     return cr_graph_op(g, &cr_op_row_sum, &x, 1, NULL, 0);

@@ -65,7 +65,7 @@ static cr_code add_batch(evaluator *e, const cr_batch *b, cr_mean *losses, bool 
                          cr_err *err) {
     const cr_model *m = e->j->model;
     cr_step_input in = {.batch = b};
-    cr_run run = {&in, b->n_rows, 0, first};
+    cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = first};
     cr_exec_run(e->ex, &run);
     for (int i = 0; i < m->n_losses; i++) {
         const float *l = cr_exec_val(e->ex, m->losses[i].row);

@@ -209,7 +209,7 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
         if ((code = cr_loader_next(l, &b, &done, &err)) != CR_OK || !b) continue;
         cr_profile_span(prof, CR_STAGE_WAIT, span);
         cr_step_input in = {.batch = b};
-        cr_run run = {&in, b->n_rows, 0, steps == 0};
+        cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = steps == 0};
         cr_exec_run(ex, &run);
         span = cr_trace_begin(cr_profile_trace(prof));
         code = put_batch(w, b, &err);

@@ -213,7 +213,7 @@ cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err
                         .scale = (const float *const *)t->scale,
                         .n_scale = b->n_weights,
                         .slope = (t->scaler ? t->counters.loss_scale : 1) / (double)t->k};
-    cr_run run = {&in, b->n_rows, step, true};
+    cr_run run = {.input = &in, .n_rows = b->n_rows, .step = step, .weights_changed = true};
     cr_exec_run(t->ex, &run);
     double t2 = cr_now();
     if (!t->scaler) CR_TRY(bad_loss(t, step, err));

@@ -33,12 +33,12 @@ INLINE void vstore_first(float *p, int64_t n, vec x) {
 INLINE vec vrelu(vec x) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, vzero(), _CMP_NLE_UQ), x);
 }
-/* which of the first n elements are not zero */
+/* Which of the first n elements are not zero. Both halves become one mask of 32 bits: gcc 12 spills
+ * a mask of 16 as two bytes and reads back four. */
 INLINE uint32_t nonzero(const float *a, int64_t n) {
-    uint32_t lo = _mm512_cmp_ps_mask(vload_first(a, n), vzero(), _CMP_NEQ_UQ);
-    if (n <= VL) return lo;
-    return lo | (uint32_t)_mm512_cmp_ps_mask(vload_first(a + VL, n - VL), vzero(), _CMP_NEQ_UQ)
-                    << VL;
+    __mmask16 lo = _mm512_cmp_ps_mask(vload_first(a, n), vzero(), _CMP_NEQ_UQ);
+    __mmask16 hi = _mm512_cmp_ps_mask(vload_first(a + VL, n - VL), vzero(), _CMP_NEQ_UQ);
+    return _cvtmask32_u32(_mm512_kunpackw(hi, lo));
 }
 /* per column of VL columns: the bits of the rows where it is not zero */
 INLINE void nonzero_columns(uint32_t *bits, const float *a, int64_t lda, int64_t rows, int64_t n) {

@@ -172,7 +172,7 @@ static result step(kind k, int threads, int64_t tile) {
     }
     cr_updater_group(up, &d->b);
     cr_step_input in = {.batch = &d->b};
-    cr_exec_run(ex, &(cr_run){&in, ROWS, 1, true});
+    cr_exec_run(ex, &(cr_run){.input = &in, .n_rows = ROWS, .step = 1, .weights_changed = true});
     cr_updater_apply(up, &(cr_optim_step){.lr = 1, .t = 1});
     result r = {.n_y = ROWS * k.units, .n_grad = m.g.n_trainable};
     r.y = calloc((size_t)r.n_y, sizeof(float));
@@ -309,7 +309,7 @@ static void neighbours(int half) {
             for (int64_t r = 0; r < ROWS; r += n) {
                 part(d, p, r, ROWS - r < n ? ROWS - r : n);
                 cr_step_input in = {.batch = &p->b};
-                cr_exec_run(ex, &(cr_run){&in, p->b.n_rows, 0, false});
+                cr_exec_run(ex, &(cr_run){.input = &in, .n_rows = p->b.n_rows});
                 for (int64_t i = 0; i < p->b.n_rows; i++)
                     bad += memcmp(cr_exec_val(ex, m.y) + i * cr_ld(m.y), train.y + (r + i) * UNITS,
                                   UNITS * sizeof(float)) != 0;
@@ -343,7 +343,7 @@ TEST(codes_of_equal_ids) {
     cr_exec_opts o = {&m.g, CR_TRAIN, ROWS, 1, 0};
     CHECK_INT(cr_exec_new(&ex, &o, pool, NULL), 0);
     cr_step_input in = {.batch = &d->b};
-    cr_exec_run(ex, &(cr_run){&in, ROWS, 1, true});
+    cr_exec_run(ex, &(cr_run){.input = &in, .n_rows = ROWS, .step = 1, .weights_changed = true});
     int n;
     const cr_block *b = cr_codes_blocks(codes, &n);
     const int32_t *code = (const int32_t *)(const void *)cr_exec_val(ex, codes);

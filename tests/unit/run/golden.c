@@ -94,7 +94,7 @@ static void check_logits(job *j, const golden *g, const char *key, const cr_batc
     cr_exec_opts eo = {&j->model->graph, CR_EVAL, 64, 8, 0};
     CHECK_INT(cr_exec_new(&ex, &eo, j->pool, NULL), 0);
     cr_step_input in = {.batch = b};
-    cr_run run = {&in, b->n_rows, 0, true};
+    cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = true};
     cr_exec_run(ex, &run);
     CHECK_INT(t->n, b->n_rows * node->width);
     CHECK_INT(compare(key, t, cr_exec_val(ex, node), t->n, node->width, cr_ld(node), TOL_LOGIT), 0);
@@ -116,7 +116,7 @@ static void check_grads(job *j, const golden *g, const cr_batch *b) {
             scale[k][i] = (float)((double)b->weights[k][i] / sum);
     }
     cr_step_input in = {.batch = b, .scale = (const float *const *)scale, .n_scale = b->n_weights};
-    cr_run run = {&in, b->n_rows, 0, true};
+    cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = true};
     cr_exec_run(ex, &run);
     int checked = 0;
     for (int i = 0; i < j->model->graph.n; i++) {

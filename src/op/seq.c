@@ -1,0 +1,256 @@
+/*
+ * seq.c - between rows and the positions of their sequences: a row's vector at each of its
+ * positions, positions pooled into their row, softmax over the positions of a row, and the sum of
+ * positions with weights.
+ *
+ * There is no padding: a row without positions gets zeros, and a softmax over them is empty. Sums
+ * run in the order of the positions.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "graph/gradcheck.h"
+#include "kern/kern.h"
+#include "op/op.h"
+
+/* positions of row r of the tile: [*from, returned) of the tile's positions */
+static int64_t positions(const cr_tile *t, int axis, int64_t r, int64_t *from) {
+    const int32_t *off = cr_seq_off(t, axis);
+    *from = off[r] - off[0];
+    return off[r + 1] - off[0];
+}
+
+/* ---- spread: x (w) of a row to all of its positions ---- */
+
+static void spread_infer(cr_node *n) {
+    if (n->in[0]->cls != CR_ROW) CR_BUG("spread: not a row");
+    n->cls = CR_SEQ;
+    n->axis = *(const int *)n->attr;
+    n->width = n->in[0]->width;
+}
+
+static void spread_forward(const cr_node *n, cr_tile *t) {
+    const cr_node *x = n->in[0];
+    for (int64_t r = 0, p; r < t->n_rows; r++) {
+        int64_t end = positions(t, n->axis, r, &p);
+        for (; p < end; p++)
+            memcpy(cr_val(t, n) + p * cr_ld(n), cr_val(t, x) + r * cr_ld(x),
+                   (size_t)n->width * sizeof(float));
+    }
+}
+
+static void spread_backward(const cr_node *n, cr_tile *t) {
+    if (!cr_wants_grad(t, n, 0)) return;
+    const cr_node *x = n->in[0];
+    bool first = cr_first_grad(t, n, 0);
+    for (int64_t r = 0, p; r < t->n_rows; r++) {
+        float *dx = cr_grad(t, x) + r * cr_ld(x);
+        int64_t end = positions(t, n->axis, r, &p);
+        if (first) memset(dx, 0, (size_t)n->width * sizeof(float));
+        for (; p < end; p++)
+            cr_kern->add(dx, dx, cr_grad(t, n) + p * cr_ld(n), n->width);
+    }
+}
+
+static cr_node *spread_example(cr_graph *g, int k) {
+    return k > 1 ? NULL : cr_seq_spread(g, cr_feed(g, k ? 21 : 3), cr_graph_axis(g));
+}
+
+const cr_op_type cr_op_seq_spread = {.name = "seq_spread",
+                                     .infer = spread_infer,
+                                     .forward = spread_forward,
+                                     .backward = spread_backward,
+                                     .example = spread_example};
+
+cr_node *cr_seq_spread(cr_graph *g, cr_node *x, int axis) {
+    return cr_graph_op(g, &cr_op_seq_spread, &x, 1, &axis, sizeof(axis));
+}
+
+/* ---- pool: sum or mean of the positions of a row ---- */
+
+static void pool_infer(cr_node *n) {
+    if (n->in[0]->cls != CR_SEQ) CR_BUG("pool: not a sequence");
+    n->cls = CR_ROW;
+    n->width = n->in[0]->width;
+}
+
+static float pool_scale(const cr_node *n, int64_t len) {
+    return *(const bool *)n->attr && len > 1 ? 1.0f / (float)len : 1.0f;
+}
+
+static void pool_forward(const cr_node *n, cr_tile *t) {
+    const cr_node *s = n->in[0];
+    for (int64_t r = 0, p; r < t->n_rows; r++) {
+        float *y = cr_val(t, n) + r * cr_ld(n);
+        int64_t end = positions(t, s->axis, r, &p);
+        float c = pool_scale(n, end - p);
+        memset(y, 0, (size_t)n->width * sizeof(float));
+        for (; p < end; p++)
+            cr_kern->add(y, y, cr_val(t, s) + p * cr_ld(s), n->width);
+        if (c != 1) cr_kern->scale(y, c, y, n->width);
+    }
+}
+
+static void pool_backward(const cr_node *n, cr_tile *t) {
+    if (!cr_wants_grad(t, n, 0)) return;
+    const cr_node *s = n->in[0];
+    bool first = cr_first_grad(t, n, 0);
+    for (int64_t r = 0, p; r < t->n_rows; r++) {
+        const float *dy = cr_grad(t, n) + r * cr_ld(n);
+        int64_t end = positions(t, s->axis, r, &p);
+        float c = pool_scale(n, end - p);
+        for (; p < end; p++)
+            (first ? cr_kern->scale : cr_kern->axpy)(cr_grad(t, s) + p * cr_ld(s), c, dy, n->width);
+    }
+}
+
+static cr_node *pool_example(cr_graph *g, int k) {
+    return k > 1 ? NULL : cr_seq_pool(g, cr_feed_seq(g, cr_graph_axis(g), k ? 20 : 3), k);
+}
+
+const cr_op_type cr_op_seq_pool = {.name = "seq_pool",
+                                   .infer = pool_infer,
+                                   .forward = pool_forward,
+                                   .backward = pool_backward,
+                                   .example = pool_example,
+                                   .seq = true};
+
+cr_node *cr_seq_pool(cr_graph *g, cr_node *s, bool mean) {
+    return cr_graph_op(g, &cr_op_seq_pool, &s, 1, &mean, sizeof(mean));
+}
+
+/* ---- softmax over the positions of a row, per column ---- */
+
+static void softmax_infer(cr_node *n) {
+    if (n->in[0]->cls != CR_SEQ) CR_BUG("softmax: not a sequence");
+    cr_infer_rows(n);
+    n->width = n->in[0]->width;
+}
+
+static void softmax_forward(const cr_node *n, cr_tile *t) {
+    float scale = *(const float *)n->attr;
+    const float *x = cr_val(t, n->in[0]);
+    float *y = cr_val(t, n);
+    int64_t ld = cr_ld(n);
+    for (int64_t r = 0, from; r < t->n_rows; r++) {
+        int64_t end = positions(t, n->axis, r, &from);
+        for (int64_t j = 0; j < n->width; j++) {
+            float most = -INFINITY;
+            for (int64_t p = from; p < end; p++)
+                if (x[p * ld + j] * scale > most) most = x[p * ld + j] * scale;
+            for (int64_t p = from; p < end; p++)
+                y[p * ld + j] = x[p * ld + j] * scale - most;
+        }
+        if (ld == n->width)
+            cr_kern->exp(y + from * ld, y + from * ld, (end - from) * ld);
+        else
+            for (int64_t p = from; p < end; p++)
+                cr_kern->exp(y + p * ld, y + p * ld, n->width);
+        for (int64_t j = 0; j < n->width; j++) {
+            float sum = 0;
+            for (int64_t p = from; p < end; p++)
+                sum += y[p * ld + j];
+            for (int64_t p = from; p < end; p++)
+                y[p * ld + j] /= sum;
+        }
+    }
+}
+
+static void softmax_backward(const cr_node *n, cr_tile *t) {
+    if (!cr_wants_grad(t, n, 0)) return;
+    float scale = *(const float *)n->attr;
+    const float *y = cr_val(t, n), *dy = cr_grad(t, n);
+    float *dx = cr_grad(t, n->in[0]);
+    bool first = cr_first_grad(t, n, 0);
+    int64_t ld = cr_ld(n);
+    for (int64_t r = 0, from; r < t->n_rows; r++) {
+        int64_t end = positions(t, n->axis, r, &from);
+        for (int64_t j = 0; j < n->width; j++) {
+            float dot = 0;
+            for (int64_t p = from; p < end; p++)
+                dot += y[p * ld + j] * dy[p * ld + j];
+            for (int64_t p = from; p < end; p++) {
+                float d = scale * y[p * ld + j] * (dy[p * ld + j] - dot);
+                dx[p * ld + j] = first ? d : dx[p * ld + j] + d;
+            }
+        }
+    }
+}
+
+static cr_node *softmax_example(cr_graph *g, int k) {
+    if (k > 1) return NULL;
+    return cr_seq_softmax(g, cr_feed_seq(g, cr_graph_axis(g), k ? 3 : 1), k ? 0.5f : 1.0f);
+}
+
+const cr_op_type cr_op_seq_softmax = {.name = "seq_softmax",
+                                      .infer = softmax_infer,
+                                      .forward = softmax_forward,
+                                      .backward = softmax_backward,
+                                      .example = softmax_example,
+                                      .keep_val = true,
+                                      .seq = true};
+
+cr_node *cr_seq_softmax(cr_graph *g, cr_node *x, float scale) {
+    return cr_graph_op(g, &cr_op_seq_softmax, &x, 1, &scale, sizeof(scale));
+}
+
+/* ---- weigh: sum over a row's positions of a (1) times s (w) ---- */
+
+static void weigh_infer(cr_node *n) {
+    const cr_node *a = n->in[0], *s = n->in[1];
+    if (a->cls != CR_SEQ || s->cls != CR_SEQ || a->axis != s->axis || a->width != 1)
+        CR_BUG("weigh: not a sequence of weights and one of vectors");
+    n->cls = CR_ROW;
+    n->width = s->width;
+}
+
+static void weigh_forward(const cr_node *n, cr_tile *t) {
+    const cr_node *a = n->in[0], *s = n->in[1];
+    for (int64_t r = 0, p; r < t->n_rows; r++) {
+        float *y = cr_val(t, n) + r * cr_ld(n);
+        int64_t end = positions(t, s->axis, r, &p);
+        memset(y, 0, (size_t)n->width * sizeof(float));
+        for (; p < end; p++)
+            cr_kern->axpy(y, cr_val(t, a)[p * cr_ld(a)], cr_val(t, s) + p * cr_ld(s), n->width);
+    }
+}
+
+static void weigh_backward(const cr_node *n, cr_tile *t) {
+    const cr_node *a = n->in[0], *s = n->in[1];
+    bool wants_a = cr_wants_grad(t, n, 0), wants_s = cr_wants_grad(t, n, 1);
+    bool first_a = cr_first_grad(t, n, 0), first_s = cr_first_grad(t, n, 1);
+    for (int64_t r = 0, p; r < t->n_rows; r++) {
+        const float *dy = cr_grad(t, n) + r * cr_ld(n);
+        int64_t end = positions(t, s->axis, r, &p);
+        for (; p < end; p++) {
+            if (wants_a) {
+                float *da = cr_grad(t, a) + p * cr_ld(a);
+                float d = cr_kern->dot(dy, cr_val(t, s) + p * cr_ld(s), n->width);
+                *da = first_a ? d : *da + d;
+            }
+            if (wants_s)
+                (first_s ? cr_kern->scale : cr_kern->axpy)(cr_grad(t, s) + p * cr_ld(s),
+                                                           cr_val(t, a)[p * cr_ld(a)], dy,
+                                                           n->width);
+        }
+    }
+}
+
+static cr_node *weigh_example(cr_graph *g, int k) {
+    if (k > 1) return NULL;
+    int axis = cr_graph_axis(g);
+    cr_node *s = cr_feed_seq(g, axis, k ? 33 : 4);
+    return cr_seq_weigh(g, k ? cr_row_sum(g, s) : cr_feed_seq(g, axis, 1), s);
+}
+
+const cr_op_type cr_op_seq_weigh = {.name = "seq_weigh",
+                                    .infer = weigh_infer,
+                                    .forward = weigh_forward,
+                                    .backward = weigh_backward,
+                                    .example = weigh_example,
+                                    .reads_in = true,
+                                    .seq = true};
+
+cr_node *cr_seq_weigh(cr_graph *g, cr_node *a, cr_node *s) {
+    return cr_graph_op(g, &cr_op_seq_weigh, (cr_node *[]){a, s}, 2, NULL, 0);
+}
