@@ -1,8 +1,8 @@
 #!/bin/sh
 # bench.sh [BUILD_DIR [SECONDS]] - how fast this machine is, kept with its CPU in out/bench: the
 # training step of deepfm from memory at three batch sizes with one and with all threads, whole runs
-# from CSV files, making data, reading Parquet beside DuckDB, and the matrix kernels. SECONDS: per
-# case of the step (default 3).
+# from CSV files, making data, reading Parquet beside DuckDB, the matrix kernels, and training and
+# predicting beside PyTorch. SECONDS: per case of the step (default 3).
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -50,5 +50,8 @@ ninja -C "$build" tests/kern/test_kern_gemm >/dev/null
 
     printf '\n== matrix kernels\n'
     "$build/tests/kern/test_kern_gemm" --bench
+
+    printf '\n== beside PyTorch and ONNX Runtime\n'
+    python3 tests/bench/peers.py --build "$build" --out $out
 } 2>&1 | tee "$log"
 echo "kept in $log"
