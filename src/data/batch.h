@@ -113,7 +113,17 @@ typedef struct cr_jagged {
     const int64_t *ids;
     const float *w; /* weights beside ids; NULL: all 1 */
     int64_t n_ids;
+    /* A sequence: where the steps of each row begin, n_rows + 1 numbers from 0 on; off then has one
+     * place per step (NULL: one id per step). NULL: no sequence. */
+    const int32_t *steps;
 } cr_jagged;
+
+/* One feature of a batch that is a sequence of numbers: `width` floats per step. */
+typedef struct cr_dense_seq {
+    const int32_t *steps; /* as above */
+    const float *v;
+    int64_t width;
+} cr_dense_seq;
 
 /* Where the data stream stands after a batch; part of a checkpoint. It speaks of global batches, so
  * it is the same on every rank and for any number of ranks with the same global batch. After the
@@ -136,6 +146,8 @@ typedef struct cr_batch {
     cr_jagged *sparse;
     int64_t dense_width;
     const float *dense; /* (n_rows, dense_width) row-major */
+    int n_dense_seq;
+    cr_dense_seq *dense_seq;
     int n_labels;
     const float *const *labels; /* [n_labels][n_rows] */
     int n_weights;

@@ -291,7 +291,7 @@ cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batc
         /* one id per row after all: it is looked for in the records */
         for (size_t k = 0; rec && !fixed && !off && !w && k < n; k++)
             memcpy(records + k * p->stride + 8 * (size_t)f, &v[k], 8);
-        out->sparse[f] = (cr_jagged){off, v, w, mem->counts[f]};
+        out->sparse[f] = (cr_jagged){.off = off, .ids = v, .w = w, .n_ids = mem->counts[f]};
     }
     if (rec)
         columns_to_records(p, out, records);

@@ -503,7 +503,7 @@ cr_code cr_ids_encode(const cr_ids *m, const cr_feature *f, const cr_column *col
     if (s.n > INT32_MAX)
         return cr_fail(err, CR_EDATA, "feature '%s': more than 2^31 ids in one block of rows",
                        f->name);
-    *out->ids = (cr_jagged){s.off, s.ids, s.w, s.n};
+    *out->ids = (cr_jagged){.off = s.off, .ids = s.ids, .w = s.w, .n_ids = s.n};
     if (s.n_missing)
         atomic_fetch_add_explicit(&f->counts->missing, s.n_missing, memory_order_relaxed);
     if (s.n_range &&

@@ -177,7 +177,7 @@ static void put_ids(const raw_self *s, const float *y, const uint8_t *state, boo
         }
         if (off) off[r + 1] = (int32_t)n;
     }
-    *out->ids = (cr_jagged){off, ids, NULL, n};
+    *out->ids = (cr_jagged){.off = off, .ids = ids, .n_ids = n};
 }
 
 static void put_dense(const raw_self *s, const float *y, const uint8_t *state, int64_t n_rows,

@@ -17,7 +17,7 @@ static cr_code one_pass(void *ctx, int64_t call, cr_err *err) {
     run *r = ctx;
     const cr_batch *b = r->d->v[call % r->d->n];
     cr_step_input in = {.batch = b};
-    cr_exec_run(r->ex, &(cr_run){&in, b->n_rows, 0, call == 0});
+    cr_exec_run(r->ex, &(cr_run){.input = &in, .n_rows = b->n_rows, .weights_changed = call == 0});
     return CR_OK;
 }
 

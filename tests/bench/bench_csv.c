@@ -109,7 +109,7 @@ static cr_code encode(void *ctx, const cr_chunk *in, cr_batch *out, cr_bad *bad,
                 h = (h ^ (unsigned char)col->bytes[p]) * 0x100000001b3u;
             ids[i] = (int64_t)(h >> 40);
         }
-        out->sparse[s++] = (cr_jagged){NULL, ids, NULL, n};
+        out->sparse[s++] = (cr_jagged){.ids = ids, .n_ids = n};
     }
     return CR_OK;
 }

@@ -49,9 +49,9 @@ static cr_code encode(void *ctx, const cr_chunk *in, cr_batch *out, cr_bad *bad,
     }
     out->n_sparse = 3;
     out->sparse = CR_NEW_N(a, cr_jagged, 3);
-    out->sparse[0] = (cr_jagged){NULL, in->cols[0].v.i64, NULL, n};
-    out->sparse[1] = (cr_jagged){off, ids, w, k};
-    out->sparse[2] = (cr_jagged){one, in->cols[0].v.i64, NULL, n};
+    out->sparse[0] = (cr_jagged){.ids = in->cols[0].v.i64, .n_ids = n};
+    out->sparse[1] = (cr_jagged){.off = off, .ids = ids, .w = w, .n_ids = k};
+    out->sparse[2] = (cr_jagged){.off = one, .ids = in->cols[0].v.i64, .n_ids = n};
     out->dense_width = 2;
     out->dense = dense;
     const float **labels = CR_NEW_N(a, const float *, 2);

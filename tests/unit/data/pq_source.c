@@ -369,8 +369,8 @@ static cr_code encode(void *ctx, const cr_chunk *in, cr_batch *out, cr_bad *bad,
     }
     out->n_sparse = 2;
     out->sparse = CR_NEW_N(a, cr_jagged, 2);
-    out->sparse[0] = (cr_jagged){NULL, in->cols[0].v.i64, NULL, n};
-    out->sparse[1] = (cr_jagged){off, ids, w, k};
+    out->sparse[0] = (cr_jagged){.ids = in->cols[0].v.i64, .n_ids = n};
+    out->sparse[1] = (cr_jagged){.off = off, .ids = ids, .w = w, .n_ids = k};
     out->dense_width = 1;
     out->dense = dense;
     const float **labels = CR_NEW_N(a, const float *, 1);

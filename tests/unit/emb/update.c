@@ -45,7 +45,10 @@ static void make(feature *f, uint64_t key, int64_t vocab, bool single, bool weig
         }
         f->off[r + 1] = (int32_t)n;
     }
-    f->j = (cr_jagged){single ? NULL : f->off, f->ids, weighted ? f->w : NULL, n};
+    f->j = (cr_jagged){.off = single ? NULL : f->off,
+                       .ids = f->ids,
+                       .w = weighted ? f->w : NULL,
+                       .n_ids = n};
 }
 
 static void done(feature *f) {
@@ -235,7 +238,7 @@ TEST(many_features_share_a_table) {
             ids[s][r] = s;
             grad[s][r] = (float)(s + 1);
         }
-        sparse[s] = (cr_jagged){NULL, ids[s], NULL, B};
+        sparse[s] = (cr_jagged){.ids = ids[s], .n_ids = B};
         uses[s] = (cr_use){s, false, grad[s], 1, NULL};
     }
     cr_batch b = {.n_rows = B, .n_sparse = N, .sparse = sparse};

@@ -56,8 +56,10 @@ static data *make(void) {
             }
             d->off[f][r + 1] = n;
         }
-        d->sparse[f] = (cr_jagged){tables[f].kind == ONE ? NULL : d->off[f], d->ids[f],
-                                   tables[f].kind == WEIGHTED ? d->w[f] : NULL, n};
+        d->sparse[f] = (cr_jagged){.off = tables[f].kind == ONE ? NULL : d->off[f],
+                                   .ids = d->ids[f],
+                                   .w = tables[f].kind == WEIGHTED ? d->w[f] : NULL,
+                                   .n_ids = n};
     }
     for (int i = 0; i < ROWS * DENSE; i++)
         d->dense[i] = cr_rng_f32(77, (uint64_t)i) - 0.5f;
