@@ -64,43 +64,57 @@ static arrays carve(cr_group *g, int64_t n) {
     return m;
 }
 
-/* entries in lane order; returns the bitwise or of all ids */
-static uint64_t collect(cr_group *g, const cr_batch *b, int lanes, arrays *m) {
-    uint64_t all = 0;
+static uint32_t add(arrays *m, uint32_t e, int64_t id, int64_t row, int64_t pos, int slot,
+                    int lane) {
+    m->a[e] = (pair){(uint64_t)id, e};
+    m->row[e] = (uint32_t)row;
+    m->pos[e] = (uint32_t)pos;
+    m->slot[e] = (uint32_t)slot;
+    m->lane[e] = (uint8_t)lane;
+    return e + 1;
+}
+
+/* rows of a slot in which ids lie, [*from, returned), of sample r: itself, or its steps, of which
+ * those that the axis has count */
+static int64_t rows_of(const cr_jagged *j, const int32_t *axis, int64_t r, int64_t *from) {
+    *from = axis ? j->steps[r] : r;
+    if (!axis) return r + 1;
+    int64_t len = j->steps[r + 1] - j->steps[r], most = axis[r + 1] - axis[r];
+    return *from + (len < most ? len : most);
+}
+
+/* entries in lane order; returns how many there are */
+static int64_t collect(cr_group *g, const cr_batch *b, const int32_t *const *axes, int lanes,
+                       arrays *m) {
     uint32_t e = 0;
     for (int lane = 0; lane < lanes; lane++) {
         int64_t r0 = cr_lane_begin(b->n_rows, lanes, lane),
                 r1 = cr_lane_begin(b->n_rows, lanes, lane + 1);
         for (int s = 0; s < g->n_slots; s++) {
-            const cr_jagged *j = &b->sparse[g->slots[s]];
-            if (!j->off) {
-                for (int64_t r = r0; r < r1; r++, e++) {
-                    uint64_t id = (uint64_t)j->ids[r];
-                    all |= id;
-                    m->a[e] = (pair){id, e};
-                    m->row[e] = m->pos[e] = (uint32_t)r;
-                    m->slot[e] = (uint32_t)s;
-                    m->lane[e] = (uint8_t)lane;
-                }
+            const cr_jagged *j = &b->sparse[g->slots[s].slot];
+            const int32_t *axis = g->slots[s].seq ? axes[g->slots[s].seq - 1] : NULL;
+            if (!j->off && !axis) {
+                for (int64_t r = r0; r < r1; r++)
+                    e = add(m, e, j->ids[r], r, r, s, lane);
                 continue;
             }
-            for (int64_t r = r0; r < r1; r++)
-                for (int32_t k = j->off[r]; k < j->off[r + 1]; k++, e++) {
-                    uint64_t id = (uint64_t)j->ids[k];
-                    all |= id;
-                    m->a[e] = (pair){id, e};
-                    m->row[e] = (uint32_t)r;
-                    m->pos[e] = (uint32_t)k;
-                    m->slot[e] = (uint32_t)s;
-                    m->lane[e] = (uint8_t)lane;
-                }
+            for (int64_t r = r0; r < r1; r++) {
+                int64_t from, end = rows_of(j, axis, r, &from), row = axis ? axis[r] : r;
+                for (int64_t i = from; i < end; i++, row++)
+                    for (int64_t k = j->off ? j->off[i] : i; k < (j->off ? j->off[i + 1] : i + 1);
+                         k++)
+                        e = add(m, e, j->ids[k], row, k, s, lane);
+            }
         }
     }
-    return all;
+    return e;
 }
 
-static pair *sort(arrays *m, int64_t n, uint64_t all) {
+static pair *sort(arrays *m, int64_t n) {
     uint32_t count[MAX_PASSES][BINS];
+    uint64_t all = 0;
+    for (int64_t i = 0; i < n; i++)
+        all |= m->a[i].id;
     int passes = 0;
     while (passes < MAX_PASSES && (passes * DIGIT >= 64 ? 0 : all >> (passes * DIGIT)) != 0)
         passes++;
@@ -126,16 +140,21 @@ static pair *sort(arrays *m, int64_t n, uint64_t all) {
     return from;
 }
 
-void cr_group_run(cr_group *g, const cr_batch *b, int lanes) {
+/* ids of a slot, at most */
+static int64_t most_ids(const cr_jagged *j, int64_t n_rows) {
+    int64_t rows = j->steps ? j->steps[n_rows] : n_rows;
+    return j->off ? j->off[rows] : rows;
+}
+
+void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes, int lanes) {
     int64_t n = 0;
-    g->simple = g->n_slots == 1 && !b->sparse[g->slots[0]].off;
-    for (int s = 0; s < g->n_slots; s++) {
-        const cr_jagged *j = &b->sparse[g->slots[s]];
-        n += j->off ? j->off[b->n_rows] : b->n_rows;
-    }
+    const cr_jagged *only = &b->sparse[g->slots[0].slot];
+    g->simple = g->n_slots == 1 && !only->off && !g->slots[0].seq;
+    for (int s = 0; s < g->n_slots; s++)
+        n += most_ids(&b->sparse[g->slots[s].slot], b->n_rows);
     arrays m = carve(g, n);
-    uint64_t all = collect(g, b, lanes, &m);
-    const pair *p = sort(&m, n, all);
+    n = collect(g, b, axes, lanes, &m);
+    const pair *p = sort(&m, n);
     int64_t u = 0;
     for (int64_t i = 0; i < n; i++) {
         m.entry[i] = p[i].entry;

@@ -6,11 +6,18 @@
 
 #include "data/batch.h"
 
+/* A feature of the batch: all ids of its rows, or those of the positions that a sequence has on an
+ * axis (which may be fewer than its steps). */
+typedef struct cr_group_slot {
+    int slot;
+    int seq; /* 0: rows; k: positions of axis k - 1 */
+} cr_group_slot;
+
 /* The ids of one list of features in one batch. Entries are numbered lane by lane, inside a lane
  * feature by feature, inside a feature row by row. */
 typedef struct cr_group {
     /* what is grouped */
-    const int *slots;
+    const cr_group_slot *slots;
     int n_slots;
     /* result */
     int64_t n;             /* entries */
@@ -18,7 +25,7 @@ typedef struct cr_group {
     const int64_t *id;     /* [n_uniq] ascending */
     const int64_t *seg;    /* [n_uniq + 1] into entry */
     const uint32_t *entry; /* [n] entry numbers; ascending inside a segment */
-    const uint32_t *row;   /* [n] by entry: row of the batch */
+    const uint32_t *row;   /* [n] by entry: row of the batch, or position on the axis */
     const uint32_t *pos;   /* [n] by entry: index into the feature's ids (its weight) */
     const uint32_t *slot;  /* [n] by entry: index into slots; NULL when there is only one */
     const uint8_t *lane;   /* [n] by entry */
@@ -28,7 +35,8 @@ typedef struct cr_group {
     int64_t cap;
 } cr_group;
 
-void cr_group_run(cr_group *g, const cr_batch *b, int lanes);
+/* cr_group_run: axes: where the positions of each row begin, per axis; NULL: there are none. */
+void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes, int lanes);
 void cr_group_clear(cr_group *g);
 
 #endif

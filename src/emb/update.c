@@ -37,6 +37,7 @@ struct cr_updater {
     float *zeros;      /* the gradient of a row that is swept over */
     int64_t n_zeros;
     const cr_batch *batch;
+    const int32_t *const *axes;
     const cr_optim_step *steps;
     cr_adjust adjust;
     /* cr_updater_measure */
@@ -79,7 +80,8 @@ static int find_group(cr_updater *u, const cr_use *uses, int n) {
     for (int i = 0; i < u->n_groups; i++) {
         bool same = u->groups[i].n_slots == n;
         for (int k = 0; same && k < n; k++)
-            same = u->groups[i].slots[k] == uses[k].slot;
+            same = u->groups[i].slots[k].slot == uses[k].slot &&
+                   u->groups[i].slots[k].seq == uses[k].seq;
         if (same) return i;
     }
     if (u->n_groups == u->cap_groups) {
@@ -88,9 +90,9 @@ static int find_group(cr_updater *u, const cr_use *uses, int n) {
                                (size_t)cap * sizeof(cr_group), "id groups");
         u->cap_groups = cap;
     }
-    int *slots = cr_alloc((size_t)n * sizeof(int), "id groups");
+    cr_group_slot *slots = cr_alloc((size_t)n * sizeof(*slots), "id groups");
     for (int k = 0; k < n; k++)
-        slots[k] = uses[k].slot;
+        slots[k] = (cr_group_slot){uses[k].slot, uses[k].seq};
     memset(&u->groups[u->n_groups], 0, sizeof(cr_group));
     u->groups[u->n_groups].slots = slots;
     u->groups[u->n_groups].n_slots = n;
@@ -129,12 +131,32 @@ int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses) {
 static void group_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     cr_updater *u = ctx;
-    cr_group_run(&u->groups[item], u->batch, u->lanes);
+    cr_group_run(&u->groups[item], u->batch, u->axes, u->lanes);
 }
 
-void cr_updater_group(cr_updater *u, const cr_batch *b) {
+void cr_updater_set_grad(cr_updater *u, int t, int k, const float *grad) {
+    u->tables[t].uses[k].grad = grad;
+}
+
+void cr_updater_group(cr_updater *u, const cr_batch *b, const int32_t *const *axes) {
     u->batch = b;
+    u->axes = axes;
     cr_pool_run(u->pool, u->n_groups, group_item, u);
+}
+
+/* how many ids are pooled with the one at pos, of a row or of a step */
+static int32_t ids_beside(const cr_updater *u, const cr_use *use, const cr_jagged *j, int64_t row,
+                          int64_t pos) {
+    if (!use->seq) return j->off[row + 1] - j->off[row];
+    int64_t a = 0, z = j->steps[u->batch->n_rows]; /* the step of pos */
+    while (z - a > 1) {
+        int64_t m = (a + z) / 2;
+        if (j->off[m] <= pos)
+            a = m;
+        else
+            z = m;
+    }
+    return j->off[a + 1] - j->off[a];
 }
 
 /* out (+)= the gradient that entry e sends to its id. Clipping is of the looked-up value's
@@ -147,7 +169,7 @@ static void add_entry(const cr_updater *u, const utable *ut, const cr_group *g, 
     const float *gr = use->grad + (int64_t)row * use->ld;
     int64_t D = ut->t->D;
     float c = j->w ? j->w[g->pos[e]] : 1.0f, clip = ut->clip, unscale = u->adjust.unscale;
-    if (use->mean && j->off) c = c / (float)(j->off[row + 1] - j->off[row]);
+    if (use->mean && j->off) c = c / (float)ids_beside(u, use, j, row, g->pos[e]);
     if (clip > 0) {
         for (int64_t d = 0; d < D; d++) {
             float x = gr[d] * unscale;

@@ -19,11 +19,12 @@
 typedef struct cr_use {
     int slot;
     bool mean;
-    const float *grad; /* row 0, column off; read by each apply */
+    const float *grad; /* row 0, column off; read by each apply; see cr_updater_set_grad */
     int64_t ld;
     /* per lane, as the last step left it: of the rows with equal ids only the first has a gradient,
      * that of all of them. NULL: every row has its own */
     const uint8_t *shared;
+    int seq; /* a sequence: rows of grad are positions of axis seq - 1; 0: rows of the batch */
 } cr_use;
 
 typedef struct cr_updater cr_updater;
@@ -32,9 +33,11 @@ cr_updater *cr_updater_new(int lanes, cr_pool *pool);
 void cr_updater_free(cr_updater *u);
 /* cr_updater_add registers a trainable table with its uses (copied); returns its number. */
 int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses);
+/* cr_updater_set_grad: use number k of table number t has its gradient elsewhere now. */
+void cr_updater_set_grad(cr_updater *u, int t, int k, const float *grad);
 /* cr_updater_group sorts the ids of a batch; allocates only when a batch has more ids than any
- * before. Ids must be in range. */
-void cr_updater_group(cr_updater *u, const cr_batch *b);
+ * before. Ids must be in range. axes: of the run (cr_run.axes). */
+void cr_updater_group(cr_updater *u, const cr_batch *b, const int32_t *const *axes);
 /* cr_updater_apply updates all tables from the batch of the last group; steps[k] is for the tables
  * whose optim_group is k. */
 void cr_updater_apply(cr_updater *u, const cr_optim_step *steps);

@@ -344,10 +344,15 @@ cr_updater *cr_model_updater(cr_model *m, const cr_exec *ex, cr_pool *pool) {
         for (int k = 0; k < t->n_uses; k++) {
             int count;
             const cr_look *look = cr_lookup_pieces(t->uses[k].node, &count) + t->uses[k].piece;
-            const float *grad = cr_exec_grad(ex, t->uses[k].node);
-            if (!grad) continue;
-            uses[n++] = (cr_use){look->slot, look->mean, grad + look->out, cr_ld(t->uses[k].node),
-                                 cr_lookup_shared(t->uses[k].node, t->uses[k].piece)};
+            const cr_node *node = t->uses[k].node;
+            if (!cr_exec_has_grad(ex, node)) continue;
+            bool seq = node->cls == CR_SEQ; /* its gradient has no place before cr_exec_fit */
+            uses[n++] = (cr_use){.slot = look->slot,
+                                 .mean = look->mean,
+                                 .grad = seq ? NULL : cr_exec_grad(ex, node) + look->out,
+                                 .ld = cr_ld(node),
+                                 .shared = seq ? NULL : cr_lookup_shared(node, t->uses[k].piece),
+                                 .seq = seq ? 1 + node->axis : 0};
         }
         if (n > 0 && t->table.trainable && t->table.optim)
             t->updater = cr_updater_add(u, &t->table, uses, n);

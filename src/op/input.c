@@ -19,6 +19,7 @@ typedef struct lookup {
     cr_look *v;
     int n;
     int64_t width;
+    int axis;             /* lookup_seq */
     const cr_node *codes; /* of equal ids; NULL: not known */
     const int *col;       /* per piece: its column of the codes, or -1 */
 } lookup;
@@ -38,24 +39,28 @@ static void look_dense(const cr_look *k, const cr_batch *b, const cr_tile *t, fl
         memcpy(y + r * ld, x + r * b->dense_width, (size_t)k->width * sizeof(float));
 }
 
+/* ids [from, from + n) into one row */
+static void look_bag(const cr_look *k, const cr_jagged *j, int32_t from, int32_t n, float *y) {
+    const cr_table *tab = k->table;
+    const float *w = j->w ? j->w + from : NULL;
+    if (tab->half)
+        cr_kern->pool16(y, (const uint16_t *)(const void *)tab->data, 2 * tab->stride,
+                        j->ids + from, w, n, tab->D, tab->half);
+    else
+        cr_kern->pool(y, tab->data, tab->stride, j->ids + from, w, n, tab->D, false);
+    if (k->mean && n > 1)
+        for (int64_t d = 0; d < tab->D; d++)
+            y[d] /= (float)n;
+}
+
 static void look_bags(const cr_look *k, const cr_jagged *j, const cr_tile *t, float *y,
                       int64_t ld) {
-    const cr_table *tab = k->table;
     const int32_t *off = j->off + t->row0;
     int64_t fetched = off[0], last = off[t->n_rows];
     for (int64_t r = 0; r < t->n_rows; r++, y += ld) {
-        int32_t from = off[r], n = off[r + 1] - from;
-        const float *w = j->w ? j->w + from : NULL;
         for (; fetched < last && fetched < off[r + 1] + AHEAD; fetched++)
-            cr_table_fetch(tab, j->ids[fetched], false);
-        if (tab->half)
-            cr_kern->pool16(y, (const uint16_t *)(const void *)tab->data, 2 * tab->stride,
-                            j->ids + from, w, n, tab->D, tab->half);
-        else
-            cr_kern->pool(y, tab->data, tab->stride, j->ids + from, w, n, tab->D, false);
-        if (k->mean && n > 1)
-            for (int64_t d = 0; d < tab->D; d++)
-                y[d] /= (float)n;
+            cr_table_fetch(k->table, j->ids[fetched], false);
+        look_bag(k, j, off[r], off[r + 1] - off[r], y);
     }
 }
 
@@ -117,13 +122,18 @@ const cr_op_type cr_op_lookup = {.name = "lookup",
                                  .backward = lookup_backward,
                                  .keep_grad = true};
 
-cr_node *cr_lookup(cr_graph *g, const cr_look *v, int n) {
+static lookup pieces_of(cr_graph *g, const cr_look *v, int n) {
     lookup a = {.v = CR_NEW_N(&g->arena, cr_look, n), .n = n};
     for (int i = 0; i < n; i++) {
         a.v[i] = v[i];
         a.v[i].out = a.width;
         a.width += v[i].width;
     }
+    return a;
+}
+
+cr_node *cr_lookup(cr_graph *g, const cr_look *v, int n) {
+    lookup a = pieces_of(g, v, n);
     return cr_graph_op(g, &cr_op_lookup, NULL, 0, &a, sizeof(a));
 }
 
@@ -146,6 +156,70 @@ const uint8_t *cr_lookup_shared(const cr_node *n, int piece) {
     const lookup *a = n->attr;
     bool has = a->codes && a->col[piece] >= 0 && !cr_table_clips(a->v[piece].table);
     return has ? cr_codes_shared(a->codes, a->col[piece]) : NULL;
+}
+
+/* ---- lookup_seq ---- */
+
+static void seq_infer(cr_node *n) {
+    lookup_infer(n);
+    n->cls = CR_SEQ;
+    n->axis = ((const lookup *)n->attr)->axis;
+}
+
+/* steps [from, from + count) of a sequence of ids */
+static void look_steps(const cr_look *k, const cr_jagged *j, int64_t from, int64_t count, float *y,
+                       int64_t ld) {
+    if (!j->off) {
+        cr_table_lookup(k->table, j->ids + from, j->w ? j->w + from : NULL, count, y, ld);
+        return;
+    }
+    for (int64_t i = from; i < from + count; i++, y += ld)
+        look_bag(k, j, j->off[i], j->off[i + 1] - j->off[i], y);
+}
+
+static void seq_piece(const cr_node *n, const cr_tile *t, const cr_look *k, const cr_batch *b) {
+    const cr_jagged *j = k->table ? &b->sparse[k->slot] : NULL;
+    const cr_dense_seq *d = k->table ? NULL : &b->dense_seq[k->slot];
+    const int32_t *steps = (j ? j->steps : d->steps) + t->row0, *off = cr_seq_off(t, n->axis);
+    int64_t ld = cr_ld(n);
+    for (int64_t r = 0; r < t->n_rows; r++) {
+        float *y = cr_val(t, n) + (off[r] - off[0]) * ld + k->out;
+        int64_t want = off[r + 1] - off[r], has = steps[r + 1] - steps[r];
+        int64_t count = want < has ? want : has;
+        if (j)
+            look_steps(k, j, steps[r], count, y, ld);
+        else
+            for (int64_t i = 0; i < count; i++)
+                memcpy(y + i * ld, d->v + (steps[r] + i) * k->width,
+                       (size_t)k->width * sizeof(float));
+        for (int64_t i = count; i < want; i++)
+            memset(y + i * ld, 0, (size_t)k->width * sizeof(float));
+    }
+}
+
+static void seq_forward(const cr_node *n, cr_tile *t) {
+    const lookup *a = n->attr;
+    const cr_batch *b = ((const cr_step_input *)cr_tile_input(t))->batch;
+    for (int i = 0; i < a->n; i++)
+        seq_piece(n, t, &a->v[i], b);
+}
+
+/* the gradient is only kept */
+static void seq_backward(const cr_node *n, cr_tile *t) {
+    (void)n;
+    (void)t;
+}
+
+const cr_op_type cr_op_lookup_seq = {.name = "lookup_seq",
+                                     .infer = seq_infer,
+                                     .forward = seq_forward,
+                                     .backward = seq_backward,
+                                     .keep_grad = true};
+
+cr_node *cr_lookup_seq(cr_graph *g, int axis, const cr_look *v, int n) {
+    lookup a = pieces_of(g, v, n);
+    a.axis = axis;
+    return cr_graph_op(g, &cr_op_lookup_seq, NULL, 0, &a, sizeof(a));
 }
 
 /* ---- label ---- */

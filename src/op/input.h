@@ -42,6 +42,10 @@ const cr_look *cr_lookup_pieces(const cr_node *n, int *count);
 void cr_lookup_set_codes(cr_node *n, const cr_node *codes, const int *col, bool forward);
 /* the flags per lane that say so, for emb/update.h; NULL: every row has its own gradient */
 const uint8_t *cr_lookup_shared(const cr_node *n, int piece);
+/* cr_lookup_seq: the same for each position of an axis: a step of each sequence, pooled when it has
+ * several ids. A piece without a table is number `slot` of the batch's dense sequences. A sequence
+ * that is shorter than the axis gives zeros. */
+cr_node *cr_lookup_seq(cr_graph *g, int axis, const cr_look *v, int n);
 /* label field k, one float per row */
 cr_node *cr_label(cr_graph *g, int k);
 

@@ -29,6 +29,7 @@
     X(label)                                                                                       \
     X(layer_norm)                                                                                  \
     X(lookup)                                                                                      \
+    X(lookup_seq)                                                                                  \
     X(matmul)                                                                                      \
     X(mean_loss)                                                                                   \
     X(mul)                                                                                         \

@@ -216,7 +216,7 @@ static cr_code look_call(void *ctx, int64_t call, cr_err *err) {
 static cr_code update_call(void *ctx, int64_t call, cr_err *err) {
     (void)err;
     looks *l = ctx;
-    cr_updater_group(l->up, l->d->v[call % l->d->n]);
+    cr_updater_group(l->up, l->d->v[call % l->d->n], NULL);
     cr_updater_apply(l->up, l->steps);
     return CR_OK;
 }

@@ -206,7 +206,7 @@ cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err
     double t0 = cr_now();
     prepare_weights(t, b);
     cr_pool_stage(t->j->pool, CR_STAGE_GROUP);
-    cr_updater_group(t->up, b);
+    cr_updater_group(t->up, b, NULL);
     cr_pool_stage(t->j->pool, CR_STAGE_NONE);
     double t1 = cr_now();
     cr_step_input in = {.batch = b,

@@ -136,7 +136,7 @@ int main(int argc, char **argv) {
              * memory */
             sparse.ids = ids + (step + BATCHES / 2) % BATCHES * B;
             for (int k = 0; k < TYPES; k++) {
-                cr_updater_group(b[k].u, &batch);
+                cr_updater_group(b[k].u, &batch, NULL);
                 double at = cr_now();
                 cr_updater_apply(b[k].u, &s);
                 b[k].update = quicker(b[k].update, at);

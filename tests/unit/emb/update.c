@@ -62,16 +62,16 @@ TEST(group_sorts) {
     make(&f[1], 2, VOCAB, true, false);
     cr_jagged sparse[2] = {f[0].j, f[1].j};
     cr_batch b = {.n_rows = ROWS, .n_sparse = 2, .sparse = sparse};
-    int slots[2] = {1, 0};
+    cr_group_slot slots[2] = {{1, 0}, {0, 0}};
     cr_group g = {.slots = slots, .n_slots = 2};
-    cr_group_run(&g, &b, 8);
+    cr_group_run(&g, &b, NULL, 8);
     CHECK_INT(g.n, f[0].j.n_ids + ROWS);
     int64_t seen = 0;
     for (int64_t u = 0; u < g.n_uniq; u++) {
         CHECK(u == 0 || g.id[u] > g.id[u - 1]);
         for (int64_t i = g.seg[u]; i < g.seg[u + 1]; i++, seen++) {
             uint32_t e = g.entry[i];
-            const cr_jagged *j = &sparse[slots[g.slot[e]]];
+            const cr_jagged *j = &sparse[slots[g.slot[e]].slot];
             CHECK_INT(j->ids[g.pos[e]], g.id[u]);
             CHECK(i == g.seg[u] || e > g.entry[i - 1]); /* lane order is kept */
             uint32_t lane = g.lane[e];
@@ -145,13 +145,14 @@ static uint64_t run(int threads, bool check) {
                             NULL),
               0);
     cr_updater *u = cr_updater_new(8, pool);
-    cr_use shared[2] = {{0, false, s->grad[0], 7, NULL}, {2, true, s->grad[2], 7, NULL}};
-    cr_use deep = {1, false, s->grad[1], 7, NULL};
+    cr_use shared[2] = {{.grad = s->grad[0], .ld = 7},
+                        {.slot = 2, .mean = true, .grad = s->grad[2], .ld = 7}};
+    cr_use deep = {.slot = 1, .grad = s->grad[1], .ld = 7};
     cr_updater_add(u, &t[0], shared, 2);
     cr_updater_add(u, &t[1], &deep, 1);
     cr_updater_add(u, &t[2], &deep, 1);
     cr_optim_step step = {.lr = 1, .t = 1};
-    cr_updater_group(u, &s->b);
+    cr_updater_group(u, &s->b, NULL);
     cr_updater_apply(u, &step);
     uint64_t hash = 0;
     for (int i = 0; i < 3; i++) {
@@ -201,13 +202,13 @@ TEST(overflow_of_a_clipped_table_is_seen) {
     CHECK_INT(cr_table_init(&t, &(cr_table_spec){"t", 4, 2, 0, true, &plain, &clipped}, NULL), 0);
     int64_t ids[3] = {1, 2, 1};
     float grad[6] = {1, -1, 0.5f, 0, 0, 2};
-    cr_jagged sparse = {NULL, ids, NULL, 3};
+    cr_jagged sparse = {.ids = ids, .n_ids = 3};
     cr_batch b = {.n_rows = 3, .n_sparse = 1, .sparse = &sparse};
-    cr_use use = {0, false, grad, 2, NULL};
+    cr_use use = {.grad = grad, .ld = 2};
     cr_updater *u = cr_updater_new(8, pool);
     cr_updater_add(u, &t, &use, 1);
     cr_updater_adjust(u, (cr_adjust){0.5f, 1, 0});
-    cr_updater_group(u, &b);
+    cr_updater_group(u, &b, NULL);
     static const float odd[] = {INFINITY, -INFINITY, NAN};
     double sum = 0;
     CHECK(cr_updater_measure(u, 2, &sum));
@@ -239,18 +240,68 @@ TEST(many_features_share_a_table) {
             grad[s][r] = (float)(s + 1);
         }
         sparse[s] = (cr_jagged){.ids = ids[s], .n_ids = B};
-        uses[s] = (cr_use){s, false, grad[s], 1, NULL};
+        uses[s] = (cr_use){.slot = s, .grad = grad[s], .ld = 1};
     }
     cr_batch b = {.n_rows = B, .n_sparse = N, .sparse = sparse};
     cr_updater *u = cr_updater_new(8, pool);
     cr_updater_add(u, &t, uses, N);
     cr_optim_step step = {.lr = 1, .t = 1};
-    cr_updater_group(u, &b);
+    cr_updater_group(u, &b, NULL);
     cr_updater_apply(u, &step);
     for (int s = 0; s < N; s++)
         CHECK(cr_table_row(&t, s)[0] == (float)(-B * (s + 1)));
     cr_updater_free(u);
     cr_table_clear(&t);
+    cr_pool_free(pool);
+}
+
+/* Sequences: gradients lie by position of the axis, which may have fewer than the feature's steps;
+ * steps of several ids share theirs; beside them a plain use of the same table. */
+TEST(sequences) {
+    enum { B = 5, LD = 3 };
+    cr_pool *pool;
+    CHECK_INT(cr_pool_new(&pool, 2, NULL), 0);
+    static const int32_t steps[B + 1] = {0, 3, 3, 4, 8, 9};
+    static const int32_t off[10] = {0, 1, 3, 4, 5, 5, 7, 8, 10, 11};
+    static const int32_t cut[B + 1] = {0, 2, 2, 3, 5, 6}; /* two per row at most */
+    static const int64_t ids[11] = {4, 1, 1, 2, 0, 3, 4, 4, 0, 1, 2}, one[B] = {4, 3, 2, 1, 0};
+    float grad[10 * LD], rows[B * LD];
+    for (int i = 0; i < 10 * LD; i++)
+        grad[i] = (float)(i + 1);
+    for (int i = 0; i < B * LD; i++)
+        rows[i] = (float)(100 * i);
+    for (int k = 0; k < 8; k++) { /* truncated, several ids per step, mean */
+        const int32_t *axis = k & 1 ? cut : steps;
+        bool many = k & 2, mean = k & 4;
+        cr_jagged sparse[2] = {{.off = many ? off : NULL, .ids = ids, .steps = steps},
+                               {.ids = one, .n_ids = B}};
+        cr_batch b = {.n_rows = B, .n_sparse = 2, .sparse = sparse};
+        cr_table t;
+        CHECK_INT(cr_table_init(&t, &(cr_table_spec){"t", 5, 2, 0, true, &plain, NULL}, NULL), 0);
+        cr_use uses[2] = {{.slot = 0, .mean = mean, .ld = LD, .seq = 1},
+                          {.slot = 1, .grad = rows, .ld = LD}};
+        double want[10] = {0};
+        for (int r = 0; r < B; r++) {
+            for (int i = 0; i < axis[r + 1] - axis[r]; i++) {
+                int s = steps[r] + i, from = many ? off[s] : s, end = many ? off[s + 1] : s + 1;
+                for (int e = from; e < end; e++)
+                    for (int d = 0; d < 2; d++)
+                        want[2 * ids[e] + d] -=
+                            (double)grad[(axis[r] + i) * LD + d] / (mean ? end - from : 1);
+            }
+            for (int d = 0; d < 2; d++)
+                want[2 * one[r] + d] -= (double)rows[r * LD + d];
+        }
+        cr_updater *u = cr_updater_new(4, pool);
+        int number = cr_updater_add(u, &t, uses, 2);
+        cr_updater_set_grad(u, number, 0, grad);
+        cr_updater_group(u, &b, &axis);
+        cr_updater_apply(u, &(cr_optim_step){.lr = 1, .t = 1});
+        for (int i = 0; i < 10; i++)
+            CHECK_NEAR(cr_table_row(&t, i / 2)[i % 2], want[i], 1e-4, 0);
+        cr_updater_free(u);
+        cr_table_clear(&t);
+    }
     cr_pool_free(pool);
 }
 
@@ -324,6 +375,7 @@ int main(int argc, char **argv) {
                                    CASE(sums_and_updates_once),
                                    CASE(overflow_of_a_clipped_table_is_seen),
                                    CASE(many_features_share_a_table),
+                                   CASE(sequences),
                                    CASE(fill_is_a_function_of_the_seed),
                                    CASE(init_functions)};
     cr_kern_init();

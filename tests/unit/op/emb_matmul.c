@@ -168,11 +168,14 @@ static result step(kind k, int threads, int64_t tile) {
     for (int f = 0; f < N_SPARSE; f++) {
         int count;
         const cr_look *look = cr_lookup_pieces(m.x, &count) + f + 1;
-        cr_use use = {f, look->mean, cr_exec_grad(ex, m.x) + look->out, cr_ld(m.x),
-                      cr_lookup_shared(m.x, f + 1)};
+        cr_use use = {.slot = f,
+                      .mean = look->mean,
+                      .grad = cr_exec_grad(ex, m.x) + look->out,
+                      .ld = cr_ld(m.x),
+                      .shared = cr_lookup_shared(m.x, f + 1)};
         if (!tables[f].frozen) cr_updater_add(up, &m.t[f], &use, 1);
     }
-    cr_updater_group(up, &d->b);
+    cr_updater_group(up, &d->b, NULL);
     cr_step_input in = {.batch = &d->b};
     cr_exec_run(ex, &(cr_run){.input = &in, .n_rows = ROWS, .step = 1, .weights_changed = true});
     cr_updater_apply(up, &(cr_optim_step){.lr = 1, .t = 1});
