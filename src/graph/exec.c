@@ -247,6 +247,10 @@ static void combine(cr_exec *ex, int64_t off, int64_t n) {
     memcpy(ex->sums + off, s + off, (size_t)n * sizeof(double));
 }
 
+static int64_t batch_rows(const cr_run *run, const cr_node *n) {
+    return n->cls == CR_SEQ ? run->axes[n->axis][run->n_rows] : run->n_rows;
+}
+
 /* after a phase: finish the WHOLE values and gradients it completed */
 static void finish_phase(cr_exec *ex, int p) {
     for (int i = 0; i < ex->g->n; i++) {
@@ -257,7 +261,7 @@ static void finish_phase(cr_exec *ex, int p) {
             combine(ex, s->sum_off, n->width);
             float *v = ex->whole + s->sum_off;
             if (n->op->finish)
-                n->op->finish(n, ex->sums + s->sum_off, v, ex->run->n_rows);
+                n->op->finish(n, ex->sums + s->sum_off, v, batch_rows(ex->run, n->in[0]));
             else
                 for (int64_t k = 0; k < n->width; k++)
                     v[k] = (float)ex->sums[s->sum_off + k];
@@ -428,4 +432,8 @@ int64_t cr_tile_step(const cr_tile *t) {
 }
 int64_t cr_tile_batch(const cr_tile *t) {
     return t->ex->run->n_rows;
+}
+
+int64_t cr_batch_rows(const cr_tile *t, const cr_node *n) {
+    return batch_rows(t->ex->run, n);
 }

@@ -39,7 +39,8 @@ typedef struct cr_op_type {
     /* backward reads n's gradient and sets (cr_first_grad) or adds to the gradients of those inputs
      * that want one. It may overwrite n's own gradient. NULL: no gradient passes. */
     void (*backward)(const cr_node *n, cr_tile *t);
-    /* WHOLE: once, after the lanes were combined into sum (width values): the value of the node. */
+    /* WHOLE: once, after the lanes were combined into sum (width values): the value of the node.
+     * n_rows: of its first input in the batch. */
     void (*finish)(const cr_node *n, const double *sum, float *value, int64_t n_rows);
     /* item k of n->n_prepare, before the first tile whenever weights have changed; any thread.
      * packed: n->pack floats (twice: see train) owned by the executor. */
@@ -164,5 +165,7 @@ const float *cr_packed(const cr_tile *t, const cr_node *n);
 const void *cr_tile_input(const cr_tile *t);
 int64_t cr_tile_step(const cr_tile *t);
 int64_t cr_tile_batch(const cr_tile *t);
+/* rows of the batch that a node has: samples or positions */
+int64_t cr_batch_rows(const cr_tile *t, const cr_node *n);
 
 #endif

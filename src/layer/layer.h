@@ -15,6 +15,10 @@ cr_node *cr_linear(cr_graph *g, const char *name, cr_node *x, int64_t out, bool 
  * norm, activation, dropout. c NULL or without units: x itself. Mistakes (activation,
  * dropout_ratio) go to diag. */
 cr_node *cr_mlp(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x, cr_diag *diag);
+/* cr_mlp_din: the same at each position of the sequence x, with [q; x; q - x; q * x] going in; c
+ * has at least one layer */
+cr_node *cr_mlp_din(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *q, cr_node *x,
+                    cr_diag *diag);
 /* width of an MLP's output for input width in */
 int64_t cr_mlp_width(const cr_mlp_conf *c, int64_t in);
 
@@ -60,6 +64,13 @@ typedef struct cr_autodis_spec {
 } cr_autodis_spec;
 cr_node *cr_autodis(cr_graph *g, const char *feature, cr_node *x, const cr_autodis_spec *s);
 cr_node *cr_mlp_embedding(cr_graph *g, const char *feature, cr_node *x, int64_t dim);
+
+/* seq.c: encoders of a sequence s, with the query q of its row, into a row (reference 5.1). Named
+ * `name`: name.mlp, name.linear. */
+cr_node *cr_din_encoder(cr_graph *g, const char *name, const cr_mlp_conf *attn, cr_node *q,
+                        cr_node *s, cr_diag *diag);
+/* q is as wide as s */
+cr_node *cr_simple_attention(cr_graph *g, cr_node *q, cr_node *s);
 
 /* interact.c. Cross nets named `name`: name.w.i.weight, name.b.i; name.u_kernels.i, v_kernels.i */
 cr_node *cr_cross_v1(cr_graph *g, const char *name, const cr_cross_conf *c, cr_node *x);

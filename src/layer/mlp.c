@@ -22,8 +22,20 @@ int64_t cr_mlp_width(const cr_mlp_conf *c, int64_t in) {
     return c && c->hidden_units.n ? c->hidden_units.v[c->hidden_units.n - 1] : in;
 }
 
-cr_node *cr_mlp(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x, cr_diag *diag) {
-    if (!c) return x;
+/* Linear over [q; x; q - x; q * x] at each position of x */
+static cr_node *din_linear(cr_graph *g, const char *name, cr_node *q, cr_node *x, int64_t out,
+                           bool bias, bool relu) {
+    size_t mark = cr_graph_push(g, "%s", name);
+    cr_init init = CR_INIT_U(1.0 / sqrt((double)(4 * x->width)));
+    cr_node *W = cr_weight(g, "weight", out, 4 * x->width, init);
+    cr_node *b = bias ? cr_vector(g, "bias", out, init) : NULL;
+    cr_graph_pop(g, mark);
+    return cr_din(g, q, x, W, b, relu);
+}
+
+/* q: the first layer is over [q; x; q - x; q * x]; NULL: over x */
+static cr_node *layers(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *q, cr_node *x,
+                       cr_diag *diag) {
     cr_act_spec act;
     cr_err err;
     if (cr_act_parse(&act, c->activation, &err) != CR_OK) {
@@ -38,7 +50,10 @@ cr_node *cr_mlp(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x,
         int j = 0;
         bool norm = c->use_bn || c->use_ln;
         bool fuse = !norm && act.kind == CR_ACTK_PLAIN && act.act == CR_ACT_RELU;
-        x = cr_linear(g, "0", x, c->hidden_units.v[i], c->bias && !c->use_bn, fuse);
+        bool bias = c->bias && !c->use_bn;
+        int64_t units = c->hidden_units.v[i];
+        x = q && i == 0 ? din_linear(g, "0", q, x, units, bias, fuse)
+                        : cr_linear(g, "0", x, units, bias, fuse);
         j++;
         if (c->use_bn) {
             snprintf(part, sizeof(part), "%d", j++);
@@ -61,4 +76,13 @@ cr_node *cr_mlp(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x,
     }
     cr_graph_pop(g, mark);
     return x;
+}
+
+cr_node *cr_mlp(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x, cr_diag *diag) {
+    return c ? layers(g, name, c, NULL, x, diag) : x;
+}
+
+cr_node *cr_mlp_din(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *q, cr_node *x,
+                    cr_diag *diag) {
+    return layers(g, name, c, q, x, diag);
 }

@@ -155,7 +155,7 @@ static void dice_forward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]), *xn = cr_val(t, n->in[1]), *al = n->in[2]->w;
     float *y = cr_val(t, n), *p = t->scratch;
     int64_t ld = cr_ld(n);
-    for (int64_t r = 0; r < t->n_rows; r++) {
+    for (int64_t r = 0; r < cr_rows(t, n); r++) {
         cr_kern->sigmoid(p, xn + r * ld, n->width);
         for (int64_t j = 0; j < n->width; j++)
             y[r * ld + j] = al[j] * (1 - p[j]) * x[r * ld + j] + p[j] * x[r * ld + j];
@@ -174,7 +174,7 @@ static void dice_backward(const cr_node *n, cr_tile *t) {
         dal = cr_param_grad(t, n->in[2]);
         if (cr_first_grad(t, n, 2)) memset(dal, 0, (size_t)w * sizeof(float));
     }
-    for (int64_t r = 0; r < t->n_rows; r++) {
+    for (int64_t r = 0; r < cr_rows(t, n); r++) {
         cr_kern->sigmoid(p, xn + r * ld, w);
         for (int64_t j = 0; j < w; j++) {
             int64_t i = r * ld + j;
@@ -202,7 +202,8 @@ const cr_op_type cr_op_dice = {.name = "dice",
                                .forward = dice_forward,
                                .backward = dice_backward,
                                .example = dice_example,
-                               .reads_in = true};
+                               .reads_in = true,
+                               .rowwise = true};
 
 cr_node *cr_dice(cr_graph *g, cr_node *x, cr_node *xn, cr_node *alpha) {
     return cr_graph_op(g, &cr_op_dice, (cr_node *[]){x, xn, alpha}, 3, NULL, 0);

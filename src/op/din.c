@@ -40,7 +40,7 @@ static void infer(cr_node *n) {
     a->C = q->width;
     a->N = W->rows;
     if (q->cls != CR_ROW || k->cls != CR_SEQ || k->width != a->C || W->cols != 4 * a->C ||
-        n->in[IN_B]->width != a->N)
+        (n->n_in > IN_B && n->in[IN_B]->width != a->N))
         CR_BUG("din: widths differ");
     n->cls = CR_SEQ;
     n->axis = k->axis;
@@ -121,8 +121,9 @@ static void forward(const cr_node *n, cr_tile *t) {
     const float *packed = cr_packed(t, n);
     float *zq = t->scratch + a->rows_at, *x = t->scratch + a->x_at_scratch;
     int64_t ld = cr_ld(n);
+    bool bias = n->n_in > IN_B;
     cr_kern->gemm(zq, a->N, cr_val(t, q), cr_ld(q), packed + a->q_at, t->n_rows, a->N, a->C,
-                  CR_GEMM_BIAS, n->in[IN_B]->w);
+                  bias ? CR_GEMM_BIAS : 0, bias ? n->in[IN_B]->w : NULL);
     run u = {0, 0, {0}};
     for (int64_t row = 0; next_run(n, t, &u, &row);) {
         float *y = cr_val(t, n) + u.from * ld;
@@ -201,7 +202,7 @@ static void backward(const cr_node *n, cr_tile *t) {
         cr_kern->gemm_tn(dW, 4 * C, dz, N, cr_val(t, q), cr_ld(q), N, C, t->n_rows, acc, tn);
         finish_W(a, dW);
     }
-    if (cr_wants_grad(t, n, IN_B)) {
+    if (n->n_in > IN_B && cr_wants_grad(t, n, IN_B)) {
         float *db = cr_param_grad(t, n->in[IN_B]);
         if (cr_first_grad(t, n, IN_B)) memset(db, 0, (size_t)N * sizeof(float));
         cr_kern->col_sum(db, dz, N, t->n_rows, N);
@@ -217,7 +218,7 @@ static cr_node *example(cr_graph *g, int k) {
     cr_node *q = cr_feed(g, C[k]), *s = cr_feed_seq(g, cr_graph_axis(g), C[k]);
     cr_node *W = cr_graph_param(g, "w", N[k], 4 * C[k], true, NULL, 0),
             *b = cr_graph_param(g, "b", 1, N[k], true, NULL, 0);
-    cr_node *y = cr_din(g, q, s, W, b, k == 2);
+    cr_node *y = cr_din(g, q, s, W, k == 1 ? NULL : b, k == 2);
     /* other users of the query and of the keys */
     return k < 1 ? y : cr_concat(g, (cr_node *[]){cr_seq_spread(g, q, s->axis), y, s}, 3);
 }
@@ -234,5 +235,5 @@ const cr_op_type cr_op_din = {.name = "din",
 
 cr_node *cr_din(cr_graph *g, cr_node *q, cr_node *k, cr_node *W, cr_node *b, bool relu) {
     din a = {.relu = relu};
-    return cr_graph_op(g, &cr_op_din, (cr_node *[]){q, k, W, b}, 4, &a, sizeof(a));
+    return cr_graph_op(g, &cr_op_din, (cr_node *[]){q, k, W, b}, b ? 4 : 3, &a, sizeof(a));
 }

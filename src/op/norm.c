@@ -24,14 +24,17 @@ static void stats_infer(cr_node *n) {
 static void stats_forward(const cr_node *n, cr_tile *t) {
     const cr_node *x = n->in[0];
     double *sum = cr_lane_sum(t, n);
-    cr_kern->col_sum_d(sum, cr_val(t, x), cr_ld(x), t->n_rows, x->width);
-    cr_kern->col_dot_d(sum + x->width, cr_val(t, x), cr_ld(x), cr_val(t, x), cr_ld(x), t->n_rows,
-                       x->width);
+    cr_kern->col_sum_d(sum, cr_val(t, x), cr_ld(x), cr_rows(t, x), x->width);
+    cr_kern->col_dot_d(sum + x->width, cr_val(t, x), cr_ld(x), cr_val(t, x), cr_ld(x),
+                       cr_rows(t, x), x->width);
 }
 
 static void stats_finish(const cr_node *n, const double *sum, float *value, int64_t n_rows) {
     int64_t w = n->width / 2;
     double count = (double)n_rows, m = (double)*(const float *)n->attr;
+    for (int64_t j = 0; n_rows == 0 && j < n->width; j++)
+        value[j] = 0;
+    if (n_rows == 0) return; /* all sequences are empty */
     float *mean = n->in[1]->w, *var = n->in[2]->w;
     for (int64_t j = 0; j < w; j++) {
         double mu = sum[j] / count, v = sum[w + j] / count - mu * mu;
@@ -50,9 +53,9 @@ static void stats_backward(const cr_node *n, cr_tile *t) {
     const cr_node *x = n->in[0];
     int64_t w = x->width, ld = cr_ld(x);
     const float *v = cr_val(t, x), *mean = cr_whole(t, n), *d = cr_whole_grad(t, n);
-    float *dx = cr_grad(t, x), inv = 1.0f / (float)cr_tile_batch(t);
+    float *dx = cr_grad(t, x), inv = 1.0f / (float)cr_batch_rows(t, x);
     bool first = cr_first_grad(t, n, 0);
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = 0; r < cr_rows(t, x); r++)
         for (int64_t j = 0; j < w; j++) {
             int64_t i = r * ld + j;
             float g = (d[j] + 2 * d[w + j] * (v[i] - mean[j])) * inv;
@@ -66,7 +69,8 @@ const cr_op_type cr_op_bn_stats = {.name = "bn_stats",
                                    .backward = stats_backward,
                                    .finish = stats_finish,
                                    .train_only = true,
-                                   .reads_in = true};
+                                   .reads_in = true,
+                                   .rowwise = true};
 
 /* ---- bn_apply: inputs x, stats, mean, var, [gamma, beta] ---- */
 
@@ -76,7 +80,7 @@ typedef struct bn {
 } bn;
 
 static void bn_infer(cr_node *n) {
-    n->cls = CR_ROW;
+    cr_infer_rows(n);
     n->width = n->in[0]->width;
     n->scratch = 2 * n->width;
 }
@@ -93,7 +97,7 @@ static void bn_forward(const cr_node *n, cr_tile *t) {
         shift[j] = (a->affine ? n->in[5]->w[j] : 0) - mean[j] * scale[j];
     }
     cr_kern->row_affine(cr_val(t, n), cr_ld(n), cr_val(t, n->in[0]), cr_ld(n), scale, shift,
-                        t->n_rows, w);
+                        cr_rows(t, n), w);
 }
 
 static void bn_backward(const cr_node *n, cr_tile *t) {
@@ -112,7 +116,7 @@ static void bn_backward(const cr_node *n, cr_tile *t) {
         dbeta = cr_param_grad(t, n->in[5]);
         if (cr_first_grad(t, n, 5)) memset(dbeta, 0, (size_t)w * sizeof(float));
     }
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
         for (int64_t j = 0; j < w; j++) {
             int64_t i = r * ld + j;
             float rstd = 1.0f / sqrtf(var[j] + a->eps), dev = x[i] - mean[j];
@@ -151,7 +155,8 @@ const cr_op_type cr_op_bn_apply = {.name = "bn_apply",
                                    .forward = bn_forward,
                                    .backward = bn_backward,
                                    .example = bn_example,
-                                   .reads_in = true};
+                                   .reads_in = true,
+                                   .rowwise = true};
 
 cr_node *cr_batch_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, cr_node *mean,
                        cr_node *var, cr_node *count, float eps, float momentum) {

@@ -15,10 +15,10 @@ extern const cr_op_type cr_op_activation, cr_op_add, cr_op_attention, cr_op_bce,
     cr_op_bmm, cr_op_bn_apply, cr_op_bn_stats, cr_op_cin, cr_op_codes, cr_op_concat,
     cr_op_emb_matmul, cr_op_cross, cr_op_dice, cr_op_din, cr_op_dropout, cr_op_ffm, cr_op_field_sum,
     cr_op_fm, cr_op_focal, cr_op_ge, cr_op_l2, cr_op_label, cr_op_layer_norm, cr_op_lookup,
-    cr_op_lookup_seq, cr_op_matmul, cr_op_mean_loss, cr_op_mul, cr_op_pairs, cr_op_pairwise,
-    cr_op_powers, cr_op_prelu, cr_op_row_sum, cr_op_seq_pool, cr_op_seq_softmax, cr_op_seq_spread,
-    cr_op_seq_weigh, cr_op_slice, cr_op_softmax, cr_op_softmax_ce, cr_op_squares, cr_op_top,
-    cr_op_transpose;
+    cr_op_lookup_seq, cr_op_matmul, cr_op_mean_loss, cr_op_mul, cr_op_pad, cr_op_pairs,
+    cr_op_pairwise, cr_op_powers, cr_op_prelu, cr_op_row_sum, cr_op_seq_pool, cr_op_seq_softmax,
+    cr_op_seq_spread, cr_op_seq_weigh, cr_op_slice, cr_op_softmax, cr_op_softmax_ce, cr_op_squares,
+    cr_op_top, cr_op_transpose;
 
 /* matmul.c: y = x W^T + b, W (N, K) as torch's Linear; b may be NULL; relu: fused. */
 cr_node *cr_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu);
@@ -63,6 +63,8 @@ cr_node *cr_dropout(cr_graph *g, cr_node *x, float p);
 /* shape.c */
 cr_node *cr_concat(cr_graph *g, cr_node *const *x, int n); /* one input: returned as it is */
 cr_node *cr_slice(cr_graph *g, cr_node *x, int64_t from, int64_t width);
+/* x with zeros behind it */
+cr_node *cr_pad(cr_graph *g, cr_node *x, int64_t width);
 /* cr_slice_of: what a slice is of, and from which column; any other node is all of itself. */
 cr_node *cr_slice_of(cr_node *n, int64_t *from);
 /* y = sum_i c_i x_i; inputs of equal width, or width 1 (added to every column) */
@@ -107,7 +109,7 @@ cr_node *cr_seq_pool(cr_graph *g, cr_node *s, bool mean);
 cr_node *cr_seq_softmax(cr_graph *g, cr_node *x, float scale);
 cr_node *cr_seq_weigh(cr_graph *g, cr_node *a, cr_node *s);
 /* din.c: W [q; k; q - k; q * k] + b at each position, q (C) of the row, k (C) of the position, W
- * (N, 4 C), which has no other user; relu: fused */
+ * (N, 4 C), which has no other user; b may be NULL; relu: fused */
 cr_node *cr_din(cr_graph *g, cr_node *q, cr_node *k, cr_node *W, cr_node *b, bool relu);
 
 /* loss.c: one loss per row; y (1) are labels without gradient */

@@ -33,6 +33,7 @@
     X(matmul)                                                                                      \
     X(mean_loss)                                                                                   \
     X(mul)                                                                                         \
+    X(pad)                                                                                         \
     X(pairs)                                                                                       \
     X(pairwise)                                                                                    \
     X(powers)                                                                                      \

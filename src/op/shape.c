@@ -107,6 +107,45 @@ cr_node *cr_slice_of(cr_node *n, int64_t *from) {
     return n->op == &cr_op_slice ? n->in[0] : n;
 }
 
+/* ---- pad ---- */
+
+static void pad_infer(cr_node *n) {
+    cr_infer_rows(n);
+    n->width = *(const int64_t *)n->attr;
+    if (n->width < n->in[0]->width) CR_BUG("pad: narrower than before");
+}
+
+static void pad_forward(const cr_node *n, cr_tile *t) {
+    const cr_node *x = n->in[0];
+    cr_kern->copy_rows(cr_val(t, n), cr_ld(n), cr_val(t, x), cr_ld(x), cr_rows(t, n), x->width,
+                       false);
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
+        memset(cr_val(t, n) + r * cr_ld(n) + x->width, 0,
+               (size_t)(n->width - x->width) * sizeof(float));
+}
+
+static void pad_backward(const cr_node *n, cr_tile *t) {
+    const cr_node *x = n->in[0];
+    if (cr_wants_grad(t, n, 0))
+        cr_kern->copy_rows(cr_grad(t, x), cr_ld(x), cr_grad(t, n), cr_ld(n), cr_rows(t, n),
+                           x->width, !cr_first_grad(t, n, 0));
+}
+
+static cr_node *pad_example(cr_graph *g, int k) {
+    return k > 1 ? NULL : cr_pad(g, cr_feed(g, k ? 20 : 3), k ? 37 : 3);
+}
+
+const cr_op_type cr_op_pad = {.name = "pad",
+                              .infer = pad_infer,
+                              .forward = pad_forward,
+                              .backward = pad_backward,
+                              .example = pad_example,
+                              .rowwise = true};
+
+cr_node *cr_pad(cr_graph *g, cr_node *x, int64_t width) {
+    return cr_graph_op(g, &cr_op_pad, &x, 1, &width, sizeof(width));
+}
+
 /* ---- weighted sum ---- */
 
 static void add_infer(cr_node *n) {
