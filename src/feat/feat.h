@@ -77,8 +77,9 @@ struct cr_feature_type {
     CR_CHECKED cr_code (*encode)(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
                                  cr_err *err);
     void (*fg_json)(const cr_feature *f, cr_jw *w); /* one object of fg.json (reference 4.8) */
-    /* refuses: what the feature needs when it cannot read such a column, else NULL */
-    const char *(*refuses)(const cr_feature *f, const cr_colkind *kind);
+    /* refuses: what the feature needs when it cannot read such a column as its columns[k], else
+     * NULL */
+    const char *(*refuses)(const cr_feature *f, int k, const cr_colkind *kind);
 };
 
 /* FeatureConfig (a oneof of all feature types), member.type is cr_feature_type* */

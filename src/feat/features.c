@@ -18,6 +18,7 @@ typedef struct builder {
     cr_features *fs;
     cr_arena *arena;
     cr_map wants;
+    int cap_want;
 } builder;
 
 /* index of a column among those to read; adds it when it is new */
@@ -25,6 +26,13 @@ static int want(builder *b, const char *name, const char *why, cr_loc at) {
     cr_features *fs = b->fs;
     int64_t i = cr_map_get(&b->wants, name, strlen(name), -1);
     if (i >= 0) return (int)i;
+    if (fs->n_want == b->cap_want) {
+        int cap = b->cap_want ? 2 * b->cap_want : 64;
+        cr_want *v = CR_NEW_N(b->arena, cr_want, cap);
+        if (fs->n_want) memcpy(v, fs->want, sizeof(*v) * (size_t)fs->n_want);
+        fs->want = v;
+        b->cap_want = cap;
+    }
     fs->want[fs->n_want] =
         (cr_want){.name = cr_arena_strdup(b->arena, name), .type = -1, .why = why, .at = at};
     cr_map_put(&b->wants, name, strlen(name), fs->n_want);
@@ -104,10 +112,6 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
     builder b = {.fs = fs, .arena = arena};
     cr_map_init(&b.wants);
     fs->v = CR_NEW_N(arena, cr_feature *, confs->n + 1);
-    /* every feature type of this version reads at most one column */
-    fs->want =
-        CR_NEW_N(arena, cr_want,
-                 confs->n + data->label_fields.n + data->sample_weight_fields.n + n_reserved + 1);
     build_features(&b, confs, data, diag);
     if (with_labels) {
         want_list(&b, data, "label_fields", &data->label_fields, &fs->labels, &fs->label_col,
@@ -256,7 +260,7 @@ void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag) 
         const cr_feature *f = fs->v[i];
         for (int k = 0; k < f->n_columns; k++) {
             const cr_colkind *kind = &kinds[f->col_idx[k]];
-            const char *needs = kind->nulls ? NULL : f->type->refuses(f, kind);
+            const char *needs = kind->nulls ? NULL : f->type->refuses(f, k, kind);
             if (needs)
                 cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, f->at,
                             "column '%s' holds %s; feature '%s' needs %s", f->columns[k],

@@ -234,18 +234,9 @@ static cr_code encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
     return cr_ids_encode(&s->ids, f, col, in, out, err);
 }
 
-static void fg_json(const cr_feature *f, cr_jw *w) {
-    const cr_id_conf *c = f->conf;
+void cr_id_fg_buckets(const cr_feature *f, const cr_id_conf *c, cr_jw *w) {
     int64_t unknown;
     unknown_id(c, &unknown);
-    cr_jw_obj(w, NULL);
-    cr_jw_str(w, "feature_type", "id_feature");
-    cr_jw_str(w, "feature_name", f->name);
-    cr_jw_str(w, "default_value", c->default_value);
-    cr_jw_str(w, "expression", c->expression);
-    cr_jw_str(w, "value_type", c->fg_value_type[0] ? c->fg_value_type : "string");
-    cr_jw_bool(w, "need_prefix", false);
-    if (strcmp(c->separator, "\x1d") != 0) cr_jw_str(w, "separator", c->separator);
     if (cr_conf_has(c, "hash_bucket_size")) {
         cr_jw_i64(w, "hash_bucket_size", (int64_t)c->hash_bucket_size);
     } else if (c->vocab_list.n) {
@@ -276,13 +267,27 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     } else if (cr_conf_has(c, "num_buckets")) {
         cr_jw_i64(w, "num_buckets", (int64_t)c->num_buckets);
     }
+}
+
+static void fg_json(const cr_feature *f, cr_jw *w) {
+    const cr_id_conf *c = f->conf;
+    cr_jw_obj(w, NULL);
+    cr_jw_str(w, "feature_type", "id_feature");
+    cr_jw_str(w, "feature_name", f->name);
+    cr_jw_str(w, "default_value", c->default_value);
+    cr_jw_str(w, "expression", c->expression);
+    cr_jw_str(w, "value_type", c->fg_value_type[0] ? c->fg_value_type : "string");
+    cr_jw_bool(w, "need_prefix", false);
+    if (strcmp(c->separator, "\x1d") != 0) cr_jw_str(w, "separator", c->separator);
+    cr_id_fg_buckets(f, c, w);
     if (c->weighted) cr_jw_bool(w, "weighted", true);
     cr_jw_i64(w, "value_dim", c->value_dim);
     if (cr_conf_has(c, "stub_type")) cr_jw_bool(w, "stub_type", c->stub_type);
     cr_jw_end(w);
 }
 
-static const char *refuses(const cr_feature *f, const cr_colkind *kind) {
+static const char *refuses(const cr_feature *f, int k, const cr_colkind *kind) {
+    (void)k;
     const id_self *s = f->self;
     return cr_ids_refuses(&s->ids, kind);
 }

@@ -277,7 +277,8 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_jw_end(w);
 }
 
-static const char *refuses(const cr_feature *f, const cr_colkind *kind) {
+static const char *refuses(const cr_feature *f, int k, const cr_colkind *kind) {
+    (void)k;
     const raw_self *s = f->self;
     if (s->encoded && f->sparse) return cr_ids_refuses(&s->ids, kind);
     if (kind->key >= 0 || kind->depth > 1) return "numbers or lists of numbers";
