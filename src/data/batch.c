@@ -15,7 +15,24 @@ static bool before(const cr_bad_row *b, int64_t row, int64_t line) {
     return b->line < line || (b->line == line && b->row < row);
 }
 
+/* the row that a step belongs to */
+static int64_t row_of_step(const cr_bad *bad, int64_t step) {
+    int64_t lo = 0, hi = bad->n_rows; /* steps[lo] <= step < steps[hi] */
+    while (hi - lo > 1) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (bad->steps[mid] <= step)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 void cr_bad_add(cr_bad *bad, int64_t row, int64_t line, const char *fmt, ...) {
+    if (bad->steps && row >= 0) {
+        row = row_of_step(bad, row);
+        line = bad->lines ? bad->lines[row] : 0;
+    }
     if (bad->n == bad->cap) {
         int64_t cap = bad->cap ? 2 * bad->cap : 64;
         bad->rows = cr_realloc(bad->rows, (size_t)bad->cap * sizeof(*bad->rows),

@@ -100,6 +100,12 @@ typedef struct cr_bad {
     int64_t n_kept;
     int64_t *rows; /* n entries: the row of every report, in the order of the reports */
     int64_t n, cap;
+    /* While the steps of a sequence are encoded as if they were rows: where those of each row begin
+     * (n_rows + 1 numbers) and the lines of the rows. A report of a step is one of its row. NULL: no
+     * steps. */
+    const int32_t *steps;
+    int64_t n_rows;
+    const int64_t *lines;
 } cr_bad;
 /* cr_bad_add notes that a row is bad (once per row is enough; the loader leaves the row out). line
  * is chunk->lines[row], 0 when the chunk has no lines. */

@@ -2,9 +2,10 @@
  * gather.c - rows of several batches into one.
  *
  * A record holds: one id per sparse feature, the dense floats, labels, weights. A feature that is
- * jagged or weighted somewhere, and reserved columns, are taken column by column; doing that with
- * all columns cost twice as much for shuffled rows, each value being a cache miss. Sizes are
- * counted first, so that everything lies in one block of memory which the next batch uses again.
+ * jagged or weighted somewhere, sequences and reserved columns, are taken column by column; doing
+ * that with all columns cost twice as much for shuffled rows, each value being a cache miss. Sizes
+ * are counted first, so that everything lies in one block of memory which the next batch uses
+ * again.
  */
 #include "data/gather_int.h"
 
@@ -45,11 +46,11 @@ static cr_gather_plan make_plan(const cr_batch *shape, const cr_row_run *runs, i
 
 /* does any source that is used have offsets, weights? */
 typedef struct facts {
-    bool jagged, weighted;
+    bool jagged, weighted, sequence;
 } facts;
 
 static facts sparse_facts(const cr_gather_plan *p, int f) {
-    facts x = {false, false};
+    facts x = {false, false, p->shape->sparse[f].steps != NULL};
     for (int r = 0; r < p->n_runs; r++) {
         int n = p->runs[r].recs ? p->runs[r].n_srcs : 1;
         for (int s = 0; s < n; s++) {
@@ -218,7 +219,7 @@ cr_code cr_gather_too_many(cr_err *err, const char *what, int64_t n) {
 static cr_code measure(cr_region *mem, const cr_gather_plan *p, bool records, size_t *out,
                        cr_err *err) {
     const cr_batch *shape = p->shape;
-    int n_counts = shape->n_sparse;
+    int n_counts = 2 * shape->n_sparse + shape->n_dense_seq;
     for (int c = 0; c < shape->n_reserved; c++)
         n_counts += cr_gather_counts(&shape->reserved[c]);
     if (mem->n_counts < n_counts) {
@@ -226,11 +227,13 @@ static cr_code measure(cr_region *mem, const cr_gather_plan *p, bool records, si
         mem->counts = cr_alloc((size_t)n_counts * sizeof(int64_t), "a batch");
         mem->n_counts = n_counts;
     }
+    int64_t *n_steps = mem->counts + shape->n_sparse; /* sparse, then sequences of numbers */
     size_t n = (size_t)p->n_rows;
     size_t n_floats = (size_t)(shape->n_labels + shape->n_weights);
     size_t size = cr_region_size((size_t)shape->n_sparse * sizeof(cr_jagged)) +
                   cr_region_size((size_t)shape->n_sparse * sizeof(int64_t *)) +
                   cr_region_size(n_floats * sizeof(float *)) +
+                  cr_region_size((size_t)shape->n_dense_seq * sizeof(cr_dense_seq)) +
                   cr_region_size((size_t)shape->n_reserved * sizeof(cr_column));
     if (records)
         size += cr_region_size(n * p->stride);
@@ -239,15 +242,29 @@ static cr_code measure(cr_region *mem, const cr_gather_plan *p, bool records, si
                 n_floats * cr_region_size(n * sizeof(float));
     for (int f = 0; f < shape->n_sparse; f++) {
         facts x = sparse_facts(p, f);
-        int64_t k = x.jagged ? count_ids(p, f) : p->n_rows;
-        if (k > INT32_MAX) return cr_gather_too_many(err, "ids of one feature", k);
+        int64_t steps = p->n_rows, k = steps;
+        if (x.sequence)
+            cr_gather_seq_count(p, f, &steps, &k);
+        else if (x.jagged)
+            k = count_ids(p, f);
+        if (k > INT32_MAX || steps > INT32_MAX)
+            return cr_gather_too_many(err, "ids of one feature", k > steps ? k : steps);
         mem->counts[f] = k;
-        if (records && !x.jagged && !x.weighted) continue;
+        n_steps[f] = steps;
+        if (x.sequence) size += cr_region_size((n + 1) * sizeof(int32_t));
+        if (records && !x.jagged && !x.weighted && !x.sequence) continue;
         size += cr_region_size((size_t)k * sizeof(int64_t));
         if (x.weighted) size += cr_region_size((size_t)k * sizeof(float));
-        if (x.jagged) size += cr_region_size((n + 1) * sizeof(int32_t));
+        if (x.jagged) size += cr_region_size(((size_t)steps + 1) * sizeof(int32_t));
     }
-    int64_t *counts = mem->counts + shape->n_sparse;
+    for (int f = 0; f < shape->n_dense_seq; f++) {
+        int64_t steps = cr_gather_dense_seq_count(p, f);
+        if (steps > INT32_MAX) return cr_gather_too_many(err, "steps of one feature", steps);
+        n_steps[shape->n_sparse + f] = steps;
+        size += cr_region_size((n + 1) * sizeof(int32_t)) +
+                cr_region_size((size_t)(steps * shape->dense_seq[f].width) * sizeof(float));
+    }
+    int64_t *counts = n_steps + shape->n_sparse + shape->n_dense_seq;
     for (int c = 0; c < shape->n_reserved; c++) {
         CR_TRY(cr_gather_measure(p, c, counts, &size, err));
         counts += cr_gather_counts(&shape->reserved[c]);
@@ -263,6 +280,7 @@ cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batc
     CR_TRY(measure(mem, p, rec != NULL, &size, err));
     CR_TRY(region_reset(mem, size, err));
 
+    const int64_t *n_steps = mem->counts + shape->n_sparse;
     int n_floats = shape->n_labels + shape->n_weights;
     out->n_rows = p->n_rows;
     out->n_sparse = shape->n_sparse;
@@ -270,10 +288,12 @@ cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batc
     out->n_labels = shape->n_labels;
     out->n_weights = shape->n_weights;
     out->n_reserved = shape->n_reserved;
+    out->n_dense_seq = shape->n_dense_seq;
     out->sparse = cr_region_take(mem, (size_t)shape->n_sparse * sizeof(cr_jagged));
     int64_t **ids =
         cr_region_take(mem, (size_t)shape->n_sparse * sizeof(int64_t *)); /* of fixed size */
     float **floats = cr_region_take(mem, (size_t)n_floats * sizeof(float *));
+    out->dense_seq = cr_region_take(mem, (size_t)shape->n_dense_seq * sizeof(cr_dense_seq));
     cr_column *reserved = cr_region_take(mem, (size_t)shape->n_reserved * sizeof(cr_column));
     char *records = rec ? cr_region_take(mem, n * p->stride) : NULL;
     float *dense = rec ? NULL : cr_region_take(mem, n * (size_t)shape->dense_width * sizeof(float));
@@ -282,16 +302,28 @@ cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batc
     for (int f = 0; f < shape->n_sparse; f++) {
         facts x = sparse_facts(p, f);
         size_t n_ids = (size_t)mem->counts[f];
-        bool fixed = !x.jagged && !x.weighted;
-        int32_t *off = x.jagged ? cr_region_take(mem, (n + 1) * sizeof(*off)) : NULL;
+        bool fixed = !x.jagged && !x.weighted && !x.sequence;
+        int32_t *steps = x.sequence ? cr_region_take(mem, (n + 1) * sizeof(*steps)) : NULL;
+        int32_t *off =
+            x.jagged ? cr_region_take(mem, ((size_t)n_steps[f] + 1) * sizeof(*off)) : NULL;
         int64_t *v = fixed && rec ? NULL : cr_region_take(mem, n_ids * sizeof(*v));
         float *w = x.weighted ? cr_region_take(mem, n_ids * sizeof(*w)) : NULL;
         ids[f] = fixed ? v : NULL;
-        if (!fixed && gather_jagged(p, f, off, v, w)) off = NULL;
+        if (x.sequence ? cr_gather_seq(p, f, steps, off, v, w)
+                       : !fixed && gather_jagged(p, f, off, v, w))
+            off = NULL;
         /* one id per row after all: it is looked for in the records */
-        for (size_t k = 0; rec && !fixed && !off && !w && k < n; k++)
+        for (size_t k = 0; rec && !fixed && !steps && !off && !w && k < n; k++)
             memcpy(records + k * p->stride + 8 * (size_t)f, &v[k], 8);
-        out->sparse[f] = (cr_jagged){.off = off, .ids = v, .w = w, .n_ids = mem->counts[f]};
+        out->sparse[f] =
+            (cr_jagged){.off = off, .ids = v, .w = w, .n_ids = mem->counts[f], .steps = steps};
+    }
+    for (int f = 0; f < shape->n_dense_seq; f++) {
+        int64_t width = shape->dense_seq[f].width;
+        int32_t *steps = cr_region_take(mem, (n + 1) * sizeof(*steps));
+        float *v = cr_region_take(mem, (size_t)(n_steps[shape->n_sparse + f] * width) * sizeof(*v));
+        cr_gather_dense_seq(p, f, steps, v);
+        out->dense_seq[f] = (cr_dense_seq){steps, v, width};
     }
     if (rec)
         columns_to_records(p, out, records);
@@ -299,7 +331,7 @@ cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batc
         records_to_columns(p, out, ids, dense, floats);
     else
         columns_to_columns(p, out, ids, dense, floats);
-    const int64_t *counts = mem->counts + shape->n_sparse;
+    const int64_t *counts = n_steps + shape->n_sparse + shape->n_dense_seq;
     for (int c = 0; c < shape->n_reserved; c++) {
         cr_gather_column(&reserved[c], mem, p, c, counts);
         counts += cr_gather_counts(&shape->reserved[c]);

@@ -30,7 +30,7 @@ typedef struct cr_row_run {
 typedef struct cr_region {
     char *mem;
     size_t cap, used;
-    int64_t *counts; /* ids per sparse feature, then what reserved columns hold */
+    int64_t *counts; /* ids per sparse feature, steps of sequences, what reserved columns hold */
     int n_counts;
 } cr_region;
 void cr_region_clear(cr_region *g);

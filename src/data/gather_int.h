@@ -1,6 +1,6 @@
 /*
- * gather_int.h - what gather.c (ids, floats), gather_cols.c (reserved columns) and gather_stored.c
- * (those carried as they are stored) share.
+ * gather_int.h - what gather.c (ids, floats), gather_seq.c (sequences), gather_cols.c (reserved
+ * columns) and gather_stored.c (those carried as they are stored) share.
  */
 #ifndef CR_DATA_GATHER_INT_H
 #define CR_DATA_GATHER_INT_H
@@ -39,6 +39,15 @@ static inline void *cr_region_take(cr_region *g, size_t n) {
     return p;
 }
 cr_code cr_gather_too_many(cr_err *err, const char *what, int64_t n);
+
+/* A sequence of ids: how much it holds, then steps (n_rows + 1), off (a place per step and one; NULL:
+ * no source has offsets), ids, w (NULL: no weights). True: every step has exactly one id. */
+void cr_gather_seq_count(const cr_gather_plan *p, int f, int64_t *n_steps, int64_t *n_ids);
+bool cr_gather_seq(const cr_gather_plan *p, int f, int32_t *steps, int32_t *off, int64_t *ids,
+                   float *w);
+/* a sequence of numbers */
+int64_t cr_gather_dense_seq_count(const cr_gather_plan *p, int f);
+void cr_gather_dense_seq(const cr_gather_plan *p, int f, int32_t *steps, float *v);
 
 /* A reserved column has some counts: how many inner lists, values, bytes of text it holds. measure
  * fills them and adds the column's memory to *size; column then takes it. */

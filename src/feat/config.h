@@ -76,6 +76,17 @@ typedef struct cr_raw_conf {
 } cr_raw_conf;
 extern const cr_msg cr_raw_msg;
 
+/* SequenceFeature: features of the steps of sequences that run side by side */
+typedef struct cr_sequence_conf {
+    cr_conf_base base;
+    const char *sequence_name;
+    int64_t sequence_length;
+    const char *sequence_delim;
+    const char *sequence_pk;
+    cr_msgs features; /* cr_feature_conf */
+} cr_sequence_conf;
+extern const cr_msg cr_sequence_msg;
+
 /* AutoDisEmbedding. Which implementation's form is meant: it decides what is not given. */
 typedef enum cr_autodis_form {
     CR_AUTODIS_TORCHEASYREC,

@@ -23,7 +23,20 @@ typedef struct cr_feature_counts {
     atomic_llong missing;      /* rows without a value (the default was used) */
     atomic_llong out_of_range; /* ids outside [0, num_embeddings), taken as 0 */
     atomic_llong first_bad;    /* one of those ids (INT64_MAX: larger than 64 bits) */
+    atomic_llong truncated;    /* rows whose sequence was cut to sequence_length */
 } cr_feature_counts;
+
+/* A feature whose rows are sequences; its type works on steps as if they were rows (seq.c). */
+typedef struct cr_seq {
+    const char *name;  /* of the sequence_feature block it stands in; NULL: stand-alone */
+    const void *block; /* that block's cr_sequence_conf; NULL: stand-alone */
+    int first;         /* first feature of the block in cr_features.v; all have the same steps */
+    int64_t length;    /* most steps kept; 0: all, as always in FG_NONE */
+    const char *delim; /* between the steps of a text */
+    size_t n_delim;
+    bool fill;   /* a row without values has one step, the default; else it has none */
+    bool single; /* FG_NONE: a step of a text is one id */
+} cr_seq;
 
 /* What the rest of crank needs to know of a feature. Lives in the job arena. */
 struct cr_feature {
@@ -49,8 +62,11 @@ struct cr_feature {
     const char **columns;
     int n_columns;
     const int *col_idx; /* of the inputs in the chunk */
-    int slot;           /* sparse: index into batch->sparse */
+    int slot;           /* sparse: index into batch->sparse; dense sequence: into dense_seq */
     int64_t dense_off;  /* dense: first float in a row of batch->dense */
+    const cr_seq *seq;  /* set before build; NULL: no sequence */
+    const bool *is_seq; /* sequence: per column, is it one (else a value for all steps of its row);
+                           NULL: all are */
     void *self;         /* the type's own */
 
     cr_feature_counts *counts;
@@ -94,7 +110,7 @@ typedef struct cr_feature_conf {
  * it becomes a batch. */
 typedef struct cr_features {
     cr_feature **v;
-    int n, n_sparse;
+    int n, n_sparse, n_dense_seq;
     int64_t dense_width;
     cr_want *want; /* columns to read: inputs, labels, weights, reserved; each name once */
     int n_want;

@@ -28,6 +28,10 @@ void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *ex
 /* cr_input_column returns the feature's column of the chunk, or a constant one from the arena. */
 const cr_column *cr_input_column(const cr_input *in, const cr_feature *f, const cr_chunk *chunk,
                                  cr_arena *arena);
+/* cr_input_name: the column that side:name means to a feature, and whether it holds a sequence (for
+ * f->is_seq). many: the feature has several inputs. */
+const char *cr_input_name(const cr_feature *f, const char *side, const char *name, bool many,
+                          bool *is_seq, cr_arena *arena);
 /* Place of byte `pos` inside the text value of a field. */
 cr_loc cr_at_char(const void *conf, const char *field, size_t pos);
 /* ids and numbers before the feature generator (FG_NORMAL, FG_DAG), or already made (FG_NONE) */
@@ -44,6 +48,33 @@ static inline const char *cr_show_f64(char out[32], double x) {
     if (plus) memmove(plus + 1, plus + 2, strlen(plus + 2) + 1);
     return out;
 }
+
+/* text of a field that feature messages have in common; "": the message has none */
+const char *cr_conf_text(const void *conf, const char *field);
+
+/* ---- sequences (seq.c) ---- */
+
+/* cr_seq_make: what the config says of a feature that is a sequence; block NULL: stand-alone.
+ * Mistakes to diag. */
+struct cr_sequence_conf;
+cr_seq *cr_seq_make(const void *conf, const struct cr_sequence_conf *block, const char *feature,
+                    const cr_data_conf *data, cr_arena *arena, cr_diag *diag);
+/* cr_seq_default: default_value, which a sequence always has: "0" for "" */
+static inline const char *cr_seq_default(const cr_feature *f, const char *text) {
+    return f->seq && !*text ? "0" : text;
+}
+/* cr_seq_encode fills out->ids or *dense: steps, encoded by the feature's type as rows. */
+CR_CHECKED cr_code cr_seq_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
+                                 cr_dense_seq *dense, cr_err *err);
+/* cr_seq_refuses: what column k needs, else NULL; see cr_feature_type */
+const char *cr_seq_refuses(const cr_feature *f, int k, const cr_colkind *kind);
+/* cr_seq_check: rows in which features of one block differ in their number of steps are bad */
+void cr_seq_check(const cr_features *fs, const cr_chunk *chunk, const cr_batch *b, cr_bad *bad);
+
+/* fg.json: an object of a feature begins with its type, name and default and ends with what is said
+ * of a sequence; type is the key of FeatureConfig. */
+void cr_fg_json_begin(const cr_feature *f, cr_jw *w, const char *type, const char *default_value);
+void cr_fg_json_end(const cr_feature *f, cr_jw *w);
 
 /* ---- tokens to ids (ids.c) ---- */
 

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -17,7 +18,9 @@
 typedef struct builder {
     cr_features *fs;
     cr_arena *arena;
-    cr_map wants;
+    const cr_data_conf *data;
+    cr_diag *diag;
+    cr_map wants, names;
     int cap_want;
 } builder;
 
@@ -39,57 +42,85 @@ static int want(builder *b, const char *name, const char *why, cr_loc at) {
     return fs->n_want++;
 }
 
-/* name of a feature: the second field of every feature message after its base */
-static const char *conf_name(const void *conf) {
-    const cr_conf_base *b = conf;
-    const cr_field *row = cr_msg_field(b->msg, "feature_name");
-    if (!row || row->offset == CR_NO_STORE) return "";
-    const char *name;
-    memcpy(&name, (const char *)conf + row->offset, sizeof(name));
-    return name ? name : "";
+/* what a sequence needs besides what its type checks */
+static void check_sequence(builder *b, const cr_feature *f) {
+    if (f->dense_emb != CR_DENSE_PLAIN)
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
+                    "feature '%s': a sequence of numbers takes neither autodis nor mlp; give it "
+                    "boundaries or leave the numbers as they are",
+                    f->name);
+    for (int k = 0; k < f->n_columns; k++)
+        if (!f->is_seq || f->is_seq[k]) return;
+    cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f->conf, "sequence_fields"),
+                "feature '%s' has no input that is a sequence; name one in sequence_fields",
+                f->name);
 }
 
-static void build_features(builder *b, const cr_msgs *confs, const cr_data_conf *data,
-                           cr_diag *diag) {
+/* one feature; block: the sequence_feature it stands in, whose first feature has index first */
+static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf *block,
+                          int first) {
     cr_features *fs = b->fs;
-    cr_map names;
-    cr_map_init(&names);
+    if (!c->m || !c->m->type || !c->conf) return; /* reported by binding */
+    const char *name = cr_conf_text(c->conf, "feature_name");
+    if (!*name) return; /* so is a missing name */
+    cr_feature *f = CR_NEW(b->arena, cr_feature);
+    f->type = c->m->type;
+    f->conf = c->conf;
+    f->name = block ? cr_arena_printf(b->arena, "%s__%s", block->sequence_name, name) : name;
+    f->at = cr_conf_at(f->conf, "feature_name");
+    f->counts = CR_NEW(b->arena, cr_feature_counts);
+    int64_t before = cr_map_get(&b->names, f->name, strlen(f->name), -1);
+    if (before >= 0) {
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
+                    "feature '%s' is defined twice, first at line %d; give it another name",
+                    f->name, fs->v[before]->at.line);
+        return;
+    }
+    if (block || strncmp(c->m->key, "sequence_", 9) == 0) {
+        cr_seq *q = cr_seq_make(f->conf, block, f->name, b->data, b->arena, b->diag);
+        q->first = first;
+        f->seq = q;
+    }
+    cr_map_put(&b->names, f->name, strlen(f->name), fs->n);
+    fs->v[fs->n++] = f;
+    f->type->build(f, f->conf, b->data, b->arena, b->diag);
+    if (f->seq) check_sequence(b, f);
+    if (f->sparse) {
+        f->slot = fs->n_sparse++;
+    } else if (f->seq) {
+        f->slot = fs->n_dense_seq++;
+    } else {
+        f->dense_off = fs->dense_width;
+        fs->dense_width += f->value_dim;
+    }
+    int *idx = CR_NEW_N(b->arena, int, f->n_columns + 1);
+    const char *why = cr_arena_printf(b->arena, "feature '%s'", f->name);
+    bool by_name = cr_fg_encoded(b->data);
+    for (int k = 0; k < f->n_columns; k++)
+        idx[k] = want(b, f->columns[k], why,
+                      cr_conf_at(f->conf, by_name ? "feature_name" : "expression"));
+    f->col_idx = idx;
+}
+
+/* the features of a block share their steps, so they stand side by side */
+static void build_features(builder *b, const cr_msgs *confs) {
     for (int64_t i = 0; i < confs->n; i++) {
-        const cr_feature_conf *fc = confs->v[i];
-        if (!fc->feature.m || !fc->feature.m->type || !fc->feature.conf)
-            continue; /* reported by binding */
-        cr_feature *f = CR_NEW(b->arena, cr_feature);
-        f->type = fc->feature.m->type;
-        f->conf = fc->feature.conf;
-        f->name = conf_name(f->conf);
-        f->at = cr_conf_at(f->conf, "feature_name");
-        f->counts = CR_NEW(b->arena, cr_feature_counts);
-        if (!f->name[0]) continue; /* a missing name is reported by binding */
-        int64_t before = cr_map_get(&names, f->name, strlen(f->name), -1);
-        if (before >= 0) {
-            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, f->at,
-                        "feature '%s' is defined twice, first at line %d; give it another name",
-                        f->name, fs->v[before]->at.line);
+        const cr_choice *c = &((const cr_feature_conf *)confs->v[i])->feature;
+        if (!c->m || c->m->msg != &cr_sequence_msg) {
+            build_feature(b, c, NULL, 0);
             continue;
         }
-        cr_map_put(&names, f->name, strlen(f->name), fs->n);
-        fs->v[fs->n++] = f;
-        f->type->build(f, f->conf, data, b->arena, diag);
-        if (f->sparse) {
-            f->slot = fs->n_sparse++;
-        } else {
-            f->dense_off = fs->dense_width;
-            fs->dense_width += f->value_dim;
-        }
-        int *idx = CR_NEW_N(b->arena, int, f->n_columns + 1);
-        const char *why = cr_arena_printf(b->arena, "feature '%s'", f->name);
-        bool by_name = cr_fg_encoded(data);
-        for (int k = 0; k < f->n_columns; k++)
-            idx[k] = want(b, f->columns[k], why,
-                          cr_conf_at(f->conf, by_name ? "feature_name" : "expression"));
-        f->col_idx = idx;
+        const cr_sequence_conf *block = c->conf;
+        if (!block || !block->sequence_name[0]) continue; /* reported by binding */
+        if (block->features.n == 0)
+            cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, block->base.at,
+                        "sequence_feature '%s' has no features; add one for each of its columns",
+                        block->sequence_name);
+        int first = b->fs->n;
+        for (int64_t k = 0; k < block->features.n; k++)
+            build_feature(b, &((const cr_feature_conf *)block->features.v[k])->feature, block,
+                          first);
     }
-    cr_map_clear(&names);
 }
 
 /* labels or weights: a list of column names of DataConfig */
@@ -104,15 +135,26 @@ static void want_list(builder *b, const cr_data_conf *data, const char *field, c
     *n = (int)names->n;
 }
 
+static int64_t count_features(const cr_msgs *confs) {
+    int64_t n = confs->n;
+    for (int64_t i = 0; i < confs->n; i++) {
+        const cr_choice *c = &((const cr_feature_conf *)confs->v[i])->feature;
+        if (c->m && c->m->msg == &cr_sequence_msg && c->conf)
+            n += ((const cr_sequence_conf *)c->conf)->features.n;
+    }
+    return n;
+}
+
 cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_data_conf *data,
                              bool with_labels, const char *const *reserved, int n_reserved,
                              cr_diag *diag) {
     size_t errors = diag->n_errors;
     cr_features *fs = CR_NEW(arena, cr_features);
-    builder b = {.fs = fs, .arena = arena};
+    builder b = {.fs = fs, .arena = arena, .data = data, .diag = diag};
     cr_map_init(&b.wants);
-    fs->v = CR_NEW_N(arena, cr_feature *, confs->n + 1);
-    build_features(&b, confs, data, diag);
+    cr_map_init(&b.names);
+    fs->v = CR_NEW_N(arena, cr_feature *, count_features(confs) + 1);
+    build_features(&b, confs);
     if (with_labels) {
         want_list(&b, data, "label_fields", &data->label_fields, &fs->labels, &fs->label_col,
                   &fs->n_labels);
@@ -128,6 +170,7 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
     }
     fs->n_reserved = n_reserved;
     cr_map_clear(&b.wants);
+    cr_map_clear(&b.names);
     return diag->n_errors > errors ? NULL : fs;
 }
 
@@ -215,18 +258,25 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     void *scratch = cr_arena_alloc(arena, (size_t)n * per_row + 64);
     float *dense = cr_arena_alloc(arena, sizeof(float) * (size_t)(n * fs->dense_width) + 64);
     cr_jagged *sparse = CR_NEW_N(arena, cr_jagged, fs->n_sparse + 1);
+    cr_dense_seq *dense_seq = CR_NEW_N(arena, cr_dense_seq, fs->n_dense_seq + 1);
     for (int i = 0; i < fs->n; i++) {
         const cr_feature *f = fs->v[i];
         cr_feat_out o = {arena, NULL, NULL, fs->dense_width, scratch, bad};
         if (f->sparse)
             o.ids = &sparse[f->slot];
-        else
+        else if (!f->seq)
             o.dense = dense + f->dense_off;
-        CR_TRY(f->type->encode(f, chunk, &o, err));
+        if (f->seq)
+            CR_TRY(cr_seq_encode(f, chunk, &o, f->sparse ? NULL : &dense_seq[f->slot], err));
+        else
+            CR_TRY(f->type->encode(f, chunk, &o, err));
     }
     out->n_rows = n;
     out->n_sparse = fs->n_sparse;
     out->sparse = sparse;
+    out->n_dense_seq = fs->n_dense_seq;
+    out->dense_seq = dense_seq;
+    cr_seq_check(fs, chunk, out, bad);
     out->dense_width = fs->dense_width;
     out->dense = dense;
     out->n_labels = fs->n_labels;
@@ -260,15 +310,26 @@ void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag) 
         const cr_feature *f = fs->v[i];
         for (int k = 0; k < f->n_columns; k++) {
             const cr_colkind *kind = &kinds[f->col_idx[k]];
-            const char *needs = kind->nulls ? NULL : f->type->refuses(f, k, kind);
+            const char *needs = kind->nulls ? NULL : cr_seq_refuses(f, k, kind);
             if (needs)
                 cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, f->at,
-                            "column '%s' holds %s; feature '%s' needs %s", f->columns[k],
-                            kind->text, f->name, needs);
+                            "column '%s' holds %s; feature '%s' needs %s%s", f->columns[k],
+                            kind->text, f->name, needs, f->seq ? ", for each step" : "");
         }
     }
     check_numbers(fs, fs->label_col, fs->labels, fs->n_labels, "label", kinds, diag);
     check_numbers(fs, fs->weight_col, fs->weights, fs->n_weights, "sample weight", kinds, diag);
+}
+
+static void begin_block(const cr_sequence_conf *c, cr_jw *w) {
+    char pk[256];
+    snprintf(pk, sizeof(pk), "user:%s", c->sequence_name);
+    cr_jw_obj(w, NULL);
+    cr_jw_str(w, "sequence_name", c->sequence_name);
+    cr_jw_i64(w, "sequence_length", c->sequence_length);
+    cr_jw_str(w, "sequence_delim", c->sequence_delim);
+    cr_jw_str(w, "sequence_pk", c->sequence_pk[0] ? c->sequence_pk : pk);
+    cr_jw_arr(w, "features");
 }
 
 void cr_features_fg_json(const cr_features *fs, cr_buf *out) {
@@ -276,8 +337,16 @@ void cr_features_fg_json(const cr_features *fs, cr_buf *out) {
     cr_jw_init(&w, out);
     cr_jw_obj(&w, NULL);
     cr_jw_arr(&w, "features");
-    for (int i = 0; i < fs->n; i++)
+    for (int i = 0; i < fs->n; i++) {
+        const cr_seq *q = fs->v[i]->seq;
+        const cr_sequence_conf *block = q ? q->block : NULL;
+        if (block && q->first == i) begin_block(block, &w);
         fs->v[i]->type->fg_json(fs->v[i], &w);
+        if (!block || (i + 1 < fs->n && fs->v[i + 1]->seq && fs->v[i + 1]->seq->block == block))
+            continue;
+        cr_jw_end(&w);
+        cr_jw_end(&w);
+    }
     cr_jw_end(&w);
     cr_jw_end(&w);
 }

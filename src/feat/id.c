@@ -35,10 +35,11 @@ static bool unknown_id(const cr_id_conf *c, int64_t *out) {
 
 static void vocab_list(cr_vocab *v, const cr_feature *f, const cr_id_conf *c, cr_arena *arena,
                        cr_diag *diag) {
+    const char *def = cr_seq_default(f, c->default_value);
     cr_vocab_init(v, arena, (size_t)c->vocab_list.n + 2);
     int64_t base = 0;
     if (!unknown_id(c, &v->unknown)) {
-        cr_vocab_put(v, c->default_value, strlen(c->default_value), 0);
+        cr_vocab_put(v, def, strlen(def), 0);
         cr_vocab_put(v, "<OOV>", 5, 1);
         base = 2;
     } else if (v->unknown >= c->vocab_list.n) {
@@ -47,7 +48,7 @@ static void vocab_list(cr_vocab *v, const cr_feature *f, const cr_id_conf *c, cr
     }
     for (int64_t i = 0; i < c->vocab_list.n; i++) {
         const char *t = c->vocab_list.v[i];
-        bool is_default = base == 2 && strcmp(t, c->default_value) == 0;
+        bool is_default = base == 2 && strcmp(t, def) == 0;
         if (!cr_vocab_put(v, t, strlen(t), i + base) && !is_default)
             cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at_item(c, "vocab_list", i),
                         "feature '%s': vocab_list holds '%s' again; the last place counts", f->name,
@@ -58,6 +59,7 @@ static void vocab_list(cr_vocab *v, const cr_feature *f, const cr_id_conf *c, cr
 
 static void vocab_dict(cr_vocab *v, const cr_feature *f, const cr_id_conf *c, cr_arena *arena,
                        cr_diag *diag) {
+    const char *def = cr_seq_default(f, c->default_value);
     cr_vocab_init(v, arena, (size_t)c->vocab_dict.n + 1);
     bool given = unknown_id(c, &v->unknown), low = false;
     for (int64_t i = 0; i < c->vocab_dict.n; i++) {
@@ -77,7 +79,7 @@ static void vocab_dict(cr_vocab *v, const cr_feature *f, const cr_id_conf *c, cr
                 diag, CR_SEV_WARN, f, "vocab_dict",
                 "ids of vocab_dict should start at 2: 0 stands for default_value, 1 for unknown "
                 "tokens; or set default_bucketize_value");
-        cr_vocab_put(v, c->default_value, strlen(c->default_value), 0);
+        cr_vocab_put(v, def, strlen(def), 0);
     } else if (v->unknown >= size) {
         complain(diag, CR_SEV_ERROR, f, "default_bucketize_value",
                  "default_bucketize_value must not be above the highest id of vocab_dict");
@@ -171,7 +173,7 @@ static void set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, const cr
 static void set_default(cr_feature *f, cr_ids *m, const cr_id_conf *c, bool encoded,
                         cr_arena *arena, cr_diag *diag) {
     const char *field = encoded ? "fg_encoded_default_value" : "default_value";
-    const char *text = encoded ? c->fg_encoded_default_value : c->default_value;
+    const char *text = encoded ? c->fg_encoded_default_value : cr_seq_default(f, c->default_value);
     if (!*text) return;
     int64_t cap = 1, n = 0;
     for (const char *p = text; encoded && (p = strstr(p, m->sep)); p += m->n_sep)
@@ -195,6 +197,11 @@ static void set_default(cr_feature *f, cr_ids *m, const cr_id_conf *c, bool enco
     }
     m->def = ids;
     m->n_def = n;
+}
+
+/* ids taken per row or step; a step has one unless more are asked for */
+static int64_t value_dim(const cr_feature *f, const cr_id_conf *c) {
+    return f->seq && !cr_conf_has(c, "value_dim") ? 1 : c->value_dim;
 }
 
 static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_arena *arena,
@@ -223,7 +230,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
         m->kind = CR_IDS_ENCODED;
     } else {
         m->is_int = s->in.is_int;
-        m->value_dim = c->value_dim;
+        m->value_dim = value_dim(f, c);
     }
     set_default(f, m, c, encoded, arena, diag);
 }
@@ -237,12 +244,13 @@ static cr_code encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
 void cr_id_fg_buckets(const cr_feature *f, const cr_id_conf *c, cr_jw *w) {
     int64_t unknown;
     unknown_id(c, &unknown);
+    const char *def = cr_seq_default(f, c->default_value);
     if (cr_conf_has(c, "hash_bucket_size")) {
         cr_jw_i64(w, "hash_bucket_size", (int64_t)c->hash_bucket_size);
     } else if (c->vocab_list.n) {
         cr_jw_arr(w, "vocab_list");
         if (!cr_conf_has(c, "default_bucketize_value")) {
-            cr_jw_str(w, NULL, c->default_value);
+            cr_jw_str(w, NULL, def);
             cr_jw_str(w, NULL, "<OOV>");
         }
         for (int64_t i = 0; i < c->vocab_list.n; i++)
@@ -254,11 +262,11 @@ void cr_id_fg_buckets(const cr_feature *f, const cr_id_conf *c, cr_jw *w) {
         cr_jw_obj(w, "vocab_dict");
         for (int64_t i = 0; i < c->vocab_dict.n; i++) {
             const cr_conf_map_entry *e = &c->vocab_dict.v[i];
-            bool is_default = !given && strcmp(e->key, c->default_value) == 0;
+            bool is_default = !given && strcmp(e->key, def) == 0;
             put |= is_default;
             cr_jw_i64(w, e->key, is_default ? 0 : (int64_t)e->i);
         }
-        if (!put) cr_jw_i64(w, c->default_value, 0);
+        if (!put) cr_jw_i64(w, def, 0);
         cr_jw_end(w);
         cr_jw_i64(w, "default_bucketize_value", unknown);
     } else if (c->vocab_file[0]) {
@@ -271,19 +279,16 @@ void cr_id_fg_buckets(const cr_feature *f, const cr_id_conf *c, cr_jw *w) {
 
 static void fg_json(const cr_feature *f, cr_jw *w) {
     const cr_id_conf *c = f->conf;
-    cr_jw_obj(w, NULL);
-    cr_jw_str(w, "feature_type", "id_feature");
-    cr_jw_str(w, "feature_name", f->name);
-    cr_jw_str(w, "default_value", c->default_value);
+    cr_fg_json_begin(f, w, "id_feature", c->default_value);
     cr_jw_str(w, "expression", c->expression);
     cr_jw_str(w, "value_type", c->fg_value_type[0] ? c->fg_value_type : "string");
     cr_jw_bool(w, "need_prefix", false);
     if (strcmp(c->separator, "\x1d") != 0) cr_jw_str(w, "separator", c->separator);
     cr_id_fg_buckets(f, c, w);
     if (c->weighted) cr_jw_bool(w, "weighted", true);
-    cr_jw_i64(w, "value_dim", c->value_dim);
+    cr_jw_i64(w, "value_dim", value_dim(f, c));
     if (cr_conf_has(c, "stub_type")) cr_jw_bool(w, "stub_type", c->stub_type);
-    cr_jw_end(w);
+    cr_fg_json_end(f, w);
 }
 
 static const char *refuses(const cr_feature *f, int k, const cr_colkind *kind) {

@@ -11,6 +11,9 @@
 
 static const char *const SIDES[] = {"user", "item", "context", "const", "feature", NULL};
 
+#define CR_MAPS                                                                                    \
+    15 /* the first map type of FieldType; those before are scalars, lists, lists of lists */
+
 static const char *side_at(const void *ctx, size_t i) {
     (void)ctx;
     return SIDES[i];
@@ -55,6 +58,37 @@ static bool split(const char *text, const cr_feature *f, const void *conf, size_
     return true;
 }
 
+const char *cr_conf_text(const void *conf, const char *field) {
+    const cr_conf_base *b = conf;
+    const cr_field *row = cr_msg_field(b->msg, field);
+    if (!row || row->offset == CR_NO_STORE || row->type != CR_T_STR) return "";
+    const char *text;
+    memcpy(&text, (const char *)conf + row->offset, sizeof(text));
+    return text ? text : "";
+}
+
+static bool listed(const cr_strs *names, const char *name) {
+    for (int64_t i = 0; i < names->n; i++)
+        if (strcmp(names->v[i], name) == 0) return true;
+    return false;
+}
+
+const char *cr_input_name(const cr_feature *f, const char *side, const char *name, bool many,
+                          bool *is_seq, cr_arena *arena) {
+    *is_seq = false;
+    if (!f->seq) return name;
+    const cr_conf_base *b = f->conf;
+    const cr_field *row = cr_msg_field(b->msg, "sequence_fields");
+    cr_strs fields = {NULL, 0};
+    if (row && row->offset != CR_NO_STORE)
+        memcpy(&fields, (const char *)f->conf + row->offset, sizeof(fields));
+    if (fields.n)
+        *is_seq = listed(&fields, name);
+    else
+        *is_seq = !(f->seq->name && many) || strcmp(side, "item") == 0;
+    return *is_seq && f->seq->name ? cr_arena_printf(arena, "%s__%s", f->seq->name, name) : name;
+}
+
 void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *expression,
                    const cr_data_conf *data, cr_arena *arena, cr_diag *diag) {
     *in = (cr_input){NULL, false, false};
@@ -85,8 +119,12 @@ void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *ex
             in->constant = cr_arena_strdup(arena, column);
             return;
         }
+        bool is_seq;
+        column = cr_input_name(f, side, column, false, &is_seq, arena);
+        if (f->seq && !is_seq) f->is_seq = CR_NEW(arena, bool);
     }
     int type = declared(data, column);
+    if (f->seq && type < CR_MAPS) type %= 5; /* of a list: its values */
     in->is_int = type == CR_COL_I32 || type == CR_COL_I64;
     in->is_num = data->dataset_type == CR_CSV && type != CR_COL_STR;
     f->columns = CR_NEW_N(arena, const char *, 1);

@@ -33,7 +33,8 @@ typedef struct raw_self {
 static void set_default(cr_feature *f, raw_self *s, const cr_raw_conf *c, cr_arena *arena,
                         cr_diag *diag) {
     const char *field = s->encoded ? "fg_encoded_default_value" : "default_value";
-    const char *text = s->encoded ? c->fg_encoded_default_value : c->default_value;
+    const char *text =
+        s->encoded ? c->fg_encoded_default_value : cr_seq_default(f, c->default_value);
     if (!*text) return;
     float *def = CR_NEW_N(arena, float, s->dim);
     int64_t n = 0;
@@ -228,10 +229,11 @@ static cr_code encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
     uint8_t *state = (uint8_t *)(y + n);
     CR_TRY(cr_numbers_read(col, in, name, s->dim, s->sep, s->n_sep, x, state, out->arena, out->bad,
                            err));
-    /* which precision, and what a null means, goes by what the column is in the reference */
+    /* which precision, and what a null means, goes by what the column is in the reference; a
+     * sequence is a list however it is written */
     bool text = col->type == CR_COL_STR;
     bool one_text = text && col->depth == 0 && !(s->in.is_num && s->dim == 1);
-    bool f64 = one_text || (text && col->depth == 1 && f->sparse);
+    bool f64 = !f->seq && (one_text || (text && col->depth == 1 && f->sparse));
     cr_norm plain = {CR_NORM_NONE, 0, 0, NULL};
     cr_norm_apply(s->encoded ? &plain : &s->norm, x, y, n, f64);
     check_finite(s, f, in, x, y, state, out->bad);
@@ -256,10 +258,7 @@ static cr_code encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
 
 static void fg_json(const cr_feature *f, cr_jw *w) {
     const cr_raw_conf *c = f->conf;
-    cr_jw_obj(w, NULL);
-    cr_jw_str(w, "feature_type", "raw_feature");
-    cr_jw_str(w, "feature_name", f->name);
-    cr_jw_str(w, "default_value", c->default_value);
+    cr_fg_json_begin(f, w, "raw_feature", c->default_value);
     cr_jw_str(w, "expression", c->expression);
     cr_jw_str(w, "value_type", "float");
     if (c->value_dim > 1) {
@@ -274,7 +273,7 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
         cr_jw_end(w);
     }
     if (cr_conf_has(c, "stub_type")) cr_jw_bool(w, "stub_type", c->stub_type);
-    cr_jw_end(w);
+    cr_fg_json_end(f, w);
 }
 
 static const char *refuses(const cr_feature *f, int k, const cr_colkind *kind) {

@@ -21,51 +21,55 @@
     X(bool_mask_feature, cr_bool_mask_msg)                                                         \
     X(combine_feature, cr_combine_msg)
 
-#define DECLARE(key, msg, type)     extern const cr_feature_type type;
-#define ENTRY(key, msg, type)       {#key, &msg, &type},
-#define PLAIN_ENTRY(key, msg, type) {#key, &msg, NULL},
-#define LATER_ENTRY(key, msg)       {#key, &msg, NULL},
-#define SEQ_ENTRY(key, msg)         {"sequence_" #key, &msg, NULL},
-FEATURES(DECLARE)
+/* types whose sequence form works: sequence_<key>, and <key> inside a sequence_feature; a type that
+ * leaves LATER gets a line in each of the two lists */
+#define SEQUENCES(X)                                                                               \
+    X(id_feature, cr_id_msg, cr_feature_id)                                                        \
+    X(raw_feature, cr_raw_msg, cr_feature_raw)
 
-/* one column of a sequence each: the same fields, a capability of its own */
-static const cr_msg sequence_id_msg = {
-    "SequenceIdFeature", "A sequence of categorical values", cr_id_fields, sizeof(cr_id_conf), true,
-    cr_id_conf_check,
-};
-static const cr_msg sequence_raw_msg = {
-    "SequenceRawFeature", "A sequence of numbers", cr_raw_fields, sizeof(cr_raw_conf), true,
-    cr_raw_conf_check,
-};
+#define DECLARE(key, msg, type)   extern const cr_feature_type type;
+#define ENTRY(key, msg, type)     {#key, &msg, &type},
+#define LATER_ENTRY(key, msg)     {#key, &msg, NULL},
+#define SEQ_ENTRY(key, msg, type) {"sequence_" #key, &msg, &type},
+#define SEQ_OF_LATER(key, msg)    {"sequence_" #key, &msg, NULL},
+FEATURES(DECLARE)
 
 /* SequenceFeature: several columns whose sequences run side by side */
 static const cr_oneof_member seq_members[] = {
-    FEATURES(PLAIN_ENTRY) LATER(LATER_ENTRY){NULL, NULL, NULL},
+    SEQUENCES(ENTRY) LATER(LATER_ENTRY){NULL, NULL, NULL},
 };
 static const cr_oneof seq_family = {"feature", true, seq_members};
 static const cr_field seq_feature_fields[] = {
-    CR_K_ONEOF("feature", &seq_family, 0, "what is made of each step"),
+    CR_ONEOF(cr_feature_conf, feature, &seq_family, 0, "what is made of each step"),
     CR_END,
 };
-static const cr_msg seq_feature_msg = {
-    "SeqFeatureConfig", "One feature of a grouped sequence", seq_feature_fields, 0, true, NULL};
+static const cr_msg seq_feature_msg = {"SeqFeatureConfig",
+                                       "One feature of a grouped sequence",
+                                       seq_feature_fields,
+                                       sizeof(cr_feature_conf),
+                                       false,
+                                       NULL};
 static const cr_field sequence_fields[] = {
-    CR_K_STR("sequence_name", NULL, CR_F_REQUIRED,
-             "name of the sequence; its features are called <sequence_name>__<feature_name>"),
-    CR_K_INT("sequence_length", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "most steps kept"),
-    CR_K_STR("sequence_delim", ";", 0, "text between steps"),
-    CR_K_STR("sequence_pk", NULL, 0, "key of the sequence when serving"),
-    CR_K_MSG("features", &seq_feature_msg, CR_F_REPEATED, "features of every step"),
+    CR_STR(cr_sequence_conf, sequence_name, NULL, CR_F_REQUIRED,
+           "name of the sequence; its features are called <sequence_name>__<feature_name>"),
+    CR_INT(cr_sequence_conf, sequence_length, 0, 1, CR_U32_MAX, CR_F_REQUIRED,
+           "most steps kept, the first ones; all are in FG_NONE"),
+    CR_STR(cr_sequence_conf, sequence_delim, ";", 0, "text between steps"),
+    CR_STR(cr_sequence_conf, sequence_pk, NULL, 0, "key of the sequence when serving"),
+    CR_MSG(cr_sequence_conf, features, &seq_feature_msg, CR_F_REPEATED, "features of every step"),
     CR_END,
 };
-static const cr_msg sequence_msg = {
-    "SequenceFeature", "Features over sequences that run together", sequence_fields, 0, true, NULL};
+const cr_msg cr_sequence_msg = {"SequenceFeature",
+                                "Features over sequences that run together",
+                                sequence_fields,
+                                sizeof(cr_sequence_conf),
+                                false,
+                                NULL};
 
+/* a sequence_feature is not a feature but holds them: it has no type */
 static const cr_oneof_member members[] = {
-    FEATURES(ENTRY) LATER(LATER_ENTRY){"sequence_feature", &sequence_msg, NULL},
-    {"sequence_id_feature", &sequence_id_msg, NULL},
-    {"sequence_raw_feature", &sequence_raw_msg, NULL},
-    LATER(SEQ_ENTRY){NULL, NULL, NULL},
+    FEATURES(ENTRY) LATER(LATER_ENTRY){"sequence_feature", &cr_sequence_msg, NULL},
+    SEQUENCES(SEQ_ENTRY) LATER(SEQ_OF_LATER){NULL, NULL, NULL},
 };
 const cr_oneof cr_feature_family = {"feature", true, members};
 

@@ -95,6 +95,12 @@ cr_code cr_bench_repeat(double seconds, cr_bench_fn fn, void *ctx, cr_bench_time
 
 /* ---- batches in memory ---- */
 
+static const int32_t *keep_ints(cr_arena *a, const int32_t *v, int64_t n) {
+    int32_t *to = CR_NEW_N(a, int32_t, n);
+    memcpy(to, v, (size_t)n * sizeof(*to));
+    return to;
+}
+
 /* a batch that lives as long as the arena */
 static cr_batch *keep(const cr_batch *b, cr_arena *a) {
     cr_batch *c = CR_NEW(a, cr_batch);
@@ -103,20 +109,26 @@ static cr_batch *keep(const cr_batch *b, cr_arena *a) {
     c->sparse = CR_NEW_N(a, cr_jagged, b->n_sparse + 1);
     for (int i = 0; i < b->n_sparse; i++) {
         const cr_jagged *j = &b->sparse[i];
-        int64_t n = j->off ? j->off[b->n_rows] : b->n_rows;
+        int64_t bags = j->steps ? j->steps[b->n_rows] : b->n_rows;
+        int64_t n = j->off ? j->off[bags] : bags;
         int64_t *ids = CR_NEW_N(a, int64_t, n + 1);
         memcpy(ids, j->ids, (size_t)n * sizeof(int64_t));
         c->sparse[i] = (cr_jagged){.ids = ids, .n_ids = n};
-        if (j->off) {
-            int32_t *off = CR_NEW_N(a, int32_t, b->n_rows + 1);
-            memcpy(off, j->off, (size_t)(b->n_rows + 1) * sizeof(int32_t));
-            c->sparse[i].off = off;
-        }
+        if (j->steps) c->sparse[i].steps = keep_ints(a, j->steps, b->n_rows + 1);
+        if (j->off) c->sparse[i].off = keep_ints(a, j->off, bags + 1);
         if (j->w) {
             float *w = CR_NEW_N(a, float, n + 1);
             memcpy(w, j->w, (size_t)n * sizeof(float));
             c->sparse[i].w = w;
         }
+    }
+    c->dense_seq = CR_NEW_N(a, cr_dense_seq, b->n_dense_seq + 1);
+    for (int i = 0; i < b->n_dense_seq; i++) {
+        const cr_dense_seq *d = &b->dense_seq[i];
+        int64_t n = d->steps[b->n_rows] * d->width;
+        float *v = CR_NEW_N(a, float, n + 1);
+        if (n) memcpy(v, d->v, (size_t)n * sizeof(float));
+        c->dense_seq[i] = (cr_dense_seq){keep_ints(a, d->steps, b->n_rows + 1), v, d->width};
     }
     float *dense = CR_NEW_N(a, float, b->n_rows * b->dense_width + 1);
     if (b->dense_width)
@@ -140,8 +152,12 @@ static int64_t bytes_of(const cr_batch *b) {
     int64_t n = b->n_rows * (b->dense_width + b->n_labels + b->n_weights) * 4;
     for (int i = 0; i < b->n_sparse; i++) {
         const cr_jagged *j = &b->sparse[i];
-        n += j->n_ids * (j->w ? 12 : 8) + (j->off ? (b->n_rows + 1) * 4 : 0);
+        int64_t bags = j->steps ? j->steps[b->n_rows] : b->n_rows;
+        n += j->n_ids * (j->w ? 12 : 8) + (j->off ? (bags + 1) * 4 : 0) +
+             (j->steps ? (b->n_rows + 1) * 4 : 0);
     }
+    for (int i = 0; i < b->n_dense_seq; i++)
+        n += (b->n_rows + 1 + b->dense_seq[i].steps[b->n_rows] * b->dense_seq[i].width) * 4;
     return n;
 }
 

@@ -129,10 +129,15 @@ static bool is_sparse(const cr_feature_conf *fc) {
     return ((const cr_raw_conf *)fc->feature.conf)->boundaries.n > 0;
 }
 
+static bool is_sequence(const cr_feature_conf *fc) {
+    return fc->feature.m && strncmp(fc->feature.m->key, "sequence_", 9) == 0;
+}
+
 /* ---- groups ---- */
 
-static void check_groups(const cr_model_conf *m, const names *features, names *groups,
+static void check_groups(const cr_root_conf *c, const names *features, names *groups,
                          cr_diag *diag) {
+    const cr_model_conf *m = c->model_config;
     if (m->feature_groups.n == 0)
         wrong(diag, cr_conf_at(m, "feature_groups"),
               "model_config has no feature_groups; add one that names the model's features");
@@ -158,8 +163,15 @@ static void check_groups(const cr_model_conf *m, const names *features, names *g
         for (int64_t k = 0; k < g->feature_names.n; k++) {
             const char *feature = g->feature_names.v[k];
             cr_loc at = cr_conf_at_item(g, "feature_names", k);
-            if (find(features, feature) < 0)
+            int64_t f = find(features, feature);
+            bool pooled = g->group_type == CR_GROUP_DEEP || g->group_type == CR_GROUP_WIDE;
+            if (f < 0)
                 unknown_name(diag, at, what, "feature", feature, features);
+            else if (pooled && is_sequence(c->feature_configs.v[f]))
+                wrong(diag, at,
+                      "%s names '%s', which is a sequence; use a group of type SEQUENCE or "
+                      "sequence_groups",
+                      what, feature);
             else if (!cr_map_put(&seen, feature, strlen(feature), k))
                 cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, at, "%s names '%s' again; remove it", what,
                             feature);
@@ -226,6 +238,8 @@ static void check_session(const cr_root_conf *c, const cr_loss_type *type, const
     int64_t f = find(features, name);
     if (f < 0)
         unknown_name(diag, at, "session_name", "feature", name, features);
+    else if (is_sequence(c->feature_configs.v[f]))
+        wrong(diag, at, "session_name '%s' is a sequence; use a feature with one id per row", name);
     else if (!is_sparse(c->feature_configs.v[f]))
         wrong(diag, at,
               "session_name '%s' is a dense feature and has no ids; use an id_feature or give it "
@@ -300,6 +314,9 @@ static void check_metrics(const cr_root_conf *c, const names *features, cr_diag 
         int64_t f = find(features, key);
         if (f < 0)
             unknown_name(diag, at, "grouping_key", "feature", key, features);
+        else if (is_sequence(c->feature_configs.v[f]))
+            wrong(diag, at, "grouping_key '%s' is a sequence; use a feature with one id per row",
+                  key);
         else if (!is_sparse(c->feature_configs.v[f]))
             wrong(
                 diag, at,
@@ -323,7 +340,7 @@ void cr_root_check(const cr_root_conf *c, cr_diag *diag) {
                     (long long)data->label_fields.n, data->label_fields.v[0]);
     check_features(c, &features, diag);
     if (c->model_config->base.node) {
-        check_groups(c->model_config, &features, &groups, diag);
+        check_groups(c, &features, &groups, diag);
         check_model(c->model_config, &groups, diag);
         check_losses(c, &features, diag);
         check_metrics(c, &features, diag);

@@ -27,13 +27,33 @@ static void set_text(cr_conf_doc *doc, cr_conf_node *map, const char *key, const
     cr_conf_push(doc, map, key, at, v);
 }
 
-typedef void (*feature_fn)(cr_conf_doc *doc, cr_conf_node *feature, void *ctx);
+typedef void (*feature_fn)(cr_conf_doc *doc, cr_conf_node *feature, const char *name, void *ctx);
 
-/* one item of feature_configs: { id_feature { … } } */
-static void visit(cr_conf_doc *doc, cr_conf_node *item, feature_fn fn, void *ctx) {
-    for (size_t k = 0; item->kind == CR_NODE_MAP && k < item->n; k++)
-        if (item->v[k].val->kind == CR_NODE_MAP && cr_conf_find(item->v[k].val, "vocab_file"))
-            fn(doc, item->v[k].val, ctx);
+static const char *text_of(const cr_conf_node *map, const char *key) {
+    const cr_conf_node *n = cr_conf_find(map, key);
+    return n && n->kind == CR_NODE_SCALAR ? n->text : "";
+}
+
+/* one item of feature_configs: { id_feature { … } }, or a sequence_feature, whose name is prefix to
+ * those of its features */
+static void visit(cr_conf_doc *doc, cr_conf_node *item, const char *prefix, feature_fn fn,
+                  void *ctx) {
+    for (size_t k = 0; item->kind == CR_NODE_MAP && k < item->n; k++) {
+        cr_conf_node *f = item->v[k].val;
+        if (f->kind != CR_NODE_MAP) continue;
+        if (cr_conf_find(f, "vocab_file"))
+            fn(doc, f, cr_arena_printf(&doc->arena, "%s%s", prefix, text_of(f, "feature_name")),
+               ctx);
+        if (*prefix || strcmp(item->v[k].key, "sequence_feature") != 0) continue;
+        const char *name = cr_arena_printf(&doc->arena, "%s__", text_of(f, "sequence_name"));
+        for (size_t i = 0; i < f->n; i++) {
+            cr_conf_node *v = f->v[i].val;
+            if (strcmp(f->v[i].key, "features") != 0) continue;
+            for (size_t j = 0; v->kind == CR_NODE_LIST && j < v->n; j++)
+                visit(doc, v->v[j].val, name, fn, ctx);
+            if (v->kind == CR_NODE_MAP) visit(doc, v, name, fn, ctx);
+        }
+    }
 }
 
 static void each_vocab(cr_conf_doc *doc, feature_fn fn, void *ctx) {
@@ -42,13 +62,14 @@ static void each_vocab(cr_conf_doc *doc, feature_fn fn, void *ctx) {
         cr_conf_node *v = doc->root->v[i].val;
         if (v->kind == CR_NODE_LIST)
             for (size_t k = 0; k < v->n; k++)
-                visit(doc, v->v[k].val, fn, ctx);
+                visit(doc, v->v[k].val, "", fn, ctx);
         else
-            visit(doc, v, fn, ctx);
+            visit(doc, v, "", fn, ctx);
     }
 }
 
-static void point_into(cr_conf_doc *doc, cr_conf_node *feature, void *dir) {
+static void point_into(cr_conf_doc *doc, cr_conf_node *feature, const char *name, void *dir) {
+    (void)name;
     set_text(doc, feature, "asset_dir", dir);
 }
 
@@ -56,10 +77,9 @@ void cr_job_assets_from(cr_config *cfg, const char *dir) {
     each_vocab(&cfg->doc, point_into, (void *)(uintptr_t)dir);
 }
 
-static void use_asset(cr_conf_doc *doc, cr_conf_node *feature, void *ctx) {
+static void use_asset(cr_conf_doc *doc, cr_conf_node *feature, const char *name, void *ctx) {
     const job *j = ctx;
-    const cr_conf_node *name = cr_conf_find(feature, "feature_name");
-    const cr_feature *f = name ? cr_features_find(j->features, name->text) : NULL;
+    const cr_feature *f = cr_features_find(j->features, name);
     if (!f || !f->vocab_asset) return;
     set_text(doc, feature, "vocab_file", f->vocab_asset);
     set_text(doc, feature, "asset_dir", "");

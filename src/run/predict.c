@@ -109,23 +109,35 @@ static cr_code prepare_output(const cr_predict_opts *o, const char *ext, cr_pred
     return CR_OK;
 }
 
-/* __features__: what each feature became, "name:1|2;price:0.5" */
+static void put_ids(cr_buf *t, const cr_jagged *g, int64_t from, int64_t to) {
+    for (int64_t k = from; k < to; k++) {
+        cr_buf_printf(t, "%s%lld", k > from ? "|" : "", (long long)g->ids[k]);
+        if (g->w) cr_buf_printf(t, "*%g", (double)g->w[k]);
+    }
+}
+
+static void put_floats(cr_buf *t, const float *v, int64_t n) {
+    for (int64_t k = 0; k < n; k++)
+        cr_buf_printf(t, "%s%.9g", k ? "|" : "", (double)v[k]);
+}
+
+/* __features__: what each feature became, "name:1|2;price:0.5;clicks:3|4,5" */
 static void put_debug(writer *w, const cr_batch *bt, int64_t r) {
     cr_buf *t = &w->debug;
     for (int i = 0; i < w->j->features->n; i++) {
         const cr_feature *f = w->j->features->v[i];
+        const cr_jagged *g = f->sparse ? &bt->sparse[f->slot] : NULL;
+        const cr_dense_seq *d = !g && f->seq ? &bt->dense_seq[f->slot] : NULL;
+        const int32_t *steps = g ? g->steps : d ? d->steps : NULL;
         cr_buf_printf(t, "%s%s:", i ? ";" : "", f->name);
-        if (f->sparse) {
-            const cr_jagged *g = &bt->sparse[f->slot];
-            int64_t from = g->off ? g->off[r] : r, to = g->off ? g->off[r + 1] : r + 1;
-            for (int64_t k = from; k < to; k++) {
-                cr_buf_printf(t, "%s%lld", k > from ? "|" : "", (long long)g->ids[k]);
-                if (g->w) cr_buf_printf(t, "*%g", (double)g->w[k]);
-            }
-        } else {
-            for (int64_t k = 0; k < f->value_dim; k++)
-                cr_buf_printf(t, "%s%.9g", k ? "|" : "",
-                              (double)bt->dense[r * bt->dense_width + f->dense_off + k]);
+        for (int64_t k = steps ? steps[r] : r, end = steps ? steps[r + 1] : r + 1; k < end; k++) {
+            if (steps && k > steps[r]) cr_buf_str(t, ",");
+            if (g)
+                put_ids(t, g, g->off ? g->off[k] : k, g->off ? g->off[k + 1] : k + 1);
+            else if (d)
+                put_floats(t, d->v + k * d->width, d->width);
+            else
+                put_floats(t, bt->dense + k * bt->dense_width + f->dense_off, f->value_dim);
         }
     }
 }
