@@ -66,21 +66,6 @@ const cr_msg cr_variational_dropout_msg = {
     NULL,
 };
 
-static const cr_field extraction_network_fields[] = {
-    CR_K_STR("network_name", NULL, CR_F_REQUIRED, "name of the layer"),
-    CR_K_INT("expert_num_per_task", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "experts of each task"),
-    CR_K_INT("share_num", 0, 0, CR_U32_MAX, 0, "experts shared by all tasks"),
-    CR_K_MSG("task_expert_net", &cr_mlp_msg, CR_F_REQUIRED, "layers of a task's expert"),
-    CR_K_MSG("share_expert_net", &cr_mlp_msg, 0, "layers of a shared expert"),
-    CR_END,
-};
-const cr_msg cr_extraction_network_msg = {"ExtractionNetwork",
-                                          "One layer of task and shared experts",
-                                          extraction_network_fields,
-                                          0,
-                                          true,
-                                          NULL};
-
 static const cr_field capsule_fields[] = {
     CR_K_INT("max_k", 5, 1, CR_U32_MAX, 0, "most interests of a user"),
     CR_K_INT("max_seq_len", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "most steps of the history"),

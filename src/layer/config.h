@@ -59,9 +59,18 @@ typedef struct cr_autoint_layer_conf { /* AutoIntLayer: ours */
 extern const cr_msg cr_mask_net_module_msg, cr_cross_msg, cr_cross_v2_msg, cr_cin_msg,
     cr_wukong_layer_msg, cr_autoint_layer_msg;
 
+typedef struct cr_extraction_conf { /* ExtractionNetwork */
+    cr_conf_base base;
+    const char *network_name;
+    int64_t expert_num_per_task, share_num;
+    cr_mlp_conf *task_expert_net;
+    cr_mlp_conf *share_expert_net; /* NULL: none */
+} cr_extraction_conf;
+extern const cr_msg cr_extraction_network_msg;
+#define CR_MAX_EXPERTS 4096
+
 /* modules of later capabilities */
 extern const cr_msg cr_variational_dropout_msg;
-extern const cr_msg cr_extraction_network_msg;
 extern const cr_msg cr_capsule_msg; /* B2ICapsule */
 
 typedef enum cr_similarity { CR_COSINE = 0, CR_INNER_PRODUCT = 1, CR_EUCLID = 2 } cr_similarity;

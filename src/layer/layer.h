@@ -19,6 +19,9 @@ cr_node *cr_mlp(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x,
  * has at least one layer */
 cr_node *cr_mlp_din(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *q, cr_node *x,
                     cr_diag *diag);
+/* cr_mlp_layers: cr_mlp, with the output of each layer in each */
+cr_node *cr_mlp_layers(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x,
+                       cr_node **each, cr_diag *diag);
 /* width of an MLP's output for input width in */
 int64_t cr_mlp_width(const cr_mlp_conf *c, int64_t in);
 
@@ -88,5 +91,19 @@ cr_node *cr_autoint_layer(cr_graph *g, const char *name, const cr_autoint_layer_
  * mask's inner layer would be empty. */
 cr_node *cr_mask_net(cr_graph *g, const char *name, const cr_mask_net_conf *c, cr_node *x,
                      cr_diag *diag);
+
+/* experts.c: MMoE's module: num_expert experts over x, one gate per task, out (n_task) their
+ * mixtures: name.expert_mlps.i, name.gate_mlps.t, name.gate_finals.t. gate may be NULL. false with
+ * a mistake in diag. */
+bool cr_mmoe(cr_graph *g, const char *name, const cr_mlp_conf *expert, const cr_mlp_conf *gate,
+             int64_t num_expert, cr_node *x, int n_task, cr_node **out, cr_diag *diag);
+/* PLE's layer: experts of each task over x[t] and shared ones over *shared; both become what comes
+ * out, *shared only if keep_shared: name._task_layers.t.i, _shared_layers.i, _task_gates.t,
+ * _shared_gate. */
+bool cr_extraction(cr_graph *g, const char *name, const cr_extraction_conf *c, bool keep_shared,
+                   cr_node **x, cr_node **shared, int n_task, cr_diag *diag);
+/* PEPNet's gate: gamma * sigmoid(FC(ReLU(FC_hidden(x)))), out wide: name.dense_layers.0 and 2 */
+cr_node *cr_gate_nu(cr_graph *g, const char *name, cr_node *x, int64_t hidden, int64_t out,
+                    double gamma);
 
 #endif

@@ -35,7 +35,7 @@ static cr_node *din_linear(cr_graph *g, const char *name, cr_node *q, cr_node *x
 
 /* q: the first layer is over [q; x; q - x; q * x]; NULL: over x */
 static cr_node *layers(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *q, cr_node *x,
-                       cr_diag *diag) {
+                       cr_node **each, cr_diag *diag) {
     cr_act_spec act;
     cr_err err;
     if (cr_act_parse(&act, c->activation, &err) != CR_OK) {
@@ -72,6 +72,7 @@ static cr_node *layers(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_n
         }
         double p = nd == 0 ? 0 : c->dropout_ratio.v[nd == 1 ? 0 : i];
         if (p > 0) x = cr_dropout(g, x, (float)p);
+        if (each) each[i] = x;
         cr_graph_pop(g, m);
     }
     cr_graph_pop(g, mark);
@@ -79,10 +80,15 @@ static cr_node *layers(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_n
 }
 
 cr_node *cr_mlp(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x, cr_diag *diag) {
-    return c ? layers(g, name, c, NULL, x, diag) : x;
+    return c ? layers(g, name, c, NULL, x, NULL, diag) : x;
 }
 
 cr_node *cr_mlp_din(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *q, cr_node *x,
                     cr_diag *diag) {
-    return layers(g, name, c, q, x, diag);
+    return layers(g, name, c, q, x, NULL, diag);
+}
+
+cr_node *cr_mlp_layers(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x,
+                       cr_node **each, cr_diag *diag) {
+    return layers(g, name, c, NULL, x, each, diag);
 }

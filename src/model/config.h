@@ -43,6 +43,25 @@ typedef struct cr_tower_conf { /* Tower */
 } cr_tower_conf;
 extern const cr_msg cr_tower_msg;
 
+/* TaskTower and BayesTaskTower, which has the last two as well (task.c) */
+typedef struct cr_task_conf {
+    cr_conf_base base;
+    const char *tower_name, *label_name;
+    cr_msgs metrics, train_metrics, losses;
+    int64_t num_class;
+    cr_mlp_conf *mlp; /* NULL: none */
+    double weight;
+    const char *sample_weight_name, *task_space_indicator_label;
+    double in_task_space_weight, out_task_space_weight;
+    double pareto_min_loss_weight;
+    cr_strs relation_tower_names;
+    cr_mlp_conf *relation_mlp; /* NULL: none */
+} cr_task_conf;
+extern const cr_msg cr_task_tower_msg, cr_bayes_tower_msg;
+/* cr_model_tower: task tower i of a multi-task model, whatever its message calls them; NULL behind
+ * the last. Losses and metrics are the towers' then, not model_config's. */
+const cr_task_conf *cr_model_tower(const cr_model_conf *c, int64_t i);
+
 typedef struct cr_multi_tower_conf {
     cr_conf_base base;
     cr_msgs towers; /* cr_tower_conf */

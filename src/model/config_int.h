@@ -20,13 +20,13 @@
 /* usable (config.c) */
 extern const cr_msg cr_multi_tower_msg, cr_deepfm_msg, cr_wide_and_deep_msg, cr_dlrm_msg;
 /* each in its model's file */
-extern const cr_msg cr_autoint_msg, cr_dcn_v1_msg, cr_dcn_v2_msg, cr_ffm_msg, cr_fm_msg,
-    cr_logistic_regression_msg, cr_mask_net_msg, cr_wukong_msg, cr_xdeepfm_msg;
+extern const cr_msg cr_autoint_msg, cr_dbmtl_msg, cr_dcn_v1_msg, cr_dcn_v2_msg, cr_esmm_msg,
+    cr_ffm_msg, cr_fm_msg, cr_logistic_regression_msg, cr_mask_net_msg, cr_mmoe_msg, cr_pepnet_msg,
+    cr_ple_msg, cr_rocket_launching_msg, cr_simple_multi_task_msg, cr_wukong_msg, cr_xdeepfm_msg;
 /* sequence encoders of feature groups (config_match.c) */
 extern const cr_msg cr_seq_group_msg, cr_seq_encoder_msg;
 /* ranking and multi-task models (config_rank.c) */
-extern const cr_msg cr_multi_tower_din_msg, cr_rocket_msg, cr_simple_multi_task_msg, cr_mmoe_msg,
-    cr_dbmtl_msg, cr_ple_msg, cr_dc2vr_msg, cr_pepnet_msg;
+extern const cr_msg cr_multi_tower_din_msg, cr_dc2vr_msg;
 /* matching models (config_match.c) */
 extern const cr_msg cr_dssm_msg, cr_dssm_v2_msg, cr_dat_msg, cr_mind_msg, cr_tdm_msg,
     cr_sid_rqvae_msg, cr_sid_rqkmeans_msg;

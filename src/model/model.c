@@ -15,10 +15,50 @@
 #include "op/op.h"
 #include "op/param.h"
 
+int cr_add_weight(cr_build *b, cr_row_weight w) {
+    if (w.field < 0 && w.space < 0 && w.factor == 1) return -1;
+    b->m->weights[b->m->n_weights] = w;
+    return b->m->n_weights++;
+}
+
+double cr_row_weight_of(const cr_row_weight *w, const cr_batch *b, int64_t r) {
+    double v = w->field >= 0 ? (double)b->weights[w->field][r] : 1;
+    if (w->space >= 0) v *= b->labels[w->space][r] > 0 ? w->in : w->out;
+    return v;
+}
+
+void cr_model_scales(const cr_model *m, const cr_batch *b, float *const *scale) {
+    for (int k = 0; k < m->n_weights; k++) {
+        const cr_row_weight *w = &m->weights[k];
+        double sum = 0;
+        for (int64_t i = 0; i < b->n_rows; i++)
+            sum += cr_row_weight_of(w, b, i);
+        float inv = sum > 0 ? (float)(w->factor / sum) : 0;
+        for (int64_t i = 0; i < b->n_rows; i++)
+            scale[k][i] = (float)cr_row_weight_of(w, b, i) * inv;
+    }
+}
+
+cr_task *cr_add_task(cr_build *b, const char *suffix, cr_node *logits) {
+    if (b->n_tasks == CR_MAX_TASKS) CR_BUG("too many tasks");
+    cr_task *t = &b->tasks[b->n_tasks++];
+    int field = b->o->with_labels && b->o->features->n_weights > 0 ? 0 : -1;
+    *t = (cr_task){.suffix = suffix,
+                   .logits = logits,
+                   .weight = -1,
+                   .losses = &b->conf->losses,
+                   .metrics = &b->conf->metrics,
+                   .train_metrics = &b->conf->train_metrics,
+                   .mask = -1};
+    /* one number for all that use the field */
+    for (int i = 0; i < b->n_tasks - 1; i++)
+        if (b->tasks[i].weight >= 0) t->weight = b->tasks[i].weight;
+    if (t->weight < 0) t->weight = cr_add_weight(b, (cr_row_weight){field, -1, 1, 1, 1});
+    return t;
+}
+
 void cr_end_task(cr_build *b, cr_node *logits) {
-    int weight = b->o->features->n_weights > 0 ? 0 : -1;
-    b->tasks[b->n_tasks++] = (cr_task){
-        "", logits, 0, weight, &b->conf->losses, &b->conf->metrics, &b->conf->train_metrics};
+    (void)cr_add_task(b, "", logits);
 }
 
 void cr_output_task(cr_build *b, const char *name, cr_node *x) {
@@ -36,58 +76,76 @@ void cr_single_task(cr_build *b, cr_node *x, bool bias, cr_node *const *extra, i
     cr_end_task(b, logits);
 }
 
-static cr_node *find_output(const cr_model *m, const char *name) {
-    for (int i = 0; i < m->n_outputs; i++)
-        if (strcmp(m->outputs[i].name, name) == 0) return m->outputs[i].node;
+static cr_node *find_output(const cr_build *b, const char *name, const char *suffix) {
+    char full[192];
+    snprintf(full, sizeof(full), "%s%s", name, suffix);
+    for (int i = 0; i < b->m->n_outputs; i++)
+        if (strcmp(b->m->outputs[i].name, full) == 0) return b->m->outputs[i].node;
+    for (int i = 0; i < b->n_inner; i++)
+        if (strcmp(b->inner[i].name, full) == 0) return b->inner[i].node;
     return NULL;
 }
 
-static void add_output(cr_build *b, const char *name, const char *suffix, cr_node *node) {
+/* Predictions under one suffix. Those of a row's own domain, and of what is only trained, are no
+ * columns: nothing but metrics looks at them. */
+typedef struct names {
+    const char *suffix;
+    bool inner;
+} names;
+
+static void add_output(cr_build *b, const char *name, names to, cr_node *node) {
     cr_model *m = b->m;
-    const char *full = cr_arena_printf(&m->arena, "%s%s", name, suffix);
-    if (find_output(m, full)) return;
+    if (find_output(b, name, to.suffix)) return;
+    cr_output o = {cr_arena_printf(&m->arena, "%s%s", name, to.suffix), node};
+    if (to.inner) {
+        b->inner[b->n_inner++] = o;
+        return;
+    }
     node->output = true;
-    m->outputs[m->n_outputs++] = (cr_output){full, node};
+    m->outputs[m->n_outputs++] = o;
 }
 
-/* the logits as a loss sees them: label_mean is part of the model, saved with it and never trained
- */
-static cr_node *shifted(cr_build *b, const cr_task *t, const cr_loss_type *type, const void *conf) {
+/* what a loss adds to the logits: label_mean is part of the model, saved with it and never trained;
+ * NULL: nothing */
+static cr_node *shift_of(cr_build *b, const cr_task *t, const cr_loss_type *type,
+                         const void *conf) {
     double offset = type->offset ? type->offset(conf) : 0;
-    if (offset == 0) return t->logits;
-    char name[96];
-    snprintf(name, sizeof(name), "label_mean%s", t->suffix);
+    if (offset == 0) return NULL;
     size_t mark = cr_graph_push(b->g, "model");
-    cr_node *mean = cr_buffer(b->g, name, 1, offset);
+    cr_node *mean =
+        cr_buffer(b->g, cr_arena_printf(&b->m->arena, "label_mean%s", t->suffix), 1, offset);
     cr_graph_pop(b->g, mark);
-    return cr_bias(b->g, t->logits, mean);
+    return mean;
 }
 
-static void add_predictions(cr_build *b, const cr_task *t, cr_pred_kind kind, cr_node *value) {
+static cr_node *shifted(cr_build *b, cr_node *logits, cr_node *shift) {
+    return shift ? cr_bias(b->g, logits, shift) : logits;
+}
+
+static void add_predictions(cr_build *b, names to, cr_pred_kind kind, cr_node *logits,
+                            cr_node *value) {
     cr_graph *g = b->g;
-    char key[96];
-    snprintf(key, sizeof(key), "probs%s", t->suffix);
     switch (kind) {
-    case CR_PRED_VALUE: add_output(b, "y", t->suffix, value); return;
+    case CR_PRED_VALUE: add_output(b, "y", to, value); return;
     case CR_PRED_SIGMOID:
-        add_output(b, "logits", t->suffix, t->logits);
-        if (!find_output(b->m, key))
-            add_output(b, "probs", t->suffix, cr_activation(g, CR_ACT_SIGMOID, 0, t->logits));
+        add_output(b, "logits", to, logits);
+        if (!find_output(b, "probs", to.suffix))
+            add_output(b, "probs", to, cr_activation(g, CR_ACT_SIGMOID, 0, logits));
         return;
     case CR_PRED_SOFTMAX: {
-        add_output(b, "logits", t->suffix, t->logits);
-        cr_node *p = find_output(b->m, key);
+        add_output(b, "logits", to, logits);
+        cr_node *p = find_output(b, "probs", to.suffix);
         if (p) return;
-        p = cr_softmax(g, t->logits, 1);
-        add_output(b, "probs", t->suffix, p);
-        if (p->width == 2) add_output(b, "probs1", t->suffix, cr_slice(g, p, 1, 1));
+        p = cr_softmax(g, logits, 1);
+        add_output(b, "probs", to, p);
+        if (p->width == 2) add_output(b, "probs1", to, cr_slice(g, p, 1, 1));
         return;
     }
     }
 }
 
 /* the output a metric looks at */
-static cr_node *metric_input(const cr_model *m, const cr_task *t, const cr_metric_type *type) {
+static cr_node *metric_input(const cr_build *b, const cr_task *t, const cr_metric_type *type) {
     static const char *const scores[] = {"probs1", "probs", "y"}, *const values[] = {"y", "probs1",
                                                                                      "probs"};
     const char *const *keys = type->wants_value ? values : scores;
@@ -95,10 +153,9 @@ static cr_node *metric_input(const cr_model *m, const cr_task *t, const cr_metri
     for (int k = 0; k < 3 && !pred; k++) {
         /* several classes: some look at all of them, the others at the second */
         if (type->wants_classes && strcmp(keys[k], "probs1") == 0) continue;
-        char key[96];
-        snprintf(key, sizeof(key), "%s%s", keys[k], t->suffix);
-        pred = find_output(m, key);
+        pred = find_output(b, keys[k], t->suffix);
     }
+    if (pred) pred->output = true;
     return pred;
 }
 
@@ -131,7 +188,7 @@ static const char *metric_name(cr_model *m, const cr_model_metric *v, int n, con
 static void add_metric(cr_build *b, const cr_task *t, const cr_metric_conf *mc) {
     const cr_metric_type *type = mc->metric.m->type;
     cr_model *m = b->m;
-    cr_node *pred = metric_input(m, t, type);
+    cr_node *pred = metric_input(b, t, type);
     if (!pred) return;
     int slot = -1;
     if (type->needs_group) {
@@ -153,12 +210,13 @@ static void add_metric(cr_build *b, const cr_task *t, const cr_metric_conf *mc) 
                                                    .pred = pred,
                                                    .K = pred->width,
                                                    .label = t->label,
-                                                   .group_slot = slot};
+                                                   .group_slot = slot,
+                                                   .mask = t->mask};
 }
 
 static void add_train_metric(cr_build *b, const cr_task *t, const cr_train_metric_conf *mc) {
     cr_model *m = b->m;
-    cr_node *pred = metric_input(m, t, mc->metric.m->type);
+    cr_node *pred = metric_input(b, t, mc->metric.m->type);
     if (!pred) return;
     const char *name = metric_name(m, m->train_metrics, m->n_train_metrics, t, &mc->metric);
     m->train_metrics[m->n_train_metrics++] = (cr_model_metric){.name = name,
@@ -168,6 +226,7 @@ static void add_train_metric(cr_build *b, const cr_task *t, const cr_train_metri
                                                                .K = pred->width,
                                                                .label = t->label,
                                                                .group_slot = -1,
+                                                               .mask = t->mask,
                                                                .train = mc};
 }
 
@@ -192,32 +251,58 @@ static int64_t label_values(const cr_loss_type *type, const void *conf, int64_t 
     return K > 2 ? K : 2;
 }
 
+/* the names a task predicts under: its own, or one per domain and its own for metrics */
+static void predict_task(cr_build *b, const cr_task *t, cr_pred_kind kind, cr_node *shift) {
+    for (int d = 0; d < t->n_domains; d++) {
+        names to = {cr_arena_printf(&b->m->arena, "%s_%d", t->suffix, d), false};
+        add_predictions(b, to, kind, t->domains[d], shifted(b, t->domains[d], shift));
+    }
+}
+
 static void finish_task(cr_build *b, const cr_task *t) {
     cr_model *m = b->m;
     cr_node *label = b->o->with_labels ? cr_label(b->g, t->label) : NULL;
+    names own = {t->suffix, t->n_domains > 0 || t->train_only};
     for (int64_t i = 0; i < t->losses->n; i++) {
         const cr_loss_conf *lc = t->losses->v[i];
         const cr_loss_type *type = lc->loss.m->type;
-        cr_node *logits = shifted(b, t, type, lc->loss.conf);
-        add_predictions(b, t, type->pred, logits);
-        if (!label) continue;
+        cr_node *shift = shift_of(b, t, type, lc->loss.conf);
+        predict_task(b, t, type->pred, shift);
+        if (!t->logits) continue;
+        cr_node *logits = shifted(b, t->logits, shift);
+        add_predictions(b, own, type->pred, t->logits, logits);
+        if (!label || t->no_loss) continue;
         int session = session_of(b, type, lc->loss.conf);
         if (session < -1) continue;
         cr_node *row = type->row(b->g, lc->loss.conf, logits, label, session);
-        row->output = true;
+        row->output = !t->train_only;
         const char *name = own_name(m, m->metrics, m->n_metrics, type->name, t->suffix);
         m->losses[m->n_losses++] =
             (cr_model_loss){.name = name,
                             .row = row,
                             .mean = cr_mean_loss(b->g, row, t->weight),
                             .weight = t->weight,
+                            .train_only = t->train_only,
                             .label = t->label,
                             .K = label_values(type, lc->loss.conf, t->logits->width)};
     }
-    for (int64_t i = 0; label && i < t->metrics->n; i++)
+    for (int64_t i = 0; label && !t->train_only && i < t->metrics->n; i++)
         add_metric(b, t, t->metrics->v[i]);
     for (int64_t i = 0; label && t->train_metrics && i < t->train_metrics->n; i++)
         add_train_metric(b, t, t->train_metrics->v[i]);
+}
+
+static void add_extra_losses(cr_build *b) {
+    cr_model *m = b->m;
+    for (int i = 0; i < b->n_extra; i++) {
+        const cr_extra_loss *x = &b->extra[i];
+        m->losses[m->n_losses++] = (cr_model_loss){.name = x->name,
+                                                   .row = x->row,
+                                                   .mean = cr_mean_loss(b->g, x->row, x->weight),
+                                                   .weight = x->weight,
+                                                   .train_only = true,
+                                                   .label = -1};
+    }
 }
 
 /* L2 on embeddings: the mean over rows of lambda times the squares of all looked-up vectors */
@@ -262,23 +347,28 @@ cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag) {
     cr_build *b = CR_NEW(&m->arena, cr_build);
     *b = (cr_build){
         .m = m, .g = &m->graph, .o = o, .conf = o->conf, .diag = diag, .wide_dim = CR_WIDE_DIM};
+    m->weights = CR_NEW_N(&m->arena, cr_row_weight, CR_MAX_TASKS + 1);
+    m->domain_label = -1;
     const cr_model_type *type = o->conf->model.m->type;
     size_t mark = cr_graph_push(&m->graph, "model");
     type->build(b, o->conf->model.conf);
     cr_graph_pop(&m->graph, mark);
     if (diag->n_errors == before) {
-        int n_losses = 0, n_metrics = 0, n_train = 0;
+        int n_losses = b->n_extra, n_metrics = 0, n_train = 0, n_outputs = 0;
         for (int i = 0; i < b->n_tasks; i++) {
             n_losses += (int)b->tasks[i].losses->n;
+            n_outputs += (int)b->tasks[i].losses->n * (b->tasks[i].n_domains + 1) * 4;
             n_metrics += (int)b->tasks[i].metrics->n;
             n_train += b->tasks[i].train_metrics ? (int)b->tasks[i].train_metrics->n : 0;
         }
         m->losses = CR_NEW_N(&m->arena, cr_model_loss, n_losses + 2);
         m->train_metrics = CR_NEW_N(&m->arena, cr_model_metric, n_train + 1);
         m->metrics = CR_NEW_N(&m->arena, cr_model_metric, n_metrics + 1);
-        m->outputs = CR_NEW_N(&m->arena, cr_output, 4 * (n_losses + 1));
+        m->outputs = CR_NEW_N(&m->arena, cr_output, n_outputs + 1);
+        b->inner = CR_NEW_N(&m->arena, cr_output, n_outputs + 1);
         for (int i = 0; i < b->n_tasks; i++)
             finish_task(b, &b->tasks[i]);
+        if (o->with_labels) add_extra_losses(b);
         if (o->with_labels && o->conf->embedding_regularization > 0)
             add_embedding_loss(b, o->conf->embedding_regularization);
         qsort(m->outputs, (size_t)m->n_outputs, sizeof(cr_output), by_name);

@@ -40,13 +40,24 @@ typedef struct cr_output {
     const char *name; /* column of predictions: "probs" */
     cr_node *node;
 } cr_output;
+/* What a row counts in a loss: its sample weight, times the weight of its part of the task's space.
+ * A loss is factor * sum(w l) / sum(w). */
+typedef struct cr_row_weight {
+    int field; /* weight field; -1: all 1 */
+    int space; /* label field that is above 0 in the task's space; -1: no space */
+    double in, out;
+    double factor; /* of the task */
+} cr_row_weight;
+/* cr_row_weight_of: of row r of a batch, without the factor */
+double cr_row_weight_of(const cr_row_weight *w, const cr_batch *b, int64_t r);
 typedef struct cr_model_loss {
     const char *name;
-    cr_node *row;  /* loss per row */
-    cr_node *mean; /* over the batch; marked as loss */
-    int weight;    /* weight field, -1: none */
-    int label;     /* label field, -1: none */
-    int64_t K;     /* what the label may be: 0 .. K - 1 whole; 1: any share 0 .. 1; 0: any number */
+    cr_node *row;    /* loss per row */
+    cr_node *mean;   /* over the batch; marked as loss */
+    int weight;      /* number in cr_model.weights, -1: none */
+    bool train_only; /* evaluation leaves it out */
+    int label;       /* label field, -1: none */
+    int64_t K; /* what the label may be: 0 .. K - 1 whole; 1: any share 0 .. 1; 0: any number */
 } cr_model_loss;
 typedef struct cr_model_metric {
     const char *name;
@@ -56,6 +67,7 @@ typedef struct cr_model_metric {
     int64_t K;
     int label;
     int group_slot;                    /* sparse feature whose first id is the group; -1 */
+    int mask;                          /* label field: only rows where it is above 0; -1: all */
     const cr_train_metric_conf *train; /* a metric of training; NULL: of evaluation */
 } cr_model_metric;
 
@@ -67,6 +79,10 @@ typedef struct cr_model {
     int n_tables, cap_tables;
     cr_output *outputs; /* sorted by name */
     int n_outputs;
+    cr_row_weight *weights;
+    int n_weights;
+    int domain_label; /* label field with the number of the row's domain, below n_domains; -1 */
+    int64_t n_domains;
     cr_model_loss *losses;
     int n_losses;
     cr_model_metric *metrics;
@@ -92,6 +108,9 @@ void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tabl
 /* cr_model_alloc makes the memory, cr_model_fill the first values. */
 CR_CHECKED cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err);
 void cr_model_fill(cr_model *m, uint64_t seed, cr_pool *pool);
+/* cr_model_scales: what the step's input has in its scale: for each of m->weights one array, n_rows
+ * of the batch long. */
+void cr_model_scales(const cr_model *m, const cr_batch *b, float *const *scale);
 /* cr_model_updater registers all trainable tables that get a gradient in ex. */
 cr_updater *cr_model_updater(cr_model *m, const cr_exec *ex, cr_pool *pool);
 
@@ -100,12 +119,24 @@ cr_updater *cr_model_updater(cr_model *m, const cr_exec *ex, cr_pool *pool);
 /* One prediction task: what a model's build leaves behind. */
 typedef struct cr_task {
     const char *suffix; /* "" or "_<tower>" */
-    cr_node *logits;    /* (K) */
-    int label, weight;  /* fields of data_config; weight -1: none */
+    cr_node *logits;    /* (K); with domains: those of the row's own domain, NULL without labels */
+    int label, weight;  /* label field; number in cr_model.weights, -1: none */
     const cr_msgs *losses, *metrics;
     const cr_msgs *train_metrics; /* cr_train_metric_conf; may be NULL */
+    cr_node *const *domains;      /* predictions are of each domain, "_<tower>_<domain>" */
+    int n_domains;
+    bool train_only; /* no predictions, no evaluation */
+    bool no_loss;    /* predictions and metrics only */
+    int mask;        /* metrics: as in cr_model_metric */
 } cr_task;
+/* A loss that is no task's: row (1) per row, averaged like any other. In training only. */
+typedef struct cr_extra_loss {
+    const char *name;
+    cr_node *row;
+    int weight;
+} cr_extra_loss;
 #define CR_MAX_TASKS 32
+#define CR_MAX_EXTRA 64
 typedef struct cr_build {
     cr_model *m;
     cr_graph *g;
@@ -116,6 +147,10 @@ typedef struct cr_build {
     const char *wide_init; /* their init_fn; NULL: default */
     cr_task tasks[CR_MAX_TASKS];
     int n_tasks;
+    cr_extra_loss extra[CR_MAX_EXTRA];
+    int n_extra;
+    cr_output *inner; /* predictions of a row's own domain: for metrics only */
+    int n_inner;
     struct cr_dense_use { /* autodis and mlp embeddings made so far: one of each per feature */
         const cr_feature *f;
         cr_node *node;
@@ -169,8 +204,21 @@ cr_node *cr_linear_part(cr_build *b, const char *group, const char *init, cr_loc
 bool cr_same_width(cr_build *b, const char *model, const char *group, const cr_group_out *g);
 /* cr_one_class: a mistake when num_class is not 1 */
 bool cr_one_class(cr_build *b, const char *model);
-/* cr_end_task ends a single-task model with these logits. */
+/* cr_end_task ends a single-task model with these logits. cr_add_task: the same, but more can be
+ * said of the task; no task is behind the last. */
 void cr_end_task(cr_build *b, cr_node *logits);
+cr_task *cr_add_task(cr_build *b, const char *suffix, cr_node *logits);
+/* cr_add_weight: the number of a row weight; -1 for one that changes nothing. */
+int cr_add_weight(cr_build *b, cr_row_weight w);
+/* task.c: the labels, weights, losses and metrics of a task tower, with these logits (NULL, when
+ * the caller sets domains). NULL when there were mistakes. */
+cr_task *cr_tower_task(cr_build *b, const cr_task_conf *t, cr_node *logits);
+/* the tower's own layers and its logits, TorchEasyRec's TaskTower `name`: tower_mlp, linear */
+cr_node *cr_tower_logits(cr_build *b, const char *name, const cr_task_conf *t, cr_node *x);
+/* cr_end_towers ends a model with one tower per task over x[i], named _task_tower.i */
+void cr_end_towers(cr_build *b, const cr_msgs *towers, cr_node *const *x);
+/* number of a label field; -1 with a mistake at `at`. Needs labels (cr_model_opts) */
+int cr_find_label(cr_build *b, const char *name, cr_loc at);
 /* cr_single_task ends a single-task model: logits = FC_K(x) named output_mlp, plus the scalars in
  * extra (n of them) added. */
 void cr_single_task(cr_build *b, cr_node *x, bool bias, cr_node *const *extra, int n_extra);

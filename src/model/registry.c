@@ -10,35 +10,36 @@
 
 #define MODELS(X)                                                                                  \
     X(autoint)                                                                                     \
+    X(dbmtl)                                                                                       \
     X(dcn_v1)                                                                                      \
     X(dcn_v2)                                                                                      \
     X(deepfm)                                                                                      \
     X(dlrm)                                                                                        \
+    X(esmm)                                                                                        \
     X(ffm)                                                                                         \
     X(fm)                                                                                          \
     X(logistic_regression)                                                                         \
     X(mask_net)                                                                                    \
+    X(mmoe)                                                                                        \
     X(multi_tower)                                                                                 \
+    X(pepnet)                                                                                      \
+    X(ple)                                                                                         \
+    X(rocket_launching)                                                                            \
+    X(simple_multi_task)                                                                           \
     X(wide_and_deep)                                                                               \
     X(wukong)                                                                                      \
     X(xdeepfm)
 #define LATER(X)                                                                                   \
     X(dat, cr_dat_msg)                                                                             \
-    X(dbmtl, cr_dbmtl_msg)                                                                         \
     X(dc2vr, cr_dc2vr_msg)                                                                         \
     X(dlrm_hstu, cr_dlrm_hstu_msg)                                                                 \
     X(dssm, cr_dssm_msg)                                                                           \
     X(dssm_v2, cr_dssm_v2_msg)                                                                     \
     X(hstu_match, cr_hstu_match_msg)                                                               \
     X(mind, cr_mind_msg)                                                                           \
-    X(mmoe, cr_mmoe_msg)                                                                           \
     X(multi_tower_din, cr_multi_tower_din_msg)                                                     \
-    X(pepnet, cr_pepnet_msg)                                                                       \
-    X(ple, cr_ple_msg)                                                                             \
-    X(rocket_launching, cr_rocket_msg)                                                             \
     X(sid_rqkmeans, cr_sid_rqkmeans_msg)                                                           \
     X(sid_rqvae, cr_sid_rqvae_msg)                                                                 \
-    X(simple_multi_task, cr_simple_multi_task_msg)                                                 \
     X(tdm, cr_tdm_msg)                                                                             \
     X(ultra_hstu, cr_ultra_hstu_msg)
 

@@ -12,7 +12,8 @@
 /* cr_run.input of every graph that has sources. */
 typedef struct cr_step_input {
     const cr_batch *batch;
-    /* per weight field: w_i / sum(w) of the batch; NULL entries and absent fields mean 1/n */
+    /* per row weight of the model: w_i / sum(w) of the batch, times the task's weight; NULL entries
+     * and absent ones mean 1/n */
     const float *const *scale;
     int n_scale;
     double slope; /* of every loss: loss scale / batches per step; 0: 1 */

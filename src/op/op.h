@@ -19,6 +19,8 @@ extern const cr_op_type cr_op_activation, cr_op_add, cr_op_attention, cr_op_bce,
     cr_op_pairwise, cr_op_powers, cr_op_prelu, cr_op_row_sum, cr_op_seq_pool, cr_op_seq_softmax,
     cr_op_seq_spread, cr_op_seq_weigh, cr_op_slice, cr_op_softmax, cr_op_softmax_ce, cr_op_squares,
     cr_op_top, cr_op_transpose;
+extern const cr_op_type cr_op_both, cr_op_cosine, cr_op_detach, cr_op_mix, cr_op_pick, cr_op_root,
+    cr_op_total;
 
 /* matmul.c: y = x W^T + b, W (N, K) as torch's Linear; b may be NULL; relu: fused. */
 cr_node *cr_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu);
@@ -101,6 +103,16 @@ cr_node *cr_ffm(cr_graph *g, cr_node *x, int64_t F, int64_t D);
 cr_node *cr_fm(cr_graph *g, cr_node *x, int64_t F, int64_t D);    /* -> D */
 cr_node *cr_pairs(cr_graph *g, cr_node *x, int64_t F, int64_t D); /* -> F (F-1) / 2 */
 
+/* mix.c: sum over i of gate_i x_i, gate (n); x_k, k (1) the row's number; x without its gradient;
+ * the logit of sigmoid(a) sigmoid(b); the cosine of x and y (1); rows whose weighted mean (weight
+ * as in cr_mean_loss) is the square root of the weighted sum of x (1), in training only */
+cr_node *cr_mix(cr_graph *g, cr_node *gate, cr_node *const *x, int n);
+cr_node *cr_pick(cr_graph *g, cr_node *k, cr_node *const *x, int n);
+cr_node *cr_detach(cr_graph *g, cr_node *x);
+cr_node *cr_both(cr_graph *g, cr_node *a, cr_node *b);
+cr_node *cr_cosine(cr_graph *g, cr_node *x, cr_node *y);
+cr_node *cr_root(cr_graph *g, cr_node *x, int weight);
+
 /* seq.c: between rows and their sequences (SEQ). A row's x at each of its positions; positions
  * summed, or averaged, into their row; softmax of scale * x over a row's positions, per column; the
  * sum over positions of a (1) times s. Of no positions: 0. */
@@ -133,7 +145,7 @@ typedef struct cr_pairwise_opts {
 } cr_pairwise_opts;
 cr_node *cr_pairwise(cr_graph *g, cr_node *logit, cr_node *y, int session,
                      const cr_pairwise_opts *o);
-/* WHOLE: sum over the batch of scale_i x_i; scale as input.h gives it for weight field k (-1: 1/n).
+/* WHOLE: sum over the batch of scale_i x_i; scale as input.h gives it for row weight k (-1: 1/n).
  * Marked as a loss. */
 cr_node *cr_mean_loss(cr_graph *g, cr_node *x, int weight);
 

@@ -12,10 +12,13 @@
     X(bmm)                                                                                         \
     X(bn_apply)                                                                                    \
     X(bn_stats)                                                                                    \
+    X(both)                                                                                        \
     X(cin)                                                                                         \
     X(codes)                                                                                       \
     X(concat)                                                                                      \
+    X(cosine)                                                                                      \
     X(cross)                                                                                       \
+    X(detach)                                                                                      \
     X(dice)                                                                                        \
     X(din)                                                                                         \
     X(dropout)                                                                                     \
@@ -32,12 +35,15 @@
     X(lookup_seq)                                                                                  \
     X(matmul)                                                                                      \
     X(mean_loss)                                                                                   \
+    X(mix)                                                                                         \
     X(mul)                                                                                         \
     X(pad)                                                                                         \
     X(pairs)                                                                                       \
     X(pairwise)                                                                                    \
+    X(pick)                                                                                        \
     X(powers)                                                                                      \
     X(prelu)                                                                                       \
+    X(root)                                                                                        \
     X(row_sum)                                                                                     \
     X(seq_pool)                                                                                    \
     X(seq_softmax)                                                                                 \
@@ -48,6 +54,7 @@
     X(softmax_ce)                                                                                  \
     X(squares)                                                                                     \
     X(top)                                                                                         \
+    X(total)                                                                                       \
     X(transpose)
 #define ENTRY(o) &cr_op_##o,
 const cr_op_type *const cr_ops[] = {OPS(ENTRY) NULL};

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "layer/loss.h"
+#include "model/model.h"
 #include "run/config.h"
 
 typedef struct names {
@@ -247,18 +248,21 @@ static void check_session(const cr_root_conf *c, const cr_loss_type *type, const
               name);
 }
 
-static void check_losses(const cr_root_conf *c, const names *features, cr_diag *diag) {
-    const cr_model_conf *m = c->model_config;
-    if (m->losses.n == 0 && !cr_conf_has(m, "losses") && m->model.m)
-        wrong(diag, cr_conf_at(m, "losses"),
-              "model_config has no losses; add for example losses { binary_cross_entropy {} }");
-    for (int64_t i = 0; i < m->losses.n; i++) {
-        const cr_loss_conf *l = m->losses.v[i];
+/* The losses and metrics of one task: model_config's, or a task tower's. */
+typedef struct task {
+    int64_t num_class;
+    const cr_msgs *losses, *metrics, *train_metrics;
+} task;
+
+static void check_losses(const cr_root_conf *c, const task *t, const names *features,
+                         cr_diag *diag) {
+    for (int64_t i = 0; i < t->losses->n; i++) {
+        const cr_loss_conf *l = t->losses->v[i];
         if (!l->loss.m) continue;
         const cr_loss_type *type = l->loss.m->type;
         if (!type) continue;
         check_session(c, type, l->loss.conf, features, diag);
-        long long K = m->num_class;
+        long long K = t->num_class;
         if (K >= type->min_class && (type->max_class == 0 || K <= type->max_class)) continue;
         if (type->max_class == 1)
             wrong(diag, l->base.at,
@@ -273,13 +277,13 @@ static void check_losses(const cr_root_conf *c, const names *features, cr_diag *
 }
 
 /* does the metric fit the outputs that num_class and the losses make? */
-static void check_fit(const cr_model_conf *m, const cr_choice *metric, cr_diag *diag) {
+static void check_fit(const task *t, const cr_choice *metric, cr_diag *diag) {
     if (!metric->m || !metric->conf) return;
     const cr_metric_type *type = metric->m->type;
     cr_loc at = ((const cr_conf_base *)metric->conf)->at;
-    bool probs = m->losses.n == 0;
-    for (int64_t i = 0; i < m->losses.n; i++) {
-        const cr_loss_conf *l = m->losses.v[i];
+    bool probs = t->losses->n == 0;
+    for (int64_t i = 0; i < t->losses->n; i++) {
+        const cr_loss_conf *l = t->losses->v[i];
         const cr_loss_type *loss = l->loss.m ? l->loss.m->type : NULL;
         if (!loss || loss->pred != CR_PRED_VALUE) probs = true;
     }
@@ -291,7 +295,7 @@ static void check_fit(const cr_model_conf *m, const cr_choice *metric, cr_diag *
         return;
     }
     /* of two classes the second one is a score */
-    int64_t K = m->num_class == 2 && !type->wants_classes ? 1 : m->num_class;
+    int64_t K = t->num_class == 2 && !type->wants_classes ? 1 : t->num_class;
     cr_metric *made;
     cr_err err;
     if (type->new_(&made, metric->conf, K, &err) == CR_OK)
@@ -300,14 +304,14 @@ static void check_fit(const cr_model_conf *m, const cr_choice *metric, cr_diag *
         cr_diag_add(diag, CR_SEV_ERROR, err.code, err.at.path ? err.at : at, "%s", err.msg);
 }
 
-static void check_metrics(const cr_root_conf *c, const names *features, cr_diag *diag) {
-    const cr_model_conf *m = c->model_config;
-    for (int64_t i = 0; i < m->train_metrics.n; i++)
-        check_fit(m, &((const cr_train_metric_conf *)m->train_metrics.v[i])->metric, diag);
-    for (int64_t i = 0; i < m->metrics.n; i++)
-        check_fit(m, &((const cr_metric_conf *)m->metrics.v[i])->metric, diag);
-    for (int64_t i = 0; i < m->metrics.n; i++) {
-        const cr_metric_conf *metric = m->metrics.v[i];
+static void check_metrics(const cr_root_conf *c, const task *t, const names *features,
+                          cr_diag *diag) {
+    for (int64_t i = 0; i < t->train_metrics->n; i++)
+        check_fit(t, &((const cr_train_metric_conf *)t->train_metrics->v[i])->metric, diag);
+    for (int64_t i = 0; i < t->metrics->n; i++)
+        check_fit(t, &((const cr_metric_conf *)t->metrics->v[i])->metric, diag);
+    for (int64_t i = 0; i < t->metrics->n; i++) {
+        const cr_metric_conf *metric = t->metrics->v[i];
         const char *key = cr_metric_group_key(&metric->metric);
         if (!key || !key[0]) continue;
         cr_loc at = cr_conf_at(metric->metric.conf, "grouping_key");
@@ -326,6 +330,153 @@ static void check_metrics(const cr_root_conf *c, const names *features, cr_diag 
     }
 }
 
+static void check_one_task(const cr_root_conf *c, const names *features, cr_diag *diag) {
+    const cr_model_conf *m = c->model_config;
+    task t = {m->num_class, &m->losses, &m->metrics, &m->train_metrics};
+    if (m->losses.n == 0 && !cr_conf_has(m, "losses") && m->model.m)
+        wrong(diag, cr_conf_at(m, "losses"),
+              "model_config has no losses; add for example losses { binary_cross_entropy {} }");
+    check_losses(c, &t, features, diag);
+    check_metrics(c, &t, features, diag);
+    const cr_strs *labels = &c->data_config->label_fields;
+    if (labels->n > 1 && m->model.m)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at_item(c->data_config, "label_fields", 1),
+                    "label_fields names %lld columns; a model with one task learns the first, '%s'",
+                    (long long)labels->n, labels->v[0]);
+}
+
+/* ---- tasks ---- */
+
+static void names_of(names *n, const cr_strs *v) {
+    cr_map_init(&n->index);
+    for (int64_t i = 0; i < v->n; i++)
+        cr_map_put(&n->index, v->v[i], strlen(v->v[i]), i);
+}
+
+/* a name of data_config that a tower gives; empty: none */
+static void need_name(const cr_task_conf *t, const char *field, const char *name, const char *list,
+                      const names *known, cr_diag *diag) {
+    if (!name[0] || find(known, name) >= 0) return;
+    cr_loc at = cr_conf_at(t, field);
+    const char *near = cr_nearest(name, name_at, known);
+    if (near)
+        wrong(diag, at, "task '%s': '%s' is not among %s; did you mean '%s'?", t->tower_name, name,
+              list, near);
+    else
+        wrong(diag, at, "task '%s': '%s' is not among %s; add it there", t->tower_name, name, list);
+}
+
+static void check_space(const cr_task_conf *t, cr_diag *diag) {
+    static const char *const keys[] = {"in_task_space_weight", "out_task_space_weight"};
+    for (int i = 0; i < 2 && !t->task_space_indicator_label[0]; i++)
+        if (cr_conf_has(t, keys[i]))
+            cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(t, keys[i]),
+                        "task '%s': %s has no effect without task_space_indicator_label; name the "
+                        "label, or remove it",
+                        t->tower_name, keys[i]);
+    if (t->task_space_indicator_label[0] && t->in_task_space_weight == 0 &&
+        t->out_task_space_weight == 0)
+        wrong(
+            diag, cr_conf_at(t, "in_task_space_weight"),
+            "task '%s': no row counts, in_task_space_weight and out_task_space_weight are both 0; "
+            "give one of them a weight",
+            t->tower_name);
+}
+
+/* towers are the names of the towers before t */
+static void check_relation(const cr_task_conf *t, const names *towers, const names *all,
+                           cr_diag *diag) {
+    for (int64_t i = 0; i < t->relation_tower_names.n; i++) {
+        const char *name = t->relation_tower_names.v[i];
+        cr_loc at = cr_conf_at_item(t, "relation_tower_names", i);
+        if (find(towers, name) >= 0) continue;
+        if (find(all, name) >= 0)
+            wrong(diag, at,
+                  "task '%s' depends on '%s', which is not an earlier tower; list '%s' before it",
+                  t->tower_name, name, name);
+        else
+            unknown_name(diag, at, "relation_tower_names", "tower", name, all);
+    }
+    if (t->relation_tower_names.n > 0 && !t->relation_mlp)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(t, "relation_tower_names"),
+                    "task '%s': relation_tower_names has no effect without relation_mlp; add one, "
+                    "or remove it",
+                    t->tower_name);
+}
+
+static void check_towers(const cr_root_conf *c, const names *features, cr_diag *diag) {
+    const cr_model_conf *m = c->model_config;
+    static const char *const idle[] = {"losses", "metrics", "train_metrics", "num_class"};
+    for (int i = 0; i < 4; i++)
+        if (cr_conf_has(m, idle[i]))
+            cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(m, idle[i]),
+                        "%s of model_config has no effect: %s has its own in each task tower; "
+                        "remove it",
+                        idle[i], m->model.m->key);
+    names labels, weights, towers, all;
+    names_of(&labels, &c->data_config->label_fields);
+    names_of(&weights, &c->data_config->sample_weight_fields);
+    cr_map_init(&towers.index);
+    cr_map_init(&all.index);
+    const cr_task_conf *t;
+    for (int64_t i = 0; (t = cr_model_tower(m, i)); i++)
+        cr_map_put(&all.index, t->tower_name, strlen(t->tower_name), i);
+    for (int64_t i = 0; (t = cr_model_tower(m, i)); i++) {
+        if (i == CR_MAX_TASKS)
+            wrong(diag, t->base.at, "%s has more than %d task towers; remove some", m->model.m->key,
+                  CR_MAX_TASKS);
+        if (!t->label_name[0] && !cr_conf_has(t, "label_name"))
+            wrong(diag, t->base.at, "task '%s' has no label_name; name one of label_fields",
+                  t->tower_name);
+        need_name(t, "label_name", t->label_name, "label_fields", &labels, diag);
+        need_name(t, "task_space_indicator_label", t->task_space_indicator_label, "label_fields",
+                  &labels, diag);
+        need_name(t, "sample_weight_name", t->sample_weight_name, "sample_weight_fields", &weights,
+                  diag);
+        check_space(t, diag);
+        check_relation(t, &towers, &all, diag);
+        if (t->losses.n == 0 && !cr_conf_has(t, "losses"))
+            wrong(diag, t->base.at,
+                  "task '%s' has no losses; add for example losses { binary_cross_entropy {} }",
+                  t->tower_name);
+        task one = {t->num_class, &t->losses, &t->metrics, &t->train_metrics};
+        check_losses(c, &one, features, diag);
+        check_metrics(c, &one, features, diag);
+        int64_t first = find(&towers, t->tower_name);
+        if (first >= 0)
+            wrong(diag, cr_conf_at(t, "tower_name"),
+                  "task tower '%s' is already defined at line %d; give one of them another name",
+                  t->tower_name, cr_model_tower(m, first)->base.at.line);
+        else
+            cr_map_put(&towers.index, t->tower_name, strlen(t->tower_name), i);
+    }
+    cr_map_clear(&labels.index);
+    cr_map_clear(&weights.index);
+    cr_map_clear(&towers.index);
+    cr_map_clear(&all.index);
+}
+
+/* is it a model of task towers, with or without any? */
+static bool has_towers(const cr_model_conf *m) {
+    if (!m->model.m || m->model.m->msg->size == 0) return false;
+    for (const cr_field *f = m->model.m->msg->fields; f->name; f++)
+        if (f->ref == &cr_task_tower_msg || f->ref == &cr_bayes_tower_msg) return true;
+    return false;
+}
+
+static void check_tasks(const cr_root_conf *c, const names *features, cr_diag *diag) {
+    const cr_model_conf *m = c->model_config;
+    if (!has_towers(m)) {
+        check_one_task(c, features, diag);
+        return;
+    }
+    if (!m->model.conf) return;
+    if (!cr_model_tower(m, 0) && diag->n_errors == 0)
+        wrong(diag, ((const cr_conf_base *)m->model.conf)->at,
+              "%s has no task_towers; add one for each task", m->model.m->key);
+    check_towers(c, features, diag);
+}
+
 void cr_root_check(const cr_root_conf *c, cr_diag *diag) {
     names features, groups;
     cr_map_init(&features.index);
@@ -334,16 +485,11 @@ void cr_root_check(const cr_root_conf *c, cr_diag *diag) {
     if (data->base.node && data->label_fields.n == 0 && !cr_conf_has(data, "label_fields"))
         wrong(diag, data->base.at,
               "data_config names no label_fields; add label_fields: \"<column>\"");
-    if (data->label_fields.n > 1)
-        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at_item(data, "label_fields", 1),
-                    "label_fields names %lld columns; a model with one task learns the first, '%s'",
-                    (long long)data->label_fields.n, data->label_fields.v[0]);
     check_features(c, &features, diag);
     if (c->model_config->base.node) {
         check_groups(c, &features, &groups, diag);
         check_model(c->model_config, &groups, diag);
-        check_losses(c, &features, diag);
-        check_metrics(c, &features, diag);
+        check_tasks(c, &features, diag);
     }
     cr_map_clear(&features.index);
     cr_map_clear(&groups.index);

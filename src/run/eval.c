@@ -23,9 +23,10 @@ void cr_job_check_best(const job *j, cr_diag *diag) {
     cr_buf names;
     cr_buf_init(&names);
     for (int i = 0; i < m->n_losses + m->n_metrics; i++) {
+        if (i >= m->n_metrics && m->losses[i - m->n_metrics].train_only) continue;
         const char *name = i < m->n_metrics ? m->metrics[i].name : m->losses[i - m->n_metrics].name;
         known = known || (want && strcmp(want, name) == 0);
-        cr_buf_printf(&names, "%s%s", i ? ", " : "", name);
+        cr_buf_printf(&names, "%s%s", names.n ? ", " : "", name);
     }
     if (!want)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(ec, "exporter_type"),

@@ -18,6 +18,9 @@ struct evaluator {
     int n_metrics;
     int64_t *group; /* key of each row of a batch */
     int64_t batch;
+    /* the rows of a masked metric: predictions, labels, keys */
+    float *pred, *label;
+    int64_t *key;
 };
 
 cr_code cr_evaluator_new(evaluator **out, job *j, cr_err *err) {
@@ -31,6 +34,17 @@ cr_code cr_evaluator_new(evaluator **out, job *j, cr_err *err) {
     if (code == CR_OK)
         code = cr_try_alloc(&keys, (size_t)e->batch * sizeof(int64_t), "grouping keys", err);
     e->group = keys;
+    int64_t K = 0;
+    for (int i = 0; i < j->model->n_metrics; i++)
+        if (j->model->metrics[i].mask >= 0 && j->model->metrics[i].K > K)
+            K = j->model->metrics[i].K;
+    void *rows[3] = {NULL, NULL, NULL};
+    size_t sizes[3] = {(size_t)K * sizeof(float), sizeof(float), sizeof(int64_t)};
+    for (int i = 0; K > 0 && code == CR_OK && i < 3; i++)
+        code = cr_try_alloc(&rows[i], (size_t)e->batch * sizes[i], "masked rows", err);
+    e->pred = rows[0];
+    e->label = rows[1];
+    e->key = rows[2];
     for (int i = 0; code == CR_OK && i < j->model->n_metrics; i++) {
         const cr_model_metric *m = &j->model->metrics[i];
         code = m->type->new_(&e->metrics[i], m->conf, m->K, err);
@@ -50,6 +64,9 @@ void cr_evaluator_free(evaluator *e) {
         e->j->model->metrics[i].type->free_(e->metrics[i]);
     cr_free(e->metrics);
     cr_free(e->group);
+    cr_free(e->pred);
+    cr_free(e->label);
+    cr_free(e->key);
     cr_exec_free(e->ex);
     cr_free(e);
 }
@@ -61,6 +78,24 @@ static const int64_t *keys_of(evaluator *e, const cr_batch *b, int slot) {
     return e->group;
 }
 
+/* only the rows whose label `mask` is above 0 */
+static void take_masked(evaluator *e, const cr_batch *b, int mask, cr_metric_in *in) {
+    int64_t n = 0;
+    for (int64_t r = 0; r < in->n_rows; r++) {
+        if (!(b->labels[mask][r] > 0)) continue;
+        memcpy(e->pred + n * in->K, in->pred + r * in->pred_stride, (size_t)in->K * sizeof(float));
+        e->label[n] = in->label[r];
+        if (in->group) e->key[n] = in->group[r];
+        n++;
+    }
+    *in = (cr_metric_in){.n_rows = n,
+                         .K = in->K,
+                         .pred = e->pred,
+                         .pred_stride = in->K,
+                         .label = e->label,
+                         .group = in->group ? e->key : NULL};
+}
+
 static cr_code add_batch(evaluator *e, const cr_batch *b, cr_mean *losses, bool first,
                          cr_err *err) {
     const cr_model *m = e->j->model;
@@ -68,11 +103,14 @@ static cr_code add_batch(evaluator *e, const cr_batch *b, cr_mean *losses, bool 
     cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = first};
     cr_exec_run(e->ex, &run);
     for (int i = 0; i < m->n_losses; i++) {
-        const float *l = cr_exec_val(e->ex, m->losses[i].row);
-        const float *w = m->losses[i].weight >= 0 ? b->weights[m->losses[i].weight] : NULL;
+        const cr_model_loss *ml = &m->losses[i];
+        if (ml->train_only) continue;
+        const float *l = cr_exec_val(e->ex, ml->row);
+        const cr_row_weight *w = ml->weight >= 0 ? &m->weights[ml->weight] : NULL;
         for (int64_t r = 0; r < b->n_rows; r++) {
-            losses[i].sum += (double)l[r] * (w ? (double)w[r] : 1);
-            losses[i].n += w ? (double)w[r] : 1;
+            double v = w ? cr_row_weight_of(w, b, r) : 1;
+            losses[i].sum += (double)l[r] * v;
+            losses[i].n += v;
         }
     }
     for (int i = 0; i < m->n_metrics; i++) {
@@ -83,9 +121,23 @@ static cr_code add_batch(evaluator *e, const cr_batch *b, cr_mean *losses, bool 
                            .pred_stride = cr_ld(mm->pred),
                            .label = b->labels[mm->label],
                            .group = mm->group_slot >= 0 ? keys_of(e, b, mm->group_slot) : NULL};
-        CR_TRY(mm->type->update(e->metrics[i], &mi, err));
+        if (mm->mask >= 0) take_masked(e, b, mm->mask, &mi);
+        if (mi.n_rows > 0) CR_TRY(mm->type->update(e->metrics[i], &mi, err));
     }
     return CR_OK;
+}
+
+/* the value of a loss over all rows */
+static double loss_value(const cr_model *m, int i, const cr_mean *sum) {
+    double factor = m->losses[i].weight >= 0 ? m->weights[m->losses[i].weight].factor : 1;
+    return sum->n > 0 ? factor * sum->sum / sum->n : 0;
+}
+
+static double total_loss(const cr_model *m, const cr_mean *sums) {
+    double total = 0;
+    for (int i = 0; i < m->n_losses; i++)
+        total += loss_value(m, i, &sums[i]);
+    return total;
 }
 
 /* A metric with labels of this batch and predictions that any metric takes. */
@@ -183,8 +235,7 @@ cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, c
                                               .n_steps = r->max_steps,
                                               .rows = res->rows,
                                               .rows_per_s = (double)res->rows / (now - t0),
-                                              .loss =
-                                                  losses[0].n > 0 ? losses[0].sum / losses[0].n : 0,
+                                              .loss = total_loss(m, losses),
                                               .seconds_left = -1});
         if (cr_stop_requested) {
             code = cr_fail(&err, CR_ESTOP, "stopped by a signal during evaluation");
@@ -197,8 +248,9 @@ cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, c
                        "'%s' holds no rows to evaluate; check the path and the files", r->paths);
     if (code != CR_OK) return cr_diag_err(diag, &err);
     for (int i = 0; i < m->n_losses && res->n < CR_MAX_RESULTS; i++)
-        res->v[res->n++] = (cr_metric_result){cr_arena_strdup(names, m->losses[i].name),
-                                              losses[i].n > 0 ? losses[i].sum / losses[i].n : 0};
+        if (!m->losses[i].train_only)
+            res->v[res->n++] = (cr_metric_result){cr_arena_strdup(names, m->losses[i].name),
+                                                  loss_value(m, i, &losses[i])};
     for (int i = 0; i < m->n_metrics && res->n < CR_MAX_RESULTS; i++)
         res->v[res->n++] = (cr_metric_result){cr_arena_strdup(names, m->metrics[i].name),
                                               m->metrics[i].type->value(e->metrics[i])};

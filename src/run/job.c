@@ -175,6 +175,9 @@ cr_code cr_job_prepare(job *j, const job_opts *o, cr_diag *diag) {
         if (j->model->losses[i].label >= 0)
             cr_features_label_rule(j->features, j->model->losses[i].label, j->model->losses[i].K,
                                    j->model->losses[i].name);
+    if (j->model && j->model->domain_label >= 0)
+        cr_features_label_rule(j->features, j->model->domain_label, j->model->n_domains,
+                               "task_domain_num");
     return cr_diag_code(diag);
 }
 

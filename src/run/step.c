@@ -32,7 +32,7 @@ struct trainer {
     float unscale; /* of the last step */
     bool averages; /* training has ema */
     bool eval_ema; /* and evaluation uses it */
-    float **scale; /* per weight field: w / sum(w) */
+    float **scale; /* see cr_model_scales */
     double *lrs;
     int n_lrs;
     trainer_state counters;
@@ -67,7 +67,7 @@ cr_code cr_trainer_new(trainer **out, job *j, cr_err *err) {
     t->averages = tc->dense_optimizer->ema != NULL;
     t->eval_ema = cr_job_wants_ema(j, true);
     t->lrs = CR_NEW_N(&t->arena, double, j->tables.n + j->dense.n + 1);
-    int nw = j->features->n_weights;
+    int nw = t->m->n_weights;
     t->scale = CR_NEW_N(&t->arena, float *, nw + 1);
     for (int i = 0; i < nw; i++)
         t->scale[i] = CR_NEW_N(&t->arena, float, j->root->data_config->batch_size);
@@ -95,17 +95,6 @@ static void keep_rates(trainer *t) {
         if (d->v[k].members > 0) t->lrs[t->n_lrs++] = d->steps[k].lr;
     for (int k = 1; k < s->n; k++)
         if (s->v[k].members > 0) t->lrs[t->n_lrs++] = s->steps[k].lr;
-}
-
-static void prepare_weights(trainer *t, const cr_batch *b) {
-    for (int k = 0; k < b->n_weights; k++) {
-        double sum = 0;
-        for (int64_t i = 0; i < b->n_rows; i++)
-            sum += (double)b->weights[k][i];
-        float inv = sum > 0 ? (float)(1.0 / sum) : 0;
-        for (int64_t i = 0; i < b->n_rows; i++)
-            t->scale[k][i] = b->weights[k][i] * inv;
-    }
 }
 
 static cr_code bad_loss(const trainer *t, int64_t step, cr_err *err) {
@@ -204,14 +193,14 @@ static cr_code update(trainer *t, int64_t step, cr_err *err) {
 
 cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
     double t0 = cr_now();
-    prepare_weights(t, b);
+    cr_model_scales(t->m, b, t->scale);
     cr_pool_stage(t->j->pool, CR_STAGE_GROUP);
     cr_updater_group(t->up, b, NULL);
     cr_pool_stage(t->j->pool, CR_STAGE_NONE);
     double t1 = cr_now();
     cr_step_input in = {.batch = b,
                         .scale = (const float *const *)t->scale,
-                        .n_scale = b->n_weights,
+                        .n_scale = t->m->n_weights,
                         .slope = (t->scaler ? t->counters.loss_scale : 1) / (double)t->k};
     cr_run run = {.input = &in, .n_rows = b->n_rows, .step = step, .weights_changed = true};
     cr_exec_run(t->ex, &run);

@@ -81,23 +81,31 @@ static void check_final(job *j, const trainer *tr, const golden *g) {
     cr_arena_clear(&a);
 }
 
-static void check_logits(job *j, const golden *g, const char *key, const cr_batch *b) {
-    const golden_tensor *t = golden_find(g, key);
+/* the logits (or y) of every task: golden <prefix>logits<suffix> */
+static void check_logits(job *j, const golden *g, const char *prefix, const cr_batch *b) {
     cr_exec *ex;
-    cr_node *node = NULL;
-    for (int i = 0; i < j->model->n_outputs; i++)
-        if (strcmp(j->model->outputs[i].name, "logits") == 0 ||
-            strcmp(j->model->outputs[i].name, "y") == 0)
-            node = j->model->outputs[i].node;
-    CHECK(t && node);
-    if (!t || !node) return;
     cr_exec_opts eo = {&j->model->graph, CR_EVAL, 64, 8, 0};
     CHECK_INT(cr_exec_new(&ex, &eo, j->pool, NULL), 0);
     cr_step_input in = {.batch = b};
     cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = true};
     cr_exec_run(ex, &run);
-    CHECK_INT(t->n, b->n_rows * node->width);
-    CHECK_INT(compare(key, t, cr_exec_val(ex, node), t->n, node->width, cr_ld(node), TOL_LOGIT), 0);
+    int checked = 0;
+    for (int i = 0; i < j->model->n_outputs; i++) {
+        const char *name = j->model->outputs[i].name;
+        const cr_node *node = j->model->outputs[i].node;
+        bool y = name[0] == 'y';
+        if (!y && strncmp(name, "logits", 6) != 0) continue;
+        char key[256];
+        snprintf(key, sizeof(key), "%slogits%s", prefix, name + (y ? 1 : 6));
+        const golden_tensor *t = golden_find(g, key);
+        CHECK(t != NULL);
+        if (!t) continue;
+        CHECK_INT(t->n, b->n_rows * node->width);
+        CHECK_INT(compare(key, t, cr_exec_val(ex, node), t->n, node->width, cr_ld(node), TOL_LOGIT),
+                  0);
+        checked++;
+    }
+    CHECK(checked > 0);
     cr_exec_free(ex);
 }
 
@@ -106,16 +114,13 @@ static void check_grads(job *j, const golden *g, const cr_batch *b) {
     cr_exec *ex;
     cr_exec_opts eo = {&j->model->graph, CR_TRAIN, 64, 8, 0};
     CHECK_INT(cr_exec_new(&ex, &eo, j->pool, NULL), 0);
-    float *scale[4] = {0};
-    for (int k = 0; k < b->n_weights; k++) {
-        double sum = 0;
-        for (int64_t i = 0; i < b->n_rows; i++)
-            sum += (double)b->weights[k][i];
+    float *scale[CR_MAX_TASKS] = {0};
+    for (int k = 0; k < j->model->n_weights; k++)
         scale[k] = calloc((size_t)b->n_rows, sizeof(float));
-        for (int64_t i = 0; i < b->n_rows; i++)
-            scale[k][i] = (float)((double)b->weights[k][i] / sum);
-    }
-    cr_step_input in = {.batch = b, .scale = (const float *const *)scale, .n_scale = b->n_weights};
+    cr_model_scales(j->model, b, scale);
+    cr_step_input in = {.batch = b,
+                        .scale = (const float *const *)scale,
+                        .n_scale = j->model->n_weights};
     cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = true};
     cr_exec_run(ex, &run);
     int checked = 0;
@@ -132,7 +137,7 @@ static void check_grads(job *j, const golden *g, const cr_batch *b) {
         checked++;
     }
     CHECK(checked > 0);
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < CR_MAX_TASKS; k++)
         free(scale[k]);
     cr_exec_free(ex);
 }
@@ -181,7 +186,7 @@ static void run_case(const char *name, int threads) {
         if (!b) continue;
         if (step == 0) {
             bool bn = strstr(name, "bn") || strstr(name, "dice");
-            if (!bn) check_logits(&j, &g, "logits", b); /* golden logits are of training mode */
+            if (!bn) check_logits(&j, &g, "", b); /* golden logits are of training mode */
             check_grads(&j, &g, b);
             restore_buffers(&j, &g); /* the running statistics moved */
         }
@@ -207,7 +212,7 @@ static void run_case(const char *name, int threads) {
         cr_batch *b = NULL;
         CHECK_INT(cr_job_loader(&j, &d, &l, &diag), 0);
         CHECK_INT(cr_loader_next(l, &b, &done, NULL), 0);
-        if (b) check_logits(&j, &g, "eval_logits", b);
+        if (b) check_logits(&j, &g, "eval_", b);
         cr_loader_free(l);
     }
     cr_trainer_free(t);
