@@ -384,6 +384,7 @@ void cr_model_free(cr_model *m) {
     for (int i = 0; i < m->n_tables; i++)
         if (m->tables[i]->table.data) cr_table_clear(&m->tables[i]->table);
     cr_free(m->tables);
+    cr_model_axes_clear(m);
     cr_graph_clear(&m->graph);
     cr_arena_clear(&m->arena);
     cr_free(m);

@@ -71,6 +71,15 @@ typedef struct cr_model_metric {
     const cr_train_metric_conf *train; /* a metric of training; NULL: of evaluation */
 } cr_model_metric;
 
+/* An axis of the graph: the sequences of a feature, at most `most` steps of each (0: all). */
+typedef struct cr_model_axis_of {
+    int slot;
+    bool sparse;
+    int64_t most;
+    int32_t *off; /* of the last batch, when cut */
+    int64_t cap;
+} cr_model_axis_of;
+
 typedef struct cr_model {
     cr_arena arena;
     cr_graph graph;
@@ -89,6 +98,9 @@ typedef struct cr_model {
     int n_metrics;
     cr_model_metric *train_metrics;
     int n_train_metrics;
+    cr_model_axis_of *axes; /* [graph.n_axes] */
+    int n_axes;
+    const int32_t **axis_off;
 } cr_model;
 
 typedef struct cr_model_opts {
@@ -111,6 +123,14 @@ void cr_model_fill(cr_model *m, uint64_t seed, cr_pool *pool);
 /* cr_model_scales: what the step's input has in its scale: for each of m->weights one array, n_rows
  * of the batch long. */
 void cr_model_scales(const cr_model *m, const cr_batch *b, float *const *scale);
+/* axes.c. cr_model_axes: where the positions of a batch's rows begin, per axis; until the next
+ * call. cr_model_run: a pass over a batch (run->axes is filled in). cr_model_seq_grads, after it:
+ * where the gradients of sequences lie now. */
+const int32_t *const *cr_model_axes(cr_model *m, const cr_batch *b);
+CR_CHECKED cr_code cr_model_run(cr_model *m, cr_exec *ex, const cr_batch *b, cr_run *run,
+                                cr_err *err);
+void cr_model_seq_grads(const cr_model *m, const cr_exec *ex, cr_updater *u);
+void cr_model_axes_clear(cr_model *m);
 /* cr_model_updater registers all trainable tables that get a gradient in ex. */
 cr_updater *cr_model_updater(cr_model *m, const cr_exec *ex, cr_pool *pool);
 
@@ -163,6 +183,9 @@ struct cr_model_type {
     /* adds nodes and tasks; mistakes go to b->diag (then what it leaves does not matter) */
     void (*build)(cr_build *b, const void *conf);
 };
+
+/* cr_model_axis: the axis of a sequence feature, cut to `most` steps (0: none cut) */
+int cr_model_axis(cr_build *b, const cr_feature *f, int64_t most);
 
 /* A feature group in the graph. */
 typedef struct cr_group_out {

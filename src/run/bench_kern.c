@@ -196,7 +196,8 @@ static void look_item(void *ctx, int64_t item, int thread) {
         int count;
         const cr_look *look = cr_lookup_pieces(t->uses[k].node, &count) + t->uses[k].piece;
         const cr_jagged *j = &l->b->sparse[look->slot];
-        int64_t from = j->off ? j->off[r0] : r0, to = j->off ? j->off[r1] : r1;
+        int64_t from = j->steps ? j->steps[r0] : r0, to = j->steps ? j->steps[r1] : r1;
+        if (j->off) from = j->off[from], to = j->off[to];
         for (int64_t i = from; i < to; i++) {
             if (i + 8 < to) __builtin_prefetch(cr_table_row(&t->table, j->ids[i + 8]));
             cr_table_get(&t->table, j->ids[i], out);
@@ -216,7 +217,8 @@ static cr_code look_call(void *ctx, int64_t call, cr_err *err) {
 static cr_code update_call(void *ctx, int64_t call, cr_err *err) {
     (void)err;
     looks *l = ctx;
-    cr_updater_group(l->up, l->d->v[call % l->d->n], NULL);
+    const cr_batch *b = l->d->v[call % l->d->n];
+    cr_updater_group(l->up, b, cr_model_axes(l->d->j.model, b));
     cr_updater_apply(l->up, l->steps);
     return CR_OK;
 }

@@ -13,12 +13,11 @@ typedef struct run {
 } run;
 
 static cr_code one_pass(void *ctx, int64_t call, cr_err *err) {
-    (void)err;
     run *r = ctx;
     const cr_batch *b = r->d->v[call % r->d->n];
     cr_step_input in = {.batch = b};
-    cr_exec_run(r->ex, &(cr_run){.input = &in, .n_rows = b->n_rows, .weights_changed = call == 0});
-    return CR_OK;
+    cr_run pass = {.input = &in, .n_rows = b->n_rows, .weights_changed = call == 0};
+    return cr_model_run(r->d->j.model, r->ex, b, &pass, err);
 }
 
 static cr_code measure(const cr_bench_opts *o, const cr_bench_data *d, cr_exec *ex, cr_bench *out,

@@ -124,10 +124,11 @@ static void train_check(const void *self, cr_diag *diag) {
     }
     precision_check(c, c->mixed_precision, diag);
     if (c->lanes & (c->lanes - 1))
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "lanes"),
-                    "lanes is %lld and must be a power of two; use 1, 2, 4, 8, 16, 32 or 64, or leave "
-                    "it out",
-                    (long long)c->lanes);
+        cr_diag_add(
+            diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "lanes"),
+            "lanes is %lld and must be a power of two; use 1, 2, 4, 8, 16, 32 or 64, or leave "
+            "it out",
+            (long long)c->lanes);
     if (c->log_step_count_steps == 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "log_step_count_steps"),
                     "log_step_count_steps must be above 0; leave it out for 100");

@@ -98,10 +98,10 @@ static void take_masked(evaluator *e, const cr_batch *b, int mask, cr_metric_in 
 
 static cr_code add_batch(evaluator *e, const cr_batch *b, cr_mean *losses, bool first,
                          cr_err *err) {
-    const cr_model *m = e->j->model;
+    cr_model *m = e->j->model;
     cr_step_input in = {.batch = b};
     cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = first};
-    cr_exec_run(e->ex, &run);
+    CR_TRY(cr_model_run(m, e->ex, b, &run, err));
     for (int i = 0; i < m->n_losses; i++) {
         const cr_model_loss *ml = &m->losses[i];
         if (ml->train_only) continue;

@@ -222,9 +222,9 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
         cr_profile_span(prof, CR_STAGE_WAIT, span);
         cr_step_input in = {.batch = b};
         cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = steps == 0};
-        cr_exec_run(ex, &run);
+        code = cr_model_run(j->model, ex, b, &run, &err);
         span = cr_trace_begin(cr_profile_trace(prof));
-        code = put_batch(w, b, &err);
+        if (code == CR_OK) code = put_batch(w, b, &err);
         cr_profile_span(prof, CR_STAGE_WRITE, span);
         cr_profile_end(prof, steps);
         res->rows += b->n_rows;

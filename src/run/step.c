@@ -195,7 +195,7 @@ cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err
     double t0 = cr_now();
     cr_model_scales(t->m, b, t->scale);
     cr_pool_stage(t->j->pool, CR_STAGE_GROUP);
-    cr_updater_group(t->up, b, NULL);
+    cr_updater_group(t->up, b, cr_model_axes(t->m, b));
     cr_pool_stage(t->j->pool, CR_STAGE_NONE);
     double t1 = cr_now();
     cr_step_input in = {.batch = b,
@@ -203,7 +203,8 @@ cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err
                         .n_scale = t->m->n_weights,
                         .slope = (t->scaler ? t->counters.loss_scale : 1) / (double)t->k};
     cr_run run = {.input = &in, .n_rows = b->n_rows, .step = step, .weights_changed = true};
-    cr_exec_run(t->ex, &run);
+    CR_TRY(cr_model_run(t->m, t->ex, b, &run, err));
+    cr_model_seq_grads(t->m, t->ex, t->up);
     double t2 = cr_now();
     if (!t->scaler) CR_TRY(bad_loss(t, step, err));
     cr_pool_stage(t->j->pool, CR_STAGE_UPDATE);

@@ -1,0 +1,79 @@
+/*
+ * axes.c - the sequences of a model: whose lengths an axis of the graph has, what a batch says of
+ * them, and a pass of the graph over a batch with them.
+ *
+ * An axis is a feature and the most steps that an encoder reads. The others of its group have the
+ * same lengths (feat/ checks that); where an axis keeps all steps, the batch's own numbers are
+ * used.
+ */
+#include <string.h>
+
+#include "model/model.h"
+#include "op/input.h"
+
+int cr_model_axis(cr_build *b, const cr_feature *f, int64_t most) {
+    cr_model *m = b->m;
+    for (int i = 0; i < m->n_axes; i++)
+        if (m->axes[i].slot == f->slot && m->axes[i].sparse == f->sparse && m->axes[i].most == most)
+            return i;
+    int n = m->n_axes++;
+    m->axes = cr_realloc(m->axes, (size_t)n * sizeof(*m->axes), (size_t)(n + 1) * sizeof(*m->axes),
+                         "axes");
+    m->axis_off = cr_realloc(m->axis_off, (size_t)n * sizeof(*m->axis_off),
+                             (size_t)(n + 1) * sizeof(*m->axis_off), "axes");
+    m->axes[n] = (cr_model_axis_of){.slot = f->slot, .sparse = f->sparse, .most = most};
+    if (cr_graph_axis(b->g) != n) CR_BUG("an axis that is not the model's");
+    return n;
+}
+
+void cr_model_axes_clear(cr_model *m) {
+    for (int i = 0; i < m->n_axes; i++)
+        cr_free(m->axes[i].off);
+    cr_free(m->axes);
+    cr_free(m->axis_off);
+}
+
+/* steps cut to the most that an axis has */
+static const int32_t *cut(cr_model_axis_of *a, const int32_t *steps, int64_t n_rows) {
+    if (n_rows >= a->cap) {
+        cr_free(a->off);
+        a->cap = n_rows + n_rows / 4 + 1;
+        a->off = cr_alloc((size_t)a->cap * sizeof(int32_t), "lengths of sequences");
+    }
+    for (int64_t r = 0; r < n_rows; r++) {
+        int64_t len = steps[r + 1] - steps[r];
+        a->off[r + 1] = a->off[r] + (int32_t)(len < a->most ? len : a->most);
+    }
+    return a->off;
+}
+
+const int32_t *const *cr_model_axes(cr_model *m, const cr_batch *b) {
+    for (int i = 0; i < m->n_axes; i++) {
+        cr_model_axis_of *a = &m->axes[i];
+        const int32_t *steps = a->sparse ? b->sparse[a->slot].steps : b->dense_seq[a->slot].steps;
+        m->axis_off[i] = a->most > 0 ? cut(a, steps, b->n_rows) : steps;
+    }
+    return m->axis_off;
+}
+
+cr_code cr_model_run(cr_model *m, cr_exec *ex, const cr_batch *b, cr_run *run, cr_err *err) {
+    run->axes = cr_model_axes(m, b);
+    CR_TRY(cr_exec_fit(ex, run, err));
+    cr_exec_run(ex, run);
+    return CR_OK;
+}
+
+void cr_model_seq_grads(const cr_model *m, const cr_exec *ex, cr_updater *u) {
+    for (int i = 0; m->n_axes > 0 && i < m->n_tables; i++) {
+        const cr_model_table *t = m->tables[i];
+        for (int k = 0, n = 0; t->updater >= 0 && k < t->n_uses; k++) {
+            const cr_node *node = t->uses[k].node;
+            int count;
+            const cr_look *look = cr_lookup_pieces(node, &count) + t->uses[k].piece;
+            if (!cr_exec_has_grad(ex, node)) continue;
+            if (node->cls == CR_SEQ)
+                cr_updater_set_grad(u, t->updater, n, cr_exec_grad(ex, node) + look->out);
+            n++;
+        }
+    }
+}
