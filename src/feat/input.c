@@ -11,9 +11,6 @@
 
 static const char *const SIDES[] = {"user", "item", "context", "const", "feature", NULL};
 
-#define CR_MAPS                                                                                    \
-    15 /* the first map type of FieldType; those before are scalars, lists, lists of lists */
-
 static const char *side_at(const void *ctx, size_t i) {
     (void)ctx;
     return SIDES[i];
@@ -124,7 +121,6 @@ void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *ex
         if (f->seq && !is_seq) f->is_seq = CR_NEW(arena, bool);
     }
     int type = declared(data, column);
-    if (f->seq && type < CR_MAPS) type %= 5; /* of a list: its values */
     in->is_int = type == CR_COL_I32 || type == CR_COL_I64;
     in->is_num = data->dataset_type == CR_CSV && type != CR_COL_STR;
     f->columns = CR_NEW_N(arena, const char *, 1);
