@@ -82,6 +82,10 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
               100 * res.label_rate);
     cr_ui_say("  synth.json     what is in it; best possible on eval: AUC %.4f, logloss %.4f\n",
               res.auc, res.logloss);
+    if (res.after_rate > 0)
+        cr_ui_say("                 of the second label: AUC %.4f where it can be 1, %.4f over all "
+                  "rows\n",
+                  res.after_auc, res.both_auc);
     cr_ui_say("  pipeline.yaml  a config that fits\n");
     cr_ui_next(ui, "crank train %s\n",
                cr_ui_quote(ui, cr_arena_printf(&ui->arena, "%s/pipeline.yaml", o.dir)));

@@ -84,6 +84,10 @@ static char *put_row(char *p, const synth_teacher *t, const synth_row *row) {
         *p++ = ',';
         p = put_col(p, &t->v[c], row, row->k[c]);
     }
+    if (t->kind->after) {
+        *p++ = ',';
+        *p++ = (char)('0' + row->after);
+    }
     *p++ = '\n';
     return p;
 }
@@ -93,6 +97,10 @@ static char *put_header(char *p, const synth_teacher *t) {
     for (int c = 0; c < t->n; c++) {
         *p++ = ',';
         p = stpcpy(p, t->v[c].col->name);
+    }
+    if (t->kind->after) {
+        *p++ = ',';
+        p = stpcpy(p, t->kind->after);
     }
     *p++ = '\n';
     return p;
@@ -113,9 +121,8 @@ typedef struct job {
     synth_teacher teacher;
     part_file *files;
     int n_files;
-    float *logit; /* of the eval rows */
-    uint8_t *label;
-    char **text; /* per thread */
+    synth_scores scores; /* of the eval rows */
+    char **text;         /* per thread */
     bool parquet;
     atomic_bool failed;
 } job;
@@ -142,10 +149,7 @@ static cr_code write_rows(job *j, part_file *f, int fd, char *text) {
     for (int64_t i = f->first; i < f->first + f->n; i++) {
         synth_row row;
         cr_synth_row_draw(&j->teacher, f->part, i, &row);
-        if (f->part == 1) {
-            j->logit[i] = row.logit;
-            j->label[i] = (uint8_t)row.label;
-        }
+        if (f->part == 1) cr_synth_keep(&j->scores, i, &row);
         p = put_row(p, &j->teacher, &row);
         if ((size_t)(p - text) < CHUNK) continue;
         CR_TRY(write_text(f, fd, text, (size_t)(p - text)));
@@ -156,9 +160,7 @@ static cr_code write_rows(job *j, part_file *f, int fd, char *text) {
 }
 
 static void write_parquet(job *j, part_file *f) {
-    bool eval = f->part == 1;
-    synth_part p = {f->part,   f->first, f->n, eval ? j->logit : NULL, eval ? j->label : NULL,
-                    &j->failed};
+    synth_part p = {f->part, f->first, f->n, f->part == 1 ? &j->scores : NULL, &j->failed};
     f->code = cr_synth_parquet(&j->teacher, &p, f->tmp, &f->bytes, &f->err);
     if (f->code == CR_OK || !f->err.at.path) return;
     /* the name people know the file by */
@@ -259,6 +261,8 @@ static void radix_sort(uint64_t *v, uint64_t *tmp, int64_t n) {
 static cr_code exact_auc(const float *logit, const uint8_t *label, int64_t n, double *out,
                          cr_err *err) {
     void *mem;
+    *out = NAN;
+    if (n == 0) return CR_OK;
     CR_TRY(cr_try_alloc(&mem, sizeof(uint64_t) * 2 * (size_t)n, "sorting the eval rows", err));
     uint64_t *v = mem;
     for (int64_t i = 0; i < n; i++)
@@ -279,16 +283,37 @@ static cr_code exact_auc(const float *logit, const uint8_t *label, int64_t n, do
     return CR_OK;
 }
 
-static cr_code score(const job *j, int64_t n, cr_synth_result *r, cr_err *err) {
+/* the second label: among the rows where the first is 1, and both together. Overwrites scores */
+static cr_code score_after(synth_scores *s, int64_t n, cr_synth_result *r, cr_err *err) {
+    int64_t ones = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double a = (double)s->logit[i], b = (double)s->after_logit[i];
+        bool can = s->label[i];
+        /* the logit of the product of both probabilities */
+        s->logit[i] = (float)-log(exp(-a) + exp(-b) + exp(-a - b));
+        s->label[i] = s->after[i];
+        if (!can) continue;
+        s->after_logit[ones] = (float)b;
+        s->after[ones++] = s->label[i];
+        r->after_rate += s->label[i];
+    }
+    if (ones > 0) r->after_rate /= (double)ones;
+    CR_TRY(exact_auc(s->logit, s->label, n, &r->both_auc, err));
+    return exact_auc(s->after_logit, s->after, ones, &r->after_auc, err);
+}
+
+static cr_code score(job *j, int64_t n, cr_synth_result *r, cr_err *err) {
+    const synth_scores *s = &j->scores;
     double loss = 0, ones = 0;
     for (int64_t i = 0; i < n; i++) {
-        double x = j->label[i] ? -(double)j->logit[i] : (double)j->logit[i];
+        double x = s->label[i] ? -(double)s->logit[i] : (double)s->logit[i];
         loss += x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-        ones += j->label[i];
+        ones += s->label[i];
     }
     r->logloss = loss / (double)n;
     r->label_rate = ones / (double)n;
-    return exact_auc(j->logit, j->label, n, &r->auc, err);
+    CR_TRY(exact_auc(s->logit, s->label, n, &r->auc, err));
+    return j->teacher.kind->after ? score_after(&j->scores, n, r, err) : CR_OK;
 }
 
 static void write_json(cr_buf *b, const cr_synth_opts *o, const job *j, const cr_synth_result *r) {
@@ -314,6 +339,14 @@ static void write_json(cr_buf *b, const cr_synth_opts *o, const job *j, const cr
     cr_jw_f64(&w, "auc", r->auc);
     cr_jw_f64(&w, "logloss", r->logloss);
     cr_jw_end(&w);
+    if (t->kind->after) {
+        cr_jw_obj(&w, "after");
+        cr_jw_str(&w, "label", t->kind->after);
+        cr_jw_f64(&w, "label_rate", r->after_rate);
+        cr_jw_f64(&w, "auc", r->after_auc);
+        cr_jw_f64(&w, "both_auc", r->both_auc);
+        cr_jw_end(&w);
+    }
     cr_jw_arr(&w, "columns");
     for (int i = 0; i < t->n; i++) {
         cr_jw_obj(&w, NULL);
@@ -378,10 +411,15 @@ static cr_code make(job *j, cr_arena *a, const cr_synth_opts *o, const char *dir
     void *mem;
     CR_TRY(cr_mkdirs(cr_path_join(a, dir, "train"), err));
     CR_TRY(cr_mkdirs(cr_path_join(a, dir, "eval"), err));
-    CR_TRY(cr_try_alloc(&mem, sizeof(float) * (size_t)r->eval_rows, "scores of eval rows", err));
-    j->logit = mem;
-    CR_TRY(cr_try_alloc(&mem, (size_t)r->eval_rows, "labels of eval rows", err));
-    j->label = mem;
+    float **scores[] = {&j->scores.logit, &j->scores.after_logit};
+    uint8_t **labels[] = {&j->scores.label, &j->scores.after};
+    for (int i = 0; i < 2; i++) {
+        CR_TRY(
+            cr_try_alloc(&mem, sizeof(float) * (size_t)r->eval_rows, "scores of eval rows", err));
+        *scores[i] = mem;
+        CR_TRY(cr_try_alloc(&mem, (size_t)r->eval_rows, "labels of eval rows", err));
+        *labels[i] = mem;
+    }
     cr_pool_run(pool, j->n_files, write_file, j);
     for (int i = 0; i < j->n_files; i++) {
         if (j->files[i].code != CR_OK) {
@@ -432,8 +470,10 @@ cr_code cr_synth(const cr_synth_opts *o, cr_pool *pool, cr_err *err) {
         *o->result = r;
     for (int i = 0; i < n_threads; i++)
         cr_free(j->text[i]);
-    cr_free(j->logit);
-    cr_free(j->label);
+    cr_free(j->scores.logit);
+    cr_free(j->scores.label);
+    cr_free(j->scores.after_logit);
+    cr_free(j->scores.after);
     cr_synth_teacher_clear(&j->teacher);
     cr_arena_clear(&a);
     return code;

@@ -16,6 +16,9 @@ typedef struct cr_synth_result {
     int64_t rows, eval_rows, bytes;
     double label_rate;   /* of the eval part */
     double auc, logloss; /* of the teacher on the eval part */
+    /* of the label that can follow the first: share of ones, and the teacher's AUC, among the rows
+     * where it can; AUC of both together over all rows; 0 where there is no such label */
+    double after_rate, after_auc, both_auc;
     int n_files, n_eval_files;
 } cr_synth_result;
 

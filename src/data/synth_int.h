@@ -41,6 +41,9 @@ typedef struct synth_kind {
     double rate;                   /* share of ones */
     double sigma;                  /* standard deviation of the logit */
     double pair_share;             /* of sigma^2 that comes from interactions */
+    const char *after;             /* label that can be 1 only where the first is; NULL: none */
+    double after_rate;             /* share of ones among those */
+    double after_sigma;
     /* writes model_config and what else depends on the kind into pipeline.yaml */
     void (*yaml)(cr_buf *b, const struct synth_teacher *t);
 } synth_kind;
@@ -63,8 +66,10 @@ typedef struct synth_draw {
     int64_t k_max; /* greatest draw */
     float *effect; /* by rank or bucket */
     int64_t n_effect;
-    float rest;      /* effect of ranks past the table */
-    float slope;     /* REAL: effect per thousandth */
+    float rest;   /* effect of ranks past the table */
+    float slope;  /* REAL: effect per thousandth */
+    float *after; /* the same three for the label behind the first */
+    float after_rest, after_slope;
     uint8_t *bucket; /* NUM: of k - k_min */
     int64_t k_min;
     float *vec; /* (n_vec, SYNTH_DIM); NULL: takes part in no interaction */
@@ -80,7 +85,7 @@ typedef struct synth_teacher {
     int (*pairs)[2];
     int n_pairs;
     float pair_scale; /* of every interaction */
-    float bias;
+    float bias, after_bias;
     uint64_t key[2]; /* of the rows: train, eval */
     cr_arena arena;
 } synth_teacher;
@@ -94,6 +99,8 @@ typedef struct synth_row {
     float logit;
     double p;
     int label;
+    float after_logit; /* given that label is 1 */
+    int after;
 } synth_row;
 
 /* cr_synth_teacher_init computes all tables; scale > 0. */
@@ -110,13 +117,22 @@ static inline uint64_t cr_synth_id(const synth_draw *d, int64_t k) {
 void cr_synth_yaml(cr_buf *b, const synth_teacher *t, const cr_synth_opts *o, const char *dir);
 
 /* cr_synth_parquet writes rows [first, first + n) of a part to a file, whole or not at all. Scores
- * and labels of its rows go to logit and label (by row number), unless they are NULL. It gives up
+ * and labels of its rows go to the scores (by row number), unless they are NULL. It gives up
  * without an error when stop is set. */
+typedef struct synth_scores {
+    float *logit, *after_logit;
+    uint8_t *label, *after;
+} synth_scores;
+static inline void cr_synth_keep(const synth_scores *s, int64_t i, const synth_row *row) {
+    s->logit[i] = row->logit;
+    s->label[i] = (uint8_t)row->label;
+    s->after_logit[i] = row->after_logit;
+    s->after[i] = (uint8_t)row->after;
+}
 typedef struct synth_part {
     int part;
     int64_t first, n;
-    float *logit;
-    uint8_t *label;
+    const synth_scores *scores;
     atomic_bool *stop;
 } synth_part;
 CR_CHECKED cr_code cr_synth_parquet(const synth_teacher *t, const synth_part *p, const char *path,

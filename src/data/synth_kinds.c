@@ -262,11 +262,12 @@ static void census_yaml(cr_buf *b, const synth_teacher *t) {
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 static const synth_kind kinds[] = {
-    {"criteo", "label", criteo_cols, COUNT(criteo_cols), criteo_pairs, 0.25, 1.40, 0.02,
+    {"criteo", "label", criteo_cols, COUNT(criteo_cols), criteo_pairs, 0.25, 1.40, 0.02, NULL, 0, 0,
      criteo_yaml},
-    {"taobao", "clk", taobao_cols, COUNT(taobao_cols), taobao_pairs, 0.20, 1.35, 0.02, taobao_yaml},
-    {"census", "income", census_cols, COUNT(census_cols), census_pairs, 0.24, 1.75, 0.03,
-     census_yaml},
+    {"taobao", "clk", taobao_cols, COUNT(taobao_cols), taobao_pairs, 0.20, 1.35, 0.02, "buy", 0.15,
+     1.35, taobao_yaml},
+    {"census", "income", census_cols, COUNT(census_cols), census_pairs, 0.24, 1.75, 0.03, NULL, 0,
+     0, census_yaml},
 };
 
 const char *const cr_synth_kinds[] = {"criteo", "taobao", "census", NULL};

@@ -19,9 +19,9 @@ typedef union cells {
 
 typedef struct batch {
     const synth_teacher *t;
-    cells label, *v; /* per column */
-    int32_t *off;    /* of the bag */
-    cr_pq_vec *vecs; /* the label first */
+    cells label, after, *v; /* v: per column */
+    int32_t *off;           /* of the bag */
+    cr_pq_vec *vecs;        /* the label first, the one that follows it last */
     cr_arena arena;
 } batch;
 
@@ -45,8 +45,9 @@ static void add_node(cr_pq_meta *m, const char *name, cr_pq_type type, cr_pq_rep
 }
 
 static void make_schema(cr_pq_meta *m, const synth_teacher *t, cr_arena *a) {
-    *m = (cr_pq_meta){.nodes = CR_NEW_N(a, cr_pq_node, 3 * t->n + 2)};
-    add_node(m, "schema", CR_PQ_GROUP, CR_PQ_REQUIRED, CR_PQ_PHYSICAL, t->n + 1);
+    *m = (cr_pq_meta){.nodes = CR_NEW_N(a, cr_pq_node, 3 * t->n + 3)};
+    add_node(m, "schema", CR_PQ_GROUP, CR_PQ_REQUIRED, CR_PQ_PHYSICAL,
+             t->n + 1 + (t->kind->after != NULL));
     add_node(m, t->kind->label, CR_PQ_I64, CR_PQ_REQUIRED, CR_PQ_PHYSICAL, 0);
     for (int i = 0; i < t->n; i++) {
         const synth_col *c = t->v[i].col;
@@ -59,6 +60,7 @@ static void make_schema(cr_pq_meta *m, const synth_teacher *t, cr_arena *a) {
         add_node(m, name, stored(c), CR_PQ_REQUIRED,
                  c->type == SYNTH_WORD ? CR_PQ_STRING : CR_PQ_PHYSICAL, 0);
     }
+    if (t->kind->after) add_node(m, t->kind->after, CR_PQ_I64, CR_PQ_REQUIRED, CR_PQ_PHYSICAL, 0);
 }
 
 /* the words of a column as the entries of a dictionary */
@@ -81,10 +83,12 @@ static void batch_init(batch *b, const synth_teacher *t) {
     b->t = t;
     cr_arena_init(&b->arena, (size_t)1 << 20);
     b->v = CR_NEW_N(&b->arena, cells, t->n);
-    b->vecs = CR_NEW_N(&b->arena, cr_pq_vec, t->n + 1);
+    b->vecs = CR_NEW_N(&b->arena, cr_pq_vec, t->n + 2);
     b->off = CR_NEW_N(&b->arena, int32_t, STEP + 1);
     b->label.i64 = CR_NEW_N(&b->arena, int64_t, STEP);
     b->vecs[0] = (cr_pq_vec){.type = CR_PQ_I64, .v.i64 = b->label.i64};
+    b->after.i64 = CR_NEW_N(&b->arena, int64_t, STEP);
+    b->vecs[t->n + 1] = (cr_pq_vec){.type = CR_PQ_I64, .v.i64 = b->after.i64};
     for (int i = 0; i < t->n; i++) {
         const synth_col *c = t->v[i].col;
         cr_pq_vec *v = &b->vecs[i + 1];
@@ -106,6 +110,7 @@ static void batch_init(batch *b, const synth_teacher *t) {
 static void put_row(batch *b, const synth_row *row, int64_t r) {
     const synth_teacher *t = b->t;
     b->label.i64[r] = row->label;
+    b->after.i64[r] = row->after;
     for (int c = 0; c < t->n; c++) {
         const synth_draw *d = &t->v[c];
         int64_t k = row->k[c];
@@ -130,7 +135,7 @@ static void put_row(batch *b, const synth_row *row, int64_t r) {
 }
 
 static void set_rows(batch *b, int64_t n) {
-    for (int i = 0; i <= b->t->n; i++) {
+    for (int i = 0; i <= b->t->n + 1; i++) {
         cr_pq_vec *v = &b->vecs[i];
         v->n_rows = n;
         v->n = v->depth ? b->off[n] : n;
@@ -152,10 +157,7 @@ cr_code cr_synth_parquet(const synth_teacher *t, const synth_part *p, const char
         for (int64_t r = 0; r < n; r++) {
             synth_row row;
             cr_synth_row_draw(t, p->part, p->first + i + r, &row);
-            if (p->logit) {
-                p->logit[p->first + i + r] = row.logit;
-                p->label[p->first + i + r] = (uint8_t)row.label;
-            }
+            if (p->scores) cr_synth_keep(p->scores, p->first + i + r, &row);
             put_row(&b, &row, r);
         }
         set_rows(&b, n);

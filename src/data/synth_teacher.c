@@ -162,16 +162,25 @@ static double standard_effects(const synth_draw *d, uint64_t key, int64_t n, int
  */
 #define BAG_VARIANCE (137.0 / 300.0)
 
-static void make_effect(synth_teacher *t, synth_draw *d, double variance) {
-    const synth_col *c = d->col;
+/* effects of one label: a value per rank or bucket, one for the rest, or a slope */
+static void fill_effect(synth_teacher *t, const synth_draw *d, const char *purpose, double variance,
+                        float **effect, float *rest, float *slope) {
     double size = sqrt(variance);
-    uint64_t key = column_key(t, d, "synth effect");
-    if (c->type == SYNTH_REAL) {
+    uint64_t key = column_key(t, d, purpose);
+    if (d->col->type == SYNTH_REAL) {
         double sign = cr_rng_normal(key, 0) < 0 ? -1 : 1;
-        d->slope = (float)(sign * size / 1000);
+        *slope = (float)(sign * size / 1000);
         return;
     }
-    if (c->type == SYNTH_BAG) size /= sqrt(BAG_VARIANCE);
+    if (d->col->type == SYNTH_BAG) size /= sqrt(BAG_VARIANCE);
+    *effect = CR_NEW_N(&t->arena, float, d->n_effect);
+    *rest = (float)(standard_effects(d, key, d->n_effect, 1, 0, *effect) * size);
+    for (int64_t r = 0; r < d->n_effect; r++)
+        (*effect)[r] = (float)((double)(*effect)[r] * size);
+}
+
+static void make_effect(synth_teacher *t, synth_draw *d, double variance, double after) {
+    const synth_col *c = d->col;
     if (c->type == SYNTH_NUM) {
         double unit = unit_of(c);
         d->n_effect = n_bounds(c) + 1;
@@ -182,12 +191,11 @@ static void make_effect(synth_teacher *t, synth_draw *d, double variance) {
                 b++;
             d->bucket[k - d->k_min] = (uint8_t)b;
         }
-    } else
+    } else if (c->type != SYNTH_REAL)
         d->n_effect = d->card < SYNTH_RANKS ? d->card : SYNTH_RANKS;
-    d->effect = CR_NEW_N(&t->arena, float, d->n_effect);
-    d->rest = (float)(standard_effects(d, key, d->n_effect, 1, 0, d->effect) * size);
-    for (int64_t r = 0; r < d->n_effect; r++)
-        d->effect[r] = (float)((double)d->effect[r] * size);
+    fill_effect(t, d, "synth effect", variance, &d->effect, &d->rest, &d->slope);
+    if (t->kind->after)
+        fill_effect(t, d, "synth effect after", after, &d->after, &d->after_rest, &d->after_slope);
 }
 
 static void make_vectors(synth_teacher *t, synth_draw *d) {
@@ -264,16 +272,19 @@ void cr_synth_teacher_init(synth_teacher *t, const synth_kind *kind, uint64_t se
     t->scale = scale;
     t->n = kind->n_cols;
     t->v = CR_NEW_N(&t->arena, synth_draw, t->n);
-    double shares = 0, var = kind->sigma * kind->sigma;
+    double shares = 0, var = kind->sigma * kind->sigma,
+           after = kind->after_sigma * kind->after_sigma;
     for (int i = 0; i < t->n; i++)
         shares += kind->cols[i].share;
     for (int i = 0; i < t->n; i++) {
         t->v[i].col = &kind->cols[i];
         make_draw(t, &t->v[i]);
-        make_effect(t, &t->v[i], var * (1 - kind->pair_share) * kind->cols[i].share / shares);
+        make_effect(t, &t->v[i], var * (1 - kind->pair_share) * kind->cols[i].share / shares,
+                    after * kind->cols[i].share / shares);
     }
     make_pairs(t, var * kind->pair_share);
     t->bias = (float)find_bias(kind->rate, kind->sigma);
+    if (kind->after) t->after_bias = (float)find_bias(kind->after_rate, kind->after_sigma);
     t->key[0] = cr_rng_key(seed, "synth rows", "train");
     t->key[1] = cr_rng_key(seed, "synth rows", "eval");
 }
@@ -289,6 +300,32 @@ static float effect_of(const synth_draw *d, int64_t k) {
     case SYNTH_NUM: return d->effect[d->bucket[k - d->k_min]];
     default: return k < d->n_effect ? d->effect[k] : d->rest;
     }
+}
+
+static float after_effect(const synth_draw *d, int64_t k) {
+    switch (d->col->type) {
+    case SYNTH_REAL: return d->after_slope * (float)k;
+    case SYNTH_NUM: return d->after[d->bucket[k - d->k_min]];
+    default: return k < d->n_effect ? d->after[k] : d->after_rest;
+    }
+}
+
+/* the label that can follow the first */
+static void draw_after(const synth_teacher *t, uint64_t key, synth_row *row) {
+    float logit = t->after_bias;
+    for (int c = 0; c < t->n; c++) {
+        const synth_draw *d = &t->v[c];
+        if (d->col->type != SYNTH_BAG) {
+            logit += after_effect(d, row->k[c]);
+            continue;
+        }
+        float sum = 0;
+        for (int b = 0; b < row->n_bag; b++)
+            sum += after_effect(d, row->bag[b]);
+        logit += sum / (float)row->n_bag;
+    }
+    row->after_logit = logit;
+    row->after = row->label && cr_rng_f64(key, 998) < 1 / (1 + exp(-(double)logit));
 }
 
 void cr_synth_row_draw(const synth_teacher *t, int part, int64_t i, synth_row *row) {
@@ -325,4 +362,7 @@ void cr_synth_row_draw(const synth_teacher *t, int part, int64_t i, synth_row *r
     row->logit = logit;
     row->p = 1 / (1 + exp(-(double)logit));
     row->label = cr_rng_f64(key, 999) < row->p;
+    row->after_logit = 0;
+    row->after = 0;
+    if (t->kind->after) draw_after(t, key, row);
 }

@@ -244,6 +244,45 @@ TEST(teacher_at_full_scale) {
     }
 }
 
+/* the second label: only where the first is 1, as often as stated there, its scores by hand */
+TEST(a_label_after_another) {
+    enum { N = 20000 };
+    char *dir = new_path();
+    cr_synth_result r;
+    cr_err err;
+    CHECK_INT(run("taobao", 100, N, 11, 0.01, dir, 2, &r, &err), CR_OK);
+    synth_teacher t;
+    cr_synth_teacher_init(&t, cr_synth_kind_find("taobao"), 11, 0.01);
+    static scored in[N], all[N];
+    int n = 0;
+    double ones = 0;
+    for (int i = 0; i < N; i++) {
+        synth_row row;
+        cr_synth_row_draw(&t, 1, i, &row);
+        CHECK(row.label || !row.after);
+        double q = 1 / (1 + exp(-(double)row.after_logit));
+        all[i] = (scored){row.p * q, row.after};
+        if (row.label) in[n++] = (scored){q, row.after};
+        ones += row.after;
+    }
+    CHECK_NEAR(r.after_rate, ones / n, 1e-12, 0);
+    CHECK_NEAR(r.after_rate, 0.15, 0.025, 0);
+    qsort(in, (size_t)n, sizeof *in, by_p);
+    qsort(all, N, sizeof *all, by_p);
+    double right = 0, zeros = 0, right_all = 0, zeros_all = 0;
+    for (int i = 0; i < n; i++)
+        in[i].y ? (right += zeros) : zeros++;
+    for (int i = 0; i < N; i++)
+        all[i].y ? (right_all += zeros_all) : zeros_all++;
+    CHECK_NEAR(r.after_auc, right / (zeros * ones), 1e-6, 0);
+    CHECK_NEAR(r.both_auc, right_all / (zeros_all * ones), 1e-6, 0);
+    CHECK(r.after_auc > 0.77 && r.after_auc < 0.84);
+    cr_synth_teacher_clear(&t);
+    CHECK_INT(run("taobao", 1, 1, 11, 0.01, dir, 1, &r, &err), CR_OK); /* no click, no score */
+    CHECK_INT(run("criteo", 4, 100, 11, 0.01, dir, 1, &r, &err), CR_OK);
+    CHECK(r.after_rate == 0 && r.both_auc == 0);
+}
+
 TEST(words_and_bags) {
     char *dir = new_path();
     cr_err err;
@@ -269,8 +308,9 @@ TEST(words_and_bags) {
                 CHECK(cr_parse_f64(s, strlen(s), &x) && x >= 1 && x <= 3000);
             }
             if (col == 17) CHECK(strlen(s) == 11 && strcmp(s + 6, "_1007") == 0);
+            if (col == 18) CHECK(s[1] == 0 && (s[0] == '0' || s[0] == '1'));
         }
-        CHECK_INT(col, 18);
+        CHECK_INT(col, 19);
     }
     CHECK_INT(most, 5);
     cr_buf_clear(&b);
@@ -312,23 +352,24 @@ static void read_parquet(const char *dir, const char *part, const char *kind, cr
         CHECK_INT(cr_pq_open(&f, paths[i], NULL, &err), CR_OK);
         if (!f) continue;
         const cr_pq_meta *m = cr_pq_get_meta(f);
-        CHECK_INT(m->n_leaves, t.n + 1);
+        int last = t.n + (t.kind->after != NULL); /* the second label comes last */
+        CHECK_INT(m->n_leaves, last + 1);
         CHECK_INT(m->n_groups, 1);
-        cr_pq_vec *v = CR_NEW_N(&arena, cr_pq_vec, t.n + 1);
-        cr_pq_cursor **c = CR_NEW_N(&arena, cr_pq_cursor *, t.n + 1);
-        for (int k = 0; k <= t.n; k++) {
+        cr_pq_vec *v = CR_NEW_N(&arena, cr_pq_vec, last + 1);
+        cr_pq_cursor **c = CR_NEW_N(&arena, cr_pq_cursor *, last + 1);
+        for (int k = 0; k <= last; k++) {
             c[k] = cr_pq_cursor_new();
             CHECK_INT(cr_pq_seek(c[k], f, 0, k, 0, &err), CR_OK);
             CHECK_INT(cr_pq_read(c[k], m->n_rows, false, &v[k], &err), CR_OK);
             CHECK(m->groups[0].chunks[k].codec == CR_PQ_SNAPPY);
         }
         for (int64_t r = 0; r < m->n_rows; r++)
-            for (int k = 0; k <= t.n; k++) {
+            for (int k = 0; k <= last; k++) {
                 if (k) cr_buf_char(out, ',');
-                put_cell(out, k ? &t.v[k - 1] : NULL, &v[k], r);
-                if (k == t.n) cr_buf_char(out, '\n');
+                put_cell(out, k && k <= t.n ? &t.v[k - 1] : NULL, &v[k], r);
+                if (k == last) cr_buf_char(out, '\n');
             }
-        for (int k = 0; k <= t.n; k++)
+        for (int k = 0; k <= last; k++)
             cr_pq_cursor_free(c[k]);
         cr_pq_close(f);
     }
@@ -484,6 +525,7 @@ int main(int argc, char **argv) {
                                    CASE(criteo_columns),
                                    CASE(teacher_criteo),
                                    CASE(teacher_taobao),
+                                   CASE(a_label_after_another),
                                    CASE(teacher_census),
                                    CASE(teacher_at_full_scale),
                                    CASE(words_and_bags),
