@@ -314,7 +314,7 @@ void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag) 
             if (needs)
                 cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, f->at,
                             "column '%s' holds %s; feature '%s' needs %s%s", f->columns[k],
-                            kind->text, f->name, needs, f->seq ? ", for each step" : "");
+                            kind->text, f->name, f->seq ? "in each step " : "", needs);
         }
     }
     check_numbers(fs, fs->label_col, fs->labels, fs->n_labels, "label", kinds, diag);

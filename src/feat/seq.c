@@ -441,7 +441,7 @@ cr_code cr_seq_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
 
 const char *cr_seq_refuses(const cr_feature *f, int k, const cr_colkind *kind) {
     if (!f->seq || !is_seq(f, k)) return f->type->refuses(f, k, kind);
-    if (kind->key >= 0) return "text, a list, or a list of lists, because it is a sequence";
+    if (kind->key >= 0) return "single values or lists; a map cannot be a sequence";
     cr_colkind step = *kind;
     if (step.depth > 0) step.depth--;
     return f->type->refuses(f, k, &step);

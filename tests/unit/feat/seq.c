@@ -452,9 +452,10 @@ TEST(refused_columns) {
         {.type = CR_COL_F64, .depth = 1, .key = -1, .text = "list<double>"}};
     cr_features_check(t.fs, kinds, &diag);
     CHECK_INT(diag.n, 2);
-    CHECK(strstr(diag.v[0].msg, "column 'c' holds list<list<double>>; feature 'f' needs integers"));
-    CHECK_STR(diag.v[1].msg, "column 'd' holds list<double>; feature 'x' needs lists because its "
-                             "value_dim is more than 1, for each step");
+    CHECK(strstr(diag.v[0].msg, "column 'c' holds list<list<double>>; feature 'f' needs in "
+                                "each step integers"));
+    CHECK_STR(diag.v[1].msg, "column 'd' holds list<double>; feature 'x' needs in each step "
+                             "lists because its value_dim is more than 1");
     cr_diag_clear(&diag);
     cr_diag_init(&diag);
     kinds[0] = (cr_colkind){.type = CR_COL_I64, .depth = 2, .key = -1, .text = "list<list<int64>>"};
