@@ -21,9 +21,21 @@ int cr_model_axis(cr_build *b, const cr_feature *f, int64_t most) {
                          "axes");
     m->axis_off = cr_realloc(m->axis_off, (size_t)n * sizeof(*m->axis_off),
                              (size_t)(n + 1) * sizeof(*m->axis_off), "axes");
-    m->axes[n] = (cr_model_axis_of){.slot = f->slot, .sparse = f->sparse, .most = most};
+    m->axes[n] =
+        (cr_model_axis_of){.slot = f->slot, .sparse = f->sparse, .most = most, .name = f->name};
     if (cr_graph_axis(b->g) != n) CR_BUG("an axis that is not the model's");
     return n;
+}
+
+void cr_model_axis_also(cr_build *b, int axis, const cr_feature *f) {
+    cr_model_axis_of *a = &b->m->axes[axis];
+    const cr_feature **v = CR_NEW_N(&b->m->arena, const cr_feature *, a->n_others + 1);
+    for (int i = 0; i < a->n_others; i++) {
+        if (a->others[i] == f) return;
+        v[i] = a->others[i];
+    }
+    v[a->n_others++] = f;
+    a->others = v;
 }
 
 void cr_model_axes_clear(cr_model *m) {
@@ -47,17 +59,41 @@ static const int32_t *cut(cr_model_axis_of *a, const int32_t *steps, int64_t n_r
     return a->off;
 }
 
+static const int32_t *steps_of(const cr_batch *b, bool sparse, int slot) {
+    return sparse ? b->sparse[slot].steps : b->dense_seq[slot].steps;
+}
+
 const int32_t *const *cr_model_axes(cr_model *m, const cr_batch *b) {
     for (int i = 0; i < m->n_axes; i++) {
         cr_model_axis_of *a = &m->axes[i];
-        const int32_t *steps = a->sparse ? b->sparse[a->slot].steps : b->dense_seq[a->slot].steps;
+        const int32_t *steps = steps_of(b, a->sparse, a->slot);
         m->axis_off[i] = a->most > 0 ? cut(a, steps, b->n_rows) : steps;
     }
     return m->axis_off;
 }
 
+static cr_code check_lengths(const cr_model_axis_of *a, const cr_batch *b, cr_err *err) {
+    const int32_t *steps = steps_of(b, a->sparse, a->slot);
+    for (int i = 0; i < a->n_others; i++) {
+        const cr_feature *f = a->others[i];
+        const int32_t *other = steps_of(b, f->sparse, f->slot);
+        if (memcmp(steps, other, (size_t)(b->n_rows + 1) * sizeof(int32_t)) == 0) continue;
+        int64_t r = 0;
+        while (steps[r + 1] - steps[r] == other[r + 1] - other[r])
+            r++;
+        return cr_fail(err, CR_EDATA,
+                       "in row %lld of a batch the sequence '%s' has %d steps and '%s' has %d; "
+                       "sequences of one group must be equally long",
+                       (long long)r, a->name, steps[r + 1] - steps[r], f->name,
+                       other[r + 1] - other[r]);
+    }
+    return CR_OK;
+}
+
 cr_code cr_model_run(cr_model *m, cr_exec *ex, const cr_batch *b, cr_run *run, cr_err *err) {
     run->axes = cr_model_axes(m, b);
+    for (int i = 0; i < m->n_axes; i++)
+        CR_TRY(check_lengths(&m->axes[i], b, err));
     CR_TRY(cr_exec_fit(ex, run, err));
     cr_exec_run(ex, run);
     return CR_OK;

@@ -14,7 +14,7 @@ static const cr_enum_value group_types[] = {
     {"DEEP", CR_GROUP_DEEP, "vectors of the features' own width, side by side", false},
     {"WIDE", CR_GROUP_WIDE, "narrow vectors of wide_embedding_dim, from tables of their own",
      false},
-    {"SEQUENCE", CR_GROUP_SEQUENCE, "a query and padded sequences", true},
+    {"SEQUENCE", CR_GROUP_SEQUENCE, "a query per row and keys per step of its sequences", false},
     {"JAGGED_SEQUENCE", CR_GROUP_JAGGED_SEQUENCE, "sequences one after another, not padded", true},
     {NULL, 0, NULL, false},
 };

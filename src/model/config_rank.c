@@ -5,27 +5,6 @@
 #include "metric/metric.h"
 #include "model/config_int.h"
 
-/* ---- single task ---- */
-static const cr_field din_tower_fields[] = {
-    CR_K_STR("input", NULL, CR_F_REQUIRED, "name of the sequence group it reads"),
-    CR_K_MSG("attn_mlp", &cr_mlp_msg, CR_F_REQUIRED, "layers that score each step"),
-    CR_END,
-};
-static const cr_msg din_tower_msg = {
-    "DINTower", "Attention of a query over a sequence", din_tower_fields, 0, true, NULL};
-static const cr_field multi_tower_din_fields[] = {
-    CR_K_MSG("towers", &cr_tower_msg, CR_F_REPEATED, HELP_TOWERS),
-    CR_K_MSG("din_towers", &din_tower_msg, CR_F_REPEATED, "one tower per sequence group"),
-    CR_K_MSG("final", &cr_mlp_msg, CR_F_REQUIRED, HELP_FINAL),
-    CR_END,
-};
-const cr_msg cr_multi_tower_din_msg = {"MultiTowerDIN",
-                                       "Towers, some with attention over sequences",
-                                       multi_tower_din_fields,
-                                       0,
-                                       true,
-                                       NULL};
-
 /* ---- task towers ---- */
 #define TASK_ROWS(label_flags)                                                                     \
     CR_K_STR("tower_name", NULL, CR_F_REQUIRED, "name of the task"),                               \

@@ -11,12 +11,14 @@
 #include "base/buf.h"
 #include "feat/config.h"
 #include "layer/layer.h"
+#include "model/group_int.h"
 #include "model/model.h"
 #include "op/input.h"
 #include "op/op.h"
 #include "op/param.h"
 
 #define TABLE_PATH "embedding_group.emb_impls.__BASE__.ebc.embedding_bags"
+#define SEQ_PATH   "embedding_group.seq_emb_impls.__BASE__.ec_dict"
 #define DENSE_PATH "embedding_group.emb_impls.__BASE__.dense_ec"
 
 const cr_group_conf *cr_group_find(const cr_model_conf *c, const char *name) {
@@ -43,9 +45,8 @@ static bool same_init(const cr_init *a, const cr_init *b) {
     return a->kind == b->kind && a->a == b->a && a->b == b->b && a->lo == b->lo && a->hi == b->hi;
 }
 
-/* the table of a feature in a group, made at first use */
-static cr_model_table *table_of(cr_build *b, const cr_feature *f, int64_t D, const char *init_fn,
-                                const char *suffix, const char *kind) {
+cr_model_table *cr_group_table(cr_build *b, const cr_feature *f, int64_t D, const char *init_fn,
+                               const char *suffix, const char *kind, bool seq) {
     cr_model *m = b->m;
     const char *base = f->embedding_name && *f->embedding_name
                            ? f->embedding_name
@@ -58,10 +59,10 @@ static cr_model_table *table_of(cr_build *b, const cr_feature *f, int64_t D, con
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at, "feature '%s': %s", f->name, err.msg);
     for (int i = 0; i < m->n_tables; i++) {
         cr_model_table *t = m->tables[i];
-        if (strcmp(t->short_name, name) != 0) continue;
+        if (strcmp(t->short_name, name) != 0 || t->seq != seq || (seq && t->D != D)) continue;
         const char *what = t->n_rows != f->num_embeddings ? "number of rows"
                            : t->D != D                    ? "embedding_dim"
-                           : t->mean != f->mean           ? "pooling"
+                           : t->mean != f->mean && !seq   ? "pooling"
                            : !same_init(&t->init, &init)  ? "init_fn"
                            : t->trainable != f->trainable ? "trainable"
                            : t->half != f->half           ? "data_type"
@@ -85,11 +86,15 @@ static cr_model_table *table_of(cr_build *b, const cr_feature *f, int64_t D, con
                           .D = D,
                           .mean = f->mean,
                           .half = f->half,
+                          .seq = seq,
                           .trainable = f->trainable,
                           .init = init,
                           .owner = f,
                           .updater = -1};
-    t->table.name = cr_arena_printf(&m->arena, "%s" TABLE_PATH ".%s.weight", b->g->prefix, name);
+    t->table.name =
+        seq ? cr_arena_printf(&m->arena, "%s" SEQ_PATH ".%lld.embeddings.%s.weight", b->g->prefix,
+                              (long long)D, name)
+            : cr_arena_printf(&m->arena, "%s" TABLE_PATH ".%s.weight", b->g->prefix, name);
     t->table.D = D;
     t->table.half = f->half;
     t->table.n_rows = f->num_embeddings;
@@ -98,7 +103,7 @@ static cr_model_table *table_of(cr_build *b, const cr_feature *f, int64_t D, con
     return t;
 }
 
-static void add_use(cr_model *m, cr_model_table *t, cr_node *node, int piece) {
+void cr_group_use(cr_model *m, cr_model_table *t, cr_node *node, int piece) {
     if (t->n_uses == t->cap_uses) {
         int cap = t->cap_uses ? 2 * t->cap_uses : 4;
         struct cr_table_use *v = CR_NEW_N(&m->arena, struct cr_table_use, cap);
@@ -149,7 +154,7 @@ static void flush(cr_build *b, pending *p, cr_node **parts, int *n_parts) {
     }
     node = cr_lookup(b->g, p->v, p->n);
     for (int i = 0; i < p->n; i++)
-        if (p->tables[i]) add_use(b->m, p->tables[i], node, i);
+        if (p->tables[i]) cr_group_use(b->m, p->tables[i], node, i);
     parts[(*n_parts)++] = node;
     p->n = 0;
 }
@@ -227,22 +232,39 @@ typedef struct group_opts {
     bool project; /* numbers become vectors of dim */
 } group_opts;
 
-static cr_group_out build_group(cr_build *b, const char *name, const group_opts *o, cr_loc at) {
-    cr_group_out out = {NULL, 0, 0, NULL, NULL};
+const cr_feature *cr_group_feature(cr_build *b, const cr_group_conf *gc, int64_t i) {
+    const char *name = gc->feature_names.v[i];
+    const cr_feature *f = cr_features_find(b->o->features, name);
+    if (f) return f;
+    const char *near = cr_nearest(name, nth_feature, b->o->features);
+    cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(gc, "feature_names", i),
+                "feature group '%s' names an unknown feature '%s'; %s%s%s", gc->group_name, name,
+                near ? "did you mean '" : "add it to feature_configs", near ? near : "",
+                near ? "'?" : "");
+    return NULL;
+}
+
+/* the group called name; NULL with a mistake when there is none, or none with features */
+const cr_group_conf *cr_group_wanted(cr_build *b, const char *name, cr_loc at) {
     const cr_group_conf *gc = cr_group_find(b->conf, name);
     if (!gc) {
         const char *near = cr_nearest(name, nth_group, b->conf);
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at, "there is no feature group '%s'; %s%s%s",
                     name, near ? "did you mean '" : "add one to model_config.feature_groups",
                     near ? near : "", near ? "'?" : "");
-        return out;
+        return NULL;
     }
+    if (gc->feature_names.n > 0) return gc;
+    cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, gc->base.node ? gc->base.node->at : at,
+                "feature group '%s' has no feature_names; list at least one feature", name);
+    return NULL;
+}
+
+static cr_group_out build_group(cr_build *b, const char *name, const group_opts *o, cr_loc at) {
+    cr_group_out out = {NULL, 0, 0, NULL, NULL};
+    const cr_group_conf *gc = cr_group_wanted(b, name, at);
+    if (!gc) return out;
     int n = (int)gc->feature_names.n, n_parts = 0;
-    if (n == 0) {
-        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, gc->base.node ? gc->base.node->at : at,
-                    "feature group '%s' has no feature_names; list at least one feature", name);
-        return out;
-    }
     cr_arena *a = &b->m->arena;
     cr_node **parts = CR_NEW_N(a, cr_node *, n + 1);
     pending p = {CR_NEW_N(a, cr_look, n), CR_NEW_N(a, cr_model_table *, n), 0};
@@ -252,14 +274,8 @@ static cr_group_out build_group(cr_build *b, const char *name, const group_opts 
     out.tables = tables;
     bool ok = true, same = true;
     for (int i = 0; i < n; i++) {
-        const cr_feature *f = cr_features_find(b->o->features, gc->feature_names.v[i]);
+        const cr_feature *f = cr_group_feature(b, gc, i);
         if (!f) {
-            const char *near = cr_nearest(gc->feature_names.v[i], nth_feature, b->o->features);
-            cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(gc, "feature_names", i),
-                        "feature group '%s' names an unknown feature '%s'; %s%s%s", name,
-                        gc->feature_names.v[i],
-                        near ? "did you mean '" : "add it to feature_configs", near ? near : "",
-                        near ? "'?" : "");
             ok = false;
             continue;
         }
@@ -273,8 +289,8 @@ static cr_group_out build_group(cr_build *b, const char *name, const group_opts 
                 ok = false;
                 continue;
             }
-            cr_model_table *t = table_of(b, f, width, o->dim > 0 ? o->init : f->init_fn,
-                                         gc->embedding_name_suffix, o->kind);
+            cr_model_table *t = cr_group_table(b, f, width, o->dim > 0 ? o->init : f->init_fn,
+                                               gc->embedding_name_suffix, o->kind, false);
             p.tables[p.n] = t;
             p.v[p.n++] =
                 (cr_look){.table = &t->table, .slot = f->slot, .mean = f->mean, .width = width};

@@ -22,6 +22,7 @@ typedef struct cr_model_table {
     const char *short_name; /* without the path */
     int64_t n_rows, D;
     bool mean, trainable;
+    bool seq; /* of sequence groups: another parameter than a pooled table of the same name */
     int half; /* storage of the weights: CR_HALF_… of kern.h */
     cr_init init;
     const cr_feature *owner; /* the first feature that asked for it, for messages */
@@ -78,6 +79,11 @@ typedef struct cr_model_axis_of {
     int64_t most;
     int32_t *off; /* of the last batch, when cut */
     int64_t cap;
+    const char *name; /* of the feature */
+    /* features of other columns that must have the same lengths; rows where they do not are an
+     * error of the run */
+    const cr_feature **others;
+    int n_others;
 } cr_model_axis_of;
 
 typedef struct cr_model {
@@ -184,8 +190,10 @@ struct cr_model_type {
     void (*build)(cr_build *b, const void *conf);
 };
 
-/* cr_model_axis: the axis of a sequence feature, cut to `most` steps (0: none cut) */
+/* cr_model_axis: the axis of a sequence feature, cut to `most` steps (0: none cut); also: another
+ * feature that is read along it */
 int cr_model_axis(cr_build *b, const cr_feature *f, int64_t most);
+void cr_model_axis_also(cr_build *b, int axis, const cr_feature *f);
 
 /* A feature group in the graph. */
 typedef struct cr_group_out {
@@ -200,6 +208,13 @@ const cr_group_conf *cr_group_find(const cr_model_conf *c, const char *name);
 /* cr_group_build adds the group called name; its group_type says whether its tables are the
  * features' own or wide ones. at: who asked, for messages. */
 cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at);
+/* cr_group_build_seq: a group of type SEQUENCE: its plain features side by side are the query of a
+ * row, its sequences side by side the keys, from tables of their own. most: steps that are read (0:
+ * all). Either is NULL where there is none, both when there were mistakes. */
+typedef struct cr_seq_out {
+    cr_node *query, *keys;
+} cr_seq_out;
+cr_seq_out cr_group_build_seq(cr_build *b, const char *name, int64_t most, cr_loc at);
 /* cr_group_build_as: whatever its type, all tables have width dim, names that end in suffix
  * ("_ffm") and init. project: plain numbers become vectors of dim too, through a matrix of their
  * own, <suffix without _>.<feature>.weight. */

@@ -22,6 +22,7 @@
     X(mask_net)                                                                                    \
     X(mmoe)                                                                                        \
     X(multi_tower)                                                                                 \
+    X(multi_tower_din)                                                                             \
     X(pepnet)                                                                                      \
     X(ple)                                                                                         \
     X(rocket_launching)                                                                            \
@@ -37,7 +38,6 @@
     X(dssm_v2, cr_dssm_v2_msg)                                                                     \
     X(hstu_match, cr_hstu_match_msg)                                                               \
     X(mind, cr_mind_msg)                                                                           \
-    X(multi_tower_din, cr_multi_tower_din_msg)                                                     \
     X(sid_rqkmeans, cr_sid_rqkmeans_msg)                                                           \
     X(sid_rqvae, cr_sid_rqvae_msg)                                                                 \
     X(tdm, cr_tdm_msg)                                                                             \

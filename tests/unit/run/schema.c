@@ -161,9 +161,9 @@ static int n_rows(const cr_msg *m) {
 TEST(families) {
     int used;
     CHECK_INT(count(&cr_model_family, &used), 32);
-    CHECK_INT(used, 20);
+    CHECK_INT(used, 21);
     CHECK_INT(count(&cr_feature_family, &used), 25);
-    CHECK_INT(used, 2);
+    CHECK(used >= 4);
     CHECK_INT(count(&cr_loss_family, &used), 5 + 1); /* and our pairwise_loss */
     CHECK_INT(used, 6);
     CHECK_INT(count(&cr_metric_family, &used), 10 + 7);
@@ -282,10 +282,7 @@ TEST(appendix) {
     const cr_root_conf *c = b.c;
     /* what comes later is an error that names it; nothing else is wrong */
     CHECK(says(&b, CR_SEV_ERROR, 11, 0, "FG_DAG"));
-    CHECK(says(&b, CR_SEV_ERROR, 17, 0, "sequence_feature"));
-    CHECK(says(&b, CR_SEV_ERROR, 23, 0, "SEQUENCE"));
-    CHECK(says(&b, CR_SEV_ERROR, 24, 0, "multi_tower_din"));
-    CHECK_ERRORS(&b, 4u);
+    CHECK_ERRORS(&b, 1u);
 
     CHECK_STR(c->train_input_path, "data/train/*.parquet");
     CHECK_INT(c->train_config->num_epochs, 1);

@@ -1,0 +1,98 @@
+/*
+ * multi_tower_din.c - y = FC(final([mlp_i(group_i)...; DIN_j(sequence group_j)...])): towers as in
+ * multi_tower, and beside them target attention (Zhou et al., 2018) over sequences.
+ */
+#include <stdio.h>
+
+#include "layer/layer.h"
+#include "model/config_int.h"
+#include "model/model.h"
+#include "op/op.h"
+
+typedef struct cr_din_tower_conf {
+    cr_conf_base base;
+    const char *input;
+    cr_mlp_conf *attn_mlp;
+} cr_din_tower_conf;
+typedef struct cr_multi_tower_din_conf {
+    cr_conf_base base;
+    cr_msgs towers;     /* cr_tower_conf */
+    cr_msgs din_towers; /* cr_din_tower_conf */
+    cr_mlp_conf *final;
+} cr_multi_tower_din_conf;
+
+static const cr_field din_tower_fields[] = {
+    CR_STR(cr_din_tower_conf, input, NULL, CR_F_REQUIRED, "name of the sequence group it reads"),
+    CR_MSG(cr_din_tower_conf, attn_mlp, &cr_mlp_msg, CR_F_REQUIRED, "layers that score each step"),
+    CR_END,
+};
+static const cr_msg din_tower_msg = {"DINTower",
+                                     "Attention of a query over a sequence",
+                                     din_tower_fields,
+                                     sizeof(cr_din_tower_conf),
+                                     false,
+                                     NULL};
+static const cr_field fields[] = {
+    CR_MSG(cr_multi_tower_din_conf, towers, &cr_tower_msg, CR_F_REPEATED, HELP_TOWERS),
+    CR_MSG(cr_multi_tower_din_conf, din_towers, &din_tower_msg, CR_F_REPEATED,
+           "one tower per sequence group"),
+    CR_MSG(cr_multi_tower_din_conf, final, &cr_mlp_msg, CR_F_REQUIRED, HELP_FINAL),
+    CR_END,
+};
+const cr_msg cr_multi_tower_din_msg = {"MultiTowerDIN",
+                                       "Towers, some with attention over sequences",
+                                       fields,
+                                       sizeof(cr_multi_tower_din_conf),
+                                       false,
+                                       NULL};
+
+static cr_node *attend(cr_build *b, const cr_din_tower_conf *t, int64_t i) {
+    cr_loc at = cr_conf_at(t, "input");
+    cr_seq_out in = cr_group_build_seq(b, t->input, 0, at);
+    if (!in.keys) return NULL;
+    if (!in.query || in.query->width > in.keys->width) {
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,
+                    "attention compares the plain features of group '%s' (%lld wide) with its "
+                    "sequences (%lld wide); %s",
+                    t->input, (long long)(in.query ? in.query->width : 0),
+                    (long long)in.keys->width,
+                    in.query ? "the plain ones may not be wider" : "add the target's features");
+        return NULL;
+    }
+    if (!t->attn_mlp || t->attn_mlp->hidden_units.n == 0) {
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,
+                    "attn_mlp has no hidden_units; give it at least one layer");
+        return NULL;
+    }
+    char name[32];
+    snprintf(name, sizeof(name), "din_towers.%lld", (long long)i);
+    return cr_din_encoder(b->g, name, t->attn_mlp, in.query, in.keys, b->diag);
+}
+
+static void build(cr_build *b, const void *conf) {
+    const cr_multi_tower_din_conf *c = conf;
+    int n = 0;
+    int64_t all = c->towers.n + c->din_towers.n;
+    cr_node **parts = CR_NEW_N(&b->m->arena, cr_node *, all + 1);
+    for (int64_t i = 0; i < c->towers.n; i++) {
+        const cr_tower_conf *t = c->towers.v[i];
+        cr_group_out in = cr_group_build(b, t->input, cr_conf_at(t, "input"));
+        if (!in.node) continue;
+        size_t mark = cr_graph_push(b->g, "towers");
+        parts[n++] = cr_mlp(b->g, t->input, t->mlp, in.node, b->diag);
+        cr_graph_pop(b->g, mark);
+    }
+    for (int64_t i = 0; i < c->din_towers.n; i++) {
+        cr_node *x = attend(b, c->din_towers.v[i], i);
+        if (x) parts[n++] = x;
+    }
+    if (all == 0)
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "towers"),
+                    "multi_tower_din has no towers; add at least one with an input group");
+    if (n < all || n == 0) return;
+    cr_single_task(b, cr_mlp(b->g, "final_mlp", c->final, cr_concat(b->g, parts, n), b->diag), true,
+                   NULL, 0);
+}
+
+extern const cr_model_type cr_model_multi_tower_din;
+const cr_model_type cr_model_multi_tower_din = {"multi_tower_din", build};
