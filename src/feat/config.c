@@ -293,7 +293,7 @@ void cr_raw_conf_check(const void *self, cr_diag *diag) {
                     "autodis {...} to make it a vector");
     if ((c->dense_emb.m || c->boundaries.n) && c->embedding_dim == 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "embedding_dim"),
-                    "raw_feature '%s' with %s needs embedding_dim; add for example "
+                    "feature '%s' with %s needs embedding_dim; add for example "
                     "embedding_dim: 16",
                     c->feature_name, c->boundaries.n ? "boundaries" : c->dense_emb.m->key);
     if (c->dense_emb.m && c->dense_emb.m->msg == &cr_autodis_msg && c->value_dim > 1)

@@ -2,7 +2,7 @@
  * config_later.c - messages of feature types and tables that are known but not in this version.
  *
  * They have tables so that a config which uses them can be read, checked and explained; nothing is
- * stored. The rows are put together from groups because the ten messages share most of them.
+ * stored. The rows are put together from groups because the messages share most of them.
  */
 #include "feat/config_int.h"
 
@@ -104,7 +104,6 @@ const cr_msg cr_dynamicemb_msg = {
 #define VALUE_DIM     CR_K_INT("value_dim", 0, 0, CR_U32_MAX, 0, HELP_ID_VALUE_DIM)
 #define DEFAULT(text) CR_K_STR("default_value", text, 0, HELP_DEFAULT)
 #define SEPARATOR     CR_K_STR("separator", "\x1d", 0, HELP_SEPARATOR)
-#define VALUE_TYPE    CR_K_STR("fg_value_type", NULL, 0, HELP_VALUE_TYPE)
 #define TAIL                                                                                       \
     CR_K_STR("pooling", "sum", 0, HELP_POOLING), CR_K_STR("init_fn", NULL, 0, HELP_INIT),          \
         CR_K_BOOL("use_mask", false, 0, HELP_MASK),                                                \
@@ -116,96 +115,7 @@ const cr_msg cr_dynamicemb_msg = {
         CR_K_INT("sequence_length", 0, 0, CR_U32_MAX, 0, HELP_SEQ_LEN),                            \
         CR_K_STR("sequence_delim", ";", 0, HELP_SEQ_DELIM),                                        \
         CR_K_STR("sequence_fields", NULL, CR_F_REPEATED, HELP_SEQ_FIELDS)
-#define COMBINER                                                                                   \
-    CR_K_STR("combiner", "sum", 0, "how several numbers become one: sum, mean, min, max")
-
 /* ---- the feature messages ---- */
-static const cr_field combo_fields[] = {
-    NAME, EXPRESSIONS, EMBEDDING(0, 0), VOCAB, VALUE_DIM, DEFAULT(""), SEPARATOR, TAIL, CR_END,
-};
-static const cr_field combine_fields[] = {
-    NAME,
-    EXPRESSION,
-    EMBEDDING(0, 0),
-    BUCKETS,
-    CR_K_MAP_FLOAT("value_map", 0, "number of each value; others are left out"),
-    COMBINER,
-    NUMERIC,
-    NORMALIZER,
-    DEFAULT(""),
-    SEPARATOR,
-    TAIL,
-    CR_END,
-};
-static const cr_field lookup_fields[] = {
-    NAME,
-    CR_K_STR("map", NULL, CR_F_REQUIRED, "input that holds key:value pairs"),
-    CR_K_STR("key", NULL, CR_F_REQUIRED, "input that holds the keys to look up"),
-    COMBINER,
-    CR_K_BOOL("need_discrete", false, 0, "found values become ids, not numbers"),
-    CR_K_BOOL("need_key", false, 0, "put the key in front of the value"),
-    CR_K_STR("value_separator", ",", 0, "text between the numbers of one value"),
-    EMBEDDING(0, 0),
-    VOCAB,
-    BUCKETS,
-    NUMERIC,
-    NORMALIZER,
-    VALUE_DIM,
-    DEFAULT("0"),
-    SEPARATOR,
-    VALUE_TYPE,
-    TAIL,
-    CR_END,
-};
-static const cr_field match_fields[] = {
-    NAME,
-    CR_K_STR("nested_map", NULL, CR_F_REQUIRED, "input that holds the two-level map"),
-    CR_K_STR("pkey", NULL, CR_F_REQUIRED, "input of the first key, or ALL"),
-    CR_K_STR("skey", NULL, CR_F_REQUIRED, "input of the second key, or ALL"),
-    CR_K_BOOL("need_discrete", false, 0, "found values become ids, not numbers"),
-    CR_K_BOOL("show_pkey", false, 0, "put the first key in front of the value"),
-    CR_K_BOOL("show_skey", false, 0, "put the second key in front of the value"),
-    EMBEDDING(0, 0),
-    VOCAB,
-    BUCKETS,
-    NUMERIC,
-    NORMALIZER,
-    VALUE_DIM,
-    DEFAULT("0"),
-    SEPARATOR,
-    VALUE_TYPE,
-    TAIL,
-    CR_END,
-};
-static const cr_field expr_fields[] = {
-    NAME,
-    CR_K_STR("expression", NULL, 0, "formula over the variables"),
-    CR_K_STR("variables", NULL, CR_F_REPEATED, "inputs of the formula, each as side:column"),
-    CR_K_FLOAT("fill_missing", __builtin_nan(""), -CR_INF, CR_INF, 0,
-               "number that fills up short inputs; not given: not a number"),
-    EMBEDDING(0, 0),
-    NUMERIC,
-    VALUE_DIM,
-    DEFAULT("0"),
-    SEPARATOR,
-    TAIL,
-    CR_END,
-};
-static const cr_field overlap_fields[] = {
-    NAME,
-    CR_K_STR("query", NULL, CR_F_REQUIRED, "input of the query's terms"),
-    CR_K_STR("title", NULL, CR_F_REQUIRED, "input of the title's terms"),
-    CR_K_STR("method", NULL, CR_F_REQUIRED,
-             "query_common_ratio, title_common_ratio, is_contain, is_equal, index_of or a "
-             "proximity method"),
-    EMBEDDING(0, 0),
-    NUMERIC,
-    NORMALIZER,
-    SEPARATOR,
-    TAIL,
-    CR_END,
-};
-
 static const cr_enum_value normalize_options[] = {
     {"TEXT_LOWER2UPPER", 0, "small letters to capitals", true},
     {"TEXT_UPPER2LOWER", 1, "capitals to small letters", true},
@@ -238,25 +148,6 @@ static const cr_field tokenize_fields[] = {
     TAIL,
     CR_END,
 };
-static const cr_field kv_dot_fields[] = {
-    NAME,
-    CR_K_STR("query", NULL, CR_F_REQUIRED, "input of the first key:value collection"),
-    CR_K_STR("document", NULL, CR_F_REQUIRED, "input of the second one"),
-    CR_K_STR("kv_delimiter", ":", 0, "text between key and value"),
-    EMBEDDING(0, 0),
-    NUMERIC,
-    NORMALIZER,
-    DEFAULT("0"),
-    SEPARATOR,
-    TAIL,
-    CR_END,
-};
-static const cr_field bool_mask_fields[] = {
-    NAME,        EXPRESSIONS, EMBEDDING(1, CR_F_REQUIRED),
-    VOCAB,       BUCKETS,     VALUE_DIM,
-    DEFAULT(""), SEPARATOR,   VALUE_TYPE,
-    TAIL,        CR_END,
-};
 static const cr_field custom_fields[] = {
     NAME,
     EXPRESSIONS,
@@ -276,29 +167,7 @@ static const cr_field custom_fields[] = {
     CR_END,
 };
 
-const cr_msg cr_combo_msg = {"ComboFeature", "Joined values of several columns",
-                             combo_fields,   0,
-                             true,           NULL};
-const cr_msg cr_combine_msg = {
-    "CombineFeature", "Values mapped to numbers and combined", combine_fields, 0, true, NULL};
-const cr_msg cr_lookup_msg = {
-    "LookupFeature", "Values of a map column found by keys", lookup_fields, 0, true, NULL};
-const cr_msg cr_match_msg = {"MatchFeature", "Values of a two-level map found by two keys",
-                             match_fields,   0,
-                             true,           NULL};
-const cr_msg cr_expr_msg = {"ExprFeature", "A formula over columns", expr_fields, 0, true, NULL};
-const cr_msg cr_overlap_msg = {
-    "OverlapFeature", "How much two lists of terms have in common", overlap_fields, 0, true, NULL};
 const cr_msg cr_tokenize_msg = {
     "TokenizeFeature", "Text as token ids", tokenize_fields, 0, true, NULL};
-const cr_msg cr_kv_dot_msg = {"KvDotProduct", "Dot product of two key:value collections",
-                              kv_dot_fields,  0,
-                              true,           NULL};
-const cr_msg cr_bool_mask_msg = {"BoolMaskFeature",
-                                 "Values of one column kept where another is true",
-                                 bool_mask_fields,
-                                 0,
-                                 true,
-                                 NULL};
 const cr_msg cr_custom_msg = {
     "CustomFeature", "An operator from a plug-in library", custom_fields, 0, true, NULL};

@@ -47,7 +47,27 @@ typedef enum op {
     OP_MAX,
     OP_SUM,
     OP_AVG,
+    OP_VECTOR, /* a function of whole variables */
 } op;
+
+/* functions of whole variables, in the order of VECTOR */
+typedef enum vec {
+    VEC_LEN,
+    VEC_L2_NORM,
+    VEC_SQUARED_NORM,
+    VEC_DOT,
+    VEC_EUCLID_DIST,
+    VEC_CORR,
+    VEC_STD_DEV,
+    VEC_POP_STD_DEV,
+    VEC_VARIANCE,
+    VEC_POP_VARIANCE,
+    VEC_MIN,
+    VEC_MAX,
+    VEC_SUM,
+    VEC_MEAN,
+    VEC_PROD,
+} vec;
 
 typedef double (*fn1)(double);
 typedef struct instr {
@@ -56,13 +76,18 @@ typedef struct instr {
     union {
         double num;
         fn1 f;
+        struct {
+            vec fn;
+            int a, b; /* variables; b of two arguments only */
+        } v;
     } u;
 } instr;
 
 struct cr_expr {
     instr *code;
     int n;
-    uint64_t used; /* bit i: variable i occurs */
+    uint64_t used, single; /* bit i: variable i occurs; as a single number */
+    bool vectors;
 };
 
 static double f_isnan(double x) {
@@ -117,7 +142,9 @@ typedef struct parser {
     int n_vars;
     instr code[MAX_CODE];
     int n_code, stack, depth;
-    uint64_t used;
+    uint64_t used, single;
+    bool vectors; /* functions of whole variables are allowed; has_vector: one was used */
+    bool has_vector;
     size_t bad; /* place of the first error */
     cr_err *err;
     cr_code rc;
@@ -212,6 +239,42 @@ static const char *name_at(const void *ctx, size_t i) {
     return i < (size_t)N_OF(FUNCN) ? FUNCN[i].name : NULL;
 }
 
+/* the name of a variable as an argument; -1 after an error */
+static int p_variable(parser *p, const char *func) {
+    peek(p);
+    size_t at = p->pos, i = at;
+    while (i < p->n && is_name(p->text[i], i == at))
+        i++;
+    p->pos = i;
+    for (int v = 0; v < p->n_vars; v++) {
+        if (strlen(p->vars[v]) != i - at || memcmp(p->text + at, p->vars[v], i - at) != 0) continue;
+        p->used |= (uint64_t)1 << v;
+        return v;
+    }
+    char show[80];
+    FAIL(p, at, "%s works on a whole variable; '%s' is none; write %s(%s)", func,
+         cr_show(show, p->text + at, i > at ? i - at : at < p->n), func,
+         p->n_vars ? p->vars[0] : "");
+    return -1;
+}
+
+static void p_vector(parser *p, const char *name, vec fn, size_t at) {
+    bool two = fn == VEC_DOT || fn == VEC_EUCLID_DIST || fn == VEC_CORR;
+    if (!take(p, "(")) {
+        FAIL(p, at, "'%s' is a function; write %s(...)", name, name);
+        return;
+    }
+    int a = p_variable(p, name), b = 0;
+    if (p->rc != CR_OK) return;
+    if (two) {
+        if (!take(p, ",")) FAIL(p, p->pos, "%s takes two variables; ',' expected", name);
+        b = p_variable(p, name);
+    }
+    if (!take(p, ")")) FAIL(p, p->pos, "')' expected to end the arguments of %s", name);
+    p->has_vector = true;
+    emit(p, (instr){.op = OP_VECTOR, .u.v = {fn, a, b}}, 0);
+}
+
 static void p_name(parser *p) {
     size_t at = p->pos, i = at;
     while (i < p->n && is_name(p->text[i], i == at))
@@ -227,6 +290,7 @@ static void p_name(parser *p) {
     for (int v = 0; v < p->n_vars; v++) {
         if (strcmp(name, p->vars[v]) != 0) continue;
         p->used |= (uint64_t)1 << v;
+        p->single |= (uint64_t)1 << v;
         emit(p, (instr){.op = OP_VAR, .n = v}, 0);
         return;
     }
@@ -256,9 +320,14 @@ static void p_name(parser *p) {
              "leave it out");
         return;
     }
-    for (int v = 0; VECTOR[v]; v++)
-        if (strcmp(name, VECTOR[v]) == 0)
+    for (int v = 0; VECTOR[v]; v++) {
+        if (strcmp(name, VECTOR[v]) != 0) continue;
+        if (p->vectors)
+            p_vector(p, name, (vec)v, at);
+        else
             FAIL(p, at, "%s works on vectors; here each value stands alone", name);
+        return;
+    }
     const char *near = cr_nearest(name, name_at, p);
     if (near)
         FAIL(p, at, "unknown name '%s'; did you mean '%s'?", name, near);
@@ -365,10 +434,12 @@ static void p_cond(parser *p) {
     p->depth--;
 }
 
-cr_code cr_expr_compile(cr_expr **out, cr_arena *arena, const char *text, size_t n,
-                        const char *const *vars, int n_vars, size_t *where, cr_err *err) {
+static cr_code compile(cr_expr **out, cr_arena *arena, const char *text, size_t n,
+                       const char *const *vars, int n_vars, bool vectors, size_t *where,
+                       cr_err *err) {
     CR_ASSERT(n_vars <= 64);
-    parser p = {.text = text, .n = n, .vars = vars, .n_vars = n_vars, .err = err};
+    parser p = {
+        .text = text, .n = n, .vars = vars, .n_vars = n_vars, .vectors = vectors, .err = err};
     p_cond(&p);
     if (p.rc == CR_OK && peek(&p)) {
         char show[80];
@@ -382,8 +453,20 @@ cr_code cr_expr_compile(cr_expr **out, cr_arena *arena, const char *text, size_t
     memcpy(e->code, p.code, sizeof(instr) * (size_t)p.n_code);
     e->n = p.n_code;
     e->used = p.used;
+    e->single = p.single;
+    e->vectors = p.has_vector;
     *out = e;
     return CR_OK;
+}
+
+cr_code cr_expr_compile(cr_expr **out, cr_arena *arena, const char *text, size_t n,
+                        const char *const *vars, int n_vars, size_t *where, cr_err *err) {
+    return compile(out, arena, text, n, vars, n_vars, false, where, err);
+}
+
+cr_code cr_expr_compile_row(cr_expr **out, cr_arena *arena, const char *text, size_t n,
+                            const char *const *vars, int n_vars, size_t *where, cr_err *err) {
+    return compile(out, arena, text, n, vars, n_vars, true, where, err);
 }
 
 bool cr_expr_uses(const cr_expr *e, int i) {
@@ -413,7 +496,96 @@ static double fold(op o, const double *a, int n) {
     return o == OP_AVG ? r / n : r;
 }
 
+/* value k of a variable: one value stands for all, missing ones are `fill` */
+static double item(const cr_expr_var *x, int64_t k, double fill) {
+    return x->n == 1 ? x->v[0] : k < x->n ? x->v[k] : fill;
+}
+
+static double variance(const cr_expr_var *x, bool less_one) {
+    double mean = 0, s = 0;
+    for (int64_t i = 0; i < x->n; i++)
+        mean += x->v[i];
+    mean /= (double)x->n;
+    for (int64_t i = 0; i < x->n; i++)
+        s += (x->v[i] - mean) * (x->v[i] - mean);
+    return s / (double)(less_one ? x->n - 1 : x->n);
+}
+
+/* sum of (a - ma) * (b - mb) over the longer one */
+static double product(const cr_expr_var *a, double ma, const cr_expr_var *b, double mb,
+                      double fill) {
+    int64_t n = a->n > b->n ? a->n : b->n;
+    double s = 0;
+    for (int64_t i = 0; i < n; i++)
+        s += (item(a, i, fill) - ma) * (item(b, i, fill) - mb);
+    return s;
+}
+
+static double reduce(vec fn, const cr_expr_var *x) {
+    if (x->n == 0) return NAN;
+    double r = x->v[0];
+    for (int64_t i = 1; i < x->n; i++)
+        r = fn == VEC_MIN    ? fmin(r, x->v[i])
+            : fn == VEC_MAX  ? fmax(r, x->v[i])
+            : fn == VEC_PROD ? r * x->v[i]
+                             : r + x->v[i];
+    return fn == VEC_MEAN ? r / (double)x->n : r;
+}
+
+static double vector(const instr *in, const cr_expr_var *vars, double fill) {
+    const cr_expr_var *a = &vars[in->u.v.a], *b = &vars[in->u.v.b];
+    switch (in->u.v.fn) {
+    case VEC_LEN: return (double)a->n;
+    case VEC_L2_NORM: return sqrt(product(a, 0, a, 0, fill));
+    case VEC_SQUARED_NORM: return product(a, 0, a, 0, fill);
+    case VEC_DOT: return product(a, 0, b, 0, fill);
+    case VEC_EUCLID_DIST: {
+        double s = 0;
+        for (int64_t i = 0; i < a->n || i < b->n; i++) {
+            double d = item(a, i, fill) - item(b, i, fill);
+            s += d * d;
+        }
+        return sqrt(s);
+    }
+    case VEC_CORR: {
+        double ma = reduce(VEC_MEAN, a), mb = reduce(VEC_MEAN, b);
+        return product(a, ma, b, mb, fill) /
+               sqrt(product(a, ma, a, ma, fill) * product(b, mb, b, mb, fill));
+    }
+    case VEC_STD_DEV: return sqrt(variance(a, false));
+    case VEC_POP_STD_DEV: return sqrt(variance(a, true));
+    case VEC_VARIANCE: return variance(a, false);
+    case VEC_POP_VARIANCE: return variance(a, true);
+    case VEC_MIN:
+    case VEC_MAX:
+    case VEC_SUM:
+    case VEC_MEAN:
+    case VEC_PROD: return reduce(in->u.v.fn, a);
+    }
+    return NAN;
+}
+
+bool cr_expr_vectors(const cr_expr *e) {
+    return e->vectors;
+}
+
+bool cr_expr_single(const cr_expr *e, int i) {
+    return e->single >> i & 1;
+}
+
+static double eval(const cr_expr *e, const double *vars, const cr_expr_var *rows, int64_t k,
+                   double fill);
+
 double cr_expr_eval(const cr_expr *e, const double *vars) {
+    return eval(e, vars, NULL, 0, 0);
+}
+
+double cr_expr_eval_row(const cr_expr *e, const cr_expr_var *vars, int64_t k, double fill) {
+    return eval(e, NULL, vars, k, fill);
+}
+
+static double eval(const cr_expr *e, const double *vars, const cr_expr_var *rows, int64_t k,
+                   double fill) {
     double s[MAX_STACK + 1];
     s[0] = 0;
     int t = -1; /* top */
@@ -423,7 +595,11 @@ double cr_expr_eval(const cr_expr *e, const double *vars) {
             continue;
         }
         if (in->op == OP_VAR) {
-            s[++t] = vars[in->n];
+            s[++t] = rows ? item(&rows[in->n], k, fill) : vars[in->n];
+            continue;
+        }
+        if (in->op == OP_VECTOR) {
+            s[++t] = vector(in, rows, fill);
             continue;
         }
         t -= in->n - 1; /* the result takes the first argument's place */
@@ -460,6 +636,7 @@ double cr_expr_eval(const cr_expr *e, const double *vars) {
         case OP_SUM:
         case OP_AVG: a[0] = fold(in->op, a, in->n); break;
         case OP_NUM:
+        case OP_VECTOR:
         case OP_VAR: break;
         }
     }

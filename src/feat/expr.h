@@ -1,7 +1,7 @@
 /*
  * expr.h - formulas: text compiled once, evaluated per row in double precision.
  *
- * The scalar part of TorchEasyRec's expr_feature. Rising precedence: ?: || && | & (comparisons)
+ * The language of TorchEasyRec's expr_feature. Rising precedence: ?: || && | & (comparisons)
  * (+ -) (* /) unary minus, ^ (right to left). | and & work on whole numbers. Constants _pi and _e.
  */
 #ifndef CR_FEAT_EXPR_H
@@ -16,6 +16,23 @@ CR_CHECKED cr_code cr_expr_compile(cr_expr **out, cr_arena *arena, const char *t
                                    const char *const *vars, int n_vars, size_t *where, cr_err *err);
 /* cr_expr_eval: vars in the order given to compile. Thread safe, allocates nothing. */
 double cr_expr_eval(const cr_expr *e, const double *vars);
+
+/* With variables of several values per row (expr_feature): */
+typedef struct cr_expr_var {
+    const double *v;
+    int64_t n;
+} cr_expr_var;
+/* cr_expr_compile_row also knows the functions of whole variables (dot, len, reduce_sum ...). */
+CR_CHECKED cr_code cr_expr_compile_row(cr_expr **out, cr_arena *arena, const char *text, size_t n,
+                                       const char *const *vars, int n_vars, size_t *where,
+                                       cr_err *err);
+/* cr_expr_eval_row: result k of a row. A variable of one value stands for all k; behind the end of
+ * one is `fill`. */
+double cr_expr_eval_row(const cr_expr *e, const cr_expr_var *vars, int64_t k, double fill);
+/* does it use a function of whole variables? */
+bool cr_expr_vectors(const cr_expr *e);
+/* does it use variable i outside of those? */
+bool cr_expr_single(const cr_expr *e, int i);
 /* does the formula use variable i? */
 bool cr_expr_uses(const cr_expr *e, int i);
 

@@ -47,11 +47,12 @@ static void unknown_name(cr_diag *diag, cr_loc at, const char *what, const char 
 static const char *feature_name(const cr_feature_conf *fc, cr_loc *at) {
     if (!fc->feature.m || !fc->feature.conf) return NULL;
     *at = cr_conf_at(fc->feature.conf, "feature_name");
-    if (fc->feature.m->msg == &cr_id_msg)
-        return ((const cr_id_conf *)fc->feature.conf)->feature_name;
-    if (fc->feature.m->msg == &cr_raw_msg)
-        return ((const cr_raw_conf *)fc->feature.conf)->feature_name;
-    return NULL;
+    if (!fc->feature.m->type) return NULL;
+    const cr_field *row = cr_msg_field(fc->feature.m->msg, "feature_name");
+    if (!row || row->offset == CR_NO_STORE) return NULL;
+    const char *name;
+    memcpy(&name, (const char *)fc->feature.conf + row->offset, sizeof name);
+    return name;
 }
 
 static void add_feature(names *features, const cr_root_conf *c, const char *name, cr_loc at,
@@ -113,9 +114,14 @@ static void check_features(const cr_root_conf *c, names *features, cr_diag *diag
             continue;
         }
         add_feature(features, c, name, at, i, diag);
-        const char *expression = fc->feature.m->msg == &cr_id_msg
-                                     ? ((const cr_id_conf *)fc->feature.conf)->expression
-                                     : ((const cr_raw_conf *)fc->feature.conf)->expression;
+        /* the inputs of other types are looked at when the features are built */
+        const char *expression = "";
+        if (fc->feature.m->msg == &cr_id_msg)
+            expression = ((const cr_id_conf *)fc->feature.conf)->expression;
+        else if (fc->feature.m->msg == &cr_raw_msg)
+            expression = ((const cr_raw_conf *)fc->feature.conf)->expression;
+        else
+            continue;
         if (c->data_config->fg_mode == CR_FG_NORMAL && !expression[0])
             wrong(diag, cr_conf_at(fc->feature.conf, "expression"),
                   "feature '%s' has no expression, which fg_mode FG_NORMAL needs; "

@@ -424,7 +424,7 @@ TEST(names) {
         FEATURES                                                                         /* 6 */
         "feature_configs { raw_feature { feature_name: \"user\" expression: \"item:x\" } }\n" /* 8
                                                                                                */
-        "feature_configs { combo_feature { feature_name: \"cross\" } }\n"
+        "feature_configs { custom_feature { feature_name: \"cross\" } }\n"
         "model_config {\n"
         " feature_groups { group_name: \"a\" feature_names: [\"user\", \"prise\", \"cross\"] }\n"
         " feature_groups { group_name: \"a\" feature_names: \"qqqqqqqqq\" }\n"
@@ -439,7 +439,7 @@ TEST(names) {
     CHECK(says(&b, CR_SEV_ERROR, 6, 0, "'user' has no expression"));
     CHECK(says(&b, CR_SEV_ERROR, 7, 0, "'price' has no expression"));
     CHECK(says(&b, CR_SEV_ERROR, 8, 0, "feature 'user' is already defined at line 6"));
-    CHECK(says(&b, CR_SEV_ERROR, 9, 0, "combo_feature"));
+    CHECK(says(&b, CR_SEV_ERROR, 9, 0, "custom_feature"));
     CHECK(says(&b, CR_SEV_ERROR, 11, 59,
                "feature group 'a' names the unknown feature 'prise'; did you mean 'price'?"));
     CHECK(says(&b, CR_SEV_ERROR, 12, 0, "feature group 'a' is already defined at line 11"));

@@ -1,0 +1,485 @@
+/*
+ * calc.c - the frame of feature types that compute: inputs from the config, the loop over rows, and
+ * the id_feature or raw_feature at the end that turns the result into ids or floats.
+ *
+ * The end gets a config of its own type, made from the operator's: the same fields, the same places
+ * in the file. It believes to read a column that has the feature's name.
+ */
+#include "feat/calc_int.h"
+
+#include <math.h>
+
+#include "feat/number.h"
+
+static const char *text(const char *s, const char *none) {
+    return s ? s : none;
+}
+
+void cr_calc_start(cr_calc *op, cr_feature *f, const cr_calc_conf *c, const cr_data_conf *data) {
+    f->self = op;
+    op->encoded = cr_fg_encoded(data);
+    op->sep = c->separator && c->separator[0] ? c->separator[0] : '\x1d';
+}
+
+bool cr_calc_has_vocab(const cr_calc_conf *c) {
+    return cr_conf_has(c, "hash_bucket_size") || cr_conf_has(c, "num_buckets") ||
+           c->vocab_list.n > 0 || c->vocab_dict.n > 0 || (c->vocab_file && c->vocab_file[0]);
+}
+
+/* ---- inputs ---- */
+
+static const char *const SIDES[] = {"user", "item", "context", "const", NULL};
+static const char *side_at(const void *ctx, size_t i) {
+    (void)ctx;
+    return SIDES[i];
+}
+
+static int column_of(cr_feature *f, const char *name, cr_arena *arena) {
+    for (int i = 0; i < f->n_columns; i++)
+        if (strcmp(f->columns[i], name) == 0) return i;
+    if (!f->columns) f->columns = CR_NEW_N(arena, const char *, CR_CALC_MAX_INPUTS);
+    f->columns[f->n_columns] = cr_arena_strdup(arena, name);
+    return f->n_columns++;
+}
+
+int cr_calc_add(cr_calc *op, cr_feature *f, const char *field, int64_t item, const char *ref,
+                cr_calc_form form, const cr_data_conf *data, cr_arena *arena, cr_diag *diag) {
+    (void)data;
+    cr_loc at = item >= 0 ? cr_conf_at_item(f->conf, field, item) : cr_conf_at(f->conf, field);
+    if (op->encoded) return -1;
+    const char *colon = strchr(ref, ':');
+    if (!colon || colon == ref || !colon[1]) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
+                    "feature '%s': %s '%s' must be side:column; write e.g. user:%s", f->name, field,
+                    ref, *ref && !colon ? ref : "price");
+        return -1;
+    }
+    if (op->n_in == CR_CALC_MAX_INPUTS) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
+                    "feature '%s' has more than %d inputs; split it into several features", f->name,
+                    CR_CALC_MAX_INPUTS);
+        return -1;
+    }
+    char *side = cr_arena_strndup(arena, ref, (size_t)(colon - ref));
+    size_t i = 0;
+    while (SIDES[i] && strcmp(side, SIDES[i]) != 0)
+        i++;
+    if (strcmp(side, "feature") == 0) {
+        cr_diag_add(
+            diag, CR_SEV_ERROR, CR_ECONF, at,
+            "feature '%s': an input 'feature:%s' needs fg_mode FG_DAG; use a column: user:, "
+            "item: or context:",
+            f->name, colon + 1);
+        return -1;
+    }
+    if (!SIDES[i]) {
+        const char *near = cr_nearest(side, side_at, NULL);
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at, "feature '%s': unknown side '%s'; %s%s%s",
+                    f->name, side, near ? "did you mean '" : "use user, item, context or const",
+                    near ? near : "", near ? "'?" : "");
+        return -1;
+    }
+    cr_calc_input *in = &op->in[op->n_in];
+    *in = (cr_calc_input){form, NULL, -1};
+    if (strcmp(side, "const") == 0)
+        in->constant = cr_arena_strdup(arena, colon + 1);
+    else
+        in->column = column_of(f, colon + 1, arena);
+    return op->n_in++;
+}
+
+/* ---- the end ---- */
+
+/* the base of a config of another message with the same fields */
+static cr_conf_base base_as(const cr_calc_conf *c, const cr_msg *as) {
+    cr_conf_base b = {.msg = as, .node = c->base.node, .at = c->base.at};
+    for (int i = 0; as->fields[i].name; i++)
+        if (cr_conf_has(c, as->fields[i].name)) b.set |= (uint64_t)1 << i;
+    return b;
+}
+
+static void set_bit(cr_conf_base *b, const char *field) {
+    for (int i = 0; b->msg->fields[i].name; i++)
+        if (strcmp(b->msg->fields[i].name, field) == 0) b->set |= (uint64_t)1 << i;
+}
+
+#define COMMON(c, f)                                                                               \
+    .feature_name = (f)->name, .expression = cr_arena_printf(arena, "user:%s", (f)->name),         \
+    .embedding_name = text((c)->embedding_name, ""), .embedding_dim = (c)->embedding_dim,          \
+    .pooling = text((c)->pooling, "sum"), .default_value = text((c)->default_value, "0"),          \
+    .separator = text((c)->separator, "\x1d"), .init_fn = text((c)->init_fn, ""),                  \
+    .use_mask = (c)->use_mask,                                                                     \
+    .fg_encoded_default_value = text((c)->fg_encoded_default_value, ""),                           \
+    .trainable = (c)->trainable, .data_type = text((c)->data_type, "FP32"),                        \
+    .embedding_constraints = (c)->embedding_constraints, .sequence_delim = ";",                    \
+    .pretrained_path = text((c)->pretrained_path, ""),                                             \
+    .pretrained_tensor = text((c)->pretrained_tensor, "")
+
+static cr_id_conf *id_conf(const cr_feature *f, const cr_calc_conf *c, cr_arena *arena) {
+    cr_id_conf *x = CR_NEW(arena, cr_id_conf);
+    *x = (cr_id_conf){COMMON(c, f),
+                      .hash_bucket_size = c->hash_bucket_size,
+                      .num_buckets = c->num_buckets,
+                      .vocab_list = c->vocab_list,
+                      .vocab_dict = c->vocab_dict,
+                      .vocab_file = text(c->vocab_file, ""),
+                      .asset_dir = text(c->asset_dir, ""),
+                      .default_bucketize_value = c->default_bucketize_value,
+                      .fg_value_type = text(c->fg_value_type, "")};
+    x->base = base_as(c, &cr_id_msg);
+    return x;
+}
+
+static cr_raw_conf *raw_conf(const cr_feature *f, const cr_calc_conf *c, int64_t dim,
+                             cr_arena *arena) {
+    cr_raw_conf *x = CR_NEW(arena, cr_raw_conf);
+    *x = (cr_raw_conf){COMMON(c, f), .boundaries = c->boundaries,
+                       .normalizer = text(c->normalizer, ""), .dense_emb = c->dense_emb,
+                       .value_dim = dim};
+    x->base = base_as(c, &cr_raw_msg);
+    return x;
+}
+
+static int64_t bucket(const cr_calc *op, float x) {
+    int64_t n = 0;
+    while (n < op->n_bounds && op->bounds[n] <= x)
+        n++;
+    return n;
+}
+
+/* END_MANY: ids of buckets come from here; the end sees integers */
+static void set_many(cr_calc *op, const cr_feature *f, const cr_calc_conf *c, cr_id_conf *x,
+                     cr_arena *arena, cr_diag *diag) {
+    float *b = CR_NEW_N(arena, float, c->boundaries.n);
+    for (int64_t i = 0; i < c->boundaries.n; i++)
+        b[i] = (float)c->boundaries.v[i];
+    op->bounds = b;
+    op->n_bounds = c->boundaries.n;
+    x->num_buckets = (uint64_t)op->n_bounds + 1;
+    set_bit(&x->base, "num_buckets");
+    double d = 0; /* "" is a null number, which counts as 0 */
+    const char *def = x->default_value;
+    if (*def && !cr_num_f64(def, strlen(def), &d))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "default_value"),
+                    "feature '%s': default_value '%s' is not a number", f->name, def);
+    x->default_value = cr_arena_printf(arena, "%lld", (long long)bucket(op, (float)d));
+}
+
+static void set_norm(cr_calc *op, const cr_feature *f, const cr_calc_conf *c, cr_arena *arena,
+                     cr_diag *diag) {
+    size_t where = 0;
+    cr_err err = {0};
+    if (cr_norm_parse(&op->norm, arena, text(c->normalizer, ""), &where, &err) != CR_OK)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_at_char(c, "normalizer", where),
+                    "feature '%s': normalizer, character %zu: %s", f->name, where + 1, err.msg);
+}
+
+static void need_dim(const cr_feature *f, const cr_calc_conf *c, cr_diag *diag) {
+    if (c->embedding_dim == 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, f->at,
+                    "feature '%s' has a table and needs embedding_dim; add for example "
+                    "embedding_dim: 16",
+                    f->name);
+}
+
+void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_end kind,
+                    int64_t dim, const cr_data_conf *data, cr_arena *arena, cr_diag *diag) {
+    /* the end's column is not one of the file: what input_fields says of that name is not meant */
+    cr_data_conf *d = CR_NEW(arena, cr_data_conf);
+    *d = *data;
+    if (!op->encoded) d->input_fields.n = 0;
+    op->end_kind = kind;
+    cr_feature *end = CR_NEW(arena, cr_feature);
+    *end = (cr_feature){.name = f->name, .at = f->at, .counts = f->counts};
+    if (kind == CR_END_NUMBER) {
+        op->dim = dim > 0 ? dim : 1;
+        cr_raw_conf *x = raw_conf(f, c, op->dim, arena);
+        if (!x->default_value[0] && !c->boundaries.n) x->default_value = "0";
+        cr_raw_conf_check(x, diag);
+        end->type = &cr_feature_raw;
+        end->conf = x;
+    } else {
+        cr_id_conf *x = id_conf(f, c, arena);
+        need_dim(f, c, diag);
+        if (kind == CR_END_MANY) {
+            cr_raw_conf_check(raw_conf(f, c, 1, arena), diag);
+            op->most = dim;
+            set_norm(op, f, c, arena, diag);
+            set_many(op, f, c, x, arena, diag);
+        } else if (kind == CR_END_WHOLE) {
+            set_norm(op, f, c, arena, diag);
+            cr_id_conf_check(x, diag);
+        } else {
+            x->value_dim = dim;
+            cr_id_conf_check(x, diag);
+        }
+        end->type = &cr_feature_id;
+        end->conf = x;
+    }
+    end->type->build(end, end->conf, d, arena, diag);
+    static const int first = 0;
+    end->col_idx = &first;
+    op->end = end;
+    f->sparse = end->sparse;
+    f->num_embeddings = end->num_embeddings;
+    f->embedding_dim = end->embedding_dim;
+    f->embedding_name = end->embedding_name;
+    f->mean = end->mean;
+    f->init_fn = end->init_fn;
+    f->trainable = end->trainable;
+    f->half = end->half;
+    f->value_dim = end->value_dim;
+    f->dense_emb = end->dense_emb;
+    f->autodis = end->autodis;
+    f->row_scratch = end->row_scratch;
+    f->vocab_path = end->vocab_path;
+    f->vocab_asset = end->vocab_asset;
+    if (op->encoded) {
+        f->columns = end->columns;
+        f->n_columns = end->n_columns;
+    }
+}
+
+/* ---- running ---- */
+
+/* a constant as a column: a dictionary of one entry */
+static const cr_column *constant(const char *s, int64_t n_rows, cr_arena *arena) {
+    uint32_t *place = CR_NEW_N(arena, uint32_t, 2);
+    place[1] = (uint32_t)strlen(s);
+    cr_column *c = CR_NEW(arena, cr_column);
+    *c = (cr_column){.type = CR_COL_STR,
+                     .bytes = s,
+                     .beg = place,
+                     .end = place + 1,
+                     .code = CR_NEW_N(arena, uint32_t, n_rows + 1),
+                     .n_dict = 1};
+    return c;
+}
+
+void cr_calc_bad(cr_calc_run *run, int input, cr_tok value, const char *why) {
+    const cr_calc *op = run->f->self;
+    int64_t r = run->out->row;
+    char show[80];
+    const char *col = input >= 0 && op->in[input].column >= 0
+                          ? run->f->columns[op->in[input].column]
+                          : run->f->name;
+    cr_bad_add(run->bad, r, cr_line_of(run->chunk, r), "column '%s', value '%s': %s (feature '%s')",
+               col, cr_show(show, value.p ? value.p : "", value.p ? value.n : 0), why,
+               run->f->name);
+    cr_values_drop(run->out);
+}
+
+static const char *needs(cr_calc_form form, cr_coltype type, int depth, int key, bool tokens) {
+    bool whole = type == CR_COL_STR || type == CR_COL_I32 || type == CR_COL_I64;
+    bool map = key >= 0;
+    switch (form) {
+    case CR_IN_TOKENS:
+        return depth <= 1 && !map && whole ? NULL : "text, integers or lists of them";
+    case CR_IN_NUMBERS: return depth <= 1 && !map ? NULL : "numbers or lists of numbers";
+    case CR_IN_PAIRS:
+        if (map ? !tokens || whole : depth <= 1 && type == CR_COL_STR) return NULL;
+        return tokens ? "key:value text or a map to text or integers" : "key:value text or a map";
+    case CR_IN_NESTED:
+        return type == CR_COL_STR && (map || depth == 0) ? NULL : "text or a map to text";
+    }
+    return NULL;
+}
+
+static bool makes_tokens(const cr_calc *op) {
+    return op->end_kind == CR_END_TOKENS;
+}
+
+const char *cr_calc_refuses(const cr_feature *f, int k, const cr_colkind *kind) {
+    const cr_calc *op = f->self;
+    if (op->encoded) return op->end->type->refuses(op->end, 0, kind);
+    for (int i = 0; i < op->n_in; i++) {
+        if (op->in[i].column != k) continue;
+        const char *n = needs(op->in[i].form, kind->type, kind->depth, kind->key, makes_tokens(op));
+        if (n) return n;
+    }
+    return NULL;
+}
+
+/* the columns of the inputs; a file that changed its types is told here */
+static cr_code inputs(const cr_feature *f, const cr_chunk *chunk, cr_arena *arena,
+                      const cr_column **in, cr_err *err) {
+    const cr_calc *op = f->self;
+    for (int i = 0; i < op->n_in; i++) {
+        const cr_calc_input *x = &op->in[i];
+        if (x->constant) {
+            in[i] = constant(x->constant, chunk->n_rows, arena);
+            continue;
+        }
+        const cr_column *c = in[i] = &chunk->cols[f->col_idx[x->column]];
+        const char *n =
+            needs(x->form, c->type, c->depth, c->keys ? (int)c->keys->type : -1, makes_tokens(op));
+        if (n)
+            return cr_fail(err, CR_EDATA, "%s: column '%s' holds %s; feature '%s' needs %s",
+                           chunk->path ? chunk->path : "input", f->columns[x->column],
+                           c->keys        ? "a map"
+                           : c->depth > 1 ? "lists of lists"
+                                          : "values of another type",
+                           f->name, n);
+    }
+    return CR_OK;
+}
+
+/* numbers that are not finite make their row bad; y gets the normalized ones */
+static void normalize(cr_calc_run *run, const cr_norm *norm, cr_values *v, float *y) {
+    cr_norm_apply(norm, v->x, y, v->n, false);
+    for (int64_t r = 0; r < run->chunk->n_rows; r++)
+        for (int64_t i = v->off[r]; i < v->off[r + 1]; i++) {
+            if (isfinite(y[i])) continue;
+            cr_bad_add(run->bad, r, cr_line_of(run->chunk, r),
+                       "feature '%s' gives no finite number", run->f->name);
+            y[i] = 0;
+        }
+}
+
+/* what the operator made as the column that the end reads */
+static void as_column(cr_calc_run *run, cr_values *v, cr_column *out) {
+    const cr_calc *op = run->f->self;
+    int64_t n_rows = run->chunk->n_rows;
+    if (op->end_kind == CR_END_TOKENS) {
+        static const uint32_t none;
+        *out = (cr_column){.type = CR_COL_STR,
+                           .depth = 1,
+                           .row_off = v->off,
+                           .bytes = v->bytes ? v->bytes : "",
+                           .beg = v->beg ? v->beg : &none,
+                           .end = v->end ? v->end : &none};
+        return;
+    }
+    if (op->end_kind == CR_END_NUMBER) {
+        bool one = op->dim == 1;
+        for (int64_t r = 0; one && r < n_rows; r++)
+            one = v->off[r + 1] - v->off[r] <= 1;
+        if (!one) {
+            *out = (cr_column){.type = CR_COL_F64,
+                               .depth = 1,
+                               .row_off = v->off,
+                               .v.f64 = v->x ? v->x : NULL};
+            return;
+        }
+        double *x = cr_arena_alloc(run->arena, sizeof(double) * (size_t)(n_rows + 1));
+        uint8_t *valid = cr_arena_alloc(run->arena, (size_t)n_rows + 1);
+        for (int64_t r = 0; r < n_rows; r++) {
+            valid[r] = v->off[r + 1] > v->off[r];
+            x[r] = valid[r] ? v->x[v->off[r]] : 0;
+        }
+        *out = (cr_column){.type = CR_COL_F64, .valid = valid, .v.f64 = x};
+        return;
+    }
+    float *y = cr_arena_alloc(run->arena, sizeof(float) * (size_t)(v->n + 1));
+    int64_t *id = cr_arena_alloc(run->arena, sizeof(int64_t) * (size_t)(v->n + 1));
+    normalize(run, &op->norm, v, y);
+    for (int64_t i = 0; i < v->n; i++)
+        id[i] = op->end_kind == CR_END_MANY ? bucket(op, y[i])
+                : y[i] >= 0x1p63f           ? INT64_MAX
+                : y[i] < -0x1p63f           ? INT64_MIN
+                                            : (int64_t)y[i];
+    *out = (cr_column){.type = CR_COL_I64, .depth = 1, .row_off = v->off, .v.i64 = id};
+}
+
+static cr_code run_rows(const cr_feature *f, const cr_chunk *chunk, cr_arena *arena, cr_bad *bad,
+                        cr_column *out, cr_err *err) {
+    const cr_calc *op = f->self;
+    int64_t n_rows = chunk->n_rows;
+    const cr_column *in[CR_CALC_MAX_INPUTS];
+    CR_TRY(inputs(f, chunk, arena, in, err));
+    cr_values v = {.arena = arena, .text = makes_tokens(op)};
+    v.off = cr_arena_alloc(arena, sizeof(int32_t) * (size_t)(n_rows + 1));
+    v.off[0] = 0;
+    cr_calc_run run = {f, chunk, in, arena, &v, bad, op->begin ? op->begin(f, arena) : NULL};
+    for (int64_t r = 0; r < n_rows; r++) {
+        v.row = r;
+        op->row(&run, r);
+        if (op->end_kind == CR_END_MANY && op->most && cr_values_in_row(&v) > op->most)
+            v.n = v.off[r] + op->most;
+        if (v.n > INT32_MAX || v.n_bytes > UINT32_MAX)
+            return cr_fail(err, CR_EDATA,
+                           "feature '%s' makes more than 2^31 values or 4 GiB of text in one block "
+                           "of rows",
+                           f->name);
+        v.off[r + 1] = (int32_t)v.n;
+    }
+    as_column(&run, &v, out);
+    return CR_OK;
+}
+
+cr_code cr_calc_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out, cr_err *err) {
+    const cr_calc *op = f->self;
+    cr_column made;
+    if (op->encoded)
+        made = in->cols[f->col_idx[0]];
+    else
+        CR_TRY(run_rows(f, in, out->arena, out->bad, &made, err));
+    cr_chunk one = {
+        .n_rows = in->n_rows, .n_cols = 1, .cols = &made, .path = in->path, .lines = in->lines};
+    return op->end->type->encode(op->end, &one, out, err);
+}
+
+/* ---- fg.json ---- */
+
+void cr_calc_fg_open(const cr_feature *f, const cr_calc_conf *c, const char *value_type, cr_jw *w) {
+    cr_jw_obj(w, NULL);
+    cr_jw_str(w, "feature_type", f->type->name);
+    cr_jw_str(w, "feature_name", f->name);
+    if (c->default_value) cr_jw_str(w, "default_value", c->default_value);
+    if (*value_type) cr_jw_str(w, "value_type", value_type);
+    if (c->separator && strcmp(c->separator, "\x1d") != 0) cr_jw_str(w, "separator", c->separator);
+}
+
+void cr_calc_fg_close(const cr_feature *f, const cr_calc_conf *c, cr_jw *w) {
+    const cr_calc *op = f->self;
+    if (c->normalizer && c->normalizer[0]) cr_jw_str(w, "normalizer", c->normalizer);
+    if (c->boundaries.n && op->end_kind != CR_END_TOKENS) {
+        cr_jw_arr(w, "boundaries");
+        for (int64_t i = 0; i < c->boundaries.n; i++)
+            cr_jw_f64(w, NULL, c->boundaries.v[i]);
+        cr_jw_end(w);
+    } else if (op->end_kind == CR_END_TOKENS || op->end_kind == CR_END_WHOLE) {
+        cr_id_fg_buckets(op->end, op->end->conf, w);
+    }
+    if (cr_conf_has(c, "stub_type")) cr_jw_bool(w, "stub_type", c->stub_type);
+    cr_jw_end(w);
+}
+
+/* ---- combiners ---- */
+
+static const char *const COMBINERS[] = {"sum", "mean", "min", "max", "count", NULL};
+static const char *combiner_at(const void *ctx, size_t i) {
+    (void)ctx;
+    return COMBINERS[i];
+}
+
+bool cr_combiner_of(cr_combiner *out, const cr_feature *f, const void *conf, const char *word,
+                    bool all, cr_diag *diag) {
+    *out = CR_COMBINE_SUM;
+    if (all && !*word) {
+        *out = CR_COMBINE_NONE;
+        return true;
+    }
+    if (strcasecmp(word, "avg") == 0) word = "mean";
+    for (int i = 0; COMBINERS[i] && (all || i < CR_COMBINE_COUNT); i++) {
+        if (strcasecmp(word, COMBINERS[i]) != 0) continue;
+        *out = (cr_combiner)i;
+        return true;
+    }
+    const char *near = cr_nearest(word, combiner_at, NULL);
+    cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "combiner"),
+                "feature '%s': unknown combiner '%s'; %s%s%s", f->name, word,
+                near  ? "did you mean '"
+                : all ? "use sum, mean, min, max, count or \"\""
+                      : "use sum, mean, min or max",
+                near ? near : "", near ? "'?" : "");
+    return false;
+}
+
+double cr_combine(cr_combiner c, const double *x, int64_t n) {
+    if (c == CR_COMBINE_COUNT) return (double)n;
+    double r = x[0];
+    for (int64_t i = 1; i < n; i++)
+        r = c == CR_COMBINE_MIN ? fmin(r, x[i]) : c == CR_COMBINE_MAX ? fmax(r, x[i]) : r + x[i];
+    return c == CR_COMBINE_MEAN ? r / (double)n : r;
+}

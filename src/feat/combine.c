@@ -1,0 +1,103 @@
+/*
+ * combine.c - combine_feature: values become numbers by a map, and the numbers of a row one number.
+ *
+ * Values that the map does not hold are left out; a row without any is missing. With num_buckets
+ * the result is cut to an integer and is the id.
+ */
+#include "feat/calc_int.h"
+
+typedef struct combine_conf {
+    cr_calc_conf op;
+    const char *expression;
+    cr_conf_map value_map;
+    const char *combiner;
+} combine_conf;
+static const cr_field cr_combine_fields[] = {
+    CR_CALC_NAME,
+    CR_STR(combine_conf, expression, NULL, 0, HELP_EXPRESSION),
+    CR_CALC_EMBEDDING(0, 0),
+    CR_CALC_BUCKETS,
+    CR_MAP_FLOAT(combine_conf, value_map, 0, "number of each value; others are left out"),
+    CR_STR(combine_conf, combiner, "sum", 0, "how several numbers become one: sum, mean, min, max"),
+    CR_CALC_NUMERIC,
+    CR_CALC_NORMALIZER,
+    CR_CALC_DEFAULT(""),
+    CR_CALC_TAIL,
+    CR_END,
+};
+CR_CALC_MSGS(combine, "CombineFeature", "Values mapped to numbers and combined", combine_conf);
+
+typedef struct combine_self {
+    cr_calc op;
+    cr_vocab map; /* value -> index into x */
+    const cr_conf_map *x;
+    cr_combiner combiner;
+} combine_self;
+
+typedef struct scratch {
+    cr_toks in;
+    double *x;
+    int64_t cap;
+} scratch;
+
+static void *begin(const cr_feature *f, cr_arena *arena) {
+    (void)f;
+    return CR_NEW(arena, scratch);
+}
+
+static void row(cr_calc_run *run, int64_t r) {
+    const combine_self *s = run->f->self;
+    scratch *t = run->scratch;
+    cr_toks_row(&t->in, run->in[0], r, s->op.sep, false, run->arena);
+    if (t->in.n > t->cap) {
+        t->cap = 2 * t->in.n;
+        t->x = cr_arena_alloc(run->arena, sizeof(double) * (size_t)t->cap);
+    }
+    int64_t n = 0;
+    for (int64_t i = 0; i < t->in.n; i++) {
+        int64_t k = cr_vocab_get(&s->map, t->in.v[i].p, t->in.v[i].n);
+        if (k >= 0) t->x[n++] = (double)(float)s->x->v[k].f;
+    }
+    if (n) cr_values_number(run->out, cr_combine(s->combiner, t->x, n));
+}
+
+static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_arena *arena,
+                  cr_diag *diag) {
+    const combine_conf *c = conf;
+    combine_self *s = CR_NEW(arena, combine_self);
+    cr_calc_start(&s->op, f, &c->op, data);
+    cr_calc_add(&s->op, f, "expression", -1, c->expression, CR_IN_TOKENS, data, arena, diag);
+    cr_combiner_of(&s->combiner, f, c, c->combiner, false, diag);
+    cr_vocab_init(&s->map, arena, (size_t)c->value_map.n + 1);
+    s->map.unknown = -1;
+    s->x = &c->value_map;
+    for (int64_t i = 0; i < c->value_map.n; i++)
+        cr_vocab_put(&s->map, c->value_map.v[i].key, strlen(c->value_map.v[i].key), i);
+    if (!s->op.encoded && c->value_map.n == 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, f->at,
+                    "feature '%s' has no value_map; give the number of each value", f->name);
+    if (cr_conf_has(c, "num_buckets") && (c->op.boundaries.n || c->op.dense_emb.m))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "num_buckets"),
+                    "feature '%s': num_buckets makes ids of the numbers themselves; keep it or %s",
+                    f->name, c->op.boundaries.n ? "boundaries" : c->op.dense_emb.m->key);
+    s->op.begin = begin;
+    s->op.row = row;
+    cr_calc_finish(&s->op, f, &c->op, cr_conf_has(c, "num_buckets") ? CR_END_WHOLE : CR_END_NUMBER,
+                   1, data, arena, diag);
+}
+
+static void fg_json(const cr_feature *f, cr_jw *w) {
+    const combine_conf *c = f->conf;
+    cr_calc_fg_open(f, &c->op, cr_conf_has(c, "num_buckets") ? "int64" : "float", w);
+    cr_jw_str(w, "expression", c->expression);
+    cr_jw_obj(w, "value_map");
+    for (int64_t i = 0; i < c->value_map.n; i++)
+        cr_jw_f64(w, c->value_map.v[i].key, c->value_map.v[i].f);
+    cr_jw_end(w);
+    cr_jw_str(w, "combiner", c->combiner);
+    if (f->sparse) cr_jw_i64(w, "value_dim", 1);
+    cr_calc_fg_close(f, &c->op, w);
+}
+
+const cr_feature_type cr_feature_combine = {"combine_feature", build, cr_calc_encode, fg_json,
+                                            cr_calc_refuses};
