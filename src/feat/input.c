@@ -47,7 +47,7 @@ static bool split(const char *text, const cr_feature *f, const void *conf, size_
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "expression"),
                     "feature '%s': %s; write e.g. expression: user:%s", f->name,
                     *text ? "expression must be side:column" : "FG_NORMAL needs an expression",
-                    *text && !colon ? text : f->name);
+                    *text && !colon ? text : cr_conf_text(conf, "feature_name"));
         return false;
     }
     *n_side = (size_t)(colon - text);

@@ -444,6 +444,7 @@ const char *cr_seq_refuses(const cr_feature *f, int k, const cr_colkind *kind) {
     if (kind->key >= 0) return "single values or lists; a map cannot be a sequence";
     cr_colkind step = *kind;
     if (step.depth > 0) step.depth--;
+    /* cppcheck-suppress returnDanglingLifetime; the answer is a literal, not a part of step */
     return f->type->refuses(f, k, &step);
 }
 
