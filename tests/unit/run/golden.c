@@ -88,7 +88,7 @@ static void check_logits(job *j, const golden *g, const char *prefix, const cr_b
     CHECK_INT(cr_exec_new(&ex, &eo, j->pool, NULL), 0);
     cr_step_input in = {.batch = b};
     cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = true};
-    cr_exec_run(ex, &run);
+    CHECK_INT(cr_model_run(j->model, ex, b, &run, NULL), 0);
     int checked = 0;
     for (int i = 0; i < j->model->n_outputs; i++) {
         const char *name = j->model->outputs[i].name;
@@ -122,7 +122,7 @@ static void check_grads(job *j, const golden *g, const cr_batch *b) {
                         .scale = (const float *const *)scale,
                         .n_scale = j->model->n_weights};
     cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = true};
-    cr_exec_run(ex, &run);
+    CHECK_INT(cr_model_run(j->model, ex, b, &run, NULL), 0);
     int checked = 0;
     for (int i = 0; i < j->model->graph.n; i++) {
         const cr_node *p = j->model->graph.nodes[i];
