@@ -118,8 +118,8 @@ static const cr_field model_fields[] = {
     CR_K_MSG("variational_dropout", &cr_variational_dropout_msg, CR_F_LATER,
              "learn which features are needed"),
     CR_K_ENUM("kernel", kernels, 1, CR_F_SPEED, "kernels of the sequential transducers"),
-    CR_K_BOOL("use_pareto_loss_weight", false, CR_F_LATER,
-              "weigh the losses of tasks by gradients"),
+    CR_BOOL(cr_model_conf, use_pareto_loss_weight, false, 0,
+            "weigh the losses of tasks by their gradients in each step"),
     CR_END,
 };
 const cr_msg cr_model_msg = {

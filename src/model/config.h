@@ -32,6 +32,7 @@ typedef struct cr_model_conf {
     cr_msgs metrics;                 /* cr_metric_conf */
     cr_msgs train_metrics;           /* cr_train_metric_conf */
     double embedding_regularization; /* ours */
+    bool use_pareto_loss_weight;
 } cr_model_conf;
 extern const cr_msg cr_model_msg;
 extern const cr_oneof cr_model_family;

@@ -16,7 +16,9 @@
 #include "op/param.h"
 
 int cr_add_weight(cr_build *b, cr_row_weight w) {
-    if (w.field < 0 && w.space < 0 && w.factor == 1) return -1;
+    /* losses that are weighed by the step need a number each */
+    bool alone = !b->conf->use_pareto_loss_weight;
+    if (alone && w.field < 0 && w.space < 0 && w.factor == 1) return -1;
     b->m->weights[b->m->n_weights] = w;
     return b->m->n_weights++;
 }
@@ -53,7 +55,7 @@ cr_task *cr_add_task(cr_build *b, const char *suffix, cr_node *logits) {
     /* one number for all that use the field */
     for (int i = 0; i < b->n_tasks - 1; i++)
         if (b->tasks[i].weight >= 0) t->weight = b->tasks[i].weight;
-    if (t->weight < 0) t->weight = cr_add_weight(b, (cr_row_weight){field, -1, 1, 1, 1});
+    if (t->weight < 0) t->weight = cr_add_weight(b, (cr_row_weight){field, -1, 1, 1, 1, 0});
     return t;
 }
 

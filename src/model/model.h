@@ -48,6 +48,7 @@ typedef struct cr_row_weight {
     int space; /* label field that is above 0 in the task's space; -1: no space */
     double in, out;
     double factor; /* of the task */
+    double least;  /* share of all losses at least, with use_pareto_loss_weight */
 } cr_row_weight;
 /* cr_row_weight_of: of row r of a batch, without the factor */
 double cr_row_weight_of(const cr_row_weight *w, const cr_batch *b, int64_t r);

@@ -85,7 +85,12 @@ int cr_find_label(cr_build *b, const char *name, cr_loc at) {
 
 static int weight_of(cr_build *b, const cr_task_conf *t) {
     const cr_features *fs = b->o->features;
-    cr_row_weight w = {-1, -1, t->in_task_space_weight, t->out_task_space_weight, t->weight};
+    cr_row_weight w = {-1,
+                       -1,
+                       t->in_task_space_weight,
+                       t->out_task_space_weight,
+                       t->weight,
+                       t->pareto_min_loss_weight};
     if (t->sample_weight_name[0]) {
         w.field = find(fs->weights, fs->n_weights, t->sample_weight_name);
         if (w.field < 0)

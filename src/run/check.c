@@ -344,6 +344,9 @@ static void check_one_task(const cr_root_conf *c, const names *features, cr_diag
               "model_config has no losses; add for example losses { binary_cross_entropy {} }");
     check_losses(c, &t, features, diag);
     check_metrics(c, &t, features, diag);
+    if (m->use_pareto_loss_weight)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(m, "use_pareto_loss_weight"),
+                    "use_pareto_loss_weight has no effect on a model with one task; remove it");
     const cr_strs *labels = &c->data_config->label_fields;
     if (labels->n > 1 && m->model.m)
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at_item(c->data_config, "label_fields", 1),
@@ -410,6 +413,24 @@ static void check_relation(const cr_task_conf *t, const names *towers, const nam
                     t->tower_name);
 }
 
+static void check_least(const cr_model_conf *m, cr_diag *diag) {
+    const cr_task_conf *t;
+    double sum = 0;
+    for (int64_t i = 0; (t = cr_model_tower(m, i)); i++) {
+        sum += t->pareto_min_loss_weight;
+        if (sum > 1 + 1e-9 && m->use_pareto_loss_weight) {
+            wrong(diag, cr_conf_at(t, "pareto_min_loss_weight"),
+                  "the pareto_min_loss_weight of all tasks add up to %g; make it 1 at most", sum);
+            return;
+        }
+        if (cr_conf_has(t, "pareto_min_loss_weight") && !m->use_pareto_loss_weight)
+            cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(t, "pareto_min_loss_weight"),
+                        "task '%s': pareto_min_loss_weight has no effect without "
+                        "use_pareto_loss_weight; set that, or remove it",
+                        t->tower_name);
+    }
+}
+
 static void check_towers(const cr_root_conf *c, const names *features, cr_diag *diag) {
     const cr_model_conf *m = c->model_config;
     static const char *const idle[] = {"losses", "metrics", "train_metrics", "num_class"};
@@ -456,6 +477,7 @@ static void check_towers(const cr_root_conf *c, const names *features, cr_diag *
         else
             cr_map_put(&towers.index, t->tower_name, strlen(t->tower_name), i);
     }
+    check_least(m, diag);
     cr_map_clear(&labels.index);
     cr_map_clear(&weights.index);
     cr_map_clear(&towers.index);

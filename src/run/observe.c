@@ -147,13 +147,6 @@ void cr_observer_free(observer *o) {
 
 /* ---- steps ---- */
 
-static double total_loss(const observer *o, const trainer *t) {
-    double sum = 0;
-    for (int k = 0; k < o->j->model->n_losses; k++)
-        sum += cr_trainer_loss(t, k);
-    return sum;
-}
-
 static void step_line(observer *o, const trainer *t, const observed *s) {
     const cr_model *m = o->j->model;
     char key[300];
@@ -163,7 +156,7 @@ static void step_line(observer *o, const trainer *t, const observed *s) {
     cr_jw_i64(w, "epoch", s->epoch);
     cr_jw_i64(w, "step", s->step);
     cr_jw_i64(w, "train.rows", s->rows);
-    cr_jw_f64(w, "train.loss", total_loss(o, t));
+    cr_jw_f64(w, "train.loss", cr_trainer_total(t));
     for (int k = 0; k < m->n_losses; k++) {
         snprintf(key, sizeof key, "train.%s", m->losses[k].name);
         cr_jw_f64(w, key, cr_trainer_loss(t, k));
@@ -246,7 +239,7 @@ static void step_events(observer *o, const trainer *t, const observed *s) {
     char tag[32];
     for (int k = 0; k < m->n_losses; k++)
         cr_events_scalar(o->events, tag2(o, "loss/", m->losses[k].name), cr_trainer_loss(t, k));
-    cr_events_scalar(o->events, "loss/total", total_loss(o, t));
+    cr_events_scalar(o->events, "loss/total", cr_trainer_total(t));
     for (int i = 0, n = cr_trainer_lrs(t, &lr); i < n; i++) {
         snprintf(tag, sizeof tag, "lr/g%d", i);
         cr_events_scalar(o->events, tag, lr[i]);

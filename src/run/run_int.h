@@ -61,8 +61,8 @@ void cr_job_assets_from(cr_config *cfg, const char *dir);
 bool cr_job_wants_ema(const job *j, bool eval);
 /* cr_job_check_ema: averages that are asked for and that training would not make */
 void cr_job_check_ema(const job *j, cr_diag *diag);
-/* cr_job_needs: what of a checkpoint an evaluation, export or prediction reads. Averages lie with the
- * optimizer state. */
+/* cr_job_needs: what of a checkpoint an evaluation, export or prediction reads. Averages lie with
+ * the optimizer state. */
 cr_ckpt_need cr_job_needs(const job *j);
 /* cr_job_alloc makes parameters; job_load fills them from a checkpoint. */
 CR_CHECKED cr_code cr_job_alloc(job *j, cr_err *err);
@@ -93,7 +93,8 @@ struct trainer;
 cr_ckpt_tensor *cr_job_tensors(job *j, const struct trainer *t, cr_arena *a, int *n);
 /* cr_split_list cuts a comma list of a flag into words without blanks around them */
 int cr_split_list(cr_arena *a, const char *text, char ***out);
-/* cr_job_wrong_path: a path of the config, under key, that cannot be used; told where it is given */
+/* cr_job_wrong_path: a path of the config, under key, that cannot be used; told where it is given
+ */
 cr_code cr_job_wrong_path(const void *conf, const char *key, const char *path, const cr_err *err,
                           cr_diag *diag);
 /* adds err as one finding and returns its code */
@@ -110,6 +111,19 @@ CR_CHECKED cr_code cr_job_begin(job *j, struct trainer *t, bool ignore_optimizer
 /* cr_job_check_begin finds what cr_job_begin would refuse; needs no memory for parameters. */
 void cr_job_check_begin(job *j, cr_diag *diag);
 
+/* ---- pareto.c: weights of the tasks' losses, chosen in each step ---- */
+typedef struct pareto pareto;
+/* *out is NULL when the config does not ask for it */
+CR_CHECKED cr_code cr_pareto_new(pareto **out, job *j, cr_exec *ex, cr_err *err);
+void cr_pareto_free(pareto *p);
+/* cr_pareto_step runs the batch once per task and multiplies the scale of each by its weight. */
+CR_CHECKED cr_code cr_pareto_step(pareto *p, const cr_batch *b, const cr_run *run,
+                                  float *const *scale, cr_err *err);
+/* loss k of the last step before it was weighed, and its weight */
+double cr_pareto_loss(const pareto *p, int k, double *weight);
+/* the weights of n tasks from the products of their gradients, gram (n, n) */
+void cr_pareto_solve(const double *gram, const double *least, int n, double *out);
+
 /* ---- step.c: one training step ---- */
 typedef struct trainer trainer;
 CR_CHECKED cr_code cr_trainer_new(trainer **out, job *j, cr_err *err);
@@ -118,6 +132,7 @@ void cr_trainer_free(trainer *t);
  * then as before the step). Allocates nothing once the largest batch was seen. */
 CR_CHECKED cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err);
 double cr_trainer_loss(const trainer *t, int k); /* loss k of the last step */
+double cr_trainer_total(const trainer *t);       /* all of them, as they were weighed */
 cr_updater *cr_trainer_updater(const trainer *t);
 /* rows of an output node in the last step, before the update; cr_ld apart */
 const float *cr_trainer_val(const trainer *t, const cr_node *n);
@@ -195,8 +210,8 @@ typedef struct eval_run {
     const char *title; /* of log lines: "Evaluating Epoch-0 model-1000" */
     const cr_watch *watch;
 } eval_run;
-/* cr_evaluator_probe reads a batch of the eval data before the first step: a wrong path or column, an
- * empty file, a label that a metric cannot take must not wait for the first evaluation. */
+/* cr_evaluator_probe reads a batch of the eval data before the first step: a wrong path or column,
+ * an empty file, a label that a metric cannot take must not wait for the first evaluation. */
 CR_CHECKED cr_code cr_evaluator_probe(evaluator *e, const char *paths, cr_diag *diag);
 CR_CHECKED cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res,
                                     cr_arena *names, cr_diag *diag);

@@ -23,6 +23,7 @@ struct trainer {
     cr_exec *ex;
     cr_updater *up;
     dense_side *dense;
+    pareto *pareto; /* NULL: losses are added as they are */
     cr_clip_type clip;
     double norm_type;
     float max_gradient;
@@ -48,6 +49,7 @@ cr_code cr_trainer_new(trainer **out, job *j, cr_err *err) {
     cr_exec_opts eo = {&t->m->graph, CR_TRAIN, j->root->data_config->batch_size, (int)tc->lanes, 0};
     cr_code code = cr_exec_new(&t->ex, &eo, j->pool, err);
     if (code == CR_OK) code = cr_dense_new(&t->dense, j, t->ex, err);
+    if (code == CR_OK) code = cr_pareto_new(&t->pareto, j, t->ex, err);
     if (code != CR_OK) {
         cr_trainer_free(t);
         return code;
@@ -80,6 +82,7 @@ void cr_trainer_free(trainer *t) {
     if (!t) return;
     cr_updater_free(t->up);
     cr_dense_free(t->dense);
+    cr_pareto_free(t->pareto);
     cr_exec_free(t->ex);
     cr_arena_clear(&t->arena);
     cr_free(t);
@@ -203,6 +206,7 @@ cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err
                         .n_scale = t->m->n_weights,
                         .slope = (t->scaler ? t->counters.loss_scale : 1) / (double)t->k};
     cr_run run = {.input = &in, .n_rows = b->n_rows, .step = step, .weights_changed = true};
+    if (t->pareto) CR_TRY(cr_pareto_step(t->pareto, b, &run, t->scale, err));
     CR_TRY(cr_model_run(t->m, t->ex, b, &run, err));
     cr_model_seq_grads(t->m, t->ex, t->up);
     double t2 = cr_now();
@@ -219,7 +223,19 @@ cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err
 }
 
 double cr_trainer_loss(const trainer *t, int k) {
+    double weight;
+    if (t->pareto) return cr_pareto_loss(t->pareto, k, &weight);
     return cr_exec_whole(t->ex, t->m->losses[k].mean, 0);
+}
+
+double cr_trainer_total(const trainer *t) {
+    double sum = 0;
+    for (int k = 0; k < t->m->n_losses; k++) {
+        double weight = 1,
+               v = t->pareto ? cr_pareto_loss(t->pareto, k, &weight) : cr_trainer_loss(t, k);
+        sum += v * weight;
+    }
+    return sum;
 }
 
 cr_updater *cr_trainer_updater(const trainer *t) {

@@ -268,13 +268,6 @@ static cr_code save(loop *l) {
     return code;
 }
 
-static double total_loss(const loop *l) {
-    double sum = 0;
-    for (int k = 0; k < l->j.model->n_losses; k++)
-        sum += cr_trainer_loss(l->t, k);
-    return sum;
-}
-
 /* JSON line and events; never left out, so that logs of equal runs are equal */
 static void observe(loop *l, bool last) {
     if (l->observed_step == l->step || (!last && l->step % l->tc->log_step_count_steps != 0))
@@ -305,7 +298,7 @@ static void log_step(loop *l, bool last) {
         cr_buf_printf(&b, " lr_g%d:%.5f", k, lr[k]);
     for (int k = 0; k < l->j.model->n_losses; k++)
         cr_buf_printf(&b, " %s:%.5f", l->j.model->losses[k].name, cr_trainer_loss(l->t, k));
-    cr_buf_printf(&b, " total_loss: %.5f", total_loss(l));
+    cr_buf_printf(&b, " total_loss: %.5f", cr_trainer_total(l->t));
     cr_train_metrics_text(l->tm, &b);
     CR_INFO("Training Epoch %lld: %lldit [%.2fit/s]%s", (long long)l->in_epoch, (long long)l->step,
             (double)l->res->steps / (now - l->t0), b.data);
@@ -337,7 +330,7 @@ static void tell(loop *l) {
                      .n_epochs = l->tc->num_epochs,
                      .rows = l->res->rows,
                      .rows_per_s = spent > 0 ? (double)l->res->rows / spent : 0,
-                     .loss = total_loss(l),
+                     .loss = cr_trainer_total(l->t),
                      .seconds_left = done > 0 && done <= 1 ? spent * (1 - done) / done : -1};
     if (cr_now() - l->told >= 0.1) { /* a metric is more work than a step should have */
         const cr_eval_result *r = cr_train_metrics_result(l->tm);

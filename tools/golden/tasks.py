@@ -312,6 +312,31 @@ def weighted(tower, each, rows):
     return (each * w).mean() * tower.get("weight", 1.0)
 
 
+def pareto(model, losses):
+    """The tasks' losses weighed so that the sum of their gradients is short."""
+    params = list(model.parameters())
+    rows = []
+    for loss in losses:
+        grads = torch.autograd.grad(loss, params, retain_graph=True, allow_unused=True)
+        rows.append(torch.cat([torch.zeros_like(p).reshape(-1) if g is None else g.reshape(-1) for p, g in zip(params, grads)]))
+    G, n = torch.stack(rows), len(losses)
+    c = torch.tensor([t.get("pareto_min_loss_weight", 0.0) for t in model.towers], dtype=G.dtype)
+    M = torch.ones(n + 1, n + 1, dtype=G.dtype)
+    M[:n, :n], M[n, n] = G @ G.T, 0
+    z = torch.cat([-(G @ G.T) @ c, 1 - c.sum().reshape(1)])
+    w = (torch.inverse(M.T @ M) @ M @ z)[:n]
+    return sum(a * loss for a, loss in zip(nearest(w, 1 - c.sum()) + c, losses))
+
+
+def nearest(w, total):
+    """The point without negative parts whose sum is total: the shift by bisection."""
+    lo, hi = w.min() - 1 - total, w.max() + 1
+    for _ in range(200):
+        mid = (lo + hi) / 2
+        lo, hi = (mid, hi) if (w - mid).clamp(min=0).sum() > total else (lo, mid)
+    return (w - (lo + hi) / 2).clamp(min=0)
+
+
 NETS = dict(simple_multi_task=SimpleMultiTask, mmoe=MmoeNet, ple=Ple, dbmtl=Dbmtl, esmm=Esmm, pepnet=PepNet)
 
 
@@ -336,12 +361,15 @@ def run(config, model, inputs, batches, dtype):
             p.grad = None
         y = scores(batch, rows)
         loss = model.loss(y, rows, batch)
-        loss.backward()
-        losses.append(loss.item())
+        every = {**named, **{k: params[k] for k in inputs.tables}}
         if t == 0:
             out.update({"logits" + k: v.detach().clone() for k, v in y.items()})
-            for k, p in {**named, **{k: params[k] for k in inputs.tables}}.items():
-                out["grad/" + k] = torch.zeros_like(p) if p.grad is None else p.grad.clone()
+            grads = torch.autograd.grad(loss, list(every.values()), retain_graph=True, allow_unused=True)
+            out.update({"grad/" + k: torch.zeros_like(p) if g is None else g.clone() for (k, p), g in zip(every.items(), grads)})
+        if config["model_config"].get("use_pareto_loss_weight"):
+            loss = pareto(model, [task_loss(c, z, rows, batch) for c, z in model.task_losses(y, rows)])
+        loss.backward()
+        losses.append(loss.item())
         opt.step()
         with torch.no_grad():
             for k in inputs.tables:
@@ -429,6 +457,12 @@ CASES = {
                                    loss={"softmax_cross_entropy": {}}, num_class=3),
     "task_rocket_distance_weight": rocket(feature_based_distillation=True, feature_distillation_function=Name("EUCLID"), weights=True),
 }
+
+CASES["task_pareto"] = tasks("mmoe", dict(expert_mlp=mlp(6), num_expert=2, task_towers=[
+    dict(CTR, pareto_min_loss_weight=0.2), dict(CVR, weight=2.0, pareto_min_loss_weight=0.1), VALUE]), labels=("click", "buy", "spent"))
+CASES["task_pareto_bound"] = tasks("simple_multi_task", dict(bottom_mlp=mlp(6), task_towers=[CTR, dict(VALUE, weight=30.0)]), labels=("click", "spent"))
+for name in ("task_pareto", "task_pareto_bound"):
+    CASES[name]["model_config"]["use_pareto_loss_weight"] = True
 
 
 def make_labels(config, rng, n):

@@ -191,9 +191,7 @@ static void run_case(const char *name, int threads) {
             restore_buffers(&j, &g); /* the running statistics moved */
         }
         CHECK_INT(cr_trainer_step(t, b, step, NULL), 0);
-        double sum = 0;
-        for (int k = 0; k < j.model->n_losses; k++)
-            sum += cr_trainer_loss(t, k);
+        double sum = cr_trainer_total(t);
         if (loss && step < loss->n && !near(sum, loss->v[step], TOL_LOSS)) {
             fprintf(stderr, "%s: loss of step %d is %.9g, expected %.9g\n", name, (int)step, sum,
                     loss->v[step]);

@@ -41,6 +41,10 @@ static const struct a_model {
     {"mmoe",
      MODEL(ALL, "mmoe: {expert_mlp: " HIDDEN("32") ", gate_mlp: {hidden_units: [8]}, " TOWERS "}"),
      "clk,buy", "logits_ctr,logits_cvr,probs_ctr,probs_cvr", "auc_ctr", "auc_cvr", NULL, 0.025},
+    {"mmoe_pareto",
+     MODEL(ALL, "mmoe: {expert_mlp: {hidden_units: [32], use_bn: true}, " TOWERS
+                "}, use_pareto_loss_weight: true"),
+     "clk,buy", "logits_ctr,logits_cvr,probs_ctr,probs_cvr", "auc_ctr", "auc_cvr", NULL, 0.05},
     {"ple",
      MODEL(ALL, "ple: {extraction_networks: [" EXPERTS("a", "1", "2", HIDDEN("32")) "," EXPERTS(
                     "b", "1", "1", HIDDEN("16")) "], " TOWERS "}"),
@@ -285,6 +289,26 @@ TEST(weights_of_tasks) {
     cr_diag_clear(&diag);
 }
 
+TEST(weights_by_gradients) {
+    static const struct {
+        double gram[4], least[2], want[2];
+    } cases[] = {
+        {{1, 0, 0, 3}, {0, 0}, {0.75, 0.25}},
+        {{1, 2, 2, 5}, {0, 0}, {1, 0}}, /* the second only makes the sum longer */
+        {{1, 2, 2, 5}, {0.5, 0.1}, {0.9, 0.1}},
+        {{5, -2, -2, 5}, {0.2, 0.3}, {0.5, 0.5}},
+        {{0, 0, 0, 0}, {0, 0}, {0.5, 0.5}}, /* no gradient: no preference */
+        {{1, 0, 0, 3}, {0.4, 0.6}, {0.4, 0.6}},
+        {{NAN, 0, 0, 3}, {0, 0.5}, {0.25, 0.75}},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        double w[2];
+        cr_pareto_solve(cases[i].gram, cases[i].least, 2, w);
+        for (int k = 0; k < 2; k++)
+            CHECK_NEAR(w[k], cases[i].want[k], 1e-12, 1e-9);
+    }
+}
+
 static double json_number(const char *dir, const char *after, const char *key) {
     char path[600];
     snprintf(path, sizeof(path), "%s/synth.json", dir);
@@ -431,14 +455,29 @@ TEST(mistakes) {
                        "losses: [{l2_loss: {}}]}}"),
             ok, "esmm multiplies probabilities", "binary_cross_entropy");
     REFUSED(MODEL(ALL, "esmm: {ctr_tower: " CTR "}"), ok, "cvr_tower");
+    REFUSED(MODEL(ALL, "simple_multi_task: {task_towers: [" TOWER(
+                           "ctr", "clk",
+                           ", pareto_min_loss_weight: 0.6") "," TOWER("cvr", "buy",
+                                                                      ", pareto_min_loss_weight: "
+                                                                      "0.5") "]}, "
+                                                                             "use_pareto_loss_"
+                                                                             "weight: true"),
+            ok, "add up to 1.1", "1 at most");
+    REFUSED(SIMPLE(TOWER("ctr", "clk", ", pareto_min_loss_weight: 0.6")), ok,
+            "?pareto_min_loss_weight has no effect");
+    REFUSED(MODEL(ALL, "multi_tower: {towers: [{input: all}]}, use_pareto_loss_weight: true, " BCE),
+            "clk", "?use_pareto_loss_weight has no effect on a model with one task");
     REFUSED(MODEL(ALL, "rocket_launching: {light_mlp: {hidden_units: [4]}}, " BCE), ok,
             "booster_mlp");
 }
 
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(threads_and_pauses_do_not_matter),
-                                   CASE(one_score_everywhere), CASE(weights_of_tasks),
-                                   CASE(near_the_teacher), CASE(mistakes)};
+                                   CASE(one_score_everywhere),
+                                   CASE(weights_of_tasks),
+                                   CASE(weights_by_gradients),
+                                   CASE(near_the_teacher),
+                                   CASE(mistakes)};
     if (!root_open("tasks")) return 1;
     make_synth("taobao", in_root("a"), 6000, 1000, 3, 0.001);
     int rc = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
