@@ -7,7 +7,8 @@
  *
  * A row's part is where the chains of its positions begin. Backward the same way: the gradients of
  * W1, W2 and W4 are products, that of W3 is the first less the second. So W must have no other
- * user.
+ * user. While a tile runs, W3's place holds W2's gradient: then it lies beside W4's and both are
+ * one product. Behind a ReLU the products of the gradient skip its zeros.
  */
 #include <string.h>
 
@@ -16,12 +17,14 @@
 #include "kern/kern.h"
 #include "op/op.h"
 
-#define CHUNK 112 /* positions at a time */
-#define NR    CR_GEMM_NR
+#define CHUNK      112 /* positions at a time */
+#define NZ_COLUMNS 64  /* skipping pays when a zero saves at least that much */
+#define NR         CR_GEMM_NR
 
 typedef struct din {
     int64_t C, N;
     bool relu;
+    bool dy_zeros; /* products that skip them */
     /* in the packed weights: of q, of [k; q * k]; and their transposes for the gradients */
     int64_t q_at, x_at, dq_at, dx_at;
     /* in the scratch: per row of the tile, per position of a chunk */
@@ -46,18 +49,20 @@ static void infer(cr_node *n) {
     n->axis = k->axis;
     n->width = a->N;
     n->zeros = a->relu;
+    a->dy_zeros = a->relu && 2 * a->C >= NZ_COLUMNS;
     a->q_at = 0;
     a->x_at = a->q_at + up16(cr_gemm_pack_size(a->C, a->N));
     a->dq_at = a->x_at + up16(cr_gemm_pack_size(2 * a->C, a->N));
     a->dx_at = a->dq_at + up16(cr_gemm_pack_size(a->N, a->C));
-    n->pack = a->dx_at + up16(cr_gemm_pack_size(a->N, 2 * a->C));
+    n->pack = a->dx_at + up16(a->dy_zeros ? cr_gemm_nz_pack_size(a->N, 2 * a->C)
+                                          : cr_gemm_pack_size(a->N, 2 * a->C));
     n->n_prepare = 4;
     a->rows_at = 0;
     a->x_at_scratch = up16(CR_MAX_TILE * a->N);
-    a->dx_at_scratch = a->x_at_scratch + up16(CHUNK * 2 * a->C);
+    a->dx_at_scratch = a->x_at_scratch + up16(CHUNK * 2 * a->C) + 16; /* gemm_nz_tn reads on */
     a->tn_at = a->dx_at_scratch + up16(CHUNK * 2 * a->C);
     int64_t m = CR_MAX_TILE > CHUNK ? CR_MAX_TILE : CHUNK;
-    n->scratch = a->tn_at + cr_gemm_tn_scratch(a->N, a->C, m);
+    n->scratch = a->tn_at + cr_gemm_tn_scratch(a->N, 2 * a->C, m);
 }
 
 /* a weight of the combined matrices: column j of q's part (part 0) or of [k; q * k]'s (1) */
@@ -77,6 +82,14 @@ static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
     int64_t at[] = {a->q_at, a->x_at, a->dq_at, a->dx_at}, width = (1 + part) * a->C;
     int64_t K = back ? a->N : width, N = back ? width : a->N;
     float *to = packed + at[item];
+    if (a->dy_zeros && back && part == 1) {
+        int64_t w = cr_gemm_nz_strip(N);
+        for (int64_t c0 = 0; c0 < N; c0 += w)
+            for (int64_t k = 0; k < K; k++)
+                for (int64_t c = c0; c < c0 + w; c++)
+                    *to++ = c >= N ? 0 : weight(a, W, k, part, c);
+        return;
+    }
     for (int64_t p = 0; p < cr_gemm_panels(N); p++)
         for (int64_t k = 0; k < K; k++)
             for (int64_t c = 0; c < NR; c++) {
@@ -135,10 +148,16 @@ static void forward(const cr_node *n, cr_tile *t) {
     }
 }
 
-/* the slope of W3 from those of W1 and W2 */
-static void finish_W(const din *a, float *dW) {
-    for (int64_t n = 0; n < a->N; n++, dW += 4 * a->C)
+/* between tiles: W2's slope to its place, W3's from those of W1 and W2; and back */
+static void close_W(const din *a, float *dW) {
+    for (int64_t n = 0; n < a->N; n++, dW += 4 * a->C) {
+        memcpy(dW + a->C, dW + 2 * a->C, (size_t)a->C * sizeof(float));
         cr_kern->scale_add(dW + 2 * a->C, 1, dW, -1, dW + a->C, a->C);
+    }
+}
+static void open_W(const din *a, float *dW) {
+    for (int64_t n = 0; n < a->N; n++, dW += 4 * a->C)
+        memcpy(dW + 2 * a->C, dW + a->C, (size_t)a->C * sizeof(float));
 }
 
 /* gradients of k, and of q through q * k, from those of [k; q * k] */
@@ -174,6 +193,7 @@ static void backward(const cr_node *n, cr_tile *t) {
     float *dW = cr_wants_grad(t, n, IN_W) ? cr_param_grad(t, n->in[IN_W]) : NULL;
     int acc = dW && cr_first_grad(t, n, IN_W) ? 0 : CR_GEMM_ACC;
     int acc_x = acc;
+    if (dW && acc) open_W(a, dW);
     memset(dz, 0, (size_t)(t->n_rows * N) * sizeof(float));
     if (wants_q && first_q)
         for (int64_t r = 0; r < t->n_rows; r++)
@@ -188,11 +208,14 @@ static void backward(const cr_node *n, cr_tile *t) {
         }
         if (dW) {
             make_x(n, t, &u, x);
-            cr_kern->gemm_tn(dW + C, 4 * C, dy, ld, x, 2 * C, N, C, u.n, acc_x, tn);
-            cr_kern->gemm_tn(dW + 3 * C, 4 * C, dy, ld, x + C, 2 * C, N, C, u.n, acc_x, tn);
+            if (a->dy_zeros)
+                cr_kern->gemm_nz_tn(dW + 2 * C, 4 * C, dy, ld, x, 2 * C, N, 2 * C, u.n, acc_x);
+            else
+                cr_kern->gemm_tn(dW + 2 * C, 4 * C, dy, ld, x, 2 * C, N, 2 * C, u.n, acc_x, tn);
         }
         if (!wants_q && !wants_k) continue;
-        cr_kern->gemm(dx, 2 * C, dy, ld, packed + a->dx_at, u.n, 2 * C, N, 0, NULL);
+        (a->dy_zeros ? cr_kern->gemm_nz : cr_kern->gemm)(dx, 2 * C, dy, ld, packed + a->dx_at, u.n,
+                                                         2 * C, N, 0, NULL);
         give(n, t, &u, dx, first_k);
     }
     if (dW && !acc_x) /* no positions */
@@ -200,7 +223,7 @@ static void backward(const cr_node *n, cr_tile *t) {
             memset(dW + i * 4 * C, 0, (size_t)(4 * C) * sizeof(float));
     if (dW) {
         cr_kern->gemm_tn(dW, 4 * C, dz, N, cr_val(t, q), cr_ld(q), N, C, t->n_rows, acc, tn);
-        finish_W(a, dW);
+        close_W(a, dW);
     }
     if (n->n_in > IN_B && cr_wants_grad(t, n, IN_B)) {
         float *db = cr_param_grad(t, n->in[IN_B]);
@@ -213,12 +236,12 @@ static void backward(const cr_node *n, cr_tile *t) {
 }
 
 static cr_node *example(cr_graph *g, int k) {
-    if (k > 2) return NULL;
-    static const int64_t C[] = {3, 20, 16}, N[] = {5, 70, 33};
+    if (k > 3) return NULL;
+    static const int64_t C[] = {3, 20, 16, 35}, N[] = {5, 70, 33, 20};
     cr_node *q = cr_feed(g, C[k]), *s = cr_feed_seq(g, cr_graph_axis(g), C[k]);
     cr_node *W = cr_graph_param(g, "w", N[k], 4 * C[k], true, NULL, 0),
             *b = cr_graph_param(g, "b", 1, N[k], true, NULL, 0);
-    cr_node *y = cr_din(g, q, s, W, k == 1 ? NULL : b, k == 2);
+    cr_node *y = cr_din(g, q, s, W, k == 1 ? NULL : b, k >= 2);
     /* other users of the query and of the keys */
     return k < 1 ? y : cr_concat(g, (cr_node *[]){cr_seq_spread(g, q, s->axis), y, s}, 3);
 }
