@@ -27,7 +27,7 @@ const cr_enum_value cr_dataset_types[] = {
 const cr_enum_value cr_fg_modes[] = {
     {"FG_NONE", CR_FG_NONE, "columns are named after features and hold ids or floats", false},
     {"FG_NORMAL", CR_FG_NORMAL, "raw columns; each feature is made from its expression", false},
-    {"FG_DAG", CR_FG_DAG, "raw columns; features may use the output of other features", true},
+    {"FG_DAG", CR_FG_DAG, "raw columns; features may use the output of other features", false},
     {"FG_BUCKETIZE", CR_FG_BUCKETIZE, "columns hold feature values; only ids are looked up", true},
     {NULL, 0, NULL, false},
 };
@@ -387,11 +387,6 @@ static void parse_fields_str(cr_data_conf *c, cr_arena *arena, cr_diag *diag) {
 void cr_data_conf_finish(cr_data_conf *c, cr_arena *arena, cr_diag *diag) {
     if (cr_conf_has(c, "fg_encoded")) {
         c->fg_mode = c->fg_encoded ? CR_FG_NONE : c->fg_threads > 0 ? CR_FG_DAG : CR_FG_NORMAL;
-        if (c->fg_mode == CR_FG_DAG)
-            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "fg_encoded"),
-                        "fg_encoded: false with fg_threads %lld means FG_DAG, which is not in this "
-                        "version; write fg_mode: FG_NORMAL instead",
-                        (long long)c->fg_threads);
     }
     if (cr_conf_has(c, "input_fields_str")) parse_fields_str(c, arena, diag);
     /* a column named twice in input_fields, or of a type that text cannot have */

@@ -44,7 +44,6 @@ static int column_of(cr_feature *f, const char *name, cr_arena *arena) {
 
 int cr_calc_add(cr_calc *op, cr_feature *f, const char *field, int64_t item, const char *ref,
                 cr_calc_form form, const cr_data_conf *data, cr_arena *arena, cr_diag *diag) {
-    (void)data;
     cr_loc at = item >= 0 ? cr_conf_at_item(f->conf, field, item) : cr_conf_at(f->conf, field);
     if (op->encoded) return -1;
     const char *colon = strchr(ref, ':');
@@ -64,7 +63,8 @@ int cr_calc_add(cr_calc *op, cr_feature *f, const char *field, int64_t item, con
     size_t i = 0;
     while (SIDES[i] && strcmp(side, SIDES[i]) != 0)
         i++;
-    if (strcmp(side, "feature") == 0) {
+    bool from_feature = strcmp(side, "feature") == 0;
+    if (from_feature && data->fg_mode != CR_FG_DAG) {
         cr_diag_add(
             diag, CR_SEV_ERROR, CR_ECONF, at,
             "feature '%s': an input 'feature:%s' needs fg_mode FG_DAG; use a column: user:, "
@@ -72,7 +72,7 @@ int cr_calc_add(cr_calc *op, cr_feature *f, const char *field, int64_t item, con
             f->name, colon + 1);
         return -1;
     }
-    if (!SIDES[i]) {
+    if (!SIDES[i] && !from_feature) {
         const char *near = cr_nearest(side, side_at, NULL);
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at, "feature '%s': unknown side '%s'; %s%s%s",
                     f->name, side, near ? "did you mean '" : "use user, item, context or const",
@@ -80,11 +80,12 @@ int cr_calc_add(cr_calc *op, cr_feature *f, const char *field, int64_t item, con
         return -1;
     }
     cr_calc_input *in = &op->in[op->n_in];
-    *in = (cr_calc_input){form, NULL, -1};
+    *in = (cr_calc_input){.form = form, .column = -1};
+    in->name = cr_arena_strdup(arena, colon + 1);
     if (strcmp(side, "const") == 0)
         in->constant = cr_arena_strdup(arena, colon + 1);
     else
-        in->column = column_of(f, colon + 1, arena);
+        in->column = column_of(f, from_feature ? ref : colon + 1, arena);
     return op->n_in++;
 }
 
@@ -165,11 +166,12 @@ static void set_many(cr_calc *op, const cr_feature *f, const cr_calc_conf *c, cr
     x->default_value = cr_arena_printf(arena, "%lld", (long long)bucket(op, (float)d));
 }
 
+/* diag NULL: the end tells */
 static void set_norm(cr_calc *op, const cr_feature *f, const cr_calc_conf *c, cr_arena *arena,
                      cr_diag *diag) {
     size_t where = 0;
     cr_err err = {0};
-    if (cr_norm_parse(&op->norm, arena, text(c->normalizer, ""), &where, &err) != CR_OK)
+    if (cr_norm_parse(&op->norm, arena, text(c->normalizer, ""), &where, &err) != CR_OK && diag)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_at_char(c, "normalizer", where),
                     "feature '%s': normalizer, character %zu: %s", f->name, where + 1, err.msg);
 }
@@ -189,6 +191,14 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
     *d = *data;
     if (!op->encoded) d->input_fields.n = 0;
     op->end_kind = kind;
+    op->def = text(c->default_value, "0");
+    op->dim = dim;
+    if (f->stub) { /* gives tokens or numbers, nothing else */
+        if (kind == CR_END_MANY) op->most = dim;
+        set_norm(op, f, c, arena, diag);
+        return;
+    }
+    if (kind == CR_END_NUMBER) set_norm(op, f, c, arena, NULL);
     cr_feature *end = CR_NEW(arena, cr_feature);
     *end = (cr_feature){.name = f->name, .at = f->at, .counts = f->counts};
     if (kind == CR_END_NUMBER) {
@@ -291,7 +301,7 @@ static bool makes_tokens(const cr_calc *op) {
 
 const char *cr_calc_refuses(const cr_feature *f, int k, const cr_colkind *kind) {
     const cr_calc *op = f->self;
-    if (op->encoded) return op->end->type->refuses(op->end, 0, kind);
+    if (op->encoded) return op->end ? op->end->type->refuses(op->end, 0, kind) : NULL;
     for (int i = 0; i < op->n_in; i++) {
         if (op->in[i].column != k) continue;
         const char *n = needs(op->in[i].form, kind->type, kind->depth, kind->key, makes_tokens(op));
@@ -381,39 +391,66 @@ static void as_column(cr_calc_run *run, cr_values *v, cr_column *out) {
     *out = (cr_column){.type = CR_COL_I64, .depth = 1, .row_off = v->off, .v.i64 = id};
 }
 
-static cr_code run_rows(const cr_feature *f, const cr_chunk *chunk, cr_arena *arena, cr_bad *bad,
-                        cr_column *out, cr_err *err) {
+/* the operator over all rows; with_default: missing rows get the default */
+static cr_code run_rows(cr_calc_run *run, cr_values *v, const cr_column **in, bool with_default,
+                        cr_err *err) {
+    const cr_feature *f = run->f;
     const cr_calc *op = f->self;
-    int64_t n_rows = chunk->n_rows;
-    const cr_column *in[CR_CALC_MAX_INPUTS];
-    CR_TRY(inputs(f, chunk, arena, in, err));
-    cr_values v = {.arena = arena, .text = makes_tokens(op)};
-    v.off = cr_arena_alloc(arena, sizeof(int32_t) * (size_t)(n_rows + 1));
-    v.off[0] = 0;
-    cr_calc_run run = {f, chunk, in, arena, &v, bad, op->begin ? op->begin(f, arena) : NULL};
+    int64_t n_rows = run->chunk->n_rows;
+    CR_TRY(inputs(f, run->chunk, run->arena, in, err));
+    cr_values_begin(v, makes_tokens(op), n_rows, run->arena);
+    run->in = in;
+    run->out = v;
+    run->scratch = op->begin ? op->begin(f, run->arena) : NULL;
     for (int64_t r = 0; r < n_rows; r++) {
-        v.row = r;
-        op->row(&run, r);
-        if (op->end_kind == CR_END_MANY && op->most && cr_values_in_row(&v) > op->most)
-            v.n = v.off[r] + op->most;
-        if (v.n > INT32_MAX || v.n_bytes > UINT32_MAX)
+        v->row = r;
+        op->row(run, r);
+        if (op->end_kind == CR_END_MANY && op->most && cr_values_in_row(v) > op->most)
+            v->n = v->off[r] + op->most;
+        if (with_default) cr_values_default(v, op->def, op->sep);
+        if (v->n > INT32_MAX || v->n_bytes > UINT32_MAX)
             return cr_fail(err, CR_EDATA,
                            "feature '%s' makes more than 2^31 values or 4 GiB of text in one block "
                            "of rows",
                            f->name);
-        v.off[r + 1] = (int32_t)v.n;
+        v->off[r + 1] = (int32_t)v->n;
     }
-    as_column(&run, &v, out);
     return CR_OK;
+}
+
+bool cr_calc_gives_numbers(const cr_feature *f) {
+    return !makes_tokens(f->self);
+}
+
+cr_code cr_calc_give(const cr_feature *f, const cr_chunk *chunk, cr_column *out, cr_arena *arena,
+                     cr_bad *bad, cr_err *err) {
+    const cr_calc *op = f->self;
+    const cr_column *in[CR_CALC_MAX_INPUTS];
+    cr_calc_run run = {.f = f, .chunk = chunk, .arena = arena, .bad = bad};
+    cr_values v;
+    if (makes_tokens(op)) {
+        CR_TRY(run_rows(&run, &v, in, true, err));
+        cr_values_column(&v, chunk->n_rows, op->dim, out);
+        return CR_OK;
+    }
+    CR_TRY(run_rows(&run, &v, in, false, err));
+    cr_column made = {.type = CR_COL_F64, .depth = 1, .row_off = v.off, .v.f64 = v.x ? v.x : NULL};
+    return cr_give_numbers(f, &made, op->def, op->sep, op->end_kind == CR_END_MANY ? 0 : op->dim,
+                           &op->norm, chunk, out, arena, bad, err);
 }
 
 cr_code cr_calc_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out, cr_err *err) {
     const cr_calc *op = f->self;
     cr_column made;
-    if (op->encoded)
+    if (op->encoded) {
         made = in->cols[f->col_idx[0]];
-    else
-        CR_TRY(run_rows(f, in, out->arena, out->bad, &made, err));
+    } else {
+        const cr_column *cols[CR_CALC_MAX_INPUTS];
+        cr_calc_run run = {.f = f, .chunk = in, .arena = out->arena, .bad = out->bad};
+        cr_values v;
+        CR_TRY(run_rows(&run, &v, cols, false, err));
+        as_column(&run, &v, &made);
+    }
     cr_chunk one = {
         .n_rows = in->n_rows, .n_cols = 1, .cols = &made, .path = in->path, .lines = in->lines};
     return op->end->type->encode(op->end, &one, out, err);
@@ -438,7 +475,7 @@ void cr_calc_fg_close(const cr_feature *f, const cr_calc_conf *c, cr_jw *w) {
         for (int64_t i = 0; i < c->boundaries.n; i++)
             cr_jw_f64(w, NULL, c->boundaries.v[i]);
         cr_jw_end(w);
-    } else if (op->end_kind == CR_END_TOKENS || op->end_kind == CR_END_WHOLE) {
+    } else if (op->end && (op->end_kind == CR_END_TOKENS || op->end_kind == CR_END_WHOLE)) {
         cr_id_fg_buckets(op->end, op->end->conf, w);
     }
     if (cr_conf_has(c, "stub_type")) cr_jw_bool(w, "stub_type", c->stub_type);

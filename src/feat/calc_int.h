@@ -71,7 +71,7 @@ typedef struct cr_calc_conf {
         CR_BOOL(cr_calc_conf, use_mask, false, 0, HELP_MASK),                                      \
         CR_STR(cr_calc_conf, fg_encoded_default_value, NULL, 0, HELP_ENC_DEFAULT),                 \
         CR_BOOL(cr_calc_conf, trainable, true, 0, HELP_TRAINABLE),                                 \
-        CR_BOOL(cr_calc_conf, stub_type, false, CR_F_LATER, HELP_STUB),                            \
+        CR_BOOL(cr_calc_conf, stub_type, false, 0, HELP_STUB),                                     \
         CR_STR(cr_calc_conf, data_type, "FP32", 0, HELP_DATA_TYPE),                                \
         CR_MSG(cr_calc_conf, embedding_constraints, &cr_constraints_msg, CR_F_SPEED,               \
                HELP_CONSTRAINTS),                                                                  \
@@ -115,6 +115,11 @@ static inline int64_t cr_values_in_row(const cr_values *v) {
     return v->n - v->off[v->row];
 }
 void cr_values_drop(cr_values *v);
+void cr_values_begin(cr_values *v, bool text, int64_t n_rows, cr_arena *arena);
+/* cr_values_default puts the default into a row without values ("": none). */
+void cr_values_default(cr_values *v, const char *def, char sep);
+/* cr_values_column: as a column, of single values when dim is 1, else of lists */
+void cr_values_column(cr_values *v, int64_t n_rows, int64_t dim, cr_column *out);
 
 /* ---- reading inputs ---- */
 
@@ -187,6 +192,7 @@ typedef struct cr_calc_input {
     cr_calc_form form;
     const char *constant; /* "const:" input; else column */
     int column;           /* of f->columns */
+    const char *name;     /* what a formula calls it */
 } cr_calc_input;
 #define CR_CALC_MAX_INPUTS 64
 typedef enum cr_calc_end {
@@ -201,6 +207,7 @@ struct cr_calc {
     bool encoded; /* FG_NONE */
     char sep;
     cr_calc_end end_kind;
+    const char *def;   /* default_value */
     int64_t dim, most; /* END_NUMBER: numbers per row; END_MANY: values kept, 0: all */
     cr_calc_input in[CR_CALC_MAX_INPUTS];
     int n_in;
@@ -224,6 +231,9 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
 /* encode and refuses of all these types */
 CR_CHECKED cr_code cr_calc_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
                                   cr_err *err);
+bool cr_calc_gives_numbers(const cr_feature *f);
+CR_CHECKED cr_code cr_calc_give(const cr_feature *f, const cr_chunk *in, cr_column *out,
+                                cr_arena *arena, cr_bad *bad, cr_err *err);
 const char *cr_calc_refuses(const cr_feature *f, int k, const cr_colkind *kind);
 /* does the config ask for ids of tokens? */
 bool cr_calc_has_vocab(const cr_calc_conf *c);

@@ -99,5 +99,7 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
-const cr_feature_type cr_feature_combine = {"combine_feature", build, cr_calc_encode, fg_json,
-                                            cr_calc_refuses};
+const cr_feature_type cr_feature_combine = {"combine_feature", build,
+                                            cr_calc_encode,    fg_json,
+                                            cr_calc_refuses,   cr_calc_gives_numbers,
+                                            cr_calc_give};

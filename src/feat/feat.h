@@ -67,6 +67,8 @@ struct cr_feature {
     const cr_seq *seq;  /* set before build; NULL: no sequence */
     const bool *is_seq; /* sequence: per column, is it one (else a value for all steps of its row);
                            NULL: all are */
+    bool stub;          /* stub_type: only gives its value to others, in no batch */
+    int given;          /* to other features (FG_DAG): 1 as it is, 2 as text */
     void *self;         /* the type's own */
 
     cr_feature_counts *counts;
@@ -96,6 +98,10 @@ struct cr_feature_type {
     /* refuses: what the feature needs when it cannot read such a column as its columns[k], else
      * NULL */
     const char *(*refuses)(const cr_feature *f, int k, const cr_colkind *kind);
+    /* FG_DAG: what others read of the feature - is it numbers? - and making it */
+    bool (*gives_numbers)(const cr_feature *f);
+    CR_CHECKED cr_code (*give)(const cr_feature *f, const cr_chunk *in, cr_column *out,
+                               cr_arena *arena, cr_bad *bad, cr_err *err);
 };
 
 /* FeatureConfig (a oneof of all feature types), member.type is cr_feature_type* */
@@ -112,6 +118,8 @@ typedef struct cr_features {
     cr_feature **v;
     int n, n_sparse, n_dense_seq;
     int64_t dense_width;
+    int *order;    /* of encoding: a feature comes after those it reads */
+    bool gives;    /* some feature reads another */
     cr_want *want; /* columns to read: inputs, labels, weights, reserved; each name once */
     int n_want;
     const char **labels;

@@ -76,6 +76,25 @@ void cr_seq_check(const cr_features *fs, const cr_chunk *chunk, const cr_batch *
 void cr_fg_json_begin(const cr_feature *f, cr_jw *w, const char *type, const char *default_value);
 void cr_fg_json_end(const cr_feature *f, cr_jw *w);
 
+/* ---- features that read features (dag.c) ---- */
+
+#define CR_FROM_FEATURE "feature:" /* begins the name of such an input in f->columns */
+enum { CR_GIVEN = 1, CR_GIVEN_TEXT = 2 };
+/* cr_dag_make orders the features and connects them; mistakes to diag. */
+void cr_dag_make(cr_features *fs, cr_arena *arena, cr_diag *diag);
+/* cr_dag_give makes what feature i gives, as columns of the chunk behind those of the file. */
+CR_CHECKED cr_code cr_dag_give(const cr_features *fs, int i, cr_chunk *chunk, cr_arena *arena,
+                               cr_bad *bad, cr_err *err);
+/* what a column of tokens or numbers is for others: split by sep, at most dim values (0: all), the
+ * default where there is none */
+CR_CHECKED cr_code cr_give_tokens(const cr_feature *f, const cr_column *col, const char *def,
+                                  char sep, int64_t dim, const cr_chunk *chunk, cr_column *out,
+                                  cr_arena *arena, cr_err *err);
+CR_CHECKED cr_code cr_give_numbers(const cr_feature *f, const cr_column *col, const char *def,
+                                   char sep, int64_t dim, const cr_norm *norm,
+                                   const cr_chunk *chunk, cr_column *out, cr_arena *arena,
+                                   cr_bad *bad, cr_err *err);
+
 /* ---- tokens to ids (ids.c) ---- */
 
 typedef enum cr_id_kind { CR_IDS_HASH, CR_IDS_BUCKETS, CR_IDS_VOCAB, CR_IDS_ENCODED } cr_id_kind;

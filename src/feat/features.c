@@ -83,8 +83,20 @@ static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf
     }
     cr_map_put(&b->names, f->name, strlen(f->name), fs->n);
     fs->v[fs->n++] = f;
+    const cr_field *stub = cr_msg_field(((const cr_conf_base *)f->conf)->msg, "stub_type");
+    if (stub && stub->offset != CR_NO_STORE)
+        memcpy(&f->stub, (const char *)f->conf + stub->offset, sizeof(f->stub));
     f->type->build(f, f->conf, b->data, b->arena, b->diag);
     if (f->seq) check_sequence(b, f);
+    if (f->stub) { /* no part of a batch; with given columns nobody reads it */
+        f->sparse = false;
+        f->value_dim = 0;
+        if (b->data->fg_mode == CR_FG_NORMAL)
+            cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f->conf, "stub_type"),
+                        "feature '%s': stub_type needs fg_mode FG_DAG; set that or remove it",
+                        f->name);
+        if (b->data->fg_mode != CR_FG_DAG) f->n_columns = 0;
+    }
     if (f->sparse) {
         f->slot = fs->n_sparse++;
     } else if (f->seq) {
@@ -97,8 +109,10 @@ static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf
     const char *why = cr_arena_printf(b->arena, "feature '%s'", f->name);
     bool by_name = cr_fg_encoded(b->data);
     for (int k = 0; k < f->n_columns; k++)
-        idx[k] = want(b, f->columns[k], why,
-                      cr_conf_at(f->conf, by_name ? "feature_name" : "expression"));
+        idx[k] = strncmp(f->columns[k], CR_FROM_FEATURE, sizeof(CR_FROM_FEATURE) - 1) == 0
+                     ? -1 /* cr_dag_make knows */
+                     : want(b, f->columns[k], why,
+                            cr_conf_at(f->conf, by_name ? "feature_name" : "expression"));
     f->col_idx = idx;
 }
 
@@ -169,6 +183,7 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
         fs->want[k].form = k < n_values ? CR_WANT_VALUES_STORED : CR_WANT_STORED;
     }
     fs->n_reserved = n_reserved;
+    cr_dag_make(fs, arena, diag);
     cr_map_clear(&b.wants);
     cr_map_clear(&b.names);
     return diag->n_errors > errors ? NULL : fs;
@@ -259,8 +274,18 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     float *dense = cr_arena_alloc(arena, sizeof(float) * (size_t)(n * fs->dense_width) + 64);
     cr_jagged *sparse = CR_NEW_N(arena, cr_jagged, fs->n_sparse + 1);
     cr_dense_seq *dense_seq = CR_NEW_N(arena, cr_dense_seq, fs->n_dense_seq + 1);
-    for (int i = 0; i < fs->n; i++) {
+    cr_chunk all = *chunk; /* with the columns that features give to others */
+    if (fs->gives) {
+        all.n_cols = fs->n_want + 2 * fs->n;
+        all.cols = CR_NEW_N(arena, cr_column, all.n_cols);
+        memcpy(all.cols, chunk->cols, sizeof(cr_column) * (size_t)fs->n_want);
+        chunk = &all;
+    }
+    for (int k = 0; k < fs->n; k++) {
+        int i = fs->order[k];
         const cr_feature *f = fs->v[i];
+        if (f->given) CR_TRY(cr_dag_give(fs, i, &all, arena, bad, err));
+        if (f->stub) continue;
         cr_feat_out o = {arena, NULL, NULL, fs->dense_width, scratch, bad};
         if (f->sparse)
             o.ids = &sparse[f->slot];
@@ -309,6 +334,7 @@ void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag) 
     for (int i = 0; i < fs->n; i++) {
         const cr_feature *f = fs->v[i];
         for (int k = 0; k < f->n_columns; k++) {
+            if (f->col_idx[k] >= fs->n_want) continue; /* another feature */
             const cr_colkind *kind = &kinds[f->col_idx[k]];
             const char *needs = kind->nulls ? NULL : cr_seq_refuses(f, k, kind);
             if (needs)

@@ -84,7 +84,7 @@ static void compile(formula_self *s, cr_feature *f, const formula_conf *c, cr_ar
                     cr_diag *diag) {
     const char **names = CR_NEW_N(arena, const char *, s->op.n_in + 1);
     for (int i = 0; i < s->op.n_in; i++)
-        names[i] = s->op.in[i].column >= 0 ? f->columns[s->op.in[i].column] : "";
+        names[i] = s->op.in[i].name;
     cr_expr *e = NULL;
     size_t where = 0;
     cr_err err = {0};
@@ -135,5 +135,6 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
-const cr_feature_type cr_feature_expr = {"expr_feature", build, cr_calc_encode, fg_json,
-                                         cr_calc_refuses};
+const cr_feature_type cr_feature_expr = {"expr_feature", build,           cr_calc_encode,
+                                         fg_json,        cr_calc_refuses, cr_calc_gives_numbers,
+                                         cr_calc_give};

@@ -219,6 +219,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     f->trainable = c->trainable;
     f->half = cr_half_of(c->data_type);
     cr_input_make(&s->in, f, c, c->expression, data, arena, diag);
+    if (f->stub) return;
     set_mapping(f, s, c, data, arena, diag);
     cr_ids *m = &s->ids;
     m->num_embeddings = f->num_embeddings;
@@ -297,4 +298,19 @@ static const char *refuses(const cr_feature *f, int k, const cr_colkind *kind) {
     return cr_ids_refuses(&s->ids, kind);
 }
 
-const cr_feature_type cr_feature_id = {"id_feature", build, encode, fg_json, refuses};
+static bool gives_numbers(const cr_feature *f) {
+    (void)f;
+    return false;
+}
+
+static cr_code give(const cr_feature *f, const cr_chunk *in, cr_column *out, cr_arena *arena,
+                    cr_bad *bad, cr_err *err) {
+    (void)bad;
+    const id_self *s = f->self;
+    const cr_id_conf *c = f->conf;
+    return cr_give_tokens(f, cr_input_column(&s->in, f, in, arena), c->default_value,
+                          c->separator[0], c->value_dim, in, out, arena, err);
+}
+
+const cr_feature_type cr_feature_id = {"id_feature", build,         encode, fg_json,
+                                       refuses,      gives_numbers, give};

@@ -105,6 +105,12 @@ void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *ex
                         near ? near : "", near ? "'?" : "");
             return;
         }
+        if (strcmp(side, "feature") == 0 && data->fg_mode == CR_FG_DAG) {
+            f->columns = CR_NEW_N(arena, const char *, 1);
+            f->columns[0] = cr_arena_strdup(arena, expression);
+            f->n_columns = 1;
+            return;
+        }
         if (strcmp(side, "feature") == 0) {
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_at_char(conf, "expression", 0),
                         "feature '%s': an input 'feature:%s' needs fg_mode FG_DAG; "

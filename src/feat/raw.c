@@ -286,4 +286,18 @@ static const char *refuses(const cr_feature *f, int k, const cr_colkind *kind) {
     return NULL;
 }
 
-const cr_feature_type cr_feature_raw = {"raw_feature", build, encode, fg_json, refuses};
+static bool gives_numbers(const cr_feature *f) {
+    (void)f;
+    return true;
+}
+
+static cr_code give(const cr_feature *f, const cr_chunk *in, cr_column *out, cr_arena *arena,
+                    cr_bad *bad, cr_err *err) {
+    const raw_self *s = f->self;
+    const cr_raw_conf *c = f->conf;
+    return cr_give_numbers(f, cr_input_column(&s->in, f, in, arena), c->default_value,
+                           c->separator[0], s->dim, &s->norm, in, out, arena, bad, err);
+}
+
+const cr_feature_type cr_feature_raw = {"raw_feature", build,         encode, fg_json,
+                                        refuses,       gives_numbers, give};

@@ -235,6 +235,13 @@ typedef struct group_opts {
 const cr_feature *cr_group_feature(cr_build *b, const cr_group_conf *gc, int64_t i) {
     const char *name = gc->feature_names.v[i];
     const cr_feature *f = cr_features_find(b->o->features, name);
+    if (f && f->stub) {
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(gc, "feature_names", i),
+                    "feature group '%s' names '%s', which is only an input of other features "
+                    "(stub_type); remove one of the two",
+                    gc->group_name, name);
+        return NULL;
+    }
     if (f) return f;
     const char *near = cr_nearest(name, nth_feature, b->o->features);
     cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(gc, "feature_names", i),

@@ -122,11 +122,12 @@ static void check_features(const cr_root_conf *c, names *features, cr_diag *diag
             expression = ((const cr_raw_conf *)fc->feature.conf)->expression;
         else
             continue;
-        if (c->data_config->fg_mode == CR_FG_NORMAL && !expression[0])
+        int mode = c->data_config->fg_mode;
+        if ((mode == CR_FG_NORMAL || mode == CR_FG_DAG) && !expression[0])
             wrong(diag, cr_conf_at(fc->feature.conf, "expression"),
-                  "feature '%s' has no expression, which fg_mode FG_NORMAL needs; "
+                  "feature '%s' has no expression, which fg_mode %s needs; "
                   "add expression: \"user:<column>\"",
-                  name);
+                  name, mode == CR_FG_DAG ? "FG_DAG" : "FG_NORMAL");
     }
 }
 

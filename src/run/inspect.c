@@ -57,7 +57,7 @@ static void check_mean(const report *r, const sample *s) {
 /* has_vocab: words that are not in it get an id that no word of it has */
 static bool has_vocab(const report *r, const cr_feature *f) {
     const cr_id_conf *c = f->conf;
-    return r->j.root->data_config->fg_mode == CR_FG_NORMAL &&
+    return r->j.root->data_config->fg_mode != CR_FG_NONE &&
            strcmp(f->type->name, "id_feature") == 0 &&
            (c->vocab_list.n > 0 || c->vocab_dict.n > 0) &&
            !cr_conf_has(c, "default_bucketize_value") && c->hash_bucket_size == 0;
