@@ -64,6 +64,11 @@ static void row(cr_calc_run *run, int64_t r) {
     }
 }
 
+/* values kept: all, of a step one unless more are asked for */
+static int64_t value_dim(const cr_feature *f, const mask_conf *c) {
+    return f->seq && !cr_conf_has(c, "value_dim") ? 1 : c->op.value_dim;
+}
+
 static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_arena *arena,
                   cr_diag *diag) {
     const mask_conf *c = conf;
@@ -78,7 +83,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
         cr_calc_add(op, f, "expression", i, c->expression.v[i], CR_IN_TOKENS, data, arena, diag);
     op->begin = begin;
     op->row = row;
-    cr_calc_finish(op, f, &c->op, CR_END_TOKENS, c->op.value_dim, data, arena, diag);
+    cr_calc_finish(op, f, &c->op, CR_END_TOKENS, value_dim(f, c), data, arena, diag);
 }
 
 static void fg_json(const cr_feature *f, cr_jw *w) {
@@ -88,7 +93,7 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     for (int64_t i = 0; i < c->expression.n; i++)
         cr_jw_str(w, NULL, c->expression.v[i]);
     cr_jw_end(w);
-    cr_jw_i64(w, "value_dim", c->op.value_dim);
+    cr_jw_i64(w, "value_dim", value_dim(f, c));
     cr_calc_fg_close(f, &c->op, w);
 }
 

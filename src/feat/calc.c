@@ -34,11 +34,15 @@ static const char *side_at(const void *ctx, size_t i) {
     return SIDES[i];
 }
 
-static int column_of(cr_feature *f, const char *name, cr_arena *arena) {
+static int column_of(cr_calc *op, cr_feature *f, const char *name, bool is_seq, cr_arena *arena) {
     for (int i = 0; i < f->n_columns; i++)
         if (strcmp(f->columns[i], name) == 0) return i;
-    if (!f->columns) f->columns = CR_NEW_N(arena, const char *, CR_CALC_MAX_INPUTS);
+    if (!f->columns) {
+        f->columns = CR_NEW_N(arena, const char *, CR_CALC_MAX_INPUTS);
+        f->is_seq = op->is_seq;
+    }
     f->columns[f->n_columns] = cr_arena_strdup(arena, name);
+    op->is_seq[f->n_columns] = is_seq;
     return f->n_columns++;
 }
 
@@ -82,10 +86,14 @@ int cr_calc_add(cr_calc *op, cr_feature *f, const char *field, int64_t item, con
     cr_calc_input *in = &op->in[op->n_in];
     *in = (cr_calc_input){.form = form, .column = -1};
     in->name = cr_arena_strdup(arena, colon + 1);
-    if (strcmp(side, "const") == 0)
+    if (strcmp(side, "const") == 0) {
         in->constant = cr_arena_strdup(arena, colon + 1);
-    else
-        in->column = column_of(f, from_feature ? ref : colon + 1, arena);
+    } else {
+        bool is_seq = false, many = item >= 0 || strcmp(field, "expression") != 0;
+        const char *name =
+            from_feature ? ref : cr_input_name(f, side, colon + 1, many, &is_seq, arena);
+        in->column = column_of(op, f, name, is_seq, arena);
+    }
     return op->n_in++;
 }
 
@@ -200,7 +208,7 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
     }
     if (kind == CR_END_NUMBER) set_norm(op, f, c, arena, NULL);
     cr_feature *end = CR_NEW(arena, cr_feature);
-    *end = (cr_feature){.name = f->name, .at = f->at, .counts = f->counts};
+    *end = (cr_feature){.name = f->name, .at = f->at, .counts = f->counts, .seq = f->seq};
     if (kind == CR_END_NUMBER) {
         op->dim = dim > 0 ? dim : 1;
         cr_raw_conf *x = raw_conf(f, c, op->dim, arena);
@@ -210,6 +218,7 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
         end->conf = x;
     } else {
         cr_id_conf *x = id_conf(f, c, arena);
+        set_bit(&x->base, "value_dim"); /* how many values there are is settled here */
         need_dim(f, c, diag);
         if (kind == CR_END_MANY) {
             cr_raw_conf_check(raw_conf(f, c, 1, arena), diag);
@@ -459,10 +468,7 @@ cr_code cr_calc_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out
 /* ---- fg.json ---- */
 
 void cr_calc_fg_open(const cr_feature *f, const cr_calc_conf *c, const char *value_type, cr_jw *w) {
-    cr_jw_obj(w, NULL);
-    cr_jw_str(w, "feature_type", f->type->name);
-    cr_jw_str(w, "feature_name", f->name);
-    if (c->default_value) cr_jw_str(w, "default_value", c->default_value);
+    cr_fg_json_begin(f, w, f->type->name, c->default_value);
     if (*value_type) cr_jw_str(w, "value_type", value_type);
     if (c->separator && strcmp(c->separator, "\x1d") != 0) cr_jw_str(w, "separator", c->separator);
 }
@@ -479,7 +485,7 @@ void cr_calc_fg_close(const cr_feature *f, const cr_calc_conf *c, cr_jw *w) {
         cr_id_fg_buckets(op->end, op->end->conf, w);
     }
     if (cr_conf_has(c, "stub_type")) cr_jw_bool(w, "stub_type", c->stub_type);
-    cr_jw_end(w);
+    cr_fg_json_end(f, w);
 }
 
 /* ---- combiners ---- */

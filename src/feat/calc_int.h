@@ -81,16 +81,9 @@ typedef struct cr_calc_conf {
         CR_STR(cr_calc_conf, pretrained_path, NULL, CR_F_OURS, HELP_PRETRAINED),                   \
         CR_STR(cr_calc_conf, pretrained_tensor, NULL, CR_F_OURS, HELP_PRETRAINED_TENSOR)
 
-/* The message of a type from its table cr_<m>_fields and its struct, and that of its sequence form,
- * which is known only. */
+/* The message of a type from its table cr_<m>_fields and its struct. */
 #define CR_CALC_MSGS(m, name, help, S)                                                             \
-    const cr_msg cr_##m##_msg = {name, help, cr_##m##_fields, sizeof(S), false, NULL};             \
-    const cr_msg cr_sequence_##m##_msg = {"Sequence" name,                                         \
-                                          help ", for each step of a sequence",                    \
-                                          cr_##m##_fields,                                         \
-                                          sizeof(S),                                               \
-                                          true,                                                    \
-                                          NULL}
+    const cr_msg cr_##m##_msg = {name, help, cr_##m##_fields, sizeof(S), false, NULL}
 
 /* ---- what an operator makes ---- */
 
@@ -211,6 +204,7 @@ struct cr_calc {
     int64_t dim, most; /* END_NUMBER: numbers per row; END_MANY: values kept, 0: all */
     cr_calc_input in[CR_CALC_MAX_INPUTS];
     int n_in;
+    bool is_seq[CR_CALC_MAX_INPUTS]; /* f->is_seq */
     cr_feature *end;
     cr_norm norm; /* END_MANY, END_WHOLE: applied before the end */
     const float *bounds;

@@ -167,7 +167,7 @@ const cr_oneof cr_dense_emb_family = {"dense embedding", false, dense_embs};
     CR_STR(S, init_fn, NULL, 0, HELP_INIT), CR_BOOL(S, use_mask, false, 0, HELP_MASK),             \
         CR_STR(S, fg_encoded_default_value, NULL, 0, HELP_ENC_DEFAULT),                            \
         CR_BOOL(S, trainable, true, 0, HELP_TRAINABLE),                                            \
-        CR_BOOL(S, stub_type, false, 0, HELP_STUB),                                       \
+        CR_BOOL(S, stub_type, false, 0, HELP_STUB),                                                \
         CR_STR(S, data_type, "FP32", 0, HELP_DATA_TYPE),                                           \
         CR_MSG(S, embedding_constraints, &cr_constraints_msg, CR_F_SPEED, HELP_CONSTRAINTS),       \
         CR_INT(S, sequence_length, 0, 0, CR_U32_MAX, 0, HELP_SEQ_LEN),                             \

@@ -72,7 +72,7 @@ const char *cr_seq_refuses(const cr_feature *f, int k, const cr_colkind *kind);
 void cr_seq_check(const cr_features *fs, const cr_chunk *chunk, const cr_batch *b, cr_bad *bad);
 
 /* fg.json: an object of a feature begins with its type, name and default and ends with what is said
- * of a sequence; type is the key of FeatureConfig. */
+ * of a sequence; type is the key of FeatureConfig, default_value NULL: it has none. */
 void cr_fg_json_begin(const cr_feature *f, cr_jw *w, const char *type, const char *default_value);
 void cr_fg_json_end(const cr_feature *f, cr_jw *w);
 

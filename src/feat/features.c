@@ -49,6 +49,11 @@ static void check_sequence(builder *b, const cr_feature *f) {
                     "feature '%s': a sequence of numbers takes neither autodis nor mlp; give it "
                     "boundaries or leave the numbers as they are",
                     f->name);
+    if (f->stub)
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f->conf, "stub_type"),
+                    "feature '%s': sequences are not given to other features in this version; "
+                    "remove stub_type",
+                    f->name);
     for (int k = 0; k < f->n_columns; k++)
         if (!f->is_seq || f->is_seq[k]) return;
     cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f->conf, "sequence_fields"),

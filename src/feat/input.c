@@ -82,7 +82,7 @@ const char *cr_input_name(const cr_feature *f, const char *side, const char *nam
     if (fields.n)
         *is_seq = listed(&fields, name);
     else
-        *is_seq = !(f->seq->name && many) || strcmp(side, "item") == 0;
+        *is_seq = !many || strcmp(side, "item") == 0;
     return *is_seq && f->seq->name ? cr_arena_printf(arena, "%s__%s", f->seq->name, name) : name;
 }
 

@@ -163,10 +163,12 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
         cr_buf name, ref;
         cr_buf_init(&name);
         cr_buf_init(&ref);
-        cr_buf_printf(&name, "%s__lookup", f->name);
-        cr_buf_printf(&ref, "feature:%s__lookup", f->name);
+        const char *own = c->op.feature_name; /* in a block without the name of that */
+        bool alone = f->seq && !f->seq->block;
+        cr_buf_printf(&name, "%s__lookup", own);
+        cr_buf_printf(&ref, "feature:%s__lookup", own);
         cr_jw_obj(w, NULL);
-        cr_jw_str(w, "feature_type", "lookup_feature");
+        cr_jw_str(w, "feature_type", alone ? "sequence_lookup_feature" : "lookup_feature");
         cr_jw_str(w, "feature_name", name.data);
         cr_jw_str(w, "default_value", def.data);
         cr_jw_str(w, "value_type", "string");
@@ -178,11 +180,8 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
         cr_jw_str(w, "combiner", "");
         cr_jw_i64(w, "value_dim", 1);
         cr_jw_bool(w, "stub_type", true);
-        cr_jw_end(w);
-        cr_jw_obj(w, NULL);
-        cr_jw_str(w, "feature_type", "raw_feature");
-        cr_jw_str(w, "feature_name", f->name);
-        cr_jw_str(w, "default_value", c->op.default_value);
+        cr_fg_json_end(f, w);
+        cr_fg_json_begin(f, w, "raw_feature", c->op.default_value);
         cr_jw_str(w, "expression", ref.data);
         cr_jw_str(w, "value_type", "float");
         cr_jw_i64(w, "value_dim", c->op.value_dim);

@@ -1,8 +1,9 @@
 /*
  * registry.c - every feature type crank knows, under its key of FeatureConfig.
  *
- * A type that can be used is a line of FEATURES: key, message, type. The others are members without
- * a type: their configs are read and checked, using one is an error that names it.
+ * A type that can be used is a line of FEATURES: key, message, type; its sequence forms come with
+ * it (seq.c): sequence_<key>, and <key> inside a sequence_feature. The others are members without a
+ * type: their configs are read and checked, using one is an error that names it.
  */
 #include "feat/config_int.h"
 
@@ -20,35 +21,17 @@
 #define LATER(X)                                                                                   \
     X(tokenize_feature, cr_tokenize_msg)                                                           \
     X(custom_feature, cr_custom_msg)
-/* types whose sequence form is known only */
-#define SEQ_LATER(X)                                                                               \
-    X(combo_feature, cr_sequence_combo_msg)                                                        \
-    X(lookup_feature, cr_sequence_lookup_msg)                                                      \
-    X(match_feature, cr_sequence_match_msg)                                                        \
-    X(expr_feature, cr_sequence_expr_msg)                                                          \
-    X(overlap_feature, cr_sequence_overlap_msg)                                                    \
-    X(kv_dot_product, cr_sequence_kv_dot_msg)                                                      \
-    X(bool_mask_feature, cr_sequence_bool_mask_msg)                                                \
-    X(combine_feature, cr_sequence_combine_msg)
-
-/* types whose sequence form works: sequence_<key>, and <key> inside a sequence_feature; each type
- * is in this list or in SEQ_LATER */
-#define SEQUENCES(X)                                                                               \
-    X(id_feature, cr_id_msg, cr_feature_id)                                                        \
-    X(raw_feature, cr_raw_msg, cr_feature_raw)
 
 #define DECLARE(key, msg, type)   extern const cr_feature_type type;
 #define ENTRY(key, msg, type)     {#key, &msg, &type},
 #define LATER_ENTRY(key, msg)     {#key, &msg, NULL},
 #define SEQ_ENTRY(key, msg, type) {"sequence_" #key, &msg, &type},
 #define SEQ_OF_LATER(key, msg)    {"sequence_" #key, &msg, NULL},
-#define DECLARE_MSG(key, msg)     extern const cr_msg msg;
 FEATURES(DECLARE)
-SEQ_LATER(DECLARE_MSG)
 
 /* SequenceFeature: several columns whose sequences run side by side */
 static const cr_oneof_member seq_members[] = {
-    SEQUENCES(ENTRY) SEQ_LATER(LATER_ENTRY) LATER(LATER_ENTRY){NULL, NULL, NULL},
+    FEATURES(ENTRY) LATER(LATER_ENTRY){NULL, NULL, NULL},
 };
 static const cr_oneof seq_family = {"feature", true, seq_members};
 static const cr_field seq_feature_fields[] = {
@@ -81,7 +64,7 @@ const cr_msg cr_sequence_msg = {"SequenceFeature",
 /* a sequence_feature is not a feature but holds them: it has no type */
 static const cr_oneof_member members[] = {
     FEATURES(ENTRY) LATER(LATER_ENTRY){"sequence_feature", &cr_sequence_msg, NULL},
-    SEQUENCES(SEQ_ENTRY) SEQ_LATER(SEQ_OF_LATER) LATER(SEQ_OF_LATER){NULL, NULL, NULL},
+    FEATURES(SEQ_ENTRY) LATER(SEQ_OF_LATER){NULL, NULL, NULL},
 };
 const cr_oneof cr_feature_family = {"feature", true, members};
 

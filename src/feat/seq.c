@@ -43,7 +43,10 @@ cr_seq *cr_seq_make(const void *conf, const cr_sequence_conf *block, const char 
     q->n_delim = strlen(q->delim);
     bool encoded = cr_fg_encoded(data);
     if (!encoded) q->length = block ? block->sequence_length : conf_int(conf, "sequence_length", 0);
-    q->single = encoded && conf_int(conf, "value_dim", 1) == 1;
+    /* of other types any number is taken unless value_dim is given */
+    const cr_msg *msg = ((const cr_conf_base *)conf)->msg;
+    int64_t not_given = msg == &cr_id_msg || msg == &cr_raw_msg;
+    q->single = encoded && conf_int(conf, "value_dim", not_given) == 1;
     q->fill = !encoded || *cr_conf_text(conf, "fg_encoded_default_value");
     if (!encoded && cr_conf_has(conf, "default_value") && !*cr_conf_text(conf, "default_value"))
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(conf, "default_value"),
@@ -480,7 +483,7 @@ void cr_fg_json_begin(const cr_feature *f, cr_jw *w, const char *type, const cha
     cr_jw_str(w, "feature_type", full);
     /* inside a block the name is the feature's own, the block adds its own */
     cr_jw_str(w, "feature_name", f->seq ? cr_conf_text(f->conf, "feature_name") : f->name);
-    cr_jw_str(w, "default_value", cr_seq_default(f, default_value));
+    if (default_value) cr_jw_str(w, "default_value", cr_seq_default(f, default_value));
 }
 
 void cr_fg_json_end(const cr_feature *f, cr_jw *w) {
@@ -489,7 +492,7 @@ void cr_fg_json_end(const cr_feature *f, cr_jw *w) {
         int64_t length = conf_int(f->conf, "sequence_length", 0);
         if (length) cr_jw_i64(w, "sequence_length", length);
     }
-    if (f->seq && f->seq->block && cr_conf_has(f->conf, "sequence_fields")) {
+    if (f->seq && cr_conf_has(f->conf, "sequence_fields")) {
         const cr_field *row = cr_msg_field(((const cr_conf_base *)f->conf)->msg, "sequence_fields");
         cr_strs names;
         memcpy(&names, (const char *)f->conf + row->offset, sizeof(names));

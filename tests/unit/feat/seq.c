@@ -323,6 +323,164 @@ TEST(single_values) {
     t_close(&t);
 }
 
+/* ---- types with several inputs: those of the item side are sequences ---- */
+
+#define SEP  "\x1d"
+#define S50  "- sequence_feature: {sequence_name: click_50_seq, sequence_length: 50, features: ["
+#define SIDE "map: 'user:kv', key: 'item:cate', default_value: '0', "
+
+TEST(combo_steps) {
+    static const struct {
+        const char *def;
+        int dim, n;
+        int64_t ids[5];
+    } cases[] = {{"", 0, 5, {2, 42, 3, 26, 23}},
+                 {"xyz", 0, 5, {2, 42, 3, 13, 23}},
+                 {"", 1, 4, {2, 3, 26, 23}},
+                 {"xyz", 1, 4, {2, 3, 13, 23}}};
+    for (int i = 0; i < 4; i++) {
+        char conf[400];
+        t_feats t;
+        snprintf(conf, sizeof(conf),
+                 S50 "{combo_feature: {feature_name: f, expression: ['user:id', 'item:iid'], "
+                     "hash_bucket_size: 100, embedding_dim: 4, default_value: '%s', value_dim: "
+                     "%d}}]}",
+                 cases[i].def, cases[i].dim);
+        open_or_say(&t, NORMAL, conf);
+        CHECK_STR(t.fs->v[0]->columns[0], "id");
+        CHECK_STR(t.fs->v[0]->columns[1], "click_50_seq__iid");
+        TEXT(&t, "id", "ua", "", "ub");
+        TEXT(&t, "click_50_seq__iid", "abc" SEP "efg;hij", "", "hij");
+        t_encode(&t);
+        CHECK_INT(t.bad.n, 0);
+        if (cases[i].dim)
+            CHECK_SEQ(&t, 0, cases[i].ids, cases[i].n, ONE_EACH, STEPS(2, 1, 1));
+        else
+            CHECK_SEQ(&t, 0, cases[i].ids, cases[i].n, LENS(2, 1, 1, 1), STEPS(2, 1, 1));
+        t_close(&t);
+    }
+}
+
+static void lookup_columns(t_feats *t) {
+    const char *kv = "ca:1" SEP "cb:2";
+    TEXT(t, "kv", kv, kv, kv, kv, kv, "", "");
+    TEXT(t, "click_50_seq__cate", "ca" SEP "cb;ca", "ca", "ca" SEP "cd;ce", "cd", "", "ca", "");
+    t_encode(t);
+    CHECK_INT(t->bad.n, 0);
+}
+
+TEST(lookup_steps) {
+    t_feats t;
+    open_or_say(&t, NORMAL,
+                S50 "{lookup_feature: {feature_name: f, " SIDE
+                    "boundaries: [-0.5, 0.5, 1.5, 2.5], embedding_dim: 16, combiner: sum}}, "
+                    "{lookup_feature: {feature_name: g, " SIDE
+                    "boundaries: [-0.5, 0.5, 1.5, 2.5], embedding_dim: 16, combiner: ''}}, "
+                    "{lookup_feature: {feature_name: h, " SIDE "value_dim: 1, combiner: mean}}]}");
+    lookup_columns(&t);
+    CHECK_SEQ(&t, 0, IDS(4, 2, 2, 2, 1, 1, 1, 1, 1), ONE_EACH, STEPS(2, 1, 2, 1, 1, 1, 1));
+    CHECK_SEQ(&t, 1, IDS(2, 3, 2, 2, 2, 1, 1, 1, 1, 1), LENS(2, 1, 1, 1, 1, 1, 1, 1, 1),
+              STEPS(2, 1, 2, 1, 1, 1, 1));
+    check_dense(&t, 0, 1, (const float[]){1.5f, 1, 1, 1, 0, 0, 0, 0, 0},
+                (const int[]){2, 1, 2, 1, 1, 1, 1});
+    t_close(&t);
+    open_or_say(&t, NORMAL,
+                S50 "{lookup_feature: {feature_name: f, " SIDE "value_dim: 2, combiner: ''}}]}");
+    const char *kv = "ca:1,2" SEP "cb:3,4";
+    TEXT(&t, "kv", kv, kv, kv, "", kv);
+    TEXT(&t, "click_50_seq__cate", "ca;cb", "cd;ca", "", "ca", "");
+    t_encode(&t);
+    check_dense(&t, 0, 2, (const float[]){1, 2, 3, 4, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0},
+                (const int[]){2, 2, 1, 1, 1});
+    t_close(&t);
+}
+
+/* stand-alone: the item side, or what sequence_fields names */
+TEST(overlap_and_dot_steps) {
+    static const char *const sides[] = {"title: 'item:t'", "title: 'user:t', sequence_fields: [t]"};
+    static const char *const docs[] = {"document: 'item:t'",
+                                       "document: 'user:t', sequence_fields: [t]"};
+    for (int i = 0; i < 2; i++) {
+        char conf[400];
+        t_feats t;
+        snprintf(conf, sizeof(conf),
+                 "- sequence_overlap_feature: {feature_name: f, query: 'user:q', %s, method: "
+                 "query_common_ratio}",
+                 sides[i]);
+        open_or_say(&t, NORMAL, conf);
+        TEXT(&t, "q", "abc" SEP "efg", "abc" SEP "efg");
+        TEXT(&t, "t", "abc" SEP "rty;abc" SEP "efg", "qwe");
+        t_encode(&t);
+        CHECK_INT(t.bad.n, 0);
+        check_dense(&t, 0, 1, (const float[]){0.5f, 1, 0}, (const int[]){2, 1});
+        t_close(&t);
+        snprintf(conf, sizeof(conf),
+                 "- sequence_kv_dot_product: {feature_name: f, query: 'user:q', %s, separator: "
+                 "'|', default_value: '0.1'}",
+                 docs[i]);
+        open_or_say(&t, NORMAL, conf);
+        TEXT(&t, "q", "a:0.5|b:0.5", "a|b|c");
+        TEXT(&t, "t", "a:0.5|b:0.5;a|b", "a|b");
+        t_encode(&t);
+        CHECK_INT(t.bad.n, 0);
+        check_dense(&t, 0, 1, (const float[]){0.5f, 1, 2}, (const int[]){2, 1});
+        t_close(&t);
+    }
+}
+
+TEST(combine_steps) {
+    GOLD(NORMAL,
+         "- sequence_combine_feature: {feature_name: f, expression: 'user:c', num_buckets: 10, "
+         "embedding_dim: 4, value_map: {'1': 1}}",
+         COL("1", "", NULL, "1;1"), IDS(1, 0, 0, 1, 1), ONE_EACH, STEPS(1, 1, 1, 2));
+    GOLD(NONE,
+         S50 "{combine_feature: {feature_name: f, num_buckets: 10, embedding_dim: 4, "
+             "fg_encoded_default_value: '0', value_map: {tag1: 1.0, tag2: 2.0}}}]}",
+         COL("1", NULL, NULL), IDS(1, 0, 0), ONE_EACH, STEPS(1, 1, 1));
+}
+
+/* a formula calls a column of a block by its own name */
+TEST(formula_steps) {
+    t_feats t;
+    open_or_say(&t, NORMAL,
+                S50 "{expr_feature: {feature_name: f, expression: 'a*b+c', variables: ['user:a', "
+                    "'item:b', 'item:c'], default_value: '-1'}}]}");
+    INTS(&t, "a", 10, 20, 30);
+    TEXT(&t, "click_50_seq__b", "1;2", "3", "");
+    TEXT(&t, "click_50_seq__c", "0.5;1", "4", "");
+    t_encode(&t);
+    CHECK_INT(t.bad.n, 0);
+    check_dense(&t, 0, 1, (const float[]){10.5f, 21, 64, -1}, (const int[]){2, 1, 1});
+    /* its sequences must have the same steps */
+    TEXT(&t, "click_50_seq__c", "0.5;1", "4;5", "");
+    t_encode(&t);
+    CHECK_INT(t.bad.n, 1);
+    CHECK_INT(t.bad.v[0].row, 1);
+    CHECK_STR(t.bad.v[0].msg, "columns 'click_50_seq__b' and 'click_50_seq__c' have 1 and 2 steps; "
+                              "those of one feature must agree");
+    t_close(&t);
+}
+
+TEST(fg_json_of_inputs) {
+    t_feats t;
+    open_or_say(&t, NORMAL,
+                "- sequence_overlap_feature: {feature_name: f, query: 'user:q', title: 'user:t', "
+                "sequence_fields: [t], method: is_equal, sequence_length: 9}\n" S50
+                "{lookup_feature: {feature_name: g, " SIDE "value_dim: 2, combiner: ''}}]}");
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_features_fg_json(t.fs, &b);
+    CHECK(
+        strstr(b.data, "\"feature_type\": \"sequence_overlap_feature\", \"feature_name\": \"f\""));
+    CHECK(strstr(b.data, "\"sequence_delim\": \";\", \"sequence_length\": 9, \"sequence_fields\": "
+                         "[\"t\"]}"));
+    CHECK(strstr(b.data, "{\"feature_type\": \"lookup_feature\", \"feature_name\": \"g__lookup\""));
+    CHECK(strstr(b.data, "{\"feature_type\": \"raw_feature\", \"feature_name\": \"g\""));
+    CHECK(strstr(b.data, "\"expression\": \"feature:g__lookup\""));
+    cr_buf_clear(&b);
+    t_close(&t);
+}
+
 /* ---- bad rows ---- */
 
 #define BLOCK(...)                                                                                 \
@@ -431,6 +589,8 @@ TEST(mistakes) {
     refused(NORMAL, ID("num_buckets: 9, sequence_fields: [other]"),
             "feature 'f' has no input that is a sequence");
     refused(NORMAL, BLOCK(""), "sequence_feature 's' has no features");
+    refused("fg_mode: FG_DAG", ID("num_buckets: 9, stub_type: true"),
+            "feature 'f': sequences are not given to other features in this version");
     refused(NORMAL, BLOCK(IN_BLOCK("a") ", " IN_BLOCK("a")), "feature 's__a' is defined twice");
     refused(NORMAL, "- sequence_feature: {sequence_length: 3, features: [" IN_BLOCK("a") "]}",
             "sequence_name");
@@ -511,5 +671,6 @@ TEST(fg_json) {
 TEST_MAIN(CASE(golden_hash), CASE(golden_block), CASE(golden_buckets), CASE(steps_of_text),
           CASE(cut_anywhere), CASE(encoded), CASE(weighted), CASE(dense_text), CASE(dense_lists),
           CASE(boundaries), CASE(lists_of_lists), CASE(text_of_dictionaries), CASE(single_values),
-          CASE(bad_values), CASE(lengths_disagree), CASE(columns_of_blocks), CASE(mistakes),
-          CASE(refused_columns), CASE(fg_json))
+          CASE(combo_steps), CASE(lookup_steps), CASE(overlap_and_dot_steps), CASE(combine_steps),
+          CASE(formula_steps), CASE(fg_json_of_inputs), CASE(bad_values), CASE(lengths_disagree),
+          CASE(columns_of_blocks), CASE(mistakes), CASE(refused_columns), CASE(fg_json))
