@@ -89,7 +89,7 @@ void cr_dag_make(cr_features *fs, cr_arena *arena, cr_diag *diag) {
         if (w.state[i] == 0) visit(&w, i);
     for (int i = 0; i < fs->n && diag->n_errors == errors; i++)
         connect(fs, fs->v[i], arena, diag);
-    for (int i = 0; i < fs->n; i++) {
+    for (int i = 0; i < fs->n && diag->n_errors == errors; i++) {
         fs->gives |= fs->v[i]->given != 0;
         if (fs->v[i]->stub && !fs->v[i]->given && fs->v[i]->n_columns)
             cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, fs->v[i]->at,

@@ -60,6 +60,18 @@ static void try_expr(const char *s, size_t n) {
     } else {
         must(where <= n && err.msg[0], "an error outside the text");
     }
+    /* with variables of several values, and of none */
+    if (cr_expr_compile_row(&e, &a, s, n, vars, 2, &where, &err) == CR_OK) {
+        double many[] = {1, -2, 0.5};
+        cr_expr_var in[] = {{many, 3}, {many, 1}}, none[] = {{many, 0}, {many, 0}};
+        for (int64_t k = 0; k < 4; k++) {
+            double r = cr_expr_eval_row(e, in, k, NAN), again = cr_expr_eval_row(e, in, k, NAN);
+            must(r == again || (isnan(r) && isnan(again)), "a formula with two results");
+            cr_expr_eval_row(e, none, k, 0);
+        }
+    } else {
+        must(where <= n && err.msg[0], "an error outside the text");
+    }
     cr_arena_clear(&a);
 }
 
@@ -138,6 +150,8 @@ int main(int argc, char **argv) {
         "1max(x,1,y^2)*-(3.5e2)",
         "1(((((x)))))",
         "1roundp(x,2)&&1|2&3",
+        "1dot(x,y)/l2_norm(x)+len(y)",
+        "1corr(x,y)>0?reduce_max(x):pop_variance(y)",
         "2method=log10,threshold=1e-10,default=-10",
         "2method=expression,expr=sigmoid(x)",
         "2method=zscore,mean=1,standard_deviation=2",
