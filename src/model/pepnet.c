@@ -17,6 +17,8 @@
 #include "op/op.h"
 
 #define MAX_DOMAINS 256
+/* keys of TorchEasyRec's first version, which its example still had */
+#define HELP_GROUP(g) "another name for the group " g
 typedef struct pepnet_conf {
     cr_conf_base base;
     int64_t epnet_hidden_unit;
@@ -26,6 +28,7 @@ typedef struct pepnet_conf {
     cr_floats ppnet_dropout_ratio;
     double ppnet_gamma;
     const char *domain_input_name;
+    const char *main_group_name, *domain_group_name, *uia_group_name;
     int64_t task_domain_num;
     cr_msgs task_towers; /* cr_task_conf */
 } pepnet_conf;
@@ -40,6 +43,9 @@ static const cr_field fields[] = {
              "share of units dropped per layer"),
     CR_FLOAT(pepnet_conf, ppnet_gamma, 2.0, 0, CR_INF, 0, "highest factor of the personal gates"),
     CR_STR(pepnet_conf, domain_input_name, NULL, 0, "label column that holds the row's domain"),
+    CR_STR(pepnet_conf, main_group_name, "all", CR_F_OURS, HELP_GROUP("all")),
+    CR_STR(pepnet_conf, domain_group_name, "domain", CR_F_OURS, HELP_GROUP("domain")),
+    CR_STR(pepnet_conf, uia_group_name, "uia", CR_F_OURS, HELP_GROUP("uia")),
     CR_INT(pepnet_conf, task_domain_num, 1, 1, MAX_DOMAINS, 0, "towers per task, one per domain"),
     CR_MSG(pepnet_conf, task_towers, &cr_task_tower_msg, CR_F_REPEATED, HELP_TASKS),
     CR_END,
@@ -109,10 +115,12 @@ static void end_domains(cr_build *b, const pepnet_conf *c, int64_t t, cr_node *x
 static void build(cr_build *b, const void *conf) {
     const pepnet_conf *c = conf;
     cr_loc at = c->base.at;
-    cr_group_out all = cr_group_build(b, "all", at), domain = all, uia = all;
-    bool has_domain = cr_group_find(b->conf, "domain"), has_uia = cr_group_find(b->conf, "uia");
-    if (has_domain) domain = cr_group_build(b, "domain", at);
-    if (has_uia) uia = cr_group_build(b, "uia", at);
+    cr_group_out all = cr_group_build(b, c->main_group_name, at), domain = all, uia = all;
+    bool has_domain =
+        cr_conf_has(c, "domain_group_name") || cr_group_find(b->conf, c->domain_group_name);
+    bool has_uia = cr_conf_has(c, "uia_group_name") || cr_group_find(b->conf, c->uia_group_name);
+    if (has_domain) domain = cr_group_build(b, c->domain_group_name, at);
+    if (has_uia) uia = cr_group_build(b, c->uia_group_name, at);
     cr_act_spec act = {CR_ACTK_NONE, 0, 0, 1};
     cr_err err;
     if (cr_act_parse(&act, c->ppnet_activation, &err) != CR_OK)

@@ -64,8 +64,9 @@ static const struct a_model {
            "[0.1], " TOWERS "}"),
      "clk,buy", "logits_ctr,logits_cvr,probs_ctr,probs_cvr", "auc_ctr", "auc_cvr", NULL, 0.025},
     {"pepnet_domains",
-     MODEL(ALL "," GROUP("domain", "pid"),
-           "pepnet: {epnet_hidden_unit: 16, domain_input_name: shopping_level, task_domain_num: "
+     MODEL(ALL "," GROUP("place", "pid"),
+           "pepnet: {epnet_hidden_unit: 16, domain_group_name: place, domain_input_name: "
+           "shopping_level, task_domain_num: "
            "3, " TOWERS "}"),
      "clk,buy,shopping_level",
      "logits_ctr_0,logits_ctr_1,logits_ctr_2,logits_cvr_0,logits_cvr_1,logits_cvr_2,probs_ctr_0,"
@@ -443,6 +444,8 @@ TEST(mistakes) {
     REFUSED(MODEL(ALL, "mmoe: {expert_mlp: {hidden_units: [4], activation: nn.Nope}, " TOWERS "}"),
             ok, "nn.Nope");
     REFUSED(MODEL(GROUP("deep", USER), "pepnet: {" TOWERS "}"), ok, "no feature group 'all'");
+    REFUSED(MODEL(ALL, "pepnet: {uia_group_name: alll, " TOWERS "}"), ok, "no feature group 'alll'",
+            "did you mean 'all'");
     REFUSED(MODEL(ALL "," GROUP("uia", "user_id"), "pepnet: {" TOWERS "}"), ok,
             "no ppnet_hidden_units", "remove the group");
     REFUSED(MODEL(ALL, "pepnet: {domain_input_name: pid, task_domain_num: 2, " TOWERS "}"), ok,
