@@ -19,7 +19,9 @@ typedef struct sample {
     const char *paths;
     int64_t rows, bad_rows;
     int64_t all_rows; /* 0: not known */
-    double label_sum, label_squares;
+    /* per label field */
+    int n_labels;
+    double *label_sum, *label_squares;
 } sample;
 
 typedef struct report {
@@ -31,19 +33,31 @@ typedef struct report {
     int64_t *known, *unknown;                    /* per feature with a vocabulary: its ids */
 } report;
 
-static void add_label(sample *s, double y) {
-    s->label_sum += y;
-    s->label_squares += y * y;
+static void add_labels(report *r, sample *s, const cr_batch *b) {
+    if (!s->label_sum) {
+        s->n_labels = b->n_labels;
+        s->label_sum = CR_NEW_N(&r->j.cfg.arena, double, b->n_labels + 1);
+        s->label_squares = CR_NEW_N(&r->j.cfg.arena, double, b->n_labels + 1);
+    }
+    for (int k = 0; k < s->n_labels; k++)
+        for (int64_t i = 0; i < b->n_rows; i++) {
+            double y = (double)b->labels[k][i];
+            s->label_sum[k] += y;
+            s->label_squares[k] += y * y;
+        }
+}
+
+static double mean_label(const sample *s, int k) {
+    return s->rows && k < s->n_labels ? s->label_sum[k] / (double)s->rows : NAN;
 }
 
 /* l2_loss begins at 0 (or label_mean) and moves by small steps; labels far from there take long */
-static void check_mean(const report *r, const sample *s) {
-    const cr_model_conf *m = r->j.root->model_config;
-    if (s->rows < 100 || strcmp(s->name, "train") != 0) return;
-    double n = (double)s->rows, mean = s->label_sum / n,
-           spread = sqrt(fmax(s->label_squares / n - mean * mean, 0));
-    for (int64_t i = 0; i < m->losses.n; i++) {
-        const cr_loss_conf *l = m->losses.v[i];
+static void check_mean(const report *r, const sample *s, const cr_msgs *losses, int label) {
+    if (label < 0 || label >= s->n_labels) return;
+    double n = (double)s->rows, mean = mean_label(s, label),
+           spread = sqrt(fmax(s->label_squares[label] / n - mean * mean, 0));
+    for (int64_t i = 0; i < losses->n; i++) {
+        const cr_loss_conf *l = losses->v[i];
         const cr_loss_type *type = l->loss.m->type;
         if (!type->offset || fabs(mean - type->offset(l->loss.conf)) <= 2 * spread) continue;
         cr_diag_add(
@@ -52,6 +66,17 @@ static void check_mean(const report *r, const sample *s) {
             "%s { label_mean: %.4g }",
             mean, type->name, type->offset(l->loss.conf), type->name, mean);
     }
+}
+
+static void check_means(const report *r, const sample *s) {
+    const cr_model_conf *m = r->j.root->model_config;
+    const cr_task_conf *t = cr_model_tower(m, 0);
+    if (s->rows < 100 || strcmp(s->name, "train") != 0) return;
+    if (!t) check_mean(r, s, &m->losses, 0);
+    for (int64_t i = 0; (t = cr_model_tower(m, i)); i++)
+        for (int k = 0; k < r->j.features->n_labels; k++)
+            if (strcmp(r->j.features->labels[k], t->label_name) == 0)
+                check_mean(r, s, &t->losses, k);
 }
 
 /* has_vocab: words that are not in it get an id that no word of it has */
@@ -95,8 +120,7 @@ static void read_sample(report *r, sample *s, int64_t want) {
         }
         if (!b) continue;
         s->rows += b->n_rows;
-        for (int64_t i = 0; b->n_labels > 0 && i < b->n_rows; i++)
-            add_label(s, (double)b->labels[0][i]);
+        add_labels(r, s, b);
         count_words(r, b);
         cr_loader_release(l, b);
     }
@@ -116,7 +140,7 @@ static void read_sample(report *r, sample *s, int64_t want) {
                     : s->rows == 0     ? ": correct the data or the config"
                                        : ": correct them or raise it");
     cr_loader_free(l);
-    check_mean(r, s);
+    check_means(r, s);
     if (s->rows == 0 && cr_diag_code(r->diag) == CR_OK)
         cr_diag_add(r->diag, CR_SEV_ERROR, CR_EDATA, cr_conf_at(r->j.root, s->key),
                     "%s data '%s' holds no rows; check the path and the files", s->name, s->paths);
@@ -192,10 +216,13 @@ static void tell_text(const report *r, cr_buf *out) {
         const sample *s = &r->samples[i];
         all[0] = 0;
         if (s->all_rows) snprintf(all, sizeof(all), " of %lld", (long long)s->all_rows);
-        cr_buf_printf(out, "%-9s %lld%s rows sampled, mean label %.4f, %lld bad row%s: %s\n",
-                      s->name, (long long)s->rows, all,
-                      s->rows ? s->label_sum / (double)s->rows : 0, (long long)s->bad_rows,
-                      s->bad_rows == 1 ? "" : "s", s->paths);
+        cr_buf_printf(out, "%-9s %lld%s rows sampled, mean label", s->name, (long long)s->rows,
+                      all);
+        for (int k = 0; k < s->n_labels; k++)
+            cr_buf_printf(out, "%s%s %.4f", s->n_labels > 1 ? " " : "",
+                          s->n_labels > 1 ? r->j.features->labels[k] : "", mean_label(s, k));
+        cr_buf_printf(out, "%s, %lld bad row%s: %s\n", s->n_labels == 0 ? " 0" : "",
+                      (long long)s->bad_rows, s->bad_rows == 1 ? "" : "s", s->paths);
     }
     cr_buf_printf(
         out, "memory    %s: tables %s, optimizer state %s, dense %s, step buffers %s, data %s\n",
@@ -224,7 +251,13 @@ static void tell_json(const report *r, cr_buf *out) {
         cr_jw_i64(&w, "rows", s->rows);
         cr_jw_i64(&w, "bad_rows", s->bad_rows);
         if (s->all_rows) cr_jw_i64(&w, "all_rows", s->all_rows);
-        cr_jw_f64(&w, "mean_label", s->rows ? s->label_sum / (double)s->rows : NAN);
+        cr_jw_f64(&w, "mean_label", mean_label(s, 0));
+        if (s->n_labels > 1) {
+            cr_jw_obj(&w, "mean_labels");
+            for (int k = 0; k < s->n_labels; k++)
+                cr_jw_f64(&w, r->j.features->labels[k], mean_label(s, k));
+            cr_jw_end(&w);
+        }
         cr_jw_end(&w);
     }
     cr_jw_end(&w);

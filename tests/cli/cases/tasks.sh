@@ -29,6 +29,7 @@ for f in csv parquet; do
     cat mmoe.config >>$f.config
     run crank check $f.config
     ends 0
+    has_out "train ...rows sampled, mean label clk 0... buy 0..., 0 bad rows: ..."
     run crank train $f.config --model_dir $f.model
     ends 0
     has_out "  auc_ctr ..."
@@ -69,6 +70,14 @@ awk -F, -v OFS=, 'NR == 20 { $19 = 3 } { print }' csv/train/part-00000.csv >bad.
 run crank train csv.config --model_dir m --train_input_path bad.csv
 ends 3
 has_err "bad.csv:20: column 'buy', value '3': binary_cross_entropy_cvr takes the labels 0 and 1..."
+# the mean of each label; a task of any number beside one of yes or no
+run crank check csv.config --json
+ends 0
+has_out '..."mean_labels": {"clk": 0..."buy": 0...'
+sed 's/label_name: "buy"/label_name: "price"/; s/weight: 2//; s/label_fields: .*"buy".*/&\n  label_fields: "price"/' csv.config >value.config
+run crank check value.config --set data_config.label_fields=[clk,buy,price] \
+    --set 'model_config.mmoe.task_towers[1].losses=[{l2_loss: {}}]' --set 'model_config.mmoe.task_towers[1].metrics=[{mean_squared_error: {}}]'
+ends 0
 # mistakes
 sed 's/label_name: "buy"/label_name: "bui"/' csv.config >wrong.config
 run crank check wrong.config
