@@ -199,7 +199,7 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
     *d = *data;
     if (!op->encoded) d->input_fields.n = 0;
     op->end_kind = kind;
-    op->def = text(c->default_value, "0");
+    op->def = cr_seq_default(f, text(c->default_value, "0"));
     op->dim = dim;
     if (f->stub) { /* gives tokens or numbers, nothing else */
         if (kind == CR_END_MANY) op->most = dim;

@@ -27,6 +27,12 @@ static int source(const cr_features *fs, const cr_feature *f, int k, cr_diag *di
     name += sizeof(CR_FROM_FEATURE) - 1;
     for (int i = 0; i < fs->n; i++)
         if (strcmp(fs->v[i]->name, name) == 0) return i;
+    /* inside a block its features go by their own names */
+    for (int i = f->seq && f->seq->block ? f->seq->first : fs->n; i < fs->n; i++) {
+        const cr_feature *g = fs->v[i];
+        if (!g->seq || g->seq->block != f->seq->block) break;
+        if (strcmp(cr_conf_text(g->conf, "feature_name"), name) == 0) return i;
+    }
     const char *near = cr_nearest(name, feature_at, fs);
     cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, f->at,
                 "feature '%s' reads the unknown feature '%s'; %s%s%s", f->name, name,
@@ -53,10 +59,9 @@ static void visit(walk *w, int i) {
             cr_diag_add(w->diag, CR_SEV_ERROR, CR_ECONF, f->at,
                         "feature '%s' reads '%s', which needs '%s' itself; break the circle",
                         f->name, g->name, f->name);
-        else if (f->seq || g->seq)
+        else if (g->seq && !f->seq)
             cr_diag_add(w->diag, CR_SEV_ERROR, CR_ECONF, f->at,
-                        "feature '%s' reads '%s'; sequences are neither read nor given between "
-                        "features in this version",
+                        "feature '%s' reads '%s', which is a sequence; make it a sequence too",
                         f->name, g->name);
         else if (w->state[from] == 0)
             visit(w, from);
@@ -68,7 +73,9 @@ static void visit(walk *w, int i) {
 /* columns behind those of the file: 2 * i what feature i gives, 2 * i + 1 as text */
 static void connect(cr_features *fs, cr_feature *f, cr_arena *arena, cr_diag *diag) {
     int *idx = CR_NEW_N(arena, int, f->n_columns + 1);
+    bool *is_seq = CR_NEW_N(arena, bool, f->n_columns + 1);
     for (int k = 0; k < f->n_columns; k++) {
+        is_seq[k] = !f->is_seq || f->is_seq[k];
         idx[k] = f->col_idx[k];
         int from = source(fs, f, k, diag);
         if (from < 0) continue;
@@ -77,8 +84,10 @@ static void connect(cr_features *fs, cr_feature *f, cr_arena *arena, cr_diag *di
         bool text = g->type->gives_numbers(g) && f->type->refuses(f, k, &kind) != NULL;
         g->given |= text ? CR_GIVEN_TEXT : CR_GIVEN;
         idx[k] = fs->n_want + 2 * from + text;
+        is_seq[k] = g->seq != NULL;
     }
     f->col_idx = idx;
+    if (f->seq) f->is_seq = is_seq;
 }
 
 void cr_dag_make(cr_features *fs, cr_arena *arena, cr_diag *diag) {
@@ -103,6 +112,7 @@ void cr_dag_make(cr_features *fs, cr_arena *arena, cr_diag *diag) {
 /* numbers as text: whole ones as integers, others as short as they stay the same float */
 static void as_text(const cr_column *in, int64_t n_rows, cr_arena *arena, cr_column *out) {
     int64_t n = in->depth ? in->row_off[n_rows] : n_rows;
+    if (in->depth > 1) n = in->item_off[n];
     char *bytes = cr_arena_alloc(arena, 32 * (size_t)(n + 1));
     uint32_t *at = CR_NEW_N(arena, uint32_t, n + 1);
     uint32_t to = 0;
@@ -127,7 +137,7 @@ cr_code cr_dag_give(const cr_features *fs, int i, cr_chunk *chunk, cr_arena *are
                     cr_err *err) {
     const cr_feature *f = fs->v[i];
     cr_column *out = &chunk->cols[fs->n_want + 2 * i];
-    CR_TRY(f->type->give(f, chunk, out, arena, bad, err));
+    CR_TRY((f->seq ? cr_seq_give : f->type->give)(f, chunk, out, arena, bad, err));
     if (f->given & CR_GIVEN_TEXT) as_text(out, chunk->n_rows, arena, out + 1);
     return CR_OK;
 }

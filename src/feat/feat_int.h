@@ -66,6 +66,9 @@ static inline const char *cr_seq_default(const cr_feature *f, const char *text) 
 /* cr_seq_encode fills out->ids or *dense: steps, encoded by the feature's type as rows. */
 CR_CHECKED cr_code cr_seq_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
                                  cr_dense_seq *dense, cr_err *err);
+/* cr_seq_give: what a sequence gives to others (FG_DAG), a list of steps per row */
+CR_CHECKED cr_code cr_seq_give(const cr_feature *f, const cr_chunk *in, cr_column *out,
+                               cr_arena *arena, cr_bad *bad, cr_err *err);
 /* cr_seq_refuses: what column k needs, else NULL; see cr_feature_type */
 const char *cr_seq_refuses(const cr_feature *f, int k, const cr_colkind *kind);
 /* cr_seq_check: rows in which features of one block differ in their number of steps are bad */

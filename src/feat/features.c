@@ -49,16 +49,21 @@ static void check_sequence(builder *b, const cr_feature *f) {
                     "feature '%s': a sequence of numbers takes neither autodis nor mlp; give it "
                     "boundaries or leave the numbers as they are",
                     f->name);
-    if (f->stub)
-        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f->conf, "stub_type"),
-                    "feature '%s': sequences are not given to other features in this version; "
-                    "remove stub_type",
-                    f->name);
-    for (int k = 0; k < f->n_columns; k++)
-        if (!f->is_seq || f->is_seq[k]) return;
-    cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f->conf, "sequence_fields"),
-                "feature '%s' has no input that is a sequence; name one in sequence_fields",
-                f->name);
+}
+
+/* is something of it a sequence? Known when all features are. */
+static void check_inputs(const cr_features *fs, cr_diag *diag) {
+    for (int i = 0; i < fs->n; i++) {
+        const cr_feature *f = fs->v[i];
+        bool none = f->seq && (!f->stub || f->n_columns);
+        for (int k = 0; none && k < f->n_columns; k++)
+            none = f->is_seq && !f->is_seq[k];
+        if (none)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f->conf, "sequence_fields"),
+                        "feature '%s' has no input that is a sequence; name one in "
+                        "sequence_fields",
+                        f->name);
+    }
 }
 
 /* one feature; block: the sequence_feature it stands in, whose first feature has index first */
@@ -104,7 +109,7 @@ static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf
     }
     if (f->sparse) {
         f->slot = fs->n_sparse++;
-    } else if (f->seq) {
+    } else if (f->seq && !f->stub) {
         f->slot = fs->n_dense_seq++;
     } else {
         f->dense_off = fs->dense_width;
@@ -189,6 +194,7 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
     }
     fs->n_reserved = n_reserved;
     cr_dag_make(fs, arena, diag);
+    check_inputs(fs, diag);
     cr_map_clear(&b.wants);
     cr_map_clear(&b.names);
     return diag->n_errors > errors ? NULL : fs;

@@ -308,8 +308,9 @@ static cr_code give(const cr_feature *f, const cr_chunk *in, cr_column *out, cr_
     (void)bad;
     const id_self *s = f->self;
     const cr_id_conf *c = f->conf;
-    return cr_give_tokens(f, cr_input_column(&s->in, f, in, arena), c->default_value,
-                          c->separator[0], c->value_dim, in, out, arena, err);
+    return cr_give_tokens(f, cr_input_column(&s->in, f, in, arena),
+                          cr_seq_default(f, c->default_value), c->separator[0], value_dim(f, c), in,
+                          out, arena, err);
 }
 
 const cr_feature_type cr_feature_id = {"id_feature", build,         encode, fg_json,

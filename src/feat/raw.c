@@ -295,8 +295,9 @@ static cr_code give(const cr_feature *f, const cr_chunk *in, cr_column *out, cr_
                     cr_bad *bad, cr_err *err) {
     const raw_self *s = f->self;
     const cr_raw_conf *c = f->conf;
-    return cr_give_numbers(f, cr_input_column(&s->in, f, in, arena), c->default_value,
-                           c->separator[0], s->dim, &s->norm, in, out, arena, bad, err);
+    return cr_give_numbers(f, cr_input_column(&s->in, f, in, arena),
+                           cr_seq_default(f, c->default_value), c->separator[0], s->dim, &s->norm,
+                           in, out, arena, bad, err);
 }
 
 const cr_feature_type cr_feature_raw = {"raw_feature", build,         encode, fg_json,

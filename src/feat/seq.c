@@ -442,6 +442,37 @@ cr_code cr_seq_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
     return code;
 }
 
+cr_code cr_seq_give(const cr_feature *f, const cr_chunk *in, cr_column *out, cr_arena *arena,
+                    cr_bad *bad, cr_err *err) {
+    cutter t = {.q = f->seq, .f = f, .in = in, .arena = arena};
+    cr_chunk steps = *in;
+    steps.cols = CR_NEW_N(arena, cr_column, in->n_cols + 1);
+    steps.lines = NULL;
+    const int32_t *at = NULL;
+    CR_TRY(make_steps(&t, &steps, &at, bad, err));
+    cr_column given = {.type = CR_COL_STR};
+    if (steps.n_rows > 0) {
+        bad->steps = at;
+        bad->n_rows = in->n_rows;
+        bad->lines = in->lines;
+        cr_code code = f->type->give(f, &steps, &given, arena, bad, err);
+        bad->steps = NULL;
+        bad->lines = NULL;
+        CR_TRY(code);
+    }
+    *out = given;
+    out->depth = given.depth + 1;
+    out->row_off = at;
+    out->valid = NULL;
+    if (given.depth == 0) {
+        out->item_valid = given.valid;
+    } else {
+        out->item_off = given.row_off;
+        out->list_valid = given.valid;
+    }
+    return CR_OK;
+}
+
 const char *cr_seq_refuses(const cr_feature *f, int k, const cr_colkind *kind) {
     if (!f->seq || !is_seq(f, k)) return f->type->refuses(f, k, kind);
     if (kind->key >= 0) return "single values or lists; a map cannot be a sequence";
@@ -463,9 +494,11 @@ static const char *column_of(const cr_feature *f) {
 
 void cr_seq_check(const cr_features *fs, const cr_chunk *chunk, const cr_batch *b, cr_bad *bad) {
     for (int i = 0; i < fs->n; i++) {
-        const cr_feature *f = fs->v[i];
-        if (!f->seq || !f->seq->block || f->seq->first == i) continue;
-        const cr_feature *first = fs->v[f->seq->first];
+        const cr_feature *f = fs->v[i], *first = f;
+        if (!f->seq || !f->seq->block || f->stub) continue;
+        for (int k = f->seq->first; k < i && first == f; k++)
+            if (!fs->v[k]->stub) first = fs->v[k];
+        if (first == f) continue;
         char what[128];
         snprintf(what, sizeof(what), "sequence '%s'", f->seq->name);
         say_lengths(bad, chunk, column_of(first), steps_in(first, b), column_of(f), steps_in(f, b),

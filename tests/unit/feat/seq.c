@@ -138,12 +138,13 @@ TEST(steps_of_text) {
 
 /* long rows: every place of a delimiter in a word of eight bytes */
 TEST(cut_anywhere) {
-    char text[200], *p = text;
+    char text[200];
+    size_t n = 0;
     int64_t want[40];
     for (int i = 0; i < 40; i++) {
         static const int64_t size[] = {1, 12, 123, 1234, 12345, 7};
         want[i] = size[i * 7 % 6];
-        p += sprintf(p, "%s%d", i ? ";" : "", (int)want[i]);
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%d", i ? ";" : "", (int)want[i]);
     }
     for (int cut = 1; cut <= 40; cut++) {
         t_feats t;
@@ -481,6 +482,44 @@ TEST(fg_json_of_inputs) {
     t_close(&t);
 }
 
+/* FG_DAG: sequences give sequences; what is none counts for every step */
+TEST(steps_of_features) {
+    t_feats t;
+    open_or_say(
+        &t, "fg_mode: FG_DAG",
+        S50 "{expr_feature: {feature_name: twice, variables: ['feature:b', 'feature:scale'], "
+            "expression: 'b*scale', default_value: '-1'}}, "
+            "{raw_feature: {feature_name: b, expression: 'item:b', normalizer: "
+            "'method=minmax,min=0,max=10', stub_type: true, default_value: '9'}}, "
+            "{combo_feature: {feature_name: cross, expression: ['user:u', 'feature:word'], "
+            "vocab_list: [x_a, x_b, y_0], embedding_dim: 4}}, "
+            "{id_feature: {feature_name: word, expression: 'item:w', stub_type: true, value_dim: "
+            "0, num_buckets: 1, embedding_dim: 4}}]}\n"
+            "- expr_feature: {feature_name: scale, variables: ['user:s'], expression: 's+1', "
+            "stub_type: true}\n"
+            "- sequence_id_feature: {feature_name: bucket, expression: "
+            "'feature:click_50_seq__twice', num_buckets: 100, embedding_dim: 4}");
+    if (t.fs) {
+        CHECK_INT(t.fs->n_sparse, 2);
+        CHECK_INT(t.fs->n_dense_seq, 1);
+        INTS(&t, "s", 9, 19, 0);
+        TEXT(&t, "u", "x", "x", "y");
+        TEXT(&t, "click_50_seq__b", "5;10", "20;;1", "");
+        TEXT(&t, "click_50_seq__w", "a;b" SEP "a", "c;a;b", "");
+        t_encode(&t);
+        CHECK_INT(t.bad.n, 0);
+        check_dense(&t, 0, 1, (const float[]){5, 10, 40, 180, 2, 9}, (const int[]){2, 3, 1});
+        CHECK_SEQ(&t, 0, IDS(2, 3, 2, 1, 2, 3, 4), LENS(1, 2, 1, 1, 1, 1), STEPS(2, 3, 1));
+        CHECK_SEQ(&t, 1, IDS(5, 10, 40, 0, 2, 9), ONE_EACH, STEPS(2, 3, 1));
+        CHECK_INT(t.fs->v[5]->counts->out_of_range, 1);
+        /* a bad step is told with its row */
+        TEXT(&t, "click_50_seq__b", "5;10", "20;x;1", "");
+        t_encode(&t);
+        CHECK(t.bad.n_kept == 1 && t.bad.v[0].row == 1 && t.bad.v[0].line == 2);
+    }
+    t_close(&t);
+}
+
 /* ---- bad rows ---- */
 
 #define BLOCK(...)                                                                                 \
@@ -589,8 +628,16 @@ TEST(mistakes) {
     refused(NORMAL, ID("num_buckets: 9, sequence_fields: [other]"),
             "feature 'f' has no input that is a sequence");
     refused(NORMAL, BLOCK(""), "sequence_feature 's' has no features");
-    refused("fg_mode: FG_DAG", ID("num_buckets: 9, stub_type: true"),
-            "feature 'f': sequences are not given to other features in this version");
+    refused("fg_mode: FG_DAG",
+            ID("num_buckets: 9") "\n- id_feature: {feature_name: g, expression: 'feature:f', "
+                                 "num_buckets: 9, embedding_dim: 4}",
+            "feature 'g' reads 'f', which is a sequence");
+    refused("fg_mode: FG_DAG",
+            "- sequence_id_feature: {feature_name: f, expression: 'feature:g', num_buckets: 9, "
+            "embedding_dim: 4}\n"
+            "- id_feature: {feature_name: g, expression: 'user:g', num_buckets: 9, embedding_dim: "
+            "4}",
+            "feature 'f' has no input that is a sequence");
     refused(NORMAL, BLOCK(IN_BLOCK("a") ", " IN_BLOCK("a")), "feature 's__a' is defined twice");
     refused(NORMAL, "- sequence_feature: {sequence_length: 3, features: [" IN_BLOCK("a") "]}",
             "sequence_name");
@@ -672,5 +719,6 @@ TEST_MAIN(CASE(golden_hash), CASE(golden_block), CASE(golden_buckets), CASE(step
           CASE(cut_anywhere), CASE(encoded), CASE(weighted), CASE(dense_text), CASE(dense_lists),
           CASE(boundaries), CASE(lists_of_lists), CASE(text_of_dictionaries), CASE(single_values),
           CASE(combo_steps), CASE(lookup_steps), CASE(overlap_and_dot_steps), CASE(combine_steps),
-          CASE(formula_steps), CASE(fg_json_of_inputs), CASE(bad_values), CASE(lengths_disagree),
-          CASE(columns_of_blocks), CASE(mistakes), CASE(refused_columns), CASE(fg_json))
+          CASE(formula_steps), CASE(fg_json_of_inputs), CASE(steps_of_features), CASE(bad_values),
+          CASE(lengths_disagree), CASE(columns_of_blocks), CASE(mistakes), CASE(refused_columns),
+          CASE(fg_json))
