@@ -28,7 +28,8 @@ const cr_enum_value cr_fg_modes[] = {
     {"FG_NONE", CR_FG_NONE, "columns are named after features and hold ids or floats", false},
     {"FG_NORMAL", CR_FG_NORMAL, "raw columns; each feature is made from its expression", false},
     {"FG_DAG", CR_FG_DAG, "raw columns; features may use the output of other features", false},
-    {"FG_BUCKETIZE", CR_FG_BUCKETIZE, "columns hold feature values; only ids are looked up", true},
+    {"FG_BUCKETIZE", CR_FG_BUCKETIZE,
+     "columns are named after features and hold their values; only ids are looked up", false},
     {NULL, 0, NULL, false},
 };
 

@@ -17,7 +17,7 @@ static const char *text(const char *s, const char *none) {
 
 void cr_calc_start(cr_calc *op, cr_feature *f, const cr_calc_conf *c, const cr_data_conf *data) {
     f->self = op;
-    op->encoded = cr_fg_encoded(data);
+    op->encoded = cr_fg_by_name(data);
     op->sep = c->separator && c->separator[0] ? c->separator[0] : '\x1d';
 }
 
@@ -192,12 +192,41 @@ static void need_dim(const cr_feature *f, const cr_calc_conf *c, cr_diag *diag) 
                     f->name);
 }
 
+/* FG_BUCKETIZE where the end sees ids: the column's numbers are what the operator made */
+static void *begin_given(const cr_feature *f, cr_arena *arena) {
+    (void)f;
+    return CR_NEW(arena, cr_nums);
+}
+
+static void row_given(cr_calc_run *run, int64_t r) {
+    const cr_calc *op = run->f->self;
+    cr_nums *t = run->scratch;
+    cr_tok bad;
+    if (!cr_nums_row(t, run->in[0], r, op->sep, run->arena, &bad)) {
+        cr_calc_bad(run, 0, bad, "not a number");
+        return;
+    }
+    for (int64_t i = 0; i < t->n; i++)
+        cr_values_number(run->out, t->v[i]);
+}
+
+static void take_given(cr_calc *op, cr_feature *f, cr_arena *arena) {
+    op->encoded = false;
+    op->norm = (cr_norm){CR_NORM_NONE, 0, 0, NULL};
+    op->n_in = 1;
+    op->in[0] = (cr_calc_input){.form = CR_IN_NUMBERS,
+                                .column = column_of(op, f, f->name, f->seq != NULL, arena)};
+    op->begin = begin_given;
+    op->row = row_given;
+}
+
 void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_end kind,
                     int64_t dim, const cr_data_conf *data, cr_arena *arena, cr_diag *diag) {
     /* the end's column is not one of the file: what input_fields says of that name is not meant */
     cr_data_conf *d = CR_NEW(arena, cr_data_conf);
     *d = *data;
     if (!op->encoded) d->input_fields.n = 0;
+    bool given = data->fg_mode == CR_FG_BUCKETIZE;
     op->end_kind = kind;
     op->def = cr_seq_default(f, text(c->default_value, "0"));
     op->dim = dim;
@@ -234,6 +263,10 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
         }
         end->type = &cr_feature_id;
         end->conf = x;
+    }
+    if (given && kind != CR_END_NUMBER && kind != CR_END_TOKENS) {
+        take_given(op, f, arena);
+        d->fg_mode = CR_FG_NORMAL;
     }
     end->type->build(end, end->conf, d, arena, diag);
     static const int first = 0;

@@ -197,7 +197,7 @@ typedef enum cr_calc_end {
 typedef struct cr_calc cr_calc;
 /* First in what a type keeps in f->self. */
 struct cr_calc {
-    bool encoded; /* FG_NONE */
+    bool encoded; /* FG_NONE, FG_BUCKETIZE: the end reads the file */
     char sep;
     cr_calc_end end_kind;
     const char *def;   /* default_value */

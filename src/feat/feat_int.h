@@ -36,6 +36,8 @@ const char *cr_input_name(const cr_feature *f, const char *side, const char *nam
 cr_loc cr_at_char(const void *conf, const char *field, size_t pos);
 /* ids and numbers before the feature generator (FG_NORMAL, FG_DAG), or already made (FG_NONE) */
 bool cr_fg_encoded(const cr_data_conf *data);
+/* does a feature's column have its own name? (FG_NONE, FG_BUCKETIZE) */
+bool cr_fg_by_name(const cr_data_conf *data);
 /* line number of a row for cr_bad_add, 0: unknown */
 static inline int64_t cr_line_of(const cr_chunk *c, int64_t row) {
     return c->lines ? c->lines[row] : 0;

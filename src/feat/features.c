@@ -117,7 +117,7 @@ static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf
     }
     int *idx = CR_NEW_N(b->arena, int, f->n_columns + 1);
     const char *why = cr_arena_printf(b->arena, "feature '%s'", f->name);
-    bool by_name = cr_fg_encoded(b->data);
+    bool by_name = cr_fg_by_name(b->data);
     for (int k = 0; k < f->n_columns; k++)
         idx[k] = strncmp(f->columns[k], CR_FROM_FEATURE, sizeof(CR_FROM_FEATURE) - 1) == 0
                      ? -1 /* cr_dag_make knows */

@@ -20,6 +20,10 @@ bool cr_fg_encoded(const cr_data_conf *data) {
     return data->fg_mode == CR_FG_NONE;
 }
 
+bool cr_fg_by_name(const cr_data_conf *data) {
+    return data->fg_mode == CR_FG_NONE || data->fg_mode == CR_FG_BUCKETIZE;
+}
+
 cr_loc cr_at_char(const void *conf, const char *field, size_t pos) {
     cr_loc at = cr_conf_at(conf, field);
     const cr_conf_base *b = conf;
@@ -90,7 +94,7 @@ void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *ex
                    const cr_data_conf *data, cr_arena *arena, cr_diag *diag) {
     *in = (cr_input){NULL, false, false};
     const char *column = f->name;
-    if (!cr_fg_encoded(data)) {
+    if (!cr_fg_by_name(data)) {
         size_t n = 0;
         if (!split(expression, f, conf, &n, &column, diag)) return;
         char *side = cr_arena_strndup(arena, expression, n);

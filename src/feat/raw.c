@@ -125,6 +125,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     if (cr_norm_parse(&s->norm, arena, c->normalizer, &where, &err) != CR_OK)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_at_char(c, "normalizer", where),
                     "feature '%s': normalizer, character %zu: %s", f->name, where + 1, err.msg);
+    if (data->fg_mode == CR_FG_BUCKETIZE) s->norm = (cr_norm){CR_NORM_NONE, 0, 0, NULL};
     if (f->sparse) {
         f->num_embeddings = c->boundaries.n + 1;
         s->n_bounds = c->boundaries.n;

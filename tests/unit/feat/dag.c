@@ -130,5 +130,41 @@ TEST(stubs_in_fg_none) {
     t_close(&t);
 }
 
+/* FG_BUCKETIZE: the column holds what the feature made, only ids are looked up */
+TEST(bucketize) {
+    t_feats t;
+    if (open_ok(&t, "fg_mode: FG_BUCKETIZE",
+                "- id_feature: {feature_name: i, expression: 'user:a', embedding_dim: 2, "
+                "hash_bucket_size: 100, default_value: xyz}\n"
+                "- combo_feature: {feature_name: c, expression: ['user:a', 'user:b'], "
+                "embedding_dim: 2, hash_bucket_size: 100}\n"
+                "- raw_feature: {feature_name: r, expression: 'user:x', boundaries: [1, 2], "
+                "embedding_dim: 2, normalizer: 'method=minmax,min=0,max=10'}\n"
+                "- expr_feature: {feature_name: e, variables: ['user:x'], expression: 'x*100', "
+                "boundaries: [1, 2], embedding_dim: 2}\n"
+                "- combine_feature: {feature_name: n, expression: 'user:a', value_map: {a: 1}, "
+                "num_buckets: 10, embedding_dim: 2}\n"
+                "- lookup_feature: {feature_name: l, map: 'user:m', key: 'user:k', normalizer: "
+                "'method=minmax,min=0,max=10'}\n"
+                "- raw_feature: {feature_name: s, expression: 'user:x', stub_type: true}")) {
+        CHECK_INT(t.fs->n_want, 6);
+        TEXT(&t, "i", "abc" S "efg", "");
+        TEXT(&t, "c", "ua_ia", "");
+        DOUBLES(&t, "r", 1.5, 0.5);
+        TEXT(&t, "e", "1.5" S "3", "");
+        DOUBLES(&t, "n", 1.5, NAN);
+        TEXT(&t, "l", "2.5", "3");
+        t_encode(&t);
+        CHECK(t.rc == CR_OK && t.bad.n == 0);
+        CHECK_IDS(&t, 0, IDS(33, 44, 13), LENS(2, 1));
+        CHECK_IDS(&t, 1, IDS(37), LENS(1, 0));
+        CHECK_IDS(&t, 2, IDS(1, 0), ONE_EACH);
+        CHECK_IDS(&t, 3, IDS(1, 2, 0), LENS(2, 1));
+        CHECK_IDS(&t, 4, IDS(1), LENS(1, 0));
+        CHECK(t.batch.dense[0] == 2.5f && t.batch.dense[1] == 3);
+    }
+    t_close(&t);
+}
+
 TEST_MAIN(CASE(chains), CASE(same_as_normal), CASE(vector_through_text), CASE(mistakes),
-          CASE(stubs_in_fg_none))
+          CASE(stubs_in_fg_none), CASE(bucketize))
