@@ -152,7 +152,8 @@ static bool solve(double (*A)[CR_MAX_TASKS + 1], double *b, int n) {
 /* the nearest point with sum s and no negative part */
 static void project(double *w, int n, double s) {
     double v[CR_MAX_TASKS], sum = 0, shift = 0;
-    memcpy(v, w, (size_t)n * sizeof(double));
+    for (int i = 0; i < n; i++)
+        v[i] = w[i];
     for (int i = 1; i < n; i++) /* descending */
         for (int k = i; k > 0 && v[k] > v[k - 1]; k--) {
             double x = v[k];
