@@ -520,6 +520,19 @@ TEST(steps_of_features) {
     t_close(&t);
 }
 
+/* FG_BUCKETIZE: the column has the feature's name, only ids are looked up */
+TEST(buckets_of_steps) {
+    const char *mode = "fg_mode: FG_BUCKETIZE";
+    GOLD(mode, ID("hash_bucket_size: 100, value_dim: 0"), COL(WORDS), IDS(33, 44, 66, 26, 66),
+         LENS(2, 1, 1, 1), STEPS(2, 1, 1));
+    GOLD(mode, RAW("boundaries: [1, 5], embedding_dim: 4, normalizer: 'method=log10'"),
+         COL("0;7;2", "3"), IDS(0, 2, 1, 1), ONE_EACH, STEPS(3, 1));
+    GOLD(mode,
+         S50 "{combine_feature: {feature_name: f, expression: 'item:c', num_buckets: 10, "
+             "embedding_dim: 4, value_map: {a: 1}}}]}",
+         COL("3;4.9", "", "7"), IDS(3, 4, 0, 7), ONE_EACH, STEPS(2, 1, 1));
+}
+
 /* ---- bad rows ---- */
 
 #define BLOCK(...)                                                                                 \
@@ -719,6 +732,6 @@ TEST_MAIN(CASE(golden_hash), CASE(golden_block), CASE(golden_buckets), CASE(step
           CASE(cut_anywhere), CASE(encoded), CASE(weighted), CASE(dense_text), CASE(dense_lists),
           CASE(boundaries), CASE(lists_of_lists), CASE(text_of_dictionaries), CASE(single_values),
           CASE(combo_steps), CASE(lookup_steps), CASE(overlap_and_dot_steps), CASE(combine_steps),
-          CASE(formula_steps), CASE(fg_json_of_inputs), CASE(steps_of_features), CASE(bad_values),
-          CASE(lengths_disagree), CASE(columns_of_blocks), CASE(mistakes), CASE(refused_columns),
-          CASE(fg_json))
+          CASE(formula_steps), CASE(fg_json_of_inputs), CASE(steps_of_features),
+          CASE(buckets_of_steps), CASE(bad_values), CASE(lengths_disagree), CASE(columns_of_blocks),
+          CASE(mistakes), CASE(refused_columns), CASE(fg_json))
