@@ -574,6 +574,56 @@ TEST(row_by_row_is_the_batch) {
     t_close(&one);
 }
 
+/* a text column as a list of its values */
+static void split_column(t_feats *t, const char *name, const char *const *rows) {
+    const char *items[64];
+    int32_t off[ROWS + 1] = {0};
+    int64_t n = 0;
+    for (int r = 0; r < ROWS; r++) {
+        char *copy = cr_arena_strdup(&t->chunk.arena, rows[r] ? rows[r] : "");
+        for (char *p = strtok(copy, S); p && n < 64; p = strtok(NULL, S))
+            items[n++] = p;
+        off[r + 1] = (int32_t)n;
+    }
+    t_strings(t, t_list(t, name, off, ROWS), items, n, NULL);
+}
+
+/* lists and numbers give what text gives */
+TEST(text_is_typed) {
+    t_feats t, typed;
+    if (open_with(&t, NORMAL, ALL_TYPES) && open_with(&typed, NORMAL, ALL_TYPES)) {
+        for (size_t c = 0; c < N_ALL; c++) {
+            const char *name = all_columns[c][0];
+            const char *const *rows = all_columns[c] + 1;
+            t_text(&t, name, rows, ROWS);
+            if (strcmp(name, "nested") == 0) {
+                t_text(&typed, name, rows, ROWS);
+            } else if (strcmp(name, "x") == 0 || strcmp(name, "y") == 0) {
+                double x[ROWS];
+                for (int r = 0; r < ROWS; r++)
+                    x[r] = rows[r] && rows[r][0] ? strtod(rows[r], NULL) : NAN;
+                t_f64(&typed, name, x, ROWS);
+            } else {
+                split_column(&typed, name, rows);
+            }
+        }
+        t_encode(&t);
+        t_encode(&typed);
+        CHECK(typed.rc == CR_OK && typed.bad.n == 0);
+        CHECK(memcmp(t.batch.dense, typed.batch.dense,
+                     sizeof(float) * (size_t)(ROWS * t.batch.dense_width)) == 0);
+        for (int s = 0; s < t.batch.n_sparse; s++) {
+            const cr_jagged *a = &t.batch.sparse[s], *b = &typed.batch.sparse[s];
+            CHECK_INT(a->n_ids, b->n_ids);
+            CHECK((a->off == NULL) == (b->off == NULL));
+            CHECK(memcmp(a->ids, b->ids, sizeof(int64_t) * (size_t)a->n_ids) == 0);
+            CHECK(!a->off || !b->off || memcmp(a->off, b->off, sizeof(int32_t) * (ROWS + 1)) == 0);
+        }
+    }
+    t_close(&t);
+    t_close(&typed);
+}
+
 /* FG_NONE: the feature's own column holds ids or numbers */
 TEST(encoded) {
     t_feats t;
@@ -693,8 +743,7 @@ TEST(fg_json) {
             "\"value_map\":{\"x\":1,\"y\":2.5},\"combiner\":\"sum\",\"value_dim\":1",
             "\"needDiscrete\":true,\"needKey\":false,\"combiner\":\"\",\"value_dim\":0",
             "\"vocab_list\":[\"0\",\"<OOV>\",\"1\",\"2\"],\"default_bucketize_value\":1",
-            "\"user\":\"user:nested\",\"category\":\"user:a\",\"item\":\"item:b\",\"matchType\":"
-            "\"hit\"",
+            "\"category\":\"user:a\",\"item\":\"item:b\",\"matchType\":\"hit\"",
             "\"expression\":\"x*y+1\",\"variables\":[\"user:x\",\"item:y\"]",
             "\"method\":\"query_common_ratio\",\"separator\":",
             "\"kv_delimiter\":\":\"",
@@ -721,5 +770,5 @@ TEST(fg_json) {
 TEST_MAIN(CASE(combo), CASE(combo_of_too_many), CASE(combine), CASE(lookup_numbers),
           CASE(lookup_maps_and_tokens), CASE(match), CASE(formula), CASE(formula_bad_rows),
           CASE(formula_errors_have_a_place), CASE(overlap), CASE(kv_dot), CASE(bool_mask),
-          CASE(row_by_row_is_the_batch), CASE(encoded), CASE(config_errors), CASE(kinds),
-          CASE(fg_json))
+          CASE(row_by_row_is_the_batch), CASE(text_is_typed), CASE(encoded), CASE(config_errors),
+          CASE(kinds), CASE(fg_json))
