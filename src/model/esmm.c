@@ -37,6 +37,9 @@ static void check(const void *self, cr_diag *diag) {
                             "esmm multiplies probabilities of yes-or-no labels; use "
                             "binary_cross_entropy");
         }
+        if (strcmp(towers[i]->tower_name, "ctcvr") == 0)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(towers[i], "tower_name"),
+                        "'ctcvr' is the name of both events together; give the tower another");
         if (towers[i]->num_class != 1)
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(towers[i], "num_class"),
                         "esmm multiplies probabilities of yes-or-no labels; remove num_class");

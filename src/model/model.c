@@ -4,7 +4,6 @@
  */
 #include "model/model.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,14 +77,17 @@ void cr_single_task(cr_build *b, cr_node *x, bool bias, cr_node *const *extra, i
     cr_end_task(b, logits);
 }
 
-static cr_node *find_output(const cr_build *b, const char *name, const char *suffix) {
-    char full[192];
-    snprintf(full, sizeof(full), "%s%s", name, suffix);
-    for (int i = 0; i < b->m->n_outputs; i++)
-        if (strcmp(b->m->outputs[i].name, full) == 0) return b->m->outputs[i].node;
-    for (int i = 0; i < b->n_inner; i++)
-        if (strcmp(b->inner[i].name, full) == 0) return b->inner[i].node;
+static cr_node *find_among(const cr_output *v, int n, const char *name, const char *suffix) {
+    size_t len = strlen(name);
+    for (int i = 0; i < n; i++)
+        if (strncmp(v[i].name, name, len) == 0 && strcmp(v[i].name + len, suffix) == 0)
+            return v[i].node;
     return NULL;
+}
+
+static cr_node *find_output(const cr_build *b, const char *name, const char *suffix) {
+    cr_node *n = find_among(b->m->outputs, b->m->n_outputs, name, suffix);
+    return n ? n : find_among(b->inner, b->n_inner, name, suffix);
 }
 
 /* Predictions under one suffix. Those of a row's own domain, and of what is only trained, are no

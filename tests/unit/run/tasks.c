@@ -548,6 +548,8 @@ TEST(mistakes) {
                        "losses: [{l2_loss: {}}]}}"),
             ok, "esmm multiplies probabilities", "binary_cross_entropy");
     REFUSED(MODEL(ALL, "esmm: {ctr_tower: " CTR "}"), ok, "cvr_tower");
+    REFUSED(MODEL(ALL, "esmm: {ctr_tower: " CTR ", cvr_tower: " TOWER("ctcvr", "buy", "") "}"), ok,
+            "'ctcvr' is the name of both", "another");
     REFUSED(MODEL(ALL, "simple_multi_task: {task_towers: [" TOWER(
                            "ctr", "clk",
                            ", pareto_min_loss_weight: 0.6") "," TOWER("cvr", "buy",
