@@ -53,6 +53,12 @@ sed 's/^model_dir: m/model_dir: m2/' f.yaml >f2.yaml
 run crank train f2.yaml --threads 2
 ends 0
 same_weights m m2
+# the same rows from Parquet
+pq_make -c f.parquet "y:int64, a:string, b:string, kv:string, nested:string, x:double, w:int64, mask:string" 100 <f.csv
+sed -e 's/^model_dir: m/model_dir: m3/' -e 's/: f\.csv/: f.parquet/' -e 's/CsvDataset/ParquetDataset/' -e '/with_header/d' f.yaml >f3.yaml
+run crank train f3.yaml
+ends 0
+same_weights m m3
 # a group must not name what only feeds others; circles and formulas have places
 sed 's/dot, kept, step/dot, kept, cut/' f.yaml >bad.yaml
 run crank check bad.yaml
