@@ -624,6 +624,46 @@ TEST(text_is_typed) {
     t_close(&typed);
 }
 
+/* whatever the columns hold: nothing breaks, ids lie in their tables, numbers are finite */
+TEST(any_text) {
+    static const char alphabet[] = "xy1290.-:,|^" S S S "e+ ";
+    t_feats t;
+    if (open_with(&t, NORMAL, ALL_TYPES)) {
+        uint64_t s = 88172645463325252u;
+        for (int round = 0; round < 300; round++) {
+            static char text[N_ALL][ROWS][24];
+            const char *rows[ROWS];
+            t_drop_chunk(&t);
+            for (size_t c = 0; c < N_ALL; c++) {
+                for (int r = 0; r < ROWS; r++) {
+                    size_t n = 0;
+                    for (;; n++) {
+                        s ^= s << 13;
+                        s ^= s >> 7;
+                        s ^= s << 17;
+                        if (n == 23 || s % 9 == 0) break;
+                        text[c][r][n] = alphabet[(s >> 20) % (sizeof alphabet - 1)];
+                    }
+                    text[c][r][n] = 0;
+                    rows[r] = s % 31 == 0 ? NULL : text[c][r];
+                }
+                t_text(&t, all_columns[c][0], rows, ROWS);
+            }
+            t_encode(&t);
+            CHECK(t.rc == CR_OK);
+            for (int i = 0; i < t.fs->n; i++) {
+                const cr_feature *f = t.fs->v[i];
+                const cr_jagged *j = f->sparse ? &t.batch.sparse[f->slot] : NULL;
+                for (int64_t k = 0; j && k < j->n_ids; k++)
+                    CHECK(j->ids[k] >= 0 && j->ids[k] < f->num_embeddings);
+            }
+            for (int64_t k = 0; k < ROWS * t.batch.dense_width; k++)
+                CHECK(isfinite(t.batch.dense[k]));
+        }
+    }
+    t_close(&t);
+}
+
 /* FG_NONE: the feature's own column holds ids or numbers */
 TEST(encoded) {
     t_feats t;
@@ -770,5 +810,5 @@ TEST(fg_json) {
 TEST_MAIN(CASE(combo), CASE(combo_of_too_many), CASE(combine), CASE(lookup_numbers),
           CASE(lookup_maps_and_tokens), CASE(match), CASE(formula), CASE(formula_bad_rows),
           CASE(formula_errors_have_a_place), CASE(overlap), CASE(kv_dot), CASE(bool_mask),
-          CASE(row_by_row_is_the_batch), CASE(text_is_typed), CASE(encoded), CASE(config_errors),
-          CASE(kinds), CASE(fg_json))
+          CASE(row_by_row_is_the_batch), CASE(text_is_typed), CASE(any_text), CASE(encoded),
+          CASE(config_errors), CASE(kinds), CASE(fg_json))
