@@ -13,6 +13,10 @@
 #include "base/err.h"
 
 #define CR_ALIGN 64
+/* cr_up16: that many floats and more, up to a whole number of lines of CR_ALIGN bytes */
+static inline int64_t cr_up16(int64_t n) {
+    return (n + 15) / 16 * 16;
+}
 
 /* cr_alloc returns zeroed memory; prints size and purpose and aborts when there is none. */
 void *cr_alloc(size_t size, const char *what) __attribute__((malloc, returns_nonnull));
@@ -48,7 +52,7 @@ void *cr_arena_zalloc(cr_arena *a, size_t size) __attribute__((returns_nonnull))
 char *cr_arena_strdup(cr_arena *a, const char *s);
 char *cr_arena_strndup(cr_arena *a, const char *s, size_t n);
 char *cr_arena_printf(cr_arena *a, const char *fmt, ...) CR_PRINTF(2, 3);
-#define CR_NEW(arena, T) ((T *)cr_arena_zalloc((arena), sizeof(T)))
+#define CR_NEW(arena, T)      ((T *)cr_arena_zalloc((arena), sizeof(T)))
 #define CR_NEW_N(arena, T, n) ((T *)cr_arena_zalloc((arena), sizeof(T) * (size_t)(n)))
 
 #endif

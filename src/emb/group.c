@@ -148,8 +148,6 @@ static int64_t most_ids(const cr_jagged *j, int64_t n_rows) {
 
 void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes, int lanes) {
     int64_t n = 0;
-    const cr_jagged *only = &b->sparse[g->slots[0].slot];
-    g->simple = g->n_slots == 1 && !only->off && !g->slots[0].seq;
     for (int s = 0; s < g->n_slots; s++)
         n += most_ids(&b->sparse[g->slots[s].slot], b->n_rows);
     arrays m = carve(g, n);

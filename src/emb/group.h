@@ -29,7 +29,6 @@ typedef struct cr_group {
     const uint32_t *pos;   /* [n] by entry: index into the feature's ids (its weight) */
     const uint32_t *slot;  /* [n] by entry: index into slots; NULL when there is only one */
     const uint8_t *lane;   /* [n] by entry */
-    bool simple;           /* one feature, one id per row: entry == row == pos */
     /* memory, grown when needed */
     void *mem;
     int64_t cap;

@@ -204,7 +204,7 @@ static void plan_buffers(cr_exec *ex) {
             if (n->cls != CR_ROW && n->cls != CR_SEQ) continue;
             space *sp = cr_space_of(ex, n);
             int64_t k = sp - ex->spaces;
-            int64_t w = (cr_ld(n) + 15) / 16 * 16; /* buffers begin at 64 bytes */
+            int64_t w = cr_up16(cr_ld(n)); /* buffers begin at 64 bytes */
             if (val[i].first == pos) {
                 s->val_wide =
                     n->output || n->op->batch || n->lane || val[i].first_phase != val[i].last_phase;
@@ -257,7 +257,7 @@ void cr_exec_compile(cr_exec *ex) {
             ex->slots[n->in[k]->id].batch_user = true;
         }
         s->pack_off = ex->n_packed;
-        ex->n_packed += (n->pack + 15) / 16 * 16;
+        ex->n_packed += cr_up16(n->pack);
         ex->n_preps += n->n_prepare;
     }
     set_phases(ex);

@@ -17,7 +17,7 @@
 
 int64_t cr_ld(const cr_node *n) {
     if (n->width < 16) return n->width;
-    int64_t ld = (n->width + 15) / 16 * 16;
+    int64_t ld = cr_up16(n->width);
     /* rows a multiple of 4 KiB apart would all fall into the same few cache sets */
     return ld % 64 == 0 ? ld + 16 : ld;
 }
@@ -36,10 +36,6 @@ static cr_code big(float **out, size_t *size, int64_t n_floats, const char *what
     CR_TRY(cr_big_alloc(&p, *size, what, err));
     *out = p;
     return CR_OK;
-}
-
-static int64_t up16(int64_t n) {
-    return (n + 15) / 16 * 16;
 }
 
 static void free_space(space *s) {
@@ -82,8 +78,8 @@ static cr_code alloc(cr_exec *ex, cr_err *err) {
     ex->spaces[0].tile = ex->tile_rows;
     ex->spaces[0].cap = ex->max_rows;
     CR_TRY(alloc_space(ex, &ex->spaces[0], err));
-    CR_TRY(
-        big(&ex->scratch_mem, &ex->scratch_size, up16(ex->scratch + 64) * threads, "scratch", err));
+    CR_TRY(big(&ex->scratch_mem, &ex->scratch_size, cr_up16(ex->scratch + 64) * threads, "scratch",
+               err));
     CR_TRY(big(&ex->packed, &ex->packed_size, ex->n_packed, "packed weights", err));
     if (ex->mode == CR_TRAIN)
         CR_TRY(big(&ex->lane_grads, &ex->grads_size, ex->g->n_trainable * ex->lanes,
@@ -162,7 +158,7 @@ static cr_tile tile_of(cr_exec *ex, int lane, int thread) {
                      .lane = lane,
                      .thread = thread,
                      .train = ex->mode == CR_TRAIN,
-                     .scratch = ex->scratch_mem + up16(ex->scratch + 64) * thread};
+                     .scratch = ex->scratch_mem + cr_up16(ex->scratch + 64) * thread};
 }
 
 /* the calls of all rows of a range at once */

@@ -124,7 +124,7 @@ cr_code cr_graph_alloc(cr_graph *g, cr_err *err) {
             cr_node *n = g->nodes[i];
             if (n->cls != CR_PARAM || n->trainable != (pass == 0)) continue;
             n->offset = at;
-            at += (n->width + 15) / 16 * 16;
+            at += cr_up16(n->width);
         }
         if (pass == 0) g->n_trainable = at;
     }

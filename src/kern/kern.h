@@ -62,6 +62,8 @@ static inline void cr_gemm_pack(float *dst, const float *B, int64_t ldb, bool tr
                                 int64_t N) {
     cr_kern->gemm_pack(dst, B, ldb, trans, K, N, 0, cr_gemm_panels(N));
 }
+/* gemm_nz pays for products of so many columns on, of an A with half zeros */
+#define CR_GEMM_NZ_COLUMNS 64
 /* gemm_nz: columns of a strip, a multiple of 16 up to 256, all strips alike; floats of a packed
  * (K, N) matrix. Threads can share the packing by rows. */
 static inline int64_t cr_gemm_nz_strip(int64_t N) {

@@ -21,14 +21,13 @@ int cr_model_axis(cr_build *b, const cr_feature *f, int64_t most) {
                          "axes");
     m->axis_off = cr_realloc(m->axis_off, (size_t)n * sizeof(*m->axis_off),
                              (size_t)(n + 1) * sizeof(*m->axis_off), "axes");
-    m->axes[n] =
-        (cr_model_axis_of){.slot = f->slot, .sparse = f->sparse, .most = most, .name = f->name};
+    m->axes[n] = (cr_seq_axis){.slot = f->slot, .sparse = f->sparse, .most = most, .name = f->name};
     if (cr_graph_axis(b->g) != n) CR_BUG("an axis that is not the model's");
     return n;
 }
 
 void cr_model_axis_also(cr_build *b, int axis, const cr_feature *f) {
-    cr_model_axis_of *a = &b->m->axes[axis];
+    cr_seq_axis *a = &b->m->axes[axis];
     const cr_feature **v = CR_NEW_N(&b->m->arena, const cr_feature *, a->n_others + 1);
     for (int i = 0; i < a->n_others; i++) {
         if (a->others[i] == f) return;
@@ -46,7 +45,7 @@ void cr_model_axes_clear(cr_model *m) {
 }
 
 /* steps cut to the most that an axis has */
-static const int32_t *cut(cr_model_axis_of *a, const int32_t *steps, int64_t n_rows) {
+static const int32_t *cut(cr_seq_axis *a, const int32_t *steps, int64_t n_rows) {
     if (n_rows >= a->cap) {
         cr_free(a->off);
         a->cap = n_rows + n_rows / 4 + 1;
@@ -65,14 +64,14 @@ static const int32_t *steps_of(const cr_batch *b, bool sparse, int slot) {
 
 const int32_t *const *cr_model_axes(cr_model *m, const cr_batch *b) {
     for (int i = 0; i < m->n_axes; i++) {
-        cr_model_axis_of *a = &m->axes[i];
+        cr_seq_axis *a = &m->axes[i];
         const int32_t *steps = steps_of(b, a->sparse, a->slot);
         m->axis_off[i] = a->most > 0 ? cut(a, steps, b->n_rows) : steps;
     }
     return m->axis_off;
 }
 
-static cr_code check_lengths(const cr_model_axis_of *a, const cr_batch *b, cr_err *err) {
+static cr_code check_lengths(const cr_seq_axis *a, const cr_batch *b, cr_err *err) {
     const int32_t *steps = steps_of(b, a->sparse, a->slot);
     for (int i = 0; i < a->n_others; i++) {
         const cr_feature *f = a->others[i];

@@ -74,7 +74,7 @@ typedef struct cr_model_metric {
 } cr_model_metric;
 
 /* An axis of the graph: the sequences of a feature, at most `most` steps of each (0: all). */
-typedef struct cr_model_axis_of {
+typedef struct cr_seq_axis {
     int slot;
     bool sparse;
     int64_t most;
@@ -85,7 +85,7 @@ typedef struct cr_model_axis_of {
      * error of the run */
     const cr_feature **others;
     int n_others;
-} cr_model_axis_of;
+} cr_seq_axis;
 
 typedef struct cr_model {
     cr_arena arena;
@@ -105,7 +105,7 @@ typedef struct cr_model {
     int n_metrics;
     cr_model_metric *train_metrics;
     int n_train_metrics;
-    cr_model_axis_of *axes; /* [graph.n_axes] */
+    cr_seq_axis *axes; /* [graph.n_axes] */
     int n_axes;
     const int32_t **axis_off;
 } cr_model;
@@ -209,6 +209,9 @@ const cr_group_conf *cr_group_find(const cr_model_conf *c, const char *name);
 /* cr_group_build adds the group called name; its group_type says whether its tables are the
  * features' own or wide ones. at: who asked, for messages. */
 cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at);
+/* cr_towers_build: a tower (cr_tower_conf) per feature group into parts; returns how many there
+ * are, fewer when there were mistakes. */
+int cr_towers_build(cr_build *b, const cr_msgs *towers, cr_node **parts);
 /* cr_group_build_seq: a group of type SEQUENCE: its plain features side by side are the query of a
  * row, its sequences side by side the keys, from tables of their own. most: steps that are read (0:
  * all). Either is NULL where there is none, both when there were mistakes. */

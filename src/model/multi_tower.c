@@ -1,22 +1,28 @@
 /*
- * multi_tower.c - y = FC(final([mlp_i(group_i)])): one tower of dense layers per feature group.
+ * multi_tower.c - y = FC(final([mlp_i(group_i)])): one tower of dense layers per feature group; the
+ * towers also stand beside those of other models.
  */
 #include "layer/layer.h"
 #include "model/model.h"
 #include "op/op.h"
 
-static void build(cr_build *b, const void *conf) {
-    const cr_multi_tower_conf *c = conf;
+int cr_towers_build(cr_build *b, const cr_msgs *towers, cr_node **parts) {
     int n = 0;
-    cr_node **parts = CR_NEW_N(&b->m->arena, cr_node *, c->towers.n + 1);
-    for (int64_t i = 0; i < c->towers.n; i++) {
-        const cr_tower_conf *t = c->towers.v[i];
+    for (int64_t i = 0; i < towers->n; i++) {
+        const cr_tower_conf *t = towers->v[i];
         cr_group_out in = cr_group_build(b, t->input, cr_conf_at(t, "input"));
         if (!in.node) continue;
         size_t mark = cr_graph_push(b->g, "towers");
         parts[n++] = cr_mlp(b->g, t->input, t->mlp, in.node, b->diag);
         cr_graph_pop(b->g, mark);
     }
+    return n;
+}
+
+static void build(cr_build *b, const void *conf) {
+    const cr_multi_tower_conf *c = conf;
+    cr_node **parts = CR_NEW_N(&b->m->arena, cr_node *, c->towers.n + 1);
+    int n = cr_towers_build(b, &c->towers, parts);
     if (c->towers.n == 0)
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "towers"),
                     "multi_tower has no towers; add at least one with an input group");

@@ -71,17 +71,9 @@ static cr_node *attend(cr_build *b, const cr_din_tower_conf *t, int64_t i) {
 
 static void build(cr_build *b, const void *conf) {
     const cr_multi_tower_din_conf *c = conf;
-    int n = 0;
     int64_t all = c->towers.n + c->din_towers.n;
     cr_node **parts = CR_NEW_N(&b->m->arena, cr_node *, all + 1);
-    for (int64_t i = 0; i < c->towers.n; i++) {
-        const cr_tower_conf *t = c->towers.v[i];
-        cr_group_out in = cr_group_build(b, t->input, cr_conf_at(t, "input"));
-        if (!in.node) continue;
-        size_t mark = cr_graph_push(b->g, "towers");
-        parts[n++] = cr_mlp(b->g, t->input, t->mlp, in.node, b->diag);
-        cr_graph_pop(b->g, mark);
-    }
+    int n = cr_towers_build(b, &c->towers, parts);
     for (int64_t i = 0; i < c->din_towers.n; i++) {
         cr_node *x = attend(b, c->din_towers.v[i], i);
         if (x) parts[n++] = x;

@@ -26,9 +26,9 @@ static void infer(cr_node *n) {
     n->cls = CR_ROW;
     n->width = n->in[0]->width;
     int64_t p = cr_gemm_pack_size(a->d, a->F), q = cr_gemm_pack_size(a->F, a->d);
-    a->a_off = ((p > q ? p : q) + 15) / 16 * 16;
-    a->g_off = a->a_off + (a->F * a->F + 15) / 16 * 16;
-    a->tn_off = a->g_off + (a->F * a->F + 15) / 16 * 16;
+    a->a_off = cr_up16(p > q ? p : q);
+    a->g_off = a->a_off + cr_up16(a->F * a->F);
+    a->tn_off = a->g_off + cr_up16(a->F * a->F);
     n->scratch = a->tn_off + cr_gemm_tn_scratch(a->F, a->d, a->F);
 }
 

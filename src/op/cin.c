@@ -36,7 +36,7 @@ static void infer(cr_node *n) {
     a->chunk = row >= Z_FLOATS ? 1 : Z_FLOATS / row;
     if (a->chunk > CR_MAX_TILE) a->chunk = CR_MAX_TILE;
     int64_t m = a->chunk * a->D;
-    a->z_off = (cr_gemm_tn_scratch(a->N, K, m) + 15) / 16 * 16;
+    a->z_off = cr_up16(cr_gemm_tn_scratch(a->N, K, m));
     a->room_off = a->z_off + (m * K + 15) / 16 * 16;
     n->scratch = a->room_off + m * a->N;
     a->fwd_items = (cr_gemm_panels(a->N) + PACK_PANELS - 1) / PACK_PANELS;

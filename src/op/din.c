@@ -17,9 +17,8 @@
 #include "kern/kern.h"
 #include "op/op.h"
 
-#define CHUNK      112 /* positions at a time */
-#define NZ_COLUMNS 64  /* skipping pays when a zero saves at least that much */
-#define NR         CR_GEMM_NR
+#define CHUNK 112 /* positions at a time */
+#define NR    CR_GEMM_NR
 
 typedef struct din {
     int64_t C, N;
@@ -33,10 +32,6 @@ typedef struct din {
 
 enum { IN_Q, IN_K, IN_W, IN_B };
 
-static int64_t up16(int64_t n) {
-    return (n + 15) / 16 * 16;
-}
-
 static void infer(cr_node *n) {
     din *a = n->attr;
     const cr_node *q = n->in[IN_Q], *k = n->in[IN_K], *W = n->in[IN_W];
@@ -49,18 +44,18 @@ static void infer(cr_node *n) {
     n->axis = k->axis;
     n->width = a->N;
     n->zeros = a->relu;
-    a->dy_zeros = a->relu && 2 * a->C >= NZ_COLUMNS;
+    a->dy_zeros = a->relu && 2 * a->C >= CR_GEMM_NZ_COLUMNS;
     a->q_at = 0;
-    a->x_at = a->q_at + up16(cr_gemm_pack_size(a->C, a->N));
-    a->dq_at = a->x_at + up16(cr_gemm_pack_size(2 * a->C, a->N));
-    a->dx_at = a->dq_at + up16(cr_gemm_pack_size(a->N, a->C));
-    n->pack = a->dx_at + up16(a->dy_zeros ? cr_gemm_nz_pack_size(a->N, 2 * a->C)
-                                          : cr_gemm_pack_size(a->N, 2 * a->C));
+    a->x_at = a->q_at + cr_up16(cr_gemm_pack_size(a->C, a->N));
+    a->dq_at = a->x_at + cr_up16(cr_gemm_pack_size(2 * a->C, a->N));
+    a->dx_at = a->dq_at + cr_up16(cr_gemm_pack_size(a->N, a->C));
+    n->pack = a->dx_at + cr_up16(a->dy_zeros ? cr_gemm_nz_pack_size(a->N, 2 * a->C)
+                                             : cr_gemm_pack_size(a->N, 2 * a->C));
     n->n_prepare = 4;
     a->rows_at = 0;
-    a->x_at_scratch = up16(CR_MAX_TILE * a->N);
-    a->dx_at_scratch = a->x_at_scratch + up16(CHUNK * 2 * a->C) + 16; /* gemm_nz_tn reads on */
-    a->tn_at = a->dx_at_scratch + up16(CHUNK * 2 * a->C);
+    a->x_at_scratch = cr_up16(CR_MAX_TILE * a->N);
+    a->dx_at_scratch = a->x_at_scratch + cr_up16(CHUNK * 2 * a->C) + 16; /* gemm_nz_tn reads on */
+    a->tn_at = a->dx_at_scratch + cr_up16(CHUNK * 2 * a->C);
     int64_t m = CR_MAX_TILE > CHUNK ? CR_MAX_TILE : CHUNK;
     n->scratch = a->tn_at + cr_gemm_tn_scratch(a->N, 2 * a->C, m);
 }

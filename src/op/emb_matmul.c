@@ -45,10 +45,6 @@ typedef struct em {
 
 enum { IN_X, IN_CODES, IN_W, IN_B };
 
-static int64_t up16(int64_t n) {
-    return (n + 15) / 16 * 16;
-}
-
 /* floats of packed weights: of a panel of K rows, of all; from a row (even) of a panel to another
  */
 static int64_t panel(const em *a, int64_t K) {
@@ -94,9 +90,9 @@ static void infer(cr_node *n) {
     for (int i = 0; i < a->n; i++) {
         int64_t w = a->blocks[i].width;
         a->fwd[i] = n->pack;
-        n->pack += up16(pack_size(a, w, a->N));
+        n->pack += cr_up16(pack_size(a, w, a->N));
         a->bwd[i] = n->pack;
-        n->pack += up16(pack_size(a, a->N, w));
+        n->pack += cr_up16(pack_size(a, a->N, w));
         a->max_width = w > a->max_width ? w : a->max_width;
     }
     n->n_prepare = 2 * a->n;
@@ -124,7 +120,7 @@ static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
 /* memory from the thread's scratch */
 static float *take(float **at, int64_t n) {
     float *p = *at;
-    *at += up16(n);
+    *at += cr_up16(n);
     return p;
 }
 

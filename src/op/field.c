@@ -129,7 +129,7 @@ static void bmm_infer(cr_node *n) {
     n->cls = CR_ROW;
     n->width = a->n * a->m;
     int64_t fwd = cr_gemm_pack_size(a->k, a->m), bwd = cr_gemm_pack_size(a->m, a->k);
-    a->pack = ((fwd > bwd ? fwd : bwd) + 15) / 16 * 16;
+    a->pack = cr_up16(fwd > bwd ? fwd : bwd);
     n->scratch = a->pack + cr_gemm_tn_scratch(a->k, a->m, a->n);
 }
 

@@ -20,7 +20,6 @@
 #define PACK_PANELS 4   /* panels packed by one item of prepare */
 #define PACK_ROWS   128 /* rows of weights packed by one item for products that skip zeros */
 #define CHUNK       112 /* vectors at a time when G > 1 */
-#define NZ_COLUMNS  64  /* skipping pays when a zero saves at least that much */
 
 typedef struct mm {
     int64_t K, N, G;
@@ -65,19 +64,19 @@ static void infer(cr_node *n) {
     cr_infer_rows(n);
     n->width = a->N * a->G;
     bool can = !a->half && a->G == 1 && !a->kn;
-    a->x_zeros = can && x->zeros && a->N >= NZ_COLUMNS;
-    a->dy_zeros = can && a->relu && a->K >= NZ_COLUMNS;
+    a->x_zeros = can && x->zeros && a->N >= CR_GEMM_NZ_COLUMNS;
+    a->dy_zeros = can && a->relu && a->K >= CR_GEMM_NZ_COLUMNS;
     n->zeros = a->relu;
     a->fwd_items = pack_items(a->x_zeros, a->K, a->N);
     a->bwd_items = pack_items(a->dy_zeros, a->N, a->K);
-    a->bwd_off = (pack_size(a, a->x_zeros, a->K, a->N) + 15) / 16 * 16;
+    a->bwd_off = cr_up16(pack_size(a, a->x_zeros, a->K, a->N));
     n->pack = a->bwd_off + pack_size(a, a->dy_zeros, a->N, a->K);
     n->n_prepare = a->fwd_items + a->bwd_items;
     a->chunk = a->G == 1 ? CR_MAX_TILE : (CHUNK + a->G - 1) / a->G;
     int64_t m = a->chunk * a->G;
     int64_t room = scratch(a, m);
-    a->xroom = (room + 15) / 16 * 16;
-    a->yroom = a->xroom + (m * a->K + 15) / 16 * 16;
+    a->xroom = cr_up16(room);
+    a->yroom = a->xroom + cr_up16(m * a->K);
     n->scratch = a->half == CR_HALF_FP16 || a->G > 1 ? a->yroom + m * a->N : room;
 }
 

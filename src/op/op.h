@@ -2,7 +2,8 @@
  * op.h - the ops, as functions that add a node; and their registry.
  *
  * Each op is one cr_op_type with infer, forward, backward and examples; the tests run over the
- * registry. x, y are ROW nodes; shapes are per row. Parameters are made by the caller (op/param.h).
+ * registry. x, y are ROW nodes, or SEQ ones where an op is row-wise; shapes are per row. Parameters
+ * are made by the caller (op/param.h).
  */
 #ifndef CR_OP_OP_H
 #define CR_OP_OP_H

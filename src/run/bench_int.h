@@ -24,10 +24,6 @@ CR_CHECKED cr_code cr_bench_repeat(double seconds, cr_bench_fn fn, void *ctx, cr
 /* GFLOP/s of nothing but multiply-adds on all threads of a pool; the best of some tries */
 double cr_bench_peak(cr_pool *pool, double seconds);
 
-/* operations of the plain graph per row: multiply-adds of the products forward and, when training,
- * backward where gradients go. Work that is saved by sharing counts as done. */
-double cr_bench_flops(const cr_graph *g, bool train);
-
 #define CR_BENCH_BATCHES 64 /* at most so many are held */
 /* Batches of a config's training data, held in memory. */
 typedef struct cr_bench_data {
@@ -40,6 +36,9 @@ typedef struct cr_bench_data {
     double tables_ready;   /* seconds to allocate and fill the parameters */
     int64_t batches_bytes; /* of v */
 } cr_bench_data;
+/* operations of the plain graph per row of the held batches: multiply-adds of the products forward
+ * and, when training, backward where gradients go. Work that is saved by sharing counts as done. */
+double cr_bench_flops(const cr_bench_data *d, bool train);
 /* cr_bench_open builds the model with its parameters and reads at most max_batches (0: none). */
 CR_CHECKED cr_code cr_bench_open(cr_bench_data *d, const cr_bench_opts *o, bool train,
                                  int max_batches, cr_diag *diag);

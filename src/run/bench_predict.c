@@ -22,7 +22,7 @@ static cr_code one_pass(void *ctx, int64_t call, cr_err *err) {
 
 static cr_code measure(const cr_bench_opts *o, const cr_bench_data *d, cr_exec *ex, cr_bench *out,
                        cr_err *err) {
-    double B = (double)d->batch_size, per_row = cr_bench_flops(&d->j.model->graph, false);
+    double B = (double)d->batch_size, per_row = cr_bench_flops(d, false);
     double cpu = (double)clock();
     cr_bench_time t;
     CR_TRY(cr_bench_repeat(o->seconds, one_pass, &(run){ex, d}, &t, err));

@@ -8,17 +8,38 @@
 #include "op/op.h"
 #include "run/bench_int.h"
 
-double cr_bench_flops(const cr_graph *g, bool train) {
-    double sum = 0;
+/* rows of a node per row of a batch: 1, or the mean length of its sequences */
+static double rows_per_row(const cr_bench_data *d, const cr_node *n) {
+    if (n->cls != CR_SEQ) return 1;
+    double positions = 0, rows = 0;
+    for (int b = 0; b < d->n; b++) {
+        positions += cr_model_axes(d->j.model, d->v[b])[n->axis][d->v[b]->n_rows];
+        rows += (double)d->v[b]->n_rows;
+    }
+    return rows > 0 ? positions / rows : 0;
+}
+
+/* multiplications and additions of a node's product for one of its rows; NULL: it is none */
+static const cr_node *product_of(const cr_node *n, double *flops) {
+    if (n->op == &cr_op_emb_matmul || n->op == &cr_op_din) {
+        *flops = 2 * (double)n->in[2]->width;
+        return n->in[2];
+    }
+    if (n->op != &cr_op_matmul) return NULL;
+    const cr_node *W = n->in[1]; /* one product per group of columns */
+    *flops = 2 * (double)W->width *
+             ((double)n->width / (double)(n->in[0]->width == W->cols ? W->rows : W->cols));
+    return W;
+}
+
+double cr_bench_flops(const cr_bench_data *d, bool train) {
+    const cr_graph *g = &d->j.model->graph;
+    double sum = 0, flops;
     for (int i = 0; i < g->n; i++) {
-        const cr_node *n = g->nodes[i];
-        if (n->op != &cr_op_matmul && n->op != &cr_op_emb_matmul) continue;
-        const cr_node *W = n->in[n->op == &cr_op_matmul ? 1 : 2];
-        double f = 2 * (double)n->in[0]->width * (double)n->width;
-        if (n->op == &cr_op_matmul) /* one product per group of columns */
-            f = 2 * (double)W->width *
-                ((double)n->width / (double)(n->in[0]->width == W->cols ? W->rows : W->cols));
-        sum += f * (1 + (train ? W->needs_grad + n->in[0]->needs_grad : 0));
+        const cr_node *n = g->nodes[i], *W = product_of(n, &flops);
+        if (!W) continue;
+        int back = W->needs_grad + (n->in[0]->needs_grad || n->op == &cr_op_din);
+        sum += rows_per_row(d, n) * flops * (1 + (train ? back : 0));
     }
     return sum;
 }
@@ -73,7 +94,7 @@ static cr_code pass(run *r, double seconds, double *rows_per_s, cr_diag *diag) {
 static cr_code measure(const cr_bench_opts *o, cr_bench_data *d, run *r, cr_bench *out,
                        cr_diag *diag) {
     cr_err err;
-    double B = (double)d->batch_size, per_row = cr_bench_flops(&d->j.model->graph, true);
+    double B = (double)d->batch_size, per_row = cr_bench_flops(d, true);
     int threads = cr_pool_threads(d->j.pool);
     cr_bench_time t = {0};
     double best, median;

@@ -7,32 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
+#include "base/cpu.h"
 #include "base/rng.h"
 #include "conf/tree.h"
-#include "feat/config.h"
+#include "feat_root.h"
 
 #define ROWS 8192
-
-typedef struct root {
-    cr_conf_base base;
-    cr_data_conf *data_config;
-    cr_msgs feature_configs;
-} root;
-static const cr_field root_fields[] = {
-    CR_MSG(root, data_config, &cr_data_msg, 0, "data"),
-    CR_MSG(root, feature_configs, &cr_feature_msg, CR_F_REPEATED, "features"),
-    CR_END,
-};
-static const cr_msg root_msg = {"Root", "bench", root_fields, sizeof(root), false, NULL};
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* a value by the name of its column */
 static void put_value(cr_buf *b, char kind, uint64_t x) {
@@ -99,7 +81,7 @@ static void run(const char *name, const char *feature, double seconds) {
     cr_arena_init(&b.arena, 0);
     cr_bad bad = {0};
     cr_err err = {0};
-    double t0 = now(), t = 0;
+    double t0 = cr_now(), t = 0;
     int64_t rows = 0;
     while (t < seconds) {
         cr_arena_reset(&b.arena);
@@ -108,7 +90,7 @@ static void run(const char *name, const char *feature, double seconds) {
             exit(1);
         }
         rows += ROWS;
-        t = now() - t0;
+        t = cr_now() - t0;
     }
     printf("%-24s %8.2f M rows/s\n", name, (double)rows / t * 1e-6);
     cr_bad_clear(&bad);

@@ -8,33 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
+#include "base/cpu.h"
 #include "base/rng.h"
 #include "conf/tree.h"
-#include "feat/config.h"
+#include "feat_root.h"
 
 #define N_RAW 13
 #define N_CAT 26
-
-typedef struct root {
-    cr_conf_base base;
-    cr_data_conf *data_config;
-    cr_msgs feature_configs;
-} root;
-static const cr_field root_fields[] = {
-    CR_MSG(root, data_config, &cr_data_msg, 0, "data"),
-    CR_MSG(root, feature_configs, &cr_feature_msg, CR_F_REPEATED, "features"),
-    CR_END,
-};
-static const cr_msg root_msg = {"Root", "bench", root_fields, sizeof(root), false, NULL};
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* one block of text; the columns are label, int_*, cat_* */
 static void make_chunk(cr_chunk *c, cr_buf *text, bool hex, bool floats) {
@@ -144,9 +126,9 @@ static void bench(const char *name, const char *id, const char *raw, bool hex, b
     cr_bad bad = {0};
     cr_err err = {0};
     int64_t rows = 0, chunks = 0;
-    double best = 0, start = now();
-    while (now() - start < seconds) {
-        double t0 = now();
+    double best = 0, start = cr_now();
+    while (cr_now() - start < seconds) {
+        double t0 = cr_now();
         for (int i = 0; i < 4; i++) {
             cr_arena_reset(&b.arena);
             for (int k = 0; memo && chunks % memo == 0 && k < N_CAT; k++)
@@ -158,12 +140,12 @@ static void bench(const char *name, const char *id, const char *raw, bool hex, b
                 exit(1);
             }
         }
-        double rate = 4 * (double)c.n_rows / (now() - t0);
+        double rate = 4 * (double)c.n_rows / (cr_now() - t0);
         if (rate > best) best = rate;
         rows += 4 * c.n_rows;
     }
     printf("%-32s %8.0f rows/s mean, %8.0f best, %.0f bytes per row\n", name,
-           (double)rows / (now() - start), best, (double)text.n / (double)c.n_rows);
+           (double)rows / (cr_now() - start), best, (double)text.n / (double)c.n_rows);
     for (int i = 0; i < N_CAT; i++)
         cr_memo_clear(&memos[i]);
     cr_bad_clear(&bad);

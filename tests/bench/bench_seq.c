@@ -8,33 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
+#include "base/cpu.h"
 #include "base/rng.h"
 #include "conf/tree.h"
-#include "feat/config.h"
+#include "feat_root.h"
 
 #define N_ID  16
 #define N_SEQ 3
-
-typedef struct root {
-    cr_conf_base base;
-    cr_data_conf *data_config;
-    cr_msgs feature_configs;
-} root;
-static const cr_field root_fields[] = {
-    CR_MSG(root, data_config, &cr_data_msg, 0, "data"),
-    CR_MSG(root, feature_configs, &cr_feature_msg, CR_F_REPEATED, "features"),
-    CR_END,
-};
-static const cr_msg root_msg = {"Root", "bench", root_fields, sizeof(root), false, NULL};
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static uint64_t key, draws;
 static uint32_t draw(uint32_t below) {
@@ -133,15 +115,15 @@ static void bench(const char *name, const char *size, int length, bool with_seq,
     cr_arena_init(&b.arena, 0);
     cr_bad bad = {0};
     cr_err err = {0};
-    double best = 0, start = now();
-    while (now() - start < seconds) {
-        double t0 = now();
+    double best = 0, start = cr_now();
+    while (cr_now() - start < seconds) {
+        double t0 = cr_now();
         cr_arena_reset(&b.arena);
         if (cr_features_encode(fs, &c, &b, &bad, &err) != CR_OK || bad.n) {
             fprintf(stderr, "bench_seq: encoding failed: %s\n", bad.n ? bad.v[0].msg : err.msg);
             exit(1);
         }
-        double t = now() - t0;
+        double t = cr_now() - t0;
         if (best == 0 || t < best) best = t;
     }
     printf("%-28s %8.0f rows/s, %5.2f ns per step, %.0f bytes per row\n", name,

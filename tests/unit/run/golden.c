@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "golden/golden.h"
 #include "harness.h"
+#include "op/op.h"
 #include "run/run_int.h"
 
 /* |a - b| <= tol * (0.01 + |b|); ten times what float32 torch itself is off */
@@ -146,6 +147,20 @@ static void restore_buffers(job *j, const golden *g) {
     set_params(j, g);
 }
 
+/* groups whose features are part of another group's have no lookup of their own */
+static void check_lookups(const job *j, const char *name) {
+    static const struct {
+        const char *name;
+        int n;
+    } cases[] = {{"deepfm_fm", 2}, {"deepfm_fm_final", 2}, {"multi_tower_din", 3}};
+    int n = 0;
+    for (int i = 0; i < j->model->graph.n; i++)
+        n += j->model->graph.nodes[i]->op == &cr_op_lookup ||
+             j->model->graph.nodes[i]->op == &cr_op_lookup_seq;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (strcmp(cases[i].name, name) == 0) CHECK_INT(n, cases[i].n);
+}
+
 static void run_case(const char *name, int threads) {
     char rel[320], path[512], data[512];
     snprintf(rel, sizeof(rel), "%s/expect.txt", name);
@@ -168,6 +183,7 @@ static void run_case(const char *name, int threads) {
     trainer *t = NULL;
     cr_loader *l = NULL;
     if (code == CR_OK && cr_job_alloc(&j, NULL) == CR_OK && cr_trainer_new(&t, &j, NULL) == CR_OK) {
+        check_lookups(&j, name);
         cr_model_fill(j.model, 1, j.pool);
         set_params(&j, &g);
         job_data d = {.paths = data, .batch_size = j.root->data_config->batch_size, .n_epochs = 1};
