@@ -8,62 +8,26 @@
  * Trap: a NaN or infinity beside the matrix must not leak in: lanes past N are computed from the
  * zero padding of the packed panel and never stored.
  */
-#include "kern/kern_int.h"
-
-#include <immintrin.h>
+#include "kern/x86/vec_int.h"
 
 #ifdef __AVX512F__
-enum { VL = 16, NV = 2, MR = 14 };
-typedef __m512 vec;
-typedef __mmask16 mask;
-#define vzero()          _mm512_setzero_ps()
-#define vload(p)         _mm512_loadu_ps(p)
-#define vset1(x)         _mm512_set1_ps(x)
-#define vfma(a, b, c)    _mm512_fmadd_ps(a, b, c)
-#define vadd(a, b)       _mm512_add_ps(a, b)
-#define vloadm(m, p)     _mm512_maskz_loadu_ps(m, p)
-#define vstorem(p, m, x) _mm512_mask_storeu_ps(p, m, x)
-#define vstore(p, x)     _mm512_storeu_ps(p, x)
-#define vunlo(a, b)      _mm512_unpacklo_ps(a, b)
-#define vunhi(a, b)      _mm512_unpackhi_ps(a, b)
-#define vshuf(a, b, i)   _mm512_shuffle_ps(a, b, i)
+enum { NV = 2, MR = 14 };
+#define vunlo(a, b)    _mm512_unpacklo_ps(a, b)
+#define vunhi(a, b)    _mm512_unpackhi_ps(a, b)
+#define vshuf(a, b, i) _mm512_shuffle_ps(a, b, i)
 INLINE vec vjoin(const __m128 *x) {
     vec v = _mm512_castps128_ps512(x[0]);
     v = _mm512_insertf32x4(v, x[1], 1);
     v = _mm512_insertf32x4(v, x[2], 2);
     return _mm512_insertf32x4(v, x[3], 3);
 }
-INLINE mask first(int64_t n) {
-    return (mask)(n >= VL ? 0xffffu : n <= 0 ? 0u : (1u << n) - 1u);
-}
-/* x > 0 or NaN ? x : 0 */
-INLINE vec vrelu(vec x) {
-    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_NLE_UQ), x);
-}
 #else
-enum { VL = 8, NV = 2, MR = 6 };
-typedef __m256 vec;
-typedef __m256i mask;
-#define vzero()          _mm256_setzero_ps()
-#define vload(p)         _mm256_loadu_ps(p)
-#define vset1(x)         _mm256_set1_ps(x)
-#define vfma(a, b, c)    _mm256_fmadd_ps(a, b, c)
-#define vadd(a, b)       _mm256_add_ps(a, b)
-#define vloadm(m, p)     _mm256_maskload_ps(p, m)
-#define vstorem(p, m, x) _mm256_maskstore_ps(p, m, x)
-#define vstore(p, x)     _mm256_storeu_ps(p, x)
-#define vunlo(a, b)      _mm256_unpacklo_ps(a, b)
-#define vunhi(a, b)      _mm256_unpackhi_ps(a, b)
-#define vshuf(a, b, i)   _mm256_shuffle_ps(a, b, i)
+enum { NV = 2, MR = 6 };
+#define vunlo(a, b)    _mm256_unpacklo_ps(a, b)
+#define vunhi(a, b)    _mm256_unpackhi_ps(a, b)
+#define vshuf(a, b, i) _mm256_shuffle_ps(a, b, i)
 INLINE vec vjoin(const __m128 *x) {
     return _mm256_set_m128(x[1], x[0]);
-}
-INLINE mask first(int64_t n) {
-    int k = n > VL ? VL : n < 0 ? 0 : (int)n;
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32(k), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-INLINE vec vrelu(vec x) {
-    return _mm256_and_ps(_mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_NLE_UQ), x);
 }
 #endif
 

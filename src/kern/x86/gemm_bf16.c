@@ -11,54 +11,36 @@
  * always in a function of its own.
  */
 #include "kern/bf16_int.h"
-
-#include <immintrin.h>
+#include "kern/x86/vec_int.h"
 
 #define NOINLINE __attribute__((noinline))
 enum { NR = CR_GEMM_NR };
 
 #ifdef __AVX512BF16__
-enum { VL = 16, NV = 2, MR = 14 };
+enum { NV = 2, MR = 14 };
 typedef uint32_t in; /* a pair of A */
 enum { IN_PER_PAIR = 1 };
 #define FP32(name) CR_CAT3(cr_, name, avx512) /* this level has BF16 products only */
 void cr_gemm_avx512(float *C, int64_t ldc, const float *A, int64_t lda, const float *packed,
                     int64_t M, int64_t N, int64_t K, int flags, const float *bias);
 #elif defined(__AVX512F__)
-enum { VL = 16, NV = 2, MR = 12 };
+enum { NV = 2, MR = 12 };
 typedef float in;
 enum { IN_PER_PAIR = 2 };
 #define FP32(name) KERN(name)
 #else
-enum { VL = 8, NV = 2, MR = 5 };
+enum { NV = 2, MR = 5 };
 typedef float in;
 enum { IN_PER_PAIR = 2 };
 #define FP32(name) KERN(name)
 #endif
 
 #ifdef __AVX512F__
-typedef __m512 vec;
 typedef __m512i ivec;
-typedef __mmask16 mask;
-#define vzero()          _mm512_setzero_ps()
-#define vload(p)         _mm512_loadu_ps(p)
-#define vstore(p, x)     _mm512_storeu_ps(p, x)
-#define vset1(x)         _mm512_set1_ps(x)
-#define vfma(a, b, c)    _mm512_fmadd_ps(a, b, c)
-#define vadd(a, b)       _mm512_add_ps(a, b)
-#define vloadm(m, p)     _mm512_maskz_loadu_ps(m, p)
-#define vstorem(p, m, x) _mm512_mask_storeu_ps(p, m, x)
-#define ivload(p)        _mm512_loadu_si512(p)
+#define ivload(p) _mm512_loadu_si512(p)
 /* the earlier, the later value of each pair as a float */
 #define vupper(x) _mm512_castsi512_ps(_mm512_and_si512(x, _mm512_set1_epi32((int)0xffff0000u)))
 #define vlower(x) _mm512_castsi512_ps(_mm512_slli_epi32(x, 16))
-INLINE mask first(int64_t n) {
-    return (mask)(n >= VL ? 0xffffu : n <= 0 ? 0u : (1u << n) - 1u);
-}
-/* x > 0 or NaN ? x : 0 */
-INLINE vec vrelu(vec x) {
-    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_NLE_UQ), x);
-}
 /* bf16_round: what a denormal carries into the exponent is cut off with its mantissa */
 INLINE vec vround(vec x) {
 #ifdef __AVX512BF16__
@@ -77,29 +59,12 @@ INLINE vec vround(vec x) {
 #endif
 }
 #else
-typedef __m256 vec;
 typedef __m256i ivec;
-typedef __m256i mask;
-#define vzero()          _mm256_setzero_ps()
-#define vload(p)         _mm256_loadu_ps(p)
-#define vstore(p, x)     _mm256_storeu_ps(p, x)
-#define vset1(x)         _mm256_set1_ps(x)
-#define vfma(a, b, c)    _mm256_fmadd_ps(a, b, c)
-#define vadd(a, b)       _mm256_add_ps(a, b)
-#define vloadm(m, p)     _mm256_maskload_ps(p, m)
-#define vstorem(p, m, x) _mm256_maskstore_ps(p, m, x)
-#define ivload(p)        _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#define vupper(x)        _mm256_castsi256_ps(_mm256_and_si256(x, _mm256_set1_epi32((int)0xffff0000u)))
-#define vlower(x)        _mm256_castsi256_ps(_mm256_slli_epi32(x, 16))
-INLINE mask first(int64_t n) {
-    int k = n > VL ? VL : n < 0 ? 0 : (int)n;
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32(k), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-INLINE vec vrelu(vec x) {
-    return _mm256_and_ps(_mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_NLE_UQ), x);
-}
+#define ivload(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define vupper(x) _mm256_castsi256_ps(_mm256_and_si256(x, _mm256_set1_epi32((int)0xffff0000u)))
+#define vlower(x) _mm256_castsi256_ps(_mm256_slli_epi32(x, 16))
 INLINE vec vround(vec x) {
-#define ALL(c)           _mm256_set1_epi32((int)(c))
+#define ALL(c)    _mm256_set1_epi32((int)(c))
     ivec u = _mm256_castps_si256(x);
     ivec r = _mm256_add_epi32(u, ALL(0x7fff));
     r = _mm256_add_epi32(r, _mm256_and_si256(_mm256_srli_epi32(u, 16), ALL(1)));

@@ -6,33 +6,17 @@
  * in the first-level cache while all rows of A pass; between blocks the chains wait in C. With half
  * of A zero this does 1.6 times the work of the dense kernel in the same time.
  */
-#include "kern/kern_int.h"
-
-#include <immintrin.h>
+#include "kern/x86/vec_int.h"
 
 enum { KB = 32 };
 
-#ifdef __AVX512F__
-enum { VL = 16, NV = 16 };
-typedef __m512 vec;
-#define vzero()       _mm512_setzero_ps()
-#define vload(p)      _mm512_loadu_ps(p)
-#define vstore(p, x)  _mm512_storeu_ps(p, x)
-#define vset1(x)      _mm512_set1_ps(x)
-#define vfma(a, b, c) _mm512_fmadd_ps(a, b, c)
-#define vadd(a, b)    _mm512_add_ps(a, b)
-INLINE __mmask16 first(int64_t n) {
-    return (__mmask16)(n >= VL ? 0xffffu : n <= 0 ? 0u : (1u << n) - 1u);
-}
+/* of the first n floats; a masked load of all is slower on AVX2 */
 INLINE vec vload_first(const float *p, int64_t n) {
-    return _mm512_maskz_loadu_ps(first(n), p);
+    return n >= VL ? vload(p) : vloadm(first(n), p);
 }
-INLINE void vstore_first(float *p, int64_t n, vec x) {
-    _mm512_mask_storeu_ps(p, first(n), x);
-}
-INLINE vec vrelu(vec x) {
-    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, vzero(), _CMP_NLE_UQ), x);
-}
+
+#ifdef __AVX512F__
+enum { NV = 16 };
 /* Which of the first n elements are not zero. Both halves become one mask of 32 bits: gcc 12 spills
  * a mask of 16 as two bytes and reads back four. */
 INLINE uint32_t nonzero(const float *a, int64_t n) {
@@ -50,27 +34,7 @@ INLINE void nonzero_columns(uint32_t *bits, const float *a, int64_t lda, int64_t
     _mm512_storeu_si512(bits, m);
 }
 #else
-enum { VL = 8, NV = 8 };
-typedef __m256 vec;
-#define vzero()       _mm256_setzero_ps()
-#define vload(p)      _mm256_loadu_ps(p)
-#define vstore(p, x)  _mm256_storeu_ps(p, x)
-#define vset1(x)      _mm256_set1_ps(x)
-#define vfma(a, b, c) _mm256_fmadd_ps(a, b, c)
-#define vadd(a, b)    _mm256_add_ps(a, b)
-INLINE __m256i first(int64_t n) {
-    int k = n > VL ? VL : n < 0 ? 0 : (int)n;
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32(k), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-INLINE vec vload_first(const float *p, int64_t n) {
-    return n >= VL ? vload(p) : _mm256_maskload_ps(p, first(n));
-}
-INLINE void vstore_first(float *p, int64_t n, vec x) {
-    _mm256_maskstore_ps(p, first(n), x);
-}
-INLINE vec vrelu(vec x) {
-    return _mm256_and_ps(_mm256_cmp_ps(x, vzero(), _CMP_NLE_UQ), x);
-}
+enum { NV = 8 };
 INLINE uint32_t nonzero(const float *a, int64_t n) {
     uint32_t bits = 0;
     for (int i = 0; i < n; i += VL) {
@@ -130,7 +94,7 @@ INLINE void chains(const job *j, int nv, float *c, const float *a, uint32_t bits
     if (tail == VL)
         vstore(c + (nv - 1) * VL, s[nv - 1]);
     else
-        vstore_first(c + (nv - 1) * VL, tail, s[nv - 1]);
+        vstorem(c + (nv - 1) * VL, first(tail), s[nv - 1]);
 }
 
 /* rows of a block: their elements of A are beside each other */
