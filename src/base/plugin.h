@@ -1,0 +1,20 @@
+/*
+ * plugin.h - the user's own code from a shared library; plugin.c alone knows the dynamic linker.
+ *
+ * A library exports one object (not a function) per kind of plug-in, whose first member is an int:
+ * the number of the interface it was compiled for. So nothing of a library runs before its number
+ * was compared; its constructors do.
+ */
+#ifndef CR_BASE_PLUGIN_H
+#define CR_BASE_PLUGIN_H
+
+#include "base/err.h"
+
+/* cr_plugin_open loads the library at path (as open takes it: the system's library folders are not
+ * searched) and gives the object `symbol` in *out, whose first int is abi. A library stays loaded
+ * until the program ends; one that is loaded already is the same again. header: the public header
+ * that the library was compiled with, for messages. */
+CR_CHECKED cr_code cr_plugin_open(const char *path, const char *symbol, int abi, const char *header,
+                                  const void **out, cr_err *err);
+
+#endif
