@@ -16,10 +16,36 @@ typedef struct cr_group_conf { /* FeatureGroupConfig */
     cr_conf_base base;
     const char *group_name;
     cr_strs feature_names;
-    int group_type; /* cr_group_type */
+    int group_type;            /* cr_group_type */
+    cr_msgs sequence_groups;   /* cr_seq_group_conf */
+    cr_msgs sequence_encoders; /* cr_seq_encoder_conf */
     const char *embedding_name_suffix;
 } cr_group_conf;
 extern const cr_msg cr_group_msg;
+
+typedef struct cr_seq_group_conf { /* SeqGroupConfig */
+    cr_conf_base base;
+    const char *group_name;
+    cr_strs feature_names;
+    const char *embedding_name_suffix;
+} cr_seq_group_conf;
+typedef struct cr_seq_encoder_conf { /* SeqEncoderConfig; a member's type is in encoder.c */
+    cr_conf_base base;
+    cr_choice seq_module; /* cr_encoder_conf */
+} cr_seq_encoder_conf;
+/* DINEncoder, SimpleAttention, PoolingEncoder, MultiWindowDINEncoder, SelfAttentionEncoder: each
+ * has some of these */
+typedef struct cr_encoder_conf {
+    cr_conf_base base;
+    const char *name, *input;
+    cr_mlp_conf *attn_mlp;
+    int64_t max_seq_length;
+    const char *pooling_type;
+    cr_ints windows_len;
+    int64_t multihead_attn_dim, num_heads;
+    double dropout;
+} cr_encoder_conf;
+extern const cr_oneof cr_encoder_family;
 
 /* ModelConfig; member.type of the family is cr_model_type* (model/model.h) */
 typedef struct cr_model_type cr_model_type;

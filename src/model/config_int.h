@@ -16,6 +16,8 @@
 #define HELP_WIDE_INIT "how the wide tables start, as a torch.nn.init call"
 #define HELP_TOWERS    "one tower per feature group"
 #define HELP_TASKS     "one tower per task"
+#define HELP_ATTN      "layers that score each step"
+#define HELP_WINDOWS   "steps of each window, from the start"
 
 /* usable (config.c) */
 extern const cr_msg cr_multi_tower_msg, cr_deepfm_msg, cr_wide_and_deep_msg, cr_dlrm_msg;
@@ -23,7 +25,7 @@ extern const cr_msg cr_multi_tower_msg, cr_deepfm_msg, cr_wide_and_deep_msg, cr_
 extern const cr_msg cr_autoint_msg, cr_dbmtl_msg, cr_dcn_v1_msg, cr_dcn_v2_msg, cr_esmm_msg,
     cr_ffm_msg, cr_fm_msg, cr_logistic_regression_msg, cr_mask_net_msg, cr_mmoe_msg, cr_pepnet_msg,
     cr_ple_msg, cr_rocket_launching_msg, cr_simple_multi_task_msg, cr_wukong_msg, cr_xdeepfm_msg;
-/* sequence encoders of feature groups (config_match.c) */
+/* sequence groups and encoders of feature groups (encoder.c) */
 extern const cr_msg cr_seq_group_msg, cr_seq_encoder_msg;
 /* ranking and multi-task models (config_rank.c) */
 extern const cr_msg cr_multi_tower_din_msg, cr_dc2vr_msg;

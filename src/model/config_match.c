@@ -1,81 +1,8 @@
 /*
- * config_match.c - messages of sequence encoders, matching models, tree and semantic-id models that
- * are not in this version: tables only, nothing stored.
+ * config_match.c - messages of matching models, tree and semantic-id models that are not in this
+ * version: tables only, nothing stored.
  */
 #include "model/config_int.h"
-
-/* ---- sequences inside a feature group ---- */
-static const cr_field seq_group_fields[] = {
-    CR_K_STR("group_name", NULL, 0, "name that encoders use"),
-    CR_K_STR("feature_names", NULL, CR_F_REPEATED, "features of the group, in order"),
-    CR_K_STR("embedding_name_suffix", NULL, 0, "put after the table names"),
-    CR_END,
-};
-const cr_msg cr_seq_group_msg = {
-    "SeqGroupConfig", "A query and its sequences", seq_group_fields, 0, true, NULL};
-
-#define ENCODER_HEAD                                                                               \
-    CR_K_STR("name", NULL, 0, "name of the encoder"),                                              \
-        CR_K_STR("input", NULL, 0, "sequence group; not needed when there is only one")
-#define ATTN_MLP CR_K_MSG("attn_mlp", &cr_mlp_msg, CR_F_REQUIRED, "layers that score each step")
-#define MAX_SEQ  CR_K_INT("max_seq_length", 0, 0, 2147483647.0, 0, "steps that count; 0: all")
-#define WINDOWS                                                                                    \
-    CR_K_INT("windows_len", 0, 1, CR_U32_MAX, CR_F_REPEATED, "steps of each window, from the start")
-
-static const cr_field din_encoder_fields[] = {ENCODER_HEAD, ATTN_MLP, MAX_SEQ, CR_END};
-static const cr_field simple_attention_fields[] = {ENCODER_HEAD, MAX_SEQ, CR_END};
-static const cr_field pooling_encoder_fields[] = {
-    ENCODER_HEAD,
-    CR_K_STR("pooling_type", "mean", 0, "sum or mean of the steps"),
-    MAX_SEQ,
-    CR_END,
-};
-static const cr_field multi_window_encoder_fields[] = {ENCODER_HEAD, ATTN_MLP, WINDOWS, CR_END};
-static const cr_field self_attention_fields[] = {
-    ENCODER_HEAD,
-    CR_K_INT("multihead_attn_dim", 512, 1, 2147483647.0, 0, "width of the attention"),
-    CR_K_INT("num_heads", 8, 1, CR_U32_MAX, 0, "heads"),
-    CR_K_FLOAT("dropout", 0, 0, 1, 0, "share of attention dropped while training"),
-    MAX_SEQ,
-    CR_END,
-};
-static const cr_msg din_encoder_msg = {
-    "DINEncoder", "Attention of the query over the steps", din_encoder_fields, 0, true, NULL};
-static const cr_msg simple_attention_msg = {"SimpleAttention",
-                                            "Dot-product attention of the query",
-                                            simple_attention_fields,
-                                            0,
-                                            true,
-                                            NULL};
-static const cr_msg pooling_encoder_msg = {
-    "PoolingEncoder", "Sum or mean of the steps", pooling_encoder_fields, 0, true, NULL};
-static const cr_msg multi_window_encoder_msg = {"MultiWindowDINEncoder",
-                                                "Attention summed over windows of steps",
-                                                multi_window_encoder_fields,
-                                                0,
-                                                true,
-                                                NULL};
-static const cr_msg self_attention_msg = {"SelfAttentionEncoder",
-                                          "Self-attention over the steps, then their mean",
-                                          self_attention_fields,
-                                          0,
-                                          true,
-                                          NULL};
-static const cr_oneof_member encoders[] = {
-    {"din_encoder", &din_encoder_msg, NULL},
-    {"simple_attention", &simple_attention_msg, NULL},
-    {"pooling_encoder", &pooling_encoder_msg, NULL},
-    {"multi_window_din_encoder", &multi_window_encoder_msg, NULL},
-    {"self_attention_encoder", &self_attention_msg, NULL},
-    {NULL, NULL, NULL},
-};
-static const cr_oneof encoder_family = {"sequence encoder", true, encoders};
-static const cr_field seq_encoder_fields[] = {
-    CR_K_ONEOF("seq_module", &encoder_family, 0, "the encoder"),
-    CR_END,
-};
-const cr_msg cr_seq_encoder_msg = {
-    "SeqEncoderConfig", "Turns a sequence into one vector", seq_encoder_fields, 0, true, NULL};
 
 /* ---- two-tower models ---- */
 #define SIMILARITY(def)                                                                            \
@@ -152,7 +79,11 @@ const cr_msg cr_mind_msg = {"MIND",      "Several interests per user against one
                             true,        NULL};
 
 /* ---- tree ---- */
-static const cr_field window_tower_fields[] = {WINDOWS, ATTN_MLP, CR_END};
+static const cr_field window_tower_fields[] = {
+    CR_K_INT("windows_len", 0, 1, CR_U32_MAX, CR_F_REPEATED, HELP_WINDOWS),
+    CR_K_MSG("attn_mlp", &cr_mlp_msg, CR_F_REQUIRED, HELP_ATTN),
+    CR_END,
+};
 static const cr_msg window_tower_msg = {"MultiWindowDINTower",
                                         "Attention summed over windows of steps",
                                         window_tower_fields,

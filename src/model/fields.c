@@ -56,7 +56,16 @@ bool cr_same_width(cr_build *b, const char *model, const char *group, const cr_g
     int64_t usual = usual_width(g), odd = 0;
     while (g->widths[odd] == usual)
         odd++;
-    const char *name = gc->feature_names.v[odd];
+    const char *name = g->names[odd];
+    if (odd >= gc->feature_names.n) {
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF,
+                    cr_conf_at_item(gc, "sequence_encoders", odd - gc->feature_names.n),
+                    "%s multiplies the features of group '%s' with each other, but what this "
+                    "encoder makes has width %lld and others have %lld; make its sequences %lld "
+                    "wide in sum",
+                    model, group, (long long)g->widths[odd], (long long)usual, (long long)usual);
+        return false;
+    }
     const cr_feature *f = cr_features_find(b->o->features, name);
     bool number = f && !f->sparse && f->dense_emb == CR_DENSE_PLAIN;
     cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(gc, "feature_names", odd),

@@ -29,6 +29,10 @@ const cr_group_conf *cr_group_find(const cr_model_conf *c, const char *name) {
     return NULL;
 }
 
+cr_members cr_group_members(const cr_group_conf *gc) {
+    return (cr_members){gc, gc->group_name, &gc->feature_names, gc->embedding_name_suffix};
+}
+
 static const char *nth_group(const void *ctx, size_t i) {
     const cr_model_conf *c = ctx;
     return (int64_t)i < c->feature_groups.n
@@ -48,11 +52,12 @@ static bool same_init(const cr_init *a, const cr_init *b) {
 cr_model_table *cr_group_table(cr_build *b, const cr_feature *f, int64_t D, const char *init_fn,
                                const char *suffix, const char *kind, bool seq) {
     cr_model *m = b->m;
+    if (!suffix) suffix = "";
     const char *base = f->embedding_name && *f->embedding_name
                            ? f->embedding_name
                            : cr_arena_printf(&m->arena, "%s_emb", f->name);
-    const char *name = cr_arena_printf(&m->arena, "%s%s%s%s", base, kind,
-                                       suffix && *suffix ? "_" : "", suffix ? suffix : "");
+    const char *name =
+        cr_arena_printf(&m->arena, "%s%s%s%s", base, kind, *suffix ? "_" : "", suffix);
     cr_init init = CR_INIT_U(sqrt(1.0 / (double)f->num_embeddings));
     cr_err err;
     if (init_fn && *init_fn && cr_init_parse(&init, init_fn, f->num_embeddings, D, &err) != CR_OK)
@@ -72,6 +77,12 @@ cr_model_table *cr_group_table(cr_build *b, const cr_feature *f, int64_t D, cons
                         "features '%s' and '%s' share the table '%s' but differ in %s; make them "
                         "equal or use another embedding_name",
                         t->owner->name, f->name, name, what);
+        if (strcmp(t->suffix, suffix) != 0)
+            cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
+                        "features '%s' and '%s' come to the same table name '%s' with the "
+                        "embedding_name_suffix '%s' and '%s' of their groups; rename one "
+                        "embedding_name or suffix",
+                        t->owner->name, f->name, name, t->suffix, suffix);
         return t;
     }
     if (m->n_tables == m->cap_tables) {
@@ -82,6 +93,7 @@ cr_model_table *cr_group_table(cr_build *b, const cr_feature *f, int64_t D, cons
     }
     cr_model_table *t = CR_NEW(&m->arena, cr_model_table);
     *t = (cr_model_table){.short_name = name,
+                          .suffix = suffix,
                           .n_rows = f->num_embeddings,
                           .D = D,
                           .mean = f->mean,
@@ -232,20 +244,21 @@ typedef struct group_opts {
     bool project; /* numbers become vectors of dim */
 } group_opts;
 
-const cr_feature *cr_group_feature(cr_build *b, const cr_group_conf *gc, int64_t i) {
-    const char *name = gc->feature_names.v[i];
+const cr_feature *cr_group_feature(cr_build *b, const cr_members *g, int64_t i) {
+    const char *name = g->names->v[i];
+    cr_loc at = cr_conf_at_item(g->conf, "feature_names", i);
     const cr_feature *f = cr_features_find(b->o->features, name);
     if (f && f->stub) {
-        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(gc, "feature_names", i),
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,
                     "feature group '%s' names '%s', which is only an input of other features "
                     "(stub_type); remove one of the two",
-                    gc->group_name, name);
+                    g->name, name);
         return NULL;
     }
     if (f) return f;
     const char *near = cr_nearest(name, nth_feature, b->o->features);
-    cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(gc, "feature_names", i),
-                "feature group '%s' names an unknown feature '%s'; %s%s%s", gc->group_name, name,
+    cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,
+                "feature group '%s' names an unknown feature '%s'; %s%s%s", g->name, name,
                 near ? "did you mean '" : "add it to feature_configs", near ? near : "",
                 near ? "'?" : "");
     return NULL;
@@ -261,27 +274,62 @@ const cr_group_conf *cr_group_wanted(cr_build *b, const char *name, cr_loc at) {
                     near ? near : "", near ? "'?" : "");
         return NULL;
     }
-    if (gc->feature_names.n > 0) return gc;
+    if (gc->feature_names.n > 0 || gc->sequence_encoders.n > 0) return gc;
     cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, gc->base.node ? gc->base.node->at : at,
                 "feature group '%s' has no feature_names; list at least one feature", name);
     return NULL;
 }
 
+/* a group of vectors per row? Else a mistake. */
+static bool pooled(cr_build *b, const cr_group_conf *gc) {
+    bool jagged = gc->group_type == CR_GROUP_JAGGED_SEQUENCE;
+    if (!jagged && gc->group_type != CR_GROUP_SEQUENCE) return true;
+    cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(gc, "group_type"),
+                jagged ? "feature group '%s' is of type JAGGED_SEQUENCE, which only sequential "
+                         "transducers (dlrm_hstu, ultra_hstu, hstu_match) read; put its features "
+                         "in sequence_groups of a group of type DEEP, with an encoder"
+                       : "feature group '%s' is of type SEQUENCE, but the model needs one vector "
+                         "per row here; put its features in sequence_groups of a group of type "
+                         "DEEP, with an encoder",
+                gc->group_name);
+    return false;
+}
+
+/* the outputs of the group's sequence encoders behind its features */
+static bool add_encoders(cr_build *b, const cr_group_conf *gc, cr_group_out *out, int64_t *widths,
+                         const char **names, cr_node **parts, int *n_parts) {
+    int64_t n = gc->sequence_encoders.n;
+    if (n == 0 && gc->sequence_groups.n == 0) return true;
+    cr_node *const *made = cr_encoders_build(b, gc);
+    if (!made) return false;
+    for (int64_t i = 0; i < n; i++, out->F++) {
+        parts[(*n_parts)++] = made[i];
+        widths[out->F] = made[i]->width;
+        names[out->F] =
+            cr_arena_printf(&b->m->arena, "%s_seq_encoder_%lld", gc->group_name, (long long)i);
+    }
+    return true;
+}
+
 static cr_group_out build_group(cr_build *b, const char *name, const group_opts *o, cr_loc at) {
-    cr_group_out out = {NULL, 0, 0, NULL, NULL};
+    cr_group_out out = {0};
     const cr_group_conf *gc = cr_group_wanted(b, name, at);
-    if (!gc) return out;
+    if (!gc || !pooled(b, gc)) return out;
+    cr_members g = cr_group_members(gc);
     int n = (int)gc->feature_names.n, n_parts = 0;
+    int64_t F = n + gc->sequence_encoders.n;
     cr_arena *a = &b->m->arena;
-    cr_node **parts = CR_NEW_N(a, cr_node *, n + 1);
+    cr_node **parts = CR_NEW_N(a, cr_node *, F + 1);
     pending p = {CR_NEW_N(a, cr_look, n), CR_NEW_N(a, cr_model_table *, n), 0};
-    int64_t *widths = CR_NEW_N(a, int64_t, n);
-    bool *tables = CR_NEW_N(a, bool, n);
+    int64_t *widths = CR_NEW_N(a, int64_t, F);
+    bool *tables = CR_NEW_N(a, bool, F);
+    const char **names = CR_NEW_N(a, const char *, F);
     out.widths = widths;
     out.tables = tables;
-    bool ok = true, same = true;
+    out.names = names;
+    bool ok = true;
     for (int i = 0; i < n; i++) {
-        const cr_feature *f = cr_group_feature(b, gc, i);
+        const cr_feature *f = cr_group_feature(b, &g, i);
         if (!f) {
             ok = false;
             continue;
@@ -324,14 +372,16 @@ static cr_group_out build_group(cr_build *b, const char *name, const group_opts 
             parts[n_parts++] = dense_embedding(b, f);
         }
         widths[i] = width;
-        if (i == 0) out.D = width;
-        same = same && width == out.D;
+        names[i] = f->name;
     }
     if (!ok) return out;
     flush(b, &p, parts, &n_parts);
-    out.node = cr_concat(b->g, parts, n_parts);
     out.F = n;
-    if (!same) out.D = 0;
+    if (!add_encoders(b, gc, &out, widths, names, parts, &n_parts)) return out;
+    out.node = cr_concat(b->g, parts, n_parts);
+    out.D = widths[0];
+    for (int64_t i = 1; i < out.F; i++)
+        if (widths[i] != out.D) out.D = 0;
     return out;
 }
 
@@ -346,5 +396,13 @@ cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at) {
 cr_group_out cr_group_build_as(cr_build *b, const char *name, int64_t dim, const char *suffix,
                                const char *init, bool project, cr_loc at) {
     group_opts o = {dim, suffix, init, project};
+    const cr_group_conf *gc = cr_group_find(b->conf, name);
+    if (gc && gc->sequence_encoders.n > 0) {
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(gc, "sequence_encoders"),
+                    "group '%s' is read with tables of the model's own width, which sequence "
+                    "encoders do not have; use a model with layers (deepfm, multi_tower, dcn_v2)",
+                    name);
+        return (cr_group_out){0};
+    }
     return build_group(b, name, &o, at);
 }

@@ -20,6 +20,7 @@
 typedef struct cr_model_table {
     cr_table table;
     const char *short_name; /* without the path */
+    const char *suffix;     /* the part of it that is the group's embedding_name_suffix; "" */
     int64_t n_rows, D;
     bool mean, trainable;
     bool seq; /* of sequence groups: another parameter than a pooled table of the same name */
@@ -183,6 +184,11 @@ typedef struct cr_build {
         cr_node *node;
         struct cr_dense_use *next;
     } * dense;
+    struct cr_encoded { /* groups whose sequence encoders are made */
+        const cr_group_conf *group;
+        cr_node *const *out;
+        struct cr_encoded *next;
+    } * encoded;
 } cr_build;
 #define CR_WIDE_DIM 4
 struct cr_model_type {
@@ -198,11 +204,12 @@ void cr_model_axis_also(cr_build *b, int axis, const cr_feature *f);
 
 /* A feature group in the graph. */
 typedef struct cr_group_out {
-    cr_node *node;         /* (sum of the widths); NULL when there were mistakes */
-    int64_t F;             /* features */
-    int64_t D;             /* their common width, 0 when they differ */
-    const int64_t *widths; /* (F) */
-    const bool *tables;    /* (F) does it come from a table? */
+    cr_node *node;            /* (sum of the widths); NULL when there were mistakes */
+    int64_t F;                /* features, and behind them encoders of sequences */
+    int64_t D;                /* their common width, 0 when they differ */
+    const int64_t *widths;    /* (F) */
+    const bool *tables;       /* (F) does it come from a table? */
+    const char *const *names; /* (F) of features, <group>_seq_encoder_<i> */
 } cr_group_out;
 /* cr_group_find: the group's config, or NULL */
 const cr_group_conf *cr_group_find(const cr_model_conf *c, const char *name);
@@ -213,8 +220,8 @@ cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at);
  * are, fewer when there were mistakes. */
 int cr_towers_build(cr_build *b, const cr_msgs *towers, cr_node **parts);
 /* cr_group_build_seq: a group of type SEQUENCE: its plain features side by side are the query of a
- * row, its sequences side by side the keys, from tables of their own. most: steps that are read (0:
- * all). Either is NULL where there is none, both when there were mistakes. */
+ * row, its sequences side by side the keys, at least as wide, from tables of their own. most: steps
+ * that are read (0: all). Both are NULL when there were mistakes. */
 typedef struct cr_seq_out {
     cr_node *query, *keys;
 } cr_seq_out;

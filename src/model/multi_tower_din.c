@@ -23,7 +23,7 @@ typedef struct cr_multi_tower_din_conf {
 
 static const cr_field din_tower_fields[] = {
     CR_STR(cr_din_tower_conf, input, NULL, CR_F_REQUIRED, "name of the sequence group it reads"),
-    CR_MSG(cr_din_tower_conf, attn_mlp, &cr_mlp_msg, CR_F_REQUIRED, "layers that score each step"),
+    CR_MSG(cr_din_tower_conf, attn_mlp, &cr_mlp_msg, CR_F_REQUIRED, HELP_ATTN),
     CR_END,
 };
 static const cr_msg din_tower_msg = {"DINTower",
@@ -50,15 +50,6 @@ static cr_node *attend(cr_build *b, const cr_din_tower_conf *t, int64_t i) {
     cr_loc at = cr_conf_at(t, "input");
     cr_seq_out in = cr_group_build_seq(b, t->input, 0, at);
     if (!in.keys) return NULL;
-    if (!in.query || in.query->width > in.keys->width) {
-        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,
-                    "attention compares the plain features of group '%s' (%lld wide) with its "
-                    "sequences (%lld wide); %s",
-                    t->input, (long long)(in.query ? in.query->width : 0),
-                    (long long)in.keys->width,
-                    in.query ? "the plain ones may not be wider" : "add the target's features");
-        return NULL;
-    }
     if (!t->attn_mlp || t->attn_mlp->hidden_units.n == 0) {
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,
                     "attn_mlp has no hidden_units; give it at least one layer");

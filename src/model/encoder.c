@@ -1,0 +1,320 @@
+/*
+ * encoder.c - sequence_groups and sequence_encoders of a feature group: their messages, which
+ * encoder reads which sequences, and what each adds to the graph.
+ *
+ * An encoder turns the steps of a row into one vector (layer/seq.c); the vectors stand behind the
+ * group's own features, in the order of the config. Their parameters are TorchEasyRec's:
+ * embedding_group._group_name_to_seq_encoders.<group>.<i>. The steps of a row are all there is:
+ * nothing is padded.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "layer/layer.h"
+#include "model/config_int.h"
+#include "model/group_int.h"
+#include "op/op.h"
+
+#define ENCODER_PATH "embedding_group._group_name_to_seq_encoders"
+
+/* What an encoder is given. */
+typedef struct source {
+    cr_build *b;
+    const cr_encoder_conf *c;
+    cr_seq_in *in;
+    const char *name; /* its scope: <group>.<i> */
+} source;
+typedef struct encoder_type {
+    bool query; /* does it read the plain features of its group? */
+    /* NULL when there were mistakes */
+    cr_node *(*build)(source *s);
+} encoder_type;
+
+static void wrong_at(const source *s, const char *field, const char *fmt, ...) CR_PRINTF(3, 4);
+static void wrong_at(const source *s, const char *field, const char *fmt, ...) {
+    char text[400];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(s->c, field), "%s", text);
+}
+
+/* ---- the encoders ---- */
+
+static bool has_layers(const source *s) {
+    if (s->c->attn_mlp && s->c->attn_mlp->hidden_units.n > 0) return true;
+    wrong_at(s, "attn_mlp", "attn_mlp has no hidden_units; give it at least one layer");
+    return false;
+}
+
+static cr_node *din(source *s) {
+    if (!cr_seq_comparable(s->b, s->in, s->c->base.at) || !has_layers(s)) return NULL;
+    return cr_din_encoder(s->b->g, s->name, s->c->attn_mlp, cr_seq_query(s->b, s->in),
+                          cr_seq_keys(s->b, s->in, s->c->max_seq_length), s->b->diag);
+}
+
+static cr_node *simple_attention(source *s) {
+    if (!cr_seq_comparable(s->b, s->in, s->c->base.at)) return NULL;
+    if (s->in->query.width != s->in->keys.width) {
+        wrong_at(s, "input",
+                 "simple_attention multiplies the plain features of group '%s' (%lld wide) with "
+                 "its sequences (%lld wide); make both equally wide, or use din_encoder",
+                 s->in->g.name, (long long)s->in->query.width, (long long)s->in->keys.width);
+        return NULL;
+    }
+    return cr_simple_attention(s->b->g, cr_seq_query(s->b, s->in),
+                               cr_seq_keys(s->b, s->in, s->c->max_seq_length));
+}
+
+static cr_node *pooling(source *s) {
+    bool mean = strcmp(s->c->pooling_type, "mean") == 0;
+    if (!mean && strcmp(s->c->pooling_type, "sum") != 0) {
+        wrong_at(s, "pooling_type", "pooling_type is '%.60s'; write mean or sum",
+                 s->c->pooling_type);
+        return NULL;
+    }
+    return cr_seq_pool(s->b->g, cr_seq_keys(s->b, s->in, s->c->max_seq_length), mean);
+}
+
+static const encoder_type din_type = {true, din}, simple_type = {true, simple_attention},
+                          pooling_type = {false, pooling};
+
+/* ---- messages ---- */
+
+static const cr_field seq_group_fields[] = {
+    CR_STR(cr_seq_group_conf, group_name, NULL, 0,
+           "name that encoders use; not needed when there is only one"),
+    CR_STR(cr_seq_group_conf, feature_names, NULL, CR_F_REPEATED,
+           "plain features (the query) and sequences, in order"),
+    CR_STR(cr_seq_group_conf, embedding_name_suffix, NULL, 0,
+           "put after the table names; not given: that of the feature group"),
+    CR_END,
+};
+const cr_msg cr_seq_group_msg = {"SeqGroupConfig",
+                                 "A query and its sequences",
+                                 seq_group_fields,
+                                 sizeof(cr_seq_group_conf),
+                                 false,
+                                 NULL};
+
+#define ENCODER_HEAD                                                                               \
+    CR_STR(cr_encoder_conf, name, NULL, 0, "name of the encoder; used nowhere"),                   \
+        CR_STR(cr_encoder_conf, input, NULL, 0,                                                    \
+               "sequence group; not needed when there is only one")
+#define ATTN_MLP CR_MSG(cr_encoder_conf, attn_mlp, &cr_mlp_msg, CR_F_REQUIRED, HELP_ATTN)
+#define MAX_SEQ                                                                                    \
+    CR_INT(cr_encoder_conf, max_seq_length, 0, 0, 2147483647.0, 0, "steps that are read; 0: all")
+
+static const cr_field din_fields[] = {ENCODER_HEAD, ATTN_MLP, MAX_SEQ, CR_END};
+static const cr_field simple_fields[] = {ENCODER_HEAD, MAX_SEQ, CR_END};
+static const cr_field pooling_fields[] = {
+    ENCODER_HEAD,
+    CR_STR(cr_encoder_conf, pooling_type, "mean", 0, "sum or mean of the steps"),
+    MAX_SEQ,
+    CR_END,
+};
+static const cr_field window_fields[] = {
+    ENCODER_HEAD,
+    ATTN_MLP,
+    CR_INT(cr_encoder_conf, windows_len, 0, 1, CR_U32_MAX, CR_F_REPEATED, HELP_WINDOWS),
+    CR_END,
+};
+static const cr_field self_fields[] = {
+    ENCODER_HEAD,
+    CR_INT(cr_encoder_conf, multihead_attn_dim, 512, 1, 65536, 0, "width of the attention"),
+    CR_INT(cr_encoder_conf, num_heads, 8, 1, 65536, 0, "heads; they divide multihead_attn_dim"),
+    CR_FLOAT(cr_encoder_conf, dropout, 0, 0, 1, 0, "share of attention dropped while training"),
+    MAX_SEQ,
+    CR_END,
+};
+#define MESSAGE(id, title, help, later)                                                            \
+    static const cr_msg id##_msg = {title, help, id##_fields, sizeof(cr_encoder_conf), later, NULL}
+MESSAGE(din, "DINEncoder", "Attention of the query over the steps", false);
+MESSAGE(simple, "SimpleAttention", "Dot-product attention of the query", false);
+MESSAGE(pooling, "PoolingEncoder", "Sum or mean of the steps", false);
+MESSAGE(window, "MultiWindowDINEncoder", "Attention summed over windows of steps", true);
+MESSAGE(self, "SelfAttentionEncoder", "Self-attention over the steps, then their mean", true);
+
+static const cr_oneof_member members[] = {
+    {"din_encoder", &din_msg, &din_type},
+    {"simple_attention", &simple_msg, &simple_type},
+    {"pooling_encoder", &pooling_msg, &pooling_type},
+    {"multi_window_din_encoder", &window_msg, NULL},
+    {"self_attention_encoder", &self_msg, NULL},
+    {NULL, NULL, NULL},
+};
+const cr_oneof cr_encoder_family = {"sequence encoder", true, members};
+static const cr_field seq_encoder_fields[] = {
+    CR_ONEOF(cr_seq_encoder_conf, seq_module, &cr_encoder_family, 0, "the encoder"),
+    CR_END,
+};
+const cr_msg cr_seq_encoder_msg = {"SeqEncoderConfig",
+                                   "Turns a sequence into one vector",
+                                   seq_encoder_fields,
+                                   sizeof(cr_seq_encoder_conf),
+                                   false,
+                                   NULL};
+
+/* ---- the sequence groups of a feature group ---- */
+
+typedef struct nest {
+    cr_build *b;
+    const cr_group_conf *gc;
+    cr_seq_in *in; /* per sequence group */
+    bool *read;    /* by an encoder */
+    bool *reads_query;
+    int64_t n;
+} nest;
+
+static const char *nth_name(const void *ctx, size_t i) {
+    const nest *x = ctx;
+    return (int64_t)i < x->n ? x->in[i].g.name : NULL;
+}
+
+#define wrong(x, at, ...) cr_diag_add((x)->b->diag, CR_SEV_ERROR, CR_ECONF, (at), __VA_ARGS__)
+
+/* what must hold before any of them is looked at */
+static bool shape_ok(const nest *x) {
+    const cr_group_conf *gc = x->gc;
+    int64_t groups = gc->sequence_groups.n, encoders = gc->sequence_encoders.n;
+    if (gc->group_type != CR_GROUP_DEEP)
+        wrong(x, cr_conf_at(gc, "group_type"),
+              "sequence_groups and sequence_encoders stand in groups of type DEEP; write "
+              "group_type: DEEP in group '%s', or move them to such a group",
+              gc->group_name);
+    else if (groups == 0)
+        wrong(x, cr_conf_at(gc, "sequence_encoders"),
+              "feature group '%s' has sequence_encoders but no sequence_groups; add the group that "
+              "they read",
+              gc->group_name);
+    else if (encoders == 0)
+        wrong(x, cr_conf_at(gc, "sequence_groups"),
+              "feature group '%s' has sequence_groups but no sequence_encoders; add for example "
+              "sequence_encoders { pooling_encoder {} }",
+              gc->group_name);
+    else
+        return true;
+    return false;
+}
+
+static bool open_groups(nest *x) {
+    const cr_group_conf *gc = x->gc;
+    bool ok = true;
+    for (int64_t i = 0; i < gc->sequence_groups.n; i++) {
+        const cr_seq_group_conf *s = gc->sequence_groups.v[i];
+        bool named = *s->group_name != 0;
+        cr_members g = {s, named ? s->group_name : gc->group_name, &s->feature_names,
+                        *s->embedding_name_suffix ? s->embedding_name_suffix
+                                                  : gc->embedding_name_suffix};
+        cr_loc at = cr_conf_at_item(gc, "sequence_groups", i);
+        if (!named && gc->sequence_groups.n > 1) {
+            wrong(x, at,
+                  "feature group '%s' has several sequence_groups, so each needs a group_name; "
+                  "give this one a name",
+                  gc->group_name);
+            ok = false;
+            continue;
+        }
+        for (int64_t k = 0; k < x->n; k++)
+            if (strcmp(x->in[k].g.name, g.name) == 0) {
+                wrong(x, cr_conf_at(s, "group_name"),
+                      "sequence group '%s' is already defined at line %d; give one of them another "
+                      "name",
+                      g.name, ((const cr_conf_base *)x->in[k].g.conf)->at.line);
+                ok = false;
+            }
+        if (s->feature_names.n == 0) {
+            wrong(x, at, "sequence group '%s' has no feature_names; list its features", g.name);
+            ok = false;
+        } else {
+            ok = cr_seq_open(x->b, &x->in[x->n], &g, cr_conf_at(s, "feature_names")) && ok;
+        }
+        x->in[x->n++].g = g;
+    }
+    return ok;
+}
+
+/* the number of the sequence group that an encoder reads; -1 with a mistake */
+static int64_t input_of(nest *x, const cr_encoder_conf *c) {
+    if (!*c->input && x->n == 1) return 0;
+    if (!*c->input) {
+        wrong(x, c->base.at,
+              "feature group '%s' has %lld sequence_groups; say with input which one this encoder "
+              "reads",
+              x->gc->group_name, (long long)x->n);
+        return -1;
+    }
+    for (int64_t i = 0; i < x->n; i++)
+        if (strcmp(x->in[i].g.name, c->input) == 0) return i;
+    const char *near = cr_nearest(c->input, nth_name, x);
+    wrong(x, cr_conf_at(c, "input"),
+          "there is no sequence group '%s' in feature group '%s'; %s%s%s", c->input,
+          x->gc->group_name, near ? "did you mean '" : "add it to its sequence_groups",
+          near ? near : "", near ? "'?" : "");
+    return -1;
+}
+
+static bool build_encoders(nest *x, cr_node **out) {
+    bool ok = true;
+    for (int64_t i = 0; i < x->gc->sequence_encoders.n; i++) {
+        const cr_seq_encoder_conf *e = x->gc->sequence_encoders.v[i];
+        const cr_encoder_conf *c = e->seq_module.conf;
+        const encoder_type *type = e->seq_module.m->type;
+        int64_t k = input_of(x, c);
+        out[i] = NULL;
+        if (k >= 0) {
+            source s = {x->b, c, &x->in[k],
+                        cr_arena_printf(&x->b->m->arena, "%s.%lld", x->gc->group_name,
+                                        (long long)i)};
+            x->read[k] = true;
+            x->reads_query[k] |= type->query;
+            out[i] = type->build(&s);
+        }
+        ok = ok && out[i];
+    }
+    return ok;
+}
+
+static bool all_read(const nest *x) {
+    bool ok = true;
+    for (int64_t i = 0; i < x->n; i++) {
+        const cr_seq_in *in = &x->in[i];
+        cr_loc at = cr_conf_at_item(x->gc, "sequence_groups", i);
+        if (!x->read[i]) {
+            wrong(x, at,
+                  "no encoder of feature group '%s' reads the sequence group '%s'; add one with "
+                  "input: \"%s\", or remove the group",
+                  x->gc->group_name, in->g.name, in->g.name);
+            ok = false;
+        } else if (in->query.n > 0 && !x->reads_query[i]) {
+            cr_diag_add(x->b->diag, CR_SEV_WARN, CR_ECONF, at,
+                        "the encoders of sequence group '%s' read its sequences only; its plain "
+                        "features have no effect, remove them",
+                        in->g.name);
+        }
+    }
+    return ok;
+}
+
+cr_node *const *cr_encoders_build(cr_build *b, const cr_group_conf *gc) {
+    for (const struct cr_encoded *e = b->encoded; e; e = e->next)
+        if (e->group == gc) return e->out;
+    cr_arena *a = &b->m->arena;
+    int64_t groups = gc->sequence_groups.n;
+    nest x = {b,
+              gc,
+              CR_NEW_N(a, cr_seq_in, groups + 1),
+              CR_NEW_N(a, bool, groups + 1),
+              CR_NEW_N(a, bool, groups + 1),
+              0};
+    cr_node **out = CR_NEW_N(a, cr_node *, gc->sequence_encoders.n + 1);
+    bool ok = shape_ok(&x) && open_groups(&x);
+    size_t mark = cr_graph_push(b->g, ENCODER_PATH);
+    ok = ok && build_encoders(&x, out) && all_read(&x);
+    cr_graph_pop(b->g, mark);
+    struct cr_encoded *e = CR_NEW(a, struct cr_encoded);
+    *e = (struct cr_encoded){gc, ok ? out : NULL, b->encoded};
+    b->encoded = e;
+    return e->out;
+}
