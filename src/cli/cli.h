@@ -46,6 +46,8 @@ typedef struct cr_args {
     const char *columns, *pages;
     bool rows_json, schema, row_groups, skip_crc;
     int64_t budget;
+    const char *input, *features;
+    int64_t skip;
     /* measuring things */
     double seconds;
     bool from_files;

@@ -25,6 +25,7 @@
     X(predict)                                                                                     \
     X(check)                                                                                       \
     X(config)                                                                                      \
+    X(fg)                                                                                          \
     X(params)                                                                                      \
     X(diff)                                                                                        \
     X(parquet)                                                                                     \

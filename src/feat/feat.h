@@ -120,6 +120,7 @@ typedef struct cr_features {
     int64_t dense_width;
     int *order;    /* of encoding: a feature comes after those it reads */
     bool gives;    /* some feature reads another */
+    bool by_name;  /* columns hold what features would make (FG_NONE, FG_BUCKETIZE) */
     cr_want *want; /* columns to read: inputs, labels, weights, reserved; each name once */
     int n_want;
     const char **labels;
@@ -147,6 +148,12 @@ const cr_feature *cr_features_find(const cr_features *fs, const char *name);
 /* cr_features_encode is the cr_encode_fn of the loader; ctx is the cr_features. Thread safe. */
 cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,
                            cr_err *err);
+/* cr_features_values: per feature what it is before ids, a column of the chunk's rows: tokens, or
+ * numbers after the normalizer, the default where there is none; a sequence has a list of steps.
+ * depth CR_NO_VALUES: columns hold that already (FG_NONE, FG_BUCKETIZE). out has fs->n places. */
+#define CR_NO_VALUES (-1)
+CR_CHECKED cr_code cr_features_values(const cr_features *fs, const cr_chunk *chunk, cr_column *out,
+                                      cr_arena *arena, cr_err *err);
 /* cr_features_check is the loader's check: columns that features, labels and weights cannot read */
 void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag);
 /* fg.json text of all features */

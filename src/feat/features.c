@@ -178,6 +178,7 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
     cr_map_init(&b.wants);
     cr_map_init(&b.names);
     fs->v = CR_NEW_N(arena, cr_feature *, count_features(confs) + 1);
+    fs->by_name = cr_fg_by_name(data);
     build_features(&b, confs);
     if (with_labels) {
         want_list(&b, data, "label_fields", &data->label_fields, &fs->labels, &fs->label_col,

@@ -277,13 +277,7 @@ cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
     report r = {.diag = diag};
     char path[1200];
     cr_config_opts c = o->config;
-    if (cr_path_is_dir(c.path)) { /* a model_dir or an export */
-        snprintf(path, sizeof(path), "%s/pipeline.config", c.path);
-        char weights[1200];
-        snprintf(weights, sizeof(weights), "%s/index.json", c.path);
-        if (cr_path_exists(weights)) c.asset_dir = c.path;
-        c.path = path;
-    }
+    cr_config_of_dir(&c, path);
     job_opts jo = {.config = &c, .threads = o->threads, .train = true, .with_labels = true};
     cr_code code = cr_job_open(&r.j, &jo, diag);
     if (code == CR_OK) {

@@ -3,6 +3,7 @@
  * check, features, graph; then parameters, from the seed or from a checkpoint. Every mistake that
  * can be found without data is found before anything large is allocated.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,15 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
     if (edits_ok) cr_root_check(c->root, diag);
     cr_diag_sort(diag);
     return cr_diag_code(diag);
+}
+
+void cr_config_of_dir(cr_config_opts *c, char path[1200]) {
+    char weights[1200];
+    if (!c->path || !cr_path_is_dir(c->path)) return;
+    snprintf(path, 1200, "%s/pipeline.config", c->path);
+    snprintf(weights, sizeof(weights), "%s/index.json", c->path);
+    if (cr_path_exists(weights)) c->asset_dir = c->path;
+    c->path = path;
 }
 
 void cr_config_clear(cr_config *c) {

@@ -146,4 +146,17 @@ typedef struct cr_check_opts {
 } cr_check_opts;
 CR_CHECKED cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag);
 
+/* cr_fg reads rows of a data set and tells what each feature became: text for people, or a JSON
+ * object per line. */
+typedef struct cr_fg_opts {
+    cr_config_opts config; /* path may be a model_dir or an export */
+    const char *input;     /* NULL: train_input_path of the config */
+    const char *features;  /* comma list; NULL: all */
+    int64_t skip, rows;    /* rows passed over first, most rows told */
+    bool json;
+    bool (*put)(void *ctx, const char *text, size_t n); /* the text of a row; false: no more */
+    void *ctx;
+} cr_fg_opts;
+CR_CHECKED cr_code cr_fg(const cr_fg_opts *o, cr_diag *diag);
+
 #endif

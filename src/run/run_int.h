@@ -54,6 +54,8 @@ typedef struct job_opts {
 CR_CHECKED cr_code cr_job_open(job *j, const job_opts *o, cr_diag *diag);
 CR_CHECKED cr_code cr_job_prepare(job *j, const job_opts *o, cr_diag *diag);
 void cr_job_close(job *j);
+/* cr_config_of_dir: a model_dir or an export as config means the pipeline.config in it */
+void cr_config_of_dir(cr_config_opts *c, char path[1200]);
 /* cr_job_assets_from points all vocab_files of a loaded tree into dir (export.c) */
 void cr_job_assets_from(cr_config *cfg, const char *dir);
 /* cr_job_wants_ema: are averaged dense parameters to be used, in evaluation or else in export and

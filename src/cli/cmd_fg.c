@@ -1,0 +1,57 @@
+/*
+ * cmd_fg.c - `crank fg`: what each feature became, row by row.
+ */
+#include <stdio.h>
+
+#include "cli/cli.h"
+
+static const cr_opt opts[] = {
+    CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED, "PATH", NULL,
+               "config, model_dir or export; PATH without a flag means this"),
+    CR_OPT_STR(input, 0, "PATHS", "train_input_path of the config",
+               "rows to look at: files or quoted globs, with commas"),
+    CR_OPT_(rows, CR_O_COUNT, 0, 0, "N", "10", NULL, 1, 1e12, "rows to show"),
+    CR_OPT_(skip, CR_O_COUNT, 0, 0, "N", "0", NULL, 0, 1e15, "rows to pass over first"),
+    CR_OPT_STR(features, 0, "NAMES", "all", "features to show, with commas"),
+    CR_OPT_BOOL(json, 0, "one JSON object per row"),
+    CR_OPT_EDIT_JSON,
+    CR_OPT_SET,
+    CR_OPT_END,
+};
+
+static bool put(void *ctx, const char *text, size_t n) {
+    (void)ctx;
+    fwrite(text, 1, n, stdout);
+    return !ferror(stdout); /* main tells why */
+}
+
+static cr_code run(cr_ui *ui, const cr_args *a) {
+    cr_fg_opts o = {
+        .input = a->input,
+        .features = a->features,
+        .skip = a->skip,
+        .rows = a->rows,
+        .json = a->json,
+        .put = put,
+    };
+    CR_TRY(cr_args_config(ui, a, &o.config));
+    return cr_fg(&o, &ui->diag);
+}
+
+static const char *const examples[] = {
+    "crank fg deepfm.yaml --input data/train.csv --rows 3",
+    "crank fg experiments/deepfm --input day.parquet --features user,tags --json | jq "
+    ".features.tags",
+    NULL,
+};
+
+const cr_cmd cr_cmd_fg = {
+    .name = "fg",
+    .help = "Show row by row what each feature was made of and what it became",
+    .about = "Reads and encodes rows with the code of training. Values are in JSON's notation.\n",
+    .operand = "PATH",
+    .operand_opt = "pipeline_config_path",
+    .opts = opts,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,29 @@
+/*
+ * values.c - what features are before they become ids: for people who want to see how a row came to
+ * its ids (`crank fg`). Runs the same give functions that FG_DAG uses, in the same order.
+ */
+#include "feat/feat_int.h"
+
+cr_code cr_features_values(const cr_features *fs, const cr_chunk *chunk, cr_column *out,
+                           cr_arena *arena, cr_err *err) {
+    cr_bad bad = {0}; /* encoding tells what is wrong */
+    cr_chunk all = *chunk;
+    cr_code code = CR_OK;
+    all.n_cols = fs->n_want + 2 * fs->n;
+    all.cols = CR_NEW_N(arena, cr_column, all.n_cols + 1);
+    memcpy(all.cols, chunk->cols, sizeof(cr_column) * (size_t)fs->n_want);
+    for (int k = 0; k < fs->n && code == CR_OK; k++) {
+        int i = fs->order[k];
+        const cr_feature *f = fs->v[i];
+        out[i] = (cr_column){.depth = CR_NO_VALUES};
+        if (fs->by_name) continue; /* the column is what there is */
+        if (f->given) {
+            code = cr_dag_give(fs, i, &all, arena, &bad, err);
+            out[i] = all.cols[fs->n_want + 2 * i];
+        } else {
+            code = (f->seq ? cr_seq_give : f->type->give)(f, &all, &out[i], arena, &bad, err);
+        }
+    }
+    cr_bad_clear(&bad);
+    return code;
+}
