@@ -56,7 +56,7 @@ typedef struct cr_autoint_layer_conf { /* AutoIntLayer: ours */
     bool use_residual;
     bool use_scale;
 } cr_autoint_layer_conf;
-extern const cr_msg cr_mask_net_module_msg, cr_cross_msg, cr_cross_v2_msg, cr_cin_msg,
+extern const cr_msg cr_mask_block_msg, cr_mask_net_module_msg, cr_cross_msg, cr_cross_v2_msg, cr_cin_msg,
     cr_wukong_layer_msg, cr_autoint_layer_msg;
 
 typedef struct cr_extraction_conf { /* ExtractionNetwork */

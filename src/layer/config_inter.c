@@ -32,7 +32,7 @@ static void mask_block_check(const void *self, cr_diag *diag) {
                     "reduction_ratio is 0 and there is no aggregation_dim; give one of them");
     }
 }
-static const cr_msg mask_block_msg = {
+const cr_msg cr_mask_block_msg = {
     "MaskBlock",
     "A layer whose input is gated by a learned mask",
     mask_block_fields,
@@ -42,7 +42,7 @@ static const cr_msg mask_block_msg = {
 };
 static const cr_field mask_net_module_fields[] = {
     CR_INT(cr_mask_net_conf, n_mask_blocks, 0, 1, MAX_LAYERS, CR_F_REQUIRED, "number of blocks"),
-    CR_MSG(cr_mask_net_conf, mask_block, &mask_block_msg, CR_F_REQUIRED, "shape of every block"),
+    CR_MSG(cr_mask_net_conf, mask_block, &cr_mask_block_msg, CR_F_REQUIRED, "shape of every block"),
     CR_MSG(cr_mask_net_conf, top_mlp, &cr_mlp_msg, 0, "layers above the blocks"),
     CR_BOOL(cr_mask_net_conf, use_parallel, true, 0,
             "blocks side by side instead of one after another"),

@@ -92,6 +92,10 @@ cr_node *cr_autoint_layer(cr_graph *g, const char *name, const cr_autoint_layer_
 cr_node *cr_mask_net(cr_graph *g, const char *name, const cr_mask_net_conf *c, cr_node *x,
                      cr_diag *diag);
 
+/* one block of it named `name`: v gated by a mask made from e; NULL as above */
+cr_node *cr_mask_block(cr_graph *g, const char *name, const cr_mask_block_conf *c, cr_node *v,
+                       cr_node *e, cr_diag *diag);
+
 /* experts.c: MMoE's module: num_expert experts over x, one gate per task, out (n_task) their
  * mixtures: name.expert_mlps.i, name.gate_mlps.t, name.gate_finals.t. gate may be NULL. false with
  * a mistake in diag. */

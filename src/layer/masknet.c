@@ -11,8 +11,8 @@
 #include "layer/layer.h"
 #include "op/op.h"
 
-static cr_node *block(cr_graph *g, int64_t i, const cr_mask_block_conf *c, cr_node *v, cr_node *e,
-                      cr_diag *diag) {
+cr_node *cr_mask_block(cr_graph *g, const char *name, const cr_mask_block_conf *c, cr_node *v,
+                       cr_node *e, cr_diag *diag) {
     int64_t inner = c->aggregation_dim;
     if (c->reduction_ratio > 0) inner = (int64_t)((double)v->width * c->reduction_ratio);
     if (inner < 1) {
@@ -22,7 +22,7 @@ static cr_node *block(cr_graph *g, int64_t i, const cr_mask_block_conf *c, cr_no
                     c->reduction_ratio, (long long)v->width, 1.0 / (double)v->width);
         return NULL;
     }
-    size_t mark = cr_graph_push(g, "mask_blocks.%lld", (long long)i);
+    size_t mark = cr_graph_push(g, "%s", name);
     cr_node *m = cr_linear(g, "mask_generator.0", e, inner, true, true);
     m = cr_linear(g, "mask_generator.2", m, v->width, true, false);
     cr_node *h = cr_linear(g, "ffn.0", cr_mul(g, v, m), c->hidden_dim, true, false);
@@ -36,8 +36,11 @@ cr_node *cr_mask_net(cr_graph *g, const char *name, const cr_mask_net_conf *c, c
     size_t mark = cr_graph_push(g, "%s", name);
     cr_node *n = cr_ln(g, "ln_emb", e, e->width), *h = n;
     cr_node **out = CR_NEW_N(&g->arena, cr_node *, c->n_mask_blocks);
-    for (int64_t i = 0; h && i < c->n_mask_blocks; i++)
-        h = out[i] = block(g, i, c->mask_block, c->use_parallel ? n : h, e, diag);
+    for (int64_t i = 0; h && i < c->n_mask_blocks; i++) {
+        char part[40];
+        snprintf(part, sizeof(part), "mask_blocks.%lld", (long long)i);
+        h = out[i] = cr_mask_block(g, part, c->mask_block, c->use_parallel ? n : h, e, diag);
+    }
     if (h && c->use_parallel) h = cr_concat(g, out, (int)c->n_mask_blocks);
     if (h) h = cr_mlp(g, "top_mlp", c->top_mlp, h, diag);
     cr_graph_pop(g, mark);

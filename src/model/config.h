@@ -70,7 +70,8 @@ typedef struct cr_tower_conf { /* Tower */
 } cr_tower_conf;
 extern const cr_msg cr_tower_msg;
 
-/* TaskTower and BayesTaskTower, which has the last two as well (task.c) */
+/* TaskTower; BayesTaskTower, which has the relation as well; BlockTower, which has inputs (task.c)
+ */
 typedef struct cr_task_conf {
     cr_conf_base base;
     const char *tower_name, *label_name;
@@ -83,8 +84,11 @@ typedef struct cr_task_conf {
     double pareto_min_loss_weight;
     cr_strs relation_tower_names;
     cr_mlp_conf *relation_mlp; /* NULL: none */
+    cr_msgs inputs;            /* what it reads of a backbone: BlockInput */
 } cr_task_conf;
-extern const cr_msg cr_task_tower_msg, cr_bayes_tower_msg;
+extern const cr_msg cr_task_tower_msg, cr_bayes_tower_msg, cr_block_tower_msg;
+/* cr_is_tower_msg: is it one of the three? */
+bool cr_is_tower_msg(const void *msg);
 /* cr_model_tower: task tower i of a multi-task model, whatever its message calls them; NULL behind
  * the last. Losses and metrics are the towers' then, not model_config's. */
 const cr_task_conf *cr_model_tower(const cr_model_conf *c, int64_t i);

@@ -10,6 +10,7 @@
 
 #define MODELS(X)                                                                                  \
     X(autoint)                                                                                     \
+    X(backbone)                                                                                    \
     X(dbmtl)                                                                                       \
     X(dcn_v1)                                                                                      \
     X(dcn_v2)                                                                                      \

@@ -49,10 +49,24 @@ const cr_msg cr_bayes_tower_msg = {"BayesTaskTower",
                                    false,
                                    NULL};
 
+static const cr_field block_fields[] = {
+    TASK_ROWS(CR_F_REQUIRED),
+    CR_MSG(cr_task_conf, inputs, &cr_block_input_msg, CR_F_REPEATED,
+           "blocks it reads; none: concat_blocks through top_mlp"),
+    CR_END,
+};
+const cr_msg cr_block_tower_msg = {"BlockTower", "One task of a backbone",
+                                   block_fields, sizeof(cr_task_conf),
+                                   false,        NULL};
+
+bool cr_is_tower_msg(const void *msg) {
+    return msg == &cr_task_tower_msg || msg == &cr_bayes_tower_msg || msg == &cr_block_tower_msg;
+}
+
 const cr_task_conf *cr_model_tower(const cr_model_conf *c, int64_t i) {
     if (!c->model.m || !c->model.conf || c->model.m->msg->size == 0) return NULL;
     for (const cr_field *f = c->model.m->msg->fields; f->name; f++) {
-        if (f->ref != &cr_task_tower_msg && f->ref != &cr_bayes_tower_msg) continue;
+        if (!cr_is_tower_msg(f->ref)) continue;
         const void *at = (const char *)c->model.conf + f->offset;
         cr_msgs list;
         if (f->flags & CR_F_REPEATED) {

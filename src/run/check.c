@@ -485,12 +485,12 @@ static void check_towers(const cr_root_conf *c, const names *features, cr_diag *
     cr_map_clear(&all.index);
 }
 
-/* is it a model of task towers, with or without any? */
+/* is it a model of task towers, with or without any? A backbone is one when it has some. */
 static bool has_towers(const cr_model_conf *m) {
     if (!m->model.m || m->model.m->msg->size == 0) return false;
     for (const cr_field *f = m->model.m->msg->fields; f->name; f++)
-        if (f->ref == &cr_task_tower_msg || f->ref == &cr_bayes_tower_msg) return true;
-    return false;
+        if (cr_is_tower_msg(f->ref) && f->ref != &cr_block_tower_msg) return true;
+    return cr_model_tower(m, 0) != NULL;
 }
 
 static void check_tasks(const cr_root_conf *c, const names *features, cr_diag *diag) {

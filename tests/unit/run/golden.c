@@ -10,6 +10,7 @@
 #include "harness.h"
 #include "op/op.h"
 #include "run/run_int.h"
+#include "unit/run/golden_blocks.h"
 
 /* |a - b| <= tol * (0.01 + |b|); ten times what float32 torch itself is off */
 #define TOL_LOGIT 3e-5
@@ -34,8 +35,19 @@ static int compare(const char *what, const golden_tensor *want, const float *got
     return bad;
 }
 
+static const struct rebuilt *as_blocks; /* of this case; NULL: the model as it is built in */
+
 static const golden_tensor *find(const golden *g, const char *prefix, const char *name) {
     char key[512];
+    static const char model[] = "model.";
+    for (int i = 0; as_blocks && as_blocks->renames[i]; i += 2) {
+        const char *ours = as_blocks->renames[i];
+        size_t n = strlen(ours);
+        if (strncmp(name, model, 6) != 0 || strncmp(name + 6, ours, n) != 0) continue;
+        snprintf(key, sizeof(key), "%s%s%s%s", prefix, model, as_blocks->renames[i + 1],
+                 name + 6 + n);
+        return golden_find(g, key);
+    }
     snprintf(key, sizeof(key), "%s%s", prefix, name);
     return golden_find(g, key);
 }
@@ -173,6 +185,10 @@ static void run_case(const char *name, int threads) {
     cr_diag diag;
     cr_diag_init(&diag);
     cr_config_opts co = {.path = path, .train_input_path = data, .model_dir = "unused"};
+    if (as_blocks) {
+        co.set = &as_blocks->config;
+        co.n_set = 1;
+    }
     job j;
     job_opts jo = {.config = &co, .threads = threads, .train = true, .with_labels = true};
     cr_code code = cr_job_open(&j, &jo, &diag);
@@ -256,6 +272,15 @@ int main(int argc, char **argv) {
     for (int i = 0; i < n; i++)
         free(list[i]);
     free(list);
+    for (size_t i = 0; i < sizeof(rebuilt) / sizeof(rebuilt[0]); i++) {
+        t_name = rebuilt[i].name;
+        t_failed_checks = 0;
+        if (argc > 1 && strcmp(argv[1], t_name) != 0) continue;
+        as_blocks = &rebuilt[i];
+        run_case(rebuilt[i].of, 1 + (int)i % 3);
+        if (t_failed_checks) fprintf(stderr, "%s: failed\n", t_name);
+        t_failed_checks ? failed++ : passed++;
+    }
     printf("%d passed, %d failed\n", passed, failed);
     return failed || passed == 0;
 }

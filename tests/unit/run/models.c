@@ -58,6 +58,14 @@ TEST(near_the_teacher) {
                "autoint: {attention_layers: [{num_heads: 2, head_dim: 4}], deep: "
                "{hidden_units: [32]}, final: {hidden_units: [16]}}"),
          SLOW, AUC_DROP},
+        {"backbone",
+         MODEL(WIDE(IDS) "," GROUP("fields", IDS) "," ALL,
+               "backbone: {blocks: [{name: wide, inputs: [{feature_group_name: wide}], sum: {}}, "
+               "{name: fm, inputs: [{feature_group_name: fields}], fm: {}}, {name: cross, inputs: "
+               "[{feature_group_name: all}], cross_v2: {cross_num: 1, low_rank: 8}}, {name: deep, "
+               "inputs: [{block_name: cross}], mlp: {hidden_units: [32]}}], top_mlp: "
+               "{hidden_units: [16]}}"),
+         SLOW, AUC_DROP},
         {"fm", MODEL(GROUP("fm", PAIRS) "," WIDE(NUMBERS "," IDS), "fm: {embedding_dim: 8}"), FAST,
          1.5 * AUC_DROP},
         {"ffm", MODEL(GROUP("ffm", PAIRS) "," WIDE(NUMBERS "," IDS), "ffm: {embedding_dim: 2}"),

@@ -41,6 +41,20 @@ static const struct a_model {
     {"mmoe",
      MODEL(ALL, "mmoe: {expert_mlp: " HIDDEN("32") ", gate_mlp: {hidden_units: [8]}, " TOWERS "}"),
      "clk,buy", "logits_ctr,logits_cvr,probs_ctr,probs_cvr", "auc_ctr", "auc_cvr", NULL, 0.025},
+    {"backbone",
+     MODEL(
+         ALL,
+         "backbone: {blocks: [{name: experts, inputs: [{feature_group_name: all}], mmoe: "
+         "{num_task: 2, expert_mlp: " HIDDEN(
+             "32") ", gate_mlp: {hidden_units: [8]}}}], "
+                   "task_towers: [" TOWER(
+                       "ctr", "clk",
+                       ", inputs: [{block_name: experts, output: 0}]") "," TOWER("cvr", "buy",
+                                                                                 ", inputs: "
+                                                                                 "[{block_name: "
+                                                                                 "experts, output: "
+                                                                                 "1}]") "]}"),
+     "clk,buy", "logits_ctr,logits_cvr,probs_ctr,probs_cvr", "auc_ctr", "auc_cvr", NULL, 0.025},
     {"mmoe_pareto",
      MODEL(ALL, "mmoe: {expert_mlp: {hidden_units: [32], use_bn: true}, " TOWERS
                 "}, use_pareto_loss_weight: true"),

@@ -1,0 +1,636 @@
+/*
+ * blocks.c - backbone: the user's own model as a graph of named blocks in the config.
+ *
+ * A block has inputs (feature groups or other blocks) and one layer. Blocks may stand in any order;
+ * each is built once, when it is first read. What the blocks in concat_blocks give stands side by
+ * side, goes through top_mlp and becomes the logits: as it is when it is num_class wide, else
+ * through a linear layer. Task towers read blocks of their own, or that. Names of keys are
+ * EasyRec's where it has them. Parameters are named blocks.<block>, top_mlp, output_mlp.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "layer/layer.h"
+#include "model/blocks_int.h"
+#include "model/config_int.h"
+#include "model/group_int.h"
+#include "op/op.h"
+
+#define MAX_BLOCKS 1024 /* each may be built inside of another's */
+#define MAX_INPUTS 1024
+#define MAX_NAME   100
+
+/* ---- messages ---- */
+
+typedef struct input_conf { /* BlockInput */
+    cr_conf_base base;
+    const char *feature_group_name, *block_name;
+    int64_t output, max_seq_length;
+} input_conf;
+typedef struct block_conf { /* Block */
+    cr_conf_base base;
+    const char *name;
+    cr_msgs inputs; /* input_conf */
+    cr_choice layer;
+} block_conf;
+typedef struct backbone_conf { /* Backbone */
+    cr_conf_base base;
+    cr_msgs blocks; /* block_conf */
+    cr_strs concat_blocks;
+    cr_mlp_conf *top_mlp; /* NULL: none */
+    cr_msgs task_towers;  /* cr_task_conf */
+    int64_t wide_embedding_dim;
+    const char *wide_init_fn;
+} backbone_conf;
+
+static const cr_field input_fields[] = {
+    CR_STR(input_conf, feature_group_name, NULL, CR_F_OURS, "a feature group"),
+    CR_STR(input_conf, block_name, NULL, CR_F_OURS, "or a block"),
+    CR_INT(input_conf, output, -1, -1, CR_MAX_TASKS, CR_F_OURS,
+           "which output of a block that has several (mmoe), from 0 on; -1: all side by side"),
+    CR_INT(input_conf, max_seq_length, 0, 0, 1000000000, CR_F_OURS,
+           "of a group of type SEQUENCE: steps that are read; 0: all"),
+    CR_END,
+};
+static void input_check(const void *self, cr_diag *diag) {
+    const input_conf *c = self;
+    bool group = c->feature_group_name[0], block = c->block_name[0];
+    if (group == block)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
+                    "an input has %s; name a feature group or a block",
+                    group ? "both feature_group_name and block_name"
+                          : "neither feature_group_name nor block_name");
+    else if (group && cr_conf_has(c, "output"))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "output"),
+                    "a feature group has no outputs to choose from; remove output");
+    else if (block && cr_conf_has(c, "max_seq_length"))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "max_seq_length"),
+                    "max_seq_length cuts the sequences of a feature group; give it where the block "
+                    "reads one");
+}
+const cr_msg cr_block_input_msg = {"BlockInput", "What a block or a task reads",
+                                   input_fields, sizeof(input_conf),
+                                   false,        input_check};
+
+static const cr_field block_fields[] = {
+    CR_STR(block_conf, name, NULL, CR_F_REQUIRED | CR_F_OURS, "name that other blocks use"),
+    CR_ROW_(block_conf, inputs, CR_T_MSG, CR_F_REPEATED | CR_F_OURS, 0, NULL, 0, MAX_INPUTS,
+            &cr_block_input_msg, "what it reads, side by side where the layer takes one row"),
+    CR_ONEOF(block_conf, layer, &cr_block_family, CR_F_OURS,
+             "the layer and its parameters; none: the inputs side by side"),
+    CR_END,
+};
+static void block_check(const void *self, cr_diag *diag) {
+    const block_conf *c = self;
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    size_t n = strspn(c->name, letters);
+    if (c->name[n])
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "name"),
+                    "block name '%s' goes into the names of parameters; use letters, digits, _ "
+                    "and - only",
+                    c->name);
+    else if (n > MAX_NAME)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "name"),
+                    "block name has %zu letters; use %d at most", n, MAX_NAME);
+    if (c->inputs.n == 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
+                    "block '%s' has no inputs; name a feature group or a block", c->name);
+}
+static const cr_msg block_msg = {"Block",      "A named layer of a backbone; crank only",
+                                 block_fields, sizeof(block_conf),
+                                 false,        block_check};
+
+static const cr_field fields[] = {
+    CR_ROW_(backbone_conf, blocks, CR_T_MSG, CR_F_REPEATED | CR_F_OURS, 0, NULL, 0, MAX_BLOCKS,
+            &block_msg, "the blocks, in any order"),
+    CR_STR(backbone_conf, concat_blocks, NULL, CR_F_REPEATED | CR_F_OURS,
+           "blocks whose outputs stand side by side at the end; none: those that nothing reads"),
+    CR_MSG(backbone_conf, top_mlp, &cr_mlp_msg, CR_F_OURS, "layers over concat_blocks"),
+    CR_MSG(backbone_conf, task_towers, &cr_block_tower_msg, CR_F_REPEATED | CR_F_OURS,
+           "one tower per task; none: one task"),
+    CR_INT(backbone_conf, wide_embedding_dim, CR_WIDE_DIM, 1, 65536, CR_F_OURS,
+           "vector width in groups of type WIDE"),
+    CR_STR(backbone_conf, wide_init_fn, NULL, CR_F_OURS, HELP_WIDE_INIT),
+    CR_END,
+};
+const cr_msg cr_backbone_msg = {"Backbone",
+                                "A model of the user's own, as a graph of blocks; crank only",
+                                fields,
+                                sizeof(backbone_conf),
+                                false,
+                                NULL};
+
+/* ---- one layer ---- */
+
+void cr_block_wrong_(const char *src, int line, cr_block_call *c, cr_loc at, const char *fmt, ...) {
+    char text[400];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    cr_diag_add_(src, line, c->b->diag, CR_SEV_ERROR, CR_ECONF, at, "block '%s': %s", c->block,
+                 text);
+}
+
+void cr_block_give_fields(cr_block_call *c, cr_node *node, int64_t D) {
+    if (c->n_out == c->cap_out) {
+        int cap = c->cap_out ? 2 * c->cap_out : 2;
+        cr_block_val *v = CR_NEW_N(&c->b->m->arena, cr_block_val, cap);
+        if (c->n_out) memcpy(v, c->out, (size_t)c->n_out * sizeof(*v));
+        c->out = v;
+        c->cap_out = cap;
+    }
+    c->out[c->n_out++] = (cr_block_val){node, D, NULL};
+}
+
+void cr_block_give(cr_block_call *c, cr_node *node) {
+    cr_block_give_fields(c, node, node->width);
+}
+
+void cr_block_give_like(cr_block_call *c, cr_node *node, const cr_block_val *x) {
+    cr_block_give_fields(c, node, node->width == x->node->width ? x->D : node->width);
+    c->out[c->n_out - 1].query = x->query;
+}
+
+/* the inputs in `v` side by side, of one class and axis */
+static cr_block_val joined(cr_block_call *c, const cr_block_val *v, int n) {
+    cr_block_val all = v[0];
+    cr_node **parts = CR_NEW_N(&c->b->m->arena, cr_node *, n);
+    for (int i = 0; i < n; i++) {
+        parts[i] = v[i].node;
+        if (v[i].D != all.D) all.D = 0;
+        if (!all.query) all.query = v[i].query;
+    }
+    all.node = cr_concat(c->g, parts, n);
+    return all;
+}
+
+/* rows that stand beside each other must be of one kind */
+static bool same_kind(cr_block_call *c) {
+    for (int i = 1; i < c->n_in; i++) {
+        const cr_node *a = c->in[0].node, *b = c->in[i].node;
+        if (a->cls != b->cls) {
+            cr_block_wrong(c, c->at,
+                           "some of its inputs are sequences and some are not; put a din, "
+                           "simple_attention or pooling block between");
+            return false;
+        }
+        if (a->cls == CR_SEQ && a->axis != b->axis) {
+            cr_block_wrong(c, c->at,
+                           "its inputs are sequences of different groups, which may differ in "
+                           "length; put them into one feature group, or pool each first");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* one sequence, and what is compared with it */
+static bool find_sequence(cr_block_call *c) {
+    cr_block_val *rows = CR_NEW_N(&c->b->m->arena, cr_block_val, c->n_in);
+    int n_rows = 0, n_seq = 0;
+    for (int i = 0; i < c->n_in; i++) {
+        if (c->in[i].node->cls == CR_SEQ)
+            c->x = n_seq++ ? c->x : c->in[i];
+        else
+            rows[n_rows++] = c->in[i];
+    }
+    if (n_seq != 1) {
+        cr_block_wrong(c, c->at,
+                       "%s reads one sequence and has %d among its inputs; name one feature group "
+                       "of type SEQUENCE",
+                       c->type, n_seq);
+        return false;
+    }
+    if (n_rows) c->x.query = joined(c, rows, n_rows).node;
+    return true;
+}
+
+static bool take_inputs(cr_block_call *c, const cr_block_type *t) {
+    if (c->n_in < t->min_in || (t->max_in && c->n_in > t->max_in)) {
+        char most[32] = "";
+        if (t->max_in && t->max_in != t->min_in) snprintf(most, sizeof(most), " to %d", t->max_in);
+        cr_block_wrong(c, c->at, "%s reads %d%s%s input%s and has %d; change its inputs", c->type,
+                       t->min_in, most, t->max_in ? "" : " or more",
+                       t->min_in == 1 && !most[0] && t->max_in ? "" : "s", c->n_in);
+        return false;
+    }
+    if (t->takes & CR_TAKES_SEQUENCE) return find_sequence(c);
+    for (int i = 0; i < c->n_in; i++)
+        if (c->in[i].node->cls == CR_SEQ && !(t->takes & CR_TAKES_POSITIONS)) {
+            cr_block_wrong(c, c->at,
+                           "%s reads rows, and one of its inputs is a sequence; put a din, "
+                           "simple_attention or pooling block between",
+                           c->type);
+            return false;
+        }
+    if (!same_kind(c)) return false;
+    if (t->takes & CR_TAKES_EACH)
+        c->x = c->in[0];
+    else
+        c->x = joined(c, c->in, c->n_in);
+    if ((t->takes & CR_TAKES_FIELDS) && c->x.D == 0) {
+        cr_block_wrong(c, c->at,
+                       "%s multiplies vectors with each other, but those of its inputs have "
+                       "different widths; give their features the same embedding_dim, or put a "
+                       "linear block before those that differ",
+                       c->type);
+        return false;
+    }
+    return true;
+}
+
+bool cr_block_run(cr_block_call *c, const cr_block_type *t, const void *conf) {
+    size_t before = c->b->diag->n_errors;
+    if (take_inputs(c, t)) t->build(c, conf);
+    if (c->b->diag->n_errors == before && c->n_out == 0) CR_BUG("a block layer gave nothing");
+    return c->b->diag->n_errors == before;
+}
+
+cr_node *cr_block_logits(cr_build *b, const char *name, cr_node *x, int64_t num_class, cr_loc at) {
+    if (x->width != num_class) return cr_linear(b->g, name, x, num_class, true, false);
+    if (x->zeros)
+        cr_diag_add(b->diag, CR_SEV_WARN, CR_ECONF, at,
+                    "what is %lld wide is taken as the logits, but ReLU lets no negative one "
+                    "through; use activation: \"\" or a linear block there",
+                    (long long)num_class);
+    return x;
+}
+
+/* ---- the graph of blocks ---- */
+
+typedef enum state { NEW, OPEN, DONE } state;
+typedef struct slot {
+    const block_conf *conf;
+    state state;
+    int reads; /* how many read it */
+    int asker; /* while open: the block that asked for it, -1: none */
+    cr_block_val *out;
+    int n_out; /* 0 when there was a mistake */
+} slot;
+typedef struct group {
+    const char *name;
+    int64_t most;
+    cr_block_val val; /* node NULL: a mistake */
+    struct group *next;
+} group;
+typedef struct graph {
+    cr_build *b;
+    const backbone_conf *conf;
+    cr_map index; /* name -> number of a block */
+    slot *v;
+    int n;
+    group *groups;
+} graph;
+
+static const char *name_at(const void *ctx, size_t i) {
+    const graph *s = ctx;
+    return i < s->index.n ? s->index.entries[i].key : NULL;
+}
+
+static void read_sequence(graph *s, const cr_group_conf *gc, group *g, cr_loc at) {
+    cr_members members = cr_group_members(gc);
+    cr_seq_in in;
+    if (!cr_group_wanted(s->b, g->name, at) || !cr_seq_open(s->b, &in, &members, at)) return;
+    cr_node *keys = cr_seq_keys(s->b, &in, g->most);
+    g->val = (cr_block_val){keys, keys->width, cr_seq_query(s->b, &in)};
+}
+
+static const cr_block_val *read_group(graph *s, const input_conf *in) {
+    for (group *g = s->groups; g; g = g->next)
+        if (g->most == in->max_seq_length && strcmp(g->name, in->feature_group_name) == 0)
+            return g->val.node ? &g->val : NULL;
+    group *g = CR_NEW(&s->b->m->arena, group);
+    *g = (group){in->feature_group_name, in->max_seq_length, {0}, s->groups};
+    s->groups = g;
+    cr_loc at = cr_conf_at(in, "feature_group_name");
+    const cr_group_conf *gc = cr_group_find(s->b->conf, g->name);
+    if (gc && gc->group_type == CR_GROUP_SEQUENCE) {
+        read_sequence(s, gc, g, at);
+    } else if (g->most > 0) {
+        cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(in, "max_seq_length"),
+                    "feature group '%s' is not of type SEQUENCE; remove max_seq_length", g->name);
+    } else {
+        cr_group_out out = cr_group_build(s->b, g->name, at);
+        if (out.node) g->val = (cr_block_val){out.node, out.D, NULL};
+    }
+    return g->val.node ? &g->val : NULL;
+}
+
+static int64_t features_of(const graph *s, const input_conf *in) {
+    const cr_group_conf *gc = cr_group_find(s->b->conf, in->feature_group_name);
+    return gc ? gc->feature_names.n : 0;
+}
+
+static bool is_listed(const input_conf **v, int64_t n, const input_conf *in) {
+    for (int64_t i = 0; i < n; i++)
+        if (v[i]->max_seq_length == in->max_seq_length &&
+            strcmp(v[i]->feature_group_name, in->feature_group_name) == 0)
+            return true;
+    return false;
+}
+
+/* Groups with most features first: a group whose features are part of another's is then a slice of
+ * that one's lookup. */
+static void read_groups(graph *s) {
+    cr_arena *a = &s->b->m->arena;
+    int64_t n = 0, n_towers = s->conf->task_towers.n, n_lists = s->n + n_towers;
+    const cr_msgs **lists = CR_NEW_N(a, const cr_msgs *, n_lists);
+    for (int64_t i = 0; i < n_lists; i++) {
+        lists[i] = i < s->n ? &s->v[i].conf->inputs
+                            : &((const cr_task_conf *)s->conf->task_towers.v[i - s->n])->inputs;
+        n += lists[i]->n;
+    }
+    const input_conf **v = CR_NEW_N(a, const input_conf *, n + 1);
+    n = 0;
+    for (int64_t i = 0; i < n_lists; i++)
+        for (int64_t k = 0; k < lists[i]->n; k++) {
+            const input_conf *in = lists[i]->v[k];
+            if (!in->feature_group_name[0] || is_listed(v, n, in)) continue;
+            int64_t at = n++;
+            for (; at > 0 && features_of(s, v[at - 1]) < features_of(s, in); at--)
+                v[at] = v[at - 1];
+            v[at] = in;
+        }
+    for (int64_t i = 0; i < n; i++)
+        (void)read_group(s, v[i]);
+}
+
+/* block `asker` reads block i, which was begun for its sake */
+static void told_cycle(graph *s, int i, int asker, cr_loc at) {
+    cr_buf way;
+    cr_buf_init(&way);
+    int shown = 0;
+    for (int k = asker; k >= 0 && shown < 10; k = s->v[k].asker, shown++) {
+        cr_buf_printf(&way, " -> '%s'", s->v[k].conf->name);
+        if (k == i) break;
+    }
+    cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, at,
+                "blocks read each other in a circle: '%s'%s%s; remove one of these inputs",
+                s->v[i].conf->name, way.data, shown == 10 ? " -> ..." : "");
+    cr_buf_clear(&way);
+}
+
+static void build_block(graph *s, int i, int asker);
+
+/* number of a block; -1 with a mistake */
+static int find_block(graph *s, const char *name, cr_loc at, const char *who) {
+    int64_t i = cr_map_get(&s->index, name, strlen(name), -1);
+    if (i >= 0) return (int)i;
+    const char *near = cr_nearest(name, name_at, s);
+    bool is_group = cr_group_find(s->b->conf, name) != NULL;
+    cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, at, "%s reads the unknown block '%s'; %s%s%s",
+                who, name,
+                is_group ? "it is a feature group: use feature_group_name"
+                : near   ? "did you mean '"
+                         : "add it to blocks",
+                !is_group && near ? near : "", !is_group && near ? "'?" : "");
+    return -1;
+}
+
+/* the outputs that an input names: *n of them; NULL with a mistake (told, or told before) */
+static const cr_block_val *read_input(graph *s, const input_conf *in, int asker, const char *who,
+                                      int *n) {
+    if (in->feature_group_name[0]) {
+        *n = 1;
+        return read_group(s, in);
+    }
+    cr_loc at = cr_conf_at(in, "block_name");
+    int i = find_block(s, in->block_name, at, who);
+    if (i < 0) return NULL;
+    slot *block = &s->v[i];
+    block->reads++;
+    if (block->state == OPEN) {
+        told_cycle(s, i, asker, at);
+        return NULL;
+    }
+    build_block(s, i, asker);
+    if (block->n_out == 0) return NULL;
+    if (in->output < 0) {
+        *n = block->n_out;
+        return block->out;
+    }
+    if (in->output >= block->n_out) {
+        cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(in, "output"),
+                    "block '%s' has %d output%s, number %lld is read; count from 0 on",
+                    block->conf->name, block->n_out, block->n_out == 1 ? "" : "s",
+                    (long long)in->output);
+        return NULL;
+    }
+    *n = 1;
+    return block->out + in->output;
+}
+
+/* all inputs of a block or a tower; NULL when one of them is wrong */
+static cr_block_val *read_inputs(graph *s, const cr_msgs *inputs, int asker, const char *who,
+                                 int *n) {
+    cr_block_val *v = NULL;
+    int cap = 0;
+    bool ok = true;
+    *n = 0;
+    for (int64_t i = 0; i < inputs->n; i++) {
+        int more;
+        const cr_block_val *from = read_input(s, inputs->v[i], asker, who, &more);
+        ok = ok && from;
+        if (!ok) continue;
+        if (*n + more > cap) {
+            cr_block_val *bigger = CR_NEW_N(&s->b->m->arena, cr_block_val, 2 * (*n + more));
+            if (*n) memcpy(bigger, v, (size_t)*n * sizeof(*v));
+            v = bigger;
+            cap = 2 * (*n + more);
+        }
+        memcpy(v + *n, from, (size_t)more * sizeof(*v));
+        *n += more;
+    }
+    return ok && *n > 0 ? v : NULL;
+}
+
+static void build_block(graph *s, int i, int asker) {
+    slot *block = &s->v[i];
+    if (block->state == DONE) return;
+    block->state = OPEN;
+    block->asker = asker;
+    char who[MAX_NAME + 32];
+    snprintf(who, sizeof(who), "block '%.*s'", MAX_NAME, block->conf->name);
+    const cr_oneof_member *m = block->conf->layer.m;
+    cr_block_call c = {.b = s->b,
+                       .g = s->b->g,
+                       .block = block->conf->name,
+                       .path = cr_arena_printf(&s->b->m->arena, "blocks.%s", block->conf->name),
+                       .type = m ? m->key : "a block",
+                       .at = block->conf->base.at};
+    c.in = read_inputs(s, &block->conf->inputs, i, who, &c.n_in);
+    block->state = DONE;
+    static const cr_block_type beside = {"", CR_TAKES_POSITIONS, 1, 0, NULL};
+    if (!c.in) return;
+    if (!m) {
+        if (!take_inputs(&c, &beside)) return;
+        cr_block_give_fields(&c, c.x.node, c.x.D);
+        c.out[0].query = c.x.query;
+    } else {
+        c.at = ((const cr_conf_base *)block->conf->layer.conf)->at;
+        if (!cr_block_run(&c, m->type, block->conf->layer.conf)) return;
+    }
+    block->out = c.out;
+    block->n_out = c.n_out;
+}
+
+static bool name_blocks(graph *s) {
+    bool ok = true;
+    for (int i = 0; i < s->n; i++) {
+        s->v[i] = (slot){.conf = s->conf->blocks.v[i], .asker = -1};
+        const char *name = s->v[i].conf->name;
+        int64_t first = cr_map_get(&s->index, name, strlen(name), -1);
+        if (first >= 0) {
+            cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(s->v[i].conf, "name"),
+                        "block '%s' is already defined at line %d; give one of them another name",
+                        name, s->v[first].conf->base.at.line);
+            ok = false;
+        } else {
+            cr_map_put(&s->index, name, strlen(name), i);
+        }
+    }
+    return ok;
+}
+
+/* the row that ends a model, or is shared by towers; NULL with a mistake */
+static cr_node *end_row(graph *s) {
+    const cr_strs *names = &s->conf->concat_blocks;
+    int n_blocks = 0, n = 0;
+    bool ok = true;
+    int *ends = CR_NEW_N(&s->b->m->arena, int, s->n + names->n + 1);
+    for (int64_t i = 0; i < names->n; i++) {
+        int k = find_block(s, names->v[i], cr_conf_at_item(s->conf, "concat_blocks", i),
+                           "concat_blocks");
+        ok = ok && k >= 0;
+        if (k >= 0) ends[n_blocks++] = k;
+    }
+    for (int i = 0; names->n == 0 && i < s->n; i++)
+        if (s->v[i].reads == 0) ends[n_blocks++] = i;
+    for (int i = 0; i < n_blocks; i++) {
+        s->v[ends[i]].reads++;
+        n += s->v[ends[i]].n_out;
+        ok = ok && s->v[ends[i]].n_out > 0;
+    }
+    if (!ok || n == 0) return NULL;
+    cr_node **parts = CR_NEW_N(&s->b->m->arena, cr_node *, n);
+    n = 0;
+    for (int i = 0; i < n_blocks; i++)
+        for (int k = 0; k < s->v[ends[i]].n_out; k++) {
+            parts[n] = s->v[ends[i]].out[k].node;
+            if (parts[n++]->cls != CR_SEQ) continue;
+            cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, s->v[ends[i]].conf->base.at,
+                        "block '%s' gives a sequence, which cannot end a model; put a din, "
+                        "simple_attention or pooling block behind it",
+                        s->v[ends[i]].conf->name);
+            return NULL;
+        }
+    return cr_mlp(s->b->g, "top_mlp", s->conf->top_mlp, cr_concat(s->b->g, parts, n), s->b->diag);
+}
+
+static void end_tower(graph *s, int64_t i, cr_node *shared) {
+    const cr_task_conf *t = s->conf->task_towers.v[i];
+    char who[64];
+    snprintf(who, sizeof(who), "task '%.40s'", t->tower_name);
+    cr_node *x = shared;
+    if (t->inputs.n > 0) {
+        cr_block_call c = {.b = s->b, .g = s->b->g, .block = t->tower_name, .type = "a task"};
+        c.at = t->base.at;
+        static const cr_block_type row = {"", 0, 1, 0, NULL};
+        c.in = read_inputs(s, &t->inputs, -1, who, &c.n_in);
+        if (!c.in || !take_inputs(&c, &row)) return;
+        x = c.x.node;
+    }
+    if (!x) return;
+    char name[40];
+    snprintf(name, sizeof(name), "_task_tower.%d", (int)i);
+    size_t mark = cr_graph_push(s->b->g, "%s", name);
+    x = cr_mlp(s->b->g, "tower_mlp", t->mlp, x, s->b->diag);
+    x = cr_block_logits(s->b, "linear", x, t->num_class, t->base.at);
+    cr_graph_pop(s->b->g, mark);
+    (void)cr_tower_task(s->b, t, x);
+}
+
+static void end_towers(graph *s) {
+    const cr_msgs *towers = &s->conf->task_towers;
+    bool shared = false;
+    for (int64_t i = 0; i < towers->n; i++)
+        shared = shared || ((const cr_task_conf *)towers->v[i])->inputs.n == 0;
+    static const char *const idle[] = {"concat_blocks", "top_mlp"};
+    for (int i = 0; !shared && i < 2; i++)
+        if (cr_conf_has(s->conf, idle[i]))
+            cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(s->conf, idle[i]),
+                        "%s is read by no task: all task_towers have inputs; remove it, or the "
+                        "inputs of a tower",
+                        idle[i]);
+    /* towers that name their inputs first: what nobody reads is then known */
+    for (int64_t i = 0; i < towers->n; i++) {
+        const cr_task_conf *t = towers->v[i];
+        for (int64_t k = 0; k < t->inputs.n && shared; k++) {
+            const input_conf *in = t->inputs.v[k];
+            int64_t block = cr_map_get(&s->index, in->block_name, strlen(in->block_name), -1);
+            if (block >= 0) s->v[block].reads++;
+        }
+    }
+    cr_node *x = shared ? end_row(s) : NULL;
+    for (int64_t i = 0; i < towers->n; i++)
+        end_tower(s, i, x);
+}
+
+static void tell_unread(const graph *s) {
+    for (int i = 0; i < s->n; i++)
+        if (s->v[i].reads == 0)
+            cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(s->v[i].conf, "name"),
+                        "nothing reads block '%s'; name it in inputs or concat_blocks, or remove "
+                        "it",
+                        s->v[i].conf->name);
+    const cr_msgs *groups = &s->b->conf->feature_groups;
+    for (int64_t i = 0; i < groups->n; i++) {
+        const cr_group_conf *gc = groups->v[i];
+        bool read = false;
+        for (const group *g = s->groups; g; g = g->next)
+            read = read || strcmp(g->name, gc->group_name) == 0;
+        if (!read)
+            cr_diag_add(s->b->diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(gc, "group_name"),
+                        "nothing reads feature group '%s'; name it in the inputs of a block, or "
+                        "remove it",
+                        gc->group_name);
+    }
+}
+
+static void build(cr_build *b, const void *conf) {
+    graph s = {.b = b, .conf = conf};
+    size_t before = b->diag->n_errors;
+    b->wide_dim = s.conf->wide_embedding_dim;
+    b->wide_init = s.conf->wide_init_fn;
+    s.n = (int)s.conf->blocks.n;
+    if (s.n == 0) {
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, s.conf->base.at,
+                    "backbone has no blocks; add at least one");
+        return;
+    }
+    s.v = CR_NEW_N(&b->m->arena, slot, s.n);
+    cr_map_init(&s.index);
+    if (name_blocks(&s)) {
+        read_groups(&s);
+        for (int i = 0; i < s.n; i++)
+            build_block(&s, i, -1);
+        if (s.conf->task_towers.n > 0) {
+            end_towers(&s);
+        } else {
+            cr_node *x = end_row(&s);
+            if (x)
+                cr_end_task(b, cr_block_logits(b, "output_mlp", x, b->conf->num_class,
+                                               s.conf->base.at));
+        }
+        if (b->diag->n_errors == before) tell_unread(&s);
+    }
+    cr_map_clear(&s.index);
+}
+
+extern const cr_model_type cr_model_backbone;
+const cr_model_type cr_model_backbone = {"backbone", build};

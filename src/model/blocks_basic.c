@@ -1,0 +1,161 @@
+/*
+ * blocks_basic.c - block layers over one row: mlp, linear, activation, norms, dropout, residual.
+ *
+ * All of them work on the positions of a sequence as well.
+ */
+#include "layer/layer.h"
+#include "model/blocks_int.h"
+#include "model/blocks_list.h"
+#include "op/op.h"
+
+static void mlp(cr_block_call *c, const void *conf) {
+    cr_block_give(c, cr_mlp(c->g, c->path, conf, c->x.node, c->b->diag));
+    c->out[0].query = c->x.query;
+}
+const cr_block_type cr_block_mlp = {"mlp", CR_TAKES_POSITIONS, 1, 0, mlp};
+
+typedef struct linear_conf {
+    cr_conf_base base;
+    int64_t units;
+    bool bias;
+} linear_conf;
+static const cr_field linear_fields[] = {
+    CR_INT(linear_conf, units, 0, 1, 1048576, CR_F_REQUIRED | CR_F_OURS, "width of the output"),
+    CR_BOOL(linear_conf, bias, true, CR_F_OURS, "add a learned vector"),
+    CR_END,
+};
+const cr_msg cr_block_linear_msg = {"LinearBlock", "A matrix and no activation",
+                                    linear_fields, sizeof(linear_conf),
+                                    false,         NULL};
+static void linear(cr_block_call *c, const void *conf) {
+    const linear_conf *l = conf;
+    cr_block_give(c, cr_linear(c->g, c->path, c->x.node, l->units, l->bias, false));
+    c->out[0].query = c->x.query;
+}
+const cr_block_type cr_block_linear = {"linear", CR_TAKES_POSITIONS, 1, 0, linear};
+
+typedef struct activation_conf {
+    cr_conf_base base;
+    const char *function;
+} activation_conf;
+static const cr_field activation_fields[] = {
+    CR_STR(activation_conf, function, "nn.ReLU", CR_F_OURS, "as in mlp: nn.Sigmoid, Dice, …"),
+    CR_END,
+};
+const cr_msg cr_block_activation_msg = {"ActivationBlock",
+                                        "A function of each number",
+                                        activation_fields,
+                                        sizeof(activation_conf),
+                                        false,
+                                        NULL};
+static void activation(cr_block_call *c, const void *conf) {
+    const activation_conf *a = conf;
+    cr_act_spec s;
+    cr_err err;
+    cr_loc at = cr_conf_at(a, "function");
+    if (cr_act_parse(&s, a->function, &err) != CR_OK) {
+        cr_block_wrong(c, at, "%s", err.msg);
+        return;
+    }
+    if (s.kind == CR_ACTK_PRELU && s.n_param != 1 && s.n_param != c->x.node->width) {
+        cr_block_wrong(c, at, "PReLU has %lld slopes for a row of %lld numbers; give 1 or %lld",
+                       (long long)s.n_param, (long long)c->x.node->width,
+                       (long long)c->x.node->width);
+        return;
+    }
+    cr_block_give_like(c, cr_act_apply(c->g, c->path, &s, c->x.node), &c->x);
+}
+const cr_block_type cr_block_activation = {"activation", CR_TAKES_POSITIONS, 1, 0, activation};
+
+typedef struct dropout_conf {
+    cr_conf_base base;
+    double dropout_ratio;
+} dropout_conf;
+static const cr_field dropout_fields[] = {
+    CR_FLOAT(dropout_conf, dropout_ratio, 0.1, 0, 0.999, CR_F_OURS,
+             "share of numbers that become 0 while training"),
+    CR_END,
+};
+const cr_msg cr_block_dropout_msg = {"DropoutBlock", "Some numbers become 0 while training",
+                                     dropout_fields, sizeof(dropout_conf),
+                                     false,          NULL};
+static void dropout(cr_block_call *c, const void *conf) {
+    double p = ((const dropout_conf *)conf)->dropout_ratio;
+    cr_block_give_like(c, p > 0 ? cr_dropout(c->g, c->x.node, (float)p) : c->x.node, &c->x);
+}
+const cr_block_type cr_block_dropout = {"dropout", CR_TAKES_POSITIONS, 1, 0, dropout};
+
+typedef struct layer_norm_conf {
+    cr_conf_base base;
+    bool fields;
+} layer_norm_conf;
+static const cr_field layer_norm_fields[] = {
+    CR_BOOL(layer_norm_conf, fields, false, CR_F_OURS,
+            "each vector of the row by itself, with the same weights"),
+    CR_END,
+};
+const cr_msg cr_block_layer_norm_msg = {"LayerNormBlock",
+                                        "Mean 0 and variance 1 over the row",
+                                        layer_norm_fields,
+                                        sizeof(layer_norm_conf),
+                                        false,
+                                        NULL};
+static void layer_norm(cr_block_call *c, const void *conf) {
+    bool fields = ((const layer_norm_conf *)conf)->fields;
+    if (fields && c->x.D == 0) {
+        cr_block_wrong(c, cr_conf_at(conf, "fields"),
+                       "the vectors of its inputs have different widths; remove fields");
+        return;
+    }
+    int64_t w = fields ? c->x.D : c->x.node->width;
+    cr_block_give_like(c, cr_ln(c->g, c->path, c->x.node, w), &c->x);
+}
+const cr_block_type cr_block_layer_norm = {"layer_norm", CR_TAKES_POSITIONS, 1, 0, layer_norm};
+
+typedef struct batch_norm_conf {
+    cr_conf_base base;
+    bool affine;
+} batch_norm_conf;
+static const cr_field batch_norm_fields[] = {
+    CR_BOOL(batch_norm_conf, affine, true, CR_F_OURS, "with a learned scale and shift"),
+    CR_END,
+};
+const cr_msg cr_block_batch_norm_msg = {"BatchNormBlock",
+                                        "Mean 0 and variance 1 over the batch",
+                                        batch_norm_fields,
+                                        sizeof(batch_norm_conf),
+                                        false,
+                                        NULL};
+static void batch_norm(cr_block_call *c, const void *conf) {
+    bool affine = ((const batch_norm_conf *)conf)->affine;
+    cr_block_give_like(c, cr_bn(c->g, c->path, c->x.node, affine), &c->x);
+}
+const cr_block_type cr_block_batch_norm = {"batch_norm", CR_TAKES_POSITIONS, 1, 0, batch_norm};
+
+typedef struct residual_conf {
+    cr_conf_base base;
+    cr_mlp_conf *mlp;
+} residual_conf;
+static const cr_field residual_fields[] = {
+    CR_MSG(residual_conf, mlp, &cr_mlp_msg, CR_F_REQUIRED | CR_F_OURS,
+           "layers that end as wide as the input"),
+    CR_END,
+};
+const cr_msg cr_block_residual_msg = {"ResidualBlock", "The input plus layers over it",
+                                      residual_fields, sizeof(residual_conf),
+                                      false,           NULL};
+static void residual(cr_block_call *c, const void *conf) {
+    const residual_conf *r = conf;
+    int64_t w = c->x.node->width, ends = cr_mlp_width(r->mlp, w);
+    if (ends != w) {
+        cr_block_wrong(c, cr_conf_at(r->mlp, "hidden_units"),
+                       "the last of hidden_units is %lld, but the input, which is added, is %lld "
+                       "wide; make them equal",
+                       (long long)ends, (long long)w);
+        return;
+    }
+    cr_node *y = cr_mlp(c->g, c->path, r->mlp, c->x.node, c->b->diag);
+    y = cr_add(c->g, (cr_node *[]){c->x.node, y}, (float[]){1, 1}, 2);
+    cr_block_give_like(c, y, &c->x);
+}
+const cr_block_type cr_block_residual = {"residual", CR_TAKES_POSITIONS, 1, 0, residual};

@@ -1,0 +1,93 @@
+/*
+ * blocks_gate.c - block layers that weigh: PEPNet's gate, SENet (Huang et al., 2019: FiBiNET), and
+ * MMoE's experts.
+ */
+#include "layer/layer.h"
+#include "model/blocks_int.h"
+#include "model/blocks_list.h"
+#include "op/op.h"
+
+typedef struct gate_nu_conf {
+    cr_conf_base base;
+    int64_t hidden_dim;
+    double gamma;
+} gate_nu_conf;
+static const cr_field gate_nu_fields[] = {
+    CR_INT(gate_nu_conf, hidden_dim, 0, 0, 1048576, CR_F_OURS,
+           "width of the gate's inner layer; 0: as wide as what is gated"),
+    CR_FLOAT(gate_nu_conf, gamma, 2, 0, CR_INF, CR_F_OURS, "the most a number is multiplied by"),
+    CR_END,
+};
+const cr_msg cr_block_gate_nu_msg = {"GateNUBlock",
+                                     "The first input times a gate made from the second",
+                                     gate_nu_fields,
+                                     sizeof(gate_nu_conf),
+                                     false,
+                                     NULL};
+/* the last input makes the gate; of one input: for itself */
+static void gate_nu(cr_block_call *c, const void *conf) {
+    const gate_nu_conf *n = conf;
+    cr_node *v = c->in[0].node, *e = c->in[c->n_in - 1].node;
+    int64_t hidden = n->hidden_dim ? n->hidden_dim : v->width;
+    cr_node *gate = cr_gate_nu(c->g, c->path, e, hidden, v->width, n->gamma);
+    cr_block_give_like(c, cr_mul(c->g, v, gate), &c->in[0]);
+}
+const cr_block_type cr_block_gate_nu = {"gate_nu", CR_TAKES_EACH, 1, 2, gate_nu};
+
+typedef struct senet_conf {
+    cr_conf_base base;
+    int64_t reduction_ratio;
+} senet_conf;
+static const cr_field senet_fields[] = {
+    CR_INT(senet_conf, reduction_ratio, 4, 1, 65536, CR_F_OURS,
+           "how many times fewer units than vectors the inner layer has"),
+    CR_END,
+};
+const cr_msg cr_block_senet_msg = {"SENetBlock", "Each vector times a weight made from all",
+                                   senet_fields, sizeof(senet_conf),
+                                   false,        NULL};
+/* z_f = mean of vector f, a = ReLU(W_2 ReLU(W_1 z)), y_f = a_f x_f; without biases */
+static void senet(cr_block_call *c, const void *conf) {
+    int64_t D = c->x.D, F = c->x.node->width / D;
+    int64_t inner = F / ((const senet_conf *)conf)->reduction_ratio;
+    cr_graph *g = c->g;
+    cr_node *x = c->x.node;
+    cr_node *z = cr_field_sum(g, cr_transpose(g, x, F, D), D, F);
+    z = cr_add(g, &z, (float[]){1.0f / (float)D}, 1);
+    size_t mark = cr_graph_push(g, "%s", c->path);
+    cr_node *a = cr_linear(g, "excitation.0", z, inner > 0 ? inner : 1, false, true);
+    a = cr_linear(g, "excitation.2", a, F, false, true);
+    cr_graph_pop(g, mark);
+    cr_node **parts = CR_NEW_N(&c->b->m->arena, cr_node *, F);
+    for (int64_t f = 0; f < F; f++)
+        parts[f] = cr_mul(g, cr_slice(g, x, f * D, D), cr_slice(g, a, f, 1));
+    cr_block_give_fields(c, cr_concat(g, parts, (int)F), D);
+}
+const cr_block_type cr_block_senet = {"senet", CR_TAKES_FIELDS, 1, 0, senet};
+
+typedef struct mmoe_conf {
+    cr_conf_base base;
+    int64_t num_task, num_expert;
+    cr_mlp_conf *expert_mlp, *gate_mlp;
+} mmoe_conf;
+static const cr_field mmoe_fields[] = {
+    CR_INT(mmoe_conf, num_task, 0, 1, CR_MAX_TASKS, CR_F_REQUIRED | CR_F_OURS,
+           "number of outputs, each with a gate of its own"),
+    CR_INT(mmoe_conf, num_expert, 3, 1, CR_MAX_EXPERTS, CR_F_OURS, "number of experts"),
+    CR_MSG(mmoe_conf, expert_mlp, &cr_mlp_msg, CR_F_REQUIRED | CR_F_OURS, "layers of each expert"),
+    CR_MSG(mmoe_conf, gate_mlp, &cr_mlp_msg, CR_F_OURS, "layers of each gate"),
+    CR_END,
+};
+const cr_msg cr_block_mmoe_msg = {"MMoEBlock", "Experts mixed by a gate per output",
+                                  mmoe_fields, sizeof(mmoe_conf),
+                                  false,       NULL};
+static void mmoe(cr_block_call *c, const void *conf) {
+    const mmoe_conf *m = conf;
+    cr_node *out[CR_MAX_TASKS];
+    if (!cr_mmoe(c->g, c->path, m->expert_mlp, m->gate_mlp, m->num_expert, c->x.node,
+                 (int)m->num_task, out, c->b->diag))
+        return;
+    for (int64_t i = 0; i < m->num_task; i++)
+        cr_block_give(c, out[i]);
+}
+const cr_block_type cr_block_mmoe = {"mmoe", 0, 1, 0, mmoe};

@@ -1,0 +1,74 @@
+/*
+ * blocks_int.h - blocks: the layers of a model that stands in the config (backbone).
+ *
+ * A block layer is a name, a message and one build function: a file (or a few lines of one) and a
+ * line of blocks_registry.c. What all of them share (inputs side by side, fields, sequences, how
+ * many inputs) is checked before build is called, from `takes`.
+ */
+#ifndef CR_MODEL_BLOCKS_INT_H
+#define CR_MODEL_BLOCKS_INT_H
+
+#include "model/model.h"
+
+/* What a feature group or a block gives. */
+typedef struct cr_block_val {
+    cr_node *node;  /* a row; or (SEQ) the positions of a sequence group */
+    int64_t D;      /* the row is vectors of this width side by side; 0: of different ones */
+    cr_node *query; /* of a sequence group: its plain features; NULL: none */
+} cr_block_val;
+
+enum {
+    CR_TAKES_FIELDS = 1,    /* vectors of one width: x.D is not 0 */
+    CR_TAKES_POSITIONS = 2, /* rows, or positions of sequences, which it gives again */
+    CR_TAKES_EACH = 4,      /* inputs apart in `in`, not side by side in x */
+    CR_TAKES_SEQUENCE = 8,  /* one sequence (x.node), and a query (x.query, may be NULL): the rows
+                               among the inputs, else the plain features of its group */
+};
+typedef struct cr_block_call {
+    cr_build *b;
+    cr_graph *g;
+    const char *block;      /* name of the block, for messages */
+    const char *path;       /* module name of its parameters */
+    const char *type;       /* key of the layer */
+    cr_loc at;              /* of the layer, for messages */
+    cr_block_val x;         /* inputs side by side */
+    const cr_block_val *in; /* inputs as they are */
+    int n_in;
+    cr_block_val *out; /* what cr_block_give has added */
+    int n_out, cap_out;
+} cr_block_call;
+
+struct cr_block_type {
+    const char *name;
+    unsigned takes;
+    int min_in, max_in; /* inputs; max_in 0: any number */
+    /* gives at least one output, or says what is wrong */
+    void (*build)(cr_block_call *c, const void *conf);
+};
+typedef struct cr_block_type cr_block_type;
+/* a layer without parameters: only a message */
+typedef struct cr_block_plain {
+    cr_conf_base base;
+} cr_block_plain;
+extern const cr_field cr_block_no_fields[];
+#define CR_BLOCK_PLAIN(id, name, help)                                                             \
+    const cr_msg cr_block_##id##_msg = {name,  help, cr_block_no_fields, sizeof(cr_block_plain),   \
+                                        false, NULL}
+extern const cr_oneof cr_block_family; /* member.type is cr_block_type* */
+extern const cr_msg cr_block_input_msg;
+
+/* cr_block_run checks the inputs (in, n_in) and builds the layer; false with a mistake in diag */
+bool cr_block_run(cr_block_call *c, const cr_block_type *t, const void *conf);
+/* cr_block_give: an output, one vector; cr_block_give_fields: vectors of width D (0: of different
+ * ones); cr_block_give_like: as wide and of the same kind as x */
+void cr_block_give(cr_block_call *c, cr_node *node);
+void cr_block_give_fields(cr_block_call *c, cr_node *node, int64_t D);
+void cr_block_give_like(cr_block_call *c, cr_node *node, const cr_block_val *x);
+/* cr_block_wrong: "block 'x': …" at the layer */
+#define cr_block_wrong(c, at, ...) cr_block_wrong_(__FILE__, __LINE__, (c), (at), __VA_ARGS__)
+void cr_block_wrong_(const char *src, int line, cr_block_call *c, cr_loc at, const char *fmt, ...)
+    CR_PRINTF(5, 6);
+/* logits of x: x itself when it is as wide as num_class, else a linear layer `name` over it */
+cr_node *cr_block_logits(cr_build *b, const char *name, cr_node *x, int64_t num_class, cr_loc at);
+
+#endif

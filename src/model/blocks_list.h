@@ -1,0 +1,47 @@
+/*
+ * blocks_list.h - every block layer: its key and its message. A new one is a line here.
+ */
+#ifndef CR_MODEL_BLOCKS_LIST_H
+#define CR_MODEL_BLOCKS_LIST_H
+
+#include "model/blocks_int.h"
+
+#define CR_BLOCKS(X)                                                                               \
+    X(activation, cr_block_activation_msg)                                                         \
+    X(add, cr_block_add_msg)                                                                       \
+    X(autoint_layer, cr_autoint_layer_msg)                                                         \
+    X(batch_norm, cr_block_batch_norm_msg)                                                         \
+    X(cin, cr_cin_msg)                                                                             \
+    X(concat, cr_block_concat_msg)                                                                 \
+    X(cross, cr_cross_msg)                                                                         \
+    X(cross_v2, cr_cross_v2_msg)                                                                   \
+    X(din, cr_block_din_msg)                                                                       \
+    X(dot_interaction, cr_block_dot_interaction_msg)                                               \
+    X(dropout, cr_block_dropout_msg)                                                               \
+    X(fields, cr_block_fields_msg)                                                                 \
+    X(fm, cr_block_fm_msg)                                                                         \
+    X(gate_nu, cr_block_gate_nu_msg)                                                               \
+    X(layer_norm, cr_block_layer_norm_msg)                                                         \
+    X(linear, cr_block_linear_msg)                                                                 \
+    X(mask_block, cr_mask_block_msg)                                                               \
+    X(mask_net, cr_mask_net_module_msg)                                                            \
+    X(mean, cr_block_mean_msg)                                                                     \
+    X(mlp, cr_mlp_msg)                                                                             \
+    X(mmoe, cr_block_mmoe_msg)                                                                     \
+    X(multiply, cr_block_multiply_msg)                                                             \
+    X(pooling, cr_block_pooling_msg)                                                               \
+    X(residual, cr_block_residual_msg)                                                             \
+    X(senet, cr_block_senet_msg)                                                                   \
+    X(simple_attention, cr_block_simple_attention_msg)                                             \
+    X(slice, cr_block_slice_msg)                                                                   \
+    X(softmax, cr_block_softmax_msg)                                                               \
+    X(stop_gradient, cr_block_stop_gradient_msg)                                                   \
+    X(sum, cr_block_sum_msg)                                                                       \
+    X(wukong_layer, cr_wukong_layer_msg)
+
+#define CR_BLOCK_DECLARE(key, message)                                                             \
+    extern const cr_block_type cr_block_##key;                                                     \
+    extern const cr_msg message;
+CR_BLOCKS(CR_BLOCK_DECLARE)
+
+#endif

@@ -1,0 +1,172 @@
+/*
+ * blocks_shape.c - block layers without parameters: concat, add, multiply, slice, sum, mean,
+ * fields, softmax, stop_gradient.
+ */
+#include "model/blocks_int.h"
+#include "model/blocks_list.h"
+#include "op/op.h"
+
+CR_BLOCK_PLAIN(concat, "ConcatBlock", "The inputs side by side");
+static void concat(cr_block_call *c, const void *conf) {
+    (void)conf;
+    cr_block_give_fields(c, c->x.node, c->x.D);
+    c->out[0].query = c->x.query;
+}
+const cr_block_type cr_block_concat = {"concat", CR_TAKES_POSITIONS, 1, 0, concat};
+
+/* inputs that are combined number by number: as wide as the widest, or 1 wide */
+static bool same_widths(cr_block_call *c, const cr_block_val **widest) {
+    *widest = &c->in[0];
+    for (int i = 1; i < c->n_in; i++)
+        if (c->in[i].node->width > (*widest)->node->width) *widest = &c->in[i];
+    int64_t w = (*widest)->node->width;
+    for (int i = 0; i < c->n_in; i++) {
+        int64_t has = c->in[i].node->width;
+        if (has == w || has == 1) continue;
+        cr_block_wrong(c, c->at,
+                       "input %d is %lld wide and another %lld; %s takes inputs of one width, or "
+                       "of width 1; put a linear block between",
+                       i + 1, (long long)has, (long long)w, c->type);
+        return false;
+    }
+    return true;
+}
+
+CR_BLOCK_PLAIN(add, "AddBlock", "The sum of the inputs, number by number");
+static void add(cr_block_call *c, const void *conf) {
+    (void)conf;
+    const cr_block_val *widest;
+    if (!same_widths(c, &widest)) return;
+    cr_node **v = CR_NEW_N(&c->b->m->arena, cr_node *, c->n_in);
+    float *ones = CR_NEW_N(&c->b->m->arena, float, c->n_in);
+    for (int i = 0; i < c->n_in; i++) {
+        v[i] = c->in[i].node;
+        ones[i] = 1;
+    }
+    cr_block_give_like(c, c->n_in > 1 ? cr_add(c->g, v, ones, c->n_in) : v[0], widest);
+}
+const cr_block_type cr_block_add = {"add", CR_TAKES_POSITIONS | CR_TAKES_EACH, 1, 0, add};
+
+CR_BLOCK_PLAIN(multiply, "MultiplyBlock", "The product of the inputs, number by number");
+static void multiply(cr_block_call *c, const void *conf) {
+    (void)conf;
+    const cr_block_val *widest;
+    if (!same_widths(c, &widest)) return;
+    cr_node *y = widest->node;
+    for (int i = 0; i < c->n_in; i++)
+        if (&c->in[i] != widest) y = cr_mul(c->g, y, c->in[i].node);
+    cr_block_give_like(c, y, widest);
+}
+const cr_block_type cr_block_multiply = {"multiply", CR_TAKES_POSITIONS | CR_TAKES_EACH, 2, 0,
+                                         multiply};
+
+typedef struct slice_conf {
+    cr_conf_base base;
+    int64_t begin, width;
+} slice_conf;
+static const cr_field slice_fields[] = {
+    CR_INT(slice_conf, begin, 0, 0, 1e12, CR_F_OURS, "first number, from 0 on"),
+    CR_INT(slice_conf, width, 0, 1, 1e12, CR_F_REQUIRED | CR_F_OURS, "how many"),
+    CR_END,
+};
+const cr_msg cr_block_slice_msg = {"SliceBlock", "Some of the row's numbers",
+                                   slice_fields, sizeof(slice_conf),
+                                   false,        NULL};
+static void slice(cr_block_call *c, const void *conf) {
+    const slice_conf *s = conf;
+    int64_t w = c->x.node->width;
+    if (s->begin + s->width > w) {
+        cr_block_wrong(c, cr_conf_at(s, "width"),
+                       "numbers %lld to %lld are taken of a row that is %lld wide; take fewer",
+                       (long long)s->begin, (long long)(s->begin + s->width - 1), (long long)w);
+        return;
+    }
+    bool whole = c->x.D && s->begin % c->x.D == 0 && s->width % c->x.D == 0;
+    cr_block_give_fields(c, cr_slice(c->g, c->x.node, s->begin, s->width),
+                         whole ? c->x.D : s->width);
+    c->out[0].query = c->x.query;
+}
+const cr_block_type cr_block_slice = {"slice", CR_TAKES_POSITIONS, 1, 0, slice};
+
+typedef struct fold_conf {
+    cr_conf_base base;
+    bool fields;
+} fold_conf;
+static const cr_field fold_fields[] = {
+    CR_BOOL(fold_conf, fields, false, CR_F_OURS,
+            "over the vectors of the row, which gives one of their width; else one number"),
+    CR_END,
+};
+const cr_msg cr_block_sum_msg = {"SumBlock",  "All numbers of the row added up",
+                                 fold_fields, sizeof(fold_conf),
+                                 false,       NULL};
+const cr_msg cr_block_mean_msg = {"MeanBlock", "The mean of all numbers of the row",
+                                  fold_fields, sizeof(fold_conf),
+                                  false,       NULL};
+/* the sum, and of how many; NULL with a mistake */
+static cr_node *total(cr_block_call *c, const fold_conf *f, int64_t *count) {
+    cr_node *x = c->x.node;
+    *count = x->width;
+    if (!f->fields) return cr_row_sum(c->g, x);
+    if (c->x.D == 0) {
+        cr_block_wrong(c, cr_conf_at(f, "fields"),
+                       "the vectors of its inputs have different widths; remove fields, or give "
+                       "their features the same embedding_dim");
+        return NULL;
+    }
+    *count = x->width / c->x.D;
+    return cr_field_sum(c->g, x, *count, c->x.D);
+}
+static void sum(cr_block_call *c, const void *conf) {
+    int64_t n;
+    cr_node *y = total(c, conf, &n);
+    if (y) cr_block_give(c, y);
+}
+static void mean(cr_block_call *c, const void *conf) {
+    int64_t n;
+    cr_node *y = total(c, conf, &n);
+    if (y) cr_block_give(c, cr_add(c->g, &y, (float[]){1.0f / (float)n}, 1));
+}
+const cr_block_type cr_block_sum = {"sum", 0, 1, 0, sum};
+const cr_block_type cr_block_mean = {"mean", 0, 1, 0, mean};
+
+typedef struct fields_conf {
+    cr_conf_base base;
+    int64_t dim;
+} fields_conf;
+static const cr_field fields_fields[] = {
+    CR_INT(fields_conf, dim, 0, 1, 1048576, CR_F_REQUIRED | CR_F_OURS, "width of each vector"),
+    CR_END,
+};
+const cr_msg cr_block_fields_msg = {"FieldsBlock",
+                                    "The row as vectors of one width, for layers that need them",
+                                    fields_fields,
+                                    sizeof(fields_conf),
+                                    false,
+                                    NULL};
+static void fields(cr_block_call *c, const void *conf) {
+    int64_t dim = ((const fields_conf *)conf)->dim, w = c->x.node->width;
+    if (w % dim != 0) {
+        cr_block_wrong(c, cr_conf_at(conf, "dim"),
+                       "a row that is %lld wide has no whole number of vectors of width %lld; use "
+                       "a width that divides it",
+                       (long long)w, (long long)dim);
+        return;
+    }
+    cr_block_give_fields(c, c->x.node, dim);
+}
+const cr_block_type cr_block_fields = {"fields", 0, 1, 0, fields};
+
+CR_BLOCK_PLAIN(softmax, "SoftmaxBlock", "Numbers of the row as shares of 1");
+static void softmax(cr_block_call *c, const void *conf) {
+    (void)conf;
+    cr_block_give_like(c, cr_softmax(c->g, c->x.node, 1), &c->x);
+}
+const cr_block_type cr_block_softmax = {"softmax", 0, 1, 0, softmax};
+
+CR_BLOCK_PLAIN(stop_gradient, "StopGradientBlock", "What is below learns nothing from above");
+static void stop_gradient(cr_block_call *c, const void *conf) {
+    (void)conf;
+    cr_block_give_like(c, cr_detach(c->g, c->x.node), &c->x);
+}
+const cr_block_type cr_block_stop_gradient = {"stop_gradient", 0, 1, 0, stop_gradient};

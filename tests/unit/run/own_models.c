@@ -1,0 +1,384 @@
+/*
+ * own_models.c - models of the user's own: a graph of blocks with every layer there is, over rows
+ * and over sequences, gives the same bytes for any number of threads, through a pause and through
+ * an export. Also: each mistake in such a config. That blocks compute what the built-in models do
+ * is golden.c's; that they learn is models.c's and tasks.c's.
+ */
+#include "model/blocks_int.h"
+#include "unit/run/run_test.h"
+
+#define TRAIN_ROWS 2400
+#define EVAL_ROWS  300
+
+#define IN_G(name)       "{feature_group_name: " name "}"
+#define IN(name)         "{block_name: " name "}"
+#define BLOCK(name, ...) "{name: " name ", inputs: [" __VA_ARGS__ "}"
+#define ROWS             "{group_name: rows, feature_names: [user, item, cate, tags]}"
+#define NUMBERS          "{group_name: numbers, feature_names: [price, age]}"
+#define SEQ              "{group_name: seq, group_type: SEQUENCE, feature_names: [item, clicks__item]}"
+#define ENDS             ", losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]"
+#define GRAPH(groups, more, blocks)                                                                \
+    "model_config={feature_groups: [" groups "], backbone: {" more "blocks: [" blocks "]}" ENDS "}"
+
+static const char config_text[] =
+    "train_input_path: %s/train.csv\n"
+    "eval_input_path: %s/eval.csv\n"
+    "model_dir: unused\n"
+    "train_config:\n"
+    "  sparse_optimizer: {adagrad_optimizer: {lr: 0.05}, constant_learning_rate: {}}\n"
+    "  dense_optimizer: {adam_optimizer: {lr: 0.005}, constant_learning_rate: {}}\n"
+    "  num_epochs: 1\n"
+    "data_config: {dataset_type: CsvDataset, batch_size: 100, fg_mode: FG_NORMAL, with_header: "
+    "true, label_fields: [label]}\n"
+    "feature_configs:\n"
+    "  - id_feature: {feature_name: user, expression: 'user:user', num_buckets: 40, "
+    "embedding_dim: 8}\n"
+    "  - id_feature: {feature_name: item, expression: 'item:item', num_buckets: 30, "
+    "embedding_name: item_emb, embedding_dim: 8}\n"
+    "  - id_feature: {feature_name: cate, expression: 'item:cate', num_buckets: 5, embedding_dim: "
+    "8}\n"
+    "  - id_feature: {feature_name: tags, expression: 'user:tags', separator: '|', num_buckets: 9, "
+    "embedding_dim: 8}\n"
+    "  - raw_feature: {feature_name: price, expression: 'item:price'}\n"
+    "  - raw_feature: {feature_name: age, expression: 'user:age'}\n"
+    "  - sequence_feature:\n"
+    "      sequence_name: clicks\n"
+    "      sequence_length: 50\n"
+    "      features:\n"
+    "      - id_feature: {feature_name: item, expression: 'item:item', num_buckets: 30, "
+    "embedding_name: item_emb, embedding_dim: 8}\n"
+    "model_config:\n"
+    "  feature_groups: [{group_name: rows, feature_names: [user]}]\n"
+    "  fm: {}\n"
+    "  losses: [{binary_cross_entropy: {}}]\n";
+
+static void write_data(void) {
+    uint64_t s = 7;
+    for (int f = 0; f < 2; f++) {
+        cr_buf b;
+        cr_buf_init(&b);
+        cr_buf_printf(&b, "label,user,item,cate,tags,price,age,clicks__item\n");
+        for (int i = 0; i < (f ? EVAL_ROWS : TRAIN_ROWS); i++) {
+            int r[12];
+            for (int k = 0; k < 12; k++) {
+                s = s * 6364136223846793005u + 1442695040888963407u;
+                r[k] = (int)(s >> 40);
+            }
+            int user = r[0] % 40, item = r[1] % 30, n = r[2] % 4;
+            int y = (user * 7 + item * 5) % 11 < 4 ? r[3] % 8 != 0 : r[3] % 8 == 0;
+            cr_buf_printf(&b, "%d,%d,%d,%d,%d|%d,%.2f,%.2f,", y, user, item, item % 5, r[4] % 9,
+                          r[5] % 9, (double)(r[6] % 100) / 100, (double)(r[7] % 100) / 100);
+            for (int k = 0; k < n; k++)
+                cr_buf_printf(&b, "%s%d", k ? ";" : "", r[8 + k] % 30);
+            cr_buf_printf(&b, "\n");
+        }
+        CHECK_INT(cr_file_write(in_root(f ? "eval.csv" : "train.csv"), b.data, b.n, NULL), 0);
+        cr_buf_clear(&b);
+    }
+    char text[8192];
+    int n = snprintf(text, sizeof(text), config_text, root, root);
+    CHECK(n > 0 && (size_t)n < sizeof(text));
+    CHECK_INT(cr_file_write(in_root("config.yaml"), text, (size_t)n, NULL), 0);
+}
+
+static const struct a_graph {
+    const char *name, *config;
+} graphs[] = {
+    {"rows",
+     GRAPH(
+         ROWS "," NUMBERS, "concat_blocks: [both, m, one, m3], top_mlp: {hidden_units: [8]}, ",
+         BLOCK("top", IN("deep") "," IN("cin") "," IN("cross") "," IN(
+                          "old") "], mlp: {hidden_units: [16, 8]}") "," /* before what it reads */
+         BLOCK("deep", IN_G("rows") "], mlp: {hidden_units: [16, 8], dropout_ratio: [0.1]}") "," BLOCK("number", IN_G("numbers") "], linear: {units: 8}") "," BLOCK("cin", IN_G("rows") "," IN("number") "], cin: {cin_layer_size: [4, 4]}") "," BLOCK("cross", IN_G("rows") "], cross_v2: {cross_num: 2, low_rank: 4}") "," BLOCK("old", IN_G("rows") "], cross: {cross_num: 2}") "," BLOCK("fm",
+                                                                                                                                                                                                                                                                                                                                                                                             IN_G("rows") "," IN(
+                                                                                                                                                                                                                                                                                                                                                                                                 "number") "], fm: {}") "," BLOCK("dot",
+                                                                                                                                                                                                                                                                                                                                                                                                                                  IN_G(
+                                                                                                                                                                                                                                                                                                                                                                                                                                      "rows") "], dot_interaction: {}") "," BLOCK("wk",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                  IN_G(
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "rows") "], wukong_layer: {lcb_feature_num: 2, fmb_feature_num: 2, "
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              "compressed_feature_num: 2, feature_num_mlp: {hidden_units: "
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              "[8]}}") "," BLOCK("att",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                 IN("wk") "," IN("fm") "], autoint_layer: {num_heads: 2, head_dim: 4}") "," BLOCK("se", IN("att") "], senet: {reduction_ratio: 2}") "," BLOCK("gate", IN("se") "," IN("dot") "], gate_nu: {}") "," BLOCK("m", IN("gate") "], mean: {}") "," BLOCK("mf", IN("se") "], mean: {fields: true}") "," BLOCK("bn", IN("dot") "], batch_norm: {}") "," BLOCK("soft", IN("bn") "], softmax: {}") "," BLOCK("one", IN("soft") "," IN("bn") "], sum: {}") "," BLOCK("mn", IN_G("rows") "], mask_net: {n_mask_blocks: 2, mask_block: {reduction_ratio: "
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                            "0.5, hidden_dim: 8}}") "," BLOCK("mb",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              IN_G("rows") "," IN(
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                  "mn") "], mask_block: {reduction_ratio: 0.5, hidden_dim: "
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "8}") "," BLOCK("ln",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        IN("mb") "," IN(
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                            "mf") "], layer_norm: {fields: true}") "," BLOCK("act",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             IN(
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                 "ln") "], activation: {function: Dice}") "," BLOCK("dr",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    IN(
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "act") "], dropout: {}") "," BLOCK("half", IN("dr") "], slice: {begin: 8, width: 8}") "," BLOCK("res", IN("half") "], residual: {mlp: {hidden_units: [4, 8]}}") "," BLOCK("still", IN("top") "], stop_gradient: {}") "," BLOCK("mul", IN("res") "," IN("still") "], multiply: {}") "," BLOCK("sq",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                     IN("mul") "," IN("mul") "], multiply: {}") "," BLOCK("add",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                          IN("one") "," IN("mul") "," IN("top") "," IN("sq") "], add: {}") "," BLOCK("mo",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                     IN(
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                         "add") "], mmoe: {num_task: 2, num_expert: 3, expert_mlp: {hidden_units: "
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                "[4]}}") "," BLOCK("as",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                   IN(
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                       "mo") "], fields: {dim: 4}") "," BLOCK("last",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              "{block_name: mo, output: 1}," IN("as") "], sum: {fields: true}") "," BLOCK("both",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                          IN("last") "," IN(
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              "mo") "]") "," /* without a layer */
+         BLOCK("all", IN("both") "," IN("top") "], concat: {}") "," BLOCK(
+             "m2",
+             IN("all") "], linear: {units: 4}") "," BLOCK("m3",
+                                                          IN("m2") "," IN(
+                                                              "m2") "], dot_interaction: {}"))},
+    {"sequence",
+     GRAPH(
+         ROWS "," SEQ,
+         "",
+         BLOCK(
+             "din",
+             IN_G(
+                 "seq") "], din: {attn_mlp: {hidden_units: [8], use_bn: true}}") "," BLOCK("each",
+                                                                                           IN_G(
+                                                                                               "se"
+                                                                                               "q") "], mlp: {hidden_units: [8], use_ln: true}") "," BLOCK("gone",
+                                                                                                                                                           IN(
+                                                                                                                                                               "each") "], dropout: {dropout_ratio: 0.2}") "," BLOCK("sa", IN("gone") "], simple_attention: {}") "," BLOCK("target",
+                                                                                                                                                                                                                                                                           IN_G(
+                                                                                                                                                                                                                                                                               "rows") "], linear: {units: 8}") "," BLOCK("sb", IN("each") "," IN("target") "], simple_attention: {}") "," BLOCK("bn",
+                                                                                                                                                                                                                                                                                                                                                                                                 IN(
+                                                                                                                                                                                                                                                                                                                                                                                                     "each") "], batch_norm: {affine: false}") "," BLOCK("sum", IN("each") "," IN("bn") "], add: {}") "," BLOCK("pool",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                IN(
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    "sum") "], pooling: {pooling_type: sum}") "," BLOCK("few", "{feature_group_name: seq, max_seq_length: 2}], pooling: {}") "," BLOCK("deep",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                       IN_G(
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "rows") "], mlp: {hidden_units: [8]}") "," BLOCK("top",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                            IN("din") "," IN("sa") "," IN("sb") "," IN("pool") "," IN(
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                "few") "," IN("deep") "], mlp: {hidden_units: [8]}"))},
+    /* logits that are a block as it is, over the lookup itself */
+    {"lookup", "model_config={feature_groups: [{group_name: wide, group_type: WIDE, feature_names: "
+               "[user]}], backbone: {wide_embedding_dim: 1, blocks: [{name: x, inputs: "
+               "[{feature_group_name: wide}]}]}" ENDS "}"},
+};
+#define N_GRAPHS (int)(sizeof(graphs) / sizeof(graphs[0]))
+
+/* a layer that is in no graph would be tested by nothing */
+TEST(every_layer_is_here) {
+    for (const cr_oneof_member *m = cr_block_family.members; m->key; m++) {
+        char key[64];
+        snprintf(key, sizeof(key), "], %s: {", m->key);
+        bool found = false;
+        for (int i = 0; i < N_GRAPHS; i++)
+            found = found || strstr(graphs[i].config, key);
+        if (!found) fprintf(stderr, "no graph has %s\n", m->key);
+        CHECK(found);
+    }
+}
+
+static void train(const char *dir, int threads, bool go_on, const char *const *set, int n_set,
+                  cr_train_result *r) {
+    cr_diag diag;
+    cr_diag_init(&diag);
+    cr_train_opts o = {
+        .config = {.path = in_root("config.yaml"), .model_dir = dir, .set = set, .n_set = n_set},
+        .threads = threads,
+        .continue_train = go_on};
+    CHECK_INT(cr_train(&o, r, &diag), 0);
+    show(&diag);
+    cr_diag_clear(&diag);
+}
+
+TEST(threads_and_pauses_do_not_matter) {
+    for (int i = 0; i < N_GRAPHS; i++) {
+        char one[400], three[400], parts[400], first[1088];
+        snprintf(one, sizeof(one), "%s/1_%s", root, graphs[i].name);
+        snprintf(three, sizeof(three), "%s/3_%s", root, graphs[i].name);
+        snprintf(parts, sizeof(parts), "%s/p_%s", root, graphs[i].name);
+        const char *set[] = {graphs[i].config, "train_config.num_steps=10",
+                             "train_config.num_epochs=0"};
+        cr_train_result r;
+        train(one, 1, false, set, 1, &r);
+        CHECK_INT(r.steps, 24);
+        for (int k = 0; k < r.eval.n; k++)
+            CHECK(isfinite(r.eval.v[k].value));
+        snprintf(first, sizeof(first), "%s", r.checkpoint);
+        cr_arena_clear(&r.arena);
+        train(three, 3, false, set, 1, &r);
+        same_weights(first, r.checkpoint);
+        cr_arena_clear(&r.arena);
+        train(parts, 2, false, set, 3, &r);
+        CHECK_INT(r.steps, 10);
+        cr_arena_clear(&r.arena);
+        train(parts, 1, true, set, 1, &r);
+        CHECK_INT(r.steps, 14);
+        same_weights(first, r.checkpoint);
+        cr_arena_clear(&r.arena);
+    }
+}
+
+/* after the test above: its models are there */
+TEST(one_score_everywhere) {
+    for (int i = 0; i < N_GRAPHS; i++) {
+        char config[400], export[400];
+        snprintf(config, sizeof(config), "%s/1_%s/pipeline.config", root, graphs[i].name);
+        snprintf(export, sizeof(export), "%s/x_%s", root, graphs[i].name);
+        cr_diag diag;
+        cr_diag_init(&diag);
+        char ckpt[1088];
+        cr_export_opts xo = {.config = {.path = config}, .export_dir = export, .threads = 2};
+        CHECK_INT(cr_export(&xo, ckpt, &diag), 0);
+        char out[2][400];
+        for (int k = 0; k < 2; k++) {
+            snprintf(out[k], sizeof(out[k]), "%s/o%d_%s", root, k, graphs[i].name);
+            cr_predict_opts po = {.predict_input_path = in_root("eval.csv"),
+                                  .predict_output_path = out[k],
+                                  .reserved_columns = "label",
+                                  .threads = 1 + k,
+                                  .batch_size = k ? 77 : 1000};
+            if (k)
+                po.scripted_model_path = export;
+            else
+                po.config.path = config;
+            cr_predict_result pr;
+            CHECK_INT(cr_predict(&po, &pr, &diag), 0);
+            CHECK_INT(pr.rows, EVAL_ROWS);
+        }
+        show(&diag);
+        same_files(out[0], out[1], "part-0.csv");
+        cr_diag_clear(&diag);
+    }
+}
+
+/* each mistake is one line with its place, its cause and its cure; ?: a warning */
+static void refused(int line, const char *config, const char *const *says) {
+    cr_config_opts co = {.path = in_root("config.yaml"),
+                         .model_dir = "unused",
+                         .set = &config,
+                         .n_set = 1};
+    cr_diag diag;
+    cr_diag_init(&diag);
+    job j;
+    job_opts jo = {.config = &co, .threads = 1, .train = true, .with_labels = true};
+    bool error = says[0][0] != '?', found = false;
+    cr_code code = cr_job_open(&j, &jo, &diag);
+    CHECK((code != CR_OK) == error);
+    for (size_t i = 0; i < diag.n; i++) {
+        bool all = (diag.v[i].sev == CR_SEV_ERROR) == error && diag.v[i].at.line > 0 &&
+                   diag.v[i].at.col > 0;
+        for (int k = 0; says[k]; k++)
+            all = all && strstr(diag.v[i].msg, says[k] + (k == 0 && !error));
+        found = found || all;
+    }
+    if (!found) {
+        fprintf(stderr, "line %d: nobody says %s; but:\n", line, says[0]);
+        for (size_t i = 0; i < diag.n; i++)
+            fprintf(stderr, "  %s\n", diag.v[i].msg);
+    }
+    CHECK(found);
+    CHECK(diag.n_errors <= 1); /* one mistake is told once */
+    cr_job_close(&j);
+    cr_diag_clear(&diag);
+}
+#define REFUSED(config, ...) refused(__LINE__, config, (const char *const[]){__VA_ARGS__, NULL})
+#define ONE(block)           GRAPH(ROWS, "", block)
+#define TOWER(more)                                                                                \
+    "{tower_name: t, label_name: label, losses: [{binary_cross_entropy: {}}]" more "}"
+
+TEST(mistakes_between_blocks) {
+    REFUSED(ONE(""), "backbone has no blocks", "add");
+    REFUSED(ONE("{name: a, mlp: {hidden_units: [4]}}"), "block 'a' has no inputs", "name");
+    REFUSED(ONE("{inputs: [" IN_G("rows") "]}"), "name");
+    REFUSED(ONE(BLOCK("'a.b'", IN_G("rows") "]")), "'a.b' goes into the names", "letters");
+    REFUSED(ONE(BLOCK("a", "{}]")), "neither feature_group_name nor block_name");
+    REFUSED(ONE(BLOCK("a", "{feature_group_name: rows, block_name: rows}]")),
+            "both feature_group_name and block_name");
+    REFUSED(ONE(BLOCK("a", "{feature_group_name: rows, output: 0}]")), "remove output");
+    REFUSED(ONE(BLOCK("a", "{feature_group_name: rows, max_seq_length: 3}]")),
+            "'rows' is not of type SEQUENCE", "remove max_seq_length");
+    REFUSED(ONE(BLOCK("a", IN_G("row") "]")), "no feature group 'row'", "did you mean 'rows'");
+    REFUSED(ONE(BLOCK("deep", IN_G("rows") "]") "," BLOCK("b", IN("dep") "]")),
+            "block 'b' reads the unknown block 'dep'", "did you mean 'deep'");
+    REFUSED(ONE(BLOCK("b", IN("zzz") "]")), "reads the unknown block 'zzz'", "add it to blocks");
+    REFUSED(ONE(BLOCK("b", IN("rows") "]")), "it is a feature group: use feature_group_name");
+    REFUSED(ONE(BLOCK("a", IN_G("rows") "]") "," BLOCK("a", IN_G("rows") "]")),
+            "block 'a' is already defined", "another name");
+    REFUSED(ONE(BLOCK("a", IN("c") "]") "," BLOCK("b", IN("a") "]") "," BLOCK("c", IN("b") "]")),
+            "in a circle: 'a' -> 'b' -> 'c' -> 'a'", "remove one");
+    REFUSED(ONE(BLOCK("a", IN("a") "]")), "in a circle: 'a' -> 'a'");
+    REFUSED(GRAPH(ROWS, "concat_blocks: [a], ",
+                  BLOCK("a", IN_G("rows") "]") "," BLOCK("b",
+                                                         IN("a") "], mlp: {hidden_units: [4]}")),
+            "nothing reads block 'b'", "remove it");
+    REFUSED(GRAPH(ROWS, "concat_blocks: [ab], ", BLOCK("abc", IN_G("rows") "]")),
+            "concat_blocks reads the unknown block 'ab'", "did you mean 'abc'");
+    REFUSED(ONE(BLOCK("a", IN_G("rows") "]") "," BLOCK("b", "{block_name: a, output: 1}]")),
+            "block 'a' has 1 output, number 1 is read", "from 0 on");
+    REFUSED(GRAPH(ROWS "," NUMBERS, "", BLOCK("a", IN_G("rows") "]")),
+            "?nothing reads feature group 'numbers'", "remove it");
+    REFUSED(ONE(BLOCK("a", IN_G("rows") "], mlp: {hidden_units: [4, 1]}")),
+            "?taken as the logits, but ReLU", "linear block");
+    REFUSED(GRAPH(ROWS, "concat_blocks: [a], task_towers: [" TOWER(", inputs: [" IN("a") "]") "], ",
+                  BLOCK("a", IN_G("rows") "]")),
+            "concat_blocks is read by no task", "remove it");
+    REFUSED("model_config={feature_groups: [" ROWS "], backbone: {task_towers: [" TOWER(
+                ", inputs: [" IN("x") "]") "], blocks: [" BLOCK("a", IN_G("rows") "]") "]}}",
+            "task 't' reads the unknown block 'x'");
+    REFUSED("model_config={feature_groups: [" ROWS
+            "], backbone: {task_towers: [" TOWER("") "], blocks: [" BLOCK(
+                "a",
+                IN_G("rows") "]") "," BLOCK("b",
+                                            IN("a") "]") "," BLOCK("c",
+                                                                   IN("b") "]") "], concat_blocks: "
+                                                                                "[b]}}",
+            "nothing reads block 'c'");
+    REFUSED(ONE(BLOCK("a", IN_G("rows") "], mlpp: {hidden_units: [4]}")), "unknown", "mlp");
+    REFUSED(ONE(BLOCK("a", IN_G("rows") "], mlp: {hidden_units: [4]}, fm: {}")), "mlp", "fm");
+}
+
+TEST(mistakes_of_layers) {
+#define LAYER(layer) ONE(BLOCK("a", IN_G("rows") "], " layer))
+#define MIXED(layer)                                                                               \
+    GRAPH(ROWS "," NUMBERS, "", BLOCK("a", IN_G("rows") "," IN_G("numbers") "], " layer))
+    REFUSED(MIXED("fm: {}"), "block 'a': fm multiplies vectors", "different widths", "linear");
+    REFUSED(MIXED("dot_interaction: {}"), "different widths");
+    REFUSED(MIXED("cin: {cin_layer_size: [2]}"), "different widths");
+    REFUSED(MIXED("senet: {}"), "different widths");
+    REFUSED(MIXED("autoint_layer: {}"), "different widths");
+    REFUSED(MIXED("layer_norm: {fields: true}"), "different widths", "remove fields");
+    REFUSED(MIXED("sum: {fields: true}"), "different widths", "remove fields");
+    REFUSED(MIXED("add: {}"), "input 2 is 2 wide and another 32", "linear block");
+    REFUSED(MIXED("multiply: {}"), "input 2 is 2 wide and another 32");
+    REFUSED(LAYER("multiply: {}"), "multiply reads 2 or more inputs and has 1", "change");
+    REFUSED(ONE(BLOCK("a", IN_G("rows") "," IN_G("rows") "," IN_G("rows") "], gate_nu: {}")),
+            "gate_nu reads 1 to 2 inputs and has 3");
+    REFUSED(LAYER("slice: {begin: 30, width: 4}"), "numbers 30 to 33", "32 wide");
+    REFUSED(LAYER("fields: {dim: 5}"), "no whole number of vectors of width 5", "divides");
+    REFUSED(LAYER("residual: {mlp: {hidden_units: [4]}}"), "hidden_units is 4", "32 wide");
+    REFUSED(LAYER("activation: {function: nn.Rely}"), "nn.Rely");
+    REFUSED(LAYER("activation: {function: 'nn.PReLU(num_parameters=3)'}"), "3 slopes", "32");
+    REFUSED(LAYER("linear: {}"), "units");
+    REFUSED(LAYER("linear: {units: 0}"), "units", "from 1");
+    REFUSED(LAYER("mlp: {hidden_units: [4], activation: nn.Rely}"), "nn.Rely");
+    REFUSED(LAYER("mask_block: {reduction_ratio: 0.0001, hidden_dim: 4}"), "empty");
+    REFUSED(ONE(BLOCK("b", IN_G("rows") "], linear: {units: 4}") "," BLOCK(
+                "a", IN("b") "], dot_interaction: {}")),
+            "one vector and needs two");
+    REFUSED(LAYER("din: {attn_mlp: {hidden_units: [4]}}"), "din reads one sequence and has 0",
+            "type SEQUENCE");
+#define WITH_SEQ(layer) GRAPH(SEQ, "", BLOCK("a", IN_G("seq") "], " layer))
+    REFUSED(WITH_SEQ("cross: {}"), "one of its inputs is a sequence", "pooling");
+    REFUSED(WITH_SEQ("mlp: {hidden_units: [4]}"), "block 'a' gives a sequence", "pooling");
+    REFUSED(GRAPH(SEQ "," ROWS, "", BLOCK("a", IN_G("seq") "," IN_G("rows") "], concat: {}")),
+            "some of its inputs are sequences");
+    REFUSED(GRAPH(SEQ "," ROWS, "",
+                  BLOCK("a", IN_G("seq") "," IN_G("rows") "], din: {attn_mlp: "
+                                                          "{hidden_units: [4]}}")),
+            "a query (32 wide) with a sequence (8 wide)", "may not be wider");
+    REFUSED(GRAPH("{group_name: seq, group_type: SEQUENCE, feature_names: [clicks__item]}", "",
+                  BLOCK("a", IN_G("seq") "], simple_attention: {}")),
+            "a query (0 wide)", "add the target's features");
+}
+
+int main(int argc, char **argv) {
+    static const t_case cases[] = {CASE(every_layer_is_here),
+                                   CASE(threads_and_pauses_do_not_matter),
+                                   CASE(one_score_everywhere), CASE(mistakes_between_blocks),
+                                   CASE(mistakes_of_layers)};
+    if (!root_open("own_models")) return 1;
+    t_name = "data";
+    write_data();
+    int rc = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+    return root_close(rc);
+}
