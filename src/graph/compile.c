@@ -40,7 +40,7 @@ static void mark_grads(cr_exec *ex) {
         slot *s = &ex->slots[i];
         if (!s->used) continue;
         if (n->loss && n->needs_grad) s->grad = true;
-        if (!s->grad || !n->op || !n->op->backward) continue;
+        if (!s->grad || !n->op || (!n->op->backward && !n->op->unfold)) continue;
         for (int k = 0; k < n->n_in; k++)
             if (n->in[k]->needs_grad) ex->slots[n->in[k]->id].grad = true;
     }
@@ -89,7 +89,8 @@ static int emit_forward(cr_exec *ex, int p, kind k) {
     int before = ex->n_code;
     for (int i = 0; i < ex->g->n; i++) {
         const cr_node *n = ex->g->nodes[i];
-        if (ex->slots[i].used && n->op && kind_of(n, false) == k && ex->slots[i].ph_f == p)
+        if (ex->slots[i].used && n->op && n->op->forward && kind_of(n, false) == k &&
+            ex->slots[i].ph_f == p)
             ex->code[ex->n_code++] = (instr){n, false};
     }
     return ex->n_code - before;
@@ -193,6 +194,8 @@ static void plan_buffers(cr_exec *ex) {
                 touch(&grad[in->id], pos, p);
             }
         }
+    for (int i = 0; i < g->n; i++)
+        ex->slots[i].clear = g->nodes[i]->cls == CR_PARAM && ex->slots[i].grad && grad[i].first < 0;
     placed **live = CR_NEW_N(&ex->arena, placed *, 1 + g->n_axes);
     int *n_live = CR_NEW_N(&ex->arena, int, 1 + g->n_axes);
     for (int i = 0; i <= g->n_axes; i++)

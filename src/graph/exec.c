@@ -14,6 +14,7 @@
 /* Positions of a tile take more: they come to many per row, the rows of a tile should not become
  * few, and what an attention does per position outweighs a trip to the next cache. */
 #define TILE_POSITIONS_BYTES (4 << 20)
+#define MOST_POSITIONS       8192
 
 int64_t cr_ld(const cr_node *n) {
     if (n->width < 16) return n->width;
@@ -53,8 +54,8 @@ static cr_code alloc_space(const cr_exec *ex, space *s, cr_err *err) {
 /* positions of a tile that fit the cache */
 static int64_t choose_positions(const space *s) {
     int64_t per_row = s->work_width * (int64_t)sizeof(float);
-    int64_t rows = per_row > 0 ? TILE_POSITIONS_BYTES / per_row : CR_MAX_TILE;
-    return rows < CR_MAX_TILE ? CR_MAX_TILE : rows > 8192 ? 8192 : rows;
+    int64_t rows = per_row > 0 ? TILE_POSITIONS_BYTES / per_row : MOST_POSITIONS;
+    return rows < CR_MAX_TILE ? CR_MAX_TILE : rows > MOST_POSITIONS ? MOST_POSITIONS : rows;
 }
 
 cr_code cr_exec_fit(cr_exec *ex, const cr_run *run, cr_err *err) {
@@ -82,7 +83,7 @@ static cr_code alloc(cr_exec *ex, cr_err *err) {
                err));
     CR_TRY(big(&ex->packed, &ex->packed_size, ex->n_packed, "packed weights", err));
     if (ex->mode == CR_TRAIN)
-        CR_TRY(big(&ex->lane_grads, &ex->grads_size, ex->g->n_trainable * ex->lanes,
+        CR_TRY(big(&ex->lane_grads, &ex->grads_size, ex->g->n_grads * ex->lanes,
                    "gradients of the lanes", err));
     void *p;
     ex->sums_size = (size_t)(2 * ex->n_sums * (ex->lanes + 1) + 1) * sizeof(double);
@@ -195,6 +196,18 @@ static void run_rows(cr_exec *ex, cr_tile *t, int64_t row, int64_t end) {
     run_range(ex, t, begin, end, c + ph->n, ph->n_end);
 }
 
+/* of a lane: those that no tile sets */
+static void clear_grads(const cr_exec *ex, float *grads, bool all) {
+    if (all) {
+        memset(grads, 0, (size_t)ex->g->n_grads * sizeof(float));
+        return;
+    }
+    for (int i = 0; i < ex->g->n; i++)
+        if (ex->slots[i].clear)
+            memset(grads + ex->g->nodes[i]->offset, 0,
+                   (size_t)ex->g->nodes[i]->width * sizeof(float));
+}
+
 static void run_lane(void *ctx, int64_t item, int thread) {
     cr_exec *ex = ctx;
     int lane = (int)item;
@@ -202,9 +215,7 @@ static void run_lane(void *ctx, int64_t item, int thread) {
     int64_t row = cr_lane_begin(n, ex->lanes, lane), end = cr_lane_begin(n, ex->lanes, lane + 1);
     if (ex->cur_phase == 0) {
         memset(ex->lane_sums + 2 * ex->n_sums * lane, 0, (size_t)(2 * ex->n_sums) * sizeof(double));
-        if (row == end)
-            memset(ex->lane_grads + ex->g->n_trainable * lane, 0,
-                   (size_t)ex->g->n_trainable * sizeof(float));
+        clear_grads(ex, ex->lane_grads + ex->g->n_grads * lane, row == end);
     }
     cr_tile t = tile_of(ex, lane, thread);
     run_rows(ex, &t, row, end);
@@ -271,6 +282,29 @@ static void finish_phase(cr_exec *ex, int p) {
     }
 }
 
+static void fold_params(const cr_exec *ex) {
+    for (int i = 0; i < ex->g->n; i++) {
+        const cr_node *n = ex->g->nodes[i];
+        if (ex->slots[i].used && n->op && n->op->fold) n->op->fold(n, ex->scratch_mem);
+    }
+}
+
+/* the gradients of folded parameters on to what they are made of: into lane 0, in reverse order of
+ * making, so that a folded input is complete when its turn comes */
+static void unfold_grads(cr_exec *ex) {
+    for (int i = ex->g->n - 1; i >= 0; i--) {
+        const cr_node *n = ex->g->nodes[i];
+        if (!ex->slots[i].grad || !n->op || !n->op->unfold) continue;
+        float *d[CR_FOLD_INPUTS] = {NULL};
+        CR_ASSERT(n->n_in <= CR_FOLD_INPUTS);
+        for (int k = 0; k < n->n_in; k++)
+            if (ex->slots[n->in[k]->id].grad) d[k] = ex->lane_grads + n->in[k]->offset;
+        float *grad = ex->lane_grads + n->offset;
+        cr_exec_sum_grads(ex, n->offset, n->width, grad);
+        n->op->unfold(n, grad, d, ex->scratch_mem);
+    }
+}
+
 void cr_exec_run(cr_exec *ex, const cr_run *run) {
     CR_ASSERT(run->n_rows <= ex->max_rows);
     for (int a = 0; a < ex->g->n_axes; a++)
@@ -278,6 +312,7 @@ void cr_exec_run(cr_exec *ex, const cr_run *run) {
     ex->run = run;
     if (run->weights_changed || !ex->prepared) {
         cr_pool_stage(ex->pool, CR_STAGE_PACK);
+        fold_params(ex);
         cr_pool_run(ex->pool, ex->n_preps, run_prep, ex);
         cr_pool_stage(ex->pool, CR_STAGE_NONE);
         ex->prepared = true;
@@ -298,6 +333,7 @@ void cr_exec_run(cr_exec *ex, const cr_run *run) {
                         ex);
         }
     }
+    if (ex->mode == CR_TRAIN) unfold_grads(ex);
 }
 
 const float *cr_exec_val(const cr_exec *ex, const cr_node *n) {
@@ -324,7 +360,7 @@ bool cr_exec_has_grad(const cr_exec *ex, const cr_node *n) {
 void cr_exec_sum_grads(const cr_exec *ex, int64_t first, int64_t n, float *out) {
     /* the same tree as combine(), eight lanes deep at a time without temporary arrays */
     const float *g = ex->lane_grads + first;
-    int64_t stride = ex->g->n_trainable;
+    int64_t stride = ex->g->n_grads;
     if (ex->lanes == 8) {
         for (int64_t i = 0; i < n; i++)
             out[i] =
@@ -397,7 +433,7 @@ bool cr_first_grad(const cr_tile *t, const cr_node *n, int i) {
 }
 
 float *cr_param_grad(const cr_tile *t, const cr_node *p) {
-    return t->ex->lane_grads + t->ex->g->n_trainable * t->lane + p->offset;
+    return t->ex->lane_grads + t->ex->g->n_grads * t->lane + p->offset;
 }
 
 const float *cr_whole(const cr_tile *t, const cr_node *n) {

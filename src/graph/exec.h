@@ -51,7 +51,7 @@ double cr_exec_whole(const cr_exec *ex, const cr_node *n, int64_t i);
 /* does a gradient reach this node? */
 bool cr_exec_has_grad(const cr_exec *ex, const cr_node *n);
 /* cr_exec_sum_grads combines the lanes' gradients of floats [first, first+n) of the trainable
- * parameter block into out. Any thread. */
+ * parameter block (or of folded ones) into out. Any thread. */
 void cr_exec_sum_grads(const cr_exec *ex, int64_t first, int64_t n, float *out);
 /* lane boundaries: lane l of a batch of n rows holds rows [cr_lane_begin(n,L,l),
  * cr_lane_begin(n,L,l+1)) */

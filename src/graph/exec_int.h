@@ -14,6 +14,7 @@ typedef struct slot {
     int ph_b;      /* phase of its backward; -1: none */
     bool val_wide; /* value kept for the whole batch, else per tile */
     bool grad_wide;
+    bool clear;                /* PARAM: only unfolding adds to its gradient */
     bool batch_user;           /* a batch op reads it, and writes its gradient for all rows */
     int64_t val_off, grad_off; /* floats per row from the start of the block it lies in */
     int64_t sum_off;           /* WHOLE: first of its doubles in a lane's sums */

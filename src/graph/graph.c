@@ -63,7 +63,7 @@ cr_node *cr_graph_op(cr_graph *g, const cr_op_type *op, cr_node *const *in, int 
     n->in = CR_NEW_N(&g->arena, cr_node *, n_in ? n_in : 1);
     for (int i = 0; i < n_in; i++) {
         n->in[i] = in[i];
-        n->needs_grad |= in[i]->needs_grad && op->backward;
+        n->needs_grad |= in[i]->needs_grad && (op->backward || op->unfold);
     }
     if (attr_size) {
         n->attr = cr_arena_alloc(&g->arena, attr_size);
@@ -119,14 +119,15 @@ void cr_graph_pop(cr_graph *g, size_t mark) {
 
 cr_code cr_graph_alloc(cr_graph *g, cr_err *err) {
     int64_t at = 0;
-    for (int pass = 0; pass < 2; pass++) {
+    int64_t *ends[] = {&g->n_trainable, &g->n_grads, &g->n_params};
+    for (int pass = 0; pass < 3; pass++) {
         for (int i = 0; i < g->n; i++) {
             cr_node *n = g->nodes[i];
-            if (n->cls != CR_PARAM || n->trainable != (pass == 0)) continue;
+            if (n->cls != CR_PARAM || pass != (n->trainable ? 0 : n->op ? 1 : 2)) continue;
             n->offset = at;
             at += cr_up16(n->width);
         }
-        if (pass == 0) g->n_trainable = at;
+        *ends[pass] = at;
     }
     g->n_params = at > 0 ? at : 16;
     void *p;

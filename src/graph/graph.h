@@ -5,7 +5,9 @@
  *   ROW    (B, w): one row of w floats per sample; lives in tiles.
  *   SEQ    (sum of lengths, w): one row per position of every sample's sequence, without padding.
  *          Sequences of the same lengths lie on one axis; a tile holds the positions of its rows.
- *   PARAM  (rows, cols): a dense parameter or buffer; its gradient is summed over the batch.
+ *   PARAM  (rows, cols): a dense parameter or buffer; its gradient is summed over the batch. One
+ *          with an op is folded: made of other parameters before the first tile (a product of two
+ *          weights that would follow each other at every position), never stored or trained itself.
  *   WHOLE  (w): one vector for the batch, summed over all rows (batch statistics, losses).
  * A batch is cut into lanes (a fixed number, see exec.h); inside a lane sums run in row order,
  * lanes are combined by one balanced tree. So every sum is the same for any number of threads.
@@ -45,6 +47,11 @@ typedef struct cr_op_type {
     /* item k of n->n_prepare, before the first tile whenever weights have changed; any thread.
      * packed: n->pack floats (twice: see train) owned by the executor. */
     void (*prepare)(const cr_node *n, float *packed, int64_t item, bool train);
+    /* PARAM, in the place of forward and backward: fold fills n->w from the inputs' w whenever
+     * weights have changed; unfold, once per run, adds to the gradients of the inputs (d[i] NULL:
+     * it takes none) from n's own. Both have n->scratch floats. */
+    void (*fold)(const cr_node *n, float *scratch);
+    void (*unfold)(const cr_node *n, const float *grad, float *const *d, float *scratch);
     /* example number k: builds a small random case in g and returns its output; NULL: no more.
      * The gradient check and the threads test run over all of them. */
     cr_node *(*example)(cr_graph *g, int k);
@@ -63,7 +70,7 @@ typedef struct cr_op_type {
 } cr_op_type;
 
 struct cr_node {
-    const cr_op_type *op; /* NULL: parameter */
+    const cr_op_type *op; /* NULL: parameter that is not folded */
     const char *name;     /* PARAM: full name as in checkpoints; else "op#id" */
     int id;
     cr_class cls;
@@ -104,9 +111,13 @@ struct cr_graph {
     int half; /* matrix products take inputs rounded to 16 bits (kern.h: CR_HALF_…); 0: none */
     char *prefix; /* put before parameter names: see cr_graph_push; NUL-ended */
     size_t cap_prefix;
-    float *params;                 /* one block: trainable parameters first, then buffers */
-    int64_t n_trainable, n_params; /* floats, each parameter padded to 64 bytes */
+    float *params; /* one block: trainable parameters first, then folded ones, then buffers */
+    /* floats of these, each parameter padded to 64 bytes: trainable, with a gradient, all */
+    int64_t n_trainable, n_grads, n_params;
 };
+
+/* inputs of a folded parameter, at most */
+#define CR_FOLD_INPUTS 4
 
 void cr_graph_init(cr_graph *g, uint64_t seed);
 void cr_graph_clear(cr_graph *g);

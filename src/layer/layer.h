@@ -16,9 +16,11 @@ cr_node *cr_linear(cr_graph *g, const char *name, cr_node *x, int64_t out, bool 
  * dropout_ratio) go to diag. */
 cr_node *cr_mlp(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x, cr_diag *diag);
 /* cr_mlp_din: the same at each position of the sequence x, with [q; x; q - x; q * x] going in; c
- * has at least one layer */
+ * has at least one layer. cr_mlp_windows: with [x; q * x; q]. */
 cr_node *cr_mlp_din(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *q, cr_node *x,
                     cr_diag *diag);
+cr_node *cr_mlp_windows(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *q, cr_node *x,
+                        cr_diag *diag);
 /* cr_mlp_layers: cr_mlp, with the output of each layer in each */
 cr_node *cr_mlp_layers(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x,
                        cr_node **each, cr_diag *diag);
@@ -74,6 +76,13 @@ cr_node *cr_din_encoder(cr_graph *g, const char *name, const cr_mlp_conf *attn, 
                         cr_node *s, cr_diag *diag);
 /* q is as wide as s */
 cr_node *cr_simple_attention(cr_graph *g, cr_node *q, cr_node *s);
+/* sums over windows of len steps, and q: name.mlp, name.linear, name.active */
+cr_node *cr_window_encoder(cr_graph *g, const char *name, const cr_mlp_conf *attn, cr_node *q,
+                           cr_node *s, const cr_ints *len, cr_diag *diag);
+/* the mean of a multi-head self-attention, dim wide: name._query, name._key, name._value,
+ * name._multihead_attn. all: the axis of all steps, by whose number is divided. */
+cr_node *cr_self_attention(cr_graph *g, const char *name, cr_node *s, int64_t dim, int64_t heads,
+                           double dropout, int all);
 
 /* interact.c. Cross nets named `name`: name.w.i.weight, name.b.i; name.u_kernels.i, v_kernels.i */
 cr_node *cr_cross_v1(cr_graph *g, const char *name, const cr_cross_conf *c, cr_node *x);

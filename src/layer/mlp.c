@@ -22,20 +22,28 @@ int64_t cr_mlp_width(const cr_mlp_conf *c, int64_t in) {
     return c && c->hidden_units.n ? c->hidden_units.v[c->hidden_units.n - 1] : in;
 }
 
-/* Linear over [q; x; q - x; q * x] at each position of x */
-static cr_node *din_linear(cr_graph *g, const char *name, cr_node *q, cr_node *x, int64_t out,
-                           bool bias, bool relu) {
+/* what goes into the first layer, of a query q and x at each position */
+typedef enum form {
+    PLAIN,   /* x */
+    DIN,     /* [q; x; q - x; q * x] */
+    WINDOWS, /* [x; q * x; q] */
+} form;
+
+static cr_node *query_linear(cr_graph *g, const char *name, form f, cr_node *q, cr_node *x,
+                             int64_t out, bool bias, bool relu) {
+    int64_t C = x->width, in = (f == DIN ? 4 : 3) * C;
     size_t mark = cr_graph_push(g, "%s", name);
-    cr_init init = CR_INIT_U(1.0 / sqrt((double)(4 * x->width)));
-    cr_node *W = cr_weight(g, "weight", out, 4 * x->width, init);
+    cr_init init = CR_INIT_U(1.0 / sqrt((double)in));
+    cr_node *W = cr_weight(g, "weight", out, in, init);
     cr_node *b = bias ? cr_vector(g, "bias", out, init) : NULL;
     cr_graph_pop(g, mark);
+    if (f == WINDOWS)
+        W = cr_fold_columns(g, W, (const cr_range[]){{2 * C, C}, {0, C}, {-1, C}, {C, C}}, 4);
     return cr_din(g, q, x, W, b, relu);
 }
 
-/* q: the first layer is over [q; x; q - x; q * x]; NULL: over x */
-static cr_node *layers(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *q, cr_node *x,
-                       cr_node **each, cr_diag *diag) {
+static cr_node *layers(cr_graph *g, const char *name, const cr_mlp_conf *c, form f, cr_node *q,
+                       cr_node *x, cr_node **each, cr_diag *diag) {
     cr_act_spec act;
     cr_err err;
     if (cr_act_parse(&act, c->activation, &err) != CR_OK) {
@@ -52,8 +60,8 @@ static cr_node *layers(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_n
         bool fuse = !norm && act.kind == CR_ACTK_PLAIN && act.act == CR_ACT_RELU;
         bool bias = c->bias && !c->use_bn;
         int64_t units = c->hidden_units.v[i];
-        x = q && i == 0 ? din_linear(g, "0", q, x, units, bias, fuse)
-                        : cr_linear(g, "0", x, units, bias, fuse);
+        x = f != PLAIN && i == 0 ? query_linear(g, "0", f, q, x, units, bias, fuse)
+                                 : cr_linear(g, "0", x, units, bias, fuse);
         j++;
         if (c->use_bn) {
             snprintf(part, sizeof(part), "%d", j++);
@@ -80,15 +88,20 @@ static cr_node *layers(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_n
 }
 
 cr_node *cr_mlp(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x, cr_diag *diag) {
-    return c ? layers(g, name, c, NULL, x, NULL, diag) : x;
+    return c ? layers(g, name, c, PLAIN, NULL, x, NULL, diag) : x;
 }
 
 cr_node *cr_mlp_din(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *q, cr_node *x,
                     cr_diag *diag) {
-    return layers(g, name, c, q, x, NULL, diag);
+    return layers(g, name, c, DIN, q, x, NULL, diag);
+}
+
+cr_node *cr_mlp_windows(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *q, cr_node *x,
+                        cr_diag *diag) {
+    return layers(g, name, c, WINDOWS, q, x, NULL, diag);
 }
 
 cr_node *cr_mlp_layers(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x,
                        cr_node **each, cr_diag *diag) {
-    return layers(g, name, c, NULL, x, each, diag);
+    return layers(g, name, c, PLAIN, NULL, x, each, diag);
 }

@@ -16,6 +16,7 @@
 #include "op/op.h"
 
 #define ENCODER_PATH "embedding_group._group_name_to_seq_encoders"
+#define MAX_WINDOWS  1024
 
 /* What an encoder is given. */
 typedef struct source {
@@ -77,8 +78,46 @@ static cr_node *pooling(source *s) {
     return cr_seq_pool(s->b->g, cr_seq_keys(s->b, s->in, s->c->max_seq_length), mean);
 }
 
+static cr_node *windows(source *s) {
+    const cr_ints *len = &s->c->windows_len;
+    if (!cr_seq_comparable(s->b, s->in, s->c->base.at) || !has_layers(s)) return NULL;
+    int64_t all = 0, steps = s->in->seqs[0]->seq->length;
+    for (int64_t i = 0; i < len->n && all < INT32_MAX; i++)
+        all += len->v[i];
+    if (len->n == 0 || len->n > MAX_WINDOWS || all > INT32_MAX) {
+        wrong_at(s, "windows_len",
+                 "windows_len is %s; give from 1 to %d windows of some steps each",
+                 len->n == 0 ? "empty" : "too long", MAX_WINDOWS);
+        return NULL;
+    }
+    if (steps > all)
+        cr_diag_add(s->b->diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(s->c, "windows_len"),
+                    "the windows hold %lld steps and sequences may have %lld (sequence_length); "
+                    "steps behind the last window do not count, add a window to read them",
+                    (long long)all, (long long)steps);
+    return cr_window_encoder(s->b->g, s->name, s->c->attn_mlp, cr_seq_query(s->b, s->in),
+                             cr_seq_keys(s->b, s->in, all), len, s->b->diag);
+}
+
+static cr_node *self_attention(source *s) {
+    int64_t dim = s->c->multihead_attn_dim, heads = s->c->num_heads;
+    if (dim % heads != 0) {
+        wrong_at(s, "num_heads",
+                 "multihead_attn_dim %lld is not a multiple of num_heads %lld; make it one",
+                 (long long)dim, (long long)heads);
+        return NULL;
+    }
+    if (s->c->dropout >= 1) {
+        wrong_at(s, "dropout", "a dropout of 1 drops all attention; use a value below 1");
+        return NULL;
+    }
+    return cr_self_attention(s->b->g, s->name, cr_seq_keys(s->b, s->in, s->c->max_seq_length), dim,
+                             heads, s->c->dropout, cr_seq_all(s->b, s->in));
+}
+
 static const encoder_type din_type = {true, din}, simple_type = {true, simple_attention},
-                          pooling_type = {false, pooling};
+                          pooling_type = {false, pooling}, window_type = {true, windows},
+                          self_type = {false, self_attention};
 
 /* ---- messages ---- */
 
@@ -128,20 +167,20 @@ static const cr_field self_fields[] = {
     MAX_SEQ,
     CR_END,
 };
-#define MESSAGE(id, title, help, later)                                                            \
-    static const cr_msg id##_msg = {title, help, id##_fields, sizeof(cr_encoder_conf), later, NULL}
-MESSAGE(din, "DINEncoder", "Attention of the query over the steps", false);
-MESSAGE(simple, "SimpleAttention", "Dot-product attention of the query", false);
-MESSAGE(pooling, "PoolingEncoder", "Sum or mean of the steps", false);
-MESSAGE(window, "MultiWindowDINEncoder", "Attention summed over windows of steps", true);
-MESSAGE(self, "SelfAttentionEncoder", "Self-attention over the steps, then their mean", true);
+#define MESSAGE(id, title, help)                                                                   \
+    static const cr_msg id##_msg = {title, help, id##_fields, sizeof(cr_encoder_conf), false, NULL}
+MESSAGE(din, "DINEncoder", "Attention of the query over the steps");
+MESSAGE(simple, "SimpleAttention", "Dot-product attention of the query");
+MESSAGE(pooling, "PoolingEncoder", "Sum or mean of the steps");
+MESSAGE(window, "MultiWindowDINEncoder", "Attention summed over windows of steps");
+MESSAGE(self, "SelfAttentionEncoder", "Self-attention over the steps, then their mean");
 
 static const cr_oneof_member members[] = {
     {"din_encoder", &din_msg, &din_type},
     {"simple_attention", &simple_msg, &simple_type},
     {"pooling_encoder", &pooling_msg, &pooling_type},
-    {"multi_window_din_encoder", &window_msg, NULL},
-    {"self_attention_encoder", &self_msg, NULL},
+    {"multi_window_din_encoder", &window_msg, &window_type},
+    {"self_attention_encoder", &self_msg, &self_type},
     {NULL, NULL, NULL},
 };
 const cr_oneof cr_encoder_family = {"sequence encoder", true, members};

@@ -405,7 +405,8 @@ void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tabl
                                                                       : optim) *
                    4;
     for (int i = 0; i < m->graph.n; i++)
-        if (m->graph.nodes[i]->cls == CR_PARAM) *dense += m->graph.nodes[i]->width * 4;
+        if (m->graph.nodes[i]->cls == CR_PARAM && !m->graph.nodes[i]->op)
+            *dense += m->graph.nodes[i]->width * 4;
 }
 
 cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {

@@ -22,6 +22,22 @@ extern const cr_op_type cr_op_activation, cr_op_add, cr_op_attention, cr_op_bce,
     cr_op_top, cr_op_transpose;
 extern const cr_op_type cr_op_both, cr_op_cosine, cr_op_detach, cr_op_mix, cr_op_pick, cr_op_root,
     cr_op_total;
+extern const cr_op_type cr_op_fold_affine, cr_op_fold_columns, cr_op_fold_heads, cr_op_fold_product,
+    cr_op_seq_attention, cr_op_seq_windows;
+
+/* columns of a row or a matrix */
+typedef struct cr_range {
+    int64_t from, width;
+} cr_range;
+
+/* fold.c: folded parameters (graph.h), made of parameters: rows [from, from + rows) of A times B;
+ * times the vector x, plus those of b; columns of W beside each other (from -1: zeros); the weight
+ * (D, H (C + 1) + 1) behind cr_seq_attention for values V s + v and the layer W y + b */
+cr_node *cr_fold_product(cr_graph *g, cr_node *A, int64_t from, int64_t rows, cr_node *B);
+cr_node *cr_fold_affine(cr_graph *g, cr_node *A, int64_t from, int64_t rows, cr_node *x,
+                        cr_node *b);
+cr_node *cr_fold_columns(cr_graph *g, cr_node *W, const cr_range *v, int n);
+cr_node *cr_fold_heads(cr_graph *g, cr_node *V, cr_node *v, cr_node *W, cr_node *b, int64_t H);
 
 /* matmul.c: y = x W^T + b, W (N, K) as torch's Linear; b may be NULL; relu: fused. */
 cr_node *cr_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu);
@@ -121,6 +137,16 @@ cr_node *cr_seq_spread(cr_graph *g, cr_node *x, int axis);
 cr_node *cr_seq_pool(cr_graph *g, cr_node *s, bool mean);
 cr_node *cr_seq_softmax(cr_graph *g, cr_node *x, float scale);
 cr_node *cr_seq_weigh(cr_graph *g, cr_node *a, cr_node *s);
+/* the same sum for each of m windows of len[i] positions, one behind the other from the start,
+ * divided by the positions that the row has in it -> (m w); positions behind the last do not count
+ */
+cr_node *cr_seq_windows(cr_graph *g, cr_node *a, cr_node *s, const int64_t *len, int m);
+/* seq_attention.c: self-attention of H heads over a row's positions, softmax of scale * q_i . k_j
+ * with a share p dropped in training. Of s (C) it gives per head [sum_ij A_ij s_j; sum_ij A_ij],
+ * and behind them the number of positions, all divided by the row's positions on the axis `all` ->
+ * (H (C + 1) + 1); cr_fold_heads turns that into what an attention has behind it. */
+cr_node *cr_seq_attention(cr_graph *g, cr_node *q, cr_node *k, cr_node *s, int64_t H, float scale,
+                          float p, int all);
 /* din.c: W [q; k; q - k; q * k] + b at each position, q (C) of the row, k (C) of the position, W
  * (N, 4 C), which has no other user; b may be NULL; relu: fused */
 cr_node *cr_din(cr_graph *g, cr_node *q, cr_node *k, cr_node *W, cr_node *b, bool relu);
@@ -132,9 +158,6 @@ cr_node *cr_l2(cr_graph *g, cr_node *pred, cr_node *y);
 /* loss_focal.c */
 cr_node *cr_focal(cr_graph *g, cr_node *logit, cr_node *y, float gamma, float alpha);
 /* scale * sum of x^2 over the columns in v */
-typedef struct cr_range {
-    int64_t from, width;
-} cr_range;
 cr_node *cr_squares(cr_graph *g, cr_node *x, const cr_range *v, int n, float scale);
 /* loss_session.c, loss_pairwise.c: rows of one session are compared; session is the sparse feature
  * whose first id names it, -1: the whole batch is one */

@@ -27,6 +27,10 @@
     X(field_sum)                                                                                   \
     X(fm)                                                                                          \
     X(focal)                                                                                       \
+    X(fold_affine)                                                                                 \
+    X(fold_columns)                                                                                \
+    X(fold_heads)                                                                                  \
+    X(fold_product)                                                                                \
     X(ge)                                                                                          \
     X(l2)                                                                                          \
     X(label)                                                                                       \
@@ -45,10 +49,12 @@
     X(prelu)                                                                                       \
     X(root)                                                                                        \
     X(row_sum)                                                                                     \
+    X(seq_attention)                                                                               \
     X(seq_pool)                                                                                    \
     X(seq_softmax)                                                                                 \
     X(seq_spread)                                                                                  \
     X(seq_weigh)                                                                                   \
+    X(seq_windows)                                                                                 \
     X(slice)                                                                                       \
     X(softmax)                                                                                     \
     X(softmax_ce)                                                                                  \

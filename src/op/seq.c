@@ -1,7 +1,7 @@
 /*
  * seq.c - between rows and the positions of their sequences: a row's vector at each of its
  * positions, positions pooled into their row, softmax over the positions of a row, and the sum of
- * positions with weights.
+ * positions with weights, over all of them or over windows.
  *
  * There is no padding: a row without positions gets zeros, and a softmax over them is empty. Sums
  * run in the order of the positions.
@@ -253,4 +253,86 @@ const cr_op_type cr_op_seq_weigh = {.name = "seq_weigh",
 
 cr_node *cr_seq_weigh(cr_graph *g, cr_node *a, cr_node *s) {
     return cr_graph_op(g, &cr_op_seq_weigh, (cr_node *[]){a, s}, 2, NULL, 0);
+}
+
+/* ---- windows: such a sum over each of a row's windows, divided by the positions in it ---- */
+
+typedef struct windows {
+    const int64_t *len;
+    int m;
+} windows;
+
+static void windows_infer(cr_node *n) {
+    weigh_infer(n);
+    n->width *= ((const windows *)n->attr)->m;
+}
+
+/* window i of a row with positions up to end: [*from, returned), and 1 / how many that are */
+static int64_t window(const windows *w, int i, int64_t *from, int64_t end, float *share) {
+    int64_t to = end - *from < w->len[i] ? end : *from + w->len[i];
+    *share = to - *from > 1 ? 1.0f / (float)(to - *from) : 1.0f;
+    return to;
+}
+
+static void windows_forward(const cr_node *n, cr_tile *t) {
+    const windows *w = n->attr;
+    const cr_node *a = n->in[0], *s = n->in[1];
+    for (int64_t r = 0, p; r < t->n_rows; r++) {
+        float *y = cr_val(t, n) + r * cr_ld(n), share;
+        int64_t end = positions(t, s->axis, r, &p);
+        memset(y, 0, (size_t)n->width * sizeof(float));
+        for (int i = 0; i < w->m; i++, y += s->width)
+            for (int64_t to = window(w, i, &p, end, &share); p < to; p++)
+                cr_kern->axpy(y, share * cr_val(t, a)[p * cr_ld(a)], cr_val(t, s) + p * cr_ld(s),
+                              s->width);
+    }
+}
+
+static void windows_backward(const cr_node *n, cr_tile *t) {
+    const windows *w = n->attr;
+    const cr_node *a = n->in[0], *s = n->in[1];
+    bool wants_a = cr_wants_grad(t, n, 0), wants_s = cr_wants_grad(t, n, 1);
+    bool first_a = cr_first_grad(t, n, 0), first_s = cr_first_grad(t, n, 1);
+    for (int64_t r = 0, p; r < t->n_rows; r++) {
+        const float *dy = cr_grad(t, n) + r * cr_ld(n);
+        int64_t end = positions(t, s->axis, r, &p), to = 0;
+        float share;
+        /* behind the last window the slope is 0 */
+        for (int i = 0; i <= w->m; i++, dy += s->width) {
+            bool last = i == w->m;
+            for (to = last ? end : window(w, i, &p, end, &share); p < to; p++) {
+                float c = last ? 0 : share, *da = wants_a ? cr_grad(t, a) + p * cr_ld(a) : NULL;
+                float d = last ? 0 : c * cr_kern->dot(dy, cr_val(t, s) + p * cr_ld(s), s->width);
+                if (da) *da = first_a ? d : *da + d;
+                float *ds = wants_s ? cr_grad(t, s) + p * cr_ld(s) : NULL;
+                if (ds && last && first_s) memset(ds, 0, (size_t)s->width * sizeof(float));
+                if (ds && !last)
+                    (first_s ? cr_kern->scale : cr_kern->axpy)(ds, c * cr_val(t, a)[p * cr_ld(a)],
+                                                               dy, s->width);
+            }
+        }
+    }
+}
+
+static cr_node *windows_example(cr_graph *g, int k) {
+    if (k > 1) return NULL;
+    static const int64_t len[] = {2, 1, 3};
+    int axis = cr_graph_axis(g);
+    cr_node *s = cr_feed_seq(g, axis, k ? 21 : 3);
+    return cr_seq_windows(g, k ? cr_row_sum(g, s) : cr_feed_seq(g, axis, 1), s, len, 3);
+}
+
+const cr_op_type cr_op_seq_windows = {.name = "seq_windows",
+                                      .infer = windows_infer,
+                                      .forward = windows_forward,
+                                      .backward = windows_backward,
+                                      .example = windows_example,
+                                      .reads_in = true,
+                                      .seq = true};
+
+cr_node *cr_seq_windows(cr_graph *g, cr_node *a, cr_node *s, const int64_t *len, int m) {
+    int64_t *own = CR_NEW_N(&g->arena, int64_t, m);
+    memcpy(own, len, (size_t)m * sizeof(*len));
+    windows w = {own, m};
+    return cr_graph_op(g, &cr_op_seq_windows, (cr_node *[]){a, s}, 2, &w, sizeof(w));
 }

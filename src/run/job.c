@@ -428,7 +428,7 @@ cr_ckpt_tensor *cr_job_tensors(job *j, const trainer *t, cr_arena *a, int *n) {
     list l = {CR_NEW_N(a, cr_ckpt_tensor, max + 1), 0};
     for (int i = 0; i < m->graph.n; i++) {
         const cr_node *p = m->graph.nodes[i];
-        if (p->cls != CR_PARAM) continue;
+        if (p->cls != CR_PARAM || p->op) continue;
         add_flat(&l, p->name, p, p->w, false);
         for (int k = 0; t && p->trainable && k < cr_trainer_planes(t, p); k++) {
             float *data;

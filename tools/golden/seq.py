@@ -21,6 +21,16 @@ ITEMS, SHOPS = 11, 5
 
 
 def config(attn, query):
+    return pipeline(dict(
+            feature_groups=[
+                dict(group_name="deep", feature_names=["user", "item"], group_type=Name("DEEP")),
+                dict(group_name="seq", feature_names=query + ["clicks__item", "clicks__shop", "clicks__price"],
+                     group_type=Name("SEQUENCE"))],
+            multi_tower_din=dict(towers=[dict(input="deep", mlp=mlp(6))], din_towers=[dict(input="seq", attn_mlp=attn)],
+                                 final=mlp(5))))
+
+
+def pipeline(model):
     return dict(
         train_input_path="data.csv", eval_input_path="data.csv", model_dir="model",
         train_config=dict(
@@ -38,13 +48,7 @@ def config(attn, query):
                 raw_feature("price")])},
         ],
         model_config=dict(
-            feature_groups=[
-                dict(group_name="deep", feature_names=["user", "item"], group_type=Name("DEEP")),
-                dict(group_name="seq", feature_names=query + ["clicks__item", "clicks__shop", "clicks__price"],
-                     group_type=Name("SEQUENCE"))],
-            multi_tower_din=dict(towers=[dict(input="deep", mlp=mlp(6))], din_towers=[dict(input="seq", attn_mlp=attn)],
-                                 final=mlp(5)),
-            num_class=1, losses=[{"binary_cross_entropy": {}}], metrics=[{"auc": {}}]))
+            model, num_class=1, losses=[{"binary_cross_entropy": {}}], metrics=[{"auc": {}}]))
 
 
 CASES = {
@@ -142,12 +146,16 @@ def eval_logits(net, tables, x):
     return y
 
 
-def build(name, conf):
-    rng = np.random.default_rng(sum(map(ord, name)))
-    torch.manual_seed(sum(map(ord, name)))
+def din_net(conf):
     m = conf["model_config"]
     query = [f for f in m["feature_groups"][1]["feature_names"] if "__" not in f]
-    net = Net(m["multi_tower_din"]["din_towers"][0]["attn_mlp"], query)
+    return Net(m["multi_tower_din"]["din_towers"][0]["attn_mlp"], query)
+
+
+def build(name, conf, new_net):
+    rng = np.random.default_rng(sum(map(ord, name)))
+    torch.manual_seed(sum(map(ord, name)))
+    net = new_net(conf)
     with torch.no_grad():
         for p in net.parameters():
             if p.dim() == 1:
@@ -181,4 +189,4 @@ def build(name, conf):
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or CASES:
-        build(name, CASES[name])
+        build(name, CASES[name], din_net)
