@@ -162,6 +162,7 @@ typedef struct cr_batch {
     int n_reserved;
     const cr_column *reserved;
     cr_data_pos after;
+    void *tally; /* of a chunk: what the encoder counted in it, see cr_loader_opts; else NULL */
     cr_arena arena;
 } cr_batch;
 

@@ -141,6 +141,11 @@ static cr_code process(cr_loader *l, worker *w, const cr_raw *raw, cr_slot *s) {
         w->enc = (cr_batch){.arena = arena, .n_rows = n};
         CR_TRY(l->o.encode(l->o.encode_ctx, &w->chunk, &w->enc, &w->bad, &s->err));
         w->enc.n_rows = n;
+        if (l->o.tally_size) {
+            if (!s->tally) s->tally = cr_alloc(l->o.tally_size, "counts of a block");
+            memcpy(s->tally, w->enc.tally, l->o.tally_size);
+            s->counted = true;
+        }
     }
     if (w->bad.n > 0) {
         rows_room(w, n);
@@ -180,7 +185,7 @@ cr_slot *cr_loader_slot(cr_loader *l) {
     else
         s = cr_alloc(sizeof(*s), "a block of rows");
     s->next = NULL;
-    s->done = s->end = s->started = false;
+    s->done = s->end = s->started = s->counted = false;
     s->base = s->lead = 0;
     s->n_stands = s->first_row = -1;
     s->block_end = true;
@@ -437,6 +442,7 @@ cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag
     l->src = src;
     l->G = opts->batch_size * opts->world;
     l->W = rows_of_window(opts, l->G);
+    if (opts->tally_size) l->tally = cr_alloc(opts->tally_size, "counts of the data");
     atomic_init(&l->stop, false);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->work, NULL);
@@ -473,6 +479,7 @@ void cr_loader_free(cr_loader *l) {
     cr_rows_close(l);
     l->reader->close(l->src);
     cr_free(l->threads);
+    cr_free(l->tally);
     cr_free(l->first_item);
     cr_free(l->front);
     cr_free(l->order);
@@ -514,6 +521,7 @@ cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err) {
     cr_job *j = l->job_head;
     l->job_head = j->next;
     if (!l->job_head) l->job_tail = NULL;
+    if (j->counted) l->o.tally_add(l->tally, j->tally, l->o.tally_size);
     cr_code code = CR_OK;
     if (j->kind == CR_JOB_BATCH) {
         *out = &j->batch;
@@ -543,6 +551,12 @@ void cr_loader_get_stats(cr_loader *l, cr_loader_stats *out) {
     pthread_mutex_lock(&l->lock);
     *out = l->stats;
     pthread_mutex_unlock(&l->lock);
+}
+
+void cr_loader_tally(cr_loader *l, void *out) {
+    if (!l->tally) return;
+    memcpy(out, l->tally, l->o.tally_size);
+    memset(l->tally, 0, l->o.tally_size);
 }
 
 bool cr_loader_first_bad(cr_loader *l, cr_err *out) {

@@ -32,6 +32,11 @@ typedef struct cr_loader_opts {
     void *encode_ctx;
     /* NULL, or looks at what the columns are before anything is read; mistakes to diag */
     void (*check)(const void *encode_ctx, const cr_colkind *kinds, cr_diag *diag);
+    /* What encode counts besides: it leaves tally_size bytes at out->tally, tally_add puts one
+     * behind another (zeros: empty). Sums go along with the rows, so they depend on the rows given
+     * out and not on threads. 0: nothing is counted. */
+    size_t tally_size;
+    void (*tally_add)(void *to, const void *from, size_t size);
     int64_t batch_size;
     bool shuffle;
     bool drop_remainder;
@@ -63,6 +68,9 @@ void cr_loader_free(cr_loader *l);
  * One thread. */
 CR_CHECKED cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err);
 void cr_loader_release(cr_loader *l, cr_batch *b);
+/* cr_loader_tally: the sum over all blocks that rows were given out of since the last call, and at the
+ * end of an epoch those without any; out has tally_size bytes. */
+void cr_loader_tally(cr_loader *l, void *out);
 /* what the wanted columns are, n_want of them; valid as long as the loader */
 void cr_loader_kinds(const cr_loader *l, cr_colkind *out);
 typedef struct cr_loader_stats {

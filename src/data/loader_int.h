@@ -42,6 +42,8 @@ typedef struct cr_slot {
     cr_batch rows;
     const char *rec; /* shuffled: rows lie in records */
     cr_region mem;
+    void *tally;  /* room for counts, kept from use to use; so below */
+    bool counted; /* it holds some */
     int64_t n_bad;
     cr_bad_row *bad; /* the first few */
     int64_t n_bad_kept;
@@ -63,6 +65,8 @@ typedef struct cr_window {
     int64_t epoch, unit, next_unit, rows_before, bad_before, bad;
     int64_t base, lead; /* of its one slot, exact only */
     bool block_end;
+    void *tally; /* of its slots, until a batch has it */
+    bool counted;
     bool last;  /* CR_WIN_END: of the last epoch */
     cr_err err; /* CR_WIN_FAILED */
 } cr_window;
@@ -76,6 +80,8 @@ typedef struct cr_job {
     bool last;
     cr_err err;
     cr_region mem;
+    void *tally; /* of the windows that begin in it */
+    bool counted;
     const cr_batch *shape;
     cr_row_run *runs;
     cr_window **wins; /* of the runs */
@@ -138,6 +144,7 @@ struct cr_loader {
     cr_job *job_head, *job_tail, *free_jobs;
 
     cr_loader_stats stats;
+    void *tally;      /* of what was given out */
     double row_bytes; /* encoded, the most of any block so far */
     cr_err first_bad; /* CR_OK: none yet */
     bool finished;    /* the caller has seen the end */

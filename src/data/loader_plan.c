@@ -31,7 +31,8 @@ static cr_window *new_window(cr_loader *l, cr_window_kind kind) {
                      .recs = keep.recs,
                      .cap_slots = keep.cap_slots,
                      .refs = keep.refs,
-                     .cap_refs = keep.cap_refs};
+                     .cap_refs = keep.cap_refs,
+                     .tally = keep.tally};
     return w;
 }
 
@@ -64,6 +65,22 @@ static void pop_window(cr_loader *l) {
     if (!l->win_head) l->win_tail = NULL;
     w->popped = true;
     if (w->readers == 0) drop_window(l, w);
+}
+
+/* count adds counts to those of a window or a batch. */
+static void count(const cr_loader *l, void **to, bool *counted, const void *from) {
+    if (!*to) *to = cr_alloc(l->o.tally_size, "counts of rows");
+    if (*counted)
+        l->o.tally_add(*to, from, l->o.tally_size);
+    else
+        memcpy(*to, from, l->o.tally_size);
+    *counted = true;
+}
+
+/* take_counts: whoever takes the first row of a window takes its counts */
+static void take_counts(const cr_loader *l, cr_job *j, cr_window *w) {
+    if (w->counted) count(l, &j->tally, &j->counted, w->tally);
+    w->counted = false;
 }
 
 static void add_slot(cr_window *w, cr_slot *s) {
@@ -237,6 +254,7 @@ void cr_plan_slot(cr_loader *l, cr_slot *s) {
             int64_t n = s->n_stands >= 0 ? s->n_stands : s->rows.n_rows;
             kept = s->rows.n_rows > 0;
             if (kept) add_slot(w, s);
+            if (s->counted) count(l, &w->tally, &w->counted, s->tally);
             w->n_rows += n;
             w->next_unit = s->next_unit;
             w->block_end = s->block_end;
@@ -262,6 +280,7 @@ static cr_job *new_job(cr_loader *l, cr_job_kind kind) {
     j->kind = kind;
     j->started = j->ready = kind != CR_JOB_BATCH;
     j->n_runs = 0;
+    j->counted = false;
     if (l->job_tail)
         l->job_tail->next = j;
     else
@@ -305,6 +324,7 @@ static void plan_batch(cr_loader *l, int64_t total) {
     for (int64_t at = 0; at < total;) {
         cr_window *w = l->win_head;
         int64_t n = w->n_rows - w->used;
+        take_counts(l, j, w);
         if (n > total - at) n = total - at;
         int64_t a = at > lo ? at : lo, z = at + n < hi ? at + n : hi;
         /* without rows of its own the job still holds the window whose shape it takes */
@@ -323,9 +343,10 @@ static void plan_batch(cr_loader *l, int64_t total) {
     j->batch.global_rows = total;
 }
 
-/* drop_rows throws away what is left of an epoch (drop_remainder). */
-static void drop_rows(cr_loader *l) {
+/* drop_rows throws away what is left of an epoch (drop_remainder); its counts stay. */
+static void drop_rows(cr_loader *l, cr_job *j) {
     while (l->win_head->kind == CR_WIN_ROWS) {
+        take_counts(l, j, l->win_head);
         l->closed_rows -= l->win_head->n_rows - l->win_head->used;
         l->win_head->used = l->win_head->n_rows;
         pop_window(l);
@@ -333,9 +354,10 @@ static void drop_rows(cr_loader *l) {
 }
 
 static void plan_end(cr_loader *l) {
-    cr_window *w = l->win_head;
     bool nothing = l->epoch_batches == 0 && l->o.n_epochs == 0;
     cr_job *j = new_job(l, nothing ? CR_JOB_FAILED : CR_JOB_END);
+    drop_rows(l, j);
+    cr_window *w = l->win_head;
     if (nothing) {
         cr_fail_at(&j->err, CR_EDATA, ((cr_loc){l->o.paths, 0, 0}), "%s",
                    l->o.drop_remainder
@@ -367,7 +389,6 @@ void cr_plan_jobs(cr_loader *l) {
         } else if (have > 0 && !l->o.drop_remainder) {
             plan_batch(l, have);
         } else {
-            drop_rows(l);
             plan_end(l);
         }
     }
@@ -386,6 +407,7 @@ static void clear_slots(cr_slot *s) {
     while (s) {
         cr_slot *next = s->next;
         cr_region_clear(&s->mem);
+        cr_free(s->tally);
         cr_free(s->bad);
         cr_free(s);
         s = next;
@@ -397,6 +419,7 @@ void cr_plan_clear(cr_loader *l) {
         cr_job *j = &l->jobs[i];
         if (!j->ready) cr_plan_done(l, j); /* planned, and now never assembled */
         cr_region_clear(&j->mem);
+        cr_free(j->tally);
         cr_free(j->runs);
         cr_free(j->wins);
     }
@@ -412,6 +435,7 @@ void cr_plan_clear(cr_loader *l) {
         cr_free(w->srcs);
         cr_free(w->recs);
         cr_free(w->refs);
+        cr_free(w->tally);
         cr_free(w);
     }
 }

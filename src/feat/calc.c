@@ -237,7 +237,7 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
     }
     if (kind == CR_END_NUMBER) set_norm(op, f, c, arena, NULL);
     cr_feature *end = CR_NEW(arena, cr_feature);
-    *end = (cr_feature){.name = f->name, .at = f->at, .counts = f->counts, .seq = f->seq};
+    *end = (cr_feature){.name = f->name, .at = f->at, .seq = f->seq};
     if (kind == CR_END_NUMBER) {
         op->dim = dim > 0 ? dim : 1;
         cr_raw_conf *x = raw_conf(f, c, op->dim, arena);
@@ -318,6 +318,8 @@ void cr_calc_bad(cr_calc_run *run, int input, cr_tok value, const char *why) {
     cr_bad_add(run->bad, r, cr_line_of(run->chunk, r), "column '%s', value '%s': %s (feature '%s')",
                col, cr_show(show, value.p ? value.p : "", value.p ? value.n : 0), why,
                run->f->name);
+    cr_count_bad(run->counts, value.p ? value.p : "", value.p ? value.n : 0);
+    run->n_bad++;
     cr_values_drop(run->out);
 }
 
@@ -379,13 +381,17 @@ static cr_code inputs(const cr_feature *f, const cr_chunk *chunk, cr_arena *aren
 /* numbers that are not finite make their row bad; y gets the normalized ones */
 static void normalize(cr_calc_run *run, const cr_norm *norm, cr_values *v, float *y) {
     cr_norm_apply(norm, v->x, y, v->n, false);
-    for (int64_t r = 0; r < run->chunk->n_rows; r++)
+    for (int64_t r = 0; r < run->chunk->n_rows; r++) {
+        bool bad = false;
         for (int64_t i = v->off[r]; i < v->off[r + 1]; i++) {
             if (isfinite(y[i])) continue;
             cr_bad_add(run->bad, r, cr_line_of(run->chunk, r),
                        "feature '%s' gives no finite number", run->f->name);
             y[i] = 0;
+            bad = true;
         }
+        run->counts->not_finite += bad;
+    }
 }
 
 /* what the operator made as the column that the end reads */
@@ -447,8 +453,10 @@ static cr_code run_rows(cr_calc_run *run, cr_values *v, const cr_column **in, bo
     for (int64_t r = 0; r < n_rows; r++) {
         v->row = r;
         op->row(run, r);
-        if (op->end_kind == CR_END_MANY && op->most && cr_values_in_row(v) > op->most)
+        if (op->end_kind == CR_END_MANY && op->most && cr_values_in_row(v) > op->most) {
             v->n = v->off[r] + op->most;
+            run->counts->cut++;
+        }
         if (with_default) cr_values_default(v, op->def, op->sep);
         if (v->n > INT32_MAX || v->n_bytes > UINT32_MAX)
             return cr_fail(err, CR_EDATA,
@@ -468,7 +476,8 @@ cr_code cr_calc_give(const cr_feature *f, const cr_chunk *chunk, cr_column *out,
                      cr_bad *bad, cr_err *err) {
     const cr_calc *op = f->self;
     const cr_column *in[CR_CALC_MAX_INPUTS];
-    cr_calc_run run = {.f = f, .chunk = chunk, .arena = arena, .bad = bad};
+    cr_feature_counts none = {0}; /* counted where it is encoded */
+    cr_calc_run run = {.f = f, .chunk = chunk, .arena = arena, .bad = bad, .counts = &none};
     cr_values v;
     if (makes_tokens(op)) {
         CR_TRY(run_rows(&run, &v, in, true, err));
@@ -488,10 +497,12 @@ cr_code cr_calc_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out
         made = in->cols[f->col_idx[0]];
     } else {
         const cr_column *cols[CR_CALC_MAX_INPUTS];
-        cr_calc_run run = {.f = f, .chunk = in, .arena = out->arena, .bad = out->bad};
+        cr_calc_run run = {
+            .f = f, .chunk = in, .arena = out->arena, .bad = out->bad, .counts = out->counts};
         cr_values v;
         CR_TRY(run_rows(&run, &v, cols, false, err));
         as_column(&run, &v, &made);
+        out->counts->missing -= run.n_bad; /* the end takes dropped rows for missing ones */
     }
     cr_chunk one = {
         .n_rows = in->n_rows, .n_cols = 1, .cols = &made, .path = in->path, .lines = in->lines};

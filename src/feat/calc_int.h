@@ -176,6 +176,8 @@ typedef struct cr_calc_run {
     cr_arena *arena;
     cr_values *out;
     cr_bad *bad;
+    cr_feature_counts *counts;
+    int64_t n_bad; /* rows that cr_calc_bad dropped */
     void *scratch; /* what begin made */
 } cr_calc_run;
 /* cr_calc_bad reports the current row (out->row) and drops what it made. */

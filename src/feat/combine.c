@@ -55,7 +55,7 @@ static void row(cr_calc_run *run, int64_t r) {
     }
     int64_t n = 0;
     for (int64_t i = 0; i < t->in.n; i++) {
-        int64_t k = cr_vocab_get(&s->map, t->in.v[i].p, t->in.v[i].n);
+        int64_t k = cr_vocab_get(&s->map, t->in.v[i].p, t->in.v[i].n, NULL);
         if (k >= 0) t->x[n++] = (double)(float)s->x->v[k].f;
     }
     if (n) cr_values_number(run->out, cr_combine(s->combiner, t->x, n));

@@ -50,7 +50,10 @@ static void row(cr_calc_run *run, int64_t r) {
         t->at[i] = 0;
         total = total > MAX_COMBINATIONS ? total : total * t->in[i].n;
     }
-    if (s->most && total > s->most) total = s->most;
+    if (s->most && total > s->most) {
+        total = s->most;
+        run->counts->cut++;
+    }
     if (total > MAX_COMBINATIONS) {
         cr_calc_bad(run, 0, t->in[0].v[0], "more than 1048576 combinations in this row");
         return;

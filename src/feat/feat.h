@@ -7,8 +7,6 @@
 #ifndef CR_FEAT_FEAT_H
 #define CR_FEAT_FEAT_H
 
-#include <stdatomic.h>
-
 #include "base/json.h"
 #include "data/batch.h"
 #include "data/config.h"
@@ -18,12 +16,23 @@ typedef struct cr_feature cr_feature;
 typedef struct cr_feature_type cr_feature_type;
 typedef enum cr_dense_emb { CR_DENSE_PLAIN, CR_DENSE_AUTODIS, CR_DENSE_MLP } cr_dense_emb;
 
-/* What encoding met so far; written by all encoding threads, readable at any time. */
+/* What encoding met of one feature, in rows that were left out as bad too. A chunk has its own
+ * (cr_features_counts); they are added in the order of the stream, so sums are those of the data
+ * and not of threads. Zeros: nothing yet. */
 typedef struct cr_feature_counts {
-    atomic_llong missing;      /* rows without a value (the default was used) */
-    atomic_llong out_of_range; /* ids outside [0, num_embeddings), taken as 0 */
-    atomic_llong first_bad;    /* one of those ids (INT64_MAX: larger than 64 bits) */
-    atomic_llong truncated;    /* rows whose sequence was cut to sequence_length */
+    int64_t rows;
+    int64_t steps;        /* of a sequence */
+    int64_t ids;          /* made from values; not those of defaults */
+    int64_t missing;      /* rows, or steps of a sequence, without a value: the default was used */
+    int64_t out_of_range; /* ids outside [0, num_embeddings), taken as 0 */
+    int64_t first_bad;    /* the first of those ids (INT64_MAX: larger than 64 bits) */
+    int64_t unknown;      /* values that its vocabulary does not list */
+    int64_t not_finite;   /* rows or steps with NaN, an infinity, more than float32 holds: bad */
+    int64_t unparsable;   /* rows or steps with what is no number, or too many or few: bad */
+    int64_t truncated;    /* rows whose sequence was cut to sequence_length */
+    int64_t cut;          /* rows or steps with more values than value_dim */
+    uint64_t first_row;   /* what the first row became, as a hash */
+    bool varies;          /* some row became something else */
 } cr_feature_counts;
 
 /* A feature whose rows are sequences; its type works on steps as if they were rows (seq.c). */
@@ -71,7 +80,6 @@ struct cr_feature {
     int given;          /* to other features (FG_DAG): 1 as it is, 2 as text */
     void *self;         /* the type's own */
 
-    cr_feature_counts *counts;
     size_t row_scratch;      /* bytes of scratch encode needs per row of a chunk */
     const char *vocab_path;  /* vocab_file as found (asset_dir applied); NULL: none */
     const char *vocab_asset; /* name of its copy in an export directory, as fg.json says */
@@ -85,6 +93,7 @@ typedef struct cr_feat_out {
     int64_t dense_stride; /* floats from row to row */
     void *scratch;        /* n_rows * f->row_scratch bytes, 64-byte aligned */
     cr_bad *bad;
+    cr_feature_counts *counts; /* to be added to */
 } cr_feat_out;
 
 struct cr_feature_type {
@@ -158,8 +167,22 @@ CR_CHECKED cr_code cr_features_values(const cr_features *fs, const cr_chunk *chu
 void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag);
 /* fg.json text of all features */
 void cr_features_fg_json(const cr_features *fs, cr_buf *out);
-/* cr_features_report logs one warning per feature that met ids out of range; call at the end of a
- * run. */
-void cr_features_report(const cr_features *fs);
+/* ---- counts (counts.c) ---- */
+
+/* counts of a batch that cr_features_encode made, one per feature of cr_features.v */
+const cr_feature_counts *cr_features_counts(const cr_batch *b);
+size_t cr_features_counts_size(const cr_features *fs); /* bytes */
+/* cr_features_counts_add is the loader's tally_add: `from` comes behind `to` in the stream. */
+void cr_features_counts_add(void *to, const void *from, size_t size);
+/* cr_features_compare fills rows, steps, first_row and varies of feature f from the batch. */
+void cr_features_compare(const cr_feature *f, const cr_batch *b, cr_feature_counts *c);
+/* is it the same in all rows? */
+static inline bool cr_counts_constant(const cr_feature_counts *c) {
+    return c->rows > 1 && !c->varies;
+}
+/* has no row a value of its own? */
+static inline bool cr_counts_absent(const cr_feature *f, const cr_feature_counts *c) {
+    return c->rows > 0 && c->missing >= (f->seq ? c->steps : c->rows);
+}
 
 #endif

@@ -100,6 +100,11 @@ CR_CHECKED cr_code cr_give_numbers(const cr_feature *f, const cr_column *col, co
                                    const cr_chunk *chunk, cr_column *out, cr_arena *arena,
                                    cr_bad *bad, cr_err *err);
 
+/* ---- counts (counts.c) ---- */
+
+/* cr_count_bad counts a value that is no number: not finite, or unparsable. */
+void cr_count_bad(cr_feature_counts *c, const char *s, size_t n);
+
 /* ---- tokens to ids (ids.c) ---- */
 
 typedef enum cr_id_kind { CR_IDS_HASH, CR_IDS_BUCKETS, CR_IDS_VOCAB, CR_IDS_ENCODED } cr_id_kind;
@@ -119,7 +124,7 @@ typedef struct cr_ids {
     int64_t n_def;
 } cr_ids;
 /* cr_ids_of maps one token; false: not a valid token, *why says so. Out of range ids become 0 and
- * set *range to the id met. */
+ * set *range to the id met. What a vocabulary does not list is fine. */
 bool cr_ids_of(const cr_ids *m, const char *s, size_t n, int64_t *id, int64_t *range,
                const char **why);
 /* cr_ids_encode turns a column into out->ids. off stays NULL when every row has exactly one id. */
@@ -136,9 +141,10 @@ void cr_id_fg_buckets(const cr_feature *f, const cr_id_conf *c, cr_jw *w);
 typedef enum cr_row_state { CR_ROW_MISSING = 0, CR_ROW_OK = 1, CR_ROW_BAD = 2 } cr_row_state;
 /* cr_numbers_read reads dim numbers per row into x (n_rows, dim) and says what each row is. Text is
  * split by sep where dim > 1; arena is for scratch. Rows with a wrong count or text are reported to
- * bad, x is 0 there. Returns false and fills err for a column that holds no numbers. */
+ * bad and counted, x is 0 there. Returns false and fills err for a column that holds no numbers. */
 CR_CHECKED cr_code cr_numbers_read(const cr_column *col, const cr_chunk *chunk, const char *name,
                                    int64_t dim, const char *sep, size_t n_sep, double *x,
-                                   uint8_t *state, cr_arena *arena, cr_bad *bad, cr_err *err);
+                                   uint8_t *state, cr_arena *arena, cr_bad *bad,
+                                   cr_feature_counts *counts, cr_err *err);
 
 #endif

@@ -7,12 +7,10 @@
  */
 #include "feat/feat_int.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/map.h"
 
 typedef struct builder {
@@ -78,7 +76,6 @@ static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf
     f->conf = c->conf;
     f->name = block ? cr_arena_printf(b->arena, "%s__%s", block->sequence_name, name) : name;
     f->at = cr_conf_at(f->conf, "feature_name");
-    f->counts = CR_NEW(b->arena, cr_feature_counts);
     int64_t before = cr_map_get(&b->names, f->name, strlen(f->name), -1);
     if (before >= 0) {
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
@@ -214,8 +211,9 @@ static cr_code numbers(const cr_chunk *chunk, int col, const char *name, const c
     double *x = scratch;
     uint8_t *state = (uint8_t *)(x + n);
     char text[32];
-    CR_TRY(
-        cr_numbers_read(&chunk->cols[col], chunk, name, 1, "\x1d", 1, x, state, arena, bad, err));
+    cr_feature_counts none = {0};
+    CR_TRY(cr_numbers_read(&chunk->cols[col], chunk, name, 1, "\x1d", 1, x, state, arena, bad,
+                           &none, err));
     for (int64_t r = 0; r < n; r++) {
         out[r] = (float)x[r];
         if (state[r] == CR_ROW_MISSING)
@@ -286,6 +284,7 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     float *dense = cr_arena_alloc(arena, sizeof(float) * (size_t)(n * fs->dense_width) + 64);
     cr_jagged *sparse = CR_NEW_N(arena, cr_jagged, fs->n_sparse + 1);
     cr_dense_seq *dense_seq = CR_NEW_N(arena, cr_dense_seq, fs->n_dense_seq + 1);
+    cr_feature_counts *counts = CR_NEW_N(arena, cr_feature_counts, fs->n + 1);
     cr_chunk all = *chunk; /* with the columns that features give to others */
     if (fs->gives) {
         all.n_cols = fs->n_want + 2 * fs->n;
@@ -298,7 +297,7 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
         const cr_feature *f = fs->v[i];
         if (f->given) CR_TRY(cr_dag_give(fs, i, &all, arena, bad, err));
         if (f->stub) continue;
-        cr_feat_out o = {arena, NULL, NULL, fs->dense_width, scratch, bad};
+        cr_feat_out o = {arena, NULL, NULL, fs->dense_width, scratch, bad, &counts[i]};
         if (f->sparse)
             o.ids = &sparse[f->slot];
         else if (!f->seq)
@@ -309,6 +308,7 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
             CR_TRY(f->type->encode(f, chunk, &o, err));
     }
     out->n_rows = n;
+    out->tally = counts;
     out->n_sparse = fs->n_sparse;
     out->sparse = sparse;
     out->n_dense_seq = fs->n_dense_seq;
@@ -316,6 +316,8 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     cr_seq_check(fs, chunk, out, bad);
     out->dense_width = fs->dense_width;
     out->dense = dense;
+    for (int i = 0; i < fs->n; i++)
+        if (!fs->v[i]->stub) cr_features_compare(fs->v[i], out, &counts[i]);
     out->n_labels = fs->n_labels;
     out->n_weights = fs->n_weights;
     CR_TRY(number_columns(chunk, fs->labels, fs->label_col, fs->n_labels, "label", scratch,
@@ -387,16 +389,4 @@ void cr_features_fg_json(const cr_features *fs, cr_buf *out) {
     }
     cr_jw_end(&w);
     cr_jw_end(&w);
-}
-
-void cr_features_report(const cr_features *fs) {
-    for (int i = 0; i < fs->n; i++) {
-        const cr_feature *f = fs->v[i];
-        long long n = atomic_load_explicit(&f->counts->out_of_range, memory_order_relaxed);
-        long long first = atomic_load_explicit(&f->counts->first_bad, memory_order_relaxed);
-        if (n)
-            CR_WARN("feature '%s': %lld ids outside its table of %" PRId64 " rows were taken as 0, "
-                    "e.g. %lld; raise its size or clean the data",
-                    f->name, n, f->num_embeddings, first);
-    }
 }

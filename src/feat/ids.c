@@ -42,17 +42,27 @@ INLINE bool has_byte(const char *p, size_t n, char c, uint64_t pat) {
     return false;
 }
 
+/* beside CR_NO_RANGE and ids: the vocabulary does not list the token */
+#define UNLISTED (INT64_MIN + 1)
+
 INLINE int64_t in_table(int64_t id, int64_t size, int64_t *range) {
     if ((uint64_t)id < (uint64_t)size) return id;
     *range = id;
     return 0;
 }
 
+INLINE int64_t listed(const cr_ids *m, const char *s, size_t n, int64_t *range) {
+    bool is;
+    int64_t id = cr_vocab_get(&m->vocab, s, n, &is);
+    if (!is) *range = UNLISTED;
+    return id;
+}
+
 INLINE bool map_int(const cr_ids *m, cr_id_kind kind, int64_t v, int64_t *id, int64_t *range) {
     char text[24];
     switch (kind) {
     case CR_IDS_HASH: *id = (int64_t)cr_mod_of(m->mod, m->hash(text, cr_num_text(text, v))); break;
-    case CR_IDS_VOCAB: *id = cr_vocab_get(&m->vocab, text, cr_num_text(text, v)); break;
+    case CR_IDS_VOCAB: *id = listed(m, text, cr_num_text(text, v), range); break;
     default: *id = in_table(v, m->num_embeddings, range); return true;
     }
     if (m->clamp) *id = in_table(*id, m->num_embeddings, range);
@@ -80,7 +90,7 @@ INLINE bool map_text(const cr_ids *m, cr_id_kind kind, const char *s, size_t n, 
     if (kind == CR_IDS_HASH)
         *id = (int64_t)cr_mod_of(m->mod, m->hash(s, n));
     else
-        *id = cr_vocab_get(&m->vocab, s, n);
+        *id = listed(m, s, n, range);
     if (m->clamp) *id = in_table(*id, m->num_embeddings, range);
     return true;
 }
@@ -88,13 +98,15 @@ INLINE bool map_text(const cr_ids *m, cr_id_kind kind, const char *s, size_t n, 
 bool cr_ids_of(const cr_ids *m, const char *s, size_t n, int64_t *id, int64_t *range,
                const char **why) {
     *range = CR_NO_RANGE;
+    bool fine = false;
     switch (m->kind) {
-    case CR_IDS_HASH: return map_text(m, CR_IDS_HASH, s, n, id, range, why);
-    case CR_IDS_BUCKETS: return map_text(m, CR_IDS_BUCKETS, s, n, id, range, why);
-    case CR_IDS_VOCAB: return map_text(m, CR_IDS_VOCAB, s, n, id, range, why);
-    case CR_IDS_ENCODED: return map_text(m, CR_IDS_ENCODED, s, n, id, range, why);
+    case CR_IDS_HASH: fine = map_text(m, CR_IDS_HASH, s, n, id, range, why); break;
+    case CR_IDS_BUCKETS: fine = map_text(m, CR_IDS_BUCKETS, s, n, id, range, why); break;
+    case CR_IDS_VOCAB: fine = map_text(m, CR_IDS_VOCAB, s, n, id, range, why); break;
+    case CR_IDS_ENCODED: fine = map_text(m, CR_IDS_ENCODED, s, n, id, range, why); break;
     }
-    CR_BUG("kind of ids");
+    if (*range == UNLISTED) *range = CR_NO_RANGE;
+    return fine;
 }
 
 /* the jagged array being made */
@@ -107,7 +119,7 @@ typedef struct sink {
     float *w; /* weighted only */
     int32_t *off;
     int64_t n, cap;
-    int64_t n_missing, n_range, first_range;
+    int64_t n_missing, n_range, first_range, n_unlisted, n_cut, n_bad;
 } sink;
 
 static void grow(sink *s, int64_t more) {
@@ -131,7 +143,10 @@ INLINE void push(sink *s, int64_t id, float w) {
 }
 
 static void note_range(sink *s, int64_t id) {
-    if (s->n_range++ == 0) s->first_range = id;
+    if (id == UNLISTED)
+        s->n_unlisted++;
+    else if (s->n_range++ == 0)
+        s->first_range = id;
 }
 
 static void missing(sink *s) {
@@ -147,6 +162,7 @@ static void bad_value(sink *s, int64_t row, int64_t row_start, const char *p, si
     cr_bad_add(s->out->bad, row, cr_line_of(s->chunk, row), "column '%s', value '%s': %s",
                s->f->n_columns ? s->f->columns[0] : s->f->name, cr_show(show, p, n), why);
     s->n = row_start;
+    s->n_bad++;
     push(s, 0, 1.0f);
 }
 
@@ -190,6 +206,13 @@ INLINE bool text_item(sink *s, cr_id_kind kind, const char *p, size_t n, const c
     return true;
 }
 
+/* is there a value in what is left of a row? */
+static bool has_value(const cr_ids *m, const char *p, const char *end) {
+    while ((size_t)(end - p) >= m->n_sep && memcmp(p, m->sep, m->n_sep) == 0)
+        p += m->n_sep;
+    return p < end;
+}
+
 /* a row with separators in it; empty values between them are skipped */
 static bool text_list(sink *s, cr_id_kind kind, const char *p, size_t n, const char **bad_at,
                       size_t *bad_n, const char **why) {
@@ -207,9 +230,10 @@ static bool text_list(sink *s, cr_id_kind kind, const char *p, size_t n, const c
             }
             left--;
         }
-        if (!cut) break;
+        if (!cut) return true;
         p = cut + s->m->n_sep;
     }
+    s->n_cut += has_value(s->m, p, end);
     return true;
 }
 
@@ -245,12 +269,16 @@ INLINE void rows_text(sink *s, cr_id_kind kind, const cr_column *col) {
 
 /* ---- dictionaries ---- */
 
-/* What the entries of a dictionary became: an id, or one of these. */
+/* What the entries of a dictionary became: an id with marks, or one of these. */
 enum { NEW = -1, PLAIN = -2, LIST = -3 /* and below: list LIST - x */ };
+/* marks of an entry: its value is not in the vocabulary; it held more values than are taken */
+#define MARK_UNLISTED ((int64_t)1 << 62)
+#define MARK_CUT      ((int64_t)1 << 61)
+#define MARKS         (MARK_UNLISTED | MARK_CUT)
 typedef struct entries {
     int64_t *id;
     struct ids_list {
-        int64_t n;
+        int64_t n, n_unlisted, n_cut;
         int64_t *ids;
         float *w; /* NULL: not weighted */
     } * lists;
@@ -272,7 +300,8 @@ static entries *entries_of(sink *s, const cr_column *text, int64_t n_values) {
     return e;
 }
 
-static int64_t keep_list(entries *e, const sink *s, int64_t from) {
+static int64_t keep_list(entries *e, const sink *s, int64_t from, int64_t n_unlisted,
+                         int64_t n_cut) {
     if (e->n_lists == e->cap_lists) {
         int64_t cap = e->cap_lists ? 2 * e->cap_lists : 64;
         struct ids_list *v = cr_arena_alloc(e->arena, sizeof(*v) * (size_t)cap);
@@ -282,7 +311,8 @@ static int64_t keep_list(entries *e, const sink *s, int64_t from) {
     }
     size_t n = (size_t)(s->n - from);
     struct ids_list *l = &e->lists[e->n_lists];
-    *l = (struct ids_list){(int64_t)n, cr_arena_alloc(e->arena, n * sizeof(int64_t)), NULL};
+    *l = (struct ids_list){(int64_t)n, n_unlisted, n_cut,
+                           cr_arena_alloc(e->arena, n * sizeof(int64_t)), NULL};
     memcpy(l->ids, s->ids + from, n * sizeof(int64_t));
     if (s->w) {
         l->w = cr_arena_alloc(e->arena, n * sizeof(float));
@@ -297,14 +327,22 @@ INLINE int64_t learn(sink *s, cr_id_kind kind, entries *e, const cr_column *col,
     const char *p = col->bytes + col->beg[code], *bad_at, *why = NULL;
     size_t n = col->end[code] - col->beg[code], bad_n;
     int64_t start = s->n, n_range = s->n_range, id = PLAIN;
+    int64_t unlisted = s->n_unlisted, cut = s->n_cut;
     bool fine = n > 0;
     if (fine)
         fine =
             item ? text_item(s, kind, p, n, &why) : text_list(s, kind, p, n, &bad_at, &bad_n, &why);
-    if (fine && s->n_range == n_range && s->n > start)
-        id = s->n == start + 1 && !s->w ? s->ids[start] : keep_list(e, s, start);
+    int64_t more = s->n_unlisted - unlisted, less = s->n_cut - cut;
+    if (fine && s->n_range == n_range && s->n > start) {
+        if (s->n > start + 1 || s->w)
+            id = keep_list(e, s, start, more, less);
+        else if (s->ids[start] < MARK_CUT)
+            id = s->ids[start] | (more ? MARK_UNLISTED : 0) | (less ? MARK_CUT : 0);
+    }
     s->n = start;
     s->n_range = n_range;
+    s->n_unlisted = unlisted;
+    s->n_cut = cut;
     return e->id[code] = id;
 }
 
@@ -313,6 +351,15 @@ static void push_list(sink *s, const struct ids_list *l) {
     memcpy(s->ids + s->n, l->ids, (size_t)l->n * sizeof(int64_t));
     if (s->w) memcpy(s->w + s->n, l->w, (size_t)l->n * sizeof(float));
     s->n += l->n;
+    s->n_unlisted += l->n_unlisted;
+    s->n_cut += l->n_cut;
+}
+
+/* count_marks: an entry's id without its marks */
+static int64_t count_marks(sink *s, int64_t id) {
+    s->n_unlisted += (id & MARK_UNLISTED) != 0;
+    s->n_cut += (id & MARK_CUT) != 0;
+    return id & ~MARKS;
 }
 
 INLINE void row_code(sink *s, cr_id_kind kind, entries *e, const cr_column *col, int64_t r) {
@@ -320,8 +367,10 @@ INLINE void row_code(sink *s, cr_id_kind kind, entries *e, const cr_column *col,
     bool null = col->valid && !col->valid[r];
     int64_t id = null ? PLAIN : e->id[code];
     if (id == NEW) id = learn(s, kind, e, col, code, false);
-    if (id >= 0)
+    if ((uint64_t)id < MARK_CUT)
         push(s, id, 1.0f);
+    else if (id >= 0)
+        push(s, count_marks(s, id), 1.0f);
     else if (id <= LIST)
         push_list(s, &e->lists[LIST - id]);
     else
@@ -363,6 +412,8 @@ INLINE void rows_code(sink *s, cr_id_kind kind, const cr_column *col) {
                 any = known(e, col, r, n, out);
             }
             if (any >= 0) {
+                for (int64_t i = 0; (any & MARKS) && i < n; i++)
+                    out[i] = count_marks(s, out[i]);
                 s->n += n;
                 r += n;
                 continue;
@@ -405,6 +456,17 @@ static double number_at(const cr_column *col, int64_t i) {
     return cr_num_f64(p, n, &x) ? x : NAN;
 }
 
+/* is there a value among items [i, end)? */
+static bool has_item(const cr_column *item, int64_t i, int64_t end) {
+    for (; i < end; i++) {
+        size_t n = 1;
+        if (item->item_valid && !item->item_valid[i]) continue;
+        if (item->type == CR_COL_STR) cr_text_at(item, i, &n);
+        if (n > 0) return true;
+    }
+    return false;
+}
+
 /* lists, and maps (keys with weights beside them); null items are left out */
 INLINE void rows_list(sink *s, cr_id_kind kind, const cr_column *col) {
     const cr_column *item = col->keys ? col->keys : col;
@@ -416,7 +478,8 @@ INLINE void rows_list(sink *s, cr_id_kind kind, const cr_column *col) {
     for (int64_t r = 0, n_rows = s->chunk->n_rows; r < n_rows; r++) {
         int64_t a = col->row_off[r], b = col->row_off[r + 1], start = s->n;
         if (col->valid && !col->valid[r]) b = a;
-        for (int64_t i = a; i < b && s->n - start < most; i++) {
+        int64_t i = a;
+        for (; i < b && s->n - start < most; i++) {
             int64_t id = 0, range = CR_NO_RANGE;
             const char *why = NULL, *p = "";
             size_t n = 0;
@@ -426,7 +489,7 @@ INLINE void rows_list(sink *s, cr_id_kind kind, const cr_column *col) {
                 id = e->id[item->code[i]];
                 if (id == NEW) id = learn(s, kind, e, item, item->code[i], true);
                 if (id >= 0) {
-                    push(s, id, 1.0f);
+                    push(s, (uint64_t)id < MARK_CUT ? id : count_marks(s, id), 1.0f);
                     continue;
                 }
             }
@@ -450,9 +513,10 @@ INLINE void rows_list(sink *s, cr_id_kind kind, const cr_column *col) {
             }
             if (!fine) {
                 bad_value(s, r, start, p, n, why);
-                break;
+                i = b;
             }
         }
+        s->n_cut += i < b && has_item(item, i, b);
         if (s->n == start) missing(s);
         end_row(s, r);
     }
@@ -504,10 +568,13 @@ cr_code cr_ids_encode(const cr_ids *m, const cr_feature *f, const cr_column *col
         return cr_fail(err, CR_EDATA, "feature '%s': more than 2^31 ids in one block of rows",
                        f->name);
     *out->ids = (cr_jagged){.off = s.off, .ids = s.ids, .w = s.w, .n_ids = s.n};
-    if (s.n_missing)
-        atomic_fetch_add_explicit(&f->counts->missing, s.n_missing, memory_order_relaxed);
-    if (s.n_range &&
-        atomic_fetch_add_explicit(&f->counts->out_of_range, s.n_range, memory_order_relaxed) == 0)
-        atomic_store_explicit(&f->counts->first_bad, s.first_range, memory_order_relaxed);
+    cr_feature_counts *c = out->counts;
+    if (s.n_range && c->out_of_range == 0) c->first_bad = s.first_range;
+    c->ids += s.n - s.n_missing * m->n_def - s.n_bad;
+    c->missing += s.n_missing;
+    c->out_of_range += s.n_range;
+    c->unknown += s.n_unlisted;
+    c->unparsable += s.n_bad;
+    c->cut += s.n_cut;
     return CR_OK;
 }

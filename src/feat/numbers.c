@@ -20,10 +20,12 @@ typedef struct reading {
     double *x;
     uint8_t *state;
     cr_bad *bad;
+    cr_feature_counts *counts;
 } reading;
 
 static void bad_text(const reading *t, int64_t row, const char *p, size_t n, const char *why) {
     char show[80];
+    cr_count_bad(t->counts, p, n);
     cr_bad_add(t->bad, row, cr_line_of(t->chunk, row), "column '%s', value '%s': %s", t->name,
                cr_show(show, p, n), why);
     t->state[row] = CR_ROW_BAD;
@@ -34,6 +36,7 @@ static void bad_count(const reading *t, int64_t row, int64_t n) {
     cr_bad_add(t->bad, row, cr_line_of(t->chunk, row),
                "column '%s': %lld values, value_dim is %lld", t->name, (long long)n,
                (long long)t->dim);
+    t->counts->unparsable++;
     t->state[row] = CR_ROW_BAD;
     memset(t->x + row * t->dim, 0, sizeof(double) * (size_t)t->dim);
 }
@@ -194,8 +197,8 @@ static void lists(const reading *t) {
 
 cr_code cr_numbers_read(const cr_column *col, const cr_chunk *chunk, const char *name, int64_t dim,
                         const char *sep, size_t n_sep, double *x, uint8_t *state, cr_arena *arena,
-                        cr_bad *bad, cr_err *err) {
-    reading t = {col, chunk, name, dim, x, state, bad};
+                        cr_bad *bad, cr_feature_counts *counts, cr_err *err) {
+    reading t = {col, chunk, name, dim, x, state, bad, counts};
     const char *path = chunk->path ? chunk->path : "input";
     if (col->depth > 1 || col->keys)
         return cr_fail(err, CR_EDATA,

@@ -200,7 +200,7 @@ static void put_dense(const raw_self *s, const float *y, const uint8_t *state, i
 
 /* values that float32 cannot hold, and formulas that give no number */
 static void check_finite(const raw_self *s, const cr_feature *f, const cr_chunk *in,
-                         const double *x, float *y, uint8_t *state, cr_bad *bad) {
+                         const double *x, float *y, uint8_t *state, cr_feat_out *out) {
     bool fine = true;
     for (int64_t i = 0; i < in->n_rows * s->dim; i++)
         fine &= isfinite(y[i]) != 0;
@@ -211,8 +211,9 @@ static void check_finite(const raw_self *s, const cr_feature *f, const cr_chunk 
         y[i] = 0;
         if (state[r] != CR_ROW_OK) continue;
         state[r] = CR_ROW_BAD;
+        out->counts->not_finite++;
         char text[32];
-        cr_bad_add(bad, r, cr_line_of(in, r), "column '%s', value '%s': %s",
+        cr_bad_add(out->bad, r, cr_line_of(in, r), "column '%s', value '%s': %s",
                    f->n_columns ? f->columns[0] : f->name, cr_show_f64(text, x[i]),
                    isfinite((float)x[i]) ? "the normalizer gives no finite number"
                                          : "too large for float32");
@@ -229,7 +230,7 @@ static cr_code encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
     float *y = (float *)(void *)(x + n);
     uint8_t *state = (uint8_t *)(y + n);
     CR_TRY(cr_numbers_read(col, in, name, s->dim, s->sep, s->n_sep, x, state, out->arena, out->bad,
-                           err));
+                           out->counts, err));
     /* which precision, and what a null means, goes by what the column is in the reference; a
      * sequence is a list however it is written */
     bool text = col->type == CR_COL_STR;
@@ -237,12 +238,15 @@ static cr_code encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
     bool f64 = !f->seq && (one_text || (text && col->depth == 1 && f->sparse));
     cr_norm plain = {CR_NORM_NONE, 0, 0, NULL};
     cr_norm_apply(s->encoded ? &plain : &s->norm, x, y, n, f64);
-    check_finite(s, f, in, x, y, state, out->bad);
-    int64_t n_missing = 0;
-    for (int64_t r = 0; r < in->n_rows; r++)
+    check_finite(s, f, in, x, y, state, out);
+    int64_t n_missing = 0, n_ok = 0;
+    for (int64_t r = 0; r < in->n_rows; r++) {
         n_missing += state[r] == CR_ROW_MISSING;
-    if (n_missing) atomic_fetch_add_explicit(&f->counts->missing, n_missing, memory_order_relaxed);
+        n_ok += state[r] == CR_ROW_OK;
+    }
+    out->counts->missing += n_missing;
     if (f->sparse) {
+        out->counts->ids += n_ok * s->dim;
         bool null_is_zero = s->dim == 1 && col->depth == 0 && !one_text;
         put_ids(s, y, state, null_is_zero, in->n_rows, out);
         return CR_OK;

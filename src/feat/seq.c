@@ -350,12 +350,12 @@ static bool is_seq(const cr_feature *f, int k) {
 }
 
 /* a chunk whose rows are steps */
-static cr_code make_steps(cutter *t, cr_chunk *out, const int32_t **steps, cr_bad *bad,
-                          cr_err *err) {
+static cr_code make_steps(cutter *t, cr_chunk *out, const int32_t **steps, int64_t *n_cut,
+                          cr_bad *bad, cr_err *err) {
     const cr_feature *f = t->f;
     int64_t n_rows = t->in->n_rows;
     const char *first = NULL;
-    int64_t n_cut = 0;
+    *n_cut = 0;
     for (int k = 0; k < f->n_columns; k++) {
         if (!is_seq(f, k)) continue;
         const cr_column *col = &t->in->cols[f->col_idx[k]];
@@ -372,14 +372,13 @@ static cr_code make_steps(cutter *t, cr_chunk *out, const int32_t **steps, cr_ba
         if (!first) {
             first = f->columns[k];
             *steps = t->steps;
-            n_cut = t->n_cut;
+            *n_cut = t->n_cut;
             continue;
         }
         say_lengths(bad, t->in, first, *steps, f->columns[k], t->steps, "one feature");
         CR_TRY(fit(to, t->steps, *steps, t, err));
     }
     CR_ASSERT(*steps);
-    if (n_cut) atomic_fetch_add_explicit(&f->counts->truncated, n_cut, memory_order_relaxed);
     out->n_rows = (*steps)[n_rows];
     int32_t *row = NULL;
     for (int k = 0; k < f->n_columns; k++) {
@@ -415,7 +414,9 @@ cr_code cr_seq_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
     steps.cols = CR_NEW_N(out->arena, cr_column, in->n_cols + 1);
     steps.lines = NULL; /* out->bad knows them */
     const int32_t *at = NULL;
-    CR_TRY(make_steps(&t, &steps, &at, out->bad, err));
+    int64_t n_cut;
+    CR_TRY(make_steps(&t, &steps, &at, &n_cut, out->bad, err));
+    out->counts->truncated += n_cut;
     int64_t n = steps.n_rows;
     cr_feat_out o = *out;
     o.dense_stride = f->value_dim;
@@ -449,7 +450,8 @@ cr_code cr_seq_give(const cr_feature *f, const cr_chunk *in, cr_column *out, cr_
     steps.cols = CR_NEW_N(arena, cr_column, in->n_cols + 1);
     steps.lines = NULL;
     const int32_t *at = NULL;
-    CR_TRY(make_steps(&t, &steps, &at, bad, err));
+    int64_t n_cut; /* counted where it is encoded */
+    CR_TRY(make_steps(&t, &steps, &at, &n_cut, bad, err));
     cr_column given = {.type = CR_COL_STR};
     if (steps.n_rows > 0) {
         bad->steps = at;

@@ -55,8 +55,9 @@ bool cr_vocab_put(cr_vocab *v, const char *key, size_t len, int64_t id) {
     return is_new;
 }
 
-int64_t cr_vocab_get(const cr_vocab *v, const char *key, size_t len) {
+int64_t cr_vocab_get(const cr_vocab *v, const char *key, size_t len, bool *listed) {
     const cr_vocab_entry *e = find(v, key, len, cr_hash_murmur(key, len));
+    if (listed) *listed = e->used;
     return e->used ? e->id : v->unknown;
 }
 

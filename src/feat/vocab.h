@@ -30,8 +30,8 @@ void cr_vocab_init(cr_vocab *v, cr_arena *arena, size_t n_hint);
 /* cr_vocab_put lists a token (copied) under an id; false when it was listed before (the new id
  * wins, as in TorchEasyRec). Keeps size > id. */
 bool cr_vocab_put(cr_vocab *v, const char *key, size_t len, int64_t id);
-/* cr_vocab_get: the token's id or v->unknown. */
-int64_t cr_vocab_get(const cr_vocab *v, const char *key, size_t len);
+/* cr_vocab_get: the token's id or v->unknown; *listed (NULL: not asked) says which. */
+int64_t cr_vocab_get(const cr_vocab *v, const char *key, size_t len, bool *listed);
 /* cr_vocab_read fills an initialised vocabulary from a vocab_file's text. Two forms, told by the
  * first line: `token` (id = line number from 0) or `token<space>id`. size becomes the number
  * of lines or the highest id + 1. path is for messages; every mistake goes to diag as path:line. */

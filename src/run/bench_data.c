@@ -60,6 +60,8 @@ static cr_code measure(const cr_bench_opts *o, bool features, cr_bench *out, cr_
                                 .n_want = s.j.features->n_want,
                                 .encode = features ? cr_features_encode : encode_nothing,
                                 .encode_ctx = s.j.features,
+                                .tally_size = features ? cr_features_counts_size(s.j.features) : 0,
+                                .tally_add = cr_features_counts_add,
                                 .batch_size = dc->batch_size,
                                 .shuffle = dc->shuffle,
                                 .seed = s.j.root->train_config->seed,

@@ -107,9 +107,18 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
     }
     if (code == CR_OK) {
         if (o->watch.begins) o->watch.begins(o->watch.ctx);
-        eval_run r = {j.root->eval_input_path, j.root->eval_config->num_steps,
-                      j.root->eval_config->log_step_count_steps, "Evaluating", &o->watch};
+        counter counts;
+        cr_counter_init(&counts, j.features, "eval", &j.cfg.arena);
+        eval_run r = {j.root->eval_input_path,
+                      j.root->eval_config->num_steps,
+                      j.root->eval_config->log_step_count_steps,
+                      "Evaluating",
+                      &o->watch,
+                      &counts};
         code = cr_evaluator_run(ev, &r, res, arena, diag);
+        const char *dir = *j.root->model_dir ? j.root->model_dir : ".";
+        if (counts.passes > 0)
+            cr_counter_write(&counts, cr_path_join(arena, dir, "feature_counts_eval.json"));
     }
     if (code == CR_OK) {
         cr_eval_text(&b, res);
@@ -121,7 +130,6 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
         if (code == CR_OK)
             cr_eval_events(cr_path_join(arena, dir, "eval"), step > 0 ? step : 0, res);
     }
-    if (j.features) cr_features_report(j.features);
     if (code == CR_OK) CR_INFO("Evaluate Finished.");
     cr_buf_clear(&b);
     cr_evaluator_free(ev);

@@ -9,6 +9,7 @@
 #include "base/cpu.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "run/counts.h"
 #include "run/run_int.h"
 
 struct evaluator {
@@ -242,6 +243,7 @@ cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, c
             break;
         }
     }
+    if (r->counter) (void)cr_counter_take(r->counter, l, -1, -1);
     cr_loader_free(l);
     if (code == CR_OK && res->rows == 0)
         code = cr_fail(&err, CR_EDATA,

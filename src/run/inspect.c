@@ -30,7 +30,7 @@ typedef struct report {
     sample samples[2];
     int n_samples;
     int64_t tables, state, dense, buffers, data; /* bytes */
-    int64_t *known, *unknown;                    /* per feature with a vocabulary: its ids */
+    cr_feature_counts *counts;                   /* per feature, of all samples */
 } report;
 
 static void add_labels(report *r, sample *s, const cr_batch *b) {
@@ -79,28 +79,6 @@ static void check_means(const report *r, const sample *s) {
                 check_mean(r, s, &t->losses, k);
 }
 
-/* has_vocab: words that are not in it get an id that no word of it has */
-static bool has_vocab(const report *r, const cr_feature *f) {
-    const cr_id_conf *c = f->conf;
-    return r->j.root->data_config->fg_mode != CR_FG_NONE &&
-           strcmp(f->type->name, "id_feature") == 0 &&
-           (c->vocab_list.n > 0 || c->vocab_dict.n > 0) &&
-           !cr_conf_has(c, "default_bucketize_value") && c->hash_bucket_size == 0;
-}
-
-static void count_words(report *r, const cr_batch *b) {
-    enum { DEFAULT, UNKNOWN };
-    for (int i = 0; i < r->j.features->n; i++) {
-        const cr_feature *f = r->j.features->v[i];
-        if (!has_vocab(r, f)) continue;
-        const cr_jagged *x = &b->sparse[f->slot];
-        for (int64_t k = 0; k < x->n_ids; k++) {
-            r->known[i] += x->ids[k] > UNKNOWN;
-            r->unknown[i] += x->ids[k] == UNKNOWN;
-        }
-    }
-}
-
 static void read_sample(report *r, sample *s, int64_t want) {
     cr_loader *l;
     cr_err err;
@@ -121,9 +99,11 @@ static void read_sample(report *r, sample *s, int64_t want) {
         if (!b) continue;
         s->rows += b->n_rows;
         add_labels(r, s, b);
-        count_words(r, b);
         cr_loader_release(l, b);
     }
+    cr_feature_counts *counts = CR_NEW_N(&r->j.cfg.arena, cr_feature_counts, r->j.features->n + 1);
+    cr_loader_tally(l, counts);
+    cr_features_counts_add(r->counts, counts, cr_features_counts_size(r->j.features));
     cr_loader_stats st;
     cr_loader_get_stats(l, &st);
     s->bad_rows = st.bad_rows;
@@ -147,28 +127,25 @@ static void read_sample(report *r, sample *s, int64_t want) {
 }
 
 static void check_features(report *r) {
-    int64_t rows = 0;
-    for (int i = 0; i < r->n_samples; i++)
-        rows += r->samples[i].rows;
-    for (int i = 0; rows > 0 && i < r->j.features->n; i++) {
+    for (int i = 0; i < r->j.features->n; i++) {
         const cr_feature *f = r->j.features->v[i];
-        if (!f->counts) continue;
-        int64_t out = f->counts->out_of_range;
-        if (f->counts->missing >= rows)
+        const cr_feature_counts *c = &r->counts[i];
+        if (f->stub) continue;
+        if (cr_counts_absent(f, c))
             cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
                         "feature '%s' is missing in all %lld sampled rows; is its column right?",
-                        f->name, (long long)rows);
-        if (r->unknown[i] > 0 && r->known[i] == 0)
+                        f->name, (long long)c->rows);
+        if (c->unknown > 0 && c->unknown == c->ids)
             cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
                         "feature '%s': none of the %lld values of the sample is in its vocabulary; "
                         "compare it with what the column holds (a bool is 0 or 1, a date a number)",
-                        f->name, (long long)r->unknown[i]);
-        if (out > 0)
+                        f->name, (long long)c->unknown);
+        if (c->out_of_range > 0)
             cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
                         "feature '%s': %lld ids of the sample lie outside 0 .. %lld (e.g. %lld) "
                         "and are taken as 0; raise num_buckets or fix the data",
-                        f->name, (long long)out, (long long)f->num_embeddings - 1,
-                        (long long)f->counts->first_bad);
+                        f->name, (long long)c->out_of_range, (long long)f->num_embeddings - 1,
+                        (long long)c->first_bad);
     }
 }
 
@@ -296,8 +273,7 @@ cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
         if (*root->eval_input_path) cr_job_check_best(&r.j, diag);
         cr_job_check_ema(&r.j, diag);
         cr_job_check_begin(&r.j, diag);
-        r.known = CR_NEW_N(&r.j.cfg.arena, int64_t, r.j.features->n + 1);
-        r.unknown = CR_NEW_N(&r.j.cfg.arena, int64_t, r.j.features->n + 1);
+        r.counts = CR_NEW_N(&r.j.cfg.arena, cr_feature_counts, r.j.features->n + 1);
         for (int i = 0; i < r.n_samples; i++)
             read_sample(&r, &r.samples[i], want);
         check_features(&r);

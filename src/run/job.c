@@ -321,6 +321,8 @@ cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag)
                          .encode = cr_features_encode,
                          .encode_ctx = j->features,
                          .check = cr_features_check,
+                         .tally_size = cr_features_counts_size(j->features),
+                         .tally_add = cr_features_counts_add,
                          .batch_size = d->batch_size,
                          .shuffle = d->shuffle,
                          .drop_remainder = d->drop_remainder,

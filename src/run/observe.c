@@ -301,6 +301,14 @@ void cr_eval_events(const char *dir, int64_t step, const cr_eval_result *r) {
     cr_events_close(e);
 }
 
+/* ---- epochs ---- */
+
+void cr_observer_features(observer *o, const counter *c) {
+    cr_counter_json(c, cr_jsonlog_begin(o->log, "features"));
+    cr_jsonlog_end(o->log);
+    cr_counter_write(c, cr_path_join(&o->arena, o->j->root->model_dir, "feature_counts.json"));
+}
+
 /* ---- the end ---- */
 
 void cr_observer_end(observer *o, cr_code code, int64_t step, int64_t epoch,

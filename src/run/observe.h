@@ -5,6 +5,7 @@
 #ifndef CR_RUN_OBSERVE_H
 #define CR_RUN_OBSERVE_H
 
+#include "run/counts.h"
 #include "run/run_int.h"
 
 typedef struct observer observer;
@@ -24,6 +25,8 @@ typedef struct observed {
 void cr_observer_step(observer *o, const trainer *t, const observed *s);
 void cr_observer_eval(observer *o, int64_t step, int64_t epoch, const cr_eval_result *r,
                       double seconds);
+/* cr_observer_features: at the end of an epoch, and of a run inside of one. */
+void cr_observer_features(observer *o, const counter *c);
 /* cr_observer_end: the last line; res is complete. */
 void cr_observer_end(observer *o, cr_code code, int64_t step, int64_t epoch,
                      const cr_train_result *res);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "kern/kern.h"
+#include "run/counts.h"
 #include "run/pred.h"
 #include "run/run_int.h"
 #include "run/trace.h"
@@ -244,6 +245,11 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
             code = cr_fail(&err, CR_ESTOP, "stopped by a signal; no predictions were written");
     }
     if (code == CR_OK) code = w->type->finish(w->p, &err);
+    counter counts;
+    cr_counter_init(&counts, j->features, "predict", &j->cfg.arena);
+    if (cr_counter_take(&counts, l, -1, -1) && code == CR_OK)
+        cr_counter_write(&counts, cr_path_join(&j->cfg.arena, o->predict_output_path,
+                                               "_feature_counts.json"));
     cr_loader_free(l);
     if (code == CR_OK) cr_profile_finish(prof);
     const char *text = code == CR_OK ? cr_profile_text(prof, &j->cfg.arena) : NULL;
@@ -253,7 +259,6 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
     }
     cr_profile_free(prof);
     res->seconds = cr_now() - t0;
-    cr_features_report(j->features);
     if (code == CR_OK)
         CR_INFO("Predicting: %lldit, %lld rows written to %s", (long long)steps,
                 (long long)res->rows, res->output);

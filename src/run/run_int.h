@@ -211,6 +211,7 @@ typedef struct eval_run {
     int64_t log_every; /* batches; 0: never */
     const char *title; /* of log lines: "Evaluating Epoch-0 model-1000" */
     const cr_watch *watch;
+    struct counter *counter; /* gets the counts of the data; NULL: nobody does */
 } eval_run;
 /* cr_evaluator_probe reads a batch of the eval data before the first step: a wrong path or column,
  * an empty file, a label that a metric cannot take must not wait for the first evaluation. */

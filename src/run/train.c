@@ -39,6 +39,7 @@ typedef struct loop {
     double told;            /* when the progress line last got a metric */
     cr_metric_result shown; /* that one */
     cr_profile *prof;       /* NULL: none */
+    counter counter;        /* of what features met */
 } loop;
 
 /* ---- start ---- */
@@ -159,6 +160,7 @@ static cr_code start(loop *l) {
         d.trace = cr_profile_trace(l->prof);
     }
     CR_TRY(cr_job_loader(&l->j, &d, &l->data, l->diag));
+    cr_counter_init(&l->counter, l->j.features, "train", &l->j.cfg.arena);
     if (write_config(l, &err) != CR_OK ||
         cr_observer_new(&l->ob, &l->j, l->o->log_json, l->step, &err) != CR_OK)
         return cr_diag_err(l->diag, &err);
@@ -174,7 +176,7 @@ static cr_code evaluate(loop *l) {
     snprintf(title, sizeof(title), "Evaluating Epoch-%lld model-%lld", (long long)l->in_epoch,
              (long long)l->step);
     eval_run r = {l->c->eval_input_path, l->c->eval_config->num_steps,
-                  l->c->eval_config->log_step_count_steps, title, &l->o->watch};
+                  l->c->eval_config->log_step_count_steps, title, &l->o->watch, NULL};
     cr_trainer_swap_ema(l->t);
     cr_code ran = cr_evaluator_run(l->ev, &r, &l->res->eval, &l->res->arena, l->diag);
     cr_trainer_swap_ema(l->t);
@@ -346,7 +348,14 @@ static void tell(loop *l) {
 
 /* ---- the loop ---- */
 
+/* counts of an epoch, or of what a run that ends inside of one has read of it */
+static void count_features(loop *l) {
+    if (cr_counter_take(&l->counter, l->data, l->epoch, l->step))
+        cr_observer_features(l->ob, &l->counter);
+}
+
 static cr_code end_epoch(loop *l) {
+    count_features(l);
     cr_trainer_epoch_end(l->t);
     l->epoch++;
     l->pos = (cr_data_pos){.epoch = l->epoch};
@@ -447,8 +456,8 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         cr_profile_finish(l.prof);
         res->profile = cr_profile_text(l.prof, &res->arena);
         cr_best_result(&l.j, res);
+        count_features(&l);
         cr_observer_end(l.ob, code, l.step, l.in_epoch, res);
-        cr_features_report(l.j.features);
         if (code == CR_OK) CR_INFO("Train and Evaluate Finished.");
     }
     if (l.data) cr_loader_free(l.data);

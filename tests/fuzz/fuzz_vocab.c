@@ -39,7 +39,7 @@ static void try_vocab(const char *s, size_t n) {
     for (const char *p = s, *end = s + n; p < end;) {
         const char *nl = memchr(p, '\n', (size_t)(end - p));
         size_t len = (size_t)((nl ? nl : end) - p);
-        int64_t id = cr_vocab_get(&v, p, len);
+        int64_t id = cr_vocab_get(&v, p, len, NULL);
         must(id >= -1 && id < v.size, "id outside the table");
         p = nl ? nl + 1 : end;
     }

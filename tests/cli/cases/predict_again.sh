@@ -44,7 +44,8 @@ kill -9 $pid 2>/dev/null || true
 wait $pid 2>/dev/null || true
 predict --quiet
 ends 0
-[ "$(ls out)" = part-0.csv ] || fail "left behind: $(ls out)"
+[ "$(ls out)" = "_feature_counts.json
+part-0.csv" ] || fail "left behind: $(ls out)"
 # a model_dir or a checkpoint in the place of an export
 for what in model "$(newest model)"; do
     run crank predict --scripted_model_path "$what" --predict_input_path eval.csv --predict_output_path out

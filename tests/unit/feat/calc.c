@@ -58,7 +58,7 @@ TEST(combo) {
           COL(COMBO_I))
     CHECK_IDS(&t, 0, IDS(37, 90, 5, 97, 60, 56, 13, 40, 57, 55, 13, 13, 13, 13),
               LENS(4, 2, 1, 2, 1, 1, 1, 1, 1));
-    CHECK_INT(t.fs->v[0]->counts->missing, 5);
+    CHECK_INT(cr_features_counts(&t.batch)[0].missing, 5);
     CLOSE(t);
     /* value_dim keeps the first combinations; integers are their decimal text */
     OPEN2(t, COMBO("vocab_list: [ua_ia, ua_ib], value_dim: 2"), "u", COL("ua" S "ub", "ub"), "i",

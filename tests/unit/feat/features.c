@@ -145,7 +145,7 @@ TEST(id_values) {
         t_encode(&t);
         CHECK_IDS(&t, 0, IDS(1, 2, 4, 5, 9, 7, 0, 1, 2), LENS(2, 2, 1, 1, 1, 2));
         CHECK_INT(t.bad.n, 1); /* "8,x"; the x of "1,2,x" is never looked at */
-        CHECK_INT(t.fs->v[0]->counts->missing, 1);
+        CHECK_INT(cr_features_counts(&t.batch)[0].missing, 1);
     }
     t_close(&t);
     /* the default is one token, never split */
@@ -191,8 +191,8 @@ TEST(id_lists_and_maps) {
         const float want[] = {.5f, .25f, 1, 2};
         for (int i = 0; i < 4; i++)
             CHECK(t.batch.sparse[0].w[i] == want[i]);
-        CHECK_INT(t.fs->v[0]->counts->out_of_range, 1);
-        CHECK_INT(t.fs->v[0]->counts->first_bad, 200);
+        CHECK_INT(cr_features_counts(&t.batch)[0].out_of_range, 1);
+        CHECK_INT(cr_features_counts(&t.batch)[0].first_bad, 200);
     }
     t_close(&t);
     if (open_ok(&t, NORMAL, ID("hash_bucket_size: 100, value_dim: 1"))) {
@@ -245,12 +245,11 @@ TEST(encoded_ids) {
              "", NULL, "9", "10", "-1", "x");
         t_encode(&t);
         CHECK_IDS(&t, 0, IDS(1, 2, 9, 0, 0, 0), LENS(2, 0, 0, 1, 1, 1, 1));
-        CHECK_INT(t.fs->v[0]->counts->out_of_range, 2);
-        CHECK_INT(t.fs->v[0]->counts->first_bad, 10);
-        CHECK_INT(t.fs->v[0]->counts->missing, 2);
+        CHECK_INT(cr_features_counts(&t.batch)[0].out_of_range, 2);
+        CHECK_INT(cr_features_counts(&t.batch)[0].first_bad, 10);
+        CHECK_INT(cr_features_counts(&t.batch)[0].missing, 2);
         CHECK_INT(t.bad.n, 1);
         CHECK_STR(t.bad.v[0].msg, "column 'f', value 'x': not an integer id");
-        cr_features_report(t.fs);
     }
     t_close(&t);
     if (open_ok(&t, NONE ", fg_encoded_multival_sep: '||'",
@@ -311,7 +310,7 @@ TEST(raw_values) {
         for (int i = 0; i < 6; i++)
             CHECK(t.batch.dense[i] == want[i]);
         CHECK_INT(t.bad.n, 1);
-        CHECK_INT(t.fs->v[0]->counts->missing, 1);
+        CHECK_INT(cr_features_counts(&t.batch)[0].missing, 1);
     }
     t_close(&t);
     if (open_ok(&t, NORMAL,
@@ -410,7 +409,7 @@ TEST(feature_facts) {
         TEXT(&t, "c", "a", "b", "q");
         t_encode(&t);
         CHECK_IDS(&t, 0, IDS(2, 0, 1), ONE_EACH);
-        CHECK_INT(t.fs->v[0]->counts->out_of_range, 1);
+        CHECK_INT(cr_features_counts(&t.batch)[0].out_of_range, 1);
     }
     t_close(&t);
 }
@@ -569,12 +568,12 @@ TEST(fg_json) {
     t_close(&t);
 }
 
-/* many threads encode the same chunk: same result, counters add up */
+/* many threads encode the same chunk: same result, same counts */
 typedef struct job {
     const cr_features *fs;
     const cr_chunk *chunk;
     bool same;
-    const cr_jagged *want;
+    const cr_batch *want;
 } job;
 static void *work(void *arg) {
     job *j = arg;
@@ -588,8 +587,10 @@ static void *work(void *arg) {
         if (cr_features_encode((void *)(uintptr_t)j->fs, j->chunk, &b, &bad, &err) != CR_OK)
             j->same = false;
         else
-            j->same &= b.sparse[0].n_ids == j->want->n_ids &&
-                       memcmp(b.sparse[0].ids, j->want->ids, 8 * (size_t)j->want->n_ids) == 0;
+            j->same &= b.sparse[0].n_ids == j->want->sparse[0].n_ids &&
+                       memcmp(b.sparse[0].ids, j->want->sparse[0].ids,
+                              8 * (size_t)b.sparse[0].n_ids) == 0 &&
+                       memcmp(b.tally, j->want->tally, cr_features_counts_size(j->fs)) == 0;
     }
     cr_bad_clear(&bad);
     cr_arena_clear(&b.arena);
@@ -606,15 +607,15 @@ TEST(threads) {
         job j[4];
         pthread_t id[4];
         for (int i = 0; i < 4; i++) {
-            j[i] = (job){t.fs, &t.chunk, false, &t.batch.sparse[0]};
+            j[i] = (job){t.fs, &t.chunk, false, &t.batch};
             CHECK(pthread_create(&id[i], NULL, work, &j[i]) == 0);
         }
         for (int i = 0; i < 4; i++) {
             pthread_join(id[i], NULL);
             CHECK(j[i].same);
         }
-        CHECK_INT(t.fs->v[0]->counts->missing, 201);
-        CHECK_INT(t.fs->v[0]->counts->out_of_range, 402);
+        CHECK_INT(cr_features_counts(&t.batch)[0].missing, 1);
+        CHECK_INT(cr_features_counts(&t.batch)[0].out_of_range, 2);
     }
     t_close(&t);
 }

@@ -181,7 +181,20 @@ static void show_row(cr_buf *b, const cr_features *fs, const cr_batch *x, int64_
     }
 }
 
-/* the rows by their label */
+/* what was counted, but for what depends on which row comes first */
+static void show_counts(cr_buf *b, const cr_features *fs, const cr_feature_counts *v) {
+    for (int i = 0; i < fs->n; i++) {
+        const cr_feature_counts *c = &v[i];
+        cr_buf_printf(b, " %s:", fs->v[i]->name);
+        const int64_t n[] = {c->rows,         c->steps,   c->ids,        c->missing,
+                             c->out_of_range, c->unknown, c->not_finite, c->unparsable,
+                             c->truncated,    c->cut,     c->varies};
+        for (size_t k = 0; k < sizeof(n) / sizeof(n[0]); k++)
+            cr_buf_printf(b, " %lld", (long long)n[k]);
+    }
+}
+
+/* the rows by their label, then the counts */
 static void read_rows(char **rows, int mode, const char *reader, const char *path, int64_t batch,
                       bool shuffle, size_t block) {
     t_feats t;
@@ -201,6 +214,8 @@ static void read_rows(char **rows, int mode, const char *reader, const char *pat
                         .n_want = t.fs->n_want,
                         .encode = cr_features_encode,
                         .encode_ctx = t.fs,
+                        .tally_size = cr_features_counts_size(t.fs),
+                        .tally_add = cr_features_counts_add,
                         .check = cr_features_check,
                         .batch_size = batch,
                         .shuffle = shuffle,
@@ -233,21 +248,30 @@ static void read_rows(char **rows, int mode, const char *reader, const char *pat
         }
         cr_loader_release(l, b);
     }
+    cr_feature_counts *counts = CR_NEW_N(&t.arena, cr_feature_counts, t.fs->n);
+    cr_buf text;
+    cr_buf_init(&text);
+    if (l) cr_loader_tally(l, counts);
+    CHECK_INT(counts[0].rows, N_ROWS);
+    show_counts(&text, t.fs, counts);
+    rows[N_ROWS] = cr_alloc(text.n + 1, "counts");
+    memcpy(rows[N_ROWS], text.data, text.n + 1);
+    cr_buf_clear(&text);
     cr_loader_free(l);
     t_close(&t);
 }
 
 static void drop_rows(char **rows) {
-    for (int r = 0; r < N_ROWS; r++)
+    for (int r = 0; r <= N_ROWS; r++)
         cr_free(rows[r]);
 }
 
 static void same(char *const *want, int mode, const char *reader, const char *path, int64_t batch,
                  bool shuffle, size_t block) {
-    char *got[N_ROWS] = {NULL};
+    char *got[N_ROWS + 1] = {NULL};
     int differ = 0;
     read_rows(got, mode, reader, path, batch, shuffle, block);
-    for (int r = 0; r < N_ROWS; r++) {
+    for (int r = 0; r <= N_ROWS; r++) {
         if (got[r] && strcmp(got[r], want[r]) == 0) continue;
         if (differ++ == 0)
             fprintf(stderr, "%s, mode %d, batch %d, row %d:\n%s\ninstead of\n%s\n", path, mode,
@@ -266,7 +290,7 @@ TEST(text_is_lists_is_parquet) {
     key = cr_rng_key(11, "seq", NULL);
     write_files(csv, texts, lists);
     for (int mode = 0; mode < 2; mode++) {
-        char *want[N_ROWS] = {NULL};
+        char *want[N_ROWS + 1] = {NULL};
         read_rows(want, mode, "CsvDataset", csv, N_ROWS, false, 0);
         for (int r = 0; r < N_ROWS; r++)
             CHECK(want[r] != NULL);

@@ -25,7 +25,7 @@ static void done(made *m) {
 }
 
 static int64_t get(const made *m, const char *k) {
-    return cr_vocab_get(&m->v, k, strlen(k));
+    return cr_vocab_get(&m->v, k, strlen(k), NULL);
 }
 
 #define READ(m, text) read_text(m, text, sizeof(text) - 1)
@@ -106,15 +106,15 @@ TEST(many) {
     for (int i = 0; i < 20000; i++)
         CHECK(cr_vocab_put(&m.v, k, (size_t)snprintf(k, sizeof(k), "key_%d", i), i));
     for (int i = 0; i < 20000; i++)
-        CHECK_INT(cr_vocab_get(&m.v, k, (size_t)snprintf(k, sizeof(k), "key_%d", i)), i);
+        CHECK_INT(cr_vocab_get(&m.v, k, (size_t)snprintf(k, sizeof(k), "key_%d", i), NULL), i);
     for (int i = 20000; i < 21000; i++)
-        CHECK_INT(cr_vocab_get(&m.v, k, (size_t)snprintf(k, sizeof(k), "key_%d", i)), -1);
+        CHECK_INT(cr_vocab_get(&m.v, k, (size_t)snprintf(k, sizeof(k), "key_%d", i), NULL), -1);
     CHECK(!cr_vocab_put(&m.v, "key_5", 5, 77));
     CHECK_INT(get(&m, "key_5"), 77);
     CHECK_INT(m.v.n, 20000);
     CHECK(cr_vocab_put(&m.v, "a\0b", 3, 1)); /* bytes, not C strings */
-    CHECK_INT(cr_vocab_get(&m.v, "a\0b", 3), 1);
-    CHECK_INT(cr_vocab_get(&m.v, "a\0c", 3), -1);
+    CHECK_INT(cr_vocab_get(&m.v, "a\0b", 3, NULL), 1);
+    CHECK_INT(cr_vocab_get(&m.v, "a\0c", 3, NULL), -1);
     done(&m);
 }
 

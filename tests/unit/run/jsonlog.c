@@ -102,9 +102,9 @@ TEST(a_whole_run) {
     const struct {
         const char *event;
         int step;
-    } want[] = {{"start", -1}, {"train", 0},  {"train", 5},  {"train", 10},
-                {"eval", 10},  {"train", 15}, {"train", 20}, {"eval", 20},
-                {"train", 24}, {"eval", 24},  {"end", 24}};
+    } want[] = {{"start", -1}, {"train", 0},  {"train", 5},     {"train", 10},
+                {"eval", 10},  {"train", 15}, {"train", 20},    {"eval", 20},
+                {"train", 24}, {"eval", 24},  {"features", 24}, {"end", 24}};
     int n = (int)(sizeof(want) / sizeof(want[0]));
     double time = 0;
     for (int i = 0; i < n; i++) {
@@ -125,6 +125,11 @@ TEST(a_whole_run) {
         if (strcmp(want[i].event, "eval") == 0) {
             CHECK(num(j, "val.auc") > 0.3 && num(j, "val.auc") < 1 && num(j, "val.rows") == 500);
             CHECK(num(j, "val.binary_cross_entropy") > 0.1 && num(j, "val.ips") > 0);
+        }
+        if (strcmp(want[i].event, "features") == 0) {
+            const cr_json *v = cr_json_get(j, "features");
+            CHECK_STR(str(j, "data"), "train");
+            CHECK(cr_json_len(v) > 0 && num(cr_json_at(v, 0), "rows") >= 2500);
         }
         if (i == n - 1) {
             CHECK_STR(str(j, "status"), "finished");
@@ -165,8 +170,8 @@ TEST(going_on_adds) {
     CHECK(after.n > before.n && memcmp(after.data, before.data, before.n) == 0);
     CHECK(after.data[before.n] == '\n');
     cr_buf rest = {after.data + before.n + 1, after.n - before.n - 1, 0};
-    static const int steps[] = {-1, 25, 30, 30, 31, 31, 31};
-    for (int i = 0; i < 7; i++) {
+    static const int steps[] = {-1, 25, 29, 30, 30, 31, 31, 31, 31}; /* an epoch ends at 29 */
+    for (int i = 0; i < 9; i++) {
         cr_json *j = line_of(&rest, i);
         CHECK(j != NULL);
         if (!j) break;
