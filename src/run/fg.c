@@ -33,7 +33,6 @@ typedef struct fg {
     cr_batch batch;
     cr_bad row_bad;
     cr_column *cols, *values;
-    cr_fg_counts *counts;
     cr_buf text;
 } fg;
 
@@ -114,7 +113,6 @@ static cr_code open_data(fg *g, cr_diag *diag) {
     if (g->reader->typed) cr_features_check(g->fs, kinds, diag);
     g->cols = CR_NEW_N(&g->cfg.arena, cr_column, g->fs->n_want + 1);
     g->values = CR_NEW_N(&g->cfg.arena, cr_column, g->fs->n + 1);
-    g->counts = CR_NEW_N(&g->cfg.arena, cr_fg_counts, g->fs->n + 1);
     return cr_diag_code(diag);
 }
 
@@ -182,17 +180,6 @@ static void show_unread(fg *g, int64_t line) {
     }
 }
 
-static void count_before(fg *g, int sign) {
-    for (int i = 0; i < g->fs->n; i++) {
-        cr_feature_counts *c = g->fs->v[i]->counts;
-        cr_fg_counts *t = &g->counts[i];
-        if (sign < 0) *t = (cr_fg_counts){0};
-        t->missing += sign * c->missing;
-        t->out_of_range += sign * c->out_of_range;
-        t->truncated += sign * c->truncated;
-    }
-}
-
 static cr_code show_row(fg *g, int64_t r, cr_err *err) {
     int64_t line = g->chunk.lines ? g->chunk.lines[r] : 0;
     cr_chunk one = {.n_rows = 1,
@@ -207,9 +194,7 @@ static cr_code show_row(fg *g, int64_t r, cr_err *err) {
     cr_arena_reset(&arena);
     g->batch = (cr_batch){.arena = arena, .n_rows = 1};
     cr_bad_reset(&g->row_bad);
-    count_before(g, -1);
     CR_TRY(cr_features_encode(g->fs, &one, &g->batch, &g->row_bad, err));
-    count_before(g, 1);
     CR_TRY(cr_features_values(g->fs, &one, g->values, &g->batch.arena, err));
     cr_fg_row row = {.path = g->chunk.path ? g->chunk.path : g->paths,
                      .row = g->first_row + r,
@@ -219,7 +204,7 @@ static cr_code show_row(fg *g, int64_t r, cr_err *err) {
                      .chunk = &one,
                      .batch = &g->batch,
                      .values = g->values,
-                     .counts = g->counts};
+                     .counts = cr_features_counts(&g->batch)};
     if (g->row_bad.n_kept) row.bad = g->row_bad.v[0].msg;
     for (int64_t i = 0; !row.bad && i < g->bad.n_kept; i++) /* found while parsing */
         if (g->bad.v[i].row == r) row.bad = g->bad.v[i].msg;

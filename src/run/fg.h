@@ -6,11 +6,6 @@
 
 #include "run/run_int.h"
 
-/* what encoding met in one feature of the row */
-typedef struct cr_fg_counts {
-    long long missing, out_of_range, unknown, truncated;
-} cr_fg_counts;
-
 typedef struct cr_fg_row {
     const char *path;
     int64_t row, line; /* in the file: rows from 0, -1: no row; lines from 1, 0: none */
@@ -21,7 +16,7 @@ typedef struct cr_fg_row {
     const cr_chunk *chunk;
     const cr_batch *batch;
     const cr_column *values; /* cr_features_values */
-    const cr_fg_counts *counts;
+    const cr_feature_counts *counts;
 } cr_fg_row;
 
 void cr_fg_text(cr_buf *out, const cr_fg_row *row);

@@ -136,7 +136,7 @@ static void note(cr_buf *b, const char **sep, const char *fmt, long long n) {
     *sep = ", ";
 }
 
-static void put_notes(cr_buf *b, const cr_feature *f, const cr_fg_counts *c) {
+static void put_notes(cr_buf *b, const cr_feature *f, const cr_feature_counts *c) {
     const char *sep = "  (";
     if (c->missing && f->seq)
         note(b, &sep, c->missing == 1 ? "%lld step missing" : "%lld steps missing", c->missing);
@@ -209,7 +209,7 @@ static void count(cr_buf *b, const char *name, long long n) {
 
 static void json_feature(cr_buf *b, const cr_fg_row *row, int i) {
     const cr_feature *f = row->fs->v[i];
-    const cr_fg_counts *c = &row->counts[i];
+    const cr_feature_counts *c = &row->counts[i];
     char kind[64];
     cr_buf_printf(b, "{\"type\": \"%s\", \"inputs\": {", kind_of(f, kind));
     for (int k = 0; k < f->n_columns; k++) {
