@@ -13,7 +13,7 @@ for h in $(find src -name '*.h' | LC_ALL=C sort); do
     n=$((n + 1))
     name=${h#src/}
     if ! msg=$(printf '#include "%s"\n#include "%s"\ntypedef int last;\n' "$name" "$name" |
-        $cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-function -fsyntax-only -Isrc -x c - 2>&1); then
+        $cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-function -fsyntax-only -Isrc -Iinclude -x c - 2>&1); then
         echo "$h: does not stand alone: $(printf '%s\n' "$msg" | grep -m1 error)"
         bad=$((bad + 1))
     fi

@@ -18,6 +18,11 @@ lib() { # lib HEADER LINK
         cc -x c - -o /dev/null "-l$2"
 }
 
+lib_pcre2() {
+    printf '#define PCRE2_CODE_UNIT_WIDTH 8\n#include <pcre2.h>\nint main(void) { return 0; }\n' |
+        cc -x c - -o /dev/null -lpcre2-8
+}
+
 for set_ in "${@:-build}"; do
     case $set_ in
     build)
@@ -32,6 +37,7 @@ for set_ in "${@:-build}"; do
         need libzstd-dev lib zstd.h zstd
         need libsnappy-dev lib snappy-c.h snappy
         need liblz4-dev lib lz4.h lz4
+        need libpcre2-dev lib_pcre2
         need libbrotli-dev lib brotli/decode.h brotlidec
         ;;
     test)

@@ -71,7 +71,7 @@ tidy() {
 }
 cppcheck_() {
     cppcheck --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet --std=c11 \
-        -D_GNU_SOURCE -DCR_VERSION='""' '-DKERN(x)=kern_##x' --suppressions-list=tools/cppcheck.txt -j "$(getconf _NPROCESSORS_ONLN)" -Isrc src
+        -D_GNU_SOURCE -DCR_VERSION='""' '-DKERN(x)=kern_##x' --suppressions-list=tools/cppcheck.txt -j "$(getconf _NPROCESSORS_ONLN)" -Isrc -Iinclude src
 }
 
 passed=0

@@ -193,9 +193,30 @@ static void free_block(cr_arena_block *b) {
 void cr_arena_init(cr_arena *a, size_t block_size) {
     a->head = NULL;
     a->block_size = block_size ? block_size : DEFAULT_BLOCK;
+    a->hooks = NULL;
+}
+
+struct cr_arena_hook {
+    cr_arena_hook *next;
+    void (*fn)(void *ctx);
+    void *ctx;
+};
+
+void cr_arena_defer(cr_arena *a, void (*fn)(void *ctx), void *ctx) {
+    cr_arena_hook *h = cr_arena_alloc(a, sizeof(*h));
+    *h = (cr_arena_hook){a->hooks, fn, ctx};
+    a->hooks = h;
+}
+
+static void run_hooks(cr_arena *a) {
+    cr_arena_hook *h = a->hooks;
+    a->hooks = NULL;
+    for (; h; h = h->next)
+        h->fn(h->ctx);
 }
 
 void cr_arena_clear(cr_arena *a) {
+    run_hooks(a);
     for (cr_arena_block *b = a->head, *prev; b; b = prev) {
         prev = b->prev;
         free_block(b);
@@ -205,6 +226,7 @@ void cr_arena_clear(cr_arena *a) {
 
 void cr_arena_reset(cr_arena *a) {
     if (!a->head) return;
+    run_hooks(a);
     if (a->head->prev) {
         size_t total = 0;
         for (const cr_arena_block *b = a->head; b; b = b->prev)

@@ -38,9 +38,11 @@ void cr_alloc_fail_after(uint64_t n);
 
 /* An arena owns everything taken from it and drops it whole. */
 typedef struct cr_arena_block cr_arena_block;
+typedef struct cr_arena_hook cr_arena_hook;
 typedef struct cr_arena {
     cr_arena_block *head; /* newest block */
     size_t block_size;
+    cr_arena_hook *hooks; /* newest first */
 } cr_arena;
 void cr_arena_init(cr_arena *a, size_t block_size); /* 0: 64 KiB */
 void cr_arena_clear(cr_arena *a);
@@ -49,6 +51,9 @@ void cr_arena_reset(cr_arena *a);
 /* cr_arena_alloc returns memory aligned to 16 (64 for sizes >= 64), not zeroed. */
 void *cr_arena_alloc(cr_arena *a, size_t size) __attribute__((returns_nonnull));
 void *cr_arena_zalloc(cr_arena *a, size_t size) __attribute__((returns_nonnull));
+/* cr_arena_defer: fn(ctx) is called when the content is dropped, the last one given first. For what
+ * something in the arena holds besides memory of it. */
+void cr_arena_defer(cr_arena *a, void (*fn)(void *ctx), void *ctx);
 char *cr_arena_strdup(cr_arena *a, const char *s);
 char *cr_arena_strndup(cr_arena *a, const char *s, size_t n);
 char *cr_arena_printf(cr_arena *a, const char *fmt, ...) CR_PRINTF(2, 3);

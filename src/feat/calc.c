@@ -284,8 +284,8 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
     f->dense_emb = end->dense_emb;
     f->autodis = end->autodis;
     f->row_scratch = end->row_scratch;
-    f->vocab_path = end->vocab_path;
-    f->vocab_asset = end->vocab_asset;
+    for (int i = 0; i < end->n_assets; i++)
+        f->assets[f->n_assets++] = end->assets[i];
     if (op->encoded) {
         f->columns = end->columns;
         f->n_columns = end->n_columns;
@@ -439,9 +439,25 @@ static void as_column(cr_calc_run *run, cr_values *v, cr_column *out) {
     *out = (cr_column){.type = CR_COL_I64, .depth = 1, .row_off = v->off, .v.i64 = id};
 }
 
-/* the operator over all rows; with_default: missing rows get the default */
-static cr_code run_rows(cr_calc_run *run, cr_values *v, const cr_column **in, bool with_default,
-                        cr_err *err) {
+cr_code cr_calc_end_row(cr_calc_run *run, cr_err *err) {
+    const cr_calc *op = run->f->self;
+    cr_values *v = run->out;
+    if (op->end_kind == CR_END_MANY && op->most && cr_values_in_row(v) > op->most) {
+        v->n = v->off[v->row] + op->most;
+        run->counts->cut++;
+    }
+    if (run->with_default) cr_values_default(v, op->def, op->sep);
+    if (v->n > INT32_MAX || v->n_bytes > UINT32_MAX)
+        return cr_fail(err, CR_EDATA,
+                       "feature '%s' makes more than 2^31 values or 4 GiB of text in one block of "
+                       "rows",
+                       run->f->name);
+    v->off[v->row + 1] = (int32_t)v->n;
+    return CR_OK;
+}
+
+/* the operator over all rows */
+static cr_code run_rows(cr_calc_run *run, cr_values *v, const cr_column **in, cr_err *err) {
     const cr_feature *f = run->f;
     const cr_calc *op = f->self;
     int64_t n_rows = run->chunk->n_rows;
@@ -449,21 +465,12 @@ static cr_code run_rows(cr_calc_run *run, cr_values *v, const cr_column **in, bo
     cr_values_begin(v, makes_tokens(op), n_rows, run->arena);
     run->in = in;
     run->out = v;
+    if (op->all) return op->all(run, err);
     run->scratch = op->begin ? op->begin(f, run->arena) : NULL;
     for (int64_t r = 0; r < n_rows; r++) {
         v->row = r;
         op->row(run, r);
-        if (op->end_kind == CR_END_MANY && op->most && cr_values_in_row(v) > op->most) {
-            v->n = v->off[r] + op->most;
-            run->counts->cut++;
-        }
-        if (with_default) cr_values_default(v, op->def, op->sep);
-        if (v->n > INT32_MAX || v->n_bytes > UINT32_MAX)
-            return cr_fail(err, CR_EDATA,
-                           "feature '%s' makes more than 2^31 values or 4 GiB of text in one block "
-                           "of rows",
-                           f->name);
-        v->off[r + 1] = (int32_t)v->n;
+        CR_TRY(cr_calc_end_row(run, err));
     }
     return CR_OK;
 }
@@ -480,11 +487,12 @@ cr_code cr_calc_give(const cr_feature *f, const cr_chunk *chunk, cr_column *out,
     cr_calc_run run = {.f = f, .chunk = chunk, .arena = arena, .bad = bad, .counts = &none};
     cr_values v;
     if (makes_tokens(op)) {
-        CR_TRY(run_rows(&run, &v, in, true, err));
+        run.with_default = true;
+        CR_TRY(run_rows(&run, &v, in, err));
         cr_values_column(&v, chunk->n_rows, op->dim, out);
         return CR_OK;
     }
-    CR_TRY(run_rows(&run, &v, in, false, err));
+    CR_TRY(run_rows(&run, &v, in, err));
     cr_column made = {.type = CR_COL_F64, .depth = 1, .row_off = v.off, .v.f64 = v.x ? v.x : NULL};
     return cr_give_numbers(f, &made, op->def, op->sep, op->end_kind == CR_END_MANY ? 0 : op->dim,
                            &op->norm, chunk, out, arena, bad, err);
@@ -500,7 +508,7 @@ cr_code cr_calc_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out
         cr_calc_run run = {
             .f = f, .chunk = in, .arena = out->arena, .bad = out->bad, .counts = out->counts};
         cr_values v;
-        CR_TRY(run_rows(&run, &v, cols, false, err));
+        CR_TRY(run_rows(&run, &v, cols, err));
         as_column(&run, &v, &made);
         out->counts->missing -= run.n_bad; /* the end takes dropped rows for missing ones */
     }

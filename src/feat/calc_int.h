@@ -136,7 +136,8 @@ typedef struct cr_toks {
     int64_t cap_num;
 } cr_toks;
 /* cr_toks_row reads row r. keep_empty: empty texts and nulls count as tokens of length 0. */
-void cr_toks_row(cr_toks *t, const cr_column *col, int64_t r, char sep, bool keep_empty,
+#define CR_WHOLE_TEXT 256 /* as sep: a text is one token */
+void cr_toks_row(cr_toks *t, const cr_column *col, int64_t r, int sep, bool keep_empty,
                  cr_arena *arena);
 /* cr_tok_is: the same bytes? */
 static inline bool cr_tok_is(cr_tok a, cr_tok b) {
@@ -177,9 +178,12 @@ typedef struct cr_calc_run {
     cr_values *out;
     cr_bad *bad;
     cr_feature_counts *counts;
-    int64_t n_bad; /* rows that cr_calc_bad dropped */
-    void *scratch; /* what begin made */
+    int64_t n_bad;     /* rows that cr_calc_bad dropped */
+    void *scratch;     /* what begin made */
+    bool with_default; /* missing rows get the default */
 } cr_calc_run;
+/* cr_calc_end_row ends the current row, for operators that go over all rows themselves. */
+CR_CHECKED cr_code cr_calc_end_row(cr_calc_run *run, cr_err *err);
 /* cr_calc_bad reports the current row (out->row) and drops what it made. */
 void cr_calc_bad(cr_calc_run *run, int input, cr_tok value, const char *why);
 
@@ -214,6 +218,8 @@ struct cr_calc {
     /* the operator: begin (may be NULL) makes scratch for a chunk, row makes the values of one */
     void *(*begin)(const cr_feature *f, cr_arena *arena);
     void (*row)(cr_calc_run *run, int64_t r);
+    /* or, in place of both, the values of all rows, each ended by cr_calc_end_row */
+    cr_code (*all)(cr_calc_run *run, cr_err *err);
 };
 /* cr_calc_start: first in build; sets f->self. */
 void cr_calc_start(cr_calc *op, cr_feature *f, const cr_calc_conf *c, const cr_data_conf *data);

@@ -102,7 +102,7 @@ static cr_tok value_at(cr_toks *t, const cr_column *c, int64_t i, int64_t number
     return x;
 }
 
-static void split(cr_toks *t, const char *p, size_t n, char sep, bool keep_empty, cr_arena *arena) {
+static void split(cr_toks *t, const char *p, size_t n, int sep, bool keep_empty, cr_arena *arena) {
     const char *end = p + n;
     while (p <= end) {
         const char *cut = memchr(p, sep, (size_t)(end - p)), *stop = cut ? cut : end;
@@ -116,7 +116,7 @@ static bool null_row(const cr_column *col, int64_t r) {
     return col->valid && !col->valid[r];
 }
 
-void cr_toks_row(cr_toks *t, const cr_column *col, int64_t r, char sep, bool keep_empty,
+void cr_toks_row(cr_toks *t, const cr_column *col, int64_t r, int sep, bool keep_empty,
                  cr_arena *arena) {
     t->n = 0;
     if (null_row(col, r)) return;
@@ -124,7 +124,7 @@ void cr_toks_row(cr_toks *t, const cr_column *col, int64_t r, char sep, bool kee
         if (is_int(col)) num_room(t, 1, arena);
         cr_tok x = value_at(t, col, r, 0);
         if (x.n == 0) return;
-        if (is_int(col))
+        if (is_int(col) || sep == CR_WHOLE_TEXT)
             add(t, x.p, x.n, arena);
         else
             split(t, x.p, x.n, sep, keep_empty, arena);

@@ -148,26 +148,6 @@ static const cr_field tokenize_fields[] = {
     TAIL,
     CR_END,
 };
-static const cr_field custom_fields[] = {
-    NAME,
-    EXPRESSIONS,
-    CR_K_STR("operator_name", NULL, CR_F_REQUIRED, "name of the operator"),
-    CR_K_STR("operator_lib_file", NULL, CR_F_REQUIRED, "library that holds it"),
-    CR_K_TREE("operator_params", 0, "parameters handed to it"),
-    CR_K_BOOL("is_op_thread_safe", false, 0, "threads may share one instance"),
-    EMBEDDING(0, 0),
-    VOCAB,
-    BUCKETS,
-    NUMERIC,
-    NORMALIZER,
-    VALUE_DIM,
-    DEFAULT("0"),
-    SEPARATOR,
-    TAIL,
-    CR_END,
-};
 
 const cr_msg cr_tokenize_msg = {
     "TokenizeFeature", "Text as token ids", tokenize_fields, 0, true, NULL};
-const cr_msg cr_custom_msg = {
-    "CustomFeature", "An operator from a plug-in library", custom_fields, 0, true, NULL};

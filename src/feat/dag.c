@@ -120,9 +120,7 @@ static void as_text(const cr_column *in, int64_t n_rows, cr_arena *arena, cr_col
         double x = in->v.f64[i];
         bool null = in->depth == 0 && in->valid && !in->valid[i];
         at[i] = to;
-        if (!null)
-            to += (uint32_t)(x == floor(x) && fabs(x) < 0x1p53 ? cr_fmt_f64(bytes + to, x + 0.0)
-                                                               : cr_fmt_f32(bytes + to, (float)x));
+        if (!null) to += (uint32_t)cr_number_text(bytes + to, x);
     }
     at[n] = to;
     *out = *in;

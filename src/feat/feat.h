@@ -47,6 +47,7 @@ typedef struct cr_seq {
     bool single; /* FG_NONE: a step of a text is one id */
 } cr_seq;
 
+#define CR_FEAT_ASSETS 3
 /* What the rest of crank needs to know of a feature. Lives in the job arena. */
 struct cr_feature {
     const cr_feature_type *type;
@@ -76,13 +77,18 @@ struct cr_feature {
     const cr_seq *seq;  /* set before build; NULL: no sequence */
     const bool *is_seq; /* sequence: per column, is it one (else a value for all steps of its row);
                            NULL: all are */
+    bool spread;        /* sequence: an input of one step stands for all steps of its row */
     bool stub;          /* stub_type: only gives its value to others, in no batch */
     int given;          /* to other features (FG_DAG): 1 as it is, 2 as text */
     void *self;         /* the type's own */
 
-    size_t row_scratch;      /* bytes of scratch encode needs per row of a chunk */
-    const char *vocab_path;  /* vocab_file as found (asset_dir applied); NULL: none */
-    const char *vocab_asset; /* name of its copy in an export directory, as fg.json says */
+    size_t row_scratch;    /* bytes of scratch encode needs per row of a chunk */
+    struct cr_asset {      /* files it needs, for an export */
+        const char *field; /* of its config: "vocab_file" */
+        const char *path;  /* as found (asset_dir applied) */
+        const char *name;  /* of the copy in an export directory, as fg.json says */
+    } assets[CR_FEAT_ASSETS];
+    int n_assets;
 };
 
 /* What encode fills for one feature over one chunk. */

@@ -51,6 +51,12 @@ static inline const char *cr_show_f64(char out[32], double x) {
     return out;
 }
 
+/* cr_feature_add_asset notes a file with this content as needed; cr_feature_asset: its name in an
+ * export, NULL: the field has none */
+void cr_feature_add_asset(cr_feature *f, const char *field, const char *path, const cr_buf *content,
+                          cr_arena *arena);
+const char *cr_feature_asset(const cr_feature *f, const char *field);
+
 /* text of a field that feature messages have in common; "": the message has none */
 const char *cr_conf_text(const void *conf, const char *field);
 
@@ -77,7 +83,9 @@ const char *cr_seq_refuses(const cr_feature *f, int k, const cr_colkind *kind);
 void cr_seq_check(const cr_features *fs, const cr_chunk *chunk, const cr_batch *b, cr_bad *bad);
 
 /* fg.json: an object of a feature begins with its type, name and default and ends with what is said
- * of a sequence; type is the key of FeatureConfig, default_value NULL: it has none. */
+ * of a sequence; type is the key of FeatureConfig, default_value NULL: it has none. open: the type
+ * is written as it is, without sequence_. */
+void cr_fg_json_open(const cr_feature *f, cr_jw *w, const char *type, const char *default_value);
 void cr_fg_json_begin(const cr_feature *f, cr_jw *w, const char *type, const char *default_value);
 void cr_fg_json_end(const cr_feature *f, cr_jw *w);
 

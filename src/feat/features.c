@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/map.h"
 
 typedef struct builder {
@@ -196,6 +197,27 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
     cr_map_clear(&b.wants);
     cr_map_clear(&b.names);
     return diag->n_errors > errors ? NULL : fs;
+}
+
+/* "<stem>_<hash of the content><ext>": two files of one name can lie in one directory */
+static const char *asset_name(cr_arena *arena, const char *path, const cr_buf *content) {
+    const char *base = cr_path_base(path), *dot = strrchr(base, '.');
+    if (!dot || dot == base) dot = base + strlen(base);
+    return cr_arena_printf(arena, "%.*s_%016" PRIx64 "%s", (int)(dot - base), base,
+                           cr_hash_farm(content->data ? content->data : "", content->n), dot);
+}
+
+void cr_feature_add_asset(cr_feature *f, const char *field, const char *path, const cr_buf *content,
+                          cr_arena *arena) {
+    CR_ASSERT(f->n_assets < CR_FEAT_ASSETS);
+    f->assets[f->n_assets++] =
+        (struct cr_asset){field, cr_arena_strdup(arena, path), asset_name(arena, path, content)};
+}
+
+const char *cr_feature_asset(const cr_feature *f, const char *field) {
+    for (int i = 0; i < f->n_assets; i++)
+        if (strcmp(f->assets[i].field, field) == 0) return f->assets[i].name;
+    return NULL;
 }
 
 const cr_feature *cr_features_find(const cr_features *fs, const char *name) {

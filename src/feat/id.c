@@ -87,14 +87,6 @@ static void vocab_dict(cr_vocab *v, const cr_feature *f, const cr_id_conf *c, cr
     v->size = size > 0 ? size : 1;
 }
 
-/* "<stem>_<hash of the content><ext>": two vocabularies of one name can lie in one directory */
-static const char *asset_name(cr_arena *arena, const char *path, const cr_buf *text) {
-    const char *base = cr_path_base(path), *dot = strrchr(base, '.');
-    if (!dot || dot == base) dot = base + strlen(base);
-    return cr_arena_printf(arena, "%.*s_%016" PRIx64 "%s", (int)(dot - base), base,
-                           cr_hash_farm(text->data ? text->data : "", text->n), dot);
-}
-
 static void vocab_file(cr_vocab *v, cr_feature *f, const cr_id_conf *c, cr_arena *arena,
                        cr_diag *diag) {
     cr_vocab_init(v, arena, 0);
@@ -121,8 +113,7 @@ static void vocab_file(cr_vocab *v, cr_feature *f, const cr_id_conf *c, cr_arena
         cr_vocab_init(v, arena, lines);
         unknown_id(c, &v->unknown);
         cr_vocab_read(v, path, text.data ? text.data : "", text.n, diag);
-        f->vocab_path = path;
-        f->vocab_asset = asset_name(arena, path, &text);
+        cr_feature_add_asset(f, "vocab_file", path, &text, arena);
         if (cr_conf_has(c, "default_bucketize_value") && v->unknown >= v->size && v->size > 0)
             complain(diag, CR_SEV_ERROR, f, "default_bucketize_value",
                      "default_bucketize_value must not be above the highest id of vocab_file");
@@ -271,7 +262,8 @@ void cr_id_fg_buckets(const cr_feature *f, const cr_id_conf *c, cr_jw *w) {
         cr_jw_end(w);
         cr_jw_i64(w, "default_bucketize_value", unknown);
     } else if (c->vocab_file[0]) {
-        cr_jw_str(w, "vocab_file", f->vocab_asset ? f->vocab_asset : c->vocab_file);
+        const char *name = cr_feature_asset(f, "vocab_file");
+        cr_jw_str(w, "vocab_file", name ? name : c->vocab_file);
         cr_jw_i64(w, "default_bucketize_value", unknown);
     } else if (cr_conf_has(c, "num_buckets")) {
         cr_jw_i64(w, "num_buckets", (int64_t)c->num_buckets);

@@ -181,6 +181,10 @@ size_t cr_num_text(char out[24], int64_t x) {
     return n;
 }
 
+size_t cr_number_text(char out[32], double x) {
+    return x == floor(x) && fabs(x) < 0x1p53 ? cr_fmt_f64(out, x + 0.0) : cr_fmt_f32(out, (float)x);
+}
+
 char *cr_show(char out[80], const char *s, size_t n) {
     size_t k = 0;
     for (size_t i = 0; i < n; i++) {

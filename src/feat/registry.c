@@ -17,10 +17,9 @@
     X(overlap_feature, cr_overlap_msg, cr_feature_overlap)                                         \
     X(kv_dot_product, cr_kv_dot_msg, cr_feature_kv_dot)                                            \
     X(bool_mask_feature, cr_bool_mask_msg, cr_feature_bool_mask)                                   \
-    X(combine_feature, cr_combine_msg, cr_feature_combine)
-#define LATER(X)                                                                                   \
-    X(tokenize_feature, cr_tokenize_msg)                                                           \
-    X(custom_feature, cr_custom_msg)
+    X(combine_feature, cr_combine_msg, cr_feature_combine)                                         \
+    X(custom_feature, cr_custom_msg, cr_feature_custom)
+#define LATER(X) X(tokenize_feature, cr_tokenize_msg)
 
 #define DECLARE(key, msg, type)   extern const cr_feature_type type;
 #define ENTRY(key, msg, type)     {#key, &msg, &type},

@@ -345,6 +345,49 @@ static cr_code fit(cr_column *col, const int32_t *from, const int32_t *to, const
     return take(col, &old, idx, to[n_rows], t, err);
 }
 
+/* f->spread: the steps of a row are those of its longest input, one of a single step stands for
+ * all of them. Others must agree; of rows where they do not *steps keeps the shape. */
+static cr_code spread(const cutter *t, cr_chunk *out, int32_t *const *each, const int32_t **steps,
+                      cr_bad *bad, cr_err *err) {
+    const cr_feature *f = t->f;
+    int64_t n_rows = t->in->n_rows, total = 0;
+    int32_t *at = cr_arena_alloc(t->arena, sizeof(int32_t) * (size_t)(n_rows + 1));
+    at[0] = 0;
+    for (int64_t r = 0; r < n_rows; r++) {
+        int n = 0, first = -1;
+        for (int k = 0; k < f->n_columns; k++) {
+            if (!each[k]) continue;
+            int m = each[k][r + 1] - each[k][r];
+            if (m > 1 && n > 1 && m != n)
+                cr_bad_add(bad, r, cr_line_of(t->in, r),
+                           "columns '%s' and '%s' have %d and %d steps; those of one feature must "
+                           "agree, or be one",
+                           f->columns[first], f->columns[k], n, m);
+            if (m <= n) continue;
+            n = m;
+            first = k;
+        }
+        total += n;
+        CR_TRY(end_count(t, total, err));
+        at[r + 1] = (int32_t)total;
+    }
+    *steps = at;
+    for (int k = 0; k < f->n_columns; k++) {
+        if (!each[k] || memcmp(each[k], at, sizeof(int32_t) * (size_t)(n_rows + 1)) == 0) continue;
+        int32_t *idx = cr_arena_alloc(t->arena, sizeof(int32_t) * (size_t)(total + 1));
+        for (int64_t r = 0; r < n_rows; r++) {
+            int m = each[k][r + 1] - each[k][r];
+            for (int32_t i = at[r]; i < at[r + 1]; i++) {
+                int32_t step = m == 1 ? 0 : i - at[r];
+                idx[i] = step < m ? each[k][r] + step : -1;
+            }
+        }
+        cr_column *col = &out->cols[f->col_idx[k]], old = *col;
+        CR_TRY(take(col, &old, idx, total, t, err));
+    }
+    return CR_OK;
+}
+
 static bool is_seq(const cr_feature *f, int k) {
     return !f->is_seq || f->is_seq[k];
 }
@@ -356,6 +399,7 @@ static cr_code make_steps(cutter *t, cr_chunk *out, const int32_t **steps, int64
     int64_t n_rows = t->in->n_rows;
     const char *first = NULL;
     *n_cut = 0;
+    int32_t **each = CR_NEW_N(t->arena, int32_t *, f->n_columns + 1);
     for (int k = 0; k < f->n_columns; k++) {
         if (!is_seq(f, k)) continue;
         const cr_column *col = &t->in->cols[f->col_idx[k]];
@@ -369,16 +413,19 @@ static cr_code make_steps(cutter *t, cr_chunk *out, const int32_t **steps, int64
             CR_TRY(steps_of_text(t, col, to, err));
         else
             CR_TRY(steps_of_items(t, col, to, err));
+        each[k] = t->steps;
         if (!first) {
             first = f->columns[k];
             *steps = t->steps;
             *n_cut = t->n_cut;
             continue;
         }
+        if (f->spread) continue;
         say_lengths(bad, t->in, first, *steps, f->columns[k], t->steps, "one feature");
         CR_TRY(fit(to, t->steps, *steps, t, err));
     }
     CR_ASSERT(*steps);
+    if (f->spread) CR_TRY(spread(t, out, each, steps, bad, err));
     out->n_rows = (*steps)[n_rows];
     int32_t *row = NULL;
     for (int k = 0; k < f->n_columns; k++) {
@@ -510,15 +557,19 @@ void cr_seq_check(const cr_features *fs, const cr_chunk *chunk, const cr_batch *
 
 /* ---- fg.json ---- */
 
+void cr_fg_json_open(const cr_feature *f, cr_jw *w, const char *type, const char *default_value) {
+    cr_jw_obj(w, NULL);
+    cr_jw_str(w, "feature_type", type);
+    /* inside a block the name is the feature's own, the block adds its own */
+    cr_jw_str(w, "feature_name", f->seq ? cr_conf_text(f->conf, "feature_name") : f->name);
+    if (default_value) cr_jw_str(w, "default_value", cr_seq_default(f, default_value));
+}
+
 void cr_fg_json_begin(const cr_feature *f, cr_jw *w, const char *type, const char *default_value) {
     char full[64];
     bool alone = f->seq && !f->seq->block;
     snprintf(full, sizeof(full), "%s%s", alone ? "sequence_" : "", type);
-    cr_jw_obj(w, NULL);
-    cr_jw_str(w, "feature_type", full);
-    /* inside a block the name is the feature's own, the block adds its own */
-    cr_jw_str(w, "feature_name", f->seq ? cr_conf_text(f->conf, "feature_name") : f->name);
-    if (default_value) cr_jw_str(w, "default_value", cr_seq_default(f, default_value));
+    cr_fg_json_open(f, w, full, default_value);
 }
 
 void cr_fg_json_end(const cr_feature *f, cr_jw *w) {

@@ -41,7 +41,7 @@ static void visit(cr_conf_doc *doc, cr_conf_node *item, const char *prefix, feat
     for (size_t k = 0; item->kind == CR_NODE_MAP && k < item->n; k++) {
         cr_conf_node *f = item->v[k].val;
         if (f->kind != CR_NODE_MAP) continue;
-        if (cr_conf_find(f, "vocab_file"))
+        if (cr_conf_find(f, "vocab_file") || cr_conf_find(f, "operator_lib_file"))
             fn(doc, f, cr_arena_printf(&doc->arena, "%s%s", prefix, text_of(f, "feature_name")),
                ctx);
         if (*prefix || strcmp(item->v[k].key, "sequence_feature") != 0) continue;
@@ -80,8 +80,17 @@ void cr_job_assets_from(cr_config *cfg, const char *dir) {
 static void use_asset(cr_conf_doc *doc, cr_conf_node *feature, const char *name, void *ctx) {
     const job *j = ctx;
     const cr_feature *f = cr_features_find(j->features, name);
-    if (!f || !f->vocab_asset) return;
-    set_text(doc, feature, "vocab_file", f->vocab_asset);
+    if (!f || f->n_assets == 0) return;
+    for (int i = 0; i < f->n_assets; i++) {
+        /* text_normalizer.stop_char_file stands one level deeper */
+        const char *field = f->assets[i].field, *dot = strchr(field, '.');
+        cr_conf_node *map = feature;
+        if (dot)
+            map =
+                cr_conf_find(feature, cr_arena_strndup(&doc->arena, field, (size_t)(dot - field)));
+        if (map && map->kind == CR_NODE_MAP)
+            set_text(doc, map, dot ? dot + 1 : field, f->assets[i].name);
+    }
     set_text(doc, feature, "asset_dir", "");
 }
 
@@ -177,14 +186,15 @@ static void schema(const job *j, int type, cr_buf *out) {
     cr_buf_char(out, '\n');
 }
 
-/* the vocabularies, each once */
+/* vocabularies and libraries, each once */
 static cr_code copy_vocabs(job *j, const char *dir, cr_err *err) {
     cr_arena *a = &j->cfg.arena;
     for (int i = 0; i < j->features->n; i++) {
         const cr_feature *f = j->features->v[i];
-        if (!f->vocab_asset) continue;
-        const char *to = cr_path_join(a, dir, f->vocab_asset);
-        if (!cr_path_exists(to)) CR_TRY(cr_file_copy(f->vocab_path, to, err));
+        for (int k = 0; k < f->n_assets; k++) {
+            const char *to = cr_path_join(a, dir, f->assets[k].name);
+            if (!cr_path_exists(to)) CR_TRY(cr_file_copy(f->assets[k].path, to, err));
+        }
     }
     return CR_OK;
 }

@@ -143,6 +143,34 @@ TEST(reset_settles) {
     cr_arena_reset(&a); /* of an empty one: nothing */
 }
 
+static int order[4], n_order;
+static void first(void *ctx) {
+    order[n_order++] = 10 + *(int *)ctx;
+}
+static void second(void *ctx) {
+    order[n_order++] = 20 + *(int *)ctx;
+}
+
+/* what is deferred runs once, newest first, while the arena's memory is still there */
+TEST(deferred) {
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    int *x = CR_NEW(&a, int);
+    *x = 7;
+    cr_arena_defer(&a, first, x);
+    cr_arena_defer(&a, second, x);
+    cr_arena_reset(&a);
+    CHECK(n_order == 2 && order[0] == 27 && order[1] == 17);
+    cr_arena_reset(&a);
+    CHECK_INT(n_order, 2);
+    x = CR_NEW(&a, int);
+    *x = 3;
+    cr_arena_defer(&a, first, x);
+    cr_arena_clear(&a);
+    cr_arena_clear(&a);
+    CHECK(n_order == 3 && order[2] == 13);
+}
+
 TEST(counts) {
     uint64_t before = cr_alloc_count();
     void *p = cr_alloc(10, "x");
@@ -181,4 +209,4 @@ TEST(arena_is_poisoned) {
 }
 
 TEST_MAIN(CASE(plain), CASE(refusals), CASE(injected_failure), CASE(big_blocks), CASE(arena_pieces),
-          CASE(reset_settles), CASE(counts), CASE(arena_is_poisoned))
+          CASE(reset_settles), CASE(deferred), CASE(counts), CASE(arena_is_poisoned))

@@ -485,9 +485,9 @@ TEST(vocab_files) {
              ID("asset_dir: '%s', vocab_file: v.txt, default_bucketize_value: 2"), dir);
     if (open_ok(&t, NORMAL, conf)) {
         CHECK_INT(t.fs->v[0]->num_embeddings, 3);
-        CHECK_STR(t.fs->v[0]->vocab_path, path);
-        CHECK(strncmp(t.fs->v[0]->vocab_asset, "v_", 2) == 0 &&
-              strstr(t.fs->v[0]->vocab_asset, ".txt"));
+        CHECK_STR(t.fs->v[0]->assets[0].path, path);
+        CHECK(strncmp(t.fs->v[0]->assets[0].name, "v_", 2) == 0 &&
+              strstr(t.fs->v[0]->assets[0].name, ".txt"));
         TEXT(&t, "c",
              "abc\x1d"
              "efg",
@@ -497,7 +497,7 @@ TEST(vocab_files) {
         cr_buf b;
         cr_buf_init(&b);
         cr_features_fg_json(t.fs, &b);
-        CHECK(strstr(b.data, t.fs->v[0]->vocab_asset) != NULL);
+        CHECK(strstr(b.data, t.fs->v[0]->assets[0].name) != NULL);
         cr_buf_clear(&b);
     }
     t_close(&t);

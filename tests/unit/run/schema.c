@@ -423,7 +423,7 @@ TEST(names) {
         FEATURES                                                                         /* 6 */
         "feature_configs { raw_feature { feature_name: \"user\" expression: \"item:x\" } }\n" /* 8
                                                                                                */
-        "feature_configs { custom_feature { feature_name: \"cross\" } }\n"
+        "feature_configs { custom_feature { feature_name: \"cross\" operator_name: \"x\" } }\n"
         "model_config {\n"
         " feature_groups { group_name: \"a\" feature_names: [\"user\", \"prise\", \"cross\"] }\n"
         " feature_groups { group_name: \"a\" feature_names: \"qqqqqqqqq\" }\n"

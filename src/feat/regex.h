@@ -1,0 +1,34 @@
+/*
+ * regex.h - regular expressions over UTF-8; regex.c alone knows PCRE2.
+ */
+#ifndef CR_FEAT_REGEX_H
+#define CR_FEAT_REGEX_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+#define CR_REGEX_GROUPS 10 /* the whole match and groups 1 to 9 */
+
+typedef struct cr_regex cr_regex;
+typedef struct cr_regex_run cr_regex_run; /* scratch of one thread */
+typedef struct cr_regex_match {
+    size_t beg[CR_REGEX_GROUPS], end[CR_REGEX_GROUPS]; /* equal: the group is empty or unused */
+} cr_regex_match;
+
+enum {
+    CR_REGEX_ICASE = 1,
+    CR_REGEX_UNICODE = 2, /* \w, \s, \d by Unicode, not ASCII alone */
+};
+/* cr_regex_new compiles a pattern; cause and place of a mistake go to err. */
+CR_CHECKED cr_code cr_regex_new(cr_regex **out, const char *pattern, unsigned flags, cr_err *err);
+void cr_regex_free(cr_regex *r);
+cr_regex_run *cr_regex_run_new(const cr_regex *r);
+void cr_regex_run_free(cr_regex_run *x);
+/* cr_regex_find: the first match at or behind `from`. 1 found, 0 none, -1 too many steps.
+ * not_empty: matches of no characters at `from` do not count. Bytes that are no UTF-8 never match.
+ */
+int cr_regex_find(const cr_regex *r, cr_regex_run *x, const char *text, size_t n, size_t from,
+                  bool not_empty, cr_regex_match *m);
+
+#endif
