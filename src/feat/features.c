@@ -7,6 +7,7 @@
  */
 #include "feat/feat_int.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
