@@ -33,6 +33,44 @@ void KERN(row_affine)(float *out, int64_t ldo, const float *x, int64_t ldx, cons
     }
 }
 
+void KERN(diag_left)(float *out, const float *x, const float *s, const float *y, int64_t B,
+                     int64_t D) {
+    for (int64_t b = 0; b < B; b++, out += D, x += D, y += D) {
+        float v = s[b];
+#pragma omp simd
+        for (int64_t i = 0; i < D; i++)
+            out[i] = x[i] + v * y[i];
+    }
+}
+
+void KERN(diag_right)(float *out, const float *x, const float *s, const float *y, int64_t ld,
+                      int64_t B, int64_t D) {
+    for (int64_t b = 0; b < B; b++, out += ld, x += ld, y += ld) {
+#pragma omp simd
+        for (int64_t i = 0; i < D; i++)
+            out[i] = x[i] + s[i] * y[i];
+    }
+}
+
+void KERN(diag_right_bwd)(float *dx, float *dy, float *ds, const float *dout, int64_t ldo,
+                          const float *s, const float *y, int64_t ldy, int64_t B, int64_t D) {
+    for (int64_t b = 0; b < B; b++, dout += ldo, y += ldy) {
+        if (dx) {
+            float *dxb = dx + b * ldy, *dyb = dy + b * ldy;
+#pragma omp simd
+            for (int64_t i = 0; i < D; i++) {
+                dxb[i] += dout[i];
+                dyb[i] += dout[i] * s[i];
+            }
+        }
+        if (ds) {
+#pragma omp simd
+            for (int64_t i = 0; i < D; i++)
+                ds[i] += dout[i] * y[i];
+        }
+    }
+}
+
 void KERN(col_sum)(float *sum, const float *x, int64_t ldx, int64_t B, int64_t D) {
     for (int64_t b = 0; b < B; b++) {
         const float *r = x + b * ldx;

@@ -132,16 +132,18 @@
  *
  * copy_rows:   dst[b,d] = src[b,d]  [acc]
  * row_affine:  out[b,d] = x[b,d] * scale[d] + shift[d]    in place
- * col_sum:     sum[d] += x[b,d], rows in order, in float
- * col_sum_d, col_sqdev_d, col_dot_d: rows in order, in double
- *     sum[d] += x[b,d];  sum[d] += (x[b,d] - mean[d])^2;  sum[d] += x[b,d] * y[b,d]
- * gather_sum: out[b,d] = x[0][code[b*ldk + 0] * ldx + d] + x[1][code[b*ldk + 1] * ldx + d] + .., F
- * of them in order, starting from the first, or from out when ADD; then BIAS and RELU as in gemm
- * take_rows: out[i*ldo + d] = x[row[i] * ldx + d], i < n
- * seg_sum: out[u*ldo + d] = sum over i = seg[u] .. seg[u+1]-1 in order of x[row[i] * ldx + d],
- *     starting from the first; no segment is empty
- * pool: one bag of n ids: out[d] = sum over i in order of (w ? w[i] : 1) * table[ids[i]*stride + d]
- *     starting from 0, or from out when acc
+ * diag_left:   out[b,d] = x[b,d] + s[b] * y[b,d], rows without gaps
+ * diag_right:  out[b,d] = x[b,d] + s[d] * y[b,d], ld from row to row of all three
+ * diag_right_bwd: dx[b,d] += dout[b,d];  dy[b,d] += dout[b,d] * s[d];  ds[d] += dout[b,d] * y[b,d],
+ *     rows in order; ldy from row to row of y, dx and dy, ldo of dout. dx with dy, or ds, may be
+ * NULL col_sum:     sum[d] += x[b,d], rows in order, in float col_sum_d, col_sqdev_d, col_dot_d:
+ * rows in order, in double sum[d] += x[b,d];  sum[d] += (x[b,d] - mean[d])^2;  sum[d] += x[b,d] *
+ * y[b,d] gather_sum: out[b,d] = x[0][code[b*ldk + 0] * ldx + d] + x[1][code[b*ldk + 1] * ldx + d] +
+ * .., F of them in order, starting from the first, or from out when ADD; then BIAS and RELU as in
+ * gemm take_rows: out[i*ldo + d] = x[row[i] * ldx + d], i < n seg_sum: out[u*ldo + d] = sum over i
+ * = seg[u] .. seg[u+1]-1 in order of x[row[i] * ldx + d], starting from the first; no segment is
+ * empty pool: one bag of n ids: out[d] = sum over i in order of (w ? w[i] : 1) *
+ * table[ids[i]*stride + d] starting from 0, or from out when acc
  */
 #define CR_KERNELS_ROW(X)                                                                          \
     X(void, copy_rows,                                                                             \
@@ -149,6 +151,14 @@
     X(void, row_affine,                                                                            \
       (float *out, int64_t ldo, const float *x, int64_t ldx, const float *scale,                   \
        const float *shift, int64_t B, int64_t D))                                                  \
+    X(void, diag_left,                                                                             \
+      (float *out, const float *x, const float *s, const float *y, int64_t B, int64_t D))          \
+    X(void, diag_right,                                                                            \
+      (float *out, const float *x, const float *s, const float *y, int64_t ld, int64_t B,          \
+       int64_t D))                                                                                 \
+    X(void, diag_right_bwd,                                                                        \
+      (float *dx, float *dy, float *ds, const float *dout, int64_t ldo, const float *s,            \
+       const float *y, int64_t ldy, int64_t B, int64_t D))                                         \
     X(void, col_sum, (float *sum, const float *x, int64_t ldx, int64_t B, int64_t D))              \
     X(void, col_sum_d, (double *sum, const float *x, int64_t ldx, int64_t B, int64_t D))           \
     X(void, col_sqdev_d,                                                                           \

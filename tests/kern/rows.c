@@ -107,6 +107,50 @@ TEST(rows_and_columns) {
         }
 }
 
+TEST(diagonals) {
+    EACH_LEVEL(k)
+    for (int64_t D = 1; D < 140; D += 6)
+        for (int64_t B = 0; B < 12; B += 5) {
+            int64_t ld = D + D % 3, n = B * ld;
+            guarded x = guard_new(n, 1), y = guard_new(n, 2), o = guard_new(n, 3),
+                    r = guard_new(n, 0);
+            guarded s = guard_new(D + B, 4), ds = guard_new(D, 5), es = guard_new(D, 0);
+            guarded dx = guard_new(n, 6), dy = guard_new(n, 7), ex = guard_new(n, 0),
+                    ey = guard_new(n, 0);
+            fill(x.p, n, 1), fill(y.p, n, 2), fill(s.p, s.n, 3);
+            fill(o.p, n, 4), fill(r.p, n, 4);
+            k->diag_left(o.p, x.p, s.p, y.p, B, D);
+            for (int64_t i = 0; i < B * D; i++) {
+                float m = s.p[i / D] * y.p[i];
+                r.p[i] = x.p[i] + m;
+            }
+            CHECK_SAME(o.p, r.p, n);
+            k->diag_right(o.p, x.p, s.p, y.p, ld, B, D);
+            for (int part = 1; part < 4; part++) { /* 1: of x and y, 2: of s */
+                fill(dx.p, n, 5), fill(dy.p, n, 6), fill(ds.p, D, 7);
+                fill(ex.p, n, 5), fill(ey.p, n, 6), fill(es.p, D, 7);
+                k->diag_right_bwd(part & 1 ? dx.p : NULL, part & 1 ? dy.p : NULL,
+                                  part & 2 ? ds.p : NULL, x.p, ld, s.p, y.p, ld, B, D);
+                for (int64_t b = 0; b < B; b++)
+                    for (int64_t d = 0; d < D; d++) {
+                        int64_t i = b * ld + d;
+                        float m = s.p[d] * y.p[i], ms = x.p[i] * s.p[d], my = x.p[i] * y.p[i];
+                        r.p[i] = x.p[i] + m;
+                        if (part & 1) ex.p[i] += x.p[i], ey.p[i] += ms;
+                        if (part & 2) es.p[d] += my;
+                    }
+                CHECK_SAME(o.p, r.p, n);
+                CHECK_SAME(dx.p, ex.p, n);
+                CHECK_SAME(dy.p, ey.p, n);
+                CHECK_SAME(ds.p, es.p, D);
+            }
+            CHECK(guard_intact(&o) && guard_intact(&dx) && guard_intact(&dy) && guard_intact(&ds));
+            guard_free(&x), guard_free(&y), guard_free(&o), guard_free(&r), guard_free(&s);
+            guard_free(&ds), guard_free(&es), guard_free(&dx), guard_free(&dy);
+            guard_free(&ex), guard_free(&ey);
+        }
+}
+
 TEST(gathered_sums) {
     enum { ROWS = 9, B = 7, MAX_F = 5 };
     EACH_LEVEL(k)
@@ -405,10 +449,15 @@ static void bench(void) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(vectors),       CASE(rows_and_columns),
-                                   CASE(gathered_sums), CASE(segment_sums),
-                                   CASE(pooling),       CASE(factorization_machine),
-                                   CASE(pairs),         CASE(outer_products),
+    static const t_case cases[] = {CASE(vectors),
+                                   CASE(rows_and_columns),
+                                   CASE(diagonals),
+                                   CASE(gathered_sums),
+                                   CASE(segment_sums),
+                                   CASE(pooling),
+                                   CASE(factorization_machine),
+                                   CASE(pairs),
+                                   CASE(outer_products),
                                    CASE(field_aware)};
     if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
         bench();

@@ -2,13 +2,16 @@
  * x86/gemm_nz.c - matrix products that skip the zeros of A, for AVX2 and AVX-512, one body.
  *
  * One row of C at a time: up to NV vectors of it are registers, the bits of the nonzero elements of
- * a block of A are walked, each adds its row of B. A block is KB rows of a strip of B, which stays
- * in the first-level cache while all rows of A pass; between blocks the chains wait in C. With half
- * of A zero this does 1.6 times the work of the dense kernel in the same time.
+ * a block of A are walked, each adds its row of B. A block is 32 or 64 rows of a strip of B, which
+ * stays in the first-level cache while all rows of A pass; between blocks the chains wait in C.
+ * With half of A zero this does 1.6 times the work of the dense kernel in the same time.
  */
 #include "kern/x86/vec_int.h"
 
-enum { KB = 32 };
+/* rows of a block: the strip stays in half of the first-level cache or little more */
+INLINE int64_t block_rows(int64_t columns) {
+    return columns <= 128 ? 64 : 32;
+}
 
 /* of the first n floats; a masked load of all is slower on AVX2 */
 INLINE vec vload_first(const float *p, int64_t n) {
@@ -16,16 +19,16 @@ INLINE vec vload_first(const float *p, int64_t n) {
 }
 
 #ifdef __AVX512F__
-enum { NV = 16 };
-/* Which of the first n elements are not zero. Both halves become one mask of 32 bits: gcc 12 spills
+enum { NV = 16, TN_COLUMNS = 128, TN_ROWS = 64 };
+/* Which of the first n elements are not zero. Two vectors become one mask of 32 bits: gcc 12 spills
  * a mask of 16 as two bytes and reads back four. */
-INLINE uint32_t nonzero(const float *a, int64_t n) {
+INLINE uint32_t nonzero_32(const float *a, int64_t n) {
     __mmask16 lo = _mm512_cmp_ps_mask(vload_first(a, n), vzero(), _CMP_NEQ_UQ);
     __mmask16 hi = _mm512_cmp_ps_mask(vload_first(a + VL, n - VL), vzero(), _CMP_NEQ_UQ);
     return _cvtmask32_u32(_mm512_kunpackw(hi, lo));
 }
 /* per column of VL columns: the bits of the rows where it is not zero */
-INLINE void nonzero_columns(uint32_t *bits, const float *a, int64_t lda, int64_t rows, int64_t n) {
+INLINE void columns_32(uint32_t *bits, const float *a, int64_t lda, int64_t rows, int64_t n) {
     __m512i m = _mm512_setzero_si512();
     for (int64_t r = 0; r < rows; r++) {
         __mmask16 k = _mm512_cmp_ps_mask(vload_first(a + r * lda, n), vzero(), _CMP_NEQ_UQ);
@@ -34,16 +37,16 @@ INLINE void nonzero_columns(uint32_t *bits, const float *a, int64_t lda, int64_t
     _mm512_storeu_si512(bits, m);
 }
 #else
-enum { NV = 8 };
-INLINE uint32_t nonzero(const float *a, int64_t n) {
+enum { NV = 8, TN_COLUMNS = 64, TN_ROWS = 64 };
+INLINE uint32_t nonzero_32(const float *a, int64_t n) {
     uint32_t bits = 0;
-    for (int i = 0; i < n; i += VL) {
+    for (int i = 0; i < 32 && i < n; i += VL) {
         vec v = vload_first(a + i, n - i);
         bits |= (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(v, vzero(), _CMP_NEQ_UQ)) << i;
     }
     return bits;
 }
-INLINE void nonzero_columns(uint32_t *bits, const float *a, int64_t lda, int64_t rows, int64_t n) {
+INLINE void columns_32(uint32_t *bits, const float *a, int64_t lda, int64_t rows, int64_t n) {
     __m256i m = _mm256_setzero_si256();
     for (int64_t r = 0; r < rows; r++) {
         vec k = _mm256_cmp_ps(vload_first(a + r * lda, n), vzero(), _CMP_NEQ_UQ);
@@ -53,6 +56,19 @@ INLINE void nonzero_columns(uint32_t *bits, const float *a, int64_t lda, int64_t
     _mm256_storeu_si256((__m256i *)bits, m);
 }
 #endif
+
+/* the same of up to 64 elements or rows */
+INLINE uint64_t nonzero(const float *a, int64_t n) {
+    uint64_t bits = nonzero_32(a, n);
+    return n > 32 ? bits | (uint64_t)nonzero_32(a + 32, n - 32) << 32 : bits;
+}
+INLINE void nonzero_columns(uint64_t *bits, const float *a, int64_t lda, int64_t rows, int64_t n) {
+    uint32_t lo[VL], hi[VL];
+    columns_32(lo, a, lda, rows < 32 ? rows : 32, n);
+    if (rows > 32) columns_32(hi, a + 32 * lda, lda, rows - 32, n);
+    for (int64_t i = 0; i < VL; i++)
+        bits[i] = rows > 32 ? (uint64_t)hi[i] << 32 | lo[i] : lo[i];
+}
 
 /* What the rows of one block share: a steps by sa from k to k, b by sb. */
 typedef struct job {
@@ -64,23 +80,26 @@ typedef struct job {
     const float *bias;
 } job;
 
-INLINE void chains(const job *j, int nv, float *c, const float *a, uint32_t bits) {
-    vec s[NV];
+INLINE void chains_begin(const job *j, int nv, vec *s, const float *c) {
     int64_t tail = j->nc - (nv - 1) * VL; /* columns of the last vector */
     EACH(i, nv) {
         s[i] = !j->from_c   ? vzero()
                : i < nv - 1 ? vload(c + i * VL)
                             : vload_first(c + i * VL, tail);
     }
-    while (bits) {
-        int64_t k = __builtin_ctz(bits);
-        bits &= bits - 1;
-        vec x = vset1(a[k * j->sa]);
-        const float *b = j->b + k * j->sb;
-        EACH(i, nv) {
-            s[i] = vfma(x, vload(b + i * VL), s[i]);
-        }
+}
+/* the lowest element of bits, which it leaves */
+INLINE void chains_step(const job *j, int nv, vec *s, const float *a, uint64_t *bits) {
+    int64_t k = __builtin_ctzll(*bits);
+    *bits &= *bits - 1;
+    vec x = vset1(a[k * j->sa]);
+    const float *b = j->b + k * j->sb;
+    EACH(i, nv) {
+        s[i] = vfma(x, vload(b + i * VL), s[i]);
     }
+}
+INLINE void chains_end(const job *j, int nv, vec *s, float *c) {
+    int64_t tail = j->nc - (nv - 1) * VL;
     if (j->end & CR_GEMM_BIAS) EACH(i, nv) {
             s[i] = vadd(s[i],
                         i < nv - 1 ? vload(j->bias + i * VL) : vload_first(j->bias + i * VL, tail));
@@ -97,21 +116,55 @@ INLINE void chains(const job *j, int nv, float *c, const float *a, uint32_t bits
         vstorem(c + (nv - 1) * VL, first(tail), s[nv - 1]);
 }
 
+INLINE void chains(const job *j, int nv, float *c, const float *a, uint64_t bits) {
+    vec s[NV];
+    chains_begin(j, nv, s, c);
+    while (bits)
+        chains_step(j, nv, s, a, &bits);
+    chains_end(j, nv, s, c);
+}
+
+/* Few vectors are too few chains to hide the latency of a multiply-add: two rows in turns. */
+#define PAIRED(nv) ((nv) <= 4)
+INLINE void chains_of_two(const job *j, int nv, float *c, int64_t ldc, const float *a, int64_t lda,
+                          uint64_t bits0, uint64_t bits1) {
+    vec s[NV], z[NV];
+    chains_begin(j, nv, s, c);
+    chains_begin(j, nv, z, c + ldc);
+    while (bits0 && bits1) {
+        chains_step(j, nv, s, a, &bits0);
+        chains_step(j, nv, z, a + lda, &bits1);
+    }
+    while (bits0)
+        chains_step(j, nv, s, a, &bits0);
+    while (bits1)
+        chains_step(j, nv, z, a + lda, &bits1);
+    chains_end(j, nv, s, c);
+    chains_end(j, nv, z, c + ldc);
+}
+
 /* rows of a block: their elements of A are beside each other */
 INLINE void rows_nn(const job *j, int nv, float *c, int64_t ldc, const float *a, int64_t lda,
                     int64_t M, int64_t kb) {
-    for (int64_t m = 0; m < M; m++)
+    int64_t m = 0;
+    for (; PAIRED(nv) && m + 1 < M; m += 2)
+        chains_of_two(j, nv, c + m * ldc, ldc, a + m * lda, lda, nonzero(a + m * lda, kb),
+                      nonzero(a + (m + 1) * lda, kb));
+    for (; m < M; m++)
         chains(j, nv, c + m * ldc, a + m * lda, nonzero(a + m * lda, kb));
 }
 
 /* or below each other */
 INLINE void rows_tn(const job *j, int nv, float *c, int64_t ldc, const float *a, int64_t lda,
                     int64_t M, int64_t kb) {
-    uint32_t bits[VL];
+    uint64_t bits[VL];
     for (int64_t m = 0; m < M; m += VL) {
         int64_t n = M - m < VL ? M - m : VL;
         nonzero_columns(bits, a + m, lda, kb, n);
-        for (int64_t i = 0; i < n; i++)
+        int64_t i = 0;
+        for (; PAIRED(nv) && i + 1 < n; i += 2)
+            chains_of_two(j, nv, c + (m + i) * ldc, ldc, a + m + i, 1, bits[i], bits[i + 1]);
+        for (; i < n; i++)
             chains(j, nv, c + (m + i) * ldc, a + m + i, bits[i]);
     }
 }
@@ -148,10 +201,10 @@ void KERN(gemm_nz)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
                    int64_t M, int64_t N, int64_t K, int flags, const float *bias) {
     int64_t w = cr_gemm_nz_strip(N);
     for (int64_t n = 0; n < N; n += w) {
-        int64_t nc = N - n < w ? N - n : w;
+        int64_t nc = N - n < w ? N - n : w, most = block_rows(nc);
         int64_t k = 0;
         do {
-            int64_t kb = K - k < KB ? K - k : KB;
+            int64_t kb = K - k < most ? K - k : most;
             for (int64_t c = 0; c < nc; c += NV * VL) {
                 job j = {.b = packed + n * K + k * w + c,
                          .sa = 1,
@@ -169,20 +222,17 @@ void KERN(gemm_nz)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
 
 void KERN(gemm_nz_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const float *B,
                       int64_t ldb, int64_t M, int64_t N, int64_t K, int flags) {
-    int64_t w = cr_gemm_nz_strip(N), k = 0;
-    do {
-        int64_t kb = K - k < KB ? K - k : KB;
-        for (int64_t n = 0; n < N; n += w) {
-            int64_t nc = N - n < w ? N - n : w;
-            for (int64_t c = 0; c < nc; c += NV * VL) {
-                job j = {.b = B + k * ldb + n + c,
-                         .sa = lda,
-                         .sb = ldb,
-                         .nc = nc - c < NV * VL ? nc - c : NV * VL,
-                         .from_c = k > 0 || flags & CR_GEMM_ACC};
-                block_tn(&j, C + n + c, ldc, A + k * lda, lda, M, kb);
-            }
-        }
-        k += kb;
-    } while (k < K);
+    for (int64_t n = 0; n < N; n += TN_COLUMNS) {
+        int64_t k = 0;
+        do {
+            int64_t kb = K - k < TN_ROWS ? K - k : TN_ROWS;
+            job j = {.b = B + k * ldb + n,
+                     .sa = lda,
+                     .sb = ldb,
+                     .nc = N - n < TN_COLUMNS ? N - n : TN_COLUMNS,
+                     .from_c = k > 0 || flags & CR_GEMM_ACC};
+            block_tn(&j, C + n, ldc, A + k * lda, lda, M, kb);
+            k += kb;
+        } while (k < K);
+    }
 }
