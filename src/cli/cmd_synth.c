@@ -1,6 +1,8 @@
 /*
- * cmd_synth.c - `crank synth`: data with a known best score, and a config that fits it.
+ * cmd_synth.c - `crank synth`: data with a known best score, and a config that fits it; or data
+ * that fits a config.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +12,9 @@
 #include "data/synth.h"
 
 static const cr_opt opts[] = {
-    CR_OPT_STR(kind, CR_O_REQUIRED, "NAME", NULL,
-               "criteo, taobao or census; NAME without a flag means this"),
+    CR_OPT_STR(kind, 0, "NAME", "none", "criteo, taobao or census; NAME without a flag means this"),
+    {"for", 0, CR_O_STR, 0, (uint32_t)offsetof(cr_args, pipeline_config_path), "CONFIG", NULL,
+     "none", 0, 0, "in the place of NAME: data of the shape that this config reads"},
     CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED, "DIR", NULL, NULL, 0, 0,
             "folder to write to; made when missing"),
     CR_OPT_(rows, CR_O_COUNT, 0, 0, "N", "100k", NULL, 1, 1e12,
@@ -20,8 +23,11 @@ static const cr_opt opts[] = {
             "rows to evaluate on"),
     CR_OPT_(seed, CR_O_UINT64, 0, 0, "S", "1", NULL, 0, 0, "other seed, other rows"),
     CR_OPT_(scale, CR_O_FLOAT, 0, 0, "X", "1", NULL, 1e-6, 1e3,
-            "factor of the numbers of distinct ids"),
-    CR_OPT_(format, CR_O_STR, 0, 0, "F", "csv", NULL, 0, 0, "of the files: csv or parquet"),
+            "factor of the numbers of distinct ids; not with --for"),
+    CR_OPT_STR(format, 0, "F", "csv; with --for as the config says",
+               "of the files: csv or parquet"),
+    CR_OPT_EDIT_JSON,
+    CR_OPT_SET,
     CR_OPT_THREADS,
     CR_OPT_END,
 };
@@ -42,17 +48,57 @@ static cr_code check_word(cr_ui *ui, const char *what, const char *word, const c
     return cr_ui_wrong(ui, "unknown %s '%s'; use one of %s", what, word, all);
 }
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
-    CR_TRY(check_word(ui, "data", a->kind, cr_synth_kinds));
-    CR_TRY(check_word(ui, "format", a->format, cr_synth_formats));
+static cr_code check(cr_ui *ui, const cr_args *a) {
+    bool config = a->pipeline_config_path != NULL;
+    if (a->kind && config)
+        return cr_ui_wrong(ui, "NAME and --for are two kinds of data; give one of them");
+    if (!a->kind && !config)
+        return cr_ui_wrong(ui, "nothing says which data; give criteo, taobao or census, or --for "
+                               "CONFIG");
+    if (!config && (a->set.n || a->edit_config_json))
+        return cr_ui_wrong(ui, "--set and --edit_config_json edit the config of --for; give that");
+    if (a->kind) CR_TRY(check_word(ui, "data", a->kind, cr_synth_kinds));
+    if (a->format) CR_TRY(check_word(ui, "format", a->format, cr_synth_formats));
     /* its pipeline.yaml may have been edited by hand since */
     if (cr_path_exists(cr_path_join(&ui->arena, a->output_dir, "synth.json")))
         return cr_ui_wrong(ui, "%s holds a data set already; choose another -o or remove it first",
                            a->output_dir);
+    return CR_OK;
+}
+
+static cr_code make(cr_ui *ui, const cr_args *a, cr_synth_opts *o) {
+    cr_config_opts config;
+    if (a->pipeline_config_path) {
+        CR_TRY(cr_args_config(ui, a, &config));
+        return cr_synth_for(&config, (int)a->threads, o, &ui->diag);
+    }
     cr_err err;
     cr_pool *pool = NULL;
     int threads = a->threads ? (int)a->threads : cr_cpu_count();
     if (cr_pool_new(&pool, threads, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    cr_code code = cr_synth(o, pool, &err);
+    cr_pool_free(pool);
+    return code == CR_OK ? CR_OK : cr_ui_fail(ui, &err);
+}
+
+/* the best possible scores */
+static void say_scores(const cr_synth_result *r) {
+    if (r->n_labels == 0)
+        cr_ui_say("  synth.json     what is in it; best possible on eval: AUC %.4f, logloss %.4f\n",
+                  r->auc, r->logloss);
+    if (r->after_rate > 0)
+        cr_ui_say("                 of the second label: AUC %.4f where it can be 1, %.4f over all "
+                  "rows\n",
+                  r->after_auc, r->both_auc);
+    if (r->n_labels > 0) cr_ui_say("  synth.json     what is in it\n");
+    for (int i = 0; i < r->n_labels; i++)
+        if (!isnan(r->labels[i].auc))
+            cr_ui_say("                 %s: %.1f%% positive, best possible AUC on eval %.4f\n",
+                      r->labels[i].name, 100 * r->labels[i].mean, r->labels[i].auc);
+}
+
+static cr_code run(cr_ui *ui, const cr_args *a) {
+    CR_TRY(check(ui, a));
     cr_synth_result res = {0};
     cr_synth_opts o = {
         .kind = a->kind,
@@ -65,11 +111,9 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         .result = &res,
     };
     double start = cr_now();
-    cr_code code = cr_synth(&o, pool, &err);
+    CR_TRY(make(ui, a, &o));
     double seconds = cr_now() - start;
-    cr_pool_free(pool);
-    if (code != CR_OK) return cr_ui_fail(ui, &err);
-    char rows[32], eval_rows[32], time[32], rate[32], bytes[32];
+    char rows[32], eval_rows[32], time[32], rate[32], bytes[32], positive[32] = "";
     double all = (double)(res.rows + res.eval_rows);
     cr_ui_say("made  %s rows in %s (%s rows/s), %s, in %s\n", cr_fmt_count(rows, all),
               cr_fmt_time(time, seconds),
@@ -77,15 +121,11 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
               cr_fmt_bytes(bytes, (double)res.bytes), o.dir);
     cr_ui_say("  train/         %s rows in %d files\n", cr_fmt_count(rows, (double)res.rows),
               res.n_files);
-    cr_ui_say("  eval/          %s rows in %d files, %.1f%% positive\n",
-              cr_fmt_count(eval_rows, (double)res.eval_rows), res.n_eval_files,
-              100 * res.label_rate);
-    cr_ui_say("  synth.json     what is in it; best possible on eval: AUC %.4f, logloss %.4f\n",
-              res.auc, res.logloss);
-    if (res.after_rate > 0)
-        cr_ui_say("                 of the second label: AUC %.4f where it can be 1, %.4f over all "
-                  "rows\n",
-                  res.after_auc, res.both_auc);
+    if (res.n_labels == 0)
+        snprintf(positive, sizeof positive, ", %.1f%% positive", 100 * res.label_rate);
+    cr_ui_say("  eval/          %s rows in %d files%s\n",
+              cr_fmt_count(eval_rows, (double)res.eval_rows), res.n_eval_files, positive);
+    say_scores(&res);
     cr_ui_say("  pipeline.yaml  a config that fits\n");
     cr_ui_next(ui, "crank train %s\n",
                cr_ui_quote(ui, cr_arena_printf(&ui->arena, "%s/pipeline.yaml", o.dir)));
@@ -96,13 +136,18 @@ static const char *const examples[] = {
     "crank synth criteo --rows 1M --scale 0.01 -o data/criteo",
     "crank synth census --rows 20k -o data/census && crank train data/census/pipeline.yaml",
     "crank synth taobao --rows 5M --format parquet -o data/taobao",
+    "crank synth --for my.config --rows 50k -o data/mine && crank train data/mine/pipeline.yaml",
     NULL,
 };
 
 const cr_cmd cr_cmd_synth = {
     .name = "synth",
     .help = "Make data with a known best score, and a config that fits it",
-    .about = "The rows depend on name, seed, scale and row number only, not on threads.\n",
+    .about =
+        "The rows depend on name (or config), seed, scale and row number only, not on threads.\n"
+        "With --for the columns are those that the config's features, labels and weights read, "
+        "with\nvalues they can use; labels depend on them, so that there is something to "
+        "learn.\n",
     .operand = "NAME",
     .operand_opt = "kind",
     .opts = opts,

@@ -119,6 +119,8 @@ typedef struct part_file {
 
 typedef struct job {
     synth_teacher teacher;
+    synth_tab *tab; /* a described table in the place of the teacher; NULL: none */
+    tab_scores tab_scores;
     part_file *files;
     int n_files;
     synth_scores scores; /* of the eval rows */
@@ -159,9 +161,39 @@ static cr_code write_rows(job *j, part_file *f, int fd, char *text) {
     return write_text(f, fd, text, (size_t)(p - text));
 }
 
+static cr_code write_tab_rows(job *j, part_file *f, int fd) {
+    cr_buf b;
+    cr_arena a;
+    tab_row row;
+    cr_buf_init(&b);
+    cr_arena_init(&a, 0);
+    cr_tab_row_init(&row, j->tab, &a);
+    cr_tab_csv_header(&b, j->tab);
+    cr_code code = CR_OK;
+    for (int64_t i = f->first; i < f->first + f->n && code == CR_OK; i++) {
+        cr_tab_row_draw(j->tab, f->part, i, &row);
+        if (f->part == 1) cr_tab_keep(&j->tab_scores, i, j->tab, &row);
+        cr_tab_csv_row(&b, j->tab, &row);
+        if (b.n < CHUNK) continue;
+        code = write_text(f, fd, b.data, b.n);
+        cr_buf_reset(&b);
+        if (atomic_load_explicit(&j->failed, memory_order_relaxed)) break;
+    }
+    if (code == CR_OK) code = write_text(f, fd, b.data, b.n);
+    cr_buf_clear(&b);
+    cr_arena_clear(&a);
+    return code;
+}
+
 static void write_parquet(job *j, part_file *f) {
     synth_part p = {f->part, f->first, f->n, f->part == 1 ? &j->scores : NULL, &j->failed};
-    f->code = cr_synth_parquet(&j->teacher, &p, f->tmp, &f->bytes, &f->err);
+    if (j->tab) {
+        const tab_scores *scores = f->part == 1 ? &j->tab_scores : NULL;
+        struct stat st;
+        f->code = cr_tab_parquet(j->tab, scores, &p, f->tmp, &f->err);
+        if (f->code == CR_OK && stat(f->tmp, &st) == 0) f->bytes = st.st_size;
+    } else
+        f->code = cr_synth_parquet(&j->teacher, &p, f->tmp, &f->bytes, &f->err);
     if (f->code == CR_OK || !f->err.at.path) return;
     /* the name people know the file by */
     cr_err why = f->err;
@@ -174,7 +206,7 @@ static void write_csv(job *j, part_file *f, char *text) {
         f->code = cr_fail_at(&f->err, CR_EIO, ((cr_loc){f->path, 0, 0}), "cannot create: %s",
                              strerror(errno));
     else {
-        f->code = write_rows(j, f, fd, text);
+        f->code = j->tab ? write_tab_rows(j, f, fd) : write_rows(j, f, fd, text);
         if (close(fd) != 0 && f->code == CR_OK)
             f->code = cr_fail_at(&f->err, CR_EIO, ((cr_loc){f->path, 0, 0}), "cannot write: %s",
                                  strerror(errno));
@@ -316,46 +348,95 @@ static cr_code score(job *j, int64_t n, cr_synth_result *r, cr_err *err) {
     return j->teacher.kind->after ? score_after(&j->scores, n, r, err) : CR_OK;
 }
 
-static void write_json(cr_buf *b, const cr_synth_opts *o, const job *j, const cr_synth_result *r) {
+/* of a described table: every label that is 0 or 1 */
+static cr_code score_tab(const job *j, int64_t n, cr_synth_result *r, cr_err *err) {
+    const cr_synth_table *tab = j->tab->table;
+    r->auc = r->logloss = NAN;
+    for (int l = 0; l < tab->n_labels && l < CR_SYNTH_LABELS; l++) {
+        const float *logit = j->tab_scores.logit + l * n;
+        const uint8_t *y = j->tab_scores.label + l * n;
+        cr_synth_label *out = &r->labels[r->n_labels++];
+        *out = (cr_synth_label){.mean = NAN, .auc = NAN};
+        snprintf(out->name, sizeof out->name, "%s", tab->labels[l].name);
+        if (tab->labels[l].K != 1 && tab->labels[l].K != 2) continue;
+        out->mean = 0;
+        for (int64_t i = 0; i < n; i++)
+            out->mean += y[i] / (double)n;
+        CR_TRY(exact_auc(logit, y, n, &out->auc, err));
+    }
+    return CR_OK;
+}
+
+static void write_tab_json(cr_jw *w, const cr_synth_table *tab, const cr_synth_result *r) {
+    static const char *const leaves[] = {"token", "word", "integer", "number"};
+    cr_jw_arr(w, "labels");
+    for (int l = 0; l < r->n_labels; l++) {
+        cr_jw_obj(w, NULL);
+        cr_jw_str(w, "label", r->labels[l].name);
+        if (!isnan(r->labels[l].mean)) cr_jw_f64(w, "label_rate", r->labels[l].mean);
+        if (!isnan(r->labels[l].auc)) cr_jw_f64(w, "auc", r->labels[l].auc);
+        cr_jw_end(w);
+    }
+    cr_jw_end(w);
+    cr_jw_arr(w, "columns");
+    for (int i = 0; i < tab->n_cols; i++) {
+        const cr_tab_col *c = &tab->cols[i];
+        cr_jw_obj(w, NULL);
+        cr_jw_str(w, "name", c->name);
+        cr_jw_str(w, "type", leaves[c->value.leaf]);
+        if (c->value.leaf != CR_TAB_REAL) cr_jw_i64(w, "cardinality", c->value.card);
+        cr_jw_end(w);
+    }
+    cr_jw_end(w);
+}
+
+static void write_kind_json(cr_jw *w, const synth_teacher *t, const cr_synth_result *r) {
     static const char *const types[] = {"id", "word", "bag", "real", "number"};
+    cr_jw_str(w, "label", t->kind->label);
+    cr_jw_f64(w, "label_rate", r->label_rate);
+    cr_jw_obj(w, "teacher");
+    cr_jw_f64(w, "auc", r->auc);
+    cr_jw_f64(w, "logloss", r->logloss);
+    cr_jw_end(w);
+    if (t->kind->after) {
+        cr_jw_obj(w, "after");
+        cr_jw_str(w, "label", t->kind->after);
+        cr_jw_f64(w, "label_rate", r->after_rate);
+        cr_jw_f64(w, "auc", r->after_auc);
+        cr_jw_f64(w, "both_auc", r->both_auc);
+        cr_jw_end(w);
+    }
+    cr_jw_arr(w, "columns");
+    for (int i = 0; i < t->n; i++) {
+        cr_jw_obj(w, NULL);
+        cr_jw_str(w, "name", t->v[i].col->name);
+        cr_jw_str(w, "type", types[t->v[i].col->type]);
+        if (t->v[i].card) cr_jw_i64(w, "cardinality", t->v[i].card);
+        cr_jw_end(w);
+    }
+    cr_jw_end(w);
+}
+
+static void write_json(cr_buf *b, const cr_synth_opts *o, const job *j, const cr_synth_result *r) {
     const synth_teacher *t = &j->teacher;
     char seed[32];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)o->seed);
     cr_jw w;
     cr_jw_init(&w, b);
     cr_jw_obj(&w, NULL);
-    cr_jw_str(&w, "kind", t->kind->name);
+    cr_jw_str(&w, j->tab ? "for" : "kind", j->tab ? j->tab->table->name : t->kind->name);
     cr_jw_str(&w, "format", j->parquet ? "parquet" : "csv");
     cr_jw_str(&w, "seed", seed);
-    cr_jw_f64(&w, "scale", t->scale);
+    if (!j->tab) cr_jw_f64(&w, "scale", t->scale);
     cr_jw_i64(&w, "rows", r->rows);
     cr_jw_i64(&w, "eval_rows", r->eval_rows);
     cr_jw_i64(&w, "train_files", r->n_files);
     cr_jw_i64(&w, "eval_files", r->n_eval_files);
     cr_jw_i64(&w, "bytes", r->bytes);
-    cr_jw_str(&w, "label", t->kind->label);
-    cr_jw_f64(&w, "label_rate", r->label_rate);
-    cr_jw_obj(&w, "teacher");
-    cr_jw_f64(&w, "auc", r->auc);
-    cr_jw_f64(&w, "logloss", r->logloss);
-    cr_jw_end(&w);
-    if (t->kind->after) {
-        cr_jw_obj(&w, "after");
-        cr_jw_str(&w, "label", t->kind->after);
-        cr_jw_f64(&w, "label_rate", r->after_rate);
-        cr_jw_f64(&w, "auc", r->after_auc);
-        cr_jw_f64(&w, "both_auc", r->both_auc);
-        cr_jw_end(&w);
-    }
-    cr_jw_arr(&w, "columns");
-    for (int i = 0; i < t->n; i++) {
-        cr_jw_obj(&w, NULL);
-        cr_jw_str(&w, "name", t->v[i].col->name);
-        cr_jw_str(&w, "type", types[t->v[i].col->type]);
-        if (t->v[i].card) cr_jw_i64(&w, "cardinality", t->v[i].card);
-        cr_jw_end(&w);
-    }
-    cr_jw_end(&w);
+    if (j->tab)
+        write_tab_json(&w, j->tab->table, r);
+    else
+        write_kind_json(&w, t, r);
     cr_jw_str(&w, "crank_version", CR_VERSION);
     cr_jw_end(&w);
     cr_buf_char(b, '\n');
@@ -364,8 +445,8 @@ static void write_json(cr_buf *b, const cr_synth_opts *o, const job *j, const cr
 /* ---- all of it ---- */
 
 static cr_code check_opts(const cr_synth_opts *o, const synth_kind **kind, cr_err *err) {
-    *kind = cr_synth_kind_find(o->kind);
-    if (!*kind)
+    *kind = o->table ? NULL : cr_synth_kind_find(o->kind);
+    if (!*kind && !o->table)
         return cr_fail(err, CR_EUSAGE, "no data set '%s'; choose criteo, taobao or census",
                        o->kind);
     if (o->rows < 1 || o->rows > (int64_t)1e12)
@@ -395,7 +476,10 @@ static cr_code publish(job *j, cr_arena *a, const char *dir, const cr_synth_opts
         CR_TRY(cr_rename(j->files[i].tmp, j->files[i].path, err));
     cr_buf b;
     cr_buf_init(&b);
-    cr_synth_yaml(&b, &j->teacher, o, dir);
+    if (j->tab)
+        cr_buf_str(&b, j->tab->table->config);
+    else
+        cr_synth_yaml(&b, &j->teacher, o, dir);
     cr_code code = cr_file_write(cr_path_join(a, dir, "pipeline.yaml"), b.data, b.n, err);
     if (code == CR_OK) {
         cr_buf_reset(&b);
@@ -411,13 +495,14 @@ static cr_code make(job *j, cr_arena *a, const cr_synth_opts *o, const char *dir
     void *mem;
     CR_TRY(cr_mkdirs(cr_path_join(a, dir, "train"), err));
     CR_TRY(cr_mkdirs(cr_path_join(a, dir, "eval"), err));
-    float **scores[] = {&j->scores.logit, &j->scores.after_logit};
-    uint8_t **labels[] = {&j->scores.label, &j->scores.after};
-    for (int i = 0; i < 2; i++) {
-        CR_TRY(
-            cr_try_alloc(&mem, sizeof(float) * (size_t)r->eval_rows, "scores of eval rows", err));
+    float **scores[] = {&j->scores.logit, &j->scores.after_logit, &j->tab_scores.logit};
+    uint8_t **labels[] = {&j->scores.label, &j->scores.after, &j->tab_scores.label};
+    size_t n = (size_t)r->eval_rows * (size_t)(j->tab ? j->tab->table->n_labels : 1);
+    j->tab_scores.n_rows = r->eval_rows;
+    for (int i = j->tab ? 2 : 0; i < (j->tab ? 3 : 2); i++) {
+        CR_TRY(cr_try_alloc(&mem, sizeof(float) * n, "scores of eval rows", err));
         *scores[i] = mem;
-        CR_TRY(cr_try_alloc(&mem, (size_t)r->eval_rows, "labels of eval rows", err));
+        CR_TRY(cr_try_alloc(&mem, n, "labels of eval rows", err));
         *labels[i] = mem;
     }
     cr_pool_run(pool, j->n_files, write_file, j);
@@ -431,7 +516,7 @@ static cr_code make(job *j, cr_arena *a, const cr_synth_opts *o, const char *dir
         }
         r->bytes += j->files[i].bytes;
     }
-    CR_TRY(score(j, r->eval_rows, r, err));
+    CR_TRY(j->tab ? score_tab(j, r->eval_rows, r, err) : score(j, r->eval_rows, r, err));
     return publish(j, a, dir, o, r, err);
 }
 
@@ -454,7 +539,11 @@ cr_code cr_synth(const cr_synth_opts *o, cr_pool *pool, cr_err *err) {
     r.n_eval_files = files_for(r.eval_rows);
     job *j = CR_NEW(&a, job);
     j->parquet = o->format && strcmp(o->format, "parquet") == 0;
-    cr_synth_teacher_init(&j->teacher, kind, o->seed, o->scale > 0 ? o->scale : 1);
+    if (o->table) {
+        j->tab = CR_NEW(&a, synth_tab);
+        cr_tab_init(j->tab, o->table, o->seed);
+    } else
+        cr_synth_teacher_init(&j->teacher, kind, o->seed, o->scale > 0 ? o->scale : 1);
     j->files = CR_NEW_N(&a, part_file, r.n_files + r.n_eval_files);
     plan_files(j, &a, dir, 0, r.rows);
     plan_files(j, &a, dir, 1, r.eval_rows);
@@ -474,7 +563,12 @@ cr_code cr_synth(const cr_synth_opts *o, cr_pool *pool, cr_err *err) {
     cr_free(j->scores.label);
     cr_free(j->scores.after_logit);
     cr_free(j->scores.after);
-    cr_synth_teacher_clear(&j->teacher);
+    cr_free(j->tab_scores.logit);
+    cr_free(j->tab_scores.label);
+    if (j->tab)
+        cr_tab_clear(j->tab);
+    else
+        cr_synth_teacher_clear(&j->teacher);
     cr_arena_clear(&a);
     return code;
 }

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "data/synth.h"
+#include "data/synth_table.h"
 
 typedef enum synth_type {
     SYNTH_ID,   /* zipf-like ids in [0, card) */
@@ -90,6 +91,13 @@ typedef struct synth_teacher {
     cr_arena arena;
 } synth_teacher;
 
+/* how values are drawn; also of described tables */
+double cr_synth_zipf_inv(double u, double n);
+double cr_synth_normal_inv(double u);
+double cr_synth_find_bias(double rate, double sigma);
+uint64_t cr_synth_mult(int64_t card); /* scatters ranks over [0, card) */
+int64_t cr_synth_pick(const double *quant, int64_t k_max, uint64_t bits);
+
 /* One row as drawn. k: the draw of each column; bags: number of ids and their draws. */
 #define SYNTH_MAX_COLS 64
 typedef struct synth_row {
@@ -137,5 +145,63 @@ typedef struct synth_part {
 } synth_part;
 CR_CHECKED cr_code cr_synth_parquet(const synth_teacher *t, const synth_part *p, const char *path,
                                     int64_t *bytes, cr_err *err);
+
+/* ---- described tables (synth_table.h) ---- */
+
+typedef union tab_num {
+    int64_t k;
+    double x; /* CR_TAB_REAL */
+} tab_num;
+typedef struct tab_draw {
+    const cr_tab_value *value;
+    double *quant;
+    uint64_t mult;
+    double mean, slope, unit; /* REAL; unit: of rounding */
+    float *effect;            /* (labels, n_effect) */
+    int64_t n_effect;
+} tab_draw;
+/* One column of one row. */
+typedef struct tab_cells {
+    tab_num *v; /* values of all steps; pairs: dims of each */
+    int n;      /* values, or pairs */
+    int *end;   /* per step: where its values end */
+    int n_steps;
+    int *src, *src2; /* pairs: column that the key is of, -1: none */
+    int64_t *key, *key2;
+    bool *hit; /* pairs: found by a key of the row */
+} tab_cells;
+typedef struct tab_row {
+    tab_cells *cells;
+    double *y, *p; /* per label: its value, and the teacher's probability of 1 */
+    int *w;        /* tenths */
+} tab_row;
+typedef struct synth_tab {
+    const cr_synth_table *table;
+    tab_draw *v, *own_key;
+    uint64_t key[3];       /* train, eval, sample */
+    double *factor, *mean; /* (columns, labels) */
+    int *labels;           /* in the order they are drawn in */
+    double bias;
+    cr_arena arena;
+} synth_tab;
+void cr_tab_init(synth_tab *t, const cr_synth_table *table, uint64_t seed);
+void cr_tab_clear(synth_tab *t);
+void cr_tab_row_init(tab_row *r, const synth_tab *t, cr_arena *a);
+/* cr_tab_row_draw fills row i of a part. Any thread, with a tab_row of its own. */
+void cr_tab_row_draw(const synth_tab *t, int part, int64_t i, tab_row *r);
+int64_t cr_tab_int(const tab_draw *d, int64_t k);
+
+/* scores of eval rows, (labels, rows): logit of the teacher's probability, and the label */
+typedef struct tab_scores {
+    float *logit;
+    uint8_t *label;
+    int64_t n_rows;
+} tab_scores;
+/* synth_cells.c: rows of a part into text, or into a Parquet file */
+void cr_tab_csv_header(cr_buf *b, const synth_tab *t);
+void cr_tab_csv_row(cr_buf *b, const synth_tab *t, const tab_row *r);
+void cr_tab_keep(const tab_scores *s, int64_t i, const synth_tab *t, const tab_row *r);
+CR_CHECKED cr_code cr_tab_parquet(const synth_tab *t, const tab_scores *scores, const synth_part *p,
+                                  const char *path, cr_err *err);
 
 #endif

@@ -26,13 +26,13 @@ static double zipf_cdf(double x, double n) {
     return (1 - pow(x + 1, 1 - ZIPF)) / (1 - pow(n + 1, 1 - ZIPF));
 }
 
-static double zipf_inv(double u, double n) {
+double cr_synth_zipf_inv(double u, double n) {
     return pow(1 - u * (1 - pow(n + 1, 1 - ZIPF)), 1 / (1 - ZIPF)) - 1;
 }
 
 /* inverse of the normal distribution function: Newton steps from a logistic guess, table time only
  */
-static double normal_inv(double u) {
+double cr_synth_normal_inv(double u) {
     double x = log(u / (1 - u)) / 1.702;
     for (int i = 0; i < 60; i++) {
         double cdf = 0.5 * erfc(-x * M_SQRT1_2);
@@ -53,6 +53,13 @@ static int64_t gcd(int64_t a, int64_t b) {
         b = r;
     }
     return a;
+}
+
+uint64_t cr_synth_mult(int64_t card) {
+    int64_t m = 2654435761 % card;
+    while (gcd(m, card) != 1)
+        m++;
+    return (uint64_t)m;
 }
 
 static int n_bounds(const synth_col *c) {
@@ -79,11 +86,8 @@ static void make_draw(synth_teacher *t, synth_draw *d) {
         }
         d->k_max = d->card - 1;
         for (int i = 0; i <= SYNTH_QUANT; i++)
-            d->quant[i] = zipf_inv((double)i / SYNTH_QUANT, (double)d->card);
-        int64_t m = 2654435761 % d->card;
-        while (gcd(m, d->card) != 1)
-            m++;
-        d->mult = (uint64_t)m;
+            d->quant[i] = cr_synth_zipf_inv((double)i / SYNTH_QUANT, (double)d->card);
+        d->mult = cr_synth_mult(d->card);
         return;
     }
     double unit = unit_of(c);
@@ -92,19 +96,23 @@ static void make_draw(synth_teacher *t, synth_draw *d) {
         if (c->type == SYNTH_NUM)
             d->quant[i] = unit * (c->lo + (c->hi - c->lo) * pow(u, c->skew));
         else
-            d->quant[i] = unit * (i == 0 ? -4 : i == SYNTH_QUANT ? 4 : normal_inv(u));
+            d->quant[i] = unit * (i == 0 ? -4 : i == SYNTH_QUANT ? 4 : cr_synth_normal_inv(u));
     }
     d->k_min = (int64_t)d->quant[0];
     d->k_max = (int64_t)d->quant[SYNTH_QUANT];
 }
 
-static int64_t draw(const synth_draw *d, uint64_t bits) {
+int64_t cr_synth_pick(const double *quant, int64_t k_max, uint64_t bits) {
     uint64_t piece = bits >> 54;
     double part = (double)(bits << 10 >> 10) * 0x1p-54;
-    double a = d->quant[piece], b = d->quant[piece + 1], x = a + (b - a) * part;
+    double a = quant[piece], b = quant[piece + 1], x = a + (b - a) * part;
     int64_t k = (int64_t)x;
     if ((double)k > x) k--; /* floor of a negative one */
-    return k > d->k_max ? d->k_max : k;
+    return k > k_max ? k_max : k;
+}
+
+static int64_t draw(const synth_draw *d, uint64_t bits) {
+    return cr_synth_pick(d->quant, d->k_max, bits);
 }
 
 /* ---- what the teacher thinks of them ---- */
@@ -248,10 +256,10 @@ static void make_pairs(synth_teacher *t, double variance) {
 }
 
 /* bias that gives the wanted share of ones when the logit is normal around it */
-static double find_bias(double rate, double sigma) {
+double cr_synth_find_bias(double rate, double sigma) {
     double lo = -20, hi = 20, z[999];
     for (int k = 0; k < 999; k++)
-        z[k] = sigma * normal_inv((k + 1) / 1000.0);
+        z[k] = sigma * cr_synth_normal_inv((k + 1) / 1000.0);
     for (int i = 0; i < 60; i++) {
         double b = (lo + hi) / 2, mean = 0;
         for (int k = 0; k < 999; k++)
@@ -283,8 +291,8 @@ void cr_synth_teacher_init(synth_teacher *t, const synth_kind *kind, uint64_t se
                     after * kind->cols[i].share / shares);
     }
     make_pairs(t, var * kind->pair_share);
-    t->bias = (float)find_bias(kind->rate, kind->sigma);
-    if (kind->after) t->after_bias = (float)find_bias(kind->after_rate, kind->after_sigma);
+    t->bias = (float)cr_synth_find_bias(kind->rate, kind->sigma);
+    if (kind->after) t->after_bias = (float)cr_synth_find_bias(kind->after_rate, kind->after_sigma);
     t->key[0] = cr_rng_key(seed, "synth rows", "train");
     t->key[1] = cr_rng_key(seed, "synth rows", "eval");
 }

@@ -97,7 +97,22 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
+static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
+    static const char *const words[] = {"true", "false"};
+    int input = cr_calc_sample(f, k, s, out), n = 0, value = -1;
+    if (input < 0) return;
+    out->max_values = 4;
+    if (input == 0) {
+        cr_calc_sample_value(f, s, &out->value);
+        return;
+    }
+    cr_calc_sample_link(f, 0, s, &value, &n);
+    out->values_of = value;
+    out->value = (cr_tab_value){.leaf = CR_TAB_WORD, .card = 2, .words = words, .closed = true};
+    out->share = 0;
+}
+
 const cr_feature_type cr_feature_bool_mask = {"bool_mask_feature", build,
                                               cr_calc_encode,      fg_json,
                                               cr_calc_refuses,     cr_calc_gives_numbers,
-                                              cr_calc_give};
+                                              cr_calc_give,        sample};

@@ -517,6 +517,45 @@ cr_code cr_calc_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out
     return op->end->type->encode(op->end, &one, out, err);
 }
 
+/* ---- made-up data ---- */
+
+int cr_calc_sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
+    const cr_calc *op = f->self;
+    if (op->encoded) {
+        if (op->end) op->end->type->sample(op->end, 0, s, out);
+        return -1;
+    }
+    out->sep = cr_arena_strndup(cr_sample_arena(s), &op->sep, 1);
+    out->value.card = 100;
+    int i = 0;
+    while (i < op->n_in && op->in[i].column != k)
+        i++;
+    if (i < op->n_in && op->in[i].form == CR_IN_NUMBERS) {
+        cr_tab_normal(&out->value, 0, 1);
+        out->single = true;
+    }
+    return i;
+}
+
+void cr_calc_sample_value(const cr_feature *f, const cr_sampler *s, cr_tab_value *out) {
+    const cr_calc *op = f->self;
+    if (op->end) {
+        cr_tab_col c;
+        cr_tab_col_init(&c, f->name);
+        op->end->type->sample(op->end, 0, s, &c);
+        *out = c.value;
+    } else if (!makes_tokens(op))
+        cr_tab_normal(out, 0, 1);
+}
+
+void cr_calc_sample_link(const cr_feature *f, int input, const cr_sampler *s, int *v, int *n) {
+    const cr_calc *op = f->self;
+    int col = input < 0 || op->in[input].column < 0
+                  ? -1
+                  : cr_sample_column(s, f->columns[op->in[input].column]);
+    if (col >= 0) v[(*n)++] = col;
+}
+
 /* ---- fg.json ---- */
 
 void cr_calc_fg_open(const cr_feature *f, const cr_calc_conf *c, const char *value_type, cr_jw *w) {

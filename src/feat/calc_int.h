@@ -12,6 +12,7 @@
 
 #include "feat/config_int.h"
 #include "feat/feat_int.h"
+#include "feat/sample.h"
 
 /* ---- config: the fields these messages share, first in the struct of each ---- */
 
@@ -237,6 +238,13 @@ bool cr_calc_gives_numbers(const cr_feature *f);
 CR_CHECKED cr_code cr_calc_give(const cr_feature *f, const cr_chunk *in, cr_column *out,
                                 cr_arena *arena, cr_bad *bad, cr_err *err);
 const char *cr_calc_refuses(const cr_feature *f, int k, const cr_colkind *kind);
+/* cr_calc_sample, first in the sample of these types: the number of the input that column k is, -1
+ * when the end reads the column and has said what it holds */
+int cr_calc_sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out);
+/* cr_calc_sample_value: what the end makes something of; any number, or token, without an end */
+void cr_calc_sample_value(const cr_feature *f, const cr_sampler *s, cr_tab_value *out);
+/* cr_calc_sample_link: the column of an input as one of v[*n] */
+void cr_calc_sample_link(const cr_feature *f, int input, const cr_sampler *s, int *v, int *n);
 /* does the config ask for ids of tokens? */
 bool cr_calc_has_vocab(const cr_calc_conf *c);
 

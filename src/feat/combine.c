@@ -99,7 +99,17 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
+static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
+    const combine_self *self = f->self;
+    if (cr_calc_sample(f, k, s, out) < 0 || self->x->n == 0) return;
+    const char **words = CR_NEW_N(cr_sample_arena(s), const char *, self->x->n);
+    for (int64_t i = 0; i < self->x->n; i++)
+        words[i] = self->x->v[i].key;
+    out->value = (cr_tab_value){.leaf = CR_TAB_WORD, .card = self->x->n, .words = words};
+    out->max_values = 3;
+}
+
 const cr_feature_type cr_feature_combine = {"combine_feature", build,
                                             cr_calc_encode,    fg_json,
                                             cr_calc_refuses,   cr_calc_gives_numbers,
-                                            cr_calc_give};
+                                            cr_calc_give,      sample};

@@ -14,6 +14,8 @@
 
 typedef struct cr_feature cr_feature;
 typedef struct cr_feature_type cr_feature_type;
+typedef struct cr_sampler cr_sampler;
+struct cr_tab_col;
 typedef enum cr_dense_emb { CR_DENSE_PLAIN, CR_DENSE_AUTODIS, CR_DENSE_MLP } cr_dense_emb;
 
 /* What encoding met of one feature, in rows that were left out as bad too. A chunk has its own
@@ -117,6 +119,9 @@ struct cr_feature_type {
     bool (*gives_numbers)(const cr_feature *f);
     CR_CHECKED cr_code (*give)(const cr_feature *f, const cr_chunk *in, cr_column *out,
                                cr_arena *arena, cr_bad *bad, cr_err *err);
+    /* made-up data (sample.h): what the feature's columns[k] may hold, into out, which says one
+     * token per row so far; NULL: that is it */
+    void (*sample)(const cr_feature *f, int k, const cr_sampler *s, struct cr_tab_col *out);
 };
 
 /* FeatureConfig (a oneof of all feature types), member.type is cr_feature_type* */

@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+#include "base/rng.h"
+
 typedef struct formula_conf {
     cr_calc_conf op;
     const char *expression;
@@ -135,6 +137,36 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
+/* the first of some ranges in which the formula is finite wherever it was tried */
+static void good_range(const formula_self *s, cr_tab_value *out) {
+    static const double ranges[][2] = {{0, 10}, {1, 100}, {0.05, 0.95}, {-1, 1}, {100, 1000}};
+    for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++) {
+        double lo = ranges[r][0], width = ranges[r][1] - lo, x[CR_CALC_MAX_INPUTS][3];
+        cr_expr_var v[CR_CALC_MAX_INPUTS];
+        bool good = true;
+        for (uint64_t t = 0; t < 64 && good; t++) {
+            for (int i = 0; i < s->op.n_in; i++) {
+                for (int j = 0; j < 3; j++)
+                    x[i][j] = lo + width * cr_rng_f64(t, (uint64_t)(3 * i + j));
+                v[i] = (cr_expr_var){x[i], cr_expr_single(s->expr, i) ? 1 : 3};
+            }
+            good = isfinite((float)cr_expr_eval_row(s->expr, v, 0, 0));
+        }
+        *out = (cr_tab_value){.leaf = CR_TAB_REAL, .knots = {lo, lo + width}, .n_knots = 2};
+        if (good) return;
+    }
+}
+
+static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
+    const formula_self *self = f->self;
+    int input = cr_calc_sample(f, k, s, out);
+    if (input < 0 || !self->expr) return;
+    good_range(self, &out->value);
+    if (!cr_expr_vectors(self->expr) || cr_expr_single(self->expr, input)) return;
+    out->single = false;
+    out->min_values = out->max_values = 3;
+}
+
 const cr_feature_type cr_feature_expr = {"expr_feature", build,           cr_calc_encode,
                                          fg_json,        cr_calc_refuses, cr_calc_gives_numbers,
-                                         cr_calc_give};
+                                         cr_calc_give,   sample};

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "feat/number.h"
+#include "feat/sample.h"
 
 typedef struct id_self {
     cr_input in;
@@ -305,5 +306,23 @@ static cr_code give(const cr_feature *f, const cr_chunk *in, cr_column *out, cr_
                           out, arena, err);
 }
 
+static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
+    (void)k;
+    const id_self *self = f->self;
+    const cr_id_conf *c = f->conf;
+    const cr_data_conf *data = cr_sample_data(s);
+    bool encoded = cr_fg_encoded(data);
+    if (f->stub) return;
+    cr_sample_ids(&self->ids, &out->value, cr_sample_arena(s));
+    out->sep = self->ids.sep;
+    out->weighted = c->weighted;
+    int64_t dim = value_dim(f, c);
+    /* several where the config speaks of several */
+    bool many = c->weighted || dim > 1 ||
+                cr_conf_has(encoded ? (const void *)data : c,
+                            encoded ? "fg_encoded_multival_sep" : "separator");
+    if (dim != 1 && many) out->max_values = dim > 1 && dim < 5 ? (int)dim : 5;
+}
+
 const cr_feature_type cr_feature_id = {"id_feature", build,         encode, fg_json,
-                                       refuses,      gives_numbers, give};
+                                       refuses,      gives_numbers, give,   sample};

@@ -99,6 +99,15 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &plain, w);
 }
 
+static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
+    const kv_self *self = f->self;
+    if (cr_calc_sample(f, k, s, out) < 0) return;
+    out->pairs = CR_TAB_PAIRS;
+    out->kv = self->kv;
+    out->value = (cr_tab_value){.leaf = CR_TAB_REAL, .knots = {0, 3}, .n_knots = 2};
+    out->share = 0;
+}
+
 const cr_feature_type cr_feature_kv_dot = {"kv_dot_product", build,           cr_calc_encode,
                                            fg_json,          cr_calc_refuses, cr_calc_gives_numbers,
-                                           cr_calc_give};
+                                           cr_calc_give,     sample};

@@ -206,6 +206,18 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
+static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
+    const lookup_self *self = f->self;
+    int input = cr_calc_sample(f, k, s, out);
+    if (input != MAP) return;
+    out->pairs = CR_TAB_PAIRS;
+    cr_calc_sample_value(f, s, &out->value);
+    cr_calc_sample_link(f, KEY, s, out->keys, &out->n_keys);
+    if (!self->vector) return;
+    out->dims = (int)self->c->op.value_dim;
+    out->dim_sep = self->c->value_separator;
+}
+
 const cr_feature_type cr_feature_lookup = {"lookup_feature", build,           cr_calc_encode,
                                            fg_json,          cr_calc_refuses, cr_calc_gives_numbers,
-                                           cr_calc_give};
+                                           cr_calc_give,     sample};

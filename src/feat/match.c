@@ -186,6 +186,18 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
+static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
+    const match_self *self = f->self;
+    int input = cr_calc_sample(f, k, s, out);
+    if (input < 0) return;
+    out->value.card = 20;
+    if (input != 0) return;
+    out->pairs = CR_TAB_NESTED;
+    cr_calc_sample_value(f, s, &out->value);
+    cr_calc_sample_link(f, self->pkey, s, out->keys, &out->n_keys);
+    cr_calc_sample_link(f, self->skey, s, out->skeys, &out->n_skeys);
+}
+
 const cr_feature_type cr_feature_match = {"match_feature", build,           cr_calc_encode,
                                           fg_json,         cr_calc_refuses, cr_calc_gives_numbers,
-                                          cr_calc_give};
+                                          cr_calc_give,    sample};

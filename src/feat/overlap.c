@@ -211,7 +211,16 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
+/* few words, so that some are on both sides */
+static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
+    if (cr_calc_sample(f, k, s, out) < 0) return;
+    out->value.card = 12;
+    out->min_values = 2;
+    out->max_values = 5;
+    out->share = 0;
+}
+
 const cr_feature_type cr_feature_overlap = {"overlap_feature", build,
                                             cr_calc_encode,    fg_json,
                                             cr_calc_refuses,   cr_calc_gives_numbers,
-                                            cr_calc_give};
+                                            cr_calc_give,      sample};

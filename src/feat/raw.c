@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "feat/number.h"
+#include "feat/sample.h"
 
 #define MAX_DIM 65536 /* numbers per row; a chunk of rows must fit in memory */
 
@@ -305,5 +306,18 @@ static cr_code give(const cr_feature *f, const cr_chunk *in, cr_column *out, cr_
                            in, out, arena, bad, err);
 }
 
+static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
+    (void)k;
+    const raw_self *self = f->self;
+    out->sep = self->sep;
+    if (self->encoded && f->sparse) {
+        cr_sample_ids(&self->ids, &out->value, cr_sample_arena(s));
+        return;
+    }
+    cr_sample_number(&self->norm, self->bounds, self->n_bounds, &out->value);
+    out->min_values = out->max_values = (int)self->dim;
+    out->single = self->dim == 1;
+}
+
 const cr_feature_type cr_feature_raw = {"raw_feature", build,         encode, fg_json,
-                                        refuses,       gives_numbers, give};
+                                        refuses,       gives_numbers, give,   sample};

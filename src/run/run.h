@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/pool.h"
+#include "data/synth.h"
 #include "run/config.h"
 
 /* How a config is put together: file, then path overrides, then --edit_config_json, then --set. */
@@ -135,6 +136,12 @@ typedef struct cr_predict_result {
     char *profile; /* lines of time shares, NULL: none; cr_free it */
 } cr_predict_result;
 CR_CHECKED cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *diag);
+
+/* cr_synth_for makes data for a config: the columns that its features, labels and weights read. Of
+ * o, kind and table are not used; format NULL: as dataset_type says, Parquet where that is neither.
+ * The config is written beside the data as pipeline.yaml, with paths that point there. */
+CR_CHECKED cr_code cr_synth_for(const cr_config_opts *config, int threads, cr_synth_opts *o,
+                                cr_diag *diag);
 
 /* cr_check looks at a config or a model_dir: config, columns, sample_rows rows of the data, memory.
  * What it found out goes to out as lines for people (or one JSON object). Findings go to diag. */

@@ -1,0 +1,191 @@
+# synth --for: data for a config that uses every feature type, in every mode, as CSV and as Parquet
+cat >all.yaml <<'END'
+train_config:
+  sparse_optimizer: {adagrad_optimizer: {lr: 0.05}, constant_learning_rate: {}}
+  dense_optimizer: {adam_optimizer: {lr: 0.01}, constant_learning_rate: {}}
+  num_epochs: 2
+data_config:
+  dataset_type: ParquetDataset
+  batch_size: 256
+  fg_mode: FG_DAG
+  label_fields: [clk, stars, watch]
+  sample_weight_fields: [w]
+feature_configs:
+  - id_feature: {feature_name: uid, expression: "user:uid", num_buckets: 500, embedding_dim: 4}
+  - id_feature: {feature_name: city, expression: "user:city", hash_bucket_size: 100, embedding_dim: 4}
+  - id_feature: {feature_name: os, expression: "user:os", vocab_list: [ios, android, "web, mobile"], embedding_dim: 4}
+  - id_feature: {feature_name: lang, expression: "user:lang", vocab_dict: {en: 2, de: 3, "zh": 4}, embedding_dim: 4}
+  - id_feature: {feature_name: tags, expression: "item:tags", hash_bucket_size: 50, separator: "|", embedding_dim: 4}
+  - id_feature: {feature_name: cats, expression: "item:cats", hash_bucket_size: 50, separator: ",", weighted: true, embedding_dim: 4}
+  - id_feature: {feature_name: multi, expression: "item:multi", num_buckets: 50, separator: ",", value_dim: 3, embedding_dim: 4}
+  - id_feature: {feature_name: i32, expression: "item:i32", num_buckets: 50, embedding_dim: 4}
+  - raw_feature: {feature_name: f32, expression: "item:f32"}
+  - raw_feature: {feature_name: price, expression: "item:price", boundaries: [1, 5, 100], embedding_dim: 4}
+  - raw_feature: {feature_name: price_log, expression: "item:price", normalizer: "method=log10,threshold=1e-3,default=-3"}
+  - raw_feature: {feature_name: z, expression: "item:z", normalizer: "method=zscore,mean=10,standard_deviation=2"}
+  - raw_feature: {feature_name: mm, expression: "item:mm", normalizer: "method=minmax,min=3,max=9"}
+  - raw_feature: {feature_name: ex, expression: "item:ex", normalizer: "method=expression,expr=log(x)"}
+  - raw_feature: {feature_name: vec, expression: "item:vec", value_dim: 3, separator: "|", mlp: {}, embedding_dim: 4}
+  - raw_feature: {feature_name: ad, expression: "item:ad", autodis: {num_channels: 4}, embedding_dim: 4}
+  - combo_feature: {feature_name: cross, expression: ["user:city", "item:shop"], hash_bucket_size: 1000, embedding_dim: 4}
+  - lookup_feature: {feature_name: lk, map: "user:prices", key: "item:brand"}
+  - lookup_feature: {feature_name: lk_ids, map: "user:shop_scores", key: "item:shop2", num_buckets: 20, embedding_dim: 4}
+  - lookup_feature: {feature_name: lk_text, map: "user:kv", key: "item:brand", hash_bucket_size: 20, embedding_dim: 4, separator: ";"}
+  - lookup_feature: {feature_name: lk_vec, map: "user:kvv", key: "item:brand", value_dim: 3}
+  - lookup_feature: {feature_name: lk_b, map: "user:kvb", key: "item:brand", boundaries: [0.1, 0.5], embedding_dim: 4}
+  - match_feature: {feature_name: mt, nested_map: "user:nested", pkey: "item:brand", skey: "item:shop"}
+  - match_feature: {feature_name: mt_ids, nested_map: "user:nested2", pkey: ALL, skey: "item:shop", hash_bucket_size: 100, embedding_dim: 4}
+  - expr_feature: {feature_name: fm, expression: "sqrt(a) + log(b)", variables: ["user:a", "item:b"]}
+  - expr_feature: {feature_name: dt, expression: "dot(va, vb)", variables: ["user:va", "item:vb"]}
+  - overlap_feature: {feature_name: ov, query: "user:query", title: "item:title", method: query_common_ratio}
+  - kv_dot_product: {feature_name: kd, query: "user:q_kv", document: "item:d_kv"}
+  - bool_mask_feature: {feature_name: bm, expression: ["user:vals", "user:mask"], hash_bucket_size: 30, embedding_dim: 4}
+  - combine_feature: {feature_name: cb, expression: "user:grade", value_map: {a: 1, b: 2, c: 5}}
+  - raw_feature: {feature_name: fb, expression: "feature:fm", boundaries: [1, 3], embedding_dim: 4}
+  - id_feature: {feature_name: ub, expression: "feature:uid", hash_bucket_size: 40, embedding_dim: 4}
+  - sequence_id_feature: {feature_name: words, expression: "user:words", hash_bucket_size: 100, embedding_dim: 4, sequence_length: 12, sequence_delim: "|"}
+  - sequence_raw_feature: {feature_name: dwell, expression: "user:dwell", boundaries: [1, 10], embedding_dim: 4, sequence_length: 12, sequence_delim: "|"}
+  - sequence_id_feature: {feature_name: seq2, expression: "user:seq2", num_buckets: 100, embedding_dim: 4, value_dim: 0}
+  - sequence_feature:
+      sequence_name: click
+      sequence_length: 15
+      sequence_delim: ";"
+      features:
+        - id_feature: {feature_name: item, expression: "item:item", num_buckets: 300, embedding_dim: 4, embedding_name: item_emb}
+        - raw_feature: {feature_name: gap, expression: "item:gap", boundaries: [1, 2], embedding_dim: 4}
+        - lookup_feature: {feature_name: slk, map: "user:smap", key: "item:skey", hash_bucket_size: 40, embedding_dim: 4}
+        - combo_feature: {feature_name: sc, expression: ["user:city", "item:item"], hash_bucket_size: 100, embedding_dim: 4}
+  - id_feature: {feature_name: item, expression: "item:item", num_buckets: 300, embedding_dim: 4, embedding_name: item_emb}
+  - raw_feature: {feature_name: item_gap, expression: "item:item_gap", boundaries: [1, 2], embedding_dim: 4}
+  - id_feature: {feature_name: slk_q, expression: "item:slk_q", hash_bucket_size: 40, embedding_dim: 4}
+  - id_feature: {feature_name: sc_q, expression: "item:sc_q", hash_bucket_size: 100, embedding_dim: 4}
+model_config:
+  feature_groups:
+    - group_name: all
+      group_type: DEEP
+      feature_names: [uid, city, os, lang, tags, cats, multi, i32, f32, price, price_log, z, mm, ex, vec, ad, cross, lk, lk_ids, lk_text, lk_vec, lk_b, mt, mt_ids, fm, dt, ov, kd, bm, cb, fb, ub]
+      sequence_groups:
+        - group_name: clicks
+          feature_names: [item, item_gap, slk_q, sc_q, click__item, click__gap, click__slk, click__sc]
+      sequence_encoders:
+        - din_encoder: {input: clicks, attn_mlp: {hidden_units: [8]}}
+        - pooling_encoder: {input: clicks}
+  simple_multi_task:
+    task_towers:
+      - {tower_name: click, label_name: clk, mlp: {hidden_units: [16]}, losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}, {grouped_auc: {grouping_key: uid}}], sample_weight_name: w}
+      - {tower_name: stars, label_name: stars, num_class: 5, mlp: {hidden_units: [16]}, losses: [{softmax_cross_entropy: {}}], metrics: [{accuracy: {top_k: 1}}]}
+      - {tower_name: watch, label_name: watch, mlp: {hidden_units: [16]}, losses: [{l2_loss: {}}], metrics: [{mean_squared_error: {}}]}
+END
+for mode in FG_DAG FG_NONE FG_BUCKETIZE; do
+    for format in csv parquet; do
+        d=$mode.$format
+        run crank synth --for all.yaml --set data_config.fg_mode=$mode --rows 4k --eval_rows 1k --format $format -o $d
+        ends 0
+        has_out "  ...clk: ...% positive, best possible AUC on eval 0.8..."
+        run crank check $d/pipeline.yaml
+        ends 0
+        has_out "train...4000...rows sampled..., 0 bad rows..."
+        # all that the features say about the data: nothing is missing, out of range or unknown throughout
+        no_err "...warning..."
+        run crank train $d/pipeline.yaml --set train_config.num_epochs=4
+        ends 0
+        tail -n 1 $d/model/train_eval_result_v2.txt >$d.metrics
+        auc=$(sed 's/.*"auc_click": *\([0-9.]*\).*/\1/' $d.metrics)
+        awk -v x="$auc" 'BEGIN { exit !(x > 0.6) }' || fail "$d: AUC $auc"
+    done
+    # the same rows in both formats
+    same $mode.csv.metrics $mode.parquet.metrics
+done
+
+# the same bytes for any number of threads, others for another seed
+run crank synth --for all.yaml --rows 2k --threads 1 -o one
+ends 0
+run crank synth --for all.yaml --rows 2k --threads 3 -o three
+ends 0
+same one/train three/train
+same one/eval three/eval
+same one/synth.json three/synth.json
+run crank synth --for all.yaml --rows 2k --seed 2 -o two
+ends 0
+differ one/train two/train
+# a longer train part begins with the rows of a shorter one, and the eval part stays
+run crank synth --for all.yaml --format csv --rows 2k --eval_rows 1k -o short
+ends 0
+run crank synth --for all.yaml --format csv --rows 3k --eval_rows 1k -o long
+ends 0
+same short/eval long/eval
+cat short/train/*.csv | grep -v '^uid,' >a
+cat long/train/*.csv | grep -v '^uid,' | head -n 2000 >b
+same a b
+
+# columns of declared types: lists, lists of lists, maps, 32 bits; and one that nothing reads
+sed 's/^data_config:$/&\
+  input_fields:\
+    - {input_name: uid, input_type: INT64}\
+    - {input_name: note, input_type: STRING}\
+    - {input_name: tags, input_type: ARRAY_STRING}\
+    - {input_name: prices, input_type: MAP_STRING_DOUBLE}\
+    - {input_name: shop_scores, input_type: MAP_INT64_STRING}\
+    - {input_name: cats, input_type: MAP_STRING_FLOAT}\
+    - {input_name: seq2, input_type: ARRAY_ARRAY_INT64}\
+    - {input_name: f32, input_type: FLOAT}\
+    - {input_name: i32, input_type: INT32}/' all.yaml >typed.yaml
+run crank synth --for typed.yaml --rows 2k -o typed
+ends 0
+run crank parquet typed/train/part-00000.parquet --schema
+ends 0
+for line in "  required INT64 uid;" "  required BYTE_ARRAY note (string);" "  required group tags (LIST) {" \
+    "  required group shop_scores (MAP) {" "      required INT64 key;" "  required FLOAT f32;" "  required INT32 i32;"; do
+    has_out "$line"
+done
+run crank train typed/pipeline.yaml
+ends 0
+# a text file cannot hold them
+run crank synth --for typed.yaml --rows 2k --format csv -o typed_csv
+ends 2
+has_err "typed.yaml:...: a column of a CSV file cannot be ARRAY_STRING; use STRING and let the feature split the text"
+is_gone typed_csv
+
+# CSV without a header has the columns of input_fields in their order, with its delimiter
+cat >plain.yaml <<'END'
+train_config: {num_epochs: 1, sparse_optimizer: {adagrad_optimizer: {lr: 0.1}, constant_learning_rate: {}}, dense_optimizer: {adam_optimizer: {lr: 0.01}, constant_learning_rate: {}}}
+data_config:
+  dataset_type: CsvDataset
+  batch_size: 128
+  delimiter: "\t"
+  input_fields_str: "user:STRING;unused:DOUBLE;y:INT64;price:FLOAT"
+  fg_mode: FG_NORMAL
+  label_fields: [y]
+feature_configs:
+- id_feature: {feature_name: user, expression: "user:user", hash_bucket_size: 100, embedding_dim: 4}
+- raw_feature: {feature_name: price, expression: "item:price"}
+model_config:
+  feature_groups: [{group_name: deep, feature_names: [user, price]}]
+  multi_tower: {towers: [{input: deep, mlp: {hidden_units: [8]}}], final: {hidden_units: [4]}}
+  losses: [{binary_cross_entropy: {}}]
+  metrics: [{auc: {}}]
+END
+run crank synth --for plain.yaml --rows 2k -o plain
+ends 0
+head -n 1 plain/train/part-00000.csv >got
+printf 'u[0-9]*\t[-0-9.]*\t[01]\t[-0-9.]*\n' >want
+grep -q -x "$(cat want)" got || fail "columns of plain"
+run crank train plain/pipeline.yaml
+ends 0
+
+# mistakes
+run crank synth --rows 100 -o d
+ends 2
+has_err "crank synth: nothing says which data; give criteo, taobao or census, or --for CONFIG"
+run crank synth census --for all.yaml --rows 100 -o d
+ends 2
+has_err "crank synth: NAME and --for are two kinds of data; give one of them"
+run crank synth census --set data_config.batch_size=5 -o d
+ends 2
+has_err "crank synth: --set and --edit_config_json edit the config of --for; give that"
+run crank synth --for nothing.yaml -o d
+ends 1
+has_err "nothing.yaml: cannot open: ...; check the path"
+run crank synth --for all.yaml --set 'feature_configs[0].id_feature.vocab_file=none.txt' -o d
+[ $code -ne 0 ] || fail "a vocabulary that is not there"
+is_gone d
