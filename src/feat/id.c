@@ -318,7 +318,7 @@ static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *
     out->weighted = c->weighted;
     int64_t dim = value_dim(f, c);
     /* several where the config speaks of several */
-    bool many = c->weighted || dim > 1 ||
+    bool many = c->weighted || dim > 1 || cr_conf_has(c, "value_dim") ||
                 cr_conf_has(encoded ? (const void *)data : c,
                             encoded ? "fg_encoded_multival_sep" : "separator");
     if (dim != 1 && many) out->max_values = dim > 1 && dim < 5 ? (int)dim : 5;
