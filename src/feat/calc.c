@@ -537,6 +537,10 @@ int cr_calc_sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *
     return i;
 }
 
+void cr_calc_sample_plain(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
+    (void)cr_calc_sample(f, k, s, out);
+}
+
 void cr_calc_sample_value(const cr_feature *f, const cr_sampler *s, cr_tab_value *out) {
     const cr_calc *op = f->self;
     if (op->end) {

@@ -241,6 +241,8 @@ const char *cr_calc_refuses(const cr_feature *f, int k, const cr_colkind *kind);
 /* cr_calc_sample, first in the sample of these types: the number of the input that column k is, -1
  * when the end reads the column and has said what it holds */
 int cr_calc_sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out);
+/* cr_calc_sample_plain: `sample` of a type that takes any tokens or numbers */
+void cr_calc_sample_plain(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out);
 /* cr_calc_sample_value: what the end makes something of; any number, or token, without an end */
 void cr_calc_sample_value(const cr_feature *f, const cr_sampler *s, cr_tab_value *out);
 /* cr_calc_sample_link: the column of an input as one of v[*n] */

@@ -100,10 +100,7 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
-static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
-    (void)cr_calc_sample(f, k, s, out);
-}
-
-const cr_feature_type cr_feature_combo = {"combo_feature", build,           cr_calc_encode,
-                                          fg_json,         cr_calc_refuses, cr_calc_gives_numbers,
-                                          cr_calc_give,    sample};
+const cr_feature_type cr_feature_combo = {"combo_feature", build,
+                                          cr_calc_encode,  fg_json,
+                                          cr_calc_refuses, cr_calc_gives_numbers,
+                                          cr_calc_give,    cr_calc_sample_plain};

@@ -509,6 +509,7 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
-const cr_feature_type cr_feature_custom = {"custom_feature", build,           cr_calc_encode,
-                                           fg_json,          cr_calc_refuses, cr_calc_gives_numbers,
-                                           cr_calc_give};
+const cr_feature_type cr_feature_custom = {"custom_feature", build,
+                                           cr_calc_encode,   fg_json,
+                                           cr_calc_refuses,  cr_calc_gives_numbers,
+                                           cr_calc_give,     cr_calc_sample_plain};
