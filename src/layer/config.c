@@ -49,10 +49,10 @@ const cr_msg cr_mlp_msg = {
     "MLP", "A stack of linear layers", mlp_fields, sizeof(cr_mlp_conf), false, mlp_check,
 };
 
-/* ---- modules of later versions ---- */
+/* ---- variational dropout ---- */
 static const cr_field variational_dropout_fields[] = {
-    CR_K_FLOAT("regularization_lambda", 0.01, 0, CR_INF, 0,
-               "weight of the loss that drops features"),
+    CR_FLOAT(cr_variational_conf, regularization_lambda, 0.01, 0, CR_INF, 0,
+             "weight of the loss that drops features"),
     CR_K_BOOL("embedding_wise_variational_dropout", false, CR_F_SPEED,
               "accepted and not used, as in TorchEasyRec"),
     CR_END,
@@ -61,11 +61,12 @@ const cr_msg cr_variational_dropout_msg = {
     "VariationalDropout",
     "Learns which features a group can do without",
     variational_dropout_fields,
-    0,
-    true,
+    sizeof(cr_variational_conf),
+    false,
     NULL,
 };
 
+/* ---- modules of later versions ---- */
 static const cr_field capsule_fields[] = {
     CR_K_INT("max_k", 5, 1, CR_U32_MAX, 0, "most interests of a user"),
     CR_K_INT("max_seq_len", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "most steps of the history"),

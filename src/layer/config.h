@@ -69,8 +69,13 @@ typedef struct cr_extraction_conf { /* ExtractionNetwork */
 extern const cr_msg cr_extraction_network_msg;
 #define CR_MAX_EXPERTS 4096
 
-/* modules of later capabilities */
+typedef struct cr_variational_conf { /* VariationalDropout */
+    cr_conf_base base;
+    double regularization_lambda;
+} cr_variational_conf;
 extern const cr_msg cr_variational_dropout_msg;
+
+/* modules of later capabilities */
 extern const cr_msg cr_capsule_msg; /* B2ICapsule */
 
 typedef enum cr_similarity { CR_COSINE = 0, CR_INNER_PRODUCT = 1, CR_EUCLID = 2 } cr_similarity;

@@ -54,10 +54,11 @@ typedef struct cr_model_conf {
     cr_msgs feature_groups; /* cr_group_conf */
     cr_choice model;
     int64_t num_class;
-    cr_msgs losses;                  /* cr_loss_conf */
-    cr_msgs metrics;                 /* cr_metric_conf */
-    cr_msgs train_metrics;           /* cr_train_metric_conf */
-    double embedding_regularization; /* ours */
+    cr_msgs losses;                           /* cr_loss_conf */
+    cr_msgs metrics;                          /* cr_metric_conf */
+    cr_msgs train_metrics;                    /* cr_train_metric_conf */
+    double embedding_regularization;          /* ours */
+    cr_variational_conf *variational_dropout; /* NULL: none */
     bool use_pareto_loss_weight;
 } cr_model_conf;
 extern const cr_msg cr_model_msg;

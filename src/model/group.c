@@ -379,6 +379,7 @@ static cr_group_out build_group(cr_build *b, const char *name, const group_opts 
     out.F = n;
     if (!add_encoders(b, gc, &out, widths, names, parts, &n_parts)) return out;
     out.node = cr_concat(b->g, parts, n_parts);
+    out.node = cr_group_drop(b, gc, &out);
     out.D = widths[0];
     for (int64_t i = 1; i < out.F; i++)
         if (widths[i] != out.D) out.D = 0;

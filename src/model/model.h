@@ -184,6 +184,7 @@ typedef struct cr_build {
         cr_node *node;
         struct cr_dense_use *next;
     } * dense;
+    struct cr_dropped *dropped; /* variational.c */
     struct cr_encoded { /* groups whose sequence encoders are made */
         const cr_group_conf *group;
         cr_node *const *out;

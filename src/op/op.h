@@ -20,6 +20,7 @@ extern const cr_op_type cr_op_activation, cr_op_add, cr_op_attention, cr_op_bce,
     cr_op_pairwise, cr_op_powers, cr_op_prelu, cr_op_row_sum, cr_op_seq_pool, cr_op_seq_softmax,
     cr_op_seq_spread, cr_op_seq_weigh, cr_op_slice, cr_op_softmax, cr_op_softmax_ce, cr_op_squares,
     cr_op_top, cr_op_transpose;
+extern const cr_op_type cr_op_drop_fields, cr_op_drop_gate, cr_op_drop_penalty;
 extern const cr_op_type cr_op_both, cr_op_cosine, cr_op_detach, cr_op_mix, cr_op_pick, cr_op_root,
     cr_op_total;
 extern const cr_op_type cr_op_fold_affine, cr_op_fold_columns, cr_op_fold_heads, cr_op_fold_product,
@@ -78,6 +79,13 @@ cr_node *cr_layer_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, f
 /* dropout.c: active in training only; the mask is a function of (seed, step, this node, row,
  * column) */
 cr_node *cr_dropout(cr_graph *g, cr_node *x, float p);
+
+/* variational.c: how much of each of F features is kept, from theta (F), drawn anew in each row in
+ * training; x, features of these widths side by side, times that; lambda / B times the sum of what
+ * is kept on average, in each row */
+cr_node *cr_drop_gate(cr_graph *g, cr_node *theta, const char *group);
+cr_node *cr_drop_fields(cr_graph *g, cr_node *x, cr_node *gate, const int64_t *widths);
+cr_node *cr_drop_penalty(cr_graph *g, cr_node *theta, double lambda);
 
 /* shape.c */
 cr_node *cr_concat(cr_graph *g, cr_node *const *x, int n); /* one input: returned as it is */

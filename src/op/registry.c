@@ -21,6 +21,9 @@
     X(detach)                                                                                      \
     X(dice)                                                                                        \
     X(din)                                                                                         \
+    X(drop_fields)                                                                                 \
+    X(drop_gate)                                                                                   \
+    X(drop_penalty)                                                                                \
     X(dropout)                                                                                     \
     X(emb_matmul)                                                                                  \
     X(ffm)                                                                                         \

@@ -24,6 +24,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from common import DATA, Writer
+from dropout import Dropped
 from nets import NETS, Shallow, views
 from pbtxt import Name, text
 
@@ -171,6 +172,7 @@ class Inputs:
             self.groups = views(kind, model_conf, self.groups, config["model_config"]["num_class"])
         self.wide_dim = model_conf.get("wide_embedding_dim", 16 if kind == "xdeepfm" else 4)
         self.tables, self.dense, self.frozen = {}, {}, set()
+        self.dropped = {}  # group: Dropped
         self.seen = {}  # (group, feature): vectors last looked up in trained tables
         for group in self.groups.values():
             for name in group["feature_names"]:
@@ -296,6 +298,8 @@ class Inputs:
                 w = params[self.dense_of(conf, "proj_w")]
                 x = x @ w.reshape(-1, w.shape[-1])
             parts.append(x)
+        if group_name in self.dropped:
+            parts = list(self.dropped[group_name](torch.cat(parts, 1)).split(self.widths(group_name), 1))
         return parts if split else torch.cat(parts, 1)
 
 
@@ -387,6 +391,7 @@ def loss_of(config, inputs, batch, y, label, weight):
         each = session_loss(kind, conf, y, label, batch)
     loss = each.mean() if weight is None else (each * (weight / weight.mean())).mean()
     scale = config["model_config"].get("embedding_regularization", 0.0)
+    loss = loss + sum(d.loss(len(y)) for d in inputs.dropped.values())
     return loss + scale * sum((x**2).sum() for x in inputs.seen.values()) / len(y)
 
 
@@ -498,6 +503,8 @@ def run(config, model, inputs, batches, dtype):
         for p in list(named.values()) + [params[k] for k in inputs.tables]:
             p.grad = None
         model.train()
+        for d in model.inputs.dropped.values():
+            d.step = t
         y = scores(model, params, batch, clip)
         loss = loss_of(config, model.inputs, batch, y, label, weight)
         loss.backward()
@@ -700,6 +707,20 @@ CASES.update({
 CASES["loss_embedding_l2"]["model_config"]["embedding_regularization"] = 0.01
 CASES["loss_embedding_l2_weight"]["model_config"]["embedding_regularization"] = 0.05
 
+# gates are nearly 0 or 1, where gradients nearly vanish: rules that divide by their size would blow rounding up
+SGD = dict(sparse={"sgd_optimizer": dict(lr=0.1)}, dense={"sgd_optimizer": dict(lr=0.05)})
+CASES.update({
+    "variational_multi_tower": case(TWO, TWO_GROUPS, **SGD),
+    "variational_deepfm": case({"deepfm": dict(deep=mlp(8, 6))}, [WIDE, ("deep", DEEP)], weights=True, **SGD),
+    "variational_deepfm_fm": case({"deepfm": dict(deep=mlp(8, 6), final=mlp(5))}, [WIDE, ("fm", DEEP), ("deep", DEEP + [PRICE, POS])], **SGD),
+    "variational_dlrm": case({"dlrm": dict(dense_mlp=mlp(6, 4), final=mlp(8))}, [("dense", [PRICE, POS]), ("sparse", DEEP)], **SGD),
+    "variational_dcn_v2": case({"dcn_v2": dict(cross=dict(cross_num=2, low_rank=3), deep=mlp(6), final=mlp(5))}, ONE, **SGD),
+    "variational_one_feature": case(SMALL, [("all", [USER])]),
+})
+for key, c in CASES.items():
+    if key.startswith("variational"):
+        c["model_config"]["variational_dropout"] = {} if key.endswith("fm") else dict(regularization_lambda=0.5)
+
 
 def build(name, config):
     rng = np.random.default_rng(sum(map(ord, name)))
@@ -709,6 +730,11 @@ def build(name, config):
     K = config["model_config"]["num_class"]
     inputs = Inputs(config, kind, conf, rng)
     model = NETS[kind](kind, conf, inputs, K, Mlp) if kind in NETS else Model(kind, conf, inputs, K)
+    if "variational_dropout" in config["model_config"]:
+        scale = config["model_config"]["variational_dropout"].get("regularization_lambda", 0.01)
+        model.group_variational_dropouts = nn.ModuleDict(
+            {g: Dropped(g, inputs.widths(g), scale) for g in inputs.groups if len(inputs.widths(g)) > 1})
+        inputs.dropped = model.group_variational_dropouts
     with torch.no_grad():  # ones and zeros would hide a forgotten factor
         for key, p in model.named_parameters():
             if p.dim() == 1:

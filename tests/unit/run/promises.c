@@ -22,13 +22,14 @@ static cr_code train(const char *data, const char *model, int threads, bool go_o
     return code;
 }
 
-/* dropout, batch norm, shuffle, two epochs: everything that draws or sums */
+/* dropouts, batch norm, shuffle, two epochs: everything that draws or sums */
 static const char *const hard[] = {
     "train_config.num_epochs=2",
     "train_config.save_checkpoints_steps=17",
     "data_config.batch_size=250",
     "data_config.shuffle=true",
     "data_config.shuffle_buffer_size=4",
+    "model_config.variational_dropout={regularization_lambda: 0.1}",
     "model_config.deepfm.deep.use_bn=true",
     "model_config.deepfm.deep.dropout_ratio=[0.2]",
     "model_config.deepfm.deep.hidden_units=[64,32]",
