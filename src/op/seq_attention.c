@@ -93,7 +93,11 @@ static void survey(one *o, int64_t i0, int64_t ni) {
             float most = o->most[i];
             for (int64_t j = 0; j < nj; j++)
                 most = o->S[i * nj + j] > most ? o->S[i * nj + j] : most;
-            if (j0 > 0) o->sum[i] *= expf(o->most[i] - most);
+            if (j0 > 0) {
+                float shrink = o->most[i] - most;
+                cr_kern->exp(&shrink, &shrink, 1);
+                o->sum[i] *= shrink;
+            }
             o->most[i] = most;
         }
         powers(o, ni, nj, true);

@@ -185,8 +185,8 @@ static void check_groups(const cr_root_conf *c, const names *features, names *gr
                             feature);
         }
         cr_map_clear(&seen);
-        bool sequences = g->base.node && cr_conf_find(g->base.node, "sequence_groups");
-        if (g->feature_names.n == 0 && !sequences && !cr_conf_has(g, "feature_names"))
+        if (g->feature_names.n == 0 && g->sequence_groups.n == 0 &&
+            !cr_conf_has(g, "feature_names"))
             wrong(diag, g->base.at, "%s has no feature_names; name its features or remove it",
                   what);
     }

@@ -322,6 +322,8 @@ TEST(tables_are_shared) {
          "item_emb_y:8*1"},
         {"sequence groups have tables of their own, shared by query and steps",
          POOLED("item", SEQ("item, clicks__item", "")), "item_emb:8*1 seq/item_emb:8*2"},
+        {"a group may hold sequences only", "{group_name: deep" SEQ("item, clicks__item", "") "}",
+         "seq/item_emb:8*2"},
         {"all sequence groups of a name share one",
          POOLED("user", ", sequence_groups: [{group_name: a, feature_names: [item, clicks__item]}, "
                         "{group_name: b, feature_names: [near, other]}], sequence_encoders: "
