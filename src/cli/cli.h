@@ -56,6 +56,8 @@ typedef struct cr_args {
     int64_t rows, eval_rows;
     uint64_t seed;
     double scale;
+    int64_t topk;
+    bool visualize, clear_variational_dropout;
 } cr_args;
 
 #define CR_OPT_(m, T, le, fl, ar, de, ot, lo, hi, he)                                              \

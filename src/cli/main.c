@@ -26,6 +26,7 @@
     X(check)                                                                                       \
     X(config)                                                                                      \
     X(fg)                                                                                          \
+    X(feature_selection)                                                                           \
     X(params)                                                                                      \
     X(diff)                                                                                        \
     X(parquet)                                                                                     \

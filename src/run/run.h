@@ -166,4 +166,21 @@ typedef struct cr_fg_opts {
 } cr_fg_opts;
 CR_CHECKED cr_code cr_fg(const cr_fg_opts *o, cr_diag *diag);
 
+/* cr_feature_selection puts the features of each group in the order of the drop probabilities that
+ * variational dropout learned: tables (and pictures) of them, and the config with the topk of each
+ * group, go to output_dir. */
+typedef struct cr_select_opts {
+    cr_config_opts config;
+    const char *output_dir;
+    int64_t topk;
+    bool visualize, clear_variational_dropout;
+} cr_select_opts;
+typedef struct cr_select_result {
+    char checkpoint[1088], config[1088]; /* read; written */
+    int64_t n_before, n_features;        /* feature configs */
+    cr_buf text;                         /* lines for people; clear it */
+} cr_select_result;
+CR_CHECKED cr_code cr_feature_selection(const cr_select_opts *o, cr_select_result *res,
+                                        cr_diag *diag);
+
 #endif

@@ -1,0 +1,57 @@
+/*
+ * cmd_feature_selection.c - `crank feature_selection`: which features variational dropout found
+ * needed, and a config with those.
+ */
+#include "cli/cli.h"
+
+static const cr_opt opts[] = {
+    CR_OPT_CONFIG,
+    CR_OPT_MODEL_DIR,
+    CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED, "DIR", NULL, NULL, 0, 0,
+            "folder for the tables and the new config; made when missing"),
+    CR_OPT_INT(topk, "N", "100", NULL, 1, 1e9, "features each group keeps, the needed ones first"),
+    CR_OPT_BOOL(visualize, 0, "draw feature_dropout_pic_GROUP.svg too"),
+    CR_OPT_BOOL(clear_variational_dropout, 0, "leave variational_dropout out of the new config"),
+    CR_OPT_SET,
+    CR_OPT_END,
+};
+
+static cr_code run(cr_ui *ui, const cr_args *a) {
+    cr_select_opts o = {.output_dir = a->output_dir,
+                        .topk = a->topk,
+                        .visualize = a->visualize,
+                        .clear_variational_dropout = a->clear_variational_dropout};
+    CR_TRY(cr_args_config(ui, a, &o.config));
+    cr_select_result r;
+    cr_code code = cr_feature_selection(&o, &r, &ui->diag);
+    if (code == CR_OK) {
+        cr_ui_findings(ui);
+        cr_ui_say("drop probabilities of %s\n%s%lld of %lld feature configs stay, in %s\n",
+                  r.checkpoint, r.text.data, (long long)r.n_features, (long long)r.n_before,
+                  r.config);
+        cr_ui_next(ui, "crank train %s --model_dir %s\n", cr_ui_quote(ui, r.config), "DIR");
+    }
+    cr_buf_clear(&r.text);
+    return code;
+}
+
+static const char *const examples[] = {
+    "crank feature_selection experiments/deepfm/pipeline.config --output_dir selected --topk 20",
+    "crank feature_selection deepfm.yaml --model_dir experiments/deepfm --output_dir selected "
+    "--visualize --clear_variational_dropout",
+    NULL,
+};
+
+const cr_cmd cr_cmd_feature_selection = {
+    .name = "feature_selection",
+    .module = "tzrec.tools.feature_selection",
+    .help = "Keep the features that variational dropout found needed",
+    .about = "Reads the newest checkpoint of model_dir. Writes feature_dropout_ratio_GROUP.csv, "
+             "the least\n"
+             "dropped features first, and the config without the others.\n",
+    .operand = "CONFIG",
+    .operand_opt = "pipeline_config_path",
+    .opts = opts,
+    .examples = examples,
+    .run = run,
+};
