@@ -108,17 +108,18 @@ static cr_code make(job *j, const cr_config_opts *c, cr_synth_opts *o, bool parq
 cr_code cr_synth_for(const cr_config_opts *config, int threads, cr_synth_opts *o, cr_diag *diag) {
     cr_config first;
     cr_config_opts c = *config;
-    cr_code code = cr_config_load(&first, &c, diag);
-    if (code != CR_OK) {
-        cr_config_clear(&first);
-        return code;
-    }
-    const cr_data_conf *data = first.root->data_config;
-    bool parquet = o->format ? strcmp(o->format, "parquet") == 0 : data->dataset_type != CR_CSV;
-    aim(&c, data, o, parquet, &first.arena);
+    /* a first look; mistakes are told below, where a dataset_type that cannot be read is none */
+    cr_diag unheard;
+    cr_diag_init(&unheard);
+    (void)!cr_config_load(&first, &c, &unheard);
+    cr_diag_clear(&unheard);
+    const cr_data_conf *data = first.root ? first.root->data_config : NULL;
+    bool parquet =
+        o->format ? strcmp(o->format, "parquet") == 0 : !data || data->dataset_type != CR_CSV;
+    if (data) aim(&c, data, o, parquet, &first.arena);
     job j;
     job_opts jo = {.config = &c, .threads = threads, .train = true, .with_labels = true};
-    code = cr_job_open(&j, &jo, diag);
+    cr_code code = cr_job_open(&j, &jo, diag);
     if (code == CR_OK) code = make(&j, &c, o, parquet, diag);
     cr_job_close(&j);
     cr_config_clear(&first);

@@ -189,3 +189,11 @@ has_err "nothing.yaml: cannot open: ...; check the path"
 run crank synth --for all.yaml --set 'feature_configs[0].id_feature.vocab_file=none.txt' -o d
 [ $code -ne 0 ] || fail "a vocabulary that is not there"
 is_gone d
+
+# a data set that is not on this machine: Parquet in its place
+sed 's/dataset_type: CsvDataset/dataset_type: OdpsDataset/; /delimiter/d; /input_fields_str/d' plain.yaml >odps.yaml
+run crank synth --for odps.yaml --rows 1k -o odps
+ends 0
+is_there odps/train/part-00000.parquet
+run crank train odps/pipeline.yaml
+ends 0
