@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_headers.sh [ROOT] - every header of src/ compiles on its own, twice in a row.
+# check_headers.sh [ROOT] - every header of src/ and include/ compiles on its own, twice in a row.
 #
 # Uses CC (cc). Every header that does not stand alone is one finding with the compiler's first line;
 # the exit code is 1 when there is one.
@@ -9,9 +9,10 @@ cd "$root"
 cc=${CC:-cc}
 n=0
 bad=0
-for h in $(find src -name '*.h' | LC_ALL=C sort); do
+for h in $(find src include -name '*.h' | LC_ALL=C sort); do
     n=$((n + 1))
     name=${h#src/}
+    name=${name#include/}
     if ! msg=$(printf '#include "%s"\n#include "%s"\ntypedef int last;\n' "$name" "$name" |
         $cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-function -fsyntax-only -Isrc -Iinclude -x c - 2>&1); then
         echo "$h: does not stand alone: $(printf '%s\n' "$msg" | grep -m1 error)"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/model.h"
+#include "op/custom.h"
 #include "op/input.h"
 
 int cr_model_axis(cr_build *b, const cr_feature *f, int64_t most) {
@@ -95,7 +96,7 @@ cr_code cr_model_run(cr_model *m, cr_exec *ex, const cr_batch *b, cr_run *run, c
         CR_TRY(check_lengths(&m->axes[i], b, err));
     CR_TRY(cr_exec_fit(ex, run, err));
     cr_exec_run(ex, run);
-    return CR_OK;
+    return m->has_custom ? cr_custom_check(&m->graph, err) : CR_OK;
 }
 
 void cr_model_seq_grads(const cr_model *m, const cr_exec *ex, cr_updater *u) {

@@ -136,7 +136,7 @@ void cr_block_wrong_(const char *src, int line, cr_block_call *c, cr_loc at, con
                  text);
 }
 
-void cr_block_give_fields(cr_block_call *c, cr_node *node, int64_t D) {
+void cr_block_give_val(cr_block_call *c, cr_block_val v_new) {
     if (c->n_out == c->cap_out) {
         int cap = c->cap_out ? 2 * c->cap_out : 2;
         cr_block_val *v = CR_NEW_N(&c->b->m->arena, cr_block_val, cap);
@@ -144,7 +144,11 @@ void cr_block_give_fields(cr_block_call *c, cr_node *node, int64_t D) {
         c->out = v;
         c->cap_out = cap;
     }
-    c->out[c->n_out++] = (cr_block_val){node, D, NULL};
+    c->out[c->n_out++] = v_new;
+}
+
+void cr_block_give_fields(cr_block_call *c, cr_node *node, int64_t D) {
+    cr_block_give_val(c, (cr_block_val){node, D, NULL});
 }
 
 void cr_block_give(cr_block_call *c, cr_node *node) {
@@ -156,8 +160,7 @@ void cr_block_give_like(cr_block_call *c, cr_node *node, const cr_block_val *x) 
     c->out[c->n_out - 1].query = x->query;
 }
 
-/* the inputs in `v` side by side, of one class and axis */
-static cr_block_val joined(cr_block_call *c, const cr_block_val *v, int n) {
+cr_block_val cr_block_beside(cr_block_call *c, const cr_block_val *v, int n) {
     cr_block_val all = v[0];
     cr_node **parts = CR_NEW_N(&c->b->m->arena, cr_node *, n);
     for (int i = 0; i < n; i++) {
@@ -206,7 +209,7 @@ static bool find_sequence(cr_block_call *c) {
                        c->type, n_seq);
         return false;
     }
-    if (n_rows) c->x.query = joined(c, rows, n_rows).node;
+    if (n_rows) c->x.query = cr_block_beside(c, rows, n_rows).node;
     return true;
 }
 
@@ -228,11 +231,11 @@ static bool take_inputs(cr_block_call *c, const cr_block_type *t) {
                            c->type);
             return false;
         }
-    if (!same_kind(c)) return false;
+    if (!(t->takes & CR_TAKES_MIXED) && !same_kind(c)) return false;
     if (t->takes & CR_TAKES_EACH)
         c->x = c->in[0];
     else
-        c->x = joined(c, c->in, c->n_in);
+        c->x = cr_block_beside(c, c->in, c->n_in);
     if ((t->takes & CR_TAKES_FIELDS) && c->x.D == 0) {
         cr_block_wrong(c, c->at,
                        "%s multiplies vectors with each other, but those of its inputs have "
@@ -259,6 +262,14 @@ cr_node *cr_block_logits(cr_build *b, const char *name, cr_node *x, int64_t num_
                     "through; use activation: \"\" or a linear block there",
                     (long long)num_class);
     return x;
+}
+
+void cr_block_tower(cr_build *b, const cr_task_conf *t, int64_t i, cr_node *x) {
+    size_t mark = cr_graph_push(b->g, "_task_tower.%d", (int)i);
+    x = cr_mlp(b->g, "tower_mlp", t->mlp, x, b->diag);
+    x = cr_block_logits(b, "linear", x, t->num_class, t->base.at);
+    cr_graph_pop(b->g, mark);
+    (void)cr_tower_task(b, t, x);
 }
 
 /* ---- the graph of blocks ---- */
@@ -292,12 +303,20 @@ static const char *name_at(const void *ctx, size_t i) {
     return i < s->index.n ? s->index.entries[i].key : NULL;
 }
 
-static void read_sequence(graph *s, const cr_group_conf *gc, group *g, cr_loc at) {
+static cr_block_val read_sequence(cr_build *b, const cr_group_conf *gc, int64_t most, cr_loc at) {
+    cr_block_val none = {0};
     cr_members members = cr_group_members(gc);
     cr_seq_in in;
-    if (!cr_group_wanted(s->b, g->name, at) || !cr_seq_open(s->b, &in, &members, at)) return;
-    cr_node *keys = cr_seq_keys(s->b, &in, g->most);
-    g->val = (cr_block_val){keys, keys->width, cr_seq_query(s->b, &in)};
+    if (!cr_group_wanted(b, gc->group_name, at) || !cr_seq_open(b, &in, &members, at)) return none;
+    cr_node *keys = cr_seq_keys(b, &in, most);
+    return (cr_block_val){keys, keys->width, cr_seq_query(b, &in)};
+}
+
+cr_block_val cr_block_group(cr_build *b, const char *name, int64_t most, cr_loc at) {
+    const cr_group_conf *gc = cr_group_find(b->conf, name);
+    if (gc && gc->group_type == CR_GROUP_SEQUENCE) return read_sequence(b, gc, most, at);
+    cr_group_out out = cr_group_build(b, name, at);
+    return (cr_block_val){out.node, out.D, NULL};
 }
 
 static const cr_block_val *read_group(graph *s, const input_conf *in) {
@@ -307,17 +326,12 @@ static const cr_block_val *read_group(graph *s, const input_conf *in) {
     group *g = CR_NEW(&s->b->m->arena, group);
     *g = (group){in->feature_group_name, in->max_seq_length, {0}, s->groups};
     s->groups = g;
-    cr_loc at = cr_conf_at(in, "feature_group_name");
     const cr_group_conf *gc = cr_group_find(s->b->conf, g->name);
-    if (gc && gc->group_type == CR_GROUP_SEQUENCE) {
-        read_sequence(s, gc, g, at);
-    } else if (g->most > 0) {
+    if (g->most > 0 && gc && gc->group_type != CR_GROUP_SEQUENCE)
         cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(in, "max_seq_length"),
                     "feature group '%s' is not of type SEQUENCE; remove max_seq_length", g->name);
-    } else {
-        cr_group_out out = cr_group_build(s->b, g->name, at);
-        if (out.node) g->val = (cr_block_val){out.node, out.D, NULL};
-    }
+    else
+        g->val = cr_block_group(s->b, g->name, g->most, cr_conf_at(in, "feature_group_name"));
     return g->val.node ? &g->val : NULL;
 }
 
@@ -469,8 +483,7 @@ static void build_block(graph *s, int i, int asker) {
     if (!c.in) return;
     if (!m) {
         if (!take_inputs(&c, &beside)) return;
-        cr_block_give_fields(&c, c.x.node, c.x.D);
-        c.out[0].query = c.x.query;
+        cr_block_give_val(&c, c.x);
     } else {
         c.at = ((const cr_conf_base *)block->conf->layer.conf)->at;
         if (!cr_block_run(&c, m->type, block->conf->layer.conf)) return;
@@ -545,14 +558,7 @@ static void end_tower(graph *s, int64_t i, cr_node *shared) {
         if (!c.in || !take_inputs(&c, &row)) return;
         x = c.x.node;
     }
-    if (!x) return;
-    char name[40];
-    snprintf(name, sizeof(name), "_task_tower.%d", (int)i);
-    size_t mark = cr_graph_push(s->b->g, "%s", name);
-    x = cr_mlp(s->b->g, "tower_mlp", t->mlp, x, s->b->diag);
-    x = cr_block_logits(s->b, "linear", x, t->num_class, t->base.at);
-    cr_graph_pop(s->b->g, mark);
-    (void)cr_tower_task(s->b, t, x);
+    if (x) cr_block_tower(s->b, t, i, x);
 }
 
 static void end_towers(graph *s) {

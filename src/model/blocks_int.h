@@ -21,6 +21,7 @@ enum {
     CR_TAKES_FIELDS = 1,    /* vectors of one width: x.D is not 0 */
     CR_TAKES_POSITIONS = 2, /* rows, or positions of sequences, which it gives again */
     CR_TAKES_EACH = 4,      /* inputs apart in `in`, not side by side in x */
+    CR_TAKES_MIXED = 16,    /* rows and sequences of any kind, with CR_TAKES_EACH */
     CR_TAKES_SEQUENCE = 8,  /* one sequence (x.node), and a query (x.query, may be NULL): the rows
                                among the inputs, else the plain features of its group */
 };
@@ -64,6 +65,14 @@ bool cr_block_run(cr_block_call *c, const cr_block_type *t, const void *conf);
 void cr_block_give(cr_block_call *c, cr_node *node);
 void cr_block_give_fields(cr_block_call *c, cr_node *node, int64_t D);
 void cr_block_give_like(cr_block_call *c, cr_node *node, const cr_block_val *x);
+void cr_block_give_val(cr_block_call *c, cr_block_val v);
+/* cr_block_beside: n values of one kind side by side */
+cr_block_val cr_block_beside(cr_block_call *c, const cr_block_val *v, int n);
+/* cr_block_group: a feature group; most: steps that are read of a sequence (0: all). node NULL with
+ * a mistake at `at`. */
+cr_block_val cr_block_group(cr_build *b, const char *name, int64_t most, cr_loc at);
+/* cr_block_tower ends task tower number i over x */
+void cr_block_tower(cr_build *b, const cr_task_conf *t, int64_t i, cr_node *x);
 /* cr_block_wrong: "block 'x': …" at the layer */
 #define cr_block_wrong(c, at, ...) cr_block_wrong_(__FILE__, __LINE__, (c), (at), __VA_ARGS__)
 void cr_block_wrong_(const char *src, int line, cr_block_call *c, cr_loc at, const char *fmt, ...)

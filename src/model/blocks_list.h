@@ -29,6 +29,7 @@
     X(mlp, cr_mlp_msg)                                                                             \
     X(mmoe, cr_block_mmoe_msg)                                                                     \
     X(multiply, cr_block_multiply_msg)                                                             \
+    X(plugin, cr_block_plugin_msg)                                                                 \
     X(pooling, cr_block_pooling_msg)                                                               \
     X(residual, cr_block_residual_msg)                                                             \
     X(senet, cr_block_senet_msg)                                                                   \

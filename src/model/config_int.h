@@ -24,8 +24,8 @@ extern const cr_msg cr_multi_tower_msg, cr_deepfm_msg, cr_wide_and_deep_msg, cr_
 /* each in its model's file */
 extern const cr_msg cr_autoint_msg, cr_backbone_msg, cr_dbmtl_msg, cr_dcn_v1_msg, cr_dcn_v2_msg,
     cr_esmm_msg, cr_ffm_msg, cr_fm_msg, cr_logistic_regression_msg, cr_mask_net_msg, cr_mmoe_msg,
-    cr_pepnet_msg, cr_ple_msg, cr_rocket_launching_msg, cr_simple_multi_task_msg, cr_wukong_msg,
-    cr_xdeepfm_msg;
+    cr_pepnet_msg, cr_ple_msg, cr_plugin_msg, cr_rocket_launching_msg, cr_simple_multi_task_msg,
+    cr_wukong_msg, cr_xdeepfm_msg;
 /* what a block or a tower of a backbone reads (blocks.c) */
 extern const cr_msg cr_block_input_msg;
 /* sequence groups and encoders of feature groups (encoder.c) */

@@ -109,6 +109,7 @@ typedef struct cr_model {
     cr_seq_axis *axes; /* [graph.n_axes] */
     int n_axes;
     const int32_t **axis_off;
+    bool has_custom; /* ops of a library: cr_model_run asks whether one failed */
 } cr_model;
 
 typedef struct cr_model_opts {
@@ -139,6 +140,9 @@ CR_CHECKED cr_code cr_model_run(cr_model *m, cr_exec *ex, const cr_batch *b, cr_
                                 cr_err *err);
 void cr_model_seq_grads(const cr_model *m, const cr_exec *ex, cr_updater *u);
 void cr_model_axes_clear(cr_model *m);
+/* cr_model_check_ops tries each op of a library alone: a gradient that is not the slope of its
+ * forward, bits that depend on threads. Returns how many there are. */
+int cr_model_check_ops(const cr_model *m, cr_diag *diag);
 /* cr_model_updater registers all trainable tables that get a gradient in ex. */
 cr_updater *cr_model_updater(cr_model *m, const cr_exec *ex, cr_pool *pool);
 

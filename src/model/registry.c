@@ -26,6 +26,7 @@
     X(multi_tower_din)                                                                             \
     X(pepnet)                                                                                      \
     X(ple)                                                                                         \
+    X(plugin)                                                                                      \
     X(rocket_launching)                                                                            \
     X(simple_multi_task)                                                                           \
     X(wide_and_deep)                                                                               \

@@ -13,7 +13,7 @@
 /* every op, NULL-ended: registry.c */
 extern const cr_op_type *const cr_ops[];
 extern const cr_op_type cr_op_activation, cr_op_add, cr_op_attention, cr_op_bce, cr_op_bias,
-    cr_op_bmm, cr_op_bn_apply, cr_op_bn_stats, cr_op_cin, cr_op_codes, cr_op_concat,
+    cr_op_bmm, cr_op_bn_apply, cr_op_bn_stats, cr_op_cin, cr_op_codes, cr_op_concat, cr_op_custom,
     cr_op_emb_matmul, cr_op_cross, cr_op_dice, cr_op_din, cr_op_dropout, cr_op_ffm, cr_op_field_sum,
     cr_op_fm, cr_op_focal, cr_op_ge, cr_op_l2, cr_op_label, cr_op_layer_norm, cr_op_lookup,
     cr_op_lookup_seq, cr_op_matmul, cr_op_mean_loss, cr_op_mul, cr_op_pad, cr_op_pairs,

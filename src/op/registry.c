@@ -18,6 +18,7 @@
     X(concat)                                                                                      \
     X(cosine)                                                                                      \
     X(cross)                                                                                       \
+    X(custom)                                                                                      \
     X(detach)                                                                                      \
     X(dice)                                                                                        \
     X(din)                                                                                         \

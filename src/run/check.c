@@ -485,11 +485,12 @@ static void check_towers(const cr_root_conf *c, const names *features, cr_diag *
     cr_map_clear(&all.index);
 }
 
-/* is it a model of task towers, with or without any? A backbone is one when it has some. */
+/* is it a model of task towers, with or without any? Those of a model that may have none (a row of
+ * ours) count when there are some. */
 static bool has_towers(const cr_model_conf *m) {
     if (!m->model.m || m->model.m->msg->size == 0) return false;
     for (const cr_field *f = m->model.m->msg->fields; f->name; f++)
-        if (cr_is_tower_msg(f->ref) && f->ref != &cr_block_tower_msg) return true;
+        if (cr_is_tower_msg(f->ref) && !(f->flags & CR_F_OURS)) return true;
     return cr_model_tower(m, 0) != NULL;
 }
 

@@ -1,0 +1,26 @@
+/*
+ * custom.h - ops of the user's own, from callbacks (crank/model.h).
+ */
+#ifndef CR_OP_CUSTOM_H
+#define CR_OP_CUSTOM_H
+
+#include <crank/model.h>
+
+#include "graph/graph.h"
+
+typedef struct cr_custom_spec {
+    const crank_op *op; /* lives as long as the graph */
+    int n_in, n_weights;
+    int64_t width; /* of the output */
+    const void *data;
+    size_t size; /* bytes of data, copied */
+} cr_custom_spec;
+/* cr_custom: in is n_in rows (or positions) and then n_weights parameters; what: "op 'x' of
+ * lib.so", for messages, not copied. */
+cr_node *cr_custom(cr_graph *g, const cr_custom_spec *s, cr_node *const *in, const char *what);
+/* cr_custom_of: of a node that is one, else NULL */
+const cr_custom_spec *cr_custom_of(const cr_node *n, const char **what);
+/* cr_custom_check, after a run: did a callback fail? */
+CR_CHECKED cr_code cr_custom_check(const cr_graph *g, cr_err *err);
+
+#endif
