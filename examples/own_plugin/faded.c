@@ -8,11 +8,11 @@
 
 /* ---- the op: row by row, gradients are added ---- */
 
-static const float *row(const crank_rows *x, int64_t r) {
+static const float *row(const crank_op_rows *x, int64_t r) {
     return x->v + r * x->stride;
 }
 
-static int forward(const crank_call *c) {
+static int forward(const crank_op_call *c) {
     const float *w = c->weight[0].v;
     for (int64_t r = 0; r < c->n_rows; r++) {
         const float *u = row(&c->in[0], r), *v = row(&c->in[1], r);
@@ -25,7 +25,7 @@ static int forward(const crank_call *c) {
     return 0;
 }
 
-static int backward(const crank_call *c) {
+static int backward(const crank_op_call *c) {
     const float *w = c->weight[0].v;
     for (int64_t r = 0; r < c->n_rows; r++) {
         const float *u = row(&c->in[0], r), *v = row(&c->in[1], r), *g = row(&c->out_grad, r);
@@ -45,7 +45,7 @@ static int backward(const crank_call *c) {
 
 static const crank_op faded = {"faded_product", forward, backward};
 
-static crank_node *faded_product(crank_build *b, const crank_api *api, crank_node *u,
+static crank_node *faded_product(crank_build *b, const crank_model_api *api, crank_node *u,
                                  crank_node *v) {
     int64_t width = api->width(u);
     crank_weight *w = api->weight(b, "fade.weight", 1, width, "nn.init.ones_");
@@ -54,7 +54,7 @@ static crank_node *faded_product(crank_build *b, const crank_api *api, crank_nod
 
 /* ---- a layer for backbone.blocks: two inputs of one width ---- */
 
-static int build_layer(crank_build *b, const crank_api *api) {
+static int build_layer(crank_build *b, const crank_model_api *api) {
     if (api->n_inputs(b) != 2) return api->fail(b, "reads two inputs; change the block's inputs");
     crank_node *u = api->input(b, 0), *v = api->input(b, 1);
     if (api->width(u) != api->width(v))
@@ -66,7 +66,7 @@ static int build_layer(crank_build *b, const crank_api *api) {
 
 /* ---- a model: a tower each for the groups user and item, the op between them ---- */
 
-static int build_model(crank_build *b, const crank_api *api) {
+static int build_model(crank_build *b, const crank_model_api *api) {
     int dim = (int)api->get_int(b, "dim"), hidden = (int)api->get_int(b, "hidden");
     crank_node *user = api->group(b, "user"), *item = api->group(b, "item");
     crank_node *u = api->layer(b, "user", "mlp", &user, 1, "hidden_units: [%d, %d]", hidden, dim);
@@ -77,13 +77,13 @@ static int build_model(crank_build *b, const crank_api *api) {
     return 0;
 }
 
-static const crank_param model_params[] = {
-    {"dim", CRANK_INT, 0, 16, 0, 1, 4096, "width of the towers' last layers"},
-    {"hidden", CRANK_INT, 0, 64, 0, 1, 65536, "width of the other layers"},
+static const crank_model_param model_params[] = {
+    {"dim", CRANK_PARAM_INT, 0, 16, 0, 1, 4096, "width of the towers' last layers"},
+    {"hidden", CRANK_PARAM_INT, 0, 64, 0, 1, 65536, "width of the other layers"},
     {0},
 };
 
-static const crank_type types[] = {
+static const crank_model_type types[] = {
     {"faded_product", "a product that fades with distance", 0, build_layer},
     {"faded_towers", "two towers and a product that fades with distance", model_params,
      build_model},

@@ -35,62 +35,62 @@ typedef struct crank_weight crank_weight; /* a trained matrix */
 
 /* ---- parameters: what `params { ... }` of the config may hold ---- */
 
-typedef enum crank_kind {
-    CRANK_INT,
-    CRANK_FLOAT,
-    CRANK_BOOL,
-    CRANK_TEXT,
-    CRANK_INTS,  /* a list */
-    CRANK_FLOATS /* a list */
-} crank_kind;
+typedef enum crank_param_kind {
+    CRANK_PARAM_INT,
+    CRANK_PARAM_FLOAT,
+    CRANK_PARAM_BOOL,
+    CRANK_PARAM_TEXT,
+    CRANK_PARAM_INTS,  /* a list */
+    CRANK_PARAM_FLOATS /* a list */
+} crank_param_kind;
 
-typedef struct crank_param {
+typedef struct crank_model_param {
     const char *name; /* NULL ends the table; 60 at most */
-    crank_kind kind;
+    crank_param_kind kind;
     int required;     /* 1: the config must give it */
     double value;     /* default of INT, FLOAT, BOOL */
     const char *text; /* default of TEXT; NULL: "" */
     double min, max;  /* of numbers, inclusive; both 0: any */
     const char *help; /* one line */
-} crank_param;
+} crank_model_param;
 
 /* ---- ops of your own ---- */
 
 /* A block of rows: number j of row r is v[r * stride + j], j < width. */
-typedef struct crank_rows {
+typedef struct crank_op_rows {
     float *v;
     int64_t width, stride;
-} crank_rows;
+} crank_op_rows;
 
 /* What a callback is given: some rows of the batch (a tile), never the batch. Callbacks run on many
  * threads at once, each on other rows: they may use nothing but what is in here and may not keep
  * it. Results must be the same for any cut into tiles: work on each row by itself, and add to a
  * weight's gradient row after row, in order. Then they are the same for any number of threads. */
-typedef struct crank_call {
-    const void *data; /* what crank_api.op was given, copied */
+typedef struct crank_op_call {
+    const void *data; /* what crank_model_api.op was given, copied */
     int64_t n_rows;
     int n_in, n_weights;
-    const crank_rows *in;     /* [n_in] values; do not write */
-    const crank_rows *weight; /* [n_weights] matrices: row r of a matrix is v + r * stride */
-    crank_rows out;           /* forward: write all of it; backward: as forward left it */
+    const crank_op_rows *in;     /* [n_in] values; do not write */
+    const crank_op_rows *weight; /* [n_weights] matrices: row r of a matrix is v + r * stride */
+    crank_op_rows out;           /* forward: write all of it; backward: as forward left it */
     /* backward: d loss / d out, to read; and where to ADD d loss / d in and d loss / d weight. A
      * gradient whose v is NULL is not wanted. */
-    crank_rows out_grad;
-    const crank_rows *in_grad;     /* [n_in] */
-    const crank_rows *weight_grad; /* [n_weights] */
-} crank_call;
+    crank_op_rows out_grad;
+    const crank_op_rows *in_grad;     /* [n_in] */
+    const crank_op_rows *weight_grad; /* [n_weights] */
+} crank_op_call;
 
 typedef struct crank_op {
     const char *name;
     /* 0: done. Anything else stops the run with a message that has this number. */
-    int (*forward)(const crank_call *c);
-    int (*backward)(const crank_call *c); /* NULL: inputs and weights get no gradient */
+    int (*forward)(const crank_op_call *c);
+    int (*backward)(const crank_op_call *c); /* NULL: inputs and weights get no gradient */
 } crank_op;
 #define CRANK_MAX_OP_INPUTS 32 /* inputs and weights of one op */
 
 /* ---- what build may call ---- */
 
-typedef struct crank_api {
+typedef struct crank_model_api {
     size_t size; /* of this struct */
 
     /* Parameters by name, with defaults. get_list: the numbers of INTS and FLOATS; returns how many
@@ -143,20 +143,20 @@ typedef struct crank_api {
         __attribute__((format(printf, 2, 3)))
 #endif
         ;
-} crank_api;
+} crank_model_api;
 
 /* ---- what a library exports ---- */
 
-typedef struct crank_type {
-    const char *name;                                   /* NULL ends the list */
-    const char *help;                                   /* one line */
-    const crank_param *params;                          /* NULL: none */
-    int (*build)(crank_build *b, const crank_api *api); /* 0: done */
-} crank_type;
+typedef struct crank_model_type {
+    const char *name;                                         /* NULL ends the list */
+    const char *help;                                         /* one line */
+    const crank_model_param *params;                          /* NULL: none */
+    int (*build)(crank_build *b, const crank_model_api *api); /* 0: done */
+} crank_model_type;
 
 typedef struct crank_model_library {
     int abi; /* CRANK_MODEL_ABI */
-    const crank_type *types;
+    const crank_model_type *types;
 } crank_model_library;
 
 #if defined(__GNUC__)

@@ -38,7 +38,7 @@ struct crank_weight {
 struct crank_build {
     cr_build *b;
     const char *library; /* without its folder */
-    const crank_type *type;
+    const crank_model_type *type;
     cr_loc at;
     const void *params;  /* bound: slots of param_slot behind a cr_conf_base */
     const cr_msg *msg;   /* their message */
@@ -96,14 +96,14 @@ static const cr_msg *params_msg(crank_build *b) {
         cr_ftype type;
         unsigned flags;
     } kinds[] = {
-        [CRANK_INT] = {CR_T_INT, 0},
-        [CRANK_FLOAT] = {CR_T_FLOAT, 0},
-        [CRANK_BOOL] = {CR_T_BOOL, 0},
-        [CRANK_TEXT] = {CR_T_STR, 0},
-        [CRANK_INTS] = {CR_T_INT, CR_F_REPEATED},
-        [CRANK_FLOATS] = {CR_T_FLOAT, CR_F_REPEATED},
+        [CRANK_PARAM_INT] = {CR_T_INT, 0},
+        [CRANK_PARAM_FLOAT] = {CR_T_FLOAT, 0},
+        [CRANK_PARAM_BOOL] = {CR_T_BOOL, 0},
+        [CRANK_PARAM_TEXT] = {CR_T_STR, 0},
+        [CRANK_PARAM_INTS] = {CR_T_INT, CR_F_REPEATED},
+        [CRANK_PARAM_FLOATS] = {CR_T_FLOAT, CR_F_REPEATED},
     };
-    const crank_param *p = b->type->params;
+    const crank_model_param *p = b->type->params;
     int n = 0;
     while (p && p[n].name && n <= MAX_PARAMS)
         n++;
@@ -114,7 +114,7 @@ static const cr_msg *params_msg(crank_build *b) {
     cr_field *f = CR_NEW_N(&b->b->m->arena, cr_field, n + 1);
     for (int i = 0; i < n; i++) {
         if ((unsigned)p[i].kind >= sizeof(kinds) / sizeof(kinds[0])) {
-            wrong(b, "parameter '%s' is of the unknown kind %d; use a crank_kind", p[i].name,
+            wrong(b, "parameter '%s' is of the unknown kind %d; use a crank_param_kind", p[i].name,
                   (int)p[i].kind);
             return NULL;
         }
@@ -125,7 +125,7 @@ static const cr_msg *params_msg(crank_build *b) {
                           .num = p[i].value,
                           .str = p[i].text,
                           .min = p[i].min,
-                          .max = p[i].kind == CRANK_BOOL ? 1 : p[i].max,
+                          .max = p[i].kind == CRANK_PARAM_BOOL ? 1 : p[i].max,
                           .help = p[i].help ? p[i].help : ""};
     }
     f[n] = (cr_field)CR_END;
@@ -136,7 +136,7 @@ static const cr_msg *params_msg(crank_build *b) {
 }
 
 static const param_slot *param(crank_build *b, const char *name, unsigned kinds) {
-    const crank_param *p = b->type->params;
+    const crank_model_param *p = b->type->params;
     for (int i = 0; p && p[i].name; i++)
         if (strcmp(p[i].name, name) == 0 && (kinds >> p[i].kind & 1))
             return (const param_slot *)((const char *)b->params + slot_offset(i));
@@ -146,21 +146,21 @@ static const param_slot *param(crank_build *b, const char *name, unsigned kinds)
 }
 
 static int64_t api_get_int(crank_build *b, const char *name) {
-    const param_slot *s = param(b, name, 1u << CRANK_INT | 1u << CRANK_BOOL);
+    const param_slot *s = param(b, name, 1u << CRANK_PARAM_INT | 1u << CRANK_PARAM_BOOL);
     if (!s) return 0;
     return cr_msg_field(b->msg, name)->type == CR_T_BOOL ? s->on : s->i;
 }
 static double api_get_float(crank_build *b, const char *name) {
-    const param_slot *s = param(b, name, 1u << CRANK_FLOAT);
+    const param_slot *s = param(b, name, 1u << CRANK_PARAM_FLOAT);
     return s ? s->f : 0;
 }
 static const char *api_get_text(crank_build *b, const char *name) {
-    const param_slot *s = param(b, name, 1u << CRANK_TEXT);
+    const param_slot *s = param(b, name, 1u << CRANK_PARAM_TEXT);
     return s ? s->text : "";
 }
 static int64_t api_get_list(crank_build *b, const char *name, const double **v) {
     *v = NULL;
-    const param_slot *s = param(b, name, 1u << CRANK_INTS | 1u << CRANK_FLOATS);
+    const param_slot *s = param(b, name, 1u << CRANK_PARAM_INTS | 1u << CRANK_PARAM_FLOATS);
     if (!s) return 0;
     if (cr_msg_field(b->msg, name)->type == CR_T_FLOAT) {
         *v = s->floats.v;
@@ -391,8 +391,8 @@ static void api_output(crank_build *b, crank_node *x) {
     b->out[b->n_out++] = x;
 }
 
-static const crank_api api = {
-    .size = sizeof(crank_api),
+static const crank_model_api api = {
+    .size = sizeof(crank_model_api),
     .get_int = api_get_int,
     .get_float = api_get_float,
     .get_text = api_get_text,
@@ -413,10 +413,10 @@ static const crank_api api = {
 /* ---- one build of a type ---- */
 
 static const char *type_at(const void *ctx, size_t i) {
-    return ((const crank_type *)ctx)[i].name;
+    return ((const crank_model_type *)ctx)[i].name;
 }
 
-static const crank_type *find_type(cr_build *b, const cr_plugin_conf *c) {
+static const crank_model_type *find_type(cr_build *b, const cr_plugin_conf *c) {
     cr_err err;
     const void *entry;
     if (cr_plugin_open(c->library, SYMBOL, CRANK_MODEL_ABI, HEADER, &entry, &err) != CR_OK) {
@@ -424,9 +424,9 @@ static const crank_type *find_type(cr_build *b, const cr_plugin_conf *c) {
         return NULL;
     }
     const crank_model_library *lib = entry;
-    static const crank_type none = {NULL, NULL, NULL, NULL};
-    const crank_type *types = lib->types ? lib->types : &none;
-    for (const crank_type *t = types; t->name; t++)
+    static const crank_model_type none = {NULL, NULL, NULL, NULL};
+    const crank_model_type *types = lib->types ? lib->types : &none;
+    for (const crank_model_type *t = types; t->name; t++)
         if (strcmp(t->name, c->type) == 0 && t->build) return t;
     const char *near = cr_nearest(c->type, type_at, types);
     cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "type"),
@@ -529,7 +529,14 @@ static void build(cr_build *b, const void *conf) {
     crank_build p = {.b = b};
     p.in = CR_NEW_N(&b->m->arena, crank_node *, b->conf->feature_groups.n + 1);
     b->wide_dim = c->wide_embedding_dim;
-    if (run_build(&p, c)) end_model(&p, c);
+    b->wide_init = c->wide_init_fn;
+    if (!run_build(&p, c)) return;
+    for (int i = 0; i < api_n_inputs(&p); i++)
+        if (!p.in[i])
+            cr_diag_add(b->diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(group_at(&p, i), "group_name"),
+                        "type '%s' of %s does not read feature group '%s'; remove it", p.type->name,
+                        p.library, group_at(&p, i)->group_name);
+    end_model(&p, c);
 }
 
 extern const cr_model_type cr_model_plugin;
@@ -552,6 +559,7 @@ static const cr_field model_fields[] = {
            "one tower per task; none: one task"),
     CR_INT(cr_plugin_conf, wide_embedding_dim, CR_WIDE_DIM, 1, 65536, CR_F_OURS,
            "vector width in groups of type WIDE"),
+    CR_STR(cr_plugin_conf, wide_init_fn, NULL, CR_F_OURS, HELP_WIDE_INIT),
     CR_END,
 };
 const cr_msg cr_plugin_msg = {"PluginModel", "A model from a shared library; crank only",

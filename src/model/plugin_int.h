@@ -11,7 +11,8 @@ typedef struct cr_plugin_conf {
     const char *library, *type;
     const cr_conf_node *params; /* NULL: none */
     cr_msgs task_towers;        /* of a model: cr_task_conf */
-    int64_t wide_embedding_dim; /* of a model */
+    int64_t wide_embedding_dim; /* of a model, and the next */
+    const char *wide_init_fn;
 } cr_plugin_conf;
 
 #endif

@@ -28,16 +28,16 @@ static void custom_infer(cr_node *n) {
     n->width = a->spec.width;
 }
 
-static crank_rows rows_of(float *v, const cr_node *n) {
-    return (crank_rows){v, n->width, cr_ld(n)};
+static crank_op_rows rows_of(float *v, const cr_node *n) {
+    return (crank_op_rows){v, n->width, cr_ld(n)};
 }
-static crank_rows matrix_of(float *v, const cr_node *p) {
-    return (crank_rows){v, p->cols, p->cols};
+static crank_op_rows matrix_of(float *v, const cr_node *p) {
+    return (crank_op_rows){v, p->cols, p->cols};
 }
 
 typedef struct call {
-    crank_call c;
-    crank_rows value[CRANK_MAX_OP_INPUTS], grad[CRANK_MAX_OP_INPUTS];
+    crank_op_call c;
+    crank_op_rows value[CRANK_MAX_OP_INPUTS], grad[CRANK_MAX_OP_INPUTS];
 } call;
 
 static void set_values(call *k, const cr_node *n, const cr_tile *t) {
@@ -46,13 +46,13 @@ static void set_values(call *k, const cr_node *n, const cr_tile *t) {
     for (int i = 0; i < n->n_in; i++)
         k->value[i] =
             i < n_in ? rows_of(cr_val(t, n->in[i]), n->in[i]) : matrix_of(n->in[i]->w, n->in[i]);
-    k->c = (crank_call){.data = a->spec.data,
-                        .n_rows = cr_rows(t, n),
-                        .n_in = n_in,
-                        .n_weights = a->spec.n_weights,
-                        .in = k->value,
-                        .weight = k->value + n_in,
-                        .out = rows_of(cr_val(t, n), n)};
+    k->c = (crank_op_call){.data = a->spec.data,
+                           .n_rows = cr_rows(t, n),
+                           .n_in = n_in,
+                           .n_weights = a->spec.n_weights,
+                           .in = k->value,
+                           .weight = k->value + n_in,
+                           .out = rows_of(cr_val(t, n), n)};
 }
 
 static void note(const custom *a, int code, bool backward) {
@@ -73,10 +73,10 @@ static void custom_forward(const cr_node *n, cr_tile *t) {
 }
 
 /* where the gradient of input i is added to */
-static crank_rows open_grad(const cr_node *n, cr_tile *t, int i) {
+static crank_op_rows open_grad(const cr_node *n, cr_tile *t, int i) {
     const cr_node *x = n->in[i];
     bool weight = x->cls == CR_PARAM;
-    crank_rows g = weight ? matrix_of(NULL, x) : rows_of(NULL, x);
+    crank_op_rows g = weight ? matrix_of(NULL, x) : rows_of(NULL, x);
     if (!cr_wants_grad(t, n, i)) return g;
     g.v = weight ? cr_param_grad(t, x) : cr_grad(t, x);
     if (!cr_first_grad(t, n, i)) return g;
@@ -102,7 +102,7 @@ static void custom_backward(const cr_node *n, cr_tile *t) {
 
 /* ---- an example: y_j = w_j x_j z_j ---- */
 
-static int example_forward(const crank_call *c) {
+static int example_forward(const crank_op_call *c) {
     for (int64_t r = 0; r < c->n_rows; r++)
         for (int64_t j = 0; j < c->out.width; j++)
             c->out.v[r * c->out.stride + j] = c->weight[0].v[j] *
@@ -110,7 +110,7 @@ static int example_forward(const crank_call *c) {
                                               c->in[1].v[r * c->in[1].stride + j];
     return 0;
 }
-static int example_backward(const crank_call *c) {
+static int example_backward(const crank_op_call *c) {
     for (int64_t r = 0; r < c->n_rows; r++)
         for (int64_t j = 0; j < c->out.width; j++) {
             float d = c->out_grad.v[r * c->out_grad.stride + j];

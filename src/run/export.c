@@ -75,6 +75,7 @@ static void point_into(cr_conf_doc *doc, cr_conf_node *feature, const char *name
 
 void cr_job_assets_from(cr_config *cfg, const char *dir) {
     each_vocab(&cfg->doc, point_into, (void *)(uintptr_t)dir);
+    cr_libs_from(&cfg->doc, dir);
 }
 
 static void use_asset(cr_conf_doc *doc, cr_conf_node *feature, const char *name, void *ctx) {
@@ -107,6 +108,7 @@ static cr_code own_config(job *j, cr_buf *out, cr_err *err) {
         cr_conf_parse(&doc, CR_SYNTAX_PBTXT, "pipeline.config", out->data, out->n, &diag);
     if (code == CR_OK) {
         each_vocab(&doc, use_asset, j);
+        cr_libs_from(&doc, "");
         cr_buf_reset(out);
         cr_conf_print(out, &cr_root_msg, doc.root, CR_SYNTAX_PBTXT);
     } else {
@@ -237,6 +239,7 @@ static cr_code fill(job *j, const cr_export_opts *o, const char *dir, cr_err *er
     set_emb_type(j, v, n, type);
     cr_code code = cr_ckpt_write_tensors(dir, v, n, NULL, err);
     if (code == CR_OK) code = copy_vocabs(j, dir, err);
+    if (code == CR_OK) code = cr_libs_copy(&j->cfg.doc, dir, err);
     if (code == CR_OK) {
         code = own_config(j, &b, err);
         if (code == CR_OK) code = write_text(dir, "pipeline.config", &b, err);

@@ -31,6 +31,8 @@ typedef struct report {
     int n_samples;
     int64_t tables, state, dense, buffers, data; /* bytes */
     cr_feature_counts *counts;                   /* per feature, of all samples */
+    int n_ops;                                   /* of plug-ins, and is one wrong? */
+    bool bad_ops;
 } report;
 
 static void add_labels(report *r, sample *s, const cr_batch *b) {
@@ -207,6 +209,9 @@ static void tell_text(const report *r, cr_buf *out) {
         cr_fmt_bytes(b, (double)r->tables), cr_fmt_bytes(c, (double)r->state),
         cr_fmt_bytes(d, (double)r->dense), cr_fmt_bytes(e, (double)r->buffers),
         cr_fmt_bytes(f, (double)r->data));
+    if (r->n_ops > 0)
+        cr_buf_printf(out, "plug-in   %d op%s tried: %s\n", r->n_ops, r->n_ops == 1 ? "" : "s",
+                      r->bad_ops ? "see below" : "gradients are right, bits are the same");
     cr_buf_printf(out, "machine   %d cores, %s free, kernels %s\n", cr_cpu_count(),
                   cr_fmt_bytes(a, (double)cr_mem_available()),
                   cr_cpu_level_name(cr_cpu_level_max()));
@@ -219,6 +224,7 @@ static void tell_json(const report *r, cr_buf *out) {
     cr_jw_str(&w, "model", r->j.root->model_config->model.m->key);
     cr_jw_i64(&w, "features", r->j.features->n);
     cr_jw_i64(&w, "tables", r->j.model->n_tables);
+    if (r->n_ops > 0) cr_jw_i64(&w, "plugin_ops", r->n_ops);
     cr_jw_arr(&w, "data");
     for (int i = 0; i < r->n_samples; i++) {
         const sample *s = &r->samples[i];
@@ -278,6 +284,9 @@ cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
             read_sample(&r, &r.samples[i], want);
         check_features(&r);
         measure(&r);
+        size_t before = diag->n_errors;
+        r.n_ops = cr_model_check_ops(r.j.model, diag);
+        r.bad_ops = diag->n_errors != before;
         if (o->json)
             tell_json(&r, out);
         else

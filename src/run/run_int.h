@@ -58,6 +58,10 @@ void cr_job_close(job *j);
 void cr_config_of_dir(cr_config_opts *c, char path[1200]);
 /* cr_job_assets_from points all vocab_files of a loaded tree into dir (export.c) */
 void cr_job_assets_from(cr_config *cfg, const char *dir);
+/* libs.c: cr_libs_from names the libraries of a model's plug-ins as files in dir ("": without a
+ * folder); cr_libs_copy puts them there. */
+void cr_libs_from(cr_conf_doc *doc, const char *dir);
+CR_CHECKED cr_code cr_libs_copy(cr_conf_doc *doc, const char *dir, cr_err *err);
 /* cr_job_wants_ema: are averaged dense parameters to be used, in evaluation or else in export and
  * prediction? */
 bool cr_job_wants_ema(const job *j, bool eval);

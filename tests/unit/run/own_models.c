@@ -1,8 +1,9 @@
 /*
  * own_models.c - models of the user's own: a graph of blocks with every layer there is, over rows
  * and over sequences, gives the same bytes for any number of threads, through a pause and through
- * an export. Also: each mistake in such a config. That blocks compute what the built-in models do
- * is golden.c's; that they learn is models.c's and tasks.c's.
+ * an export; so do models and layers from a shared library. Also: each mistake in such configs.
+ * That blocks compute what the built-in models do is golden.c's; that they learn is models.c's and
+ * tasks.c's.
  */
 #include "model/blocks_int.h"
 #include "unit/run/run_test.h"
@@ -19,6 +20,16 @@
 #define ENDS             ", losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]"
 #define GRAPH(groups, more, blocks)                                                                \
     "model_config={feature_groups: [" groups "], backbone: {" more "blocks: [" blocks "]}" ENDS "}"
+
+#define TOWER(name, more)                                                                          \
+    "{tower_name: " name ", label_name: label, losses: [{binary_cross_entropy: {}}]" more "}"
+#define USER_ITEM                                                                                  \
+    "{group_name: user, feature_names: [user, tags]}, {group_name: item, feature_names: [item, "   \
+    "cate, price]}"
+/* @ is where the libraries lie */
+#define PLUGIN(groups, library, type, more)                                                        \
+    "model_config={feature_groups: [" groups "], plugin: {library: '@/lib" library                 \
+    ".so', type: " type more "}" ENDS "}"
 
 static const char config_text[] =
     "train_input_path: %s/train.csv\n"
@@ -124,35 +135,74 @@ static const struct a_graph {
              IN("all") "], linear: {units: 4}") "," BLOCK("m3",
                                                           IN("m2") "," IN(
                                                               "m2") "], dot_interaction: {}"))},
-    {"sequence",
+    {"sequence", GRAPH(ROWS "," SEQ, "",
+                       BLOCK("din",
+                             IN_G("seq") "], din: {attn_mlp: {hidden_units: [8], use_bn: "
+                                         "true}}") "," BLOCK("each",
+                                                             IN_G(
+                                                                 "se"
+                                                                 "q") "], mlp: {hidden_units: [8], "
+                                                                      "use_ln: true}") "," BLOCK("g"
+                                                                                                 "o"
+                                                                                                 "n"
+                                                                                                 "e",
+                                                                                                 IN("each") "], dropout: {dropout_ratio: 0.2}") "," BLOCK("sa", IN("gone") "], simple_attention: {}") "," BLOCK("target", IN_G("rows") "], linear: {units: 8}") "," BLOCK("sb",
+                                                                                                                                                                                                                                                                          IN("each") "," IN(
+                                                                                                                                                                                                                                                                              "target") "], simple_attention: {}") "," BLOCK("bn", IN("each") "], batch_norm: {affine: false}") "," BLOCK("sum",
+                                                                                                                                                                                                                                                                                                                                                                                          IN("each") "," IN(
+                                                                                                                                                                                                                                                                                                                                                                                              "bn") "], add: {}") "," BLOCK("pool", IN("sum") "], pooling: {pooling_type: sum}") "," BLOCK("few", "{feature_group_name: seq, max_seq_length: 2}], pooling: {}") "," BLOCK("deep", IN_G("rows") "], mlp: {hidden_units: [8]}") "," BLOCK("top", IN("din") "," IN("sa") "," IN("sb") "," IN("pool") "," IN("few") "," IN("deep") "], mlp: {hidden_units: [8]}"))},
+    {"plugin_model", PLUGIN(USER_ITEM, "faded", "faded_towers", ", params: {dim: 8, hidden: 16}")},
+    {"plugin_tasks",
+     "model_config={feature_groups: [" USER_ITEM
+     "], plugin: {library: '@/libfaded.so', type: faded_towers, task_towers: [" TOWER(
+         "a", "") "," TOWER("b", "") "]}}"},
+    {"plugin_block",
      GRAPH(
-         ROWS "," SEQ,
-         "",
-         BLOCK(
-             "din",
+         USER_ITEM, "",
+         BLOCK("u", IN_G("user") "], linear: {units: 8}") "," BLOCK(
+             "v",
              IN_G(
-                 "seq") "], din: {attn_mlp: {hidden_units: [8], use_bn: true}}") "," BLOCK("each",
-                                                                                           IN_G(
-                                                                                               "se"
-                                                                                               "q") "], mlp: {hidden_units: [8], use_ln: true}") "," BLOCK("gone",
-                                                                                                                                                           IN(
-                                                                                                                                                               "each") "], dropout: {dropout_ratio: 0.2}") "," BLOCK("sa", IN("gone") "], simple_attention: {}") "," BLOCK("target",
-                                                                                                                                                                                                                                                                           IN_G(
-                                                                                                                                                                                                                                                                               "rows") "], linear: {units: 8}") "," BLOCK("sb", IN("each") "," IN("target") "], simple_attention: {}") "," BLOCK("bn",
-                                                                                                                                                                                                                                                                                                                                                                                                 IN(
-                                                                                                                                                                                                                                                                                                                                                                                                     "each") "], batch_norm: {affine: false}") "," BLOCK("sum", IN("each") "," IN("bn") "], add: {}") "," BLOCK("pool",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                IN(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    "sum") "], pooling: {pooling_type: sum}") "," BLOCK("few", "{feature_group_name: seq, max_seq_length: 2}], pooling: {}") "," BLOCK("deep",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                       IN_G(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "rows") "], mlp: {hidden_units: [8]}") "," BLOCK("top",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                            IN("din") "," IN("sa") "," IN("sb") "," IN("pool") "," IN(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                "few") "," IN("deep") "], mlp: {hidden_units: [8]}"))},
+                 "item") "], "
+                         "linear: "
+                         "{units: "
+                         "8}") "," BLOCK("uv",
+                                         IN("u") "," IN(
+                                             "v") "], plugin: {library: '@/libfaded.so', type: "
+                                                  "faded_product}") "," BLOCK("again",
+                                                                              IN("uv") "," IN(
+                                                                                  "v") "], plugin: "
+                                                                                       "{library: "
+                                                                                       "'@/"
+                                                                                       "libfaded."
+                                                                                       "so', type: "
+                                                                                       "faded_"
+                                                                                       "product"
+                                                                                       "}"))},
+    {"plugin_kinds", PLUGIN(ROWS, "plug_bad", "all_kinds",
+                            ", params: {size: 5, text: hello, ints: [3, 4], floats: [0.5]}")},
+    {"plugin_steps", PLUGIN(SEQ, "plug_bad", "steps", "")},
     /* logits that are a block as it is, over the lookup itself */
     {"lookup", "model_config={feature_groups: [{group_name: wide, group_type: WIDE, feature_names: "
                "[user]}], backbone: {wide_embedding_dim: 1, blocks: [{name: x, inputs: "
                "[{feature_group_name: wide}]}]}" ENDS "}"},
 };
 #define N_GRAPHS (int)(sizeof(graphs) / sizeof(graphs[0]))
+
+/* the config with the folder of the libraries in it; the four newest stay valid */
+static const char *placed(const char *config) {
+    static char text[4][16384];
+    static int k;
+    char dir[512], *out = text[k++ % 4];
+    ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 16);
+    dir[n > 0 ? n : 0] = 0;
+    char *slash = strrchr(dir, '/');
+    snprintf(slash ? slash : dir, 16, "/unit/run");
+    size_t at = 0;
+    for (; *config && at < sizeof(text[0]) - sizeof(dir); config++)
+        at += (size_t)snprintf(out + at, sizeof(text[0]) - at, "%.*s", *config == '@' ? 512 : 1,
+                               *config == '@' ? dir : config);
+    return out;
+}
 
 /* a layer that is in no graph would be tested by nothing */
 TEST(every_layer_is_here) {
@@ -186,7 +236,7 @@ TEST(threads_and_pauses_do_not_matter) {
         snprintf(one, sizeof(one), "%s/1_%s", root, graphs[i].name);
         snprintf(three, sizeof(three), "%s/3_%s", root, graphs[i].name);
         snprintf(parts, sizeof(parts), "%s/p_%s", root, graphs[i].name);
-        const char *set[] = {graphs[i].config, "train_config.num_steps=10",
+        const char *set[] = {placed(graphs[i].config), "train_config.num_steps=10",
                              "train_config.num_epochs=0"};
         cr_train_result r;
         train(one, 1, false, set, 1, &r);
@@ -242,7 +292,8 @@ TEST(one_score_everywhere) {
 }
 
 /* each mistake is one line with its place, its cause and its cure; ?: a warning */
-static void refused(int line, const char *config, const char *const *says) {
+static void refused(int line, const char *text, const char *const *says) {
+    const char *config = placed(text);
     cr_config_opts co = {.path = in_root("config.yaml"),
                          .model_dir = "unused",
                          .set = &config,
@@ -273,8 +324,6 @@ static void refused(int line, const char *config, const char *const *says) {
 }
 #define REFUSED(config, ...) refused(__LINE__, config, (const char *const[]){__VA_ARGS__, NULL})
 #define ONE(block)           GRAPH(ROWS, "", block)
-#define TOWER(more)                                                                                \
-    "{tower_name: t, label_name: label, losses: [{binary_cross_entropy: {}}]" more "}"
 
 TEST(mistakes_between_blocks) {
     REFUSED(ONE(""), "backbone has no blocks", "add");
@@ -309,14 +358,15 @@ TEST(mistakes_between_blocks) {
             "?nothing reads feature group 'numbers'", "remove it");
     REFUSED(ONE(BLOCK("a", IN_G("rows") "], mlp: {hidden_units: [4, 1]}")),
             "?taken as the logits, but ReLU", "linear block");
-    REFUSED(GRAPH(ROWS, "concat_blocks: [a], task_towers: [" TOWER(", inputs: [" IN("a") "]") "], ",
+    REFUSED(GRAPH(ROWS,
+                  "concat_blocks: [a], task_towers: [" TOWER("t", ", inputs: [" IN("a") "]") "], ",
                   BLOCK("a", IN_G("rows") "]")),
             "concat_blocks is read by no task", "remove it");
     REFUSED("model_config={feature_groups: [" ROWS "], backbone: {task_towers: [" TOWER(
-                ", inputs: [" IN("x") "]") "], blocks: [" BLOCK("a", IN_G("rows") "]") "]}}",
+                "t", ", inputs: [" IN("x") "]") "], blocks: [" BLOCK("a", IN_G("rows") "]") "]}}",
             "task 't' reads the unknown block 'x'");
     REFUSED("model_config={feature_groups: [" ROWS
-            "], backbone: {task_towers: [" TOWER("") "], blocks: [" BLOCK(
+            "], backbone: {task_towers: [" TOWER("t", "") "], blocks: [" BLOCK(
                 "a",
                 IN_G("rows") "]") "," BLOCK("b",
                                             IN("a") "]") "," BLOCK("c",
@@ -371,11 +421,113 @@ TEST(mistakes_of_layers) {
             "a query (0 wide)", "add the target's features");
 }
 
+TEST(mistakes_of_libraries) {
+#define BAD(type) PLUGIN(ROWS, "plug_bad", type, "")
+    REFUSED(PLUGIN(ROWS, "nothere", "x", ""), "cannot read library", "No such file");
+    REFUSED("model_config={feature_groups: [" ROWS "], plugin: {library: '@/../../../build.ninja', "
+            "type: x}" ENDS "}",
+            "does not load");
+    REFUSED(PLUGIN(ROWS, "plug_old", "says", ""), "interface 0 of crank/model.h",
+            "this crank has 1", "compile it again");
+    REFUSED("model_config={feature_groups: [" ROWS
+            "], plugin: {library: '@/../base/libplug_abi1.so', type: x}" ENDS "}",
+            "has no object 'crank_model_plugin'", "crank/model.h");
+    REFUSED(BAD("sayz"), "has no type 'sayz'", "did you mean 'says'");
+    REFUSED(BAD("zzzzzz"), "has no type 'zzzzzz'", "its first is 'says'");
+    REFUSED(BAD("says"), "type 'says' of libplug_bad.so: no luck; try again");
+    REFUSED(BAD("silent"), "build failed with 3", "call fail");
+    REFUSED(BAD("nothing"), "gave no output", "call output");
+    REFUSED(BAD("layer_unknown"), "the layer 'mlpp'", "did you mean 'mlp'");
+    REFUSED(BAD("layer_plugin"), "the layer 'plugin'");
+    REFUSED(BAD("layer_key"), "hidden_unit", "did you mean 'hidden_units'");
+    REFUSED(BAD("layer_text"), "not valid YAML", "closing bracket");
+    REFUSED(BAD("layer_widths"), "input 2 is 3 wide and another 32");
+    REFUSED(BAD("layer_empty"), "no inputs");
+    REFUSED(BAD("twice"), "makes the parameter 'model.y.weight' twice");
+    REFUSED(BAD("name_blank"), "the name 'a b'", "letters");
+    REFUSED(BAD("asks"), "asks for the parameter 'size'", "add it there");
+    REFUSED(BAD("input_9"), "input 9 of 1", "from 0 on");
+    REFUSED(BAD("group_zz"), "no feature group 'row'", "did you mean 'rows'");
+    REFUSED(BAD("two_outputs"), "gives 2 outputs for 1 task", "give one");
+    REFUSED(BAD("op_none"), "op 'empty' has no forward");
+    REFUSED(BAD("op_wide"), "op 'copy' is 0 wide");
+    REFUSED(BAD("op_many"), "40 inputs and 0 weights", "1 to 32");
+    REFUSED(BAD("weight_size"), "weight 'w' is (0, 5)");
+    REFUSED(BAD("weight_init"), "weight 'w'", "nosuch_");
+    REFUSED(BAD("odd_kind"), "unknown kind 77");
+    REFUSED(BAD("all_kinds"), "size");
+#define KINDS(params) PLUGIN(ROWS, "plug_bad", "all_kinds", ", params: " params)
+    REFUSED(KINDS("{size: 11}"), "size", "from 1 to 10");
+    REFUSED(KINDS("{size: x}"), "size");
+    REFUSED(KINDS("{size: 5, ints: [10]}"), "ints");
+    REFUSED(KINDS("{size: 5, rat: 0.5}"), "unknown", "did you mean 'rate'");
+    REFUSED(KINDS("7"), "params");
+    REFUSED(GRAPH(ROWS, "",
+                  BLOCK("a", IN_G("rows") "], plugin: {library: '@/libplug_bad.so', "
+                                          "type: group_zz}")),
+            "inside of a block", "inputs");
+    REFUSED(GRAPH(ROWS, "",
+                  BLOCK("a", IN_G("rows") "], plugin: {library: '@/libfaded.so', "
+                                          "type: faded_product}")),
+            "reads two inputs");
+    REFUSED("model_config={feature_groups: [" ROWS "," USER_ITEM
+            "], plugin: {library: '@/libfaded.so', type: faded_towers}" ENDS "}",
+            "?does not read feature group 'rows'", "remove it");
+    REFUSED(PLUGIN(SEQ, "plug_bad", "says", ", task_towers: [" TOWER("t", "") "]"), "says");
+}
+
+/* what the last error of a run or a check says */
+static void fails_with(const char *type, bool run, const char *says) {
+    char config[512];
+    snprintf(config, sizeof(config),
+             "model_config={feature_groups: [" ROWS
+             "], plugin: {library: '@/libplug_bad.so', type: %s}" ENDS "}",
+             type);
+    const char *set = placed(config);
+    cr_diag diag;
+    cr_diag_init(&diag);
+    cr_config_opts co = {.path = in_root("config.yaml"), .set = &set, .n_set = 1};
+    if (run) {
+        char dir[400];
+        snprintf(dir, sizeof(dir), "%s/f_%s", root, type);
+        co.model_dir = dir;
+        cr_train_opts o = {.config = co, .threads = 2};
+        cr_train_result r;
+        CHECK(cr_train(&o, &r, &diag) == CR_ERUN);
+        cr_arena_clear(&r.arena);
+    } else {
+        cr_check_opts o = {.config = co, .threads = 2};
+        cr_buf out;
+        cr_buf_init(&out);
+        CHECK(cr_check(&o, &out, &diag) == CR_ERUN);
+        CHECK(strstr(out.data, "1 op tried: see below"));
+        cr_buf_clear(&out);
+    }
+    CHECK_INT(diag.n_errors, 1);
+    cr_err err = {0};
+    (void)cr_diag_first(&diag, &err);
+    if (!strstr(err.msg, says)) fprintf(stderr, "not '%s' but '%s'\n", says, err.msg);
+    CHECK(strstr(err.msg, says));
+    cr_diag_clear(&diag);
+}
+
+TEST(ops_that_are_wrong) {
+    fails_with("op_forward", true, "op 'broken_forward' of libplug_bad.so: forward failed with 7");
+    fails_with("op_backward", true,
+               "op 'broken_backward' of libplug_bad.so: backward failed with 7");
+    fails_with("op_forward", false, "forward failed with 7");
+    fails_with("op_slope", false, "its gradient is not the slope of its forward");
+    fails_with("op_bits", false, "other tiles or threads give other bits");
+}
+
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(every_layer_is_here),
                                    CASE(threads_and_pauses_do_not_matter),
-                                   CASE(one_score_everywhere), CASE(mistakes_between_blocks),
-                                   CASE(mistakes_of_layers)};
+                                   CASE(one_score_everywhere),
+                                   CASE(mistakes_between_blocks),
+                                   CASE(mistakes_of_layers),
+                                   CASE(mistakes_of_libraries),
+                                   CASE(ops_that_are_wrong)};
     if (!root_open("own_models")) return 1;
     t_name = "data";
     write_data();
