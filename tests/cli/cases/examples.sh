@@ -1,6 +1,6 @@
 # every example's README commands run as they stand; those with a run.sh need data from elsewhere: see real_data
 examples=$CLI/../../examples
-export CRANK_INCLUDE=$CLI/../../include # own_feature compiles a library
+export CRANK_INCLUDE=$CLI/../../include # own_feature and own_plugin compile a library
 n=0
 for dir in "$examples"/*/; do
     name=$(basename "$dir")

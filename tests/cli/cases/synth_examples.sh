@@ -1,12 +1,18 @@
 # every example's config, on data made for it: check, train, eval, export, predict
 examples=$(cd "$CLI/../../examples" && pwd)
+export CRANK_INCLUDE=$CLI/../../include # own_feature and own_plugin compile a library
 n=0
 for dir in "$examples"/*/; do
     name=$(basename "$dir")
     config=$(cd "$dir" && ls ./*.yaml ./*.config ./*.json 2>/dev/null | head -n 1)
     [ -n "$config" ] || fail "$name has no config"
     d=$PWD/$name
-    cd "$dir" # vocabularies lie beside the config
+    cp -r "$dir" "$name.src" # vocabularies lie beside the config
+    cd "$name.src"
+    if grep '^cc ' README.md >build.sh; then # a library, as its README makes it
+        run sh -eu build.sh
+        ends 0
+    fi
     run crank synth --for "$config" --rows 6k --eval_rows 2k -o "$d"
     ends 0
     run crank check "$d/pipeline.yaml"
