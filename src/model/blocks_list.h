@@ -28,10 +28,12 @@
     X(mean, cr_block_mean_msg)                                                                     \
     X(mlp, cr_mlp_msg)                                                                             \
     X(mmoe, cr_block_mmoe_msg)                                                                     \
+    X(multi_window_din, cr_block_multi_window_din_msg)                                             \
     X(multiply, cr_block_multiply_msg)                                                             \
     X(plugin, cr_block_plugin_msg)                                                                 \
     X(pooling, cr_block_pooling_msg)                                                               \
     X(residual, cr_block_residual_msg)                                                             \
+    X(self_attention, cr_block_self_attention_msg)                                                 \
     X(senet, cr_block_senet_msg)                                                                   \
     X(simple_attention, cr_block_simple_attention_msg)                                             \
     X(slice, cr_block_slice_msg)                                                                   \

@@ -1,5 +1,6 @@
 /*
- * blocks_seq.c - block layers that make a row of a sequence: din, simple_attention, pooling.
+ * blocks_seq.c - block layers that make a row of a sequence: din, multi_window_din,
+ * simple_attention, self_attention, pooling.
  *
  * The query is the rows among the inputs side by side, else the plain features of the sequence's
  * group.
@@ -36,14 +37,87 @@ const cr_msg cr_block_din_msg = {"DINBlock", "Target attention: layers score eac
 static void din(cr_block_call *c, const void *conf) {
     const cr_mlp_conf *mlp = ((const din_conf *)conf)->attn_mlp;
     if (!query_fits(c, false)) return;
-    if (mlp->hidden_units.n == 0) {
-        cr_block_wrong(c, cr_conf_at(conf, "attn_mlp"),
-                       "attn_mlp has no hidden_units; give it at least one layer");
-        return;
-    }
     cr_block_give(c, cr_din_encoder(c->g, c->path, mlp, c->x.query, c->x.node, c->b->diag));
 }
 const cr_block_type cr_block_din = {"din", CR_TAKES_SEQUENCE, 1, 0, din};
+
+#define MAX_WINDOWS 1024
+typedef struct window_conf {
+    cr_conf_base base;
+    cr_mlp_conf *attn_mlp;
+    cr_ints windows_len;
+} window_conf;
+static const cr_field window_fields[] = {
+    CR_MSG(window_conf, attn_mlp, &cr_mlp_msg, CR_F_REQUIRED | CR_F_OURS,
+           "layers that score each step"),
+    CR_INT(window_conf, windows_len, 0, 1, 1000000, CR_F_REPEATED | CR_F_OURS,
+           "steps of each window; max_seq_length of the input is their sum at most"),
+    CR_END,
+};
+const cr_msg cr_block_multi_window_din_msg = {"MultiWindowDINBlock",
+                                              "Target attention summed over windows of steps",
+                                              window_fields,
+                                              sizeof(window_conf),
+                                              false,
+                                              NULL};
+static void multi_window_din(cr_block_call *c, const void *conf) {
+    const window_conf *w = conf;
+    if (!query_fits(c, false)) return;
+    if (w->windows_len.n == 0 || w->windows_len.n > MAX_WINDOWS) {
+        cr_block_wrong(c, cr_conf_at(w, "windows_len"),
+                       "windows_len is %s; give from 1 to %d windows of some steps each",
+                       w->windows_len.n == 0 ? "empty" : "too long", MAX_WINDOWS);
+        return;
+    }
+    int64_t all = 0, most = c->b->m->axes[c->x.node->axis].most;
+    for (int64_t i = 0; i < w->windows_len.n; i++)
+        all += w->windows_len.v[i];
+    if (most == 0 || most > all) {
+        cr_block_wrong(c, cr_conf_at(w, "windows_len"),
+                       "the windows hold %lld steps; write max_seq_length: %lld where the group is "
+                       "read",
+                       (long long)all, (long long)all);
+        return;
+    }
+    cr_block_give(c, cr_window_encoder(c->g, c->path, w->attn_mlp, c->x.query, c->x.node,
+                                       &w->windows_len, c->b->diag));
+}
+const cr_block_type cr_block_multi_window_din = {"multi_window_din", CR_TAKES_SEQUENCE, 1, 0,
+                                                 multi_window_din};
+
+typedef struct self_attention_conf {
+    cr_conf_base base;
+    int64_t multihead_attn_dim, num_heads;
+    double dropout;
+} self_attention_conf;
+static const cr_field self_attention_fields[] = {
+    CR_INT(self_attention_conf, multihead_attn_dim, 64, 1, 65536, CR_F_OURS,
+           "width of the attention and of the output"),
+    CR_INT(self_attention_conf, num_heads, 4, 1, 65536, CR_F_OURS,
+           "heads; they divide multihead_attn_dim"),
+    CR_FLOAT(self_attention_conf, dropout, 0, 0, 0.999, CR_F_OURS,
+             "share of attention dropped while training"),
+    CR_END,
+};
+const cr_msg cr_block_self_attention_msg = {"SelfAttentionBlock",
+                                            "Each step attends to all; their mean",
+                                            self_attention_fields,
+                                            sizeof(self_attention_conf),
+                                            false,
+                                            NULL};
+static void self_attention(cr_block_call *c, const void *conf) {
+    const self_attention_conf *a = conf;
+    if (a->multihead_attn_dim % a->num_heads != 0) {
+        cr_block_wrong(c, cr_conf_at(a, "num_heads"),
+                       "multihead_attn_dim %lld is not a multiple of num_heads %lld; make it one",
+                       (long long)a->multihead_attn_dim, (long long)a->num_heads);
+        return;
+    }
+    cr_block_give(c, cr_self_attention(c->g, c->path, c->x.node, a->multihead_attn_dim,
+                                       a->num_heads, a->dropout, c->x.node->axis));
+}
+const cr_block_type cr_block_self_attention = {"self_attention", CR_TAKES_SEQUENCE, 1, 1,
+                                               self_attention};
 
 CR_BLOCK_PLAIN(simple_attention, "SimpleAttentionBlock",
                "Attention: a dot product scores each step");
