@@ -72,6 +72,10 @@ END
         ;;
     esac
 }
+# with other losses, and features that may be dropped
+config dbmtl | sed 's/binary_cross_entropy {}/binary_focal_loss {}/; s/^dbmtl/variational_dropout {} dbmtl/' >more.config
+run crank train more.config --model_dir more
+ends 0
 for m in dbmtl mmoe ple; do
     config $m >$m.config
     run crank train $m.config --threads 1
