@@ -138,8 +138,10 @@ typedef struct cr_features {
     cr_feature **v;
     int n, n_sparse, n_dense_seq;
     int64_t dense_width;
-    int *order;    /* of encoding: a feature comes after those it reads */
-    bool gives;    /* some feature reads another */
+    int *order; /* of encoding: a feature comes after those it reads */
+    bool gives; /* some feature reads another */
+    /* nanoseconds that encoding took, per feature; NULL: they are not measured */
+    atomic_llong *times;
     bool by_name;  /* columns hold what features would make (FG_NONE, FG_BUCKETIZE) */
     cr_want *want; /* columns to read: inputs, labels, weights, reserved; each name once */
     int n_want;

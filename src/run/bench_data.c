@@ -2,6 +2,8 @@
  * bench_data.c - `crank bench read` and `crank bench features`: one pass after the other over the
  * training files, without a model behind it.
  */
+#include <string.h>
+
 #include "base/cpu.h"
 #include "run/bench_int.h"
 
@@ -46,6 +48,35 @@ static cr_code one_pass(source *s, double until, cr_diag *diag) {
     return code;
 }
 
+/* "sequence_id_feature" of a sequence, also inside a block */
+static const char *kind_of(cr_bench *out, const cr_feature *f) {
+    return cr_arena_printf(&out->arena, "%s%s", f->seq ? "sequence_" : "", f->type->name);
+}
+
+/* a line per feature type: how many rows of one such feature a core makes */
+static void add_types(cr_bench *out, const cr_features *fs, double rows) {
+    double all = 0;
+    for (int i = 0; i < fs->n; i++)
+        all += (double)atomic_load(&fs->times[i]);
+    bool *done = CR_NEW_N(&out->arena, bool, fs->n + 1);
+    for (int i = 0; i < fs->n; i++) {
+        const char *kind = kind_of(out, fs->v[i]);
+        double ns = 0, n = 0;
+        if (done[i] || fs->v[i]->stub) continue;
+        for (int k = i; k < fs->n; k++) {
+            if (fs->v[k]->stub || strcmp(kind_of(out, fs->v[k]), kind) != 0) continue;
+            done[k] = true;
+            ns += (double)atomic_load(&fs->times[k]);
+            n++;
+        }
+        cr_bench_row *r = cr_bench_row_new(out, kind);
+        cr_bench_row_add(r, "features", n, "");
+        cr_bench_row_add(r, "rows_per_core_s", ns > 0 ? 1e9 * rows * n / ns : 0, "rows/s");
+        cr_bench_row_add(r, "ns_per_row", rows > 0 ? ns / rows / n : 0, "ns");
+        cr_bench_row_add(r, "share", all > 0 ? 100 * ns / all : 0, "%");
+    }
+}
+
 static cr_code measure(const cr_bench_opts *o, bool features, cr_bench *out, cr_diag *diag) {
     source s = {0};
     job_opts jo = {.config = &o->config, .threads = o->threads, .train = true, .with_labels = true};
@@ -70,6 +101,8 @@ static cr_code measure(const cr_bench_opts *o, bool features, cr_bench *out, cr_
                                 .n_epochs = 1,
                                 .max_bad_rows = INT64_MAX,
                                 .silent = true};
+        if (features)
+            s.j.features->times = CR_NEW_N(&s.j.cfg.arena, atomic_llong, s.j.features->n + 1);
         double until = cr_now() + o->seconds;
         for (int k = 0; code == CR_OK && (k == 0 || cr_now() < until); k++) {
             double before = s.seconds, rows = (double)s.stats.rows;
@@ -87,11 +120,12 @@ static cr_code measure(const cr_bench_opts *o, bool features, cr_bench *out, cr_
         cr_bench_add(out, "bytes_per_s", (double)t->bytes / s.seconds, "bytes/s");
         cr_bench_add(out, "threads", cr_pool_threads(s.j.pool), "");
         cr_bench_add(out, "columns", s.j.features->n_want, "");
-        cr_bench_add(out, "rows", rows, "rows");
+        cr_bench_add(out, "rows_read", rows, "rows");
         cr_bench_add(out, "read_share", 100 * t->read_s / cpu, "%");
         cr_bench_add(out, "parse_share", 100 * t->parse_s / cpu, "%");
         cr_bench_add(out, "encode_share", 100 * t->encode_s / cpu, "%");
         cr_bench_add(out, "peak_rss_bytes", (double)cr_peak_rss(), "bytes");
+        if (features) add_types(out, s.j.features, rows);
     }
     cr_job_close(&s.j);
     return code;
