@@ -38,6 +38,7 @@ for set_ in "${@:-build}"; do
         need libsnappy-dev lib snappy-c.h snappy
         need liblz4-dev lib lz4.h lz4
         need libpcre2-dev lib_pcre2
+        need libutf8proc-dev lib utf8proc.h utf8proc
         need libbrotli-dev lib brotli/decode.h brotlidec
         ;;
     test)

@@ -256,6 +256,12 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
             set_many(op, f, c, x, arena, diag);
         } else if (kind == CR_END_WHOLE) {
             set_norm(op, f, c, arena, diag);
+            if (op->n_ids) {
+                x->num_buckets = (uint64_t)op->n_ids;
+                x->base.set = 0; /* vocab_file is the operator's */
+                set_bit(&x->base, "num_buckets");
+                set_bit(&x->base, "value_dim");
+            }
             cr_id_conf_check(x, diag);
         } else {
             x->value_dim = dim;

@@ -207,7 +207,8 @@ struct cr_calc {
     bool encoded; /* FG_NONE, FG_BUCKETIZE: the end reads the file */
     char sep;
     cr_calc_end end_kind;
-    const char *def;   /* default_value */
+    const char *def; /* default_value */
+    int64_t n_ids;   /* END_WHOLE: rows of the table when the operator knows them; 0: num_buckets */
     int64_t dim, most; /* END_NUMBER: numbers per row; END_MANY: values kept, 0: all */
     cr_calc_input in[CR_CALC_MAX_INPUTS];
     int n_in;

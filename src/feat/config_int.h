@@ -49,8 +49,7 @@ void cr_id_conf_check(const void *self, cr_diag *diag);
 void cr_raw_conf_check(const void *self, cr_diag *diag);
 extern const cr_oneof cr_dense_emb_family;
 
-/* messages of later capabilities (config_later.c): tables, tokenize and custom; each of the others
- * is in the file of its type */
+/* messages of later capabilities (config_later.c); those of feature types are in their files */
 extern const cr_msg cr_zch_msg, cr_dynamicemb_msg;
 extern const cr_msg cr_combo_msg, cr_combine_msg, cr_lookup_msg, cr_match_msg, cr_expr_msg,
     cr_overlap_msg, cr_tokenize_msg, cr_kv_dot_msg, cr_bool_mask_msg, cr_custom_msg;

@@ -80,6 +80,7 @@ struct cr_feature {
     const bool *is_seq; /* sequence: per column, is it one (else a value for all steps of its row);
                            NULL: all are */
     bool spread;        /* sequence: an input of one step stands for all steps of its row */
+    bool token_steps;   /* sequence: its own values are the steps, inputs are not cut */
     bool stub;          /* stub_type: only gives its value to others, in no batch */
     int given;          /* to other features (FG_DAG): 1 as it is, 2 as text */
     void *self;         /* the type's own */

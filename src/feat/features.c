@@ -56,7 +56,7 @@ static void check_sequence(builder *b, const cr_feature *f) {
 static void check_inputs(const cr_features *fs, cr_diag *diag) {
     for (int i = 0; i < fs->n; i++) {
         const cr_feature *f = fs->v[i];
-        bool none = f->seq && (!f->stub || f->n_columns);
+        bool none = f->seq && !f->token_steps && (!f->stub || f->n_columns);
         for (int k = 0; none && k < f->n_columns; k++)
             none = f->is_seq && !f->is_seq[k];
         if (none)
@@ -65,6 +65,14 @@ static void check_inputs(const cr_features *fs, cr_diag *diag) {
                         "sequence_fields",
                         f->name);
     }
+}
+
+static bool conf_flag(const void *conf, const char *field) {
+    const cr_field *row = cr_msg_field(((const cr_conf_base *)conf)->msg, field);
+    bool x = false;
+    if (row && row->offset != CR_NO_STORE && row->type == CR_T_BOOL)
+        memcpy(&x, (const char *)conf + row->offset, sizeof(x));
+    return x;
 }
 
 /* one feature; block: the sequence_feature it stands in, whose first feature has index first */
@@ -86,16 +94,21 @@ static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf
                     f->name, fs->v[before]->at.line);
         return;
     }
-    if (block || strncmp(c->m->key, "sequence_", 9) == 0) {
+    bool named = strncmp(c->m->key, "sequence_", 9) == 0,
+         tokens = conf_flag(f->conf, "tokens_as_sequence");
+    if (tokens && (block || named))
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f->conf, "tokens_as_sequence"),
+                    "feature '%s' is a sequence of texts already; use tokens_as_sequence in a "
+                    "tokenize_feature outside of sequences, or remove it",
+                    f->name);
+    if (block || named || tokens) {
         cr_seq *q = cr_seq_make(f->conf, block, f->name, b->data, b->arena, b->diag);
         q->first = first;
         f->seq = q;
     }
     cr_map_put(&b->names, f->name, strlen(f->name), fs->n);
     fs->v[fs->n++] = f;
-    const cr_field *stub = cr_msg_field(((const cr_conf_base *)f->conf)->msg, "stub_type");
-    if (stub && stub->offset != CR_NO_STORE)
-        memcpy(&f->stub, (const char *)f->conf + stub->offset, sizeof(f->stub));
+    f->stub = conf_flag(f->conf, "stub_type");
     f->type->build(f, f->conf, b->data, b->arena, b->diag);
     if (f->seq) check_sequence(b, f);
     if (f->stub) { /* no part of a batch; with given columns nobody reads it */

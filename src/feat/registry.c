@@ -1,9 +1,8 @@
 /*
  * registry.c - every feature type crank knows, under its key of FeatureConfig.
  *
- * A type that can be used is a line of FEATURES: key, message, type; its sequence forms come with
- * it (seq.c): sequence_<key>, and <key> inside a sequence_feature. The others are members without a
- * type: their configs are read and checked, using one is an error that names it.
+ * A type is a line of FEATURES: key, message, type; its sequence forms come with it (seq.c):
+ * sequence_<key>, and <key> inside a sequence_feature.
  */
 #include "feat/config_int.h"
 
@@ -18,19 +17,17 @@
     X(kv_dot_product, cr_kv_dot_msg, cr_feature_kv_dot)                                            \
     X(bool_mask_feature, cr_bool_mask_msg, cr_feature_bool_mask)                                   \
     X(combine_feature, cr_combine_msg, cr_feature_combine)                                         \
-    X(custom_feature, cr_custom_msg, cr_feature_custom)
-#define LATER(X) X(tokenize_feature, cr_tokenize_msg)
+    X(custom_feature, cr_custom_msg, cr_feature_custom)                                            \
+    X(tokenize_feature, cr_tokenize_msg, cr_feature_tokenize)
 
 #define DECLARE(key, msg, type)   extern const cr_feature_type type;
 #define ENTRY(key, msg, type)     {#key, &msg, &type},
-#define LATER_ENTRY(key, msg)     {#key, &msg, NULL},
 #define SEQ_ENTRY(key, msg, type) {"sequence_" #key, &msg, &type},
-#define SEQ_OF_LATER(key, msg)    {"sequence_" #key, &msg, NULL},
 FEATURES(DECLARE)
 
 /* SequenceFeature: several columns whose sequences run side by side */
 static const cr_oneof_member seq_members[] = {
-    FEATURES(ENTRY) LATER(LATER_ENTRY){NULL, NULL, NULL},
+    FEATURES(ENTRY){NULL, NULL, NULL},
 };
 static const cr_oneof seq_family = {"feature", true, seq_members};
 static const cr_field seq_feature_fields[] = {
@@ -62,8 +59,8 @@ const cr_msg cr_sequence_msg = {"SequenceFeature",
 
 /* a sequence_feature is not a feature but holds them: it has no type */
 static const cr_oneof_member members[] = {
-    FEATURES(ENTRY) LATER(LATER_ENTRY){"sequence_feature", &cr_sequence_msg, NULL},
-    FEATURES(SEQ_ENTRY) LATER(SEQ_OF_LATER){NULL, NULL, NULL},
+    FEATURES(ENTRY){"sequence_feature", &cr_sequence_msg, NULL},
+    FEATURES(SEQ_ENTRY){NULL, NULL, NULL},
 };
 const cr_oneof cr_feature_family = {"feature", true, members};
 

@@ -454,8 +454,32 @@ static void check_single(const cr_feature *f, const cr_chunk *in, const cr_jagge
                        f->columns[0], j->off[i + 1] - j->off[i], f->name);
 }
 
+/* f->token_steps: a row's ids are its steps */
+static cr_code encode_tokens(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
+                             cr_err *err) {
+    CR_TRY(f->type->encode(f, in, out, err));
+    cr_jagged *j = out->ids;
+    int64_t n = 0, most = f->seq->length ? f->seq->length : INT64_MAX;
+    int32_t *steps = cr_arena_alloc(out->arena, sizeof(int32_t) * (size_t)(in->n_rows + 1));
+    int64_t *ids = cr_arena_alloc(out->arena, sizeof(int64_t) * (size_t)(j->n_ids + 1));
+    steps[0] = 0;
+    for (int64_t r = 0; r < in->n_rows; r++) {
+        int64_t a = j->off ? j->off[r] : r, k = (j->off ? j->off[r + 1] : r + 1) - a;
+        if (k > most) {
+            k = most;
+            out->counts->truncated++;
+        }
+        memcpy(ids + n, j->ids + a, sizeof(int64_t) * (size_t)k);
+        n += k;
+        steps[r + 1] = (int32_t)n;
+    }
+    *j = (cr_jagged){.ids = ids, .n_ids = n, .steps = steps};
+    return CR_OK;
+}
+
 cr_code cr_seq_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
                       cr_dense_seq *dense, cr_err *err) {
+    if (f->token_steps) return encode_tokens(f, in, out, err);
     cutter t = {.q = f->seq, .f = f, .in = in, .arena = out->arena};
     cr_chunk steps = *in;
     steps.cols = CR_NEW_N(out->arena, cr_column, in->n_cols + 1);
@@ -492,6 +516,7 @@ cr_code cr_seq_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
 
 cr_code cr_seq_give(const cr_feature *f, const cr_chunk *in, cr_column *out, cr_arena *arena,
                     cr_bad *bad, cr_err *err) {
+    if (f->token_steps) return f->type->give(f, in, out, arena, bad, err);
     cutter t = {.q = f->seq, .f = f, .in = in, .arena = arena};
     cr_chunk steps = *in;
     steps.cols = CR_NEW_N(arena, cr_column, in->n_cols + 1);
@@ -523,7 +548,7 @@ cr_code cr_seq_give(const cr_feature *f, const cr_chunk *in, cr_column *out, cr_
 }
 
 const char *cr_seq_refuses(const cr_feature *f, int k, const cr_colkind *kind) {
-    if (!f->seq || !is_seq(f, k)) return f->type->refuses(f, k, kind);
+    if (!f->seq || f->token_steps || !is_seq(f, k)) return f->type->refuses(f, k, kind);
     if (kind->key >= 0) return "single values or lists; a map cannot be a sequence";
     cr_colkind step = *kind;
     if (step.depth > 0) step.depth--;

@@ -138,7 +138,12 @@ static bool is_sparse(const cr_feature_conf *fc) {
 }
 
 static bool is_sequence(const cr_feature_conf *fc) {
-    return fc->feature.m && strncmp(fc->feature.m->key, "sequence_", 9) == 0;
+    if (!fc->feature.m) return false;
+    const cr_field *tokens = cr_msg_field(fc->feature.m->msg, "tokens_as_sequence");
+    bool steps = false;
+    if (tokens && fc->feature.conf && tokens->offset != CR_NO_STORE)
+        memcpy(&steps, (const char *)fc->feature.conf + tokens->offset, sizeof(steps));
+    return steps || strncmp(fc->feature.m->key, "sequence_", 9) == 0;
 }
 
 /* ---- groups ---- */

@@ -1,0 +1,34 @@
+/*
+ * tok.h - tokenizers: text to ids by a file that somebody trained. Two kinds: a HuggingFace
+ * tokenizer.json with a BPE model (tok_hf.c) and a SentencePiece model (tok_spm.c).
+ *
+ * Built once, then read by many threads, each with its own cr_tok_run.
+ */
+#ifndef CR_FEAT_TOK_H
+#define CR_FEAT_TOK_H
+
+#include "base/buf.h"
+
+typedef struct cr_tokenizer cr_tokenizer;
+typedef struct cr_tok_run cr_tok_run; /* scratch of one thread */
+typedef struct cr_tok_ids {           /* a growing list; zeros: empty */
+    int64_t *v;
+    int64_t n, cap;
+} cr_tok_ids;
+void cr_tok_ids_put(cr_tok_ids *ids, int64_t id);
+void cr_tok_ids_clear(cr_tok_ids *ids);
+
+/* cr_tokenizer_new: type is bpe or sentencepiece, data the content of the file. What is wrong with
+ * it goes to err, without the file's name. */
+CR_CHECKED cr_code cr_tokenizer_new(cr_tokenizer **out, const char *type, const char *data,
+                                    size_t n, cr_err *err);
+void cr_tokenizer_free(cr_tokenizer *t);
+int64_t cr_tokenizer_size(const cr_tokenizer *t); /* highest id + 1 */
+cr_tok_run *cr_tok_run_new(const cr_tokenizer *t);
+void cr_tok_run_free(const cr_tokenizer *t, cr_tok_run *run);
+/* cr_tokenizer_encode adds the ids of a text, without special tokens around it. Bytes that are no
+ * UTF-8 count as U+FFFD. false: a regular expression of the file takes too long on this text. */
+bool cr_tokenizer_encode(const cr_tokenizer *t, cr_tok_run *run, const char *text, size_t n,
+                         cr_tok_ids *ids);
+
+#endif
