@@ -608,6 +608,16 @@ static void tell_unread(const graph *s) {
     }
 }
 
+void cr_block_can_learn(cr_build *b, cr_loc at) {
+    bool any = b->m->n_tables > 0;
+    for (int i = 0; i < b->g->n; i++)
+        any = any || (b->g->nodes[i]->cls == CR_PARAM && b->g->nodes[i]->trainable);
+    if (!any)
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,
+                    "the model has no parameters, so there is nothing to learn; add a layer that "
+                    "has some");
+}
+
 static void build(cr_build *b, const void *conf) {
     graph s = {.b = b, .conf = conf};
     size_t before = b->diag->n_errors;
@@ -633,7 +643,10 @@ static void build(cr_build *b, const void *conf) {
                 cr_end_task(b, cr_block_logits(b, "output_mlp", x, b->conf->num_class,
                                                s.conf->base.at));
         }
-        if (b->diag->n_errors == before) tell_unread(&s);
+        if (b->diag->n_errors == before) {
+            tell_unread(&s);
+            cr_block_can_learn(b, s.conf->base.at);
+        }
     }
     cr_map_clear(&s.index);
 }

@@ -71,6 +71,8 @@ cr_block_val cr_block_beside(cr_block_call *c, const cr_block_val *v, int n);
 /* cr_block_group: a feature group; most: steps that are read of a sequence (0: all). node NULL with
  * a mistake at `at`. */
 cr_block_val cr_block_group(cr_build *b, const char *name, int64_t most, cr_loc at);
+/* cr_block_can_learn: a mistake when the model has neither tables nor parameters */
+void cr_block_can_learn(cr_build *b, cr_loc at);
 /* cr_block_tower ends task tower number i over x */
 void cr_block_tower(cr_build *b, const cr_task_conf *t, int64_t i, cr_node *x);
 /* cr_block_wrong: "block 'x': …" at the layer */

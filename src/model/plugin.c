@@ -537,6 +537,7 @@ static void build(cr_build *b, const void *conf) {
                         "type '%s' of %s does not read feature group '%s'; remove it", p.type->name,
                         p.library, group_at(&p, i)->group_name);
     end_model(&p, c);
+    cr_block_can_learn(b, c->base.at);
 }
 
 extern const cr_model_type cr_model_plugin;

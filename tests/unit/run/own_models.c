@@ -376,6 +376,8 @@ TEST(mistakes_between_blocks) {
                                                                    IN("b") "]") "], concat_blocks: "
                                                                                 "[b]}}",
             "nothing reads block 'c'");
+    REFUSED(GRAPH("{group_name: rows, feature_names: [price]}", "", BLOCK("a", IN_G("rows") "]")),
+            "nothing to learn", "add a layer");
     REFUSED(ONE(BLOCK("a", IN_G("rows") "], mlpp: {hidden_units: [4]}")), "unknown", "mlp");
     REFUSED(ONE(BLOCK("a", IN_G("rows") "], mlp: {hidden_units: [4]}, fm: {}")), "mlp", "fm");
 }
