@@ -78,11 +78,12 @@ typedef struct cr_chunk {
     int64_t n_rows;
     int n_cols;
     cr_column *cols;
-    const char *path;     /* of the file, lives as long as the reader */
-    int64_t first_row;    /* row number in the file, from 0; -1: not known */
-    const int64_t *lines; /* line (from 1) each row begins on, counted from the first line of
-                             the block when raw.first_line was 0; NULL: no lines */
-    cr_arena arena;       /* owns everything above but the text the columns point into */
+    const char *path;      /* of the file, lives as long as the reader */
+    int64_t first_row;     /* row number in the file, from 0; -1: not known */
+    const int64_t *lines;  /* line (from 1) each row begins on, counted from the first line of
+                              the block when raw.first_line was 0; NULL: no lines */
+    const uint8_t *hidden; /* per row: 1: what is masked has no value here; NULL: nowhere */
+    cr_arena arena; /* owns everything above but hidden and the text the columns point into */
 } cr_chunk;
 
 /* Bad rows met while parsing or encoding one chunk. A row may be reported more than once (by
@@ -101,8 +102,8 @@ typedef struct cr_bad {
     int64_t *rows; /* n entries: the row of every report, in the order of the reports */
     int64_t n, cap;
     /* While the steps of a sequence are encoded as if they were rows: where those of each row begin
-     * (n_rows + 1 numbers) and the lines of the rows. A report of a step is one of its row. NULL: no
-     * steps. */
+     * (n_rows + 1 numbers) and the lines of the rows. A report of a step is one of its row. NULL:
+     * no steps. */
     const int32_t *steps;
     int64_t n_rows;
     const int64_t *lines;

@@ -204,7 +204,7 @@ static const cr_field data_fields[] = {
              "quota of table reads (ODPS only)"),
     CR_K_STR("odps_data_compression", "LZ4_FRAME", CR_F_SPEED,
              "compression on the wire: LZ4_FRAME, ZSTD or UNCOMPRESSED (ODPS only)"),
-    CR_FLOAT(cr_data_conf, sample_mask_prob, 0, 0, 1, CR_F_LATER,
+    CR_FLOAT(cr_data_conf, sample_mask_prob, 0, 0, 1, 0,
              "chance that a training row loses its use_mask features"),
     CR_FLOAT(cr_data_conf, negative_sample_mask_prob, 0, 0, 1, CR_F_LATER,
              "the same chance for sampled negatives"),

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/cpu.h"
+#include "base/rng.h"
 #include "data/loader_int.h"
 #include "data/shuffle.h"
 
@@ -27,6 +28,8 @@ typedef struct worker {
     cr_batch enc;
     cr_bad bad;
     uint8_t *mark; /* per row: bad */
+    uint8_t *hidden;
+    int64_t cap_hidden;
     cr_rowref *good;
     int64_t cap_rows;
     double read_s, parse_s, encode_s;
@@ -126,6 +129,25 @@ static void keep_bad(worker *w, cr_slot *s) {
     s->n_bad_kept = w->bad.n_kept;
 }
 
+/* hide draws which rows of the chunk are hidden. */
+static void hide(const cr_loader *l, worker *w, const cr_raw *raw, int64_t epoch) {
+    int64_t n = w->chunk.n_rows, first = l->known ? w->chunk.first_row : 0;
+    double p = l->o.conf->sample_mask_prob;
+    w->chunk.hidden = NULL;
+    if (!l->o.mask || p <= 0) return;
+    if (w->cap_hidden < n) {
+        cr_free(w->hidden);
+        w->cap_hidden = n + n / 4;
+        w->hidden = cr_alloc((size_t)w->cap_hidden, "the rows of a block");
+    }
+    uint64_t key = cr_rng_sub(cr_rng_key(l->o.seed, "sample_mask", NULL), (uint64_t)epoch);
+    key = cr_rng_sub(key, (uint64_t)raw->file);
+    if (!l->known) key = cr_rng_sub(key, (uint64_t)raw->block);
+    for (int64_t r = 0; r < n; r++)
+        w->hidden[r] = cr_rng_f64(key, (uint64_t)(first + r)) < p;
+    w->chunk.hidden = w->hidden;
+}
+
 /* process fills the slot with the good rows of a raw block. */
 static cr_code process(cr_loader *l, worker *w, const cr_raw *raw, cr_slot *s) {
     cr_bad_reset(&w->bad);
@@ -135,6 +157,7 @@ static cr_code process(cr_loader *l, worker *w, const cr_raw *raw, cr_slot *s) {
     span = cr_trace_end(l->o.trace, w->row, CR_STAGE_PARSE, span);
     w->parse_s += t1 - t0;
     int64_t n = w->chunk.n_rows, n_good = n;
+    hide(l, w, raw, s->epoch);
     if (n > 0) {
         cr_arena arena = w->enc.arena;
         cr_arena_reset(&arena);
@@ -332,6 +355,7 @@ static void *work(void *arg) {
     cr_arena_clear(&w.enc.arena);
     cr_bad_clear(&w.bad);
     cr_free(w.mark);
+    cr_free(w.hidden);
     cr_free(w.good);
     return NULL;
 }

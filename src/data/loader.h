@@ -37,6 +37,9 @@ typedef struct cr_loader_opts {
      * out and not on threads. 0: nothing is counted. */
     size_t tally_size;
     void (*tally_add)(void *to, const void *from, size_t size);
+    /* training: a row is hidden with the chance conf->sample_mask_prob. Which ones is a function of
+     * seed, epoch, file and row, of CSV files block and row of the block. */
+    bool mask;
     int64_t batch_size;
     bool shuffle;
     bool drop_remainder;

@@ -33,6 +33,7 @@ static void add(cr_feature_counts *to, const cr_feature_counts *from) {
     to->steps += from->steps;
     to->ids += from->ids;
     to->missing += from->missing;
+    to->masked += from->masked;
     to->out_of_range += from->out_of_range;
     to->unknown += from->unknown;
     to->not_finite += from->not_finite;

@@ -26,6 +26,7 @@ typedef struct cr_feature_counts {
     int64_t steps;        /* of a sequence */
     int64_t ids;          /* made from values; not those of defaults */
     int64_t missing;      /* rows, or steps of a sequence, without a value: the default was used */
+    int64_t masked;       /* rows whose value was hidden (use_mask); they are missing, too */
     int64_t out_of_range; /* ids outside [0, num_embeddings), taken as 0 */
     int64_t first_bad;    /* the first of those ids (INT64_MAX: larger than 64 bits) */
     int64_t unknown;      /* values that its vocabulary does not list */
@@ -80,6 +81,7 @@ struct cr_feature {
     const bool *is_seq; /* sequence: per column, is it one (else a value for all steps of its row);
                            NULL: all are */
     bool spread;        /* sequence: an input of one step stands for all steps of its row */
+    bool mask;          /* use_mask: has no value in hidden rows of a chunk */
     bool token_steps;   /* sequence: its own values are the steps, inputs are not cut */
     bool stub;          /* stub_type: only gives its value to others, in no batch */
     int given;          /* to other features (FG_DAG): 1 as it is, 2 as text */
@@ -196,7 +198,7 @@ static inline bool cr_counts_constant(const cr_feature_counts *c) {
 }
 /* has no row a value of its own? */
 static inline bool cr_counts_absent(const cr_feature *f, const cr_feature_counts *c) {
-    return c->rows > 0 && c->missing >= (f->seq ? c->steps : c->rows);
+    return c->rows > c->masked && c->missing >= (f->seq ? c->steps : c->rows);
 }
 
 #endif

@@ -113,6 +113,14 @@ CR_CHECKED cr_code cr_give_numbers(const cr_feature *f, const cr_column *col, co
 /* cr_count_bad counts a value that is no number: not finite, or unparsable. */
 void cr_count_bad(cr_feature_counts *c, const char *s, size_t n);
 
+/* ---- hidden rows (mask.c) ---- */
+
+/* cr_mask_make says which features are masked; mistakes to diag. */
+void cr_mask_make(cr_features *fs, const cr_data_conf *data, cr_diag *diag);
+/* cr_mask_hide: the chunk as a masked feature sees it */
+cr_chunk cr_mask_hide(const cr_feature *f, const cr_chunk *chunk, cr_arena *arena,
+                      cr_feature_counts *counts);
+
 /* ---- tokens to ids (ids.c) ---- */
 
 typedef enum cr_id_kind { CR_IDS_HASH, CR_IDS_BUCKETS, CR_IDS_VOCAB, CR_IDS_ENCODED } cr_id_kind;

@@ -209,6 +209,7 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
     fs->n_reserved = n_reserved;
     cr_dag_make(fs, arena, diag);
     check_inputs(fs, diag);
+    if (with_labels) cr_mask_make(fs, data, diag);
     cr_map_clear(&b.wants);
     cr_map_clear(&b.names);
     return diag->n_errors > errors ? NULL : fs;
@@ -340,10 +341,16 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
             o.ids = &sparse[f->slot];
         else if (!f->seq)
             o.dense = dense + f->dense_off;
+        const cr_chunk *in = chunk;
+        cr_chunk masked;
+        if (f->mask && chunk->hidden) {
+            masked = cr_mask_hide(f, chunk, arena, &counts[i]);
+            in = &masked;
+        }
         if (f->seq)
-            CR_TRY(cr_seq_encode(f, chunk, &o, f->sparse ? NULL : &dense_seq[f->slot], err));
+            CR_TRY(cr_seq_encode(f, in, &o, f->sparse ? NULL : &dense_seq[f->slot], err));
         else
-            CR_TRY(f->type->encode(f, chunk, &o, err));
+            CR_TRY(f->type->encode(f, in, &o, err));
         if (fs->times) atomic_fetch_add(&fs->times[i], (long long)(1e9 * (cr_now() - begin)));
     }
     out->n_rows = n;

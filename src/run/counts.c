@@ -23,10 +23,10 @@ static const struct column {
 } columns[] = {
 #define COLUMN(k, title, notable)                                                                  \
     { #k, title, offsetof(cr_feature_counts, k), notable }
-    COLUMN(missing, "missing", false),      COLUMN(out_of_range, "out of range", true),
-    COLUMN(unknown, "unknown", true),       COLUMN(not_finite, "not finite", true),
-    COLUMN(unparsable, "unparsable", true), COLUMN(truncated, "truncated", true),
-    COLUMN(cut, "above value_dim", true),
+    COLUMN(missing, "missing", false),          COLUMN(masked, "masked", false),
+    COLUMN(out_of_range, "out of range", true), COLUMN(unknown, "unknown", true),
+    COLUMN(not_finite, "not finite", true),     COLUMN(unparsable, "unparsable", true),
+    COLUMN(truncated, "truncated", true),       COLUMN(cut, "above value_dim", true),
 #undef COLUMN
 };
 enum { N_COLUMNS = sizeof(columns) / sizeof(columns[0]) };
@@ -93,7 +93,7 @@ static bool is_notable(const cr_feature *f, const cr_feature_counts *n) {
     for (int k = 0; k < N_COLUMNS; k++)
         if (columns[k].notable && count_of(n, k) > 0) return true;
     int64_t all = f->seq ? n->steps : n->rows;
-    return n->missing * 2 > all || cr_counts_absent(f, n) || cr_counts_constant(n);
+    return (n->missing - n->masked) * 2 > all || cr_counts_absent(f, n) || cr_counts_constant(n);
 }
 
 static void table(const counter *c) {

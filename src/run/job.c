@@ -324,6 +324,7 @@ cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag)
                          .tally_size = cr_features_counts_size(j->features),
                          .tally_add = cr_features_counts_add,
                          .batch_size = d->batch_size,
+                         .mask = d->mask,
                          .shuffle = d->shuffle,
                          .drop_remainder = d->drop_remainder,
                          .seed = j->root->train_config->seed,

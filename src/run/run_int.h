@@ -87,6 +87,7 @@ typedef struct job_data {
     const char *key; /* of the config that names them; NULL: a flag */
     int64_t batch_size, n_epochs;
     bool shuffle, drop_remainder;
+    bool mask;    /* training: rows are hidden (sample_mask_prob) */
     bool any_bad; /* leave out and count bad rows without limit (check) */
     bool silent;  /* do not log them */
     cr_data_pos start;

@@ -151,6 +151,7 @@ static cr_code start(loop *l) {
                   .key = "train_input_path",
                   .batch_size = l->c->data_config->batch_size,
                   .n_epochs = l->tc->num_epochs,
+                  .mask = true,
                   .shuffle = l->c->data_config->shuffle,
                   .drop_remainder = l->c->data_config->drop_remainder,
                   .start = l->pos};
