@@ -49,8 +49,8 @@ has_err "...[INFO]   seq                    0                0                0 
 has_err "...[INFO] Features of train data, epoch 1: 400 rows, counts as in the epoch before"
 [ "$(grep -c "feature 'none'" "$err")" = 1 ] || fail "a warning is told again"
 if grep -q "  item " "$err"; then fail "a feature without findings is told"; fi
-grep -q '"name": "city", "rows": 400, "ids": 400, "missing": 0, "out_of_range": 0, "unknown": 100,' m/feature_counts.json || fail "no count of unknown values"
-grep -q '"name": "seq", "rows": 400, "steps": 666, "ids": 666, "missing": 0, "out_of_range": 0, "unknown": 0, "not_finite": 0, "unparsable": 0, "truncated": 133, "cut": 0, "constant": false' m/feature_counts.json || fail "no counts of steps"
+grep -q '"name": "city", "rows": 400, "ids": 400, "missing": 0, "masked": 0, "out_of_range": 0, "unknown": 100,' m/feature_counts.json || fail "no count of unknown values"
+grep -q '"name": "seq", "rows": 400, "steps": 666, "ids": 666, "missing": 0, "masked": 0, "out_of_range": 0, "unknown": 0, "not_finite": 0, "unparsable": 0, "truncated": 133, "cut": 0, "constant": false' m/feature_counts.json || fail "no counts of steps"
 [ "$(grep -c '"event": "features", .*"data": "train", "epoch": [01], ' m/train_log.jsonl)" = 2 ] || fail "no line per epoch"
 run crank train f.yaml --threads 2 --model_dir m2
 ends 0

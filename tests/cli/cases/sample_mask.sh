@@ -8,7 +8,7 @@ ends 0
 run crank train tiny.yaml --threads 3 --model_dir three
 ends 0
 same_weights one three
-run crank train tiny.yaml --model_dir parts --set train_config.num_steps=13
+run crank train tiny.yaml --model_dir parts --set train_config.num_steps=13 --set train_config.num_epochs=0
 ends 0
 run crank train tiny.yaml --model_dir parts --continue_train
 ends 0
