@@ -148,6 +148,15 @@ TEST(computed) {
            "separator: '|', boundaries: [1], embedding_dim: 4}",
            COL("k:1|m:2", "k:x", ""), COL("k:3", "k:1", "k:1"),
            "rows 3, ids 1, missing 1, unparsable 1");
+    COUNTS(NORMAL,
+           CALC("custom_feature", TWO "operator_name: EditDistance, boundaries: [1, 3], "
+                                      "operator_lib_file: 'pyfg/lib/libedit_distance.so'"),
+           COL("ab", "", "abc"), COL("ac", "x", "abc"), "rows 3, ids 2, missing 1");
+    /* what value_map does not hold is left out, as if it were not there */
+    COUNTS(NORMAL,
+           CALC("combine_feature", "expression: 'user:a', value_map: {x: 1, y: 5}, num_buckets: 6, "
+                                   "separator: '|'"),
+           COL("x", "", "x|y", "q"), "", "rows 4, ids 2, missing 2, out_of_range 1, first_bad 6");
     COUNTS(NORMAL, CALC("bool_mask_feature", TWO "num_buckets: 10, separator: '|'"),
            COL("1|2|30", "1", "4"), COL("true|false|true", "false", "maybe"),
            "rows 3, ids 2, missing 1, out_of_range 1, first_bad 30, unparsable 1");
