@@ -19,7 +19,7 @@ INLINE vec vload_first(const float *p, int64_t n) {
 }
 
 #ifdef __AVX512F__
-enum { NV = 16, TN_COLUMNS = 128, TN_ROWS = 64 };
+enum { NV = 16, TN_COLUMNS = 128, TN_ROWS = 64, AR = 6, AV = 4 };
 /* Which of the first n elements are not zero. Two vectors become one mask of 32 bits: gcc 12 spills
  * a mask of 16 as two bytes and reads back four. */
 INLINE uint32_t nonzero_32(const float *a, int64_t n) {
@@ -37,7 +37,7 @@ INLINE void columns_32(uint32_t *bits, const float *a, int64_t lda, int64_t rows
     _mm512_storeu_si512(bits, m);
 }
 #else
-enum { NV = 8, TN_COLUMNS = 64, TN_ROWS = 64 };
+enum { NV = 8, TN_COLUMNS = 64, TN_ROWS = 64, AR = 4, AV = 2 };
 INLINE uint32_t nonzero_32(const float *a, int64_t n) {
     uint32_t bits = 0;
     for (int i = 0; i < 32 && i < n; i += VL) {
@@ -126,47 +126,143 @@ INLINE void chains(const job *j, int nv, float *c, const float *a, uint64_t bits
 
 /* Few vectors are too few chains to hide the latency of a multiply-add: two rows in turns. */
 #define PAIRED(nv) ((nv) <= 4)
-INLINE void chains_of_two(const job *j, int nv, float *c, int64_t ldc, const float *a, int64_t lda,
-                          uint64_t bits0, uint64_t bits1) {
+INLINE void chains_of_two(const job *j, int nv, float *const *c, const float *const *a,
+                          const uint64_t *bits) {
     vec s[NV], z[NV];
-    chains_begin(j, nv, s, c);
-    chains_begin(j, nv, z, c + ldc);
-    while (bits0 && bits1) {
-        chains_step(j, nv, s, a, &bits0);
-        chains_step(j, nv, z, a + lda, &bits1);
+    uint64_t left[2] = {bits[0], bits[1]};
+    chains_begin(j, nv, s, c[0]);
+    chains_begin(j, nv, z, c[1]);
+    while (left[0] && left[1]) {
+        chains_step(j, nv, s, a[0], &left[0]);
+        chains_step(j, nv, z, a[1], &left[1]);
     }
-    while (bits0)
-        chains_step(j, nv, s, a, &bits0);
-    while (bits1)
-        chains_step(j, nv, z, a + lda, &bits1);
-    chains_end(j, nv, s, c);
-    chains_end(j, nv, z, c + ldc);
+    while (left[0])
+        chains_step(j, nv, s, a[0], &left[0]);
+    while (left[1])
+        chains_step(j, nv, z, a[1], &left[1]);
+    chains_end(j, nv, s, c[0]);
+    chains_end(j, nv, z, c[1]);
+}
+
+/* AR rows of C, with the bits of their elements of A. */
+typedef struct rows {
+    float *c[AR];
+    const float *a[AR];
+    uint64_t bits[AR], any, all;
+} rows;
+
+INLINE void one_by_one(const job *j, int nv, const rows *t) {
+    for (int r = 0; r < AR; r += PAIRED(nv) ? 2 : 1)
+        if (PAIRED(nv))
+            chains_of_two(j, nv, t->c + r, t->a + r, t->bits + r);
+        else
+            chains(j, nv, t->c[r], t->a[r], t->bits[r]);
+}
+
+/* AR rows with zeros at the same k share the loads of B, AV vectors at a time. Where they differ
+ * (bits of any, not of all) each looks at its own bits. */
+INLINE void alike_columns(const job *j, const rows *t, int nv, int64_t at) {
+    vec s[AR][AV];
+    job part = *j;
+    part.nc = j->nc - at < nv * VL ? j->nc - at : nv * VL;
+    if (j->bias) part.bias = j->bias + at;
+    EACH(r, AR) {
+        chains_begin(&part, nv, s[r], t->c[r] + at);
+    }
+    for (uint64_t any = t->any; any; any &= any - 1) {
+        int64_t k = __builtin_ctzll(any);
+        vec b[AV];
+        EACH(i, nv) {
+            b[i] = vload(j->b + k * j->sb + at + i * VL);
+        }
+        bool all = t->all >> k & 1;
+        EACH(r, AR) {
+            if (!all && !(t->bits[r] >> k & 1)) continue;
+            vec x = vset1(t->a[r][k * j->sa]);
+            EACH(i, nv) {
+                s[r][i] = vfma(x, b[i], s[r][i]);
+            }
+        }
+    }
+    EACH(r, AR) {
+        chains_end(&part, nv, s[r], t->c[r] + at);
+    }
+}
+
+INLINE void alike(const job *j, int nv, const rows *t) {
+    int i = 0;
+    for (; i + AV <= nv; i += AV)
+        alike_columns(j, t, AV, i * VL);
+    if (nv % AV) alike_columns(j, t, nv % AV, i * VL);
+}
+
+/* do AR rows have their zeros in the same places, so that this is less work than one by one? */
+INLINE bool are_alike(rows *t) {
+    int64_t terms = 0;
+    t->any = 0, t->all = ~UINT64_C(0);
+    for (int r = 0; r < AR; r++) {
+        t->any |= t->bits[r];
+        t->all &= t->bits[r];
+        terms += __builtin_popcountll(t->bits[r]);
+    }
+    int64_t any = __builtin_popcountll(t->any), all = __builtin_popcountll(t->all);
+    return 4 * AR * (2 * any - all) < 5 * terms;
 }
 
 /* rows of a block: their elements of A are beside each other */
 INLINE void rows_nn(const job *j, int nv, float *c, int64_t ldc, const float *a, int64_t lda,
                     int64_t M, int64_t kb) {
     int64_t m = 0;
-    for (; PAIRED(nv) && m + 1 < M; m += 2)
-        chains_of_two(j, nv, c + m * ldc, ldc, a + m * lda, lda, nonzero(a + m * lda, kb),
-                      nonzero(a + (m + 1) * lda, kb));
+    for (; m + AR <= M; m += AR) {
+        rows t;
+        for (int r = 0; r < AR; r++) {
+            t.c[r] = c + (m + r) * ldc;
+            t.a[r] = a + (m + r) * lda;
+            t.bits[r] = nonzero(t.a[r], kb);
+        }
+        if (are_alike(&t))
+            alike(j, nv, &t);
+        else
+            one_by_one(j, nv, &t);
+    }
     for (; m < M; m++)
         chains(j, nv, c + m * ldc, a + m * lda, nonzero(a + m * lda, kb));
 }
 
-/* or below each other */
+/* or below each other: those without a zero together, those with nothing else left out */
 INLINE void rows_tn(const job *j, int nv, float *c, int64_t ldc, const float *a, int64_t lda,
                     int64_t M, int64_t kb) {
-    uint64_t bits[VL];
+    uint64_t bits[VL], all = kb > 0 ? ~UINT64_C(0) >> (64 - kb) : 0;
+    rows full = {.any = all, .all = all}, some;
+    int n_full = 0, n_some = 0;
     for (int64_t m = 0; m < M; m += VL) {
         int64_t n = M - m < VL ? M - m : VL;
         nonzero_columns(bits, a + m, lda, kb, n);
-        int64_t i = 0;
-        for (; PAIRED(nv) && i + 1 < n; i += 2)
-            chains_of_two(j, nv, c + (m + i) * ldc, ldc, a + m + i, 1, bits[i], bits[i + 1]);
-        for (; i < n; i++)
-            chains(j, nv, c + (m + i) * ldc, a + m + i, bits[i]);
+        for (int64_t i = 0; i < n; i++) {
+            float *ci = c + (m + i) * ldc;
+            if (bits[i] == all) {
+                full.c[n_full] = ci;
+                full.a[n_full++] = a + m + i;
+                if (n_full < AR) continue;
+                alike(j, nv, &full);
+                n_full = 0;
+            } else if (bits[i] == 0 && j->from_c) {
+                continue;
+            } else if (PAIRED(nv)) {
+                some.c[n_some] = ci;
+                some.a[n_some] = a + m + i;
+                some.bits[n_some++] = bits[i];
+                if (n_some < 2) continue;
+                chains_of_two(j, nv, some.c, some.a, some.bits);
+                n_some = 0;
+            } else {
+                chains(j, nv, ci, a + m + i, bits[i]);
+            }
+        }
     }
+    for (int r = 0; r < n_full; r++)
+        chains(j, nv, full.c[r], full.a[r], all);
+    if (n_some) chains(j, nv, some.c[0], some.a[0], some.bits[0]);
 }
 
 /* one instance per number of vectors: they are registers */
