@@ -229,6 +229,9 @@ INLINE void rows_nn(const job *j, int nv, float *c, int64_t ldc, const float *a,
         chains(j, nv, c + m * ldc, a + m * lda, nonzero(a + m * lda, kb));
 }
 
+/* rows of C are fetched ahead: they come from further away than the hardware looks */
+enum { AHEAD = 2 };
+
 /* or below each other: those without a zero together, those with nothing else left out */
 INLINE void rows_tn(const job *j, int nv, float *c, int64_t ldc, const float *a, int64_t lda,
                     int64_t M, int64_t kb) {
@@ -240,6 +243,9 @@ INLINE void rows_tn(const job *j, int nv, float *c, int64_t ldc, const float *a,
         nonzero_columns(bits, a + m, lda, kb, n);
         for (int64_t i = 0; i < n; i++) {
             float *ci = c + (m + i) * ldc;
+            if (j->from_c) EACH(v, nv) {
+                    __builtin_prefetch(ci + AHEAD * ldc + v * VL, 1);
+                }
             if (bits[i] == all) {
                 full.c[n_full] = ci;
                 full.a[n_full++] = a + m + i;
