@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """curves.py - how the speed of the training step changes with threads, batch, width, table rows, ids per row and
-number of features.
+number of features, and that of target attention with the length of its sequences.
 
   curves.py [--build build] [--out out/bench] [--docs docs/img] [--rounds 2] [--seconds 1] [--only NAME,...]
 
@@ -80,6 +80,47 @@ def write_config(path, data, cards, batch, dim=16, many=False):
     return path
 
 
+def write_sequences(path, rows, steps, cards):
+    """label, an item of three ids, and as many sequences, exactly `steps` long"""
+    if os.path.exists(path):
+        return path
+    rng = random.Random(2)
+    names = [f"item_{i}" for i in range(len(cards))]
+    with open(path + ".part", "w") as f:
+        f.write(",".join(["label"] + names + ["clicks__" + n for n in names]) + "\n")
+        for _ in range(rows):
+            cells = ["1" if rng.random() < 0.25 else "0"] + [str(zipf(rng, c)) for c in cards]
+            cells += ["|".join(str(zipf(rng, c)) for _ in range(steps)) for c in cards]
+            f.write(",".join(cells) + "\n")
+    os.rename(path + ".part", path)
+    return path
+
+
+def write_din(path, data, cards, batch):
+    """multi_tower_din: target attention with hidden layers 256, 64 over keys of three ids"""
+    names = [f"item_{i}" for i in range(len(cards))]
+    feature = lambda n, c: {"id_feature": {"feature_name": n, "expression": "item:" + n, "embedding_name": n,
+                                           "num_buckets": c, "embedding_dim": 16}}
+    features = [feature(n, c) for n, c in zip(names, cards)]
+    sequence = {"sequence_name": "clicks", "sequence_length": 1000, "sequence_delim": "|", "features": list(features)}
+    rule = lambda name: {name: {"lr": 0.001}, "constant_learning_rate": {}}
+    conf = {"train_input_path": data, "model_dir": "model",
+            "train_config": {"sparse_optimizer": rule("adagrad_optimizer"), "dense_optimizer": rule("adam_optimizer"), "num_epochs": 1},
+            "data_config": {"dataset_type": "CsvDataset", "batch_size": batch, "fg_mode": "FG_NONE", "with_header": True,
+                            "label_fields": ["label"]},
+            "feature_configs": features + [{"sequence_feature": sequence}],
+            "model_config": {"feature_groups": [{"group_name": "deep", "group_type": "DEEP", "feature_names": names},
+                                                {"group_name": "clicks", "group_type": "SEQUENCE",
+                                                 "feature_names": names + ["clicks__" + n for n in names]}],
+                             "multi_tower_din": {"towers": [{"input": "deep", "mlp": {"hidden_units": [512, 256, 128]}}],
+                                                 "din_towers": [{"input": "clicks", "attn_mlp": {"hidden_units": [256, 64]}}],
+                                                 "final": {"hidden_units": [64]}},
+                             "losses": [{"binary_cross_entropy": {}}]}}
+    with open(path, "w") as f:
+        json.dump(conf, f)
+    return path
+
+
 # ---- the curves ----
 
 class Curve:
@@ -130,6 +171,11 @@ def make(work, want):
             cards = [10000] * n
             data = write_data(f"{work}/features{n}.csv", 4096, cards)
             out[-1].add("", n, write_config(f"{work}/features{n}.yaml", data, cards, 1024), cards)
+    if curve("steps", "the length of sequences", "steps of a sequence", flops, "multi_tower_din, batch 512, keys of 3 ids"):
+        cards = [846812, 12961, 461498]
+        for n in (10, 30, 100, 300, 1000):
+            data = write_sequences(f"{work}/steps{n}.csv", 2048, n, cards)
+            out[-1].add("", n, write_din(f"{work}/steps{n}.yaml", data, cards, 512), cards * 2)
     if curve("start", "", "", same, ""):  # not a plot: time until 4 GB of tables are there
         cards = [4_000_000_000 // (17 * 8)]
         data = write_data(work + "/start.csv", 8192, cards)
@@ -247,7 +293,7 @@ def main():
     ap.add_argument("--docs", default="docs/img")
     ap.add_argument("--rounds", type=int, default=2)
     ap.add_argument("--seconds", type=float, default=1.0)
-    ap.add_argument("--only", default="threads,batch,width,rows,ids,features,start")
+    ap.add_argument("--only", default="threads,batch,width,rows,ids,features,steps,start")
     ap.add_argument("--plot", action="store_true", help="only draw what OUT/curves.json holds")
     ap.add_argument("--keep", action="store_true", help="keep the generated data")
     a = ap.parse_args()

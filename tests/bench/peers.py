@@ -32,11 +32,17 @@ VARIANTS = {"deepfm": ["manual", "fused", "fused17", "manual17"], "dlrm": ["manu
 DENSE = [f"int_{i}" for i in range(13)]
 SPARSE = [f"cat_{i}" for i in range(26)]
 
+DIN = "multi_tower_din, batch 2048"
+DIN_FEATURES = ["user", "cms_segid", "cms_group", "gender", "age", "pvalue", "shopping", "occupation", "class_level", "adgroup",
+                "cate", "campaign", "customer", "brand", "price", "pid"]
+DIN_KEYS = ["adgroup", "cate", "brand"]
+
 # the bars: name -> {peer: (floor, goal)}
 BARS = {
     "deepfm, batch 8192": {"tuned": (2.5, 5), "plain": (3.5, 7)},
     "deepfm, batch 512": {"tuned": (2, 4), "plain": (7, 14)},
     "dlrm, batch 8192": {"tuned": (4, 7), "plain": (4.5, 8)},
+    DIN: {"tuned": (3.5, 6), "padded": (7, 14), "plain": (12, 20)},
     "deepfm from CSV, batch 8192": {"tuned": (15, 30), "plain": (15, 30)},
     "deepfm from raw TSV, batch 8192": {"tuned": (15, 30), "plain": (15, 30)},
     "deepfm from Parquet, batch 8192": {"tuned": (15, 30), "plain": (15, 30)},
@@ -109,6 +115,42 @@ def write_config(path, model, card, data, kind="csv"):
     return path
 
 
+def write_din(path, peers):
+    """rows of the peer's own making: 16 ids, and sequences of up to 100 steps of three ids"""
+    sys.path.insert(0, peers)
+    from common import TAOBAO_CTX, TAOBAO_ITEM, TAOBAO_USER, din_batches
+    csv, card = path + ".csv", dict(zip(DIN_FEATURES, TAOBAO_USER + TAOBAO_ITEM + TAOBAO_CTX))
+    keys = ["clicks__" + k for k in DIN_KEYS]
+    if not os.path.exists(csv):
+        rows = 16384
+        deep, seq, length, y = din_batches(rows, 1, 100, False)
+        with open(csv + ".part", "w") as f:
+            f.write(",".join(["label"] + DIN_FEATURES + keys) + "\n")
+            for r in range(rows):
+                steps = seq[r, :length[r]]
+                cells = [str(int(y[r]))] + [str(v) for v in deep[r]]
+                f.write(",".join(cells + ["|".join(map(str, steps[:, k])) for k in range(len(keys))]) + "\n")
+        os.rename(csv + ".part", csv)
+    feature = lambda n: {"id_feature": {"feature_name": n, "expression": "user:" + n, "num_buckets": card[n], "embedding_dim": 16}}
+    rule = lambda name: {name: {"lr": 0.001}, "constant_learning_rate": {}}
+    conf = {"train_input_path": csv, "model_dir": path + ".model",
+            "train_config": {"sparse_optimizer": rule("adagrad_optimizer"), "dense_optimizer": rule("adam_optimizer"), "num_epochs": 1},
+            "data_config": {"dataset_type": "CsvDataset", "batch_size": 2048, "fg_mode": "FG_NONE", "with_header": True,
+                            "label_fields": ["label"]},
+            "feature_configs": [feature(n) for n in DIN_FEATURES] + [{"sequence_feature": {
+                "sequence_name": "clicks", "sequence_length": 100, "sequence_delim": "|", "features": [feature(n) for n in DIN_KEYS]}}],
+            "model_config": {"feature_groups": [
+                {"group_name": "deep", "group_type": "DEEP", "feature_names": DIN_FEATURES},
+                {"group_name": "clicks", "group_type": "SEQUENCE", "feature_names": DIN_KEYS + keys}],
+                "multi_tower_din": {"towers": [{"input": "deep", "mlp": {"hidden_units": [512, 256, 128]}}],
+                                    "din_towers": [{"input": "clicks", "attn_mlp": {"hidden_units": [256, 64]}}],
+                                    "final": {"hidden_units": [64]}},
+                "losses": [{"binary_cross_entropy": {}}]}}
+    with open(path + ".yaml", "w") as f:
+        json.dump(conf, f, indent=1)
+    return path + ".yaml"
+
+
 def write_parquet(csv, build):
     """the same rows by DuckDB, columns as numbers"""
     run(["sh", "tools/npm.sh", "tests/parquet"])
@@ -177,9 +219,9 @@ class Peers:
     def figures(text):
         return {w[1]: float(w[2]) for w in map(str.split, text.splitlines()) if w[:1] == ["@"]}
 
-    def train(self, model, variant, batch, threads, tuned):
+    def train(self, model, variant, batch, threads, tuned, *more):
         out = self.figures(self.python(["peer_torch.py", "--model", model, "--variant", variant, "--batch", str(batch),
-                                        "--threads", str(threads), "--seconds", str(self.a.seconds), "--windows", "2"],
+                                        "--threads", str(threads), "--seconds", str(self.a.seconds), "--windows", "2", *more],
                                        tuned, threads))
         return next(v for k, v in out.items() if k.endswith(f".t{threads}"))
 
@@ -296,6 +338,8 @@ def main():
     card = write_csv(csv, a.peers)
     conf = {m: write_config(f"{work}/{m}.yaml", m, card, csv) for m in VARIANTS}
     ours, peers, t, T = Ours(a), Peers(a), Table(), a.threads
+    if "train" in want:
+        conf["din"] = write_din(work + "/din", a.peers)
     losses, parquet = {}, "deepfm from Parquet, batch 8192"
     if "files" in want:
         if not os.path.exists(work + "/hex.tsv"):
@@ -323,6 +367,11 @@ def main():
                 t.measure("deepfm, threads 2 of 1", "one thread",
                           lambda: ours.bench("train", conf[model], batch, 1)["rows_per_s"])
                 t.add("deepfm, threads 2 of 1", "ours", t.best[name]["ours"])
+        if "train" in want:
+            t.measure(DIN, "ours", lambda: ours.bench("train", conf["din"], 2048, T)["rows_per_s"])
+            for side, variant, tuned, how in (("tuned", "fused", True, "algebra"), ("padded", "fused", True, "padded"),
+                                              ("plain", "naive", False, "padded")):
+                t.measure(DIN, side, lambda: peers.train("din", variant, 2048, T, tuned, "--din", how))
         if "files" in want:
             if "parquet" in conf:
                 t.measure(parquet, "ours", lambda: ours.files(conf["parquet"]))
