@@ -48,6 +48,9 @@ typedef struct cr_args {
     int64_t budget;
     const char *input, *features;
     int64_t skip;
+    const char *fg_output_dir, *reserves, *remove_bucketizer, *force_update_resource;
+    const char *odps_project_name, *odps_schema_name, *fg_resource_name, *odps_data_quota_name;
+    const char *template_model_config_path, *model_config_path, *config_table_path, *reader_type;
     /* measuring things */
     double seconds;
     bool from_files;

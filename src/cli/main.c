@@ -26,6 +26,8 @@
     X(check)                                                                                       \
     X(config)                                                                                      \
     X(fg)                                                                                          \
+    X(create_fg_json)                                                                              \
+    X(add_feature_info)                                                                            \
     X(feature_selection)                                                                           \
     X(params)                                                                                      \
     X(diff)                                                                                        \

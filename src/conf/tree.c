@@ -47,6 +47,21 @@ void cr_conf_push(cr_conf_doc *doc, cr_conf_node *parent, const char *key, cr_lo
     parent->v[parent->n++] = (cr_conf_entry){key, at, val};
 }
 
+int cr_conf_remove(cr_conf_node *in, const cr_conf_node *what) {
+    int n = 0;
+    size_t to = 0;
+    for (size_t i = 0; i < in->n; i++) {
+        if (in->v[i].val == what) {
+            n++;
+            continue;
+        }
+        if (in->v[i].val->kind != CR_NODE_SCALAR) n += cr_conf_remove(in->v[i].val, what);
+        in->v[to++] = in->v[i];
+    }
+    in->n = to;
+    return n;
+}
+
 cr_conf_node *cr_conf_find(const cr_conf_node *map, const char *key) {
     if (!map || map->kind != CR_NODE_MAP) return NULL;
     for (size_t i = map->n; i-- > 0;)

@@ -59,6 +59,9 @@ CR_CHECKED cr_code cr_conf_parse_pbtxt(cr_conf_doc *doc, const char *text, size_
 cr_conf_node *cr_conf_new(cr_conf_doc *doc, cr_node_kind kind, cr_loc at);
 void cr_conf_push(cr_conf_doc *doc, cr_conf_node *parent, const char *key, cr_loc at,
                   cr_conf_node *val);
+/* cr_conf_remove takes the value `what` out of the tree below `in`, wherever it stands; returns how
+ * often */
+int cr_conf_remove(cr_conf_node *in, const cr_conf_node *what);
 /* last entry with that key, NULL when absent */
 cr_conf_node *cr_conf_find(const cr_conf_node *map, const char *key);
 

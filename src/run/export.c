@@ -188,13 +188,11 @@ static void schema(const job *j, int type, cr_buf *out) {
     cr_buf_char(out, '\n');
 }
 
-/* vocabularies and libraries, each once */
-static cr_code copy_vocabs(job *j, const char *dir, cr_err *err) {
-    cr_arena *a = &j->cfg.arena;
-    for (int i = 0; i < j->features->n; i++) {
-        const cr_feature *f = j->features->v[i];
+cr_code cr_copy_assets(const cr_features *fs, const char *dir, cr_arena *arena, cr_err *err) {
+    for (int i = 0; i < fs->n; i++) {
+        const cr_feature *f = fs->v[i];
         for (int k = 0; k < f->n_assets; k++) {
-            const char *to = cr_path_join(a, dir, f->assets[k].name);
+            const char *to = cr_path_join(arena, dir, f->assets[k].name);
             if (!cr_path_exists(to)) CR_TRY(cr_file_copy(f->assets[k].path, to, err));
         }
     }
@@ -238,7 +236,7 @@ static cr_code fill(job *j, const cr_export_opts *o, const char *dir, cr_err *er
     cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &j->cfg.arena, &n);
     set_emb_type(j, v, n, type);
     cr_code code = cr_ckpt_write_tensors(dir, v, n, NULL, err);
-    if (code == CR_OK) code = copy_vocabs(j, dir, err);
+    if (code == CR_OK) code = cr_copy_assets(j->features, dir, &j->cfg.arena, err);
     if (code == CR_OK) code = cr_libs_copy(&j->cfg.doc, dir, err);
     if (code == CR_OK) {
         code = own_config(j, &b, err);

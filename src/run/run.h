@@ -166,6 +166,26 @@ typedef struct cr_fg_opts {
 } cr_fg_opts;
 CR_CHECKED cr_code cr_fg(const cr_fg_opts *o, cr_diag *diag);
 
+/* cr_create_fg_json writes fg.json and the files it names. */
+typedef struct cr_fg_json_opts {
+    cr_config_opts config; /* path may be a model_dir or an export */
+    const char *fg_output_dir;
+    const char *reserves; /* comma list; NULL: none */
+    bool remove_bucketizer;
+} cr_fg_json_opts;
+CR_CHECKED cr_code cr_create_fg_json(const cr_fg_json_opts *o, int *n_features, cr_diag *diag);
+
+/* cr_add_feature_info writes a config with what a table says of its features. */
+typedef struct cr_feature_info_opts {
+    const char *template_path, *output_path, *table;
+    const char *reader_type; /* NULL: by the ending of the table */
+} cr_feature_info_opts;
+typedef struct cr_feature_info_result {
+    int n_edited, n_dropped;
+} cr_feature_info_result;
+CR_CHECKED cr_code cr_add_feature_info(const cr_feature_info_opts *o, cr_feature_info_result *res,
+                                       cr_diag *diag);
+
 /* cr_feature_selection puts the features of each group in the order of the drop probabilities that
  * variational dropout learned: tables (and pictures) of them, and the config with the topk of each
  * group, go to output_dir. */

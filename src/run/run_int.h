@@ -54,6 +54,10 @@ typedef struct job_opts {
 CR_CHECKED cr_code cr_job_open(job *j, const job_opts *o, cr_diag *diag);
 CR_CHECKED cr_code cr_job_prepare(job *j, const job_opts *o, cr_diag *diag);
 void cr_job_close(job *j);
+/* cr_copy_assets copies the files that features need (vocabularies, libraries) into dir, each once
+ * (export.c) */
+CR_CHECKED cr_code cr_copy_assets(const cr_features *fs, const char *dir, cr_arena *arena,
+                                  cr_err *err);
 /* cr_config_of_dir: a model_dir or an export as config means the pipeline.config in it */
 void cr_config_of_dir(cr_config_opts *c, char path[1200]);
 /* cr_job_assets_from points all vocab_files of a loaded tree into dir (export.c) */

@@ -108,22 +108,6 @@ static cr_code read_groups(selection *s, char checkpoint[1088], cr_err *err) {
 
 /* ---- the new config ---- */
 
-/* takes the value `what` out of the tree, wherever it stands; returns how often */
-static int remove_node(cr_conf_node *in, const cr_conf_node *what) {
-    int n = 0;
-    size_t to = 0;
-    for (size_t i = 0; i < in->n; i++) {
-        if (in->v[i].val == what) {
-            n++;
-            continue;
-        }
-        if (in->v[i].val->kind != CR_NODE_SCALAR) n += remove_node(in->v[i].val, what);
-        in->v[to++] = in->v[i];
-    }
-    in->n = to;
-    return n;
-}
-
 static bool names(const cr_conf_node *n, const char *word) {
     if (n->kind == CR_NODE_SCALAR) return strcmp(n->text, word) == 0;
     for (size_t i = 0; i < n->n; i++)
@@ -190,7 +174,7 @@ static int64_t drop_features(selection *s) {
         bool keep = true; /* blocks of sequences stay */
         for (int f = 0; f < fs->n; f++)
             if (fs->v[f]->conf == c->feature.conf) keep = needed[f];
-        if (!keep) keep = remove_node(s->j.cfg.doc.root, c->base.node) == 0;
+        if (!keep) keep = cr_conf_remove(s->j.cfg.doc.root, c->base.node) == 0;
         left += keep;
     }
     return left;
@@ -211,7 +195,7 @@ static cr_code write_config(selection *s, cr_select_result *res) {
     res->n_features = drop_features(s);
     res->n_before = s->j.root->feature_configs.n;
     if (s->o->clear_variational_dropout)
-        remove_node(s->j.cfg.doc.root, s->j.root->model_config->variational_dropout->base.node);
+        cr_conf_remove(s->j.cfg.doc.root, s->j.root->model_config->variational_dropout->base.node);
     cr_buf b;
     cr_buf_init(&b);
     cr_conf_print(&b, &cr_root_msg, s->j.cfg.doc.root,
