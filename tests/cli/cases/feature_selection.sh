@@ -35,6 +35,17 @@ has_err "crank feature_selection: there is no checkpoint (model.ckpt-N) in m; tr
 run crank train f.yaml
 ends 0
 has_err "... all_feature_p_loss:0.0... total_loss: ..."
+# evaluation, checkpoint and export see the same means
+run crank eval m/pipeline.config
+ends 0
+grep -q "\"auc\": $(auc_of m)" m/eval_result.txt || fail "eval gives another auc"
+run crank export m/pipeline.config --export_dir e
+ends 0
+run crank predict --scripted_model_path e --predict_input_path f.csv --predict_output_path pe --threads 1
+ends 0
+run crank predict --pipeline_config_path m/pipeline.config --predict_input_path f.csv --predict_output_path pm --threads 2
+ends 0
+same pe/part-0.csv pm/part-0.csv
 run crank params m
 has_out "  model.group_variational_dropouts.all.feature_p ...[6]..."
 run crank feature_selection f.yaml --output_dir s --topk 3 --visualize --clear_variational_dropout
