@@ -462,6 +462,20 @@ TEST(formula_steps) {
     t_close(&t);
 }
 
+/* a mask per step */
+TEST(mask_steps) {
+    t_feats t;
+    open_or_say(&t, NORMAL,
+                "- sequence_bool_mask_feature: {feature_name: f, expression: ['item:v', 'item:m'], "
+                "separator: '|', num_buckets: 100, embedding_dim: 4, value_dim: 0}");
+    TEXT(&t, "v", "1;2|3;4", "5", "");
+    TEXT(&t, "m", "1;0|true;false", "1", "");
+    t_encode(&t);
+    CHECK(t.rc == CR_OK && t.bad.n == 0);
+    CHECK_SEQ(&t, 0, IDS(1, 3, 0, 5, 0), ONE_EACH, STEPS(3, 1, 1));
+    t_close(&t);
+}
+
 TEST(fg_json_of_inputs) {
     t_feats t;
     open_or_say(&t, NORMAL,
@@ -732,6 +746,6 @@ TEST_MAIN(CASE(golden_hash), CASE(golden_block), CASE(golden_buckets), CASE(step
           CASE(cut_anywhere), CASE(encoded), CASE(weighted), CASE(dense_text), CASE(dense_lists),
           CASE(boundaries), CASE(lists_of_lists), CASE(text_of_dictionaries), CASE(single_values),
           CASE(combo_steps), CASE(lookup_steps), CASE(overlap_and_dot_steps), CASE(combine_steps),
-          CASE(formula_steps), CASE(fg_json_of_inputs), CASE(steps_of_features),
+          CASE(formula_steps), CASE(mask_steps), CASE(fg_json_of_inputs), CASE(steps_of_features),
           CASE(buckets_of_steps), CASE(bad_values), CASE(lengths_disagree), CASE(columns_of_blocks),
           CASE(mistakes), CASE(refused_columns), CASE(fg_json))
