@@ -102,13 +102,18 @@ void cr_cmd_usage(cr_buf *out, const cr_cmd *cmd) {
 void cr_cmd_overview(cr_buf *out, const cr_cmd *const *cmds) {
     cr_buf_str(out, "crank trains, evaluates, exports and runs recommendation models from a config "
                     "file.\n\nusage: crank COMMAND [flags]\n\ncommands:\n");
-    for (; *cmds; cmds++) {
-        const cr_cmd *c = *cmds;
-        if (c->hidden) continue;
-        char use[64];
-        snprintf(use, sizeof use, "%s %s", c->name, c->operand ? c->operand : "");
-        cr_buf_printf(out, "  %-24s%s\n", use, c->help);
-    }
+    int width = 0;
+    char use[64];
+    for (int pass = 0; pass < 2; pass++) /* the longest, then the lines */
+        for (const cr_cmd *const *p = cmds; *p; p++) {
+            const cr_cmd *c = *p;
+            if (c->hidden) continue;
+            int n = snprintf(use, sizeof use, "%s %s", c->name, c->operand ? c->operand : "");
+            if (pass)
+                cr_buf_printf(out, "  %-*s  %s\n", width, use, c->help);
+            else
+                width = n > width ? n : width;
+        }
     cr_buf_str(
         out,
         "\nhelp:\n"
