@@ -22,6 +22,9 @@
 #define MAX_BLOCKS 1024 /* each may be built inside of another's */
 #define MAX_INPUTS 1024
 #define MAX_NAME   100
+/* far above any use; blocks that double their input would else pass any size */
+#define MAX_ROW    (1 << 24)
+#define MAX_FIELDS 4096
 
 /* ---- messages ---- */
 
@@ -213,6 +216,31 @@ static bool find_sequence(cr_block_call *c) {
     return true;
 }
 
+static bool too_wide(cr_block_call *c, const cr_block_val *v, int n) {
+    int64_t w = 0;
+    for (int i = 0; i < n && w <= MAX_ROW; i++)
+        w += v[i].node->width;
+    if (w <= MAX_ROW) return false;
+    cr_block_wrong(c, c->at, "its row would have more than %d numbers; make it narrower", MAX_ROW);
+    return true;
+}
+
+static bool has_fields(cr_block_call *c) {
+    if (c->x.D == 0) {
+        cr_block_wrong(c, c->at,
+                       "%s multiplies vectors with each other, but those of its inputs have "
+                       "different widths; give their features the same embedding_dim, or put a "
+                       "linear block before those that differ",
+                       c->type);
+        return false;
+    }
+    int64_t F = c->x.node->width / c->x.D;
+    if (F > MAX_FIELDS)
+        cr_block_wrong(c, c->at, "%s has %lld vectors; use %d at most", c->type, (long long)F,
+                       MAX_FIELDS);
+    return F <= MAX_FIELDS;
+}
+
 static bool take_inputs(cr_block_call *c, const cr_block_type *t) {
     if (c->n_in < t->min_in || (t->max_in && c->n_in > t->max_in)) {
         char most[32] = "";
@@ -222,6 +250,7 @@ static bool take_inputs(cr_block_call *c, const cr_block_type *t) {
                        t->min_in == 1 && !most[0] && t->max_in ? "" : "s", c->n_in);
         return false;
     }
+    if (too_wide(c, c->in, c->n_in)) return false;
     if (t->takes & CR_TAKES_SEQUENCE) return find_sequence(c);
     for (int i = 0; i < c->n_in; i++)
         if (c->in[i].node->cls == CR_SEQ && !(t->takes & CR_TAKES_POSITIONS)) {
@@ -236,21 +265,15 @@ static bool take_inputs(cr_block_call *c, const cr_block_type *t) {
         c->x = c->in[0];
     else
         c->x = cr_block_beside(c, c->in, c->n_in);
-    if ((t->takes & CR_TAKES_FIELDS) && c->x.D == 0) {
-        cr_block_wrong(c, c->at,
-                       "%s multiplies vectors with each other, but those of its inputs have "
-                       "different widths; give their features the same embedding_dim, or put a "
-                       "linear block before those that differ",
-                       c->type);
-        return false;
-    }
-    return true;
+    return !(t->takes & CR_TAKES_FIELDS) || has_fields(c);
 }
 
 bool cr_block_run(cr_block_call *c, const cr_block_type *t, const void *conf) {
     size_t before = c->b->diag->n_errors;
     if (take_inputs(c, t)) t->build(c, conf);
     if (c->b->diag->n_errors == before && c->n_out == 0) CR_BUG("a block layer gave nothing");
+    for (int i = 0; i < c->n_out && !too_wide(c, &c->out[i], 1); i++)
+        ;
     return c->b->diag->n_errors == before;
 }
 
@@ -530,19 +553,22 @@ static cr_node *end_row(graph *s) {
         ok = ok && s->v[ends[i]].n_out > 0;
     }
     if (!ok || n == 0) return NULL;
-    cr_node **parts = CR_NEW_N(&s->b->m->arena, cr_node *, n);
+    cr_block_val *v = CR_NEW_N(&s->b->m->arena, cr_block_val, n);
     n = 0;
     for (int i = 0; i < n_blocks; i++)
         for (int k = 0; k < s->v[ends[i]].n_out; k++) {
-            parts[n] = s->v[ends[i]].out[k].node;
-            if (parts[n++]->cls != CR_SEQ) continue;
+            v[n] = s->v[ends[i]].out[k];
+            if (v[n++].node->cls != CR_SEQ) continue;
             cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, s->v[ends[i]].conf->base.at,
                         "block '%s' gives a sequence, which cannot end a model; put a din, "
                         "simple_attention or pooling block behind it",
                         s->v[ends[i]].conf->name);
             return NULL;
         }
-    return cr_mlp(s->b->g, "top_mlp", s->conf->top_mlp, cr_concat(s->b->g, parts, n), s->b->diag);
+    cr_block_call c = {.b = s->b, .g = s->b->g, .block = "concat_blocks", .at = s->conf->base.at};
+    if (too_wide(&c, v, n)) return NULL;
+    cr_node *x = cr_block_beside(&c, v, n).node;
+    return cr_mlp(s->b->g, "top_mlp", s->conf->top_mlp, x, s->b->diag);
 }
 
 static void end_tower(graph *s, int64_t i, cr_node *shared) {

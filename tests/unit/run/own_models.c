@@ -382,6 +382,24 @@ TEST(mistakes_between_blocks) {
     REFUSED(ONE(BLOCK("a", IN_G("rows") "], mlp: {hidden_units: [4]}, fm: {}")), "mlp", "fm");
 }
 
+/* blocks that double their input pass any size in a few lines */
+TEST(sizes_stay_bounded) {
+    char text[16384];
+    int n =
+        snprintf(text, sizeof(text), "%s",
+                 "model_config={feature_groups: [" ROWS "], backbone: {blocks: [{name: b0, inputs: "
+                 "[{feature_group_name: rows}]}");
+    for (int i = 1; i < 70; i++)
+        n += snprintf(text + n, sizeof(text) - (size_t)n,
+                      ", {name: b%d, inputs: [{block_name: b%d}, {block_name: b%d}]}", i, i - 1,
+                      i - 1);
+    snprintf(text + n, sizeof(text) - (size_t)n, "]}" ENDS "}");
+    REFUSED(text, "more than 16777216 numbers", "narrower");
+    REFUSED(ONE(BLOCK("b", IN_G("rows") "], linear: {units: 8192}") "," BLOCK(
+                "c", IN("b") "], fields: {dim: 1}") "," BLOCK("d", IN("c") "], senet: {}")),
+            "senet has 8192 vectors", "4096 at most");
+}
+
 TEST(mistakes_of_layers) {
 #define LAYER(layer) ONE(BLOCK("a", IN_G("rows") "], " layer))
 #define MIXED(layer)                                                                               \
@@ -530,13 +548,11 @@ TEST(ops_that_are_wrong) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(every_layer_is_here),
-                                   CASE(threads_and_pauses_do_not_matter),
-                                   CASE(one_score_everywhere),
-                                   CASE(mistakes_between_blocks),
-                                   CASE(mistakes_of_layers),
-                                   CASE(mistakes_of_libraries),
-                                   CASE(ops_that_are_wrong)};
+    static const t_case cases[] = {
+        CASE(every_layer_is_here),   CASE(threads_and_pauses_do_not_matter),
+        CASE(one_score_everywhere),  CASE(mistakes_between_blocks),
+        CASE(sizes_stay_bounded),    CASE(mistakes_of_layers),
+        CASE(mistakes_of_libraries), CASE(ops_that_are_wrong)};
     if (!root_open("own_models")) return 1;
     t_name = "data";
     write_data();
