@@ -246,10 +246,8 @@ TEST(wrong_parameters) {
         t_open(&t, NORMAL, cases[i].features, false, NULL, 0);
         CHECK(t.fs == NULL);
         CHECK_INT(t.diag.n_errors, 1);
-        if (!t_has(&t, cases[i].says)) {
-            CHECK(!"the message");
-            t_show_diag(&t);
-        }
+        CHECK(t_has(&t, cases[i].says));
+        if (!t_has(&t, cases[i].says)) t_show_diag(&t);
         t_close(&t);
     }
 }

@@ -47,7 +47,9 @@ static void check_golden(const char *type, const char *name, const char *ext) {
     cr_buf texts, ids;
     cr_tokenizer *t = load(type, name, ext);
     int lines = 0;
-    if (read_golden("texts", ".txt", &texts) & read_golden(name, ".ids", &ids) && t) {
+    bool there = read_golden("texts", ".txt", &texts);
+    there = read_golden(name, ".ids", &ids) && there;
+    if (there && t) {
         cr_tok_run *run = cr_tok_run_new(t);
         cr_tok_ids got = {0};
         const char *p = texts.data, *q = ids.data;
