@@ -40,6 +40,7 @@ typedef struct hf {
     int64_t byte[256];
     added *added;
     int n_added;
+    uint8_t starts[256]; /* by first byte: bit 0: one of plain text, bit 1: of normalized */
     cr_hf_steps normalizers, cutters;
 } hf;
 
@@ -200,6 +201,7 @@ static cr_code read_added(hf *t, const cr_json *list, cr_hf_run *run, cr_err *er
         }
         a->text = cr_alloc(a->n + 1, "added tokens");
         memcpy(a->text, text, a->n);
+        t->starts[(unsigned char)a->text[0]] |= a->normalized ? 2 : 1;
         t->n_added++;
     }
     return CR_OK;
@@ -396,11 +398,10 @@ typedef bool (*part_fn)(const hf *t, scratch *s, const char *p, size_t n, bool f
 static bool each_part(const hf *t, scratch *s, const char *p, size_t n, bool first, bool normalized,
                       part_fn fn, cr_tok_ids *ids) {
     size_t from = 0;
-    bool any = false;
-    for (int i = 0; i < t->n_added; i++)
-        any |= t->added[i].normalized == normalized;
-    for (size_t at = 0; any && at < n;) {
-        const added *a = added_at(t, p, n, at, normalized);
+    const int mask = normalized ? 2 : 1;
+    for (size_t at = 0; t->n_added && at < n;) {
+        const added *a =
+            t->starts[(unsigned char)p[at]] & mask ? added_at(t, p, n, at, normalized) : NULL;
         if (!a) {
             at++;
             continue;
