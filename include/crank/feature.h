@@ -8,8 +8,9 @@
  *
  *   const crank_feature_library crank_features = {CRANK_FEATURE_ABI, operators};
  *
- * where `operators` is a NULL-ended array of pointers to crank_operator. Build it with
- * `cc -shared -fPIC -I include mine.c -o mine.so`; nothing of crank is linked.
+ * (in C++ with extern "C" in front) where `operators` is a NULL-ended array of pointers to
+ * crank_operator. Build it with `cc -shared -fPIC -I include mine.c -o mine.so`; nothing of crank is
+ * linked.
  *
  * An operator turns the values of its inputs into values, rows at a time. What comes then - the
  * default of a row without values, normalizers, hashes, vocabularies, boundaries - is crank's, as
