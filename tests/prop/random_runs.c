@@ -2,12 +2,12 @@
  * random_runs.c - properties that must hold for any config, tried on random ones.
  *
  * A seed makes a data set (numbers, words, lists, gaps) and a config: features of every kind, one
- * of the models, random layers, optimizers, batch sizes. Then, byte for byte: threads   the number
- * of threads does not matter pause     a run that stops and goes on equals one that does not files
- * how rows are cut into files does not matter (without shuffle) parquet   neither does the format:
- * random column types that hold the same values (without shuffle; with it threads and pauses do not
- * matter) predict   neither batch size nor threads nor export change a score random_runs
- * [FIRST_SEED [COUNT]]; the seed is printed when something differs.
+ * of the models, random layers, sequence encoders, optimizers, batch sizes. Then, byte for byte:
+ * threads   the number of threads does not matter pause     a run that stops and goes on equals one
+ * that does not files how rows are cut into files does not matter (without shuffle) parquet neither
+ * does the format: random column types that hold the same values (without shuffle; with it threads
+ * and pauses do not matter) predict   neither batch size nor threads nor export change a score
+ * random_runs [FIRST_SEED [COUNT]]; the seed is printed when something differs.
  */
 #include <unistd.h>
 
@@ -225,6 +225,15 @@ static void feature(cr_buf *b, const spec *s, int i) {
     cr_buf_str(b, "}\n");
 }
 
+/* the same column as a sequence, for the encoders */
+static void sequence(cr_buf *b, int i) {
+    cr_buf_printf(b,
+                  "  - sequence_id_feature: {feature_name: s%d, expression: \"user:f%d\", "
+                  "sequence_delim: \"|\", sequence_length: %lld, num_buckets: 30, embedding_dim: "
+                  "4}\n",
+                  i, i, (long long)(2 + below(4)));
+}
+
 static void mlp(cr_buf *b, int64_t last) {
     cr_buf_str(b, "{hidden_units: [");
     for (int64_t i = 0, n = below(3); i < n; i++)
@@ -237,6 +246,35 @@ static void mlp(cr_buf *b, int64_t last) {
     cr_buf_str(b, "}");
 }
 
+/* the first feature of one of two kinds, or -1 */
+static int first_of(const spec *s, kind a, kind b) {
+    for (int i = 0; i < s->n; i++)
+        if (s->kind[i] == a || s->kind[i] == b) return i;
+    return -1;
+}
+
+/* perhaps a sequence group and its encoders, whose outputs are 4 wide as all tables are */
+static void encoders(cr_buf *b, const spec *s) {
+    int seq = first_of(s, LIST, LIST), query = first_of(s, SMALL_INT, WORD);
+    if (seq < 0 || chance(40)) return;
+    cr_buf_str(b, ", sequence_groups: [{feature_names: [");
+    if (query >= 0) cr_buf_printf(b, "f%d, ", query);
+    cr_buf_printf(b, "s%d]}], sequence_encoders: [", seq);
+    if (query >= 0 && chance(60)) {
+        cr_buf_str(b, "{din_encoder: {max_seq_length: 3, attn_mlp: ");
+        mlp(b, 0);
+        cr_buf_str(b, "}}, ");
+    }
+    if (query >= 0 && chance(40)) cr_buf_str(b, "{simple_attention: {}}, ");
+    cr_buf_printf(b, "{%s}]",
+                  PICK("pooling_encoder: {}", "pooling_encoder: {pooling_type: sum}",
+                       "self_attention_encoder: {multihead_attn_dim: 4, num_heads: 2}",
+                       "self_attention_encoder: {multihead_attn_dim: 4, num_heads: 1, dropout: "
+                       "0.4, max_seq_length: 2}"));
+}
+
+static bool with_encoders; /* may the model under way have them? */
+
 static void names(cr_buf *b, const spec *s, const char *group, const char *type, bool tables_only) {
     cr_buf_printf(b, "    - {group_name: %s, group_type: %s, feature_names: [", group, type);
     bool first = true;
@@ -245,7 +283,9 @@ static void names(cr_buf *b, const spec *s, const char *group, const char *type,
         cr_buf_printf(b, "%sf%d", first ? "" : ", ", i);
         first = false;
     }
-    cr_buf_str(b, "]}\n");
+    cr_buf_char(b, ']');
+    if (with_encoders && strcmp(type, "DEEP") == 0) encoders(b, s);
+    cr_buf_str(b, "}\n");
 }
 
 static void part(cr_buf *b, const char *name) {
@@ -256,6 +296,7 @@ static void part(cr_buf *b, const char *name) {
 /* models that multiply features; all tables have width 4 */
 static void interactions(cr_buf *b, const spec *s, int64_t which) {
     bool one = which < 3 || which == 8;
+    with_encoders = which < 6;
     names(b, s, which == 4 ? "sparse" : which == 5 ? "fields" : "all", "DEEP", !one);
     if (which == 3) names(b, s, "deep", "DEEP", false);
     if (which == 3 || which == 6 || which == 7) names(b, s, "wide", "WIDE", which == 3);
@@ -308,6 +349,7 @@ static void interactions(cr_buf *b, const spec *s, int64_t which) {
 
 static void model(cr_buf *b, const spec *s) {
     int64_t which = below(13);
+    with_encoders = true;
     cr_buf_str(b, "model_config:\n  feature_groups:\n");
     if (which > 3) {
         interactions(b, s, which - 4);
@@ -377,6 +419,8 @@ static void make_config(const spec *s, bool shuffle) {
     cr_buf_str(&b, "feature_configs:\n");
     for (int i = 0; i < s->n; i++)
         feature(&b, s, i);
+    for (int i = 0; i < s->n; i++)
+        if (s->kind[i] == LIST) sequence(&b, i);
     model(&b, s);
     CHECK_INT(cr_file_write("c.yaml", b.data, b.n, NULL), CR_OK);
     cr_buf_clear(&b);
