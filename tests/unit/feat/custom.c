@@ -82,6 +82,17 @@ TEST(golden_edit_distance) {
     t_encode(&t);
     CHECK_IDS(&t, 0, IDS(8, 7, 1), ONE_EACH);
     t_close(&t);
+    /* a row that would take minutes is a bad one */
+    open_or_say(&t, NORMAL, EDIT(""));
+    char *big = cr_alloc(30001, "a long text");
+    memset(big, 'a', 30000);
+    TEXT(&t, "q", big, "a");
+    TEXT(&t, "t", big, big);
+    t_encode(&t);
+    CHECK(t.rc == CR_OK && t.bad.n == 1 && t.bad.v[0].row == 0);
+    CHECK(t.batch.dense[1] == 29999);
+    cr_free(big);
+    t_close(&t);
     /* the documentation's example: a normalizer before the buckets */
     open_or_say(&t, NORMAL,
                 EDIT(", num_buckets: 100, embedding_dim: 4, normalizer: "
