@@ -133,6 +133,8 @@ TEST(every_model) {
          "extraction_networks: [{network_name: n, expert_num_per_task: 1, share_num: 1, "
          "task_expert_net: " MLP(8) ", share_expert_net: " MLP(8) "}], " TOWERS,
          NULL},
+        {"plugin", DEEP("user") ",{group_name: item, feature_names: [item]}",
+         "library: '@/libfaded.so', type: faded_towers, params: {dim: 4, hidden: 8}", NULL},
         {"rocket_launching", DEEP("all"),
          "share_mlp: " MLP(8) ", booster_mlp: " MLP(8) ", light_mlp: " MLP(4), NULL},
         {"simple_multi_task", DEEP("all"), TOWERS, NULL},
@@ -162,7 +164,7 @@ TEST(every_model) {
                  cases[k].conf, tasks ? "" : ", " LOSSES);
         job j;
         cr_diag diag;
-        bool ok = open_job(&j, &diag, text);
+        bool ok = open_job(&j, &diag, placed(text));
         if (ok == (cases[k].refused != NULL)) {
             fprintf(stderr, "%s:\n", m->key);
             show(&diag);

@@ -191,22 +191,6 @@ static const struct a_graph {
 };
 #define N_GRAPHS (int)(sizeof(graphs) / sizeof(graphs[0]))
 
-/* the config with the folder of the libraries in it; the four newest stay valid */
-static const char *placed(const char *config) {
-    static char text[4][16384];
-    static int k;
-    char dir[512], *out = text[k++ % 4];
-    ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 16);
-    dir[n > 0 ? n : 0] = 0;
-    char *slash = strrchr(dir, '/');
-    snprintf(slash ? slash : dir, 16, "/unit/run");
-    size_t at = 0;
-    for (; *config && at < sizeof(text[0]) - sizeof(dir); config++)
-        at += (size_t)snprintf(out + at, sizeof(text[0]) - at, "%.*s", *config == '@' ? 512 : 1,
-                               *config == '@' ? dir : config);
-    return out;
-}
-
 /* a layer that is in no graph would be tested by nothing */
 TEST(every_layer_is_here) {
     for (const cr_oneof_member *m = cr_block_family.members; m->key; m++) {
