@@ -278,6 +278,124 @@ TEST(one_score_everywhere) {
     }
 }
 
+/* ---- graphs made by chance ---- */
+
+static uint64_t chance_state;
+static int below(int n) {
+    chance_state = chance_state * 6364136223846793005u + 1442695040888963407u;
+    return (int)((chance_state >> 33) % (uint64_t)n);
+}
+
+/* up to eight blocks with any layer and any inputs, in any order of names */
+static void random_graph(cr_buf *b) {
+    static const char *const layers[] = {
+        "mlp: {hidden_units: [8]}",
+        "mlp: {hidden_units: [4, 8], use_bn: true, activation: Dice}",
+        "linear: {units: 8}",
+        "linear: {units: 1}",
+        "activation: {function: nn.Tanh}",
+        "dropout: {}",
+        "batch_norm: {}",
+        "layer_norm: {}",
+        "layer_norm: {fields: true}",
+        "residual: {mlp: {hidden_units: [8]}}",
+        "concat: {}",
+        "slice: {begin: 0, width: 8}",
+        "fields: {dim: 4}",
+        "add: {}",
+        "multiply: {}",
+        "sum: {}",
+        "sum: {fields: true}",
+        "mean: {fields: true}",
+        "softmax: {}",
+        "stop_gradient: {}",
+        "cross: {cross_num: 2}",
+        "cross_v2: {cross_num: 1, low_rank: 2}",
+        "fm: {}",
+        "dot_interaction: {}",
+        "cin: {cin_layer_size: [2, 3]}",
+        "wukong_layer: {lcb_feature_num: 2, fmb_feature_num: 1, compressed_feature_num: 2, "
+        "feature_num_mlp: {hidden_units: [4]}}",
+        "autoint_layer: {num_heads: 2, head_dim: 4}",
+        "senet: {reduction_ratio: 2}",
+        "mask_net: {n_mask_blocks: 2, mask_block: {hidden_dim: 8}}",
+        "mask_block: {hidden_dim: 8}",
+        "gate_nu: {}",
+        "mmoe: {num_task: 2, num_expert: 2, expert_mlp: {hidden_units: [8]}}",
+        "din: {attn_mlp: {hidden_units: [4]}}",
+        "multi_window_din: {attn_mlp: {hidden_units: [4]}, windows_len: [1, 2]}",
+        "simple_attention: {}",
+        "self_attention: {multihead_attn_dim: 8, num_heads: 2}",
+        "pooling: {}",
+    };
+    static const char *const groups[] = {"rows", "rows", "numbers", "seq",
+                                         "seq, max_seq_length: 2"};
+    int n = 1 + below(8);
+    cr_buf_printf(b, "model_config={feature_groups: [" ROWS "," NUMBERS "," SEQ
+                     "], backbone: {blocks: [");
+    for (int i = 0; i < n; i++) {
+        cr_buf_printf(b, "%s{name: b%d, inputs: [", i ? ", " : "", i);
+        for (int k = 1 + below(2); k >= 0; k--) {
+            int other = below(n); /* b7 is the bottom: no circles */
+            if (other > i)
+                cr_buf_printf(b, "{block_name: b%d}", other);
+            else
+                cr_buf_printf(b, "{feature_group_name: %s}", groups[below(5)]);
+            if (k && below(3) == 0) k = 0;
+            cr_buf_printf(b, "%s", k ? ", " : "]");
+        }
+        if (below(9))
+            cr_buf_printf(b, ", %s", layers[below((int)(sizeof(layers) / sizeof(layers[0])))]);
+        cr_buf_printf(b, "}");
+    }
+    cr_buf_printf(b, "]}" ENDS "}");
+}
+
+/* whatever it is, it is refused in lines or it gives the same bytes for any number of threads */
+TEST(graphs_made_by_chance) {
+    int fine = 0, refused = 0;
+    for (uint64_t seed = 1; seed <= 400 && fine < 40; seed++) {
+        cr_buf b;
+        cr_buf_init(&b);
+        chance_state = seed * 7919;
+        random_graph(&b);
+        const char *set[] = {b.data, "train_config.num_steps=3", "train_config.num_epochs=0"};
+        char ckpt[2][1088] = {"", ""};
+        for (int t = 0; t < 2; t++) {
+            char dir[400];
+            snprintf(dir, sizeof(dir), "%s/r%d", root, t);
+            CHECK_INT(cr_rmtree(dir, NULL), 0);
+            cr_diag diag;
+            cr_diag_init(&diag);
+            cr_train_opts o = {.config = {.path = in_root("config.yaml"),
+                                          .model_dir = dir,
+                                          .set = set,
+                                          .n_set = 3},
+                               .threads = 1 + 2 * t};
+            cr_train_result r;
+            cr_code code = cr_train(&o, &r, &diag);
+            if (code != CR_OK) {
+                CHECK(code == CR_ECONF && diag.n_errors > 0 && t == 0);
+                refused++;
+                t = 2;
+            } else {
+                snprintf(ckpt[t], sizeof(ckpt[t]), "%s", r.checkpoint);
+            }
+            cr_arena_clear(&r.arena);
+            cr_diag_clear(&diag);
+        }
+        if (*ckpt[1]) {
+            int before = t_failed_checks;
+            same_weights(ckpt[0], ckpt[1]);
+            if (t_failed_checks > before) fprintf(stderr, "seed %d: %s\n", (int)seed, b.data);
+            fine++;
+        }
+        cr_buf_clear(&b);
+    }
+    fprintf(stderr, "%d graphs trained, %d refused\n", fine, refused);
+    CHECK(fine >= 20 && refused >= 20);
+}
+
 /* each mistake is one line with its place, its cause and its cure; ?: a warning */
 static void refused(int line, const char *text, const char *const *says) {
     const char *config = placed(text);
@@ -533,10 +651,11 @@ TEST(ops_that_are_wrong) {
 
 int main(int argc, char **argv) {
     static const t_case cases[] = {
-        CASE(every_layer_is_here),   CASE(threads_and_pauses_do_not_matter),
-        CASE(one_score_everywhere),  CASE(mistakes_between_blocks),
-        CASE(sizes_stay_bounded),    CASE(mistakes_of_layers),
-        CASE(mistakes_of_libraries), CASE(ops_that_are_wrong)};
+        CASE(every_layer_is_here),     CASE(threads_and_pauses_do_not_matter),
+        CASE(one_score_everywhere),    CASE(graphs_made_by_chance),
+        CASE(mistakes_between_blocks), CASE(sizes_stay_bounded),
+        CASE(mistakes_of_layers),      CASE(mistakes_of_libraries),
+        CASE(ops_that_are_wrong)};
     if (!root_open("own_models")) return 1;
     t_name = "data";
     write_data();
