@@ -428,17 +428,40 @@ INLINE int64_t int_at(const cr_column *col, int64_t i) {
     return col->type == CR_COL_I32 ? col->v.i32[i] : col->v.i64[i];
 }
 
+/* rows [r, r + GROUP) at once; false: some of them are more than an id of the table */
+INLINE bool group_int(const sink *s, const cr_column *col, cr_coltype type, int64_t r) {
+    int64_t *out = s->ids + r;
+    uint64_t size = (uint64_t)s->m->num_embeddings, wrong = 0;
+    for (int64_t i = 0; i < GROUP; i++) {
+        out[i] = type == CR_COL_I32 ? col->v.i32[r + i] : col->v.i64[r + i];
+        wrong |= (uint64_t)out[i] >= size;
+    }
+    for (int64_t i = 0; col->valid && i < GROUP; i++)
+        wrong |= !col->valid[r + i];
+    return !wrong;
+}
+
 INLINE void rows_int(sink *s, cr_id_kind kind, const cr_column *col, cr_coltype type) {
-    for (int64_t r = 0, n_rows = s->chunk->n_rows; r < n_rows; r++) {
-        if (col->valid && !col->valid[r]) {
-            missing(s);
-        } else {
-            int64_t id = 0, range = CR_NO_RANGE;
-            map_int(s->m, kind, type == CR_COL_I32 ? col->v.i32[r] : col->v.i64[r], &id, &range);
-            if (range != CR_NO_RANGE) note_range(s, range);
-            push(s, id, 1.0f);
+    bool plain = (kind == CR_IDS_BUCKETS || kind == CR_IDS_ENCODED) && !s->w;
+    for (int64_t r = 0, n_rows = s->chunk->n_rows; r < n_rows;) {
+        /* nearly always: one id in every row so far, so there is room */
+        if (plain && !s->off && n_rows - r >= GROUP && group_int(s, col, type, r)) {
+            s->n += GROUP;
+            r += GROUP;
+            continue;
         }
-        end_row(s, r);
+        for (int64_t end = n_rows - r < GROUP ? n_rows : r + GROUP; r < end; r++) {
+            if (col->valid && !col->valid[r]) {
+                missing(s);
+            } else {
+                int64_t id = 0, range = CR_NO_RANGE;
+                map_int(s->m, kind, type == CR_COL_I32 ? col->v.i32[r] : col->v.i64[r], &id,
+                        &range);
+                if (range != CR_NO_RANGE) note_range(s, range);
+                push(s, id, 1.0f);
+            }
+            end_row(s, r);
+        }
     }
 }
 

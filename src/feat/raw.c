@@ -240,14 +240,13 @@ static cr_code encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
     cr_norm plain = {CR_NORM_NONE, 0, 0, NULL};
     cr_norm_apply(s->encoded ? &plain : &s->norm, x, y, n, f64);
     check_finite(s, f, in, x, y, state, out);
-    int64_t n_missing = 0, n_ok = 0;
-    for (int64_t r = 0; r < in->n_rows; r++) {
+    int64_t n_missing = 0;
+    for (int64_t r = 0; r < in->n_rows; r++)
         n_missing += state[r] == CR_ROW_MISSING;
-        n_ok += state[r] == CR_ROW_OK;
-    }
     out->counts->missing += n_missing;
     if (f->sparse) {
-        out->counts->ids += n_ok * s->dim;
+        for (int64_t r = 0; r < in->n_rows; r++)
+            out->counts->ids += state[r] == CR_ROW_OK ? s->dim : 0;
         bool null_is_zero = s->dim == 1 && col->depth == 0 && !one_text;
         put_ids(s, y, state, null_is_zero, in->n_rows, out);
         return CR_OK;
