@@ -368,8 +368,9 @@ cr_code cr_ckpt_sweep(const char *model_dir, cr_err *err) {
     if (code == CR_OK) code = cr_ckpt_remove_leftovers(model_dir, CKPT_OLD CKPT_PREFIX, err);
     if (code == CR_OK) code = cr_ckpt_remove_leftovers(model_dir, CKPT_TMP CKPT_PREFIX, err);
     /* files that are replaced whole (base/file.c) */
-    static const char *const files[] = {"pipeline.config.tmp-", "version.tmp-"};
-    for (size_t i = 0; code == CR_OK && i < 2; i++)
+    static const char *const files[] = {"pipeline.config.tmp-", "version.tmp-",
+                                        "feature_counts.json.tmp-"};
+    for (size_t i = 0; code == CR_OK && i < 3; i++)
         code = cr_ckpt_remove_leftovers(model_dir, files[i], err);
     cr_arena_clear(&a);
     return code;
