@@ -98,6 +98,12 @@ double cr_now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+double cr_thread_cpu(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 int64_t cr_peak_rss(void) {
     /* getrusage would also count what a parent used before exec */
     char text[8192];

@@ -21,6 +21,8 @@ const char *cr_cpu_level_name(cr_cpu_level level);
 int cr_cpu_count(void);
 /* seconds, monotonic */
 double cr_now(void);
+/* seconds of CPU time that this thread has used */
+double cr_thread_cpu(void);
 /* bytes: peak resident memory of this process, and memory available on the machine */
 int64_t cr_peak_rss(void);
 int64_t cr_mem_available(void);

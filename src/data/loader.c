@@ -11,7 +11,6 @@
 
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cpu.h"
 #include "base/rng.h"
@@ -36,12 +35,6 @@ typedef struct worker {
     double row_bytes; /* encoded, of the last block */
     int row;          /* in the trace */
 } worker;
-
-static double cpu_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- cut ---- */
 
@@ -151,9 +144,9 @@ static void hide(const cr_loader *l, worker *w, const cr_raw *raw, int64_t epoch
 /* process fills the slot with the good rows of a raw block. */
 static cr_code process(cr_loader *l, worker *w, const cr_raw *raw, cr_slot *s) {
     cr_bad_reset(&w->bad);
-    double t0 = cpu_now(), span = cr_trace_begin(l->o.trace);
+    double t0 = cr_thread_cpu(), span = cr_trace_begin(l->o.trace);
     CR_TRY(l->reader->parse(l->src, raw, &w->chunk, &w->bad, &s->err));
-    double t1 = cpu_now();
+    double t1 = cr_thread_cpu();
     span = cr_trace_end(l->o.trace, w->row, CR_STAGE_PARSE, span);
     w->parse_s += t1 - t0;
     int64_t n = w->chunk.n_rows, n_good = n;
@@ -194,7 +187,7 @@ static cr_code process(cr_loader *l, worker *w, const cr_raw *raw, cr_slot *s) {
         CR_TRY(cr_gather(&s->rows, l->o.shuffle ? &s->rec : NULL, &s->mem, src, &run, 1, &s->err));
         w->row_bytes = (double)s->mem.used / (double)n_good;
     }
-    w->encode_s += cpu_now() - t1;
+    w->encode_s += cr_thread_cpu() - t1;
     cr_trace_end(l->o.trace, w->row, CR_STAGE_FEATURES, span);
     return CR_OK;
 }
@@ -236,10 +229,10 @@ static void do_block(cr_loader *l, worker *w) {
     l->cutting = true;
     cr_slot *s = cr_loader_slot(l);
     pthread_mutex_unlock(&l->lock);
-    double t0 = cpu_now(), span = cr_trace_begin(l->o.trace);
+    double t0 = cr_thread_cpu(), span = cr_trace_begin(l->o.trace);
     bool over = cut_next(l, &w->raw, s);
     cr_trace_end(l->o.trace, w->row, CR_STAGE_READ, span);
-    w->read_s = cpu_now() - t0;
+    w->read_s = cr_thread_cpu() - t0;
     w->parse_s = w->encode_s = 0;
     bool work = s->code == CR_OK && !s->end;
     pthread_mutex_lock(&l->lock);
@@ -266,14 +259,14 @@ static void do_block(cr_loader *l, worker *w) {
 static void do_rows(cr_loader *l, worker *w, cr_slot *s) {
     pthread_mutex_unlock(&l->lock);
     cr_raw *raw = &l->hands[s->hand];
-    double t0 = cpu_now(), span = cr_trace_begin(l->o.trace);
+    double t0 = cr_thread_cpu(), span = cr_trace_begin(l->o.trace);
     bool end = false;
     raw->from = s->base + s->lead;
     raw->n_rows = s->n_read;
     w->parse_s = w->encode_s = 0;
     cr_code code = l->reader->cut(l->src, s->file, s->block, raw, &end, &s->err);
     cr_trace_end(l->o.trace, w->row, CR_STAGE_READ, span);
-    w->read_s = cpu_now() - t0;
+    w->read_s = cr_thread_cpu() - t0;
     if (code == CR_OK) code = process(l, w, raw, s);
     pthread_mutex_lock(&l->lock);
     s->code = code;

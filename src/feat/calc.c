@@ -532,6 +532,13 @@ int cr_calc_sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *
         return -1;
     }
     out->sep = cr_arena_strndup(cr_sample_arena(s), &op->sep, 1);
+    if (cr_sample_data(s)->fg_mode == CR_FG_BUCKETIZE) { /* numbers that become ids */
+        const cr_norm none = {CR_NORM_NONE, 0, 0, NULL};
+        cr_sample_number(&none, op->bounds, op->n_bounds, &out->value);
+        if (op->end_kind == CR_END_WHOLE)
+            out->value = (cr_tab_value){.leaf = CR_TAB_INT, .card = f->num_embeddings};
+        return -1;
+    }
     out->value.card = 100;
     int i = 0;
     while (i < op->n_in && op->in[i].column != k)

@@ -333,7 +333,7 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     for (int k = 0; k < fs->n; k++) {
         int i = fs->order[k];
         const cr_feature *f = fs->v[i];
-        double begin = fs->times ? cr_now() : 0;
+        double begin = fs->times ? cr_thread_cpu() : 0;
         if (f->given) CR_TRY(cr_dag_give(fs, i, &all, arena, bad, err));
         if (f->stub) continue;
         cr_feat_out o = {arena, NULL, NULL, fs->dense_width, scratch, bad, &counts[i]};
@@ -351,7 +351,8 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
             CR_TRY(cr_seq_encode(f, in, &o, f->sparse ? NULL : &dense_seq[f->slot], err));
         else
             CR_TRY(f->type->encode(f, in, &o, err));
-        if (fs->times) atomic_fetch_add(&fs->times[i], (long long)(1e9 * (cr_now() - begin)));
+        if (fs->times)
+            atomic_fetch_add(&fs->times[i], (long long)(1e9 * (cr_thread_cpu() - begin)));
     }
     out->n_rows = n;
     out->tally = counts;

@@ -295,7 +295,21 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_buf_clear(&norm);
 }
 
+static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
+    static const char *const texts[] = {"A warm red coat",
+                                        "Rain over the sea",
+                                        "two tickets, one train",
+                                        "Old books and new shoes",
+                                        "how to bake bread at home",
+                                        "small garden",
+                                        "A quiet place by the river",
+                                        "music for the evening"};
+    if (cr_calc_sample(f, k, s, out) < 0) return;
+    out->value =
+        (cr_tab_value){.leaf = CR_TAB_WORD, .card = sizeof texts / sizeof *texts, .words = texts};
+}
+
 const cr_feature_type cr_feature_tokenize = {"tokenize_feature", build,
                                              cr_calc_encode,     fg_json,
                                              cr_calc_refuses,    cr_calc_gives_numbers,
-                                             cr_calc_give,       cr_calc_sample_plain};
+                                             cr_calc_give,       sample};

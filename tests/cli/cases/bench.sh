@@ -42,11 +42,12 @@ ends 3
 has_err "crank bench: the training data has no full batch of 100000 rows; lower data_config.batch_size"
 
 # rows per core of every feature type, as text and as JSON
+cp "$CLI/../golden/tokenizers/byte_level.json" .
 run crank synth --for "$CLI/all_features.yaml" --rows 2k --format csv -o all
 ends 0
 run crank bench features all/pipeline.yaml --seconds 0.2
 ends 0
-for type in id raw combo lookup match expr overlap bool_mask combine custom sequence_id sequence_raw sequence_lookup; do
+for type in id raw combo lookup match expr overlap bool_mask combine custom tokenize sequence_id sequence_raw sequence_lookup; do
     has_out "${type}_feature...rows_per_core_s ... rows/s..."
 done
 has_out "kv_dot_product...rows_per_core_s ... rows/s..."

@@ -1,5 +1,6 @@
 # synth --for: data for a config that uses every feature type, in every mode, as CSV and as Parquet
 cp "$CLI/all_features.yaml" all.yaml
+cp "$CLI/../golden/tokenizers/byte_level.json" .
 for mode in FG_DAG FG_NONE FG_BUCKETIZE; do
     for format in csv parquet; do
         d=$mode.$format
