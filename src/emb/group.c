@@ -41,7 +41,7 @@ static arrays carve(cr_group *g, int64_t n) {
     size_t c = (size_t)(n > g->cap ? n + n / 4 + 64 : g->cap);
     size_t size = 2 * up64(c * sizeof(pair)) + 2 * up64((c + 1) * sizeof(int64_t)) +
                   4 * up64(c * sizeof(uint32_t)) + up64(c);
-    if (n > g->cap) {
+    if (!g->mem || n > g->cap) { /* a first batch can have no ids at all */
         cr_group_clear(g);
         g->mem = cr_alloc(size, "grouping of ids");
         g->cap = (int64_t)c;

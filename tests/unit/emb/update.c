@@ -84,6 +84,22 @@ TEST(group_sorts) {
     done(&f[1]);
 }
 
+/* a feature whose rows are all empty, from the first batch on */
+TEST(group_of_nothing) {
+    int32_t off[ROWS + 1] = {0};
+    cr_jagged none = {.off = off};
+    cr_batch b = {.n_rows = ROWS, .n_sparse = 1, .sparse = &none};
+    cr_group_slot slot = {0, 0};
+    cr_group g = {.slots = &slot, .n_slots = 1};
+    for (int k = 0; k < 2; k++) {
+        cr_group_run(&g, &b, NULL, 8);
+        CHECK_INT(g.n, 0);
+        CHECK_INT(g.n_uniq, 0);
+        CHECK_INT(g.seg[0], 0);
+    }
+    cr_group_clear(&g);
+}
+
 typedef struct setup {
     feature f[3];
     cr_jagged sparse[3];
@@ -372,6 +388,7 @@ TEST(init_functions) {
 
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(group_sorts),
+                                   CASE(group_of_nothing),
                                    CASE(sums_and_updates_once),
                                    CASE(overflow_of_a_clipped_table_is_seen),
                                    CASE(many_features_share_a_table),
