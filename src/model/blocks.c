@@ -337,7 +337,7 @@ static cr_block_val read_sequence(cr_build *b, const cr_group_conf *gc, int64_t 
 
 cr_block_val cr_block_group(cr_build *b, const char *name, int64_t most, cr_loc at) {
     const cr_group_conf *gc = cr_group_find(b->conf, name);
-    if (gc && gc->group_type == CR_GROUP_SEQUENCE) return read_sequence(b, gc, most, at);
+    if (gc && cr_group_type_seq(gc->group_type)) return read_sequence(b, gc, most, at);
     cr_group_out out = cr_group_build(b, name, at);
     return (cr_block_val){out.node, out.D, NULL};
 }
@@ -350,7 +350,7 @@ static const cr_block_val *read_group(graph *s, const input_conf *in) {
     *g = (group){in->feature_group_name, in->max_seq_length, {0}, s->groups};
     s->groups = g;
     const cr_group_conf *gc = cr_group_find(s->b->conf, g->name);
-    if (g->most > 0 && gc && gc->group_type != CR_GROUP_SEQUENCE)
+    if (g->most > 0 && gc && !cr_group_type_seq(gc->group_type))
         cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(in, "max_seq_length"),
                     "feature group '%s' is not of type SEQUENCE; remove max_seq_length", g->name);
     else

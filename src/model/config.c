@@ -16,7 +16,7 @@ static const cr_enum_value group_types[] = {
      false},
     {"SEQUENCE", CR_GROUP_SEQUENCE, "a query per row and keys per step of its sequences", false},
     {"JAGGED_SEQUENCE", CR_GROUP_JAGGED_SEQUENCE,
-     "steps one after another, not padded: for sequential transducers", false},
+     "the same: no group is padded here", false},
     {NULL, 0, NULL, false},
 };
 static const cr_field group_fields[] = {

@@ -12,6 +12,10 @@ typedef enum cr_group_type {
     CR_GROUP_SEQUENCE = 2,
     CR_GROUP_JAGGED_SEQUENCE = 3,
 } cr_group_type;
+/* of steps? Sequences are never padded here, so that the two types are one */
+static inline bool cr_group_type_seq(int type) {
+    return type == CR_GROUP_SEQUENCE || type == CR_GROUP_JAGGED_SEQUENCE;
+}
 typedef struct cr_group_conf { /* FeatureGroupConfig */
     cr_conf_base base;
     const char *group_name;

@@ -282,16 +282,12 @@ const cr_group_conf *cr_group_wanted(cr_build *b, const char *name, cr_loc at) {
 
 /* a group of vectors per row? Else a mistake. */
 static bool pooled(cr_build *b, const cr_group_conf *gc) {
-    bool jagged = gc->group_type == CR_GROUP_JAGGED_SEQUENCE;
-    if (!jagged && gc->group_type != CR_GROUP_SEQUENCE) return true;
-    cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(gc, "group_type"),
-                jagged ? "feature group '%s' is of type JAGGED_SEQUENCE, which only sequential "
-                         "transducers (dlrm_hstu, ultra_hstu, hstu_match) read; put its features "
-                         "in sequence_groups of a group of type DEEP, with an encoder"
-                       : "feature group '%s' is of type SEQUENCE, but the model needs one vector "
-                         "per row here; put its features in sequence_groups of a group of type "
-                         "DEEP, with an encoder",
-                gc->group_name);
+    if (!cr_group_type_seq(gc->group_type)) return true;
+    cr_diag_add(
+        b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(gc, "group_type"),
+        "feature group '%s' is of type %s, but the model needs one vector per row here; put "
+        "its features in sequence_groups of a group of type DEEP, with an encoder",
+        gc->group_name, gc->group_type == CR_GROUP_SEQUENCE ? "SEQUENCE" : "JAGGED_SEQUENCE");
     return false;
 }
 

@@ -110,7 +110,7 @@ cr_seq_out cr_group_build_seq(cr_build *b, const char *name, int64_t most, cr_lo
     cr_seq_out out = {NULL, NULL};
     const cr_group_conf *gc = cr_group_wanted(b, name, at);
     if (!gc) return out;
-    if (gc->group_type != CR_GROUP_SEQUENCE) {
+    if (!cr_group_type_seq(gc->group_type)) {
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(gc, "group_type"),
                     "feature group '%s' is read as a query and its sequences; write group_type: "
                     "SEQUENCE",

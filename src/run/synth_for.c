@@ -71,7 +71,7 @@ static void join_groups(const job *j, cr_synth_table *t) {
     const cr_msgs *groups = &j->root->model_config->feature_groups;
     for (int64_t i = 0; i < groups->n; i++) {
         const cr_group_conf *g = groups->v[i];
-        if (g->group_type == CR_GROUP_SEQUENCE || g->group_type == CR_GROUP_JAGGED_SEQUENCE)
+        if (cr_group_type_seq(g->group_type))
             cr_sample_same_steps(t, j->features, g->feature_names.v, g->feature_names.n);
         for (int64_t k = 0; k < g->sequence_groups.n; k++) {
             const cr_seq_group_conf *s = g->sequence_groups.v[k];
