@@ -239,7 +239,7 @@ cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, doub
             memcpy(x, keep, (size_t)size * sizeof(float));
         }
         int mid = median(bads);
-        if (!(bads[mid] <= *result)) {
+        if (!(bads[mid] <= *result) && !isnan(*result)) { /* a NaN stays */
             *result = bads[mid];
             snprintf(worst, worst_size, "%s", what[mid]);
         }

@@ -91,7 +91,7 @@ static void block_check(const void *self, cr_diag *diag) {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     size_t n = strspn(c->name, letters);
-    if (c->name[n])
+    if (c->name[n] || (n == 0 && cr_conf_has(c, "name")))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "name"),
                     "block name '%s' goes into the names of parameters; use letters, digits, _ "
                     "and - only",
@@ -533,6 +533,20 @@ static bool name_blocks(graph *s) {
     return ok;
 }
 
+/* without concat_blocks and with all blocks read by others nothing is left for a tower */
+static void tell_no_end(const graph *s) {
+    for (int i = 0; i < s->n; i++)
+        if (s->v[i].n_out == 0) return; /* a mistake, told before: a circle */
+    for (int64_t i = 0; i < s->conf->task_towers.n; i++) {
+        const cr_task_conf *t = s->conf->task_towers.v[i];
+        if (t->inputs.n > 0) continue;
+        cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, t->base.at,
+                    "task '%s' has no inputs, and no block is left that nothing reads; give it "
+                    "inputs, or name blocks in concat_blocks",
+                    t->tower_name);
+    }
+}
+
 /* the row that ends a model, or is shared by towers; NULL with a mistake */
 static cr_node *end_row(graph *s) {
     const cr_strs *names = &s->conf->concat_blocks;
@@ -552,6 +566,7 @@ static cr_node *end_row(graph *s) {
         n += s->v[ends[i]].n_out;
         ok = ok && s->v[ends[i]].n_out > 0;
     }
+    if (n_blocks == 0) tell_no_end(s);
     if (!ok || n == 0) return NULL;
     cr_block_val *v = CR_NEW_N(&s->b->m->arena, cr_block_val, n);
     n = 0;

@@ -58,10 +58,7 @@ static void senet(cr_block_call *c, const void *conf) {
     cr_node *a = cr_linear(g, "excitation.0", z, inner > 0 ? inner : 1, false, true);
     a = cr_linear(g, "excitation.2", a, F, false, true);
     cr_graph_pop(g, mark);
-    cr_node **parts = CR_NEW_N(&c->b->m->arena, cr_node *, F);
-    for (int64_t f = 0; f < F; f++)
-        parts[f] = cr_mul(g, cr_slice(g, x, f * D, D), cr_slice(g, a, f, 1));
-    cr_block_give_fields(c, cr_concat(g, parts, (int)F), D);
+    cr_block_give_fields(c, cr_mul(g, x, a), D);
 }
 const cr_block_type cr_block_senet = {"senet", CR_TAKES_FIELDS, 1, 0, senet};
 

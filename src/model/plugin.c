@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/file.h"
 #include "base/map.h"
 #include "base/plugin.h"
@@ -37,6 +36,7 @@ struct crank_weight {
 };
 struct crank_build {
     cr_build *b;
+    size_t before;       /* errors when it began */
     const char *library; /* without its folder */
     const crank_model_type *type;
     cr_loc at;
@@ -137,11 +137,11 @@ static const cr_msg *params_msg(crank_build *b) {
 
 static const param_slot *param(crank_build *b, const char *name, unsigned kinds) {
     const crank_model_param *p = b->type->params;
-    for (int i = 0; p && p[i].name; i++)
+    for (int i = 0; name && p && p[i].name; i++)
         if (strcmp(p[i].name, name) == 0 && (kinds >> p[i].kind & 1))
             return (const param_slot *)((const char *)b->params + slot_offset(i));
     wrong(b, "asks for the parameter '%s', which is not in its table with that kind; add it there",
-          name);
+          name ? name : "NULL");
     return NULL;
 }
 
@@ -204,6 +204,7 @@ static crank_node *api_input(crank_build *b, int i) {
 }
 
 static crank_node *api_group(crank_build *b, const char *name) {
+    if (!name) name = "";
     if (b->call) {
         wrong(b, "asks for feature group '%s' inside of a block; name it in the block's inputs",
               name);
@@ -225,10 +226,17 @@ static int64_t api_num_class(crank_build *b) {
     return b->b->conf->num_class;
 }
 
-static bool all_there(crank_node *const *in, int n) {
-    for (int i = 0; i < n; i++)
-        if (!in[i]) return false;
-    return true;
+/* handles that are there. NULL is what a mistake gave, which was told; else it is one itself. */
+static bool is_there(crank_build *b, const char *user, const void *handle) {
+    if (!handle && b->b->diag->n_errors == b->before)
+        wrong(b, "gives '%s' an input or weight that is NULL; use what a call returned", user);
+    return handle;
+}
+static bool all_there(crank_build *b, const char *user, crank_node *const *in, int n) {
+    bool ok = is_there(b, user, in);
+    for (int i = 0; ok && i < n; i++)
+        ok = is_there(b, user, in[i]);
+    return ok;
 }
 
 static bool good_name(crank_build *b, const char *name) {
@@ -248,6 +256,7 @@ static const char *layer_at(const void *ctx, size_t i) {
 }
 
 static const cr_oneof_member *find_layer(crank_build *b, const char *type) {
+    if (!type) type = "";
     for (const cr_oneof_member *m = cr_block_family.members; m->key; m++)
         if (m->type && strcmp(m->key, type) == 0 && m->msg != &cr_block_plugin_msg) return m;
     const char *near = cr_nearest(type, layer_at, NULL);
@@ -274,40 +283,42 @@ static crank_node *run_layer(crank_build *b, const char *name, const cr_oneof_me
     return handle(b, c.n_out == 1 ? c.out[0] : cr_block_beside(&c, c.out, c.n_out));
 }
 
+/* a layer's parameters as text; none: an empty message */
+static const char *printed(crank_build *b, const char *fmt, va_list ap) CR_PRINTF(2, 0);
+static const char *printed(crank_build *b, const char *fmt, va_list ap) {
+    va_list again;
+    va_copy(again, ap);
+    int len = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    if (len <= 0) return "{}";
+    char *text = cr_arena_alloc(&b->b->m->arena, (size_t)len + 1);
+    vsnprintf(text, (size_t)len + 1, fmt, ap);
+    return text;
+}
+
 static crank_node *api_layer(crank_build *b, const char *name, const char *type,
                              crank_node *const *in, int n, const char *params, ...) {
-    if (n < 1) wrong(b, "gives layer '%s' no inputs; it needs one at least", name ? name : "");
-    if (n < 1 || !all_there(in, n) || !good_name(b, name)) return NULL;
+    if (!good_name(b, name)) return NULL;
+    if (n < 1) wrong(b, "gives layer '%s' no inputs; it needs one at least", name);
+    if (n < 1 || !all_there(b, name, in, n)) return NULL;
     const cr_oneof_member *m = find_layer(b, type);
     if (!m) return NULL;
-    cr_buf text;
-    cr_buf_init(&text);
-    va_list ap, again;
+    va_list ap;
     va_start(ap, params);
-    va_copy(again, ap);
-    int len = vsnprintf(NULL, 0, params, ap);
+    const char *text = printed(b, params ? params : "", ap);
     va_end(ap);
-    if (len > 0) {
-        char *room = cr_arena_alloc(&b->b->m->arena, (size_t)len + 1);
-        vsnprintf(room, (size_t)len + 1, params, again);
-        cr_buf_printf(&text, "%s", room);
-    } else {
-        cr_buf_printf(&text, "{}");
-    }
-    va_end(again);
     /* the conf is used by the build of the layer and not afterwards */
     cr_conf_doc doc;
     cr_conf_doc_init(&doc);
     const char *path = cr_arena_printf(&b->b->m->arena, "%s, layer '%s'", b->library, name);
     size_t before = b->b->diag->n_errors;
     crank_node *out = NULL;
-    cr_code code = cr_conf_parse(&doc, CR_SYNTAX_YAML, path, text.data, text.n, b->b->diag);
+    cr_code code = cr_conf_parse(&doc, CR_SYNTAX_YAML, path, text, strlen(text), b->b->diag);
     if (code == CR_OK) {
         const void *conf = cr_conf_bind(&doc.arena, m->msg, doc.root, b->b->diag);
         if (b->b->diag->n_errors == before) out = run_layer(b, name, m, in, n, conf);
     }
     cr_conf_doc_clear(&doc);
-    cr_buf_clear(&text);
     return out;
 }
 
@@ -337,14 +348,15 @@ static bool op_fits(crank_build *b, const crank_op *op, crank_node *const *in, i
     const char *name = op && op->name ? op->name : "";
     if (!op || !op->forward)
         wrong(b, "op '%s' has no forward; set it", name);
-    else if (n < 1 || n_weights < 0 || n + n_weights > CRANK_MAX_OP_INPUTS)
+    else if (n < 1 || n_weights < 0 || n > CRANK_MAX_OP_INPUTS ||
+             n_weights > CRANK_MAX_OP_INPUTS - n)
         wrong(b, "op '%s' has %d inputs and %d weights; use 1 to %d in all", name, n, n_weights,
               CRANK_MAX_OP_INPUTS);
     else if (width < 1 || width > MAX_WIDTH)
         wrong(b, "op '%s' is %lld wide; use 1 to %d", name, (long long)width, MAX_WIDTH);
     else if (size > MAX_DATA)
         wrong(b, "op '%s' has %zu bytes of data; use %d at most", name, size, MAX_DATA);
-    else if (all_there(in, n)) {
+    else if (all_there(b, name, in, n)) {
         for (int i = 1; i < n; i++)
             if (in[i]->v.node->cls != in[0]->v.node->cls ||
                 in[i]->v.node->axis != in[0]->v.node->axis) {
@@ -367,7 +379,7 @@ static crank_node *api_op(crank_build *b, const crank_op *op, crank_node *const 
     for (int i = 0; i < n; i++)
         all[i] = in[i]->v.node;
     for (int i = 0; i < n_weights; i++) {
-        if (!weights[i]) return NULL;
+        if (!is_there(b, op->name ? op->name : "", weights ? weights[i] : NULL)) return NULL;
         all[n + i] = weights[i]->p;
     }
     cr_custom_spec s = {op, n, n_weights, out_width, data, data ? size : 0};
@@ -426,8 +438,14 @@ static const crank_model_type *find_type(cr_build *b, const cr_plugin_conf *c) {
     const crank_model_library *lib = entry;
     static const crank_model_type none = {NULL, NULL, NULL, NULL};
     const crank_model_type *types = lib->types ? lib->types : &none;
-    for (const crank_model_type *t = types; t->name; t++)
-        if (strcmp(t->name, c->type) == 0 && t->build) return t;
+    for (const crank_model_type *t = types; t->name; t++) {
+        if (strcmp(t->name, c->type) != 0) continue;
+        if (t->build) return t;
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "type"),
+                    "type '%s' of library '%s' has no build function; set it there", c->type,
+                    c->library);
+        return NULL;
+    }
     const char *near = cr_nearest(c->type, type_at, types);
     cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "type"),
                 "library '%s' has no type '%s'; %s%s%s", c->library, c->type,
@@ -443,23 +461,27 @@ static const crank_model_type *find_type(cr_build *b, const cr_plugin_conf *c) {
     return NULL;
 }
 
-/* Checkpoints hold each name once. */
-static void check_names(crank_build *b) {
+/* Checkpoints hold each name once, those of the layers that crank puts at the end among them. */
+static bool has_own_names(crank_build *b) {
     cr_map seen;
     cr_map_init(&seen);
-    for (int i = 0; i < b->b->g->n; i++) {
+    const cr_node *twice = NULL;
+    for (int i = 0; i < b->b->g->n && !twice; i++) {
         const cr_node *p = b->b->g->nodes[i];
-        if (p->cls != CR_PARAM || cr_map_put(&seen, p->name, strlen(p->name), i)) continue;
-        wrong(b, "makes the parameter '%s' twice; give layers and weights different names",
-              p->name);
-        break;
+        if (p->cls == CR_PARAM && !cr_map_put(&seen, p->name, strlen(p->name), i)) twice = p;
     }
     cr_map_clear(&seen);
+    if (twice)
+        wrong(b,
+              "the parameter '%s' is there twice; give layers and weights different names, and "
+              "none output_mlp or _task_tower",
+              twice->name);
+    return !twice;
 }
 
 /* runs the build function; false with a mistake */
 static bool run_build(crank_build *b, const cr_plugin_conf *c) {
-    size_t before = b->b->diag->n_errors;
+    b->before = b->b->diag->n_errors;
     b->at = c->base.at;
     b->library = cr_path_base(c->library);
     b->type = find_type(b->b, c);
@@ -471,16 +493,14 @@ static bool run_build(crank_build *b, const cr_plugin_conf *c) {
         return false;
     }
     b->params = cr_conf_bind(&b->b->m->arena, b->msg, c->params ? c->params : &empty, b->b->diag);
-    if (b->b->diag->n_errors != before) return false;
+    if (b->b->diag->n_errors != b->before) return false;
     int code = b->type->build(b, &api);
-    if (b->b->diag->n_errors != before) return false;
+    if (b->b->diag->n_errors != b->before) return false;
     if (code != 0)
         wrong(b, "build failed with %d and said nothing; call fail with the reason", code);
     else if (b->n_out == 0)
         wrong(b, "build gave no output; call output with what it made");
-    else
-        check_names(b);
-    return b->b->diag->n_errors == before;
+    return b->b->diag->n_errors == b->before;
 }
 
 /* ---- as a block ---- */
@@ -488,7 +508,7 @@ static bool run_build(crank_build *b, const cr_plugin_conf *c) {
 static void block(cr_block_call *c, const void *conf) {
     crank_build b = {.b = c->b, .call = c};
     size_t mark = cr_graph_push(c->g, "%s", c->path);
-    bool ok = run_build(&b, conf);
+    bool ok = run_build(&b, conf) && has_own_names(&b);
     cr_graph_pop(c->g, mark);
     for (int i = 0; ok && i < b.n_out; i++)
         cr_block_give_val(c, b.out[i]->v);
@@ -511,11 +531,9 @@ static void end_model(crank_build *b, const cr_plugin_conf *c) {
             wrong(b, "gives a sequence, which cannot end a model; pool it first");
             return;
         }
-    if (n == 0) {
+    if (n == 0)
         cr_end_task(b->b, cr_block_logits(b->b, "output_mlp", b->out[0]->v.node,
                                           b->b->conf->num_class, b->at));
-        return;
-    }
     for (int64_t i = 0; i < n; i++)
         cr_block_tower(b->b, c->task_towers.v[i], i, b->out[b->n_out == 1 ? 0 : i]->v.node);
 }
@@ -537,7 +555,7 @@ static void build(cr_build *b, const void *conf) {
                         "type '%s' of %s does not read feature group '%s'; remove it", p.type->name,
                         p.library, group_at(&p, i)->group_name);
     end_model(&p, c);
-    cr_block_can_learn(b, c->base.at);
+    if (has_own_names(&p)) cr_block_can_learn(b, c->base.at);
 }
 
 extern const cr_model_type cr_model_plugin;

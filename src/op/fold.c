@@ -163,12 +163,11 @@ static void columns_fold(const cr_node *n, float *scratch) {
     float *to = n->w;
     for (int64_t r = 0; r < n->rows; r++)
         for (int i = 0; i < a->n; to += a->v[i++].width) {
-            const float *from = n->in[0]->w + r * n->in[0]->cols + a->v[i].from;
             size_t size = (size_t)a->v[i].width * sizeof(float);
             if (a->v[i].from < 0)
                 memset(to, 0, size);
             else
-                memcpy(to, from, size);
+                memcpy(to, n->in[0]->w + r * n->in[0]->cols + a->v[i].from, size);
         }
 }
 

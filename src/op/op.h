@@ -98,7 +98,8 @@ cr_node *cr_slice_of(cr_node *n, int64_t *from);
 cr_node *cr_add(cr_graph *g, cr_node *const *x, const float *c, int n);
 cr_node *cr_row_sum(cr_graph *g, cr_node *x);
 
-/* product.c: x * y, y of the same width, or width 1, or a parameter (1, w); x + b, b (1, w) */
+/* product.c: x * y, y of the same width, or F numbers for F vectors of one width side by side (1:
+ * for the whole row), or a parameter (1, w); x + b, b (1, w) */
 cr_node *cr_mul(cr_graph *g, cr_node *x, cr_node *y);
 cr_node *cr_bias(cr_graph *g, cr_node *x, cr_node *b);
 /* x0 * u + b + x: a cross layer; u of the same width or width 1; b (1, w) or NULL */

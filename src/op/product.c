@@ -3,7 +3,8 @@
  * cross layer of DCN (x0 * u + b + x as one op, since each layer of it would else be three), and
  * the inputs and the hard choice of AutoDis.
  *
- * A second factor of width 1 multiplies the whole row.
+ * A second factor of F numbers, F dividing the width, multiplies F vectors side by side: one number
+ * the whole row.
  */
 #include <math.h>
 #include <string.h>
@@ -20,11 +21,12 @@ static float *param_grad(const cr_node *n, cr_tile *t, int i) {
     return d;
 }
 
-/* ---- mul: inputs x (w), y (w) or (1), or a parameter (1, w) ---- */
+/* ---- mul: inputs x (w), y (w) or (F) for F vectors, or a parameter (1, w) ---- */
 
 static void mul_infer(cr_node *n) {
     const cr_node *x = n->in[0], *y = n->in[1];
-    if (y->width != x->width && (y->cls == CR_PARAM || y->width != 1)) CR_BUG("mul: widths differ");
+    if (x->width % y->width != 0 || (y->cls == CR_PARAM && y->width != x->width))
+        CR_BUG("mul: widths do not fit");
     cr_infer_rows(n);
     n->width = x->width;
 }
@@ -32,44 +34,43 @@ static void mul_infer(cr_node *n) {
 static void mul_forward(const cr_node *n, cr_tile *t) {
     const cr_node *xn = n->in[0], *yn = n->in[1];
     bool param = yn->cls == CR_PARAM;
+    int64_t F = yn->width, D = n->width / F;
     for (int64_t r = 0; r < cr_rows(t, n); r++) {
         const float *x = cr_val(t, xn) + r * cr_ld(xn);
         const float *y = param ? yn->w : cr_val(t, yn) + r * cr_ld(yn);
         float *out = cr_val(t, n) + r * cr_ld(n);
-        if (yn->width == n->width)
-            cr_kern->mul(out, x, y, n->width, false);
+        if (D == 1)
+            cr_kern->mul(out, x, y, F, false);
         else
-            cr_kern->scale(out, *y, x, n->width);
+            for (int64_t f = 0; f < F; f++)
+                cr_kern->scale(out + f * D, y[f], x + f * D, D);
     }
 }
 
 static void mul_backward(const cr_node *n, cr_tile *t) {
     const cr_node *xn = n->in[0], *yn = n->in[1];
-    bool param = yn->cls == CR_PARAM, whole = yn->width == n->width;
+    bool param = yn->cls == CR_PARAM;
     bool wants_x = cr_wants_grad(t, n, 0), wants_y = !param && cr_wants_grad(t, n, 1);
     bool first_x = cr_first_grad(t, n, 0), first_y = cr_first_grad(t, n, 1);
     float *dp = param ? param_grad(n, t, 1) : NULL;
-    int64_t w = n->width;
+    int64_t F = yn->width, D = n->width / F;
     for (int64_t r = 0; r < cr_rows(t, n); r++) {
         const float *x = cr_val(t, xn) + r * cr_ld(xn), *d = cr_grad(t, n) + r * cr_ld(n);
         const float *y = param ? yn->w : cr_val(t, yn) + r * cr_ld(yn);
-        if (wants_x) {
-            float *dx = cr_grad(t, xn) + r * cr_ld(xn);
-            if (whole)
-                cr_kern->mul(dx, d, y, w, !first_x);
-            else if (first_x)
-                cr_kern->scale(dx, *y, d, w);
-            else
-                cr_kern->axpy(dx, *y, d, w);
+        float *dx = wants_x ? cr_grad(t, xn) + r * cr_ld(xn) : NULL;
+        float *dy = wants_y ? cr_grad(t, yn) + r * cr_ld(yn) : NULL;
+        if (D == 1) {
+            if (dx) cr_kern->mul(dx, d, y, F, !first_x);
+            if (dp) cr_kern->mul(dp, d, x, F, true);
+            if (dy) cr_kern->mul(dy, d, x, F, !first_y);
+            continue;
         }
-        if (dp) cr_kern->mul(dp, d, x, w, true);
-        if (!wants_y) continue;
-        float *dy = cr_grad(t, yn) + r * cr_ld(yn);
-        if (whole) {
-            cr_kern->mul(dy, d, x, w, !first_y);
-        } else {
-            float s = cr_kern->dot(d, x, w);
-            *dy = first_y ? s : *dy + s;
+        for (int64_t f = 0, at = 0; f < F; f++, at += D) {
+            if (dx && first_x)
+                cr_kern->scale(dx + at, y[f], d + at, D);
+            else if (dx)
+                cr_kern->axpy(dx + at, y[f], d + at, D);
+            if (dy) dy[f] = (first_y ? 0 : dy[f]) + cr_kern->dot(d + at, x + at, D);
         }
     }
 }
@@ -82,6 +83,10 @@ static cr_node *mul_example(cr_graph *g, int k) {
     case 3: {
         cr_node *x = cr_feed(g, 5);
         return cr_mul(g, x, x);
+    }
+    case 4: {
+        cr_node *x = cr_feed(g, 20), *y = cr_feed(g, 4);
+        return cr_concat(g, (cr_node *[]){cr_mul(g, x, y), x, y}, 3);
     }
     default: return NULL;
     }

@@ -51,6 +51,32 @@ static int layer_widths(build *b, const api *a) {
 static int layer_empty(build *b, const api *a) {
     return END(a->layer(b, "sum", "add", 0, 0, "%s", ""));
 }
+static int layer_null(build *b, const api *a) {
+    crank_node *x = first(b, a);
+    return END(a->layer(b, "y", 0, &x, 1, "units: 3"));
+}
+static int input_null(build *b, const api *a) {
+    crank_node *x = 0;
+    return END(a->layer(b, "y", "linear", &x, 1, "units: 3"));
+}
+static int inputs_null(build *b, const api *a) {
+    return END(a->layer(b, "y", "linear", 0, 1, "units: 3"));
+}
+static int params_null(build *b, const api *a) {
+    crank_node *x = first(b, a);
+    const char *none = 0;
+    return END(a->layer(b, "y", "linear", &x, 1, none));
+}
+static int group_null(build *b, const api *a) {
+    return END(a->group(b, 0));
+}
+static int asks_null(build *b, const api *a) {
+    return a->get_int(b, 0) == 0 ? END(first(b, a)) : 0;
+}
+static int end_twice(build *b, const api *a) { /* crank's own last layer is called so */
+    crank_node *x = first(b, a);
+    return END(a->layer(b, "output_mlp", "linear", &x, 1, "units: 3"));
+}
 static int twice(build *b, const api *a) {
     crank_node *x = first(b, a);
     x = a->layer(b, "y", "linear", &x, 1, "units: 3");
@@ -122,11 +148,48 @@ static int scaled_back(const crank_op_call *c) {
     return 0;
 }
 
+/* y = log(x) z: for x above 0 only */
+static int log_times(const crank_op_call *c) {
+    for (int64_t r = 0; r < c->n_rows; r++)
+        for (int64_t j = 0; j < c->out.width; j++)
+            c->out.v[r * c->out.stride + j] =
+                logf(c->in[0].v[r * c->in[0].stride + j]) * c->in[1].v[r * c->in[1].stride + j];
+    return 0;
+}
+static int log_times_back(const crank_op_call *c) {
+    for (int64_t r = 0; r < c->n_rows; r++)
+        for (int64_t j = 0; j < c->out.width; j++) {
+            float d = c->out_grad.v[r * c->out_grad.stride + j];
+            float x = c->in[0].v[r * c->in[0].stride + j], z = c->in[1].v[r * c->in[1].stride + j];
+            if (c->in_grad[0].v) c->in_grad[0].v[r * c->in_grad[0].stride + j] += d * z / x;
+            if (c->in_grad[1].v) c->in_grad[1].v[r * c->in_grad[1].stride + j] += d * logf(x);
+        }
+    return 0;
+}
+/* y = x + z, but the gradient of x is NaN */
+static int plus(const crank_op_call *c) {
+    for (int64_t r = 0; r < c->n_rows; r++)
+        for (int64_t j = 0; j < c->out.width; j++)
+            c->out.v[r * c->out.stride + j] =
+                c->in[0].v[r * c->in[0].stride + j] + c->in[1].v[r * c->in[1].stride + j];
+    return 0;
+}
+static int plus_back(const crank_op_call *c) {
+    for (int i = 0; i < 2; i++)
+        for (int64_t r = 0; c->in_grad[i].v && r < c->n_rows; r++)
+            for (int64_t j = 0; j < c->out.width; j++)
+                c->in_grad[i].v[r * c->in_grad[i].stride + j] +=
+                    i == 0 ? NAN : c->out_grad.v[r * c->out_grad.stride + j];
+    return 0;
+}
+
 static const crank_op good = {"copy", copy, copy_back}, no_forward = {"empty", 0, copy_back},
                       broken_forward = {"broken_forward", broken, copy_back},
                       broken_backward = {"broken_backward", copy, broken},
                       wrong_slope = {"wrong_slope", copy, half_back},
-                      wrong_bits = {"wrong_bits", scaled, scaled_back};
+                      wrong_bits = {"wrong_bits", scaled, scaled_back},
+                      log_op = {"log_times", log_times, log_times_back},
+                      nan_op = {"nan_back", plus, plus_back};
 
 static int one_op(build *b, const api *a, const crank_op *op, int64_t width) {
     static const float half = 0.5f;
@@ -152,6 +215,28 @@ static int op_bits(build *b, const api *a) {
     crank_node *x = first(b, a);
     crank_weight *w = a->weight(b, "w", 1, a->width(x), 0);
     return END(a->op(b, &wrong_bits, &x, 1, &w, 1, a->width(x), 0, 0));
+}
+static int two_inputs(build *b, const api *a, const crank_op *op) {
+    crank_node *x = first(b, a),
+               *v[] = {a->layer(b, "p", "activation", &x, 1, "function: nn.Softplus"), x};
+    return END(a->op(b, op, v, 2, 0, 0, a->width(x), 0, 0));
+}
+static int op_log(build *b, const api *a) {
+    return two_inputs(b, a, &log_op);
+}
+static int op_nan(build *b, const api *a) {
+    return two_inputs(b, a, &nan_op);
+}
+static int op_sums(build *b, const api *a) { /* more in all than an int holds */
+    crank_node *x = first(b, a);
+    return END(a->op(b, &good, &x, 2147483647, 0, 1, 1, 0, 0));
+}
+static int op_null(build *b, const api *a) {
+    return END(a->op(b, &good, 0, 1, 0, 0, 1, 0, 0));
+}
+static int weights_null(build *b, const api *a) {
+    crank_node *x = first(b, a);
+    return END(a->op(b, &wrong_bits, &x, 1, 0, 1, 1, 0, 0));
 }
 static int op_many(build *b, const api *a) {
     crank_node *x[40];
@@ -217,6 +302,13 @@ static const crank_model_type types[] = {TYPE(says),
                                          TYPE(layer_text),
                                          TYPE(layer_widths),
                                          TYPE(layer_empty),
+                                         TYPE(layer_null),
+                                         TYPE(input_null),
+                                         TYPE(inputs_null),
+                                         TYPE(params_null),
+                                         TYPE(group_null),
+                                         TYPE(asks_null),
+                                         TYPE(end_twice),
                                          TYPE(twice),
                                          TYPE(name_blank),
                                          TYPE(asks),
@@ -230,11 +322,17 @@ static const crank_model_type types[] = {TYPE(says),
                                          TYPE(op_slope),
                                          TYPE(op_bits),
                                          TYPE(op_many),
+                                         TYPE(op_sums),
+                                         TYPE(op_null),
+                                         TYPE(op_log),
+                                         TYPE(op_nan),
+                                         TYPE(weights_null),
                                          TYPE(weight_size),
                                          TYPE(weight_init),
                                          TYPE(steps),
                                          {"all_kinds", "", kinds, all_kinds},
                                          {"odd_kind", "", odd_kind, nothing},
+                                         {"no_build", "", 0, 0},
                                          {0}};
 #ifndef PLUG_ABI
 #define PLUG_ABI CRANK_MODEL_ABI
