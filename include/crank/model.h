@@ -115,8 +115,8 @@ typedef struct crank_model_api {
     /* layer: any layer that a block of a backbone can have, by its key ("mlp", "linear", "fm",
      * "cross_v2", "add", ...: see Block in the reference), over n inputs. name begins the names of
      * its parameters in checkpoints and is used once. params is YAML for the layer's message, after
-     * printf: layer(b, "deep", "mlp", &x, 1, "hidden_units: [%d, 32]", n); "" or NULL for none.
-     * Several outputs (mmoe) stand side by side. */
+     * printf: layer(b, "deep", "mlp", &x, 1, "hidden_units: [%d, 32]", n); "" for none. Several
+     * outputs (mmoe) stand side by side. */
     crank_node *(*layer)(crank_build *b, const char *name, const char *type, crank_node *const *in,
                          int n, const char *params, ...)
 #if defined(__GNUC__)

@@ -585,7 +585,6 @@ TEST(mistakes_of_libraries) {
     REFUSED(BAD("layer_null"), "asks for the layer ''", "lists them");
     REFUSED(BAD("input_null"), "gives 'y' an input or weight that is NULL");
     REFUSED(BAD("inputs_null"), "gives 'y' an input or weight that is NULL");
-    REFUSED(BAD("params_null"), "units");
     REFUSED(BAD("group_null"), "no feature group ''");
     REFUSED(BAD("asks_null"), "asks for the parameter 'NULL'");
     REFUSED(BAD("twice"), "the parameter 'model.y.weight' is there twice");

@@ -62,11 +62,6 @@ static int input_null(build *b, const api *a) {
 static int inputs_null(build *b, const api *a) {
     return END(a->layer(b, "y", "linear", 0, 1, "units: 3"));
 }
-static int params_null(build *b, const api *a) {
-    crank_node *x = first(b, a);
-    const char *none = 0;
-    return END(a->layer(b, "y", "linear", &x, 1, none));
-}
 static int group_null(build *b, const api *a) {
     return END(a->group(b, 0));
 }
@@ -305,7 +300,6 @@ static const crank_model_type types[] = {TYPE(says),
                                          TYPE(layer_null),
                                          TYPE(input_null),
                                          TYPE(inputs_null),
-                                         TYPE(params_null),
                                          TYPE(group_null),
                                          TYPE(asks_null),
                                          TYPE(end_twice),
