@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "ckpt/ckpt.h"
 
 enum { TOLD_ABSENT = 1, TOLD_CONSTANT = 2, TOLD_RANGE = 4, TOLD_UNKNOWN = 8 };
 
@@ -182,10 +183,26 @@ void cr_counter_json(const counter *c, cr_jw *w) {
     cr_jw_end(w);
 }
 
+/* what killed runs left of a file that is replaced whole (base/file.c) */
+static void remove_leftovers(const char *path) {
+    cr_arena a;
+    cr_err err;
+    cr_arena_init(&a, 0);
+    const char *base = cr_path_base(path),
+               *dir = base > path ? cr_arena_strndup(&a, path, (size_t)(base - path)) : ".";
+    if (cr_ckpt_remove_leftovers(dir, cr_arena_printf(&a, "%s.tmp-", base), &err) != CR_OK) {
+        char text[1024];
+        cr_err_text(&err, text, sizeof(text));
+        CR_WARN("%s", text);
+    }
+    cr_arena_clear(&a);
+}
+
 void cr_counter_write(const counter *c, const char *path) {
     cr_buf b;
     cr_jw w;
     cr_err err;
+    remove_leftovers(path);
     cr_buf_init(&b);
     cr_jw_init(&w, &b);
     cr_jw_obj(&w, NULL);

@@ -75,3 +75,19 @@ pq_make -c f.parquet 'y:int32, id:int64, city:string, none:int64, same:double, s
 run crank train f.yaml --model_dir mp --train_input_path f.parquet --eval_input_path f.parquet --set data_config.dataset_type=ParquetDataset
 ends 0
 same m/feature_counts.json mp/feature_counts.json
+# what killed runs left of these files goes when they are written again; a living neighbour's stays
+sh -c 'exit 0' &
+dead=$!
+wait $dead
+for f in m/feature_counts_eval.json p/_feature_counts.json; do
+    echo half >"$f.tmp-$dead"
+    echo mine >"$f.tmp-$$"
+done
+run crank eval m/pipeline.config
+ends 0
+run crank predict --pipeline_config_path m/pipeline.config --predict_input_path f.csv --predict_output_path p
+ends 0
+for f in m/feature_counts_eval.json p/_feature_counts.json; do
+    is_gone "$f.tmp-$dead"
+    is_there "$f.tmp-$$"
+done
