@@ -11,7 +11,7 @@ static const cr_opt opts[] = {
     CR_OPT_STR(input, 0, "PATHS", "train_input_path of the config",
                "rows to look at: files or quoted globs, with commas"),
     CR_OPT_(rows, CR_O_COUNT, 0, 0, "N", "10", NULL, 1, 1e12, "rows to show"),
-    CR_OPT_(skip, CR_O_COUNT, 0, 0, "N", "0", NULL, 0, 1e15, "rows to pass over first"),
+    CR_OPT_(skip, CR_O_COUNT, 0, 0, "N", "0", NULL, 0, 1e12, "rows to pass over first"),
     CR_OPT_STR(features, 0, "NAMES", "all", "features to show, with commas"),
     CR_OPT_BOOL(json, 0, "one JSON object per row"),
     CR_OPT_EDIT_JSON,

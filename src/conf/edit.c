@@ -139,8 +139,10 @@ static bool belongs(const cr_conf_node *map, const step *s, const char *key, boo
     return row == s->row && (any_member ? m != s->member : m == s->member);
 }
 
-/* Takes all entries of the field out of the map; returns what they come to, NULL when none. */
-static cr_conf_node *collapse(editor *e, cr_conf_node *map, const step *s, size_t *pos) {
+/* Takes all entries of the field out of the map; returns what they come to, NULL when none. *at is
+ * the place of the first. */
+static cr_conf_node *collapse(editor *e, cr_conf_node *map, const step *s, size_t *pos,
+                              cr_loc *at) {
     cr_conf_node *all = NULL;
     size_t n = 0;
     *pos = map->n;
@@ -150,7 +152,10 @@ static cr_conf_node *collapse(editor *e, cr_conf_node *map, const step *s, size_
             map->v[n++] = *en;
             continue;
         }
-        if (*pos == map->n) *pos = n;
+        if (*pos == map->n) {
+            *pos = n;
+            *at = en->at;
+        }
         cr_conf_node *v = en->val;
         if (s->list) {
             if (!all) {
@@ -173,8 +178,9 @@ static cr_conf_node *collapse(editor *e, cr_conf_node *map, const step *s, size_
     return all;
 }
 
-static void put_back(editor *e, cr_conf_node *map, const step *s, size_t pos, cr_conf_node *val) {
-    cr_conf_push(e->doc, map, s->name, at_col(e, s->col), val);
+static void put_back(editor *e, cr_conf_node *map, const step *s, size_t pos, cr_loc at,
+                     cr_conf_node *val) {
+    cr_conf_push(e->doc, map, s->name, at, val);
     cr_conf_entry last = map->v[map->n - 1];
     memmove(map->v + pos + 1, map->v + pos, (map->n - 1 - pos) * sizeof *map->v);
     map->v[pos] = last;
@@ -198,7 +204,9 @@ static cr_conf_node *new_map(editor *e, int col) {
 /* The map of a message field, or the list of a repeated one; made when absent. */
 static cr_conf_node *field_node(editor *e, cr_conf_node *map, const step *s) {
     size_t pos;
-    cr_conf_node *v = collapse(e, map, s, &pos);
+    cr_loc at = at_col(e, s->col); /* a message that is there stays where it is: only what is set
+                                      inside has a new place */
+    cr_conf_node *v = collapse(e, map, s, &pos, &at);
     if (s->list) {
         if (!v) {
             v = cr_conf_new(e->doc, CR_NODE_LIST, at_col(e, s->col));
@@ -209,7 +217,7 @@ static cr_conf_node *field_node(editor *e, cr_conf_node *map, const step *s) {
         if (pos > map->n) pos = map->n;
         v = new_map(e, s->col);
     }
-    put_back(e, map, s, pos, v);
+    put_back(e, map, s, pos, at, v);
     return v;
 }
 
@@ -512,10 +520,12 @@ static bool apply(editor *e, const cr_msg *root, cr_conf_node *value) {
             if (picks && holds_rival(map, s)) continue;
             if (last && !s->sel) {
                 size_t pos;
-                collapse(e, map, s, &pos);
+                cr_loc at;
+                collapse(e, map, s, &pos, &at);
                 drop_rivals(map, s);
                 if (pos > map->n) pos = map->n;
-                put_back(e, map, s, pos, cr_conf_copy(e->doc, value, 0, &budget));
+                put_back(e, map, s, pos, at_col(e, s->col),
+                         cr_conf_copy(e->doc, value, 0, &budget));
                 continue;
             }
             cr_conf_node *v = field_node(e, map, s);

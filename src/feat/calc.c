@@ -8,6 +8,7 @@
 #include "feat/calc_int.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "feat/number.h"
 
@@ -238,6 +239,7 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
     if (kind == CR_END_NUMBER) set_norm(op, f, c, arena, NULL);
     cr_feature *end = CR_NEW(arena, cr_feature);
     *end = (cr_feature){.name = f->name, .at = f->at, .seq = f->seq};
+    if (!cr_fg_by_name(data)) end->place = cr_arena_printf(arena, "feature '%s'", f->name);
     if (kind == CR_END_NUMBER) {
         op->dim = dim > 0 ? dim : 1;
         cr_raw_conf *x = raw_conf(f, c, op->dim, arena);
@@ -317,13 +319,15 @@ static const cr_column *constant(const char *s, int64_t n_rows, cr_arena *arena)
 void cr_calc_bad(cr_calc_run *run, int input, cr_tok value, const char *why) {
     const cr_calc *op = run->f->self;
     int64_t r = run->out->row;
-    char show[80];
-    const char *col = input >= 0 && op->in[input].column >= 0
-                          ? run->f->columns[op->in[input].column]
-                          : run->f->name;
-    cr_bad_add(run->bad, r, cr_line_of(run->chunk, r), "column '%s', value '%s': %s (feature '%s')",
-               col, cr_show(show, value.p ? value.p : "", value.p ? value.n : 0), why,
-               run->f->name);
+    char show[80], with[112] = "";
+    const char *name = run->f->name;
+    bool column = input >= 0 && op->in[input].column >= 0;
+    if (value.p) snprintf(with, sizeof(with), ", value '%s'", cr_show(show, value.p, value.n));
+    if (column)
+        cr_bad_add(run->bad, r, cr_line_of(run->chunk, r), "column '%s'%s: %s (feature '%s')",
+                   run->f->columns[op->in[input].column], with, why, name);
+    else
+        cr_bad_add(run->bad, r, cr_line_of(run->chunk, r), "feature '%s'%s: %s", name, with, why);
     cr_count_bad(run->counts, value.p ? value.p : "", value.p ? value.n : 0);
     run->n_bad++;
     cr_values_drop(run->out);

@@ -185,7 +185,8 @@ typedef struct cr_calc_run {
 } cr_calc_run;
 /* cr_calc_end_row ends the current row, for operators that go over all rows themselves. */
 CR_CHECKED cr_code cr_calc_end_row(cr_calc_run *run, cr_err *err);
-/* cr_calc_bad reports the current row (out->row) and drops what it made. */
+/* cr_calc_bad reports the current row (out->row) and drops what it made. input -1: no one input is
+ * at fault; value.p NULL: no one value is. */
 void cr_calc_bad(cr_calc_run *run, int input, cr_tok value, const char *why);
 
 typedef struct cr_calc_input {

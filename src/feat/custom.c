@@ -85,6 +85,9 @@ static const char *host_input_name(const crank_params *p, int i) {
 
 /* ---- what it makes ---- */
 
+/* more is a mistake of the operator, told before it takes all memory */
+enum { MOST_VALUES = 1 << 20, MOST_BYTES = 1 << 30 };
+
 struct crank_output {
     cr_calc_run *run;
     const crank_operator *what;
@@ -96,16 +99,29 @@ struct crank_output {
 static bool may_put(crank_output *o, crank_type type) {
     cr_values *v = o->run->out;
     if (o->code != CR_OK || v->row >= o->run->chunk->n_rows) return false;
-    if (o->what->output == type) return true;
-    o->code = cr_fail(o->err, CR_ERUN,
-                      "feature '%s': operator '%s' puts values of another type than its output "
-                      "says; correct the operator",
-                      o->run->f->name, o->what->name);
+    if (o->what->output == type && cr_values_in_row(v) < MOST_VALUES) return true;
+    if (o->what->output == type)
+        o->code = cr_fail(o->err, CR_ERUN,
+                          "feature '%s': operator '%s' puts more than %d values into one row; "
+                          "correct the operator",
+                          o->run->f->name, o->what->name, MOST_VALUES);
+    else
+        o->code = cr_fail(o->err, CR_ERUN,
+                          "feature '%s': operator '%s' puts values of another type than its "
+                          "output says; correct the operator",
+                          o->run->f->name, o->what->name);
     return false;
 }
 
 static void host_put_text(crank_output *o, const char *data, size_t size) {
     if (!may_put(o, CRANK_TEXT) || size == 0) return;
+    if (size > MOST_BYTES) {
+        o->code = cr_fail(o->err, CR_ERUN,
+                          "feature '%s': operator '%s' puts a text of %zu bytes, more than %d; "
+                          "correct the operator",
+                          o->run->f->name, o->what->name, size, MOST_BYTES);
+        return;
+    }
     cr_values_piece(o->run->out, data, size);
     cr_values_token(o->run->out);
 }
@@ -143,8 +159,10 @@ static void host_end_row(crank_output *o) {
 
 static void host_bad_row(crank_output *o, const char *why) {
     int64_t row = o->run->out->row;
+    const cr_calc *op = o->run->f->self;
+    int in = op->n_in == 1 ? 0 : -1; /* of several none is known to be the cause */
     if (o->code == CR_OK && row < o->run->chunk->n_rows && !o->bad[row])
-        cr_calc_bad(o->run, 0, (cr_tok){"", 0}, why);
+        cr_calc_bad(o->run, in, (cr_tok){NULL, 0}, why ? why : "the operator says no reason");
     host_end_row(o);
 }
 
@@ -325,6 +343,14 @@ static void unknown_op(const cr_feature *f, const custom_conf *c, const void *op
                 near ? "?" : "");
 }
 
+/* a library is the user's: what would crash is told */
+static const char *wrong_library(const crank_feature_library *l) {
+    if (!l->operators || !l->operators[0]) return "names no operators";
+    for (size_t i = 0; l->operators[i]; i++)
+        if (!l->operators[i]->name) return "has an operator without a name";
+    return NULL;
+}
+
 static const crank_operator *find_op(cr_feature *f, const custom_conf *c, cr_arena *arena,
                                      cr_diag *diag) {
     const char *lib = c->operator_lib_file;
@@ -345,19 +371,24 @@ static const crank_operator *find_op(cr_feature *f, const custom_conf *c, cr_are
                     "feature '%s': %s", f->name, err.msg);
         return NULL;
     }
+    const crank_feature_library *l = object;
+    const char *wrong = wrong_library(l);
+    if (wrong) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "operator_lib_file"),
+                    "feature '%s': library '%s' %s; see crank/feature.h", f->name, path, wrong);
+        return NULL;
+    }
     cr_buf code;
     cr_buf_init(&code);
     if (cr_file_read(path, 0, &code, &err) == CR_OK)
         cr_feature_add_asset(f, "operator_lib_file", path, &code, arena);
     cr_buf_clear(&code);
-    const crank_feature_library *l = object;
     for (const crank_operator *const *o = l->operators; *o; o++)
         if (strcmp((*o)->name, c->operator_name) == 0) return *o;
     unknown_op(f, c, l->operators, diag);
     return NULL;
 }
 
-/* an operator of a library is the user's: what would crash later is told */
 static const char *wrong_op(const crank_operator *o) {
     if (!o->open || !o->run) return "has no open or no run";
     if (!o->inputs || !o->inputs[0]) return "names no types of inputs";

@@ -74,6 +74,7 @@ struct cr_feature {
     /* input columns, and where the output lies in a batch */
     const char **columns;
     int n_columns;
+    const char *place;  /* what messages call the values it reads: column 'a', feature 'b' */
     const int *col_idx; /* of the inputs in the chunk */
     int slot;           /* sparse: index into batch->sparse; dense sequence: into dense_seq */
     int64_t dense_off;  /* dense: first float in a row of batch->dense */

@@ -155,10 +155,11 @@ void cr_id_fg_buckets(const cr_feature *f, const cr_id_conf *c, cr_jw *w);
 /* ---- numbers (numbers.c) ---- */
 
 typedef enum cr_row_state { CR_ROW_MISSING = 0, CR_ROW_OK = 1, CR_ROW_BAD = 2 } cr_row_state;
-/* cr_numbers_read reads dim numbers per row into x (n_rows, dim) and says what each row is. Text is
+/* cr_numbers_read reads dim numbers per row into x (n_rows, dim) and says what each row is; place:
+ * see cr_feature. Text is
  * split by sep where dim > 1; arena is for scratch. Rows with a wrong count or text are reported to
  * bad and counted, x is 0 there. Returns false and fills err for a column that holds no numbers. */
-CR_CHECKED cr_code cr_numbers_read(const cr_column *col, const cr_chunk *chunk, const char *name,
+CR_CHECKED cr_code cr_numbers_read(const cr_column *col, const cr_chunk *chunk, const char *place,
                                    int64_t dim, const char *sep, size_t n_sep, double *x,
                                    uint8_t *state, cr_arena *arena, cr_bad *bad,
                                    cr_feature_counts *counts, cr_err *err);

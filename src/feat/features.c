@@ -250,7 +250,8 @@ static cr_code numbers(const cr_chunk *chunk, int col, const char *name, const c
     uint8_t *state = (uint8_t *)(x + n);
     char text[32];
     cr_feature_counts none = {0};
-    CR_TRY(cr_numbers_read(&chunk->cols[col], chunk, name, 1, "\x1d", 1, x, state, arena, bad,
+    const char *place = cr_arena_printf(arena, "column '%s'", name);
+    CR_TRY(cr_numbers_read(&chunk->cols[col], chunk, place, 1, "\x1d", 1, x, state, arena, bad,
                            &none, err));
     for (int64_t r = 0; r < n; r++) {
         out[r] = (float)x[r];

@@ -159,8 +159,8 @@ static void missing(sink *s) {
 static void bad_value(sink *s, int64_t row, int64_t row_start, const char *p, size_t n,
                       const char *why) {
     char show[80];
-    cr_bad_add(s->out->bad, row, cr_line_of(s->chunk, row), "column '%s', value '%s': %s",
-               s->f->n_columns ? s->f->columns[0] : s->f->name, cr_show(show, p, n), why);
+    cr_bad_add(s->out->bad, row, cr_line_of(s->chunk, row), "%s, value '%s': %s", s->f->place,
+               cr_show(show, p, n), why);
     s->n = row_start;
     s->n_bad++;
     push(s, 0, 1.0f);
@@ -574,9 +574,8 @@ cr_code cr_ids_encode(const cr_ids *m, const cr_feature *f, const cr_column *col
                       const cr_chunk *chunk, cr_feat_out *out, cr_err *err) {
     const cr_column *item = col->keys ? col->keys : col;
     if (item->type == CR_COL_F32 || item->type == CR_COL_F64 || col->depth > 1)
-        return cr_fail(err, CR_EDATA,
-                       "%s: column '%s' holds %s; feature '%s' needs integers or text",
-                       chunk->path ? chunk->path : "input", f->columns[0],
+        return cr_fail(err, CR_EDATA, "%s: %s holds %s; feature '%s' needs integers or text",
+                       chunk->path ? chunk->path : "input", f->place,
                        col->depth > 1 ? "lists of lists" : "floats", f->name);
     sink s = {.m = m, .f = f, .chunk = chunk, .out = out, .cap = chunk->n_rows ? chunk->n_rows : 1};
     s.ids = cr_arena_alloc(out->arena, sizeof(int64_t) * (size_t)s.cap);

@@ -94,6 +94,8 @@ void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *ex
                    const cr_data_conf *data, cr_arena *arena, cr_diag *diag) {
     *in = (cr_input){NULL, false, false};
     const char *column = f->name;
+    bool own = !f->place; /* else it reads what an operator made (calc.c) */
+    if (own) f->place = cr_arena_printf(arena, "feature '%s'", f->name);
     if (!cr_fg_by_name(data)) {
         size_t n = 0;
         if (!split(expression, f, conf, &n, &column, diag)) return;
@@ -136,6 +138,7 @@ void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *ex
     f->columns = CR_NEW_N(arena, const char *, 1);
     f->columns[0] = cr_arena_strdup(arena, column);
     f->n_columns = 1;
+    if (own) f->place = cr_arena_printf(arena, "column '%s'", column);
 }
 
 const cr_column *cr_input_column(const cr_input *in, const cr_feature *f, const cr_chunk *chunk,

@@ -15,7 +15,7 @@
 typedef struct reading {
     const cr_column *col;
     const cr_chunk *chunk;
-    const char *name;
+    const char *place;
     int64_t dim;
     double *x;
     uint8_t *state;
@@ -26,16 +26,15 @@ typedef struct reading {
 static void bad_text(const reading *t, int64_t row, const char *p, size_t n, const char *why) {
     char show[80];
     cr_count_bad(t->counts, p, n);
-    cr_bad_add(t->bad, row, cr_line_of(t->chunk, row), "column '%s', value '%s': %s", t->name,
+    cr_bad_add(t->bad, row, cr_line_of(t->chunk, row), "%s, value '%s': %s", t->place,
                cr_show(show, p, n), why);
     t->state[row] = CR_ROW_BAD;
     memset(t->x + row * t->dim, 0, sizeof(double) * (size_t)t->dim);
 }
 
 static void bad_count(const reading *t, int64_t row, int64_t n) {
-    cr_bad_add(t->bad, row, cr_line_of(t->chunk, row),
-               "column '%s': %lld values, value_dim is %lld", t->name, (long long)n,
-               (long long)t->dim);
+    cr_bad_add(t->bad, row, cr_line_of(t->chunk, row), "%s: %lld value%s, value_dim is %lld",
+               t->place, (long long)n, n == 1 ? "" : "s", (long long)t->dim);
     t->counts->unparsable++;
     t->state[row] = CR_ROW_BAD;
     memset(t->x + row * t->dim, 0, sizeof(double) * (size_t)t->dim);
@@ -195,15 +194,14 @@ static void lists(const reading *t) {
     }
 }
 
-cr_code cr_numbers_read(const cr_column *col, const cr_chunk *chunk, const char *name, int64_t dim,
+cr_code cr_numbers_read(const cr_column *col, const cr_chunk *chunk, const char *place, int64_t dim,
                         const char *sep, size_t n_sep, double *x, uint8_t *state, cr_arena *arena,
                         cr_bad *bad, cr_feature_counts *counts, cr_err *err) {
-    reading t = {col, chunk, name, dim, x, state, bad, counts};
+    reading t = {col, chunk, place, dim, x, state, bad, counts};
     const char *path = chunk->path ? chunk->path : "input";
     if (col->depth > 1 || col->keys)
-        return cr_fail(err, CR_EDATA,
-                       "%s: column '%s' holds %s; numbers or lists of numbers are needed", path,
-                       name, col->keys ? "maps" : "lists of lists");
+        return cr_fail(err, CR_EDATA, "%s: %s holds %s; numbers or lists of numbers are needed",
+                       path, place, col->keys ? "maps" : "lists of lists");
     if (col->depth == 1)
         lists(&t);
     else if (col->type == CR_COL_STR && dim == 1 && col->code &&
@@ -216,7 +214,7 @@ cr_code cr_numbers_read(const cr_column *col, const cr_chunk *chunk, const char 
     else if (dim == 1)
         typed_one(&t);
     else
-        return cr_fail(err, CR_EDATA, "%s: column '%s' holds single numbers, value_dim is %lld",
-                       path, name, (long long)dim);
+        return cr_fail(err, CR_EDATA, "%s: %s holds single numbers, value_dim is %lld", path, place,
+                       (long long)dim);
     return CR_OK;
 }

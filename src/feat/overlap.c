@@ -192,7 +192,8 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
         const char *near = cr_nearest(c->method, method_at, NULL);
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "method"),
                     "feature '%s': unknown method '%s'; %s%s%s", f->name, c->method,
-                    near ? "did you mean '" : "use one of those that the reference lists",
+                    near ? "did you mean '"
+                         : "use one of those that `crank help overlap_feature` lists",
                     near ? near : "", near ? "'?" : "");
     }
     s->method = METHODS[m] ? (method)m : QUERY_RATIO;

@@ -214,8 +214,8 @@ static void check_finite(const raw_self *s, const cr_feature *f, const cr_chunk 
         state[r] = CR_ROW_BAD;
         out->counts->not_finite++;
         char text[32];
-        cr_bad_add(out->bad, r, cr_line_of(in, r), "column '%s', value '%s': %s",
-                   f->n_columns ? f->columns[0] : f->name, cr_show_f64(text, x[i]),
+        cr_bad_add(out->bad, r, cr_line_of(in, r), "%s, value '%s': %s", f->place,
+                   cr_show_f64(text, x[i]),
                    isfinite((float)x[i]) ? "the normalizer gives no finite number"
                                          : "too large for float32");
     }
@@ -224,14 +224,13 @@ static void check_finite(const raw_self *s, const cr_feature *f, const cr_chunk 
 static cr_code encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out, cr_err *err) {
     const raw_self *s = f->self;
     const cr_column *col = cr_input_column(&s->in, f, in, out->arena);
-    const char *name = f->n_columns ? f->columns[0] : f->name;
     if (s->encoded && f->sparse) return cr_ids_encode(&s->ids, f, col, in, out, err);
     int64_t n = in->n_rows * s->dim;
     double *x = out->scratch;
     float *y = (float *)(void *)(x + n);
     uint8_t *state = (uint8_t *)(y + n);
-    CR_TRY(cr_numbers_read(col, in, name, s->dim, s->sep, s->n_sep, x, state, out->arena, out->bad,
-                           out->counts, err));
+    CR_TRY(cr_numbers_read(col, in, f->place, s->dim, s->sep, s->n_sep, x, state, out->arena,
+                           out->bad, out->counts, err));
     /* which precision, and what a null means, goes by what the column is in the reference; a
      * sequence is a list however it is written */
     bool text = col->type == CR_COL_STR;
@@ -254,9 +253,9 @@ static cr_code encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
     if (n_missing && !s->def)
         for (int64_t r = 0; r < in->n_rows; r++)
             if (state[r] == CR_ROW_MISSING)
-                cr_bad_add(out->bad, r, cr_line_of(in, r),
-                           "column '%s' is empty; set %s of feature '%s'", name,
-                           s->encoded ? "fg_encoded_default_value" : "default_value", f->name);
+                cr_bad_add(out->bad, r, cr_line_of(in, r), "%s is empty; set %s of feature '%s'",
+                           f->place, s->encoded ? "fg_encoded_default_value" : "default_value",
+                           f->name);
     put_dense(s, y, state, in->n_rows, out);
     return CR_OK;
 }

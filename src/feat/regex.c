@@ -15,6 +15,9 @@
 #include "base/mem.h"
 
 #define MATCH_LIMIT 1000000 /* steps of one search: about 10 ms */
+/* compiled code has 32 KiB of its own, which a group repeated 1000 times would fill; this is taken
+ * from the system as it is used */
+#define MOST_STACK ((size_t)64 << 20)
 
 struct cr_regex {
     pcre2_code *code;
@@ -22,6 +25,7 @@ struct cr_regex {
 struct cr_regex_run {
     pcre2_match_data *data;
     pcre2_match_context *limits;
+    pcre2_jit_stack *stack; /* NULL: without JIT */
 };
 
 cr_code cr_regex_new(cr_regex **out, const char *pattern, unsigned flags, cr_err *err) {
@@ -58,6 +62,8 @@ cr_regex_run *cr_regex_run_new(const cr_regex *r) {
     x->limits = pcre2_match_context_create(NULL);
     if (!x->data || !x->limits) CR_BUG("no memory for a search");
     pcre2_set_match_limit(x->limits, MATCH_LIMIT);
+    x->stack = pcre2_jit_stack_create((size_t)32 << 10, MOST_STACK, NULL);
+    if (x->stack) pcre2_jit_stack_assign(x->limits, NULL, x->stack);
     return x;
 }
 
@@ -65,6 +71,7 @@ void cr_regex_run_free(cr_regex_run *x) {
     if (!x) return;
     pcre2_match_data_free(x->data);
     pcre2_match_context_free(x->limits);
+    pcre2_jit_stack_free(x->stack);
     cr_free(x);
 }
 

@@ -81,7 +81,8 @@ static cr_code set_pattern(cr_hf_step *x, const cr_json *pattern, const char *wh
 
 static cr_code unknown(const char *what, const cr_json *j, cr_err *err) {
     const char *type = text_of(j, "type");
-    return cr_fail(err, CR_ECONF, "%s '%s' is not in this version", what, type ? type : "?");
+    return cr_fail(err, CR_ECONF, "%s '%s' is not in this version; take a tokenizer without it",
+                   what, type ? type : "?");
 }
 
 cr_code cr_hf_normalizers(cr_hf_steps *out, const cr_json *j, cr_err *err) {

@@ -21,6 +21,7 @@ enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER = 4, UNUSED = 5, BYTE = 6 };
 enum { UNIGRAM = 1, BPE = 2 };
 #define SPACE      "\xe2\x96\x81"
 #define MOST       ((size_t)1 << 24) /* pieces */
+#define MOST_BEGIN ((size_t)1 << 28) /* bytes of what pieces begin with */
 #define UNK_BEHIND 10.0f             /* an unknown character scores so much below the worst piece */
 
 typedef struct spm {
@@ -34,6 +35,7 @@ typedef struct spm {
     float least, most; /* of the scores of normal pieces */
     /* pieces, and with value PREFIX what they begin with: a search can stop early */
     cr_map pieces;
+    size_t n_begin; /* bytes of the keys with value PREFIX */
     /* the normalizer */
     const uint32_t *trie;
     size_t n_trie;
@@ -117,12 +119,20 @@ static cr_code cut_short(cr_err *err) {
                    "not a SentencePiece model, or cut short; give the .model file, not the .vocab");
 }
 
-static void add_piece(spm *m, const char *text, size_t n, int64_t id) {
+static cr_code add_piece(spm *m, const char *text, size_t n, int64_t id, cr_err *err) {
     uint32_t c;
-    for (size_t at = 0; at < n; at += cr_utf8_get(text + at, n - at, &c))
-        if (at && cr_map_get(&m->pieces, text, at, NONE) == NONE)
-            cr_map_put(&m->pieces, text, at, PREFIX);
+    for (size_t at = 0; at < n; at += cr_utf8_get(text + at, n - at, &c)) {
+        if (at == 0 || cr_map_get(&m->pieces, text, at, NONE) != NONE) continue;
+        m->n_begin += at;
+        if (m->n_begin > MOST_BEGIN)
+            return cr_fail(err, CR_ECONF,
+                           "pieces are too long up to piece %lld, which has %zu bytes; a model has "
+                           "pieces of words",
+                           (long long)id, n);
+        cr_map_put(&m->pieces, text, at, PREFIX);
+    }
     cr_map_put(&m->pieces, text, n, id);
+    return CR_OK;
 }
 
 static int hex(char c) {
@@ -164,7 +174,7 @@ static cr_code read_piece(spm *m, const field *f, int64_t id, cr_err *err) {
         m->least = fminf(m->least, score);
         m->most = fmaxf(m->most, score);
     }
-    if (type == NORMAL || type == USER || type == UNUSED) add_piece(m, text, n, id);
+    if (type == NORMAL || type == USER || type == UNUSED) return add_piece(m, text, n, id, err);
     return CR_OK;
 }
 

@@ -11,6 +11,13 @@
 
 /* ---- values ---- */
 
+static void put_number(cr_buf *b, const char *text, size_t n) {
+    if (memchr(text, 'n', n)) /* nan, inf: no numbers of JSON */
+        cr_json_escape(b, text, n);
+    else
+        cr_buf_add(b, text, n);
+}
+
 /* made: by a feature, whose numbers are float32 whatever they are kept in */
 static void put_leaf(cr_buf *b, const cr_column *c, int64_t i, bool made) {
     char text[32];
@@ -26,10 +33,7 @@ static void put_leaf(cr_buf *b, const cr_column *c, int64_t i, bool made) {
     case CR_COL_F32: n = cr_fmt_f32(text, c->v.f32[i]); break;
     default: n = made ? cr_fmt_f32(text, (float)c->v.f64[i]) : cr_fmt_f64(text, c->v.f64[i]); break;
     }
-    if (memchr(text, 'n', n)) /* nan, inf: no numbers of JSON */
-        cr_json_escape(b, text, n);
-    else
-        cr_buf_add(b, text, n);
+    put_number(b, text, n);
 }
 
 /* values from .. to - 1 of a list; of a map as pairs */
@@ -74,7 +78,7 @@ static void put_value(cr_buf *b, const cr_column *c, bool made) {
 
 static void put_float(cr_buf *b, float x) {
     char text[32];
-    cr_buf_add(b, text, cr_fmt_f32(text, x));
+    put_number(b, text, cr_fmt_f32(text, x));
 }
 
 /* ids, weights or floats from .. to - 1, with commas */

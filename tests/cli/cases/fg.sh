@@ -141,3 +141,20 @@ ends 1
 says_err <<'EOF'
 nix.csv: no file found; check the path
 EOF
+# a label that no float holds is a bad row, and the line is JSON all the same
+printf 'y,u,tag,w,clicks\n1e300,3,a,1,1\n' >big.csv
+run crank fg f.yaml --input big.csv --json --features w
+ends 0
+has_out '...'"\"bad\": \"column 'y', value '1e300': too large for float32\", \"labels\": {\"y\": \"inf\"}, ..."
+# a value that an operator made is the feature's, not that of a column with its name
+sed 's/raw_feature: {feature_name: w, .*/lookup_feature: {feature_name: w, map: "item:tag", key: "user:u", value_dim: 2}/' f.yaml >op.yaml
+printf 'y,u,tag,w,clicks\n1,3,3:1,1,1\n1,3,"3:1,x",1,1\n' >op.csv
+run crank fg op.yaml --input op.csv
+ends 0
+has_out "  bad row, left out: feature 'w': 1 value, value_dim is 2"
+has_out "  bad row, left out: column 'tag', value 'x': not a number (feature 'w')"
+# --input sets dataset_type inside data_config; what else is wrong there is still told at its line
+sed 's/, label_fields: .y.//' f.yaml >nolabel.yaml
+run crank fg nolabel.yaml --input f.csv
+ends 2
+has_err "nolabel.yaml:7:1: data_config names no label_fields; ..."

@@ -11,13 +11,17 @@
 
 static char lib_path[4096];
 
-static const char *lib(void) {
+static const char *lib_named(const char *name) {
     ssize_t n = readlink("/proc/self/exe", lib_path, 3000);
     lib_path[n > 0 ? n : 0] = 0;
     char *slash = strrchr(lib_path, '/');
     if (!slash) slash = lib_path;
-    snprintf(slash, sizeof(lib_path) - (size_t)(slash - lib_path), "/unit/feat/libcustom_plug.so");
+    snprintf(slash, sizeof(lib_path) - (size_t)(slash - lib_path), "/unit/feat/lib%s.so", name);
     return lib_path;
+}
+
+static const char *lib(void) {
+    return lib_named("custom_plug");
 }
 
 static void open_or_say(t_feats *t, const char *data, const char *features) {
@@ -90,6 +94,7 @@ TEST(golden_edit_distance) {
     TEXT(&t, "t", big, big);
     t_encode(&t);
     CHECK(t.rc == CR_OK && t.bad.n == 1 && t.bad.v[0].row == 0);
+    CHECK_STR(t.bad.v[0].msg, "feature 'f': texts whose lengths multiply to more than 400000000");
     CHECK(t.batch.dense[1] == 29999);
     cr_free(big);
     t_close(&t);
@@ -222,6 +227,23 @@ TEST(golden_regex_replace) {
                COL("abc", "x", "\n"), IDS(1), LENS(0, 0, 1));
 }
 
+/* a group repeated over a long text, which RE2 takes, too */
+TEST(long_text) {
+    t_feats t;
+    open_or_say(&t, NORMAL,
+                REGEX("operator_params: {regex_pattern: '(?:a|b)*c', replacement: 'x'}, "
+                      "vocab_list: [x]"));
+    char *big = cr_alloc(40002, "a long text");
+    for (int i = 0; i < 40000; i++)
+        big[i] = "ab"[i & 1];
+    big[40000] = 'c';
+    TEXT(&t, "t", big);
+    t_encode(&t);
+    CHECK_IDS(&t, 0, IDS(2), ONE_EACH);
+    cr_free(big);
+    t_close(&t);
+}
+
 TEST(wrong_parameters) {
     static const struct {
         const char *features, *says;
@@ -350,11 +372,14 @@ TEST(operators_that_are_wrong) {
         {"Short", "feature 'f': operator 'Short' ended 1 of 2 rows; correct the operator"},
         {"Long", "feature 'f': operator 'Long' ended 5 of 2 rows; correct the operator"},
         {"Mixed", "feature 'f': operator 'Mixed' puts values of another type than its output says"},
+        {"Flood", "feature 'f': operator 'Flood' puts more than 1048576 values into one row"},
+        {"Huge", "feature 'f': operator 'Huge' puts a text of 18446744073709551615 bytes, more"},
     };
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         t_feats t;
         char rest[128];
-        snprintf(rest, sizeof(rest), "%s, expression: ['user:c']", cases[i].op);
+        snprintf(rest, sizeof(rest), "%s, expression: ['user:c']%s", cases[i].op,
+                 i == 5 ? ", hash_bucket_size: 9, embedding_dim: 4" : "");
         open_ours(&t, NORMAL, "custom_feature", rest);
         CHECK(t.fs != NULL);
         TEXT(&t, "c", "a", "b");
@@ -368,8 +393,14 @@ TEST(operators_that_are_wrong) {
     TEXT(&t, "c", "a", "b", "c");
     t_encode(&t);
     CHECK(t.rc == CR_OK && t.bad.n == 1 && t.bad.v[0].row == 1);
-    CHECK_STR(t.bad.v[0].msg, "column 'c', value '': the second row is never good (feature 'f')");
+    CHECK_STR(t.bad.v[0].msg, "column 'c': the second row is never good (feature 'f')");
     CHECK(t.batch.dense[0] == 0 && t.batch.dense[2] == 2);
+    t_close(&t);
+    open_ours(&t, NORMAL, "custom_feature", "Mute, expression: ['user:c']");
+    TEXT(&t, "c", "a");
+    t_encode(&t);
+    CHECK(t.rc == CR_OK && t.bad.n == 1);
+    CHECK_STR(t.bad.v[0].msg, "column 'c': the operator says no reason (feature 'f')");
     t_close(&t);
     open_ours(&t, NORMAL, "custom_feature", "Broken, expression: ['user:c']");
     CHECK(t.fs == NULL);
@@ -385,6 +416,29 @@ TEST(operators_that_are_wrong) {
     open_ours(&t, NORMAL, "custom_feature", "TwiceInt, expression: ['user:c', 'user:d', 'user:e']");
     CHECK(t_has(&t, "operator 'TwiceInt' takes at most 2 inputs, expression has 3"));
     t_close(&t);
+}
+
+TEST(libraries_that_are_wrong) {
+    static const struct {
+        const char *lib, *says;
+    } cases[] = {
+        {"custom_none", "libcustom_none.so' names no operators; see crank/feature.h"},
+        {"custom_nameless", "libcustom_nameless.so' has an operator without a name; see crank"},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        t_feats t;
+        cr_buf b;
+        cr_buf_init(&b);
+        cr_buf_printf(&b,
+                      "- custom_feature: {feature_name: f, operator_lib_file: '%s', operator_name: "
+                      "x, expression: ['user:c']}",
+                      lib_named(cases[i].lib));
+        t_open(&t, NORMAL, b.data, false, NULL, 0);
+        CHECK(t.fs == NULL);
+        CHECK(t_has(&t, cases[i].says));
+        t_close(&t);
+        cr_buf_clear(&b);
+    }
 }
 
 /* in FG_NONE nothing of a library is needed */
@@ -472,6 +526,7 @@ TEST(all_closed) {
 }
 
 TEST_MAIN(CASE(golden_edit_distance), CASE(golden_seq_expr), CASE(golden_spherical_distance),
-          CASE(golden_regex_replace), CASE(wrong_parameters), CASE(values_of_every_kind),
-          CASE(features_read_it), CASE(operators_that_are_wrong), CASE(encoded), CASE(row_by_row),
-          CASE(fg_json), CASE(all_closed))
+          CASE(golden_regex_replace), CASE(long_text), CASE(wrong_parameters),
+          CASE(values_of_every_kind), CASE(features_read_it), CASE(operators_that_are_wrong),
+          CASE(libraries_that_are_wrong), CASE(encoded), CASE(row_by_row), CASE(fg_json),
+          CASE(all_closed))

@@ -98,6 +98,37 @@ static int bad_run(void *self, const crank_batch *in, crank_output *out, char *w
     return 0;
 }
 
+/* puts without an end; what it puts is nothing that is kept */
+static int flood_run(void *self, const crank_batch *in, crank_output *out, char *why, size_t size) {
+    (void)self;
+    (void)why;
+    (void)size;
+    for (int64_t r = 0; r < in->n_rows; r++) {
+        for (int i = 0; i < 3000000; i++)
+            the_host->put_int(out, i);
+        the_host->end_row(out);
+    }
+    return 0;
+}
+static int huge_run(void *self, const crank_batch *in, crank_output *out, char *why, size_t size) {
+    (void)self;
+    (void)why;
+    (void)size;
+    for (int64_t r = 0; r < in->n_rows; r++) {
+        the_host->put_text(out, "x", (size_t)-1);
+        the_host->end_row(out);
+    }
+    return 0;
+}
+static int mute_run(void *self, const crank_batch *in, crank_output *out, char *why, size_t size) {
+    (void)self;
+    (void)why;
+    (void)size;
+    for (int64_t r = 0; r < in->n_rows; r++)
+        the_host->bad_row(out, NULL);
+    return 0;
+}
+
 static const crank_type text[] = {CRANK_TEXT, 0}, tokens[] = {CRANK_TOKENS, 0},
                         ints[] = {CRANK_INT, 0}, floats[] = {CRANK_FLOAT, 0}, broken[] = {99, 0};
 #define OP(var, n, in, o, f, r)                                                                    \
@@ -119,10 +150,14 @@ OP(op_short, "Short", text, CRANK_INT, 0, short_run);
 OP(op_long, "Long", text, CRANK_INT, 0, long_run);
 OP(op_mixed, "Mixed", text, CRANK_INT, 0, mixed_run);
 OP(op_bad, "Bad", text, CRANK_INT, 0, bad_run);
+OP(op_flood, "Flood", text, CRANK_INT, 0, flood_run);
+OP(op_huge, "Huge", text, CRANK_TEXT, 0, huge_run);
+OP(op_mute, "Mute", text, CRANK_INT, 0, mute_run);
 OP(op_broken, "Broken", broken, CRANK_INT, 0, bad_run);
-static const crank_operator *const operators[] = {&op_text,  &op_tokens, &op_int,  &op_float,
-                                                  &op_fails, &op_short,  &op_long, &op_mixed,
-                                                  &op_bad,   &op_broken, NULL};
+static const crank_operator *const operators[] = {&op_text,   &op_tokens, &op_int,  &op_float,
+                                                  &op_fails,  &op_short,  &op_long, &op_mixed,
+                                                  &op_bad,    &op_flood,  &op_huge, &op_mute,
+                                                  &op_broken, NULL};
 const crank_feature_library crank_features = {CRANK_FEATURE_ABI, operators};
 /* for the test: instances that were not closed */
 int crank_test_open(void);

@@ -130,7 +130,7 @@ TEST(bad_rows) {
     CHECK_STR(t.bad.v[1].msg, "column 'b', value 'one': not a number");
     bool found = false;
     for (int64_t i = 0; i < t.bad.n_kept; i++)
-        found |= strcmp(t.bad.v[i].msg, "column 'v': 1 values, value_dim is 2") == 0;
+        found |= strcmp(t.bad.v[i].msg, "column 'v': 1 value, value_dim is 2") == 0;
     CHECK(found);
     t_close(&t);
 }

@@ -576,7 +576,7 @@ TEST(bad_values) {
     t_encode(&t);
     CHECK_INT(t.bad.n_kept, 2);
     CHECK_INT(t.bad.v[0].row, 2);
-    CHECK_STR(t.bad.v[0].msg, "column 'c': 1 values, value_dim is 2");
+    CHECK_STR(t.bad.v[0].msg, "column 'c': 1 value, value_dim is 2");
     CHECK_INT(t.bad.v[1].row, 3);
     t_close(&t);
     /* a number that lacks in FG_NONE */

@@ -173,8 +173,18 @@ TEST(wrong_files) {
         CHECK(t == NULL && strstr(err.msg, cases[i].says) != NULL);
         if (!strstr(err.msg, cases[i].says)) fprintf(stderr, "  %zu: %s\n", i, err.msg);
     }
-    /* a real model, cut anywhere, is refused or works */
+    /* one piece of 60000 bytes would take gigabytes */
     cr_buf data;
+    cr_buf_init(&data);
+    cr_buf_add(&data, "\x0a\x02\x18\x02\x0a\xe4\xd4\x03\x0a\xe0\xd4\x03", 12);
+    for (int i = 0; i < 60000; i++)
+        cr_buf_char(&data, 'a');
+    cr_tokenizer *long_one = NULL;
+    cr_err why = {0};
+    CHECK_INT(cr_tokenizer_new(&long_one, "sentencepiece", data.data, data.n, &why), CR_ECONF);
+    CHECK(strstr(why.msg, "pieces are too long up to piece 1, which has 60000 bytes") != NULL);
+    cr_buf_clear(&data);
+    /* a real model, cut anywhere, is refused or works */
     if (read_golden("unigram", ".model", &data))
         for (size_t n = 0; n < data.n; n += 7) {
             char *cut = cr_alloc(n + 1, "a cut file");
