@@ -36,7 +36,7 @@ static void mlp_check(const void *self, cr_diag *diag) {
             "dropout_ratio has %lld values for %lld layers; give one for all or one per layer",
             (long long)c->dropout_ratio.n, (long long)c->hidden_units.n);
     for (int64_t i = 0; i < c->dropout_ratio.n; i++)
-        if (c->dropout_ratio.v[i] >= 1) {
+        if ((float)c->dropout_ratio.v[i] >= 1) {
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(c, "dropout_ratio", i),
                         "a dropout_ratio of 1 drops every unit; use a value below 1");
             break;

@@ -83,7 +83,8 @@ static cr_code check_lengths(const cr_seq_axis *a, const cr_batch *b, cr_err *er
             r++;
         return cr_fail(err, CR_EDATA,
                        "in row %lld of a batch the sequence '%s' has %d steps and '%s' has %d; "
-                       "sequences of one group must be equally long",
+                       "sequences of one group must be equally long: correct the data, or give "
+                       "each a group of its own",
                        (long long)r, a->name, steps[r + 1] - steps[r], f->name,
                        other[r + 1] - other[r]);
     }

@@ -43,14 +43,8 @@ static void wrong_at(const source *s, const char *field, const char *fmt, ...) {
 
 /* ---- the encoders ---- */
 
-static bool has_layers(const source *s) {
-    if (s->c->attn_mlp && s->c->attn_mlp->hidden_units.n > 0) return true;
-    wrong_at(s, "attn_mlp", "attn_mlp has no hidden_units; give it at least one layer");
-    return false;
-}
-
 static cr_node *din(source *s) {
-    if (!cr_seq_comparable(s->b, s->in, s->c->base.at) || !has_layers(s)) return NULL;
+    if (!cr_seq_comparable(s->b, s->in, s->c->base.at)) return NULL;
     return cr_din_encoder(s->b->g, s->name, s->c->attn_mlp, cr_seq_query(s->b, s->in),
                           cr_seq_keys(s->b, s->in, s->c->max_seq_length), s->b->diag);
 }
@@ -80,7 +74,7 @@ static cr_node *pooling(source *s) {
 
 static cr_node *windows(source *s) {
     const cr_ints *len = &s->c->windows_len;
-    if (!cr_seq_comparable(s->b, s->in, s->c->base.at) || !has_layers(s)) return NULL;
+    if (!cr_seq_comparable(s->b, s->in, s->c->base.at)) return NULL;
     int64_t all = 0, steps = s->in->seqs[0]->seq->length;
     for (int64_t i = 0; i < len->n && all < INT32_MAX; i++)
         all += len->v[i];
@@ -107,7 +101,7 @@ static cr_node *self_attention(source *s) {
                  (long long)dim, (long long)heads);
         return NULL;
     }
-    if (s->c->dropout >= 1) {
+    if ((float)s->c->dropout >= 1) {
         wrong_at(s, "dropout", "a dropout of 1 drops all attention; use a value below 1");
         return NULL;
     }
@@ -237,13 +231,25 @@ static bool shape_ok(const nest *x) {
     return false;
 }
 
+static void warn_repeated(const nest *x, const cr_seq_group_conf *s, const char *name) {
+    for (int64_t i = 1; i < s->feature_names.n; i++)
+        for (int64_t k = 0; k < i; k++)
+            if (strcmp(s->feature_names.v[i], s->feature_names.v[k]) == 0) {
+                cr_diag_add(x->b->diag, CR_SEV_WARN, CR_ECONF,
+                            cr_conf_at_item(s, "feature_names", i),
+                            "sequence group '%s' names '%s' again; remove it", name,
+                            s->feature_names.v[i]);
+                break;
+            }
+}
+
 static bool open_groups(nest *x) {
     const cr_group_conf *gc = x->gc;
     bool ok = true;
     for (int64_t i = 0; i < gc->sequence_groups.n; i++) {
         const cr_seq_group_conf *s = gc->sequence_groups.v[i];
         bool named = *s->group_name != 0;
-        cr_members g = {s, named ? s->group_name : gc->group_name, &s->feature_names,
+        cr_members g = {s, named ? s->group_name : gc->group_name, true, &s->feature_names,
                         *s->embedding_name_suffix ? s->embedding_name_suffix
                                                   : gc->embedding_name_suffix};
         cr_loc at = cr_conf_at_item(gc, "sequence_groups", i);
@@ -267,6 +273,7 @@ static bool open_groups(nest *x) {
             wrong(x, at, "sequence group '%s' has no feature_names; list its features", g.name);
             ok = false;
         } else {
+            warn_repeated(x, s, g.name);
             ok = cr_seq_open(x->b, &x->in[x->n], &g, cr_conf_at(s, "feature_names")) && ok;
         }
         x->in[x->n++].g = g;

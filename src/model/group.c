@@ -30,7 +30,11 @@ const cr_group_conf *cr_group_find(const cr_model_conf *c, const char *name) {
 }
 
 cr_members cr_group_members(const cr_group_conf *gc) {
-    return (cr_members){gc, gc->group_name, &gc->feature_names, gc->embedding_name_suffix};
+    return (cr_members){gc, gc->group_name, false, &gc->feature_names, gc->embedding_name_suffix};
+}
+
+const char *cr_members_kind(const cr_members *g) {
+    return g->nested ? "sequence group" : "feature group";
 }
 
 static const char *nth_group(const void *ctx, size_t i) {
@@ -250,15 +254,15 @@ const cr_feature *cr_group_feature(cr_build *b, const cr_members *g, int64_t i) 
     const cr_feature *f = cr_features_find(b->o->features, name);
     if (f && f->stub) {
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,
-                    "feature group '%s' names '%s', which is only an input of other features "
-                    "(stub_type); remove one of the two",
-                    g->name, name);
+                    "%s '%s' names '%s', which is only an input of other features (stub_type); "
+                    "remove one of the two",
+                    cr_members_kind(g), g->name, name);
         return NULL;
     }
     if (f) return f;
     const char *near = cr_nearest(name, nth_feature, b->o->features);
     cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,
-                "feature group '%s' names an unknown feature '%s'; %s%s%s", g->name, name,
+                "%s '%s' names an unknown feature '%s'; %s%s%s", cr_members_kind(g), g->name, name,
                 near ? "did you mean '" : "add it to feature_configs", near ? near : "",
                 near ? "'?" : "");
     return NULL;

@@ -11,10 +11,13 @@
 typedef struct cr_members {
     const void *conf; /* the message with feature_names */
     const char *name; /* of the group, for messages */
+    bool nested;      /* a sequence group */
     const cr_strs *names;
     const char *suffix; /* put after the names of tables; NULL or "": nothing */
 } cr_members;
 cr_members cr_group_members(const cr_group_conf *gc);
+/* what the group is called in messages */
+const char *cr_members_kind(const cr_members *g);
 
 /* cr_group_wanted: the group called name; NULL with a mistake when there is none, or it is empty.
  * cr_group_feature: feature number i of a group; NULL with a mistake when there is none of that

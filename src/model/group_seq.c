@@ -53,9 +53,9 @@ bool cr_seq_open(cr_build *b, cr_seq_in *in, const cr_members *g, cr_loc at) {
     if (!ok) return false;
     if (in->keys.n > 0) return true;
     cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,
-                "feature group '%s' has no sequence among its features; add one of a "
-                "sequence_feature (named sequence__feature)",
-                g->name);
+                "%s '%s' has no sequence among its features; add one of a sequence_feature (named "
+                "sequence__feature)",
+                cr_members_kind(g), g->name);
     return false;
 }
 

@@ -47,14 +47,8 @@ const cr_msg cr_multi_tower_din_msg = {"MultiTowerDIN",
                                        NULL};
 
 static cr_node *attend(cr_build *b, const cr_din_tower_conf *t, int64_t i) {
-    cr_loc at = cr_conf_at(t, "input");
-    cr_seq_out in = cr_group_build_seq(b, t->input, 0, at);
+    cr_seq_out in = cr_group_build_seq(b, t->input, 0, cr_conf_at(t, "input"));
     if (!in.keys) return NULL;
-    if (!t->attn_mlp || t->attn_mlp->hidden_units.n == 0) {
-        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,
-                    "attn_mlp has no hidden_units; give it at least one layer");
-        return NULL;
-    }
     char name[32];
     snprintf(name, sizeof(name), "din_towers.%lld", (long long)i);
     return cr_din_encoder(b->g, name, t->attn_mlp, in.query, in.keys, b->diag);

@@ -59,13 +59,18 @@ static void check(const void *self, cr_diag *diag) {
                     "per layer",
                     (long long)n, (long long)layers);
     for (int64_t i = 0; i < n; i++)
-        if (c->ppnet_dropout_ratio.v[i] >= 1)
+        if ((float)c->ppnet_dropout_ratio.v[i] >= 1)
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(c, "ppnet_dropout_ratio", i),
                         "a dropout ratio of 1 drops every unit; use a value below 1");
     if (cr_conf_has(c, "task_domain_num") && !c->domain_input_name[0])
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "task_domain_num"),
                     "task_domain_num has no effect without domain_input_name; name the label that "
                     "holds the domain, or remove it");
+    if (c->domain_input_name[0] && c->task_domain_num < 2)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "domain_input_name"),
+                    "task_domain_num is 1, so '%s' chooses among one tower; set it to the number "
+                    "of domains, or remove domain_input_name",
+                    c->domain_input_name);
 }
 const cr_msg cr_pepnet_msg = {"PEPNet", "Layers gated by domain and by person",
                               fields,   sizeof(pepnet_conf),

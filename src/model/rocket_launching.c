@@ -32,12 +32,23 @@ static const cr_field fields[] = {
             "how such layers are compared; all but COSINE: by distance"),
     CR_END,
 };
+static void check(const void *self, cr_diag *diag) {
+    const rocket_conf *c = self;
+    const cr_ints *light = &c->light_mlp->hidden_units, *booster = &c->booster_mlp->hidden_units;
+    for (int64_t i = 0; i < light->n; i++)
+        for (int64_t j = 0; j < booster->n; j++)
+            if (light->v[i] == booster->v[j]) return;
+    if (c->feature_based_distillation)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "feature_based_distillation"),
+                    "feature_based_distillation has no effect: no layer of light_mlp is as wide as "
+                    "one of booster_mlp; make two of them equal, or remove it");
+}
 const cr_msg cr_rocket_launching_msg = {"RocketLaunching",
                                         "A small net taught by a large one in training",
                                         fields,
                                         sizeof(rocket_conf),
                                         false,
-                                        NULL};
+                                        check};
 
 static cr_node *minus(cr_graph *g, cr_node *x, cr_node *y) {
     return cr_add(g, (cr_node *[]){x, y}, (float[]){1, -1}, 2);

@@ -405,7 +405,9 @@ static void check_relation(const cr_task_conf *t, const names *towers, const nam
         const char *name = t->relation_tower_names.v[i];
         cr_loc at = cr_conf_at_item(t, "relation_tower_names", i);
         if (find(towers, name) >= 0) continue;
-        if (find(all, name) >= 0)
+        if (strcmp(name, t->tower_name) == 0)
+            wrong(diag, at, "task '%s' depends on itself; name an earlier tower", name);
+        else if (find(all, name) >= 0)
             wrong(diag, at,
                   "task '%s' depends on '%s', which is not an earlier tower; list '%s' before it",
                   t->tower_name, name, name);
@@ -458,6 +460,9 @@ static void check_towers(const cr_root_conf *c, const names *features, cr_diag *
         if (i == CR_MAX_TASKS)
             wrong(diag, t->base.at, "%s has more than %d task towers; remove some", m->model.m->key,
                   CR_MAX_TASKS);
+        if (!t->tower_name[0])
+            wrong(diag, cr_conf_at(t, "tower_name"),
+                  "tower_name is empty, but scores and metrics carry it; give the task a name");
         if (!t->label_name[0] && !cr_conf_has(t, "label_name"))
             wrong(diag, t->base.at, "task '%s' has no label_name; name one of label_fields",
                   t->tower_name);

@@ -107,9 +107,9 @@ wrong "{group_name: a, feature_names: [clicks__item]}, {group_name: a, feature_n
     "bad.yaml:24:...: sequence group 'a' is already defined at line 24; give one of them another name"
 wrong "$clicks" "" "bad.yaml:24:...: feature group 'deep' has sequence_groups but no sequence_encoders; add for example sequence_encoders { pooling_encoder {} }"
 wrong "" "{pooling_encoder: {}}" "bad.yaml:25:...: feature group 'deep' has sequence_encoders but no sequence_groups; add the group that they read"
-wrong "{feature_names: [item]}" "{pooling_encoder: {}}" "bad.yaml:24:...: feature group 'deep' has no sequence among its features; add one of a sequence_feature (named sequence__feature)"
+wrong "{feature_names: [item]}" "{pooling_encoder: {}}" "bad.yaml:24:...: sequence group 'deep' has no sequence among its features; add one of a sequence_feature (named sequence__feature)"
 wrong "{feature_names: []}" "{pooling_encoder: {}}" "bad.yaml:24:...: sequence group 'deep' has no feature_names; list its features"
-wrong "{feature_names: [clicks__itm]}" "{pooling_encoder: {}}" "bad.yaml:24:...: feature group 'deep' names an unknown feature 'clicks__itm'; did you mean 'clicks__item'?"
+wrong "{feature_names: [clicks__itm]}" "{pooling_encoder: {}}" "bad.yaml:24:...: sequence group 'deep' names an unknown feature 'clicks__itm'; did you mean 'clicks__item'?"
 wrong "{feature_names: [clicks__item]}" "{din_encoder: {$attn}}" "bad.yaml:25:...: attention compares the plain features of group 'deep' (0 wide) with its sequences (8 wide); add the target's features"
 wrong "{feature_names: [user, item, clicks__item]}" "{din_encoder: {$attn}}" \
     "bad.yaml:25:...: attention compares the plain features of group 'deep' (16 wide) with its sequences (8 wide); the plain ones may not be wider"
@@ -119,6 +119,7 @@ wrong "$clicks" "{pooling_encoder: {pooling_type: max}}" "bad.yaml:25:...: pooli
 wrong "$clicks" "{multi_window_din_encoder: {$attn}}" "bad.yaml:25:...: windows_len is empty; give from 1 to 1024 windows of some steps each"
 wrong "$clicks" "{self_attention_encoder: {multihead_attn_dim: 10, num_heads: 4}}" "bad.yaml:25:...: multihead_attn_dim 10 is not a multiple of num_heads 4; make it one"
 wrong "$clicks" "{self_attention_encoder: {dropout: 1}}" "bad.yaml:25:...: a dropout of 1 drops all attention; use a value below 1"
+wrong "$clicks" "{self_attention_encoder: {dropout: 0.99999999}}" "bad.yaml:25:...: a dropout of 1 drops all attention; use a value below 1"
 sed -i 's/group_type: DEEP/group_type: WIDE/' bad.yaml
 run crank check bad.yaml
 ends 2
@@ -151,9 +152,13 @@ with warn.yaml "$clicks" "{pooling_encoder: {}}"
 run crank check warn.yaml
 ends 0
 has_err "...warn.yaml:24:...: the encoders of sequence group 'deep' read its sequences only; its plain features have no effect, remove them"
+with warn.yaml "{feature_names: [clicks__item, clicks__item]}" "{pooling_encoder: {}}"
+run crank check warn.yaml
+ends 0
+has_err "...warn.yaml:24:...: sequence group 'deep' names 'clicks__item' again; remove it"
 # columns that disagree in their steps
 with two.yaml "{feature_names: [clicks__item, shops]}" "{pooling_encoder: {}}"
 sed '7s/,[^,]*$/,1;2;3;4;0;1;2;3;4;0;1;2/' train.csv >uneven.csv
 run crank train two.yaml --train_input_path uneven.csv --model_dir uneven
 ends 3
-has_err "...the sequence 'clicks__item' has ... steps and 'shops' has 12; sequences of one group must be equally long"
+has_err "...the sequence 'clicks__item' has ... steps and 'shops' has 12; sequences of one group must be equally long: correct the data, or give each a group of its own"

@@ -532,6 +532,13 @@ TEST(mistakes) {
                                                               "relation_mlp: {hidden_units: "
                                                               "[4]}") "]}"),
             ok, "unknown tower 'crt'", "did you mean 'ctr'");
+    REFUSED(MODEL(ALL, "dbmtl: {task_towers: [" TOWER("ctr", "clk",
+                                                      ", relation_tower_names: [ctr], "
+                                                      "relation_mlp: {hidden_units: [4]}") "]}"),
+            ok, "task 'ctr' depends on itself", "earlier tower");
+    REFUSED(SIMPLE(CTR "," TOWER("''", "buy", "")), ok, "tower_name is empty", "give the task");
+    REFUSED(SIMPLE(TOWER("ctr", "clk", ", mlp: {hidden_units: [4], dropout_ratio: [0.99999999]}")),
+            ok, "a dropout_ratio of 1", "below 1");
     REFUSED(MODEL(ALL, "dbmtl: {task_towers: [" CTR
                        "," TOWER("cvr", "buy", ", relation_tower_names: [ctr]") "]}"),
             ok, "?relation_tower_names has no effect without relation_mlp");
@@ -554,6 +561,12 @@ TEST(mistakes) {
             "no ppnet_hidden_units", "remove the group");
     REFUSED(MODEL(ALL, "pepnet: {domain_input_name: pid, task_domain_num: 2, " TOWERS "}"), ok,
             "'pid' is not among label_fields", "add it there");
+    REFUSED(MODEL(ALL, "pepnet: {domain_input_name: buy, " TOWERS "}"), ok, "?task_domain_num is 1",
+            "number of domains");
+    REFUSED(MODEL(ALL "," GROUP("uia", "user_id"),
+                  "pepnet: {ppnet_hidden_units: [4,4], ppnet_dropout_ratio: [0.99999999], " TOWERS
+                  "}"),
+            ok, "a dropout ratio of 1", "below 1");
     REFUSED(MODEL(ALL "," GROUP("uia", "user_id"),
                   "pepnet: {ppnet_hidden_units: [4,4], ppnet_dropout_ratio: [0.1,0.1,0.1], " TOWERS
                   "}"),
@@ -578,6 +591,9 @@ TEST(mistakes) {
             "clk", "?use_pareto_loss_weight has no effect on a model with one task");
     REFUSED(MODEL(ALL, "rocket_launching: {light_mlp: {hidden_units: [4]}}, " BCE), ok,
             "booster_mlp");
+    REFUSED(MODEL(ALL, "rocket_launching: {light_mlp: {hidden_units: [4]}, booster_mlp: "
+                       "{hidden_units: [8]}, feature_based_distillation: true}, " BCE),
+            ok, "?feature_based_distillation has no effect", "make two of them equal");
 }
 
 int main(int argc, char **argv) {
