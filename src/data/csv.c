@@ -194,7 +194,7 @@ static const char *unused_names(cr_source *s, const header *h) {
         else
             more++;
     }
-    if (!text) return cr_arena_printf(&s->arena, "it has %d columns, all in use", h->n);
+    if (!text) return cr_arena_printf(&s->arena, "add it to the %d that are there", h->n);
     return more ? cr_arena_printf(&s->arena, "%s and %d more that nothing reads", text, more)
                 : cr_arena_printf(&s->arena, "%s that nothing reads", text);
 }
@@ -217,6 +217,14 @@ static const char *show_delim(cr_source *s, char c) {
     return c == '\t'           ? "\\t"
            : c >= 1 && c < ' ' ? cr_arena_printf(&s->arena, "\\x%02x", c)
                                : cr_arena_printf(&s->arena, "%c", c);
+}
+
+/* names without control bytes; what has them is no header, and no good in a message */
+static bool is_text(const header *h) {
+    for (int k = 0; k < h->n; k++)
+        for (const char *p = h->names[k]; *p; p++)
+            if ((unsigned char)*p < ' ' && *p != '\t') return false;
+    return true;
 }
 
 /* None of the wanted columns is there: that is one mistake, not one per column. True: told. */
@@ -247,6 +255,12 @@ static bool none_found(cr_source *s, const header *h, const char *path, cr_diag 
                 path, have, pieces, show_delim(s, best));
             return true;
         }
+    }
+    if (!is_text(h)) {
+        cr_diag_add(
+            diag, CR_SEV_ERROR, CR_EDATA, (cr_loc){path, 1, 0},
+            "the first line is not text; name CSV files, plain or packed with gzip or zstd");
+        return true;
     }
     if (wanted < 3) return false;
     cr_buf names;
@@ -294,8 +308,8 @@ static const int32_t *map_header(cr_source *s, const header *h, const char *path
         const char *near = cr_nearest(w->name, unused_name, &(unused){h, s});
         if (!near) near = cr_nearest(w->name, nth_name, h);
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
-                    "%s has no column '%s', which %s needs; %s%s%s", path, w->name,
-                    w->why ? w->why : "the config", near ? "did you mean '" : "",
+                    "%s has no column '%s', which %s needs; %s%s%s", w->at.path ? path : "it",
+                    w->name, w->why ? w->why : "the config", near ? "did you mean '" : "",
                     near ? near : unused_names(s, h), near ? "'?" : "");
     }
     return col;

@@ -76,7 +76,7 @@ static void warn(counter *c, int i) {
             CR_WARN("feature '%s': none of its %lld values in %s data is in its vocabulary; "
                     "compare the vocabulary with %s",
                     f->name, (long long)n->unknown, c->data, inputs(f, where));
-    } else if (cr_counts_constant(n) && f->n_columns > 0) {
+    } else if (cr_counts_constant(n) && f->n_columns > 0 && !cr_counts_outside(n)) {
         if (once(c, i, TOLD_CONSTANT))
             CR_WARN("feature '%s' is the same in all %lld rows of %s data and tells nothing apart; "
                     "check %s, or remove the feature",

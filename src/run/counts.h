@@ -8,6 +8,11 @@
 #include "base/json.h"
 #include "feat/feat.h"
 
+/* are all ids outside of the table? Then that is what to tell, not that they became the same. */
+static inline bool cr_counts_outside(const cr_feature_counts *n) {
+    return n->out_of_range > 0 && n->out_of_range == n->ids;
+}
+
 typedef struct counter {
     const cr_features *fs;
     const char *data;    /* whose: "train", "eval", "predict" */

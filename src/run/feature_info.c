@@ -23,8 +23,14 @@ typedef struct info {
     int64_t hash;
     double *bounds;
     int64_t n_bounds; /* -1: none given */
-    bool drop;
+    bool drop, met;   /* met: the config has such a feature */
 } info;
+
+/* the first names of a list, and how long it is: one line tells of any number */
+typedef struct few {
+    cr_buf names;
+    int64_t n;
+} few;
 
 typedef struct work {
     const cr_feature_info_opts *o;
@@ -37,7 +43,15 @@ typedef struct work {
     int64_t n, cap;
     cr_map index;     /* name to info */
     cr_map sequences; /* names of features that are sequences */
+    few left;         /* features without a row */
 } work;
+
+static void few_add(few *f, const char *name) {
+    if (f->n++ < 5)
+        cr_buf_printf(&f->names, "%s'%s'", f->n > 1 ? ", " : "", name);
+    else if (f->n == 6)
+        cr_buf_str(&f->names, " ...");
+}
 
 /* ---- the table ---- */
 
@@ -182,7 +196,7 @@ static cr_code read_table(work *w) {
     return code == CR_OK ? CR_OK : cr_diag_err(w->diag, &err);
 }
 
-static const info *find(const work *w, const char *name) {
+static info *find(const work *w, const char *name) {
     int64_t i = cr_map_get(&w->index, name, strlen(name), -1);
     return i < 0 ? NULL : &w->v[i];
 }
@@ -214,13 +228,13 @@ static cr_code set(work *w, const char *path, const char *key, const char *field
 
 /* what the table says of one feature */
 static cr_code edit(work *w, const char *name, const char *path, const char *key) {
-    const info *x = find(w, name);
+    info *x = find(w, name);
     char text[32];
     if (!x) {
-        cr_diag_add(w->diag, CR_SEV_WARN, CR_EDATA, CR_NOWHERE,
-                    "feature '%s' is not in the table and stays as it is", name);
+        few_add(&w->left, name);
         return CR_OK;
     }
+    x->met = true;
     if (x->drop) return CR_OK;
     snprintf(text, sizeof(text), "%lld", (long long)x->dim);
     CR_TRY(set(w, path, key, "embedding_dim", text));
@@ -280,6 +294,28 @@ static cr_code edit_features(work *w) {
         }
     }
     return CR_OK;
+}
+
+/* rows and features that did not find each other */
+static void tell_unmatched(work *w) {
+    if (w->left.n == 1)
+        cr_diag_add(w->diag, CR_SEV_WARN, CR_EDATA, CR_NOWHERE,
+                    "feature %s is not in the table and stays as it is", w->left.names.data);
+    if (w->left.n > 1)
+        cr_diag_add(w->diag, CR_SEV_WARN, CR_EDATA, CR_NOWHERE,
+                    "%lld features are not in the table and stay as they are: %s",
+                    (long long)w->left.n, w->left.names.data);
+    few extra = {.n = 0};
+    cr_buf_init(&extra.names);
+    for (int64_t i = 0; i < w->n; i++)
+        if (!find(w, w->v[i].name)->met) few_add(&extra, w->v[i].name);
+    if (extra.n)
+        cr_diag_add(w->diag, CR_SEV_WARN, CR_EDATA, (cr_loc){w->o->table, 0, 0},
+                    "%s %s no feature%s of the config and nothing was done about %s; compare the "
+                    "names (<sequence_name>__<feature_name> inside a sequence_feature)",
+                    extra.names.data, extra.n == 1 ? "is" : "are", extra.n == 1 ? "" : "s",
+                    extra.n == 1 ? "it" : "them");
+    cr_buf_clear(&extra.names);
 }
 
 static void take_out(work *w, const cr_conf_node *node, const char *name) {
@@ -433,6 +469,7 @@ static cr_code edit_config(work *w) {
     w->root = cr_conf_bind(&w->arena, &cr_root_msg, w->doc.root, &quiet);
     cr_diag_clear(&quiet);
     CR_TRY(edit_features(w));
+    tell_unmatched(w);
     cr_conf_node *model = cr_conf_find(w->doc.root, "model_config");
     if (!model) model = cr_conf_find(w->doc.root, "modelConfig");
     if (model && model->kind == CR_NODE_MAP)
@@ -454,11 +491,13 @@ cr_code cr_add_feature_info(const cr_feature_info_opts *o, cr_feature_info_resul
     cr_conf_doc_init(&w.doc);
     cr_map_init(&w.index);
     cr_map_init(&w.sequences);
+    cr_buf_init(&w.left.names);
     cr_code code = cr_conf_load(&w.doc, o->template_path, diag);
     if (code == CR_OK) code = read_table(&w);
     if (code == CR_OK) code = edit_config(&w);
     cr_map_clear(&w.index);
     cr_map_clear(&w.sequences);
+    cr_buf_clear(&w.left.names);
     cr_conf_doc_clear(&w.doc);
     cr_arena_clear(&w.arena);
     return code;

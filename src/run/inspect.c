@@ -13,6 +13,9 @@
 #include "layer/loss.h"
 #include "run/run_int.h"
 
+/* below it a sample may well be constant by chance */
+enum { MANY_ROWS = 100 };
+
 typedef struct sample {
     const char *name; /* "train", "eval" */
     const char *key;  /* of the config */
@@ -22,6 +25,7 @@ typedef struct sample {
     /* per label field */
     int n_labels;
     double *label_sum, *label_squares;
+    cr_feature_counts *counts; /* per feature; NULL: not read */
 } sample;
 
 typedef struct report {
@@ -30,7 +34,6 @@ typedef struct report {
     sample samples[2];
     int n_samples;
     int64_t tables, state, dense, buffers, data; /* bytes */
-    cr_feature_counts *counts;                   /* per feature, of all samples */
     int n_ops;                                   /* of plug-ins, and is one wrong? */
     bool bad_ops;
 } report;
@@ -103,9 +106,8 @@ static void read_sample(report *r, sample *s, int64_t want) {
         add_labels(r, s, b);
         cr_loader_release(l, b);
     }
-    cr_feature_counts *counts = CR_NEW_N(&r->j.cfg.arena, cr_feature_counts, r->j.features->n + 1);
-    cr_loader_tally(l, counts);
-    cr_features_counts_add(r->counts, counts, cr_features_counts_size(r->j.features));
+    s->counts = CR_NEW_N(&r->j.cfg.arena, cr_feature_counts, r->j.features->n + 1);
+    cr_loader_tally(l, s->counts);
     cr_loader_stats st;
     cr_loader_get_stats(l, &st);
     s->bad_rows = st.bad_rows;
@@ -128,26 +130,45 @@ static void read_sample(report *r, sample *s, int64_t want) {
                     "%s data '%s' holds no rows; check the path and the files", s->name, s->paths);
 }
 
-static void check_features(report *r) {
+/* what one data set shows of a feature, by the most telling cause; false: nothing to tell */
+static bool check_feature(const report *r, const cr_feature *f, const sample *s,
+                          const cr_feature_counts *c) {
+    if (cr_counts_absent(f, c))
+        cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
+                    "feature '%s' is missing in all %lld sampled rows of %s data; is its column "
+                    "right?",
+                    f->name, (long long)c->rows, s->name);
+    else if (c->unknown > 0 && c->unknown == c->ids)
+        cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
+                    "feature '%s': none of the %lld sampled values of %s data is in its "
+                    "vocabulary; compare it with what the column holds (a bool is 0 or 1, a date a "
+                    "number)",
+                    f->name, (long long)c->unknown, s->name);
+    else if (c->out_of_range > 0)
+        cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
+                    "feature '%s': %lld of %lld sampled ids of %s data lie outside 0 .. %lld (e.g. "
+                    "%lld) and are taken as 0; raise num_buckets or fix the data",
+                    f->name, (long long)c->out_of_range, (long long)c->ids, s->name,
+                    (long long)f->num_embeddings - 1, (long long)c->first_bad);
+    else if (cr_counts_constant(c) && c->rows >= MANY_ROWS && f->n_columns > 0)
+        cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
+                    "feature '%s' is the same in all %lld sampled rows of %s data and tells "
+                    "nothing apart; check its column, or remove the feature",
+                    f->name, (long long)c->rows, s->name);
+    else
+        return false;
+    return true;
+}
+
+/* Each data set by itself: a column that only the training data lacks is what one wants to know.
+ * Of a mistake in both the first is told. */
+static void check_features(const report *r) {
     for (int i = 0; i < r->j.features->n; i++) {
         const cr_feature *f = r->j.features->v[i];
-        const cr_feature_counts *c = &r->counts[i];
-        if (f->stub) continue;
-        if (cr_counts_absent(f, c))
-            cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
-                        "feature '%s' is missing in all %lld sampled rows; is its column right?",
-                        f->name, (long long)c->rows);
-        if (c->unknown > 0 && c->unknown == c->ids)
-            cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
-                        "feature '%s': none of the %lld values of the sample is in its vocabulary; "
-                        "compare it with what the column holds (a bool is 0 or 1, a date a number)",
-                        f->name, (long long)c->unknown);
-        if (c->out_of_range > 0)
-            cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
-                        "feature '%s': %lld ids of the sample lie outside 0 .. %lld (e.g. %lld) "
-                        "and are taken as 0; raise num_buckets or fix the data",
-                        f->name, (long long)c->out_of_range, (long long)f->num_embeddings - 1,
-                        (long long)c->first_bad);
+        for (int k = 0; k < r->n_samples && !f->stub; k++) {
+            const sample *s = &r->samples[k];
+            if (s->counts && check_feature(r, f, s, &s->counts[i])) break;
+        }
     }
 }
 
@@ -193,6 +214,10 @@ static void tell_text(const report *r, cr_buf *out) {
                   cr_fmt_count(a, (double)rows));
     for (int i = 0; i < r->n_samples; i++) {
         const sample *s = &r->samples[i];
+        if (!s->counts) {
+            cr_buf_printf(out, "%-9s not read: %s\n", s->name, s->paths);
+            continue;
+        }
         all[0] = 0;
         if (s->all_rows) snprintf(all, sizeof(all), " of %lld", (long long)s->all_rows);
         cr_buf_printf(out, "%-9s %lld%s rows sampled, mean label", s->name, (long long)s->rows,
@@ -279,7 +304,6 @@ cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
         if (*root->eval_input_path) cr_job_check_best(&r.j, diag);
         cr_job_check_ema(&r.j, diag);
         cr_job_check_begin(&r.j, diag);
-        r.counts = CR_NEW_N(&r.j.cfg.arena, cr_feature_counts, r.j.features->n + 1);
         for (int i = 0; i < r.n_samples; i++)
             read_sample(&r, &r.samples[i], want);
         check_features(&r);

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cpu.h"
 #include "base/file.h"
@@ -36,6 +37,13 @@ static const char *nth_output(const void *ctx, size_t i) {
     return (int)i < m->n_outputs ? m->outputs[i].name : NULL;
 }
 
+static const char *outputs_of(const cr_model *m, cr_arena *a) {
+    const char *text = m->n_outputs ? m->outputs[0].name : "none";
+    for (int i = 1; i < m->n_outputs && i < 12; i++)
+        text = cr_arena_printf(a, "%s, %s", text, m->outputs[i].name);
+    return m->n_outputs > 12 ? cr_arena_printf(a, "%s ...", text) : text;
+}
+
 static cr_code choose_columns(writer *w, job *j, const char *list, cr_err *err) {
     cr_arena *a = &j->cfg.arena;
     const cr_model *m = j->model;
@@ -56,8 +64,8 @@ static cr_code choose_columns(writer *w, job *j, const char *list, cr_err *err) 
             const char *near = cr_nearest(name, nth_output, m);
             return cr_fail(err, CR_EUSAGE,
                            "--output_columns: this model has no output '%s'; %s%s%s", name,
-                           near ? "did you mean '" : "run without the flag to see all",
-                           near ? near : "", near ? "'?" : "");
+                           near ? "did you mean '" : "it has ", near ? near : outputs_of(m, a),
+                           near ? "'?" : "");
         }
         w->cols[w->n_cols++] = found;
     }
@@ -93,11 +101,12 @@ static cr_code check_names(const writer *w, const job *j, cr_err *err) {
  * when an earlier result will be replaced: that is normal, but nobody should find out afterwards.
  */
 static cr_code prepare_output(const cr_predict_opts *o, const char *ext, cr_predict_result *res,
-                              cr_err *err) {
+                              bool *made, cr_err *err) {
     char prefix[64], text[1024];
     int n = snprintf(res->output, sizeof(res->output), "%s/part-0.%s", o->predict_output_path, ext);
     if (n < 0 || (size_t)n >= sizeof(res->output))
         return cr_fail(err, CR_EUSAGE, "--predict_output_path is too long; use a shorter path");
+    *made = !cr_path_exists(o->predict_output_path);
     CR_TRY(cr_mkdirs(o->predict_output_path, err));
     snprintf(prefix, sizeof(prefix), "%s.tmp-", cr_path_base(res->output));
     cr_err why;
@@ -368,7 +377,7 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
     cr_err err;
     if (check_flags(o, &err) != CR_OK) return cr_diag_err(diag, &err);
     job j;
-    bool from_config = o->config.path && *o->config.path;
+    bool from_config = o->config.path && *o->config.path, made = false;
     cr_exec *ex = NULL;
     writer w = {.j = &j, .shape.debug = o->debug_level > 0};
     cr_buf_init(&w.debug);
@@ -387,7 +396,7 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
              cr_job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK) ||
             choose_columns(&w, &j, o->output_columns, &err) != CR_OK ||
             check_names(&w, &j, &err) != CR_OK ||
-            prepare_output(o, w.type->ext, res, &err) != CR_OK ||
+            prepare_output(o, w.type->ext, res, &made, &err) != CR_OK ||
             (!from_config && keep_types(&j, path, &err) != CR_OK) ||
             cr_job_alloc(&j, &err) != CR_OK || cr_exec_new(&ex, &eo, j.pool, &err) != CR_OK)
             code = cr_diag_err(diag, &err);
@@ -398,6 +407,8 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
         code = run(&w, &j, o, ex, res, diag);
     }
     if (w.p) w.type->free(w.p);
+    /* a run that failed leaves no empty folder; one with something in it stays */
+    if (code != CR_OK && made) (void)rmdir(o->predict_output_path);
     cr_buf_clear(&w.debug);
     cr_exec_free(ex);
     cr_job_close(&j);

@@ -28,3 +28,8 @@ has_err "other.csv:1: the header has none of the 5 columns that the config needs
 run crank check tiny.yaml --set 'data_config.label_fields=[clicked]'
 ends 2
 has_err "--set:1:27: train.csv has no column 'clicked', which label_fields needs; it has 'label' that nothing reads"
+# a binary file under the name of a text file: said so, and not printed
+printf '\030\001x,\002\376\nabc\n' >binary.csv
+run crank check tiny.yaml --train_input_path binary.csv
+ends 3
+has_err "binary.csv:1: the first line is not text; name CSV files, plain or packed with gzip or zstd"

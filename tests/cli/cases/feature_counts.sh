@@ -36,6 +36,14 @@ YAML
 awk 'BEGIN { print "y,id,city,none,same,seq,item"; for (i = 0; i < 400; i++) {
     s = i % 3 == 0 ? "1" : i % 3 == 1 ? "1;2" : "1;2;3"
     printf "%d,%s,%s,,7,%s,%d\n", i % 2, i % 3 ? i : "", i % 4 == 0 ? "lima" : i % 2 ? "rome" : "oslo", s, i % 9 } }' >f.csv
+# the same is told before training, of each data set by itself
+sed '1!s/,,7,/,5,7,/' f.csv >e.csv
+run crank check f.yaml --eval_input_path e.csv
+ends 0
+has_err "f.yaml:...: warning: feature 'none' is missing in all 400 sampled rows of train data; is its column right?"
+has_err "f.yaml:...: warning: feature 'id': 66 of 266 sampled ids of train data lie outside 0 .. 299 (e.g. ...) and are taken as 0; raise num_buckets or fix the data"
+has_err "f.yaml:...: warning: feature 'same' is the same in all 400 sampled rows of train data and tells nothing apart; check its column, or remove the feature"
+[ "$(grep -c warning "$err")" = 3 ] || fail "not one warning per feature"
 run crank train f.yaml --threads 1
 ends 0
 has_err "...[WARNING] feature 'none' has no value in any of 400 rows of train data, so it is its default everywhere; check column 'none', or remove the feature"
@@ -91,3 +99,9 @@ for f in m/feature_counts_eval.json p/_feature_counts.json; do
     is_gone "$f.tmp-$dead"
     is_there "$f.tmp-$$"
 done
+# ids that are all out of range get the warning that says so, not a second one that they are all the same
+sed '1!s/,[0-9]*,/,900,/' f.csv >far.csv
+run crank train f.yaml --model_dir mf --train_input_path far.csv
+ends 0
+has_err "...[WARNING] feature 'id': 400 ids outside its table of 300 rows were taken as 0, e.g. 900; ..."
+if grep -q "feature 'id' is the same" "$err"; then fail "the consequence is told beside the cause"; fi

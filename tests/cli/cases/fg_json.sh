@@ -245,13 +245,16 @@ model_config {
   }
 }
 EOF
-# the same from a Parquet table, into YAML; a feature without a row is told and stays
+# the same from a Parquet table, into YAML; features without a row stay, rows without a feature do nothing: a line for each kind
 pq_make info.parquet "feature:string, feature_info:string, message:string" <<'EOF'
 user_id|{"embedding_dim": 3, "hash_bucket_size": 7}|null
+usr_id|{"embedding_dim": 3}|null
 EOF
 run crank add_feature_info_to_config --template_model_config_path template.config --model_config_path new.yaml --config_table_path info.parquet
 ends 0
-has_err "...feature 'item_cnt' is not in the table and stays as it is"
+has_err "crank add_feature_info_to_config: warning: 10 features are not in the table and stay as they are: 'item_id', 'author', 'day_h', 'item_cnt', 'click_50_seq__item_id' ..."
+has_err "info.parquet: warning: 'usr_id' is no feature of the config and nothing was done about it; compare the names (...)"
+[ "$(grep -c warning "$err")" = 2 ] || fail "a line per feature"
 has new.yaml '...hash_bucket_size: 7' || fail "new.yaml has no hash_bucket_size"
 # what may be wrong
 printf 'feature,feature_info,message\nuser_id,{,\n' >bad.csv

@@ -45,3 +45,12 @@ run crank predict --scripted_model_path e --predict_input_path nolabel.csv --pre
 ends 0
 cut -d, -f2,3 p1/part-0.csv >a
 same a p7/part-0.csv
+# a name like none of them: all are told; a run that failed leaves no folder
+run crank predict --scripted_model_path e --predict_input_path eval.csv --predict_output_path p9 --output_columns everything
+ends 2
+has_err "crank predict: --output_columns: this model has no output 'everything'; it has logits, probs"
+sed '3s/^[^,]*,/x,/; 3s/,[^,]*$/,x/' eval.csv >broken.csv
+printf 'one field\n' >>broken.csv
+run crank predict --scripted_model_path e --predict_input_path broken.csv --predict_output_path p9
+ends 3
+is_gone p9
