@@ -63,11 +63,14 @@ typedef struct custom_self {
 struct crank_params {
     const custom_conf *conf;
     const cr_calc *op;
+    bool *asked; /* while it opens, per parameter: did it look? */
 };
 
 static const char *host_param(const crank_params *p, const char *name, int i) {
     const cr_conf_node *map = p->conf->operator_params,
                        *n = map && map->kind == CR_NODE_MAP ? cr_conf_find(map, name) : NULL;
+    for (size_t k = 0; n && p->asked && k < map->n; k++)
+        if (map->v[k].val == n) p->asked[k] = true;
     if (n && n->kind == CR_NODE_LIST) {
         n = i >= 0 && (size_t)i < n->n ? n->v[i].val : NULL;
         i = 0;
@@ -436,7 +439,9 @@ static bool open_op(custom_self *s, cr_feature *f, const custom_conf *c, const c
         return false;
     }
     struct crank_params *p = CR_NEW(arena, struct crank_params);
-    *p = (struct crank_params){c, &s->op};
+    const cr_conf_node *map = c->operator_params;
+    size_t n_params = map && map->kind == CR_NODE_MAP ? map->n : 0;
+    *p = (struct crank_params){c, &s->op, CR_NEW_N(arena, bool, n_params + 1)};
     char why[256] = "";
     s->instance = s->what->open(&host, p, why, sizeof(why));
     why[sizeof(why) - 1] = 0;
@@ -446,6 +451,13 @@ static bool open_op(custom_self *s, cr_feature *f, const custom_conf *c, const c
                     *why ? why : "it cannot be opened and says no reason");
         return false;
     }
+    for (size_t k = 0; k < n_params; k++)
+        if (!p->asked[k])
+            cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, map->v[k].at,
+                        "feature '%s': operator '%s' does not read the parameter '%s'; check its "
+                        "name, or leave it out",
+                        f->name, s->what->name, map->v[k].key);
+    p->asked = NULL; /* threads may ask later */
     s->one_by_one = !(s->what->flags & CRANK_THREAD_SAFE) && !c->is_op_thread_safe;
     pthread_mutex_init(&s->lock, NULL);
     cr_arena_defer(arena, forget, s);

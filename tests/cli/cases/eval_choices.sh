@@ -20,3 +20,7 @@ ends 0
 # binned AUC on request
 run crank train tiny.yaml --model_dir b --set 'model_config.metrics=[{auc: {thresholds: 200}}]'
 ends 0
+# a model_dir in the place of its config
+run crank eval m
+ends 1
+has_err "m: it is a directory; name m/pipeline.config"

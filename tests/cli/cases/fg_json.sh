@@ -103,6 +103,10 @@ run crank create_fg_json t.config --fg_output_dir plain --remove_bucketizer true
 ends 0
 if grep -E -q 'hash_bucket_size|vocab|boundaries|default_bucketize_value' plain/fg.json; then fail "buckets are left in plain/fg.json"; fi
 grep -q num_buckets plain/fg.json || fail "num_buckets says what the value is, not how it becomes an id"
+# a parameter that an operator never looks at is most likely misspelled
+run crank create_fg_json t.config --fg_output_dir odd --set 'feature_configs[:].custom_feature.operator_params={encodng: utf-8}'
+ends 0
+has_err "--set:...: warning: feature 'ed': operator 'EditDistance' does not read the parameter 'encodng'; check its name, or leave it out"
 run crank create_fg_json t.config --fg_output_dir x --fg_resource_name r
 ends 2
 has_err "crank create_fg_json: --fg_resource_name is known but not in this version; leave it out"
