@@ -106,8 +106,10 @@ static cr_code read_merges(hf *t, const cr_json *list, cr_err *err) {
         int64_t ia = cr_map_get(&t->vocab, a, na, -1), ib = cr_map_get(&t->vocab, b, nb, -1),
                 id = cr_map_get(&t->vocab, both.data, both.n, -1);
         if (ia < 0 || ib < 0 || id < 0) {
-            code =
-                cr_fail(err, CR_ECONF, "merge %zu speaks of a token that is not in vocab", i + 1);
+            code = cr_fail(
+                err, CR_ECONF,
+                "merge %zu speaks of a token that is not in vocab; save the tokenizer again",
+                i + 1);
             break;
         }
         merge *m = find(t, ia, ib);
@@ -136,7 +138,7 @@ static cr_code read_vocab(hf *t, const cr_json *vocab, cr_err *err) {
     const cr_json *val;
     int64_t id;
     if (!cr_json_is_obj(vocab) || cr_json_len(vocab) == 0)
-        return cr_fail(err, CR_ECONF, "model has no vocab");
+        return cr_fail(err, CR_ECONF, "model has no vocab; train the tokenizer first");
     for (size_t i = 0; cr_json_member(vocab, i, &key, &val); i++) {
         if (!cr_json_i64(val, &id) || id < 0 || id >= MOST)
             return cr_fail(err, CR_ECONF, "id of token '%.40s' is not a number from 0 to 2^24",
@@ -149,7 +151,9 @@ static cr_code read_vocab(hf *t, const cr_json *vocab, cr_err *err) {
 
 static cr_code read_model(hf *t, const cr_json *m, cr_err *err) {
     const char *type = cr_json_str(cr_json_get(m, "type"));
-    if (!m || !cr_json_is_obj(m)) return cr_fail(err, CR_ECONF, "no model in it");
+    if (!m || !cr_json_is_obj(m))
+        return cr_fail(err, CR_ECONF,
+                       "no model in it; give a tokenizer.json as HuggingFace tokenizers saves it");
     /* old files do not say BPE */
     if (type ? strcmp(type, "BPE") != 0 : !cr_json_get(m, "merges"))
         return cr_fail(err, CR_ECONF, "model '%s' is not in this version; BPE is",

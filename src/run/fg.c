@@ -23,6 +23,7 @@ typedef struct fg {
     bool *shown;
     const char *paths;
     int64_t skip, left; /* rows still to be passed over and to be shown */
+    bool any_row;       /* was one shown? */
     /* one block at a time */
     cr_raw raw;
     cr_chunk chunk;
@@ -162,6 +163,7 @@ static int64_t line_of(const fg *g, int64_t line) {
 static void show(fg *g, const cr_fg_row *row) {
     cr_buf_reset(&g->text);
     (g->o->json ? cr_fg_json : cr_fg_text)(&g->text, row);
+    g->any_row = true;
     if (!g->o->put(g->o->ctx, g->text.data, g->text.n)) g->left = 0;
 }
 
@@ -275,6 +277,11 @@ cr_code cr_fg(const cr_fg_opts *o, cr_diag *diag) {
         for (int64_t i = 0; i < n && g.left > 0 && code == CR_OK; i++)
             code = show_file(&g, i, &err);
         if (code != CR_OK) cr_diag_err(diag, &err);
+        if (code == CR_OK && !g.any_row)
+            cr_diag_add(diag, CR_SEV_WARN, CR_EDATA, CR_NOWHERE,
+                        o->skip > g.skip ? "--skip passes over all %lld rows; lower it"
+                                         : "the input holds %lld rows; check the path",
+                        (long long)(o->skip - g.skip));
     }
     if (g.src && g.reader->raw_clear) g.reader->raw_clear(g.src, &g.raw);
     if (g.src) g.reader->close(g.src);

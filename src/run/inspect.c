@@ -150,7 +150,7 @@ static bool check_feature(const report *r, const cr_feature *f, const sample *s,
                     "%lld) and are taken as 0; raise num_buckets or fix the data",
                     f->name, (long long)c->out_of_range, (long long)c->ids, s->name,
                     (long long)f->num_embeddings - 1, (long long)c->first_bad);
-    else if (cr_counts_constant(c) && c->rows >= MANY_ROWS && f->n_columns > 0)
+    else if (cr_counts_constant(c) && s->rows >= MANY_ROWS && f->n_columns > 0)
         cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
                     "feature '%s' is the same in all %lld sampled rows of %s data and tells "
                     "nothing apart; check its column, or remove the feature",

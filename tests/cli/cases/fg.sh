@@ -158,3 +158,11 @@ sed 's/, label_fields: .y.//' f.yaml >nolabel.yaml
 run crank fg nolabel.yaml --input f.csv
 ends 2
 has_err "nolabel.yaml:7:1: data_config names no label_fields; ..."
+# nothing to show is said
+run crank fg f.yaml --input op.csv --skip 9
+ends 0
+has_err "crank fg: warning: --skip passes over all 2 rows; lower it"
+head -n 1 op.csv >none.csv
+run crank fg f.yaml --input none.csv
+ends 0
+has_err "crank fg: warning: the input holds 0 rows; check the path"
