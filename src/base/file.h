@@ -31,6 +31,8 @@ void cr_outfile_no_sync(cr_outfile *f);
 
 bool cr_path_exists(const char *path);
 bool cr_path_is_dir(const char *path);
+/* cr_same_file: do both paths exist and lead to one file? */
+bool cr_same_file(const char *a, const char *b);
 /* cr_can_write: may a file be written at path, or made there? Makes nothing. */
 CR_CHECKED cr_code cr_can_write(const char *path, cr_err *err);
 CR_CHECKED cr_code cr_file_size(const char *path, int64_t *out, cr_err *err);

@@ -27,6 +27,11 @@ bool cr_path_is_dir(const char *path) {
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+bool cr_same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 cr_code cr_can_write(const char *path, cr_err *err) {
     struct stat st;
     if (stat(path, &st) == 0) {

@@ -71,7 +71,7 @@ static cr_code check_output(cr_ui *ui, const cr_args *a) {
     static const char *const names[] = {"part-0.parquet", "part-0.csv"};
     for (int k = 0; k < 2; k++) {
         const char *out = cr_path_join(&ui->arena, a->predict_output_path, names[k]);
-        struct stat there, in;
+        struct stat there;
         char **paths;
         size_t n;
         cr_err err; /* of paths that are wrong whoever reads them tells */
@@ -79,7 +79,7 @@ static cr_code check_output(cr_ui *ui, const cr_args *a) {
             cr_glob(&ui->arena, a->predict_input_path, NULL, &paths, &n, &err) != CR_OK)
             continue;
         for (size_t i = 0; i < n; i++)
-            if (stat(paths[i], &in) == 0 && in.st_dev == there.st_dev && in.st_ino == there.st_ino)
+            if (cr_same_file(paths[i], out))
                 return cr_ui_wrong(ui,
                                    "the result would replace %s, which is among the input; give "
                                    "another folder to --predict_output_path",

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cpu.h"
 #include "base/file.h"
@@ -96,13 +95,6 @@ static void start_line(observer *o, int64_t step) {
     cr_jsonlog_end(o->log);
 }
 
-/* --log_json may name the run's own log, by whatever path: its lines must not be written twice */
-static bool same_file(const char *a, const char *b) {
-    struct stat x, y;
-    return a && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
-           x.st_ino == y.st_ino;
-}
-
 cr_code cr_observer_new(observer **out, job *j, const char *log_json, int64_t step, cr_err *err) {
     observer *o = cr_alloc(sizeof(*o), "a log");
     cr_arena_init(&o->arena, 0);
@@ -115,8 +107,9 @@ cr_code cr_observer_new(observer **out, job *j, const char *log_json, int64_t st
     }
     cr_err why;
     const char *dir = j->root->model_dir, *own = cr_path_join(&o->arena, dir, "train_log.jsonl");
-    if (!same_file(log_json, own) && cr_jsonlog_add(o->log, own, &why) != CR_OK)
-        warn(&why, "JSON log");
+    /* --log_json may name this log, by whatever path: its lines must not be written twice */
+    bool named = log_json && cr_same_file(log_json, own);
+    if (!named && cr_jsonlog_add(o->log, own, &why) != CR_OK) warn(&why, "JSON log");
     start_line(o, step);
     if (j->root->train_config->use_tensorboard) o->events = open_events(dir);
     if (o->events) {

@@ -33,7 +33,8 @@ typedef struct chosen {
 typedef struct selection {
     const cr_select_opts *o;
     job j;
-    cr_arena *arena; /* the job's */
+    cr_arena *arena;  /* the job's */
+    const char *path; /* of the new config */
     chosen *groups;
     int n_groups;
     cr_diag *diag;
@@ -189,6 +190,15 @@ static const char *config_name(selection *s) {
     return cr_arena_printf(s->arena, "%.*s.yaml", (int)n, name);
 }
 
+/* neither the config that was given nor the one of the checkpoints may be lost */
+static cr_code choose_path(selection *s, cr_err *err) {
+    const char *of_run = cr_path_join(s->arena, s->j.root->model_dir, "pipeline.config");
+    s->path = cr_path_join(s->arena, s->o->output_dir, config_name(s));
+    if (!cr_same_file(s->path, s->o->config.path) && !cr_same_file(s->path, of_run)) return CR_OK;
+    return cr_fail(err, CR_EUSAGE,
+                   "the new config would replace %s; give another folder to --output_dir", s->path);
+}
+
 static cr_code write_config(selection *s, cr_select_result *res) {
     cr_err err;
     CR_TRY(cut_groups(s));
@@ -200,11 +210,10 @@ static cr_code write_config(selection *s, cr_select_result *res) {
     cr_buf_init(&b);
     cr_conf_print(&b, &cr_root_msg, s->j.cfg.doc.root,
                   s->j.cfg.doc.syntax == CR_SYNTAX_PBTXT ? CR_SYNTAX_PBTXT : CR_SYNTAX_YAML);
-    const char *path = cr_path_join(s->arena, s->o->output_dir, config_name(s));
-    cr_code code = cr_file_write(path, b.data, b.n, &err);
+    cr_code code = cr_file_write(s->path, b.data, b.n, &err);
     cr_buf_clear(&b);
     if (code != CR_OK) return cr_diag_err(s->diag, &err);
-    snprintf(res->config, sizeof(res->config), "%s", path);
+    snprintf(res->config, sizeof(res->config), "%s", s->path);
     return CR_OK;
 }
 
@@ -323,7 +332,7 @@ cr_code cr_feature_selection(const cr_select_opts *o, cr_select_result *res, cr_
     cr_code code = cr_job_open(&s.j, &jo, diag);
     s.arena = &s.j.cfg.arena;
     if (code == CR_OK &&
-        (read_groups(&s, res->checkpoint, &err) != CR_OK ||
+        (choose_path(&s, &err) != CR_OK || read_groups(&s, res->checkpoint, &err) != CR_OK ||
          cr_mkdirs(o->output_dir, &err) != CR_OK || write_groups(&s, &err) != CR_OK))
         code = cr_diag_err(diag, &err);
     if (code == CR_OK) code = write_config(&s, res);

@@ -86,6 +86,17 @@ for f in n1 z; do grep -q "feature_name: \"$f\"" s3/pipeline.config || fail "$f 
 run crank check s3/pipeline.config
 ends 0
 # mistakes
+cp m/pipeline.config kept.config
+run crank feature_selection m/pipeline.config --output_dir ./m --topk 3
+ends 2
+has_err "crank feature_selection: the new config would replace ./m/pipeline.config; give another folder to --output_dir"
+mkdir elsewhere
+cp m/pipeline.config elsewhere
+run crank feature_selection elsewhere/pipeline.config --output_dir m
+ends 2
+has_err "crank feature_selection: the new config would replace m/pipeline.config; ..."
+same m/pipeline.config kept.config
+is_gone m/feature_dropout_ratio_all.csv
 run crank feature_selection f.yaml --output_dir s4 --topk 0
 ends 2
 run crank feature_selection s/f.yaml --model_dir m --output_dir s4
