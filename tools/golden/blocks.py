@@ -1,0 +1,184 @@
+"""Golden runs of graphs of blocks (backbone), for the layers that no built-in model has: tests/golden/data/own_*, as
+models.py has them. A row knows the width D of its vectors, as in the guide. Run: python3 tools/golden/blocks.py [case ...]
+"""
+
+import sys
+
+import torch
+from torch import nn
+
+from models import ITEM, POS, PRICE, TAGS, USER, WTAGS, activation, build, case, mlp
+from nets import NETS, Cin
+
+
+class Senet(nn.Module):
+    def __init__(self, n, ratio):
+        super().__init__()
+        inner = max(n // ratio, 1)
+        self.excitation = nn.Sequential(nn.Linear(n, inner, bias=False), nn.ReLU(), nn.Linear(inner, n, bias=False), nn.ReLU())
+
+    def forward(self, x):  # (B, F, D)
+        return x * self.excitation(x.mean(2)).unsqueeze(2)
+
+
+class GateNu(nn.Module):
+    def __init__(self, n_in, hidden, n_out, gamma):
+        super().__init__()
+        self.gamma = gamma
+        self.dense_layers = nn.Sequential(nn.Linear(n_in, hidden), nn.ReLU(), nn.Linear(hidden, n_out), nn.Sigmoid())
+
+    def forward(self, x):
+        return self.gamma * self.dense_layers(x)
+
+
+def layer(kind, conf, widths, D, Mlp):
+    """The module of a block over inputs of these widths (None: no parameters), its width and that of its vectors."""
+    w = sum(widths)
+    if kind in ("mlp", "linear"):
+        n = conf["hidden_units"][-1] if kind == "mlp" else conf["units"]
+        return Mlp(w, conf) if kind == "mlp" else nn.Linear(w, n, bias=conf.get("bias", True)), n, n
+    if kind == "residual":
+        return Mlp(w, conf["mlp"]), w, D
+    if kind == "senet":
+        return Senet(w // D, conf.get("reduction_ratio", 4)), w, D
+    if kind == "gate_nu":
+        return GateNu(widths[-1], conf.get("hidden_dim", widths[0]), widths[0], conf.get("gamma", 2.0)), widths[0], D
+    if kind == "cin":
+        cin = Cin(w // D, conf)
+        return cin, cin.width, cin.width
+    if kind == "activation":
+        return activation(conf["function"], w), w, D
+    if kind == "layer_norm":
+        return nn.LayerNorm(D if conf.get("fields") else w), w, D
+    if kind == "batch_norm":
+        return nn.BatchNorm1d(w, affine=conf.get("affine", True)), w, D
+    if kind in ("add", "multiply"):
+        return None, max(widths), D
+    if kind == "slice":
+        n = conf["width"]
+        return None, n, D if conf.get("begin", 0) % D == 0 and n % D == 0 else n
+    if kind in ("sum", "mean"):
+        n = D if conf.get("fields") else 1
+        return None, n, n
+    return None, w, conf["dim"] if kind == "fields" else D  # concat, softmax, stop_gradient, fields
+
+
+def compute(kind, conf, m, v, D):
+    """What a block gives for its inputs v."""
+    x = torch.cat(v, 1)
+
+    def vectors():
+        return x.reshape(len(x), -1, D)
+
+    if kind == "residual":
+        return x + m(x)
+    if kind == "senet" or (kind == "layer_norm" and conf.get("fields")):
+        return m(vectors()).flatten(1)
+    if kind == "gate_nu":
+        return v[0] * m(v[-1])
+    if kind == "cin":
+        return m(vectors())
+    if m is not None:
+        return m(x)
+    if kind == "add":
+        return sum(v)
+    if kind == "multiply":
+        return torch.stack(torch.broadcast_tensors(*v)).prod(0)
+    if kind == "slice":
+        return x.narrow(1, conf.get("begin", 0), conf["width"])
+    if kind in ("sum", "mean"):
+        over = vectors() if conf.get("fields") else x.unsqueeze(2)
+        return over.sum(1) if kind == "sum" else over.mean(1)
+    return {"softmax": lambda: torch.softmax(x, 1), "stop_gradient": x.detach}.get(kind, lambda: x)()
+
+
+class Backbone(nn.Module):
+    """Blocks stand in the order in which they are read; the last is the logits, or concat_blocks goes through top_mlp."""
+
+    def __init__(self, kind, conf, inputs, K, Mlp):
+        super().__init__()
+        self.inputs, self.conf = inputs, conf
+        self.blocks, shapes = nn.ModuleDict(), {}
+        self.plan = []
+        for b in conf["blocks"]:
+            kind = next(k for k in b if k not in ("name", "inputs"))
+            read = [self.shape(i, shapes) for i in b["inputs"]]
+            D = read[0][1]
+            m, width, vectors = layer(kind, b[kind], [w for w, _ in read], D, Mlp)
+            if m is not None:
+                self.blocks[b["name"]] = m
+            shapes[b["name"]] = width, vectors
+            self.plan.append((b["name"], kind, b[kind], b["inputs"], D))
+        width = sum(shapes[n][0] for n in conf["concat_blocks"])
+        self.top_mlp = Mlp(width, conf["top_mlp"])
+        self.output_mlp = nn.Linear(self.top_mlp.width, K)
+
+    def shape(self, i, shapes):
+        if "block_name" in i:
+            return shapes[i["block_name"]]
+        widths = self.inputs.widths(i["feature_group_name"])
+        return sum(widths), widths[0]
+
+    def forward(self, g):
+        done = {}
+        for name, kind, conf, inputs, D in self.plan:
+            v = [done[i["block_name"]] if "block_name" in i else g(i["feature_group_name"]) for i in inputs]
+            done[name] = compute(kind, conf, self.blocks[name] if name in self.blocks else None, v, D)
+        return self.output_mlp(self.top_mlp(torch.cat([done[n] for n in self.conf["concat_blocks"]], 1)))
+
+
+NETS["backbone"] = Backbone
+
+
+def group(name):
+    return dict(feature_group_name=name)
+
+
+def block(name, *inputs, **layer_conf):
+    return dict(name=name, inputs=[i if isinstance(i, dict) else dict(block_name=i) for i in inputs], **layer_conf)
+
+
+def graph(ends, *blocks):
+    return case({"backbone": dict(blocks=list(blocks), concat_blocks=ends, top_mlp=mlp(5))},
+                [("fields", [USER, ITEM, TAGS, WTAGS]), ("numbers", [PRICE, POS])])
+
+
+CASES = {
+    "own_senet": graph(
+        ["se", "few"],
+        block("se", group("fields"), senet=dict(reduction_ratio=2)),
+        block("number", group("numbers"), linear=dict(units=4)),
+        # one unit inside: more vectors than the default ratio leaves
+        block("few", group("fields"), "number", senet=dict(reduction_ratio=9))),
+    "own_residual": graph(
+        ["gated", "more", "cin"],
+        block("res", group("fields"), residual=dict(mlp=mlp(6, 16, activation="nn.Tanh"))),
+        block("gated", "res", group("numbers"), gate_nu=dict(hidden_dim=3, gamma=1.5)),
+        block("self", "gated", gate_nu={}),
+        block("more", "self", residual=dict(mlp=mlp(16))),
+        block("cin", "more", cin=dict(cin_layer_size=[3, 2]))),
+    "own_shapes": graph(
+        ["product", "share", "one", "all", "still", "act"],
+        block("a", group("fields"), slice=dict(begin=4, width=8)),
+        block("b", group("numbers"), linear=dict(units=8, bias=False)),
+        block("w", "b", mean={}),
+        block("product", "a", "b", "w", multiply={}),
+        block("share", "a", softmax={}),
+        block("one", group("fields"), mean=dict(fields=True)),
+        block("two", "b", fields=dict(dim=4)),
+        block("each", "two", layer_norm=dict(fields=True)),
+        block("all", "each", sum=dict(fields=True)),
+        block("still", "product", stop_gradient={}),
+        block("plus", "a", "b", "w", add={}),
+        block("act", "plus", activation=dict(function="nn.PReLU"))),
+    "own_bn": graph(
+        ["norm", "plain", "dice"],
+        block("norm", group("fields"), batch_norm={}),
+        block("plain", group("numbers"), batch_norm=dict(affine=False)),
+        block("lin", group("fields"), linear=dict(units=5)),
+        block("dice", "lin", activation=dict(function="Dice"))),
+}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or CASES:
+        build(name, CASES[name])
