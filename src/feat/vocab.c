@@ -65,8 +65,9 @@ int64_t cr_vocab_get(const cr_vocab *v, const char *key, size_t len, bool *liste
 static ptrdiff_t id_split(const char *line, size_t n, int64_t *id) {
     const char *sp = memrchr(line, ' ', n);
     if (!sp || sp == line || sp + 1 == line + n) return -1;
-    if (cr_num_i64(sp + 1, (size_t)(line + n - sp - 1), id) != CR_NUM_OK) return -1;
-    return sp - line;
+    cr_num is = cr_num_i64(sp + 1, (size_t)(line + n - sp - 1), id);
+    if (is == CR_NUM_RANGE) *id = sp[1] == '-' ? -1 : INT64_MAX; /* told as what it is */
+    return is == CR_NUM_BAD ? -1 : sp - line;
 }
 
 void cr_vocab_read(cr_vocab *v, const char *path, const char *text, size_t n, cr_diag *diag) {

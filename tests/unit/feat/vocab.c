@@ -72,6 +72,11 @@ TEST(mistakes) {
     CHECK_INT(m.d.v[1].at.line, 3);
     CHECK(strstr(m.d.v[1].msg, "negative") != NULL);
     CHECK_INT(m.d.v[2].at.line, 4);
+    CHECK(strstr(m.d.v[2].msg, "the id is too large") != NULL);
+    done(&m);
+    /* in the first line, too, it is an id and not a part of the token */
+    READ(&m, "a 99999999999999999999\n");
+    CHECK_INT(m.d.n_errors, 1);
     done(&m);
     READ(&m, "");
     CHECK_INT(m.d.n_errors, 1);
