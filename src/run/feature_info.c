@@ -24,6 +24,8 @@ typedef struct info {
     double *bounds;
     int64_t n_bounds; /* -1: none given */
     bool drop, met;   /* met: the config has such a feature */
+    const char *path; /* where the table says it */
+    int64_t row;
 } info;
 
 /* the first names of a list, and how long it is: one line tells of any number */
@@ -55,37 +57,36 @@ static void few_add(few *f, const char *name) {
 
 /* ---- the table ---- */
 
-static cr_code wrong_row(const char *path, int64_t row, const char *feature, const char *why,
-                         cr_err *err) {
-    return cr_fail_at(err, CR_EDATA, ((cr_loc){path, 0, 0}), "row %lld, feature '%s': %s",
-                      (long long)row + 1, feature, why);
+static cr_code wrong_row(const info *x, const char *why, cr_err *err) {
+    return cr_fail_at(err, CR_EDATA, ((cr_loc){x->path, 0, 0}), "row %lld, feature '%s': %s",
+                      (long long)x->row + 1, x->name, why);
 }
 
-static cr_code read_info(work *w, info *x, const char *json, size_t n, const char *path,
-                         int64_t row, cr_err *err) {
+static cr_code read_info(work *w, info *x, const char *json, size_t n, cr_err *err) {
     cr_json *j = NULL;
     cr_err why;
     if (cr_json_parse(&j, json, n, &why) != CR_OK) {
         char text[600];
         snprintf(text, sizeof(text), "feature_info is no JSON: %s", why.msg);
-        return wrong_row(path, row, x->name, text, err);
+        return wrong_row(x, text, err);
     }
     const cr_json *bounds = cr_json_get(j, "boundary"), *hash = cr_json_get(j, "hash_bucket_size");
     double d = 0;
     cr_code code = CR_OK;
     if (!cr_json_f64(cr_json_get(j, "embedding_dim"), &d) || d < 1 || d != floor(d) || d > 65536)
-        code = wrong_row(path, row, x->name,
-                         "feature_info has no embedding_dim of 1 to 65536; add it", err);
+        code = wrong_row(x, "feature_info has no embedding_dim of 1 to 65536; add it", err);
     x->dim = (int64_t)d;
-    if (code == CR_OK && bounds) {
+    if (code == CR_OK && bounds && (!cr_json_is_arr(bounds) || cr_json_len(bounds) == 0)) {
+        code = wrong_row(x, "boundary is not a list of numbers", err);
+    } else if (code == CR_OK && bounds) {
         x->n_bounds = (int64_t)cr_json_len(bounds);
         x->bounds = CR_NEW_N(&w->arena, double, x->n_bounds + 1);
         for (int64_t i = 0; i < x->n_bounds && code == CR_OK; i++)
             if (!cr_json_f64(cr_json_at(bounds, (size_t)i), &x->bounds[i]))
-                code = wrong_row(path, row, x->name, "boundary is not a list of numbers", err);
+                code = wrong_row(x, "boundary is not a list of numbers", err);
     } else if (code == CR_OK && hash) {
         if (!cr_json_f64(hash, &d) || d < 1 || d != floor(d) || d > 0x1p53)
-            code = wrong_row(path, row, x->name, "hash_bucket_size is not a number of rows", err);
+            code = wrong_row(x, "hash_bucket_size is not a number of rows", err);
         x->hash = (int64_t)d;
     }
     cr_json_free(j);
@@ -112,11 +113,13 @@ static cr_code add_row(work *w, const cr_chunk *c, int64_t r, int64_t row, cr_er
         w->cap = cap;
     }
     info *x = &w->v[w->n];
-    *x = (info){.name = name, .n_bounds = -1};
+    *x = (info){.name = name,
+                .n_bounds = -1,
+                .path = cr_arena_strdup(&w->arena, c->path ? c->path : w->o->table),
+                .row = row};
     x->drop = message && strstr(message, "DROP IT");
     /* of what is dropped nothing else is needed */
-    if (!x->drop)
-        CR_TRY(read_info(w, x, json ? json : "", json ? strlen(json) : 0, c->path, row, err));
+    if (!x->drop) CR_TRY(read_info(w, x, json ? json : "", json ? strlen(json) : 0, err));
     cr_map_put(&w->index, name, strlen(name), w->n++);
     return CR_OK;
 }
@@ -227,15 +230,24 @@ static cr_code set(work *w, const char *path, const char *key, const char *field
 }
 
 /* what the table says of one feature */
-static cr_code edit(work *w, const char *name, const char *path, const char *key) {
+static cr_code edit(work *w, const char *name, const char *path, const cr_oneof_member *m) {
     info *x = find(w, name);
-    char text[32];
+    const char *key = m->key;
+    char text[112];
     if (!x) {
         few_add(&w->left, name);
         return CR_OK;
     }
     x->met = true;
     if (x->drop) return CR_OK;
+    bool bounds = x->n_bounds >= 0;
+    if ((bounds || x->hash) && !cr_msg_field(m->msg, bounds ? "boundaries" : "hash_bucket_size")) {
+        cr_err err;
+        snprintf(text, sizeof(text), "%s takes no %s; correct its row or its type", key,
+                 bounds ? "boundary" : "hash_bucket_size");
+        (void)!wrong_row(x, text, &err);
+        return cr_diag_err(w->diag, &err);
+    }
     snprintf(text, sizeof(text), "%lld", (long long)x->dim);
     CR_TRY(set(w, path, key, "embedding_dim", text));
     if (x->n_bounds >= 0) {
@@ -279,7 +291,7 @@ static cr_code edit_features(work *w) {
         if (!c->m) continue;
         if (!is_block(c)) {
             if (strncmp(c->m->key, "sequence_", 9) == 0) note_sequence(w, name_of(c));
-            CR_TRY(edit(w, name_of(c), path, c->m->key));
+            CR_TRY(edit(w, name_of(c), path, c->m));
             continue;
         }
         const cr_sequence_conf *block = c->conf;
@@ -290,7 +302,7 @@ static cr_code edit_features(work *w) {
                      (long long)i, (long long)k);
             const char *name = full_name(w, block, f);
             note_sequence(w, name);
-            CR_TRY(edit(w, name, path, f->m->key));
+            CR_TRY(edit(w, name, path, f->m));
         }
     }
     return CR_OK;

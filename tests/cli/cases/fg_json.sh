@@ -274,3 +274,15 @@ run crank add_feature_info_to_config --template_model_config_path template.confi
 [ $code -ne 0 ] || fail "a table without feature_info was taken"
 has_err "...feature_info..."
 is_gone bad.config
+# what the type of a feature does not take is told at its row
+printf 'feature,feature_info,message\nitem_cnt,"{""embedding_dim"": 4, ""hash_bucket_size"": 9}",\n' >bad.csv
+run crank add_feature_info_to_config --template_model_config_path template.config --model_config_path bad.config --config_table_path bad.csv
+ends 3
+has_err "bad.csv: row 1, feature 'item_cnt': raw_feature takes no hash_bucket_size; correct its row or its type"
+for bad in 5 '[]' '{}' '[1, null]'; do
+    printf 'feature,feature_info,message\nitem_cnt,"{""embedding_dim"": 4, ""boundary"": %s}",\n' "$bad" >bad.csv
+    run crank add_feature_info_to_config --template_model_config_path template.config --model_config_path bad.config --config_table_path bad.csv
+    ends 3
+    has_err "bad.csv: row 1, feature 'item_cnt': boundary is not a list of numbers"
+done
+is_gone bad.config
