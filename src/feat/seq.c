@@ -409,15 +409,16 @@ static cr_code make_steps(cutter *t, cr_chunk *out, const int32_t **steps, int64
                            "%s: column '%s' holds maps; feature '%s' needs a sequence",
                            t->in->path ? t->in->path : "input", f->columns[k], f->name);
         t->steps = cr_arena_alloc(t->arena, sizeof(int32_t) * (size_t)(n_rows + 1));
+        t->n_cut = 0;
         if (col->type == CR_COL_STR && col->depth == 0)
             CR_TRY(steps_of_text(t, col, to, err));
         else
             CR_TRY(steps_of_items(t, col, to, err));
         each[k] = t->steps;
+        if (t->n_cut > *n_cut) *n_cut = t->n_cut; /* others agree, or have one step (spread) */
         if (!first) {
             first = f->columns[k];
             *steps = t->steps;
-            *n_cut = t->n_cut;
             continue;
         }
         if (f->spread) continue;

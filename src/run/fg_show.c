@@ -148,6 +148,7 @@ static void put_notes(cr_buf *b, const cr_feature *f, const cr_feature_counts *c
         note(b, &sep, "missing", 0);
     if (c->out_of_range) note(b, &sep, "%lld outside the table, taken as 0", c->out_of_range);
     if (c->unknown) note(b, &sep, "%lld not in the vocabulary", c->unknown);
+    if (c->cut) note(b, &sep, "values above value_dim left out", 0);
     if (c->truncated) note(b, &sep, "cut to %lld steps", (long long)f->seq->length);
     if (*sep == ',') cr_buf_char(b, ')');
 }
@@ -239,6 +240,7 @@ static void json_feature(cr_buf *b, const cr_fg_row *row, int i) {
     count(b, "out_of_range", c->out_of_range);
     count(b, "unknown", c->unknown);
     count(b, "truncated", c->truncated);
+    count(b, "cut", c->cut);
     cr_buf_char(b, '}');
 }
 

@@ -166,3 +166,7 @@ head -n 1 op.csv >none.csv
 run crank fg f.yaml --input none.csv
 ends 0
 has_err "crank fg: warning: the input holds 0 rows; check the path"
+# more values than value_dim takes
+run crank fg f.yaml --features cross --rows 1 --set 'feature_configs[2].combo_feature.value_dim=1'
+ends 0
+has_out '  cross  u="3" tag="a|c" -> "3_a" -> ids [...]  (values above value_dim left out)'

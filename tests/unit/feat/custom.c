@@ -133,6 +133,18 @@ TEST(golden_seq_expr) {
     t_encode(&t);
     check_seq(&t, (const float[]){8, 7, 6}, (const int[]){2, 1}, 2);
     t_drop_chunk(&t);
+    /* the input with many steps is cut, whichever it is */
+    cr_buf many;
+    cr_buf_init(&many);
+    for (int i = 0; i < 60; i++)
+        cr_buf_str(&many, i ? "|1" : "1");
+    TEXT(&t, "now", "10", "10");
+    TEXT(&t, "then", many.data, "1");
+    t_encode(&t);
+    CHECK_INT(t.batch.dense_seq[0].steps[1], 50);
+    CHECK_INT(cr_features_counts(&t.batch)[0].truncated, 1);
+    cr_buf_clear(&many);
+    t_drop_chunk(&t);
     /* both longer than one, and not the same */
     TEXT(&t, "now", "1|2|3", "5|6");
     TEXT(&t, "then", "1|1", "1|2");
