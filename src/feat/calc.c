@@ -29,12 +29,6 @@ bool cr_calc_has_vocab(const cr_calc_conf *c) {
 
 /* ---- inputs ---- */
 
-static const char *const SIDES[] = {"user", "item", "context", "const", NULL};
-static const char *side_at(const void *ctx, size_t i) {
-    (void)ctx;
-    return SIDES[i];
-}
-
 static int column_of(cr_calc *op, cr_feature *f, const char *name, bool is_seq, cr_arena *arena) {
     for (int i = 0; i < f->n_columns; i++)
         if (strcmp(f->columns[i], name) == 0) return i;
@@ -65,34 +59,17 @@ int cr_calc_add(cr_calc *op, cr_feature *f, const char *field, int64_t item, con
         return -1;
     }
     char *side = cr_arena_strndup(arena, ref, (size_t)(colon - ref));
-    size_t i = 0;
-    while (SIDES[i] && strcmp(side, SIDES[i]) != 0)
-        i++;
-    bool from_feature = strcmp(side, "feature") == 0;
-    if (from_feature && data->fg_mode != CR_FG_DAG) {
-        cr_diag_add(
-            diag, CR_SEV_ERROR, CR_ECONF, at,
-            "feature '%s': an input 'feature:%s' needs fg_mode FG_DAG; use a column: user:, "
-            "item: or context:",
-            f->name, colon + 1);
-        return -1;
-    }
-    if (!SIDES[i] && !from_feature) {
-        const char *near = cr_nearest(side, side_at, NULL);
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at, "feature '%s': unknown side '%s'; %s%s%s",
-                    f->name, side, near ? "did you mean '" : "use user, item, context or const",
-                    near ? near : "", near ? "'?" : "");
-        return -1;
-    }
+    cr_side from = cr_input_side(f, side, colon + 1, data, at, diag);
+    if (from == CR_SIDE_WRONG) return -1;
     cr_calc_input *in = &op->in[op->n_in];
     *in = (cr_calc_input){.form = form, .column = -1};
     in->name = cr_arena_strdup(arena, colon + 1);
-    if (strcmp(side, "const") == 0) {
+    if (from == CR_SIDE_CONST) {
         in->constant = cr_arena_strdup(arena, colon + 1);
     } else {
         bool is_seq = false, many = item >= 0 || strcmp(field, "expression") != 0;
         const char *name =
-            from_feature ? ref : cr_input_name(f, side, colon + 1, many, &is_seq, arena);
+            from == CR_SIDE_FEATURE ? ref : cr_input_name(f, side, colon + 1, many, &is_seq, arena);
         in->column = column_of(op, f, name, is_seq, arena);
     }
     return op->n_in++;
@@ -423,10 +400,7 @@ static void as_column(cr_calc_run *run, cr_values *v, cr_column *out) {
         for (int64_t r = 0; one && r < n_rows; r++)
             one = v->off[r + 1] - v->off[r] <= 1;
         if (!one) {
-            *out = (cr_column){.type = CR_COL_F64,
-                               .depth = 1,
-                               .row_off = v->off,
-                               .v.f64 = v->x ? v->x : NULL};
+            *out = (cr_column){.type = CR_COL_F64, .depth = 1, .row_off = v->off, .v.f64 = v->x};
             return;
         }
         double *x = cr_arena_alloc(run->arena, sizeof(double) * (size_t)(n_rows + 1));
@@ -503,7 +477,7 @@ cr_code cr_calc_give(const cr_feature *f, const cr_chunk *chunk, cr_column *out,
         return CR_OK;
     }
     CR_TRY(run_rows(&run, &v, in, err));
-    cr_column made = {.type = CR_COL_F64, .depth = 1, .row_off = v.off, .v.f64 = v.x ? v.x : NULL};
+    cr_column made = {.type = CR_COL_F64, .depth = 1, .row_off = v.off, .v.f64 = v.x};
     return cr_give_numbers(f, &made, op->def, op->sep, op->end_kind == CR_END_MANY ? 0 : op->dim,
                            &op->norm, chunk, out, arena, bad, err);
 }

@@ -259,6 +259,9 @@ cr_code cr_give_numbers(const cr_feature *f, const cr_column *col, const char *d
         cr_values_default(&v, def, sep);
         v.off[r + 1] = (int32_t)v.n;
     }
+    if (v.n > INT32_MAX)
+        return cr_fail(err, CR_EDATA, "feature '%s' gives too many values in one block of rows",
+                       f->name);
     bool single = dim == 1;
     for (int64_t r = 0; single && r < chunk->n_rows; r++)
         single = v.off[r + 1] - v.off[r] <= 1;

@@ -28,6 +28,10 @@ void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *ex
 /* cr_input_column returns the feature's column of the chunk, or a constant one from the arena. */
 const cr_column *cr_input_column(const cr_input *in, const cr_feature *f, const cr_chunk *chunk,
                                  cr_arena *arena);
+/* cr_input_side: what an input side:name is; mistakes to diag. */
+typedef enum cr_side { CR_SIDE_COLUMN, CR_SIDE_CONST, CR_SIDE_FEATURE, CR_SIDE_WRONG } cr_side;
+cr_side cr_input_side(const cr_feature *f, const char *side, const char *name,
+                      const cr_data_conf *data, cr_loc at, cr_diag *diag);
 /* cr_input_name: the column that side:name means to a feature, and whether it holds a sequence (for
  * f->is_seq). many: the feature has several inputs. */
 const char *cr_input_name(const cr_feature *f, const char *side, const char *name, bool many,
@@ -57,8 +61,9 @@ void cr_feature_add_asset(cr_feature *f, const char *field, const char *path, co
                           cr_arena *arena);
 const char *cr_feature_asset(const cr_feature *f, const char *field);
 
-/* text of a field that feature messages have in common; "": the message has none */
+/* a field that feature messages have in common; "", false: the message has none */
 const char *cr_conf_text(const void *conf, const char *field);
+bool cr_conf_flag(const void *conf, const char *field);
 
 /* ---- sequences (seq.c) ---- */
 

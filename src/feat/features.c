@@ -9,7 +9,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cpu.h"
@@ -67,14 +66,6 @@ static void check_inputs(const cr_features *fs, cr_diag *diag) {
     }
 }
 
-static bool conf_flag(const void *conf, const char *field) {
-    const cr_field *row = cr_msg_field(((const cr_conf_base *)conf)->msg, field);
-    bool x = false;
-    if (row && row->offset != CR_NO_STORE && row->type == CR_T_BOOL)
-        memcpy(&x, (const char *)conf + row->offset, sizeof(x));
-    return x;
-}
-
 /* one feature; block: the sequence_feature it stands in, whose first feature has index first */
 static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf *block,
                           int first) {
@@ -95,7 +86,7 @@ static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf
         return;
     }
     bool named = strncmp(c->m->key, "sequence_", 9) == 0,
-         tokens = conf_flag(f->conf, "tokens_as_sequence");
+         tokens = cr_conf_flag(f->conf, "tokens_as_sequence");
     if (tokens && (block || named))
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f->conf, "tokens_as_sequence"),
                     "feature '%s' is a sequence of texts already; use tokens_as_sequence in a "
@@ -108,7 +99,7 @@ static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf
     }
     cr_map_put(&b->names, f->name, strlen(f->name), fs->n);
     fs->v[fs->n++] = f;
-    f->stub = conf_flag(f->conf, "stub_type");
+    f->stub = cr_conf_flag(f->conf, "stub_type");
     f->type->build(f, f->conf, b->data, b->arena, b->diag);
     if (f->seq) check_sequence(b, f);
     if (f->stub) { /* no part of a batch; with given columns nobody reads it */
@@ -410,14 +401,16 @@ void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag) 
 }
 
 static void begin_block(const cr_sequence_conf *c, cr_jw *w) {
-    char pk[256];
-    snprintf(pk, sizeof(pk), "user:%s", c->sequence_name);
+    cr_buf pk;
+    cr_buf_init(&pk);
+    cr_buf_printf(&pk, "user:%s", c->sequence_name);
     cr_jw_obj(w, NULL);
     cr_jw_str(w, "sequence_name", c->sequence_name);
     cr_jw_i64(w, "sequence_length", c->sequence_length);
     cr_jw_str(w, "sequence_delim", c->sequence_delim);
-    cr_jw_str(w, "sequence_pk", c->sequence_pk[0] ? c->sequence_pk : pk);
+    cr_jw_str(w, "sequence_pk", c->sequence_pk[0] ? c->sequence_pk : pk.data);
     cr_jw_arr(w, "features");
+    cr_buf_clear(&pk);
 }
 
 void cr_features_fg_json(const cr_features *fs, cr_buf *out) {

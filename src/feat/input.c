@@ -33,6 +33,28 @@ cr_loc cr_at_char(const void *conf, const char *field, size_t pos) {
     return at;
 }
 
+cr_side cr_input_side(const cr_feature *f, const char *side, const char *name,
+                      const cr_data_conf *data, cr_loc at, cr_diag *diag) {
+    size_t i = 0;
+    while (SIDES[i] && strcmp(side, SIDES[i]) != 0)
+        i++;
+    if (i < 3) return CR_SIDE_COLUMN;
+    if (i == 3) return CR_SIDE_CONST;
+    if (SIDES[i] && data->fg_mode == CR_FG_DAG) return CR_SIDE_FEATURE;
+    if (SIDES[i]) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
+                    "feature '%s': an input 'feature:%s' needs fg_mode FG_DAG; use a column: "
+                    "user:, item: or context:",
+                    f->name, name);
+        return CR_SIDE_WRONG;
+    }
+    const char *near = cr_nearest(side, side_at, NULL);
+    cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at, "feature '%s': unknown side '%s'; %s%s%s",
+                f->name, side, near ? "did you mean '" : "use user, item, context or const",
+                near ? near : "", near ? "'?" : "");
+    return CR_SIDE_WRONG;
+}
+
 /* FieldType of a column in input_fields, -1 when nothing is said */
 static int declared(const cr_data_conf *data, const char *column) {
     for (int64_t i = 0; i < data->input_fields.n; i++) {
@@ -50,7 +72,7 @@ static bool split(const char *text, const cr_feature *f, const void *conf, size_
     if (!*text || !colon || colon == text || !colon[1]) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "expression"),
                     "feature '%s': %s; write e.g. expression: user:%s", f->name,
-                    *text ? "expression must be side:column" : "FG_NORMAL needs an expression",
+                    *text ? "expression must be side:column" : "this fg_mode needs an expression",
                     *text && !colon ? text : cr_conf_text(conf, "feature_name"));
         return false;
     }
@@ -66,6 +88,14 @@ const char *cr_conf_text(const void *conf, const char *field) {
     const char *text;
     memcpy(&text, (const char *)conf + row->offset, sizeof(text));
     return text ? text : "";
+}
+
+bool cr_conf_flag(const void *conf, const char *field) {
+    const cr_field *row = cr_msg_field(((const cr_conf_base *)conf)->msg, field);
+    bool x = false;
+    if (row && row->offset != CR_NO_STORE && row->type == CR_T_BOOL)
+        memcpy(&x, (const char *)conf + row->offset, sizeof(x));
+    return x;
 }
 
 static bool listed(const cr_strs *names, const char *name) {
@@ -100,31 +130,16 @@ void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *ex
         size_t n = 0;
         if (!split(expression, f, conf, &n, &column, diag)) return;
         char *side = cr_arena_strndup(arena, expression, n);
-        size_t i = 0;
-        while (SIDES[i] && strcmp(side, SIDES[i]) != 0)
-            i++;
-        if (!SIDES[i]) {
-            const char *near = cr_nearest(side, side_at, NULL);
-            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_at_char(conf, "expression", 0),
-                        "feature '%s': unknown side '%s'; %s%s%s", f->name, side,
-                        near ? "did you mean '" : "use user, item, context or const",
-                        near ? near : "", near ? "'?" : "");
-            return;
-        }
-        if (strcmp(side, "feature") == 0 && data->fg_mode == CR_FG_DAG) {
+        cr_side from =
+            cr_input_side(f, side, column, data, cr_at_char(conf, "expression", 0), diag);
+        if (from == CR_SIDE_WRONG) return;
+        if (from == CR_SIDE_FEATURE) {
             f->columns = CR_NEW_N(arena, const char *, 1);
             f->columns[0] = cr_arena_strdup(arena, expression);
             f->n_columns = 1;
             return;
         }
-        if (strcmp(side, "feature") == 0) {
-            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_at_char(conf, "expression", 0),
-                        "feature '%s': an input 'feature:%s' needs fg_mode FG_DAG; "
-                        "use a column: user:, item: or context:",
-                        f->name, column);
-            return;
-        }
-        if (strcmp(side, "const") == 0) {
+        if (from == CR_SIDE_CONST) {
             in->constant = cr_arena_strdup(arena, column);
             return;
         }

@@ -7,11 +7,7 @@
 #include "feat/feat_int.h"
 
 static bool asks(const cr_feature *f) {
-    const cr_field *row = cr_msg_field(((const cr_conf_base *)f->conf)->msg, "use_mask");
-    bool is = false;
-    if (row && row->offset != CR_NO_STORE)
-        memcpy(&is, (const char *)f->conf + row->offset, sizeof(is));
-    return is;
+    return cr_conf_flag(f->conf, "use_mask");
 }
 
 static void check(const cr_features *fs, const cr_feature *f, const cr_data_conf *data,

@@ -714,13 +714,17 @@ TEST(config_errors) {
     refused("- combo_feature: {feature_name: f, expression: ['user:a', 'itm:b'], embedding_dim: "
             "4, hash_bucket_size: 9}",
             "unknown side 'itm'; did you mean 'item'?");
+    refused("- combo_feature: {feature_name: f, expression: ['user:a', 'featur:b'], embedding_dim: "
+            "4, hash_bucket_size: 9}",
+            "unknown side 'featur'; did you mean 'feature'?");
     refused("- combo_feature: {feature_name: f, expression: [a, 'item:b'], embedding_dim: 4, "
             "hash_bucket_size: 9}",
             "must be side:column; write e.g. user:a");
     refused("- combo_feature: {feature_name: f, expression: ['user:a', 'feature:b'], "
             "embedding_dim: 4, hash_bucket_size: 9}",
             "needs fg_mode FG_DAG");
-    refused("- combo_feature: {feature_name: f, expression: ['user:a', 'user:b'], embedding_dim: "
+    refused("- combo_feature: {feature_name: f, expression: ['user:a', 'user:b'], "
+            "embedding_dim: "
             "4}",
             "no table size; set one of");
     refused("- combo_feature: {feature_name: f, expression: ['user:a', 'user:b'], "

@@ -421,7 +421,7 @@ TEST(config_errors) {
         int line, col; /* 0: not checked */
     } v[] = {
         {"- id_feature: {feature_name: f, embedding_dim: 4, num_buckets: 9}",
-         "FG_NORMAL needs an expression", 3, 0},
+         "this fg_mode needs an expression", 3, 0},
         {"- id_feature: {feature_name: f, expression: c, embedding_dim: 4, num_buckets: 9}",
          "must be side:column", 3, 45},
         {"- id_feature: {feature_name: f, expression: 'users:c', embedding_dim: 4, num_buckets: 9}",
