@@ -358,6 +358,10 @@ cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag) {
     type->build(b, o->conf->model.conf);
     cr_graph_pop(&m->graph, mark);
     if (diag->n_errors == before) {
+        if (o->with_labels && o->conf->variational_dropout && !b->dropped)
+            cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(o->conf, "variational_dropout"),
+                        "variational_dropout has no effect: no feature group that the model reads "
+                        "has several features; add features, or remove it");
         int n_losses = b->n_extra, n_metrics = 0, n_train = 0, n_outputs = 0;
         for (int i = 0; i < b->n_tasks; i++) {
             n_losses += (int)b->tasks[i].losses->n;

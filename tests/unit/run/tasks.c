@@ -589,6 +589,9 @@ TEST(mistakes) {
             "?pareto_min_loss_weight has no effect");
     REFUSED(MODEL(ALL, "multi_tower: {towers: [{input: all}]}, use_pareto_loss_weight: true, " BCE),
             "clk", "?use_pareto_loss_weight has no effect on a model with one task");
+    REFUSED(MODEL(GROUP("all", "user_id"),
+                  "multi_tower: {towers: [{input: all}]}, variational_dropout: {}, " BCE),
+            "clk", "?variational_dropout has no effect", "add features");
     REFUSED(MODEL(ALL, "rocket_launching: {light_mlp: {hidden_units: [4]}}, " BCE), ok,
             "booster_mlp");
     REFUSED(MODEL(ALL, "rocket_launching: {light_mlp: {hidden_units: [4]}, booster_mlp: "
