@@ -3,8 +3,8 @@
  * them, and a pass of the graph over a batch with them.
  *
  * An axis is a feature and the most steps that an encoder reads. The others of its group have the
- * same lengths (feat/ checks that); where an axis keeps all steps, the batch's own numbers are
- * used.
+ * same lengths: feat/ checks that within a sequence_feature, check_lengths() across them. Where an
+ * axis keeps all steps, the batch's own numbers are used.
  */
 #include <string.h>
 
