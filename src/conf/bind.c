@@ -521,8 +521,14 @@ static void bind_row(binder *b, const cr_msg *msg, int row, cr_conf_iter it, cr_
         if (f->flags & CR_F_REPEATED) {
             bind_list(b, f, it, self, &ok);
         } else {
-            while ((x = cr_conf_next(&it))) {
+            for (cr_loc before = CR_NOWHERE; (x = cr_conf_next(&it)); before = it.at) {
                 value v;
+                /* TorchEasyRec reads it so; it is a slip all the same */
+                if (before.line && !(f->flags & CR_F_GPU))
+                    cr_diag_add(b->diag, CR_SEV_WARN, CR_OK, it.at,
+                                "'%s' was given on line %d already; this one counts, remove the "
+                                "other",
+                                it.key, (int)before.line);
                 ok = read_scalar(b, f, x, &v);
                 store(f, self, ok ? v : default_of(f));
             }

@@ -205,7 +205,12 @@ TEST(merge_of_protobuf_text) {
              "model_dir: 'a' model_dir: 'b'\n"
              "train_config { num_steps: 5 lr: 0.1 }\n"
              "train_config { num_steps: 6 }\n");
-    CHECK_STR(t.text.data, "");
+    CHECK_STR(
+        t.text.data,
+        "f:1:16: warning: 'model_dir' was given on line 1 already; this one counts, remove the "
+        "other\n"
+        "f:3:16: warning: 'num_steps' was given on line 2 already; this one counts, remove the "
+        "other\n");
     CHECK_STR(t.root->model_dir, "b");
     CHECK_INT(t.root->train_config->num_steps, 6);
     CHECK_NEAR(t.root->train_config->lr, 0.1, 0, 1e-12);
