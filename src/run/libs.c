@@ -1,11 +1,10 @@
 /*
- * libs.c - the libraries of a model's plug-ins: an export holds them, named without a folder, and
- * finds them in itself again.
+ * libs.c - the libraries of a model's plug-ins: an export holds a copy of each, named without a
+ * folder, and finds them in itself again.
  */
 #include <string.h>
 
 #include "base/file.h"
-#include "base/map.h"
 #include "run/run_int.h"
 
 /* the value of `library` in every `plugin { library: … }` below n, in turn; *i counts them down */
@@ -29,33 +28,42 @@ static cr_conf_node *library(cr_conf_doc *doc, int i) {
     return model ? nth_library(model, &i) : NULL;
 }
 
+/* Names in an export, *n of them: files of one name from different folders get different ones. The
+ * same for the same texts, so that the copies and the config of an export agree. */
+static const char **own_names(cr_conf_doc *doc, int *n) {
+    for (*n = 0; library(doc, *n);)
+        ++*n;
+    const char **names = CR_NEW_N(&doc->arena, const char *, *n + 1);
+    for (int i = 0; i < *n; i++) {
+        const char *text = library(doc, i)->text, *base = cr_path_base(text);
+        int tries = 0;
+        names[i] = base;
+        for (int k = 0; k < i; k++) {
+            if (strcmp(names[k], names[i]) != 0 || strcmp(library(doc, k)->text, text) == 0)
+                continue;
+            names[i] = cr_arena_printf(&doc->arena, "%d_%s", ++tries, base);
+            k = -1; /* the new one may be there too */
+        }
+    }
+    return names;
+}
+
 void cr_libs_from(cr_conf_doc *doc, const char *dir) {
-    cr_conf_node *lib;
-    for (int i = 0; (lib = library(doc, i)); i++) {
-        lib->text = cr_path_join(&doc->arena, dir, cr_path_base(lib->text));
+    int n;
+    const char **names = own_names(doc, &n);
+    for (int i = 0; i < n; i++) {
+        cr_conf_node *lib = library(doc, i);
+        lib->text = cr_path_join(&doc->arena, dir, names[i]);
         lib->len = strlen(lib->text);
     }
 }
 
 cr_code cr_libs_copy(cr_conf_doc *doc, const char *dir, cr_err *err) {
-    cr_conf_node *lib;
-    cr_map copied; /* name in dir -> number of the library */
-    cr_map_init(&copied);
-    cr_code code = CR_OK;
-    for (int i = 0; code == CR_OK && (lib = library(doc, i)); i++) {
-        const char *name = cr_path_base(lib->text), *to = cr_path_join(&doc->arena, dir, name);
-        int64_t first = cr_map_get(&copied, name, strlen(name), -1);
-        if (first >= 0) {
-            const char *other = library(doc, (int)first)->text;
-            if (strcmp(other, lib->text) != 0)
-                code = cr_fail(err, CR_ECONF,
-                               "'%s' and '%s' have one name, and an export holds both; rename one",
-                               other, lib->text);
-            continue;
-        }
-        cr_map_put(&copied, name, strlen(name), i);
-        code = cr_file_copy(lib->text, to, err);
+    int n;
+    const char **names = own_names(doc, &n);
+    for (int i = 0; i < n; i++) {
+        const char *to = cr_path_join(&doc->arena, dir, names[i]);
+        if (!cr_path_exists(to)) CR_TRY(cr_file_copy(library(doc, i)->text, to, err));
     }
-    cr_map_clear(&copied);
-    return code;
+    return CR_OK;
 }

@@ -198,7 +198,10 @@ static const struct a_graph {
                      "{name: uv, inputs: [{block_name: u}, {block_name: v}], "
                      "plugin: {library: '@/libfaded.so', type: faded_product}}, "
                      "{name: again, inputs: [{block_name: uv}, {block_name: v}], "
-                     "plugin: {library: '@/libfaded.so', type: faded_product}}]}, "
+                     "plugin: {library: '@/libfaded.so', type: faded_product}}, "
+                     /* a file of the same name from another folder */
+                     "{name: other, inputs: [{block_name: again}, {block_name: v}], "
+                     "plugin: {library: '@/../run/libfaded.so', type: faded_product}}]}, "
                      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
     {"plugin_kinds", "model_config={feature_groups: ["
                      "{group_name: rows, feature_names: [user, item, cate, tags]}], "
