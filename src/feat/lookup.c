@@ -159,7 +159,8 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
         cr_buf def;
         cr_buf_init(&def);
         for (int64_t i = 0; i < c->op.value_dim; i++)
-            cr_buf_printf(&def, "%s%s", i ? c->value_separator : "", c->op.default_value);
+            cr_buf_printf(&def, "%s%s", i ? c->value_separator : "",
+                          cr_seq_default(f, c->op.default_value));
         cr_buf name, ref;
         cr_buf_init(&name);
         cr_buf_init(&ref);

@@ -116,14 +116,12 @@ static int replace_run(void *self, const crank_batch *in, crank_output *out, cha
                        size_t size) {
     const replace *x = self;
     const crank_input *v = &in->inputs[0];
-    cr_regex_run *runs[MOST_PATTERNS];
+    cr_regex_run *run = cr_regex_run_new();
     cr_buf a, b;
     cr_buf_init(&a);
     cr_buf_init(&b);
     (void)why;
     (void)size;
-    for (int i = 0; i < x->n; i++)
-        runs[i] = cr_regex_run_new(x->v[i]);
     for (int64_t r = 0; r < in->n_rows; r++) {
         bool fine = true;
         for (int64_t k = v->offsets[r]; fine && k < v->offsets[r + 1]; k++) {
@@ -131,7 +129,7 @@ static int replace_run(void *self, const crank_batch *in, crank_output *out, cha
             cr_buf_add(&a, v->texts[k].data, v->texts[k].size);
             for (int i = 0; fine && i < x->n; i++) {
                 cr_buf_reset(&b);
-                fine = apply(x, x->v[i], runs[i], a.data, a.n, &b);
+                fine = apply(x, x->v[i], run, a.data, a.n, &b);
                 cr_buf t = a;
                 a = b;
                 b = t;
@@ -143,8 +141,7 @@ static int replace_run(void *self, const crank_batch *in, crank_output *out, cha
         else
             x->host->bad_row(out, "the regular expression takes too long on this text");
     }
-    for (int i = 0; i < x->n; i++)
-        cr_regex_run_free(runs[i]);
+    cr_regex_run_free(run);
     cr_buf_clear(&a);
     cr_buf_clear(&b);
     return 0;

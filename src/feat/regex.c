@@ -17,7 +17,7 @@
 #define MATCH_LIMIT 1000000 /* steps of one search: about 10 ms */
 /* compiled code has 32 KiB of its own, which a group repeated 1000 times would fill; this is taken
  * from the system as it is used */
-#define MOST_STACK ((size_t)64 << 20)
+#define MOST_STACK ((size_t)8 << 20)
 
 struct cr_regex {
     pcre2_code *code;
@@ -55,8 +55,7 @@ void cr_regex_free(cr_regex *r) {
     cr_free(r);
 }
 
-cr_regex_run *cr_regex_run_new(const cr_regex *r) {
-    (void)r;
+cr_regex_run *cr_regex_run_new(void) {
     cr_regex_run *x = cr_alloc(sizeof(*x), "a regular expression");
     x->data = pcre2_match_data_create(CR_REGEX_GROUPS, NULL);
     x->limits = pcre2_match_context_create(NULL);

@@ -23,7 +23,7 @@ enum {
 /* cr_regex_new compiles a pattern; cause and place of a mistake go to err. */
 CR_CHECKED cr_code cr_regex_new(cr_regex **out, const char *pattern, unsigned flags, cr_err *err);
 void cr_regex_free(cr_regex *r);
-cr_regex_run *cr_regex_run_new(const cr_regex *r);
+cr_regex_run *cr_regex_run_new(void); /* for any expressions, one after the other */
 void cr_regex_run_free(cr_regex_run *x);
 /* cr_regex_find: the first match at or behind `from`. 1 found, 0 none, -1 too many steps.
  * not_empty: matches of no characters at `from` do not count. Bytes that are no UTF-8 never match.

@@ -234,7 +234,7 @@ typedef struct scratch {
 static void *hf_begin(const void *self) {
     (void)self;
     scratch *s = cr_alloc(sizeof(*s), "a tokenizer");
-    s->run.regex = cr_regex_run_new(NULL);
+    s->run.regex = cr_regex_run_new();
     cr_buf_init(&s->text);
     cr_buf_init(&s->unit);
     for (int i = 0; i < 2; i++) {

@@ -481,7 +481,9 @@ TEST(fg_json_of_inputs) {
     open_or_say(&t, NORMAL,
                 "- sequence_overlap_feature: {feature_name: f, query: 'user:q', title: 'user:t', "
                 "sequence_fields: [t], method: is_equal, sequence_length: 9}\n" S50
-                "{lookup_feature: {feature_name: g, " SIDE "value_dim: 2, combiner: ''}}]}");
+                "{lookup_feature: {feature_name: g, map: 'user:m', key: 'item:k', value_dim: 2, "
+                "combiner: '', "
+                "default_value: ''}}]}");
     cr_buf b;
     cr_buf_init(&b);
     cr_features_fg_json(t.fs, &b);
@@ -489,7 +491,8 @@ TEST(fg_json_of_inputs) {
         strstr(b.data, "\"feature_type\": \"sequence_overlap_feature\", \"feature_name\": \"f\""));
     CHECK(strstr(b.data, "\"sequence_delim\": \";\", \"sequence_length\": 9, \"sequence_fields\": "
                          "[\"t\"]}"));
-    CHECK(strstr(b.data, "{\"feature_type\": \"lookup_feature\", \"feature_name\": \"g__lookup\""));
+    CHECK(strstr(b.data, "{\"feature_type\": \"lookup_feature\", \"feature_name\": \"g__lookup\", "
+                         "\"default_value\": \"0,0\""));
     CHECK(strstr(b.data, "{\"feature_type\": \"raw_feature\", \"feature_name\": \"g\""));
     CHECK(strstr(b.data, "\"expression\": \"feature:g__lookup\""));
     cr_buf_clear(&b);
