@@ -95,7 +95,7 @@ static cr_code read_front(cr_source *s, cr_stream *st, const char *path, bool ro
                           cr_err *err) {
     h->text.size = 0;
     bool eof = false;
-    for (size_t size = row ? HEADER_FIRST : 8;; size *= 4) {
+    for (size_t size = HEADER_FIRST;; size *= 4) {
         CR_TRY(cr_csv_reserve(&h->text, size, err));
         while (h->text.size < size && !eof) {
             size_t got;
@@ -348,6 +348,22 @@ static void add_error(cr_diag *diag, const cr_err *e) {
     cr_diag_add(diag, CR_SEV_ERROR, e->code, e->at, "%s", e->msg);
 }
 
+/* Without a header: is the first row what input_fields says, name by name? It would be read as
+ * data, and where all columns are text nobody would notice. */
+static bool names_first(const cr_source *s, const header *h) {
+    const char *p = h->text.text + h->begin, *end = h->text.text + h->text.size;
+    if (s->n_names < 2) return false;
+    for (int i = 0; i < s->n_names; i++) {
+        const char *between = i ? s->form.delim : "";
+        size_t k = i ? s->form.n_delim : 0, n = strlen(s->names[i]);
+        if ((size_t)(end - p) < k + n || memcmp(p, between, k) != 0 ||
+            memcmp(p + k, s->names[i], n) != 0)
+            return false;
+        p += k + n;
+    }
+    return p == end || *p == '\n' || *p == '\r';
+}
+
 /* open_file looks at one file. h is that of the file before: the same header has the same columns.
  */
 static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **map, bool *told,
@@ -398,6 +414,13 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
     } else if (code == CR_OK) {
         f->n_cols = s->n_names;
         f->col = *map;
+        if (names_first(s, &now) && !told[s->n_want]) {
+            told[s->n_want] = true;
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, conf_at(s->conf, "with_header"),
+                        "%s: the first line holds the names of the columns; set "
+                        "data_config.with_header: true",
+                        f->path);
+        }
     }
     if (code != CR_OK) add_error(diag, &e);
     cr_free(before);

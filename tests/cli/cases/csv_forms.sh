@@ -21,3 +21,7 @@ awk -F, -v OFS=, '{ print $5, "x", $3, $1, $4, $2 }' train.csv >order.csv
 run crank train tiny.yaml --model_dir order --train_input_path order.csv
 ends 0
 same_weights plain order
+# a header that the config does not expect is not taken for a row
+run crank check tiny.yaml --set data_config.with_header=false --set 'data_config.input_fields_str=label:INT64;user:INT64;item:INT64;tags:STRING;price:FLOAT;'
+ends 2
+has_err "...: train.csv: the first line holds the names of the columns; set data_config.with_header: true"
