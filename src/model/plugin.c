@@ -50,7 +50,9 @@ struct crank_build {
 
 /* ---- mistakes ---- */
 
+/* the first of a build: what follows is mostly its echo, a width of 0 for one */
 static void vwrong(crank_build *b, const char *fmt, va_list ap) {
+    if (b->b->diag->n_errors != b->before) return;
     char text[400];
     vsnprintf(text, sizeof(text), fmt, ap);
     for (char *c = text; *c; c++) /* one line, whatever a library says */
@@ -228,7 +230,7 @@ static int64_t api_num_class(crank_build *b) {
 
 /* handles that are there. NULL is what a mistake gave, which was told; else it is one itself. */
 static bool is_there(crank_build *b, const char *user, const void *handle) {
-    if (!handle && b->b->diag->n_errors == b->before)
+    if (!handle)
         wrong(b, "gives '%s' an input or weight that is NULL; use what a call returned", user);
     return handle;
 }
@@ -451,7 +453,7 @@ static const crank_model_type *find_type(cr_build *b, const cr_plugin_conf *c) {
                 "library '%s' has no type '%s'; %s%s%s", c->library, c->type,
                 near          ? "did you mean '"
                 : types->name ? "its first is '"
-                              : "it has none",
+                              : "list its types in " SYMBOL,
                 near          ? near
                 : types->name ? types->name
                               : "",

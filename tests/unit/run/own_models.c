@@ -654,6 +654,11 @@ TEST(mistakes_of_libraries) {
     REFUSED("model_config={feature_groups: [" ROWS "," USER_ITEM
             "], plugin: {library: '@/libfaded.so', type: faded_towers}" ENDS "}",
             "?does not read feature group 'rows'", "remove it");
+    /* the rest of the build has a NULL and a width of 0 */
+    REFUSED("model_config={feature_groups: [{group_name: usr, feature_names: [user]}, "
+            "{group_name: item, feature_names: [item]}], "
+            "plugin: {library: '@/libfaded.so', type: faded_towers}" ENDS "}",
+            "no feature group 'user'", "did you mean 'usr'");
     REFUSED(PLUGIN(SEQ, "plug_bad", "says", ", task_towers: [" TOWER("t", "") "]"), "says");
 }
 
