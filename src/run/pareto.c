@@ -77,7 +77,7 @@ cr_code cr_pareto_new(pareto **out, job *j, cr_exec *ex, cr_err *err) {
     p->pieces = CR_NEW_N(a, piece, p->n_pieces + 1);
     cut_pieces(p, p->pieces);
     p->partial = CR_NEW_N(a, double, p->n_pieces * p->n_task * p->n_task + 1);
-    p->buffers = CR_NEW_N(a, float, m->graph.n_params - m->graph.n_trainable + 1);
+    p->buffers = CR_NEW_N(a, float, m->graph.n_params - m->graph.n_grads + 1);
     void *mem;
     p->size = (size_t)(p->n_task * m->graph.n_trainable + 1) * sizeof(float);
     cr_code code = cr_try_alloc(&mem, p->size, "gradients of the tasks", err);
@@ -194,8 +194,8 @@ void cr_pareto_solve(const double *gram, const double *least, int n, double *out
 cr_code cr_pareto_step(pareto *p, const cr_batch *b, const cr_run *run, float *const *scale,
                        cr_err *err) {
     const cr_graph *g = &p->m->graph;
-    float *buffers = g->params + g->n_trainable;
-    size_t size = (size_t)(g->n_params - g->n_trainable) * sizeof(float);
+    float *buffers = g->params + g->n_grads;
+    size_t size = (size_t)(g->n_params - g->n_grads) * sizeof(float);
     memcpy(p->buffers, buffers, size);
     for (p->task = 0; p->task < p->n_task; p->task++) {
         for (int k = 0; k < p->m->n_weights; k++)
@@ -205,6 +205,7 @@ cr_code cr_pareto_step(pareto *p, const cr_batch *b, const cr_run *run, float *c
         in.slope = 1;
         cr_run one = *run;
         one.input = &in;
+        one.weights_changed = p->task == 0;
         CR_TRY(cr_model_run(p->m, p->ex, b, &one, err));
         memcpy(buffers, p->buffers, size);
         for (int k = 0; k < p->m->n_losses; k++)

@@ -206,7 +206,10 @@ cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err
                         .n_scale = t->m->n_weights,
                         .slope = (t->scaler ? t->counters.loss_scale : 1) / (double)t->k};
     cr_run run = {.input = &in, .n_rows = b->n_rows, .step = step, .weights_changed = true};
-    if (t->pareto) CR_TRY(cr_pareto_step(t->pareto, b, &run, t->scale, err));
+    if (t->pareto) {
+        CR_TRY(cr_pareto_step(t->pareto, b, &run, t->scale, err));
+        run.weights_changed = false; /* its passes prepared them */
+    }
     CR_TRY(cr_model_run(t->m, t->ex, b, &run, err));
     cr_model_seq_grads(t->m, t->ex, t->up);
     double t2 = cr_now();
