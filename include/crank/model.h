@@ -30,7 +30,7 @@ extern "C" {
 #define CRANK_MODEL_ABI 1
 
 typedef struct crank_build crank_build;   /* one build of one type */
-typedef struct crank_node crank_node;     /* one row of floats per sample */
+typedef struct crank_node crank_node;     /* a row of floats per sample or step */
 typedef struct crank_weight crank_weight; /* a trained matrix */
 
 /* ---- parameters: what `params { ... }` of the config may hold ---- */

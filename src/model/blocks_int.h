@@ -21,9 +21,9 @@ enum {
     CR_TAKES_FIELDS = 1,    /* vectors of one width: x.D is not 0 */
     CR_TAKES_POSITIONS = 2, /* rows, or positions of sequences, which it gives again */
     CR_TAKES_EACH = 4,      /* inputs apart in `in`, not side by side in x */
-    CR_TAKES_MIXED = 16,    /* rows and sequences of any kind, with CR_TAKES_EACH */
     CR_TAKES_SEQUENCE = 8,  /* one sequence (x.node), and a query (x.query, may be NULL): the rows
                                among the inputs, else the plain features of its group */
+    CR_TAKES_MIXED = 16,    /* rows and sequences of any kind, with CR_TAKES_EACH */
 };
 typedef struct cr_block_call {
     cr_build *b;
