@@ -207,16 +207,23 @@ static const char *nth_name(const void *ctx, size_t i) {
 
 #define wrong(x, at, ...) cr_diag_add((x)->b->diag, CR_SEV_ERROR, CR_ECONF, (at), __VA_ARGS__)
 
+bool cr_encoders_fit(cr_build *b, const cr_group_conf *gc) {
+    if (gc->group_type == CR_GROUP_DEEP ||
+        (gc->sequence_groups.n == 0 && gc->sequence_encoders.n == 0))
+        return true;
+    cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(gc, "group_type"),
+                "sequence_groups and sequence_encoders stand in groups of type DEEP; write "
+                "group_type: DEEP in group '%s', or move them to such a group",
+                gc->group_name);
+    return false;
+}
+
 /* what must hold before any of them is looked at */
 static bool shape_ok(const nest *x) {
     const cr_group_conf *gc = x->gc;
     int64_t groups = gc->sequence_groups.n, encoders = gc->sequence_encoders.n;
-    if (gc->group_type != CR_GROUP_DEEP)
-        wrong(x, cr_conf_at(gc, "group_type"),
-              "sequence_groups and sequence_encoders stand in groups of type DEEP; write "
-              "group_type: DEEP in group '%s', or move them to such a group",
-              gc->group_name);
-    else if (groups == 0)
+    if (!cr_encoders_fit(x->b, gc)) return false;
+    if (groups == 0)
         wrong(x, cr_conf_at(gc, "sequence_encoders"),
               "feature group '%s' has sequence_encoders but no sequence_groups; add the group that "
               "they read",

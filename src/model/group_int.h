@@ -61,6 +61,8 @@ int cr_seq_all(cr_build *b, const cr_seq_in *in);
 /* encoder.c: the outputs of a group's sequence_encoders, as many as gc->sequence_encoders.n, made
  * once however often the group is built; NULL when there were mistakes */
 cr_node *const *cr_encoders_build(cr_build *b, const cr_group_conf *gc);
+/* cr_encoders_fit: may a group of its type have those it has? Else a mistake. */
+bool cr_encoders_fit(cr_build *b, const cr_group_conf *gc);
 /* variational.c: what a group is behind variational_dropout; its node itself without */
 cr_node *cr_group_drop(cr_build *b, const cr_group_conf *gc, const cr_group_out *g);
 /* a query that can be compared with keys, else a mistake */

@@ -117,6 +117,7 @@ cr_seq_out cr_group_build_seq(cr_build *b, const char *name, int64_t most, cr_lo
                     name);
         return out;
     }
+    if (!cr_encoders_fit(b, gc)) return out;
     cr_members g = cr_group_members(gc);
     cr_seq_in in;
     if (!cr_seq_open(b, &in, &g, at) || !cr_seq_comparable(b, &in, at)) return out;

@@ -143,6 +143,10 @@ for type in SEQUENCE JAGGED_SEQUENCE; do
     ends 0
 done
 same_weights SEQUENCE JAGGED_SEQUENCE
+sed "s/group_type: DEEP/group_type: SEQUENCE/; s/\[user, item\]/[item, clicks__item]/; s/  multi_tower:/  multi_tower_din:/; s/towers: .*/din_towers: [{input: deep, $attn}]/" pooled.yaml >type.yaml
+run crank check type.yaml
+ends 2
+has_err "type.yaml:22:...: sequence_groups and sequence_encoders stand in groups of type DEEP; ..."
 # what is no mistake but worth a word
 with warn.yaml "$clicks" "{multi_window_din_encoder: {$attn, windows_len: [3, 4]}}, {pooling_encoder: {}}"
 run crank check warn.yaml
