@@ -9,8 +9,8 @@
  *   const crank_feature_library crank_features = {CRANK_FEATURE_ABI, operators};
  *
  * (in C++ with extern "C" in front) where `operators` is a NULL-ended array of pointers to
- * crank_operator. Build it with `cc -shared -fPIC -I include mine.c -o mine.so`; nothing of crank is
- * linked.
+ * crank_operator. Build it with `cc -shared -fPIC -I include mine.c -o mine.so`; nothing of crank
+ * is linked.
  *
  * An operator turns the values of its inputs into values, rows at a time. What comes then - the
  * default of a row without values, normalizers, hashes, vocabularies, boundaries - is crank's, as
@@ -73,7 +73,8 @@ typedef struct crank_host {
     /* The inputs of the feature: how many, and the column name of one. */
     int (*n_inputs)(const crank_params *p);
     const char *(*input_name)(const crank_params *p, int i);
-    /* One value of the current row, of the operator's output type. */
+    /* One value of the current row, of the operator's output type. More than 2^20 in a row, or a
+     * text above 1 GiB, stop the job as a mistake of the operator. Empty texts are no values. */
     void (*put_text)(crank_output *out, const char *data, size_t size);
     void (*put_int)(crank_output *out, int64_t x);
     void (*put_float)(crank_output *out, double x);
