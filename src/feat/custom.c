@@ -552,7 +552,18 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
-const cr_feature_type cr_feature_custom = {"custom_feature", build,
-                                           cr_calc_encode,   fg_json,
-                                           cr_calc_refuses,  cr_calc_gives_numbers,
-                                           cr_calc_give,     cr_calc_sample_plain};
+/* texts of one to four words, alike enough to be compared */
+static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
+    static const char *const texts[] = {"shoes",          "red shoes",       "blue shoes",
+                                        "red silk dress", "blue silk dress", "long red silk dress",
+                                        "coat",           "short coat"};
+    if (cr_calc_sample(f, k, s, out) < 0 || out->value.leaf != CR_TAB_TOKEN) return;
+    out->value = (cr_tab_value){.leaf = CR_TAB_WORD,
+                                .card = sizeof(texts) / sizeof(*texts),
+                                .words = texts,
+                                .closed = true};
+}
+
+const cr_feature_type cr_feature_custom = {"custom_feature", build,           cr_calc_encode,
+                                           fg_json,          cr_calc_refuses, cr_calc_gives_numbers,
+                                           cr_calc_give,     sample};

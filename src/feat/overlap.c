@@ -212,10 +212,15 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
-/* few words, so that some are on both sides */
+/* few words and the same for both sides, so that some are on both */
 static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
+    static const char *const terms[] = {"red",  "blue",  "shirt", "shoes", "long", "short",
+                                        "silk", "linen", "coat",  "dress", "bag",  "belt"};
     if (cr_calc_sample(f, k, s, out) < 0) return;
-    out->value.card = 12;
+    out->value = (cr_tab_value){.leaf = CR_TAB_WORD,
+                                .card = sizeof(terms) / sizeof(*terms),
+                                .words = terms,
+                                .closed = true};
     out->min_values = 2;
     out->max_values = 5;
     out->share = 0;

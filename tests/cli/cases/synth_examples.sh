@@ -18,8 +18,7 @@ for dir in "$examples"/*/; do
     run crank check "$d/pipeline.yaml"
     ends 0
     has_out "train..., 0 bad rows..."
-    # made-up texts for an operator of one's own are single words
-    if grep 'warning: feature' "$err" | grep -v "feature 'words' is the same in all" | grep -q .; then fail "a warning"; fi
+    no_err "...warning: feature..."
     run crank train "$d/pipeline.yaml" --set train_config.num_epochs=2
     ends 0
     run crank eval "$d/model/pipeline.config"
