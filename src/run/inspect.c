@@ -209,8 +209,9 @@ static void tell_text(const report *r, cr_buf *out) {
     int64_t rows = 0;
     for (int i = 0; i < m->n_tables; i++)
         rows += m->tables[i]->n_rows;
-    cr_buf_printf(out, "model     %s, %d features, %d tables with %s rows\n",
-                  r->j.root->model_config->model.m->key, r->j.features->n, m->n_tables,
+    cr_buf_printf(out, "model     %s, %d feature%s, %d table%s with %s rows\n",
+                  r->j.root->model_config->model.m->key, r->j.features->n,
+                  r->j.features->n == 1 ? "" : "s", m->n_tables, m->n_tables == 1 ? "" : "s",
                   cr_fmt_count(a, (double)rows));
     for (int i = 0; i < r->n_samples; i++) {
         const sample *s = &r->samples[i];
