@@ -90,12 +90,20 @@ static void find_types(cr_source *s, cr_diag *diag) {
     }
 }
 
-/* read_front reads the first bytes of the text, up to the end of the first row. */
+/* bytes in which a line of the columns' names, or the mark of UTF-8, would show */
+static size_t names_size(const cr_source *s) {
+    size_t n = 8;
+    for (int i = 0; i < s->n_names; i++)
+        n += strlen(s->names[i]) + s->form.n_delim;
+    return n;
+}
+
+/* read_front reads the first bytes of the text, with `row` up to the end of the first row. */
 static cr_code read_front(cr_source *s, cr_stream *st, const char *path, bool row, header *h,
                           cr_err *err) {
     h->text.size = 0;
     bool eof = false;
-    for (size_t size = HEADER_FIRST;; size *= 4) {
+    for (size_t size = row ? HEADER_FIRST : names_size(s);; size *= 4) {
         CR_TRY(cr_csv_reserve(&h->text, size, err));
         while (h->text.size < size && !eof) {
             size_t got;
