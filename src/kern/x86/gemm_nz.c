@@ -4,11 +4,13 @@
  * One row of C at a time: up to NV vectors of it are registers, the bits of the nonzero elements of
  * a block of A are walked, each adds its row of B. A block is 32 or 64 rows of a strip of B, which
  * stays in the first-level cache while all rows of A pass; between blocks the chains wait in C.
- * With half of A zero this does 1.6 times the work of the dense kernel in the same time.
+ * With half of A zero this does 1.6 times the work of the dense kernel in the same time. Rows whose
+ * zeros are in the same places are taken together and share the loads of B. Which way a row goes
+ * changes no bit of it.
  */
 #include "kern/x86/vec_int.h"
 
-/* rows of a block: the strip stays in half of the first-level cache or little more */
+/* rows of a block of B, as many as bits of a mask: 32 KiB, the first-level cache */
 INLINE int64_t block_rows(int64_t columns) {
     return columns <= 128 ? 64 : 32;
 }
@@ -18,6 +20,9 @@ INLINE vec vload_first(const float *p, int64_t n) {
     return n >= VL ? vload(p) : vloadm(first(n), p);
 }
 
+/* NV: most vectors of a row in registers. TN_COLUMNS, TN_ROWS: block of B of gemm_nz_tn, whose C is
+ * large: twice the rows are half the passes over it. AR rows of AV vectors: those taken together.
+ */
 #ifdef __AVX512F__
 enum { NV = 16, TN_COLUMNS = 128, TN_ROWS = 64, AR = 6, AV = 4 };
 /* Which of the first n elements are not zero. Two vectors become one mask of 32 bits: gcc 12 spills
