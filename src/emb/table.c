@@ -63,15 +63,15 @@ void cr_table_get(const cr_table *t, int64_t id, float *w) {
         memcpy(w, rec, (size_t)t->D * sizeof(float));
 }
 
-void cr_table_lookup(const cr_table *t, const int64_t *ids, const float *w, int64_t n, float *y,
-                     int64_t ld) {
-    for (int64_t r = 0; r < n && r < AHEAD; r++)
-        cr_table_fetch(t, ids[r], false);
-    for (int64_t r = 0; r < n; r++, y += ld) {
-        if (r + AHEAD < n) cr_table_fetch(t, ids[r + AHEAD], false);
-        cr_table_get(t, ids[r], y);
-        if (w) cr_kern->scale(y, w[r], y, t->D);
+void cr_table_lookup(const cr_table *t, const int64_t *ids, const float *w, int64_t n, int64_t more,
+                     float *y, int64_t ld) {
+    if (!t->half) cr_kern->look_rows(y, ld, t->data, t->stride, ids, n, more, t->D);
+    for (int64_t r = 0; t->half && r < n; r++) {
+        if (r + AHEAD < n + more) cr_table_fetch(t, ids[r + AHEAD], false);
+        cr_table_get(t, ids[r], y + r * ld);
     }
+    for (int64_t r = 0; w && r < n; r++)
+        cr_kern->scale(y + r * ld, w[r], y + r * ld, t->D);
 }
 
 void cr_table_put(cr_table *t, int64_t id, const float *w) {

@@ -52,9 +52,10 @@ int64_t cr_table_state_at(const cr_table *t);
 int64_t cr_table_scratch(const cr_table *t);
 /* cr_table_get / cr_table_put: the weights of one row as floats */
 void cr_table_get(const cr_table *t, int64_t id, float *w);
-/* cr_table_lookup: n rows of weights, [w[r] *] the row of ids[r], to y + r * ld */
-void cr_table_lookup(const cr_table *t, const int64_t *ids, const float *w, int64_t n, float *y,
-                     int64_t ld);
+/* cr_table_lookup: n rows of weights, [w[r] *] the row of ids[r], to y + r * ld. `more` ids behind
+ * them, which the next call looks up, are asked for. */
+void cr_table_lookup(const cr_table *t, const int64_t *ids, const float *w, int64_t n, int64_t more,
+                     float *y, int64_t ld);
 void cr_table_put(cr_table *t, int64_t id, const float *w);
 /* cr_table_apply updates one row by the table's rule. g: D floats, may be changed. Rows are
  * independent. */

@@ -1,6 +1,7 @@
 /*
- * body_gather.c - sums of gathered rows: 64 columns at a time stay in registers while the rows to
- * be added are walked, so a row is read once and nothing is written in between.
+ * body_gather.c - rows by number: copied, added, summed. In sums 64 columns at a time stay in
+ * registers while the rows to be added are walked, so a row is read once and nothing is written in
+ * between.
  */
 #include "kern/kern_int.h"
 
@@ -57,6 +58,8 @@ void KERN(gather_sum)(float *out, int64_t ldo, const float *const *x, int64_t ld
         int64_t d = 0;
         for (; d + NV * VW <= D; d += NV * VW)
             gather_row(NV, out + d, x, d, ldx, code, F, flags, bias);
+        for (; d + 2 * VW <= D; d += 2 * VW)
+            gather_row(2, out + d, x, d, ldx, code, F, flags, bias);
         for (; d + VW <= D; d += VW)
             gather_row(1, out + d, x, d, ldx, code, F, flags, bias);
         for (; d < D; d++) {
@@ -106,25 +109,77 @@ void KERN(seg_sum)(float *out, int64_t ldo, const float *x, int64_t ldx, const i
     }
 }
 
-/* whole vectors only, their number known to the compiler */
-INLINE void take(const int nv, float *out, int64_t ldo, const float *x, int64_t ldx,
-                 const int32_t *row, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        const float *r = x + row[i] * ldx;
-        EACH(v, nv) {
-            store(out + i * ldo + v * VW, load(r + v * VW));
-        }
+/* D floats; whole vectors where their number is known to the compiler (nv > 0) */
+INLINE void copy(const int nv, float *out, const float *x, int64_t D) {
+    if (nv == 0) memcpy(out, x, (size_t)D * sizeof(float));
+    EACH(v, nv) {
+        store(out + v * VW, load(x + v * VW));
+    }
+}
+INLINE void add(const int nv, float *out, const float *x, int64_t D) {
+    for (int64_t d = 0; nv == 0 && d < D; d++)
+        out[d] += x[d];
+    EACH(v, nv) {
+        store(out + v * VW, load(out + v * VW) + load(x + v * VW));
     }
 }
 
+INLINE void take(const int nv, float *out, int64_t ldo, const float *x, int64_t ldx,
+                 const int32_t *row, int64_t n, int64_t D) {
+    for (int64_t i = 0; i < n; i++)
+        copy(nv, out + i * ldo, x + row[i] * ldx, D);
+}
+
+INLINE void put(const int nv, float *out, int64_t ldo, const int32_t *to, const float *x,
+                int64_t ldx, const int32_t *from, int64_t n, int64_t D, bool acc) {
+    for (int64_t i = 0; i < n; i++) {
+        float *o = out + to[i] * ldo;
+        const float *r = x + (from ? from[i] : i) * ldx;
+        if (acc)
+            add(nv, o, r, D);
+        else
+            copy(nv, o, r, D);
+    }
+}
+
+/* Records lie anywhere in memory: they are asked for AHEAD rows before. After the first lines of
+ * one the CPU asks by itself. */
+enum { AHEAD = 16, LINE = 64, MOST = 16 * LINE };
+INLINE void fetch(const float *row, int64_t D) {
+    const char *p = (const char *)row, *end = p + D * (int64_t)sizeof(float);
+    if (end - p > MOST) end = p + MOST;
+    for (p -= (uintptr_t)p % LINE; p < end; p += LINE)
+        __builtin_prefetch(p, 0, 2); /* into L2: more may be under way than into L1 */
+}
+
+INLINE void look(const int nv, float *out, int64_t ldo, const float *table, int64_t stride,
+                 const int64_t *ids, int64_t n, int64_t more, int64_t D) {
+    for (int64_t i = 0; i < n; i++) {
+        if (i + AHEAD < n + more) fetch(table + ids[i + AHEAD] * stride, D);
+        copy(nv, out + i * ldo, table + ids[i] * stride, D);
+    }
+}
+
+/* by the number of vectors */
+#define BY_WIDTH(fn, ...)                                                                          \
+    switch (D) {                                                                                   \
+    case VW: fn(1, __VA_ARGS__); break;                                                            \
+    case 2 * VW: fn(2, __VA_ARGS__); break;                                                        \
+    case 4 * VW: fn(4, __VA_ARGS__); break;                                                        \
+    default: fn(0, __VA_ARGS__);                                                                   \
+    }
+
 void KERN(take_rows)(float *out, int64_t ldo, const float *x, int64_t ldx, const int32_t *row,
                      int64_t n, int64_t D) {
-    switch (D) {
-    case VW: take(1, out, ldo, x, ldx, row, n); return;
-    case 2 * VW: take(2, out, ldo, x, ldx, row, n); return;
-    case 4 * VW: take(4, out, ldo, x, ldx, row, n); return;
-    default:
-        for (int64_t i = 0; i < n; i++)
-            memcpy(out + i * ldo, x + row[i] * ldx, (size_t)D * sizeof(float));
-    }
+    BY_WIDTH(take, out, ldo, x, ldx, row, n, D)
+}
+
+void KERN(put_rows)(float *out, int64_t ldo, const int32_t *to, const float *x, int64_t ldx,
+                    const int32_t *from, int64_t n, int64_t D, bool acc) {
+    BY_WIDTH(put, out, ldo, to, x, ldx, from, n, D, acc)
+}
+
+void KERN(look_rows)(float *out, int64_t ldo, const float *table, int64_t stride,
+                     const int64_t *ids, int64_t n, int64_t more, int64_t D) {
+    BY_WIDTH(look, out, ldo, table, stride, ids, n, more, D)
 }

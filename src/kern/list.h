@@ -140,10 +140,12 @@
  * rows in order, in double sum[d] += x[b,d];  sum[d] += (x[b,d] - mean[d])^2;  sum[d] += x[b,d] *
  * y[b,d] gather_sum: out[b,d] = x[0][code[b*ldk + 0] * ldx + d] + x[1][code[b*ldk + 1] * ldx + d] +
  * .., F of them in order, starting from the first, or from out when ADD; then BIAS and RELU as in
- * gemm take_rows: out[i*ldo + d] = x[row[i] * ldx + d], i < n seg_sum: out[u*ldo + d] = sum over i
- * = seg[u] .. seg[u+1]-1 in order of x[row[i] * ldx + d], starting from the first; no segment is
- * empty pool: one bag of n ids: out[d] = sum over i in order of (w ? w[i] : 1) *
- * table[ids[i]*stride + d] starting from 0, or from out when acc
+ * gemm take_rows: out[i*ldo + d] = x[row[i] * ldx + d], i < n put_rows: out[to[i]*ldo + d] = x[r *
+ * ldx + d], or += when acc, r = from ? from[i] : i, for i < n in order look_rows: out[i*ldo + d] =
+ * table[ids[i] * stride + d], i < n; `more` ids behind them come in the next call seg_sum:
+ * out[u*ldo + d] = sum over i = seg[u] .. seg[u+1]-1 in order of x[row[i] * ldx + d], starting from
+ * the first; no segment is empty pool: one bag of n ids: out[d] = sum over i in order of (w ? w[i]
+ * : 1) * table[ids[i]*stride + d] starting from 0, or from out when acc
  */
 #define CR_KERNELS_ROW(X)                                                                          \
     X(void, copy_rows,                                                                             \
@@ -172,6 +174,12 @@
     X(void, take_rows,                                                                             \
       (float *out, int64_t ldo, const float *x, int64_t ldx, const int32_t *row, int64_t n,        \
        int64_t D))                                                                                 \
+    X(void, put_rows,                                                                              \
+      (float *out, int64_t ldo, const int32_t *to, const float *x, int64_t ldx,                    \
+       const int32_t *from, int64_t n, int64_t D, bool acc))                                       \
+    X(void, look_rows,                                                                             \
+      (float *out, int64_t ldo, const float *table, int64_t stride, const int64_t *ids, int64_t n, \
+       int64_t more, int64_t D))                                                                   \
     X(void, seg_sum,                                                                               \
       (float *out, int64_t ldo, const float *x, int64_t ldx, const int32_t *row,                   \
        const int32_t *seg, int64_t U, int64_t D))                                                  \

@@ -316,7 +316,8 @@ static void give(const cr_node *n, const cr_tile *t, const back *b, bool set) {
         for (int64_t r = 0; set && !cr_codes_solo(n->in[IN_CODES]) && r < R; r++)
             memset(dx + r * ldx, 0, (size_t)w * sizeof(float));
         for (int64_t c = 0; c < u; c++)
-            cr_kern->copy_rows(dx + order[seg[c]] * ldx, ldx, b->de[i] + c * w, w, 1, w, !set);
+            b->first[c] = order[seg[c]];
+        cr_kern->put_rows(dx, ldx, b->first, b->de[i], w, NULL, u, w, !set);
     }
 }
 

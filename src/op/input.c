@@ -32,10 +32,10 @@ static void lookup_infer(cr_node *n) {
         n->needs_grad |= a->v[i].table && a->v[i].table->trainable;
 }
 
-static void look_dense(const cr_look *k, const cr_batch *b, const cr_tile *t, float *y,
-                       int64_t ld) {
+static void look_dense(const cr_look *k, const cr_batch *b, const cr_tile *t, int64_t from,
+                       int64_t to, float *y, int64_t ld) {
     const float *x = b->dense + t->row0 * b->dense_width + k->dense_off;
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = from; r < to; r++)
         memcpy(y + r * ld, x + r * b->dense_width, (size_t)k->width * sizeof(float));
 }
 
@@ -53,54 +53,58 @@ static void look_bag(const cr_look *k, const cr_jagged *j, int32_t from, int32_t
             y[d] /= (float)n;
 }
 
-static void look_bags(const cr_look *k, const cr_jagged *j, const cr_tile *t, float *y,
-                      int64_t ld) {
+static void look_bags(const cr_look *k, const cr_jagged *j, const cr_tile *t, int64_t from,
+                      int64_t to, float *y, int64_t ld) {
     const int32_t *off = j->off + t->row0;
-    int64_t fetched = off[0], last = off[t->n_rows];
-    for (int64_t r = 0; r < t->n_rows; r++, y += ld) {
+    int64_t last = off[t->n_rows], fetched = from == 0 ? off[0] : off[from] + AHEAD;
+    for (int64_t r = from; r < to; r++) {
         for (; fetched < last && fetched < off[r + 1] + AHEAD; fetched++)
             cr_table_fetch(k->table, j->ids[fetched], false);
-        look_bag(k, j, off[r], off[r + 1] - off[r], y);
+        look_bag(k, j, off[r], off[r + 1] - off[r], y + r * ld);
     }
 }
+
+/* Some rows at a time, all features of each: then a line that two features share is still in the
+ * first-level cache when the second comes. */
+#define ROWS 32
 
 static void lookup_forward(const cr_node *n, cr_tile *t) {
     const lookup *a = n->attr;
     const cr_batch *b = ((const cr_step_input *)cr_tile_input(t))->batch;
-    float *y = cr_val(t, n);
-    int64_t ld = cr_ld(n);
-    for (int i = 0; i < a->n; i++) {
-        const cr_look *k = &a->v[i];
-        if (!k->table) {
-            look_dense(k, b, t, y + k->out, ld);
-            continue;
+    int64_t ld = cr_ld(n), R = t->n_rows;
+    for (int64_t from = 0; from < R; from += ROWS) {
+        int64_t to = from + ROWS < R ? from + ROWS : R;
+        for (int i = 0; i < a->n; i++) {
+            const cr_look *k = &a->v[i];
+            const cr_jagged *j = k->table ? &b->sparse[k->slot] : NULL;
+            float *y = cr_val(t, n) + k->out;
+            if (!j)
+                look_dense(k, b, t, from, to, y, ld);
+            else if (!j->off)
+                cr_table_lookup(k->table, j->ids + t->row0 + from,
+                                j->w ? j->w + t->row0 + from : NULL, to - from, R - to,
+                                y + from * ld, ld);
+            else
+                look_bags(k, j, t, from, to, y, ld);
         }
-        const cr_jagged *j = &b->sparse[k->slot];
-        if (!j->off)
-            cr_table_lookup(k->table, j->ids + t->row0, j->w ? j->w + t->row0 : NULL, t->n_rows,
-                            y + k->out, ld);
-        else
-            look_bags(k, j, t, y + k->out, ld);
     }
 }
 
-/* sums the rows of each code into the first of them */
+/* sums the rows of each code into the first of them; at: 3 numbers per row */
 static void gather(float *dx, int64_t ldx, int64_t width, const int32_t *code, int64_t ld,
-                   int64_t rows, int32_t *first) {
-    int32_t u = 0;
+                   int64_t rows, int32_t *at) {
+    int32_t *first = at, *to = at + rows, *from = to + rows, u = 0;
+    int64_t n = 0;
     for (int64_t r = 0; r < rows; r++) {
         int32_t c = code[r * ld];
         if (c == u) {
             first[u++] = (int32_t)r;
-            continue;
+        } else {
+            to[n] = first[c];
+            from[n++] = (int32_t)r;
         }
-        float *to = dx + first[c] * ldx;
-        const float *from = dx + r * ldx;
-        if (width == 1)
-            *to += *from;
-        else
-            cr_kern->add(to, to, from, width);
     }
+    cr_kern->put_rows(dx, ldx, to, dx, ldx, from, n, width, true);
 }
 
 /* the gradient stays where it is; emb/update.c reads it after the step */
@@ -149,7 +153,7 @@ void cr_lookup_set_codes(cr_node *n, const cr_node *codes, const int *col, bool 
     a->col = col;
     n->lane = forward;
     n->lane_back = !forward;
-    n->scratch_row = 1; /* gather */
+    n->scratch_row = 3; /* gather */
 }
 
 const uint8_t *cr_lookup_shared(const cr_node *n, int piece) {
@@ -166,11 +170,12 @@ static void seq_infer(cr_node *n) {
     n->axis = ((const lookup *)n->attr)->axis;
 }
 
-/* steps [from, from + count) of a sequence of ids */
-static void look_steps(const cr_look *k, const cr_jagged *j, int64_t from, int64_t count, float *y,
-                       int64_t ld) {
+/* steps [from, from + count) of a sequence of ids; others up to `last` come next */
+static void look_steps(const cr_look *k, const cr_jagged *j, int64_t from, int64_t count,
+                       int64_t last, float *y, int64_t ld) {
     if (!j->off) {
-        cr_table_lookup(k->table, j->ids + from, j->w ? j->w + from : NULL, count, y, ld);
+        cr_table_lookup(k->table, j->ids + from, j->w ? j->w + from : NULL, count,
+                        last - from - count, y, ld);
         return;
     }
     for (int64_t i = from; i < from + count; i++, y += ld)
@@ -187,7 +192,7 @@ static void seq_piece(const cr_node *n, const cr_tile *t, const cr_look *k, cons
         int64_t want = off[r + 1] - off[r], has = steps[r + 1] - steps[r];
         int64_t count = want < has ? want : has;
         if (j)
-            look_steps(k, j, steps[r], count, y, ld);
+            look_steps(k, j, steps[r], count, steps[t->n_rows], y, ld);
         else
             for (int64_t i = 0; i < count; i++)
                 memcpy(y + i * ld, d->v + (steps[r] + i) * k->width,

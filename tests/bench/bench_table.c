@@ -53,7 +53,7 @@ typedef struct look_job {
 static void look_tile(void *ctx, int64_t item, int thread) {
     const look_job *j = ctx;
     int64_t r = item * TILE, n = B - r < TILE ? B - r : TILE;
-    cr_table_lookup(j->t, j->ids + r, NULL, n, j->y + thread * TILE * j->ld, j->ld);
+    cr_table_lookup(j->t, j->ids + r, NULL, n, 0, j->y + thread * TILE * j->ld, j->ld);
 }
 
 /* cache lines of floats [0, n) of a record, on average over the places a record starts at */

@@ -194,6 +194,7 @@ TEST(gathered_sums) {
 
 TEST(segment_sums) {
     static const int32_t row[] = {4, 0, 2, 2, 5, 1, 3}, seg[] = {0, 1, 4, 6, 7};
+    static const int64_t ids[] = {4, 0, 2, 2};
     enum { U = 4, ROWS = 6 };
     EACH_LEVEL(k)
     for (int64_t D = 1; D < 200; D += D < 70 ? 1 : 29) {
@@ -215,9 +216,36 @@ TEST(segment_sums) {
             for (int64_t d = 0; d < D; d++)
                 r.p[u * ldo + d] = x.p[row[u] * ldx + d];
         CHECK_SAME(o.p, r.p, o.n);
+        fill(o.p, o.n, 2);
+        for (int64_t n = 0; n < U; n += U / 2)
+            k->look_rows(o.p + n * ldo, ldo, x.p, ldx, ids + n, U / 2, U / 2 - n, D);
+        CHECK_SAME(o.p, r.p, o.n);
         CHECK(guard_intact(&o) && guard_intact(&x));
         guard_free(&x), guard_free(&o), guard_free(&r);
     }
+}
+
+TEST(rows_put_in_their_places) {
+    static const int32_t to[] = {3, 0, 3, 1, 1}, from[] = {2, 4, 0, 1, 3};
+    enum { N = 5, ROWS = 6 };
+    EACH_LEVEL(k)
+    for (int64_t D = 1; D < 200; D += D < 70 ? 1 : 29)
+        for (int mode = 0; mode < 4; mode++) {
+            bool acc = mode & 1, in_order = mode & 2;
+            int64_t ldx = D + D % 4, ldo = D + D % 3;
+            guarded x = guard_new(ROWS * ldx, 1), o = guard_new(ROWS * ldo, 2);
+            guarded r = guard_new(ROWS * ldo, 0);
+            fill(x.p, x.n, 1), fill(o.p, o.n, 2), fill(r.p, r.n, 2);
+            k->put_rows(o.p, ldo, to, x.p, ldx, in_order ? NULL : from, N, D, acc);
+            for (int64_t i = 0; i < N; i++)
+                for (int64_t d = 0; d < D; d++) {
+                    float v = x.p[(in_order ? i : from[i]) * ldx + d], *at = r.p + to[i] * ldo + d;
+                    *at = acc ? *at + v : v;
+                }
+            CHECK_SAME(o.p, r.p, o.n);
+            CHECK(guard_intact(&o) && guard_intact(&x));
+            guard_free(&x), guard_free(&o), guard_free(&r);
+        }
 }
 
 TEST(pooling) {
@@ -449,15 +477,11 @@ static void bench(void) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(vectors),
-                                   CASE(rows_and_columns),
-                                   CASE(diagonals),
-                                   CASE(gathered_sums),
-                                   CASE(segment_sums),
-                                   CASE(pooling),
-                                   CASE(factorization_machine),
-                                   CASE(pairs),
-                                   CASE(outer_products),
+    static const t_case cases[] = {CASE(vectors),      CASE(rows_and_columns),
+                                   CASE(diagonals),    CASE(gathered_sums),
+                                   CASE(segment_sums), CASE(rows_put_in_their_places),
+                                   CASE(pooling),      CASE(factorization_machine),
+                                   CASE(pairs),        CASE(outer_products),
                                    CASE(field_aware)};
     if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
         bench();
