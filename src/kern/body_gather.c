@@ -160,9 +160,12 @@ INLINE void look(const int nv, float *out, int64_t ldo, const float *table, int6
     }
 }
 
-/* by the number of vectors */
+/* by the number of vectors; a few floats are copied without a call where D is a constant */
 #define BY_WIDTH(fn, ...)                                                                          \
     switch (D) {                                                                                   \
+    case 1: fn(0, __VA_ARGS__); break;                                                             \
+    case 4: fn(0, __VA_ARGS__); break;                                                             \
+    case 8: fn(0, __VA_ARGS__); break;                                                             \
     case VW: fn(1, __VA_ARGS__); break;                                                            \
     case 2 * VW: fn(2, __VA_ARGS__); break;                                                        \
     case 4 * VW: fn(4, __VA_ARGS__); break;                                                        \

@@ -300,7 +300,8 @@ void KERN(gemm_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
             int64_t nc = N - n < CR_GEMM_NR ? N - n : CR_GEMM_NR;
             const float *b = B + k0 * ldb + n;
             j.sb = ldb;
-            if (M > MR || nc < CR_GEMM_NR) { /* read more than once, or past its end */
+            bool close = nc % VL == 0 && ldb <= CR_GEMM_NR; /* as good as packed */
+            if (!close && (M > MR || nc < CR_GEMM_NR)) { /* read more than once, or past its end */
                 KERN(gemm_pack)(packed_b, b, ldb, false, j.K, nc, 0, 1);
                 b = packed_b;
                 j.sb = CR_GEMM_NR;
