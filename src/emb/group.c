@@ -27,8 +27,8 @@ void cr_group_clear(cr_group *g) {
 
 typedef struct arrays {
     pair *a, *b;
-    int64_t *id, *seg;
-    uint32_t *entry, *row, *pos, *slot;
+    int64_t *id, *seg, *head_seg;
+    uint32_t *entry, *head, *row, *pos, *slot;
     uint8_t *lane;
 } arrays;
 
@@ -39,8 +39,8 @@ static size_t up64(size_t n) {
 /* one block for everything; kept while batches are not larger than any before */
 static arrays carve(cr_group *g, int64_t n) {
     size_t c = (size_t)(n > g->cap ? n + n / 4 + 64 : g->cap);
-    size_t size = 2 * up64(c * sizeof(pair)) + 2 * up64((c + 1) * sizeof(int64_t)) +
-                  4 * up64(c * sizeof(uint32_t)) + up64(c);
+    size_t size = 2 * up64(c * sizeof(pair)) + 3 * up64((c + 1) * sizeof(int64_t)) +
+                  5 * up64(c * sizeof(uint32_t)) + up64(c);
     if (!g->mem || n > g->cap) { /* a first batch can have no ids at all */
         cr_group_clear(g);
         g->mem = cr_alloc(size, "grouping of ids");
@@ -55,7 +55,9 @@ static arrays carve(cr_group *g, int64_t n) {
     TAKE(b, pair, c);
     TAKE(id, int64_t, c + 1);
     TAKE(seg, int64_t, c + 1);
+    TAKE(head_seg, int64_t, c + 1);
     TAKE(entry, uint32_t, c);
+    TAKE(head, uint32_t, c);
     TAKE(row, uint32_t, c);
     TAKE(pos, uint32_t, c);
     TAKE(slot, uint32_t, c);
@@ -153,20 +155,29 @@ void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes, in
     arrays m = carve(g, n);
     n = collect(g, b, axes, lanes, &m);
     const pair *p = sort(&m, n);
-    int64_t u = 0;
+    int64_t u = 0, h = 0, before = -1; /* a place that no entry has */
     for (int64_t i = 0; i < n; i++) {
-        m.entry[i] = p[i].entry;
-        if (i == 0 || p[i].id != p[i - 1].id) {
-            m.id[u] = (int64_t)p[i].id;
-            m.seg[u++] = i;
-        }
+        uint32_t e = p[i].entry;
+        int64_t place = (int64_t)m.lane[e] * g->n_slots + m.slot[e];
+        bool next = i == 0 || p[i].id != p[i - 1].id;
+        m.entry[i] = e;
+        m.head[h] = e;
+        m.id[u] = (int64_t)p[i].id;
+        m.seg[u] = i;
+        m.head_seg[u] = h;
+        h += next || place != before;
+        u += next;
+        before = place;
     }
     m.seg[u] = n;
+    m.head_seg[u] = h;
     g->n = n;
     g->n_uniq = u;
     g->id = m.id;
     g->seg = m.seg;
     g->entry = m.entry;
+    g->head = m.head;
+    g->head_seg = m.head_seg;
     g->row = m.row;
     g->pos = m.pos;
     g->slot = g->n_slots > 1 ? m.slot : NULL;

@@ -25,6 +25,10 @@ typedef struct cr_group {
     const int64_t *id;     /* [n_uniq] ascending */
     const int64_t *seg;    /* [n_uniq + 1] into entry */
     const uint32_t *entry; /* [n] entry numbers; ascending inside a segment */
+    /* of the entries of one id, lane and feature the first alone, which has the sum of their
+     * gradients where the lookup made it */
+    const uint32_t *head;
+    const int64_t *head_seg; /* [n_uniq + 1] into head */
     const uint32_t *row;   /* [n] by entry: row of the batch, or position on the axis */
     const uint32_t *pos;   /* [n] by entry: index into the feature's ids (its weight) */
     const uint32_t *slot;  /* [n] by entry: index into slots; NULL when there is only one */

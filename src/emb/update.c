@@ -12,8 +12,8 @@
 
 #define PIECE     256 /* distinct ids a thread takes at a time */
 #define MAX_LANES 64
-#define KEPT      16   /* gradient rows of an id that are fetched before they are needed */
-#define AHEAD     4    /* gradients and records are fetched this many ids before they are needed */
+#define FETCHED   16   /* gradient rows of an id that are fetched before they are needed */
+#define AHEAD     8    /* gradients and records are fetched this many ids before they are needed */
 #define SWEEP     1024 /* rows a thread takes at a time of a table that is swept */
 
 typedef struct utable {
@@ -23,6 +23,11 @@ typedef struct utable {
     int group;
     float clip;          /* 0: none */
     int64_t first_piece; /* of this table in the list of all pieces */
+    /* the entries of each id that have a gradient, [seg[k], seg[k + 1]) of entry; some: those that
+     * are counted() have none */
+    const uint32_t *entry;
+    const int64_t *seg;
+    bool some;
 } utable;
 
 struct cr_updater {
@@ -187,35 +192,38 @@ static void add_entry(const cr_updater *u, const utable *ut, const cr_group *g, 
 
 /* is entry i's gradient in that of the entry before, of the same id and lane? */
 static bool counted(const utable *ut, const cr_group *g, int64_t i) {
-    uint32_t e = g->entry[i], before = g->entry[i - 1];
+    uint32_t e = ut->entry[i], before = ut->entry[i - 1];
     if (g->lane[e] != g->lane[before] || (g->slot && g->slot[e] != g->slot[before])) return false;
     const uint8_t *shared = ut->uses[g->slot ? g->slot[e] : 0].shared;
     return shared && shared[g->lane[e]];
 }
 
-/* The entries of one id that have a gradient. They lie far apart in the batch, so they are looked
- * up and fetched some ids before they are needed. */
-typedef struct parts {
-    int64_t n, i; /* how many; those behind the first KEPT are looked up again, from place i on */
-    uint32_t e[KEPT];
-} parts;
+/* Whose gradients lie in the first entry of each id, lane and feature: those of all lanes, most
+ * often; or of some. */
+static void choose_entries(const cr_updater *u, utable *ut) {
+    const cr_group *g = &u->groups[ut->group];
+    int64_t shared = 0, all = (int64_t)ut->n_uses * u->lanes;
+    for (int k = 0; k < ut->n_uses; k++)
+        for (int l = 0; ut->uses[k].shared && l < u->lanes; l++)
+            shared += ut->uses[k].shared[l];
+    ut->entry = shared == all ? g->head : g->entry;
+    ut->seg = shared == all ? g->head_seg : g->seg;
+    ut->some = shared > 0 && shared < all;
+}
 
-static void find_parts(const utable *ut, const cr_group *g, int64_t k, parts *p) {
-    int64_t end = g->seg[k + 1];
-    p->n = 0;
-    p->i = end;
-    for (int64_t i = g->seg[k]; i < end; i++) {
-        if (i > g->seg[k] && counted(ut, g, i)) continue;
-        if (p->n == KEPT) {
-            p->i = i;
-            return;
-        }
-        uint32_t e = g->entry[i];
+/* The gradients of an id lie far apart in the batch: they are fetched some ids before they are
+ * needed, the first of them. Trap: gcc leaves out calls of a function that only fetches. */
+static inline __attribute__((always_inline)) void fetch_parts(const utable *ut, const cr_group *g,
+                                                              int64_t k) {
+    int64_t i = ut->seg[k], end = ut->seg[k + 1];
+    end = end - i > FETCHED ? i + FETCHED : end;
+    for (; i < end; i++) {
+        uint32_t e = ut->entry[i];
         const cr_use *use = &ut->uses[g->slot ? g->slot[e] : 0];
         const float *gr = use->grad + (int64_t)g->row[e] * use->ld;
         for (int64_t d = 0; d < ut->t->D; d += 16)
             __builtin_prefetch(gr + d);
-        p->e[p->n++] = e;
+        __builtin_prefetch(gr + ut->t->D - 1);
     }
 }
 
@@ -234,15 +242,13 @@ static void add_part(const cr_updater *u, const utable *ut, const cr_group *g, u
 
 /* gradient of distinct id number k into part[0 .. D) */
 static void sum_id(const cr_updater *u, const utable *ut, const cr_group *g, int64_t k,
-                   const parts *p, float *part) {
-    int64_t D = ut->t->D, end = g->seg[k + 1];
+                   float *part) {
+    int64_t D = ut->t->D, first = ut->seg[k], end = ut->seg[k + 1];
     sums s;
     s.n = 0;
     s.part = part;
-    for (int64_t i = 0; i < p->n; i++)
-        add_part(u, ut, g, p->e[i], &s);
-    for (int64_t i = p->i; i < end; i++)
-        if (!counted(ut, g, i)) add_part(u, ut, g, g->entry[i], &s);
+    for (int64_t i = first; i < end; i++)
+        if (!ut->some || i == first || !counted(ut, g, i)) add_part(u, ut, g, ut->entry[i], &s);
     for (int level = 1; s.n > 1; level++) {
         int m = 0;
         for (int a = 0; a < s.n; a++, m++) {
@@ -299,9 +305,7 @@ static void sweep_rows(const cr_updater *u, const utable *ut, int64_t first, flo
     int64_t k = lower_bound(g->id, g->n_uniq, first);
     for (int64_t row = first; row < end; row++) {
         if (k < g->n_uniq && g->id[k] == row) {
-            parts p;
-            find_parts(ut, g, k, &p);
-            sum_id(u, ut, g, k++, &p, part);
+            sum_id(u, ut, g, k++, part);
             adjust_row(u, part, t->D);
             update_row(u, t, row, part, part + u->lanes * t->D);
         } else {
@@ -334,15 +338,14 @@ static void apply_item(void *ctx, int64_t item, int thread) {
     }
     int64_t k = (item - ut->first_piece) * PIECE,
             end = k + PIECE < g->n_uniq ? k + PIECE : g->n_uniq;
-    parts p[AHEAD];
     for (int64_t a = k; a < end && a < k + AHEAD; a++)
-        find_parts(ut, g, a, &p[a % AHEAD]);
+        fetch_parts(ut, g, a);
     for (; k < end; k++) {
-        sum_id(u, ut, g, k, &p[k % AHEAD], part);
         if (k + AHEAD < end) {
-            find_parts(ut, g, k + AHEAD, &p[k % AHEAD]);
+            fetch_parts(ut, g, k + AHEAD);
             cr_table_fetch(t, g->id[k + AHEAD], true);
         }
+        sum_id(u, ut, g, k, part);
         adjust_row(u, part, t->D);
         update_row(u, t, g->id[k], part, part + u->lanes * t->D);
     }
@@ -353,6 +356,7 @@ static int64_t cut(cr_updater *u, bool by_row) {
     int64_t pieces = 0;
     for (int i = 0; i < u->n_tables; i++) {
         utable *ut = &u->tables[i];
+        choose_entries(u, ut);
         ut->first_piece = pieces;
         pieces += by_row && ut->t->optim->every_row
                       ? (ut->t->n_rows + SWEEP - 1) / SWEEP
@@ -396,9 +400,7 @@ static void measure_item(void *ctx, int64_t item, int thread) {
     int64_t k = (item - ut->first_piece) * PIECE,
             end = k + PIECE < g->n_uniq ? k + PIECE : g->n_uniq;
     for (; k < end; k++) {
-        parts p;
-        find_parts(ut, g, k, &p);
-        sum_id(u, ut, g, k, &p, part);
+        sum_id(u, ut, g, k, part);
         bad |= !cr_norm_add(&sum, part, ut->t->D, u->norm);
         if (ut->clip > 0) bad |= !entries_finite(ut, g, k);
     }

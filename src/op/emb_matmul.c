@@ -127,8 +127,10 @@ static float *take(float **at, int64_t n) {
 /* first row of each code; returns their number */
 static int64_t first_rows(int32_t *first, const int32_t *code, int64_t ld, int64_t rows) {
     int32_t u = 0;
-    for (int64_t r = 0; r < rows; r++)
-        if (code[r * ld] == u) first[u++] = (int32_t)r;
+    for (int64_t r = 0; r < rows; r++) {
+        first[u] = (int32_t)r; /* kept if it is one: no branch, nobody could foresee it */
+        u += code[r * ld] == u;
+    }
     return u;
 }
 
@@ -238,10 +240,11 @@ static void forward(const cr_node *n, cr_tile *t) {
 static int64_t sort_rows(int32_t *order, int32_t *seg, const int32_t *code, int64_t ld,
                          int64_t rows) {
     int32_t u = 0;
+    memset(seg, 0, (size_t)(rows + 1) * sizeof(*seg));
     for (int64_t r = 0; r < rows; r++) {
         int32_t c = code[r * ld];
-        if (c == u) seg[u++] = 0;
         seg[c]++;
+        u += c == u;
     }
     for (int32_t i = 0, at = 0; i < u; i++) {
         int32_t k = seg[i];

@@ -90,19 +90,20 @@ static void lookup_forward(const cr_node *n, cr_tile *t) {
     }
 }
 
-/* sums the rows of each code into the first of them; at: 3 numbers per row */
+/* Sums the rows of each code into the first of them. at: 3 numbers per row. Whether a code is new
+ * cannot be foreseen, so both ways are written and one is kept. */
 static void gather(float *dx, int64_t ldx, int64_t width, const int32_t *code, int64_t ld,
                    int64_t rows, int32_t *at) {
     int32_t *first = at, *to = at + rows, *from = to + rows, u = 0;
     int64_t n = 0;
     for (int64_t r = 0; r < rows; r++) {
         int32_t c = code[r * ld];
-        if (c == u) {
-            first[u++] = (int32_t)r;
-        } else {
-            to[n] = first[c];
-            from[n++] = (int32_t)r;
-        }
+        bool next = c == u;
+        first[u] = next ? (int32_t)r : first[u];
+        to[n] = first[c];
+        from[n] = (int32_t)r;
+        n += !next;
+        u += next;
     }
     cr_kern->put_rows(dx, ldx, to, dx, ldx, from, n, width, true);
 }
