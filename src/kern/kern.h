@@ -64,10 +64,10 @@ static inline void cr_gemm_pack(float *dst, const float *B, int64_t ldb, bool tr
 }
 /* gemm_nz pays for products of so many columns on, of an A with half zeros */
 #define CR_GEMM_NZ_COLUMNS 64
-/* gemm_nz: columns of a strip, a multiple of 16 up to 256, all strips alike; floats of a packed
+/* gemm_nz: columns of a strip, a multiple of 16 up to 160, all strips alike; floats of a packed
  * (K, N) matrix. Threads can share the packing by rows. */
 static inline int64_t cr_gemm_nz_strip(int64_t N) {
-    int64_t v = (N + 15) / 16, strips = (v + 15) / 16;
+    int64_t v = (N + 15) / 16, strips = (v + 9) / 10;
     return strips > 0 ? (v + strips - 1) / strips * 16 : 16;
 }
 static inline int64_t cr_gemm_nz_pack_size(int64_t K, int64_t N) {

@@ -2,7 +2,7 @@
  * x86/gemm_nz.c - matrix products that skip the zeros of A, for AVX2 and AVX-512, one body.
  *
  * One row of C at a time: up to NV vectors of it are registers, the bits of the nonzero elements of
- * a block of A are walked, each adds its row of B. A block is 32 or 64 rows of a strip of B, which
+ * a block of A are walked, each adds its row of B. A block is up to 64 rows of a strip of B, which
  * stays in the first-level cache while all rows of A pass; between blocks the chains wait in C.
  * With half of A zero this does 1.6 times the work of the dense kernel in the same time. Rows whose
  * zeros are in the same places are taken together and share the loads of B. Which way a row goes
@@ -10,9 +10,11 @@
  */
 #include "kern/x86/vec_int.h"
 
-/* rows of a block of B, as many as bits of a mask: 32 KiB, the first-level cache */
-INLINE int64_t block_rows(int64_t columns) {
-    return columns <= 128 ? 64 : 32;
+/* rows of a block of B of K: 32 KiB, the first-level cache, no more than a mask has bits; blocks
+ * alike */
+INLINE int64_t block_rows(int64_t K, int64_t columns) {
+    int64_t most = columns <= 128 ? 64 : 8192 / columns, blocks = (K + most - 1) / most;
+    return blocks > 0 ? (K + blocks - 1) / blocks : 1;
 }
 
 /* of the first n floats; a masked load of all is slower on AVX2 */
@@ -24,7 +26,7 @@ INLINE vec vload_first(const float *p, int64_t n) {
  * large: twice the rows are half the passes over it. AR rows of AV vectors: those taken together.
  */
 #ifdef __AVX512F__
-enum { NV = 16, TN_COLUMNS = 128, TN_ROWS = 64, AR = 6, AV = 4 };
+enum { NV = 10, TN_COLUMNS = 128, TN_ROWS = 64, AR = 6, AV = 4 };
 /* Which of the first n elements are not zero. Two vectors become one mask of 32 bits: gcc 12 spills
  * a mask of 16 as two bytes and reads back four. */
 INLINE uint32_t nonzero_32(const float *a, int64_t n) {
@@ -286,11 +288,7 @@ INLINE void rows_tn(const job *j, int nv, float *c, int64_t ldc, const float *a,
     CASE(2, rows)                                                                                  \
     CASE(3, rows) CASE(4, rows) CASE(5, rows) CASE(6, rows) CASE(7, rows) CASE(8, rows)
 #ifdef __AVX512F__
-#define CASES(rows)                                                                                \
-    CASES_8(rows)                                                                                  \
-    CASE(9, rows)                                                                                  \
-    CASE(10, rows)                                                                                 \
-    CASE(11, rows) CASE(12, rows) CASE(13, rows) CASE(14, rows) CASE(15, rows) CASE(16, rows)
+#define CASES(rows) CASES_8(rows) CASE(9, rows) CASE(10, rows)
 #else
 #define CASES(rows) CASES_8(rows)
 #endif
@@ -308,7 +306,7 @@ void KERN(gemm_nz)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
                    int64_t M, int64_t N, int64_t K, int flags, const float *bias) {
     int64_t w = cr_gemm_nz_strip(N);
     for (int64_t n = 0; n < N; n += w) {
-        int64_t nc = N - n < w ? N - n : w, most = block_rows(nc);
+        int64_t nc = N - n < w ? N - n : w, most = block_rows(K, nc);
         int64_t k = 0;
         do {
             int64_t kb = K - k < most ? K - k : most;
