@@ -211,20 +211,23 @@ static void choose_entries(const cr_updater *u, utable *ut) {
     ut->some = shared > 0 && shared < all;
 }
 
-/* The gradients of an id lie far apart in the batch: they are fetched some ids before they are
- * needed, the first of them. Trap: gcc leaves out calls of a function that only fetches. */
-static inline __attribute__((always_inline)) void fetch_parts(const utable *ut, const cr_group *g,
-                                                              int64_t k) {
+/* The gradients of an id lie far apart in the batch: they are fetched before they are needed, the
+ * first FETCHED some ids ahead, the others as many entries ahead. Trap: gcc leaves out calls of a
+ * function that only fetches. */
+#define FETCH static inline __attribute__((always_inline)) void
+FETCH fetch_entry(const utable *ut, const cr_group *g, int64_t i) {
+    uint32_t e = ut->entry[i];
+    const cr_use *use = &ut->uses[g->slot ? g->slot[e] : 0];
+    const float *gr = use->grad + (int64_t)g->row[e] * use->ld;
+    for (int64_t d = 0; d < ut->t->D; d += 16)
+        __builtin_prefetch(gr + d);
+    __builtin_prefetch(gr + ut->t->D - 1);
+}
+FETCH fetch_parts(const utable *ut, const cr_group *g, int64_t k) {
     int64_t i = ut->seg[k], end = ut->seg[k + 1];
     end = end - i > FETCHED ? i + FETCHED : end;
-    for (; i < end; i++) {
-        uint32_t e = ut->entry[i];
-        const cr_use *use = &ut->uses[g->slot ? g->slot[e] : 0];
-        const float *gr = use->grad + (int64_t)g->row[e] * use->ld;
-        for (int64_t d = 0; d < ut->t->D; d += 16)
-            __builtin_prefetch(gr + d);
-        __builtin_prefetch(gr + ut->t->D - 1);
-    }
+    for (; i < end; i++)
+        fetch_entry(ut, g, i);
 }
 
 /* partial sums per lane: lane[0 .. n) and D floats each */
@@ -247,8 +250,10 @@ static void sum_id(const cr_updater *u, const utable *ut, const cr_group *g, int
     sums s;
     s.n = 0;
     s.part = part;
-    for (int64_t i = first; i < end; i++)
+    for (int64_t i = first; i < end; i++) {
+        if (i + FETCHED < end) fetch_entry(ut, g, i + FETCHED);
         if (!ut->some || i == first || !counted(ut, g, i)) add_part(u, ut, g, ut->entry[i], &s);
+    }
     for (int level = 1; s.n > 1; level++) {
         int m = 0;
         for (int a = 0; a < s.n; a++, m++) {
