@@ -23,13 +23,21 @@ void KERN(copy_rows)(float *dst, int64_t ldd, const float *src, int64_t lds, int
 }
 
 void KERN(row_affine)(float *out, int64_t ldo, const float *x, int64_t ldx, const float *scale,
-                      const float *shift, int64_t B, int64_t D) {
+                      const float *shift, int64_t B, int64_t D, bool relu) {
     for (int64_t b = 0; b < B; b++) {
         float *o = out + b * ldo;
         const float *r = x + b * ldx;
+        if (relu) {
 #pragma omp simd
-        for (int64_t i = 0; i < D; i++)
-            o[i] = r[i] * scale[i] + shift[i];
+            for (int64_t i = 0; i < D; i++) {
+                float v = r[i] * scale[i] + shift[i];
+                o[i] = v <= 0 ? 0 : v;
+            }
+        } else {
+#pragma omp simd
+            for (int64_t i = 0; i < D; i++)
+                o[i] = r[i] * scale[i] + shift[i];
+        }
     }
 }
 

@@ -131,7 +131,7 @@
 /* ---- rows: B rows, ld* floats from row to row ----
  *
  * copy_rows:   dst[b,d] = src[b,d]  [acc]
- * row_affine:  out[b,d] = x[b,d] * scale[d] + shift[d]    in place
+ * row_affine:  out[b,d] = x[b,d] * scale[d] + shift[d], or 0 where relu and that is <= 0   in place
  * diag_left:   out[b,d] = x[b,d] + s[b] * y[b,d], rows without gaps
  * diag_right:  out[b,d] = x[b,d] + s[d] * y[b,d], ld from row to row of all three
  * diag_right_bwd: dx[b,d] += dout[b,d];  dy[b,d] += dout[b,d] * s[d];  ds[d] += dout[b,d] * y[b,d],
@@ -152,7 +152,7 @@
       (float *dst, int64_t ldd, const float *src, int64_t lds, int64_t B, int64_t D, bool acc))    \
     X(void, row_affine,                                                                            \
       (float *out, int64_t ldo, const float *x, int64_t ldx, const float *scale,                   \
-       const float *shift, int64_t B, int64_t D))                                                  \
+       const float *shift, int64_t B, int64_t D, bool relu))                                       \
     X(void, diag_left,                                                                             \
       (float *out, const float *x, const float *s, const float *y, int64_t B, int64_t D))          \
     X(void, diag_right,                                                                            \
@@ -227,6 +227,27 @@
       (float *out, const uint16_t *table, int64_t stride, const int64_t *ids, const float *w,      \
        int64_t n, int64_t D, int half))
 
+/* ---- batch norm and dropout ----
+ *
+ * bn_bwd: col is 4 rows of D: mean, rstd, scale, shift. For each d, rows in order, with
+ *     g = dy[b,d], or 0 where relu and not x[b,d] * scale[d] + shift[d] > 0;  v = x[b,d] - mean[d]:
+ *     dgamma[d] += (g * v) * rstd[d];  dbeta[d] += g;  dx[b,d] = g * scale[d], [acc]; in double
+ *     dstat[d] -= g * scale[d];  dstat[D+d] -= (g * v) * (0.5 * scale[d] * rstd[d] * rstd[d]).
+ *     Rows of dx, dy and x lie ld apart; dx may be NULL
+ * center_rows: out[b,d] = c[d] + c[D+d] * (x[b,d] - mean[d]), [acc]; rows lie ld apart
+ * drop: out[i] = rnd[i] < limit ? 0 : x[i] * scale, [acc]; in place
+ */
+#define CR_KERNELS_NORM(X)                                                                         \
+    X(void, bn_bwd,                                                                                \
+      (float *dx, float *dgamma, float *dbeta, double *dstat, const float *dy, const float *x,     \
+       int64_t ld, const float *col, int64_t B, int64_t D, bool relu, bool acc))                   \
+    X(void, center_rows,                                                                           \
+      (float *out, int64_t ld, const float *x, const float *mean, const float *c, int64_t B,       \
+       int64_t D, bool acc))                                                                       \
+    X(void, drop,                                                                                  \
+      (float *out, const float *x, const uint16_t *rnd, uint32_t limit, float scale, int64_t n,    \
+       bool acc))
+
 /* ---- products between fields ----
  *
  * outer: for each m < M: z[m,h,f] = a[m,h] * b[m,f]; all without gaps
@@ -257,6 +278,7 @@
     CR_KERNELS_ROW(X)                                                                              \
     CR_KERNELS_FIELD(X)                                                                            \
     CR_KERNELS_INTER(X)                                                                            \
-    CR_KERNELS_HALF(X)
+    CR_KERNELS_HALF(X)                                                                             \
+    CR_KERNELS_NORM(X)
 
 #endif

@@ -95,7 +95,7 @@ cr_code cr_act_parse(cr_act_spec *out, const char *text, cr_err *err) {
     return CR_OK;
 }
 
-cr_node *cr_bn(cr_graph *g, const char *name, cr_node *x, bool affine) {
+cr_node *cr_bn(cr_graph *g, const char *name, cr_node *x, bool affine, bool relu) {
     size_t mark = cr_graph_push(g, "%s", name);
     cr_node *gamma = affine ? cr_vector(g, "weight", x->width, CR_INIT_C(1)) : NULL;
     cr_node *beta = affine ? cr_vector(g, "bias", x->width, CR_INIT_C(0)) : NULL;
@@ -103,7 +103,7 @@ cr_node *cr_bn(cr_graph *g, const char *name, cr_node *x, bool affine) {
     cr_node *var = cr_buffer(g, "running_var", x->width, 1);
     cr_node *count = cr_buffer(g, "num_batches_tracked", 0, 0);
     cr_graph_pop(g, mark);
-    return cr_batch_norm(g, x, gamma, beta, mean, var, count, 1e-5f, 0.1f);
+    return cr_batch_norm(g, x, gamma, beta, mean, var, count, 1e-5f, 0.1f, relu);
 }
 
 cr_node *cr_ln(cr_graph *g, const char *name, cr_node *x, int64_t w) {
@@ -127,7 +127,7 @@ cr_node *cr_act_apply(cr_graph *g, const char *name, const cr_act_spec *s, cr_no
     }
     case CR_ACTK_DICE: {
         size_t mark = cr_graph_push(g, "%s", name);
-        cr_node *xn = cr_bn(g, "bn", x, false);
+        cr_node *xn = cr_bn(g, "bn", x, false, false);
         cr_node *alpha = cr_vector(g, "alpha", x->width, CR_INIT_C(0));
         cr_graph_pop(g, mark);
         return cr_dice(g, x, xn, alpha);

@@ -40,7 +40,7 @@ CR_CHECKED cr_code cr_act_parse(cr_act_spec *out, const char *text, cr_err *err)
 /* cr_act_apply adds it, with parameters (if any) under the module name `name` */
 cr_node *cr_act_apply(cr_graph *g, const char *name, const cr_act_spec *s, cr_node *x);
 /* torch's BatchNorm1d named `name` */
-cr_node *cr_bn(cr_graph *g, const char *name, cr_node *x, bool affine);
+cr_node *cr_bn(cr_graph *g, const char *name, cr_node *x, bool affine, bool relu);
 
 /* torch's LayerNorm named `name` over parts of w of each row (w = x->width: the whole row) */
 cr_node *cr_ln(cr_graph *g, const char *name, cr_node *x, int64_t w);

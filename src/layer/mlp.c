@@ -1,6 +1,7 @@
 /*
  * mlp.c - Linear and TorchEasyRec's MLP: Linear (its bias dropped before batch norm) -> norm ->
- * activation -> dropout, per layer. A ReLU straight after a Linear is fused into it.
+ * activation -> dropout, per layer. A ReLU straight after a Linear or a batch norm is fused into
+ * it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -56,16 +57,16 @@ static cr_node *layers(cr_graph *g, const char *name, const cr_mlp_conf *c, form
         size_t m = cr_graph_push(g, "mlp.%d.perceptron", (int)i);
         char part[16];
         int j = 0;
-        bool norm = c->use_bn || c->use_ln;
-        bool fuse = !norm && act.kind == CR_ACTK_PLAIN && act.act == CR_ACT_RELU;
+        bool fuse =
+            !(c->use_ln && !c->use_bn) && act.kind == CR_ACTK_PLAIN && act.act == CR_ACT_RELU;
         bool bias = c->bias && !c->use_bn;
         int64_t units = c->hidden_units.v[i];
-        x = f != PLAIN && i == 0 ? query_linear(g, "0", f, q, x, units, bias, fuse)
-                                 : cr_linear(g, "0", x, units, bias, fuse);
+        x = f != PLAIN && i == 0 ? query_linear(g, "0", f, q, x, units, bias, fuse && !c->use_bn)
+                                 : cr_linear(g, "0", x, units, bias, fuse && !c->use_bn);
         j++;
         if (c->use_bn) {
             snprintf(part, sizeof(part), "%d", j++);
-            x = cr_bn(g, part, x, true);
+            x = cr_bn(g, part, x, true, fuse);
         } else if (c->use_ln) {
             snprintf(part, sizeof(part), "%d", j++);
             x = cr_ln(g, part, x, x->width);

@@ -128,7 +128,7 @@ const cr_msg cr_block_batch_norm_msg = {"BatchNormBlock",
                                         NULL};
 static void batch_norm(cr_block_call *c, const void *conf) {
     bool affine = ((const batch_norm_conf *)conf)->affine;
-    cr_block_give_like(c, cr_bn(c->g, c->path, c->x.node, affine), &c->x);
+    cr_block_give_like(c, cr_bn(c->g, c->path, c->x.node, affine, false), &c->x);
 }
 const cr_block_type cr_block_batch_norm = {"batch_norm", CR_TAKES_POSITIONS, 1, 0, batch_norm};
 

@@ -5,6 +5,7 @@
  */
 #include "base/rng.h"
 #include "graph/gradcheck.h"
+#include "kern/kern.h"
 #include "op/op.h"
 
 typedef struct drop {
@@ -16,24 +17,20 @@ static void infer(cr_node *n) {
     cr_infer_rows(n);
     n->width = n->in[0]->width;
     n->zeros = n->in[0]->zeros;
+    n->scratch = (n->width + 1) / 2; /* the draws of a row, 16 bits each */
 }
 
-/* out (+)= x masked; two columns share one 64-bit draw */
+/* out (+)= x masked */
 static void apply(const cr_node *n, cr_tile *t, float *out, const float *x, bool set) {
     const drop *a = n->attr;
     uint64_t step_key = cr_rng_sub(a->key, (uint64_t)cr_tile_step(t));
-    uint32_t limit = (uint32_t)((double)a->p * 4294967296.0);
+    uint32_t limit = (uint32_t)((double)a->p * 65536.0 + 0.5);
     float scale = 1.0f / (1.0f - a->p);
+    uint16_t *rnd = (uint16_t *)(void *)t->scratch;
     int64_t ld = cr_ld(n);
     for (int64_t r = 0; r < cr_rows(t, n); r++) {
-        uint64_t row_key = cr_rng_sub(step_key, (uint64_t)(cr_row0(t, n) + r));
-        for (int64_t j = 0; j < n->width; j += 2) {
-            uint64_t u = cr_rng_u64(row_key, (uint64_t)j);
-            for (int64_t k = j; k < j + 2 && k < n->width; k++, u >>= 32) {
-                float v = (uint32_t)u < limit ? 0 : x[r * ld + k] * scale;
-                out[r * ld + k] = set ? v : out[r * ld + k] + v;
-            }
-        }
+        cr_kern->draw16(rnd, cr_rng_sub(step_key, (uint64_t)(cr_row0(t, n) + r)), n->width);
+        cr_kern->drop(out + r * ld, x + r * ld, rnd, limit, scale, n->width, !set);
     }
 }
 
@@ -44,10 +41,7 @@ static void forward(const cr_node *n, cr_tile *t) {
         apply(n, t, y, x, true);
         return;
     }
-    int64_t ld = cr_ld(n);
-    for (int64_t r = 0; r < cr_rows(t, n); r++)
-        for (int64_t j = 0; j < n->width; j++)
-            y[r * ld + j] = x[r * ld + j];
+    cr_kern->copy_rows(y, cr_ld(n), x, cr_ld(n), cr_rows(t, n), n->width, false);
 }
 
 static void backward(const cr_node *n, cr_tile *t) {

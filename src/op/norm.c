@@ -19,6 +19,7 @@
 static void stats_infer(cr_node *n) {
     n->cls = CR_WHOLE;
     n->width = 2 * n->in[0]->width;
+    n->scratch = n->width;
 }
 
 static void stats_forward(const cr_node *n, cr_tile *t) {
@@ -51,16 +52,15 @@ static void stats_finish(const cr_node *n, const double *sum, float *value, int6
 static void stats_backward(const cr_node *n, cr_tile *t) {
     if (!cr_wants_grad(t, n, 0)) return;
     const cr_node *x = n->in[0];
-    int64_t w = x->width, ld = cr_ld(x);
-    const float *v = cr_val(t, x), *mean = cr_whole(t, n), *d = cr_whole_grad(t, n);
-    float *dx = cr_grad(t, x), inv = 1.0f / (float)cr_batch_rows(t, x);
-    bool first = cr_first_grad(t, n, 0);
-    for (int64_t r = 0; r < cr_rows(t, x); r++)
-        for (int64_t j = 0; j < w; j++) {
-            int64_t i = r * ld + j;
-            float g = (d[j] + 2 * d[w + j] * (v[i] - mean[j])) * inv;
-            dx[i] = first ? g : dx[i] + g;
-        }
+    int64_t w = x->width;
+    const float *mean = cr_whole(t, n), *d = cr_whole_grad(t, n);
+    float *c = t->scratch, inv = 1.0f / (float)cr_batch_rows(t, x);
+    for (int64_t j = 0; j < w; j++) {
+        c[j] = d[j] * inv;
+        c[w + j] = 2 * d[w + j] * inv;
+    }
+    cr_kern->center_rows(cr_grad(t, x), cr_ld(x), cr_val(t, x), mean, c, cr_rows(t, x), w,
+                         !cr_first_grad(t, n, 0));
 }
 
 const cr_op_type cr_op_bn_stats = {.name = "bn_stats",
@@ -77,62 +77,65 @@ const cr_op_type cr_op_bn_stats = {.name = "bn_stats",
 typedef struct bn {
     float eps;
     bool affine;
+    bool relu; /* behind it: the slope is found again from x, nothing is kept for it */
 } bn;
 
 static void bn_infer(cr_node *n) {
     cr_infer_rows(n);
     n->width = n->in[0]->width;
-    n->scratch = 2 * n->width;
+    n->zeros = ((const bn *)n->attr)->relu;
+    n->scratch = 10 * n->width; /* 4 rows for the kernel; sums that nobody wants, 2 of doubles */
+}
+
+/* mean, 1 / deviation, and what they come to: y = x * scale + shift; 4 rows */
+static void bn_columns(const cr_node *n, const cr_tile *t, float *col) {
+    const bn *a = n->attr;
+    int64_t w = n->width;
+    const float *mean = t->train ? cr_whole(t, n->in[1]) : n->in[2]->w;
+    const float *var = t->train ? mean + w : n->in[3]->w;
+    for (int64_t j = 0; j < w; j++) {
+        float rstd = 1.0f / sqrtf(var[j] + a->eps),
+              scale = a->affine ? n->in[4]->w[j] * rstd : rstd;
+        col[j] = mean[j];
+        col[w + j] = rstd;
+        col[2 * w + j] = scale;
+        col[3 * w + j] = (a->affine ? n->in[5]->w[j] : 0) - mean[j] * scale;
+    }
 }
 
 static void bn_forward(const cr_node *n, cr_tile *t) {
     const bn *a = n->attr;
     int64_t w = n->width;
-    const float *mean = t->train ? cr_whole(t, n->in[1]) : n->in[2]->w;
-    const float *var = t->train ? mean + w : n->in[3]->w;
-    float *scale = t->scratch, *shift = scale + w;
-    for (int64_t j = 0; j < w; j++) {
-        float rstd = 1.0f / sqrtf(var[j] + a->eps);
-        scale[j] = a->affine ? n->in[4]->w[j] * rstd : rstd;
-        shift[j] = (a->affine ? n->in[5]->w[j] : 0) - mean[j] * scale[j];
-    }
-    cr_kern->row_affine(cr_val(t, n), cr_ld(n), cr_val(t, n->in[0]), cr_ld(n), scale, shift,
-                        cr_rows(t, n), w);
+    float *col = t->scratch;
+    bn_columns(n, t, col);
+    cr_kern->row_affine(cr_val(t, n), cr_ld(n), cr_val(t, n->in[0]), cr_ld(n), col + 2 * w,
+                        col + 3 * w, cr_rows(t, n), w, a->relu);
+}
+
+/* the lane's gradient of input i, a parameter; or a place for what nobody wants */
+static float *bn_param_grad(const cr_node *n, cr_tile *t, int i, float *nowhere) {
+    if (i >= n->n_in || !cr_wants_grad(t, n, i)) return nowhere;
+    float *d = cr_param_grad(t, n->in[i]);
+    if (cr_first_grad(t, n, i)) memset(d, 0, (size_t)n->width * sizeof(float));
+    return d;
 }
 
 static void bn_backward(const cr_node *n, cr_tile *t) {
     const bn *a = n->attr;
-    int64_t w = n->width, ld = cr_ld(n);
-    const float *x = cr_val(t, n->in[0]), *dy = cr_grad(t, n), *mean = cr_whole(t, n->in[1]);
-    const float *var = mean + w, *gamma = a->affine ? n->in[4]->w : NULL;
-    float *dx = cr_wants_grad(t, n, 0) ? cr_grad(t, n->in[0]) : NULL, *dgamma = NULL, *dbeta = NULL;
-    double *dstat = cr_wants_grad(t, n, 1) ? cr_lane_grad(t, n->in[1]) : NULL;
-    bool first = cr_first_grad(t, n, 0);
-    if (a->affine && cr_wants_grad(t, n, 4)) {
-        dgamma = cr_param_grad(t, n->in[4]);
-        if (cr_first_grad(t, n, 4)) memset(dgamma, 0, (size_t)w * sizeof(float));
-    }
-    if (a->affine && cr_wants_grad(t, n, 5)) {
-        dbeta = cr_param_grad(t, n->in[5]);
-        if (cr_first_grad(t, n, 5)) memset(dbeta, 0, (size_t)w * sizeof(float));
-    }
-    for (int64_t r = 0; r < cr_rows(t, n); r++)
-        for (int64_t j = 0; j < w; j++) {
-            int64_t i = r * ld + j;
-            float rstd = 1.0f / sqrtf(var[j] + a->eps), dev = x[i] - mean[j];
-            float g = gamma ? dy[i] * gamma[j] : dy[i];
-            if (dgamma) dgamma[j] += dy[i] * dev * rstd;
-            if (dbeta) dbeta[j] += dy[i];
-            if (dx) dx[i] = first ? g * rstd : dx[i] + g * rstd;
-            if (dstat) {
-                dstat[j] -= (double)(g * rstd);
-                dstat[w + j] -= 0.5 * (double)(g * dev * rstd * rstd * rstd);
-            }
-        }
+    int64_t w = n->width;
+    float *col = t->scratch, *nowhere = col + 4 * w;
+    memset(nowhere, 0, (size_t)(6 * w) * sizeof(float));
+    double *dstat = (double *)(void *)(nowhere + 2 * w);
+    if (cr_wants_grad(t, n, 1)) dstat = cr_lane_grad(t, n->in[1]);
+    bn_columns(n, t, col);
+    cr_kern->bn_bwd(cr_wants_grad(t, n, 0) ? cr_grad(t, n->in[0]) : NULL,
+                    bn_param_grad(n, t, 4, nowhere), bn_param_grad(n, t, 5, nowhere + w), dstat,
+                    cr_grad(t, n), cr_val(t, n->in[0]), cr_ld(n), col, cr_rows(t, n), w, a->relu,
+                    !cr_first_grad(t, n, 0));
 }
 
 static cr_node *bn_example(cr_graph *g, int k) {
-    if (k > 2) return NULL;
+    if (k > 3) return NULL;
     int64_t w = k ? 17 : 4;
     cr_node *mean = cr_graph_param(g, "mean", 1, w, false, NULL, 0);
     cr_node *var = cr_graph_param(g, "var", 1, w, false, NULL, 0);
@@ -142,11 +145,11 @@ static cr_node *bn_example(cr_graph *g, int k) {
         gamma = cr_graph_param(g, "gamma", 1, w, true, NULL, 0);
         beta = cr_graph_param(g, "beta", 1, w, true, NULL, 0);
     }
-    cr_node *y = cr_batch_norm(g, x, gamma, beta, mean, var, count, 1e-5f, 0.1f);
-    if (k < 2) return y;
+    cr_node *y = cr_batch_norm(g, x, gamma, beta, mean, var, count, 1e-5f, 0.1f, k == 3);
+    if (k != 2) return y;
     /* two in a row, with a path around them: three phases each way */
     cr_node *z = cr_batch_norm(g, cr_activation(g, CR_ACT_TANH, 0, y), NULL, NULL, mean, var, count,
-                               1e-5f, 0.1f);
+                               1e-5f, 0.1f, false);
     return cr_add(g, (cr_node *[]){z, x}, (float[]){1, 1}, 2);
 }
 
@@ -159,10 +162,10 @@ const cr_op_type cr_op_bn_apply = {.name = "bn_apply",
                                    .rowwise = true};
 
 cr_node *cr_batch_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, cr_node *mean,
-                       cr_node *var, cr_node *count, float eps, float momentum) {
+                       cr_node *var, cr_node *count, float eps, float momentum, bool relu) {
     cr_node *stats = cr_graph_op(g, &cr_op_bn_stats, (cr_node *[]){x, mean, var, count}, 4,
                                  &momentum, sizeof(momentum));
-    bn a = {eps, gamma != NULL};
+    bn a = {eps, gamma != NULL, relu};
     return cr_graph_op(g, &cr_op_bn_apply, (cr_node *[]){x, stats, mean, var, gamma, beta},
                        gamma ? 6 : 4, &a, sizeof(a));
 }

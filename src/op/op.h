@@ -70,9 +70,10 @@ cr_node *cr_dice(cr_graph *g, cr_node *x, cr_node *xn, cr_node *alpha);
 /* softmax of scale * x over the row */
 cr_node *cr_softmax(cr_graph *g, cr_node *x, float scale);
 
-/* norm.c. bn: gamma and beta may both be NULL; mean, var, count: buffers (1,w) (1,w) (1,1) */
+/* norm.c. bn: gamma and beta may both be NULL; mean, var, count: buffers (1,w) (1,w) (1,1); relu:
+ * a ReLU behind it, in the same pass */
 cr_node *cr_batch_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, cr_node *mean,
-                       cr_node *var, cr_node *count, float eps, float momentum);
+                       cr_node *var, cr_node *count, float eps, float momentum, bool relu);
 /* over the row; over each part of gamma's width where the row is several times as wide */
 cr_node *cr_layer_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, float eps);
 

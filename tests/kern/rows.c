@@ -80,7 +80,7 @@ TEST(rows_and_columns) {
                         r.p[b * ldo + d] = x.p[b * ldx + d] + (acc ? r.p[b * ldo + d] : 0);
                 CHECK_SAME(o.p, r.p, o.n);
             }
-            k->row_affine(o.p, ldo, x.p, ldx, scale.p, shift.p, B, D);
+            k->row_affine(o.p, ldo, x.p, ldx, scale.p, shift.p, B, D, false);
             fill(s.p, D, 9), fill(t.p, D, 9);
             k->col_sum(s.p, x.p, ldx, B, D);
             double sd[3][140], td[3][140];
@@ -278,6 +278,77 @@ TEST(pooling) {
             }
 }
 
+TEST(batch_norm_and_dropout) {
+    enum { B = 7 };
+    EACH_LEVEL(k)
+    for (int64_t D = 1; D < 100; D += D < 40 ? 1 : 13)
+        for (int mode = 0; mode < 8; mode++) {
+            bool acc = mode & 1, relu = mode & 2, no_dx = mode & 4;
+            int64_t ld = D + D % 3;
+            guarded x = guard_new(B * ld, 1), dy = guard_new(B * ld, 2), dx = guard_new(B * ld, 3);
+            guarded rx = guard_new(B * ld, 0), col = guard_new(4 * D, 5), s = guard_new(2 * D, 4);
+            guarded rs = guard_new(2 * D, 0);
+            double st[2][200];
+            fill(x.p, x.n, 1), fill(dy.p, dy.n, 2), fill(col.p, col.n, 3);
+            fill(dx.p, dx.n, 4), fill(rx.p, rx.n, 4), fill(s.p, s.n, 5), fill(rs.p, rs.n, 5);
+            for (int64_t d = 0; d < 200; d++)
+                st[0][d] = st[1][d] = (double)d * 0.1;
+            k->bn_bwd(no_dx ? NULL : dx.p, s.p, s.p + D, st[0], dy.p, x.p, ld, col.p, B, D, relu,
+                      acc);
+            const float *mean = col.p, *rstd = mean + D, *scale = rstd + D, *shift = scale + D;
+            for (int64_t b = 0; b < B; b++)
+                for (int64_t d = 0; d < D; d++) {
+                    float v = x.p[b * ld + d], on = v * scale[d], g = dy.p[b * ld + d];
+                    on = on + shift[d];
+                    if (relu && !(on > 0)) g = 0;
+                    float dev = v - mean[d], gx = g * scale[d], gd = g * dev, t = gd * rstd[d];
+                    float half = 0.5f * scale[d];
+                    half = half * rstd[d];
+                    half = half * rstd[d];
+                    rs.p[d] = rs.p[d] + t;
+                    rs.p[D + d] += g;
+                    t = gd * half;
+                    st[1][d] -= (double)gx;
+                    st[1][D + d] -= (double)t;
+                    float *o = rx.p + b * ld + d;
+                    if (!no_dx) *o = acc ? *o + gx : gx;
+                }
+            CHECK_SAME(s.p, rs.p, s.n);
+            CHECK_SAME(dx.p, rx.p, dx.n);
+            CHECK(memcmp(st[0], st[1], (size_t)(2 * D) * sizeof(double)) == 0);
+            k->center_rows(dx.p, ld, x.p, mean, scale, B, D, acc);
+            for (int64_t b = 0; b < B; b++)
+                for (int64_t d = 0; d < D; d++) {
+                    float t = x.p[b * ld + d] - mean[d], *o = rx.p + b * ld + d;
+                    t = shift[d] * t;
+                    t = scale[d] + t;
+                    *o = acc ? *o + t : t;
+                }
+            CHECK_SAME(dx.p, rx.p, dx.n);
+            k->row_affine(dx.p, ld, x.p, ld, scale, shift, B, D, relu);
+            for (int64_t b = 0; b < B; b++)
+                for (int64_t d = 0; d < D; d++) {
+                    float t = x.p[b * ld + d] * scale[d];
+                    t = t + shift[d];
+                    rx.p[b * ld + d] = relu && t <= 0 ? 0 : t;
+                }
+            CHECK_SAME(dx.p, rx.p, dx.n);
+            uint16_t rnd[7 * 120];
+            for (int64_t i = 0; i < x.n; i++)
+                rnd[i] = (uint16_t)cr_rng_u64(9, (uint64_t)i);
+            k->drop(dx.p, x.p, rnd, relu ? 30000 : 0, 1.7f, x.n, acc);
+            for (int64_t i = 0; i < x.n; i++) {
+                float t = x.p[i] * 1.7f;
+                t = relu && rnd[i] < 30000 ? 0 : t;
+                rx.p[i] = acc ? rx.p[i] + t : t;
+            }
+            CHECK_SAME(dx.p, rx.p, dx.n);
+            CHECK(guard_intact(&x) && guard_intact(&dx) && guard_intact(&s));
+            guard_free(&x), guard_free(&dy), guard_free(&dx), guard_free(&rx), guard_free(&col);
+            guard_free(&s), guard_free(&rs);
+        }
+}
+
 static const int64_t inter[][2] = {{1, 1},   {2, 3},  {3, 16}, {27, 16}, {5, 17}, {4, 33},
                                    {26, 10}, {8, 64}, {9, 5},  {2, 128}, {70, 20}};
 enum { N_INTER = sizeof(inter) / sizeof(inter[0]) };
@@ -469,7 +540,7 @@ static void bench(void) {
     TIME("pool 27x16", for (int b = 0; b < B; b++) k->pool(y, x, D, ids, NULL, F, D, false));
     TIME("col_sum", k->col_sum(g, x, F * D, B, F * D));
     TIME("col_sum_d", k->col_sum_d(sd, x, F * D, B, F * D));
-    TIME("row_affine", k->row_affine(g, F * D, x, F * D, y, y, B, F * D));
+    TIME("row_affine", k->row_affine(g, F * D, x, F * D, y, y, B, F * D, false));
     TIME("copy_rows 27",
          for (int f = 0; f < F; f++) k->copy_rows(g + f * D, F * D, x + f * D, F * D, B, D, false));
     (void)sink;
@@ -477,11 +548,17 @@ static void bench(void) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(vectors),      CASE(rows_and_columns),
-                                   CASE(diagonals),    CASE(gathered_sums),
-                                   CASE(segment_sums), CASE(rows_put_in_their_places),
-                                   CASE(pooling),      CASE(factorization_machine),
-                                   CASE(pairs),        CASE(outer_products),
+    static const t_case cases[] = {CASE(vectors),
+                                   CASE(rows_and_columns),
+                                   CASE(diagonals),
+                                   CASE(gathered_sums),
+                                   CASE(segment_sums),
+                                   CASE(rows_put_in_their_places),
+                                   CASE(batch_norm_and_dropout),
+                                   CASE(pooling),
+                                   CASE(factorization_machine),
+                                   CASE(pairs),
+                                   CASE(outer_products),
                                    CASE(field_aware)};
     if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
         bench();
