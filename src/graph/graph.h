@@ -89,6 +89,8 @@ struct cr_node {
                   and other lane nodes */
     bool lane_back;  /* only its backward is; needs op->keep_grad */
     bool zeros;      /* many of its values are zeros (ReLU): products skip them */
+    bool relu;       /* a ReLU is its last step */
+    bool masked;     /* whoever sends it its gradient has put that ReLU's slope in */
     bool needs_grad; /* a trainable thing lies at or below */
     bool output;     /* wanted by the caller: kept for the whole batch */
     bool loss;       /* WHOLE of width 1: differentiated with slope 1 */

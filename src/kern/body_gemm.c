@@ -34,6 +34,11 @@ void KERN(gemm_pack)(float *dst, const float *B, int64_t ldb, bool trans, int64_
     }
 }
 
+/* what the last step reads of a row, from column n on */
+INLINE const float *last_step(int flags, const float *bias, int64_t m, int64_t ldc, int64_t n) {
+    return flags & CR_GEMM_MASK ? bias + m * ldc + n : flags & CR_GEMM_BIAS ? bias + n : NULL;
+}
+
 /* one row of C, at most CR_GEMM_NR columns; a steps by sa from k to k, b by sb */
 INLINE void row(float *restrict c, const float *restrict a, int64_t sa, const float *restrict b,
                 int64_t sb, int64_t nc, int64_t K, int flags, const float *restrict bias) {
@@ -50,6 +55,7 @@ INLINE void row(float *restrict c, const float *restrict a, int64_t sa, const fl
         if (flags & CR_GEMM_ADD) s[j] = c[j] + s[j];
         if (flags & CR_GEMM_BIAS) s[j] += bias[j];
         if (flags & CR_GEMM_RELU) s[j] = s[j] <= 0 ? 0 : s[j];
+        if (flags & CR_GEMM_MASK) s[j] = bias[j] > 0 ? s[j] : 0;
         c[j] = s[j];
     }
 }
@@ -58,9 +64,10 @@ void KERN(gemm)(float *C, int64_t ldc, const float *A, int64_t lda, const float 
                 int64_t N, int64_t K, int flags, const float *bias) {
     for (int64_t n = 0; n < N; n += CR_GEMM_NR) {
         int64_t nc = N - n < CR_GEMM_NR ? N - n : CR_GEMM_NR;
-        const float *b = packed + n * K, *bn = flags & CR_GEMM_BIAS ? bias + n : NULL;
+        const float *b = packed + n * K;
         for (int64_t m = 0; m < M; m++)
-            row(C + m * ldc + n, A + m * lda, 1, b, CR_GEMM_NR, nc, K, flags, bn);
+            row(C + m * ldc + n, A + m * lda, 1, b, CR_GEMM_NR, nc, K, flags,
+                last_step(flags, bias, m, ldc, n));
     }
 }
 
@@ -100,6 +107,7 @@ INLINE void row_nz(float *restrict c, const float *restrict a, int64_t sa, const
     for (int64_t n = 0; n < N; n++) {
         if (flags & CR_GEMM_BIAS) c[n] += bias[n];
         if (flags & CR_GEMM_RELU) c[n] = c[n] <= 0 ? 0 : c[n];
+        if (flags & CR_GEMM_MASK) c[n] = bias[n] > 0 ? c[n] : 0;
     }
 }
 
@@ -109,7 +117,7 @@ void KERN(gemm_nz)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
     for (int64_t n = 0; n < N; n += w)
         for (int64_t m = 0; m < M; m++)
             row_nz(C + m * ldc + n, A + m * lda, 1, packed + n * K, w, N - n < w ? N - n : w, K,
-                   flags, flags & CR_GEMM_BIAS ? bias + n : NULL);
+                   flags, last_step(flags, bias, m, ldc, n));
 }
 
 void KERN(gemm_nz_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const float *B,

@@ -36,9 +36,10 @@ void cr_kern_init(void);
 const cr_kernels *cr_kern_at(cr_cpu_level level);
 
 /* gemm: C = [C +] A * B [+ bias] [relu] */
-#define CR_GEMM_ACC  1 /* start each chain from C */
-#define CR_GEMM_BIAS 2 /* add bias[n] last */
-#define CR_GEMM_RELU 4 /* then max(., 0) */
+#define CR_GEMM_ACC  1  /* start each chain from C */
+#define CR_GEMM_BIAS 2  /* add bias[n] last */
+#define CR_GEMM_RELU 4  /* then max(., 0) */
+#define CR_GEMM_MASK 16 /* 0 where a matrix laid out like C, in the place of bias, is not > 0 */
 #define CR_GEMM_ADD                                                                                \
     8 /* each chain starts from 0 and its end is added to C, before bias; K <= 512 */
 

@@ -19,7 +19,8 @@
  *     s = flags & ACC ? C[m,n] : 0
  *     for k = 0 .. K-1:  s = fma(A[m,k], B[k,n], s)          one chain, one rounding per step
  *     if ADD: s = C[m,n] + s (not with ACC; K <= 512);
- *     if BIAS: s = s + bias[n];  if RELU: s = s > 0 ? s : 0 (NaN stays NaN);  C[m,n] = s
+ *     if BIAS: s = s + bias[n];  if RELU: s = s > 0 ? s : 0 (NaN stays NaN);
+ *     if MASK (not with BIAS): s = bias[m,n] > 0 ? s : 0, rows of bias ldc apart;  C[m,n] = s
  * gemm_tn: the same with A given as (K, M): s = fma(A[k,m], B[k,n], s); B (K, N) is not packed.
  *     ACC is the only flag. scratch: cr_gemm_tn_scratch(M, N, K) floats.
  * gemm_nz: the same as gemm (without ADD), but only over the k with A[m,k] != 0 (NaN is not 0): for

@@ -381,6 +381,7 @@ cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag) {
             add_embedding_loss(b, o->conf->embedding_regularization);
         qsort(m->outputs, (size_t)m->n_outputs, sizeof(cr_output), by_name);
         cr_codes_finish(&m->graph);
+        cr_matmul_finish(&m->graph);
     }
     if (diag->n_errors == before) return m;
     cr_model_free(m);

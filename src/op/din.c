@@ -46,7 +46,7 @@ static void infer(cr_node *n) {
     n->cls = CR_SEQ;
     n->axis = k->axis;
     n->width = a->N;
-    n->zeros = a->relu;
+    n->zeros = n->relu = a->relu;
     a->dy_zeros = a->relu && a->C >= ZERO_COLUMNS;
     a->k_size = cr_up16(cr_gemm_pack_size(a->C, a->N));
     a->dk_size =
@@ -160,7 +160,7 @@ static void backward(const cr_node *n, cr_tile *t) {
         if (T == 0) continue;
         float *dy = cr_grad(t, n) + p * ld;
         const float *y = cr_val(t, n) + p * ld, *qr = cr_val(t, q) + r * cr_ld(q);
-        if (a->relu)
+        if (a->relu && !n->masked)
             for (int64_t i = 0; i < T; i++)
                 cr_kern->relu_bwd(dy + i * ld, dy + i * ld, y + i * ld, N, false);
         cr_kern->col_sum(dz + r * N, dy, ld, T, N);

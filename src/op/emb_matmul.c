@@ -85,7 +85,7 @@ static void infer(cr_node *n) {
     if (a->from + a->K > n->in[IN_X]->width) CR_BUG("emb_matmul: widths differ");
     n->cls = CR_ROW;
     n->width = a->N;
-    n->zeros = a->relu;
+    n->zeros = n->relu = a->relu;
     n->lane = true;
     for (int i = 0; i < a->n; i++) {
         int64_t w = a->blocks[i].width;
@@ -330,7 +330,7 @@ static void back_output(const cr_node *n, const cr_tile *t, int64_t n0, int64_t 
     int64_t ld = cr_ld(n);
     float *dy = cr_grad(t, n) + n0;
     const float *y = cr_val(t, n) + n0;
-    for (int64_t r = 0; a->relu && r < t->n_rows; r++)
+    for (int64_t r = 0; a->relu && !n->masked && r < t->n_rows; r++)
         cr_kern->relu_bwd(dy + r * ld, dy + r * ld, y + r * ld, nb, false);
     if (!a->bias || !cr_wants_grad(t, n, IN_B)) return;
     float *db = cr_param_grad(t, n->in[IN_B]) + n0;

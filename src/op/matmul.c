@@ -28,6 +28,7 @@ typedef struct mm {
     bool relu;
     int half;               /* mixed precision */
     bool x_zeros, dy_zeros; /* products that skip the zeros of x, of dy */
+    bool mask;              /* the slope of x's ReLU goes into the gradient of x */
     int64_t fwd_items, bwd_items, bwd_off;
     int64_t chunk;        /* rows at a time */
     int64_t xroom, yroom; /* in the scratch, behind what gemm_tn uses: copies of x and y */
@@ -66,7 +67,7 @@ static void infer(cr_node *n) {
     bool can = !a->half && a->G == 1 && !a->kn;
     a->x_zeros = can && x->zeros && a->N >= CR_GEMM_NZ_COLUMNS;
     a->dy_zeros = can && a->relu && a->K >= CR_GEMM_NZ_COLUMNS;
-    n->zeros = a->relu;
+    n->zeros = n->relu = a->relu;
     a->fwd_items = pack_items(a->x_zeros, a->K, a->N);
     a->bwd_items = pack_items(a->dy_zeros, a->N, a->K);
     a->bwd_off = cr_up16(pack_size(a, a->x_zeros, a->K, a->N));
@@ -195,14 +196,15 @@ static void back(const cr_node *n, cr_tile *t, int64_t r, int64_t rows) {
     if (!cr_wants_grad(t, n, 0)) return;
     float *dx = cr_grad(t, in) + r * ldx;
     bool direct = dense(a, ldx, a->K), first = cr_first_grad(t, n, 0);
+    int flags = (first || !direct ? 0 : CR_GEMM_ACC) | (a->mask ? CR_GEMM_MASK : 0);
     product(a, t, a->dy_zeros, direct ? dx : xroom, a->G == 1 ? ldx : a->K, dy,
-            cr_packed(t, n) + a->bwd_off, m, a->K, a->N, first || !direct ? 0 : CR_GEMM_ACC, NULL);
+            cr_packed(t, n) + a->bwd_off, m, a->K, a->N, flags, cr_val(t, in) + r * ldx);
     if (!direct) cr_kern->copy_rows(dx, ldx, xroom, in->width, rows, in->width, !first);
 }
 
 static void backward(const cr_node *n, cr_tile *t) {
     const mm *a = n->attr;
-    if (a->relu) {
+    if (a->relu && !n->masked) {
         float *grad = cr_grad(t, n);
         const float *y = cr_val(t, n);
         for (int64_t r = 0; r < cr_rows(t, n); r++)
@@ -247,6 +249,27 @@ static cr_node *example(cr_graph *g, int k) {
         return cr_matmul_each(g, x, W, b, true, 1);
     }
     default: return NULL;
+    }
+}
+
+/* who takes n as an input; NULL: nobody, or several */
+static cr_node *only_user(const cr_graph *g, const cr_node *n) {
+    cr_node *user = NULL;
+    for (int i = n->id + 1; i < g->n; i++)
+        for (int k = 0; k < g->nodes[i]->n_in; k++) {
+            if (g->nodes[i]->in[k] != n) continue;
+            if (user) return NULL;
+            user = g->nodes[i];
+        }
+    return user;
+}
+
+void cr_matmul_finish(cr_graph *g) {
+    for (int i = 0; i < g->n && !g->half; i++) {
+        cr_node *x = g->nodes[i], *n = x->relu ? only_user(g, x) : NULL;
+        if (!n || n->op != &cr_op_matmul || n->in[0] != x) continue;
+        mm *a = n->attr;
+        a->mask = x->masked = a->G == 1;
     }
 }
 

@@ -83,7 +83,7 @@ typedef struct bn {
 static void bn_infer(cr_node *n) {
     cr_infer_rows(n);
     n->width = n->in[0]->width;
-    n->zeros = ((const bn *)n->attr)->relu;
+    n->zeros = n->relu = ((const bn *)n->attr)->relu;
     n->scratch = 10 * n->width; /* 4 rows for the kernel; sums that nobody wants, 2 of doubles */
 }
 
@@ -130,8 +130,8 @@ static void bn_backward(const cr_node *n, cr_tile *t) {
     bn_columns(n, t, col);
     cr_kern->bn_bwd(cr_wants_grad(t, n, 0) ? cr_grad(t, n->in[0]) : NULL,
                     bn_param_grad(n, t, 4, nowhere), bn_param_grad(n, t, 5, nowhere + w), dstat,
-                    cr_grad(t, n), cr_val(t, n->in[0]), cr_ld(n), col, cr_rows(t, n), w, a->relu,
-                    !cr_first_grad(t, n, 0));
+                    cr_grad(t, n), cr_val(t, n->in[0]), cr_ld(n), col, cr_rows(t, n), w,
+                    a->relu && !n->masked, !cr_first_grad(t, n, 0));
 }
 
 static cr_node *bn_example(cr_graph *g, int k) {

@@ -18,6 +18,7 @@ static void reference(float *C, int64_t ldc, const float *A, int64_t am, int64_t
             if (flags & CR_GEMM_ADD) s = C[m * ldc + n] + s;
             if (flags & CR_GEMM_BIAS) s += bias[n];
             if (flags & CR_GEMM_RELU) s = s <= 0 ? 0 : s;
+            if (flags & CR_GEMM_MASK) s = bias[m * ldc + n] > 0 ? s : 0;
             C[m * ldc + n] = s;
         }
 }
@@ -54,8 +55,9 @@ static void fill_hard(float *x, int64_t n, uint64_t seed, bool special) {
 
 static void check_level(const cr_kernels *k, bool tn, bool special) {
     for (int s = 0; s < N_SIZES; s++)
-        for (int flags = 0; flags < (tn ? 2 : 16); flags++) {
+        for (int flags = 0; flags < (tn ? 2 : 32); flags++) {
             int64_t M = sizes[s][0], N = sizes[s][1], K = sizes[s][2];
+            if (flags & CR_GEMM_MASK && flags & CR_GEMM_BIAS) continue;
             if (flags & CR_GEMM_ADD && (flags & CR_GEMM_ACC || K > 512)) continue;
             int shift = (s * 7 + flags) % 16;
             int64_t ldc = N + s % 3, lda = (tn ? M : K) + flags % 3, ldb = N + s % 5;
@@ -63,12 +65,12 @@ static void check_level(const cr_kernels *k, bool tn, bool special) {
             guarded C = guard_new(M * ldc, shift + 2), R = guard_new(M * ldc, 0);
             guarded P = guard_new(cr_gemm_pack_size(K, N), shift % 2);
             guarded S = guard_new(cr_gemm_tn_scratch(M, N, K), shift % 2);
-            guarded bias = guard_new(N, 3);
+            guarded bias = guard_new(flags & CR_GEMM_MASK ? M * ldc : N, 3);
             uint64_t seed = (uint64_t)(s * 100 + flags);
             fill_hard(A.p, A.n, seed, special);
             fill_hard(B.p, B.n, seed + 50000, special);
             fill_hard(C.p, C.n, seed + 60000, special);
-            fill_hard(bias.p, N, seed + 70000, special);
+            fill_hard(bias.p, bias.n, seed + 70000, special);
             memcpy(R.p, C.p, (size_t)C.n * 4);
             reference(R.p, ldc, A.p, tn ? 1 : lda, tn ? lda : 1, B.p, ldb, 1, M, N, K, flags,
                       bias.p);
@@ -114,8 +116,9 @@ static void some_zeros(float *a, int64_t n, int64_t ld, bool alike) {
 /* products that skip zeros */
 static void check_nz(const cr_kernels *k, bool tn, bool special, bool alike) {
     for (int s = 0; s < N_SIZES; s++)
-        for (int flags = 0; flags < (tn ? 2 : 8); flags++)
+        for (int flags = 0; flags < (tn ? 2 : 32); flags++)
             for (int trans = 0; trans < (tn ? 1 : 2); trans++) {
+                if (flags & CR_GEMM_ADD || (flags & CR_GEMM_MASK && flags & CR_GEMM_BIAS)) continue;
                 int64_t M = sizes[s][0], N = sizes[s][1] * (s % 2 ? 1 : 5), K = sizes[s][2];
                 int shift = (s * 5 + flags) % 16;
                 int64_t ldc = N + s % 3, lda = (tn ? M : K) + flags % 3;
@@ -124,12 +127,12 @@ static void check_nz(const cr_kernels *k, bool tn, bool special, bool alike) {
                 guarded B = guard_new((trans ? N : K) * ldb, shift + 1);
                 guarded C = guard_new(M * ldc, shift + 2), R = guard_new(M * ldc, 0);
                 guarded P = guard_new(cr_gemm_nz_pack_size(K, N), shift % 2);
-                guarded bias = guard_new(N, 3);
+                guarded bias = guard_new(flags & CR_GEMM_MASK ? M * ldc : N, 3);
                 uint64_t seed = (uint64_t)(s * 100 + flags);
                 fill_hard(A.p, A.n, seed, special);
                 fill_hard(B.p, B.n, seed + 50000, special);
                 fill_hard(C.p, C.n, seed + 60000, special);
-                fill_hard(bias.p, N, seed + 70000, special);
+                fill_hard(bias.p, bias.n, seed + 70000, special);
                 some_zeros(A.p, A.n, lda, alike);
                 memcpy(R.p, C.p, (size_t)C.n * 4);
                 for (int64_t m = 0; m < M; m++)
@@ -141,6 +144,7 @@ static void check_nz(const cr_kernels *k, bool tn, bool special, bool alike) {
                         }
                         if (flags & CR_GEMM_BIAS) x += bias.p[n];
                         if (flags & CR_GEMM_RELU) x = x <= 0 ? 0 : x;
+                        if (flags & CR_GEMM_MASK) x = bias.p[m * ldc + n] > 0 ? x : 0;
                         R.p[m * ldc + n] = x;
                     }
                 if (tn) {

@@ -39,6 +39,7 @@ typedef struct job {
     int64_t ldc, lda, sb; /* sb: floats from k to k in b */
     int64_t K;
     int flags;
+    const float *mask, *c0; /* MASK: that of the element at c0 */
 } job;
 
 /* C tile (mr, nc <= nv * VL). tn: a[k * lda + i], else a[i * lda + k]. */
@@ -97,6 +98,14 @@ INLINE void tile(const int mr, const int nv, const bool tn, const job *j, float 
         EACH(i, mr) {
             EACH(v, nv) {
                 s[i][v] = vrelu(s[i][v]);
+            }
+        }
+    }
+    if (j->flags & CR_GEMM_MASK) {
+        const float *y = j->mask + (c - j->c0);
+        EACH(i, mr) {
+            EACH(v, nv) {
+                s[i][v] = vabove0(vloadm(m[v], y + i * ldc + v * VL), s[i][v]);
             }
         }
     }
@@ -208,6 +217,7 @@ INLINE void narrow(const int N, float *C, int64_t ldc, const float *A, int64_t l
                 if (flags & CR_GEMM_ADD) v = C[(m0 + i) * ldc + n] + v;
                 if (flags & CR_GEMM_BIAS) v += bias[n];
                 if (flags & CR_GEMM_RELU) v = v <= 0 ? 0 : v;
+                if (flags & CR_GEMM_MASK) v = bias[(m0 + i) * ldc + n] > 0 ? v : 0;
                 C[(m0 + i) * ldc + n] = v;
             }
     }
@@ -218,6 +228,8 @@ INLINE void block(float *C, int64_t ldc, const float *a, int64_t lda, const floa
                   int64_t M, int64_t N, int64_t K, int64_t k0, int64_t kc, int flags,
                   const float *bias) {
     job j = {.ldc = ldc, .lda = lda, .sb = CR_GEMM_NR, .K = kc, .flags = flags};
+    j.mask = bias;
+    j.c0 = C;
     if (k0 > 0) j.flags |= CR_GEMM_ACC;
     if (k0 + kc < K) j.flags &= CR_GEMM_ACC;
     for (int64_t n = 0; n < N; n += CR_GEMM_NR) {
@@ -241,7 +253,8 @@ static __attribute__((noinline)) void gemm_copied(float *C, int64_t ldc, const f
             int64_t kc = K - k0 < COLS ? K - k0 : COLS;
             for (int64_t i = 0; i < mc; i++)
                 memcpy(copy + i * LD, A + (m0 + i) * lda + k0, (size_t)kc * sizeof(float));
-            block(C + m0 * ldc, ldc, copy, LD, packed, mc, N, K, k0, kc, flags, bias);
+            block(C + m0 * ldc, ldc, copy, LD, packed, mc, N, K, k0, kc, flags,
+                  flags & CR_GEMM_MASK ? bias + m0 * ldc : bias);
         }
     }
 }
@@ -261,7 +274,8 @@ void KERN(gemm)(float *C, int64_t ldc, const float *A, int64_t lda, const float 
         int64_t mc = M - m0 < MC ? M - m0 : MC, k0 = 0;
         do { /* once also for K = 0 */
             int64_t kc = K - k0 < KC ? K - k0 : KC;
-            block(C + m0 * ldc, ldc, A + m0 * lda + k0, lda, packed, mc, N, K, k0, kc, flags, bias);
+            block(C + m0 * ldc, ldc, A + m0 * lda + k0, lda, packed, mc, N, K, k0, kc, flags,
+                  flags & CR_GEMM_MASK ? bias + m0 * ldc : bias);
             k0 += kc;
         } while (k0 < K);
     }

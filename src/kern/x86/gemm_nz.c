@@ -83,8 +83,9 @@ typedef struct job {
     int64_t sa, sb;
     int64_t nc;  /* columns, at most NV vectors */
     bool from_c; /* go on from C, else from zero */
-    int end;     /* BIAS, RELU: the last block */
+    int end;     /* BIAS, RELU, MASK: the last block */
     const float *bias;
+    const float *mask, *c0; /* MASK: that of the element at c0 */
 } job;
 
 INLINE void chains_begin(const job *j, int nv, vec *s, const float *c) {
@@ -114,6 +115,13 @@ INLINE void chains_end(const job *j, int nv, vec *s, float *c) {
     if (j->end & CR_GEMM_RELU) EACH(i, nv) {
             s[i] = vrelu(s[i]);
         }
+    if (j->end & CR_GEMM_MASK) {
+        const float *y = j->mask + (c - j->c0);
+        EACH(i, nv) {
+            vec v = i < nv - 1 ? vload(y + i * VL) : vload_first(y + i * VL, tail);
+            s[i] = vabove0(v, s[i]);
+        }
+    }
     EACH(i, nv - 1) {
         vstore(c + i * VL, s[i]);
     }
@@ -317,7 +325,9 @@ void KERN(gemm_nz)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
                          .nc = nc - c < NV * VL ? nc - c : NV * VL,
                          .from_c = k > 0 || flags & CR_GEMM_ACC,
                          .end = k + kb == K ? flags : 0,
-                         .bias = bias ? bias + n + c : NULL};
+                         .bias = flags & CR_GEMM_BIAS ? bias + n + c : NULL,
+                         .mask = bias,
+                         .c0 = C};
                 block_nn(&j, C + n + c, ldc, A + k, lda, M, kb);
             }
             k += kb;

@@ -28,6 +28,10 @@ INLINE mask first(int64_t n) {
 INLINE vec vrelu(vec x) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, vzero(), _CMP_NLE_UQ), x);
 }
+/* y > 0 ? x : 0 */
+INLINE vec vabove0(vec y, vec x) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(y, vzero(), _CMP_GT_OQ), x);
+}
 #elif defined(__AVX2__)
 enum { VL = 8 };
 typedef __m256 vec;
@@ -46,6 +50,9 @@ INLINE mask first(int64_t n) {
 }
 INLINE vec vrelu(vec x) {
     return _mm256_and_ps(_mm256_cmp_ps(x, vzero(), _CMP_NLE_UQ), x);
+}
+INLINE vec vabove0(vec y, vec x) {
+    return _mm256_and_ps(_mm256_cmp_ps(y, vzero(), _CMP_GT_OQ), x);
 }
 #endif
 

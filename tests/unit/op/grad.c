@@ -91,6 +91,44 @@ TEST(wrong_gradient_is_found) {
     cr_graph_clear(&g);
 }
 
+/* layers with ReLUs of their own: products that skip zeros, plain ones, one behind a batch norm; a
+ * layer with two users */
+static cr_node *relus(cr_graph *g) {
+    cr_node *W[4], *stat[3];
+    static const int64_t size[][2] = {{70, 9}, {80, 70}, {33, 80}, {5, 33}};
+    for (int i = 0; i < 4; i++)
+        W[i] = cr_graph_param(g, (const char *[]){"w", "v", "u", "t"}[i], size[i][0], size[i][1],
+                              true, NULL, 0);
+    for (int i = 0; i < 3; i++)
+        stat[i] = cr_graph_param(g, (const char *[]){"m", "s", "c"}[i], 1, i < 2 ? 80 : 1, false,
+                                 NULL, 0);
+    cr_node *x = cr_matmul(g, cr_feed(g, 9), W[0], NULL, true);
+    x = cr_batch_norm(g, cr_matmul(g, x, W[1], NULL, false), NULL, NULL, stat[0], stat[1], stat[2],
+                      1e-5f, 0.1f, true);
+    x = cr_matmul(g, x, W[2], NULL, true);
+    cr_node *y = cr_matmul(g, x, W[3], NULL, true);
+    return cr_concat(g, (cr_node *[]){x, y}, 2);
+}
+
+TEST(slopes_of_relus_go_along) {
+    static const cr_gradcheck_opts opts = {2, 4, 14};
+    uint64_t h[2];
+    for (int i = 0; i < 2; i++) {
+        cr_graph g;
+        cr_graph_init(&g, 5);
+        cr_node *out = relus(&g);
+        int masked = 0;
+        if (i) cr_matmul_finish(&g);
+        for (int k = 0; k < g.n; k++)
+            masked += g.nodes[k]->masked;
+        CHECK_INT(masked,
+                  i ? 2 : 0); /* the first layer and the batch norm, not what has two users */
+        CHECK_INT(cr_grad_hash(&g, out, &opts, &h[i], NULL), 0);
+        cr_graph_clear(&g);
+    }
+    CHECK(h[0] == h[1]);
+}
+
 TEST(same_bits) {
     static const cr_gradcheck_opts opts[] = {{1, 8, 64}, {2, 8, 64}, {3, 8, 64},
                                              {1, 8, 1},  {2, 8, 3},  {3, 8, 14}};
@@ -242,9 +280,10 @@ TEST(batch_op) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(slopes),        CASE(wrong_gradient_is_found),
-                                   CASE(same_bits),     CASE(same_bits_in_16),
-                                   CASE(shared_weight), CASE(batch_op)};
+    static const t_case cases[] = {
+        CASE(slopes),    CASE(wrong_gradient_is_found), CASE(slopes_of_relus_go_along),
+        CASE(same_bits), CASE(same_bits_in_16),         CASE(shared_weight),
+        CASE(batch_op)};
     cr_kern_init();
     return t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }
