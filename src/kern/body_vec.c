@@ -1,42 +1,17 @@
 /*
  * body_vec.c - sums and elementwise arithmetic on plain vectors.
  *
- * dot and sum keep 16 partial sums whatever the register width, so that AVX-512 (one register),
- * AVX2 (two) and SSE2 (four) add in the same order and agree in every bit.
+ * dot and sum keep 16 partial sums whatever the register width (sum_int.h), so that AVX-512,
+ * AVX2 and SSE2 add in the same order and agree in every bit.
  */
-#include "kern/kern_int.h"
-
-INLINE float tree16(float p[16]) {
-    for (int w = 8; w >= 1; w /= 2)
-        for (int j = 0; j < w; j++)
-            p[j] += p[j + w];
-    return p[0];
-}
+#include "kern/sum_int.h"
 
 float KERN(dot)(const float *x, const float *y, int64_t n) {
-    float p[16] = {0};
-    int64_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-#pragma omp simd
-        for (int j = 0; j < 16; j++)
-            p[j] += x[i + j] * y[i + j];
-    }
-    for (int j = 0; i + j < n; j++)
-        p[j] += x[i + j] * y[i + j];
-    return tree16(p);
+    return dot16(x, y, n);
 }
 
 float KERN(sum)(const float *x, int64_t n) {
-    float p[16] = {0};
-    int64_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-#pragma omp simd
-        for (int j = 0; j < 16; j++)
-            p[j] += x[i + j];
-    }
-    for (int j = 0; i + j < n; j++)
-        p[j] += x[i + j];
-    return tree16(p);
+    return sum16(x, n);
 }
 
 void KERN(axpy)(float *y, float a, const float *x, int64_t n) {

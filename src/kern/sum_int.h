@@ -1,0 +1,85 @@
+/*
+ * sum_int.h - sums in 16 partial sums and one tree, for every kernel that promises dot's order.
+ *
+ * Two vectors of 8 hold the partial sums: they stay in registers on AVX2 and AVX-512, and the tree
+ * takes halves of registers. Trap: as arrays and loops gcc sends each step of the tree, and a rest
+ * of less than 16 elements, through memory (21 ns instead of 3 for 26 elements). Rests are filled
+ * up with zeros: a partial sum starts from +0 and is never -0, so adding +0 changes nothing.
+ */
+#ifndef CR_KERN_SUM_INT_H
+#define CR_KERN_SUM_INT_H
+
+#include "kern/kern_int.h"
+
+typedef float v8 __attribute__((vector_size(32)));
+typedef float v4 __attribute__((vector_size(16)));
+
+/* partial sums 0 .. 7 and 8 .. 15 */
+typedef struct part16 {
+    v8 lo, hi;
+} part16;
+
+/* vectors go by pointer: passed by value they would need AVX in the calling convention */
+INLINE void load8(v8 *to, const float *x) {
+    memcpy(to, x, 32);
+}
+/* the first n of 8, zeros behind them */
+INLINE void load_rest(v8 *to, const float *x, int n) {
+#ifdef __AVX2__
+    float t[8];
+#pragma omp simd
+    for (int j = 0; j < 8; j++)
+        t[j] = j < n ? x[j] : 0; /* one load with a mask */
+#else
+    float t[8] = {0};
+    for (int j = 0; j < n; j++)
+        t[j] = x[j];
+#endif
+    load8(to, t);
+}
+/* the n < 16 elements that are left, zeros behind them */
+INLINE void load_rest16(part16 *to, const float *x, int64_t n) {
+    if (n >= 8) {
+        load8(&to->lo, x);
+        load_rest(&to->hi, x + 8, (int)n - 8);
+    } else {
+        load_rest(&to->lo, x, (int)n);
+        to->hi = (v8){0};
+    }
+}
+
+INLINE float tree16(const part16 *p) {
+    v8 a = p->lo + p->hi;
+    v4 c, d;
+    memcpy(&c, &a, 16), memcpy(&d, (const char *)&a + 16, 16);
+    c += d;
+    return (c[0] + c[2]) + (c[1] + c[3]);
+}
+
+INLINE float sum16(const float *x, int64_t n) {
+    part16 p = {{0}, {0}}, a;
+    for (; n >= 16; n -= 16, x += 16) {
+        load8(&a.lo, x), load8(&a.hi, x + 8);
+        p.lo += a.lo, p.hi += a.hi;
+    }
+    if (n > 0) {
+        load_rest16(&a, x, n);
+        p.lo += a.lo, p.hi += a.hi;
+    }
+    return tree16(&p);
+}
+
+INLINE float dot16(const float *x, const float *y, int64_t n) {
+    part16 p = {{0}, {0}}, a, b;
+    for (; n >= 16; n -= 16, x += 16, y += 16) {
+        load8(&a.lo, x), load8(&a.hi, x + 8), load8(&b.lo, y), load8(&b.hi, y + 8);
+        p.lo += a.lo * b.lo, p.hi += a.hi * b.hi;
+    }
+    if (n > 0) {
+        load_rest16(&a, x, n), load_rest16(&b, y, n);
+        p.lo += a.lo * b.lo, p.hi += a.hi * b.hi;
+    }
+    return tree16(&p);
+}
+
+#endif
