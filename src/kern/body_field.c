@@ -5,19 +5,13 @@
  * Widths are small (a few fields, vectors of 4 to 16), so the common ones get loops of fixed
  * length.
  */
-#include "kern/kern_int.h"
+#include "kern/sum_int.h"
 
 enum { W = 16 }; /* columns at a time: sums stay in registers */
 
-INLINE float tree16(float p[16]) {
-    for (int w = 8; w >= 1; w /= 2)
-        for (int j = 0; j < w; j++)
-            p[j] += p[j + w];
-    return p[0];
-}
-
-void KERN(outer)(float *z, const float *a, const float *b, int64_t M, int64_t H, int64_t F) {
-    for (int64_t m = 0; m < M; m++, a += H, b += F)
+void KERN(outer)(float *z, const float *a, int64_t lda, const float *b, int64_t M, int64_t H,
+                 int64_t F) {
+    for (int64_t m = 0; m < M; m++, a += lda, b += F)
         for (int64_t h = 0; h < H; h++, z += F) {
             float s = a[h];
 #pragma omp simd
@@ -26,20 +20,11 @@ void KERN(outer)(float *z, const float *a, const float *b, int64_t M, int64_t H,
         }
 }
 
-void KERN(outer_bwd_a)(float *da, const float *dz, const float *b, int64_t M, int64_t H, int64_t F,
-                       bool acc) {
-    for (int64_t m = 0; m < M; m++, da += H, b += F)
+void KERN(outer_bwd_a)(float *da, int64_t lda, const float *dz, const float *b, int64_t M,
+                       int64_t H, int64_t F, bool acc) {
+    for (int64_t m = 0; m < M; m++, da += lda, b += F)
         for (int64_t h = 0; h < H; h++, dz += F) {
-            float p[16] = {0};
-            int64_t f = 0;
-            for (; f + 16 <= F; f += 16) {
-#pragma omp simd
-                for (int j = 0; j < 16; j++)
-                    p[j] += dz[f + j] * b[f + j];
-            }
-            for (int j = 0; f + j < F; j++)
-                p[j] += dz[f + j] * b[f + j];
-            float s = tree16(p);
+            float s = dot16(dz, b, F);
             da[h] = acc ? da[h] + s : s;
         }
 }
@@ -57,9 +42,9 @@ INLINE void bwd_b_cols(float *db, const float *dz, const float *a, int64_t H, in
         db[f] = acc ? db[f] + s[f] : s[f];
 }
 
-void KERN(outer_bwd_b)(float *db, const float *dz, const float *a, int64_t M, int64_t H, int64_t F,
-                       bool acc) {
-    for (int64_t m = 0; m < M; m++, a += H, db += F, dz += H * F) {
+void KERN(outer_bwd_b)(float *db, const float *dz, const float *a, int64_t lda, int64_t M,
+                       int64_t H, int64_t F, bool acc) {
+    for (int64_t m = 0; m < M; m++, a += lda, db += F, dz += H * F) {
         int64_t f = 0;
         for (; f + W <= F; f += W)
             bwd_b_cols(db + f, dz + f, a, H, F, W, acc);
@@ -83,7 +68,9 @@ INLINE float ffm_sum(const float *x, int64_t F, const int64_t D) {
             for (int64_t k = 0; k < rest; k++)
                 p[k] += a[d + k] * b[d + k];
         }
-    return tree16(p);
+    part16 s;
+    load8(&s.lo, p), load8(&s.hi, p + 8);
+    return tree16(&s);
 }
 
 float KERN(ffm)(const float *x, int64_t F, int64_t D) {

@@ -251,7 +251,8 @@
 
 /* ---- products between fields ----
  *
- * outer: for each m < M: z[m,h,f] = a[m,h] * b[m,f]; all without gaps
+ * outer: for each m < M: z[m,h,f] = a[m,h] * b[m,f]; rows of a (and da) are lda apart, the rest is
+ *     without gaps
  * outer_bwd_a: da[m,h] = dot of dz[m,h,:] and b[m,:], in dot's order  [acc]
  * outer_bwd_b: db[m,f] = sum over h in order of a[m,h] * dz[m,h,f], starting from 0  [acc]
  * ffm: x (F, F, D); sum over i < j, (0,1) (0,2) .., and d of x[i,j,d] * x[j,i,d]: element d goes to
@@ -259,11 +260,14 @@
  * ffm_bwd: dx[i,j,d] = dy * x[j,i,d], 0 for i = j  [acc]
  */
 #define CR_KERNELS_FIELD(X)                                                                        \
-    X(void, outer, (float *z, const float *a, const float *b, int64_t M, int64_t H, int64_t F))    \
+    X(void, outer,                                                                                 \
+      (float *z, const float *a, int64_t lda, const float *b, int64_t M, int64_t H, int64_t F))    \
     X(void, outer_bwd_a,                                                                           \
-      (float *da, const float *dz, const float *b, int64_t M, int64_t H, int64_t F, bool acc))     \
+      (float *da, int64_t lda, const float *dz, const float *b, int64_t M, int64_t H, int64_t F,   \
+       bool acc))                                                                                  \
     X(void, outer_bwd_b,                                                                           \
-      (float *db, const float *dz, const float *a, int64_t M, int64_t H, int64_t F, bool acc))     \
+      (float *db, const float *dz, const float *a, int64_t lda, int64_t M, int64_t H, int64_t F,   \
+       bool acc))                                                                                  \
     X(float, ffm, (const float *x, int64_t F, int64_t D))                                          \
     X(void, ffm_bwd, (float *dx, float dy, const float *x, int64_t F, int64_t D, bool acc))
 

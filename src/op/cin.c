@@ -3,8 +3,10 @@
  *
  * Inputs are kept with the embedding dimension first: x (D, H) the layer before, x0 (D, F) the
  * fields. For each d: z = outer(x[d], x0[d]) (H F values, h major), y[d] = W z + b. z is never
- * kept: it is H F / (H + F) times as large as what it is made of, so a few rows at a time are made
- * in scratch, in backward again.
+ * kept: it is H F / (H + F) times as large as what it is made of, so a block of it is made in
+ * scratch, in backward again: of `chunk` rows, since a product needs many rows to be fast, and of
+ * `hb` of the H, so that it stays in the cache beside the block of W. A chain of multiply-adds goes
+ * on from block to block; only the gradient of x0 is a sum of the blocks' sums.
  */
 #include <string.h>
 
@@ -12,16 +14,29 @@
 #include "kern/kern.h"
 #include "op/op.h"
 
-#define Z_FLOATS 65536 /* of scratch for z, where one row does not need more */
+#define Z_FLOATS  65536 /* of scratch for z, where one row does not need more */
+#define Z_COLUMNS 256   /* of a block, where one h does not need more */
 
 typedef struct cin {
     int64_t D, H, F, N;
+    int64_t hb, blocks;      /* of h at a time */
     int64_t chunk;           /* rows at a time */
     int64_t z_off, room_off; /* in the scratch, behind gemm_tn's: z (or its gradient), y's rows */
-    int64_t bwd_off, fwd_items, bwd_items;
+    int64_t pack, bwd_off;   /* floats of a packed block; those of backward begin at bwd_off */
 } cin;
 
-#define PACK_PANELS 4
+static int64_t most(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* rows whose z of K columns per d has a good size; a multiple of the product's 14 if possible */
+static int64_t chunk_of(const cin *a, int64_t K) {
+    int64_t n = Z_FLOATS / (a->D * K);
+    n = n < 1 ? 1 : n > CR_MAX_TILE ? CR_MAX_TILE : n;
+    for (int64_t c = n; c > n / 2; c--)
+        if (c * a->D % 14 == 0) return c;
+    return n;
+}
 
 static void infer(cr_node *n) {
     cin *a = n->attr;
@@ -32,39 +47,48 @@ static void infer(cr_node *n) {
         CR_BUG("cin: widths do not fit");
     n->cls = CR_ROW;
     n->width = a->D * a->N;
-    int64_t K = a->H * a->F, row = a->D * K;
-    a->chunk = row >= Z_FLOATS ? 1 : Z_FLOATS / row;
-    if (a->chunk > CR_MAX_TILE) a->chunk = CR_MAX_TILE;
+    /* blocks of about the same size */
+    a->blocks = (a->H * a->F + Z_COLUMNS - 1) / Z_COLUMNS;
+    if (a->blocks > a->H) a->blocks = a->H;
+    a->hb = (a->H + a->blocks - 1) / a->blocks;
+    a->blocks = (a->H + a->hb - 1) / a->hb;
+    int64_t K = a->hb * a->F;
+    a->chunk = chunk_of(a, K);
     int64_t m = a->chunk * a->D;
     a->z_off = cr_up16(cr_gemm_tn_scratch(a->N, K, m));
-    a->room_off = a->z_off + (m * K + 15) / 16 * 16;
+    a->room_off = a->z_off + cr_up16(m * K);
     n->scratch = a->room_off + m * a->N;
-    a->fwd_items = (cr_gemm_panels(a->N) + PACK_PANELS - 1) / PACK_PANELS;
-    a->bwd_items = (cr_gemm_panels(K) + PACK_PANELS - 1) / PACK_PANELS;
-    a->bwd_off = (cr_gemm_pack_size(K, a->N) + 15) / 16 * 16;
-    n->pack = a->bwd_off + cr_gemm_pack_size(a->N, K);
-    n->n_prepare = a->fwd_items + a->bwd_items;
+    a->pack = cr_up16(most(cr_gemm_pack_size(K, a->N), cr_gemm_pack_size(a->N, K)));
+    a->bwd_off = a->blocks * a->pack;
+    n->pack = 2 * a->bwd_off;
+    n->n_prepare = 2 * a->blocks;
 }
 
-/* W (N, HF): z W^T forward, dy W backward */
+/* the h of a block, and how many */
+static int64_t block(const cin *a, int64_t i, int64_t *count) {
+    int64_t h = i * a->hb;
+    *count = a->H - h < a->hb ? a->H - h : a->hb;
+    return h;
+}
+
+/* W (N, HF), the columns of a block: z W^T forward, dy W backward */
 static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
     const cin *a = n->attr;
-    bool back = item >= a->fwd_items;
+    bool back = item >= a->blocks;
     if (back && !train) return;
-    int64_t HF = a->H * a->F, K = back ? a->N : HF, N = back ? HF : a->N;
-    int64_t p0 = (back ? item - a->fwd_items : item) * PACK_PANELS, p1 = p0 + PACK_PANELS;
-    int64_t panels = cr_gemm_panels(N);
-    cr_kern->gemm_pack(packed + (back ? a->bwd_off : 0), n->in[2]->w, HF, !back, K, N, p0,
-                       p1 < panels ? p1 : panels);
+    int64_t hs, h = block(a, back ? item - a->blocks : item, &hs), K = hs * a->F;
+    cr_gemm_pack(packed + item * a->pack, n->in[2]->w + h * a->F, a->H * a->F, !back,
+                 back ? a->N : K, back ? K : a->N);
 }
 
-/* z of the rows [r, r + rows) */
-static void outer(const cr_node *n, cr_tile *t, int64_t r, int64_t rows, float *z) {
+/* z of the rows [r, r + rows), of hs from h on */
+static void outer(const cr_node *n, cr_tile *t, int64_t r, int64_t rows, int64_t h, int64_t hs,
+                  float *z) {
     const cin *a = n->attr;
     const cr_node *x = n->in[0], *x0 = n->in[1];
     for (int64_t i = r; i < r + rows; i++)
-        cr_kern->outer(z + (i - r) * a->D * a->H * a->F, cr_val(t, x) + i * cr_ld(x),
-                       cr_val(t, x0) + i * cr_ld(x0), a->D, a->H, a->F);
+        cr_kern->outer(z + (i - r) * a->D * hs * a->F, cr_val(t, x) + i * cr_ld(x) + h, a->H,
+                       cr_val(t, x0) + i * cr_ld(x0), a->D, hs, a->F);
 }
 
 static void forward(const cr_node *n, cr_tile *t) {
@@ -72,62 +96,95 @@ static void forward(const cr_node *n, cr_tile *t) {
     float *z = t->scratch + a->z_off, *room = t->scratch + a->room_off;
     bool direct = cr_ld(n) == n->width;
     for (int64_t r = 0; r < t->n_rows; r += a->chunk) {
-        int64_t rows = t->n_rows - r < a->chunk ? t->n_rows - r : a->chunk;
+        int64_t rows = t->n_rows - r < a->chunk ? t->n_rows - r : a->chunk, hs;
         float *y = cr_val(t, n) + r * cr_ld(n), *to = direct ? y : room;
-        outer(n, t, r, rows, z);
-        cr_kern->gemm(to, a->N, z, a->H * a->F, cr_packed(t, n), rows * a->D, a->N, a->H * a->F,
-                      CR_GEMM_BIAS, n->in[3]->w);
+        for (int64_t i = 0; i < a->blocks; i++) {
+            int64_t h = block(a, i, &hs), K = hs * a->F;
+            int flags = (i > 0 ? CR_GEMM_ACC : 0) | (i == a->blocks - 1 ? CR_GEMM_BIAS : 0);
+            outer(n, t, r, rows, h, hs, z);
+            cr_kern->gemm(to, a->N, z, K, cr_packed(t, n) + i * a->pack, rows * a->D, a->N, K,
+                          flags, n->in[3]->w);
+        }
         if (!direct) cr_kern->copy_rows(y, cr_ld(n), to, n->width, rows, n->width, false);
     }
 }
 
-/* the gradients from rows [r, r + rows) of the tile */
-static void back(const cr_node *n, cr_tile *t, int64_t r, int64_t rows) {
+/* What backward works on: rows [r, r + rows) of the tile. */
+typedef struct piece {
+    int64_t r, rows;
+    const float *dy; /* rows without gaps */
+    float *dx, *dx0; /* of the tile; NULL: not wanted */
+} piece;
+
+/* the gradients by way of block i of z */
+static void back_block(const cr_node *n, cr_tile *t, const piece *p, int64_t i) {
     const cin *a = n->attr;
     const cr_node *x = n->in[0], *x0 = n->in[1];
-    float *z = t->scratch + a->z_off, *room = t->scratch + a->room_off;
-    int64_t HF = a->H * a->F, m = rows * a->D;
-    const float *dy = cr_grad(t, n) + r * cr_ld(n);
-    if (cr_ld(n) != n->width) {
-        cr_kern->copy_rows(room, n->width, dy, cr_ld(n), rows, n->width, false);
-        dy = room;
-    }
+    float *z = t->scratch + a->z_off;
+    int64_t hs, h = block(a, i, &hs), K = hs * a->F, m = p->rows * a->D;
     if (cr_wants_grad(t, n, 2)) {
-        outer(n, t, r, rows, z);
-        cr_kern->gemm_tn(cr_param_grad(t, n->in[2]), HF, dy, a->N, z, HF, a->N, HF, m,
-                         r == 0 && cr_first_grad(t, n, 2) ? 0 : CR_GEMM_ACC, t->scratch);
+        outer(n, t, p->r, p->rows, h, hs, z);
+        cr_kern->gemm_tn(cr_param_grad(t, n->in[2]) + h * a->F, a->H * a->F, p->dy, a->N, z, K,
+                         a->N, K, m, p->r == 0 && cr_first_grad(t, n, 2) ? 0 : CR_GEMM_ACC,
+                         t->scratch);
+    }
+    if (!p->dx && !p->dx0) return;
+    cr_kern->gemm(z, K, p->dy, a->N, cr_packed(t, n) + a->bwd_off + i * a->pack, m, K, a->N, 0,
+                  NULL);
+    for (int64_t r = p->r; r < p->r + p->rows; r++) {
+        const float *dz = z + (r - p->r) * a->D * K;
+        if (p->dx)
+            cr_kern->outer_bwd_a(p->dx + r * cr_ld(x) + h, a->H, dz, cr_val(t, x0) + r * cr_ld(x0),
+                                 a->D, hs, a->F, true);
+        if (p->dx0)
+            cr_kern->outer_bwd_b(p->dx0 + r * cr_ld(x0), dz, cr_val(t, x) + r * cr_ld(x) + h, a->H,
+                                 a->D, hs, a->F, true);
+    }
+}
+
+static void back(const cr_node *n, cr_tile *t, piece *p) {
+    const cin *a = n->attr;
+    p->dy = cr_grad(t, n) + p->r * cr_ld(n);
+    if (cr_ld(n) != n->width) {
+        float *room = t->scratch + a->room_off;
+        cr_kern->copy_rows(room, n->width, p->dy, cr_ld(n), p->rows, n->width, false);
+        p->dy = room;
     }
     if (cr_wants_grad(t, n, 3)) {
         float *db = cr_param_grad(t, n->in[3]);
-        if (r == 0 && cr_first_grad(t, n, 3)) memset(db, 0, (size_t)a->N * sizeof(float));
-        cr_kern->col_sum(db, dy, a->N, m, a->N);
+        if (p->r == 0 && cr_first_grad(t, n, 3)) memset(db, 0, (size_t)a->N * sizeof(float));
+        cr_kern->col_sum(db, p->dy, a->N, p->rows * a->D, a->N);
     }
-    bool wants_x = cr_wants_grad(t, n, 0), wants_x0 = cr_wants_grad(t, n, 1);
-    if (!wants_x && !wants_x0) return;
-    cr_kern->gemm(z, HF, dy, a->N, cr_packed(t, n) + a->bwd_off, m, HF, a->N, 0, NULL);
-    for (int64_t i = r; i < r + rows; i++) {
-        const float *dz = z + (i - r) * a->D * HF;
-        const float *xv = cr_val(t, x) + i * cr_ld(x), *x0v = cr_val(t, x0) + i * cr_ld(x0);
-        if (wants_x)
-            cr_kern->outer_bwd_a(cr_grad(t, x) + i * cr_ld(x), dz, x0v, a->D, a->H, a->F,
-                                 !cr_first_grad(t, n, 0));
-        if (wants_x0)
-            cr_kern->outer_bwd_b(cr_grad(t, x0) + i * cr_ld(x0), dz, xv, a->D, a->H, a->F,
-                                 !cr_first_grad(t, n, 1));
-    }
+    for (int64_t i = 0; i < a->blocks; i++)
+        back_block(n, t, p, i);
+}
+
+/* cleared at its first use, since blocks add to it */
+static float *cleared(const cr_node *n, cr_tile *t, int i) {
+    if (!cr_wants_grad(t, n, i)) return NULL;
+    float *d = cr_grad(t, n->in[i]);
+    if (cr_first_grad(t, n, i)) memset(d, 0, (size_t)(t->n_rows * cr_ld(n->in[i])) * sizeof(float));
+    return d;
 }
 
 static void backward(const cr_node *n, cr_tile *t) {
     const cin *a = n->attr;
-    for (int64_t r = 0; r < t->n_rows; r += a->chunk)
-        back(n, t, r, t->n_rows - r < a->chunk ? t->n_rows - r : a->chunk);
+    piece p = {.dx = cleared(n, t, 0), .dx0 = cleared(n, t, 1)};
+    for (; p.r < t->n_rows; p.r += a->chunk) {
+        p.rows = t->n_rows - p.r < a->chunk ? t->n_rows - p.r : a->chunk;
+        back(n, t, &p);
+    }
 }
 
 static cr_node *example(cr_graph *g, int k) {
-    int64_t D = k ? 16 : 3, H = k == 2 ? 18 : 4, F = k ? 9 : 5, N = k ? 35 : 2;
-    if (k > 3) return NULL;
-    cr_node *x0 = cr_feed(g, D * F), *x = k == 3 ? x0 : cr_feed(g, D * H);
-    if (k == 3) H = F;
+    /* the last two have several blocks; in two x is x0 */
+    static const struct {
+        int64_t D, H, F, N;
+    } of[] = {{3, 4, 5, 2},   {16, 4, 9, 35}, {16, 18, 9, 35},
+              {16, 9, 9, 35}, {4, 20, 30, 5}, {3, 20, 20, 6}};
+    if (k > 5) return NULL;
+    int64_t D = of[k].D, H = of[k].H, F = of[k].F, N = of[k].N;
+    cr_node *x0 = cr_feed(g, D * F), *x = k == 3 || k == 5 ? x0 : cr_feed(g, D * H);
     return cr_cin(g, x, x0, cr_graph_param(g, "w", N, H * F, true, NULL, 0),
                   cr_graph_param(g, "b", 1, N, true, NULL, 0), D, H, F);
 }

@@ -435,29 +435,30 @@ TEST(outer_products) {
     static const int64_t shapes[][3] = {{1, 1, 1}, {3, 4, 5}, {2, 7, 16}, {4, 3, 33}, {2, 18, 50}};
     EACH_LEVEL(k)
     for (size_t c = 0; c < sizeof(shapes) / sizeof(shapes[0]); c++) {
-        int64_t M = shapes[c][0], H = shapes[c][1], F = shapes[c][2];
-        guarded a = guard_new(M * H, 1), b = guard_new(M * F, 5), z = guard_new(M * H * F, 2);
-        guarded r = guard_new(M * H * F, 0), ra = guard_new(M * H, 0), rb = guard_new(M * F, 0);
+        int64_t M = shapes[c][0], H = shapes[c][1], F = shapes[c][2], lda = H + (int64_t)c % 3;
+        guarded a = guard_new(M * lda, 1), b = guard_new(M * F, 5), z = guard_new(M * H * F, 2);
+        guarded r = guard_new(M * H * F, 0), ra = guard_new(M * lda, 0), rb = guard_new(M * F, 0);
         fill(a.p, a.n, 1), fill(b.p, b.n, 2);
-        k->outer(z.p, a.p, b.p, M, H, F);
+        k->outer(z.p, a.p, lda, b.p, M, H, F);
         for (int64_t i = 0; i < z.n; i++)
-            r.p[i] = a.p[i / F] * b.p[i / (H * F) * F + i % F];
+            r.p[i] = a.p[i / (H * F) * lda + i / F % H] * b.p[i / (H * F) * F + i % F];
         CHECK_SAME(z.p, r.p, z.n);
         CHECK(guard_intact(&z));
         fill(z.p, z.n, 3);
         for (int acc = 0; acc < 2; acc++) {
-            guarded da = guard_new(M * H, 3), db = guard_new(M * F, 4);
+            guarded da = guard_new(M * lda, 3), db = guard_new(M * F, 4);
             fill(da.p, da.n, 4), fill(ra.p, da.n, 4), fill(db.p, db.n, 5), fill(rb.p, db.n, 5);
-            k->outer_bwd_a(da.p, z.p, b.p, M, H, F, acc);
-            k->outer_bwd_b(db.p, z.p, a.p, M, H, F, acc);
+            k->outer_bwd_a(da.p, lda, z.p, b.p, M, H, F, acc);
+            k->outer_bwd_b(db.p, z.p, a.p, lda, M, H, F, acc);
             for (int64_t i = 0; i < M * H; i++) {
                 float s = spec_dot(z.p + i * F, b.p + i / H * F, F);
-                ra.p[i] = acc ? ra.p[i] + s : s;
+                float *to = ra.p + i / H * lda + i % H;
+                *to = acc ? *to + s : s;
             }
             for (int64_t i = 0; i < M * F; i++) {
                 float s = 0;
                 for (int64_t h = 0; h < H; h++) {
-                    float m = a.p[i / F * H + h] * z.p[(i / F * H + h) * F + i % F];
+                    float m = a.p[i / F * lda + h] * z.p[(i / F * H + h) * F + i % F];
                     s += m;
                 }
                 rb.p[i] = acc ? rb.p[i] + s : s;
