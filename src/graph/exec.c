@@ -435,6 +435,12 @@ bool cr_first_grad(const cr_tile *t, const cr_node *n, int i) {
 float *cr_param_grad(const cr_tile *t, const cr_node *p) {
     return t->ex->lane_grads + t->ex->g->n_grads * t->lane + p->offset;
 }
+float *cr_param_sum(const cr_tile *t, const cr_node *n, int i) {
+    if (!cr_wants_grad(t, n, i)) return NULL;
+    float *d = cr_param_grad(t, n->in[i]);
+    if (cr_first_grad(t, n, i)) memset(d, 0, (size_t)n->in[i]->width * sizeof(float));
+    return d;
+}
 
 const float *cr_whole(const cr_tile *t, const cr_node *n) {
     return t->ex->whole + t->ex->slots[n->id].sum_off;

@@ -166,6 +166,8 @@ bool cr_wants_grad(const cr_tile *t, const cr_node *n, int i);
 bool cr_first_grad(const cr_tile *t, const cr_node *n, int i);
 /* gradient of a PARAM: this lane's block */
 float *cr_param_grad(const cr_tile *t, const cr_node *p);
+/* the same of input i of n for one who only adds: cleared at its first use; NULL when not wanted */
+float *cr_param_sum(const cr_tile *t, const cr_node *n, int i);
 /* WHOLE: finished value; finished gradient (in the node's own backward); this lane's running sum of
  * the value (in its forward) and of the gradient (in its users' backward): add, never set */
 const float *cr_whole(const cr_tile *t, const cr_node *n);

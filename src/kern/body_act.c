@@ -166,20 +166,14 @@ INLINE float leaky1(float x, float slope) {
     void KERN(name)(float *out, const float *x, float arg, int64_t n) {                            \
         SIMD for (int64_t i = 0; i < n; i++) out[i] = expr;                                        \
     }
-#define LOOPS(expr)                                                                                \
-    if (acc) {                                                                                     \
-        SIMD for (int64_t i = 0; i < n; i++) dx[i] += (expr);                                      \
-    } else {                                                                                       \
-        SIMD for (int64_t i = 0; i < n; i++) dx[i] = (expr);                                       \
-    }
 #define BACKWARD(name, from, expr)                                                                 \
     void KERN(name)(float *dx, const float *dy, const float *from, int64_t n, bool acc) {          \
-        LOOPS(expr)                                                                                \
+        SET_OR_ADD(dx, n, acc, expr);                                                              \
     }
 #define BACKWARD1(name, from, arg, expr)                                                           \
     void KERN(name)(float *dx, const float *dy, const float *from, float arg, int64_t n,           \
                     bool acc) {                                                                    \
-        LOOPS(expr)                                                                                \
+        SET_OR_ADD(dx, n, acc, expr);                                                              \
     }
 
 FORWARD(exp, exp1(x[i]))

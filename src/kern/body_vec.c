@@ -39,13 +39,5 @@ void KERN(add)(float *out, const float *x, const float *y, int64_t n) {
 }
 
 void KERN(mul)(float *out, const float *x, const float *y, int64_t n, bool acc) {
-    if (acc) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++)
-            out[i] += x[i] * y[i];
-    } else {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++)
-            out[i] = x[i] * y[i];
-    }
+    SET_OR_ADD(out, n, acc, x[i] * y[i]);
 }

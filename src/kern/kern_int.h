@@ -27,6 +27,15 @@ CR_KERNELS(CR_DECLARE)
 #define INLINE static inline __attribute__((always_inline))
 /* loops whose iterations are independent */
 #define SIMD _Pragma("omp simd")
+/* [acc] of list.h: out[i] = expr or out[i] += expr for i < n; expr names i */
+#define SET_OR_ADD(out, n, acc, expr)                                                              \
+    do {                                                                                           \
+        if (acc) {                                                                                 \
+            SIMD for (int64_t i = 0; i < (n); i++) out[i] += (expr);                               \
+        } else {                                                                                   \
+            SIMD for (int64_t i = 0; i < (n); i++) out[i] = (expr);                                \
+        }                                                                                          \
+    } while (0)
 
 /* a loop of at most 16 steps, fully unrolled, so that an array of vectors stays in registers */
 #ifdef __clang__

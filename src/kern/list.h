@@ -107,6 +107,22 @@
  *     tanh dy * (1 - y * y);  softplus dy * sigmoid(x);  silu dy * (s + x * s * (1 - s));
  *     gelu dy * (Phi(x) + x * phi(x));  elu x > 0 ? dy : dy * alpha * e^x
  * dx may be dy (in place) when acc is false.
+ *
+ * Learned slopes: B rows of D, ld floats from row to row of all but the D slopes a (and da); in the
+ * _bwd ones any output may be NULL and sums over rows run in order.
+ * prelu: x > 0 ? x : a[d] * x
+ * prelu_bwd: dx = x > 0 ? dy : a[d] * dy  [acc];  da[d] += x > 0 ? 0 : dy * x
+ * leaky_dot: as dot, with 0 for x[i] * y[i] where x[i] > 0; the gradient of a slope that is shared
+ * dice: p = sigmoid(xn), in the D floats that p points to;  (a[d] * (1 - p) + p) * x
+ * dice_bwd: dx = dy * (a[d] * (1 - p) + p)  [acc];  da[d] += (dy * x) * (1 - p);
+ *     dxn = (dy * x) * (1 - a[d]) * (p * (1 - p))  [acc_n]
+ *
+ * layer_norm: B rows of D without gaps; sums of a row in dot's order:
+ *     mean = sum of x / D;  rstd = 1 / sqrt((sum of (x - mean)^2) / D + eps);
+ *     h = (x - mean) * rstd;  out = h * gamma[d] + beta[d]
+ * layer_norm_bwd: g = dy * gamma[d];  s = sum of g / D;  t = sum of g * h / D;
+ *     dx = rstd * ((g - s) - h * t)  [acc];  dgamma[d] += dy * h;  dbeta[d] += dy, rows in order;
+ *     any output may be NULL
  */
 #define CR_KERNELS_ACT(X)                                                                          \
     X(void, exp, (float *out, const float *x, int64_t n))                                          \
@@ -127,7 +143,24 @@
       (float *dx, const float *dy, const float *x, float alpha, int64_t n, bool acc))              \
     X(void, relu_bwd, (float *dx, const float *dy, const float *y, int64_t n, bool acc))           \
     X(void, leaky_bwd,                                                                             \
-      (float *dx, const float *dy, const float *x, float slope, int64_t n, bool acc))
+      (float *dx, const float *dy, const float *x, float slope, int64_t n, bool acc))              \
+    X(void, prelu, (float *out, const float *x, int64_t ld, const float *a, int64_t B, int64_t D)) \
+    X(void, prelu_bwd,                                                                             \
+      (float *dx, float *da, const float *dy, const float *x, int64_t ld, const float *a,          \
+       int64_t B, int64_t D, bool acc))                                                            \
+    X(float, leaky_dot, (const float *x, const float *y, int64_t n))                               \
+    X(void, dice,                                                                                  \
+      (float *out, const float *x, const float *xn, int64_t ld, const float *a, float *p,          \
+       int64_t B, int64_t D))                                                                      \
+    X(void, dice_bwd,                                                                              \
+      (float *dx, float *dxn, float *da, const float *dy, const float *x, const float *xn,         \
+       int64_t ld, const float *a, float *p, int64_t B, int64_t D, bool acc, bool acc_n))          \
+    X(void, layer_norm,                                                                            \
+      (float *out, const float *x, const float *gamma, const float *beta, float eps, int64_t B,    \
+       int64_t D))                                                                                 \
+    X(void, layer_norm_bwd,                                                                        \
+      (float *dx, float *dgamma, float *dbeta, const float *dy, const float *x,                    \
+       const float *gamma, float eps, int64_t B, int64_t D, bool acc))
 
 /* ---- rows: B rows, ld* floats from row to row ----
  *

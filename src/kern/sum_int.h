@@ -82,4 +82,34 @@ INLINE float dot16(const float *x, const float *y, int64_t n) {
     return tree16(&p);
 }
 
+/* to = the sum of expr for i < n in the same order; expr names i. The first 16 set p_: cleared by
+ * narrower stores, it could not be read back in whole registers without a wait. A rest goes through
+ * memory: for rows of whole registers, mostly. */
+#define SUM16(to, n, expr)                                                                         \
+    do {                                                                                           \
+        float p_[16];                                                                              \
+        part16 q_;                                                                                 \
+        int64_t at_ = 0;                                                                           \
+        if ((n) >= 16) {                                                                           \
+            SIMD for (int j_ = 0; j_ < 16; j_++) {                                                 \
+                int64_t i = j_;                                                                    \
+                p_[j_] = 0.0f + (expr);                                                            \
+            }                                                                                      \
+            for (at_ = 16; at_ + 16 <= (n); at_ += 16) {                                           \
+                SIMD for (int j_ = 0; j_ < 16; j_++) {                                             \
+                    int64_t i = at_ + j_;                                                          \
+                    p_[j_] += (expr);                                                              \
+                }                                                                                  \
+            }                                                                                      \
+        } else {                                                                                   \
+            SIMD for (int j_ = 0; j_ < 16; j_++) p_[j_] = 0.0f;                                    \
+        }                                                                                          \
+        for (int j_ = 0; at_ + j_ < (n); j_++) {                                                   \
+            int64_t i = at_ + j_;                                                                  \
+            p_[j_] += (expr);                                                                      \
+        }                                                                                          \
+        load8(&q_.lo, p_), load8(&q_.hi, p_ + 8);                                                  \
+        to = tree16(&q_);                                                                          \
+    } while (0)
+
 #endif

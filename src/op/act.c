@@ -3,7 +3,6 @@
  * have parameters or need the whole row.
  */
 #include <math.h>
-#include <string.h>
 
 #include "graph/gradcheck.h"
 #include "kern/kern.h"
@@ -51,12 +50,20 @@ static void act_infer(cr_node *n) {
     n->zeros = ((const act *)n->attr)->kind == CR_ACT_RELU;
 }
 
+/* rows without gaps are one long row; sets its length */
+static int64_t long_rows(const cr_node *n, const cr_tile *t, int64_t *len) {
+    bool gaps = cr_ld(n) != n->width;
+    *len = gaps ? n->width : cr_rows(t, n) * n->width;
+    return gaps ? cr_rows(t, n) : 1;
+}
+
 static void act_forward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]);
     float *y = cr_val(t, n);
-    int64_t ld = cr_ld(n); /* the input has the same width, so the same ld */
-    for (int64_t r = 0; r < cr_rows(t, n); r++)
-        act_row(n->attr, y + r * ld, x + r * ld, n->width);
+    int64_t ld = cr_ld(n), len; /* the input has the same width, so the same ld */
+    int64_t rows = long_rows(n, t, &len);
+    for (int64_t r = 0; r < rows; r++)
+        act_row(n->attr, y + r * ld, x + r * ld, len);
 }
 
 static void act_backward(const cr_node *n, cr_tile *t) {
@@ -64,13 +71,15 @@ static void act_backward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]), *y = cr_val(t, n), *dy = cr_grad(t, n);
     float *dx = cr_grad(t, n->in[0]);
     bool acc = !cr_first_grad(t, n, 0);
-    int64_t ld = cr_ld(n);
-    for (int64_t r = 0; r < cr_rows(t, n); r++)
-        act_row_bwd(n->attr, dx + r * ld, dy + r * ld, y + r * ld, x + r * ld, n->width, acc);
+    int64_t ld = cr_ld(n), len, rows = long_rows(n, t, &len);
+    for (int64_t r = 0; r < rows; r++)
+        act_row_bwd(n->attr, dx + r * ld, dy + r * ld, y + r * ld, x + r * ld, len, acc);
 }
 
 static cr_node *act_example(cr_graph *g, int k) {
-    if (k > CR_ACT_SOFTPLUS + 1) return NULL;
+    if (k > CR_ACT_SOFTPLUS + 2) return NULL;
+    if (k == CR_ACT_SOFTPLUS + 2) /* rows without gaps */
+        return cr_activation(g, CR_ACT_TANH, 0, cr_feed(g, 3));
     cr_node *x = cr_feed(g, 21);
     if (k == CR_ACT_SOFTPLUS + 1) { /* an input with several users */
         cr_node *y = cr_activation(g, CR_ACT_TANH, 0, x), *z = cr_activation(g, CR_ACT_SILU, 0, x);
@@ -98,33 +107,27 @@ cr_node *cr_activation(cr_graph *g, cr_act kind, float param, cr_node *x) {
 static void prelu_forward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]), *a = n->in[1]->w;
     float *y = cr_val(t, n);
-    int64_t ld = cr_ld(n), step = n->in[1]->width > 1;
-    for (int64_t r = 0; r < cr_rows(t, n); r++)
-        for (int64_t j = 0; j < n->width; j++) {
-            float v = x[r * ld + j];
-            y[r * ld + j] = v > 0 ? v : a[j * step] * v;
-        }
+    int64_t ld = cr_ld(n), rows = cr_rows(t, n);
+    if (n->in[1]->width > 1)
+        cr_kern->prelu(y, x, ld, a, rows, n->width);
+    else
+        for (int64_t r = 0; r < rows; r++)
+            cr_kern->leaky(y + r * ld, x + r * ld, *a, n->width);
 }
 
 static void prelu_backward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]), *dy = cr_grad(t, n), *a = n->in[1]->w;
-    int64_t ld = cr_ld(n), step = n->in[1]->width > 1;
-    if (cr_wants_grad(t, n, 1)) {
-        float *da = cr_param_grad(t, n->in[1]);
-        if (cr_first_grad(t, n, 1)) memset(da, 0, (size_t)n->in[1]->width * sizeof(float));
-        for (int64_t r = 0; r < cr_rows(t, n); r++)
-            for (int64_t j = 0; j < n->width; j++)
-                if (!(x[r * ld + j] > 0)) da[j * step] += dy[r * ld + j] * x[r * ld + j];
+    float *dx = cr_wants_grad(t, n, 0) ? cr_grad(t, n->in[0]) : NULL, *da = cr_param_sum(t, n, 1);
+    int64_t ld = cr_ld(n), rows = cr_rows(t, n), w = n->width;
+    bool acc = !cr_first_grad(t, n, 0);
+    if (n->in[1]->width > 1) {
+        cr_kern->prelu_bwd(dx, da, dy, x, ld, a, rows, w, acc);
+        return;
     }
-    if (!cr_wants_grad(t, n, 0)) return;
-    float *dx = cr_grad(t, n->in[0]);
-    bool first = cr_first_grad(t, n, 0);
-    for (int64_t r = 0; r < cr_rows(t, n); r++)
-        for (int64_t j = 0; j < n->width; j++) {
-            int64_t i = r * ld + j;
-            float v = x[i] > 0 ? dy[i] : a[j * step] * dy[i];
-            dx[i] = first ? v : dx[i] + v;
-        }
+    for (int64_t r = 0; r < rows; r++, x += ld, dy += ld) {
+        if (da) *da += cr_kern->leaky_dot(x, dy, w);
+        if (dx) cr_kern->leaky_bwd(dx + r * ld, dy, x, *a, w, acc);
+    }
 }
 
 static cr_node *prelu_example(cr_graph *g, int k) {
@@ -152,43 +155,16 @@ static void dice_infer(cr_node *n) {
 }
 
 static void dice_forward(const cr_node *n, cr_tile *t) {
-    const float *x = cr_val(t, n->in[0]), *xn = cr_val(t, n->in[1]), *al = n->in[2]->w;
-    float *y = cr_val(t, n), *p = t->scratch;
-    int64_t ld = cr_ld(n);
-    for (int64_t r = 0; r < cr_rows(t, n); r++) {
-        cr_kern->sigmoid(p, xn + r * ld, n->width);
-        for (int64_t j = 0; j < n->width; j++)
-            y[r * ld + j] = al[j] * (1 - p[j]) * x[r * ld + j] + p[j] * x[r * ld + j];
-    }
+    cr_kern->dice(cr_val(t, n), cr_val(t, n->in[0]), cr_val(t, n->in[1]), cr_ld(n), n->in[2]->w,
+                  t->scratch, cr_rows(t, n), n->width);
 }
 
 static void dice_backward(const cr_node *n, cr_tile *t) {
-    const float *x = cr_val(t, n->in[0]), *xn = cr_val(t, n->in[1]), *al = n->in[2]->w;
-    const float *dy = cr_grad(t, n);
-    float *p = t->scratch, *dal = NULL, *dx = NULL, *dxn = NULL;
-    int64_t ld = cr_ld(n), w = n->width;
-    if (cr_wants_grad(t, n, 0)) dx = cr_grad(t, n->in[0]);
-    if (cr_wants_grad(t, n, 1)) dxn = cr_grad(t, n->in[1]);
-    bool first = cr_first_grad(t, n, 0), first_n = cr_first_grad(t, n, 1);
-    if (cr_wants_grad(t, n, 2)) {
-        dal = cr_param_grad(t, n->in[2]);
-        if (cr_first_grad(t, n, 2)) memset(dal, 0, (size_t)w * sizeof(float));
-    }
-    for (int64_t r = 0; r < cr_rows(t, n); r++) {
-        cr_kern->sigmoid(p, xn + r * ld, w);
-        for (int64_t j = 0; j < w; j++) {
-            int64_t i = r * ld + j;
-            if (dal) dal[j] += dy[i] * (1 - p[j]) * x[i];
-            if (dx) {
-                float v = dy[i] * (al[j] * (1 - p[j]) + p[j]);
-                dx[i] = first ? v : dx[i] + v;
-            }
-            if (dxn) {
-                float v = dy[i] * x[i] * (1 - al[j]) * (p[j] * (1 - p[j]));
-                dxn[i] = first_n ? v : dxn[i] + v;
-            }
-        }
-    }
+    float *dx = cr_wants_grad(t, n, 0) ? cr_grad(t, n->in[0]) : NULL;
+    float *dxn = cr_wants_grad(t, n, 1) ? cr_grad(t, n->in[1]) : NULL;
+    cr_kern->dice_bwd(dx, dxn, cr_param_sum(t, n, 2), cr_grad(t, n), cr_val(t, n->in[0]),
+                      cr_val(t, n->in[1]), cr_ld(n), n->in[2]->w, t->scratch, cr_rows(t, n),
+                      n->width, !cr_first_grad(t, n, 0), !cr_first_grad(t, n, 1));
 }
 
 static cr_node *dice_example(cr_graph *g, int k) {

@@ -178,59 +178,25 @@ static void ln_infer(cr_node *n) {
     if (n->in[2]->width != w || n->in[0]->width % w != 0) CR_BUG("layer_norm: widths differ");
     cr_infer_rows(n);
     n->width = n->in[0]->width;
-    n->scratch = 2 * w;
-}
-
-static void ln_moments(const float *x, int64_t w, float eps, float *tmp, float *mean, float *rstd) {
-    *mean = cr_kern->sum(x, w) / (float)w;
-    for (int64_t j = 0; j < w; j++)
-        tmp[j] = x[j] - *mean;
-    *rstd = 1.0f / sqrtf(cr_kern->dot(tmp, tmp, w) / (float)w + eps);
 }
 
 static void ln_forward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]), *gamma = n->in[1]->w, *beta = n->in[2]->w;
-    float *y = cr_val(t, n), *dev = t->scratch, mean, rstd;
+    float *y = cr_val(t, n), eps = *(const float *)n->attr;
     int64_t ld = cr_ld(n), w = n->in[1]->width, parts = n->width / w;
-    for (int64_t i = 0; i < cr_rows(t, n) * parts; i++) {
-        int64_t at = i / parts * ld + i % parts * w;
-        ln_moments(x + at, w, *(const float *)n->attr, dev, &mean, &rstd);
-        for (int64_t j = 0; j < w; j++)
-            y[at + j] = dev[j] * rstd * gamma[j] + beta[j];
-    }
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
+        cr_kern->layer_norm(y + r * ld, x + r * ld, gamma, beta, eps, parts, w);
 }
 
 static void ln_backward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]), *dy = cr_grad(t, n), *gamma = n->in[1]->w;
+    float *dx = cr_wants_grad(t, n, 0) ? cr_grad(t, n->in[0]) : NULL, eps = *(const float *)n->attr;
+    float *dgamma = cr_param_sum(t, n, 1), *dbeta = cr_param_sum(t, n, 2);
     int64_t ld = cr_ld(n), w = n->in[1]->width, parts = n->width / w;
-    float *dx = cr_wants_grad(t, n, 0) ? cr_grad(t, n->in[0]) : NULL, *dgamma = NULL, *dbeta = NULL;
-    bool first = cr_first_grad(t, n, 0);
-    if (cr_wants_grad(t, n, 1)) {
-        dgamma = cr_param_grad(t, n->in[1]);
-        if (cr_first_grad(t, n, 1)) memset(dgamma, 0, (size_t)w * sizeof(float));
-    }
-    if (cr_wants_grad(t, n, 2)) {
-        dbeta = cr_param_grad(t, n->in[2]);
-        if (cr_first_grad(t, n, 2)) memset(dbeta, 0, (size_t)w * sizeof(float));
-    }
-    float *xhat = t->scratch, *g = xhat + w, mean, rstd;
-    for (int64_t i = 0; i < cr_rows(t, n) * parts; i++) {
-        int64_t at = i / parts * ld + i % parts * w;
-        const float *d = dy + at;
-        ln_moments(x + at, w, *(const float *)n->attr, xhat, &mean, &rstd);
-        for (int64_t j = 0; j < w; j++) {
-            xhat[j] *= rstd;
-            g[j] = d[j] * gamma[j];
-            if (dgamma) dgamma[j] += d[j] * xhat[j];
-            if (dbeta) dbeta[j] += d[j];
-        }
-        if (!dx) continue;
-        float s1 = cr_kern->sum(g, w) / (float)w, s2 = cr_kern->dot(g, xhat, w) / (float)w;
-        for (int64_t j = 0; j < w; j++) {
-            float v = rstd * (g[j] - s1 - xhat[j] * s2);
-            dx[at + j] = first ? v : dx[at + j] + v;
-        }
-    }
+    bool acc = !cr_first_grad(t, n, 0);
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
+        cr_kern->layer_norm_bwd(dx ? dx + r * ld : NULL, dgamma, dbeta, dy + r * ld, x + r * ld,
+                                gamma, eps, parts, w, acc);
 }
 
 static cr_node *ln_example(cr_graph *g, int k) {

@@ -13,14 +13,6 @@
 #include "kern/kern.h"
 #include "op/op.h"
 
-/* this lane's gradient of PARAM input i, cleared at its first use; NULL: not wanted */
-static float *param_grad(const cr_node *n, cr_tile *t, int i) {
-    if (!cr_wants_grad(t, n, i)) return NULL;
-    float *d = cr_param_grad(t, n->in[i]);
-    if (cr_first_grad(t, n, i)) memset(d, 0, (size_t)n->in[i]->width * sizeof(float));
-    return d;
-}
-
 /* ---- mul: inputs x (w), y (w) or (F) for F vectors, or a parameter (1, w) ---- */
 
 static void mul_infer(cr_node *n) {
@@ -52,7 +44,7 @@ static void mul_backward(const cr_node *n, cr_tile *t) {
     bool param = yn->cls == CR_PARAM;
     bool wants_x = cr_wants_grad(t, n, 0), wants_y = !param && cr_wants_grad(t, n, 1);
     bool first_x = cr_first_grad(t, n, 0), first_y = cr_first_grad(t, n, 1);
-    float *dp = param ? param_grad(n, t, 1) : NULL;
+    float *dp = param ? cr_param_sum(t, n, 1) : NULL;
     int64_t F = yn->width, D = n->width / F;
     for (int64_t r = 0; r < cr_rows(t, n); r++) {
         const float *x = cr_val(t, xn) + r * cr_ld(xn), *d = cr_grad(t, n) + r * cr_ld(n);
@@ -124,7 +116,7 @@ static void bias_backward(const cr_node *n, cr_tile *t) {
     if (cr_wants_grad(t, n, 0))
         cr_kern->copy_rows(cr_grad(t, x), cr_ld(x), cr_grad(t, n), cr_ld(n), cr_rows(t, n),
                            n->width, !cr_first_grad(t, n, 0));
-    float *db = param_grad(n, t, 1);
+    float *db = cr_param_sum(t, n, 1);
     if (db) cr_kern->col_sum(db, cr_grad(t, n), cr_ld(n), cr_rows(t, n), n->width);
 }
 
@@ -204,7 +196,7 @@ static void cross_backward(const cr_node *n, cr_tile *t) {
     if (wants[2])
         cr_kern->copy_rows(cr_grad(t, x), cr_ld(x), cr_grad(t, n), cr_ld(n), t->n_rows, w,
                            !first[2]);
-    float *db = n->n_in > 3 ? param_grad(n, t, 3) : NULL;
+    float *db = n->n_in > 3 ? cr_param_sum(t, n, 3) : NULL;
     if (db) cr_kern->col_sum(db, cr_grad(t, n), cr_ld(n), t->n_rows, w);
 }
 

@@ -12,7 +12,6 @@
  */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "graph/gradcheck.h"
@@ -29,14 +28,6 @@ static double prob(float theta) {
 /* log(x + eps) - log(1 - x + eps) */
 static double logit(double x) {
     return log((x + (double)FLT_EPSILON) / (1 - x + (double)FLT_EPSILON));
-}
-
-/* this lane's gradient of the parameter, cleared at its first use; NULL: not wanted */
-static float *theta_grad(const cr_node *n, cr_tile *t) {
-    if (!cr_wants_grad(t, n, 0)) return NULL;
-    float *d = cr_param_grad(t, n->in[0]);
-    if (cr_first_grad(t, n, 0)) memset(d, 0, (size_t)n->in[0]->width * sizeof(float));
-    return d;
 }
 
 /* ---- gate: theta (F) -> F ---- */
@@ -65,7 +56,7 @@ static void gate_forward(const cr_node *n, cr_tile *t) {
 }
 
 static void gate_backward(const cr_node *n, cr_tile *t) {
-    float *d = theta_grad(n, t);
+    float *d = cr_param_sum(t, n, 0);
     const float *theta = n->in[0]->w;
     float *slope = t->scratch; /* of logit(p) by theta, over the temperature */
     if (!d) return;
@@ -184,7 +175,7 @@ static void penalty_forward(const cr_node *n, cr_tile *t) {
 }
 
 static void penalty_backward(const cr_node *n, cr_tile *t) {
-    float *d = theta_grad(n, t), *slope = t->scratch;
+    float *d = cr_param_sum(t, n, 0), *slope = t->scratch;
     if (!d) return;
     for (int64_t f = 0; f < n->in[0]->width; f++) {
         double p = prob(n->in[0]->w[f]);

@@ -6,31 +6,6 @@
 
 #include "base/mem.h"
 
-static float spec_tree(float p[16]) {
-    for (int w = 8; w >= 1; w /= 2)
-        for (int j = 0; j < w; j++)
-            p[j] += p[j + w];
-    return p[0];
-}
-static float spec_dot(const float *x, const float *y, int64_t n) {
-    float p[16] = {0};
-    for (int64_t i = 0; i < n; i++) {
-        float m = x[i] * y[i];
-        p[i % 16] += m;
-    }
-    return spec_tree(p);
-}
-static float spec_sum(const float *x, int64_t n) {
-    float p[16] = {0};
-    for (int64_t i = 0; i < n; i++)
-        p[i % 16] += x[i];
-    return spec_tree(p);
-}
-
-#define EACH_LEVEL(k)                                                                              \
-    for (int level_ = 0; level_ < CR_CPU_LEVELS; level_++)                                         \
-        for (const cr_kernels *k = cr_kern_at((cr_cpu_level)level_); k; k = NULL)
-
 TEST(vectors) {
     EACH_LEVEL(k)
     for (int64_t n = 0; n < 150; n += n < 70 ? 1 : 13) {
@@ -516,33 +491,20 @@ static void bench(void) {
     fill(x, B * F * D, 1), fill(y, B * P, 2);
     for (int i = 0; i < F; i++)
         ids[i] = (i * 37) % (B * F);
-#define TIME(name, call)                                                                           \
-    do {                                                                                           \
-        printf("%-12s", name);                                                                     \
-        EACH_LEVEL(k) {                                                                            \
-            double best = 1e9;                                                                     \
-            for (int r = 0; r < 300; r++) {                                                        \
-                double t = cr_now();                                                               \
-                call;                                                                              \
-                t = cr_now() - t;                                                                  \
-                if (t < best) best = t;                                                            \
-            }                                                                                      \
-            printf("  %s %8.1f", cr_cpu_level_name((cr_cpu_level)level_), best * 1e9 / B);         \
-        }                                                                                          \
-        printf("  ns per row\n");                                                                  \
-    } while (0)
     volatile float sink = 0;
-    TIME("dot 432", for (int b = 0; b < B; b++) sink += k->dot(x + b * F * D, g, F * D));
-    TIME("axpy 432", for (int b = 0; b < B; b++) k->axpy(g, 0.5f, x + b * F * D, F * D));
-    TIME("fm", k->fm(y, D, x, F * D, B, F, D));
-    TIME("fm_bwd", k->fm_bwd(g, F * D, y, D, x, F * D, B, F, D, true));
-    TIME("pairs", k->pairs(y, P, x, F * D, B, F, D));
-    TIME("pairs_bwd", k->pairs_bwd(g, F * D, y, P, x, F * D, B, F, D, true));
-    TIME("pool 27x16", for (int b = 0; b < B; b++) k->pool(y, x, D, ids, NULL, F, D, false));
-    TIME("col_sum", k->col_sum(g, x, F * D, B, F * D));
-    TIME("col_sum_d", k->col_sum_d(sd, x, F * D, B, F * D));
-    TIME("row_affine", k->row_affine(g, F * D, x, F * D, y, y, B, F * D, false));
-    TIME("copy_rows 27",
+    TIME(B, "dot 432", for (int b = 0; b < B; b++) sink += k->dot(x + b * F * D, g, F * D));
+    TIME(B, "dot 16", for (int b = 0; b < B; b++) sink += k->dot(x + b * F * D, g, D));
+    TIME(B, "dot 27", for (int b = 0; b < B; b++) sink += k->dot(x + b * F * D, g, 27));
+    TIME(B, "axpy 432", for (int b = 0; b < B; b++) k->axpy(g, 0.5f, x + b * F * D, F * D));
+    TIME(B, "fm", k->fm(y, D, x, F * D, B, F, D));
+    TIME(B, "fm_bwd", k->fm_bwd(g, F * D, y, D, x, F * D, B, F, D, true));
+    TIME(B, "pairs", k->pairs(y, P, x, F * D, B, F, D));
+    TIME(B, "pairs_bwd", k->pairs_bwd(g, F * D, y, P, x, F * D, B, F, D, true));
+    TIME(B, "pool 27x16", for (int b = 0; b < B; b++) k->pool(y, x, D, ids, NULL, F, D, false));
+    TIME(B, "col_sum", k->col_sum(g, x, F * D, B, F * D));
+    TIME(B, "col_sum_d", k->col_sum_d(sd, x, F * D, B, F * D));
+    TIME(B, "row_affine", k->row_affine(g, F * D, x, F * D, y, y, B, F * D, false));
+    TIME(B, "copy_rows 27",
          for (int f = 0; f < F; f++) k->copy_rows(g + f * D, F * D, x + f * D, F * D, B, D, false));
     (void)sink;
     cr_free(x), cr_free(y), cr_free(g), cr_free(sd);

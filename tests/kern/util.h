@@ -65,4 +65,47 @@ static inline int64_t differ(const float *a, const float *b, int64_t n) {
         }                                                                                          \
     } while (0)
 
+#define EACH_LEVEL(k)                                                                              \
+    for (int level_ = 0; level_ < CR_CPU_LEVELS; level_++)                                         \
+        for (const cr_kernels *k = cr_kern_at((cr_cpu_level)level_); k; k = NULL)
+
+/* dot and sum as list.h has them */
+static inline float spec_tree(float p[16]) {
+    for (int w = 8; w >= 1; w /= 2)
+        for (int j = 0; j < w; j++)
+            p[j] += p[j + w];
+    return p[0];
+}
+static inline float spec_dot(const float *x, const float *y, int64_t n) {
+    float p[16] = {0};
+    for (int64_t i = 0; i < n; i++) {
+        float m = x[i] * y[i];
+        p[i % 16] += m;
+    }
+    return spec_tree(p);
+}
+static inline float spec_sum(const float *x, int64_t n) {
+    float p[16] = {0};
+    for (int64_t i = 0; i < n; i++)
+        p[i % 16] += x[i];
+    return spec_tree(p);
+}
+
+/* the best of 300 runs on each level, per row of `rows` */
+#define TIME(rows, name, call)                                                                     \
+    do {                                                                                           \
+        printf("%-12s", name);                                                                     \
+        EACH_LEVEL(k) {                                                                            \
+            double best = 1e9;                                                                     \
+            for (int r = 0; r < 300; r++) {                                                        \
+                double t = cr_now();                                                               \
+                call;                                                                              \
+                t = cr_now() - t;                                                                  \
+                if (t < best) best = t;                                                            \
+            }                                                                                      \
+            printf("  %s %8.1f", cr_cpu_level_name((cr_cpu_level)level_), best * 1e9 / (rows));    \
+        }                                                                                          \
+        printf("  ns per row\n");                                                                  \
+    } while (0)
+
 #endif
