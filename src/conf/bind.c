@@ -16,7 +16,8 @@
 typedef struct binder {
     cr_arena *arena;
     cr_diag *diag;
-    cr_map warned; /* GPU fields that have had their warning */
+    cr_map warned;   /* GPU fields that have had their warning */
+    const char *own; /* cr_conf_bind_own: the key in front; NULL: part of the schema */
 } binder;
 
 #define wrong(b, at, ...) cr_diag_add((b)->diag, CR_SEV_ERROR, CR_ECONF, (at), __VA_ARGS__)
@@ -41,6 +42,12 @@ static void member_names(const cr_oneof *o, cr_buf *out) {
     for (const cr_oneof_member *m = o->members; m->key; m++)
         if (!m->msg->later) add_name(out, m->key);
     if (!out->n) cr_buf_str(out, "none yet");
+}
+
+static void field_names(const cr_msg *msg, cr_buf *out) {
+    for (const cr_field *f = msg->fields; f->name; f++)
+        add_name(out, f->name);
+    if (!out->n) cr_buf_str(out, "none: it takes no keys");
 }
 
 static const char *next_enum(const void *ctx, size_t i) {
@@ -563,6 +570,10 @@ static void unknown_keys(binder *b, const cr_msg *msg, const cr_conf_node *node,
     cr_buf names;
     cr_buf_init(&names);
     if (open) member_names(open, &names);
+    if (b->own && !name) {
+        name = b->own;
+        field_names(msg, &names);
+    }
     for (size_t i = 0; i < node->n; i++) {
         if (rows[i] >= 0) continue;
         const char *key = node->v[i].key, *near = cr_nearest(key, cr_conf_next_key, msg);
@@ -570,7 +581,7 @@ static void unknown_keys(binder *b, const cr_msg *msg, const cr_conf_node *node,
         if (near)
             wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; did you mean '%s'?", key, in, where,
                   near);
-        else if (open)
+        else if (names.n)
             wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; give one of %s", key, in, where,
                   names.data);
         else
@@ -651,13 +662,18 @@ static void *bind_msg(binder *b, const cr_msg *msg, const cr_conf_node *node, cr
     return self;
 }
 
-void *cr_conf_bind(cr_arena *arena, const cr_msg *msg, const cr_conf_node *node, cr_diag *diag) {
-    binder b = {.arena = arena, .diag = diag};
+void *cr_conf_bind_own(cr_arena *arena, const cr_msg *msg, const char *key,
+                       const cr_conf_node *node, cr_diag *diag) {
+    binder b = {.arena = arena, .diag = diag, .own = key};
     cr_map_init(&b.warned);
     void *self = bind_msg(&b, msg, node, node ? node->at : CR_NOWHERE, NULL, 0);
     cr_map_clear(&b.warned);
     cr_diag_sort(diag);
     return self;
+}
+
+void *cr_conf_bind(cr_arena *arena, const cr_msg *msg, const cr_conf_node *node, cr_diag *diag) {
+    return cr_conf_bind_own(arena, msg, NULL, node, diag);
 }
 
 /* ---- asking a bound struct ---- */

@@ -173,6 +173,10 @@ typedef struct cr_choice {
  * either way. The tree must live as long as the struct. A table has at most 64 rows. An INT or
  * FLOAT row with min = max = 0 has no range. A LATER scalar that is given its default passes. */
 void *cr_conf_bind(cr_arena *arena, const cr_msg *msg, const cr_conf_node *node, cr_diag *diag);
+/* the same for a message that is not part of the schema (parameters of a library), behind `key`:
+ * `crank help` does not know it, so its keys are named */
+void *cr_conf_bind_own(cr_arena *arena, const cr_msg *msg, const char *key,
+                       const cr_conf_node *node, cr_diag *diag);
 /* was the field given? (proto's HasField) */
 bool cr_conf_has(const void *conf, const char *field);
 /* the place of the field's value; of the message when not given */

@@ -494,7 +494,8 @@ static bool run_build(crank_build *b, const cr_plugin_conf *c) {
                     "params holds keys and values; write params { key: value }");
         return false;
     }
-    b->params = cr_conf_bind(&b->b->m->arena, b->msg, c->params ? c->params : &empty, b->b->diag);
+    b->params = cr_conf_bind_own(&b->b->m->arena, b->msg, "params", c->params ? c->params : &empty,
+                                 b->b->diag);
     if (b->b->diag->n_errors != b->before) return false;
     int code = b->type->build(b, &api);
     if (b->b->diag->n_errors != b->before) return false;

@@ -643,6 +643,7 @@ TEST(mistakes_of_libraries) {
     REFUSED(KINDS("{size: 5, ints: [10]}"), "ints");
     REFUSED(KINDS("{size: 5, rat: 0.5}"), "unknown", "did you mean 'rate'");
     REFUSED(KINDS("7"), "params");
+    REFUSED(KINDS("{size: 5, zzqq: 7}"), "unknown key 'zzqq' in params", "give one of size");
     REFUSED(GRAPH(ROWS, "",
                   BLOCK("a", IN_G("rows") "], plugin: {library: '@/libplug_bad.so', "
                                           "type: group_zz}")),
