@@ -22,6 +22,21 @@ void KERN(copy_rows)(float *dst, int64_t ldd, const float *src, int64_t lds, int
     }
 }
 
+void KERN(fill_rows)(float *dst, int64_t ldd, const float *s, int64_t B, int64_t D, bool acc) {
+    for (int64_t b = 0; b < B; b++) {
+        float *d = dst + b * ldd, v = s[b];
+        if (acc) {
+#pragma omp simd
+            for (int64_t i = 0; i < D; i++)
+                d[i] += v;
+        } else {
+#pragma omp simd
+            for (int64_t i = 0; i < D; i++)
+                d[i] = v;
+        }
+    }
+}
+
 void KERN(row_affine)(float *out, int64_t ldo, const float *x, int64_t ldx, const float *scale,
                       const float *shift, int64_t B, int64_t D, bool relu) {
     for (int64_t b = 0; b < B; b++) {

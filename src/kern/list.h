@@ -164,7 +164,8 @@
 
 /* ---- rows: B rows, ld* floats from row to row ----
  *
- * copy_rows:   dst[b,d] = src[b,d]  [acc]
+ * copy_rows:   dst[b,d] = src[b,d]  [acc]; lds may be 0
+ * fill_rows:   dst[b,d] = s[b]  [acc]
  * row_affine:  out[b,d] = x[b,d] * scale[d] + shift[d], or 0 where relu and that is <= 0   in place
  * diag_left:   out[b,d] = x[b,d] + s[b] * y[b,d], rows without gaps
  * diag_right:  out[b,d] = x[b,d] + s[d] * y[b,d], ld from row to row of all three
@@ -184,6 +185,7 @@
 #define CR_KERNELS_ROW(X)                                                                          \
     X(void, copy_rows,                                                                             \
       (float *dst, int64_t ldd, const float *src, int64_t lds, int64_t B, int64_t D, bool acc))    \
+    X(void, fill_rows, (float *dst, int64_t ldd, const float *s, int64_t B, int64_t D, bool acc))  \
     X(void, row_affine,                                                                            \
       (float *out, int64_t ldo, const float *x, int64_t ldx, const float *scale,                   \
        const float *shift, int64_t B, int64_t D, bool relu))                                       \
@@ -282,6 +284,19 @@
       (float *out, const float *x, const uint16_t *rnd, uint32_t limit, float scale, int64_t n,    \
        bool acc))
 
+/* ---- softmax: B rows of n scores without gaps ----
+ *
+ * softmax: in place; for each row, with most = the largest x[j] that is not NaN (-infinity if none)
+ *     x[j] = exp((x[j] - most) * scale);  s = 1 / sum of x, in sum's order;  x[j] = s * x[j]
+ * softmax_bwd: out[b,j] = (scale * y[b,j]) * (dy[b * ldd + j] - dot of y[b,:] and dy's row)
+ *     ldd may be 0: one row of dy for all rows of y. In place on dy when ldd is n
+ */
+#define CR_KERNELS_SOFT(X)                                                                         \
+    X(void, softmax, (float *x, float scale, int64_t B, int64_t n))                                \
+    X(void, softmax_bwd,                                                                           \
+      (float *out, const float *y, const float *dy, int64_t ldd, float scale, int64_t B,           \
+       int64_t n))
+
 /* ---- products between fields ----
  *
  * outer: for each m < M: z[m,h,f] = a[m,h] * b[m,f]; rows of a (and da) are lda apart, the rest is
@@ -314,6 +329,7 @@
     CR_KERNELS_VEC(X)                                                                              \
     CR_KERNELS_ACT(X)                                                                              \
     CR_KERNELS_ROW(X)                                                                              \
+    CR_KERNELS_SOFT(X)                                                                             \
     CR_KERNELS_FIELD(X)                                                                            \
     CR_KERNELS_INTER(X)                                                                            \
     CR_KERNELS_HALF(X)                                                                             \

@@ -23,28 +23,28 @@ typedef struct part16 {
 INLINE void load8(v8 *to, const float *x) {
     memcpy(to, x, 32);
 }
-/* the first n of 8, zeros behind them */
-INLINE void load_rest(v8 *to, const float *x, int n) {
+/* the first n of 8, `fill` behind them */
+INLINE void load_rest(v8 *to, const float *x, int n, const float fill) {
 #ifdef __AVX2__
     float t[8];
 #pragma omp simd
     for (int j = 0; j < 8; j++)
-        t[j] = j < n ? x[j] : 0; /* one load with a mask */
+        t[j] = j < n ? x[j] : fill; /* one load with a mask */
 #else
-    float t[8] = {0};
+    float t[8] = {fill, fill, fill, fill, fill, fill, fill, fill};
     for (int j = 0; j < n; j++)
         t[j] = x[j];
 #endif
     load8(to, t);
 }
-/* the n < 16 elements that are left, zeros behind them */
-INLINE void load_rest16(part16 *to, const float *x, int64_t n) {
+/* the n < 16 elements that are left, `fill` behind them */
+INLINE void load_rest16(part16 *to, const float *x, int64_t n, const float fill) {
     if (n >= 8) {
         load8(&to->lo, x);
-        load_rest(&to->hi, x + 8, (int)n - 8);
+        load_rest(&to->hi, x + 8, (int)n - 8, fill);
     } else {
-        load_rest(&to->lo, x, (int)n);
-        to->hi = (v8){0};
+        load_rest(&to->lo, x, (int)n, fill);
+        to->hi = (v8){fill, fill, fill, fill, fill, fill, fill, fill};
     }
 }
 
@@ -63,7 +63,7 @@ INLINE float sum16(const float *x, int64_t n) {
         p.lo += a.lo, p.hi += a.hi;
     }
     if (n > 0) {
-        load_rest16(&a, x, n);
+        load_rest16(&a, x, n, 0);
         p.lo += a.lo, p.hi += a.hi;
     }
     return tree16(&p);
@@ -76,7 +76,7 @@ INLINE float dot16(const float *x, const float *y, int64_t n) {
         p.lo += a.lo * b.lo, p.hi += a.hi * b.hi;
     }
     if (n > 0) {
-        load_rest16(&a, x, n), load_rest16(&b, y, n);
+        load_rest16(&a, x, n, 0), load_rest16(&b, y, n, 0);
         p.lo += a.lo * b.lo, p.hi += a.hi * b.hi;
     }
     return tree16(&p);

@@ -5,9 +5,6 @@
  * scale * q_i . k_j, y_i = sum over j of A_ij v_j. All four products of a head are matrix products
  * of one row; A is not kept but made again in backward, which is cheaper than writing F F H floats.
  */
-#include <math.h>
-#include <string.h>
-
 #include "graph/gradcheck.h"
 #include "kern/kern.h"
 #include "op/op.h"
@@ -37,16 +34,7 @@ static void weights(const att *a, const float *q, const float *k, float *S, floa
     int64_t F = a->F, ld = a->H * a->d;
     cr_gemm_pack(pack, k, ld, true, a->d, F);
     cr_kern->gemm(S, F, q, ld, pack, F, F, a->d, 0, NULL);
-    for (int64_t i = 0; i < F; i++) {
-        float *s = S + i * F, max = -INFINITY;
-        for (int64_t j = 0; j < F; j++)
-            max = s[j] > max ? s[j] : max;
-        for (int64_t j = 0; j < F; j++)
-            s[j] = (s[j] - max) * a->scale;
-    }
-    cr_kern->exp(S, S, F * F);
-    for (int64_t i = 0; i < F; i++)
-        cr_kern->scale(S + i * F, 1.0f / cr_kern->sum(S + i * F, F), S + i * F, F);
+    cr_kern->softmax(S, a->scale, F, F);
 }
 
 static void forward(const cr_node *n, cr_tile *t) {
@@ -85,12 +73,7 @@ static void backward(const cr_node *n, cr_tile *t) {
             if (wants[0] || wants[1]) {
                 cr_gemm_pack(pack, cr_val(t, v) + r * cr_ld(v) + at, ld, true, a->d, F);
                 cr_kern->gemm(dS, F, dy, ld, pack, F, F, a->d, 0, NULL);
-                for (int64_t i = 0; i < F; i++) {
-                    const float *s = S + i * F;
-                    float *g = dS + i * F, dot = cr_kern->dot(s, g, F);
-                    for (int64_t j = 0; j < F; j++)
-                        g[j] = a->scale * s[j] * (g[j] - dot);
-                }
+                cr_kern->softmax_bwd(dS, S, dS, F, a->scale, F, F);
             }
             /* in the order of the inputs: they may be one node */
             if (wants[0]) {

@@ -26,11 +26,11 @@ static void mul_infer(cr_node *n) {
 static void mul_forward(const cr_node *n, cr_tile *t) {
     const cr_node *xn = n->in[0], *yn = n->in[1];
     bool param = yn->cls == CR_PARAM;
-    int64_t F = yn->width, D = n->width / F;
-    for (int64_t r = 0; r < cr_rows(t, n); r++) {
-        const float *x = cr_val(t, xn) + r * cr_ld(xn);
-        const float *y = param ? yn->w : cr_val(t, yn) + r * cr_ld(yn);
-        float *out = cr_val(t, n) + r * cr_ld(n);
+    int64_t F = yn->width, D = n->width / F, rows = cr_rows(t, n);
+    int64_t ldx = cr_ld(xn), ldy = param ? 0 : cr_ld(yn), ld = cr_ld(n);
+    const float *x = cr_val(t, xn), *y = param ? yn->w : cr_val(t, yn);
+    float *out = cr_val(t, n);
+    for (int64_t r = 0; r < rows; r++, x += ldx, y += ldy, out += ld) {
         if (D == 1)
             cr_kern->mul(out, x, y, F, false);
         else
@@ -45,12 +45,12 @@ static void mul_backward(const cr_node *n, cr_tile *t) {
     bool wants_x = cr_wants_grad(t, n, 0), wants_y = !param && cr_wants_grad(t, n, 1);
     bool first_x = cr_first_grad(t, n, 0), first_y = cr_first_grad(t, n, 1);
     float *dp = param ? cr_param_sum(t, n, 1) : NULL;
-    int64_t F = yn->width, D = n->width / F;
-    for (int64_t r = 0; r < cr_rows(t, n); r++) {
-        const float *x = cr_val(t, xn) + r * cr_ld(xn), *d = cr_grad(t, n) + r * cr_ld(n);
-        const float *y = param ? yn->w : cr_val(t, yn) + r * cr_ld(yn);
-        float *dx = wants_x ? cr_grad(t, xn) + r * cr_ld(xn) : NULL;
-        float *dy = wants_y ? cr_grad(t, yn) + r * cr_ld(yn) : NULL;
+    int64_t F = yn->width, D = n->width / F, rows = cr_rows(t, n);
+    int64_t ldx = cr_ld(xn), ldy = param ? 0 : cr_ld(yn), ld = cr_ld(n);
+    const float *x = cr_val(t, xn), *y = param ? yn->w : cr_val(t, yn), *d = cr_grad(t, n);
+    float *dxs = wants_x ? cr_grad(t, xn) : NULL, *dys = wants_y ? cr_grad(t, yn) : NULL;
+    for (int64_t r = 0; r < rows; r++, x += ldx, y += ldy, d += ld) {
+        float *dx = dxs ? dxs + r * ldx : NULL, *dy = dys ? dys + r * ldy : NULL;
         if (D == 1) {
             if (dx) cr_kern->mul(dx, d, y, F, !first_x);
             if (dp) cr_kern->mul(dp, d, x, F, true);

@@ -31,11 +31,12 @@ static void spread_infer(cr_node *n) {
 
 static void spread_forward(const cr_node *n, cr_tile *t) {
     const cr_node *x = n->in[0];
+    const float *xv = cr_val(t, x);
+    float *y = cr_val(t, n);
+    int64_t ldx = cr_ld(x), ld = cr_ld(n);
     for (int64_t r = 0, p; r < t->n_rows; r++) {
         int64_t end = positions(t, n->axis, r, &p);
-        for (; p < end; p++)
-            memcpy(cr_val(t, n) + p * cr_ld(n), cr_val(t, x) + r * cr_ld(x),
-                   (size_t)n->width * sizeof(float));
+        cr_kern->copy_rows(y + p * ld, ld, xv + r * ldx, 0, end - p, n->width, false);
     }
 }
 
@@ -47,8 +48,7 @@ static void spread_backward(const cr_node *n, cr_tile *t) {
         float *dx = cr_grad(t, x) + r * cr_ld(x);
         int64_t end = positions(t, n->axis, r, &p);
         if (first) memset(dx, 0, (size_t)n->width * sizeof(float));
-        for (; p < end; p++)
-            cr_kern->add(dx, dx, cr_grad(t, n) + p * cr_ld(n), n->width);
+        cr_kern->col_sum(dx, cr_grad(t, n) + p * cr_ld(n), cr_ld(n), end - p, n->width);
     }
 }
 
@@ -85,8 +85,7 @@ static void pool_forward(const cr_node *n, cr_tile *t) {
         int64_t end = positions(t, s->axis, r, &p);
         float c = pool_scale(n, end - p);
         memset(y, 0, (size_t)n->width * sizeof(float));
-        for (; p < end; p++)
-            cr_kern->add(y, y, cr_val(t, s) + p * cr_ld(s), n->width);
+        cr_kern->col_sum(y, cr_val(t, s) + p * cr_ld(s), cr_ld(s), end - p, n->width);
         if (c != 1) cr_kern->scale(y, c, y, n->width);
     }
 }
@@ -95,12 +94,14 @@ static void pool_backward(const cr_node *n, cr_tile *t) {
     if (!cr_wants_grad(t, n, 0)) return;
     const cr_node *s = n->in[0];
     bool first = cr_first_grad(t, n, 0);
+    float *ds = cr_grad(t, s);
+    int64_t lds = cr_ld(s);
     for (int64_t r = 0, p; r < t->n_rows; r++) {
-        const float *dy = cr_grad(t, n) + r * cr_ld(n);
+        float *dy = cr_grad(t, n) + r * cr_ld(n);
         int64_t end = positions(t, s->axis, r, &p);
         float c = pool_scale(n, end - p);
-        for (; p < end; p++)
-            (first ? cr_kern->scale : cr_kern->axpy)(cr_grad(t, s) + p * cr_ld(s), c, dy, n->width);
+        if (c != 1) cr_kern->scale(dy, c, dy, n->width);
+        cr_kern->copy_rows(ds + p * lds, lds, dy, 0, end - p, n->width, !first);
     }
 }
 
@@ -206,12 +207,14 @@ static void weigh_infer(cr_node *n) {
 
 static void weigh_forward(const cr_node *n, cr_tile *t) {
     const cr_node *a = n->in[0], *s = n->in[1];
+    const float *av = cr_val(t, a), *sv = cr_val(t, s);
+    int64_t lda = cr_ld(a), lds = cr_ld(s);
     for (int64_t r = 0, p; r < t->n_rows; r++) {
         float *y = cr_val(t, n) + r * cr_ld(n);
         int64_t end = positions(t, s->axis, r, &p);
         memset(y, 0, (size_t)n->width * sizeof(float));
         for (; p < end; p++)
-            cr_kern->axpy(y, cr_val(t, a)[p * cr_ld(a)], cr_val(t, s) + p * cr_ld(s), n->width);
+            cr_kern->axpy(y, av[p * lda], sv + p * lds, n->width);
     }
 }
 
@@ -219,19 +222,19 @@ static void weigh_backward(const cr_node *n, cr_tile *t) {
     const cr_node *a = n->in[0], *s = n->in[1];
     bool wants_a = cr_wants_grad(t, n, 0), wants_s = cr_wants_grad(t, n, 1);
     bool first_a = cr_first_grad(t, n, 0), first_s = cr_first_grad(t, n, 1);
+    const float *av = cr_val(t, a), *sv = cr_val(t, s);
+    float *das = wants_a ? cr_grad(t, a) : NULL, *ds = wants_s ? cr_grad(t, s) : NULL;
+    int64_t lda = cr_ld(a), lds = cr_ld(s);
     for (int64_t r = 0, p; r < t->n_rows; r++) {
         const float *dy = cr_grad(t, n) + r * cr_ld(n);
         int64_t end = positions(t, s->axis, r, &p);
         for (; p < end; p++) {
-            if (wants_a) {
-                float *da = cr_grad(t, a) + p * cr_ld(a);
-                float d = cr_kern->dot(dy, cr_val(t, s) + p * cr_ld(s), n->width);
+            if (das) {
+                float *da = das + p * lda, d = cr_kern->dot(dy, sv + p * lds, n->width);
                 *da = first_a ? d : *da + d;
             }
-            if (wants_s)
-                (first_s ? cr_kern->scale : cr_kern->axpy)(cr_grad(t, s) + p * cr_ld(s),
-                                                           cr_val(t, a)[p * cr_ld(a)], dy,
-                                                           n->width);
+            if (ds)
+                (first_s ? cr_kern->scale : cr_kern->axpy)(ds + p * lds, av[p * lda], dy, n->width);
         }
     }
 }

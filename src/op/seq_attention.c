@@ -63,10 +63,15 @@ static int64_t block(int64_t n, int64_t from) {
     return n - from < BLOCK ? n - from : BLOCK;
 }
 
-/* scale * q_i . k_j for the block's i and j */
-static void scores(one *o, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
+/* q_i . k_j for the block's i and j */
+static void products(one *o, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
     cr_gemm_pack(o->pack, o->k + j0 * o->ldk, o->ldk, true, o->a->d, nj);
     cr_kern->gemm(o->S, nj, o->q + i0 * o->ldq, o->ldq, o->pack, ni, nj, o->a->d, 0, NULL);
+}
+
+/* scale * q_i . k_j */
+static void scores(one *o, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
+    products(o, i0, ni, j0, nj);
     cr_kern->scale(o->S, o->a->scale, o->S, ni * nj);
 }
 
@@ -80,8 +85,10 @@ static void powers(one *o, int64_t ni, int64_t nj, bool add) {
         o->sum[i] += cr_kern->sum(o->S + i * nj, nj);
 }
 
-/* largest scores and sums of the queries [i0, i0 + ni) over all keys */
+/* largest scores and sums of the queries [i0, i0 + ni) over all keys, of which there are more than
+ * a block */
 static void survey(one *o, int64_t i0, int64_t ni) {
+    if (o->n <= BLOCK) return;
     for (int64_t i = 0; i < ni; i++) {
         o->most[i] = -INFINITY;
         o->sum[i] = 0;
@@ -104,12 +111,15 @@ static void survey(one *o, int64_t i0, int64_t ni) {
     }
 }
 
-/* the block's weights A into S; after survey, which leaves the last block's powers behind */
-static void weights(one *o, int64_t i0, int64_t ni, int64_t j0, int64_t nj, bool made) {
-    if (!made) {
-        scores(o, i0, ni, j0, nj);
-        powers(o, ni, nj, false);
+/* the block's weights A into S; after survey */
+static void weights(one *o, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
+    if (o->n <= BLOCK) {
+        products(o, i0, ni, j0, nj);
+        cr_kern->softmax(o->S, o->a->scale, ni, nj);
+        return;
     }
+    scores(o, i0, ni, j0, nj);
+    powers(o, ni, nj, false);
     for (int64_t i = 0; i < ni; i++)
         cr_kern->scale(o->S + i * nj, 1.0f / o->sum[i], o->S + i * nj, nj);
 }
@@ -172,7 +182,7 @@ static void forward(const cr_node *n, cr_tile *t) {
                 survey(&o, i0, ni);
                 for (int64_t j0 = 0; j0 < o.n; j0 += BLOCK) {
                     int64_t nj = block(o.n, j0);
-                    weights(&o, i0, ni, j0, nj, o.n <= BLOCK);
+                    weights(&o, i0, ni, j0, nj);
                     if (o.drop) mask(&o, o.S, i0, ni, j0, nj);
                     memset(sums, 0, sizeof(sums));
                     cr_kern->col_sum(sums, o.S, nj, ni, nj);
@@ -205,22 +215,19 @@ static void masked(one *o, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
     if (o->drop) mask(o, o->G, i0, ni, j0, nj);
 }
 
-static void back_block(one *o, const slopes *g, const float *da, const float *mean, int64_t i0,
-                       int64_t ni, int64_t j0, int64_t nj) {
+/* X: A of the block after dropout */
+static void back_s(const one *o, const slopes *g, const float *X, int64_t ni, int64_t j0,
+                   int64_t nj) {
+    if (!g->s) return;
+    float sums[BLOCK] = {0};
+    cr_kern->col_sum(sums, X, nj, ni, nj);
+    for (int64_t j = 0; j < nj; j++)
+        cr_kern->axpy(g->s + (j0 + j) * o->lds, sums[j], g->dy, o->a->C);
+}
+
+/* G: the slope of the block's q_i . k_j */
+static void back_qk(one *o, const slopes *g, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
     int64_t d = o->a->d;
-    if (g->s) {
-        float sums[BLOCK] = {0};
-        cr_kern->col_sum(sums, o->G, nj, ni, nj);
-        for (int64_t j = 0; j < nj; j++)
-            cr_kern->axpy(g->s + (j0 + j) * o->lds, sums[j], g->dy, o->a->C);
-    }
-    if (!g->q && !g->k) return;
-    for (int64_t i = 0; i < ni; i++) {
-        float *x = o->G + i * nj;
-        const float *A = o->S + i * nj;
-        for (int64_t j = 0; j < nj; j++)
-            x[j] = o->a->scale * (x[j] * da[j] - A[j] * mean[i]);
-    }
     if (g->q) {
         cr_gemm_pack(o->pack, o->k + j0 * o->ldk, o->ldk, false, nj, d);
         cr_kern->gemm(g->q + i0 * o->ldq, o->ldq, o->G, nj, o->pack, ni, d, nj, CR_GEMM_ACC, NULL);
@@ -230,9 +237,38 @@ static void back_block(one *o, const slopes *g, const float *da, const float *me
                          ni, CR_GEMM_ACC, o->tn);
 }
 
+static void back_block(one *o, const slopes *g, const float *da, const float *mean, int64_t i0,
+                       int64_t ni, int64_t j0, int64_t nj) {
+    back_s(o, g, o->G, ni, j0, nj);
+    if (!g->q && !g->k) return;
+    for (int64_t i = 0; i < ni; i++) {
+        float *x = o->G + i * nj;
+        const float *A = o->S + i * nj;
+        for (int64_t j = 0; j < nj; j++)
+            x[j] = o->a->scale * (x[j] * da[j] - A[j] * mean[i]);
+    }
+    back_qk(o, g, i0, ni, j0, nj);
+}
+
+/* the usual case: one block, no dropout */
+static void back_single(one *o, const slopes *g) {
+    float da[BLOCK];
+    int64_t n = o->n;
+    weights(o, 0, n, 0, n);
+    sum_slopes(o, g, 0, n, da);
+    back_s(o, g, o->S, n, 0, n);
+    if (!g->q && !g->k) return;
+    cr_kern->softmax_bwd(o->G, o->S, da, 0, o->a->scale, n, n);
+    back_qk(o, g, 0, n, 0, n);
+}
+
 static void back_head(one *o, const slopes *g) {
     float da[BLOCK], mean[BLOCK];
     bool single = o->n <= BLOCK;
+    if (single && !o->drop) {
+        back_single(o, g);
+        return;
+    }
     for (int64_t i0 = 0; i0 < o->n; i0 += BLOCK) {
         int64_t ni = block(o->n, i0);
         survey(o, i0, ni);
@@ -240,7 +276,7 @@ static void back_head(one *o, const slopes *g) {
         for (int pass = single ? 1 : 0; pass < 2; pass++)
             for (int64_t j0 = 0; j0 < o->n; j0 += BLOCK) {
                 int64_t nj = block(o->n, j0);
-                weights(o, i0, ni, j0, nj, single);
+                weights(o, i0, ni, j0, nj);
                 masked(o, i0, ni, j0, nj);
                 sum_slopes(o, g, j0, nj, da);
                 for (int64_t i = 0; (single || pass == 0) && i < ni; i++)

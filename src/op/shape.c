@@ -221,19 +221,15 @@ static void rowsum_forward(const cr_node *n, cr_tile *t) {
     const cr_node *x = n->in[0];
     const float *v = cr_val(t, x);
     float *y = cr_val(t, n);
-    for (int64_t r = 0; r < cr_rows(t, n); r++)
-        y[r] = cr_kern->sum(v + r * cr_ld(x), x->width);
+    for (int64_t r = 0, rows = cr_rows(t, n), ld = cr_ld(x); r < rows; r++)
+        y[r] = cr_kern->sum(v + r * ld, x->width);
 }
 
 static void rowsum_backward(const cr_node *n, cr_tile *t) {
     if (!cr_wants_grad(t, n, 0)) return;
     const cr_node *x = n->in[0];
-    const float *dy = cr_grad(t, n);
-    float *dx = cr_grad(t, x);
-    bool first = cr_first_grad(t, n, 0);
-    for (int64_t r = 0; r < cr_rows(t, n); r++)
-        for (int64_t j = 0; j < x->width; j++)
-            dx[r * cr_ld(x) + j] = first ? dy[r] : dx[r * cr_ld(x) + j] + dy[r];
+    cr_kern->fill_rows(cr_grad(t, x), cr_ld(x), cr_grad(t, n), cr_rows(t, n), x->width,
+                       !cr_first_grad(t, n, 0));
 }
 
 static cr_node *rowsum_example(cr_graph *g, int k) {

@@ -54,6 +54,16 @@ TEST(rows_and_columns) {
                     for (int64_t d = 0; d < D; d++)
                         r.p[b * ldo + d] = x.p[b * ldx + d] + (acc ? r.p[b * ldo + d] : 0);
                 CHECK_SAME(o.p, r.p, o.n);
+                k->fill_rows(o.p, ldo, x.p, B, D, acc);
+                for (int64_t b = 0; b < B; b++)
+                    for (int64_t d = 0; d < D; d++)
+                        r.p[b * ldo + d] = x.p[b] + (acc ? r.p[b * ldo + d] : 0);
+                CHECK_SAME(o.p, r.p, o.n);
+                k->copy_rows(o.p, ldo, x.p, 0, B, D, acc);
+                for (int64_t b = 0; b < B; b++)
+                    for (int64_t d = 0; d < D; d++)
+                        r.p[b * ldo + d] = x.p[d] + (acc ? r.p[b * ldo + d] : 0);
+                CHECK_SAME(o.p, r.p, o.n);
             }
             k->row_affine(o.p, ldo, x.p, ldx, scale.p, shift.p, B, D, false);
             fill(s.p, D, 9), fill(t.p, D, 9);
@@ -448,6 +458,52 @@ TEST(outer_products) {
     }
 }
 
+/* B rows of n, from the steps that list.h names */
+static void spec_softmax(const cr_kernels *k, float *x, float scale, int64_t B, int64_t n) {
+    for (int64_t b = 0; b < B; b++, x += n) {
+        float most = -INFINITY;
+        for (int64_t j = 0; j < n; j++)
+            most = x[j] > most ? x[j] : most;
+        for (int64_t j = 0; j < n; j++)
+            x[j] = (x[j] - most) * scale;
+        k->exp(x, x, n);
+        float s = 1.0f / spec_sum(x, n);
+        for (int64_t j = 0; j < n; j++)
+            x[j] = s * x[j];
+    }
+}
+
+TEST(softmax_rows) {
+    static const int64_t shapes[][2] = {{1, 1}, {3, 2}, {2, 7}, {5, 8}, {4, 16}, {3, 26}, {2, 45}};
+    EACH_LEVEL(k)
+    for (size_t c = 0; c < sizeof(shapes) / sizeof(shapes[0]); c++)
+        for (int odd = 0; odd < 4; odd++) {
+            int64_t B = shapes[c][0], n = shapes[c][1], all = B * n;
+            guarded x = guard_new(all, 1), y = guard_new(all, 3), g = guard_new(all, 2);
+            guarded r = guard_new(all, 0);
+            fill(x.p, all, 1), fill(g.p, all, 2);
+            if (odd == 1) x.p[all - 1] = 90.0f;
+            if (odd == 2) x.p[all / 2] = NAN;
+            if (odd == 3) x.p[all - 1] = -INFINITY;
+            memcpy(y.p, x.p, (size_t)all * 4);
+            memcpy(r.p, x.p, (size_t)all * 4);
+            k->softmax(y.p, 0.7f, B, n);
+            spec_softmax(cr_kern_at(CR_CPU_C), r.p, 0.7f, B, n);
+            CHECK_SAME(y.p, r.p, all);
+            for (int64_t ldd = 0; ldd <= n; ldd += n) {
+                for (int64_t i = 0; i < all; i++) {
+                    float dot = spec_dot(y.p + i / n * n, g.p + i / n * ldd, n);
+                    float a = 0.7f * y.p[i], d = g.p[i / n * ldd + i % n] - dot;
+                    r.p[i] = a * d;
+                }
+                k->softmax_bwd(ldd ? g.p : x.p, y.p, g.p, ldd, 0.7f, B, n);
+                CHECK_SAME(ldd ? g.p : x.p, r.p, all);
+            }
+            CHECK(guard_intact(&x) && guard_intact(&y) && guard_intact(&g));
+            guard_free(&x), guard_free(&y), guard_free(&g), guard_free(&r);
+        }
+}
+
 TEST(field_aware) {
     static const int64_t shapes[][2] = {{1, 4}, {2, 1}, {3, 4}, {5, 8}, {4, 16}, {3, 19}, {2, 40}};
     EACH_LEVEL(k)
@@ -522,7 +578,8 @@ int main(int argc, char **argv) {
                                    CASE(factorization_machine),
                                    CASE(pairs),
                                    CASE(outer_products),
-                                   CASE(field_aware)};
+                                   CASE(field_aware),
+                                   CASE(softmax_rows)};
     if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
         bench();
         return 0;
