@@ -69,13 +69,27 @@ INLINE bool map_int(const cr_ids *m, cr_id_kind kind, int64_t v, int64_t *id, in
     return true;
 }
 
+/* integers with something between them that no integer has */
+static bool is_list(const char *s, size_t n) {
+    size_t digits = 0, breaks = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool digit = s[i] >= '0' && s[i] <= '9';
+        digits += digit;
+        breaks += !digit && i > 0 && i + 1 < n && s[i] != '.' && s[i] != '-';
+        if (!digit && !memchr(";,|:/#&_ -\t\1\2\3\x1d", s[i], 15)) return false;
+    }
+    return digits > breaks && breaks > 0;
+}
+
 INLINE bool map_text(const cr_ids *m, cr_id_kind kind, const char *s, size_t n, int64_t *id,
                      int64_t *range, const char **why) {
     if (kind == CR_IDS_BUCKETS || kind == CR_IDS_ENCODED || m->is_int) {
         int64_t v = 0;
         cr_num st = cr_num_i64(s, n, &v);
         if (st == CR_NUM_BAD) {
-            *why = kind == CR_IDS_ENCODED ? "not an integer id" : "not an integer";
+            *why = is_list(s, n)            ? "not an integer but several; check the delimiter"
+                   : kind == CR_IDS_ENCODED ? "not an integer id"
+                                            : "not an integer";
             return false;
         }
         if (st == CR_NUM_RANGE) {

@@ -558,6 +558,22 @@ TEST(buckets_of_steps) {
     "{id_feature: {feature_name: " name ", expression: 'item:" name                                \
     "', num_buckets: 100, embedding_dim: 4}}"
 
+TEST(wrong_delimiter) {
+    static const char *const several[] = {"1|2", "7, 8,9", "1:2:3"}, *const one[] = {"x|y", "1.5",
+                                                                                     "2024-01-02"};
+    for (int i = 0; i < 6; i++) {
+        const char *v = i < 3 ? several[i] : one[i - 3];
+        t_feats t;
+        open_or_say(&t, NORMAL, ID("num_buckets: 100"));
+        TEXT(&t, "c", v);
+        t_encode(&t);
+        CHECK_INT(t.bad.n_kept, 1);
+        CHECK(strstr(t.bad.v[0].msg, "not an integer") != NULL);
+        CHECK_INT(strstr(t.bad.v[0].msg, "check the delimiter") != NULL, i < 3);
+        t_close(&t);
+    }
+}
+
 TEST(bad_values) {
     t_feats t;
     open_or_say(&t, NORMAL, ID("num_buckets: 100"));
@@ -750,5 +766,5 @@ TEST_MAIN(CASE(golden_hash), CASE(golden_block), CASE(golden_buckets), CASE(step
           CASE(boundaries), CASE(lists_of_lists), CASE(text_of_dictionaries), CASE(single_values),
           CASE(combo_steps), CASE(lookup_steps), CASE(overlap_and_dot_steps), CASE(combine_steps),
           CASE(formula_steps), CASE(mask_steps), CASE(fg_json_of_inputs), CASE(steps_of_features),
-          CASE(buckets_of_steps), CASE(bad_values), CASE(lengths_disagree), CASE(columns_of_blocks),
-          CASE(mistakes), CASE(refused_columns), CASE(fg_json))
+          CASE(buckets_of_steps), CASE(wrong_delimiter), CASE(bad_values), CASE(lengths_disagree),
+          CASE(columns_of_blocks), CASE(mistakes), CASE(refused_columns), CASE(fg_json))
