@@ -78,7 +78,7 @@ static bool is_list(const char *s, size_t n) {
         breaks += !digit && i > 0 && i + 1 < n && s[i] != '.' && s[i] != '-';
         if (!digit && !memchr(";,|:/#&_ -\t\1\2\3\x1d", s[i], 15)) return false;
     }
-    return digits > breaks && breaks > 0;
+    return digits > 1 && breaks > 0;
 }
 
 INLINE bool map_text(const cr_ids *m, cr_id_kind kind, const char *s, size_t n, int64_t *id,
