@@ -2,8 +2,6 @@
  * act.c - activations. The plain ones share one op with a table of kernels; prelu, dice and softmax
  * have parameters or need the whole row.
  */
-#include <math.h>
-
 #include "graph/gradcheck.h"
 #include "kern/kern.h"
 #include "op/op.h"
@@ -188,40 +186,30 @@ cr_node *cr_dice(cr_graph *g, cr_node *x, cr_node *xn, cr_node *alpha) {
 /* ---- softmax over the row ---- */
 
 static void softmax_forward(const cr_node *n, cr_tile *t) {
-    const float *x = cr_val(t, n->in[0]);
     float *y = cr_val(t, n), scale = *(const float *)n->attr;
-    int64_t ld = cr_ld(n), w = n->width;
-    for (int64_t r = 0; r < cr_rows(t, n); r++) {
-        float max = -INFINITY, *yr = y + r * ld;
-        for (int64_t j = 0; j < w; j++)
-            max = fmaxf(max, x[r * ld + j]);
-        for (int64_t j = 0; j < w; j++)
-            yr[j] = (x[r * ld + j] - max) * scale;
-        cr_kern->exp(yr, yr, w);
-        float s = cr_kern->sum(yr, w);
-        for (int64_t j = 0; j < w; j++)
-            yr[j] /= s;
-    }
+    int64_t ld = cr_ld(n), w = n->width, len, rows = long_rows(n, t, &len);
+    cr_kern->copy_rows(y, ld, cr_val(t, n->in[0]), ld, cr_rows(t, n), w, false);
+    for (int64_t r = 0; r < rows; r++)
+        cr_kern->softmax(y + r * ld, scale, len / w, w);
 }
 
 static void softmax_backward(const cr_node *n, cr_tile *t) {
     if (!cr_wants_grad(t, n, 0)) return;
-    const float *y = cr_val(t, n), *dy = cr_grad(t, n);
-    float *dx = cr_grad(t, n->in[0]), scale = *(const float *)n->attr;
+    float *dx = cr_grad(t, n->in[0]), *dy = cr_grad(t, n), scale = *(const float *)n->attr;
     bool first = cr_first_grad(t, n, 0);
-    int64_t ld = cr_ld(n), w = n->width;
-    for (int64_t r = 0; r < cr_rows(t, n); r++) {
-        float s = cr_kern->dot(y + r * ld, dy + r * ld, w);
-        for (int64_t j = 0; j < w; j++) {
-            int64_t i = r * ld + j;
-            float v = scale * y[i] * (dy[i] - s);
-            dx[i] = first ? v : dx[i] + v;
-        }
-    }
+    float *out = first ? dx : dy; /* nobody needs dy any more */
+    int64_t ld = cr_ld(n), w = n->width, len, rows = long_rows(n, t, &len);
+    for (int64_t r = 0; r < rows; r++)
+        cr_kern->softmax_bwd(out + r * ld, cr_val(t, n) + r * ld, dy + r * ld, w, scale, len / w,
+                             w);
+    if (!first) cr_kern->copy_rows(dx, ld, dy, ld, cr_rows(t, n), w, true);
 }
 
 static cr_node *softmax_example(cr_graph *g, int k) {
-    return k > 1 ? NULL : cr_softmax(g, cr_feed(g, k ? 18 : 3), k ? 2.0f : 1.0f);
+    if (k > 2) return NULL;
+    cr_node *x = cr_feed(g, k ? 18 : 3), *y = cr_softmax(g, x, k ? 2.0f : 1.0f);
+    if (k < 2) return y;                                       /* rows without gaps and with them */
+    return cr_add(g, (cr_node *[]){y, x}, (float[]){1, 1}, 2); /* x has two users */
 }
 
 const cr_op_type cr_op_softmax = {.name = "softmax",
