@@ -10,11 +10,15 @@
  */
 #include "kern/x86/vec_int.h"
 
-/* rows of a block of B of K: 32 KiB, the first-level cache, no more than a mask has bits; blocks
- * alike */
-INLINE int64_t block_rows(int64_t K, int64_t columns) {
-    int64_t most = columns <= 128 ? 64 : 8192 / columns, blocks = (K + most - 1) / most;
+/* rows of a block, of K: as many blocks as are needed with at most `most`, all alike */
+INLINE int64_t block_rows(int64_t K, int64_t most) {
+    int64_t blocks = (K + most - 1) / most;
     return blocks > 0 ? (K + blocks - 1) / blocks : 1;
+}
+
+/* at most: 32 KiB of B, the first-level cache; no more than a mask has bits */
+INLINE int64_t most_rows(int64_t columns) {
+    return columns <= 128 ? 64 : 8192 / columns;
 }
 
 /* of the first n floats; a masked load of all is slower on AVX2 */
@@ -314,7 +318,7 @@ void KERN(gemm_nz)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
                    int64_t M, int64_t N, int64_t K, int flags, const float *bias) {
     int64_t w = cr_gemm_nz_strip(N);
     for (int64_t n = 0; n < N; n += w) {
-        int64_t nc = N - n < w ? N - n : w, most = block_rows(K, nc);
+        int64_t nc = N - n < w ? N - n : w, most = block_rows(K, most_rows(nc));
         int64_t k = 0;
         do {
             int64_t kb = K - k < most ? K - k : most;
@@ -338,9 +342,9 @@ void KERN(gemm_nz)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
 void KERN(gemm_nz_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const float *B,
                       int64_t ldb, int64_t M, int64_t N, int64_t K, int flags) {
     for (int64_t n = 0; n < N; n += TN_COLUMNS) {
-        int64_t k = 0;
+        int64_t k = 0, most = block_rows(K, TN_ROWS);
         do {
-            int64_t kb = K - k < TN_ROWS ? K - k : TN_ROWS;
+            int64_t kb = K - k < most ? K - k : most;
             job j = {.b = B + k * ldb + n,
                      .sa = lda,
                      .sb = ldb,
