@@ -26,11 +26,9 @@ INLINE vec vload_first(const float *p, int64_t n) {
     return n >= VL ? vload(p) : vloadm(first(n), p);
 }
 
-/* NV: most vectors of a row in registers. TN_COLUMNS, TN_ROWS: block of B of gemm_nz_tn, whose C is
- * large: twice the rows are half the passes over it. AR rows of AV vectors: those taken together.
- */
+/* NV: most vectors of a row in registers. AR rows of AV vectors: those taken together. */
 #ifdef __AVX512F__
-enum { NV = 10, TN_COLUMNS = 128, TN_ROWS = 64, AR = 6, AV = 4 };
+enum { NV = 10, AR = 6, AV = 4 };
 /* Which of the first n elements are not zero. Two vectors become one mask of 32 bits: gcc 12 spills
  * a mask of 16 as two bytes and reads back four. */
 INLINE uint32_t nonzero_32(const float *a, int64_t n) {
@@ -48,7 +46,7 @@ INLINE void columns_32(uint32_t *bits, const float *a, int64_t lda, int64_t rows
     _mm512_storeu_si512(bits, m);
 }
 #else
-enum { NV = 8, TN_COLUMNS = 64, TN_ROWS = 64, AR = 4, AV = 2 };
+enum { NV = 8, AR = 4, AV = 2 };
 INLINE uint32_t nonzero_32(const float *a, int64_t n) {
     uint32_t bits = 0;
     for (int i = 0; i < 32 && i < n; i += VL) {
@@ -341,14 +339,15 @@ void KERN(gemm_nz)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
 
 void KERN(gemm_nz_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const float *B,
                       int64_t ldb, int64_t M, int64_t N, int64_t K, int flags) {
-    for (int64_t n = 0; n < N; n += TN_COLUMNS) {
-        int64_t k = 0, most = block_rows(K, TN_ROWS);
+    int64_t w = cr_gemm_nz_strip(N) < NV * VL ? cr_gemm_nz_strip(N) : NV * VL;
+    for (int64_t n = 0; n < N; n += w) {
+        int64_t k = 0, most = block_rows(K, most_rows(w));
         do {
             int64_t kb = K - k < most ? K - k : most;
             job j = {.b = B + k * ldb + n,
                      .sa = lda,
                      .sb = ldb,
-                     .nc = N - n < TN_COLUMNS ? N - n : TN_COLUMNS,
+                     .nc = N - n < w ? N - n : w,
                      .from_c = k > 0 || flags & CR_GEMM_ACC};
             block_tn(&j, C + n, ldc, A + k * lda, lda, M, kb);
             k += kb;
