@@ -15,7 +15,8 @@
 #include "op/op.h"
 
 #define Z_FLOATS  65536 /* of scratch for z, where one row does not need more */
-#define Z_COLUMNS 256   /* of a block, where one h does not need more */
+#define Z_COLUMNS 512   /* of a block at most, where one h does not need more; at least half of it \
+                         */
 
 typedef struct cin {
     int64_t D, H, F, N;
@@ -27,6 +28,21 @@ typedef struct cin {
 
 static int64_t most(int64_t a, int64_t b) {
     return a > b ? a : b;
+}
+
+/* columns that all blocks of hb have for the products, which take them by 16 */
+static int64_t columns(const cin *a, int64_t hb) {
+    return a->H / hb * cr_up16(hb * a->F) + cr_up16(a->H % hb * a->F);
+}
+
+/* how many h a block has: as few columns as possible that are there for nothing */
+static int64_t block_size(const cin *a) {
+    int64_t top = Z_COLUMNS / a->F, best;
+    top = top < 1 ? 1 : top > a->H ? a->H : top;
+    best = top;
+    for (int64_t hb = top - 1; hb * a->F >= Z_COLUMNS / 2; hb--)
+        if (columns(a, hb) < columns(a, best)) best = hb;
+    return best;
 }
 
 /* rows whose z of K columns per d has a good size; a multiple of the product's 14 if possible */
@@ -47,10 +63,7 @@ static void infer(cr_node *n) {
         CR_BUG("cin: widths do not fit");
     n->cls = CR_ROW;
     n->width = a->D * a->N;
-    /* blocks of about the same size */
-    a->blocks = (a->H * a->F + Z_COLUMNS - 1) / Z_COLUMNS;
-    if (a->blocks > a->H) a->blocks = a->H;
-    a->hb = (a->H + a->blocks - 1) / a->blocks;
+    a->hb = block_size(a);
     a->blocks = (a->H + a->hb - 1) / a->hb;
     int64_t K = a->hb * a->F;
     a->chunk = chunk_of(a, K);
@@ -181,7 +194,7 @@ static cr_node *example(cr_graph *g, int k) {
     static const struct {
         int64_t D, H, F, N;
     } of[] = {{3, 4, 5, 2},   {16, 4, 9, 35}, {16, 18, 9, 35},
-              {16, 9, 9, 35}, {4, 20, 30, 5}, {3, 20, 20, 6}};
+              {16, 9, 9, 35}, {4, 40, 30, 5}, {3, 30, 30, 6}};
     if (k > 5) return NULL;
     int64_t D = of[k].D, H = of[k].H, F = of[k].F, N = of[k].N;
     cr_node *x0 = cr_feed(g, D * F), *x = k == 3 || k == 5 ? x0 : cr_feed(g, D * H);
