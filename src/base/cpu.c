@@ -92,6 +92,11 @@ int cr_cpu_count(void) {
     return n < 1 ? 1 : n;
 }
 
+int64_t cr_cpu_l2(void) {
+    long n = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return n >= 128 * 1024 && n <= 64L * 1024 * 1024 ? n : 1024 * 1024;
+}
+
 double cr_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

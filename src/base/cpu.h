@@ -19,6 +19,8 @@ cr_cpu_level cr_cpu_level_max(void);
 const char *cr_cpu_level_name(cr_cpu_level level);
 /* cores this process may run on */
 int cr_cpu_count(void);
+/* bytes of a core's second-level cache; 1 MiB where the system does not tell */
+int64_t cr_cpu_l2(void);
 /* seconds, monotonic */
 double cr_now(void);
 /* seconds of CPU time that this thread has used */

@@ -9,8 +9,6 @@
 #include "base/cpu.h"
 #include "graph/exec_int.h"
 
-/* what of a core's L2 the buffers of a tile may take; see docs/design/graph.md */
-#define TILE_BYTES (768 * 1024)
 /* Positions of a tile take more: they come to many per row, the rows of a tile should not become
  * few, and what an attention does per position outweighs a trip to the next cache. */
 #define TILE_POSITIONS_BYTES (4 << 20)
@@ -23,9 +21,11 @@ int64_t cr_ld(const cr_node *n) {
     return ld % 64 == 0 ? ld + 16 : ld;
 }
 
+/* the buffers of a tile may take three quarters of a core's second-level cache; see
+ * docs/design/graph.md. No result depends on it. */
 static int64_t choose_tile(const cr_exec *ex) {
     int64_t per_row = ex->spaces[0].work_width * (int64_t)sizeof(float);
-    int64_t rows = per_row > 0 ? TILE_BYTES / per_row : 256;
+    int64_t rows = per_row > 0 ? cr_cpu_l2() / 4 * 3 / per_row : 256;
     if (rows < 56) rows = 56;
     if (rows > 252) rows = 252;
     return rows / 14 * 14; /* whole blocks of the matrix kernel */

@@ -27,6 +27,7 @@ TEST(levels) {
 
 TEST(machine) {
     CHECK(cr_cpu_count() >= 1);
+    CHECK(cr_cpu_l2() >= 128 * 1024);
     double a = cr_now(), b = cr_now();
     CHECK(a > 0 && b >= a);
     CHECK(cr_peak_rss() > 100000);
