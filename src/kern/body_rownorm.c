@@ -1,5 +1,5 @@
 /*
- * body_rownorm.c - what needs a whole row before its first output: layer norm and softmax.
+ * body_rownorm.c - layer norm, which needs a whole row before its first output.
  *
  * Sums of a row run in the order of `dot`; a row's values are computed again in each loop instead
  * of being kept, as the row itself is in the nearest cache. Division and square root are rounded

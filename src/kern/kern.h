@@ -35,7 +35,7 @@ void cr_kern_init(void);
 /* cr_kern_at returns the table of a level; NULL when this CPU, or this build, does not have it. */
 const cr_kernels *cr_kern_at(cr_cpu_level level);
 
-/* gemm: C = [C +] A * B [+ bias] [relu] */
+/* gemm: C = [C +] A * B [+ bias] [relu] [mask] */
 #define CR_GEMM_ACC  1  /* start each chain from C */
 #define CR_GEMM_BIAS 2  /* add bias[n] last */
 #define CR_GEMM_RELU 4  /* then max(., 0) */

@@ -166,21 +166,27 @@
  *
  * copy_rows:   dst[b,d] = src[b,d]  [acc]; lds may be 0
  * fill_rows:   dst[b,d] = s[b]  [acc]
- * row_affine:  out[b,d] = x[b,d] * scale[d] + shift[d], or 0 where relu and that is <= 0   in place
+ * row_affine:  out[b,d] = x[b,d] * scale[d] + shift[d]; relu: 0 where that is <= 0; in place
  * diag_left:   out[b,d] = x[b,d] + s[b] * y[b,d], rows without gaps
  * diag_right:  out[b,d] = x[b,d] + s[d] * y[b,d], ld from row to row of all three
- * diag_right_bwd: dx[b,d] += dout[b,d];  dy[b,d] += dout[b,d] * s[d];  ds[d] += dout[b,d] * y[b,d],
- *     rows in order; ldy from row to row of y, dx and dy, ldo of dout. dx with dy, or ds, may be
- * NULL col_sum:     sum[d] += x[b,d], rows in order, in float col_sum_d, col_sqdev_d, col_dot_d:
- * rows in order, in double sum[d] += x[b,d];  sum[d] += (x[b,d] - mean[d])^2;  sum[d] += x[b,d] *
- * y[b,d] gather_sum: out[b,d] = x[0][code[b*ldk + 0] * ldx + d] + x[1][code[b*ldk + 1] * ldx + d] +
- * .., F of them in order, starting from the first, or from out when ADD; then BIAS and RELU as in
- * gemm take_rows: out[i*ldo + d] = x[row[i] * ldx + d], i < n put_rows: out[to[i]*ldo + d] = x[r *
- * ldx + d], or += when acc, r = from ? from[i] : i, for i < n in order look_rows: out[i*ldo + d] =
- * table[ids[i] * stride + d], i < n; `more` ids behind them come in the next call seg_sum:
- * out[u*ldo + d] = sum over i = seg[u] .. seg[u+1]-1 in order of x[row[i] * ldx + d], starting from
- * the first; no segment is empty pool: one bag of n ids: out[d] = sum over i in order of (w ? w[i]
- * : 1) * table[ids[i]*stride + d] starting from 0, or from out when acc
+ * diag_right_bwd: dx[b,d] += dout[b,d];  dy[b,d] += dout[b,d] * s[d];
+ *     ds[d] += dout[b,d] * y[b,d], rows in order; ldy from row to row of y, dx and dy, ldo of dout.
+ *     dx with dy, or ds, may be NULL
+ * col_sum:     sum[d] += x[b,d], rows in order, in float
+ * col_sum_d, col_sqdev_d, col_dot_d: rows in order, in double
+ *     sum[d] += x[b,d];  sum[d] += (x[b,d] - mean[d])^2;  sum[d] += x[b,d] * y[b,d]
+ * gather_sum: out[b,d] = x[0][code[b*ldk + 0] * ldx + d] + x[1][code[b*ldk + 1] * ldx + d] + ..,
+ *     F of them in order, starting from the first, or from out when ADD;
+ *     then BIAS and RELU as in gemm
+ * take_rows: out[i*ldo + d] = x[row[i] * ldx + d], i < n
+ * put_rows:  out[to[i]*ldo + d] = x[r*ldx + d], or += when acc; r = from ? from[i] : i; i < n in
+ *     order. x may be out where no row of it is both read and written
+ * look_rows: out[i*ldo + d] = table[ids[i] * stride + d], i < n. ids has n + more elements: the
+ *     rows of those behind n, which the next call takes, may be fetched
+ * seg_sum:   out[u*ldo + d] = sum over i = seg[u] .. seg[u+1]-1 in order of x[row[i] * ldx + d],
+ *     starting from the first; no segment is empty
+ * pool:      one bag of n ids: out[d] = sum over i in order of
+ *     (w ? w[i] : 1) * table[ids[i]*stride + d], starting from 0, or from out when acc
  */
 #define CR_KERNELS_ROW(X)                                                                          \
     X(void, copy_rows,                                                                             \
@@ -286,7 +292,7 @@
 
 /* ---- softmax: B rows of n scores without gaps ----
  *
- * softmax: in place; for each row, with most = the largest x[j] that is not NaN (-infinity if none)
+ * softmax: in place, scale > 0; for each row, most = the largest x[j], NaN left out (or -infinity):
  *     x[j] = exp((x[j] - most) * scale);  s = 1 / sum of x, in sum's order;  x[j] = s * x[j]
  * softmax_bwd: out[b,j] = (scale * y[b,j]) * (dy[b * ldd + j] - dot of y[b,:] and dy's row)
  *     ldd may be 0: one row of dy for all rows of y. In place on dy when ldd is n

@@ -179,7 +179,6 @@ TEST(gathered_sums) {
 
 TEST(segment_sums) {
     static const int32_t row[] = {4, 0, 2, 2, 5, 1, 3}, seg[] = {0, 1, 4, 6, 7};
-    static const int64_t ids[] = {4, 0, 2, 2};
     enum { U = 4, ROWS = 6 };
     EACH_LEVEL(k)
     for (int64_t D = 1; D < 200; D += D < 70 ? 1 : 29) {
@@ -201,17 +200,40 @@ TEST(segment_sums) {
             for (int64_t d = 0; d < D; d++)
                 r.p[u * ldo + d] = x.p[row[u] * ldx + d];
         CHECK_SAME(o.p, r.p, o.n);
-        fill(o.p, o.n, 2);
-        for (int64_t n = 0; n < U; n += U / 2)
-            k->look_rows(o.p + n * ldo, ldo, x.p, ldx, ids + n, U / 2, U / 2 - n, D);
-        CHECK_SAME(o.p, r.p, o.n);
         CHECK(guard_intact(&o) && guard_intact(&x));
         guard_free(&x), guard_free(&o), guard_free(&r);
     }
 }
 
+/* more rows than are fetched ahead, in calls of N; the ids end with their block of memory */
+TEST(rows_looked_up) {
+    enum { N = 20, ALL = 3 * N - 7, ROWS = 23 };
+    int64_t *ids = cr_alloc(ALL * sizeof(*ids), "ids");
+    for (int64_t i = 0; i < ALL; i++)
+        ids[i] = i * 7 % ROWS;
+    EACH_LEVEL(k)
+    for (int64_t D = 1; D < 400; D += D < 70 ? 1 : 67) {
+        int64_t stride = D + D % 4, ldo = D + D % 3;
+        guarded x = guard_new(ROWS * stride, 1), o = guard_new(ALL * ldo, 2);
+        guarded r = guard_new(ALL * ldo, 0);
+        fill(x.p, x.n, 1), fill(o.p, o.n, 2), fill(r.p, r.n, 2);
+        for (int64_t i = 0; i < ALL; i += N) {
+            int64_t n = ALL - i < N ? ALL - i : N;
+            k->look_rows(o.p + i * ldo, ldo, x.p, stride, ids + i, n, ALL - i - n, D);
+        }
+        for (int64_t i = 0; i < ALL; i++)
+            for (int64_t d = 0; d < D; d++)
+                r.p[i * ldo + d] = x.p[ids[i] * stride + d];
+        CHECK_SAME(o.p, r.p, o.n);
+        CHECK(guard_intact(&o) && guard_intact(&x));
+        guard_free(&x), guard_free(&o), guard_free(&r);
+    }
+    cr_free(ids);
+}
+
 TEST(rows_put_in_their_places) {
     static const int32_t to[] = {3, 0, 3, 1, 1}, from[] = {2, 4, 0, 1, 3};
+    static const int32_t apart[] = {2, 4, 5, 5, 2};
     enum { N = 5, ROWS = 6 };
     EACH_LEVEL(k)
     for (int64_t D = 1; D < 200; D += D < 70 ? 1 : 29)
@@ -225,6 +247,14 @@ TEST(rows_put_in_their_places) {
             for (int64_t i = 0; i < N; i++)
                 for (int64_t d = 0; d < D; d++) {
                     float v = x.p[(in_order ? i : from[i]) * ldx + d], *at = r.p + to[i] * ldo + d;
+                    *at = acc ? *at + v : v;
+                }
+            CHECK_SAME(o.p, r.p, o.n);
+            /* rows of the same matrix that are not written */
+            k->put_rows(o.p, ldo, to, o.p, ldo, apart, N, D, acc);
+            for (int64_t i = 0; i < N; i++)
+                for (int64_t d = 0; d < D; d++) {
+                    float v = r.p[apart[i] * ldo + d], *at = r.p + to[i] * ldo + d;
                     *at = acc ? *at + v : v;
                 }
             CHECK_SAME(o.p, r.p, o.n);
@@ -572,6 +602,7 @@ int main(int argc, char **argv) {
                                    CASE(diagonals),
                                    CASE(gathered_sums),
                                    CASE(segment_sums),
+                                   CASE(rows_looked_up),
                                    CASE(rows_put_in_their_places),
                                    CASE(batch_norm_and_dropout),
                                    CASE(pooling),
