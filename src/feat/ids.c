@@ -75,7 +75,7 @@ static bool is_list(const char *s, size_t n) {
     for (size_t i = 0; i < n; i++) {
         bool digit = s[i] >= '0' && s[i] <= '9';
         digits += digit;
-        breaks += !digit && i > 0 && i + 1 < n && s[i] != '.' && s[i] != '-';
+        breaks += !digit && i > 0 && i + 1 < n && s[i] != '-';
         if (!digit && !memchr(";,|:/#&_ -\t\1\2\3\x1d", s[i], 15)) return false;
     }
     return digits > 1 && breaks > 0;

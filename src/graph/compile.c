@@ -248,9 +248,9 @@ void cr_exec_compile(cr_exec *ex) {
             s->sum_off = ex->n_sums;
             ex->n_sums += n->width;
         }
-        int64_t rows = n->op && n->op->batch ? ex->max_rows
-                       : n->lane             ? ex->range_rows
-                                             : CR_MAX_TILE;
+        int64_t rows = n->op && n->op->batch     ? ex->max_rows
+                       : n->lane || n->lane_back ? ex->range_rows
+                                                 : CR_MAX_TILE;
         if (n->scratch + n->scratch_row * rows > ex->scratch)
             ex->scratch = n->scratch + n->scratch_row * rows;
         for (int k = 0; n->lane && k < n->n_in; k++)

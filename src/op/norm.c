@@ -114,10 +114,8 @@ static void bn_forward(const cr_node *n, cr_tile *t) {
 
 /* the lane's gradient of input i, a parameter; or a place for what nobody wants */
 static float *bn_param_grad(const cr_node *n, cr_tile *t, int i, float *nowhere) {
-    if (i >= n->n_in || !cr_wants_grad(t, n, i)) return nowhere;
-    float *d = cr_param_grad(t, n->in[i]);
-    if (cr_first_grad(t, n, i)) memset(d, 0, (size_t)n->width * sizeof(float));
-    return d;
+    float *d = i < n->n_in ? cr_param_sum(t, n, i) : NULL;
+    return d ? d : nowhere;
 }
 
 static void bn_backward(const cr_node *n, cr_tile *t) {
