@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "emb/group.h"
+#include "graph/exec.h"
 #include "harness.h"
 #include "kern/kern.h"
 
@@ -271,6 +272,60 @@ TEST(many_features_share_a_table) {
     cr_pool_free(pool);
 }
 
+/* Rows of equal ids whose gradients the lookup has summed into the first of them, the others
+ * holding nothing that may be read: of no lane, of all, of some, of one feature only. Whole
+ * numbers, so that the order of sums does not show. */
+TEST(gradients_in_the_first_of_equal_ids) {
+    enum { N = 23, B = 200, LANES = 4, D = 3 };
+    cr_pool *pool;
+    CHECK_INT(cr_pool_new(&pool, 2, NULL), 0);
+    static const uint8_t how[][2][LANES] = {{{0, 0, 0, 0}, {0, 0, 0, 0}},
+                                            {{1, 1, 1, 1}, {1, 1, 1, 1}},
+                                            {{1, 0, 0, 1}, {0, 1, 0, 1}},
+                                            {{1, 1, 1, 1}, {0, 0, 0, 0}}};
+    static int64_t ids[2][B];
+    static float grad[2][B * D];
+    for (int h = 0; h < 4; h++) {
+        cr_table t;
+        CHECK_INT(cr_table_init(&t, &(cr_table_spec){"t", N, D, 0, true, &plain, NULL}, NULL), 0);
+        float want[N * D] = {0};
+        cr_jagged sparse[2];
+        cr_use uses[2];
+        for (int s = 0; s < 2; s++) {
+            for (int64_t r = 0; r < B; r++) {
+                ids[s][r] = (int64_t)cr_rng_below(5 + (uint64_t)s, (uint64_t)r, N);
+                for (int64_t d = 0; d < D; d++) {
+                    grad[s][r * D + d] = (float)(r - 90 + 7 * d);
+                    want[ids[s][r] * D + d] -= grad[s][r * D + d];
+                }
+            }
+            for (int64_t r = B - 1; r > 0; r--) {
+                int64_t lane = 0, first = r;
+                while (cr_lane_begin(B, LANES, (int)lane + 1) <= r)
+                    lane++;
+                for (int64_t q = cr_lane_begin(B, LANES, (int)lane); q < first; q++)
+                    if (ids[s][q] == ids[s][r]) first = q;
+                for (int64_t d = 0; how[h][s][lane] && first < r && d < D; d++) {
+                    grad[s][first * D + d] += grad[s][r * D + d];
+                    grad[s][r * D + d] = NAN;
+                }
+            }
+            sparse[s] = (cr_jagged){.ids = ids[s], .n_ids = B};
+            uses[s] = (cr_use){.slot = s, .grad = grad[s], .ld = D, .shared = how[h][s]};
+        }
+        cr_batch b = {.n_rows = B, .n_sparse = 2, .sparse = sparse};
+        cr_updater *u = cr_updater_new(LANES, pool);
+        cr_updater_add(u, &t, uses, 2);
+        cr_updater_group(u, &b, NULL);
+        cr_updater_apply(u, &(cr_optim_step){.lr = 1, .t = 1});
+        for (int i = 0; i < N * D; i++)
+            CHECK(cr_table_row(&t, i / D)[i % D] == want[i]);
+        cr_updater_free(u);
+        cr_table_clear(&t);
+    }
+    cr_pool_free(pool);
+}
+
 /* Sequences: gradients lie by position of the axis, which may have fewer than the feature's steps;
  * steps of several ids share theirs; beside them a plain use of the same table. */
 TEST(sequences) {
@@ -392,6 +447,7 @@ int main(int argc, char **argv) {
                                    CASE(sums_and_updates_once),
                                    CASE(overflow_of_a_clipped_table_is_seen),
                                    CASE(many_features_share_a_table),
+                                   CASE(gradients_in_the_first_of_equal_ids),
                                    CASE(sequences),
                                    CASE(fill_is_a_function_of_the_seed),
                                    CASE(init_functions)};
