@@ -52,7 +52,8 @@ cr_node *cr_matmul_each(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool re
 cr_node *cr_matmul_kn_each(cr_graph *g, cr_node *x, cr_node *W, int64_t G);
 
 /* cr_matmul_finish, when the graph is whole: where a layer with a ReLU has one user, a product, the
- * slope of the ReLU goes into the gradient that the product sends back (cr_node.masked). */
+ * slope of the ReLU goes into the gradient that the product sends back (cr_node.masked). Not in
+ * mixed precision, whose products have no such last step. */
 void cr_matmul_finish(cr_graph *g);
 
 /* act.c: element-wise, by torch's names */
