@@ -15,8 +15,7 @@
 #include "op/op.h"
 
 #define Z_FLOATS  65536 /* of scratch for z, where one row does not need more */
-#define Z_COLUMNS 512   /* of a block at most, where one h does not need more; at least half of it \
-                         */
+#define Z_COLUMNS 512   /* of a block at most, where one h does not need more */
 
 typedef struct cin {
     int64_t D, H, F, N;
@@ -35,7 +34,8 @@ static int64_t columns(const cin *a, int64_t hb) {
     return a->H / hb * cr_up16(hb * a->F) + cr_up16(a->H % hb * a->F);
 }
 
-/* how many h a block has: as few columns as possible that are there for nothing */
+/* how many h a block has: as few columns as possible that are there for nothing, and not less than
+ * half of Z_COLUMNS */
 static int64_t block_size(const cin *a) {
     int64_t top = Z_COLUMNS / a->F, best;
     top = top < 1 ? 1 : top > a->H ? a->H : top;
