@@ -1,8 +1,8 @@
 /*
  * kern.c - the tables, one per CPU level, and the choice among them.
  *
- * The tables are constant; only the pointer cr_kern changes, once, at start-up. A level that this
- * build does not have (another CPU family) has no table and is skipped.
+ * The tables are constant; only the pointer cr_kern and its level change, once, at start-up. A
+ * level that this build does not have (another CPU family) has no table and is skipped.
  */
 #include "kern/kern.h"
 
@@ -35,6 +35,7 @@ static const cr_kernels table_avx512_bf16 = {CR_KERNELS_REST(ENTRY_avx512)
 #endif
 
 const cr_kernels *cr_kern = &table_c;
+cr_cpu_level cr_kern_level = CR_CPU_C;
 
 const cr_kernels *cr_kern_at(cr_cpu_level level) {
     if (level > cr_cpu_level_max()) return NULL;
@@ -50,10 +51,11 @@ const cr_kernels *cr_kern_at(cr_cpu_level level) {
 }
 
 void cr_kern_init(void) {
-    for (int level = CR_CPU_C; level < CR_CPU_LEVELS; level++) {
-        const cr_kernels *t = cr_kern_at((cr_cpu_level)level);
-        if (t) cr_kern = t;
-    }
+    cr_cpu_level level = CR_CPU_LEVELS - 1;
+    while (level > CR_CPU_C && !cr_kern_at(level))
+        level--;
+    cr_kern = cr_kern_at(level);
+    cr_kern_level = level;
 }
 
 int64_t cr_gemm_tn_scratch(int64_t M, int64_t N, int64_t K) {

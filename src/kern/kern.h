@@ -29,6 +29,8 @@ typedef struct cr_kernels {
 
 /* The table in use. Plain C until cr_kern_init has run. */
 extern const cr_kernels *cr_kern;
+/* Its level, for loops that other folders compile for several levels themselves. */
+extern cr_cpu_level cr_kern_level;
 /* cr_kern_init chooses the best level of this CPU (CRANK_CPU lowers it). Call once, before threads.
  */
 void cr_kern_init(void);

@@ -4,13 +4,15 @@
  * The rules are element-wise: no sum runs across lanes, and multiply-add is never contracted (C11
  * mode for gcc, the pragma below for clang), so wider registers cannot change a result. A body is
  * written over blocks of constant length, which the compiler turns into whole vectors at -O2. The
- * choice is a predicted branch on the CPU's flags and not an ifunc: that works under valgrind, the
- * sanitizers and static linking alike.
+ * choice is a predicted branch on the level of the kernels (so CRANK_CPU holds here too) and not an
+ * ifunc: that works under valgrind, the sanitizers and static linking alike.
  */
 #ifndef CR_OPTIM_SIMD_INT_H
 #define CR_OPTIM_SIMD_INT_H
 
 #include <stdint.h>
+
+#include "kern/kern.h"
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
@@ -18,7 +20,7 @@
 
 #define CR_INLINE static inline __attribute__((always_inline))
 
-/* Defines name(params) that runs name_body(args) compiled for what the CPU has. */
+/* Defines name(params) that runs name_body(args) compiled for the level in use. */
 #if defined(__x86_64__)
 #define CR_SIMD(name, params, args)                                                                \
     __attribute__((target("avx512f"))) static void name##_avx512 params {                          \
@@ -28,9 +30,9 @@
         name##_body args;                                                                          \
     }                                                                                              \
     static void name params {                                                                      \
-        if (__builtin_cpu_supports("avx512f"))                                                     \
+        if (cr_kern_level >= CR_CPU_AVX512)                                                        \
             name##_avx512 args;                                                                    \
-        else if (__builtin_cpu_supports("avx2"))                                                   \
+        else if (cr_kern_level >= CR_CPU_AVX2)                                                     \
             name##_avx2 args;                                                                      \
         else                                                                                       \
             name##_body args;                                                                      \
