@@ -101,5 +101,24 @@ mkdir "$tmp/none"
 expect 1 'no static library' "$here/check_symbols.sh" "$tmp/none"
 expect 2 'usage' "$here/check_symbols.sh"
 
+rm -rf "$tmp/k"
+mkdir -p "$tmp/k/src/kern" "$tmp/k/tests/kern"
+kernels() { # kernels CODE PATTERN TEST
+    printf '%s\n' "$3" >"$tmp/k/tests/kern/a.c"
+    expect "$1" "$2" "$here/check_kernels.sh" "$tmp/k"
+}
+printf '#define CR_MORE(X) X(int, mul,\\\n (int a, int b))\n#define CR_KERNELS(X) X(int, add, (int a, int b)) CR_MORE(X) X(double, peak, (void))\n' >"$tmp/k/src/kern/list.h"
+kernels 0 '3 kernels, no findings' 'int f(T *k) { return k->add(1, k->mul(2, 3)); }'
+kernels 0 'no findings' '#define CALL(n) k->n(1, 2)
+int f(T *k) { return CALL(add) + CALL(mul); }'
+kernels 1 "calls the kernel 'mul'" 'int f(T *k) { return k->add(1, 2) + k->mul_bwd(3) + (k->mul != 0); }'
+kernels 1 "calls the kernel 'add'" 'static void bench(void) {
+    k->add(1, 2);
+}
+int f(T *k) { return k->mul(3, 4); }'
+kernels 1 '2 of 3' '/* k->add(1, k->mul(2, 3)) */'
+printf '#define CR_KERNELS(X)\n' >"$tmp/k/src/kern/list.h"
+kernels 1 'no kernels found' 'int x;'
+
 if [ $failed -ne 0 ]; then exit 1; fi
 echo "check_test: $n cases pass"
