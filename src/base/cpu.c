@@ -7,6 +7,7 @@
 #include "base/cpu.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 
 /* __builtin_cpu_supports looks at what the system saves on a context switch too; F16C, which some
  * compilers cannot ask for by name, is usable when AVX is. */
-static cr_cpu_level level_of_cpu(void) {
+cr_cpu_level cr_cpu_level_own(void) {
     unsigned a = 0, b = 0, c = 0, d = 0;
     __builtin_cpu_init();
     int f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & (1u << 29));
@@ -31,7 +32,7 @@ static cr_cpu_level level_of_cpu(void) {
     return __builtin_cpu_supports("avx512bf16") ? CR_CPU_AVX512_BF16 : CR_CPU_AVX512;
 }
 #else
-static cr_cpu_level level_of_cpu(void) {
+cr_cpu_level cr_cpu_level_own(void) {
     return CR_CPU_C;
 }
 #endif
@@ -41,13 +42,36 @@ const char *cr_cpu_level_name(cr_cpu_level level) {
     return (unsigned)level < CR_CPU_LEVELS ? names[level] : "?";
 }
 
-cr_cpu_level cr_cpu_level_max(void) {
-    cr_cpu_level level = level_of_cpu();
-    const char *wish = getenv("CRANK_CPU");
-    for (cr_cpu_level l = CR_CPU_C; wish && l < level; l++) {
-        if (strcasecmp(wish, cr_cpu_level_name(l)) == 0) return l;
+/* "c, avx2 or avx512" */
+static void list_levels(char out[64], cr_cpu_level last) {
+    out[0] = 0;
+    for (cr_cpu_level l = CR_CPU_C; l <= last; l++) {
+        size_t n = strlen(out);
+        snprintf(out + n, 64 - n, "%s%s",
+                 l == CR_CPU_C ? ""
+                 : l == last   ? " or "
+                               : ", ",
+                 cr_cpu_level_name(l));
     }
-    return level;
+}
+
+cr_cpu_level cr_cpu_level_wish(const char *wish, cr_cpu_level own, char *why, size_t n) {
+    if (n > 0) why[0] = 0;
+    if (!wish || !*wish) return own;
+    cr_cpu_level level = CR_CPU_C;
+    while (level < CR_CPU_LEVELS && strcasecmp(wish, cr_cpu_level_name(level)) != 0)
+        level++;
+    if (level <= own) return level;
+    bool known = level < CR_CPU_LEVELS;
+    char choice[64];
+    list_levels(choice, known ? own : CR_CPU_LEVELS - 1);
+    snprintf(why, n, "CRANK_CPU is '%s'%s; use %s", wish,
+             known ? ", which this CPU does not have" : "", choice);
+    return own;
+}
+
+cr_cpu_level cr_cpu_level_max(void) {
+    return cr_cpu_level_wish(getenv("CRANK_CPU"), cr_cpu_level_own(), NULL, 0);
 }
 
 /* read_text reads a small file of the system; false when it is not there. */

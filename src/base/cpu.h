@@ -4,6 +4,7 @@
 #ifndef CR_BASE_CPU_H
 #define CR_BASE_CPU_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum cr_cpu_level {
@@ -13,9 +14,14 @@ typedef enum cr_cpu_level {
     CR_CPU_AVX512_BF16,
     CR_CPU_LEVELS
 } cr_cpu_level;
-/* cr_cpu_level_max: what the CPU and the system allow, lowered by
+/* cr_cpu_level_own: what the CPU and the system allow; cr_cpu_level_max: that, lowered by
  * CRANK_CPU=c|avx2|avx512|avx512_bf16. */
+cr_cpu_level cr_cpu_level_own(void);
 cr_cpu_level cr_cpu_level_max(void);
+/* cr_cpu_level_wish returns the level that wish, the text of CRANK_CPU, names (any case), and own
+ * when it is NULL, empty, no level or above own. In the last two cases why (n bytes) becomes a line
+ * that says so, else "". */
+cr_cpu_level cr_cpu_level_wish(const char *wish, cr_cpu_level own, char *why, size_t n);
 const char *cr_cpu_level_name(cr_cpu_level level);
 /* cores this process may run on */
 int cr_cpu_count(void);

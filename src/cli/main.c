@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cpu.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "kern/kern.h"
@@ -77,6 +78,13 @@ static cr_code set_log_level(cr_ui *ui, const cr_args *a) {
     return CR_OK;
 }
 
+/* a wish that cannot be met is no error: results do not depend on it */
+static void check_cpu_level(cr_ui *ui) {
+    char why[256];
+    cr_cpu_level_wish(getenv("CRANK_CPU"), cr_cpu_level_own(), why, sizeof why);
+    if (why[0]) cr_diag_add(&ui->diag, CR_SEV_WARN, CR_OK, CR_NOWHERE, "%s", why);
+}
+
 static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     const cr_opt *tables[3];
     char prog[64];
@@ -100,6 +108,7 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     CR_TRY(set_log_level(ui, &args));
     if (ui->cmd->job && cr_wrap_env(&err) != CR_OK) return cr_ui_fail(ui, &err);
     watch_signals(ui->cmd);
+    check_cpu_level(ui);
     cr_kern_init();
     return ui->cmd->run(ui, &args);
 }

@@ -15,3 +15,19 @@ for level in c avx2 avx512; do
     ends 0
     same_weights best_bf16 ${level}_bf16
 done
+# a level that nobody knows is told, once, and changes nothing; an empty one is none
+CRANK_CPU=sse9
+run crank train tiny.yaml --model_dir unknown
+ends 0
+has_err "...warning: CRANK_CPU is 'sse9'; use c, avx2, avx512 or avx512_bf16"
+[ "$(grep -c CRANK_CPU "$err")" = 1 ] || fail "CRANK_CPU is told more than once"
+same_weights best unknown
+CRANK_CPU=c
+run crank version
+ends 0
+has_out "cpu        c, ..."
+no_err "...CRANK_CPU..."
+CRANK_CPU=
+run crank version
+ends 0
+no_err "...CRANK_CPU..."

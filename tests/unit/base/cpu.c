@@ -25,6 +25,41 @@ TEST(levels) {
     CHECK_STR(cr_cpu_level_name(CR_CPU_LEVELS), "?");
 }
 
+/* asks on behalf of a CPU with that level */
+static cr_cpu_level wish(const char *text, cr_cpu_level own, const char *want_why) {
+    char why[256] = "before";
+    cr_cpu_level got = cr_cpu_level_wish(text, own, why, sizeof why);
+    CHECK_STR(why, want_why);
+    CHECK_INT(cr_cpu_level_wish(text, own, NULL, 0), got);
+    return got;
+}
+TEST(wishes) {
+    CHECK_INT(wish(NULL, CR_CPU_AVX2, ""), CR_CPU_AVX2);
+    CHECK_INT(wish("", CR_CPU_AVX512, ""), CR_CPU_AVX512);
+    CHECK_INT(wish("c", CR_CPU_C, ""), CR_CPU_C);
+    CHECK_INT(wish("Avx2", CR_CPU_AVX2, ""), CR_CPU_AVX2);
+    CHECK_INT(wish("avx2", CR_CPU_AVX512_BF16, ""), CR_CPU_AVX2);
+    CHECK_INT(wish("sse9", CR_CPU_AVX2, "CRANK_CPU is 'sse9'; use c, avx2, avx512 or avx512_bf16"),
+              CR_CPU_AVX2);
+    CHECK_INT(wish("?", CR_CPU_AVX512_BF16, "CRANK_CPU is '?'; use c, avx2, avx512 or avx512_bf16"),
+              CR_CPU_AVX512_BF16);
+    CHECK_INT(wish("avx2", CR_CPU_C, "CRANK_CPU is 'avx2', which this CPU does not have; use c"),
+              CR_CPU_C);
+    CHECK_INT(wish("avx512", CR_CPU_AVX2,
+                   "CRANK_CPU is 'avx512', which this CPU does not have; use c or avx2"),
+              CR_CPU_AVX2);
+    CHECK_INT(
+        wish("avx512_bf16", CR_CPU_AVX512,
+             "CRANK_CPU is 'avx512_bf16', which this CPU does not have; use c, avx2 or avx512"),
+        CR_CPU_AVX512);
+    /* cut, not overrun */
+    char why[8] = "", text[300];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    cr_cpu_level_wish(text, CR_CPU_C, why, sizeof why);
+    CHECK_STR(why, "CRANK_C");
+}
+
 TEST(machine) {
     CHECK(cr_cpu_count() >= 1);
     CHECK(cr_cpu_l2() >= 128 * 1024);
@@ -34,4 +69,4 @@ TEST(machine) {
     CHECK(cr_mem_available() > 0);
 }
 
-TEST_MAIN(CASE(levels), CASE(machine))
+TEST_MAIN(CASE(levels), CASE(wishes), CASE(machine))
