@@ -124,17 +124,15 @@ static void weights(one *o, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
         cr_kern->scale(o->S + i * nj, 1.0f / o->sum[i], o->S + i * nj, nj);
 }
 
-/* X = A after dropout */
+/* X = A after dropout; the draws of a row are those of each block of keys by itself */
 static void mask(const one *o, float *X, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
-    uint32_t limit = (uint32_t)((double)o->a->p * 4294967296.0);
+    uint32_t limit = (uint32_t)((double)o->a->p * 65536.0 + 0.5);
     float scale = 1.0f / (1.0f - o->a->p);
+    uint16_t rnd[BLOCK];
     for (int64_t i = 0; i < ni; i++, X += nj) {
-        uint64_t key = cr_rng_sub(o->drop, (uint64_t)(i0 + i));
-        for (int64_t j = 0; j < nj; j += 2) {
-            uint64_t u = cr_rng_u64(key, (uint64_t)(j0 + j));
-            for (int64_t c = j; c < j + 2 && c < nj; c++, u >>= 32)
-                X[c] = (uint32_t)u < limit ? 0 : X[c] * scale;
-        }
+        uint64_t key = cr_rng_sub(cr_rng_sub(o->drop, (uint64_t)(i0 + i)), (uint64_t)j0);
+        cr_kern->draw16(rnd, key, nj);
+        cr_kern->drop(X, X, rnd, limit, scale, nj, false);
     }
 }
 
