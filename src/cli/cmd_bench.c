@@ -35,7 +35,7 @@ static void value_text(char *out, size_t size, const cr_bench_fact *f) {
     else if (strcmp(f->unit, "GFLOP/s") == 0)
         snprintf(out, size, "%.1f GFLOP/s", x);
     else if (strcmp(f->unit, "s") == 0)
-        snprintf(out, size, "%.3f s", x);
+        snprintf(out, size, x < 0.1 ? "%.3f ms" : "%.3f s", x < 0.1 ? 1e3 * x : x);
     else if (!*f->unit)
         snprintf(out, size, "%.6g", x);
     else

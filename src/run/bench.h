@@ -12,7 +12,7 @@ typedef struct cr_bench_fact {
     double value;
 } cr_bench_fact;
 
-#define CR_BENCH_FACTS 32
+#define CR_BENCH_FACTS 48
 typedef struct cr_bench_row { /* one line of a table */
     const char *name;
     cr_bench_fact v[8];

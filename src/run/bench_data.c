@@ -22,6 +22,7 @@ typedef struct source {
     cr_loader_opts lo;
     cr_loader_stats stats; /* of all passes */
     double seconds;
+    cr_bench_windows rates;
 } source;
 
 static cr_code one_pass(source *s, double until, cr_diag *diag) {
@@ -30,11 +31,13 @@ static cr_code one_pass(source *s, double until, cr_diag *diag) {
     double t0 = cr_now();
     CR_TRY(cr_loader_new(&l, &s->lo, diag));
     cr_code code = CR_OK;
-    for (bool done = false; code == CR_OK && !done && cr_now() < until;) {
+    for (bool done = false; code == CR_OK && !done && (s->rates.n < 3 || cr_now() < until);) {
         cr_batch *b;
         code = cr_loader_next(l, &b, &done, &err);
         if (code != CR_OK) cr_diag_err(diag, &err);
-        if (code == CR_OK && b) cr_loader_release(l, b);
+        if (code != CR_OK || !b) continue;
+        cr_bench_window_add(&s->rates, (double)b->n_rows);
+        cr_loader_release(l, b);
     }
     cr_loader_stats st;
     cr_loader_get_stats(l, &st);
@@ -77,11 +80,18 @@ static void add_types(cr_bench *out, const cr_features *fs, double rows) {
     }
 }
 
+static cr_code no_rows(const source *s, cr_diag *diag) {
+    cr_err err;
+    (void)cr_fail_at(&err, CR_EDATA, ((cr_loc){s->lo.paths, 0, 0}),
+                     "there are no rows; check the path and the files");
+    return cr_diag_err(diag, &err);
+}
+
 static cr_code measure(const cr_bench_opts *o, bool features, cr_bench *out, cr_diag *diag) {
     source s = {0};
     job_opts jo = {.config = &o->config, .threads = o->threads, .train = true, .with_labels = true};
     cr_code code = cr_job_open(&s.j, &jo, diag);
-    double best = 0;
+    double best = 0, median = 0;
     if (code == CR_OK) {
         const cr_data_conf *dc = s.j.root->data_config;
         s.lo = (cr_loader_opts){.conf = dc,
@@ -104,18 +114,18 @@ static cr_code measure(const cr_bench_opts *o, bool features, cr_bench *out, cr_
         if (features)
             s.j.features->times = CR_NEW_N(&s.j.cfg.arena, atomic_llong, s.j.features->n + 1);
         double until = cr_now() + o->seconds;
-        for (int k = 0; code == CR_OK && (k == 0 || cr_now() < until); k++) {
-            double before = s.seconds, rows = (double)s.stats.rows;
-            code = one_pass(&s, k == 0 ? cr_now() + 10 * o->seconds : until, diag);
-            double rate = ((double)s.stats.rows - rows) / (s.seconds - before);
-            if (rate > best) best = rate;
-        }
+        cr_bench_window_begin(&s.rates, o->seconds);
+        code = one_pass(&s, until + 9 * o->seconds, diag); /* the first: of whole files */
+        if (code == CR_OK && s.stats.rows == 0) code = no_rows(&s, diag);
+        while (code == CR_OK && (s.rates.n < 3 || cr_now() < until))
+            code = one_pass(&s, until, diag);
+        cr_bench_window_rates(&s.rates, &best, &median);
     }
     if (code == CR_OK) {
         const cr_loader_stats *t = &s.stats;
         double cpu = t->read_s + t->parse_s + t->encode_s, rows = (double)t->rows;
         cr_bench_add(out, "rows_per_s", best, "rows/s");
-        cr_bench_add(out, "rows_per_s_median", rows / s.seconds, "rows/s");
+        cr_bench_add(out, "rows_per_s_median", median, "rows/s");
         cr_bench_add(out, "rows_per_cpu_s", rows / cpu, "rows/s");
         cr_bench_add(out, "bytes_per_s", (double)t->bytes / s.seconds, "bytes/s");
         cr_bench_add(out, "threads", cr_pool_threads(s.j.pool), "");

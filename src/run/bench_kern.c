@@ -335,6 +335,31 @@ static cr_code memory_call(void *ctx, int64_t call, cr_err *err) {
     return CR_OK;
 }
 
+/* bytes/s of the arrays at m, of the best window */
+static cr_code stream_of(memory *m, cr_pool *pool, double seconds, double *out, cr_err *err) {
+    cr_bench_time t;
+    memory_run r = {m, pool, triad_item, STREAM / PIECE};
+    CR_TRY(cr_bench_repeat(seconds, memory_call, &r, &t, err));
+    *out = 3 * 4 * (double)STREAM / t.best;
+    return CR_OK;
+}
+
+double cr_bench_stream(cr_pool *pool, double seconds) {
+    memory m = {.n = 3 * STREAM};
+    size_t size = (size_t)m.n * sizeof(float);
+    void *p;
+    double out = 0;
+    cr_err err;
+    if (cr_mem_available() < 2 * (int64_t)size ||
+        cr_big_alloc(&p, size, "memory to measure", &err) != CR_OK)
+        return 0;
+    m.a = p;
+    memset(p, 1, size);
+    if (stream_of(&m, pool, seconds, &out, &err) != CR_OK) out = 0;
+    cr_big_free(p, size);
+    return out;
+}
+
 cr_code cr_bench_limits(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
     cr_err err;
     cr_pool *pool;
@@ -349,11 +374,10 @@ cr_code cr_bench_limits(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
         m.a = p;
         memset(p, 1, size);
         cr_bench_time t;
+        double stream;
         cr_bench_add(out, "threads", threads, "");
-        code = cr_bench_repeat(o->seconds, memory_call,
-                               &(memory_run){&m, pool, triad_item, STREAM / PIECE}, &t, &err);
-        if (code == CR_OK)
-            cr_bench_add(out, "stream_bytes_per_s", 3 * 4 * (double)STREAM / t.best, "bytes/s");
+        code = stream_of(&m, pool, o->seconds, &stream, &err);
+        if (code == CR_OK) cr_bench_add(out, "stream_bytes_per_s", stream, "bytes/s");
         if (code == CR_OK)
             code = cr_bench_repeat(o->seconds, memory_call,
                                    &(memory_run){&m, pool, gather_item, 64}, &t, &err);

@@ -18,8 +18,30 @@ has_keys() { # of the last run's object
     done
 }
 memory="tables_ready_s table_rows table_bytes state_bytes dense_bytes batches_bytes peak_rss_bytes rss_over_bytes"
+value() { sed 's/.*"'"$1"'": \([-+.e0-9]*\).*/\1/' "$out"; } # of a key
+for what in train predict read features lookup; do
+    run crank bench $what tiny.yaml --seconds 0.05 --json
+    awk "BEGIN { exit !($(value rows_per_s) >= $(value rows_per_s_median)) }" || fail "the best is below the median"
+done
 run crank bench train tiny.yaml --seconds 0.05 --json --from_files
-has_keys rows_per_s rows_per_s_median loss $memory
+ends 0
+has_keys rows_per_s rows_per_s_median group_s step_s update_s read_wait_s bytes_per_s loss $memory
+awk "BEGIN { exit !($(value rows_per_s) >= $(value rows_per_s_median)) }" || fail "the best is below the median"
+run crank bench train tiny.yaml --seconds 0.05 --json --set data_config.shuffle=false
+has_keys group_s step_s update_s group_share step_share update_share flops_per_row bytes_per_s
+# two tables per feature, 4 weights and 4 of Adagrad: an id costs its weights and a gradient, a
+# distinct one of a batch its record twice
+bytes=$(awk -F, 'NR > 1 {
+    if ((NR - 2) % 32 == 0) split("", seen)
+    n = split($4, tag, "|")
+    for (i = -1; i <= n; i++) {
+        id = i == -1 ? "u" $2 : i == 0 ? "i" $3 : "t" tag[i]
+        sum += 2 * 32
+        if (!(id in seen)) sum += 2 * 64
+        seen[id] = 1
+    }
+} END { printf "%.3f", sum / (NR - 1) }' train.csv)
+awk "BEGIN { exit !(($(value bytes_per_row) - $bytes)^2 < 1e-4) }" || fail "bytes_per_row is not $bytes: $(cat "$out")"
 table=$(sed 's/.*"table_bytes": \([0-9]*\).*/\1/' "$out")
 run crank bench predict tiny.yaml --seconds 0.05 --json --set data_config.eval_batch_size=64
 has_keys rows_per_s rows_per_s_median flops_per_row $memory
@@ -40,6 +62,60 @@ has_err "crank bench: the training data has no full batch of 100000 rows; lower 
 run crank bench train tiny.yaml --set data_config.batch_size=100000
 ends 3
 has_err "crank bench: the training data has no full batch of 100000 rows; lower data_config.batch_size"
+head -n 1 train.csv >header.csv
+: >nothing.csv
+for file in header.csv nothing.csv; do
+    for what in read features; do
+        run crank bench $what tiny.yaml --train_input_path $file --seconds 0.05 --json
+        ends 3
+        has_err "$file: there are no rows; check the path and the files"
+        [ ! -s "$out" ] || fail "figures of no rows: $(cat "$out")"
+    done
+done
+
+# sequences: positions count in the operations, also while files are read
+awk 'BEGIN {
+    print "label,item,clicks__item"
+    for (i = 0; i < 128; i++) {
+        seq = i % 7
+        for (j = 0; j < i % 11; j++) seq = seq ";" (i + j) % 40
+        printf "%d,%d,%s\n", i % 2, i % 40, seq
+    }
+}' >seq.csv
+cat >din.yaml <<'EOF'
+train_input_path: seq.csv
+eval_input_path: seq.csv
+model_dir: model
+train_config:
+  sparse_optimizer: {adagrad_optimizer: {lr: 0.1}, constant_learning_rate: {}}
+  dense_optimizer: {adam_optimizer: {lr: 0.01}, constant_learning_rate: {}}
+  num_epochs: 1
+data_config: {dataset_type: CsvDataset, batch_size: 32, fg_mode: FG_NORMAL, with_header: true, label_fields: [label]}
+feature_configs:
+  - id_feature: {feature_name: item, expression: "item:item", embedding_name: item_emb, num_buckets: 40, embedding_dim: 8}
+  - sequence_feature:
+      sequence_name: clicks
+      sequence_length: 50
+      features:
+      - id_feature: {feature_name: item, expression: "item:item", embedding_name: item_emb, num_buckets: 40, embedding_dim: 8}
+model_config:
+  feature_groups:
+    - {group_name: deep, group_type: DEEP, feature_names: [item]}
+    - {group_name: seq, group_type: SEQUENCE, feature_names: [item, clicks__item]}
+  multi_tower_din:
+    towers: [{input: deep, mlp: {hidden_units: [16]}}]
+    din_towers: [{input: seq, attn_mlp: {hidden_units: [48, 16]}}]
+    final: {hidden_units: [16]}
+  losses: [{binary_cross_entropy: {}}]
+EOF
+run crank bench train din.yaml --seconds 0.05 --json
+ends 0
+flops=$(value flops_per_row)
+bytes=$(value bytes_per_row)
+run crank bench train din.yaml --seconds 0.05 --json --from_files
+ends 0
+[ "$(value flops_per_row)" = "$flops" ] || fail "other operations than $flops: $(cat "$out")"
+[ "$(value bytes_per_row)" = "$bytes" ] || fail "other bytes than $bytes: $(cat "$out")"
 
 # rows per core of every feature type, as text and as JSON
 cp "$CLI/../golden/tokenizers/byte_level.json" .
