@@ -15,7 +15,7 @@ typedef struct cr_bench_fact {
 #define CR_BENCH_FACTS 48
 typedef struct cr_bench_row { /* one line of a table */
     const char *name;
-    cr_bench_fact v[8];
+    cr_bench_fact v[12];
     int n;
 } cr_bench_row;
 typedef struct cr_bench {

@@ -1,8 +1,7 @@
 /*
- * bench_kern.c - `crank bench gemm`, `lookup` and `limits`: the work below the step, and what the
+ * bench_kern.c - `crank bench lookup` and `limits`: the tables' work below the step, and what the
  * machine allows.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cpu.h"
@@ -10,7 +9,6 @@
 #include "emb/update.h"
 #include "kern/kern.h"
 #include "op/input.h"
-#include "op/op.h"
 #include "run/bench_int.h"
 
 /* ---- multiply-adds ---- */
@@ -44,130 +42,6 @@ static double peak_of(const cr_kernels *k, cr_pool *pool, double seconds) {
 
 double cr_bench_peak(cr_pool *pool, double seconds) {
     return peak_of(cr_kern, pool, seconds);
-}
-
-/* ---- matrix products ---- */
-
-typedef struct shape {
-    int64_t K, N;
-} shape;
-
-static int shapes_of(const cr_graph *g, shape *v, int max) {
-    int n = 0;
-    for (int i = 0; i < g->n; i++) {
-        const cr_node *x = g->nodes[i];
-        if (x->op != &cr_op_matmul && x->op != &cr_op_emb_matmul) continue;
-        const cr_node *W = x->in[x->op == &cr_op_matmul ? 1 : 2];
-        bool nk = x->in[0]->width % W->cols == 0 && x->width % W->rows == 0;
-        shape s = nk ? (shape){W->cols, W->rows} : (shape){W->rows, W->cols};
-        bool seen = n == max;
-        for (int k = 0; k < n; k++)
-            seen |= v[k].K == s.K && v[k].N == s.N;
-        if (!seen) v[n++] = s;
-    }
-    return n;
-}
-
-typedef struct product {
-    const cr_kernels *k;
-    int64_t M, N, K;
-    int which;                              /* forward, dX, dW */
-    float *x, *w, *y, *fwd, *bwd, *scratch; /* one set per thread */
-    int64_t n_set;
-    int threads;
-} product;
-
-static void product_item(void *ctx, int64_t item, int thread) {
-    (void)thread;
-    const product *p = ctx;
-    int64_t at = item * p->n_set, M = p->M, N = p->N, K = p->K;
-    if (p->which == 0)
-        p->k->gemm(p->y + at, N, p->x + at, K, p->fwd, M, N, K, 0, NULL);
-    else if (p->which == 1)
-        p->k->gemm(p->x + at, K, p->y + at, N, p->bwd, M, K, N, 0, NULL);
-    else
-        p->k->gemm_tn(p->w + at, K, p->y + at, N, p->x + at, K, N, K, M, 0, p->scratch + at);
-}
-
-typedef struct product_run {
-    product *p;
-    cr_pool *pool;
-} product_run;
-
-static cr_code product_call(void *ctx, int64_t call, cr_err *err) {
-    (void)call;
-    (void)err;
-    product_run *r = ctx;
-    cr_pool_run(r->pool, r->p->threads, product_item, r->p);
-    return CR_OK;
-}
-
-static void fill(float *x, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        x[i] = cr_rng_f32(1, (uint64_t)i) - 0.5f;
-}
-
-static cr_code bench_shape(const shape *s, int64_t M, cr_pool *pool, double seconds, cr_bench *out,
-                           cr_err *err) {
-    static const char *const what[] = {"forward", "dx", "dw"};
-    int threads = cr_pool_threads(pool);
-    int64_t K = s->K, N = s->N, big = M * (K > N ? K : N), tn = cr_gemm_tn_scratch(N, K, M);
-    product p = {.M = M, .N = N, .K = K, .threads = threads};
-    p.n_set = big > K * N ? big : K * N;
-    p.n_set = ((p.n_set > tn ? p.n_set : tn) + 15) / 16 * 16;
-    int64_t packs = cr_gemm_pack_size(K, N) + cr_gemm_pack_size(N, K) + 32;
-    void *mem;
-    CR_TRY(cr_try_alloc(&mem, (size_t)(4 * p.n_set * threads + packs) * sizeof(float),
-                        "benchmark matrices", err));
-    p.x = mem;
-    p.y = p.x + p.n_set * threads;
-    p.w = p.y + p.n_set * threads;
-    p.scratch = p.w + p.n_set * threads;
-    p.fwd = p.scratch + p.n_set * threads;
-    p.bwd = p.fwd + (cr_gemm_pack_size(K, N) + 15) / 16 * 16;
-    fill(p.x, 2 * p.n_set * threads);
-    fill(p.w, K * N);
-    cr_code code = CR_OK;
-    for (int level = 0; level < CR_CPU_LEVELS && code == CR_OK; level++) {
-        p.k = cr_kern_at((cr_cpu_level)level);
-        if (!p.k) continue;
-        char name[96];
-        snprintf(name, sizeof(name), "%lld x %lld x %lld, %s", (long long)M, (long long)K,
-                 (long long)N, cr_cpu_level_name((cr_cpu_level)level));
-        cr_bench_row *r = cr_bench_row_new(out, name);
-        p.k->gemm_pack(p.fwd, p.w, K, true, K, N, 0, cr_gemm_panels(N));
-        p.k->gemm_pack(p.bwd, p.w, K, false, N, K, 0, cr_gemm_panels(K));
-        double flops = 2 * (double)M * (double)K * (double)N * threads;
-        for (p.which = 0; p.which < 3 && code == CR_OK; p.which++) {
-            cr_bench_time t;
-            code = cr_bench_repeat(seconds, product_call, &(product_run){&p, pool}, &t, err);
-            if (code == CR_OK) cr_bench_row_add(r, what[p.which], flops / t.best * 1e-9, "GFLOP/s");
-        }
-    }
-    cr_free(mem);
-    return code;
-}
-
-cr_code cr_bench_gemm(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
-    job j;
-    job_opts jo = {.config = &o->config, .threads = o->threads, .train = true, .with_labels = true};
-    cr_code code = cr_job_open(&j, &jo, diag);
-    cr_err err;
-    shape v[64];
-    if (code == CR_OK) {
-        int n = shapes_of(&j.model->graph, v, 64);
-        int64_t lane = j.root->data_config->batch_size / j.root->train_config->lanes;
-        int64_t M = lane < 1 ? 1 : lane > 252 ? 252 : lane;
-        cr_bench_add(out, "threads", cr_pool_threads(j.pool), "");
-        cr_bench_add(out, "rows_of_a_tile", (double)M, "rows");
-        cr_bench_add(out, "peak_gflops", cr_bench_peak(j.pool, 0.3), "GFLOP/s");
-        for (int i = 0; i < n && code == CR_OK; i++) {
-            code = bench_shape(&v[i], M, j.pool, o->seconds / 10, out, &err);
-            if (code != CR_OK) cr_diag_err(diag, &err);
-        }
-    }
-    cr_job_close(&j);
-    return code;
 }
 
 /* ---- tables ---- */

@@ -73,7 +73,8 @@ for file in header.csv nothing.csv; do
     done
 done
 
-# sequences: positions count in the operations, also while files are read
+# sequences: positions count in the operations, also while files are read; the first layer of the
+# attention is among the products, and there are those that skip zeros and those of BF16
 awk 'BEGIN {
     print "label,item,clicks__item"
     for (i = 0; i < 128; i++) {
@@ -116,6 +117,11 @@ run crank bench train din.yaml --seconds 0.05 --json --from_files
 ends 0
 [ "$(value flops_per_row)" = "$flops" ] || fail "other operations than $flops: $(cat "$out")"
 [ "$(value bytes_per_row)" = "$bytes" ] || fail "other bytes than $bytes: $(cat "$out")"
+run env CRANK_CPU=c crank bench gemm din.yaml --seconds 0.05 --threads 1
+ends 0
+has_out "... x 8 x 48, c ...forward ...dx ...dw ...forward_nz ...dx_nz ...dw_nz ...forward_bf16 ...dx_bf16 ...dw_bf16 ..."
+run crank bench gemm din.yaml --seconds 0.05 --threads 1
+if grep 'avx512_bf16' "$out" | grep -q -e '  forward ' -e '_nz '; then fail "the level of BF16 repeats other products"; fi
 
 # rows per core of every feature type, as text and as JSON
 cp "$CLI/../golden/tokenizers/byte_level.json" .
