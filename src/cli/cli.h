@@ -95,7 +95,7 @@ typedef struct cr_args {
     CR_OPT_(set, CR_O_LIST, 0, 0, "KEY=VALUE", NULL, "none", 0, 0,                                 \
             "one edit of the config, a.b[0].c=value; may be repeated, comes last")
 #define CR_OPT_THREADS                                                                             \
-    CR_OPT_INT(threads, "N", "0", "all cores", 0, 4096,                                            \
+    CR_OPT_INT(threads, "N", "0", "all cores", 0, 1024,                                            \
                "threads to use; results do not depend on it")
 #define CR_OPT_CHECKPOINT(fl, otherwise)                                                           \
     CR_OPT_STR(checkpoint_path, fl, "PATH", otherwise,                                             \

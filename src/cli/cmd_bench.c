@@ -118,6 +118,10 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     if (a->topic.n > (k->config ? 2 : 1))
         return usage(ui, "'%s' is one argument too many for bench %s", a->topic.v[a->topic.n - 1],
                      what);
+    if (a->from_files && strcmp(what, "train") != 0)
+        return usage(ui,
+                     "--from_files is for bench train, bench %s has no use for it; leave it out%s",
+                     what, "");
     cr_bench_opts o = {.what = what,
                        .threads = (int)a->threads,
                        .seconds = a->seconds,
@@ -153,7 +157,7 @@ const cr_cmd cr_cmd_bench = {
     .name = "bench",
     .help = "Measure training, predicting, reading, lookups and products of a config, and the "
             "machine's limits",
-    .operand = "WHAT",
+    .operand = "WHAT [CONFIG]",
     .operand_opt = "topic",
     .opts = opts,
     .examples = examples,

@@ -62,6 +62,14 @@ has_err "crank bench: the training data has no full batch of 100000 rows; lower 
 run crank bench train tiny.yaml --set data_config.batch_size=100000
 ends 3
 has_err "crank bench: the training data has no full batch of 100000 rows; lower data_config.batch_size"
+run crank bench read tiny.yaml --from_files
+ends 2
+has_err "crank bench: --from_files is for bench train, bench read has no use for it; leave it out"
+run crank bench limits --threads 1025
+ends 2
+has_err "...--threads...1024..."
+run crank bench --help
+has_out "usage: crank bench WHAT [CONFIG] [flags]"
 head -n 1 train.csv >header.csv
 : >nothing.csv
 for file in header.csv nothing.csv; do
