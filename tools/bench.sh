@@ -30,7 +30,7 @@ ninja -C "$build" tests/kern/test_kern_gemm >/dev/null
         for n in $threads; do
             printf 'batch %s, %s threads: ' "$batch" "$n"
             "$crank" bench train "$data/pipeline.yaml" --threads "$n" --seconds "$seconds" \
-                --set data_config.batch_size=$batch | sed -n 's/^rows per s  *//p'
+                --set data_config.batch_size=$batch | sed -n 's/^rows per s  *\([0-9]\)/\1/p'
         done
     done
 

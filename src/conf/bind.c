@@ -47,7 +47,6 @@ static void member_names(const cr_oneof *o, cr_buf *out) {
 static void field_names(const cr_msg *msg, cr_buf *out) {
     for (const cr_field *f = msg->fields; f->name; f++)
         add_name(out, f->name);
-    if (!out->n) cr_buf_str(out, "none: it takes no keys");
 }
 
 static const char *next_enum(const void *ctx, size_t i) {
@@ -581,6 +580,8 @@ static void unknown_keys(binder *b, const cr_msg *msg, const cr_conf_node *node,
         if (near)
             wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; did you mean '%s'?", key, in, where,
                   near);
+        else if (b->own && !msg->fields->name)
+            wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; it takes none", key, in, where);
         else if (names.n)
             wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; give one of %s", key, in, where,
                   names.data);

@@ -606,6 +606,8 @@ TEST(mistakes_of_libraries) {
     REFUSED(BAD("no_build"), "type 'no_build'", "has no build function");
     REFUSED(BAD("zzzzzz"), "has no type 'zzzzzz'", "its first is 'says'");
     REFUSED(BAD("says"), "type 'says' of libplug_bad.so: no luck; try again");
+    REFUSED(PLUGIN(ROWS, "plug_bad", "says", ", params: {zzqq: 7}"), "'zzqq' in params",
+            "it takes none");
     REFUSED(BAD("silent"), "build failed with 3", "call fail");
     REFUSED(BAD("nothing"), "gave no output", "call output");
     REFUSED(BAD("layer_unknown"), "the layer 'mlpp'", "did you mean 'mlp'");
