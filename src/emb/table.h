@@ -70,19 +70,11 @@ static inline bool cr_table_clips(const cr_table *t) {
 static inline float *cr_table_row(const cr_table *t, int64_t id) {
     return t->data + id * t->stride;
 }
-/* cr_table_fetch asks the memory for a record that is needed soon: its weights, to be read, or all
- * of it, to be written. After the first lines the CPU asks by itself. */
-static inline void cr_table_fetch(const cr_table *t, int64_t id, bool write) {
-    enum { LINE = 64, MOST = 16 * LINE };
-    const char *p = (const char *)cr_table_row(t, id);
-    int64_t n = (write ? t->stride : t->n_weights) * (int64_t)sizeof(float);
-    const char *end = p + (n < MOST ? n : MOST);
-    for (p -= (uintptr_t)p % LINE; p < end; p += LINE) {
-        if (write)
-            __builtin_prefetch(p, 1);
-        else
-            __builtin_prefetch(p, 0, 2); /* into L2: more of these may be under way than into L1 */
-    }
+/* cr_table_fetch: a record that is needed soon: its weights, to be read, or all of it, to be
+ * written */
+CR_FETCH cr_table_fetch(const cr_table *t, int64_t id, bool write) {
+    int64_t n = write ? t->stride : t->n_weights;
+    cr_fetch(cr_table_row(t, id), n * (int64_t)sizeof(float), write);
 }
 
 #endif

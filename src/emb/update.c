@@ -212,10 +212,8 @@ static void choose_entries(const cr_updater *u, utable *ut) {
 }
 
 /* The gradients of an id lie far apart in the batch: they are fetched before they are needed, the
- * first FETCHED some ids ahead, the others as many entries ahead. Trap: gcc leaves out calls of a
- * function that only fetches. */
-#define FETCH static inline __attribute__((always_inline)) void
-FETCH fetch_entry(const utable *ut, const cr_group *g, int64_t i) {
+ * first FETCHED some ids ahead, the others as many entries ahead. */
+CR_FETCH fetch_entry(const utable *ut, const cr_group *g, int64_t i) {
     uint32_t e = ut->entry[i];
     const cr_use *use = &ut->uses[g->slot ? g->slot[e] : 0];
     const float *gr = use->grad + (int64_t)g->row[e] * use->ld;
@@ -223,7 +221,7 @@ FETCH fetch_entry(const utable *ut, const cr_group *g, int64_t i) {
         __builtin_prefetch(gr + d);
     __builtin_prefetch(gr + ut->t->D - 1);
 }
-FETCH fetch_parts(const utable *ut, const cr_group *g, int64_t k) {
+CR_FETCH fetch_parts(const utable *ut, const cr_group *g, int64_t k) {
     int64_t i = ut->seg[k], end = ut->seg[k + 1];
     end = end - i > FETCHED ? i + FETCHED : end;
     for (; i < end; i++)

@@ -3,6 +3,7 @@
  * registers while the rows to be added are walked, so a row is read once and nothing is written in
  * between.
  */
+#include "base/mem.h"
 #include "kern/kern_int.h"
 
 enum { VW = 16, NV = 4 };
@@ -142,20 +143,13 @@ INLINE void put(const int nv, float *out, int64_t ldo, const int32_t *to, const 
     }
 }
 
-/* Records lie anywhere in memory: they are asked for AHEAD rows before. After the first lines of
- * one the CPU asks by itself. */
-enum { AHEAD = 16, LINE = 64, MOST = 16 * LINE };
-INLINE void fetch(const float *row, int64_t D) {
-    const char *p = (const char *)row, *end = p + D * (int64_t)sizeof(float);
-    if (end - p > MOST) end = p + MOST;
-    for (p -= (uintptr_t)p % LINE; p < end; p += LINE)
-        __builtin_prefetch(p, 0, 2); /* into L2: more may be under way than into L1 */
-}
-
+/* records lie anywhere in memory: they are asked for so many rows before */
+enum { AHEAD = 16 };
 INLINE void look(const int nv, float *out, int64_t ldo, const float *table, int64_t stride,
                  const int64_t *ids, int64_t n, int64_t more, int64_t D) {
     for (int64_t i = 0; i < n; i++) {
-        if (i + AHEAD < n + more) fetch(table + ids[i + AHEAD] * stride, D);
+        if (i + AHEAD < n + more)
+            cr_fetch(table + ids[i + AHEAD] * stride, D * (int64_t)sizeof(float), false);
         copy(nv, out + i * ldo, table + ids[i] * stride, D);
     }
 }

@@ -1,5 +1,5 @@
 /*
- * body_norm.c - what stands between products in training: batch norm's gradient, and dropout.
+ * body_norm.c - batch norm's gradient.
  *
  * A block of columns keeps its sums in registers while all rows pass, so every sum is one chain in
  * order of rows.
@@ -86,21 +86,4 @@ void KERN(center_rows)(float *out, int64_t ld, const float *x, const float *mean
                 out[d] = c[d] + c[D + d] * (x[d] - mean[d]);
         }
     }
-}
-
-INLINE void drop_some(float *out, const float *x, const uint16_t *rnd, uint32_t limit, float scale,
-                      int64_t n, const bool acc) {
-#pragma omp simd
-    for (int64_t i = 0; i < n; i++) {
-        float v = rnd[i] < limit ? 0.0f : x[i] * scale;
-        out[i] = acc ? out[i] + v : v;
-    }
-}
-
-void KERN(drop)(float *out, const float *x, const uint16_t *rnd, uint32_t limit, float scale,
-                int64_t n, bool acc) {
-    if (acc)
-        drop_some(out, x, rnd, limit, scale, n, true);
-    else
-        drop_some(out, x, rnd, limit, scale, n, false);
 }

@@ -84,8 +84,12 @@
  * scale:     out[i] = a * x[i]                     in place
  * add:       out[i] = x[i] + y[i]                  in place on x or y
  * mul:       out[i] = x[i] * y[i]  [acc]           in place on x or y
+ * drop: out[i] = rnd[i] < limit ? 0 : x[i] * scale, [acc]; in place
  */
 #define CR_KERNELS_VEC(X)                                                                          \
+    X(void, drop,                                                                                  \
+      (float *out, const float *x, const uint16_t *rnd, uint32_t limit, float scale, int64_t n,    \
+       bool acc))                                                                                  \
     X(float, dot, (const float *x, const float *y, int64_t n))                                     \
     X(float, sum, (const float *x, int64_t n))                                                     \
     X(void, axpy, (float *y, float a, const float *x, int64_t n))                                  \
@@ -269,7 +273,7 @@
       (float *out, const uint16_t *table, int64_t stride, const int64_t *ids, const float *w,      \
        int64_t n, int64_t D, int half))
 
-/* ---- batch norm and dropout ----
+/* ---- batch norm ----
  *
  * bn_bwd: col is 4 rows of D: mean, rstd, scale, shift. For each d, rows in order, with
  *     g = dy[b,d], or 0 where relu and not x[b,d] * scale[d] + shift[d] > 0;  v = x[b,d] - mean[d]:
@@ -277,7 +281,6 @@
  *     dstat[d] -= g * scale[d];  dstat[D+d] -= (g * v) * (0.5 * scale[d] * rstd[d] * rstd[d]).
  *     Rows of dx, dy and x lie ld apart; dx may be NULL
  * center_rows: out[b,d] = c[d] + c[D+d] * (x[b,d] - mean[d]), [acc]; rows lie ld apart
- * drop: out[i] = rnd[i] < limit ? 0 : x[i] * scale, [acc]; in place
  */
 #define CR_KERNELS_NORM(X)                                                                         \
     X(void, bn_bwd,                                                                                \
@@ -285,10 +288,7 @@
        int64_t ld, const float *col, int64_t B, int64_t D, bool relu, bool acc))                   \
     X(void, center_rows,                                                                           \
       (float *out, int64_t ld, const float *x, const float *mean, const float *c, int64_t B,       \
-       int64_t D, bool acc))                                                                       \
-    X(void, drop,                                                                                  \
-      (float *out, const float *x, const uint16_t *rnd, uint32_t limit, float scale, int64_t n,    \
-       bool acc))
+       int64_t D, bool acc))
 
 /* ---- softmax: B rows of n scores without gaps ----
  *
