@@ -50,6 +50,10 @@ CR_CHECKED cr_code cr_ckpt_index_read(cr_arena *a, const char *dir, ckpt_index *
 /* load.c: number of a tensor for cr_ckpt_at; -1: not there */
 int cr_ckpt_number(const cr_ckpt *c, const char *name);
 
+/* old_names.c: the name under which this checkpoint holds a parameter that the model calls `name`:
+ * that name, or one that an earlier version wrote. Text that is made lies in the arena. */
+const char *cr_ckpt_name_in(const cr_ckpt *c, const char *name, cr_arena *a);
+
 /* quant.c: the tensors as they are written: one with int8_rows becomes three. Fails when a value
  * cannot be stored in its type. */
 CR_CHECKED cr_code cr_ckpt_expand(cr_arena *a, const cr_ckpt_tensor *v, int n, cr_ckpt_tensor **out,

@@ -2,9 +2,10 @@
  * restore.c - putting a checkpoint's tensors into a model.
  *
  * All names and shapes are compared before the first value moves: a model is never left half
- * restored by a mismatch. For each tensor of the model the source is found (by its name, or by a
- * line of the parameter map; optimizer state follows its parameter), then a rule is chosen: all of
- * it, rows that fit, or nothing. A mistake that comes from the map names the map's line.
+ * restored by a mismatch. For each tensor of the model the source is found (by its name or an older
+ * one, or by a line of the parameter map; optimizer state follows its parameter), then a rule is
+ * chosen: all of it, rows that fit, or nothing. A mistake that comes from the map names the map's
+ * line.
  */
 #include "ckpt/ckpt_int.h"
 
@@ -118,19 +119,19 @@ static void check_map(matcher *m) {
     }
 }
 
-/* where v[i] is looked for; *line: index into the map, -1: by its own name */
+/* where v[i] is looked for; *line: index into the map, -1: by its own name or an older one */
 static const char *source_name(matcher *m, const cr_ckpt_tensor *t, int64_t *line) {
     *line = cr_map_get(&m->map, t->name, strlen(t->name), -1);
     if (*line >= 0) return m->o->map[*line].ckpt;
-    const char *dot = strrchr(t->name, '.');
-    size_t skip = strlen(STATE);
-    if (!t->optimizer || !dot || strncmp(t->name, STATE, skip) != 0) return t->name;
-    int64_t i = dot > t->name + skip
-                    ? cr_map_get(&m->map, t->name + skip, (size_t)(dot - t->name) - skip, -1)
-                    : -1;
-    if (i < 0) return t->name;
-    if (strcmp(m->o->map[i].ckpt, "-") == 0) return "-";
-    return cr_arena_printf(&m->arena, STATE "%s%s", m->o->map[i].ckpt, dot);
+    const char *dot = strrchr(t->name, '.'), *param = t->name + strlen(STATE), *from;
+    if (!t->optimizer || !dot || dot <= param || strncmp(t->name, STATE, strlen(STATE)) != 0)
+        return cr_ckpt_name_in(m->c, t->name, &m->arena);
+    /* state follows its parameter */
+    param = cr_arena_strndup(&m->arena, param, (size_t)(dot - param));
+    int64_t i = cr_map_get(&m->map, param, strlen(param), -1);
+    from = i >= 0 ? m->o->map[i].ckpt : cr_ckpt_name_in(m->c, param, &m->arena);
+    if (strcmp(from, "-") == 0 || from == param) return from == param ? t->name : from;
+    return cr_arena_printf(&m->arena, STATE "%s%s", from, dot);
 }
 
 /* ---- shapes ---- */

@@ -65,8 +65,11 @@ static cr_node *layers(cr_graph *g, const char *name, const cr_mlp_conf *c, form
                                  : cr_linear(g, "0", x, units, bias, fuse && !c->use_bn);
         j++;
         if (c->use_bn) {
+            /* over steps TorchEasyRec has a transposition before batch norm and one behind it */
+            j += f != PLAIN;
             snprintf(part, sizeof(part), "%d", j++);
             x = cr_bn(g, part, x, true, fuse);
+            j += f != PLAIN;
         } else if (c->use_ln) {
             snprintf(part, sizeof(part), "%d", j++);
             x = cr_ln(g, part, x, x->width);

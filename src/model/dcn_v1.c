@@ -33,7 +33,7 @@ static void build(cr_build *b, const void *conf) {
     cr_node *cross = cr_cross_v1(b->g, "cross", c->cross, x);
     cr_node *deep = cr_mlp(b->g, "deep", c->deep, x, b->diag);
     x = cr_concat(b->g, (cr_node *[]){cross, deep}, 2);
-    cr_output_task(b, "output_mlp", cr_mlp(b->g, "final", c->final, x, b->diag));
+    cr_output_task(b, "output_linear", cr_mlp(b->g, "final_dnn", c->final, x, b->diag));
 }
 
 extern const cr_model_type cr_model_dcn_v1;

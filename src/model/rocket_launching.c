@@ -4,8 +4,8 @@
  * FC(light_mlp(s)) passes no gradient into s; booster = FC(booster_mlp(s)), in training only.
  *
  * Losses: of both against the label; hint_l2_loss, the squared difference of the logits;
- * with feature_based_distillation similarity_k for each layer of light and the first layer of
- * booster that is as wide. The booster never learns from light.
+ * with feature_based_distillation similarity_i_j for each layer i of light and the first layer j
+ * of booster that is as wide. The booster never learns from light.
  */
 #include <stdio.h>
 
@@ -61,7 +61,6 @@ static cr_node *distance(cr_graph *g, cr_node *x, cr_node *y, double scale) {
 
 static void teach(cr_build *b, const rocket_conf *c, cr_node *const *light,
                   cr_node *const *booster) {
-    int count = 0;
     for (int64_t i = 0; i < c->light_mlp->hidden_units.n; i++)
         for (int64_t j = 0; j < c->booster_mlp->hidden_units.n; j++) {
             if (light[i]->width != booster[j]->width) continue;
@@ -75,8 +74,8 @@ static void teach(cr_build *b, const rocket_conf *c, cr_node *const *light,
                 row = cr_root(b->g, distance(b->g, light[i], y, 1), weight);
             }
             b->extra[b->n_extra++] =
-                (cr_extra_loss){cr_arena_printf(&b->m->arena, "similarity_%d", count++), row,
-                                weight};
+                (cr_extra_loss){cr_arena_printf(&b->m->arena, "similarity_%d_%d", (int)i, (int)j),
+                                row, weight};
             break;
         }
 }
@@ -93,10 +92,10 @@ static void build(cr_build *b, const void *conf) {
     cr_node *s = cr_mlp(b->g, "share_mlp", c->share_mlp, in.node, b->diag);
     cr_node *light =
         cr_mlp_layers(b->g, "light_mlp", c->light_mlp, cr_detach(b->g, s), light_layers, b->diag);
-    light = cr_linear(b->g, "light_liner", light, K, true, false);
+    light = cr_linear(b->g, "light_linear", light, K, true, false);
     if (b->o->with_labels) {
         booster = cr_mlp_layers(b->g, "booster_mlp", c->booster_mlp, s, booster_layers, b->diag);
-        booster = cr_linear(b->g, "booster_liner", booster, K, true, false);
+        booster = cr_linear(b->g, "booster_linear", booster, K, true, false);
         cr_add_task(b, "_booster", booster)->train_only = true;
     }
     (void)cr_add_task(b, "_light", light);

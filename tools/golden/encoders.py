@@ -78,7 +78,7 @@ class Windows(nn.Module):
     def __init__(self, C, conf):
         super().__init__()
         self.lens = conf["windows_len"]
-        self.mlp = Mlp(3 * C, conf["attn_mlp"])
+        self.mlp = Mlp(3 * C, conf["attn_mlp"], steps=True)
         self.linear = nn.Linear(conf["attn_mlp"]["hidden_units"][-1], 1)
         self.active = nn.PReLU()
 

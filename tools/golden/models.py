@@ -115,12 +115,15 @@ def activation(spec, width):
 
 
 class Layer(nn.Module):
-    def __init__(self, n_in, n_out, conf):
+    """steps: over the steps of a sequence, where two transpositions stand around batch norm."""
+
+    def __init__(self, n_in, n_out, conf, steps):
         super().__init__()
         bn = conf.get("use_bn", False)
         parts = [nn.Linear(n_in, n_out, bias=conf.get("bias", True) and not bn)]
         if bn:
-            parts.append(nn.BatchNorm1d(n_out))
+            around = [nn.Identity()] if steps else []
+            parts += [*around, nn.BatchNorm1d(n_out), *around]
         if conf.get("use_ln"):
             parts.append(nn.LayerNorm(n_out))
         act = conf.get("activation", "nn.ReLU")
@@ -133,10 +136,10 @@ class Layer(nn.Module):
 
 
 class Mlp(nn.Module):
-    def __init__(self, n_in, conf):
+    def __init__(self, n_in, conf, steps=False):
         super().__init__()
         widths = [n_in] + conf["hidden_units"]
-        self.mlp = nn.ModuleList(Layer(a, b, conf) for a, b in zip(widths, widths[1:]))
+        self.mlp = nn.ModuleList(Layer(a, b, conf, steps) for a, b in zip(widths, widths[1:]))
         self.width = widths[-1]
 
     def forward(self, x):

@@ -171,15 +171,19 @@ class Dcn(nn.Module):
         self.deep = Mlp(wide, conf["deep"]) if "deep" in conf else None
         if self.deep is not None:
             width += self.deep.width
-        self.final = Mlp(width, conf["final"])
-        self.output_mlp = nn.Linear(self.final.width, K, bias=False)
+        final = Mlp(width, conf["final"])
+        output = nn.Linear(final.width, K, bias=False)
+        self.last = ("final_dnn", "output_linear") if kind == "dcn_v1" else ("final", "output_mlp")
+        self.add_module(self.last[0], final)
+        self.add_module(self.last[1], output)
 
     def forward(self, g):
         x = g(self.group)
         z = self.cross(x if self.backbone is None else self.backbone(x))
         if self.deep is not None:
             z = torch.cat([z, self.deep(x)], 1)
-        return self.output_mlp(self.final(z))
+        final, output = (getattr(self, name) for name in self.last)
+        return output(final(z))
 
 
 class MaskNet(nn.Module):

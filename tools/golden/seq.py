@@ -63,7 +63,7 @@ KEYS = "model.embedding_group.seq_emb_impls.__BASE__.ec_dict.%d.embeddings.%s_em
 class Din(nn.Module):
     def __init__(self, C, attn):
         super().__init__()
-        self.mlp = Mlp(4 * C, attn)
+        self.mlp = Mlp(4 * C, attn, steps=True)
         self.linear = nn.Linear(attn["hidden_units"][-1], 1)
 
     def forward(self, q, s, mask):

@@ -254,7 +254,7 @@ class Rocket(Net):
         self.share_mlp = Mlp(width, conf["share_mlp"]) if "share_mlp" in conf else None
         width = width if self.share_mlp is None else self.share_mlp.width
         self.booster_mlp, self.light_mlp = Mlp(width, conf["booster_mlp"]), Mlp(width, conf["light_mlp"])
-        self.booster_liner, self.light_liner = nn.Linear(self.booster_mlp.width, K), nn.Linear(self.light_mlp.width, K)
+        self.booster_linear, self.light_linear = nn.Linear(self.booster_mlp.width, K), nn.Linear(self.light_mlp.width, K)
 
     def forward(self, g, rows):
         s = g(self.input()[0])
@@ -265,8 +265,8 @@ class Rocket(Net):
             for layer in net.mlp:
                 x = layer(x)
                 self.layers[name].append(x)
-        self.booster = self.booster_liner(self.layers["booster"][-1])
-        return {"_light": self.light_liner(self.layers["light"][-1])}
+        self.booster = self.booster_linear(self.layers["booster"][-1])
+        return {"_light": self.light_linear(self.layers["light"][-1])}
 
     def loss(self, y, rows, batch):
         light = y["_light"]

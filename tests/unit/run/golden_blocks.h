@@ -37,8 +37,8 @@ static const struct rebuilt {
      "mlp: {hidden_units: [5]}}, "
      "{name: out, inputs: [{block_name: final}], linear: {units: 1, bias: false}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}",
-     {"blocks.cross.", "cross.", "blocks.deep.", "deep.", "blocks.final.", "final.", "blocks.out.",
-      "output_mlp."}},
+     {"blocks.cross.", "cross.", "blocks.deep.", "deep.", "blocks.final.", "final_dnn.",
+      "blocks.out.", "output_linear."}},
     {"blocks_dcn_v2",
      "dcn_v2_backbone",
      "model_config={feature_groups: ["

@@ -1,0 +1,99 @@
+/*
+ * old_names.c - names under which a checkpoint may hold a parameter besides the one the model has
+ * now: names that earlier versions of crank wrote, and one of TorchEasyRec's that cannot be typed.
+ *
+ * A row says: where the model has `now`, a checkpoint may have `was`. A star in the middle stands
+ * for one part of a name (no dot in it), a star at the end for all that follows; the stars of `was`
+ * and `sign` take what those of `now` stood for. Without a sign the row counts when the checkpoint
+ * has `was` and does not have `now`. That is not enough where an old name of one parameter is the
+ * new name of another (perceptron.2 was the activation behind a batch norm and is the batch norm
+ * itself now): such rows name a tensor that only the old form has.
+ */
+#include "ckpt/ckpt_int.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+
+#define MAX_STARS 4
+
+typedef struct old_name {
+    const char *now, *was, *sign; /* sign NULL: see above */
+} old_name;
+
+/* the layers that score a sequence: TorchEasyRec has a transposition before and after batch norm */
+#define BN_OF_STEPS(path)                                                                          \
+    {path "mlp.mlp.*.perceptron.2.*", path "mlp.mlp.*.perceptron.1.*",                             \
+     path "mlp.mlp.*.perceptron.1.running_mean"},                                                  \
+    {                                                                                              \
+        path "mlp.mlp.*.perceptron.4.*", path "mlp.mlp.*.perceptron.2.*",                          \
+            path "mlp.mlp.*.perceptron.1.running_mean"                                             \
+    }
+
+static const old_name names[] = {
+    /* dcn_v1 */
+    {"model.final_dnn.*", "model.final.*", NULL},
+    {"model.output_linear.*", "model.output_mlp.*", NULL},
+    /* rocket_launching */
+    {"model.booster_linear.*", "model.booster_liner.*", NULL},
+    {"model.light_linear.*", "model.light_liner.*", NULL},
+    /* batch norm in the attention of multi_tower_din, of sequence_encoders and of blocks */
+    BN_OF_STEPS("model.din_towers.*."),
+    BN_OF_STEPS("model.embedding_group._group_name_to_seq_encoders.*.*."),
+    BN_OF_STEPS("model.blocks.*."),
+    /* TorchEasyRec writes twelve blanks before the feature's name here */
+    {"model.embedding_group.emb_impls.*.dense_ec.dense_embs.mlp#*#vdim#*#feature_name#*",
+     "model.embedding_group.emb_impls.*.dense_ec.dense_embs.mlp#*#vdim#*#feature_name#            "
+     "*",
+     NULL},
+};
+
+typedef struct star {
+    const char *s;
+    size_t n;
+} star;
+
+/* does the name have the form? stars receives what each of its stars stands for */
+static bool matches(const char *form, const char *name, star *stars) {
+    for (int k = 0; *form; form++) {
+        if (*form != '*') {
+            if (*form != *name++) return false;
+            continue;
+        }
+        char next = form[1];
+        const char *end = next ? strchr(name, next) : name + strlen(name);
+        if (!end || end == name || (next && memchr(name, '.', (size_t)(end - name)))) return false;
+        stars[k++] = (star){name, (size_t)(end - name)};
+        name = end;
+    }
+    return !*name;
+}
+
+static const char *filled(cr_arena *a, const char *form, const star *stars) {
+    cr_buf b;
+    cr_buf_init(&b);
+    for (int k = 0; *form; form++) {
+        if (*form == '*') {
+            cr_buf_add(&b, stars[k].s, stars[k].n);
+            k++;
+        } else {
+            cr_buf_char(&b, *form);
+        }
+    }
+    const char *text = cr_arena_strndup(a, b.data, b.n);
+    cr_buf_clear(&b);
+    return text;
+}
+
+const char *cr_ckpt_name_in(const cr_ckpt *c, const char *name, cr_arena *a) {
+    star stars[MAX_STARS];
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const old_name *o = &names[i];
+        if (!matches(o->now, name, stars)) continue;
+        const char *was = filled(a, o->was, stars);
+        if (o->sign ? cr_ckpt_find(c, filled(a, o->sign, stars)) != NULL
+                    : !cr_ckpt_find(c, name) && cr_ckpt_find(c, was))
+            return was;
+    }
+    return name;
+}
