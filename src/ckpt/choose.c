@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,6 +113,7 @@ typedef struct best {
     const char *metric; /* NULL: the only one */
     bool larger;
     bool lenient; /* lines without the metric are none of ours */
+    bool nan;     /* keep results that were not a number */
     result *v;    /* in the order of their first line */
     int n, cap;
     cr_map at;            /* step -> number in v */
@@ -185,7 +187,10 @@ static cr_code best_line(best *b, const cr_json *j, cr_loc at, cr_err *err) {
         return code;
     }
     double x;
-    if (cr_json_f64(val, &x)) put_result(b, step, x); /* null: was not a number */
+    if (cr_json_f64(val, &x))
+        put_result(b, step, x);
+    else if (b->nan) /* null: was not a number */
+        put_result(b, step, NAN);
     return CR_OK;
 }
 
@@ -260,6 +265,26 @@ bool cr_ckpt_best_eval(const char *model_dir, const char *metric, bool larger_is
     *value = b.any_value;
     cr_arena_clear(&a);
     return found;
+}
+
+static int by_eval_step(const void *a, const void *b) {
+    return by_step(&((const cr_ckpt_eval *)a)->step, &((const cr_ckpt_eval *)b)->step);
+}
+
+int cr_ckpt_evals(cr_arena *a, const char *model_dir, const char *metric, cr_ckpt_eval **out) {
+    best b = {.metric = metric, .lenient = true, .nan = true};
+    char *path = cr_path_join(a, model_dir, CKPT_RESULTS);
+    *out = NULL;
+    if (!cr_path_exists(path)) return 0;
+    cr_map_init(&b.at);
+    int n = read_best(path, &b, NULL) == CR_OK ? b.n : 0;
+    *out = CR_NEW_N(a, cr_ckpt_eval, n + 1);
+    for (int i = 0; i < n; i++)
+        (*out)[i] = (cr_ckpt_eval){b.v[i].step, b.v[i].value};
+    qsort(*out, (size_t)n, sizeof **out, by_eval_step);
+    cr_map_clear(&b.at);
+    cr_free(b.v);
+    return n;
 }
 
 cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric, bool larger_is_better,

@@ -76,9 +76,9 @@ typedef struct cr_ckpt_state {
     int lanes;
     const cr_ckpt_metric *metrics;
     int n_metrics;
-    const char *version; /* crank that wrote it; filled by save */
-    const char *cpu;     /* CPU level it was trained with; filled by save */
-    const char *extra;   /* free text of the caller, NULL: none */
+    const char *version;       /* crank that wrote it; filled by save */
+    const char *cpu;           /* CPU level it was trained with; filled by save */
+    const char *extra;         /* free text of the caller, NULL: none */
     const char *train_metrics; /* state of the metrics of training, as text; NULL: none */
 } cr_ckpt_state;
 
@@ -202,23 +202,30 @@ CR_CHECKED cr_code cr_ckpt_steps(cr_arena *a, const char *model_dir, int64_t **s
                                  cr_err *err);
 /* cr_ckpt_latest finds the newest whole checkpoint; damaged newer ones are skipped with a warning
  * in the log. *path NULL: there is no model.ckpt-N at all; only damaged ones is CR_ERUN. */
-CR_CHECKED cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, cr_ckpt_need need, char **path,
-                                  int64_t *step, cr_err *err);
+CR_CHECKED cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, cr_ckpt_need need,
+                                  char **path, int64_t *step, cr_err *err);
 /* cr_ckpt_best finds the checkpoint with the best metric in train_eval_result_v2.txt (the first of
  * equals; of several evaluations of a step the last one counts; warns when a better step has no
  * checkpoint). metric NULL is allowed when lines hold exactly one. No result file: the newest. It
  * must be whole. *path NULL: no checkpoint at all. */
 CR_CHECKED cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric,
-                                bool larger_is_better, cr_ckpt_need need, char **path, int64_t *step,
-                                cr_err *err);
+                                bool larger_is_better, cr_ckpt_need need, char **path,
+                                int64_t *step, cr_err *err);
 /* cr_ckpt_best_step is the best step that has a checkpoint; *step -1 when there is none (the step
  * to spare in cr_ckpt_prune). */
 CR_CHECKED cr_code cr_ckpt_best_step(const char *model_dir, const char *metric,
                                      bool larger_is_better, int64_t *step, cr_err *err);
-/* cr_ckpt_best_eval is the best evaluated step, checkpoint or not, among lines that have the metric;
- * false: there is none. */
+/* cr_ckpt_best_eval is the best evaluated step, checkpoint or not, among lines that have the
+ * metric; false: there is none. */
 bool cr_ckpt_best_eval(const char *model_dir, const char *metric, bool larger_is_better,
                        int64_t *step, double *value);
+/* cr_ckpt_evals: all recorded evaluations that have the metric, in the order of steps, the last one
+ * of each step; value is NAN where it was not a number. Returns how many. */
+typedef struct cr_ckpt_eval {
+    int64_t step;
+    double value;
+} cr_ckpt_eval;
+int cr_ckpt_evals(cr_arena *a, const char *model_dir, const char *metric, cr_ckpt_eval **out);
 /* cr_ckpt_resolve turns a user's path (checkpoint directory, model_dir: the newest in it, directory
  * of safetensors, safetensors file) into one that cr_ckpt_open takes. */
 CR_CHECKED cr_code cr_ckpt_resolve(cr_arena *a, const char *path, cr_ckpt_need need, char **out,

@@ -72,11 +72,19 @@ static void say_best(const cr_train_result *r) {
                   (long long)r->best.step, r->best.metric, r->best.value);
 }
 
+/* the flag that makes an export take the best checkpoint; "": it takes that one anyway */
+static const char *choice_of_best(cr_ui *ui, const cr_train_result *r) {
+    const char *best = r->best.checkpoint;
+    if (!best || r->exports_best || strcmp(best, r->checkpoint) == 0) return "";
+    return cr_arena_printf(&ui->arena, " --checkpoint_path %s", cr_ui_quote(ui, best));
+}
+
 static void say_summary(const cr_train_result *r) {
     char rows[32], rate[32], time[32], memory[32];
     double busy = train_seconds(r);
     if (r->steps == 0) {
-        cr_ui_say("trained  nothing: all steps were done before\n");
+        cr_ui_say("trained  nothing: %s\n", r->early_stop ? "training had stopped early before"
+                                                          : "all steps were done before");
     } else {
         cr_ui_say("trained  %s rows, %lld steps in %s\n", cr_fmt_count(rows, (double)r->rows),
                   (long long)r->steps, cr_fmt_time(time, r->seconds));
@@ -88,6 +96,7 @@ static void say_summary(const cr_train_result *r) {
     if (r->bad_rows > 0) cr_ui_say("  %-18s %lld, skipped\n", "bad rows", (long long)r->bad_rows);
     if (r->checkpoint[0]) cr_ui_say("  %-18s %s\n", "checkpoint", r->checkpoint);
     say_best(r);
+    if (r->early_stop) cr_ui_say("  %-18s %s\n", "stopped early", r->early_stop);
     if (r->profile) cr_ui_say("%s", r->profile);
     if (r->has_eval) cr_ui_metrics(&r->eval);
 }
@@ -142,7 +151,8 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         if (code == CR_ESTOP)
             cr_ui_next(ui, "crank train %s --continue_train\n", config);
         else
-            cr_ui_next(ui, "crank export %s --export_dir %s\n", config, export_dir);
+            cr_ui_next(ui, "crank export %s%s --export_dir %s\n", config, choice_of_best(ui, r),
+                       export_dir);
     }
     cr_arena_clear(&r->arena);
     return code;

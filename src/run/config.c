@@ -166,6 +166,9 @@ static const cr_field eval_fields[] = {
     CR_INT(cr_eval_conf, num_steps, 0, 0, CR_U32_MAX, 0, "batches to evaluate; 0: all"),
     CR_INT(cr_eval_conf, log_step_count_steps, 10, 0, CR_U32_MAX, 0, "batches between log lines"),
     CR_BOOL(cr_eval_conf, use_dense_ema, false, 0, HELP_EMA),
+    CR_INT(cr_eval_conf, early_stopping_patience, 0, 0, CR_U32_MAX, CR_F_OURS,
+           "training ends after so many evaluations in a row that are not better than the best, by "
+           "export_config.best_exporter_metric (not set: the first AUC); 0: never"),
     CR_END,
 };
 static void eval_check(const void *self, cr_diag *diag) {

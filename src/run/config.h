@@ -40,7 +40,8 @@ typedef struct cr_eval_conf {
     cr_conf_base base;
     int64_t num_steps; /* batches; 0: all */
     int64_t log_step_count_steps;
-    bool use_dense_ema; /* when given (cr_conf_has) */
+    bool use_dense_ema;              /* when given (cr_conf_has) */
+    int64_t early_stopping_patience; /* ours: evaluations; 0: none */
 } cr_eval_conf;
 
 typedef struct cr_export_conf {

@@ -344,6 +344,10 @@ int64_t cr_job_eval_batch(const job *j) {
     return d->eval_batch_size > 0 ? d->eval_batch_size : d->batch_size;
 }
 
+const char *cr_job_eval_paths(const job *j) {
+    return *j->root->eval_input_path ? j->root->eval_input_path : NULL;
+}
+
 /* ---- tensors ---- */
 
 typedef struct list {

@@ -323,6 +323,7 @@ void cr_observer_end(observer *o, cr_code code, int64_t step, int64_t epoch,
     cr_jw_f64(w, "seconds.log", r->log_s);
     cr_jw_i64(w, "peak_memory_bytes", cr_peak_rss());
     cr_jw_str(w, "checkpoint", r->checkpoint[0] ? r->checkpoint : NULL);
+    if (r->early_stop) cr_jw_str(w, "early_stop", r->early_stop);
     if (r->best.metric) {
         cr_jw_i64(w, "best.step", r->best.step);
         cr_jw_str(w, "best.metric", r->best.metric);
@@ -338,8 +339,7 @@ const cr_metric_result *cr_main_metric(const cr_eval_result *r) {
     return NULL;
 }
 
-/* what decides: the metric that the config names, else an AUC */
-static const char *best_metric(const job *j) {
+const char *cr_best_metric(const job *j) {
     const cr_export_conf *ec = j->root->export_config;
     const cr_model *m = j->model;
     if (cr_conf_has(ec, "best_exporter_metric")) return ec->best_exporter_metric;
@@ -349,7 +349,7 @@ static const char *best_metric(const job *j) {
 }
 
 void cr_best_result(const job *j, cr_train_result *res) {
-    const char *metric = best_metric(j), *dir = j->root->model_dir;
+    const char *metric = cr_best_metric(j), *dir = j->root->model_dir;
     if (!metric || !cr_ckpt_best_eval(dir, metric, j->root->export_config->metric_larger_is_better,
                                       &res->best.step, &res->best.value))
         return;

@@ -33,9 +33,31 @@ void cr_observer_end(observer *o, cr_code code, int64_t step, int64_t epoch,
 
 /* cr_eval_events writes the results of `crank eval` to dir. Warns when it cannot. */
 void cr_eval_events(const char *dir, int64_t step, const cr_eval_result *r);
+/* cr_best_metric: by what evaluations are compared: the metric that the config names, else the
+ * first AUC; NULL: neither */
+const char *cr_best_metric(const job *j);
 /* cr_best_result fills res->best from the evaluations in model_dir. */
 void cr_best_result(const job *j, cr_train_result *res);
 /* cr_main_metric: the one of r that a progress line shows, the first AUC; NULL: none */
 const cr_metric_result *cr_main_metric(const cr_eval_result *r);
+
+/* ---- early_stop.c: training ends when evaluations no longer get better ---- */
+typedef struct early_stop {
+    int64_t patience;   /* evaluations; 0: never */
+    const char *metric; /* NULL: nothing to compare by */
+    bool larger;        /* is better */
+    int64_t best_step;  /* -1: none yet */
+    double best;
+    int64_t stale; /* evaluations since then */
+    int64_t last;  /* step of the last one that counts */
+} early_stop;
+/* cr_early_stop_check finds what is wrong with early_stopping_patience before training. */
+void cr_early_stop_check(const job *j, cr_diag *diag);
+/* cr_early_stop_init: as the evaluations recorded in model_dir up to `step` say; -1: none was. */
+void cr_early_stop_init(early_stop *s, const job *j, int64_t step, cr_arena *a);
+void cr_early_stop_note(early_stop *s, int64_t step, const cr_eval_result *r);
+bool cr_early_stop_due(const early_stop *s);
+/* "auc has not been better than 0.7 (step 20) in 3 evaluations" */
+const char *cr_early_stop_text(const early_stop *s, cr_arena *a);
 
 #endif

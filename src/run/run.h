@@ -86,6 +86,8 @@ typedef struct cr_train_result {
         int64_t step;
         const char *checkpoint; /* NULL: there is none of that step (any more) */
     } best;                     /* over all runs in model_dir */
+    const char *early_stop;     /* why training ended before its last step; NULL: it did not */
+    bool exports_best;          /* export takes the best checkpoint without being told */
     const char *profile;        /* is_profiling: lines of time shares; NULL: none */
     bool has_eval;
     cr_eval_result eval; /* the last one */

@@ -99,6 +99,8 @@ typedef struct job_data {
 } job_data;
 CR_CHECKED cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag);
 int64_t cr_job_eval_batch(const job *j);
+/* cr_job_eval_paths: the data to evaluate on; NULL: the config names none */
+const char *cr_job_eval_paths(const job *j);
 /* all tensors of the model (weights; with trainer state when t is not NULL) */
 struct trainer;
 cr_ckpt_tensor *cr_job_tensors(job *j, const struct trainer *t, cr_arena *a, int *n);

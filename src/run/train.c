@@ -40,6 +40,8 @@ typedef struct loop {
     cr_metric_result shown; /* that one */
     cr_profile *prof;       /* NULL: none */
     counter counter;        /* of what features met */
+    early_stop patience;
+    bool eval_missed; /* the checkpoint's evaluation was cut off before it was recorded */
 } loop;
 
 /* ---- start ---- */
@@ -107,6 +109,22 @@ static cr_code write_config(loop *l, cr_err *err) {
     return code;
 }
 
+/* ---- when ---- */
+
+static bool saves_at(const cr_train_conf *tc, int64_t step) {
+    bool by_step = tc->save_checkpoints_epochs == 0 && tc->save_checkpoints_steps > 0;
+    return by_step && step > 0 && step % tc->save_checkpoints_steps == 0;
+}
+
+static bool evaluates_at(const cr_train_conf *tc, int64_t step) {
+    return tc->eval_interval_steps > 0 && step > 0 && step % tc->eval_interval_steps == 0;
+}
+
+/* does the end of so many epochs save? */
+static bool ends_save(const cr_train_conf *tc, int64_t epochs) {
+    return tc->save_checkpoints_epochs > 0 && epochs % tc->save_checkpoints_epochs == 0;
+}
+
 static cr_code start(loop *l) {
     cr_err err;
     char *resume = NULL;
@@ -117,10 +135,9 @@ static cr_code start(loop *l) {
     cr_job_check_ema(&l->j, l->diag);
     CR_TRY(cr_diag_code(l->diag));
     if (check_dir(l, &resume, &err) != CR_OK) return cr_diag_err(l->diag, &err);
-    if (*l->c->eval_input_path) {
-        cr_job_check_best(&l->j, l->diag);
-        CR_TRY(cr_diag_code(l->diag));
-    }
+    if (*l->c->eval_input_path) cr_job_check_best(&l->j, l->diag);
+    cr_early_stop_check(&l->j, l->diag);
+    CR_TRY(cr_diag_code(l->diag));
     if (cr_job_alloc(&l->j, &err) != CR_OK || cr_trainer_new(&l->t, &l->j, &err) != CR_OK ||
         cr_train_metrics_new(&l->tm, &l->j, &err) != CR_OK ||
         (*l->c->eval_input_path && cr_evaluator_new(&l->ev, &l->j, &err) != CR_OK))
@@ -136,15 +153,20 @@ static cr_code start(loop *l) {
         l->step = l->saved = s.step;
         l->epoch = s.epoch;
         cr_train_metrics_load(l->tm, s.train_metrics);
+        cr_early_stop_init(&l->patience, &l->j, l->step, &l->j.cfg.arena);
         const char *now = stream_text(l, &l->j.cfg.arena);
         bool inside = s.data.unit > 0 || s.data.row > 0; /* of an epoch */
         l->in_epoch = !inside && s.epoch > 0 ? s.epoch - 1 : s.epoch;
+        l->eval_missed = l->patience.last < l->step &&
+                         (saves_at(l->tc, l->step) || evaluates_at(l->tc, l->step) ||
+                          (!inside && ends_save(l->tc, s.epoch)));
         if (inside && s.extra && strcmp(s.extra, now) != 0)
             cr_diag_add(
                 l->diag, CR_SEV_WARN, CR_ERUN, (cr_loc){resume, 0, 0},
                 "made with %s, now it is %s; rows of this epoch may come again or be missed",
                 s.extra, now);
     } else {
+        cr_early_stop_init(&l->patience, &l->j, -1, &l->j.cfg.arena);
         CR_TRY(cr_job_begin(&l->j, l->t, l->o->ignore_restore_optimizer, l->diag));
     }
     job_data d = {.paths = l->c->train_input_path,
@@ -176,8 +198,12 @@ static cr_code evaluate(loop *l) {
     char title[96];
     snprintf(title, sizeof(title), "Evaluating Epoch-%lld model-%lld", (long long)l->in_epoch,
              (long long)l->step);
-    eval_run r = {l->c->eval_input_path, l->c->eval_config->num_steps,
-                  l->c->eval_config->log_step_count_steps, title, &l->o->watch, NULL};
+    eval_run r = {l->c->eval_input_path,
+                  l->c->eval_config->num_steps,
+                  l->c->eval_config->log_step_count_steps,
+                  title,
+                  &l->o->watch,
+                  NULL};
     cr_trainer_swap_ema(l->t);
     cr_code ran = cr_evaluator_run(l->ev, &r, &l->res->eval, &l->res->arena, l->diag);
     cr_trainer_swap_ema(l->t);
@@ -186,6 +212,7 @@ static cr_code evaluate(loop *l) {
     l->told = 0; /* the progress line has news */
     l->evaluated = l->step;
     l->res->eval_s += cr_now() - t0;
+    cr_early_stop_note(&l->patience, l->step, &l->res->eval);
     cr_observer_eval(l->ob, l->step, l->in_epoch, &l->res->eval, cr_now() - t0);
     cr_buf b;
     cr_buf_init(&b);
@@ -367,9 +394,7 @@ static cr_code end_epoch(loop *l) {
                       l->c->train_input_path);
         return cr_diag_err(l->diag, &err);
     }
-    if (l->tc->save_checkpoints_epochs > 0 && l->epoch % l->tc->save_checkpoints_epochs == 0)
-        return save(l);
-    return CR_OK;
+    return ends_save(l->tc, l->epoch) ? save(l) : CR_OK;
 }
 
 static cr_code one_step(loop *l, cr_batch *b) {
@@ -388,16 +413,24 @@ static cr_code one_step(loop *l, cr_batch *b) {
     log_step(l, false);
     cr_profile_end(l->prof, l->step);
     tell(l);
-    bool by_step = l->tc->save_checkpoints_epochs == 0 && l->tc->save_checkpoints_steps > 0;
-    if (by_step && l->step > 0 && l->step % l->tc->save_checkpoints_steps == 0) CR_TRY(save(l));
-    if (l->tc->eval_interval_steps > 0 && l->step > 0 && l->step % l->tc->eval_interval_steps == 0)
-        CR_TRY(evaluate(l));
-    return CR_OK;
+    if (saves_at(l->tc, l->step)) CR_TRY(save(l));
+    return evaluates_at(l->tc, l->step) ? evaluate(l) : CR_OK;
+}
+
+static void tell_early_stop(loop *l) {
+    l->res->early_stop = cr_early_stop_text(&l->patience, &l->res->arena);
+    if (l->res->steps > 0)
+        CR_INFO("Training stops early at step %lld: %s", (long long)l->step, l->res->early_stop);
+    else
+        CR_WARN("training has stopped early at step %lld: %s; to go on, raise "
+                "eval_config.early_stopping_patience, which is %lld",
+                (long long)l->step, l->res->early_stop, (long long)l->patience.patience);
 }
 
 static cr_code run(loop *l) {
     l->t0 = cr_now();
-    for (bool done = false; !done;) {
+    if (l->patience.patience > 0 && l->eval_missed) CR_TRY(evaluate(l));
+    for (bool done = false; !done && !cr_early_stop_due(&l->patience);) {
         cr_err err;
         cr_batch *b;
         if (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps) break;
@@ -414,9 +447,10 @@ static cr_code run(loop *l) {
                                      .msg = "stopped by a signal; the checkpoint is saved, "
                                             "--continue_train goes on from it"});
     }
+    if (cr_early_stop_due(&l->patience)) tell_early_stop(l);
     if (l->res->steps > 0)
         log_step(l, true);
-    else
+    else if (!l->res->early_stop)
         CR_WARN("nothing left to train: the checkpoint is at step %lld already",
                 (long long)l->step);
     if (l->step >= 0 && l->res->steps > 0) CR_TRY(save(l));
@@ -457,6 +491,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         cr_profile_finish(l.prof);
         res->profile = cr_profile_text(l.prof, &res->arena);
         cr_best_result(&l.j, res);
+        res->exports_best = strcmp(l.c->export_config->exporter_type, "best") == 0;
         count_features(&l);
         cr_observer_end(l.ob, code, l.step, l.in_epoch, res);
         if (code == CR_OK) CR_INFO("Train and Evaluate Finished.");
