@@ -4,7 +4,9 @@
  * One pass per message: every key is given its row, then each row takes its values in file order
  * (so "the last one wins" is simply storing again, and a message given twice is the two maps
  * joined). All mistakes are reported, each at its place; what could not be read keeps its default.
- * A row's `set` bit means "given and read"; whether a required key is there counts what was given.
+ * A row's `set` bit means "given and read", its `refused` bit "given, and the user was told what is
+ * wrong with it": checks that would build on such a row ask for that bit and stay quiet. A block of
+ * a later version is refused and still read, so that its misspelled keys are found at once.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +20,8 @@ typedef struct binder {
     cr_diag *diag;
     cr_map warned;   /* GPU fields that have had their warning */
     const char *own; /* cr_conf_bind_own: the key in front; NULL: part of the schema */
+    int refused;     /* > 0: inside a block that was refused as a whole: its keys and values are
+                        checked, but that parts of it are not available is not told again */
 } binder;
 
 #define wrong(b, at, ...) cr_diag_add((b)->diag, CR_SEV_ERROR, CR_ECONF, (at), __VA_ARGS__)
@@ -120,8 +124,9 @@ static bool read_enum(binder *b, const cr_field *f, const cr_conf_node *n, value
     if (ok) {
         out->e = v->value;
     } else if (v) {
-        wrong(b, n->at, "%s: '%s' is known but not available in this version; available: %s",
-              f->name, v->name, names.data);
+        if (!b->refused)
+            wrong(b, n->at, "%s: '%s' is known but not available in this version; available: %s",
+                  f->name, v->name, names.data);
     } else if (n->kind != CR_NODE_SCALAR || cr_conf_is_null(n)) {
         wrong(b, n->at, "%s: found %s; give one of %s", f->name, cr_conf_show(n, show), names.data);
     } else if (n->quoted && n->from == CR_SYNTAX_PBTXT) {
@@ -344,26 +349,27 @@ static void bind_oneof(binder *b, const cr_msg *msg, const cr_field *f, cr_conf_
         }
         if (!chosen) at = it.at;
         chosen = m;
-        if (m->msg->later) {
+        if (m->msg->later && !b->refused) {
             cr_buf names;
             cr_buf_init(&names);
             member_names(o, &names);
             wrong(b, it.at, "%s '%s' is known but not available in this version; available: %s",
                   o->name, m->key, names.data);
             cr_buf_clear(&names);
-            *ok = false;
-            continue;
         }
+        if (m->msg->later) *ok = false;
         const cr_conf_node *map = as_map(b, m->key, m->msg, x);
         if (!map)
             *ok = false;
         else
             all = all ? cr_conf_join(b->arena, all, map) : map;
     }
-    if (all) {
-        cr_choice c = {chosen, bind_msg(b, chosen->msg, all, at, chosen->key, depth + 1)};
-        if (f->offset != CR_NO_STORE) memcpy((char *)self + f->offset, &c, sizeof c);
-    }
+    if (!all) return;
+    b->refused += chosen->msg->later;
+    cr_choice c = {chosen, bind_msg(b, chosen->msg, all, at, chosen->key, depth + 1)};
+    b->refused -= chosen->msg->later;
+    if (f->offset != CR_NO_STORE && !chosen->msg->later)
+        memcpy((char *)self + f->offset, &c, sizeof c);
 }
 
 typedef struct map_state {
@@ -478,69 +484,85 @@ static void bind_tree(binder *b, const cr_field *f, cr_conf_iter it, void *self,
     if (f->offset != CR_NO_STORE) memcpy((char *)self + f->offset, &all, sizeof all);
 }
 
-/* Is the row of a later version? Complains; true: leave it alone. */
+/* Does the row, or the message it holds, belong to a later version? */
+static bool is_later(const cr_field *f) {
+    return f->flags & CR_F_LATER || (f->type == CR_T_MSG && ((const cr_msg *)f->ref)->later);
+}
+
+/* Refuses a row of a later version; a scalar that says its default passes. True: it was refused. */
 static bool refuse_later(binder *b, const cr_field *f, cr_conf_iter it) {
-    bool later = f->flags & CR_F_LATER || (f->type == CR_T_MSG && ((const cr_msg *)f->ref)->later);
-    if (!later) return false;
+    if (!is_later(f)) return false;
     const cr_conf_node *x;
     bool used = false;
     while ((x = cr_conf_next(&it))) {
         if (is_default(f, x)) continue;
         used = true;
-        wrong(b, it.at, "'%s' is known but not available in this version; remove it", it.key);
+        if (!b->refused)
+            wrong(b, it.at, "'%s' is known but not available in this version; remove it", it.key);
     }
-    return used || f->type == CR_T_MSG;
+    return used;
 }
 
-/* true: the row is for a GPU and its message is not even known to be checked */
+/* true: the row has no effect on a CPU, which is told once for each name */
 static bool warn_gpu(binder *b, const cr_field *f, cr_conf_iter it) {
     if (!(f->flags & CR_F_GPU) || !cr_conf_next(&it)) return false;
-    if (cr_map_put(&b->warned, f->name, strlen(f->name), 1))
+    if (!b->refused && cr_map_put(&b->warned, f->name, strlen(f->name), 1))
         cr_diag_add(b->diag, CR_SEV_WARN, CR_OK, it.at,
                     "'%s' has no effect on a CPU; it is ignored", f->name);
-    return f->flags & CR_F_LATER || (f->type == CR_T_MSG && ((const cr_msg *)f->ref)->later);
+    return true;
+}
+
+/* the values of one row, by the row's type */
+static void bind_values(binder *b, const cr_msg *msg, const cr_field *f, cr_conf_iter it,
+                        cr_conf_base *self, int depth, bool *ok) {
+    const cr_conf_node *x;
+    switch (f->type) {
+    case CR_T_MSG:
+        if (f->flags & CR_F_REPEATED)
+            bind_msgs(b, f, it, self, depth, ok);
+        else
+            bind_one_msg(b, f, it, self, depth, ok);
+        return;
+    case CR_T_ONEOF: bind_oneof(b, msg, f, it, self, depth, ok); return;
+    case CR_T_MAP_INT:
+    case CR_T_MAP_FLOAT: bind_map(b, f, it, self, ok); return;
+    case CR_T_TREE: bind_tree(b, f, it, self, ok); return;
+    default: break;
+    }
+    if (f->flags & CR_F_REPEATED) {
+        bind_list(b, f, it, self, ok);
+        return;
+    }
+    for (cr_loc before = CR_NOWHERE; (x = cr_conf_next(&it)); before = it.at) {
+        value v;
+        /* TorchEasyRec reads it so; it is a slip all the same */
+        if (before.line && !(f->flags & CR_F_GPU))
+            cr_diag_add(b->diag, CR_SEV_WARN, CR_OK, it.at,
+                        "'%s' was given on line %d already; this one counts, remove the other",
+                        it.key, (int)before.line);
+        *ok = read_scalar(b, f, x, &v);
+        store(f, self, *ok ? v : default_of(f));
+    }
 }
 
 static void bind_row(binder *b, const cr_msg *msg, int row, cr_conf_iter it, cr_conf_base *self,
                      int depth, uint64_t *given) {
     const cr_field *f = &msg->fields[row];
-    const cr_conf_node *x;
     it.row = row;
     it.open = f->flags & CR_F_REPEATED || f->type == CR_T_MAP_INT || f->type == CR_T_MAP_FLOAT;
     cr_conf_iter probe = it;
-    bool any = cr_conf_next(&probe) != NULL, ok = true;
-    if (!any) return;
+    if (!cr_conf_next(&probe)) return;
     *given |= 1ull << row;
-    if (warn_gpu(b, f, it) || refuse_later(b, f, it)) return;
-    switch (f->type) {
-    case CR_T_MSG:
-        if (f->flags & CR_F_REPEATED)
-            bind_msgs(b, f, it, self, depth, &ok);
-        else
-            bind_one_msg(b, f, it, self, depth, &ok);
-        break;
-    case CR_T_ONEOF: bind_oneof(b, msg, f, it, self, depth, &ok); break;
-    case CR_T_MAP_INT:
-    case CR_T_MAP_FLOAT: bind_map(b, f, it, self, &ok); break;
-    case CR_T_TREE: bind_tree(b, f, it, self, &ok); break;
-    default:
-        if (f->flags & CR_F_REPEATED) {
-            bind_list(b, f, it, self, &ok);
-        } else {
-            for (cr_loc before = CR_NOWHERE; (x = cr_conf_next(&it)); before = it.at) {
-                value v;
-                /* TorchEasyRec reads it so; it is a slip all the same */
-                if (before.line && !(f->flags & CR_F_GPU))
-                    cr_diag_add(b->diag, CR_SEV_WARN, CR_OK, it.at,
-                                "'%s' was given on line %d already; this one counts, remove the "
-                                "other",
-                                it.key, (int)before.line);
-                ok = read_scalar(b, f, x, &v);
-                store(f, self, ok ? v : default_of(f));
-            }
-        }
-    }
-    if (ok) self->set |= 1ull << row;
+    size_t errors = b->diag->n_errors;
+    bool ok = true, idle = warn_gpu(b, f, it) && is_later(f);
+    bool later = idle || refuse_later(b, f, it);
+    b->refused += later;
+    bind_values(b, msg, f, it, self, depth, &ok);
+    b->refused -= later;
+    if (ok && !later)
+        self->set |= 1ull << row;
+    else if (b->diag->n_errors != errors)
+        self->refused |= 1ull << row;
 }
 
 /* ---- messages ---- */
@@ -563,8 +585,24 @@ static const cr_oneof *open_choice(const cr_msg *msg, uint64_t given) {
     return o;
 }
 
-static void unknown_keys(binder *b, const cr_msg *msg, const cr_conf_node *node,
+/* A field that was tried under a misspelled key counts as refused: it is one mistake. */
+static void refuse_near(cr_conf_base *self, const char *near, const cr_oneof *open) {
+    const cr_field *v = self->msg->fields;
+    for (int i = 0; v[i].name; i++) {
+        bool it = near && v[i].type != CR_T_ONEOF && strcmp(near, v[i].name) == 0;
+        if (v[i].type == CR_T_ONEOF) {
+            it = !near && open == v[i].ref;
+            const cr_oneof_member *m = ((const cr_oneof *)v[i].ref)->members;
+            for (; near && m->key; m++)
+                it |= strcmp(near, m->key) == 0;
+        }
+        if (it && !(self->set >> i & 1)) self->refused |= 1ull << i;
+    }
+}
+
+static void unknown_keys(binder *b, cr_conf_base *self, const cr_conf_node *node,
                          const int16_t *rows, const char *name, uint64_t given) {
+    const cr_msg *msg = self->msg;
     const cr_oneof *open = open_choice(msg, given);
     cr_buf names;
     cr_buf_init(&names);
@@ -577,6 +615,7 @@ static void unknown_keys(binder *b, const cr_msg *msg, const cr_conf_node *node,
         if (rows[i] >= 0) continue;
         const char *key = node->v[i].key, *near = cr_nearest(key, cr_conf_next_key, msg);
         const char *in = name ? " in " : "", *where = name ? name : " at the top level";
+        refuse_near(self, near, open);
         if (near)
             wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; did you mean '%s'?", key, in, where,
                   near);
@@ -592,28 +631,13 @@ static void unknown_keys(binder *b, const cr_msg *msg, const cr_conf_node *node,
     cr_buf_clear(&names);
 }
 
-/* was the field tried under a misspelled key? That is told already, and is one mistake */
-static bool misspelled(const cr_msg *msg, const cr_conf_node *node, const int16_t *rows,
-                       const cr_field *f, uint64_t given) {
-    for (size_t i = 0; i < node->n; i++) {
-        if (rows[i] >= 0) continue;
-        const char *near = cr_nearest(node->v[i].key, cr_conf_next_key, msg);
-        if (!near && f->type == CR_T_ONEOF && open_choice(msg, given) == f->ref) return true;
-        if (!near) continue;
-        if (f->type != CR_T_ONEOF && strcmp(near, f->name) == 0) return true;
-        if (f->type != CR_T_ONEOF) continue;
-        for (const cr_oneof_member *m = ((const cr_oneof *)f->ref)->members; m->key; m++)
-            if (strcmp(near, m->key) == 0) return true;
-    }
-    return false;
-}
-
-static void missing(binder *b, const cr_msg *msg, const cr_conf_node *node, const int16_t *rows,
-                    cr_loc at, const char *name, uint64_t given) {
+static void missing(binder *b, const cr_conf_base *self, const char *name, uint64_t given) {
+    const cr_msg *msg = self->msg;
+    cr_loc at = self->at;
     const char *in = name ? " in " : "", *where = name ? name : " at the top level";
     for (int i = 0; msg->fields[i].name; i++) {
         const cr_field *f = &msg->fields[i];
-        if (given >> i & 1 || !is_required(f) || misspelled(msg, node, rows, f, given)) continue;
+        if ((given | self->refused) >> i & 1 || !is_required(f)) continue;
         if (f->type == CR_T_ONEOF) {
             const cr_oneof *o = f->ref;
             cr_buf names;
@@ -656,8 +680,8 @@ static void *bind_msg(binder *b, const cr_msg *msg, const cr_conf_node *node, cr
         cr_conf_iter it = {.map = node, .rows = cr_conf_rows(b->arena, msg, node)};
         for (int i = 0; i < n; i++)
             bind_row(b, msg, i, it, self, depth, &given);
-        unknown_keys(b, msg, node, it.rows, name, given);
-        missing(b, msg, node, it.rows, at, name, given);
+        unknown_keys(b, self, node, it.rows, name, given);
+        if (!b->refused) missing(b, self, name, given);
     }
     if (msg->check && b->diag->n_errors == errors) msg->check(self, b->diag);
     return self;
@@ -683,6 +707,12 @@ static int row_of(const cr_msg *msg, const char *field) {
     for (int i = 0; msg->fields[i].name; i++)
         if (strcmp(msg->fields[i].name, field) == 0) return i;
     return -1;
+}
+
+bool cr_conf_refused(const void *conf, const char *field) {
+    const cr_conf_base *self = conf;
+    int row = row_of(self->msg, field);
+    return row >= 0 && self->refused >> row & 1;
 }
 
 bool cr_conf_has(const void *conf, const char *field) {

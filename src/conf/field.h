@@ -25,6 +25,7 @@ typedef struct cr_conf_base {
     const cr_conf_node *node; /* NULL: nothing given, all defaults */
     cr_loc at;                /* where the message was named: its key, or its item in a list */
     uint64_t set;             /* bit i: field i of the table was given (and could be read) */
+    uint64_t refused;         /* bit i: it was given, and what is wrong with it has been told */
 } cr_conf_base;
 
 typedef enum cr_ftype {
@@ -179,6 +180,9 @@ void *cr_conf_bind_own(cr_arena *arena, const cr_msg *msg, const char *key,
                        const cr_conf_node *node, cr_diag *diag);
 /* was the field given? (proto's HasField) */
 bool cr_conf_has(const void *conf, const char *field);
+/* was the field given (perhaps under a misspelled key) and refused? Then the user has been told,
+ * and what follows from it being absent is not another mistake */
+bool cr_conf_refused(const void *conf, const char *field);
 /* the place of the field's value; of the message when not given */
 cr_loc cr_conf_at(const void *conf, const char *field);
 /* place of item i of a repeated field */

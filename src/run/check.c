@@ -41,6 +41,11 @@ static void unknown_name(cr_diag *diag, cr_loc at, const char *what, const char 
         wrong(diag, at, "%s names the %s '%s', but there is none; define it", what, kind, name);
 }
 
+/* is the field absent, and not because it was refused? Then its being needed is news */
+static bool absent(const void *conf, const char *field) {
+    return !cr_conf_has(conf, field) && !cr_conf_refused(conf, field);
+}
+
 /* ---- features ---- */
 
 /* name of a usable feature, and its place; NULL when the feature is of another type */
@@ -102,7 +107,7 @@ static void add_tree_feature(names *features, const cr_root_conf *c, const cr_co
 }
 
 static void check_features(const cr_root_conf *c, names *features, cr_diag *diag) {
-    if (c->feature_configs.n == 0 && !cr_conf_has(c, "feature_configs"))
+    if (c->feature_configs.n == 0 && absent(c, "feature_configs"))
         wrong(diag, cr_conf_at(c, "feature_configs"),
               "no feature_configs are given; add one for each input of the model");
     for (int64_t i = 0; i < c->feature_configs.n; i++) {
@@ -151,7 +156,7 @@ static bool is_sequence(const cr_feature_conf *fc) {
 static void check_groups(const cr_root_conf *c, const names *features, names *groups,
                          cr_diag *diag) {
     const cr_model_conf *m = c->model_config;
-    if (m->feature_groups.n == 0)
+    if (m->feature_groups.n == 0 && absent(m, "feature_groups"))
         wrong(diag, cr_conf_at(m, "feature_groups"),
               "model_config has no feature_groups; add one that names the model's features");
     for (int64_t i = 0; i < m->feature_groups.n; i++) {
@@ -190,8 +195,7 @@ static void check_groups(const cr_root_conf *c, const names *features, names *gr
                             feature);
         }
         cr_map_clear(&seen);
-        if (g->feature_names.n == 0 && g->sequence_groups.n == 0 &&
-            !cr_conf_has(g, "feature_names"))
+        if (g->feature_names.n == 0 && g->sequence_groups.n == 0 && absent(g, "feature_names"))
             wrong(diag, g->base.at, "%s has no feature_names; name its features or remove it",
                   what);
     }
@@ -232,7 +236,7 @@ static void check_model(const cr_model_conf *m, const names *groups, cr_diag *di
         if (m->feature_groups.n > 1) need_group(m, groups, "sparse", diag);
     } else if (strcmp(key, "multi_tower") == 0) {
         const cr_multi_tower_conf *t = m->model.conf;
-        if (t->towers.n == 0 && !cr_conf_has(t, "towers"))
+        if (t->towers.n == 0 && absent(t, "towers"))
             wrong(diag, t->base.at, "multi_tower has no towers; add one for each feature group");
         for (int64_t i = 0; i < t->towers.n; i++) {
             const cr_tower_conf *tower = t->towers.v[i];
@@ -345,7 +349,7 @@ static void check_metrics(const cr_root_conf *c, const task *t, const names *fea
 static void check_one_task(const cr_root_conf *c, const names *features, cr_diag *diag) {
     const cr_model_conf *m = c->model_config;
     task t = {m->num_class, &m->losses, &m->metrics, &m->train_metrics};
-    if (m->losses.n == 0 && !cr_conf_has(m, "losses") && m->model.m)
+    if (m->losses.n == 0 && absent(m, "losses") && m->model.m)
         wrong(diag, cr_conf_at(m, "losses"),
               "model_config has no losses; add for example losses { binary_cross_entropy {} }");
     check_losses(c, &t, features, diag);
@@ -463,7 +467,7 @@ static void check_towers(const cr_root_conf *c, const names *features, cr_diag *
         if (!t->tower_name[0])
             wrong(diag, cr_conf_at(t, "tower_name"),
                   "tower_name is empty, but scores and metrics carry it; give the task a name");
-        if (!t->label_name[0] && !cr_conf_has(t, "label_name"))
+        if (!t->label_name[0] && absent(t, "label_name"))
             wrong(diag, t->base.at, "task '%s' has no label_name; name one of label_fields",
                   t->tower_name);
         need_name(t, "label_name", t->label_name, "label_fields", &labels, diag);
@@ -473,7 +477,7 @@ static void check_towers(const cr_root_conf *c, const names *features, cr_diag *
                   diag);
         check_space(t, diag);
         check_relation(t, &towers, &all, diag);
-        if (t->losses.n == 0 && !cr_conf_has(t, "losses"))
+        if (t->losses.n == 0 && absent(t, "losses"))
             wrong(diag, t->base.at,
                   "task '%s' has no losses; add for example losses { binary_cross_entropy {} }",
                   t->tower_name);
@@ -522,14 +526,18 @@ void cr_root_check(const cr_root_conf *c, cr_diag *diag) {
     cr_map_init(&features.index);
     cr_map_init(&groups.index);
     const cr_data_conf *data = c->data_config;
-    if (data->base.node && data->label_fields.n == 0 && !cr_conf_has(data, "label_fields"))
+    const cr_model_conf *model = c->model_config;
+    /* labels, losses and metrics are checked against the model: nothing is known about a refused
+     * one */
+    bool known = !cr_conf_refused(model, "model");
+    if (known && data->base.node && data->label_fields.n == 0 && absent(data, "label_fields"))
         wrong(diag, data->base.at,
               "data_config names no label_fields; add label_fields: \"<column>\"");
     check_features(c, &features, diag);
-    if (c->model_config->base.node) {
+    if (model->base.node) {
         check_groups(c, &features, &groups, diag);
-        check_model(c->model_config, &groups, diag);
-        check_tasks(c, &features, diag);
+        check_model(model, &groups, diag);
+        if (known) check_tasks(c, &features, diag);
     }
     cr_map_clear(&features.index);
     cr_map_clear(&groups.index);

@@ -179,12 +179,51 @@ TEST(required_and_oneofs) {
              "f:1:26: unknown key 'qqqqqqqq' in groups; give one of toy_deep, toy_flat\n");
 }
 
+TEST(inside_what_is_refused) {
+    /* keys and values of a refused block are checked, beside the refusal; what it needs is not */
+    FINDINGS(YAML,
+             "train_config:\n"
+             "  dump: {num_exprt: 1}\n"
+             "groups:\n"
+             "  - {group_name: a, toy_far: {num_exprt: 4}}\n"
+             "  - {group_name: b, toy_far: {num_expert: many, near: {dim: 1, far: {}}}}\n",
+             "f:2:3: warning: 'dump' has no effect on a CPU; it is ignored\n"
+             "f:2:10: unknown key 'num_exprt' in dump; did you mean 'num_expert'?\n"
+             "f:4:21: model 'toy_far' is known but not available in this version; available: "
+             "toy_deep, toy_flat\n"
+             "f:4:31: unknown key 'num_exprt' in toy_far; did you mean 'num_expert'?\n"
+             "f:5:21: model 'toy_far' is known but not available in this version; available: "
+             "toy_deep, toy_flat\n"
+             "f:5:43: num_expert: 'many' is not an integer; give an integer from 1 to 4294967295\n"
+             "f:5:64: unknown key 'far' in near; see 'crank help ToyDeep' for its keys\n");
+}
+
+TEST(refused) {
+    toy t;
+    toy_load(&t, YAML,
+             "train_config: {num_stepz: 1, num_epochs: x, lr: 0.1, mixed_precision: BF16}\n"
+             "groups:\n"
+             "  - {group_name: a, toy_far: {}}\n"
+             "  - {group_name: b, toy_flat: {scal: 1}}\n"
+             "  - {group_name: c, qqqqqqqq: {}}\n");
+    const toy_train *c = t.root->train_config;
+    CHECK(cr_conf_refused(c, "num_steps") && !cr_conf_has(c, "num_steps"));
+    CHECK(cr_conf_refused(c, "num_epochs") && cr_conf_refused(c, "mixed_precision"));
+    CHECK(!cr_conf_refused(c, "lr") && !cr_conf_refused(c, "seed") && !cr_conf_refused(c, "none"));
+    CHECK(t.root->groups.n == 3);
+    const toy_group *a = t.root->groups.v[0], *b = t.root->groups.v[1], *d = t.root->groups.v[2];
+    CHECK(cr_conf_refused(a, "model") && !a->model.m);
+    CHECK(!cr_conf_refused(b, "model") && b->model.m); /* the mistake is inside */
+    CHECK(cr_conf_refused(d, "model") && !d->model.m);
+    toy_clear(&t);
+}
+
 TEST(later_and_gpu) {
     FINDINGS(YAML,
              "train_config:\n"
              "  cudnn_allow_tf32: false\n"
              "  mixed_precision: BF16\n"
-             "  dump: {anything: 1}\n"
+             "  dump: {num_expert: 1}\n"
              "groups:\n"
              "  - {group_name: a, toy_far: {num_expert: 4}}\n",
              "f:2:3: warning: 'cudnn_allow_tf32' has no effect on a CPU; it is ignored\n"
@@ -293,5 +332,6 @@ TEST(nothing_given) {
 }
 
 TEST_MAIN(CASE(all_types_in_all_syntaxes), CASE(unknown_keys), CASE(wrong_types), CASE(ranges),
-          CASE(enums), CASE(required_and_oneofs), CASE(later_and_gpu), CASE(merge_of_protobuf_text),
-          CASE(maps), CASE(structs), CASE(places_and_checks), CASE(nothing_given))
+          CASE(enums), CASE(required_and_oneofs), CASE(inside_what_is_refused), CASE(refused),
+          CASE(later_and_gpu), CASE(merge_of_protobuf_text), CASE(maps), CASE(structs),
+          CASE(places_and_checks), CASE(nothing_given))

@@ -105,7 +105,8 @@ TEST(pages) {
     CHECK(deep != NULL);
     static const char expected[] =
         "=== ToyDeep\n"
-        "# ToyDeep\n\ndeep and wide.\n\nUsed in [ToyGroup](ToyGroup.md).\n"
+        "# ToyDeep\n\ndeep and wide.\n\nUsed in [ToyGroup](ToyGroup.md), "
+        "[ToyFar](ToyFar.md).\n"
         "\n| key | type | default | meaning |\n|---|---|---|---|\n"
         "| `deep` | [MLP](MLP.md) | required | the deep part |\n"
         "| `dim` | integer from 1 to 4096 | `16` | width of every embedding |\n"

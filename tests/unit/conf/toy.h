@@ -53,6 +53,8 @@ static const cr_msg toy_flat_msg = {"ToyFlat",        "nothing deep", toy_flat_f
                                     sizeof(toy_flat), false,          NULL};
 static const cr_field toy_far_fields[] = {
     CR_K_INT("num_expert", 3, 1, CR_U32_MAX, 0, "experts"),
+    CR_K_MSG("near", &toy_deep_msg, 0, "a part that is there"),
+    CR_K_STR("must", NULL, CR_F_REQUIRED, "needed"),
     CR_END,
 };
 static const cr_msg toy_far_msg = {"ToyFar", "of a later version", toy_far_fields, 0, true, NULL};
