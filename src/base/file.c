@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file_int.h"
 
 #define COPY_SIZE ((size_t)256 << 10)
 

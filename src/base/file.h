@@ -11,6 +11,9 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
+/* cr_io_fail fills err with "path: cannot <what>: <reason of errno value e>; <cure>", CR_EIO. */
+cr_code cr_io_fail(cr_err *err, const char *path, const char *what, int e);
+
 /* cr_file_read reads a whole file (at most max bytes; 0: no limit) into out. */
 CR_CHECKED cr_code cr_file_read(const char *path, size_t max, cr_buf *out, cr_err *err);
 /* cr_file_write writes path.tmp-PID, syncs, renames: path is whole or as it was. Parents must exist. */

@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file_int.h"
 
 bool cr_path_exists(const char *path) {
     struct stat st;

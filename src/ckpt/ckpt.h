@@ -86,9 +86,20 @@ typedef struct cr_ckpt_save_opts {
     int64_t shard_bytes; /* 0: 2 GiB. A tensor over this is split by rows */
 } cr_ckpt_save_opts;
 
-/* cr_ckpt_sweep removes what killed runs left in model_dir (hidden temporary directories whose
- * process is gone). A missing model_dir is fine. Call before training. */
-CR_CHECKED cr_code cr_ckpt_sweep(const char *model_dir, cr_err *err);
+/* cr_ckpt_lock_dir makes this process the one that trains in model_dir, which must exist; while it
+ * is another one, CR_ERUN names it. The lock ends with the process, however it ends, or with
+ * cr_ckpt_unlock (NULL is fine). Readers need none. */
+typedef struct cr_ckpt_lock cr_ckpt_lock;
+CR_CHECKED cr_code cr_ckpt_lock_dir(cr_ckpt_lock **out, const char *model_dir, cr_err *err);
+void cr_ckpt_unlock(cr_ckpt_lock *l);
+/* cr_ckpt_lock_is_real: false where the file system has no locks: then another one may be at work.
+ */
+bool cr_ckpt_lock_is_real(const cr_ckpt_lock *l);
+
+/* cr_ckpt_sweep removes what killed runs left in model_dir: temporary directories and files. alone:
+ * this process holds the lock, so all of them; else those whose process is gone. A missing
+ * model_dir is fine. Call before training. */
+CR_CHECKED cr_code cr_ckpt_sweep(const char *model_dir, bool alone, cr_err *err);
 /* cr_ckpt_save writes model_dir/model.ckpt-<state->step>, replacing one of that name in one step.
  * opts may be NULL. After a failure model_dir is as before (temporary files are removed). */
 CR_CHECKED cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state,
@@ -245,7 +256,8 @@ const char *cr_outdir_tmp(const cr_outdir *d); /* write files here */
 CR_CHECKED cr_code cr_outdir_commit(cr_outdir *d, cr_err *err);
 void cr_outdir_abort(cr_outdir *d);
 /* cr_ckpt_remove_leftovers removes "<dir>/<prefix>*-PID" (files and directories) of processes that
- * are gone, and says so in the log. */
-CR_CHECKED cr_code cr_ckpt_remove_leftovers(const char *dir, const char *prefix, cr_err *err);
+ * are gone (alone: of any process), and says so in the log. */
+CR_CHECKED cr_code cr_ckpt_remove_leftovers(const char *dir, const char *prefix, bool alone,
+                                            cr_err *err);
 
 #endif

@@ -20,7 +20,7 @@ struct cr_outdir {
     char *path, *parent, *tmp;
 };
 
-cr_code cr_ckpt_remove_leftovers(const char *dir, const char *prefix, cr_err *err) {
+cr_code cr_ckpt_remove_leftovers(const char *dir, const char *prefix, bool alone, cr_err *err) {
     cr_arena a;
     cr_arena_init(&a, 0);
     char **names;
@@ -32,7 +32,7 @@ cr_code cr_ckpt_remove_leftovers(const char *dir, const char *prefix, cr_err *er
         int64_t pid;
         if (!dash || !cr_parse_i64(dash + 1, strlen(dash + 1), &pid) || pid <= 0 || pid > INT32_MAX)
             continue;
-        if (pid != getpid() && (kill((pid_t)pid, 0) == 0 || errno != ESRCH)) continue;
+        if (!alone && pid != getpid() && (kill((pid_t)pid, 0) == 0 || errno != ESRCH)) continue;
         char *path = cr_path_join(&a, dir, names[i]);
         CR_INFO("Removing %s, left by a run that did not finish", path);
         code = cr_rmtree(path, err);
@@ -67,7 +67,7 @@ cr_code cr_outdir_open(cr_outdir **out, const char *path, cr_err *err) {
     cr_code code = n == 0 ? cr_fail(err, CR_EUSAGE, "no output directory given") : CR_OK;
     if (code == CR_OK && lstat(d->path, &st) == 0) code = exists_error(d->path, err);
     if (code == CR_OK) code = cr_mkdirs(d->parent, err);
-    if (code == CR_OK) code = cr_ckpt_remove_leftovers(d->parent, prefix, err);
+    if (code == CR_OK) code = cr_ckpt_remove_leftovers(d->parent, prefix, false, err);
     if (code == CR_OK) code = cr_mkdirs(d->tmp, err);
     if (code != CR_OK) {
         cr_arena_clear(&d->arena);

@@ -347,7 +347,26 @@ cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state, const cr
     return code;
 }
 
-cr_code cr_ckpt_sweep(const char *model_dir, cr_err *err) {
+/* what a kill left of files that are replaced whole (base/file.c), in model_dir and in checkpoints
+ */
+static cr_code sweep_files(cr_arena *a, const char *model_dir, bool alone, cr_err *err) {
+    static const char *const files[] = {"pipeline.config.tmp-", "version.tmp-",
+                                        "feature_counts.json.tmp-", CKPT_RESULTS ".tmp-",
+                                        "trace.json.tmp-"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        CR_TRY(cr_ckpt_remove_leftovers(model_dir, files[i], alone, err));
+    int64_t *steps;
+    int n;
+    CR_TRY(cr_ckpt_steps(a, model_dir, &steps, &n, err));
+    for (int i = 0; i < n; i++) {
+        char *dir =
+            cr_path_join(a, model_dir, cr_arena_printf(a, CKPT_PREFIX "%" PRId64, steps[i]));
+        CR_TRY(cr_ckpt_remove_leftovers(dir, CKPT_STATE ".tmp-", alone, err));
+    }
+    return CR_OK;
+}
+
+cr_code cr_ckpt_sweep(const char *model_dir, bool alone, cr_err *err) {
     if (!cr_path_is_dir(model_dir)) return CR_OK;
     cr_arena a;
     cr_arena_init(&a, 0);
@@ -365,13 +384,9 @@ cr_code cr_ckpt_sweep(const char *model_dir, cr_err *err) {
         if (!cr_path_exists(path))
             code = cr_rename(cr_path_join(&a, model_dir, names[i]), path, err);
     }
-    if (code == CR_OK) code = cr_ckpt_remove_leftovers(model_dir, CKPT_OLD CKPT_PREFIX, err);
-    if (code == CR_OK) code = cr_ckpt_remove_leftovers(model_dir, CKPT_TMP CKPT_PREFIX, err);
-    /* files that are replaced whole (base/file.c) */
-    static const char *const files[] = {"pipeline.config.tmp-", "version.tmp-",
-                                        "feature_counts.json.tmp-"};
-    for (size_t i = 0; code == CR_OK && i < 3; i++)
-        code = cr_ckpt_remove_leftovers(model_dir, files[i], err);
+    if (code == CR_OK) code = cr_ckpt_remove_leftovers(model_dir, CKPT_OLD CKPT_PREFIX, alone, err);
+    if (code == CR_OK) code = cr_ckpt_remove_leftovers(model_dir, CKPT_TMP CKPT_PREFIX, alone, err);
+    if (code == CR_OK) code = sweep_files(&a, model_dir, alone, err);
     cr_arena_clear(&a);
     return code;
 }

@@ -190,7 +190,7 @@ static void remove_leftovers(const char *path) {
     cr_arena_init(&a, 0);
     const char *base = cr_path_base(path),
                *dir = base > path ? cr_arena_strndup(&a, path, (size_t)(base - path)) : ".";
-    if (cr_ckpt_remove_leftovers(dir, cr_arena_printf(&a, "%s.tmp-", base), &err) != CR_OK) {
+    if (cr_ckpt_remove_leftovers(dir, cr_arena_printf(&a, "%s.tmp-", base), false, &err) != CR_OK) {
         char text[1024];
         cr_err_text(&err, text, sizeof(text));
         CR_WARN("%s", text);

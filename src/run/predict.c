@@ -110,7 +110,7 @@ static cr_code prepare_output(const cr_predict_opts *o, const char *ext, cr_pred
     CR_TRY(cr_mkdirs(o->predict_output_path, err));
     snprintf(prefix, sizeof(prefix), "%s.tmp-", cr_path_base(res->output));
     cr_err why;
-    if (cr_ckpt_remove_leftovers(o->predict_output_path, prefix, &why) != CR_OK) {
+    if (cr_ckpt_remove_leftovers(o->predict_output_path, prefix, false, &why) != CR_OK) {
         cr_err_text(&why, text, sizeof(text));
         CR_WARN("%s", text);
     }

@@ -42,6 +42,7 @@ typedef struct loop {
     counter counter;        /* of what features met */
     early_stop patience;
     bool eval_missed; /* the checkpoint's evaluation was cut off before it was recorded */
+    cr_ckpt_lock *lock;     /* of model_dir */
 } loop;
 
 /* ---- start ---- */
@@ -53,7 +54,8 @@ static cr_code check_dir(loop *l, char **resume, cr_err *err) {
         return cr_fail(err, CR_ECONF,
                        "model_dir is not set; give it in the config or with --model_dir");
     CR_TRY(cr_mkdirs(dir, err));
-    CR_TRY(cr_ckpt_sweep(dir, err));
+    CR_TRY(cr_ckpt_lock_dir(&l->lock, dir, err));
+    CR_TRY(cr_ckpt_sweep(dir, cr_ckpt_lock_is_real(l->lock), err));
     CR_TRY(cr_ckpt_latest(&l->j.cfg.arena, dir,
                           l->o->ignore_restore_optimizer ? CR_NEED_WEIGHTS : CR_NEED_ALL, resume,
                           &step, err));
@@ -503,5 +505,6 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
     cr_train_metrics_free(l.tm);
     cr_trainer_free(l.t);
     cr_job_close(&l.j);
+    cr_ckpt_unlock(l.lock); /* last: nothing of this run is written any more */
     return code;
 }

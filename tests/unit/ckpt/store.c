@@ -440,7 +440,7 @@ TEST(kill_during_save) {
         for (size_t i = 0; i < n; i++)
             n_left += names[i][0] == '.';
         cr_err err;
-        CHECK_INT(cr_ckpt_sweep(dir, &err), CR_OK);
+        CHECK_INT(cr_ckpt_sweep(dir, false, &err), CR_OK);
         CHECK_INT(cr_list_dir(&arena, dir, &names, &n, NULL), CR_OK);
         for (size_t i = 0; i < n; i++) {
             CHECK(strncmp(names[i], "model.ckpt-", 11) == 0);
@@ -484,10 +484,13 @@ TEST(sweep) {
     CHECK_INT(save(dir, 4, &a, 0, &err), CR_OK);
     char *old = cr_arena_printf(&arena, "%s/.old-model.ckpt-4-%d", dir, (int)pid);
     CHECK_INT(cr_rename(ckpt_path(dir, 4), old, &err), CR_OK);
-    CHECK_INT(cr_ckpt_sweep(dir, &err), CR_OK);
+    CHECK_INT(cr_ckpt_sweep(dir, false, &err), CR_OK);
     CHECK(!cr_path_exists(gone) && cr_path_exists(alive) && cr_path_exists(other));
+    /* with the lock no other process is at work, whoever has that number now */
+    CHECK_INT(cr_ckpt_sweep(dir, true, &err), CR_OK);
+    CHECK(!cr_path_exists(alive) && cr_path_exists(other));
     CHECK_INT(cr_ckpt_check(ckpt_path(dir, 4), CR_NEED_ALL, &err), CR_OK);
-    CHECK_INT(cr_ckpt_sweep("/nonexistent/dir", &err), CR_OK);
+    CHECK_INT(cr_ckpt_sweep("/nonexistent/dir", false, &err), CR_OK);
     cr_log_set_level(CR_LOG_INFO);
 }
 
@@ -525,7 +528,7 @@ TEST(read_only_dir) {
         SKIP("mounting a tmpfs is not allowed");
     CHECK_INT(save(dir, 1, &a, 0, &err), CR_EIO);
     CHECK(strstr(err.msg, "Read-only file system") != NULL);
-    CHECK_INT(cr_ckpt_sweep(dir, &err), CR_OK);
+    CHECK_INT(cr_ckpt_sweep(dir, false, &err), CR_OK);
     umount(dir);
     /* a path below a file */
     char *file = cr_path_join(&arena, new_dir(), "file");

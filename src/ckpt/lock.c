@@ -1,0 +1,211 @@
+/*
+ * lock.c - one training at a time in a model_dir.
+ *
+ * The owner holds a lock of the kernel on model_dir/train.lock for as long as it runs. The kernel
+ * drops it when the process ends in whatever way, so a dead owner cannot keep it; an NFS server
+ * passes it on to other machines. The file's text (host, process, time) is for people: it says who
+ * the owner is, the lock alone decides. It is an open-file-description lock, because closing any
+ * other descriptor of the file would drop a plain one.
+ *
+ * The owner removes the file while it still holds the lock. Another process may have opened the
+ * file just before that and then locks a file that no path leads to: so a lock counts only when the
+ * path still leads to the locked file.
+ *
+ * A file system without locks gets the next best: an owner of this machine that is alive is found
+ * by its process id and start time; one of another machine cannot be seen, which a warning says.
+ */
+#include "ckpt/ckpt_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+#define LOCK_NAME "train.lock"
+#define MAX_TEXT  1024
+
+struct cr_ckpt_lock {
+    cr_arena arena;
+    char *path;
+    int fd;
+    bool real; /* the kernel holds it */
+};
+
+typedef struct owner {
+    char host[256], since[64];
+    int64_t pid, ticks; /* ticks: start of the process since boot; -1: not known */
+} owner;
+
+/* start of a process in clock ticks since boot, field 22 of its stat; -1: there is none such */
+static int64_t start_ticks(int64_t pid) {
+    char path[64], text[MAX_TEXT];
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0) close(fd);
+    if (n <= 0) return -1;
+    text[n] = 0;
+    const char *s = strrchr(text, ')'); /* the name may hold anything */
+    for (int i = 0; s && i < 20; i++)
+        s = strchr(s + 1, ' ');
+    return s ? strtoll(s + 1, NULL, 10) : -1;
+}
+
+static owner myself(void) {
+    owner o = {.pid = getpid(), .ticks = start_ticks(getpid())};
+    time_t now = time(NULL);
+    struct tm t;
+    if (gethostname(o.host, sizeof o.host - 1) != 0) snprintf(o.host, sizeof o.host, "?");
+    localtime_r(&now, &t);
+    strftime(o.since, sizeof o.since, "%Y-%m-%d %H:%M:%S", &t);
+    return o;
+}
+
+static int write_owner(int fd, const owner *o) {
+    char text[MAX_TEXT];
+    int n = snprintf(text, sizeof text,
+                     "host %s\nprocess %" PRId64 "\nsince %s\nstart_ticks %" PRId64 "\n", o->host,
+                     o->pid, o->since, o->ticks);
+    if (ftruncate(fd, 0) != 0) return errno;
+    for (ssize_t at = 0; at < n;) {
+        ssize_t k = pwrite(fd, text + at, (size_t)(n - at), at);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return k < 0 ? errno : EIO;
+        at += k;
+    }
+    return 0;
+}
+
+/* the text after a word at the start of a line; false: not there */
+static bool take(const char *text, const char *word, char *out, size_t size) {
+    size_t len = strlen(word);
+    for (const char *s = text; s && *s; s = (s = strchr(s, '\n')) ? s + 1 : NULL) {
+        if (strncmp(s, word, len) != 0 || s[len] != ' ') continue;
+        snprintf(out, size, "%.*s", (int)strcspn(s + len + 1, "\n"), s + len + 1);
+        return *out != 0;
+    }
+    return false;
+}
+
+/* false: the file is empty or holds something else; an owner that has just begun */
+static bool read_owner(int fd, owner *o) {
+    char text[MAX_TEXT], pid[32], ticks[32];
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    if (n <= 0) return false;
+    text[n] = 0;
+    memset(o, 0, sizeof *o);
+    if (!take(text, "host", o->host, sizeof o->host) ||
+        !take(text, "since", o->since, sizeof o->since) ||
+        !take(text, "process", pid, sizeof pid) || !cr_parse_i64(pid, strlen(pid), &o->pid))
+        return false;
+    if (!take(text, "start_ticks", ticks, sizeof ticks) ||
+        !cr_parse_i64(ticks, strlen(ticks), &o->ticks))
+        o->ticks = -1;
+    return true;
+}
+
+static cr_code refuse(const char *model_dir, int fd, cr_err *err) {
+    owner o;
+    if (!read_owner(fd, &o))
+        return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(model_dir),
+                          "another training has just begun in this model_dir; wait for it, or "
+                          "choose another --model_dir");
+    return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(model_dir),
+                      "process %" PRId64 " on %s has been training in this model_dir since %s; "
+                      "wait for it, stop it, or choose another --model_dir",
+                      o.pid, o.host, o.since);
+}
+
+/* no locks here: look whether the owner that the file names is alive */
+static cr_code look(const char *model_dir, int fd, cr_err *err) {
+    owner o, me = myself();
+    if (!read_owner(fd, &o)) return CR_OK;
+    if (strcmp(o.host, me.host) == 0) {
+        bool other = o.pid != me.pid || o.ticks != me.ticks;
+        return other && o.ticks >= 0 && start_ticks(o.pid) == o.ticks ? refuse(model_dir, fd, err)
+                                                                      : CR_OK;
+    }
+    CR_WARN("%s: process %" PRId64 " on %s has trained here since %s and this file system has no "
+            "locks to tell whether it still does; make sure that it has ended",
+            model_dir, o.pid, o.host, o.since);
+    return CR_OK;
+}
+
+static int lock_fd(int fd) {
+    struct flock f = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int e;
+    do
+        e = fcntl(fd, F_OFD_SETLK, &f) == 0 ? 0 : errno;
+    while (e == EINTR);
+    return e == EACCES ? EAGAIN : e;
+}
+
+/* does the path still lead to this file? */
+static bool is_current(const char *path, int fd) {
+    struct stat a, b;
+    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* *again: the owner before us removed the file meanwhile */
+static cr_code try_lock(cr_ckpt_lock *l, const char *model_dir, bool *again, cr_err *err) {
+    *again = false;
+    l->fd = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (l->fd < 0) return cr_io_fail(err, l->path, "open for writing", errno);
+    int e = lock_fd(l->fd);
+    l->real = e == 0;
+    if (e == EAGAIN) return refuse(model_dir, l->fd, err);
+    if (e == 0 && !is_current(l->path, l->fd)) {
+        *again = true;
+        close(l->fd);
+        l->fd = -1;
+        return CR_OK;
+    }
+    if (e != 0) {
+        CR_DEBUG("%s: no locks on this file system: %s", l->path, strerror(e));
+        CR_TRY(look(model_dir, l->fd, err));
+    }
+    owner me = myself();
+    e = write_owner(l->fd, &me);
+    return e == 0 ? CR_OK : cr_io_fail(err, l->path, "write", e);
+}
+
+cr_code cr_ckpt_lock_dir(cr_ckpt_lock **out, const char *model_dir, cr_err *err) {
+    cr_ckpt_lock *l = cr_alloc(sizeof *l, "lock of a model_dir");
+    cr_arena_init(&l->arena, 0);
+    l->path = cr_path_join(&l->arena, model_dir, LOCK_NAME);
+    l->fd = -1;
+    bool again;
+    cr_code code;
+    do
+        code = try_lock(l, model_dir, &again, err);
+    while (again);
+    if (code == CR_OK) {
+        *out = l;
+        return CR_OK;
+    }
+    if (l->fd >= 0) close(l->fd);
+    cr_arena_clear(&l->arena);
+    cr_free(l);
+    *out = NULL;
+    return code;
+}
+
+bool cr_ckpt_lock_is_real(const cr_ckpt_lock *l) {
+    return l && l->real;
+}
+
+void cr_ckpt_unlock(cr_ckpt_lock *l) {
+    if (!l) return;
+    (void)!unlink(l->path); /* first: whoever opens it from now on makes a new one */
+    close(l->fd);
+    cr_arena_clear(&l->arena);
+    cr_free(l);
+}
