@@ -84,6 +84,7 @@ typedef struct cr_ckpt_state {
 
 typedef struct cr_ckpt_save_opts {
     int64_t shard_bytes; /* 0: 2 GiB. A tensor over this is split by rows */
+    const char *features; /* text of features.json: what the model's numbers mean; NULL: none */
 } cr_ckpt_save_opts;
 
 /* cr_ckpt_lock_dir makes this process the one that trains in model_dir, which must exist; while it
@@ -138,6 +139,7 @@ const cr_ckpt_info *cr_ckpt_at(const cr_ckpt *c, int i);              /* sorted 
 const cr_ckpt_info *cr_ckpt_find(const cr_ckpt *c, const char *name); /* NULL: not there */
 const cr_ckpt_state *cr_ckpt_get_state(const cr_ckpt *c);             /* NULL: has none */
 const char *cr_ckpt_path(const cr_ckpt *c);
+const char *cr_ckpt_features(const cr_ckpt *c); /* text of features.json; NULL: has none */
 /* cr_ckpt_view gives a tensor's bytes in the map when it lies in one piece, as F32 and 4-byte
  * aligned; else NULL (then use cr_ckpt_read). */
 const float *cr_ckpt_view(const cr_ckpt *c, const char *name);

@@ -13,6 +13,7 @@
 #define CKPT_VERSION      1
 #define CKPT_INDEX        "index.json"
 #define CKPT_STATE        "state.json"
+#define CKPT_FEATURES     "features.json"
 #define CKPT_PREFIX       "model.ckpt-"
 #define CKPT_TMP          ".tmp-"
 #define CKPT_OLD          ".old-"

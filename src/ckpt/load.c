@@ -41,7 +41,8 @@ struct cr_ckpt {
     cr_map by_name;
     cr_ckpt_state state;
     bool has_state;
-    bool weights; /* only them */
+    bool weights;         /* only them */
+    const char *features; /* text of features.json; NULL: none */
 };
 
 #define BAD(path, ...) cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(path), __VA_ARGS__)
@@ -241,6 +242,18 @@ static cr_code open_files(cr_ckpt *c, char *const *paths, int n, cr_err *err) {
     return build(c, err);
 }
 
+static cr_code read_features(cr_ckpt *c, cr_err *err) {
+    char *path = cr_path_join(&c->arena, c->path, CKPT_FEATURES);
+    if (!cr_path_exists(path)) return CR_OK;
+    cr_buf text;
+    cr_buf_init(&text);
+    cr_code code = cr_file_read(path, CKPT_SMALL, &text, err);
+    if (code == CR_OK)
+        c->features = cr_arena_strndup(&c->arena, text.data ? text.data : "", text.n);
+    cr_buf_clear(&text);
+    return code;
+}
+
 static cr_code open_indexed(cr_ckpt *c, cr_err *err) {
     ckpt_index x;
     CR_TRY(cr_ckpt_index_read(&c->arena, c->path, &x, err));
@@ -265,7 +278,7 @@ static cr_code open_indexed(cr_ckpt *c, cr_err *err) {
         CR_TRY(cr_ckpt_state_read(&c->arena, state, &c->state, err));
         c->has_state = true;
     }
-    return CR_OK;
+    return read_features(c, err);
 }
 
 static cr_code open_any(cr_ckpt *c, cr_err *err) {
@@ -351,6 +364,10 @@ const cr_ckpt_info *cr_ckpt_find(const cr_ckpt *c, const char *name) {
 
 const cr_ckpt_state *cr_ckpt_get_state(const cr_ckpt *c) {
     return c->has_state ? &c->state : NULL;
+}
+
+const char *cr_ckpt_features(const cr_ckpt *c) {
+    return c->features;
 }
 
 const char *cr_ckpt_path(const cr_ckpt *c) {

@@ -271,6 +271,9 @@ cr_code cr_ckpt_write_tensors(const char *dir, const cr_ckpt_tensor *v, int n,
     int n_all;
     cr_code code = cr_ckpt_expand(&a, v, n, &all, &n_all, err);
     if (code == CR_OK) code = write_expanded(dir, all, n_all, opts, err);
+    if (code == CR_OK && opts && opts->features)
+        code = cr_file_write(cr_path_join(&a, dir, CKPT_FEATURES), opts->features,
+                             strlen(opts->features), err);
     cr_arena_clear(&a);
     return code;
 }

@@ -41,6 +41,7 @@ cr_code cr_args_config(cr_ui *ui, const cr_args *a, cr_config_opts *out) {
         .edit_config_json = a->edit_config_json,
         .set = a->set.v,
         .n_set = a->set.n,
+        .accept_changed_features = a->accept_changed_features,
     };
     const char *seed = getenv("TORCH_MANUAL_SEED");
     if (!seed || !*seed || !out->path) return CR_OK;

@@ -22,6 +22,7 @@ typedef struct cr_args {
     /* config and its edits */
     const char *pipeline_config_path, *model_dir, *train_input_path, *eval_input_path;
     const char *fine_tune_checkpoint, *edit_config_json;
+    bool accept_changed_features;
     cr_opt_list set;
     /* jobs */
     int64_t threads;
@@ -91,6 +92,10 @@ typedef struct cr_args {
 #define CR_OPT_EDIT_JSON                                                                           \
     CR_OPT_STR(edit_config_json, 0, "JSON", "none",                                                \
                "edits of the config: {\"path\": value, ...}, after the paths above")
+#define CR_OPT_ACCEPT                                                                              \
+    CR_OPT_BOOL(accept_changed_features, 0,                                                        \
+                "use the checkpoint though its features meant something else: ids may find the "   \
+                "vectors of other values")
 #define CR_OPT_SET                                                                                 \
     CR_OPT_(set, CR_O_LIST, 0, 0, "KEY=VALUE", NULL, "none", 0, 0,                                 \
             "one edit of the config, a.b[0].c=value; may be repeated, comes last")

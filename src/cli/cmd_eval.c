@@ -11,6 +11,7 @@ static const cr_opt opts[] = {
     CR_OPT_(eval_result_filename, CR_O_STR, 0, 0, "NAME", "eval_result.txt", NULL, 0, 0,
             "file in model_dir that gets one JSON line"),
     CR_OPT_MODEL_DIR,
+    CR_OPT_ACCEPT,
     CR_OPT_SET,
     CR_OPT_THREADS,
     CR_OPT_END,

@@ -16,6 +16,7 @@ static const cr_opt opts[] = {
                "type of table rows: FP32, FP16, BF16 or INT8 with a scale per row"),
     CR_OPT_STR(item_input_path, CR_O_LATER, "PATHS", NULL, "example rows of the item tower"),
     CR_OPT_MODEL_DIR,
+    CR_OPT_ACCEPT,
     CR_OPT_SET,
     CR_OPT_THREADS,
     CR_OPT_END,

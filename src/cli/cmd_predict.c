@@ -34,6 +34,7 @@ static const cr_opt opts[] = {
                "format of the result: CsvWriter or ParquetWriter"),
     CR_OPT_EDIT_JSON,
     CR_OPT_INT(predict_steps, "N", NULL, "all", 1, 1e15, "stop after this many batches"),
+    CR_OPT_ACCEPT,
     CR_OPT_SET,
     CR_OPT_THREADS,
     CR_OPT_END,

@@ -22,6 +22,7 @@ static const cr_opt opts[] = {
                "add JSON lines to this file too, as model_dir/train_log.jsonl has them; -: stdout"),
     CR_OPT_STR(autocast, 0, "BOOL", "from the config",
                "True: mixed_precision BF16, False: FP32, whatever the config says"),
+    CR_OPT_ACCEPT,
     CR_OPT_SET,
     CR_OPT_THREADS,
     CR_OPT_END,

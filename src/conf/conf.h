@@ -22,6 +22,10 @@ void cr_conf_put(cr_conf_doc *doc, const char *key, const char *value, const cha
 /* cr_conf_print writes what is set, in table order, as YAML or protobuf text; both read back. */
 void cr_conf_print(cr_buf *out, const cr_msg *root, const cr_conf_node *node, cr_syntax syntax);
 
+/* cr_conf_value writes the value of a bound field (one that is stored) as one line: the same text
+ * for the same value, given or default, in any syntax. For comparisons and messages. */
+void cr_conf_value(cr_buf *out, const void *conf, const cr_field *f);
+
 #define CR_CONF_NEAR 160
 /* cr_conf_help writes help for a dotted key path ("train_config.num_steps") or for a message or
  * member name ("deepfm", "TrainConfig"). Returns false, with `near` set to the nearest name or path

@@ -93,6 +93,8 @@ struct cr_feature {
         const char *field; /* of its config: "vocab_file" */
         const char *path;  /* as found (asset_dir applied) */
         const char *name;  /* of the copy in an export directory, as fg.json says */
+        uint64_t hash;     /* of the content, which has `size` bytes */
+        size_t size;
     } assets[CR_FEAT_ASSETS];
     int n_assets;
 };
@@ -184,6 +186,17 @@ CR_CHECKED cr_code cr_features_values(const cr_features *fs, const cr_chunk *chu
 void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag);
 /* fg.json text of all features */
 void cr_features_fg_json(const cr_features *fs, cr_buf *out);
+/* ---- what the numbers mean (meaning.c) ---- */
+
+/* cr_features_meaning writes everything that decides which ids and floats a cell becomes, as JSON
+ * (features.json of checkpoints and exports). Equal texts mean equal numbers. */
+void cr_features_meaning(const cr_features *fs, const cr_data_conf *data, cr_buf *out);
+/* cr_features_same_meaning compares the features with such a text `was`, which the model at `path`
+ * holds: each difference is a message of severity sev at its place in the config, and counted in *n.
+ * Features that only one side has are left to the comparison of parameters. */
+CR_CHECKED cr_code cr_features_same_meaning(const cr_features *fs, const cr_data_conf *data,
+                                            const char *was, const char *path, cr_sev sev, int *n,
+                                            cr_diag *diag);
 /* ---- counts (counts.c) ---- */
 
 /* counts of a batch that cr_features_encode made, one per feature of cr_features.v */

@@ -207,18 +207,18 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
 }
 
 /* "<stem>_<hash of the content><ext>": two files of one name can lie in one directory */
-static const char *asset_name(cr_arena *arena, const char *path, const cr_buf *content) {
+static const char *asset_name(cr_arena *arena, const char *path, uint64_t hash) {
     const char *base = cr_path_base(path), *dot = strrchr(base, '.');
     if (!dot || dot == base) dot = base + strlen(base);
-    return cr_arena_printf(arena, "%.*s_%016" PRIx64 "%s", (int)(dot - base), base,
-                           cr_hash_farm(content->data ? content->data : "", content->n), dot);
+    return cr_arena_printf(arena, "%.*s_%016" PRIx64 "%s", (int)(dot - base), base, hash, dot);
 }
 
 void cr_feature_add_asset(cr_feature *f, const char *field, const char *path, const cr_buf *content,
                           cr_arena *arena) {
     CR_ASSERT(f->n_assets < CR_FEAT_ASSETS);
-    f->assets[f->n_assets++] =
-        (struct cr_asset){field, cr_arena_strdup(arena, path), asset_name(arena, path, content)};
+    uint64_t hash = cr_hash_farm(content->data ? content->data : "", content->n);
+    f->assets[f->n_assets++] = (struct cr_asset){field, cr_arena_strdup(arena, path),
+                                                 asset_name(arena, path, hash), hash, content->n};
 }
 
 const char *cr_feature_asset(const cr_feature *f, const char *field) {

@@ -21,17 +21,16 @@ cr_code cr_diag_err(cr_diag *diag, const cr_err *err) {
     return err->code;
 }
 
-/* USE_FARM_HASH_TO_BUCKETIZE=true becomes part of the config: a model must be used with the hash it
- * was trained with, whatever the environment says then */
+/* What the environment decides becomes part of the config, also when it decides nothing: a model
+ * must be used with the hash it was trained with, whatever the environment says then. */
 static void keep_hash_choice(cr_conf_doc *doc) {
     const char *v = getenv("USE_FARM_HASH_TO_BUCKETIZE");
     cr_conf_node *data = cr_conf_find(doc->root, "data_config");
-    if (!v || strcmp(v, "true") != 0 || !data || data->kind != CR_NODE_MAP) return;
-    if (cr_conf_find(data, "use_farm_hash")) return;
+    if (!data || data->kind != CR_NODE_MAP || cr_conf_find(data, "use_farm_hash")) return;
     cr_loc at = {"USE_FARM_HASH_TO_BUCKETIZE", 1, 1};
     cr_conf_node *n = cr_conf_new(doc, CR_NODE_SCALAR, at);
-    n->text = "true";
-    n->len = 4;
+    n->text = v && strcmp(v, "true") == 0 ? "true" : "false";
+    n->len = strlen(n->text);
     cr_conf_push(doc, data, "use_farm_hash", at, n);
 }
 
@@ -149,6 +148,7 @@ static cr_code reserve(job *j, const job_opts *o, cr_diag *diag) {
 cr_code cr_job_prepare(job *j, const job_opts *o, cr_diag *diag) {
     cr_root_conf *c = j->root = j->cfg.root;
     const cr_sparse_optim_conf *sparse = c->train_config->sparse_optimizer;
+    j->accept_changed_features = o->config && o->config->accept_changed_features;
     cr_kern_init();
     cr_err err;
     int threads = o->threads > 0 ? o->threads : cr_cpu_count();
@@ -270,6 +270,24 @@ cr_ckpt_need cr_job_needs(const job *j) {
     return cr_job_wants_ema(j, j->evaluates) ? CR_NEED_ALL : CR_NEED_WEIGHTS;
 }
 
+const char *cr_job_meaning(const job *j, cr_arena *a) {
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_features_meaning(j->features, j->root->data_config, &b);
+    const char *text = cr_arena_strndup(a, b.data, b.n);
+    cr_buf_clear(&b);
+    return text;
+}
+
+cr_code cr_job_same_meaning(const job *j, const cr_ckpt *c, bool fine_tune, cr_diag *diag) {
+    if (!cr_ckpt_features(c)) return CR_OK;
+    int n;
+    bool accepted = fine_tune || j->accept_changed_features;
+    return cr_features_same_meaning(j->features, j->root->data_config, cr_ckpt_features(c),
+                                    cr_ckpt_path(c), accepted ? CR_SEV_WARN : CR_SEV_ERROR, &n,
+                                    diag);
+}
+
 cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag) {
     cr_err err;
     cr_ckpt *c;
@@ -279,8 +297,9 @@ cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag) {
     int n;
     cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &j->cfg.arena, &n);
     cr_ckpt_load_opts lo = {.allow_extra = true, .skip_optimizer = true, .pool = j->pool};
-    cr_code code = CR_OK;
-    if (cr_job_wants_ema(j, j->evaluates)) code = use_ema(j, c, v, n, &j->cfg.arena, diag);
+    cr_code code = cr_job_same_meaning(j, c, false, diag);
+    if (code == CR_OK && cr_job_wants_ema(j, j->evaluates))
+        code = use_ema(j, c, v, n, &j->cfg.arena, diag);
     if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);
     cr_ckpt_close(c);
     return code;

@@ -71,6 +71,7 @@ cr_code cr_job_resume(job *j, trainer *t, const char *path, bool ignore_optimize
                 "lanes: results differ from an unbroken run",
                 path, (unsigned long long)s->seed, s->lanes, (unsigned long long)tc->seed,
                 (long long)tc->lanes);
+    if (code == CR_OK) code = cr_job_same_meaning(j, c, false, diag);
     if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);
     if (code == CR_OK) {
         cr_trainer_set_state(t, cr_trainer_saved(s));
@@ -206,7 +207,8 @@ static cr_code fine_tune(job *j, trainer *t, cr_ckpt_tensor *v, int n, bool igno
                             .map_path = map_path(tc),
                             .pool = j->pool,
                             .done = &done};
-    cr_code code = cr_ckpt_load(c, v, n, &lo, diag);
+    cr_code code = cr_job_same_meaning(j, c, true, diag);
+    if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);
     const cr_ckpt_state *s = cr_ckpt_get_state(c);
     if (code == CR_OK && !dry) {
         CR_INFO("Restored %d parameters, %d keep their first values", done.weights, done.kept);

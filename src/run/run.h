@@ -21,6 +21,7 @@ typedef struct cr_config_opts {
     const char *asset_dir;  /* where vocabularies lie (an export); NULL: as the config says */
     const char *const *set; /* n_set assignments a.b[0].c=v */
     int n_set;
+    bool accept_changed_features; /* use a model though its numbers meant something else */
 } cr_config_opts;
 
 /* A loaded config: tree and bound structs. */

@@ -38,6 +38,7 @@ typedef struct job {
     bool evaluates;      /* with labels: which config says whether averages are used */
     char **reserved;
     int n_reserved;
+    bool accept_changed_features;
 } job;
 typedef struct job_opts {
     const cr_config_opts *config;
@@ -77,6 +78,12 @@ cr_ckpt_need cr_job_needs(const job *j);
 /* cr_job_alloc makes parameters; job_load fills them from a checkpoint. */
 CR_CHECKED cr_code cr_job_alloc(job *j, cr_err *err);
 CR_CHECKED cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag);
+/* cr_job_meaning: what the model's numbers mean, for its checkpoints and exports.
+ * cr_job_same_meaning compares it with that of a checkpoint: differences are errors, or warnings
+ * where they were accepted and for fine_tune. A checkpoint that does not say passes. */
+const char *cr_job_meaning(const job *j, cr_arena *a);
+CR_CHECKED cr_code cr_job_same_meaning(const job *j, const cr_ckpt *c, bool fine_tune,
+                                       cr_diag *diag);
 /* cr_job_checkpoint chooses: the one wanted (path of a user), else the best where the config says
  * so and best is set, else the newest of model_dir. *step -1 when it was named by path. */
 CR_CHECKED cr_code cr_job_checkpoint(job *j, const char *wanted, bool best, char **path,

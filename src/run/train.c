@@ -268,7 +268,8 @@ static cr_code save_now(loop *l) {
         int n;
         cr_ckpt_tensor *v = cr_job_tensors(&l->j, l->t, &a, &n);
         double span = cr_trace_begin(cr_profile_trace(l->prof));
-        code = cr_ckpt_save(l->c->model_dir, &s, v, n, NULL, &err);
+        cr_ckpt_save_opts so = {.features = cr_job_meaning(&l->j, &a)};
+        code = cr_ckpt_save(l->c->model_dir, &s, v, n, &so, &err);
         cr_profile_span(l->prof, CR_STAGE_SAVE, span);
     }
     if (code == CR_OK) l->saved = l->step;

@@ -354,7 +354,7 @@ TEST(int8_rows) {
         char *dir = new_dir();
         cr_err err;
         cr_ckpt *c;
-        cr_ckpt_save_opts so = {shard};
+        cr_ckpt_save_opts so = {.shard_bytes = shard};
         CHECK_INT(cr_ckpt_write_tensors(dir, v, 2, &so, &err), CR_OK);
         CHECK_INT(cr_ckpt_open(&c, dir, &err), CR_OK);
         CHECK_INT(cr_ckpt_verify(c, NULL, &err), CR_OK);

@@ -85,7 +85,7 @@ static cr_ckpt_state state_of(int64_t step) {
 
 static cr_code save(const char *dir, int64_t step, const model *m, int64_t shard, cr_err *err) {
     cr_ckpt_state s = state_of(step);
-    cr_ckpt_save_opts o = {shard};
+    cr_ckpt_save_opts o = {.shard_bytes = shard};
     return cr_ckpt_save(dir, &s, m->t, 5, &o, err);
 }
 

@@ -1,0 +1,255 @@
+/*
+ * meaning.c - what the numbers of a model mean: everything that decides which ids and floats a cell
+ * becomes. A checkpoint and an export keep it as features.json, and a model is only used with
+ * features of the same meaning, because other ids would find the vectors of other values.
+ *
+ * The text holds, per feature, the keys of its config that differ from their defaults, so that a
+ * key which a later version adds means its default in older files. Files (vocabularies, tokenizers,
+ * libraries) are held by their content and not by their path. A key counts unless `about_tables`
+ * lists it: a new key of a feature is part of the meaning by itself.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "conf/conf.h"
+#include "feat/feat_int.h"
+
+#define FORMAT     1
+#define LONG_VALUE 200 /* bytes; longer ones are kept as their beginning and a hash */
+#define COLUMN     "type of column "
+
+/* keys of features that say how the model uses the numbers, or that stand here in another form */
+static const char *const about_tables[] = {"feature_name",
+                                           "embedding_name",
+                                           "embedding_dim",
+                                           "pooling",
+                                           "init_fn",
+                                           "use_mask",
+                                           "trainable",
+                                           "data_type",
+                                           "embedding_constraints",
+                                           "asset_dir",
+                                           "pretrained_path",
+                                           "pretrained_tensor",
+                                           "dense_emb",
+                                           "sequence_length",
+                                           "sequence_delim",
+                                           NULL};
+/* keys whose absence means something that no value does */
+static const char *const may_be_absent[] = {"default_bucketize_value", "value_dim", NULL};
+/* keys of data_config that change what a cell becomes, and in which modes they do. They are written
+ * also when they have their default, because the environment may decide them. */
+static const struct {
+    const char *key;
+    bool raw, encoded; /* before the feature generator; columns that hold ids and numbers */
+} of_data[] = {{"fg_mode", true, true},
+               {"fg_encoded_multival_sep", false, true},
+               {"use_farm_hash", true, false}};
+
+static bool listed(const char *const *list, const char *name) {
+    for (; *list; list++)
+        if (strcmp(*list, name) == 0) return true;
+    return false;
+}
+
+/* ---- writing ---- */
+
+typedef struct writer {
+    cr_jw w;
+    cr_buf value, plain; /* texts of the value and of its default */
+    cr_arena arena;
+    const cr_feature *f;
+} writer;
+
+static const char *text(cr_buf *b) {
+    cr_buf_char(b, 0);
+    return b->data;
+}
+
+static void put(writer *m, const char *key, const char *value) {
+    size_t n = strlen(value);
+    if (n > LONG_VALUE) {
+        size_t cut = 60; /* do not cut a character in two */
+        while (cut > 0 && ((unsigned char)value[cut] & 0xc0) == 0x80)
+            cut--;
+        value = cr_arena_printf(&m->arena, "%.*s... (%zu bytes, hash %016" PRIx64 ")", (int)cut,
+                                value, n, cr_hash_farm(value, n));
+    }
+    cr_jw_str(&m->w, key, value);
+}
+
+static const struct cr_asset *asset_of(const cr_feature *f, const char *field) {
+    for (int i = 0; i < f->n_assets; i++)
+        if (strcmp(f->assets[i].field, field) == 0) return &f->assets[i];
+    return NULL;
+}
+
+/* the fields of one message; prefix: the key of a message inside the feature's, with a dot */
+static void fields(writer *m, const void *conf, const void *plain, const char *prefix) {
+    for (const cr_field *f = ((const cr_conf_base *)conf)->msg->fields; f->name; f++) {
+        if (f->offset == CR_NO_STORE || (!*prefix && listed(about_tables, f->name))) continue;
+        const char *key = cr_arena_printf(&m->arena, "%s%s", prefix, f->name);
+        const struct cr_asset *file = asset_of(m->f, key);
+        if (file) {
+            put(m, key,
+                cr_arena_printf(&m->arena, "a file of %zu bytes, hash %016" PRIx64, file->size,
+                                file->hash));
+            continue;
+        }
+        if (f->type == CR_T_MSG && !(f->flags & CR_F_REPEATED)) {
+            void *const *inner = (void *const *)((const char *)conf + f->offset);
+            if (!*inner) continue;
+            cr_diag quiet;
+            cr_diag_init(&quiet);
+            put(m, key, "given");
+            fields(m, *inner, cr_conf_bind(&m->arena, f->ref, NULL, &quiet),
+                   cr_arena_printf(&m->arena, "%s.", key));
+            cr_diag_clear(&quiet);
+            continue;
+        }
+        cr_buf_reset(&m->value);
+        cr_buf_reset(&m->plain);
+        cr_conf_value(&m->value, conf, f);
+        cr_conf_value(&m->plain, plain, f);
+        if (strcmp(text(&m->value), text(&m->plain)) == 0 &&
+            !(listed(may_be_absent, f->name) && cr_conf_has(conf, f->name)))
+            continue;
+        put(m, key, m->value.data);
+    }
+}
+
+static const char *declared_type(const cr_data_conf *data, const char *column) {
+    for (int64_t i = 0; i < data->input_fields.n; i++) {
+        const cr_field_conf *f = data->input_fields.v[i];
+        if (strcmp(f->input_name, column) != 0) continue;
+        for (const cr_enum_value *e = cr_field_types; e->name; e++)
+            if (e->value == f->input_type) return e->name;
+    }
+    return NULL;
+}
+
+static void feature(writer *m, const cr_feature *f, const cr_data_conf *data) {
+    cr_diag quiet; /* a message without its required keys complains; only its defaults are wanted */
+    cr_diag_init(&quiet);
+    m->f = f;
+    cr_jw_obj(&m->w, f->name);
+    put(m, "type", f->type->name);
+    fields(m, f->conf, cr_conf_bind(&m->arena, ((const cr_conf_base *)f->conf)->msg, NULL, &quiet),
+           "");
+    if (f->seq) {
+        put(m, "sequence_length", cr_arena_printf(&m->arena, "%" PRId64, f->seq->length));
+        cr_buf_reset(&m->value);
+        cr_json_escape(&m->value, f->seq->delim, f->seq->n_delim);
+        put(m, "sequence_delim", text(&m->value));
+    }
+    for (int k = 0; k < f->n_columns; k++) {
+        const char *type = declared_type(data, f->columns[k]);
+        if (type) put(m, cr_arena_printf(&m->arena, COLUMN "%s", f->columns[k]), type);
+    }
+    cr_jw_end(&m->w);
+    cr_diag_clear(&quiet);
+}
+
+void cr_features_meaning(const cr_features *fs, const cr_data_conf *data, cr_buf *out) {
+    writer m;
+    memset(&m, 0, sizeof m);
+    cr_arena_init(&m.arena, 0);
+    cr_buf_init(&m.value);
+    cr_buf_init(&m.plain);
+    cr_jw_init(&m.w, out);
+    cr_jw_obj(&m.w, NULL);
+    cr_jw_i64(&m.w, "format", FORMAT);
+    cr_jw_obj(&m.w, "data_config");
+    for (size_t i = 0; i < sizeof of_data / sizeof *of_data; i++) {
+        if (cr_fg_encoded(data) ? !of_data[i].encoded : !of_data[i].raw) continue;
+        cr_buf_reset(&m.value);
+        cr_conf_value(&m.value, data, cr_msg_field(&cr_data_msg, of_data[i].key));
+        put(&m, of_data[i].key, text(&m.value));
+    }
+    cr_jw_end(&m.w);
+    cr_jw_obj(&m.w, "features");
+    for (int i = 0; i < fs->n; i++)
+        feature(&m, fs->v[i], data);
+    cr_jw_end(&m.w);
+    cr_jw_end(&m.w);
+    cr_buf_char(out, '\n');
+    cr_buf_clear(&m.value);
+    cr_buf_clear(&m.plain);
+    cr_arena_clear(&m.arena);
+}
+
+/* ---- comparing ---- */
+
+typedef struct comparison {
+    const char *path; /* of the checkpoint or export */
+    cr_sev sev;
+    cr_diag *diag;
+    int n;
+} comparison;
+
+static void differs(comparison *c, const void *conf, const char *who, const char *key,
+                    const char *was, const char *now) {
+    const char *dot =
+        strchr(key, '.'); /* the place of text_normalizer.max_length is the message's */
+    char field[64];
+    snprintf(field, sizeof field, "%.*s", (int)(dot ? (size_t)(dot - key) : strlen(key)), key);
+    const cr_conf_base *base = conf;
+    cr_loc at = cr_msg_field(base->msg, field) ? cr_conf_at(conf, field) : base->at;
+    cr_diag_add(c->diag, c->sev, CR_ECONF, at, "%s%s is %s here, but %s was made with %s%s", who,
+                key, now ? now : "the default", c->path, was ? was : "the default",
+                c->sev == CR_SEV_ERROR ? "; put that back, or accept other numbers with "
+                                         "--accept_changed_features"
+                                       : "");
+    c->n++;
+}
+
+/* one object of texts beside another; a key that one of them lacks has its default there */
+static void objects(comparison *c, const void *conf, const char *who, const cr_json *was,
+                    const cr_json *now) {
+    const char *key;
+    const cr_json *v;
+    for (size_t i = 0; cr_json_member(was, i, &key, &v); i++) {
+        const char *a = cr_json_str(v), *b = cr_json_str(cr_json_get(now, key));
+        if (!b && strncmp(key, COLUMN, sizeof(COLUMN) - 1) == 0) continue; /* not declared here */
+        if (!a || !b || strcmp(a, b) != 0) differs(c, conf, who, key, a, b);
+    }
+    for (size_t i = 0; cr_json_member(now, i, &key, &v); i++)
+        if (!cr_json_get(was, key) && strncmp(key, COLUMN, sizeof(COLUMN) - 1) != 0)
+            differs(c, conf, who, key, NULL, cr_json_str(v));
+}
+
+cr_code cr_features_same_meaning(const cr_features *fs, const cr_data_conf *data, const char *was,
+                                 const char *path, cr_sev sev, int *n, cr_diag *diag) {
+    cr_json *before, *after;
+    cr_err err;
+    *n = 0;
+    if (cr_json_parse(&before, was, strlen(was), &err) != CR_OK) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ERUN, (cr_loc){path, 0, 0},
+                    "features.json is damaged (%s); use another checkpoint", err.msg);
+        return CR_ERUN;
+    }
+    cr_buf now;
+    cr_buf_init(&now);
+    cr_features_meaning(fs, data, &now);
+    if (cr_json_parse(&after, now.data, now.n, &err) != CR_OK)
+        CR_BUG("the meaning of features is no JSON");
+    comparison c = {path, sev, diag, 0};
+    objects(&c, data, "data_config.", cr_json_get(before, "data_config"),
+            cr_json_get(after, "data_config"));
+    const cr_json *features = cr_json_get(before, "features");
+    for (int i = 0; i < fs->n; i++) {
+        const cr_feature *f = fs->v[i];
+        const cr_json *of = cr_json_get(features, f->name);
+        if (!of) continue; /* a feature it does not have: the parameters tell */
+        char who[160];
+        snprintf(who, sizeof who, "feature '%.120s': ", f->name);
+        objects(&c, f->conf, who, of, cr_json_get(cr_json_get(after, "features"), f->name));
+    }
+    *n = c.n;
+    cr_json_free(before);
+    cr_json_free(after);
+    cr_buf_clear(&now);
+    return cr_diag_code(diag);
+}
