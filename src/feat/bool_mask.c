@@ -13,7 +13,7 @@ static const cr_field cr_bool_mask_fields[] = {
     CR_CALC_NAME,
     CR_STR(mask_conf, expression, NULL, CR_F_REPEATED,
            "two inputs as side:column: the values, and true or false for each"),
-    CR_CALC_EMBEDDING(1, CR_F_REQUIRED),
+    CR_CALC_EMBEDDING,
     CR_CALC_VOCAB,
     CR_CALC_BUCKETS,
     CR_CALC_VALUE_DIM,

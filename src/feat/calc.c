@@ -144,11 +144,14 @@ static void set_many(cr_calc *op, const cr_feature *f, const cr_calc_conf *c, cr
     op->n_bounds = c->boundaries.n;
     x->num_buckets = (uint64_t)op->n_bounds + 1;
     set_bit(&x->base, "num_buckets");
-    double d = 0; /* "" is a null number, which counts as 0 */
-    const char *def = x->default_value;
-    if (*def && !cr_num_f64(def, strlen(def), &d))
+    double d = 0;
+    if (!*op->def) { /* a row without numbers has no id */
+        x->default_value = "";
+        return;
+    }
+    if (!cr_num_f64(op->def, strlen(op->def), &d))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "default_value"),
-                    "feature '%s': default_value '%s' is not a number", f->name, def);
+                    "feature '%s': default_value '%s' is not a number", f->name, op->def);
     x->default_value = cr_arena_printf(arena, "%lld", (long long)bucket(op, (float)d));
 }
 
@@ -160,14 +163,6 @@ static void set_norm(cr_calc *op, const cr_feature *f, const cr_calc_conf *c, cr
     if (cr_norm_parse(&op->norm, arena, text(c->normalizer, ""), &where, &err) != CR_OK && diag)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_at_char(c, "normalizer", where),
                     "feature '%s': normalizer, character %zu: %s", f->name, where + 1, err.msg);
-}
-
-static void need_dim(const cr_feature *f, const cr_calc_conf *c, cr_diag *diag) {
-    if (c->embedding_dim == 0)
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, f->at,
-                    "feature '%s' has a table and needs embedding_dim; add for example "
-                    "embedding_dim: 16",
-                    f->name);
 }
 
 /* FG_BUCKETIZE where the end sees ids: the column's numbers are what the operator made */
@@ -227,7 +222,6 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
     } else {
         cr_id_conf *x = id_conf(f, c, arena);
         set_bit(&x->base, "value_dim"); /* how many values there are is settled here */
-        need_dim(f, c, diag);
         if (kind == CR_END_MANY) {
             cr_raw_conf_check(raw_conf(f, c, 1, arena), diag);
             op->most = dim;
@@ -396,7 +390,8 @@ static void as_column(cr_calc_run *run, cr_values *v, cr_column *out) {
         return;
     }
     if (op->end_kind == CR_END_NUMBER) {
-        bool one = op->dim == 1;
+        /* with boundaries as lists: what is missing has no id, while a null number counts as 0 */
+        bool one = op->dim == 1 && !run->f->sparse;
         for (int64_t r = 0; one && r < n_rows; r++)
             one = v->off[r + 1] - v->off[r] <= 1;
         if (!one) {
@@ -603,6 +598,13 @@ bool cr_combiner_of(cr_combiner *out, const cr_feature *f, const void *conf, con
                       : "use sum, mean, min or max",
                 near ? near : "", near ? "'?" : "");
     return false;
+}
+
+void cr_combiner_fg(cr_jw *w, const char *word) {
+    char small[16] = "";
+    for (size_t i = 0; word[i] && i < sizeof(small) - 1; i++)
+        small[i] = (char)(word[i] | 0x20);
+    cr_jw_str(w, "combiner", small);
 }
 
 double cr_combine(cr_combiner c, const double *x, int64_t n) {

@@ -44,9 +44,9 @@ typedef struct cr_calc_conf {
 #define HELP_PRETRAINED        "safetensors file (or folder) with the table's first values"
 #define HELP_PRETRAINED_TENSOR "tensor of pretrained_path; not given: the only one in it"
 #define CR_CALC_NAME           CR_STR(cr_calc_conf, feature_name, NULL, CR_F_REQUIRED, HELP_NAME)
-#define CR_CALC_EMBEDDING(lo, flags)                                                               \
+#define CR_CALC_EMBEDDING                                                                          \
     CR_STR(cr_calc_conf, embedding_name, NULL, 0, HELP_EMB_NAME),                                  \
-        CR_INT(cr_calc_conf, embedding_dim, 0, lo, 65536, flags, HELP_EMB_DIM)
+        CR_INT(cr_calc_conf, embedding_dim, 0, 0, 65536, 0, HELP_EMB_DIM)
 #define CR_CALC_VOCAB                                                                              \
     CR_UINT64(cr_calc_conf, hash_bucket_size, 0, 0, HELP_HASH),                                    \
         CR_STR(cr_calc_conf, vocab_list, NULL, CR_F_REPEATED, HELP_VOCAB_LIST),                    \
@@ -272,5 +272,7 @@ typedef enum cr_combiner {
 bool cr_combiner_of(cr_combiner *out, const cr_feature *f, const void *conf, const char *word,
                     bool all, cr_diag *diag);
 double cr_combine(cr_combiner c, const double *x, int64_t n);
+/* cr_combiner_fg writes the key of fg.json, in small letters */
+void cr_combiner_fg(cr_jw *w, const char *word);
 
 #endif

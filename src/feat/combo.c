@@ -13,14 +13,10 @@ typedef struct combo_conf {
     cr_strs expression;
 } combo_conf;
 static const cr_field cr_combo_fields[] = {
-    CR_CALC_NAME,
-    CR_STR(combo_conf, expression, NULL, CR_F_REPEATED, HELP_EXPRESSIONS),
-    CR_CALC_EMBEDDING(0, 0),
-    CR_CALC_VOCAB,
-    CR_CALC_VALUE_DIM,
-    CR_CALC_DEFAULT(""),
-    CR_CALC_TAIL,
-    CR_END,
+    CR_CALC_NAME,      CR_STR(combo_conf, expression, NULL, CR_F_REPEATED, HELP_EXPRESSIONS),
+    CR_CALC_EMBEDDING, CR_CALC_VOCAB,
+    CR_CALC_VALUE_DIM, CR_CALC_DEFAULT(""),
+    CR_CALC_TAIL,      CR_END,
 };
 CR_CALC_MSGS(combo, "ComboFeature", "Joined values of several columns", combo_conf);
 

@@ -180,7 +180,7 @@ const cr_oneof cr_dense_emb_family = {"dense embedding", false, dense_embs};
 
 const cr_field cr_id_fields[] = {
     NAME_ROWS(cr_id_conf),
-    CR_INT(cr_id_conf, embedding_dim, 0, 1, 65536, CR_F_REQUIRED, HELP_EMB_DIM),
+    CR_INT(cr_id_conf, embedding_dim, 0, 0, 65536, 0, HELP_EMB_DIM),
     CR_UINT64(cr_id_conf, hash_bucket_size, 0, 0, HELP_HASH),
     CR_UINT64(cr_id_conf, num_buckets, 0, 0, HELP_BUCKETS),
     CR_STR(cr_id_conf, vocab_list, NULL, CR_F_REPEATED, HELP_VOCAB_LIST),
@@ -291,11 +291,6 @@ void cr_raw_conf_check(const void *self, cr_diag *diag) {
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "embedding_dim"),
                     "embedding_dim has no effect on a plain number; give boundaries, mlp {} or "
                     "autodis {...} to make it a vector");
-    if ((c->dense_emb.m || c->boundaries.n) && c->embedding_dim == 0)
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "embedding_dim"),
-                    "feature '%s' with %s needs embedding_dim; add for example "
-                    "embedding_dim: 16",
-                    c->feature_name, c->boundaries.n ? "boundaries" : c->dense_emb.m->key);
     if (c->dense_emb.m && c->dense_emb.m->msg == &cr_autodis_msg && c->value_dim > 1)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "value_dim"),
                     "autodis takes one number per row, value_dim is %lld; "

@@ -10,9 +10,10 @@
 #define HELP_NAME "name of the feature, of its output and, in FG_NONE, of its column"
 #define HELP_EXPRESSION                                                                            \
     "input as side:column, side being user, item or context; not needed in FG_NONE"
-#define HELP_EXPRESSIONS  "inputs, each as side:column"
-#define HELP_EMB_NAME     "table name; features with the same name share the table"
-#define HELP_EMB_DIM      "width of the feature's vector"
+#define HELP_EXPRESSIONS "inputs, each as side:column"
+#define HELP_EMB_NAME    "table name; features with the same name share the table"
+#define HELP_EMB_DIM                                                                               \
+    "width of the feature's vector; needed in groups that do not set it (WIDE does)"
 #define HELP_HASH         "rows of the table; a value's row is its hash modulo this"
 #define HELP_BUCKETS      "rows of the table; values are the ids themselves, others count as 0"
 #define HELP_VOCAB_LIST   "known values; ids follow their order"

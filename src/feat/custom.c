@@ -38,7 +38,7 @@ static const cr_field cr_custom_fields[] = {
     CR_TREE(custom_conf, operator_params, 0, "parameters handed to it"),
     CR_BOOL(custom_conf, is_op_thread_safe, false, 0,
             "threads may share one instance, whatever the operator says of itself"),
-    CR_CALC_EMBEDDING(0, 0),
+    CR_CALC_EMBEDDING,
     CR_CALC_VOCAB,
     CR_CALC_BUCKETS,
     CR_CALC_NUMERIC,

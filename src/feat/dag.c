@@ -3,9 +3,9 @@
  * feature gives to others.
  *
  * A feature gives its value before it becomes ids: tokens, or numbers after the normalizer, the
- * default in place of what is missing. Given values are columns behind those of the file, two per
- * feature: as it is, and - where somebody needs text - numbers written out. A feature that is only
- * an input of others (stub_type) gives and is in no batch.
+ * default in place of what is missing. Given values are columns behind those of the file, one per
+ * form that a reader may need (enum given): numbers as text, the steps of a sequence as the values
+ * of a row. A feature that is only an input of others (stub_type) gives and is in no batch.
  */
 #include "feat/calc_int.h"
 
@@ -59,10 +59,6 @@ static void visit(walk *w, int i) {
             cr_diag_add(w->diag, CR_SEV_ERROR, CR_ECONF, f->at,
                         "feature '%s' reads '%s', which needs '%s' itself; break the circle",
                         f->name, g->name, f->name);
-        else if (g->seq && !f->seq)
-            cr_diag_add(w->diag, CR_SEV_ERROR, CR_ECONF, f->at,
-                        "feature '%s' reads '%s', which is a sequence; make it a sequence too",
-                        f->name, g->name);
         else if (w->state[from] == 0)
             visit(w, from);
     }
@@ -70,7 +66,14 @@ static void visit(walk *w, int i) {
     w->fs->order[w->n++] = i;
 }
 
-/* columns behind those of the file: 2 * i what feature i gives, 2 * i + 1 as text */
+int cr_dag_column(const cr_features *fs, int i, int form) {
+    return fs->n_want + CR_GIVEN_FORMS * i + form;
+}
+
+int cr_dag_feature(const cr_features *fs, int column) {
+    return column < fs->n_want ? -1 : (column - fs->n_want) / CR_GIVEN_FORMS;
+}
+
 static void connect(cr_features *fs, cr_feature *f, cr_arena *arena, cr_diag *diag) {
     int *idx = CR_NEW_N(arena, int, f->n_columns + 1);
     bool *is_seq = CR_NEW_N(arena, bool, f->n_columns + 1);
@@ -82,8 +85,9 @@ static void connect(cr_features *fs, cr_feature *f, cr_arena *arena, cr_diag *di
         cr_feature *g = fs->v[from];
         cr_colkind kind = {.type = CR_COL_F64, .depth = 1, .key = -1};
         bool text = g->type->gives_numbers(g) && f->type->refuses(f, k, &kind) != NULL;
-        g->given |= text ? CR_GIVEN_TEXT : CR_GIVEN;
-        idx[k] = fs->n_want + 2 * from + text;
+        int form = (text ? CR_GIVEN_TEXT : 0) | (g->seq && !f->seq ? CR_GIVEN_FLAT : 0);
+        g->given |= 1 << form;
+        idx[k] = cr_dag_column(fs, from, form);
         is_seq[k] = g->seq != NULL;
     }
     f->col_idx = idx;
@@ -131,12 +135,28 @@ static void as_text(const cr_column *in, int64_t n_rows, cr_arena *arena, cr_col
     out->end = at + 1;
 }
 
+/* the steps of a sequence as the values of its row */
+static void as_values(const cr_column *in, int64_t n_rows, cr_arena *arena, cr_column *out) {
+    *out = *in;
+    if (in->depth < 2) return;
+    int32_t *off = cr_arena_alloc(arena, sizeof(int32_t) * (size_t)(n_rows + 1));
+    for (int64_t r = 0; r <= n_rows; r++)
+        off[r] = in->item_off[in->row_off[r]];
+    out->depth = 1;
+    out->row_off = off;
+    out->item_off = NULL;
+    out->list_valid = NULL;
+}
+
 cr_code cr_dag_give(const cr_features *fs, int i, cr_chunk *chunk, cr_arena *arena, cr_bad *bad,
                     cr_err *err) {
     const cr_feature *f = fs->v[i];
-    cr_column *out = &chunk->cols[fs->n_want + 2 * i];
+    cr_column *out = &chunk->cols[cr_dag_column(fs, i, 0)];
     CR_TRY((f->seq ? cr_seq_give : f->type->give)(f, chunk, out, arena, bad, err));
-    if (f->given & CR_GIVEN_TEXT) as_text(out, chunk->n_rows, arena, out + 1);
+    if (f->seq) as_values(out, chunk->n_rows, arena, out + CR_GIVEN_FLAT);
+    for (int form = 0; form < CR_GIVEN_FORMS; form++)
+        if ((form & CR_GIVEN_TEXT) && (f->given & 1 << form))
+            as_text(out + (form & CR_GIVEN_FLAT), chunk->n_rows, arena, out + form);
     return CR_OK;
 }
 
@@ -202,18 +222,40 @@ void cr_values_begin(cr_values *v, bool text, int64_t n_rows, cr_arena *arena) {
     v->off[0] = 0;
 }
 
+/* the keys of a map, with their weights as in text: key:weight */
+static void give_pairs(cr_values *v, cr_pairs *t, bool weighted, const cr_column *col, int64_t r,
+                       int64_t dim, cr_arena *arena) {
+    cr_pairs_row(t, col, r, 0, ':', arena);
+    for (int64_t i = 0; i < t->n && (dim == 0 || i < dim); i++) {
+        const cr_pair *p = &t->v[i];
+        char text[32];
+        double x = 0;
+        cr_values_piece(v, p->key.p, p->key.n);
+        if (weighted && p->value.p && cr_pair_number(p, &x)) {
+            cr_values_piece(v, ":", 1);
+            cr_values_piece(v, text, cr_number_text(text, x));
+        }
+        cr_values_token(v);
+    }
+}
+
 cr_code cr_give_tokens(const cr_feature *f, const cr_column *col, const char *def, char sep,
                        int64_t dim, const cr_chunk *chunk, cr_column *out, cr_arena *arena,
                        cr_err *err) {
-    if (col->depth > 1 || col->keys || col->type == CR_COL_F32 || col->type == CR_COL_F64)
+    const cr_column *item = col->keys ? col->keys : col;
+    if (col->depth > 1 || item->type == CR_COL_F32 || item->type == CR_COL_F64)
         return cr_fail(err, CR_EDATA,
                        "feature '%s' gives text or integers, its column holds others", f->name);
     cr_values v;
     cr_values_begin(&v, true, chunk->n_rows, arena);
     cr_toks t = {0};
+    cr_pairs pairs = {0};
     for (int64_t r = 0; r < chunk->n_rows; r++) {
         v.row = r;
-        cr_toks_row(&t, col, r, sep, false, arena);
+        if (col->keys)
+            give_pairs(&v, &pairs, f->weighted, col, r, dim, arena);
+        else
+            cr_toks_row(&t, col, r, sep, false, arena);
         for (int64_t i = 0; i < t.n && (dim == 0 || i < dim); i++) {
             cr_values_piece(&v, t.v[i].p, t.v[i].n);
             cr_values_token(&v);

@@ -85,7 +85,7 @@ struct cr_feature {
     bool mask;          /* use_mask: has no value in hidden rows of a chunk */
     bool token_steps;   /* sequence: its own values are the steps, inputs are not cut */
     bool stub;          /* stub_type: only gives its value to others, in no batch */
-    int given;          /* to other features (FG_DAG): 1 as it is, 2 as text */
+    int given;          /* to other features (FG_DAG): which forms, see feat_int.h */
     void *self;         /* the type's own */
 
     size_t row_scratch;    /* bytes of scratch encode needs per row of a chunk */
@@ -182,6 +182,8 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
 #define CR_NO_VALUES (-1)
 CR_CHECKED cr_code cr_features_values(const cr_features *fs, const cr_chunk *chunk, cr_column *out,
                                       cr_arena *arena, cr_err *err);
+/* cr_dag_feature: the feature that gives a column of f->col_idx, -1: it is one of the file */
+int cr_dag_feature(const cr_features *fs, int column);
 /* cr_features_check is the loader's check: columns that features, labels and weights cannot read */
 void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag);
 /* fg.json text of all features */

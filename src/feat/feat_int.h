@@ -97,7 +97,14 @@ void cr_fg_json_end(const cr_feature *f, cr_jw *w);
 /* ---- features that read features (dag.c) ---- */
 
 #define CR_FROM_FEATURE "feature:" /* begins the name of such an input in f->columns */
-enum { CR_GIVEN = 1, CR_GIVEN_TEXT = 2 };
+/* Forms of what a feature gives: sums of these; f->given has bit 1 << form. 0: as it is. */
+enum {
+    CR_GIVEN_TEXT = 1, /* numbers written out */
+    CR_GIVEN_FLAT = 2, /* a sequence for a reader that is none: its steps are values */
+    CR_GIVEN_FORMS = 4,
+};
+/* cr_dag_column: where in a chunk a form of what feature i gives lies */
+int cr_dag_column(const cr_features *fs, int i, int form);
 /* cr_dag_make orders the features and connects them; mistakes to diag. */
 void cr_dag_make(cr_features *fs, cr_arena *arena, cr_diag *diag);
 /* cr_dag_give makes what feature i gives, as columns of the chunk behind those of the file. */

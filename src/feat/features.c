@@ -317,7 +317,7 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     cr_feature_counts *counts = CR_NEW_N(arena, cr_feature_counts, fs->n + 1);
     cr_chunk all = *chunk; /* with the columns that features give to others */
     if (fs->gives) {
-        all.n_cols = fs->n_want + 2 * fs->n;
+        all.n_cols = cr_dag_column(fs, fs->n, 0);
         all.cols = CR_NEW_N(arena, cr_column, all.n_cols);
         memcpy(all.cols, chunk->cols, sizeof(cr_column) * (size_t)fs->n_want);
         chunk = &all;
@@ -387,7 +387,7 @@ void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag) 
     for (int i = 0; i < fs->n; i++) {
         const cr_feature *f = fs->v[i];
         for (int k = 0; k < f->n_columns; k++) {
-            if (f->col_idx[k] >= fs->n_want) continue; /* another feature */
+            if (cr_dag_feature(fs, f->col_idx[k]) >= 0) continue;
             const cr_colkind *kind = &kinds[f->col_idx[k]];
             const char *needs = kind->nulls ? NULL : cr_seq_refuses(f, k, kind);
             if (needs)

@@ -25,7 +25,7 @@ static const cr_field cr_expr_fields[] = {
            "inputs of the formula, each as side:column"),
     CR_FLOAT(formula_conf, fill_missing, __builtin_nan(""), -CR_INF, CR_INF, 0,
              "number that fills up short inputs; not given: not a number"),
-    CR_CALC_EMBEDDING(0, 0),
+    CR_CALC_EMBEDDING,
     CR_CALC_NUMERIC,
     CR_CALC_VALUE_DIM,
     CR_CALC_DEFAULT("0"),
@@ -133,7 +133,7 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
         cr_jw_str(w, NULL, c->variables.v[i]);
     cr_jw_end(w);
     if (cr_conf_has(c, "fill_missing")) cr_jw_f64(w, "fill_missing", c->fill_missing);
-    cr_jw_i64(w, "value_dim", c->op.value_dim);
+    if (cr_conf_has(c, "value_dim")) cr_jw_i64(w, "value_dim", c->op.value_dim);
     cr_calc_fg_close(f, &c->op, w);
 }
 

@@ -14,7 +14,7 @@ static const cr_field cr_kv_dot_fields[] = {
     CR_STR(kv_conf, query, NULL, CR_F_REQUIRED, "input of the first key:value collection"),
     CR_STR(kv_conf, document, NULL, CR_F_REQUIRED, "input of the second one"),
     CR_STR(kv_conf, kv_delimiter, ":", 0, "the one byte between key and value"),
-    CR_CALC_EMBEDDING(0, 0),
+    CR_CALC_EMBEDDING,
     CR_CALC_NUMERIC,
     CR_CALC_NORMALIZER,
     CR_CALC_DEFAULT("0"),
@@ -76,6 +76,8 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     s->kv = c->kv_delimiter[0];
     cr_calc_conf *plain = CR_NEW(arena, cr_calc_conf);
     *plain = c->op;
+    if (!plain->default_value[0])
+        plain->default_value = "0"; /* nothing in common, as its tests say */
     if (c->op.normalizer[0]) {
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "normalizer"),
                     "feature '%s': a normalizer has no effect on kv_dot_product, as in "

@@ -23,7 +23,7 @@ static const cr_field cr_lookup_fields[] = {
     CR_BOOL(lookup_conf, need_discrete, false, 0, "found values become ids, not numbers"),
     CR_BOOL(lookup_conf, need_key, false, 0, "put the key in front of the value"),
     CR_STR(lookup_conf, value_separator, ",", 0, "text between the numbers of one value"),
-    CR_CALC_EMBEDDING(0, 0),
+    CR_CALC_EMBEDDING,
     CR_CALC_VOCAB,
     CR_CALC_BUCKETS,
     CR_CALC_NUMERIC,
@@ -137,7 +137,6 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     cr_calc_add(&s->op, f, "map", -1, c->map, CR_IN_PAIRS, data, arena, diag);
     cr_calc_add(&s->op, f, "key", -1, c->key, CR_IN_TOKENS, data, arena, diag);
     cr_combiner_of(&s->combiner, f, c, c->combiner, true, diag);
-    bool dim_given = cr_conf_has(c, "value_dim");
     s->tokens = c->need_discrete || cr_calc_has_vocab(&c->op);
     s->vector = !s->tokens && c->op.value_dim > 1;
     if (s->vector && !c->value_separator[0])
@@ -147,7 +146,8 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     s->op.begin = begin;
     s->op.row = row;
     cr_calc_end end = s->tokens ? CR_END_TOKENS : many ? CR_END_MANY : CR_END_NUMBER;
-    int64_t dim = s->tokens && !dim_given ? 1 : c->op.value_dim;
+    /* 1 is what the reference says when value_dim is not given, and all values stay then */
+    int64_t dim = c->op.value_dim == 1 ? 0 : c->op.value_dim;
     cr_calc_finish(&s->op, f, &c->op, end, dim, data, arena, diag);
 }
 
@@ -193,17 +193,14 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
         cr_buf_clear(&ref);
         return;
     }
-    char combiner[16] = "";
-    for (size_t i = 0; !s->tokens && c->combiner[i] && i < sizeof(combiner) - 1; i++)
-        combiner[i] = (char)(c->combiner[i] | 0x20);
+    const char *combiner = s->tokens ? "" : c->combiner;
     cr_calc_fg_open(f, &c->op, s->tokens ? "string" : "float", w);
     cr_jw_str(w, "map", c->map);
     cr_jw_str(w, "key", c->key);
     cr_jw_bool(w, "needDiscrete", s->tokens);
     cr_jw_bool(w, "needKey", c->need_key);
-    cr_jw_str(w, "combiner", combiner);
-    if (!combiner[0])
-        cr_jw_i64(w, "value_dim", s->tokens && !cr_conf_has(c, "value_dim") ? 1 : c->op.value_dim);
+    cr_combiner_fg(w, combiner);
+    if (!combiner[0]) cr_jw_i64(w, "value_dim", cr_conf_has(c, "value_dim") ? c->op.value_dim : 1);
     cr_calc_fg_close(f, &c->op, w);
 }
 

@@ -23,7 +23,7 @@ static const cr_field cr_match_fields[] = {
     CR_BOOL(match_conf, need_discrete, false, 0, "found values become ids, not numbers"),
     CR_BOOL(match_conf, show_pkey, false, 0, "put the first key in front of the value"),
     CR_BOOL(match_conf, show_skey, false, 0, "put the second key in front of the value"),
-    CR_CALC_EMBEDDING(0, 0),
+    CR_CALC_EMBEDDING,
     CR_CALC_VOCAB,
     CR_CALC_BUCKETS,
     CR_CALC_NUMERIC,
@@ -181,8 +181,7 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_jw_bool(w, "needDiscrete", s->tokens);
     cr_jw_bool(w, "show_category", c->show_pkey);
     cr_jw_bool(w, "show_item", c->show_skey);
-    if (s->tokens)
-        cr_jw_i64(w, "value_dim", cr_conf_has(c, "value_dim") ? c->op.value_dim : all ? 0 : 1);
+    if (s->tokens) cr_jw_i64(w, "value_dim", cr_conf_has(c, "value_dim") ? c->op.value_dim : 1);
     cr_calc_fg_close(f, &c->op, w);
 }
 

@@ -154,7 +154,31 @@ static void typed_one(const reading *t) {
     }
 }
 
-static void lists(const reading *t) {
+/* numbers of row r of a list of texts: an item may hold several with sep between them, as the text
+ * that a lookup found and another feature takes apart (FG_DAG) */
+static void list_texts(const reading *t, int64_t r, const char *sep, size_t n_sep) {
+    const cr_column *col = t->col;
+    int64_t k = 0;
+    for (int64_t i = col->row_off[r]; i < col->row_off[r + 1]; i++) {
+        size_t len = 4;
+        const char *p = "null";
+        if (!col->item_valid || col->item_valid[i]) p = cr_text_at(col, i, &len);
+        for (const char *end = p + len; p; k++) {
+            const char *cut = t->dim > 1 ? memmem(p, (size_t)(end - p), sep, n_sep) : NULL,
+                       *stop = cut ? cut : end;
+            double v = 0;
+            if (!cr_num_f64(p, (size_t)(stop - p), &v)) {
+                bad_text(t, r, p, (size_t)(stop - p), "not a number");
+                return;
+            }
+            if (k < t->dim) t->x[r * t->dim + k] = v;
+            p = cut ? cut + n_sep : NULL;
+        }
+    }
+    if (k != t->dim) bad_count(t, r, k);
+}
+
+static void lists(const reading *t, const char *sep, size_t n_sep) {
     const cr_column *col = t->col;
     for (int64_t r = 0; r < t->chunk->n_rows; r++) {
         int64_t a = col->row_off[r], n = col->row_off[r + 1] - a;
@@ -162,16 +186,17 @@ static void lists(const reading *t) {
         memset(x, 0, sizeof(double) * (size_t)t->dim);
         t->state[r] = n == 0 || is_null(col, r) ? CR_ROW_MISSING : CR_ROW_OK;
         if (t->state[r] == CR_ROW_MISSING) continue;
+        if (col->type == CR_COL_STR) {
+            list_texts(t, r, sep, n_sep);
+            continue;
+        }
         if (n != t->dim) {
             bad_count(t, r, n);
             continue;
         }
         for (int64_t k = 0; k < n; k++) {
             int64_t i = a + k;
-            const char *p = "";
-            size_t len = 0;
-            bool fine = !col->item_valid || col->item_valid[i];
-            if (!fine) {
+            if (col->item_valid && !col->item_valid[i]) {
                 bad_text(t, r, "null", 4, "not a number");
                 break;
             }
@@ -180,16 +205,11 @@ static void lists(const reading *t) {
             case CR_COL_I64: x[k] = (double)col->v.i64[i]; break;
             case CR_COL_F32: x[k] = (double)col->v.f32[i]; break;
             case CR_COL_F64: x[k] = col->v.f64[i]; break;
-            case CR_COL_STR:
-                p = cr_text_at(col, i, &len);
-                fine = cr_num_f64(p, len, &x[k]);
-                break;
+            case CR_COL_STR: break;
             }
-            if (!fine)
-                bad_text(t, r, p, len, "not a number");
-            else if (!isfinite(x[k]))
-                bad_number(t, r, x[k]);
-            if (t->state[r] == CR_ROW_BAD) break;
+            if (isfinite(x[k])) continue;
+            bad_number(t, r, x[k]);
+            break;
         }
     }
 }
@@ -203,7 +223,7 @@ cr_code cr_numbers_read(const cr_column *col, const cr_chunk *chunk, const char 
         return cr_fail(err, CR_EDATA, "%s: %s holds %s; numbers or lists of numbers are needed",
                        path, place, col->keys ? "maps" : "lists of lists");
     if (col->depth == 1)
-        lists(&t);
+        lists(&t, sep, n_sep);
     else if (col->type == CR_COL_STR && dim == 1 && col->code &&
              (col->memo || col->n_dict <= chunk->n_rows / 4))
         codes_one(&t, arena);

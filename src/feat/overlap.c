@@ -17,7 +17,7 @@ static const cr_field cr_overlap_fields[] = {
     CR_STR(overlap_conf, method, NULL, CR_F_REQUIRED,
            "query_common_ratio, title_common_ratio, is_contain, is_equal, index_of, "
            "proximity_min_cover, proximity_min_dist, proximity_max_dist or proximity_avg_dist"),
-    CR_CALC_EMBEDDING(0, 0),
+    CR_CALC_EMBEDDING,
     CR_CALC_NUMERIC,
     CR_CALC_NORMALIZER,
     CR_STR(cr_calc_conf, separator, "\x1d", 0, HELP_SEPARATOR),

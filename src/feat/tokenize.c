@@ -58,7 +58,7 @@ typedef struct tokenize_conf {
 static const cr_field cr_tokenize_fields[] = {
     CR_CALC_NAME,
     CR_STR(tokenize_conf, expression, NULL, 0, HELP_EXPRESSION),
-    CR_CALC_EMBEDDING(1, CR_F_REQUIRED),
+    CR_CALC_EMBEDDING,
     CR_MSG(tokenize_conf, text_normalizer, &text_norm_msg, 0, "clean the text first"),
     CR_STR(cr_calc_conf, vocab_file, NULL, CR_F_REQUIRED,
            "the tokenizer: tokenizer.json, or a SentencePiece .model"),
@@ -238,8 +238,8 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
             cr_calc_add(&s->op, f, "expression", -1, c->expression, CR_IN_TOKENS, data, arena,
                         diag);
         s->op.all = all_rows;
-        f->token_steps = c->tokens_as_sequence;
     }
+    f->token_steps = c->tokens_as_sequence;
     /* the end sees ids; the default has become some already */
     cr_calc_conf *end = CR_NEW(arena, cr_calc_conf);
     *end = c->op;

@@ -9,7 +9,7 @@ cr_code cr_features_values(const cr_features *fs, const cr_chunk *chunk, cr_colu
     cr_bad bad = {0}; /* encoding tells what is wrong */
     cr_chunk all = *chunk;
     cr_code code = CR_OK;
-    all.n_cols = fs->n_want + 2 * fs->n;
+    all.n_cols = cr_dag_column(fs, fs->n, 0);
     all.cols = CR_NEW_N(arena, cr_column, all.n_cols + 1);
     memcpy(all.cols, chunk->cols, sizeof(cr_column) * (size_t)fs->n_want);
     for (int k = 0; k < fs->n && code == CR_OK; k++) {
@@ -19,7 +19,7 @@ cr_code cr_features_values(const cr_features *fs, const cr_chunk *chunk, cr_colu
         if (fs->by_name) continue; /* the column is what there is */
         if (f->given) {
             code = cr_dag_give(fs, i, &all, arena, &bad, err);
-            out[i] = all.cols[fs->n_want + 2 * i];
+            out[i] = all.cols[cr_dag_column(fs, i, 0)];
         } else {
             code = (f->seq ? cr_seq_give : f->type->give)(f, &all, &out[i], arena, &bad, err);
         }

@@ -53,6 +53,15 @@ static bool same_init(const cr_init *a, const cr_init *b) {
     return a->kind == b->kind && a->a == b->a && a->b == b->b && a->lo == b->lo && a->hi == b->hi;
 }
 
+int64_t cr_group_width(cr_build *b, const cr_members *g, const cr_feature *f) {
+    if (f->embedding_dim <= 0)
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
+                    "feature '%s' becomes a vector in the %s '%s' and has no embedding_dim; add "
+                    "for example embedding_dim: 16",
+                    f->name, cr_members_kind(g), g->name);
+    return f->embedding_dim;
+}
+
 cr_model_table *cr_group_table(cr_build *b, const cr_feature *f, int64_t D, const char *init_fn,
                                const char *suffix, const char *kind, bool seq) {
     cr_model *m = b->m;
@@ -336,11 +345,8 @@ static cr_group_out build_group(cr_build *b, const char *name, const group_opts 
         }
         int64_t width;
         if (f->sparse) {
-            width = o->dim > 0 ? o->dim : f->embedding_dim;
-            if (width <= 0) {
-                cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
-                            "feature '%s' goes through a table but has no embedding_dim; set it",
-                            f->name);
+            width = o->dim > 0 ? o->dim : cr_group_width(b, &g, f);
+            if (width == 0) {
                 ok = false;
                 continue;
             }
@@ -359,7 +365,11 @@ static cr_group_out build_group(cr_build *b, const char *name, const group_opts 
             p.tables[p.n] = NULL;
             p.v[p.n++] = (cr_look){.dense_off = f->dense_off, .width = width};
         } else {
-            width = f->embedding_dim;
+            width = cr_group_width(b, &g, f);
+            if (width == 0) {
+                ok = false;
+                continue;
+            }
             if (o->project && width != o->dim) {
                 cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
                             "feature '%s' has a vector of its own of width %lld, here %lld are "

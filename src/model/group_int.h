@@ -24,6 +24,8 @@ const char *cr_members_kind(const cr_members *g);
  * name. */
 const cr_group_conf *cr_group_wanted(cr_build *b, const char *name, cr_loc at);
 const cr_feature *cr_group_feature(cr_build *b, const cr_members *g, int64_t i);
+/* cr_group_width: width of the feature's own vector in that group; 0 after an error: it has none */
+int64_t cr_group_width(cr_build *b, const cr_members *g, const cr_feature *f);
 /* cr_group_table: the table of a feature in a group, made at first use. seq: of a sequence group */
 cr_model_table *cr_group_table(cr_build *b, const cr_feature *f, int64_t D, const char *init_fn,
                                const char *suffix, const char *kind, bool seq);

@@ -13,11 +13,7 @@ static cr_seq_side new_side(cr_arena *a, int64_t n) {
 }
 
 static bool add(cr_build *b, const cr_members *g, const cr_feature *f, cr_seq_side *s) {
-    if (f->sparse && f->embedding_dim <= 0) {
-        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
-                    "feature '%s' goes through a table but has no embedding_dim; set it", f->name);
-        return false;
-    }
+    if (f->sparse && cr_group_width(b, g, f) == 0) return false;
     if (!f->sparse && f->dense_emb != CR_DENSE_PLAIN) {
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
                     "feature '%s' has autodis or mlp, which a sequence group does not take; use "

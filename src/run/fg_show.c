@@ -116,11 +116,11 @@ static void put_result(cr_buf *b, const cr_feature *f, const cr_batch *bt, what 
 
 /* input k of a feature: a column of the file, or another feature */
 static void put_input(cr_buf *b, const cr_fg_row *row, const cr_feature *f, int k) {
-    int col = f->col_idx[k], n = row->fs->n_want;
-    if (col < n)
-        put_value(b, &row->chunk->cols[col], false);
+    int from = cr_dag_feature(row->fs, f->col_idx[k]);
+    if (from < 0)
+        put_value(b, &row->chunk->cols[f->col_idx[k]], false);
     else
-        put_value(b, &row->values[(col - n) / 2], true);
+        put_value(b, &row->values[from], true);
 }
 
 static const char *kind_of(const cr_feature *f, char out[64]) {

@@ -103,6 +103,84 @@ TEST(combo_of_too_many) {
     "- combine_feature: {feature_name: f, expression: 'user:u', value_map: {a: 1, b: 2, c: 5}, "   \
     "separator: ',', " rest "}"
 
+/* without value_map values are numbers */
+#define NUMBERS(rest) "- combine_feature: {feature_name: f, expression: 'user:u', " rest "}"
+TEST(combine_numbers) {
+    t_feats t;
+    static const char *const combiners[] = {"sum", "mean"};
+    for (int i = 0; i < 2; i++) {
+        char text[256];
+        snprintf(text, sizeof text, NUMBERS("default_value: '0', combiner: %s"), combiners[i]);
+        if (open_with(&t, NORMAL, text)) {
+            TEXT(&t, "u", "1.0" S "2.0", "3.0", "", NULL);
+            t_encode(&t);
+            DENSE(&t, i ? 1.5 : 3, 3, 0, 0);
+        }
+        t_close(&t);
+        snprintf(text, sizeof text,
+                 NUMBERS("boundaries: [-0.5, 0.5, 1.5, 2.5], embedding_dim: 16, default_value: "
+                         "'0', combiner: %s"),
+                 combiners[i]);
+        if (open_with(&t, NORMAL, text)) {
+            TEXT(&t, "u", "1.0" S "2.0", "0.0", "", NULL);
+            t_encode(&t);
+            CHECK_IDS(&t, 0, IDS(i ? 3 : 4, 1, 1, 1), ONE_EACH);
+        }
+        t_close(&t);
+        snprintf(text, sizeof text,
+                 NUMBERS("num_buckets: 10, embedding_dim: 16, default_value: '0', combiner: %s"),
+                 combiners[i]);
+        if (open_with(&t, NORMAL, text)) {
+            TEXT(&t, "u", "1" S "2", "3", "", NULL);
+            t_encode(&t);
+            CHECK_IDS(&t, 0, IDS(i ? 1 : 3, 3, 0, 0), ONE_EACH);
+        }
+        t_close(&t);
+    }
+    /* typed columns, and words */
+    if (open_with(&t, NORMAL, NUMBERS("combiner: max"))) {
+        DOUBLES(&t, "u", 2.5, NAN);
+        t_encode(&t);
+        DENSE(&t, 2.5, 0);
+        TEXT(&t, "u", "1" S "x", "2");
+        t_encode(&t);
+        CHECK_INT(t.bad.n, 1);
+        CHECK(strstr(t.bad.v[0].msg, "value 'x': not a number; give a value_map") != NULL);
+    }
+    t_close(&t);
+}
+
+/* boundaries and default_value "": a row without a number has no id */
+TEST(no_number_no_id) {
+    t_feats t;
+#define NO_ID "embedding_dim: 4, boundaries: [-0.5, 0.5, 1.5, 2.5], default_value: ''"
+    if (open_with(&t, NORMAL,
+                  "- match_feature: {feature_name: m, nested_map: 'user:m', pkey: 'user:k', skey: "
+                  "'user:k2', " NO_ID "}\n"
+                  "- expr_feature: {feature_name: e, variables: ['user:x', 'user:y'], expression: "
+                  "'x+y', " NO_ID "}\n"
+                  "- expr_feature: {feature_name: d, variables: ['user:x', 'user:y'], expression: "
+                  "'dot(x,y)', " NO_ID "}\n"
+                  "- lookup_feature: {feature_name: l, map: 'user:l', key: 'user:k', " NO_ID "}\n"
+                  "- lookup_feature: {feature_name: l2, map: 'user:l', key: 'user:k', combiner: "
+                  "'', " NO_ID "}\n"
+                  "- combine_feature: {feature_name: c, expression: 'user:x', " NO_ID "}")) {
+        TEXT(&t, "m", "ca^ba:1,bb:2|cb^ba:3,bb:4", "ca^ba:1,bb:2|cb^ba:3,bb:4", "");
+        TEXT(&t, "k", "ca", "", "ca");
+        TEXT(&t, "k2", "ba", "", "ba");
+        DOUBLES(&t, "x", 1, NAN, NAN);
+        DOUBLES(&t, "y", 1, 1, 1);
+        TEXT(&t, "l", "ca:1", "ca:1", "");
+        t_encode(&t);
+        static const int64_t first[] = {2, 3, 2, 2, 2, 2};
+        for (int i = 0; i < 6; i++) {
+            CHECK_IDS(&t, i, IDS(first[i]), LENS(1, 0, 0));
+            CHECK_INT(cr_features_counts(&t.batch)[i].missing, 2);
+        }
+    }
+    t_close(&t);
+}
+
 TEST(combine) {
     static const struct {
         const char *combiner;
@@ -210,7 +288,24 @@ TEST(lookup_maps_and_tokens) {
     CHECK_IDS(&t, 0, IDS(2, 3, 2, 2, 0, 0), LENS(2, 1, 1, 1, 1));
     CLOSE(t);
     OPEN2(t, LOOKUP("embedding_dim: 4, num_buckets: 10"), "m", COL(MAP5), "k", COL(KEYS5))
-    CHECK_IDS(&t, 0, IDS(1, 1, 1, 0, 0), ONE_EACH); /* value_dim is 1 when it is not given */
+    CHECK_IDS(&t, 0, IDS(1, 2, 1, 1, 0, 0), LENS(2, 1, 1, 1, 1)); /* all that were found */
+    CLOSE(t);
+    OPEN2(t, LOOKUP("embedding_dim: 4, num_buckets: 10, default_value: ''"), "m",
+          COL(MAP5, "", NULL), "k", COL("ca" S "cb", "ca", "ca" S "cd", "cd", NULL, "ca", ""))
+    CHECK_IDS(&t, 0, IDS(1, 2, 1, 1), LENS(2, 1, 1, 0, 0, 0, 0));
+    CLOSE(t);
+    OPEN2(t, LOOKUP("embedding_dim: 4, hash_bucket_size: 100, default_value: z"), "m",
+          COL("ca:x" S "cb:y", "ca:x" S "cb:y", ""), "k", COL("ca" S "cb", "cd", "ca"))
+    CHECK_IDS(&t, 0, IDS(35, 30, 54, 54), LENS(2, 1, 1));
+    CLOSE(t);
+    /* 1 means the same as none given, in TorchEasyRec's fg.json too; more: the first ones */
+    OPEN2(t, LOOKUP("embedding_dim: 4, num_buckets: 10, value_dim: 1"), "m", COL(MAP), "k",
+          COL("cb" S "ca"))
+    CHECK_IDS(&t, 0, IDS(2, 1), LENS(2));
+    CLOSE(t);
+    OPEN2(t, LOOKUP("embedding_dim: 4, num_buckets: 10, value_dim: 2"), "m", COL(MAP S "cc:3"), "k",
+          COL("cb" S "ca" S "cc"))
+    CHECK_IDS(&t, 0, IDS(2, 1), LENS(2));
     CLOSE(t);
     OPEN2(t, LOOKUP("embedding_dim: 4, vocab_list: [ca_1, cb_2], value_dim: 0, need_key: true"),
           "m", COL(MAP, MAP), "k", COL("ca" S "cb", "cc"))
@@ -727,16 +822,11 @@ TEST(config_errors) {
             "embedding_dim: "
             "4}",
             "no table size; set one of");
-    refused("- combo_feature: {feature_name: f, expression: ['user:a', 'user:b'], "
-            "hash_bucket_size: 9}",
-            "needs embedding_dim");
     refused(LOOKUP("combiner: summ"), "unknown combiner 'summ'; did you mean 'sum'?");
-    refused(LOOKUP("boundaries: [1, 2]"), "with boundaries needs embedding_dim");
     refused(LOOKUP("boundaries: [2, 1], embedding_dim: 4"), "boundaries must ascend");
     refused(LOOKUP("normalizer: 'method=zsc'"), "normalizer, character");
     refused(LOOKUP("separator: '||'"), "must have exactly one");
     refused(LOOKUP("default_value: x"), "is not a number");
-    refused("- combine_feature: {feature_name: f, expression: 'user:a'}", "has no value_map");
     refused("- overlap_feature: {feature_name: f, query: 'user:a', title: 'item:b', method: "
             "is_common}",
             "unknown method 'is_common'");
@@ -787,7 +877,7 @@ TEST(fg_json) {
             "\"needDiscrete\":true,\"needKey\":false,\"combiner\":\"\",\"value_dim\":0",
             "\"vocab_list\":[\"0\",\"<OOV>\",\"1\",\"2\"],\"default_bucketize_value\":1",
             "\"category\":\"user:a\",\"item\":\"item:b\",\"matchType\":\"hit\"",
-            "\"expression\":\"x*y+1\",\"variables\":[\"user:x\",\"item:y\"]",
+            "\"expression\":\"x*y+1\",\"variables\":[\"user:x\",\"item:y\"]}",
             "\"method\":\"query_common_ratio\",\"separator\":",
             "\"kv_delimiter\":\":\"",
             "\"feature_type\":\"bool_mask_feature\"",
@@ -803,6 +893,7 @@ TEST(fg_json) {
             CHECK(found);
             if (!found) fprintf(stderr, "not there: %s\n", parts[i]);
         }
+        CHECK(strstr(flat.data, "\"variables\":[\"user:x\",\"item:y\"],\"value_dim\"") == NULL);
         if (t_failed_checks) fprintf(stderr, "%s\n", flat.data);
         cr_buf_clear(&flat);
         cr_buf_clear(&b);
@@ -810,8 +901,8 @@ TEST(fg_json) {
     t_close(&t);
 }
 
-TEST_MAIN(CASE(combo), CASE(combo_of_too_many), CASE(combine), CASE(lookup_numbers),
-          CASE(lookup_maps_and_tokens), CASE(match), CASE(formula), CASE(formula_bad_rows),
-          CASE(formula_errors_have_a_place), CASE(overlap), CASE(kv_dot), CASE(bool_mask),
-          CASE(row_by_row_is_the_batch), CASE(text_is_typed), CASE(any_text), CASE(encoded),
-          CASE(config_errors), CASE(kinds), CASE(fg_json))
+TEST_MAIN(CASE(combo), CASE(combo_of_too_many), CASE(combine), CASE(combine_numbers),
+          CASE(no_number_no_id), CASE(lookup_numbers), CASE(lookup_maps_and_tokens), CASE(match),
+          CASE(formula), CASE(formula_bad_rows), CASE(formula_errors_have_a_place), CASE(overlap),
+          CASE(kv_dot), CASE(bool_mask), CASE(row_by_row_is_the_batch), CASE(text_is_typed),
+          CASE(any_text), CASE(encoded), CASE(config_errors), CASE(kinds), CASE(fg_json))

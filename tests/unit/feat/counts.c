@@ -126,9 +126,9 @@ TEST(computed) {
            "rows 4, ids 5, missing 1, unknown 2, cut 1");
     COUNTS(NORMAL,
            CALC("lookup_feature", "map: 'user:a', key: 'item:b', hash_bucket_size: 10, "
-                                  "separator: '|', value_dim: 1"),
-           COL("k:1|m:2", "k:1", "k", ""), COL("k|m", "z", "k", "k"),
-           "rows 4, ids 1, missing 2, unparsable 1, cut 1");
+                                  "separator: '|', value_dim: 2"),
+           COL("k:1|m:2|n:3", "k:1", "k", ""), COL("k|m|n", "z", "k", "k"),
+           "rows 4, ids 2, missing 2, unparsable 1, cut 1");
     COUNTS(NORMAL,
            CALC("match_feature", "nested_map: 'user:a', pkey: 'item:b', skey: 'ALL', "
                                  "num_buckets: 5, value_dim: 0"),

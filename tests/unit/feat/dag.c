@@ -84,6 +84,40 @@ TEST(vector_through_text) {
     t_close(&t);
 }
 
+/* a feature that is no sequence takes the steps of one as values */
+TEST(steps_as_values) {
+    t_feats t;
+    if (open_ok(
+            &t, DAG,
+            "- sequence_id_feature: {feature_name: s, expression: 'user:s', value_dim: 0, "
+            "separator: '|', default_value: '9', sequence_length: 3, stub_type: true}\n"
+            "- sequence_raw_feature: {feature_name: x, expression: 'user:x', stub_type: true, "
+            "normalizer: 'method=minmax,min=0,max=10'}\n"
+            "- id_feature: {feature_name: i, expression: 'feature:s', num_buckets: 10, "
+            "embedding_dim: 4}\n"
+            "- combo_feature: {feature_name: c, expression: ['feature:s', 'user:u'], "
+            "vocab_list: [1_a, 3_a, 9_b], embedding_dim: 4}\n"
+            "- expr_feature: {feature_name: e, variables: ['feature:x'], expression: "
+            "'reduce_sum(x)'}\n"
+            "- id_feature: {feature_name: t, expression: 'feature:x', vocab_list: ['0.5', '1'], "
+            "embedding_dim: 4}\n"
+            "- sequence_id_feature: {feature_name: q, expression: 'feature:s', num_buckets: "
+            "10, value_dim: 0, embedding_dim: 4}")) {
+        TEXT(&t, "s", "1|2;3;4;5", "");
+        TEXT(&t, "x", "5;10", "");
+        TEXT(&t, "u", "a", "b");
+        t_encode(&t);
+        CHECK(t.rc == CR_OK && t.bad.n == 0);
+        CHECK_IDS(&t, 0, IDS(1, 2, 3, 4, 9), LENS(4, 1));
+        CHECK_IDS(&t, 1, IDS(2, 1, 3, 1, 4), LENS(4, 1));
+        CHECK(t.batch.dense[0] == 1.5f && t.batch.dense[1] == 0);
+        CHECK_IDS(&t, 2, IDS(2, 3, 1), LENS(2, 1));
+        CHECK_INT(t.batch.sparse[3].steps[1], 3); /* a sequence still reads steps */
+        CHECK_INT(t.batch.sparse[3].n_ids, 5);
+    }
+    t_close(&t);
+}
+
 static void refused(const char *data, const char *features, int line, const char *message) {
     t_feats t;
     t_open(&t, data, features, false, NULL, 0);
@@ -117,8 +151,7 @@ TEST(stubs_in_fg_none) {
     t_feats t;
     if (open_ok(&t, "fg_mode: FG_NONE",
                 "- raw_feature: {feature_name: a, expression: 'user:a', stub_type: true}\n"
-                "- id_feature: {feature_name: s, expression: 'user:a', embedding_dim: 2, "
-                "stub_type: true}\n"
+                "- id_feature: {feature_name: s, expression: 'user:a', stub_type: true}\n"
                 "- combo_feature: {feature_name: c, expression: ['user:a', 'user:b'], stub_type: "
                 "true}\n"
                 "- expr_feature: {feature_name: b, variables: ['feature:a'], expression: 'a+1'}")) {
@@ -166,5 +199,5 @@ TEST(bucketize) {
     t_close(&t);
 }
 
-TEST_MAIN(CASE(chains), CASE(same_as_normal), CASE(vector_through_text), CASE(mistakes),
-          CASE(stubs_in_fg_none), CASE(bucketize))
+TEST_MAIN(CASE(chains), CASE(same_as_normal), CASE(vector_through_text), CASE(steps_as_values),
+          CASE(mistakes), CASE(stubs_in_fg_none), CASE(bucketize))

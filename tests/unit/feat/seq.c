@@ -429,11 +429,23 @@ TEST(overlap_and_dot_steps) {
     }
 }
 
+#define SEQ_COMBINE(combiner)                                                                      \
+    "- sequence_combine_feature: {feature_name: f, expression: 'user:c', num_buckets: 10, "        \
+    "embedding_dim: 16, sequence_length: 50, combiner: " combiner "}"
 TEST(combine_steps) {
     GOLD(NORMAL,
          "- sequence_combine_feature: {feature_name: f, expression: 'user:c', num_buckets: 10, "
          "embedding_dim: 4, value_map: {'1': 1}}",
          COL("1", "", NULL, "1;1"), IDS(1, 0, 0, 1, 1), ONE_EACH, STEPS(1, 1, 1, 2));
+    for (int i = 0; i < 3; i++)
+        GOLD(NORMAL,
+             i == 0   ? SEQ_COMBINE("sum, default_value: '0'")
+             : i == 1 ? SEQ_COMBINE("sum, default_value: ''")
+                      : SEQ_COMBINE("mean, default_value: '0'"),
+             COL("1\x1d"
+                 "2;3",
+                 "4", ""),
+             IDS(i == 2 ? 1 : 3, 3, 4, 0), ONE_EACH, STEPS(2, 1, 1));
     GOLD(NONE,
          S50 "{combine_feature: {feature_name: f, num_buckets: 10, embedding_dim: 4, "
              "fg_encoded_default_value: '0', value_map: {tag1: 1.0, tag2: 2.0}}}]}",
@@ -674,10 +686,6 @@ TEST(mistakes) {
     refused(NORMAL, ID("num_buckets: 9, sequence_fields: [other]"),
             "feature 'f' has no input that is a sequence");
     refused(NORMAL, BLOCK(""), "sequence_feature 's' has no features");
-    refused("fg_mode: FG_DAG",
-            ID("num_buckets: 9") "\n- id_feature: {feature_name: g, expression: 'feature:f', "
-                                 "num_buckets: 9, embedding_dim: 4}",
-            "feature 'g' reads 'f', which is a sequence");
     refused("fg_mode: FG_DAG",
             "- sequence_id_feature: {feature_name: f, expression: 'feature:g', num_buckets: 9, "
             "embedding_dim: 4}\n"

@@ -323,7 +323,10 @@ TEST(modes) {
     t_close(&t);
     open_it(&t, "fg_mode: FG_NONE", "tokenize_feature", golden("neox", ".json"),
             ", tokens_as_sequence: true");
-    TEXT(&t, "f", "1;2", "", "3");
+    TEXT(&t, "f",
+         "1\x03"
+         "2",
+         "", "3");
     t_encode(&t);
     check_steps(&t, (const int64_t[]){1, 2, 3}, 3, NULL, (const int[]){2, 0, 1}, 3);
     t_close(&t);
