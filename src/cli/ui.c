@@ -167,8 +167,15 @@ void cr_ui_metrics(const cr_eval_result *r) {
         if ((int)strlen(r->v[i].name) > width) width = (int)strlen(r->v[i].name);
     char rows[32];
     cr_ui_say("metrics on %s rows\n", cr_fmt_count(rows, (double)r->rows));
-    for (int i = 0; i < r->n; i++)
-        cr_ui_say("  %-*s  %.6f\n", width, r->v[i].name, r->v[i].value);
+    for (int i = 0; i < r->n; i++) {
+        const cr_metric_result *m = &r->v[i];
+        double error = 1.96 * cr_auc_error(m->value, m->n_pos, m->n_neg);
+        cr_ui_say("  %-*s  %.6f", width, m->name, m->value);
+        if (isfinite(error)) /* what chance alone would make of the same model on other rows */
+            cr_ui_say("  (95%%: %.4f to %.4f, %lld positives)", fmax(m->value - error, 0),
+                      fmin(m->value + error, 1), (long long)m->n_pos);
+        cr_ui_say("\n");
+    }
 }
 
 void cr_ui_next(const cr_ui *ui, const char *fmt, ...) {

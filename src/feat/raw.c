@@ -312,7 +312,10 @@ static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *
         cr_sample_ids(&self->ids, &out->value, cr_sample_arena(s));
         return;
     }
-    cr_sample_number(&self->norm, self->bounds, self->n_bounds, &out->value);
+    static const cr_norm plain = {CR_NORM_NONE, 0, 0,
+                                  NULL}; /* an encoded column holds what comes out */
+    cr_sample_number(self->encoded ? &plain : &self->norm, self->bounds, self->n_bounds,
+                     &out->value);
     out->min_values = out->max_values = (int)self->dim;
     out->single = self->dim == 1;
 }

@@ -16,7 +16,7 @@
 #include "metric/rank_int.h"
 
 struct cr_metric {
-    int64_t n_rows;
+    int64_t n_rows, n_pos;
     bool exact;
     cr_rank *rank; /* exact */
     cr_bins bins;  /* not exact */
@@ -54,7 +54,7 @@ static cr_code auc_new(cr_metric **out, const void *conf, int64_t K, cr_err *err
 }
 
 static void auc_reset(cr_metric *m) {
-    m->n_rows = 0;
+    m->n_rows = m->n_pos = 0;
     if (m->exact)
         cr_rank_reset(m->rank);
     else
@@ -67,6 +67,7 @@ static cr_code auc_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
         float p = score[i * in->pred_stride], y = in->label[i];
         if (isnan(p)) return cr_metric_nan("auc", m->n_rows, err);
         if (y != 0 && y != 1) return cr_metric_bad_label("auc", m->n_rows, (double)y, 2, err);
+        m->n_pos += y == 1;
         if (!m->exact) {
             (y == 1 ? m->bins.n_pos : m->bins.n_neg)[cr_bins_of(&m->bins, p)]++;
             continue;
@@ -79,6 +80,19 @@ static cr_code auc_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
 
 static double auc_value(const cr_metric *m) {
     return m->exact ? cr_rank_auc(m->rank) : cr_bins_value(&m->bins);
+}
+
+static void auc_classes(const cr_metric *m, int64_t *n_pos, int64_t *n_neg) {
+    *n_pos = m->n_pos;
+    *n_neg = m->n_rows - m->n_pos;
+}
+
+double cr_auc_error(double auc, int64_t n_pos, int64_t n_neg) {
+    double a = auc, p = (double)n_pos, n = (double)n_neg;
+    if (n_pos < 1 || n_neg < 1 || isnan(auc)) return NAN;
+    double q1 = a / (2 - a), q2 = 2 * a * a / (1 + a);
+    double var = a * (1 - a) + (p - 1) * (q1 - a * a) + (n - 1) * (q2 - a * a);
+    return sqrt(fmax(var, 0) / (p * n));
 }
 
 /* state of the binned form: the counts of the bins */
@@ -105,6 +119,7 @@ const cr_metric_type cr_metric_auc = {
     .reset = auc_reset,
     .update = auc_update,
     .value = auc_value,
+    .classes = auc_classes,
     .n_state = auc_n_state,
     .get = auc_get,
     .set = auc_set,

@@ -33,6 +33,8 @@ typedef struct cr_metric_type {
     void (*reset)(cr_metric *m);
     CR_CHECKED cr_code (*update)(cr_metric *m, const cr_metric_in *in, cr_err *err);
     double (*value)(const cr_metric *m); /* NaN when undefined (one class only) */
+    /* rows of label 1 and of label 0 that the value was made of; NULL: it does not go by them */
+    void (*classes)(const cr_metric *m, int64_t *n_pos, int64_t *n_neg);
     /* key in results when it depends on the config ("recall@5"); NULL: name */
     void (*label)(const void *conf, char *out, size_t size);
     /* What a training metric needs besides (NULL: cannot be one): everything seen since the reset
@@ -80,6 +82,11 @@ void cr_train_metric_set(cr_train_metric *m, const double *in);
 
 /* the grouping_key of a metric that needs a group; NULL otherwise */
 const char *cr_metric_group_key(const cr_choice *c);
+
+/* cr_auc_error: the standard error of an AUC of so many positives and negatives, as Hanley and
+ * McNeil (1982) estimate it: sqrt((A(1-A) + (P-1)(Q1-A^2) + (N-1)(Q2-A^2)) / (P N)) with Q1 =
+ * A/(2-A) and Q2 = 2A^2/(1+A). NAN without both classes. */
+double cr_auc_error(double auc, int64_t n_pos, int64_t n_neg);
 
 /* running mean of a per-row value (losses as metrics): sums in double */
 typedef struct cr_mean {

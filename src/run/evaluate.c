@@ -191,6 +191,13 @@ cr_code cr_evaluator_probe(evaluator *e, const char *paths, cr_diag *diag) {
     return code == CR_OK ? CR_OK : cr_diag_err(diag, &err);
 }
 
+static cr_metric_result metric_result(const cr_model_metric *mm, const cr_metric *m,
+                                      cr_arena *names) {
+    cr_metric_result r = {.name = cr_arena_strdup(names, mm->name), .value = mm->type->value(m)};
+    if (mm->type->classes) mm->type->classes(m, &r.n_pos, &r.n_neg);
+    return r;
+}
+
 static int by_name(const void *a, const void *b) {
     return strcmp(((const cr_metric_result *)a)->name, ((const cr_metric_result *)b)->name);
 }
@@ -251,11 +258,10 @@ cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, c
     if (code != CR_OK) return cr_diag_err(diag, &err);
     for (int i = 0; i < m->n_losses && res->n < CR_MAX_RESULTS; i++)
         if (!m->losses[i].train_only)
-            res->v[res->n++] = (cr_metric_result){cr_arena_strdup(names, m->losses[i].name),
-                                                  loss_value(m, i, &losses[i])};
+            res->v[res->n++] = (cr_metric_result){.name = cr_arena_strdup(names, m->losses[i].name),
+                                                  .value = loss_value(m, i, &losses[i])};
     for (int i = 0; i < m->n_metrics && res->n < CR_MAX_RESULTS; i++)
-        res->v[res->n++] = (cr_metric_result){cr_arena_strdup(names, m->metrics[i].name),
-                                              m->metrics[i].type->value(e->metrics[i])};
+        res->v[res->n++] = metric_result(&m->metrics[i], e->metrics[i], names);
     qsort(res->v, (size_t)res->n, sizeof(res->v[0]), by_name);
     return CR_OK;
 }

@@ -6,82 +6,106 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "layer/loss.h"
-#include "run/run_int.h"
+#include "run/doctor.h"
 
-/* below it a sample may well be constant by chance */
-enum { MANY_ROWS = 100 };
+/* ---- a sample of each data set ---- */
 
-typedef struct sample {
-    const char *name; /* "train", "eval" */
-    const char *key;  /* of the config */
-    const char *paths;
-    int64_t rows, bad_rows;
-    int64_t all_rows; /* 0: not known */
-    /* per label field */
-    int n_labels;
-    double *label_sum, *label_squares;
-    cr_feature_counts *counts; /* per feature; NULL: not read */
-} sample;
+static void begin_stats(report *r, sample *s) {
+    cr_arena *a = &r->j.cfg.arena;
+    const cr_features *fs = r->j.features;
+    s->n_labels = fs->n_labels;
+    s->n_weights = fs->n_weights;
+    s->labels = CR_NEW_N(a, col_stats, fs->n_labels + 1);
+    s->weights = CR_NEW_N(a, col_stats, fs->n_weights + 1);
+    s->positives = CR_NEW_N(a, int64_t, fs->n_labels + 1);
+    s->counts = CR_NEW_N(a, cr_feature_counts, fs->n + 1);
+    s->stats = CR_NEW_N(a, col_stats, fs->n + 1);
+    s->joint = CR_NEW_N(a, col_joint, fs->n * fs->n_labels + 1);
+    for (int i = 0; i < fs->n_labels; i++)
+        cr_stats_init(&s->labels[i], true, a);
+    for (int i = 0; i < fs->n_weights; i++)
+        cr_stats_init(&s->weights[i], true, a);
+    for (int i = 0; i < fs->n; i++)
+        cr_stats_init(&s->stats[i], !fs->v[i]->sparse, a);
+}
 
-typedef struct report {
-    job j;
-    cr_diag *diag;
-    sample samples[2];
-    int n_samples;
-    int64_t tables, state, dense, buffers, data; /* bytes */
-    int n_ops;                                   /* of plug-ins, and is one wrong? */
-    bool bad_ops;
-} report;
+/* value: the only one of row r */
+static void add_joint(sample *s, int feature, const cr_batch *b, int64_t r, uint64_t value,
+                      double number) {
+    for (int i = 0; i < s->n_labels; i++)
+        cr_joint_add(&s->joint[feature * s->n_labels + i], value, number, b->labels[i][r]);
+}
 
-static void add_labels(report *r, sample *s, const cr_batch *b) {
-    if (!s->label_sum) {
-        s->n_labels = b->n_labels;
-        s->label_sum = CR_NEW_N(&r->j.cfg.arena, double, b->n_labels + 1);
-        s->label_squares = CR_NEW_N(&r->j.cfg.arena, double, b->n_labels + 1);
+static void add_feature(sample *s, int k, const cr_feature *f, const cr_batch *b) {
+    col_stats *c = &s->stats[k];
+    if (f->sparse) {
+        const cr_jagged *g = &b->sparse[f->slot];
+        int64_t steps = g->steps ? g->steps[b->n_rows] : b->n_rows,
+                n_ids = g->off ? g->off[steps] : steps;
+        for (int64_t i = 0; i < n_ids; i++)
+            cr_stats_id(c, g->ids[i]);
+        for (int64_t r = 0; r < b->n_rows && !g->steps; r++) {
+            int64_t at = g->off ? g->off[r] : r, n = g->off ? g->off[r + 1] - at : 1;
+            if (n <= 1) add_joint(s, k, b, r, n ? (uint64_t)g->ids[at] : UINT64_MAX, 0);
+        }
+    } else if (f->seq) {
+        const cr_dense_seq *q = &b->dense_seq[f->slot];
+        for (int64_t i = 0; i < q->steps[b->n_rows] * q->width; i++)
+            cr_stats_number(c, q->v[i]);
+    } else {
+        for (int64_t r = 0; r < b->n_rows; r++) {
+            const float *x = b->dense + r * b->dense_width + f->dense_off;
+            for (int64_t i = 0; i < f->value_dim; i++)
+                cr_stats_number(c, x[i]);
+            uint32_t bits;
+            memcpy(&bits, x, sizeof(bits));
+            if (f->value_dim == 1) add_joint(s, k, b, r, bits, (double)x[0]);
+        }
     }
+}
+
+static void add_batch(report *r, sample *s, const cr_batch *b) {
+    s->rows += b->n_rows;
     for (int k = 0; k < s->n_labels; k++)
         for (int64_t i = 0; i < b->n_rows; i++) {
-            double y = (double)b->labels[k][i];
-            s->label_sum[k] += y;
-            s->label_squares[k] += y * y;
+            cr_stats_number(&s->labels[k], b->labels[k][i]);
+            s->positives[k] += b->labels[k][i] == 1;
         }
+    for (int k = 0; k < s->n_weights; k++)
+        for (int64_t i = 0; i < b->n_rows; i++)
+            cr_stats_number(&s->weights[k], b->weights[k][i]);
+    for (int k = 0; k < r->j.features->n; k++)
+        if (!r->j.features->v[k]->stub) add_feature(s, k, r->j.features->v[k], b);
 }
 
 static double mean_label(const sample *s, int k) {
-    return s->rows && k < s->n_labels ? s->label_sum[k] / (double)s->rows : NAN;
+    return s->rows && k < s->n_labels ? s->labels[k].mean : NAN;
 }
 
-/* l2_loss begins at 0 (or label_mean) and moves by small steps; labels far from there take long */
-static void check_mean(const report *r, const sample *s, const cr_msgs *losses, int label) {
-    if (label < 0 || label >= s->n_labels) return;
-    double n = (double)s->rows, mean = mean_label(s, label),
-           spread = sqrt(fmax(s->label_squares[label] / n - mean * mean, 0));
-    for (int64_t i = 0; i < losses->n; i++) {
-        const cr_loss_conf *l = losses->v[i];
-        const cr_loss_type *type = l->loss.m->type;
-        if (!type->offset || fabs(mean - type->offset(l->loss.conf)) <= 2 * spread) continue;
-        cr_diag_add(
-            r->diag, CR_SEV_WARN, CR_ECONF, ((const cr_conf_base *)l->loss.conf)->at,
-            "the labels lie around %.4g, %s begins at %.4g and would learn that first; write "
-            "%s { label_mean: %.4g }",
-            mean, type->name, type->offset(l->loss.conf), type->name, mean);
+static void list_files(report *r, sample *s) {
+    char **paths;
+    size_t n;
+    if (cr_glob(&r->j.cfg.arena, s->paths, r->j.reader->exts, &paths, &n, NULL) != CR_OK) return;
+    s->files = CR_NEW_N(&r->j.cfg.arena, data_file, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        struct stat st;
+        if (stat(paths[i], &st) == 0)
+            s->files[s->n_files++] = (data_file){.path = paths[i],
+                                                 .dev = (uint64_t)st.st_dev,
+                                                 .ino = (uint64_t)st.st_ino,
+                                                 .size = st.st_size};
     }
 }
 
-static void check_means(const report *r, const sample *s) {
-    const cr_model_conf *m = r->j.root->model_config;
-    const cr_task_conf *t = cr_model_tower(m, 0);
-    if (s->rows < 100 || strcmp(s->name, "train") != 0) return;
-    if (!t) check_mean(r, s, &m->losses, 0);
-    for (int64_t i = 0; (t = cr_model_tower(m, i)); i++)
-        for (int k = 0; k < r->j.features->n_labels; k++)
-            if (strcmp(r->j.features->labels[k], t->label_name) == 0)
-                check_mean(r, s, &t->losses, k);
+static int64_t rows_of_counts(const report *r, const sample *s, int64_t least) {
+    for (int i = 0; i < r->j.features->n; i++)
+        if (s->counts[i].rows > least) return s->counts[i].rows;
+    return least;
 }
 
 static void read_sample(report *r, sample *s, int64_t want) {
@@ -95,19 +119,28 @@ static void read_sample(report *r, sample *s, int64_t want) {
                   .any_bad = true,
                   .silent = true};
     if (cr_job_loader(&r->j, &d, &l, r->diag) != CR_OK) return;
+    list_files(r, s);
+    begin_stats(r, s);
+    bool counted = false;
     for (bool done = false; !done && s->rows < want;) {
         cr_batch *b;
         if (cr_loader_next(l, &b, &done, &err) != CR_OK) {
             cr_diag_err(r->diag, &err);
             break;
         }
+        s->complete = done;
         if (!b) continue;
-        s->rows += b->n_rows;
-        add_labels(r, s, b);
+        if (counted && b->n_rows > want - s->rows) b->n_rows = want - s->rows;
+        add_batch(r, s, b);
         cr_loader_release(l, b);
+        /* Counts are those of whole blocks. Once enough rows were seen the rest of their blocks is
+         * read too, so that all numbers speak of the same rows. */
+        if (counted || s->rows < want) continue;
+        counted = true;
+        cr_loader_tally(l, s->counts);
+        want = rows_of_counts(r, s, want);
     }
-    s->counts = CR_NEW_N(&r->j.cfg.arena, cr_feature_counts, r->j.features->n + 1);
-    cr_loader_tally(l, s->counts);
+    if (!counted) cr_loader_tally(l, s->counts);
     cr_loader_stats st;
     cr_loader_get_stats(l, &st);
     s->bad_rows = st.bad_rows;
@@ -124,52 +157,9 @@ static void read_sample(report *r, sample *s, int64_t want) {
                     : s->rows == 0     ? ": correct the data or the config"
                                        : ": correct them or raise it");
     cr_loader_free(l);
-    check_means(r, s);
     if (s->rows == 0 && cr_diag_code(r->diag) == CR_OK)
         cr_diag_add(r->diag, CR_SEV_ERROR, CR_EDATA, cr_conf_at(r->j.root, s->key),
                     "%s data '%s' holds no rows; check the path and the files", s->name, s->paths);
-}
-
-/* what one data set shows of a feature, by the most telling cause; false: nothing to tell */
-static bool check_feature(const report *r, const cr_feature *f, const sample *s,
-                          const cr_feature_counts *c) {
-    if (cr_counts_absent(f, c))
-        cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
-                    "feature '%s' is missing in all %lld sampled rows of %s data; is its column "
-                    "right?",
-                    f->name, (long long)c->rows, s->name);
-    else if (c->unknown > 0 && c->unknown == c->ids)
-        cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
-                    "feature '%s': none of the %lld sampled values of %s data is in its "
-                    "vocabulary; compare it with what the column holds (a bool is 0 or 1, a date a "
-                    "number)",
-                    f->name, (long long)c->unknown, s->name);
-    else if (c->out_of_range > 0)
-        cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
-                    "feature '%s': %lld of %lld sampled ids of %s data lie outside 0 .. %lld (e.g. "
-                    "%lld) and are taken as 0; raise num_buckets or fix the data",
-                    f->name, (long long)c->out_of_range, (long long)c->ids, s->name,
-                    (long long)f->num_embeddings - 1, (long long)c->first_bad);
-    else if (cr_counts_constant(c) && s->rows >= MANY_ROWS && f->n_columns > 0)
-        cr_diag_add(r->diag, CR_SEV_WARN, CR_EDATA, f->at,
-                    "feature '%s' is the same in all %lld sampled rows of %s data and tells "
-                    "nothing apart; check its column, or remove the feature",
-                    f->name, (long long)c->rows, s->name);
-    else
-        return false;
-    return true;
-}
-
-/* Each data set by itself: a column that only the training data lacks is what one wants to know.
- * Of a mistake in both the first is told. */
-static void check_features(const report *r) {
-    for (int i = 0; i < r->j.features->n; i++) {
-        const cr_feature *f = r->j.features->v[i];
-        for (int k = 0; k < r->n_samples && !f->stub; k++) {
-            const sample *s = &r->samples[k];
-            if (s->counts && check_feature(r, f, s, &s->counts[i])) break;
-        }
-    }
 }
 
 static void measure(report *r) {
@@ -203,6 +193,57 @@ static void measure(report *r) {
     }
 }
 
+/* ---- telling ---- */
+
+/* what the features of a data set look like: the numbers of the table and of the JSON */
+static const double quantiles[] = {0.25, 0.5, 0.75};
+enum { N_QUANTILES = 3 };
+
+static void tell_number(cr_buf *out, double x) {
+    char text[32];
+    snprintf(text, sizeof(text), "%.5g", x);
+    cr_buf_printf(out, " %10s", text);
+}
+
+static void tell_feature(const report *r, const sample *s, int k, int width, cr_buf *out) {
+    const cr_feature *f = r->j.features->v[k];
+    const col_stats *c = &s->stats[k];
+    bool exact;
+    double distinct = cr_stats_distinct(c, &exact), q[N_QUANTILES];
+    char about[32];
+    snprintf(about, sizeof(about), "%s%.0f", exact ? "" : "~", distinct);
+    cr_buf_printf(out, "  %-*s %9lld %9s", width, f->name, (long long)s->counts[k].missing, about);
+    if (f->sparse) {
+        cr_buf_printf(out, "  ids, %.3g per row\n", (double)c->n / (double)s->rows);
+        return;
+    }
+    cr_stats_quantiles(c, quantiles, N_QUANTILES, q);
+    tell_number(out, c->min);
+    for (int i = 0; i < N_QUANTILES; i++)
+        tell_number(out, q[i]);
+    tell_number(out, c->max);
+    tell_number(out, c->mean);
+    tell_number(out, cr_stats_sd(c));
+    cr_buf_char(out, '\n');
+}
+
+static void tell_features(const report *r, const sample *s, cr_buf *out) {
+    static const char *const titles[] = {"min", "25%", "50%", "75%", "max", "mean", "sd"};
+    int width = 7;
+    for (int i = 0; i < r->j.features->n; i++)
+        if ((int)strlen(r->j.features->v[i]->name) > width)
+            width = (int)strlen(r->j.features->v[i]->name);
+    if (width > 40) width = 40;
+    cr_buf_printf(out, "features  of the %lld rows of %s data, as the model gets them\n",
+                  (long long)s->rows, s->name);
+    cr_buf_printf(out, "  %-*s %9s %9s", width, "feature", "missing", "distinct");
+    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+        cr_buf_printf(out, " %10s", titles[i]);
+    cr_buf_char(out, '\n');
+    for (int i = 0; i < r->j.features->n; i++)
+        if (!r->j.features->v[i]->stub) tell_feature(r, s, i, width, out);
+}
+
 static void tell_text(const report *r, cr_buf *out) {
     char a[32], b[32], c[32], d[32], e[32], f[32], all[48];
     const cr_model *m = r->j.model;
@@ -229,6 +270,7 @@ static void tell_text(const report *r, cr_buf *out) {
         cr_buf_printf(out, "%s, %lld bad row%s: %s\n", s->n_labels == 0 ? " 0" : "",
                       (long long)s->bad_rows, s->bad_rows == 1 ? "" : "s", s->paths);
     }
+    if (r->n_samples > 0 && r->samples[0].rows > 0) tell_features(r, &r->samples[0], out);
     cr_buf_printf(
         out, "memory    %s: tables %s, optimizer state %s, dense %s, step buffers %s, data %s\n",
         cr_fmt_bytes(a, (double)(r->tables + r->state + r->dense + r->buffers + r->data)),
@@ -241,6 +283,42 @@ static void tell_text(const report *r, cr_buf *out) {
     cr_buf_printf(out, "machine   %d cores, %s free, kernels %s\n", cr_cpu_count(),
                   cr_fmt_bytes(a, (double)cr_mem_available()),
                   cr_cpu_level_name(cr_cpu_level_max()));
+}
+
+static void json_features(const report *r, const sample *s, cr_jw *w) {
+    static const char *const names[N_QUANTILES] = {"q25", "q50", "q75"};
+    for (int i = 0; i < s->n_labels; i++) {
+        if (i == 0) cr_jw_obj(w, "positives");
+        cr_jw_i64(w, r->j.features->labels[i], s->positives[i]);
+        if (i == s->n_labels - 1) cr_jw_end(w);
+    }
+    cr_jw_arr(w, "features");
+    for (int i = 0; i < r->j.features->n; i++) {
+        const cr_feature *f = r->j.features->v[i];
+        const col_stats *c = &s->stats[i];
+        bool exact;
+        if (f->stub) continue;
+        cr_jw_obj(w, NULL);
+        cr_jw_str(w, "name", f->name);
+        cr_jw_i64(w, "missing", s->counts[i].missing);
+        cr_jw_f64(w, "distinct", cr_stats_distinct(c, &exact));
+        cr_jw_bool(w, "distinct_is_exact", exact);
+        if (f->sparse) {
+            cr_jw_i64(w, "ids", c->n);
+        } else {
+            double q[N_QUANTILES];
+            cr_stats_quantiles(c, quantiles, N_QUANTILES, q);
+            cr_jw_i64(w, "numbers", c->n);
+            cr_jw_f64(w, "min", c->min);
+            for (int k = 0; k < N_QUANTILES; k++)
+                cr_jw_f64(w, names[k], q[k]);
+            cr_jw_f64(w, "max", c->max);
+            cr_jw_f64(w, "mean", c->mean);
+            cr_jw_f64(w, "sd", cr_stats_sd(c));
+        }
+        cr_jw_end(w);
+    }
+    cr_jw_end(w);
 }
 
 static void tell_json(const report *r, cr_buf *out) {
@@ -267,6 +345,18 @@ static void tell_json(const report *r, cr_buf *out) {
                 cr_jw_f64(&w, r->j.features->labels[k], mean_label(s, k));
             cr_jw_end(&w);
         }
+        if (s->rows > 0) json_features(r, s, &w);
+        cr_jw_end(&w);
+    }
+    cr_jw_end(&w);
+    cr_jw_arr(&w, "findings");
+    for (int i = 0; i < r->n_findings; i++) {
+        const finding *f = &r->findings[i];
+        cr_jw_obj(&w, NULL);
+        cr_jw_str(&w, "check", f->check);
+        cr_jw_str(&w, "data", f->data);
+        cr_jw_str(&w, "subject", f->subject);
+        cr_jw_str(&w, "message", f->message);
         cr_jw_end(&w);
     }
     cr_jw_end(&w);
@@ -307,7 +397,7 @@ cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
         cr_job_check_begin(&r.j, diag);
         for (int i = 0; i < r.n_samples; i++)
             read_sample(&r, &r.samples[i], want);
-        check_features(&r);
+        cr_doctor(&r);
         measure(&r);
         size_t before = diag->n_errors;
         r.n_ops = cr_model_check_ops(r.j.model, diag);

@@ -59,6 +59,7 @@ extern volatile int cr_stop_requested;
 typedef struct cr_metric_result {
     const char *name;
     double value;
+    int64_t n_pos, n_neg; /* of an AUC: rows of each label; else 0 */
 } cr_metric_result;
 #define CR_MAX_RESULTS 128
 typedef struct cr_eval_result {

@@ -30,7 +30,7 @@ cr_code cr_train_metrics_new(train_metrics **out, job *j, cr_err *err) {
             cr_train_metrics_free(t);
             return code;
         }
-        t->result.v[t->result.n++] = (cr_metric_result){mm->name, 0};
+        t->result.v[t->result.n++] = (cr_metric_result){.name = mm->name};
     }
     *out = t;
     return CR_OK;

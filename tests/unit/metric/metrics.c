@@ -169,6 +169,28 @@ TEST(no_memory) {
     cr_metric_grouped_auc.free_(m);
 }
 
+/* the first example of Hanley and McNeil (1982): 51 and 58 rows, area 0.893 */
+TEST(auc_error) {
+    CHECK_NEAR(cr_auc_error(0.893, 51, 58), 0.0325, 5e-5, 0);
+    CHECK_NEAR(cr_auc_error(1, 10, 10), 0, 1e-12, 0);
+    CHECK(isnan(cr_auc_error(0.5, 0, 10)) && isnan(cr_auc_error(NAN, 10, 10)));
+    const float p[] = {0.1F, 0.9F, 0.4F}, y[] = {0, 1, 1};
+    cr_auc_conf conf = {.exact = true};
+    cr_metric *m;
+    cr_err err;
+    int64_t pos, neg;
+    cr_metric_in in = {.n_rows = 3, .K = 1, .pred = p, .pred_stride = 1, .label = y};
+    CHECK_INT(cr_metric_auc.new_(&m, &conf, 1, &err), CR_OK);
+    CHECK_INT(cr_metric_auc.update(m, &in, &err), CR_OK);
+    cr_metric_auc.classes(m, &pos, &neg);
+    CHECK_INT(pos, 2);
+    CHECK_INT(neg, 1);
+    cr_metric_auc.reset(m);
+    cr_metric_auc.classes(m, &pos, &neg);
+    CHECK_INT(pos + neg, 0);
+    cr_metric_auc.free_(m);
+}
+
 TEST(cleanup) {
     golden_clear(&G);
     CHECK(G.n == 0);
@@ -176,4 +198,4 @@ TEST(cleanup) {
 
 TEST_MAIN(CASE(auc), CASE(grouped_auc), CASE(accuracy), CASE(errors), CASE(logloss),
           CASE(auc_of_two_classes), CASE(auc_of_many_rows), CASE(undefined_is_nan), CASE(refusals),
-          CASE(no_memory), CASE(cleanup))
+          CASE(no_memory), CASE(auc_error), CASE(cleanup))
