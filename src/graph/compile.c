@@ -196,9 +196,9 @@ static void plan_buffers(cr_exec *ex) {
         }
     for (int i = 0; i < g->n; i++)
         ex->slots[i].clear = g->nodes[i]->cls == CR_PARAM && ex->slots[i].grad && grad[i].first < 0;
-    placed **live = CR_NEW_N(&ex->arena, placed *, 1 + g->n_axes);
-    int *n_live = CR_NEW_N(&ex->arena, int, 1 + g->n_axes);
-    for (int i = 0; i <= g->n_axes; i++)
+    placed **live = CR_NEW_N(&ex->arena, placed *, 2 + g->n_axes);
+    int *n_live = CR_NEW_N(&ex->arena, int, 2 + g->n_axes);
+    for (int i = 0; i < 2 + g->n_axes; i++)
         live[i] = CR_NEW_N(&ex->arena, placed, 2 * g->n + 1);
     for (int pos = 0; pos < ex->n_code; pos++)
         for (int i = 0; i < g->n; i++) {
@@ -234,7 +234,8 @@ static void plan_buffers(cr_exec *ex) {
 void cr_exec_compile(cr_exec *ex) {
     cr_graph *g = ex->g;
     ex->slots = CR_NEW_N(&ex->arena, slot, g->n + 1);
-    ex->spaces = CR_NEW_N(&ex->arena, space, 1 + g->n_axes);
+    ex->spaces = CR_NEW_N(&ex->arena, space, 2 + g->n_axes);
+    ex->positions = CR_NEW_N(&ex->arena, int64_t, g->n_axes + 1);
     for (int i = 0; i < g->n; i++)
         if (g->nodes[i]->lane || g->nodes[i]->lane_back) ex->range_rows = cr_range_rows(ex);
     mark_used(ex);
@@ -248,7 +249,7 @@ void cr_exec_compile(cr_exec *ex) {
             s->sum_off = ex->n_sums;
             ex->n_sums += n->width;
         }
-        int64_t rows = n->op && n->op->batch     ? ex->max_rows
+        int64_t rows = n->op && n->op->batch     ? ex->all_max_rows
                        : n->lane || n->lane_back ? ex->range_rows
                                                  : CR_MAX_TILE;
         if (n->scratch + n->scratch_row * rows > ex->scratch)
@@ -258,7 +259,9 @@ void cr_exec_compile(cr_exec *ex) {
         for (int k = 0; n->op && n->op->batch && k < n->n_in; k++) {
             if (n->in[k]->cls == CR_PARAM) CR_BUG("a batch op cannot have parameters");
             ex->slots[n->in[k]->id].batch_user = true;
+            ex->slots[n->in[k]->id].all = n->in[k]->cls == CR_ROW;
         }
+        if (n->op && n->op->batch) s->all = true;
         s->pack_off = ex->n_packed;
         ex->n_packed += cr_up16(n->pack);
         ex->n_preps += n->n_prepare;

@@ -1,6 +1,8 @@
 /*
  * exec.c - running a plan. Threads take lanes (training) or tiles (inference); the sums of the
- * lanes are combined by one balanced tree, ((0+1)+(2+3))+((4+5)+(6+7)), whoever computed them.
+ * lanes are combined by one balanced tree, ((0+1)+(2+3))+((4+5)+(6+7)), whichever thread or process
+ * computed them. Where other processes hold other lanes of the batch, the executors meet at the end
+ * of each phase for its sums, before batch ops for the rows they need, and once for gradients.
  */
 #include "graph/exec.h"
 
@@ -79,17 +81,26 @@ static cr_code alloc(cr_exec *ex, cr_err *err) {
     ex->spaces[0].tile = ex->tile_rows;
     ex->spaces[0].cap = ex->max_rows;
     CR_TRY(alloc_space(ex, &ex->spaces[0], err));
+    space *all = &ex->spaces[1 + ex->g->n_axes];
+    all->cap = ex->all_max_rows;
+    CR_TRY(alloc_space(ex, all, err));
     CR_TRY(big(&ex->scratch_mem, &ex->scratch_size, cr_up16(ex->scratch + 64) * threads, "scratch",
                err));
     CR_TRY(big(&ex->packed, &ex->packed_size, ex->n_packed, "packed weights", err));
     if (ex->mode == CR_TRAIN)
-        CR_TRY(big(&ex->lane_grads, &ex->grads_size, ex->g->n_grads * ex->lanes,
+        CR_TRY(big(&ex->lane_grads, &ex->grads_size, ex->g->n_grads * ex->lanes.n,
                    "gradients of the lanes", err));
+    if (ex->mode == CR_TRAIN && ex->lanes.meet)
+        CR_TRY(big(&ex->node_grads, &ex->node_grads_size, ex->g->n_grads * ex->lanes.n_nodes,
+                   "gradients of other parts", err));
     void *p;
-    ex->sums_size = (size_t)(2 * ex->n_sums * (ex->lanes + 1) + 1) * sizeof(double);
+    int64_t stride = 2 * ex->n_sums, per_node = stride > ex->g->n_axes ? stride : ex->g->n_axes;
+    ex->sums_size =
+        (size_t)(stride * (ex->lanes.n + 1) + per_node * ex->lanes.n_nodes + 1) * sizeof(double);
     CR_TRY(cr_try_alloc(&p, ex->sums_size, "batch sums", err));
     ex->lane_sums = p;
-    ex->sums = ex->lane_sums + 2 * ex->n_sums * ex->lanes;
+    ex->node_sums = ex->lane_sums + stride * ex->lanes.n;
+    ex->sums = ex->node_sums + per_node * ex->lanes.n_nodes;
     CR_TRY(cr_try_alloc(&p, (size_t)(2 * ex->n_sums + 1) * sizeof(float), "batch values", err));
     ex->whole = p;
     return CR_OK;
@@ -101,8 +112,10 @@ cr_code cr_exec_new(cr_exec **out, const cr_exec_opts *o, cr_pool *pool, cr_err 
     ex->g = o->graph;
     ex->pool = pool;
     ex->mode = o->mode;
-    ex->lanes = o->lanes;
-    ex->max_rows = o->max_rows;
+    CR_ASSERT(!o->meet || o->mode == CR_TRAIN);
+    cr_lanes_init(&ex->lanes, o->lanes, o->meet, &ex->arena);
+    ex->all_max_rows = o->max_rows;
+    ex->max_rows = cr_lanes_max_rows(&ex->lanes, o->max_rows);
     CR_ASSERT(o->tile_rows <= CR_MAX_TILE);
     cr_exec_compile(ex);
     ex->tile_rows = o->tile_rows ? o->tile_rows : choose_tile(ex);
@@ -117,11 +130,12 @@ cr_code cr_exec_new(cr_exec **out, const cr_exec_opts *o, cr_pool *pool, cr_err 
 
 void cr_exec_free(cr_exec *ex) {
     if (!ex) return;
-    for (int i = 0; ex->spaces && i <= ex->g->n_axes; i++)
+    for (int i = 0; ex->spaces && i < 2 + ex->g->n_axes; i++)
         free_space(&ex->spaces[i]);
     if (ex->scratch_mem) cr_big_free(ex->scratch_mem, ex->scratch_size);
     if (ex->packed) cr_big_free(ex->packed, ex->packed_size);
     if (ex->lane_grads) cr_big_free(ex->lane_grads, ex->grads_size);
+    if (ex->node_grads) cr_big_free(ex->node_grads, ex->node_grads_size);
     cr_free(ex->lane_sums);
     cr_free(ex->whole);
     cr_arena_clear(&ex->arena);
@@ -210,9 +224,9 @@ static void clear_grads(const cr_exec *ex, float *grads, bool all) {
 
 static void run_lane(void *ctx, int64_t item, int thread) {
     cr_exec *ex = ctx;
-    int lane = (int)item;
-    int64_t n = ex->run->n_rows;
-    int64_t row = cr_lane_begin(n, ex->lanes, lane), end = cr_lane_begin(n, ex->lanes, lane + 1);
+    int lane = (int)item, l = ex->lanes.first + lane;
+    int64_t row = cr_lane_begin(ex->all_rows, ex->lanes.all, l) - ex->row0,
+            end = cr_lane_begin(ex->all_rows, ex->lanes.all, l + 1) - ex->row0;
     if (ex->cur_phase == 0) {
         memset(ex->lane_sums + 2 * ex->n_sums * lane, 0, (size_t)(2 * ex->n_sums) * sizeof(double));
         clear_grads(ex, ex->lane_grads + ex->g->n_grads * lane, row == end);
@@ -243,42 +257,67 @@ static void run_prep(void *ctx, int64_t item, int thread) {
                       ex->mode == CR_TRAIN);
 }
 
-/* combine the lanes' doubles [off, off+n) into ex->sums */
-static void combine(cr_exec *ex, int64_t off, int64_t n) {
-    double *s = ex->lane_sums;
+/* the doubles [off, off + n) of the lanes of each node that is here, combined, to node_sums + to;
+ * the values of a node are `width` */
+static void combine_here(cr_exec *ex, int64_t off, int64_t n, int64_t to, int64_t width) {
+    const cr_lanes *t = &ex->lanes;
     int64_t stride = 2 * ex->n_sums;
-    for (int step = 1; step < ex->lanes; step *= 2)
-        for (int l = 0; l < ex->lanes; l += 2 * step)
-            for (int64_t i = off; i < off + n; i++)
-                s[l * stride + i] += s[(l + step) * stride + i];
-    memcpy(ex->sums + off, s + off, (size_t)n * sizeof(double));
+    for (int k = t->mine; k < t->mine + t->n_mine; k++) {
+        double *s = ex->lane_sums + (t->node[k].lane - t->first) * stride;
+        for (int step = 1; step < t->node[k].n; step *= 2)
+            for (int l = 0; l < t->node[k].n; l += 2 * step)
+                for (int64_t i = off; i < off + n; i++)
+                    s[l * stride + i] += s[(l + step) * stride + i];
+        memcpy(ex->node_sums + k * width + to, s + off, (size_t)n * sizeof(double));
+    }
 }
 
-static int64_t batch_rows(const cr_run *run, const cr_node *n) {
-    return n->cls == CR_SEQ ? run->axes[n->axis][run->n_rows] : run->n_rows;
+/* rows of a node in the global batch */
+static int64_t batch_rows(const cr_exec *ex, const cr_node *n) {
+    return n->cls == CR_SEQ ? ex->positions[n->axis] : ex->all_rows;
 }
 
-/* after a phase: finish the WHOLE values and gradients it completed */
+static void finish_value(cr_exec *ex, const cr_node *n, const double *sum) {
+    const slot *s = &ex->slots[n->id];
+    float *v = ex->whole + s->sum_off;
+    memcpy(ex->sums + s->sum_off, sum, (size_t)n->width * sizeof(double));
+    if (n->op->finish)
+        n->op->finish(n, sum, v, batch_rows(ex, n->in[0]));
+    else
+        for (int64_t k = 0; k < n->width; k++)
+            v[k] = (float)sum[k];
+}
+
+static void finish_grad(cr_exec *ex, const cr_node *n, const double *sum) {
+    float *v = ex->whole + ex->n_sums + ex->slots[n->id].sum_off;
+    for (int64_t k = 0; k < n->width; k++)
+        v[k] = (float)sum[k];
+}
+
+/* After a phase: finish the WHOLE values and gradients it completed. First this holder's part of
+ * all of them, then one meeting, then the values. */
 static void finish_phase(cr_exec *ex, int p) {
-    for (int i = 0; i < ex->g->n; i++) {
-        const cr_node *n = ex->g->nodes[i];
-        const slot *s = &ex->slots[i];
-        if (n->cls != CR_WHOLE || !s->used) continue;
-        if (s->ph_f == p) {
-            combine(ex, s->sum_off, n->width);
-            float *v = ex->whole + s->sum_off;
-            if (n->op->finish)
-                n->op->finish(n, ex->sums + s->sum_off, v, batch_rows(ex->run, n->in[0]));
-            else
-                for (int64_t k = 0; k < n->width; k++)
-                    v[k] = (float)ex->sums[s->sum_off + k];
+    enum { COUNT, COMBINE, FINISH };
+    int64_t width = 0;
+    for (int pass = COUNT; pass <= FINISH; pass++) {
+        int64_t at = 0;
+        for (int i = 0; i < ex->g->n; i++) {
+            const cr_node *n = ex->g->nodes[i];
+            const slot *s = &ex->slots[i];
+            if (n->cls != CR_WHOLE || !s->used) continue;
+            bool done[] = {s->ph_f == p, s->ph_b == p + 1 && !n->loss};
+            for (int k = 0; k < 2; k++) {
+                if (!done[k]) continue;
+                if (pass == COMBINE)
+                    combine_here(ex, k * ex->n_sums + s->sum_off, n->width, at, width);
+                if (pass == FINISH) (k ? finish_grad : finish_value)(ex, n, ex->node_sums + at);
+                at += n->width;
+            }
         }
-        if (s->ph_b == p + 1 && !n->loss) {
-            int64_t off = ex->n_sums + s->sum_off;
-            combine(ex, off, n->width);
-            for (int64_t k = off; k < off + n->width; k++)
-                ex->whole[k] = (float)ex->sums[k];
-        }
+        if (pass == COUNT) width = at;
+        if (pass != COMBINE || width == 0) continue;
+        cr_lanes_gather(&ex->lanes, ex->node_sums, width, sizeof(double));
+        cr_lanes_join_f64(&ex->lanes, ex->node_sums, width);
     }
 }
 
@@ -289,9 +328,28 @@ static void fold_params(const cr_exec *ex) {
     }
 }
 
-/* the gradients of folded parameters on to what they are made of: into lane 0, in reverse order of
- * making, so that a folded input is complete when its turn comes */
+static void sum_lanes(const cr_exec *ex, int lane, int lanes, int64_t first, int64_t n, float *out);
+
+/* floats [first, first + n) of the parameters' gradients: this holder's nodes to the others, and
+ * theirs here */
+static void meet_grads(cr_exec *ex, int64_t first, int64_t n) {
+    const cr_lanes *t = &ex->lanes;
+    if (!t->meet || n == 0) return;
+    /* one node after the other, as the meeting wants them; apart again where others read them */
+    float *met = ex->node_grads;
+    for (int k = t->mine; k < t->mine + t->n_mine; k++)
+        sum_lanes(ex, t->node[k].lane - t->first, t->node[k].n, first, n, met + k * n);
+    cr_lanes_gather(t, met, n, sizeof(float));
+}
+
+/* the gradients of folded parameters on to what they are made of: into lane 0, by its holder, in
+ * reverse order of making, so that a folded input is complete when its turn comes */
 static void unfold_grads(cr_exec *ex) {
+    int64_t folded = ex->g->n_grads - ex->g->n_trainable;
+    meet_grads(ex, ex->g->n_trainable, folded);
+    ex->met_first = ex->g->n_trainable;
+    ex->met_n = folded;
+    if (ex->lanes.first > 0) return;
     for (int i = ex->g->n - 1; i >= 0; i--) {
         const cr_node *n = ex->g->nodes[i];
         if (!ex->slots[i].grad || !n->op || !n->op->unfold) continue;
@@ -305,11 +363,56 @@ static void unfold_grads(cr_exec *ex) {
     }
 }
 
-void cr_exec_run(cr_exec *ex, const cr_run *run) {
-    CR_ASSERT(run->n_rows <= ex->max_rows);
-    for (int a = 0; a < ex->g->n_axes; a++)
-        CR_ASSERT(run->axes[a][run->n_rows] <= ex->spaces[1 + a].cap);
+/* what this holder and the others have of the batch */
+static void begin(cr_exec *ex, const cr_run *run) {
+    const cr_lanes *t = &ex->lanes;
     ex->run = run;
+    ex->all_rows = run->all_rows ? run->all_rows : run->n_rows;
+    ex->row0 = cr_lanes_row0(t, ex->all_rows);
+    CR_ASSERT(ex->all_rows <= ex->all_max_rows && run->n_rows <= ex->max_rows);
+    CR_ASSERT(run->n_rows == cr_lanes_rows(t, ex->all_rows));
+    for (int a = 0; a < ex->g->n_axes; a++) {
+        ex->positions[a] = run->axes[a][run->n_rows];
+        CR_ASSERT(ex->positions[a] <= ex->spaces[1 + a].cap);
+    }
+    if (!t->meet || ex->g->n_axes == 0) return;
+    /* positions are whole numbers: their sum as doubles is exact in any order */
+    int64_t n = ex->g->n_axes;
+    double *v = ex->node_sums;
+    for (int k = t->mine; k < t->mine + t->n_mine; k++)
+        for (int a = 0; a < n; a++)
+            v[k * n + a] = k == t->mine ? (double)ex->positions[a] : 0;
+    cr_lanes_gather(t, v, n, sizeof(double));
+    cr_lanes_join_f64(t, v, n);
+    for (int a = 0; a < n; a++)
+        ex->positions[a] = (int64_t)v[a];
+}
+
+/* A batch op sees the rows of the global batch: those of other holders come to this one first. */
+static void meet_rows(cr_exec *ex, const instr *c) {
+    const space *all = &ex->spaces[1 + ex->g->n_axes];
+    for (int k = 0; k < (c->back ? 1 : c->n->n_in); k++) {
+        const cr_node *x = c->back ? c->n : c->n->in[k];
+        const slot *s = &ex->slots[x->id];
+        if (!s->all) continue;
+        float *rows = all->wide + (c->back ? s->grad_off : s->val_off) * all->cap;
+        cr_lanes_gather_rows(&ex->lanes, rows, ex->all_rows, (size_t)cr_ld(x) * sizeof(float));
+    }
+}
+
+static void run_batch_ops(cr_exec *ex, const phase *ph) {
+    cr_tile all = tile_of(ex, 0, 0);
+    all.row0 = -ex->row0;
+    all.n_rows = ex->all_rows;
+    all.first = true;
+    for (int c = ph->first; c < ph->first + ph->n_batch; c++) {
+        meet_rows(ex, &ex->code[c]);
+        run_tile(ex, &all, c, 1);
+    }
+}
+
+void cr_exec_run(cr_exec *ex, const cr_run *run) {
+    begin(ex, run);
     if (run->weights_changed || !ex->prepared) {
         cr_pool_stage(ex->pool, CR_STAGE_PACK);
         fold_params(ex);
@@ -319,34 +422,37 @@ void cr_exec_run(cr_exec *ex, const cr_run *run) {
     }
     for (int p = 0; p < ex->n_phases; p++) {
         ex->cur_phase = p;
-        if (ex->phases[p].n_batch > 0) {
-            cr_tile all = tile_of(ex, 0, 0);
-            all.n_rows = run->n_rows;
-            all.first = true;
-            run_tile(ex, &all, ex->phases[p].first, ex->phases[p].n_batch);
-        }
+        run_batch_ops(ex, &ex->phases[p]);
         if (ex->mode == CR_TRAIN) {
-            cr_pool_run(ex->pool, ex->lanes, run_lane, ex);
+            cr_pool_run(ex->pool, ex->lanes.n, run_lane, ex);
             finish_phase(ex, p);
         } else {
             cr_pool_run(ex->pool, (run->n_rows + piece_rows(ex) - 1) / piece_rows(ex), run_piece,
                         ex);
         }
     }
-    if (ex->mode == CR_TRAIN) unfold_grads(ex);
+    if (ex->mode != CR_TRAIN) return;
+    unfold_grads(ex);
+    ex->met_first = 0;
+    ex->met_n = ex->g->n_trainable;
+    meet_grads(ex, 0, ex->met_n);
+}
+
+/* row 0 of this run in a buffer of the whole batch */
+static const float *wide_rows(const cr_exec *ex, const cr_node *n, int64_t off) {
+    const space *sp = cr_space_of(ex, n);
+    return sp->wide + off * sp->cap + (ex->slots[n->id].all ? ex->row0 * cr_ld(n) : 0);
 }
 
 const float *cr_exec_val(const cr_exec *ex, const cr_node *n) {
     const slot *s = &ex->slots[n->id];
     CR_ASSERT(s->used && s->val_wide);
-    const space *sp = cr_space_of(ex, n);
-    return sp->wide + s->val_off * sp->cap;
+    return wide_rows(ex, n, s->val_off);
 }
 
 const float *cr_exec_grad(const cr_exec *ex, const cr_node *n) {
     const slot *s = &ex->slots[n->id];
-    const space *sp = cr_space_of(ex, n);
-    return s->grad && s->grad_wide ? sp->wide + s->grad_off * sp->cap : NULL;
+    return s->grad && s->grad_wide ? wide_rows(ex, n, s->grad_off) : NULL;
 }
 
 double cr_exec_whole(const cr_exec *ex, const cr_node *n, int64_t i) {
@@ -357,36 +463,56 @@ bool cr_exec_has_grad(const cr_exec *ex, const cr_node *n) {
     return ex->slots[n->id].grad;
 }
 
-void cr_exec_sum_grads(const cr_exec *ex, int64_t first, int64_t n, float *out) {
-    /* the same tree as combine(), eight lanes deep at a time without temporary arrays */
-    const float *g = ex->lane_grads + first;
+/* the tree over lanes [lane, lane + lanes) of this holder */
+static void sum_lanes(const cr_exec *ex, int lane, int lanes, int64_t first, int64_t n,
+                      float *out) {
     int64_t stride = ex->g->n_grads;
-    if (ex->lanes == 8) {
+    const float *g = ex->lane_grads + lane * stride + first;
+    if (lanes == 8) { /* without temporary arrays */
         for (int64_t i = 0; i < n; i++)
             out[i] =
                 ((g[i] + g[i + stride]) + (g[i + 2 * stride] + g[i + 3 * stride])) +
                 ((g[i + 4 * stride] + g[i + 5 * stride]) + (g[i + 6 * stride] + g[i + 7 * stride]));
         return;
     }
-    float v[64];
+    float v[CR_MAX_LANES];
     for (int64_t i = 0; i < n; i++) {
-        for (int l = 0; l < ex->lanes; l++)
+        for (int l = 0; l < lanes; l++)
             v[l] = g[i + l * stride];
-        for (int step = 1; step < ex->lanes; step *= 2)
-            for (int l = 0; l < ex->lanes; l += 2 * step)
+        for (int step = 1; step < lanes; step *= 2)
+            for (int l = 0; l < lanes; l += 2 * step)
                 v[l] += v[l + step];
         out[i] = v[0];
     }
 }
 
-int cr_exec_lanes(const cr_exec *ex) {
-    return ex->lanes;
+void cr_exec_sum_grads(const cr_exec *ex, int64_t first, int64_t n, float *out) {
+    const cr_lanes *t = &ex->lanes;
+    if (!t->meet) {
+        sum_lanes(ex, 0, t->all, first, n, out);
+        return;
+    }
+    CR_ASSERT(first >= ex->met_first && first + n <= ex->met_first + ex->met_n);
+    float v[CR_MAX_LANES];
+    for (int64_t i = 0; i < n; i++) {
+        for (int k = 0; k < t->n_nodes; k++)
+            v[k] = ex->node_grads[k * ex->met_n + first - ex->met_first + i];
+        for (int k = t->mine; k < t->mine + t->n_mine; k++) /* unfolding changes them */
+            sum_lanes(ex, t->node[k].lane - t->first, t->node[k].n, first + i, 1, &v[k]);
+        for (int k = 0; k < t->n_joins; k++)
+            v[t->join[k].to] += v[t->join[k].from];
+        out[i] = v[0];
+    }
+}
+
+const cr_lanes *cr_exec_lanes(const cr_exec *ex) {
+    return &ex->lanes;
 }
 
 void cr_exec_get_info(const cr_exec *ex, cr_exec_info *out) {
     *out = (cr_exec_info){ex->tile_rows, ex->n_phases, ex->g->n,
                           ex->scratch_size + ex->packed_size + ex->grads_size + ex->sums_size};
-    for (int i = 0; i <= ex->g->n_axes; i++)
+    for (int i = 0; i < 2 + ex->g->n_axes; i++)
         out->bytes += ex->spaces[i].work_size + ex->spaces[i].wide_size;
 }
 
@@ -408,7 +534,8 @@ int64_t cr_row0(const cr_tile *t, const cr_node *n) {
 
 static float *row_buf(const cr_tile *t, const cr_node *n, bool wide, int64_t off) {
     const space *s = cr_space_of(t->ex, n);
-    return wide ? s->wide + off * s->cap + cr_row0(t, n) * cr_ld(n)
+    int64_t row0 = cr_row0(t, n) + (t->ex->slots[n->id].all ? t->ex->row0 : 0);
+    return wide ? s->wide + off * s->cap + row0 * cr_ld(n)
                 : s->work + (t->thread * s->work_width + off) * s->tile;
 }
 
@@ -468,10 +595,9 @@ const void *cr_tile_input(const cr_tile *t) {
 int64_t cr_tile_step(const cr_tile *t) {
     return t->ex->run->step;
 }
-int64_t cr_tile_batch(const cr_tile *t) {
-    return t->ex->run->n_rows;
+int64_t cr_global_row(const cr_tile *t) {
+    return t->ex->row0 + t->row0;
 }
-
-int64_t cr_batch_rows(const cr_tile *t, const cr_node *n) {
-    return batch_rows(t->ex->run, n);
+int64_t cr_global_rows(const cr_tile *t, const cr_node *n) {
+    return batch_rows(t->ex, n);
 }

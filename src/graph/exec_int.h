@@ -14,8 +14,9 @@ typedef struct slot {
     int ph_b;      /* phase of its backward; -1: none */
     bool val_wide; /* value kept for the whole batch, else per tile */
     bool grad_wide;
-    bool clear;                /* PARAM: only unfolding adds to its gradient */
-    bool batch_user;           /* a batch op reads it, and writes its gradient for all rows */
+    bool clear;      /* PARAM: only unfolding adds to its gradient */
+    bool batch_user; /* a batch op reads it, and writes its gradient for all rows */
+    bool all; /* its buffers hold the rows of the global batch: a batch op makes or reads it */
     int64_t val_off, grad_off; /* floats per row from the start of the block it lies in */
     int64_t sum_off;           /* WHOLE: first of its doubles in a lane's sums */
     int64_t pack_off;          /* floats from the start of ex->packed */
@@ -52,9 +53,10 @@ struct cr_exec {
     cr_graph *g;
     cr_pool *pool;
     cr_mode mode;
-    int lanes;
-    int64_t max_rows, tile_rows;
-    space *spaces;      /* [1 + axes of the graph]: see cr_space_of */
+    cr_lanes lanes;
+    int64_t max_rows, all_max_rows; /* here; of the global batch */
+    int64_t tile_rows;
+    space *spaces;      /* [2 + axes of the graph]: see cr_space_of */
     int64_t range_rows; /* rows of a lane node's tile, at most; 0: there are none */
     slot *slots;        /* by node id */
     instr *code;
@@ -67,26 +69,33 @@ struct cr_exec {
     int64_t scratch; /* floats per thread */
     /* memory */
     float *scratch_mem, *packed, *lane_grads;
+    float *node_grads;        /* [nodes][met_n], for those of other holders; NULL: there are none */
+    int64_t met_first, met_n; /* the floats of a node's gradients that node_grads holds now */
     int64_t n_packed;
-    double *lane_sums; /* [lanes][2 * n_sums] */
+    double *lane_sums; /* [lanes here][2 * n_sums] */
+    double *node_sums; /* [nodes][what they meet for] */
     double *sums;      /* combined: values */
     float *whole;      /* [2 * n_sums]: finished values, gradients */
-    size_t scratch_size, packed_size, grads_size, sums_size;
+    size_t scratch_size, packed_size, grads_size, node_grads_size, sums_size;
     /* the run under way */
     const cr_run *run;
+    int64_t row0, all_rows; /* global number of row 0; rows of the global batch */
+    int64_t *positions;     /* per axis: of the global batch */
     int cur_phase;
     bool prepared;
 };
 
 static inline space *cr_space_of(const cr_exec *ex, const cr_node *n) {
-    return &ex->spaces[n->cls == CR_SEQ ? 1 + n->axis : 0];
+    return &ex->spaces[n->cls == CR_SEQ       ? 1 + n->axis
+                       : ex->slots[n->id].all ? 1 + ex->g->n_axes
+                                              : 0];
 }
 
 /* rows that lane nodes see at a time: those of a lane; in inference, where any cut gives the same
  * values, enough for ids to repeat */
 #define EVAL_RANGE 1008
 static inline int64_t cr_range_rows(const cr_exec *ex) {
-    int64_t lane = (ex->max_rows + ex->lanes - 1) / ex->lanes;
+    int64_t lane = (ex->all_max_rows + ex->lanes.all - 1) / ex->lanes.all;
     if (ex->mode == CR_TRAIN) return lane;
     return ex->max_rows < EVAL_RANGE ? ex->max_rows : EVAL_RANGE;
 }

@@ -40,12 +40,21 @@ static void feed_infer(cr_node *n) {
     n->needs_grad = true;
 }
 
+/* what row `row` of the batch begins with: its number, or that of its first position */
+static int64_t first_of(const cr_node *n, int64_t row) {
+    int64_t at = 0;
+    if (n->cls != CR_SEQ) return row;
+    for (int64_t r = 0; r < row; r++)
+        at += length_of(n->axis, r);
+    return at;
+}
+
 static void feed_forward(const cr_node *n, cr_tile *t) {
     const feed_attr *a = n->attr;
     float *y = cr_val(t, n);
+    int64_t row0 = first_of(n, cr_global_row(t));
     for (int64_t r = 0; r < cr_rows(t, n); r++)
-        memcpy(y + r * cr_ld(n), a->data + (cr_row0(t, n) + r) * a->width,
-               (size_t)a->width * sizeof(float));
+        memcpy(y + r * cr_ld(n), a->data + (row0 + r) * a->width, (size_t)a->width * sizeof(float));
 }
 
 /* the gradient is only kept */
@@ -104,18 +113,20 @@ static void probe_forward(const cr_node *n, cr_tile *t) {
     const cr_node *x = n->in[0];
     const float *v = cr_val(t, x);
     double *sum = cr_lane_sum(t, n);
+    int64_t row0 = first_of(x, cr_global_row(t));
     for (int64_t r = 0; r < cr_rows(t, x); r++)
         for (int64_t j = 0; j < x->width; j++)
-            *sum += (double)probe_c(cr_row0(t, x) + r, j) * (double)v[r * cr_ld(x) + j];
+            *sum += (double)probe_c(row0 + r, j) * (double)v[r * cr_ld(x) + j];
 }
 
 static void probe_backward(const cr_node *n, cr_tile *t) {
     const cr_node *x = n->in[0];
     float *g = cr_grad(t, x);
     bool first = cr_first_grad(t, n, 0);
+    int64_t row0 = first_of(x, cr_global_row(t));
     for (int64_t r = 0; r < cr_rows(t, x); r++)
         for (int64_t j = 0; j < x->width; j++) {
-            float c = probe_c(cr_row0(t, x) + r, j);
+            float c = probe_c(row0 + r, j);
             g[r * cr_ld(x) + j] = first ? c : g[r * cr_ld(x) + j] + c;
         }
 }
@@ -142,18 +153,26 @@ static cr_code setup(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, cr_n
     for (int i = 0; i < g->n; i++)
         if (g->nodes[i]->loss) *loss = g->nodes[i];
     CR_TRY(cr_pool_new(pool, o->threads, err));
-    cr_exec_opts eo = {g, CR_TRAIN, CR_FEED_ROWS, o->lanes, o->tile_rows};
+    cr_exec_opts eo = {.graph = g,
+                       .mode = CR_TRAIN,
+                       .max_rows = CR_FEED_ROWS,
+                       .lanes = o->lanes,
+                       .tile_rows = o->tile_rows,
+                       .meet = o->meet};
     return cr_exec_new(ex, &eo, *pool, err);
 }
 
 static double value(cr_graph *g, cr_exec *ex, const cr_node *loss) {
     int32_t **axes = CR_NEW_N(&g->arena, int32_t *, g->n_axes + 1);
+    const cr_lanes *part = cr_exec_lanes(ex);
+    int64_t row0 = cr_lanes_row0(part, CR_FEED_ROWS), rows = cr_lanes_rows(part, CR_FEED_ROWS);
     for (int a = 0; a < g->n_axes; a++) {
         axes[a] = CR_NEW_N(&g->arena, int32_t, CR_FEED_ROWS + 1);
-        for (int64_t r = 0; r < CR_FEED_ROWS; r++)
-            axes[a][r + 1] = axes[a][r] + length_of(a, r);
+        for (int64_t r = 0; r < rows; r++)
+            axes[a][r + 1] = axes[a][r] + length_of(a, row0 + r);
     }
-    cr_run run = {.n_rows = CR_FEED_ROWS,
+    cr_run run = {.n_rows = rows,
+                  .all_rows = CR_FEED_ROWS,
                   .step = 3,
                   .weights_changed = true,
                   .axes = (const int32_t *const *)axes};
@@ -250,30 +269,45 @@ cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, doub
     return code;
 }
 
-cr_code cr_grad_hash(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, uint64_t *hash,
+/* a number per (node, place, bits), to be added in any order */
+static uint64_t mark(const cr_node *n, int64_t at, float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return cr_rng_sub(cr_rng_sub((uint64_t)n->id, (uint64_t)at), bits);
+}
+
+cr_code cr_grad_hash(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, cr_grad_bits *bits,
                      cr_err *err) {
     cr_node *loss = NULL;
     cr_pool *pool = NULL;
     cr_exec *ex = NULL;
     cr_code code = setup(g, out, o, &loss, &pool, &ex, err);
+    *bits = (cr_grad_bits){0, 0};
     if (code == CR_OK) {
         double v = value(g, ex, loss);
-        uint64_t h = 0, bits;
-        memcpy(&bits, &v, sizeof(bits));
-        h = cr_rng_sub(h, bits);
+        memcpy(&bits->whole, &v, sizeof(v));
+        const cr_lanes *part = cr_exec_lanes(ex);
+        int64_t row0 = cr_lanes_row0(part, CR_FEED_ROWS),
+                end = row0 + cr_lanes_rows(part, CR_FEED_ROWS);
         for (int i = 0; i < g->n; i++) {
             cr_node *n = g->nodes[i];
+            if (n->cls == CR_PARAM && !n->trainable && !n->op) /* running statistics */
+                for (int64_t k = 0; k < n->width; k++)
+                    bits->whole += mark(n, k, n->w[k]);
             if (!is_leaf(ex, n)) continue;
-            int64_t size = size_of(n);
-            float *grad = CR_NEW_N(&g->arena, float, size);
-            leaf_grad(ex, n, grad);
-            for (int64_t k = 0; k < size; k++) {
-                uint32_t b;
-                memcpy(&b, &grad[k], sizeof(b));
-                h = cr_rng_sub(h, b);
+            if (n->cls == CR_PARAM) {
+                float *grad = CR_NEW_N(&g->arena, float, n->width);
+                cr_exec_sum_grads(ex, n->offset, n->width, grad);
+                for (int64_t k = 0; k < n->width; k++)
+                    bits->whole += mark(n, k, grad[k]);
+                continue;
             }
+            const float *gr = cr_exec_grad(ex, n);
+            int64_t at = first_of(n, row0), last = first_of(n, end);
+            for (int64_t r = at; r < last; r++)
+                for (int64_t k = 0; k < n->width; k++)
+                    bits->rows += mark(n, r * n->width + k, gr[(r - at) * cr_ld(n) + k]);
         }
-        *hash = h;
     }
     cr_exec_free(ex);
     cr_pool_free(pool);

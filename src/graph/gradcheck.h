@@ -25,14 +25,20 @@ void cr_feed_fill(float *w, int64_t n, uint64_t key);
 typedef struct cr_gradcheck_opts {
     int threads, lanes;
     int64_t tile_rows;
+    const cr_meet *meet; /* cr_grad_hash: this is one of several holders of the rows */
 } cr_gradcheck_opts;
 /* cr_gradcheck returns the worst |slope - gradient·direction| relative to the gradient's norm over
  * all leaves and writes what was worst into worst. The graph must not be allocated yet. */
 CR_CHECKED cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o,
                                 double *result, char *worst, size_t worst_size, cr_err *err);
-/* cr_grad_hash runs one training step and hashes loss and all gradients: must not depend on opts.
- */
+/* cr_grad_hash runs one training step and hashes loss, buffers and all gradients: they must not
+ * depend on threads and tiles. Of several holders each has the same `whole`, and their `rows` add
+ * up to those of one. */
+typedef struct cr_grad_bits {
+    uint64_t whole; /* loss, buffers, gradients of parameters */
+    uint64_t rows;  /* gradients of the feeds' rows that are here */
+} cr_grad_bits;
 CR_CHECKED cr_code cr_grad_hash(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o,
-                                uint64_t *hash, cr_err *err);
+                                cr_grad_bits *bits, cr_err *err);
 
 #endif

@@ -144,7 +144,7 @@ CR_CHECKED cr_code cr_graph_alloc(cr_graph *g, cr_err *err);
 struct cr_tile {
     const struct cr_exec *ex;
     int lane, thread;
-    int64_t row0;   /* first row in the batch */
+    int64_t row0;   /* first row among those that are here */
     int64_t n_rows; /* rows in this tile */
     bool first;     /* first tile of its lane in this phase */
     bool train;
@@ -176,11 +176,13 @@ double *cr_lane_sum(const cr_tile *t, const cr_node *n);
 double *cr_lane_grad(const cr_tile *t, const cr_node *n);
 /* what prepare made */
 const float *cr_packed(const cr_tile *t, const cr_node *n);
-/* the caller's input of this run, the step number, the rows of the batch */
+/* the caller's input of this run, and the step number */
 const void *cr_tile_input(const cr_tile *t);
 int64_t cr_tile_step(const cr_tile *t);
-int64_t cr_tile_batch(const cr_tile *t);
-/* rows of the batch that a node has: samples or positions */
-int64_t cr_batch_rows(const cr_tile *t, const cr_node *n);
+/* A run may hold a part of the batch only (part.h). What depends on a row's place or on the size of
+ * the batch must use these, and nothing else: the number of the tile's first row in the global
+ * batch, and the rows (or positions) of a node in all of it. */
+int64_t cr_global_row(const cr_tile *t);
+int64_t cr_global_rows(const cr_tile *t, const cr_node *n);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * dropout.c - zeroes a share p of the values in training and scales the rest by 1/(1-p). The mask
  * is not stored: forward and backward draw the same bits from (seed, node, step, global row,
- * column).
+ * column), on sequences from (seed, node, step, global row, step of the sequence, column).
  */
 #include "base/rng.h"
 #include "graph/gradcheck.h"
@@ -27,10 +27,14 @@ static void apply(const cr_node *n, cr_tile *t, float *out, const float *x, bool
     uint32_t limit = (uint32_t)((double)a->p * 65536.0 + 0.5);
     float scale = 1.0f / (1.0f - a->p);
     uint16_t *rnd = (uint16_t *)(void *)t->scratch;
-    int64_t ld = cr_ld(n);
-    for (int64_t r = 0; r < cr_rows(t, n); r++) {
-        cr_kern->draw16(rnd, cr_rng_sub(step_key, (uint64_t)(cr_row0(t, n) + r)), n->width);
-        cr_kern->drop(out + r * ld, x + r * ld, rnd, limit, scale, n->width, !set);
+    int64_t ld = cr_ld(n), at = 0;
+    const int32_t *off = n->cls == CR_SEQ ? cr_seq_off(t, n->axis) : NULL;
+    for (int64_t r = 0; r < t->n_rows; r++) {
+        uint64_t row = cr_rng_sub(step_key, (uint64_t)(cr_global_row(t) + r));
+        for (int64_t k = 0, len = off ? off[r + 1] - off[r] : 1; k < len; k++, at++) {
+            cr_kern->draw16(rnd, off ? cr_rng_sub(row, (uint64_t)k) : row, n->width);
+            cr_kern->drop(out + at * ld, x + at * ld, rnd, limit, scale, n->width, !set);
+        }
     }
 }
 

@@ -51,7 +51,7 @@ static void bce_backward(const cr_node *n, cr_tile *t) {
 static void zero_one_forward(const cr_node *n, cr_tile *t) {
     float *y = cr_val(t, n), K = *(const float *)n->attr;
     for (int64_t r = 0; r < t->n_rows; r++)
-        y[r] = (float)((t->row0 + r) * 7 % (int64_t)K);
+        y[r] = (float)((cr_global_row(t) + r) * 7 % (int64_t)K);
 }
 
 static const cr_op_type zero_one = {.name = "example labels",
@@ -202,7 +202,7 @@ static void mean_infer(cr_node *n) {
 
 static void mean_forward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]), *scale = scale_of(n, t);
-    double *sum = cr_lane_sum(t, n), inv = 1.0 / (double)cr_tile_batch(t);
+    double *sum = cr_lane_sum(t, n), inv = 1.0 / (double)cr_global_rows(t, n->in[0]);
     for (int64_t r = 0; r < t->n_rows; r++)
         *sum += (double)x[r] * (scale ? (double)scale[t->row0 + r] : inv);
 }
@@ -211,7 +211,7 @@ static void mean_backward(const cr_node *n, cr_tile *t) {
     if (!cr_wants_grad(t, n, 0)) return;
     const float *scale = scale_of(n, t);
     double slope = cr_loss_slope(t);
-    float *dx = cr_grad(t, n->in[0]), inv = (float)(slope / (double)cr_tile_batch(t));
+    float *dx = cr_grad(t, n->in[0]), inv = (float)(slope / (double)cr_global_rows(t, n->in[0]));
     bool first = cr_first_grad(t, n, 0);
     for (int64_t r = 0; r < t->n_rows; r++) {
         float v = scale ? (float)(slope * (double)scale[t->row0 + r]) : inv;

@@ -278,7 +278,7 @@ static double weight_in(const cr_node *n, const cr_tile *t, int64_t r) {
     const cr_step_input *in = cr_tile_input(t);
     int k = *(const int *)n->attr;
     bool has = in && k >= 0 && k < in->n_scale && in->scale[k];
-    return has ? (double)in->scale[k][t->row0 + r] * (double)cr_tile_batch(t) : 1;
+    return has ? (double)in->scale[k][t->row0 + r] * (double)cr_global_rows(t, n->in[0]) : 1;
 }
 
 static void total_infer(cr_node *n) {
@@ -314,13 +314,13 @@ static void root_infer(cr_node *n) {
 }
 
 static void root_forward(const cr_node *n, cr_tile *t) {
-    double s = (double)*cr_whole(t, n->in[1]), k = s > 0 ? (double)cr_tile_batch(t) / sqrt(s) : 0;
+    double s = (double)*cr_whole(t, n->in[1]), k = s > 0 ? (double)cr_global_rows(t, n->in[0]) / sqrt(s) : 0;
     for (int64_t r = 0; r < t->n_rows; r++)
         cr_val(t, n)[r * cr_ld(n)] = (float)(k * (double)*row_of(t, n->in[0], r));
 }
 
 static void root_backward(const cr_node *n, cr_tile *t) {
-    double s = (double)*cr_whole(t, n->in[1]), k = s > 0 ? (double)cr_tile_batch(t) / sqrt(s) : 0;
+    double s = (double)*cr_whole(t, n->in[1]), k = s > 0 ? (double)cr_global_rows(t, n->in[0]) / sqrt(s) : 0;
     bool wants = cr_wants_grad(t, n, 0), first = cr_first_grad(t, n, 0);
     double *sum = cr_wants_grad(t, n, 1) ? cr_lane_grad(t, n->in[1]) : NULL;
     for (int64_t r = 0; r < t->n_rows; r++) {

@@ -54,7 +54,7 @@ static void stats_backward(const cr_node *n, cr_tile *t) {
     const cr_node *x = n->in[0];
     int64_t w = x->width;
     const float *mean = cr_whole(t, n), *d = cr_whole_grad(t, n);
-    float *c = t->scratch, inv = 1.0f / (float)cr_batch_rows(t, x);
+    float *c = t->scratch, inv = 1.0f / (float)cr_global_rows(t, x);
     for (int64_t j = 0; j < w; j++) {
         c[j] = d[j] * inv;
         c[w + j] = 2 * d[w + j] * inv;

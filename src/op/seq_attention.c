@@ -155,7 +155,7 @@ static one head_of(const cr_node *n, const cr_tile *t, int64_t r, int64_t h) {
              .tn = t->scratch + a->tn_off};
     if (a->p > 0 && t->train) {
         uint64_t step = cr_rng_sub(a->key, (uint64_t)cr_tile_step(t));
-        o.drop = cr_rng_sub(cr_rng_sub(step, (uint64_t)(t->row0 + r)), (uint64_t)h) | 1;
+        o.drop = cr_rng_sub(cr_rng_sub(step, (uint64_t)(cr_global_row(t) + r)), (uint64_t)h) | 1;
     }
     return o;
 }

@@ -7,7 +7,7 @@
  * all or nothing, but with a slope (a concrete distribution). Evaluation takes the mean: 1 - p of
  * it. gate makes 1 - b or 1 - p, fields multiplies each feature by its gate, penalty is the pull
  * towards hiding: lambda / B * sum over f of (1 - p_f). Logits have float32's epsilon in both
- * logarithms, as TorchEasyRec has. u is a function of (seed, group, step, row, feature) and drawn
+ * logarithms, as TorchEasyRec has. u is a function of (seed, group, step, global row, feature) and drawn
  * again nowhere: backward finds b in the gate's value.
  */
 #include <float.h>
@@ -47,7 +47,7 @@ static void gate_forward(const cr_node *n, cr_tile *t) {
         z[f] = t->train ? logit(prob(theta[f])) : 1 - prob(theta[f]);
     for (int64_t r = 0; r < t->n_rows; r++) {
         float *y = cr_val(t, n) + r * cr_ld(n);
-        uint64_t row = cr_rng_sub(key, (uint64_t)(t->row0 + r));
+        uint64_t row = cr_rng_sub(key, (uint64_t)(cr_global_row(t) + r));
         for (int64_t f = 0; f < F; f++) {
             double u = t->train ? (double)cr_rng_f32(row, (uint64_t)f) : 0;
             y[f] = (float)(t->train ? 1 / (1 + exp((z[f] + logit(u)) / TEMPERATURE)) : z[f]);
@@ -163,7 +163,7 @@ static void penalty_infer(cr_node *n) {
 }
 
 static double penalty_scale(const cr_node *n, const cr_tile *t) {
-    return *(const double *)n->attr / (double)cr_tile_batch(t);
+    return *(const double *)n->attr / (double)cr_global_rows(t, n);
 }
 
 static void penalty_forward(const cr_node *n, cr_tile *t) {

@@ -49,8 +49,10 @@ cr_code cr_bench_predict(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
     cr_exec *ex = NULL;
     cr_code code = cr_bench_open(&d, o, false, CR_BENCH_BATCHES, diag);
     if (code == CR_OK) {
-        cr_exec_opts eo = {&d.j.model->graph, CR_EVAL, d.batch_size,
-                           (int)d.j.root->train_config->lanes, 0};
+        cr_exec_opts eo = {.graph = &d.j.model->graph,
+                           .mode = CR_EVAL,
+                           .max_rows = d.batch_size,
+                           .lanes = (int)d.j.root->train_config->lanes};
         code = cr_exec_new(&ex, &eo, d.j.pool, &err);
         if (code == CR_OK) code = measure(o, &d, ex, out, &err);
         if (code != CR_OK) cr_diag_err(diag, &err);

@@ -29,7 +29,10 @@ cr_code cr_evaluator_new(evaluator **out, job *j, cr_err *err) {
     e->j = j;
     e->batch = cr_job_eval_batch(j);
     e->metrics = cr_alloc((size_t)(j->model->n_metrics + 1) * sizeof(*e->metrics), "metrics");
-    cr_exec_opts eo = {&j->model->graph, CR_EVAL, e->batch, (int)j->root->train_config->lanes, 0};
+    cr_exec_opts eo = {.graph = &j->model->graph,
+                       .mode = CR_EVAL,
+                       .max_rows = e->batch,
+                       .lanes = (int)j->root->train_config->lanes};
     cr_code code = cr_exec_new(&e->ex, &eo, j->pool, err);
     void *keys = NULL;
     if (code == CR_OK)

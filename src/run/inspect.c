@@ -170,8 +170,10 @@ static void measure(report *r) {
     cr_model_bytes(r->j.model, o, &with, &r->dense);
     r->state = with - r->tables + r->dense * cr_dense_planes(&r->j);
     cr_exec *ex;
-    cr_exec_opts eo = {&r->j.model->graph, CR_TRAIN, r->j.root->data_config->batch_size,
-                       (int)r->j.root->train_config->lanes, 0};
+    cr_exec_opts eo = {.graph = &r->j.model->graph,
+                       .mode = CR_TRAIN,
+                       .max_rows = r->j.root->data_config->batch_size,
+                       .lanes = (int)r->j.root->train_config->lanes};
     if (cr_graph_alloc(&r->j.model->graph, &err) != CR_OK ||
         cr_exec_new(&ex, &eo, r->j.pool, &err) != CR_OK) {
         cr_diag_err(r->diag, &err);

@@ -390,8 +390,10 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
     char *path = (char *)(uintptr_t)o->scripted_model_path;
     int64_t step;
     if (code == CR_OK) {
-        cr_exec_opts eo = {&j.model->graph, CR_EVAL, cr_job_eval_batch(&j),
-                           (int)j.root->train_config->lanes, 0};
+        cr_exec_opts eo = {.graph = &j.model->graph,
+                           .mode = CR_EVAL,
+                           .max_rows = cr_job_eval_batch(&j),
+                           .lanes = (int)j.root->train_config->lanes};
         if ((from_config &&
              cr_job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK) ||
             choose_columns(&w, &j, o->output_columns, &err) != CR_OK ||

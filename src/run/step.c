@@ -46,7 +46,10 @@ cr_code cr_trainer_new(trainer **out, job *j, cr_err *err) {
     cr_arena_init(&t->arena, 0);
     t->j = j;
     t->m = j->model;
-    cr_exec_opts eo = {&t->m->graph, CR_TRAIN, j->root->data_config->batch_size, (int)tc->lanes, 0};
+    cr_exec_opts eo = {.graph = &t->m->graph,
+                       .mode = CR_TRAIN,
+                       .max_rows = j->root->data_config->batch_size,
+                       .lanes = (int)tc->lanes};
     cr_code code = cr_exec_new(&t->ex, &eo, j->pool, err);
     if (code == CR_OK) code = cr_dense_new(&t->dense, j, t->ex, err);
     if (code == CR_OK) code = cr_pareto_new(&t->pareto, j, t->ex, err);

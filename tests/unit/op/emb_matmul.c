@@ -162,7 +162,8 @@ static result step(kind k, int threads, int64_t tile) {
     cr_pool *pool;
     CHECK_INT(cr_pool_new(&pool, threads, NULL), 0);
     cr_exec *ex;
-    cr_exec_opts o = {&m.g, CR_TRAIN, ROWS + 5, LANES, tile};
+    cr_exec_opts o = {
+        .graph = &m.g, .mode = CR_TRAIN, .max_rows = ROWS + 5, .lanes = LANES, .tile_rows = tile};
     CHECK_INT(cr_exec_new(&ex, &o, pool, NULL), 0);
     cr_updater *up = cr_updater_new(LANES, pool);
     for (int f = 0; f < N_SPARSE; f++) {
@@ -308,7 +309,7 @@ static void neighbours(int half) {
             cr_pool *pool;
             CHECK_INT(cr_pool_new(&pool, threads, NULL), 0);
             cr_exec *ex;
-            cr_exec_opts o = {&m.g, CR_EVAL, n, LANES, 0};
+            cr_exec_opts o = {.graph = &m.g, .mode = CR_EVAL, .max_rows = n, .lanes = LANES};
             CHECK_INT(cr_exec_new(&ex, &o, pool, NULL), 0);
             int64_t bad = 0;
             for (int64_t r = 0; r < ROWS; r += n) {
@@ -345,7 +346,7 @@ TEST(codes_of_equal_ids) {
     cr_pool *pool;
     CHECK_INT(cr_pool_new(&pool, 1, NULL), 0);
     cr_exec *ex;
-    cr_exec_opts o = {&m.g, CR_TRAIN, ROWS, 1, 0};
+    cr_exec_opts o = {.graph = &m.g, .mode = CR_TRAIN, .max_rows = ROWS, .lanes = 1};
     CHECK_INT(cr_exec_new(&ex, &o, pool, NULL), 0);
     cr_step_input in = {.batch = &d->b};
     cr_exec_run(ex, &(cr_run){.input = &in, .n_rows = ROWS, .step = 1, .weights_changed = true});

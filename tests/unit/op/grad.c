@@ -9,10 +9,17 @@
 #include "op/op.h"
 
 #define TOLERANCE 5e-3
+#define OPTS(t, l, r)                                                                              \
+    { .threads = t, .lanes = l, .tile_rows = r }
 
 /* example k of an op; from EXAMPLES on the same ones over sequences, where the op takes rows of any
  * kind */
 #define EXAMPLES 100
+static uint64_t hash_of(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o) {
+    cr_grad_bits b;
+    CHECK_INT(cr_grad_hash(g, out, o, &b, NULL), 0);
+    return b.whole + b.rows;
+}
 static cr_node *example(cr_graph *g, const cr_op_type *op, int k) {
     g->feed_seq = k >= EXAMPLES;
     return g->feed_seq && !op->rowwise ? NULL : op->example(g, k % EXAMPLES);
@@ -111,7 +118,7 @@ static cr_node *relus(cr_graph *g) {
 }
 
 TEST(slopes_of_relus_go_along) {
-    static const cr_gradcheck_opts opts = {2, 4, 14};
+    static const cr_gradcheck_opts opts = OPTS(2, 4, 14);
     uint64_t h[2];
     for (int i = 0; i < 2; i++) {
         cr_graph g;
@@ -123,15 +130,15 @@ TEST(slopes_of_relus_go_along) {
             masked += g.nodes[k]->masked;
         CHECK_INT(masked,
                   i ? 2 : 0); /* the first layer and the batch norm, not what has two users */
-        CHECK_INT(cr_grad_hash(&g, out, &opts, &h[i], NULL), 0);
+        h[i] = hash_of(&g, out, &opts);
         cr_graph_clear(&g);
     }
     CHECK(h[0] == h[1]);
 }
 
 TEST(same_bits) {
-    static const cr_gradcheck_opts opts[] = {{1, 8, 64}, {2, 8, 64}, {3, 8, 64},
-                                             {1, 8, 1},  {2, 8, 3},  {3, 8, 14}};
+    static const cr_gradcheck_opts opts[] = {OPTS(1, 8, 64), OPTS(2, 8, 64), OPTS(3, 8, 64),
+                                             OPTS(1, 8, 1),  OPTS(2, 8, 3),  OPTS(3, 8, 14)};
     for (int o = 0; cr_ops[o]; o++) {
         for (int k = cr_ops[o]->example ? 0 : -1; k >= 0;) {
             cr_graph g;
@@ -145,8 +152,7 @@ TEST(same_bits) {
                     cr_graph_clear(&g);
                     break;
                 }
-                uint64_t h = 0;
-                CHECK_INT(cr_grad_hash(&g, out, &opts[i], &h, NULL), 0);
+                uint64_t h = hash_of(&g, out, &opts[i]);
                 if (i == 0) want = h;
                 if (h != want) {
                     fprintf(stderr, "%s, example %d: other bits with %d threads, tiles of %d\n",
@@ -169,7 +175,7 @@ static bool hash_in_16(int half, int k, cr_cpu_level level, const cr_gradcheck_o
     cr_graph_init(&g, 9);
     g.half = half;
     cr_node *out = cr_op_matmul.example(&g, k);
-    if (out) CHECK_INT(cr_grad_hash(&g, out, o, h, NULL), 0);
+    if (out) *h = hash_of(&g, out, o);
     cr_graph_clear(&g);
     unsetenv("CRANK_CPU");
     cr_kern_init();
@@ -178,7 +184,8 @@ static bool hash_in_16(int half, int k, cr_cpu_level level, const cr_gradcheck_o
 
 /* products of 16-bit inputs: neither threads, tiles (odd ones, too) nor the CPU's level show */
 TEST(same_bits_in_16) {
-    static const cr_gradcheck_opts opts[] = {{1, 8, 64}, {3, 8, 64}, {2, 8, 1}, {2, 8, 3}};
+    static const cr_gradcheck_opts opts[] = {OPTS(1, 8, 64), OPTS(3, 8, 64), OPTS(2, 8, 1),
+                                             OPTS(2, 8, 3)};
     for (int half = CR_HALF_BF16; half <= CR_HALF_FP16; half++) {
         uint64_t want = 0, h = 0;
         for (int k = 0; hash_in_16(half, k, CR_CPU_C, &opts[0], &want); k++)
@@ -199,13 +206,12 @@ TEST(shared_weight) {
         cr_graph_init(&g, 5);
         cr_node *W = cr_graph_param(&g, "w", 9, 9, true, NULL, 0), *x = cr_feed(&g, 9);
         cr_node *y = cr_matmul(&g, cr_matmul(&g, x, W, NULL, false), W, NULL, false);
-        cr_gradcheck_opts opts = {threads, 8, 3};
+        cr_gradcheck_opts opts = OPTS(threads, 8, 3);
         double bad = 0;
         char worst[200];
         CHECK_INT(cr_gradcheck(&g, y, &opts, &bad, worst, sizeof(worst), NULL), 0);
         CHECK(bad < TOLERANCE);
-        uint64_t h = 0;
-        CHECK_INT(cr_grad_hash(&g, y, &opts, &h, NULL), 0);
+        uint64_t h = hash_of(&g, y, &opts);
         if (threads == 1) want = h;
         CHECK(h == want);
         cr_graph_clear(&g);
@@ -256,7 +262,7 @@ static const cr_op_type centre_op = {.name = "centre",
                                      .reads_in = true};
 
 TEST(batch_op) {
-    static const cr_gradcheck_opts opts[] = {{1, 8, 64}, {2, 8, 5}, {3, 8, 1}};
+    static const cr_gradcheck_opts opts[] = {OPTS(1, 8, 64), OPTS(2, 8, 5), OPTS(3, 8, 1)};
     uint64_t want = 0;
     for (int i = 0; i < 3; i++) {
         cr_graph g;
@@ -271,8 +277,7 @@ TEST(batch_op) {
         CHECK_INT(cr_gradcheck(&g, y, &opts[i], &bad, worst, sizeof(worst), NULL), 0);
         if (!(bad < TOLERANCE)) fprintf(stderr, "%s\n", worst);
         CHECK(bad < TOLERANCE);
-        uint64_t h = 0;
-        CHECK_INT(cr_grad_hash(&g, y, &opts[i], &h, NULL), 0);
+        uint64_t h = hash_of(&g, y, &opts[i]);
         if (i == 0) want = h;
         CHECK(h == want);
         cr_graph_clear(&g);

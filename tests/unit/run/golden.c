@@ -97,7 +97,7 @@ static void check_final(job *j, const trainer *tr, const golden *g) {
 /* the logits (or y) of every task: golden <prefix>logits<suffix> */
 static void check_logits(job *j, const golden *g, const char *prefix, const cr_batch *b) {
     cr_exec *ex;
-    cr_exec_opts eo = {&j->model->graph, CR_EVAL, 64, 8, 0};
+    cr_exec_opts eo = {.graph = &j->model->graph, .mode = CR_EVAL, .max_rows = 64, .lanes = 8};
     CHECK_INT(cr_exec_new(&ex, &eo, j->pool, NULL), 0);
     cr_step_input in = {.batch = b};
     cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = true};
@@ -125,7 +125,7 @@ static void check_logits(job *j, const golden *g, const char *prefix, const cr_b
 /* dense gradients of the first step */
 static void check_grads(job *j, const golden *g, const cr_batch *b) {
     cr_exec *ex;
-    cr_exec_opts eo = {&j->model->graph, CR_TRAIN, 64, 8, 0};
+    cr_exec_opts eo = {.graph = &j->model->graph, .mode = CR_TRAIN, .max_rows = 64, .lanes = 8};
     CHECK_INT(cr_exec_new(&ex, &eo, j->pool, NULL), 0);
     float *scale[CR_MAX_TASKS] = {0};
     for (int k = 0; k < j->model->n_weights; k++)

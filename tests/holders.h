@@ -1,0 +1,70 @@
+/*
+ * holders.h - several holders of one batch in one process: a thread each, which meet at a barrier
+ * and copy from each other's memory. What MPI does between processes, for tests.
+ */
+#ifndef CR_TESTS_HOLDERS_H
+#define CR_TESTS_HOLDERS_H
+
+#include <pthread.h>
+#include <string.h>
+
+#include "graph/part.h"
+
+#define MAX_HOLDERS 8
+
+typedef struct holders {
+    int n;
+    int lane[MAX_HOLDERS + 1];
+    pthread_barrier_t gate;
+    void *all[MAX_HOLDERS]; /* what each brought to the meeting under way */
+    int64_t meetings;
+    struct holder {
+        struct holders *of;
+        int number;
+        cr_meet meet;
+        void (*work)(struct holder *h, void *ctx);
+        void *ctx;
+        pthread_t thread;
+    } v[MAX_HOLDERS];
+} holders;
+typedef struct holder holder;
+
+static inline void holders_gather(void *ctx, void *all, const size_t *at) {
+    holder *h = ctx;
+    holders *of = h->of;
+    of->all[h->number] = all;
+    if (h->number == 0) of->meetings++;
+    pthread_barrier_wait(&of->gate);
+    for (int k = 0; k < of->n; k++)
+        if (k != h->number)
+            memcpy((char *)all + at[k], (const char *)of->all[k] + at[k], at[k + 1] - at[k]);
+    pthread_barrier_wait(&of->gate);
+}
+
+static inline void *holders_thread(void *p) {
+    holder *h = p;
+    h->work(h, h->ctx);
+    return NULL;
+}
+
+/* holders_run: holder k has the next lanes[k] lanes (0 ends the list) and calls work(holder, ctx)
+ * in a thread of its own; h->number is k. Returns when all are done. */
+static inline void holders_run(holders *hs, const int *lanes, void (*work)(holder *, void *),
+                               void *ctx) {
+    memset(hs, 0, sizeof(*hs));
+    for (; lanes[hs->n]; hs->n++)
+        hs->lane[hs->n + 1] = hs->lane[hs->n] + lanes[hs->n];
+    pthread_barrier_init(&hs->gate, NULL, (unsigned)hs->n);
+    for (int k = 0; k < hs->n; k++) {
+        holder *h = &hs->v[k];
+        *h = (holder){.of = hs, .number = k, .work = work, .ctx = ctx};
+        h->meet = (cr_meet){hs->n, k, hs->lane, holders_gather, h};
+    }
+    for (int k = 0; k < hs->n; k++)
+        pthread_create(&hs->v[k].thread, NULL, holders_thread, &hs->v[k]);
+    for (int k = 0; k < hs->n; k++)
+        pthread_join(hs->v[k].thread, NULL);
+    pthread_barrier_destroy(&hs->gate);
+}
+
+#endif
