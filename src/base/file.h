@@ -55,5 +55,8 @@ CR_CHECKED cr_code cr_list_dir(cr_arena *a, const char *path, char ***names, siz
  * NULL: all). Nothing found is CR_EIO naming the pattern. */
 CR_CHECKED cr_code cr_glob(cr_arena *a, const char *patterns, const char *const *exts, char ***paths,
                            size_t *n, cr_err *err);
+/* cr_glob_item_end returns the end of the item of such a list that begins at s: the comma behind
+ * it, or the end of the text. */
+const char *cr_glob_item_end(const char *s);
 
 #endif

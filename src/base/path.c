@@ -224,9 +224,6 @@ static cr_code add_match(cr_arena *a, name_list *l, const char *path, const char
 
 static cr_code nothing_found(cr_arena *a, const char *item, const char *const *exts, cr_err *err) {
     cr_loc at = {item, 0, 0};
-    if (strstr(item, "://"))
-        return cr_fail_at(err, CR_EIO, at,
-                          "remote paths are not read; copy the files here, or mount them");
     if (!cr_path_is_dir(item)) return cr_fail_at(err, CR_EIO, at, "no file found; check the path");
     char kinds[128] = "";
     for (size_t i = 0, n = 0; exts && exts[i] && n < sizeof(kinds); i++)
@@ -272,8 +269,7 @@ static cr_code add_item(cr_arena *a, name_list *l, const char *item, const char 
     return CR_OK;
 }
 
-/* item_end returns the end of the item that begins at s: a comma outside {} and [], or the end. */
-static const char *item_end(const char *s) {
+const char *cr_glob_item_end(const char *s) {
     int braces = 0;
     for (; *s; s++) {
         if (*s == '\\' && s[1])
@@ -298,7 +294,7 @@ cr_code cr_glob(cr_arena *a, const char *patterns, const char *const *exts, char
     name_list l = {0};
     cr_code code = CR_OK;
     for (const char *s = patterns, *end; code == CR_OK; s = end + 1) {
-        end = item_end(s);
+        end = cr_glob_item_end(s);
         const char *from = s, *to = end;
         while (from < to && (*from == ' ' || *from == '\t' || *from == '\n'))
             from++;

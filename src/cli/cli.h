@@ -76,18 +76,18 @@ typedef struct cr_args {
 
 /* rows that several commands take, with the same words */
 #define CR_OPT_CONFIG                                                                              \
-    CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED, "FILE", NULL,                                  \
+    CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,                      \
                "config in YAML, protobuf text or JSON; CONFIG without a flag means this")
 #define CR_OPT_MODEL_DIR                                                                           \
-    CR_OPT_STR(model_dir, 0, "DIR", "from the config", "folder of checkpoints and results")
+    CR_OPT_STR(model_dir, CR_O_PATH, "DIR", "from the config", "folder of checkpoints and results")
 #define CR_OPT_TRAIN_INPUT                                                                         \
-    CR_OPT_STR(train_input_path, 0, "PATHS", "from the config",                                    \
+    CR_OPT_STR(train_input_path, CR_O_PATHS, "PATHS", "from the config",                           \
                "training data: files or quoted globs, with commas")
 #define CR_OPT_EVAL_INPUT                                                                          \
-    CR_OPT_STR(eval_input_path, 0, "PATHS", "from the config",                                     \
+    CR_OPT_STR(eval_input_path, CR_O_PATHS, "PATHS", "from the config",                            \
                "evaluation data: files or quoted globs, with commas")
 #define CR_OPT_FINE_TUNE                                                                           \
-    CR_OPT_STR(fine_tune_checkpoint, 0, "PATH", "from the config",                                 \
+    CR_OPT_STR(fine_tune_checkpoint, CR_O_PATH, "PATH", "from the config",                         \
                "checkpoint whose weights a new run starts from")
 #define CR_OPT_EDIT_JSON                                                                           \
     CR_OPT_STR(edit_config_json, 0, "JSON", "none",                                                \
@@ -103,7 +103,7 @@ typedef struct cr_args {
     CR_OPT_INT(threads, "N", "0", "all cores", 0, 1024,                                            \
                "threads to use; results do not depend on it")
 #define CR_OPT_CHECKPOINT(fl, otherwise)                                                           \
-    CR_OPT_STR(checkpoint_path, fl, "PATH", otherwise,                                             \
+    CR_OPT_STR(checkpoint_path, fl | CR_O_PATH, "PATH", otherwise,                                 \
                "a checkpoint, or a folder of checkpoints: its newest")
 extern const cr_opt cr_common_opts[]; /* --help --quiet --log_level --debug */
 

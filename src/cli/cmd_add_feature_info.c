@@ -4,10 +4,11 @@
 #include "cli/cli.h"
 
 static const cr_opt opts[] = {
-    CR_OPT_STR(template_model_config_path, CR_O_REQUIRED, "FILE", NULL, "config to begin with"),
-    CR_OPT_STR(model_config_path, CR_O_REQUIRED, "FILE", NULL,
+    CR_OPT_STR(template_model_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
+               "config to begin with"),
+    CR_OPT_STR(model_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
                "config to write; protobuf text, or YAML where it ends so"),
-    CR_OPT_STR(config_table_path, CR_O_REQUIRED, "PATHS", NULL,
+    CR_OPT_STR(config_table_path, CR_O_REQUIRED | CR_O_PATHS, "PATHS", NULL,
                "table of feature, feature_info (JSON) and message"),
     CR_OPT_STR(reader_type, 0, "NAME", "by the ending of the table",
                "format of the table: CsvReader or ParquetReader"),

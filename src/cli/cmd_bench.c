@@ -9,9 +9,9 @@
 #include "run/bench.h"
 
 static const cr_opt opts[] = {
-    CR_OPT_(topic, CR_O_LIST, 0, CR_O_REQUIRED, "WHAT [CONFIG]", NULL, NULL, 0, 0,
+    CR_OPT_(topic, CR_O_LIST, 0, CR_O_REQUIRED | CR_O_PATH, "WHAT [CONFIG]", NULL, NULL, 0, 0,
             "train, predict, read, features, lookup, gemm (these with a config), limits"),
-    CR_OPT_STR(train_input_path, 0, "PATHS", "from the config",
+    CR_OPT_STR(train_input_path, CR_O_PATHS, "PATHS", "from the config",
                "training data: files or quoted globs, with commas"),
     CR_OPT_(seconds, CR_O_FLOAT, 0, 0, "SECONDS", "3", NULL, 0.05, 3600,
             "how long each measurement is repeated"),

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 static const cr_opt opts[] = {
-    CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED, "PATH", NULL,
+    CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
                "config, model_dir or export; PATH without a flag means this"),
     CR_OPT_MODEL_DIR,
     CR_OPT_TRAIN_INPUT,

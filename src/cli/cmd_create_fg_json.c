@@ -7,9 +7,9 @@
 #include "cli/cli.h"
 
 static const cr_opt opts[] = {
-    CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED, "PATH", NULL,
+    CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
                "config, model_dir or export; PATH without a flag means this"),
-    CR_OPT_STR(fg_output_dir, CR_O_REQUIRED, "DIR", NULL,
+    CR_OPT_STR(fg_output_dir, CR_O_REQUIRED | CR_O_PATH, "DIR", NULL,
                "folder of fg.json and the files it names; made when missing"),
     CR_OPT_STR(reserves, 0, "NAMES", "none", "columns to carry along, with commas"),
     CR_OPT_STR(remove_bucketizer, 0, "true|false", "false",

@@ -22,7 +22,7 @@
 #define JSON_LOG "train_log.jsonl"
 
 static const cr_opt opts[] = {
-    CR_OPT_(checkpoints, CR_O_LIST, 0, CR_O_REQUIRED, "PATH", NULL, NULL, 0, 0,
+    CR_OPT_(checkpoints, CR_O_LIST, 0, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL, NULL, 0, 0,
             "the two to compare: checkpoint, model_dir (its newest), export or safetensors file"),
     CR_OPT_BOOL(json, 0, "print one JSON object"),
     CR_OPT_END,

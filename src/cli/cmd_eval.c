@@ -8,7 +8,7 @@ static const cr_opt opts[] = {
     CR_OPT_CONFIG,
     CR_OPT_CHECKPOINT(0, "newest of model_dir"),
     CR_OPT_EVAL_INPUT,
-    CR_OPT_(eval_result_filename, CR_O_STR, 0, 0, "NAME", "eval_result.txt", NULL, 0, 0,
+    CR_OPT_(eval_result_filename, CR_O_STR, 0, CR_O_PATH, "NAME", "eval_result.txt", NULL, 0, 0,
             "file in model_dir that gets one JSON line"),
     CR_OPT_MODEL_DIR,
     CR_OPT_ACCEPT,

@@ -7,7 +7,7 @@
 static const cr_opt opts[] = {
     CR_OPT_CONFIG,
     CR_OPT_MODEL_DIR,
-    CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED, "DIR", NULL, NULL, 0, 0,
+    CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "DIR", NULL, NULL, 0, 0,
             "folder for the tables and the new config; made when missing"),
     CR_OPT_INT(topk, "N", "100", NULL, 1, 1e9, "features each group keeps, the needed ones first"),
     CR_OPT_BOOL(visualize, 0, "draw feature_dropout_pic_GROUP.svg too"),

@@ -6,9 +6,9 @@
 #include "cli/cli.h"
 
 static const cr_opt opts[] = {
-    CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED, "PATH", NULL,
+    CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
                "config, model_dir or export; PATH without a flag means this"),
-    CR_OPT_STR(input, 0, "PATHS", "train_input_path of the config",
+    CR_OPT_STR(input, CR_O_PATHS, "PATHS", "train_input_path of the config",
                "rows to look at: files or quoted globs, with commas"),
     CR_OPT_(rows, CR_O_COUNT, 0, 0, "N", "10", NULL, 1, 1e12, "rows to show"),
     CR_OPT_(skip, CR_O_COUNT, 0, 0, "N", "0", NULL, 0, 1e12, "rows to pass over first"),

@@ -13,7 +13,7 @@
 #include "cli/cli.h"
 
 static const cr_opt opts[] = {
-    CR_OPT_STR(checkpoint_path, CR_O_REQUIRED, "PATH", NULL,
+    CR_OPT_STR(checkpoint_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
                "checkpoint, model_dir (its newest), export or safetensors file"),
     CR_OPT_BOOL(norms, 0,
                 "read all values for norm, mean, least and largest; done anyway up to 64M values"),

@@ -18,7 +18,7 @@
 #define SOME_DIFFERENT 20
 
 static const cr_opt opts[] = {
-    CR_OPT_(files, CR_O_LIST, 0, CR_O_REQUIRED, "FILE", NULL, NULL, 0, 0,
+    CR_OPT_(files, CR_O_LIST, 0, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL, NULL, 0, 0,
             "files, folders (their *.parquet) or quoted globs"),
     CR_OPT_STR(columns, 0, "A,B", "all", "only these columns; members of structs with dots"),
     CR_OPT_(rows, CR_O_COUNT, 0, 0, "N", "-1", "5; all with --rows_json, 0 with --json", -1, 1e12,

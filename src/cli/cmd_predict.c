@@ -10,13 +10,13 @@
 #include "data/config.h"
 
 static const cr_opt opts[] = {
-    CR_OPT_STR(scripted_model_path, 0, "DIR", "none", "export to predict with"),
-    CR_OPT_STR(pipeline_config_path, 0, "FILE", "none",
+    CR_OPT_STR(scripted_model_path, CR_O_PATH, "DIR", "none", "export to predict with"),
+    CR_OPT_STR(pipeline_config_path, CR_O_PATH, "FILE", "none",
                "config to predict with a checkpoint instead of an export"),
     CR_OPT_CHECKPOINT(0, "newest of model_dir"),
-    CR_OPT_STR(predict_input_path, CR_O_REQUIRED, "PATHS", NULL,
+    CR_OPT_STR(predict_input_path, CR_O_REQUIRED | CR_O_PATHS, "PATHS", NULL,
                "rows to predict: files or quoted globs, with commas"),
-    CR_OPT_STR(predict_output_path, CR_O_REQUIRED, "DIR", NULL, "folder of the result"),
+    CR_OPT_STR(predict_output_path, CR_O_REQUIRED | CR_O_PATH, "DIR", NULL, "folder of the result"),
     CR_OPT_STR(reserved_columns, 0, "NAMES", "none",
                "input columns to copy; ALL_COLUMNS, ALL_EFFECTIVE_COLUMNS"),
     CR_OPT_STR(output_columns, 0, "NAMES", "all", "predictions to write"),
@@ -53,10 +53,10 @@ static cr_code check_dataset_type(cr_ui *ui, const char *name) {
     if (!name) return CR_OK;
     while (e->name && strcmp(e->name, name) != 0)
         e++;
-    if (e->name && !e->later) return CR_OK;
+    if (e->name && !e->instead) return CR_OK;
     cr_buf_init(&have);
     for (const cr_enum_value *k = cr_dataset_types; k->name; k++)
-        if (!k->later) cr_buf_printf(&have, "%s%s", have.n ? " or " : "", k->name);
+        if (!k->instead) cr_buf_printf(&have, "%s%s", have.n ? " or " : "", k->name);
     const char *near = e->name ? NULL : cr_nearest(name, nth_type, cr_dataset_types);
     if (near)
         code = cr_ui_wrong(ui, "--dataset_type is '%s'; did you mean '%s'?", name, near);

@@ -11,7 +11,7 @@
 #include "conf/conf.h"
 
 static const cr_opt opts[] = {
-    CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED, "DIR", NULL, NULL, 0, 0,
+    CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "DIR", NULL, NULL, 0, 0,
             "folder to write the pages to"),
     CR_OPT_END,
 };

@@ -13,9 +13,9 @@
 
 static const cr_opt opts[] = {
     CR_OPT_STR(kind, 0, "NAME", "none", "criteo, taobao or census; NAME without a flag means this"),
-    {"for", 0, CR_O_STR, 0, (uint32_t)offsetof(cr_args, pipeline_config_path), "CONFIG", NULL,
-     "none", 0, 0, "in the place of NAME: data of the shape that this config reads"},
-    CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED, "DIR", NULL, NULL, 0, 0,
+    {"for", 0, CR_O_STR, CR_O_PATH, (uint32_t)offsetof(cr_args, pipeline_config_path), "CONFIG",
+     NULL, "none", 0, 0, "in the place of NAME: data of the shape that this config reads"},
+    CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "DIR", NULL, NULL, 0, 0,
             "folder to write to; made when missing"),
     CR_OPT_(rows, CR_O_COUNT, 0, 0, "N", "100k", NULL, 1, 1e12,
             "rows to train on; 250k and 10M are understood"),

@@ -18,7 +18,7 @@ static const cr_opt opts[] = {
     CR_OPT_FINE_TUNE,
     CR_OPT_EDIT_JSON,
     CR_OPT_BOOL(ignore_restore_optimizer, 0, "restore the weights but not the optimizer's state"),
-    CR_OPT_STR(log_json, 0, "PATH", "none",
+    CR_OPT_STR(log_json, CR_O_PATH, "PATH", "none",
                "add JSON lines to this file too, as model_dir/train_log.jsonl has them; -: stdout"),
     CR_OPT_STR(autocast, 0, "BOOL", "from the config",
                "True: mixed_precision BF16, False: FP32, whatever the config says"),

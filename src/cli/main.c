@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "base/cpu.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/scheme.h"
 #include "cli/cli.h"
 #include "kern/kern.h"
 
@@ -85,6 +87,22 @@ static void check_cpu_level(cr_ui *ui) {
     if (why[0]) cr_diag_add(&ui->diag, CR_SEV_WARN, CR_OK, CR_NOWHERE, "%s", why);
 }
 
+/* Makes the paths of the flags local ones. When some are not, the config is looked at too, so that
+ * all that is wrong is told at once and before anything runs. */
+static cr_code check_paths(cr_ui *ui, const cr_opt_spec *spec, cr_args *args) {
+    cr_opt_paths(spec, args, &ui->arena, &ui->diag);
+    cr_code code = cr_diag_code(&ui->diag);
+    if (code == CR_OK || !args->pipeline_config_path || cr_path_is_dir(args->pipeline_config_path))
+        return code;
+    cr_config config;
+    cr_config_opts opts;
+    if (!cr_scheme_len(args->pipeline_config_path) && cr_args_config(ui, args, &opts) == CR_OK) {
+        (void)!cr_config_load(&config, &opts, &ui->diag);
+        cr_config_clear(&config);
+    }
+    return code;
+}
+
 static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     const cr_opt *tables[3];
     char prog[64];
@@ -106,6 +124,7 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     ui->quiet = args.quiet;
     ui->debug = args.debug;
     CR_TRY(set_log_level(ui, &args));
+    CR_TRY(check_paths(ui, &spec, &args));
     if (ui->cmd->job && cr_wrap_env(&err) != CR_OK) return cr_ui_fail(ui, &err);
     watch_signals(ui->cmd);
     check_cpu_level(ui);

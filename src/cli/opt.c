@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "base/file.h"
+#include "base/scheme.h"
 
 /* all rows of all tables, one after the other; NULL past the end */
 static const cr_opt *row_at(const cr_opt_spec *spec, size_t i) {
@@ -311,6 +312,30 @@ cr_code cr_opt_parse(const cr_opt_spec *spec, int argc, char **argv, void *args,
             CR_TRY(take_short(&w, arg, err));
     }
     return w.stop ? CR_OK : check_given(&w, err);
+}
+
+/* ---- paths ---- */
+
+static void take_path(const cr_opt *o, const char **value, cr_arena *arena, cr_diag *diag) {
+    if (!*value) return;
+    cr_loc at = {cr_arena_printf(arena, "--%s", o->name), 0, 0};
+    const char *local = o->flags & CR_O_PATH ? cr_path_take(arena, *value, at, diag)
+                                             : cr_paths_take(arena, *value, at, diag);
+    if (local) *value = local;
+}
+
+void cr_opt_paths(const cr_opt_spec *spec, void *args, cr_arena *arena, cr_diag *diag) {
+    const cr_opt *o;
+    for (size_t i = 0; (o = row_at(spec, i)); i++) {
+        if (!(o->flags & (CR_O_PATH | CR_O_PATHS))) continue;
+        void *at = (char *)args + o->offset;
+        cr_opt_list *list = at;
+        if (o->type == CR_O_STR)
+            take_path(o, at, arena, diag);
+        else
+            for (int k = 0; k < list->n; k++)
+                take_path(o, &list->v[k], arena, diag);
+    }
 }
 
 /* ---- help ---- */

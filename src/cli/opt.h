@@ -27,8 +27,10 @@ typedef enum cr_opt_type {
 
 enum {
     CR_O_REQUIRED = 1,
-    CR_O_LATER = 2, /* known, its capability is not in this version: using it is an error */
-    CR_O_STOP = 4,  /* reading ends here and nothing else is checked (--help) */
+    CR_O_LATER = 2,  /* known, its capability is not in this version: using it is an error */
+    CR_O_STOP = 4,   /* reading ends here and nothing else is checked (--help) */
+    CR_O_PATH = 8,   /* of STR and LIST: a path; cr_opt_paths makes it a local one */
+    CR_O_PATHS = 16, /* the same: a comma-separated list of globs */
 };
 
 typedef struct cr_opt_list {
@@ -61,6 +63,9 @@ typedef struct cr_opt_spec {
  * among them). The first mistake fills err, CR_EUSAGE. The last of a flag given twice counts. */
 CR_CHECKED cr_code cr_opt_parse(const cr_opt_spec *spec, int argc, char **argv, void *args,
                                 cr_arena *arena, cr_err *err);
+/* cr_opt_paths makes every path among args a local one (base/scheme.h). Those that no store serves
+ * are findings, all of them; args keep them as they are. */
+void cr_opt_paths(const cr_opt_spec *spec, void *args, cr_arena *arena, cr_diag *diag);
 /* cr_opt_lines writes the flags for --help, one line each. */
 void cr_opt_lines(cr_buf *out, const cr_opt_spec *spec);
 /* cr_opt_table writes the rows of one table as a Markdown table. */

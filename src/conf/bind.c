@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/scheme.h"
 #include "conf/conf_int.h"
 
 typedef struct binder {
@@ -38,7 +39,7 @@ static void add_name(cr_buf *out, const char *name) {
 
 static void enum_names(const cr_enum_value *values, cr_buf *out) {
     for (; values->name; values++)
-        if (!values->later) add_name(out, values->name);
+        if (!values->instead) add_name(out, values->name);
     if (!out->n) cr_buf_str(out, "none yet");
 }
 
@@ -119,14 +120,14 @@ static bool read_enum(binder *b, const cr_field *f, const cr_conf_node *n, value
     cr_buf names;
     cr_buf_init(&names);
     enum_names(values, &names);
-    bool ok = v && !v->later;
+    bool ok = v && !v->instead;
     char show[64];
     if (ok) {
         out->e = v->value;
     } else if (v) {
         if (!b->refused)
-            wrong(b, n->at, "%s: '%s' is known but not available in this version; available: %s",
-                  f->name, v->name, names.data);
+            wrong(b, n->at, "%s: '%s' is known but not available in this version; %s", f->name,
+                  v->name, v->instead);
     } else if (n->kind != CR_NODE_SCALAR || cr_conf_is_null(n)) {
         wrong(b, n->at, "%s: found %s; give one of %s", f->name, cr_conf_show(n, show), names.data);
     } else if (n->quoted && n->from == CR_SYNTAX_PBTXT) {
@@ -179,12 +180,14 @@ static bool read_scalar(binder *b, const cr_field *f, const cr_conf_node *n, val
         return false;
     case CR_T_STR:
         if (!cr_conf_is_str(n)) break;
-        if (strlen(n->text) == n->len) {
-            out->s = n->text;
-            return true;
+        if (strlen(n->text) != n->len) {
+            wrong(b, n->at, "%s: the string holds a NUL character; remove it", f->name);
+            return false;
         }
-        wrong(b, n->at, "%s: the string holds a NUL character; remove it", f->name);
-        return false;
+        out->s = f->flags & CR_F_PATH    ? cr_path_take(b->arena, n->text, n->at, b->diag)
+                 : f->flags & CR_F_PATHS ? cr_paths_take(b->arena, n->text, n->at, b->diag)
+                                         : n->text;
+        return out->s != NULL;
     case CR_T_ENUM: return read_enum(b, f, n, out);
     default: break;
     }

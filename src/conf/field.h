@@ -49,13 +49,15 @@ enum {
     CR_F_LATER = 8,    /* known, its capability is not in this version: using it is an error */
     CR_F_OURS = 16,    /* not in TorchEasyRec */
     CR_F_SPEED = 32,   /* accepted without effect: results do not depend on it (fused …) */
+    CR_F_PATH = 64,    /* of STR: a path; the struct gets the local one (base/scheme.h) */
+    CR_F_PATHS = 128,  /* of STR: a comma-separated list of globs, treated alike */
 };
 
 typedef struct cr_enum_value {
     const char *name; /* NULL ends the list */
     int value;
     const char *help;
-    bool later;
+    const char *instead; /* not in this version: what to do instead; NULL: it is */
 } cr_enum_value;
 
 #define CR_NO_STORE UINT32_MAX

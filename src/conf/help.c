@@ -94,7 +94,7 @@ static void type_text(cr_buf *out, const cr_field *f, bool md) {
     case CR_T_ENUM:
         for (const cr_enum_value *v = f->ref; v->name; v++) {
             if (v != f->ref) cr_buf_str(out, md ? " \\| " : " | ");
-            cr_buf_printf(out, "%s%s", v->name, v->later ? " (later)" : "");
+            cr_buf_printf(out, "%s%s", v->name, v->instead ? " (later)" : "");
         }
         break;
     case CR_T_MSG: msg_ref(out, f->ref, md); break;
@@ -147,7 +147,7 @@ static void flag_text(cr_buf *out, unsigned flags, const char *before) {
 static void help_values(cr_buf *out, const cr_field *f, const char *pad) {
     for (const cr_enum_value *v = f->ref; v->name; v++)
         cr_buf_printf(out, "%s%-20s %s%s\n", pad, v->name, v->help ? v->help : "",
-                      v->later ? " (not in this version)" : "");
+                      v->instead ? " (not in this version)" : "");
 }
 
 static void help_field(cr_buf *out, const cr_field *f, const char *pad) {
@@ -361,7 +361,7 @@ static void page_enum(cr_buf *out, const cr_field *f) {
     for (const cr_enum_value *v = f->ref; v->name; v++) {
         cr_buf_printf(out, "| `%s` | %d | ", v->name, v->value);
         cell(out, v->help ? v->help : "");
-        cr_buf_str(out, v->later ? "; *not in this version* |\n" : " |\n");
+        cr_buf_str(out, v->instead ? "; *not in this version* |\n" : " |\n");
     }
 }
 

@@ -15,44 +15,46 @@
 #include "base/buf.h"
 #include "base/map.h"
 
+#define EXPORT_TABLES "export the tables as Parquet files and use ParquetDataset"
 const cr_enum_value cr_dataset_types[] = {
-    {"OdpsDataset", CR_ODPS, "MaxCompute tables through the storage API", true},
-    {"ParquetDataset", CR_PARQUET, "Parquet files", false},
-    {"CsvDataset", CR_CSV, "text files with one row per line", false},
-    {"OdpsDatasetV1", CR_ODPS_V1, "MaxCompute tables through the tunnel", true},
-    {"KafkaDataset", CR_KAFKA, "Arrow batches from Kafka topics", true},
-    {NULL, 0, NULL, false},
+    {"OdpsDataset", CR_ODPS, "MaxCompute tables through the storage API", EXPORT_TABLES},
+    {"ParquetDataset", CR_PARQUET, "Parquet files", NULL},
+    {"CsvDataset", CR_CSV, "text files with one row per line", NULL},
+    {"OdpsDatasetV1", CR_ODPS_V1, "MaxCompute tables through the tunnel", EXPORT_TABLES},
+    {"KafkaDataset", CR_KAFKA, "Arrow batches from Kafka topics",
+     "write the messages to Parquet files and use ParquetDataset"},
+    {NULL, 0, NULL, NULL},
 };
 
 const cr_enum_value cr_fg_modes[] = {
-    {"FG_NONE", CR_FG_NONE, "columns are named after features and hold ids or floats", false},
-    {"FG_NORMAL", CR_FG_NORMAL, "raw columns; each feature is made from its expression", false},
-    {"FG_DAG", CR_FG_DAG, "raw columns; features may use the output of other features", false},
+    {"FG_NONE", CR_FG_NONE, "columns are named after features and hold ids or floats", NULL},
+    {"FG_NORMAL", CR_FG_NORMAL, "raw columns; each feature is made from its expression", NULL},
+    {"FG_DAG", CR_FG_DAG, "raw columns; features may use the output of other features", NULL},
     {"FG_BUCKETIZE", CR_FG_BUCKETIZE,
-     "columns are named after features and hold their values; only ids are looked up", false},
-    {NULL, 0, NULL, false},
+     "columns are named after features and hold their values; only ids are looked up", NULL},
+    {NULL, 0, NULL, NULL},
 };
 
 #define FIVE_TYPES(prefix, first, what)                                                            \
-    {prefix "INT32", first, what " of 32-bit integers", false},                                    \
-        {prefix "INT64", first + 1, what " of 64-bit integers", false},                            \
-        {prefix "STRING", first + 2, what " of texts", false},                                     \
-        {prefix "FLOAT", first + 3, what " of 32-bit floats", false}, {                            \
-        prefix "DOUBLE", first + 4, what " of 64-bit floats", false                                \
+    {prefix "INT32", first, what " of 32-bit integers", NULL},                                     \
+        {prefix "INT64", first + 1, what " of 64-bit integers", NULL},                             \
+        {prefix "STRING", first + 2, what " of texts", NULL},                                      \
+        {prefix "FLOAT", first + 3, what " of 32-bit floats", NULL}, {                             \
+        prefix "DOUBLE", first + 4, what " of 64-bit floats", NULL                                 \
     }
 #define LAST_SCALAR 4
 const cr_enum_value cr_field_types[] = {
-    {"INT32", 0, "32-bit integer", false},
-    {"INT64", 1, "64-bit integer", false},
-    {"STRING", 2, "text", false},
-    {"FLOAT", 3, "32-bit float", false},
-    {"DOUBLE", 4, "64-bit float", false},
+    {"INT32", 0, "32-bit integer", NULL},
+    {"INT64", 1, "64-bit integer", NULL},
+    {"STRING", 2, "text", NULL},
+    {"FLOAT", 3, "32-bit float", NULL},
+    {"DOUBLE", 4, "64-bit float", NULL},
     FIVE_TYPES("ARRAY_", 5, "list"),
     FIVE_TYPES("ARRAY_ARRAY_", 10, "list of lists"),
     FIVE_TYPES("MAP_STRING_", 15, "map from text, values"),
     FIVE_TYPES("MAP_INT64_", 20, "map from 64-bit integer, values"),
     FIVE_TYPES("MAP_INT32_", 25, "map from 32-bit integer, values"),
-    {NULL, 0, NULL, false},
+    {NULL, 0, NULL, NULL},
 };
 
 static const cr_field field_fields[] = {
@@ -80,19 +82,20 @@ static const cr_msg field_msg = {
 #define SAMPLER_NUM                                                                                \
     CR_K_INT("num_sample", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "negatives drawn per training batch")
 #define SAMPLER_HARD                                                                               \
-    CR_K_STR("hard_neg_edge_input_path", NULL, CR_F_REQUIRED,                                      \
+    CR_K_STR("hard_neg_edge_input_path", NULL, CR_F_REQUIRED | CR_F_PATH,                          \
              "edges from users to their hard negative items"),                                     \
         CR_K_INT("num_hard_sample", 0, 1, CR_U32_MAX, CR_F_REQUIRED,                               \
                  "most hard negatives taken per user")
 #define SAMPLER_USER                                                                               \
-    CR_K_STR("user_input_path", NULL, CR_F_REQUIRED, "file or table of users"),                    \
-        CR_K_STR("item_input_path", NULL, CR_F_REQUIRED, "file or table of items"),                \
+    CR_K_STR("user_input_path", NULL, CR_F_REQUIRED | CR_F_PATH, "file or table of users"),        \
+        CR_K_STR("item_input_path", NULL, CR_F_REQUIRED | CR_F_PATH, "file or table of items"),    \
         CR_K_STR("user_id_field", NULL, CR_F_REQUIRED, "column that holds the user id")
 #define SAMPLER_POS                                                                                \
-    CR_K_STR("pos_edge_input_path", NULL, CR_F_REQUIRED, "edges from users to items they liked")
+    CR_K_STR("pos_edge_input_path", NULL, CR_F_REQUIRED | CR_F_PATH,                               \
+             "edges from users to items they liked")
 
 static const cr_field negative_sampler_fields[] = {
-    CR_K_STR("input_path", NULL, CR_F_REQUIRED, "file or table of items with weights"),
+    CR_K_STR("input_path", NULL, CR_F_REQUIRED | CR_F_PATH, "file or table of items with weights"),
     SAMPLER_NUM,
     SAMPLER_COMMON,
     CR_K_STR("item_id_delim", ";", 0, "text between the ids of a multi-item column"),
@@ -108,9 +111,11 @@ static const cr_field hard_negative_sampler_v2_fields[] = {
     SAMPLER_USER, SAMPLER_POS, SAMPLER_HARD, SAMPLER_NUM, SAMPLER_COMMON, CR_END,
 };
 static const cr_field tdm_sampler_fields[] = {
-    CR_K_STR("item_input_path", NULL, CR_F_REQUIRED, "file or table of tree nodes"),
-    CR_K_STR("edge_input_path", NULL, CR_F_REQUIRED, "edges from a leaf to its ancestors"),
-    CR_K_STR("predict_edge_input_path", NULL, CR_F_REQUIRED, "edges from a node to its children"),
+    CR_K_STR("item_input_path", NULL, CR_F_REQUIRED | CR_F_PATH, "file or table of tree nodes"),
+    CR_K_STR("edge_input_path", NULL, CR_F_REQUIRED | CR_F_PATH,
+             "edges from a leaf to its ancestors"),
+    CR_K_STR("predict_edge_input_path", NULL, CR_F_REQUIRED | CR_F_PATH,
+             "edges from a node to its children"),
     SAMPLER_COMMON,
     CR_K_INT("layer_num_sample", 0, 0, CR_U32_MAX, CR_F_REPEATED,
              "negatives per level of the tree; the first is 0"),

@@ -51,8 +51,8 @@ typedef struct cr_calc_conf {
     CR_UINT64(cr_calc_conf, hash_bucket_size, 0, 0, HELP_HASH),                                    \
         CR_STR(cr_calc_conf, vocab_list, NULL, CR_F_REPEATED, HELP_VOCAB_LIST),                    \
         CR_MAP_INT(cr_calc_conf, vocab_dict, 0, HELP_VOCAB_DICT),                                  \
-        CR_STR(cr_calc_conf, vocab_file, NULL, 0, HELP_VOCAB_FILE),                                \
-        CR_STR(cr_calc_conf, asset_dir, NULL, 0, HELP_ASSET),                                      \
+        CR_STR(cr_calc_conf, vocab_file, NULL, CR_F_PATH, HELP_VOCAB_FILE),                        \
+        CR_STR(cr_calc_conf, asset_dir, NULL, CR_F_PATH, HELP_ASSET),                              \
         CR_UINT64(cr_calc_conf, default_bucketize_value, 0, 0, HELP_OOV),                          \
         CR_K_MSG("zch", &cr_zch_msg, CR_F_LATER, HELP_ZCH),                                        \
         CR_K_MSG("dynamicemb", &cr_dynamicemb_msg, CR_F_LATER, HELP_DYNAMICEMB)
@@ -79,7 +79,7 @@ typedef struct cr_calc_conf {
         CR_INT(cr_calc_conf, sequence_length, 0, 0, CR_U32_MAX, 0, HELP_SEQ_LEN),                  \
         CR_STR(cr_calc_conf, sequence_delim, ";", 0, HELP_SEQ_DELIM),                              \
         CR_STR(cr_calc_conf, sequence_fields, NULL, CR_F_REPEATED, HELP_SEQ_FIELDS),               \
-        CR_STR(cr_calc_conf, pretrained_path, NULL, CR_F_OURS, HELP_PRETRAINED),                   \
+        CR_STR(cr_calc_conf, pretrained_path, NULL, CR_F_OURS | CR_F_PATH, HELP_PRETRAINED),       \
         CR_STR(cr_calc_conf, pretrained_tensor, NULL, CR_F_OURS, HELP_PRETRAINED_TENSOR)
 
 /* The message of a type from its table cr_<m>_fields and its struct. */

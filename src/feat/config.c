@@ -66,20 +66,20 @@ const cr_msg cr_constraints_msg = {
 /* ---- AutoDisEmbedding, MLPEmbedding: how a dense feature gets a vector ---- */
 static const cr_enum_value autodis_forms[] = {
     {"TORCHEASYREC", CR_AUTODIS_TORCHEASYREC, "as published, keep_prob being the skip's weight",
-     false},
-    {"EASYREC", CR_AUTODIS_EASYREC, "the same with a negative_slope of 0.2", false},
+     NULL},
+    {"EASYREC", CR_AUTODIS_EASYREC, "the same with a negative_slope of 0.2", NULL},
     {"GANDALF", CR_AUTODIS_GANDALF,
      "input_powers, hidden_dim 64, use_bias, score_activation, learned_temperature, kaiming_init, "
      "no skip",
-     false},
-    {NULL, 0, NULL, false},
+     NULL},
+    {NULL, 0, NULL, NULL},
 };
 /* numbers as cr_autodis_pick has them */
 static const cr_enum_value autodis_picks[] = {
-    {"WEIGHTED", 0, "all vectors, weighted by the softmax of the scores", false},
-    {"MAX", 1, "the vector of the largest score; scores are then not trained", false},
-    {"TOP_K", 2, "the sum of the vectors of the top_k largest scores; the same", false},
-    {NULL, 0, NULL, false},
+    {"WEIGHTED", 0, "all vectors, weighted by the softmax of the scores", NULL},
+    {"MAX", 1, "the vector of the largest score; scores are then not trained", NULL},
+    {"TOP_K", 2, "the sum of the vectors of the top_k largest scores; the same", NULL},
+    {NULL, 0, NULL, NULL},
 };
 static const cr_field autodis_fields[] = {
     CR_INT(cr_autodis_conf, num_channels, 0, 1, 65536, CR_F_REQUIRED,
@@ -173,7 +173,7 @@ const cr_oneof cr_dense_emb_family = {"dense embedding", false, dense_embs};
         CR_INT(S, sequence_length, 0, 0, CR_U32_MAX, 0, HELP_SEQ_LEN),                             \
         CR_STR(S, sequence_delim, ";", 0, HELP_SEQ_DELIM),                                         \
         CR_STR(S, sequence_fields, NULL, CR_F_REPEATED, HELP_SEQ_FIELDS),                          \
-        CR_STR(S, pretrained_path, NULL, CR_F_OURS,                                                \
+        CR_STR(S, pretrained_path, NULL, CR_F_OURS | CR_F_PATH,                                    \
                "safetensors file (or folder) with the table's first values"),                      \
         CR_STR(S, pretrained_tensor, NULL, CR_F_OURS,                                              \
                "tensor of pretrained_path; not given: the only one in it")
@@ -185,8 +185,8 @@ const cr_field cr_id_fields[] = {
     CR_UINT64(cr_id_conf, num_buckets, 0, 0, HELP_BUCKETS),
     CR_STR(cr_id_conf, vocab_list, NULL, CR_F_REPEATED, HELP_VOCAB_LIST),
     CR_MAP_INT(cr_id_conf, vocab_dict, 0, HELP_VOCAB_DICT),
-    CR_STR(cr_id_conf, vocab_file, NULL, 0, HELP_VOCAB_FILE),
-    CR_STR(cr_id_conf, asset_dir, NULL, 0, HELP_ASSET),
+    CR_STR(cr_id_conf, vocab_file, NULL, CR_F_PATH, HELP_VOCAB_FILE),
+    CR_STR(cr_id_conf, asset_dir, NULL, CR_F_PATH, HELP_ASSET),
     CR_UINT64(cr_id_conf, default_bucketize_value, 0, 0, HELP_OOV),
     CR_K_MSG("zch", &cr_zch_msg, CR_F_LATER, HELP_ZCH),
     CR_K_MSG("dynamicemb", &cr_dynamicemb_msg, CR_F_LATER, HELP_DYNAMICEMB),

@@ -33,7 +33,7 @@ static const cr_field cr_custom_fields[] = {
     CR_STR(custom_conf, expression, NULL, CR_F_REPEATED, HELP_EXPRESSIONS),
     CR_STR(custom_conf, operator_name, NULL, CR_F_REQUIRED,
            "name of the operator; EditDistance, RegexReplace and SeqExpr are built in"),
-    CR_STR(custom_conf, operator_lib_file, NULL, CR_F_REQUIRED,
+    CR_STR(custom_conf, operator_lib_file, NULL, CR_F_REQUIRED | CR_F_PATH,
            "shared library that holds it; pyfg/lib/...: built in"),
     CR_TREE(custom_conf, operator_params, 0, "parameters handed to it"),
     CR_BOOL(custom_conf, is_op_thread_safe, false, 0,

@@ -15,14 +15,14 @@
 /* ---- config ---- */
 
 static const cr_enum_value normalize_options[] = {
-    {"TEXT_LOWER2UPPER", CR_TEXT_LOWER2UPPER, "small letters to capitals", false},
-    {"TEXT_UPPER2LOWER", CR_TEXT_UPPER2LOWER, "capitals to small letters", false},
-    {"TEXT_SBC2DBC", CR_TEXT_SBC2DBC, "full-width characters to half-width", false},
-    {"TEXT_CHT2CHS", CR_TEXT_CHT2CHS, "traditional Chinese to simplified", false},
-    {"TEXT_FILTER", CR_TEXT_FILTER, "drop special characters", false},
-    {"TEXT_SPLITCHRS", CR_TEXT_SPLITCHRS, "a space between Chinese characters", false},
-    {"TEXT_REMOVE_SPACE", CR_TEXT_REMOVE_SPACE, "drop spaces", false},
-    {NULL, 0, NULL, false},
+    {"TEXT_LOWER2UPPER", CR_TEXT_LOWER2UPPER, "small letters to capitals", NULL},
+    {"TEXT_UPPER2LOWER", CR_TEXT_UPPER2LOWER, "capitals to small letters", NULL},
+    {"TEXT_SBC2DBC", CR_TEXT_SBC2DBC, "full-width characters to half-width", NULL},
+    {"TEXT_CHT2CHS", CR_TEXT_CHT2CHS, "traditional Chinese to simplified", NULL},
+    {"TEXT_FILTER", CR_TEXT_FILTER, "drop special characters", NULL},
+    {"TEXT_SPLITCHRS", CR_TEXT_SPLITCHRS, "a space between Chinese characters", NULL},
+    {"TEXT_REMOVE_SPACE", CR_TEXT_REMOVE_SPACE, "drop spaces", NULL},
+    {NULL, 0, NULL, NULL},
 };
 typedef struct text_norm_conf {
     cr_conf_base base;
@@ -33,7 +33,7 @@ typedef struct text_norm_conf {
 static const cr_field text_norm_fields[] = {
     CR_INT(text_norm_conf, max_length, 0, 0, CR_U32_MAX, 0,
            "texts of more characters are left as they are"),
-    CR_STR(text_norm_conf, stop_char_file, NULL, 0,
+    CR_STR(text_norm_conf, stop_char_file, NULL, CR_F_PATH,
            "file of the characters that FILTER drops; not given: punctuation and signs"),
     CR_ENUM(text_norm_conf, norm_options, normalize_options, 0, CR_F_REPEATED,
             "steps; not given: LOWER2UPPER, SBC2DBC, CHT2CHS, FILTER"),
@@ -60,9 +60,9 @@ static const cr_field cr_tokenize_fields[] = {
     CR_STR(tokenize_conf, expression, NULL, 0, HELP_EXPRESSION),
     CR_CALC_EMBEDDING,
     CR_MSG(tokenize_conf, text_normalizer, &text_norm_msg, 0, "clean the text first"),
-    CR_STR(cr_calc_conf, vocab_file, NULL, CR_F_REQUIRED,
+    CR_STR(cr_calc_conf, vocab_file, NULL, CR_F_REQUIRED | CR_F_PATH,
            "the tokenizer: tokenizer.json, or a SentencePiece .model"),
-    CR_STR(cr_calc_conf, asset_dir, NULL, 0, HELP_ASSET),
+    CR_STR(cr_calc_conf, asset_dir, NULL, CR_F_PATH, HELP_ASSET),
     CR_STR(tokenize_conf, tokenizer_type, "bpe", 0, "bpe or sentencepiece"),
     CR_BOOL(tokenize_conf, tokens_as_sequence, false, 0, "each token is a step of a sequence"),
     CR_STR(cr_calc_conf, default_value, "", 0, HELP_DEFAULT),

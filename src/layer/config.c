@@ -84,10 +84,10 @@ const cr_msg cr_capsule_msg = {"B2ICapsule",   "Capsule routing from behaviours 
                                true,           NULL};
 
 const cr_enum_value cr_similarities[] = {
-    {"COSINE", CR_COSINE, "dot product of vectors of length one", false},
-    {"INNER_PRODUCT", CR_INNER_PRODUCT, "dot product", false},
-    {"EUCLID", CR_EUCLID, "distance", false},
-    {NULL, 0, NULL, false},
+    {"COSINE", CR_COSINE, "dot product of vectors of length one", NULL},
+    {"INNER_PRODUCT", CR_INNER_PRODUCT, "dot product", NULL},
+    {"EUCLID", CR_EUCLID, "distance", NULL},
+    {NULL, 0, NULL, NULL},
 };
 
 /* ---- losses ---- */
@@ -161,9 +161,9 @@ static const cr_msg focal_msg = {"BinaryFocalLoss",
                                  false,
                                  NULL};
 static const cr_enum_value pair_kinds[] = {
-    {"LOGISTIC", CR_PAIR_LOGISTIC, "log(1 + exp(-d)) of a pair's score difference d", false},
-    {"HINGE", CR_PAIR_HINGE, "max(0, margin - d)", false},
-    {NULL, 0, NULL, false},
+    {"LOGISTIC", CR_PAIR_LOGISTIC, "log(1 + exp(-d)) of a pair's score difference d", NULL},
+    {"HINGE", CR_PAIR_HINGE, "max(0, margin - d)", NULL},
+    {NULL, 0, NULL, NULL},
 };
 static const cr_field pairwise_fields[] = {
     CR_STR(cr_pairwise_conf, session_name, NULL, 0,

@@ -130,9 +130,9 @@ const cr_block_type cr_block_simple_attention = {"simple_attention", CR_TAKES_SE
 
 typedef enum pool_kind { POOL_MEAN, POOL_SUM } pool_kind;
 static const cr_enum_value pool_kinds[] = {
-    {"mean", POOL_MEAN, "the mean of the steps", false},
-    {"sum", POOL_SUM, "the sum of the steps", false},
-    {NULL, 0, NULL, false},
+    {"mean", POOL_MEAN, "the mean of the steps", NULL},
+    {"sum", POOL_SUM, "the sum of the steps", NULL},
+    {NULL, 0, NULL, NULL},
 };
 typedef struct pooling_conf {
     cr_conf_base base;

@@ -11,13 +11,13 @@
 
 /* ---- feature groups ---- */
 static const cr_enum_value group_types[] = {
-    {"DEEP", CR_GROUP_DEEP, "vectors of the features' own width, side by side", false},
+    {"DEEP", CR_GROUP_DEEP, "vectors of the features' own width, side by side", NULL},
     {"WIDE", CR_GROUP_WIDE, "narrow vectors of wide_embedding_dim, from tables of their own",
-     false},
-    {"SEQUENCE", CR_GROUP_SEQUENCE, "a query per row and keys per step of its sequences", false},
+     NULL},
+    {"SEQUENCE", CR_GROUP_SEQUENCE, "a query per row and keys per step of its sequences", NULL},
     {"JAGGED_SEQUENCE", CR_GROUP_JAGGED_SEQUENCE,
-     "the same: no group is padded here", false},
-    {NULL, 0, NULL, false},
+     "the same: no group is padded here", NULL},
+    {NULL, 0, NULL, NULL},
 };
 static const cr_field group_fields[] = {
     CR_STR(cr_group_conf, group_name, NULL, CR_F_REQUIRED, "name that models and towers use"),
@@ -99,10 +99,10 @@ const cr_msg cr_dlrm_msg = {
 
 /* ---- ModelConfig ---- */
 static const cr_enum_value kernels[] = {
-    {"TRITON", 0, "GPU kernels of the sequential transducers", false},
-    {"PYTORCH", 1, "plain loops", false},
-    {"CUTLASS", 2, "GPU kernels of the sequential transducers", false},
-    {NULL, 0, NULL, false},
+    {"TRITON", 0, "GPU kernels of the sequential transducers", NULL},
+    {"PYTORCH", 1, "plain loops", NULL},
+    {"CUTLASS", 2, "GPU kernels of the sequential transducers", NULL},
+    {NULL, 0, NULL, NULL},
 };
 static const cr_field model_fields[] = {
     CR_MSG(cr_model_conf, feature_groups, &cr_group_msg, CR_F_REPEATED,

@@ -49,9 +49,9 @@ const cr_msg cr_dat_msg = {"DAT",      "Two towers that mimic each other through
                            true,       NULL};
 
 static const cr_enum_value combine_methods[] = {
-    {"CONCAT", 0, "side by side", true},
-    {"SUM", 1, "added", true},
-    {NULL, 0, NULL, false},
+    {"CONCAT", 0, "side by side", "remove it"},
+    {"SUM", 1, "added", "remove it"},
+    {NULL, 0, NULL, NULL},
 };
 static const cr_field mind_tower_fields[] = {
     CR_K_STR("input", NULL, CR_F_REQUIRED, HELP_INPUT),

@@ -567,7 +567,7 @@ const cr_model_type cr_model_plugin = {"plugin", build};
 /* ---- messages ---- */
 
 #define PLUGIN_ROWS                                                                                \
-    CR_STR(cr_plugin_conf, library, NULL, CR_F_REQUIRED | CR_F_OURS,                               \
+    CR_STR(cr_plugin_conf, library, NULL, CR_F_REQUIRED | CR_F_OURS | CR_F_PATH,                   \
            "shared library, a path as seen from the folder crank runs in"),                        \
         CR_STR(cr_plugin_conf, type, NULL, CR_F_REQUIRED | CR_F_OURS, "one of its types"),         \
         CR_TREE(cr_plugin_conf, params, CR_F_OURS, "the parameters that the type declares")

@@ -10,15 +10,15 @@
 #include "base/err.h"
 
 const cr_enum_value cr_wd_modes[] = {
-    {"NONE", CR_WD_NONE, "no weight decay", false},
-    {"L2", CR_WD_L2, "weight_decay * w is added to the gradient", false},
-    {"DECOUPLE", CR_WD_DECOUPLE, "w shrinks by lr * weight_decay besides the update", false},
-    {NULL, 0, NULL, false},
+    {"NONE", CR_WD_NONE, "no weight decay", NULL},
+    {"L2", CR_WD_L2, "weight_decay * w is added to the gradient", NULL},
+    {"DECOUPLE", CR_WD_DECOUPLE, "w shrinks by lr * weight_decay besides the update", NULL},
+    {NULL, 0, NULL, NULL},
 };
 const cr_enum_value cr_adam_modes[] = {
-    {"LAZY", CR_ADAM_LAZY, "only rows that the batch touches move", false},
-    {"DENSE", CR_ADAM_DENSE, "every row of the table moves at every step, as torch's Adam", false},
-    {NULL, 0, NULL, false},
+    {"LAZY", CR_ADAM_LAZY, "only rows that the batch touches move", NULL},
+    {"DENSE", CR_ADAM_DENSE, "every row of the table moves at every step, as torch's Adam", NULL},
+    {NULL, 0, NULL, NULL},
 };
 
 #define HELP_LR       "learning rate before the schedule"

@@ -32,15 +32,15 @@ static const cr_field feature_store_fields[] = {
 static const cr_msg feature_store_msg = {
     "FeatureStoreConfig", "Upload of rows to a feature store", feature_store_fields, 0, true, NULL};
 static const cr_enum_value delta_quant_types[] = {
-    {"DELTA_EMBEDDING_QUANT_NONE", 0, "rows as they are", true},
-    {"DELTA_EMBEDDING_QUANT_INT8", 1, "rows in 8 bits", true},
-    {NULL, 0, NULL, false},
+    {"DELTA_EMBEDDING_QUANT_NONE", 0, "rows as they are", "remove it"},
+    {"DELTA_EMBEDDING_QUANT_INT8", 1, "rows in 8 bits", "remove it"},
+    {NULL, 0, NULL, NULL},
 };
 static const cr_field delta_dump_fields[] = {
     CR_K_INT("dump_interval_steps", 1000, 0, CR_U32_MAX, 0, "steps between dumps"),
     CR_K_INT("dump_interval_minutes", 0, 0, CR_U32_MAX, 0,
              "minutes between dumps, instead of steps"),
-    CR_K_STR("output_dir", NULL, 0, "folder; not given: delta_embedding_dump in model_dir"),
+    CR_K_STR("output_dir", NULL, CR_F_PATH, "folder; not given: delta_embedding_dump in model_dir"),
     CR_K_STR("file_prefix", "delta_embedding", 0, "first part of the file names"),
     CR_K_MSG("feature_store_config", &feature_store_msg, 0, "upload of the rows"),
     CR_K_ENUM("quant_type", delta_quant_types, 0, 0, "form of the rows"),
@@ -67,11 +67,11 @@ static const cr_field train_fields[] = {
     CR_K_FLOAT("save_checkpoints_timestamp_quorum", 0.5, 0, 1, CR_F_LATER,
                "share of readers that must have passed an event time"),
     U32(keep_checkpoint_max, 0, 0, "newest checkpoints that are kept; 0: all"),
-    CR_STR(cr_train_conf, fine_tune_checkpoint, NULL, 0,
+    CR_STR(cr_train_conf, fine_tune_checkpoint, NULL, CR_F_PATH,
            "checkpoint that a new run starts from; a folder of checkpoints means its newest"),
-    CR_STR(cr_train_conf, fine_tune_ckpt_param_map, NULL, 0,
+    CR_STR(cr_train_conf, fine_tune_ckpt_param_map, NULL, CR_F_PATH,
            "file of parameter names: lines of the name here and the name in the checkpoint"),
-    CR_STR(cr_train_conf, fine_tune_ckpt_var_map, NULL, 0,
+    CR_STR(cr_train_conf, fine_tune_ckpt_var_map, NULL, CR_F_PATH,
            "other spelling of fine_tune_ckpt_param_map"),
     U32(log_step_count_steps, 100, 0, "steps between log lines"),
     CR_BOOL(cr_train_conf, is_profiling, false, 0,
@@ -205,9 +205,11 @@ const cr_msg cr_export_msg = {
 
 /* ---- EasyRecConfig ---- */
 static const cr_field root_fields[] = {
-    CR_STR(cr_root_conf, train_input_path, NULL, 0, "training data: paths or globs, with commas"),
-    CR_STR(cr_root_conf, eval_input_path, NULL, 0, "evaluation data: paths or globs, with commas"),
-    CR_STR(cr_root_conf, model_dir, NULL, 0, "folder of checkpoints, logs and results"),
+    CR_STR(cr_root_conf, train_input_path, NULL, CR_F_PATHS,
+           "training data: paths or globs, with commas"),
+    CR_STR(cr_root_conf, eval_input_path, NULL, CR_F_PATHS,
+           "evaluation data: paths or globs, with commas"),
+    CR_STR(cr_root_conf, model_dir, NULL, CR_F_PATH, "folder of checkpoints, logs and results"),
     CR_MSG(cr_root_conf, train_config, &cr_train_msg, CR_F_REQUIRED, "how to train"),
     CR_MSG(cr_root_conf, eval_config, &cr_eval_msg, 0, "how to evaluate"),
     CR_MSG(cr_root_conf, export_config, &cr_export_msg, 0, "what to export"),

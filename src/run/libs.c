@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/scheme.h"
 #include "run/run_int.h"
 
 /* the value of `library` in every `plugin { library: … }` below n, in turn; *i counts them down */
@@ -63,7 +64,9 @@ cr_code cr_libs_copy(cr_conf_doc *doc, const char *dir, cr_err *err) {
     const char **names = own_names(doc, &n);
     for (int i = 0; i < n; i++) {
         const char *to = cr_path_join(&doc->arena, dir, names[i]);
-        if (!cr_path_exists(to)) CR_TRY(cr_file_copy(library(doc, i)->text, to, err));
+        const char *from = cr_path_local(&doc->arena, library(doc, i)->text);
+        if (!from) CR_BUG("a path that the binding let pass");
+        if (!cr_path_exists(to)) CR_TRY(cr_file_copy(from, to, err));
     }
     return CR_OK;
 }

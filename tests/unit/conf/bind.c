@@ -156,7 +156,7 @@ TEST(enums) {
         "nonsense, \"DEEP\"]\n",
         "f:4:15: group_type: unknown value 'WYDE'; did you mean 'WIDE'?\n"
         "f:5:11: kinds: unknown value '7'; give one of DEEP, WIDE\n"
-        "f:5:14: kinds: 'SEQUENCE' is known but not available in this version; available: DEEP, "
+        "f:5:14: kinds: 'SEQUENCE' is known but not available in this version; use DEEP or "
         "WIDE\n"
         "f:5:24: kinds: unknown value 'nonsense'; give one of DEEP, WIDE\n");
     FINDINGS(PBTXT, "groups { group_name: 'a' toy_flat {} group_type: 'DEEP' }",

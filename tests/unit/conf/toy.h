@@ -68,10 +68,10 @@ static const cr_oneof_member toy_models[] = {
 static const cr_oneof toy_model_oneof = {"model", true, toy_models};
 
 static const cr_enum_value toy_kinds[] = {
-    {"DEEP", 0, "through the deep part", false},
-    {"WIDE", 1, "through the wide part", false},
-    {"SEQUENCE", 2, "as a sequence", true},
-    {NULL, 0, NULL, false},
+    {"DEEP", 0, "through the deep part", NULL},
+    {"WIDE", 1, "through the wide part", NULL},
+    {"SEQUENCE", 2, "as a sequence", "use DEEP or WIDE"},
+    {NULL, 0, NULL, NULL},
 };
 
 typedef struct toy_group {

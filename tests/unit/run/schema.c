@@ -78,6 +78,21 @@ static void check_default(const cr_msg *m, const cr_field *f) {
     if (f->num < f->min || f->num > f->max) bad(m, f->name, "default is out of range");
 }
 
+/* a key that is named like a path says that it is one, so that it is checked and file:// works */
+static void check_path(const cr_msg *m, const cr_field *f) {
+    static const char *const words[] = {"path", "dir", "file", "checkpoint", "library",
+                                        "param_map", "var_map"};
+    static const char *const others[] = {"file_prefix"};
+    bool is_path = false, told = f->flags & (CR_F_PATH | CR_F_PATHS);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        is_path |= strstr(f->name, words[i]) != NULL;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        is_path &= strcmp(f->name, others[i]) != 0;
+    if (told && f->type != CR_T_STR) bad(m, f->name, "is a path and no string");
+    if (f->type == CR_T_STR && is_path && !told)
+        bad(m, f->name, "looks like a path; add CR_F_PATH or CR_F_PATHS to its row");
+}
+
 static void check_keys(const cr_msg *m) {
     const char *keys[256];
     int n = 0;
@@ -111,6 +126,7 @@ static void walk(const cr_msg *m) {
         check_help(m, f->name, f->help);
         check_storage(m, f);
         check_default(m, f);
+        check_path(m, f);
         bool usable = m->size && !m->later && !(f->flags & (CR_F_LATER | CR_F_SPEED | CR_F_GPU));
         if (usable && f->offset == CR_NO_STORE && !(f->type == CR_T_ONEOF || f->type == CR_T_MSG))
             bad(m, f->name, "is usable and stored nowhere");

@@ -1,0 +1,129 @@
+/*
+ * scheme.c - which schemes of paths there are, and who serves them.
+ *
+ * A store that learns to serve a scheme changes its row here and nothing else in this file. Percent
+ * signs stay as they are: file:///a%20b is the file "a%20b", as most tools take it.
+ */
+#include "base/scheme.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+
+#define COPY(tool) "give a local path, and copy the files with " tool
+#define TABLE                                                                                      \
+    "give local Parquet files: export the table to them first, or import the result afterwards"
+
+const cr_scheme cr_schemes[] = {
+    {"file", true, "a local file", NULL},
+    {"odps", false, "a MaxCompute table", TABLE},
+    {"maxcompute", false, "a MaxCompute table", TABLE},
+    {"kafka", false, "a Kafka topic",
+     "write the messages to Parquet or CSV files first and give their path"},
+    {"oss", false, "in Alibaba Cloud OSS", COPY("ossutil, or mount the bucket with ossfs")},
+    {"dfs", false, "in a DFS file system", COPY("its client, or mount it")},
+    {"hdfs", false, "in HDFS", COPY("hdfs dfs -get and -put")},
+    {"viewfs", false, "in HDFS", COPY("hdfs dfs -get and -put")},
+    {"afs", false, "in an AFS file system", COPY("hadoop fs -get and -put")},
+    {"s3", false, "in an S3 store", COPY("aws s3 cp")},
+    {"s3a", false, "in an S3 store", COPY("aws s3 cp")},
+    {"s3n", false, "in an S3 store", COPY("aws s3 cp")},
+    {"gs", false, "in Google Cloud Storage", COPY("gsutil cp")},
+    {"gcs", false, "in Google Cloud Storage", COPY("gsutil cp")},
+    {"abfs", false, "in Azure Storage", COPY("azcopy")},
+    {"abfss", false, "in Azure Storage", COPY("azcopy")},
+    {"wasb", false, "in Azure Storage", COPY("azcopy")},
+    {"wasbs", false, "in Azure Storage", COPY("azcopy")},
+    {"http", false, "on a web server", COPY("curl")},
+    {"https", false, "on a web server", COPY("curl")},
+    {"ftp", false, "on an FTP server", COPY("curl")},
+    {"ftps", false, "on an FTP server", COPY("curl")},
+    {"sftp", false, "on another machine", COPY("scp")},
+    {NULL, false, NULL, NULL},
+};
+
+/* the letters in front of a colon that may be a scheme (RFC 3986, 3.1) */
+static size_t word_len(const char *s) {
+    size_t n = 0;
+    if (!isalpha((unsigned char)s[0])) return 0;
+    while (isalnum((unsigned char)s[n]) || s[n] == '+' || s[n] == '-' || s[n] == '.')
+        n++;
+    return s[n] == ':' && s[n + 1] == '/' ? n : 0;
+}
+
+static const cr_scheme *row_of(const char *name, size_t n) {
+    for (const cr_scheme *s = cr_schemes; n && s->name; s++)
+        if (strlen(s->name) == n && strncasecmp(s->name, name, n) == 0) return s;
+    return NULL;
+}
+
+size_t cr_scheme_len(const char *path) {
+    size_t n = word_len(path);
+    return n && (path[n + 2] == '/' || row_of(path, n)) ? n : 0;
+}
+
+const cr_scheme *cr_scheme_find(const char *path) {
+    return row_of(path, cr_scheme_len(path));
+}
+
+/* file:/a/b, file:///a/b and file://localhost/a/b; NULL: another host is named */
+static const char *after_file(const char *path) {
+    const char *p = path + strlen("file:");
+    if (p[1] != '/') return p;
+    p += 2;
+    if (strncasecmp(p, "localhost/", 10) == 0) p += 9;
+    return *p == '/' ? p : NULL;
+}
+
+const char *cr_path_local(cr_arena *a, const char *path) {
+    size_t n = cr_scheme_len(path);
+    if (n == 0) return path;
+    const cr_scheme *s = row_of(path, n);
+    const char *local = s && s->served ? after_file(path) : NULL;
+    return local ? cr_arena_strdup(a, local) : NULL;
+}
+
+const char *cr_path_take(cr_arena *a, const char *path, cr_loc at, cr_diag *diag) {
+    const char *local = cr_path_local(a, path);
+    if (local) return local;
+    const cr_scheme *s = cr_scheme_find(path);
+    if (s && s->served)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_EUSAGE, at,
+                    "'%s' names a host behind file://; write file:///folder/file, with three "
+                    "slashes, or the path alone",
+                    path);
+    else if (s)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_EUSAGE, at,
+                    "'%s' is %s, which this version neither reads nor writes; %s", path, s->store,
+                    s->cure);
+    else
+        cr_diag_add(diag, CR_SEV_ERROR, CR_EUSAGE, at,
+                    "'%s' begins with %.*s://, which this version neither reads nor writes; give a "
+                    "local path",
+                    path, (int)cr_scheme_len(path), path);
+    return NULL;
+}
+
+const char *cr_paths_take(cr_arena *a, const char *paths, cr_loc at, cr_diag *diag) {
+    cr_buf out;
+    cr_buf_init(&out);
+    bool ok = true, changed = false;
+    for (const char *s = paths, *end;; s = end + 1) {
+        end = cr_glob_item_end(s);
+        const char *from = s;
+        while (from < end && isspace((unsigned char)*from))
+            from++;
+        const char *item = cr_arena_strndup(a, from, (size_t)(end - from));
+        const char *local = cr_path_take(a, item, at, diag);
+        ok = ok && local;
+        changed = changed || local != item;
+        cr_buf_printf(&out, "%s%s", s == paths ? "" : ",", local ? local : "");
+        if (!*end) break;
+    }
+    const char *result = !ok ? NULL : changed ? cr_arena_strdup(a, out.data) : paths;
+    cr_buf_clear(&out);
+    return result;
+}

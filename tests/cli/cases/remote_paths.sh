@@ -1,0 +1,64 @@
+# A path that no store serves is an error before anything runs, wherever it stands; file:// is local.
+tiny_data
+tiny_config
+
+# every flag of every command that names files or folders: all of them are told at once
+mkdir ref
+crank reference -o ref
+awk '/^## crank / { cmd = $3 }
+     /^## Flags/ { cmd = "" }
+     cmd != "" && match($0, /^\| `--[a-z_]+ (FILE|FILES|PATH|PATHS|DIR)`/) {
+         split(substr($0, RSTART + 3, RLENGTH - 4), w, " ")
+         if ($0 !~ /not in this version/) flags[cmd] = flags[cmd] " " w[1] "=oss://b/" substr(w[1], 3)
+     }
+     END { for (c in flags) print c flags[c] }' ref/commands.md >lines
+[ "$(wc -l <lines)" -ge 10 ] || fail "the flags were not found"
+while read -r words; do
+    n=$(($(echo "$words" | wc -w) - 1))
+    case $words in bench*) words="$words train" ;; esac
+    # shellcheck disable=SC2086
+    run crank $words
+    ends 2
+    [ "$(grep -c "is in Alibaba Cloud OSS, which this version neither reads nor writes; give a local path" "$err")" -eq $n ] ||
+        fail "$n paths were given"
+done <lines
+is_gone "oss:"
+
+# the config's own, together with those of flags, each at its place
+sed 's,^model_dir: .*,model_dir: hdfs://nn/model,; s,^eval_input_path: .*,eval_input_path: "eval.csv\, odps://p/tables/t/ds=1",' tiny.yaml >far.yaml
+run crank train far.yaml --train_input_path 's3://b/a.csv,gs://b/b.csv' --set train_config.fine_tune_checkpoint=afs://x/y
+ends 2
+has_err "--train_input_path: 's3://b/a.csv' is in an S3 store, ...; give a local path, and copy the files with aws s3 cp"
+has_err "--train_input_path: 'gs://b/b.csv' is in Google Cloud Storage, ..."
+has_err "far.yaml:2:18: 'odps://p/tables/t/ds=1' is a MaxCompute table, ...; give local Parquet files: export the table to them first, or import the result afterwards"
+has_err "far.yaml:3:12: 'hdfs://nn/model' is in HDFS, ...; give a local path, and copy the files with hdfs dfs -get and -put"
+has_err "--set:1:...: 'afs://x/y' is in an AFS file system, ..."
+[ "$(grep -c 'neither reads' "$err")" -eq 5 ] || fail "each path once"
+is_gone hdfs:
+
+# the same in a config alone, and by check
+run crank check far.yaml
+ends 2
+has_err "far.yaml:3:12: 'hdfs://nn/model' is in HDFS, ..."
+
+# a scheme nobody knows
+run crank train tiny.yaml --model_dir blob://x/y
+ends 2
+has_err "--model_dir: 'blob://x/y' begins with blob://, which this version neither reads nor writes; give a local path"
+run crank train tiny.yaml --model_dir file://host/y
+ends 2
+has_err "--model_dir: 'file://host/y' names a host behind file://; write file:///folder/file, with three slashes, or the path alone"
+
+# file:// works, in flags and in the config, all the way
+here=$(pwd)
+sed "s,^model_dir: .*,model_dir: file://$here/m,; s,^train_input_path: .*,train_input_path: file://$here/train.csv," tiny.yaml >near.yaml
+run crank train "file://$here/near.yaml" --eval_input_path "file://$here/eval.csv" -q
+ends 0
+is_there m/model.ckpt-39
+run crank export m/pipeline.config --export_dir "file://$here/ex"
+ends 0
+is_there ex/index.json
+run crank predict --scripted_model_path "file://$here/ex" --predict_input_path "file://$here/eval.csv" --predict_output_path "file://$here/p"
+ends 0
+is_there p/part-0.csv
+is_gone file:

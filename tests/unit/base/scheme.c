@@ -1,0 +1,75 @@
+/* Paths with a scheme: file:// is local, what no store serves is told with its cure. */
+#include "base/scheme.h"
+
+#include "harness.h"
+
+static void take(const char *path, const char *want) {
+    cr_arena a;
+    cr_diag d;
+    cr_arena_init(&a, 0);
+    cr_diag_init(&d);
+    const char *got = cr_path_take(&a, path, CR_NOWHERE, &d);
+    CHECK_STR(got ? got : "(none)", want ? want : "(none)");
+    CHECK_INT(d.n_errors, want ? 0 : 1);
+    if (!want) CHECK_INT(cr_diag_code(&d), CR_EUSAGE);
+    cr_diag_clear(&d);
+    cr_arena_clear(&a);
+}
+
+TEST(local) {
+    take("data/a.csv", "data/a.csv");
+    take("/data/a.csv", "/data/a.csv");
+    take("", "");
+    take("-", "-");
+    take("a:b/c", "a:b/c");
+    take("c:/x", "c:/x");     /* one slash after a word that is no scheme: a folder named "c:" */
+    take("./s3:/x", "./s3:/x"); /* this way such a folder can be named */
+    take("file:///a/b c", "/a/b c");
+    take("FILE:///a", "/a");
+    take("file:/a", "/a");
+    take("file://localhost/a", "/a");
+    take("file:///a%20b", "/a%20b");
+}
+
+TEST(refused) {
+    take("file://host/a", NULL);
+    take("file://rel", NULL);
+    take("new+store.v2://x", NULL);
+    take("hdfs:/a/b", NULL);
+    take("OSS://b/x", NULL);
+    for (const cr_scheme *s = cr_schemes; s->name; s++) {
+        char path[64];
+        snprintf(path, sizeof path, "%s://b/x", s->name);
+        CHECK(cr_scheme_find(path) == s);
+        CHECK(s->store != NULL);
+        CHECK((s->cure == NULL) == s->served);
+        if (!s->served) take(path, NULL);
+    }
+}
+
+/* what is wrong with each item of a list is told */
+TEST(lists) {
+    cr_arena a;
+    cr_diag d;
+    cr_arena_init(&a, 0);
+    cr_diag_init(&d);
+    const char *plain = "a/{x,y}.csv, b[1,2].csv";
+    CHECK(cr_paths_take(&a, plain, CR_NOWHERE, &d) == plain);
+    CHECK_STR(cr_paths_take(&a, "a, file:///b/{c,d},e", CR_NOWHERE, &d), "a,/b/{c,d},e");
+    CHECK_INT(d.n, 0);
+    cr_loc at = {"x.yaml", 3, 5};
+    CHECK(!cr_paths_take(&a, "oss://b/1, local, odps://p/tables/t/ds=1&ds=2", at, &d));
+    CHECK_INT(d.n, 2);
+    CHECK_STR(d.v[0].msg, "'oss://b/1' is in Alibaba Cloud OSS, which this version neither reads nor "
+                          "writes; give a local path, and copy the files with ossutil, or mount the "
+                          "bucket with ossfs");
+    CHECK_STR(d.v[1].msg,
+              "'odps://p/tables/t/ds=1&ds=2' is a MaxCompute table, which this version neither reads "
+              "nor writes; give local Parquet files: export the table to them first, or import the "
+              "result afterwards");
+    CHECK_INT(d.v[1].at.line, 3);
+    cr_diag_clear(&d);
+    cr_arena_clear(&a);
+}
+
+TEST_MAIN(CASE(local), CASE(refused), CASE(lists))
