@@ -62,10 +62,29 @@ int cr_conf_remove(cr_conf_node *in, const cr_conf_node *what) {
     return n;
 }
 
+/* "num_steps" is "numSteps", "T_max" is "TMax" (protobuf's rule) */
+static bool is_camel(const char *key, const char *name) {
+    bool up = false;
+    for (; *name; name++) {
+        if (*name == '_') {
+            up = true;
+            continue;
+        }
+        char c = up ? (char)toupper((unsigned char)*name) : *name;
+        if (*key++ != c) return false;
+        up = false;
+    }
+    return *key == 0;
+}
+
+bool cr_conf_key_is(const cr_conf_node *map, const char *key, const char *name) {
+    return strcmp(key, name) == 0 || (map->from == CR_SYNTAX_JSON && is_camel(key, name));
+}
+
 cr_conf_node *cr_conf_find(const cr_conf_node *map, const char *key) {
     if (!map || map->kind != CR_NODE_MAP) return NULL;
     for (size_t i = map->n; i-- > 0;)
-        if (strcmp(map->v[i].key, key) == 0) return map->v[i].val;
+        if (cr_conf_key_is(map, map->v[i].key, key)) return map->v[i].val;
     return NULL;
 }
 

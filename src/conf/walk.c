@@ -5,30 +5,10 @@
  * A field may be given as one value, as a list, as repeated keys or any mix of these; everybody who
  * reads fields goes through cr_conf_next and need not care. JSON also spells keys in camelCase.
  */
-#include <ctype.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "conf/conf_int.h"
-
-/* "num_steps" is "numSteps", "T_max" is "TMax" (protobuf's rule) */
-static bool is_camel(const char *key, const char *name) {
-    bool up = false;
-    for (; *name; name++) {
-        if (*name == '_') {
-            up = true;
-            continue;
-        }
-        char c = up ? (char)toupper((unsigned char)*name) : *name;
-        if (*key++ != c) return false;
-        up = false;
-    }
-    return *key == 0;
-}
-
-static bool key_is(const cr_conf_node *map, const char *key, const char *name) {
-    return strcmp(key, name) == 0 || (map->from == CR_SYNTAX_JSON && is_camel(key, name));
-}
 
 int cr_conf_index(const cr_msg *msg, const cr_conf_node *map, const char *key,
                   const cr_oneof_member **member) {
@@ -36,12 +16,12 @@ int cr_conf_index(const cr_msg *msg, const cr_conf_node *map, const char *key,
     for (int i = 0; msg->fields[i].name; i++) {
         const cr_field *f = &msg->fields[i];
         if (f->type != CR_T_ONEOF) {
-            if (key_is(map, key, f->name)) return i;
+            if (cr_conf_key_is(map, key, f->name)) return i;
             continue;
         }
         const cr_oneof *o = f->ref;
         for (const cr_oneof_member *m = o->members; m->key; m++) {
-            if (!key_is(map, key, m->key)) continue;
+            if (!cr_conf_key_is(map, key, m->key)) continue;
             if (member) *member = m;
             return i;
         }

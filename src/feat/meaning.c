@@ -20,10 +20,14 @@
 #define LONG_VALUE 200 /* bytes; longer ones are kept as their beginning and a hash */
 #define COLUMN     "type of column "
 
-/* keys of features that say how the model uses the numbers, or that stand here in another form */
+/* Keys that say how the model uses the numbers, or that stand here in another form. The sizes of
+ * tables are not here either: loading compares shapes, and training has a rule for tables that
+ * grow or shrink. */
 static const char *const about_tables[] = {"feature_name",
                                            "embedding_name",
                                            "embedding_dim",
+                                           "num_buckets",
+                                           "hash_bucket_size",
                                            "pooling",
                                            "init_fn",
                                            "use_mask",

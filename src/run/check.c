@@ -73,11 +73,9 @@ static void add_feature(names *features, const cr_root_conf *c, const char *name
           name, other->base.at.line);
 }
 
-/* text under a key; camel is the key's other spelling in JSON */
-static const char *text_of(const cr_conf_node *map, const char *key, const char *camel) {
-    if (map->kind != CR_NODE_MAP) return "";
+/* the text under a key, "" when there is none */
+static const char *text_of(const cr_conf_node *map, const char *key) {
     const cr_conf_node *n = cr_conf_find(map, key);
-    if (!n) n = cr_conf_find(map, camel);
     return n && n->kind == CR_NODE_SCALAR ? n->text : "";
 }
 
@@ -86,8 +84,8 @@ static void add_tree_feature(names *features, const cr_root_conf *c, const cr_co
                              int64_t i, cr_diag *diag) {
     if (!n || n->kind != CR_NODE_MAP || n->n == 0 || n->v[0].val->kind != CR_NODE_MAP) return;
     const cr_conf_node *member = n->v[0].val;
-    add_feature(features, c, text_of(member, "feature_name", "featureName"), n->v[0].at, i, diag);
-    const char *sequence = text_of(member, "sequence_name", "sequenceName");
+    add_feature(features, c, text_of(member, "feature_name"), n->v[0].at, i, diag);
+    const char *sequence = text_of(member, "sequence_name");
     if (!sequence[0]) return;
     for (size_t k = 0; k < member->n; k++) {
         if (strcmp(member->v[k].key, "features") != 0) continue;
@@ -96,7 +94,7 @@ static void add_tree_feature(names *features, const cr_root_conf *c, const cr_co
         for (size_t j = 0; j < count; j++) {
             const cr_conf_node *one = v->kind == CR_NODE_LIST ? v->v[j].val : v;
             if (one->kind != CR_NODE_MAP || one->n == 0) continue;
-            const char *name = text_of(one->v[0].val, "feature_name", "featureName");
+            const char *name = text_of(one->v[0].val, "feature_name");
             cr_buf full;
             cr_buf_init(&full);
             cr_buf_printf(&full, "%s__%s", sequence, name);

@@ -426,9 +426,8 @@ static void each_item(work *w, cr_conf_node *in, const char *snake, const char *
     in->n = to;
 }
 
-static const char *text_of(const cr_conf_node *map, const char *snake, const char *camel) {
-    const cr_conf_node *n = cr_conf_find(map, snake);
-    if (!n) n = cr_conf_find(map, camel);
+static const char *text_of(const cr_conf_node *map, const char *key) {
+    const cr_conf_node *n = cr_conf_find(map, key);
     return n && n->kind == CR_NODE_SCALAR ? n->text : "";
 }
 
@@ -437,7 +436,7 @@ static bool keep_sequence_group(work *w, cr_conf_node *group, cr_map *gone) {
     members before, after;
     filter_names(w, group, &before, &after);
     if (after.steps > 0 && (after.queries > 0 || before.queries == 0)) return true;
-    const char *name = text_of(group, "group_name", "groupName");
+    const char *name = text_of(group, "group_name");
     CR_INFO("drop sequence group: %s", name);
     cr_map_put(gone, name, strlen(name), 1);
     return false;
@@ -447,7 +446,7 @@ static bool keep_encoder(work *w, cr_conf_node *item, cr_map *gone) {
     (void)w;
     for (size_t i = 0; i < item->n; i++) {
         if (item->v[i].val->kind != CR_NODE_MAP) continue;
-        const char *input = text_of(item->v[i].val, "input", "input");
+        const char *input = text_of(item->v[i].val, "input");
         if (!cr_map_get(gone, input, strlen(input), 0)) continue;
         CR_INFO("drop sequence encoder: %s", input);
         return false;
@@ -483,7 +482,6 @@ static cr_code edit_config(work *w) {
     CR_TRY(edit_features(w));
     tell_unmatched(w);
     cr_conf_node *model = cr_conf_find(w->doc.root, "model_config");
-    if (!model) model = cr_conf_find(w->doc.root, "modelConfig");
     if (model && model->kind == CR_NODE_MAP)
         each_item(w, model, "feature_groups", "featureGroups", keep_group, NULL);
     drop_features(w);

@@ -25,7 +25,6 @@ static cr_conf_node *nth_library(cr_conf_node *n, int *i) {
 
 static cr_conf_node *library(cr_conf_doc *doc, int i) {
     cr_conf_node *model = cr_conf_find(doc->root, "model_config");
-    if (!model) model = cr_conf_find(doc->root, "modelConfig"); /* JSON */
     return model ? nth_library(model, &i) : NULL;
 }
 

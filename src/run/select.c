@@ -143,8 +143,7 @@ static cr_code cut_groups(selection *s) {
 }
 
 static const cr_conf_node *model_node(const selection *s) {
-    const cr_conf_node *n = cr_conf_find(s->j.cfg.doc.root, "model_config");
-    return n ? n : cr_conf_find(s->j.cfg.doc.root, "modelConfig"); /* JSON */
+    return cr_conf_find(s->j.cfg.doc.root, "model_config");
 }
 
 /* feature i is needed: by the model, or by one that is */

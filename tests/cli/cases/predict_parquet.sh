@@ -45,11 +45,11 @@ predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path pc -
 ends 0
 is_gone pc/part-0.parquet
 predict --predict_input_path 'csv/eval/*.csv' --predict_output_path c --reserved_columns clk --dataset_type CsvDataset \
-    --set data_config.with_header=true --set 'feature_configs[9].id_feature.separator=|'
+    --set data_config.with_header=true --set 'feature_configs[9].id_feature.separator=|' --accept_changed_features
 ends 0
 same pc/part-0.csv c/part-0.csv
 predict --predict_input_path 'csv/eval/*.csv' --predict_output_path cp --reserved_columns clk --dataset_type CsvDataset \
-    --writer_type ParquetWriter --set data_config.with_header=true --set 'feature_configs[9].id_feature.separator=|'
+    --writer_type ParquetWriter --set data_config.with_header=true --set 'feature_configs[9].id_feature.separator=|' --accept_changed_features
 ends 0
 run crank parquet cp --schema
 has_out "  optional BYTE_ARRAY clk (string);" # nobody said what it is

@@ -5,7 +5,7 @@ missing=
 have() { # have FOLDER: the example runs, or its folder is noted as missing
     [ -d "$data/$1" ] || { missing="$missing $1"; return 1; }
 }
-number() { awk -v key="$1" 'index($0, key) == 1 { sub(/,.*/, ""); print $NF; exit }' "$out"; } # number KEY: last word of the part before a comma
+number() { awk -v key="$1" 'index($0, key) == 1 { sub(/ *[,(].*/, ""); print $NF; exit }' "$out"; } # number KEY: last word of the part before a comma or a parenthesis
 holds() { awk "BEGIN { exit !($1) }" || fail "not so: $1"; }
 
 if have adult; then
