@@ -11,8 +11,11 @@
  * file just before that and then locks a file that no path leads to: so a lock counts only when the
  * path still leads to the locked file.
  *
- * A file system without locks gets the next best: an owner of this machine that is alive is found
- * by its process id and start time; one of another machine cannot be seen, which a warning says.
+ * Two kinds of file system do less. One without locks gets the next best: an owner of this machine
+ * that is alive is found by its process id and start time. One that keeps locks to one machine (NFS
+ * mounted with nolock or local_lock) grants the lock though another machine holds it. In both cases
+ * a living owner of another machine cannot be told from a dead one that left its file, so a warning
+ * names it.
  */
 #include "ckpt/ckpt_int.h"
 
@@ -64,7 +67,7 @@ static owner myself(void) {
     struct tm t;
     if (gethostname(o.host, sizeof o.host - 1) != 0) snprintf(o.host, sizeof o.host, "?");
     localtime_r(&now, &t);
-    strftime(o.since, sizeof o.since, "%Y-%m-%d %H:%M:%S", &t);
+    strftime(o.since, sizeof o.since, "%Y-%m-%d %H:%M:%S %z", &t); /* other machines, other zones */
     return o;
 }
 
@@ -123,18 +126,26 @@ static cr_code refuse(const char *model_dir, int fd, cr_err *err) {
                       o.pid, o.host, o.since);
 }
 
-/* no locks here: look whether the owner that the file names is alive */
-static cr_code look(const char *model_dir, int fd, cr_err *err) {
+/* Looks at the owner that the file still names. With the lock held (locked) it has ended, or this
+ * file system keeps locks to one machine; without locks an owner of this machine must not be alive.
+ */
+static cr_code look(const char *model_dir, int fd, bool locked, cr_err *err) {
     owner o, me = myself();
     if (!read_owner(fd, &o)) return CR_OK;
     if (strcmp(o.host, me.host) == 0) {
         bool other = o.pid != me.pid || o.ticks != me.ticks;
-        return other && o.ticks >= 0 && start_ticks(o.pid) == o.ticks ? refuse(model_dir, fd, err)
-                                                                      : CR_OK;
+        if (!locked && other && o.ticks >= 0 && start_ticks(o.pid) == o.ticks)
+            return refuse(model_dir, fd, err);
+        CR_INFO("%s: process %" PRId64 ", which had trained here since %s, ended without removing "
+                "its lock; this run takes over",
+                model_dir, o.pid, o.since);
+        return CR_OK;
     }
-    CR_WARN("%s: process %" PRId64 " on %s has trained here since %s and this file system has no "
-            "locks to tell whether it still does; make sure that it has ended",
-            model_dir, o.pid, o.host, o.since);
+    CR_WARN("%s: process %" PRId64 " on %s has trained here since %s and did not remove its lock; "
+            "this machine cannot see whether it still runs where %s: make sure that it has ended",
+            model_dir, o.pid, o.host, o.since,
+            locked ? "locks are kept to one machine (NFS with nolock or local_lock)"
+                   : "the file system has no locks");
     return CR_OK;
 }
 
@@ -168,10 +179,8 @@ static cr_code try_lock(cr_ckpt_lock *l, const char *model_dir, bool *again, cr_
         l->fd = -1;
         return CR_OK;
     }
-    if (e != 0) {
-        CR_DEBUG("%s: no locks on this file system: %s", l->path, strerror(e));
-        CR_TRY(look(model_dir, l->fd, err));
-    }
+    if (e != 0) CR_DEBUG("%s: no locks on this file system: %s", l->path, strerror(e));
+    CR_TRY(look(model_dir, l->fd, e == 0, err));
     owner me = myself();
     e = write_owner(l->fd, &me);
     return e == 0 ? CR_OK : cr_io_fail(err, l->path, "write", e);
@@ -204,7 +213,7 @@ bool cr_ckpt_lock_is_real(const cr_ckpt_lock *l) {
 
 void cr_ckpt_unlock(cr_ckpt_lock *l) {
     if (!l) return;
-    (void)!unlink(l->path); /* first: whoever opens it from now on makes a new one */
+    (void)!unlink(l->path); /* first: a process that opens the path from now on makes a new file */
     close(l->fd);
     cr_arena_clear(&l->arena);
     cr_free(l);

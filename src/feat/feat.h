@@ -190,13 +190,22 @@ void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag);
 void cr_features_fg_json(const cr_features *fs, cr_buf *out);
 /* ---- what the numbers mean (meaning.c) ---- */
 
-/* cr_features_meaning writes everything that decides which ids and floats a cell becomes, as JSON
- * (features.json of checkpoints and exports). Equal texts mean equal numbers. */
-void cr_features_meaning(const cr_features *fs, const cr_data_conf *data, cr_buf *out);
+/* A list of features whose order counts: the inputs of a layer stand side by side in it. conf has a
+ * field feature_names, for messages. */
+typedef struct cr_feature_order {
+    const char *name;
+    const void *conf;
+    cr_strs names;
+} cr_feature_order;
+/* cr_features_meaning writes everything that decides which ids and floats a cell becomes, and where
+ * they go, as JSON (features.json of checkpoints and exports). Equal texts mean equal numbers. */
+void cr_features_meaning(const cr_features *fs, const cr_data_conf *data,
+                         const cr_feature_order *orders, int n_orders, cr_buf *out);
 /* cr_features_same_meaning compares the features with such a text `was`, which the model at `path`
  * holds: each difference is a message of severity sev at its place in the config, and counted in *n.
- * Features that only one side has are left to the comparison of parameters. */
+ * Features and orders that only one side has are left to the comparison of parameters. */
 CR_CHECKED cr_code cr_features_same_meaning(const cr_features *fs, const cr_data_conf *data,
+                                            const cr_feature_order *orders, int n_orders,
                                             const char *was, const char *path, cr_sev sev, int *n,
                                             cr_diag *diag);
 /* ---- counts (counts.c) ---- */

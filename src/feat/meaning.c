@@ -6,7 +6,8 @@
  * The text holds, per feature, the keys of its config that differ from their defaults, so that a
  * key which a later version adds means its default in older files. Files (vocabularies, tokenizers,
  * libraries) are held by their content and not by their path. A key counts unless `about_tables`
- * lists it: a new key of a feature is part of the meaning by itself.
+ * lists it: a new key of a feature is part of the meaning by itself. The order of features in a
+ * group counts too: dense layers know their inputs by place and not by name.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -156,7 +157,8 @@ static void feature(writer *m, const cr_feature *f, const cr_data_conf *data) {
     cr_diag_clear(&quiet);
 }
 
-void cr_features_meaning(const cr_features *fs, const cr_data_conf *data, cr_buf *out) {
+void cr_features_meaning(const cr_features *fs, const cr_data_conf *data,
+                         const cr_feature_order *orders, int n_orders, cr_buf *out) {
     writer m;
     memset(&m, 0, sizeof m);
     cr_arena_init(&m.arena, 0);
@@ -176,6 +178,16 @@ void cr_features_meaning(const cr_features *fs, const cr_data_conf *data, cr_buf
     cr_jw_obj(&m.w, "features");
     for (int i = 0; i < fs->n; i++)
         feature(&m, fs->v[i], data);
+    cr_jw_end(&m.w);
+    cr_jw_obj(&m.w, "feature_groups");
+    for (int i = 0; i < n_orders; i++) {
+        cr_jw_obj(&m.w, orders[i].name);
+        cr_buf_reset(&m.value);
+        for (int64_t k = 0; k < orders[i].names.n; k++)
+            cr_buf_printf(&m.value, "%s%s", k ? ", " : "", orders[i].names.v[k]);
+        put(&m, "feature_names", text(&m.value));
+        cr_jw_end(&m.w);
+    }
     cr_jw_end(&m.w);
     cr_jw_end(&m.w);
     cr_buf_char(out, '\n');
@@ -224,7 +236,20 @@ static void objects(comparison *c, const void *conf, const char *who, const cr_j
             differs(c, conf, who, key, NULL, cr_json_str(v));
 }
 
-cr_code cr_features_same_meaning(const cr_features *fs, const cr_data_conf *data, const char *was,
+/* a file of a later version may hold what this one does not know to compare */
+static cr_code check_format(const cr_json *before, const char *path, cr_diag *diag) {
+    int64_t format = 0;
+    bool given = cr_json_i64(cr_json_get(before, "format"), &format);
+    if (given && format == FORMAT) return CR_OK;
+    cr_diag_add(diag, CR_SEV_ERROR, CR_ERUN, (cr_loc){path, 0, 0},
+                given ? "features.json has format %lld, this crank knows %d; use a newer one"
+                      : "features.json is damaged (its format is missing); use another checkpoint",
+                (long long)format, FORMAT);
+    return CR_ERUN;
+}
+
+cr_code cr_features_same_meaning(const cr_features *fs, const cr_data_conf *data,
+                                 const cr_feature_order *orders, int n_orders, const char *was,
                                  const char *path, cr_sev sev, int *n, cr_diag *diag) {
     cr_json *before, *after;
     cr_err err;
@@ -234,9 +259,13 @@ cr_code cr_features_same_meaning(const cr_features *fs, const cr_data_conf *data
                     "features.json is damaged (%s); use another checkpoint", err.msg);
         return CR_ERUN;
     }
+    if (check_format(before, path, diag) != CR_OK) {
+        cr_json_free(before);
+        return CR_ERUN;
+    }
     cr_buf now;
     cr_buf_init(&now);
-    cr_features_meaning(fs, data, &now);
+    cr_features_meaning(fs, data, orders, n_orders, &now);
     if (cr_json_parse(&after, now.data, now.n, &err) != CR_OK)
         CR_BUG("the meaning of features is no JSON");
     comparison c = {path, sev, diag, 0};
@@ -250,6 +279,15 @@ cr_code cr_features_same_meaning(const cr_features *fs, const cr_data_conf *data
         char who[160];
         snprintf(who, sizeof who, "feature '%.120s': ", f->name);
         objects(&c, f->conf, who, of, cr_json_get(cr_json_get(after, "features"), f->name));
+    }
+    const cr_json *groups = cr_json_get(before, "feature_groups");
+    for (int i = 0; i < n_orders; i++) {
+        const cr_json *of = groups ? cr_json_get(groups, orders[i].name) : NULL;
+        if (!of) continue; /* of another model, or of a version that did not write it */
+        char who[160];
+        snprintf(who, sizeof who, "feature group '%.120s': ", orders[i].name);
+        objects(&c, orders[i].conf, who, of,
+                cr_json_get(cr_json_get(after, "feature_groups"), orders[i].name));
     }
     *n = c.n;
     cr_json_free(before);

@@ -270,10 +270,35 @@ cr_ckpt_need cr_job_needs(const job *j) {
     return cr_job_wants_ema(j, j->evaluates) ? CR_NEED_ALL : CR_NEED_WEIGHTS;
 }
 
+/* the feature groups, and the sequence groups inside of them */
+static cr_feature_order *orders(const job *j, cr_arena *a, int *n) {
+    const cr_msgs *groups = &j->root->model_config->feature_groups;
+    int64_t max = groups->n;
+    for (int64_t i = 0; i < groups->n; i++)
+        max += ((const cr_group_conf *)groups->v[i])->sequence_groups.n;
+    cr_feature_order *v = CR_NEW_N(a, cr_feature_order, max + 1);
+    *n = 0;
+    for (int64_t i = 0; i < groups->n; i++) {
+        const cr_group_conf *g = groups->v[i];
+        v[(*n)++] = (cr_feature_order){g->group_name, g, g->feature_names};
+        for (int64_t k = 0; k < g->sequence_groups.n; k++) {
+            const cr_seq_group_conf *s = g->sequence_groups.v[k];
+            const char *name = s->group_name && *s->group_name
+                                   ? s->group_name
+                                   : cr_arena_printf(a, "sequence %d", (int)k);
+            v[(*n)++] = (cr_feature_order){cr_arena_printf(a, "%s/%s", g->group_name, name), s,
+                                           s->feature_names};
+        }
+    }
+    return v;
+}
+
 const char *cr_job_meaning(const job *j, cr_arena *a) {
     cr_buf b;
+    int n;
     cr_buf_init(&b);
-    cr_features_meaning(j->features, j->root->data_config, &b);
+    const cr_feature_order *v = orders(j, a, &n);
+    cr_features_meaning(j->features, j->root->data_config, v, n, &b);
     const char *text = cr_arena_strndup(a, b.data, b.n);
     cr_buf_clear(&b);
     return text;
@@ -281,11 +306,16 @@ const char *cr_job_meaning(const job *j, cr_arena *a) {
 
 cr_code cr_job_same_meaning(const job *j, const cr_ckpt *c, bool fine_tune, cr_diag *diag) {
     if (!cr_ckpt_features(c)) return CR_OK;
-    int n;
+    int n, n_orders;
     bool accepted = fine_tune || j->accept_changed_features;
-    return cr_features_same_meaning(j->features, j->root->data_config, cr_ckpt_features(c),
-                                    cr_ckpt_path(c), accepted ? CR_SEV_WARN : CR_SEV_ERROR, &n,
-                                    diag);
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    const cr_feature_order *v = orders(j, &a, &n_orders);
+    cr_code code = cr_features_same_meaning(
+        j->features, j->root->data_config, v, n_orders, cr_ckpt_features(c), cr_ckpt_path(c),
+        accepted ? CR_SEV_WARN : CR_SEV_ERROR, &n, diag);
+    cr_arena_clear(&a);
+    return code;
 }
 
 cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag) {

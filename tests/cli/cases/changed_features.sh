@@ -64,6 +64,15 @@ changed "x.yaml:15:...: feature 'name': expression is \"user:city\" here, but ..
 printf 'oslo\nrome\nlima\n' >city.txt
 changed "f.yaml:16:...: feature 'city': vocab_file is a file of 15 bytes, hash ... here, but ... was made with a file of 15 bytes, hash ..." crank eval f.yaml
 printf 'rome\noslo\nlima\n' >city.txt
+# dense layers know their inputs by place: another order has the same shapes and other scores
+sed 's/feature_names: \[name, city, price\]/feature_names: [city, name, price]/' f.yaml >o.yaml
+changed "o.yaml:20:...: feature group 'all': feature_names is city, name, price here, but m/model.ckpt-... was made with name, city, price; ..." crank eval o.yaml
+# features of a later version may mean more than this one can compare
+cp -r "$(newest m)" later
+sed -i 's/"format": *1/"format": 2/' later/features.json
+run crank eval f.yaml --checkpoint_path later -q
+ends 1
+has_err "later: features.json has format 2, this crank knows 1; use a newer one"
 # a fine tune may change what features mean, and says so
 run crank train b.yaml --model_dir tuned --fine_tune_checkpoint m -q
 ends 0

@@ -43,5 +43,14 @@ printf 'host %s\nprocess %s\nsince 2001-01-01 00:00:00\nstart_ticks 1\n' "$host"
 edit 11 '  num_epochs: 3'
 run crank train tiny.yaml
 ends 0
+has_err "...model: process $$, which had trained here since 2001-01-01 00:00:00, ended without removing its lock; this run takes over"
 is_gone model/train.lock
 same_weights whole model
+# an owner on another machine that left its file: the lock says that it has ended, a mount that keeps locks to one machine would not
+rm -rf model
+mkdir model
+printf 'host elsewhere\nprocess 12\nsince 2001-01-01 00:00:00 +0000\nstart_ticks 1\n' >model/train.lock
+run crank train tiny.yaml
+ends 0
+has_err "...model: process 12 on elsewhere has trained here since 2001-01-01 00:00:00 +0000 and did not remove its lock; this machine cannot see whether it still runs where locks are kept to one machine (NFS with nolock or local_lock): make sure that it has ended"
+is_gone model/train.lock
