@@ -121,15 +121,10 @@ void cr_cmd_overview(cr_buf *out, const cr_cmd *const *cmds) {
         "  crank COMMAND --help            flags of a command\n"
         "  crank help KEY                  a key of the config: train_config.num_steps, deepfm\n"
         "  crank help models               also features, optimizers, losses, metrics\n"
+        "  crank help environment          variables: LOG_LEVEL, TORCH_MANUAL_SEED, CRANK_CPU ...\n"
         "\nTorchEasyRec's command lines work with crank in front:\n"
         "  crank torchrun --nproc-per-node=1 -m tzrec.train_eval --pipeline_config_path FILE\n"
         "  crank python -m tzrec.export --pipeline_config_path FILE --export_dir DIR\n"
-        "\nenvironment:\n"
-        "  LOG_LEVEL           DEBUG, INFO, WARNING or ERROR\n"
-        "  TORCH_MANUAL_SEED   seed of a config that sets none\n"
-        "  CRANK_CPU           c, avx2, avx512 or avx512_bf16: use no more than this level; "
-        "results are the "
-        "same\n"
         "\nexit codes: 0 fine, 1 failed while running, 2 wrong command line or config, 3 bad "
         "data\n");
 }

@@ -9,10 +9,12 @@
 
 #include "cli/cli.h"
 #include "conf/conf.h"
+#include "run/env.h"
 
 static const cr_opt opts[] = {
     CR_OPT_(topic, CR_O_LIST, 0, 0, "TOPIC", NULL, NULL, 0, 0,
-            "command, key of the config, or a list: models, features, optimizers, losses, metrics"),
+            "command, key of the config, or a list: models, features, optimizers, losses, metrics, "
+            "environment"),
     CR_OPT_END,
 };
 
@@ -52,6 +54,7 @@ static const family families[] = {
      {"model_config", "metrics"},
      "metric"},
 };
+#define ENVIRONMENT "environment"
 enum { N_FAMILIES = sizeof families / sizeof *families };
 
 static const cr_oneof *family_oneof(const family *f) {
@@ -103,13 +106,15 @@ static const char *next_word(const void *ctx, size_t i) {
     const words *w = ctx;
     if (i < w->n_cmds) return w->cmds[i]->name;
     i -= w->n_cmds;
-    return i < N_FAMILIES ? families[i].topic : NULL;
+    if (i < N_FAMILIES) return families[i].topic;
+    return i == N_FAMILIES ? ENVIRONMENT : NULL;
 }
 
 static cr_code topic_help(cr_ui *ui, cr_buf *out, const char *topic) {
     const cr_cmd *cmd = cr_cmd_find(ui->cmds, topic);
     if (cmd) return cr_cmd_usage(out, cmd), CR_OK;
     if (family_help(out, topic)) return CR_OK;
+    if (strcasecmp(topic, ENVIRONMENT) == 0) return cr_env_lines(out), CR_OK;
     char path[CR_CONF_NEAR];
     if (cr_conf_help(out, &cr_root_msg, topic, path)) return CR_OK;
     const char *near = *path ? path : NULL;

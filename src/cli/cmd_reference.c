@@ -1,7 +1,8 @@
 /*
  * cmd_reference.c - `crank reference`: the pages of docs/reference, from the tables.
  *
- * One page per config message, README.md that lists them, commands.md with every command's flags.
+ * One page per config message, README.md that lists them, commands.md with every command's flags,
+ * environment.md with the environment variables.
  * tools/check_reference.sh compares them with the committed ones.
  */
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "conf/conf.h"
+#include "run/env.h"
 
 static const cr_opt opts[] = {
     CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "DIR", NULL, NULL, 0, 0,
@@ -76,18 +78,24 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     pages p = {.dir = a->output_dir, .arena = &ui->arena};
     cr_buf_init(&p.index);
     cr_buf_init(&p.text);
+    cr_buf page;
+    cr_buf_init(&page);
     p.code = cr_mkdirs(p.dir, &p.err);
     cr_buf_str(
         &p.index,
-        "# Reference\n\n[Commands and flags](commands.md).\n\nMessages of the config, from the "
+        "# Reference\n\n[Commands and flags](commands.md), [environment variables](environment.md).\n\nMessages of the config, from the "
         "root [");
     cr_buf_printf(&p.index, "%s](%s.md) on:\n\n| message | meaning |\n|---|---|\n",
                   cr_root_msg.name, cr_root_msg.name);
     cr_conf_reference(&cr_root_msg, on_page, &p);
     command_page(&p, ui->cmds);
+    cr_buf_reset(&page);
+    cr_env_page(&page);
+    write_page(&p, "environment.md", page.data);
     write_page(&p, "README.md", p.index.data);
     cr_buf_clear(&p.index);
     cr_buf_clear(&p.text);
+    cr_buf_clear(&page);
     return p.code == CR_OK ? CR_OK : cr_ui_fail(ui, &p.err);
 }
 

@@ -19,6 +19,7 @@
 #include "base/scheme.h"
 #include "cli/cli.h"
 #include "kern/kern.h"
+#include "run/env.h"
 
 /* in the order of `crank help` */
 #define COMMANDS(X)                                                                                \
@@ -80,6 +81,13 @@ static cr_code set_log_level(cr_ui *ui, const cr_args *a) {
     return CR_OK;
 }
 
+static bool takes_config(const cr_cmd *cmd) {
+    const cr_opt *o = cmd->opts;
+    while (o->name && strcmp(o->name, "pipeline_config_path") != 0)
+        o++;
+    return o->name != NULL;
+}
+
 /* a wish that cannot be met is no error: results do not depend on it */
 static void check_cpu_level(cr_ui *ui) {
     char why[256];
@@ -124,6 +132,7 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     ui->quiet = args.quiet;
     ui->debug = args.debug;
     CR_TRY(set_log_level(ui, &args));
+    if (takes_config(ui->cmd)) cr_env_check(&ui->diag);
     CR_TRY(check_paths(ui, &spec, &args));
     if (ui->cmd->job && cr_wrap_env(&err) != CR_OK) return cr_ui_fail(ui, &err);
     watch_signals(ui->cmd);

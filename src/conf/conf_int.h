@@ -24,8 +24,6 @@ bool cr_conf_utf8(const char *s, size_t n);
 /* cr_conf_copy copies a tree into doc's arena; NULL when deeper or larger than allowed. *budget
  * counts down by the nodes made. */
 cr_conf_node *cr_conf_copy(cr_conf_doc *doc, const cr_conf_node *n, int depth, size_t *budget);
-/* cr_conf_key_is: is the key, spelled in the syntax of map, the field `name`? */
-bool cr_conf_key_is(const cr_conf_node *map, const char *key, const char *name);
 /* cr_conf_index returns the row of msg that key (spelled in map's syntax) belongs to, -1 when
  * there is none; *member is the oneof member, NULL for a plain field. */
 int cr_conf_index(const cr_msg *msg, const cr_conf_node *map, const char *key,

@@ -666,7 +666,7 @@ void cr_conf_put(cr_conf_doc *doc, const char *key, const char *value, const cha
     n->text = cr_arena_strdup(&doc->arena, value);
     n->len = strlen(n->text);
     for (size_t i = doc->root->n; i-- > 0;) {
-        if (strcmp(doc->root->v[i].key, key) != 0) continue;
+        if (!cr_conf_key_is(doc->root, doc->root->v[i].key, key)) continue;
         doc->root->v[i].at = at;
         doc->root->v[i].val = n;
         return;

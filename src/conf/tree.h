@@ -62,6 +62,8 @@ void cr_conf_push(cr_conf_doc *doc, cr_conf_node *parent, const char *key, cr_lo
 /* cr_conf_remove takes the value `what` out of the tree below `in`, wherever it stands; returns how
  * often */
 int cr_conf_remove(cr_conf_node *in, const cr_conf_node *what);
+/* cr_conf_key_is: is the key, spelled in the syntax of map, the field `name`? */
+bool cr_conf_key_is(const cr_conf_node *map, const char *key, const char *name);
 /* cr_conf_find returns the last value under that key, also where JSON spells the key in camelCase;
  * NULL when there is none. */
 cr_conf_node *cr_conf_find(const cr_conf_node *map, const char *key);

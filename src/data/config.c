@@ -222,6 +222,9 @@ static const cr_field data_fields[] = {
     CR_BOOL(cr_data_conf, use_farm_hash, false, CR_F_OURS,
             "hash_bucket_size uses FarmHash; the environment variable "
             "USE_FARM_HASH_TO_BUCKETIZE=true sets it, so that a saved config keeps it"),
+    CR_BOOL(cr_data_conf, use_rtp, false, CR_F_OURS,
+            "features and columns of a sequence_feature are named group_name, not group__name; the "
+            "environment variable USE_RTP=1 sets it, so that a saved config keeps it"),
     CR_INT(cr_data_conf, max_bad_rows, 0, 0, 9e15, CR_F_OURS,
            "unreadable rows that are skipped and counted before the run stops"),
     CR_END,

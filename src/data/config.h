@@ -51,6 +51,7 @@ typedef struct cr_data_conf {
     double negative_sample_mask_prob;
     bool force_base_data_group;
     bool use_farm_hash;   /* ours: hash_bucket_size by FarmHash Fingerprint64 */
+    bool use_rtp;         /* ours: names in grouped sequences, see cr_group_sep */
     int64_t max_bad_rows; /* ours */
 } cr_data_conf;
 extern const cr_msg cr_data_msg; /* DataConfig; also knows the fields of later capabilities */
@@ -61,5 +62,10 @@ extern const cr_enum_value cr_field_types[]; /* FieldType */
 /* cr_data_conf_finish applies fg_encoded to fg_mode and input_fields_str to input_fields (mistakes
  * to diag with their place). Call once after binding. */
 void cr_data_conf_finish(cr_data_conf *c, cr_arena *arena, cr_diag *diag);
+/* cr_group_sep: the text between the name of a sequence_feature and that of a feature or column in
+ * it, "__"; with use_rtp "_". */
+static inline const char *cr_group_sep(const cr_data_conf *c) {
+    return c->use_rtp ? "_" : "__";
+}
 
 #endif

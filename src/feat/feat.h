@@ -41,6 +41,7 @@ typedef struct cr_feature_counts {
 /* A feature whose rows are sequences; its type works on steps as if they were rows (seq.c). */
 typedef struct cr_seq {
     const char *name;  /* of the sequence_feature block it stands in; NULL: stand-alone */
+    const char *sep;   /* between that and the name of a column, cr_group_sep */
     const void *block; /* that block's cr_sequence_conf; NULL: stand-alone */
     int first;         /* first feature of the block in cr_features.v; all have the same steps */
     int64_t length;    /* most steps kept; 0: all, as always in FG_NONE */

@@ -76,7 +76,9 @@ static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf
     cr_feature *f = CR_NEW(b->arena, cr_feature);
     f->type = c->m->type;
     f->conf = c->conf;
-    f->name = block ? cr_arena_printf(b->arena, "%s__%s", block->sequence_name, name) : name;
+    f->name = block ? cr_arena_printf(b->arena, "%s%s%s", block->sequence_name,
+                                      cr_group_sep(b->data), name)
+                    : name;
     f->at = cr_conf_at(f->conf, "feature_name");
     int64_t before = cr_map_get(&b->names, f->name, strlen(f->name), -1);
     if (before >= 0) {

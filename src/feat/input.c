@@ -117,7 +117,8 @@ const char *cr_input_name(const cr_feature *f, const char *side, const char *nam
         *is_seq = listed(&fields, name);
     else
         *is_seq = !many || strcmp(side, "item") == 0;
-    return *is_seq && f->seq->name ? cr_arena_printf(arena, "%s__%s", f->seq->name, name) : name;
+    if (!*is_seq || !f->seq->name) return name;
+    return cr_arena_printf(arena, "%s%s%s", f->seq->name, f->seq->sep, name);
 }
 
 void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *expression,

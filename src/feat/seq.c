@@ -32,6 +32,7 @@ cr_seq *cr_seq_make(const void *conf, const cr_sequence_conf *block, const char 
                     const cr_data_conf *data, cr_arena *arena, cr_diag *diag) {
     cr_seq *q = CR_NEW(arena, cr_seq);
     q->name = block ? block->sequence_name : NULL;
+    q->sep = cr_group_sep(data);
     q->block = block;
     q->delim = block ? block->sequence_delim : cr_conf_text(conf, "sequence_delim");
     if (!*q->delim) {

@@ -79,7 +79,8 @@ static const char *text_of(const cr_conf_node *map, const char *key) {
     return n && n->kind == CR_NODE_SCALAR ? n->text : "";
 }
 
-/* the names of a feature that was refused, from the tree: its own, or <sequence>__<feature> */
+/* the names of a feature that was refused, from the tree: its own, or <sequence>__<feature> (with
+ * use_rtp: <sequence>_<feature>) */
 static void add_tree_feature(names *features, const cr_root_conf *c, const cr_conf_node *n,
                              int64_t i, cr_diag *diag) {
     if (!n || n->kind != CR_NODE_MAP || n->n == 0 || n->v[0].val->kind != CR_NODE_MAP) return;
@@ -97,7 +98,7 @@ static void add_tree_feature(names *features, const cr_root_conf *c, const cr_co
             const char *name = text_of(one->v[0].val, "feature_name");
             cr_buf full;
             cr_buf_init(&full);
-            cr_buf_printf(&full, "%s__%s", sequence, name);
+            cr_buf_printf(&full, "%s%s%s", sequence, cr_group_sep(c->data_config), name);
             if (name[0]) add_feature(features, c, full.data, one->v[0].at, i, diag);
             cr_buf_clear(&full);
         }

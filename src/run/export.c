@@ -34,10 +34,10 @@ static const char *text_of(const cr_conf_node *map, const char *key) {
     return n && n->kind == CR_NODE_SCALAR ? n->text : "";
 }
 
-/* one item of feature_configs: { id_feature { … } }, or a sequence_feature, whose name is prefix to
- * those of its features */
-static void visit(cr_conf_doc *doc, cr_conf_node *item, const char *prefix, feature_fn fn,
-                  void *ctx) {
+/* one item of feature_configs: { id_feature { … } }, or a sequence_feature, whose name and sep are
+ * prefix to those of its features */
+static void visit(cr_conf_doc *doc, cr_conf_node *item, const char *prefix, const char *sep,
+                  feature_fn fn, void *ctx) {
     for (size_t k = 0; item->kind == CR_NODE_MAP && k < item->n; k++) {
         cr_conf_node *f = item->v[k].val;
         if (f->kind != CR_NODE_MAP) continue;
@@ -45,26 +45,26 @@ static void visit(cr_conf_doc *doc, cr_conf_node *item, const char *prefix, feat
             fn(doc, f, cr_arena_printf(&doc->arena, "%s%s", prefix, text_of(f, "feature_name")),
                ctx);
         if (*prefix || strcmp(item->v[k].key, "sequence_feature") != 0) continue;
-        const char *name = cr_arena_printf(&doc->arena, "%s__", text_of(f, "sequence_name"));
+        const char *name = cr_arena_printf(&doc->arena, "%s%s", text_of(f, "sequence_name"), sep);
         for (size_t i = 0; i < f->n; i++) {
             cr_conf_node *v = f->v[i].val;
             if (strcmp(f->v[i].key, "features") != 0) continue;
             for (size_t j = 0; v->kind == CR_NODE_LIST && j < v->n; j++)
-                visit(doc, v->v[j].val, name, fn, ctx);
-            if (v->kind == CR_NODE_MAP) visit(doc, v, name, fn, ctx);
+                visit(doc, v->v[j].val, name, sep, fn, ctx);
+            if (v->kind == CR_NODE_MAP) visit(doc, v, name, sep, fn, ctx);
         }
     }
 }
 
-static void each_vocab(cr_conf_doc *doc, feature_fn fn, void *ctx) {
+static void each_vocab(cr_conf_doc *doc, const char *sep, feature_fn fn, void *ctx) {
     for (size_t i = 0; i < doc->root->n; i++) {
         if (strcmp(doc->root->v[i].key, "feature_configs") != 0) continue;
         cr_conf_node *v = doc->root->v[i].val;
         if (v->kind == CR_NODE_LIST)
             for (size_t k = 0; k < v->n; k++)
-                visit(doc, v->v[k].val, "", fn, ctx);
+                visit(doc, v->v[k].val, "", sep, fn, ctx);
         else
-            visit(doc, v, "", fn, ctx);
+            visit(doc, v, "", sep, fn, ctx);
     }
 }
 
@@ -74,7 +74,7 @@ static void point_into(cr_conf_doc *doc, cr_conf_node *feature, const char *name
 }
 
 void cr_job_assets_from(cr_config *cfg, const char *dir) {
-    each_vocab(&cfg->doc, point_into, (void *)(uintptr_t)dir);
+    each_vocab(&cfg->doc, "", point_into, (void *)(uintptr_t)dir);
     cr_libs_from(&cfg->doc, dir);
 }
 
@@ -107,7 +107,7 @@ static cr_code own_config(job *j, cr_buf *out, cr_err *err) {
     cr_code code =
         cr_conf_parse(&doc, CR_SYNTAX_PBTXT, "pipeline.config", out->data, out->n, &diag);
     if (code == CR_OK) {
-        each_vocab(&doc, use_asset, j);
+        each_vocab(&doc, cr_group_sep(j->root->data_config), use_asset, j);
         cr_libs_from(&doc, "");
         cr_buf_reset(out);
         cr_conf_print(out, &cr_root_msg, doc.root, CR_SYNTAX_PBTXT);

@@ -276,7 +276,8 @@ static bool is_block(const cr_choice *c) {
 }
 
 static const char *full_name(work *w, const cr_sequence_conf *block, const cr_choice *c) {
-    return cr_arena_printf(&w->arena, "%s__%s", block->sequence_name, name_of(c));
+    return cr_arena_printf(&w->arena, "%s%s%s", block->sequence_name,
+                           cr_group_sep(w->root->data_config), name_of(c));
 }
 
 static void note_sequence(work *w, const char *name) {

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "run/doctor.h"
+#include "run/env.h"
 
 /* ---- a sample of each data set ---- */
 
@@ -185,13 +186,17 @@ static void measure(report *r) {
     cr_exec_free(ex);
     int64_t total = r->tables + r->state + r->dense + r->buffers + r->data,
             have = cr_mem_available();
-    if (have > 0 && total > have) {
-        char a[32], b[32];
+    double reserve = cr_env_reserve();
+    if (have > 0 && (double)total > (double)have * (1 - reserve)) {
+        char a[32], b[32], kept[96] = "";
+        if (reserve > 0)
+            snprintf(kept, sizeof(kept), ", of which STORAGE_RESERVE_PERCENT keeps %g %%",
+                     100 * reserve);
         cr_diag_add(r->diag, CR_SEV_ERROR, CR_ENOMEM, cr_conf_at(r->j.root, "feature_configs"),
-                    "training needs about %s, this machine has %s free; shrink hash_bucket_size, "
+                    "training needs about %s, this machine has %s free%s; shrink hash_bucket_size, "
                     "num_buckets or embedding_dim, or use an optimizer "
                     "with less state (rowwise_adagrad)",
-                    cr_fmt_bytes(a, (double)total), cr_fmt_bytes(b, (double)have));
+                    cr_fmt_bytes(a, (double)total), cr_fmt_bytes(b, (double)have), kept);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "conf/conf.h"
 #include "kern/kern.h"
+#include "run/env.h"
 #include "run/run_int.h"
 
 volatile int cr_stop_requested;
@@ -19,19 +20,6 @@ volatile int cr_stop_requested;
 cr_code cr_diag_err(cr_diag *diag, const cr_err *err) {
     cr_diag_add_(err->src, err->src_line, diag, CR_SEV_ERROR, err->code, err->at, "%s", err->msg);
     return err->code;
-}
-
-/* What the environment decides becomes part of the config, also when it decides nothing: a model
- * must be used with the hash it was trained with, whatever the environment says then. */
-static void keep_hash_choice(cr_conf_doc *doc) {
-    const char *v = getenv("USE_FARM_HASH_TO_BUCKETIZE");
-    cr_conf_node *data = cr_conf_find(doc->root, "data_config");
-    if (!data || data->kind != CR_NODE_MAP || cr_conf_find(data, "use_farm_hash")) return;
-    cr_loc at = {"USE_FARM_HASH_TO_BUCKETIZE", 1, 1};
-    cr_conf_node *n = cr_conf_new(doc, CR_NODE_SCALAR, at);
-    n->text = v && strcmp(v, "true") == 0 ? "true" : "false";
-    n->len = strlen(n->text);
-    cr_conf_push(doc, data, "use_farm_hash", at, n);
 }
 
 cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
@@ -60,7 +48,8 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
         v->text = cr_arena_strdup(&c->doc.arena, o->fine_tune_checkpoint);
         v->len = strlen(v->text);
         for (size_t i = 0; i < train->n; i++)
-            if (strcmp(train->v[i].key, "fine_tune_checkpoint") == 0) train->v[i].val = v;
+            if (cr_conf_key_is(train, train->v[i].key, "fine_tune_checkpoint"))
+                train->v[i].val = v;
         if (cr_conf_find(train, "fine_tune_checkpoint") != v)
             cr_conf_push(&c->doc, train, "fine_tune_checkpoint", at, v);
     }
@@ -69,7 +58,7 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
     for (int i = 0; i < o->n_set; i++)
         if (cr_conf_set(&c->doc, &cr_root_msg, o->set[i], o->n_set > 1, diag) != CR_OK)
             edits_ok = false;
-    keep_hash_choice(&c->doc);
+    cr_env_keep(&c->doc);
     if (o->asset_dir) cr_job_assets_from(c, o->asset_dir);
     c->root = cr_conf_bind(&c->arena, &cr_root_msg, c->doc.root, diag);
     cr_root_finish(c->root, &c->arena, diag);
