@@ -223,6 +223,14 @@ void cr_env_keep(cr_conf_doc *doc) {
     }
 }
 
+bool cr_env_on(const char *name) {
+    const cr_env *e = cr_envs;
+    while (e->name && strcmp(e->name, name) != 0)
+        e++;
+    if (!e->name) CR_BUG("a variable without a row");
+    return is_on(e, getenv(name));
+}
+
 double cr_env_reserve(void) {
     const char *value = getenv("STORAGE_RESERVE_PERCENT");
     double x;

@@ -35,6 +35,8 @@ void cr_env_check(cr_diag *diag);
  * decides nothing: a model must be used with what it was trained with, whatever the environment
  * says then. A key that the config has stays as it is. */
 void cr_env_keep(cr_conf_doc *doc);
+/* cr_env_on: does the environment turn this SWITCH or BOOL on? */
+bool cr_env_on(const char *name);
 /* cr_env_reserve returns STORAGE_RESERVE_PERCENT, the share of memory that stays free; 0 when it
  * is not set or wrong. */
 double cr_env_reserve(void);

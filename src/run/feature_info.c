@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "conf/conf.h"
+#include "run/env.h"
 #include "run/run_int.h"
 
 typedef struct info {
@@ -276,8 +277,11 @@ static bool is_block(const cr_choice *c) {
 }
 
 static const char *full_name(work *w, const cr_sequence_conf *block, const cr_choice *c) {
-    return cr_arena_printf(&w->arena, "%s%s%s", block->sequence_name,
-                           cr_group_sep(w->root->data_config), name_of(c));
+    /* the template is edited as it is, without what the environment adds to a config (env.h) */
+    const cr_data_conf *data = w->root->data_config;
+    bool given = data && cr_conf_has(data, "use_rtp");
+    const char *sep = given ? cr_group_sep(data) : cr_env_on("USE_RTP") ? "_" : "__";
+    return cr_arena_printf(&w->arena, "%s%s%s", block->sequence_name, sep, name_of(c));
 }
 
 static void note_sequence(work *w, const char *name) {

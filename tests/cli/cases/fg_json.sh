@@ -260,6 +260,13 @@ has_err "crank add_feature_info_to_config: warning: 10 features are not in the t
 has_err "info.parquet: warning: 'usr_id' is no feature of the config and nothing was done about it; compare the names (...)"
 [ "$(grep -c warning "$err")" = 2 ] || fail "a line per feature"
 has new.yaml '...hash_bucket_size: 7' || fail "new.yaml has no hash_bucket_size"
+# with USE_RTP=1 features of a block have one _ in their names
+sed 's/_50_seq__/_50_seq_/g' info.csv >rtp.csv
+sed 's/_50_seq__/_50_seq_/g' template.config >rtp_template.config
+run env USE_RTP=1 crank add_feature_info_to_config --template_model_config_path rtp_template.config --model_config_path rtp.config --config_table_path rtp.csv
+ends 0
+sed 's/_50_seq__/_50_seq_/g' new.config >want.config
+same rtp.config want.config
 # what may be wrong
 printf 'feature,feature_info,message\nuser_id,{,\n' >bad.csv
 run crank add_feature_info_to_config --template_model_config_path template.config --model_config_path bad.config --config_table_path bad.csv
