@@ -9,6 +9,7 @@
 #include "metric/metric.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "metric/check_int.h"
@@ -102,6 +103,20 @@ static void accuracy_set(cr_metric *m, const double *in) {
     m->n_right = (int64_t)in[1];
 }
 
+static void accuracy_pack(const cr_metric *m, cr_buf *out) {
+    int64_t n[2] = {m->n_rows, m->n_right};
+    cr_buf_add(out, n, sizeof n);
+}
+
+static cr_code accuracy_merge(cr_metric *m, const void *state, size_t size, cr_err *err) {
+    int64_t n[2];
+    CR_TRY(cr_metric_fits(m->name, size == sizeof n, err));
+    memcpy(n, state, sizeof n);
+    m->n_rows += n[0];
+    m->n_right += n[1];
+    return CR_OK;
+}
+
 const cr_metric_type cr_metric_accuracy = {
     .name = "accuracy",
     .wants_classes = true,
@@ -110,6 +125,8 @@ const cr_metric_type cr_metric_accuracy = {
     .reset = accuracy_reset,
     .update = accuracy_update,
     .value = accuracy_value,
+    .pack = accuracy_pack,
+    .merge = accuracy_merge,
     .n_state = accuracy_n_state,
     .get = accuracy_get,
     .set = accuracy_set,
@@ -124,6 +141,8 @@ const cr_metric_type cr_metric_recall_at_k = {
     .reset = accuracy_reset,
     .update = accuracy_update,
     .value = accuracy_value,
+    .pack = accuracy_pack,
+    .merge = accuracy_merge,
     .n_state = accuracy_n_state,
     .get = accuracy_get,
     .set = accuracy_set,

@@ -95,6 +95,33 @@ double cr_auc_error(double auc, int64_t n_pos, int64_t n_neg) {
     return sqrt(fmax(var, 0) / (p * n));
 }
 
+static void auc_pack(const cr_metric *m, cr_buf *out) {
+    int64_t n[2] = {m->n_rows, m->n_pos};
+    cr_buf_add(out, n, sizeof n);
+    if (m->exact)
+        cr_rank_pack(m->rank, out);
+    else
+        cr_bins_pack(&m->bins, out);
+}
+
+static cr_code auc_merge(cr_metric *m, const void *state, size_t size, cr_err *err) {
+    int64_t n[2];
+    CR_TRY(cr_metric_fits("auc", size >= sizeof n, err));
+    size_t rest = size - sizeof n;
+    CR_TRY(cr_metric_fits(
+        "auc", m->exact ? rest % sizeof(cr_rank_run) == 0 : rest == cr_bins_size(&m->bins), err));
+    memcpy(n, state, sizeof n);
+    const char *at = (const char *)state + sizeof n;
+    if (m->exact)
+        CR_TRY(cr_rank_merge(m->rank, (const cr_rank_run *)(const void *)at,
+                             (int64_t)(rest / sizeof(cr_rank_run)), err));
+    else
+        cr_bins_merge(&m->bins, at);
+    m->n_rows += n[0];
+    m->n_pos += n[1];
+    return CR_OK;
+}
+
 /* state of the binned form: the counts of the bins */
 static int64_t auc_n_state(const cr_metric *m) {
     return 2 * (m->bins.n + 1);
@@ -120,6 +147,8 @@ const cr_metric_type cr_metric_auc = {
     .update = auc_update,
     .value = auc_value,
     .classes = auc_classes,
+    .pack = auc_pack,
+    .merge = auc_merge,
     .n_state = auc_n_state,
     .get = auc_get,
     .set = auc_set,

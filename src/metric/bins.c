@@ -73,6 +73,24 @@ void cr_bins_set(cr_bins *b, const double *in) {
     }
 }
 
+size_t cr_bins_size(const cr_bins *b) {
+    return 2 * (size_t)(b->n + 1) * sizeof(uint64_t);
+}
+
+void cr_bins_pack(const cr_bins *b, cr_buf *out) {
+    cr_buf_add(out, b->n_pos, cr_bins_size(b) / 2);
+    cr_buf_add(out, b->n_neg, cr_bins_size(b) / 2);
+}
+
+void cr_bins_merge(cr_bins *b, const void *state) {
+    const char *at = state;
+    for (int64_t i = 0; i < 2 * (b->n + 1); i++, at += sizeof(uint64_t)) {
+        uint64_t n;
+        memcpy(&n, at, sizeof n);
+        *(i <= b->n ? &b->n_pos[i] : &b->n_neg[i - b->n - 1]) += n;
+    }
+}
+
 /* The curve from the highest threshold down: both rates rise; 0/0 counts as 0. */
 typedef struct curve {
     double n_pos, n_neg, tp, fp, tpr, fpr, area;

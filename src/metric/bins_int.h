@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 /* Bin b holds scores with exactly b thresholds at or below them. */
@@ -25,6 +26,10 @@ int64_t cr_bins_of(const cr_bins *b, float p);
 /* The counts as 2 (n + 1) numbers: positives, then negatives. */
 void cr_bins_get(const cr_bins *b, double *out);
 void cr_bins_set(cr_bins *b, const double *in);
+/* cr_bins_pack appends the counts; cr_bins_merge adds those of cr_bins_size bytes. */
+size_t cr_bins_size(const cr_bins *b);
+void cr_bins_pack(const cr_bins *b, cr_buf *out);
+void cr_bins_merge(cr_bins *b, const void *state);
 /* cr_bins_auc: trapezoids between the n points from such numbers, no added end points, 0/0 = 0; NaN
  * without rows. */
 double cr_bins_auc(int64_t n, const double *counts);

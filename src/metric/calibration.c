@@ -4,7 +4,7 @@
  * average_output: mean prediction. average_label: mean label. copc (click over predicted click):
  * sum of labels over sum of predictions, 1 when calibrated, below 1 when the model promises too
  * much. normalized_entropy: mean log loss over the entropy of the mean label; below 1 means better
- * than always predicting the mean. Sums run row after row in double, like error.c.
+ * than always predicting the mean. Sums are exact, as in error.c.
  */
 #include "metric/metric.h"
 
@@ -15,7 +15,7 @@
 struct cr_metric {
     const char *name;
     int64_t n_rows;
-    double pred, label, entropy; /* sums */
+    cr_exact pred, label, entropy; /* sums */
     double eta;
 };
 
@@ -54,7 +54,9 @@ static void sums_free(cr_metric *m) {
 
 static void sums_reset(cr_metric *m) {
     m->n_rows = 0;
-    m->pred = m->label = m->entropy = 0;
+    cr_exact_reset(&m->pred);
+    cr_exact_reset(&m->label);
+    cr_exact_reset(&m->entropy);
 }
 
 static cr_code sums_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
@@ -62,8 +64,8 @@ static cr_code sums_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
     for (int64_t i = 0; i < in->n_rows; i++, m->n_rows++) {
         float p = score[i * in->pred_stride];
         if (isnan(p)) return cr_metric_nan(m->name, m->n_rows, err);
-        m->pred += (double)p;
-        m->label += (double)in->label[i];
+        cr_exact_add(&m->pred, (double)p);
+        cr_exact_add(&m->label, (double)in->label[i]);
     }
     return CR_OK;
 }
@@ -78,30 +80,46 @@ static cr_code entropy_update(cr_metric *m, const cr_metric_in *in, cr_err *err)
             return cr_metric_bad_label(m->name, m->n_rows, (double)y, 2, err);
         }
         double q = (double)p, t = (double)y;
-        m->entropy -= t * cr_floored_log(q) + (1 - t) * cr_floored_log(1 - q);
-        m->label += t;
+        cr_exact_add(&m->entropy, -(t * cr_floored_log(q) + (1 - t) * cr_floored_log(1 - q)));
+        cr_exact_add(&m->label, t);
     }
     return CR_OK;
 }
 
 static double output_value(const cr_metric *m) {
-    return m->n_rows ? m->pred / (double)m->n_rows : NAN;
+    return m->n_rows ? cr_exact_value(&m->pred) / (double)m->n_rows : NAN;
 }
 
 static double label_value(const cr_metric *m) {
-    return m->n_rows ? m->label / (double)m->n_rows : NAN;
+    return m->n_rows ? cr_exact_value(&m->label) / (double)m->n_rows : NAN;
 }
 
 static double copc_value(const cr_metric *m) {
-    return m->pred != 0 ? m->label / m->pred : NAN;
+    double pred = cr_exact_value(&m->pred);
+    return pred != 0 ? cr_exact_value(&m->label) / pred : NAN;
 }
 
 static double entropy_value(const cr_metric *m) {
     if (m->n_rows == 0) return NAN;
-    double n = (double)m->n_rows, mean = m->label / n;
+    double n = (double)m->n_rows, label = cr_exact_value(&m->label), mean = label / n;
     mean = mean < m->eta ? m->eta : mean > 1 - m->eta ? 1 - m->eta : mean;
-    double base = -(m->label * log(mean) + (n - m->label) * log(1 - mean));
-    return base > 0 ? m->entropy / base : NAN;
+    double base = -(label * log(mean) + (n - label) * log(1 - mean));
+    return base > 0 ? cr_exact_value(&m->entropy) / base : NAN;
+}
+
+static void sums_pack(const cr_metric *m, cr_buf *out) {
+    cr_buf_add(out, m, sizeof *m);
+}
+
+static cr_code sums_merge(cr_metric *m, const void *state, size_t size, cr_err *err) {
+    cr_metric other;
+    CR_TRY(cr_metric_fits(m->name, size == sizeof other, err));
+    memcpy(&other, state, sizeof other);
+    cr_exact_join(&m->pred, &other.pred);
+    cr_exact_join(&m->label, &other.label);
+    cr_exact_join(&m->entropy, &other.entropy);
+    m->n_rows += other.n_rows;
+    return CR_OK;
 }
 
 #define SUM_METRIC(var, key, start, take, get, prob)                                               \
@@ -111,6 +129,8 @@ static double entropy_value(const cr_metric *m) {
                                 .reset = sums_reset,                                               \
                                 .update = take,                                                    \
                                 .value = get,                                                      \
+                                .pack = sums_pack,                                                 \
+                                .merge = sums_merge,                                               \
                                 .needs_prob = prob}
 SUM_METRIC(cr_metric_average_output, "average_output", output_new, sums_update, output_value,
            false);

@@ -46,6 +46,15 @@ static inline cr_code cr_metric_many_classes(const char *name, int64_t K, const 
                    name, (long long)K, instead);
 }
 
+/* cr_metric_fits: the answer to a packed state that has the size it should have, or not */
+static inline cr_code cr_metric_fits(const char *name, bool fits, cr_err *err) {
+    return fits ? CR_OK
+                : cr_fail(err, CR_ERUN,
+                          "metric %s: the state of another process has another size; run the same "
+                          "program and config everywhere",
+                          name);
+}
+
 /* log with torch's floor: a sure and wrong prediction costs 100, not infinity */
 static inline double cr_floored_log(double x) {
     double l = log(x);

@@ -8,6 +8,7 @@
 #include "metric/metric.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "metric/check_int.h"
@@ -61,6 +62,21 @@ static cr_code counts_update(cr_metric *m, const cr_metric_in *in, cr_err *err) 
     return CR_OK;
 }
 
+static void counts_pack(const cr_metric *m, cr_buf *out) {
+    cr_buf_add(out, m->n, sizeof m->n);
+}
+
+static cr_code counts_merge(cr_metric *m, const void *state, size_t size, cr_err *err) {
+    uint64_t n[2][2];
+    CR_TRY(cr_metric_fits(m->name, size == sizeof n, err));
+    memcpy(n, state, sizeof n);
+    for (int i = 0; i < 4; i++) {
+        m->n[i / 2][i % 2] += n[i / 2][i % 2];
+        m->n_rows += (int64_t)n[i / 2][i % 2];
+    }
+    return CR_OK;
+}
+
 static double share(uint64_t part, uint64_t all) {
     return all ? (double)part / (double)all : NAN;
 }
@@ -105,7 +121,9 @@ static void f1_label(const void *conf, char *out, size_t size) {
                                             .free_ = counts_free,                                  \
                                             .reset = counts_reset,                                 \
                                             .update = counts_update,                               \
-                                            .value = key##_value}
+                                            .value = key##_value,                                  \
+                                            .pack = counts_pack,                                   \
+                                            .merge = counts_merge}
 COUNT_METRIC(precision);
 COUNT_METRIC(recall);
 COUNT_METRIC(f1);

@@ -1,8 +1,7 @@
 /*
  * error.c - metrics that are a mean over rows: absolute error, squared error, logloss.
  *
- * The sum runs row after row in double. Rows come in the same order however they are cut into
- * batches, so the sum is the same bits.
+ * The sum is exact (base/exact.h), so the order of the rows does not change its bits.
  */
 #include "metric/metric.h"
 
@@ -11,7 +10,7 @@
 #include "metric/config.h"
 
 struct cr_metric {
-    double sum;
+    cr_exact sum;
     int64_t n_rows;
 };
 
@@ -47,19 +46,19 @@ static void mean_free(cr_metric *m) {
 }
 
 static void mean_reset(cr_metric *m) {
-    m->sum = 0;
+    cr_exact_reset(&m->sum);
     m->n_rows = 0;
 }
 
 static double mean_value(const cr_metric *m) {
-    return m->n_rows ? m->sum / (double)m->n_rows : NAN;
+    return m->n_rows ? cr_exact_value(&m->sum) / (double)m->n_rows : NAN;
 }
 
 static cr_code mae_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
     for (int64_t i = 0; i < in->n_rows; i++, m->n_rows++) {
         float p = in->pred[i * in->pred_stride];
         if (isnan(p)) return cr_metric_nan("mean_absolute_error", m->n_rows, err);
-        m->sum += fabs((double)p - (double)in->label[i]);
+        cr_exact_add(&m->sum, fabs((double)p - (double)in->label[i]));
     }
     return CR_OK;
 }
@@ -69,7 +68,7 @@ static cr_code mse_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
         float p = in->pred[i * in->pred_stride];
         if (isnan(p)) return cr_metric_nan("mean_squared_error", m->n_rows, err);
         double d = (double)p - (double)in->label[i];
-        m->sum += d * d;
+        cr_exact_add(&m->sum, d * d);
     }
     return CR_OK;
 }
@@ -86,31 +85,45 @@ static cr_code logloss_update(cr_metric *m, const cr_metric_in *in, cr_err *err)
             if (!(y >= 0 && y <= (float)(in->K - 1)) || y != floorf(y)) {
                 return cr_metric_bad_label("logloss", m->n_rows, (double)y, in->K, err);
             }
-            m->sum -= cr_floored_log((double)p[(int64_t)y]);
+            cr_exact_add(&m->sum, -cr_floored_log((double)p[(int64_t)y]));
             continue;
         }
         if (!(p[0] >= 0 && p[0] <= 1)) {
             return cr_metric_not_prob("logloss", m->n_rows, (double)p[0], err);
         }
         double q = (double)p[0];
-        m->sum -= (double)y * cr_floored_log(q) + (1 - (double)y) * cr_floored_log(1 - q);
+        double gain = (double)y * cr_floored_log(q) + (1 - (double)y) * cr_floored_log(1 - q);
+        cr_exact_add(&m->sum, -gain);
     }
     return CR_OK;
 }
 
 static int64_t mean_n_state(const cr_metric *m) {
     (void)m;
-    return 2;
+    return CR_EXACT_STATE + 1;
 }
 
 static void mean_get(const cr_metric *m, double *out) {
-    out[0] = m->sum;
-    out[1] = (double)m->n_rows;
+    cr_exact_get(&m->sum, out);
+    out[CR_EXACT_STATE] = (double)m->n_rows;
 }
 
 static void mean_set(cr_metric *m, const double *in) {
-    m->sum = in[0];
-    m->n_rows = (int64_t)in[1];
+    cr_exact_set(&m->sum, in);
+    m->n_rows = (int64_t)in[CR_EXACT_STATE];
+}
+
+static void mean_pack(const cr_metric *m, cr_buf *out) {
+    cr_buf_add(out, m, sizeof *m);
+}
+
+static cr_code mean_merge(cr_metric *m, const void *state, size_t size, cr_err *err) {
+    cr_metric other;
+    CR_TRY(cr_metric_fits("of a mean", size == sizeof other, err));
+    memcpy(&other, state, sizeof other);
+    cr_exact_join(&m->sum, &other.sum);
+    m->n_rows += other.n_rows;
+    return CR_OK;
 }
 
 #define MEAN_METRIC(var, key, start, fn, ...)                                                      \
@@ -123,6 +136,8 @@ static void mean_set(cr_metric *m, const double *in) {
                                 .n_state = mean_n_state,                                           \
                                 .get = mean_get,                                                   \
                                 .set = mean_set,                                                   \
+                                .pack = mean_pack,                                                 \
+                                .merge = mean_merge,                                               \
                                 __VA_ARGS__}
 MEAN_METRIC(cr_metric_mae, "mean_absolute_error", mae_new, mae_update, .wants_value = true);
 MEAN_METRIC(cr_metric_mse, "mean_squared_error", mse_new, mse_update, .wants_value = true);

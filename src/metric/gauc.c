@@ -134,6 +134,20 @@ static cr_code gauc_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
     return CR_OK;
 }
 
+static void gauc_pack(const cr_metric *m, cr_buf *out) {
+    cr_buf_add(out, m->rows->v, (size_t)m->rows->n * sizeof(gauc_row));
+}
+
+static cr_code gauc_merge(cr_metric *m, const void *state, size_t size, cr_err *err) {
+    gauc_rows *r = m->rows;
+    int64_t n = (int64_t)(size / sizeof(gauc_row));
+    CR_TRY(cr_metric_fits("grouped_auc", size % sizeof(gauc_row) == 0, err));
+    CR_TRY(reserve(r, n, err));
+    if (n > 0) memcpy(r->v + r->n, state, size);
+    r->n += n;
+    return CR_OK;
+}
+
 /* AUC of n rows of one group, sorted by score; NaN when a class is missing. */
 static double group_auc(const gauc_row *v, int64_t n) {
     uint64_t n_pos = 0, n_neg = 0, twice = 0;
@@ -176,4 +190,6 @@ const cr_metric_type cr_metric_grouped_auc = {
     .reset = gauc_reset,
     .update = gauc_update,
     .value = gauc_value,
+    .pack = gauc_pack,
+    .merge = gauc_merge,
 };

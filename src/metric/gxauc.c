@@ -3,8 +3,8 @@
  * weighted by their rows.
  *
  * A group with at most max_pairs_per_group pairs is counted whole; of a larger one that many pairs
- * are drawn, pair k from (group, k) over the group's rows in the order they came. The sort by group
- * is stable, so neither batches nor an early look at the value change which rows a pair means.
+ * are drawn, pair k from (group, k) over the group's rows sorted by label and score. So the value
+ * does not depend on the order in which the rows came.
  */
 #include "metric/metric.h"
 
@@ -83,6 +83,20 @@ static cr_code gxauc_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
     return CR_OK;
 }
 
+static void gxauc_pack(const cr_metric *m, cr_buf *out) {
+    cr_buf_add(out, m->rows->v, (size_t)m->rows->n * sizeof(grow));
+}
+
+static cr_code gxauc_merge(cr_metric *m, const void *state, size_t size, cr_err *err) {
+    grows *r = m->rows;
+    int64_t n = (int64_t)(size / sizeof(grow));
+    CR_TRY(cr_metric_fits("grouped_xauc", size % sizeof(grow) == 0, err));
+    CR_TRY(reserve(r, n, err));
+    if (n > 0) memcpy(r->v + r->n, state, size);
+    r->n += n;
+    return CR_OK;
+}
+
 /* stable, by group; bytes that are equal in all keys are skipped */
 static void sort_groups(grows *r) {
     uint64_t any = 0, all = ~(uint64_t)0;
@@ -121,6 +135,7 @@ static double group_value(const cr_metric *m, int64_t first, int64_t n) {
     if (m->max_pairs == 0 || all <= (double)m->max_pairs) {
         return (double)cr_pairs_right(row, row + n, n) / all;
     }
+    cr_pairs_sort(row, row + n, n);
     uint64_t key = cr_rng_sub(DRAW_KEY, r->v[first].group);
     return (double)cr_pairs_drawn(row, n, m->max_pairs, key) / (double)m->max_pairs;
 }
@@ -149,4 +164,6 @@ const cr_metric_type cr_metric_grouped_xauc = {
     .reset = gxauc_reset,
     .update = gxauc_update,
     .value = gxauc_value,
+    .pack = gxauc_pack,
+    .merge = gxauc_merge,
 };

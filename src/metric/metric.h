@@ -1,12 +1,15 @@
 /*
- * metric.h - metrics over rows seen one batch at a time. The value does not depend on how the rows
- * were cut into batches.
+ * metric.h - metrics over rows seen one batch at a time. The value is a function of the set of rows
+ * alone: neither their order, nor how they were cut into batches, nor how many objects saw them
+ * before their states were merged changes a bit of it.
  */
 #ifndef CR_METRIC_METRIC_H
 #define CR_METRIC_METRIC_H
 
 #include <stdint.h>
 
+#include "base/buf.h"
+#include "base/exact.h"
 #include "conf/field.h"
 
 /* One batch of one output. */
@@ -27,6 +30,7 @@ typedef struct cr_metric_type {
     bool wants_classes; /* looks at the scores of all classes, where there are several */
     bool wants_value;   /* of a model that gives both: reads y of l2_loss, not a probability */
     bool needs_prob;    /* reads nothing but probabilities */
+    bool whole_batch;   /* its value may depend on which rows one update brings together */
     /* fails when a model with K outputs cannot have it */
     cr_code (*new_)(cr_metric **out, const void *conf, int64_t K, cr_err *err);
     void (*free_)(cr_metric *m);
@@ -37,6 +41,11 @@ typedef struct cr_metric_type {
     void (*classes)(const cr_metric *m, int64_t *n_pos, int64_t *n_neg);
     /* key in results when it depends on the config ("recall@5"); NULL: name */
     void (*label)(const void *conf, char *out, size_t size);
+    /* pack appends everything seen since the reset; merge takes the packed state of another metric
+     * of the same type and config (aligned to 8 bytes), as if its rows had been given here. After a
+     * failed merge the metric may only be reset or freed. */
+    void (*pack)(const cr_metric *m, cr_buf *out);
+    CR_CHECKED cr_code (*merge)(cr_metric *m, const void *state, size_t size, cr_err *err);
     /* What a training metric needs besides (NULL: cannot be one): everything seen since the reset
      * as n_state numbers, a fixed count, exact both ways. */
     int64_t (*n_state)(const cr_metric *m);
@@ -88,9 +97,9 @@ const char *cr_metric_group_key(const cr_choice *c);
  * A/(2-A) and Q2 = 2A^2/(1+A). NAN without both classes. */
 double cr_auc_error(double auc, int64_t n_pos, int64_t n_neg);
 
-/* running mean of a per-row value (losses as metrics): sums in double */
+/* running mean of a per-row value (losses as metrics), over any order and division of rows */
 typedef struct cr_mean {
-    double sum, n;
+    cr_exact sum, weight;
 } cr_mean;
 
 #endif

@@ -95,6 +95,48 @@ static cr_code mauc_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
     return CR_OK;
 }
 
+/* the support; then for each class its counts, behind their size */
+static void mauc_pack(const cr_metric *m, cr_buf *out) {
+    cr_buf_add(out, m->support, (size_t)m->K * sizeof *m->support);
+    for (int64_t k = 0; k < m->K; k++) {
+        size_t at = out->n, size = 0;
+        cr_buf_add(out, &size, sizeof size);
+        if (m->exact)
+            cr_rank_pack(&m->ranks[k], out);
+        else
+            cr_bins_pack(&m->bins[k], out);
+        size = out->n - at - sizeof size;
+        memcpy(out->data + at, &size, sizeof size);
+    }
+}
+
+static cr_code mauc_merge(cr_metric *m, const void *state, size_t size, cr_err *err) {
+    const char *at = state, *end = at + size;
+    CR_TRY(cr_metric_fits("multiclass_auc", size >= (size_t)m->K * sizeof *m->support, err));
+    for (int64_t k = 0; k < m->K; k++, at += sizeof *m->support) {
+        uint64_t n;
+        memcpy(&n, at, sizeof n);
+        m->support[k] += n;
+        m->n_rows += (int64_t)n;
+    }
+    for (int64_t k = 0; k < m->K; k++) {
+        size_t n = 0;
+        CR_TRY(cr_metric_fits("multiclass_auc", (size_t)(end - at) >= sizeof n, err));
+        memcpy(&n, at, sizeof n);
+        at += sizeof n;
+        bool fits = n <= (size_t)(end - at) &&
+                    (m->exact ? n % sizeof(cr_rank_run) == 0 : n == cr_bins_size(&m->bins[k]));
+        CR_TRY(cr_metric_fits("multiclass_auc", fits, err));
+        if (m->exact)
+            CR_TRY(cr_rank_merge(&m->ranks[k], (const cr_rank_run *)(const void *)at,
+                                 (int64_t)(n / sizeof(cr_rank_run)), err));
+        else
+            cr_bins_merge(&m->bins[k], at);
+        at += n;
+    }
+    return cr_metric_fits("multiclass_auc", at == end, err);
+}
+
 static double mauc_value(const cr_metric *m) {
     double sum = 0, weight = 0;
     for (int64_t k = 0; k < m->K; k++) {
@@ -115,4 +157,6 @@ const cr_metric_type cr_metric_multiclass_auc = {
     .reset = mauc_reset,
     .update = mauc_update,
     .value = mauc_value,
+    .pack = mauc_pack,
+    .merge = mauc_merge,
 };

@@ -113,6 +113,38 @@ cr_code cr_rank_reserve(cr_rank *r, cr_err *err) {
     return CR_OK;
 }
 
+void cr_rank_pack(cr_rank *r, cr_buf *out) {
+    sort_waiting(r);
+    cr_rank_run run;
+    for (walk w = {.r = r}; walk_next(&w, &run);)
+        cr_buf_add(out, &run, sizeof run);
+}
+
+cr_code cr_rank_merge(cr_rank *r, const cr_rank_run *other, int64_t n, cr_err *err) {
+    if (r->n_wait > 0) CR_TRY(merge(r, err));
+    if (n == 0) return CR_OK;
+    void *p;
+    CR_TRY(cr_try_alloc(&p, (size_t)(r->n_runs + n) * sizeof *other, "distinct scores of a metric",
+                        err));
+    cr_rank_run *runs = p;
+    int64_t to = 0;
+    for (int64_t i = 0, k = 0; i < r->n_runs || k < n; to++) {
+        bool here = k == n || (i < r->n_runs && r->runs[i].key <= other[k].key);
+        bool there = i == r->n_runs || (k < n && other[k].key <= r->runs[i].key);
+        runs[to] = here ? r->runs[i] : other[k];
+        if (here && there) {
+            runs[to].n_pos += other[k].n_pos;
+            runs[to].n_neg += other[k].n_neg;
+        }
+        i += here;
+        k += there;
+    }
+    cr_free(r->runs);
+    r->runs = runs;
+    r->n_runs = to;
+    return CR_OK;
+}
+
 double cr_rank_auc(cr_rank *r) {
     sort_waiting(r);
     cr_rank_run run;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 /* One distinct score. */
@@ -43,6 +44,10 @@ CR_CHECKED cr_code cr_rank_reserve(cr_rank *r, cr_err *err);
 static inline void cr_rank_add(cr_rank *r, float score, bool positive) {
     r->wait[r->n_wait++] = (uint64_t)cr_rank_key(score) * 2 + positive;
 }
+/* cr_rank_pack appends the runs of all rows; cr_rank_merge takes the n runs of another record, the
+ * keys rising. */
+void cr_rank_pack(cr_rank *r, cr_buf *out);
+CR_CHECKED cr_code cr_rank_merge(cr_rank *r, const cr_rank_run *runs, int64_t n, cr_err *err);
 /* cr_rank_auc: the chance that a positive scores above a negative, ties half; NaN without both
  * classes. Exact: integer counts up to the one division. Sorts the waiting rows in place. */
 double cr_rank_auc(cr_rank *r);

@@ -3,7 +3,8 @@
  * For labels that are numbers (watch time); ties count as wrong.
  *
  * exact (the default): all pairs, counted in n log n steps. exact: false draws pairs as
- * TorchEasyRec does (sample_ratio of n(n-1)/2, or max_pairs), pair k from a counter. in_batch: all
+ * TorchEasyRec does (sample_ratio of n(n-1)/2, or max_pairs), pair k from a counter over the rows
+ * sorted by label and score, so that the order in which they came does not matter. in_batch: all
  * pairs inside each batch, then the plain mean over batches: the one form that depends on how rows
  * were cut. As a training metric it is always in_batch: the model moves between batches, and the
  * state is two numbers.
@@ -30,7 +31,8 @@ struct cr_metric {
     double sample_ratio;
     uint64_t max_pairs;
     int64_t n_rows;
-    double sum, n_batches; /* in_batch */
+    cr_exact sum; /* in_batch */
+    int64_t n_batches;
 };
 
 static void xauc_free(cr_metric *m) {
@@ -62,7 +64,8 @@ static cr_code train_new(cr_metric **out, const void *conf, int64_t K, cr_err *e
 
 static void xauc_reset(cr_metric *m) {
     m->rows->n = m->n_rows = 0;
-    m->sum = m->n_batches = 0;
+    cr_exact_reset(&m->sum);
+    m->n_batches = 0;
 }
 
 static cr_code reserve(xrows *r, int64_t more, cr_err *err) {
@@ -98,7 +101,7 @@ static cr_code xauc_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
     }
     if (!m->in_batch) return CR_OK;
     if (r->n > 1) {
-        m->sum += (double)cr_pairs_right(r->v, r->scratch, r->n) / n_pairs(r->n);
+        cr_exact_add(&m->sum, (double)cr_pairs_right(r->v, r->scratch, r->n) / n_pairs(r->n));
         m->n_batches++;
     }
     r->n = 0;
@@ -107,28 +110,56 @@ static cr_code xauc_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
 
 static double xauc_value(const cr_metric *m) {
     xrows *r = m->rows;
-    if (m->in_batch) return m->n_batches > 0 ? m->sum / m->n_batches : NAN;
+    if (m->in_batch) return m->n_batches > 0 ? cr_exact_value(&m->sum) / (double)m->n_batches : NAN;
     if (r->n < 2) return NAN;
     double all = n_pairs(r->n);
     double draw = m->max_pairs > 0 ? (double)m->max_pairs : floor(all * m->sample_ratio);
     if (m->exact || draw >= all) return (double)cr_pairs_right(r->v, r->scratch, r->n) / all;
     if (draw < 1) draw = 1;
+    cr_pairs_sort(r->v, r->scratch, r->n);
     return (double)cr_pairs_drawn(r->v, r->n, (uint64_t)draw, DRAW_KEY) / draw;
 }
 
 static int64_t xauc_n_state(const cr_metric *m) {
     (void)m;
-    return 2;
+    return CR_EXACT_STATE + 1;
 }
 
 static void xauc_get(const cr_metric *m, double *out) {
-    out[0] = m->sum;
-    out[1] = m->n_batches;
+    cr_exact_get(&m->sum, out);
+    out[CR_EXACT_STATE] = (double)m->n_batches;
 }
 
 static void xauc_set(cr_metric *m, const double *in) {
-    m->sum = in[0];
-    m->n_batches = in[1];
+    cr_exact_set(&m->sum, in);
+    m->n_batches = (int64_t)in[CR_EXACT_STATE];
+}
+
+/* what batches gave, then the rows */
+typedef struct xstate {
+    cr_exact sum;
+    int64_t n_batches, n_rows;
+} xstate;
+
+static void xauc_pack(const cr_metric *m, cr_buf *out) {
+    xstate s = {m->sum, m->n_batches, m->n_rows};
+    cr_buf_add(out, &s, sizeof s);
+    cr_buf_add(out, m->rows->v, (size_t)m->rows->n * sizeof(uint64_t));
+}
+
+static cr_code xauc_merge(cr_metric *m, const void *state, size_t size, cr_err *err) {
+    xstate s;
+    CR_TRY(
+        cr_metric_fits("xauc", size >= sizeof s && (size - sizeof s) % sizeof(uint64_t) == 0, err));
+    memcpy(&s, state, sizeof s);
+    int64_t n = (int64_t)((size - sizeof s) / sizeof(uint64_t));
+    CR_TRY(reserve(m->rows, n, err));
+    if (n > 0) memcpy(m->rows->v + m->rows->n, (const char *)state + sizeof s, size - sizeof s);
+    m->rows->n += n;
+    cr_exact_join(&m->sum, &s.sum);
+    m->n_batches += s.n_batches;
+    m->n_rows += s.n_rows;
+    return CR_OK;
 }
 
 const cr_metric_type cr_metric_xauc = {
@@ -139,6 +170,9 @@ const cr_metric_type cr_metric_xauc = {
     .reset = xauc_reset,
     .update = xauc_update,
     .value = xauc_value,
+    .pack = xauc_pack,
+    .merge = xauc_merge,
+    .whole_batch = true,
 };
 
 const cr_metric_type cr_metric_train_xauc = {
@@ -149,6 +183,9 @@ const cr_metric_type cr_metric_train_xauc = {
     .reset = xauc_reset,
     .update = xauc_update,
     .value = xauc_value,
+    .pack = xauc_pack,
+    .merge = xauc_merge,
+    .whole_batch = true,
     .n_state = xauc_n_state,
     .get = xauc_get,
     .set = xauc_set,

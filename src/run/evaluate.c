@@ -113,8 +113,8 @@ static cr_code add_batch(evaluator *e, const cr_batch *b, cr_mean *losses, bool 
         const cr_row_weight *w = ml->weight >= 0 ? &m->weights[ml->weight] : NULL;
         for (int64_t r = 0; r < b->n_rows; r++) {
             double v = w ? cr_row_weight_of(w, b, r) : 1;
-            losses[i].sum += (double)l[r] * v;
-            losses[i].n += v;
+            cr_exact_add(&losses[i].sum, (double)l[r] * v);
+            cr_exact_add(&losses[i].weight, v);
         }
     }
     for (int i = 0; i < m->n_metrics; i++) {
@@ -134,7 +134,8 @@ static cr_code add_batch(evaluator *e, const cr_batch *b, cr_mean *losses, bool 
 /* the value of a loss over all rows */
 static double loss_value(const cr_model *m, int i, const cr_mean *sum) {
     double factor = m->losses[i].weight >= 0 ? m->weights[m->losses[i].weight].factor : 1;
-    return sum->n > 0 ? factor * sum->sum / sum->n : 0;
+    double weight = cr_exact_value(&sum->weight);
+    return weight > 0 ? factor * cr_exact_value(&sum->sum) / weight : 0;
 }
 
 static double total_loss(const cr_model *m, const cr_mean *sums) {

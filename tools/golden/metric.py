@@ -136,6 +136,8 @@ def xauc_all(t, p):
 
 
 def xauc_drawn(t, p, n_pairs, key):
+    by = np.lexsort((p, t))  # pairs are drawn over rows sorted by label, then by score
+    t, p = t[by], p[by]
     n, hits = len(t), 0
     for k in range(n_pairs):
         i, j = below(key, 2 * k, n), below(key, 2 * k + 1, n - 1)

@@ -68,6 +68,40 @@ static double feed_randomly(const cr_metric_type *type, const void *conf, int64_
     return value;
 }
 
+/* each row goes to one of four metrics by chance, in another order; then their states are merged */
+static double feed_divided(const cr_metric_type *type, const void *conf, int64_t K,
+                           const float *pred, const float *label, const int64_t *group, int64_t n,
+                           uint64_t seed) {
+    enum { PARTS = 4 };
+    cr_metric *m[PARTS] = {NULL};
+    cr_err err;
+    for (int k = 0; k < PARTS; k++)
+        CHECK_INT(type->new_(&m[k], conf, K, &err), CR_OK);
+    for (int64_t j = 0; j < n; j++) {
+        int64_t i = seed & 1 ? n - 1 - j : j;
+        cr_metric_in in = {.n_rows = 1,
+                           .K = K,
+                           .pred = pred + i * K,
+                           .pred_stride = K,
+                           .label = label + i,
+                           .group = group ? group + i : NULL};
+        CHECK_INT(type->update(m[cr_rng_below(seed, (uint64_t)i, PARTS)], &in, &err), CR_OK);
+    }
+    cr_buf state;
+    cr_buf_init(&state);
+    for (int k = 1; k < PARTS; k++) {
+        cr_buf_reset(&state);
+        type->pack(m[k], &state);
+        CHECK_INT(type->merge(m[0], state.data, state.n, &err), CR_OK);
+        CHECK_INT(type->merge(m[k], state.data, state.n + 3, &err), CR_ERUN);
+    }
+    double value = type->value(m[0]);
+    cr_buf_clear(&state);
+    for (int k = 0; k < PARTS; k++)
+        type->free_(m[k]);
+    return value;
+}
+
 static void golden_case(const cr_metric_type *type, const void *conf, int64_t K, const char *pred,
                         const char *label, const int64_t *group, const char *want) {
     float *p = Gf(pred), *y = Gf(label);
@@ -81,6 +115,8 @@ static void golden_case(const cr_metric_type *type, const void *conf, int64_t K,
     }
     for (uint64_t seed = 1; seed <= 20; seed++) {
         double v = feed_randomly(type, conf, K, p, y, group, n, seed);
+        CHECK(memcmp(&v, &first, sizeof v) == 0);
+        v = feed_divided(type, conf, K, p, y, group, n, seed);
         CHECK(memcmp(&v, &first, sizeof v) == 0);
     }
     free(p);
