@@ -2,19 +2,20 @@
  * cmd_help.c - `crank help`: commands, families of config keys, single keys.
  *
  * Nothing is written here about any model or key: lists come from the oneofs that the config
- * reader uses, texts from the field tables.
+ * reader uses and from the table of activations, texts from the field tables.
  */
 #include <string.h>
 #include <strings.h>
 
 #include "cli/cli.h"
 #include "conf/conf.h"
+#include "layer/layer.h"
 #include "run/env.h"
 
 static const cr_opt opts[] = {
     CR_OPT_(topic, CR_O_LIST, 0, 0, "TOPIC", NULL, NULL, 0, 0,
             "command, key of the config, or a list: models, features, optimizers, losses, metrics, "
-            "environment"),
+            "activations, environment"),
     CR_OPT_END,
 };
 
@@ -54,6 +55,7 @@ static const family families[] = {
      {"model_config", "metrics"},
      "metric"},
 };
+#define ACTIVATIONS "activations"
 #define ENVIRONMENT "environment"
 enum { N_FAMILIES = sizeof families / sizeof *families };
 
@@ -98,6 +100,20 @@ static bool family_help(cr_buf *out, const char *topic) {
     return any;
 }
 
+static void activation_help(cr_buf *out) {
+    cr_buf_str(out, "activations: activation of an mlp, ppnet_activation, function of a block\n");
+    cr_buf call;
+    cr_buf_init(&call);
+    const char *help;
+    for (size_t i = 0; (help = cr_act_help(i, &call)); i++, cr_buf_reset(&call))
+        cr_buf_printf(out, "  %-38s  %s\n", call.data, help);
+    cr_buf_clear(&call);
+    cr_buf_str(out,
+               "\nWhat stands in brackets are the defaults; inplace=True changes nothing. \"\" "
+               "is none.\n");
+    return true;
+}
+
 typedef struct words {
     const cr_cmd *const *cmds;
     size_t n_cmds;
@@ -107,13 +123,15 @@ static const char *next_word(const void *ctx, size_t i) {
     if (i < w->n_cmds) return w->cmds[i]->name;
     i -= w->n_cmds;
     if (i < N_FAMILIES) return families[i].topic;
-    return i == N_FAMILIES ? ENVIRONMENT : NULL;
+    static const char *const others[] = {ACTIVATIONS, ENVIRONMENT};
+    return i - N_FAMILIES < 2 ? others[i - N_FAMILIES] : NULL;
 }
 
 static cr_code topic_help(cr_ui *ui, cr_buf *out, const char *topic) {
     const cr_cmd *cmd = cr_cmd_find(ui->cmds, topic);
     if (cmd) return cr_cmd_usage(out, cmd), CR_OK;
     if (family_help(out, topic)) return CR_OK;
+    if (strcasecmp(topic, ACTIVATIONS) == 0) return activation_help(out), CR_OK;
     if (strcasecmp(topic, ENVIRONMENT) == 0) return cr_env_lines(out), CR_OK;
     char path[CR_CONF_NEAR];
     if (cr_conf_help(out, &cr_root_msg, topic, path)) return CR_OK;

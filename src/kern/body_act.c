@@ -75,17 +75,20 @@ INLINE float sigmoid1(float x) {
     return num / (1.0f + e);
 }
 
-INLINE float tanh1(float x) {
-    float a = abs1(x), z = x * x;
-    float e = exp1(-2.0f * a);
-    float big = (1.0f - e) / (1.0f + e);
-    big = from_bits(to_bits(big) | (to_bits(x) & 0x80000000u));
-    float p = -0.006045165097f;
+/* tanh(x) / x - 1 for |x| < 0.625 */
+INLINE float tanh_small(float x) {
+    float z = x * x, p = -0.006045165097f;
     p = p * z + 0.02096132911f;
     p = p * z - 0.05384326318f;
     p = p * z + 0.1333271885f;
     p = p * z - 0.3333332843f;
-    float small = x + x * (z * p);
+    return z * p;
+}
+INLINE float tanh1(float x) {
+    float a = abs1(x), e = exp1(-2.0f * a);
+    float big = (1.0f - e) / (1.0f + e);
+    big = from_bits(to_bits(big) | (to_bits(x) & 0x80000000u));
+    float small = x + x * tanh_small(x);
     return a < 0.625f ? small : big;
 }
 
@@ -145,11 +148,97 @@ INLINE float silu_slope(float x) {
     c = c > 110.0f ? 110.0f : c;
     return s + c * (s * sigmoid1(-c));
 }
-INLINE float elu1(float x, float alpha) {
-    return x > 0.0f ? x : alpha * expm1_neg(x);
+/* x Phi(x) with Phi(x) = sigmoid(2 u), u = sqrt(2/pi) (x + 0.044715 x^3): the textbook's
+ * (1 + tanh(u)) / 2 without its cancellation */
+INLINE float gelu_tanh1(float x) {
+    float y = x * sigmoid1(x * (1.595769122f + 0.07135481283f * (x * x)));
+    return x < -16.0f ? -0.0f : y; /* also -inf */
 }
-INLINE float elu_slope(float x, float alpha) {
-    return x > 0.0f ? 1.0f : alpha * exp1(x);
+INLINE float gelu_tanh_slope(float x) {
+    float c = x > 16.0f ? 16.0f : x;
+    c = c < -16.0f ? -16.0f : c;
+    float z = c * c, u = c * (1.595769122f + 0.07135481283f * z);
+    float e = exp1(-abs1(u)), d = 1.0f / (1.0f + e);
+    float s = (u < 0.0f ? e : 1.0f) * d; /* and s (1 - s) = e d^2 */
+    return s + c * ((e * d) * (d * (1.595769122f + 0.2140644385f * z)));
+}
+/* t = tanh(softplus(x)) = n / (n + 2) with n = e^x (e^x + 2), for x > 0 over e^(2x); *rest = 1 - t;
+ * *s = sigmoid(x) */
+INLINE float mish_gate(float x, float *rest, float *s) {
+    float e = exp1(-abs1(x)), z = e * e;
+    bool low = x < 0.0f;
+    float n = low ? z + 2.0f * e : 1.0f + 2.0f * e;
+    float inv = 1.0f / (n + (low ? 2.0f : 2.0f * z));
+    *rest = (low ? 2.0f : 2.0f * z) * inv;
+    *s = (low ? e : 1.0f) / (1.0f + e);
+    return n * inv;
+}
+INLINE float mish1(float x) {
+    float rest, s, y = x * mish_gate(x, &rest, &s);
+    return x < -110.0f ? -0.0f : y; /* also -inf */
+}
+INLINE float mish_slope(float x) {
+    float c = x < -110.0f ? -110.0f : x;
+    c = c > 110.0f ? 110.0f : c;
+    float rest, s, t = mish_gate(c, &rest, &s);
+    return t + c * ((rest * (1.0f + t)) * s);
+}
+/* ELU, SELU and CELU: above zero a line, below it neg (e^(in x) - 1) */
+INLINE float elu1(float x, float neg, float pos, float in) {
+    return x > 0.0f ? pos * x : neg * expm1_neg(in * x);
+}
+INLINE float elu_slope(float x, float neg, float pos, float in) {
+    return x > 0.0f ? pos : neg * (in * exp1(in * x));
+}
+/* softplus of beta x, over beta; inv = 1 / beta */
+INLINE float softplus_of(float x, float beta, float inv, float limit) {
+    float y = softplus1(beta * x) * inv;
+    return beta * x > limit ? x : y;
+}
+INLINE float softplus_slope(float x, float beta, float limit) {
+    float s = sigmoid1(beta * x);
+    return beta * x > limit ? 1.0f : s;
+}
+INLINE float hardswish1(float x) {
+    float y = x * (x + 3.0f) / 6.0f;
+    y = x >= 3.0f ? x : y;
+    return x <= -3.0f ? -0.0f : y;
+}
+INLINE float hardswish_slope(float x) {
+    float y = x / 3.0f + 0.5f;
+    y = x >= 3.0f ? 1.0f : y;
+    return x <= -3.0f ? 0.0f : y;
+}
+INLINE float hardsigmoid1(float x) {
+    float y = (x + 3.0f) / 6.0f;
+    y = x >= 3.0f ? 1.0f : y;
+    return x <= -3.0f ? 0.0f : y;
+}
+INLINE float softsign1(float x) {
+    float c = x > 0x1p60f ? 0x1p60f : x;
+    c = c < -0x1p60f ? -0x1p60f : c;
+    return c / (1.0f + abs1(c));
+}
+INLINE float softsign_slope(float x) {
+    float t = 1.0f / (1.0f + abs1(x));
+    return t * t;
+}
+INLINE float tanhshrink1(float x) {
+    float small = -(x * tanh_small(x));
+    float big = x - tanh1(x);
+    return abs1(x) < 0.625f ? small : big;
+}
+INLINE float tanhshrink_slope(float x) {
+    float t = tanh1(x);
+    return t * t;
+}
+INLINE float clamp1(float x, float lo, float hi) {
+    float y = x < lo ? lo : x;
+    return y > hi ? hi : y;
+}
+INLINE float shrink1(float x, float limit, float less) {
+    float y = x - from_bits(to_bits(less) | (to_bits(x) & 0x80000000u));
+    return abs1(x) <= limit ? 0.0f : y;
 }
 INLINE float relu1(float x) {
     return x <= 0.0f ? 0.0f : x;
@@ -158,39 +247,64 @@ INLINE float leaky1(float x, float slope) {
     return x > 0.0f ? x : slope * x;
 }
 
-#define FORWARD(name, expr)                                                                        \
-    void KERN(name)(float *out, const float *x, int64_t n) {                                       \
+/* both values are there before the choice, so a loop has one path on every level */
+INLINE float pick(bool c, float yes, float no) {
+    return c ? yes : no;
+}
+
+/* behind the expression stand the parameters that follow out and x, or dy and from */
+#define FORWARD(name, expr, ...)                                                                   \
+    void KERN(name)(float *out, const float *x, __VA_ARGS__) {                                     \
         SIMD for (int64_t i = 0; i < n; i++) out[i] = expr;                                        \
     }
-#define FORWARD1(name, arg, expr)                                                                  \
-    void KERN(name)(float *out, const float *x, float arg, int64_t n) {                            \
-        SIMD for (int64_t i = 0; i < n; i++) out[i] = expr;                                        \
-    }
-#define BACKWARD(name, from, expr)                                                                 \
-    void KERN(name)(float *dx, const float *dy, const float *from, int64_t n, bool acc) {          \
-        SET_OR_ADD(dx, n, acc, expr);                                                              \
-    }
-#define BACKWARD1(name, from, arg, expr)                                                           \
-    void KERN(name)(float *dx, const float *dy, const float *from, float arg, int64_t n,           \
-                    bool acc) {                                                                    \
+#define BACKWARD(name, from, expr, ...)                                                            \
+    void KERN(name)(float *dx, const float *dy, const float *from, __VA_ARGS__) {                  \
         SET_OR_ADD(dx, n, acc, expr);                                                              \
     }
 
-FORWARD(exp, exp1(x[i]))
-FORWARD(sigmoid, sigmoid1(x[i]))
-FORWARD(tanh, tanh1(x[i]))
-FORWARD(softplus, softplus1(x[i]))
-FORWARD(gelu, gelu1(x[i]))
-FORWARD(silu, silu1(x[i]))
-FORWARD(relu, relu1(x[i]))
-FORWARD1(elu, alpha, elu1(x[i], alpha))
-FORWARD1(leaky, slope, leaky1(x[i], slope))
+FORWARD(exp, exp1(x[i]), int64_t n)
+FORWARD(sigmoid, sigmoid1(x[i]), int64_t n)
+FORWARD(tanh, tanh1(x[i]), int64_t n)
+FORWARD(gelu, gelu1(x[i]), int64_t n)
+FORWARD(gelu_tanh, gelu_tanh1(x[i]), int64_t n)
+FORWARD(silu, silu1(x[i]), int64_t n)
+FORWARD(mish, mish1(x[i]), int64_t n)
+FORWARD(hardswish, hardswish1(x[i]), int64_t n)
+FORWARD(hardsigmoid, hardsigmoid1(x[i]), int64_t n)
+FORWARD(softsign, softsign1(x[i]), int64_t n)
+FORWARD(tanhshrink, tanhshrink1(x[i]), int64_t n)
+FORWARD(relu, relu1(x[i]), int64_t n)
+FORWARD(leaky, leaky1(x[i], slope), float slope, int64_t n)
+FORWARD(clamp, clamp1(x[i], lo, hi), float lo, float hi, int64_t n)
+FORWARD(threshold, x[i] <= at ? value : x[i], float at, float value, int64_t n)
+FORWARD(shrink, shrink1(x[i], limit, less), float limit, float less, int64_t n)
+FORWARD(elu, elu1(x[i], neg, pos, in), float neg, float pos, float in, int64_t n)
 
-BACKWARD(sigmoid_bwd, y, dy[i] * (y[i] * (1.0f - y[i])))
-BACKWARD(tanh_bwd, y, dy[i] * (1.0f - y[i] * y[i]))
-BACKWARD(softplus_bwd, x, dy[i] * sigmoid1(x[i]))
-BACKWARD(gelu_bwd, x, dy[i] * gelu_slope(x[i]))
-BACKWARD(silu_bwd, x, dy[i] * silu_slope(x[i]))
-BACKWARD(relu_bwd, y, y[i] > 0.0f ? dy[i] : 0.0f)
-BACKWARD1(elu_bwd, x, alpha, dy[i] * elu_slope(x[i], alpha))
-BACKWARD1(leaky_bwd, x, slope, x[i] > 0.0f ? dy[i] : slope * dy[i])
+void KERN(softplus)(float *out, const float *x, float beta, float limit, int64_t n) {
+    float inv = 1.0f / beta;
+    SIMD for (int64_t i = 0; i < n; i++) out[i] = softplus_of(x[i], beta, inv, limit);
+}
+
+BACKWARD(sigmoid_bwd, y, dy[i] * (y[i] * (1.0f - y[i])), int64_t n, bool acc)
+BACKWARD(tanh_bwd, y, dy[i] * (1.0f - y[i] * y[i]), int64_t n, bool acc)
+BACKWARD(softplus_bwd, x, dy[i] * softplus_slope(x[i], beta, limit), float beta, float limit,
+         int64_t n, bool acc)
+BACKWARD(gelu_bwd, x, dy[i] * gelu_slope(x[i]), int64_t n, bool acc)
+BACKWARD(gelu_tanh_bwd, x, dy[i] * gelu_tanh_slope(x[i]), int64_t n, bool acc)
+BACKWARD(silu_bwd, x, dy[i] * silu_slope(x[i]), int64_t n, bool acc)
+BACKWARD(mish_bwd, x, dy[i] * mish_slope(x[i]), int64_t n, bool acc)
+BACKWARD(hardswish_bwd, x, dy[i] * hardswish_slope(x[i]), int64_t n, bool acc)
+BACKWARD(softsign_bwd, x, dy[i] * softsign_slope(x[i]), int64_t n, bool acc)
+BACKWARD(tanhshrink_bwd, x, dy[i] * tanhshrink_slope(x[i]), int64_t n, bool acc)
+BACKWARD(relu_bwd, y, y[i] > 0.0f ? dy[i] : 0.0f, int64_t n, bool acc)
+BACKWARD(leaky_bwd, x, x[i] > 0.0f ? dy[i] : slope * dy[i], float slope, int64_t n, bool acc)
+BACKWARD(between_bwd, x, pick(x[i] > lo && x[i] < hi, a *dy[i], 0.0f), float lo, float hi, float a,
+         int64_t n, bool acc)
+BACKWARD(shrink_bwd, x, pick(abs1(x[i]) <= limit, 0.0f, dy[i]), float limit, int64_t n, bool acc)
+BACKWARD(elu_bwd, x, dy[i] * elu_slope(x[i], neg, pos, in), float neg, float pos, float in,
+         int64_t n, bool acc)
+
+void KERN(leaky_draw)(float *out, const float *v, const float *x, const uint16_t *rnd, float lo,
+                      float step, int64_t n, bool acc) {
+    SET_OR_ADD(out, n, acc, pick(x[i] > 0.0f, v[i], (lo + step * (float)rnd[i]) * v[i]));
+}

@@ -102,15 +102,21 @@
  *
  * Worst errors found against double libm over the whole range, in units in the last place, are in
  * docs/design/kern.md and are asserted by tests/kern. NaN gives NaN; infinities give the limits.
- * exp, sigmoid 1/(1+e^-x), tanh, softplus log(1+e^x), silu x*sigmoid(x)
- * gelu: x * Phi(x), the exact (erf) form;  elu: x > 0 ? x : alpha * (e^x - 1)
- * relu: x > 0 ? x : 0 (NaN stays);  leaky: x > 0 ? x : slope * x
+ * exp, sigmoid 1/(1+e^-x), tanh, silu x*sigmoid(x), mish x*tanh(log(1+e^x)), softsign x/(1+|x|)
+ * gelu: x * Phi(x), the exact (erf) form;  gelu_tanh: x * sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3))
+ * softplus: beta*x > limit ? x : log(1+e^(beta*x)) / beta
+ * elu: x > 0 ? pos * x : neg * (e^(in*x) - 1), in > 0
+ * hardsigmoid: (x+3)/6 between 0 and 1;  hardswish: x * hardsigmoid(x);  tanhshrink: x - tanh(x)
+ * relu: x > 0 ? x : 0;  leaky: x > 0 ? x : slope * x;  clamp: x, at least lo and at most hi
+ * threshold: x > at ? x : value;  shrink: |x| > limit ? x - less with the sign of x : 0
  *
  * The _bwd ones [acc]: dx = dy * f'(.), from the output y (relu, sigmoid, tanh) or from the input x
  *     relu y > 0 ? dy : 0;  leaky x > 0 ? dy : slope * dy;  sigmoid dy * (y * (1 - y));
- *     tanh dy * (1 - y * y);  softplus dy * sigmoid(x);  silu dy * (s + x * s * (1 - s));
- *     gelu dy * (Phi(x) + x * phi(x));  elu x > 0 ? dy : dy * alpha * e^x
+ *     tanh dy * (1 - y * y);  softplus dy * sigmoid(beta*x);  silu dy * (s + x * s * (1 - s));
+ *     gelu dy * (Phi(x) + x * phi(x));  elu dy * (x > 0 ? pos : neg * in * e^(in*x));
+ *     between_bwd lo < x < hi ? a * dy : 0, for clamp, threshold and hardsigmoid
  * dx may be dy (in place) when acc is false.
+ * leaky_draw: out = x > 0 ? v : (lo + step * rnd) * v  [acc]; v may be x; in place
  *
  * Learned slopes: B rows of D, ld floats from row to row of all but the D slopes a (and da); in the
  * _bwd ones any output may be NULL and sums over rows run in order.
@@ -132,19 +138,43 @@
     X(void, exp, (float *out, const float *x, int64_t n))                                          \
     X(void, sigmoid, (float *out, const float *x, int64_t n))                                      \
     X(void, tanh, (float *out, const float *x, int64_t n))                                         \
-    X(void, softplus, (float *out, const float *x, int64_t n))                                     \
     X(void, gelu, (float *out, const float *x, int64_t n))                                         \
+    X(void, gelu_tanh, (float *out, const float *x, int64_t n))                                    \
     X(void, silu, (float *out, const float *x, int64_t n))                                         \
-    X(void, elu, (float *out, const float *x, float alpha, int64_t n))                             \
+    X(void, mish, (float *out, const float *x, int64_t n))                                         \
+    X(void, hardswish, (float *out, const float *x, int64_t n))                                    \
+    X(void, hardsigmoid, (float *out, const float *x, int64_t n))                                  \
+    X(void, softsign, (float *out, const float *x, int64_t n))                                     \
+    X(void, tanhshrink, (float *out, const float *x, int64_t n))                                   \
+    X(void, clamp, (float *out, const float *x, float lo, float hi, int64_t n))                    \
+    X(void, threshold, (float *out, const float *x, float at, float value, int64_t n))             \
+    X(void, shrink, (float *out, const float *x, float limit, float less, int64_t n))              \
+    X(void, softplus, (float *out, const float *x, float beta, float limit, int64_t n))            \
+    X(void, elu, (float *out, const float *x, float neg, float pos, float in, int64_t n))          \
     X(void, relu, (float *out, const float *x, int64_t n))                                         \
     X(void, leaky, (float *out, const float *x, float slope, int64_t n))                           \
     X(void, sigmoid_bwd, (float *dx, const float *dy, const float *y, int64_t n, bool acc))        \
     X(void, tanh_bwd, (float *dx, const float *dy, const float *y, int64_t n, bool acc))           \
-    X(void, softplus_bwd, (float *dx, const float *dy, const float *x, int64_t n, bool acc))       \
     X(void, gelu_bwd, (float *dx, const float *dy, const float *x, int64_t n, bool acc))           \
+    X(void, gelu_tanh_bwd, (float *dx, const float *dy, const float *x, int64_t n, bool acc))      \
     X(void, silu_bwd, (float *dx, const float *dy, const float *x, int64_t n, bool acc))           \
+    X(void, mish_bwd, (float *dx, const float *dy, const float *x, int64_t n, bool acc))           \
+    X(void, hardswish_bwd, (float *dx, const float *dy, const float *x, int64_t n, bool acc))      \
+    X(void, softsign_bwd, (float *dx, const float *dy, const float *x, int64_t n, bool acc))       \
+    X(void, tanhshrink_bwd, (float *dx, const float *dy, const float *x, int64_t n, bool acc))     \
+    X(void, softplus_bwd,                                                                          \
+      (float *dx, const float *dy, const float *x, float beta, float limit, int64_t n, bool acc))  \
+    X(void, shrink_bwd,                                                                            \
+      (float *dx, const float *dy, const float *x, float limit, int64_t n, bool acc))              \
+    X(void, between_bwd,                                                                           \
+      (float *dx, const float *dy, const float *x, float lo, float hi, float a, int64_t n,         \
+       bool acc))                                                                                  \
     X(void, elu_bwd,                                                                               \
-      (float *dx, const float *dy, const float *x, float alpha, int64_t n, bool acc))              \
+      (float *dx, const float *dy, const float *x, float neg, float pos, float in, int64_t n,      \
+       bool acc))                                                                                  \
+    X(void, leaky_draw,                                                                            \
+      (float *out, const float *v, const float *x, const uint16_t *rnd, float lo, float step,      \
+       int64_t n, bool acc))                                                                       \
     X(void, relu_bwd, (float *dx, const float *dy, const float *y, int64_t n, bool acc))           \
     X(void, leaky_bwd,                                                                             \
       (float *dx, const float *dy, const float *x, float slope, int64_t n, bool acc))              \

@@ -18,7 +18,7 @@ static const cr_field mlp_fields[] = {
     CR_STR(
         cr_mlp_conf, activation, "nn.ReLU", 0,
         "function after each layer, as torch names it (nn.ReLU, nn.LeakyReLU(negative_slope=0.2)), "
-        "Dice, or empty for none"),
+        "Dice, or empty for none; 'crank help activations' lists them"),
     CR_BOOL(cr_mlp_conf, use_bn, false, 0, "batch norm before the activation"),
     CR_BOOL(cr_mlp_conf, bias, true, 0, "layers have a bias; with use_bn never"),
     CR_BOOL(cr_mlp_conf, use_ln, false, 0, "layer norm before the activation"),

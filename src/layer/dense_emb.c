@@ -50,7 +50,7 @@ static cr_node *layer(cr_graph *g, const cr_autodis_spec *s, const char *what, c
 }
 
 static cr_node *leaky(cr_graph *g, const cr_autodis_spec *s, cr_node *x) {
-    return cr_activation(g, CR_ACT_LEAKY, (float)s->slope, x);
+    return cr_activation(g, CR_ACT_LEAKY, (float[3]){(float)s->slope}, x);
 }
 
 cr_node *cr_autodis(cr_graph *g, const char *feature, cr_node *x, const cr_autodis_spec *s) {

@@ -111,7 +111,7 @@ cr_node *cr_gate_nu(cr_graph *g, const char *name, cr_node *x, int64_t hidden, i
                     double gamma) {
     size_t mark = cr_graph_push(g, "%s.dense_layers", name);
     x = cr_linear(g, "0", x, hidden, true, true);
-    x = cr_activation(g, CR_ACT_SIGMOID, 0, cr_linear(g, "2", x, out, true, false));
+    x = cr_activation(g, CR_ACT_SIGMOID, NULL, cr_linear(g, "2", x, out, true, false));
     cr_graph_pop(g, mark);
     return cr_add(g, &x, (float[]){(float)gamma}, 1);
 }

@@ -5,6 +5,7 @@
 #ifndef CR_LAYER_LAYER_H
 #define CR_LAYER_LAYER_H
 
+#include "base/buf.h"
 #include "graph/graph.h"
 #include "layer/config.h"
 
@@ -29,16 +30,31 @@ int64_t cr_mlp_width(const cr_mlp_conf *c, int64_t in);
 
 /* activation.c: an activation by torch's name, e.g. "nn.LeakyReLU(negative_slope=0.2)", "Dice", "".
  */
-typedef enum cr_act_kind { CR_ACTK_NONE, CR_ACTK_PLAIN, CR_ACTK_PRELU, CR_ACTK_DICE } cr_act_kind;
+typedef enum cr_act_kind {
+    CR_ACTK_NONE,
+    CR_ACTK_PLAIN,
+    CR_ACTK_PRELU,
+    CR_ACTK_RRELU,
+    CR_ACTK_DICE,
+    CR_ACTK_SOFTMAX,
+    CR_ACTK_SOFTMIN,
+    CR_ACTK_LOG_SOFTMAX,
+} cr_act_kind;
 typedef struct cr_act_spec {
     cr_act_kind kind;
-    int act;         /* CR_ACTK_PLAIN: cr_act of op/op.h */
-    double param;    /* its parameter; prelu: initial slope */
-    int64_t n_param; /* prelu: number of slopes */
+    int act;    /* CR_ACTK_PLAIN: cr_act of op/op.h */
+    float p[3]; /* its parameters; prelu: number of slopes, first slope; rrelu: lowest, highest
+                   slope; softmaxes: dim, 0: not given */
 } cr_act_spec;
+/* cr_act_parse reads the text; a mistake is named in err, with its cure */
 CR_CHECKED cr_code cr_act_parse(cr_act_spec *out, const char *text, cr_err *err);
+/* cr_act_fits: whether it can stand behind x: the slopes of a PReLU, the dim of a softmax. */
+CR_CHECKED cr_code cr_act_fits(const cr_act_spec *s, const cr_node *x, cr_err *err);
 /* cr_act_apply adds it, with parameters (if any) under the module name `name` */
 cr_node *cr_act_apply(cr_graph *g, const char *name, const cr_act_spec *s, cr_node *x);
+/* cr_act_help: what activation i is, with the way to write it and its defaults in call; NULL behind
+ * the last */
+const char *cr_act_help(size_t i, cr_buf *call);
 /* torch's BatchNorm1d named `name` */
 cr_node *cr_bn(cr_graph *g, const char *name, cr_node *x, bool affine, bool relu);
 

@@ -26,7 +26,7 @@ cr_node *cr_mask_block(cr_graph *g, const char *name, const cr_mask_block_conf *
     cr_node *m = cr_linear(g, "mask_generator.0", e, inner, true, true);
     m = cr_linear(g, "mask_generator.2", m, v->width, true, false);
     cr_node *h = cr_linear(g, "ffn.0", cr_mul(g, v, m), c->hidden_dim, true, false);
-    h = cr_activation(g, CR_ACT_RELU, 0, cr_ln(g, "ffn.1", h, h->width));
+    h = cr_activation(g, CR_ACT_RELU, NULL, cr_ln(g, "ffn.1", h, h->width));
     cr_graph_pop(g, mark);
     return h;
 }

@@ -49,7 +49,7 @@ static cr_node *layers(cr_graph *g, const char *name, const cr_mlp_conf *c, form
     cr_err err;
     if (cr_act_parse(&act, c->activation, &err) != CR_OK) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "activation"), "%s", err.msg);
-        act = (cr_act_spec){CR_ACTK_NONE, 0, 0, 1};
+        act = (cr_act_spec){CR_ACTK_NONE, 0, {0}};
     }
     int64_t n = c->hidden_units.n, nd = c->dropout_ratio.n;
     size_t mark = cr_graph_push(g, "%s", name);
@@ -74,10 +74,8 @@ static cr_node *layers(cr_graph *g, const char *name, const cr_mlp_conf *c, form
             snprintf(part, sizeof(part), "%d", j++);
             x = cr_ln(g, part, x, x->width);
         }
-        if (act.kind == CR_ACTK_PRELU && act.n_param != 1 && act.n_param != x->width)
-            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "activation"),
-                        "PReLU has %lld slopes for a layer of %lld units; give 1 or %lld",
-                        (long long)act.n_param, (long long)x->width, (long long)x->width);
+        if (cr_act_fits(&act, x, &err) != CR_OK)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "activation"), "%s", err.msg);
         if (act.kind != CR_ACTK_NONE) {
             snprintf(part, sizeof(part), "%d", j++);
             if (!fuse) x = cr_act_apply(g, part, &act, x);

@@ -35,7 +35,7 @@ cr_node *cr_window_encoder(cr_graph *g, const char *name, const cr_mlp_conf *att
     size_t mark = cr_graph_push(g, "%s", name);
     cr_node *h = cr_mlp_windows(g, "mlp", attn, q, s, diag);
     cr_node *score = cr_linear(g, "linear", h, 1, true, false);
-    cr_act_spec prelu = {CR_ACTK_PRELU, 0, 0.25, 1};
+    cr_act_spec prelu = {CR_ACTK_PRELU, 0, {1, 0.25f}};
     score = cr_act_apply(g, "active", &prelu, score);
     cr_graph_pop(g, mark);
     cr_node *windows = cr_seq_windows(g, score, s, len->v, (int)len->n);

@@ -39,7 +39,8 @@ typedef struct activation_conf {
     const char *function;
 } activation_conf;
 static const cr_field activation_fields[] = {
-    CR_STR(activation_conf, function, "nn.ReLU", CR_F_OURS, "as in mlp: nn.Sigmoid, Dice, …"),
+    CR_STR(activation_conf, function, "nn.ReLU", CR_F_OURS,
+           "as in mlp: nn.Sigmoid, Dice, …; see 'crank help activations'"),
     CR_END,
 };
 const cr_msg cr_block_activation_msg = {"ActivationBlock",
@@ -53,14 +54,8 @@ static void activation(cr_block_call *c, const void *conf) {
     cr_act_spec s;
     cr_err err;
     cr_loc at = cr_conf_at(a, "function");
-    if (cr_act_parse(&s, a->function, &err) != CR_OK) {
+    if (cr_act_parse(&s, a->function, &err) != CR_OK || cr_act_fits(&s, c->x.node, &err) != CR_OK) {
         cr_block_wrong(c, at, "%s", err.msg);
-        return;
-    }
-    if (s.kind == CR_ACTK_PRELU && s.n_param != 1 && s.n_param != c->x.node->width) {
-        cr_block_wrong(c, at, "PReLU has %lld slopes for a row of %lld numbers; give 1 or %lld",
-                       (long long)s.n_param, (long long)c->x.node->width,
-                       (long long)c->x.node->width);
         return;
     }
     cr_block_give_like(c, cr_act_apply(c->g, c->path, &s, c->x.node), &c->x);

@@ -134,7 +134,7 @@ static void add_predictions(cr_build *b, names to, cr_pred_kind kind, cr_node *l
     case CR_PRED_SIGMOID:
         add_output(b, "logits", to, logits);
         if (!find_output(b, "probs", to.suffix))
-            add_output(b, "probs", to, cr_activation(g, CR_ACT_SIGMOID, 0, logits));
+            add_output(b, "probs", to, cr_activation(g, CR_ACT_SIGMOID, NULL, logits));
         return;
     case CR_PRED_SOFTMAX: {
         add_output(b, "logits", to, logits);

@@ -89,6 +89,10 @@ static cr_node *personal(cr_build *b, const pepnet_conf *c, const cr_act_spec *a
         snprintf(name, sizeof(name), "linears.%lld", k);
         h = cr_linear(b->g, name, h, width, true, relu);
         snprintf(name, sizeof(name), "activations.%lld", k);
+        cr_err err;
+        if (cr_act_fits(act, h, &err) != CR_OK)
+            cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "ppnet_activation"), "%s",
+                        err.msg);
         if (!relu && act->kind != CR_ACTK_NONE) h = cr_act_apply(b->g, name, act, h);
         snprintf(name, sizeof(name), "gate_nus.%lld", k);
         h = cr_mul(b->g, h, cr_gate_nu(b->g, name, gate_in, width, width, c->ppnet_gamma));
@@ -126,15 +130,11 @@ static void build(cr_build *b, const void *conf) {
     bool has_uia = cr_conf_has(c, "uia_group_name") || cr_group_find(b->conf, c->uia_group_name);
     if (has_domain) domain = cr_group_build(b, c->domain_group_name, at);
     if (has_uia) uia = cr_group_build(b, c->uia_group_name, at);
-    cr_act_spec act = {CR_ACTK_NONE, 0, 0, 1};
+    cr_act_spec act = {CR_ACTK_NONE, 0, {0}};
     cr_err err;
     if (cr_act_parse(&act, c->ppnet_activation, &err) != CR_OK)
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "ppnet_activation"), "%s",
                     err.msg);
-    else if (act.kind == CR_ACTK_PRELU && act.n_param != 1)
-        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "ppnet_activation"),
-                    "PReLU has %lld slopes for layers of any width; give it 1",
-                    (long long)act.n_param);
     if (has_uia && c->ppnet_hidden_units.n == 0)
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, at,
                     "pepnet has a group 'uia' but no ppnet_hidden_units; give the width of each "

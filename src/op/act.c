@@ -1,14 +1,18 @@
 /*
- * act.c - activations. The plain ones share one op with a table of kernels; prelu, dice and softmax
- * have parameters or need the whole row.
+ * act.c - activations. The plain ones share one op with a table of kernels; prelu, dice, rrelu and
+ * the softmaxes have parameters, random numbers or need the whole row.
  */
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
 #include "graph/gradcheck.h"
 #include "kern/kern.h"
 #include "op/op.h"
 
 typedef struct act {
     cr_act kind;
-    float param;
+    float p[3];
 } act;
 
 static void row_infer(cr_node *n) {
@@ -17,35 +21,57 @@ static void row_infer(cr_node *n) {
 }
 
 static void act_row(const act *a, float *y, const float *x, int64_t n) {
+    const float *p = a->p;
     switch (a->kind) {
     case CR_ACT_RELU: cr_kern->relu(y, x, n); break;
-    case CR_ACT_LEAKY: cr_kern->leaky(y, x, a->param, n); break;
+    case CR_ACT_LEAKY: cr_kern->leaky(y, x, p[0], n); break;
     case CR_ACT_SIGMOID: cr_kern->sigmoid(y, x, n); break;
     case CR_ACT_TANH: cr_kern->tanh(y, x, n); break;
     case CR_ACT_GELU: cr_kern->gelu(y, x, n); break;
+    case CR_ACT_GELU_TANH: cr_kern->gelu_tanh(y, x, n); break;
     case CR_ACT_SILU: cr_kern->silu(y, x, n); break;
-    case CR_ACT_ELU: cr_kern->elu(y, x, a->param, n); break;
-    case CR_ACT_SOFTPLUS: cr_kern->softplus(y, x, n); break;
+    case CR_ACT_MISH: cr_kern->mish(y, x, n); break;
+    case CR_ACT_ELU: cr_kern->elu(y, x, p[0] * p[1], p[1], 1 / p[2], n); break;
+    case CR_ACT_SOFTPLUS: cr_kern->softplus(y, x, p[0], p[1], n); break;
+    case CR_ACT_SOFTSIGN: cr_kern->softsign(y, x, n); break;
+    case CR_ACT_HARDSIGMOID: cr_kern->hardsigmoid(y, x, n); break;
+    case CR_ACT_HARDSWISH: cr_kern->hardswish(y, x, n); break;
+    case CR_ACT_CLAMP: cr_kern->clamp(y, x, p[0], p[1], n); break;
+    case CR_ACT_THRESHOLD: cr_kern->threshold(y, x, p[0], p[1], n); break;
+    case CR_ACT_SHRINK: cr_kern->shrink(y, x, p[0], p[1], n); break;
+    case CR_ACT_TANHSHRINK: cr_kern->tanhshrink(y, x, n); break;
     }
 }
 
 static void act_row_bwd(const act *a, float *dx, const float *dy, const float *y, const float *x,
                         int64_t n, bool acc) {
+    const float *p = a->p;
     switch (a->kind) {
     case CR_ACT_RELU: cr_kern->relu_bwd(dx, dy, y, n, acc); break;
-    case CR_ACT_LEAKY: cr_kern->leaky_bwd(dx, dy, x, a->param, n, acc); break;
+    case CR_ACT_LEAKY: cr_kern->leaky_bwd(dx, dy, x, p[0], n, acc); break;
     case CR_ACT_SIGMOID: cr_kern->sigmoid_bwd(dx, dy, y, n, acc); break;
     case CR_ACT_TANH: cr_kern->tanh_bwd(dx, dy, y, n, acc); break;
     case CR_ACT_GELU: cr_kern->gelu_bwd(dx, dy, x, n, acc); break;
+    case CR_ACT_GELU_TANH: cr_kern->gelu_tanh_bwd(dx, dy, x, n, acc); break;
     case CR_ACT_SILU: cr_kern->silu_bwd(dx, dy, x, n, acc); break;
-    case CR_ACT_ELU: cr_kern->elu_bwd(dx, dy, x, a->param, n, acc); break;
-    case CR_ACT_SOFTPLUS: cr_kern->softplus_bwd(dx, dy, x, n, acc); break;
+    case CR_ACT_MISH: cr_kern->mish_bwd(dx, dy, x, n, acc); break;
+    case CR_ACT_ELU: cr_kern->elu_bwd(dx, dy, x, p[0] * p[1], p[1], 1 / p[2], n, acc); break;
+    case CR_ACT_SOFTPLUS: cr_kern->softplus_bwd(dx, dy, x, p[0], p[1], n, acc); break;
+    case CR_ACT_SOFTSIGN: cr_kern->softsign_bwd(dx, dy, x, n, acc); break;
+    case CR_ACT_HARDSIGMOID: cr_kern->between_bwd(dx, dy, x, -3, 3, 1.0f / 6, n, acc); break;
+    case CR_ACT_HARDSWISH: cr_kern->hardswish_bwd(dx, dy, x, n, acc); break;
+    case CR_ACT_CLAMP: cr_kern->between_bwd(dx, dy, x, p[0], p[1], 1, n, acc); break;
+    case CR_ACT_THRESHOLD: cr_kern->between_bwd(dx, dy, x, p[0], INFINITY, 1, n, acc); break;
+    case CR_ACT_SHRINK: cr_kern->shrink_bwd(dx, dy, x, p[0], n, acc); break;
+    case CR_ACT_TANHSHRINK: cr_kern->tanhshrink_bwd(dx, dy, x, n, acc); break;
     }
 }
 
 static void act_infer(cr_node *n) {
     row_infer(n);
-    n->zeros = ((const act *)n->attr)->kind == CR_ACT_RELU;
+    const act *a = n->attr;
+    n->zeros = a->kind == CR_ACT_RELU || (a->kind == CR_ACT_CLAMP && a->p[0] == 0) ||
+               (a->kind == CR_ACT_THRESHOLD && a->p[1] == 0);
 }
 
 /* rows without gaps are one long row; sets its length */
@@ -74,16 +100,44 @@ static void act_backward(const cr_node *n, cr_tile *t) {
         act_row_bwd(n->attr, dx + r * ld, dy + r * ld, y + r * ld, x + r * ld, len, acc);
 }
 
+/* The numbers of a feed are 0.1 to 1 away from zero, and here 2.9 times as large: no step of the
+ * check crosses the places where a threshold or hard shrinking jumps, or the ends at +-3. */
 static cr_node *act_example(cr_graph *g, int k) {
-    if (k > CR_ACT_SOFTPLUS + 2) return NULL;
-    if (k == CR_ACT_SOFTPLUS + 2) /* rows without gaps */
-        return cr_activation(g, CR_ACT_TANH, 0, cr_feed(g, 3));
+    static const act of[] = {
+        {CR_ACT_RELU, {0}},
+        {CR_ACT_LEAKY, {0.2f}},
+        {CR_ACT_SIGMOID, {0}},
+        {CR_ACT_TANH, {0}},
+        {CR_ACT_GELU, {0}},
+        {CR_ACT_GELU_TANH, {0}},
+        {CR_ACT_SILU, {0}},
+        {CR_ACT_MISH, {0}},
+        {CR_ACT_ELU, {0.2f, 1, 1}},
+        {CR_ACT_ELU, {1.6f, 1.05f, 0.7f}},
+        {CR_ACT_SOFTPLUS, {1, 20}},
+        {CR_ACT_SOFTPLUS, {0.7f, 20}},
+        {CR_ACT_SOFTPLUS, {-1, INFINITY}},
+        {CR_ACT_SOFTSIGN, {0}},
+        {CR_ACT_HARDSIGMOID, {0}},
+        {CR_ACT_HARDSWISH, {0}},
+        {CR_ACT_CLAMP, {-1.3f, 2.1f}},
+        {CR_ACT_CLAMP, {0, 1.5f}},
+        {CR_ACT_THRESHOLD, {1.3f, 1.3f}},
+        {CR_ACT_THRESHOLD, {0.1f, -2}},
+        {CR_ACT_SHRINK, {0.4f, 0.4f}},
+        {CR_ACT_SHRINK, {0.2f, 0}},
+        {CR_ACT_TANHSHRINK, {0}},
+    };
+    int n = sizeof(of) / sizeof(of[0]);
+    if (k > n + 1) return NULL;
+    if (k == n) return cr_activation(g, CR_ACT_TANH, NULL, cr_feed(g, 3)); /* rows without gaps */
     cr_node *x = cr_feed(g, 21);
-    if (k == CR_ACT_SOFTPLUS + 1) { /* an input with several users */
-        cr_node *y = cr_activation(g, CR_ACT_TANH, 0, x), *z = cr_activation(g, CR_ACT_SILU, 0, x);
+    if (k > n) { /* an input with several users */
+        cr_node *y = cr_activation(g, CR_ACT_TANH, NULL, x);
+        cr_node *z = cr_activation(g, CR_ACT_SILU, NULL, x);
         return cr_add(g, (cr_node *[]){y, z, x}, (float[]){1, 2, 3}, 3);
     }
-    return cr_activation(g, (cr_act)k, 0.2f, x);
+    return cr_activation(g, of[k].kind, of[k].p, cr_add(g, &x, (float[]){2.9f}, 1));
 }
 
 const cr_op_type cr_op_activation = {.name = "activation",
@@ -95,8 +149,9 @@ const cr_op_type cr_op_activation = {.name = "activation",
                                      .reads_in = true,
                                      .rowwise = true};
 
-cr_node *cr_activation(cr_graph *g, cr_act kind, float param, cr_node *x) {
-    act a = {kind, param};
+cr_node *cr_activation(cr_graph *g, cr_act kind, const float p[3], cr_node *x) {
+    act a = {kind, {0}};
+    if (p) memcpy(a.p, p, sizeof(a.p));
     return cr_graph_op(g, &cr_op_activation, &x, 1, &a, sizeof(a));
 }
 
@@ -143,6 +198,72 @@ const cr_op_type cr_op_prelu = {.name = "prelu",
 
 cr_node *cr_prelu(cr_graph *g, cr_node *x, cr_node *a) {
     return cr_graph_op(g, &cr_op_prelu, (cr_node *[]){x, a}, 2, NULL, 0);
+}
+
+/* ---- rrelu: a slope below zero that is drawn for each number in training ---- */
+
+typedef struct rrelu {
+    float lower, upper;
+    uint64_t key;
+} rrelu;
+
+static void rrelu_infer(cr_node *n) {
+    row_infer(n);
+    n->scratch = (n->width + 1) / 2; /* the draws of a row, 16 bits each */
+}
+
+/* out = v times the slopes at x, [acc] */
+static void rrelu_apply(const cr_node *n, cr_tile *t, float *out, const float *v, bool acc) {
+    const rrelu *a = n->attr;
+    const float *x = cr_val(t, n->in[0]);
+    uint64_t step_key = cr_rng_sub(a->key, (uint64_t)cr_tile_step(t));
+    uint16_t *rnd = (uint16_t *)(void *)t->scratch;
+    float step = (a->upper - a->lower) / 65536, lo = a->lower + step / 2;
+    int64_t ld = cr_ld(n), at = 0;
+    const int32_t *off = n->cls == CR_SEQ ? cr_seq_off(t, n->axis) : NULL;
+    for (int64_t r = 0; r < t->n_rows; r++) {
+        uint64_t row = cr_rng_sub(step_key, (uint64_t)(cr_global_row(t) + r));
+        for (int64_t k = 0, len = off ? off[r + 1] - off[r] : 1; k < len; k++, at++) {
+            cr_kern->draw16(rnd, off ? cr_rng_sub(row, (uint64_t)k) : row, n->width);
+            cr_kern->leaky_draw(out + at * ld, v + at * ld, x + at * ld, rnd, lo, step, n->width,
+                                acc);
+        }
+    }
+}
+
+static void rrelu_forward(const cr_node *n, cr_tile *t) {
+    const rrelu *a = n->attr;
+    const float *x = cr_val(t, n->in[0]);
+    float *y = cr_val(t, n);
+    if (t->train) {
+        rrelu_apply(n, t, y, x, false);
+        return;
+    }
+    int64_t ld = cr_ld(n), len, rows = long_rows(n, t, &len);
+    for (int64_t r = 0; r < rows; r++)
+        cr_kern->leaky(y + r * ld, x + r * ld, (a->lower + a->upper) / 2, len);
+}
+
+static void rrelu_backward(const cr_node *n, cr_tile *t) {
+    if (cr_wants_grad(t, n, 0))
+        rrelu_apply(n, t, cr_grad(t, n->in[0]), cr_grad(t, n), !cr_first_grad(t, n, 0));
+}
+
+static cr_node *rrelu_example(cr_graph *g, int k) {
+    return k > 0 ? NULL : cr_rrelu(g, cr_feed(g, 9), 0.1f, 0.7f);
+}
+
+const cr_op_type cr_op_rrelu = {.name = "rrelu",
+                                .infer = rrelu_infer,
+                                .forward = rrelu_forward,
+                                .backward = rrelu_backward,
+                                .example = rrelu_example,
+                                .reads_in = true,
+                                .rowwise = true};
+
+cr_node *cr_rrelu(cr_graph *g, cr_node *x, float lower, float upper) {
+    rrelu a = {lower, upper, cr_rng_sub(cr_rng_key(g->seed, "rrelu", NULL), (uint64_t)g->n)};
+    return cr_graph_op(g, &cr_op_rrelu, &x, 1, &a, sizeof(a));
 }
 
 /* ---- dice: inputs x, xn, alpha ---- */
@@ -223,4 +344,59 @@ const cr_op_type cr_op_softmax = {.name = "softmax",
 cr_node *cr_softmax(cr_graph *g, cr_node *x, float scale) {
     if (!(scale > 0)) CR_BUG("softmax: scale must be positive");
     return cr_graph_op(g, &cr_op_softmax, &x, 1, &scale, sizeof(scale));
+}
+
+/* ---- log_softmax: x - log(sum of e^x) ---- */
+
+static void log_infer(cr_node *n) {
+    row_infer(n);
+    n->scratch = n->width;
+}
+
+/* log p of the largest x is exact enough at any distance from zero; the others follow from it */
+static void log_forward(const cr_node *n, cr_tile *t) {
+    int64_t ld = cr_ld(n), w = n->width;
+    for (int64_t r = 0; r < cr_rows(t, n); r++) {
+        const float *x = cr_val(t, n->in[0]) + r * ld;
+        float *y = cr_val(t, n) + r * ld, *p = t->scratch, most = x[0];
+        cr_kern->copy_rows(p, w, x, w, 1, w, false);
+        cr_kern->softmax(p, 1, 1, w);
+        float log_p = p[0];
+        for (int64_t j = 1; j < w; j++)
+            if (x[j] > most) most = x[j], log_p = p[j];
+        log_p = (float)log((double)log_p);
+        for (int64_t j = 0; j < w; j++)
+            y[j] = (x[j] - most) + log_p;
+    }
+}
+
+static void log_backward(const cr_node *n, cr_tile *t) {
+    if (!cr_wants_grad(t, n, 0)) return;
+    bool first = cr_first_grad(t, n, 0);
+    int64_t ld = cr_ld(n), w = n->width;
+    for (int64_t r = 0; r < cr_rows(t, n); r++) {
+        const float *dy = cr_grad(t, n) + r * ld;
+        float *dx = cr_grad(t, n->in[0]) + r * ld, *p = t->scratch;
+        cr_kern->exp(p, cr_val(t, n) + r * ld, w);
+        cr_kern->copy_rows(dx, w, dy, w, 1, w, !first);
+        cr_kern->axpy(dx, -cr_kern->sum(dy, w), p, w);
+    }
+}
+
+static cr_node *log_example(cr_graph *g, int k) {
+    if (k > 1) return NULL;
+    cr_node *x = cr_feed(g, k ? 18 : 3), *y = cr_log_softmax(g, x);
+    return k ? cr_add(g, (cr_node *[]){y, x}, (float[]){1, 1}, 2) : y;
+}
+
+const cr_op_type cr_op_log_softmax = {.name = "log_softmax",
+                                      .infer = log_infer,
+                                      .forward = log_forward,
+                                      .backward = log_backward,
+                                      .example = log_example,
+                                      .keep_val = true,
+                                      .rowwise = true};
+
+cr_node *cr_log_softmax(cr_graph *g, cr_node *x) {
+    return cr_graph_op(g, &cr_op_log_softmax, &x, 1, NULL, 0);
 }

@@ -30,7 +30,7 @@ static void bce_infer(cr_node *n) {
 static void bce_forward(const cr_node *n, cr_tile *t) {
     const float *z = cr_val(t, n->in[0]), *y = cr_val(t, n->in[1]);
     float *l = cr_val(t, n), s = ((const loss *)n->attr)->smoothing;
-    cr_kern->softplus(l, z, t->n_rows);
+    cr_kern->softplus(l, z, 1, INFINITY, t->n_rows);
     for (int64_t r = 0; r < t->n_rows; r++)
         l[r] -= (y[r] * (1 - s) + 0.5f * s) * z[r];
 }

@@ -37,7 +37,7 @@ static void focal_forward(const cr_node *n, cr_tile *t) {
     const float *z = cr_val(t, n->in[0]), *y = cr_val(t, n->in[1]);
     float *l = cr_val(t, n), *p = t->scratch;
     cr_kern->sigmoid(p, z, t->n_rows);
-    cr_kern->softplus(l, z, t->n_rows);
+    cr_kern->softplus(l, z, 1, INFINITY, t->n_rows);
     for (int64_t r = 0; r < t->n_rows; r++)
         l[r] = focal_weight(n->attr, y[r], p[r]) * (l[r] - y[r] * z[r]);
 }

@@ -245,7 +245,7 @@ static cr_node *example(cr_graph *g, int k) {
     case 5: { /* zeros on both sides */
         cr_node *W = cr_graph_param(g, "w", 70, 90, true, NULL, 0),
                 *b = cr_graph_param(g, "b", 1, 70, true, NULL, 0);
-        cr_node *x = cr_activation(g, CR_ACT_RELU, 0, cr_feed(g, 90));
+        cr_node *x = cr_activation(g, CR_ACT_RELU, NULL, cr_feed(g, 90));
         return cr_matmul_each(g, x, W, b, true, 1);
     }
     default: return NULL;

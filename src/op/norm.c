@@ -146,7 +146,7 @@ static cr_node *bn_example(cr_graph *g, int k) {
     cr_node *y = cr_batch_norm(g, x, gamma, beta, mean, var, count, 1e-5f, 0.1f, k == 3);
     if (k != 2) return y;
     /* two in a row, with a path around them: three phases each way */
-    cr_node *z = cr_batch_norm(g, cr_activation(g, CR_ACT_TANH, 0, y), NULL, NULL, mean, var, count,
+    cr_node *z = cr_batch_norm(g, cr_activation(g, CR_ACT_TANH, NULL, y), NULL, NULL, mean, var, count,
                                1e-5f, 0.1f, false);
     return cr_add(g, (cr_node *[]){z, x}, (float[]){1, 1}, 2);
 }

@@ -16,10 +16,10 @@ extern const cr_op_type cr_op_activation, cr_op_add, cr_op_attention, cr_op_bce,
     cr_op_bmm, cr_op_bn_apply, cr_op_bn_stats, cr_op_cin, cr_op_codes, cr_op_concat, cr_op_custom,
     cr_op_emb_matmul, cr_op_cross, cr_op_dice, cr_op_din, cr_op_dropout, cr_op_ffm, cr_op_field_sum,
     cr_op_fm, cr_op_focal, cr_op_ge, cr_op_l2, cr_op_label, cr_op_layer_norm, cr_op_lookup,
-    cr_op_lookup_seq, cr_op_matmul, cr_op_mean_loss, cr_op_mul, cr_op_pad, cr_op_pairs,
-    cr_op_pairwise, cr_op_powers, cr_op_prelu, cr_op_row_sum, cr_op_seq_pool, cr_op_seq_softmax,
-    cr_op_seq_spread, cr_op_seq_weigh, cr_op_slice, cr_op_softmax, cr_op_softmax_ce, cr_op_squares,
-    cr_op_top, cr_op_transpose;
+    cr_op_lookup_seq, cr_op_log_softmax, cr_op_rrelu, cr_op_matmul, cr_op_mean_loss, cr_op_mul,
+    cr_op_pad, cr_op_pairs, cr_op_pairwise, cr_op_powers, cr_op_prelu, cr_op_row_sum,
+    cr_op_seq_pool, cr_op_seq_softmax, cr_op_seq_spread, cr_op_seq_weigh, cr_op_slice,
+    cr_op_softmax, cr_op_softmax_ce, cr_op_squares, cr_op_top, cr_op_transpose;
 extern const cr_op_type cr_op_drop_fields, cr_op_drop_gate, cr_op_drop_penalty;
 extern const cr_op_type cr_op_both, cr_op_cosine, cr_op_detach, cr_op_mix, cr_op_pick, cr_op_root,
     cr_op_total;
@@ -56,24 +56,39 @@ cr_node *cr_matmul_kn_each(cr_graph *g, cr_node *x, cr_node *W, int64_t G);
  * mixed precision, whose products have no such last step. */
 void cr_matmul_finish(cr_graph *g);
 
-/* act.c: element-wise, by torch's names */
+/* act.c: element-wise, by torch's names where there are any; behind each the parameters p that it
+ * reads */
 typedef enum cr_act {
     CR_ACT_RELU,
-    CR_ACT_LEAKY, /* param: negative slope */
+    CR_ACT_LEAKY, /* negative slope */
     CR_ACT_SIGMOID,
     CR_ACT_TANH,
     CR_ACT_GELU,
+    CR_ACT_GELU_TANH, /* GELU(approximate='tanh') */
     CR_ACT_SILU,
-    CR_ACT_ELU, /* param: alpha */
-    CR_ACT_SOFTPLUS,
+    CR_ACT_MISH,
+    CR_ACT_ELU,      /* alpha, s, c: s x above zero, s alpha (e^(x / c) - 1) below it */
+    CR_ACT_SOFTPLUS, /* beta, threshold: log(1 + e^(beta x)) / beta, x where beta x > threshold */
+    CR_ACT_SOFTSIGN,
+    CR_ACT_HARDSIGMOID,
+    CR_ACT_HARDSWISH,
+    CR_ACT_CLAMP,     /* lowest, highest */
+    CR_ACT_THRESHOLD, /* at, value: x where x > at, else value */
+    CR_ACT_SHRINK,    /* limit, less: 0 where |x| <= limit, else x moved by less towards zero */
+    CR_ACT_TANHSHRINK,
 } cr_act;
-cr_node *cr_activation(cr_graph *g, cr_act act, float param, cr_node *x);
+/* p may be NULL where the function reads none */
+cr_node *cr_activation(cr_graph *g, cr_act act, const float p[3], cr_node *x);
+/* rrelu: x > 0 ? x : a x, a drawn between lower and upper in training, else their mean; drawn as
+ * dropout's mask is */
+cr_node *cr_rrelu(cr_graph *g, cr_node *x, float lower, float upper);
 /* prelu: x > 0 ? x : a x, a one number (1, 1) or per channel (1, w) */
 cr_node *cr_prelu(cr_graph *g, cr_node *x, cr_node *a);
 /* dice: p = sigmoid(xn); y = alpha (1 - p) x + p x; xn is x after batch norm, alpha (1, w) */
 cr_node *cr_dice(cr_graph *g, cr_node *x, cr_node *xn, cr_node *alpha);
-/* softmax of scale * x over the row */
+/* softmax of scale * x over the row; the logarithm of softmax of x */
 cr_node *cr_softmax(cr_graph *g, cr_node *x, float scale);
+cr_node *cr_log_softmax(cr_graph *g, cr_node *x);
 
 /* norm.c. bn: gamma and beta may both be NULL; mean, var, count: buffers (1,w) (1,w) (1,1); relu:
  * a ReLU behind it, in the same pass */

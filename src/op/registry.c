@@ -39,6 +39,7 @@
     X(l2)                                                                                          \
     X(label)                                                                                       \
     X(layer_norm)                                                                                  \
+    X(log_softmax)                                                                                 \
     X(lookup)                                                                                      \
     X(lookup_seq)                                                                                  \
     X(matmul)                                                                                      \
@@ -53,6 +54,7 @@
     X(prelu)                                                                                       \
     X(root)                                                                                        \
     X(row_sum)                                                                                     \
+    X(rrelu)                                                                                       \
     X(seq_attention)                                                                               \
     X(seq_pool)                                                                                    \
     X(seq_softmax)                                                                                 \

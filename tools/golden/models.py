@@ -109,9 +109,7 @@ class Dice(nn.Module):
 def activation(spec, width):
     if spec == "Dice":
         return Dice(width)
-    name, _, args = spec.partition("(")
-    pairs = (a.split("=") for a in args.rstrip(")").split(",") if a)
-    return getattr(nn, name[3:])(**{k.strip(): float(v) for k, v in pairs})
+    return eval(spec if "(" in spec else spec + "()")
 
 
 class Layer(nn.Module):
@@ -672,6 +670,9 @@ CASES = {
     "act_elu": tower_case(activation="nn.ELU"),
     "act_softplus": tower_case(activation="nn.Softplus"),
     "act_dice": tower_case(activation="Dice"),
+    "act_gelu_tanh": tower_case(activation="nn.GELU(approximate='tanh')"),
+    "act_selu": tower_case(activation="nn.SELU"),
+    "act_softmax": tower_case(activation="nn.Softmax(dim=-1)"),
     "act_none": tower_case(activation=""),
     "mlp_bn": tower_case(use_bn=True),
     "mlp_bn_dice": tower_case(use_bn=True, activation="Dice"),

@@ -267,10 +267,10 @@ TEST(batch_op) {
     for (int i = 0; i < 3; i++) {
         cr_graph g;
         cr_graph_init(&g, 6);
-        cr_node *x = cr_feed(&g, 6), *a = cr_activation(&g, CR_ACT_TANH, 0, x);
+        cr_node *x = cr_feed(&g, 6), *a = cr_activation(&g, CR_ACT_TANH, NULL, x);
         cr_node *y = cr_graph_op(&g, &centre_op, &a, 1, NULL, 0);
         y = cr_graph_op(&g, &centre_op, &y, 1, NULL, 0);
-        y = cr_add(&g, (cr_node *[]){cr_activation(&g, CR_ACT_SILU, 0, y), a, y},
+        y = cr_add(&g, (cr_node *[]){cr_activation(&g, CR_ACT_SILU, NULL, y), a, y},
                    (float[]){1, 2, 3}, 3);
         double bad = 0;
         char worst[200];
