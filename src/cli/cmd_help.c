@@ -111,7 +111,6 @@ static void activation_help(cr_buf *out) {
     cr_buf_str(out,
                "\nWhat stands in brackets are the defaults; inplace=True changes nothing. \"\" "
                "is none.\n");
-    return true;
 }
 
 typedef struct words {
