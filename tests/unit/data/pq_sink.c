@@ -603,7 +603,7 @@ static void make_any(const char *path, char *names, size_t size, int64_t n_rows)
     add_node(m, "root", CR_PQ_REQUIRED, CR_PQ_PHYSICAL, n);
     *names = 0;
     for (int i = 0; i < n; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof(name), "c%d", i);
         add_any(m, cr_arena_strdup(&m->arena, name), below(9) ? any_rep() : CR_PQ_REPEATED, 0);
         snprintf(names + strlen(names), size - strlen(names), "%s%s", i ? "," : "", name);
