@@ -10,6 +10,7 @@
 #include "data/config.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -67,6 +68,22 @@ static const cr_msg field_msg = {
     "Field",      "One column of the input, its name and type",
     field_fields, sizeof(cr_field_conf),
     false,        NULL,
+};
+
+static const cr_field label_map_fields[] = {
+    CR_STR(cr_label_map_conf, label, NULL, 0,
+           "label column; not given: every label without a map of its own"),
+    CR_MAP_FLOAT(cr_label_map_conf, map, CR_F_REQUIRED,
+                 "number of each text; \"\" is that of an empty cell"),
+    CR_END,
+};
+static const cr_msg label_map_msg = {
+    "LabelMap",
+    "Numbers of the texts in a label column",
+    label_map_fields,
+    sizeof(cr_label_map_conf),
+    false,
+    NULL,
 };
 
 /* ---- samplers: known, not in this version ---- */
@@ -185,6 +202,8 @@ static const cr_field data_fields[] = {
            "threads that make features, per reader; only its being 0 matters, with fg_encoded"),
     CR_STR(cr_data_conf, label_fields, NULL, CR_F_REPEATED,
            "label columns; single-task models use the first"),
+    CR_MSG(cr_data_conf, label_map, &label_map_msg, CR_F_REPEATED | CR_F_OURS,
+           "numbers of the texts in label columns, for labels that are words"),
     CR_STR(cr_data_conf, sample_weight_fields, NULL, CR_F_REPEATED,
            "row weight columns; single-task models use the first"),
     CR_INT(cr_data_conf, num_workers, 8, 0, CR_U32_MAX, CR_F_SPEED,
@@ -230,8 +249,60 @@ static const cr_field data_fields[] = {
     CR_END,
 };
 
+static const char *label_at(const void *ctx, size_t i) {
+    const cr_strs *labels = ctx;
+    return (int64_t)i < labels->n ? labels->v[i] : NULL;
+}
+
+/* maps that belong to no label, to the same one, or hold nothing that is a label */
+static void check_label_maps(const cr_data_conf *c, cr_diag *diag) {
+    for (int64_t i = 0; i < c->label_map.n; i++) {
+        const cr_label_map_conf *m = c->label_map.v[i];
+        bool known = !*m->label;
+        for (int64_t k = 0; k < c->label_fields.n; k++)
+            known |= strcmp(c->label_fields.v[k], m->label) == 0;
+        const char *near = known ? NULL : cr_nearest(m->label, label_at, &c->label_fields);
+        if (near)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(m, "label"),
+                        "label_map: '%s' is not in label_fields; did you mean '%s'?", m->label,
+                        near);
+        else if (!known)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(m, "label"),
+                        "label_map: '%s' is not in label_fields; name one of them", m->label);
+        for (int64_t k = 0; k < i; k++)
+            if (strcmp(((const cr_label_map_conf *)c->label_map.v[k])->label, m->label) == 0) {
+                cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, m->base.at,
+                            *m->label ? "label_map: label '%s' has a map already; put all texts "
+                                        "into one"
+                                      : "label_map: there is a map without a label already%s; put "
+                                        "all texts into one, or name the label",
+                            m->label);
+                break;
+            }
+        if (m->map.n == 0)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(m, "map"),
+                        "label_map: the map is empty; write for example {yes: 1, no: 0}");
+        for (int64_t k = 0; k < m->map.n; k++)
+            if (!isfinite((float)m->map.v[k].f))
+                cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, m->map.v[k].at,
+                            "label_map: the number of '%s' is not finite; a label is a float32",
+                            m->map.v[k].key);
+    }
+}
+
+const cr_label_map_conf *cr_data_label_map(const cr_data_conf *c, const char *label) {
+    const cr_label_map_conf *found = NULL;
+    for (int64_t i = 0; i < c->label_map.n; i++) {
+        const cr_label_map_conf *m = c->label_map.v[i];
+        if (strcmp(m->label, label) == 0) return m;
+        if (!*m->label) found = m;
+    }
+    return found;
+}
+
 static void data_check(const void *self, cr_diag *diag) {
     const cr_data_conf *c = self;
+    check_label_maps(c, diag);
     if (!*c->delimiter || strpbrk(c->delimiter, "\"\r\n"))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "delimiter"),
                     "delimiter must not be empty or hold a quote or a line end; write for example "

@@ -26,6 +26,12 @@ typedef struct cr_field_conf { /* Field */
     int input_type; /* FieldType: 0..4 are cr_coltype, then lists and maps of them, five each */
 } cr_field_conf;
 
+typedef struct cr_label_map_conf { /* LabelMap */
+    cr_conf_base base;
+    const char *label; /* "": every label without a map of its own */
+    cr_conf_map map;   /* text of a cell -> number */
+} cr_label_map_conf;
+
 typedef struct cr_data_conf {
     cr_conf_base base;
     int64_t batch_size;
@@ -36,6 +42,7 @@ typedef struct cr_data_conf {
     const char *fg_encoded_multival_sep;
     int64_t fg_threads;
     cr_strs label_fields;
+    cr_msgs label_map; /* ours: cr_label_map_conf */
     cr_strs sample_weight_fields;
     int64_t num_workers;
     bool pin_memory;
@@ -58,6 +65,9 @@ extern const cr_msg cr_data_msg; /* DataConfig; also knows the fields of later c
 extern const cr_enum_value cr_dataset_types[];
 extern const cr_enum_value cr_fg_modes[];
 extern const cr_enum_value cr_field_types[]; /* FieldType */
+
+/* cr_data_label_map: what label_map says of a label; NULL: nothing, its cells are numbers */
+const cr_label_map_conf *cr_data_label_map(const cr_data_conf *c, const char *label);
 
 /* cr_data_conf_finish applies fg_encoded to fg_mode and input_fields_str to input_fields (mistakes
  * to diag with their place). Call once after binding. */

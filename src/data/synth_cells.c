@@ -132,6 +132,33 @@ static const char *name_of(const cr_synth_table *tab, int k) {
     return k < tab->n_labels ? tab->labels[k].name : tab->weights[k - tab->n_labels];
 }
 
+/* the word that label_map has for y */
+static const char *label_word(const cr_conf_map *words, double y) {
+    const char *best = "";
+    double off = INFINITY;
+    for (int64_t i = 0; i < words->n; i++)
+        if (fabs(words->v[i].f - y) < off) {
+            off = fabs(words->v[i].f - y);
+            best = words->v[i].key;
+        }
+    return best;
+}
+
+/* Parquet: words that are all whole numbers are numbers in the file */
+static bool whole_words(const cr_conf_map *words) {
+    int64_t k;
+    for (int64_t i = 0; i < words->n; i++)
+        if (!cr_parse_i64(words->v[i].key, strlen(words->v[i].key), &k)) return false;
+    return true;
+}
+
+static void put_label(cr_buf *b, const cr_tab_label *l, double y) {
+    if (l->words)
+        cr_buf_str(b, label_word(l->words, y));
+    else
+        put_real(b, y);
+}
+
 void cr_tab_csv_header(cr_buf *b, const synth_tab *t) {
     const cr_synth_table *tab = t->table;
     if (!tab->header) return;
@@ -153,9 +180,10 @@ void cr_tab_csv_row(cr_buf *b, const synth_tab *t, const tab_row *r) {
         if (k < tab->n_cols) {
             put_text(b, t, k, &r->cells[k]);
             if (b->n > from) end_field(b, from, tab->delimiter);
-        } else if ((k -= tab->n_cols) < tab->n_labels)
-            put_real(b, r->y[k]);
-        else
+        } else if ((k -= tab->n_cols) < tab->n_labels) {
+            put_label(b, &tab->labels[k], r->y[k]);
+            if (b->n > from) end_field(b, from, tab->delimiter);
+        } else
             put_real(b, r->w[k - tab->n_labels] / 10.0);
     }
     cr_buf_char(b, '\n');
@@ -243,7 +271,10 @@ static void builder_init(builder *b, const synth_tab *t, int k) {
     *b = (builder){.value = {.type = CR_COL_F64}};
     if (k >= tab->n_cols) {
         k -= tab->n_cols;
-        if (k < tab->n_labels && tab->labels[k].K) b->value.type = CR_COL_I64;
+        if (k < tab->n_labels && tab->labels[k].words)
+            b->value.type = whole_words(tab->labels[k].words) ? CR_COL_I64 : CR_COL_STR;
+        else if (k < tab->n_labels && tab->labels[k].K)
+            b->value.type = CR_COL_I64;
         return;
     }
     const cr_tab_col *c = &tab->cols[k];
@@ -343,6 +374,21 @@ static const cr_column *built(builder *b) {
     return &b->out;
 }
 
+static void push_label(leaf *l, const cr_tab_label *y, double number) {
+    if (!y->words) {
+        push_number(l, number, (int64_t)number);
+        return;
+    }
+    const char *word = label_word(y->words, number);
+    size_t from = l->v.n;
+    int64_t k = 0;
+    if (l->type == CR_COL_STR) {
+        cr_buf_str(&l->v, word);
+        end_text(l, from);
+    } else if (cr_parse_i64(word, strlen(word), &k))
+        push_number(l, (double)k, k);
+}
+
 static void push_row(builder *v, const synth_tab *t, const tab_row *r) {
     const cr_synth_table *tab = t->table;
     for (int i = 0; i < tab->n_order; i++) {
@@ -350,7 +396,7 @@ static void push_row(builder *v, const synth_tab *t, const tab_row *r) {
         if (k < tab->n_cols)
             push_cell(&v[i], t, k, &r->cells[k]);
         else if ((k -= tab->n_cols) < tab->n_labels)
-            push_number(&v[i].value, r->y[k], (int64_t)r->y[k]);
+            push_label(&v[i].value, &tab->labels[k], r->y[k]);
         else
             push_number(&v[i].value, r->w[k - tab->n_labels] / 10.0, 0);
     }

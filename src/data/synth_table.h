@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "conf/field.h"
+
 #define CR_TAB_KNOTS 66 /* most knots of a real number */
 #define CR_TAB_LINKS 8  /* columns of keys of one map */
 
@@ -72,8 +74,10 @@ typedef struct cr_tab_col {
 
 typedef struct cr_tab_label {
     const char *name;
-    int64_t K; /* 0: any number; 1, 2: 0 or 1; else 0 .. K - 1 */
-    int after; /* can be 1 only where that other label is; -1: anywhere */
+    int64_t K;                /* 0: any number; 1, 2: 0 or 1; else 0 .. K - 1 */
+    int after;                /* can be 1 only where that other label is; -1: anywhere */
+    const cr_conf_map *words; /* label_map: a number is written as the word nearest to it; NULL: as
+                                 a number */
 } cr_tab_label;
 
 typedef struct cr_synth_table {

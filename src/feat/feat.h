@@ -159,6 +159,7 @@ typedef struct cr_features {
         int64_t K;       /* 0: any number; 1: any share 0 .. 1; else whole numbers 0 .. K - 1 */
         const char *who; /* the loss that asks for it */
     } * label_rules;     /* per label */
+    const struct cr_label_map *const *label_maps; /* per label; NULL: its cells are numbers */
     const char **weights;
     int n_weights;
     int *weight_col;
@@ -173,6 +174,8 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
 /* cr_features_label_rule: rows whose label breaks the rule are bad rows from now on; the stricter
  * of several rules of one label stays. who is kept. */
 void cr_features_label_rule(cr_features *fs, int label, int64_t K, const char *who);
+/* cr_features_check_labels: numbers of label_map that break the rules, each once, to diag */
+void cr_features_check_labels(const cr_features *fs, cr_diag *diag);
 const cr_feature *cr_features_find(const cr_features *fs, const char *name);
 /* cr_features_encode is the cr_encode_fn of the loader; ctx is the cr_features. Thread safe. */
 cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,

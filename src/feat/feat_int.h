@@ -133,6 +133,15 @@ void cr_mask_make(cr_features *fs, const cr_data_conf *data, cr_diag *diag);
 cr_chunk cr_mask_hide(const cr_feature *f, const cr_chunk *chunk, cr_arena *arena,
                       cr_feature_counts *counts);
 
+/* ---- labels and weights (labels.c) ---- */
+
+/* cr_labels_make: what label_map says of each of fs->labels */
+void cr_labels_make(cr_features *fs, const cr_data_conf *data, cr_arena *arena);
+/* cr_labels_encode fills the labels and weights of out from the chunk. scratch has 9 bytes per row.
+ */
+CR_CHECKED cr_code cr_labels_encode(const cr_features *fs, const cr_chunk *chunk, void *scratch,
+                                    cr_batch *out, cr_bad *bad, cr_err *err);
+
 /* ---- tokens to ids (ids.c) ---- */
 
 typedef enum cr_id_kind { CR_IDS_HASH, CR_IDS_BUCKETS, CR_IDS_VOCAB, CR_IDS_ENCODED } cr_id_kind;

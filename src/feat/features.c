@@ -8,7 +8,6 @@
 #include "feat/feat_int.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/cpu.h"
@@ -189,7 +188,7 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
     if (with_labels) {
         want_list(&b, data, "label_fields", &data->label_fields, &fs->labels, &fs->label_col,
                   &fs->n_labels);
-        fs->label_rules = CR_NEW_N(arena, struct cr_label_rule, fs->n_labels + 1);
+        cr_labels_make(fs, data, arena);
         want_list(&b, data, "sample_weight_fields", &data->sample_weight_fields, &fs->weights,
                   &fs->weight_col, &fs->n_weights);
     }
@@ -233,75 +232,6 @@ const cr_feature *cr_features_find(const cr_features *fs, const char *name) {
     for (int i = 0; i < fs->n; i++)
         if (strcmp(fs->v[i]->name, name) == 0) return fs->v[i];
     return NULL;
-}
-
-/* labels and weights: one number per row, none may be missing */
-static cr_code numbers(const cr_chunk *chunk, int col, const char *name, const char *what,
-                       void *scratch, float *out, cr_arena *arena, cr_bad *bad, cr_err *err) {
-    int64_t n = chunk->n_rows;
-    double *x = scratch;
-    uint8_t *state = (uint8_t *)(x + n);
-    char text[32];
-    cr_feature_counts none = {0};
-    const char *place = cr_arena_printf(arena, "column '%s'", name);
-    CR_TRY(cr_numbers_read(&chunk->cols[col], chunk, place, 1, "\x1d", 1, x, state, arena, bad,
-                           &none, err));
-    for (int64_t r = 0; r < n; r++) {
-        out[r] = (float)x[r];
-        if (state[r] == CR_ROW_MISSING)
-            cr_bad_add(bad, r, cr_line_of(chunk, r), "column '%s' is empty; a %s must be a number",
-                       name, what);
-        else if (state[r] == CR_ROW_OK && !isfinite(out[r]))
-            cr_bad_add(bad, r, cr_line_of(chunk, r),
-                       "column '%s', value '%s': too large for float32", name,
-                       cr_show_f64(text, x[r]));
-    }
-    return CR_OK;
-}
-
-void cr_features_label_rule(cr_features *fs, int label, int64_t K, const char *who) {
-    struct cr_label_rule *r = &fs->label_rules[label];
-    if (K == 0 || (r->K > 1 && (K == 1 || r->K <= K))) return;
-    *r = (struct cr_label_rule){K, who};
-}
-
-/* rows whose label a loss cannot take */
-static void check_labels(const cr_chunk *chunk, const cr_features *fs, const cr_batch *b,
-                         cr_bad *bad) {
-    for (int i = 0; i < fs->n_labels; i++) {
-        const struct cr_label_rule *rule = &fs->label_rules[i];
-        if (rule->K == 0) continue;
-        const float *y = b->labels[i];
-        float max = rule->K == 1 ? 1 : (float)(rule->K - 1);
-        for (int64_t r = 0; r < chunk->n_rows; r++) {
-            if (y[r] == 0 || y[r] == 1) continue;
-            bool in = y[r] >= 0 && y[r] <= max;
-            if ((in && (rule->K == 1 || y[r] == floorf(y[r]))) || !isfinite(y[r])) continue;
-            char text[32];
-            text[cr_fmt_f32(text, y[r])] = 0;
-            if (rule->K == 2)
-                cr_bad_add(bad, r, cr_line_of(chunk, r),
-                           "column '%s', value '%s': %s takes the labels 0 and 1", fs->labels[i],
-                           text, rule->who);
-            else
-                cr_bad_add(bad, r, cr_line_of(chunk, r),
-                           "column '%s', value '%s': %s takes %s from 0 to %.0f", fs->labels[i],
-                           text, rule->who, rule->K == 1 ? "labels" : "whole numbers", (double)max);
-        }
-    }
-}
-
-static cr_code number_columns(const cr_chunk *chunk, const char *const *names, const int *cols,
-                              int n, const char *what, void *scratch, const float *const **out,
-                              cr_batch *b, cr_bad *bad, cr_err *err) {
-    const float **v = CR_NEW_N(&b->arena, const float *, n + 1);
-    for (int i = 0; i < n; i++) {
-        float *y = cr_arena_alloc(&b->arena, sizeof(float) * (size_t)(chunk->n_rows + 1));
-        CR_TRY(numbers(chunk, cols[i], names[i], what, scratch, y, &b->arena, bad, err));
-        v[i] = y;
-    }
-    *out = (const float *const *)v;
-    return CR_OK;
 }
 
 cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,
@@ -359,13 +289,7 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     out->dense = dense;
     for (int i = 0; i < fs->n; i++)
         if (!fs->v[i]->stub) cr_features_compare(fs->v[i], out, &counts[i]);
-    out->n_labels = fs->n_labels;
-    out->n_weights = fs->n_weights;
-    CR_TRY(number_columns(chunk, fs->labels, fs->label_col, fs->n_labels, "label", scratch,
-                          &out->labels, out, bad, err));
-    check_labels(chunk, fs, out, bad);
-    CR_TRY(number_columns(chunk, fs->weights, fs->weight_col, fs->n_weights, "sample weight",
-                          scratch, &out->weights, out, bad, err));
+    CR_TRY(cr_labels_encode(fs, chunk, scratch, out, bad, err));
     cr_column *reserved = CR_NEW_N(arena, cr_column, fs->n_reserved + 1);
     for (int i = 0; i < fs->n_reserved; i++)
         reserved[i] = chunk->cols[fs->reserved_col[i]];

@@ -473,9 +473,13 @@ void cr_features_sample(const cr_features *fs, const cr_data_conf *data, cr_synt
                         cr_arena *arena) {
     add_columns(fs, data, t, arena);
     t->labels = CR_NEW_N(arena, cr_tab_label, fs->n_labels + 1);
-    for (int i = 0; i < fs->n_labels; i++)
-        t->labels[t->n_labels++] =
-            (cr_tab_label){.name = fs->labels[i], .K = fs->label_rules[i].K, .after = -1};
+    for (int i = 0; i < fs->n_labels; i++) {
+        const cr_label_map_conf *map = cr_data_label_map(data, fs->labels[i]);
+        t->labels[t->n_labels++] = (cr_tab_label){.name = fs->labels[i],
+                                                  .K = fs->label_rules[i].K,
+                                                  .after = -1,
+                                                  .words = map ? &map->map : NULL};
+    }
     t->weights = fs->weights;
     t->n_weights = fs->n_weights;
     cr_sampler s = {fs, data, t, CR_NEW_N(arena, bool, t->n_cols + 1), arena};

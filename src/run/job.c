@@ -177,6 +177,7 @@ cr_code cr_job_prepare(job *j, const job_opts *o, cr_diag *diag) {
     if (j->model && j->model->domain_label >= 0)
         cr_features_label_rule(j->features, j->model->domain_label, j->model->n_domains,
                                "task_domain_num");
+    if (j->model) cr_features_check_labels(j->features, diag);
     return cr_diag_code(diag);
 }
 
