@@ -91,7 +91,7 @@ cr_code cr_diag_code(const cr_diag *d);
 cr_code cr_diag_first(const cr_diag *d, cr_err *err);
 
 /* Our own mistakes. */
-_Noreturn void cr_bug_(const char *file, int line, const char *what);
+__attribute__((noreturn)) void cr_bug_(const char *file, int line, const char *what);
 #define CR_BUG(what) cr_bug_(__FILE__, __LINE__, what)
 #ifdef NDEBUG
 #define CR_ASSERT(x) ((void)0)

@@ -41,9 +41,16 @@ typedef struct finding {
     int64_t n_nan;             /* pairs of which exactly one is not a number */
 } finding;
 
+static bool same_bits(float a, float b) {
+    uint32_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    return x == y;
+}
+
 static void compare_values(finding *f, int64_t first, const float *x, const float *y, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        if (memcmp(&x[i], &y[i], sizeof(float)) == 0 || (isnan(x[i]) && isnan(y[i]))) continue;
+        if (same_bits(x[i], y[i]) || (isnan(x[i]) && isnan(y[i]))) continue;
         if (f->n_differ++ == 0) {
             f->at = first + i;
             f->at_a = x[i];

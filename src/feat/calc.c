@@ -602,7 +602,7 @@ bool cr_combiner_of(cr_combiner *out, const cr_feature *f, const void *conf, con
 
 void cr_combiner_fg(cr_jw *w, const char *word) {
     char small[16] = "";
-    for (size_t i = 0; word[i] && i < sizeof(small) - 1; i++)
+    for (size_t i = 0; i < sizeof(small) - 1 && word[i]; i++)
         small[i] = (char)(word[i] | 0x20);
     cr_jw_str(w, "combiner", small);
 }

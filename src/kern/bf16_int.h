@@ -49,9 +49,9 @@ INLINE float bf16_flush(float x) {
     return (u & 0x7f800000u) == 0 ? bf16_float(u & 0x80000000u) : x;
 }
 
-/* what follows a chain, in plain C; bias is read with BIAS only */
-INLINE float bf16_finish(float s, int flags, const float *bias) {
-    if (flags & CR_GEMM_BIAS) s = bf16_flush(s + bf16_flush(*bias));
+/* what follows a chain in column n, in plain C; bias is read with BIAS only, else it may be NULL */
+INLINE float bf16_finish(float s, int flags, const float *bias, int64_t n) {
+    if (flags & CR_GEMM_BIAS) s = bf16_flush(s + bf16_flush(bias[n]));
     if (flags & CR_GEMM_RELU) s = s <= 0 ? 0 : s;
     return s;
 }
@@ -68,7 +68,7 @@ static inline void bf16_empty(float *C, int64_t ldc, int64_t M, int64_t N, int f
     for (int64_t m = 0; m < M; m++)
         for (int64_t n = 0; n < N; n++) {
             float *c = C + m * ldc + n;
-            *c = bf16_finish(flags & CR_GEMM_ACC ? bf16_flush(*c) : 0, flags, bias + n);
+            *c = bf16_finish(flags & CR_GEMM_ACC ? bf16_flush(*c) : 0, flags, bias, n);
         }
 }
 

@@ -31,7 +31,7 @@ INLINE void row(float *restrict c, const float *restrict a, int64_t sa, const fl
         SIMD for (int64_t j = 0; j < nc; j++) s[j] = step(ak, b[k * nc + j], s[j]);
     }
     for (int64_t j = 0; j < nc; j++)
-        c[j] = bf16_finish(s[j], flags, bias + j);
+        c[j] = bf16_finish(s[j], flags, bias, j);
 }
 
 void KERN(gemm_bf16)(float *C, int64_t ldc, const float *A, int64_t lda, const uint32_t *packed,

@@ -71,7 +71,8 @@ cr_node *cr_self_attention(cr_graph *g, const char *name, cr_node *s, int64_t di
         W[i] = cr_fold_product(g, in, i * dim, dim, W[i]);
     }
     cr_node *q = cr_matmul(g, s, W[0], b[0], false), *k = cr_matmul(g, s, W[1], b[1], false);
-    float scale = (float)(1.0 / sqrt((double)(dim / heads)));
+    int64_t head_dim = dim / heads; /* heads divides dim */
+    float scale = (float)(1.0 / sqrt((double)head_dim));
     cr_node *x = cr_seq_attention(g, q, k, s, heads, scale, (float)dropout, all);
     return cr_matmul(g, x, cr_fold_heads(g, W[2], b[2], out, out_b, heads), NULL, false);
 }

@@ -474,7 +474,7 @@ static cr_block_val *read_inputs(graph *s, const cr_msgs *inputs, int asker, con
         const cr_block_val *from = read_input(s, inputs->v[i], asker, who, &more);
         ok = ok && from;
         if (!ok) continue;
-        if (*n + more > cap) {
+        if (!v || *n + more > cap) {
             cr_block_val *bigger = CR_NEW_N(&s->b->m->arena, cr_block_val, 2 * (*n + more));
             if (*n) memcpy(bigger, v, (size_t)*n * sizeof(*v));
             v = bigger;

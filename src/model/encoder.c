@@ -316,14 +316,15 @@ static bool build_encoders(nest *x, cr_node **out) {
         const encoder_type *type = e->seq_module.m->type;
         int64_t k = input_of(x, c);
         out[i] = NULL;
-        if (k >= 0) {
-            source s = {x->b, c, &x->in[k],
-                        cr_arena_printf(&x->b->m->arena, "%s.%lld", x->gc->group_name,
-                                        (long long)i)};
-            x->read[k] = true;
-            x->reads_query[k] |= type->query;
-            out[i] = type->build(&s);
+        if (k < 0) {
+            ok = false;
+            continue;
         }
+        source s = {x->b, c, &x->in[k],
+                    cr_arena_printf(&x->b->m->arena, "%s.%lld", x->gc->group_name, (long long)i)};
+        x->read[k] = true;
+        x->reads_query[k] |= type->query;
+        out[i] = type->build(&s);
         ok = ok && out[i];
     }
     return ok;

@@ -146,9 +146,9 @@ cr_node *cr_codes(cr_graph *g, cr_node *lookup) {
     return there;
 }
 
-const cr_block *cr_codes_blocks(const cr_node *n, int *count) {
-    const codes *a = n->attr;
-    *count = a->n;
+const cr_block *cr_codes_blocks(const cr_node *codes_node, int *n) {
+    const codes *a = codes_node->attr;
+    *n = a->n;
     return a->v;
 }
 

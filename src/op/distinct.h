@@ -25,7 +25,7 @@ typedef struct cr_block {
 /* cr_codes: the codes of a lookup's rows, made once per lookup; int32 in place of floats, a column
  * per block. The lookup becomes a lane node. NULL: no block of it can be shared. */
 cr_node *cr_codes(cr_graph *g, cr_node *lookup);
-const cr_block *cr_codes_blocks(const cr_node *codes, int *n);
+const cr_block *cr_codes_blocks(const cr_node *codes_node, int *n);
 /* cr_codes_solo: do only layers over shared rows (emb_matmul) send gradients to the lookup? Then
  * rows behind the first of a code are left unset. */
 bool cr_codes_solo(const cr_node *codes);

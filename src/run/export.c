@@ -129,44 +129,45 @@ static cr_code write_text(const char *dir, const char *name, const cr_buf *b, cr
 
 #define INT8_MIN_DIM 3 /* scale and offset make narrower rows larger than FP32 */
 
-static const struct {
+typedef struct emb_type {
     const char *name;
     cr_dtype dtype;
     bool int8_rows;
-} emb_types[] = {{"FP32", CR_DT_F32, false},
-                 {"FP16", CR_DT_F16, false},
-                 {"BF16", CR_DT_BF16, false},
-                 {"INT8", CR_DT_U8, true},
-                 {NULL, CR_DT_F32, false}};
+} emb_type;
+static const emb_type emb_types[] = {{"FP32", CR_DT_F32, false}, /* as trained: the default */
+                                     {"FP16", CR_DT_F16, false},
+                                     {"BF16", CR_DT_BF16, false},
+                                     {"INT8", CR_DT_U8, true}};
+enum { N_EMB_TYPES = sizeof emb_types / sizeof *emb_types };
 
-/* index into emb_types; -1: no such name */
-static int emb_type(const char *name) {
-    if (!name || !*name) return 0;
-    for (int i = 0; emb_types[i].name; i++)
-        if (strcasecmp(emb_types[i].name, name) == 0) return i;
-    return -1;
+/* NULL: no such name */
+static const emb_type *find_emb_type(const char *name) {
+    if (!name || !*name) return emb_types;
+    for (int i = 0; i < N_EMB_TYPES; i++)
+        if (strcasecmp(emb_types[i].name, name) == 0) return &emb_types[i];
+    return NULL;
 }
 
-static void set_emb_type(const job *j, cr_ckpt_tensor *v, int n, int type) {
-    if (type == 0) return; /* each table as it was trained */
+static void set_emb_type(const job *j, cr_ckpt_tensor *v, int n, const emb_type *type) {
+    if (type == emb_types) return; /* each table as it was trained */
     for (int i = 0; i < j->model->n_tables; i++)
         for (int k = 0; k < n; k++) {
             if (strcmp(v[k].name, j->model->tables[i]->table.name) != 0) continue;
-            if (!emb_types[type].int8_rows)
-                v[k].dtype = emb_types[type].dtype;
+            if (!type->int8_rows)
+                v[k].dtype = type->dtype;
             else
                 v[k].int8_rows = v[k].shape[1] >= INT8_MIN_DIM;
         }
 }
 
-static void schema(const job *j, int type, cr_buf *out) {
+static void schema(const job *j, const emb_type *type, cr_buf *out) {
     cr_jw w;
     cr_jw_init(&w, out);
     cr_jw_obj(&w, NULL);
     cr_jw_i64(&w, "format", 1);
     cr_jw_str(&w, "crank", CR_VERSION);
     cr_jw_str(&w, "model", j->root->model_config->model.m->key);
-    cr_jw_str(&w, "embedding_dtype", emb_types[type].name);
+    cr_jw_str(&w, "embedding_dtype", type->name);
     cr_jw_arr(&w, "inputs");
     for (int i = 0; i < j->features->n_want; i++) {
         cr_jw_obj(&w, NULL);
@@ -200,13 +201,13 @@ cr_code cr_copy_assets(const cr_features *fs, const char *dir, cr_arena *arena, 
 }
 
 /* model_acc.json: the user's object, with TorchEasyRec's name of the type in front */
-static void acc_json(const cr_export_opts *o, int type, cr_buf *out) {
+static void acc_json(const cr_export_opts *o, const emb_type *type, cr_buf *out) {
     const char *more = o->additional_export_config && *o->additional_export_config
                            ? o->additional_export_config
                            : "{}";
-    if (type > 0) {
+    if (type != emb_types) {
         more += strspn(more, " \t\r\n{"); /* an object, check_flags has seen to it */
-        cr_buf_printf(out, "{\"QUANT_EMB\": \"%s\"%s", emb_types[type].name,
+        cr_buf_printf(out, "{\"QUANT_EMB\": \"%s\"%s", type->name,
                       *more == '}' ? "" : ", ");
     }
     cr_buf_printf(out, "%s\n", more);
@@ -232,7 +233,8 @@ static cr_code copy_assets(job *j, const cr_export_opts *o, const char *dir, cr_
 static cr_code fill(job *j, const cr_export_opts *o, const char *dir, cr_err *err) {
     cr_buf b;
     cr_buf_init(&b);
-    int n, type = emb_type(o->embedding_dtype);
+    int n;
+    const emb_type *type = find_emb_type(o->embedding_dtype);
     cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &j->cfg.arena, &n);
     set_emb_type(j, v, n, type);
     cr_ckpt_save_opts so = {.features = cr_job_meaning(j, &j->cfg.arena)};
@@ -272,7 +274,7 @@ static cr_code check_flags(const cr_export_opts *o, cr_err *err) {
         return cr_fail(err, CR_EUSAGE,
                        "%s exists already; choose another --export_dir or remove it",
                        o->export_dir);
-    if (emb_type(o->embedding_dtype) < 0)
+    if (!find_emb_type(o->embedding_dtype))
         return cr_fail(err, CR_EUSAGE,
                        "embedding_dtype '%s' is not known; use FP32, FP16, BF16 or INT8",
                        o->embedding_dtype);

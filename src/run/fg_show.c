@@ -78,7 +78,8 @@ static void put_value(cr_buf *b, const cr_column *c, bool made) {
 
 static void put_float(cr_buf *b, float x) {
     char text[32];
-    put_number(b, text, cr_fmt_f32(text, x));
+    size_t n = cr_fmt_f32(text, x);
+    put_number(b, text, n);
 }
 
 /* ids, weights or floats from .. to - 1, with commas */

@@ -49,7 +49,7 @@ static cr_code from_gzip(const uint8_t *in, size_t n, uint8_t *out, size_t out_n
     for (;;) {
         size_t some_in = n - done_in < UINT_MAX ? n - done_in : UINT_MAX;
         size_t some_out = out_n - done_out < UINT_MAX ? out_n - done_out : UINT_MAX;
-        uint8_t none;
+        uint8_t none = 0;
         z.next_in = in + done_in;
         z.avail_in = (uInt)some_in;
         z.next_out = some_out ? out + done_out : &none;
