@@ -1,7 +1,7 @@
 #!/bin/sh
 # test_full.sh [BUILD_DIR [STEP...]] - the full tier: the quick tier, then the same tests under
 # sanitizers and valgrind, Parquet beside other implementations, fuzzing, and the linters.
-# Steps: quick parquet asan tsan valgrind fuzz tidy cppcheck.
+# Steps: quick parquet asan tsan valgrind fuzz clang tidy cppcheck.
 #
 # Every step runs, whatever the ones before it found. The last line adds up all cases; a step
 # without cases of its own (a linter, a fuzzer) is one case.
@@ -9,7 +9,7 @@ set -u
 cd "$(dirname "$0")/.."
 build=${1:-build}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- quick parquet asan tsan valgrind fuzz tidy cppcheck
+[ $# -gt 0 ] || set -- quick parquet asan tsan valgrind fuzz clang tidy cppcheck
 fuzz_seconds=${FUZZ_SECONDS:-30}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -63,8 +63,11 @@ fuzz() {
     done
     [ $found -gt 0 ]
 }
+clang_() { # zero warnings with the other compiler too, in the tests as well
+    CC=clang setup "$build-clang" -Dwerror=true && ninja -C "$build-clang"
+}
 tidy() {
-    CC=clang setup "$build-clang" || return 1
+    CC=clang setup "$build-clang" -Dwerror=true || return 1
     find src -name '*.c' ! -path 'src/kern/*' | LC_ALL=C sort |
         xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 8 clang-tidy --quiet -p "$build-clang" 2>"$tmp/tidy.err" ||
         { grep -v 'warnings generated' "$tmp/tidy.err" | tail -n 5; return 1; }
@@ -81,7 +84,7 @@ for step; do
     printf '\n== %s\n' "$step"
     case $step in
     quick | parquet | asan | tsan | fuzz | tidy) call=$step ;;
-    valgrind | cppcheck) call=${step}_ ;;
+    valgrind | clang | cppcheck) call=${step}_ ;;
     *)
         echo "test_full.sh: no step '$step'" >&2
         exit 2

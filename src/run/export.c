@@ -207,8 +207,7 @@ static void acc_json(const cr_export_opts *o, const emb_type *type, cr_buf *out)
                            : "{}";
     if (type != emb_types) {
         more += strspn(more, " \t\r\n{"); /* an object, check_flags has seen to it */
-        cr_buf_printf(out, "{\"QUANT_EMB\": \"%s\"%s", type->name,
-                      *more == '}' ? "" : ", ");
+        cr_buf_printf(out, "{\"QUANT_EMB\": \"%s\"%s", type->name, *more == '}' ? "" : ", ");
     }
     cr_buf_printf(out, "%s\n", more);
 }

@@ -107,8 +107,8 @@ TEST(old_names) {
         "model.din_towers.1.mlp.mlp.0.perceptron.2.weight",
         "model.wukong.fmb.mlp.mlp.0.perceptron.1.running_mean",
         "model.wukong.fmb.mlp.mlp.0.perceptron.2.alpha",
-        "model.embedding_group.emb_impls.__BASE__.dense_ec.dense_embs.mlp#4#vdim#2#feature_name#"
-        "            pos.proj_w_pos.weight",
+        ("model.embedding_group.emb_impls.__BASE__.dense_ec.dense_embs.mlp#4#vdim#2#feature_name#"
+         "            pos.proj_w_pos.weight"),
     };
     static const char *const new[] = {
         "model.final_dnn.mlp.0.perceptron.0.weight",
@@ -119,8 +119,8 @@ TEST(old_names) {
         "model.din_towers.1.mlp.mlp.0.perceptron.4.weight",
         "model.wukong.fmb.mlp.mlp.0.perceptron.1.running_mean",
         "model.wukong.fmb.mlp.mlp.0.perceptron.2.alpha",
-        "model.embedding_group.emb_impls.__BASE__.dense_ec.dense_embs.mlp#4#vdim#2#feature_name#"
-        "pos.proj_w_pos.weight",
+        ("model.embedding_group.emb_impls.__BASE__.dense_ec.dense_embs.mlp#4#vdim#2#feature_name#"
+         "pos.proj_w_pos.weight"),
     };
     enum { N = 9 };
     float had[N][3], got[N][3] = {{0}};

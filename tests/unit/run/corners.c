@@ -243,7 +243,7 @@ static void stop_at_2(void *ctx, const cr_progress *p) {
 TEST(a_signal_saves_and_does_not_evaluate) {
     char eval[600];
     snprintf(eval, sizeof(eval), "eval_input_path=%s", in_root("data.csv"));
-    outcome *o = train_opts((cr_train_opts){.watch = {stop_at_2, NULL}}, "stopped",
+    outcome *o = train_opts((cr_train_opts){.watch = {.progress = stop_at_2}}, "stopped",
                             (const char *[]){eval, NULL});
     cr_stop_requested = 0;
     CHECK_INT(o->code, CR_ESTOP);

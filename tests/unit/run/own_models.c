@@ -345,8 +345,8 @@ static void random_graph(cr_buf *b) {
         "fm: {}",
         "dot_interaction: {}",
         "cin: {cin_layer_size: [2, 3]}",
-        "wukong_layer: {lcb_feature_num: 2, fmb_feature_num: 1, compressed_feature_num: 2, "
-        "feature_num_mlp: {hidden_units: [4]}}",
+        ("wukong_layer: {lcb_feature_num: 2, fmb_feature_num: 1, compressed_feature_num: 2, "
+         "feature_num_mlp: {hidden_units: [4]}}"),
         "autoint_layer: {num_heads: 2, head_dim: 4}",
         "senet: {reduction_ratio: 2}",
         "mask_net: {n_mask_blocks: 2, mask_block: {hidden_dim: 8}}",

@@ -33,8 +33,8 @@ static const char *const hard[] = {
     "model_config.deepfm.deep.use_bn=true",
     "model_config.deepfm.deep.dropout_ratio=[0.2]",
     "model_config.deepfm.deep.hidden_units=[64,32]",
-    "train_config.dense_optimizer={adam_optimizer: {lr: 0.001}, exponential_decay_learning_rate: "
-    "{decay_size: 7, decay_factor: 0.9}}"};
+    ("train_config.dense_optimizer={adam_optimizer: {lr: 0.001}, exponential_decay_learning_rate: "
+     "{decay_size: 7, decay_factor: 0.9}}")};
 #define N_HARD (int)(sizeof(hard) / sizeof(hard[0]))
 
 TEST(threads_do_not_matter) {
