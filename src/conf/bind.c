@@ -184,7 +184,8 @@ static bool read_scalar(binder *b, const cr_field *f, const cr_conf_node *n, val
             wrong(b, n->at, "%s: the string holds a NUL character; remove it", f->name);
             return false;
         }
-        out->s = f->flags & CR_F_PATH    ? cr_path_take(b->arena, n->text, n->at, b->diag)
+        out->s = b->refused              ? n->text /* nothing opens the files of such a block */
+                 : f->flags & CR_F_PATH  ? cr_path_take(b->arena, n->text, n->at, b->diag)
                  : f->flags & CR_F_PATHS ? cr_paths_take(b->arena, n->text, n->at, b->diag)
                                          : n->text;
         return out->s != NULL;

@@ -99,12 +99,42 @@ static cr_code write_all(const cr_fg_json_opts *o, const cr_features *fs, cr_are
     return code;
 }
 
+/* Is dataset_type one that a later version reads? A misspelled one stays a mistake. */
+static bool is_later_type(const cr_data_conf *data) {
+    const cr_conf_node *n = cr_conf_find(data->base.node, "dataset_type");
+    for (const cr_enum_value *v = cr_dataset_types; n && n->text && v->name; v++)
+        if (v->instead && strcmp(v->name, n->text) == 0) return true;
+    return false;
+}
+
+/* fg.json says nothing about data sets, so a config whose rows and checkpoints lie in a store that
+ * crank does not read is as good as any other. */
+static void without_data(cr_config_opts *c, cr_arena *arena) {
+    cr_config first;
+    cr_diag unheard;
+    c->train_input_path = c->eval_input_path = c->model_dir = c->fine_tune_checkpoint = "";
+    cr_diag_init(&unheard);
+    (void)!cr_config_load(&first, c, &unheard); /* the second reading reports the mistakes */
+    const cr_data_conf *data = first.root ? first.root->data_config : NULL;
+    if (data && data->base.node && is_later_type(data)) {
+        const char **set = CR_NEW_N(arena, const char *, c->n_set + 1);
+        if (c->n_set) memcpy(set, c->set, (size_t)c->n_set * sizeof *set);
+        set[c->n_set++] = "data_config.dataset_type=ParquetDataset";
+        c->set = set;
+    }
+    cr_config_clear(&first);
+    cr_diag_clear(&unheard);
+}
+
 cr_code cr_create_fg_json(const cr_fg_json_opts *o, int *n_features, cr_diag *diag) {
     cr_config cfg;
     cr_err err;
     cr_config_opts c = o->config;
     char path[1200];
+    cr_arena arena;
+    cr_arena_init(&arena, 0);
     cr_config_of_dir(&c, path);
+    without_data(&c, &arena);
     cr_code code = cr_config_load(&cfg, &c, diag);
     if (code == CR_OK) {
         cr_features *fs = cr_features_new(&cfg.arena, &cfg.root->feature_configs,
@@ -117,5 +147,6 @@ cr_code cr_create_fg_json(const cr_fg_json_opts *o, int *n_features, cr_diag *di
         }
     }
     cr_config_clear(&cfg);
+    cr_arena_clear(&arena);
     return code;
 }

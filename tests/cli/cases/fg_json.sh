@@ -293,3 +293,15 @@ for bad in 5 '[]' '{}' '[1, null]'; do
     has_err "bad.csv: row 1, feature 'item_cnt': boundary is not a list of numbers"
 done
 is_gone bad.config
+
+# fg.json does not depend on where the rows and checkpoints lie, so stores that crank does not read are no hindrance
+sed 's,"t.csv","odps://p/tables/t/ds=1",; s,model_dir: "m",model_dir: "oss://b/m",; s,CsvDataset,OdpsDataset,; s,num_epochs: 1,num_epochs: 1 fine_tune_checkpoint: "hdfs://n/c",' t.config >far.config
+run crank create_fg_json far.config --fg_output_dir far --reserves 'y, request_id'
+ends 0
+same fg/out far
+run crank create_fg_json far.config --fg_output_dir far --set 'feature_configs[0].id_feature.hash_bucket_size=7'
+ends 0
+grep -q '"hash_bucket_size": 7,' far/fg.json || fail "--set was forgotten"
+run crank create_fg_json far.config --fg_output_dir far2 --set data_config.dataset_type=OddDataset
+ends 2
+has_err "--set:1:...: dataset_type: unknown value 'OddDataset'; ..."

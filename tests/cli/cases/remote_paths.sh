@@ -36,6 +36,14 @@ has_err "--set:1:...: 'afs://x/y' is in an AFS file system, ..."
 [ "$(grep -c 'neither reads' "$err")" -eq 5 ] || fail "each path once"
 is_gone hdfs:
 
+# a block that is refused or ignored as a whole needs no advice about its files
+run crank check tiny.yaml --set 'data_config.negative_sampler={input_path: "odps://p/tables/t", num_sample: 3, attr_fields: [item], item_id_field: item}' \
+    --set 'train_config.delta_embedding_dump_config={output_dir: "oss://b/d"}'
+ends 2
+has_err "--set...: 'negative_sampler' is known but not available in this version; remove it"
+has_err "--set...: warning: 'delta_embedding_dump_config' has no effect on a CPU; it is ignored"
+no_err "...neither reads nor writes..."
+
 # the same in a config alone, and by check
 run crank check far.yaml
 ends 2
