@@ -120,6 +120,7 @@ void cr_cmd_overview(cr_buf *out, const cr_cmd *const *cmds) {
         "\nhelp:\n"
         "  crank COMMAND --help            flags of a command\n"
         "  crank help KEY                  a key of the config: train_config.num_steps, deepfm\n"
+        "  crank help WORD                 all keys, values and flags with WORD in name or text\n"
         "  crank help models               also features, optimizers, losses, metrics\n"
         "  crank help environment          variables: LOG_LEVEL, TORCH_MANUAL_SEED, CRANK_CPU ...\n"
         "\nTorchEasyRec's command lines work with crank in front:\n"

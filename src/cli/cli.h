@@ -43,6 +43,7 @@ typedef struct cr_args {
     int64_t sample_rows;
     const char *format;
     cr_opt_list topic;
+    bool example;
     cr_opt_list files;
     const char *columns, *pages;
     bool rows_json, schema, row_groups, skip_crc;

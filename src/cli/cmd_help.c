@@ -8,6 +8,8 @@
 #include <strings.h>
 
 #include "cli/cli.h"
+#include "cli/example.h"
+#include "cli/help_search.h"
 #include "conf/conf.h"
 #include "layer/layer.h"
 #include "run/env.h"
@@ -15,7 +17,8 @@
 static const cr_opt opts[] = {
     CR_OPT_(topic, CR_O_LIST, 0, 0, "TOPIC", NULL, NULL, 0, 0,
             "command, key of the config, or a list: models, features, optimizers, losses, metrics, "
-            "activations, environment"),
+            "activations, environment; other words are searched for"),
+    CR_OPT_BOOL(example, 0, "print a whole config that uses the model or feature TOPIC"),
     CR_OPT_END,
 };
 
@@ -126,6 +129,26 @@ static const char *next_word(const void *ctx, size_t i) {
     return i - N_FAMILIES < 2 ? others[i - N_FAMILIES] : NULL;
 }
 
+static void add_example(cr_buf *out, const char *topic) {
+    cr_buf part;
+    cr_buf_init(&part);
+    if (cr_example_part(&part, topic, "  "))
+        cr_buf_printf(out, "\nexample ('crank help %s --example' prints a whole config):\n\n%s",
+                      topic, part.data);
+    cr_buf_clear(&part);
+}
+
+static cr_code whole_example(cr_ui *ui, cr_buf *out, const cr_opt_list *topic) {
+    if (topic->n == 0)
+        return cr_ui_wrong(ui, "--example needs a model or a feature: crank help deepfm --example");
+    const char *name = topic->v[topic->n - 1];
+    if (cr_example_whole(out, name)) return CR_OK;
+    return cr_ui_wrong(ui,
+                       "there is no example of '%s'; see 'crank help models' and 'crank help "
+                       "features' for what has one",
+                       name);
+}
+
 static cr_code topic_help(cr_ui *ui, cr_buf *out, const char *topic) {
     const cr_cmd *cmd = cr_cmd_find(ui->cmds, topic);
     if (cmd) return cr_cmd_usage(out, cmd), CR_OK;
@@ -133,7 +156,12 @@ static cr_code topic_help(cr_ui *ui, cr_buf *out, const char *topic) {
     if (strcasecmp(topic, ACTIVATIONS) == 0) return activation_help(out), CR_OK;
     if (strcasecmp(topic, ENVIRONMENT) == 0) return cr_env_lines(out), CR_OK;
     char path[CR_CONF_NEAR];
-    if (cr_conf_help(out, &cr_root_msg, topic, path)) return CR_OK;
+    if (cr_conf_help(out, &cr_root_msg, topic, path)) {
+        add_example(out, topic);
+        cr_help_also(ui, out, topic);
+        return CR_OK;
+    }
+    if (cr_help_search(ui, topic)) return CR_OK;
     const char *near = *path ? path : NULL;
     words w = {ui->cmds, 0};
     while (ui->cmds[w.n_cmds])
@@ -153,7 +181,9 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     cr_buf_init(&out);
     cr_code code = CR_OK;
     /* "help model deepfm": the last word says it all */
-    if (a->topic.n)
+    if (a->example)
+        code = whole_example(ui, &out, &a->topic);
+    else if (a->topic.n)
         code = topic_help(ui, &out, a->topic.v[a->topic.n - 1]);
     else
         cr_cmd_overview(&out, ui->cmds);
@@ -167,6 +197,8 @@ static const char *const examples[] = {
     "crank help deepfm",
     "crank help train_config.num_steps",
     "crank help optimizers",
+    "crank help dropout",
+    "crank help deepfm --example > deepfm.yaml",
     NULL,
 };
 

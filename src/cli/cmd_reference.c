@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/example.h"
 #include "conf/conf.h"
 #include "run/env.h"
 
@@ -37,11 +38,36 @@ static void write_page(pages *p, const char *name, const char *text) {
     p->code = cr_file_write(cr_path_join(p->arena, p->dir, name), p->text.data, p->text.n, &p->err);
 }
 
+/* the key of the model or feature type that a message describes; NULL: it is neither */
+static const char *example_key(const cr_msg *msg) {
+    static const char *const at[][2] = {{"model_config", "model"}, {"feature_configs", "feature"}};
+    for (int i = 0; i < 2; i++) {
+        const cr_msg *m = cr_msg_field(&cr_root_msg, at[i][0])->ref;
+        const cr_oneof *o = cr_msg_field(m, at[i][1])->ref;
+        for (const cr_oneof_member *x = o->members; x->key; x++)
+            if (x->msg == msg) return x->key;
+    }
+    return NULL;
+}
+
 static void on_page(void *ctx, const cr_msg *msg, const char *text) {
     pages *p = ctx;
     cr_buf_printf(&p->index, "| [%s](%s.md) | %s%s |\n", msg->name, msg->name,
                   msg->help ? msg->help : "", msg->later ? "; *not in this version*" : "");
-    write_page(p, cr_arena_printf(p->arena, "%s.md", msg->name), text);
+    const char *key = example_key(msg);
+    cr_buf all;
+    cr_buf_init(&all);
+    cr_buf_str(&all, text);
+    if (key) {
+        size_t n = all.n;
+        cr_buf_str(&all, "\nExample:\n\n```yaml\n");
+        if (cr_example_part(&all, key, ""))
+            cr_buf_printf(&all, "```\n\n`crank help %s --example` prints a whole config.\n", key);
+        else
+            all.n = n, cr_buf_str(&all, "");
+    }
+    write_page(p, cr_arena_printf(p->arena, "%s.md", msg->name), all.data);
+    cr_buf_clear(&all);
 }
 
 static void command_page(pages *p, const cr_cmd *const *cmds) {
@@ -81,10 +107,9 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     cr_buf page;
     cr_buf_init(&page);
     p.code = cr_mkdirs(p.dir, &p.err);
-    cr_buf_str(
-        &p.index,
-        "# Reference\n\n[Commands and flags](commands.md), [environment variables](environment.md).\n\nMessages of the config, from the "
-        "root [");
+    cr_buf_str(&p.index, "# Reference\n\n[Commands and flags](commands.md), [environment "
+                         "variables](environment.md).\n\nMessages of the config, from the "
+                         "root [");
     cr_buf_printf(&p.index, "%s](%s.md) on:\n\n| message | meaning |\n|---|---|\n",
                   cr_root_msg.name, cr_root_msg.name);
     cr_conf_reference(&cr_root_msg, on_page, &p);

@@ -31,6 +31,17 @@ void cr_conf_value(cr_buf *out, const void *conf, const cr_field *f);
  * member name ("deepfm", "TrainConfig"). Returns false, with `near` set to the nearest name or path
  * or "", when there is none. */
 bool cr_conf_help(cr_buf *out, const cr_msg *root, const char *topic, char near[CR_CONF_NEAR]);
+/* A word of the config: a key, a member of a oneof (`of` is what the oneof is: "model"), or a value
+ * of an enum (`of` is its key). */
+typedef enum cr_term_kind { CR_TERM_KEY, CR_TERM_MEMBER, CR_TERM_VALUE } cr_term_kind;
+typedef struct cr_conf_term {
+    cr_term_kind kind;
+    const char *name, *of, *help;
+    const cr_msg *in; /* the message that has the key */
+    bool later;       /* not in this version */
+} cr_conf_term;
+/* cr_conf_terms tells every word that can be reached from root, in a fixed order. */
+void cr_conf_terms(const cr_msg *root, void (*tell)(void *ctx, const cr_conf_term *t), void *ctx);
 /* cr_conf_reference writes the reference pages (Markdown): one call per message reachable from
  * root, in a fixed order; page(ctx, message, text). */
 void cr_conf_reference(const cr_msg *root,

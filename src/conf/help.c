@@ -320,6 +320,32 @@ bool cr_conf_help(cr_buf *out, const cr_msg *root, const char *topic, char near[
     return done;
 }
 
+/* ---- every word ---- */
+
+static void msg_terms(const cr_msg *m, void (*tell)(void *ctx, const cr_conf_term *t), void *ctx) {
+    for (const cr_field *f = m->fields; f->name; f++) {
+        if (f->type == CR_T_ONEOF) {
+            const cr_oneof *o = f->ref;
+            for (const cr_oneof_member *x = o->members; x->key; x++)
+                tell(ctx, &(cr_conf_term){CR_TERM_MEMBER, x->key, o->name, x->msg->help, m,
+                                          x->msg->later});
+            continue;
+        }
+        tell(ctx, &(cr_conf_term){CR_TERM_KEY, f->name, NULL, f->help, m, f->flags & CR_F_LATER});
+        if (f->type != CR_T_ENUM) continue;
+        for (const cr_enum_value *v = f->ref; v->name; v++)
+            tell(ctx, &(cr_conf_term){CR_TERM_VALUE, v->name, f->name, v->help, m, v->instead});
+    }
+}
+
+void cr_conf_terms(const cr_msg *root, void (*tell)(void *ctx, const cr_conf_term *t), void *ctx) {
+    list l;
+    collect(&l, root);
+    for (size_t i = 0; i < l.n; i++)
+        msg_terms(l.v[i].msg, tell, ctx);
+    cr_free(l.v);
+}
+
 /* ---- reference pages ---- */
 
 /* text inside a table's cell */
