@@ -29,28 +29,14 @@ static char *step_path(cr_arena *a, const char *model_dir, int64_t step) {
 }
 
 cr_code cr_ckpt_check(const char *ckpt_dir, cr_ckpt_need need, cr_err *err) {
-    cr_arena a;
-    cr_arena_init(&a, 0);
-    ckpt_index x;
-    cr_ckpt_state s;
-    cr_code code = cr_ckpt_index_read(&a, ckpt_dir, &x, err);
-    for (int i = 0; code == CR_OK && i < x.n_files; i++) {
-        if (need == CR_NEED_WEIGHTS && cr_ckpt_is_optimizer(x.files[i].name)) continue;
-        char *path = cr_path_join(&a, ckpt_dir, x.files[i].name);
-        int64_t size;
-        if (!cr_path_exists(path))
-            code = cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(path),
-                              "the file is missing; the checkpoint is damaged");
-        else
-            code = cr_file_size(path, &size, err);
-        if (code == CR_OK && size != x.files[i].size)
-            code = cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(path),
-                              "%lld bytes, " CKPT_INDEX " says %lld; the checkpoint is damaged",
-                              (long long)size, (long long)x.files[i].size);
-    }
-    if (code == CR_OK)
-        code = cr_ckpt_state_read(&a, cr_path_join(&a, ckpt_dir, CKPT_STATE), &s, err);
-    cr_arena_clear(&a);
+    cr_ckpt *c;
+    CR_TRY(need == CR_NEED_WEIGHTS ? cr_ckpt_open_weights(&c, ckpt_dir, err)
+                                   : cr_ckpt_open(&c, ckpt_dir, err));
+    cr_code code = CR_OK;
+    if (!cr_ckpt_get_state(c))
+        code = cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(ckpt_dir),
+                          "has no " CKPT_STATE "; the checkpoint is damaged");
+    cr_ckpt_close(c);
     return code;
 }
 

@@ -2,8 +2,9 @@
  * ckpt.h - checkpoints: saving, loading, choosing, deleting; and directories written whole.
  *
  * model_dir/model.ckpt-N/ holds model-*.safetensors, optimizer-*.safetensors, index.json (which
- * tensor is where, size and checksum of each file) and state.json (step, data position ...). It is
- * written under a hidden name, synced, renamed: whole or absent (docs/formats/checkpoint.md).
+ * tensor is where), state.json (step, data position ...) and manifest.json (size and digest of each
+ * file). It is written under a hidden name, synced, renamed: whole or absent
+ * (docs/formats/checkpoint.md).
  * Tensors are abstract (get/put callbacks), so this folder knows neither graph nor tables, and a
  * checkpoint does not depend on the number of ranks or threads.
  */
@@ -26,6 +27,40 @@ typedef enum cr_resize {
                        every value finds its vector again); else begins anew */
     CR_RESIZE_ANEW, /* rows mean something else now */
 } cr_resize;
+
+/* ---- manifest.json: name, size and digest of the files of a folder (manifest.c) ---- */
+#define CR_MANIFEST "manifest.json"
+typedef struct cr_manifest cr_manifest;
+typedef struct cr_manifest_file {
+    const char *name;
+    int64_t size;
+    uint64_t digest;
+    bool sealed; /* it carries its own digest: state.json, which is replaced alone */
+} cr_manifest_file;
+/* cr_manifest_new is empty; _add takes a file as it was written, _add_dir reads all other files of
+ * a folder, _write makes manifest.json. */
+cr_manifest *cr_manifest_new(void);
+void cr_manifest_free(cr_manifest *m);
+void cr_manifest_add(cr_manifest *m, const char *name, int64_t size, uint64_t digest);
+CR_CHECKED cr_code cr_manifest_add_dir(cr_manifest *m, const char *dir, cr_err *err);
+CR_CHECKED cr_code cr_manifest_write(cr_manifest *m, const char *dir, cr_err *err);
+/* cr_manifest_read reads the one of a folder and checks it against itself. *out NULL: there is
+ * none. In this and the following, CR_ERUN is damage and CR_EIO a file that cannot be read. */
+CR_CHECKED cr_code cr_manifest_read(cr_manifest **out, const char *dir, cr_err *err);
+const cr_manifest_file *cr_manifest_find(const cr_manifest *m, const char *name); /* NULL: no */
+/* cr_manifest_content compares content that the caller has read from path, a file of the folder;
+ * one that is not listed is an error. cr_manifest_check_file reads a listed file for it. */
+CR_CHECKED cr_code cr_manifest_content(const cr_manifest *m, const char *path, const void *data,
+                                       size_t n, cr_err *err);
+CR_CHECKED cr_code cr_manifest_check_file(const cr_manifest *m, const char *name, cr_err *err);
+/* cr_manifest_check reads all files, those with weights (*.safetensors) only when asked to; every
+ * one that is wrong goes to diag. pool and done may be NULL; done is added to. */
+typedef struct cr_checked {
+    int files, damaged;
+    int64_t bytes;
+} cr_checked;
+CR_CHECKED cr_code cr_manifest_check(const cr_manifest *m, bool weights, cr_pool *pool,
+                                     cr_checked *done, cr_diag *diag);
 
 /* One tensor of a running model. get/put move elements first .. first+n-1 in row-major order; n is
  * at most 65536 and calls come in order from the calling thread. */
@@ -83,8 +118,11 @@ typedef struct cr_ckpt_state {
 } cr_ckpt_state;
 
 typedef struct cr_ckpt_save_opts {
-    int64_t shard_bytes; /* 0: 2 GiB. A tensor over this is split by rows */
+    int64_t shard_bytes;  /* 0: 2 GiB. A tensor over this is split by rows */
     const char *features; /* text of features.json: what the model's numbers mean; NULL: none */
+    /* cr_ckpt_write_tensors: gets the files of weights; the caller adds its own and writes it.
+     * NULL: the manifest is written with what the folder holds */
+    cr_manifest *manifest;
 } cr_ckpt_save_opts;
 
 /* cr_ckpt_lock_dir makes this process the one that trains in model_dir, which must exist; while it
@@ -110,7 +148,7 @@ CR_CHECKED cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *stat
 CR_CHECKED cr_code cr_ckpt_save_state(const char *ckpt_dir, const cr_ckpt_state *state,
                                       cr_err *err);
 /* cr_ckpt_write_tensors writes shards and index.json into an existing directory (an export): same
- * format as a checkpoint without state.json; cr_ckpt_open reads it. */
+ * format as a checkpoint without state.json; cr_ckpt_open reads it when it has its manifest. */
 CR_CHECKED cr_code cr_ckpt_write_tensors(const char *dir, const cr_ckpt_tensor *v, int n,
                                          const cr_ckpt_save_opts *opts, cr_err *err);
 
@@ -127,8 +165,9 @@ typedef struct cr_ckpt_info {
 } cr_ckpt_info;
 /* cr_ckpt_type_name: "F32", "INT8" for 8-bit rows */
 const char *cr_ckpt_type_name(const cr_ckpt_info *t);
-/* cr_ckpt_open takes a checkpoint directory, an export directory, any directory of safetensors
- * files without index.json (made by other tools), or one such file. */
+/* cr_ckpt_open compares all files but those of weights with their digests. It takes a checkpoint
+ * directory, an export directory, any directory of safetensors files without index.json (made by
+ * other tools), or one such file. */
 CR_CHECKED cr_code cr_ckpt_open(cr_ckpt **out, const char *path, cr_err *err);
 /* cr_ckpt_open_weights leaves the files of a checkpoint's optimizer state alone: they may be large,
  * damaged or gone. */
@@ -146,8 +185,13 @@ const float *cr_ckpt_view(const cr_ckpt *c, const char *name);
 /* cr_ckpt_read converts elements first .. first+n-1 of a tensor to float. */
 CR_CHECKED cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t first, int64_t n,
                                 float *out, cr_err *err);
-/* cr_ckpt_verify reads every file and compares its CRC-32 with the index. Other tools' files have
- * none: CR_OK. pool may be NULL. */
+/* cr_ckpt_has_digests: false for files of other tools, and for checkpoints of old versions, which
+ * know the checksums of weights alone. */
+bool cr_ckpt_has_digests(const cr_ckpt *c);
+/* cr_ckpt_tell_old warns when it is of an old version. cr_ckpt_load does so. */
+void cr_ckpt_tell_old(const cr_ckpt *c);
+/* cr_ckpt_verify reads every file of weights and compares its digest (of old versions its CRC-32).
+ * Other tools' files have none: CR_OK. pool may be NULL. */
 CR_CHECKED cr_code cr_ckpt_verify(const cr_ckpt *c, cr_pool *pool, cr_err *err);
 
 /* One line of a parameter map: `model` of the model is `ckpt` in the checkpoint; "-": left alone.

@@ -10,7 +10,8 @@
 #include "ckpt/ckpt.h"
 
 #define CKPT_FORMAT       "crank-checkpoint"
-#define CKPT_VERSION      1
+#define CKPT_VERSION      2 /* since 2 every folder has a manifest, and state.json is sealed */
+#define CKPT_MANIFEST     2 /* the first version with one */
 #define CKPT_INDEX        "index.json"
 #define CKPT_STATE        "state.json"
 #define CKPT_FEATURES     "features.json"
@@ -30,23 +31,37 @@ static inline cr_loc cr_ckpt_at_path(const char *path) {
     return (cr_loc){path, 0, 0};
 }
 
-/* state.c */
+/* manifest.c: cr_ckpt_seal puts the digest of a JSON object (ending in "}\n") at its end.
+ * cr_ckpt_is_sealed tells whether a text ends like that, cr_ckpt_check_seal whether the digest
+ * fits.
+ */
+void cr_ckpt_seal(cr_buf *b);
+bool cr_ckpt_is_sealed(const char *text, size_t n);
+CR_CHECKED cr_code cr_ckpt_check_seal(const char *path, const char *text, size_t n, cr_err *err);
+/* cr_ckpt_file_size: a file that is missing is damage (CR_ERUN); one that cannot be looked at may
+ * be whole (CR_EIO) */
+CR_CHECKED cr_code cr_ckpt_file_size(const char *path, int64_t *size, cr_err *err);
+
+/* state.c; m: the manifest of the folder, NULL where it has none */
 void cr_ckpt_state_write(cr_buf *out, const cr_ckpt_state *s);
-CR_CHECKED cr_code cr_ckpt_state_read(cr_arena *a, const char *path, cr_ckpt_state *s, cr_err *err);
+CR_CHECKED cr_code cr_ckpt_state_read(cr_arena *a, const char *path, const cr_manifest *m,
+                                      cr_ckpt_state *s, cr_err *err);
 
 /* index.json as read; not checked against the files */
 typedef struct ckpt_file {
     const char *name;
     int64_t size;
-    uint32_t crc;
+    uint32_t crc; /* of version 1; later ones have digests in the manifest */
 } ckpt_file;
 typedef struct ckpt_index {
+    int64_t version;
     ckpt_file *files;
     int n_files;
     cr_ckpt_info *tensors;
     int n_tensors;
 } ckpt_index;
-CR_CHECKED cr_code cr_ckpt_index_read(cr_arena *a, const char *dir, ckpt_index *out, cr_err *err);
+CR_CHECKED cr_code cr_ckpt_index_read(cr_arena *a, const char *dir, const cr_manifest *m,
+                                      ckpt_index *out, cr_err *err);
 
 /* load.c: number of a tensor for cr_ckpt_at; -1: not there */
 int cr_ckpt_number(const cr_ckpt *c, const char *name);

@@ -34,7 +34,8 @@ struct cr_ckpt {
     cr_arena arena;
     char *path;
     cr_st_file *files;
-    uint32_t *crcs; /* NULL: no index */
+    cr_manifest *manifest; /* NULL: none */
+    uint32_t *crcs;        /* of version 1; NULL: digests in the manifest, or nothing */
     int n_files;
     entry *v;
     int n;
@@ -164,18 +165,19 @@ static bool same_shape(int n, const int64_t *a, int m, const int64_t *b) {
 }
 
 static cr_code check_index(const cr_ckpt *c, const ckpt_index *x, cr_err *err) {
+    int n = 0;
     for (int i = 0; i < x->n_tensors; i++) {
         const cr_ckpt_info *t = &x->tensors[i], *have = cr_ckpt_find(c, t->name);
-        if (!have && c->weights) continue; /* of a file that was left alone */
+        if (c->weights && t->optimizer) continue; /* of a file that was left alone */
+        n++;
         if (!have)
             return BAD(c->path, "tensor '%s' of " CKPT_INDEX " is in no file; damaged", t->name);
         if (!same_shape(t->n_dims, t->shape, have->n_dims, have->shape))
             return BAD(c->path, "tensor '%s' has another shape in " CKPT_INDEX "; damaged",
                        t->name);
     }
-    if (x->n_tensors != c->n && !c->weights)
-        return BAD(c->path, "%d tensors in the files, %d in " CKPT_INDEX "; damaged", c->n,
-                   x->n_tensors);
+    if (n != c->n)
+        return BAD(c->path, "%d tensors in the files, %d in " CKPT_INDEX "; damaged", c->n, n);
     return CR_OK;
 }
 
@@ -244,10 +246,15 @@ static cr_code open_files(cr_ckpt *c, char *const *paths, int n, cr_err *err) {
 
 static cr_code read_features(cr_ckpt *c, cr_err *err) {
     char *path = cr_path_join(&c->arena, c->path, CKPT_FEATURES);
-    if (!cr_path_exists(path)) return CR_OK;
+    if (c->manifest ? !cr_manifest_find(c->manifest, CKPT_FEATURES) : !cr_path_exists(path))
+        return CR_OK;
+    int64_t size;
+    CR_TRY(cr_ckpt_file_size(path, &size, err));
     cr_buf text;
     cr_buf_init(&text);
     cr_code code = cr_file_read(path, CKPT_SMALL, &text, err);
+    if (code == CR_OK && c->manifest)
+        code = cr_manifest_content(c->manifest, path, text.data ? text.data : "", text.n, err);
     if (code == CR_OK)
         c->features = cr_arena_strndup(&c->arena, text.data ? text.data : "", text.n);
     cr_buf_clear(&text);
@@ -256,29 +263,48 @@ static cr_code read_features(cr_ckpt *c, cr_err *err) {
 
 static cr_code open_indexed(cr_ckpt *c, cr_err *err) {
     ckpt_index x;
-    CR_TRY(cr_ckpt_index_read(&c->arena, c->path, &x, err));
+    CR_TRY(cr_manifest_read(&c->manifest, c->path, err));
+    CR_TRY(cr_ckpt_index_read(&c->arena, c->path, c->manifest, &x, err));
     char **paths = CR_NEW_N(&c->arena, char *, x.n_files + 1);
-    c->crcs = CR_NEW_N(&c->arena, uint32_t, x.n_files + 1);
+    if (x.version < CKPT_MANIFEST) c->crcs = CR_NEW_N(&c->arena, uint32_t, x.n_files + 1);
     int n = 0;
     for (int i = 0; i < x.n_files; i++) {
         if (c->weights && cr_ckpt_is_optimizer(x.files[i].name)) continue;
         paths[n] = cr_path_join(&c->arena, c->path, x.files[i].name);
-        c->crcs[n] = x.files[i].crc;
+        if (c->crcs) c->crcs[n] = x.files[i].crc;
         int64_t size;
-        CR_TRY(cr_file_size(paths[n], &size, err));
+        CR_TRY(cr_ckpt_file_size(paths[n], &size, err));
         if (size != x.files[i].size)
             return BAD(paths[n], "%lld bytes, " CKPT_INDEX " says %lld; the file is damaged",
                        (long long)size, (long long)x.files[i].size);
+        if (!c->crcs && !cr_manifest_find(c->manifest, x.files[i].name))
+            return BAD(paths[n], CR_MANIFEST " does not list it; the folder is damaged");
         n++;
     }
-    CR_TRY(open_files(c, paths, n, err));
-    CR_TRY(check_index(c, &x, err));
+    cr_code code = open_files(c, paths, n, err);
+    if (code == CR_OK) code = check_index(c, &x, err);
+    if (code == CR_ERUN && c->manifest) { /* of files that do not fit each other one is damaged */
+        cr_err why;
+        for (int i = 0; i < n; i++)
+            if (cr_manifest_check_file(c->manifest, cr_path_base(paths[i]), &why) != CR_OK)
+                return cr_fail_at(err, why.code, why.at, "%s", why.msg);
+    }
+    CR_TRY(code);
     char *state = cr_path_join(&c->arena, c->path, CKPT_STATE);
-    if (cr_path_exists(state)) {
-        CR_TRY(cr_ckpt_state_read(&c->arena, state, &c->state, err));
+    if (c->manifest ? cr_manifest_find(c->manifest, CKPT_STATE) != NULL : cr_path_exists(state)) {
+        CR_TRY(cr_ckpt_state_read(&c->arena, state, c->manifest, &c->state, err));
         c->has_state = true;
     }
     return read_features(c, err);
+}
+
+/* A manifest of ours without an index: the index was lost. Other tools may have files of that name.
+ */
+static bool has_manifest(const char *dir) {
+    cr_manifest *m = NULL;
+    bool ours = cr_manifest_read(&m, dir, NULL) == CR_OK && m;
+    cr_manifest_free(m);
+    return ours;
 }
 
 static cr_code open_any(cr_ckpt *c, cr_err *err) {
@@ -286,7 +312,8 @@ static cr_code open_any(cr_ckpt *c, cr_err *err) {
         return cr_fail_at(err, CR_EIO, cr_ckpt_at_path(c->path),
                           "no such checkpoint; check the path");
     if (!cr_path_is_dir(c->path)) return open_files(c, &c->path, 1, err);
-    if (cr_path_exists(cr_path_join(&c->arena, c->path, CKPT_INDEX))) return open_indexed(c, err);
+    if (cr_path_exists(cr_path_join(&c->arena, c->path, CKPT_INDEX)) || has_manifest(c->path))
+        return open_indexed(c, err);
     char **names;
     size_t n;
     int m = 0;
@@ -300,7 +327,7 @@ static cr_code open_any(cr_ckpt *c, cr_err *err) {
     if (m == 0)
         return BAD(c->path, "neither " CKPT_INDEX " nor *.safetensors in it; not a checkpoint");
     if (strncmp(cr_path_base(c->path), CKPT_PREFIX, strlen(CKPT_PREFIX)) == 0)
-        CR_WARN("%s: no " CKPT_INDEX "; sizes and checksums cannot be checked", c->path);
+        CR_WARN("%s: no " CKPT_INDEX "; sizes and digests cannot be checked", c->path);
     return open_files(c, names, m, err);
 }
 
@@ -335,6 +362,7 @@ void cr_ckpt_close(cr_ckpt *c) {
     if (!c) return;
     for (int i = 0; i < c->n_files; i++)
         cr_st_close(&c->files[i]);
+    cr_manifest_free(c->manifest);
     cr_map_clear(&c->by_name);
     cr_arena_clear(&c->arena);
     cr_free(c);
@@ -427,24 +455,45 @@ cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t first, int64_t 
     return CR_OK;
 }
 
-/* ---- checksums ---- */
+/* ---- digests ---- */
+
+bool cr_ckpt_has_digests(const cr_ckpt *c) {
+    return c->manifest != NULL;
+}
+
+void cr_ckpt_tell_old(const cr_ckpt *c) {
+    if (c->crcs)
+        CR_WARN("%s: of an older version, without " CR_MANIFEST "; damage is found in its weights "
+                "but not in its other files",
+                c->path);
+}
 
 typedef struct verify_ctx {
     const cr_ckpt *c;
-    bool *bad;
+    cr_code *codes;
+    cr_err *errs;
 } verify_ctx;
+
+/* version 1 */
+static cr_code check_crc(const cr_st_file *f, uint32_t want, cr_err *err) {
+    if ((uint32_t)crc32_z(crc32_z(0, NULL, 0), f->map, (size_t)f->size) == want) return CR_OK;
+    return BAD(f->path, "its content does not fit its checksum; the file is damaged");
+}
 
 static void verify_file(void *ctx, int64_t i, int thread) {
     (void)thread;
     verify_ctx *v = ctx;
     const cr_st_file *f = &v->c->files[i];
-    uint32_t crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), f->map, (size_t)f->size);
-    v->bad[i] = crc != v->c->crcs[i];
+    v->codes[i] = v->c->crcs
+                      ? check_crc(f, v->c->crcs[i], &v->errs[i])
+                      : cr_manifest_check_file(v->c->manifest, cr_path_base(f->path), &v->errs[i]);
 }
 
 cr_code cr_ckpt_verify(const cr_ckpt *c, cr_pool *pool, cr_err *err) {
-    if (!c->crcs) return CR_OK;
-    verify_ctx v = {c, cr_alloc(sizeof(bool) * (size_t)(c->n_files + 1), "results of checksums")};
+    if (!c->crcs && !c->manifest) return CR_OK;
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    verify_ctx v = {c, CR_NEW_N(&a, cr_code, c->n_files + 1), CR_NEW_N(&a, cr_err, c->n_files + 1)};
     if (pool)
         cr_pool_run(pool, c->n_files, verify_file, &v);
     else
@@ -452,9 +501,8 @@ cr_code cr_ckpt_verify(const cr_ckpt *c, cr_pool *pool, cr_err *err) {
             verify_file(&v, i, 0);
     cr_code code = CR_OK;
     for (int i = 0; code == CR_OK && i < c->n_files; i++)
-        if (v.bad[i])
-            code = BAD(c->files[i].path,
-                       "content does not match its checksum; use another checkpoint");
-    cr_free(v.bad);
+        if (v.codes[i] != CR_OK)
+            code = cr_fail_at(err, v.codes[i], v.errs[i].at, "%s", v.errs[i].msg);
+    cr_arena_clear(&a);
     return code;
 }

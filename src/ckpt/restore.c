@@ -346,6 +346,7 @@ cr_code cr_ckpt_load(const cr_ckpt *c, const cr_ckpt_tensor *v, int n,
     cr_err err;
     cr_code code = CR_OK;
     bool go_on = diag->n_errors == m.errors_before && !m.o->dry;
+    if (go_on) cr_ckpt_tell_old(c);
     if (go_on && !m.o->no_verify) code = cr_ckpt_verify(c, m.o->pool, &err);
     if (go_on && code == CR_OK) {
         float *tmp = cr_alloc(sizeof(float) * PIECE, "piece of a tensor");
@@ -387,6 +388,7 @@ cr_code cr_ckpt_load_one(const cr_ckpt *c, const char *name, const cr_ckpt_tenso
                           have, t->name, want);
     }
     if (dry) return CR_OK;
+    CR_TRY(cr_ckpt_verify(c, NULL, err));
     float *tmp = cr_alloc(sizeof(float) * PIECE, "piece of a tensor");
     int64_t width = t->n_dims > 1 ? t->shape[1] : 1;
     cr_code code = CR_OK;

@@ -84,9 +84,9 @@ typedef struct cr_st_out {
     void *ctx;
 } cr_st_out;
 /* cr_st_write writes path (no temporary name: the caller's directory is the temporary one), syncs
- * it, and returns size and CRC-32 of the file. Removes the file when it fails. Tensor data starts
+ * it, and returns size and digest of the file. Removes the file when it fails. Tensor data starts
  * at a multiple of 64 bytes. */
 CR_CHECKED cr_code cr_st_write(const char *path, const cr_st_out *v, int n, const cr_st_meta *meta,
-                               int n_meta, int64_t *size, uint32_t *crc, cr_err *err);
+                               int n_meta, int64_t *size, uint64_t *digest, cr_err *err);
 
 #endif

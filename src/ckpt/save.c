@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cpu.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -127,7 +128,7 @@ static void get_piece(void *ctx, int64_t first, int64_t n, void *out) {
 typedef struct written {
     char name[64];
     int64_t size;
-    uint32_t crc;
+    uint64_t digest;
 } written;
 
 static cr_code write_shard(plan *p, int shard, const char *path, float *tmp, written *w,
@@ -158,7 +159,7 @@ static cr_code write_shard(plan *p, int shard, const char *path, float *tmp, wri
                 (cr_st_meta){cr_arena_printf(&p->arena, CKPT_QUANT_KEY "%s", x->t->name),
                              CKPT_QUANT_ROWS};
     }
-    return cr_st_write(path, v, n, meta, n_meta, &w->size, &w->crc, err);
+    return cr_st_write(path, v, n, meta, n_meta, &w->size, &w->digest, err);
 }
 
 static void write_index(cr_buf *out, const cr_ckpt_tensor *v, int n, const plan *plans,
@@ -171,12 +172,9 @@ static void write_index(cr_buf *out, const cr_ckpt_tensor *v, int n, const plan 
     cr_jw_i64(&w, "format_version", CKPT_VERSION);
     cr_jw_arr(&w, "files");
     for (int i = 0; i < n_files; i++) {
-        char crc[16];
-        snprintf(crc, sizeof crc, "%08" PRIx32, files[i].crc);
         cr_jw_obj(&w, NULL);
         cr_jw_str(&w, "name", files[i].name);
         cr_jw_i64(&w, "size", files[i].size);
-        cr_jw_str(&w, "crc32", crc);
         cr_jw_end(&w);
         total += files[i].size;
     }
@@ -225,8 +223,18 @@ static cr_code check_names(const cr_ckpt_tensor *v, int n, cr_err *err) {
     return code;
 }
 
+static cr_code write_small(const char *dir, const char *name, const char *text, size_t n,
+                           cr_manifest *m, cr_err *err) {
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    cr_manifest_add(m, name, (int64_t)n, cr_digest_of(text, n));
+    cr_code code = cr_file_write(cr_path_join(&a, dir, name), text, n, err);
+    cr_arena_clear(&a);
+    return code;
+}
+
 static cr_code write_expanded(const char *dir, const cr_ckpt_tensor *v, int n,
-                              const cr_ckpt_save_opts *opts, cr_err *err) {
+                              const cr_ckpt_save_opts *opts, cr_manifest *m, cr_err *err) {
     static const char *const kind[2] = {"model", "optimizer"};
     CR_TRY(check_names(v, n, err));
     int64_t limit = opts && opts->shard_bytes > 0 ? opts->shard_bytes : CKPT_DEFAULT_SIZE;
@@ -248,13 +256,13 @@ static cr_code write_expanded(const char *dir, const cr_ckpt_tensor *v, int n,
                      plans[k].n_shards);
             code =
                 write_shard(&plans[k], s, cr_path_join(&plans[k].arena, dir, w->name), tmp, w, err);
+            if (code == CR_OK) cr_manifest_add(m, w->name, w->size, w->digest);
         }
     cr_buf text;
     cr_buf_init(&text);
     if (code == CR_OK) {
         write_index(&text, v, n, plans, base, files, n_files);
-        code =
-            cr_file_write(cr_path_join(&plans[0].arena, dir, CKPT_INDEX), text.data, text.n, err);
+        code = write_small(dir, CKPT_INDEX, text.data, text.n, m, err);
     }
     cr_buf_clear(&text);
     cr_free(tmp);
@@ -269,11 +277,15 @@ cr_code cr_ckpt_write_tensors(const char *dir, const cr_ckpt_tensor *v, int n,
     cr_arena_init(&a, 0);
     cr_ckpt_tensor *all;
     int n_all;
+    cr_manifest *own = opts && opts->manifest ? NULL : cr_manifest_new();
+    cr_manifest *m = own ? own : opts->manifest;
     cr_code code = cr_ckpt_expand(&a, v, n, &all, &n_all, err);
-    if (code == CR_OK) code = write_expanded(dir, all, n_all, opts, err);
+    if (code == CR_OK) code = write_expanded(dir, all, n_all, opts, m, err);
     if (code == CR_OK && opts && opts->features)
-        code = cr_file_write(cr_path_join(&a, dir, CKPT_FEATURES), opts->features,
-                             strlen(opts->features), err);
+        code = write_small(dir, CKPT_FEATURES, opts->features, strlen(opts->features), m, err);
+    if (code == CR_OK && own) code = cr_manifest_add_dir(own, dir, err);
+    if (code == CR_OK && own) code = cr_manifest_write(own, dir, err);
+    cr_manifest_free(own);
     cr_arena_clear(&a);
     return code;
 }
@@ -336,8 +348,13 @@ cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state, const cr
     if (code == CR_OK) code = cr_rmtree(tmp, err);
     if (code == CR_OK) code = cr_mkdirs(tmp, err);
     if (code == CR_OK) {
-        code = cr_ckpt_write_tensors(tmp, v, n, opts, err);
+        cr_ckpt_save_opts o = opts ? *opts : (cr_ckpt_save_opts){0};
+        o.manifest = cr_manifest_new();
+        code = cr_ckpt_write_tensors(tmp, v, n, &o, err);
         if (code == CR_OK) code = cr_ckpt_save_state(tmp, state, err);
+        if (code == CR_OK) code = cr_manifest_add_dir(o.manifest, tmp, err);
+        if (code == CR_OK) code = cr_manifest_write(o.manifest, tmp, err);
+        cr_manifest_free(o.manifest);
         if (code == CR_OK) code = cr_sync_dir(tmp, err);
         if (code == CR_OK) code = publish(&a, model_dir, tmp, path, &trash, err);
         if (code != CR_OK && cr_rmtree(tmp, NULL) != CR_OK)
@@ -354,8 +371,8 @@ cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state, const cr
  */
 static cr_code sweep_files(cr_arena *a, const char *model_dir, bool alone, cr_err *err) {
     static const char *const files[] = {"pipeline.config.tmp-", "version.tmp-",
-                                        "feature_counts.json.tmp-", (CKPT_RESULTS ".tmp-"),
-                                        "trace.json.tmp-"};
+                                        (CR_MANIFEST ".tmp-"),  "feature_counts.json.tmp-",
+                                        (CKPT_RESULTS ".tmp-"), "trace.json.tmp-"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         CR_TRY(cr_ckpt_remove_leftovers(model_dir, files[i], alone, err));
     int64_t *steps;

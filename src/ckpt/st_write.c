@@ -11,8 +11,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/json.h"
 
@@ -23,12 +23,12 @@ typedef struct sink {
     int fd;
     const char *path;
     int64_t size, pushed;
-    uint32_t crc;
+    cr_digest digest;
 } sink;
 
 static cr_code put(sink *s, const void *data, size_t n, cr_err *err) {
     const uint8_t *p = data;
-    s->crc = (uint32_t)crc32_z(s->crc, p, n);
+    cr_digest_add(&s->digest, p, n);
     s->size += (int64_t)n;
     while (n > 0) {
         ssize_t k = write(s->fd, p, n);
@@ -108,12 +108,12 @@ static cr_code write_all(sink *s, const cr_st_out *v, const int *order, int n, c
 }
 
 cr_code cr_st_write(const char *path, const cr_st_out *v, int n, const cr_st_meta *meta, int n_meta,
-                    int64_t *size, uint32_t *crc, cr_err *err) {
-    sink s = {open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), path, 0, 0, 0};
+                    int64_t *size, uint64_t *digest, cr_err *err) {
+    sink s = {.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), .path = path};
     if (s.fd < 0)
         return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot create: %s",
                           strerror(errno));
-    s.crc = (uint32_t)crc32_z(0, NULL, 0);
+    cr_digest_init(&s.digest);
     int *order = cr_alloc(sizeof(int) * (size_t)(n + 1), "order of tensors");
     int m = 0;
     for (int64_t bytes = 8; bytes >= 1; bytes /= 2)
@@ -132,6 +132,6 @@ cr_code cr_st_write(const char *path, const cr_st_out *v, int n, const cr_st_met
     cr_free(piece);
     cr_free(order);
     if (size) *size = s.size;
-    if (crc) *crc = s.crc;
+    if (digest) *digest = cr_digest_end(&s.digest);
     return code;
 }

@@ -1,6 +1,7 @@
 /*
  * state.c - the two small JSON files of a checkpoint: state.json (step, data position, schedules)
- * written and read, index.json read. 64-bit seeds are text: many JSON readers round large numbers.
+ * written and read, index.json read. Both are compared with their digests before anything in them
+ * is believed. 64-bit seeds are text: many JSON readers round large numbers.
  */
 #include "ckpt/ckpt_int.h"
 
@@ -51,14 +52,21 @@ void cr_ckpt_state_write(cr_buf *out, const cr_ckpt_state *s) {
     if (s->train_metrics) cr_jw_str(&w, "train_metrics", s->train_metrics);
     cr_jw_end(&w);
     cr_buf_char(out, '\n');
+    cr_ckpt_seal(out);
 }
 
 #define BAD(path, ...) cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(path), __VA_ARGS__)
 
-static cr_code read_json(const char *path, cr_json **out, cr_err *err) {
+static cr_code read_json(const char *path, const cr_manifest *m, cr_json **out, cr_err *err) {
     cr_buf text;
     cr_buf_init(&text);
+    int64_t size;
+    CR_TRY(cr_ckpt_file_size(path, &size, err));
     cr_code code = cr_file_read(path, CKPT_SMALL, &text, err);
+    if (code == CR_OK && m)
+        code = cr_manifest_content(m, path, text.data ? text.data : "", text.n, err);
+    else if (code == CR_OK && cr_ckpt_is_sealed(text.data ? text.data : "", text.n))
+        code = cr_ckpt_check_seal(path, text.data, text.n, err); /* in a folder of version 1 */
     if (code == CR_OK) {
         cr_err why;
         if (cr_json_parse(out, text.data, text.n, &why) != CR_OK)
@@ -147,9 +155,10 @@ static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ck
     return CR_OK;
 }
 
-cr_code cr_ckpt_state_read(cr_arena *a, const char *path, cr_ckpt_state *s, cr_err *err) {
+cr_code cr_ckpt_state_read(cr_arena *a, const char *path, const cr_manifest *m, cr_ckpt_state *s,
+                           cr_err *err) {
     cr_json *j = NULL;
-    CR_TRY(read_json(path, &j, err));
+    CR_TRY(read_json(path, m, &j, err));
     memset(s, 0, sizeof *s);
     cr_code code = fill_state(a, path, j, s, err);
     cr_json_free(j);
@@ -172,11 +181,13 @@ static cr_code fill_files(cr_arena *a, const char *path, const cr_json *j, ckpt_
         ckpt_file *o = &x->files[i];
         const char *name = cr_json_str(cr_json_get(f, "name"));
         const char *crc = cr_json_str(cr_json_get(f, "crc32"));
-        if (!plain_name(name) || !crc || strlen(crc) != 8 || strspn(crc, "0123456789abcdef") != 8)
+        bool old = x->version < CKPT_MANIFEST;
+        if (!plain_name(name) ||
+            (old && (!crc || strlen(crc) != 8 || strspn(crc, "0123456789abcdef") != 8)))
             return BAD(path, "entry %zu of 'files' is wrong; the checkpoint is damaged", i);
         CR_TRY(need_i64(path, f, "size", &o->size, err));
         o->name = cr_arena_strdup(a, name);
-        o->crc = (uint32_t)strtoul(crc, NULL, 16);
+        if (old) o->crc = (uint32_t)strtoul(crc, NULL, 16);
         x->n_files++;
     }
     return CR_OK;
@@ -194,7 +205,12 @@ static cr_code fill_tensors(cr_arena *a, const char *path, const cr_json *j, ckp
         if (!name || !shape || !cr_json_is_arr(shape) || cr_json_len(shape) > CR_ST_MAX_DIMS)
             return BAD(path, "entry %zu of 'tensors' is wrong; the checkpoint is damaged", i);
         cr_ckpt_info *o = &x->tensors[i];
+        const cr_json *parts = cr_json_get(t, "parts");
+        const char *file = parts && cr_json_is_arr(parts) && cr_json_len(parts) > 0
+                               ? cr_json_str(cr_json_get(cr_json_at(parts, 0), "file"))
+                               : NULL;
         o->name = cr_arena_strdup(a, name);
+        o->optimizer = file && cr_ckpt_is_optimizer(file);
         o->n_dims = (int)cr_json_len(shape);
         for (int d = 0; d < o->n_dims; d++)
             if (!cr_json_i64(cr_json_at(shape, (size_t)d), &o->shape[d]))
@@ -214,16 +230,21 @@ static cr_code fill_index(cr_arena *a, const char *path, const cr_json *j, ckpt_
     if (version > CKPT_VERSION)
         return BAD(path, "format version %lld; this crank reads up to %d, use a newer one",
                    (long long)version, CKPT_VERSION);
+    x->version = version;
     CR_TRY(fill_files(a, path, j, x, err));
     return fill_tensors(a, path, j, x, err);
 }
 
-cr_code cr_ckpt_index_read(cr_arena *a, const char *dir, ckpt_index *out, cr_err *err) {
+cr_code cr_ckpt_index_read(cr_arena *a, const char *dir, const cr_manifest *m, ckpt_index *out,
+                           cr_err *err) {
     char *path = cr_path_join(a, dir, CKPT_INDEX);
     cr_json *j = NULL;
-    CR_TRY(read_json(path, &j, err));
+    CR_TRY(read_json(path, m, &j, err));
     memset(out, 0, sizeof *out);
     cr_code code = fill_index(a, path, j, out, err);
     cr_json_free(j);
+    if (code == CR_OK && !m && out->version >= CKPT_MANIFEST)
+        code =
+            BAD(cr_path_join(a, dir, CR_MANIFEST), "the file is missing; damaged, copy it again");
     return code;
 }

@@ -19,19 +19,7 @@ const cr_opt cr_common_opts[] = {
 
 /* ---- the config ---- */
 
-static bool seed_given(const cr_config_opts *o) {
-    cr_config c;
-    cr_diag quiet;
-    cr_diag_init(&quiet);
-    /* what is wrong is said by the job itself */
-    bool given = cr_config_load(&c, o, &quiet) != CR_OK || !c.root || !c.root->train_config ||
-                 cr_conf_has(c.root->train_config, "seed");
-    cr_config_clear(&c);
-    cr_diag_clear(&quiet);
-    return given;
-}
-
-cr_code cr_args_config(cr_ui *ui, const cr_args *a, cr_config_opts *out) {
+void cr_args_config(const cr_args *a, cr_config_opts *out) {
     *out = (cr_config_opts){
         .path = a->pipeline_config_path,
         .model_dir = a->model_dir,
@@ -43,21 +31,6 @@ cr_code cr_args_config(cr_ui *ui, const cr_args *a, cr_config_opts *out) {
         .n_set = a->set.n,
         .accept_changed_features = a->accept_changed_features,
     };
-    const char *seed = getenv("TORCH_MANUAL_SEED");
-    if (!seed || !*seed || !out->path) return CR_OK;
-    uint64_t x;
-    if (!cr_parse_u64(seed, strlen(seed), &x))
-        return cr_ui_wrong(ui,
-                           "TORCH_MANUAL_SEED is '%s' and must be an integer of at least 0; "
-                           "correct it or unset it",
-                           seed);
-    if (seed_given(out)) return CR_OK;
-    const char **v = CR_NEW_N(&ui->arena, const char *, a->set.n + 1);
-    v[0] = cr_arena_printf(&ui->arena, "train_config.seed=%s", seed);
-    if (a->set.n) memcpy(v + 1, a->set.v, sizeof *v * (size_t)a->set.n);
-    out->set = v;
-    out->n_set = a->set.n + 1;
-    return CR_OK;
 }
 
 /* ---- commands ---- */

@@ -38,7 +38,7 @@ typedef struct cr_args {
     int64_t batch_size, predict_threads, debug_level, predict_steps;
     bool is_profiling;
     /* looking at things */
-    bool json, norms;
+    bool json, norms, verify;
     cr_opt_list checkpoints;
     int64_t sample_rows;
     const char *format;
@@ -160,9 +160,8 @@ void cr_ui_next(const cr_ui *ui, const char *fmt, ...) CR_PRINTF(2, 3);
 const char *cr_ui_quote(cr_ui *ui, const char *text);
 
 /* ---- args.c ---- */
-/* cr_args_config collects the config flags. With TORCH_MANUAL_SEED set, and no seed in the config,
- * that seed is added as a first --set. */
-CR_CHECKED cr_code cr_args_config(cr_ui *ui, const cr_args *a, cr_config_opts *out);
+/* cr_args_config collects the config flags. */
+void cr_args_config(const cr_args *a, cr_config_opts *out);
 /* cr_cmd_spec makes the spec of a command; tables has room for 3 and outlives the spec. */
 cr_opt_spec cr_cmd_spec(const cr_cmd *cmd, const cr_opt *tables[3], char prog[64]);
 /* cr_cmd_find finds a command by name or alias (- and _ are equal); NULL when there is none. */

@@ -130,7 +130,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         cr_args with = *a;
         with.pipeline_config_path = a->topic.v[1];
         with.model_dir = "."; /* nothing is written */
-        CR_TRY(cr_args_config(ui, &with, &o.config));
+        cr_args_config(&with, &o.config);
     }
     cr_bench b;
     cr_code code = cr_bench_run(&o, &b, &ui->diag);

@@ -5,7 +5,7 @@
 
 static const cr_opt opts[] = {
     CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
-               "config, model_dir or export; PATH without a flag means this"),
+               "config, model_dir, export or checkpoint; PATH without a flag means this"),
     CR_OPT_MODEL_DIR,
     CR_OPT_TRAIN_INPUT,
     CR_OPT_EVAL_INPUT,
@@ -25,7 +25,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         .json = a->json,
         .threads = (int)a->threads,
     };
-    CR_TRY(cr_args_config(ui, a, &o.config));
+    cr_args_config(a, &o.config);
     cr_buf out;
     cr_buf_init(&out);
     cr_code code = cr_check(&o, &out, &ui->diag);
@@ -45,8 +45,10 @@ static const char *const examples[] = {
 
 const cr_cmd cr_cmd_check = {
     .name = "check",
-    .help = "Find what is wrong with a config, its columns and its data, without training",
-    .about = "Also tells the memory that training needs. Exit code 0: no errors.\n",
+    .help = "Find what is wrong with a config, its data, or the files of a model, without training",
+    .about =
+        "Of a checkpoint, an export or a model_dir every byte is compared with the digests in\n"
+        "manifest.json first. Also tells the memory that training needs. Exit code 0: no errors.\n",
     .operand = "PATH",
     .operand_opt = "pipeline_config_path",
     .opts = opts,

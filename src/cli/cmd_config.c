@@ -27,7 +27,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     else if (strcmp(a->format, "yaml") != 0)
         return cr_ui_wrong(ui, "--format is '%s' and must be yaml or pbtxt", a->format);
     cr_config_opts o;
-    CR_TRY(cr_args_config(ui, a, &o));
+    cr_args_config(a, &o);
     cr_config c;
     cr_code code = cr_config_load(&c, &o, &ui->diag);
     if (code == CR_OK) {

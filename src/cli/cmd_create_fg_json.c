@@ -31,7 +31,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     cr_fg_json_opts o = {.fg_output_dir = a->fg_output_dir,
                          .reserves = a->reserves,
                          .remove_bucketizer = yes};
-    CR_TRY(cr_args_config(ui, a, &o.config));
+    cr_args_config(a, &o.config);
     int n = 0;
     CR_TRY(cr_create_fg_json(&o, &n, &ui->diag));
     cr_ui_findings(ui);

@@ -431,6 +431,7 @@ static cr_code run(cr_ui *ui, const cr_args *args) {
         char *path;
         code = cr_ckpt_resolve(&ui->arena, args->checkpoints.v[i], CR_NEED_ALL, &path, &err);
         if (code == CR_OK) code = cr_ckpt_open(&c[i], path, &err);
+        if (code == CR_OK) code = cr_ckpt_verify(c[i], NULL, &err);
     }
     finding *v = NULL;
     int n = 0, n_diff = 0;

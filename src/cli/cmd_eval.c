@@ -24,7 +24,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         .threads = (int)a->threads,
         .watch = cr_ui_watch(ui),
     };
-    CR_TRY(cr_args_config(ui, a, &o.config));
+    cr_args_config(a, &o.config);
     cr_eval_result *r = CR_NEW(&ui->arena, cr_eval_result);
     char checkpoint[1088] = "";
     double start = cr_now();

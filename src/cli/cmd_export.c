@@ -44,7 +44,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         .threads = (int)a->threads,
     };
     if (!o.embedding_dtype) CR_TRY(quant_emb(ui, &o.embedding_dtype));
-    CR_TRY(cr_args_config(ui, a, &o.config));
+    cr_args_config(a, &o.config);
     char checkpoint[1088] = "";
     cr_code code = cr_export(&o, checkpoint, &ui->diag);
     if (code != CR_OK) return code;

@@ -21,7 +21,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
                         .topk = a->topk,
                         .visualize = a->visualize,
                         .clear_variational_dropout = a->clear_variational_dropout};
-    CR_TRY(cr_args_config(ui, a, &o.config));
+    cr_args_config(a, &o.config);
     cr_select_result r;
     cr_code code = cr_feature_selection(&o, &r, &ui->diag);
     if (code == CR_OK) {

@@ -34,7 +34,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         .json = a->json,
         .put = put,
     };
-    CR_TRY(cr_args_config(ui, a, &o.config));
+    cr_args_config(a, &o.config);
     return cr_fg(&o, &ui->diag);
 }
 

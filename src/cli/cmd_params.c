@@ -17,6 +17,7 @@ static const cr_opt opts[] = {
                "checkpoint, model_dir (its newest), export or safetensors file"),
     CR_OPT_BOOL(norms, 0,
                 "read all values for norm, mean, least and largest; done anyway up to 64M values"),
+    CR_OPT_BOOL(verify, 0, "compare all values with their digests; done anyway when they are read"),
     CR_OPT_BOOL(json, 0, "print one JSON object"),
     CR_OPT_END,
 };
@@ -165,6 +166,8 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     stats *st = NULL;
     cr_code code = CR_OK;
     if (a->norms || values <= FEW_VALUES) st = CR_NEW_N(&ui->arena, stats, n + 1);
+    cr_ckpt_tell_old(c);
+    if (st || a->verify) code = cr_ckpt_verify(c, NULL, &err);
     for (int i = 0; i < n && st && code == CR_OK; i++)
         code = measure(c, cr_ckpt_at(c, i), &st[i], &err);
     if (code != CR_OK)

@@ -120,7 +120,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
                                "--pipeline_config_path FILE");
     CR_TRY(check_dataset_type(ui, a->dataset_type));
     CR_TRY(check_output(ui, a));
-    CR_TRY(cr_args_config(ui, a, &o.config));
+    cr_args_config(a, &o.config);
     cr_predict_result *r = CR_NEW(&ui->arena, cr_predict_result);
     cr_code code = cr_predict(&o, r, &ui->diag);
     if (code != CR_OK) return code;

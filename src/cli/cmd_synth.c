@@ -69,7 +69,7 @@ static cr_code check(cr_ui *ui, const cr_args *a) {
 static cr_code make(cr_ui *ui, const cr_args *a, cr_synth_opts *o) {
     cr_config_opts config;
     if (a->pipeline_config_path) {
-        CR_TRY(cr_args_config(ui, a, &config));
+        cr_args_config(a, &config);
         return cr_synth_for(&config, (int)a->threads, o, &ui->diag);
     }
     cr_err err;

@@ -134,7 +134,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     };
     if (a->log_json && !*a->log_json)
         return cr_ui_wrong(ui, "--log_json is empty; name a file, or - for standard output");
-    CR_TRY(cr_args_config(ui, a, &o.config));
+    cr_args_config(a, &o.config);
     CR_TRY(apply_autocast(ui, a, &o.config));
     cr_train_result *r = CR_NEW(&ui->arena, cr_train_result);
     cr_arena_init(&r->arena, 0);

@@ -104,7 +104,8 @@ static cr_code check_paths(cr_ui *ui, const cr_opt_spec *spec, cr_args *args) {
         return code;
     cr_config config;
     cr_config_opts opts;
-    if (!cr_scheme_len(args->pipeline_config_path) && cr_args_config(ui, args, &opts) == CR_OK) {
+    cr_args_config(args, &opts);
+    if (!cr_scheme_len(args->pipeline_config_path)) {
         (void)!cr_config_load(&config, &opts, &ui->diag);
         cr_config_clear(&config);
     }

@@ -7,6 +7,7 @@
 
 #include "run/col_stats.h"
 #include "run/run_int.h"
+#include "run/verify.h"
 
 typedef struct data_file {
     const char *path;
@@ -42,6 +43,8 @@ typedef struct finding {
 typedef struct report {
     job j;
     cr_diag *diag;
+    verified *files; /* of the folders that were looked at */
+    int n_files;
     sample samples[2];
     int n_samples;
     finding *findings;

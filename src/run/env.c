@@ -10,15 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/config.h"
+
 extern char **environ;
 
-#define ONE_SEED "all random numbers come from one seed; set TORCH_MANUAL_SEED or train_config.seed"
-#define ONE_PROCESS "one process holds all tables, so that nothing is divided between devices"
-#define NO_GPU      "crank runs models on CPUs as they are, and compiles nothing for GPUs"
-#define WHOLE       "an export is one folder with whole tables; --embedding_dtype says their type"
-#define NO_TILE     "a row of crank's predictions always holds its user features too"
-#define NO_ODPS                                                                                    \
-    "MaxCompute tables are not read in this version; export them to Parquet files first"
+#define ONE_SEED     "all random numbers come from one seed; set TORCH_MANUAL_SEED or train_config.seed"
+#define ONE_PROCESS  "one process holds all tables, so that nothing is divided between devices"
+#define NO_GPU       "crank runs models on CPUs as they are, and compiles nothing for GPUs"
+#define WHOLE        "an export is one folder with whole tables; --embedding_dtype says their type"
+#define NO_TILE      "a row of crank's predictions always holds its user features too"
+#define NO_ODPS      "MaxCompute tables are not read in this version; export them to Parquet files first"
 #define NO_KAFKA     "Kafka is not read in this version; write its messages to Parquet files first"
 #define NO_ONLINE    "exports beside the training are not in this version; run crank export instead"
 #define NO_FEATUREDB "nothing is uploaded to FeatureDB in this version"
@@ -30,13 +31,15 @@ const cr_env cr_envs[] = {
      NULL, false},
     {"LOG_LEVEL", CR_ENV_TEXT, NULL, NULL,
      "`DEBUG`, `INFO`, `WARNING` or `ERROR`; `--log_level` wins", NULL, false},
-    {"TORCH_MANUAL_SEED", CR_ENV_TEXT, NULL, NULL,
-     "the seed of a config that does not set `train_config.seed`", NULL, false},
-    {"USE_FARM_HASH_TO_BUCKETIZE", CR_ENV_BOOL, "use_farm_hash", NULL,
+    {"TORCH_MANUAL_SEED", CR_ENV_COUNT, "train_config.seed", NULL,
+     "the seed of a config that does not set `train_config.seed`; the config that training keeps "
+     "remembers it there",
+     NULL, false},
+    {"USE_FARM_HASH_TO_BUCKETIZE", CR_ENV_BOOL, "data_config.use_farm_hash", NULL,
      "`true`: `hash_bucket_size` uses FarmHash; the config that training keeps remembers it as "
      "`data_config.use_farm_hash`, which wins",
      NULL, false},
-    {"USE_RTP", CR_ENV_SWITCH, "use_rtp", NULL,
+    {"USE_RTP", CR_ENV_SWITCH, "data_config.use_rtp", NULL,
      "`1`: features and columns of a `sequence_feature` are named `group_name`, not `group__name`; "
      "the config that training keeps remembers it as `data_config.use_rtp`, which wins",
      NULL, false},
@@ -136,6 +139,7 @@ static const char *const must_be[] = {
     [CR_ENV_TEXT] = "",
     [CR_ENV_SWITCH] = "must be 0 or 1; set it to 1, or unset it",
     [CR_ENV_BOOL] = "must be true or false; set it to true, or unset it",
+    [CR_ENV_COUNT] = "must be an integer of at least 0; correct it or unset it",
     [CR_ENV_SHARE] = "must be a share of at least 0 and below 1; write 0.15 for 15 percent, or "
                      "unset it",
 };
@@ -146,9 +150,11 @@ static bool is_on(const cr_env *e, const char *value) {
 
 static bool is_right(const cr_env *e, const char *value) {
     double x;
+    uint64_t n;
     switch (e->kind) {
     case CR_ENV_SWITCH: return is_on(e, value) || strcmp(value, "0") == 0;
     case CR_ENV_BOOL: return is_on(e, value) || strcmp(value, "false") == 0;
+    case CR_ENV_COUNT: return cr_parse_u64(value, strlen(value), &n);
     case CR_ENV_SHARE: return cr_parse_f64(value, strlen(value), &x) && x >= 0 && x < 1;
     default: return true;
     }
@@ -210,16 +216,26 @@ void cr_env_check(cr_diag *diag) {
     cr_buf_clear(&names);
 }
 
+/* what the row's key is to say: as the environment has it, or the default of the key */
+static const char *kept_value(const cr_env *e, cr_arena *a) {
+    const char *value = getenv(e->name);
+    if (e->kind != CR_ENV_COUNT) return is_on(e, value) ? "true" : "false";
+    if (value && *value && is_right(e, value)) return cr_arena_strdup(a, value);
+    return cr_arena_printf(a, "%.0f", cr_msg_field(&cr_train_msg, strchr(e->key, '.') + 1)->num);
+}
+
 void cr_env_keep(cr_conf_doc *doc) {
-    cr_conf_node *data = cr_conf_find(doc->root, "data_config");
-    if (!data || data->kind != CR_NODE_MAP) return;
     for (const cr_env *e = cr_envs; e->name; e++) {
-        if (!e->key || cr_conf_find(data, e->key)) continue;
+        if (!e->key) continue;
+        const char *dot = strchr(e->key, '.'), *key = dot + 1;
+        cr_conf_node *map =
+            cr_conf_find(doc->root, cr_arena_strndup(&doc->arena, e->key, (size_t)(dot - e->key)));
+        if (!map || map->kind != CR_NODE_MAP || cr_conf_find(map, key)) continue;
         cr_loc at = {e->name, 1, 1};
         cr_conf_node *n = cr_conf_new(doc, CR_NODE_SCALAR, at);
-        n->text = is_on(e, getenv(e->name)) ? "true" : "false";
+        n->text = kept_value(e, &doc->arena);
         n->len = strlen(n->text);
-        cr_conf_push(doc, data, e->key, at, n);
+        cr_conf_push(doc, map, key, at, n);
     }
 }
 

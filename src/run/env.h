@@ -14,13 +14,14 @@ typedef enum cr_env_kind {
     CR_ENV_TEXT,   /* its reader checks it */
     CR_ENV_SWITCH, /* 0 or 1 */
     CR_ENV_BOOL,   /* true or false */
+    CR_ENV_COUNT,  /* an integer of at least 0 */
     CR_ENV_SHARE,  /* a number from 0 up to, but not including, 1 */
 } cr_env_kind;
 
 typedef struct cr_env {
     const char *name; /* NULL ends the table; a `*` at the end stands for any ending */
     cr_env_kind kind;
-    const char *key;    /* data_config's key that keeps the choice; NULL: none */
+    const char *key;    /* key of the config that keeps the choice: section.name; NULL: none */
     const char *idle;   /* this value asks for nothing, so it is not told; NULL: none such */
     const char *help;   /* what it means, no full stop */
     const char *unused; /* why it has no effect, and what has; NULL: it is used */
@@ -31,9 +32,9 @@ extern const cr_env cr_envs[];
 /* cr_env_check tells wrong values as errors (CR_EUSAGE) and variables that are set and have no
  * effect as warnings, one per cause. */
 void cr_env_check(cr_diag *diag);
-/* cr_env_keep writes into data_config what the environment decides about features, also when it
- * decides nothing: a model must be used with what it was trained with, whatever the environment
- * says then. A key that the config has stays as it is. */
+/* cr_env_keep writes into the config what the environment decides about features and the seed, also
+ * when it decides nothing: a model must be used, and its training must go on, with what it began
+ * with, whatever the environment says then. A key that the config has stays as it is. */
 void cr_env_keep(cr_conf_doc *doc);
 /* cr_env_on: does the environment turn this SWITCH or BOOL on? */
 bool cr_env_on(const char *name);

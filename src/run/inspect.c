@@ -1,7 +1,7 @@
 /*
- * inspect.c - `crank check`: everything that can be found wrong without a training step: config,
- * columns of every data set, the values of a sample of rows, labels against the losses, memory
- * against the machine.
+ * inspect.c - `crank check`: everything that can be found wrong without a training step: damaged
+ * files of checkpoints and exports, config, columns of every data set, the values of a sample of
+ * rows, labels against the losses, memory against the machine.
  */
 #include <math.h>
 #include <stdio.h>
@@ -332,6 +332,7 @@ static void tell_json(const report *r, cr_buf *out) {
     cr_jw w;
     cr_jw_init(&w, out);
     cr_jw_obj(&w, NULL);
+    cr_verify_json(r->files, r->n_files, &w);
     cr_jw_str(&w, "model", r->j.root->model_config->model.m->key);
     cr_jw_i64(&w, "features", r->j.features->n);
     cr_jw_i64(&w, "tables", r->j.model->n_tables);
@@ -379,43 +380,90 @@ static void tell_json(const report *r, cr_buf *out) {
     cr_buf_char(out, '\n');
 }
 
-cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
-    report r = {.diag = diag};
+/* an export goes where its data does not */
+static bool has_data(report *r, folder_kind kind, const char *paths) {
+    char **found;
+    size_t n;
+    if (kind != FOLDER_EXPORT ||
+        cr_glob(&r->j.cfg.arena, paths, r->j.reader->exts, &found, &n, NULL) == CR_OK)
+        return true;
+    cr_diag_add(r->diag, CR_SEV_NOTE, CR_OK, CR_NOWHERE,
+                "'%s' is not here, so the export's data was not looked at", paths);
+    return false;
+}
+
+/* the files of a folder that crank wrote, before they are used */
+static cr_code check_files(report *r, const cr_check_opts *o, folder_kind kind, cr_arena *a,
+                           cr_diag *diag) {
+    cr_err err;
+    cr_pool *pool;
+    if (cr_pool_new(&pool, o->threads > 0 ? o->threads : cr_cpu_count(), &err) != CR_OK)
+        return cr_diag_err(diag, &err);
+    cr_code code = cr_verify(o->config.path, kind, pool, a, &r->files, &r->n_files, diag);
+    cr_pool_free(pool);
+    return code;
+}
+
+static void tell_files(const report *r, bool json, cr_buf *out) {
+    if (!json) {
+        cr_verify_text(r->files, r->n_files, out);
+        return;
+    }
+    cr_jw w;
+    cr_jw_init(&w, out);
+    cr_jw_obj(&w, NULL);
+    cr_verify_json(r->files, r->n_files, &w);
+    cr_jw_end(&w);
+    cr_buf_char(out, '\n');
+}
+
+static cr_code check_job(report *r, const cr_check_opts *o, folder_kind kind, cr_buf *out,
+                         cr_diag *diag) {
     char path[1200];
     cr_config_opts c = o->config;
     cr_config_of_dir(&c, path);
     job_opts jo = {.config = &c, .threads = o->threads, .train = true, .with_labels = true};
-    cr_code code = cr_job_open(&r.j, &jo, diag);
-    if (code == CR_OK) {
-        const cr_root_conf *root = r.j.root;
-        int64_t want = o->sample_rows > 0 ? o->sample_rows : 10000;
-        if (*root->train_input_path)
-            r.samples[r.n_samples++] = (sample){.name = "train",
-                                                .key = "train_input_path",
-                                                .paths = root->train_input_path};
-        else
-            cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, CR_NOWHERE,
-                        "train_input_path is not set: the data was not looked at");
-        if (*root->eval_input_path)
-            r.samples[r.n_samples++] =
-                (sample){.name = "eval", .key = "eval_input_path", .paths = root->eval_input_path};
-        if (*root->eval_input_path) cr_job_check_best(&r.j, diag);
-        cr_job_check_ema(&r.j, diag);
-        cr_job_check_begin(&r.j, diag);
-        for (int i = 0; i < r.n_samples; i++)
-            read_sample(&r, &r.samples[i], want);
-        cr_doctor(&r);
-        measure(&r);
-        size_t before = diag->n_errors;
-        r.n_ops = cr_model_check_ops(r.j.model, diag);
-        r.bad_ops = diag->n_errors != before;
-        if (o->json)
-            tell_json(&r, out);
-        else
-            tell_text(&r, out);
-    }
+    CR_TRY(cr_job_open(&r->j, &jo, diag));
+    const cr_root_conf *root = r->j.root;
+    int64_t want = o->sample_rows > 0 ? o->sample_rows : 10000;
+    if (!*root->train_input_path)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, CR_NOWHERE,
+                    "train_input_path is not set: the data was not looked at");
+    else if (has_data(r, kind, root->train_input_path))
+        r->samples[r->n_samples++] =
+            (sample){.name = "train", .key = "train_input_path", .paths = root->train_input_path};
+    if (*root->eval_input_path && has_data(r, kind, root->eval_input_path))
+        r->samples[r->n_samples++] =
+            (sample){.name = "eval", .key = "eval_input_path", .paths = root->eval_input_path};
+    if (*root->eval_input_path) cr_job_check_best(&r->j, diag);
+    cr_job_check_ema(&r->j, diag);
+    cr_job_check_begin(&r->j, diag);
+    for (int i = 0; i < r->n_samples; i++)
+        read_sample(r, &r->samples[i], want);
+    cr_doctor(r);
+    measure(r);
+    size_t before = diag->n_errors;
+    r->n_ops = cr_model_check_ops(r->j.model, diag);
+    r->bad_ops = diag->n_errors != before;
+    if (!o->json) tell_files(r, false, out);
+    (o->json ? tell_json : tell_text)(r, out);
+    return CR_OK;
+}
+
+cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
+    report r = {.diag = diag};
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    folder_kind kind = cr_folder_kind(o->config.path);
+    cr_code code = kind == FOLDER_NONE ? CR_OK : check_files(&r, o, kind, &a, diag);
+    /* a checkpoint alone has no config; what stands in damaged files is not worth a look */
+    if (code == CR_OK && kind != FOLDER_CHECKPOINT)
+        (void)!check_job(&r, o, kind, out, diag);
+    else
+        tell_files(&r, o->json, out);
     cr_diag_sort(diag);
     code = cr_diag_code(diag);
     cr_job_close(&r.j);
+    cr_arena_clear(&a);
     return code;
 }

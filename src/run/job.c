@@ -14,6 +14,7 @@
 #include "kern/kern.h"
 #include "run/env.h"
 #include "run/run_int.h"
+#include "run/verify.h"
 
 volatile int cr_stop_requested;
 
@@ -26,6 +27,7 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
     memset(c, 0, sizeof(*c));
     cr_arena_init(&c->arena, 0);
     cr_conf_doc_init(&c->doc);
+    CR_TRY(cr_verify_config(o->path, diag));
     CR_TRY(cr_conf_load(&c->doc, o->path, diag));
     const struct {
         const char *key, *value, *flag;
@@ -48,8 +50,7 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
         v->text = cr_arena_strdup(&c->doc.arena, o->fine_tune_checkpoint);
         v->len = strlen(v->text);
         for (size_t i = 0; i < train->n; i++)
-            if (cr_conf_key_is(train, train->v[i].key, "fine_tune_checkpoint"))
-                train->v[i].val = v;
+            if (cr_conf_key_is(train, train->v[i].key, "fine_tune_checkpoint")) train->v[i].val = v;
         if (cr_conf_find(train, "fine_tune_checkpoint") != v)
             cr_conf_push(&c->doc, train, "fine_tune_checkpoint", at, v);
     }
@@ -301,9 +302,9 @@ cr_code cr_job_same_meaning(const job *j, const cr_ckpt *c, bool fine_tune, cr_d
     cr_arena a;
     cr_arena_init(&a, 0);
     const cr_feature_order *v = orders(j, &a, &n_orders);
-    cr_code code = cr_features_same_meaning(
-        j->features, j->root->data_config, v, n_orders, cr_ckpt_features(c), cr_ckpt_path(c),
-        accepted ? CR_SEV_WARN : CR_SEV_ERROR, &n, diag);
+    cr_code code = cr_features_same_meaning(j->features, j->root->data_config, v, n_orders,
+                                            cr_ckpt_features(c), cr_ckpt_path(c),
+                                            accepted ? CR_SEV_WARN : CR_SEV_ERROR, &n, diag);
     cr_arena_clear(&a);
     return code;
 }

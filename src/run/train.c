@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "conf/conf.h"
@@ -41,8 +42,8 @@ typedef struct loop {
     cr_profile *prof;       /* NULL: none */
     counter counter;        /* of what features met */
     early_stop patience;
-    bool eval_missed; /* the checkpoint's evaluation was cut off before it was recorded */
-    cr_ckpt_lock *lock;     /* of model_dir */
+    bool eval_missed;   /* the checkpoint's evaluation was cut off before it was recorded */
+    cr_ckpt_lock *lock; /* of model_dir */
 } loop;
 
 /* ---- start ---- */
@@ -97,17 +98,23 @@ static void measure_files(loop *l) {
     }
 }
 
+static cr_code write_text(const loop *l, const char *name, const char *text, size_t n,
+                          cr_manifest *m, cr_err *err) {
+    cr_manifest_add(m, name, (int64_t)n, cr_digest_of(text, n));
+    return cr_file_write(cr_path_join(&l->res->arena, l->c->model_dir, name), text, n, err);
+}
+
 static cr_code write_config(loop *l, cr_err *err) {
-    cr_arena *a = &l->j.cfg.arena;
     cr_buf b;
+    cr_manifest *m = cr_manifest_new();
     cr_buf_init(&b);
     cr_conf_print(&b, &cr_root_msg, l->j.cfg.doc.root, CR_SYNTAX_PBTXT);
-    cr_code code =
-        cr_file_write(cr_path_join(a, l->c->model_dir, "pipeline.config"), b.data, b.n, err);
-    cr_buf_clear(&b);
+    cr_code code = write_text(l, "pipeline.config", b.data, b.n, m, err);
     if (code == CR_OK)
-        code = cr_file_write(cr_path_join(a, l->c->model_dir, "version"), CR_VERSION "\n",
-                             strlen(CR_VERSION) + 1, err);
+        code = write_text(l, "version", CR_VERSION "\n", strlen(CR_VERSION) + 1, m, err);
+    if (code == CR_OK) code = cr_manifest_write(m, l->c->model_dir, err);
+    cr_manifest_free(m);
+    cr_buf_clear(&b);
     return code;
 }
 

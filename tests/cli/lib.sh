@@ -10,6 +10,9 @@
 #   skip WHY              this machine cannot run the case
 #   is_there / is_gone P  a path exists or not
 #   fail TEXT             the case fails
+#   flip FILE OFFSET      flips one bit of the byte at OFFSET; the same call again puts it back
+#   old_version DIR       makes a checkpoint or an export one of format version 1: checksums of weights
+#                         in index.json, no manifest.json
 #   pq_make [-c] OUT SCHEMA [ROWS PER GROUP]   a Parquet file from rows on stdin (tests/pq_make.h)
 # and the small data set and config that most cases use: tiny_data, tiny_config; tiny_parquet makes
 # train.parquet, eval.parquet and tiny_pq.yaml, which reads them, of tiny_data and tiny.yaml.
@@ -97,6 +100,23 @@ same_weights() { # same_weights MODEL_DIR_A MODEL_DIR_B
         n=$((n + 1))
     done
     [ $n -ge 2 ] || fail "$a holds $n safetensors files; weights and optimizer state were expected"
+}
+
+flip() {
+    byte=$(od -An -tu1 -j"$2" -N1 "$1" | tr -d ' ')
+    # shellcheck disable=SC2059
+    printf "\\$(printf %03o $(((byte & ~(1 << ($2 % 8))) | (~byte & (1 << ($2 % 8))))))" |
+        dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+old_version() {
+    rm "$1/manifest.json"
+    sed 's/"format_version": *2/"format_version": 1/' "$1/index.json" >"$CASE_DIR/index"
+    for f in "$1"/*.safetensors; do
+        crc=$(gzip -1 -c "$f" | tail -c 8 | od -An -tx4 -N4 | tr -d ' ')
+        sed "s/\(\"name\": *\"$(basename "$f")\", *\"size\": *[0-9]*\)}/\1, \"crc32\": \"$crc\"}/" "$CASE_DIR/index" >"$CASE_DIR/index2"
+        mv "$CASE_DIR/index2" "$CASE_DIR/index"
+    done
+    cp "$CASE_DIR/index" "$1/index.json"
 }
 
 # train.csv (and eval.csv): label,user,item,tags,price; the label depends on user and item

@@ -594,7 +594,7 @@ static const sample basic[] = {
 };
 
 #define PAGES  {.codec = CR_PQ_SNAPPY, .page_bytes = 256}
-#define GROUPS {.codec = CR_PQ_ZSTD, .group_rows = 100, .crc = true}
+#define GROUPS {.codec = CR_PQ_ZSTD, .group_rows = 100}
 #define BARE   {.codec = CR_PQ_ZSTD, .no_dict = true, .no_stats = true}
 #define ZSTD   {.codec = CR_PQ_ZSTD}
 /* for both page versions */
@@ -666,7 +666,7 @@ int main(int argc, char **argv) {
                 sample s = basic[i];
                 s.o = (cr_pq_write_opts){.codec = (cr_pq_codec)c,
                                          .page_version = version,
-                                         .crc = c % 2};
+                                         .no_crc = c % 2 == 0};
                 write_one(argv[1], &s, codecs[c], list);
             }
         for (size_t i = 0; i < sizeof special / sizeof *special; i++) {

@@ -9,7 +9,6 @@
  * added take less than its values do; the first page that does not ends it for this chunk.
  */
 #include <string.h>
-#include <zlib.h>
 
 #include "data/parquet/decode_int.h"
 #include "data/parquet/encode_int.h"
@@ -286,8 +285,9 @@ cr_code cr_pq_col_put_page(cr_pq_writer *w, const cr_pq_col *c, cr_pq_page_head 
         return cr_pq_col_fail(w, c, err,
                               "a page of 2 GiB is the largest that can be; write shorter rows");
     h->size = (int32_t)body->n;
-    h->has_crc = w->opts.crc;
-    if (h->has_crc) h->crc = (uint32_t)crc32(0, (const Bytef *)body->data, (uInt)body->n);
+    h->has_crc = !w->opts.no_crc;
+    if (h->has_crc)
+        h->crc = cr_pq_kern_for(cr_cpu_level_max())->crc((const uint8_t *)body->data, body->n);
     cr_buf_reset(&w->head);
     cr_pq_put_page_head(&w->head, h);
     CR_TRY(reserve(out, w->head.n + body->n, err));

@@ -334,7 +334,7 @@ typedef struct cr_pq_write_opts {
     size_t page_bytes;      /* 0: 1 MiB */
     int page_version;       /* 1 or 2; 0: 1, which everybody reads */
     bool no_dict, no_stats; /* dictionaries are used where they make the file smaller */
-    bool crc;
+    bool no_crc;  /* pages carry a checksum, which readers may compare */
     bool no_sync; /* do not wait until the disk has it: for files that can be made again */
     const cr_pq_pair *pairs;
     int n_pairs;

@@ -69,6 +69,7 @@ sed 's/feature_names: \[name, city, price\]/feature_names: [city, name, price]/'
 changed "o.yaml:20:...: feature group 'all': feature_names is city, name, price here, but m/model.ckpt-... was made with name, city, price; ..." crank eval o.yaml
 # features of a later version may mean more than this one can compare
 cp -r "$(newest m)" later
+old_version later
 sed -i 's/"format": *1/"format": 2/' later/features.json
 run crank eval f.yaml --checkpoint_path later -q
 ends 1
@@ -93,3 +94,17 @@ is_gone p2
 
 # training does not go on with other features either
 changed "...feature 'price': boundaries is ..." crank train b.yaml --continue_train --set train_config.num_epochs=3
+
+# what the environment decides is in the config that training keeps, also when it decides nothing
+has m/pipeline.config '  seed: 2026' || fail "the config that is kept does not say the seed"
+run env TORCH_MANUAL_SEED=7 crank train f.yaml --model_dir s -q
+ends 0
+has s/pipeline.config '  seed: 7' || fail "TORCH_MANUAL_SEED is not in the config"
+run env TORCH_MANUAL_SEED=8 crank train s/pipeline.config --continue_train --set train_config.num_epochs=3 -q
+ends 0
+has s/pipeline.config '  seed: 7' || fail "another environment changed the seed of a run that goes on"
+run env TORCH_MANUAL_SEED=8 crank config f.yaml --set train_config.seed=9
+has_out '  seed: 9'
+run env TORCH_MANUAL_SEED=x crank train f.yaml --model_dir t
+ends 2
+has_err "TORCH_MANUAL_SEED: the environment says 'x', but it must be an integer of at least 0; correct it or unset it"

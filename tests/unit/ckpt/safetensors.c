@@ -47,9 +47,9 @@ static const cr_st_meta sample_meta[] = {{"format", "x"}, {"with \"quotes\"", "l
 TEST(round_trip) {
     char *path = path_of("a.safetensors");
     int64_t size;
-    uint32_t crc;
+    uint64_t digest;
     cr_err err;
-    CHECK_INT(cr_st_write(path, sample, 5, sample_meta, 2, &size, &crc, &err), CR_OK);
+    CHECK_INT(cr_st_write(path, sample, 5, sample_meta, 2, &size, &digest, &err), CR_OK);
     int64_t on_disk;
     CHECK_INT(cr_file_size(path, &on_disk, &err), CR_OK);
     CHECK_INT(on_disk, size);

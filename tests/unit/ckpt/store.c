@@ -182,6 +182,8 @@ TEST(without_index) {
     CHECK_INT(cr_rename(p, q, &err), CR_OK);
     CHECK(unlink(cr_path_join(&arena, q, "index.json")) == 0);
     CHECK(unlink(cr_path_join(&arena, q, "state.json")) == 0);
+    CHECK_INT(load(q, &b), CR_ERUN); /* the manifest says that there was one */
+    CHECK(unlink(cr_path_join(&arena, q, "manifest.json")) == 0);
     CHECK_INT(load(q, &b), CR_OK);
     CHECK(model_equal(&a, &b));
     char *found;
@@ -321,7 +323,7 @@ TEST(damage) {
     CHECK_STR(path, ckpt_path(dir, 100));
     cr_ckpt *c;
     CHECK_INT(cr_ckpt_open(&c, ckpt_path(dir, 400), &err), CR_ERUN);
-    CHECK_INT(cr_ckpt_open(&c, ckpt_path(dir, 500), &err), CR_EIO);
+    CHECK_INT(cr_ckpt_open(&c, ckpt_path(dir, 500), &err), CR_ERUN);
     CHECK_INT(cr_ckpt_open(&c, ckpt_path(dir, 200), &err), CR_ERUN);
     /* one flipped bit: same size, wrong checksum; nothing is loaded */
     flip_byte(cr_path_join(&arena, ckpt_path(dir, 100), "model-00001-of-00001.safetensors"), -3);
@@ -351,11 +353,14 @@ TEST(hostile_index) {
     model_init(&a, 1);
     CHECK_INT(save(dir, 1, &a, 0, &err), CR_OK);
     char *index = cr_path_join(&arena, ckpt_path(dir, 1), "index.json");
+    /* without a manifest, as version 1 has it, nothing but the reader stands in the way */
+    CHECK(unlink(cr_path_join(&arena, ckpt_path(dir, 1), "manifest.json")) == 0);
     static const char *const texts[] = {
         "",
         "[]",
         "{}",
         "{\"format\":\"crank-checkpoint\",\"format_version\":2,\"files\":[],\"tensors\":[]}",
+        "{\"format\":\"crank-checkpoint\",\"format_version\":3,\"files\":[],\"tensors\":[]}",
         "{\"format\":\"crank-checkpoint\",\"format_version\":1,\"files\":3,\"tensors\":[]}",
         "{\"format\":\"crank-checkpoint\",\"format_version\":1,\"tensors\":[],\"files\":"
         "[{\"name\":\"../x\",\"size\":1,\"crc32\":\"00000000\"}]}",

@@ -245,7 +245,7 @@ static bool make_file(const char *path, cr_pq_codec codec, int version, bool no_
                                 .page_bytes = 3000,
                                 .page_version = version,
                                 .no_dict = no_dict,
-                                .crc = version == 1};
+                                .no_crc = version != 1};
     bool good = cr_pq_schema_finish(&m, &arena, &err) == CR_OK &&
                 cr_pq_writer_new(&w, path, &m, &o, &err) == CR_OK &&
                 cr_pq_write(w, v, &err) == CR_OK && cr_pq_writer_finish(w, &err) == CR_OK;

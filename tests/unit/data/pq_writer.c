@@ -103,7 +103,7 @@ TEST(every_type_codec_and_page_version) {
             cr_pq_write_opts o = {.codec = codecs[c],
                                   .page_version = 1 + k / 2,
                                   .no_dict = k % 2,
-                                  .crc = c % 2 == 0,
+                                  .no_crc = c % 2 != 0,
                                   .group_rows = 200,
                                   .page_bytes = 600};
             round_trip(&t, &o, 500);
@@ -157,7 +157,7 @@ TEST(random_shapes) {
         cr_pq_write_opts o = {.codec = pq_below(&pick, 2) ? CR_PQ_SNAPPY : CR_PQ_RAW,
                               .page_version = 1 + (int)pq_below(&pick, 2),
                               .no_dict = pq_below(&pick, 4) == 0,
-                              .crc = pq_below(&pick, 2),
+                              .no_crc = pq_below(&pick, 2),
                               .group_rows = 1 + pq_below(&pick, 5000),
                               .group_bytes = (size_t)(1000 + pq_below(&pick, 200000)),
                               .page_bytes = (size_t)(64 + pq_below(&pick, 20000))};
