@@ -20,6 +20,7 @@ typedef struct binder {
     cr_arena *arena;
     cr_diag *diag;
     cr_map warned;   /* GPU fields that have had their warning */
+    cr_syntax from;  /* of the whole tree: edits from the command line do not change it */
     const char *own; /* cr_conf_bind_own: the key in front; NULL: part of the schema */
     int refused;     /* > 0: inside a block that was refused as a whole: its keys and values are
                         checked, but that parts of it are not available is not told again */
@@ -668,6 +669,7 @@ static void *bind_msg(binder *b, const cr_msg *msg, const cr_conf_node *node, cr
     self->msg = msg;
     self->node = node;
     self->at = at;
+    self->from = b->from;
     int n = 0;
     for (; msg->fields[n].name; n++) {
         const cr_field *f = &msg->fields[n];
@@ -694,6 +696,7 @@ static void *bind_msg(binder *b, const cr_msg *msg, const cr_conf_node *node, cr
 void *cr_conf_bind_own(cr_arena *arena, const cr_msg *msg, const char *key,
                        const cr_conf_node *node, cr_diag *diag) {
     binder b = {.arena = arena, .diag = diag, .own = key};
+    if (node) b.from = node->from;
     cr_map_init(&b.warned);
     void *self = bind_msg(&b, msg, node, node ? node->at : CR_NOWHERE, NULL, 0);
     cr_map_clear(&b.warned);

@@ -26,6 +26,15 @@ void cr_conf_print(cr_buf *out, const cr_msg *root, const cr_conf_node *node, cr
  * for the same value, given or default, in any syntax. For comparisons and messages. */
 void cr_conf_value(cr_buf *out, const void *conf, const cr_field *f);
 
+#define CR_CONF_SAY 256
+/* cr_conf_say writes `key: value` for a message, in the syntax of the file that conf, any bound
+ * struct, came from; returns out. The value is YAML's flow style: 1, NAME, "text", [1, 2], {a: 1}.
+ * Of a dotted path the last key is written and the rest follows: "fg_mode: FG_DAG in data_config".
+ * CR_SAY brings its own room. */
+const char *cr_conf_say(char out[CR_CONF_SAY], const void *conf, const char *path,
+                        const char *text);
+#define CR_SAY(conf, path, text) cr_conf_say((char[CR_CONF_SAY]){0}, conf, path, text)
+
 #define CR_CONF_NEAR 160
 /* cr_conf_help writes help for a dotted key path ("train_config.num_steps") or for a message or
  * member name ("deepfm", "TrainConfig"). Returns false, with `near` set to the nearest name or path

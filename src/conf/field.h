@@ -24,8 +24,9 @@ typedef struct cr_conf_base {
     const cr_msg *msg;
     const cr_conf_node *node; /* NULL: nothing given, all defaults */
     cr_loc at;                /* where the message was named: its key, or its item in a list */
-    uint64_t set;             /* bit i: field i of the table was given (and could be read) */
-    uint64_t refused;         /* bit i: it was given, and what is wrong with it has been told */
+    cr_syntax from;   /* how the user's file is written, for messages that show config text */
+    uint64_t set;     /* bit i: field i of the table was given (and could be read) */
+    uint64_t refused; /* bit i: it was given, and what is wrong with it has been told */
 } cr_conf_base;
 
 typedef enum cr_ftype {

@@ -315,10 +315,10 @@ static const int32_t *map_header(cr_source *s, const header *h, const char *path
         }
         const char *near = cr_nearest(w->name, unused_name, &(unused){h, s});
         if (!near) near = cr_nearest(w->name, nth_name, h);
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
-                    "%s has no column '%s', which %s needs; %s%s%s", w->at.path ? path : "it",
-                    w->name, w->why ? w->why : "the config", near ? "did you mean '" : "",
-                    near ? near : unused_names(s, h), near ? "'?" : "");
+        char cure[CR_WANT_CURE];
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at, "%s has no column '%s', which %s needs; %s",
+                    w->at.path ? path : "it", w->name, w->why ? w->why : "the config",
+                    cr_want_cure(cure, w, near, unused_names(s, h)));
     }
     return col;
 }
@@ -337,10 +337,10 @@ static const int32_t *map_fields(cr_source *s, cr_diag *diag) {
             continue;
         }
         const char *near = cr_nearest(w->name, nth_field, c);
+        char cure[CR_WANT_CURE];
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, w->at,
-                    "data_config.input_fields has no column '%s', which %s needs; %s%s%s", w->name,
-                    w->why ? w->why : "the config", near ? "did you mean '" : "add it",
-                    near ? near : "", near ? "'?" : "");
+                    "data_config.input_fields has no column '%s', which %s needs; %s", w->name,
+                    w->why ? w->why : "the config", cr_want_cure(cure, w, near, "add it"));
     }
     return col;
 }

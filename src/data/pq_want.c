@@ -164,12 +164,11 @@ static bool place(cr_pqs_wants *w, int i, const cr_pq_meta *m, const char *path,
     char type[200];
     int node = cr_pq_find(m, x->name);
     if (node < 0) {
-        const char *near = near_name(w, m, x->name);
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
-                    "%s has no column '%s', which %s needs; %s%s%s", x->at.path ? path : "it",
-                    x->name, why_of(x),
-                    near ? "did you mean '" : "`crank parquet` shows its columns", near ? near : "",
-                    near ? "'?" : "");
+        char cure[CR_WANT_CURE];
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at, "%s has no column '%s', which %s needs; %s",
+                    x->at.path ? path : "it", x->name, why_of(x),
+                    cr_want_cure(cure, x, near_name(w, m, x->name),
+                                 "`crank parquet` shows its columns"));
         return false;
     }
     if (n_named(m, x->name) > 1) {

@@ -27,11 +27,17 @@ typedef enum cr_want_form {
 /* One column a run needs. type -1: as the file has it (CSV: text). */
 typedef struct cr_want {
     const char *name;
-    int type;        /* cr_coltype or -1 */
-    const char *why; /* for messages: "feature 'age'", "label_fields" */
-    cr_loc at;       /* who asked for it in the config */
+    int type;         /* cr_coltype or -1 */
+    const char *why;  /* for messages: "feature 'age'", "label_fields" */
+    cr_loc at;        /* who asked for it in the config */
+    const char *cure; /* what else to do when there is no such column; NULL: nothing */
     cr_want_form form;
 } cr_want;
+#define CR_WANT_CURE 512
+/* cr_want_cure writes what to do when there is no such column; near: a name like it, NULL: none,
+ * then `otherwise` is said. Returns out. */
+const char *cr_want_cure(char out[CR_WANT_CURE], const cr_want *w, const char *near,
+                         const char *otherwise);
 
 /* What a column holds: a single value, a list, a list of lists, a map; or whatever was stored. */
 typedef struct cr_colkind {

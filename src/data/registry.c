@@ -1,6 +1,7 @@
 /*
- * registry.c - every reader crank knows, in alphabetical order.
+ * registry.c - every reader crank knows, in alphabetical order, and what readers say alike.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "data/reader.h"
@@ -40,4 +41,14 @@ const cr_reader_type *cr_reader_find(const char *dataset_type) {
         if (strcmp((*r)->name, dataset_type) == 0) return *r;
     }
     return NULL;
+}
+
+const char *cr_want_cure(char out[CR_WANT_CURE], const cr_want *w, const char *near,
+                         const char *otherwise) {
+    if (near)
+        snprintf(out, CR_WANT_CURE, "did you mean '%s'?%s%s", near, w->cure ? " Or, " : "",
+                 w->cure ? w->cure : "");
+    else
+        snprintf(out, CR_WANT_CURE, "%s", w->cure ? w->cure : otherwise);
+    return out;
 }

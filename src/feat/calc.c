@@ -210,7 +210,7 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
     }
     if (kind == CR_END_NUMBER) set_norm(op, f, c, arena, NULL);
     cr_feature *end = CR_NEW(arena, cr_feature);
-    *end = (cr_feature){.name = f->name, .at = f->at, .seq = f->seq};
+    *end = (cr_feature){.name = f->name, .at = f->at, .seq = f->seq, .raw_cure = f->raw_cure};
     if (!cr_fg_by_name(data)) end->place = cr_arena_printf(arena, "feature '%s'", f->name);
     if (kind == CR_END_NUMBER) {
         op->dim = dim > 0 ? dim : 1;

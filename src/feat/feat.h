@@ -75,11 +75,12 @@ struct cr_feature {
     /* input columns, and where the output lies in a batch */
     const char **columns;
     int n_columns;
-    const char *place;  /* what messages call the values it reads: column 'a', feature 'b' */
-    const int *col_idx; /* of the inputs in the chunk */
-    int slot;           /* sparse: index into batch->sparse; dense sequence: into dense_seq */
-    int64_t dense_off;  /* dense: first float in a row of batch->dense */
-    const cr_seq *seq;  /* set before build; NULL: no sequence */
+    const char *raw_cure; /* of values that are no ids: see cr_encoded_cure; NULL: none */
+    const char *place;    /* what messages call the values it reads: column 'a', feature 'b' */
+    const int *col_idx;   /* of the inputs in the chunk */
+    int slot;             /* sparse: index into batch->sparse; dense sequence: into dense_seq */
+    int64_t dense_off;    /* dense: first float in a row of batch->dense */
+    const cr_seq *seq;    /* set before build; NULL: no sequence */
     const bool *is_seq; /* sequence: per column, is it one (else a value for all steps of its row);
                            NULL: all are */
     bool spread;        /* sequence: an input of one step stands for all steps of its row */
@@ -206,8 +207,8 @@ typedef struct cr_feature_order {
 void cr_features_meaning(const cr_features *fs, const cr_data_conf *data,
                          const cr_feature_order *orders, int n_orders, cr_buf *out);
 /* cr_features_same_meaning compares the features with such a text `was`, which the model at `path`
- * holds: each difference is a message of severity sev at its place in the config, and counted in *n.
- * Features and orders that only one side has are left to the comparison of parameters. */
+ * holds: each difference is a message of severity sev at its place in the config, and counted in
+ * *n. Features and orders that only one side has are left to the comparison of parameters. */
 CR_CHECKED cr_code cr_features_same_meaning(const cr_features *fs, const cr_data_conf *data,
                                             const cr_feature_order *orders, int n_orders,
                                             const char *was, const char *path, cr_sev sev, int *n,

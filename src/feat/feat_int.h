@@ -42,6 +42,11 @@ cr_loc cr_at_char(const void *conf, const char *field, size_t pos);
 bool cr_fg_encoded(const cr_data_conf *data);
 /* does a feature's column have its own name? (FG_NONE, FG_BUCKETIZE) */
 bool cr_fg_by_name(const cr_data_conf *data);
+/* cr_encoded_cure: what to do when FG_NONE finds raw values in the feature's column though its
+ * config says how to make ids of them; NULL: another mode, or it says nothing of that.
+ * cr_encoded_check warns of all keys that FG_NONE does not apply, in one line. */
+const char *cr_encoded_cure(const cr_feature *f, const cr_data_conf *data, cr_arena *arena);
+void cr_encoded_check(const cr_features *fs, const cr_data_conf *data, cr_diag *diag);
 /* line number of a row for cr_bad_add, 0: unknown */
 static inline int64_t cr_line_of(const cr_chunk *c, int64_t row) {
     return c->lines ? c->lines[row] : 0;

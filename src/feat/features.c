@@ -24,7 +24,7 @@ typedef struct builder {
 } builder;
 
 /* index of a column among those to read; adds it when it is new */
-static int want(builder *b, const char *name, const char *why, cr_loc at) {
+static int want(builder *b, const char *name, const char *why, const char *cure, cr_loc at) {
     cr_features *fs = b->fs;
     int64_t i = cr_map_get(&b->wants, name, strlen(name), -1);
     if (i >= 0) return (int)i;
@@ -35,8 +35,8 @@ static int want(builder *b, const char *name, const char *why, cr_loc at) {
         fs->want = v;
         b->cap_want = cap;
     }
-    fs->want[fs->n_want] =
-        (cr_want){.name = cr_arena_strdup(b->arena, name), .type = -1, .why = why, .at = at};
+    fs->want[fs->n_want] = (cr_want){
+        .name = cr_arena_strdup(b->arena, name), .type = -1, .why = why, .at = at, .cure = cure};
     cr_map_put(&b->wants, name, strlen(name), fs->n_want);
     return fs->n_want++;
 }
@@ -101,6 +101,7 @@ static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf
     cr_map_put(&b->names, f->name, strlen(f->name), fs->n);
     fs->v[fs->n++] = f;
     f->stub = cr_conf_flag(f->conf, "stub_type");
+    f->raw_cure = cr_encoded_cure(f, b->data, b->arena);
     f->type->build(f, f->conf, b->data, b->arena, b->diag);
     if (f->seq) check_sequence(b, f);
     if (f->stub) { /* no part of a batch; with given columns nobody reads it */
@@ -126,7 +127,7 @@ static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf
     for (int k = 0; k < f->n_columns; k++)
         idx[k] = strncmp(f->columns[k], CR_FROM_FEATURE, sizeof(CR_FROM_FEATURE) - 1) == 0
                      ? -1 /* cr_dag_make knows */
-                     : want(b, f->columns[k], why,
+                     : want(b, f->columns[k], why, f->raw_cure,
                             cr_conf_at(f->conf, by_name ? "feature_name" : "expression"));
     f->col_idx = idx;
 }
@@ -159,7 +160,7 @@ static void want_list(builder *b, const cr_data_conf *data, const char *field, c
     *cols = CR_NEW_N(b->arena, int, names->n + 1);
     for (int64_t i = 0; i < names->n; i++) {
         (*out)[i] = names->v[i];
-        (*cols)[i] = want(b, names->v[i], field, cr_conf_at_item(data, field, i));
+        (*cols)[i] = want(b, names->v[i], field, NULL, cr_conf_at_item(data, field, i));
     }
     *n = (int)names->n;
 }
@@ -195,12 +196,13 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
     fs->reserved_col = CR_NEW_N(arena, int, n_reserved + 1);
     int n_values = fs->n_want; /* the others are wanted as they are stored and nothing else */
     for (int i = 0; i < n_reserved; i++) {
-        int k = fs->reserved_col[i] = want(&b, reserved[i], "--reserved_columns", CR_NOWHERE);
+        int k = fs->reserved_col[i] = want(&b, reserved[i], "--reserved_columns", NULL, CR_NOWHERE);
         fs->want[k].form = k < n_values ? CR_WANT_VALUES_STORED : CR_WANT_STORED;
     }
     fs->n_reserved = n_reserved;
     cr_dag_make(fs, arena, diag);
     check_inputs(fs, diag);
+    cr_encoded_check(fs, data, diag);
     if (with_labels) cr_mask_make(fs, data, diag);
     cr_map_clear(&b.wants);
     cr_map_clear(&b.names);
@@ -318,8 +320,9 @@ void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag) 
             const char *needs = kind->nulls ? NULL : cr_seq_refuses(f, k, kind);
             if (needs)
                 cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, f->at,
-                            "column '%s' holds %s; feature '%s' needs %s%s", f->columns[k],
-                            kind->text, f->name, f->seq ? "in each step " : "", needs);
+                            "column '%s' holds %s; feature '%s' needs %s%s%s%s", f->columns[k],
+                            kind->text, f->name, f->seq ? "in each step " : "", needs,
+                            f->raw_cure ? "; or, " : "", f->raw_cure ? f->raw_cure : "");
         }
     }
     check_numbers(fs, fs->label_col, fs->labels, fs->n_labels, "label", kinds, diag);

@@ -173,8 +173,9 @@ static void missing(sink *s) {
 static void bad_value(sink *s, int64_t row, int64_t row_start, const char *p, size_t n,
                       const char *why) {
     char show[80];
-    cr_bad_add(s->out->bad, row, cr_line_of(s->chunk, row), "%s, value '%s': %s", s->f->place,
-               cr_show(show, p, n), why);
+    const char *cure = s->m->kind == CR_IDS_ENCODED ? s->f->raw_cure : NULL;
+    cr_bad_add(s->out->bad, row, cr_line_of(s->chunk, row), "%s, value '%s': %s%s%s", s->f->place,
+               cr_show(show, p, n), why, cure ? "; " : "", cure ? cure : "");
     s->n = row_start;
     s->n_bad++;
     push(s, 0, 1.0f);

@@ -236,11 +236,13 @@ void cr_root_finish(cr_root_conf *c, cr_arena *arena, cr_diag *diag) {
     /* what is missing and required was reported by the binding; fill up without saying it again */
     cr_diag quiet;
     cr_diag_init(&quiet);
-    if (!c->train_config) c->train_config = cr_conf_bind(arena, &cr_train_msg, NULL, &quiet);
-    if (!c->eval_config) c->eval_config = cr_conf_bind(arena, &cr_eval_msg, NULL, &quiet);
-    if (!c->export_config) c->export_config = cr_conf_bind(arena, &cr_export_msg, NULL, &quiet);
-    if (!c->data_config) c->data_config = cr_conf_bind(arena, &cr_data_msg, NULL, &quiet);
-    if (!c->model_config) c->model_config = cr_conf_bind(arena, &cr_model_msg, NULL, &quiet);
+    for (const cr_field *f = cr_root_msg.fields; f->name; f++) {
+        if (f->type != CR_T_MSG || f->flags & CR_F_REPEATED) continue;
+        cr_conf_base **part = (cr_conf_base **)(void *)((char *)c + f->offset);
+        if (*part) continue;
+        *part = cr_conf_bind(arena, f->ref, NULL, &quiet);
+        (*part)->from = c->base.from;
+    }
     cr_diag_clear(&quiet);
     if (c->data_config->base.node) cr_data_conf_finish(c->data_config, arena, diag);
     if (!c->train_config->lanes) c->train_config->lanes = lanes_of(c->data_config->batch_size);

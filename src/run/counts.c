@@ -84,8 +84,9 @@ static void warn(counter *c, int i) {
     }
     if (n->out_of_range > 0 && once(c, i, TOLD_RANGE))
         CR_WARN("feature '%s': %lld ids outside its table of %" PRId64 " rows were taken as 0, "
-                "e.g. %lld; raise its size or clean the data",
-                f->name, (long long)n->out_of_range, f->num_embeddings, (long long)n->first_bad);
+                "e.g. %lld; raise its size or clean the data%s%s",
+                f->name, (long long)n->out_of_range, f->num_embeddings, (long long)n->first_bad,
+                f->raw_cure ? "; or, " : "", f->raw_cure ? f->raw_cure : "");
 }
 
 /* ---- the table ---- */

@@ -86,7 +86,10 @@ static bool out_of_range(exam *e) {
         CAUSE(e, "(from %lld rows; a row can have several ids, or none) ", (long long)c->rows);
     CAUSE(e, "lie outside 0 .. %lld (e.g. %lld) and are taken as 0",
           (long long)f->num_embeddings - 1, (long long)c->first_bad);
-    CURE(e, "raise num_buckets or fix the data");
+    if (f->raw_cure)
+        CURE(e, "raise the number of its table's rows or fix the data; or, %s", f->raw_cure);
+    else
+        CURE(e, "raise num_buckets or fix the data");
     return true;
 }
 

@@ -41,7 +41,7 @@ has_err "tiny_pq.yaml:21:32: column 'user', which feature 'user' needs, has the 
 run crank check tiny_pq.yaml --train_input_path d/c.parquet --set 'feature_configs[0].id_feature.feature_name=user.idd' \
     --set 'model_config.feature_groups[0].feature_names=[item]' --set 'model_config.feature_groups[1].feature_names=[item]'
 ends 2
-has_err "...d/c.parquet has no column 'user.idd', which feature 'user.idd' needs; did you mean 'user.id'?"
+has_err "...d/c.parquet has no column 'user.idd', which feature 'user.idd' needs; did you mean 'user.id'? Or, fg_mode FG_NONE does not apply expression, set ..."
 printf '1|1|2|[[3]]|4\n' | pq_make d/c.parquet 'label:int32, user:int64, item:int64, tags:list<list<int64>>, price:double'
 run crank check tiny_pq.yaml --train_input_path d/c.parquet
 ends 3
