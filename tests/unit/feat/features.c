@@ -249,7 +249,9 @@ TEST(encoded_ids) {
         CHECK_INT(cr_features_counts(&t.batch)[0].first_bad, 10);
         CHECK_INT(cr_features_counts(&t.batch)[0].missing, 2);
         CHECK_INT(t.bad.n, 1);
-        CHECK_STR(t.bad.v[0].msg, "column 'f', value 'x': not an integer id");
+        CHECK_STR(t.bad.v[0].msg,
+                  "column 'f', value 'x': not an integer id; fg_mode FG_NONE does not "
+                  "apply hash_bucket_size, set fg_mode: FG_NORMAL in data_config if it is to");
     }
     t_close(&t);
     if (open_ok(&t, NONE ", fg_encoded_multival_sep: '||'",
