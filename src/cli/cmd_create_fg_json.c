@@ -13,7 +13,7 @@ static const cr_opt opts[] = {
                "folder of fg.json and the files it names; made when missing"),
     CR_OPT_STR(reserves, 0, "NAMES", "none", "columns to carry along, with commas"),
     CR_OPT_STR(remove_bucketizer, 0, "true|false", "false",
-               "leave out hashes, vocabularies and boundaries"),
+               "leave out what makes ids of values: hashes, buckets, vocabularies and boundaries"),
     CR_OPT_STR(odps_project_name, CR_O_LATER, "NAME", NULL, "MaxCompute project to upload to"),
     CR_OPT_STR(odps_schema_name, CR_O_LATER, "NAME", NULL, "MaxCompute schema"),
     CR_OPT_STR(fg_resource_name, CR_O_LATER, "NAME", NULL, "MaxCompute resource to make"),

@@ -10,10 +10,11 @@
 #include "base/json.h"
 #include "run/run_int.h"
 
-/* what makes ids of values; vocab_file is something else in a tokenize_feature */
+/* The keys that make ids of values, those that TorchEasyRec removes: default_bucketize_value stays.
+ * vocab_file is something else in a tokenize_feature. */
 static bool is_bucketizer(const cr_json *obj, const char *key) {
     static const char *const keys[] = {"hash_bucket_size", "vocab_list", "vocab_dict", "boundaries",
-                                       "default_bucketize_value"};
+                                       "num_buckets"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (strcmp(key, keys[i]) == 0) return true;
     return strcmp(key, "vocab_file") == 0 && !cr_json_get(obj, "tokenizer_type");
