@@ -38,7 +38,7 @@ typedef struct cr_args {
     int64_t batch_size, predict_threads, debug_level, predict_steps;
     bool is_profiling;
     /* looking at things */
-    bool json, norms, verify;
+    bool json, norms, verify, all;
     cr_opt_list checkpoints;
     int64_t sample_rows;
     const char *format;

@@ -1,323 +1,75 @@
 /*
- * cmd_diff.c - `crank diff`: are two checkpoints the same, and where did their runs part?
- *
- * Two sorted lists of tensors are walked side by side. Values are compared as floats, bit for bit,
- * whatever their types: an export with 8-bit rows can be compared with the checkpoint it came from.
- * When both lie in a model_dir, the logs there are compared step by step: the first difference is
- * where to look.
+ * cmd_diff.c - `crank diff`: how do two runs differ? What was changed (the config) comes first,
+ * then what came of it (metrics, logs), then the parameters. Tables fit the screen.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
-#include "ckpt/ckpt.h"
-#include "cli/cli.h"
+#include "cli/diff.h"
+#include "cli/grid.h"
 
-#define PIECE    65536
-#define MAX_LOG  ((size_t)1 << 30)
-#define RESULTS  "train_eval_result_v2.txt"
-#define JSON_LOG "train_log.jsonl"
+#define MAX_SHOWN 15 /* rows of a table of parameters without --all */
+#define MIN_NAME  24 /* columns that a name keeps */
 
 static const cr_opt opts[] = {
     CR_OPT_(checkpoints, CR_O_LIST, 0, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL, NULL, 0, 0,
             "the two to compare: checkpoint, model_dir (its newest), export or safetensors file"),
+    CR_OPT_BOOL(all, 0, "list all parameters that differ, those of optimizer state too"),
     CR_OPT_BOOL(json, 0, "print one JSON object"),
     CR_OPT_END,
 };
 
-/* ---- parameters ---- */
+typedef struct comparison {
+    cr_ckpt *ckpt[2];
+    cr_diff_tensor *v;
+    int n, n_diff;
+    cr_diff_rows config, metrics;
+    cr_diff_parting parting;
+} comparison;
 
-typedef enum verdict { SAME, DIFFERS, OTHER_SHAPE, ONLY_A, ONLY_B } verdict;
-typedef struct finding {
-    verdict v;
-    const cr_ckpt_info *a, *b; /* NULL on the side that lacks it */
-    int64_t n_differ;          /* values */
-    double max_abs, max_rel;   /* over pairs of numbers */
-    int64_t at;                /* element of max_abs */
-    float at_a, at_b;          /* its values */
-    int64_t n_nan;             /* pairs of which exactly one is not a number */
-} finding;
+/* ---- tables ---- */
 
-static bool same_bits(float a, float b) {
-    uint32_t x, y;
-    memcpy(&x, &a, sizeof x);
-    memcpy(&y, &b, sizeof y);
-    return x == y;
-}
-
-static void compare_values(finding *f, int64_t first, const float *x, const float *y, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        if (same_bits(x[i], y[i]) || (isnan(x[i]) && isnan(y[i]))) continue;
-        if (f->n_differ++ == 0) {
-            f->at = first + i;
-            f->at_a = x[i];
-            f->at_b = y[i];
-        }
-        if (isnan(x[i]) != isnan(y[i])) {
-            f->n_nan++;
-            continue;
-        }
-        double a = (double)x[i], b = (double)y[i], d = fabs(a - b);
-        double size = fmax(fabs(a), fabs(b)), rel = size > 0 && isfinite(d) ? d / size : d;
-        if (rel > f->max_rel) f->max_rel = rel;
-        if (d <= f->max_abs) continue;
-        f->max_abs = d;
-        f->at = first + i;
-        f->at_a = x[i];
-        f->at_b = y[i];
-    }
-}
-
-static cr_code compare(const cr_ckpt *ca, const cr_ckpt *cb, finding *f, float *tmp, cr_err *err) {
-    if (f->a->n_dims != f->b->n_dims ||
-        memcmp(f->a->shape, f->b->shape, sizeof(int64_t) * (size_t)f->a->n_dims) != 0) {
-        f->v = OTHER_SHAPE;
-        return CR_OK;
-    }
-    for (int64_t k = 0; k < f->a->n_elems; k += PIECE) {
-        int64_t n = f->a->n_elems - k < PIECE ? f->a->n_elems - k : PIECE;
-        CR_TRY(cr_ckpt_read(ca, f->a->name, k, n, tmp, err));
-        CR_TRY(cr_ckpt_read(cb, f->b->name, k, n, tmp + PIECE, err));
-        compare_values(f, k, tmp, tmp + PIECE, n);
-    }
-    f->v = f->n_differ ? DIFFERS : SAME;
-    return CR_OK;
-}
-
-static int states(const cr_ckpt *c) {
-    int n = 0;
-    for (int i = 0; i < cr_ckpt_count(c); i++)
-        n += cr_ckpt_at(c, i)->optimizer;
-    return n;
-}
-
-/* An export has no optimizer state; against a checkpoint its weights are compared. 'A' or 'B': the
- * only side with state; 0: both or none. */
-static char lone_state(const cr_ckpt *ca, const cr_ckpt *cb) {
-    int a = states(ca), b = states(cb);
-    return a > 0 && b == 0 ? 'A' : b > 0 && a == 0 ? 'B' : 0;
-}
-
-/* all names of both, in order; returns how many */
-static cr_code compare_all(const cr_ckpt *ca, const cr_ckpt *cb, finding *out, int *n_out,
-                           cr_err *err) {
-    int i = 0, k = 0, n = 0;
-    bool weights = lone_state(ca, cb) != 0;
-    cr_code code = CR_OK;
-    float *tmp = cr_alloc(sizeof(float) * 2 * PIECE, "pieces of tensors");
-    while (code == CR_OK && (i < cr_ckpt_count(ca) || k < cr_ckpt_count(cb))) {
-        const cr_ckpt_info *a = i < cr_ckpt_count(ca) ? cr_ckpt_at(ca, i) : NULL;
-        const cr_ckpt_info *b = k < cr_ckpt_count(cb) ? cr_ckpt_at(cb, k) : NULL;
-        int order = !a ? 1 : !b ? -1 : strcmp(a->name, b->name);
-        if (weights && ((order < 0 && a->optimizer) || (order > 0 && b->optimizer))) {
-            i += order < 0;
-            k += order > 0;
-            continue;
-        }
-        finding *f = &out[n++];
-        *f = (finding){.a = order <= 0 ? a : NULL, .b = order >= 0 ? b : NULL};
-        f->v = order < 0 ? ONLY_A : ONLY_B;
-        if (order == 0) code = compare(ca, cb, f, tmp, err);
-        i += order <= 0;
-        k += order >= 0;
-    }
-    cr_free(tmp);
-    *n_out = n;
-    return code;
-}
-
-/* ---- logs ---- */
-
-/* one number of a log: what was `key` at `step` */
-typedef struct point {
-    int64_t step;
-    const char *key;
-    double value;
-    int line; /* later lines of a step count: a run that went on repeats some */
-} point;
-typedef struct series {
-    point *v;
-    int n, cap;
-} series;
-
-static void add_point(cr_arena *a, series *s, int64_t step, const char *key, double value,
-                      int line) {
-    if (s->n == s->cap) {
-        int cap = s->cap ? 2 * s->cap : 256;
-        point *v = CR_NEW_N(a, point, cap);
-        if (s->n) memcpy(v, s->v, sizeof *v * (size_t)s->n);
-        s->v = v;
-        s->cap = cap;
-    }
-    s->v[s->n++] = (point){step, cr_arena_strdup(a, key), value, line};
-}
-
-static int by_step(const void *a, const void *b) {
-    const point *x = a, *y = b;
-    if (x->step != y->step) return x->step < y->step ? -1 : 1;
-    int k = strcmp(x->key, y->key);
-    return k ? k : x->line - y->line;
-}
-
-/* what two equal runs have in common: losses and metrics, not speeds and times */
-static bool comparable(const char *key, bool json_log) {
-    if (!json_log) return strcmp(key, "global_step") != 0;
-    return strncmp(key, "train.loss", 10) == 0 ||
-           (strncmp(key, "val.", 4) == 0 && strcmp(key, "val.ips") != 0);
-}
-
-/* the numbers of a log by step; a file that is not there, or not one of ours, has none */
-static void read_log(cr_arena *a, const char *path, bool json_log, series *out) {
-    cr_buf text;
-    cr_buf_init(&text);
-    *out = (series){0};
-    int line = 0;
-    if (cr_path_exists(path) && cr_file_read(path, MAX_LOG, &text, NULL) != CR_OK) text.n = 0;
-    for (size_t at = 0, n; at < text.n; at += n + 1) {
-        const char *end = memchr(text.data + at, '\n', text.n - at);
-        n = end ? (size_t)(end - (text.data + at)) : text.n - at;
-        cr_json *j = NULL;
-        int64_t step;
-        const char *key;
-        const cr_json *val;
-        double x;
-        line++;
-        if (n == 0 || cr_json_parse(&j, text.data + at, n, NULL) != CR_OK) continue;
-        if (cr_json_is_obj(j) &&
-            cr_json_i64(cr_json_get(j, json_log ? "step" : "global_step"), &step))
-            for (size_t i = 0; cr_json_member(j, i, &key, &val); i++)
-                if (comparable(key, json_log) && cr_json_f64(val, &x))
-                    add_point(a, out, step, key, x, line);
-        cr_json_free(j);
-    }
-    cr_buf_clear(&text);
-    if (out->n) qsort(out->v, (size_t)out->n, sizeof *out->v, by_step);
-    int m = 0; /* the last of equals stays */
-    for (int i = 0; i < out->n; i++) {
-        bool again = i + 1 < out->n && out->v[i].step == out->v[i + 1].step &&
-                     strcmp(out->v[i].key, out->v[i + 1].key) == 0;
-        if (!again) out->v[m++] = out->v[i];
-    }
-    out->n = m;
-}
-
-typedef struct parting {
-    const char *file; /* NULL: nothing to compare */
-    bool differs;
-    int64_t last_same, step; /* -1: none */
-    const char *key;
-    double a, b;
-} parting;
-
-static bool compare_logs(cr_arena *arena, const char *dir_a, const char *dir_b, const char *file,
-                         bool json_log, parting *out) {
-    series a, b;
-    read_log(arena, cr_path_join(arena, dir_a, file), json_log, &a);
-    read_log(arena, cr_path_join(arena, dir_b, file), json_log, &b);
-    *out = (parting){.last_same = -1, .step = -1};
-    int64_t before = -1; /* the step before last_same */
-    for (int i = 0, k = 0; i < a.n && k < b.n && !out->differs;) {
-        point *x = &a.v[i], *y = &b.v[k];
-        int order = x->step != y->step ? (x->step < y->step ? -1 : 1) : strcmp(x->key, y->key);
-        i += order <= 0;
-        k += order >= 0;
-        if (order != 0) continue;
-        out->file = file;
-        out->differs = x->value != y->value;
-        if (out->differs) {
-            out->step = x->step;
-            out->key = x->key;
-            out->a = x->value;
-            out->b = y->value;
-        } else if (x->step != out->last_same) {
-            before = out->last_same;
-            out->last_same = x->step;
-        }
-    }
-    if (out->differs && out->last_same == out->step)
-        out->last_same = before; /* another key of it */
-    return out->file != NULL;
-}
-
-/* the model_dir a checkpoint lies in */
-static const char *dir_of(cr_arena *a, const char *path) {
-    const char *base = cr_path_base(path);
-    if (base == path) return ".";
-    return base == path + 1 ? "/" : cr_arena_strndup(a, path, (size_t)(base - path) - 1);
-}
-
-/* the earlier of the two kinds of logs that differ, else any that could be compared */
-static parting find_parting(cr_arena *arena, const char *a, const char *b) {
-    parting train, eval;
-    const char *da = dir_of(arena, a), *db = dir_of(arena, b);
-    if (strcmp(da, db) == 0) return (parting){0};
-    bool has_train = compare_logs(arena, da, db, JSON_LOG, true, &train);
-    bool has_eval = compare_logs(arena, da, db, RESULTS, false, &eval);
-    if (!has_train) return eval;
-    if (has_eval && eval.differs && (!train.differs || eval.step < train.step)) return eval;
-    return train;
-}
-
-/* ---- telling ---- */
-
-static const char *name_of(const finding *f) {
+static const char *name_of(const cr_diff_tensor *f) {
     return f->a ? f->a->name : f->b->name;
 }
 
-static void index_text(char *out, size_t size, const cr_ckpt_info *p, int64_t at) {
-    int64_t idx[CR_ST_MAX_DIMS] = {0};
-    for (int d = p->n_dims - 1; d >= 0; d--) {
-        idx[d] = at % p->shape[d];
-        at /= p->shape[d];
-    }
-    cr_shape_text(out, size, p->n_dims, idx);
+/* the beginning of a long name is what many have in common: it goes first */
+static const char *cut_front(cr_arena *a, const char *s, int width) {
+    if (cr_shown_width(s) <= width) return s;
+    while (*s && cr_shown_width(s) > width - 3)
+        do
+            s++;
+        while ((*s & 0xc0) == 0x80);
+    return cr_arena_printf(a, "...%s", s);
 }
 
-static void say_group(const finding *v, int n, verdict which, const char *title) {
-    int seen = 0;
-    char a[160], b[160];
-    for (int i = 0; i < n; i++) {
-        if (v[i].v != which) continue;
-        if (seen++ == 0) cr_ui_say("%s\n", title);
-        const cr_ckpt_info *p = v[i].a ? v[i].a : v[i].b;
-        cr_shape_text(a, sizeof a, p->n_dims, p->shape);
-        if (which == OTHER_SHAPE) {
-            cr_shape_text(b, sizeof b, v[i].b->n_dims, v[i].b->shape);
-            cr_ui_say("  %s  %s, %s\n", p->name, a, b);
-        } else {
-            cr_ui_say("  %s  %s %s\n", p->name, a, cr_ckpt_type_name(p));
-        }
+/* prints a table within the screen: the names in its first column are cut, then what may shrink */
+static void say_table(cr_grid *t) {
+    int width = cr_screen_width(), over = cr_grid_width(t) - width, longest = 0;
+    for (int r = 1; r < t->n_rows; r++) {
+        int n = cr_shown_width(cr_grid_cell(t, r, 0));
+        longest = n > longest ? n : longest;
     }
+    int room = longest - over > MIN_NAME ? longest - over : MIN_NAME;
+    for (int r = 1; over > 0 && r < t->n_rows; r++) {
+        const char **name = &t->cells[(size_t)r * (size_t)t->n_cols];
+        *name = cut_front(t->arena, *name, room);
+    }
+    fflush(stdout);
+    cr_grid_print(t, width);
 }
 
-static void say_differing(const finding *v, int n) {
-    int width = 0;
-    char at[160], count[64];
-    for (int i = 0; i < n; i++)
-        if (v[i].v == DIFFERS && (int)strlen(v[i].a->name) > width)
-            width = (int)strlen(v[i].a->name);
-    bool first = true;
-    for (int i = 0; i < n; i++) {
-        const finding *f = &v[i];
-        if (f->v != DIFFERS) continue;
-        if (first)
-            cr_ui_say("  %-*s  %20s  %10s  %10s  %s\n", width, "", "values that differ", "max abs",
-                      "max rel", "where, A, B");
-        first = false;
-        index_text(at, sizeof at, f->a, f->at);
-        snprintf(count, sizeof count, "%lld of %lld", (long long)f->n_differ,
-                 (long long)f->a->n_elems);
-        cr_ui_say("  %-*s  %20s  %10.4g  %10.4g  %s %.9g %.9g", width, f->a->name, count,
-                  f->max_abs, f->max_rel, at, (double)f->at_a, (double)f->at_b);
-        if (f->n_nan) cr_ui_say("  %lld are NaN on one side", (long long)f->n_nan);
-        if (strcmp(cr_ckpt_type_name(f->a), cr_ckpt_type_name(f->b)) != 0)
-            cr_ui_say("  %s, %s", cr_ckpt_type_name(f->a), cr_ckpt_type_name(f->b));
-        cr_ui_say("\n");
-    }
+static const char **head(cr_grid *t, const char *const *names) {
+    const char **c = cr_grid_row(t);
+    for (int i = 0; i < t->n_cols; i++)
+        c[i] = names[i];
+    return c;
 }
+
+/* ---- what people read ---- */
 
 static void say_side(const char *which, const cr_ckpt *c) {
     const cr_ckpt_state *s = cr_ckpt_get_state(c);
@@ -326,32 +78,181 @@ static void say_side(const char *which, const cr_ckpt *c) {
     cr_ui_say("\n");
 }
 
-static void print_text(const cr_ckpt *ca, const cr_ckpt *cb, const finding *v, int n, int n_diff,
-                       const parting *p) {
-    say_side("A", ca);
-    say_side("B", cb);
-    if (n_diff == 0)
-        cr_ui_say("all %d parameters are equal\n", n);
-    else
-        cr_ui_say("%d of %d parameters differ\n", n_diff, n);
-    say_differing(v, n);
-    say_group(v, n, OTHER_SHAPE, "other shapes in A and B");
-    say_group(v, n, ONLY_A, "only in A");
-    say_group(v, n, ONLY_B, "only in B");
-    char side = lone_state(ca, cb);
-    if (side)
-        cr_ui_say("%d tensors of optimizer state are only in %c and were left aside\n",
-                  states(side == 'A' ? ca : cb), side);
-    if (!p->file) return;
-    if (!p->differs) {
-        cr_ui_say("logs      equal up to step %lld (%s)\n", (long long)p->last_same, p->file);
+static void say_config(cr_arena *a, const cr_diff_rows *l) {
+    if (l->trouble) {
+        cr_ui_say("\nconfig: %s cannot be read; 'crank check %s' says why\n", l->trouble,
+                  l->trouble);
         return;
     }
-    cr_ui_say("logs      differ first at step %lld: %s is %.9g and %.9g (%s", (long long)p->step,
-              p->key, p->a, p->b, p->file);
-    if (p->last_same >= 0) cr_ui_say("; equal up to step %lld", (long long)p->last_same);
-    cr_ui_say(")\n");
+    if (!l->compared) return;
+    if (l->n == 0) {
+        cr_ui_say("\nconfig: no key differs\n");
+        return;
+    }
+    static const unsigned flags[] = {0, CR_GRID_SHRINK, CR_GRID_SHRINK};
+    cr_grid t;
+    cr_ui_say("\nconfig: %d key%s\n", l->n, l->n == 1 ? " differs" : "s differ");
+    cr_grid_init(&t, a, 3, flags);
+    head(&t, (const char *[]){"key", "A", "B"});
+    for (int i = 0; i < l->n; i++) {
+        const char **c = cr_grid_row(&t);
+        const char *x = l->v[i].a ? l->v[i].a : "not given";
+        const char *y = l->v[i].b ? l->v[i].b : "not given";
+        c[0] = cr_plain(a, l->v[i].name, strlen(l->v[i].name));
+        c[1] = cr_plain(a, x, strlen(x));
+        c[2] = cr_plain(a, y, strlen(y));
+    }
+    say_table(&t);
 }
+
+static const char *number(cr_arena *a, const char *format, double x) {
+    char text[64];
+    if (isnan(x)) return "none";
+    snprintf(text, sizeof text, format, x);
+    return cr_arena_strdup(a, text);
+}
+
+static void say_metrics(cr_arena *a, const cr_diff_rows *l) {
+    if (!l->compared) return;
+    if (l->n == 0) {
+        cr_ui_say("\nmetrics: all %d are equal\n", l->n_equal);
+        return;
+    }
+    static const unsigned flags[] = {0, CR_GRID_RIGHT, CR_GRID_RIGHT, CR_GRID_RIGHT};
+    cr_grid t;
+    cr_ui_say("\nmetrics: %d of %d differ\n", l->n, l->n + l->n_equal);
+    cr_grid_init(&t, a, 4, flags);
+    head(&t, (const char *[]){"metric", "A", "B", "B - A"});
+    for (int i = 0; i < l->n; i++) {
+        const cr_diff_row *r = &l->v[i];
+        const char **c = cr_grid_row(&t);
+        c[0] = r->name;
+        c[1] = number(a, "%.6f", r->x);
+        c[2] = number(a, "%.6f", r->y);
+        c[3] = isnan(r->x) || isnan(r->y) ? "" : number(a, "%+.6f", r->y - r->x);
+    }
+    say_table(&t);
+}
+
+static void say_logs(const cr_diff_parting *p) {
+    if (!p->file) return;
+    if (!p->differs) {
+        cr_ui_say("\nlogs: equal up to step %lld (%s)\n", (long long)p->last_same, p->file);
+        return;
+    }
+    cr_ui_say("\nlogs: differ first at step %lld (%s", (long long)p->step, p->file);
+    if (p->last_same >= 0) cr_ui_say("; equal up to step %lld", (long long)p->last_same);
+    cr_ui_say(")\n  %s is %.9g and %.9g\n", p->key, p->a, p->b);
+}
+
+static int by_size(const void *x, const void *y) {
+    const cr_diff_tensor *a = *(const cr_diff_tensor *const *)x,
+                         *b = *(const cr_diff_tensor *const *)y;
+    if (a->a->optimizer != b->a->optimizer) return a->a->optimizer ? 1 : -1;
+    if (a->max_abs != b->max_abs) return a->max_abs > b->max_abs ? -1 : 1;
+    return strcmp(a->a->name, b->a->name);
+}
+
+static const char *note_text(cr_arena *a, const cr_diff_tensor *f) {
+    const char *x = cr_ckpt_type_name(f->a), *y = cr_ckpt_type_name(f->b);
+    const char *types = strcmp(x, y) == 0 ? "" : cr_arena_printf(a, "%s, %s", x, y);
+    if (!f->n_nan) return types;
+    return cr_arena_printf(a, "%s%s%lld NaN on one side", types, *types ? "; " : "",
+                           (long long)f->n_nan);
+}
+
+/* what a table left out */
+static void say_more(int weights, const char *what, int states) {
+    if (weights) cr_ui_say("  and %d more %s; --all lists them\n", weights, what);
+    if (states) cr_ui_say("  and %d tensors of optimizer state; --all lists them\n", states);
+}
+
+/* weights first, the largest differences on top */
+static void say_values(cr_arena *a, const cr_diff_tensor *v, int n, bool all) {
+    const cr_diff_tensor **s = CR_NEW_N(a, const cr_diff_tensor *, n + 1);
+    int m = 0;
+    for (int i = 0; i < n; i++)
+        if (v[i].v == CR_DIFF_VALUES) s[m++] = &v[i];
+    if (m == 0) return;
+    qsort(s, (size_t)m, sizeof *s, by_size);
+    static const unsigned flags[] = {0, CR_GRID_RIGHT, CR_GRID_RIGHT, CR_GRID_RIGHT,
+                                     CR_GRID_SHRINK};
+    cr_grid t;
+    cr_grid_init(&t, a, 5, flags);
+    head(&t, (const char *[]){"parameter", "values that differ", "max abs", "max rel", "note"});
+    int shown = 0, states = 0;
+    for (int i = 0; i < m; i++) {
+        if (!all && (shown == MAX_SHOWN || s[i]->a->optimizer)) {
+            states += s[i]->a->optimizer;
+            continue;
+        }
+        const char **c = cr_grid_row(&t);
+        shown++;
+        c[0] = s[i]->a->name;
+        c[1] = cr_arena_printf(a, "%lld of %lld", (long long)s[i]->n_differ,
+                               (long long)s[i]->a->n_elems);
+        c[2] = number(a, "%.4g", s[i]->max_abs);
+        c[3] = number(a, "%.4g", s[i]->max_rel);
+        c[4] = note_text(a, s[i]);
+    }
+    if (shown) say_table(&t);
+    say_more(m - shown - states, "weights with smaller differences", states);
+}
+
+static void say_group(cr_arena *a, const cr_diff_tensor *v, int n, cr_diff_verdict which, bool all,
+                      const char *title) {
+    static const unsigned flags[] = {0, 0, 0};
+    cr_grid t;
+    char x[160], y[160];
+    int shown = 0, weights = 0, states = 0;
+    cr_grid_init(&t, a, 3, flags);
+    bool shapes = which == CR_DIFF_OTHER_SHAPE;
+    head(&t, (const char *[]){title, shapes ? "A" : "shape", shapes ? "B" : "type"});
+    for (int i = 0; i < n; i++) {
+        const cr_ckpt_info *p = v[i].a ? v[i].a : v[i].b;
+        if (v[i].v != which) continue;
+        if (!all && (shown == MAX_SHOWN || p->optimizer)) {
+            weights += !p->optimizer;
+            states += p->optimizer;
+            continue;
+        }
+        const char **c = cr_grid_row(&t);
+        shown++;
+        cr_shape_text(x, sizeof x, p->n_dims, p->shape);
+        if (shapes) cr_shape_text(y, sizeof y, v[i].b->n_dims, v[i].b->shape);
+        c[0] = p->name;
+        c[1] = cr_arena_strdup(a, x);
+        c[2] = shapes ? cr_arena_strdup(a, y) : cr_ckpt_type_name(p);
+    }
+    if (shown + weights + states == 0) return;
+    if (shown)
+        say_table(&t);
+    else
+        cr_ui_say("  %s\n", title);
+    say_more(weights, "weights", states);
+}
+
+static void print_text(cr_arena *a, const comparison *c, bool all) {
+    say_side("A", c->ckpt[0]);
+    say_side("B", c->ckpt[1]);
+    say_config(a, &c->config);
+    say_metrics(a, &c->metrics);
+    say_logs(&c->parting);
+    if (c->n_diff == 0)
+        cr_ui_say("\nparameters: all %d are equal\n", c->n);
+    else
+        cr_ui_say("\nparameters: %d of %d differ\n", c->n_diff, c->n);
+    say_group(a, c->v, c->n, CR_DIFF_ONLY_A, all, "only in A");
+    say_group(a, c->v, c->n, CR_DIFF_ONLY_B, all, "only in B");
+    say_group(a, c->v, c->n, CR_DIFF_OTHER_SHAPE, all, "other shape");
+    say_values(a, c->v, c->n, all);
+    char side = cr_diff_lone_state(c->ckpt[0], c->ckpt[1]);
+    if (side)
+        cr_ui_say("  %d tensors of optimizer state are only in %c and were left aside\n",
+                  cr_diff_states(c->ckpt[side == 'B']), side);
+}
+
+/* ---- JSON ---- */
 
 static void json_shape(cr_jw *w, const char *key, const cr_ckpt_info *p) {
     cr_jw_arr(w, key);
@@ -360,7 +261,7 @@ static void json_shape(cr_jw *w, const char *key, const cr_ckpt_info *p) {
     cr_jw_end(w);
 }
 
-static void json_finding(cr_jw *w, const finding *f) {
+static void json_tensor(cr_jw *w, const cr_diff_tensor *f) {
     static const char *const words[] = {"equal", "differs", "other_shape", "only_a", "only_b"};
     cr_jw_obj(w, NULL);
     cr_jw_str(w, "name", name_of(f));
@@ -369,32 +270,56 @@ static void json_finding(cr_jw *w, const finding *f) {
     if (f->b) json_shape(w, "shape_b", f->b);
     if (f->a) cr_jw_str(w, "dtype_a", cr_ckpt_type_name(f->a));
     if (f->b) cr_jw_str(w, "dtype_b", cr_ckpt_type_name(f->b));
-    if (f->v == DIFFERS) {
+    if (f->v == CR_DIFF_VALUES) {
         cr_jw_i64(w, "values_differ", f->n_differ);
         cr_jw_f64(w, "max_abs", f->max_abs);
         cr_jw_f64(w, "max_rel", f->max_rel);
         cr_jw_i64(w, "nan_on_one_side", f->n_nan);
+        cr_jw_i64(w, "at", f->at);
+        cr_jw_f64(w, "at_a", (double)f->at_a);
+        cr_jw_f64(w, "at_b", (double)f->at_b);
     }
     cr_jw_end(w);
 }
 
-static void print_json(const cr_ckpt *ca, const cr_ckpt *cb, const finding *v, int n, int n_diff,
-                       const parting *p) {
+/* a side that has no such key or metric is left out */
+static void json_rows(cr_jw *w, const char *key, const cr_diff_rows *l, bool texts) {
+    if (!l->compared) return;
+    cr_jw_arr(w, key);
+    for (int i = 0; i < l->n; i++) {
+        cr_jw_obj(w, NULL);
+        cr_jw_str(w, texts ? "key" : "metric", l->v[i].name);
+        if (texts) {
+            if (l->v[i].a) cr_jw_str(w, "a", l->v[i].a);
+            if (l->v[i].b) cr_jw_str(w, "b", l->v[i].b);
+        } else {
+            if (!isnan(l->v[i].x)) cr_jw_f64(w, "a", l->v[i].x);
+            if (!isnan(l->v[i].y)) cr_jw_f64(w, "b", l->v[i].y);
+        }
+        cr_jw_end(w);
+    }
+    cr_jw_end(w);
+}
+
+static void print_json(const comparison *c) {
     cr_buf out;
     cr_jw w;
+    const cr_diff_parting *p = &c->parting;
     cr_buf_init(&out);
     cr_jw_init(&w, &out);
     cr_jw_obj(&w, NULL);
-    cr_jw_str(&w, "a", cr_ckpt_path(ca));
-    cr_jw_str(&w, "b", cr_ckpt_path(cb));
-    cr_jw_bool(&w, "equal", n_diff == 0);
-    cr_jw_i64(&w, "n_parameters", n);
-    cr_jw_i64(&w, "n_differ", n_diff);
-    char side = lone_state(ca, cb);
+    cr_jw_str(&w, "a", cr_ckpt_path(c->ckpt[0]));
+    cr_jw_str(&w, "b", cr_ckpt_path(c->ckpt[1]));
+    cr_jw_bool(&w, "equal", c->n_diff == 0);
+    json_rows(&w, "config", &c->config, true);
+    json_rows(&w, "metrics", &c->metrics, false);
+    cr_jw_i64(&w, "n_parameters", c->n);
+    cr_jw_i64(&w, "n_differ", c->n_diff);
+    char side = cr_diff_lone_state(c->ckpt[0], c->ckpt[1]);
     if (side) cr_jw_str(&w, "optimizer_state_only_in", side == 'A' ? "a" : "b");
     cr_jw_arr(&w, "parameters");
-    for (int i = 0; i < n; i++)
-        if (v[i].v != SAME) json_finding(&w, &v[i]);
+    for (int i = 0; i < c->n; i++)
+        if (c->v[i].v != CR_DIFF_SAME) json_tensor(&w, &c->v[i]);
     cr_jw_end(&w);
     if (p->file) {
         cr_jw_obj(&w, "logs");
@@ -424,31 +349,35 @@ static cr_code run(cr_ui *ui, const cr_args *args) {
     if (args->checkpoints.n != 2)
         return cr_ui_wrong(ui, "%d checkpoint%s given; diff takes two: crank diff CKPT_A CKPT_B",
                            args->checkpoints.n, args->checkpoints.n == 1 ? "" : "s");
-    cr_ckpt *c[2] = {NULL, NULL};
+    comparison c = {0};
+    cr_arena *a = &ui->arena;
     cr_err err;
     cr_code code = CR_OK;
     for (int i = 0; i < 2 && code == CR_OK; i++) {
         char *path;
-        code = cr_ckpt_resolve(&ui->arena, args->checkpoints.v[i], CR_NEED_ALL, &path, &err);
-        if (code == CR_OK) code = cr_ckpt_open(&c[i], path, &err);
-        if (code == CR_OK) code = cr_ckpt_verify(c[i], NULL, &err);
-    }
-    finding *v = NULL;
-    int n = 0, n_diff = 0;
-    if (code == CR_OK) {
-        v = CR_NEW_N(&ui->arena, finding, cr_ckpt_count(c[0]) + cr_ckpt_count(c[1]) + 1);
-        code = compare_all(c[0], c[1], v, &n, &err);
+        code = cr_ckpt_resolve(a, args->checkpoints.v[i], CR_NEED_ALL, &path, &err);
+        if (code == CR_OK) code = cr_ckpt_open(&c.ckpt[i], path, &err);
+        if (code == CR_OK) code = cr_ckpt_verify(c.ckpt[i], NULL, &err);
     }
     if (code == CR_OK) {
-        for (int i = 0; i < n; i++)
-            n_diff += v[i].v != SAME;
-        parting p = find_parting(&ui->arena, cr_ckpt_path(c[0]), cr_ckpt_path(c[1]));
-        (args->json ? print_json : print_text)(c[0], c[1], v, n, n_diff, &p);
+        c.v = CR_NEW_N(a, cr_diff_tensor, cr_ckpt_count(c.ckpt[0]) + cr_ckpt_count(c.ckpt[1]) + 1);
+        code = cr_diff_tensors(c.ckpt[0], c.ckpt[1], c.v, &c.n, &err);
     }
-    cr_ckpt_close(c[0]);
-    cr_ckpt_close(c[1]);
+    if (code == CR_OK) {
+        for (int i = 0; i < c.n; i++)
+            c.n_diff += c.v[i].v != CR_DIFF_SAME;
+        c.config = cr_diff_config(a, c.ckpt[0], c.ckpt[1]);
+        c.metrics = cr_diff_metrics(a, c.ckpt[0], c.ckpt[1]);
+        c.parting = cr_diff_logs(a, c.ckpt[0], c.ckpt[1]);
+        if (args->json)
+            print_json(&c);
+        else
+            print_text(a, &c, args->all);
+    }
+    cr_ckpt_close(c.ckpt[0]);
+    cr_ckpt_close(c.ckpt[1]);
     if (code != CR_OK) return trouble(ui, &err);
-    return n_diff ? CR_ERUN : CR_OK;
+    return c.n_diff ? CR_ERUN : CR_OK;
 }
 
 static const char *const examples[] = {
@@ -459,8 +388,11 @@ static const char *const examples[] = {
 
 const cr_cmd cr_cmd_diff = {
     .name = "diff",
-    .help = "Compare two checkpoints, and the logs of their runs",
-    .about = "\nExit code: 0 all parameters are equal, 1 some differ, 2 they cannot be compared.\n",
+    .help = "Compare two runs: config, metrics, logs and parameters",
+    .about =
+        "\nKeys of the config, metrics and logs are compared when both are in a model_dir; the "
+        "parameters always.\n\nExit code: 0 all parameters are equal, 1 some differ, 2 they cannot "
+        "be compared.\n",
     .operand = "CKPT_A CKPT_B",
     .operand_opt = "checkpoints",
     .opts = opts,

@@ -12,7 +12,7 @@
 #include "base/json.h"
 
 #define MIN_SHRUNK 6
-#define OTHERWISE  120
+#define OTHERWISE  100
 
 /* ---- what a terminal shows ---- */
 

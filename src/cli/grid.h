@@ -42,7 +42,7 @@ const char *cr_shown_cut(cr_arena *arena, const char *s, int width);
 const char *cr_plain(cr_arena *arena, const char *s, size_t n);
 /* the same of a text in JSON, quotes around it included */
 const char *cr_plain_json(cr_arena *arena, const char *json, size_t n);
-/* cr_screen_width: of the terminal on stdout; COLUMNS, or 120, when it is none */
+/* cr_screen_width: of the terminal on stdout; COLUMNS, or 100, when it is none */
 int cr_screen_width(void);
 
 #endif

@@ -35,6 +35,12 @@ const char *cr_conf_say(char out[CR_CONF_SAY], const void *conf, const char *pat
                         const char *text);
 #define CR_SAY(conf, path, text) cr_conf_say((char[CR_CONF_SAY]){0}, conf, path, text)
 
+/* cr_conf_diff tells each key whose value differs in two bound messages of one type. path is where
+ * it stands: "feature_configs[city].id_feature.num_buckets"; a and b are its values on one line,
+ * NULL where it is not there. The texts live until tell returns. */
+typedef void (*cr_conf_diff_fn)(void *ctx, const char *path, const char *a, const char *b);
+void cr_conf_diff(const void *a, const void *b, cr_conf_diff_fn tell, void *ctx);
+
 #define CR_CONF_NEAR 160
 /* cr_conf_help writes help for a dotted key path ("train_config.num_steps") or for a message or
  * member name ("deepfm", "TrainConfig"). Returns false, with `near` set to the nearest name or path
