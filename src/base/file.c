@@ -69,20 +69,23 @@ static int sync_fd(int fd) {
     return 0;
 }
 
-static cr_code open_to_read(const char *path, int *fd, struct stat *st, cr_err *err) {
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+static cr_code open_to_read(const char *path, bool any, int *fd, struct stat *st, cr_err *err) {
+    /* O_NONBLOCK: a pipe without a writer is not waited for */
+    *fd = open(path, O_RDONLY | O_CLOEXEC | (any ? 0 : O_NONBLOCK));
     if (*fd < 0) return cr_io_fail(err, path, "open", errno);
     int e = fstat(*fd, st) != 0 ? errno : S_ISDIR(st->st_mode) ? EISDIR : 0;
-    if (e == 0) return CR_OK;
+    if (e == 0 && (any || S_ISREG(st->st_mode))) return CR_OK;
     close(*fd);
-    return cr_io_fail(err, path, "read", e);
+    if (e != 0) return cr_io_fail(err, path, "read", e);
+    return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}),
+                      "not a regular file, but a device, pipe or socket; copy the data into a file");
 }
 
-cr_code cr_file_read(const char *path, size_t max, cr_buf *out, cr_err *err) {
+static cr_code read_whole(const char *path, bool any, size_t max, cr_buf *out, cr_err *err) {
     int fd;
     struct stat st;
     cr_buf_reset(out);
-    CR_TRY(open_to_read(path, &fd, &st, err));
+    CR_TRY(open_to_read(path, any, &fd, &st, err));
     cr_code code = CR_OK;
     size_t size = S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : 0;
     if (max && size > max) goto too_large;
@@ -117,6 +120,14 @@ out:
     if (code != CR_OK) cr_buf_reset(out);
     close(fd);
     return code;
+}
+
+cr_code cr_file_read(const char *path, size_t max, cr_buf *out, cr_err *err) {
+    return read_whole(path, false, max, out, err);
+}
+
+cr_code cr_file_read_any(const char *path, size_t max, cr_buf *out, cr_err *err) {
+    return read_whole(path, true, max, out, err);
 }
 
 cr_code cr_file_append(const char *path, const void *data, size_t n, cr_err *err) {
@@ -159,7 +170,7 @@ cr_code cr_outfile_open(cr_outfile **out, const char *path, cr_err *err) {
     /* through a link the file behind it is replaced, not the link */
     f->path = exists ? realpath(path, NULL) : NULL;
     if (!f->path) f->path = strdup(path);
-    if (!f->path) CR_BUG("no memory for a path");
+    if (!f->path) cr_no_memory(0, "a path");
     const char *name = f->path;
     if (exists && !S_ISREG(st.st_mode))
         f->fd = open(name, O_WRONLY | O_CLOEXEC);
@@ -236,7 +247,7 @@ cr_code cr_file_copy(const char *from, const char *to, cr_err *err) {
     int fd;
     struct stat st;
     cr_outfile *f;
-    CR_TRY(open_to_read(from, &fd, &st, err));
+    CR_TRY(open_to_read(from, false, &fd, &st, err));
     cr_code code = cr_outfile_open(&f, to, err);
     if (code != CR_OK) {
         close(fd);
@@ -259,7 +270,7 @@ static cr_code sync_parent(const char *path, cr_err *err) {
     const char *slash = strrchr(path, '/');
     if (!slash) return cr_sync_dir(".", err);
     char *dir = strndup(path, slash == path ? 1 : (size_t)(slash - path));
-    if (!dir) CR_BUG("no memory for a path");
+    if (!dir) cr_no_memory(0, "a path");
     cr_code code = cr_sync_dir(dir, err);
     free(dir);
     return code;

@@ -14,8 +14,12 @@
 /* cr_io_fail fills err with "path: cannot <what>: <reason of errno value e>; <cure>", CR_EIO. */
 cr_code cr_io_fail(cr_err *err, const char *path, const char *what, int e);
 
-/* cr_file_read reads a whole file (at most max bytes; 0: no limit) into out. */
+/* cr_file_read reads a whole regular file (at most max bytes; 0: no limit) into out. Devices, pipes
+ * and directories are refused, so that a path from somewhere else cannot make a run wait or fill the
+ * memory. */
 CR_CHECKED cr_code cr_file_read(const char *path, size_t max, cr_buf *out, cr_err *err);
+/* cr_file_read_any also reads pipes and devices: for a path that the user typed. */
+CR_CHECKED cr_code cr_file_read_any(const char *path, size_t max, cr_buf *out, cr_err *err);
 /* cr_file_write writes path.tmp-PID, syncs, renames: path is whole or as it was. Parents must exist. */
 CR_CHECKED cr_code cr_file_write(const char *path, const void *data, size_t n, cr_err *err);
 /* cr_file_append appends n bytes with one write and syncs. Creates the file. */

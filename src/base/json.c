@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,9 +112,22 @@ static void convert(cr_arena *a, cr_json *out, json_t *j) {
     }
 }
 
+/* jansson does not check everything it allocates, so it never sees a failure */
+static void *json_alloc(size_t size) {
+    void *p = malloc(size ? size : 1);
+    if (!p) cr_no_memory(size, "JSON");
+    return p;
+}
+
+static void set_alloc(void) {
+    json_set_alloc_funcs(json_alloc, free);
+}
+
 cr_code cr_json_parse(cr_json **out, const char *text, size_t n, cr_err *err) {
     *out = NULL;
     CR_TRY(check_depth(text, n, err));
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, set_alloc);
     json_error_t e;
     json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
     if (!j)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cpu.h"
@@ -62,30 +63,44 @@ static bool injected(void) {
     return false;
 }
 
-static _Noreturn void no_memory(size_t size, const char *what) {
-    fprintf(stderr, "crank: no memory for %s (%zu bytes)\n", what, size);
-    fflush(stderr);
-    abort();
+void cr_no_memory(size_t size, const char *what) {
+    /* any thread may come here, at any place: nothing is allocated, locked or cleaned up */
+    char line[384], need[32] = "";
+    if (size && size < SIZE_MAX) cr_fmt_bytes(need, (double)size);
+    int n = snprintf(line, sizeof(line),
+                     "crank: no memory for %.100s%s%s%s; use a machine with more memory, raise the "
+                     "limit (ulimit -v), or make the model or the batch smaller\n",
+                     what, *need ? " (" : "", need, *need ? ")" : "");
+    if (n > 0) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof(line)));
+    _exit(cr_exit_code(CR_ENOMEM));
+}
+
+/* fits compares with free memory; when that is not known the system decides. */
+static bool fits(size_t size) {
+    if (size > SIZE_MAX / 2) return false;
+    if (size <= CHECK_ABOVE) return true;
+    int64_t left = cr_mem_available();
+    return left < 0 || size <= (uint64_t)left;
 }
 
 /* raw_alloc keeps the exact size, so that ASan sees one byte too far. NULL when there is none. */
 static void *raw_alloc(size_t size) {
     void *p = NULL;
     count_alloc();
-    if (size > SIZE_MAX / 2 || posix_memalign(&p, CR_ALIGN, size ? size : 1) != 0) return NULL;
+    if (!fits(size) || posix_memalign(&p, CR_ALIGN, size ? size : 1) != 0) return NULL;
     return p;
 }
 
 void *cr_alloc(size_t size, const char *what) {
     void *p = raw_alloc(size);
-    if (!p) no_memory(size, what);
+    if (!p) cr_no_memory(size, what);
     memset(p, 0, size);
     return p;
 }
 
 void *cr_realloc(void *p, size_t old_size, size_t new_size, const char *what) {
     void *q = raw_alloc(new_size);
-    if (!q) no_memory(new_size, what);
+    if (!q) cr_no_memory(new_size, what);
     if (p) memcpy(q, p, old_size < new_size ? old_size : new_size);
     free(p);
     return q;
@@ -103,18 +118,9 @@ static cr_code refuse(size_t size, const char *what, cr_err *err) {
                    what, need, have);
 }
 
-/* fits compares with free memory; when that is not known the system decides. */
-static bool fits(size_t size) {
-    if (size > SIZE_MAX / 2) return false;
-    if (size <= CHECK_ABOVE) return true;
-    int64_t left = cr_mem_available();
-    return left < 0 || size <= (uint64_t)left;
-}
-
 cr_code cr_try_alloc(void **out, size_t size, const char *what, cr_err *err) {
     *out = NULL;
-    if (injected() || !fits(size)) return refuse(size, what, err);
-    void *p = raw_alloc(size);
+    void *p = injected() ? NULL : raw_alloc(size);
     if (!p) return refuse(size, what, err);
     memset(p, 0, size);
     *out = p;
@@ -177,9 +183,9 @@ static char *data(cr_arena_block *b) {
 }
 
 static cr_arena_block *new_block(size_t size) {
-    if (size > SIZE_MAX / 4) no_memory(size, "an arena");
+    if (size > SIZE_MAX / 4) cr_no_memory(size, "working data");
     cr_arena_block *b = raw_alloc(BLOCK_HEAD + size);
-    if (!b) no_memory(size, "an arena");
+    if (!b) cr_no_memory(size, "working data");
     *b = (cr_arena_block){NULL, size, 0};
     POISON(data(b), size);
     return b;
@@ -240,7 +246,7 @@ void cr_arena_reset(cr_arena *a) {
 
 void *cr_arena_alloc(cr_arena *a, size_t size) {
     size_t align = size >= 64 ? 64 : 16;
-    if (size > SIZE_MAX / 4) no_memory(size, "an arena");
+    if (size > SIZE_MAX / 4) cr_no_memory(size, "working data");
     cr_arena_block *b = a->head;
     size_t at = b ? (b->used + align - 1) & ~(align - 1) : 0;
     if (!b || at > b->size || size + RED_ZONE > b->size - at) {

@@ -1,8 +1,9 @@
 /*
  * mem.h - plain allocation, arenas, big blocks.
  *
- * cr_alloc aborts when memory is gone (small, our-sized things). Anything sized by the user's
- * config or files uses cr_try_alloc and reports. Everything is 64-byte aligned.
+ * When memory is gone, cr_alloc and the arenas write one line and end the process with exit code 1.
+ * Anything large whose size comes from a config or a file uses cr_try_alloc and reports. Everything
+ * is 64-byte aligned.
  */
 #ifndef CR_BASE_MEM_H
 #define CR_BASE_MEM_H
@@ -10,21 +11,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/checked.h"
 #include "base/err.h"
 
 #define CR_ALIGN 64
-/* cr_up16: that many floats and more, up to a whole number of lines of CR_ALIGN bytes */
+/* cr_up16: that many floats and more, up to a whole number of lines of CR_ALIGN bytes; the largest
+ * count stays what it is, so that no allocation accepts it */
 static inline int64_t cr_up16(int64_t n) {
-    return (n + 15) / 16 * 16;
+    return n > INT64_MAX - 15 ? INT64_MAX : (n + 15) / 16 * 16;
 }
 
-/* cr_alloc returns zeroed memory; prints size and purpose and aborts when there is none. */
+/* cr_alloc returns zeroed memory. When there is none, cr_no_memory ends the process. */
 void *cr_alloc(size_t size, const char *what) __attribute__((malloc, returns_nonnull));
 /* cr_realloc keeps the first old_size bytes; new bytes are not set. */
 void *cr_realloc(void *p, size_t old_size, size_t new_size, const char *what);
 /* cr_try_alloc: zeroed memory or CR_ENOMEM with a message naming size and purpose. */
 CR_CHECKED cr_code cr_try_alloc(void **out, size_t size, const char *what, cr_err *err);
 void cr_free(void *p);
+/* cr_no_memory writes one line that names the size (0: not known) and the purpose, and ends the
+ * process with exit code 1. Unfinished files keep their temporary names; the next run sweeps them. */
+_Noreturn void cr_no_memory(size_t size, const char *what);
 
 /* cr_big_alloc maps zeroed memory on huge pages where the system has them (tables, workspaces). */
 CR_CHECKED cr_code cr_big_alloc(void **out, size_t size, const char *what, cr_err *err);
@@ -58,7 +64,9 @@ char *cr_arena_strdup(cr_arena *a, const char *s);
 char *cr_arena_strndup(cr_arena *a, const char *s, size_t n);
 char *cr_arena_printf(cr_arena *a, const char *fmt, ...) CR_PRINTF(2, 3);
 #define CR_NEW(arena, T)      ((T *)cr_arena_zalloc((arena), sizeof(T)))
-#define CR_NEW_N(arena, T, n) ((T *)cr_arena_zalloc((arena), sizeof(T) * (size_t)(n)))
+#define CR_NEW_N(arena, T, n) ((T *)cr_arena_zalloc((arena), cr_bytes((int64_t)(n), sizeof(T))))
+/* CR_ARRAY: the same, not zeroed */
+#define CR_ARRAY(arena, T, n) ((T *)cr_arena_alloc((arena), cr_bytes((int64_t)(n), sizeof(T))))
 
 /* cr_fetch asks the memory for bytes that are needed soon, to be read or written; after the first
  * lines the CPU asks by itself. Trap: gcc leaves out calls of a function that only fetches, so this

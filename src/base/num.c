@@ -257,8 +257,8 @@ char *cr_fmt_count(char out[32], double x) {
 }
 
 char *cr_fmt_bytes(char out[32], double x) {
-    static const char *const units[] = {" B", " KB", " MB", " GB", " TB", " PB"};
-    return scaled(out, x, units, 6);
+    static const char *const units[] = {" B", " KB", " MB", " GB", " TB", " PB", " EB"};
+    return scaled(out, x, units, 7);
 }
 
 char *cr_fmt_time(char out[32], double seconds) {

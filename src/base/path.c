@@ -39,7 +39,7 @@ cr_code cr_can_write(const char *path, cr_err *err) {
     }
     if (errno != ENOENT) return cr_io_fail(err, path, "write", errno);
     char *dir = strdup(path);
-    if (!dir) CR_BUG("no memory for a path");
+    if (!dir) cr_no_memory(0, "a path");
     char *slash = strrchr(dir, '/');
     if (slash) slash[slash == dir] = 0;
     int e = access(slash ? dir : ".", W_OK | X_OK) != 0 ? errno : 0;
@@ -71,7 +71,7 @@ char *cr_path_join(cr_arena *a, const char *dir, const char *name) {
 
 cr_code cr_mkdirs(const char *path, cr_err *err) {
     char *p = strdup(path);
-    if (!p) CR_BUG("no memory for a path");
+    if (!p) cr_no_memory(0, "a path");
     cr_code code = CR_OK;
     size_t n = strlen(p);
     for (size_t i = 1; i <= n && code == CR_OK; i++) {

@@ -171,7 +171,7 @@ cr_code cr_st_parse(cr_st_file *f, const char *path, const uint8_t *data, int64_
 
 cr_code cr_st_open(cr_st_file *f, const char *path, cr_err *err) {
     memset(f, 0, sizeof *f);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
     if (fd < 0) return cr_fail_at(err, CR_EIO, in_file(path), "cannot open: %s", strerror(errno));
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {

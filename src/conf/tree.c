@@ -220,7 +220,7 @@ cr_code cr_conf_load(cr_conf_doc *doc, const char *path, cr_diag *diag) {
     cr_buf text;
     cr_err err = {0};
     cr_buf_init(&text);
-    cr_code code = cr_file_read(path, CR_CONF_MAX_TEXT, &text, &err);
+    cr_code code = cr_file_read_any(path, CR_CONF_MAX_TEXT, &text, &err);
     const char *inside = cr_path_join(&doc->arena, path, "pipeline.config");
     if (code != CR_OK && cr_path_is_dir(path) && cr_path_exists(inside)) {
         cr_diag_add(diag, CR_SEV_ERROR, code, err.at, "it is a directory; name %s", inside);

@@ -597,5 +597,5 @@ int64_t cr_loader_memory(cr_loader *l, bool shuffle) {
     double all = l->known ? (double)l->stats.total_rows : 0;
     if (all > 0 && rows > 3 * all) rows = 3 * all;
     size_t hand = l->known ? l->reader->hand_bytes(l->src) : CSV_HAND;
-    return (int64_t)(rows * row + (double)hands * (double)hand);
+    return cr_i64_from(rows * row + (double)hands * (double)hand);
 }

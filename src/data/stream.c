@@ -90,8 +90,9 @@ cr_code cr_stream_open(cr_stream **out, const char *path, cr_err *err) {
     s->codec = codec_of(magic, (size_t)n);
     s->between = true;
     if (s->codec != CR_PLAIN) s->in = cr_alloc(IN_BYTES, "a file being read");
-    if (s->codec == CR_GZIP && inflateInit2(&s->z, 15 + 16) != Z_OK) CR_BUG("inflateInit2");
-    if (s->codec == CR_ZSTD && !(s->zd = ZSTD_createDStream())) CR_BUG("ZSTD_createDStream");
+    if ((s->codec == CR_GZIP && inflateInit2(&s->z, 15 + 16) != Z_OK) ||
+        (s->codec == CR_ZSTD && !(s->zd = ZSTD_createDStream())))
+        cr_no_memory(0, "a file being unpacked");
     *out = s;
     return CR_OK;
 }

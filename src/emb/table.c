@@ -35,11 +35,8 @@ cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err) {
     memset(t, 0, sizeof(*t));
     const cr_optim_type *optim = spec->trainable ? spec->optim : NULL;
     int64_t stride = cr_table_stride(spec->D, spec->half, optim);
-    if (spec->n_rows > INT64_MAX / (stride * (int64_t)sizeof(float)))
-        return cr_fail(err, CR_ENOMEM, "table '%s' of %lld rows is too large to address",
-                       spec->name, (long long)spec->n_rows);
     void *p;
-    size_t size = (size_t)(spec->n_rows * stride) * sizeof(float);
+    size_t size = cr_bytes(cr_mul_i64(spec->n_rows, stride), sizeof(float));
     CR_TRY(cr_big_alloc(&p, size, spec->name, err));
     *t = (cr_table){.name = spec->name,
                     .n_rows = spec->n_rows,
@@ -55,12 +52,16 @@ cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err) {
     return CR_OK;
 }
 
-void cr_table_get(const cr_table *t, int64_t id, float *w) {
+void cr_table_get_part(const cr_table *t, int64_t id, int64_t col, int64_t n, float *w) {
     const float *rec = cr_table_row(t, id);
     if (t->half)
-        cr_kern->from16(w, (const uint16_t *)(const void *)rec, t->D, t->half);
+        cr_kern->from16(w, (const uint16_t *)(const void *)rec + col, n, t->half);
     else
-        memcpy(w, rec, (size_t)t->D * sizeof(float));
+        memcpy(w, rec + col, (size_t)n * sizeof(float));
+}
+
+void cr_table_get(const cr_table *t, int64_t id, float *w) {
+    cr_table_get_part(t, id, 0, t->D, w);
 }
 
 void cr_table_lookup(const cr_table *t, const int64_t *ids, const float *w, int64_t n, int64_t more,
@@ -74,12 +75,12 @@ void cr_table_lookup(const cr_table *t, const int64_t *ids, const float *w, int6
         cr_kern->scale(y + r * ld, w[r], y + r * ld, t->D);
 }
 
-void cr_table_put(cr_table *t, int64_t id, const float *w) {
+void cr_table_put_part(cr_table *t, int64_t id, int64_t col, int64_t n, const float *w) {
     float *rec = cr_table_row(t, id);
     if (t->half)
-        cr_kern->to16((uint16_t *)(void *)rec, w, t->D, t->half);
+        cr_kern->to16((uint16_t *)(void *)rec + col, w, n, t->half);
     else
-        memcpy(rec, w, (size_t)t->D * sizeof(float));
+        memcpy(rec + col, w, (size_t)n * sizeof(float));
 }
 
 void cr_table_apply(const cr_table *t, int64_t id, const cr_optim_step *step, float *g,

@@ -50,13 +50,15 @@ void cr_table_clear(cr_table *t);
 /* floats from the start of a record to its state; floats of scratch cr_table_apply needs */
 int64_t cr_table_state_at(const cr_table *t);
 int64_t cr_table_scratch(const cr_table *t);
-/* cr_table_get / cr_table_put: the weights of one row as floats */
+/* cr_table_get: the weights of one row as floats. cr_table_get_part and cr_table_put_part: n of them
+ * from column col on. */
 void cr_table_get(const cr_table *t, int64_t id, float *w);
+void cr_table_get_part(const cr_table *t, int64_t id, int64_t col, int64_t n, float *w);
+void cr_table_put_part(cr_table *t, int64_t id, int64_t col, int64_t n, const float *w);
 /* cr_table_lookup: n rows of weights, [w[r] *] the row of ids[r], to y + r * ld. `more` ids behind
  * them, which the next call looks up, are asked for. */
 void cr_table_lookup(const cr_table *t, const int64_t *ids, const float *w, int64_t n, int64_t more,
                      float *y, int64_t ld);
-void cr_table_put(cr_table *t, int64_t id, const float *w);
 /* cr_table_apply updates one row by the table's rule. g: D floats, may be changed. Rows are
  * independent. */
 void cr_table_apply(const cr_table *t, int64_t id, const cr_optim_step *step, float *g,

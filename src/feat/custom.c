@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/plugin.h"
 #include "feat/calc_int.h"
+#include "feat/limits.h"
 #include "feat/number.h"
 #include "feat/ops.h"
 
@@ -383,7 +384,7 @@ static const crank_operator *find_op(cr_feature *f, const custom_conf *c, cr_are
     }
     cr_buf code;
     cr_buf_init(&code);
-    if (cr_file_read(path, 0, &code, &err) == CR_OK)
+    if (cr_file_read(path, CR_MOST_LIBRARY_BYTES, &code, &err) == CR_OK)
         cr_feature_add_asset(f, "operator_lib_file", path, &code, arena);
     cr_buf_clear(&code);
     for (const crank_operator *const *o = l->operators; *o; o++)

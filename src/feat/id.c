@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "feat/limits.h"
 #include "feat/number.h"
 #include "feat/sample.h"
 
@@ -100,7 +101,7 @@ static void vocab_file(cr_vocab *v, cr_feature *f, const cr_id_conf *c, cr_arena
     cr_buf text;
     cr_buf_init(&text);
     cr_err err = {0};
-    if (cr_file_read(path, 0, &text, &err) != CR_OK) {
+    if (cr_file_read(path, CR_MOST_VOCAB_BYTES, &text, &err) != CR_OK) {
         char why[600];
         cr_err_text(&err, why, sizeof(why));
         cr_diag_add(diag, CR_SEV_ERROR, err.code, cr_conf_at(c, "vocab_file"),

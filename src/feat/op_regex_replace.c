@@ -91,9 +91,9 @@ static void put_with(cr_buf *out, const replace *x, const char *text, const cr_r
     }
 }
 
-/* one pattern over a text; false: too many steps */
-static bool apply(const replace *x, const cr_regex *re, cr_regex_run *run, const char *text,
-                  size_t n, cr_buf *out) {
+/* one pattern over a text; false: too much work */
+static bool apply(const replace *x, const cr_regex *re, cr_regex_run *run, cr_work *work,
+                  const char *text, size_t n, cr_buf *out) {
     size_t at = 0, from = 0; /* copied up to; search from */
     bool not_empty = false;
     cr_regex_match m;
@@ -101,8 +101,10 @@ static bool apply(const replace *x, const cr_regex *re, cr_regex_run *run, const
         int found = cr_regex_find(re, run, text, n, from, not_empty, &m);
         if (found < 0) return false;
         if (!found) break;
+        size_t before = out->n;
         cr_buf_add(out, text + at, m.beg[0] - at);
         put_with(out, x, text, &m);
+        if (!cr_work_spend(work, out->n - before)) return false;
         at = from = m.end[0];
         /* an empty match right behind a match does not count, as in RE2 */
         not_empty = true;
@@ -116,7 +118,8 @@ static int replace_run(void *self, const crank_batch *in, crank_output *out, cha
                        size_t size) {
     const replace *x = self;
     const crank_input *v = &in->inputs[0];
-    cr_regex_run *run = cr_regex_run_new();
+    cr_work work;
+    cr_regex_run *run = cr_regex_run_new(&work);
     cr_buf a, b;
     cr_buf_init(&a);
     cr_buf_init(&b);
@@ -125,11 +128,12 @@ static int replace_run(void *self, const crank_batch *in, crank_output *out, cha
     for (int64_t r = 0; r < in->n_rows; r++) {
         bool fine = true;
         for (int64_t k = v->offsets[r]; fine && k < v->offsets[r + 1]; k++) {
+            work.left = CR_MOST_WORK;
             cr_buf_reset(&a);
             cr_buf_add(&a, v->texts[k].data, v->texts[k].size);
             for (int i = 0; fine && i < x->n; i++) {
                 cr_buf_reset(&b);
-                fine = apply(x, x->v[i], run, a.data, a.n, &b);
+                fine = apply(x, x->v[i], run, &work, a.data, a.n, &b);
                 cr_buf t = a;
                 a = b;
                 b = t;

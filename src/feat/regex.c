@@ -14,7 +14,8 @@
 
 #include "base/mem.h"
 
-#define MATCH_LIMIT 1000000 /* steps of one search: about 10 ms */
+#define FEW_STEPS   2000    /* of a search: most take fewer */
+#define MATCH_LIMIT 1000000 /* of one that took more and is begun again: about 10 ms */
 /* compiled code has 32 KiB of its own, which a group repeated 1000 times would fill; this is taken
  * from the system as it is used */
 #define MOST_STACK ((size_t)8 << 20)
@@ -26,6 +27,7 @@ struct cr_regex_run {
     pcre2_match_data *data;
     pcre2_match_context *limits;
     pcre2_jit_stack *stack; /* NULL: without JIT */
+    cr_work *work;
 };
 
 cr_code cr_regex_new(cr_regex **out, const char *pattern, unsigned flags, cr_err *err) {
@@ -55,12 +57,12 @@ void cr_regex_free(cr_regex *r) {
     cr_free(r);
 }
 
-cr_regex_run *cr_regex_run_new(void) {
+cr_regex_run *cr_regex_run_new(cr_work *work) {
     cr_regex_run *x = cr_alloc(sizeof(*x), "a regular expression");
     x->data = pcre2_match_data_create(CR_REGEX_GROUPS, NULL);
     x->limits = pcre2_match_context_create(NULL);
-    if (!x->data || !x->limits) CR_BUG("no memory for a search");
-    pcre2_set_match_limit(x->limits, MATCH_LIMIT);
+    if (!x->data || !x->limits) cr_no_memory(0, "a search");
+    x->work = work;
     x->stack = pcre2_jit_stack_create((size_t)32 << 10, MOST_STACK, NULL);
     if (x->stack) pcre2_jit_stack_assign(x->limits, NULL, x->stack);
     return x;
@@ -76,9 +78,17 @@ void cr_regex_run_free(cr_regex_run *x) {
 
 int cr_regex_find(const cr_regex *r, cr_regex_run *x, const char *text, size_t n, size_t from,
                   bool not_empty, cr_regex_match *m) {
-    int rc = pcre2_match(r->code, (PCRE2_SPTR)text, n, from, not_empty ? PCRE2_NOTEMPTY_ATSTART : 0,
-                         x->data, x->limits);
+    const uint32_t o = not_empty ? PCRE2_NOTEMPTY_ATSTART : 0;
+    if (!cr_work_spend(x->work, CR_WORK_SEARCH)) return -1;
+    pcre2_set_match_limit(x->limits, FEW_STEPS);
+    int rc = pcre2_match(r->code, (PCRE2_SPTR)text, n, from, o, x->data, x->limits);
+    if (rc == PCRE2_ERROR_MATCHLIMIT) {
+        if (!cr_work_spend(x->work, CR_WORK_DEEP)) return -1;
+        pcre2_set_match_limit(x->limits, MATCH_LIMIT);
+        rc = pcre2_match(r->code, (PCRE2_SPTR)text, n, from, o, x->data, x->limits);
+    }
     if (rc == PCRE2_ERROR_NOMATCH) return 0;
+    if (rc == PCRE2_ERROR_NOMEMORY) cr_no_memory(0, "a search");
     if (rc < 0) return -1;
     if (rc == 0) rc = CR_REGEX_GROUPS; /* more groups than we look at */
     const PCRE2_SIZE *v = pcre2_get_ovector_pointer(x->data);

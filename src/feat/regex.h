@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "feat/limits.h"
 
 #define CR_REGEX_GROUPS 10 /* the whole match and groups 1 to 9 */
 
@@ -23,9 +24,11 @@ enum {
 /* cr_regex_new compiles a pattern; cause and place of a mistake go to err. */
 CR_CHECKED cr_code cr_regex_new(cr_regex **out, const char *pattern, unsigned flags, cr_err *err);
 void cr_regex_free(cr_regex *r);
-cr_regex_run *cr_regex_run_new(void); /* for any expressions, one after the other */
+/* cr_regex_run_new: for any expressions, one after the other. What their searches cost is taken from
+ * work, which the caller fills for each text. */
+cr_regex_run *cr_regex_run_new(cr_work *work);
 void cr_regex_run_free(cr_regex_run *x);
-/* cr_regex_find: the first match at or behind `from`. 1 found, 0 none, -1 too many steps.
+/* cr_regex_find: the first match at or behind `from`. 1 found, 0 none, -1 too much work.
  * not_empty: matches of no characters at `from` do not count. Bytes that are no UTF-8 never match.
  */
 int cr_regex_find(const cr_regex *r, cr_regex_run *x, const char *text, size_t n, size_t from,

@@ -5,6 +5,7 @@
  * it comes up: its symbols then no longer end where they did, and it is passed over. So a word of n
  * symbols takes n log n.
  */
+#include "feat/limits.h"
 #include "feat/tok_int.h"
 
 #include <string.h>
@@ -99,7 +100,7 @@ bool cr_tokenizer_encode(const cr_tokenizer *t, cr_tok_run *run, const char *tex
         text = run->text.data;
         n = run->text.n;
     }
-    if (n > INT32_MAX) return false;
+    if (n > CR_MOST_TEXT) return false;
     return n == 0 || t->type->encode(t->self, run->scratch, text, n, ids);
 }
 

@@ -27,7 +27,7 @@ int64_t cr_tokenizer_size(const cr_tokenizer *t); /* highest id + 1 */
 cr_tok_run *cr_tok_run_new(const cr_tokenizer *t);
 void cr_tok_run_free(const cr_tokenizer *t, cr_tok_run *run);
 /* cr_tokenizer_encode adds the ids of a text, without special tokens around it. Bytes that are no
- * UTF-8 count as U+FFFD. false: a regular expression of the file takes too long on this text. */
+ * UTF-8 count as U+FFFD. false: the text is too long or takes too much work (limits.h). */
 bool cr_tokenizer_encode(const cr_tokenizer *t, cr_tok_run *run, const char *text, size_t n,
                          cr_tok_ids *ids);
 

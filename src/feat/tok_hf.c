@@ -162,8 +162,16 @@ static cr_code read_model(hf *t, const cr_json *m, cr_err *err) {
     if (cr_json_f64(cr_json_get(m, "dropout"), &dropout) && dropout != 0)
         return cr_fail(err, CR_ECONF,
                        "dropout makes tokens random; a feature must repeat: set it to null");
-    t->prefix = copy_or_null(cr_json_str(cr_json_get(m, "continuing_subword_prefix")));
-    t->suffix = copy_or_null(cr_json_str(cr_json_get(m, "end_of_word_suffix")));
+    const char *prefix = cr_json_str(cr_json_get(m, "continuing_subword_prefix")),
+               *suffix = cr_json_str(cr_json_get(m, "end_of_word_suffix"));
+    if ((prefix && strlen(prefix) > CR_MOST_STEP_TEXT) ||
+        (suffix && strlen(suffix) > CR_MOST_STEP_TEXT))
+        return cr_fail(err, CR_ECONF,
+                       "continuing_subword_prefix or end_of_word_suffix has more than %d bytes; is "
+                       "it the right tokenizer?",
+                       CR_MOST_STEP_TEXT);
+    t->prefix = copy_or_null(prefix);
+    t->suffix = copy_or_null(suffix);
     t->fuse_unk = flag(m, "fuse_unk");
     t->byte_fallback = flag(m, "byte_fallback");
     t->ignore_merges = flag(m, "ignore_merges");
@@ -182,7 +190,10 @@ static cr_code read_model(hf *t, const cr_json *m, cr_err *err) {
 
 static cr_code read_added(hf *t, const cr_json *list, cr_hf_run *run, cr_err *err) {
     size_t n = cr_json_len(list);
-    if (n > (size_t)MOST) return cr_fail(err, CR_ECONF, "too many added_tokens");
+    if (n > CR_MOST_ADDED)
+        return cr_fail(err, CR_ECONF,
+                       "%zu added_tokens; at most %d are allowed: train the tokenizer with them", n,
+                       CR_MOST_ADDED);
     t->added = cr_alloc(sizeof(added) * (n + 1), "added tokens");
     for (size_t i = 0; i < n; i++) {
         const cr_json *j = cr_json_at(list, i);
@@ -194,14 +205,23 @@ static cr_code read_added(hf *t, const cr_json *list, cr_hf_run *run, cr_err *er
         a->id = cr_map_get(&t->vocab, text, strlen(text), a->id);
         if (a->id >= t->size) t->size = a->id + 1;
         if (!*text) continue;
+        if (strlen(text) > CR_MOST_ADDED_TEXT)
+            return cr_fail(err, CR_ECONF, "added token %zu has %zu bytes; at most %d are allowed",
+                           i + 1, strlen(text), CR_MOST_ADDED_TEXT);
         a->normalized = flag(j, "normalized");
         a->single_word = flag(j, "single_word");
         a->lstrip = flag(j, "lstrip");
         a->rstrip = flag(j, "rstrip");
         a->n = strlen(text);
         if (a->normalized) { /* it is looked for in normalized text */
+            run->work.left = CR_MOST_WORK;
             text = cr_hf_normalize(&t->normalizers, run, text, a->n, &a->n);
-            if (!text || a->n == 0) continue;
+            if (!text)
+                return cr_fail(err, CR_ECONF,
+                               "the normalizers make too much of added token %zu; take a tokenizer "
+                               "whose texts stay short",
+                               i + 1);
+            if (a->n == 0) continue;
         }
         a->text = cr_alloc(a->n + 1, "added tokens");
         memcpy(a->text, text, a->n);
@@ -234,7 +254,7 @@ typedef struct scratch {
 static void *hf_begin(const void *self) {
     (void)self;
     scratch *s = cr_alloc(sizeof(*s), "a tokenizer");
-    s->run.regex = cr_regex_run_new();
+    s->run.regex = cr_regex_run_new(&s->run.work);
     cr_buf_init(&s->text);
     cr_buf_init(&s->unit);
     for (int i = 0; i < 2; i++) {
@@ -404,8 +424,9 @@ static bool each_part(const hf *t, scratch *s, const char *p, size_t n, bool fir
     size_t from = 0;
     const int mask = normalized ? 2 : 1;
     for (size_t at = 0; t->n_added && at < n;) {
-        const added *a =
-            t->starts[(unsigned char)p[at]] & mask ? added_at(t, p, n, at, normalized) : NULL;
+        bool may = t->starts[(unsigned char)p[at]] & mask;
+        if (may && !cr_work_spend(&s->run.work, (size_t)t->n_added)) return false;
+        const added *a = may ? added_at(t, p, n, at, normalized) : NULL;
         if (!a) {
             at++;
             continue;
@@ -450,6 +471,7 @@ static bool normalized(const hf *t, scratch *s, const char *p, size_t n, bool fi
 }
 
 static bool hf_encode(const void *self, void *p, const char *text, size_t n, cr_tok_ids *ids) {
+    ((scratch *)p)->run.work.left = CR_MOST_WORK;
     return each_part(self, p, text, n, true, false, normalized, ids);
 }
 

@@ -6,6 +6,7 @@
 #define CR_FEAT_TOK_HF_H
 
 #include "base/json.h"
+#include "feat/limits.h"
 #include "feat/regex.h"
 #include "feat/tok_int.h"
 
@@ -68,11 +69,12 @@ void cr_hf_pieces_clear(cr_hf_pieces *p);
 
 /* scratch of one thread */
 typedef struct cr_hf_run {
+    cr_work work; /* what the text may still cost */
     cr_regex_run *regex;
     cr_buf buf[2];
     cr_hf_pieces pieces[2];
 } cr_hf_run;
-/* cr_hf_normalize: the text after all steps, in the run's memory. NULL: a search took too long. */
+/* cr_hf_normalize: the text after all steps, in the run's memory. NULL: too much work. */
 const char *cr_hf_normalize(const cr_hf_steps *s, cr_hf_run *run, const char *text, size_t n,
                             size_t *n_out);
 /* cr_hf_cut: the words of a text. first: it is the beginning of the whole. NULL: as above. */

@@ -31,9 +31,23 @@ static bool flag_of(const cr_json *j, const char *key, bool otherwise) {
     return cr_json_bool(cr_json_get(j, key), &x) ? x : otherwise;
 }
 
-static char *copy(const char *s) {
-    char *t = cr_alloc(strlen(s) + 1, "a tokenizer");
-    return strcpy(t, s);
+/* the text that a step puts in; it may come in at every character of a text */
+static cr_code set_text(cr_hf_step *x, const char *s, const char *what, cr_err *err) {
+    size_t n = strlen(s);
+    if (n > CR_MOST_STEP_TEXT)
+        return cr_fail(err, CR_ECONF,
+                       "%s puts in a text of %zu bytes; at most %d are allowed: is it the right "
+                       "tokenizer?",
+                       what, n, CR_MOST_STEP_TEXT);
+    x->text = cr_alloc(n + 1, "a tokenizer");
+    memcpy(x->text, s, n + 1);
+    return CR_OK;
+}
+
+static cr_code most_steps(const cr_hf_steps *s, const char *what, cr_err *err) {
+    if (s->n <= CR_MOST_STEPS) return CR_OK;
+    return cr_fail(err, CR_ECONF, "more than %d %s; take a tokenizer with fewer", CR_MOST_STEPS,
+                   what);
 }
 
 static cr_hf_step *add(cr_hf_steps *s, cr_hf_kind kind) {
@@ -106,7 +120,7 @@ cr_code cr_hf_normalizers(cr_hf_steps *out, const cr_json *j, cr_err *err) {
         const cr_json *list = cr_json_get(j, "normalizers");
         for (size_t i = 0; i < cr_json_len(list); i++)
             CR_TRY(cr_hf_normalizers(out, cr_json_at(list, i), err));
-        return CR_OK;
+        return most_steps(out, "normalizers", err);
     }
     if (type && strcmp(type, "Strip") == 0) {
         cr_hf_step *x = add(out, CR_HF_STRIP);
@@ -114,13 +128,11 @@ cr_code cr_hf_normalizers(cr_hf_steps *out, const cr_json *j, cr_err *err) {
         x->right = flag_of(j, "strip_right", true);
         return CR_OK;
     }
-    if (type && strcmp(type, "Prepend") == 0 && text_of(j, "prepend")) {
-        add(out, CR_HF_PREPEND)->text = copy(text_of(j, "prepend"));
-        return CR_OK;
-    }
+    if (type && strcmp(type, "Prepend") == 0 && text_of(j, "prepend"))
+        return set_text(add(out, CR_HF_PREPEND), text_of(j, "prepend"), "normalizer Prepend", err);
     if (type && strcmp(type, "Replace") == 0 && text_of(j, "content")) {
         cr_hf_step *x = add(out, CR_HF_REPLACE);
-        x->text = copy(text_of(j, "content"));
+        CR_TRY(set_text(x, text_of(j, "content"), "normalizer Replace", err));
         return set_pattern(x, cr_json_get(j, "pattern"), "normalizer Replace", err);
     }
     return unknown("normalizer", j, err);
@@ -148,7 +160,7 @@ static cr_code add_split(cr_hf_steps *out, const char *pattern, cr_hf_behavior b
 static cr_code add_metaspace(cr_hf_steps *out, const cr_json *j, cr_err *err) {
     const char *mark = text_of(j, "replacement"), *scheme = text_of(j, "prepend_scheme");
     cr_hf_step *x = add(out, CR_HF_METASPACE);
-    x->text = copy(mark ? mark : "\xe2\x96\x81");
+    CR_TRY(set_text(x, mark ? mark : "\xe2\x96\x81", "pre_tokenizer Metaspace", err));
     x->split = flag_of(j, "split", true);
     x->prepend = scheme && strcmp(scheme, "never") == 0   ? CR_HF_NEVER
                  : scheme && strcmp(scheme, "first") == 0 ? CR_HF_FIRST
@@ -167,7 +179,7 @@ cr_code cr_hf_pre_tokenizers(cr_hf_steps *out, const cr_json *j, cr_err *err) {
         const cr_json *list = cr_json_get(j, "pretokenizers");
         for (size_t i = 0; i < cr_json_len(list); i++)
             CR_TRY(cr_hf_pre_tokenizers(out, cr_json_at(list, i), err));
-        return CR_OK;
+        return most_steps(out, "pre_tokenizers", err);
     }
     if (strcmp(type, "ByteLevel") == 0) {
         cr_hf_step *x = add(out, CR_HF_BYTE_LEVEL);
@@ -293,6 +305,7 @@ static bool replace(const cr_hf_step *x, cr_hf_run *run, const char *p, size_t n
         if (m.end[0] == m.beg[0]) break;
         cr_buf_add(out, p + at, m.beg[0] - at);
         cr_buf_str(out, x->text);
+        if (!cr_work_spend(&run->work, m.beg[0] - at + strlen(x->text))) return false;
         at = m.end[0];
     }
     cr_buf_add(out, p + at, n - at);
@@ -318,7 +331,7 @@ const char *cr_hf_normalize(const cr_hf_steps *s, cr_hf_run *run, const char *p,
         case CR_HF_REPLACE: fine = replace(x, run, p, n, out); break;
         default: fine = unicode_form(x->kind, p, n, out);
         }
-        if (!fine) return NULL;
+        if (!fine || !cr_work_spend(&run->work, out->n)) return NULL;
         p = out->data;
         n = out->n;
     }
@@ -411,21 +424,24 @@ static bool byte_level(const cr_hf_step *x, cr_hf_run *run, const char *p, size_
     return true;
 }
 
-static void metaspace(const cr_hf_step *x, const char *p, size_t n, bool first, cr_hf_pieces *to) {
+static bool metaspace(const cr_hf_step *x, cr_hf_run *run, const char *p, size_t n, bool first,
+                      cr_hf_pieces *to) {
     size_t n_mark = strlen(x->text), beg = to->text.n;
     bool has = n >= n_mark && memcmp(p, x->text, n_mark) == 0;
     if (!has && p[0] != ' ' && (x->prepend == CR_HF_ALWAYS || (x->prepend == CR_HF_FIRST && first)))
         cr_buf_str(&to->text, x->text);
     for (size_t i = 0; i < n; i++) {
-        if (p[i] == ' ')
-            cr_buf_str(&to->text, x->text);
-        else
+        if (p[i] != ' ') {
             cr_buf_char(&to->text, p[i]);
+            continue;
+        }
+        cr_buf_add(&to->text, x->text, n_mark);
+        if (!cr_work_spend(&run->work, n_mark)) return false;
     }
     size_t end = to->text.n;
     if (!x->split) {
         cr_hf_piece_add(to, beg, end);
-        return;
+        return true;
     }
     size_t from = beg; /* a mark goes with what follows it */
     for (size_t i = beg; i + n_mark <= end;) {
@@ -438,6 +454,7 @@ static void metaspace(const cr_hf_step *x, const char *p, size_t n, bool first, 
         i += n_mark;
     }
     cr_hf_piece_add(to, from, end);
+    return true;
 }
 
 const cr_hf_pieces *cr_hf_cut(const cr_hf_steps *s, cr_hf_run *run, const char *text, size_t n,
@@ -453,18 +470,18 @@ const cr_hf_pieces *cr_hf_cut(const cr_hf_steps *s, cr_hf_run *run, const char *
         b->n = 0;
         for (int64_t k = 0; k < a->n; k++) {
             const char *p = a->text.data + a->v[k].beg;
-            size_t len = a->v[k].end - a->v[k].beg;
+            size_t len = a->v[k].end - a->v[k].beg, had = b->text.n;
             bool fine = true;
             if (x->kind == CR_HF_SPLIT) {
                 size_t beg = b->text.n;
                 cr_buf_add(&b->text, p, len);
                 fine = split(x, run, b, beg, beg + len);
             } else if (x->kind == CR_HF_METASPACE) {
-                metaspace(x, p, len, first && k == 0, b);
+                fine = metaspace(x, run, p, len, first && k == 0, b);
             } else {
                 fine = byte_level(x, run, p, len, b);
             }
-            if (!fine || b->text.n > UINT32_MAX / 2) return NULL;
+            if (!fine || !cr_work_spend(&run->work, b->text.n - had + 1)) return NULL;
         }
         cr_hf_pieces *t = a;
         a = b;

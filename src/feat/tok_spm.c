@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "feat/limits.h"
 #include "feat/tok_int.h"
 #include "feat/utf8.h"
 
@@ -21,7 +22,7 @@ enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER = 4, UNUSED = 5, BYTE = 6 };
 enum { UNIGRAM = 1, BPE = 2 };
 #define SPACE      "\xe2\x96\x81"
 #define MOST       ((size_t)1 << 24) /* pieces */
-#define MOST_BEGIN ((size_t)1 << 28) /* bytes of what pieces begin with */
+#define MOST_BEGIN ((size_t)1 << 26) /* bytes of what pieces begin with */
 #define UNK_BEHIND 10.0f             /* an unknown character scores so much below the worst piece */
 
 typedef struct spm {
@@ -159,7 +160,10 @@ static cr_code read_piece(spm *m, const field *f, int64_t id, cr_err *err) {
             type = x.x;
         }
     }
-    if (r.bad || type < NORMAL || type > BYTE || n > 65535) return cut_short(err);
+    if (r.bad || type < NORMAL || type > BYTE) return cut_short(err);
+    if (n > CR_MOST_PIECE)
+        return cr_fail(err, CR_ECONF, "piece %lld has %zu bytes; at most %d are allowed",
+                       (long long)id, n, CR_MOST_PIECE);
     float score;
     memcpy(&score, &bits, sizeof(score));
     if (isnan(score))
@@ -288,6 +292,7 @@ static int64_t spm_size(const void *self) {
 /* ---- normalizing ---- */
 
 typedef struct scratch {
+    cr_work work; /* what the text may still cost */
     cr_buf text;
     cr_merger word;
     float *best;
@@ -317,12 +322,12 @@ static void spm_end(const void *self, void *p) {
 }
 
 /* the longest user-defined piece that p begins with; 0: none */
-static size_t user_piece(const spm *m, const char *p, size_t n, int64_t *id) {
+static size_t user_piece(const spm *m, cr_work *work, const char *p, size_t n, int64_t *id) {
     size_t longest = 0;
     uint32_t c;
     for (size_t at = 0; m->user && at < n;) {
         at += cr_utf8_get(p + at, n - at, &c);
-        int64_t k = cr_map_get(&m->pieces, p, at, NONE);
+        int64_t k = cr_work_spend(work, at) ? cr_map_get(&m->pieces, p, at, NONE) : NONE;
         if (k == NONE) break;
         if (k >= 0 && m->type[k] == USER) {
             longest = at;
@@ -333,10 +338,11 @@ static size_t user_piece(const spm *m, const char *p, size_t n, int64_t *id) {
 }
 
 /* what the text at p becomes, *len bytes of it at a time */
-static const char *replace(const spm *m, const char *p, size_t n, size_t *len, size_t *n_out) {
+static const char *replace(const spm *m, cr_work *work, const char *p, size_t n, size_t *len,
+                           size_t *n_out) {
     int64_t id;
     uint32_t c;
-    if ((*len = user_piece(m, p, n, &id)) > 0) {
+    if ((*len = user_piece(m, work, p, n, &id)) > 0) {
         *n_out = *len;
         return p;
     }
@@ -364,19 +370,21 @@ static const char *replace(const spm *m, const char *p, size_t n, size_t *len, s
     return p;
 }
 
-static void normalize(const spm *m, const char *p, size_t n, cr_buf *out) {
+/* false: too much work */
+static bool normalize(const spm *m, cr_work *work, const char *p, size_t n, cr_buf *out) {
     const char *blank = m->escape ? SPACE : " ";
     size_t n_blank = strlen(blank), len, k;
     cr_buf_reset(out);
     for (; m->fold_blanks && n > 0; p += len, n -= len) {
-        const char *s = replace(m, p, n, &len, &k);
+        const char *s = replace(m, work, p, n, &len, &k);
         if (k != 1 || *s != ' ') break;
     }
-    if (n == 0) return;
+    if (n == 0) return true;
     if (m->dummy_prefix && !m->suffix) cr_buf_add(out, blank, n_blank);
     bool after_blank = m->fold_blanks;
     for (; n > 0; p += len, n -= len) {
-        const char *s = replace(m, p, n, &len, &k);
+        const char *s = replace(m, work, p, n, &len, &k);
+        if (!cr_work_spend(work, k * n_blank)) return false;
         for (; after_blank && k > 0 && *s == ' '; s++)
             k--;
         for (size_t i = 0; i < k; i++) {
@@ -392,6 +400,7 @@ static void normalize(const spm *m, const char *p, size_t n, cr_buf *out) {
            memcmp(out->data + out->n - n_blank, blank, n_blank) == 0)
         out->n -= n_blank;
     if (m->dummy_prefix && m->suffix) cr_buf_add(out, blank, n_blank);
+    return true;
 }
 
 /* ---- encoding ---- */
@@ -437,7 +446,7 @@ static void step(scratch *s, size_t at, size_t to, double sum, int64_t id) {
     s->id[to] = id;
 }
 
-static void unigram(const spm *m, scratch *s, cr_tok_ids *ids) {
+static bool unigram(const spm *m, scratch *s, cr_tok_ids *ids) {
     const char *p = s->text.data;
     size_t n = s->text.n;
     const float unk = (m->least == FLT_MAX ? 0 : m->least) - UNK_BEHIND;
@@ -451,6 +460,7 @@ static void unigram(const spm *m, scratch *s, cr_tok_ids *ids) {
         bool single = false;
         while (to < n) {
             to += cr_utf8_get(p + to, n - to, &c);
+            if (!cr_work_spend(&s->work, to - at)) return false;
             int64_t id = cr_map_get(&m->pieces, p + at, to - at, NONE);
             if (id == NONE) break;
             if (id < 0 || m->type[id] == UNUSED) continue;
@@ -470,6 +480,7 @@ static void unigram(const spm *m, scratch *s, cr_tok_ids *ids) {
         size_t to = (size_t)s->back.v[i], from = (size_t)s->from[to];
         put(m, s->id[to], p + from, to - from, &after, ids);
     }
+    return true;
 }
 
 static bool pair(const void *ctx, const char *text, const cr_sym *a, const cr_sym *b,
@@ -486,14 +497,14 @@ static bool pair(const void *ctx, const char *text, const cr_sym *a, const cr_sy
     return true;
 }
 
-static void bpe(const spm *m, scratch *s, cr_tok_ids *ids) {
+static bool bpe(const spm *m, scratch *s, cr_tok_ids *ids) {
     const char *p = s->text.data;
     size_t n = s->text.n;
     uint32_t c;
     s->word.n = 0;
     for (size_t at = 0; at < n;) {
         int64_t id = -1;
-        size_t len = user_piece(m, p + at, n - at, &id);
+        size_t len = user_piece(m, &s->work, p + at, n - at, &id);
         bool frozen = len > 0;
         if (!frozen) {
             len = cr_utf8_get(p + at, n - at, &c);
@@ -509,18 +520,16 @@ static void bpe(const spm *m, scratch *s, cr_tok_ids *ids) {
         const cr_sym *x = &s->word.v[i];
         put(m, x->id, p + x->beg, x->end - x->beg, &after, ids);
     }
+    return s->work.left >= 0;
 }
 
 static bool spm_encode(const void *self, void *p, const char *text, size_t n, cr_tok_ids *ids) {
     const spm *m = self;
     scratch *s = p;
-    normalize(m, text, n, &s->text);
+    s->work.left = CR_MOST_WORK;
+    if (!normalize(m, &s->work, text, n, &s->text)) return false;
     if (s->text.n == 0) return true;
-    if (m->model == BPE)
-        bpe(m, s, ids);
-    else
-        unigram(m, s, ids);
-    return true;
+    return m->model == BPE ? bpe(m, s, ids) : unigram(m, s, ids);
 }
 
 const cr_tok_type cr_tok_spm = {spm_open, spm_close, spm_size, spm_begin, spm_end, spm_encode};

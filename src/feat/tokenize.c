@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "feat/calc_int.h"
+#include "feat/limits.h"
 #include "feat/text_norm.h"
 #include "feat/tok.h"
 #include "feat/utf8.h"
@@ -95,11 +96,12 @@ typedef struct tokenize_self {
 
 /* the file of a field, as text; false after an error */
 static bool read_file(cr_feature *f, const tokenize_conf *c, const void *conf, const char *field,
-                      const char *asset, cr_buf *out, cr_arena *arena, cr_diag *diag) {
+                      const char *asset, size_t most, cr_buf *out, cr_arena *arena,
+                      cr_diag *diag) {
     const char *name = cr_conf_text(conf, field),
                *path = cr_path_join(arena, c->op.asset_dir ? c->op.asset_dir : "", name);
     cr_err err = {0};
-    if (cr_file_read(path, 0, out, &err) == CR_OK) {
+    if (cr_file_read(path, most, out, &err) == CR_OK) {
         cr_feature_add_asset(f, asset, path, out, arena);
         return true;
     }
@@ -129,8 +131,8 @@ static void set_norm(tokenize_self *s, cr_feature *f, const tokenize_conf *c, cr
     if (!n->stop_char_file[0]) return;
     cr_buf text;
     cr_buf_init(&text);
-    if (read_file(f, c, n, "stop_char_file", "text_normalizer.stop_char_file", &text, arena,
-                  diag)) {
+    if (read_file(f, c, n, "stop_char_file", "text_normalizer.stop_char_file", CR_MOST_STOP_CHARS,
+                  &text, arena, diag)) {
         uint32_t *v = CR_NEW_N(arena, uint32_t, text.n + 1), ch;
         int64_t k = 0;
         for (size_t at = 0; at < text.n;) {
@@ -155,7 +157,9 @@ static void load(tokenize_self *s, cr_feature *f, const tokenize_conf *c, cr_are
     cr_buf data;
     cr_buf_init(&data);
     cr_err err = {0};
-    if (c->op.vocab_file[0] && read_file(f, c, c, "vocab_file", "vocab_file", &data, arena, diag) &&
+    if (c->op.vocab_file[0] &&
+        read_file(f, c, c, "vocab_file", "vocab_file", CR_MOST_TOKENIZER_BYTES, &data, arena,
+                  diag) &&
         cr_tokenizer_new(&s->tokenizer, c->tokenizer_type, data.data ? data.data : "", data.n,
                          &err) != CR_OK)
         cr_diag_add(diag, CR_SEV_ERROR, err.code,
@@ -211,7 +215,7 @@ static cr_code all_rows(cr_calc_run *run, cr_err *err) {
         }
         if (!fine)
             cr_calc_bad(run, 0, texts.v[0],
-                        "the tokenizer's expressions take too long on this text");
+                        "the text is longer than 1 MiB, or the tokenizer takes too much work on it");
         for (int64_t i = 0; fine && i < made->n; i++)
             cr_values_number(run->out, (double)made->v[i]);
         code = cr_calc_end_row(run, err);

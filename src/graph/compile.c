@@ -213,7 +213,7 @@ static void plan_buffers(cr_exec *ex) {
                     n->output || n->op->batch || n->lane || val[i].first_phase != val[i].last_phase;
                 if (s->val_wide) {
                     s->val_off = sp->wide_width;
-                    sp->wide_width += w;
+                    sp->wide_width = cr_add_i64(sp->wide_width, w);
                 } else {
                     s->val_off = place(live[k], &n_live[k], w, pos, val[i].last, &sp->work_width);
                 }
@@ -223,7 +223,7 @@ static void plan_buffers(cr_exec *ex) {
                                grad[i].first_phase != grad[i].last_phase;
                 if (s->grad_wide) {
                     s->grad_off = sp->wide_width;
-                    sp->wide_width += w;
+                    sp->wide_width = cr_add_i64(sp->wide_width, w);
                 } else {
                     s->grad_off = place(live[k], &n_live[k], w, pos, grad[i].last, &sp->work_width);
                 }
@@ -247,13 +247,13 @@ void cr_exec_compile(cr_exec *ex) {
         if (!s->used) continue;
         if (n->cls == CR_WHOLE) {
             s->sum_off = ex->n_sums;
-            ex->n_sums += n->width;
+            ex->n_sums = cr_add_i64(ex->n_sums, n->width);
         }
         int64_t rows = n->op && n->op->batch     ? ex->all_max_rows
                        : n->lane || n->lane_back ? ex->range_rows
                                                  : CR_MAX_TILE;
-        if (n->scratch + n->scratch_row * rows > ex->scratch)
-            ex->scratch = n->scratch + n->scratch_row * rows;
+        int64_t scratch = cr_add_i64(n->scratch, cr_mul_i64(n->scratch_row, rows));
+        if (scratch > ex->scratch) ex->scratch = scratch;
         for (int k = 0; n->lane && k < n->n_in; k++)
             if (n->in[k]->cls != CR_PARAM && !n->in[k]->lane) CR_BUG("a lane node reads tiles");
         for (int k = 0; n->op && n->op->batch && k < n->n_in; k++) {
@@ -263,7 +263,7 @@ void cr_exec_compile(cr_exec *ex) {
         }
         if (n->op && n->op->batch) s->all = true;
         s->pack_off = ex->n_packed;
-        ex->n_packed += cr_up16(n->pack);
+        ex->n_packed = cr_add_i64(ex->n_packed, cr_up16(n->pack));
         ex->n_preps += n->n_prepare;
     }
     set_phases(ex);

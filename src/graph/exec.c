@@ -35,7 +35,7 @@ static int64_t choose_tile(const cr_exec *ex) {
 
 static cr_code big(float **out, size_t *size, int64_t n_floats, const char *what, cr_err *err) {
     void *p;
-    *size = (size_t)(n_floats > 16 ? n_floats : 16) * sizeof(float);
+    *size = cr_bytes(n_floats > 16 ? n_floats : 16, sizeof(float));
     CR_TRY(cr_big_alloc(&p, *size, what, err));
     *out = p;
     return CR_OK;
@@ -49,8 +49,8 @@ static void free_space(space *s) {
 
 static cr_code alloc_space(const cr_exec *ex, space *s, cr_err *err) {
     int threads = cr_pool_threads(ex->pool);
-    CR_TRY(big(&s->work, &s->work_size, s->work_width * s->tile * threads, "tile buffers", err));
-    return big(&s->wide, &s->wide_size, s->wide_width * s->cap, "batch buffers", err);
+    CR_TRY(big(&s->work, &s->work_size, cr_mul_i64(s->work_width, s->tile * threads), "tile buffers", err));
+    return big(&s->wide, &s->wide_size, cr_mul_i64(s->wide_width, s->cap), "batch buffers", err);
 }
 
 /* positions of a tile that fit the cache */
@@ -84,24 +84,26 @@ static cr_code alloc(cr_exec *ex, cr_err *err) {
     space *all = &ex->spaces[1 + ex->g->n_axes];
     all->cap = ex->all_max_rows;
     CR_TRY(alloc_space(ex, all, err));
-    CR_TRY(big(&ex->scratch_mem, &ex->scratch_size, cr_up16(ex->scratch + 64) * threads, "scratch",
+    CR_TRY(big(&ex->scratch_mem, &ex->scratch_size, cr_mul_i64(cr_up16(cr_add_i64(ex->scratch, 64)), threads), "scratch",
                err));
     CR_TRY(big(&ex->packed, &ex->packed_size, ex->n_packed, "packed weights", err));
     if (ex->mode == CR_TRAIN)
-        CR_TRY(big(&ex->lane_grads, &ex->grads_size, ex->g->n_grads * ex->lanes.n,
+        CR_TRY(big(&ex->lane_grads, &ex->grads_size, cr_mul_i64(ex->g->n_grads, ex->lanes.n),
                    "gradients of the lanes", err));
     if (ex->mode == CR_TRAIN && ex->lanes.meet)
-        CR_TRY(big(&ex->node_grads, &ex->node_grads_size, ex->g->n_grads * ex->lanes.n_nodes,
+        CR_TRY(big(&ex->node_grads, &ex->node_grads_size, cr_mul_i64(ex->g->n_grads, ex->lanes.n_nodes),
                    "gradients of other parts", err));
     void *p;
-    int64_t stride = 2 * ex->n_sums, per_node = stride > ex->g->n_axes ? stride : ex->g->n_axes;
-    ex->sums_size =
-        (size_t)(stride * (ex->lanes.n + 1) + per_node * ex->lanes.n_nodes + 1) * sizeof(double);
+    int64_t stride = cr_mul_i64(2, ex->n_sums),
+            per_node = stride > ex->g->n_axes ? stride : ex->g->n_axes;
+    int64_t n_sums =
+        cr_add_i64(cr_mul_i64(stride, ex->lanes.n + 1), cr_mul_i64(per_node, ex->lanes.n_nodes));
+    ex->sums_size = cr_bytes(cr_add_i64(n_sums, 1), sizeof(double));
     CR_TRY(cr_try_alloc(&p, ex->sums_size, "batch sums", err));
     ex->lane_sums = p;
     ex->node_sums = ex->lane_sums + stride * ex->lanes.n;
     ex->sums = ex->node_sums + per_node * ex->lanes.n_nodes;
-    CR_TRY(cr_try_alloc(&p, (size_t)(2 * ex->n_sums + 1) * sizeof(float), "batch values", err));
+    CR_TRY(cr_try_alloc(&p, cr_bytes(cr_add_i64(stride, 1), sizeof(float)), "batch values", err));
     ex->whole = p;
     return CR_OK;
 }

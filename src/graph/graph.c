@@ -44,7 +44,7 @@ cr_node *cr_graph_param(cr_graph *g, const char *name, int64_t rows, int64_t col
     n->name = cr_arena_printf(&g->arena, "%s%s", g->prefix, name);
     n->rows = rows;
     n->cols = cols;
-    n->width = rows * cols;
+    n->width = cr_mul_i64(rows, cols);
     n->n_dims = 2;
     n->trainable = n->needs_grad = trainable;
     if (init_size) {
@@ -125,13 +125,13 @@ cr_code cr_graph_alloc(cr_graph *g, cr_err *err) {
             cr_node *n = g->nodes[i];
             if (n->cls != CR_PARAM || pass != (n->trainable ? 0 : n->op ? 1 : 2)) continue;
             n->offset = at;
-            at += cr_up16(n->width);
+            at = cr_add_i64(at, cr_up16(n->width));
         }
         *ends[pass] = at;
     }
     g->n_params = at > 0 ? at : 16;
     void *p;
-    CR_TRY(cr_big_alloc(&p, (size_t)g->n_params * sizeof(float), "dense parameters", err));
+    CR_TRY(cr_big_alloc(&p, cr_bytes(g->n_params, sizeof(float)), "dense parameters", err));
     g->params = p;
     for (int i = 0; i < g->n; i++)
         if (g->nodes[i]->cls == CR_PARAM) g->nodes[i]->w = g->params + g->nodes[i]->offset;

@@ -402,16 +402,15 @@ void cr_model_free(cr_model *m) {
 void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tables,
                     int64_t *dense) {
     *tables = *dense = 0;
-    for (int i = 0; i < m->n_tables; i++)
-        *tables += m->tables[i]->n_rows *
-                   cr_table_stride(m->tables[i]->D, m->tables[i]->half,
-                                   !m->tables[i]->trainable || !optim ? NULL
-                                   : m->tables[i]->optim              ? m->tables[i]->optim
-                                                                      : optim) *
-                   4;
+    for (int i = 0; i < m->n_tables; i++) {
+        const cr_model_table *t = m->tables[i];
+        const cr_optim_type *o = !t->trainable || !optim ? NULL : t->optim ? t->optim : optim;
+        int64_t row = 4 * cr_table_stride(t->D, t->half, o);
+        *tables = cr_add_i64(*tables, cr_mul_i64(t->n_rows, row));
+    }
     for (int i = 0; i < m->graph.n; i++)
         if (m->graph.nodes[i]->cls == CR_PARAM && !m->graph.nodes[i]->op)
-            *dense += m->graph.nodes[i]->width * 4;
+            *dense = cr_add_i64(*dense, cr_mul_i64(m->graph.nodes[i]->width, 4));
 }
 
 cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {

@@ -163,13 +163,20 @@ static void read_sample(report *r, sample *s, int64_t want) {
                     "%s data '%s' holds no rows; check the path and the files", s->name, s->paths);
 }
 
+static int64_t all_bytes(const report *r) {
+    int64_t n = cr_add_i64(r->tables, r->state);
+    n = cr_add_i64(n, r->dense);
+    n = cr_add_i64(n, r->buffers);
+    return cr_add_i64(n, r->data);
+}
+
 static void measure(report *r) {
     cr_err err;
     int64_t with;
     const cr_optim_type *o = r->j.mo.optim;
     cr_model_bytes(r->j.model, NULL, &r->tables, &r->dense);
     cr_model_bytes(r->j.model, o, &with, &r->dense);
-    r->state = with - r->tables + r->dense * cr_dense_planes(&r->j);
+    r->state = cr_add_i64(with - r->tables, cr_mul_i64(r->dense, cr_dense_planes(&r->j)));
     cr_exec *ex;
     cr_exec_opts eo = {.graph = &r->j.model->graph,
                        .mode = CR_TRAIN,
@@ -184,8 +191,7 @@ static void measure(report *r) {
     cr_exec_get_info(ex, &info);
     r->buffers = (int64_t)info.bytes;
     cr_exec_free(ex);
-    int64_t total = r->tables + r->state + r->dense + r->buffers + r->data,
-            have = cr_mem_available();
+    int64_t total = all_bytes(r), have = cr_mem_available();
     double reserve = cr_env_reserve();
     if (have > 0 && (double)total > (double)have * (1 - reserve)) {
         char a[32], b[32], kept[96] = "";
@@ -280,7 +286,7 @@ static void tell_text(const report *r, cr_buf *out) {
     if (r->n_samples > 0 && r->samples[0].rows > 0) tell_features(r, &r->samples[0], out);
     cr_buf_printf(
         out, "memory    %s: tables %s, optimizer state %s, dense %s, step buffers %s, data %s\n",
-        cr_fmt_bytes(a, (double)(r->tables + r->state + r->dense + r->buffers + r->data)),
+        cr_fmt_bytes(a, (double)all_bytes(r)),
         cr_fmt_bytes(b, (double)r->tables), cr_fmt_bytes(c, (double)r->state),
         cr_fmt_bytes(d, (double)r->dense), cr_fmt_bytes(e, (double)r->buffers),
         cr_fmt_bytes(f, (double)r->data));

@@ -412,26 +412,19 @@ static void add_flat(list *l, const char *name, const cr_node *p, float *data, b
 /* the weights of a table, whatever they are stored in */
 static void get_weights(void *ctx, int64_t first, int64_t n, float *out) {
     const cr_table *t = ctx;
-    float row[CR_MAX_D];
-    for (int64_t i = 0; i < n;) {
-        int64_t r = (first + i) / t->D, col = (first + i) % t->D,
-                m = t->D - col < n - i ? t->D - col : n - i;
-        cr_table_get(t, r, row);
-        memcpy(out + i, row + col, (size_t)m * sizeof(float));
-        i += m;
+    for (int64_t i = 0, m; i < n; i += m) {
+        int64_t r = (first + i) / t->D, col = (first + i) % t->D;
+        m = t->D - col < n - i ? t->D - col : n - i;
+        cr_table_get_part(t, r, col, m, out + i);
     }
 }
 
 static void put_weights(void *ctx, int64_t first, int64_t n, const float *in) {
     cr_table *t = ctx;
-    float row[CR_MAX_D];
-    for (int64_t i = 0; i < n;) {
-        int64_t r = (first + i) / t->D, col = (first + i) % t->D,
-                m = t->D - col < n - i ? t->D - col : n - i;
-        if (m < t->D) cr_table_get(t, r, row);
-        memcpy(row + col, in + i, (size_t)m * sizeof(float));
-        cr_table_put(t, r, row);
-        i += m;
+    for (int64_t i = 0, m; i < n; i += m) {
+        int64_t r = (first + i) / t->D, col = (first + i) % t->D;
+        m = t->D - col < n - i ? t->D - col : n - i;
+        cr_table_put_part(t, r, col, m, in + i);
     }
 }
 

@@ -1,6 +1,9 @@
 /* Allocation, big blocks, arenas; refusal instead of a crash for user-sized requests. */
 #include "base/mem.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "harness.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -71,6 +74,60 @@ TEST(injected_failure) {
     cr_alloc_fail_after(0);
     CHECK_INT(cr_try_alloc(&p, 10, "a", &e), CR_OK);
     cr_free(p);
+}
+
+TEST(sizes_do_not_wrap) {
+    CHECK(cr_mul_size(3, 4) == 12 && cr_mul_size(SIZE_MAX / 2, 3) == SIZE_MAX);
+    CHECK(cr_add_size(3, 4) == 7 && cr_add_size(SIZE_MAX, 1) == SIZE_MAX);
+    CHECK(cr_bytes(5, 8) == 40 && cr_bytes(INT64_MAX, 8) == SIZE_MAX && cr_bytes(-1, 1) == SIZE_MAX);
+    CHECK_INT(cr_mul_i64(3, 4), 12);
+    CHECK_INT(cr_mul_i64(INT64_C(1) << 40, INT64_C(1) << 40), INT64_MAX);
+    CHECK_INT(cr_mul_i64(-1, 4), INT64_MAX);
+    CHECK_INT(cr_mul_i64(INT64_MAX, 0), 0);
+    CHECK_INT(cr_add_i64(INT64_MAX, 1), INT64_MAX);
+    CHECK_INT(cr_add_i64(INT64_MAX - 1, 1), INT64_MAX);
+    CHECK_INT(cr_add_i64(2, 3), 5);
+    CHECK_INT(cr_i64_from(1e30), INT64_MAX);
+    CHECK_INT(cr_i64_from(-1), INT64_MAX);
+    CHECK_INT(cr_i64_from(12.7), 12);
+    CHECK_INT(cr_up16(17), 32);
+    CHECK_INT(cr_up16(INT64_MAX), INT64_MAX);
+}
+
+/* what a child writes to stderr before it ends with exit code 1 */
+static void fails_with_a_line(void (*fn)(void), const char *text) {
+    int fd[2], status = 0;
+    char line[512] = "";
+    fflush(NULL);
+    if (pipe(fd) != 0) return;
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(fd[1], STDERR_FILENO);
+        fn();
+        _exit(0);
+    }
+    close(fd[1]);
+    ssize_t n = read(fd[0], line, sizeof(line) - 1);
+    close(fd[0]);
+    CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    CHECK(n > 0 && strstr(line, text) && strchr(line, '\n') == line + n - 1);
+}
+
+static void large_alloc(void) {
+    cr_free(cr_alloc(SIZE_MAX / 2 - 100, "a test"));
+}
+
+static void large_array(void) {
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    int64_t *v = CR_NEW_N(&a, int64_t, INT64_MAX / 4);
+    v[0] = 1;
+}
+
+TEST(no_memory_is_one_line) {
+    fails_with_a_line(large_alloc, "crank: no memory for a test (9.2 EB); ");
+    fails_with_a_line(large_array, "crank: no memory for working data (18.4 EB); ");
 }
 
 TEST(big_blocks) {
@@ -208,5 +265,6 @@ TEST(arena_is_poisoned) {
 #endif
 }
 
-TEST_MAIN(CASE(plain), CASE(refusals), CASE(injected_failure), CASE(big_blocks), CASE(arena_pieces),
+TEST_MAIN(CASE(plain), CASE(refusals), CASE(injected_failure), CASE(sizes_do_not_wrap),
+          CASE(no_memory_is_one_line), CASE(big_blocks), CASE(arena_pieces),
           CASE(reset_settles), CASE(deferred), CASE(counts), CASE(arena_is_poisoned))

@@ -173,7 +173,7 @@ TEST(wrong_files) {
         CHECK(t == NULL && strstr(err.msg, cases[i].says) != NULL);
         if (!strstr(err.msg, cases[i].says)) fprintf(stderr, "  %zu: %s\n", i, err.msg);
     }
-    /* one piece of 60000 bytes would take gigabytes */
+    /* one piece of 60000 bytes would take gigabytes; so would many of 1000 */
     cr_buf data;
     cr_buf_init(&data);
     cr_buf_add(&data, "\x0a\x02\x18\x02\x0a\xe4\xd4\x03\x0a\xe0\xd4\x03", 12);
@@ -182,7 +182,17 @@ TEST(wrong_files) {
     cr_tokenizer *long_one = NULL;
     cr_err why = {0};
     CHECK_INT(cr_tokenizer_new(&long_one, "sentencepiece", data.data, data.n, &why), CR_ECONF);
-    CHECK(strstr(why.msg, "pieces are too long up to piece 1, which has 60000 bytes") != NULL);
+    CHECK(strstr(why.msg, "piece 1 has 60000 bytes; at most 1024 are allowed") != NULL);
+    cr_buf_reset(&data);
+    cr_buf_add(&data, "\x0a\x02\x18\x02", 4);
+    for (int k = 0; k < 150; k++) {
+        cr_buf_add(&data, "\x0a\xeb\x07\x0a\xe8\x07", 6);
+        cr_buf_printf(&data, "%03d", k);
+        for (int i = 3; i < 1000; i++)
+            cr_buf_char(&data, 'a');
+    }
+    CHECK_INT(cr_tokenizer_new(&long_one, "sentencepiece", data.data, data.n, &why), CR_ECONF);
+    CHECK(strstr(why.msg, "pieces are too long up to piece 1") != NULL);
     cr_buf_clear(&data);
     /* a real model, cut anywhere, is refused or works */
     if (read_golden("unigram", ".model", &data))
@@ -437,11 +447,11 @@ TEST(config) {
     t_close(&t);
     t_open(&t, NORMAL,
            "- tokenize_feature: {feature_name: f, expression: 'user:c', embedding_dim: 4, "
-           "vocab_file: /dev/null, text_normalizer: {norm_options: [TEXT_LOWER2UPPER, "
+           "vocab_file: /etc/passwd, text_normalizer: {norm_options: [TEXT_LOWER2UPPER, "
            "TEXT_UPPER2LOWER]}}",
            false, NULL, 0);
     CHECK(t_has(&t, "norm_options has both"));
-    CHECK(t_has(&t, "feature 'f': vocab_file '/dev/null': "));
+    CHECK(t_has(&t, "feature 'f': vocab_file '/etc/passwd': "));
     t_close(&t);
 }
 
