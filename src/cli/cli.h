@@ -91,7 +91,7 @@ typedef struct cr_args {
     CR_OPT_STR(fine_tune_checkpoint, CR_O_PATH, "PATH", "from the config",                         \
                "checkpoint whose weights a new run starts from")
 #define CR_OPT_EDIT_JSON                                                                           \
-    CR_OPT_STR(edit_config_json, 0, "JSON", "none",                                                \
+    CR_OPT_STR(edit_config_json, CR_O_JSON, "JSON", "none",                                        \
                "edits of the config: {\"path\": value, ...}, after the paths above")
 #define CR_OPT_ACCEPT                                                                              \
     CR_OPT_BOOL(accept_changed_features, 0,                                                        \
@@ -177,6 +177,11 @@ void cr_cmd_overview(cr_buf *out, const cr_cmd *const *cmds);
  * and *first the index of its first own argument; *cmd NULL: nothing was asked. */
 CR_CHECKED cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv,
                                 const cr_cmd **cmd, int *first, cr_err *err);
+/* cr_foreign_program: what to do with a line of a job script that starts this program; NULL:
+ * nothing is known of it. cr_foreign_module: the same of a module or script that python or torchrun
+ * runs. */
+const char *cr_foreign_program(const char *word);
+const char *cr_foreign_module(const char *name);
 /* cr_wrap_env refuses an environment in which a launcher made several ranks. */
 CR_CHECKED cr_code cr_wrap_env(cr_err *err);
 

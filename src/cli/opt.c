@@ -113,6 +113,11 @@ static cr_code set_value(const cr_opt_spec *spec, const cr_opt *o, const char *s
     return CR_EUSAGE;
 }
 
+/* JSON that the shell has read: {"a.b": 2} without quotes around it arrives as {a.b: and 2} */
+static bool lost_quotes(const char *s) {
+    return strchr(s, '"') == NULL && s[strspn(s, "{} ")] != 0;
+}
+
 static cr_code take_value(const cr_opt_spec *spec, const cr_opt *o, const char *s, void *args,
                           cr_arena *arena, cr_err *err) {
     if (o->flags & CR_O_LATER)
@@ -121,6 +126,12 @@ static cr_code take_value(const cr_opt_spec *spec, const cr_opt *o, const char *
     if (!*s && o->type != CR_O_STR)
         return usage(err, "%s: --%s has an empty value; give it %s or leave it out", spec->prog,
                      o->name, o->arg ? o->arg : "true or false");
+    if (o->flags & CR_O_JSON && lost_quotes(s))
+        return usage(err,
+                     "%s: --%s is '%s': the shell has taken the quotes away, and may have split "
+                     "the rest; put the JSON in single quotes: --%s '{\"train_config.num_epochs\": "
+                     "2}'",
+                     spec->prog, o->name, s, o->name);
     if (err) err->msg[0] = 0;
     if (set_value(spec, o, s, args, arena, err) == CR_OK) return CR_OK;
     if (err && err->msg[0]) return CR_EUSAGE;
@@ -140,8 +151,10 @@ static char *plain_name(cr_arena *arena, const char *name, size_t n) {
 }
 
 static cr_code unknown(const cr_opt_spec *spec, const char *name, cr_err *err) {
-    const char *near = cr_nearest(name, next_name, spec);
     const cr_opt *o;
+    if (strchr(name, '\\')) /* web pages write \_ for _ */
+        return usage(err, "%s: unknown flag --%s; remove the backslashes", spec->prog, name);
+    const char *near = cr_nearest(name, next_name, spec);
     /* "config" for "pipeline_config_path": a part of the name */
     for (size_t i = 0; !near && strlen(name) > 2 && (o = row_at(spec, i)); i++)
         if (strstr(o->name, name)) near = o->name;

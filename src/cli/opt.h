@@ -31,6 +31,7 @@ enum {
     CR_O_STOP = 4,   /* reading ends here and nothing else is checked (--help) */
     CR_O_PATH = 8,   /* of STR and LIST: a path; cr_opt_paths makes it a local one */
     CR_O_PATHS = 16, /* the same: a comma-separated list of globs */
+    CR_O_JSON = 32,  /* of STR: a JSON object; one without its quotes is told */
 };
 
 typedef struct cr_opt_list {

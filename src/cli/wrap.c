@@ -4,6 +4,7 @@
  *   crank torchrun --nnodes=1 --nproc-per-node=1 -m tzrec.train_eval FLAGS
  *   crank LOG_LEVEL=DEBUG python3 -m tzrec.export FLAGS
  *   crank -m tzrec.eval FLAGS
+ *   crank python tzrec/eval.py FLAGS
  *
  * A launcher's own flags are read and mostly mean nothing for one process; those that ask for
  * several processes are refused here. In torchrun -m is a flag without a value, in python it takes
@@ -118,6 +119,8 @@ static const cr_cmd *by_module(const cr_cmd *const *cmds, const char *module) {
 
 static cr_code unknown_module(const cr_cmd *const *cmds, const char *prog, const char *module,
                               cr_err *err) {
+    const char *foreign = cr_foreign_module(module);
+    if (foreign) return usage(err, "%s: '%s' is not part of crank; %s", prog, module, foreign);
     const char *near = cr_nearest(module, next_module, cmds);
     if (near) return usage(err, "%s: unknown module '%s'; did you mean '%s'?", prog, module, near);
     if (strncmp(module, "tzrec.", 6) == 0)
@@ -191,6 +194,8 @@ static bool is_assignment(const char *s) {
 }
 
 static cr_code unknown_cmd(const cr_cmd *const *cmds, const char *name, cr_err *err) {
+    const char *foreign = cr_foreign_program(name);
+    if (foreign) return usage(err, "crank: '%s' is not a command of crank; %s", name, foreign);
     const char *near = cr_nearest(name, next_cmd, cmds);
     if (near) return usage(err, "crank: unknown command '%s'; did you mean '%s'?", name, near);
     if (cr_path_exists(name))
@@ -200,6 +205,18 @@ static cr_code unknown_cmd(const cr_cmd *const *cmds, const char *name, cr_err *
         return usage(err, "crank: unknown flag %s before the command; write the command first",
                      name);
     return usage(err, "crank: unknown command '%s'; see 'crank help'", name);
+}
+
+/* tzrec/train_eval.py is the module tzrec.train_eval; NULL: another script */
+static const char *script_module(const char *path, char out[128]) {
+    const char *name = strstr(path, "tzrec/");
+    size_t n = name ? strlen(name) : 0;
+    if (n < 4 || n >= 128 || strcmp(name + n - 3, ".py") != 0) return NULL;
+    memcpy(out, name, n - 3);
+    out[n - 3] = 0;
+    for (char *p = out; *p; p++)
+        if (*p == '/') *p = '.';
+    return out;
 }
 
 static bool is_python(const char *base) {
@@ -239,6 +256,11 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
         *first = i + 1;
         return CR_OK;
     }
+    for (int k = i + 1; k < argc; k++) { /* before the launcher's flags are looked at */
+        const char *foreign = strstr(argv[k], ".py") ? cr_foreign_module(argv[k]) : NULL;
+        if (argv[k][0] != '-' && foreign)
+            return usage(err, "%s: '%s' is not part of crank; %s", prog, argv[k], foreign);
+    }
     for (;;) {
         int at = argc;
         bool is_module;
@@ -246,10 +268,11 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
         if (at >= argc)
             return usage(err, "%s: no module is given; add -m tzrec.train_eval and its flags",
                          prog);
-        const char *module = argv[at];
-        if (!is_module)
+        char as_module[128];
+        const char *module = is_module ? argv[at] : script_module(argv[at], as_module);
+        if (!module)
             return usage(err, "%s: '%s' is a script; crank runs modules: -m tzrec.train_eval", prog,
-                         module);
+                         argv[at]);
         if (flags == python_flags && (strcmp(module, "torch.distributed.run") == 0 ||
                                       strcmp(module, "torch.distributed.launch") == 0)) {
             flags = torchrun_flags;

@@ -621,7 +621,10 @@ static void unknown_keys(binder *b, cr_conf_base *self, const cr_conf_node *node
         const char *key = node->v[i].key, *near = cr_nearest(key, cr_conf_next_key, msg);
         const char *in = name ? " in " : "", *where = name ? name : " at the top level";
         refuse_near(self, near, open);
-        if (near)
+        if (strchr(key, '\\')) /* web pages write \_ for _ */
+            wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; remove the backslashes", key, in,
+                  where);
+        else if (near)
             wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; did you mean '%s'?", key, in, where,
                   near);
         else if (b->own && !msg->fields->name)

@@ -112,6 +112,9 @@ static bool check_path(editor *e, const cr_msg *root) {
             const char *near = cr_nearest(s->name, cr_conf_next_key, msg);
             const char *in = i ? " in " : "",
                        *where = i ? e->steps[i - 1].name : " at the top level";
+            if (strchr(s->name, '\\'))
+                return fail(e, s->col, "unknown key '%.100s'%s%s; remove the backslashes", s->name,
+                            in, where);
             if (near)
                 return fail(e, s->col, "unknown key '%.100s'%s%s; did you mean '%s'?", s->name, in,
                             where, near);

@@ -183,7 +183,7 @@ static void take_literal(parser *p, cr_buf *b) {
             cr_loc at = p->t.at;
             for (const char *q = p->t.s; q < s; q++)
                 at.col += (*q & 0xc0) != 0x80;
-            fail(p, at, "unknown escape '%.*s'; write '\\\\' for a backslash",
+            fail(p, at, "unknown escape '%.*s'; remove the backslash, or write '\\\\' for one",
                  s + 1 < end && (s[1] & 0x80) == 0 ? 2 : 1, s);
             next = s + 1;
         }

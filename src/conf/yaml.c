@@ -347,8 +347,10 @@ static void take_errors(reader *r, struct fy_diag *fd) {
     for (const char *s = e->msg ? e->msg : "syntax error"; *s && n < sizeof msg - 1; s++)
         msg[n++] = *s == '\n' ? ' ' : *s;
     msg[n] = 0;
-    fail(r, ((cr_loc){r->doc->path, e->line, e->column}), "not valid %s: %s; correct it here",
-         r->json ? "JSON" : "YAML", msg);
+    bool escape = strstr(msg, "invalid escape") != NULL; /* web pages write \_ for _ */
+    fail(r, ((cr_loc){r->doc->path, e->line, e->column}), "not valid %s: %s; %s",
+         r->json ? "JSON" : "YAML", msg,
+         escape ? "remove the backslashes, or write \\\\ for one" : "correct it here");
 }
 
 cr_code cr_conf_parse_yaml(cr_conf_doc *doc, bool json, const char *text, size_t n, cr_diag *diag) {

@@ -14,7 +14,7 @@ typedef struct args {
     uint64_t seed;
     double scale;
     cr_opt_list set, words;
-    const char *trace;
+    const char *trace, *edits;
 } args;
 
 #define ROW(m, le, T, fl, ar, de, lo, hi)                                                          \
@@ -32,6 +32,7 @@ static const cr_opt own[] = {
     ROW(scale, 0, CR_O_FLOAT, 0, "X", "1", 0.001, 100),
     ROW(set, 0, CR_O_LIST, 0, "K=V", NULL, 0, 0),
     ROW(trace, 0, CR_O_STR, CR_O_LATER, "FILE", NULL, 0, 0),
+    ROW(edits, 0, CR_O_STR, CR_O_JSON, "JSON", NULL, 0, 0),
     END,
 };
 static const cr_opt common[] = {ROW(help, 'h', CR_O_BOOL, CR_O_STOP, NULL, NULL, 0, 0), END};
@@ -173,6 +174,7 @@ TEST(lists) {
 
 TEST(refusals) {
     args a;
+    WRONG("c --model\\_dir x", "unknown flag --model\\_dir; remove the backslashes");
     WRONG("c --modle_dir x", "unknown flag --modle_dir; did you mean --model_dir?");
     WRONG("c --config x", "both CONFIG 'c' and --config_path are given; keep one of them");
     WRONG("c --path x", "unknown flag --path; did you mean --config_path?");
@@ -196,6 +198,20 @@ TEST(refusals) {
     memset(line + 4, 'a', sizeof line - 5);
     line[sizeof line - 1] = 0;
     CHECK_INT(parse(&a, line), CR_EUSAGE);
+}
+
+#define UNQUOTED                                                                                   \
+    ": the shell has taken the quotes away, and may have split the rest; put the JSON in single "  \
+    "quotes: --edits '{\"train_config.num_epochs\": 2}'"
+
+TEST(json_without_quotes) {
+    args a;
+    OK("c --edits {\"a.b\":2}");
+    OK("c --edits {}");
+    OK("c --edits {\"a"); /* JSON that is cut is the reader's to tell */
+    WRONG("c --edits {a.b: 2}", "--edits is '{a.b:'" UNQUOTED);
+    WRONG("c --edits={a.b:2}", "--edits is '{a.b:2}'" UNQUOTED);
+    WRONG("c --edits a.b:2 c:3", "--edits is 'a.b:2'" UNQUOTED);
 }
 
 TEST(operand_lists) {
@@ -230,8 +246,9 @@ TEST(help_text) {
 
 int main(int argc, char **argv) {
     static const t_case cases[] = {
-        CASE(defaults), CASE(spellings), CASE(booleans),      CASE(abbreviations), CASE(numbers),
-        CASE(lists),    CASE(refusals),  CASE(operand_lists), CASE(help_text),
+        CASE(defaults),      CASE(spellings), CASE(booleans), CASE(abbreviations),
+        CASE(numbers),       CASE(lists),     CASE(refusals), CASE(json_without_quotes),
+        CASE(operand_lists), CASE(help_text),
     };
     cr_arena_init(&arena, 0);
     int rc = t_run(cases, sizeof cases / sizeof *cases, argc, argv);

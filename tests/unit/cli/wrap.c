@@ -114,6 +114,39 @@ TEST(python) {
     WRONG("pythonic", "crank: unknown command 'pythonic'; see 'crank help'");
 }
 
+#define WEIGHTS                                                                                    \
+    "is not part of crank; a safetensors file is enough to bring weights, and three lines of "     \
+    "Python write one (docs/guide/checkpoints.md, 'Weights from TorchEasyRec'); then give it to "  \
+    "--fine_tune_checkpoint"
+
+/* lines of a job script that are not for crank */
+TEST(foreign) {
+    FOUND("python tzrec/eval.py a", eval, "a");
+    FOUND("torchrun /opt/TorchEasyRec/tzrec/train_eval.py a", train, "a");
+    WRONG("python tzrec/evla.py",
+          "crank python: unknown module 'tzrec.evla'; did you mean 'tzrec.eval'?");
+    WRONG("pip install tzrec", "crank: 'pip' is not a command of crank; crank needs no Python "
+                               "packages; leave the line out");
+    WRONG("/usr/bin/pip3.11 install x", "crank: '/usr/bin/pip3.11' is not a command of crank; "
+                                        "crank needs no Python packages; leave the line out");
+    WRONG("python3 -m pip install x", "crank python3: 'pip' is not part of crank; crank needs no "
+                                      "Python packages; leave the line out");
+    WRONG("conda activate x", "crank: 'conda' is not a command of crank; crank needs no Python "
+                              "environment; leave the line out");
+    WRONG("dlc submit pytorchjob",
+          "crank: 'dlc' is not a command of crank; the line submits a job to PAI; leave crank out "
+          "of it, and write crank in front of the torchrun line inside its --command");
+    WRONG("cd data", "crank: 'cd' is not a command of crank; it is a line for the shell; leave "
+                     "crank out of it");
+    WRONG("nohup crank train", "crank: 'nohup' is not a command of crank; write it in front of "
+                               "crank, not behind");
+    WRONG("torchrun --nproc-per-node=8 tzrec/tools/convert.py --x y",
+          "crank torchrun: 'tzrec/tools/convert.py' " WEIGHTS);
+    WRONG("python convert_ckpt.py", "crank python: 'convert_ckpt.py' " WEIGHTS);
+    WRONG("python -m tzrec.tools.dynamicemb.zch_to_dynamicemb_convert",
+          "crank python: 'tzrec.tools.dynamicemb.zch_to_dynamicemb_convert' " WEIGHTS);
+}
+
 TEST(environment) {
     FOUND("CR_TEST_A=1 env CR_TEST_B=x=y torchrun -m tzrec.eval z", eval, "z");
     CHECK_STR(getenv("CR_TEST_A"), "1");
@@ -127,4 +160,4 @@ TEST(environment) {
     CHECK(strstr(err.msg, "several ranks are not in this version"));
 }
 
-TEST_MAIN(CASE(plain), CASE(torchrun), CASE(python), CASE(environment))
+TEST_MAIN(CASE(plain), CASE(torchrun), CASE(python), CASE(foreign), CASE(environment))

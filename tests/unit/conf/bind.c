@@ -102,6 +102,8 @@ TEST(unknown_keys) {
         "f:4:1: unknown key 'qqqqqq' at the top level; see 'crank help ToyConfig' for its keys\n");
     FINDINGS(PBTXT, "groups { group_name: 'a' toy_dep { deep {} } toy_flat {} }",
              "f:1:26: unknown key 'toy_dep' in groups; did you mean 'toy_deep'?\n");
+    FINDINGS(YAML, "model\\_dir: x",
+             "f:1:1: unknown key 'model\\_dir' at the top level; remove the backslashes\n");
     /* camelCase belongs to JSON */
     FINDINGS(YAML, "modelDir: x\n",
              "f:1:1: unknown key 'modelDir' at the top level; did you mean 'model_dir'?\n");
@@ -150,15 +152,14 @@ TEST(ranges) {
 }
 
 TEST(enums) {
-    FINDINGS(
-        YAML,
-        "groups:\n- group_name: a\n  toy_flat:\n  group_type: WYDE\n  kinds: [7, SEQUENCE, "
-        "nonsense, \"DEEP\"]\n",
-        "f:4:15: group_type: unknown value 'WYDE'; did you mean 'WIDE'?\n"
-        "f:5:11: kinds: unknown value '7'; give one of DEEP, WIDE\n"
-        "f:5:14: kinds: 'SEQUENCE' is known but not available in this version; use DEEP or "
-        "WIDE\n"
-        "f:5:24: kinds: unknown value 'nonsense'; give one of DEEP, WIDE\n");
+    FINDINGS(YAML,
+             "groups:\n- group_name: a\n  toy_flat:\n  group_type: WYDE\n  kinds: [7, SEQUENCE, "
+             "nonsense, \"DEEP\"]\n",
+             "f:4:15: group_type: unknown value 'WYDE'; did you mean 'WIDE'?\n"
+             "f:5:11: kinds: unknown value '7'; give one of DEEP, WIDE\n"
+             "f:5:14: kinds: 'SEQUENCE' is known but not available in this version; use DEEP or "
+             "WIDE\n"
+             "f:5:24: kinds: unknown value 'nonsense'; give one of DEEP, WIDE\n");
     FINDINGS(PBTXT, "groups { group_name: 'a' toy_flat {} group_type: 'DEEP' }",
              "f:1:50: group_type: \"DEEP\" is a string; give one of DEEP, WIDE, without quotes\n");
 }

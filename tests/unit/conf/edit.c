@@ -180,6 +180,12 @@ TEST(wrong_paths) {
         "--edit_config_json:1:2: 'model_dir;train_config.lr' has fewer values than paths; give one "
         "value for each path\n",
         "j{\"model_dir;train_config.lr\": \"x\"}");
+    EDIT("--edit_config_json:1:8: not valid JSON: invalid escape '_' in double-quoted string; "
+         "remove "
+         "the backslashes, or write \\\\ for one\n",
+         "j{\"train\\_config.num_steps\": 1}");
+    EDIT("--set:1:1: unknown key 'groups\\' at the top level; remove the backslashes\n",
+         "groups\\[0\\].group_name=1");
     EDIT("--edit_config_json:1:14: not valid JSON: Invalid JSON plain scalar; correct it here\n",
          "j{\"model_dir\":x}");
     EDIT("--edit_config_json:1:2: 'model_dir' takes text; write its values as \"a;b\"\n",

@@ -65,9 +65,10 @@ TEST(shapes) {
 
 TEST(one_mistake_each) {
     FINDINGS(PBTXT, "a: \"x\n", "f:1:4: the string has no closing \" on its line; add it\n");
-    FINDINGS(PBTXT, "a: 'x\\q'\n", "f:1:6: unknown escape '\\q'; write '\\\\' for a backslash\n");
+    FINDINGS(PBTXT, "a: 'x\\q'\n",
+             "f:1:6: unknown escape '\\q'; remove the backslash, or write '\\\\' for one\n");
     FINDINGS(PBTXT, "a: '\\ud800'\n",
-             "f:1:5: unknown escape '\\u'; write '\\\\' for a backslash\n");
+             "f:1:5: unknown escape '\\u'; remove the backslash, or write '\\\\' for one\n");
     FINDINGS(PBTXT, "a: '\\xff'\n",
              "f:1:4: the string is not UTF-8; write bytes above 127 as \\u escapes\n");
     FINDINGS(PBTXT, "a {\n b: 1\n", "f:1:3: '{' is never closed; add '}'\n");
