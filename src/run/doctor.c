@@ -63,7 +63,7 @@ static bool all_missing(exam *e) {
     if (!cr_counts_absent(f, c)) return false;
     CAUSE(e, "feature '%s' is missing in all %lld sampled rows of %s data", f->name,
           (long long)c->rows, e->s->name);
-    CURE(e, "is its column right?");
+    CURE(e, "check the name and the content of its column");
     return true;
 }
 
@@ -192,8 +192,10 @@ static const char *label_of(const exam *e) {
 static bool one_class(exam *e) {
     const col_stats *c = &e->s->labels[e->k];
     if (c->n < 2 || c->min < c->max) return false;
-    CAUSE(e, "label '%s' is %.6g in all %lld sampled rows of %s data, so there is nothing to learn",
-          label_of(e), c->min, (long long)c->n, e->s->name);
+    CAUSE(e, "label '%s' is %.6g in all %lld sampled rows of %s data, so %s", label_of(e), c->min,
+          (long long)c->n, e->s->name,
+          strcmp(e->s->name, "train") == 0 ? "there is nothing to learn"
+                                           : "no metric there can tell a good model from a bad one");
     CURE(e, "check label_fields; if the rows are sorted by the label, shuffle the files or look at "
             "more rows with --sample_rows");
     return true;

@@ -31,6 +31,7 @@ typedef struct sample {
     col_stats *labels, *weights; /* per label field, per weight field */
     int64_t *positives;          /* per label: rows where it is 1 */
     cr_feature_counts *counts;   /* per feature; NULL: not read */
+    int64_t *empty;              /* per feature: rows whose sequence has no steps */
     col_stats *stats;            /* per feature: the numbers that the model gets, or the ids */
     col_joint *joint;            /* per feature and label */
 } sample;

@@ -25,6 +25,7 @@ static void begin_stats(report *r, sample *s) {
     s->weights = CR_NEW_N(a, col_stats, fs->n_weights + 1);
     s->positives = CR_NEW_N(a, int64_t, fs->n_labels + 1);
     s->counts = CR_NEW_N(a, cr_feature_counts, fs->n + 1);
+    s->empty = CR_NEW_N(a, int64_t, fs->n + 1);
     s->stats = CR_NEW_N(a, col_stats, fs->n + 1);
     s->joint = CR_NEW_N(a, col_joint, fs->n * fs->n_labels + 1);
     for (int i = 0; i < fs->n_labels; i++)
@@ -70,6 +71,15 @@ static void add_feature(sample *s, int k, const cr_feature *f, const cr_batch *b
     }
 }
 
+static int64_t rows_without_steps(const cr_feature *f, const cr_batch *b) {
+    int64_t n = 0;
+    for (int64_t r = 0; f->seq && r < b->n_rows; r++)
+        n += f->sparse
+                 ? b->sparse[f->slot].steps[r] == b->sparse[f->slot].steps[r + 1]
+                 : b->dense_seq[f->slot].steps[r] == b->dense_seq[f->slot].steps[r + 1];
+    return n;
+}
+
 static void add_batch(report *r, sample *s, const cr_batch *b) {
     s->rows += b->n_rows;
     for (int k = 0; k < s->n_labels; k++)
@@ -80,8 +90,12 @@ static void add_batch(report *r, sample *s, const cr_batch *b) {
     for (int k = 0; k < s->n_weights; k++)
         for (int64_t i = 0; i < b->n_rows; i++)
             cr_stats_number(&s->weights[k], b->weights[k][i]);
-    for (int k = 0; k < r->j.features->n; k++)
-        if (!r->j.features->v[k]->stub) add_feature(s, k, r->j.features->v[k], b);
+    for (int k = 0; k < r->j.features->n; k++) {
+        const cr_feature *f = r->j.features->v[k];
+        if (f->stub) continue;
+        add_feature(s, k, f, b);
+        s->empty[k] += rows_without_steps(f, b);
+    }
 }
 
 static double mean_label(const sample *s, int k) {
@@ -218,6 +232,11 @@ static void tell_number(cr_buf *out, double x) {
     cr_buf_printf(out, " %10s", text);
 }
 
+/* rows or steps without a value, and rows without steps */
+static int64_t missing(const sample *s, int k) {
+    return s->counts[k].missing + s->empty[k];
+}
+
 static void tell_feature(const report *r, const sample *s, int k, int width, cr_buf *out) {
     const cr_feature *f = r->j.features->v[k];
     const col_stats *c = &s->stats[k];
@@ -225,9 +244,13 @@ static void tell_feature(const report *r, const sample *s, int k, int width, cr_
     double distinct = cr_stats_distinct(c, &exact), q[N_QUANTILES];
     char about[32];
     snprintf(about, sizeof(about), "%s%.0f", exact ? "" : "~", distinct);
-    cr_buf_printf(out, "  %-*s %9lld %9s", width, f->name, (long long)s->counts[k].missing, about);
+    cr_buf_printf(out, "  %-*s %9lld %9s", width, f->name, (long long)missing(s, k), about);
     if (f->sparse) {
         cr_buf_printf(out, "  ids, %.3g per row\n", (double)c->n / (double)s->rows);
+        return;
+    }
+    if (c->n == 0) {
+        cr_buf_str(out, "  no numbers\n");
         return;
     }
     cr_stats_quantiles(c, quantiles, N_QUANTILES, q);
@@ -313,21 +336,22 @@ static void json_features(const report *r, const sample *s, cr_jw *w) {
         if (f->stub) continue;
         cr_jw_obj(w, NULL);
         cr_jw_str(w, "name", f->name);
-        cr_jw_i64(w, "missing", s->counts[i].missing);
-        cr_jw_f64(w, "distinct", cr_stats_distinct(c, &exact));
+        cr_jw_i64(w, "missing", missing(s, i));
+        cr_jw_i64(w, "distinct", (int64_t)(cr_stats_distinct(c, &exact) + 0.5));
         cr_jw_bool(w, "distinct_is_exact", exact);
         if (f->sparse) {
             cr_jw_i64(w, "ids", c->n);
         } else {
             double q[N_QUANTILES];
             cr_stats_quantiles(c, quantiles, N_QUANTILES, q);
+            double none = c->n ? 0 : NAN; /* null in JSON */
             cr_jw_i64(w, "numbers", c->n);
-            cr_jw_f64(w, "min", c->min);
+            cr_jw_f64(w, "min", c->min + none);
             for (int k = 0; k < N_QUANTILES; k++)
                 cr_jw_f64(w, names[k], q[k]);
-            cr_jw_f64(w, "max", c->max);
-            cr_jw_f64(w, "mean", c->mean);
-            cr_jw_f64(w, "sd", cr_stats_sd(c));
+            cr_jw_f64(w, "max", c->max + none);
+            cr_jw_f64(w, "mean", c->mean + none);
+            cr_jw_f64(w, "sd", cr_stats_sd(c) + none);
         }
         cr_jw_end(w);
     }

@@ -46,6 +46,8 @@ has_err "...feature 'item' tells the label 'label' without a mistake..."
 awk -F, -v OFS=, 'NR == 1 { print; next } { $1 = 1; print }' train.csv >ones.csv
 run crank check tiny.yaml --train_input_path ones.csv
 has_err "tiny.yaml:19:...: warning: label 'label' is 1 in all 640 sampled rows of train data, so there is nothing to learn; check label_fields; ..."
+run crank check tiny.yaml --eval_input_path ones.csv
+has_err "...label 'label' is 1 in all 640 sampled rows of eval data, so no metric there can tell a good model from a bad one; check label_fields; ..."
 awk -F, -v OFS=, 'NR == 1 { print; next } { $1 = NR % 40 == 0; print }' eval.csv >few.csv
 run crank check tiny.yaml --eval_input_path few.csv
 has_err "...label 'label' is 1 in only 10 of 400 rows of eval data, so an AUC of 0.8 there means 0.6... to 0.9... (95%); use more rows, or do not choose between models by small differences"
@@ -86,3 +88,11 @@ ends 0
 has_out "  auc                   0...  (95%: 0... to 0..., ... positives)"
 run crank eval tiny.yaml
 has_out "  auc                   0...  (95%: 0... to 0..., $(awk -F, 'NR > 1' eval.csv | awk -F, '$1 == 1' | wc -l) positives)"
+
+# sequences: a row without steps is missing, and what has no numbers has no smallest one
+awk -F, 'NR == 1 { print $0 ",gaps,none"; next } { print $0 "," (NR % 4 ? "1;2" : "") "," }' train.csv >steps.csv
+sed 's/FG_NORMAL/FG_NONE/; s/^model_config:/  - sequence_id_feature: {feature_name: gaps, num_buckets: 5}\n  - sequence_raw_feature: {feature_name: none}\n&/; s/^eval_input_path: .*//' tiny.yaml >steps.yaml
+run crank check steps.yaml --train_input_path steps.csv
+has_out "  gaps          160         2  ids, 1.5 per row"
+has_out "  none          640         0  no numbers"
+crank check steps.yaml --train_input_path steps.csv --json 2>/dev/null | grep -q '"name": "none", "missing": 640, "distinct": 0, "distinct_is_exact": true, "numbers": 0, "min": null' || fail "JSON of a feature without numbers"

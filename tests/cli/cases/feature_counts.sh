@@ -40,7 +40,7 @@ awk 'BEGIN { print "y,id,city,none,same,seq,item"; for (i = 0; i < 400; i++) {
 sed '1!s/,,7,/,5,7,/' f.csv >e.csv
 run crank check f.yaml --eval_input_path e.csv
 ends 0
-has_err "f.yaml:...: warning: feature 'none' is missing in all 400 sampled rows of train data; is its column right?"
+has_err "f.yaml:...: warning: feature 'none' is missing in all 400 sampled rows of train data; check the name and the content of its column"
 has_err "f.yaml:...: warning: feature 'id': 66 of 266 sampled ids of train data (from 400 rows; a row can have several ids, or none) lie outside 0 .. 299 (e.g. ...) and are taken as 0; raise num_buckets or fix the data"
 has_err "f.yaml:...: warning: feature 'same' is the same in all 400 sampled rows of train data and tells nothing apart; check its column, or remove the feature"
 has_err "f.yaml:...: warning: feature 'city' tells the label 'y' without a mistake..."
