@@ -42,6 +42,14 @@ bool cr_parse_i64(const char *s, size_t n, int64_t *out) {
     return true;
 }
 
+size_t cr_whole_part(const char *s, size_t n) {
+    size_t k = n;
+    while (k > 0 && s[k - 1] == '0')
+        k--;
+    bool whole = k > 1 && s[k - 1] == '.' && s[k - 2] >= '0' && s[k - 2] <= '9';
+    return whole ? k - 1 : n;
+}
+
 static const double pow10_exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                      1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};

@@ -238,6 +238,8 @@ static const cr_field data_fields[] = {
              "column with a row's cost, for batches by cost"),
     CR_K_UINT64("batch_cost_size", 0, CR_F_LATER, "most summed cost of a batch"),
     CR_K_ONEOF("sampler", &sampler_family, CR_F_LATER, "draws negatives for matching models"),
+    CR_STR(cr_data_conf, null_values, NULL, CR_F_REPEATED | CR_F_OURS,
+           "texts of a cell that mean a missing value, besides the empty one"),
     CR_BOOL(cr_data_conf, use_farm_hash, false, CR_F_OURS,
             "hash_bucket_size uses FarmHash; the environment variable "
             "USE_FARM_HASH_TO_BUCKETIZE=true sets it, so that a saved config keeps it"),

@@ -44,6 +44,7 @@ typedef struct cr_data_conf {
     cr_strs label_fields;
     cr_msgs label_map; /* ours: cr_label_map_conf */
     cr_strs sample_weight_fields;
+    cr_strs null_values; /* ours */
     int64_t num_workers;
     bool pin_memory;
     bool in_order;

@@ -458,6 +458,7 @@ static cr_code csv_open(cr_source **out, const cr_data_conf *conf, const char *p
     s->block = CR_CSV_BLOCK;
     s->memo_file = -1;
     form_init(&s->form, conf, diag);
+    cr_nulls_init(&s->nulls, &conf->null_values, &s->arena);
     find_types(s, diag);
     const int32_t *map = NULL;
     if (!conf->with_header) {

@@ -14,6 +14,7 @@
 #define CR_DATA_CSV_INT_H
 
 #include "base/cpu.h"
+#include "data/nulls.h"
 #include "data/reader.h"
 #include "data/stream.h"
 
@@ -82,6 +83,7 @@ struct cr_source {
     const cr_coltype *types; /* per wanted column */
     const int *twin;         /* per wanted column: an earlier one of the same name, or -1 */
     cr_csv_form form;
+    cr_nulls nulls;
     size_t block;
     cr_csv_file *files;
     int64_t n_files;

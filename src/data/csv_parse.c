@@ -59,18 +59,6 @@ static const char *shown(const char *p, size_t n, char out[48]) {
     return out;
 }
 
-/* the words that other tools write for a missing number (Arrow's list) */
-static bool is_null_word(const char *p, size_t n) {
-    static const char *const words[] = {"#N/A",     "#N/A N/A", "#NA",  "-1.#IND",
-                                        "-1.#QNAN", "-NaN",     "-nan", "1.#IND",
-                                        "1.#QNAN",  "N/A",      "NA",   "NULL",
-                                        "NaN",      "n/a",      "nan",  "null"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strlen(words[i]) == n && memcmp(words[i], p, n) == 0) return true;
-    }
-    return false;
-}
-
 /* The float nearest to the text, of which d is the nearest double: rounding twice goes wrong only
  * when d lies exactly half way between two floats, or is too small for a float's full precision. */
 static float to_f32(double d, const char *p, size_t n) {
@@ -173,14 +161,15 @@ static void set_null(number *x, const rows *r, int64_t i) {
 static void not_read(number *x, const rows *r, int64_t i, const char *p, size_t n, bool whole,
                      cr_bad *bad) {
     set_null(x, r, i);
-    if (is_null_word(p, n)) return;
+    if (cr_null_word(p, n)) return;
     char tmp[48];
     double d;
     const char *why = !whole                    ? "not a number"
                       : !cr_parse_f64(p, n, &d) ? "not a whole number"
                       : d == floor(d)           ? "out of the type's range"
                                                 : "not a whole number";
-    cr_bad_add(bad, i, r->lines[i], "column '%s', value '%s': %s", x->name, shown(p, n, tmp), why);
+    cr_bad_add(bad, i, r->lines[i], "column '%s', value '%s': %s%s", x->name, shown(p, n, tmp), why,
+               cr_null_like(p, n) ? "; " CR_NULL_CURE : "");
 }
 
 /* digits reads 1 to 8 decimal digits at once; p has 8 readable bytes. Most numbers are of this
@@ -221,12 +210,13 @@ static inline void put(const number *x, int64_t i, int64_t v, double d, const ch
 
 /* numbers turns the views of rows [from, to) into values. */
 static void numbers(number *x, const rows *r, int64_t from, int64_t to, const uint32_t *beg,
-                    const uint32_t *end, cr_bad *bad) {
+                    const uint32_t *end, const cr_nulls *nulls, cr_bad *bad) {
     bool whole = x->c->type == CR_COL_I32 || x->c->type == CR_COL_I64;
     for (int64_t i = from; i < to; i++) {
         const char *p = r->text + beg[i];
         size_t n = end[i] - beg[i];
         uint32_t small;
+        if (cr_nulls_has(nulls, p, n)) n = 0;
         if (n - 1 < 8 && digits(p, n, &small)) {
             if (x->c->type == CR_COL_F32)
                 ((float *)(void *)x->out)[i] = (float)small;
@@ -245,7 +235,7 @@ static void numbers(number *x, const rows *r, int64_t from, int64_t to, const ui
         if (n == 0)
             set_null(x, r, i);
         else if (whole) {
-            bool ok = cr_parse_i64(p, n, &v);
+            bool ok = cr_parse_i64(p, cr_whole_part(p, n), &v);
             if (ok && x->c->type == CR_COL_I32) ok = v >= INT32_MIN && v <= INT32_MAX;
             if (!ok) {
                 v = 0;
@@ -317,7 +307,7 @@ cr_code cr_csv_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, cr_
                 views(&s->form, &r, f->col[c], from, to, beg, end);
                 if (m.quotes) unquote_rows(&r, s->want[c].name, from, to, beg, end, bad);
             }
-            if (s->types[c] != CR_COL_STR) numbers(&num[c], &r, from, to, beg, end, bad);
+            if (s->types[c] != CR_COL_STR) numbers(&num[c], &r, from, to, beg, end, &s->nulls, bad);
         }
     }
     return CR_OK;

@@ -248,7 +248,7 @@ static bool fill_row(filler *t, const cr_column *col, int64_t r) {
     for (int64_t i = 0; i < t->toks.n; i++) {
         cr_tok x = t->toks.v[i];
         if (t->type == CRANK_INT) {
-            if (cr_num_i64(x.p, x.n, &t->ints[t->n]) != CR_NUM_OK)
+            if (cr_num_whole(x.p, x.n, &t->ints[t->n]) != CR_NUM_OK)
                 return say_bad(t, r, x, "not an integer of 64 bits");
             t->n++;
             continue;

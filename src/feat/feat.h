@@ -11,6 +11,7 @@
 #include "data/batch.h"
 #include "data/config.h"
 #include "data/loader.h"
+#include "data/nulls.h"
 
 typedef struct cr_feature cr_feature;
 typedef struct cr_feature_type cr_feature_type;
@@ -150,7 +151,8 @@ typedef struct cr_features {
     bool gives; /* some feature reads another */
     /* nanoseconds that encoding took, per feature; NULL: they are not measured */
     atomic_llong *times;
-    bool by_name;  /* columns hold what features would make (FG_NONE, FG_BUCKETIZE) */
+    cr_nulls nulls; /* texts that mean a missing value */
+    bool by_name;   /* columns hold what features would make (FG_NONE, FG_BUCKETIZE) */
     cr_want *want; /* columns to read: inputs, labels, weights, reserved; each name once */
     int n_want;
     const char **labels;

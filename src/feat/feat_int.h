@@ -138,6 +138,12 @@ void cr_mask_make(cr_features *fs, const cr_data_conf *data, cr_diag *diag);
 cr_chunk cr_mask_hide(const cr_feature *f, const cr_chunk *chunk, cr_arena *arena,
                       cr_feature_counts *counts);
 
+/* ---- null_values (nulls.c) ---- */
+
+/* cr_nulls_hide: the chunk as features, labels and weights see it, with room for n_cols columns;
+ * the columns behind those of the file are empty */
+cr_chunk cr_nulls_hide(const cr_features *fs, const cr_chunk *chunk, int n_cols, cr_arena *arena);
+
 /* ---- labels and weights (labels.c) ---- */
 
 /* cr_labels_make: what label_map says of each of fs->labels */

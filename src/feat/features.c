@@ -185,6 +185,7 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
     cr_map_init(&b.names);
     fs->v = CR_NEW_N(arena, cr_feature *, count_features(confs) + 1);
     fs->by_name = cr_fg_by_name(data);
+    cr_nulls_init(&fs->nulls, &data->null_values, arena);
     build_features(&b, confs);
     if (with_labels) {
         want_list(&b, data, "label_fields", &data->label_fields, &fs->labels, &fs->label_col,
@@ -249,11 +250,10 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     cr_jagged *sparse = CR_NEW_N(arena, cr_jagged, fs->n_sparse + 1);
     cr_dense_seq *dense_seq = CR_NEW_N(arena, cr_dense_seq, fs->n_dense_seq + 1);
     cr_feature_counts *counts = CR_NEW_N(arena, cr_feature_counts, fs->n + 1);
+    const cr_column *file_cols = chunk->cols;
     cr_chunk all = *chunk; /* with the columns that features give to others */
-    if (fs->gives) {
-        all.n_cols = cr_dag_column(fs, fs->n, 0);
-        all.cols = CR_NEW_N(arena, cr_column, all.n_cols);
-        memcpy(all.cols, chunk->cols, sizeof(cr_column) * (size_t)fs->n_want);
+    if (fs->gives || fs->nulls.n > 0) {
+        all = cr_nulls_hide(fs, chunk, cr_dag_column(fs, fs->n, 0), arena);
         chunk = &all;
     }
     for (int k = 0; k < fs->n; k++) {
@@ -294,7 +294,7 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     CR_TRY(cr_labels_encode(fs, chunk, scratch, out, bad, err));
     cr_column *reserved = CR_NEW_N(arena, cr_column, fs->n_reserved + 1);
     for (int i = 0; i < fs->n_reserved; i++)
-        reserved[i] = chunk->cols[fs->reserved_col[i]];
+        reserved[i] = file_cols[fs->reserved_col[i]];
     out->n_reserved = fs->n_reserved;
     out->reserved = reserved;
     return CR_OK;

@@ -85,7 +85,7 @@ INLINE bool map_text(const cr_ids *m, cr_id_kind kind, const char *s, size_t n, 
                      int64_t *range, const char **why) {
     if (kind == CR_IDS_BUCKETS || kind == CR_IDS_ENCODED || m->is_int) {
         int64_t v = 0;
-        cr_num st = cr_num_i64(s, n, &v);
+        cr_num st = cr_num_whole(s, n, &v);
         if (st == CR_NUM_BAD) {
             *why = is_list(s, n)            ? "not an integer but several; check the delimiter"
                    : kind == CR_IDS_ENCODED ? "not an integer id"
@@ -169,11 +169,14 @@ static void missing(sink *s) {
         push(s, s->m->def[i], 1.0f);
 }
 
-/* a bad row keeps one id, so that it does not cost the column its shape; the loader drops it */
-static void bad_value(sink *s, int64_t row, int64_t row_start, const char *p, size_t n,
+/* a bad row keeps one id, so that it does not cost the column its shape; the loader drops it. cell:
+ * the value is a whole cell */
+static void bad_value(sink *s, int64_t row, int64_t row_start, const char *p, size_t n, bool cell,
                       const char *why) {
     char show[80];
-    const char *cure = s->m->kind == CR_IDS_ENCODED ? s->f->raw_cure : NULL;
+    const char *cure = cell && cr_null_like(p, n)     ? CR_NULL_CURE
+                       : s->m->kind == CR_IDS_ENCODED ? s->f->raw_cure
+                                                      : NULL;
     cr_bad_add(s->out->bad, row, cr_line_of(s->chunk, row), "%s, value '%s': %s%s%s", s->f->place,
                cr_show(show, p, n), why, cure ? "; " : "", cure ? cure : "");
     s->n = row_start;
@@ -269,7 +272,7 @@ INLINE void row_text(sink *s, cr_id_kind kind, int64_t r, const char *p, size_t 
     else
         fine = text_list(s, kind, p, n, &bad_at, &bad_n, &why);
     if (!fine)
-        bad_value(s, r, start, bad_at, bad_n, why);
+        bad_value(s, r, start, bad_at, bad_n, bad_n == n, why);
     else if (s->n == start)
         missing(s); /* nothing but separators */
 }
@@ -550,7 +553,7 @@ INLINE void rows_list(sink *s, cr_id_kind kind, const cr_column *col) {
                 push(s, id, (float)w);
             }
             if (!fine) {
-                bad_value(s, r, start, p, n, why);
+                bad_value(s, r, start, p, n, false, why);
                 i = b;
             }
         }

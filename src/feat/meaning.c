@@ -44,14 +44,16 @@ static const char *const about_tables[] = {"feature_name",
                                            NULL};
 /* keys whose absence means something that no value does */
 static const char *const may_be_absent[] = {"default_bucketize_value", "value_dim", NULL};
-/* keys of data_config that change what a cell becomes, and in which modes they do. They are written
- * also when they have their default, because the environment may decide them. */
+/* keys of data_config that change what a cell becomes, and in which modes they do. The first
+ * ones are written also when they have their default, because the environment may decide them. */
 static const struct {
     const char *key;
     bool raw, encoded; /* before the feature generator; columns that hold ids and numbers */
-} of_data[] = {{"fg_mode", true, true},
-               {"fg_encoded_multival_sep", false, true},
-               {"use_farm_hash", true, false}};
+    bool if_given;     /* not written when it has its default */
+} of_data[] = {{"fg_mode", true, true, false},
+               {"fg_encoded_multival_sep", false, true, false},
+               {"use_farm_hash", true, false, false},
+               {"null_values", true, true, true}};
 
 static bool listed(const char *const *list, const char *name) {
     for (; *list; list++)
@@ -170,6 +172,7 @@ void cr_features_meaning(const cr_features *fs, const cr_data_conf *data,
     cr_jw_obj(&m.w, "data_config");
     for (size_t i = 0; i < sizeof of_data / sizeof *of_data; i++) {
         if (cr_fg_encoded(data) ? !of_data[i].encoded : !of_data[i].raw) continue;
+        if (of_data[i].if_given && !cr_conf_has(data, of_data[i].key)) continue;
         cr_buf_reset(&m.value);
         cr_conf_value(&m.value, data, cr_msg_field(&cr_data_msg, of_data[i].key));
         put(&m, of_data[i].key, text(&m.value));

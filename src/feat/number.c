@@ -110,6 +110,14 @@ cr_num cr_num_i64(const char *s, size_t n, int64_t *out) {
     return CR_NUM_OK;
 }
 
+cr_num cr_num_whole(const char *s, size_t n, int64_t *out) {
+    cr_num st = cr_num_i64(s, n, out);
+    if (st != CR_NUM_BAD) return st;
+    trim(&s, &n);
+    size_t k = cr_whole_part(s, n);
+    return k < n ? cr_num_i64(s, k, out) : st;
+}
+
 static const double TEN[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                              1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 

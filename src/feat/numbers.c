@@ -32,6 +32,11 @@ static void bad_text(const reading *t, int64_t row, const char *p, size_t n, con
     memset(t->x + row * t->dim, 0, sizeof(double) * (size_t)t->dim);
 }
 
+/* a cell that is one text */
+static void bad_cell(const reading *t, int64_t row, const char *p, size_t n) {
+    bad_text(t, row, p, n, cr_null_like(p, n) ? "not a number; " CR_NULL_CURE : "not a number");
+}
+
 static void bad_count(const reading *t, int64_t row, int64_t n) {
     cr_bad_add(t->bad, row, cr_line_of(t->chunk, row), "%s: %lld value%s, value_dim is %lld",
                t->place, (long long)n, n == 1 ? "" : "s", (long long)t->dim);
@@ -63,7 +68,7 @@ static void text_one(const reading *t) {
         } else if (cr_num_f64(p, n, &t->x[r])) {
             t->state[r] = CR_ROW_OK;
         } else {
-            bad_text(t, r, p, n, "not a number");
+            bad_cell(t, r, p, n);
         }
     }
 }
@@ -128,7 +133,7 @@ static void codes_one(const reading *t, cr_arena *arena) {
             t->x[r] = null ? 0 : e->x[k];
             t->state[r] = null ? CR_ROW_MISSING : CR_ROW_OK;
         } else {
-            bad_text(t, r, p, n, "not a number");
+            bad_cell(t, r, p, n);
         }
     }
 }

@@ -7,11 +7,8 @@
 cr_code cr_features_values(const cr_features *fs, const cr_chunk *chunk, cr_column *out,
                            cr_arena *arena, cr_err *err) {
     cr_bad bad = {0}; /* encoding tells what is wrong */
-    cr_chunk all = *chunk;
+    cr_chunk all = cr_nulls_hide(fs, chunk, cr_dag_column(fs, fs->n, 0), arena);
     cr_code code = CR_OK;
-    all.n_cols = cr_dag_column(fs, fs->n, 0);
-    all.cols = CR_NEW_N(arena, cr_column, all.n_cols + 1);
-    memcpy(all.cols, chunk->cols, sizeof(cr_column) * (size_t)fs->n_want);
     for (int k = 0; k < fs->n && code == CR_OK; k++) {
         int i = fs->order[k];
         const cr_feature *f = fs->v[i];

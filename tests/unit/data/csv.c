@@ -385,15 +385,25 @@ TEST(numbers) {
                  "[null|null|null|null|NA][2147483647|9223372036854775807|16777216|-0|q]"
                  "[-2147483648|5|1.0000001|inf|q]");
     free(s);
-    put("n.csv",
-        "2147483648,1,1,1,x\n1,1.5,1,1,x\n1,1,x7,1,x\n1,1,1,1 2,x\n1,9223372036854775808,1,1,y\n");
+    /* whole floats, and texts of null_values */
+    const char *nulls[] = {"?", "-1"};
+    conf.null_values = (cr_strs){nulls, 2};
+    put("n.csv", "7.0,-7.00,7.0,7.,7.0\n?,-1,?,-1,?\n-1.0,1,1,1,-1\n");
+    s = read_files(&conf, h_path("n.csv"), "a,b,c,d,e", 1 << 20);
+    CHECK_STR(s, "[7|-7|7|7|7.0][null|null|null|null|?][-1|1|1|1|-1]");
+    free(s);
+    conf.null_values.n = 0;
+    put("n.csv", "2147483648,1,1,1,x\n1,1.5,1,1,x\n1,1,x7,1,x\n1,1,1,1 "
+                 "2,x\n1,9223372036854775808,1,1,y\n?,1,1,1,x\n");
     s = read_files(&conf, h_path("n.csv"), "a,b,c,d", 1 << 20);
     char *bad = strchr(s, '{');
     CHECK_STR(bad, "{1: column 'a', value '2147483648': out of the type's range}"
                    "{2: column 'b', value '1.5': not a whole number}"
                    "{3: column 'c', value 'x7': not a number}"
                    "{4: column 'd', value '1 2': not a number}"
-                   "{5: column 'b', value '9223372036854775808': out of the type's range}");
+                   "{5: column 'b', value '9223372036854775808': out of the type's range}"
+                   "{6: column 'a', value '?': not a whole number; if it means a missing value, "
+                   "list it in data_config.null_values}");
     free(s);
 }
 

@@ -622,7 +622,99 @@ TEST(threads) {
     t_close(&t);
 }
 
+/* texts that mean a missing value, in cells, dictionaries and items of lists; what is carried along
+ * keeps its text */
+TEST(null_values) {
+    t_feats t;
+    const char *const reserved[] = {"a"};
+    t_open(&t, NONE ", fg_encoded_multival_sep: '|', null_values: [NA, '?'], label_fields: [y]",
+           "- id_feature: {feature_name: a, num_buckets: 9, embedding_dim: 4, "
+           "fg_encoded_default_value: '5'}\n"
+           "- raw_feature: {feature_name: b, fg_encoded_default_value: '7'}\n"
+           "- id_feature: {feature_name: l, num_buckets: 9, embedding_dim: 4}\n"
+           "- id_feature: {feature_name: d, num_buckets: 9, embedding_dim: 4, "
+           "fg_encoded_default_value: '8'}",
+           true, reserved, 1);
+    CHECK(t.fs != NULL);
+    if (!t.fs) {
+        t_show_diag(&t);
+        return;
+    }
+    TEXT(&t, "a", "1", "NA", "", "4");
+    TEXT(&t, "b", "?", "2", "3", NULL);
+    cr_column *list = t_list(&t, "l", (const int32_t[]){0, 2, 3, 3, 5}, 4);
+    t_strings(&t, list, (const char *const[]){"1", "NA", "?", "3", "4"}, 5, NULL);
+    TEXT(&t, "d", "?", "6", "?", "6");
+    cr_column *dict = &t.chunk.cols[3];
+    dict->code = (const uint32_t[]){0, 1, 0, 1};
+    dict->n_dict = 2;
+    TEXT(&t, "y", "1", "0", "1", "NA");
+    t_encode(&t);
+    CHECK(t.rc == CR_OK);
+    CHECK_IDS(&t, 0, IDS(1, 5, 5, 4), ONE_EACH);
+    CHECK(t.batch.dense[0] == 7 && t.batch.dense[1] == 2 && t.batch.dense[3] == 7);
+    CHECK_IDS(&t, 1, IDS(1, 3, 4), LENS(1, 0, 0, 2));
+    CHECK_IDS(&t, 2, IDS(8, 6, 8, 6), ONE_EACH);
+    CHECK_INT(t.bad.n, 1);
+    CHECK_STR(t.bad.v[0].msg, "column 'y' is empty; a label must be a number");
+    size_t n;
+    const char *p = cr_text_at(&t.batch.reserved[0], 1, &n);
+    CHECK(n == 2 && memcmp(p, "NA", 2) == 0);
+    CHECK(!t.batch.reserved[0].valid || t.batch.reserved[0].valid[1]);
+    t_close(&t);
+    /* what is not listed is a mistake whose cure is told, where it would help */
+    CHECK(open_ok(&t, NONE ", fg_encoded_multival_sep: '|'",
+                  "- id_feature: {feature_name: f, num_buckets: 9, embedding_dim: 4}"));
+    TEXT(&t, "f", "NA", "1|NA", "x", "\\N");
+    t_encode(&t);
+    CHECK_INT(t.bad.n, 4);
+    CHECK_STR(t.bad.v[0].msg, "column 'f', value 'NA': not an integer id; if it means a missing "
+                              "value, list it in data_config.null_values");
+    CHECK_STR(t.bad.v[1].msg, "column 'f', value 'NA': not an integer id");
+    CHECK_STR(t.bad.v[2].msg, "column 'f', value 'x': not an integer id");
+    CHECK_STR(t.bad.v[3].msg, "column 'f', value '\\N': not an integer id; if it means a missing "
+                              "value, list it in data_config.null_values");
+    t_close(&t);
+    CHECK(open_ok(&t, NORMAL, RAW("")));
+    TEXT(&t, "c", "1", "n/a");
+    t_encode(&t);
+    CHECK_STR(t.bad.v[0].msg, "column 'c', value 'n/a': not a number; if it means a missing "
+                              "value, list it in data_config.null_values");
+    t_close(&t);
+}
+
+/* whole numbers that were written as floats are ids; where ids come from texts, the text counts */
+TEST(whole_floats) {
+    t_feats t;
+    CHECK(open_ok(&t, NONE ", fg_encoded_multival_sep: '|'",
+                  "- id_feature: {feature_name: f, num_buckets: 99, embedding_dim: 4}"));
+    TEXT(&t, "f", "7.0", "8|9.00|10.", " -0.0 ", "7.5", "7.01", ".0", "7e0", "1.0.0");
+    t_encode(&t);
+    CHECK_INT(t.bad.n, 5);
+    CHECK_INT(t.bad.v[0].row, 3);
+    CHECK_STR(t.bad.v[0].msg, "column 'f', value '7.5': not an integer id");
+    CHECK_IDS(&t, 0, IDS(7, 8, 9, 10, 0, 0, 0, 0, 0, 0), LENS(1, 3, 1, 1, 1, 1, 1, 1));
+    t_close(&t);
+    CHECK(open_ok(&t, NORMAL, ID("num_buckets: 9")));
+    TEXT(&t, "c", "7.0", "7");
+    t_encode(&t);
+    CHECK_IDS(&t, 0, IDS(7, 7), ONE_EACH);
+    CHECK_INT(t.bad.n, 0);
+    t_close(&t);
+    CHECK(open_ok(&t, NORMAL, ID("vocab_list: ['7', '7.0']")));
+    TEXT(&t, "c", "7.0", "7");
+    t_encode(&t);
+    CHECK_IDS(&t, 0, IDS(3, 2), ONE_EACH);
+    t_close(&t);
+    CHECK(open_ok(&t, NORMAL, ID("hash_bucket_size: 1000000")));
+    TEXT(&t, "c", "7.0", "7");
+    t_encode(&t);
+    CHECK(t.batch.sparse[0].ids[0] != t.batch.sparse[0].ids[1]);
+    t_close(&t);
+}
+
 TEST_MAIN(CASE(wants_each_column_once), CASE(predict_needs_no_labels), CASE(bad_rows),
           CASE(id_values), CASE(id_lists_and_maps), CASE(integers_are_text), CASE(encoded_ids),
           CASE(encoded_floats), CASE(raw_values), CASE(dense_embeddings), CASE(feature_facts),
-          CASE(config_errors), CASE(vocab_files), CASE(fg_json), CASE(threads))
+          CASE(config_errors), CASE(vocab_files), CASE(fg_json), CASE(threads), CASE(null_values),
+          CASE(whole_floats))
