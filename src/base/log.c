@@ -19,7 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WIPE "\r\033[K"
+#define WIPE         "\r\033[K"
+#define MAX_PROGRESS 500 /* columns of the progress line */
 
 static atomic_int min_level = CR_LOG_INFO;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -102,18 +103,22 @@ bool cr_log_is_terminal(void) {
     return isatty(STDERR_FILENO) == 1 && !(term && strcmp(term, "dumb") == 0);
 }
 
+int cr_log_columns(void) {
+    struct winsize w;
+    /* a line that wraps could not be wiped any more, and some terminals wrap when it is full */
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1 && w.ws_col - 1 < MAX_PROGRESS)
+        return w.ws_col - 1;
+    return MAX_PROGRESS;
+}
+
 void cr_log_progress(const char *text) {
     pthread_mutex_lock(&lock);
     if (!text) {
         if (progress_shown) write_all(WIPE, strlen(WIPE));
         progress_shown = false;
     } else if (cr_log_is_terminal()) {
-        char line[512];
-        struct winsize w;
-        size_t n = strlen(text), room = sizeof(line) - strlen(WIPE);
-        /* a line that wraps could not be wiped any more */
-        if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1 && w.ws_col - 1u < room)
-            room = w.ws_col - 1u;
+        char line[MAX_PROGRESS + sizeof(WIPE)];
+        size_t n = strlen(text), room = (size_t)cr_log_columns();
         if (n > room) {
             n = room;
             while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) /* not inside a character */

@@ -19,6 +19,8 @@ void cr_log(cr_log_level level, const char *fmt, ...) CR_PRINTF(2, 3);
 #define CR_DEBUG(...) cr_log(CR_LOG_DEBUG, __VA_ARGS__)
 #define CR_INFO(...) cr_log(CR_LOG_INFO, __VA_ARGS__)
 #define CR_WARN(...) cr_log(CR_LOG_WARN, __VA_ARGS__)
+/* cr_log_columns: how wide the progress line may be on this terminal */
+int cr_log_columns(void);
 /* cr_log_progress shows text as the one line that is overwritten, when stderr is a terminal
  * (else does nothing). NULL ends it. */
 void cr_log_progress(const char *text);

@@ -148,8 +148,9 @@ void cr_ui_findings(cr_ui *ui);
 bool cr_ui_counts(const cr_ui *ui, char out[64]);
 /* cr_ui_watch is the watch that shows the progress line and early findings. */
 cr_watch cr_ui_watch(cr_ui *ui);
-/* cr_progress_text writes the progress line. */
-void cr_progress_text(char *out, size_t size, const cr_progress *p);
+/* cr_progress_text writes the progress line. What does not fit into width columns is left out, the
+ * least important first; loss and time left stay longest. */
+void cr_progress_text(char *out, size_t size, const cr_progress *p, int width);
 /* cr_ui_say ends the progress line and writes a result to stdout. */
 void cr_ui_say(const char *fmt, ...) CR_PRINTF(1, 2);
 /* cr_ui_metrics writes a table of metrics to stdout. */

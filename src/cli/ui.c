@@ -104,26 +104,66 @@ bool cr_ui_counts(const cr_ui *ui, char out[64]) {
 
 /* ---- progress ---- */
 
-void cr_progress_text(char *out, size_t size, const cr_progress *p) {
-    cr_buf b;
+/* the parts of the line, in their order */
+enum { STAGE, EPOCH, STEP, ROWS, RATE, LOSS, METRIC, LEFT, N_PARTS };
+/* what a narrow terminal goes without, first to last; loss and time left stay */
+static const int dropped[] = {ROWS, RATE, EPOCH, STAGE, METRIC, STEP};
+
+typedef struct part {
+    char text[64]; /* "": not shown */
+} part;
+
+static int line_width(const part *v) {
+    int n = 0;
+    for (int i = 0; i < N_PARTS; i++)
+        if (v[i].text[0]) n += (n ? 2 : 0) + (int)strlen(v[i].text);
+    return n;
+}
+
+static void say(part *p, const char *fmt, ...) CR_PRINTF(2, 3);
+static void say(part *p, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(p->text, sizeof p->text, fmt, ap);
+    va_end(ap);
+}
+
+static void progress_parts(part *v, const cr_progress *p) {
     char t[32];
-    cr_buf_init(&b);
-    cr_buf_str(&b, p->stage ? p->stage : "");
+    if (p->stage) say(&v[STAGE], "%s", p->stage);
     /* runs count epochs from 0; after the last one the number must not pass the end */
     int64_t epoch = p->epoch < p->n_epochs ? p->epoch + 1 : p->n_epochs;
     if (p->n_epochs > 0)
-        cr_buf_printf(&b, "  epoch %lld/%lld", (long long)epoch, (long long)p->n_epochs);
+        say(&v[EPOCH], "epoch %lld/%lld", (long long)epoch, (long long)p->n_epochs);
     if (p->n_steps > 0)
-        cr_buf_printf(&b, "  step %lld/%lld", (long long)p->step, (long long)p->n_steps);
+        say(&v[STEP], "step %lld/%lld", (long long)p->step, (long long)p->n_steps);
     else if (p->step > 0)
-        cr_buf_printf(&b, "  step %lld", (long long)p->step);
-    cr_buf_printf(&b, "  %s rows", cr_fmt_count(t, (double)p->rows));
-    if (p->rows_per_s > 0) cr_buf_printf(&b, "  %s rows/s", cr_fmt_count(t, p->rows_per_s));
-    if (p->stage && strcmp(p->stage, "train") == 0) cr_buf_printf(&b, "  loss %.4f", p->loss);
+        say(&v[STEP], "step %lld", (long long)p->step);
+    say(&v[ROWS], "%s rows", cr_fmt_count(t, (double)p->rows));
+    if (p->rows_per_s > 0) say(&v[RATE], "%s rows/s", cr_fmt_count(t, p->rows_per_s));
+    if (p->stage && strcmp(p->stage, "train") == 0) say(&v[LOSS], "loss %.4f", p->loss);
     if (p->metric && isfinite(p->metric_value))
-        cr_buf_printf(&b, "  %s %.4f", p->metric, p->metric_value);
+        say(&v[METRIC], "%.40s %.4f", p->metric, p->metric_value);
     if (p->seconds_left >= 0 && isfinite(p->seconds_left))
-        cr_buf_printf(&b, "  %s left", cr_fmt_time(t, p->seconds_left));
+        say(&v[LEFT], "%s left", cr_fmt_time(t, p->seconds_left));
+}
+
+void cr_progress_text(char *out, size_t size, const cr_progress *p, int width) {
+    part v[N_PARTS] = {0};
+    char t[32];
+    progress_parts(v, p);
+    int keep = v[LOSS].text[0] ? LOSS : v[LEFT].text[0] ? LEFT : ROWS; /* never dropped */
+    for (size_t i = 0; i < sizeof dropped / sizeof *dropped && line_width(v) > width; i++)
+        if (dropped[i] != keep) v[dropped[i]].text[0] = 0;
+    if (line_width(v) > width && v[LEFT].text[0])
+        say(&v[LEFT], "%s", cr_fmt_time(t, p->seconds_left));
+    if (line_width(v) > width && v[LOSS].text[0]) say(&v[LOSS], "%.4f", p->loss);
+    if (line_width(v) > width && keep != LEFT) v[LEFT].text[0] = 0;
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_buf_str(&b, "");
+    for (int i = 0; i < N_PARTS; i++)
+        if (v[i].text[0]) cr_buf_printf(&b, "%s%s", b.n ? "  " : "", v[i].text);
     snprintf(out, size, "%s", b.data);
     cr_buf_clear(&b);
 }
@@ -139,7 +179,7 @@ static void on_progress(void *ctx, const cr_progress *p) {
     ui->last_progress = now;
     ui->metric_shown = p->metric != NULL;
     char line[256];
-    cr_progress_text(line, sizeof line, p);
+    cr_progress_text(line, sizeof line, p, cr_log_columns());
     cr_log_progress(line);
 }
 
