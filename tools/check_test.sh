@@ -120,5 +120,16 @@ kernels 1 '2 of 3' '/* k->add(1, k->mul(2, 3)) */'
 printf '#define CR_KERNELS(X)\n' >"$tmp/k/src/kern/list.h"
 kernels 1 'no kernels found' 'int x;'
 
+rm -rf "$tmp/c"
+mkdir -p "$tmp/c/src" "$tmp/c/docs/reference"
+printf '| `seed` | integer |\n| `lanes` | integer |\n' >"$tmp/c/docs/reference/TrainConfig.md"
+keys() { # keys CODE PATTERN TEXT
+    printf '%s\n' "$3" >"$tmp/c/src/a.c"
+    expect "$1" "$2" "$here/check_keys.sh" "$tmp/c"
+}
+keys 0 '2 keys, no findings' '"set train_config.seed" "or train_config.lanes: 4"'
+keys 1 "TrainConfig.md: there is no key 'sed', which is named in: src/a.c" '"set train_config.sed"'
+keys 1 'no keys found' 'int x;'
+
 if [ $failed -ne 0 ]; then exit 1; fi
 echo "check_test: $n cases pass"

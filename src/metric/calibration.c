@@ -122,7 +122,7 @@ static cr_code sums_merge(cr_metric *m, const void *state, size_t size, cr_err *
     return CR_OK;
 }
 
-#define SUM_METRIC(var, key, start, take, get, prob)                                               \
+#define SUM_METRIC(var, key, start, take, get, ...)                                                \
     const cr_metric_type var = {.name = key,                                                       \
                                 .new_ = start,                                                     \
                                 .free_ = sums_free,                                                \
@@ -131,10 +131,11 @@ static cr_code sums_merge(cr_metric *m, const void *state, size_t size, cr_err *
                                 .value = get,                                                      \
                                 .pack = sums_pack,                                                 \
                                 .merge = sums_merge,                                               \
-                                .needs_prob = prob}
+                                __VA_ARGS__}
 SUM_METRIC(cr_metric_average_output, "average_output", output_new, sums_update, output_value,
-           false);
-SUM_METRIC(cr_metric_average_label, "average_label", label_new, sums_update, label_value, false);
-SUM_METRIC(cr_metric_copc, "copc", copc_new, sums_update, copc_value, false);
+           .needs_prob = false);
+SUM_METRIC(cr_metric_average_label, "average_label", label_new, sums_update, label_value,
+           .needs_prob = false);
+SUM_METRIC(cr_metric_copc, "copc", copc_new, sums_update, copc_value, .needs_prob = false);
 SUM_METRIC(cr_metric_normalized_entropy, "normalized_entropy", entropy_new, entropy_update,
-           entropy_value, true);
+           entropy_value, .needs_prob = true, .is_error = true);

@@ -248,3 +248,14 @@ void cr_metric_label(const cr_choice *c, char *out, size_t size) {
     else
         snprintf(out, size, "%s", type->name);
 }
+
+bool cr_metric_is_error(const char *result) {
+    for (const cr_oneof_member *m = cr_metric_family.members; m->key; m++) {
+        const cr_metric_type *type = m->type;
+        size_t n = type ? strlen(type->name) : 0;
+        if (n && type->is_error && strncmp(result, type->name, n) == 0 &&
+            (!result[n] || result[n] == '_'))
+            return true;
+    }
+    return false;
+}

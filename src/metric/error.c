@@ -133,6 +133,7 @@ static cr_code mean_merge(cr_metric *m, const void *state, size_t size, cr_err *
                                 .reset = mean_reset,                                               \
                                 .update = fn,                                                      \
                                 .value = mean_value,                                               \
+                                .is_error = true,                                                  \
                                 .n_state = mean_n_state,                                           \
                                 .get = mean_get,                                                   \
                                 .set = mean_set,                                                   \

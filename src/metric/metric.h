@@ -30,6 +30,7 @@ typedef struct cr_metric_type {
     bool wants_classes; /* looks at the scores of all classes, where there are several */
     bool wants_value;   /* of a model that gives both: reads y of l2_loss, not a probability */
     bool needs_prob;    /* reads nothing but probabilities */
+    bool is_error;      /* a smaller value is better */
     bool whole_batch;   /* its value may depend on which rows one update brings together */
     /* fails when a model with K outputs cannot have it */
     cr_code (*new_)(cr_metric **out, const void *conf, int64_t K, cr_err *err);
@@ -70,6 +71,8 @@ typedef struct cr_train_metric_conf {
     double decay_rate;
     int64_t decay_step;
 } cr_train_metric_conf;
+/* cr_metric_is_error: is a result of that name ("mean_squared_error_price") better when smaller? */
+bool cr_metric_is_error(const char *result);
 /* cr_metric_label writes the key of a metric in results: "auc", "recall@5", "precision@0.3" */
 void cr_metric_label(const cr_choice *c, char *out, size_t size);
 

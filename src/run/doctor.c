@@ -317,8 +317,7 @@ static bool eval_is_train(exam *e) {
                   "by heart",
                   eval->files[i].path, how, train->files[k].path);
             CURE(e,
-                 "evaluate on other rows, for example with data_config.eval_fraction: 0.1 and no "
-                 "eval_input_path");
+                 "evaluate on rows that training does not see");
             return true;
         }
     return false;

@@ -31,8 +31,7 @@ void cr_early_stop_check(const job *j, cr_diag *diag) {
     cr_loc at = cr_conf_at(ec, "early_stopping_patience");
     if (!cr_job_eval_paths(j)) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
-                    "early_stopping_patience needs evaluations; give eval_input_path or "
-                    "data_config.eval_fraction");
+                    "early_stopping_patience needs evaluations; give eval_input_path");
         return;
     }
     const char *want = cr_best_metric(j);
@@ -57,9 +56,10 @@ void cr_early_stop_check(const job *j, cr_diag *diag) {
 }
 
 void cr_early_stop_init(early_stop *s, const job *j, int64_t step, cr_arena *a) {
+    const char *metric = cr_best_metric(j);
     *s = (early_stop){.patience = j->root->eval_config->early_stopping_patience,
-                      .metric = cr_best_metric(j),
-                      .larger = j->root->export_config->metric_larger_is_better,
+                      .metric = metric,
+                      .larger = metric && cr_job_larger(j, metric),
                       .best_step = -1,
                       .last = -1};
     if (s->patience == 0 || !s->metric || step < 0) return;

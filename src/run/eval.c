@@ -14,10 +14,45 @@ const char *cr_job_best_metric(const job *j) {
     return cr_conf_has(ec, "best_exporter_metric") ? ec->best_exporter_metric : NULL;
 }
 
+/* An export is built without losses, so the name alone must do: "binary_cross_entropy_ctr". */
+static bool is_loss(const job *j, const char *result) {
+    for (int i = 0; i < j->model->n_losses; i++)
+        if (strcmp(j->model->losses[i].name, result) == 0) return true;
+    for (const cr_oneof_member *m = cr_loss_family.members; m->key; m++) {
+        size_t n = strlen(m->key);
+        if (strncmp(result, m->key, n) == 0 && (!result[n] || result[n] == '_')) return true;
+    }
+    return false;
+}
+
+bool cr_job_larger(const job *j, const char *metric) {
+    const cr_export_conf *ec = j->root->export_config;
+    if (cr_conf_has(ec, "metric_larger_is_better")) return ec->metric_larger_is_better;
+    if (!metric) {
+        const cr_msgs *all = &j->root->model_config->metrics;
+        if (all->n == 0) return false; /* it is a loss */
+        metric = ((const cr_metric_conf *)all->v[0])->metric.m->key;
+    }
+    return !is_loss(j, metric) && !cr_metric_is_error(metric);
+}
+
+/* A loss that is said to be better when larger is most likely a slip. */
+static void check_direction(const job *j, const char *metric, cr_diag *diag) {
+    const cr_export_conf *ec = j->root->export_config;
+    if (!metric || !cr_conf_has(ec, "metric_larger_is_better") || !ec->metric_larger_is_better)
+        return;
+    if (is_loss(j, metric) || cr_metric_is_error(metric))
+        cr_diag_add(diag, CR_SEV_WARN, CR_OK, cr_conf_at(ec, "metric_larger_is_better"),
+                    "the smallest '%s' is the best one, but metric_larger_is_better is true; "
+                    "remove it, or set it to false",
+                    metric);
+}
+
 void cr_job_check_best(const job *j, cr_diag *diag) {
     const cr_export_conf *ec = j->root->export_config;
     const cr_model *m = j->model;
     const char *want = cr_job_best_metric(j);
+    check_direction(j, want, diag);
     if (strcmp(ec->exporter_type, "best") != 0 || m->n_losses + m->n_metrics == 1) return;
     bool known = false;
     cr_buf names;
@@ -53,8 +88,8 @@ cr_code cr_job_checkpoint(job *j, const char *wanted, bool best, char **path, in
                        "model_dir is not set; give it in the config, with --model_dir, or name a "
                        "--checkpoint_path");
     if (best && strcmp(ec->exporter_type, "best") == 0) {
-        CR_TRY(cr_ckpt_best(a, dir, cr_job_best_metric(j), ec->metric_larger_is_better, need, path,
-                            step, err));
+        const char *metric = cr_job_best_metric(j);
+        CR_TRY(cr_ckpt_best(a, dir, metric, cr_job_larger(j, metric), need, path, step, err));
     } else {
         CR_TRY(cr_ckpt_latest(a, dir, need, path, step, err));
     }

@@ -350,8 +350,8 @@ const char *cr_best_metric(const job *j) {
 
 void cr_best_result(const job *j, cr_train_result *res) {
     const char *metric = cr_best_metric(j), *dir = j->root->model_dir;
-    if (!metric || !cr_ckpt_best_eval(dir, metric, j->root->export_config->metric_larger_is_better,
-                                      &res->best.step, &res->best.value))
+    if (!metric || !cr_ckpt_best_eval(dir, metric, cr_job_larger(j, metric), &res->best.step,
+                                      &res->best.value))
         return;
     res->best.metric = cr_arena_strdup(&res->arena, metric);
     char *ckpt = cr_arena_printf(&res->arena, "%s/model.ckpt-%lld", dir, (long long)res->best.step);

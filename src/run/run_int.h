@@ -91,6 +91,9 @@ CR_CHECKED cr_code cr_job_checkpoint(job *j, const char *wanted, bool best, char
 /* cr_job_best_metric: what decides which checkpoint is best; NULL: not said. cr_job_check_best
  * finds what is wrong with it for a job with labels: it must be the name of a metric or loss. */
 const char *cr_job_best_metric(const job *j);
+/* cr_job_larger: is a larger value of that result better (NULL: of the only one there is)? As
+ * metric_larger_is_better says; when it is not given: yes, but for losses and errors. */
+bool cr_job_larger(const job *j, const char *metric);
 void cr_job_check_best(const job *j, cr_diag *diag);
 /* cr_job_loader opens a data set for this model. */
 typedef struct job_data {

@@ -293,7 +293,8 @@ static cr_code save_now(loop *l) {
         int64_t best = -1;
         if (strcmp(ec->exporter_type, "best") == 0 &&
             cr_ckpt_best_step(l->c->model_dir, cr_job_best_metric(&l->j),
-                              ec->metric_larger_is_better, &best, &err) != CR_OK)
+                              cr_job_larger(&l->j, cr_job_best_metric(&l->j)), &best,
+                              &err) != CR_OK)
             return cr_diag_err(l->diag, &err);
         if (cr_ckpt_prune(l->c->model_dir, l->tc->keep_checkpoint_max, best, &err) != CR_OK)
             return cr_diag_err(l->diag, &err);

@@ -24,3 +24,24 @@ run crank export tiny.yaml $best --export_dir g --set export_config.best_exporte
 ends 2
 has_err "...no metric 'gauc'; set export_config.best_exporter_metric to one of: auc, binary_cross_entropy"
 is_gone g
+
+# a smaller loss is better, without being told; what the run prints, what it keeps and what export takes agree
+loss='--set export_config.exporter_type=best --set export_config.best_exporter_metric=binary_cross_entropy --set train_config.keep_checkpoint_max=1'
+# shellcheck disable=SC2086
+run crank train tiny.yaml $loss --set train_config.num_epochs=3 --model_dir small
+ends 0
+no_err "...metric_larger_is_better..."
+least=$(awk -F'[:,}]' '{ for (i = 3; i < NF; i++) if ($i ~ /"binary_cross_entropy"/ && (n++ == 0 || $(i + 1) + 0 < b)) { b = $(i + 1) + 0; w = $2 + 0 } } END { print w }' small/train_eval_result_v2.txt)
+has_out "  best               small/model.ckpt-$least, binary_cross_entropy 0..."
+is_there "small/model.ckpt-$least"
+run crank export small/pipeline.config --export_dir small_e
+ends 0
+has_out "...model.ckpt-$least"
+# the opposite, when given, gets a warning
+# shellcheck disable=SC2086
+run crank check tiny.yaml $loss --set export_config.metric_larger_is_better=true
+ends 0
+has_err "--set...: warning: the smallest 'binary_cross_entropy' is the best one, but metric_larger_is_better is true; remove it, or set it to false"
+# a metric that is an error
+run crank check tiny.yaml --set export_config.best_exporter_metric=logloss --set 'model_config.metrics=[{auc: {}}, {logloss: {}}]' --set export_config.metric_larger_is_better=true
+has_err "--set...: warning: the smallest 'logloss' is the best one, ..."

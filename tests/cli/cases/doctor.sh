@@ -65,7 +65,7 @@ cp train.csv other.csv
 run crank check tiny.yaml --train_input_path 'train.csv,other.csv' --eval_input_path other.csv
 ends 0
 has_err "...train_input_path: file 2 of 2, other.csv, holds the same as file 1, train.csv, so its rows come twice; name each file once"
-has_err "...eval_input_path: other.csv ... the training file ..., so metrics tell what was learned by heart; evaluate on other rows, for example with data_config.eval_fraction: 0.1 and no eval_input_path"
+has_err "...eval_input_path: other.csv ... the training file ..., so metrics tell what was learned by heart; evaluate on rows that training does not see"
 ln -s train.csv link.csv
 run crank check tiny.yaml --eval_input_path link.csv
 has_err "...eval_input_path: link.csv is the training file train.csv..."
