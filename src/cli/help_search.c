@@ -159,8 +159,7 @@ static const char *meaning_text(cr_arena *a, const row *r) {
 }
 
 static void print_rows(const search *s, bool mention, int most) {
-    static const unsigned flags[] = {CR_GRID_LEFT, CR_GRID_LEFT | CR_GRID_SHRINK,
-                                     CR_GRID_LEFT | CR_GRID_SHRINK};
+    static const unsigned flags[] = {CR_GRID_LEFT, CR_GRID_LEFT, CR_GRID_LEFT | CR_GRID_SHRINK};
     cr_grid t;
     cr_grid_init(&t, s->arena, 3, flags);
     const char **head = cr_grid_row(&t);
