@@ -19,7 +19,7 @@
 typedef struct binder {
     cr_arena *arena;
     cr_diag *diag;
-    cr_map warned;   /* GPU fields that have had their warning */
+    cr_map warned;   /* fields without effect that have had their warning */
     cr_syntax from;  /* of the whole tree: edits from the command line do not change it */
     const char *own; /* cr_conf_bind_own: the key in front; NULL: part of the schema */
     int refused;     /* > 0: inside a block that was refused as a whole: its keys and values are
@@ -358,8 +358,12 @@ static void bind_oneof(binder *b, const cr_msg *msg, const cr_field *f, cr_conf_
             cr_buf names;
             cr_buf_init(&names);
             member_names(o, &names);
-            wrong(b, it.at, "%s '%s' is known but not available in this version; available: %s",
-                  o->name, m->key, names.data);
+            if (m->type)
+                wrong(b, it.at, "%s '%s' cannot be used: %s", o->name, m->key,
+                      (const char *)m->type);
+            else
+                wrong(b, it.at, "%s '%s' is known but not available in this version; available: %s",
+                      o->name, m->key, names.data);
             cr_buf_clear(&names);
         }
         if (m->msg->later) *ok = false;
@@ -465,7 +469,9 @@ static void bind_map(binder *b, const cr_field *f, cr_conf_iter it, void *self, 
 static void bind_tree(binder *b, const cr_field *f, cr_conf_iter it, void *self, bool *ok) {
     const cr_conf_node *x, *all = NULL;
     while ((x = cr_conf_next(&it))) {
-        if (x->kind != CR_NODE_MAP && !cr_conf_is_null(x)) {
+        if (b->refused) {
+            *ok = false; /* whatever it is */
+        } else if (x->kind != CR_NODE_MAP && !cr_conf_is_null(x)) {
             wrong_type(b, f, f->name, x);
             *ok = false;
         } else if (x->kind == CR_NODE_MAP) {
@@ -503,17 +509,19 @@ static bool refuse_later(binder *b, const cr_field *f, cr_conf_iter it) {
         if (is_default(f, x)) continue;
         used = true;
         if (!b->refused)
-            wrong(b, it.at, "'%s' is known but not available in this version; remove it", it.key);
+            wrong(b, it.at, "'%s' is known but not available in this version; %s", it.key,
+                  f->type == CR_T_MSG && f->str ? f->str : "remove it");
     }
     return used;
 }
 
-/* true: the row has no effect on a CPU, which is told once for each name */
-static bool warn_gpu(binder *b, const cr_field *f, cr_conf_iter it) {
-    if (!(f->flags & CR_F_GPU) || !cr_conf_next(&it)) return false;
+/* true: the row has no effect here, which is told once for each name */
+static bool warn_idle(binder *b, const cr_field *f, cr_conf_iter it) {
+    if (!(f->flags & (CR_F_GPU | CR_F_IDLE)) || !cr_conf_next(&it)) return false;
     if (!b->refused && cr_map_put(&b->warned, f->name, strlen(f->name), 1))
-        cr_diag_add(b->diag, CR_SEV_WARN, CR_OK, it.at,
-                    "'%s' has no effect on a CPU; it is ignored", f->name);
+        cr_diag_add(b->diag, CR_SEV_WARN, CR_OK, it.at, "'%s' has no effect %s; %s", f->name,
+                    f->flags & CR_F_GPU ? "on a CPU" : "in this version",
+                    f->type == CR_T_MSG && f->str ? f->str : "it is ignored");
     return true;
 }
 
@@ -538,10 +546,13 @@ static void bind_values(binder *b, const cr_msg *msg, const cr_field *f, cr_conf
         bind_list(b, f, it, self, ok);
         return;
     }
-    for (cr_loc before = CR_NOWHERE; (x = cr_conf_next(&it)); before = it.at) {
+    const char *key = NULL;
+    for (cr_loc before = CR_NOWHERE; (x = cr_conf_next(&it)); before = it.at, key = it.key) {
         value v;
+        if (key && strcmp(key, it.key) != 0)
+            wrong(b, it.at, "%s and %s are one thing; keep one", it.key, key);
         /* TorchEasyRec reads it so; it is a slip all the same */
-        if (before.line && !(f->flags & CR_F_GPU))
+        else if (before.line && !(f->flags & CR_F_GPU))
             cr_diag_add(b->diag, CR_SEV_WARN, CR_OK, it.at,
                         "'%s' was given on line %d already; this one counts, remove the other",
                         it.key, (int)before.line);
@@ -559,7 +570,7 @@ static void bind_row(binder *b, const cr_msg *msg, int row, cr_conf_iter it, cr_
     if (!cr_conf_next(&probe)) return;
     *given |= 1ull << row;
     size_t errors = b->diag->n_errors;
-    bool ok = true, idle = warn_gpu(b, f, it) && is_later(f);
+    bool ok = true, idle = warn_idle(b, f, it) && is_later(f);
     bool later = idle || refuse_later(b, f, it);
     b->refused += later;
     bind_values(b, msg, f, it, self, depth, &ok);

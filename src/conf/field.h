@@ -52,6 +52,8 @@ enum {
     CR_F_SPEED = 32,   /* accepted without effect: results do not depend on it (fused …) */
     CR_F_PATH = 64,    /* of STR: a path; the struct gets the local one (base/scheme.h) */
     CR_F_PATHS = 128,  /* of STR: a comma-separated list of globs, treated alike */
+    CR_F_ALIAS = 256,  /* another name of the row before it; it stores nothing itself */
+    CR_F_IDLE = 512,   /* known, nothing here follows from it: accepted with one warning */
 };
 
 typedef struct cr_enum_value {
@@ -68,7 +70,8 @@ typedef struct cr_field {
     unsigned flags;
     uint32_t offset; /* in the struct; CR_NO_STORE: only checked (messages of later capabilities) */
     double num;      /* default of BOOL, INT, UINT64, FLOAT, ENUM */
-    const char *str; /* default of STR ("" when NULL) */
+    const char *str; /* default of STR ("" when NULL); of a MSG that is not in this version, or
+                        idle, what to do instead (NULL: remove it) */
     double min, max; /* inclusive; of the number, or of the item count for repeated MSG */
     const void *ref;
     const char *help; /* one line, no full stop */
@@ -120,7 +123,9 @@ struct cr_msg {
 typedef struct cr_oneof_member {
     const char *key; /* NULL ends the list */
     const cr_msg *msg;
-    const void *type; /* the family's vtable (cr_model_type …), NULL when later */
+    /* the family's vtable (cr_model_type …); of a message that cannot be used, "why; what to do
+     * instead" as a text, NULL: it comes in a later version */
+    const void *type;
 } cr_oneof_member;
 struct cr_oneof {
     const char *name; /* what it is, in messages: "model", "sparse optimizer" */
@@ -149,6 +154,9 @@ typedef struct cr_choice {
 #define CR_MAP_INT(S, f, fl, help)      CR_ROW_(S, f, CR_T_MAP_INT, fl, 0, NULL, 0, 0, NULL, help)
 #define CR_MAP_FLOAT(S, f, fl, help)    CR_ROW_(S, f, CR_T_MAP_FLOAT, fl, 0, NULL, 0, 0, NULL, help)
 #define CR_TREE(S, f, fl, help)         CR_ROW_(S, f, CR_T_TREE, fl, 0, NULL, 0, 0, NULL, help)
+/* another name of the row before it, which has type T and is called `of` */
+#define CR_ALIAS(name, T, fl, of)                                                                  \
+    CR_K_(name, T, CR_F_ALIAS | (fl), 0, NULL, 0, 0, NULL, "another name of " of)
 #define CR_END                                                                                     \
     { NULL, CR_T_BOOL, 0, 0, 0, NULL, 0, 0, NULL, NULL }
 /* Rows of messages that are only known (no struct yet). name is a string. */
@@ -168,6 +176,8 @@ typedef struct cr_choice {
 #define CR_K_MAP_INT(name, fl, help)      CR_K_(name, CR_T_MAP_INT, fl, 0, NULL, 0, 0, NULL, help)
 #define CR_K_MAP_FLOAT(name, fl, help)    CR_K_(name, CR_T_MAP_FLOAT, fl, 0, NULL, 0, 0, NULL, help)
 #define CR_K_TREE(name, fl, help)         CR_K_(name, CR_T_TREE, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_K_INSTEAD(name, msg, instead, fl, help)                                                 \
+    CR_K_(name, CR_T_MSG, fl, 0, instead, 0, 0, msg, help)
 
 #define CR_U32_MAX 4294967295.0
 #define CR_INF     __builtin_inf()

@@ -108,7 +108,7 @@ static void type_text(cr_buf *out, const cr_field *f, bool md) {
 /* true when there is a default to show */
 static bool default_text(cr_buf *out, const cr_field *f) {
     char s[32];
-    if (f->flags & (CR_F_REPEATED | CR_F_REQUIRED)) return false;
+    if (f->flags & (CR_F_REPEATED | CR_F_REQUIRED | CR_F_ALIAS)) return false;
     switch (f->type) {
     case CR_T_BOOL: cr_buf_str(out, f->num != 0 ? "true" : "false"); return true;
     case CR_T_INT:
@@ -132,6 +132,7 @@ static const struct {
 } flag_words[] = {
     {CR_F_REQUIRED, "required"},
     {CR_F_GPU, "no effect on a CPU"},
+    {CR_F_IDLE, "no effect in this version"},
     {CR_F_LATER, "not in this version"},
     {CR_F_OURS, "crank only"},
     {CR_F_SPEED, "does not change results"},

@@ -354,6 +354,19 @@ static bool parse_field(parser *p, cr_conf_node *map, int depth) {
     return true;
 }
 
+/* [type.googleapis.com/x.Y] { … }, a google.protobuf.Any: a field whose key has the brackets */
+static bool parse_any(parser *p, cr_conf_node *map, int depth) {
+    const char *s = p->t.end;
+    while (s < p->end && *s != ']' && *s != '\n')
+        s++;
+    if (s == p->end || *s != ']') {
+        fail(p, p->t.at, "'[' is never closed; add ']'");
+        return false;
+    }
+    p->s = p->t.end = s + 1;
+    return parse_field(p, map, depth);
+}
+
 /* Fields up to the closing brace (open: '{' or '<') or, for the root (open 0), the end. */
 static void parse_fields(parser *p, cr_conf_node *map, cr_loc open_at, char open, int depth) {
     char w[64];
@@ -380,7 +393,7 @@ static void parse_fields(parser *p, cr_conf_node *map, cr_loc open_at, char open
         if (p->t.kind == T_NAME) {
             ok = parse_field(p, map, depth);
         } else if (is_punct(p, '[')) {
-            fail(p, p->t.at, "extensions and Any are not read; name a field");
+            ok = parse_any(p, map, depth);
         } else if (p->t.kind == T_STRING) {
             fail(p, p->t.at, "a field's name is written without quotes; remove them from %s",
                  shown(p, w));

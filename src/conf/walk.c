@@ -16,8 +16,10 @@ int cr_conf_index(const cr_msg *msg, const cr_conf_node *map, const char *key,
     for (int i = 0; msg->fields[i].name; i++) {
         const cr_field *f = &msg->fields[i];
         if (f->type != CR_T_ONEOF) {
-            if (cr_conf_key_is(map, key, f->name)) return i;
-            continue;
+            if (!cr_conf_key_is(map, key, f->name)) continue;
+            while (msg->fields[i].flags & CR_F_ALIAS)
+                i--;
+            return i;
         }
         const cr_oneof *o = f->ref;
         for (const cr_oneof_member *m = o->members; m->key; m++) {

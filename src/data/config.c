@@ -222,6 +222,8 @@ static const cr_field data_fields[] = {
     CR_BOOL(cr_data_conf, shuffle, false, 0, "mix the rows of the training data, from the seed"),
     CR_INT(cr_data_conf, shuffle_buffer_size, 32, 0, CR_U32_MAX, 0,
            "batches held for mixing; more mixes better and takes memory"),
+    CR_K_BOOL("enable_hstu", false, CR_F_LATER,
+              "sequences of negatives for hstu_match, in older releases"),
     CR_K_BOOL("is_orderby_partition", false, CR_F_SPEED,
               "read table partitions in order (ODPS only)"),
     CR_K_STR("odps_data_quota_name", "pay-as-you-go", CR_F_SPEED,

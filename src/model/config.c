@@ -12,11 +12,9 @@
 /* ---- feature groups ---- */
 static const cr_enum_value group_types[] = {
     {"DEEP", CR_GROUP_DEEP, "vectors of the features' own width, side by side", NULL},
-    {"WIDE", CR_GROUP_WIDE, "narrow vectors of wide_embedding_dim, from tables of their own",
-     NULL},
+    {"WIDE", CR_GROUP_WIDE, "narrow vectors of wide_embedding_dim, from tables of their own", NULL},
     {"SEQUENCE", CR_GROUP_SEQUENCE, "a query per row and keys per step of its sequences", NULL},
-    {"JAGGED_SEQUENCE", CR_GROUP_JAGGED_SEQUENCE,
-     "the same: no group is padded here", NULL},
+    {"JAGGED_SEQUENCE", CR_GROUP_JAGGED_SEQUENCE, "the same: no group is padded here", NULL},
     {NULL, 0, NULL, NULL},
 };
 static const cr_field group_fields[] = {
@@ -104,6 +102,44 @@ static const cr_enum_value kernels[] = {
     {"CUTLASS", 2, "GPU kernels of the sequential transducers", NULL},
     {NULL, 0, NULL, NULL},
 };
+static const cr_field pcoc_fields[] = {
+    CR_K_FLOAT("epsilon", 1e-7, 0, CR_INF, 0, "added to the divisor"),
+    CR_K_STR("pred_name", "probs", 0, "prediction"),
+    CR_K_STR("label_name", NULL, 0, "label column; not given: the first"),
+    CR_END,
+};
+static const cr_msg pcoc_msg = {"PCOC", "Mean prediction over mean label", pcoc_fields, 0, true,
+                                NULL};
+static const cr_field scalars_fields[] = {
+    CR_K_STR("name", NULL, CR_F_REQUIRED, "name of the curve"),
+    CR_K_STR("pred_name", "probs", 0, "prediction"),
+    CR_K_STR("feature_name", NULL, 0, "feature that chooses rows"),
+    CR_K_STR("feature_value", NULL, 0, "its value in these rows"),
+    CR_END,
+};
+static const cr_msg scalars_msg = {"Scalars",      "Mean prediction of some rows",
+                                   scalars_fields, 0,
+                                   true,           NULL};
+static const cr_oneof_member summaries[] = {
+    {"pcoc", &pcoc_msg, NULL},
+    {"scalars", &scalars_msg, NULL},
+    {NULL, NULL, NULL},
+};
+static const cr_oneof summary_family = {"summary", false, summaries};
+static const cr_field summary_fields[] = {
+    CR_K_ONEOF("summary", &summary_family, 0, "one curve"),
+    CR_END,
+};
+static const cr_msg summary_msg = {
+    "ModelSummaries", "A curve of training", summary_fields, 0, true, NULL};
+
+static void model_check(const void *self, cr_diag *diag) {
+    const cr_model_conf *c = self;
+    if (c->model.m && strcmp(c->model.m->key, "multi_tower_din_trt") == 0)
+        cr_diag_add(diag, CR_SEV_WARN, CR_OK, cr_conf_at(c, "multi_tower_din_trt"),
+                    "'multi_tower_din_trt' of older releases is multi_tower_din with an export for "
+                    "TensorRT, and is read as that; write multi_tower_din");
+}
 static const cr_field model_fields[] = {
     CR_MSG(cr_model_conf, feature_groups, &cr_group_msg, CR_F_REPEATED,
            "how features enter the model"),
@@ -121,10 +157,13 @@ static const cr_field model_fields[] = {
     CR_K_ENUM("kernel", kernels, 1, CR_F_SPEED, "kernels of the sequential transducers"),
     CR_BOOL(cr_model_conf, use_pareto_loss_weight, false, 0,
             "weigh the losses of tasks by their gradients in each step"),
+    CR_K_INSTEAD("summaries_set", &summary_msg,
+                 "these curves are not written; metrics { copc {} } evaluates the calibration",
+                 CR_F_REPEATED | CR_F_IDLE, "curves of predictions"),
     CR_END,
 };
 const cr_msg cr_model_msg = {
     "ModelConfig", "Feature groups, model, losses and metrics",
     model_fields,  sizeof(cr_model_conf),
-    false,         NULL,
+    false,         model_check,
 };

@@ -254,6 +254,33 @@ static const cr_field ultra_hstu_fields[] = {
     RANK_ROWS,
     CR_END,
 };
+static const cr_field onerank_fields[] = {
+    CR_K_MSG("hstu", &hstu_msg, CR_F_REQUIRED, "the transducer"),
+    RANK_ROWS,
+    CR_K_TREE("onerank", 0, "how candidates and tasks are scored"),
+    CR_END,
+};
+const cr_msg cr_dlrm_hstu_onerank_msg = {"DlrmHSTUOneRank",
+                                         "Ranks candidates, each task in the transducer",
+                                         onerank_fields,
+                                         0,
+                                         true,
+                                         NULL};
+/* ---- models outside of the config: a language model, and Python of the user's own ---- */
+static const cr_field genrec_fields[] = {
+    CR_K_TREE("common", 0, "how codes are generated"),
+    CR_K_STR("hf_model_name_or_path", "Qwen/Qwen2.5-0.5B", 0, "the language model"),
+    CR_END,
+};
+const cr_msg cr_genrec_msg = {
+    "GenRecCausalLMModel", "Generates items with a language model", genrec_fields, 0, true, NULL};
+static const cr_field custom_model_fields[] = {
+    CR_K_STR("class_path", NULL, CR_F_REQUIRED, "Python class of the model"),
+    CR_K_TREE("config", 0, "what the class reads"),
+    CR_END,
+};
+const cr_msg cr_custom_model_msg = {
+    "CustomModel", "A model in Python; use plugin or backbone", custom_model_fields, 0, true, NULL};
 const cr_msg cr_dlrm_hstu_msg = {
     "DlrmHSTU", "Ranks candidates with a sequential transducer", dlrm_hstu_fields, 0, true, NULL};
 const cr_msg cr_ultra_hstu_msg = {

@@ -36,6 +36,7 @@ extern const cr_msg cr_multi_tower_din_msg, cr_dc2vr_msg;
 extern const cr_msg cr_dssm_msg, cr_dssm_v2_msg, cr_dat_msg, cr_mind_msg, cr_tdm_msg,
     cr_sid_rqvae_msg, cr_sid_rqkmeans_msg;
 /* sequential transducers (config_hstu.c) */
-extern const cr_msg cr_dlrm_hstu_msg, cr_ultra_hstu_msg, cr_hstu_match_msg;
+extern const cr_msg cr_dlrm_hstu_msg, cr_dlrm_hstu_onerank_msg, cr_ultra_hstu_msg,
+    cr_hstu_match_msg, cr_genrec_msg, cr_custom_model_msg;
 
 #endif

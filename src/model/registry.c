@@ -36,8 +36,10 @@
     X(dat, cr_dat_msg)                                                                             \
     X(dc2vr, cr_dc2vr_msg)                                                                         \
     X(dlrm_hstu, cr_dlrm_hstu_msg)                                                                 \
+    X(dlrm_hstu_onerank, cr_dlrm_hstu_onerank_msg)                                                 \
     X(dssm, cr_dssm_msg)                                                                           \
     X(dssm_v2, cr_dssm_v2_msg)                                                                     \
+    X(genrec_causal_lm_model, cr_genrec_msg)                                                       \
     X(hstu_match, cr_hstu_match_msg)                                                               \
     X(mind, cr_mind_msg)                                                                           \
     X(sid_rqkmeans, cr_sid_rqkmeans_msg)                                                           \
@@ -49,5 +51,15 @@
 #define ENTRY(m)              {#m, &cr_##m##_msg, &cr_model_##m},
 #define LATER_ENTRY(key, msg) {#key, &msg, NULL},
 MODELS(DECLARE)
-static const cr_oneof_member members[] = {MODELS(ENTRY) LATER(LATER_ENTRY){NULL, NULL, NULL}};
+static const char python[] =
+    "it is Python code, which crank does not run; write the model in C as a library and name it "
+    "with plugin { library: … type: … }, or build it of blocks with backbone "
+    "(docs/guide/own_models.md)";
+static const cr_oneof_member members[] = {
+    MODELS(ENTRY)
+    /* a name of older releases, whose export went to TensorRT */
+    {"multi_tower_din_trt", &cr_multi_tower_din_msg, &cr_model_multi_tower_din},
+    LATER(LATER_ENTRY){"custom_model", &cr_custom_model_msg, python},
+    {NULL, NULL, NULL},
+};
 const cr_oneof cr_model_family = {"model", true, members};

@@ -52,11 +52,20 @@ const cr_enum_value cr_adam_modes[] = {
     CR_FLOAT(cr_rmsprop_conf, alpha, 0.99, 0, 1, 0, HELP_ALPHA),                                   \
         CR_FLOAT(cr_rmsprop_conf, eps, 1e-8, 0, CR_INF, 0, HELP_EPS),                              \
         CR_FLOAT(cr_rmsprop_conf, weight_decay, 0, 0, CR_INF, 0, HELP_WD_L2)
-#define FTRL                                                                                       \
-    CR_FLOAT(cr_ftrl_conf, beta, 1, 0, CR_INF, CR_F_OURS, "smooths the rate of seldom seen ids"),  \
-        CR_FLOAT(cr_ftrl_conf, l1, 0, 0, CR_INF, CR_F_OURS,                                        \
+#define FTRL(beta, keep, ours)                                                                     \
+    CR_FLOAT(cr_ftrl_conf, learning_rate_power, -0.5, -CR_INF, 0, ours,                            \
+             "exponent of the summed squares in the rate; -0.5 is the paper's root"),              \
+        CR_FLOAT(cr_ftrl_conf, ftrl_beta, beta, 0, CR_INF, ours,                                   \
+                 "smooths the rate of seldom seen ids"),                                           \
+        CR_ALIAS("beta", CR_T_FLOAT, CR_F_OURS, "ftrl_beta"),                                      \
+        CR_FLOAT(cr_ftrl_conf, l1_reg, 0, 0, CR_INF, ours,                                         \
                  "draws weights to exactly 0; with it a model becomes sparse"),                    \
-        CR_FLOAT(cr_ftrl_conf, l2, 0, 0, CR_INF, CR_F_OURS, "draws weights towards 0")
+        CR_ALIAS("l1", CR_T_FLOAT, CR_F_OURS, "l1_reg"),                                           \
+        CR_FLOAT(cr_ftrl_conf, l2_reg, 0, 0, CR_INF, ours, "draws weights towards 0"),             \
+        CR_ALIAS("l2", CR_T_FLOAT, CR_F_OURS, "l2_reg"),                                           \
+        CR_FLOAT(cr_ftrl_conf, initial_accumulator_value, 0, 0, CR_INF, ours, HELP_ACC),           \
+        CR_BOOL(cr_ftrl_conf, keep_first_values, keep, CR_F_OURS,                                  \
+                "begin where the first value of a weight is the solution, instead of at 0")
 
 static const cr_field sparse_sgd_fields[] = {SPARSE_HEAD(cr_sparse_sgd_conf), CR_END};
 static const cr_field sparse_adagrad_fields[] = {
@@ -70,6 +79,7 @@ static const cr_field rowwise_adagrad_fields[] = {
              "weight decay; acts as weight_decay_mode says"),
     CR_ENUM(cr_rowwise_adagrad_conf, weight_decay_mode, cr_wd_modes, CR_WD_NONE, 0,
             "how weight_decay acts"),
+    CR_FLOAT(cr_rowwise_adagrad_conf, initial_accumulator_value, 0, 0, CR_INF, 0, HELP_ACC),
     CR_END,
 };
 static const cr_field sparse_adam_fields[] = {
@@ -94,7 +104,7 @@ static const cr_field lamb_fields[] = {
 };
 static const cr_field sparse_adadelta_fields[] = {SPARSE_HEAD(cr_adadelta_conf), ADADELTA, CR_END};
 static const cr_field sparse_rmsprop_fields[] = {SPARSE_HEAD(cr_rmsprop_conf), RMSPROP, CR_END};
-static const cr_field sparse_ftrl_fields[] = {SPARSE_HEAD(cr_ftrl_conf), FTRL, CR_END};
+static const cr_field sparse_ftrl_fields[] = {SPARSE_HEAD(cr_ftrl_conf), FTRL(0, false, 0), CR_END};
 
 static const cr_msg sparse_sgd_msg = {"FusedSGDOptimizer",
                                       "Plain gradient descent on table rows",
@@ -237,7 +247,8 @@ static const cr_field adamw_fields[] = {
 };
 static const cr_field dense_adadelta_fields[] = {DENSE_LR(cr_adadelta_conf), ADADELTA, CR_END};
 static const cr_field dense_rmsprop_fields[] = {DENSE_LR(cr_rmsprop_conf), RMSPROP, CR_END};
-static const cr_field dense_ftrl_fields[] = {DENSE_LR(cr_ftrl_conf), FTRL, CR_END};
+static const cr_field dense_ftrl_fields[] = {DENSE_LR(cr_ftrl_conf), FTRL(1, true, CR_F_OURS),
+                                             CR_END};
 
 static void dense_sgd_check(const void *self, cr_diag *diag) {
     const cr_dense_sgd_conf *c = self;

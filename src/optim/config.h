@@ -32,6 +32,7 @@ typedef struct cr_rowwise_adagrad_conf {
     double max_gradient;
     double weight_decay;
     int weight_decay_mode; /* cr_wd_mode */
+    double initial_accumulator_value;
 } cr_rowwise_adagrad_conf;
 typedef struct cr_sparse_adam_conf {
     cr_conf_base base;
@@ -71,13 +72,16 @@ typedef struct cr_rmsprop_conf {
     double eps;
     double weight_decay; /* added to the gradient (L2) */
 } cr_rmsprop_conf;
-typedef struct cr_ftrl_conf { /* ours */
+typedef struct cr_ftrl_conf { /* the dense one is ours */
     cr_conf_base base;
     double lr;
     bool gradient_clipping;
     double max_gradient;
-    double beta;
-    double l1, l2;
+    double learning_rate_power;
+    double ftrl_beta;
+    double l1_reg, l2_reg;
+    double initial_accumulator_value;
+    bool keep_first_values;
 } cr_ftrl_conf;
 
 /* ---- dense parameters (DenseOptimizer) ----
@@ -141,6 +145,13 @@ typedef struct cr_cosine_conf {
     int64_t warmup_size;
     bool by_epoch;
 } cr_cosine_conf;
+typedef struct cr_linear_conf {
+    cr_conf_base base;
+    int64_t num_training_steps;
+    double min_learning_rate, warmup_learning_rate;
+    int64_t warmup_size;
+    bool by_epoch;
+} cr_linear_conf;
 typedef struct cr_restarts_conf {
     cr_conf_base base;
     int64_t T_0, T_mult; /* at least 1 */
@@ -156,6 +167,6 @@ extern const cr_optim_type cr_optim_sgd, cr_optim_row_sgd, cr_optim_adagrad,
     cr_optim_adam_all_rows, cr_optim_partial_adam, cr_optim_lamb, cr_optim_partial_lamb,
     cr_optim_lars, cr_optim_adadelta, cr_optim_rmsprop, cr_optim_ftrl;
 extern const cr_sched_type cr_sched_constant, cr_sched_exponential, cr_sched_manual,
-    cr_sched_cosine, cr_sched_restarts;
+    cr_sched_cosine, cr_sched_restarts, cr_sched_linear;
 
 #endif

@@ -57,6 +57,24 @@ static const cr_field restarts_fields[] = {
     WARM_TAIL(cr_restarts_conf),
     CR_END,
 };
+static const cr_field linear_fields[] = {
+    CR_INT(cr_linear_conf, num_training_steps, 0, 0, CR_U32_MAX, 0,
+           "steps (or epochs) from the start, warm-up included, to the lowest rate"),
+    WARM_TAIL(cr_linear_conf),
+    CR_END,
+};
+static void linear_check(const void *self, cr_diag *diag) {
+    const cr_linear_conf *c = self;
+    if (c->num_training_steps == 0)
+        wrong(diag, cr_conf_at(c, "num_training_steps"),
+              "num_training_steps must be given and above 0: the steps from the start to "
+              "min_learning_rate");
+    else if (c->warmup_size >= c->num_training_steps)
+        wrong(diag, cr_conf_at(c, "warmup_size"),
+              "warmup_size is %lld and must be below num_training_steps, %lld, which counts it; "
+              "make one smaller or the other larger",
+              (long long)c->warmup_size, (long long)c->num_training_steps);
+}
 static void exponential_check(const void *self, cr_diag *diag) {
     const cr_exponential_conf *c = self;
     if (c->decay_size == 0)
@@ -116,12 +134,16 @@ static const cr_msg restarts_msg = {"CosineAnnealingWarmRestartsLR",
                                     sizeof(cr_restarts_conf),
                                     false,
                                     restarts_check};
+static const cr_msg linear_msg = {"LinearDecayLR", "A straight line down",
+                                  linear_fields,   sizeof(cr_linear_conf),
+                                  false,           linear_check};
 static const cr_oneof_member scheds[] = {
     {"constant_learning_rate", &constant_msg, &cr_sched_constant},
     {"exponential_decay_learning_rate", &exponential_msg, &cr_sched_exponential},
     {"manual_step_learning_rate", &manual_msg, &cr_sched_manual},
     {"cosine_annealing_learning_rate", &cosine_msg, &cr_sched_cosine},
     {"cosine_annealing_warm_restarts_learning_rate", &restarts_msg, &cr_sched_restarts},
+    {"linear_decay_learning_rate", &linear_msg, &cr_sched_linear},
     {NULL, NULL, NULL},
 };
 const cr_oneof cr_sched_family = {"learning rate", true, scheds};

@@ -1,12 +1,14 @@
 /*
- * ftrl.c - FTRL-Proximal (McMahan et al. 2013, algorithm 1), for tables and dense parameters. Ours.
+ * ftrl.c - FTRL-Proximal (McMahan et al. 2013, algorithm 1), for tables and dense parameters, with
+ * the paper's root made an exponent p (learning_rate_power), as FBGEMM and TorchEasyRec have it.
  *
- *   σ = (sqrt(n + g²) - sqrt(n)) / α;  z += g - σ w;  n += g²
- *   w = 0 where |z| <= λ1, else -(z - sign(z) λ1) / ((β + sqrt(n)) / α + λ2);  α is the rate lr
+ *   s(n) = n^-p;  z += g - (s(n + g²) - s(n)) / α w;  n += g²
+ *   w = 0 where |z| <= λ1, else -(z - sign(z) λ1) / ((β + s(n)) / α + λ2);  α is the rate lr
  *
- * w is a function of z and n, and the paper begins with w = z = n = 0. A weight that does not begin
- * with 0 gets, at its first gradient, the z whose solution it is: then first values count, and for
- * 0 it is the paper's rule. An element whose gradient is 0 stays as it is.
+ * w is a function of z and n, and the paper begins with w = z = 0. A weight that does not begin
+ * with 0 is drawn towards 0 by its first gradient, the more the larger β and the first n are: that
+ * is TorchEasyRec's rule. keep_first_values gives it, at its first gradient, the z whose solution
+ * it is: then first values count, and an element whose gradient is 0 stays as it is.
  */
 #include "optim/optim.h"
 
@@ -17,22 +19,32 @@
 
 typedef struct args {
     float alpha, beta, l1, l2;
+    float n0;    /* the first n */
+    float power; /* of n */
+    bool keep;
 } args;
+
+/* one element; s0 and s1 are s(n) and s(n + g²) */
+CR_INLINE void element(float *restrict w, float *restrict z, float *restrict n, float g, float n1,
+                       float s0, float s1, args a) {
+    float z0 = *z, sign = *w > 0 ? a.l1 : *w < 0 ? -a.l1 : 0.0F;
+    float begin = -(*w * ((a.beta + s0) / a.alpha + a.l2)) - sign;
+    z0 = a.keep && z0 == 0 && *n == a.n0 ? begin : z0;
+    float z1 = z0 + (g - (s1 - s0) / a.alpha * *w);
+    float over = z1 > a.l1 ? z1 - a.l1 : z1 < -a.l1 ? z1 + a.l1 : 0.0F;
+    float div = (a.beta + s1) / a.alpha + a.l2;
+    bool move = a.keep ? g != 0 && div > 0 : true;
+    float w1 = over != 0 ? -over / div : 0.0F;
+    *z = move ? z1 : *z;
+    *n = move ? n1 : *n;
+    *w = move ? w1 : *w;
+}
 
 CR_INLINE void block(float *restrict w, float *restrict z, float *restrict n,
                      const float *restrict g, int len, args a) {
     for (int i = 0; i < len; i++) {
-        float n1 = n[i] + g[i] * g[i], root = sqrtf(n1);
-        float z0 = z[i], sign = w[i] > 0 ? a.l1 : w[i] < 0 ? -a.l1 : 0.0F;
-        float begin = -(w[i] * (a.beta / a.alpha + a.l2)) - sign;
-        z0 = z0 == 0 && n[i] == 0 ? begin : z0;
-        float z1 = z0 + (g[i] - (root - sqrtf(n[i])) / a.alpha * w[i]);
-        float over = z1 > a.l1 ? z1 - a.l1 : z1 < -a.l1 ? z1 + a.l1 : 0.0F;
-        float div = (a.beta + root) / a.alpha + a.l2;
-        bool move = g[i] != 0 && div > 0;
-        z[i] = move ? z1 : z[i];
-        n[i] = move ? n1 : n[i];
-        w[i] = move ? -over / div : w[i];
+        float n1 = n[i] + g[i] * g[i];
+        element(w + i, z + i, n + i, g[i], n1, sqrtf(n[i]), sqrtf(n1), a);
     }
 }
 CR_INLINE void move_body(float *restrict w, float *restrict z, float *restrict n,
@@ -47,19 +59,40 @@ CR_SIMD(move,
          int64_t len, const args *p),
         (w, z, n, g, len, p))
 
-static args args_of(const void *conf, const cr_optim_step *s) {
+/* another exponent: a call of the library per element */
+static void move_power(float *w, float *z, float *n, const float *g, int64_t len, const args *a) {
+    for (int64_t i = 0; i < len; i++) {
+        float n1 = n[i] + g[i] * g[i];
+        element(w + i, z + i, n + i, g[i], n1, powf(n[i], a->power), powf(n1, a->power), *a);
+    }
+}
+
+static void step(const void *conf, const cr_optim_step *s, float *w, float *z, float *n,
+                 const float *g, int64_t len) {
     const cr_ftrl_conf *c = conf;
-    return (args){(float)s->lr, (float)c->beta, (float)c->l1, (float)c->l2};
+    args a = {.alpha = (float)s->lr,
+              .beta = (float)c->ftrl_beta,
+              .l1 = (float)c->l1_reg,
+              .l2 = (float)c->l2_reg,
+              .n0 = (float)c->initial_accumulator_value,
+              .power = (float)-c->learning_rate_power,
+              .keep = c->keep_first_values};
+    if (!(a.alpha > 0)) return;
+    if (c->learning_rate_power == -0.5)
+        move(w, z, n, g, len, &a);
+    else
+        move_power(w, z, n, g, len, &a);
 }
 static void ftrl_dense(const void *conf, const cr_optim_step *s, float *w, const float *g,
                        float *const *state, int64_t n) {
-    args a = args_of(conf, s);
-    if (a.alpha > 0) move(w, state[0], state[1], g, n, &a);
+    step(conf, s, w, state[0], state[1], g, n);
 }
 static void ftrl_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
                      int64_t D) {
-    args a = args_of(conf, s);
-    if (a.alpha > 0) move(w, state, state + D, g, D, &a);
+    step(conf, s, w, state, state + D, g, D);
+}
+static float ftrl_init(const void *conf, int k) {
+    return k == 1 ? (float)((const cr_ftrl_conf *)conf)->initial_accumulator_value : 0;
 }
 
 static const char *const names[] = {"z", "n"};
@@ -67,6 +100,7 @@ const cr_optim_type cr_optim_ftrl = {
     .name = "ftrl",
     .elem_state = 2,
     .state_names = names,
+    .state_init = ftrl_init,
     .dense = ftrl_dense,
     .row = ftrl_row,
 };

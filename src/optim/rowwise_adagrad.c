@@ -42,10 +42,16 @@ static void rowwise_adagrad_row(const void *conf, const cr_optim_step *s, float 
         c->weight_decay_mode == CR_WD_DECOUPLE ? wd : 0.0F);
 }
 
+static float rowwise_adagrad_init(const void *conf, int k) {
+    (void)k;
+    return (float)((const cr_rowwise_adagrad_conf *)conf)->initial_accumulator_value;
+}
+
 static const char *const rowwise_adagrad_names[] = {"sum"};
 const cr_optim_type cr_optim_rowwise_adagrad = {
     .name = "rowwise_adagrad",
     .row_state = 1,
     .state_names = rowwise_adagrad_names,
+    .state_init = rowwise_adagrad_init,
     .row = rowwise_adagrad_row,
 };

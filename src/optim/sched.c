@@ -100,6 +100,21 @@ const cr_sched_type cr_sched_restarts = {.name = "cosine_annealing_warm_restarts
                                          .rate = restarts_rate,
                                          .by_epoch = restarts_by_epoch};
 
+/* num_training_steps counts the warm-up, as HuggingFace's linear schedule does */
+static double linear_rate(const void *conf, double base_lr, int64_t t) {
+    const cr_linear_conf *c = conf;
+    if (t < c->warmup_size) return warm(c->warmup_learning_rate, base_lr, t, c->warmup_size);
+    double left = t < c->num_training_steps ? (double)(c->num_training_steps - t) : 0;
+    double part = left / (double)(c->num_training_steps - c->warmup_size);
+    return c->min_learning_rate + (base_lr - c->min_learning_rate) * part;
+}
+static bool linear_by_epoch(const void *conf) {
+    return ((const cr_linear_conf *)conf)->by_epoch;
+}
+const cr_sched_type cr_sched_linear = {.name = "linear_decay",
+                                       .rate = linear_rate,
+                                       .by_epoch = linear_by_epoch};
+
 double cr_optim_rate(const cr_choice *optim, const cr_choice *sched, int64_t steps,
                      int64_t epochs) {
     const cr_sched_type *type = sched->m->type;

@@ -71,8 +71,7 @@ static const cr_field train_fields[] = {
            "checkpoint that a new run starts from; a folder of checkpoints means its newest"),
     CR_STR(cr_train_conf, fine_tune_ckpt_param_map, NULL, CR_F_PATH,
            "file of parameter names: lines of the name here and the name in the checkpoint"),
-    CR_STR(cr_train_conf, fine_tune_ckpt_var_map, NULL, CR_F_PATH,
-           "other spelling of fine_tune_ckpt_param_map"),
+    CR_ALIAS("fine_tune_ckpt_var_map", CR_T_STR, CR_F_PATH, "fine_tune_ckpt_param_map"),
     U32(log_step_count_steps, 100, 0, "steps between log lines"),
     CR_BOOL(cr_train_conf, is_profiling, false, 0,
             "write trace.json, who did what in steps 2 to 11 of the run, and tell the time shares"),
@@ -90,8 +89,9 @@ static const cr_field train_fields[] = {
     CR_MSG(cr_train_conf, grad_scaler, &cr_grad_scaler_msg, 0, "scale the loss for FP16"),
     U32(gradient_accumulation_steps, 1, 0, "batches per step of the dense optimizer"),
     CR_MSG(cr_train_conf, grad_clipping, &cr_grad_clip_msg, 0, "limit dense gradients"),
-    CR_K_MSG("delta_embedding_dump_config", &delta_dump_msg, CR_F_GPU,
-             "dump the rows that changed"),
+    CR_K_INSTEAD("delta_embedding_dump_config", &delta_dump_msg,
+                 "nothing would write the changed rows; remove it and use whole checkpoints", 0,
+                 "dump the rows that changed"),
     CR_UINT64(cr_train_conf, seed, 2026, CR_F_OURS,
               "start of every random number: first weights, dropout, order of rows"),
     CR_INT(cr_train_conf, lanes, 0, 0, 64, CR_F_OURS,
@@ -132,14 +132,9 @@ static void train_check(const void *self, cr_diag *diag) {
     if (c->log_step_count_steps == 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "log_step_count_steps"),
                     "log_step_count_steps must be above 0; leave it out for 100");
-    if (*c->fine_tune_ckpt_param_map && *c->fine_tune_ckpt_var_map)
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "fine_tune_ckpt_var_map"),
-                    "fine_tune_ckpt_var_map and fine_tune_ckpt_param_map are one thing; keep one");
-    const char *map =
-        *c->fine_tune_ckpt_param_map ? "fine_tune_ckpt_param_map" : "fine_tune_ckpt_var_map";
-    if ((*c->fine_tune_ckpt_param_map || *c->fine_tune_ckpt_var_map) && !*c->fine_tune_checkpoint)
-        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, map),
-                    "%s has no effect without fine_tune_checkpoint", map);
+    if (*c->fine_tune_ckpt_param_map && !*c->fine_tune_checkpoint)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "fine_tune_ckpt_param_map"),
+                    "fine_tune_ckpt_param_map has no effect without fine_tune_checkpoint");
     static const char *const summaries[] = {"loss",          "learning_rate",
                                             "parameter",     "global_gradient_norm",
                                             "gradient_norm", "gradient"};
@@ -217,6 +212,7 @@ static const cr_field root_fields[] = {
     CR_MSG(cr_root_conf, data_config, &cr_data_msg, CR_F_REQUIRED, "how data is read"),
     CR_MSG(cr_root_conf, feature_configs, &cr_feature_msg, CR_F_REPEATED, "the features"),
     CR_MSG(cr_root_conf, model_config, &cr_model_msg, CR_F_REQUIRED, "the model"),
+    CR_K_TREE("prompt_config", CR_F_LATER, "the prompt of a language model"),
     CR_END,
 };
 const cr_msg cr_root_msg = {

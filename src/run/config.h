@@ -20,7 +20,7 @@ typedef struct cr_train_conf {
     int64_t save_checkpoints_epochs; /* > 0: instead of steps */
     int64_t keep_checkpoint_max;     /* 0: all */
     const char *fine_tune_checkpoint;
-    const char *fine_tune_ckpt_param_map, *fine_tune_ckpt_var_map; /* one thing, two names */
+    const char *fine_tune_ckpt_param_map;
     int64_t log_step_count_steps;
     const char *mixed_precision; /* "", "BF16" or "FP16" */
     bool is_profiling;

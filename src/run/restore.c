@@ -163,15 +163,6 @@ static void pretrained(job *j, cr_ckpt_tensor *v, int n, bool dry, cr_diag *diag
 
 /* ---- a fine-tune checkpoint ---- */
 
-static const char *map_key(const cr_train_conf *tc) {
-    return *tc->fine_tune_ckpt_param_map ? "fine_tune_ckpt_param_map" : "fine_tune_ckpt_var_map";
-}
-
-static const char *map_path(const cr_train_conf *tc) {
-    return *tc->fine_tune_ckpt_param_map ? tc->fine_tune_ckpt_param_map
-                                         : tc->fine_tune_ckpt_var_map;
-}
-
 /* A file that cannot be used is told where the config names it; a place inside of it is better. */
 static cr_code wrong_file(const cr_train_conf *tc, const char *key, const char *path,
                           const cr_err *err, cr_diag *diag) {
@@ -190,8 +181,9 @@ static cr_code fine_tune(job *j, trainer *t, cr_ckpt_tensor *v, int n, bool igno
     cr_ckpt_rename *map = NULL;
     int n_map = 0;
     bool weights = ignore_optimizer || !t;
-    if (*map_path(tc) && cr_ckpt_param_map(a, map_path(tc), &map, &n_map, &err) != CR_OK)
-        return wrong_file(tc, map_key(tc), map_path(tc), &err, diag);
+    if (*tc->fine_tune_ckpt_param_map &&
+        cr_ckpt_param_map(a, tc->fine_tune_ckpt_param_map, &map, &n_map, &err) != CR_OK)
+        return wrong_file(tc, "fine_tune_ckpt_param_map", tc->fine_tune_ckpt_param_map, &err, diag);
     if (cr_ckpt_resolve(a, tc->fine_tune_checkpoint, weights ? CR_NEED_WEIGHTS : CR_NEED_ALL, &path,
                         &err) != CR_OK ||
         (weights ? cr_ckpt_open_weights(&c, path, &err) : cr_ckpt_open(&c, path, &err)) != CR_OK)
@@ -204,7 +196,7 @@ static cr_code fine_tune(job *j, trainer *t, cr_ckpt_tensor *v, int n, bool igno
                             .dry = dry,
                             .map = map,
                             .n_map = n_map,
-                            .map_path = map_path(tc),
+                            .map_path = tc->fine_tune_ckpt_param_map,
                             .pool = j->pool,
                             .done = &done};
     cr_code code = cr_job_same_meaning(j, c, true, diag);

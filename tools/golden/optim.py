@@ -55,15 +55,17 @@ for name, (make, args) in DENSE.items():
 
 
 
-def ftrl_steps(w, gs, alpha, beta=1.0, l1=0.0, l2=0.0):
-    """McMahan et al. 2013, algorithm 1; z begins with the value whose solution w is."""
+def ftrl_steps(w, gs, alpha, beta=1.0, l1=0.0, l2=0.0, power=-0.5, first=0.0, keep=True):
+    """McMahan et al. 2013, algorithm 1, with any exponent. keep: z begins with the value whose
+    solution w is; else with 0, as FBGEMM and dynamicemb have it."""
     w = w.astype(np.float64)
-    n = np.zeros_like(w)
-    z = -w * (beta / alpha + l2) - np.sign(w) * l1
+    n = np.full_like(w, first)
+    z = -w * ((beta + n ** -power) / alpha + l2) - np.sign(w) * l1 if keep else np.zeros_like(w)
     for g in gs.astype(np.float64):
-        sigma = (np.sqrt(n + g * g) - np.sqrt(n)) / alpha
+        sigma = ((n + g * g) ** -power - n ** -power) / alpha
         z, n = z + g - sigma * w, n + g * g
-        w = np.where(np.abs(z) <= l1, 0.0, -(z - np.sign(z) * l1) / ((beta + np.sqrt(n)) / alpha + l2))
+        with np.errstate(invalid="ignore"):
+            w = np.where(np.abs(z) <= l1, 0.0, -(z - np.sign(z) * l1) / ((beta + n ** -power) / alpha + l2))
         yield w
 
 
@@ -71,6 +73,9 @@ for name, first, args in (
     ("ftrl", w0 * 0, dict(alpha=0.1)),
     ("ftrl_l1", w0 * 0, dict(alpha=0.5, beta=0.5, l1=0.1, l2=0.3)),
     ("ftrl_warm", w0, dict(alpha=0.2, beta=0.7, l1=0.01, l2=0.1)),
+    ("ftrl_warm_first", w0, dict(alpha=0.2, beta=0.7, l1=0.01, l2=0.1, first=0.1)),
+    ("ftrl_warm_zero", w0, dict(alpha=0.2, beta=0.7, l1=0.01, l2=0.1, keep=False)),
+    ("ftrl_warm_power", w0, dict(alpha=0.1, beta=0.0, power=-0.4, first=0.1, keep=False)),
 ):
     steps = np.stack(list(ftrl_steps(first.numpy(), grads.numpy(), **args)))
     out.add("dense/%s" % name, steps)
@@ -98,8 +103,8 @@ def adagrad(w, s, g, t, lr, init=0.0):
     return w - f32(lr) * g / (np.sqrt(s["m"]) + EPS)
 
 
-def rowwise(w, s, g, t, lr, wd=0.0, mode="NONE"):
-    s.setdefault("m", f32(0))
+def rowwise(w, s, g, t, lr, wd=0.0, mode="NONE", init=0.0):
+    s.setdefault("m", f32(init))
     x = g + f32(wd) * w if mode == "L2" else g
     s["m"] = f32(s["m"] + np.mean(x * x, dtype=f32))
     k = f32(lr) / (np.sqrt(s["m"]) + EPS)
@@ -167,6 +172,7 @@ RULES = {
     "adagrad": (adagrad, dict(lr=0.1)),
     "adagrad_init": (adagrad, dict(lr=0.05, init=0.2)),
     "rowwise": (rowwise, dict(lr=0.1)),
+    "rowwise_init": (rowwise, dict(lr=0.1, init=0.3)),
     "rowwise_l2": (rowwise, dict(lr=0.1, wd=0.03, mode="L2")),
     "rowwise_decouple": (rowwise, dict(lr=0.1, wd=0.03, mode="DECOUPLE")),
     "adam": (adam, dict(lr=0.01)),
@@ -182,6 +188,8 @@ RULES = {
     "adadelta": (torch_rule(torch.optim.Adadelta), dict(lr=0.5, rho=0.9, eps=1e-5, weight_decay=0.01)),
     "rmsprop": (torch_rule(torch.optim.RMSprop), dict(lr=0.01, alpha=0.95, eps=1e-6, weight_decay=0.01)),
     "ftrl": (ftrl, dict(alpha=0.2, beta=0.7, l1=0.02, l2=0.1)),
+    "ftrl_zero": (ftrl, dict(alpha=0.2, beta=0.0, l1=0.02, l2=0.1, first=0.1, keep=False)),
+    "ftrl_power": (ftrl, dict(alpha=0.1, beta=0.5, power=-0.7, keep=False)),
 }
 for D in (5, 20):  # with and without whole vectors of 16 and 4
     w0 = rng.standard_normal((V, D)).astype(f32)
@@ -256,6 +264,15 @@ out.add("curve/n", [N_CURVE])
 out.add("curve/manual", np.array([manual(0.1, t, [10, 20, 50], [0.05, 0.01, 0.001]) for t in range(N_CURVE)], np.float64))
 out.add("curve/manual_warm", np.array([manual(0.1, t, [10, 20, 50], [0.5, 0.01, 0.001], True) for t in range(N_CURVE)], np.float64))
 lrs = torch.optim.lr_scheduler
+# torch's own LinearLR to a share of the rate; HuggingFace's linear schedule with a warm-up is this line behind it
+out.add("curve/linear", np.array(torch_curve(lambda o: lrs.LinearLR(o, 1.0, 0.02, 60), 0.1, N_CURVE), np.float64))
+
+
+def linear(lr, t, total, warmup, warmup_lr):
+    return warmup_lr + (lr - warmup_lr) * t / warmup if t < warmup else lr * max(0, total - t) / (total - warmup)
+
+
+out.add("curve/linear_warm", np.array([linear(0.1, t, 60, 7, 0.002) for t in range(N_CURVE)], np.float64))
 out.add("curve/restarts", np.array(torch_curve(lambda o: lrs.CosineAnnealingWarmRestarts(o, 10, 1, 0.001), 0.1, N_CURVE), np.float64))
 out.add("curve/restarts_2", np.array(torch_curve(lambda o: lrs.CosineAnnealingWarmRestarts(o, 7, 2, 0.002), 0.1, N_CURVE), np.float64))
 # after T_max TorchEasyRec stays at the lowest rate, where torch's own would rise again

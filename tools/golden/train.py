@@ -57,22 +57,22 @@ def torch_rule(kind, conf, p):
     return torch.optim.Adadelta([p], lr=conf["lr"], rho=0.95, eps=1e-6)
 
 
-def ftrl(conf, lr, w, g, state):
-    beta, l1, l2 = conf.get("beta", 1.0), conf.get("l1", 0.0), conf.get("l2", 0.0)
+def ftrl(conf, lr, w, g, touched, state):
+    beta, l1, l2 = conf.get("ftrl_beta", 0.0), conf.get("l1_reg", 0.0), conf.get("l2_reg", 0.0)
+    power = -conf.get("learning_rate_power", -0.5)
     if "n" not in state:
-        state["n"] = torch.zeros_like(w)
-        state["z"] = -w * (beta / lr + l2) - torch.sign(w) * l1
-    z, n = state["z"], state["n"]
-    sigma = ((n + g * g).sqrt() - n.sqrt()) / lr
-    z += g - sigma * w
-    n += g * g
-    solved = torch.where(z.abs() <= l1, torch.zeros_like(z), -(z - torch.sign(z) * l1) / ((beta + n.sqrt()) / lr + l2))
-    w.copy_(torch.where(g == 0, w, solved))
+        state["n"] = torch.full_like(w, conf.get("initial_accumulator_value", 0.0))
+        state["z"] = torch.zeros_like(w)
+    z, n, g = state["z"][touched], state["n"][touched], g[touched]
+    z = z + g - ((n + g * g) ** power - n ** power) / lr * w[touched]
+    n = n + g * g
+    state["z"][touched], state["n"][touched] = z, n
+    w[touched] = torch.where(z.abs() <= l1, torch.zeros_like(z), -(z - torch.sign(z) * l1) / ((beta + n ** power) / lr + l2))
 
 
 def step_table(kind, conf, lr, w, g, touched, state, t):
     if kind == "ftrl_optimizer":
-        ftrl(conf, lr, w, g, state)
+        ftrl(conf, lr, w, g, touched, state)
     elif kind == "adam_optimizer" and conf.get("mode") == "DENSE":
         every = torch.arange(len(w))
         update_table(kind, conf, lr, w, g, every, state, t)
@@ -181,7 +181,7 @@ CASES = {
         WIDE_DEEP, [WIDE, ("deep", DEEP)],
         sparse={"adam_optimizer": dict(lr=0.02), **CONSTANT,
                 "part_optimizers": [
-                    {"ftrl_optimizer": dict(lr=0.3, l1=0.001, l2=0.1), "regex_pattern": r".*\.\w+_wide\.weight"},
+                    {"ftrl_optimizer": dict(lr=0.3, ftrl_beta=0.5, l1_reg=0.001, l2_reg=0.1, initial_accumulator_value=0.0001), "regex_pattern": r".*\.\w+_wide\.weight"},
                     {"sgd_optimizer": dict(lr=0.5), "regex_pattern": r".*item_emb.weight",
                      "manual_step_learning_rate": dict(schedule_sizes=[2, 5], learning_rates=[0.1, 0.01])}]},
         dense={"adam_optimizer": dict(lr=0.01, amsgrad=True),

@@ -65,7 +65,8 @@ run crank train other.yaml --model_dir tuned --fine_tune_checkpoint first --set 
 ends 1
 has_err "...nowhere.txt..."
 # both spellings at once; a map without a checkpoint
-run crank check tiny.yaml --set train_config.fine_tune_ckpt_param_map=map.txt --set train_config.fine_tune_ckpt_var_map=map.txt
+sed 's/^train_config:/&\n  fine_tune_ckpt_param_map: map.txt\n  fine_tune_ckpt_var_map: map.txt/' tiny.yaml >both.yaml
+run crank check both.yaml
 ends 2
 has_err "...fine_tune_ckpt_var_map and fine_tune_ckpt_param_map are one thing; keep one"
 run crank check tiny.yaml --set train_config.fine_tune_ckpt_param_map=map.txt

@@ -239,6 +239,27 @@ TEST(later_and_gpu) {
              "f:1:16: warning: 'cudnn_allow_tf32' has no effect on a CPU; it is ignored\n");
 }
 
+/* a key that is another name of a row */
+TEST(aliases) {
+    toy t;
+    static const char *const texts[] = {"train_config { shift: -7 }", "train_config: {shift: -7}",
+                                        "{\"train_config\": {\"shift\": -7}}"};
+    for (int i = 0; i < 3; i++) {
+        toy_load(&t, (cr_syntax[]){PBTXT, YAML, JSON}[i], texts[i]);
+        CHECK_STR(t.text.data ? t.text.data : "", "");
+        CHECK_INT(t.root->train_config->offset, -7);
+        CHECK(cr_conf_has(t.root->train_config, "offset"));
+        CHECK_INT(cr_conf_at(t.root->train_config, "offset").col, i == 2 ? 28 : 23);
+        toy_clear(&t);
+    }
+    FINDINGS(YAML, "train_config:\n  shift: 1\n  offset: 2\n",
+             "f:3:3: offset and shift are one thing; keep one\n");
+    FINDINGS(YAML, "train_config: {shift: 9}\n",
+             "f:1:23: offset: 9 is out of range; give an integer of at most 5\n");
+    FINDINGS(YAML, "train_config: {trace: {}}\n",
+             "f:1:16: warning: 'trace' has no effect in this version; look at the log\n");
+}
+
 TEST(merge_of_protobuf_text) {
     toy t;
     toy_load(&t, PBTXT,
@@ -334,5 +355,5 @@ TEST(nothing_given) {
 
 TEST_MAIN(CASE(all_types_in_all_syntaxes), CASE(unknown_keys), CASE(wrong_types), CASE(ranges),
           CASE(enums), CASE(required_and_oneofs), CASE(inside_what_is_refused), CASE(refused),
-          CASE(later_and_gpu), CASE(merge_of_protobuf_text), CASE(maps), CASE(structs),
-          CASE(places_and_checks), CASE(nothing_given))
+          CASE(later_and_gpu), CASE(aliases), CASE(merge_of_protobuf_text), CASE(maps),
+          CASE(structs), CASE(places_and_checks), CASE(nothing_given))

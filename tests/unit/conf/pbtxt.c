@@ -88,7 +88,7 @@ TEST(one_mistake_each) {
     FINDINGS(PBTXT, "a: -'x'\n", "f:1:4: '-' stands before ''x''; put a number there\n");
     FINDINGS(PBTXT, "\"a\": 1\n",
              "f:1:1: a field's name is written without quotes; remove them from '\"a\"'\n");
-    FINDINGS(PBTXT, "[x.y]: 1\n", "f:1:1: extensions and Any are not read; name a field\n");
+    FINDINGS(PBTXT, "[x.y: 1\n", "f:1:1: '[' is never closed; add ']'\n");
     FINDINGS(PBTXT, "5: 1\n", "f:1:1: a field cannot begin with '5'; write 'name: value'\n");
 }
 

@@ -127,7 +127,9 @@ static const cr_field toy_train_fields[] = {
     CR_STR(toy_train, mixed_precision, "", CR_F_LATER, "BF16 or FP16"),
     CR_STR(toy_train, delimiter, ",", 0, "between columns"),
     CR_INT(toy_train, offset, 0, -CR_INF, 5, 0, "may be negative"),
+    CR_ALIAS("shift", CR_T_INT, 0, "offset"),
     CR_K_MSG("dump", &toy_far_msg, CR_F_GPU, "a GPU's dump"),
+    CR_K_INSTEAD("trace", &toy_far_msg, "look at the log", CR_F_IDLE, "not written here"),
     CR_END,
 };
 static const cr_msg toy_train_msg = {"TrainConfig",     "how to train", toy_train_fields,

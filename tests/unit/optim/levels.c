@@ -180,14 +180,15 @@ TEST(forms) {
         int64_t forms;
     } want[] = {
         {&cr_sparse_optim_family, "sgd_optimizer", 1},
-        {&cr_sparse_optim_family, "adagrad_optimizer", 2},         /* first value */
-        {&cr_sparse_optim_family, "rowwise_adagrad_optimizer", 6}, /* decay, three modes */
-        {&cr_sparse_optim_family, "adam_optimizer", 4},            /* decay, LAZY and DENSE */
-        {&cr_sparse_optim_family, "lars_sgd_optimizer", 4},        /* momentum, decay */
-        {&cr_sparse_optim_family, "ftrl_optimizer", 4},            /* l1, l2 */
-        {&cr_dense_optim_family, "sgd_optimizer", 16},    /* momentum, decay, damping, nesterov */
-        {&cr_dense_optim_family, "adagrad_optimizer", 4}, /* decay, first value */
-        {&cr_dense_optim_family, "adam_optimizer", 4},    /* decay, amsgrad */
+        {&cr_sparse_optim_family, "adagrad_optimizer", 2}, /* first value */
+        {&cr_sparse_optim_family, "rowwise_adagrad_optimizer",
+         12},                                               /* decay, three modes, first value */
+        {&cr_sparse_optim_family, "adam_optimizer", 4},     /* decay, LAZY and DENSE */
+        {&cr_sparse_optim_family, "lars_sgd_optimizer", 4}, /* momentum, decay */
+        {&cr_sparse_optim_family, "ftrl_optimizer", 32},    /* beta, l1, l2, first value, keep */
+        {&cr_dense_optim_family, "sgd_optimizer", 16},      /* momentum, decay, damping, nesterov */
+        {&cr_dense_optim_family, "adagrad_optimizer", 4},   /* decay, first value */
+        {&cr_dense_optim_family, "adam_optimizer", 4},      /* decay, amsgrad */
         {&cr_dense_optim_family, "adamw_optimizer", 4},
     };
     for (size_t i = 0; i < sizeof want / sizeof *want; i++)

@@ -23,7 +23,7 @@ static void dense_case(const char *name, const cr_optim_type *type, const void *
     float *w = golden_f32(golden_get(&G, "dense/w0")), *grads = golden_f32(g);
     float *planes = calloc((size_t)(3 * n), sizeof *planes);
     float *state[3] = {planes, planes + n, planes + 2 * n};
-    if (strncmp(name, "ftrl", 4) == 0 && strcmp(name, "ftrl_warm") != 0)
+    if (strncmp(name, "ftrl", 4) == 0 && strncmp(name, "ftrl_warm", 9) != 0)
         memset(w, 0, (size_t)n * sizeof *w);
     for (int k = 0; k < type->elem_state; k++) {
         for (int64_t i = 0; i < n; i++) {
@@ -98,17 +98,29 @@ TEST(dense_adadelta_rmsprop) {
 }
 
 TEST(dense_ftrl) {
-    dense_case("ftrl", &cr_optim_ftrl, &(cr_ftrl_conf){.beta = 1}, 0.1);
-    dense_case("ftrl_l1", &cr_optim_ftrl, &(cr_ftrl_conf){.beta = 0.5, .l1 = 0.1, .l2 = 0.3}, 0.5);
-    dense_case("ftrl_warm", &cr_optim_ftrl, &(cr_ftrl_conf){.beta = 0.7, .l1 = 0.01, .l2 = 0.1},
-               0.2);
+    cr_ftrl_conf k = {.learning_rate_power = -0.5, .ftrl_beta = 1, .keep_first_values = true};
+    dense_case("ftrl", &cr_optim_ftrl, &k, 0.1);
+    k.ftrl_beta = 0.5, k.l1_reg = 0.1, k.l2_reg = 0.3;
+    dense_case("ftrl_l1", &cr_optim_ftrl, &k, 0.5);
+    k.ftrl_beta = 0.7, k.l1_reg = 0.01, k.l2_reg = 0.1;
+    dense_case("ftrl_warm", &cr_optim_ftrl, &k, 0.2);
+    k.initial_accumulator_value = 0.1;
+    dense_case("ftrl_warm_first", &cr_optim_ftrl, &k, 0.2);
+    k.initial_accumulator_value = 0, k.keep_first_values = false;
+    dense_case("ftrl_warm_zero", &cr_optim_ftrl, &k, 0.2);
+    dense_case("ftrl_warm_power", &cr_optim_ftrl,
+               &(cr_ftrl_conf){.learning_rate_power = -0.4, .initial_accumulator_value = 0.1}, 0.1);
     /* a rate of 0 (the start of a warm-up) and no gradient change nothing */
     float w[2] = {0.5F, -1}, z[2] = {0}, n[2] = {0}, *state[2] = {z, n}, g[2] = {0.1F, 0};
-    cr_ftrl_conf c = {.beta = 0, .l1 = 0.2};
+    cr_ftrl_conf c = {.learning_rate_power = -0.5, .l1_reg = 0.2, .keep_first_values = true};
     cr_optim_ftrl.dense(&c, &(cr_optim_step){.lr = 0, .t = 1}, w, g, state, 2);
     CHECK(w[0] == 0.5F && z[0] == 0 && n[0] == 0);
     cr_optim_ftrl.dense(&c, &(cr_optim_step){.lr = 0.1, .t = 1}, w, g, state, 2);
     CHECK(w[0] != 0.5F && w[1] == -1 && z[1] == 0 && n[1] == 0);
+    /* without first values a weight is what z and n say, as in the paper */
+    c.keep_first_values = false;
+    cr_optim_ftrl.dense(&c, &(cr_optim_step){.lr = 0.1, .t = 1}, w, g, state, 2);
+    CHECK(w[1] == 0 && z[1] == 0 && n[1] == 0);
 }
 
 /* Sums the gradients of equal ids in order of occurrence, then updates each touched row once. */
@@ -133,8 +145,10 @@ static void row_case(int D, const char *name, const cr_optim_type *type, const v
         for (int64_t i = 0; i < D; i++) {
             rec[i] = (float)w0->v[r * D + i];
         }
-        for (int64_t i = 0; i < D * type->elem_state + type->row_state; i++) {
-            rec[D + i] = type->state_init ? type->state_init(conf, 0) : 0;
+        int64_t elems = D * type->elem_state;
+        for (int64_t i = 0; i < elems + type->row_state; i++) {
+            int k = (int)(i < elems ? i / D : type->elem_state + i - elems);
+            rec[D + i] = type->state_init ? type->state_init(conf, k) : 0;
         }
         rec[stride - 1] = guard;
     }
@@ -174,6 +188,8 @@ TEST(rows) {
                  &(cr_sparse_adagrad_conf){.initial_accumulator_value = 0.2}, 0.05, true);
         row_case(D, "rowwise", &cr_optim_rowwise_adagrad,
                  &(cr_rowwise_adagrad_conf){.weight_decay = 0.5}, 0.1, true);
+        row_case(D, "rowwise_init", &cr_optim_rowwise_adagrad,
+                 &(cr_rowwise_adagrad_conf){.initial_accumulator_value = 0.3}, 0.1, true);
         row_case(D, "rowwise_l2", &cr_optim_rowwise_adagrad,
                  &(cr_rowwise_adagrad_conf){.weight_decay = 0.03, .weight_decay_mode = CR_WD_L2},
                  0.1, true);
@@ -209,8 +225,16 @@ TEST(rows) {
                  &(cr_adadelta_conf){.rho = 0.9, .eps = 1e-5, .weight_decay = 0.01}, 0.5, true);
         row_case(D, "rmsprop", &cr_optim_rmsprop,
                  &(cr_rmsprop_conf){.alpha = 0.95, .eps = 1e-6, .weight_decay = 0.01}, 0.01, true);
-        row_case(D, "ftrl", &cr_optim_ftrl, &(cr_ftrl_conf){.beta = 0.7, .l1 = 0.02, .l2 = 0.1},
-                 0.2, true);
+        cr_ftrl_conf ftrl = {.learning_rate_power = -0.5,
+                             .ftrl_beta = 0.7,
+                             .l1_reg = 0.02,
+                             .l2_reg = 0.1,
+                             .keep_first_values = true};
+        row_case(D, "ftrl", &cr_optim_ftrl, &ftrl, 0.2, true);
+        ftrl.ftrl_beta = 0, ftrl.initial_accumulator_value = 0.1, ftrl.keep_first_values = false;
+        row_case(D, "ftrl_zero", &cr_optim_ftrl, &ftrl, 0.2, true);
+        row_case(D, "ftrl_power", &cr_optim_ftrl,
+                 &(cr_ftrl_conf){.learning_rate_power = -0.7, .ftrl_beta = 0.5}, 0.1, true);
     }
 }
 
@@ -253,7 +277,10 @@ TEST(dense_rule_is_row_rule) {
     enum { D = 37 };
     cr_adadelta_conf delta = {.rho = 0.9, .eps = 1e-5, .weight_decay = 0.01};
     cr_rmsprop_conf rms = {.alpha = 0.9, .eps = 1e-6};
-    cr_ftrl_conf ftrl = {.beta = 1, .l1 = 0.01, .l2 = 0.1};
+    cr_ftrl_conf ftrl = {.learning_rate_power = -0.5,
+                         .ftrl_beta = 1,
+                         .l1_reg = 0.01,
+                         .l2_reg = 0.1};
     cr_dense_adagrad_conf ada = {.eps = 1e-8};
     const struct {
         const cr_optim_type *type;
@@ -304,7 +331,7 @@ TEST(zeros_stay_finite) {
     cr_lars_conf lars = {.momentum = 0.9};
     cr_adadelta_conf delta = {.rho = 0.9, .eps = 1e-6};
     cr_rmsprop_conf rms = {.alpha = 0.9, .eps = 1e-8};
-    cr_ftrl_conf ftrl = {.beta = 0};
+    cr_ftrl_conf ftrl = {.learning_rate_power = -0.5};
     const void *confs[] = {&lars,  &like_adam, &like_adam, &like_adam,
                            &delta, &rms,       &ftrl,      &like_adam};
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {

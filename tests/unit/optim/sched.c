@@ -58,6 +58,12 @@ TEST(other_curves) {
                 &(cr_restarts_conf){.T_0 = 10, .T_mult = 1, .min_learning_rate = 0.001});
     whole_curve(&g, "curve/restarts_2", &cr_sched_restarts,
                 &(cr_restarts_conf){.T_0 = 7, .T_mult = 2, .min_learning_rate = 0.002});
+    whole_curve(&g, "curve/linear", &cr_sched_linear,
+                &(cr_linear_conf){.num_training_steps = 60, .min_learning_rate = 0.002});
+    whole_curve(&g, "curve/linear_warm", &cr_sched_linear,
+                &(cr_linear_conf){.num_training_steps = 60,
+                                  .warmup_learning_rate = 0.002,
+                                  .warmup_size = 7});
     golden_clear(&g);
 }
 
@@ -99,6 +105,7 @@ TEST(constant) {
 TEST(by_epoch) {
     CHECK(cr_sched_exponential.by_epoch(&(cr_exponential_conf){.by_epoch = true}));
     CHECK(!cr_sched_exponential.by_epoch(&(cr_exponential_conf){0}));
+    CHECK(cr_sched_linear.by_epoch(&(cr_linear_conf){.by_epoch = true}));
 }
 
 TEST_MAIN(CASE(exponential), CASE(other_curves), CASE(restarts_far_out), CASE(chosen),

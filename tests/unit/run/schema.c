@@ -80,9 +80,9 @@ static void check_default(const cr_msg *m, const cr_field *f) {
 
 /* a key that is named like a path says that it is one, so that it is checked and file:// works */
 static void check_path(const cr_msg *m, const cr_field *f) {
-    static const char *const words[] = {"path", "dir", "file", "checkpoint", "library",
-                                        "param_map", "var_map"};
-    static const char *const others[] = {"file_prefix"};
+    static const char *const words[] = {"path",    "dir",       "file",   "checkpoint",
+                                        "library", "param_map", "var_map"};
+    static const char *const others[] = {"file_prefix", "class_path", "hf_model_name_or_path"};
     bool is_path = false, told = f->flags & (CR_F_PATH | CR_F_PATHS);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         is_path |= strstr(f->name, words[i]) != NULL;
@@ -127,14 +127,16 @@ static void walk(const cr_msg *m) {
         check_storage(m, f);
         check_default(m, f);
         check_path(m, f);
-        bool usable = m->size && !m->later && !(f->flags & (CR_F_LATER | CR_F_SPEED | CR_F_GPU));
+        unsigned idle = CR_F_LATER | CR_F_SPEED | CR_F_GPU | CR_F_IDLE | CR_F_ALIAS;
+        bool usable = m->size && !m->later && !(f->flags & idle);
+        if (f->flags & CR_F_ALIAS && (n == 0 || f[-1].type != f->type || f->offset != CR_NO_STORE))
+            bad(m, f->name, "is no other name of the row before it");
         if (usable && f->offset == CR_NO_STORE && !(f->type == CR_T_ONEOF || f->type == CR_T_MSG))
             bad(m, f->name, "is usable and stored nowhere");
         if (f->type == CR_T_MSG) walk(f->ref);
         if (f->type != CR_T_ONEOF) continue;
         for (const cr_oneof_member *o = ((const cr_oneof *)f->ref)->members; o->key; o++) {
             seen.n_members++;
-            if (o->type && o->msg->later) bad(m, o->key, "has a type and is not available");
             walk(o->msg);
         }
     }
@@ -163,7 +165,7 @@ static int count(const cr_oneof *o, int *with_type) {
     int n = 0;
     *with_type = 0;
     for (const cr_oneof_member *m = o->members; m->key; m++, n++)
-        *with_type += m->type != NULL;
+        *with_type += !m->msg->later;
     return n;
 }
 static int n_rows(const cr_msg *m) {
@@ -176,31 +178,31 @@ static int n_rows(const cr_msg *m) {
 /* the numbers of reference section 2 */
 TEST(families) {
     int used;
-    CHECK_INT(count(&cr_model_family, &used), 32 + 2); /* and our backbone and plugin */
-    CHECK_INT(used, 21 + 2);
+    CHECK_INT(count(&cr_model_family, &used), 36 + 2); /* and our backbone and plugin */
+    CHECK_INT(used, 22 + 2);
     CHECK_INT(count(&cr_feature_family, &used), 25);
     CHECK(used >= 4);
     CHECK_INT(count(&cr_loss_family, &used), 5 + 1); /* and our pairwise_loss */
     CHECK_INT(used, 6);
     CHECK_INT(count(&cr_metric_family, &used), 10 + 7);
     CHECK_INT(used, 17);
-    CHECK_INT(count(&cr_sparse_optim_family, &used), 10 + 1); /* and our ftrl_optimizer */
+    CHECK_INT(count(&cr_sparse_optim_family, &used), 11);
     CHECK_INT(used, 11);
     CHECK_INT(count(&cr_dense_optim_family, &used), 6 + 1);
     CHECK_INT(used, 7);
-    CHECK_INT(count(&cr_sched_family, &used), 5);
-    CHECK_INT(used, 5);
+    CHECK_INT(count(&cr_sched_family, &used), 6);
+    CHECK_INT(used, 6);
     CHECK_INT(count(oneof_of(&cr_data_msg, "sampler"), &used), 5);
     CHECK_INT(used, 0);
     /* rows per message: the reference's and ours */
-    CHECK_INT(n_rows(&cr_root_msg), 9);
+    CHECK_INT(n_rows(&cr_root_msg), 10);
     CHECK_INT(n_rows(&cr_train_msg), 24 + 4);
     CHECK_INT(n_rows(&cr_eval_msg), 3 + 1);
     CHECK_INT(n_rows(&cr_export_msg), 7);
-    CHECK_INT(n_rows(&cr_data_msg), 28 + 5);
+    CHECK_INT(n_rows(&cr_data_msg), 29 + 5);
     CHECK_INT(n_rows(&cr_id_msg), 29 + 2);
     CHECK_INT(n_rows(&cr_raw_msg), 21 + 2);
-    CHECK_INT(n_rows(&cr_model_msg), 9 + 1);
+    CHECK_INT(n_rows(&cr_model_msg), 10 + 1);
 }
 
 /* ---- binding ---- */
