@@ -282,9 +282,10 @@ static cr_conf_node *random_msg(gen *g, const cr_msg *msg) {
     cr_conf_node *map = cr_conf_new(g->doc, CR_NODE_MAP, CR_NOWHERE);
     for (const cr_field *f = msg->fields; f->name; f++) {
         bool must = f->flags & CR_F_REQUIRED || f->type == CR_T_ONEOF;
-        if (f->flags & (CR_F_LATER | CR_F_GPU | CR_F_IDLE) || (!must && below(g, 3) == 0)) continue;
+        unsigned idle = CR_F_LATER | CR_F_GPU | CR_F_IDLE | CR_F_ALIAS;
+        if (f->flags & idle || (!must && below(g, 3) == 0)) continue;
         cr_conf_node *n;
-        const char *key = f->name;
+        const char *key = f[1].flags & CR_F_ALIAS && below(g, 2) ? f[1].name : f->name;
         if (f->type == CR_T_ONEOF) {
             const cr_oneof_member *m = &((const cr_oneof *)f->ref)->members[below(g, 2)];
             key = m->key;
