@@ -242,13 +242,13 @@ cr_code cr_ckpt_best_step(const char *model_dir, const char *metric, bool larger
 }
 
 bool cr_ckpt_best_eval(const char *model_dir, const char *metric, bool larger_is_better,
-                       int64_t *step, double *value) {
+                       cr_ckpt_eval *any, cr_ckpt_eval *saved) {
     best b = {.metric = metric, .larger = larger_is_better, .lenient = true};
     cr_arena a;
     cr_arena_init(&a, 0);
     bool found = find_best(&a, model_dir, &b, NULL) == CR_OK && b.any_step >= 0;
-    *step = b.any_step;
-    *value = b.any_value;
+    *any = (cr_ckpt_eval){b.any_step, b.any_value};
+    *saved = (cr_ckpt_eval){b.step, b.value};
     cr_arena_clear(&a);
     return found;
 }

@@ -272,16 +272,16 @@ CR_CHECKED cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *
  * to spare in cr_ckpt_prune). */
 CR_CHECKED cr_code cr_ckpt_best_step(const char *model_dir, const char *metric,
                                      bool larger_is_better, int64_t *step, cr_err *err);
-/* cr_ckpt_best_eval is the best evaluated step, checkpoint or not, among lines that have the
- * metric; false: there is none. */
-bool cr_ckpt_best_eval(const char *model_dir, const char *metric, bool larger_is_better,
-                       int64_t *step, double *value);
-/* cr_ckpt_evals: all recorded evaluations that have the metric, in the order of steps, the last one
- * of each step; value is NAN where it was not a number. Returns how many. */
 typedef struct cr_ckpt_eval {
     int64_t step;
     double value;
 } cr_ckpt_eval;
+/* cr_ckpt_best_eval finds, among lines that have the metric, the best evaluated step and the best
+ * one that has a checkpoint (saved->step -1: none has); false: there is no such line. */
+bool cr_ckpt_best_eval(const char *model_dir, const char *metric, bool larger_is_better,
+                       cr_ckpt_eval *any, cr_ckpt_eval *saved);
+/* cr_ckpt_evals: all recorded evaluations that have the metric, in the order of steps, the last one
+ * of each step; value is NAN where it was not a number. Returns how many. */
 int cr_ckpt_evals(cr_arena *a, const char *model_dir, const char *metric, cr_ckpt_eval **out);
 /* cr_ckpt_resolve turns a user's path (checkpoint directory, model_dir: the newest in it, directory
  * of safetensors, safetensors file) into one that cr_ckpt_open takes. */

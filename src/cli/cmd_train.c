@@ -64,13 +64,14 @@ static void say_shares(const cr_train_result *r) {
 }
 
 static void say_best(const cr_train_result *r) {
-    if (!r->best.metric) return;
-    if (r->best.checkpoint)
-        cr_ui_say("  %-18s %s, %s %.6f\n", "best", r->best.checkpoint, r->best.metric,
-                  r->best.value);
-    else
-        cr_ui_say("  %-18s step %lld, %s %.6f, without a checkpoint\n", "best",
-                  (long long)r->best.step, r->best.metric, r->best.value);
+    const struct cr_best *b = &r->best;
+    if (!b->metric) return;
+    if (!b->is_saved)
+        cr_ui_say("  %-18s step %lld, %s %.6f, without a checkpoint\n", "best", (long long)b->step,
+                  b->metric, b->value);
+    if (b->checkpoint)
+        cr_ui_say("  %-18s %s, %s %.6f\n", b->is_saved ? "best" : "best checkpoint", b->checkpoint,
+                  b->metric, b->checkpoint_value);
 }
 
 /* the flag that makes an export take the best checkpoint; "": it takes that one anyway */

@@ -2,9 +2,9 @@
  * help.c - `crank help` and the pages of docs/reference, both from the field tables.
  *
  * All messages that can be reached from the root are listed once, breadth first in table order, so
- * pages and answers never change their order. A topic is a path from the root ("train_config.seed"),
- * or it begins at any message or oneof member ("deepfm", "MLP.bias"), or it is a bare key, which is
- * then shown in every message that has it.
+ * pages and answers never change their order. A topic is a path from the root
+ * ("train_config.seed"), or it begins at any message or oneof member ("deepfm", "MLP.bias"), or it
+ * is a bare key, which is then shown in every message that has it.
  */
 #include <stdio.h>
 #include <stdlib.h>

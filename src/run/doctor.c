@@ -194,8 +194,9 @@ static bool one_class(exam *e) {
     if (c->n < 2 || c->min < c->max) return false;
     CAUSE(e, "label '%s' is %.6g in all %lld sampled rows of %s data, so %s", label_of(e), c->min,
           (long long)c->n, e->s->name,
-          strcmp(e->s->name, "train") == 0 ? "there is nothing to learn"
-                                           : "no metric there can tell a good model from a bad one");
+          strcmp(e->s->name, "train") == 0
+              ? "there is nothing to learn"
+              : "no metric there can tell a good model from a bad one");
     CURE(e, "check label_fields; if the rows are sorted by the label, shuffle the files or look at "
             "more rows with --sample_rows");
     return true;
@@ -316,8 +317,7 @@ static bool eval_is_train(exam *e) {
                   "eval_input_path: %s %s the training file %s, so metrics tell what was learned "
                   "by heart",
                   eval->files[i].path, how, train->files[k].path);
-            CURE(e,
-                 "evaluate on rows that training does not see");
+            CURE(e, "evaluate on rows that training does not see");
             return true;
         }
     return false;

@@ -74,9 +74,8 @@ static void add_feature(sample *s, int k, const cr_feature *f, const cr_batch *b
 static int64_t rows_without_steps(const cr_feature *f, const cr_batch *b) {
     int64_t n = 0;
     for (int64_t r = 0; f->seq && r < b->n_rows; r++)
-        n += f->sparse
-                 ? b->sparse[f->slot].steps[r] == b->sparse[f->slot].steps[r + 1]
-                 : b->dense_seq[f->slot].steps[r] == b->dense_seq[f->slot].steps[r + 1];
+        n += f->sparse ? b->sparse[f->slot].steps[r] == b->sparse[f->slot].steps[r + 1]
+                       : b->dense_seq[f->slot].steps[r] == b->dense_seq[f->slot].steps[r + 1];
     return n;
 }
 
@@ -309,10 +308,9 @@ static void tell_text(const report *r, cr_buf *out) {
     if (r->n_samples > 0 && r->samples[0].rows > 0) tell_features(r, &r->samples[0], out);
     cr_buf_printf(
         out, "memory    %s: tables %s, optimizer state %s, dense %s, step buffers %s, data %s\n",
-        cr_fmt_bytes(a, (double)all_bytes(r)),
-        cr_fmt_bytes(b, (double)r->tables), cr_fmt_bytes(c, (double)r->state),
-        cr_fmt_bytes(d, (double)r->dense), cr_fmt_bytes(e, (double)r->buffers),
-        cr_fmt_bytes(f, (double)r->data));
+        cr_fmt_bytes(a, (double)all_bytes(r)), cr_fmt_bytes(b, (double)r->tables),
+        cr_fmt_bytes(c, (double)r->state), cr_fmt_bytes(d, (double)r->dense),
+        cr_fmt_bytes(e, (double)r->buffers), cr_fmt_bytes(f, (double)r->data));
     if (r->n_ops > 0)
         cr_buf_printf(out, "plug-in   %d op%s tried: %s\n", r->n_ops, r->n_ops == 1 ? "" : "s",
                       r->bad_ops ? "see below" : "gradients are right, bits are the same");

@@ -350,10 +350,14 @@ const char *cr_best_metric(const job *j) {
 
 void cr_best_result(const job *j, cr_train_result *res) {
     const char *metric = cr_best_metric(j), *dir = j->root->model_dir;
-    if (!metric || !cr_ckpt_best_eval(dir, metric, cr_job_larger(j, metric), &res->best.step,
-                                      &res->best.value))
-        return;
+    cr_ckpt_eval any, saved;
+    if (!metric || !cr_ckpt_best_eval(dir, metric, cr_job_larger(j, metric), &any, &saved)) return;
     res->best.metric = cr_arena_strdup(&res->arena, metric);
-    char *ckpt = cr_arena_printf(&res->arena, "%s/model.ckpt-%lld", dir, (long long)res->best.step);
-    if (cr_path_is_dir(ckpt)) res->best.checkpoint = ckpt;
+    res->best.step = any.step;
+    res->best.value = any.value;
+    res->best.is_saved = any.step == saved.step;
+    if (saved.step < 0) return;
+    res->best.checkpoint_value = saved.value;
+    res->best.checkpoint =
+        cr_arena_printf(&res->arena, "%s/model.ckpt-%lld", dir, (long long)saved.step);
 }

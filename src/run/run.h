@@ -86,8 +86,10 @@ typedef struct cr_train_result {
         const char *metric; /* NULL: nothing to compare by, or no evaluation yet */
         double value;
         int64_t step;
-        const char *checkpoint; /* NULL: there is none of that step (any more) */
-    } best;                     /* over all runs in model_dir */
+        const char *checkpoint; /* the best one that there is; NULL: none */
+        double checkpoint_value;
+        bool is_saved; /* checkpoint is of that step */
+    } best;            /* over all runs in model_dir */
     const char *early_stop;     /* why training ended before its last step; NULL: it did not */
     bool exports_best;          /* export takes the best checkpoint without being told */
     const char *profile;        /* is_profiling: lines of time shares; NULL: none */

@@ -57,3 +57,13 @@ has_err "...early_stopping_patience needs evaluations; give eval_input_path"
 run crank train tiny.yaml --set eval_config.early_stopping_patience=2 --model_dir none --set export_config.best_exporter_metric=gauc
 ends 2
 has_err "...early_stopping_patience compares evaluations by 'gauc', which is no metric or loss of this model; set export_config.best_exporter_metric to one of: auc, binary_cross_entropy"
+
+# the best step of all may have no checkpoint; the printed command takes the best one that there is
+run crank train tiny.yaml --model_dir between --set train_config.eval_interval_steps=7 --set train_config.num_epochs=4
+ends 0
+all=$(awk -F'[:,]' '$4 > b { b = $4; w = $2 + 0 } END { print w }' between/train_eval_result_v2.txt)
+saved=$(awk -F'[:,]' '($2 % 10 == 0 || $2 == 79) && $4 > b { b = $4; w = $2 + 0 } END { print w }' between/train_eval_result_v2.txt)
+[ "$all" != "$saved" ] && [ "$saved" != 79 ] || fail "the data no longer show the case: best $all, best checkpoint $saved"
+has_out "  best               step $all, auc 0..., without a checkpoint"
+has_out "  best checkpoint    between/model.ckpt-$saved, auc 0..."
+has_out "next  crank export between/pipeline.config --checkpoint_path between/model.ckpt-$saved --export_dir between/export"

@@ -106,18 +106,22 @@ TEST(best) {
     CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, &path, &step, &err), CR_ERUN);
     CHECK(strstr(err.msg, "none of the 1 evaluated steps") != NULL);
     /* a step that was evaluated again: the last line counts, and the runner-up is not forgotten */
-    double value;
+    cr_ckpt_eval any, saved;
     results(dir, "{\"global_step\": 10, \"auc\": 0.7}\n"
                  "{\"global_step\": 30, \"auc\": 0.9}\n"
                  "{\"global_step\": 40, \"auc\": 0.8}\n"
                  "{\"global_step\": 35, \"loss\": 0.8}\n"
+                 "{\"global_step\": 36, \"auc\": 0.85}\n"
                  "{\"global_step\": 30, \"auc\": 0.6}\n");
-    CHECK(cr_ckpt_best_eval(dir, "auc", true, &step, &value));
-    CHECK_INT(step, 40);
-    CHECK(value == 0.8);
-    CHECK(cr_ckpt_best_eval(dir, "auc", false, &step, &value));
-    CHECK_INT(step, 30);
-    CHECK(!cr_ckpt_best_eval(dir, "gauc", true, &step, &value));
+    CHECK(cr_ckpt_best_eval(dir, "auc", true, &any, &saved));
+    CHECK_INT(any.step, 36); /* it has no checkpoint */
+    CHECK(any.value == 0.85);
+    CHECK_INT(saved.step, 40);
+    CHECK(saved.value == 0.8);
+    CHECK(cr_ckpt_best_eval(dir, "auc", false, &any, &saved));
+    CHECK_INT(any.step, 30);
+    CHECK_INT(saved.step, 30);
+    CHECK(!cr_ckpt_best_eval(dir, "gauc", true, &any, &saved));
     results(dir, "{\"global_step\": 10, \"auc\": 0.7}\n"
                  "{\"global_step\": 30, \"auc\": 0.9}\n"
                  "{\"global_step\": 40, \"auc\": 0.8}\n"
