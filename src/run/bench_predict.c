@@ -35,7 +35,7 @@ static cr_code measure(const cr_bench_opts *o, const cr_bench_data *d, cr_exec *
     cr_bench_add(out, "batch_size", B, "rows");
     cr_bench_add(out, "threads", cr_pool_threads(d->j.pool), "");
     cr_bench_add(out, "steps", calls, "");
-    cr_bench_add(out, "flops_per_row", per_row, "");
+    cr_bench_add(out, "flops_per_row", per_row, "operations");
     cr_bench_add(out, "gflops", best * per_row * 1e-9, "GFLOP/s");
     cr_bench_add(out, "peak_gflops", peak, "GFLOP/s");
     cr_bench_add(out, "share_of_peak", 100 * best * per_row * 1e-9 / peak, "%");
