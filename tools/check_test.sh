@@ -57,6 +57,9 @@ layers 1 'src'
 
 fresh
 style 0 'no findings'
+printf 'static void f(void) {\n    printf("x");\n}\n' >"$tmp/t/src/data/x.c"
+style 1 'src/data/x.c:2: writes past cr_ui_say'
+fresh
 printf 'a\tb\n' >"$tmp/t/src/data/x.c"
 style 1 'src/data/x.c:1: tab'
 printf 'ok\na \n' >"$tmp/t/src/data/x.c"

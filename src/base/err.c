@@ -1,8 +1,8 @@
 /*
  * err.c - filling errors, collecting findings, aborting on our own mistakes.
  *
- * A message is always one line: control characters that came in with a user's value become
- * blanks. Arguments of a message may point into the error being filled (wrapping err->msg), so
+ * A message is always one line: control characters that came in with a user's value are escaped
+ * (shown.h). Arguments of a message may point into the error being filled (wrapping err->msg), so
  * the text is built aside first.
  */
 #include "base/err.h"
@@ -12,13 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-
-/* one_line replaces control characters by blanks. */
-static void one_line(char *s) {
-    for (; *s; s++) {
-        if ((unsigned char)*s < 0x20 || *s == 0x7f) *s = ' ';
-    }
-}
+#include "base/shown.h"
 
 /* cut_utf8 removes a character that was cut in the middle at the end of s. */
 static void cut_utf8(char *s) {
@@ -34,23 +28,26 @@ static void cut_utf8(char *s) {
 cr_code cr_fail_at_(cr_err *err, cr_code code, cr_loc at, const char *src, int src_line,
                     const char *fmt, ...) {
     if (!err) return code;
-    char msg[sizeof(err->msg)], path[sizeof(err->path)];
+    char raw[1024], msg[sizeof(err->msg)], path[sizeof(err->path)];
     va_list ap;
     va_start(ap, fmt);
-    int len = vsnprintf(msg, sizeof(msg), fmt, ap);
+    int len = vsnprintf(raw, sizeof(raw), fmt, ap);
     va_end(ap);
-    if (len < 0) snprintf(msg, sizeof(msg), "%s", fmt);
-    if (len >= (int)sizeof(msg)) cut_utf8(msg);
-    one_line(msg);
+    if (len < 0) snprintf(raw, sizeof(raw), "%s", fmt);
+    if (len >= (int)sizeof(raw)) cut_utf8(raw);
+    cr_shown_into(msg, sizeof(msg), raw, strlen(raw));
     path[0] = 0;
     if (at.path) {
         /* of a path that is too long the end says more than the beginning */
         size_t n = strlen(at.path);
-        if (n < sizeof(path))
-            memcpy(path, at.path, n + 1);
-        else
-            snprintf(path, sizeof(path), "...%s", at.path + n - (sizeof(path) - 4));
-        one_line(path);
+        if (n >= sizeof(path)) {
+            const char *end = at.path + n - (sizeof(path) - 4);
+            while (((unsigned char)*end & 0xc0) == 0x80)
+                end++;
+            snprintf(raw, sizeof(raw), "...%s", end);
+        }
+        const char *text = n < sizeof(path) ? at.path : raw;
+        cr_shown_into(path, sizeof(path), text, strlen(text));
     }
     memcpy(err->msg, msg, sizeof(msg));
     memcpy(err->path, path, sizeof(path));
@@ -116,14 +113,14 @@ static char *dup_text(const char *s) {
 
 void cr_diag_add_(const char *src, int src_line, cr_diag *d, cr_sev sev, cr_code code, cr_loc at,
                   const char *fmt, ...) {
-    char msg[1024];
+    char raw[1024], msg[1024];
     va_list ap;
     va_start(ap, fmt);
-    int len = vsnprintf(msg, sizeof(msg), fmt, ap);
+    int len = vsnprintf(raw, sizeof(raw), fmt, ap);
     va_end(ap);
-    if (len < 0) snprintf(msg, sizeof(msg), "%s", fmt);
-    if (len >= (int)sizeof(msg)) cut_utf8(msg);
-    one_line(msg);
+    if (len < 0) snprintf(raw, sizeof(raw), "%s", fmt);
+    if (len >= (int)sizeof(raw)) cut_utf8(raw);
+    cr_shown_into(msg, sizeof(msg), raw, strlen(raw));
     /* counted even when it is not listed again: callers see by the count that they failed */
     if (sev == CR_SEV_ERROR) d->n_errors++;
     for (size_t i = 0; i < d->n; i++) {

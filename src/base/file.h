@@ -38,6 +38,7 @@ void cr_outfile_no_sync(cr_outfile *f);
 
 bool cr_path_exists(const char *path);
 bool cr_path_is_dir(const char *path);
+bool cr_path_is_link(const char *path); /* a symbolic one, wherever it leads */
 /* cr_same_file: do both paths exist and lead to one file? */
 bool cr_same_file(const char *a, const char *b);
 /* cr_can_write: may a file be written at path, or made there? Makes nothing. */
@@ -52,6 +53,11 @@ CR_CHECKED cr_code cr_rename(const char *from, const char *to, cr_err *err);
 /* cr_path_join joins dir and name in the arena ("" and "." are dropped, absolute names win). */
 char *cr_path_join(cr_arena *a, const char *dir, const char *name);
 const char *cr_path_base(const char *path);
+/* cr_path_below: do both exist, and does path lead to something in dir, links followed? */
+bool cr_path_below(const char *dir, const char *path);
+/* cr_path_inside: is path, which is given from dir on, a file in dir or below it? Refused are absolute
+ * paths, "..", and links that lead out. A path that does not exist passes; opening it tells. */
+CR_CHECKED cr_code cr_path_inside(const char *dir, const char *path, cr_err *err);
 /* cr_list_dir returns the sorted names in a directory (without . and ..). */
 CR_CHECKED cr_code cr_list_dir(cr_arena *a, const char *path, char ***names, size_t *n, cr_err *err);
 /* cr_glob expands a comma-separated list of globs (commas inside {} or [] kept) into sorted paths per item, in

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/shown.h"
 
 #define MAX_DEPTH 64
 #define FEW       8 /* objects up to this size are searched from front to back */
@@ -215,22 +216,6 @@ const char *cr_json_str(const cr_json *j) {
 
 /* ---- writing ---- */
 
-/* utf8_len returns the length of the valid character at s, 0 when there is none. */
-static size_t utf8_len(const unsigned char *s, size_t n) {
-    size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-    if (len == 0 || s[0] > 0xf4 || len > n) return 0;
-    for (size_t i = 1; i < len; i++) {
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    }
-    if (len > 2) {
-        /* overlong forms, surrogates, beyond U+10FFFF */
-        unsigned head = s[0] * 256u + s[1];
-        if (head < 0xe0a0 || (head >= 0xeda0 && head < 0xee00)) return 0;
-        if (len == 4 && (head < 0xf090 || head >= 0xf490)) return 0;
-    }
-    return len;
-}
-
 void cr_json_escape(cr_buf *out, const char *s, size_t n) {
     static const char hex[] = "0123456789abcdef";
     cr_buf_reserve(out, n + 2);
@@ -243,9 +228,13 @@ void cr_json_escape(cr_buf *out, const char *s, size_t n) {
         if (i == n) break;
         unsigned char c = (unsigned char)s[i];
         if (c >= 0x80) {
-            size_t len = utf8_len((const unsigned char *)s + i, n - i);
-            if (len)
+            uint32_t x;
+            bool plain;
+            size_t len = cr_shown_char(s + i, n - i, &x, &plain);
+            if (plain)
                 cr_buf_add(out, s + i, len);
+            else if (len) /* JSON is printed, too */
+                cr_buf_printf(out, "\\u%04x", (unsigned)x);
             else
                 cr_buf_str(out, "\xef\xbf\xbd"); /* a byte that is no text becomes U+FFFD */
             i += len ? len : 1;

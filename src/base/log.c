@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/shown.h"
+
 #define WIPE         "\r\033[K"
 #define MAX_PROGRESS 500 /* columns of the progress line */
 
@@ -60,7 +62,7 @@ void cr_log(cr_log_level level, const char *fmt, ...) {
     if ((int)level < atomic_load_explicit(&min_level, memory_order_relaxed)) return;
     if (level < CR_LOG_DEBUG || level >= CR_LOG_OFF) return;
     int saved = errno;
-    char few[1024], *line = few;
+    char few[1024], raw[512], *text = raw, *line = few;
     struct timeval now;
     struct tm tm;
     gettimeofday(&now, NULL);
@@ -73,21 +75,33 @@ void cr_log(cr_log_level level, const char *fmt, ...) {
                              (int)(now.tv_usec / 1000), names[level]);
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(few + head, sizeof(few) - head - 1, fmt, ap);
+    int n = vsnprintf(raw, sizeof(raw), fmt, ap);
     va_end(ap);
     if (n < 0) n = 0;
-    if (head + (size_t)n + 2 > sizeof(few)) {
-        char *more = malloc(head + (size_t)n + 2);
+    if ((size_t)n >= sizeof(raw)) {
+        char *more = malloc((size_t)n + 1);
+        if (more) {
+            va_start(ap, fmt);
+            vsnprintf(more, (size_t)n + 1, fmt, ap);
+            va_end(ap);
+            text = more;
+        } else {
+            n = (int)sizeof(raw) - 1; /* without memory a log line is cut */
+        }
+    }
+    /* names of others are in it: a character takes at most 10 bytes when it is escaped */
+    size_t room = 10 * (size_t)n + 1;
+    if (head + room + 1 > sizeof(few)) {
+        char *more = malloc(head + room + 1);
         if (more) {
             memcpy(more, few, head);
-            va_start(ap, fmt);
-            vsnprintf(more + head, (size_t)n + 1, fmt, ap);
-            va_end(ap);
             line = more;
-        } else
-            n = (int)(sizeof(few) - head - 2);
+        } else {
+            room = sizeof(few) - head - 1;
+        }
     }
-    size_t end = head + (size_t)n;
+    cr_shown_into(line + head, room, text, (size_t)n);
+    size_t end = head + strlen(line + head);
     line[end++] = '\n';
     pthread_mutex_lock(&lock);
     size_t from = progress_shown ? 0 : wipe;
@@ -95,6 +109,7 @@ void cr_log(cr_log_level level, const char *fmt, ...) {
     write_all(line + from, end - from);
     pthread_mutex_unlock(&lock);
     if (line != few) free(line);
+    if (text != raw) free(text);
     errno = saved;
 }
 
@@ -117,7 +132,9 @@ void cr_log_progress(const char *text) {
         if (progress_shown) write_all(WIPE, strlen(WIPE));
         progress_shown = false;
     } else if (cr_log_is_terminal()) {
-        char line[MAX_PROGRESS + sizeof(WIPE)];
+        char line[MAX_PROGRESS + sizeof(WIPE)], shown[MAX_PROGRESS + 1];
+        cr_shown_into(shown, sizeof(shown), text, strlen(text));
+        text = shown;
         size_t n = strlen(text), room = (size_t)cr_log_columns();
         if (n > room) {
             n = room;

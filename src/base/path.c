@@ -26,6 +26,11 @@ bool cr_path_is_dir(const char *path) {
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+bool cr_path_is_link(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 bool cr_same_file(const char *a, const char *b) {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
@@ -58,6 +63,35 @@ cr_code cr_file_size(const char *path, int64_t *out, cr_err *err) {
 const char *cr_path_base(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
+}
+
+bool cr_path_below(const char *dir, const char *path) {
+    char *a = realpath(*dir ? dir : ".", NULL), *b = realpath(path, NULL);
+    size_t n = a ? strlen(a) : 0;
+    bool below = a && b && strncmp(a, b, n) == 0 && (b[n] == '/' || n == 1);
+    free(a);
+    free(b);
+    return below;
+}
+
+static bool has_dots(const char *path) {
+    for (const char *p = path; p; p = strchr(p, '/')) {
+        p += *p == '/';
+        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == 0)) return true;
+    }
+    return false;
+}
+
+cr_code cr_path_inside(const char *dir, const char *path, cr_err *err) {
+    size_t n = strcmp(dir, ".") == 0 ? 0 : strlen(dir); /* cr_path_join leaves "." out */
+    bool begins = n == 0 ? path[0] != '/'
+                         : strncmp(path, dir, n) == 0 && (path[n] == '/' || dir[n - 1] == '/');
+    if (begins && !has_dots(path + n) && (!cr_path_exists(path) || cr_path_below(dir, path)))
+        return CR_OK;
+    return cr_fail(err, CR_ECONF,
+                   "'%s' lies outside of '%s'; an export reads its own files only: put the file into "
+                   "it, and no absolute path, '..' or link in its place",
+                   path, dir);
 }
 
 char *cr_path_join(cr_arena *a, const char *dir, const char *name) {

@@ -1,13 +1,72 @@
 /*
- * plugin.c - dlopen, with messages of one line.
+ * plugin.c - which libraries may be loaded, and dlopen, with messages of one line.
  */
 #include "base/plugin.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
+
+#include "base/file.h"
+#include "base/sha256.h"
+
+#define MOST_BYTES ((size_t)1 << 30)
+#define MOST_LIST  ((size_t)1 << 20)
+#define LIST       "crank/libraries"
+
+static bool all_allowed; /* set once, before any thread */
+
+void cr_plugin_allow(void) {
+    all_allowed = true;
+}
+
+/* the user's list of digests: $XDG_CONFIG_HOME/crank/libraries, else ~/.config/crank/libraries */
+static bool list_path(char *out, size_t size) {
+    const char *dir = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    int n = dir && *dir == '/' ? snprintf(out, size, "%s/" LIST, dir)
+            : home && *home    ? snprintf(out, size, "%s/.config/" LIST, home)
+                               : -1;
+    return n > 0 && (size_t)n < size;
+}
+
+/* a line of the list is a digest and, behind blanks, a comment */
+static bool is_listed(const char *digest) {
+    char path[4096];
+    cr_buf text;
+    bool found = false;
+    if (!list_path(path, sizeof(path))) return false;
+    cr_buf_init(&text);
+    if (cr_file_read(path, MOST_LIST, &text, NULL) == CR_OK)
+        for (const char *p = text.data, *next; p && !found; p = next) {
+            next = strchr(p, '\n');
+            if (next) next++;
+            p += strspn(p, " \t");
+            found = strncasecmp(p, digest, CR_SHA256_TEXT) == 0 &&
+                    strchr(" \t\r\n", p[CR_SHA256_TEXT]) != NULL;
+        }
+    cr_buf_clear(&text);
+    return found;
+}
+
+static cr_code may_load(const char *path, const char *file, cr_err *err) {
+    if (all_allowed) return CR_OK;
+    cr_buf code;
+    cr_buf_init(&code);
+    cr_code ok = cr_file_read(file, MOST_BYTES, &code, err);
+    char digest[CR_SHA256_TEXT + 1];
+    if (ok == CR_OK) cr_sha256_text(code.data, code.n, digest);
+    cr_buf_clear(&code);
+    if (ok != CR_OK) return ok;
+    if (is_listed(digest)) return CR_OK;
+    return cr_fail(err, CR_ECONF,
+                   "library '%.150s' is not loaded: its code could do anything; when you trust it, "
+                   "give --allow_libraries, or add the line '%s %.40s' to ~/.config/" LIST,
+                   path, digest, cr_path_base(path));
+}
 
 /* The linker's own words, without the path that our message has in front. */
 static const char *reason(const char *path) {
@@ -31,6 +90,7 @@ cr_code cr_plugin_open(const char *path, const char *symbol, int abi, const char
                        "cannot read library '%s': %s; give the path of a shared library, seen from "
                        "the folder crank runs in",
                        path, strerror(errno));
+    CR_TRY(may_load(path, file, err));
     /* RTLD_NOW: a symbol that is missing is told here, not in the middle of a run */
     void *lib = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!lib)

@@ -13,6 +13,9 @@ const cr_opt cr_common_opts[] = {
     CR_OPT_STR(log_level, 0, "LEVEL", "INFO, or LOG_LEVEL of the environment",
                "DEBUG, INFO, WARNING or ERROR"),
     CR_OPT_BOOL(debug, 0, "log everything; show where in crank's source an error was found"),
+    CR_OPT_BOOL(allow_libraries, 0,
+                "load the libraries of features and models that the config names; they can do "
+                "anything that you can"),
     CR_OPT_(help, CR_O_BOOL, 'h', CR_O_STOP, NULL, NULL, NULL, 0, 0, "this text"),
     CR_OPT_END,
 };

@@ -17,7 +17,7 @@
 /* Every flag of every command; a command's table says which ones it takes. */
 typedef struct cr_args {
     /* all commands */
-    bool help, quiet, debug;
+    bool help, quiet, debug, allow_libraries;
     const char *log_level;
     /* config and its edits */
     const char *pipeline_config_path, *model_dir, *train_input_path, *eval_input_path;
@@ -106,7 +106,7 @@ typedef struct cr_args {
 #define CR_OPT_CHECKPOINT(fl, otherwise)                                                           \
     CR_OPT_STR(checkpoint_path, fl | CR_O_PATH, "PATH", otherwise,                                 \
                "a checkpoint, or a folder of checkpoints: its newest")
-extern const cr_opt cr_common_opts[]; /* --help --quiet --log_level --debug */
+extern const cr_opt cr_common_opts[]; /* --help --quiet --log_level --debug … */
 
 typedef struct cr_cmd cr_cmd;
 
@@ -114,7 +114,7 @@ typedef struct cr_cmd cr_cmd;
 typedef struct cr_ui {
     const cr_cmd *const *cmds; /* all commands, NULL-ended */
     const cr_cmd *cmd;         /* this one */
-    bool quiet, debug;
+    bool quiet, debug, allow_libraries;
     cr_diag diag;
     cr_map shown; /* texts of the findings already printed */
     cr_arena arena;
@@ -144,6 +144,10 @@ cr_code cr_ui_fail(cr_ui *ui, const cr_err *err);
 cr_code cr_ui_wrong(cr_ui *ui, const char *fmt, ...) CR_PRINTF(2, 3);
 /* cr_ui_findings prints the findings that were not printed yet. */
 void cr_ui_findings(cr_ui *ui);
+/* cr_ui_put prints text of ours that may hold words of others: what a terminal would obey is escaped
+ * (base/shown.h), newlines and tabs are kept. All results go through it. Names are made one line by
+ * cr_shown first. */
+void cr_ui_put(const char *text, size_t n);
 /* cr_ui_counts says "2 errors, 1 warning" of the findings; false when there is none. */
 bool cr_ui_counts(const cr_ui *ui, char out[64]);
 /* cr_ui_watch is the watch that shows the progress line and early findings. */
@@ -155,7 +159,8 @@ void cr_progress_text(char *out, size_t size, const cr_progress *p, int width);
 void cr_ui_say(const char *fmt, ...) CR_PRINTF(1, 2);
 /* cr_ui_metrics writes a table of metrics to stdout. */
 void cr_ui_metrics(const cr_eval_result *r);
-/* cr_ui_next writes advice to stdout unless --quiet. */
+/* cr_ui_next writes a command line to go on with to stdout, unless --quiet; libraries that were allowed
+ * are allowed in it. */
 void cr_ui_next(const cr_ui *ui, const char *fmt, ...) CR_PRINTF(2, 3);
 /* cr_ui_quote returns text as one word of a shell, in ui's arena. */
 const char *cr_ui_quote(cr_ui *ui, const char *text);

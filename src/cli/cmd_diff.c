@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/shown.h"
 #include "cli/diff.h"
 #include "cli/grid.h"
 
@@ -71,9 +72,9 @@ static const char **head(cr_grid *t, const char *const *names) {
 
 /* ---- what people read ---- */
 
-static void say_side(const char *which, const cr_ckpt *c) {
+static void say_side(cr_arena *a, const char *which, const cr_ckpt *c) {
     const cr_ckpt_state *s = cr_ckpt_get_state(c);
-    cr_ui_say("%s  %s", which, cr_ckpt_path(c));
+    cr_ui_say("%s  %s", which, cr_shown(a, cr_ckpt_path(c)));
     if (s) cr_ui_say(", step %lld, seed %llu", (long long)s->step, (unsigned long long)s->seed);
     cr_ui_say("\n");
 }
@@ -134,7 +135,7 @@ static void say_metrics(cr_arena *a, const cr_diff_rows *l) {
     say_table(&t);
 }
 
-static void say_logs(const cr_diff_parting *p) {
+static void say_logs(cr_arena *a, const cr_diff_parting *p) {
     if (!p->file) return;
     if (!p->differs) {
         cr_ui_say("\nlogs: equal up to step %lld (%s)\n", (long long)p->last_same, p->file);
@@ -142,7 +143,7 @@ static void say_logs(const cr_diff_parting *p) {
     }
     cr_ui_say("\nlogs: differ first at step %lld (%s", (long long)p->step, p->file);
     if (p->last_same >= 0) cr_ui_say("; equal up to step %lld", (long long)p->last_same);
-    cr_ui_say(")\n  %s is %.9g and %.9g\n", p->key, p->a, p->b);
+    cr_ui_say(")\n  %s is %.9g and %.9g\n", cr_shown(a, p->key), p->a, p->b);
 }
 
 static int by_size(const void *x, const void *y) {
@@ -233,11 +234,11 @@ static void say_group(cr_arena *a, const cr_diff_tensor *v, int n, cr_diff_verdi
 }
 
 static void print_text(cr_arena *a, const comparison *c, bool all) {
-    say_side("A", c->ckpt[0]);
-    say_side("B", c->ckpt[1]);
+    say_side(a, "A", c->ckpt[0]);
+    say_side(a, "B", c->ckpt[1]);
     say_config(a, &c->config);
     say_metrics(a, &c->metrics);
-    say_logs(&c->parting);
+    say_logs(a, &c->parting);
     if (c->n_diff == 0)
         cr_ui_say("\nparameters: all %d are equal\n", c->n);
     else

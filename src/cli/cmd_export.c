@@ -53,7 +53,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     cr_ui_say("exported  %s\n  checkpoint  %s\n", a->export_dir, checkpoint);
     cr_ui_next(ui,
                "crank predict --scripted_model_path %s --predict_input_path PATHS "
-               "--predict_output_path DIR\n",
+               "--predict_output_path DIR",
                cr_ui_quote(ui, a->export_dir));
     return CR_OK;
 }

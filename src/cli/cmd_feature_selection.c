@@ -29,7 +29,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         cr_ui_say("drop probabilities of %s\n%s%lld of %lld feature configs stay, in %s\n",
                   r.checkpoint, r.text.data, (long long)r.n_features, (long long)r.n_before,
                   r.config);
-        cr_ui_next(ui, "crank train %s --model_dir %s\n", cr_ui_quote(ui, r.config), "DIR");
+        cr_ui_next(ui, "crank train %s --model_dir %s", cr_ui_quote(ui, r.config), "DIR");
     }
     cr_buf_clear(&r.text);
     return code;

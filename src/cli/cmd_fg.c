@@ -21,7 +21,7 @@ static const cr_opt opts[] = {
 
 static bool put(void *ctx, const char *text, size_t n) {
     (void)ctx;
-    fwrite(text, 1, n, stdout);
+    cr_ui_put(text, n);
     return !ferror(stdout); /* main tells why */
 }
 

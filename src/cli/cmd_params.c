@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/shown.h"
 #include "ckpt/ckpt.h"
 #include "cli/cli.h"
 
@@ -66,7 +67,7 @@ static void shape_text(char *out, size_t size, const cr_ckpt_info *p) {
     if (n < size) snprintf(out + n, size - n, "]");
 }
 
-static void print_part(const cr_ckpt *c, const stats *st, bool optimizer, int width,
+static void print_part(cr_arena *a, const cr_ckpt *c, const stats *st, bool optimizer, int width,
                        int shape_width) {
     int64_t values = 0, bytes = 0;
     int n = 0;
@@ -82,7 +83,7 @@ static void print_part(const cr_ckpt *c, const stats *st, bool optimizer, int wi
         const cr_ckpt_info *p = cr_ckpt_at(c, i);
         if (p->optimizer != optimizer) continue;
         shape_text(shape, sizeof shape, p);
-        cr_ui_say("  %-*s  %-*s  %-4s  %8s", width, p->name, shape_width, shape,
+        cr_ui_say("  %-*s  %-*s  %-4s  %8s", width, cr_shown(a, p->name), shape_width, shape,
                   cr_ckpt_type_name(p), cr_fmt_bytes(size, (double)p->n_bytes));
         if (st)
             cr_ui_say("  %11.5g %11.4g %11.4g %11.4g", st[i].norm, st[i].mean, st[i].min,
@@ -96,21 +97,22 @@ static void print_part(const cr_ckpt *c, const stats *st, bool optimizer, int wi
               cr_fmt_count(count, (double)values), cr_fmt_bytes(size, (double)bytes));
 }
 
-static void print_text(const cr_ckpt *c, const stats *st) {
+static void print_text(cr_arena *a, const cr_ckpt *c, const stats *st) {
     int width = 0, shape_width = 0;
     char shape[CR_ST_MAX_DIMS * 22 + 4];
     for (int i = 0; i < cr_ckpt_count(c); i++) {
         const cr_ckpt_info *p = cr_ckpt_at(c, i);
         shape_text(shape, sizeof shape, p);
-        if ((int)strlen(p->name) > width) width = (int)strlen(p->name);
+        int len = (int)strlen(cr_shown(a, p->name));
+        if (len > width) width = len;
         if ((int)strlen(shape) > shape_width) shape_width = (int)strlen(shape);
     }
     const cr_ckpt_state *s = cr_ckpt_get_state(c);
-    cr_ui_say("%s", cr_ckpt_path(c));
+    cr_ui_say("%s", cr_shown(a, cr_ckpt_path(c)));
     if (s) cr_ui_say(", step %lld", (long long)s->step);
     cr_ui_say("\n");
-    print_part(c, st, false, width, shape_width);
-    print_part(c, st, true, width, shape_width);
+    print_part(a, c, st, false, width, shape_width);
+    print_part(a, c, st, true, width, shape_width);
 }
 
 static void print_json(const cr_ckpt *c, const stats *st) {
@@ -175,7 +177,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     else if (a->json)
         print_json(c, st);
     else
-        print_text(c, st);
+        print_text(&ui->arena, c, st);
     cr_ckpt_close(c);
     return code;
 }

@@ -127,7 +127,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
               cr_fmt_count(eval_rows, (double)res.eval_rows), res.n_eval_files, positive);
     say_scores(&res);
     cr_ui_say("  pipeline.yaml  a config that fits\n");
-    cr_ui_next(ui, "crank train %s\n",
+    cr_ui_next(ui, "crank train %s",
                cr_ui_quote(ui, cr_arena_printf(&ui->arena, "%s/pipeline.yaml", o.dir)));
     return CR_OK;
 }

@@ -151,9 +151,9 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
             cr_ui_quote(ui, cr_path_join(&ui->arena, r->model_dir, "pipeline.config"));
         const char *export_dir = cr_ui_quote(ui, cr_path_join(&ui->arena, r->model_dir, "export"));
         if (code == CR_ESTOP)
-            cr_ui_next(ui, "crank train %s --continue_train\n", config);
+            cr_ui_next(ui, "crank train %s --continue_train", config);
         else
-            cr_ui_next(ui, "crank export %s%s --export_dir %s\n", config, choice_of_best(ui, r),
+            cr_ui_next(ui, "crank export %s%s --export_dir %s", config, choice_of_best(ui, r),
                        export_dir);
     }
     cr_arena_clear(&r->arena);

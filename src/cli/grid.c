@@ -9,7 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/shown.h"
+#include "cli/cli.h"
 
 #define MIN_SHRUNK 6
 #define OTHERWISE  100
@@ -70,8 +71,8 @@ const char *cr_shown_cut(cr_arena *arena, const char *s, int width) {
 const char *cr_plain(cr_arena *arena, const char *s, size_t n) {
     cr_buf b;
     cr_buf_init(&b);
-    cr_json_escape(&b, s, n);
-    const char *out = cr_plain_json(arena, b.data, b.n);
+    cr_buf_shown(&b, s, n, false);
+    const char *out = cr_arena_strndup(arena, b.data, b.n);
     cr_buf_clear(&b);
     return out;
 }
@@ -116,7 +117,8 @@ const char **cr_grid_row(cr_grid *t) {
 }
 
 const char *cr_grid_cell(const cr_grid *t, int row, int col) {
-    return t->cells[(size_t)row * (size_t)t->n_cols + (size_t)col];
+    const char *s = t->cells[(size_t)row * (size_t)t->n_cols + (size_t)col];
+    return s ? cr_shown(t->arena, s) : NULL;
 }
 
 /* the natural width of every column; -1: empty, not shown. The first row is the head and does not
@@ -172,9 +174,9 @@ void cr_grid_print(const cr_grid *t, int width) {
                 owed += w[c];
                 continue;
             }
-            printf("%*s%s", owed + (right ? pad : 0), "", s);
+            cr_ui_say("%*s%s", owed + (right ? pad : 0), "", s);
             owed = right ? 0 : pad;
         }
-        putchar('\n');
+        cr_ui_say("\n");
     }
 }

@@ -1,7 +1,7 @@
 /*
  * grid.h - aligned tables of text within the width of the terminal.
  *
- * Cells are text without control characters (cr_plain makes it so). Width is what a terminal shows:
+ * Control characters in cells are escaped (base/shown.h). Width is what a terminal shows:
  * wide characters count two, combining ones none. Columns that may shrink are cut with "..." until
  * a row fits.
  */

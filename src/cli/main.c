@@ -16,6 +16,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/plugin.h"
 #include "base/scheme.h"
 #include "cli/cli.h"
 #include "kern/kern.h"
@@ -132,6 +133,8 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     }
     ui->quiet = args.quiet;
     ui->debug = args.debug;
+    ui->allow_libraries = args.allow_libraries;
+    if (args.allow_libraries) cr_plugin_allow();
     CR_TRY(set_log_level(ui, &args));
     if (takes_config(ui->cmd)) cr_env_check(&ui->diag);
     CR_TRY(check_paths(ui, &spec, &args));

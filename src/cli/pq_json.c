@@ -19,7 +19,7 @@ typedef struct writing {
 
 static void flush(writing *s, size_t above) {
     if (s->out.n <= above) return;
-    fwrite(s->out.data, 1, s->out.n, stdout);
+    cr_ui_put(s->out.data, s->out.n);
     cr_buf_reset(&s->out);
 }
 

@@ -138,7 +138,7 @@ typedef struct lines {
 } lines;
 
 static void flush_lines(lines *l) {
-    fwrite(l->out.data, 1, l->out.n, stdout);
+    cr_ui_put(l->out.data, l->out.n);
     cr_buf_reset(&l->out);
 }
 

@@ -439,20 +439,20 @@ void cr_pqv_schema(cr_pqv *v) {
         const cr_pq_node *n = &m->nodes[i];
         const char *name = cr_plain(&v->arena, n->name, strlen(n->name));
         while (depth > 0 && ends[depth - 1] == i)
-            printf("%*s}\n", 2 * --depth, "");
+            cr_ui_say("%*s}\n", 2 * --depth, "");
         if (i == 0) {
-            printf("message %s {\n", name);
+            cr_ui_say("message %s {\n", name);
         } else if (n->type == CR_PQ_GROUP) {
-            printf("%*s%s group %s%s {\n", 2 * depth, "", reps[n->rep], name, annotation(v, i));
+            cr_ui_say("%*s%s group %s%s {\n", 2 * depth, "", reps[n->rep], name, annotation(v, i));
         } else {
-            printf("%*s%s %s", 2 * depth, "", reps[n->rep], cr_pq_type_name(n->type));
-            if (n->type == CR_PQ_FIXED) printf("(%d)", n->type_length);
-            printf(" %s%s", name, annotation(v, i));
-            if (n->field_id >= 0) printf(" = %d", n->field_id);
-            printf(";\n");
+            cr_ui_say("%*s%s %s", 2 * depth, "", reps[n->rep], cr_pq_type_name(n->type));
+            if (n->type == CR_PQ_FIXED) cr_ui_say("(%d)", n->type_length);
+            cr_ui_say(" %s%s", name, annotation(v, i));
+            if (n->field_id >= 0) cr_ui_say(" = %d", n->field_id);
+            cr_ui_say(";\n");
         }
         if (n->type == CR_PQ_GROUP && depth < 128) ends[depth++] = n->next;
     }
     while (depth > 0)
-        printf("%*s}\n", 2 * --depth, "");
+        cr_ui_say("%*s}\n", 2 * --depth, "");
 }

@@ -12,6 +12,7 @@
 
 #include "base/cpu.h"
 #include "base/log.h"
+#include "base/shown.h"
 #include "cli/cli.h"
 
 #define PROGRESS_GAP 0.1 /* seconds */
@@ -50,13 +51,12 @@ cr_code cr_ui_wrong(cr_ui *ui, const char *fmt, ...) {
 
 static void finding_text(cr_buf *out, const cr_ui *ui, const cr_finding *f) {
     if (!f->at.path)
-        cr_buf_printf(out, "crank%s%s: ", ui->cmd ? " " : "", ui->cmd ? ui->cmd->name : "");
-    else if (f->at.line <= 0)
-        cr_buf_printf(out, "%s: ", f->at.path);
-    else if (f->at.col <= 0)
-        cr_buf_printf(out, "%s:%d: ", f->at.path, f->at.line);
+        cr_buf_printf(out, "crank%s%s", ui->cmd ? " " : "", ui->cmd ? ui->cmd->name : "");
     else
-        cr_buf_printf(out, "%s:%d:%d: ", f->at.path, f->at.line, f->at.col);
+        cr_buf_shown(out, f->at.path, strlen(f->at.path), false);
+    if (f->at.path && f->at.line > 0) cr_buf_printf(out, ":%d", f->at.line);
+    if (f->at.path && f->at.line > 0 && f->at.col > 0) cr_buf_printf(out, ":%d", f->at.col);
+    cr_buf_str(out, ": ");
     if (f->sev == CR_SEV_WARN) cr_buf_str(out, "warning: ");
     if (f->sev == CR_SEV_NOTE) cr_buf_str(out, "note: ");
     cr_buf_str(out, f->msg);
@@ -193,11 +193,35 @@ cr_watch cr_ui_watch(cr_ui *ui) {
 
 /* ---- results ---- */
 
+void cr_ui_put(const char *text, size_t n) {
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_buf_shown(&b, text, n, true);
+    fwrite(b.data, 1, b.n, stdout);
+    cr_buf_clear(&b);
+}
+
+/* what is said holds names of others: foreign text never reaches the terminal as it is */
+static void put_formatted(const char *fmt, va_list ap) {
+    char few[256], *text = few;
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(few, sizeof few, fmt, ap);
+    if (n < 0) CR_BUG("bad format");
+    if ((size_t)n >= sizeof few) {
+        text = cr_alloc((size_t)n + 1, "a line of output");
+        vsnprintf(text, (size_t)n + 1, fmt, again);
+    }
+    va_end(again);
+    cr_ui_put(text, (size_t)n);
+    if (text != few) cr_free(text);
+}
+
 void cr_ui_say(const char *fmt, ...) {
     cr_log_progress(NULL);
     va_list ap;
     va_start(ap, fmt);
-    vprintf(fmt, ap);
+    put_formatted(fmt, ap);
     va_end(ap);
 }
 
@@ -223,9 +247,10 @@ void cr_ui_next(const cr_ui *ui, const char *fmt, ...) {
     cr_log_progress(NULL);
     va_list ap;
     va_start(ap, fmt);
-    printf("next  ");
-    vprintf(fmt, ap);
+    cr_ui_put("next  ", 6);
+    put_formatted(fmt, ap);
     va_end(ap);
+    cr_ui_say("%s\n", ui->allow_libraries ? " --allow_libraries" : "");
 }
 
 const char *cr_ui_quote(cr_ui *ui, const char *text) {

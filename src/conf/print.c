@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/map.h"
+#include "base/shown.h"
 #include "conf/conf.h"
 #include "conf/conf_int.h"
 
@@ -53,7 +54,8 @@ static void print_quoted(printer *p, const char *s, size_t n) {
     cr_buf_char(p->out, '"');
     for (const char *end = s + n; s < end;) {
         size_t len;
-        uint32_t c = decode(s, end, &len);
+        uint32_t c = decode(s, end, &len), same;
+        bool plain, known = cr_shown_char(s, (size_t)(end - s), &same, &plain) > 0;
         const char *esc = c == '"'    ? "\\\""
                           : c == '\\' ? "\\\\"
                           : c == '\n' ? "\\n"
@@ -62,12 +64,12 @@ static void print_quoted(printer *p, const char *s, size_t n) {
                                       : NULL;
         if (esc)
             cr_buf_str(p->out, esc);
-        else if (p->pb && (c < 32 || c == 127))
-            cr_buf_printf(p->out, "\\%03o", c);
-        else if (!p->pb && (c < 32 || (c >= 127 && c < 0xa0)))
+        else if (p->pb && known && !plain)
+            for (size_t i = 0; i < len; i++)
+                cr_buf_printf(p->out, "\\%03o", (unsigned)(unsigned char)s[i]);
+        else if (!p->pb && known && c < 0xa0 && !plain)
             cr_buf_printf(p->out, "\\x%02X", c);
-        else if (!p->pb &&
-                 (c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff))
+        else if (!p->pb && known && (!plain || c == 0xfffe || c == 0xffff))
             cr_buf_printf(p->out, "\\u%04X", c);
         else
             cr_buf_add(p->out, s, len);

@@ -34,6 +34,7 @@ typedef struct cr_label_map_conf { /* LabelMap */
 
 typedef struct cr_data_conf {
     cr_conf_base base;
+    const char *inside; /* no key: the export that all files of features lie in; NULL: anywhere */
     int64_t batch_size;
     int64_t eval_batch_size; /* 0: batch_size */
     int dataset_type;        /* cr_dataset_type */

@@ -355,8 +355,8 @@ static const char *wrong_library(const crank_feature_library *l) {
     return NULL;
 }
 
-static const crank_operator *find_op(cr_feature *f, const custom_conf *c, cr_arena *arena,
-                                     cr_diag *diag) {
+static const crank_operator *find_op(cr_feature *f, const custom_conf *c, const cr_data_conf *data,
+                                     cr_arena *arena, cr_diag *diag) {
     const char *lib = c->operator_lib_file;
     if (is_built_in(lib)) {
         const crank_operator *o = cr_op_find(c->operator_name);
@@ -364,12 +364,11 @@ static const crank_operator *find_op(cr_feature *f, const custom_conf *c, cr_are
         return o;
     }
     /* in an export the library lies beside the vocabularies */
-    const char *path =
-        c->op.asset_dir && *c->op.asset_dir ? cr_path_join(arena, c->op.asset_dir, lib) : lib;
-    if (!cr_path_exists(path)) path = lib;
+    const char *path;
     const void *object;
     cr_err err;
-    if (cr_plugin_open(path, "crank_features", CRANK_FEATURE_ABI, "crank/feature.h", &object,
+    if (cr_feature_path(c->op.asset_dir, lib, data, arena, &path, &err) != CR_OK ||
+        cr_plugin_open(path, "crank_features", CRANK_FEATURE_ABI, "crank/feature.h", &object,
                        &err) != CR_OK) {
         cr_diag_add(diag, CR_SEV_ERROR, err.code, cr_conf_at(c, "operator_lib_file"),
                     "feature '%s': %s", f->name, err.msg);
@@ -495,7 +494,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     cr_calc_start(&s->op, f, &c->op, data);
     f->spread = f->seq != NULL;
     if (!s->op.encoded) {
-        s->what = find_op(f, c, arena, diag);
+        s->what = find_op(f, c, data, arena, diag);
         if (s->what && !open_op(s, f, c, data, arena, diag)) s->what = NULL;
         if (!s->what) { /* told; the rest would only repeat it */
             f->value_dim = 1;

@@ -217,6 +217,12 @@ static const char *asset_name(cr_arena *arena, const char *path, uint64_t hash) 
     return cr_arena_printf(arena, "%.*s_%016" PRIx64 "%s", (int)(dot - base), base, hash, dot);
 }
 
+cr_code cr_feature_path(const char *asset_dir, const char *name, const cr_data_conf *data,
+                        cr_arena *arena, const char **path, cr_err *err) {
+    *path = cr_path_join(arena, asset_dir ? asset_dir : "", name);
+    return data->inside ? cr_path_inside(data->inside, *path, err) : CR_OK;
+}
+
 void cr_feature_add_asset(cr_feature *f, const char *field, const char *path, const cr_buf *content,
                           cr_arena *arena) {
     CR_ASSERT(f->n_assets < CR_FEAT_ASSETS);

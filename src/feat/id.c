@@ -89,19 +89,20 @@ static void vocab_dict(cr_vocab *v, const cr_feature *f, const cr_id_conf *c, cr
     v->size = size > 0 ? size : 1;
 }
 
-static void vocab_file(cr_vocab *v, cr_feature *f, const cr_id_conf *c, cr_arena *arena,
-                       cr_diag *diag) {
+static void vocab_file(cr_vocab *v, cr_feature *f, const cr_id_conf *c, const cr_data_conf *data,
+                       cr_arena *arena, cr_diag *diag) {
     cr_vocab_init(v, arena, 0);
     if (!unknown_id(c, &v->unknown)) {
         complain(diag, CR_SEV_ERROR, f, "vocab_file",
                  "vocab_file needs default_bucketize_value, the id of unknown tokens");
         v->unknown = 0;
     }
-    const char *path = cr_path_join(arena, c->asset_dir, c->vocab_file);
+    const char *path;
     cr_buf text;
     cr_buf_init(&text);
     cr_err err = {0};
-    if (cr_file_read(path, CR_MOST_VOCAB_BYTES, &text, &err) != CR_OK) {
+    if (cr_feature_path(c->asset_dir, c->vocab_file, data, arena, &path, &err) != CR_OK ||
+        cr_file_read(path, CR_MOST_VOCAB_BYTES, &text, &err) != CR_OK) {
         char why[600];
         cr_err_text(&err, why, sizeof(why));
         cr_diag_add(diag, CR_SEV_ERROR, err.code, cr_conf_at(c, "vocab_file"),
@@ -152,7 +153,7 @@ static void set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, const cr
         else if (dict)
             vocab_dict(&m->vocab, f, c, arena, diag);
         else
-            vocab_file(&m->vocab, f, c, arena, diag);
+            vocab_file(&m->vocab, f, c, data, arena, diag);
     } else {
         m->kind = CR_IDS_BUCKETS;
     }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/shown.h"
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -194,19 +195,8 @@ size_t cr_number_text(char out[32], double x) {
 }
 
 char *cr_show(char out[80], const char *s, size_t n) {
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (k > 70) {
-            memcpy(out + k, "...", 3);
-            k += 3;
-            break;
-        }
-        unsigned char c = (unsigned char)s[i];
-        if (c < 32 || c == 127)
-            k += (size_t)snprintf(out + k, 5, "\\x%02x", c);
-        else
-            out[k++] = (char)c;
-    }
-    out[k] = 0;
+    enum { MOST = 74 };
+    size_t used = cr_shown_into(out, MOST, s, n);
+    if (used < n) strcat(out, "...");
     return out;
 }

@@ -21,8 +21,7 @@ size_t cr_num_text(char out[24], int64_t x);
 /* cr_number_text: a number as text (no NUL), whole ones as integers, others as short as they stay
  * the same float32; returns its length */
 size_t cr_number_text(char out[32], double x);
-/* cr_show makes n bytes of data printable for a message: long ones are cut, control bytes are
- * written \xNN. Returns out. */
+/* cr_show makes n bytes of data printable for a message (shown.h); long ones are cut. Returns out. */
 char *cr_show(char out[80], const char *s, size_t n);
 
 #endif

@@ -96,12 +96,12 @@ typedef struct tokenize_self {
 
 /* the file of a field, as text; false after an error */
 static bool read_file(cr_feature *f, const tokenize_conf *c, const void *conf, const char *field,
-                      const char *asset, size_t most, cr_buf *out, cr_arena *arena,
-                      cr_diag *diag) {
-    const char *name = cr_conf_text(conf, field),
-               *path = cr_path_join(arena, c->op.asset_dir ? c->op.asset_dir : "", name);
+                      const char *asset, size_t most, cr_buf *out, const cr_data_conf *data,
+                      cr_arena *arena, cr_diag *diag) {
+    const char *name = cr_conf_text(conf, field), *path;
     cr_err err = {0};
-    if (cr_file_read(path, most, out, &err) == CR_OK) {
+    if (cr_feature_path(c->op.asset_dir, name, data, arena, &path, &err) == CR_OK &&
+        cr_file_read(path, most, out, &err) == CR_OK) {
         cr_feature_add_asset(f, asset, path, out, arena);
         return true;
     }
@@ -117,8 +117,8 @@ static int by_code(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static void set_norm(tokenize_self *s, cr_feature *f, const tokenize_conf *c, cr_arena *arena,
-                     cr_diag *diag) {
+static void set_norm(tokenize_self *s, cr_feature *f, const tokenize_conf *c,
+                     const cr_data_conf *data, cr_arena *arena, cr_diag *diag) {
     const text_norm_conf *n = c->text_normalizer;
     if (!n) return;
     s->clean = true;
@@ -132,7 +132,7 @@ static void set_norm(tokenize_self *s, cr_feature *f, const tokenize_conf *c, cr
     cr_buf text;
     cr_buf_init(&text);
     if (read_file(f, c, n, "stop_char_file", "text_normalizer.stop_char_file", CR_MOST_STOP_CHARS,
-                  &text, arena, diag)) {
+                  &text, data, arena, diag)) {
         uint32_t *v = CR_NEW_N(arena, uint32_t, text.n + 1), ch;
         int64_t k = 0;
         for (size_t at = 0; at < text.n;) {
@@ -152,22 +152,22 @@ static void forget(void *self) {
     cr_tok_ids_clear(&s->def);
 }
 
-static void load(tokenize_self *s, cr_feature *f, const tokenize_conf *c, cr_arena *arena,
-                 cr_diag *diag) {
-    cr_buf data;
-    cr_buf_init(&data);
+static void load(tokenize_self *s, cr_feature *f, const tokenize_conf *c, const cr_data_conf *data,
+                 cr_arena *arena, cr_diag *diag) {
+    cr_buf text;
+    cr_buf_init(&text);
     cr_err err = {0};
     if (c->op.vocab_file[0] &&
-        read_file(f, c, c, "vocab_file", "vocab_file", CR_MOST_TOKENIZER_BYTES, &data, arena,
-                  diag) &&
-        cr_tokenizer_new(&s->tokenizer, c->tokenizer_type, data.data ? data.data : "", data.n,
+        read_file(f, c, c, "vocab_file", "vocab_file", CR_MOST_TOKENIZER_BYTES, &text, data,
+                  arena, diag) &&
+        cr_tokenizer_new(&s->tokenizer, c->tokenizer_type, text.data ? text.data : "", text.n,
                          &err) != CR_OK)
         cr_diag_add(diag, CR_SEV_ERROR, err.code,
                     cr_conf_at(c, strncmp(err.msg, "unknown tokenizer_type", 22) == 0
                                       ? "tokenizer_type"
                                       : "vocab_file"),
                     "feature '%s': vocab_file '%s': %s", f->name, c->op.vocab_file, err.msg);
-    cr_buf_clear(&data);
+    cr_buf_clear(&text);
     cr_arena_defer(arena, forget, s);
 }
 
@@ -231,8 +231,8 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     const tokenize_conf *c = conf;
     tokenize_self *s = CR_NEW(arena, tokenize_self);
     cr_calc_start(&s->op, f, &c->op, data);
-    set_norm(s, f, c, arena, diag);
-    load(s, f, c, arena, diag); /* in FG_NONE, too: it says how many rows the table has */
+    set_norm(s, f, c, data, arena, diag);
+    load(s, f, c, data, arena, diag); /* in FG_NONE, too: it says how many rows the table has */
     if (!s->op.encoded) {
         if (!c->expression[0])
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, f->at,

@@ -120,6 +120,7 @@ typedef struct cr_model_opts {
     const void *optim_conf;
     uint64_t seed;
     int half; /* mixed precision: CR_HALF_… of kern.h, 0: none */
+    const char *inside; /* the export that libraries lie in; NULL: anywhere */
 } cr_model_opts;
 /* cr_model_new builds everything but allocates no parameter. All mistakes go to diag; NULL then. */
 cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag);

@@ -433,7 +433,9 @@ static const char *type_at(const void *ctx, size_t i) {
 static const crank_model_type *find_type(cr_build *b, const cr_plugin_conf *c) {
     cr_err err;
     const void *entry;
-    if (cr_plugin_open(c->library, SYMBOL, CRANK_MODEL_ABI, HEADER, &entry, &err) != CR_OK) {
+    const char *inside = b->o->inside;
+    if ((inside && cr_path_inside(inside, c->library, &err) != CR_OK) ||
+        cr_plugin_open(c->library, SYMBOL, CRANK_MODEL_ABI, HEADER, &entry, &err) != CR_OK) {
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "library"), "%s", err.msg);
         return NULL;
     }

@@ -194,7 +194,9 @@ cr_code cr_copy_assets(const cr_features *fs, const char *dir, cr_arena *arena, 
         const cr_feature *f = fs->v[i];
         for (int k = 0; k < f->n_assets; k++) {
             const char *to = cr_path_join(arena, dir, f->assets[k].name);
-            if (!cr_path_exists(to)) CR_TRY(cr_file_copy(f->assets[k].path, to, err));
+            if (cr_path_exists(to)) continue;
+            CR_TRY(cr_file_copy(f->assets[k].path, to, err));
+            CR_INFO("Copied %s of feature %s as %s", f->assets[k].path, f->name, f->assets[k].name);
         }
     }
     return CR_OK;
@@ -297,6 +299,23 @@ static cr_code check_flags(const cr_export_opts *o, cr_err *err) {
     return CR_OK;
 }
 
+/* A config from elsewhere can name any file of the user's as a vocabulary. What is copied from
+ * outside of the folder that crank runs in and of the config's folder is told, --quiet or not. */
+static void note_foreign(const job *j, const char *config, cr_diag *diag) {
+    const char *base = cr_path_base(config);
+    char dir[1200];
+    snprintf(dir, sizeof(dir), "%.*s", (int)(base - config), config);
+    for (int i = 0; i < j->features->n; i++) {
+        const cr_feature *f = j->features->v[i];
+        for (int k = 0; k < f->n_assets; k++)
+            if (!cr_path_below(".", f->assets[k].path) && !cr_path_below(dir, f->assets[k].path))
+                cr_diag_add(diag, CR_SEV_NOTE, CR_OK, CR_NOWHERE,
+                            "the export holds a copy of '%s', the %s of feature '%s', as '%s'; make "
+                            "sure that others may have it",
+                            f->assets[k].path, f->assets[k].field, f->name, f->assets[k].name);
+    }
+}
+
 cr_code cr_export(const cr_export_opts *o, char *checkpoint, cr_diag *diag) {
     job j;
     memset(&j, 0, sizeof(j));
@@ -323,10 +342,12 @@ cr_code cr_export(const cr_export_opts *o, char *checkpoint, cr_diag *diag) {
             else
                 cr_outdir_abort(d);
         }
-        if (code != CR_OK)
-            cr_diag_err(diag, &err);
-        else
+        if (code == CR_OK) {
+            note_foreign(&j, o->config.path, diag);
             CR_INFO("Exported to %s", o->export_dir);
+        } else {
+            cr_diag_err(diag, &err);
+        }
     }
     cr_job_close(&j);
     return code;

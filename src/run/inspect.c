@@ -11,6 +11,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/shown.h"
 #include "run/doctor.h"
 #include "run/env.h"
 
@@ -236,14 +237,15 @@ static int64_t missing(const sample *s, int k) {
     return s->counts[k].missing + s->empty[k];
 }
 
-static void tell_feature(const report *r, const sample *s, int k, int width, cr_buf *out) {
+static void tell_feature(report *r, const sample *s, int k, int width, cr_buf *out) {
     const cr_feature *f = r->j.features->v[k];
     const col_stats *c = &s->stats[k];
     bool exact;
     double distinct = cr_stats_distinct(c, &exact), q[N_QUANTILES];
     char about[32];
     snprintf(about, sizeof(about), "%s%.0f", exact ? "" : "~", distinct);
-    cr_buf_printf(out, "  %-*s %9lld %9s", width, f->name, (long long)missing(s, k), about);
+    cr_buf_printf(out, "  %-*s %9lld %9s", width, cr_shown(&r->j.cfg.arena, f->name),
+                  (long long)missing(s, k), about);
     if (f->sparse) {
         cr_buf_printf(out, "  ids, %.3g per row\n", (double)c->n / (double)s->rows);
         return;
@@ -262,12 +264,13 @@ static void tell_feature(const report *r, const sample *s, int k, int width, cr_
     cr_buf_char(out, '\n');
 }
 
-static void tell_features(const report *r, const sample *s, cr_buf *out) {
+static void tell_features(report *r, const sample *s, cr_buf *out) {
     static const char *const titles[] = {"min", "25%", "50%", "75%", "max", "mean", "sd"};
     int width = 7;
-    for (int i = 0; i < r->j.features->n; i++)
-        if ((int)strlen(r->j.features->v[i]->name) > width)
-            width = (int)strlen(r->j.features->v[i]->name);
+    for (int i = 0; i < r->j.features->n; i++) {
+        int n = (int)strlen(cr_shown(&r->j.cfg.arena, r->j.features->v[i]->name));
+        if (n > width) width = n;
+    }
     if (width > 40) width = 40;
     cr_buf_printf(out, "features  of the %lld rows of %s data, as the model gets them\n",
                   (long long)s->rows, s->name);
@@ -279,7 +282,7 @@ static void tell_features(const report *r, const sample *s, cr_buf *out) {
         if (!r->j.features->v[i]->stub) tell_feature(r, s, i, width, out);
 }
 
-static void tell_text(const report *r, cr_buf *out) {
+static void tell_text(report *r, cr_buf *out) {
     char a[32], b[32], c[32], d[32], e[32], f[32], all[48];
     const cr_model *m = r->j.model;
     int64_t rows = 0;
@@ -356,7 +359,7 @@ static void json_features(const report *r, const sample *s, cr_jw *w) {
     cr_jw_end(w);
 }
 
-static void tell_json(const report *r, cr_buf *out) {
+static void tell_json(report *r, cr_buf *out) {
     cr_jw w;
     cr_jw_init(&w, out);
     cr_jw_obj(&w, NULL);

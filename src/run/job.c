@@ -62,6 +62,7 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
     cr_env_keep(&c->doc);
     if (o->asset_dir) cr_job_assets_from(c, o->asset_dir);
     c->root = cr_conf_bind(&c->arena, &cr_root_msg, c->doc.root, diag);
+    if (c->root->data_config) c->root->data_config->inside = o->asset_dir;
     cr_root_finish(c->root, &c->arena, diag);
     if (edits_ok) cr_root_check(c->root, diag);
     cr_diag_sort(diag);
@@ -160,6 +161,7 @@ cr_code cr_job_prepare(job *j, const job_opts *o, cr_diag *diag) {
                         (const char *const *)j->reserved, j->n_reserved, diag);
     if (!j->features) return cr_diag_code(diag);
     j->mo = (cr_model_opts){.conf = c->model_config,
+                            .inside = c->data_config->inside,
                             .features = j->features,
                             .with_labels = o->with_labels,
                             .optim = o->train ? cr_optim_of(&sparse->optimizer) : NULL,

@@ -114,6 +114,11 @@ static cr_code prepare_output(const cr_predict_opts *o, const char *ext, cr_pred
         cr_err_text(&why, text, sizeof(text));
         CR_WARN("%s", text);
     }
+    if (cr_path_is_link(res->output))
+        return cr_fail(err, CR_EUSAGE,
+                       "%s is a symbolic link, and predictions are not written through one; remove "
+                       "it, or give another folder to --predict_output_path",
+                       res->output);
     if (cr_path_exists(res->output))
         CR_INFO("%s is there already and will be replaced", res->output);
     return CR_OK;

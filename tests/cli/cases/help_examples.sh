@@ -2,6 +2,7 @@
 cp "$CLI/../golden/tokenizers/byte_level.json" tokenizer.json
 run cc -O2 -shared -fPIC -I "$CLI/../../include" "$CLI/../../examples/own_plugin/faded.c" -o libfaded.so
 ends 0
+trust libfaded.so
 n=0
 for list in models features; do
     run crank help $list

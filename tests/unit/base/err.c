@@ -41,7 +41,7 @@ TEST(an_error_may_be_wrapped_and_copied) {
 TEST(a_message_is_one_line) {
     cr_err e;
     (void)cr_fail(&e, CR_EDATA, "value 'a\nb\x1b[31m'");
-    CHECK_STR(e.msg, "value 'a b [31m'");
+    CHECK_STR(e.msg, "value 'a\\nb\\x1b[31m'");
     char big[2000];
     memset(big, 'z', sizeof(big));
     big[sizeof(big) - 1] = 0;

@@ -1,9 +1,12 @@
 /* Shared libraries: the object that is asked for, and each way a library can be wrong. */
 #include "base/plugin.h"
 
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/sha256.h"
 #include "harness.h"
 
 /* a library that was built beside this program */
@@ -19,6 +22,47 @@ static const char *lib(const char *name) {
 
 static cr_code open_it(const char *path, const char *symbol, const void **out, cr_err *err) {
     return cr_plugin_open(path, symbol, 1, "crank/test.h", out, err);
+}
+
+/* before the others: nothing is loaded without permission, or what the user's list names */
+TEST(permission) {
+    const void *p = NULL;
+    cr_err err;
+    char dir[] = "/tmp/crank-plugin-XXXXXX", list[64], digest[CR_SHA256_TEXT + 1], line[512];
+    CHECK(mkdtemp(dir) != NULL);
+    setenv("XDG_CONFIG_HOME", dir, 1);
+    CHECK_INT(open_it(lib("libplug_abi1.so"), "cr_test_plug", &p, &err), CR_ECONF);
+    cr_buf code;
+    cr_buf_init(&code);
+    CHECK_INT(cr_file_read(lib("libplug_abi1.so"), 0, &code, &err), CR_OK);
+    cr_sha256_text(code.data, code.n, digest);
+    cr_buf_clear(&code);
+    CHECK_INT(open_it(lib("libplug_abi1.so"), "cr_test_plug", &p, &err), CR_ECONF);
+    snprintf(line, sizeof(line),
+             "libplug_abi1.so' is not loaded: its code could do anything; when you trust it, give "
+             "--allow_libraries, or add the line '%s libplug_abi1.so' to ~/.config/crank/libraries",
+             digest);
+    CHECK(strstr(err.msg, line) != NULL && p == NULL);
+    snprintf(list, sizeof(list), "%s/crank", dir);
+    CHECK(mkdir(list, 0777) == 0);
+    snprintf(list, sizeof(list), "%s/crank/libraries", dir);
+    /* the digest behind something, a longer word, and half a digest are no permission */
+    static const char *const around[][2] = {{"# ", ""}, {"x ", ""}, {"", "a"}};
+    for (size_t i = 0; i < 4; i++) {
+        if (i < 3)
+            snprintf(line, sizeof(line), "%s%s%s\n", around[i][0], digest, around[i][1]);
+        else
+            snprintf(line, sizeof(line), "%.32s\n", digest);
+        CHECK_INT(cr_file_write(list, line, strlen(line), &err), CR_OK);
+        CHECK_INT(open_it(lib("libplug_abi1.so"), "cr_test_plug", &p, &err), CR_ECONF);
+    }
+    snprintf(line, sizeof(line), "# mine\n%064d old\n  %s\tplug of the test\n", 0, digest);
+    CHECK_INT(cr_file_write(list, line, strlen(line), &err), CR_OK);
+    CHECK_INT(open_it(lib("libplug_abi1.so"), "cr_test_plug", &p, &err), CR_OK);
+    CHECK_INT(open_it(lib("libplug_abi2.so"), "cr_test_plug", &p, &err), CR_ECONF);
+    CHECK(strstr(err.msg, "is not loaded: ") != NULL);
+    CHECK_INT(cr_rmtree(dir, &err), CR_OK);
+    cr_plugin_allow();
 }
 
 TEST(good) {
@@ -58,4 +102,4 @@ TEST(wrong) {
     CHECK_INT(open_it(longer, "cr_test_plug", &p, &err), CR_ECONF);
 }
 
-TEST_MAIN(CASE(good), CASE(wrong))
+TEST_MAIN(CASE(permission), CASE(good), CASE(wrong))

@@ -5,7 +5,13 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include "base/plugin.h"
 #include "feat_test.h"
+
+/* the libraries of this test are ours */
+__attribute__((constructor)) static void allow(void) {
+    cr_plugin_allow();
+}
 
 #define NORMAL "fg_mode: FG_NORMAL"
 

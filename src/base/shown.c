@@ -1,0 +1,119 @@
+/*
+ * shown.c - escaping what must not reach a terminal as it is.
+ */
+#include "base/shown.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LONGEST 16 /* of one character as it is shown: at most \u{10ffff} */
+
+/* bytes of the UTF-8 character at p, whose number goes to *c; 0: there is none */
+static size_t decode(const unsigned char *p, size_t n, uint32_t *c) {
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    if (p[0] > 0xf4 || len > n) return 0;
+    uint32_t x = len == 1 ? p[0] : len == 0 ? 0 : p[0] & (0xffu >> (len + 1));
+    for (size_t i = 1; i < len; i++) {
+        if ((p[i] & 0xc0) != 0x80) return 0;
+        x = x << 6 | (p[i] & 0x3f);
+    }
+    if (len == 0 || x < least[len] || x > 0x10ffff || (x >= 0xd800 && x < 0xe000)) return 0;
+    *c = x;
+    return len;
+}
+
+static bool is_plain(uint32_t c) {
+    if (c < 0x20 || (c >= 0x7f && c < 0xa0)) return false;
+    bool turns = c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
+                 (c >= 0x2066 && c <= 0x2069);
+    return !turns && c != 0x2028 && c != 0x2029 && c != 0xfeff;
+}
+
+size_t cr_shown_char(const char *s, size_t n, uint32_t *c, bool *plain) {
+    size_t len = decode((const unsigned char *)s, n, c);
+    *plain = len && is_plain(*c);
+    return len;
+}
+
+/* the character at s as it is shown, in out; returns how many bytes of s it was */
+static size_t one(const char *s, size_t n, char out[LONGEST]) {
+    uint32_t c = 0;
+    bool plain;
+    size_t len = cr_shown_char(s, n, &c, &plain);
+    if (plain) {
+        memcpy(out, s, len);
+        out[len] = 0;
+        return len;
+    }
+    static const char names[] = "abtnvfr"; /* from 7 on */
+    if (len == 0)
+        snprintf(out, LONGEST, "\\x%02x", (unsigned)(unsigned char)*s);
+    else if (c >= 7 && c <= 13)
+        snprintf(out, LONGEST, "\\%c", names[c - 7]);
+    else if (c < 0x80)
+        snprintf(out, LONGEST, "\\x%02x", (unsigned)c);
+    else
+        snprintf(out, LONGEST, "\\u{%x}", (unsigned)c);
+    return len ? len : 1;
+}
+
+/* bytes at the beginning of s that are shown as they are */
+static size_t plain_part(const char *s, size_t n) {
+    size_t i = 0;
+    while (i < n) {
+        uint32_t c = 0;
+        bool plain;
+        size_t len = cr_shown_char(s + i, n - i, &c, &plain);
+        if (!plain) break;
+        i += len;
+    }
+    return i;
+}
+
+void cr_buf_shown(cr_buf *b, const char *s, size_t n, bool lines) {
+    char text[LONGEST];
+    while (n > 0) {
+        size_t k = plain_part(s, n);
+        cr_buf_add(b, s, k);
+        s += k;
+        n -= k;
+        if (n == 0) break;
+        if (lines && (*s == '\n' || *s == '\t')) {
+            cr_buf_char(b, *s);
+            k = 1;
+        } else {
+            k = one(s, n, text);
+            cr_buf_str(b, text);
+        }
+        s += k;
+        n -= k;
+    }
+}
+
+const char *cr_shown(cr_arena *a, const char *s) {
+    size_t n = strlen(s);
+    if (plain_part(s, n) == n) return s;
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_buf_shown(&b, s, n, false);
+    const char *t = cr_arena_strndup(a, b.data, b.n);
+    cr_buf_clear(&b);
+    return t;
+}
+
+size_t cr_shown_into(char *out, size_t size, const char *s, size_t n) {
+    size_t at = 0, from = 0;
+    char text[LONGEST];
+    if (size == 0) return 0;
+    while (from < n) {
+        size_t k = one(s + from, n - from, text), len = strlen(text);
+        if (at + len + 1 > size) break;
+        memcpy(out + at, text, len);
+        at += len;
+        from += k;
+    }
+    out[at] = 0;
+    return from;
+}

@@ -1,0 +1,28 @@
+# docs/guide/security.md, "Outputs": a result is not written through a link that somebody laid in the folder
+tiny_data 320 64
+tiny_config
+run crank train tiny.yaml --model_dir m
+ends 0
+run crank export m/pipeline.config --export_dir x
+ends 0
+echo precious >precious
+for ext in csv parquet; do
+    case $ext in csv) w=CsvWriter ;; *) w=ParquetWriter ;; esac
+    for target in ../precious ../nothing; do
+        rm -rf o
+        mkdir o
+        ln -s $target o/part-0.$ext
+        run crank predict --scripted_model_path x --predict_input_path eval.csv --predict_output_path o --writer_type $w
+        ends 2
+        has_err "crank predict: o/part-0.$ext is a symbolic link, and predictions are not written through one; remove it, or give another folder to --predict_output_path"
+        [ "$(cat precious)" = precious ] || fail "the file behind the link was written"
+        is_gone nothing
+    done
+done
+# the folder itself may be a link: the user named it
+rm -rf o real
+mkdir real
+ln -s real o
+run crank predict --scripted_model_path x --predict_input_path eval.csv --predict_output_path o
+ends 0
+is_there real/part-0.csv
