@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/kill_point.h"
 
 #define COPY_SIZE ((size_t)256 << 10)
 
@@ -49,6 +50,10 @@ static ssize_t read_some(int fd, void *p, size_t n) {
 
 /* write_all writes everything; returns 0 or an errno value. */
 static int write_all(int fd, const char *p, size_t n) {
+    cr_kill_point("write");
+    size_t torn = cr_kill_torn(fd, p, n);
+    p += torn;
+    n -= torn;
     while (n > 0) {
         ssize_t k = write(fd, p, n < ((size_t)1 << 30) ? n : (size_t)1 << 30);
         if (k < 0 && errno == EINTR) continue;
@@ -62,6 +67,7 @@ static int write_all(int fd, const char *p, size_t n) {
 
 /* sync_fd is fsync that does not mind files for which syncing means nothing. */
 static int sync_fd(int fd) {
+    cr_kill_point("sync");
     while (fsync(fd) != 0) {
         if (errno == EINVAL || errno == ENOTSUP || errno == ENOSYS) return 0;
         if (errno != EINTR) return errno;
@@ -77,8 +83,9 @@ static cr_code open_to_read(const char *path, bool any, int *fd, struct stat *st
     if (e == 0 && (any || S_ISREG(st->st_mode))) return CR_OK;
     close(*fd);
     if (e != 0) return cr_io_fail(err, path, "read", e);
-    return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}),
-                      "not a regular file, but a device, pipe or socket; copy the data into a file");
+    return cr_fail_at(
+        err, CR_EIO, ((cr_loc){path, 0, 0}),
+        "not a regular file, but a device, pipe or socket; copy the data into a file");
 }
 
 static cr_code read_whole(const char *path, bool any, size_t max, cr_buf *out, cr_err *err) {
@@ -286,6 +293,7 @@ cr_code cr_sync_dir(const char *path, cr_err *err) {
 }
 
 cr_code cr_rename(const char *from, const char *to, cr_err *err) {
+    cr_kill_point("rename");
     if (rename(from, to) != 0) {
         int e = errno;
         char what[300];
@@ -297,5 +305,6 @@ cr_code cr_rename(const char *from, const char *to, cr_err *err) {
         snprintf(what, sizeof(what), "rename '%.250s' to this", cr_path_base(from));
         return cr_io_fail(err, to, what, e);
     }
+    cr_kill_point("renamed");
     return sync_parent(to, err);
 }

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/kill_point.h"
 
 bool cr_path_exists(const char *path) {
     struct stat st;
@@ -113,6 +114,7 @@ cr_code cr_mkdirs(const char *path, cr_err *err) {
         char c = p[i];
         p[i] = 0;
         /* a parent on a read-only system may exist: only what is missing afterwards is an error */
+        cr_kill_point("mkdir");
         if (mkdir(p, 0777) != 0) {
             int e = errno;
             if (!cr_path_is_dir(p))
@@ -138,6 +140,7 @@ static int remove_in(int fd) {
     while (e == 0 && (errno = 0, ent = readdir(d))) {
         const char *name = ent->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
+        cr_kill_point("remove");
         if (unlinkat(fd, name, 0) == 0 || errno == ENOENT) continue;
         if (errno != EISDIR && errno != EPERM) { /* EPERM: what POSIX says for a directory */
             e = errno;
@@ -166,6 +169,7 @@ cr_code cr_rmtree(const char *path, cr_err *err) {
     else {
         int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         e = fd < 0 ? errno : remove_in(fd);
+        cr_kill_point("remove");
         if (e == 0 && rmdir(path) != 0) e = errno;
     }
     return e == 0 || e == ENOENT ? CR_OK : cr_io_fail(err, path, "remove", e);

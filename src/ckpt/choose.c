@@ -6,10 +6,12 @@
 #include "ckpt/ckpt_int.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -28,15 +30,23 @@ static char *step_path(cr_arena *a, const char *model_dir, int64_t step) {
     return cr_path_join(a, model_dir, cr_arena_printf(a, CKPT_PREFIX "%" PRId64, step));
 }
 
-cr_code cr_ckpt_check(const char *ckpt_dir, cr_ckpt_need need, cr_err *err) {
+cr_code cr_ckpt_check(const char *ckpt_dir, cr_ckpt_need need, cr_pool *pool, cr_err *err) {
     cr_ckpt *c;
     CR_TRY(need == CR_NEED_WEIGHTS ? cr_ckpt_open_weights(&c, ckpt_dir, err)
                                    : cr_ckpt_open(&c, ckpt_dir, err));
-    cr_code code = CR_OK;
-    if (!cr_ckpt_get_state(c))
+    cr_code code = need == CR_NEED_LIST ? CR_OK : cr_ckpt_verify(c, pool, err);
+    if (code == CR_OK && !cr_ckpt_get_state(c))
         code = cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(ckpt_dir),
                           "has no " CKPT_STATE "; the checkpoint is damaged");
     cr_ckpt_close(c);
+    return code;
+}
+
+cr_code cr_ckpt_read_state(cr_arena *a, const char *ckpt_dir, cr_ckpt_state *s, cr_err *err) {
+    cr_manifest *m;
+    CR_TRY(cr_manifest_read(&m, ckpt_dir, err));
+    cr_code code = cr_ckpt_state_read(a, cr_path_join(a, ckpt_dir, CKPT_STATE), m, s, err);
+    cr_manifest_free(m);
     return code;
 }
 
@@ -55,15 +65,21 @@ cr_code cr_ckpt_steps(cr_arena *a, const char *model_dir, int64_t **steps, int *
     *steps = CR_NEW_N(a, int64_t, n_names + 1);
     for (size_t i = 0; i < n_names; i++) {
         int64_t step = cr_ckpt_step_of(names[i]);
-        if (step >= 0 && cr_path_is_dir(cr_path_join(a, model_dir, names[i])))
-            (*steps)[(*n)++] = step;
+        if (step < 0) continue;
+        struct stat st;
+        const char *path = cr_path_join(a, model_dir, names[i]);
+        if (stat(path, &st) == 0) {
+            if (S_ISDIR(st.st_mode)) (*steps)[(*n)++] = step;
+        } else if (errno != ENOENT) {
+            return cr_io_fail(err, path, "read", errno);
+        }
     }
     qsort(*steps, (size_t)*n, sizeof **steps, by_step);
     return CR_OK;
 }
 
-cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, cr_ckpt_need need, char **path,
-                       int64_t *step, cr_err *err) {
+cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, cr_ckpt_need need, cr_pool *pool,
+                       char **path, int64_t *step, cr_err *err) {
     int64_t *steps;
     int n;
     *path = NULL;
@@ -72,11 +88,18 @@ cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, cr_ckpt_need need, ch
     for (int i = n - 1; i >= 0; i--) {
         char *p = step_path(a, model_dir, steps[i]);
         cr_err why;
-        if (cr_ckpt_check(p, need, &why) == CR_OK) {
+        cr_code code = cr_ckpt_check(p, need, pool, &why);
+        if (code == CR_OK) {
             *path = p;
             *step = steps[i];
             return CR_OK;
         }
+        /* what cannot be read may be whole: to take older weights would be a silent step back */
+        if (code != CR_ERUN)
+            return cr_fail_at(err, code, why.at,
+                              "%s; or move " CKPT_PREFIX "%" PRId64
+                              " away, to use an older checkpoint",
+                              why.msg, steps[i]);
         char text[1024];
         cr_err_text(&why, text, sizeof text);
         CR_WARN("%s; passing over " CKPT_PREFIX "%" PRId64, text, steps[i]);
@@ -143,7 +166,11 @@ static void metric_names(const cr_json *j, cr_buf *out) {
     }
 }
 
-static cr_code best_line(best *b, const cr_json *j, cr_loc at, cr_err *err) {
+static cr_code best_line(void *ctx, const cr_json *j, const char *line, size_t n, cr_loc at,
+                         cr_err *err) {
+    (void)line;
+    (void)n;
+    best *b = ctx;
     int64_t step;
     if (!cr_json_i64(cr_json_get(j, "global_step"), &step))
         return cr_fail_at(err, CR_ERUN, at, "no global_step in this line");
@@ -180,37 +207,13 @@ static cr_code best_line(best *b, const cr_json *j, cr_loc at, cr_err *err) {
     return CR_OK;
 }
 
-static cr_code read_best(const char *path, best *b, cr_err *err) {
-    cr_buf text;
-    cr_buf_init(&text);
-    cr_code code = cr_file_read(path, CKPT_SMALL, &text, err);
-    int line = 0;
-    for (size_t at = 0, n; code == CR_OK && at < text.n; at += n + 1) {
-        const char *end = memchr(text.data + at, '\n', text.n - at);
-        n = end ? (size_t)(end - (text.data + at)) : text.n - at;
-        line++;
-        if (n == 0) continue;
-        cr_json *j = NULL;
-        cr_loc loc = {path, line, 0};
-        if (cr_json_parse(&j, text.data + at, n, NULL) != CR_OK || !cr_json_is_obj(j))
-            CR_WARN("%s:%d: not a JSON object; line left out", path, line);
-        else
-            code = best_line(b, j, loc, err);
-        if (j) cr_json_free(j);
-    }
-    cr_buf_clear(&text);
-    return code;
-}
-
 static cr_code find_best(cr_arena *a, const char *model_dir, best *b, cr_err *err) {
-    char *path = cr_path_join(a, model_dir, CKPT_RESULTS);
     int64_t *steps;
     b->step = b->any_step = -1;
-    if (!cr_path_exists(path)) return CR_OK;
     CR_TRY(cr_ckpt_steps(a, model_dir, &steps, &b->n_steps, err));
     b->steps = steps;
     cr_map_init(&b->at);
-    cr_code code = read_best(path, b, err);
+    cr_code code = cr_ckpt_results_each(model_dir, best_line, b, err);
     for (int i = 0; code == CR_OK && i < b->n; i++) {
         const result *r = &b->v[i];
         if (better(b, b->any_step, b->any_value, r->value)) {
@@ -259,11 +262,8 @@ static int by_eval_step(const void *a, const void *b) {
 
 int cr_ckpt_evals(cr_arena *a, const char *model_dir, const char *metric, cr_ckpt_eval **out) {
     best b = {.metric = metric, .lenient = true, .nan = true};
-    char *path = cr_path_join(a, model_dir, CKPT_RESULTS);
-    *out = NULL;
-    if (!cr_path_exists(path)) return 0;
     cr_map_init(&b.at);
-    int n = read_best(path, &b, NULL) == CR_OK ? b.n : 0;
+    int n = cr_ckpt_results_each(model_dir, best_line, &b, NULL) == CR_OK ? b.n : 0;
     *out = CR_NEW_N(a, cr_ckpt_eval, n + 1);
     for (int i = 0; i < n; i++)
         (*out)[i] = (cr_ckpt_eval){b.v[i].step, b.v[i].value};
@@ -274,10 +274,11 @@ int cr_ckpt_evals(cr_arena *a, const char *model_dir, const char *metric, cr_ckp
 }
 
 cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric, bool larger_is_better,
-                     cr_ckpt_need need, char **path, int64_t *step, cr_err *err) {
+                     cr_ckpt_need need, cr_pool *pool, char **path, int64_t *step, cr_err *err) {
     best b = {.metric = metric, .larger = larger_is_better};
     CR_TRY(find_best(a, model_dir, &b, err));
-    if (b.n == 0 || b.n_steps == 0) return cr_ckpt_latest(a, model_dir, need, path, step, err);
+    if (b.n == 0 || b.n_steps == 0)
+        return cr_ckpt_latest(a, model_dir, need, pool, path, step, err);
     if (b.step < 0)
         return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(model_dir),
                           "none of the %d evaluated steps in " CKPT_RESULTS
@@ -285,14 +286,21 @@ cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric, boo
                           b.n);
     *step = b.step;
     *path = step_path(a, model_dir, b.step);
+    cr_diag differs; /* a changed digit would choose another one */
+    cr_diag_init(&differs);
+    (void)!cr_ckpt_results_check(model_dir, CR_SEV_WARN, &differs);
+    for (size_t i = 0; i < differs.n; i++)
+        CR_WARN("%s: %s", differs.v[i].at.path, differs.v[i].msg);
+    cr_diag_clear(&differs);
     if (b.any_step != b.step)
         CR_WARN("step %lld was better (%g) but has no checkpoint; the best that has one is step "
                 "%lld (%g)",
                 (long long)b.any_step, b.any_value, (long long)b.step, b.value);
-    return cr_ckpt_check(*path, need, err);
+    return cr_ckpt_check(*path, need, pool, err);
 }
 
-cr_code cr_ckpt_resolve(cr_arena *a, const char *path, cr_ckpt_need need, char **out, cr_err *err) {
+cr_code cr_ckpt_resolve(cr_arena *a, const char *path, cr_ckpt_need need, cr_pool *pool, char **out,
+                        cr_err *err) {
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/')
         len--;
@@ -304,7 +312,7 @@ cr_code cr_ckpt_resolve(cr_arena *a, const char *path, cr_ckpt_need need, char *
     int64_t *steps, step;
     int n;
     CR_TRY(cr_ckpt_steps(a, p, &steps, &n, err));
-    if (n > 0) return cr_ckpt_latest(a, p, need, out, &step, err);
+    if (n > 0) return cr_ckpt_latest(a, p, need, pool, out, &step, err);
     char **names;
     size_t n_names;
     CR_TRY(cr_list_dir(a, p, &names, &n_names, err));
@@ -325,6 +333,23 @@ cr_code cr_ckpt_resolve(cr_arena *a, const char *path, cr_ckpt_need need, char *
                       "N and no *.safetensors in it; give a checkpoint directory");
 }
 
+void cr_ckpt_delete(const char *model_dir, int64_t step) {
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    char *path = step_path(&a, model_dir, step);
+    /* under a hidden name first: a kill in the middle must not leave half a checkpoint */
+    char *tmp =
+        cr_path_join(&a, model_dir,
+                     cr_arena_printf(&a, CKPT_TMP "%s-%d", cr_path_base(path), (int)getpid()));
+    cr_err why;
+    if (cr_rename(path, tmp, &why) != CR_OK || cr_rmtree(tmp, &why) != CR_OK) {
+        char text[1024];
+        cr_err_text(&why, text, sizeof text);
+        CR_WARN("cannot delete an old checkpoint: %s", text);
+    }
+    cr_arena_clear(&a);
+}
+
 cr_code cr_ckpt_prune(const char *model_dir, int64_t keep, int64_t spare, cr_err *err) {
     if (keep <= 0) return CR_OK;
     cr_arena a;
@@ -332,20 +357,8 @@ cr_code cr_ckpt_prune(const char *model_dir, int64_t keep, int64_t spare, cr_err
     int64_t *steps;
     int n;
     cr_code code = cr_ckpt_steps(&a, model_dir, &steps, &n, err);
-    for (int i = 0; code == CR_OK && i < n - keep; i++) {
-        if (steps[i] == spare) continue;
-        char *path = step_path(&a, model_dir, steps[i]);
-        /* under a hidden name first: a kill in the middle must not leave half a checkpoint */
-        char *tmp =
-            cr_path_join(&a, model_dir,
-                         cr_arena_printf(&a, CKPT_TMP "%s-%d", cr_path_base(path), (int)getpid()));
-        cr_err why;
-        if (cr_rename(path, tmp, &why) != CR_OK || cr_rmtree(tmp, &why) != CR_OK) {
-            char text[1024];
-            cr_err_text(&why, text, sizeof text);
-            CR_WARN("cannot delete an old checkpoint: %s", text);
-        }
-    }
+    for (int i = 0; code == CR_OK && i < n - keep; i++)
+        if (steps[i] != spare) cr_ckpt_delete(model_dir, steps[i]);
     cr_arena_clear(&a);
     return code;
 }

@@ -111,6 +111,8 @@ typedef struct cr_ckpt_state {
     int lanes;
     const cr_ckpt_metric *metrics;
     int n_metrics;
+    bool pending;              /* its evaluation was due and is not recorded yet */
+    bool stopped;              /* made because a signal ended the run, not because one was due */
     const char *version;       /* crank that wrote it; filled by save */
     const char *cpu;           /* CPU level it was trained with; filled by save */
     const char *extra;         /* free text of the caller, NULL: none */
@@ -249,25 +251,32 @@ static inline float cr_int8_value(float q, float scale, float offset) {
 typedef enum cr_ckpt_need {
     CR_NEED_ALL,
     CR_NEED_WEIGHTS, /* for cr_ckpt_open_weights */
+    CR_NEED_LIST,    /* all files must be there, but the values of weights are not read */
 } cr_ckpt_need;
-/* cr_ckpt_check tells whether a checkpoint directory is whole: index readable, every file there
- * with its size. Reads no weights. */
-CR_CHECKED cr_code cr_ckpt_check(const char *ckpt_dir, cr_ckpt_need need, cr_err *err);
+/* cr_ckpt_check tells whether a checkpoint directory is whole: every file is there and fits its
+ * digest. CR_ERUN: it is damaged; CR_EIO: it cannot be read. In this and the following, pool may be
+ * NULL. */
+CR_CHECKED cr_code cr_ckpt_check(const char *ckpt_dir, cr_ckpt_need need, cr_pool *pool,
+                                 cr_err *err);
+/* cr_ckpt_read_state reads state.json alone. Texts go to the arena. */
+CR_CHECKED cr_code cr_ckpt_read_state(cr_arena *a, const char *ckpt_dir, cr_ckpt_state *s,
+                                      cr_err *err);
 /* cr_ckpt_steps lists the steps of all directories model.ckpt-N of model_dir, ascending, whole or
  * not. A missing model_dir has none. */
 CR_CHECKED cr_code cr_ckpt_steps(cr_arena *a, const char *model_dir, int64_t **steps, int *n,
                                  cr_err *err);
 /* cr_ckpt_latest finds the newest whole checkpoint; damaged newer ones are skipped with a warning
- * in the log. *path NULL: there is no model.ckpt-N at all; only damaged ones is CR_ERUN. */
+ * in the log, one that cannot be read is an error. *path NULL: there is no model.ckpt-N at all;
+ * only damaged ones is CR_ERUN. */
 CR_CHECKED cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, cr_ckpt_need need,
-                                  char **path, int64_t *step, cr_err *err);
+                                  cr_pool *pool, char **path, int64_t *step, cr_err *err);
 /* cr_ckpt_best finds the checkpoint with the best metric in train_eval_result_v2.txt (the first of
  * equals; of several evaluations of a step the last one counts; warns when a better step has no
  * checkpoint). metric NULL is allowed when lines hold exactly one. No result file: the newest. It
  * must be whole. *path NULL: no checkpoint at all. */
 CR_CHECKED cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric,
-                                bool larger_is_better, cr_ckpt_need need, char **path,
-                                int64_t *step, cr_err *err);
+                                bool larger_is_better, cr_ckpt_need need, cr_pool *pool,
+                                char **path, int64_t *step, cr_err *err);
 /* cr_ckpt_best_step is the best step that has a checkpoint; *step -1 when there is none (the step
  * to spare in cr_ckpt_prune). */
 CR_CHECKED cr_code cr_ckpt_best_step(const char *model_dir, const char *metric,
@@ -285,11 +294,27 @@ bool cr_ckpt_best_eval(const char *model_dir, const char *metric, bool larger_is
 int cr_ckpt_evals(cr_arena *a, const char *model_dir, const char *metric, cr_ckpt_eval **out);
 /* cr_ckpt_resolve turns a user's path (checkpoint directory, model_dir: the newest in it, directory
  * of safetensors, safetensors file) into one that cr_ckpt_open takes. */
-CR_CHECKED cr_code cr_ckpt_resolve(cr_arena *a, const char *path, cr_ckpt_need need, char **out,
-                                   cr_err *err);
+CR_CHECKED cr_code cr_ckpt_resolve(cr_arena *a, const char *path, cr_ckpt_need need, cr_pool *pool,
+                                   char **out, cr_err *err);
 /* cr_ckpt_prune deletes all but the newest keep checkpoints (keep <= 0: deletes nothing) and the
  * one of step `spare` (-1: none). A deletion that fails is a warning, not an error. */
 CR_CHECKED cr_code cr_ckpt_prune(const char *model_dir, int64_t keep, int64_t spare, cr_err *err);
+
+/* cr_ckpt_delete deletes one; a failure is a warning. */
+void cr_ckpt_delete(const char *model_dir, int64_t step);
+
+/* ---- the result file (results.c) ---- */
+/* cr_ckpt_results_cut brings train_eval_result_v2.txt to the state it had after `step`: one line
+ * per step up to it, in their order; half lines go. */
+CR_CHECKED cr_code cr_ckpt_results_cut(const char *model_dir, int64_t step, cr_err *err);
+/* cr_ckpt_results_find gives the metrics of a step; *n -1: it has no line. *any: there are lines.
+ */
+CR_CHECKED cr_code cr_ckpt_results_find(cr_arena *a, const char *model_dir, int64_t step,
+                                        cr_ckpt_metric **out, int *n, bool *any, cr_err *err);
+
+/* cr_ckpt_results_check compares the file with the metrics that the checkpoints keep; what differs
+ * goes to diag. */
+CR_CHECKED cr_code cr_ckpt_results_check(const char *model_dir, cr_sev sev, cr_diag *diag);
 
 /* ---- directories written whole (outdir.c): exports, predictions ---- */
 typedef struct cr_outdir cr_outdir;

@@ -63,6 +63,12 @@ typedef struct ckpt_index {
 CR_CHECKED cr_code cr_ckpt_index_read(cr_arena *a, const char *dir, const cr_manifest *m,
                                       ckpt_index *out, cr_err *err);
 
+/* results.c: calls fn for every whole line of the result file, which may be absent */
+typedef cr_code (*cr_result_fn)(void *ctx, const cr_json *j, const char *line, size_t n, cr_loc at,
+                                cr_err *err);
+CR_CHECKED cr_code cr_ckpt_results_each(const char *model_dir, cr_result_fn fn, void *ctx,
+                                        cr_err *err);
+
 /* load.c: number of a tensor for cr_ckpt_at; -1: not there */
 int cr_ckpt_number(const cr_ckpt *c, const char *name);
 

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/kill_point.h"
 #include "base/log.h"
 
 #define LOCK_NAME "train.lock"
@@ -181,6 +182,7 @@ static cr_code try_lock(cr_ckpt_lock *l, const char *model_dir, bool *again, cr_
     }
     if (e != 0) CR_DEBUG("%s: no locks on this file system: %s", l->path, strerror(e));
     CR_TRY(look(model_dir, l->fd, e == 0, err));
+    cr_kill_point("lock");
     owner me = myself();
     e = write_owner(l->fd, &me);
     return e == 0 ? CR_OK : cr_io_fail(err, l->path, "write", e);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/kill_point.h"
 #include "base/log.h"
 
 struct cr_outdir {
@@ -110,6 +111,7 @@ static cr_code sync_tree(cr_arena *a, const char *dir, cr_err *err) {
 }
 
 static cr_code publish(const cr_outdir *d, cr_err *err) {
+    cr_kill_point("rename");
     if (renameat2(AT_FDCWD, d->tmp, AT_FDCWD, d->path, RENAME_NOREPLACE) == 0) return CR_OK;
     struct stat st;
     if (errno == EEXIST || lstat(d->path, &st) == 0) return exists_error(d->path, err);

@@ -18,6 +18,7 @@
 #include "base/cpu.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/kill_point.h"
 #include "base/log.h"
 #include "base/map.h"
 
@@ -315,6 +316,7 @@ static cr_code io_error(const char *path, const char *what, cr_err *err) {
 static cr_code publish(cr_arena *a, const char *model_dir, const char *tmp, const char *path,
                        const char **trash, cr_err *err) {
     *trash = NULL;
+    cr_kill_point("rename");
     if (!cr_path_exists(path)) {
         if (rename(tmp, path) != 0) return io_error(path, "cannot rename the new checkpoint", err);
         return CR_OK;
@@ -359,6 +361,7 @@ cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state, const cr
         if (code == CR_OK) code = publish(&a, model_dir, tmp, path, &trash, err);
         if (code != CR_OK && cr_rmtree(tmp, NULL) != CR_OK)
             CR_WARN("%s: cannot be removed; delete it by hand", tmp);
+        if (code == CR_OK) cr_kill_point("renamed");
         if (code == CR_OK) code = cr_sync_dir(model_dir, err);
         if (trash && cr_rmtree(trash, NULL) != CR_OK)
             CR_WARN("%s: cannot be removed; delete it by hand", trash);

@@ -15,6 +15,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/kill_point.h"
 
 #define PIECE 65536
 #define PUSH  ((int64_t)16 << 20) /* the disk starts on what is written so far every 16 MiB */
@@ -30,6 +31,10 @@ static cr_code put(sink *s, const void *data, size_t n, cr_err *err) {
     const uint8_t *p = data;
     cr_digest_add(&s->digest, p, n);
     s->size += (int64_t)n;
+    cr_kill_point("write");
+    size_t torn = cr_kill_torn(s->fd, p, n);
+    p += torn;
+    n -= torn;
     while (n > 0) {
         ssize_t k = write(s->fd, p, n);
         if (k < 0 && errno == EINTR) continue;
@@ -101,6 +106,7 @@ static cr_code write_all(sink *s, const cr_st_out *v, const int *order, int n, c
             CR_TRY(put(s, piece, (size_t)(m * cr_dtype_size(t->dtype)), err));
         }
     }
+    cr_kill_point("sync");
     if (fsync(s->fd) != 0)
         return cr_fail_at(err, CR_EIO, ((cr_loc){s->path, 0, 0}), "cannot sync: %s",
                           strerror(errno));

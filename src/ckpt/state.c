@@ -42,10 +42,15 @@ void cr_ckpt_state_write(cr_buf *out, const cr_ckpt_state *s) {
     cr_jw_i64(&w, "sched_epochs", s->sched_epochs);
     cr_jw_str(&w, "seed", seed);
     cr_jw_i64(&w, "lanes", s->lanes);
-    cr_jw_obj(&w, "metrics");
-    for (int i = 0; i < s->n_metrics; i++)
-        cr_jw_f64(&w, s->metrics[i].name, s->metrics[i].value);
-    cr_jw_end(&w);
+    if (s->pending) {
+        cr_jw_str(&w, "metrics", NULL);
+    } else {
+        cr_jw_obj(&w, "metrics");
+        for (int i = 0; i < s->n_metrics; i++)
+            cr_jw_f64(&w, s->metrics[i].name, s->metrics[i].value);
+        cr_jw_end(&w);
+    }
+    if (s->stopped) cr_jw_bool(&w, "stopped", true);
     cr_jw_str(&w, "crank_version", s->version);
     cr_jw_str(&w, "cpu", s->cpu);
     if (s->extra) cr_jw_str(&w, "extra", s->extra);
@@ -137,6 +142,8 @@ static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ck
     if (!seed || !cr_parse_u64(seed, strlen(seed), &s->seed))
         return BAD(path, "'seed' is missing or not a number in quotes; the checkpoint is damaged");
     const cr_json *m = cr_json_get(j, "metrics");
+    s->pending = m && !cr_json_is_obj(m); /* null */
+    (void)cr_json_bool(cr_json_get(j, "stopped"), &s->stopped);
     if (m && cr_json_is_obj(m)) {
         cr_ckpt_metric *v = CR_NEW_N(a, cr_ckpt_metric, cr_json_len(m) + 1);
         const char *key;

@@ -356,7 +356,7 @@ static cr_code run(cr_ui *ui, const cr_args *args) {
     cr_code code = CR_OK;
     for (int i = 0; i < 2 && code == CR_OK; i++) {
         char *path;
-        code = cr_ckpt_resolve(a, args->checkpoints.v[i], CR_NEED_ALL, &path, &err);
+        code = cr_ckpt_resolve(a, args->checkpoints.v[i], CR_NEED_LIST, NULL, &path, &err);
         if (code == CR_OK) code = cr_ckpt_open(&c.ckpt[i], path, &err);
         if (code == CR_OK) code = cr_ckpt_verify(c.ckpt[i], NULL, &err);
     }

@@ -158,7 +158,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     cr_err err;
     cr_ckpt *c = NULL;
     char *path = NULL;
-    if (cr_ckpt_resolve(&ui->arena, a->checkpoint_path, CR_NEED_ALL, &path, &err) != CR_OK ||
+    if (cr_ckpt_resolve(&ui->arena, a->checkpoint_path, CR_NEED_LIST, NULL, &path, &err) != CR_OK ||
         cr_ckpt_open(&c, path, &err) != CR_OK)
         return cr_ui_fail(ui, &err);
     int64_t values = 0;

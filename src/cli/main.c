@@ -2,8 +2,9 @@
  * main.c - the crank binary: the table of commands, and the way from a command line to an exit
  * code.
  *
- * Signals: the first SIGINT or SIGTERM asks a job to stop at the next step, the second one ends the
- * process at once. Commands that run no steps keep the system's own behaviour.
+ * Signals: the first SIGINT, SIGTERM or SIGHUP (the terminal is closed) asks a job to stop at the
+ * next step, the second one ends the process at once. Under nohup a SIGHUP stays without effect.
+ * Commands that run no steps keep the system's own behaviour.
  */
 #include <errno.h>
 #include <poll.h>
@@ -64,6 +65,9 @@ static void watch_signals(const cr_cmd *cmd) {
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
+    struct sigaction old;
+    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &sa, NULL);
 }
 
 /* --log_level, else --debug, else --quiet, else LOG_LEVEL */

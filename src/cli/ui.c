@@ -230,7 +230,10 @@ void cr_ui_metrics(const cr_eval_result *r) {
     for (int i = 0; i < r->n; i++)
         if ((int)strlen(r->v[i].name) > width) width = (int)strlen(r->v[i].name);
     char rows[32];
-    cr_ui_say("metrics on %s rows\n", cr_fmt_count(rows, (double)r->rows));
+    if (r->rows > 0)
+        cr_ui_say("metrics on %s rows\n", cr_fmt_count(rows, (double)r->rows));
+    else
+        cr_ui_say("metrics of the last evaluation\n");
     for (int i = 0; i < r->n; i++) {
         const cr_metric_result *m = &r->v[i];
         double error = 1.96 * cr_auc_error(m->value, m->n_pos, m->n_neg);

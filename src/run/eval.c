@@ -82,22 +82,24 @@ cr_code cr_job_checkpoint(job *j, const char *wanted, bool best, char **path, in
     const char *dir = j->root->model_dir;
     cr_ckpt_need need = cr_job_needs(j);
     *step = -1;
-    if (wanted && *wanted) return cr_ckpt_resolve(a, wanted, need, path, err);
+    if (wanted && *wanted) return cr_ckpt_resolve(a, wanted, need, j->pool, path, err);
     if (!*dir)
         return cr_fail(err, CR_ECONF,
                        "model_dir is not set; give it in the config, with --model_dir, or name a "
                        "--checkpoint_path");
     if (best && strcmp(ec->exporter_type, "best") == 0) {
         const char *metric = cr_job_best_metric(j);
-        CR_TRY(cr_ckpt_best(a, dir, metric, cr_job_larger(j, metric), need, path, step, err));
+        CR_TRY(
+            cr_ckpt_best(a, dir, metric, cr_job_larger(j, metric), need, j->pool, path, step, err));
     } else {
-        CR_TRY(cr_ckpt_latest(a, dir, need, path, step, err));
+        CR_TRY(cr_ckpt_latest(a, dir, need, j->pool, path, step, err));
     }
     if (!*path)
         return cr_fail(
             err, CR_EIO,
             "there is no checkpoint (model.ckpt-N) in %s; train first or name a --checkpoint_path",
             dir);
+    j->verified = *path;
     return CR_OK;
 }
 

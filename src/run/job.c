@@ -319,7 +319,10 @@ cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag) {
     if (opened != CR_OK) return cr_diag_err(diag, &err);
     int n;
     cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &j->cfg.arena, &n);
-    cr_ckpt_load_opts lo = {.allow_extra = true, .skip_optimizer = true, .pool = j->pool};
+    cr_ckpt_load_opts lo = {.allow_extra = true,
+                            .skip_optimizer = true,
+                            .no_verify = j->verified && strcmp(j->verified, path) == 0,
+                            .pool = j->pool};
     cr_code code = cr_job_same_meaning(j, c, false, diag);
     if (code == CR_OK && cr_job_wants_ema(j, j->evaluates))
         code = use_ema(j, c, v, n, &j->cfg.arena, diag);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/kill_point.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -54,7 +55,10 @@ void cr_logfile_write(cr_logfile *f, const void *data, size_t n) {
     struct stat st;
     bool regular = fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode);
     const char *p = data;
-    for (size_t left = n; left > 0;) {
+    cr_kill_point("write");
+    size_t torn = cr_kill_torn(f->fd, p, n);
+    p += torn;
+    for (size_t left = n - torn; left > 0;) {
         ssize_t k = write(f->fd, p, left);
         if (k < 0 && errno == EINTR) continue;
         if (k <= 0) {

@@ -58,6 +58,7 @@ cr_code cr_job_resume(job *j, trainer *t, const char *path, bool ignore_optimize
     cr_ckpt_tensor *v = tensors(j, t, &n);
     cr_ckpt_load_opts lo = {.allow_resize = true,
                             .pool = j->pool,
+                            .no_verify = j->verified && strcmp(j->verified, path) == 0,
                             .skip_optimizer = ignore_optimizer};
     const cr_ckpt_state *s = cr_ckpt_get_state(c);
     cr_code code = CR_OK;
@@ -77,7 +78,12 @@ cr_code cr_job_resume(job *j, trainer *t, const char *path, bool ignore_optimize
         cr_trainer_set_state(t, cr_trainer_saved(s));
         /* state that begins anew begins with its first update */
         cr_trainer_begin(t, ignore_optimizer);
-        *state = (cr_ckpt_state){.step = s->step, .epoch = s->epoch, .data = s->data};
+        *state = (cr_ckpt_state){.step = s->step,
+                                 .epoch = s->epoch,
+                                 .data = s->data,
+                                 .n_metrics = s->n_metrics,
+                                 .pending = s->pending,
+                                 .stopped = s->stopped};
         if (s->extra) state->extra = cr_arena_strdup(&j->cfg.arena, s->extra);
         if (s->train_metrics)
             state->train_metrics = cr_arena_strdup(&j->cfg.arena, s->train_metrics);
@@ -105,7 +111,7 @@ static cr_code load_table(job *j, const cr_ckpt_tensor *t, const char *path, con
                           bool dry, cr_err *err) {
     char *found;
     cr_ckpt *c;
-    CR_TRY(cr_ckpt_resolve(&j->cfg.arena, path, CR_NEED_WEIGHTS, &found, err));
+    CR_TRY(cr_ckpt_resolve(&j->cfg.arena, path, CR_NEED_WEIGHTS, NULL, &found, err));
     CR_TRY(cr_ckpt_open_weights(&c, found, err));
     cr_code code = cr_ckpt_load_one(c, *tensor ? tensor : NULL, t, dry, err);
     cr_ckpt_close(c);
@@ -184,8 +190,8 @@ static cr_code fine_tune(job *j, trainer *t, cr_ckpt_tensor *v, int n, bool igno
     if (*tc->fine_tune_ckpt_param_map &&
         cr_ckpt_param_map(a, tc->fine_tune_ckpt_param_map, &map, &n_map, &err) != CR_OK)
         return wrong_file(tc, "fine_tune_ckpt_param_map", tc->fine_tune_ckpt_param_map, &err, diag);
-    if (cr_ckpt_resolve(a, tc->fine_tune_checkpoint, weights ? CR_NEED_WEIGHTS : CR_NEED_ALL, &path,
-                        &err) != CR_OK ||
+    if (cr_ckpt_resolve(a, tc->fine_tune_checkpoint, weights ? CR_NEED_WEIGHTS : CR_NEED_ALL,
+                        j->pool, &path, &err) != CR_OK ||
         (weights ? cr_ckpt_open_weights(&c, path, &err) : cr_ckpt_open(&c, path, &err)) != CR_OK)
         return wrong_file(tc, "fine_tune_checkpoint", tc->fine_tune_checkpoint, &err, diag);
     if (!dry) CR_INFO("Restoring checkpoint from %s...", path);

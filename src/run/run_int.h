@@ -39,6 +39,7 @@ typedef struct job {
     char **reserved;
     int n_reserved;
     bool accept_changed_features;
+    const char *verified; /* checkpoint that was compared with its digests when it was chosen */
 } job;
 typedef struct job_opts {
     const cr_config_opts *config;
@@ -124,8 +125,8 @@ cr_code cr_job_wrong_path(const void *conf, const char *key, const char *path, c
 cr_code cr_diag_err(cr_diag *diag, const cr_err *err);
 
 /* ---- restore.c: the values that training starts from ---- */
-/* cr_job_resume restores weights, optimizer state and counters; step, epoch and data go to state.
- */
+/* cr_job_resume restores weights, optimizer state and counters; what the loop keeps goes to state,
+ * of the metrics their number. */
 struct trainer;
 CR_CHECKED cr_code cr_job_resume(job *j, struct trainer *t, const char *path, bool ignore_optimizer,
                                  cr_ckpt_state *state, cr_diag *diag);

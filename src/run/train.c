@@ -11,6 +11,7 @@
 #include "base/cpu.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/kill_point.h"
 #include "base/log.h"
 #include "conf/conf.h"
 #include "run/observe.h"
@@ -33,6 +34,10 @@ typedef struct loop {
     int64_t epoch;            /* finished */
     int64_t in_epoch;         /* the one of the last step, for messages */
     int64_t saved, evaluated; /* steps; -1: never */
+    int64_t saved_epoch;      /* of the state of that checkpoint */
+    bool saved_by_signal;     /* that checkpoint was made because a signal ended a run */
+    bool eval_due;            /* of the checkpoint that the run goes on from */
+    char *resume;             /* that checkpoint; NULL: a run from the start */
     int64_t total_bytes;      /* of the training files, 0: not known */
     double t0, logged;
     int64_t logged_step, observed_step;
@@ -42,31 +47,34 @@ typedef struct loop {
     cr_profile *prof;       /* NULL: none */
     counter counter;        /* of what features met */
     early_stop patience;
-    bool eval_missed;   /* the checkpoint's evaluation was cut off before it was recorded */
     cr_ckpt_lock *lock; /* of model_dir */
 } loop;
 
 /* ---- start ---- */
 
-static cr_code check_dir(loop *l, char **resume, cr_err *err) {
+static cr_code check_dir(loop *l, cr_err *err) {
+    cr_arena *a = &l->j.cfg.arena;
     const char *dir = l->c->model_dir;
-    int64_t step;
+    int64_t step, *steps;
+    int n;
     if (!*dir)
         return cr_fail(err, CR_ECONF,
                        "model_dir is not set; give it in the config or with --model_dir");
     CR_TRY(cr_mkdirs(dir, err));
     CR_TRY(cr_ckpt_lock_dir(&l->lock, dir, err));
     CR_TRY(cr_ckpt_sweep(dir, cr_ckpt_lock_is_real(l->lock), err));
-    CR_TRY(cr_ckpt_latest(&l->j.cfg.arena, dir,
-                          l->o->ignore_restore_optimizer ? CR_NEED_WEIGHTS : CR_NEED_ALL, resume,
-                          &step, err));
-    if (*resume && !l->o->continue_train)
-        return cr_fail(err, CR_EUSAGE,
-                       "%s already holds checkpoints (%s); pass --continue_train to go on from "
-                       "there, or choose another "
-                       "--model_dir",
-                       dir, cr_path_base(*resume));
-    return CR_OK;
+    CR_TRY(cr_ckpt_steps(a, dir, &steps, &n, err));
+    if (n > 0 && !l->o->continue_train)
+        return cr_fail(
+            err, CR_EUSAGE,
+            "%s already holds checkpoints (model.ckpt-%lld); pass --continue_train to go "
+            "on from there, or choose another --model_dir",
+            dir, (long long)steps[n - 1]);
+    CR_TRY(cr_ckpt_latest(a, dir, l->o->ignore_restore_optimizer ? CR_NEED_WEIGHTS : CR_NEED_ALL,
+                          l->j.pool, &l->resume, &step, err));
+    l->j.verified = l->resume;
+    /* evaluations of steps that are trained again come again */
+    return cr_ckpt_results_cut(dir, step, err);
 }
 
 /* What the order of rows depends on besides the seed. A position only fits the same settings and
@@ -134,16 +142,57 @@ static bool ends_save(const cr_train_conf *tc, int64_t epochs) {
     return tc->save_checkpoints_epochs > 0 && epochs % tc->save_checkpoints_epochs == 0;
 }
 
+/* The metrics of a step as they were recorded; true: they were. */
+static bool recall(loop *l, int64_t step, bool *any) {
+    cr_ckpt_metric *v;
+    cr_err err;
+    int n;
+    if (cr_ckpt_results_find(&l->res->arena, l->c->model_dir, step, &v, &n, any, &err) != CR_OK ||
+        n < 0)
+        return false;
+    cr_eval_result *r = &l->res->eval;
+    memset(r, 0, sizeof(*r));
+    for (; r->n < n && r->n < CR_MAX_RESULTS; r->n++)
+        r->v[r->n] = (cr_metric_result){.name = v[r->n].name, .value = v[r->n].value};
+    l->res->has_eval = true;
+    l->evaluated = step;
+    return true;
+}
+
+/* weights and counters of a checkpoint, and where the loop stood then */
+static cr_code restore(loop *l, const char *path) {
+    cr_ckpt_state s;
+    CR_INFO("Restoring checkpoint from %s...", path);
+    cr_model_fill(l->j.model, l->tc->seed, l->j.pool); /* of table rows that are new */
+    CR_TRY(cr_job_resume(&l->j, l->t, path, l->o->ignore_restore_optimizer, &s, l->diag));
+    bool inside = s.data.unit > 0 || s.data.row > 0; /* of an epoch */
+    l->pos = s.data;
+    l->step = l->saved = s.step;
+    l->epoch = l->saved_epoch = s.epoch;
+    l->in_epoch = !inside && s.epoch > 0 ? s.epoch - 1 : s.epoch;
+    l->saved_by_signal = s.stopped;
+    cr_train_metrics_load(l->tm, s.train_metrics);
+    bool any = false, recorded = recall(l, s.step, &any);
+    bool due = saves_at(l->tc, s.step) || (!inside && ends_save(l->tc, s.epoch));
+    /* older versions did not say that an evaluation was due */
+    l->eval_due = s.pending || (!recorded && (s.n_metrics > 0 || (any && due && !s.stopped)));
+    const char *now = stream_text(l, &l->j.cfg.arena);
+    if (inside && s.extra && strcmp(s.extra, now) != 0)
+        cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, (cr_loc){path, 0, 0},
+                    "made with %s, now it is %s; rows of this epoch may come again or be missed",
+                    s.extra, now);
+    return CR_OK;
+}
+
 static cr_code start(loop *l) {
     cr_err err;
-    char *resume = NULL;
     if (!*l->c->train_input_path)
         return cr_diag_err(l->diag, &(cr_err){.code = CR_ECONF,
                                               .msg = "train_input_path is not set; give it in the "
                                                      "config or with --train_input_path"});
     cr_job_check_ema(&l->j, l->diag);
     CR_TRY(cr_diag_code(l->diag));
-    if (check_dir(l, &resume, &err) != CR_OK) return cr_diag_err(l->diag, &err);
+    if (check_dir(l, &err) != CR_OK) return cr_diag_err(l->diag, &err);
     if (*l->c->eval_input_path) cr_job_check_best(&l->j, l->diag);
     cr_early_stop_check(&l->j, l->diag);
     CR_TRY(cr_diag_code(l->diag));
@@ -153,31 +202,8 @@ static cr_code start(loop *l) {
         return cr_diag_err(l->diag, &err);
     if (l->ev) CR_TRY(cr_evaluator_probe(l->ev, l->c->eval_input_path, l->diag));
     measure_files(l);
-    if (resume) {
-        CR_INFO("Restoring checkpoint from %s...", resume);
-        cr_model_fill(l->j.model, l->tc->seed, l->j.pool); /* of table rows that are new */
-        cr_ckpt_state s;
-        CR_TRY(cr_job_resume(&l->j, l->t, resume, l->o->ignore_restore_optimizer, &s, l->diag));
-        l->pos = s.data;
-        l->step = l->saved = s.step;
-        l->epoch = s.epoch;
-        cr_train_metrics_load(l->tm, s.train_metrics);
-        cr_early_stop_init(&l->patience, &l->j, l->step, &l->j.cfg.arena);
-        const char *now = stream_text(l, &l->j.cfg.arena);
-        bool inside = s.data.unit > 0 || s.data.row > 0; /* of an epoch */
-        l->in_epoch = !inside && s.epoch > 0 ? s.epoch - 1 : s.epoch;
-        l->eval_missed = l->patience.last < l->step &&
-                         (saves_at(l->tc, l->step) || evaluates_at(l->tc, l->step) ||
-                          (!inside && ends_save(l->tc, s.epoch)));
-        if (inside && s.extra && strcmp(s.extra, now) != 0)
-            cr_diag_add(
-                l->diag, CR_SEV_WARN, CR_ERUN, (cr_loc){resume, 0, 0},
-                "made with %s, now it is %s; rows of this epoch may come again or be missed",
-                s.extra, now);
-    } else {
-        cr_early_stop_init(&l->patience, &l->j, -1, &l->j.cfg.arena);
-        CR_TRY(cr_job_begin(&l->j, l->t, l->o->ignore_restore_optimizer, l->diag));
-    }
+    CR_TRY(l->resume ? restore(l, l->resume)
+                     : cr_job_begin(&l->j, l->t, l->o->ignore_restore_optimizer, l->diag));
     job_data d = {.paths = l->c->train_input_path,
                   .key = "train_input_path",
                   .batch_size = l->c->data_config->batch_size,
@@ -201,6 +227,8 @@ static cr_code start(loop *l) {
 
 /* ---- saving, evaluating, telling ---- */
 
+/* Evaluates the weights of this step, unless that is done. A signal cuts it off: then nothing is
+ * recorded, and the run that goes on makes up for it. */
 static cr_code evaluate(loop *l) {
     if (!l->ev || l->evaluated == l->step) return CR_OK;
     double t0 = cr_now();
@@ -213,10 +241,21 @@ static cr_code evaluate(loop *l) {
                   title,
                   &l->o->watch,
                   NULL};
+    cr_kill_point("evaluate");
     cr_trainer_swap_ema(l->t);
-    cr_code ran = cr_evaluator_run(l->ev, &r, &l->res->eval, &l->res->arena, l->diag);
+    cr_diag told;
+    cr_eval_result result;
+    cr_diag_init(&told);
+    cr_code ran = cr_evaluator_run(l->ev, &r, &result, &l->res->arena, &told);
     cr_trainer_swap_ema(l->t);
+    for (size_t i = 0; ran != CR_ESTOP && i < told.n; i++)
+        cr_diag_add_(told.v[i].src, told.v[i].src_line, l->diag, told.v[i].sev, told.v[i].code,
+                     told.v[i].at, "%s", told.v[i].msg);
+    cr_diag_clear(&told);
+    if (ran == CR_ESTOP) return CR_OK; /* the loop sees to it */
     CR_TRY(ran);
+    cr_kill_point("evaluated");
+    l->res->eval = result;
     l->res->has_eval = true;
     l->told = 0; /* the progress line has news */
     l->evaluated = l->step;
@@ -238,6 +277,11 @@ static cr_code evaluate(loop *l) {
     return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
 }
 
+static void set_checkpoint(loop *l) {
+    snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s/model.ckpt-%lld", l->c->model_dir,
+             (long long)l->step);
+}
+
 /* state.json of the checkpoint of this step, with the metrics where they are known */
 static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
     cr_ckpt_state s = {.step = l->step,
@@ -246,8 +290,10 @@ static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
                        .seed = l->tc->seed,
                        .lanes = (int)l->tc->lanes,
                        .extra = stream_text(l, a),
+                       .stopped = l->saved_by_signal,
                        .train_metrics = cr_train_metrics_save(l->tm, a)};
     cr_trainer_save(l->t, &s);
+    s.pending = l->ev && l->evaluated != l->step && (!s.stopped || evaluates_at(l->tc, l->step));
     if (l->evaluated != l->step || !l->res->has_eval) return s;
     const cr_eval_result *r = &l->res->eval;
     cr_ckpt_metric *m = CR_NEW_N(a, cr_ckpt_metric, r->n + 1);
@@ -258,53 +304,75 @@ static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
     return s;
 }
 
-static cr_code save_now(loop *l) {
+static cr_code save_state(loop *l) {
     cr_err err;
-    const cr_export_conf *ec = l->c->export_config;
-    bool fresh = l->saved != l->step;
-    snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s/model.ckpt-%lld", l->c->model_dir,
-             (long long)l->step);
-    if (fresh) CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
     cr_arena a;
     cr_arena_init(&a, 0);
     cr_ckpt_state s = state_of(l, &a);
-    cr_code code;
-    if (!fresh) { /* only the position has moved on: the epoch ended */
-        code = cr_ckpt_save_state(l->res->checkpoint, &s, &err);
-    } else {
-        int n;
-        cr_ckpt_tensor *v = cr_job_tensors(&l->j, l->t, &a, &n);
-        double span = cr_trace_begin(cr_profile_trace(l->prof));
-        cr_ckpt_save_opts so = {.features = cr_job_meaning(&l->j, &a)};
-        code = cr_ckpt_save(l->c->model_dir, &s, v, n, &so, &err);
-        cr_profile_span(l->prof, CR_STAGE_SAVE, span);
-    }
-    if (code == CR_OK) l->saved = l->step;
-    bool evaluates = code == CR_OK && fresh && l->ev && !cr_stop_requested;
-    cr_code evaluated = evaluates ? evaluate(l) : CR_OK;
-    if (evaluates && evaluated == CR_OK) {
-        s = state_of(l, &a);
-        code = cr_ckpt_save_state(l->res->checkpoint, &s, &err);
-    }
+    cr_code code = cr_ckpt_save_state(l->res->checkpoint, &s, &err);
     cr_arena_clear(&a);
-    if (code != CR_OK) return cr_diag_err(l->diag, &err);
-    CR_TRY(evaluated);
-    if (l->tc->keep_checkpoint_max > 0) {
-        int64_t best = -1;
-        if (strcmp(ec->exporter_type, "best") == 0 &&
-            cr_ckpt_best_step(l->c->model_dir, cr_job_best_metric(&l->j),
-                              cr_job_larger(&l->j, cr_job_best_metric(&l->j)), &best,
-                              &err) != CR_OK)
-            return cr_diag_err(l->diag, &err);
-        if (cr_ckpt_prune(l->c->model_dir, l->tc->keep_checkpoint_max, best, &err) != CR_OK)
-            return cr_diag_err(l->diag, &err);
-    }
+    l->saved_epoch = l->epoch;
+    return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
+}
+
+static cr_code save_all(loop *l) {
+    cr_err err;
+    cr_arena a;
+    int n;
+    CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
+    cr_arena_init(&a, 0);
+    cr_ckpt_state s = state_of(l, &a);
+    cr_ckpt_tensor *v = cr_job_tensors(&l->j, l->t, &a, &n);
+    double span = cr_trace_begin(cr_profile_trace(l->prof));
+    cr_ckpt_save_opts so = {.features = cr_job_meaning(&l->j, &a)};
+    cr_code code = cr_ckpt_save(l->c->model_dir, &s, v, n, &so, &err);
+    cr_profile_span(l->prof, CR_STAGE_SAVE, span);
+    cr_arena_clear(&a);
+    l->saved_epoch = l->epoch;
+    return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
+}
+
+/* Deletes what stays no longer: beyond keep_checkpoint_max. */
+static cr_code prune(loop *l) {
+    const cr_export_conf *ec = l->c->export_config;
+    const char *metric = cr_job_best_metric(&l->j);
+    int64_t best = -1;
+    cr_err err;
+    if (l->tc->keep_checkpoint_max == 0) return CR_OK;
+    if ((strcmp(ec->exporter_type, "best") == 0 &&
+         cr_ckpt_best_step(l->c->model_dir, metric, cr_job_larger(&l->j, metric), &best, &err) !=
+             CR_OK) ||
+        cr_ckpt_prune(l->c->model_dir, l->tc->keep_checkpoint_max, best, &err) != CR_OK)
+        return cr_diag_err(l->diag, &err);
     return CR_OK;
 }
 
-static cr_code save(loop *l) {
+/* evaluates the checkpoint of this step and keeps its metrics there */
+static cr_code evaluate_checkpoint(loop *l) {
+    if (!l->ev || l->evaluated == l->step || cr_stop_requested) return CR_OK;
+    CR_TRY(evaluate(l));
+    return l->evaluated == l->step ? save_state(l) : CR_OK;
+}
+
+/* A checkpoint that was made because of a signal is not evaluated, does not count among those that
+ * stay, and goes when a later one is there: a run that was stopped and went on leaves the same
+ * checkpoints as one that was not. */
+static cr_code save_now(loop *l, bool by_signal) {
+    bool fresh = l->saved != l->step;
+    int64_t before = l->saved_by_signal && fresh ? l->saved : -1;
+    l->saved_by_signal = by_signal && (fresh || l->saved_by_signal);
+    set_checkpoint(l);
+    CR_TRY(fresh ? save_all(l) : save_state(l));
+    l->saved = l->step;
+    if (before >= 0) cr_ckpt_delete(l->c->model_dir, before);
+    if (l->saved_by_signal) return CR_OK;
+    CR_TRY(evaluate_checkpoint(l));
+    return prune(l);
+}
+
+static cr_code save(loop *l, bool by_signal) {
     double t0 = cr_now(), evals = l->res->eval_s;
-    cr_code code = save_now(l);
+    cr_code code = save_now(l, by_signal);
     l->res->save_s += cr_now() - t0 - (l->res->eval_s - evals);
     return code;
 }
@@ -405,13 +473,14 @@ static cr_code end_epoch(loop *l) {
                       l->c->train_input_path);
         return cr_diag_err(l->diag, &err);
     }
-    return ends_save(l->tc, l->epoch) ? save(l) : CR_OK;
+    return ends_save(l->tc, l->epoch) ? save(l, false) : CR_OK;
 }
 
 static cr_code one_step(loop *l, cr_batch *b) {
     cr_err err;
     int64_t rows = b->n_rows;
     cr_data_pos after = b->after;
+    cr_kill_point("step");
     cr_code code = cr_trainer_step(l->t, b, l->step + 1, &err);
     if (code == CR_OK) code = cr_train_metrics_step(l->tm, l->t, b, &err);
     cr_loader_release(l->data, b);
@@ -424,7 +493,7 @@ static cr_code one_step(loop *l, cr_batch *b) {
     log_step(l, false);
     cr_profile_end(l->prof, l->step);
     tell(l);
-    if (saves_at(l->tc, l->step)) CR_TRY(save(l));
+    if (saves_at(l->tc, l->step)) CR_TRY(save(l, false));
     return evaluates_at(l->tc, l->step) ? evaluate(l) : CR_OK;
 }
 
@@ -438,9 +507,63 @@ static void tell_early_stop(loop *l) {
                 (long long)l->step, l->res->early_stop, (long long)l->patience.patience);
 }
 
+/* Checkpoints before the one that the run goes on from: those of a signal go, and an evaluation
+ * that was due and never came is made up. *moved: other weights are in memory now. */
+static cr_code catch_up_older(loop *l, bool *moved) {
+    cr_arena a;
+    cr_err err;
+    int64_t *steps, last = l->step;
+    int n;
+    cr_code code = CR_OK;
+    cr_arena_init(&a, 0);
+    if (cr_ckpt_steps(&a, l->c->model_dir, &steps, &n, &err) != CR_OK)
+        code = cr_diag_err(l->diag, &err);
+    for (int i = 0; code == CR_OK && i < n && steps[i] < last; i++) {
+        cr_ckpt_state s;
+        const char *path =
+            cr_arena_printf(&a, "%s/model.ckpt-%lld", l->c->model_dir, (long long)steps[i]);
+        if (cr_ckpt_read_state(&a, path, &s, NULL) != CR_OK) continue; /* damaged: not of use */
+        if (s.stopped) cr_ckpt_delete(l->c->model_dir, steps[i]);
+        if (s.stopped || !s.pending || !l->ev) continue;
+        *moved = true;
+        code = restore(l, path);
+        set_checkpoint(l);
+        if (code == CR_OK) code = l->evaluated == l->step ? save_state(l) : evaluate_checkpoint(l);
+    }
+    cr_arena_clear(&a);
+    return code;
+}
+
+/* What a kill kept an earlier run from doing after its last checkpoint. */
+static cr_code catch_up(loop *l) {
+    cr_err err;
+    bool moved = false;
+    if (!l->resume) return CR_OK;
+    CR_TRY(catch_up_older(l, &moved));
+    if (moved) CR_TRY(restore(l, l->resume));
+    if (moved && cr_ckpt_results_cut(l->c->model_dir, l->step, &err) != CR_OK)
+        return cr_diag_err(l->diag, &err);
+    set_checkpoint(l);
+    if (l->eval_due && l->evaluated == l->step) { /* recorded, and not in the checkpoint yet */
+        CR_TRY(save_state(l));
+    } else if (l->eval_due && l->ev) {
+        CR_INFO("%s has no metrics: its evaluation was cut off", l->res->checkpoint);
+        CR_TRY(evaluate_checkpoint(l));
+    }
+    return l->saved_by_signal ? CR_OK : prune(l);
+}
+
+static cr_code stopped(loop *l) {
+    return cr_diag_err(l->diag, &(cr_err){.code = CR_ESTOP,
+                                          .msg = "stopped by a signal; the checkpoint is saved, "
+                                                 "--continue_train goes on from it"});
+}
+
 static cr_code run(loop *l) {
     l->t0 = cr_now();
-    if (l->patience.patience > 0 && l->eval_missed) CR_TRY(evaluate(l));
+    CR_TRY(catch_up(l));
+    if (l->resume && cr_stop_requested) return stopped(l);
+    cr_early_stop_init(&l->patience, &l->j, l->step, &l->j.cfg.arena);
     for (bool done = false; !done && !cr_early_stop_due(&l->patience);) {
         cr_err err;
         cr_batch *b;
@@ -452,11 +575,8 @@ static cr_code run(loop *l) {
         cr_profile_span(l->prof, CR_STAGE_WAIT, span);
         CR_TRY(b ? one_step(l, b) : end_epoch(l));
         if (!cr_stop_requested) continue;
-        CR_TRY(save(l));
-        return cr_diag_err(l->diag,
-                           &(cr_err){.code = CR_ESTOP,
-                                     .msg = "stopped by a signal; the checkpoint is saved, "
-                                            "--continue_train goes on from it"});
+        CR_TRY(save(l, true));
+        return stopped(l);
     }
     if (cr_early_stop_due(&l->patience)) tell_early_stop(l);
     if (l->res->steps > 0)
@@ -464,8 +584,11 @@ static cr_code run(loop *l) {
     else if (!l->res->early_stop)
         CR_WARN("nothing left to train: the checkpoint is at step %lld already",
                 (long long)l->step);
-    if (l->step >= 0 && l->res->steps > 0) CR_TRY(save(l));
-    return evaluate(l);
+    /* also when a kill came between the last step and here */
+    bool moved = l->res->steps > 0 || l->epoch != l->saved_epoch || l->saved_by_signal;
+    if (l->step >= 0 && moved) CR_TRY(save(l, false));
+    CR_TRY(evaluate(l));
+    return l->ev && l->evaluated != l->step ? stopped(l) : CR_OK;
 }
 
 cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {

@@ -152,6 +152,7 @@ cr_code cr_verify(const char *path, folder_kind kind, cr_pool *pool, cr_arena *a
         v->path = cr_path_join(a, path, cr_arena_printf(a, "model.ckpt-%" PRId64, steps[i]));
         (void)!folder(v, pool, a, diag);
     }
+    if (kind == FOLDER_MODEL_DIR) (void)!cr_ckpt_results_check(path, CR_SEV_ERROR, diag);
     return diag->n_errors == before ? CR_OK : cr_diag_code(diag);
 }
 

@@ -35,6 +35,34 @@ run crank train tiny.yaml --model_dir broken --continue_train
 ends 0
 has_err "...broken/$(basename "$ckpt")/$(basename "$file"): 10 bytes, ...damaged..."
 same_weights model broken
+# one byte is enough, in whichever file: training takes the one before it, and the other commands too
+for f in "$ckpt"/*; do
+    case $(basename "$f") in train_log.jsonl) continue ;; esac
+    rm -rf broken
+    cp -r model broken
+    bad=broken/$(basename "$ckpt")/$(basename "$f")
+    flip "$bad" $(($(wc -c <"$f") / 2))
+    run crank train tiny.yaml --model_dir broken --continue_train
+    ends 0
+    has_err "...$bad: ...damaged; passing over $(basename "$ckpt")"
+    same_weights model broken
+    rm -rf broken
+    cp -r model broken
+    flip "$bad" $(($(wc -c <"$f") / 2))
+    run crank eval tiny.yaml --model_dir broken
+    ends 0
+    case $bad in
+    *optimizer-*) no_err "...damaged..." ;; # evaluation does not read it
+    *) has_err "...$bad: ...damaged; passing over $(basename "$ckpt")" ;;
+    esac
+    # one that cannot be read may be whole: nothing goes on with older weights
+    rm "$bad"
+    ln -s "$(basename "$bad")" "$bad" # leads to itself
+    run crank train tiny.yaml --model_dir broken --continue_train
+    ends 1
+    has_err "$bad: cannot ...Too many levels of symbolic links; or move $(basename "$ckpt") away, to use an older checkpoint"
+    is_gone broken/train.lock
+done
 # only its optimizer state is damaged: what needs none goes on, training takes the one before it
 cp -r model half
 opt=$(basename "$(ls "$ckpt"/optimizer-*.safetensors)")

@@ -24,6 +24,15 @@ run crank export tiny.yaml $best --export_dir g --set export_config.best_exporte
 ends 2
 has_err "...no metric 'gauc'; set export_config.best_exporter_metric to one of: auc, binary_cross_entropy"
 is_gone g
+# a digit that changed in the result file would choose another checkpoint: the checkpoints know their metrics too
+sed -i "s/\(\"global_step\": 59, \"auc\": 0\)\../\1.1/" model/train_eval_result_v2.txt
+run crank check model
+ends 1
+has_err "model/train_eval_result_v2.txt: says auc 0.1... for step 59, but model.ckpt-59 says 0...; correct the file"
+# shellcheck disable=SC2086
+run crank export tiny.yaml $best --export_dir h
+ends 0
+has_err "...model/train_eval_result_v2.txt: says auc 0.1... for step 59, but model.ckpt-59 says ..."
 
 # a smaller loss is better, without being told; what the run prints, what it keeps and what export takes agree
 loss='--set export_config.exporter_type=best --set export_config.best_exporter_metric=binary_cross_entropy --set train_config.keep_checkpoint_max=1'

@@ -33,15 +33,12 @@ tiny_rows eval.csv 200000 5
 may_be_killed=yes
 rm -rf out
 mkdir out
-crank predict --pipeline_config_path model/pipeline.config --predict_input_path eval.csv --predict_output_path out --quiet &
-pid=$!
-tries=0
-until ls out | grep -q tmp- || [ $tries -ge 500 ]; do
-    tries=$((tries + 1))
-    sleep 0.01
+for point in write:2 torn:3 sync:1 rename:1; do
+    run env CRANK_TEST_KILL=$point crank predict --pipeline_config_path model/pipeline.config --predict_input_path eval.csv --predict_output_path out --quiet
+    ends 137
+    ls out | grep -q '^part-0.csv.tmp-' || fail "nothing was written before the kill"
+    is_gone out/part-0.csv
 done
-kill -9 $pid 2>/dev/null || true
-wait $pid 2>/dev/null || true
 predict --quiet
 ends 0
 [ "$(ls out)" = "_feature_counts.json

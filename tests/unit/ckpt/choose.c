@@ -54,15 +54,15 @@ TEST(names) {
     CHECK_INT(n, 3);
     CHECK(n == 3 && steps[0] == 0 && steps[1] == 9 && steps[2] == 10);
     char *path;
-    CHECK_INT(cr_ckpt_latest(&arena, dir, CR_NEED_ALL, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_latest(&arena, dir, CR_NEED_ALL, NULL, &path, &step, &err), CR_OK);
     CHECK_INT(step, 10);
-    CHECK_INT(cr_ckpt_resolve(&arena, dir, CR_NEED_ALL, &path, &err), CR_OK);
+    CHECK_INT(cr_ckpt_resolve(&arena, dir, CR_NEED_ALL, NULL, &path, &err), CR_OK);
     CHECK_STR(path, cr_path_join(&arena, dir, "model.ckpt-10"));
     char *with_slash = cr_arena_printf(&arena, "%s/model.ckpt-9//", dir);
-    CHECK_INT(cr_ckpt_resolve(&arena, with_slash, CR_NEED_ALL, &path, &err), CR_OK);
+    CHECK_INT(cr_ckpt_resolve(&arena, with_slash, CR_NEED_ALL, NULL, &path, &err), CR_OK);
     CHECK_STR(path, cr_path_join(&arena, dir, "model.ckpt-9"));
-    CHECK_INT(cr_ckpt_resolve(&arena, new_dir(), CR_NEED_ALL, &path, &err), CR_ERUN);
-    CHECK_INT(cr_ckpt_resolve(&arena, "/nonexistent", CR_NEED_ALL, &path, &err), CR_EIO);
+    CHECK_INT(cr_ckpt_resolve(&arena, new_dir(), CR_NEED_ALL, NULL, &path, &err), CR_ERUN);
+    CHECK_INT(cr_ckpt_resolve(&arena, "/nonexistent", CR_NEED_ALL, NULL, &path, &err), CR_EIO);
 }
 
 TEST(best) {
@@ -70,12 +70,12 @@ TEST(best) {
     cr_err err;
     char *path;
     int64_t step;
-    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, NULL, &path, &step, &err), CR_OK);
     CHECK(path == NULL);
     for (int i = 1; i <= 4; i++)
         save(dir, i * 10);
     /* no result file: the newest */
-    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, NULL, &path, &step, &err), CR_OK);
     CHECK_INT(step, 40);
     CHECK_INT(cr_ckpt_best_step(dir, "auc", true, &step, &err), CR_OK);
     CHECK_INT(step, -1);
@@ -85,25 +85,29 @@ TEST(best) {
                  "{\"global_step\": 40, \"auc\": null, \"loss\": 0.6}\n"
                  "{\"global_step\": 50, \"au"); /* cut by a crash */
     cr_log_set_level(CR_LOG_ERROR);
-    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, NULL, &path, &step, &err), CR_OK);
     CHECK_INT(step, 20); /* the first of equals */
     CHECK_STR(path, cr_path_join(&arena, dir, "model.ckpt-20"));
-    CHECK_INT(cr_ckpt_best(&arena, dir, "loss", false, CR_NEED_ALL, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_best(&arena, dir, "loss", false, CR_NEED_ALL, NULL, &path, &step, &err),
+              CR_OK);
     CHECK_INT(step, 30);
-    CHECK_INT(cr_ckpt_best(&arena, dir, "gauc", true, CR_NEED_ALL, &path, &step, &err), CR_ECONF);
+    CHECK_INT(cr_ckpt_best(&arena, dir, "gauc", true, CR_NEED_ALL, NULL, &path, &step, &err),
+              CR_ECONF);
     CHECK(strstr(err.msg, "auc, loss") != NULL);
-    CHECK_INT(cr_ckpt_best(&arena, dir, NULL, true, CR_NEED_ALL, &path, &step, &err), CR_ECONF);
+    CHECK_INT(cr_ckpt_best(&arena, dir, NULL, true, CR_NEED_ALL, NULL, &path, &step, &err),
+              CR_ECONF);
     CHECK(strstr(err.msg, "several metrics") != NULL);
     CHECK_INT(cr_rmtree(cr_path_join(&arena, dir, "model.ckpt-20"), &err), CR_OK);
     /* an evaluation between checkpoints, or a deleted one: the best of those that are there */
-    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, NULL, &path, &step, &err), CR_OK);
     CHECK_INT(step, 30);
     CHECK_INT(cr_ckpt_best_step(dir, "auc", true, &step, &err), CR_OK);
     CHECK_INT(step, 30);
     results(dir, "{\"global_step\": 20, \"auc\": 0.75}\n");
     CHECK_INT(cr_ckpt_best_step(dir, "auc", true, &step, &err), CR_OK);
     CHECK_INT(step, -1);
-    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, &path, &step, &err), CR_ERUN);
+    CHECK_INT(cr_ckpt_best(&arena, dir, "auc", true, CR_NEED_ALL, NULL, &path, &step, &err),
+              CR_ERUN);
     CHECK(strstr(err.msg, "none of the 1 evaluated steps") != NULL);
     /* a step that was evaluated again: the last line counts, and the runner-up is not forgotten */
     cr_ckpt_eval any, saved;
@@ -130,7 +134,7 @@ TEST(best) {
     CHECK_INT(step, 40);
     cr_log_set_level(CR_LOG_INFO);
     results(dir, "{\"auc\": 0.7, \"global_step\": 10}\n");
-    CHECK_INT(cr_ckpt_best(&arena, dir, NULL, true, CR_NEED_ALL, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_best(&arena, dir, NULL, true, CR_NEED_ALL, NULL, &path, &step, &err), CR_OK);
     CHECK_INT(step, 10);
 }
 
@@ -203,8 +207,52 @@ TEST(outdir) {
     CHECK_INT(cr_outdir_open(&d, "", &err), CR_EUSAGE);
 }
 
+static void results_are(const char *dir, const char *want) {
+    cr_buf text;
+    cr_buf_init(&text);
+    const char *path = cr_path_join(&arena, dir, "train_eval_result_v2.txt");
+    if (*want) {
+        CHECK_INT(cr_file_read(path, 0, &text, NULL), CR_OK);
+        CHECK_STR(text.data, want);
+    } else {
+        CHECK(!cr_path_exists(path));
+    }
+    cr_buf_clear(&text);
+}
+
+/* half a line, lines of steps that are trained again, two lines of a step, lines out of order */
+TEST(results_cut) {
+    char *dir = new_dir();
+    const char *path = cr_path_join(&arena, dir, "train_eval_result_v2.txt");
+    static const char text[] = "{\"global_step\": 20, \"auc\": 0.5}\n"
+                               "{\"global_step\": 10, \"auc\": 0.1}\n"
+                               "{\"global_step\": 10, \"auc\": null}\n"
+                               "{\"global_step\": 30, \"auc\": 0.7}\n"
+                               "{\"global_st";
+    cr_ckpt_metric *v;
+    int n;
+    bool any;
+    cr_log_set_level(CR_LOG_ERROR);
+    CHECK_INT(cr_ckpt_results_cut(dir, 9, NULL), CR_OK); /* no file */
+    CHECK_INT(cr_file_write(path, text, strlen(text), NULL), CR_OK);
+    CHECK_INT(cr_ckpt_results_find(&arena, dir, 10, &v, &n, &any, NULL), CR_OK);
+    CHECK(any && n == 1 && isnan(v[0].value));
+    CHECK_INT(cr_ckpt_results_find(&arena, dir, 11, &v, &n, &any, NULL), CR_OK);
+    CHECK(any && n == -1);
+    CHECK_INT(cr_ckpt_results_cut(dir, 20, NULL), CR_OK);
+    static const char cut[] = "{\"global_step\": 10, \"auc\": null}\n"
+                              "{\"global_step\": 20, \"auc\": 0.5}\n";
+    results_are(dir, cut);
+    CHECK_INT(cr_ckpt_results_cut(dir, 25, NULL), CR_OK);
+    results_are(dir, cut);
+    CHECK_INT(cr_ckpt_results_cut(dir, -1, NULL), CR_OK);
+    results_are(dir, "");
+    cr_log_set_level(CR_LOG_INFO);
+}
+
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(names), CASE(best), CASE(prune), CASE(outdir)};
+    static const t_case cases[] = {CASE(names), CASE(best), CASE(results_cut), CASE(prune),
+                                   CASE(outdir)};
     if (!mkdtemp(root)) return 1;
     cr_arena_init(&arena, 0);
     int rc = t_run(cases, sizeof cases / sizeof *cases, argc, argv);

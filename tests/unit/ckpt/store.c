@@ -121,7 +121,7 @@ static void round_trip_with(int64_t shard, int min_files) {
     model_init(&b, 2);
     cr_err err;
     CHECK_INT(save(dir, 7, &a, shard, &err), CR_OK);
-    CHECK_INT(cr_ckpt_check(ckpt_path(dir, 7), CR_NEED_ALL, &err), CR_OK);
+    CHECK_INT(cr_ckpt_check(ckpt_path(dir, 7), CR_NEED_ALL, NULL, &err), CR_OK);
     char **names;
     size_t n;
     CHECK_INT(cr_list_dir(&arena, dir, &names, &n, &err), CR_OK);
@@ -187,7 +187,7 @@ TEST(without_index) {
     CHECK_INT(load(q, &b), CR_OK);
     CHECK(model_equal(&a, &b));
     char *found;
-    CHECK_INT(cr_ckpt_resolve(&arena, q, CR_NEED_ALL, &found, &err), CR_OK);
+    CHECK_INT(cr_ckpt_resolve(&arena, q, CR_NEED_ALL, NULL, &found, &err), CR_OK);
     CHECK_STR(found, q);
     /* a lost shard of a split table is seen */
     char **names;
@@ -306,19 +306,19 @@ TEST(damage) {
     }
     char *path;
     int64_t step;
-    CHECK_INT(cr_ckpt_latest(&arena, dir, CR_NEED_ALL, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_latest(&arena, dir, CR_NEED_ALL, NULL, &path, &step, &err), CR_OK);
     CHECK_INT(step, 500);
     /* missing shard, cut shard, no index, no state: passed over one after the other */
     CHECK(unlink(cr_path_join(&arena, ckpt_path(dir, 500),
                               "optimizer-00001-of-00001.safetensors")) == 0);
-    CHECK_INT(cr_ckpt_check(ckpt_path(dir, 500), CR_NEED_ALL, &err), CR_ERUN);
+    CHECK_INT(cr_ckpt_check(ckpt_path(dir, 500), CR_NEED_ALL, NULL, &err), CR_ERUN);
     CHECK(strstr(err.msg, "the file is missing") != NULL);
     CHECK(truncate(cr_path_join(&arena, ckpt_path(dir, 400), "model-00001-of-00001.safetensors"),
                    100) == 0);
     CHECK(unlink(cr_path_join(&arena, ckpt_path(dir, 300), "index.json")) == 0);
     CHECK(truncate(cr_path_join(&arena, ckpt_path(dir, 200), "state.json"), 20) == 0);
     cr_log_set_level(CR_LOG_ERROR);
-    CHECK_INT(cr_ckpt_latest(&arena, dir, CR_NEED_ALL, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_latest(&arena, dir, CR_NEED_ALL, NULL, &path, &step, &err), CR_OK);
     CHECK_INT(step, 100);
     CHECK_STR(path, ckpt_path(dir, 100));
     cr_ckpt *c;
@@ -327,18 +327,20 @@ TEST(damage) {
     CHECK_INT(cr_ckpt_open(&c, ckpt_path(dir, 200), &err), CR_ERUN);
     /* one flipped bit: same size, wrong checksum; nothing is loaded */
     flip_byte(cr_path_join(&arena, ckpt_path(dir, 100), "model-00001-of-00001.safetensors"), -3);
-    CHECK_INT(cr_ckpt_check(ckpt_path(dir, 100), CR_NEED_ALL, &err), CR_OK);
+    CHECK_INT(cr_ckpt_check(ckpt_path(dir, 100), CR_NEED_LIST, NULL, &err), CR_OK);
+    CHECK_INT(cr_ckpt_check(ckpt_path(dir, 100), CR_NEED_ALL, NULL, &err), CR_ERUN);
     model_init(&a, 9);
     model_init(&b, 9);
     CHECK_INT(load(ckpt_path(dir, 100), &b), CR_ERUN);
     CHECK(model_equal(&a, &b));
     /* all damaged is an error, none at all is not */
     CHECK(unlink(cr_path_join(&arena, ckpt_path(dir, 100), "index.json")) == 0);
-    CHECK_INT(cr_ckpt_latest(&arena, dir, CR_NEED_ALL, &path, &step, &err), CR_ERUN);
+    CHECK_INT(cr_ckpt_latest(&arena, dir, CR_NEED_ALL, NULL, &path, &step, &err), CR_ERUN);
     cr_log_set_level(CR_LOG_INFO);
-    CHECK_INT(cr_ckpt_latest(&arena, new_dir(), CR_NEED_ALL, &path, &step, &err), CR_OK);
+    CHECK_INT(cr_ckpt_latest(&arena, new_dir(), CR_NEED_ALL, NULL, &path, &step, &err), CR_OK);
     CHECK(path == NULL && step == -1);
-    CHECK_INT(cr_ckpt_latest(&arena, "/nonexistent/model_dir", CR_NEED_ALL, &path, &step, &err),
+    CHECK_INT(cr_ckpt_latest(&arena, "/nonexistent/model_dir", CR_NEED_ALL, NULL, &path, &step,
+                             &err),
               CR_OK);
     CHECK(path == NULL);
     CHECK_INT(cr_ckpt_open(&c, new_dir(), &err), CR_ERUN);
@@ -449,11 +451,12 @@ TEST(kill_during_save) {
         CHECK_INT(cr_list_dir(&arena, dir, &names, &n, NULL), CR_OK);
         for (size_t i = 0; i < n; i++) {
             CHECK(strncmp(names[i], "model.ckpt-", 11) == 0);
-            CHECK_INT(cr_ckpt_check(cr_path_join(&arena, dir, names[i]), CR_NEED_ALL, &err), CR_OK);
+            CHECK_INT(cr_ckpt_check(cr_path_join(&arena, dir, names[i]), CR_NEED_ALL, NULL, &err),
+                      CR_OK);
         }
         char *path;
         int64_t step;
-        CHECK_INT(cr_ckpt_latest(&arena, dir, CR_NEED_ALL, &path, &step, &err), CR_OK);
+        CHECK_INT(cr_ckpt_latest(&arena, dir, CR_NEED_ALL, NULL, &path, &step, &err), CR_OK);
         CHECK(step >= newest); /* never goes back */
         newest = step;
         CHECK(path != NULL);
@@ -494,7 +497,7 @@ TEST(sweep) {
     /* with the lock no other process is at work, whoever has that number now */
     CHECK_INT(cr_ckpt_sweep(dir, true, &err), CR_OK);
     CHECK(!cr_path_exists(alive) && cr_path_exists(other));
-    CHECK_INT(cr_ckpt_check(ckpt_path(dir, 4), CR_NEED_ALL, &err), CR_OK);
+    CHECK_INT(cr_ckpt_check(ckpt_path(dir, 4), CR_NEED_ALL, NULL, &err), CR_OK);
     CHECK_INT(cr_ckpt_sweep("/nonexistent/dir", false, &err), CR_OK);
     cr_log_set_level(CR_LOG_INFO);
 }

@@ -1,0 +1,66 @@
+/*
+ * kill_point.c - see kill_point.h. Points are passed by the main thread, but for files that worker
+ * threads write, so the counter is atomic.
+ */
+#include "base/kill_point.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+static struct {
+    pthread_once_t once;
+    const char *point; /* NULL: none */
+    size_t len;
+    int64_t at;
+    int signal;
+    atomic_llong passed;
+} plan = {.once = PTHREAD_ONCE_INIT};
+
+static int signal_of(const char *name) {
+    static const struct {
+        const char *name;
+        int signal;
+    } known[] = {{"KILL", SIGKILL}, {"TERM", SIGTERM}, {"INT", SIGINT},
+                 {"HUP", SIGHUP},   {"STOP", SIGSTOP}, {"USR1", SIGUSR1}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, name) == 0) return known[i].signal;
+    return SIGKILL;
+}
+
+static void read_plan(void) {
+    const char *s = getenv("CRANK_TEST_KILL"), *n = s ? strchr(s, ':') : NULL;
+    if (!n) return;
+    const char *end = strchr(n + 1, ':');
+    size_t len = end ? (size_t)(end - n - 1) : strlen(n + 1);
+    if (!cr_parse_i64(n + 1, len, &plan.at)) return;
+    plan.signal = end ? signal_of(end + 1) : SIGKILL;
+    plan.len = (size_t)(n - s);
+    plan.point = s;
+}
+
+static bool is_due(const char *name) {
+    pthread_once(&plan.once, read_plan);
+    if (!plan.point) return false;
+    bool any = plan.len == 3 && strncmp(plan.point, "any", 3) == 0;
+    if (!any && (strlen(name) != plan.len || strncmp(name, plan.point, plan.len) != 0))
+        return false;
+    return atomic_fetch_add(&plan.passed, 1) + 1 == plan.at;
+}
+
+void cr_kill_point(const char *name) {
+    if (is_due(name)) raise(plan.signal);
+}
+
+size_t cr_kill_torn(int fd, const void *data, size_t n) {
+    if (n < 2 || !is_due("torn")) return 0;
+    ssize_t k = write(fd, data, n / 2);
+    raise(plan.signal);
+    return k > 0 ? (size_t)k : 0;
+}

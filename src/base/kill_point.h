@@ -1,0 +1,23 @@
+/*
+ * kill_point.h - a test's way to end or signal the process at an exact place.
+ *
+ * CRANK_TEST_KILL=POINT:N makes the N-th pass of the named point (from 1) kill the process with
+ * SIGKILL; POINT:N:TERM (INT, HUP, USR1 ...) sends it that signal instead and goes on. The point
+ * `any` stands for all of them, so a test that counts N up kills at every place one after the
+ * other. Without the variable a point costs one comparison.
+ *
+ * Points: write (before bytes are written), torn (after half of them), sync, rename, renamed
+ * (after it), mkdir, remove, lock, step (before a training step), evaluate (before an evaluation),
+ * evaluated (after it, before it is recorded).
+ */
+#ifndef CR_BASE_KILL_POINT_H
+#define CR_BASE_KILL_POINT_H
+
+#include <stddef.h>
+
+void cr_kill_point(const char *name);
+/* cr_kill_torn is the point `torn` of a caller that is about to write n bytes: it writes half of
+ * them first. Returns how many it wrote: 0 unless the signal did not end the process. */
+size_t cr_kill_torn(int fd, const void *data, size_t n);
+
+#endif
