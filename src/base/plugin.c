@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/guard.h"
 #include "base/sha256.h"
 
 #define MOST_BYTES ((size_t)1 << 30)
@@ -92,7 +93,13 @@ cr_code cr_plugin_open(const char *path, const char *symbol, int abi, const char
                        path, strerror(errno));
     CR_TRY(may_load(path, file, err));
     /* RTLD_NOW: a symbol that is missing is told here, not in the middle of a run */
+    cr_guard_crashes();
+    char what[256];
+    snprintf(what, sizeof(what), "library '%.200s'", path);
+    cr_guard g = {.what = what, .function = "its constructors"};
+    cr_guard_enter(&g);
     void *lib = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    cr_guard_leave(&g);
     if (!lib)
         return cr_fail(err, CR_ECONF,
                        "library '%s' does not load: %s; build it with `cc -shared -fPIC` for this "

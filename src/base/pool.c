@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/guard.h"
 #include "base/mem.h"
 
 #define OPEN        ((uint64_t)1)
@@ -160,6 +161,7 @@ cr_code cr_pool_new(cr_pool **out, int n_threads, cr_err *err) {
     /* signals are for the main thread */
     sigset_t all, before;
     sigfillset(&all);
+    cr_guard_signals(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int e = 0;
     for (int i = 1; i < n_threads && e == 0; i++) {

@@ -16,6 +16,7 @@
 
 #include "base/cpu.h"
 #include "base/file.h"
+#include "base/guard.h"
 #include "base/log.h"
 #include "base/plugin.h"
 #include "base/scheme.h"
@@ -55,6 +56,7 @@ static void on_signal(int sig) {
         return;
     }
     cr_stop_requested = 1;
+    cr_guard_stop();
 }
 
 static void watch_signals(const cr_cmd *cmd) {

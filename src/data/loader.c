@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/guard.h"
 #include "base/rng.h"
 #include "data/loader_int.h"
 #include "data/shuffle.h"
@@ -412,6 +413,7 @@ static cr_code start_threads(cr_loader *l, cr_err *err) {
     /* signals are the main thread's */
     sigset_t all, old;
     sigfillset(&all);
+    cr_guard_signals(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int e = 0;
     for (int i = 0; i < l->o.n_threads && e == 0; i++) {

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "base/file.h"
+#include "base/guard.h"
 #include "base/plugin.h"
 #include "feat/calc_int.h"
 #include "feat/limits.h"
@@ -56,6 +57,7 @@ typedef struct custom_self {
     const crank_operator *what;
     void *instance;
     bool one_by_one;
+    const char *from, *of; /* the library, and the operator with its feature, for messages */
     pthread_mutex_t lock;
 } custom_self;
 
@@ -301,8 +303,18 @@ static cr_code all_rows(cr_calc_run *run, cr_err *err) {
     crank_batch batch = {run->chunk->n_rows, s->op.n_in, in};
     crank_output out = {run, s->what, bad, err, CR_OK};
     char why[256] = "";
+    cr_guard g = {.what = s->from,
+                  .function = "run",
+                  .of = s->of,
+                  .path = run->chunk->path,
+                  .row = &run->out->row,
+                  .lines = run->chunk->lines,
+                  .first_row = run->chunk->first_row,
+                  .n_rows = run->chunk->n_rows};
     if (s->one_by_one) pthread_mutex_lock(&s->lock);
+    cr_guard_enter(&g);
     int failed = s->what->run(s->instance, &batch, &out, why, sizeof(why));
+    cr_guard_leave(&g);
     if (s->one_by_one) pthread_mutex_unlock(&s->lock);
     why[sizeof(why) - 1] = 0;
     if (out.code != CR_OK) return out.code;
@@ -405,7 +417,10 @@ static const char *wrong_op(const crank_operator *o) {
 
 static void forget(void *self) {
     custom_self *s = self;
+    cr_guard g = {.what = s->from, .function = "close", .of = s->of};
+    cr_guard_enter(&g);
     if (s->what->close) s->what->close(s->instance);
+    cr_guard_leave(&g);
     pthread_mutex_destroy(&s->lock);
 }
 
@@ -443,7 +458,10 @@ static bool open_op(custom_self *s, cr_feature *f, const custom_conf *c, const c
     size_t n_params = map && map->kind == CR_NODE_MAP ? map->n : 0;
     *p = (struct crank_params){c, &s->op, CR_NEW_N(arena, bool, n_params + 1)};
     char why[256] = "";
+    cr_guard g = {.what = s->from, .function = "open", .of = s->of};
+    cr_guard_enter(&g);
     s->instance = s->what->open(&host, p, why, sizeof(why));
+    cr_guard_leave(&g);
     why[sizeof(why) - 1] = 0;
     if (!s->instance) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "operator_params"),
@@ -495,6 +513,12 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     f->spread = f->seq != NULL;
     if (!s->op.encoded) {
         s->what = find_op(f, c, data, arena, diag);
+        if (s->what) {
+            s->from = is_built_in(c->operator_lib_file)
+                          ? "crank itself"
+                          : cr_arena_printf(arena, "library '%s'", c->operator_lib_file);
+            s->of = cr_arena_printf(arena, "operator '%s' for feature '%s'", s->what->name, f->name);
+        }
         if (s->what && !open_op(s, f, c, data, arena, diag)) s->what = NULL;
         if (!s->what) { /* told; the rest would only repeat it */
             f->value_dim = 1;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "base/guard.h"
 #include "feat/calc_int.h"
 #include "feat/limits.h"
 #include "feat/text_norm.h"
@@ -201,13 +202,23 @@ static cr_code all_rows(cr_calc_run *run, cr_err *err) {
     cr_buf clean;
     cr_buf_init(&clean);
     cr_code code = CR_OK;
+    cr_guard g = {.what = "the tokenizer",
+                  .function = "the text",
+                  .of = run->f->name,
+                  .path = run->chunk->path,
+                  .row = &run->out->row,
+                  .lines = run->chunk->lines,
+                  .first_row = run->chunk->first_row,
+                  .n_rows = run->chunk->n_rows};
     for (int64_t r = 0; r < run->chunk->n_rows && code == CR_OK; r++) {
         run->out->row = r;
         cr_toks_row(&texts, run->in[0], r, CR_WHOLE_TEXT, false, run->arena);
         ids.n = 0;
         bool fine = true;
+        cr_guard_enter(&g); /* per row: rows that take their time are no endless loop */
         for (int64_t i = 0; fine && i < texts.n; i++)
             fine = tokens_of(s, tok, &clean, texts.v[i].p, texts.v[i].n, &ids);
+        cr_guard_leave(&g);
         const cr_tok_ids *made = &ids;
         if (texts.n == 0) {
             made = &s->def;

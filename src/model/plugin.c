@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/guard.h"
 #include "base/map.h"
 #include "base/plugin.h"
 #include "conf/tree.h"
@@ -499,7 +500,13 @@ static bool run_build(crank_build *b, const cr_plugin_conf *c) {
     b->params = cr_conf_bind_own(&b->b->m->arena, b->msg, "params", c->params ? c->params : &empty,
                                  b->b->diag);
     if (b->b->diag->n_errors != b->before) return false;
+    cr_arena *arena = &b->b->m->arena;
+    cr_guard g = {.what = cr_arena_printf(arena, "library '%s'", c->library),
+                  .function = "build",
+                  .of = cr_arena_printf(arena, "type '%s'", b->type->name)};
+    cr_guard_enter(&g);
     int code = b->type->build(b, &api);
+    cr_guard_leave(&g);
     if (b->b->diag->n_errors != b->before) return false;
     if (code != 0)
         wrong(b, "build failed with %d and said nothing; call fail with the reason", code);

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/guard.h"
 #include "graph/gradcheck.h"
 #include "op/op.h"
 
@@ -65,7 +66,11 @@ static void custom_forward(const cr_node *n, cr_tile *t) {
     call k;
     set_values(&k, n, t);
     if (k.c.n_rows == 0) return;
+    cr_guard g = {
+        .what = a->what, .function = "forward", .first_row = t->row0, .n_rows = k.c.n_rows};
+    cr_guard_enter(&g);
     int code = a->spec.op->forward(&k.c);
+    cr_guard_leave(&g);
     if (code == 0) return;
     note(a, code, false);
     for (int64_t r = 0; r < k.c.n_rows; r++) /* the rest of this run works on something */
@@ -96,7 +101,11 @@ static void custom_backward(const cr_node *n, cr_tile *t) {
     k.c.in_grad = k.grad;
     k.c.weight_grad = k.grad + a->spec.n_in;
     if (k.c.n_rows == 0 || !a->spec.op->backward) return;
+    cr_guard g = {
+        .what = a->what, .function = "backward", .first_row = t->row0, .n_rows = k.c.n_rows};
+    cr_guard_enter(&g);
     int code = a->spec.op->backward(&k.c);
+    cr_guard_leave(&g);
     if (code != 0) note(a, code, true);
 }
 
