@@ -658,6 +658,8 @@ static void missing(binder *b, const cr_conf_base *self, const char *name, uint6
         const cr_field *f = &msg->fields[i];
         if ((given | self->refused) >> i & 1 || !is_required(f)) continue;
         if (f->type == CR_T_ONEOF) {
+            if (cr_conf_made(f))
+                continue; /* cr_conf_fill has one, unless the choice was misspelled */
             const cr_oneof *o = f->ref;
             cr_buf names;
             cr_buf_init(&names);

@@ -19,6 +19,20 @@ CR_CHECKED cr_code cr_conf_edit_json(cr_conf_doc *doc, const cr_msg *root, const
 /* cr_conf_put sets one plain path ("train_input_path") to a string: command line path overrides. */
 void cr_conf_put(cr_conf_doc *doc, const char *key, const char *value, const char *origin);
 
+/* cr_conf_fill puts what is not given and has a default in the tables, whole messages and choices,
+ * into the tree. each (may be NULL) is then called for every message that there is, inner ones
+ * first, to look at it with cr_fill_find (the last value of a key; NULL: none, or an empty list)
+ * and to put more with cr_fill_put ("key: value", YAML). */
+typedef struct cr_fill {
+    cr_conf_doc *doc;
+    const cr_msg *msg;
+    cr_conf_node **maps; /* n of them: protobuf text may give a message in parts */
+    int n;
+} cr_fill;
+void cr_conf_fill(cr_conf_doc *doc, const cr_msg *root, void (*each)(const cr_fill *f));
+const cr_conf_node *cr_fill_find(const cr_fill *f, const char *key);
+void cr_fill_put(const cr_fill *f, const char *text);
+
 /* cr_conf_print writes what is set, in table order, as YAML or protobuf text; both read back. */
 void cr_conf_print(cr_buf *out, const cr_msg *root, const cr_conf_node *node, cr_syntax syntax);
 

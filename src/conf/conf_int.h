@@ -28,6 +28,11 @@ cr_conf_node *cr_conf_copy(cr_conf_doc *doc, const cr_conf_node *n, int depth, s
  * there is none; *member is the oneof member, NULL for a plain field. */
 int cr_conf_index(const cr_msg *msg, const cr_conf_node *map, const char *key,
                   const cr_oneof_member **member);
+/* cr_conf_made: what cr_conf_fill puts where a MSG or a ONEOF is not given; NULL: nothing */
+static inline const char *cr_conf_made(const cr_field *f) {
+    bool can = (f->type == CR_T_MSG || f->type == CR_T_ONEOF) && f->offset != CR_NO_STORE;
+    return can && !(f->flags & (CR_F_LATER | CR_F_IDLE)) ? f->str : NULL;
+}
 /* cr_conf_next_key: candidate i of all keys of a message, for cr_nearest (ctx is the cr_msg). */
 const char *cr_conf_next_key(const void *ctx, size_t i);
 

@@ -70,8 +70,10 @@ typedef struct cr_field {
     unsigned flags;
     uint32_t offset; /* in the struct; CR_NO_STORE: only checked (messages of later capabilities) */
     double num;      /* default of BOOL, INT, UINT64, FLOAT, ENUM */
-    const char *str; /* default of STR ("" when NULL); of a MSG that is not in this version, or
-                        idle, what to do instead (NULL: remove it) */
+    /* default of STR ("" when NULL). Of a stored MSG or ONEOF what cr_conf_fill puts where none is
+     * given: "{}", an empty message, or a member in YAML; NULL: nothing. Of a MSG that is not in
+     * this version, or idle, what to do instead; NULL: remove it */
+    const char *str;
     double min, max; /* inclusive; of the number, or of the item count for repeated MSG */
     const void *ref;
     const char *help; /* one line, no full stop */
@@ -149,11 +151,14 @@ typedef struct cr_choice {
 #define CR_STR(S, f, def, fl, help) CR_ROW_(S, f, CR_T_STR, fl, 0, def, 0, 0, NULL, help)
 #define CR_ENUM(S, f, values, def, fl, help)                                                       \
     CR_ROW_(S, f, CR_T_ENUM, fl, def, NULL, 0, 0, values, help)
-#define CR_MSG(S, f, msg, fl, help)     CR_ROW_(S, f, CR_T_MSG, fl, 0, NULL, 0, 0, msg, help)
-#define CR_ONEOF(S, f, oneof, fl, help) CR_ROW_(S, f, CR_T_ONEOF, fl, 0, NULL, 0, 0, oneof, help)
-#define CR_MAP_INT(S, f, fl, help)      CR_ROW_(S, f, CR_T_MAP_INT, fl, 0, NULL, 0, 0, NULL, help)
-#define CR_MAP_FLOAT(S, f, fl, help)    CR_ROW_(S, f, CR_T_MAP_FLOAT, fl, 0, NULL, 0, 0, NULL, help)
-#define CR_TREE(S, f, fl, help)         CR_ROW_(S, f, CR_T_TREE, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_MSG(S, f, msg, fl, help)      CR_ROW_(S, f, CR_T_MSG, fl, 0, NULL, 0, 0, msg, help)
+#define CR_ONEOF(S, f, oneof, fl, help)  CR_ROW_(S, f, CR_T_ONEOF, fl, 0, NULL, 0, 0, oneof, help)
+#define CR_MSG_MADE(S, f, msg, fl, help) CR_ROW_(S, f, CR_T_MSG, fl, 0, "{}", 0, 0, msg, help)
+#define CR_ONEOF_DEF(S, f, oneof, fl, def, help)                                                   \
+    CR_ROW_(S, f, CR_T_ONEOF, fl, 0, def, 0, 0, oneof, help)
+#define CR_MAP_INT(S, f, fl, help)   CR_ROW_(S, f, CR_T_MAP_INT, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_MAP_FLOAT(S, f, fl, help) CR_ROW_(S, f, CR_T_MAP_FLOAT, fl, 0, NULL, 0, 0, NULL, help)
+#define CR_TREE(S, f, fl, help)      CR_ROW_(S, f, CR_T_TREE, fl, 0, NULL, 0, 0, NULL, help)
 /* another name of the row before it, which has type T and is called `of` */
 #define CR_ALIAS(name, T, fl, of)                                                                  \
     CR_K_(name, T, CR_F_ALIAS | (fl), 0, NULL, 0, 0, NULL, "another name of " of)

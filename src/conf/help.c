@@ -122,6 +122,11 @@ static bool default_text(cr_buf *out, const cr_field *f) {
             return true;
         }
         return false;
+    case CR_T_MSG:
+    case CR_T_ONEOF:
+        if (!cr_conf_made(f)) return false;
+        cr_buf_str(out, f->str);
+        return true;
     default: return false;
     }
 }
@@ -176,7 +181,8 @@ static void help_msg(cr_buf *out, const cr_msg *m, const char *key) {
             continue;
         }
         const cr_oneof *o = f->ref;
-        cr_buf_printf(out, "  %s of these (%s):\n", o->required ? "one" : "at most one", o->name);
+        cr_buf_printf(out, "  %s of these (%s%s%s):\n", o->required ? "one" : "at most one",
+                      o->name, cr_conf_made(f) ? ", default " : "", cr_conf_made(f) ? f->str : "");
         int width = 24;
         for (const cr_oneof_member *x = o->members; x->key; x++)
             if ((int)strlen(x->key) > width) width = (int)strlen(x->key);
@@ -394,8 +400,10 @@ static void page_enum(cr_buf *out, const cr_field *f) {
 
 static void page_oneof(cr_buf *out, const cr_field *f) {
     const cr_oneof *o = f->ref;
-    cr_buf_printf(out, "\n%s of these keys (%s):\n\n| key | message | meaning |\n|---|---|---|\n",
-                  o->required ? "Exactly one" : "At most one", o->name);
+    cr_buf_printf(out, "\n%s of these keys (%s)", o->required ? "Exactly one" : "At most one",
+                  o->name);
+    if (cr_conf_made(f)) cr_buf_printf(out, ", `%s` where none is given", f->str);
+    cr_buf_str(out, ":\n\n| key | message | meaning |\n|---|---|---|\n");
     for (const cr_oneof_member *m = o->members; m->key; m++) {
         cr_buf_printf(out, "| `%s` | ", m->key);
         msg_ref(out, m->msg, true);

@@ -16,8 +16,14 @@
 #define HELP_WIDE_INIT "how the wide tables start, as a torch.nn.init call"
 #define HELP_TOWERS    "one tower per feature group"
 #define HELP_TASKS     "one tower per task"
-#define HELP_ATTN      "layers that score each step"
-#define HELP_WINDOWS   "steps of each window, from the start"
+#define HELP_LOSSES                                                                                \
+    "what training makes small; not given: binary_cross_entropy, with num_class above 1 "          \
+    "softmax_cross_entropy"
+#define HELP_METRICS                                                                               \
+    "what evaluation measures; not given: auc, with num_class above 2 accuracy, beside l2_loss "   \
+    "mean_squared_error"
+#define HELP_ATTN    "layers that score each step"
+#define HELP_WINDOWS "steps of each window, from the start"
 
 /* usable (config.c) */
 extern const cr_msg cr_multi_tower_msg, cr_deepfm_msg, cr_wide_and_deep_msg, cr_dlrm_msg;

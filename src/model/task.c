@@ -16,10 +16,10 @@
 #define TASK_ROWS(label_flags)                                                                     \
     CR_STR(cr_task_conf, tower_name, NULL, CR_F_REQUIRED, "name of the task"),                     \
         CR_STR(cr_task_conf, label_name, NULL, label_flags, "label column of the task"),           \
-        CR_MSG(cr_task_conf, metrics, &cr_metric_msg, CR_F_REPEATED, "what evaluation measures"),  \
+        CR_MSG(cr_task_conf, metrics, &cr_metric_msg, CR_F_REPEATED, HELP_METRICS),                \
         CR_MSG(cr_task_conf, train_metrics, &cr_train_metric_msg, CR_F_REPEATED,                   \
                "metrics shown while training"),                                                    \
-        CR_MSG(cr_task_conf, losses, &cr_loss_msg, CR_F_REPEATED, "what training makes small"),    \
+        CR_MSG(cr_task_conf, losses, &cr_loss_msg, CR_F_REPEATED, HELP_LOSSES),                    \
         CR_INT(cr_task_conf, num_class, 1, 1, 65536, 0, "outputs of the task"),                    \
         CR_MSG(cr_task_conf, mlp, &cr_mlp_msg, 0, "layers of the task"),                           \
         CR_FLOAT(cr_task_conf, weight, 1.0, 0, CR_INF, 0, "weight of the task's loss"),            \

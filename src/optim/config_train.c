@@ -198,8 +198,10 @@ static const cr_msg part_msg = {"PartOptimizer", "Another optimizer for some den
                                 false,           part_check};
 
 static const cr_field sparse_optim_fields[] = {
-    CR_ONEOF(cr_sparse_optim_conf, optimizer, &cr_sparse_optim_family, 0, "rule for table rows"),
-    CR_ONEOF(cr_sparse_optim_conf, learning_rate, &cr_sched_family, 0, "how the rate changes"),
+    CR_ONEOF_DEF(cr_sparse_optim_conf, optimizer, &cr_sparse_optim_family, 0,
+                 "adagrad_optimizer: {lr: 0.02}", "rule for table rows"),
+    CR_ONEOF_DEF(cr_sparse_optim_conf, learning_rate, &cr_sched_family, 0,
+                 "constant_learning_rate: {}", "how the rate changes"),
     CR_MSG(cr_sparse_optim_conf, part_optimizers, &sparse_part_msg, CR_F_REPEATED | CR_F_OURS,
            "other optimizers for tables found by name; the first that matches"),
     CR_END,
@@ -219,9 +221,10 @@ static const cr_msg ema_msg = {"EMAConfig", "A running average of dense paramete
                                ema_fields,  sizeof(cr_ema_conf),
                                false,       NULL};
 static const cr_field dense_optim_fields[] = {
-    CR_ONEOF(cr_dense_optim_conf, optimizer, &cr_dense_optim_family, 0,
-             "rule for everything but tables"),
-    CR_ONEOF(cr_dense_optim_conf, learning_rate, &cr_sched_family, 0, "how the rate changes"),
+    CR_ONEOF_DEF(cr_dense_optim_conf, optimizer, &cr_dense_optim_family, 0,
+                 "adam_optimizer: {lr: 0.001}", "rule for everything but tables"),
+    CR_ONEOF_DEF(cr_dense_optim_conf, learning_rate, &cr_sched_family, 0,
+                 "constant_learning_rate: {}", "how the rate changes"),
     CR_MSG(cr_dense_optim_conf, part_optimizers, &part_msg, CR_F_REPEATED,
            "other optimizers for parameters found by name; the first that matches"),
     CR_MSG(cr_dense_optim_conf, ema, &ema_msg, 0, "evaluate and export averaged parameters"),

@@ -348,9 +348,6 @@ static void check_metrics(const cr_root_conf *c, const task *t, const names *fea
 static void check_one_task(const cr_root_conf *c, const names *features, cr_diag *diag) {
     const cr_model_conf *m = c->model_config;
     task t = {m->num_class, &m->losses, &m->metrics, &m->train_metrics};
-    if (m->losses.n == 0 && absent(m, "losses") && m->model.m)
-        wrong(diag, cr_conf_at(m, "losses"),
-              "model_config has no losses; add for example losses { binary_cross_entropy {} }");
     check_losses(c, &t, features, diag);
     check_metrics(c, &t, features, diag);
     if (m->use_pareto_loss_weight)
@@ -476,10 +473,6 @@ static void check_towers(const cr_root_conf *c, const names *features, cr_diag *
                   diag);
         check_space(t, diag);
         check_relation(t, &towers, &all, diag);
-        if (t->losses.n == 0 && absent(t, "losses"))
-            wrong(diag, t->base.at,
-                  "task '%s' has no losses; add for example losses { binary_cross_entropy {} }",
-                  t->tower_name);
         task one = {t->num_class, &t->losses, &t->metrics, &t->train_metrics};
         check_losses(c, &one, features, diag);
         check_metrics(c, &one, features, diag);

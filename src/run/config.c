@@ -52,10 +52,10 @@ static const cr_msg delta_dump_msg = {
 /* ---- TrainConfig ---- */
 #define U32(f, def, flags, help) CR_INT(cr_train_conf, f, def, 0, CR_U32_MAX, flags, help)
 static const cr_field train_fields[] = {
-    CR_MSG(cr_train_conf, sparse_optimizer, &cr_sparse_optim_msg, CR_F_REQUIRED,
-           "how embedding tables are trained"),
-    CR_MSG(cr_train_conf, dense_optimizer, &cr_dense_optim_msg, CR_F_REQUIRED,
-           "how everything else is trained"),
+    CR_MSG_MADE(cr_train_conf, sparse_optimizer, &cr_sparse_optim_msg, 0,
+                "how embedding tables are trained"),
+    CR_MSG_MADE(cr_train_conf, dense_optimizer, &cr_dense_optim_msg, 0,
+                "how everything else is trained"),
     U32(num_steps, 0, 0, "steps of the run; or give num_epochs"),
     U32(num_epochs, 0, 0, "passes over the training data; or give num_steps"),
     U32(save_checkpoints_steps, 1000, 0, "steps between checkpoints; 0: only at the end"),

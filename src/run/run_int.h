@@ -62,6 +62,9 @@ CR_CHECKED cr_code cr_copy_assets(const cr_features *fs, const char *dir, cr_are
                                   cr_err *err);
 /* cr_config_of_dir: a model_dir or an export as config means the pipeline.config in it */
 void cr_config_of_dir(cr_config_opts *c, char path[1200]);
+/* cr_config_defaults puts what is not given and crank supplies into the tree: optimizers,
+ * schedules, losses and metrics (defaults.c) */
+void cr_config_defaults(cr_conf_doc *doc);
 /* cr_job_assets_from points all vocab_files of a loaded tree into dir (export.c) */
 void cr_job_assets_from(cr_config *cfg, const char *dir);
 /* libs.c: cr_libs_from names the libraries of a model's plug-ins as files in dir ("": without a

@@ -504,8 +504,6 @@ TEST(mistakes) {
     REFUSED(MODEL(ALL, "dbmtl: {task_towers: [{tower_name: ctr, " BCE "}]}"), ok,
             "task 'ctr' has no label_name", "name one");
     REFUSED(SIMPLE("{tower_name: ctr, " BCE "}"), ok, "label_name");
-    REFUSED(SIMPLE("{tower_name: ctr, label_name: clk}"), ok, "task 'ctr' has no losses",
-            "add for example");
     REFUSED(SIMPLE(CTR "," CTR), ok, "task tower 'ctr' is already defined", "another name");
     REFUSED(SIMPLE(TOWER("ctr", "clk", ", num_class: 3")), ok, "needs num_class 1", "it is 3");
     REFUSED(SIMPLE(TOWER("ctr", "clk", ", sample_weight_name: w")), ok, "'w' is not among",
