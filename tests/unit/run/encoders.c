@@ -137,6 +137,8 @@ TEST(every_model) {
          "library: '@/libfaded.so', type: faded_towers, params: {dim: 4, hidden: 8}", NULL},
         {"rocket_launching", DEEP("all"),
          "share_mlp: " MLP(8) ", booster_mlp: " MLP(8) ", light_mlp: " MLP(4), NULL},
+        {"multi_tower_din_trt", NULL, NULL, NULL}, /* an old name of multi_tower_din */
+        {"custom_model", NULL, NULL, NULL},        /* refused: it is written in Python */
         {"simple_multi_task", DEEP("all"), TOWERS, NULL},
         {"wide_and_deep",
          DEEP("deep") ",{group_name: wide, group_type: WIDE, feature_names: [user]}",
