@@ -34,6 +34,11 @@ static const old_name names[] = {
     /* dcn_v1 */
     {"model.final_dnn.*", "model.final.*", NULL},
     {"model.output_linear.*", "model.output_mlp.*", NULL},
+    /* multi_tower_din_trt of older TorchEasyRec */
+    {"model.towers.*", "model.dense.towers.*", NULL},
+    {"model.din_towers.*", "model.dense.din_towers.*", NULL},
+    {"model.final_mlp.*", "model.dense.final_mlp.*", NULL},
+    {"model.output_mlp.*", "model.dense.output_mlp.*", NULL},
     /* rocket_launching */
     {"model.booster_linear.*", "model.booster_liner.*", NULL},
     {"model.light_linear.*", "model.light_liner.*", NULL},

@@ -97,6 +97,7 @@ const cr_enum_value cr_similarities[] = {
     X(l2_loss, l2_msg, cr_loss_l2)                                                                 \
     X(jrc_loss, jrc_msg, cr_loss_jrc)                                                              \
     X(binary_focal_loss, focal_msg, cr_loss_focal)                                                 \
+    X(listwise_rank_loss, listwise_msg, cr_loss_listwise)                                          \
     X(pairwise_loss, pairwise_msg, cr_loss_pairwise)
 #define DECLARE(key, msg, type) extern const cr_loss_type type;
 #define ENTRY(key, msg, type)   {#key, &msg, &type},
@@ -160,6 +161,28 @@ static const cr_msg focal_msg = {"BinaryFocalLoss",
                                  sizeof(cr_focal_conf),
                                  false,
                                  NULL};
+static const cr_field listwise_fields[] = {
+    CR_STR(cr_listwise_conf, session_name, NULL, CR_F_REQUIRED,
+           "sparse feature whose first id is the list"),
+    CR_FLOAT(cr_listwise_conf, temperature_init, 0.07, 0, CR_INF, 0,
+             "what logits are divided by, at first"),
+    CR_BOOL(cr_listwise_conf, learnable_temperature, true, 0, "learn it; never below 0.01"),
+    CR_END,
+};
+static void listwise_check(const void *self, cr_diag *diag) {
+    const cr_listwise_conf *c = self;
+    if (!(c->temperature_init > 0 && isfinite(c->temperature_init)))
+        cr_diag_add(
+            diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "temperature_init"),
+            "temperature_init must be above 0, since logits are divided by it; leave it out "
+            "for 0.07");
+}
+static const cr_msg listwise_msg = {"ListwiseRankLoss",
+                                    "Log loss of the positive rows among those of their list",
+                                    listwise_fields,
+                                    sizeof(cr_listwise_conf),
+                                    false,
+                                    listwise_check};
 static const cr_enum_value pair_kinds[] = {
     {"LOGISTIC", CR_PAIR_LOGISTIC, "log(1 + exp(-d)) of a pair's score difference d", NULL},
     {"HINGE", CR_PAIR_HINGE, "max(0, margin - d)", NULL},
@@ -213,11 +236,12 @@ static const cr_oneof sid_loss_family = {"semantic-id loss", false, sid_losses};
 static const cr_field loss_fields[] = {
     CR_ONEOF(cr_loss_conf, loss, &cr_loss_family, 0, "what training makes small"),
     CR_K_ONEOF("sid_loss", &sid_loss_family, 0, "losses of the semantic-id models"),
+    CR_FLOAT(cr_loss_conf, weight, 1, 0, CR_INF, 0, "factor of this loss"),
     CR_END,
 };
 static void loss_check(const void *self, cr_diag *diag) {
     const cr_loss_conf *c = self;
-    if (!c->base.node || c->base.node->n == 0)
+    if (!c->loss.m)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
                     "this loss names none; write for example binary_cross_entropy {}");
 }

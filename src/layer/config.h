@@ -83,9 +83,16 @@ extern const cr_enum_value cr_similarities[];
 
 /* LossConfig; member.type of the family is cr_loss_type* (layer/loss.h) */
 typedef struct cr_loss_type cr_loss_type;
+typedef struct cr_listwise_conf {
+    cr_conf_base base;
+    const char *session_name;
+    double temperature_init;
+    bool learnable_temperature;
+} cr_listwise_conf;
 typedef struct cr_loss_conf {
     cr_conf_base base;
     cr_choice loss;
+    double weight;
 } cr_loss_conf;
 typedef struct cr_bce_conf {
     cr_conf_base base;

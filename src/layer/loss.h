@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "layer/config.h"
+#include "op/op.h"
 
 typedef enum cr_pred_kind { CR_PRED_SIGMOID, CR_PRED_SOFTMAX, CR_PRED_VALUE } cr_pred_kind;
 /* which labels a loss can take */
@@ -24,9 +25,10 @@ struct cr_loss_type {
     const char *(*session)(const void *conf);
     /* number that is added to the logits for this loss and its prediction; NULL: none */
     double (*offset)(const void *conf);
-    /* row: one loss per row of logits (K) against labels (1). session: number of the sparse feature
-     * that names the row's session, -1: none */
-    cr_node *(*row)(cr_graph *g, const void *conf, cr_node *logits, cr_node *label, int session);
+    bool whole_lists; /* takes no weights of rows: it compares lists */
+    /* row: one loss per row of logits (K) against labels (1); parameters get the graph's scope */
+    cr_node *(*row)(cr_graph *g, const void *conf, cr_node *logits, cr_node *label,
+                    const cr_session *s);
 };
 
 #endif

@@ -152,6 +152,9 @@ static const cr_field model_fields[] = {
            "metrics shown while training"),
     CR_FLOAT(cr_model_conf, embedding_regularization, 0, 0, CR_INF, CR_F_OURS,
              "adds so much of the squares of all looked-up vectors, per row, to the loss"),
+    CR_BOOL(cr_model_conf, missing_id_is_zero, false, CR_F_OURS,
+            "in losses and metrics by session or group, rows without an id belong to id 0, as in "
+            "TorchEasyRec; false: they are a group of their own"),
     CR_MSG(cr_model_conf, variational_dropout, &cr_variational_dropout_msg, 0,
            "learn which features are needed"),
     CR_K_ENUM("kernel", kernels, 1, CR_F_SPEED, "kernels of the sequential transducers"),

@@ -62,6 +62,7 @@ typedef struct cr_model_conf {
     cr_msgs metrics;                          /* cr_metric_conf */
     cr_msgs train_metrics;                    /* cr_train_metric_conf */
     double embedding_regularization;          /* ours */
+    bool missing_id_is_zero;                  /* ours */
     cr_variational_conf *variational_dropout; /* NULL: none */
     bool use_pareto_loss_weight;
 } cr_model_conf;

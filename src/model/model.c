@@ -234,16 +234,41 @@ static void add_train_metric(cr_build *b, const cr_task *t, const cr_train_metri
                                                                .train = mc};
 }
 
-/* the sparse feature that names sessions; -1: none, -2: a mistake */
-static int session_of(cr_build *b, const cr_loss_type *type, const void *conf) {
-    const char *name = type->session ? type->session(conf) : NULL;
-    if (!name || !*name) return -1;
+/* the sessions that a loss compares; false: a mistake, which was told */
+static bool session_of(cr_build *b, const cr_task *t, const cr_loss_conf *lc, cr_session *s) {
+    const cr_loss_type *type = lc->loss.m->type;
+    const char *name = type->session ? type->session(lc->loss.conf) : NULL;
+    const cr_row_weight *w = t->weight >= 0 ? &b->m->weights[t->weight] : NULL;
+    *s = (cr_session){-1, b->m->missing_group, NULL};
+    if (type->whole_lists && w && (w->field >= 0 || w->space >= 0)) {
+        cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, lc->base.at,
+                    "%s compares whole lists and takes no weight per row; remove %s, or this loss",
+                    type->name,
+                    w->space >= 0 ? "task_space_indicator_label"
+                    : *t->suffix  ? "sample_weight_name"
+                                  : "sample_weight_fields");
+        return false;
+    }
+    if (!name || !*name) return true;
     const cr_feature *f = cr_features_find(b->o->features, name);
-    if (f && f->sparse) return f->slot;
-    cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "session_name"),
+    if (f && f->sparse) {
+        s->slot = f->slot;
+        return true;
+    }
+    cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(lc->loss.conf, "session_name"),
                 "session_name '%s' is not a feature that goes through a table; name an id_feature",
                 name);
-    return -2;
+    return false;
+}
+
+/* one loss per row, times the loss's weight; parameters are named as TorchEasyRec's loss modules */
+static cr_node *loss_row(cr_build *b, const cr_loss_conf *lc, const char *name, cr_node *logits,
+                         cr_node *label, const cr_session *s) {
+    const cr_loss_type *type = lc->loss.m->type;
+    size_t mark = cr_graph_push(b->g, "model._loss_modules.%s", name);
+    cr_node *row = type->row(b->g, lc->loss.conf, logits, label, s);
+    cr_graph_pop(b->g, mark);
+    return lc->weight == 1 ? row : cr_add(b->g, &row, (float[]){(float)lc->weight}, 1);
 }
 
 static int64_t label_values(const cr_loss_type *type, const void *conf, int64_t K) {
@@ -276,11 +301,11 @@ static void finish_task(cr_build *b, const cr_task *t) {
         cr_node *logits = shifted(b, t->logits, shift);
         add_predictions(b, own, type->pred, t->logits, logits);
         if (!label || t->no_loss) continue;
-        int session = session_of(b, type, lc->loss.conf);
-        if (session < -1) continue;
-        cr_node *row = type->row(b->g, lc->loss.conf, logits, label, session);
-        row->output = !t->train_only;
+        cr_session session;
+        if (!session_of(b, t, lc, &session)) continue;
         const char *name = own_name(m, m->metrics, m->n_metrics, type->name, t->suffix);
+        cr_node *row = loss_row(b, lc, name, logits, label, &session);
+        row->output = !t->train_only;
         m->losses[m->n_losses++] =
             (cr_model_loss){.name = name,
                             .row = row,
@@ -353,6 +378,7 @@ cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag) {
         .m = m, .g = &m->graph, .o = o, .conf = o->conf, .diag = diag, .wide_dim = CR_WIDE_DIM};
     m->weights = CR_NEW_N(&m->arena, cr_row_weight, CR_MAX_TASKS + 1);
     m->domain_label = -1;
+    m->missing_group = o->conf->missing_id_is_zero ? 0 : -1;
     const cr_model_type *type = o->conf->model.m->type;
     size_t mark = cr_graph_push(&m->graph, "model");
     type->build(b, o->conf->model.conf);

@@ -98,6 +98,7 @@ typedef struct cr_model {
     int n_outputs;
     cr_row_weight *weights;
     int n_weights;
+    int64_t missing_group; /* group, or session, of the rows without an id: -1 or 0 */
     int domain_label; /* label field with the number of the row's domain, below n_domains; -1 */
     int64_t n_domains;
     cr_model_loss *losses;
@@ -190,7 +191,7 @@ typedef struct cr_build {
         struct cr_dense_use *next;
     } * dense;
     struct cr_dropped *dropped; /* variational.c */
-    struct cr_encoded { /* groups whose sequence encoders are made */
+    struct cr_encoded {         /* groups whose sequence encoders are made */
         const cr_group_conf *group;
         cr_node *const *out;
         struct cr_encoded *next;

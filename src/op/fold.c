@@ -3,6 +3,7 @@
  * linear map follows another at every position of a batch, their product is made here instead, and
  * its gradient taken apart again when the step has summed it.
  */
+#include <math.h>
 #include <string.h>
 
 #include "graph/gradcheck.h"
@@ -279,4 +280,38 @@ const cr_op_type cr_op_fold_heads = {.name = "fold_heads",
 
 cr_node *cr_fold_heads(cr_graph *g, cr_node *V, cr_node *v, cr_node *W, cr_node *b, int64_t H) {
     return cr_graph_op(g, &cr_op_fold_heads, (cr_node *[]){V, v, W, b}, 4, &H, sizeof(H));
+}
+
+/* ---- e^x of one number, limited ---- */
+
+static void exp_infer(cr_node *n) {
+    if (n->in[0]->width != 1) CR_BUG("fold: not one number");
+    shape(n, 1, 1);
+}
+
+static void exp_fold(const cr_node *n, float *scratch) {
+    (void)scratch;
+    float x = *n->in[0]->w, cap = *(const float *)n->attr;
+    *n->w = (float)exp((double)(x > cap ? cap : x));
+}
+
+/* as torch's clamp: no slope above the limit */
+static void exp_unfold(const cr_node *n, const float *g, float *const *d, float *scratch) {
+    (void)scratch;
+    if (d[0] && !(*n->in[0]->w > *(const float *)n->attr)) *d[0] += *g * *n->w;
+}
+
+static cr_node *exp_example(cr_graph *g, int k) {
+    if (k > 1) return NULL; /* below the limit, and above it */
+    return cr_mul(g, cr_feed(g, 1), cr_fold_exp(g, param(g, 1, 1), k ? -2 : 2));
+}
+
+const cr_op_type cr_op_fold_exp = {.name = "fold_exp",
+                                   .infer = exp_infer,
+                                   .fold = exp_fold,
+                                   .unfold = exp_unfold,
+                                   .example = exp_example};
+
+cr_node *cr_fold_exp(cr_graph *g, cr_node *x, float cap) {
+    return cr_graph_op(g, &cr_op_fold_exp, &x, 1, &cap, sizeof(cap));
 }

@@ -4,21 +4,16 @@
 #ifndef CR_OP_LOSS_INT_H
 #define CR_OP_LOSS_INT_H
 
-#include "graph/graph.h"
+#include "op/op.h"
 
 /* labels row * 7 mod K without gradient, for examples */
 cr_node *cr_example_labels(cr_graph *g, float K);
 
-/* Where a batch op finds the session of a row. */
-typedef struct cr_session {
-    int slot;           /* sparse feature whose first id it is; -1: all rows are one session */
-    const int64_t *ids; /* examples: the sessions themselves; NULL: from the batch */
-} cr_session;
 /* scratch floats per row of cr_session_order */
 #define CR_SESSION_SCRATCH 6
 /* cr_session_order gives the rows in the order of their sessions, inside a session as they came;
- * *keys receives the session of each place. A row without ids has session -1. All of it lies in
- * scratch (CR_SESSION_SCRATCH floats per row, 8-byte aligned). */
+ * *keys receives the session of each place. All of it lies in scratch (CR_SESSION_SCRATCH floats
+ * per row, 8-byte aligned). */
 const uint32_t *cr_session_order(const cr_session *s, const cr_tile *t, float *scratch,
                                  const uint64_t **keys);
 /* end of the session that begins at place `first` */

@@ -138,7 +138,7 @@ static cr_node *pairwise_example(cr_graph *g, int k) {
                                          {false, 0, 2},
                                          {false, 0, 1}};
     if (k > 3) return NULL;
-    cr_session s = k == 0 ? (cr_session){-1, NULL} : cr_example_session(g);
+    cr_session s = k == 0 ? (cr_session){-1, 0, NULL} : cr_example_session(g);
     return make(g, cr_feed(g, 1), cr_example_labels(g, 2), s, &o[k]);
 }
 
@@ -150,7 +150,7 @@ const cr_op_type cr_op_pairwise = {.name = "pairwise",
                                    .batch = true,
                                    .reads_in = true};
 
-cr_node *cr_pairwise(cr_graph *g, cr_node *logit, cr_node *y, int session,
+cr_node *cr_pairwise(cr_graph *g, cr_node *logit, cr_node *y, const cr_session *s,
                      const cr_pairwise_opts *o) {
-    return make(g, logit, y, (cr_session){session, NULL}, o);
+    return make(g, logit, y, *s, o);
 }

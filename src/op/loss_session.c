@@ -26,7 +26,7 @@ static void read_sessions(const cr_session *s, const cr_tile *t, uint64_t *key) 
         if (s->ids)
             id = s->ids[r];
         else if (j)
-            id = !j->off ? j->ids[r] : j->off[r + 1] > j->off[r] ? j->ids[j->off[r]] : -1;
+            id = !j->off ? j->ids[r] : j->off[r + 1] > j->off[r] ? j->ids[j->off[r]] : s->missing;
         key[r] = (uint64_t)id;
     }
 }
@@ -73,7 +73,7 @@ cr_session cr_example_session(cr_graph *g) {
     int64_t *ids = CR_NEW_N(&g->arena, int64_t, CR_FEED_ROWS);
     for (int64_t r = 0; r < CR_FEED_ROWS; r++)
         ids[r] = (r * r % 5) - 2 + (r % 11 == 3 ? (int64_t)1 << 60 : 0);
-    return (cr_session){-1, ids};
+    return (cr_session){-1, 0, ids};
 }
 
 /* ---- ge ---- */
@@ -175,7 +175,7 @@ static void ge_backward(const cr_node *n, cr_tile *t) {
 
 static cr_node *ge_example(cr_graph *g, int k) {
     if (k > 1) return NULL;
-    ge a = {k ? cr_example_session(g) : (cr_session){-1, NULL}};
+    ge a = {k ? cr_example_session(g) : (cr_session){-1, 0, NULL}};
     cr_node *in[] = {cr_feed(g, 2), cr_example_labels(g, 2)};
     return cr_graph_op(g, &cr_op_ge, in, 2, &a, sizeof(a));
 }
@@ -188,8 +188,8 @@ const cr_op_type cr_op_ge = {.name = "ge",
                              .batch = true,
                              .reads_in = true};
 
-cr_node *cr_jrc(cr_graph *g, cr_node *logits, cr_node *y, int session, float alpha) {
-    ge a = {{session, NULL}};
+cr_node *cr_jrc(cr_graph *g, cr_node *logits, cr_node *y, const cr_session *s, float alpha) {
+    ge a = {*s};
     cr_node *parts[] = {cr_softmax_ce(g, logits, y, 0),
                         cr_graph_op(g, &cr_op_ge, (cr_node *[]){logits, y}, 2, &a, sizeof(a))};
     return cr_add(g, parts, (float[]){alpha, 1 - alpha}, 2);

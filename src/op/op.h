@@ -23,8 +23,8 @@ extern const cr_op_type cr_op_activation, cr_op_add, cr_op_attention, cr_op_bce,
 extern const cr_op_type cr_op_drop_fields, cr_op_drop_gate, cr_op_drop_penalty;
 extern const cr_op_type cr_op_both, cr_op_cosine, cr_op_detach, cr_op_mix, cr_op_pick, cr_op_root,
     cr_op_total;
-extern const cr_op_type cr_op_fold_affine, cr_op_fold_columns, cr_op_fold_heads, cr_op_fold_product,
-    cr_op_seq_attention, cr_op_seq_windows;
+extern const cr_op_type cr_op_fold_affine, cr_op_fold_columns, cr_op_fold_exp, cr_op_fold_heads,
+    cr_op_fold_product, cr_op_listwise, cr_op_seq_attention, cr_op_seq_windows;
 
 /* columns of a row or a matrix */
 typedef struct cr_range {
@@ -38,6 +38,8 @@ cr_node *cr_fold_product(cr_graph *g, cr_node *A, int64_t from, int64_t rows, cr
 cr_node *cr_fold_affine(cr_graph *g, cr_node *A, int64_t from, int64_t rows, cr_node *x,
                         cr_node *b);
 cr_node *cr_fold_columns(cr_graph *g, cr_node *W, const cr_range *v, int n);
+/* e^x of one number, x at most `cap` */
+cr_node *cr_fold_exp(cr_graph *g, cr_node *x, float cap);
 cr_node *cr_fold_heads(cr_graph *g, cr_node *V, cr_node *v, cr_node *W, cr_node *b, int64_t H);
 
 /* matmul.c: y = x W^T + b, W (N, K) as torch's Linear; b may be NULL; relu: fused. */
@@ -189,16 +191,22 @@ cr_node *cr_l2(cr_graph *g, cr_node *pred, cr_node *y);
 cr_node *cr_focal(cr_graph *g, cr_node *logit, cr_node *y, float gamma, float alpha);
 /* scale * sum of x^2 over the columns in v */
 cr_node *cr_squares(cr_graph *g, cr_node *x, const cr_range *v, int n, float scale);
-/* loss_session.c, loss_pairwise.c: rows of one session are compared; session is the sparse feature
- * whose first id names it, -1: the whole batch is one */
-cr_node *cr_jrc(cr_graph *g, cr_node *logits, cr_node *y, int session, float alpha);
+/* Where a loss that compares rows finds the session of a row. */
+typedef struct cr_session {
+    int slot;           /* sparse feature whose first id it is; -1: all rows are one session */
+    int64_t missing;    /* session of the rows without an id */
+    const int64_t *ids; /* examples: the sessions themselves; NULL: from the batch */
+} cr_session;
+/* loss_session.c, loss_pairwise.c, loss_listwise.c: rows of one session are compared */
+cr_node *cr_jrc(cr_graph *g, cr_node *logits, cr_node *y, const cr_session *s, float alpha);
 typedef struct cr_pairwise_opts {
     bool hinge; /* else logistic */
     double margin;
     int64_t max_negatives; /* per positive; of more so many are drawn */
 } cr_pairwise_opts;
-cr_node *cr_pairwise(cr_graph *g, cr_node *logit, cr_node *y, int session,
+cr_node *cr_pairwise(cr_graph *g, cr_node *logit, cr_node *y, const cr_session *s,
                      const cr_pairwise_opts *o);
+cr_node *cr_listwise(cr_graph *g, cr_node *logit, cr_node *y, const cr_session *s);
 /* WHOLE: sum over the batch of scale_i x_i; scale as input.h gives it for row weight k (-1: 1/n).
  * Marked as a loss. */
 cr_node *cr_mean_loss(cr_graph *g, cr_node *x, int weight);

@@ -33,12 +33,14 @@
     X(focal)                                                                                       \
     X(fold_affine)                                                                                 \
     X(fold_columns)                                                                                \
+    X(fold_exp)                                                                                    \
     X(fold_heads)                                                                                  \
     X(fold_product)                                                                                \
     X(ge)                                                                                          \
     X(l2)                                                                                          \
     X(label)                                                                                       \
     X(layer_norm)                                                                                  \
+    X(listwise)                                                                                    \
     X(log_softmax)                                                                                 \
     X(lookup)                                                                                      \
     X(lookup_seq)                                                                                  \

@@ -78,7 +78,9 @@ void cr_evaluator_free(evaluator *e) {
 static const int64_t *keys_of(evaluator *e, const cr_batch *b, int slot) {
     const cr_jagged *g = &b->sparse[slot];
     for (int64_t r = 0; r < b->n_rows; r++)
-        e->group[r] = !g->off ? g->ids[r] : g->off[r + 1] > g->off[r] ? g->ids[g->off[r]] : -1;
+        e->group[r] = !g->off                     ? g->ids[r]
+                      : g->off[r + 1] > g->off[r] ? g->ids[g->off[r]]
+                                                  : e->j->model->missing_group;
     return e->group;
 }
 

@@ -15,6 +15,7 @@ difference is printed. Run: python3 tools/golden/models.py [case ...]
 """
 
 import copy
+import math
 import os
 import sys
 
@@ -379,24 +380,61 @@ class Model(nn.Module):
         return self.output_mlp(self.final_mlp(torch.cat([inter] + tail, 1)))
 
 
-def loss_of(config, inputs, batch, y, label, weight):
-    kind, conf = next(iter(config["model_config"]["losses"][0].items()))
+def one_loss(kind, conf, y, label, batch, model, missing):
     smooth = conf.get("label_smoothing", 0.0)
     if kind == "binary_cross_entropy":
-        each = F.binary_cross_entropy_with_logits(y[:, 0], label * (1 - smooth) + 0.5 * smooth, reduction="none")
-    elif kind == "softmax_cross_entropy":
-        each = F.cross_entropy(y, label.long(), reduction="none", label_smoothing=smooth)
-    elif kind == "l2_loss":
-        each = (y[:, 0] - label) ** 2
-    else:
-        each = session_loss(kind, conf, y, label, batch)
-    loss = each.mean() if weight is None else (each * (weight / weight.mean())).mean()
-    scale = config["model_config"].get("embedding_regularization", 0.0)
+        return F.binary_cross_entropy_with_logits(y[:, 0], label * (1 - smooth) + 0.5 * smooth, reduction="none")
+    if kind == "softmax_cross_entropy":
+        return F.cross_entropy(y, label.long(), reduction="none", label_smoothing=smooth)
+    if kind == "l2_loss":
+        return (y[:, 0] - label) ** 2
+    if kind == "listwise_rank_loss":
+        return model._loss_modules[kind](y[:, 0], label, sessions(conf, batch, len(y), missing))
+    return session_loss(kind, conf, y, label, batch, missing)
+
+
+def loss_of(config, inputs, batch, y, label, weight, model=None):
+    conf, loss = config["model_config"], 0
+    missing = 0 if conf.get("missing_id_is_zero") else -1
+    for one in conf["losses"]:
+        kind, args = next((k, v) for k, v in one.items() if k != "weight")
+        each = one_loss(kind, args, y, label, batch, model, missing)
+        mean = each.mean() if weight is None else (each * (weight / weight.mean())).mean()
+        loss = loss + one.get("weight", 1.0) * mean
     loss = loss + sum(d.loss(len(y)) for d in inputs.dropped.values())
+    scale = conf.get("embedding_regularization", 0.0)
     return loss + scale * sum((x**2).sum() for x in inputs.seen.values()) / len(y)
 
 
-def session_loss(kind, conf, y, label, batch):
+class Listwise(nn.Module):
+    """Per list the mean of -log softmax over its positives, 0 without both classes; the mean over all lists."""
+
+    def __init__(self, conf):
+        super().__init__()
+        first = torch.tensor(-math.log(conf.get("temperature_init", 0.07)))
+        if conf.get("learnable_temperature", True):
+            self.logit_scale = nn.Parameter(first)
+        else:
+            self.register_buffer("logit_scale", first)
+
+    def forward(self, y, label, session):
+        z = y * self.logit_scale.clamp(max=math.log(100)).exp()
+        total, lists = z.new_zeros(()), session.unique()
+        for one in lists:
+            rows = session == one
+            good = rows & (label != 0)
+            if good.any() and (rows & (label == 0)).any():
+                total = total - (z[good] - torch.logsumexp(z[rows], 0)).mean()
+        return total / len(lists)
+
+
+def sessions(conf, batch, n, missing):
+    if not conf.get("session_name"):
+        return torch.zeros(n)
+    return torch.tensor([bag[0][0] if bag else missing for bag in batch[conf["session_name"]]])
+
+
+def session_loss(kind, conf, y, label, batch, missing=-1):
     """Losses written out over all pairs of rows."""
     n = len(y)
     if kind == "binary_focal_loss":
@@ -404,10 +442,7 @@ def session_loss(kind, conf, y, label, batch):
         p = torch.sigmoid(y[:, 0]).detach()
         w = a * label * (1 - p) ** g + (1 - a) * (1 - label) * p**g
         return w * F.binary_cross_entropy_with_logits(y[:, 0], label, reduction="none")
-    if conf.get("session_name"):
-        session = torch.tensor([bag[0][0] if bag else -1 for bag in batch[conf["session_name"]]])
-    else:
-        session = torch.zeros(n)
+    session = sessions(conf, batch, n, missing)
     same = session[:, None] == session[None, :]
     if kind == "jrc_loss":
         a = conf.get("alpha", 0.5)
@@ -507,7 +542,7 @@ def run(config, model, inputs, batches, dtype):
         for d in model.inputs.dropped.values():
             d.step = t
         y = scores(model, params, batch, clip)
-        loss = loss_of(config, model.inputs, batch, y, label, weight)
+        loss = loss_of(config, model.inputs, batch, y, label, weight, model)
         loss.backward()
         losses.append(loss.item())
         if t == 0:
@@ -708,6 +743,19 @@ CASES.update({
     "loss_embedding_l2": case({"deepfm": dict(deep=mlp(8, 6))}, [WIDE, ("deep", DEEP + [FROZEN])]),
     "loss_embedding_l2_weight": case(TWO, TWO_GROUPS, weights=True),
 })
+WITH_BCE = {"losses": [dict(BCE, weight=1.5), {"listwise_rank_loss": dict(session_name="session"), "weight": 0.1}]}
+MANY = {
+    "loss_listwise": WITH_BCE,
+    "loss_listwise_fixed": {"losses": [{"listwise_rank_loss": dict(session_name="tags", temperature_init=0.5, learnable_temperature=False)}]},
+    "loss_listwise_capped": {"losses": [BCE, {"listwise_rank_loss": dict(session_name="session", temperature_init=0.005), "weight": 0.02}]},
+    "loss_listwise_zero": {"losses": [{"listwise_rank_loss": dict(session_name="tags", temperature_init=0.3)}], "missing_id_is_zero": True},
+    "loss_weights": {"losses": [dict(BCE, weight=0.3), {"binary_focal_loss": {}, "weight": 2.0}]},
+}
+for key, more in MANY.items():
+    CASES[key] = case(SMALL, IN_SESSIONS, sparse={"sgd_optimizer": dict(lr=0.5)}, dense={"sgd_optimizer": dict(lr=0.05)})
+    CASES[key]["model_config"].update(more)
+CASES["loss_jrc_zero"] = case(SMALL, IN_SESSIONS, loss={"jrc_loss": dict(session_name="tags")}, num_class=2)
+CASES["loss_jrc_zero"]["model_config"]["missing_id_is_zero"] = True
 CASES["loss_embedding_l2"]["model_config"]["embedding_regularization"] = 0.01
 CASES["loss_embedding_l2_weight"]["model_config"]["embedding_regularization"] = 0.05
 
@@ -739,6 +787,9 @@ def build(name, config):
         model.group_variational_dropouts = nn.ModuleDict(
             {g: Dropped(g, inputs.widths(g), scale) for g in inputs.groups if len(inputs.widths(g)) > 1})
         inputs.dropped = model.group_variational_dropouts
+    lists = [l["listwise_rank_loss"] for l in config["model_config"]["losses"] if "listwise_rank_loss" in l]
+    if lists:
+        model._loss_modules = nn.ModuleDict({"listwise_rank_loss": Listwise(lists[0])})
     with torch.no_grad():  # ones and zeros would hide a forgotten factor
         for key, p in model.named_parameters():
             if p.dim() == 1:

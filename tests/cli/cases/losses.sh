@@ -2,7 +2,8 @@
 tiny_config
 tiny_data 640 64
 for loss in '{jrc_loss: {session_name: user}}' '{pairwise_loss: {session_name: user, max_negatives: 3}}' \
-    '{binary_focal_loss: {}}' '{pairwise_loss: {kind: HINGE}}'; do
+    '{binary_focal_loss: {}}' '{pairwise_loss: {kind: HINGE}}' \
+    '{binary_cross_entropy: {}, weight: 0.5}, {listwise_rank_loss: {session_name: item}, weight: 0.1}'; do
     class=1
     case $loss in *jrc*) class=2 ;; esac
     for n in 1 3; do
@@ -27,6 +28,49 @@ has_err "...session_name 'price' is a dense feature and has no ids; ..."
 run crank check tiny.yaml --set 'model_config.losses=[{jrc_loss: {}}]' --set model_config.num_class=2
 ends 2
 has_err "...session_name..."
+run crank check tiny.yaml --set 'model_config.losses=[{listwise_rank_loss: {}}, {weight: 2}]'
+ends 2
+has_err "...'session_name' is missing in listwise_rank_loss; add it: sparse feature whose first id is the list"
+has_err "...this loss names none; write for example binary_cross_entropy {}"
+run crank check tiny.yaml --set 'model_config.losses=[{listwise_rank_loss: {session_name: item, temperature_init: 0}}]'
+ends 2
+has_err "...temperature_init must be above 0, since logits are divided by it; leave it out for 0.07"
+run crank check tiny.yaml --set data_config.sample_weight_fields=[price] --set 'model_config.losses=[{listwise_rank_loss: {session_name: item}}]'
+ends 2
+has_err "...listwise_rank_loss compares whole lists and takes no weight per row; remove sample_weight_fields, or this loss"
+# a temperature goes with training only; it is a parameter of the checkpoint and none of the export
+run crank train tiny.yaml --model_dir list --set 'model_config.losses=[{listwise_rank_loss: {session_name: item}}]'
+ends 0
+run crank params list
+ends 0
+has_out "...model._loss_modules.listwise_rank_loss.logit_scale ...[] ..."
+run crank export list/pipeline.config --export_dir list/e
+ends 0
+run crank predict --scripted_model_path list/e --predict_input_path eval.csv --predict_output_path list/p --reserved_columns label
+ends 0
+
+# rows without an id of the session or group: a group of their own, or with id 0 as in TorchEasyRec
+sed 's/$/,group/; 2,$s/,group$//' train.csv | awk -F, -v OFS=, 'NR > 1 { $6 = NR % 3 ? NR % 2 : "" } { print }' >blank.csv
+awk -F, -v OFS=, 'NR > 1 && $6 == "" { $6 = 0 } { print }' blank.csv >zero.csv
+cp tiny.yaml group.yaml
+sed -i 's/^model_config:/  - id_feature: {feature_name: group, expression: "user:group", num_buckets: 9, embedding_dim: 4}\n&/; s/^  metrics:/&\n    - grouped_auc: {grouping_key: group}/' group.yaml
+for how in 'blank false' 'blank true' 'zero false'; do
+    # shellcheck disable=SC2086
+    set -- $how
+    for loss in 'jrc_loss: {session_name: group}' 'listwise_rank_loss: {session_name: group}' 'pairwise_loss: {session_name: group}'; do
+        class=1
+        case $loss in jrc*) class=2 ;; esac
+        kind=${loss%%:*}
+        run crank train group.yaml --model_dir "$1_$2_$kind" --train_input_path "$1.csv" --eval_input_path "$1.csv" --threads 1 \
+            --set "model_config.losses=[{$loss}]" --set model_config.num_class=$class --set model_config.missing_id_is_zero="$2"
+        ends 0
+    done
+done
+for kind in jrc_loss listwise_rank_loss pairwise_loss; do
+    same_weights blank_true_$kind zero_false_$kind
+    same blank_true_$kind/train_eval_result_v2.txt zero_false_$kind/train_eval_result_v2.txt
+    differ blank_true_$kind/train_eval_result_v2.txt blank_false_$kind/train_eval_result_v2.txt
+done
 # labels far from 0: check says so; label_mean is where training begins, and goes with the model
 awk -F, -v OFS=, 'NR > 1 { $1 = 20 + $1 + $5 / 10 } { print }' train.csv >far.csv
 awk -F, -v OFS=, 'NR > 1 { $1 = 20 + $1 + $5 / 10 } { print }' eval.csv >far_eval.csv

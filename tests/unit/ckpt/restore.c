@@ -109,6 +109,7 @@ TEST(old_names) {
         "model.wukong.fmb.mlp.mlp.0.perceptron.2.alpha",
         ("model.embedding_group.emb_impls.__BASE__.dense_ec.dense_embs.mlp#4#vdim#2#feature_name#"
          "            pos.proj_w_pos.weight"),
+        "model.dense.towers.deep.mlp.0.perceptron.0.bias",
     };
     static const char *const new[] = {
         "model.final_dnn.mlp.0.perceptron.0.weight",
@@ -121,8 +122,9 @@ TEST(old_names) {
         "model.wukong.fmb.mlp.mlp.0.perceptron.2.alpha",
         ("model.embedding_group.emb_impls.__BASE__.dense_ec.dense_embs.mlp#4#vdim#2#feature_name#"
          "pos.proj_w_pos.weight"),
+        "model.towers.deep.mlp.0.perceptron.0.bias",
     };
-    enum { N = 9 };
+    enum { N = 10 };
     float had[N][3], got[N][3] = {{0}};
     cr_ckpt_tensor v[N];
     for (int form = 0; form < 2; form++) { /* the old form, then the new one, into the new model */

@@ -182,8 +182,8 @@ TEST(families) {
     CHECK_INT(used, 22 + 2);
     CHECK_INT(count(&cr_feature_family, &used), 25);
     CHECK(used >= 4);
-    CHECK_INT(count(&cr_loss_family, &used), 5 + 1); /* and our pairwise_loss */
-    CHECK_INT(used, 6);
+    CHECK_INT(count(&cr_loss_family, &used), 6 + 1); /* and our pairwise_loss */
+    CHECK_INT(used, 7);
     CHECK_INT(count(&cr_metric_family, &used), 10 + 7);
     CHECK_INT(used, 17);
     CHECK_INT(count(&cr_sparse_optim_family, &used), 11);
@@ -202,7 +202,7 @@ TEST(families) {
     CHECK_INT(n_rows(&cr_data_msg), 29 + 5);
     CHECK_INT(n_rows(&cr_id_msg), 29 + 2);
     CHECK_INT(n_rows(&cr_raw_msg), 21 + 2);
-    CHECK_INT(n_rows(&cr_model_msg), 10 + 1);
+    CHECK_INT(n_rows(&cr_model_msg), 10 + 2);
 }
 
 /* ---- binding ---- */
