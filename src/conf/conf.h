@@ -33,7 +33,8 @@ void cr_conf_fill(cr_conf_doc *doc, const cr_msg *root, void (*each)(const cr_fi
 const cr_conf_node *cr_fill_find(const cr_fill *f, const char *key);
 void cr_fill_put(const cr_fill *f, const char *text);
 
-/* cr_conf_print writes what is set, in table order, as YAML or protobuf text; both read back. */
+/* cr_conf_print writes what is set, in table order, as YAML, protobuf text or JSON; all read back.
+ */
 void cr_conf_print(cr_buf *out, const cr_msg *root, const cr_conf_node *node, cr_syntax syntax);
 
 /* cr_conf_value writes the value of a bound field (one that is stored) as one line: the same text

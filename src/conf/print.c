@@ -1,5 +1,6 @@
 /*
- * print.c - a tree as YAML or protobuf text: what is set, in table order, in canonical spelling.
+ * print.c - a tree as YAML, protobuf text or JSON: what is set, in table order, in canonical
+ * spelling.
  *
  * The reader's promise is that the printed text binds to an equal struct, whichever syntax the tree
  * came from: numbers are read and written anew (010 is eight in protobuf text and ten in YAML),
@@ -19,8 +20,9 @@
 typedef struct printer {
     cr_buf *out;
     cr_arena arena;
-    bool pb;
-    bool dash; /* YAML: the next line begins with "- " */
+    bool pb, json; /* neither: YAML */
+    bool dash;     /* YAML: the next line begins with "- " */
+    bool first;    /* JSON: nothing stands in the object or array yet */
 } printer;
 
 enum { WRAP = 96, LONG_KEY = 400 /* YAML allows 1024 for a plain 'key: value' */ };
@@ -28,13 +30,36 @@ enum { WRAP = 96, LONG_KEY = 400 /* YAML allows 1024 for a plain 'key: value' */
 static void print_msg(printer *p, const cr_msg *msg, const cr_conf_node *map, int indent,
                       int depth);
 
+/* begins a line with key, or one without when that is "" */
 static void line(printer *p, int indent, const char *key) {
+    if (p->json) {
+        cr_buf_str(p->out, p->first ? "\n" : ",\n");
+        p->first = false;
+        cr_buf_printf(p->out, *key ? "%*s\"%s\"" : "%*s%s", indent, "", key);
+        return;
+    }
     int pad = p->dash ? indent - 2 : indent;
     for (int i = 0; i < pad; i++)
         cr_buf_char(p->out, ' ');
     if (p->dash) cr_buf_str(p->out, "- ");
     p->dash = false;
     cr_buf_str(p->out, key);
+}
+
+/* ends a line; JSON's ends where the next one begins, with a comma or without */
+static void end(printer *p) {
+    if (!p->json) cr_buf_char(p->out, '\n');
+}
+
+/* JSON: an object or array, whose items call line */
+static void open_json(printer *p, char c) {
+    cr_buf_char(p->out, c);
+    p->first = true;
+}
+static void close_json(printer *p, int indent, char c) {
+    if (!p->first) cr_buf_printf(p->out, "\n%*s", indent, "");
+    cr_buf_char(p->out, c);
+    p->first = false;
 }
 
 /* ---- strings ---- */
@@ -67,7 +92,7 @@ static void print_quoted(printer *p, const char *s, size_t n) {
         else if (p->pb && known && !plain)
             for (size_t i = 0; i < len; i++)
                 cr_buf_printf(p->out, "\\%03o", (unsigned)(unsigned char)s[i]);
-        else if (!p->pb && known && c < 0xa0 && !plain)
+        else if (!p->pb && !p->json && known && c < 0xa0 && !plain)
             cr_buf_printf(p->out, "\\x%02X", c);
         else if (!p->pb && known && (!plain || c == 0xfffe || c == 0xffff))
             cr_buf_printf(p->out, "\\u%04X", c);
@@ -94,7 +119,7 @@ static bool is_bare(const char *s, size_t n) {
 }
 
 static void print_str(printer *p, const char *s, size_t n) {
-    if (!p->pb && is_bare(s, n))
+    if (!p->pb && !p->json && is_bare(s, n))
         cr_buf_add(p->out, s, n);
     else
         print_quoted(p, s, n);
@@ -104,7 +129,9 @@ static void print_str(printer *p, const char *s, size_t n) {
 
 static void print_float(printer *p, double x) {
     char s[32];
-    if (isnan(x))
+    if (p->json && !isfinite(x)) /* as protobuf has it: JSON has no such numbers */
+        cr_buf_str(p->out, isnan(x) ? "\"NaN\"" : x < 0 ? "\"-Infinity\"" : "\"Infinity\"");
+    else if (isnan(x))
         cr_buf_str(p->out, p->pb ? "nan" : ".nan");
     else if (isinf(x))
         cr_buf_str(p->out, x < 0 ? (p->pb ? "-inf" : "-.inf") : p->pb ? "inf" : ".inf");
@@ -126,7 +153,7 @@ static void print_scalar(printer *p, cr_ftype type, const void *ref, const cr_co
     } else if (type == CR_T_FLOAT && cr_conf_read_int(n, &u, &neg)) {
         print_float(p, neg ? -(double)u : (double)u);
     } else if (type == CR_T_ENUM && (e = cr_conf_read_enum(n, ref))) {
-        cr_buf_str(p->out, e->name);
+        cr_buf_printf(p->out, p->json ? "\"%s\"" : "%s", e->name);
     } else if (n->kind == CR_NODE_SCALAR) {
         print_str(p, n->text, n->len); /* a string, or a value that binding refuses as well */
     } else {
@@ -136,7 +163,7 @@ static void print_scalar(printer *p, cr_ftype type, const void *ref, const cr_co
 
 /* ---- free trees ---- */
 
-/* One line of YAML in flow form. */
+/* One line of YAML in flow form, or of JSON. */
 static void print_flow(printer *p, const cr_conf_node *n, int depth) {
     uint64_t u;
     bool neg;
@@ -155,7 +182,7 @@ static void print_flow(printer *p, const cr_conf_node *n, int depth) {
         else if (!strcmp(n->text, "true") || !strcmp(n->text, "false"))
             cr_buf_str(p->out, n->text);
         else
-            print_str(p, n->text, n->len);
+            print_quoted(p, n->text, n->len); /* a string that needed no quotes where it stood */
     } else {
         bool map = n->kind == CR_NODE_MAP;
         cr_buf_char(p->out, map ? '{' : '[');
@@ -163,9 +190,10 @@ static void print_flow(printer *p, const cr_conf_node *n, int depth) {
             if (i) cr_buf_str(p->out, ", ");
             if (map) {
                 size_t len = strlen(n->v[i].key);
-                if (len > LONG_KEY) cr_buf_str(p->out, "? ");
+                bool long_key = len > LONG_KEY && !p->json;
+                if (long_key) cr_buf_str(p->out, "? ");
                 print_quoted(p, n->v[i].key, len);
-                cr_buf_str(p->out, len > LONG_KEY ? " : " : ": ");
+                cr_buf_str(p->out, long_key ? " : " : ": ");
             }
             print_flow(p, n->v[i].val, depth + 1);
         }
@@ -228,18 +256,27 @@ static void print_list(printer *p, const cr_field *f, cr_conf_iter it, int inden
         } else if (p->out->n - from > WRAP) {
             cr_buf_str(p->out, ",\n");
             from = p->out->n;
-            line(p, indent + 4, "");
+            cr_buf_printf(p->out, "%*s", indent + 4, "");
         } else {
             cr_buf_str(p->out, ", ");
         }
         print_scalar(p, f->type, f->ref, x);
     }
-    if (n) cr_buf_str(p->out, "]\n");
+    if (!n) return;
+    cr_buf_char(p->out, ']');
+    end(p);
 }
 
 static void print_block(printer *p, const char *key, const cr_msg *msg, const cr_conf_node *map,
                         int indent, int depth) {
     line(p, indent, key);
+    if (p->json) {
+        cr_buf_str(p->out, ": ");
+        open_json(p, '{');
+        print_msg(p, msg, map, indent + 2, depth + 1);
+        close_json(p, indent, '}');
+        return;
+    }
     cr_buf_str(p->out, p->pb ? " {\n" : ":\n");
     size_t before = p->out->n;
     print_msg(p, msg, map, indent + 2, depth + 1);
@@ -263,16 +300,24 @@ static const cr_conf_node *empty_map(printer *p) {
 }
 
 static void print_msgs(printer *p, const cr_field *f, cr_conf_iter it, int indent, int depth) {
-    bool first = true;
-    for (const cr_conf_node *x; (x = cr_conf_next(&it)); first = false) {
+    bool any = false;
+    for (const cr_conf_node *x; (x = cr_conf_next(&it)); any = true) {
         if (x->kind != CR_NODE_MAP) x = empty_map(p);
         if (p->pb) {
             print_block(p, f->name, f->ref, x, indent, depth);
             continue;
         }
-        if (first) {
+        if (!any) {
             line(p, indent, f->name);
-            cr_buf_str(p->out, ":\n");
+            cr_buf_str(p->out, p->json ? ": " : ":\n");
+            if (p->json) open_json(p, '[');
+        }
+        if (p->json) {
+            line(p, indent + 2, "");
+            open_json(p, '{');
+            print_msg(p, f->ref, x, indent + 4, depth + 1);
+            close_json(p, indent + 2, '}');
+            continue;
         }
         p->dash = true;
         print_msg(p, f->ref, x, indent + 4, depth + 1);
@@ -280,6 +325,7 @@ static void print_msgs(printer *p, const cr_field *f, cr_conf_iter it, int inden
             line(p, indent + 4, "{}\n");
         }
     }
+    if (p->json && any) close_json(p, indent, ']');
 }
 
 /* All values of one key (a message field, or one member of a oneof), joined. */
@@ -301,6 +347,46 @@ typedef struct pair {
     size_t len;
     const cr_conf_node *val;
 } pair;
+
+static void json_pairs(printer *p, const cr_field *f, cr_ftype type, const pair *v, size_t n,
+                       int indent) {
+    if (n == 0) return;
+    line(p, indent, f->name);
+    cr_buf_str(p->out, ": ");
+    open_json(p, '{');
+    for (size_t i = 0; i < n; i++) {
+        line(p, indent + 2, "");
+        print_quoted(p, v[i].key, v[i].len);
+        cr_buf_str(p->out, ": ");
+        print_scalar(p, type, NULL, v[i].val);
+    }
+    close_json(p, indent, '}');
+}
+
+static void text_pairs(printer *p, const cr_field *f, cr_ftype type, const pair *v, size_t n,
+                       bool long_key, int indent) {
+    if (!p->pb && n) {
+        line(p, indent, f->name);
+        cr_buf_str(p->out, ":\n");
+    }
+    for (size_t i = 0; i < n; i++) {
+        line(p, p->pb ? indent : indent + 2, "");
+        if (p->pb)
+            cr_buf_printf(p->out, "%s { key: ", f->name);
+        else if (long_key)
+            cr_buf_str(p->out, "- key: ");
+        print_quoted(p, v[i].key, v[i].len);
+        if (!p->pb && long_key) {
+            cr_buf_str(p->out, "\n");
+            line(p, indent + 4, "value");
+        } else if (p->pb) {
+            cr_buf_str(p->out, " value");
+        }
+        cr_buf_str(p->out, ": ");
+        print_scalar(p, type, NULL, v[i].val);
+        cr_buf_str(p->out, p->pb ? " }\n" : "\n");
+    }
+}
 
 static void print_map(printer *p, const cr_field *f, cr_conf_iter it, int indent) {
     static const cr_conf_node zero = {.kind = CR_NODE_SCALAR, .text = "0", .len = 1};
@@ -328,27 +414,10 @@ static void print_map(printer *p, const cr_field *f, cr_conf_iter it, int indent
         }
     }
     cr_map_clear(&index);
-    if (!p->pb && n) {
-        line(p, indent, f->name);
-        cr_buf_str(p->out, ":\n");
-    }
-    for (size_t i = 0; i < n; i++) {
-        line(p, p->pb ? indent : indent + 2, "");
-        if (p->pb)
-            cr_buf_printf(p->out, "%s { key: ", f->name);
-        else if (long_key)
-            cr_buf_str(p->out, "- key: ");
-        print_quoted(p, pairs[i].key, pairs[i].len);
-        if (!p->pb && long_key) {
-            cr_buf_str(p->out, "\n");
-            line(p, indent + 4, "value");
-        } else if (p->pb) {
-            cr_buf_str(p->out, " value");
-        }
-        cr_buf_str(p->out, ": ");
-        print_scalar(p, type, NULL, pairs[i].val);
-        cr_buf_str(p->out, p->pb ? " }\n" : "\n");
-    }
+    if (p->json)
+        json_pairs(p, f, type, pairs, n, indent);
+    else
+        text_pairs(p, f, type, pairs, n, long_key, indent);
 }
 
 static void print_tree(printer *p, const cr_field *f, cr_conf_iter it, int indent) {
@@ -367,7 +436,7 @@ static void print_tree(printer *p, const cr_field *f, cr_conf_iter it, int inden
     } else {
         cr_buf_str(p->out, ": ");
         print_flow(p, all, 0);
-        cr_buf_str(p->out, "\n");
+        end(p);
     }
 }
 
@@ -402,15 +471,23 @@ static void print_msg(printer *p, const cr_msg *msg, const cr_conf_node *map, in
             line(p, indent, f->name);
             cr_buf_str(p->out, ": ");
             print_scalar(p, f->type, f->ref, last);
-            cr_buf_str(p->out, "\n");
+            end(p);
         }
     }
 }
 
 void cr_conf_print(cr_buf *out, const cr_msg *root, const cr_conf_node *node, cr_syntax syntax) {
-    printer p = {.out = out, .pb = syntax == CR_SYNTAX_PBTXT};
+    printer p = {.out = out,
+                 .pb = syntax == CR_SYNTAX_PBTXT,
+                 .json = syntax == CR_SYNTAX_JSON,
+                 .first = true};
     if (!node || node->kind != CR_NODE_MAP) return;
     cr_arena_init(&p.arena, 0);
-    print_msg(&p, root, node, 0, 0);
+    if (p.json) cr_buf_char(out, '{');
+    print_msg(&p, root, node, p.json ? 2 : 0, 0);
+    if (p.json) {
+        close_json(&p, 0, '}');
+        cr_buf_char(out, '\n');
+    }
     cr_arena_clear(&p.arena);
 }

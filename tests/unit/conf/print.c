@@ -1,6 +1,6 @@
 /*
  * print.c - printing: exact text of one config, then many random trees: what is printed must read
- * back and bind to an equal struct, through both syntaxes and back again.
+ * back and bind to an equal struct, through all syntaxes and back again.
  */
 #include "toy.h"
 
@@ -67,6 +67,45 @@ TEST(exact_pbtxt) {
               "NULL_VALUE } } }\n"
               "}\n"
               "groups {}\n");
+    cr_buf_clear(&out);
+    toy_clear(&t);
+}
+
+TEST(exact_json) {
+    toy t;
+    cr_buf out;
+    cr_buf_init(&out);
+    CHECK_INT(toy_parse(&t, PBTXT, source, sizeof source - 1), CR_OK);
+    cr_conf_print(&out, &toy_root_msg, t.doc.root, JSON);
+    CHECK_STR(out.data,
+              "{\n"
+              "  \"model_dir\": \"a\\u0001\\\"\\\\\\n\xc3\xa4\",\n"
+              "  \"train_config\": {\n"
+              "    \"num_steps\": 8,\n"
+              "    \"lr\": 0.001,\n"
+              "    \"shuffle\": true\n"
+              "  },\n"
+              "  \"groups\": [\n"
+              "    {\n"
+              "      \"group_name\": \"a b\",\n"
+              "      \"feature_names\": [\"p\", \"user:x\", \"\", \"1\", \"*y\", \"yes\"],\n"
+              "      \"toy_deep\": {\n"
+              "        \"deep\": {}\n"
+              "      },\n"
+              "      \"vocab_dict\": {\n"
+              "        \"k\": 2\n"
+              "      },\n"
+              "      \"value_map\": {\n"
+              "        \"\\u001D\": \"Infinity\"\n"
+              "      },\n"
+              "      \"params\": {\"n\": 1.5, \"s\": \"x\", \"z\": null}\n"
+              "    },\n"
+              "    {}\n"
+              "  ]\n"
+              "}\n");
+    cr_buf_reset(&out);
+    cr_conf_print(&out, &toy_root_msg, cr_conf_new(&t.doc, CR_NODE_MAP, CR_NOWHERE), JSON);
+    CHECK_STR(out.data, "{}\n");
     cr_buf_clear(&out);
     toy_clear(&t);
 }
@@ -324,19 +363,20 @@ static cr_conf_node *random_msg(gen *g, const cr_msg *msg) {
 }
 
 TEST(random_round_trips) {
-    enum { ROUNDS = 400, SEED = 20240611 };
+    enum { ROUNDS = 400, SEED = 20240611, STEPS = 6 };
+    static const cr_syntax chain[STEPS] = {YAML, PBTXT, JSON, YAML, JSON, PBTXT};
     printf("seed %d\n", SEED);
     for (int round = 0; round < ROUNDS && t_failed_checks == 0; round++) {
-        toy first, t[3];
+        toy first, t[STEPS];
         CHECK_INT(toy_parse(&first, YAML, "", 0), CR_OK);
         gen g = {&first.doc, cr_rng_key(SEED, "tree", NULL) + (uint64_t)round, 0};
         first.doc.root = random_msg(&g, &toy_root_msg);
         toy_bind(&first);
         CHECK_STR(first.text.data, "");
         const cr_conf_node *node = first.doc.root;
-        for (int k = 0; k < 3; k++) {
-            /* tree -> YAML -> protobuf text -> YAML, each bound and compared with the first */
-            cr_syntax s = k % 2 ? PBTXT : YAML;
+        for (int k = 0; k < STEPS; k++) {
+            /* from each syntax to each other one, bound and compared with the first */
+            cr_syntax s = chain[k];
             cr_buf out;
             cr_buf_init(&out);
             cr_buf_str(&out, "");
@@ -349,10 +389,10 @@ TEST(random_round_trips) {
             node = t[k].doc.root;
             cr_buf_clear(&out);
         }
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < STEPS; k++)
             toy_clear(&t[k]);
         toy_clear(&first);
     }
 }
 
-TEST_MAIN(CASE(exact_yaml), CASE(exact_pbtxt), CASE(random_round_trips))
+TEST_MAIN(CASE(exact_yaml), CASE(exact_pbtxt), CASE(exact_json), CASE(random_round_trips))
