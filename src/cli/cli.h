@@ -53,9 +53,14 @@ typedef struct cr_args {
     const char *fg_output_dir, *reserves, *remove_bucketizer, *force_update_resource;
     const char *odps_project_name, *odps_schema_name, *fg_resource_name, *odps_data_quota_name;
     const char *template_model_config_path, *model_config_path, *config_table_path, *reader_type;
+    const char *easyrec_config_path, *output_tzrec_config_path, *fg_json_path,
+        *easyrec_package_path;
+    bool use_old_fg;
     /* measuring things */
     double seconds;
     bool from_files;
+    const char *experiment_path, *base_metric_path;
+    int64_t runs;
     /* making things */
     const char *kind, *output_dir;
     int64_t rows, eval_rows;

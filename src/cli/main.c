@@ -32,6 +32,7 @@
     X(predict)                                                                                     \
     X(check)                                                                                       \
     X(config)                                                                                      \
+    X(convert)                                                                                     \
     X(fg)                                                                                          \
     X(create_fg_json)                                                                              \
     X(add_feature_info)                                                                            \
@@ -40,6 +41,7 @@
     X(diff)                                                                                        \
     X(parquet)                                                                                     \
     X(bench)                                                                                       \
+    X(benchmark)                                                                                   \
     X(synth)                                                                                       \
     X(help)                                                                                        \
     X(version)                                                                                     \

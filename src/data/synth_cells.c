@@ -273,7 +273,7 @@ static void builder_init(builder *b, const synth_tab *t, int k) {
         k -= tab->n_cols;
         if (k < tab->n_labels && tab->labels[k].words)
             b->value.type = whole_words(tab->labels[k].words) ? CR_COL_I64 : CR_COL_STR;
-        else if (k < tab->n_labels && tab->labels[k].K)
+        else if (k < tab->n_labels && (tab->labels[k].K || tab->labels[k].whole))
             b->value.type = CR_COL_I64;
         return;
     }

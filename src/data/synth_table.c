@@ -248,8 +248,10 @@ static void draw_labels(const synth_tab *t, uint64_t row, tab_row *r) {
             double u = 0.5 * erfc(-(0.8 * z / SIGMA + 0.6 * noise) * M_SQRT1_2);
             int64_t k = (int64_t)(u * (double)y->K);
             r->p[l] = u;
-            r->y[l] = y->K ? (double)(k < y->K ? k : y->K - 1)
-                           : rint(1000 * (z + 0.5 * SIGMA * noise)) / 1000 + 0.0;
+            double x = z + 0.5 * SIGMA * noise;
+            r->y[l] = y->K       ? (double)(k < y->K ? k : y->K - 1)
+                      : y->whole ? rint(4 * x) + 0.0
+                                 : rint(1000 * x) / 1000 + 0.0;
         }
     }
 }

@@ -78,6 +78,7 @@ typedef struct cr_tab_label {
     int after;                /* can be 1 only where that other label is; -1: anywhere */
     const cr_conf_map *words; /* label_map: a number is written as the word nearest to it; NULL: as
                                  a number */
+    bool whole; /* K = 0: a whole number */
 } cr_tab_label;
 
 typedef struct cr_synth_table {

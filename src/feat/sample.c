@@ -474,11 +474,14 @@ void cr_features_sample(const cr_features *fs, const cr_data_conf *data, cr_synt
     add_columns(fs, data, t, arena);
     t->labels = CR_NEW_N(arena, cr_tab_label, fs->n_labels + 1);
     for (int i = 0; i < fs->n_labels; i++) {
+        const cr_field_conf *f = declared(data, fs->labels[i]);
+        bool whole = f && cr_conf_has(f, "input_type") && f->input_type < CR_COL_STR;
         const cr_label_map_conf *map = cr_data_label_map(data, fs->labels[i]);
         t->labels[t->n_labels++] = (cr_tab_label){.name = fs->labels[i],
                                                   .K = fs->label_rules[i].K,
                                                   .after = -1,
-                                                  .words = map ? &map->map : NULL};
+                                                  .words = map ? &map->map : NULL,
+                                                  .whole = whole};
     }
     t->weights = fs->weights;
     t->n_weights = fs->n_weights;

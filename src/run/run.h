@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/pool.h"
 #include "data/synth.h"
+#include "dialect/dialect.h"
 #include "run/config.h"
 
 /* How a config is put together: file, then path overrides, then --edit_config_json, then --set. */
@@ -191,6 +192,62 @@ typedef struct cr_feature_info_result {
 } cr_feature_info_result;
 CR_CHECKED cr_code cr_add_feature_info(const cr_feature_info_opts *o, cr_feature_info_result *res,
                                        cr_diag *diag);
+
+/* cr_convert_easyrec writes a config made of one of EasyRec. The file is written whenever the input
+ * is a config of EasyRec; errors (and the code) then say what is missing in it. */
+typedef struct cr_convert_opts {
+    const char *easyrec_config_path, *output_tzrec_config_path;
+    const char *fg_json_path; /* NULL: none, or the config's own */
+    bool use_old_fg;
+} cr_convert_opts;
+typedef struct cr_convert_result {
+    cr_easyrec_result what;
+    bool written, refused; /* refused: crank would not take the file */
+} cr_convert_result;
+CR_CHECKED cr_code cr_convert_easyrec(const cr_convert_opts *o, cr_convert_result *res,
+                                      cr_diag *diag);
+
+/* cr_benchmark_run trains configs several times each and compares the means of their metrics with
+ * base results. Trainings are processes of their own; one that fails is counted. */
+typedef enum cr_benchmark_verdict {
+    CR_BENCH_NONE, /* nothing to compare with */
+    CR_BENCH_BETTER,
+    CR_BENCH_WORSE,
+    CR_BENCH_BALANCE, /* within the threshold */
+} cr_benchmark_verdict;
+typedef struct cr_benchmark_metric {
+    const char *name;
+    double base, threshold, mean;
+    cr_benchmark_verdict verdict;
+} cr_benchmark_metric;
+typedef struct cr_benchmark_config {
+    const char *path;
+    bool has_base;
+    int n_runs, n_failed, n_better, n_worse, n_metrics;
+    bool unbelievable; /* as many runs failed as did not, or more */
+    cr_benchmark_metric *metrics;
+    double rows_per_s;     /* of training, mean */
+    const char *why, *log; /* of the last run that failed; of the last run */
+} cr_benchmark_config;
+typedef struct cr_benchmark {
+    cr_benchmark_config *v;
+    int n, cap;
+    const char *dir; /* EXPERIMENT_PATH_<seconds since 1970> */
+} cr_benchmark;
+typedef struct cr_benchmark_opts {
+    const char *config_path; /* a config, or a folder of them */
+    const char *experiment_path;
+    const char *base_path; /* NULL: base_eval_metric.json in config_path, else TorchEasyRec's */
+    const char *train_input_path, *eval_input_path; /* with {DIR} and {NAME}; NULL: the configs' */
+    const char *edit_config_json;
+    const char *const *set;
+    int n_set, runs, threads; /* runs 0: as the base says */
+    void (*begins)(void *ctx, const cr_benchmark *b);
+    void (*done)(void *ctx, const cr_benchmark_config *c); /* after each config */
+    void *ctx;
+} cr_benchmark_opts;
+CR_CHECKED cr_code cr_benchmark_run(const cr_benchmark_opts *o, cr_benchmark *b, cr_arena *arena,
+                                    cr_diag *diag);
 
 /* cr_feature_selection puts the features of each group in the order of the drop probabilities that
  * variational dropout learned: tables (and pictures) of them, and the config with the topk of each

@@ -16,10 +16,10 @@ static cr_arena arena;
 enum { ID, WORD, NUM, LIST, SEQ, SEQ2, MAP, NEST, N_COLS };
 static cr_tab_col cols[N_COLS];
 static const char *const words[] = {"red", "green", "bl,\"ue"};
-static cr_tab_label labels[] = {{"click", 2, -1, NULL},
-                                {"buy", 1, 0, NULL},
-                                {"grade", 5, -1, NULL},
-                                {"time", 0, -1, NULL}};
+static cr_tab_label labels[] = {{"click", 2, -1, NULL, false},
+                                {"buy", 1, 0, NULL, false},
+                                {"grade", 5, -1, NULL, false},
+                                {"time", 0, -1, NULL, false}};
 static const char *const weights[] = {"w"};
 static int order[N_COLS + 5];
 
@@ -175,7 +175,7 @@ TEST(teacher_score) {
 /* labels that wait for each other are drawn all the same */
 TEST(labels_in_a_circle) {
     cr_synth_table t = table();
-    cr_tab_label circle[] = {{"a", 2, 1, NULL}, {"b", 2, 0, NULL}, {"c", 2, 0, NULL}};
+    cr_tab_label circle[] = {{"a", 2, 1, NULL, false}, {"b", 2, 0, NULL, false}, {"c", 2, 0, NULL, false}};
     t.labels = circle;
     t.n_labels = 3;
     synth_tab s;

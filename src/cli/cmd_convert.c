@@ -1,0 +1,63 @@
+/*
+ * cmd_convert.c - `crank convert`, TorchEasyRec's convert_easyrec_config_to_tzrec_config.
+ */
+#include "cli/cli.h"
+
+static const cr_opt opts[] = {
+    CR_OPT_STR(easyrec_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
+               "config of EasyRec; FILE without a flag means this"),
+    CR_OPT_STR(output_tzrec_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
+               "config to write; protobuf text, or YAML where it ends so"),
+    CR_OPT_STR(fg_json_path, CR_O_PATH, "FILE", "fg_json_path of the config",
+               "fg.json, the definitions of the features"),
+    CR_OPT_BOOL(use_old_fg, 0,
+                "take features from the config and only their inputs from fg.json; without it they "
+                "are those of fg.json"),
+    CR_OPT_STR(easyrec_package_path, 0, "FILE", NULL, "not needed: crank knows EasyRec's schema"),
+    CR_OPT_END,
+};
+
+static cr_code run(cr_ui *ui, const cr_args *a) {
+    cr_convert_opts o = {
+        .easyrec_config_path = a->easyrec_config_path,
+        .output_tzrec_config_path = a->output_tzrec_config_path,
+        .fg_json_path = a->fg_json_path,
+        .use_old_fg = a->use_old_fg,
+    };
+    cr_convert_result r;
+    cr_code code = cr_convert_easyrec(&o, &r, &ui->diag);
+    cr_ui_findings(ui);
+    if (!r.written) return code;
+    cr_ui_say("wrote  %s: %d features, %d groups, model %s\n", a->output_tzrec_config_path,
+              r.what.n_features, r.what.n_groups, r.what.model ? r.what.model : "none");
+    cr_ui_say("report %d key%s left out or changed so that results differ (warnings), %d without "
+              "effect (notes)\n",
+              r.what.n_lost, r.what.n_lost == 1 ? "" : "s", r.what.n_left);
+    if (r.refused)
+        cr_ui_say("       crank does not take it as it is: mend what the errors above name\n");
+    else
+        cr_ui_next(ui, "crank check %s", cr_ui_quote(ui, a->output_tzrec_config_path));
+    return code;
+}
+
+static const char *const examples[] = {
+    "crank convert deepfm_easyrec.config --output_tzrec_config_path deepfm.config",
+    "crank python -m tzrec.tools.convert_easyrec_config_to_tzrec_config --easyrec_config_path "
+    "er.config --fg_json_path fg.json --output_tzrec_config_path deepfm.config",
+    NULL,
+};
+
+const cr_cmd cr_cmd_convert = {
+    .name = "convert",
+    .alias = "convert_easyrec_config_to_tzrec_config",
+    .module = "tzrec.tools.convert_easyrec_config_to_tzrec_config",
+    .help = "Make a config of one for EasyRec, TorchEasyRec's predecessor",
+    .about = "Every key is converted or named with its place and the reason: an error where the "
+             "result cannot do\nwithout it, a warning where results differ, a note where nothing "
+             "changes. The file is written in\nany case, with that report at its head.\n",
+    .operand = "FILE",
+    .operand_opt = "easyrec_config_path",
+    .opts = opts,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,35 @@
+/*
+ * dialect.h - configs of other programs, made into configs of crank.
+ *
+ * A dialect is a way from one tree (conf/tree.h) to another: keys of the other program come in,
+ * keys of our tables go out. Every node that goes out keeps the place it came from, so that
+ * whatever is wrong with the result is told at the user's own line. Nothing is lost in silence:
+ * what has no counterpart is a finding with its place and the reason.
+ */
+#ifndef CR_DIALECT_DIALECT_H
+#define CR_DIALECT_DIALECT_H
+
+#include "conf/tree.h"
+
+typedef struct cr_easyrec_opts {
+    const char *fg_json_path; /* definitions of the features; NULL: the config's own, or none */
+    bool use_old_fg; /* the config's features, with inputs from fg.json; false: its features */
+} cr_easyrec_opts;
+
+typedef struct cr_easyrec_result {
+    const char *model; /* key of the model that was made; NULL: none */
+    int n_features, n_groups;
+    int n_left; /* keys that were left out and change nothing */
+    int n_lost; /* keys that were left out, or replaced by something near: results differ */
+} cr_easyrec_result;
+
+/* cr_easyrec_convert makes a config (out, which the caller has initialised) of EasyRec's config
+ * `in`. Findings: an error for what EasyRec would refuse too and for what the config cannot do
+ * without; a warning for what changes results; a note for what changes none. CR_ECONF when `in` is
+ * no config of EasyRec: then out holds nothing of use; else CR_OK, also when there are errors. `in`
+ * and out's tree share nodes: both live together. */
+CR_CHECKED cr_code cr_easyrec_convert(cr_conf_doc *out, const cr_conf_doc *in,
+                                      const cr_easyrec_opts *o, cr_easyrec_result *res,
+                                      cr_diag *diag);
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * easyrec_int.h - what the files of the EasyRec dialect share.
+ *
+ * Three things are known before the first key is rewritten, because keys in one place decide what
+ * becomes of keys in another: the columns (their types and defaults go to the features), the
+ * features (their kinds decide what a group is), and which features the groups use as sequences.
+ */
+#ifndef CR_DIALECT_EASYREC_INT_H
+#define CR_DIALECT_EASYREC_INT_H
+
+#include "dialect/dialect.h"
+#include "dialect/rewrite_int.h"
+
+/* a column of data_config.input_fields */
+typedef struct cr_er_field {
+    const char *name, *type, *absent; /* absent: default_val, "" when not given */
+    int n_readers;                    /* features that read this column alone */
+} cr_er_field;
+
+typedef enum cr_er_kind {
+    CR_ER_ID,
+    CR_ER_RAW,
+    CR_ER_TAG,
+    CR_ER_COMBO,
+    CR_ER_LOOKUP,
+    CR_ER_SEQ_ID,
+    CR_ER_SEQ_RAW,
+    CR_ER_EXPR,
+    CR_ER_NONE /* no counterpart */
+} cr_er_kind;
+
+enum { CR_ER_PLAIN = 1, CR_ER_STEPS = 2, CR_ER_WIDE = 4 }; /* how groups use a feature */
+
+/* a feature: one of feature_configs, or one of the shared_names of another */
+typedef struct cr_er_feature {
+    const char *name;
+    const char *input; /* the column, where shared_names gives it; NULL: input_names */
+    const cr_conf_node *conf;
+    cr_er_kind kind;
+    unsigned use;
+    double dim;                  /* width of its vector, or numbers of a row; 0: not known */
+    bool table;                  /* has ids: a metric can group by it */
+    bool in_block;               /* part of a sequence in fg.json */
+    const cr_conf_node *autodis; /* a layer that makes its number a vector; NULL: none */
+} cr_er_feature;
+
+typedef struct cr_er {
+    cr_rw w;
+    const cr_conf_node *root, *data, *model; /* messages of the EasyRec config; NULL: not given */
+    const cr_conf_node *params;              /* of the model: deepfm { ... }; NULL: none */
+    const char *model_class;
+    bool tasks; /* a model with several tasks */
+    cr_conf_node *out;
+    const cr_easyrec_opts *opts;
+    cr_easyrec_result *res;
+    cr_er_field *fields;
+    size_t n_fields;
+    cr_map field_index;
+    cr_er_feature *features;
+    size_t n_features, cap_features;
+    cr_map feature_index;
+    cr_er_feature *feature; /* that is being written */
+    cr_map keys_made;       /* columns that got a feature to group by */
+    const cr_conf_node *fg; /* fg.json; NULL: none */
+    int n_task;             /* towers so far */
+} cr_er;
+
+cr_er *cr_er_of(cr_rw *w);
+cr_arena *cr_er_arena(cr_er *er);
+const cr_er_field *cr_er_field_of(const cr_er *er, const char *name);
+cr_er_feature *cr_er_feature_of(const cr_er *er, const char *name);
+/* cr_er_expand writes name, or the names of "name[1-3]", as values of key; returns how many. */
+int cr_er_expand(cr_er *er, const char *name, void (*each)(cr_er *er, const char *name, void *ctx),
+                 void *ctx);
+double cr_er_batch_size(const cr_er *er);
+/* cr_er_label is the label of task i, "" when there is none. */
+const char *cr_er_label(const cr_er *er, int i);
+
+/* easyrec_feat.c */
+void cr_er_collect_features(cr_er *er);
+void cr_er_features(cr_er *er);
+/* cr_er_steps_name is the name of the feature where a group reads it step by step. */
+const char *cr_er_steps_name(cr_er *er, const cr_er_feature *f);
+/* cr_er_group_key returns a feature with ids of that column, making one when there is none. */
+const char *cr_er_group_key(cr_er *er, const char *column, cr_loc at);
+/* easyrec_fg.c */
+cr_code cr_er_fg_load(cr_er *er);
+void cr_er_fg_features(cr_er *er);
+/* cr_er_fg_blocks writes the sequences of fg.json with the features that are in_block. */
+void cr_er_fg_blocks(cr_er *er);
+/* cr_er_fg_of: the definition of a feature in fg.json, and (if block is not NULL) the sequence it
+ * belongs to */
+const cr_conf_node *cr_er_fg_of(const cr_er *er, const char *name, const cr_conf_node **block);
+/* easyrec_group.c */
+void cr_er_collect_groups(cr_er *er);
+/* How a model wants its groups: EasyRec's models find theirs by name, some of ours take the first.
+ */
+typedef struct cr_er_plan {
+    const char *only;      /* the one group it reads; NULL: all of them */
+    const char *from, *to; /* a group that has another name here; NULL: none */
+} cr_er_plan;
+void cr_er_groups(cr_er *er, const cr_er_plan *plan, cr_conf_node *out);
+/* cr_er_group_width is the width of a group's row, 0 when it is not known. */
+double cr_er_group_width(const cr_er *er, const char *name);
+const cr_conf_node *cr_er_group_of(const cr_er *er, const char *name);
+/* easyrec_model.c */
+void cr_er_model(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out);
+/* cr_er_find_model sets model_class, params and tasks. */
+void cr_er_find_model(cr_er *er);
+/* cr_er_l2 is EasyRec's l2_regularization of the model. */
+double cr_er_l2(const cr_er *er);
+extern const cr_rule cr_er_dnn_rules[], cr_er_mlp_rules[];
+/* cr_er_attention rewrites a DNN that scores steps: its last layer, of one unit, is built in here.
+ */
+void cr_er_attention(cr_rw *w, const cr_conf_node *dnn, cr_loc at, cr_conf_node *out,
+                     const cr_rule *rules);
+/* easyrec_task.c */
+void cr_er_metric(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out);
+/* cr_er_losses writes losses of a model or a task tower from loss_type and losses; returns the
+ * factor that a single loss has. */
+double cr_er_losses(cr_rw *w, const cr_conf_node *in, cr_conf_node *out);
+/* cr_er_task writes a task tower into out, a message of the result. */
+void cr_er_task(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out);
+/* cr_er_task_towers adds one to the list `task_towers` of out. */
+void cr_er_task_towers(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out);
+/* easyrec_train.c */
+extern const cr_rule cr_er_train_rules[];
+void cr_er_train_end(cr_er *er, cr_conf_node *out);
+/* easyrec_blocks.c */
+void cr_er_backbone(cr_er *er, const cr_conf_node *in, cr_loc at, cr_conf_node *out);
+
+#endif
