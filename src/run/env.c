@@ -54,6 +54,10 @@ const cr_env cr_envs[] = {
     {"COLUMNS", CR_ENV_TEXT, NULL, NULL, "width of the tables that `crank parquet` prints", NULL,
      false},
     {"TERM", CR_ENV_TEXT, NULL, NULL, "`dumb`: no progress line", NULL, false},
+    {"XDG_CONFIG_HOME", CR_ENV_TEXT, NULL, NULL,
+     "folder of the list of allowed libraries, `crank/libraries`; not set: `.config` in `HOME`",
+     NULL, false},
+    {"HOME", CR_ENV_TEXT, NULL, NULL, "see `XDG_CONFIG_HOME`", NULL, false},
 
     {"PYTHON_RANDOM_SEED", CR_ENV_TEXT, NULL, NULL, "seed of Python's random numbers", ONE_SEED,
      false},
