@@ -81,7 +81,8 @@ int cr_exit_code(cr_code code) {
     case CR_EIO:
     case CR_ENOMEM:
     case CR_ERUN:
-    case CR_ESTOP: break;
+    case CR_ESTOP:
+    case CR_ECLOSED: break;
     }
     return 1;
 }

@@ -197,6 +197,29 @@ cr_code cr_outfile_open(cr_outfile **out, const char *path, cr_err *err) {
     return CR_OK;
 }
 
+cr_code cr_outfile_stdout(cr_outfile **out, cr_err *err) {
+    cr_outfile *f = cr_alloc(sizeof(*f), "standard output");
+    *out = NULL;
+    f->path = strdup("standard output");
+    if (!f->path) cr_no_memory(0, "a path");
+    fflush(stdout);
+    f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (f->fd < 0) {
+        int e = errno;
+        free_outfile(f);
+        return cr_io_fail(err, "standard output", "write", e);
+    }
+    *out = f;
+    return CR_OK;
+}
+
+static cr_code write_failed(const cr_outfile *f, int e, cr_err *err) {
+    cr_code code = cr_io_fail(err, f->path, "write", e);
+    if (e != EPIPE) return code;
+    if (err) err->code = CR_ECLOSED;
+    return CR_ECLOSED;
+}
+
 static int flush(cr_outfile *f) {
     if (f->failed == 0 && f->n > 0) f->failed = write_all(f->fd, f->buf, f->n);
     f->n = 0;
@@ -213,7 +236,7 @@ cr_code cr_outfile_write(cr_outfile *f, const void *data, size_t n, cr_err *err)
     }
     if (n > 0) memcpy(f->buf + f->n, data, n);
     f->n += n;
-    return f->failed == 0 ? CR_OK : cr_io_fail(err, f->path, "write", f->failed);
+    return f->failed == 0 ? CR_OK : write_failed(f, f->failed, err);
 }
 
 cr_code cr_outfile_commit(cr_outfile *f, cr_err *err) {
@@ -222,7 +245,7 @@ cr_code cr_outfile_commit(cr_outfile *f, cr_err *err) {
     if (e == 0 && !f->no_sync) e = sync_fd(f->fd);
     if (close(f->fd) != 0 && e == 0) e = errno;
     f->fd = -1;
-    if (e != 0) code = cr_io_fail(err, f->path, "write", e);
+    if (e != 0) code = write_failed(f, e, err);
     if (f->tmp) {
         if (code == CR_OK) code = cr_rename(f->tmp, f->path, err);
         if (code != CR_OK) (void)unlink(f->tmp);

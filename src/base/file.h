@@ -30,6 +30,9 @@ CR_CHECKED cr_code cr_file_copy(const char *from, const char *to, cr_err *err);
  * rename, fsync of the directory. abort removes it. Every write error is kept and reported by commit. */
 typedef struct cr_outfile cr_outfile;
 CR_CHECKED cr_code cr_outfile_open(cr_outfile **out, const char *path, cr_err *err);
+/* cr_outfile_stdout: the same for standard output, written directly. A reader that has left (| head)
+ * is CR_ECLOSED. */
+CR_CHECKED cr_code cr_outfile_stdout(cr_outfile **out, cr_err *err);
 CR_CHECKED cr_code cr_outfile_write(cr_outfile *f, const void *data, size_t n, cr_err *err);
 CR_CHECKED cr_code cr_outfile_commit(cr_outfile *f, cr_err *err); /* frees f either way */
 void cr_outfile_abort(cr_outfile *f);
@@ -60,8 +63,11 @@ bool cr_path_below(const char *dir, const char *path);
 CR_CHECKED cr_code cr_path_inside(const char *dir, const char *path, cr_err *err);
 /* cr_list_dir returns the sorted names in a directory (without . and ..). */
 CR_CHECKED cr_code cr_list_dir(cr_arena *a, const char *path, char ***names, size_t *n, cr_err *err);
+/* Standard input as a path: "-" in lists of input paths means this, see cr_glob. */
+#define CR_STDIN "/dev/stdin"
+bool cr_is_stdin(const char *path); /* "-" or CR_STDIN? */
 /* cr_glob expands a comma-separated list of globs (commas inside {} or [] kept) into sorted paths per item, in
- * item order. A directory stands for its files with one of the endings in exts (NULL-ended; may be
+ * item order. "-" is CR_STDIN. A directory stands for its files with one of the endings in exts (NULL-ended; may be
  * NULL: all). Nothing found is CR_EIO naming the pattern. */
 CR_CHECKED cr_code cr_glob(cr_arena *a, const char *patterns, const char *const *exts, char ***paths,
                            size_t *n, cr_err *err);

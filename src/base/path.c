@@ -281,10 +281,18 @@ static cr_code nothing_found(cr_arena *a, const char *item, const char *const *e
     return cr_fail_at(err, CR_EIO, at, "the directory holds no file%s; check the path", kinds);
 }
 
+bool cr_is_stdin(const char *path) {
+    return strcmp(path, "-") == 0 || strcmp(path, CR_STDIN) == 0;
+}
+
 static cr_code add_item(cr_arena *a, name_list *l, const char *item, const char *const *exts,
                         cr_err *err) {
     size_t first = l->n;
     cr_code code = CR_OK;
+    if (cr_is_stdin(item)) {
+        list_add(l, cr_arena_strdup(a, CR_STDIN));
+        return CR_OK;
+    }
     if (cr_path_exists(item))
         code = add_match(a, l, item, exts, err); /* may contain [ or * */
     else {

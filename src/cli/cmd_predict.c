@@ -1,13 +1,16 @@
 /*
  * cmd_predict.c - `crank predict`: from an export, or from a checkpoint with its config.
  */
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "cli/cli.h"
 #include "data/config.h"
+#include "run/pred.h"
 
 static const cr_opt opts[] = {
     CR_OPT_STR(scripted_model_path, CR_O_PATH, "DIR", "none", "export to predict with"),
@@ -15,8 +18,10 @@ static const cr_opt opts[] = {
                "config to predict with a checkpoint instead of an export"),
     CR_OPT_CHECKPOINT(0, "newest of model_dir"),
     CR_OPT_STR(predict_input_path, CR_O_REQUIRED | CR_O_PATHS, "PATHS", NULL,
-               "rows to predict: files or quoted globs, with commas"),
-    CR_OPT_STR(predict_output_path, CR_O_REQUIRED | CR_O_PATH, "DIR", NULL, "folder of the result"),
+               "rows to predict: files or quoted globs, with commas; - is standard input"),
+    CR_OPT_STR(predict_output_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
+               "folder of the result, or one file that ends in .csv, .csv.gz, .csv.zst or "
+               ".parquet; - is CSV to standard output"),
     CR_OPT_STR(reserved_columns, 0, "NAMES", "none",
                "input columns to copy; ALL_COLUMNS, ALL_EFFECTIVE_COLUMNS"),
     CR_OPT_STR(output_columns, 0, "NAMES", "all", "predictions to write"),
@@ -69,13 +74,16 @@ static cr_code check_dataset_type(cr_ui *ui, const char *name) {
 
 /* a result must not take the place of its own input */
 static cr_code check_output(cr_ui *ui, const cr_args *a) {
-    static const char *const names[] = {"part-0.parquet", "part-0.csv"};
-    for (int k = 0; k < 2; k++) {
-        const char *out = cr_path_join(&ui->arena, a->predict_output_path, names[k]);
+    const char *folder = a->predict_output_path;
+    const char *const results[] = {
+        cr_pred_is_file(folder) ? folder : cr_path_join(&ui->arena, folder, "part-0.parquet"),
+        cr_pred_is_file(folder) ? folder : cr_path_join(&ui->arena, folder, "part-0.csv")};
+    for (int k = 0; k < 2 && !cr_pred_is_stream(folder); k++) {
+        const char *out = results[k];
         struct stat there;
         char **paths;
         size_t n;
-        cr_err err; /* of paths that are wrong whoever reads them tells */
+        cr_err err; /* what is wrong with the paths is told when they are read */
         if (stat(out, &there) != 0 || !S_ISREG(there.st_mode) ||
             cr_glob(&ui->arena, a->predict_input_path, NULL, &paths, &n, &err) != CR_OK)
             continue;
@@ -83,10 +91,24 @@ static cr_code check_output(cr_ui *ui, const cr_args *a) {
             if (cr_same_file(paths[i], out))
                 return cr_ui_wrong(ui,
                                    "the result would replace %s, which is among the input; give "
-                                   "another folder to --predict_output_path",
+                                   "another path to --predict_output_path",
                                    out);
     }
     return CR_OK;
+}
+
+/* what was done; behind the rows themselves it would be one of them */
+static void tell(const cr_ui *ui, const cr_args *a, const cr_predict_result *r) {
+    char rows[32], rate[32], time[32];
+    bool stream = cr_pred_is_stream(a->predict_output_path);
+    if (stream && ui->quiet) return;
+    FILE *to = stream ? stderr : stdout;
+    cr_log_progress(NULL);
+    fprintf(to, "predicted  %s rows in %s (%s rows/s)\n", cr_fmt_count(rows, (double)r->rows),
+            cr_fmt_time(time, r->seconds),
+            cr_fmt_count(rate, r->seconds > 0 ? (double)r->rows / r->seconds : 0));
+    if (!stream) fprintf(to, "  output  %s\n", r->output);
+    if (r->profile) fprintf(to, "%s", r->profile);
 }
 
 static cr_code run(cr_ui *ui, const cr_args *a) {
@@ -124,12 +146,8 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     cr_predict_result *r = CR_NEW(&ui->arena, cr_predict_result);
     cr_code code = cr_predict(&o, r, &ui->diag);
     if (code != CR_OK) return code;
-    char rows[32], rate[32], time[32];
     cr_ui_findings(ui);
-    cr_ui_say("predicted  %s rows in %s (%s rows/s)\n  output  %s\n",
-              cr_fmt_count(rows, (double)r->rows), cr_fmt_time(time, r->seconds),
-              cr_fmt_count(rate, r->seconds > 0 ? (double)r->rows / r->seconds : 0), r->output);
-    if (r->profile) cr_ui_say("%s", r->profile);
+    tell(ui, a, r);
     cr_free(r->profile);
     return CR_OK;
 }
@@ -139,6 +157,8 @@ static const char *const examples[] = {
     "'data/eval/*.csv' --predict_output_path predictions --reserved_columns label",
     "crank predict --pipeline_config_path experiments/deepfm/pipeline.config --predict_input_path "
     "'data/eval/*.csv' --predict_output_path predictions",
+    "zcat new.csv.gz | crank predict --scripted_model_path experiments/deepfm/export "
+    "--predict_input_path - --predict_output_path - --reserved_columns user_id | head",
     NULL,
 };
 

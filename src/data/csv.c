@@ -394,7 +394,7 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
         code = cr_fail_at(&e, CR_EDATA, ((cr_loc){f->path, 0, 0}),
                           "this is a Parquet file; set data_config.dataset_type: ParquetDataset");
     if (code == CR_OK) {
-        f->codec = cr_stream_codec(st);
+        f->front = cr_stream_codec(st) != CR_PLAIN || cr_stream_live(st);
         f->size = cr_stream_size(st);
         f->data_start = (int64_t)now.end;
         f->first_line = 1 + lines_in(now.text.text, now.end);
@@ -510,7 +510,7 @@ static const char *csv_path(const cr_source *s, int64_t file) {
 static cr_code csv_n_blocks(cr_source *s, int64_t file, int64_t *out, cr_err *err) {
     (void)err;
     const cr_csv_file *f = &s->files[file];
-    *out = f->codec != CR_PLAIN ? -1 : (f->size + (int64_t)s->block - 1) / (int64_t)s->block;
+    *out = f->front ? -1 : (f->size + (int64_t)s->block - 1) / (int64_t)s->block;
     return CR_OK;
 }
 

@@ -289,8 +289,8 @@ cr_code cr_csv_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bool 
     *end = false;
     raw->file = file;
     raw->block = block;
-    return s->files[file].codec == CR_PLAIN ? cut_plain(s, file, block, raw, end, err)
-                                            : cut_front(s, file, block, raw, end, err);
+    return s->files[file].front ? cut_front(s, file, block, raw, end, err)
+                                : cut_plain(s, file, block, raw, end, err);
 }
 
 void cr_csv_cut_clear(cr_source *s) {

@@ -67,7 +67,7 @@ cr_csv_guess cr_csv_try(const cr_csv_form *f, const char *text, size_t from, siz
 /* one file of the data set */
 typedef struct cr_csv_file {
     const char *path;
-    cr_codec codec;
+    bool front; /* compressed, or no file: read front to back */
     int64_t size;
     int64_t data_start; /* of the text: behind byte order mark and header */
     int64_t first_line; /* line data_start lies on */

@@ -15,12 +15,22 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
 #define IN_BYTES ((size_t)256 << 10)
 
+/* Standard input when it is no file. There is one per process, whoever opens it: what was read so
+ * far is kept, so that a header can be looked at before the data is read. */
+static struct {
+    char *kept;
+    size_t n, cap;
+    bool gone; /* more was read than is kept */
+} live;
+
 struct cr_stream {
-    int fd;
+    int fd;    /* -1: live */
+    size_t at; /* live: bytes read through this stream, while they are kept */
     const char *path;
     cr_codec codec;
     int64_t size;
@@ -64,8 +74,90 @@ static ssize_t read_all(int fd, void *buf, size_t n, int64_t offset) {
     return (ssize_t)got;
 }
 
+/* live_read: the next bytes of standard input, as many as a read gives */
+static ssize_t live_some(cr_stream *s, char *buf, size_t n) {
+    if (!live.gone && s->at < live.n) {
+        size_t k = live.n - s->at < n ? live.n - s->at : n;
+        memcpy(buf, live.kept + s->at, k);
+        s->at += k;
+        return (ssize_t)k;
+    }
+    ssize_t k;
+    do
+        k = read(STDIN_FILENO, buf, n);
+    while (k < 0 && errno == EINTR);
+    if (k <= 0 || live.gone) return k;
+    if (live.n + (size_t)k > CR_LIVE_KEPT) {
+        cr_free(live.kept);
+        live.kept = NULL;
+        live.gone = true;
+        return k;
+    }
+    if (live.n + (size_t)k > live.cap) {
+        size_t cap = 2 * live.cap > live.n + (size_t)k ? 2 * live.cap : live.n + (size_t)k;
+        char *p = cr_alloc(cap, "the first bytes of standard input");
+        if (live.n) memcpy(p, live.kept, live.n);
+        cr_free(live.kept);
+        live.kept = p;
+        live.cap = cap;
+    }
+    memcpy(live.kept + live.n, buf, (size_t)k);
+    live.n += (size_t)k;
+    s->at = live.n;
+    return k;
+}
+
+/* as many bytes as there are, at most n */
+static ssize_t read_next(cr_stream *s, void *buf, size_t n) {
+    if (s->fd >= 0) return read_all(s->fd, buf, n, -1);
+    size_t got = 0;
+    while (got < n) {
+        ssize_t k = live_some(s, (char *)buf + got, n - got);
+        if (k < 0) return -1;
+        if (k == 0) break;
+        got += (size_t)k;
+    }
+    return (ssize_t)got;
+}
+
+static cr_stream *new_stream(int fd, const char *path, int64_t size, const unsigned char *magic,
+                             size_t n) {
+    cr_stream *s = cr_alloc(sizeof(*s), "a file being read");
+    s->fd = fd;
+    s->path = path;
+    s->size = size;
+    s->codec = codec_of(magic, n);
+    s->between = true;
+    if (s->codec != CR_PLAIN) s->in = cr_alloc(IN_BYTES, "a file being read");
+    if ((s->codec == CR_GZIP && inflateInit2(&s->z, 15 + 16) != Z_OK) ||
+        (s->codec == CR_ZSTD && !(s->zd = ZSTD_createDStream())))
+        cr_no_memory(0, "a file being unpacked");
+    return s;
+}
+
+/* Is standard input a file that can be opened again? Not when something was read of it already. */
+static bool stdin_is_file(void) {
+    struct stat st;
+    return fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&
+           lseek(STDIN_FILENO, 0, SEEK_CUR) == 0;
+}
+
+static cr_code open_live(cr_stream **out, const char *path, cr_err *err) {
+    if (live.gone)
+        return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}),
+                          "standard input was read already and cannot be read again; write it to a "
+                          "file and name that");
+    unsigned char magic[4];
+    cr_stream first = {.fd = -1};
+    ssize_t n = read_next(&first, magic, sizeof(magic));
+    if (n < 0) return io_fail(err, path, "read", errno);
+    *out = new_stream(-1, path, 0, magic, (size_t)n);
+    return CR_OK;
+}
+
 cr_code cr_stream_open(cr_stream **out, const char *path, cr_err *err) {
     *out = NULL;
+    if (strcmp(path, CR_STDIN) == 0 && !stdin_is_file()) return open_live(out, path, err);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return io_fail(err, path, "open", errno);
     struct stat st;
@@ -74,7 +166,7 @@ cr_code cr_stream_open(cr_stream **out, const char *path, cr_err *err) {
         close(fd);
         return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}),
                           "not a regular file; data is read more than once and out of order, so "
-                          "copy it into a file first");
+                          "copy it into a file first, or give it to standard input (-)");
     }
     unsigned char magic[4];
     ssize_t n = e ? 0 : read_all(fd, magic, sizeof(magic), 0);
@@ -83,17 +175,7 @@ cr_code cr_stream_open(cr_stream **out, const char *path, cr_err *err) {
         close(fd);
         return io_fail(err, path, "read", e);
     }
-    cr_stream *s = cr_alloc(sizeof(*s), "a file being read");
-    s->fd = fd;
-    s->path = path;
-    s->size = st.st_size;
-    s->codec = codec_of(magic, (size_t)n);
-    s->between = true;
-    if (s->codec != CR_PLAIN) s->in = cr_alloc(IN_BYTES, "a file being read");
-    if ((s->codec == CR_GZIP && inflateInit2(&s->z, 15 + 16) != Z_OK) ||
-        (s->codec == CR_ZSTD && !(s->zd = ZSTD_createDStream())))
-        cr_no_memory(0, "a file being unpacked");
-    *out = s;
+    *out = new_stream(fd, path, st.st_size, magic, (size_t)n);
     return CR_OK;
 }
 
@@ -102,8 +184,12 @@ void cr_stream_close(cr_stream *s) {
     if (s->codec == CR_GZIP) inflateEnd(&s->z);
     if (s->codec == CR_ZSTD) ZSTD_freeDStream(s->zd);
     cr_free(s->in);
-    close(s->fd);
+    if (s->fd >= 0) close(s->fd);
     cr_free(s);
+}
+
+bool cr_stream_live(const cr_stream *s) {
+    return s->fd < 0;
 }
 
 cr_codec cr_stream_codec(const cr_stream *s) {
@@ -169,14 +255,14 @@ static cr_code unzstd_some(cr_stream *s, char *buf, size_t n, size_t *got, cr_er
 cr_code cr_stream_read(cr_stream *s, char *buf, size_t n, size_t *got, cr_err *err) {
     *got = 0;
     if (s->codec == CR_PLAIN) {
-        ssize_t k = read_all(s->fd, buf, n, -1);
+        ssize_t k = read_next(s, buf, n);
         if (k < 0) return io_fail(err, s->path, "read", errno);
         *got = (size_t)k;
         return CR_OK;
     }
     while (*got == 0 && n > 0) {
         if (s->in_at == s->in_n && !s->eof) {
-            ssize_t k = read_all(s->fd, s->in, IN_BYTES, -1);
+            ssize_t k = read_next(s, s->in, IN_BYTES);
             if (k < 0) return io_fail(err, s->path, "read", errno);
             s->in_at = 0;
             s->in_n = (size_t)k;

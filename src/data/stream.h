@@ -12,11 +12,16 @@
 typedef enum cr_codec { CR_PLAIN, CR_GZIP, CR_ZSTD } cr_codec;
 typedef struct cr_stream cr_stream;
 
-/* cr_stream_open opens a regular file and looks at its first bytes. path is borrowed until close.
- */
+/* cr_stream_open opens a regular file, or standard input (CR_STDIN), and looks at its first bytes.
+ * path is borrowed until close. */
 CR_CHECKED cr_code cr_stream_open(cr_stream **out, const char *path, cr_err *err);
 void cr_stream_close(cr_stream *s);
 cr_codec cr_stream_codec(const cr_stream *s);
+/* Is it a pipe or the like, which is read once and front to back? It can be opened again, from its
+ * beginning, as long as only its first bytes (CR_LIVE_KEPT, enough for a header) were read. One
+ * such stream is read at a time. */
+#define CR_LIVE_KEPT ((size_t)20 << 20)
+bool cr_stream_live(const cr_stream *s);
 /* size of the file as it lies on the disk */
 int64_t cr_stream_size(const cr_stream *s);
 /* cr_stream_read reads up to n bytes of text front to back; *got 0: the end. A compressed file that

@@ -14,6 +14,8 @@
 #include "base/log.h"
 #include "ckpt/ckpt.h"
 
+#define FEW 100 /* rows that say nothing about a whole data set */
+
 enum { TOLD_ABSENT = 1, TOLD_CONSTANT = 2, TOLD_RANGE = 4, TOLD_UNKNOWN = 8 };
 
 /* the columns of the table and the keys of the JSON */
@@ -67,16 +69,17 @@ static void warn(counter *c, int i) {
     long long rows = (long long)n->rows;
     if (f->stub || n->rows == 0) return;
     if (cr_counts_absent(f, n) && f->n_columns > 0) {
-        if (once(c, i, TOLD_ABSENT))
+        if ((!c->made || n->rows >= FEW) && once(c, i, TOLD_ABSENT))
             CR_WARN("feature '%s' has no value in any of %lld rows of %s data, so it is its "
-                    "default everywhere; check %s, or remove the feature",
-                    f->name, rows, c->data, inputs(f, where));
+                    "default everywhere; check %s%s",
+                    f->name, rows, c->data, inputs(f, where),
+                    c->made ? "" : ", or remove the feature");
     } else if (n->unknown > 0 && n->unknown == n->ids) {
-        if (once(c, i, TOLD_UNKNOWN))
+        if ((!c->made || n->rows >= FEW) && once(c, i, TOLD_UNKNOWN))
             CR_WARN("feature '%s': none of its %lld values in %s data is in its vocabulary; "
                     "compare the vocabulary with %s",
                     f->name, (long long)n->unknown, c->data, inputs(f, where));
-    } else if (cr_counts_constant(n) && f->n_columns > 0 && !cr_counts_outside(n)) {
+    } else if (!c->made && cr_counts_constant(n) && f->n_columns > 0 && !cr_counts_outside(n)) {
         if (once(c, i, TOLD_CONSTANT))
             CR_WARN("feature '%s' is the same in all %lld rows of %s data and tells nothing apart; "
                     "check %s, or remove the feature",
@@ -91,11 +94,13 @@ static void warn(counter *c, int i) {
 
 /* ---- the table ---- */
 
-static bool is_notable(const cr_feature *f, const cr_feature_counts *n) {
+static bool is_notable(const counter *c, const cr_feature *f, const cr_feature_counts *n) {
     for (int k = 0; k < N_COLUMNS; k++)
         if (columns[k].notable && count_of(n, k) > 0) return true;
     int64_t all = f->seq ? n->steps : n->rows;
-    return (n->missing - n->masked) * 2 > all || cr_counts_absent(f, n) || cr_counts_constant(n);
+    if (c->made && n->rows < FEW) return false;
+    return (n->missing - n->masked) * 2 > all || cr_counts_absent(f, n) ||
+           (!c->made && cr_counts_constant(n));
 }
 
 static void table(const counter *c) {
@@ -106,7 +111,7 @@ static void table(const counter *c) {
         const cr_feature *f = c->fs->v[i];
         if (f->stub) continue;
         n++;
-        shown += is_notable(f, &c->now[i]);
+        shown += is_notable(c, f, &c->now[i]);
         rows = c->now[i].rows;
         if ((int)strlen(f->name) > width) width = (int)strlen(f->name);
         for (int k = 0; k < N_COLUMNS; k++)
@@ -139,7 +144,7 @@ static void table(const counter *c) {
         for (int k = 0; k < N_COLUMNS; k++)
             if (used[k]) cr_buf_printf(&b, "  %15lld", (long long)count_of(v, k));
         if (cr_counts_constant(v)) cr_buf_str(&b, "  constant");
-        cr_log(is_notable(f, v) ? CR_LOG_INFO : CR_LOG_DEBUG, "%s", b.data);
+        cr_log(is_notable(c, f, v) ? CR_LOG_INFO : CR_LOG_DEBUG, "%s", b.data);
     }
     cr_buf_clear(&b);
 }

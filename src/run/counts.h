@@ -15,7 +15,11 @@ static inline bool cr_counts_outside(const cr_feature_counts *n) {
 
 typedef struct counter {
     const cr_features *fs;
-    const char *data;    /* whose: "train", "eval", "predict" */
+    const char *data; /* whose: "train", "eval", "predict" */
+    /* The model is there already: its features stay, whatever these rows hold. One user's rows have
+     * one user, so a feature that is the same everywhere is no finding, and a few rows without a
+     * value are none either. */
+    bool made;
     int64_t epoch, step; /* of the last pass; -1: none */
     int64_t passes;
     cr_feature_counts *now, *before; /* per feature: the last pass, and the one before it */

@@ -146,12 +146,14 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
         if (o->watch.begins) o->watch.begins(o->watch.ctx);
         counter counts;
         cr_counter_init(&counts, j.features, "eval", &j.cfg.arena);
+        counts.made = true;
         eval_run r = {j.root->eval_input_path,
                       j.root->eval_config->num_steps,
                       j.root->eval_config->log_step_count_steps,
                       "Evaluating",
                       &o->watch,
-                      &counts};
+                      &counts,
+                      true};
         code = cr_evaluator_run(ev, &r, res, arena, diag);
         const char *dir = *j.root->model_dir ? j.root->model_dir : ".";
         if (counts.passes > 0)

@@ -219,7 +219,8 @@ cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, c
     job_data d = {.paths = r->paths,
                   .key = "eval_input_path",
                   .batch_size = e->batch,
-                  .n_epochs = 1};
+                  .n_epochs = 1,
+                  .once = r->once};
     CR_TRY(cr_job_loader(e->j, &d, &l, diag));
     cr_err err;
     cr_code code = CR_OK;

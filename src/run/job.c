@@ -349,6 +349,14 @@ static cr_code find_files(const job *j, const job_data *d, cr_diag *diag) {
     cr_err err;
     cr_arena_init(&a, 0);
     cr_code code = cr_glob(&a, d->paths, j->reader->exts, &paths, &n, &err);
+    for (size_t i = 0; code == CR_OK && !d->once && i < n; i++)
+        if (cr_is_stdin(paths[i])) {
+            (void)cr_fail_at(&err, CR_EUSAGE, ((cr_loc){d->paths, 0, 0}),
+                             "standard input can be read only once, and this data is read again in "
+                             "every epoch or evaluation, and when training is continued; write it "
+                             "to a file and name that");
+            code = CR_EUSAGE;
+        }
     cr_arena_clear(&a);
     if (code != CR_OK)
         cr_job_wrong_path(j->root, d->key, err.at.path ? err.at.path : d->paths, &err, diag);

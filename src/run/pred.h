@@ -46,4 +46,26 @@ typedef struct cr_pred_type {
 extern const cr_pred_type cr_pred_csv, cr_pred_parquet;
 extern const cr_pred_type *const cr_pred_types[]; /* NULL-ended */
 
+/* ---- where they go (pred_dest.c) ---- */
+
+typedef struct cr_pred_dest {
+    const cr_pred_type *type;
+    const char *dir; /* the user's folder, for other files of the run; NULL: a single file */
+    char path[1088]; /* of the result; "-": standard output */
+    char in[1088];   /* the folder it is in */
+    bool made;       /* that folder is new */
+} cr_pred_dest;
+bool cr_pred_is_stream(const char *output); /* standard output? */
+bool cr_pred_is_file(const char *output);   /* the name of one file? else a folder */
+/* cr_pred_dest_check: flags that contradict each other. Touches nothing. */
+CR_CHECKED cr_code cr_pred_dest_check(const char *output, const char *writer_type, bool profiling,
+                                      cr_err *err);
+/* cr_pred_dest_make chooses the format, makes the folder, clears it of what killed runs left under
+ * the name of the result, and says so when an earlier result will be replaced: that is normal, but
+ * nobody should find out afterwards. output is borrowed. */
+CR_CHECKED cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *writer_type,
+                                     const char *dataset, cr_err *err);
+/* cr_pred_dest_fail: a run that failed leaves no empty folder; one with something in it stays. */
+void cr_pred_dest_fail(const cr_pred_dest *d);
+
 #endif

@@ -5,13 +5,13 @@
  */
 #include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "data/parquet/parquet.h"
+#include "data/text_out.h"
 #include "run/pred.h"
 
 struct cr_pred {
-    cr_outfile *f;
+    cr_text_out *f;
     const cr_pred_shape *shape;
     cr_buf b, cell;
     cr_pq_pos *at; /* of all leaves of reserved columns that come as they are stored */
@@ -170,12 +170,12 @@ static cr_code put_header(cr_pred *w, cr_err *err) {
     }
     if (s->debug) cr_buf_str(&w->b, ",__features__");
     cr_buf_char(&w->b, '\n');
-    return cr_outfile_write(w->f, w->b.data, w->b.n, err);
+    return cr_text_out_write(w->f, w->b.data, w->b.n, err);
 }
 
 static void csv_free(cr_pred *w) {
     if (!w) return;
-    if (w->f) cr_outfile_abort(w->f);
+    cr_text_out_abort(w->f);
     cr_buf_clear(&w->b);
     cr_buf_clear(&w->cell);
     cr_free(w->at);
@@ -190,7 +190,7 @@ static cr_code csv_open(cr_pred **out, const char *path, const cr_pred_shape *sh
     for (int i = 0; i < shape->n_reserved; i++)
         w->n_at += shape->kinds[i].stored ? shape->kinds[i].stored->n_leaves : 0;
     w->at = cr_alloc(((size_t)w->n_at + 1) * sizeof(*w->at), "places in columns");
-    cr_code code = cr_outfile_open(&w->f, path, err);
+    cr_code code = cr_text_out_open(&w->f, path, err);
     if (code == CR_OK) code = put_header(w, err);
     if (code != CR_OK) {
         csv_free(w);
@@ -217,13 +217,13 @@ static cr_code csv_write(cr_pred *w, const cr_pred_rows *rows, cr_err *err) {
         }
         cr_buf_char(&w->b, '\n');
     }
-    return cr_outfile_write(w->f, w->b.data, w->b.n, err);
+    return cr_text_out_write(w->f, w->b.data, w->b.n, err);
 }
 
 static cr_code csv_finish(cr_pred *w, cr_err *err) {
-    cr_outfile *f = w->f;
+    cr_text_out *f = w->f;
     w->f = NULL;
-    return cr_outfile_commit(f, err);
+    return cr_text_out_commit(f, err);
 }
 
 const cr_pred_type cr_pred_csv = {
@@ -235,5 +235,3 @@ const cr_pred_type cr_pred_csv = {
     .finish = csv_finish,
     .free = csv_free,
 };
-
-const cr_pred_type *const cr_pred_types[] = {&cr_pred_csv, &cr_pred_parquet, NULL};

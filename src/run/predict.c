@@ -4,12 +4,12 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "data/stream.h"
 #include "kern/kern.h"
 #include "run/counts.h"
 #include "run/pred.h"
@@ -17,7 +17,7 @@
 #include "run/trace.h"
 
 typedef struct writer {
-    const cr_pred_type *type;
+    cr_pred_dest dest;
     cr_pred *p;
     const cr_output **cols;
     int n_cols;
@@ -96,33 +96,6 @@ static cr_code check_names(const writer *w, const job *j, cr_err *err) {
 }
 
 /* ---- writing ---- */
-
-/* Makes the folder, clears it of what killed runs left under the name of the result, and says so
- * when an earlier result will be replaced: that is normal, but nobody should find out afterwards.
- */
-static cr_code prepare_output(const cr_predict_opts *o, const char *ext, cr_predict_result *res,
-                              bool *made, cr_err *err) {
-    char prefix[64], text[1024];
-    int n = snprintf(res->output, sizeof(res->output), "%s/part-0.%s", o->predict_output_path, ext);
-    if (n < 0 || (size_t)n >= sizeof(res->output))
-        return cr_fail(err, CR_EUSAGE, "--predict_output_path is too long; use a shorter path");
-    *made = !cr_path_exists(o->predict_output_path);
-    CR_TRY(cr_mkdirs(o->predict_output_path, err));
-    snprintf(prefix, sizeof(prefix), "%s.tmp-", cr_path_base(res->output));
-    cr_err why;
-    if (cr_ckpt_remove_leftovers(o->predict_output_path, prefix, false, &why) != CR_OK) {
-        cr_err_text(&why, text, sizeof(text));
-        CR_WARN("%s", text);
-    }
-    if (cr_path_is_link(res->output))
-        return cr_fail(err, CR_EUSAGE,
-                       "%s is a symbolic link, and predictions are not written through one; remove "
-                       "it, or give another folder to --predict_output_path",
-                       res->output);
-    if (cr_path_exists(res->output))
-        CR_INFO("%s is there already and will be replaced", res->output);
-    return CR_OK;
-}
 
 static void put_ids(cr_buf *t, const cr_jagged *g, int64_t from, int64_t to) {
     for (int64_t k = from; k < to; k++) {
@@ -204,7 +177,7 @@ static cr_code put_batch(writer *w, const cr_batch *bt, cr_err *err) {
                            "--batch_size");
     }
     rows.debug = w->debug.data;
-    return w->type->write(w->p, &rows, err);
+    return w->dest.type->write(w->p, &rows, err);
 }
 
 static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_predict_result *res,
@@ -217,7 +190,7 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
     cr_profile *prof = NULL;
     if (o->is_profiling) {
         prof = cr_profile_new(j->pool, cr_pool_threads(j->pool),
-                              cr_path_join(&j->cfg.arena, o->predict_output_path, "trace.json"));
+                              cr_path_join(&j->cfg.arena, w->dest.dir, "trace.json"));
         d.trace = cr_profile_trace(prof);
     }
     if (cr_job_loader(j, &d, &l, diag) != CR_OK) {
@@ -225,7 +198,7 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
         return cr_diag_code(diag);
     }
     set_shape(w, j, l);
-    cr_code code = w->type->open(&w->p, res->output, &w->shape, &err);
+    cr_code code = w->dest.type->open(&w->p, w->dest.path, &w->shape, &err);
     double t0 = cr_now();
     int64_t steps = 0;
     for (bool done = false;
@@ -256,14 +229,19 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
                                                  spent > 0 ? (double)res->rows / spent : 0,
                                              .seconds_left = -1});
         if (code == CR_OK && cr_stop_requested)
-            code = cr_fail(&err, CR_ESTOP, "stopped by a signal; no predictions were written");
+            code =
+                cr_pred_is_stream(w->dest.path)
+                    ? cr_fail(&err, CR_ESTOP,
+                              "stopped by a signal; the predictions end after %lld rows",
+                              (long long)res->rows)
+                    : cr_fail(&err, CR_ESTOP, "stopped by a signal; no predictions were written");
     }
-    if (code == CR_OK) code = w->type->finish(w->p, &err);
+    if (code == CR_OK) code = w->dest.type->finish(w->p, &err);
     counter counts;
     cr_counter_init(&counts, j->features, "predict", &j->cfg.arena);
-    if (cr_counter_take(&counts, l, -1, -1) && code == CR_OK)
-        cr_counter_write(&counts, cr_path_join(&j->cfg.arena, o->predict_output_path,
-                                               "_feature_counts.json"));
+    counts.made = true;
+    if (code != CR_ECLOSED && cr_counter_take(&counts, l, -1, -1) && code == CR_OK && w->dest.dir)
+        cr_counter_write(&counts, cr_path_join(&j->cfg.arena, w->dest.dir, "_feature_counts.json"));
     cr_loader_free(l);
     if (code == CR_OK) cr_profile_finish(prof);
     const char *text = code == CR_OK ? cr_profile_text(prof, &j->cfg.arena) : NULL;
@@ -275,17 +253,10 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
     res->seconds = cr_now() - t0;
     if (code == CR_OK)
         CR_INFO("Predicting: %lldit, %lld rows written to %s", (long long)steps,
-                (long long)res->rows, res->output);
-    return code == CR_OK ? CR_OK : cr_diag_err(diag, &err);
-}
-
-/* by the writer's name, or the default of a data set */
-static const cr_pred_type *find_type(const char *name, const char *dataset) {
-    for (const cr_pred_type *const *t = cr_pred_types; *t; t++)
-        if ((name && strcmp((*t)->name, name) == 0) ||
-            (dataset && strcmp((*t)->dataset, dataset) == 0))
-            return *t;
-    return NULL;
+                (long long)res->rows,
+                cr_pred_is_stream(w->dest.path) ? "standard output" : w->dest.path);
+    if (code == CR_OK || code == CR_ECLOSED) return code;
+    return cr_diag_err(diag, &err);
 }
 
 static cr_code check_flags(const cr_predict_opts *o, cr_err *err) {
@@ -298,10 +269,7 @@ static cr_code check_flags(const cr_predict_opts *o, cr_err *err) {
         return cr_fail(err, CR_EUSAGE, "--predict_input_path is missing");
     if (!o->predict_output_path || !*o->predict_output_path)
         return cr_fail(err, CR_EUSAGE, "--predict_output_path is missing");
-    if (o->writer_type && *o->writer_type && !find_type(o->writer_type, NULL))
-        return cr_fail(err, CR_EUSAGE,
-                       "writer_type '%s' is not in this version; use CsvWriter or ParquetWriter",
-                       o->writer_type);
+    CR_TRY(cr_pred_dest_check(o->predict_output_path, o->writer_type, o->is_profiling, err));
     if (!from_config && !cr_path_is_dir(o->scripted_model_path))
         return cr_fail(
             err, CR_EIO,
@@ -317,6 +285,22 @@ static cr_code check_flags(const cr_predict_opts *o, cr_err *err) {
             "--pipeline_config_path (and --checkpoint_path) to predict from a checkpoint",
             o->scripted_model_path);
     return CR_OK;
+}
+
+/* The format of what standard input holds: a Parquet file begins with its mark. */
+static const char *type_of_stdin(cr_err *err) {
+    cr_stream *s;
+    char mark[4];
+    size_t n = 0, got = 1;
+    if (cr_stream_open(&s, CR_STDIN, err) != CR_OK) return NULL;
+    cr_code code = CR_OK;
+    while (code == CR_OK && n < sizeof(mark) && got > 0) {
+        code = cr_stream_read(s, mark + n, sizeof(mark) - n, &got, err);
+        n += got;
+    }
+    cr_stream_close(s);
+    if (code != CR_OK) return NULL;
+    return n == 4 && memcmp(mark, "PAR1", 4) == 0 ? "ParquetDataset" : "CsvDataset";
 }
 
 /* the config of an export or of a model_dir, with the flags that change it */
@@ -350,6 +334,10 @@ static cr_code open_job(job *j, const cr_predict_opts *o, cr_diag *diag) {
     const char *type = o->dataset_type && *o->dataset_type ? o->dataset_type
                        : ending                            ? ending->name
                                                            : NULL;
+    if (!type && cr_is_stdin(o->predict_input_path)) {
+        cr_err err;
+        if (!(type = type_of_stdin(&err))) return cr_diag_err(diag, &err);
+    }
     if (type) {
         snprintf(edits[2], sizeof(edits[2]), "data_config.dataset_type=%s", type);
         set[c.n_set++] = edits[2];
@@ -382,16 +370,11 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
     cr_err err;
     if (check_flags(o, &err) != CR_OK) return cr_diag_err(diag, &err);
     job j;
-    bool from_config = o->config.path && *o->config.path, made = false;
+    bool from_config = o->config.path && *o->config.path;
     cr_exec *ex = NULL;
     writer w = {.j = &j, .shape.debug = o->debug_level > 0};
     cr_buf_init(&w.debug);
     cr_code code = open_job(&j, o, diag);
-    if (code == CR_OK) {
-        bool told = o->writer_type && *o->writer_type;
-        w.type = find_type(told ? o->writer_type : NULL, told ? NULL : j.reader->name);
-        if (!w.type) w.type = &cr_pred_csv;
-    }
     char *path = (char *)(uintptr_t)o->scripted_model_path;
     int64_t step;
     if (code == CR_OK) {
@@ -403,7 +386,8 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
              cr_job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK) ||
             choose_columns(&w, &j, o->output_columns, &err) != CR_OK ||
             check_names(&w, &j, &err) != CR_OK ||
-            prepare_output(o, w.type->ext, res, &made, &err) != CR_OK ||
+            cr_pred_dest_make(&w.dest, o->predict_output_path, o->writer_type, j.reader->name,
+                              &err) != CR_OK ||
             (!from_config && keep_types(&j, path, &err) != CR_OK) ||
             cr_job_alloc(&j, &err) != CR_OK || cr_exec_new(&ex, &eo, j.pool, &err) != CR_OK)
             code = cr_diag_err(diag, &err);
@@ -413,9 +397,9 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
         w.ex = ex;
         code = run(&w, &j, o, ex, res, diag);
     }
-    if (w.p) w.type->free(w.p);
-    /* a run that failed leaves no empty folder; one with something in it stays */
-    if (code != CR_OK && made) (void)rmdir(o->predict_output_path);
+    if (w.p) w.dest.type->free(w.p);
+    snprintf(res->output, sizeof(res->output), "%s", w.dest.path);
+    if (code != CR_OK) cr_pred_dest_fail(&w.dest);
     cr_buf_clear(&w.debug);
     cr_exec_free(ex);
     cr_job_close(&j);

@@ -106,6 +106,7 @@ typedef struct job_data {
     int64_t batch_size, n_epochs;
     bool shuffle, drop_remainder;
     bool mask;    /* training: rows are hidden (sample_mask_prob) */
+    bool once;    /* it is read one time: standard input will do */
     bool any_bad; /* leave out and count bad rows without limit (check) */
     bool silent;  /* do not log them */
     cr_data_pos start;
@@ -237,6 +238,7 @@ typedef struct eval_run {
     const char *title; /* of log lines: "Evaluating Epoch-0 model-1000" */
     const cr_watch *watch;
     struct counter *counter; /* gets the counts of the data; NULL: nobody does */
+    bool once;               /* the only evaluation of this run: standard input will do */
 } eval_run;
 /* cr_evaluator_probe reads a batch of the eval data before the first step: a wrong path or column,
  * an empty file, a label that a metric cannot take must not wait for the first evaluation. */

@@ -240,7 +240,8 @@ static cr_code evaluate(loop *l) {
                   l->c->eval_config->log_step_count_steps,
                   title,
                   &l->o->watch,
-                  NULL};
+                  NULL,
+                  false};
     cr_kill_point("evaluate");
     cr_trainer_swap_ema(l->t);
     cr_diag told;

@@ -67,12 +67,20 @@ same m/feature_counts.json m2/feature_counts.json
 run crank train f.yaml --model_dir m3 --log_level DEBUG
 ends 0
 has_err "...[DEBUG]   item ..."
+# the model is there: that a feature is the same in other rows is no reason to remove it
 run crank eval m/pipeline.config
 ends 0
-has_err "...[INFO] Features of eval data: 400 rows, 5 of 6 features to look at"
+has_err "...[INFO] Features of eval data: 400 rows, 4 of 6 features to look at"
+no_err "...feature 'same'..."
 run crank predict --pipeline_config_path m/pipeline.config --predict_input_path f.csv --predict_output_path p
 ends 0
-has_err "...[WARNING] feature 'none' has no value in any of 400 rows of predict data, ..."
+has_err "...[WARNING] feature 'none' has no value in any of 400 rows of predict data, so it is its default everywhere; check column 'none'"
+no_err "...remove the feature..."
+# a few rows say nothing about features
+head -n 4 f.csv >few.csv
+run crank predict --pipeline_config_path m/pipeline.config --predict_input_path few.csv --predict_output_path few -q
+ends 0
+[ ! -s "$err" ] || fail "three rows bring advice"
 # but for whose they are and when, all are the same
 for f in m/feature_counts_eval.json p/_feature_counts.json; do
     sed 's/.*"features"/"features"/' $f >a

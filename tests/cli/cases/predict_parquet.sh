@@ -127,7 +127,7 @@ cp parquet/eval/part-00000.parquet own/part-0.parquet
 for in in own own/part-0.parquet 'own/*'; do
     predict --predict_input_path "$in" --predict_output_path own/../own
     ends 2
-    has_err "crank predict: the result would replace own/../own/part-0.parquet, which is among the input; give another folder to --predict_output_path"
+    has_err "crank predict: the result would replace own/../own/part-0.parquet, which is among the input; give another path to --predict_output_path"
 done
 same own/part-0.parquet parquet/eval/part-00000.parquet
 predict --predict_input_path own --predict_output_path apart

@@ -14,7 +14,7 @@ for ext in csv parquet; do
         ln -s $target o/part-0.$ext
         run crank predict --scripted_model_path x --predict_input_path eval.csv --predict_output_path o --writer_type $w
         ends 2
-        has_err "crank predict: o/part-0.$ext is a symbolic link, and predictions are not written through one; remove it, or give another folder to --predict_output_path"
+        has_err "crank predict: o/part-0.$ext is a symbolic link, and predictions are not written through one; remove it, or give another path to --predict_output_path"
         [ "$(cat precious)" = precious ] || fail "the file behind the link was written"
         is_gone nothing
     done

@@ -1,0 +1,121 @@
+/*
+ * pred_dest.c - where predictions go: a folder, a single file whose ending says the format, or
+ * standard output ("-"). Only a folder also gets the other files of a run.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "ckpt/ckpt.h"
+#include "run/pred.h"
+
+const cr_pred_type *const cr_pred_types[] = {&cr_pred_csv, &cr_pred_parquet, NULL};
+
+static const struct {
+    const char *end;
+    const cr_pred_type *type;
+} endings[] = {{".csv", &cr_pred_csv},
+               {".csv.gz", &cr_pred_csv},
+               {".csv.zst", &cr_pred_csv},
+               {".parquet", &cr_pred_parquet}};
+
+bool cr_pred_is_stream(const char *output) {
+    return strcmp(output, "-") == 0 || strcmp(output, "/dev/stdout") == 0;
+}
+
+/* the type that the ending of a single file says; NULL: output is a folder */
+static const cr_pred_type *type_of_file(const char *output) {
+    size_t n = strlen(output);
+    if (cr_path_is_dir(output)) return NULL;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t k = strlen(endings[i].end);
+        if (n > k && output[n - k - 1] != '/' && strcmp(output + n - k, endings[i].end) == 0)
+            return endings[i].type;
+    }
+    return NULL;
+}
+
+bool cr_pred_is_file(const char *output) {
+    return type_of_file(output) != NULL;
+}
+
+/* by the writer's name, or the default of a data set */
+static const cr_pred_type *find_type(const char *name, const char *dataset) {
+    for (const cr_pred_type *const *t = cr_pred_types; *t; t++)
+        if ((name && strcmp((*t)->name, name) == 0) ||
+            (dataset && strcmp((*t)->dataset, dataset) == 0))
+            return *t;
+    return NULL;
+}
+
+cr_code cr_pred_dest_check(const char *output, const char *writer_type, bool profiling,
+                           cr_err *err) {
+    const cr_pred_type *told = NULL, *file = type_of_file(output);
+    if (writer_type && *writer_type && !(told = find_type(writer_type, NULL)))
+        return cr_fail(err, CR_EUSAGE,
+                       "writer_type '%s' is not in this version; use CsvWriter or ParquetWriter",
+                       writer_type);
+    if (cr_pred_is_stream(output) && told && told != &cr_pred_csv)
+        return cr_fail(err, CR_EUSAGE,
+                       "%s cannot write to standard output, which gets CSV; name a file or folder "
+                       "with --predict_output_path, or leave --writer_type out",
+                       told->name);
+    if (file && told && file != told)
+        return cr_fail(err, CR_EUSAGE,
+                       "--writer_type %s does not fit the ending of --predict_output_path %s; "
+                       "leave it out, or name a file that ends in .%s",
+                       told->name, output, told->ext);
+    if (profiling && (file || cr_pred_is_stream(output)))
+        return cr_fail(err, CR_EUSAGE,
+                       "--is_profiling writes trace.json beside the result; give a folder to "
+                       "--predict_output_path");
+    return CR_OK;
+}
+
+static cr_code set_path(cr_pred_dest *d, const char *output, cr_err *err) {
+    if (cr_pred_is_stream(output)) output = "-";
+    int n = d->dir ? snprintf(d->path, sizeof(d->path), "%s/part-0.%s", output, d->type->ext)
+                   : snprintf(d->path, sizeof(d->path), "%s", output);
+    if (n < 0 || (size_t)n >= sizeof(d->path))
+        return cr_fail(err, CR_EUSAGE, "--predict_output_path is too long; use a shorter path");
+    return CR_OK;
+}
+
+cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *writer_type,
+                          const char *dataset, cr_err *err) {
+    bool told = writer_type && *writer_type;
+    const cr_pred_type *file = type_of_file(output);
+    *d = (cr_pred_dest){.type = file ? file
+                                     : find_type(told ? writer_type : NULL, told ? NULL : dataset)};
+    if (!d->type || cr_pred_is_stream(output)) d->type = &cr_pred_csv;
+    if (!file && !cr_pred_is_stream(output)) d->dir = output;
+    CR_TRY(set_path(d, output, err));
+    if (cr_pred_is_stream(output)) return CR_OK;
+    /* the folder that holds the file */
+    const char *slash = strrchr(d->path, '/');
+    snprintf(d->in, sizeof(d->in), "%.*s", slash ? (int)(slash - d->path) : 1,
+             slash ? d->path : ".");
+    if (slash == d->path) snprintf(d->in, sizeof(d->in), "/");
+    d->made = !cr_path_exists(d->in);
+    CR_TRY(cr_mkdirs(d->in, err));
+    char prefix[300], text[1024];
+    cr_err why;
+    snprintf(prefix, sizeof(prefix), "%s.tmp-", cr_path_base(d->path));
+    if (cr_ckpt_remove_leftovers(d->in, prefix, false, &why) != CR_OK) {
+        cr_err_text(&why, text, sizeof(text));
+        CR_WARN("%s", text);
+    }
+    if (cr_path_is_link(d->path))
+        return cr_fail(err, CR_EUSAGE,
+                       "%s is a symbolic link, and predictions are not written through one; remove "
+                       "it, or give another path to --predict_output_path",
+                       d->path);
+    if (cr_path_exists(d->path)) CR_INFO("%s is there already and will be replaced", d->path);
+    return CR_OK;
+}
+
+void cr_pred_dest_fail(const cr_pred_dest *d) {
+    if (d->made) (void)rmdir(d->in);
+}
