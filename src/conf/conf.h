@@ -44,11 +44,12 @@ void cr_conf_value(cr_buf *out, const void *conf, const cr_field *f);
 #define CR_CONF_SAY 256
 /* cr_conf_say writes `key: value` for a message, in the syntax of the file that conf, any bound
  * struct, came from; returns out. The value is YAML's flow style: 1, NAME, "text", [1, 2], {a: 1}.
+ * It is a format of printf.
  * Of a dotted path the last key is written and the rest follows: "fg_mode: FG_DAG in data_config".
  * CR_SAY brings its own room. */
-const char *cr_conf_say(char out[CR_CONF_SAY], const void *conf, const char *path,
-                        const char *text);
-#define CR_SAY(conf, path, text) cr_conf_say((char[CR_CONF_SAY]){0}, conf, path, text)
+const char *cr_conf_say(char out[CR_CONF_SAY], const void *conf, const char *path, const char *fmt,
+                        ...) CR_PRINTF(4, 5);
+#define CR_SAY(conf, path, ...) cr_conf_say((char[CR_CONF_SAY]){0}, conf, path, __VA_ARGS__)
 
 /* cr_conf_diff tells each key whose value differs in two bound messages of one type. path is where
  * it stands: "feature_configs[city].id_feature.num_buckets"; a and b are its values on one line,

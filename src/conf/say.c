@@ -118,8 +118,13 @@ static void value(sayer *s) {
         scalar(s);
 }
 
-const char *cr_conf_say(char out[CR_CONF_SAY], const void *conf, const char *path,
-                        const char *text) {
+const char *cr_conf_say(char out[CR_CONF_SAY], const void *conf, const char *path, const char *fmt,
+                        ...) {
+    char text[CR_CONF_SAY];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
     cr_buf b;
     cr_buf_init(&b);
     sayer s = {text, &b, ((const cr_conf_base *)conf)->from};

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "conf/conf.h"
 
 #define EXPORT_TABLES "export the tables as Parquet files and use ParquetDataset"
 const cr_enum_value cr_dataset_types[] = {
@@ -285,7 +286,8 @@ static void check_label_maps(const cr_data_conf *c, cr_diag *diag) {
             }
         if (m->map.n == 0)
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(m, "map"),
-                        "label_map: the map is empty; write for example {yes: 1, no: 0}");
+                        "label_map: the map is empty; write for example %s",
+                        CR_SAY(m, "map", "{yes: 1, no: 0}"));
         for (int64_t k = 0; k < m->map.n; k++)
             if (!isfinite((float)m->map.v[k].f))
                 cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, m->map.v[k].at,

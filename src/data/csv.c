@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "conf/conf.h"
 
 #define HEADER_FIRST ((size_t)16 << 10)
 #define HEADER_MAX   ((size_t)16 << 20)
@@ -391,8 +392,8 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
     cr_code code = cr_stream_open(&st, f->path, &e);
     if (code == CR_OK) code = read_front(s, st, f->path, header_row, &now, &e);
     if (code == CR_OK && now.text.size >= 4 && memcmp(now.text.text, "PAR1", 4) == 0)
-        code = cr_fail_at(&e, CR_EDATA, ((cr_loc){f->path, 0, 0}),
-                          "this is a Parquet file; set data_config.dataset_type: ParquetDataset");
+        code = cr_fail_at(&e, CR_EDATA, ((cr_loc){f->path, 0, 0}), "this is a Parquet file; set %s",
+                          CR_SAY(s->conf, "data_config.dataset_type", "ParquetDataset"));
     if (code == CR_OK) {
         f->front = cr_stream_codec(st) != CR_PLAIN || cr_stream_live(st);
         f->size = cr_stream_size(st);
@@ -425,9 +426,8 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
         if (names_first(s, &now) && !told[s->n_want]) {
             told[s->n_want] = true;
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, conf_at(s->conf, "with_header"),
-                        "%s: the first line holds the names of the columns; set "
-                        "data_config.with_header: true",
-                        f->path);
+                        "%s: the first line holds the names of the columns; set %s", f->path,
+                        CR_SAY(s->conf, "data_config.with_header", "true"));
         }
     }
     if (code != CR_OK) add_error(diag, &e);

@@ -5,6 +5,8 @@
  */
 #include "feat/calc_int.h"
 
+#include "conf/conf.h"
+
 typedef struct mask_conf {
     cr_calc_conf op;
     cr_strs expression;
@@ -77,8 +79,9 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     if (!op->encoded && c->expression.n != 2)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "expression"),
                     "feature '%s' has %lld inputs and needs two: the values and their mask; write "
-                    "e.g. expression: [\"user:items\", \"user:valid\"]",
-                    f->name, (long long)c->expression.n);
+                    "e.g. %s",
+                    f->name, (long long)c->expression.n,
+                    CR_SAY(c, "expression", "[\"user:items\", \"user:valid\"]"));
     for (int64_t i = 0; i < c->expression.n; i++)
         cr_calc_add(op, f, "expression", i, c->expression.v[i], CR_IN_TOKENS, data, arena, diag);
     op->begin = begin;

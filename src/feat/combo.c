@@ -6,6 +6,8 @@
  */
 #include "feat/calc_int.h"
 
+#include "conf/conf.h"
+
 #define MAX_COMBINATIONS 1048576 /* of one row: more is a mistake in the data */
 
 typedef struct combo_conf {
@@ -73,8 +75,8 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     cr_calc_start(&s->op, f, &c->op, data);
     if (!s->op.encoded && c->expression.n == 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, f->at,
-                    "feature '%s' has no inputs; write e.g. expression: [\"user:a\", \"item:b\"]",
-                    f->name);
+                    "feature '%s' has no inputs; write e.g. %s", f->name,
+                    CR_SAY(c, "expression", "[\"user:a\", \"item:b\"]"));
     for (int64_t i = 0; i < c->expression.n; i++)
         cr_calc_add(&s->op, f, "expression", i, c->expression.v[i], CR_IN_TOKENS, data, arena,
                     diag);

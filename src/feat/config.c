@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "conf/conf.h"
 #include "feat/config_int.h"
 
 /* ---- ParameterConstraints ---- */
@@ -129,13 +130,14 @@ static void autodis_check(const void *self, cr_diag *diag) {
     if (hidden && hidden != c->num_channels && skip != 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "hidden_dim"),
                     "the skip connection (keep_prob %g) needs hidden_dim and num_channels to be "
-                    "equal, they are %lld and %lld; write keep_prob: 0 to leave it out",
-                    skip, (long long)hidden, (long long)c->num_channels);
+                    "equal, they are %lld and %lld; write %s to leave it out",
+                    skip, (long long)hidden, (long long)c->num_channels,
+                    CR_SAY(c, "keep_prob", "0"));
     bool learned = c->learned_temperature || (gandalf && !cr_conf_has(c, "learned_temperature"));
     if (learned && cr_conf_has(c, "temperature"))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "temperature"),
-                    "temperature is not used with a learned temperature; remove it, or write "
-                    "learned_temperature: false");
+                    "temperature is not used with a learned temperature; remove it, or write %s",
+                    CR_SAY(c, "learned_temperature", "false"));
 }
 const cr_msg cr_autodis_msg = {
     "AutoDisEmbedding",
@@ -289,8 +291,9 @@ void cr_raw_conf_check(const void *self, cr_diag *diag) {
                     c->dense_emb.m->key);
     if (!c->dense_emb.m && !c->boundaries.n && c->embedding_dim > 0)
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "embedding_dim"),
-                    "embedding_dim has no effect on a plain number; give boundaries, mlp {} or "
-                    "autodis {...} to make it a vector");
+                    "embedding_dim has no effect on a plain number; give boundaries, %s or autodis "
+                    "to make it a vector",
+                    CR_SAY(c, "mlp", "{}"));
     if (c->dense_emb.m && c->dense_emb.m->msg == &cr_autodis_msg && c->value_dim > 1)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "value_dim"),
                     "autodis takes one number per row, value_dim is %lld; "

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "base/rng.h"
+#include "conf/conf.h"
 
 typedef struct formula_conf {
     cr_calc_conf op;
@@ -112,8 +113,8 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     size_t errors = diag->n_errors;
     if (!s->op.encoded && c->variables.n == 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, f->at,
-                    "feature '%s' has no variables; write e.g. variables: [\"user:price\"]",
-                    f->name);
+                    "feature '%s' has no variables; write e.g. %s", f->name,
+                    CR_SAY(c, "variables", "[\"user:price\"]"));
     for (int64_t i = 0; i < c->variables.n; i++)
         cr_calc_add(&s->op, f, "variables", i, c->variables.v[i], CR_IN_NUMBERS, data, arena, diag);
     s->fill = c->fill_missing;

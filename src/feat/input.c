@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "conf/conf.h"
+
 static const char *const SIDES[] = {"user", "item", "context", "const", "feature", NULL};
 
 static const char *side_at(const void *ctx, size_t i) {
@@ -71,9 +73,10 @@ static bool split(const char *text, const cr_feature *f, const void *conf, size_
     const char *colon = strchr(text, ':');
     if (!*text || !colon || colon == text || !colon[1]) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "expression"),
-                    "feature '%s': %s; write e.g. expression: user:%s", f->name,
+                    "feature '%s': %s; write e.g. %s", f->name,
                     *text ? "expression must be side:column" : "this fg_mode needs an expression",
-                    *text && !colon ? text : cr_conf_text(conf, "feature_name"));
+                    CR_SAY(conf, "expression", "\"user:%s\"",
+                           *text && !colon ? text : cr_conf_text(conf, "feature_name")));
         return false;
     }
     *n_side = (size_t)(colon - text);

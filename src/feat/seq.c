@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conf/conf.h"
+
 /* ---- config ---- */
 
 static int64_t conf_int(const void *conf, const char *field, int64_t not_given) {
@@ -450,10 +452,12 @@ static void check_single(const cr_feature *f, const cr_chunk *in, const cr_jagge
     if (!j->off || col->depth > 0 || col->type != CR_COL_STR) return;
     for (int64_t i = 0; i < in->n_rows; i++)
         if (j->off[i + 1] - j->off[i] > 1)
-            cr_bad_add(bad, i, 0,
-                       "column '%s': %d ids in one step, value_dim is 1; set value_dim: 0 of "
-                       "feature '%s' for any number",
-                       f->columns[0], j->off[i + 1] - j->off[i], f->name);
+            cr_bad_add(
+                bad, i, 0,
+                "column '%s': %d ids in one step, value_dim is 1; set %s in feature '%s' for any "
+                "number",
+                f->columns[0], j->off[i + 1] - j->off[i], CR_SAY(f->conf, "value_dim", "0"),
+                f->name);
 }
 
 /* f->token_steps: a row's ids are its steps */

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/guard.h"
+#include "conf/conf.h"
 #include "feat/calc_int.h"
 #include "feat/limits.h"
 #include "feat/text_norm.h"
@@ -159,8 +160,8 @@ static void load(tokenize_self *s, cr_feature *f, const tokenize_conf *c, const 
     cr_buf_init(&text);
     cr_err err = {0};
     if (c->op.vocab_file[0] &&
-        read_file(f, c, c, "vocab_file", "vocab_file", CR_MOST_TOKENIZER_BYTES, &text, data,
-                  arena, diag) &&
+        read_file(f, c, c, "vocab_file", "vocab_file", CR_MOST_TOKENIZER_BYTES, &text, data, arena,
+                  diag) &&
         cr_tokenizer_new(&s->tokenizer, c->tokenizer_type, text.data ? text.data : "", text.n,
                          &err) != CR_OK)
         cr_diag_add(diag, CR_SEV_ERROR, err.code,
@@ -225,8 +226,9 @@ static cr_code all_rows(cr_calc_run *run, cr_err *err) {
             run->counts->missing += s->def.n > 0; /* else the end counts it */
         }
         if (!fine)
-            cr_calc_bad(run, 0, texts.v[0],
-                        "the text is longer than 1 MiB, or the tokenizer takes too much work on it");
+            cr_calc_bad(
+                run, 0, texts.v[0],
+                "the text is longer than 1 MiB, or the tokenizer takes too much work on it");
         for (int64_t i = 0; fine && i < made->n; i++)
             cr_values_number(run->out, (double)made->v[i]);
         code = cr_calc_end_row(run, err);
@@ -247,8 +249,8 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     if (!s->op.encoded) {
         if (!c->expression[0])
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, f->at,
-                        "feature '%s' has no expression; write e.g. expression: item:title",
-                        f->name);
+                        "feature '%s' has no expression; write e.g. %s", f->name,
+                        CR_SAY(c, "expression", "\"item:title\""));
         else
             cr_calc_add(&s->op, f, "expression", -1, c->expression, CR_IN_TOKENS, data, arena,
                         diag);

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "conf/conf.h"
+
 /* ---- MLP ---- */
 static const cr_field mlp_fields[] = {
     CR_INT(cr_mlp_conf, hidden_units, 0, 1, 1048576, CR_F_REPEATED, "width of each layer"),
@@ -243,7 +245,8 @@ static void loss_check(const void *self, cr_diag *diag) {
     const cr_loss_conf *c = self;
     if (!c->loss.m)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
-                    "this loss names none; write for example binary_cross_entropy {}");
+                    "this loss names none; write for example %s",
+                    CR_SAY(c, "binary_cross_entropy", "{}"));
 }
 const cr_msg cr_loss_msg = {"LossConfig",         "One loss", loss_fields,
                             sizeof(cr_loss_conf), false,      loss_check};

@@ -6,6 +6,8 @@
  */
 #include "layer/config.h"
 
+#include "conf/conf.h"
+
 #define MAX_LAYERS 1024
 #define MAX_FIELDS 65536
 #define MAX_WIDTH  1048576
@@ -25,8 +27,8 @@ static void mask_block_check(const void *self, cr_diag *diag) {
         if (c->aggregation_dim > 0)
             cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "aggregation_dim"),
                         "reduction_ratio %g takes precedence, so aggregation_dim is not used; "
-                        "write reduction_ratio: 0 to use it",
-                        c->reduction_ratio);
+                        "write %s to use it",
+                        c->reduction_ratio, CR_SAY(c, "reduction_ratio", "0"));
     } else if (c->aggregation_dim == 0) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "reduction_ratio"),
                     "reduction_ratio is 0 and there is no aggregation_dim; give one of them");

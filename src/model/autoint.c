@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+#include "conf/conf.h"
 #include "layer/layer.h"
 #include "model/config_int.h"
 #include "model/model.h"
@@ -31,8 +32,8 @@ static void check(const void *self, cr_diag *diag) {
     const autoint_conf *c = self;
     if (c->attention_layers.n == 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
-                    "autoint has no attention_layers; add for example attention_layers "
-                    "{ num_heads: 2 head_dim: 32 }");
+                    "autoint has no attention_layers; add for example %s",
+                    CR_SAY(c, "attention_layers", "[{num_heads: 2, head_dim: 32}]"));
 }
 const cr_msg cr_autoint_msg = {
     "AutoInt", "Self-attention between fields; not in TorchEasyRec",

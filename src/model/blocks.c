@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "conf/conf.h"
 #include "layer/layer.h"
 #include "model/blocks_int.h"
 #include "model/config_int.h"
@@ -282,8 +283,8 @@ cr_node *cr_block_logits(cr_build *b, const char *name, cr_node *x, int64_t num_
     if (x->zeros)
         cr_diag_add(b->diag, CR_SEV_WARN, CR_ECONF, at,
                     "what is %lld wide is taken as the logits, but ReLU lets no negative one "
-                    "through; use activation: \"\" or a linear block there",
-                    (long long)num_class);
+                    "through; use %s or a linear block there",
+                    (long long)num_class, CR_SAY(b->o->conf, "activation", "\"\""));
     return x;
 }
 

@@ -5,6 +5,7 @@
  * The query is the rows among the inputs side by side, else the plain features of the sequence's
  * group.
  */
+#include "conf/conf.h"
 #include "layer/layer.h"
 #include "model/blocks_int.h"
 #include "model/blocks_list.h"
@@ -74,9 +75,8 @@ static void multi_window_din(cr_block_call *c, const void *conf) {
         all += w->windows_len.v[i];
     if (most == 0 || most > all) {
         cr_block_wrong(c, cr_conf_at(w, "windows_len"),
-                       "the windows hold %lld steps; write max_seq_length: %lld where the group is "
-                       "read",
-                       (long long)all, (long long)all);
+                       "the windows hold %lld steps; write %s where the group is read",
+                       (long long)all, CR_SAY(w, "max_seq_length", "%lld", (long long)all));
         return;
     }
     cr_block_give(c, cr_window_encoder(c->g, c->path, w->attn_mlp, c->x.query, c->x.node,

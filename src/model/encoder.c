@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conf/conf.h"
 #include "layer/layer.h"
 #include "model/config_int.h"
 #include "model/group_int.h"
@@ -211,10 +212,11 @@ bool cr_encoders_fit(cr_build *b, const cr_group_conf *gc) {
     if (gc->group_type == CR_GROUP_DEEP ||
         (gc->sequence_groups.n == 0 && gc->sequence_encoders.n == 0))
         return true;
-    cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(gc, "group_type"),
-                "sequence_groups and sequence_encoders stand in groups of type DEEP; write "
-                "group_type: DEEP in group '%s', or move them to such a group",
-                gc->group_name);
+    cr_diag_add(
+        b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(gc, "group_type"),
+        "sequence_groups and sequence_encoders stand in groups of type DEEP; write %s in group "
+        "'%s', or move them to such a group",
+        CR_SAY(gc, "group_type", "DEEP"), gc->group_name);
     return false;
 }
 
@@ -230,9 +232,8 @@ static bool shape_ok(const nest *x) {
               gc->group_name);
     else if (encoders == 0)
         wrong(x, cr_conf_at(gc, "sequence_groups"),
-              "feature group '%s' has sequence_groups but no sequence_encoders; add for example "
-              "sequence_encoders { pooling_encoder {} }",
-              gc->group_name);
+              "feature group '%s' has sequence_groups but no sequence_encoders; add for example %s",
+              gc->group_name, CR_SAY(gc, "sequence_encoders", "[{pooling_encoder: {}}]"));
     else
         return true;
     return false;
@@ -336,10 +337,11 @@ static bool all_read(const nest *x) {
         const cr_seq_in *in = &x->in[i];
         cr_loc at = cr_conf_at_item(x->gc, "sequence_groups", i);
         if (!x->read[i]) {
-            wrong(x, at,
-                  "no encoder of feature group '%s' reads the sequence group '%s'; add one with "
-                  "input: \"%s\", or remove the group",
-                  x->gc->group_name, in->g.name, in->g.name);
+            wrong(
+                x, at,
+                "no encoder of feature group '%s' reads the sequence group '%s'; add one with %s, "
+                "or remove the group",
+                x->gc->group_name, in->g.name, CR_SAY(x->gc, "input", "\"%s\"", in->g.name));
             ok = false;
         } else if (in->query.n > 0 && !x->reads_query[i]) {
             cr_diag_add(x->b->diag, CR_SEV_WARN, CR_ECONF, at,

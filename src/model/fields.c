@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "conf/conf.h"
 #include "layer/layer.h"
 #include "model/model.h"
 #include "op/op.h"
@@ -70,9 +71,10 @@ bool cr_same_width(cr_build *b, const char *model, const char *group, const cr_g
     bool number = f && !f->sparse && f->dense_emb == CR_DENSE_PLAIN;
     cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(gc, "feature_names", odd),
                 "%s multiplies the features of group '%s' with each other, but '%s' has width "
-                "%lld and others have %lld; give it %sembedding_dim: %lld",
+                "%lld and others have %lld; give it %s%s%s",
                 model, group, name, (long long)g->widths[odd], (long long)usual,
-                number ? "mlp {} (or autodis) and " : "", (long long)usual);
+                number ? CR_SAY(gc, "mlp", "{}") : "", number ? " (or autodis) and " : "",
+                CR_SAY(gc, "embedding_dim", "%lld", (long long)usual));
     return false;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "conf/conf.h"
 #include "feat/config.h"
 #include "layer/layer.h"
 #include "model/group_int.h"
@@ -57,8 +58,8 @@ int64_t cr_group_width(cr_build *b, const cr_members *g, const cr_feature *f) {
     if (f->embedding_dim <= 0)
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
                     "feature '%s' becomes a vector in the %s '%s' and has no embedding_dim; add "
-                    "for example embedding_dim: 16",
-                    f->name, cr_members_kind(g), g->name);
+                    "for example %s",
+                    f->name, cr_members_kind(g), g->name, CR_SAY(f->conf, "embedding_dim", "16"));
     return f->embedding_dim;
 }
 

@@ -5,6 +5,7 @@
  * Their tables are parameters of their own, also where a pooled table has the same name. Sequences
  * of one sequence_feature have the same lengths; others of the group are compared batch by batch.
  */
+#include "conf/conf.h"
 #include "model/group_int.h"
 #include "op/op.h"
 
@@ -108,9 +109,8 @@ cr_seq_out cr_group_build_seq(cr_build *b, const char *name, int64_t most, cr_lo
     if (!gc) return out;
     if (!cr_group_type_seq(gc->group_type)) {
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(gc, "group_type"),
-                    "feature group '%s' is read as a query and its sequences; write group_type: "
-                    "SEQUENCE",
-                    name);
+                    "feature group '%s' is read as a query and its sequences; write %s", name,
+                    CR_SAY(gc, "group_type", "SEQUENCE"));
         return out;
     }
     if (!cr_encoders_fit(b, gc)) return out;

@@ -17,6 +17,7 @@
 #include "base/guard.h"
 #include "base/map.h"
 #include "base/plugin.h"
+#include "conf/conf.h"
 #include "conf/tree.h"
 #include "model/blocks_list.h"
 #include "model/config_int.h"
@@ -494,7 +495,7 @@ static bool run_build(crank_build *b, const cr_plugin_conf *c) {
     const cr_conf_node empty = {.kind = CR_NODE_MAP, .at = b->at};
     if (c->params && c->params->kind != CR_NODE_MAP) {
         cr_diag_add(b->b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "params"),
-                    "params holds keys and values; write params { key: value }");
+                    "params holds keys and values; write %s", CR_SAY(c, "params", "{key: 1}"));
         return false;
     }
     b->params = cr_conf_bind_own(&b->b->m->arena, b->msg, "params", c->params ? c->params : &empty,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "conf/conf.h"
 
 #define wrong(diag, at, ...) cr_diag_add((diag), CR_SEV_ERROR, CR_ECONF, (at), __VA_ARGS__)
 
@@ -290,7 +291,8 @@ static void clip_check(const void *self, cr_diag *diag) {
     if (!cr_conf_has(c, "clipping_type"))
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, c->base.at,
                     "grad_clipping has no effect: clipping_type is not given and none is its "
-                    "default; write clipping_type: norm or value");
+                    "default; write %s or \"value\"",
+                    CR_SAY(c, "clipping_type", "\"norm\""));
     if (cr_grad_clip(c) != CR_CLIP_NONE && c->max_gradient == 0)
         wrong(
             diag, cr_conf_at(c, "max_gradient"),

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "conf/conf.h"
 #include "layer/loss.h"
 #include "model/model.h"
 #include "run/config.h"
@@ -129,9 +130,9 @@ static void check_features(const cr_root_conf *c, names *features, cr_diag *diag
         int mode = c->data_config->fg_mode;
         if ((mode == CR_FG_NORMAL || mode == CR_FG_DAG) && !expression[0])
             wrong(diag, cr_conf_at(fc->feature.conf, "expression"),
-                  "feature '%s' has no expression, which fg_mode %s needs; "
-                  "add expression: \"user:<column>\"",
-                  name, mode == CR_FG_DAG ? "FG_DAG" : "FG_NORMAL");
+                  "feature '%s' has no expression, which fg_mode %s needs; add %s", name,
+                  mode == CR_FG_DAG ? "FG_DAG" : "FG_NORMAL",
+                  CR_SAY(c, "expression", "\"user:<column>\""));
     }
 }
 
@@ -223,7 +224,8 @@ static void check_wide(const cr_model_conf *m, const names *groups, cr_diag *dia
     if (wide && wide->group_type == CR_GROUP_DEEP)
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(wide, "group_type"),
                     "group 'wide' is of type DEEP, so wide_embedding_dim does not apply to it; "
-                    "write group_type: WIDE");
+                    "write %s",
+                    CR_SAY(m, "group_type", "WIDE"));
 }
 
 static void check_model(const cr_model_conf *m, const names *groups, cr_diag *diag) {
@@ -523,8 +525,8 @@ void cr_root_check(const cr_root_conf *c, cr_diag *diag) {
      * one */
     bool known = !cr_conf_refused(model, "model");
     if (known && data->base.node && data->label_fields.n == 0 && absent(data, "label_fields"))
-        wrong(diag, data->base.at,
-              "data_config names no label_fields; add label_fields: \"<column>\"");
+        wrong(diag, data->base.at, "data_config names no label_fields; add %s",
+              CR_SAY(c, "label_fields", "[\"<column>\"]"));
     check_features(c, &features, diag);
     if (model->base.node) {
         check_groups(c, &features, &groups, diag);

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "conf/conf.h"
+
 /* ---- parts of TrainConfig that mean nothing on a CPU ---- */
 #define COUNT(name, def, help) CR_K_INT(name, def, 0, CR_U32_MAX, 0, help)
 static const cr_field feature_store_fields[] = {
@@ -119,10 +121,15 @@ static void train_check(const void *self, cr_diag *diag) {
     } else if (!c->num_steps && !c->num_epochs) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF,
                     cr_conf_at(c, cr_conf_has(c, "num_steps") ? "num_steps" : "num_epochs"),
-                    "neither num_steps nor num_epochs says how long to train; "
-                    "add for example num_epochs: 1");
+                    "neither num_steps nor num_epochs says how long to train; add for example %s",
+                    CR_SAY(c, "num_epochs", "1"));
     }
     precision_check(c, c->mixed_precision, diag);
+    if (c->save_checkpoints_epochs && c->save_checkpoints_steps &&
+        cr_conf_has(c, "save_checkpoints_steps"))
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "save_checkpoints_steps"),
+                    "save_checkpoints_steps has no effect beside save_checkpoints_epochs: "
+                    "checkpoints are saved at the end of epochs; remove one of them");
     if (c->lanes & (c->lanes - 1))
         cr_diag_add(
             diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "lanes"),

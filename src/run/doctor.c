@@ -10,9 +10,11 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "conf/conf.h"
 #include "feat/hash.h"
 #include "layer/loss.h"
 
@@ -140,19 +142,24 @@ static void say_normalizer(exam *e, const col_stats *c) {
     double half, at = 0.5;
     cr_stats_quantiles(c, &at, 1, &half);
     if (c->min >= 0 && (half < c->mean / 2 || cr_stats_sd(c) > 2 * c->mean))
-        CURE(e, "normalizer: \"method=expression,expr=log10(1+x)\"");
+        CURE(e, "%s", CR_SAY(e->r->j.root, "normalizer", "\"method=expression,expr=log10(1+x)\""));
     else
-        CURE(e, "normalizer: \"method=zscore,mean=%.6g,standard_deviation=%.6g\"", c->mean,
-             fmax(cr_stats_sd(c), 1e-6 * fabs(c->mean)));
+        CURE(e, "%s",
+             CR_SAY(e->r->j.root, "normalizer",
+                    "\"method=zscore,mean=%.6g,standard_deviation=%.6g\"", c->mean,
+                    fmax(cr_stats_sd(c), 1e-6 * fabs(c->mean))));
 }
 
 static void say_boundaries(exam *e, const col_stats *c) {
     double cuts[9];
     int n = cr_stats_cuts(c, 10, cuts);
-    CURE(e, "boundaries: [");
-    for (int i = 0; i < n; i++)
-        CURE(e, "%s%.6g", i ? ", " : "", cuts[i]);
-    CURE(e, "] and embedding_dim: 8");
+    char list[CR_CONF_SAY] = "[";
+    for (int i = 0; i < n; i++) {
+        size_t k = strlen(list);
+        snprintf(list + k, sizeof(list) - k, "%s%.6g", i ? ", " : "", cuts[i]);
+    }
+    CURE(e, "%s and %s", CR_SAY(e->r->j.root, "boundaries", "%s]", list),
+         CR_SAY(e->r->j.root, "embedding_dim", "8"));
 }
 
 static bool large_scale(exam *e) {
@@ -177,7 +184,8 @@ static bool large_scale(exam *e) {
         CURE(e, ", or ");
         say_boundaries(e, c);
     } else {
-        CURE(e, "write them smaller, or let crank do it with fg_mode: FG_NORMAL and ");
+        CURE(e, "write them smaller, or let crank do it with %s and ",
+             CR_SAY(e->r->j.root, "data_config.fg_mode", "FG_NORMAL"));
         say_normalizer(e, c);
     }
     return true;
@@ -219,7 +227,7 @@ static bool far_labels(exam *e) {
             e->at = ((const cr_conf_base *)l->loss.conf)->at;
             CAUSE(e, "the labels lie around %.4g, %s begins at %.4g and would learn that first",
                   c->mean, type->name, type->offset(l->loss.conf));
-            CURE(e, "write %s { label_mean: %.4g }", type->name, c->mean);
+            CURE(e, "write %s", CR_SAY(l, type->name, "{label_mean: %.4g}", c->mean));
             return true;
         }
     }

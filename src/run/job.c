@@ -222,8 +222,9 @@ void cr_job_check_ema(const job *j, cr_diag *diag) {
         if (wants[i] && cr_conf_has(conf[i], "use_dense_ema"))
             cr_diag_add(
                 diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf[i], "use_dense_ema"),
-                "use_dense_ema needs averages, which this training does not make; add ema { "
-                "decay: 0.999 } to dense_optimizer, or remove it");
+                "use_dense_ema needs averages, which this training does not make; add %s, or "
+                "remove it",
+                CR_SAY(c, "dense_optimizer.ema", "{decay: 0.999}"));
 }
 
 static bool is_trained(const cr_graph *g, const char *name) {

@@ -82,7 +82,8 @@ static cr_code read_groups(selection *s, char checkpoint[1088], cr_err *err) {
     if (!m->variational_dropout)
         return cr_fail_at(err, CR_ECONF, m->base.at,
                           "model_config has no variational_dropout, so nothing says which features "
-                          "matter; add variational_dropout {} and train first");
+                          "matter; add %s and train first",
+                          CR_SAY(m, "variational_dropout", "{}"));
     const char *dir = s->j.root->model_dir;
     if (!*dir)
         return cr_fail(err, CR_ECONF,

@@ -24,4 +24,4 @@ same_weights plain order
 # a header that the config does not expect is not taken for a row
 run crank check tiny.yaml --set data_config.with_header=false --set 'data_config.input_fields_str=label:INT64;user:INT64;item:INT64;tags:STRING;price:FLOAT;'
 ends 2
-has_err "...: train.csv: the first line holds the names of the columns; set data_config.with_header: true"
+has_err "...: train.csv: the first line holds the names of the columns; set with_header: true in data_config"

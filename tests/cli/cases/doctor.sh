@@ -30,7 +30,7 @@ has_out "no problems found"
 run crank check tiny.yaml --train_input_path skew.csv
 has_err "...feature 'price': ...write normalizer: \"method=expression,expr=log10(1+x)\", or boundaries: [...] and embedding_dim: 8"
 run crank check tiny.yaml --train_input_path skew.csv --set data_config.fg_mode=FG_NONE
-has_err "...feature 'price': ...; write them smaller, or let crank do it with fg_mode: FG_NORMAL and normalizer: ..."
+has_err "...feature 'price': ...; write them smaller, or let crank do it with fg_mode: FG_NORMAL in data_config and normalizer: ..."
 
 # the label among the features, and copies of it
 run crank check tiny.yaml --set 'feature_configs[3].raw_feature.expression=item:label'

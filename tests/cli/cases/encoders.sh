@@ -105,7 +105,7 @@ wrong "{group_name: a, feature_names: [clicks__item]}, {feature_names: [shops]}"
     "bad.yaml:24:...: feature group 'deep' has several sequence_groups, so each needs a group_name; give this one a name"
 wrong "{group_name: a, feature_names: [clicks__item]}, {group_name: a, feature_names: [shops]}" "{pooling_encoder: {input: a}}" \
     "bad.yaml:24:...: sequence group 'a' is already defined at line 24; give one of them another name"
-wrong "$clicks" "" "bad.yaml:24:...: feature group 'deep' has sequence_groups but no sequence_encoders; add for example sequence_encoders { pooling_encoder {} }"
+wrong "$clicks" "" "bad.yaml:24:...: feature group 'deep' has sequence_groups but no sequence_encoders; add for example sequence_encoders: [{pooling_encoder: {}}]"
 wrong "" "{pooling_encoder: {}}" "bad.yaml:25:...: feature group 'deep' has sequence_encoders but no sequence_groups; add the group that they read"
 wrong "{feature_names: [item]}" "{pooling_encoder: {}}" "bad.yaml:24:...: sequence group 'deep' has no sequence among its features; add one of a sequence_feature (named sequence__feature)"
 wrong "{feature_names: []}" "{pooling_encoder: {}}" "bad.yaml:24:...: sequence group 'deep' has no feature_names; list its features"

@@ -101,7 +101,7 @@ run crank feature_selection f.yaml --output_dir s4 --topk 0
 ends 2
 run crank feature_selection s/f.yaml --model_dir m --output_dir s4
 ends 2
-has_err "s/f.yaml:...: model_config has no variational_dropout, so nothing says which features matter; add variational_dropout {} and train first"
+has_err "s/f.yaml:...: model_config has no variational_dropout, so nothing says which features matter; add variational_dropout: {} and train first"
 run crank feature_selection f.yaml --model_dir m2 --output_dir s4
 ends 1
 has_err "m2/model.ckpt-...: holds no drop probabilities; it was trained without variational_dropout, or no group has several features"

@@ -31,7 +31,7 @@ has_err "...session_name..."
 run crank check tiny.yaml --set 'model_config.losses=[{listwise_rank_loss: {}}, {weight: 2}]'
 ends 2
 has_err "...'session_name' is missing in listwise_rank_loss; add it: sparse feature whose first id is the list"
-has_err "...this loss names none; write for example binary_cross_entropy {}"
+has_err "...this loss names none; write for example binary_cross_entropy: {}"
 run crank check tiny.yaml --set 'model_config.losses=[{listwise_rank_loss: {session_name: item, temperature_init: 0}}]'
 ends 2
 has_err "...temperature_init must be above 0, since logits are divided by it; leave it out for 0.07"
@@ -78,7 +78,7 @@ far='--train_input_path far.csv --eval_input_path far_eval.csv --set model_confi
 # shellcheck disable=SC2086
 run crank check tiny.yaml $far --set 'model_config.losses=[{l2_loss: {}}]'
 ends 0
-has_err "--set 'model_config.losses=[{l2_loss: {}}]':1:23: warning: the labels lie around 20.9..., l2_loss begins at 0 and would learn that first; write l2_loss { label_mean: 20.9... }"
+has_err "--set 'model_config.losses=[{l2_loss: {}}]':1:23: warning: the labels lie around 20.9..., l2_loss begins at 0 and would learn that first; write l2_loss: {label_mean: 20.9...}"
 # shellcheck disable=SC2086
 run crank check tiny.yaml $far --set 'model_config.losses=[{l2_loss: {label_mean: 21}}]'
 ends 0

@@ -59,11 +59,11 @@ tiny_config
 edit 12 '  grad_clipping: {max_gradient: 0.1}'
 run crank check tiny.yaml
 ends 0
-has_err "tiny.yaml:12:3: warning: grad_clipping has no effect: clipping_type is not given and none is its default; write clipping_type: norm or value"
+has_err "tiny.yaml:12:3: warning: grad_clipping has no effect: clipping_type is not given and none is its default; write clipping_type: \"norm\" or \"value\""
 edit 12 '
 eval_config: {use_dense_ema: true}'
 for verb in check train; do
     run crank $verb tiny.yaml $([ $verb = train ] && echo --model_dir averages)
     ends 2
-    has_err "tiny.yaml:13:30: use_dense_ema needs averages, which this training does not make; add ema { decay: 0.999 } to dense_optimizer, or remove it"
+    has_err "tiny.yaml:13:30: use_dense_ema needs averages, which this training does not make; add ema: {decay: 0.999} in dense_optimizer, or remove it"
 done

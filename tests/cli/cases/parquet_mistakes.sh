@@ -94,7 +94,7 @@ run crank check tiny_pq.yaml --train_input_path d
 ends 0
 run crank check tiny.yaml --train_input_path 'd/*'
 ends 3
-has_err "d/a.parquet: this is a Parquet file; set data_config.dataset_type: ParquetDataset"
+has_err "d/a.parquet: this is a Parquet file; set dataset_type: ParquetDataset in data_config"
 run crank check tiny_pq.yaml --train_input_path e
 [ $code -ne 0 ] || fail "an empty directory is fine"
 has_err "--train_input_path: 'e': the directory holds no file ending in .parquet..."

@@ -175,7 +175,7 @@ TEST(encoded) {
     t_encode(&t);
     CHECK_INT(t.bad.n, 1);
     CHECK_INT(t.bad.v[0].row, 0);
-    CHECK_STR(t.bad.v[0].msg, "column 'f': 2 ids in one step, value_dim is 1; set value_dim: 0 of "
+    CHECK_STR(t.bad.v[0].msg, "column 'f': 2 ids in one step, value_dim is 1; set value_dim: 0 in "
                               "feature 'f' for any number");
     t_close(&t);
 }
