@@ -74,6 +74,7 @@ typedef struct cr_ckpt_tensor {
     void *ctx;
     bool optimizer; /* goes to optimizer-*.safetensors */
     cr_resize resize;
+    int spare_rows; /* of a table's last rows: nothing reads them, a checkpoint may be without */
     bool int8_rows; /* write 8-bit rows with scale and offset (quant.c); 2 dimensions; dtype unused
                      */
 } cr_ckpt_tensor;

@@ -224,7 +224,9 @@ static void match_one(matcher *m, int i) {
     m->used[cr_ckpt_number(m->c, name)] = true;
     plan *p = &m->plans[i];
     *p = (plan){e, WHOLE};
-    if (!same_shape(t, e, 0)) {
+    if (t->spare_rows > 0 && same_shape(t, e, 1) && e->shape[0] == t->shape[0] - t->spare_rows) {
+        p->how = FIRST_ROWS;
+    } else if (!same_shape(t, e, 0)) {
         if (!m->o->allow_resize || t->resize == CR_RESIZE_NO || t->n_dims == 0 ||
             !same_shape(t, e, 1)) {
             wrong_shape(m, t, e, line);

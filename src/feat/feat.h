@@ -62,6 +62,7 @@ struct cr_feature {
 
     bool sparse;                /* goes through a table; else dense */
     int64_t num_embeddings;     /* sparse: table rows */
+    int spare_rows;             /* of them, the last ones that no id leads to */
     int64_t embedding_dim;      /* sparse and autodis/mlp */
     const char *embedding_name; /* NULL: "<name>_emb" */
     bool mean;                  /* pooling: mean, else sum */
@@ -153,7 +154,7 @@ typedef struct cr_features {
     atomic_llong *times;
     cr_nulls nulls; /* texts that mean a missing value */
     bool by_name;   /* columns hold what features would make (FG_NONE, FG_BUCKETIZE) */
-    cr_want *want; /* columns to read: inputs, labels, weights, reserved; each name once */
+    cr_want *want;  /* columns to read: inputs, labels, weights, reserved; each name once */
     int n_want;
     const char **labels;
     int n_labels;

@@ -167,6 +167,11 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     int64_t dim = !s->tokens ? 1 : cr_conf_has(c, "value_dim") ? c->op.value_dim : all ? 0 : 1;
     cr_calc_finish(&s->op, f, &c->op, s->tokens ? CR_END_TOKENS : CR_END_NUMBER, dim, data, arena,
                    diag);
+    /* TorchEasyRec's table has a row more than the vocabulary has ids; weights shall move */
+    if (f->sparse && cr_conf_has(c, "vocab_list")) {
+        f->spare_rows = 1;
+        f->num_embeddings++;
+    }
 }
 
 static void fg_json(const cr_feature *f, cr_jw *w) {

@@ -494,6 +494,7 @@ cr_ckpt_tensor *cr_job_tensors(job *j, const trainer *t, cr_arena *a, int *n) {
     for (int i = 0; i < m->n_tables; i++) {
         cr_table *tab = &m->tables[i]->table;
         const cr_optim_type *o = tab->optim;
+        int first = l.n;
         add_weights(&l, tab);
         int64_t off = cr_table_state_at(tab);
         for (int p = 0; t && o && p < o->elem_state + o->row_state; p++) {
@@ -502,6 +503,8 @@ cr_ckpt_tensor *cr_job_tensors(job *j, const trainer *t, cr_arena *a, int *n) {
                       off, elem ? tab->D : 1, elem ? 2 : 1);
             off += elem ? tab->D : 1;
         }
+        for (int k = first; k < l.n; k++)
+            l.v[k].spare_rows = m->tables[i]->owner->spare_rows;
     }
     *n = l.n;
     return l.v;

@@ -26,6 +26,7 @@ static char *save(const char *name) {
                             w,
                             false,
                             CR_RESIZE_NO,
+                            0,
                             false},
                            {"state.w.sum",
                             2,
@@ -36,6 +37,7 @@ static char *save(const char *name) {
                             sums,
                             true,
                             CR_RESIZE_NO,
+                            0,
                             false}};
     cr_ckpt_metric metric = {"auc", 0.5};
     cr_ckpt_state s = {.step = 7, .lanes = 8, .metrics = &metric, .n_metrics = 1};

@@ -150,6 +150,30 @@ TEST(combine_numbers) {
     t_close(&t);
 }
 
+/* the table of a vocab_list has a row that no id leads to, as TorchEasyRec's */
+TEST(match_rows) {
+    static const struct {
+        const char *source;
+        int64_t rows, spare;
+    } want[] = {{"vocab_list: [a, b, c]", 6, 1},
+                {"vocab_list: [a, b, c], default_bucketize_value: 1", 4, 1},
+                {"vocab_dict: {a: 2, b: 3}", 4, 0},
+                {"num_buckets: 5", 5, 0},
+                {"hash_bucket_size: 5", 5, 0}};
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+        t_feats t;
+        char conf[300];
+        snprintf(conf, sizeof(conf),
+                 "- match_feature: {feature_name: m, nested_map: 'user:m', pkey: 'user:k', skey: "
+                 "'user:k2', need_discrete: true, embedding_dim: 4, %s}",
+                 want[i].source);
+        if (!open_with(&t, NORMAL, conf)) continue;
+        CHECK_INT(t.fs->v[0]->num_embeddings, want[i].rows);
+        CHECK_INT(t.fs->v[0]->spare_rows, want[i].spare);
+        t_close(&t);
+    }
+}
+
 /* boundaries and default_value "": a row without a number has no id */
 TEST(no_number_no_id) {
     t_feats t;
@@ -902,7 +926,8 @@ TEST(fg_json) {
 }
 
 TEST_MAIN(CASE(combo), CASE(combo_of_too_many), CASE(combine), CASE(combine_numbers),
-          CASE(no_number_no_id), CASE(lookup_numbers), CASE(lookup_maps_and_tokens), CASE(match),
-          CASE(formula), CASE(formula_bad_rows), CASE(formula_errors_have_a_place), CASE(overlap),
-          CASE(kv_dot), CASE(bool_mask), CASE(row_by_row_is_the_batch), CASE(text_is_typed),
-          CASE(any_text), CASE(encoded), CASE(config_errors), CASE(kinds), CASE(fg_json))
+          CASE(match_rows), CASE(no_number_no_id), CASE(lookup_numbers),
+          CASE(lookup_maps_and_tokens), CASE(match), CASE(formula), CASE(formula_bad_rows),
+          CASE(formula_errors_have_a_place), CASE(overlap), CASE(kv_dot), CASE(bool_mask),
+          CASE(row_by_row_is_the_batch), CASE(text_is_typed), CASE(any_text), CASE(encoded),
+          CASE(config_errors), CASE(kinds), CASE(fg_json))
