@@ -158,6 +158,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         .n_set = a->set.n,
         .runs = (int)a->runs,
         .threads = (int)a->threads,
+        .allow_libraries = a->allow_libraries,
         .begins = on_begin,
         .done = on_config,
     };

@@ -6,13 +6,12 @@
 static const cr_opt opts[] = {
     CR_OPT_STR(easyrec_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
                "config of EasyRec; FILE without a flag means this"),
-    CR_OPT_STR(output_tzrec_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
-               "config to write; protobuf text, or YAML where it ends so"),
+    CR_OPT_(output_tzrec_config_path, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "FILE", NULL, NULL,
+            0, 0, "config to write: YAML if the name ends in .yaml, else protobuf text"),
     CR_OPT_STR(fg_json_path, CR_O_PATH, "FILE", "fg_json_path of the config",
-               "fg.json, the definitions of the features"),
+               "fg.json of the feature generator"),
     CR_OPT_BOOL(use_old_fg, 0,
-                "take features from the config and only their inputs from fg.json; without it they "
-                "are those of fg.json"),
+                "take the features from the config and only their inputs from fg.json"),
     CR_OPT_STR(easyrec_package_path, 0, "FILE", NULL, "not needed: crank knows EasyRec's schema"),
     CR_OPT_END,
 };
@@ -41,7 +40,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
 }
 
 static const char *const examples[] = {
-    "crank convert deepfm_easyrec.config --output_tzrec_config_path deepfm.config",
+    "crank convert deepfm_easyrec.config -o deepfm.config",
     "crank python -m tzrec.tools.convert_easyrec_config_to_tzrec_config --easyrec_config_path "
     "er.config --fg_json_path fg.json --output_tzrec_config_path deepfm.config",
     NULL,
@@ -51,10 +50,10 @@ const cr_cmd cr_cmd_convert = {
     .name = "convert",
     .alias = "convert_easyrec_config_to_tzrec_config",
     .module = "tzrec.tools.convert_easyrec_config_to_tzrec_config",
-    .help = "Make a config of one for EasyRec, TorchEasyRec's predecessor",
-    .about = "Every key is converted or named with its place and the reason: an error where the "
-             "result cannot do\nwithout it, a warning where results differ, a note where nothing "
-             "changes. The file is written in\nany case, with that report at its head.\n",
+    .help = "Convert a config of EasyRec, the predecessor of TorchEasyRec",
+    .about = "Every key is converted, or reported with its place and the reason: an error if the "
+             "result cannot run\nwithout it, a warning if results differ, a note if nothing "
+             "changes. The file is written in any case,\nwith the report at its head.\n",
     .operand = "FILE",
     .operand_opt = "easyrec_config_path",
     .opts = opts,

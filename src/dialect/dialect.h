@@ -1,5 +1,5 @@
 /*
- * dialect.h - configs of other programs, made into configs of crank.
+ * dialect.h - converts configs of other programs to configs of crank.
  *
  * A dialect is a way from one tree (conf/tree.h) to another: keys of the other program come in,
  * keys of our tables go out. Every node that goes out keeps the place it came from, so that
@@ -12,15 +12,15 @@
 #include "conf/tree.h"
 
 typedef struct cr_easyrec_opts {
-    const char *fg_json_path; /* definitions of the features; NULL: the config's own, or none */
-    bool use_old_fg; /* the config's features, with inputs from fg.json; false: its features */
+    const char *fg_json_path; /* NULL: the fg_json_path of the config, if it has one */
+    bool use_old_fg; /* Features come from the config and only their inputs from fg.json. */
 } cr_easyrec_opts;
 
 typedef struct cr_easyrec_result {
     const char *model; /* key of the model that was made; NULL: none */
     int n_features, n_groups;
-    int n_left; /* keys that were left out and change nothing */
-    int n_lost; /* keys that were left out, or replaced by something near: results differ */
+    int n_left; /* notes: keys that were left out without an effect on results */
+    int n_lost; /* warnings: keys that were left out or replaced, so that results differ */
 } cr_easyrec_result;
 
 /* cr_easyrec_convert makes a config (out, which the caller has initialised) of EasyRec's config

@@ -72,7 +72,7 @@ static void field_names(cr_er *er, const char *name, field_ctx *c) {
 }
 
 static void collect_fields(cr_er *er) {
-    for (int pass = 0; pass < 2; pass++) { /* count, then fill */
+    for (int pass = 0; pass < 2; pass++) { /* The first pass counts, the second one fills. */
         if (pass) er->fields = CR_NEW_N(cr_er_arena(er), cr_er_field, er->n_fields + 1);
         er->n_fields = 0;
         cr_rw_iter it = {.map = er->data, .key = "input_fields"};
@@ -131,7 +131,6 @@ static const cr_rule field_rules[] = {
 typedef struct put_field {
     const cr_conf_entry *e;
     cr_conf_node *out;
-    int n;
 } put_field;
 
 static void write_field(cr_er *er, const char *name, void *ctx) {
@@ -139,15 +138,9 @@ static void write_field(cr_er *er, const char *name, void *ctx) {
     cr_rw *w = &er->w;
     cr_conf_node *f = cr_rw_map(w, p->out, "input_fields", p->e->at);
     cr_rw_put_str(w, f, "input_name", cr_rw_at(p->e->val, "input_name"), name);
-    if (p->n++ == 0) {
-        cr_rw_message(w, field_rules, p->e->val, f);
-    } else {
-        const cr_conf_node *first = cr_conf_find(p->out, "input_fields");
-        (void)first;
-        cr_rw_put_word(w, f, "input_type", p->e->at, cr_er_field_of(er, name)->type);
-    }
+    cr_rw_message(w, field_rules, p->e->val, f);
     const cr_er_field *field = cr_er_field_of(er, name);
-    if (p->n == 1 && field && *field->absent && field->n_readers == 0)
+    if (field && *field->absent && field->n_readers == 0)
         cr_rw_tell(w, CR_SEV_NOTE, cr_rw_at(p->e->val, "default_val"),
                    "'data_config.input_fields.default_val' is left out where no feature reads the "
                    "column alone; defaults belong to features here");
@@ -156,7 +149,7 @@ static void write_field(cr_er *er, const char *name, void *ctx) {
 static void input_field(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
     cr_er *er = cr_er_of(w);
     const char *name = cr_rw_str(e->val, "input_name", NULL);
-    put_field p = {e, out, 0};
+    put_field p = {e, out};
     if (!name) {
         cr_diag_add(w->diag, CR_SEV_ERROR, CR_ECONF, e->at, "input_fields lacks its input_name");
         return;
@@ -220,7 +213,7 @@ static void ignore_error(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
                "ignore_error became max_bad_rows: 1000000; bad rows are counted and named");
 }
 
-/* EasyRec mixes so many rows, we mix so many batches */
+/* shuffle_buffer_size counts rows in EasyRec and batches here. */
 static void shuffle_rows(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
     cr_er *er = cr_er_of(w);
     double rows = cr_rw_num(er->data, "shuffle_buffer_size", 32);
@@ -230,7 +223,7 @@ static void shuffle_rows(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
 
 static void label_fields(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
     const cr_er *er = cr_er_of(w);
-    /* the label that model_config.label_name chooses is the first one here */
+    /* A model with one task learns the first label. data_end puts the chosen label there. */
     const char *chosen = er->tasks ? NULL : cr_rw_str(er->model, "label_name", NULL);
     if (chosen && e->val->kind == CR_NODE_SCALAR && strcmp(chosen, e->val->text) == 0) return;
     cr_conf_push(w->doc, out, "label_fields", e->at, e->val);
@@ -312,7 +305,7 @@ static void data_end(cr_er *er) {
         cr_diag_add(er->w.diag, CR_SEV_ERROR, CR_ECONF, cr_rw_at(er->model, "label_name"),
                     "label_name '%s' is none of data_config.label_fields", chosen);
     cr_conf_node *list =
-        cr_conf_new(er->w.doc, CR_NODE_MAP, at); /* the chosen label, then the others */
+        cr_conf_new(er->w.doc, CR_NODE_MAP, at); /* The chosen label comes before the others. */
     cr_rw_put_str(&er->w, list, "label_fields", cr_rw_at(er->model, "label_name"), chosen);
     for (size_t i = 0; i < out->n; i++)
         cr_conf_push(er->w.doc, list, out->v[i].key, out->v[i].at, out->v[i].val);
@@ -360,7 +353,8 @@ static const cr_rw_word exporter_types[] = {
     {NULL, 0, NULL, NULL},
 };
 
-/* EasyRec stops after so many steps without a better evaluation, we after so many evaluations */
+/* max_check_steps counts training steps; early_stopping_patience counts evaluations, and there is
+ * one evaluation per checkpoint. */
 static void early_stop(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
     cr_er *er = cr_er_of(w);
     const cr_conf_node *conf = cr_rw_get(er->root, "export_config");
@@ -437,7 +431,7 @@ static const cr_rule root_rules[] = {
 
 /* ---- is it EasyRec's? ---- */
 
-/* a key that only TorchEasyRec and crank have; NULL: none */
+/* sign_of_ours returns a key that only TorchEasyRec and crank have, or NULL. */
 static const cr_conf_entry *sign_of_ours(const cr_conf_node *root) {
     static const char *const signs[][2] = {
         {"train_config", "sparse_optimizer"},    {"train_config", "dense_optimizer"},
@@ -481,7 +475,8 @@ static cr_code look(const cr_conf_doc *in, cr_diag *diag) {
     return CR_OK;
 }
 
-/* the metric that says which checkpoint is best; EasyRec's default counts only where it is used */
+/* export_end writes the metric that decides which checkpoint is best. The default of EasyRec is
+ * written only if the config asks for the best checkpoint or for early stopping. */
 static void export_end(cr_er *er) {
     const cr_conf_node *in = cr_rw_get(er->root, "export_config");
     const char *metric = cr_rw_str(in, "best_exporter_metric", NULL);
@@ -493,18 +488,47 @@ static void export_end(cr_er *er) {
                       metric ? metric : "auc");
 }
 
-/* messages that the result cannot do without */
+/* need reports a message that is missing and that the result must have. */
 static void need(cr_er *er, const char *key) {
     if (!cr_rw_has(er->root, key))
         cr_diag_add(er->w.diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){er->root->at.path, 0, 0},
                     "there is no %s; EasyRec needs one, too", key);
 }
 
+/* joined returns the root with every message once. Protobuf joins the parts of a message that is
+ * given several times. */
+static cr_conf_node *joined(cr_conf_doc *doc, const cr_conf_node *root) {
+    static const char *const once[] = {"train_config",   "eval_config",  "data_config",
+                                       "feature_config", "model_config", "export_config"};
+    cr_conf_node *out = cr_conf_new(doc, CR_NODE_MAP, root->at);
+    out->from = root->from;
+    for (size_t i = 0; i < root->n; i++) {
+        const cr_conf_entry *e = &root->v[i];
+        cr_conf_node *had = NULL;
+        for (size_t k = 0; k < 6; k++)
+            if (cr_conf_key_is(root, e->key, once[k])) had = cr_conf_find(out, once[k]);
+        if (!had || had->kind != CR_NODE_MAP || e->val->kind != CR_NODE_MAP) {
+            cr_conf_push(doc, out, e->key, e->at, e->val);
+            continue;
+        }
+        cr_conf_node *both = cr_conf_new(doc, CR_NODE_MAP, had->at);
+        both->from = had->from;
+        for (size_t k = 0; k < had->n; k++)
+            cr_conf_push(doc, both, had->v[k].key, had->v[k].at, had->v[k].val);
+        for (size_t k = 0; k < e->val->n; k++)
+            cr_conf_push(doc, both, e->val->v[k].key, e->val->v[k].at, e->val->v[k].val);
+        for (size_t k = 0; k < out->n; k++)
+            if (out->v[k].val == had) out->v[k].val = both;
+    }
+    return out;
+}
+
 cr_code cr_easyrec_convert(cr_conf_doc *out, const cr_conf_doc *in, const cr_easyrec_opts *o,
                            cr_easyrec_result *res, cr_diag *diag) {
-    cr_er er = {.root = in->root, .out = out->root, .opts = o, .res = res};
+    cr_er er = {.out = out->root, .opts = o, .res = res};
     *res = (cr_easyrec_result){0};
     CR_TRY(look(in, diag));
+    er.root = joined(out, in->root);
     out->syntax = CR_SYNTAX_PBTXT;
     out->root->from = CR_SYNTAX_PBTXT;
     cr_rw_init(&er.w, out, "EasyRec", &er, diag);

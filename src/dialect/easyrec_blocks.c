@@ -1,9 +1,10 @@
 /*
- * easyrec_blocks.c - a backbone of EasyRec as a graph of blocks here.
+ * easyrec_blocks.c - converts a backbone of EasyRec to a graph of blocks.
  *
- * A block there is one layer or several in a row; here it is one layer, so several become a chain
- * of blocks, the last of which keeps the name. An input_layer that only reads a group is no block
- * at all here: what reads it reads the group.
+ * A block of EasyRec has one layer or several layers in a row. A block here has one layer, so
+ * several layers become a chain of blocks, and the last block of the chain keeps the name. An
+ * input_layer that only reads a group does not become a block: the blocks that read it read the
+ * group.
  */
 #include <string.h>
 
@@ -26,7 +27,7 @@ static cr_conf_node *read_one(cr_er_graph *g, const char *key, const char *name,
     return in;
 }
 
-/* a reference to a block, or to the group it stands for */
+/* read_block makes an input that reads the block, or the group that the block stands for. */
 static cr_conf_node *read_block(cr_er_graph *g, const char *name, cr_loc at) {
     int64_t alias = cr_map_get(&g->aliases, name, strlen(name), -1);
     if (alias >= 0) return read_one(g, "feature_group_name", g->alias_groups->v[alias].key, at);
@@ -34,7 +35,7 @@ static cr_conf_node *read_block(cr_er_graph *g, const char *name, cr_loc at) {
     return read_one(g, "block_name", name, at);
 }
 
-/* "[1]" */
+/* slice_of reads "[1]"; it returns -1 for any other text. */
 static int slice_of(const char *text) {
     int64_t i;
     size_t n = strlen(text);
@@ -71,7 +72,7 @@ static void one_input(cr_er_graph *g, const cr_conf_entry *e) {
     int dim = 0;
     cr_er_python is = fn ? cr_er_lambda(fn, &dim) : CR_PY_SAME;
     int output = is == CR_PY_FIRST ? 0 : is == CR_PY_SECOND ? 1 : slice ? slice_of(slice) : -1;
-    bool whole = cr_rw_has(x, "feature_group_name"); /* list and row of a group are one thing */
+    bool whole = cr_rw_has(x, "feature_group_name"); /* A group is list and row at once. */
     if (output >= 0 && several)
         cr_rw_put_num(w, x, "output", e->at, output);
     else if ((output >= 0 || slice) && !whole)
@@ -80,7 +81,7 @@ static void one_input(cr_er_graph *g, const cr_conf_entry *e) {
     if (is == CR_PY_OTHER) {
         cr_er_cut(g, cr_rw_at(in, "input_fn"), "this input_fn",
                   "write a block for each step of it");
-    } else if (is != CR_PY_SAME) { /* a block of its own in between */
+    } else if (is != CR_PY_SAME) { /* The function becomes a block between the two. */
         int n = g->n_chain;
         const char *name =
             cr_arena_printf(cr_er_arena(g->er), "%s_input_%zu", g->name, g->inputs->n + 1);
@@ -140,8 +141,8 @@ static void mark_autodis(cr_er *er, const char *name, void *ctx) {
     }
 }
 
-/* AutoDis over a group of plain numbers: here the features themselves are vectors. The group's
- * name, or NULL. */
+/* autodis_group finds AutoDis over a group of plain numbers and marks the features, which become
+ * vectors themselves. It returns the name of the group, or NULL. */
 static const char *autodis_group(const cr_er_graph *g, const cr_conf_node *in) {
     const cr_conf_node *layer = cr_rw_get(in, "keras_layer"), *first = cr_rw_get(in, "inputs");
     const char *name = cr_rw_str(first, "feature_group_name", NULL);
@@ -154,7 +155,8 @@ static const char *autodis_group(const cr_er_graph *g, const cr_conf_node *in) {
     return name;
 }
 
-/* an input_layer that only reads a group, and that only blocks read: the group's name, or NULL */
+/* alias_of returns the group that an input_layer stands for: the layer only reads the group, and
+ * only other blocks read the layer. It returns NULL for every other block. */
 static const char *alias_of(const cr_er_graph *g, const cr_conf_node *tower,
                             const cr_conf_node *in) {
     const cr_conf_node *layer = cr_rw_get(in, "input_layer"), *first = cr_rw_get(in, "inputs");
@@ -198,7 +200,7 @@ static void one_block(cr_er_graph *g, const cr_conf_node *tower, const cr_conf_e
 
 /* ---- tasks ---- */
 
-/* what task i reads; NULL: the end of the graph */
+/* task_input makes the input of task i. It returns NULL if the task reads the end of the graph. */
 static cr_conf_node *task_input(cr_er_graph *g, const cr_conf_node *tower, int i, cr_loc at) {
     cr_rw_iter it = {.map = tower, .key = "output_blocks"};
     int k = 0;
@@ -218,8 +220,8 @@ static cr_conf_node *task_input(cr_er_graph *g, const cr_conf_node *tower, int i
     return NULL;
 }
 
-/* The end of the graph as a block: towers that relate to each other are blocks, and they read it.
- */
+/* bottom_block makes a block of the end of the graph. Related towers are blocks, and they read this
+ * one. */
 static void bottom_block(cr_er_graph *g, const cr_conf_node *tower, cr_loc at) {
     cr_conf_node *inputs = cr_conf_new(g->w->doc, CR_NODE_MAP, at);
     cr_rw_iter it = {.map = tower,
@@ -251,7 +253,8 @@ static void move_key(cr_er_graph *g, cr_conf_node *from, const char *key, const 
     (void)g;
 }
 
-/* mlp and relation_mlp of a tower as blocks, and the tower over them */
+/* relate makes blocks of the mlp and the relation_mlp of a tower, and lets the tower read the
+ * second block. */
 static void relate(cr_er_graph *g, cr_conf_node *tower, const char *name, cr_conf_node *input,
                    cr_loc at) {
     cr_arena *arena = cr_er_arena(g->er);
@@ -300,7 +303,7 @@ static void tasks(cr_er_graph *g, const cr_conf_node *tower) {
         }
     }
     if (!bottom) return;
-    cr_er_link unused; /* what became a block is not there a second time */
+    cr_er_link unused; /* These keys became the block shared_bottom. */
     while (cr_rw_has(g->out, "concat_blocks"))
         move_key(g, g->out, "concat_blocks", "", &unused);
     while (cr_rw_has(g->out, "top_mlp"))

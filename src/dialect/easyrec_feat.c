@@ -1,9 +1,10 @@
 /*
- * easyrec_feat.c - features: one feature_type key there, one message per type here.
+ * easyrec_feat.c - converts features: EasyRec has one message for all types, crank has one per
+ * type.
  *
- * EasyRec has one message with the keys of all types; the table of a type says which of them it
- * reads, and the others are told as being without effect. Columns are inputs by name: `user:` is
- * put in front, as TorchEasyRec's own converter does; with fg.json the side is known.
+ * The table of a type has the keys that EasyRec reads in this type. The report says of all other
+ * keys that they have no effect. Columns are inputs by name: `user:` is put in front, as
+ * TorchEasyRec's own converter does; with fg.json the side is known.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +114,7 @@ static void collect(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
 
 void cr_er_collect_features(cr_er *er) {
     cr_rw_values(&er->w, er->root, "feature_configs", collect, NULL);
-    if (er->n_features) return; /* EasyRec, too, reads one of the two */
+    if (er->n_features) return; /* EasyRec reads only one of the two as well. */
     cr_rw_values(&er->w, cr_rw_get(er->root, "feature_config"), "features", collect, NULL);
 }
 
@@ -124,7 +125,8 @@ cr_er_feature *cr_er_feature_of(const cr_er *er, const char *name) {
 
 /* ---- keys ---- */
 
-/* EasyRec takes the first of these that is given */
+/* id_key returns the key that makes ids of values. EasyRec uses the first of these that is given.
+ */
 static const char *id_key(const cr_conf_node *c) {
     static const char *const keys[] = {"hash_bucket_size", "vocab_list", "vocab_file",
                                        "num_buckets"};
@@ -133,7 +135,7 @@ static const char *id_key(const cr_conf_node *c) {
     return "";
 }
 
-/* the message that cr_rw_message is reading: functions get only their own entry */
+/* conf_of returns the whole feature, because a function of a rule gets only its own entry. */
 static const cr_conf_node *conf_of(cr_rw *w) {
     return cr_er_of(w)->feature->conf;
 }
@@ -154,12 +156,13 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* boundaries in ascending order, as EasyRec sorts them */
+/* write_bounds writes the boundaries in ascending order, because EasyRec sorts them too. */
 static void write_bounds(cr_rw *w, const cr_conf_node *c, cr_conf_node *out) {
     size_t n = cr_rw_count(c, "boundaries"), k = 0;
     double low = cr_rw_num(c, "min_val", 0), high = cr_rw_num(c, "max_val", 0);
     double buckets = cr_rw_num(c, "num_buckets", 0);
-    if (n == 0 && buckets > 1 && buckets <= 1e6 && high > low) { /* equal parts of 0 to 1 */
+    if (n == 0 && buckets > 1 && buckets <= 1e6 &&
+        high > low) { /* The range 0 to 1 is cut into equal parts. */
         for (double i = 0; i < buckets; i++)
             cr_rw_put_num(w, out, "boundaries", cr_rw_at(c, "num_buckets"), i / buckets);
         return;
@@ -178,7 +181,7 @@ static void write_bounds(cr_rw *w, const cr_conf_node *c, cr_conf_node *out) {
         cr_rw_put_num(w, out, "boundaries", cr_rw_at(c, "boundaries"), v[i]);
 }
 
-/* functions of TensorFlow as formulas over %s */
+/* Functions of TensorFlow, as formulas over %s. */
 static const struct {
     const char *name, *formula;
 } functions[] = {
@@ -201,7 +204,7 @@ static void write_normalizer(cr_rw *w, const cr_conf_node *c, bool sequence, cr_
     const char *formula = fn ? function_formula(fn) : NULL;
     cr_arena *arena = &w->doc->arena;
     cr_loc at = cr_rw_at(c, high > low ? "max_val" : "normalizer_fn");
-    /* of sequences EasyRec only normalizes those that it cuts into num_buckets */
+    /* EasyRec normalizes a sequence only if num_buckets cuts its numbers into buckets. */
     bool scale = high > low && (!sequence || cr_rw_num(c, "num_buckets", 0) > 1);
     if (fn && !formula)
         cr_rw_drop(w, CR_SEV_WARN, cr_rw_at(c, "normalizer_fn"), "normalizer_fn",
@@ -278,7 +281,7 @@ static void kv_separator(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
 
 static void step_separator(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
     cr_conf_push(w->doc, out, "separator", e->at, e->val);
-    cr_rw_put_num(w, out, "value_dim", e->at, 0); /* all values of a step */
+    cr_rw_put_num(w, out, "value_dim", e->at, 0); /* 0 means all values of a step. */
 }
 
 static void combo_separators(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
@@ -302,7 +305,8 @@ static const cr_rw_word combiners[] = {
 /* ---- types ---- */
 
 #define UNUSED "EasyRec does not use it in this type of feature"
-/* every key of EasyRec's FeatureConfig: what a type does not name has no effect there */
+/* All keys of a feature in EasyRec. A key that the table of a type does not have has no effect
+ * there. */
 static const cr_rule unused_rules[] = {
     SPENT("feature_name"),
     SPENT("input_names"),
@@ -436,7 +440,7 @@ static void write_inputs(cr_er *er, const cr_er_feature *f, cr_er_kind kind, cr_
     cr_rw *w = &er->w;
     static const char *const lookup_keys[] = {"map", "key"};
     int n = 0;
-    if (f->input) { /* of shared_names */
+    if (f->input) { /* The column comes from shared_names. */
         cr_rw_put_str(w, out, "expression", cr_rw_at(f->conf, "shared_names"),
                       expression_of(er, f->input));
         return;
@@ -445,7 +449,7 @@ static void write_inputs(cr_er *er, const cr_er_feature *f, cr_er_kind kind, cr_
     for (const cr_conf_entry *e; (e = cr_rw_next(&it)); n++) {
         if (e->val->kind != CR_NODE_SCALAR) continue;
         const char *column = e->val->text;
-        /* of a whole range of columns this feature is one */
+        /* A range of columns makes one feature per column. */
         if (n == 0 && !cr_rw_has(f->conf, "feature_name")) column = f->name;
         const char *x = expression_of(er, column);
         if (kind == CR_ER_EXPR)
@@ -463,7 +467,7 @@ static void write_inputs(cr_er *er, const cr_er_feature *f, cr_er_kind kind, cr_
     }
 }
 
-/* what stands for a missing value */
+/* write_default writes the value that stands for a missing one. */
 static void write_default(cr_er *er, const cr_er_feature *f, cr_er_kind kind, cr_conf_node *out) {
     bool one = kind == CR_ER_ID || kind == CR_ER_RAW || kind == CR_ER_TAG || kind == CR_ER_SEQ_ID ||
                kind == CR_ER_SEQ_RAW;
@@ -520,7 +524,7 @@ static void write_numbers(cr_rw *w, const cr_er_feature *f, cr_er_kind kind, cr_
         write_autodis(w, f->autodis, out);
         return;
     }
-    if (!sequence && dim > 0) /* EasyRec multiplies the number with a learned vector */
+    if (!sequence && dim > 0) /* EasyRec multiplies the number with a learned vector. */
         cr_rw_map(w, out, "mlp", cr_rw_at(c, "embedding_dim"));
     if (!sequence && cr_rw_num(c, "raw_input_dim", 1) > 1 && !cr_rw_has(c, "separator"))
         cr_rw_put_str(w, out, "separator", c->at, "|");
@@ -565,10 +569,10 @@ void cr_er_features(cr_er *er) {
     }
     for (size_t i = 0; i < er->n_features; i++) {
         cr_er_feature *f = &er->features[i];
-        if (f->in_block) continue; /* part of a sequence_feature of fg.json */
+        if (f->in_block) continue; /* It is part of a sequence_feature. */
         bool steps = f->kind == CR_ER_TAG && f->use & CR_ER_STEPS;
         if (!steps || f->use & ~(unsigned)CR_ER_STEPS) write_feature(er, f, f->kind, f->name);
-        if (steps) /* a tag that a group reads step by step */
+        if (steps) /* A group reads the tag step by step. */
             write_feature(er, f, CR_ER_SEQ_ID, cr_er_steps_name(er, f));
     }
     if (er->fg) cr_er_fg_blocks(er);

@@ -17,9 +17,9 @@ cr_code cr_er_fg_load(cr_er *er) {
     const char *path = er->opts->fg_json_path;
     const char *own = cr_rw_str(er->root, "fg_json_path", NULL);
     if (!path && own && *own != '!')
-        path = own; /* '!': EasyRec has put it into the config already */
+        path = own; /* With a '!' in front EasyRec has merged the file into the config already. */
     if (!path || !*path) return CR_OK;
-    /* the result holds nodes of it, so it lives as long as the result */
+    /* The result shares nodes with this document, so both live equally long. */
     cr_conf_doc *doc = CR_NEW(cr_er_arena(er), cr_conf_doc);
     cr_conf_doc_init(doc);
     cr_arena_defer(cr_er_arena(er), drop_doc, doc);
@@ -61,7 +61,8 @@ static void string_key(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
 }
 
 #define GENERATOR "the feature's type says it here"
-/* a key that only some types have; the others refuse it, and the user is told at this place */
+/* Some of these keys belong to some types only. Binding the result finds a key that its type does
+ * not have. */
 static const cr_rule fg_rules[] = {
     SPENT("feature_type"),
     TAKE("feature_name", NULL, NULL),
@@ -122,7 +123,7 @@ static const cr_rule fg_rules[] = {
 
 static const struct {
     const char *from, *to;
-    bool numbers; /* without a table its values are numbers */
+    bool numbers; /* Without a table the values are numbers. */
 } fg_types[] = {
     {"id_feature", "id_feature", false},
     {"raw_feature", "raw_feature", true},
@@ -138,7 +139,8 @@ static const struct {
     {NULL, NULL, false},
 };
 
-/* tables, widths and boundaries: EasyRec's config counts, then fg.json */
+/* tables takes table sizes, widths and boundaries from the config, and from fg.json where the
+ * config has none. */
 static void tables(cr_rw *w, const cr_conf_node *fg, const cr_conf_node *conf, cr_conf_node *out) {
     static const char *const keys[] = {"hash_bucket_size", "num_buckets", "vocab_list",
                                        "vocab_file", "boundaries"};
@@ -166,7 +168,7 @@ static void tables(cr_rw *w, const cr_conf_node *fg, const cr_conf_node *conf, c
     bool rows = cr_rw_has(out, "hash_bucket_size") || cr_rw_has(out, "num_buckets") ||
                 cr_rw_has(out, "vocab_list") || cr_rw_has(out, "vocab_file") ||
                 cr_rw_has(out, "boundaries");
-    if (rows && !cr_rw_has(out, "embedding_dim")) /* EasyRec's width of what says none */
+    if (rows && !cr_rw_has(out, "embedding_dim")) /* EasyRec's default */
         cr_rw_put_num(w, out, "embedding_dim", fg->at,
                       cr_rw_num(cr_er_of(w)->fg, "embedding_dim", 16));
     if (conf && !cr_rw_has(out, "embedding_name"))
@@ -175,7 +177,8 @@ static void tables(cr_rw *w, const cr_conf_node *fg, const cr_conf_node *conf, c
                 cr_conf_push(w->doc, out, "embedding_name", conf->v[i].at, conf->v[i].val);
 }
 
-/* one definition as a feature of out's list; name: how EasyRec's config calls it */
+/* write_fg adds one definition to the list of out. `name` is the name of the feature in the config.
+ */
 static void write_fg(cr_er *er, const cr_conf_node *fg, const char *name, const char *list,
                      cr_conf_node *out) {
     cr_rw *w = &er->w;

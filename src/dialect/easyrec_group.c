@@ -76,7 +76,7 @@ double cr_er_group_width(const cr_er *er, const char *name) {
 
 /* ---- writing groups ---- */
 
-/* a group that is being written */
+/* The group that is being written. */
 typedef struct group {
     cr_conf_node *out;
     cr_loc at;
@@ -94,7 +94,7 @@ static bool has_name(const cr_conf_node *out, const char *name) {
     return false;
 }
 
-/* a sequence that EasyRec makes one vector of by itself */
+/* pooled adds an encoder for a sequence that EasyRec combines to one vector. */
 static void pooled(cr_er *er, group *g, const cr_er_feature *f) {
     cr_rw *w = &er->w;
     cr_conf_node *seq = cr_rw_map(w, g->out, "sequence_groups", g->at);
@@ -153,7 +153,7 @@ static const cr_rule attention_rules[] = {
     END,
 };
 
-/* keys and sequences of an attention group, as names of a group here */
+/* attention_names writes the keys and sequences of an attention group as features of a group. */
 static void attention_names(cr_er *er, const cr_conf_node *in, cr_conf_node *out) {
     static const struct {
         const char *key;

@@ -11,7 +11,7 @@
 #include "dialect/dialect.h"
 #include "dialect/rewrite_int.h"
 
-/* a column of data_config.input_fields */
+/* A column of data_config.input_fields. */
 typedef struct cr_er_field {
     const char *name, *type, *absent; /* absent: default_val, "" when not given */
     int n_readers;                    /* features that read this column alone */
@@ -31,7 +31,7 @@ typedef enum cr_er_kind {
 
 enum { CR_ER_PLAIN = 1, CR_ER_STEPS = 2, CR_ER_WIDE = 4 }; /* how groups use a feature */
 
-/* a feature: one of feature_configs, or one of the shared_names of another */
+/* A feature: an entry of feature_configs, or a name in the shared_names of such an entry. */
 typedef struct cr_er_feature {
     const char *name;
     const char *input; /* the column, where shared_names gives it; NULL: input_names */
@@ -69,7 +69,8 @@ cr_er *cr_er_of(cr_rw *w);
 cr_arena *cr_er_arena(cr_er *er);
 const cr_er_field *cr_er_field_of(const cr_er *er, const char *name);
 cr_er_feature *cr_er_feature_of(const cr_er *er, const char *name);
-/* cr_er_expand writes name, or the names of "name[1-3]", as values of key; returns how many. */
+/* cr_er_expand calls `each` with the name, or with name1, name2 and name3 for "name[1-3]". It
+ * returns the number of calls. */
 int cr_er_expand(cr_er *er, const char *name, void (*each)(cr_er *er, const char *name, void *ctx),
                  void *ctx);
 double cr_er_batch_size(const cr_er *er);
@@ -81,7 +82,8 @@ void cr_er_collect_features(cr_er *er);
 void cr_er_features(cr_er *er);
 /* cr_er_steps_name is the name of the feature where a group reads it step by step. */
 const char *cr_er_steps_name(cr_er *er, const cr_er_feature *f);
-/* cr_er_group_key returns a feature with ids of that column, making one when there is none. */
+/* cr_er_group_key returns a feature that makes ids of the column. It adds such a feature if there
+ * is none. */
 const char *cr_er_group_key(cr_er *er, const char *column, cr_loc at);
 /* easyrec_fg.c */
 cr_code cr_er_fg_load(cr_er *er);

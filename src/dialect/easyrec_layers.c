@@ -56,11 +56,10 @@ cr_er_python cr_er_lambda(const char *text, int *dim) {
     if (sscanf(plain, "lambdax:tf.unstack(tf.reshape(x,[-1,%d,%d]),axis=1)%n", &n_fields, dim,
                &end) == 2 &&
         end > 0 && !plain[end] && *dim > 0)
-        return CR_PY_FIELDS; /* the row as vectors of that width */
+        return CR_PY_FIELDS;
     return CR_PY_OTHER;
 }
 
-/* a layer for the function; false: it is none */
 bool cr_er_lambda_layer(cr_er_graph *g, const char *text, cr_loc at) {
     int dim = 0;
     cr_er_python is = cr_er_lambda(text, &dim);
@@ -79,7 +78,7 @@ bool cr_er_lambda_layer(cr_er_graph *g, const char *text, cr_loc at) {
 
 /* ---- layers ---- */
 
-/* value of a google.protobuf.Struct; NULL: not given */
+/* param returns a value of a google.protobuf.Struct, or NULL if it is not given. */
 static const cr_conf_node *param(const cr_conf_node *conf, const char *key) {
     cr_rw_iter it = {.map = conf, .key = "fields"};
     for (const cr_conf_entry *e; (e = cr_rw_next(&it));)
@@ -93,7 +92,8 @@ static bool param_bool(const cr_conf_node *conf, const char *key, bool absent) {
     return cr_rw_bool(param(conf, key), "bool_value", absent);
 }
 
-/* layers of which the last may be of another kind */
+/* mlp_layer makes one mlp, or two layers if the last layer has another activation or no batch norm.
+ */
 static void mlp_layer(cr_er_graph *g, const cr_conf_node *in, cr_loc at) {
     cr_rw *w = g->w;
     bool bn = cr_rw_bool(in, "use_bn", true);
@@ -370,7 +370,6 @@ void cr_er_input_layer(cr_er_graph *g, const cr_conf_node *in, cr_loc at) {
     if (rate > 0) cr_rw_put_num(g->w, add(g, "dropout", at), "dropout_ratio", at, rate);
 }
 
-/* the one layer of a block, or one of its layers */
 void cr_er_any_layer(cr_er_graph *g, const cr_conf_node *in) {
     const cr_conf_node *x;
     if ((x = cr_rw_get(in, "input_layer"))) cr_er_input_layer(g, x, cr_rw_at(in, "input_layer"));

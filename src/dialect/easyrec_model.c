@@ -1,9 +1,8 @@
 /*
  * easyrec_model.c - model_config: one row per model of EasyRec, one table per message.
  *
- * What EasyRec does without being told is written down where it differs here: batch norm in every
- * DNN (use_bn defaults to true there and to false here), a wide part of width 1, a gate without
- * layers of its own.
+ * Where the defaults of EasyRec differ, they are written into the result: batch norm in every DNN,
+ * and a wide part of width 1.
  */
 #include <string.h>
 
@@ -11,7 +10,7 @@
 
 /* ---- layers ---- */
 
-/* activations there and here; TensorFlow's leaky_relu has a slope of 0.2 */
+/* The activations of EasyRec and ours. The leaky_relu of TensorFlow has a slope of 0.2. */
 static const cr_rw_word activations[] = {
     {"tf.nn.relu", -1, "nn.ReLU", NULL},
     {"relu", -1, "nn.ReLU", NULL},
@@ -64,7 +63,7 @@ const cr_rule cr_er_mlp_rules[] = {
 
 void cr_er_attention(cr_rw *w, const cr_conf_node *dnn, cr_loc at, cr_conf_node *out,
                      const cr_rule *rules) {
-    static const double usual[] = {128, 64, 32}; /* EasyRec's when seq_dnn is not given */
+    static const double usual[] = {128, 64, 32}; /* EasyRec uses these if seq_dnn is not given. */
     cr_conf_node *mlp = cr_rw_map(w, out, "attn_mlp", at);
     if (!dnn) {
         for (size_t i = 0; i < 3; i++)
@@ -132,7 +131,7 @@ static void num_expert(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
         cr_conf_push(w->doc, out, "num_expert", e->at, e->val);
 }
 
-/* experts { expert_name dnn }, the old form of expert_dnn and num_expert */
+/* experts { expert_name dnn } is the old form of expert_dnn and num_expert. */
 static const cr_rule expert_names[] = {SPENT("expert_name"), SPENT("dnn"), END};
 static void old_expert(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
     const cr_conf_node *dnn = cr_rw_get(e->val, "dnn");
@@ -182,7 +181,8 @@ static void dense_feature(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
                    "the dense vector always enters final as well");
 }
 
-/* ESMM over several groups: one bottom over all of them, as wide as theirs together */
+/* esmm reads one group. The layers of several groups become one bottom_mlp that is as wide as all
+ * of them. */
 static const cr_rule bottom_names[] = {SPENT("input"), SPENT("dnn"), END};
 static void esmm_group(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
     cr_er *er = cr_er_of(w);
@@ -217,7 +217,9 @@ static void esmm_group(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
 
 static void tower_of_event(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
     cr_er *er = cr_er_of(w);
-    er->n_task = strcmp(e->key, "ctr_tower") == 0 ? 1 : 0; /* EasyRec's order: cvr, ctr */
+    er->n_task = strcmp(e->key, "ctr_tower") == 0
+                     ? 1
+                     : 0; /* EasyRec gives the labels in the order cvr, ctr. */
     cr_er_task(w, e, cr_rw_map(w, out, e->key, e->at));
 }
 
@@ -325,7 +327,8 @@ static const cr_rule dssm_tower_rules[] = {
     INTO("dnn", "mlp", cr_er_dnn_rules),
     END,
 };
-/* EasyRec's last layer of a tower has no activation: it is the output layer here */
+/* The last layer of a tower in EasyRec has no activation; here it is the output layer, with
+ * output_dim. */
 static void dssm_tower(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
     cr_conf_node *tower = cr_rw_map(w, out, e->key, e->at);
     cr_rw_put_str(w, tower, "input", e->at, strcmp(e->key, "user_tower") == 0 ? "user" : "item");
@@ -436,7 +439,7 @@ double cr_er_l2(const cr_er *er) {
 
 /* ---- model_config ---- */
 
-/* EasyRec adds half the squares of a batch, we add all squares per row of the batch */
+/* EasyRec adds half the sum of the squares over the batch; crank adds the squares per row. */
 static void embedding_l2(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
     cr_er *er = cr_er_of(w);
     double x = cr_rw_num(er->model, "embedding_regularization", 0);
@@ -456,7 +459,7 @@ static const cr_rule variational_rules[] = {
 
 #define EV                                                                                         \
     "tables have as many rows as hash_bucket_size or num_buckets says; choose them large enough"
-/* keys of all models; those of the model itself have a table of their own */
+/* The keys of model_config that belong to no single model. */
 static const cr_rule model_rules[] = {
     SPENT("model_class"),
     IDLE("model_name", NULL, "a model is called by its key"),
@@ -477,7 +480,7 @@ static const cr_rule model_rules[] = {
     SPENT("model_params"),
     END,
 };
-/* the models' own messages: told as such when model_class is another one */
+/* The messages of the models. The message of the chosen model has a row before these. */
 #define OTHER(k) LOST(k, NULL, "model_class is another one")
 static const cr_rule message_rules[] = {
     OTHER("dummy"),
@@ -507,8 +510,8 @@ static const cr_rule message_rules[] = {
     END_THEN(model_rules),
 };
 
+/* esmm_groups puts the features of all groups that the model names into one group. */
 static void esmm_groups(cr_er *er, cr_conf_node *out) {
-    /* the features of all groups that the model names, in one */
     cr_rw *w = &er->w;
     if (cr_rw_count(er->params, "groups") < 2) {
         const cr_conf_node *g = cr_rw_get(er->params, "groups");
@@ -540,12 +543,12 @@ void cr_er_model(cr_rw *w, const cr_conf_entry *e, cr_conf_node *root) {
     const cr_conf_node *in = e->val;
     const model_kind *k = kind_of(er);
     cr_conf_node *out = cr_rw_child(w, root, "model_config", e->at);
-    /* the model's own row stands before the others */
+    /* The row of the chosen model comes before the others. */
     cr_rule own[] = {INTO(k ? k->from : "", k ? k->to : NULL, k ? k->rules : NULL),
                      END_THEN(message_rules)};
     size_t n = w->path.n;
     bool blocks = k && strcmp(k->to, "backbone") == 0;
-    if (in != er->model || in->kind != CR_NODE_MAP) return; /* given twice: EasyRec joins them */
+    if (in->kind != CR_NODE_MAP) return;
     if (!k)
         cr_diag_add(w->diag, CR_SEV_ERROR, CR_ECONF, cr_rw_at(in, "model_class"),
                     "the model '%s' has no counterpart and is left out; a graph of blocks "

@@ -130,7 +130,7 @@ static const cr_rule hinge_rules[] = {
 typedef struct loss_kind {
     const char *from;
     int number;
-    const char *one, *many; /* with one output, with num_class outputs; NULL: no counterpart */
+    const char *one, *many; /* for one output and for num_class outputs; NULL: none */
     const char *params;     /* key of its parameters */
     const cr_rule *rules;
 } loss_kind;
@@ -170,7 +170,7 @@ static const loss_kind *kind_of(const char *text) {
     return NULL;
 }
 
-/* params may be NULL; false: nothing was written */
+/* write_loss returns false if it wrote nothing. params may be NULL. */
 static bool write_loss(cr_rw *w, const char *type, cr_loc at, double num_class,
                        const cr_conf_node *params, cr_conf_node *out) {
     const loss_kind *k = kind_of(type);

@@ -59,7 +59,7 @@ typedef struct rate_kind {
     const char *from, *to;
     const char *base; /* key of the rate itself */
     const cr_rule *rules;
-    bool constant; /* there is no such schedule here: the rate stays */
+    bool constant; /* There is no such schedule here, and the rate stays. */
 } rate_kind;
 static const rate_kind rate_kinds[] = {
     {"constant_learning_rate", "constant_learning_rate", "learning_rate", constant_rules, false},
@@ -76,7 +76,7 @@ static const rate_kind rate_kinds[] = {
     {NULL, NULL, NULL, NULL, false},
 };
 
-/* the keys of a schedule that are worked out */
+/* finish_rate writes the keys of a schedule that are computed from several keys. */
 static void finish_rate(cr_rw *w, const rate_kind *k, const cr_conf_node *conf, double rate,
                         cr_conf_node *out) {
     if (k->rules == exponential_rules && cr_rw_num(conf, "burnin_steps", 0) > 0) {
@@ -96,7 +96,7 @@ static void finish_rate(cr_rw *w, const rate_kind *k, const cr_conf_node *conf, 
                    k->from, rate);
 }
 
-/* writes lr into the optimizer's message and its schedule beside it */
+/* write_rate writes lr into the message of the optimizer and the schedule beside it. */
 static void write_rate(cr_rw *w, const cr_conf_node *rate, double factor, cr_loc at,
                        cr_conf_node *rule, cr_conf_node *optim) {
     for (const rate_kind *k = rate_kinds; k->from; k++) {
@@ -180,7 +180,7 @@ typedef struct optim_kind {
     const char *from, *tables, *dense;
     const cr_rule *table_rules, *dense_rules;
     bool decay;       /* the dense rule adds weight_decay to the gradient */
-    const char *lost; /* of tables: what the default brings there and not here */
+    const char *lost; /* a key whose default has an effect in EasyRec and no counterpart */
 } optim_kind;
 static const optim_kind optim_kinds[] = {
     {"adam_optimizer", "adam_optimizer", "adam_optimizer", adam_rules, adam_rules, true, NULL},
@@ -238,7 +238,7 @@ static void write_decay(cr_rw *w, const optim_kind *k, cr_loc at, cr_conf_node *
                l2);
 }
 
-/* one optimizer_config as the optimizer of tables or of dense parameters */
+/* write_optim writes one optimizer_config as the optimizer of tables or of dense parameters. */
 static void write_optim(cr_rw *w, const cr_conf_node *conf, bool tables, cr_conf_node *out) {
     for (const optim_kind *k = optim_kinds; k->from; k++) {
         const cr_conf_node *c = cr_rw_get(conf, k->from);
@@ -276,7 +276,7 @@ static void optimizers(cr_er *er, const cr_conf_node *train, cr_conf_node *out) 
     bool wide = n >= 3 || (n == 2 && strcmp(er->model_class, "WideAndDeep") == 0);
     const cr_conf_node *tables = n >= 3 ? list[1] : n == 2 && wide ? list[1] : list[0];
     const cr_conf_node *dense = n >= 3 ? list[2] : n == 2 ? list[1] : list[0];
-    if (n == 0) { /* Adam, as EasyRec's own examples have it */
+    if (n == 0) {
         cr_diag_add(w->diag, CR_SEV_ERROR, CR_ECONF, train ? train->at : out->at,
                     "train_config has no optimizer_config; EasyRec needs one, too");
         return;
@@ -310,7 +310,8 @@ static void clipping(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
     cr_conf_node *clip = cr_rw_map(w, out, "grad_clipping", e->at);
     cr_rw_put_str(w, clip, "clipping_type", e->at, "norm");
     cr_conf_push(w->doc, clip, "max_gradient", e->at, e->val);
-    cr_rw_put_bool(w, clip, "enable_global_grad_clip", e->at, true); /* tables count there, too */
+    cr_rw_put_bool(w, clip, "enable_global_grad_clip", e->at,
+                   true); /* EasyRec counts tables too. */
 }
 
 static void summaries(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
@@ -359,7 +360,8 @@ const cr_rule cr_er_train_rules[] = {
     END,
 };
 
-/* how long: EasyRec ends with the first of steps and epochs, and without either never */
+/* length writes how long to train. EasyRec ends after num_steps or num_epochs, and never if neither
+ * is given. */
 static void length(cr_er *er, const cr_conf_node *train, cr_conf_node *out) {
     cr_rw *w = &er->w;
     double steps = cr_rw_num(train, "num_steps", 0), epochs = cr_rw_num(er->data, "num_epochs", 0);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_DEPTH = 60 }; /* the parsers refuse deeper text */
+enum { MAX_DEPTH = 60 }; /* The parsers refuse deeper text. */
 
 void cr_rw_init(cr_rw *w, cr_conf_doc *doc, const char *program, void *ctx, cr_diag *diag) {
     *w = (cr_rw){.doc = doc, .diag = diag, .program = program, .ctx = ctx};
@@ -67,7 +67,7 @@ void cr_rw_tell(cr_rw *w, cr_sev sev, cr_loc at, const char *fmt, ...) {
     size_t len = (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1;
     cr_rw_left *l = report_line(w, sev, at, text, len);
     if (l->n++ > 0) {
-        if (at.line == l->last) return; /* one key that two parts of the result would need */
+        if (at.line == l->last) return; /* Two parts of the result would need the same key. */
         cr_buf_printf(&l->lines, "%s%d", l->lines.n ? ", " : "", at.line);
         l->last = at.line;
     }
@@ -159,7 +159,7 @@ double cr_rw_num(const cr_conf_node *map, const char *key, double absent) {
     double x;
     if (!n) return absent;
     size_t len = n->len;
-    if (len > 1 && strchr("fF", n->text[len - 1])) len--; /* 1.0f of protobuf text */
+    if (len > 1 && strchr("fF", n->text[len - 1])) len--; /* protobuf text allows 1.0f */
     return cr_parse_f64(n->text, len, &x) && x - x == 0 ? x : absent;
 }
 
@@ -245,7 +245,7 @@ static void unknown(cr_rw *w, const cr_rule *rules, const cr_conf_entry *e) {
                 near ? "'?" : "");
 }
 
-/* the row of the word; the last row, which has no name, when there is none */
+/* find_word returns the row of the word, or the last row, which has no name. */
 static const cr_rw_word *find_word(const cr_rw_word *words, const char *text) {
     int64_t number;
     bool is_number = cr_parse_i64(text, strlen(text), &number);
@@ -279,12 +279,12 @@ static void leave(cr_rw *w, const cr_rule *r, const cr_conf_entry *e) {
         bool numbers =
             cr_parse_f64(v->text, v->len, &a) && cr_parse_f64(r->text, strlen(r->text), &b);
         bool same = numbers ? a == b : strcasecmp(v->text, r->text) == 0;
-        if (same) return; /* it says what is so anyway */
+        if (same) return; /* It only repeats the default. */
     }
     cr_rw_drop(w, r->sev, e->at, r->key, r->why);
 }
 
-/* goes into a message with the key on the path */
+/* enter rewrites a message, with its key on the path. */
 static void enter(cr_rw *w, const cr_rule *rules, const char *key, const cr_conf_entry *e,
                   cr_conf_node *out) {
     size_t n = w->path.n;

@@ -50,7 +50,7 @@ static void add_config(work *w, const char *path) {
     b->v[b->n++] = (cr_benchmark_config){.path = path};
 }
 
-/* all files of a folder and of the folders in it */
+/* walk adds all files of a folder and of the folders in it. */
 static cr_code walk(work *w, const char *dir, int depth, cr_err *err) {
     char **names;
     size_t n;
@@ -83,14 +83,15 @@ static cr_code find_configs(work *w, cr_err *err) {
 
 /* ---- base results ---- */
 
-/* is one path the end of the other, at a border of names? */
+/* same_end: is one path the end of the other, beginning with a whole name? */
 static bool same_end(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
     if (n < m) return same_end(b, a);
     return strcmp(a + n - m, b) == 0 && (n == m || a[n - m - 1] == '/' || *b == '/');
 }
 
-/* the base of a config: its path, or else its folder and name, as in criteo/deepfm.config */
+/* base_of finds the base result of a config by its path, or else by its folder and name
+ * (criteo/deepfm.config). */
 static const cr_json *base_of(const work *w, const char *path) {
     const char *key;
     const cr_json *val, *near = NULL;
@@ -163,7 +164,8 @@ static cr_code read_base(work *w, cr_err *err) {
 
 /* ---- one run ---- */
 
-/* CI_ODPS_PROJECT_NAME, or project_name of the file ODPS_CONFIG_FILE_PATH, as in TorchEasyRec */
+/* project returns CI_ODPS_PROJECT_NAME, or the project_name in the file ODPS_CONFIG_FILE_PATH, like
+ * TorchEasyRec. */
 static const char *project(cr_arena *arena) {
     const char *name = getenv("CI_ODPS_PROJECT_NAME"), *path = getenv("ODPS_CONFIG_FILE_PATH");
     cr_buf text;
@@ -177,7 +179,7 @@ static const char *project(cr_arena *arena) {
     return name ? name : "";
 }
 
-/* {PROJECT}, and {DIR} and {NAME} of the config: folder and name, as in criteo and deepfm */
+/* filled replaces {PROJECT}, and {DIR} and {NAME} by the folder and the name of the config. */
 static const char *filled(work *w, const cr_benchmark_config *c, const char *text) {
     const char *name = cr_path_base(c->path);
     const char *dir_end = name > c->path ? name - 1 : name, *dir = dir_end;
@@ -221,7 +223,7 @@ static void fill_all(work *w, const cr_benchmark_config *c, cr_conf_node *n, int
         fill_all(w, c, n->v[i].val, depth + 1);
 }
 
-/* tzrec_benchmark_configs_criteo_deepfm_0 */
+/* flat_name makes a name for files of a run: tzrec_benchmark_configs_criteo_deepfm_0. */
 static const char *flat_name(work *w, const char *path, int run) {
     size_t n = strlen(path);
     if (n > 7 && strcmp(path + n - 7, ".config") == 0) n -= 7;
@@ -231,8 +233,8 @@ static const char *flat_name(work *w, const char *path, int run) {
     return name;
 }
 
-/* the config of one run: paths filled in, a model_dir and a seed of its own, then the user's edits
- */
+/* write_config writes the config of one run: with filled-in paths, a model_dir and a seed of its
+ * own, and the user's edits. */
 static cr_code write_config(work *w, const cr_benchmark_config *c, int run, const char *model_dir,
                             const char *path, cr_err *err) {
     cr_conf_doc doc;
@@ -280,13 +282,19 @@ static cr_code write_config(work *w, const cr_benchmark_config *c, int run, cons
     return code;
 }
 
-/* this program trains the config; its output goes to the log */
+/* train runs this program again, as `crank train`, and sends its output to the log. */
 static cr_code train(work *w, const char *config, const char *log, cr_err *err) {
     char threads[24], prog[] = "crank", cmd[] = "train", flag[] = "--threads";
     char *path = cr_arena_strdup(w->arena, config);
     snprintf(threads, sizeof(threads), "%d", w->o->threads);
-    char *argv[] = {prog, cmd, path, flag, threads, NULL};
-    if (w->o->threads <= 0) argv[3] = NULL;
+    char libraries[] = "--allow_libraries";
+    char *argv[7] = {prog, cmd, path, NULL};
+    int n = 3;
+    if (w->o->allow_libraries) argv[n++] = libraries;
+    if (w->o->threads > 0) {
+        argv[n++] = flag;
+        argv[n++] = threads;
+    }
     posix_spawn_file_actions_t files;
     pid_t pid;
     posix_spawn_file_actions_init(&files);
@@ -306,7 +314,7 @@ static cr_code train(work *w, const char *config, const char *log, cr_err *err) 
     return CR_OK;
 }
 
-/* the last line of a file of JSON lines; NULL: none */
+/* last_line reads the last line of a file of JSON lines. It returns NULL if there is none. */
 static cr_json *last_line(const char *path) {
     cr_buf text;
     cr_json *j = NULL;
@@ -324,7 +332,7 @@ static cr_json *last_line(const char *path) {
     return j;
 }
 
-/* what a run measured goes to the sums */
+/* take_results adds the metrics and the speed of a run to the sums. */
 static cr_code take_results(work *w, cr_benchmark_config *c, const char *model_dir, cr_err *err) {
     cr_json *eval = last_line(cr_path_join(w->arena, model_dir, "train_eval_result_v2.txt"));
     cr_json *end = last_line(cr_path_join(w->arena, model_dir, "train_log.jsonl"));
@@ -336,7 +344,7 @@ static cr_code take_results(work *w, cr_benchmark_config *c, const char *model_d
         if (cr_json_f64(cr_json_get(end, parts[i]), &part)) seconds += part;
     if (cr_json_f64(cr_json_get(end, "rows"), &rows) && seconds > 0)
         c->rows_per_s += rows / seconds;
-    if (!c->has_base && c->n_metrics == 0) { /* nothing to compare with: what there is */
+    if (!c->has_base && c->n_metrics == 0) { /* Without a base result all metrics are shown. */
         const char *key;
         const cr_json *val;
         c->metrics = CR_NEW_N(w->arena, cr_benchmark_metric, cr_json_len(eval) + 1);
@@ -392,7 +400,7 @@ static void judge(cr_benchmark_config *c) {
         c->n_worse += m->verdict == CR_BENCH_WORSE;
     }
     c->rows_per_s = good ? c->rows_per_s / good : 0;
-    /* as there: where half the runs or more fail, the means are not to be believed */
+    /* TorchEasyRec does not trust the means either if half of the runs failed. */
     c->unbelievable = c->n_failed >= good;
 }
 

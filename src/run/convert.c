@@ -1,10 +1,10 @@
 /*
- * convert.c - `crank convert_easyrec_config_to_tzrec_config`: a config of EasyRec is read,
- * rewritten (dialect/), looked at as any config is, and written.
+ * convert.c - `crank convert`: reads a config of EasyRec, rewrites it (dialect/), checks the result
+ * and writes it.
  *
- * The result is written whenever the input was a config of EasyRec, also when parts of it have no
- * counterpart: it is a start then, and the exit code says that it is no more. What was left out
- * stands at its head as comments.
+ * The file is written whenever the input is a config of EasyRec, even if parts of it have no
+ * counterpart. It is then a start for manual work, and the exit code tells that it is not complete.
+ * The report stands at its head as comments.
  */
 #include <stdio.h>
 #include <string.h>
@@ -85,7 +85,7 @@ static void take_over(cr_diag *to, const cr_diag *from) {
                      from->v[i].at, "%s", from->v[i].msg);
 }
 
-/* the result as any config is looked at; places are those of the input */
+/* look_at checks the result like any other config. The places are those of the input. */
 static void look_at(const cr_conf_doc *doc, cr_diag *diag) {
     cr_arena arena;
     cr_arena_init(&arena, 0);

@@ -242,6 +242,7 @@ typedef struct cr_benchmark_opts {
     const char *edit_config_json;
     const char *const *set;
     int n_set, runs, threads; /* runs 0: as the base says */
+    bool allow_libraries;     /* the trainings load libraries that configs name */
     void (*begins)(void *ctx, const cr_benchmark *b);
     void (*done)(void *ctx, const cr_benchmark_config *c); /* after each config */
     void *ctx;

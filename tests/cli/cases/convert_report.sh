@@ -112,3 +112,10 @@ echo old >out.config
 run crank convert er.config --output_tzrec_config_path out.config
 ends 0
 grep -q model_config out.config || fail "the old file is still there"
+
+# a message in two parts is one message
+sed 's/^model_config {/train_config { num_steps: 7 }\nmodel_config {/' er.config >parts.config
+run crank convert parts.config -o parts_out.config
+ends 0
+grep -q 'num_steps: 7' parts_out.config || fail "the second part of train_config is lost"
+grep -q 'rmsprop_optimizer' parts_out.config || fail "the first part of train_config is lost"
