@@ -11,7 +11,7 @@
  *
  * All handles belong to crank and live until build returns (those of types, ops and parameters must
  * live as long as the library: make them static). Every function may be given NULL nodes and then
- * returns NULL: after a mistake the rest of a build runs on without harm and crank tells the first
+ * returns NULL: after a mistake the rest of a build runs on without harm and crank reports the first
  * one, with its place in the config. A crash in a library is a crash of crank.
  *
  * The interface is plain C11 (and C++). CRANK_MODEL_ABI is its number: a library with another

@@ -100,7 +100,7 @@ typedef struct cr_args {
                "edits of the config: {\"path\": value, ...}, after the paths above")
 #define CR_OPT_ACCEPT                                                                              \
     CR_OPT_BOOL(accept_changed_features, 0,                                                        \
-                "use the checkpoint though its features meant something else: ids may find the "   \
+                "use the checkpoint even if its features had another meaning: ids may find the "   \
                 "vectors of other values")
 #define CR_OPT_SET                                                                                 \
     CR_OPT_(set, CR_O_LIST, 0, 0, "KEY=VALUE", NULL, "none", 0, 0,                                 \
@@ -149,9 +149,9 @@ cr_code cr_ui_fail(cr_ui *ui, const cr_err *err);
 cr_code cr_ui_wrong(cr_ui *ui, const char *fmt, ...) CR_PRINTF(2, 3);
 /* cr_ui_findings prints the findings that were not printed yet. */
 void cr_ui_findings(cr_ui *ui);
-/* cr_ui_put prints text of ours that may hold words of others: what a terminal would obey is escaped
- * (base/shown.h), newlines and tabs are kept. All results go through it. Names are made one line by
- * cr_shown first. */
+/* cr_ui_put prints text of ours that may hold words of others: what a terminal would obey is
+ * escaped (base/shown.h), newlines and tabs are kept. All results go through it. Names are made one
+ * line by cr_shown first. */
 void cr_ui_put(const char *text, size_t n);
 /* cr_ui_counts says "2 errors, 1 warning" of the findings; false when there is none. */
 bool cr_ui_counts(const cr_ui *ui, char out[64]);
@@ -164,8 +164,8 @@ void cr_progress_text(char *out, size_t size, const cr_progress *p, int width);
 void cr_ui_say(const char *fmt, ...) CR_PRINTF(1, 2);
 /* cr_ui_metrics writes a table of metrics to stdout. */
 void cr_ui_metrics(const cr_eval_result *r);
-/* cr_ui_next writes a command line to go on with to stdout, unless --quiet; libraries that were allowed
- * are allowed in it. */
+/* cr_ui_next writes a command line to go on with to stdout, unless --quiet; libraries that were
+ * allowed are allowed in it. */
 void cr_ui_next(const cr_ui *ui, const char *fmt, ...) CR_PRINTF(2, 3);
 /* cr_ui_quote returns text as one word of a shell, in ui's arena. */
 const char *cr_ui_quote(cr_ui *ui, const char *text);

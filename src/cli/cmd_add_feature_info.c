@@ -7,7 +7,7 @@ static const cr_opt opts[] = {
     CR_OPT_STR(template_model_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
                "config to begin with"),
     CR_OPT_STR(model_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
-               "config to write; protobuf text, or YAML where it ends so"),
+               "config to write: YAML if the name ends in .yaml or .yml, otherwise protobuf text"),
     CR_OPT_STR(config_table_path, CR_O_REQUIRED | CR_O_PATHS, "PATHS", NULL,
                "table of feature, feature_info (JSON) and message"),
     CR_OPT_STR(reader_type, 0, "NAME", "by the ending of the table",

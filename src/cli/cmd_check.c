@@ -47,8 +47,8 @@ const cr_cmd cr_cmd_check = {
     .name = "check",
     .help = "Find what is wrong with a config, its data, or the files of a model, without training",
     .about =
-        "Of a checkpoint, an export or a model_dir every byte is compared with the digests in\n"
-        "manifest.json first. Also tells the memory that training needs. Exit code 0: no errors.\n",
+        "In a checkpoint, an export or a model_dir, every byte is first compared with the digests "
+        "in\nmanifest.json. Also prints the memory that training needs. Exit code 0: no errors.\n",
     .operand = "PATH",
     .operand_opt = "pipeline_config_path",
     .opts = opts,

@@ -48,7 +48,8 @@ static const char *const examples[] = {
 const cr_cmd cr_cmd_fg = {
     .name = "fg",
     .help = "Show row by row what each feature was made of and what it became",
-    .about = "Reads and encodes rows with the code of training. Values are in JSON's notation.\n",
+    .about =
+        "Reads and encodes rows with the code that training uses. Values are printed as JSON.\n",
     .operand = "PATH",
     .operand_opt = "pipeline_config_path",
     .opts = opts,

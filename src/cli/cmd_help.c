@@ -99,7 +99,7 @@ static bool family_help(cr_buf *out, const char *topic) {
         list_members(out, o, true);
         any = true;
     }
-    if (any) cr_buf_str(out, "\n'crank help NAME' tells the keys of one of them.\n");
+    if (any) cr_buf_str(out, "\n'crank help NAME' lists the keys of one of them.\n");
     return any;
 }
 
@@ -112,7 +112,7 @@ static void activation_help(cr_buf *out) {
         cr_buf_printf(out, "  %-38s  %s\n", call.data, help);
     cr_buf_clear(&call);
     cr_buf_str(out,
-               "\nWhat stands in brackets are the defaults; inplace=True changes nothing. \"\" "
+               "\nThe numbers in brackets are the defaults; inplace=True changes nothing. \"\" "
                "is none.\n");
 }
 

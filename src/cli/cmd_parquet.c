@@ -357,8 +357,8 @@ static const char *const examples[] = {
 const cr_cmd cr_cmd_parquet = {
     .name = "parquet",
     .help = "Show schema, sizes, statistics and rows of Parquet files",
-    .about =
-        "One file is shown whole; several get a line each, and what differs in their columns.\n",
+    .about = "Shows one file in full; of several files it shows a line each, and the columns that "
+             "differ.\n",
     .operand = "FILE",
     .operand_opt = "files",
     .opts = opts,

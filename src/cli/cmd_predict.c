@@ -28,9 +28,9 @@ static const cr_opt opts[] = {
     CR_OPT_INT(batch_size, "N", NULL, "from the config", 1, 1e9, "rows per batch"),
     CR_OPT_INT(predict_threads, "N", "0", "as --threads", 0, 4096,
                "the same as --threads, which wins"),
-    CR_OPT_BOOL(
-        is_profiling, 0,
-        "write trace.json, who did what in ten batches, to the output; tell the time shares"),
+    CR_OPT_BOOL(is_profiling, 0,
+                "write trace.json, a profile of ten batches, to the output folder, and print the "
+                "shares of time"),
     CR_OPT_INT(debug_level, "N", "0", NULL, 0, 9,
                "above 0: add column __features__ with the parsed ids and values"),
     CR_OPT_STR(dataset_type, 0, "NAME", "by the ending of the paths, else from the config",

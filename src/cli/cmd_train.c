@@ -21,7 +21,7 @@ static const cr_opt opts[] = {
     CR_OPT_STR(log_json, CR_O_PATH, "PATH", "none",
                "add JSON lines to this file too, as model_dir/train_log.jsonl has them; -: stdout"),
     CR_OPT_STR(autocast, 0, "BOOL", "from the config",
-               "True: mixed_precision BF16, False: FP32, whatever the config says"),
+               "True: mixed_precision BF16, False: FP32; overrides the config"),
     CR_OPT_ACCEPT,
     CR_OPT_SET,
     CR_OPT_THREADS,

@@ -191,7 +191,7 @@ bool cr_help_search(cr_ui *ui, const char *word) {
         print_rows(&s, true, MAX_MENTIONS);
         if (s.n_mentions > MAX_MENTIONS) cr_ui_say("  and %d more\n", s.n_mentions - MAX_MENTIONS);
     }
-    cr_ui_say("\n'crank help NAME' tells more about a model, key or command.\n");
+    cr_ui_say("\n'crank help NAME' explains a model, a key or a command.\n");
     return true;
 }
 

@@ -161,7 +161,7 @@ typedef struct cr_choice {
 #define CR_TREE(S, f, fl, help)      CR_ROW_(S, f, CR_T_TREE, fl, 0, NULL, 0, 0, NULL, help)
 /* another name of the row before it, which has type T and is called `of` */
 #define CR_ALIAS(name, T, fl, of)                                                                  \
-    CR_K_(name, T, CR_F_ALIAS | (fl), 0, NULL, 0, 0, NULL, "another name of " of)
+    CR_K_(name, T, CR_F_ALIAS | (fl), 0, NULL, 0, 0, NULL, "another name for " of)
 #define CR_END                                                                                     \
     { NULL, CR_T_BOOL, 0, 0, 0, NULL, 0, 0, NULL, NULL }
 /* Rows of messages that are only known (no struct yet). name is a string. */

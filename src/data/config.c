@@ -38,11 +38,11 @@ const cr_enum_value cr_fg_modes[] = {
 };
 
 #define FIVE_TYPES(prefix, first, what)                                                            \
-    {prefix "INT32", first, what " of 32-bit integers", NULL},                                     \
-        {prefix "INT64", first + 1, what " of 64-bit integers", NULL},                             \
-        {prefix "STRING", first + 2, what " of texts", NULL},                                      \
-        {prefix "FLOAT", first + 3, what " of 32-bit floats", NULL}, {                             \
-        prefix "DOUBLE", first + 4, what " of 64-bit floats", NULL                                 \
+    {prefix "INT32", first, what " 32-bit integers", NULL},                                        \
+        {prefix "INT64", first + 1, what " 64-bit integers", NULL},                                \
+        {prefix "STRING", first + 2, what " texts", NULL},                                         \
+        {prefix "FLOAT", first + 3, what " 32-bit floats", NULL}, {                                \
+        prefix "DOUBLE", first + 4, what " 64-bit floats", NULL                                    \
     }
 #define LAST_SCALAR 4
 const cr_enum_value cr_field_types[] = {
@@ -51,11 +51,11 @@ const cr_enum_value cr_field_types[] = {
     {"STRING", 2, "text", NULL},
     {"FLOAT", 3, "32-bit float", NULL},
     {"DOUBLE", 4, "64-bit float", NULL},
-    FIVE_TYPES("ARRAY_", 5, "list"),
-    FIVE_TYPES("ARRAY_ARRAY_", 10, "list of lists"),
-    FIVE_TYPES("MAP_STRING_", 15, "map from text, values"),
-    FIVE_TYPES("MAP_INT64_", 20, "map from 64-bit integer, values"),
-    FIVE_TYPES("MAP_INT32_", 25, "map from 32-bit integer, values"),
+    FIVE_TYPES("ARRAY_", 5, "list of"),
+    FIVE_TYPES("ARRAY_ARRAY_", 10, "list of lists of"),
+    FIVE_TYPES("MAP_STRING_", 15, "map from text to"),
+    FIVE_TYPES("MAP_INT64_", 20, "map from 64-bit integers to"),
+    FIVE_TYPES("MAP_INT32_", 25, "map from 32-bit integers to"),
     {NULL, 0, NULL, NULL},
 };
 
@@ -200,7 +200,8 @@ static const cr_field data_fields[] = {
     CR_STR(cr_data_conf, fg_encoded_multival_sep, "\x03", 0,
            "text between the values of an already encoded column"),
     CR_INT(cr_data_conf, fg_threads, 1, 0, CR_U32_MAX, 0,
-           "threads that make features, per reader; only its being 0 matters, with fg_encoded"),
+           "threads that make features, per reader; it matters only if it is 0 and fg_encoded is "
+           "given"),
     CR_STR(cr_data_conf, label_fields, NULL, CR_F_REPEATED,
            "label columns; single-task models use the first"),
     CR_MSG(cr_data_conf, label_map, &label_map_msg, CR_F_REPEATED | CR_F_OURS,

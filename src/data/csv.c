@@ -404,7 +404,7 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
         size_t n = now.end - now.begin;
         if (n == 0) {
             cr_diag_add(diag, CR_SEV_WARN, CR_EDATA, (cr_loc){f->path, 0, 0},
-                        "the file is empty and is passed over");
+                        "the file is empty and is skipped");
             f->n_cols = 1;
             f->col = CR_NEW_N(&s->arena, int32_t, s->n_want + 1);
         } else if (before && n == n_before && memcmp(before, now.text.text + now.begin, n) == 0) {

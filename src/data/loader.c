@@ -370,7 +370,7 @@ static cr_code find_items(cr_loader *l, cr_err *err) {
     l->n_items = l->first_item[l->n_files];
     if (l->n_items >= INT32_MAX)
         return cr_fail_at(err, CR_EDATA, ((cr_loc){l->o.paths, 0, 0}),
-                          "%lld blocks of rows are more than one run reads; use fewer files",
+                          "%lld blocks of rows are too many for one run; use fewer files",
                           (long long)l->n_items);
     void *p;
     CR_TRY(

@@ -79,7 +79,8 @@ static const cr_enum_value autodis_forms[] = {
 static const cr_enum_value autodis_picks[] = {
     {"WEIGHTED", 0, "all vectors, weighted by the softmax of the scores", NULL},
     {"MAX", 1, "the vector of the largest score; scores are then not trained", NULL},
-    {"TOP_K", 2, "the sum of the vectors of the top_k largest scores; the same", NULL},
+    {"TOP_K", 2, "the sum of the vectors of the top_k largest scores; scores are then not trained",
+     NULL},
     {NULL, 0, NULL, NULL},
 };
 static const cr_field autodis_fields[] = {
@@ -89,14 +90,15 @@ static const cr_field autodis_fields[] = {
     CR_FLOAT(cr_autodis_conf, keep_prob, 0.8, -CR_INF, CR_INF, 0,
              "weight of the skip connection inside the scores"),
     CR_ENUM(cr_autodis_conf, form, autodis_forms, CR_AUTODIS_TORCHEASYREC, CR_F_OURS,
-            "whose AutoDis it is: sets what is not given"),
+            "the AutoDis of this project: sets the keys that are not given"),
     CR_ENUM(cr_autodis_conf, aggregation, autodis_picks, 0, CR_F_OURS,
             "how the vectors become one"),
     CR_INT(cr_autodis_conf, top_k, 2, 1, 65536, CR_F_OURS, "vectors that TOP_K adds up"),
     CR_FLOAT(cr_autodis_conf, negative_slope, 0.01, 0, 1, CR_F_OURS,
              "slope of LeakyReLU below zero"),
     CR_BOOL(cr_autodis_conf, input_powers, false, CR_F_OURS,
-            "from x, its square and its square root (0 below zero) instead of x alone"),
+            "compute the scores from x, its square and its square root (0 below zero), not from x "
+            "alone"),
     CR_INT(cr_autodis_conf, hidden_dim, 0, 0, 65536, CR_F_OURS,
            "width of the layer before the scores; 0: num_channels"),
     CR_INT(cr_autodis_conf, residual_blocks, 0, 0, 64, CR_F_OURS,

@@ -39,7 +39,7 @@ static const cr_field cr_custom_fields[] = {
            "shared library that holds it; pyfg/lib/...: built in"),
     CR_TREE(custom_conf, operator_params, 0, "parameters handed to it"),
     CR_BOOL(custom_conf, is_op_thread_safe, false, 0,
-            "threads may share one instance, whatever the operator says of itself"),
+            "threads may share one instance, even if the operator does not say so"),
     CR_CALC_EMBEDDING,
     CR_CALC_VOCAB,
     CR_CALC_BUCKETS,

@@ -245,7 +245,8 @@ cr_code cr_give_tokens(const cr_feature *f, const cr_column *col, const char *de
     const cr_column *item = col->keys ? col->keys : col;
     if (col->depth > 1 || item->type == CR_COL_F32 || item->type == CR_COL_F64)
         return cr_fail(err, CR_EDATA,
-                       "feature '%s' gives text or integers, its column holds others", f->name);
+                       "feature '%s' gives text or integers, but its column holds other values",
+                       f->name);
     cr_values v;
     cr_values_begin(&v, true, chunk->n_rows, arena);
     cr_toks t = {0};
@@ -274,8 +275,8 @@ cr_code cr_give_numbers(const cr_feature *f, const cr_column *col, const char *d
                         int64_t dim, const cr_norm *norm, const cr_chunk *chunk, cr_column *out,
                         cr_arena *arena, cr_bad *bad, cr_err *err) {
     if (col->depth > 1 || col->keys)
-        return cr_fail(err, CR_EDATA, "feature '%s' gives numbers, its column holds others",
-                       f->name);
+        return cr_fail(err, CR_EDATA,
+                       "feature '%s' gives numbers, but its column holds other values", f->name);
     cr_values v;
     cr_values_begin(&v, false, chunk->n_rows, arena);
     cr_nums t = {0};

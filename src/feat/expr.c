@@ -252,7 +252,7 @@ static int p_variable(parser *p, const char *func) {
         return v;
     }
     char show[80];
-    FAIL(p, at, "%s works on a whole variable; '%s' is none; write %s(%s)", func,
+    FAIL(p, at, "%s works on a whole variable, and '%s' is not one; write %s(%s)", func,
          cr_show(show, p->text + at, i > at ? i - at : at < p->n), func,
          p->n_vars ? p->vars[0] : "");
     return -1;

@@ -66,8 +66,9 @@ static void row(cr_calc_run *run, int64_t r) {
         if (x->n == 0) return;
         t->vars[i] = (cr_expr_var){x->v, x->n};
         if (whole && x->n > 1 && cr_expr_single(s->expr, i)) {
-            cr_calc_bad(run, i, (cr_tok){NULL, 0},
-                        "several values where the formula takes one, beside a function of vectors");
+            cr_calc_bad(
+                run, i, (cr_tok){NULL, 0},
+                "several values where the formula takes one number beside a function of vectors");
             return;
         }
         if (!whole && x->n > n && cr_expr_uses(s->expr, i)) n = x->n;

@@ -218,7 +218,7 @@ static cr_code read_added(hf *t, const cr_json *list, cr_hf_run *run, cr_err *er
             text = cr_hf_normalize(&t->normalizers, run, text, a->n, &a->n);
             if (!text)
                 return cr_fail(err, CR_ECONF,
-                               "the normalizers make too much of added token %zu; take a tokenizer "
+                               "the normalizers make added token %zu too long; use a tokenizer "
                                "whose texts stay short",
                                i + 1);
             if (a->n == 0) continue;

@@ -127,8 +127,8 @@ static cr_code add_piece(spm *m, const char *text, size_t n, int64_t id, cr_err 
         m->n_begin += at;
         if (m->n_begin > MOST_BEGIN)
             return cr_fail(err, CR_ECONF,
-                           "pieces are too long up to piece %lld, which has %zu bytes; a model has "
-                           "pieces of words",
+                           "the pieces up to piece %lld, which has %zu bytes, are too long for "
+                           "parts of words; is it the right file?",
                            (long long)id, n);
         cr_map_put(&m->pieces, text, at, PREFIX);
     }
@@ -256,8 +256,9 @@ static cr_code read_model(spm *m, const char *data, size_t n, cr_err *err) {
         if (f.number == 3) CR_TRY(read_normalizer(m, &f, err));
     }
     if (m->model != UNIGRAM && m->model != BPE)
-        return cr_fail(err, CR_ECONF,
-                       "the model splits by words or characters; only unigram and bpe are here");
+        return cr_fail(
+            err, CR_ECONF,
+            "the model splits by words or characters; only unigram and bpe are in this version");
     if (m->unk < 0) return cr_fail(err, CR_ECONF, "the model has no unknown piece");
     for (int i = 0; m->bytes && i < 256; i++)
         if (m->byte[i] < 0)

@@ -44,7 +44,7 @@ static const known table[] = {
     {"PReLU", CR_ACTK_PRELU, 0, {1, 0.25f}, {{"num_parameters", 1, WHOLE_FROM_1}, {"init", 2, ANY}}, false,
      "x where x > 0, else a learned slope times x; num_parameters: 1 or the layer's width"},
     {"RReLU", CR_ACTK_RRELU, 0, {0.125f, 1.0f / 3}, {{"lower", 1, ANY}, {"upper", 2, ANY}}, true,
-     "the same with a random slope for each number in training, else their mean"},
+     "the same with a random slope for each number while training, and the mean of lower and upper otherwise"},
     {"ReLU6", PLAIN(CLAMP), {0, 6}, {{0}}, true,
      "x between 0 and 6"},
     {"Sigmoid", PLAIN(SIGMOID), {0}, {{0}}, false,
@@ -52,7 +52,7 @@ static const known table[] = {
     {"Tanh", PLAIN(TANH), {0}, {{0}}, false,
      "tanh(x)"},
     {"GELU", PLAIN(GELU), {0}, {{"approximate", 0, METHOD}}, false,
-     "x Phi(x), Phi the normal distribution; approximate='tanh': by tanh"},
+     "x Phi(x), where Phi is the normal distribution; approximate='tanh' computes it with tanh"},
     {"SiLU", PLAIN(SILU), {0}, {{0}}, true,
      "x sigmoid(x), also called swish"},
     {"Mish", PLAIN(MISH), {0}, {{0}}, true,
@@ -99,9 +99,9 @@ static const known table[] = {
 
 /* classes that torch lists among its activations and that cannot stand behind a layer */
 static const char *const not_here[][2] = {
-    {"GLU", "GLU halves the width of a layer, and the next one expects all of it"},
+    {"GLU", "GLU halves the width of a layer, but the next layer expects the full width"},
     {"Softmax2d", "Softmax2d is for pictures"},
-    {"MultiheadAttention", "MultiheadAttention is no function of one layer"},
+    {"MultiheadAttention", "MultiheadAttention is not a function of one layer"},
 };
 
 static const char *nth(const void *ctx, size_t i) {

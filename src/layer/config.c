@@ -22,7 +22,7 @@ static const cr_field mlp_fields[] = {
         "function after each layer, as torch names it (nn.ReLU, nn.LeakyReLU(negative_slope=0.2)), "
         "Dice, or empty for none; 'crank help activations' lists them"),
     CR_BOOL(cr_mlp_conf, use_bn, false, 0, "batch norm before the activation"),
-    CR_BOOL(cr_mlp_conf, bias, true, 0, "layers have a bias; with use_bn never"),
+    CR_BOOL(cr_mlp_conf, bias, true, 0, "layers have a bias; never with use_bn"),
     CR_BOOL(cr_mlp_conf, use_ln, false, 0, "layer norm before the activation"),
     CR_END,
 };
@@ -132,7 +132,7 @@ static const cr_msg softmax_msg = {"SoftmaxCrossEntropy",
                                    NULL};
 static const cr_field l2_fields[] = {
     CR_FLOAT(cr_l2_conf, label_mean, 0, -CR_INF, CR_INF, CR_F_OURS,
-             "number around which labels lie: the prediction is that plus what the model learns"),
+             "mean of the labels; the prediction is this number plus the output of the model"),
     CR_END,
 };
 static void l2_check(const void *self, cr_diag *diag) {
@@ -153,12 +153,12 @@ static const cr_msg jrc_msg = {"JRCLoss",  "Calibration and ranking inside sessi
                                jrc_fields, sizeof(cr_jrc_conf),
                                false,      NULL};
 static const cr_field focal_fields[] = {
-    CR_FLOAT(cr_focal_conf, gamma, 2.0, 0, CR_INF, 0, "how much easy rows are played down"),
+    CR_FLOAT(cr_focal_conf, gamma, 2.0, 0, CR_INF, 0, "how much less easy rows count"),
     CR_FLOAT(cr_focal_conf, alpha, 0.5, 0, 1, 0, "weight of positive rows"),
     CR_END,
 };
 static const cr_msg focal_msg = {"BinaryFocalLoss",
-                                 "Log loss that plays down easy rows",
+                                 "Log loss in which easy rows count less",
                                  focal_fields,
                                  sizeof(cr_focal_conf),
                                  false,
@@ -196,7 +196,7 @@ static const cr_field pairwise_fields[] = {
     CR_ENUM(cr_pairwise_conf, kind, pair_kinds, CR_PAIR_LOGISTIC, 0, "loss of one pair"),
     CR_FLOAT(cr_pairwise_conf, margin, 1.0, 0, CR_INF, 0, "distance that HINGE asks for"),
     CR_INT(cr_pairwise_conf, max_negatives, 32, 1, 1048576, 0,
-           "most negatives a positive is compared with; of more so many are drawn"),
+           "most negatives that a positive is compared with; more are sampled down to this number"),
     CR_END,
 };
 static const cr_msg pairwise_msg = {"PairwiseLoss",

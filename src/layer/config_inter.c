@@ -14,7 +14,8 @@
 
 static const cr_field mask_block_fields[] = {
     CR_FLOAT(cr_mask_block_conf, reduction_ratio, 1.0, 0, 1024, 0,
-             "width of the mask's inner layer over the block's input; 0: use aggregation_dim"),
+             "width of the mask's inner layer, as a multiple of the input's width; 0: use "
+             "aggregation_dim"),
     CR_INT(cr_mask_block_conf, aggregation_dim, 0, 0, MAX_WIDTH, 0,
            "width of the mask's inner layer; used when reduction_ratio is 0"),
     CR_INT(cr_mask_block_conf, hidden_dim, 0, 1, MAX_WIDTH, CR_F_REQUIRED,

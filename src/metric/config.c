@@ -42,7 +42,7 @@
 METRICS(DECLARE)
 extern const cr_metric_type cr_metric_train_xauc;
 
-#define HELP_GROUP_KEY "sparse feature whose first id says which rows belong together"
+#define HELP_GROUP_KEY "sparse feature; rows with the same first id form a group"
 
 static const cr_field no_fields[] = {CR_END};
 static const cr_field auc_fields[] = {
@@ -57,7 +57,7 @@ static const cr_msg auc_msg = {"AUC",      "Chance that a positive row scores ab
 static const cr_field grouped_auc_fields[] = {
     CR_STR(cr_grouped_auc_conf, grouping_key, NULL, CR_F_REQUIRED, HELP_GROUP_KEY),
     CR_BOOL(cr_grouped_auc_conf, weighted, false, CR_F_OURS,
-            "weigh groups by their rows; false: the plain mean"),
+            "weight each group by its number of rows; false: the plain mean"),
     CR_END,
 };
 static const cr_msg grouped_auc_msg = {"GroupedAUC",
@@ -174,7 +174,7 @@ static const cr_msg xauc_msg = {"XAUC",      "Share of pairs in the order of the
 static const cr_field grouped_xauc_fields[] = {
     CR_STR(cr_grouped_xauc_conf, grouping_key, NULL, CR_F_REQUIRED, HELP_GROUP_KEY),
     CR_UINT64(cr_grouped_xauc_conf, max_pairs_per_group, 100, 0,
-              "most pairs per group; of larger groups so many are drawn; 0: all pairs"),
+              "most pairs per group; larger groups are sampled down to this number; 0: all pairs"),
     CR_END,
 };
 static const cr_msg grouped_xauc_msg = {"GroupedXAUC",

@@ -56,7 +56,7 @@ static const cr_field input_fields[] = {
     CR_INT(input_conf, output, -1, -1, CR_MAX_TASKS, CR_F_OURS,
            "which output of a block that has several (mmoe), from 0 on; -1: all side by side"),
     CR_INT(input_conf, max_seq_length, 0, 0, 1000000000, CR_F_OURS,
-           "of a group of type SEQUENCE: steps that are read; 0: all"),
+           "steps that are read from a group of type SEQUENCE; 0: all"),
     CR_END,
 };
 static void input_check(const void *self, cr_diag *diag) {
@@ -82,7 +82,8 @@ const cr_msg cr_block_input_msg = {"BlockInput", "What a block or a task reads",
 static const cr_field block_fields[] = {
     CR_STR(block_conf, name, NULL, CR_F_REQUIRED | CR_F_OURS, "name that other blocks use"),
     CR_ROW_(block_conf, inputs, CR_T_MSG, CR_F_REPEATED | CR_F_OURS, 0, NULL, 0, MAX_INPUTS,
-            &cr_block_input_msg, "what it reads, side by side where the layer takes one row"),
+            &cr_block_input_msg,
+            "inputs of the block; layers that take one row get them side by side"),
     CR_ONEOF(block_conf, layer, &cr_block_family, CR_F_OURS,
              "the layer and its parameters; none: the inputs side by side"),
     CR_END,
@@ -121,12 +122,9 @@ static const cr_field fields[] = {
     CR_STR(backbone_conf, wide_init_fn, NULL, CR_F_OURS, HELP_WIDE_INIT),
     CR_END,
 };
-const cr_msg cr_backbone_msg = {"Backbone",
-                                "A model of the user's own, as a graph of blocks; crank only",
-                                fields,
-                                sizeof(backbone_conf),
-                                false,
-                                NULL};
+const cr_msg cr_backbone_msg = {"Backbone", "A model of your own, as a graph of blocks; crank only",
+                                fields,     sizeof(backbone_conf),
+                                false,      NULL};
 
 /* ---- one layer ---- */
 

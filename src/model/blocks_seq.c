@@ -139,7 +139,8 @@ typedef struct pooling_conf {
     int pooling_type; /* pool_kind */
 } pooling_conf;
 static const cr_field pooling_fields[] = {
-    CR_ENUM(pooling_conf, pooling_type, pool_kinds, POOL_MEAN, CR_F_OURS, "what becomes of them"),
+    CR_ENUM(pooling_conf, pooling_type, pool_kinds, POOL_MEAN, CR_F_OURS,
+            "how the steps become one vector"),
     CR_END,
 };
 const cr_msg cr_block_pooling_msg = {"PoolingBlock", "The steps of a sequence as one vector",

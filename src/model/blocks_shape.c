@@ -94,7 +94,7 @@ typedef struct fold_conf {
 } fold_conf;
 static const cr_field fold_fields[] = {
     CR_BOOL(fold_conf, fields, false, CR_F_OURS,
-            "over the vectors of the row, which gives one of their width; else one number"),
+            "combine the vectors of the row into one vector; false: combine all numbers into one"),
     CR_END,
 };
 const cr_msg cr_block_sum_msg = {"SumBlock",  "All numbers of the row added up",
@@ -164,7 +164,8 @@ static void softmax(cr_block_call *c, const void *conf) {
 }
 const cr_block_type cr_block_softmax = {"softmax", 0, 1, 0, softmax};
 
-CR_BLOCK_PLAIN(stop_gradient, "StopGradientBlock", "What is below learns nothing from above");
+CR_BLOCK_PLAIN(stop_gradient, "StopGradientBlock",
+               "The same numbers forward, no gradient backward");
 static void stop_gradient(cr_block_call *c, const void *conf) {
     (void)conf;
     cr_block_give_like(c, cr_detach(c->g, c->x.node), &c->x);

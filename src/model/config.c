@@ -14,7 +14,8 @@ static const cr_enum_value group_types[] = {
     {"DEEP", CR_GROUP_DEEP, "vectors of the features' own width, side by side", NULL},
     {"WIDE", CR_GROUP_WIDE, "narrow vectors of wide_embedding_dim, from tables of their own", NULL},
     {"SEQUENCE", CR_GROUP_SEQUENCE, "a query per row and keys per step of its sequences", NULL},
-    {"JAGGED_SEQUENCE", CR_GROUP_JAGGED_SEQUENCE, "the same: no group is padded here", NULL},
+    {"JAGGED_SEQUENCE", CR_GROUP_JAGGED_SEQUENCE, "the same as SEQUENCE: crank pads no group",
+     NULL},
     {NULL, 0, NULL, NULL},
 };
 static const cr_field group_fields[] = {
@@ -25,9 +26,9 @@ static const cr_field group_fields[] = {
     CR_MSG(cr_group_conf, sequence_groups, &cr_seq_group_msg, CR_F_REPEATED,
            "sequences that the encoders read; in groups of type DEEP"),
     CR_MSG(cr_group_conf, sequence_encoders, &cr_seq_encoder_msg, CR_F_REPEATED,
-           "turn the sequences of this group into vectors, which stand behind its features"),
+           "turn the sequences of this group into vectors, which follow its features"),
     CR_STR(cr_group_conf, embedding_name_suffix, NULL, 0,
-           "put after the table names, for tables of the group's own"),
+           "suffix of the table names, which gives the group its own tables"),
     CR_END,
 };
 const cr_msg cr_group_msg = {
@@ -150,8 +151,9 @@ static const cr_field model_fields[] = {
     CR_MSG(cr_model_conf, metrics, &cr_metric_msg, CR_F_REPEATED, HELP_METRICS),
     CR_MSG(cr_model_conf, train_metrics, &cr_train_metric_msg, CR_F_REPEATED,
            "metrics shown while training"),
-    CR_FLOAT(cr_model_conf, embedding_regularization, 0, 0, CR_INF, CR_F_OURS,
-             "adds so much of the squares of all looked-up vectors, per row, to the loss"),
+    CR_FLOAT(
+        cr_model_conf, embedding_regularization, 0, 0, CR_INF, CR_F_OURS,
+        "weight of a penalty on the squares of all looked-up vectors of a row, added to the loss"),
     CR_BOOL(cr_model_conf, missing_id_is_zero, false, CR_F_OURS,
             "in losses and metrics by session or group, rows without an id belong to id 0, as in "
             "TorchEasyRec; false: they are a group of their own"),
@@ -159,7 +161,7 @@ static const cr_field model_fields[] = {
            "learn which features are needed"),
     CR_K_ENUM("kernel", kernels, 1, CR_F_SPEED, "kernels of the sequential transducers"),
     CR_BOOL(cr_model_conf, use_pareto_loss_weight, false, 0,
-            "weigh the losses of tasks by their gradients in each step"),
+            "choose the weights of the task losses in each step from their gradients"),
     CR_K_INSTEAD("summaries_set", &summary_msg,
                  "these curves are not written; metrics { copc {} } evaluates the calibration",
                  CR_F_REPEATED | CR_F_IDLE, "curves of predictions"),

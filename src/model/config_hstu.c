@@ -33,8 +33,9 @@ static const cr_field stu_fields[] = {
 static const cr_msg stu_msg = {"STU", "One layer of the transducer", stu_fields, 0, true, NULL};
 
 static const cr_field positional_fields[] = {
-    CR_K_INT("num_position_buckets", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "positions told apart"),
-    CR_K_INT("num_time_buckets", 0, 0, CR_U32_MAX, 0, "time differences told apart"),
+    CR_K_INT("num_position_buckets", 0, 1, CR_U32_MAX, CR_F_REQUIRED,
+             "number of different positions"),
+    CR_K_INT("num_time_buckets", 0, 0, CR_U32_MAX, 0, "number of different time differences"),
     CR_K_BOOL("use_time_encoding", false, 0, "also encode time differences"),
     CR_K_STR("time_bucket_fn", "sqrt", 0, "scale of time differences: sqrt or log"),
     CR_K_FLOAT("time_bucket_increments", 60, 0, CR_INF, 0, "seconds of one unit"),

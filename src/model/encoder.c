@@ -122,7 +122,7 @@ static const cr_field seq_group_fields[] = {
     CR_STR(cr_seq_group_conf, feature_names, NULL, CR_F_REPEATED,
            "plain features (the query) and sequences, in order"),
     CR_STR(cr_seq_group_conf, embedding_name_suffix, NULL, 0,
-           "put after the table names; not given: that of the feature group"),
+           "suffix of the table names; not given: that of the feature group"),
     CR_END,
 };
 const cr_msg cr_seq_group_msg = {"SeqGroupConfig",

@@ -23,7 +23,7 @@ static const cr_field fields[] = {
     CR_MSG(esmm_conf, bottom_mlp, &cr_mlp_msg, 0, "layers that both tasks share"),
     CR_MSG(esmm_conf, ctr_tower, &cr_task_tower_msg, CR_F_REQUIRED, "the first event: a click"),
     CR_MSG(esmm_conf, cvr_tower, &cr_task_tower_msg, CR_F_REQUIRED,
-           "the event that can only follow; its label is 1 where both happened"),
+           "the second event, which can only follow the first; its label is 1 where both happened"),
     CR_END,
 };
 static void check(const void *self, cr_diag *diag) {
@@ -39,18 +39,19 @@ static void check(const void *self, cr_diag *diag) {
         }
         if (strcmp(towers[i]->tower_name, "ctcvr") == 0)
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(towers[i], "tower_name"),
-                        "'ctcvr' is the name of both events together; give the tower another");
+                        "'ctcvr' is the name of both events together; give the tower another name");
         if (towers[i]->num_class != 1)
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(towers[i], "num_class"),
                         "esmm multiplies probabilities of yes-or-no labels; remove num_class");
     }
 }
-const cr_msg cr_esmm_msg = {"ESMM",
-                            "A task that exists only after another, over all rows; crank only",
-                            fields,
-                            sizeof(esmm_conf),
-                            false,
-                            check};
+const cr_msg cr_esmm_msg = {
+    "ESMM",
+    "Two tasks, trained on all rows: the second event can only follow the first; crank only",
+    fields,
+    sizeof(esmm_conf),
+    false,
+    check};
 
 static void build(cr_build *b, const void *conf) {
     const esmm_conf *c = conf;

@@ -373,8 +373,8 @@ static cr_group_out build_group(cr_build *b, const char *name, const group_opts 
             }
             if (o->project && width != o->dim) {
                 cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
-                            "feature '%s' has a vector of its own of width %lld, here %lld are "
-                            "needed; leave out autodis or mlp, or use boundaries",
+                            "feature '%s' has its own vector of width %lld, but this group needs "
+                            "width %lld; leave out autodis or mlp, or use boundaries",
                             f->name, (long long)width, (long long)o->dim);
                 ok = false;
                 continue;

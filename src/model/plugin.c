@@ -579,7 +579,8 @@ const cr_model_type cr_model_plugin = {"plugin", build};
 #define PLUGIN_ROWS                                                                                \
     CR_STR(cr_plugin_conf, library, NULL, CR_F_REQUIRED | CR_F_OURS | CR_F_PATH,                   \
            "shared library, a path as seen from the folder crank runs in"),                        \
-        CR_STR(cr_plugin_conf, type, NULL, CR_F_REQUIRED | CR_F_OURS, "one of its types"),         \
+        CR_STR(cr_plugin_conf, type, NULL, CR_F_REQUIRED | CR_F_OURS,                              \
+               "one of the types that it defines"),                                                \
         CR_TREE(cr_plugin_conf, params, CR_F_OURS, "the parameters that the type declares")
 static const cr_field block_fields[] = {PLUGIN_ROWS, CR_END};
 const cr_msg cr_block_plugin_msg = {"PluginBlock", "A layer from a shared library",

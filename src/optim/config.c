@@ -56,16 +56,16 @@ const cr_enum_value cr_adam_modes[] = {
     CR_FLOAT(cr_ftrl_conf, learning_rate_power, -0.5, -CR_INF, 0, ours,                            \
              "exponent of the summed squares in the rate; -0.5 is the paper's root"),              \
         CR_FLOAT(cr_ftrl_conf, ftrl_beta, beta, 0, CR_INF, ours,                                   \
-                 "smooths the rate of seldom seen ids"),                                           \
+                 "smooths the learning rate of rare ids"),                                         \
         CR_ALIAS("beta", CR_T_FLOAT, CR_F_OURS, "ftrl_beta"),                                      \
         CR_FLOAT(cr_ftrl_conf, l1_reg, 0, 0, CR_INF, ours,                                         \
-                 "draws weights to exactly 0; with it a model becomes sparse"),                    \
+                 "L1 penalty: sets small weights to exactly 0, which makes the model sparse"),     \
         CR_ALIAS("l1", CR_T_FLOAT, CR_F_OURS, "l1_reg"),                                           \
-        CR_FLOAT(cr_ftrl_conf, l2_reg, 0, 0, CR_INF, ours, "draws weights towards 0"),             \
+        CR_FLOAT(cr_ftrl_conf, l2_reg, 0, 0, CR_INF, ours, "L2 penalty: pulls weights towards 0"), \
         CR_ALIAS("l2", CR_T_FLOAT, CR_F_OURS, "l2_reg"),                                           \
         CR_FLOAT(cr_ftrl_conf, initial_accumulator_value, 0, 0, CR_INF, ours, HELP_ACC),           \
         CR_BOOL(cr_ftrl_conf, keep_first_values, keep, CR_F_OURS,                                  \
-                "begin where the first value of a weight is the solution, instead of at 0")
+                "start from the first values of the weights, not from 0")
 
 static const cr_field sparse_sgd_fields[] = {SPARSE_HEAD(cr_sparse_sgd_conf), CR_END};
 static const cr_field sparse_adagrad_fields[] = {

@@ -41,7 +41,7 @@ static const cr_field manual_fields[] = {
            "steps (or epochs) after which the rate changes, ascending"),
     CR_FLOAT(cr_manual_conf, learning_rates, 0, 0, CR_INF, CR_F_REPEATED,
              "the rate after each of them"),
-    CR_BOOL(cr_manual_conf, warmup, false, 0, "go in a line to the first rate"),
+    CR_BOOL(cr_manual_conf, warmup, false, 0, "rise in a line to the first rate"),
     CR_BOOL(cr_manual_conf, by_epoch, false, 0, HELP_BY_EPOCH),
     CR_END,
 };
@@ -118,7 +118,7 @@ static const cr_msg constant_msg = {"ConstantLR", "The rate stays as it is",
                                     no_fields,    sizeof(cr_constant_conf),
                                     false,        NULL};
 static const cr_msg exponential_msg = {"ExponentialDecayLR",
-                                       "The rate falls by a factor every so many steps",
+                                       "The rate falls by a factor after every decay_size steps",
                                        exponential_fields,
                                        sizeof(cr_exponential_conf),
                                        false,
@@ -204,7 +204,7 @@ static const cr_field sparse_optim_fields[] = {
     CR_ONEOF_DEF(cr_sparse_optim_conf, learning_rate, &cr_sched_family, 0,
                  "constant_learning_rate: {}", "how the rate changes"),
     CR_MSG(cr_sparse_optim_conf, part_optimizers, &sparse_part_msg, CR_F_REPEATED | CR_F_OURS,
-           "other optimizers for tables found by name; the first that matches"),
+           "other optimizers for tables found by name; the first match counts"),
     CR_END,
 };
 const cr_msg cr_sparse_optim_msg = {"SparseOptimizer",
@@ -227,7 +227,7 @@ static const cr_field dense_optim_fields[] = {
     CR_ONEOF_DEF(cr_dense_optim_conf, learning_rate, &cr_sched_family, 0,
                  "constant_learning_rate: {}", "how the rate changes"),
     CR_MSG(cr_dense_optim_conf, part_optimizers, &part_msg, CR_F_REPEATED,
-           "other optimizers for parameters found by name; the first that matches"),
+           "other optimizers for parameters found by name; the first match counts"),
     CR_MSG(cr_dense_optim_conf, ema, &ema_msg, 0, "evaluate and export averaged parameters"),
     CR_END,
 };
@@ -274,7 +274,8 @@ static const cr_field grad_clip_fields[] = {
              "limit of the norm or of each value"),
     CR_FLOAT(cr_grad_clip_conf, norm_type, 2.0, 0, CR_INF, 0,
              "power of the norm; inf: the largest value"),
-    CR_BOOL(cr_grad_clip_conf, enable_global_grad_clip, false, 0, "count tables in as well"),
+    CR_BOOL(cr_grad_clip_conf, enable_global_grad_clip, false, 0,
+            "clip the embedding tables too, with one norm over all gradients"),
     CR_END,
 };
 static const char *const clip_types[] = {"none", "norm", "value"};

@@ -75,8 +75,9 @@ static const cr_field train_fields[] = {
            "file of parameter names: lines of the name here and the name in the checkpoint"),
     CR_ALIAS("fine_tune_ckpt_var_map", CR_T_STR, CR_F_PATH, "fine_tune_ckpt_param_map"),
     U32(log_step_count_steps, 100, 0, "steps between log lines"),
-    CR_BOOL(cr_train_conf, is_profiling, false, 0,
-            "write trace.json, who did what in steps 2 to 11 of the run, and tell the time shares"),
+    CR_BOOL(
+        cr_train_conf, is_profiling, false, 0,
+        "write trace.json, a profile of steps 2 to 11 of the run, and print the shares of time"),
     CR_BOOL(cr_train_conf, use_tensorboard, true, 0, "write TensorBoard events to model_dir"),
     CR_STR(cr_train_conf, tensorboard_summaries, NULL, CR_F_REPEATED,
            "what the events hold besides loss and learning_rate, which are always there: loss, "
@@ -97,8 +98,9 @@ static const cr_field train_fields[] = {
     CR_UINT64(cr_train_conf, seed, 2026, CR_F_OURS,
               "start of every random number: first weights, dropout, order of rows"),
     CR_INT(cr_train_conf, lanes, 0, 0, 64, CR_F_OURS,
-           "parts a batch is cut into, a power of two; at most so many threads share a step; "
-           "results depend on it and not on threads; 0: 8, fewer for batches below 2048 rows"),
+           "number of parts that a batch is cut into, a power of two, and the most threads that "
+           "share a step; results depend on it, not on the threads; 0: 8, or fewer for batches "
+           "below 2048 rows"),
     U32(eval_interval_steps, 0, CR_F_OURS, "steps between evaluations; 0: with checkpoints only"),
     CR_END,
 };
@@ -168,9 +170,10 @@ static const cr_field eval_fields[] = {
     CR_INT(cr_eval_conf, num_steps, 0, 0, CR_U32_MAX, 0, "batches to evaluate; 0: all"),
     CR_INT(cr_eval_conf, log_step_count_steps, 10, 0, CR_U32_MAX, 0, "batches between log lines"),
     CR_BOOL(cr_eval_conf, use_dense_ema, false, 0, HELP_EMA),
-    CR_INT(cr_eval_conf, early_stopping_patience, 0, 0, CR_U32_MAX, CR_F_OURS,
-           "training ends after so many evaluations in a row that are not better than the best, by "
-           "export_config.best_exporter_metric (not set: the first AUC); 0: never"),
+    CR_INT(
+        cr_eval_conf, early_stopping_patience, 0, 0, CR_U32_MAX, CR_F_OURS,
+        "training ends after this many evaluations in a row that are not better than the best one, "
+        "compared by export_config.best_exporter_metric (not set: the first AUC); 0: never"),
     CR_END,
 };
 static void eval_check(const void *self, cr_diag *diag) {

@@ -81,7 +81,8 @@ static void warn(counter *c, int i) {
                     f->name, (long long)n->unknown, c->data, inputs(f, where));
     } else if (!c->made && cr_counts_constant(n) && f->n_columns > 0 && !cr_counts_outside(n)) {
         if (once(c, i, TOLD_CONSTANT))
-            CR_WARN("feature '%s' is the same in all %lld rows of %s data and tells nothing apart; "
+            CR_WARN("feature '%s' is the same in all %lld rows of %s data, so the model learns "
+                    "nothing from it; "
                     "check %s, or remove the feature",
                     f->name, rows, c->data, inputs(f, where));
     }

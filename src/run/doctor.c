@@ -99,7 +99,9 @@ static bool constant(exam *e) {
     const cr_feature_counts *c = &e->s->counts[e->k];
     if (!cr_counts_constant(c) || e->s->rows < MANY_ROWS || feature_of(e)->n_columns == 0)
         return false;
-    CAUSE(e, "feature '%s' is the same in all %lld sampled rows of %s data and tells nothing apart",
+    CAUSE(e,
+          "feature '%s' is the same in all %lld sampled rows of %s data, so the model learns "
+          "nothing from it",
           feature_of(e)->name, (long long)c->rows, e->s->name);
     CURE(e, "check its column, or remove the feature");
     return true;
@@ -118,12 +120,10 @@ static bool tells_label(exam *e) {
                     j->n >= 20 * (int64_t)j->n_pairs;
         bool line = !feature_of(e)->sparse && fabs(cr_joint_correlation(j)) > 1 - 1e-9;
         if (!two || j->n < MANY_ROWS || (!pure && !line)) continue;
-        CAUSE(e,
-              "feature '%s' tells the label '%s' without a mistake in all %lld sampled rows of "
-              "%s data",
+        CAUSE(e, "feature '%s' gives away the label '%s' in all %lld sampled rows of %s data",
               feature_of(e)->name, e->r->j.features->labels[i], (long long)j->n, s->name);
-        CURE(e, "it looks like a copy of the label; remove it unless it is known before the label "
-                "is");
+        CURE(e, "it looks like a copy of the label; remove it, unless its value is known before "
+                "the label");
         return true;
     }
     return false;
@@ -168,7 +168,8 @@ static bool large_scale(exam *e) {
     if (f->sparse || cr_stats_scale(c) <= LARGE_SCALE) return false;
     CAUSE(e,
           "feature '%s': its numbers in %s data lie between %.6g and %.6g (root of their mean "
-          "square %.4g), where the first layer expects about -1 .. 1, and would drown the others",
+          "square %.4g), but the first layer expects about -1 .. 1, and other features hardly "
+          "count beside them",
           f->name, e->s->name, c->min, c->max, cr_stats_scale(c));
     int mode = e->r->j.root->data_config->fg_mode;
     const char *normalizer = text_field(f->conf, "normalizer");
@@ -225,7 +226,9 @@ static bool far_labels(exam *e) {
             if (!type->offset || fabs(c->mean - type->offset(l->loss.conf)) <= 2 * cr_stats_sd(c))
                 continue;
             e->at = ((const cr_conf_base *)l->loss.conf)->at;
-            CAUSE(e, "the labels lie around %.4g, %s begins at %.4g and would learn that first",
+            CAUSE(e,
+                  "the labels lie around %.4g, but %s begins at %.4g, so the first steps only "
+                  "learn that number",
                   c->mean, type->name, type->offset(l->loss.conf));
             CURE(e, "write %s", CR_SAY(l, type->name, "{label_mean: %.4g}", c->mean));
             return true;
@@ -260,7 +263,9 @@ static bool few_positives(exam *e) {
 static bool negative_weights(exam *e) {
     const col_stats *c = &e->s->weights[e->k];
     if (c->n == 0 || c->min >= 0) return false;
-    CAUSE(e, "sample weight '%s' is negative in %s data (down to %.6g): such a row is unlearned",
+    CAUSE(e,
+          "sample weight '%s' is negative in %s data (down to %.6g): the model learns the opposite "
+          "of such a row",
           e->r->j.features->weights[e->k], e->s->name, c->min);
     CURE(e, "make weights 0 or more");
     return true;
@@ -322,8 +327,8 @@ static bool eval_is_train(exam *e) {
         for (int64_t k = 0; k < train->n_files; k++) {
             if (!same_file(&eval->files[i], &train->files[k], &how)) continue;
             CAUSE(e,
-                  "eval_input_path: %s %s the training file %s, so metrics tell what was learned "
-                  "by heart",
+                  "eval_input_path: %s %s the training file %s, so metrics only show what the "
+                  "model has memorised",
                   eval->files[i].path, how, train->files[k].path);
             CURE(e, "evaluate on rows that training does not see");
             return true;

@@ -44,7 +44,7 @@ static char *folder_of(cr_arena *a, const char *path) {
 static void warn_edited(const cr_err *err, cr_diag *diag) {
     cr_diag_add(diag, CR_SEV_WARN, err->code, err->at,
                 err->code == CR_ERUN
-                    ? "is not as training wrote it; if nobody edited it, it is damaged"
+                    ? "is not as training wrote it; unless you edited it, it is damaged"
                     : "%s",
                 err->msg);
 }

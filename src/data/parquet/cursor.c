@@ -292,7 +292,7 @@ cr_code cr_pq_seek(cr_pq_cursor *c, const cr_pq_file *f, int group, int leaf, in
 
 cr_code cr_pq_read(cr_pq_cursor *c, int64_t n_rows, int how, cr_pq_vec *out, cr_err *err) {
     *out = (cr_pq_vec){0};
-    if (!c->f) return cr_fail(err, CR_ERUN, "a Parquet cursor was not told where to read");
+    if (!c->f) return cr_fail(err, CR_ERUN, "a Parquet cursor has no position to read from");
     double t = cr_now(), other = c->times.read + c->times.decompress;
     if (n_rows > c->n_rows - c->row) n_rows = c->n_rows - c->row;
     if (n_rows < 0) n_rows = 0;

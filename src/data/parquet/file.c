@@ -80,7 +80,8 @@ static cr_code open_fd(cr_pq_file *f, cr_err *err) {
         return cr_fail_at(err, CR_EIO, AT(f), "it is a directory; name the files in it");
     if (!S_ISREG(st.st_mode))
         return cr_fail_at(err, CR_EIO, AT(f),
-                          "it is no plain file, and Parquet is read from its end; copy it first");
+                          "it is not a regular file, but Parquet is read from the end; copy it "
+                          "into a file first");
     f->size = (int64_t)st.st_size;
     return CR_OK;
 }

@@ -199,7 +199,7 @@ cr_code cr_pq_parse_page_head(const uint8_t *p, size_t n, cr_pq_page_head *out, 
         return CR_OK;
     }
     if (t.bad) return cr_fail(err, CR_EDATA, "page header, byte %zu of it: %s", t.bad_at, t.bad);
-    if (h.type < 0) return cr_fail(err, CR_EDATA, "page header: it tells no type");
+    if (h.type < 0) return cr_fail(err, CR_EDATA, "page header: its type is missing");
     if (h.size < 0 || h.raw_size < 0)
         return cr_fail(err, CR_EDATA, "page header: its sizes are %d and %d", h.size, h.raw_size);
     if (h.type == CR_PQ_DATA1 || h.type == CR_PQ_DATA2 || h.type == CR_PQ_DICT) {
@@ -207,7 +207,7 @@ cr_code cr_pq_parse_page_head(const uint8_t *p, size_t n, cr_pq_page_head *out, 
             return cr_fail(err, CR_EDATA, "page header: type %d, but without its details", h.type);
         if (h.n_values < 0)
             return cr_fail(err, CR_EDATA, "page header: the number of values is %d", h.n_values);
-        if (h.encoding < 0) return cr_fail(err, CR_EDATA, "page header: the encoding is not told");
+        if (h.encoding < 0) return cr_fail(err, CR_EDATA, "page header: its encoding is missing");
     }
     if (h.type == CR_PQ_DATA2) {
         if (h.n_nulls < 0 || h.n_nulls > h.n_values)

@@ -402,7 +402,7 @@ static cr_code get_chunk(cr_pq_parse *s, int group, int leaf, cr_pq_chunk *c) {
                          (int)node->type);
     if (r.codec < 0) return bad_chunk(s, group, leaf, "the chunk names no codec");
     c->codec = (cr_pq_codec)r.codec;
-    if (c->n_values < 0) return bad_chunk(s, group, leaf, "its number of values is not told");
+    if (c->n_values < 0) return bad_chunk(s, group, leaf, "its number of values is missing");
     CR_TRY(check_path(s, group, leaf, &r));
     cr_pq_use_stats(&c->stats, &r.stats, node);
     if (c->stats.n_null > c->n_values) c->stats.n_null = -1;
@@ -461,7 +461,7 @@ static cr_code get_group(cr_pq_parse *s, int group, cr_pq_group *g) {
     cr_tin_leave(t);
     if (t->bad) return cr_pq_broken(s);
     if (g->n_rows < 0)
-        return cr_fail(s->err, CR_EDATA, "row group %d: its number of rows is not told", group);
+        return cr_fail(s->err, CR_EDATA, "row group %d: its number of rows is missing", group);
     if (!has_columns && s->m->n_leaves)
         return cr_fail(s->err, CR_EDATA, "row group %d has no columns", group);
     return CR_OK;

@@ -29,7 +29,7 @@ static cr_code check_node(const cr_pq_node *n, bool root, cr_err *err) {
     if (n->type != CR_PQ_GROUP && n->n_children)
         return bad_node(err, n, "has a type of its own and children");
     if (n->type == CR_PQ_FIXED && n->type_length <= 0)
-        return bad_node(err, n, "is of fixed length and its length is not told");
+        return bad_node(err, n, "is of fixed length, and its length is missing");
     return CR_OK;
 }
 

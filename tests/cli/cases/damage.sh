@@ -152,10 +152,10 @@ mv g.csv f.csv
 echo '# mine' >>m/pipeline.config
 run crank eval m/pipeline.config -q
 ends 0
-has_err "m/pipeline.config: warning: is not as training wrote it; if nobody edited it, it is damaged"
+has_err "m/pipeline.config: warning: is not as training wrote it; unless you edited it, it is damaged"
 run crank check m
 ends 0
-has_err "m/pipeline.config: warning: is not as training wrote it; if nobody edited it, it is damaged"
+has_err "m/pipeline.config: warning: is not as training wrote it; unless you edited it, it is damaged"
 
 # folders of older versions are read, with one warning
 old_version e

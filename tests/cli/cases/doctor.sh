@@ -37,10 +37,10 @@ run crank check tiny.yaml --set 'feature_configs[3].raw_feature.expression=item:
 has_err "...feature 'price' reads the label's own column 'label', which no new row has; remove the feature, or name another column"
 awk -F, -v OFS=, 'NR == 1 { print; next } { $5 = 3 - 2 * $1; print }' train.csv >copy.csv
 run crank check tiny.yaml --train_input_path copy.csv
-has_err "...feature 'price' tells the label 'label' without a mistake in all 640 sampled rows of train data; it looks like a copy of the label; remove it unless..."
+has_err "...feature 'price' gives away the label 'label' in all 640 sampled rows of train data; it looks like a copy of the label; remove it, unless..."
 awk -F, -v OFS=, 'NR == 1 { print; next } { $3 = $1 ? 3 : 8; print }' train.csv >copy.csv
 run crank check tiny.yaml --train_input_path copy.csv
-has_err "...feature 'item' tells the label 'label' without a mistake..."
+has_err "...feature 'item' gives away the label 'label' in all ..."
 
 # labels of one class, few positives
 awk -F, -v OFS=, 'NR == 1 { print; next } { $1 = 1; print }' train.csv >ones.csv
@@ -56,7 +56,7 @@ has_err "...label 'label' is 1 in only 10 of 400 rows of eval data, so an AUC of
 for w in -1 0; do
     awk -F, -v OFS=, -v w=$w 'NR == 1 { print $0, "w"; next } { print $0, w ? NR % 2 * 2 - 1 : 0 }' train.csv >w.csv
     run crank check tiny.yaml --train_input_path w.csv --eval_input_path w.csv --set 'data_config.sample_weight_fields=[w]'
-    [ $w = 0 ] || has_err "...sample weight 'w' is negative in train data (down to -1): such a row is unlearned; make weights 0 or more"
+    [ $w = 0 ] || has_err "...sample weight 'w' is negative in train data (down to -1): the model learns the opposite of such a row; make weights 0 or more"
     [ $w != 0 ] || has_err "...sample weight 'w' is 0 in all 640 sampled rows of train data, so no row counts; check the column, or remove it from sample_weight_fields"
 done
 
@@ -65,7 +65,7 @@ cp train.csv other.csv
 run crank check tiny.yaml --train_input_path 'train.csv,other.csv' --eval_input_path other.csv
 ends 0
 has_err "...train_input_path: file 2 of 2, other.csv, holds the same as file 1, train.csv, so its rows come twice; name each file once"
-has_err "...eval_input_path: other.csv ... the training file ..., so metrics tell what was learned by heart; evaluate on rows that training does not see"
+has_err "...eval_input_path: other.csv ... the training file ..., so metrics only show what the model has memorised; evaluate on rows that training does not see"
 ln -s train.csv link.csv
 run crank check tiny.yaml --eval_input_path link.csv
 has_err "...eval_input_path: link.csv is the training file train.csv..."

@@ -42,13 +42,13 @@ run crank check f.yaml --eval_input_path e.csv
 ends 0
 has_err "f.yaml:...: warning: feature 'none' is missing in all 400 sampled rows of train data; check the name and the content of its column"
 has_err "f.yaml:...: warning: feature 'id': 66 of 266 sampled ids of train data (from 400 rows; a row can have several ids, or none) lie outside 0 .. 299 (e.g. ...) and are taken as 0; raise num_buckets or fix the data"
-has_err "f.yaml:...: warning: feature 'same' is the same in all 400 sampled rows of train data and tells nothing apart; check its column, or remove the feature"
-has_err "f.yaml:...: warning: feature 'city' tells the label 'y' without a mistake..."
+has_err "f.yaml:...: warning: feature 'same' is the same in all 400 sampled rows of train data, so the model learns nothing from it; check its column, or remove the feature"
+has_err "f.yaml:...: warning: feature 'city' gives away the label 'y' in all ..."
 [ "$(grep -c warning "$err")" = 4 ] || fail "not one warning per feature"
 run crank train f.yaml --threads 1
 ends 0
 has_err "...[WARNING] feature 'none' has no value in any of 400 rows of train data, so it is its default everywhere; check column 'none', or remove the feature"
-has_err "...[WARNING] feature 'same' is the same in all 400 rows of train data and tells nothing apart; check column 'same', or remove the feature"
+has_err "...[WARNING] feature 'same' is the same in all 400 rows of train data, so the model learns nothing from it; check column 'same', or remove the feature"
 has_err "...[WARNING] feature 'id': 66 ids outside its table of 300 rows were taken as 0, e.g. ...; raise its size or clean the data"
 has_err "...[INFO] Features of train data, epoch 0: 400 rows, 5 of 6 features to look at"
 has_err "...[INFO]   feature          missing     out of range          unknown        truncated"

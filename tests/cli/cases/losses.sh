@@ -78,7 +78,7 @@ far='--train_input_path far.csv --eval_input_path far_eval.csv --set model_confi
 # shellcheck disable=SC2086
 run crank check tiny.yaml $far --set 'model_config.losses=[{l2_loss: {}}]'
 ends 0
-has_err "--set 'model_config.losses=[{l2_loss: {}}]':1:23: warning: the labels lie around 20.9..., l2_loss begins at 0 and would learn that first; write l2_loss: {label_mean: 20.9...}"
+has_err "--set 'model_config.losses=[{l2_loss: {}}]':1:23: warning: the labels lie around 20.9..., but l2_loss begins at 0, so the first steps only learn that number; write l2_loss: {label_mean: 20.9...}"
 # shellcheck disable=SC2086
 run crank check tiny.yaml $far --set 'model_config.losses=[{l2_loss: {label_mean: 21}}]'
 ends 0

@@ -136,7 +136,7 @@ seq 1 50000 | pq_make long.parquet 'number:int64'
 mkfifo pipe.parquet
 run crank parquet pipe.parquet
 ends 1
-has_err "pipe.parquet: it is no plain file, and Parquet is read from its end; copy it first"
+has_err "pipe.parquet: it is not a regular file, but Parquet is read from the end; copy it into a file first"
 run crank parquet flba.parquet --budget 10
 ends 3
 has_err "flba.parquet: its footer has ... bytes, more than the budget of 10; raise it with --budget BYTES"

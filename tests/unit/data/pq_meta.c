@@ -250,8 +250,8 @@ TEST(refusals) {
     } while (0)
     WITH(k.n_chunks = 2, "row group 0 has 2 columns, the schema has 1");
     WITH(k.n_chunks = 0, "row group 0 has 0 columns, the schema has 1");
-    WITH(k.rows = -1, "row group 0: its number of rows is not told");
-    WITH(k.n_values = -1, "column 'price', row group 0: its number of values is not told");
+    WITH(k.rows = -1, "row group 0: its number of rows is missing");
+    WITH(k.n_values = -1, "column 'price', row group 0: its number of values is missing");
     WITH(k.chunk_type = 1, "column 'price', row group 0: its type is 1, in the schema it is 2");
     WITH(k.codec = -3, "column 'price', row group 0: the chunk names no codec");
     WITH(k.type = 8, "schema: physical type 8 is not known");
@@ -259,7 +259,7 @@ TEST(refusals) {
     WITH(k.rep = 3, "schema: 'price' is neither required, optional nor repeated");
     WITH(k.rep = -1, "schema: 'price' is neither required, optional nor repeated");
     WITH((k.type = k.chunk_type = CR_PQ_FIXED),
-         "schema: 'price' is of fixed length and its length is not told");
+         "schema: 'price' is of fixed length, and its length is missing");
 #define NOT_THERE(size, at)                                                                        \
     "column 'price', row group 0: its " size " bytes at byte " at                                  \
     " are not in the file, which has 1000"
@@ -715,7 +715,7 @@ TEST(files) {
     snprintf(pipe, sizeof pipe, "/tmp/crank-pipe-%ld", (long)getpid());
     CHECK_INT(mkfifo(pipe, 0600), 0);
     CHECK_INT(cr_pq_open(&f, pipe, NULL, &err), CR_EIO);
-    CHECK(strstr(err.msg, "it is no plain file") != NULL);
+    CHECK(strstr(err.msg, "it is not a regular file") != NULL);
     unlink(pipe);
 }
 

@@ -225,7 +225,7 @@ TEST(wrong) {
     many[2].type = (cr_pq_type)9;
     fails(many, 3, "schema: 'b' has no valid type");
     many[2].type = CR_PQ_FIXED;
-    fails(many, 3, "schema: 'b' is of fixed length and its length is not told");
+    fails(many, 3, "schema: 'b' is of fixed length, and its length is missing");
     many[2].type_length = 4;
     many[2].rep = (cr_pq_rep)3;
     fails(many, 3, "schema: 'b' is neither required, optional nor repeated");

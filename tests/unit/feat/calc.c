@@ -30,7 +30,7 @@ static void check_dense(int line, const t_feats *t, const double *want, int64_t 
     check_dense(__LINE__, t, (const double[]){__VA_ARGS__},                                        \
                 (int64_t)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double)))
 
-/* two text columns, then what becomes of them */
+/* two text columns, then how the steps become one vector */
 #define OPEN2(t, features, a, ca, b, cb)                                                           \
     if (open_with(&t, NORMAL, features)) {                                                         \
         TEXT(&t, a, ca);                                                                           \

@@ -89,8 +89,8 @@ TEST(mistakes) {
     bad("nn.Hardtanh(1, -1)", "activation 'nn.Hardtanh(1, -1)': min_val must be below max_val");
     bad("nn.Softmax(dim=0)", "activation 'nn.Softmax(dim=0)': Softmax over dim 0 would mix rows; "
                              "write dim=-1, the numbers of a layer");
-    bad("nn.GLU", "activation 'nn.GLU': GLU halves the width of a layer, and the next one expects "
-                  "all of it; use nn.SiLU or another one");
+    bad("nn.GLU", "activation 'nn.GLU': GLU halves the width of a layer, but the next layer "
+                  "expects the full width; use nn.SiLU or another one");
     bad("nn.ELU(alpha=1", "activation 'nn.ELU(alpha=1': one closing bracket belongs at its end; "
                           "write ELU(...)");
     bad("nn.ELU(alpha=1) x", "activation 'nn.ELU(alpha=1) x': one closing bracket belongs at its "
