@@ -312,6 +312,7 @@ static void finish_task(cr_build *b, const cr_task *t) {
                             .mean = cr_mean_loss(b->g, row, t->weight),
                             .weight = t->weight,
                             .train_only = t->train_only,
+                            .lists = type->whole_lists,
                             .label = t->label,
                             .K = label_values(type, lc->loss.conf, t->logits->width)};
     }

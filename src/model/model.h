@@ -59,6 +59,7 @@ typedef struct cr_model_loss {
     cr_node *mean;   /* over the batch; marked as loss */
     int weight;      /* number in cr_model.weights, -1: none */
     bool train_only; /* evaluation leaves it out */
+    bool lists;      /* tells positive rows from others, whatever their labels are */
     int label;       /* label field, -1: none */
     int64_t K; /* what the label may be: 0 .. K - 1 whole; 1: any share 0 .. 1; 0: any number */
 } cr_model_loss;
@@ -120,7 +121,7 @@ typedef struct cr_model_opts {
     const cr_optim_type *optim; /* of the tables; NULL: no state (inference) */
     const void *optim_conf;
     uint64_t seed;
-    int half; /* mixed precision: CR_HALF_… of kern.h, 0: none */
+    int half;           /* mixed precision: CR_HALF_… of kern.h, 0: none */
     const char *inside; /* the export that libraries lie in; NULL: anywhere */
 } cr_model_opts;
 /* cr_model_new builds everything but allocates no parameter. All mistakes go to diag; NULL then. */

@@ -61,7 +61,7 @@ static void label_kinds(const job *j, cr_synth_table *t) {
     for (int l = 0; l < t->n_labels; l++) {
         bool any = false;
         for (int i = 0; i < j->model->n_losses; i++)
-            any |= j->model->losses[i].label == l;
+            any |= j->model->losses[i].label == l && !j->model->losses[i].lists;
         if (t->labels[l].K == 0 && !any) t->labels[l].K = 2;
     }
 }

@@ -123,3 +123,11 @@ ends 0
 is_there odps/train/part-00000.parquet
 run crank train odps/pipeline.yaml
 ends 0
+
+# a loss over lists takes any label, and needs rows that are not positive
+cp "$CLI/../golden/data/loss_listwise_fixed/pipeline.config" list.config
+run crank synth --for list.config -o list --rows 2000 --format csv
+ends 0
+run crank train list/pipeline.yaml --model_dir list/model
+ends 0
+has_err "...auc:0.7..." # which takes the labels 0 and 1 only
