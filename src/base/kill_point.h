@@ -7,8 +7,9 @@
  * other. Without the variable a point costs one comparison.
  *
  * Points: write (before bytes are written), torn (after half of them), sync, rename, renamed
- * (after it), mkdir, remove, lock, step (before a training step), evaluate (before an evaluation),
- * evaluated (after it, before it is recorded).
+ * (after it), mkdir, remove, lock, step (before a training step), batch (before one of an
+ * evaluation or a prediction), evaluate (before an evaluation), evaluated (after it, before it is
+ * recorded).
  */
 #ifndef CR_BASE_KILL_POINT_H
 #define CR_BASE_KILL_POINT_H

@@ -14,6 +14,7 @@
 #include "base/pool.h"
 #include "ckpt/safetensors.h"
 #include "data/batch.h"
+#include "data/file_id.h"
 
 #define CR_CKPT_DIMS 4
 
@@ -97,16 +98,17 @@ typedef struct cr_ckpt_metric {
     double value;
 } cr_ckpt_metric;
 typedef struct cr_ckpt_state {
-    int64_t step;          /* N of model.ckpt-N */
-    int64_t epoch;         /* epochs finished */
-    cr_data_pos data;      /* where the data stream goes on */
-    int64_t updates;       /* optimizer updates done (Adam's t), of tables */
-    int64_t dense_updates; /* and of dense parameters */
-    int64_t averages;      /* dense updates that went into the averages (ema) */
-    int64_t accumulated;   /* batches whose gradients wait for the next dense update */
-    double loss_scale;     /* GradScaler's; 0: none */
-    int64_t scale_quiet;   /* dense updates since it changed */
-    bool overflow;         /* a batch that waits has gradients that are not finite */
+    int64_t step;                           /* N of model.ckpt-N */
+    int64_t epoch;                          /* epochs finished */
+    cr_data_pos data;                       /* where the data stream goes on */
+    cr_data_digest train_files, eval_files; /* what the data was; zeros: not known */
+    int64_t updates;                        /* optimizer updates done (Adam's t), of tables */
+    int64_t dense_updates;                  /* and of dense parameters */
+    int64_t averages;                       /* dense updates that went into the averages (ema) */
+    int64_t accumulated; /* batches whose gradients wait for the next dense update */
+    double loss_scale;   /* GradScaler's; 0: none */
+    int64_t scale_quiet; /* dense updates since it changed */
+    bool overflow;       /* a batch that waits has gradients that are not finite */
     int64_t sched_steps, sched_epochs;
     uint64_t seed;
     int lanes;

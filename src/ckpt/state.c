@@ -9,7 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/file.h"
+
+static void write_files(cr_jw *w, const char *key, cr_data_digest d) {
+    char text[CR_DIGEST_TEXT + 1];
+    if (d.content == 0 && d.times == 0) return;
+    cr_jw_obj(w, key);
+    cr_digest_text(d.content, text);
+    cr_jw_str(w, "content", text);
+    cr_digest_text(d.times, text);
+    cr_jw_str(w, "times", text);
+    cr_jw_end(w);
+}
 
 void cr_ckpt_state_write(cr_buf *out, const cr_ckpt_state *s) {
     char seed[32];
@@ -27,6 +39,8 @@ void cr_ckpt_state_write(cr_buf *out, const cr_ckpt_state *s) {
     cr_jw_i64(&w, "rows", s->data.rows);
     cr_jw_i64(&w, "bad_rows", s->data.bad_rows);
     cr_jw_end(&w);
+    write_files(&w, "train_files", s->train_files);
+    write_files(&w, "eval_files", s->eval_files);
     cr_jw_i64(&w, "updates", s->updates);
     cr_jw_i64(&w, "dense_updates", s->dense_updates);
     cr_jw_i64(&w, "averages", s->averages);
@@ -109,6 +123,16 @@ static cr_code fill_scaler(const char *path, const cr_json *j, cr_ckpt_state *s,
     return CR_OK;
 }
 
+static cr_data_digest read_files(const cr_json *j) {
+    cr_data_digest d = {0};
+    const char *content = j ? cr_json_str(cr_json_get(j, "content")) : NULL;
+    const char *times = j ? cr_json_str(cr_json_get(j, "times")) : NULL;
+    if (!content || !times || !cr_digest_parse(content, &d.content) ||
+        !cr_digest_parse(times, &d.times))
+        return (cr_data_digest){0};
+    return d;
+}
+
 static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ckpt_state *s,
                           cr_err *err) {
     int64_t version, lanes;
@@ -125,6 +149,8 @@ static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ck
     CR_TRY(need_i64(path, d, "row", &s->data.row, err));
     CR_TRY(need_i64(path, d, "rows", &s->data.rows, err));
     CR_TRY(need_i64(path, d, "bad_rows", &s->data.bad_rows, err));
+    s->train_files = read_files(cr_json_get(j, "train_files"));
+    s->eval_files = read_files(cr_json_get(j, "eval_files"));
     CR_TRY(need_i64(path, j, "updates", &s->updates, err));
     s->dense_updates = s->updates; /* files of before accumulation have one count */
     if (cr_json_get(j, "dense_updates"))

@@ -390,6 +390,7 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
     }
     bool header_row = s->conf->with_header;
     cr_code code = cr_stream_open(&st, f->path, &e);
+    if (code == CR_OK) code = cr_stream_id(st, &f->id, &e);
     if (code == CR_OK) code = read_front(s, st, f->path, header_row, &now, &e);
     if (code == CR_OK && now.text.size >= 4 && memcmp(now.text.text, "PAR1", 4) == 0)
         code = cr_fail_at(&e, CR_EDATA, ((cr_loc){f->path, 0, 0}), "this is a Parquet file; set %s",
@@ -507,6 +508,10 @@ static const char *csv_path(const cr_source *s, int64_t file) {
     return s->files[file].path;
 }
 
+static const cr_file_id *csv_file_id(const cr_source *s, int64_t file) {
+    return &s->files[file].id;
+}
+
 static cr_code csv_n_blocks(cr_source *s, int64_t file, int64_t *out, cr_err *err) {
     (void)err;
     const cr_csv_file *f = &s->files[file];
@@ -554,6 +559,7 @@ const cr_reader_type cr_reader_csv = {
     .close = csv_close,
     .n_files = csv_n_files,
     .path = csv_path,
+    .file_id = csv_file_id,
     .n_blocks = csv_n_blocks,
     .cut = cr_csv_cut,
     .parse = cr_csv_parse,

@@ -38,25 +38,18 @@ static cr_code too_long(const cr_csv_file *f, cr_err *err) {
 
 /* ---- plain files ---- */
 
+/* the open file, which must still be the one that the run began with */
 static cr_code plain(cr_source *s, int64_t file, cr_stream **out, cr_err *err) {
+    const cr_csv_file *f = &s->files[file];
     size_t slot = (size_t)(file % CR_CSV_FDS);
     if (!s->fds[slot] || s->fd_file[slot] != file) {
-        const cr_csv_file *f = &s->files[file];
         cr_stream_close(s->fds[slot]);
         s->fds[slot] = NULL;
-        cr_stream *st;
-        CR_TRY(cr_stream_open(&st, f->path, err));
-        if (cr_stream_size(st) != f->size) {
-            cr_stream_close(st);
-            return cr_fail_at(err, CR_EIO, ((cr_loc){f->path, 0, 0}),
-                              "the file changed its size while the run was reading it; keep data "
-                              "files as they are during a run");
-        }
-        s->fds[slot] = st;
+        CR_TRY(cr_stream_open(&s->fds[slot], f->path, err));
         s->fd_file[slot] = file;
     }
     *out = s->fds[slot];
-    return CR_OK;
+    return cr_stream_check(*out, &f->id, err);
 }
 
 static cr_code window(cr_source *s, size_t size, cr_err *err) {
@@ -241,6 +234,7 @@ static cr_code rewind_front(cr_source *s, int64_t file, cr_err *err) {
     cr_stream_close(s->front);
     s->front = NULL;
     CR_TRY(cr_stream_open(&s->front, f->path, err));
+    CR_TRY(cr_stream_check(s->front, &f->id, err));
     s->front_file = file;
     s->front_block = 0;
     s->front_line = f->first_line;
@@ -257,6 +251,7 @@ static cr_code cut_front(cr_source *s, int64_t file, int64_t block, cr_raw *raw,
     if (block == 0) CR_TRY(rewind_front(s, file, err));
     if (!s->front || s->front_file != file || s->front_block != block)
         CR_BUG("blocks of a compressed file are cut in order");
+    CR_TRY(cr_stream_check(s->front, &f->id, err));
     size_t size = s->block, cut = 0;
     for (;; size *= 2) {
         if (size > CR_CSV_MAX_ROW + 2 * s->block) return too_long(f, err);

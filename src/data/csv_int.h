@@ -69,6 +69,7 @@ typedef struct cr_csv_file {
     const char *path;
     bool front; /* compressed, or no file: read front to back */
     int64_t size;
+    cr_file_id id;
     int64_t data_start; /* of the text: behind byte order mark and header */
     int64_t first_line; /* line data_start lies on */
     int n_cols;

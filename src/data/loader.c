@@ -440,6 +440,27 @@ static cr_code check_columns(const cr_loader_opts *o, const cr_source *src, cr_d
     return diag->n_errors > errors ? cr_diag_code(diag) : CR_OK;
 }
 
+/* note_files fills the caller's list of files, or compares with it. */
+static cr_code note_files(const cr_loader *l, cr_err *err) {
+    cr_file_ids *ids = l->o.ids;
+    if (!ids) return CR_OK;
+    if (!ids->v) {
+        ids->n = l->n_files;
+        ids->v = cr_alloc((size_t)(ids->n + 1) * sizeof(*ids->v), "a list of files");
+        for (int64_t f = 0; f < l->n_files; f++)
+            ids->v[f] = *l->reader->file_id(l->src, f);
+        return CR_OK;
+    }
+    if (ids->n != l->n_files)
+        return cr_fail_at(err, CR_EDATA, ((cr_loc){l->o.paths, 0, 0}),
+                          "these are %lld files now and were %lld when the run first read them; "
+                          "keep data files as they are during a run, and start again",
+                          (long long)l->n_files, (long long)ids->n);
+    for (int64_t f = 0; f < l->n_files; f++)
+        CR_TRY(cr_file_id_check_path(&ids->v[f], l->reader->path(l->src, f), err));
+    return CR_OK;
+}
+
 void cr_loader_kinds(const cr_loader *l, cr_colkind *out) {
     l->reader->kinds(l->src, out);
 }
@@ -474,6 +495,7 @@ cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag
     if (opts->block_bytes > 0 && l->reader->set_block) l->reader->set_block(src, opts->block_bytes);
     cr_err err = {0};
     cr_code code = find_items(l, &err);
+    if (code == CR_OK) code = note_files(l, &err);
     if (code == CR_OK && l->reader->block_rows) code = cr_rows_open(l, &err);
     if (code == CR_OK) code = set_start(l, &err);
     if (code == CR_OK && !l->finished) code = start_threads(l, &err);

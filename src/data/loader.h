@@ -53,6 +53,9 @@ typedef struct cr_loader_opts {
     bool silent;          /* bad rows are counted and not logged */
     size_t block_bytes;   /* tests: size of a block; 0: the reader's */
     cr_trace *trace;      /* a row per worker; NULL: none */
+    /* what the files of this data set are. Empty: filled in; else files that are others now are an
+     * error, because an earlier loader of the same run has read them. NULL: not wanted */
+    cr_file_ids *ids;
 } cr_loader_opts;
 
 /* Batches assembled ahead of the step. The caller may hold CR_LOADER_AHEAD - 2 at a time. */
@@ -71,8 +74,8 @@ void cr_loader_free(cr_loader *l);
  * One thread. */
 CR_CHECKED cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err);
 void cr_loader_release(cr_loader *l, cr_batch *b);
-/* cr_loader_tally: the sum over all blocks that rows were given out of since the last call, and at the
- * end of an epoch those without any; out has tally_size bytes. */
+/* cr_loader_tally: the sum over all blocks that rows were given out of since the last call, and at
+ * the end of an epoch those without any; out has tally_size bytes. */
 void cr_loader_tally(cr_loader *l, void *out);
 /* what the wanted columns are, n_want of them; valid as long as the loader */
 void cr_loader_kinds(const cr_loader *l, cr_colkind *out);

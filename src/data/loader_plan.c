@@ -216,7 +216,16 @@ static bool count_bad(cr_loader *l, const cr_slot *s) {
 }
 
 static void end_epoch(cr_loader *l, const cr_slot *s) {
+    cr_err err = {0};
     if (!close_window(l)) return;
+    /* a file that was replaced after its last block was read would be another one in the next epoch
+     */
+    for (int64_t f = 0; f < l->n_files; f++)
+        if (cr_file_id_check_path(l->reader->file_id(l->src, f), l->reader->path(l->src, f),
+                                  &err) != CR_OK) {
+            fail_stream(l, &err);
+            return;
+        }
     if (l->epoch_bad > 0 && l->o.rank == 0 && !l->o.silent)
         CR_WARN("%lld bad row%s left out in this pass over %s", (long long)l->epoch_bad,
                 l->epoch_bad == 1 ? " was" : "s were", l->o.paths);

@@ -53,8 +53,8 @@ typedef struct pq_file {
     const cr_pqs_schema *schema; /* where the wanted columns are */
     group *groups;
     int n_groups;
-    int64_t n_rows, n_blocks, footer_size;
-    uint32_t footer_crc;
+    int64_t n_rows, n_blocks;
+    cr_file_id id;
     cr_pq_file *open;
     int users;    /* hands */
     int64_t last; /* when it was last taken */
@@ -133,8 +133,11 @@ static void measure(cr_source *s, pq_file *f, const cr_pq_file *x, cr_diag *diag
     double largest = 0;
     int large = -1;
     f->groups = CR_NEW_N(&s->arena, group, m->n_groups + 1);
-    f->footer_size = m->footer_size;
-    f->footer_crc = m->footer_crc;
+    cr_err e;
+    if (cr_file_id_read(&f->id, cr_pq_fd(x), f->path, &e) != CR_OK) {
+        add_error(diag, &e);
+        return;
+    }
     if (m->n_rows > MAX_BLOCKS * BLOCK_ROWS) { /* sums of rows must not wrap around */
         too_many(f, m->n_rows, diag);
         return;
@@ -378,14 +381,12 @@ static void drop_oldest(cr_source *s) {
 static cr_code open_again(pq_file *f, cr_err *err) {
     cr_pq_file *x;
     CR_TRY(cr_pq_open(&x, f->path, NULL, err));
-    const cr_pq_meta *m = cr_pq_get_meta(x);
-    if (m->footer_size == f->footer_size && m->footer_crc == f->footer_crc) {
+    cr_code code = cr_file_id_check(&f->id, cr_pq_fd(x), f->path, err);
+    if (code == CR_OK)
         f->open = x;
-        return CR_OK;
-    }
-    cr_pq_close(x);
-    return cr_fail_at(err, CR_EIO, ((cr_loc){f->path, 0, 0}),
-                      "the file changed while it was in use; start again");
+    else
+        cr_pq_close(x);
+    return code;
 }
 
 static cr_code take(cr_source *s, int64_t file, cr_pq_file **out, cr_err *err) {
@@ -461,6 +462,7 @@ static cr_code pq_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bo
         CR_TRY(take(s, file, &h->f, err));
         h->file = file;
     }
+    CR_TRY(cr_file_id_check(&f->id, cr_pq_fd(h->f), f->path, err));
     if (begin) {
         h->ahead = at + run_blocks(g, RUN_ROWS) * g->block_rows;
         if (h->ahead > g->n_rows) h->ahead = g->n_rows;
@@ -542,6 +544,10 @@ static const char *pq_path(const cr_source *s, int64_t file) {
     return s->files[file].path;
 }
 
+static const cr_file_id *pq_file_id(const cr_source *s, int64_t file) {
+    return &s->files[file].id;
+}
+
 static cr_code pq_n_blocks(cr_source *s, int64_t file, int64_t *out, cr_err *err) {
     (void)err;
     *out = s->files[file].n_blocks;
@@ -586,6 +592,7 @@ const cr_reader_type cr_reader_parquet = {
     .close = pq_close,
     .n_files = pq_n_files,
     .path = pq_path,
+    .file_id = pq_file_id,
     .n_blocks = pq_n_blocks,
     .cut = pq_cut,
     .parse = pq_parse,

@@ -15,6 +15,7 @@
 
 #include "data/batch.h"
 #include "data/config.h"
+#include "data/file_id.h"
 
 /* In what form a column is wanted. */
 typedef enum cr_want_form {
@@ -82,6 +83,8 @@ typedef struct cr_reader_type {
     void (*close)(cr_source *s);
     int64_t (*n_files)(const cr_source *s);
     const char *(*path)(const cr_source *s, int64_t file);
+    /* what the file was when it was opened; cut finds out when it is another one */
+    const cr_file_id *(*file_id)(const cr_source *s, int64_t file);
     /* n_blocks of one file when blocks can be cut in any order (plain files), -1 when the file can
      * only be read front to back (compressed). */
     CR_CHECKED cr_code (*n_blocks)(cr_source *s, int64_t file, int64_t *out, cr_err *err);

@@ -200,6 +200,15 @@ int64_t cr_stream_size(const cr_stream *s) {
     return s->size;
 }
 
+cr_code cr_stream_id(const cr_stream *s, cr_file_id *out, cr_err *err) {
+    *out = (cr_file_id){0};
+    return s->fd < 0 ? CR_OK : cr_file_id_read(out, s->fd, s->path, err);
+}
+
+cr_code cr_stream_check(const cr_stream *s, const cr_file_id *was, cr_err *err) {
+    return s->fd < 0 ? CR_OK : cr_file_id_check(was, s->fd, s->path, err);
+}
+
 static cr_code cut_short(const cr_stream *s, cr_err *err) {
     return cr_fail_at(err, CR_EDATA, ((cr_loc){s->path, 0, 0}),
                       "%s data ends in the middle; the file is cut short, copy or make it again",

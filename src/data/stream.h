@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "data/file_id.h"
 
 typedef enum cr_codec { CR_PLAIN, CR_GZIP, CR_ZSTD } cr_codec;
 typedef struct cr_stream cr_stream;
@@ -24,6 +25,10 @@ cr_codec cr_stream_codec(const cr_stream *s);
 bool cr_stream_live(const cr_stream *s);
 /* size of the file as it lies on the disk */
 int64_t cr_stream_size(const cr_stream *s);
+/* what the file is, and whether it is still what it was (file_id.h); nothing is known of a live one
+ */
+CR_CHECKED cr_code cr_stream_id(const cr_stream *s, cr_file_id *out, cr_err *err);
+CR_CHECKED cr_code cr_stream_check(const cr_stream *s, const cr_file_id *was, cr_err *err);
 /* cr_stream_read reads up to n bytes of text front to back; *got 0: the end. A compressed file that
  * ends in the middle, or holds something else, is CR_EDATA. After a failure only close. */
 CR_CHECKED cr_code cr_stream_read(cr_stream *s, char *buf, size_t n, size_t *got, cr_err *err);

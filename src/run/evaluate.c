@@ -8,6 +8,7 @@
 
 #include "base/cpu.h"
 #include "base/json.h"
+#include "base/kill_point.h"
 #include "base/log.h"
 #include "run/counts.h"
 #include "run/run_int.h"
@@ -22,6 +23,7 @@ struct evaluator {
     /* the rows of a masked metric: predictions, labels, keys */
     float *pred, *label;
     int64_t *key;
+    cr_file_ids files; /* of the data, as they were first read */
 };
 
 cr_code cr_evaluator_new(evaluator **out, job *j, cr_err *err) {
@@ -71,8 +73,13 @@ void cr_evaluator_free(evaluator *e) {
     cr_free(e->pred);
     cr_free(e->label);
     cr_free(e->key);
+    cr_file_ids_clear(&e->files);
     cr_exec_free(e->ex);
     cr_free(e);
+}
+
+cr_data_digest cr_evaluator_data(const evaluator *e) {
+    return cr_file_ids_digest(&e->files);
 }
 
 static const int64_t *keys_of(evaluator *e, const cr_batch *b, int slot) {
@@ -169,7 +176,8 @@ cr_code cr_evaluator_probe(evaluator *e, const char *paths, cr_diag *diag) {
                   .key = "eval_input_path",
                   .batch_size = e->batch,
                   .n_epochs = 1,
-                  .silent = true};
+                  .silent = true,
+                  .ids = &e->files};
     CR_TRY(cr_job_loader(e->j, &d, &l, diag));
     cr_batch *b = NULL;
     bool done = false;
@@ -220,7 +228,8 @@ cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, c
                   .key = "eval_input_path",
                   .batch_size = e->batch,
                   .n_epochs = 1,
-                  .once = r->once};
+                  .once = r->once,
+                  .ids = &e->files};
     CR_TRY(cr_job_loader(e->j, &d, &l, diag));
     cr_err err;
     cr_code code = CR_OK;
@@ -232,6 +241,7 @@ cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, c
             if (code != CR_OK) break;
             continue;
         }
+        cr_kill_point("batch");
         code = add_batch(e, b, losses, steps == 0, &err);
         res->rows += b->n_rows;
         cr_loader_release(l, b);

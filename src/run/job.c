@@ -387,6 +387,7 @@ cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag)
                          .world = 1,
                          .start = d->start,
                          .trace = d->trace,
+                         .ids = d->ids,
                          .n_epochs = d->n_epochs,
                          .max_bad_rows =
                              d->any_bad ? INT64_MAX : j->root->data_config->max_bad_rows,

@@ -7,6 +7,7 @@
 
 #include "base/cpu.h"
 #include "base/file.h"
+#include "base/kill_point.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "data/stream.h"
@@ -208,6 +209,7 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
         double span = cr_trace_begin(cr_profile_trace(prof));
         if ((code = cr_loader_next(l, &b, &done, &err)) != CR_OK || !b) continue;
         cr_profile_span(prof, CR_STAGE_WAIT, span);
+        cr_kill_point("batch");
         cr_step_input in = {.batch = b};
         cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = steps == 0};
         code = cr_model_run(j->model, ex, b, &run, &err);

@@ -81,6 +81,8 @@ cr_code cr_job_resume(job *j, trainer *t, const char *path, bool ignore_optimize
         *state = (cr_ckpt_state){.step = s->step,
                                  .epoch = s->epoch,
                                  .data = s->data,
+                                 .train_files = s->train_files,
+                                 .eval_files = s->eval_files,
                                  .n_metrics = s->n_metrics,
                                  .pending = s->pending,
                                  .stopped = s->stopped};

@@ -110,7 +110,8 @@ typedef struct job_data {
     bool any_bad; /* leave out and count bad rows without limit (check) */
     bool silent;  /* do not log them */
     cr_data_pos start;
-    cr_trace *trace; /* NULL: none */
+    cr_trace *trace;  /* NULL: none */
+    cr_file_ids *ids; /* of the files, see cr_loader_opts; NULL: not wanted */
 } job_data;
 CR_CHECKED cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag);
 int64_t cr_job_eval_batch(const job *j);
@@ -243,6 +244,9 @@ typedef struct eval_run {
 /* cr_evaluator_probe reads a batch of the eval data before the first step: a wrong path or column,
  * an empty file, a label that a metric cannot take must not wait for the first evaluation. */
 CR_CHECKED cr_code cr_evaluator_probe(evaluator *e, const char *paths, cr_diag *diag);
+/* what the data was when it was first read */
+cr_data_digest cr_evaluator_data(const evaluator *e);
+/* cr_evaluator_run fails when the data is another one than in the run before. */
 CR_CHECKED cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res,
                                     cr_arena *names, cr_diag *diag);
 /* {"global_step": N, "auc": 0.7, ...} as one line; step < 0: null */

@@ -27,6 +27,7 @@ typedef struct loop {
     evaluator *ev;
     train_metrics *tm;
     cr_loader *data;
+    cr_file_ids files; /* of the training data */
     const cr_root_conf *c;
     const cr_train_conf *tc;
     cr_data_pos pos;          /* after the last step */
@@ -38,6 +39,7 @@ typedef struct loop {
     bool saved_by_signal;     /* that checkpoint was made because a signal ended a run */
     bool eval_due;            /* of the checkpoint that the run goes on from */
     char *resume;             /* that checkpoint; NULL: a run from the start */
+    cr_ckpt_state before;     /* what it says of the data */
     int64_t total_bytes;      /* of the training files, 0: not known */
     double t0, logged;
     int64_t logged_step, observed_step;
@@ -176,12 +178,37 @@ static cr_code restore(loop *l, const char *path) {
     bool due = saves_at(l->tc, s.step) || (!inside && ends_save(l->tc, s.epoch));
     /* older versions did not say that an evaluation was due */
     l->eval_due = s.pending || (!recorded && (s.n_metrics > 0 || (any && due && !s.stopped)));
-    const char *now = stream_text(l, &l->j.cfg.arena);
-    if (inside && s.extra && strcmp(s.extra, now) != 0)
-        cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, (cr_loc){path, 0, 0},
-                    "made with %s, now it is %s; rows of this epoch may come again or be missed",
-                    s.extra, now);
+    l->before = s;
     return CR_OK;
+}
+
+static bool other_files(cr_data_digest was, cr_data_digest now, const char **how) {
+    bool known = (was.content || was.times) && (now.content || now.times);
+    *how = was.content != now.content ? "hold something else now" : "were written again since then";
+    return known && (was.content != now.content || was.times != now.times);
+}
+
+/* Is the data still what it was when the checkpoint was made? Others may be meant, so that is told
+ * and not refused; a position that cannot be in these files is an error of the loader. */
+static void compare_data(loop *l) {
+    const cr_ckpt_state *s = &l->before;
+    const char *now = stream_text(l, &l->j.cfg.arena), *how;
+    cr_loc at = {l->resume, 0, 0};
+    bool inside = s->data.unit > 0 || s->data.row > 0; /* of an epoch */
+    if (inside && s->extra && strcmp(s->extra, now) != 0)
+        cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, at,
+                    "made with %s, now it is %s; rows of this epoch may come again or be missed",
+                    s->extra, now);
+    else if (other_files(s->train_files, cr_file_ids_digest(&l->files), &how))
+        cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, at,
+                    "the training files that it was made with %s: %s", how,
+                    inside ? "rows of this epoch may come again or be missed"
+                           : "results differ from an unbroken run");
+    if (l->ev && other_files(s->eval_files, cr_evaluator_data(l->ev), &how))
+        cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, at,
+                    "the files of eval_input_path %s: metrics from before and from now on are of "
+                    "different data",
+                    how);
 }
 
 static cr_code start(loop *l) {
@@ -211,13 +238,15 @@ static cr_code start(loop *l) {
                   .mask = true,
                   .shuffle = l->c->data_config->shuffle,
                   .drop_remainder = l->c->data_config->drop_remainder,
-                  .start = l->pos};
+                  .start = l->pos,
+                  .ids = &l->files};
     if (l->tc->is_profiling) {
         l->prof = cr_profile_new(l->j.pool, cr_pool_threads(l->j.pool),
                                  cr_path_join(&l->j.cfg.arena, l->c->model_dir, "trace.json"));
         d.trace = cr_profile_trace(l->prof);
     }
     CR_TRY(cr_job_loader(&l->j, &d, &l->data, l->diag));
+    if (l->resume) compare_data(l);
     cr_counter_init(&l->counter, l->j.features, "train", &l->j.cfg.arena);
     if (write_config(l, &err) != CR_OK ||
         cr_observer_new(&l->ob, &l->j, l->o->log_json, l->step, &err) != CR_OK)
@@ -288,6 +317,8 @@ static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
     cr_ckpt_state s = {.step = l->step,
                        .epoch = l->epoch,
                        .data = l->pos,
+                       .train_files = cr_file_ids_digest(&l->files),
+                       .eval_files = l->ev ? cr_evaluator_data(l->ev) : (cr_data_digest){0},
                        .seed = l->tc->seed,
                        .lanes = (int)l->tc->lanes,
                        .extra = stream_text(l, a),
@@ -632,6 +663,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         if (code == CR_OK) CR_INFO("Train and Evaluate Finished.");
     }
     if (l.data) cr_loader_free(l.data);
+    cr_file_ids_clear(&l.files);
     cr_observer_free(l.ob);
     cr_profile_free(l.prof);
     cr_evaluator_free(l.ev);

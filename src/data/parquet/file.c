@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crc32c.h"
 #include "data/parquet/parquet_int.h"
 
 #define DEFAULT_BUDGET ((size_t)1 << 30)
@@ -133,7 +132,6 @@ static cr_code read_footer(cr_pq_file *f, cr_err *err) {
     cr_err cause;
     cr_code code =
         cr_pq_parse_footer(f->footer, n, f->size, f->opts.budget, &f->arena, &f->meta, &cause);
-    f->meta.footer_crc = cr_crc32c(0, f->footer, n);
     return code == CR_OK ? CR_OK : cr_fail_at(err, code, AT(f), "%s%s", cause.msg, cure(cause.msg));
 }
 
@@ -167,6 +165,10 @@ const cr_pq_meta *cr_pq_get_meta(const cr_pq_file *f) {
 }
 const char *cr_pq_path(const cr_pq_file *f) {
     return f->path;
+}
+
+int cr_pq_fd(const cr_pq_file *f) {
+    return f->fd;
 }
 
 void cr_pq_will_need(const cr_pq_file *f, int group, int leaf, int64_t from, int64_t to) {

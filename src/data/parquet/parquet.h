@@ -157,7 +157,6 @@ typedef struct cr_pq_meta {
     int n_pairs;
     cr_pq_pair *pairs;
     int64_t footer_size;
-    uint32_t footer_crc; /* is it still the same file? */
 } cr_pq_meta;
 
 const char *cr_pq_type_name(cr_pq_type t);
@@ -184,6 +183,7 @@ const cr_pq_meta *cr_pq_get_meta(const cr_pq_file *f);
  * taken to be of even size). */
 void cr_pq_will_need(const cr_pq_file *f, int group, int leaf, int64_t from, int64_t to);
 const char *cr_pq_path(const cr_pq_file *f);
+int cr_pq_fd(const cr_pq_file *f); /* of the open file */
 
 /* cr_pq_find looks a column up by its name as users say it: a top-level name, or struct members
  * with dots. Names the format puts into lists and maps ("list.element", "key_value.key") are not
@@ -334,7 +334,7 @@ typedef struct cr_pq_write_opts {
     size_t page_bytes;      /* 0: 1 MiB */
     int page_version;       /* 1 or 2; 0: 1, which everybody reads */
     bool no_dict, no_stats; /* dictionaries are used where they make the file smaller */
-    bool no_crc;  /* pages carry a checksum, which readers may compare */
+    bool no_crc;            /* pages carry a checksum, which readers may compare */
     bool no_sync; /* do not wait until the disk has it: for files that can be made again */
     const cr_pq_pair *pairs;
     int n_pairs;
