@@ -17,5 +17,5 @@ edit 24 '  - raw_feature: {feature_name: price, expression: "item:price", embedd
 edit 28 '    - {group_name: deep, group_type: DEEP, feature_names: [user, item, tags, price, user]}'
 run crank check tiny.yaml --set train_input_path= --set eval_input_path=
 ends 0
-has_err "tiny.yaml:24:81: warning: embedding_dim has no effect on a plain number; give boundaries, mlp {} or autodis {...} to make it a vector"
+has_err "tiny.yaml:24:81: warning: embedding_dim has no effect on a plain number; give boundaries, mlp: {} or autodis to make it a vector"
 has_err "tiny.yaml:28:85: warning: feature group 'deep' names 'user' again; remove it"

@@ -90,7 +90,7 @@ run crank check tiny.yaml --set 'data_config.label_map=[{label: labl, map: {a: 1
 ends 2
 says_err <<'END'
 --set:1:32: label_map: 'labl' is not in label_fields; did you mean 'label'?
---set:1:58: label_map: the map is empty; write for example {yes: 1, no: 0}
+--set:1:58: label_map: the map is empty; write for example map: {yes: 1, no: 0}
 --set:1:63: label_map: there is a map without a label already; put all texts into one, or name the label
 --set:1:70: label_map: the number of 'a' is not finite; a label is a float32
 END

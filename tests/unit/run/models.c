@@ -135,7 +135,7 @@ static void refused(const char *what, const char *config, const char *more,
 
 TEST(mistakes) {
     REFUSED(MODEL(ALL, "autoint: {attention_layers: [{}]}"), NULL, "autoint multiplies",
-            "'int_0' has width 1 and others have 16", "mlp {}", "embedding_dim: 16");
+            "'int_0' has width 1 and others have 16", "mlp: {}", "embedding_dim: 16");
     REFUSED(MODEL(ALL, "autoint: {}"), NULL, "no attention_layers", "add for example");
     REFUSED(MODEL(ALL, "autoint: {attention_layers: [{num_heads: 0}]}"), NULL, "num_heads",
             "from 1");
