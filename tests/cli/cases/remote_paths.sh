@@ -9,13 +9,13 @@ awk '/^## crank / { cmd = $3 }
      /^## Flags/ { cmd = "" }
      cmd != "" && match($0, /^\| `--[a-z_]+ (FILE|FILES|PATH|PATHS|DIR)`/) {
          split(substr($0, RSTART + 3, RLENGTH - 4), w, " ")
-         if ($0 !~ /not in this version/) flags[cmd] = flags[cmd] " " w[1] "=oss://b/" substr(w[1], 3)
+         if ($0 !~ /not in this version|--easyrec_package_path/) flags[cmd] = flags[cmd] " " w[1] "=oss://b/" substr(w[1], 3)
      }
      END { for (c in flags) print c flags[c] }' ref/commands.md >lines
 [ "$(wc -l <lines)" -ge 10 ] || fail "the flags were not found"
 while read -r words; do
     n=$(($(echo "$words" | wc -w) - 1))
-    case $words in bench*) words="$words train" ;; esac
+    case $words in "bench "*) words="$words train" ;; esac
     # shellcheck disable=SC2086
     run crank $words
     ends 2

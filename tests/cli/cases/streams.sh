@@ -63,7 +63,7 @@ is_gone bad.out.csv
 # nothing at all
 crank predict --scripted_model_path e --predict_input_path - --predict_output_path - </dev/null >piped 2>"$err"
 [ "$(cat piped)" = logits,probs ] || fail "no header for no rows"
-has_err "/dev/stdin: warning: the file is empty and is passed over"
+has_err "/dev/stdin: warning: the file is empty and is skipped"
 # Parquet: a file, but no pipe
 tiny_parquet
 crank predict --scripted_model_path e --reserved_columns user,item --predict_input_path - --predict_output_path - <eval.parquet >piped 2>"$err"
