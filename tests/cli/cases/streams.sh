@@ -71,7 +71,7 @@ same piped $good
 code=0
 cat eval.parquet | crank predict --scripted_model_path e --predict_input_path - --predict_output_path - >"$out" 2>"$err" || code=$?
 ends 1
-has_err "/dev/stdin: it is no plain file, and Parquet is read from its end; copy it first"
+has_err "/dev/stdin: it is not a regular file, but Parquet is read from the end; copy it into a file first"
 
 # a single file, by its ending; whole or not at all
 predict --predict_input_path eval.csv --predict_output_path new/scores.csv
