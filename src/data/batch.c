@@ -33,6 +33,7 @@ void cr_bad_add(cr_bad *bad, int64_t row, int64_t line, const char *fmt, ...) {
         row = row_of_step(bad, row);
         line = bad->lines ? bad->lines[row] : 0;
     }
+    if (bad->rows_of && row >= 0) row = bad->rows_of[row];
     if (bad->n == bad->cap) {
         int64_t cap = bad->cap ? 2 * bad->cap : 64;
         bad->rows = cr_realloc(bad->rows, (size_t)bad->cap * sizeof(*bad->rows),
@@ -55,6 +56,27 @@ void cr_bad_add(cr_bad *bad, int64_t row, int64_t line, const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(bad->v[i].msg, sizeof(bad->v[i].msg), fmt, ap);
     va_end(ap);
+}
+
+void cr_bad_keep(cr_bad *bad, const uint8_t *mark, const int64_t *lines, bool whole) {
+    int64_t n = 0, kept = 0, first = -1;
+    for (int64_t i = 0; i < bad->n; i++) {
+        int64_t row = bad->rows[i];
+        if (row < 0 ? !whole : !mark[row]) continue;
+        bad->rows[n++] = row;
+        if (row >= 0 && (first < 0 || row < first)) first = row;
+    }
+    for (int64_t i = 0; i < bad->n_kept; i++) {
+        int64_t row = bad->v[i].row;
+        if (row < 0 ? whole : mark[row]) bad->v[kept++] = bad->v[i];
+    }
+    if (n > 0 && kept == 0) { /* the texts of these rows gave way to those of dropped ones */
+        bad->v[kept++] = (cr_bad_row){.row = first,
+                                      .line = lines ? lines[first] : 0,
+                                      .msg = "a value of this row cannot be read"};
+    }
+    bad->n = n;
+    bad->n_kept = kept;
 }
 
 void cr_bad_reset(cr_bad *bad) {

@@ -107,11 +107,17 @@ typedef struct cr_bad {
     const int32_t *steps;
     int64_t n_rows;
     const int64_t *lines;
+    /* While a part of a block's rows is encoded: the number in the block of each. Reports tell that
+     * number. NULL: all rows are. */
+    const int32_t *rows_of;
 } cr_bad;
 /* cr_bad_add notes that a row is bad (once per row is enough; the loader leaves the row out). line
  * is chunk->lines[row], 0 when the chunk has no lines. */
 void cr_bad_add(cr_bad *bad, int64_t row, int64_t line, const char *fmt, ...) CR_PRINTF(4, 5);
 void cr_bad_reset(cr_bad *bad);
+/* cr_bad_keep drops the reports of rows whose mark is 0, and without `whole` those of rows that are
+ * not in the chunk. lines: of the chunk, or NULL. */
+void cr_bad_keep(cr_bad *bad, const uint8_t *mark, const int64_t *lines, bool whole);
 void cr_bad_clear(cr_bad *bad);
 
 /* One sparse feature of a batch. */

@@ -242,6 +242,10 @@ static const cr_field data_fields[] = {
              "column with a row's cost, for batches by cost"),
     CR_K_UINT64("batch_cost_size", 0, CR_F_LATER, "most summed cost of a batch"),
     CR_K_ONEOF("sampler", &sampler_family, CR_F_LATER, "draws negatives for matching models"),
+    CR_FLOAT(cr_data_conf, eval_fraction, 0, 0, 1, CR_F_OURS,
+             "share of the training data that is kept for evaluation, without eval_input_path"),
+    CR_STR(cr_data_conf, eval_fraction_field, NULL, CR_F_OURS,
+           "column whose values are split by eval_fraction, such as a user id; not given: rows"),
     CR_STR(cr_data_conf, null_values, NULL, CR_F_REPEATED | CR_F_OURS,
            "texts of a cell that mean a missing value, besides the empty one"),
     CR_BOOL(cr_data_conf, use_farm_hash, false, CR_F_OURS,
@@ -310,6 +314,13 @@ const cr_label_map_conf *cr_data_label_map(const cr_data_conf *c, const char *la
 static void data_check(const void *self, cr_diag *diag) {
     const cr_data_conf *c = self;
     check_label_maps(c, diag);
+    if (c->eval_fraction == 1)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "eval_fraction"),
+                    "eval_fraction 1 leaves no rows for training; write for example 0.1");
+    if (*c->eval_fraction_field && c->eval_fraction == 0)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "eval_fraction_field"),
+                    "eval_fraction_field does nothing without eval_fraction; set it, for example "
+                    "to 0.1");
     if (!*c->delimiter || strpbrk(c->delimiter, "\"\r\n"))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "delimiter"),
                     "delimiter must not be empty or hold a quote or a line end; write for example "

@@ -56,6 +56,8 @@ typedef struct cr_data_conf {
     bool drop_remainder;
     bool shuffle;
     int64_t shuffle_buffer_size;
+    double eval_fraction;            /* ours; 0: the training data is not split */
+    const char *eval_fraction_field; /* ours; "": rows are split */
     double sample_mask_prob;
     double negative_sample_mask_prob;
     bool force_base_data_group;

@@ -27,9 +27,11 @@ typedef struct worker {
     cr_chunk chunk;
     cr_batch enc;
     cr_bad bad;
-    uint8_t *mark; /* per row: bad */
+    uint8_t *mark; /* per row of the block: bad */
     uint8_t *hidden;
     int64_t cap_hidden;
+    int32_t *kept; /* rows of the block on the side that is wanted */
+    int64_t cap_kept;
     cr_rowref *good;
     int64_t cap_rows;
     double read_s, parse_s, encode_s;
@@ -142,16 +144,42 @@ static void hide(const cr_loader *l, worker *w, const cr_raw *raw, int64_t epoch
     w->chunk.hidden = w->hidden;
 }
 
+/* split leaves the rows of one side in the chunk. What was reported of rows on the other side is
+ * left to those who read that side; rows that have no side are of the training. */
+static void split(const cr_loader *l, worker *w, const cr_raw *raw) {
+    int64_t n = w->chunk.n_rows;
+    if (l->o.split.side == CR_ALL_ROWS) return;
+    if (w->cap_kept < n) {
+        cr_free(w->kept);
+        w->cap_kept = n + n / 4;
+        w->kept = cr_alloc((size_t)w->cap_kept * sizeof(*w->kept), "the rows of a block");
+    }
+    int64_t n_kept = cr_split_rows(&l->o.split, &w->chunk, l->known ? -1 : raw->block, w->kept);
+    if (w->bad.n > 0) {
+        rows_room(w, n);
+        if (n > 0) memset(w->mark, 0, (size_t)n);
+        for (int64_t i = 0; i < n_kept; i++)
+            w->mark[w->kept[i]] = 1;
+        cr_bad_keep(&w->bad, w->mark, w->chunk.lines, l->o.split.side == CR_TRAIN_ROWS);
+    }
+    cr_split_chunk(&w->chunk, w->kept, n_kept);
+    w->bad.rows_of = w->kept;
+}
+
 /* process fills the slot with the good rows of a raw block. */
 static cr_code process(cr_loader *l, worker *w, const cr_raw *raw, cr_slot *s) {
     cr_bad_reset(&w->bad);
+    w->bad.rows_of = NULL;
     double t0 = cr_thread_cpu(), span = cr_trace_begin(l->o.trace);
     CR_TRY(l->reader->parse(l->src, raw, &w->chunk, &w->bad, &s->err));
     double t1 = cr_thread_cpu();
     span = cr_trace_end(l->o.trace, w->row, CR_STAGE_PARSE, span);
     w->parse_s += t1 - t0;
-    int64_t n = w->chunk.n_rows, n_good = n;
+    int64_t n_block = w->chunk.n_rows;
     hide(l, w, raw, s->epoch);
+    split(l, w, raw);
+    int64_t n = w->chunk.n_rows, n_good = n;
+    const int32_t *rows_of = w->bad.rows_of;
     if (n > 0) {
         cr_arena arena = w->enc.arena;
         cr_arena_reset(&arena);
@@ -165,11 +193,11 @@ static cr_code process(cr_loader *l, worker *w, const cr_raw *raw, cr_slot *s) {
         }
     }
     if (w->bad.n > 0) {
-        rows_room(w, n);
-        if (n > 0) memset(w->mark, 0, (size_t)n);
+        rows_room(w, n_block);
+        if (n_block > 0) memset(w->mark, 0, (size_t)n_block);
         for (int64_t i = 0; i < w->bad.n; i++) {
             int64_t row = w->bad.rows[i];
-            if (row < 0 || row >= n)
+            if (row < 0 || row >= n_block)
                 s->n_bad++;
             else if (!w->mark[row]) {
                 w->mark[row] = 1;
@@ -178,7 +206,7 @@ static cr_code process(cr_loader *l, worker *w, const cr_raw *raw, cr_slot *s) {
         }
         n_good = 0;
         for (int64_t i = 0; i < n; i++) {
-            if (!w->mark[i]) w->good[n_good++] = (cr_rowref){0, (uint32_t)i};
+            if (!w->mark[rows_of ? rows_of[i] : i]) w->good[n_good++] = (cr_rowref){0, (uint32_t)i};
         }
         keep_bad(w, s);
     }
@@ -350,6 +378,7 @@ static void *work(void *arg) {
     cr_bad_clear(&w.bad);
     cr_free(w.mark);
     cr_free(w.hidden);
+    cr_free(w.kept);
     cr_free(w.good);
     return NULL;
 }

@@ -14,6 +14,7 @@
 
 #include "base/trace.h"
 #include "data/reader.h"
+#include "data/split.h"
 
 /* Turns a chunk into a batch of the same number of rows (jagged ids, dense, labels, weights,
  * reserved), all memory from out->arena or pointing into the chunk. Called from many threads, never
@@ -40,6 +41,7 @@ typedef struct cr_loader_opts {
     /* training: a row is hidden with the chance conf->sample_mask_prob. Which ones is a function of
      * seed, epoch, file and row, of CSV files block and row of the block. */
     bool mask;
+    cr_split split; /* zeros: all rows */
     int64_t batch_size;
     bool shuffle;
     bool drop_remainder;
@@ -82,7 +84,7 @@ void cr_loader_kinds(const cr_loader *l, cr_colkind *out);
 typedef struct cr_loader_stats {
     int64_t rows, bad_rows, bytes, batches;   /* given out; left out; text parsed; given out */
     double read_s, parse_s, encode_s, wait_s; /* CPU seconds of the workers; time next() waited */
-    int64_t total_rows;                       /* of an epoch, bad ones too; 0: not known */
+    int64_t total_rows; /* of an epoch, bad ones too, about where rows are split; 0: not known */
 } cr_loader_stats;
 void cr_loader_get_stats(cr_loader *l, cr_loader_stats *out);
 /* cr_loader_memory: about how many bytes reading takes at most, judged by the rows read so far,

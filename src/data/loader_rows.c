@@ -31,7 +31,8 @@ cr_code cr_rows_open(cr_loader *l, cr_err *err) {
     void *p;
     size_t n = (size_t)l->n_items + 1;
     l->known = true;
-    l->exact = !l->o.shuffle && l->o.max_bad_rows == 0 && l->o.start.bad_rows == 0;
+    l->exact = !l->o.shuffle && l->o.max_bad_rows == 0 && l->o.start.bad_rows == 0 &&
+               l->o.split.side == CR_ALL_ROWS;
     l->split = l->exact && l->o.world > 1 && l->o.batch_size >= MIN_SPLIT;
     CR_TRY(cr_try_alloc(&p, n * sizeof(int64_t), "the rows of blocks", err));
     l->rows_before = p;
@@ -55,7 +56,10 @@ cr_code cr_rows_open(cr_loader *l, cr_err *err) {
         int64_t k = l->rows_before[l->runs[r + 1]] - l->rows_before[l->runs[r]];
         if (k > most) most = k;
     }
-    l->stats.total_rows = l->rows_before[l->n_items];
+    double share = l->o.split.side == CR_TRAIN_ROWS  ? 1 - l->o.split.fraction
+                   : l->o.split.side == CR_EVAL_ROWS ? l->o.split.fraction
+                                                     : 1;
+    l->stats.total_rows = (int64_t)(share * (double)l->rows_before[l->n_items]);
     l->n_hands = l->o.shuffle ? l->reader->hands(l->src) : l->o.n_threads;
     if (l->n_hands > l->n_runs) l->n_hands = l->n_runs > 0 ? (int)l->n_runs : 1;
     /* a stretch per hand and one more, so that nobody waits at the end of his */

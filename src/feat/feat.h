@@ -169,6 +169,7 @@ typedef struct cr_features {
     int *weight_col;
     int n_reserved;
     int *reserved_col;
+    int split_col; /* of data_config.eval_fraction_field; -1: none */
 } cr_features;
 /* cr_features_new builds all features. confs: FeatureConfig structs. with_labels: train and eval;
  * reserved: columns to carry along (predict). Returns NULL when diag got errors. */

@@ -194,6 +194,10 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
         want_list(&b, data, "sample_weight_fields", &data->sample_weight_fields, &fs->weights,
                   &fs->weight_col, &fs->n_weights);
     }
+    fs->split_col = -1;
+    if (with_labels && data->eval_fraction > 0 && *data->eval_fraction_field)
+        fs->split_col = want(&b, data->eval_fraction_field, "eval_fraction_field", NULL,
+                             cr_conf_at(data, "eval_fraction_field"));
     fs->reserved_col = CR_NEW_N(arena, int, n_reserved + 1);
     int n_values = fs->n_want; /* the others are wanted as they are stored and nothing else */
     for (int i = 0; i < n_reserved; i++) {
@@ -333,6 +337,11 @@ void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag) 
     }
     check_numbers(fs, fs->label_col, fs->labels, fs->n_labels, "label", kinds, diag);
     check_numbers(fs, fs->weight_col, fs->weights, fs->n_weights, "sample weight", kinds, diag);
+    const cr_colkind *split = fs->split_col < 0 ? NULL : &kinds[fs->split_col];
+    if (split && (split->depth > 0 || split->key >= 0))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, fs->want[fs->split_col].at,
+                    "column '%s' holds %s; eval_fraction_field needs one value per row",
+                    fs->want[fs->split_col].name, split->text);
 }
 
 static void begin_block(const cr_sequence_conf *c, cr_jw *w) {

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "data/take.h"
 
 /* ---- config ---- */
 
@@ -175,90 +176,15 @@ static cr_code steps_of_text(cutter *t, const cr_column *col, cr_column *out, cr
     return CR_OK;
 }
 
-/* ---- taking rows of a column; -1: a row without a value ---- */
-
-static size_t width_of(cr_coltype t) {
-    return t == CR_COL_I32 || t == CR_COL_F32 ? 4 : 8;
-}
-
-/* leaf values `idx` of from */
-static void take_leaf(cr_column *to, const cr_column *from, const int32_t *idx, int64_t n,
-                      cr_arena *arena) {
-    size_t bytes = (size_t)(n + 1);
-    if (from->type != CR_COL_STR) {
-        size_t w = width_of(from->type);
-        char *v = cr_arena_alloc(arena, bytes * w);
-        const char *src = (const char *)from->v.i32;
-        for (int64_t i = 0; i < n; i++) {
-            if (idx[i] < 0)
-                memset(v + (size_t)i * w, 0, w);
-            else
-                memcpy(v + (size_t)i * w, src + (size_t)idx[i] * w, w);
-        }
-        to->v.i32 = (const int32_t *)(void *)v;
-        return;
-    }
-    to->bytes = from->bytes;
-    uint32_t *a = cr_arena_alloc(arena, bytes * sizeof(uint32_t));
-    if (from->code) {
-        for (int64_t i = 0; i < n; i++)
-            a[i] = idx[i] < 0 ? 0 : from->code[idx[i]];
-        to->beg = from->beg;
-        to->end = from->end;
-        to->code = a;
-        to->n_dict = from->n_dict;
-        to->memo = from->memo;
-        return;
-    }
-    uint32_t *b = cr_arena_alloc(arena, bytes * sizeof(uint32_t));
-    for (int64_t i = 0; i < n; i++) {
-        a[i] = idx[i] < 0 ? 0 : from->beg[idx[i]];
-        b[i] = idx[i] < 0 ? 0 : from->end[idx[i]];
-    }
-    to->beg = a;
-    to->end = b;
-}
-
-static const uint8_t *take_valid(const uint8_t *valid, const int32_t *idx, int64_t n,
-                                 cr_arena *arena) {
-    uint8_t *v = cr_arena_alloc(arena, (size_t)n + 1);
-    for (int64_t i = 0; i < n; i++)
-        v[i] = idx[i] >= 0 && (!valid || valid[idx[i]]);
-    return v;
-}
-
-/* rows idx of a column of single values, lists or maps */
+/* rows idx of a column; -1: a row without a value */
 static cr_code take(cr_column *to, const cr_column *from, const int32_t *idx, int64_t n,
                     const cutter *t, cr_err *err) {
-    cr_arena *arena = t->arena;
-    *to = (cr_column){.type = from->type, .depth = from->depth};
-    to->valid = take_valid(from->valid, idx, n, arena);
-    if (from->depth == 0) {
-        take_leaf(to, from, idx, n, arena);
-        return CR_OK;
-    }
-    int32_t *off = cr_arena_alloc(arena, sizeof(int32_t) * (size_t)(n + 1));
     int64_t total = 0;
-    for (int64_t i = 0; i < n; i++) {
-        off[i] = (int32_t)total;
+    for (int64_t i = 0; from->depth > 0 && i < n; i++) {
         if (idx[i] >= 0) total += from->row_off[idx[i] + 1] - from->row_off[idx[i]];
         CR_TRY(end_count(t, total, err));
     }
-    off[n] = (int32_t)total;
-    int32_t *values = cr_arena_alloc(arena, sizeof(int32_t) * (size_t)(total + 1));
-    for (int64_t i = 0; i < n; i++)
-        for (int32_t k = off[i]; k < off[i + 1]; k++)
-            values[k] = from->row_off[idx[i]] + (k - off[i]);
-    to->row_off = off;
-    take_leaf(to, from, values, total, arena);
-    if (from->item_valid) to->item_valid = take_valid(from->item_valid, values, total, arena);
-    if (!from->keys) return CR_OK;
-    cr_column *keys = CR_NEW(arena, cr_column);
-    *keys = (cr_column){.type = from->keys->type, .depth = from->keys->depth, .row_off = off};
-    take_leaf(keys, from->keys, values, total, arena);
-    if (from->keys->item_valid)
-        keys->item_valid = take_valid(from->keys->item_valid, values, total, arena);
-    to->keys = keys;
+    cr_column_take(to, from, idx, n, t->arena);
     return CR_OK;
 }
 
@@ -279,7 +205,7 @@ static cr_column items_of(const cr_column *col, int64_t a) {
     c.valid = col->item_valid ? col->item_valid + a : NULL;
     if (col->type != CR_COL_STR) {
         c.v.i32 = (const int32_t *)(const void *)((const char *)col->v.i32 +
-                                                  (size_t)a * width_of(col->type));
+                                                  (size_t)a * cr_col_width(col->type));
     } else if (col->code) {
         c.code = col->code + a;
     } else {

@@ -252,5 +252,13 @@ void cr_root_finish(cr_root_conf *c, cr_arena *arena, cr_diag *diag) {
     }
     cr_diag_clear(&quiet);
     if (c->data_config->base.node) cr_data_conf_finish(c->data_config, arena, diag);
+    if (*c->eval_input_path && c->data_config->eval_fraction > 0) {
+        cr_loc at = cr_conf_at(c, "eval_input_path"); /* a flag says so for one run */
+        if (!at.path || strncmp(at.path, "--", 2) != 0)
+            cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c->data_config, "eval_fraction"),
+                        "eval_fraction does nothing beside eval_input_path, so training reads all "
+                        "rows; remove one of them");
+        c->data_config->eval_fraction = 0;
+    }
     if (!c->train_config->lanes) c->train_config->lanes = lanes_of(c->data_config->batch_size);
 }

@@ -322,7 +322,7 @@ static bool file_twice(exam *e) {
 static bool eval_is_train(exam *e) {
     const sample *train = &e->r->samples[0], *eval = &e->r->samples[1];
     const char *how;
-    if (e->r->n_samples < 2 || e->s != eval || train->key == eval->key) return false;
+    if (e->r->n_samples < 2 || e->s != eval || strcmp(train->key, eval->key) == 0) return false;
     for (int64_t i = 0; i < eval->n_files; i++)
         for (int64_t k = 0; k < train->n_files; k++) {
             if (!same_file(&eval->files[i], &train->files[k], &how)) continue;

@@ -31,7 +31,8 @@ void cr_early_stop_check(const job *j, cr_diag *diag) {
     cr_loc at = cr_conf_at(ec, "early_stopping_patience");
     if (!cr_job_eval_paths(j)) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
-                    "early_stopping_patience needs evaluations; give eval_input_path");
+                    "early_stopping_patience needs evaluations; give eval_input_path, or "
+                    "data_config.eval_fraction");
         return;
     }
     const char *want = cr_best_metric(j);

@@ -125,13 +125,14 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
     cr_buf_init(&b);
     job_opts jo = {.config = &o->config, .threads = o->threads, .with_labels = true};
     cr_code code = cr_job_open(&j, &jo, diag);
-    if (code == CR_OK && !*j.root->eval_input_path)
+    if (code == CR_OK && !cr_job_eval_paths(&j))
         code = cr_diag_err(
             diag,
             &(cr_err){
                 .code = CR_ECONF,
                 .msg =
-                    "eval_input_path is not set; give it in the config or with --eval_input_path"});
+                    "eval_input_path is not set; give it in the config or with --eval_input_path, "
+                    "or keep a part of the training data with data_config.eval_fraction"});
     if (code == CR_OK &&
         (cr_job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK ||
          result_file(&j, o->eval_result_filename, arena, &result, &err) != CR_OK ||
@@ -147,13 +148,13 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
         counter counts;
         cr_counter_init(&counts, j.features, "eval", &j.cfg.arena);
         counts.made = true;
-        eval_run r = {j.root->eval_input_path,
+        eval_run r = {cr_job_eval_paths(&j),
                       j.root->eval_config->num_steps,
                       j.root->eval_config->log_step_count_steps,
                       "Evaluating",
                       &o->watch,
                       &counts,
-                      true};
+                      *j.root->eval_input_path != 0};
         code = cr_evaluator_run(ev, &r, res, arena, diag);
         const char *dir = *j.root->model_dir ? j.root->model_dir : ".";
         if (counts.passes > 0)

@@ -170,10 +170,23 @@ static cr_code try_metric(evaluator *e, int i, const cr_batch *b, const float *e
     return code;
 }
 
+static cr_code no_rows(const job *j, const char *paths, cr_err *err) {
+    const cr_data_conf *d = j->root->data_config;
+    if (d->eval_fraction > 0)
+        return cr_fail_at(err, CR_EDATA, cr_conf_at(d, "eval_fraction"),
+                          "eval_fraction %g of '%s' are no rows; raise it%s", d->eval_fraction,
+                          paths,
+                          *d->eval_fraction_field ? ", or choose a column with more values" : "");
+    return cr_fail_at(
+        err, CR_EDATA, cr_conf_at(j->root, "eval_input_path"),
+        "'%s' holds no rows to evaluate; check the path and the files, or leave it out", paths);
+}
+
 cr_code cr_evaluator_probe(evaluator *e, const char *paths, cr_diag *diag) {
     cr_loader *l;
     job_data d = {.paths = paths,
-                  .key = "eval_input_path",
+                  .key = cr_job_eval_key(e->j),
+                  .side = CR_EVAL_ROWS,
                   .batch_size = e->batch,
                   .n_epochs = 1,
                   .silent = true,
@@ -185,10 +198,7 @@ cr_code cr_evaluator_probe(evaluator *e, const char *paths, cr_diag *diag) {
     cr_code code = CR_OK;
     while (code == CR_OK && !b && !done)
         code = cr_loader_next(l, &b, &done, &err);
-    if (code == CR_OK && !b)
-        code = cr_fail_at(
-            &err, CR_EDATA, cr_conf_at(e->j->root, "eval_input_path"),
-            "'%s' holds no rows to evaluate; check the path and the files, or leave it out", paths);
+    if (code == CR_OK && !b) code = no_rows(e->j, paths, &err);
     int64_t K = 1;
     for (int i = 0; i < e->n_metrics; i++)
         if (e->j->model->metrics[i].K > K) K = e->j->model->metrics[i].K;
@@ -225,7 +235,8 @@ cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, c
     cr_mean *losses = CR_NEW_N(names, cr_mean, m->n_losses + 1);
     cr_loader *l;
     job_data d = {.paths = r->paths,
-                  .key = "eval_input_path",
+                  .key = cr_job_eval_key(e->j),
+                  .side = CR_EVAL_ROWS,
                   .batch_size = e->batch,
                   .n_epochs = 1,
                   .once = r->once,
@@ -269,9 +280,7 @@ cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, c
     }
     if (r->counter) (void)cr_counter_take(r->counter, l, -1, -1);
     cr_loader_free(l);
-    if (code == CR_OK && res->rows == 0)
-        code = cr_fail(&err, CR_EDATA,
-                       "'%s' holds no rows to evaluate; check the path and the files", r->paths);
+    if (code == CR_OK && res->rows == 0) code = no_rows(e->j, r->paths, &err);
     if (code != CR_OK) return cr_diag_err(diag, &err);
     for (int i = 0; i < m->n_losses && res->n < CR_MAX_RESULTS; i++)
         if (!m->losses[i].train_only)

@@ -102,6 +102,13 @@ static double mean_label(const sample *s, int k) {
     return s->rows && k < s->n_labels ? s->labels[k].mean : NAN;
 }
 
+/* which part of the files a sample is */
+static const char *part_of(const report *r, const sample *s) {
+    const cr_data_conf *d = r->j.root->data_config;
+    if (d->eval_fraction <= 0) return "";
+    return s->side == CR_TRAIN_ROWS ? " without eval_fraction" : ", eval_fraction";
+}
+
 static void list_files(report *r, sample *s) {
     char **paths;
     size_t n;
@@ -129,6 +136,7 @@ static void read_sample(report *r, sample *s, int64_t want) {
     int64_t batch = r->j.root->data_config->batch_size;
     job_data d = {.paths = s->paths,
                   .key = s->key,
+                  .side = s->side,
                   .batch_size = batch < want ? batch : want,
                   .n_epochs = 1,
                   .any_bad = true,
@@ -305,8 +313,8 @@ static void tell_text(report *r, cr_buf *out) {
         for (int k = 0; k < s->n_labels; k++)
             cr_buf_printf(out, "%s%s %.4f", s->n_labels > 1 ? " " : "",
                           s->n_labels > 1 ? r->j.features->labels[k] : "", mean_label(s, k));
-        cr_buf_printf(out, "%s, %lld bad row%s: %s\n", s->n_labels == 0 ? " 0" : "",
-                      (long long)s->bad_rows, s->bad_rows == 1 ? "" : "s", s->paths);
+        cr_buf_printf(out, "%s, %lld bad row%s: %s%s\n", s->n_labels == 0 ? " 0" : "",
+                      (long long)s->bad_rows, s->bad_rows == 1 ? "" : "s", s->paths, part_of(r, s));
     }
     if (r->n_samples > 0 && r->samples[0].rows > 0) tell_features(r, &r->samples[0], out);
     cr_buf_printf(
@@ -461,12 +469,17 @@ static cr_code check_job(report *r, const cr_check_opts *o, folder_kind kind, cr
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, CR_NOWHERE,
                     "train_input_path is not set: the data was not looked at");
     else if (has_data(r, kind, root->train_input_path))
-        r->samples[r->n_samples++] =
-            (sample){.name = "train", .key = "train_input_path", .paths = root->train_input_path};
-    if (*root->eval_input_path && has_data(r, kind, root->eval_input_path))
-        r->samples[r->n_samples++] =
-            (sample){.name = "eval", .key = "eval_input_path", .paths = root->eval_input_path};
-    if (*root->eval_input_path) cr_job_check_best(&r->j, diag);
+        r->samples[r->n_samples++] = (sample){.name = "train",
+                                              .key = "train_input_path",
+                                              .paths = root->train_input_path,
+                                              .side = CR_TRAIN_ROWS};
+    const char *eval = cr_job_eval_paths(&r->j);
+    if (eval && has_data(r, kind, eval))
+        r->samples[r->n_samples++] = (sample){.name = "eval",
+                                              .key = cr_job_eval_key(&r->j),
+                                              .paths = eval,
+                                              .side = CR_EVAL_ROWS};
+    if (eval) cr_job_check_best(&r->j, diag);
     cr_job_check_ema(&r->j, diag);
     cr_job_check_begin(&r->j, diag);
     for (int i = 0; i < r->n_samples; i++)

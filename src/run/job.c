@@ -379,6 +379,10 @@ cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag)
                          .tally_size = cr_features_counts_size(j->features),
                          .tally_add = cr_features_counts_add,
                          .batch_size = d->batch_size,
+                         .split = {.side = j->root->data_config->eval_fraction > 0 ? d->side
+                                                                                   : CR_ALL_ROWS,
+                                   .fraction = j->root->data_config->eval_fraction,
+                                   .col = j->features->split_col},
                          .mask = d->mask,
                          .shuffle = d->shuffle,
                          .drop_remainder = d->drop_remainder,
@@ -401,7 +405,13 @@ int64_t cr_job_eval_batch(const job *j) {
 }
 
 const char *cr_job_eval_paths(const job *j) {
-    return *j->root->eval_input_path ? j->root->eval_input_path : NULL;
+    const cr_root_conf *c = j->root;
+    if (*c->eval_input_path) return c->eval_input_path;
+    return c->data_config->eval_fraction > 0 && *c->train_input_path ? c->train_input_path : NULL;
+}
+
+const char *cr_job_eval_key(const job *j) {
+    return *j->root->eval_input_path ? "eval_input_path" : "train_input_path";
 }
 
 /* ---- tensors ---- */

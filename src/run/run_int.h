@@ -105,6 +105,7 @@ typedef struct job_data {
     const char *key; /* of the config that names them; NULL: a flag */
     int64_t batch_size, n_epochs;
     bool shuffle, drop_remainder;
+    cr_side_of side; /* with eval_fraction: the rows of one side */
     bool mask;    /* training: rows are hidden (sample_mask_prob) */
     bool once;    /* it is read one time: standard input will do */
     bool any_bad; /* leave out and count bad rows without limit (check) */
@@ -115,8 +116,10 @@ typedef struct job_data {
 } job_data;
 CR_CHECKED cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag);
 int64_t cr_job_eval_batch(const job *j);
-/* cr_job_eval_paths: the data to evaluate on; NULL: the config names none */
+/* cr_job_eval_paths: the data to evaluate on, of which CR_EVAL_ROWS are read; NULL: the config names
+ * none. cr_job_eval_key: the key that names it. */
 const char *cr_job_eval_paths(const job *j);
+const char *cr_job_eval_key(const job *j);
 /* all tensors of the model (weights; with trainer state when t is not NULL) */
 struct trainer;
 cr_ckpt_tensor *cr_job_tensors(job *j, const struct trainer *t, cr_arena *a, int *n);

@@ -79,6 +79,16 @@ static cr_code check_dir(loop *l, cr_err *err) {
     return cr_ckpt_results_cut(dir, step, err);
 }
 
+#define SPLIT_TEXT ", eval_fraction "
+
+static const char *split_text(const loop *l, cr_arena *a) {
+    const cr_data_conf *d = l->c->data_config;
+    if (d->eval_fraction <= 0) return "";
+    return *d->eval_fraction_field ? cr_arena_printf(a, SPLIT_TEXT "%.6g of '%s'", d->eval_fraction,
+                                                     d->eval_fraction_field)
+                                   : cr_arena_printf(a, SPLIT_TEXT "%.6g", d->eval_fraction);
+}
+
 /* What the order of rows depends on besides the seed. A position only fits the same settings and
  * files; a checkpoint keeps them as text. */
 static char *stream_text(const loop *l, cr_arena *a) {
@@ -86,8 +96,14 @@ static char *stream_text(const loop *l, cr_arena *a) {
     char *shuffle = d->shuffle ? cr_arena_printf(a, "shuffle_buffer_size %lld, ",
                                                  (long long)d->shuffle_buffer_size)
                                : cr_arena_strdup(a, "no shuffle, ");
-    return cr_arena_printf(a, "batch_size %lld, %s%lld bytes of data", (long long)d->batch_size,
-                           shuffle, (long long)l->total_bytes);
+    return cr_arena_printf(a, "batch_size %lld, %s%lld bytes of data%s", (long long)d->batch_size,
+                           shuffle, (long long)l->total_bytes, split_text(l, a));
+}
+
+/* the part of such a text that says which rows are kept for evaluation; "": none */
+static const char *split_in(const char *stream) {
+    const char *at = strstr(stream, SPLIT_TEXT);
+    return at ? at + 2 : "";
 }
 
 static void measure_files(loop *l) {
@@ -195,6 +211,11 @@ static void compare_data(loop *l) {
     const char *now = stream_text(l, &l->j.cfg.arena), *how;
     cr_loc at = {l->resume, 0, 0};
     bool inside = s->data.unit > 0 || s->data.row > 0; /* of an epoch */
+    const char *split = split_in(now), *was = s->extra ? split_in(s->extra) : split;
+    if (*split && strcmp(split, was) != 0)
+        cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, at,
+                    "made with %s, now it is %s; evaluation may see rows that were trained on",
+                    *was ? was : "no eval_fraction", split);
     if (inside && s->extra && strcmp(s->extra, now) != 0)
         cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, at,
                     "made with %s, now it is %s; rows of this epoch may come again or be missed",
@@ -204,7 +225,8 @@ static void compare_data(loop *l) {
                     "the training files that it was made with %s: %s", how,
                     inside ? "rows of this epoch may come again or be missed"
                            : "results differ from an unbroken run");
-    if (l->ev && other_files(s->eval_files, cr_evaluator_data(l->ev), &how))
+    if (l->ev && *l->c->eval_input_path &&
+        other_files(s->eval_files, cr_evaluator_data(l->ev), &how))
         cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, at,
                     "the files of eval_input_path %s: metrics from before and from now on are of "
                     "different data",
@@ -220,19 +242,20 @@ static cr_code start(loop *l) {
     cr_job_check_ema(&l->j, l->diag);
     CR_TRY(cr_diag_code(l->diag));
     if (check_dir(l, &err) != CR_OK) return cr_diag_err(l->diag, &err);
-    if (*l->c->eval_input_path) cr_job_check_best(&l->j, l->diag);
+    if (cr_job_eval_paths(&l->j)) cr_job_check_best(&l->j, l->diag);
     cr_early_stop_check(&l->j, l->diag);
     CR_TRY(cr_diag_code(l->diag));
     if (cr_job_alloc(&l->j, &err) != CR_OK || cr_trainer_new(&l->t, &l->j, &err) != CR_OK ||
         cr_train_metrics_new(&l->tm, &l->j, &err) != CR_OK ||
-        (*l->c->eval_input_path && cr_evaluator_new(&l->ev, &l->j, &err) != CR_OK))
+        (cr_job_eval_paths(&l->j) && cr_evaluator_new(&l->ev, &l->j, &err) != CR_OK))
         return cr_diag_err(l->diag, &err);
-    if (l->ev) CR_TRY(cr_evaluator_probe(l->ev, l->c->eval_input_path, l->diag));
+    if (l->ev) CR_TRY(cr_evaluator_probe(l->ev, cr_job_eval_paths(&l->j), l->diag));
     measure_files(l);
     CR_TRY(l->resume ? restore(l, l->resume)
                      : cr_job_begin(&l->j, l->t, l->o->ignore_restore_optimizer, l->diag));
     job_data d = {.paths = l->c->train_input_path,
                   .key = "train_input_path",
+                  .side = CR_TRAIN_ROWS,
                   .batch_size = l->c->data_config->batch_size,
                   .n_epochs = l->tc->num_epochs,
                   .mask = true,
@@ -264,7 +287,7 @@ static cr_code evaluate(loop *l) {
     char title[96];
     snprintf(title, sizeof(title), "Evaluating Epoch-%lld model-%lld", (long long)l->in_epoch,
              (long long)l->step);
-    eval_run r = {l->c->eval_input_path,
+    eval_run r = {cr_job_eval_paths(&l->j),
                   l->c->eval_config->num_steps,
                   l->c->eval_config->log_step_count_steps,
                   title,

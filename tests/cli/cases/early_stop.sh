@@ -53,7 +53,7 @@ done
 # what it needs
 run crank train tiny.yaml --set eval_config.early_stopping_patience=2 --model_dir none --set eval_input_path=''
 ends 2
-has_err "...early_stopping_patience needs evaluations; give eval_input_path"
+has_err "...early_stopping_patience needs evaluations; give eval_input_path, or data_config.eval_fraction"
 run crank train tiny.yaml --set eval_config.early_stopping_patience=2 --model_dir none --set export_config.best_exporter_metric=gauc
 ends 2
 has_err "...early_stopping_patience compares evaluations by 'gauc', which is no metric or loss of this model; set export_config.best_exporter_metric to one of: auc, binary_cross_entropy"
