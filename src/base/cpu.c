@@ -144,23 +144,55 @@ int64_t cr_peak_rss(void) {
     return getrusage(RUSAGE_SELF, &u) == 0 ? (int64_t)u.ru_maxrss * 1024 : 0;
 }
 
-int64_t cr_mem_available(void) {
+/* what the container of the process may still take; -1: it has no limit */
+static int64_t cgroup_room(void) {
     char text[8192];
-    int64_t left = -1;
-    if (read_text("/proc/meminfo", text, sizeof(text))) {
-        int64_t kb = field(text, "MemAvailable:");
-        if (kb >= 0) left = kb * 1024;
-    }
-    if (!read_text("/sys/fs/cgroup/memory.max", text, sizeof(text))) return left;
+    if (!read_text("/sys/fs/cgroup/memory.max", text, sizeof(text))) return -1;
     char *end;
     long long limit = strtoll(text, &end, 10); /* "max": no limit */
-    if (end == text || !read_text("/sys/fs/cgroup/memory.current", text, sizeof(text))) return left;
+    if (end == text || !read_text("/sys/fs/cgroup/memory.current", text, sizeof(text))) return -1;
     int64_t used = strtoll(text, NULL, 10);
     if (read_text("/sys/fs/cgroup/memory.stat", text, sizeof(text))) {
         /* pages of files are given back on demand */
         int64_t cold = field(text, "inactive_file "), warm = field(text, "active_file ");
         used -= (cold > 0 ? cold : 0) + (warm > 0 ? warm : 0);
     }
-    int64_t room = limit > used ? limit - used : 0;
-    return left < 0 || room < left ? room : left;
+    return limit > used ? limit - used : 0;
+}
+
+/* what a limit of the process (RLIMIT_AS, RLIMIT_DATA) leaves of it; -1: there is no limit */
+static int64_t limit_room(int resource, const char *used_field) {
+    char text[8192];
+    struct rlimit r;
+    if (getrlimit(resource, &r) != 0 || r.rlim_cur == RLIM_INFINITY) return -1;
+    if (!read_text("/proc/self/status", text, sizeof(text))) return -1;
+    int64_t kb = field(text, used_field), limit = (int64_t)r.rlim_cur;
+    if (kb < 0 || limit < 0) return -1;
+    return limit > kb * 1024 ? limit - kb * 1024 : 0;
+}
+
+int64_t cr_mem_room(const char **who) {
+    char text[8192];
+    int64_t kb = -1;
+    if (read_text("/proc/meminfo", text, sizeof(text))) kb = field(text, "MemAvailable:");
+    const struct {
+        int64_t room;
+        const char *who;
+    } bounds[] = {{kb >= 0 ? kb * 1024 : -1, "this machine"},
+                  {cgroup_room(), "this container (cgroup)"},
+                  {limit_room(RLIMIT_AS, "VmSize:"), "this process (ulimit -v)"},
+                  {limit_room(RLIMIT_DATA, "VmData:"), "this process (ulimit -d)"}};
+    int64_t least = -1;
+    *who = bounds[0].who;
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
+        if (bounds[i].room >= 0 && (least < 0 || bounds[i].room < least)) {
+            least = bounds[i].room;
+            *who = bounds[i].who;
+        }
+    return least;
+}
+
+int64_t cr_mem_available(void) {
+    const char *who;
+    return cr_mem_room(&who);
 }

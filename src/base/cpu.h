@@ -31,8 +31,12 @@ int64_t cr_cpu_l2(void);
 double cr_now(void);
 /* seconds of CPU time that this thread has used */
 double cr_thread_cpu(void);
-/* bytes: peak resident memory of this process, and memory available on the machine */
+/* bytes of the peak resident memory of this process */
 int64_t cr_peak_rss(void);
+/* cr_mem_room: bytes that this process may still take, by what the machine has free, its container
+ * may use, and its own limits (ulimit -v, -d) allow; -1: not known. *who has the least: "this
+ * machine". cr_mem_available is the same number. */
+int64_t cr_mem_room(const char **who);
 int64_t cr_mem_available(void);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,39 @@ void cr_err_text(const cr_err *err, char *out, size_t size) {
         snprintf(out, size, "%s:%d: %s", path, err->at.line, err->msg);
     else
         snprintf(out, size, "%s:%d:%d: %s", path, err->at.line, err->at.col, err->msg);
+}
+
+/* One table for all files and calls: who meets an errno value says the same cure. */
+const char *cr_errno_cure(int e) {
+    static const struct {
+        int e;
+        const char *cure;
+    } cures[] = {
+        {ENOENT, "; check the path"},
+        {EACCES, "; check the owner and mode of the file and of its directory"},
+        {EPERM, "; check the owner and mode of the file and of its directory"},
+        {ENOSPC, "; free some space and run again"},
+        {EDQUOT, "; free some space or raise the quota and run again"},
+        {EROFS, "; choose a directory that can be written"},
+        {EISDIR, "; name a file, not a directory"},
+        {ENOTDIR, "; a part of the path is a file"},
+        {EMFILE, "; raise the limit of open files (ulimit -n)"},
+        {ENFILE, "; raise the system's limit of open files (fs.file-max)"},
+        {EFBIG, "; raise the limit of the file size (ulimit -f)"},
+        {ENAMETOOLONG, "; use a shorter path"},
+        {ELOOP, "; its links lead in a circle, correct them"},
+        {ENOMEM, "; free some memory, or raise its limit (ulimit -v)"},
+        {EAGAIN, "; raise the limit of processes (ulimit -u), or use fewer threads"},
+        {EIO, "; check the disk"},
+        {ESTALE, "; the file server has lost the file, run again"},
+        {ENOTCONN, "; mount the file system again"},
+        {ETIMEDOUT, "; check the connection to the file server"},
+        {EBUSY, "; something else uses it, end that first"},
+        {ETXTBSY, "; it is a program that runs, end that first"},
+    };
+    for (size_t i = 0; i < sizeof(cures) / sizeof(cures[0]); i++)
+        if (cures[i].e == e) return cures[i].cure;
+    return "";
 }
 
 int cr_exit_code(cr_code code) {

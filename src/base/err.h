@@ -14,13 +14,13 @@
 
 typedef enum cr_code {
     CR_OK = 0,
-    CR_EUSAGE, /* wrong command line: exit 2 */
-    CR_ECONF,  /* wrong config: exit 2 */
-    CR_EDATA,  /* bad data in an input file: exit 3 */
-    CR_EIO,    /* a file could not be read or written: exit 1 */
-    CR_ENOMEM, /* a user-sized thing does not fit in memory: exit 1 */
-    CR_ERUN,   /* failed while running (NaN loss, foreign checkpoint): exit 1 */
-    CR_ESTOP,  /* stopped by a signal: exit 1 */
+    CR_EUSAGE,  /* wrong command line: exit 2 */
+    CR_ECONF,   /* wrong config: exit 2 */
+    CR_EDATA,   /* bad data in an input file: exit 3 */
+    CR_EIO,     /* a file could not be read or written: exit 1 */
+    CR_ENOMEM,  /* a user-sized thing does not fit in memory: exit 1 */
+    CR_ERUN,    /* failed while running (NaN loss, foreign checkpoint): exit 1 */
+    CR_ESTOP,   /* stopped by a signal: exit 1 */
     CR_ECLOSED, /* whoever read our output has left (| head): exit 1, without words */
 } cr_code;
 
@@ -39,7 +39,7 @@ typedef struct cr_err {
     char path[256]; /* storage for at.path when cr_fail_at copied it */
 } cr_err;
 
-#define CR_CHECKED __attribute__((warn_unused_result))
+#define CR_CHECKED      __attribute__((warn_unused_result))
 #define CR_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 #define CR_TRY(call)                                                                               \
@@ -51,13 +51,17 @@ typedef struct cr_err {
 #define CR_NOWHERE ((cr_loc){NULL, 0, 0})
 
 /* Fills err (may be NULL) and returns code. The path of `at` is copied. */
-#define cr_fail(err, code, ...) cr_fail_at_((err), (code), CR_NOWHERE, __FILE__, __LINE__, __VA_ARGS__)
-#define cr_fail_at(err, code, at, ...) cr_fail_at_((err), (code), (at), __FILE__, __LINE__, __VA_ARGS__)
+#define cr_fail(err, code, ...)                                                                    \
+    cr_fail_at_((err), (code), CR_NOWHERE, __FILE__, __LINE__, __VA_ARGS__)
+#define cr_fail_at(err, code, at, ...)                                                             \
+    cr_fail_at_((err), (code), (at), __FILE__, __LINE__, __VA_ARGS__)
 cr_code cr_fail_at_(cr_err *err, cr_code code, cr_loc at, const char *src, int src_line,
                     const char *fmt, ...) CR_PRINTF(6, 7);
 
 /* cr_err_text writes "path:line:col: message" (as much of the place as is known) into out. */
 void cr_err_text(const cr_err *err, char *out, size_t size);
+/* cr_errno_cure: what a user can do about an errno value, as "; cure"; "" when nothing is known. */
+const char *cr_errno_cure(int e);
 /* cr_exit_code maps a code to the process exit code (STYLE 2.4). */
 int cr_exit_code(cr_code code);
 
@@ -79,8 +83,8 @@ typedef struct cr_diag {
 } cr_diag;
 void cr_diag_init(cr_diag *d);
 void cr_diag_clear(cr_diag *d);
-/* cr_diag_add(d, sev, code, at, fmt, ...) appends one finding; an identical one (same place and text)
- * is kept once. */
+/* cr_diag_add(d, sev, code, at, fmt, ...) appends one finding; an identical one (same place and
+ * text) is kept once. */
 #define cr_diag_add(...) cr_diag_add_(__FILE__, __LINE__, __VA_ARGS__)
 void cr_diag_add_(const char *src, int src_line, cr_diag *d, cr_sev sev, cr_code code, cr_loc at,
                   const char *fmt, ...) CR_PRINTF(7, 8);

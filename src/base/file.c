@@ -19,24 +19,8 @@
 #define COPY_SIZE ((size_t)256 << 10)
 
 cr_code cr_io_fail(cr_err *err, const char *path, const char *what, int e) {
-    const char *cure = "";
-    switch (e) {
-    case ENOENT: cure = "; check the path"; break;
-    case EACCES:
-    case EPERM: cure = "; check the owner and mode of the file and of its directory"; break;
-    case ENOSPC: cure = "; free some space and run again"; break;
-    case EDQUOT: cure = "; free some space or raise the quota and run again"; break;
-    case EROFS: cure = "; choose a directory that can be written"; break;
-    case EISDIR: cure = "; name a file, not a directory"; break;
-    case ENOTDIR: cure = "; a part of the path is a file"; break;
-    case EMFILE:
-    case ENFILE: cure = "; raise the limit of open files (ulimit -n)"; break;
-    case EFBIG: cure = "; raise the limit of the file size (ulimit -f)"; break;
-    case ENAMETOOLONG: cure = "; use a shorter path"; break;
-    default: break;
-    }
     return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot %s: %s%s", what, strerror(e),
-                      cure);
+                      cr_errno_cure(e));
 }
 
 /* read_some is read() that goes on after a signal. */

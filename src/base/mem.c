@@ -109,13 +109,14 @@ void *cr_realloc(void *p, size_t old_size, size_t new_size, const char *what) {
 static cr_code refuse(size_t size, const char *what, cr_err *err) {
     char need[32], have[32];
     cr_fmt_bytes(need, (double)size);
-    int64_t left = cr_mem_available();
+    const char *who;
+    int64_t left = cr_mem_room(&who);
     if (left < 0) return cr_fail(err, CR_ENOMEM, "no memory for %s: %s needed", what, need);
     cr_fmt_bytes(have, (double)left);
     return cr_fail(err, CR_ENOMEM,
-                   "no memory for %s: %s needed, %s free; make it smaller or use a machine with "
-                   "more memory",
-                   what, need, have);
+                   "no memory for %s: %s needed, %s has %s free; make it smaller or allow more "
+                   "memory",
+                   what, need, who, have);
 }
 
 cr_code cr_try_alloc(void **out, size_t size, const char *what, cr_err *err) {

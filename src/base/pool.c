@@ -171,8 +171,8 @@ cr_code cr_pool_new(cr_pool **out, int n_threads, cr_err *err) {
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (e != 0) {
-        cr_fail(err, CR_ERUN, "cannot start thread %d of %d: %s; use fewer threads",
-                p->n_started + 2, n_threads, strerror(e));
+        cr_fail(err, CR_ERUN, "cannot start thread %d of %d: %s%s", p->n_started + 2, n_threads,
+                strerror(e), cr_errno_cure(e));
         cr_pool_free(p);
         return CR_ERUN;
     }

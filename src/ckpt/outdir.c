@@ -88,9 +88,7 @@ static cr_code sync_file(const char *path, cr_err *err) {
     int bad = fd < 0 || fsync(fd) != 0;
     int why = errno;
     if (fd >= 0) close(fd);
-    if (bad)
-        return cr_fail_at(err, CR_EIO, cr_ckpt_at_path(path), "cannot sync: %s", strerror(why));
-    return CR_OK;
+    return bad ? cr_io_fail(err, path, "sync", why) : CR_OK;
 }
 
 static cr_code sync_tree(cr_arena *a, const char *dir, cr_err *err) {
@@ -100,8 +98,7 @@ static cr_code sync_tree(cr_arena *a, const char *dir, cr_err *err) {
     for (size_t i = 0; i < n; i++) {
         char *path = cr_path_join(a, dir, names[i]);
         struct stat st;
-        if (lstat(path, &st) != 0)
-            return cr_fail_at(err, CR_EIO, cr_ckpt_at_path(path), "%s", strerror(errno));
+        if (lstat(path, &st) != 0) return cr_io_fail(err, path, "look at it", errno);
         if (S_ISDIR(st.st_mode))
             CR_TRY(sync_tree(a, path, err));
         else if (S_ISREG(st.st_mode))
@@ -117,8 +114,8 @@ static cr_code publish(const cr_outdir *d, cr_err *err) {
     if (errno == EEXIST || lstat(d->path, &st) == 0) return exists_error(d->path, err);
     /* a file system without NOREPLACE; plain rename still refuses a directory with content */
     if (rename(d->tmp, d->path) == 0) return CR_OK;
-    return cr_fail_at(err, CR_EIO, cr_ckpt_at_path(d->path), "cannot rename %s: %s", d->tmp,
-                      strerror(errno));
+    return cr_fail_at(err, CR_EIO, cr_ckpt_at_path(d->path), "cannot rename %s: %s%s", d->tmp,
+                      strerror(errno), cr_errno_cure(errno));
 }
 
 cr_code cr_outdir_commit(cr_outdir *d, cr_err *err) {

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 
 #define MAX_HEADER (100LL << 20) /* as other readers of the format have it */
@@ -172,7 +173,7 @@ cr_code cr_st_parse(cr_st_file *f, const char *path, const uint8_t *data, int64_
 cr_code cr_st_open(cr_st_file *f, const char *path, cr_err *err) {
     memset(f, 0, sizeof *f);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
-    if (fd < 0) return cr_fail_at(err, CR_EIO, in_file(path), "cannot open: %s", strerror(errno));
+    if (fd < 0) return cr_io_fail(err, path, "open", errno);
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
@@ -189,8 +190,8 @@ cr_code cr_st_open(cr_st_file *f, const char *path, cr_err *err) {
     int why = errno;
     close(fd);
     if (map == MAP_FAILED)
-        return cr_fail_at(err, CR_EIO, in_file(path), "cannot map %lld bytes: %s",
-                          (long long)st.st_size, strerror(why));
+        return cr_fail_at(err, CR_EIO, in_file(path), "cannot map %lld bytes: %s%s",
+                          (long long)st.st_size, strerror(why), cr_errno_cure(why));
     cr_code code = cr_st_parse(f, path, map, st.st_size, err);
     if (code != CR_OK)
         munmap(map, (size_t)st.st_size);

@@ -309,7 +309,7 @@ cr_code cr_ckpt_save_state(const char *ckpt_dir, const cr_ckpt_state *state, cr_
 /* ---- the swap ---- */
 
 static cr_code io_error(const char *path, const char *what, cr_err *err) {
-    return cr_fail_at(err, CR_EIO, cr_ckpt_at_path(path), "%s: %s", what, strerror(errno));
+    return cr_io_fail(err, path, what, errno);
 }
 
 /* Makes tmp appear as path. A directory that was there ends up in *trash. */
@@ -318,7 +318,7 @@ static cr_code publish(cr_arena *a, const char *model_dir, const char *tmp, cons
     *trash = NULL;
     cr_kill_point("rename");
     if (!cr_path_exists(path)) {
-        if (rename(tmp, path) != 0) return io_error(path, "cannot rename the new checkpoint", err);
+        if (rename(tmp, path) != 0) return io_error(path, "rename the new checkpoint", err);
         return CR_OK;
     }
     if (renameat2(AT_FDCWD, tmp, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
@@ -327,9 +327,9 @@ static cr_code publish(cr_arena *a, const char *model_dir, const char *tmp, cons
     }
     char *old =
         cr_arena_printf(a, "%s/" CKPT_OLD "%s-%d", model_dir, cr_path_base(path), (int)getpid());
-    if (rename(path, old) != 0) return io_error(path, "cannot set the old checkpoint aside", err);
+    if (rename(path, old) != 0) return io_error(path, "set the old checkpoint aside", err);
     if (rename(tmp, path) != 0) {
-        cr_code code = io_error(path, "cannot rename the new checkpoint", err);
+        cr_code code = io_error(path, "rename the new checkpoint", err);
         if (rename(old, path) != 0) CR_WARN("%s: the old checkpoint is kept as %s", path, old);
         return code;
     }

@@ -38,10 +38,7 @@ static cr_code put(sink *s, const void *data, size_t n, cr_err *err) {
     while (n > 0) {
         ssize_t k = write(s->fd, p, n);
         if (k < 0 && errno == EINTR) continue;
-        if (k < 0)
-            return cr_fail_at(err, CR_EIO, ((cr_loc){s->path, 0, 0}), "cannot write: %s%s",
-                              strerror(errno),
-                              errno == ENOSPC || errno == EDQUOT ? "; free some space" : "");
+        if (k < 0) return cr_io_fail(err, s->path, "write", errno);
         p += k;
         n -= (size_t)k;
     }
@@ -107,18 +104,13 @@ static cr_code write_all(sink *s, const cr_st_out *v, const int *order, int n, c
         }
     }
     cr_kill_point("sync");
-    if (fsync(s->fd) != 0)
-        return cr_fail_at(err, CR_EIO, ((cr_loc){s->path, 0, 0}), "cannot sync: %s",
-                          strerror(errno));
-    return CR_OK;
+    return fsync(s->fd) != 0 ? cr_io_fail(err, s->path, "sync", errno) : CR_OK;
 }
 
 cr_code cr_st_write(const char *path, const cr_st_out *v, int n, const cr_st_meta *meta, int n_meta,
                     int64_t *size, uint64_t *digest, cr_err *err) {
     sink s = {.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), .path = path};
-    if (s.fd < 0)
-        return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot create: %s",
-                          strerror(errno));
+    if (s.fd < 0) return cr_io_fail(err, path, "create", errno);
     cr_digest_init(&s.digest);
     int *order = cr_alloc(sizeof(int) * (size_t)(n + 1), "order of tensors");
     int m = 0;
@@ -131,8 +123,7 @@ cr_code cr_st_write(const char *path, const cr_st_out *v, int n, const cr_st_met
     cr_buf_init(&head);
     header(&head, v, order, n, meta, n_meta);
     cr_code code = write_all(&s, v, order, n, &head, piece, err);
-    if (close(s.fd) != 0 && code == CR_OK)
-        code = cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot write: %s", strerror(errno));
+    if (close(s.fd) != 0 && code == CR_OK) code = cr_io_fail(err, path, "write", errno);
     if (code != CR_OK) unlink(path);
     cr_buf_clear(&head);
     cr_free(piece);

@@ -454,8 +454,8 @@ static cr_code start_threads(cr_loader *l, cr_err *err) {
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (e == 0) return CR_OK;
-    return cr_fail(err, CR_ERUN, "cannot start reader thread: %s; allow more threads or use fewer",
-                   strerror(e));
+    return cr_fail(err, CR_ERUN, "cannot start a reader thread: %s%s", strerror(e),
+                   cr_errno_cure(e));
 }
 
 /* check_columns lets the encoder look at what the files hold. */

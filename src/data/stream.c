@@ -14,11 +14,13 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/file.h"
 #include "base/mem.h"
 
-#define IN_BYTES ((size_t)256 << 10)
+#define IN_BYTES   ((size_t)256 << 10)
+#define WINDOW_LOG 31 /* of zstd data: 2 GiB, the most that its tool makes */
 
 /* Standard input when it is no file. There is one per process, whoever opens it: what was read so
  * far is kept, so that a header can be looked at before the data is read. */
@@ -44,12 +46,9 @@ struct cr_stream {
 };
 
 static cr_code io_fail(cr_err *err, const char *path, const char *what, int e) {
-    const char *cure = e == ENOENT   ? "check the path"
-                       : e == EACCES ? "check the permissions"
-                       : e == EISDIR ? "name the files in it, with a glob"
-                                     : "check the disk";
-    return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot %s: %s; %s", what, strerror(e),
-                      cure);
+    if (e != EISDIR) return cr_io_fail(err, path, what, e);
+    return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}),
+                      "cannot %s: it is a directory; name the files in it, with a glob", what);
 }
 
 static cr_codec codec_of(const unsigned char *p, size_t n) {
@@ -132,6 +131,8 @@ static cr_stream *new_stream(int fd, const char *path, int64_t size, const unsig
     if ((s->codec == CR_GZIP && inflateInit2(&s->z, 15 + 16) != Z_OK) ||
         (s->codec == CR_ZSTD && !(s->zd = ZSTD_createDStream())))
         cr_no_memory(0, "a file being unpacked");
+    /* zstd --long=31 looks back 2 GiB; memory is taken for the window that the file needs */
+    if (s->zd) ZSTD_DCtx_setParameter(s->zd, ZSTD_d_windowLogMax, WINDOW_LOG);
     return s;
 }
 
@@ -254,6 +255,15 @@ static cr_code unzstd_some(cr_stream *s, char *buf, size_t n, size_t *got, cr_er
     ZSTD_inBuffer in = {s->in, s->in_n, s->in_at};
     ZSTD_outBuffer out = {buf, n, 0};
     size_t r = ZSTD_decompressStream(s->zd, &out, &in);
+    ZSTD_ErrorCode e = ZSTD_getErrorCode(r);
+    if (e == ZSTD_error_frameParameter_windowTooLarge || e == ZSTD_error_memory_allocation)
+        return cr_fail_at(err, CR_ENOMEM, ((cr_loc){s->path, 0, 0}),
+                          "%s compress the file again without --long",
+                          e == ZSTD_error_memory_allocation
+                              ? "there is no memory for the window of this zstd data; allow more "
+                                "memory, or"
+                              : "the window of this zstd data is larger than the 2 GiB that are "
+                                "read;");
     if (ZSTD_isError(r)) return broken(s, ZSTD_getErrorName(r), err);
     s->in_at = in.pos;
     *got = out.pos;

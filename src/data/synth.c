@@ -134,12 +134,7 @@ static cr_code write_text(part_file *f, int fd, const char *p, size_t n) {
     while (n > 0) {
         ssize_t k = write(fd, p, n);
         if (k < 0 && errno == EINTR) continue;
-        if (k < 0)
-            return cr_fail_at(&f->err, CR_EIO, ((cr_loc){f->path, 0, 0}), "cannot write: %s%s",
-                              strerror(errno),
-                              errno == ENOSPC || errno == EDQUOT
-                                  ? "; free some space or make fewer rows"
-                                  : "");
+        if (k < 0) return cr_io_fail(&f->err, f->path, "write", errno);
         p += k;
         n -= (size_t)k;
     }
@@ -203,13 +198,11 @@ static void write_parquet(job *j, part_file *f) {
 static void write_csv(job *j, part_file *f, char *text) {
     int fd = open(f->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
-        f->code = cr_fail_at(&f->err, CR_EIO, ((cr_loc){f->path, 0, 0}), "cannot create: %s",
-                             strerror(errno));
+        f->code = cr_io_fail(&f->err, f->path, "create", errno);
     else {
         f->code = j->tab ? write_tab_rows(j, f, fd) : write_rows(j, f, fd, text);
         if (close(fd) != 0 && f->code == CR_OK)
-            f->code = cr_fail_at(&f->err, CR_EIO, ((cr_loc){f->path, 0, 0}), "cannot write: %s",
-                                 strerror(errno));
+            f->code = cr_io_fail(&f->err, f->path, "write", errno);
     }
 }
 
@@ -254,9 +247,7 @@ static cr_code drop_old_parts(cr_arena *a, const char *dir, cr_err *err) {
             (strcmp(ext, ".csv") != 0 && strcmp(ext, ".parquet") != 0))
             continue;
         char *path = cr_path_join(a, dir, names[i]);
-        if (unlink(path) != 0)
-            return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot replace: %s",
-                              strerror(errno));
+        if (unlink(path) != 0) return cr_io_fail(err, path, "replace", errno);
     }
     return CR_OK;
 }
@@ -467,9 +458,7 @@ static cr_code check_opts(const cr_synth_opts *o, const synth_kind **kind, cr_er
 static cr_code publish(job *j, cr_arena *a, const char *dir, const cr_synth_opts *o,
                        const cr_synth_result *r, cr_err *err) {
     char *json = cr_path_join(a, dir, "synth.json");
-    if (unlink(json) != 0 && errno != ENOENT)
-        return cr_fail_at(err, CR_EIO, ((cr_loc){json, 0, 0}), "cannot replace: %s",
-                          strerror(errno));
+    if (unlink(json) != 0 && errno != ENOENT) return cr_io_fail(err, json, "replace", errno);
     CR_TRY(drop_old_parts(a, cr_path_join(a, dir, "train"), err));
     CR_TRY(drop_old_parts(a, cr_path_join(a, dir, "eval"), err));
     for (int i = 0; i < j->n_files; i++)

@@ -302,7 +302,9 @@ static cr_code train(work *w, const char *config, const char *log, cr_err *err) 
     posix_spawn_file_actions_adddup2(&files, 1, 2);
     int e = posix_spawn(&pid, "/proc/self/exe", &files, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&files);
-    if (e) return cr_fail(err, CR_ERUN, "cannot start a training: %s", strerror(e));
+    if (e)
+        return cr_fail(err, CR_ERUN, "cannot start a training: %s%s", strerror(e),
+                       cr_errno_cure(e));
     int status = 0;
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)

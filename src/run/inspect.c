@@ -213,7 +213,8 @@ static void measure(report *r) {
     cr_exec_get_info(ex, &info);
     r->buffers = (int64_t)info.bytes;
     cr_exec_free(ex);
-    int64_t total = all_bytes(r), have = cr_mem_available();
+    const char *who;
+    int64_t total = all_bytes(r), have = cr_mem_room(&who);
     double reserve = cr_env_reserve();
     if (have > 0 && (double)total > (double)have * (1 - reserve)) {
         char a[32], b[32], kept[96] = "";
@@ -221,10 +222,10 @@ static void measure(report *r) {
             snprintf(kept, sizeof(kept), ", of which STORAGE_RESERVE_PERCENT keeps %g %%",
                      100 * reserve);
         cr_diag_add(r->diag, CR_SEV_ERROR, CR_ENOMEM, cr_conf_at(r->j.root, "feature_configs"),
-                    "training needs about %s, this machine has %s free%s; shrink hash_bucket_size, "
+                    "training needs about %s, %s has %s free%s; shrink hash_bucket_size, "
                     "num_buckets or embedding_dim, or use an optimizer "
                     "with less state (rowwise_adagrad)",
-                    cr_fmt_bytes(a, (double)total), cr_fmt_bytes(b, (double)have), kept);
+                    cr_fmt_bytes(a, (double)total), who, cr_fmt_bytes(b, (double)have), kept);
     }
 }
 

@@ -24,8 +24,7 @@ static cr_code open_it(cr_logfile **out, const char *path, int flags, cr_err *er
     bool std = strcmp(path, "-") == 0;
     if (!std) CR_TRY(cr_can_write(path, err)); /* its messages have cures */
     int fd = std ? dup(STDOUT_FILENO) : open(path, flags | O_CLOEXEC | O_CREAT, 0666);
-    if (fd < 0)
-        return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot write: %s", strerror(errno));
+    if (fd < 0) return cr_io_fail(err, path, "write", errno);
     cr_logfile *f = cr_alloc(sizeof(*f), "a log file");
     const char *name = std ? "stdout" : path;
     f->path = cr_alloc(strlen(name) + 1, "a log file");

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "data/parquet/parquet_int.h"
 
 #define DEFAULT_BUDGET ((size_t)1 << 30)
@@ -52,8 +53,8 @@ cr_code cr_pq_pread(const cr_pq_file *f, int64_t at, void *buf, size_t n, cr_err
         ssize_t k = pread(f->fd, p, n < ((size_t)1 << 30) ? n : (size_t)1 << 30, (off_t)at);
         if (k < 0 && errno == EINTR) continue;
         if (k < 0)
-            return cr_fail_at(err, CR_EIO, AT(f), "cannot read at byte %lld: %s", (long long)at,
-                              strerror(errno));
+            return cr_fail_at(err, CR_EIO, AT(f), "cannot read at byte %lld: %s%s", (long long)at,
+                              strerror(errno), cr_errno_cure(errno));
         if (k == 0)
             return cr_fail_at(err, CR_EIO, AT(f),
                               "the file ends at byte %lld, it was longer when it was opened; read "
@@ -69,12 +70,8 @@ cr_code cr_pq_pread(const cr_pq_file *f, int64_t at, void *buf, size_t n, cr_err
 static cr_code open_fd(cr_pq_file *f, cr_err *err) {
     /* a pipe without a writer must not be waited for */
     f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (f->fd < 0)
-        return cr_fail_at(err, CR_EIO, AT(f), "cannot open: %s%s", strerror(errno),
-                          errno == ENOENT ? "; check the path" : "");
     struct stat st;
-    if (fstat(f->fd, &st) != 0)
-        return cr_fail_at(err, CR_EIO, AT(f), "cannot open: %s", strerror(errno));
+    if (f->fd < 0 || fstat(f->fd, &st) != 0) return cr_io_fail(err, f->path, "open", errno);
     if (S_ISDIR(st.st_mode))
         return cr_fail_at(err, CR_EIO, AT(f), "it is a directory; name the files in it");
     if (!S_ISREG(st.st_mode))

@@ -60,7 +60,7 @@ for f in "$ckpt"/*; do
     ln -s "$(basename "$bad")" "$bad" # leads to itself
     run crank train tiny.yaml --model_dir broken --continue_train
     ends 1
-    has_err "$bad: cannot ...Too many levels of symbolic links; or move $(basename "$ckpt") away, to use an older checkpoint"
+    has_err "$bad: cannot ...Too many levels of symbolic links; ...; or move $(basename "$ckpt") away, to use an older checkpoint"
     is_gone broken/train.lock
 done
 # only its optimizer state is damaged: what needs none goes on, training takes the one before it

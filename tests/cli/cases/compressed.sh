@@ -28,3 +28,15 @@ zstd -q train.csv
 run crank train tiny.yaml --model_dir zs --train_input_path train.csv.zst
 ends 0
 same_weights plain zs
+# a window of 2 GiB, as --long=31 makes it of a stream
+zstd -q --long=31 <train.csv >long.csv.zst
+run crank train tiny.yaml --model_dir long --train_input_path long.csv.zst
+ends 0
+same_weights plain long
+# without the memory for it that is what is told, not that the file is broken
+if [ -z "${ASAN_OPTIONS:-}" ]; then
+    run sh -c 'ulimit -v 1500000 || exit 77; exec "$@"' sh crank train tiny.yaml --model_dir none --train_input_path long.csv.zst
+    [ $code -ne 77 ] || skip "ulimit -v cannot be set here"
+    ends 1
+    has_err "long.csv.zst: there is no memory for the window of this zstd data; allow more memory, or compress the file again without --long"
+fi

@@ -118,3 +118,36 @@ if [ -z "${ASAN_OPTIONS:-}" ]; then # the sanitizer needs the address space for 
         ends 0
     done
 fi
+
+# ---- a limit of the process counts as free memory, and says so ----
+if [ -z "${ASAN_OPTIONS:-}" ]; then
+    tiny_config
+    edit 21 '  - id_feature: {feature_name: user, expression: "user:user", num_buckets: 20000000, embedding_dim: 4}'
+    run sh -c 'ulimit -v 600000; exec "$@"' sh crank check tiny.yaml
+    ends 1
+    has_out "machine   ..., ... MB free, ..."
+    has_err "tiny.yaml:21:...: training needs about ..., this process (ulimit -v) has ... MB free; shrink ..."
+    run sh -c 'ulimit -v 600000; exec "$@"' sh crank train tiny.yaml --model_dir large
+    ends 1
+    has_err "crank train: no memory for ...: ... needed, this process (ulimit -v) has ... MB free; make it smaller or allow more memory"
+fi
+
+# ---- too many open files: every message names that limit, none the disk ----
+tiny_config
+told=0
+for n in 4 5 6 7 8 9 10 11 12 14; do
+    rm -rf m o
+    for cmd in "train tiny.yaml --model_dir m" "eval whole/pipeline.config" \
+        "predict --scripted_model_path export --predict_input_path eval.csv --predict_output_path o"; do
+        # shellcheck disable=SC2086
+        run sh -c 'ulimit -n "$0" || exit 77; exec "$@"' $n crank $cmd
+        [ $code -eq 127 ] && continue
+        no_err "...check the disk..."
+        if [ $code -ne 0 ]; then
+            ends 1
+            has_err "...Too many open files; raise the limit of open files (ulimit -n)..."
+            told=$((told + 1))
+        fi
+    done
+done
+[ $told -ge 3 ] || fail "the limit of open files was met $told times only"

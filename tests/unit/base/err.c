@@ -1,6 +1,8 @@
 /* Errors and lists of findings. */
 #include "base/err.h"
 
+#include <errno.h>
+
 #include "harness.h"
 
 TEST(text_of_an_error) {
@@ -68,6 +70,14 @@ TEST(exit_codes) {
     CHECK_INT(cr_exit_code(CR_ESTOP), 1);
 }
 
+TEST(cures_of_errno) {
+    CHECK_STR(cr_errno_cure(EMFILE), "; raise the limit of open files (ulimit -n)");
+    CHECK_STR(cr_errno_cure(ENOSPC), "; free some space and run again");
+    CHECK_STR(cr_errno_cure(EIO), "; check the disk");
+    CHECK_STR(cr_errno_cure(0), "");
+    CHECK_STR(cr_errno_cure(ECHILD), "");
+}
+
 TEST(findings) {
     cr_diag d;
     cr_diag_init(&d);
@@ -103,4 +113,4 @@ TEST(findings) {
 }
 
 TEST_MAIN(CASE(text_of_an_error), CASE(an_error_may_be_wrapped_and_copied),
-          CASE(a_message_is_one_line), CASE(exit_codes), CASE(findings))
+          CASE(a_message_is_one_line), CASE(exit_codes), CASE(cures_of_errno), CASE(findings))

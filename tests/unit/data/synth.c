@@ -501,7 +501,7 @@ TEST(full_disk) {
     cr_err err;
     CHECK_INT(run("criteo", 100, 100, 1, 0.01, dir, 2, NULL, &err), CR_OK);
     CHECK_INT(run("criteo", 100000, 100, 1, 0.01, dir, 2, NULL, &err), CR_EIO);
-    CHECK(strstr(err.msg, "No space left on device; free some space or make fewer rows") != NULL);
+    CHECK(strstr(err.msg, "No space left on device; free some space and run again") != NULL);
     CHECK(err.at.path && strstr(err.at.path, "/train/part-0000") != NULL);
     /* the earlier data is still whole, nothing else is left */
     char **names;
