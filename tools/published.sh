@@ -32,7 +32,21 @@ try() {
     if [ "$stage" = config ]; then result="refused: $(why)"; else result="fails in \`crank $stage\`: $(why)"; fi
     return 1
 }
+# files that features of the config name: from the repository, or made up where it does not hold them
+assets() {
+    for file in $(sed -n 's/.*\(vocab_file\|stop_char_file\): *"\([^"]*\)".*/\2/p' "$name.config" | sort -u); do
+        case $file in /* | *..*) continue ;; esac
+        mkdir -p "$(dirname "$file")"
+        if [ -f "$repo/$file" ]; then
+            cp "$repo/$file" "$file"
+        else
+            seq 0 99 >"$file"
+            mark="$mark ²"
+        fi
+    done
+}
 whole_way() {
+    assets
     try config "$crank" synth --for "$name.config" --rows 2500 --eval_rows 900 -o D &&
         try train "$crank" train D/pipeline.yaml --threads 2 &&
         try eval "$crank" eval D/model/pipeline.config --threads 2 &&
@@ -99,4 +113,8 @@ cat tables
 if grep -q '¹' tables; then
     echo
     echo '¹ Tables of more than 200,000 rows were cut to 200,000 rows for this run, to save time and memory.'
+fi
+if grep -q '²' tables; then
+    echo
+    echo '² The repository does not hold a vocabulary that this config names. A file with the numbers 0 to 99 took its place.'
 fi

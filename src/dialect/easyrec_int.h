@@ -118,9 +118,8 @@ void cr_er_attention(cr_rw *w, const cr_conf_node *dnn, cr_loc at, cr_conf_node 
                      const cr_rule *rules);
 /* easyrec_task.c */
 void cr_er_metric(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out);
-/* cr_er_losses writes losses of a model or a task tower from loss_type and losses; returns the
- * factor that a single loss has. */
-double cr_er_losses(cr_rw *w, const cr_conf_node *in, cr_conf_node *out);
+/* cr_er_losses writes the losses of a model or a task tower from loss_type and losses. */
+void cr_er_losses(cr_rw *w, const cr_conf_node *in, cr_conf_node *out);
 /* cr_er_task writes a task tower into out, a message of the result. */
 void cr_er_task(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out);
 /* cr_er_task_towers adds one to the list `task_towers` of out. */

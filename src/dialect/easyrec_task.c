@@ -127,6 +127,15 @@ static const cr_rule hinge_rules[] = {
     END,
 };
 
+static const cr_rule listwise_rules[] = {
+    CALL("session_name", session),
+    TAKE("temperature", "temperature_init", "1"),
+    LOST("transform_fn", NULL, "labels are not transformed"),
+    LOST("label_is_logits", "false", NO_KEY),
+    LOST("scale_logits", "false", NO_KEY),
+    END,
+};
+
 typedef struct loss_kind {
     const char *from;
     int number;
@@ -156,7 +165,8 @@ static const loss_kind loss_kinds[] = {
     {"KL_DIVERGENCE_LOSS", 16, NULL, NULL, NULL, NULL},
     {"PAIRWISE_HINGE_LOSS", 17, "pairwise_loss", "pairwise_loss", "pairwise_hinge_loss",
      hinge_rules},
-    {"LISTWISE_RANK_LOSS", 18, NULL, NULL, "listwise_rank_loss", NULL},
+    {"LISTWISE_RANK_LOSS", 18, "listwise_rank_loss", "listwise_rank_loss", "listwise_rank_loss",
+     listwise_rules},
     {"LISTWISE_DISTILL_LOSS", 19, NULL, NULL, "listwise_distill_loss", NULL},
     {"ZILN_LOSS", 20, NULL, NULL, "ziln_loss", NULL},
 };
@@ -170,28 +180,30 @@ static const loss_kind *kind_of(const char *text) {
     return NULL;
 }
 
-/* write_loss returns false if it wrote nothing. params may be NULL. */
-static bool write_loss(cr_rw *w, const char *type, cr_loc at, double num_class,
-                       const cr_conf_node *params, cr_conf_node *out) {
+/* write_loss writes one loss. `in` is the message of the loss; NULL: there is only a loss_type. */
+static void write_loss(cr_rw *w, const char *type, cr_loc at, double num_class,
+                       const cr_conf_node *in, cr_conf_node *out) {
     const loss_kind *k = kind_of(type);
     if (!k) {
         cr_diag_add(w->diag, CR_SEV_ERROR, CR_ECONF, at, "EasyRec has no loss_type '%s'", type);
-        return false;
+        return;
     }
     const char *to = num_class > 1 ? k->many : k->one;
     if (!to) {
         cr_rw_tell(w, CR_SEV_WARN, at,
                    "the loss %s is left out: it has no counterpart; choose one (crank help losses)",
                    k->from);
-        return false;
+        return;
     }
-    cr_conf_node *loss = cr_rw_map(w, cr_rw_map(w, out, "losses", at), to, at);
-    if (k->rules == hinge_rules) {
-        cr_rw_put_word(w, loss, "kind", at, "HINGE");
-        if (!params) cr_rw_put_num(w, loss, "margin", at, 1);
-    }
+    const cr_conf_node *params = k->params ? cr_rw_get(in, k->params) : NULL;
+    double weight = cr_rw_num(in, "weight", 1);
+    cr_conf_node *one = cr_rw_map(w, out, "losses", at), *loss = cr_rw_map(w, one, to, at);
+    if (weight != 1) cr_rw_put_num(w, one, "weight", cr_rw_at(in, "weight"), weight);
+    if (k->rules == hinge_rules) cr_rw_put_word(w, loss, "kind", at, "HINGE");
+    if (k->rules == hinge_rules && !params) cr_rw_put_num(w, loss, "margin", at, 1);
+    if (k->rules == listwise_rules) cr_rw_put_bool(w, loss, "learnable_temperature", at, false);
+    if (k->rules == listwise_rules && !params) cr_rw_put_num(w, loss, "temperature_init", at, 1);
     if (params && k->rules) cr_rw_message(w, k->rules, params, loss);
-    return true;
 }
 
 static const cr_rule loss_rules[] = {
@@ -215,31 +227,22 @@ static const cr_rule loss_rules[] = {
     END,
 };
 
-double cr_er_losses(cr_rw *w, const cr_conf_node *in, cr_conf_node *out) {
-    double num_class = cr_rw_num(in, "num_class", 1), factor = 1;
-    size_t n = cr_rw_count(in, "losses");
+void cr_er_losses(cr_rw *w, const cr_conf_node *in, cr_conf_node *out) {
+    double num_class = cr_rw_num(in, "num_class", 1);
     cr_loc at = cr_rw_at(in, "loss_type");
-    if (n == 0) {
+    if (!cr_rw_has(in, "losses")) {
         write_loss(w, cr_rw_str(in, "loss_type", "CLASSIFICATION"), at, num_class, NULL, out);
-        return 1;
+        return;
     }
     if (cr_rw_has(in, "loss_type"))
-        cr_rw_tell(w, CR_SEV_NOTE, at, "loss_type is left out: losses stands beside it and counts");
+        cr_rw_tell(w, CR_SEV_NOTE, at,
+                   "loss_type is left out: losses is given too, and EasyRec uses losses then");
     cr_rw_iter it = {.map = in, .key = "losses"};
     for (const cr_conf_entry *e; (e = cr_rw_next(&it));) {
-        const char *type = cr_rw_str(e->val, "loss_type", "");
-        const loss_kind *k = kind_of(type);
-        const cr_conf_node *params = k && k->params ? cr_rw_get(e->val, k->params) : NULL;
-        double weight = cr_rw_num(e->val, "weight", 1);
         cr_rw_message(w, loss_rules, e->val, out);
-        bool written = write_loss(w, type, cr_rw_at(e->val, "loss_type"), num_class, params, out);
-        if (n == 1)
-            factor = weight;
-        else if (written && weight != 1)
-            cr_rw_drop(w, CR_SEV_WARN, cr_rw_at(e->val, "weight"), "losses.weight",
-                       "several losses of one task weigh the same here");
+        write_loss(w, cr_rw_str(e->val, "loss_type", ""), cr_rw_at(e->val, "loss_type"), num_class,
+                   e->val, out);
     }
-    return factor;
 }
 
 /* ---- task towers ---- */
@@ -271,7 +274,8 @@ void cr_er_task(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out) {
     const char *sample_weight = cr_rw_str(er->data, "sample_weight", NULL);
     const char *label = cr_er_label(er, er->n_task++);
     cr_rw_message(w, task_rules, in, out);
-    double weight = cr_rw_num(in, "weight", 1) * cr_er_losses(w, in, out);
+    double weight = cr_rw_num(in, "weight", 1);
+    cr_er_losses(w, in, out);
     if (!cr_rw_has(in, "label_name") && *label) cr_rw_put_str(w, out, "label_name", e->at, label);
     if (weight != 1) cr_rw_put_num(w, out, "weight", cr_rw_at(in, "weight"), weight);
     if (sample_weight && cr_rw_bool(in, "use_sample_weight", true))

@@ -164,21 +164,6 @@ static cr_code read_base(work *w, cr_err *err) {
 
 /* ---- one run ---- */
 
-/* project returns CI_ODPS_PROJECT_NAME, or the project_name in the file ODPS_CONFIG_FILE_PATH, like
- * TorchEasyRec. */
-static const char *project(cr_arena *arena) {
-    const char *name = getenv("CI_ODPS_PROJECT_NAME"), *path = getenv("ODPS_CONFIG_FILE_PATH");
-    cr_buf text;
-    cr_buf_init(&text);
-    if (path && cr_file_read(path, 1 << 20, &text, NULL) == CR_OK)
-        for (char *line = text.data; line && *line;
-             line += strcspn(line, "\n"), line += *line == '\n')
-            if (strncmp(line, "project_name=", 13) == 0)
-                name = cr_arena_strndup(arena, line + 13, strcspn(line + 13, "\r\n"));
-    cr_buf_clear(&text);
-    return name ? name : "";
-}
-
 /* filled replaces {PROJECT}, and {DIR} and {NAME} by the folder and the name of the config. */
 static const char *filled(work *w, const cr_benchmark_config *c, const char *text) {
     const char *name = cr_path_base(c->path);
@@ -257,12 +242,6 @@ static cr_code write_config(work *w, const cr_benchmark_config *c, int run, cons
         cr_conf_node *train = cr_conf_find(doc.root, "train_config");
         if (run > 0 || !cr_conf_find(train, "seed"))
             code = cr_conf_set(&doc, &cr_root_msg, seed, false, &diag);
-        const char *quota = getenv("ODPS_DATA_QUOTA_NAME");
-        if (code == CR_OK && quota)
-            code =
-                cr_conf_set(&doc, &cr_root_msg,
-                            cr_arena_printf(w->arena, "data_config.odps_data_quota_name=%s", quota),
-                            false, &diag);
         if (code == CR_OK && w->o->edit_config_json)
             code = cr_conf_edit_json(&doc, &cr_root_msg, w->o->edit_config_json, &diag);
         for (int i = 0; i < w->o->n_set && code == CR_OK; i++)
@@ -465,7 +444,8 @@ cr_code cr_benchmark_run(const cr_benchmark_opts *o, cr_benchmark *b, cr_arena *
     const char *beside = cr_path_join(arena, o->config_path, BASE_FILE);
     if (!own.base_path)
         own.base_path = cr_path_exists(beside) ? beside : "tzrec/benchmark/configs/" BASE_FILE;
-    w.project = project(arena);
+    w.project = getenv("CI_ODPS_PROJECT_NAME");
+    if (!w.project) w.project = "";
     cr_code code = run_all(&w, &err);
     cr_json_free(w.base);
     return code == CR_OK ? CR_OK : cr_diag_err(diag, &err);

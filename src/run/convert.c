@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/shown.h"
 #include "conf/conf.h"
 #include "dialect/dialect.h"
 #include "run/run_int.h"
@@ -42,21 +43,25 @@ static void ours(cr_buf *out, const cr_msg *msg, const cr_conf_node *node, const
 
 /* ---- writing ---- */
 
+/* head writes the report as comments. Text of the user must not begin a line of its own there. */
 static void head(cr_buf *out, const cr_convert_opts *o, const cr_diag *diag) {
-    cr_buf_printf(out, "# Made of %s, a config of EasyRec, by crank %s.\n", o->easyrec_config_path,
-                  CR_VERSION);
-    bool any = false;
+    static const char *const kinds[] = {
+        [CR_SEV_ERROR] = "error: ", [CR_SEV_WARN] = "warning: ", [CR_SEV_NOTE] = ""};
+    const char *from = o->easyrec_config_path;
+    cr_buf_str(out, "# Made of ");
+    cr_buf_shown(out, from, strlen(from), false);
+    cr_buf_printf(out, ", a config of EasyRec, by crank %s.\n", CR_VERSION);
+    if (diag->n) cr_buf_str(out, "# What differs, by its line there:\n");
     for (size_t i = 0; i < diag->n; i++) {
         const cr_finding *f = &diag->v[i];
-        if (!any) cr_buf_str(out, "# What is not the same, by its line there:\n");
-        any = true;
-        bool there = f->at.path && strcmp(f->at.path, o->easyrec_config_path) == 0;
-        cr_buf_printf(out, "#   %s%s%d: %s%s\n", there || !f->at.path ? "" : f->at.path,
-                      there || !f->at.path ? "" : ":", f->at.line,
-                      f->sev == CR_SEV_ERROR  ? "error: "
-                      : f->sev == CR_SEV_WARN ? "warning: "
-                                              : "",
-                      f->msg);
+        cr_buf_str(out, "#   ");
+        if (f->at.path && strcmp(f->at.path, from) != 0) { /* fg.json */
+            cr_buf_shown(out, f->at.path, strlen(f->at.path), false);
+            cr_buf_char(out, ':');
+        }
+        cr_buf_printf(out, "%d: %s", f->at.line, kinds[f->sev]);
+        cr_buf_shown(out, f->msg, strlen(f->msg), false);
+        cr_buf_char(out, '\n');
     }
     cr_buf_char(out, '\n');
 }

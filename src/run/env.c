@@ -49,6 +49,8 @@ const cr_env cr_envs[] = {
      NULL, false},
     {"STORAGE_RESERVE_PERCENT", CR_ENV_SHARE, NULL, NULL,
      "share of the free memory that `crank check` leaves to others, 0.15 for 15 %", NULL, false},
+    {"CI_ODPS_PROJECT_NAME", CR_ENV_TEXT, NULL, NULL,
+     "replaces `{PROJECT}` in the configs that `crank benchmark` trains", NULL, false},
     {"WORLD_SIZE", CR_ENV_TEXT, NULL, NULL,
      "above 1: a launcher started several processes, which is refused", NULL, false},
     {"COLUMNS", CR_ENV_TEXT, NULL, NULL, "width of the tables that `crank parquet` prints", NULL,

@@ -119,3 +119,10 @@ run crank convert parts.config -o parts_out.config
 ends 0
 grep -q 'num_steps: 7' parts_out.config || fail "the second part of train_config is lost"
 grep -q 'rmsprop_optimizer' parts_out.config || fail "the first part of train_config is lost"
+
+# text of the user stays inside the comments at the head of the file
+odd=$(printf 'odd\nmodel_dir: "elsewhere" #.config')
+cp er.config "$odd"
+run crank convert "$odd" -o odd_out.config
+ends 0
+! grep -q '^model_dir: "elsewhere"' odd_out.config || fail "a name became a key"
