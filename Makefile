@@ -3,6 +3,7 @@
 #   make deps        install what building and testing need (Debian packages; sudo when not root)
 #   make quickstart  build, make data, train, evaluate, export, predict
 #   make test        the quick tier of tests; make test-full: sanitizers, valgrind, fuzzing, linters too
+#   make test-faults   train, export and predict with every system call and allocation failing (FAULTS=all: each one)
 #   make test-parquet  Parquet files beside DuckDB, parquet-wasm and hyparquet (installs them with npm)
 #   make bench       rows per second on this machine
 #   make install     PREFIX (/usr/local) and DESTDIR as usual
@@ -31,6 +32,9 @@ test:
 test-full:
 	@sh tools/test_full.sh $(BUILD)
 
+test-faults:
+	@sh tools/test_faults.sh $(BUILD) $(FAULTS)
+
 test-parquet:
 	@sh tests/parquet/run.sh $(BUILD)
 
@@ -47,4 +51,4 @@ format:
 clean:
 	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang out/quickstart out/bench
 
-.PHONY: all deps quickstart test test-full test-parquet bench install format clean
+.PHONY: all deps quickstart test test-full test-faults test-parquet bench install format clean

@@ -8,6 +8,7 @@
  */
 #include "base/guard.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -141,6 +142,7 @@ static struct sigaction before[N_CRASHES];
 
 static void on_crash(int sig) {
     static atomic_flag told = ATOMIC_FLAG_INIT;
+    const int error = errno; /* malloc sets it and little else does */
     const cr_guard *g = mine ? atomic_load(&mine->now) : NULL;
     const char *name = "";
     /* threads that crash at the same time wait until the first one has told and ends the process */
@@ -154,6 +156,13 @@ static void on_crash(int sig) {
     }
     if (!g) return;
     line l = {.n = 0};
+    if (g->no_checks && error == ENOMEM) {
+        put(&l, "crank: no memory for ");
+        put(&l, g->what);
+        write_line(&l);
+        _exit(1);
+    }
+    if (g->no_checks) return;
     put(&l, "crank: ");
     put(&l, g->what);
     put(&l, " crashed (");

@@ -10,6 +10,7 @@
 #define CR_BASE_GUARD_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define CR_GUARD_SECONDS 5 /* from a signal to the end, in a call that does not come back */
@@ -25,6 +26,9 @@ typedef struct cr_guard {
     const int64_t *lines; /* of the rows in the file; NULL: not known */
     int64_t first_row;    /* of row 0 in the file or batch, from 0; -1: not known */
     int64_t n_rows;
+    /* a library of the system that does not check its allocations: a crash after one failed is want of
+     * memory, told as that */
+    bool no_checks;
     const struct cr_guard *outer; /* set by cr_guard_enter */
 } cr_guard;
 

@@ -7,10 +7,12 @@
  * (an alias is a copy: edits change one place only). JSON is libfyaml's JSON mode: it refuses what
  * JSON refuses (comments, single quotes, trailing commas, bare words) and reads surrogate pairs.
  */
+#include <errno.h>
 #include <libfyaml.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/guard.h"
 #include "base/map.h"
 #include "conf/conf_int.h"
 
@@ -353,10 +355,20 @@ static void take_errors(reader *r, struct fy_diag *fd) {
          escape ? "remove the backslashes, or write \\\\ for one" : "correct it here");
 }
 
+/* libfyaml checks few of its allocations: after one that failed it crashes, or the text seems to end
+ * early. errno says that one failed. */
+static void check_memory(void) {
+    if (errno == ENOMEM) cr_no_memory(0, "reading a config");
+}
+
 cr_code cr_conf_parse_yaml(cr_conf_doc *doc, bool json, const char *text, size_t n, cr_diag *diag) {
     struct fy_diag_cfg dc;
     fy_diag_cfg_default(&dc);
     dc.fp = NULL;
+    cr_guard guard = {.what = "reading a config", .no_checks = true};
+    cr_guard_crashes();
+    cr_guard_enter(&guard);
+    errno = 0;
     struct fy_diag *fd = fy_diag_create(&dc);
     struct fy_parser *fp = NULL;
     reader *r = cr_alloc(sizeof *r, "yaml reader");
@@ -370,17 +382,20 @@ cr_code cr_conf_parse_yaml(cr_conf_doc *doc, bool json, const char *text, size_t
         fp = fy_parser_create(&pc);
     }
     if (!fp || fy_parser_set_string(fp, text, n) != 0) {
-        fail(r, ((cr_loc){doc->path, 0, 0}), "cannot start the YAML reader; is memory short?");
+        check_memory();
+        fail(r, ((cr_loc){doc->path, 0, 0}), "cannot start the YAML reader");
     } else {
         struct fy_event *e;
         /* after an error of ours the nesting cannot be trusted: stop, except for findings that
          * leave the tree whole (doubled keys), which go on */
         size_t before = diag->n_errors;
         while ((e = fy_parser_parse(fp))) {
+            check_memory();
             int depth = r->depth;
             bool opens = e->type == FYET_MAPPING_START || e->type == FYET_SEQUENCE_START;
             bool keyed = wants_key(r);
             take_event(r, e);
+            check_memory();
             bool broken = (opens && r->depth == depth) || (e->type == FYET_ALIAS && keyed) ||
                           r->budget == 0 || r->docs > 1;
             if (r->failed && e->type == FYET_ALIAS && r->depth > 0 && r->stack[r->depth - 1].key)
@@ -388,6 +403,7 @@ cr_code cr_conf_parse_yaml(cr_conf_doc *doc, bool json, const char *text, size_t
             fy_parser_event_free(fp, e);
             if (broken || diag->n_errors - before >= CR_CONF_MAX_ERRORS) break;
         }
+        check_memory();
         take_errors(r, fd);
     }
     while (r->depth > 0)
@@ -401,6 +417,7 @@ cr_code cr_conf_parse_yaml(cr_conf_doc *doc, bool json, const char *text, size_t
     bool failed = r->failed;
     if (fp) fy_parser_destroy(fp);
     if (fd) fy_diag_destroy(fd);
+    cr_guard_leave(&guard);
     cr_map_clear(&r->anchors);
     cr_free(r->anchored);
     cr_free(r);

@@ -249,6 +249,7 @@ static bool unicode_form(cr_hf_kind kind, const char *p, size_t n, cr_buf *out) 
     if (kind == CR_HF_NFKC || kind == CR_HF_NFKD) o |= UTF8PROC_COMPAT;
     utf8proc_ssize_t k =
         utf8proc_map((const utf8proc_uint8_t *)p, (utf8proc_ssize_t)n, &made, (utf8proc_option_t)o);
+    if (k == UTF8PROC_ERROR_NOMEM) cr_no_memory(0, "a text in a Unicode form");
     if (k >= 0) cr_buf_add(out, made, (size_t)k);
     free(made);
     return k >= 0;

@@ -9,18 +9,44 @@
 #define ZLIB_CONST
 #include <brotli/decode.h>
 #include <brotli/encode.h>
+#include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <lz4.h>
 #include <lz4frame.h>
 #include <lz4hc.h>
+#include <pthread.h>
 #include <snappy-c.h>
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/mem.h"
 #include "data/parquet/decode_int.h"
 
+/* ---- want of memory ----
+ * Most of the libraries report it like damaged data; errno, which is cleared before each call, tells
+ * the two apart. Snappy is C++ and throws, which C cannot catch; the handler of `new` comes first. */
+
+static void no_memory(void) {
+    cr_no_memory(0, "a page of a Parquet file");
+}
+
+static void set_new_handler(void) {
+    void *found = dlsym(RTLD_DEFAULT, "_ZSt15set_new_handlerPFvvE");
+    void (*(*set)(void (*)(void)))(void);
+    memcpy(&set, &found, sizeof(set));
+    if (found) (void)set(no_memory);
+}
+
+static void begin_call(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, set_new_handler);
+    errno = 0;
+}
+
 static cr_code wrong(cr_err *err, cr_pq_codec codec) {
+    if (errno == ENOMEM) no_memory();
     return cr_fail(err, CR_EDATA, "the %s data of a page is damaged", cr_pq_codec_name(codec));
 }
 
@@ -153,6 +179,7 @@ cr_code cr_pq_decompress_with(void **state, cr_pq_codec codec, const uint8_t *in
                               uint8_t *out, size_t out_n, cr_err *err) {
     /* pages without a value come with an empty stream or with none */
     if (n == 0 && out_n == 0) return CR_OK;
+    begin_call();
     switch (codec) {
     case CR_PQ_RAW:
         if (n != out_n) return wrong_size(err, codec, n, out_n);
@@ -187,6 +214,7 @@ bool cr_pq_codec_writes(cr_pq_codec codec) {
 }
 
 static cr_code failed(cr_err *err, cr_pq_codec codec, size_t n) {
+    if (errno == ENOMEM) no_memory();
     return cr_fail(err, CR_ERUN, "%zu bytes cannot be compressed with %s", n,
                    cr_pq_codec_name(codec));
 }
@@ -229,6 +257,7 @@ cr_code cr_pq_compress(cr_pq_codec codec, int level, const void *in, size_t n, c
                        cr_err *err) {
     static const uint8_t nothing[1] = {0};
     if (n == 0) in = nothing;
+    begin_call();
     if (n > SIZE_MAX / 4) return failed(err, codec, n);
     size_t m =
         n + n / 4 + 1024; /* more than any of the bounds below when they fit in their types */
