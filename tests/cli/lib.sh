@@ -1,7 +1,10 @@
 # lib.sh - the words of a case. Read by run.sh; the current folder is empty and ours.
 #
-#   run CMD...            runs it; the output goes to $out, errors to $err, the exit code to $code
-#   ends N                the last run ended with exit code N
+#   run CMD...            runs it; the output goes to $out, errors to $err, the exit code to $code.
+#                         An exit code that is not 0 fails the case, at the next run or at the end,
+#                         unless the case says that it expects it:
+#   ends N...             the last run ended with exit code N, or one of several
+#   ends bad, ends any    with any but 0; with any at all, and the case looks at $code itself
 #   says_out / says_err   the whole output is the text on stdin; `...` in a line stands for any text,
 #                         a line `...` for any lines
 #   has_out T, has_err T  one line of the output fits the pattern T
@@ -37,15 +40,31 @@ skip() {
     echo "$*"
     exit 77
 }
+# a failure that nothing expected; the file also tells of a run in a subshell
+settled() {
+    [ ! -f "$CASE_DIR/owed" ] || fail "$(cat "$CASE_DIR/owed"), and the case does not say that it expects this (ends N)"
+}
 run() {
+    settled
     last="$*"
     code=0
     "$@" >"$out" 2>"$err" || code=$?
     # a sanitizer's report or a crash is never what a case expects
     if grep -q -E '^==[0-9]+==ERROR|runtime error:|ThreadSanitizer' "$err"; then fail "sanitizer report"; fi
     if [ $code -ge 128 ] && [ "${may_be_killed:-}" = "" ]; then fail "killed by signal $((code - 128))"; fi
+    [ $code -eq 0 ] || echo "'$last' ended with exit code $code" >"$CASE_DIR/owed"
 }
-ends() { [ "$code" -eq "$1" ] || fail "exit code $code, expected $1"; }
+ends() {
+    rm -f "$CASE_DIR/owed"
+    for wanted; do
+        case $wanted in
+        any) return ;;
+        bad) [ "$code" -eq 0 ] || return 0 ;;
+        *) [ "$code" -ne "$wanted" ] || return 0 ;;
+        esac
+    done
+    fail "exit code $code, expected $*"
+}
 
 # the text of a file as a shell pattern
 pattern_of() {
@@ -63,11 +82,37 @@ fits() { # fits FILE PATTERN_FILE
     case $text in $want) return 0 ;; esac
     return 1
 }
+# filled PATTERN_FILE FILE: the pattern with the lines of the file in the place of those that fit
+filled() {
+    awk '
+    function regex(s) {
+        gsub(/[][\\.*+?(){}|^$]/, "\\\\&", s)
+        gsub(/\\\.\\\.\\\./, ".*", s)
+        return "^" s "$"
+    }
+    BEGIN { at = n = 0 }
+    FNR == NR { found[n++] = $0; next }
+    $0 == "..." { any = 1; next }
+    {
+        for (j = at; j < n && found[j] !~ regex($0); j++) continue
+        if (j == n) {
+            if (any) print "..."
+            print
+        } else {
+            for (; any && at < j; at++) print found[at]
+            print found[j]
+            at = j + 1
+        }
+        any = 0
+    }
+    END { for (; any && at < n; at++) print found[at] }' "$2" "$1"
+}
 says() { # says FILE: the pattern comes on stdin
     cat >"$CASE_DIR/pattern"
     if ! fits "$1" "$CASE_DIR/pattern"; then
-        echo "--- expected"
-        cat "$CASE_DIR/pattern"
+        filled "$CASE_DIR/pattern" "$1" >"$CASE_DIR/expected"
+        echo "--- expected, +++ found:"
+        diff -u "$CASE_DIR/expected" "$1" | tail -n +3 || true
         fail "unexpected $(basename "$1")"
     fi
 }
@@ -85,7 +130,7 @@ has() { # has FILE PATTERN
 has_out() { has "$out" "$1" || fail "no line of stdout fits: $1"; }
 has_err() { has "$err" "$1" || fail "no line of stderr fits: $1"; }
 no_err() { if has "$err" "$1"; then fail "a line of stderr fits: $1"; fi; }
-same() { diff -r "$1" "$2" >"$CASE_DIR/diff" 2>&1 || fail "$1 and $2 differ: $(head -n 3 "$CASE_DIR/diff")"; }
+same() { diff -r -u "$1" "$2" >"$CASE_DIR/diff" 2>&1 || { head -n 40 "$CASE_DIR/diff"; fail "$1 and $2 differ"; }; }
 differ() { if diff -r "$1" "$2" >/dev/null 2>&1; then fail "$1 and $2 are equal"; fi; }
 is_there() { [ -e "$1" ] || fail "$1 is missing"; }
 is_gone() { [ ! -e "$1" ] || fail "$1 is there"; }

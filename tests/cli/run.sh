@@ -32,7 +32,7 @@ for name; do
     env -i PATH="$dir/bin:$PATH" HOME="$dir" TMPDIR="$dir" LC_ALL=C CASE_DIR="$dir" CLI="$here" CRANK="$crank" \
         PQ_MAKE="$(dirname "$crank")/tests/cli/pq_make" PTY="$(dirname "$crank")/tests/cli/pty" \
         ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" CRANK_CPU="${CRANK_CPU:-}" \
-        sh -eu -c 'cd "$CASE_DIR/work"; . "$CLI/lib.sh"; . "$CLI/cases/$0.sh"' "$name" >"$dir/log" 2>&1
+        sh -eu -c 'cd "$CASE_DIR/work"; . "$CLI/lib.sh"; . "$CLI/cases/$0.sh"; settled' "$name" >"$dir/log" 2>&1
     case $? in
     0)
         passed=$((passed + 1))

@@ -89,7 +89,7 @@ sed 's/boundaries: \[1, 5,/boundaries: [1, 6,/' e/pipeline.config >config
 differ config e/pipeline.config
 cp config e/pipeline.config
 run crank predict --scripted_model_path e --predict_input_path f.csv --predict_output_path p2 -q
-[ "$code" -ne 0 ] || fail "another boundary in the export's config was taken"
+ends 1
 is_gone p2
 
 # training does not go on with other features either

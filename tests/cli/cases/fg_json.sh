@@ -278,7 +278,7 @@ ends 3
 has_err "bad.csv: row 1, feature 'user_id': feature_info has no embedding_dim of 1 to 65536; add it"
 printf 'feature,message\nuser_id,\n' >bad.csv
 run crank add_feature_info_to_config --template_model_config_path template.config --model_config_path bad.config --config_table_path bad.csv
-[ $code -ne 0 ] || fail "a table without feature_info was taken"
+ends 2
 has_err "...feature_info..."
 is_gone bad.config
 # what the type of a feature does not take is told at its row

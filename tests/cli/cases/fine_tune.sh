@@ -8,7 +8,7 @@ ends 0
 run crank train tiny.yaml --model_dir third --fine_tune_checkpoint first --ignore_restore_optimizer
 ends 0
 run crank train tiny.yaml --model_dir fourth --fine_tune_checkpoint nowhere
-[ $code -ne 0 ] || fail "went on without the checkpoint"
+ends 1
 has_err "--fine_tune_checkpoint: 'nowhere': no such checkpoint; check the path"
 edit 11 '  num_epochs: 2
   fine_tune_checkpoint: nowhere'

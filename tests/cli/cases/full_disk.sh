@@ -14,6 +14,7 @@ for c in small/m/model.ckpt-*; do
     [ -d "$c" ] || continue
     n=$((n + 1))
     run crank eval small/m/pipeline.config --checkpoint_path "$c" --eval_result_filename ../../e.txt --eval_input_path eval.csv
+    ends 0 1
     [ $code -eq 0 ] || has_err "...No space left..."
 done
 [ $n -ge 1 ] || fail "no checkpoint fitted; make the test's tables smaller"

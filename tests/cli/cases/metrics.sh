@@ -64,7 +64,7 @@ ends 2
 has_err "...grouping_key names the unknown feature 'usr'; did you mean 'user'?..."
 cut -d, -f1,3- train.csv >lacks.csv
 run crank train tiny.yaml --model_dir k3 --train_input_path lacks.csv --set 'model_config.metrics=[{grouped_auc: {grouping_key: user}}]'
-[ "$code" -ne 0 ] || fail "a missing column went unseen"
+ends 2
 has_err "...user..."
 # training
 show='model_config.train_metrics=[{auc: {}, decay_step: 2}, {accuracy: {}, decay_step: 3, decay_rate: 0.5}, {xauc: {}, decay_step: 1}, {logloss: {}, decay_step: 4}]'

@@ -23,10 +23,12 @@ run crank check tiny.yaml --debug
 ends 2
 has_err "tiny.yaml:11:3: unknown key 'num_epoch' in train_config; did you mean 'num_epochs'? [src/conf/bind.c:...]"
 run crank check tiny.yaml
+ends 2
 no_err "...[src/..."
 run crank params nowhere --debug
 ends 1
 has_err "nowhere: no such checkpoint; check the path [src/ckpt/choose.c:...]"
 tiny_config
 run crank eval tiny.yaml --model_dir nothing --debug
+ends 1
 has_err "crank eval: there is no checkpoint (model.ckpt-N) in nothing; ... [src/run/eval.c:...]"

@@ -96,11 +96,11 @@ run crank check tiny.yaml --train_input_path 'd/*'
 ends 3
 has_err "d/a.parquet: this is a Parquet file; set dataset_type: ParquetDataset in data_config"
 run crank check tiny_pq.yaml --train_input_path e
-[ $code -ne 0 ] || fail "an empty directory is fine"
+ends 1
 has_err "--train_input_path: 'e': the directory holds no file ending in .parquet..."
 : | pq_make e/none.parquet "$all"
 run crank train tiny_pq.yaml --model_dir m3 --train_input_path e
-[ $code -ne 0 ] || fail "no rows are fine"
+ends 3
 # bytes that are wrong inside a page: file, column, row group
 cp train.parquet broken.parquet
 printf '\377\377\377\377\377\377\377\377' | dd of=broken.parquet bs=1 seek=40 conv=notrunc 2>/dev/null

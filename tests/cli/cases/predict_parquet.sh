@@ -144,6 +144,7 @@ for part in 1 2 3 4 5 6 7 8 9; do
     at=$((size * part / 12)) # the pages; the footer is the end of the file
     flip $f $at
     run crank parquet $f --rows_json
+    ends any
     if [ "$code" -eq 0 ]; then same "$out" whole; else
         has_err "...$f..."
         found=$((found + 1))

@@ -41,6 +41,7 @@ edit 16 "  fg_mode: FG_NORMAL"
 edit 23 "  - id_feature: {feature_name: tags, expression: 'item:item', num_buckets: 30, embedding_dim: 4}"
 sed "s/feature_name: price/feature_name: \"pri\\\\e[31mce\\\\n\"/; s/tags, price\]/tags, \"pri\\\\e[31mce\\\\n\"]/; s/item:price/item:no\\\\e[1m/" tiny.yaml >names.yaml
 run crank check names.yaml
+ends 2
 no_escapes
 has_err '...\x1b[1m...'
 sed "s/feature_name: price/feature_name: \"pri\\\\e[31mce\\\\n\"/; s/tags, price\]/tags, \"pri\\\\e[31mce\\\\n\"]/" tiny.yaml >names.yaml

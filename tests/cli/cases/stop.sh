@@ -35,6 +35,7 @@ done
 kill=step:14:HUP
 rm -rf model
 train "$@"
+ends 1
 is_there model/model.ckpt-13
 grep -q '"stopped": true' model/model.ckpt-13/state.json || fail "state.json does not say that a signal made it"
 # stopped again before the next checkpoint is due: one of them is enough

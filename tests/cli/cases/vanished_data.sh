@@ -2,24 +2,24 @@
 tiny_config
 tiny_data 640 64
 run crank train tiny.yaml --train_input_path 'nowhere/*.csv'
-[ $code -ne 0 ] || fail "trained on nothing"
+ends 1
 has_err "...nowhere/*.csv..."
 run crank check tiny.yaml --eval_input_path gone.csv
-[ $code -ne 0 ] || fail "checked nothing"
+ends 1
 has_err "...gone.csv..."
 run crank train tiny.yaml
 ends 0
 mv eval.csv gone.csv
 run crank eval model/pipeline.config
-[ $code -ne 0 ] || fail "evaluated nothing"
+ends 1
 has_err "...eval.csv..."
 mkdir folder.csv
 run crank eval model/pipeline.config --eval_input_path folder.csv
-[ $code -ne 0 ] || fail "read a folder"
+ends 1
 has_err "...folder.csv..."
 : >empty.csv
 run crank eval model/pipeline.config --eval_input_path empty.csv
-[ $code -ne 0 ] || fail "evaluated an empty file"
+ends 3
 has_err "...empty.csv..."
 # an empty evaluation set is found before the first step, not after the first checkpoint
 run crank train tiny.yaml --model_dir other --eval_input_path empty.csv
