@@ -40,8 +40,8 @@ typedef struct line {
 } line;
 
 static void put(line *l, const char *s) {
-    for (size_t i = 0; s && s[i] && i < MOST_TEXT && l->n < sizeof(l->text) - 1; i++)
-        l->text[l->n++] = (unsigned char)s[i] < 0x20 || s[i] == 0x7f ? '?' : s[i];
+    for (int left = MOST_TEXT; s && *s && left > 0 && l->n < sizeof(l->text) - 1; s++, left--)
+        l->text[l->n++] = (unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s;
 }
 
 static void put_number(line *l, int64_t x) {

@@ -30,7 +30,7 @@ CR_CHECKED cr_code cr_try_alloc(void **out, size_t size, const char *what, cr_er
 void cr_free(void *p);
 /* cr_no_memory writes one line that names the size (0: not known) and the purpose, and ends the
  * process with exit code 1. Unfinished files keep their temporary names; the next run sweeps them. */
-_Noreturn void cr_no_memory(size_t size, const char *what);
+__attribute__((noreturn)) void cr_no_memory(size_t size, const char *what);
 
 /* cr_big_alloc maps zeroed memory on huge pages where the system has them (tables, workspaces). */
 CR_CHECKED cr_code cr_big_alloc(void **out, size_t size, const char *what, cr_err *err);

@@ -132,12 +132,11 @@ static cr_node *act_example(cr_graph *g, int k) {
     if (k > n + 1) return NULL;
     if (k == n) return cr_activation(g, CR_ACT_TANH, NULL, cr_feed(g, 3)); /* rows without gaps */
     cr_node *x = cr_feed(g, 21);
-    if (k > n) { /* an input with several users */
-        cr_node *y = cr_activation(g, CR_ACT_TANH, NULL, x);
-        cr_node *z = cr_activation(g, CR_ACT_SILU, NULL, x);
-        return cr_add(g, (cr_node *[]){y, z, x}, (float[]){1, 2, 3}, 3);
-    }
-    return cr_activation(g, of[k].kind, of[k].p, cr_add(g, &x, (float[]){2.9f}, 1));
+    if (k < n) return cr_activation(g, of[k].kind, of[k].p, cr_add(g, &x, (float[]){2.9f}, 1));
+    /* an input with several users */
+    cr_node *y = cr_activation(g, CR_ACT_TANH, NULL, x);
+    cr_node *z = cr_activation(g, CR_ACT_SILU, NULL, x);
+    return cr_add(g, (cr_node *[]){y, z, x}, (float[]){1, 2, 3}, 3);
 }
 
 const cr_op_type cr_op_activation = {.name = "activation",
