@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#include "graph/exec.h"
-
 #define DIGIT      11
 #define BINS       (1 << DIGIT)
 #define MAX_PASSES 6
@@ -86,12 +84,13 @@ static int64_t rows_of(const cr_jagged *j, const int32_t *axis, int64_t r, int64
 }
 
 /* entries in lane order; returns how many there are */
-static int64_t collect(cr_group *g, const cr_batch *b, const int32_t *const *axes, int lanes,
-                       arrays *m) {
+static int64_t collect(cr_group *g, const cr_batch *b, const int32_t *const *axes,
+                       const cr_lanes *lanes, arrays *m) {
     uint32_t e = 0;
-    for (int lane = 0; lane < lanes; lane++) {
-        int64_t r0 = cr_lane_begin(b->n_rows, lanes, lane),
-                r1 = cr_lane_begin(b->n_rows, lanes, lane + 1);
+    int64_t all = b->global_rows ? b->global_rows : b->n_rows, row0 = cr_lanes_row0(lanes, all);
+    for (int lane = 0; lane < lanes->n; lane++) {
+        int64_t r0 = cr_lane_begin(all, lanes->all, lanes->first + lane) - row0,
+                r1 = cr_lane_begin(all, lanes->all, lanes->first + lane + 1) - row0;
         for (int s = 0; s < g->n_slots; s++) {
             const cr_jagged *j = &b->sparse[g->slots[s].slot];
             const int32_t *axis = g->slots[s].seq ? axes[g->slots[s].seq - 1] : NULL;
@@ -148,7 +147,8 @@ static int64_t most_ids(const cr_jagged *j, int64_t n_rows) {
     return j->off ? j->off[rows] : rows;
 }
 
-void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes, int lanes) {
+void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes,
+                  const cr_lanes *lanes) {
     int64_t n = 0;
     for (int s = 0; s < g->n_slots; s++)
         n += most_ids(&b->sparse[g->slots[s].slot], b->n_rows);

@@ -5,6 +5,7 @@
 #define CR_EMB_GROUP_H
 
 #include "data/batch.h"
+#include "graph/part.h"
 
 /* A feature of the batch: all ids of its rows, or those of the positions that a sequence has on an
  * axis (which may be fewer than its steps). */
@@ -32,14 +33,16 @@ typedef struct cr_group {
     const uint32_t *row;   /* [n] by entry: row of the batch, or position on the axis */
     const uint32_t *pos;   /* [n] by entry: index into the feature's ids (its weight) */
     const uint32_t *slot;  /* [n] by entry: index into slots; NULL when there is only one */
-    const uint8_t *lane;   /* [n] by entry */
+    const uint8_t *lane;   /* [n] by entry: lane of this holder, from 0 on */
     /* memory, grown when needed */
     void *mem;
     int64_t cap;
 } cr_group;
 
-/* cr_group_run: axes: where the positions of each row begin, per axis; NULL: there are none. */
-void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes, int lanes);
+/* cr_group_run: axes: where the positions of each row begin, per axis; NULL: there are none. b has
+ * the rows of this holder's lanes. */
+void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes,
+                  const cr_lanes *lanes);
 void cr_group_clear(cr_group *g);
 
 #endif

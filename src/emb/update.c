@@ -10,11 +10,10 @@
 #include "emb/group.h"
 #include "kern/kern.h"
 
-#define PIECE     256 /* distinct ids a thread takes at a time */
-#define MAX_LANES 64
-#define FETCHED   16   /* gradient rows of an id that are fetched before they are needed */
-#define AHEAD     8    /* gradients and records are fetched this many ids before they are needed */
-#define SWEEP     1024 /* rows a thread takes at a time of a table that is swept */
+#define PIECE   256  /* distinct ids a thread takes at a time */
+#define FETCHED 16   /* gradient rows of an id that are fetched before they are needed */
+#define AHEAD   8    /* gradients and records are fetched this many ids before they are needed */
+#define SWEEP   1024 /* rows a thread takes at a time of a table that is swept */
 
 typedef struct utable {
     cr_table *t;
@@ -31,7 +30,7 @@ typedef struct utable {
 } utable;
 
 struct cr_updater {
-    int lanes;
+    const cr_lanes *lanes;
     cr_pool *pool;
     utable *tables;
     int n_tables, cap_tables;
@@ -52,8 +51,7 @@ struct cr_updater {
     int64_t cap_partial;
 };
 
-cr_updater *cr_updater_new(int lanes, cr_pool *pool) {
-    if (lanes > MAX_LANES) CR_BUG("too many lanes");
+cr_updater *cr_updater_new(const cr_lanes *lanes, cr_pool *pool) {
     cr_updater *u = cr_alloc(sizeof(*u), "updater");
     u->lanes = lanes;
     u->pool = pool;
@@ -122,7 +120,7 @@ int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses) {
         cr_free(u->zeros);
         u->zeros = cr_alloc((size_t)t->D * sizeof(float), "updater scratch");
     }
-    int64_t need = u->lanes * t->D + t->D + cr_table_scratch(t);
+    int64_t need = u->lanes->n * t->D + t->D + cr_table_scratch(t);
     if (need > u->n_scratch) {
         u->n_scratch = need;
         for (int i = 0; i < cr_pool_threads(u->pool); i++) {
@@ -202,9 +200,9 @@ static bool counted(const utable *ut, const cr_group *g, int64_t i) {
  * often; or of some. */
 static void choose_entries(const cr_updater *u, utable *ut) {
     const cr_group *g = &u->groups[ut->group];
-    int64_t shared = 0, all = (int64_t)ut->n_uses * u->lanes;
+    int64_t shared = 0, all = (int64_t)ut->n_uses * u->lanes->n;
     for (int k = 0; k < ut->n_uses; k++)
-        for (int l = 0; ut->uses[k].shared && l < u->lanes; l++)
+        for (int l = 0; ut->uses[k].shared && l < u->lanes->n; l++)
             shared += ut->uses[k].shared[l];
     ut->entry = shared == all ? g->head : g->entry;
     ut->seg = shared == all ? g->head_seg : g->seg;
@@ -228,16 +226,17 @@ CR_FETCH fetch_parts(const utable *ut, const cr_group *g, int64_t k) {
         fetch_entry(ut, g, i);
 }
 
-/* partial sums per lane: lane[0 .. n) and D floats each */
+/* partial sums per lane: lane[0 .. n), as numbered in the global batch, and D floats each */
 typedef struct sums {
-    int lane[MAX_LANES], n;
+    int lane[CR_MAX_LANES], n;
     float *part;
 } sums;
 
 static void add_part(const cr_updater *u, const utable *ut, const cr_group *g, uint32_t e,
                      sums *s) {
-    bool next = s->n == 0 || g->lane[e] != s->lane[s->n - 1];
-    if (next) s->lane[s->n++] = g->lane[e];
+    int lane = u->lanes->first + g->lane[e];
+    bool next = s->n == 0 || lane != s->lane[s->n - 1];
+    if (next) s->lane[s->n++] = lane;
     add_entry(u, ut, g, e, s->part + (s->n - 1) * ut->t->D, next);
 }
 
@@ -310,9 +309,9 @@ static void sweep_rows(const cr_updater *u, const utable *ut, int64_t first, flo
         if (k < g->n_uniq && g->id[k] == row) {
             sum_id(u, ut, g, k++, part);
             adjust_row(u, part, t->D);
-            update_row(u, t, row, part, part + u->lanes * t->D);
+            update_row(u, t, row, part, part + u->lanes->n * t->D);
         } else {
-            update_row(u, t, row, u->zeros, part + u->lanes * t->D);
+            update_row(u, t, row, u->zeros, part + u->lanes->n * t->D);
         }
     }
 }
@@ -350,7 +349,7 @@ static void apply_item(void *ctx, int64_t item, int thread) {
         }
         sum_id(u, ut, g, k, part);
         adjust_row(u, part, t->D);
-        update_row(u, t, g->id[k], part, part + u->lanes * t->D);
+        update_row(u, t, g->id[k], part, part + u->lanes->n * t->D);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "base/pool.h"
 #include "data/batch.h"
 #include "emb/table.h"
+#include "graph/part.h"
 
 /* One use of a table: feature `slot` of the batch, pooled into floats [off, off+D) of rows that are
  * `ld` floats apart at *grad. */
@@ -28,8 +29,8 @@ typedef struct cr_use {
 } cr_use;
 
 typedef struct cr_updater cr_updater;
-/* lanes: as in the executor. */
-cr_updater *cr_updater_new(int lanes, cr_pool *pool);
+/* lanes: those of the executor, borrowed. */
+cr_updater *cr_updater_new(const cr_lanes *lanes, cr_pool *pool);
 void cr_updater_free(cr_updater *u);
 /* cr_updater_add registers a trainable table with its uses (copied); returns its number. */
 int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses);

@@ -463,7 +463,7 @@ void cr_model_fill(cr_model *m, uint64_t seed, cr_pool *pool) {
 }
 
 cr_updater *cr_model_updater(cr_model *m, const cr_exec *ex, cr_pool *pool) {
-    cr_updater *u = cr_updater_new(cr_exec_lanes(ex)->all, pool);
+    cr_updater *u = cr_updater_new(cr_exec_lanes(ex), pool);
     for (int i = 0; i < m->n_tables; i++) {
         cr_model_table *t = m->tables[i];
         cr_use *uses = CR_NEW_N(&m->arena, cr_use, t->n_uses);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "all_lanes.h"
 #include "base/cpu.h"
 #include "base/rng.h"
 #include "data/batch.h"
@@ -116,7 +117,7 @@ int main(int argc, char **argv) {
             b[k] = (bench){.look = 1e9, .update = 1e9};
             if (cr_table_init(&b[k].t, &spec, NULL) != CR_OK) return 1;
             cr_table_fill(&b[k].t, &init, 1, pool);
-            b[k].u = cr_updater_new(LANES, pool);
+            b[k].u = cr_updater_new(all_lanes(LANES), pool);
             cr_updater_add(b[k].u, &b[k].t, &(cr_use){.grad = grad, .ld = ld}, 1);
         }
         double start = cr_now();

@@ -5,6 +5,7 @@
  */
 #include "emb/update.h"
 
+#include "all_lanes.h"
 #include "base/rng.h"
 #include "emb/group.h"
 #include "graph/exec.h"
@@ -65,7 +66,7 @@ TEST(group_sorts) {
     cr_batch b = {.n_rows = ROWS, .n_sparse = 2, .sparse = sparse};
     cr_group_slot slots[2] = {{1, 0}, {0, 0}};
     cr_group g = {.slots = slots, .n_slots = 2};
-    cr_group_run(&g, &b, NULL, 8);
+    cr_group_run(&g, &b, NULL, all_lanes(8));
     CHECK_INT(g.n, f[0].j.n_ids + ROWS);
     int64_t seen = 0;
     for (int64_t u = 0; u < g.n_uniq; u++) {
@@ -93,7 +94,7 @@ TEST(group_of_nothing) {
     cr_group_slot slot = {0, 0};
     cr_group g = {.slots = &slot, .n_slots = 1};
     for (int k = 0; k < 2; k++) {
-        cr_group_run(&g, &b, NULL, 8);
+        cr_group_run(&g, &b, NULL, all_lanes(8));
         CHECK_INT(g.n, 0);
         CHECK_INT(g.n_uniq, 0);
         CHECK_INT(g.seg[0], 0);
@@ -161,7 +162,7 @@ static uint64_t run(int threads, bool check) {
     CHECK_INT(cr_table_init(&t[2], &(cr_table_spec){"wide", VOCAB, 3, 0, true, &plain, &clipped},
                             NULL),
               0);
-    cr_updater *u = cr_updater_new(8, pool);
+    cr_updater *u = cr_updater_new(all_lanes(8), pool);
     cr_use shared[2] = {{.grad = s->grad[0], .ld = 7},
                         {.slot = 2, .mean = true, .grad = s->grad[2], .ld = 7}};
     cr_use deep = {.slot = 1, .grad = s->grad[1], .ld = 7};
@@ -222,7 +223,7 @@ TEST(overflow_of_a_clipped_table_is_seen) {
     cr_jagged sparse = {.ids = ids, .n_ids = 3};
     cr_batch b = {.n_rows = 3, .n_sparse = 1, .sparse = &sparse};
     cr_use use = {.grad = grad, .ld = 2};
-    cr_updater *u = cr_updater_new(8, pool);
+    cr_updater *u = cr_updater_new(all_lanes(8), pool);
     cr_updater_add(u, &t, &use, 1);
     cr_updater_adjust(u, (cr_adjust){0.5f, 1, 0});
     cr_updater_group(u, &b, NULL);
@@ -260,7 +261,7 @@ TEST(many_features_share_a_table) {
         uses[s] = (cr_use){.slot = s, .grad = grad[s], .ld = 1};
     }
     cr_batch b = {.n_rows = B, .n_sparse = N, .sparse = sparse};
-    cr_updater *u = cr_updater_new(8, pool);
+    cr_updater *u = cr_updater_new(all_lanes(8), pool);
     cr_updater_add(u, &t, uses, N);
     cr_optim_step step = {.lr = 1, .t = 1};
     cr_updater_group(u, &b, NULL);
@@ -314,7 +315,7 @@ TEST(gradients_in_the_first_of_equal_ids) {
             uses[s] = (cr_use){.slot = s, .grad = grad[s], .ld = D, .shared = how[h][s]};
         }
         cr_batch b = {.n_rows = B, .n_sparse = 2, .sparse = sparse};
-        cr_updater *u = cr_updater_new(LANES, pool);
+        cr_updater *u = cr_updater_new(all_lanes(LANES), pool);
         cr_updater_add(u, &t, uses, 2);
         cr_updater_group(u, &b, NULL);
         cr_updater_apply(u, &(cr_optim_step){.lr = 1, .t = 1});
@@ -363,7 +364,7 @@ TEST(sequences) {
             for (int d = 0; d < 2; d++)
                 want[2 * one[r] + d] -= (double)rows[r * LD + d];
         }
-        cr_updater *u = cr_updater_new(4, pool);
+        cr_updater *u = cr_updater_new(all_lanes(4), pool);
         int number = cr_updater_add(u, &t, uses, 2);
         cr_updater_set_grad(u, number, 0, grad);
         cr_updater_group(u, &b, &axis);

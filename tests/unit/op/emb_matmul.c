@@ -4,6 +4,7 @@
  * tables, dense floats; with and without other users of the same rows. And its own promises: a
  * row's value does not depend on its neighbours, results not on threads or tiles.
  */
+#include "all_lanes.h"
 #include "base/rng.h"
 #include "emb/update.h"
 #include "graph/exec.h"
@@ -165,7 +166,7 @@ static result step(kind k, int threads, int64_t tile) {
     cr_exec_opts o = {
         .graph = &m.g, .mode = CR_TRAIN, .max_rows = ROWS + 5, .lanes = LANES, .tile_rows = tile};
     CHECK_INT(cr_exec_new(&ex, &o, pool, NULL), 0);
-    cr_updater *up = cr_updater_new(LANES, pool);
+    cr_updater *up = cr_updater_new(all_lanes(LANES), pool);
     for (int f = 0; f < N_SPARSE; f++) {
         int count;
         const cr_look *look = cr_lookup_pieces(m.x, &count) + f + 1;
