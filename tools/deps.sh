@@ -40,6 +40,8 @@ for set_ in "${@:-build}"; do
         need libpcre2-dev lib_pcre2
         need libutf8proc-dev lib utf8proc.h utf8proc
         need libbrotli-dev lib brotli/decode.h brotlidec
+        need libxxhash-dev lib xxhash.h xxhash
+        need nettle-dev lib nettle/sha2.h nettle
         ;;
     test)
         need binutils have nm

@@ -4,6 +4,7 @@
  * It finds damage (a flipped bit, a lost page, another file under the name) and does not resist
  * tampering: a person who can change a file can also write the digest that fits. It was chosen
  * because it is small, three times as fast as a CRC-32 and known to other tools (`xxhsum -H64`).
+ * libxxhash computes it.
  */
 #ifndef CR_BASE_DIGEST_H
 #define CR_BASE_DIGEST_H
@@ -13,8 +14,7 @@
 #include "base/err.h"
 
 typedef struct cr_digest {
-    uint64_t lane[4], total;
-    uint8_t wait[32]; /* bytes that do not fill a stripe yet: total % 32 of them */
+    uint64_t state[12]; /* libxxhash's state; only digest.c knows its shape */
 } cr_digest;
 void cr_digest_init(cr_digest *d);
 void cr_digest_add(cr_digest *d, const void *data, size_t n);

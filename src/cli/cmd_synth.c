@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "base/file.h"
 #include "cli/cli.h"
 #include "data/synth.h"
 
@@ -16,7 +15,7 @@ static const cr_opt opts[] = {
     {"for", 0, CR_O_STR, CR_O_PATH, (uint32_t)offsetof(cr_args, pipeline_config_path), "CONFIG",
      NULL, "none", 0, 0, "instead of NAME: make data that fits this config"},
     CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "DIR", NULL, NULL, 0, 0,
-            "folder to write to; made when missing"),
+            "folder to write to: new, empty, or made by crank synth"),
     CR_OPT_(rows, CR_O_COUNT, 0, 0, "N", "100k", NULL, 1, 1e12,
             "rows to train on, for example 250k or 10M"),
     CR_OPT_(eval_rows, CR_O_COUNT, 0, 0, "N", "0", "a fifth of --rows, 1k to 1M", 0, 1e12,
@@ -59,10 +58,6 @@ static cr_code check(cr_ui *ui, const cr_args *a) {
         return cr_ui_wrong(ui, "--set and --edit_config_json edit the config of --for; give that");
     if (a->kind) CR_TRY(check_word(ui, "data", a->kind, cr_synth_kinds));
     if (a->format) CR_TRY(check_word(ui, "format", a->format, cr_synth_formats));
-    /* its pipeline.yaml may have been edited by hand since */
-    if (cr_path_exists(cr_path_join(&ui->arena, a->output_dir, "synth.json")))
-        return cr_ui_wrong(ui, "%s holds a data set already; choose another -o or remove it first",
-                           a->output_dir);
     return CR_OK;
 }
 

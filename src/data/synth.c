@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "data/synth_int.h"
@@ -127,6 +128,7 @@ typedef struct job {
     char **text;         /* per thread */
     bool parquet;
     atomic_bool failed;
+    cr_synth_dir dir;
 } job;
 
 static cr_code write_text(part_file *f, int fd, const char *p, size_t n) {
@@ -231,25 +233,10 @@ static void plan_files(job *j, cr_arena *a, const char *dir, int part, int64_t r
         f->first = rows * i / n;
         f->n = rows * (i + 1) / n - f->first;
         const char *ext = j->parquet ? "parquet" : "csv", *sub = part ? "eval" : "train";
-        f->path = cr_arena_printf(a, "%s/%s/part-%05d.%s", dir, sub, i, ext);
-        f->tmp = cr_arena_printf(a, "%s/%s/.part-%05d.%s.tmp-%d", dir, sub, i, ext, (int)getpid());
+        const char *name = cr_arena_printf(a, "part-%05d.%s", i, ext);
+        f->path = cr_arena_printf(a, "%s/%s/%s", dir, sub, name);
+        f->tmp = cr_synth_tmp_name(a, dir, sub, name);
     }
-}
-
-/* Parts of an earlier, larger run would be read as data of this one. */
-static cr_code drop_old_parts(cr_arena *a, const char *dir, cr_err *err) {
-    char **names;
-    size_t n;
-    CR_TRY(cr_list_dir(a, dir, &names, &n, err));
-    for (size_t i = 0; i < n; i++) {
-        const char *ext = strrchr(names[i], '.');
-        if (strncmp(names[i], "part-", 5) != 0 || !ext ||
-            (strcmp(ext, ".csv") != 0 && strcmp(ext, ".parquet") != 0))
-            continue;
-        char *path = cr_path_join(a, dir, names[i]);
-        if (unlink(path) != 0) return cr_io_fail(err, path, "replace", errno);
-    }
-    return CR_OK;
 }
 
 /* ---- the teacher's score ---- */
@@ -458,9 +445,9 @@ static cr_code check_opts(const cr_synth_opts *o, const synth_kind **kind, cr_er
 static cr_code publish(job *j, cr_arena *a, const char *dir, const cr_synth_opts *o,
                        const cr_synth_result *r, cr_err *err) {
     char *json = cr_path_join(a, dir, "synth.json");
+    CR_TRY(cr_synth_dir_begin(&j->dir, err));
     if (unlink(json) != 0 && errno != ENOENT) return cr_io_fail(err, json, "replace", errno);
-    CR_TRY(drop_old_parts(a, cr_path_join(a, dir, "train"), err));
-    CR_TRY(drop_old_parts(a, cr_path_join(a, dir, "eval"), err));
+    CR_TRY(cr_synth_drop_parts(a, dir, err));
     for (int i = 0; i < j->n_files; i++)
         CR_TRY(cr_rename(j->files[i].tmp, j->files[i].path, err));
     cr_buf b;
@@ -471,9 +458,11 @@ static cr_code publish(job *j, cr_arena *a, const char *dir, const cr_synth_opts
         cr_synth_yaml(&b, &j->teacher, o, dir);
     cr_code code = cr_file_write(cr_path_join(a, dir, "pipeline.yaml"), b.data, b.n, err);
     if (code == CR_OK) {
+        uint64_t digest = cr_digest_of(b.data, b.n);
         cr_buf_reset(&b);
         write_json(&b, o, j, r);
         code = cr_file_write(json, b.data, b.n, err);
+        if (code == CR_OK) code = cr_synth_dir_end(&j->dir, digest, err);
     }
     cr_buf_clear(&b);
     return code;
@@ -482,8 +471,7 @@ static cr_code publish(job *j, cr_arena *a, const char *dir, const cr_synth_opts
 static cr_code make(job *j, cr_arena *a, const cr_synth_opts *o, const char *dir, cr_pool *pool,
                     cr_synth_result *r, cr_err *err) {
     void *mem;
-    CR_TRY(cr_mkdirs(cr_path_join(a, dir, "train"), err));
-    CR_TRY(cr_mkdirs(cr_path_join(a, dir, "eval"), err));
+    CR_TRY(cr_synth_dir_open(&j->dir, a, dir, err));
     float **scores[] = {&j->scores.logit, &j->scores.after_logit, &j->tab_scores.logit};
     uint8_t **labels[] = {&j->scores.label, &j->scores.after, &j->tab_scores.label};
     size_t n = (size_t)r->eval_rows * (size_t)(j->tab ? j->tab->table->n_labels : 1);
@@ -527,6 +515,7 @@ cr_code cr_synth(const cr_synth_opts *o, cr_pool *pool, cr_err *err) {
     r.n_files = files_for(r.rows);
     r.n_eval_files = files_for(r.eval_rows);
     job *j = CR_NEW(&a, job);
+    j->dir.fd = -1;
     j->parquet = o->format && strcmp(o->format, "parquet") == 0;
     if (o->table) {
         j->tab = CR_NEW(&a, synth_tab);
@@ -546,6 +535,7 @@ cr_code cr_synth(const cr_synth_opts *o, cr_pool *pool, cr_err *err) {
             unlink(j->files[i].tmp);
     else if (o->result)
         *o->result = r;
+    cr_synth_dir_close(&j->dir, &a);
     for (int i = 0; i < n_threads; i++)
         cr_free(j->text[i]);
     cr_free(j->scores.logit);

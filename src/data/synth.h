@@ -39,7 +39,7 @@ typedef struct cr_synth_opts {
     int64_t eval_rows;           /* 0: rows / 5, at least 1000, at most 1,000,000 */
     uint64_t seed;
     double scale;            /* of the cardinalities; 0: 1; not of a described table */
-    const char *dir;         /* made when missing; files of an earlier run are replaced */
+    const char *dir;         /* missing, empty, or made by an earlier run and not edited since */
     const char *format;      /* "csv", "parquet"; NULL: csv */
     cr_synth_result *result; /* filled when not NULL */
 } cr_synth_opts;

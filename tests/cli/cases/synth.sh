@@ -26,7 +26,56 @@ for kind in taobao census; do
 done
 run crank synth criteo --rows -5 -o d
 ends 2
-# a data set that is there is never replaced: its config may have been edited
+# a data set of crank's own is replaced as a whole: what fewer rows do not fill goes, other files stay
+echo mine >a/train/part-mine.csv
+run crank synth criteo --rows 3 -o a
+ends 0
+find a -type f | LC_ALL=C sort >got
+echo a/.synth >want
+for i in 0 1 2 3; do echo "a/eval/part-0000$i.csv"; done >>want
+for f in pipeline.yaml synth.json train/part-00000.csv train/part-00001.csv train/part-00002.csv train/part-mine.csv; do
+    echo "a/$f" >>want
+done
+same want got
+# its config may have been edited
+echo '# mine' >>a/pipeline.yaml
+cp -r a kept
 run crank synth criteo --rows 100 -o a
 ends 2
-has_err "crank synth: a holds a data set already; choose another -o or remove it first"
+has_err "crank synth: a holds a data set whose pipeline.yaml was changed; choose another -o or remove it first"
+same kept a
+# files of the user are never overwritten, nor is anything written through a link
+mkdir -p full/train empty
+echo x >full/train/part-00000.csv
+cp -r full kept_full
+run crank synth criteo --rows 100 -o full
+ends 2
+has_err "crank synth: full holds files that crank synth did not make (train); choose another -o"
+same kept_full full
+run crank synth census --rows 100 -o empty
+ends 0
+mv empty/train elsewhere
+ln -s ../elsewhere empty/train
+cp -r elsewhere kept_elsewhere
+run crank synth census --rows 50 -o empty
+ends 2
+has_err "crank synth: empty/train is a symbolic link, which crank synth does not write through; choose another -o"
+same kept_elsewhere elsewhere
+# what a killed run left is removed by the next; two at once do not mix
+mkdir -p killed/train killed/eval
+touch killed/.synth killed/train/.part-00000.csv.tmp-1 killed/eval/part-00007.csv killed/train/.mine
+run crank synth criteo --rows 5000 --seed 7 --scale 0.01 -o killed
+ends 0
+same killed/eval b/eval
+[ "$(find killed/train -name 'part-*' | wc -l)" -eq 4 ] || fail "parts"
+[ -e killed/train/.mine ] || fail "a file of the user was removed"
+[ ! -e killed/train/.part-00000.csv.tmp-1 ] || fail "a leftover stayed"
+grep -qx "[0-9a-f]\{16\}  pipeline.yaml" killed/.synth || fail "the mark: $(cat killed/.synth)"
+mkdir busy
+run flock busy/.synth "$CRANK" synth census --rows 100 -o busy
+ends 1
+has_err "crank synth: another crank synth is writing to busy; wait for it or choose another -o"
+# a run that fails leaves nothing
+run sh -c 'ulimit -f 1; exec "$0" "$@"' "$CRANK" synth census --rows 20k -o tight
+ends 1
+[ ! -e tight ] || fail "a failed run left $(find tight)"
