@@ -129,7 +129,8 @@ static int64_t rows_of(uint64_t n) {
     return n >= 1 && n <= (uint64_t)INT64_MAX ? (int64_t)n : 1;
 }
 
-static void set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, const cr_data_conf *data,
+/* false: nothing says how many rows the table has */
+static bool set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, const cr_data_conf *data,
                         cr_arena *arena, cr_diag *diag) {
     cr_ids *m = &s->ids;
     bool hash = cr_conf_has(c, "hash_bucket_size"), buckets = cr_conf_has(c, "num_buckets");
@@ -139,7 +140,7 @@ static void set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, const cr
                  "no table size; set one of hash_bucket_size, num_buckets, vocab_list, vocab_dict, "
                  "vocab_file");
         f->num_embeddings = 1;
-        return;
+        return false;
     }
     int64_t hash_rows = rows_of(c->hash_bucket_size), bucket_rows = rows_of(c->num_buckets);
     if (hash) {
@@ -161,6 +162,7 @@ static void set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, const cr
     if (f->num_embeddings < 1) f->num_embeddings = 1;
     m->clamp = m->kind == CR_IDS_VOCAB &&
                (m->vocab.size > f->num_embeddings || m->vocab.unknown >= f->num_embeddings);
+    return true;
 }
 
 /* the id of default_value; FG_NONE: the ids of fg_encoded_default_value */
@@ -214,7 +216,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     f->half = cr_half_of(c->data_type);
     cr_input_make(&s->in, f, c, c->expression, data, arena, diag);
     if (f->stub) return;
-    set_mapping(f, s, c, data, arena, diag);
+    if (!set_mapping(f, s, c, data, arena, diag)) return;
     cr_ids *m = &s->ids;
     m->num_embeddings = f->num_embeddings;
     m->weighted = c->weighted;

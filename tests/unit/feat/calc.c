@@ -846,6 +846,7 @@ TEST(config_errors) {
             "embedding_dim: "
             "4}",
             "no table size; set one of");
+    refused(LOOKUP("need_discrete: true"), "no table size; set one of");
     refused(LOOKUP("combiner: summ"), "unknown combiner 'summ'; did you mean 'sum'?");
     refused(LOOKUP("boundaries: [2, 1], embedding_dim: 4"), "boundaries must ascend");
     refused(LOOKUP("normalizer: 'method=zsc'"), "normalizer, character");

@@ -432,6 +432,7 @@ TEST(config_errors) {
          "9}",
          "needs fg_mode FG_DAG", 3, 0},
         {ID(""), "no table size", 3, 0},
+        {ID("default_value: abc"), "no table size", 3, 0},
         {ID("num_buckets: 9, default_value: abc"), "default_value 'abc': not an integer", 3, 0},
         {ID("vocab_list: [a, b], default_bucketize_value: 2"), "below the number of tokens", 3, 0},
         {ID("vocab_list: [a, b], default_bucketize_value: 18446744073709551615"),
