@@ -21,8 +21,8 @@
 #define LONG_VALUE 200 /* bytes; longer ones are kept as their beginning and a hash */
 #define COLUMN     "type of column "
 
-/* Keys that say how the model uses the numbers, or that stand here in another form. The sizes of
- * tables are not here either: loading compares shapes, and training has a rule for tables that
+/* Keys that do not change the numbers, or that stand here in another form. The sizes of tables are
+ * not written either: loading compares shapes, and training has a rule for tables that
  * grow or shrink. */
 static const char *const about_tables[] = {"feature_name",
                                            "embedding_name",
@@ -38,7 +38,6 @@ static const char *const about_tables[] = {"feature_name",
                                            "asset_dir",
                                            "pretrained_path",
                                            "pretrained_tensor",
-                                           "dense_emb",
                                            "sequence_length",
                                            "sequence_delim",
                                            NULL};
@@ -54,6 +53,7 @@ static const struct {
                {"fg_encoded_multival_sep", false, true, false},
                {"use_farm_hash", true, false, false},
                {"null_values", true, true, true}};
+#define LABEL_MAP "label_map" /* labels have no feature; predictions do not read them */
 
 static bool listed(const char *const *list, const char *name) {
     for (; *list; list++)
@@ -93,6 +93,19 @@ static const struct cr_asset *asset_of(const cr_feature *f, const char *field) {
     return NULL;
 }
 
+static void fields(writer *m, const void *conf, const void *plain, const char *prefix);
+
+/* a message inside of another one; conf NULL: it is not given */
+static void inner(writer *m, const void *conf, const char *key) {
+    if (!conf) return;
+    cr_diag quiet; /* a message without its required keys complains; only its defaults are wanted */
+    cr_diag_init(&quiet);
+    put(m, key, "given");
+    fields(m, conf, cr_conf_bind(&m->arena, ((const cr_conf_base *)conf)->msg, NULL, &quiet),
+           cr_arena_printf(&m->arena, "%s.", key));
+    cr_diag_clear(&quiet);
+}
+
 /* the fields of one message; prefix: the key of a message inside the feature's, with a dot */
 static void fields(writer *m, const void *conf, const void *plain, const char *prefix) {
     for (const cr_field *f = ((const cr_conf_base *)conf)->msg->fields; f->name; f++) {
@@ -106,14 +119,12 @@ static void fields(writer *m, const void *conf, const void *plain, const char *p
             continue;
         }
         if (f->type == CR_T_MSG && !(f->flags & CR_F_REPEATED)) {
-            void *const *inner = (void *const *)((const char *)conf + f->offset);
-            if (!*inner) continue;
-            cr_diag quiet;
-            cr_diag_init(&quiet);
-            put(m, key, "given");
-            fields(m, *inner, cr_conf_bind(&m->arena, f->ref, NULL, &quiet),
-                   cr_arena_printf(&m->arena, "%s.", key));
-            cr_diag_clear(&quiet);
+            inner(m, *(void *const *)((const char *)conf + f->offset), key);
+            continue;
+        }
+        if (f->type == CR_T_ONEOF) {
+            const cr_choice *c = (const cr_choice *)((const char *)conf + f->offset);
+            if (c->m) inner(m, c->conf, cr_arena_printf(&m->arena, "%s%s", prefix, c->m->key));
             continue;
         }
         cr_buf_reset(&m->value);
@@ -138,13 +149,18 @@ static const char *declared_type(const cr_data_conf *data, const char *column) {
 }
 
 static void feature(writer *m, const cr_feature *f, const cr_data_conf *data) {
-    cr_diag quiet; /* a message without its required keys complains; only its defaults are wanted */
+    cr_diag quiet;
     cr_diag_init(&quiet);
     m->f = f;
     cr_jw_obj(&m->w, f->name);
     put(m, "type", f->type->name);
     fields(m, f->conf, cr_conf_bind(&m->arena, ((const cr_conf_base *)f->conf)->msg, NULL, &quiet),
            "");
+    if (f->mean) put(m, "pooling", "mean");
+    /* two tables of one shape could change places unnoticed */
+    if (f->embedding_name &&
+        strcmp(f->embedding_name, cr_arena_printf(&m->arena, "%s_emb", f->name)) != 0)
+        put(m, "embedding_name", f->embedding_name);
     if (f->seq) {
         put(m, "sequence_length", cr_arena_printf(&m->arena, "%" PRId64, f->seq->length));
         cr_buf_reset(&m->value);
@@ -178,6 +194,13 @@ void cr_features_meaning(const cr_features *fs, const cr_data_conf *data,
         put(&m, of_data[i].key, text(&m.value));
     }
     cr_jw_end(&m.w);
+    if (fs->n_labels > 0) {
+        cr_jw_obj(&m.w, "labels");
+        cr_buf_reset(&m.value);
+        cr_conf_value(&m.value, data, cr_msg_field(&cr_data_msg, LABEL_MAP));
+        if (cr_conf_has(data, LABEL_MAP)) put(&m, LABEL_MAP, text(&m.value));
+        cr_jw_end(&m.w);
+    }
     cr_jw_obj(&m.w, "features");
     for (int i = 0; i < fs->n; i++)
         feature(&m, fs->v[i], data);
@@ -274,6 +297,9 @@ cr_code cr_features_same_meaning(const cr_features *fs, const cr_data_conf *data
     comparison c = {path, sev, diag, 0};
     objects(&c, data, "data_config.", cr_json_get(before, "data_config"),
             cr_json_get(after, "data_config"));
+    if (fs->n_labels > 0 && cr_json_get(before, "labels"))
+        objects(&c, data, "data_config.", cr_json_get(before, "labels"),
+                cr_json_get(after, "labels"));
     const cr_json *features = cr_json_get(before, "features");
     for (int i = 0; i < fs->n; i++) {
         const cr_feature *f = fs->v[i];

@@ -34,10 +34,10 @@ ends 0
 has m/pipeline.config '  use_farm_hash: false' || fail "the config that is kept does not say which hash was used"
 is_there "$(newest m)/features.json"
 
-# the same features, written another way: a default that is given, another pooling, another path of the same file
+# the same features, written another way: a default that is given, another path of the same file
 mkdir other
 cp city.txt other/places.txt
-sed 's,city.txt,other/places.txt,; s/hash_bucket_size: 100/hash_bucket_size: 100, separator: "\\x1d", pooling: mean/' f.yaml >same.yaml
+sed 's,city.txt,other/places.txt,; s/hash_bucket_size: 100/hash_bucket_size: 100, separator: "\\x1d", pooling: sum, embedding_name: name_emb/' f.yaml >same.yaml
 run crank eval same.yaml -q
 ends 0
 # the config that training kept decides the hash, whatever the environment says now
@@ -64,6 +64,23 @@ changed "x.yaml:15:...: feature 'name': expression is \"user:city\" here, but ..
 printf 'oslo\nrome\nlima\n' >city.txt
 changed "f.yaml:16:...: feature 'city': vocab_file is a file of 15 bytes, hash ... here, but ... was made with a file of 15 bytes, hash ..." crank eval f.yaml
 printf 'rome\noslo\nlima\n' >city.txt
+# tables of one shape that change places, a pooling, the dense parts of a feature
+sed 's/hash_bucket_size: 100, embedding_dim: 4/&, embedding_name: city_emb/; s/default_bucketize_value: 0, embedding_dim: 4/&, embedding_name: name_emb/; s/vocab_file/num_buckets: 100, vocab_file/' f.yaml >t.yaml
+run crank eval t.yaml -q
+ends 2
+has_err "t.yaml:15:...: feature 'name': embedding_name is city_emb here, but m/model.ckpt-... was made with the default; ..."
+has_err "t.yaml:16:...: feature 'city': embedding_name is name_emb here, but ..."
+sed 's/hash_bucket_size: 100/&, pooling: mean/' f.yaml >p.yaml
+changed "p.yaml:15:...: feature 'name': pooling is mean here, but m/model.ckpt-... was made with the default; ..." crank eval p.yaml
+sed 's/boundaries: \[1, 5, 10\]/autodis: {num_channels: 3, negative_slope: 0.2}/' f.yaml >a.yaml
+run crank train a.yaml --model_dir a -q
+sed 's/negative_slope: 0.2/negative_slope: 0.3/' a.yaml >a2.yaml
+changed "a2.yaml:17:...: feature 'price': autodis.negative_slope is 0.3 here, but a/model.ckpt-... was made with 0.2; ..." crank eval a2.yaml --checkpoint_path a
+# labels turned round make a good model look bad; predictions need none
+sed 's/  label_fields: \[y\]/&\n  label_map: [{label: y, map: {"0": 1, "1": 0}}]/' f.yaml >l.yaml
+changed "l.yaml:...: data_config.label_map is [{label: \"y\", map: {\"0\": 1, \"1\": 0}}] here, but m/model.ckpt-... was made with the default; ..." crank eval l.yaml
+run crank predict --pipeline_config_path l.yaml --checkpoint_path m --predict_input_path f.csv --predict_output_path lp -q
+ends 0
 # dense layers know their inputs by place: another order has the same shapes and other scores
 sed 's/feature_names: \[name, city, price\]/feature_names: [city, name, price]/' f.yaml >o.yaml
 changed "o.yaml:20:...: feature group 'all': feature_names is city, name, price here, but m/model.ckpt-... was made with name, city, price; ..." crank eval o.yaml
