@@ -53,6 +53,13 @@ static bool is_listed(const char *digest) {
     return found;
 }
 
+/* the list as a cure names it; "" when the environment names no folder for it */
+static const char *list_shown(char *path, size_t size) {
+    const char *dir = getenv("XDG_CONFIG_HOME");
+    if (!list_path(path, size)) return "";
+    return dir && *dir == '/' ? path : "~/.config/" LIST;
+}
+
 static cr_code may_load(const char *path, const char *file, cr_err *err) {
     if (all_allowed) return CR_OK;
     cr_buf code;
@@ -63,10 +70,17 @@ static cr_code may_load(const char *path, const char *file, cr_err *err) {
     cr_buf_clear(&code);
     if (ok != CR_OK) return ok;
     if (is_listed(digest)) return CR_OK;
+    char list[4096];
+    const char *shown = list_shown(list, sizeof(list));
+    if (!*shown)
+        return cr_fail(err, CR_ECONF,
+                       "library '%.150s' is not loaded: its code could do anything; when you trust "
+                       "it, give --allow_libraries",
+                       path);
     return cr_fail(err, CR_ECONF,
                    "library '%.150s' is not loaded: its code could do anything; when you trust it, "
-                   "give --allow_libraries, or add the line '%s %.40s' to ~/.config/" LIST,
-                   path, digest, cr_path_base(path));
+                   "give --allow_libraries, or add the line '%s %.40s' to %.120s",
+                   path, digest, cr_path_base(path), shown);
 }
 
 /* The linker's own words, without the path that our message has in front. */

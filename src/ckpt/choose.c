@@ -273,6 +273,28 @@ int cr_ckpt_evals(cr_arena *a, const char *model_dir, const char *metric, cr_ckp
     return n;
 }
 
+typedef struct like {
+    cr_arena *arena;
+    const char *prefix, *found;
+} like;
+
+static cr_code like_line(void *ctx, const cr_json *j, const char *line, size_t n, cr_loc at,
+                         cr_err *err) {
+    (void)line, (void)n, (void)at, (void)err;
+    like *l = ctx;
+    const char *key;
+    const cr_json *val;
+    for (size_t i = 0; !l->found && cr_json_member(j, i, &key, &val); i++)
+        if (strncmp(key, l->prefix, strlen(l->prefix)) == 0)
+            l->found = cr_arena_strdup(l->arena, key);
+    return CR_OK;
+}
+
+const char *cr_ckpt_metric_like(cr_arena *a, const char *model_dir, const char *prefix) {
+    like l = {a, prefix, NULL};
+    return cr_ckpt_results_each(model_dir, like_line, &l, NULL) == CR_OK ? l.found : NULL;
+}
+
 cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric, bool larger_is_better,
                      cr_ckpt_need need, cr_pool *pool, char **path, int64_t *step, cr_err *err) {
     best b = {.metric = metric, .larger = larger_is_better};

@@ -295,6 +295,9 @@ bool cr_ckpt_best_eval(const char *model_dir, const char *metric, bool larger_is
 /* cr_ckpt_evals: all recorded evaluations that have the metric, in the order of steps, the last one
  * of each step; value is NAN where it was not a number. Returns how many. */
 int cr_ckpt_evals(cr_arena *a, const char *model_dir, const char *metric, cr_ckpt_eval **out);
+/* cr_ckpt_metric_like: the first metric in the recorded evaluations whose name begins with prefix;
+ * NULL: there is none. */
+const char *cr_ckpt_metric_like(cr_arena *a, const char *model_dir, const char *prefix);
 /* cr_ckpt_resolve turns a user's path (checkpoint directory, model_dir: the newest in it, directory
  * of safetensors, safetensors file) into one that cr_ckpt_open takes. */
 CR_CHECKED cr_code cr_ckpt_resolve(cr_arena *a, const char *path, cr_ckpt_need need, cr_pool *pool,

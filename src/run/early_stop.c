@@ -35,7 +35,7 @@ void cr_early_stop_check(const job *j, cr_diag *diag) {
                     "data_config.eval_fraction");
         return;
     }
-    const char *want = cr_best_metric(j);
+    const char *want = cr_job_best_metric(j);
     const cr_model *m = j->model;
     cr_buf names;
     cr_buf_init(&names);
@@ -57,7 +57,7 @@ void cr_early_stop_check(const job *j, cr_diag *diag) {
 }
 
 void cr_early_stop_init(early_stop *s, const job *j, int64_t step, cr_arena *a) {
-    const char *metric = cr_best_metric(j);
+    const char *metric = cr_job_best_metric(j);
     *s = (early_stop){.patience = j->root->eval_config->early_stopping_patience,
                       .metric = metric,
                       .larger = metric && cr_job_larger(j, metric),

@@ -11,7 +11,11 @@
 
 const char *cr_job_best_metric(const job *j) {
     const cr_export_conf *ec = j->root->export_config;
-    return cr_conf_has(ec, "best_exporter_metric") ? ec->best_exporter_metric : NULL;
+    const cr_model *m = j->model;
+    if (cr_conf_has(ec, "best_exporter_metric")) return ec->best_exporter_metric;
+    for (int k = 0; k < m->n_metrics; k++)
+        if (strncmp(m->metrics[k].name, "auc", 3) == 0) return m->metrics[k].name;
+    return NULL;
 }
 
 /* An export is built without losses, so the name alone must do: "binary_cross_entropy_ctr". */
@@ -89,6 +93,7 @@ cr_code cr_job_checkpoint(job *j, const char *wanted, bool best, char **path, in
                        "--checkpoint_path");
     if (best && strcmp(ec->exporter_type, "best") == 0) {
         const char *metric = cr_job_best_metric(j);
+        if (!metric) metric = cr_ckpt_metric_like(a, dir, "auc"); /* an export has no metrics */
         CR_TRY(
             cr_ckpt_best(a, dir, metric, cr_job_larger(j, metric), need, j->pool, path, step, err));
     } else {

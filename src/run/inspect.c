@@ -14,6 +14,7 @@
 #include "base/shown.h"
 #include "run/doctor.h"
 #include "run/env.h"
+#include "run/observe.h"
 
 /* ---- a sample of each data set ---- */
 
@@ -457,13 +458,16 @@ static void tell_files(const report *r, bool json, cr_buf *out) {
     cr_buf_char(out, '\n');
 }
 
-static cr_code check_job(report *r, const cr_check_opts *o, folder_kind kind, cr_buf *out,
-                         cr_diag *diag) {
+static void check_job(report *r, const cr_check_opts *o, folder_kind kind, cr_buf *out,
+                      cr_diag *diag) {
     char path[1200];
     cr_config_opts c = o->config;
     cr_config_of_dir(&c, path);
     job_opts jo = {.config = &c, .threads = o->threads, .train = true, .with_labels = true};
-    CR_TRY(cr_job_open(&r->j, &jo, diag));
+    if (cr_job_open(&r->j, &jo, diag) != CR_OK) {
+        tell_files(r, o->json, out);
+        return;
+    }
     const cr_root_conf *root = r->j.root;
     int64_t want = o->sample_rows > 0 ? o->sample_rows : 10000;
     if (!*root->train_input_path)
@@ -481,6 +485,7 @@ static cr_code check_job(report *r, const cr_check_opts *o, folder_kind kind, cr
                                               .paths = eval,
                                               .side = CR_EVAL_ROWS};
     if (eval) cr_job_check_best(&r->j, diag);
+    cr_early_stop_check(&r->j, diag);
     cr_job_check_ema(&r->j, diag);
     cr_job_check_begin(&r->j, diag);
     for (int i = 0; i < r->n_samples; i++)
@@ -492,7 +497,6 @@ static cr_code check_job(report *r, const cr_check_opts *o, folder_kind kind, cr
     r->bad_ops = diag->n_errors != before;
     if (!o->json) tell_files(r, false, out);
     (o->json ? tell_json : tell_text)(r, out);
-    return CR_OK;
 }
 
 cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
@@ -503,7 +507,7 @@ cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
     cr_code code = kind == FOLDER_NONE ? CR_OK : check_files(&r, o, kind, &a, diag);
     /* a checkpoint alone has no config; what stands in damaged files is not worth a look */
     if (code == CR_OK && kind != FOLDER_CHECKPOINT)
-        (void)!check_job(&r, o, kind, out, diag);
+        check_job(&r, o, kind, out, diag);
     else
         tell_files(&r, o->json, out);
     cr_diag_sort(diag);

@@ -339,17 +339,8 @@ const cr_metric_result *cr_main_metric(const cr_eval_result *r) {
     return NULL;
 }
 
-const char *cr_best_metric(const job *j) {
-    const cr_export_conf *ec = j->root->export_config;
-    const cr_model *m = j->model;
-    if (cr_conf_has(ec, "best_exporter_metric")) return ec->best_exporter_metric;
-    for (int k = 0; k < m->n_metrics; k++)
-        if (strncmp(m->metrics[k].name, "auc", 3) == 0) return m->metrics[k].name;
-    return NULL;
-}
-
 void cr_best_result(const job *j, cr_train_result *res) {
-    const char *metric = cr_best_metric(j), *dir = j->root->model_dir;
+    const char *metric = cr_job_best_metric(j), *dir = j->root->model_dir;
     cr_ckpt_eval any, saved;
     if (!metric || !cr_ckpt_best_eval(dir, metric, cr_job_larger(j, metric), &any, &saved)) return;
     res->best.metric = cr_arena_strdup(&res->arena, metric);

@@ -33,9 +33,6 @@ void cr_observer_end(observer *o, cr_code code, int64_t step, int64_t epoch,
 
 /* cr_eval_events writes the results of `crank eval` to dir. Warns when it cannot. */
 void cr_eval_events(const char *dir, int64_t step, const cr_eval_result *r);
-/* cr_best_metric: by what evaluations are compared: the metric that the config names, else the
- * first AUC; NULL: neither */
-const char *cr_best_metric(const job *j);
 /* cr_best_result fills res->best from the evaluations in model_dir. */
 void cr_best_result(const job *j, cr_train_result *res);
 /* cr_main_metric: the one of r that a progress line shows, the first AUC; NULL: none */

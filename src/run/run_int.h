@@ -92,8 +92,9 @@ CR_CHECKED cr_code cr_job_same_meaning(const job *j, const cr_ckpt *c, bool fine
  * so and best is set, else the newest of model_dir. *step -1 when it was named by path. */
 CR_CHECKED cr_code cr_job_checkpoint(job *j, const char *wanted, bool best, char **path,
                                      int64_t *step, cr_err *err);
-/* cr_job_best_metric: what decides which checkpoint is best; NULL: not said. cr_job_check_best
- * finds what is wrong with it for a job with labels: it must be the name of a metric or loss. */
+/* cr_job_best_metric: what decides which checkpoint is best: best_exporter_metric when it is given,
+ * else the first AUC; NULL: there is none. cr_job_check_best finds what is wrong with it for a job
+ * with labels: it must be the name of a metric or loss. */
 const char *cr_job_best_metric(const job *j);
 /* cr_job_larger: is a larger value of that result better (NULL: of the only one there is)? As
  * metric_larger_is_better says; when it is not given: yes, but for losses and errors. */

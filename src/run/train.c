@@ -271,8 +271,7 @@ static cr_code start(loop *l) {
     CR_TRY(cr_job_loader(&l->j, &d, &l->data, l->diag));
     if (l->resume) compare_data(l);
     cr_counter_init(&l->counter, l->j.features, "train", &l->j.cfg.arena);
-    if (write_config(l, &err) != CR_OK ||
-        cr_observer_new(&l->ob, &l->j, l->o->log_json, l->step, &err) != CR_OK)
+    if (cr_observer_new(&l->ob, &l->j, l->o->log_json, l->step, &err) != CR_OK)
         return cr_diag_err(l->diag, &err);
     return CR_OK;
 }
@@ -614,16 +613,30 @@ static cr_code stopped(loop *l) {
                                                  "--continue_train goes on from it"});
 }
 
+/* Is there no step left to train? */
+static bool is_over(const loop *l) {
+    return cr_early_stop_due(&l->patience) ||
+           (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps) ||
+           (l->tc->num_epochs > 0 && l->epoch >= l->tc->num_epochs);
+}
+
+/* The config of model_dir is that of its checkpoints, so a run that trains nothing leaves it. */
+static cr_code keep_config(loop *l) {
+    cr_err err;
+    if (is_over(l) && cr_path_exists(cr_path_join(&l->j.cfg.arena, l->c->model_dir, "manifest.json")))
+        return CR_OK;
+    return write_config(l, &err) == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
+}
+
 static cr_code run(loop *l) {
     l->t0 = cr_now();
     CR_TRY(catch_up(l));
     if (l->resume && cr_stop_requested) return stopped(l);
     cr_early_stop_init(&l->patience, &l->j, l->step, &l->j.cfg.arena);
-    for (bool done = false; !done && !cr_early_stop_due(&l->patience);) {
+    CR_TRY(keep_config(l));
+    for (bool done = false; !done && !is_over(l);) {
         cr_err err;
         cr_batch *b;
-        if (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps) break;
-        if (l->tc->num_epochs > 0 && l->epoch >= l->tc->num_epochs) break;
         cr_profile_begin(l->prof);
         double span = cr_trace_begin(cr_profile_trace(l->prof));
         if (cr_loader_next(l->data, &b, &done, &err) != CR_OK) return cr_diag_err(l->diag, &err);
@@ -637,8 +650,10 @@ static cr_code run(loop *l) {
     if (l->res->steps > 0)
         log_step(l, true);
     else if (!l->res->early_stop)
-        CR_WARN("nothing left to train: the checkpoint is at step %lld already",
-                (long long)l->step);
+        CR_WARN("nothing left to train: the checkpoint is at step %lld already; to go on, raise "
+                "train_config.%s, which is %lld",
+                (long long)l->step, l->tc->num_steps > 0 ? "num_steps" : "num_epochs",
+                (long long)(l->tc->num_steps > 0 ? l->tc->num_steps : l->tc->num_epochs));
     /* also when a kill came between the last step and here */
     bool moved = l->res->steps > 0 || l->epoch != l->saved_epoch || l->saved_by_signal;
     if (l->step >= 0 && moved) CR_TRY(save(l, false));

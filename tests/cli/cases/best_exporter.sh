@@ -24,6 +24,21 @@ run crank export tiny.yaml $best --export_dir g --set export_config.best_exporte
 ends 2
 has_err "...no metric 'gauc'; set export_config.best_exporter_metric to one of: auc, binary_cross_entropy"
 is_gone g
+# without a name it is the first AUC, as in TorchEasyRec: in training, in export, and in what stays. The least one is
+# that of the first checkpoint
+default='--set export_config.exporter_type=best --set export_config.metric_larger_is_better=false --set train_config.keep_checkpoint_max=1'
+# shellcheck disable=SC2086
+run crank train tiny.yaml $default --set train_config.num_epochs=3 --model_dir unnamed
+ends 0
+has_out "  best               unnamed/model.ckpt-10, auc 0..."
+is_there unnamed/model.ckpt-10
+is_gone unnamed/model.ckpt-20
+run crank export unnamed/pipeline.config --export_dir unnamed_e
+ends 0
+has_out "...model.ckpt-10"
+run crank check tiny.yaml --set export_config.exporter_type=best --set 'model_config.metrics=[{accuracy: {}}]'
+ends 2
+has_err "--set...: exporter_type is best, but nothing says by what; set best_exporter_metric to one of: accuracy, binary_cross_entropy"
 # a digit that changed in the result file would choose another checkpoint: the checkpoints know their metrics too
 sed -i "s/\(\"global_step\": 59, \"auc\": 0\)\../\1.1/" model/train_eval_result_v2.txt
 run crank check model

@@ -21,10 +21,18 @@ same_weights whole parts
 run crank train tiny.yaml --model_dir parts --set train_config.num_epochs=4 --continue_train
 ends 0
 same_weights whole parts
-has_err "...nothing left to train..."
+has_err "...nothing left to train: the checkpoint is at step 187 already; to go on, raise train_config.num_epochs, which is 4"
 # its evaluation is recorded already: it is told and not made again
 has_out "metrics of the last evaluation"
 [ "$(grep -c '"global_step": 187,' parts/train_eval_result_v2.txt)" -eq 1 ] || fail "$(cat parts/train_eval_result_v2.txt)"
+# the config of model_dir stays the one that its checkpoints were made with
+cp parts/pipeline.config kept
+run crank train tiny.yaml --model_dir parts --set train_config.num_epochs=4 --continue_train --accept_changed_features --train_input_path eval.csv --set 'data_config.null_values=[NA]'
+ends 0
+has_err "...null_values is..."
+cmp kept parts/pipeline.config || fail "a run that trained nothing changed the config"
+run crank eval parts/pipeline.config
+ends 0
 # keep_checkpoint_max
 run crank train tiny.yaml --model_dir few --set train_config.keep_checkpoint_max=2
 ends 0

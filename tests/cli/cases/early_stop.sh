@@ -50,13 +50,17 @@ for drop in no yes; do
     same_weights chosen cut
 done
 
-# what it needs
-run crank train tiny.yaml --set eval_config.early_stopping_patience=2 --model_dir none --set eval_input_path=''
-ends 2
-has_err "...early_stopping_patience needs evaluations; give eval_input_path, or data_config.eval_fraction"
-run crank train tiny.yaml --set eval_config.early_stopping_patience=2 --model_dir none --set export_config.best_exporter_metric=gauc
-ends 2
-has_err "...early_stopping_patience compares evaluations by 'gauc', which is no metric or loss of this model; set export_config.best_exporter_metric to one of: auc, binary_cross_entropy"
+# what it needs; the doctor says the same
+for command in "crank train tiny.yaml --model_dir none" "crank check tiny.yaml"; do
+    # shellcheck disable=SC2086
+    run $command --set eval_config.early_stopping_patience=2 --set eval_input_path=''
+    ends 2
+    has_err "...early_stopping_patience needs evaluations; give eval_input_path, or data_config.eval_fraction"
+    # shellcheck disable=SC2086
+    run $command --set eval_config.early_stopping_patience=2 --set export_config.best_exporter_metric=gauc
+    ends 2
+    has_err "...early_stopping_patience compares evaluations by 'gauc', which is no metric or loss of this model; set export_config.best_exporter_metric to one of: auc, binary_cross_entropy"
+done
 
 # the best step of all may have no checkpoint; the printed command takes the best one that there is
 run crank train tiny.yaml --model_dir between --set train_config.eval_interval_steps=7 --set train_config.num_epochs=4

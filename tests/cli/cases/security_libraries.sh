@@ -90,6 +90,19 @@ refused x_feature/"$in_export" crank predict --scripted_model_path x_feature --p
 refused x_feature/"$in_export" crank fg x_feature --input eval.csv
 refused x_model/plug.so crank predict --scripted_model_path x_model --predict_input_path eval.csv --predict_output_path o
 is_gone o/part-0.csv
+# the bytes of an export and of a model_dir are compared all the same
+refused x_feature/"$in_export" crank check x_feature
+has_out "files     x_feature: ... files, ... digests compared: all as they were written"
+refused plug.so crank check m_feature
+has_out "files     m_feature/model.ckpt-...: ... digests compared: all as they were written"
+# the cure names the list that is read
+run env XDG_CONFIG_HOME="$PWD/settings" crank check feature.yaml
+ends 2
+has_err "...library 'plug.so' is not loaded: ... add the line '$digest plug.so' to $PWD/settings/crank/libraries"
+run env -u HOME crank check feature.yaml
+ends 2
+has_err "...library 'plug.so' is not loaded: its code could do anything; when you trust it, give --allow_libraries"
+is_gone LOADED
 
 # ---- the user's list: by content, wherever the library lies; another content is another library ----
 mkdir -p "$HOME/.config/crank"
