@@ -496,8 +496,8 @@ void cr_loader_kinds(const cr_loader *l, cr_colkind *out) {
 
 cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag) {
     *out = NULL;
-    CR_ASSERT(opts->batch_size > 0 && opts->n_threads > 0 && opts->world > 0);
-    CR_ASSERT(opts->rank >= 0 && opts->rank < opts->world);
+    CR_ASSERT(opts->batch_size > 0 && opts->n_threads > 0);
+    CR_ASSERT(opts->share.first <= opts->share.end && opts->share.end <= opts->share.of);
     cr_source *src;
     CR_TRY(opts->reader->open(&src, opts->conf, opts->paths, opts->want, opts->n_want, diag));
     cr_code ok = check_columns(opts, src, diag);
@@ -509,7 +509,8 @@ cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag
     l->o = *opts;
     l->reader = opts->reader;
     l->src = src;
-    l->G = opts->batch_size * opts->world;
+    l->G = opts->batch_size;
+    if (l->o.share.of == 0) l->o.share = (cr_share){0, 1, 1};
     l->W = rows_of_window(opts, l->G);
     if (opts->tally_size) l->tally = cr_alloc(opts->tally_size, "counts of the data");
     atomic_init(&l->stop, false);

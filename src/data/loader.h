@@ -5,9 +5,10 @@
  * batches
  *
  * The stream of batches is a function of (files, seed, epoch, global batch size) alone, never of
- * the number of threads or ranks. Shuffle: the order of blocks is permuted per epoch, a window of
- * blocks holding at least shuffle_buffer_size global batches is pooled and its rows are permuted.
- * Memory: about two windows of encoded rows, one raw block per worker and CR_LOADER_AHEAD batches.
+ * the number of threads or of processes that share the batches. Shuffle: the order of blocks is
+ * permuted per epoch, a window of blocks holding at least shuffle_buffer_size global batches is
+ * pooled and its rows are permuted. Memory: about two windows of encoded rows, one raw block per
+ * worker and CR_LOADER_AHEAD batches.
  */
 #ifndef CR_DATA_LOADER_H
 #define CR_DATA_LOADER_H
@@ -22,6 +23,12 @@
  * must be the same for every chunk. */
 typedef cr_code (*cr_encode_fn)(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,
                                 cr_err *err);
+
+/* Which rows of every global batch are given out: of n rows [n * first / of, n * end / of). Zeros:
+ * all of them. */
+typedef struct cr_share {
+    int first, end, of;
+} cr_share;
 
 typedef struct cr_loader_opts {
     const cr_data_conf *conf;
@@ -42,12 +49,12 @@ typedef struct cr_loader_opts {
      * seed, epoch, file and row, of CSV files block and row of the block. */
     bool mask;
     cr_split split; /* zeros: all rows */
-    int64_t batch_size;
+    int64_t batch_size; /* of the global batch */
     bool shuffle;
     bool drop_remainder;
     uint64_t seed;
     int n_threads;        /* parse/encode workers; >= 1 */
-    int rank, world;      /* rows of a global batch are split evenly; 0, 1 for one process */
+    cr_share share;
     cr_data_pos start;    /* where to begin (zeros: the beginning) */
     int64_t n_epochs;     /* 0: endless */
     int64_t max_bad_rows; /* per epoch: so many rows are left out, counted and logged, one more is
@@ -70,10 +77,9 @@ typedef struct cr_loader cr_loader;
 CR_CHECKED cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag);
 void cr_loader_free(cr_loader *l);
 /* cr_loader_next gives the next batch. *out NULL: an epoch ended (call again for the next one);
- * *done is set when the last epoch has ended. A batch is valid until cr_loader_release. With
- * several ranks each gets its part of every global batch; it may have 0 rows at the end of an
- * epoch. An error comes after all batches before it in the stream, and again on every further call.
- * One thread. */
+ * *done is set when the last epoch has ended. A batch is valid until cr_loader_release. A share of
+ * a global batch may have 0 rows at the end of an epoch. An error comes after all batches before it
+ * in the stream, and again on every further call. One thread. */
 CR_CHECKED cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err);
 void cr_loader_release(cr_loader *l, cr_batch *b);
 /* cr_loader_tally: the sum over all blocks that rows were given out of since the last call, and at

@@ -12,8 +12,8 @@
  *
  * Where the reader knows the rows of blocks, slots are put into the queue before they are cut and
  * any worker takes one whose hand is free (loader_rows.c). With `exact` rows are taken by number:
- * what was given out before, or belongs to other ranks, is not read; a slot then stands for more
- * rows of its block than it holds.
+ * what was given out before, or belongs to other processes, is not read; a slot then stands for
+ * more rows of its block than it holds.
  */
 #ifndef CR_DATA_LOADER_INT_H
 #define CR_DATA_LOADER_INT_H
@@ -115,7 +115,7 @@ struct cr_loader {
     /* loader_rows.c */
     bool known; /* the reader knows the rows of blocks */
     bool exact; /* and rows are taken by number */
-    bool split; /* exact, and rows of other ranks are passed over */
+    bool split; /* exact, and rows of other processes are passed over */
     cr_raw *hands;
     bool *busy;
     int n_hands, hand;

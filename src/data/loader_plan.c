@@ -185,7 +185,8 @@ static bool count_bad(cr_loader *l, const cr_slot *s) {
         l->first_bad = first;
         pthread_mutex_unlock(&l->lock);
     }
-    for (int64_t i = 0; i < s->n_bad_kept && l->o.rank == 0 && max > 0 && !l->o.silent; i++) {
+    for (int64_t i = 0; i < s->n_bad_kept && l->o.share.first == 0 && max > 0 && !l->o.silent;
+         i++) {
         if (before + i >= max || l->n_logged >= LOG_BAD) break;
         cr_err e = {0};
         char text[900];
@@ -226,7 +227,7 @@ static void end_epoch(cr_loader *l, const cr_slot *s) {
             fail_stream(l, &err);
             return;
         }
-    if (l->epoch_bad > 0 && l->o.rank == 0 && !l->o.silent)
+    if (l->epoch_bad > 0 && l->o.share.first == 0 && !l->o.silent)
         CR_WARN("%lld bad row%s left out in this pass over %s", (long long)l->epoch_bad,
                 l->epoch_bad == 1 ? " was" : "s were", l->o.paths);
     pthread_mutex_lock(&l->lock);
@@ -324,9 +325,10 @@ static void after(const cr_window *w, cr_data_pos *pos) {
                          .bad_rows = w->bad_before + (all ? w->bad : 0)};
 }
 
-/* plan_batch takes `total` rows from the windows; this rank's part of them becomes a job. */
+/* plan_batch takes `total` rows from the windows; this process's share of them becomes a job. */
 static void plan_batch(cr_loader *l, int64_t total) {
-    int64_t lo = total * l->o.rank / l->o.world, hi = total * (l->o.rank + 1) / l->o.world;
+    const cr_share *own = &l->o.share;
+    int64_t lo = total * own->first / own->of, hi = total * own->end / own->of;
     cr_job *j = new_job(l, CR_JOB_BATCH);
     j->shape = NULL;
     l->epoch_batches++;

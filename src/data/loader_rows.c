@@ -9,7 +9,7 @@
  * matter.
  *
  * Rows taken by number (exact: file order, no row may be left out): a run begins at the very row it
- * stopped at, and blocks that hold rows of other ranks only are never opened.
+ * stopped at, and blocks that hold rows of other processes only are never opened.
  */
 #include "data/loader_int.h"
 
@@ -18,8 +18,8 @@
 #include "base/rng.h"
 #include "data/shuffle.h"
 
-/* ranks that take fewer rows than this from a batch read all rows: a call per column for each few
- * rows would cost more than the rows */
+/* processes that take fewer rows than this from a batch read all rows: a call per column for each
+ * few rows would cost more than the rows */
 #define MIN_SPLIT 512
 #define MAX_SLOTS 4096
 
@@ -33,7 +33,8 @@ cr_code cr_rows_open(cr_loader *l, cr_err *err) {
     l->known = true;
     l->exact = !l->o.shuffle && l->o.max_bad_rows == 0 && l->o.start.bad_rows == 0 &&
                l->o.split.side == CR_ALL_ROWS;
-    l->split = l->exact && l->o.world > 1 && l->o.batch_size >= MIN_SPLIT;
+    int64_t mine = l->G * (l->o.share.end - l->o.share.first) / l->o.share.of;
+    l->split = l->exact && mine < l->G && mine >= MIN_SPLIT;
     CR_TRY(cr_try_alloc(&p, n * sizeof(int64_t), "the rows of blocks", err));
     l->rows_before = p;
     CR_TRY(cr_try_alloc(&p, n * sizeof(int64_t), "the order of blocks", err));
@@ -135,16 +136,16 @@ static void deal(cr_loader *l) {
     cr_free(h);
 }
 
-/* own tells the next rows of the epoch, from `row` on, that this rank gives out. Of a last batch
- * that is not full everybody reads all, so that nobody is without rows to tell the shape. */
+/* own tells the next rows of the epoch, from `row` on, that this process gives out. Of a last
+ * batch that is not full every process reads all rows, so that each of them knows its shape. */
 static void own(const cr_loader *l, int64_t row, int64_t *from, int64_t *to) {
     int64_t total = l->rows_before[l->n_items];
     *from = row;
     *to = total;
     if (!l->split) return;
     for (int64_t b = row - (row - l->batch_base) % l->G; b + l->G <= total; b += l->G) {
-        *from = b + l->o.batch_size * l->o.rank;
-        *to = *from + l->o.batch_size;
+        *from = b + l->G * l->o.share.first / l->o.share.of;
+        *to = b + l->G * l->o.share.end / l->o.share.of;
         if (*to <= row) continue;
         if (*from < row) *from = row;
         return;

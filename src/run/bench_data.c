@@ -107,7 +107,6 @@ static cr_code measure(const cr_bench_opts *o, bool features, cr_bench *out, cr_
                                 .shuffle = dc->shuffle,
                                 .seed = s.j.root->train_config->seed,
                                 .n_threads = cr_pool_threads(s.j.pool),
-                                .world = 1,
                                 .n_epochs = 1,
                                 .max_bad_rows = INT64_MAX,
                                 .silent = true};

@@ -388,7 +388,6 @@ cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag)
                          .drop_remainder = d->drop_remainder,
                          .seed = j->root->train_config->seed,
                          .n_threads = workers > 0 ? workers : 1,
-                         .world = 1,
                          .start = d->start,
                          .trace = d->trace,
                          .ids = d->ids,

@@ -186,7 +186,6 @@ int main(int argc, char **argv) {
                             .batch_size = 2048,
                             .shuffle = k >= 2,
                             .n_threads = 1 + k % 2,
-                            .world = 1,
                             .n_epochs = 1,
                             .block_bytes = block};
         cr_loader *l;

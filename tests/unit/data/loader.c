@@ -124,7 +124,6 @@ static cr_loader_opts base_opts(const char *paths) {
                             .encode = encode,
                             .batch_size = 16,
                             .n_threads = 2,
-                            .world = 1,
                             .n_epochs = 1,
                             .seed = 7,
                             .block_bytes = 300};
@@ -320,18 +319,20 @@ TEST(resume_everywhere) {
     }
 }
 
-TEST(ranks) {
+TEST(shares) {
+    static const cr_share shares[][3] = {{{0, 1, 2}, {1, 2, 2}},
+                                         {{0, 1, 3}, {1, 2, 3}, {2, 3, 3}},
+                                         {{0, 3, 8}, {3, 6, 8}, {6, 8, 8}}};
     for (int shuffle = 0; shuffle < 2; shuffle++) {
-        for (int world = 2; world <= 3; world++) {
+        for (int k = 0; k < 3; k++) {
+            int world = k == 0 ? 2 : 3;
             cr_loader_opts o = base_opts(make_files(false));
             o.shuffle = shuffle;
             o.batch_size = 48;
             stream one, part[3];
             run(&one, &o);
-            o.world = world;
-            o.batch_size = 48 / world;
             for (int r = 0; r < world; r++) {
-                o.rank = r;
+                o.share = shares[k][r];
                 run(&part[r], &o);
                 CHECK_INT(part[r].n, one.n);
             }
@@ -352,12 +353,12 @@ TEST(ranks) {
             drop(&one);
         }
     }
-    /* a last batch with fewer rows than ranks */
+    /* a last batch with fewer rows than shares */
     h_write("two.csv", "1,1,1,1,a\n2,2,2,2,b\n", 20);
     cr_loader_opts o = base_opts(h_path("two.csv"));
-    o.world = 3;
     int64_t rows = 0;
-    for (o.rank = 0; o.rank < 3; o.rank++) {
+    for (int r = 0; r < 3; r++) {
+        o.share = (cr_share){r, r + 1, 3};
         cr_diag diag;
         cr_diag_init(&diag);
         cr_loader *l;
@@ -578,7 +579,7 @@ TEST(steady_state_allocates_nothing) {
 int main(int argc, char **argv) {
     static const t_case cases[] = {
         CASE(file_order),         CASE(shuffled),
-        CASE(resume_everywhere),  CASE(ranks),
+        CASE(resume_everywhere),  CASE(shares),
         CASE(bad_rows),           CASE(errors),
         CASE(free_at_any_moment), CASE(steady_state_allocates_nothing),
     };

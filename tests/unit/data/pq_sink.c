@@ -101,7 +101,6 @@ static bool try_copy(const char *paths, const char *names, const char *to, int64
                         .encode = carry,
                         .batch_size = batch,
                         .n_threads = 1 + (int)(batch % 2),
-                        .world = 1,
                         .n_epochs = 1,
                         .max_bad_rows = leave_out ? 1 << 20 : 0,
                         .silent = true,

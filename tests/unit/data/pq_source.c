@@ -459,7 +459,6 @@ static cr_loader_opts base_opts(const char *paths, bool csv) {
                             .encode_ctx = csv ? NULL : &conf,
                             .batch_size = 16,
                             .n_threads = 2,
-                            .world = 1,
                             .n_epochs = 1,
                             .seed = 7,
                             .block_bytes = 700};
@@ -622,7 +621,8 @@ TEST(resume_everywhere) {
     drop(&s);
 }
 
-static void ranks(const char *paths, int64_t batch, int world, bool shuffle, bool drop_last) {
+static void shares(const char *paths, int64_t batch, int world, bool uneven, bool shuffle,
+                   bool drop_last) {
     cr_loader_opts o = base_opts(paths, false);
     o.shuffle = shuffle;
     o.drop_remainder = drop_last;
@@ -635,10 +635,9 @@ static void ranks(const char *paths, int64_t batch, int world, bool shuffle, boo
     for (int from = 0; from < 2; from++) {
         int at = from ? 2 : 0;
         if (from) o.start = one.after[1];
-        o.world = world;
-        o.batch_size = batch;
         for (int r = 0; r < world; r++) {
-            o.rank = r;
+            o.share = (cr_share){r, r + 1, world};
+            if (uneven) o.share = (cr_share){r ? 3 : 0, r ? 8 : 3, 8};
             o.n_threads = 1 + (r + from) % 3;
             run(&part[r], &o);
             CHECK_INT(part[r].n, one.n - at);
@@ -661,39 +660,40 @@ static void ranks(const char *paths, int64_t batch, int world, bool shuffle, boo
     drop(&one);
 }
 
-TEST(ranks_share_rows) {
+TEST(shares_of_batches) {
     make_files(false);
     for (int world = 2; world <= 3; world++)
         for (int shuffle = 0; shuffle < 2; shuffle++)
-            ranks(h_path("good-*.parquet"), 16, world, shuffle, false);
-    /* large batches: rows of other ranks are not read */
+            shares(h_path("good-*.parquet"), 16, world, false, shuffle, false);
+    /* large batches: rows of other shares are not read */
     make_rows("big-0", 0, 3000, 1100, false);
     make_rows("big-1", 3000, 3010, 1100, false);
     make_rows("big-2", 3010, 8000, 1700, false);
     for (int world = 2; world <= 3; world++)
         for (int last = 0; last < 2; last++)
-            ranks(h_path("big-*.parquet"), 600, world, false, last);
-    ranks(h_path("big-*.parquet"), 600, 2, true, false);
+            shares(h_path("big-*.parquet"), 600, world, false, false, last);
+    shares(h_path("big-*.parquet"), 600, 2, false, true, false);
+    shares(h_path("big-*.parquet"), 900, 2, true, false, false);
     cr_loader_opts o = base_opts(h_path("big-*.parquet"), false);
     stream s;
-    o.batch_size = 1000;
-    o.world = 2;
+    o.batch_size = 2000;
+    o.share = (cr_share){0, 1, 2};
     n_encoded = 0;
     run(&s, &o);
     CHECK_INT(n_encoded, 4000);
     drop(&s);
-    o.batch_size = 900; /* four full batches, and 800 rows of a last one */
+    o.batch_size = 1800; /* four full batches, and 800 rows of a last one */
     n_encoded = 0;
     run(&s, &o);
     CHECK_INT(n_encoded, 4 * 900 + 800);
     drop(&s);
-    /* fewer rows than ranks */
+    /* fewer rows than shares */
     make_rows("two", 0, 2, 10, false);
     o = base_opts(h_path("two.parquet"), false);
-    o.world = 3;
-    o.batch_size = 600;
+    o.batch_size = 1800;
     int64_t rows = 0;
-    for (o.rank = 0; o.rank < 3; o.rank++) {
+    for (int r = 0; r < 3; r++) {
+        o.share = (cr_share){r, r + 1, 3};
         run(&s, &o);
         CHECK_INT(s.n, 2);
         for (const char *p = s.text[0]; *p; p++)
@@ -1057,7 +1057,7 @@ int main(int argc, char **argv) {
         CASE(same_as_csv),
         CASE(shuffled),
         CASE(resume_everywhere),
-        CASE(ranks_share_rows),
+        CASE(shares_of_batches),
         CASE(bad_rows),
         CASE(many_files),
         CASE(large_pages),

@@ -252,7 +252,6 @@ static void read_with(const char *path, const way *w, cr_feature_counts *out) {
                         .drop_remainder = w->drop,
                         .seed = 3,
                         .n_threads = w->threads,
-                        .world = 1,
                         .n_epochs = 2,
                         .max_bad_rows = 10,
                         .silent = true,

@@ -207,7 +207,6 @@ static int64_t read_with(const way *w, uint8_t hidden[N_ROWS]) {
                             .shuffle = w->shuffle,
                             .seed = SEED,
                             .n_threads = w->threads,
-                            .world = 1,
                             .start = start,
                             .n_epochs = w->epoch + 1};
         cr_loader *l = NULL;

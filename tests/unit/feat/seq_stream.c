@@ -221,7 +221,6 @@ static void read_rows(char **rows, int mode, const char *reader, const char *pat
                         .shuffle = shuffle,
                         .seed = 5,
                         .n_threads = 2,
-                        .world = 1,
                         .n_epochs = 1,
                         .block_bytes = block};
     cr_loader *l = NULL;

@@ -70,7 +70,6 @@ static int run(const char *path, int64_t max_bad, bool check, cr_err *err) {
                         .encode_ctx = t.fs,
                         .batch_size = 64,
                         .n_threads = 2,
-                        .world = 1,
                         .n_epochs = 1,
                         .max_bad_rows = max_bad,
                         .block_bytes = 2000};
