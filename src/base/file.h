@@ -34,6 +34,7 @@ CR_CHECKED cr_code cr_outfile_open(cr_outfile **out, const char *path, cr_err *e
  * is CR_ECLOSED. */
 CR_CHECKED cr_code cr_outfile_stdout(cr_outfile **out, cr_err *err);
 CR_CHECKED cr_code cr_outfile_write(cr_outfile *f, const void *data, size_t n, cr_err *err);
+CR_CHECKED cr_code cr_outfile_flush(cr_outfile *f, cr_err *err);
 CR_CHECKED cr_code cr_outfile_commit(cr_outfile *f, cr_err *err); /* frees f either way */
 void cr_outfile_abort(cr_outfile *f);
 /* cr_outfile_no_sync: commit does not wait for the disk. For what can be made again. */
@@ -51,6 +52,8 @@ CR_CHECKED cr_code cr_file_size(const char *path, int64_t *out, cr_err *err);
 CR_CHECKED cr_code cr_mkdirs(const char *path, cr_err *err);
 /* cr_rmtree removes a directory and all in it; a missing one is fine. Does not follow links. */
 CR_CHECKED cr_code cr_rmtree(const char *path, cr_err *err);
+/* cr_file_remove removes a file or an empty directory; a missing one is fine. */
+CR_CHECKED cr_code cr_file_remove(const char *path, cr_err *err);
 CR_CHECKED cr_code cr_sync_dir(const char *path, cr_err *err);
 CR_CHECKED cr_code cr_rename(const char *from, const char *to, cr_err *err);
 /* cr_path_join joins dir and name in the arena ("" and "." are dropped, absolute names win). */

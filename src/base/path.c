@@ -6,58 +6,51 @@
  */
 #include "base/file.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <glob.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/kill_point.h"
+#include "base/fs.h"
+#include "base/scheme.h"
 
 bool cr_path_exists(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0;
+    cr_fs_stat st;
+    return cr_fs_stat_path(path, true, &st, NULL) == 0;
 }
 
 bool cr_path_is_dir(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    cr_fs_stat st;
+    return cr_fs_stat_path(path, true, &st, NULL) == 0 && st.kind == CR_FS_DIR;
 }
 
 bool cr_path_is_link(const char *path) {
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    cr_fs_stat st;
+    return cr_fs_stat_path(path, false, &st, NULL) == 0 && st.kind == CR_FS_LINK;
 }
 
 bool cr_same_file(const char *a, const char *b) {
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    cr_fs_stat x, y;
+    const cr_store *s = cr_store_of(a);
+    if (s != cr_store_of(b) || cr_fs_stat_path(a, true, &x, NULL) != 0 ||
+        cr_fs_stat_path(b, true, &y, NULL) != 0)
+        return false;
+    return x.ino || y.ino ? x.dev == y.dev && x.ino == y.ino : strcmp(a, b) == 0;
 }
 
 cr_code cr_can_write(const char *path, cr_err *err) {
-    struct stat st;
-    if (stat(path, &st) == 0) {
-        int e = S_ISDIR(st.st_mode) ? EISDIR : access(path, W_OK) != 0 ? errno : 0;
-        return e == 0 ? CR_OK : cr_io_fail(err, path, "write", e);
-    }
-    if (errno != ENOENT) return cr_io_fail(err, path, "write", errno);
-    char *dir = strdup(path);
-    if (!dir) cr_no_memory(0, "a path");
-    char *slash = strrchr(dir, '/');
-    if (slash) slash[slash == dir] = 0;
-    int e = access(slash ? dir : ".", W_OK | X_OK) != 0 ? errno : 0;
-    free(dir);
+    const cr_store *s = cr_store_of(path);
+    int e = s && s->can_write ? s->can_write(path) : 0;
     return e == 0 ? CR_OK : cr_io_fail(err, path, "write", e);
 }
 
 cr_code cr_file_size(const char *path, int64_t *out, cr_err *err) {
-    struct stat st;
-    if (stat(path, &st) != 0) return cr_io_fail(err, path, "open", errno);
-    if (S_ISDIR(st.st_mode)) return cr_io_fail(err, path, "read", EISDIR);
-    *out = (int64_t)st.st_size;
+    cr_fs_stat st;
+    cr_fs_why why;
+    int e = cr_fs_stat_path(path, true, &st, &why);
+    if (e != 0) return cr_fs_fail(err, path, "open", e, &why);
+    if (st.kind == CR_FS_DIR) return cr_io_fail(err, path, "read", EISDIR);
+    *out = st.size;
     return CR_OK;
 }
 
@@ -66,10 +59,20 @@ const char *cr_path_base(const char *path) {
     return slash ? slash + 1 : path;
 }
 
+/* real: path without links, from malloc; NULL: it is not there. A store without links has nothing
+ * to resolve. */
+static char *real(const char *path) {
+    const cr_store *s = cr_store_of(path);
+    if (s && s->real) return s->real(path);
+    return cr_path_exists(path) ? strdup(path) : NULL;
+}
+
 bool cr_path_below(const char *dir, const char *path) {
-    char *a = realpath(*dir ? dir : ".", NULL), *b = realpath(path, NULL);
+    char *a = real(*dir ? dir : "."), *b = real(path);
     size_t n = a ? strlen(a) : 0;
-    bool below = a && b && strncmp(a, b, n) == 0 && (b[n] == '/' || n == 1);
+    while (n > 1 && a[n - 1] == '/')
+        n--;
+    bool below = a && b && strncmp(a, b, n) == 0 && (b[n] == '/' || (n == 1 && *a == '/'));
     free(a);
     free(b);
     return below;
@@ -89,10 +92,11 @@ cr_code cr_path_inside(const char *dir, const char *path, cr_err *err) {
                          : strncmp(path, dir, n) == 0 && (path[n] == '/' || dir[n - 1] == '/');
     if (begins && !has_dots(path + n) && (!cr_path_exists(path) || cr_path_below(dir, path)))
         return CR_OK;
-    return cr_fail(err, CR_ECONF,
-                   "'%s' lies outside of '%s'; an export reads its own files only: put the file into "
-                   "it, and no absolute path, '..' or link in its place",
-                   path, dir);
+    return cr_fail(
+        err, CR_ECONF,
+        "'%s' lies outside of '%s'; an export reads its own files only: put the file into "
+        "it, and no absolute path, '..' or link in its place",
+        path, dir);
 }
 
 char *cr_path_join(cr_arena *a, const char *dir, const char *name) {
@@ -105,21 +109,21 @@ char *cr_path_join(cr_arena *a, const char *dir, const char *name) {
 }
 
 cr_code cr_mkdirs(const char *path, cr_err *err) {
+    const cr_store *store = cr_store_of(path);
+    if (store && !store->make_dir) return CR_OK;
     char *p = strdup(path);
     if (!p) cr_no_memory(0, "a path");
     cr_code code = CR_OK;
-    size_t n = strlen(p);
-    for (size_t i = 1; i <= n && code == CR_OK; i++) {
+    size_t n = strlen(p), first = cr_scheme_len(p);
+    for (size_t i = first ? first + 3 : 1; i <= n && code == CR_OK; i++) {
         if ((p[i] != '/' && p[i] != 0) || p[i - 1] == '/') continue;
         char c = p[i];
         p[i] = 0;
         /* a parent on a read-only system may exist: only what is missing afterwards is an error */
-        cr_kill_point("mkdir");
-        if (mkdir(p, 0777) != 0) {
-            int e = errno;
-            if (!cr_path_is_dir(p))
-                code = cr_io_fail(err, p, "make the directory", e == EEXIST ? ENOTDIR : e);
-        }
+        cr_fs_why why = {0};
+        int e = store ? store->make_dir(p, &why) : ENOTSUP;
+        if (e != 0 && !cr_path_is_dir(p))
+            code = cr_fs_fail(err, p, "make the directory", e == EEXIST ? ENOTDIR : e, &why);
         p[i] = c;
     }
     if (n == 0) code = cr_io_fail(err, path, "make the directory", ENOENT);
@@ -127,137 +131,191 @@ cr_code cr_mkdirs(const char *path, cr_err *err) {
     return code;
 }
 
-/* remove_in removes everything in the directory behind fd, and closes fd. Returns errno or 0. */
-static int remove_in(int fd) {
-    DIR *d = fdopendir(fd);
-    if (!d) {
-        int e = errno;
-        close(fd);
-        return e;
-    }
-    int e = 0;
-    struct dirent *ent;
-    while (e == 0 && (errno = 0, ent = readdir(d))) {
-        const char *name = ent->d_name;
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
-        cr_kill_point("remove");
-        if (unlinkat(fd, name, 0) == 0 || errno == ENOENT) continue;
-        if (errno != EISDIR && errno != EPERM) { /* EPERM: what POSIX says for a directory */
-            e = errno;
-            break;
-        }
-        int sub = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (sub < 0) {
-            e = errno == ENOTDIR ? EPERM : errno;
-            break;
-        }
-        e = remove_in(sub);
-        if (e == 0 && unlinkat(fd, name, AT_REMOVEDIR) != 0 && errno != ENOENT) e = errno;
-    }
-    if (e == 0 && !ent && errno) e = errno;
-    closedir(d);
-    return e;
+cr_code cr_rmtree(const char *path, cr_err *err) {
+    cr_fs_why why;
+    int e = cr_fs_remove(path, true, &why);
+    return e == 0 || e == ENOENT ? CR_OK : cr_fs_fail(err, path, "remove", e, &why);
 }
 
-cr_code cr_rmtree(const char *path, cr_err *err) {
-    struct stat st;
-    int e = 0;
-    if (lstat(path, &st) != 0)
-        e = errno;
-    else if (!S_ISDIR(st.st_mode))
-        e = unlink(path) != 0 ? errno : 0;
-    else {
-        int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        e = fd < 0 ? errno : remove_in(fd);
-        cr_kill_point("remove");
-        if (e == 0 && rmdir(path) != 0) e = errno;
-    }
-    return e == 0 || e == ENOENT ? CR_OK : cr_io_fail(err, path, "remove", e);
+cr_code cr_file_remove(const char *path, cr_err *err) {
+    cr_fs_why why;
+    int e = cr_fs_remove(path, false, &why);
+    return e == 0 || e == ENOENT ? CR_OK : cr_fs_fail(err, path, "remove", e, &why);
 }
 
 /* ---- lists of names ---- */
 
+typedef struct name {
+    char *text;
+    cr_fs_kind kind; /* CR_FS_UNKNOWN: ask */
+} name;
+
 typedef struct name_list {
-    char **v;
+    cr_arena *a;
+    name *v;
     size_t n, cap;
 } name_list;
 
-static void list_add(name_list *l, char *name) {
+static void list_add(void *ctx, const char *text, cr_fs_kind kind) {
+    name_list *l = ctx;
     if (l->n == l->cap) {
         size_t cap = l->cap ? 2 * l->cap : 32;
         l->v = cr_realloc(l->v, l->cap * sizeof(*l->v), cap * sizeof(*l->v), "a list of files");
         l->cap = cap;
     }
-    l->v[l->n++] = name;
+    l->v[l->n++] = (name){cr_arena_strdup(l->a, text), kind};
+}
+
+static bool is_dir(const char *path, cr_fs_kind kind) {
+    return kind == CR_FS_UNKNOWN ? cr_path_is_dir(path) : kind == CR_FS_DIR;
 }
 
 /* list_out moves the list into the arena, with a NULL behind the last name. */
-static char **list_out(cr_arena *a, const name_list *l) {
-    char **v = cr_arena_alloc(a, (l->n + 1) * sizeof(*v));
-    if (l->n) memcpy(v, l->v, l->n * sizeof(*v));
+static char **list_out(const name_list *l) {
+    char **v = cr_arena_alloc(l->a, (l->n + 1) * sizeof(*v));
+    for (size_t i = 0; i < l->n; i++)
+        v[i] = l->v[i].text;
     v[l->n] = NULL;
     return v;
 }
 
 static int by_bytes(const void *x, const void *y) {
-    return strcmp(*(char *const *)x, *(char *const *)y);
+    return strcmp(((const name *)x)->text, ((const name *)y)->text);
 }
 
 static void sort_from(name_list *l, size_t first) {
     if (l->n > first) qsort(l->v + first, l->n - first, sizeof(*l->v), by_bytes);
 }
 
+/* list_in adds the names in a folder to the list, sorted. A folder of a store that has none by
+ * themselves is not there as long as it is empty. */
+static int list_in(name_list *l, const char *path, cr_fs_why *why) {
+    const cr_store *s = cr_store_of(path);
+    size_t first = l->n;
+    int e;
+    *why = (cr_fs_why){0};
+    if (!s) return ENOENT;
+    do {
+        l->n = first;
+        e = s->list(path, list_add, l, why);
+    } while (e != 0 && cr_fs_again(s, e, &why->tries));
+    if (e == ENOENT && !(s->can & CR_FS_FOLDERS)) e = 0;
+    if (e != 0) l->n = first;
+    sort_from(l, first);
+    return e;
+}
+
 cr_code cr_list_dir(cr_arena *a, const char *path, char ***names, size_t *n, cr_err *err) {
     *names = NULL;
     *n = 0;
-    DIR *d = opendir(path);
-    if (!d) return cr_io_fail(err, path, "open the directory", errno);
-    name_list l = {0};
-    struct dirent *ent;
-    while (errno = 0, (ent = readdir(d))) {
-        if (strcmp(ent->d_name, ".") != 0 && strcmp(ent->d_name, "..") != 0)
-            list_add(&l, cr_arena_strdup(a, ent->d_name));
-    }
-    int e = errno;
-    closedir(d);
-    cr_code code = CR_OK;
-    if (e != 0)
-        code = cr_io_fail(err, path, "list the directory", e);
-    else {
-        sort_from(&l, 0);
-        *names = list_out(a, &l);
+    name_list l = {.a = a};
+    cr_fs_why why;
+    int e = list_in(&l, path, &why);
+    if (e == 0) {
+        *names = list_out(&l);
         *n = l.n;
     }
     cr_free(l.v);
-    return code;
+    return e == 0 ? CR_OK : cr_fs_fail(err, path, "open the directory", e, &why);
 }
 
-static bool has_ending(const char *name, const char *const *exts) {
+static bool has_ending(const char *file, const char *const *exts) {
     if (!exts) return true;
-    size_t n = strlen(name);
+    size_t n = strlen(file);
     for (; *exts; exts++) {
         size_t k = strlen(*exts);
-        if (n > k && strcmp(name + n - k, *exts) == 0) return true;
+        if (n > k && strcmp(file + n - k, *exts) == 0) return true;
     }
     return false;
 }
 
 /* add_match adds a file, or the visible files of a directory that have one of the endings. */
-static cr_code add_match(cr_arena *a, name_list *l, const char *path, const char *const *exts,
-                         cr_err *err) {
-    if (!cr_path_is_dir(path)) {
-        list_add(l, cr_arena_strdup(a, path));
+static cr_code add_match(name_list *l, const name *m, const char *const *exts, cr_err *err) {
+    if (!is_dir(m->text, m->kind)) {
+        list_add(l, m->text, m->kind);
         return CR_OK;
     }
-    char **names;
-    size_t n;
-    CR_TRY(cr_list_dir(a, path, &names, &n, err));
-    for (size_t i = 0; i < n; i++) {
-        if (names[i][0] == '.' || !has_ending(names[i], exts)) continue;
-        char *full = cr_path_join(a, path, names[i]);
-        if (!cr_path_is_dir(full)) list_add(l, full);
+    name_list in = {.a = l->a};
+    cr_fs_why why;
+    int e = list_in(&in, m->text, &why);
+    for (size_t i = 0; i < in.n; i++) {
+        if (in.v[i].text[0] == '.' || !has_ending(in.v[i].text, exts)) continue;
+        char *full = cr_path_join(l->a, m->text, in.v[i].text);
+        if (!is_dir(full, in.v[i].kind)) list_add(l, full, CR_FS_FILE);
     }
-    return CR_OK;
+    cr_free(in.v);
+    return e == 0 ? CR_OK : cr_fs_fail(err, m->text, "open the directory", e, &why);
+}
+
+/* ---- globs where the store has none of its own ---- */
+
+static bool has_magic(const char *s, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (strchr("*?[\\", s[i])) return true;
+    return false;
+}
+
+/* match_in finds what fits rest below the folder dir ("" or ending in a slash), level by level. */
+static int match_in(name_list *l, const char *dir, const char *rest, cr_fs_why *why) {
+    size_t n = strcspn(rest, "/");
+    const char *next = rest[n] ? rest + n + 1 : NULL;
+    char *part = cr_arena_strndup(l->a, rest, n);
+    int e = 0;
+    if (!has_magic(part, n)) {
+        char *path = cr_arena_printf(l->a, "%s%s", dir, part);
+        cr_fs_stat st;
+        if (next) return match_in(l, cr_arena_printf(l->a, "%s/", path), next, why);
+        e = cr_fs_stat_path(path, true, &st, why);
+        if (e == 0) list_add(l, path, st.kind);
+        return e == ENOENT ? 0 : e;
+    }
+    name_list in = {.a = l->a};
+    e = list_in(&in, dir, why);
+    if (e == ENOENT) e = 0;
+    for (size_t i = 0; e == 0 && i < in.n; i++) {
+        if (fnmatch(part, in.v[i].text, FNM_PERIOD) != 0) continue;
+        char *path = cr_arena_printf(l->a, "%s%s", dir, in.v[i].text);
+        if (!next)
+            list_add(l, path, in.v[i].kind);
+        else if (is_dir(path, in.v[i].kind))
+            e = match_in(l, cr_arena_printf(l->a, "%s/", path), next, why);
+    }
+    cr_free(in.v);
+    return e;
+}
+
+/* brace_end: the brace that closes the one at s, or NULL */
+static const char *brace_end(const char *s) {
+    int depth = 0;
+    for (; *s; s++) {
+        if (*s == '\\' && s[1])
+            s++;
+        else if (*s == '{')
+            depth++;
+        else if (*s == '}' && --depth == 0)
+            return s;
+    }
+    return NULL;
+}
+
+/* match_all undoes the braces of a pattern and matches each of its forms. */
+static int match_all(name_list *l, const char *pattern, cr_fs_why *why) {
+    const char *open = strchr(pattern, '{'), *close = open ? brace_end(open) : NULL;
+    if (!close) {
+        size_t root = cr_scheme_len(pattern) ? cr_scheme_len(pattern) + 3 : 0;
+        root += strcspn(pattern + root, "/"); /* a bucket or a host is not matched */
+        root += pattern[root] == '/';
+        return match_in(l, cr_arena_strndup(l->a, pattern, root), pattern + root, why);
+    }
+    for (const char *s = open + 1, *end;; s = end + 1) {
+        int depth = 0;
+        for (end = s; end < close && (*end != ',' || depth); end++)
+            depth += *end == '{' ? 1 : *end == '}' ? -1 : 0;
+        char *one = cr_arena_printf(l->a, "%.*s%.*s%s", (int)(open - pattern), pattern,
+                                    (int)(end - s), s, close + 1);
+        int e = match_all(l, one, why);
+        if (e != 0 || end == close) return e;
+    }
 }
 
 static cr_code nothing_found(cr_arena *a, const char *item, const char *const *exts, cr_err *err) {
@@ -290,26 +348,34 @@ static cr_code add_item(cr_arena *a, name_list *l, const char *item, const char 
     size_t first = l->n;
     cr_code code = CR_OK;
     if (cr_is_stdin(item)) {
-        list_add(l, cr_arena_strdup(a, CR_STDIN));
+        list_add(l, CR_STDIN, CR_FS_OTHER);
         return CR_OK;
     }
-    if (cr_path_exists(item))
-        code = add_match(a, l, item, exts, err); /* may contain [ or * */
-    else {
-        glob_t g;
-        int rc = glob(item, GLOB_NOSORT | GLOB_BRACE | GLOB_TILDE, NULL, &g);
-        if (rc == GLOB_NOSPACE) code = cr_fail(err, CR_ENOMEM, "no memory to expand '%s'", item);
-        for (size_t i = 0; rc == 0 && i < g.gl_pathc && code == CR_OK; i++)
-            code = add_match(a, l, g.gl_pathv[i], exts, err);
-        globfree(&g);
-    }
+    cr_fs_stat st;
+    cr_fs_why why;
+    const cr_store *s = cr_store_of(item);
+    int e = cr_fs_stat_path(item, true, &st, &why);
+    name_list found = {.a = a};
+    if (e == 0)
+        list_add(&found, item, st.kind); /* may contain [ or * */
+    else if (s && s->glob)
+        e = s->glob(item, list_add, &found);
+    else if (e == ENOENT)
+        e = match_all(&found, item, &why);
+    if (e == ENOMEM)
+        code = cr_fail(err, CR_ENOMEM, "no memory to expand '%s'", item);
+    else if (e != 0)
+        code = cr_fs_fail(err, item, "list the files", e, &why);
+    for (size_t i = 0; i < found.n && code == CR_OK; i++)
+        code = add_match(l, &found.v[i], exts, err);
+    cr_free(found.v);
     CR_TRY(code);
     if (l->n == first) return nothing_found(a, item, exts, err);
     sort_from(l, first);
     /* braces may name a file twice */
     size_t n = first + 1;
     for (size_t i = first + 1; i < l->n; i++) {
-        if (strcmp(l->v[i], l->v[n - 1]) != 0) l->v[n++] = l->v[i];
+        if (strcmp(l->v[i].text, l->v[n - 1].text) != 0) l->v[n++] = l->v[i];
     }
     l->n = n;
     return CR_OK;
@@ -337,7 +403,7 @@ cr_code cr_glob(cr_arena *a, const char *patterns, const char *const *exts, char
                 size_t *n, cr_err *err) {
     *paths = NULL;
     *n = 0;
-    name_list l = {0};
+    name_list l = {.a = a};
     cr_code code = CR_OK;
     for (const char *s = patterns, *end; code == CR_OK; s = end + 1) {
         end = cr_glob_item_end(s);
@@ -354,7 +420,7 @@ cr_code cr_glob(cr_arena *a, const char *patterns, const char *const *exts, char
         code = cr_fail(err, CR_EIO, "no input path given ('%s'); name a file or a directory",
                        patterns);
     if (code == CR_OK) {
-        *paths = list_out(a, &l);
+        *paths = list_out(&l);
         *n = l.n;
     }
     cr_free(l.v);

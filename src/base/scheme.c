@@ -1,8 +1,8 @@
 /*
- * scheme.c - which schemes of paths there are, and who serves them.
+ * scheme.c - which schemes of paths there are, and what a user can do where no store serves one.
  *
- * A store that learns to serve a scheme changes its row here and nothing else in this file. Percent
- * signs stay as they are: file:///a%20b is the file "a%20b", as most tools take it.
+ * The list of stores (fs_list.h) decides which schemes are served. Percent signs stay as they are:
+ * file:///a%20b is the file "a%20b", as most tools take it.
  */
 #include "base/scheme.h"
 
@@ -12,37 +12,38 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/fs.h"
 
 #define COPY(tool) "give a local path, and copy the files with " tool
 #define TABLE                                                                                      \
     "give local Parquet files: export the table to them first, or import the result afterwards"
 
 const cr_scheme cr_schemes[] = {
-    {"file", true, "a local file", NULL},
-    {"odps", false, "a MaxCompute table", TABLE},
-    {"maxcompute", false, "a MaxCompute table", TABLE},
-    {"kafka", false, "a Kafka topic",
+    {"file", "a local file", "give the path alone"},
+    {"odps", "a MaxCompute table", TABLE},
+    {"maxcompute", "a MaxCompute table", TABLE},
+    {"kafka", "a Kafka topic",
      "write the messages to Parquet or CSV files first and give their path"},
-    {"oss", false, "in Alibaba Cloud OSS", COPY("ossutil, or mount the bucket with ossfs")},
-    {"dfs", false, "in a DFS file system", COPY("its client, or mount it")},
-    {"hdfs", false, "in HDFS", COPY("hdfs dfs -get and -put")},
-    {"viewfs", false, "in HDFS", COPY("hdfs dfs -get and -put")},
-    {"afs", false, "in an AFS file system", COPY("hadoop fs -get and -put")},
-    {"s3", false, "in an S3 store", COPY("aws s3 cp")},
-    {"s3a", false, "in an S3 store", COPY("aws s3 cp")},
-    {"s3n", false, "in an S3 store", COPY("aws s3 cp")},
-    {"gs", false, "in Google Cloud Storage", COPY("gsutil cp")},
-    {"gcs", false, "in Google Cloud Storage", COPY("gsutil cp")},
-    {"abfs", false, "in Azure Storage", COPY("azcopy")},
-    {"abfss", false, "in Azure Storage", COPY("azcopy")},
-    {"wasb", false, "in Azure Storage", COPY("azcopy")},
-    {"wasbs", false, "in Azure Storage", COPY("azcopy")},
-    {"http", false, "on a web server", COPY("curl")},
-    {"https", false, "on a web server", COPY("curl")},
-    {"ftp", false, "on an FTP server", COPY("curl")},
-    {"ftps", false, "on an FTP server", COPY("curl")},
-    {"sftp", false, "on another machine", COPY("scp")},
-    {NULL, false, NULL, NULL},
+    {"oss", "in Alibaba Cloud OSS", COPY("ossutil, or mount the bucket with ossfs")},
+    {"dfs", "in a DFS file system", COPY("its client, or mount it")},
+    {"hdfs", "in HDFS", COPY("hdfs dfs -get and -put")},
+    {"viewfs", "in HDFS", COPY("hdfs dfs -get and -put")},
+    {"afs", "in an AFS file system", COPY("hadoop fs -get and -put")},
+    {"s3", "in an S3 store", COPY("aws s3 cp")},
+    {"s3a", "in an S3 store", COPY("aws s3 cp")},
+    {"s3n", "in an S3 store", COPY("aws s3 cp")},
+    {"gs", "in Google Cloud Storage", COPY("gsutil cp")},
+    {"gcs", "in Google Cloud Storage", COPY("gsutil cp")},
+    {"abfs", "in Azure Storage", COPY("azcopy")},
+    {"abfss", "in Azure Storage", COPY("azcopy")},
+    {"wasb", "in Azure Storage", COPY("azcopy")},
+    {"wasbs", "in Azure Storage", COPY("azcopy")},
+    {"http", "on a web server", COPY("curl")},
+    {"https", "on a web server", COPY("curl")},
+    {"ftp", "on an FTP server", COPY("curl")},
+    {"ftps", "on an FTP server", COPY("curl")},
+    {"sftp", "on another machine", COPY("scp")},
+    {NULL, NULL, NULL},
 };
 
 /* the letters in front of a colon that may be a scheme (RFC 3986, 3.1) */
@@ -62,7 +63,7 @@ static const cr_scheme *row_of(const char *name, size_t n) {
 
 size_t cr_scheme_len(const char *path) {
     size_t n = word_len(path);
-    return n && (path[n + 2] == '/' || row_of(path, n)) ? n : 0;
+    return n && (path[n + 2] == '/' || row_of(path, n) || cr_store_named(path, n)) ? n : 0;
 }
 
 const cr_scheme *cr_scheme_find(const char *path) {
@@ -81,8 +82,9 @@ static const char *after_file(const char *path) {
 const char *cr_path_local(cr_arena *a, const char *path) {
     size_t n = cr_scheme_len(path);
     if (n == 0) return path;
-    const cr_scheme *s = row_of(path, n);
-    const char *local = s && s->served ? after_file(path) : NULL;
+    const cr_store *s = cr_store_named(path, n);
+    if (!s || !(s->can & CR_FS_LOCAL)) return s ? path : NULL;
+    const char *local = after_file(path);
     return local ? cr_arena_strdup(a, local) : NULL;
 }
 
@@ -90,7 +92,7 @@ const char *cr_path_take(cr_arena *a, const char *path, cr_loc at, cr_diag *diag
     const char *local = cr_path_local(a, path);
     if (local) return local;
     const cr_scheme *s = cr_scheme_find(path);
-    if (s && s->served)
+    if (cr_store_of(path))
         cr_diag_add(diag, CR_SEV_ERROR, CR_EUSAGE, at,
                     "'%s' names a host behind file://; write file:///folder/file, with three "
                     "slashes, or the path alone",

@@ -3,8 +3,7 @@
  * way from what a user wrote to a path that files are opened with.
  *
  * Every path of a flag or a config key goes through cr_path_take before anything runs (the rows of
- * the flag and field tables say which ones are paths). The functions of file.h take local paths
- * only: to them "oss://b/x" would be a folder named "oss:".
+ * the flag and field tables say which ones are paths). The stores of fs.h decide what is served.
  */
 #ifndef CR_BASE_SCHEME_H
 #define CR_BASE_SCHEME_H
@@ -15,9 +14,8 @@
 
 typedef struct cr_scheme {
     const char *name;  /* "oss"; NULL ends the table */
-    bool served;       /* a store reads and writes it; "file" is the local disk */
     const char *store; /* what such a path is: "a MaxCompute table" */
-    const char *cure;  /* how to do without; NULL where served */
+    const char *cure;  /* how to do without, where no store serves it */
 } cr_scheme;
 extern const cr_scheme cr_schemes[];
 
@@ -27,8 +25,9 @@ size_t cr_scheme_len(const char *path);
 /* cr_scheme_find: the row of path's scheme; NULL: a local path, or a scheme that is not known. */
 const cr_scheme *cr_scheme_find(const char *path);
 
-/* cr_path_local turns a path as users write it into a local one: file:///a/b becomes /a/b (in the
- * arena), a path without a scheme is returned as it is. NULL: no store serves it. */
+/* cr_path_local turns a path as users write it into one that files are opened with: file:///a/b
+ * becomes /a/b (in the arena); a path without a scheme, or of another store, is returned as it is.
+ * NULL: no store serves it. */
 const char *cr_path_local(cr_arena *a, const char *path);
 /* cr_path_take is cr_path_local that tells why: a path that no store serves is a finding at `at`.
  */

@@ -1,0 +1,245 @@
+/*
+ * fs.c - which store a path belongs to, and the calls of a store with what is alike for all of
+ * them: reads that go on until they have everything, failures that are tried again, messages.
+ */
+#include "base/fs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/fs_list.h"
+#include "base/rng.h"
+#include "base/scheme.h"
+
+#define MOST_STORES 16
+#define MOST_WAIT   30000 /* milliseconds */
+
+#define ENTRY(s) &cr_store_##s,
+static const cr_store *stores[MOST_STORES + 1] = {CR_STORES(ENTRY) NULL};
+
+const cr_store *cr_store_named(const char *scheme, size_t n) {
+    for (const cr_store *const *s = stores; *s; s++)
+        if (strlen((*s)->scheme) == n && strncasecmp((*s)->scheme, scheme, n) == 0) return *s;
+    return NULL;
+}
+
+const cr_store *cr_store_of(const char *path) {
+    size_t n = strchr(path, ':') ? cr_scheme_len(path) : 0;
+    return n ? cr_store_named(path, n) : &cr_store_file;
+}
+
+/* A path that no store serves was refused before anything ran; if one comes all the same, the disk
+ * has no such file. */
+static const cr_store *store_of(const char *path) {
+    const cr_store *s = cr_store_of(path);
+    return s ? s : &cr_store_file;
+}
+
+void cr_store_add(const cr_store *s) {
+    size_t n = 0;
+    while (stores[n] && strcmp(stores[n]->scheme, s->scheme) != 0)
+        n++;
+    if (n == MOST_STORES) CR_BUG("too many stores");
+    stores[n] = s;
+}
+
+bool cr_store_can(const char *path, unsigned abilities) {
+    return (store_of(path)->can & abilities) == abilities;
+}
+
+bool cr_store_moves(const char *path) {
+    return store_of(path)->move != NULL;
+}
+
+/* ---- failures ---- */
+
+static bool may_pass(int e) {
+    static const int known[] = {EAGAIN,       EBUSY,     ECONNABORTED, ECONNREFUSED, ECONNRESET,
+                                EHOSTUNREACH, ENETDOWN,  ENETRESET,    ENETUNREACH,  ENOTCONN,
+                                EPIPE,        ETIMEDOUT, EPROTO};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i] == e) return true;
+    return false;
+}
+
+bool cr_fs_again(const cr_store *s, int e, int *tries) {
+    ++*tries;
+    if (*tries >= s->tries || !may_pass(e)) return false;
+    /* half of the wait is drawn, so that many processes do not come back together */
+    int64_t ms = (int64_t)s->wait_ms << (*tries < 16 ? *tries - 1 : 15);
+    if (ms > MOST_WAIT) ms = MOST_WAIT;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (ms > 1)
+        ms = ms / 2 + (int64_t)cr_rng_below((uint64_t)now.tv_nsec, (uint64_t)*tries,
+                                            (uint64_t)(ms - ms / 2 + 1));
+    struct timespec wait = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    nanosleep(&wait, NULL);
+    return true;
+}
+
+cr_code cr_fs_fail(cr_err *err, const char *path, const char *what, int e, const cr_fs_why *why) {
+    const char *cause = why && why->text[0] ? why->text : strerror(e);
+    const char *cure = why && strstr(why->text, "; ") ? "" : cr_errno_cure(e);
+    char tried[40] = "";
+    if (why && why->tries > 1) {
+        snprintf(tried, sizeof tried, " (tried %d times)", why->tries);
+        cure = "; check that the store can be reached, and run again";
+    }
+    return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot %s: %s%s%s", what, cause, tried,
+                      cure);
+}
+
+static cr_fs_why *or_own(cr_fs_why *why, cr_fs_why *own) {
+    return why ? why : own;
+}
+
+/* CALL makes a call of the store until it succeeds or need not be tried again. */
+#define CALL(s, why, call)                                                                         \
+    cr_fs_why own_, *w_ = or_own((why), &own_);                                                    \
+    *w_ = (cr_fs_why){0};                                                                          \
+    int e;                                                                                         \
+    do {                                                                                           \
+        w_->text[0] = 0;                                                                           \
+        e = (call);                                                                                \
+    } while (e != 0 && cr_fs_again((s), e, &w_->tries))
+
+/* ---- names ---- */
+
+int cr_fs_stat_path(const char *path, bool follow, cr_fs_stat *st, cr_fs_why *why) {
+    const cr_store *s = store_of(path);
+    CALL(s, why, s->stat(path, follow, st, w_));
+    return e;
+}
+
+int cr_fs_remove(const char *path, bool tree, cr_fs_why *why) {
+    const cr_store *s = store_of(path);
+    CALL(s, why, s->remove(path, tree, w_));
+    return e;
+}
+
+int cr_fs_move_path(const char *from, const char *to, cr_fs_move how, cr_fs_why *why) {
+    const cr_store *s = store_of(from);
+    if (s != store_of(to)) return EXDEV;
+    if (!s->move) return ENOTSUP;
+    CALL(s, why, s->move(from, to, how, w_));
+    return e;
+}
+
+/* ---- reading ---- */
+
+struct cr_fs {
+    const cr_store *s;
+    void *file;
+    char *path;
+    cr_fs_stat st;
+};
+
+static cr_code open_file(cr_fs **out, const char *path, bool wait, cr_err *err) {
+    const cr_store *s = store_of(path);
+    cr_fs_stat st = {0};
+    cr_fs_why why;
+    void *file = NULL;
+    *out = NULL;
+    CALL(s, &why, s->open(&file, path, wait, &st, w_));
+    if (e != 0) return cr_fs_fail(err, path, "open", e, &why);
+    cr_fs *f = cr_alloc(sizeof *f, "an open file");
+    *f = (cr_fs){.s = s, .file = file, .st = st};
+    f->path = cr_alloc(strlen(path) + 1, "a path");
+    memcpy(f->path, path, strlen(path) + 1);
+    *out = f;
+    return CR_OK;
+}
+
+cr_code cr_fs_open(cr_fs **out, const char *path, cr_err *err) {
+    return open_file(out, path, false, err);
+}
+
+cr_code cr_fs_open_any(cr_fs **out, const char *path, cr_err *err) {
+    return open_file(out, path, true, err);
+}
+
+void cr_fs_close(cr_fs *f) {
+    if (!f) return;
+    f->s->close(f->file);
+    cr_free(f->path);
+    cr_free(f);
+}
+
+const cr_fs_stat *cr_fs_info(const cr_fs *f) {
+    return &f->st;
+}
+
+const char *cr_fs_path(const cr_fs *f) {
+    return f->path;
+}
+
+bool cr_fs_is_far(const cr_fs *f) {
+    return (f->s->can & CR_FS_FAR) != 0;
+}
+
+cr_code cr_fs_restat(cr_fs *f, cr_fs_stat *out, cr_err *err) {
+    *out = f->st;
+    int e = f->s->restat ? f->s->restat(f->file, out) : 0;
+    return e == 0 ? CR_OK : cr_fs_fail(err, f->path, "read", e, NULL);
+}
+
+static int pread_some(cr_fs *f, int64_t at, void *buf, size_t n, size_t *got, cr_fs_why *why) {
+    CALL(f->s, why, f->s->pread(f->file, at, buf, n, got, w_));
+    return e;
+}
+
+cr_code cr_fs_pread(cr_fs *f, int64_t at, void *buf, size_t n, size_t *got, cr_err *err) {
+    *got = 0;
+    while (*got < n) {
+        size_t k = 0;
+        cr_fs_why why;
+        int e = pread_some(f, at + (int64_t)*got, (char *)buf + *got, n - *got, &k, &why);
+        if (e != 0) {
+            char what[60];
+            snprintf(what, sizeof what, "read at byte %lld", (long long)at + (long long)*got);
+            return cr_fs_fail(err, f->path, what, e, &why);
+        }
+        if (k == 0) break;
+        *got += k;
+    }
+    return CR_OK;
+}
+
+void cr_fs_will_need(cr_fs *f, cr_fs_range *v, int n) {
+    for (int i = 0; i < n && f->s->will_need; i++)
+        if (v[i].n > 0) f->s->will_need(f->file, v[i].at, v[i].n);
+}
+
+cr_code cr_fs_map_file(cr_fs_map *out, cr_fs *f, cr_err *err) {
+    size_t size = (size_t)f->st.size, got;
+    *out = (cr_fs_map){.size = f->st.size};
+    if (size == 0) return CR_OK;
+    if (f->s->map) {
+        int e = f->s->map(f->file, size, &out->data);
+        if (e == 0) out->by = f->s;
+        char what[60];
+        snprintf(what, sizeof what, "map %zu bytes", size);
+        return e == 0 ? CR_OK : cr_fs_fail(err, f->path, what, e, NULL);
+    }
+    void *p;
+    CR_TRY(cr_big_alloc(&p, size, f->path, err));
+    out->data = p;
+    cr_code code = cr_fs_pread(f, 0, p, size, &got, err);
+    if (code == CR_OK && got < size)
+        code = cr_fail_at(err, CR_EIO, ((cr_loc){f->path, 0, 0}),
+                          "the file became shorter while it was read; run again");
+    if (code != CR_OK) cr_fs_unmap(out);
+    return code;
+}
+
+void cr_fs_unmap(cr_fs_map *m) {
+    if (m->by)
+        m->by->unmap(m->data, (size_t)m->size);
+    else if (m->data)
+        cr_big_free((void *)(uintptr_t)m->data, (size_t)m->size);
+    *m = (cr_fs_map){0};
+}

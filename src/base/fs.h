@@ -1,0 +1,171 @@
+/*
+ * fs.h - one door to files: a table of functions per store, found by the scheme of a path.
+ *
+ * A path without a scheme belongs to the store `file`, the local disk; "oss://bucket/data" belongs
+ * to the store named `oss`. Nobody else opens files: readers, globs, vocabularies, checkpoints,
+ * exports, predictions and logs use the functions of this header or those of file.h, which stand on
+ * it. A new store is one file in src/store, one line in fs_list.h and one line in
+ * src/base/meson.build. The design is in docs/design/fs.md.
+ */
+#ifndef CR_BASE_FS_H
+#define CR_BASE_FS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+typedef enum cr_fs_kind {
+    CR_FS_UNKNOWN,
+    CR_FS_FILE,
+    CR_FS_DIR,
+    CR_FS_LINK,
+    CR_FS_OTHER
+} cr_fs_kind;
+
+/* What a path leads to. A store that has no such number leaves it 0. */
+typedef struct cr_fs_stat {
+    cr_fs_kind kind;
+    int64_t size;
+    uint64_t dev, ino;        /* which file it is: equal numbers mean the same file */
+    int64_t changed, touched; /* time of the last change of content, and of any kind; nanoseconds */
+    uint64_t version; /* of the content, such as a hash of an ETag; 0: only its times tell */
+} cr_fs_stat;
+
+/* What a store adds to an errno value; "" when strerror says it all. */
+typedef struct cr_fs_why {
+    int tries; /* more than 1: the request was made so often */
+    char text[160];
+} cr_fs_why;
+
+/* Abilities of a store. */
+enum {
+    CR_FS_LOCAL = 1,   /* its paths are the kernel's: locks, libraries and devices work */
+    CR_FS_FOLDERS = 2, /* folders exist by themselves; without it a folder is a prefix of names */
+    CR_FS_APPEND = 4,  /* put can append to a file */
+    CR_FS_FAR = 8,     /* a request takes long: reads are merged and made ahead (fs_ahead.c) */
+};
+
+/* How a file is put. */
+enum {
+    CR_PUT_APPEND = 1, /* at the end of what is there, and visible at once */
+    CR_PUT_NEW = 2,    /* nothing may be there (EEXIST) */
+    CR_PUT_STDOUT = 4, /* standard output; the path is only its name */
+};
+
+/* How a name is given to something else. */
+typedef enum cr_fs_move {
+    CR_MOVE_OVER, /* a file or an empty folder of that name is replaced */
+    CR_MOVE_NEW,  /* nothing of that name may be there (EEXIST) */
+    CR_MOVE_SWAP, /* the two change their names; ENOTSUP: not possible here */
+} cr_fs_move;
+
+/* Called for each name in a folder; kind may be CR_FS_UNKNOWN. */
+typedef void (*cr_fs_each)(void *ctx, const char *name, cr_fs_kind kind);
+
+/* A store. Functions return 0 or an errno value; a cause that may pass (EAGAIN, ETIMEDOUT,
+ * ECONNRESET and their like) is tried again up to `tries` times by the caller, so a call that
+ * failed must be repeatable. Any thread may call any function. */
+typedef struct cr_store {
+    const char *scheme;
+    unsigned can;
+    int tries;   /* 0: every failure is final */
+    int wait_ms; /* before the second try; it doubles with each */
+    /* How to read well; for CR_FS_FAR. 0: the values of fs_ahead.c. */
+    int64_t gap_bytes;  /* ranges that are no further apart become one request */
+    int64_t most_bytes; /* of one request */
+    int n_requests;     /* at once */
+
+    /* Reading. Threads share an open file. pread may give fewer bytes than asked; *got 0: the end.
+     * A store without restat reads the version that was opened, or fails with ESTALE. wait: a pipe
+     * is waited for and read on, wherever `at` is. */
+    int (*open)(void **file, const char *path, bool wait, cr_fs_stat *st, cr_fs_why *why);
+    int (*pread)(void *file, int64_t at, void *buf, size_t n, size_t *got, cr_fs_why *why);
+    void (*close)(void *file);
+    int (*restat)(void *file, cr_fs_stat *st);            /* optional */
+    void (*will_need)(void *file, int64_t at, int64_t n); /* optional; not CR_FS_FAR */
+    int (*map)(void *file, size_t n, const void **out);   /* optional */
+    void (*unmap)(const void *p, size_t n);               /* where map is */
+
+    /* Names. follow: what a link leads to, not the link. */
+    int (*stat)(const char *path, bool follow, cr_fs_stat *st, cr_fs_why *why);
+    int (*list)(const char *path, cr_fs_each each, void *ctx, cr_fs_why *why);
+    int (*glob)(const char *pattern, cr_fs_each each,
+                void *ctx);                                     /* optional: path.c lists folders */
+    int (*make_dir)(const char *path, cr_fs_why *why);          /* one level; where CR_FS_FOLDERS */
+    int (*remove)(const char *path, bool tree, cr_fs_why *why); /* a file or an empty folder; all */
+    int (*move)(const char *from, const char *to, cr_fs_move how, cr_fs_why *why); /* optional */
+    int (*sync_dir)(const char *path);                                             /* optional */
+    int (*can_write)(const char *path);                                            /* optional */
+    char *(*real)(const char *path); /* optional: without links, from malloc; NULL: not there */
+
+    /* Writing. The file appears whole at commit; sync: and survives a power failure. end frees the
+     * writer; what was not committed disappears. With CR_PUT_APPEND each write appears at once,
+     * whole or not at all. */
+    int (*put)(void **out, const char *path, unsigned flags, cr_fs_why *why);
+    int (*write)(void *out, const void *data, size_t n, cr_fs_why *why);
+    int (*commit)(void *out, bool sync, cr_fs_why *why);
+    void (*end)(void *out);
+} cr_store;
+
+/* cr_store_of: the store of a path; NULL: its scheme has none. */
+const cr_store *cr_store_of(const char *path);
+/* cr_store_named: the store of a scheme of n letters; NULL: there is none. */
+const cr_store *cr_store_named(const char *scheme, size_t n);
+/* cr_store_add adds a store for the rest of the process; for tests, before threads start. */
+void cr_store_add(const cr_store *s);
+/* cr_store_can: does the store of the path have all of these abilities? */
+bool cr_store_can(const char *path, unsigned abilities);
+/* cr_store_moves: can names be given to something else? Where they cannot, a folder is finished by
+ * its marker (CR_FS_MARKER). */
+bool cr_store_moves(const char *path);
+
+/* cr_fs_fail fills err with "path: cannot <what>: <cause>; <cure>", CR_EIO. why may be NULL. */
+cr_code cr_fs_fail(cr_err *err, const char *path, const char *what, int e, const cr_fs_why *why);
+
+/* A file open for reading. Threads may use one at once. */
+typedef struct cr_fs cr_fs;
+/* cr_fs_open opens whatever the path leads to; a pipe is not waited for. cr_fs_info tells what it
+ * is: the caller refuses what it cannot use. */
+CR_CHECKED cr_code cr_fs_open(cr_fs **out, const char *path, cr_err *err);
+/* cr_fs_open_any waits for the writer of a pipe; it is read front to back. */
+CR_CHECKED cr_code cr_fs_open_any(cr_fs **out, const char *path, cr_err *err);
+void cr_fs_close(cr_fs *f); /* NULL is fine */
+/* cr_fs_info: what the file was when it was opened. */
+const cr_fs_stat *cr_fs_info(const cr_fs *f);
+const char *cr_fs_path(const cr_fs *f);
+/* cr_fs_restat: what the file is now. Costs nothing where a store keeps to the version it opened.
+ */
+CR_CHECKED cr_code cr_fs_restat(cr_fs *f, cr_fs_stat *out, cr_err *err);
+/* cr_fs_pread reads n bytes at `at`; *got is less only at the end of the file. */
+CR_CHECKED cr_code cr_fs_pread(cr_fs *f, int64_t at, void *buf, size_t n, size_t *got, cr_err *err);
+/* cr_fs_will_need: these parts are read soon. Sorts v. */
+typedef struct cr_fs_range {
+    int64_t at, n;
+} cr_fs_range;
+void cr_fs_will_need(cr_fs *f, cr_fs_range *v, int n);
+/* cr_fs_is_far: is it worth to say cr_fs_will_need long before? */
+bool cr_fs_is_far(const cr_fs *f);
+/* The whole content of a file: mapped where the store can, else read into memory. It outlives f.
+ * Zeros: none; cr_fs_unmap gives it back. */
+typedef struct cr_fs_map {
+    const void *data;
+    int64_t size;
+    const cr_store *by; /* NULL: it is memory of our own */
+} cr_fs_map;
+CR_CHECKED cr_code cr_fs_map_file(cr_fs_map *out, cr_fs *f, cr_err *err);
+void cr_fs_unmap(cr_fs_map *m);
+
+/* The calls of a store with their tries, for file.c and path.c: 0 or an errno value. why may be
+ * NULL. */
+int cr_fs_stat_path(const char *path, bool follow, cr_fs_stat *st, cr_fs_why *why);
+int cr_fs_remove(const char *path, bool tree, cr_fs_why *why);
+int cr_fs_move_path(const char *from, const char *to, cr_fs_move how, cr_fs_why *why);
+/* cr_fs_again: is a failure worth another try? Waits before it says so. *tries counts. */
+bool cr_fs_again(const cr_store *s, int e, int *tries);
+
+/* A folder that a store without move has finished holds this file, written last. */
+#define CR_FS_MARKER "_SUCCESS"
+
+#endif
