@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,12 +19,14 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/stop.h"
 
 #define IN_BYTES   ((size_t)256 << 10)
+#define STOP_MS    100 /* how often a wait for standard input looks whether the user wants to stop */
 #define WINDOW_LOG 31 /* of zstd data: 2 GiB, the most that its tool makes */
 
-/* Standard input when it is no file. There is one per process, whoever opens it: what was read so
- * far is kept, so that a header can be looked at before the data is read. */
+/* Standard input when it is no file. There is one per process, and all streams of it share what was
+ * read so far, so that a header can be looked at before the data is read. */
 static struct {
     char *kept;
     size_t n, cap;
@@ -46,6 +49,7 @@ struct cr_stream {
 };
 
 static cr_code io_fail(cr_err *err, const char *path, const char *what, int e) {
+    if (e == EINTR) return cr_fail(err, CR_ESTOP, "stopped by a signal");
     if (e != EISDIR) return cr_io_fail(err, path, what, e);
     return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}),
                       "cannot %s: it is a directory; name the files in it, with a glob", what);
@@ -73,13 +77,28 @@ static ssize_t read_all(int fd, void *buf, size_t n, int64_t offset) {
     return (ssize_t)got;
 }
 
-/* live_read: the next bytes of standard input, as many as a read gives */
+/* Waits until standard input has something, or has ended. False: the user has asked to stop. A read
+ * alone would not notice that: threads that read have all signals blocked. */
+static bool live_wait(void) {
+    struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+    while (!cr_stop_requested) {
+        int n = poll(&p, 1, STOP_MS);
+        if (n > 0 || (n < 0 && errno != EINTR)) return true;
+    }
+    return false;
+}
+
+/* the next bytes of standard input, as many as a read gives; EINTR: the user has asked to stop */
 static ssize_t live_some(cr_stream *s, char *buf, size_t n) {
     if (!live.gone && s->at < live.n) {
         size_t k = live.n - s->at < n ? live.n - s->at : n;
         memcpy(buf, live.kept + s->at, k);
         s->at += k;
         return (ssize_t)k;
+    }
+    if (!live_wait()) {
+        errno = EINTR;
+        return -1;
     }
     ssize_t k;
     do

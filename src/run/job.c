@@ -16,8 +16,6 @@
 #include "run/run_int.h"
 #include "run/verify.h"
 
-volatile int cr_stop_requested;
-
 cr_code cr_diag_err(cr_diag *diag, const cr_err *err) {
     cr_diag_add_(err->src, err->src_line, diag, CR_SEV_ERROR, err->code, err->at, "%s", err->msg);
     return err->code;

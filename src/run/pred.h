@@ -48,6 +48,9 @@ extern const cr_pred_type *const cr_pred_types[]; /* NULL-ended */
 
 /* ---- where they go (pred_dest.c) ---- */
 
+/* what a run writes beside the result, into a folder */
+#define CR_PRED_COUNTS "_feature_counts.json"
+#define CR_PRED_TRACE  "trace.json" /* --is_profiling */
 typedef struct cr_pred_dest {
     const cr_pred_type *type;
     const char *dir; /* the user's folder, for other files of the run; NULL: a single file */
@@ -61,8 +64,8 @@ bool cr_pred_is_file(const char *output);   /* the name of one file? else a fold
 CR_CHECKED cr_code cr_pred_dest_check(const char *output, const char *writer_type, bool profiling,
                                       cr_err *err);
 /* cr_pred_dest_make chooses the format, makes the folder, clears it of what killed runs left under
- * the name of the result, and says so when an earlier result will be replaced: that is normal, but
- * nobody should find out afterwards. output is borrowed. */
+ * the names of the files to write, refuses symbolic links in their places, and logs that an earlier
+ * result will be replaced. output is borrowed. */
 CR_CHECKED cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *writer_type,
                                      const char *dataset, cr_err *err);
 /* cr_pred_dest_fail: a run that failed leaves no empty folder; one with something in it stays. */

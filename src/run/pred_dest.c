@@ -83,6 +83,26 @@ static cr_code set_path(cr_pred_dest *d, const char *output, cr_err *err) {
     return CR_OK;
 }
 
+/* Makes sure that a file can be written in a folder that other people may have prepared: what a
+ * killed run left goes, and a symbolic link, which could lead to any file of the user's, is refused.
+ */
+static cr_code clear_place(const char *dir, const char *name, cr_err *err) {
+    char path[1400], prefix[300], text[1024];
+    cr_err why;
+    snprintf(prefix, sizeof(prefix), "%s.tmp-", name);
+    if (cr_ckpt_remove_leftovers(dir, prefix, false, &why) != CR_OK) {
+        cr_err_text(&why, text, sizeof(text));
+        CR_WARN("%s", text);
+    }
+    bool here = strcmp(dir, ".") == 0;
+    snprintf(path, sizeof(path), "%s%s%s", here ? "" : dir, here ? "" : "/", name);
+    if (!cr_path_is_link(path)) return CR_OK;
+    return cr_fail(err, CR_EUSAGE,
+                   "%s is a symbolic link, and predictions are not written through one; remove it, "
+                   "or give another path to --predict_output_path",
+                   path);
+}
+
 cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *writer_type,
                           const char *dataset, cr_err *err) {
     bool told = writer_type && *writer_type;
@@ -100,18 +120,9 @@ cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *write
     if (slash == d->path) snprintf(d->in, sizeof(d->in), "/");
     d->made = !cr_path_exists(d->in);
     CR_TRY(cr_mkdirs(d->in, err));
-    char prefix[300], text[1024];
-    cr_err why;
-    snprintf(prefix, sizeof(prefix), "%s.tmp-", cr_path_base(d->path));
-    if (cr_ckpt_remove_leftovers(d->in, prefix, false, &why) != CR_OK) {
-        cr_err_text(&why, text, sizeof(text));
-        CR_WARN("%s", text);
-    }
-    if (cr_path_is_link(d->path))
-        return cr_fail(err, CR_EUSAGE,
-                       "%s is a symbolic link, and predictions are not written through one; remove "
-                       "it, or give another path to --predict_output_path",
-                       d->path);
+    const char *names[] = {cr_path_base(d->path), CR_PRED_COUNTS, CR_PRED_TRACE};
+    for (int i = 0; i < (d->dir ? 3 : 1); i++)
+        CR_TRY(clear_place(d->in, names[i], err));
     if (cr_path_exists(d->path)) CR_INFO("%s is there already and will be replaced", d->path);
     return CR_OK;
 }

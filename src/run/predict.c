@@ -191,7 +191,7 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
     cr_profile *prof = NULL;
     if (o->is_profiling) {
         prof = cr_profile_new(j->pool, cr_pool_threads(j->pool),
-                              cr_path_join(&j->cfg.arena, w->dest.dir, "trace.json"));
+                              cr_path_join(&j->cfg.arena, w->dest.dir, CR_PRED_TRACE));
         d.trace = cr_profile_trace(prof);
     }
     if (cr_job_loader(j, &d, &l, diag) != CR_OK) {
@@ -230,20 +230,20 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
                                              .rows_per_s =
                                                  spent > 0 ? (double)res->rows / spent : 0,
                                              .seconds_left = -1});
-        if (code == CR_OK && cr_stop_requested)
-            code =
-                cr_pred_is_stream(w->dest.path)
-                    ? cr_fail(&err, CR_ESTOP,
-                              "stopped by a signal; the predictions end after %lld rows",
-                              (long long)res->rows)
-                    : cr_fail(&err, CR_ESTOP, "stopped by a signal; no predictions were written");
+        if (code == CR_OK && cr_stop_requested) code = CR_ESTOP;
     }
+    if (code == CR_ESTOP) /* between two batches, or while the reader waited for standard input */
+        code = cr_pred_is_stream(w->dest.path)
+                   ? cr_fail(&err, CR_ESTOP,
+                             "stopped by a signal; the predictions end after %lld rows",
+                             (long long)res->rows)
+                   : cr_fail(&err, CR_ESTOP, "stopped by a signal; no predictions were written");
     if (code == CR_OK) code = w->dest.type->finish(w->p, &err);
     counter counts;
     cr_counter_init(&counts, j->features, "predict", &j->cfg.arena);
     counts.made = true;
     if (code != CR_ECLOSED && cr_counter_take(&counts, l, -1, -1) && code == CR_OK && w->dest.dir)
-        cr_counter_write(&counts, cr_path_join(&j->cfg.arena, w->dest.dir, "_feature_counts.json"));
+        cr_counter_write(&counts, cr_path_join(&j->cfg.arena, w->dest.dir, CR_PRED_COUNTS));
     cr_loader_free(l);
     if (code == CR_OK) cr_profile_finish(prof);
     const char *text = code == CR_OK ? cr_profile_text(prof, &j->cfg.arena) : NULL;

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/pool.h"
+#include "base/stop.h"
 #include "data/synth.h"
 #include "dialect/dialect.h"
 #include "run/config.h"
@@ -52,10 +53,6 @@ typedef struct cr_watch {
     void *ctx;
     void (*begins)(void *ctx); /* the work begins: what was found so far can be told */
 } cr_watch;
-
-/* Set by a signal handler: the job stops at the next step, saves a checkpoint when training, and
- * returns CR_ESTOP. */
-extern volatile int cr_stop_requested;
 
 typedef struct cr_metric_result {
     const char *name;

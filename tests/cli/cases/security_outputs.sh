@@ -1,4 +1,4 @@
-# docs/guide/security.md, "Outputs": a result is not written through a link that somebody laid in the folder
+# docs/guide/security.md, "Outputs": nothing is written through a link that other people put into the folder
 tiny_data 320 64
 tiny_config
 run crank train tiny.yaml --model_dir m
@@ -19,6 +19,25 @@ for ext in csv parquet; do
         is_gone nothing
     done
 done
+# nor are the files beside the result
+for f in _feature_counts.json trace.json; do
+    rm -rf o
+    mkdir o
+    ln -s ../precious o/$f
+    run crank predict --scripted_model_path x --predict_input_path eval.csv --predict_output_path o --is_profiling --batch_size 2
+    ends 2
+    has_err "crank predict: o/$f is a symbolic link, and predictions are not written through one; remove it, or give another path to --predict_output_path"
+    [ "$(cat precious)" = precious ] || fail "the file behind the link was written"
+    is_gone o/part-0.csv
+done
+# what a killed run left of them goes
+rm -rf o
+mkdir o
+touch o/_feature_counts.json.tmp-2147483647 o/part-0.csv.tmp-2147483647
+run crank predict --scripted_model_path x --predict_input_path eval.csv --predict_output_path o
+ends 0
+is_gone o/_feature_counts.json.tmp-2147483647
+is_gone o/part-0.csv.tmp-2147483647
 # the folder itself may be a link: the user named it
 rm -rf o real
 mkdir real

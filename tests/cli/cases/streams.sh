@@ -73,6 +73,22 @@ cat eval.parquet | crank predict --scripted_model_path e --predict_input_path - 
 ends 1
 has_err "/dev/stdin: it is not a regular file, but Parquet is read from the end; copy it into a file first"
 
+# a program that sends nothing more does not keep crank from stopping
+mkfifo waits
+exec 9<>waits
+for rows in no some; do
+    [ $rows = no ] || cat eval.csv >&9
+    crank predict --scripted_model_path e --predict_input_path - --predict_output_path - -q <&9 >"$out" 2>"$err" &
+    pid=$!
+    until grep -q '^SigCgt:.*[4-7c-f]...$' /proc/$pid/status; do sleep 0.02; done # SIGTERM has its handler
+    kill -TERM $pid
+    code=0
+    wait $pid || code=$?
+    ends 1
+    has_err "crank predict: stopped by a signal..."
+done
+exec 9>&-
+
 # a single file, by its ending; whole or not at all
 predict --predict_input_path eval.csv --predict_output_path new/scores.csv
 ends 0
