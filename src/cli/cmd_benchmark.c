@@ -1,12 +1,11 @@
 /*
  * cmd_benchmark.c - `crank benchmark`, TorchEasyRec's tzrec.benchmark.benchmark.
  *
- * The lines are TorchEasyRec's; a table follows them. TorchEasyRec ends with 0 whatever it found;
+ * The lines are TorchEasyRec's without its colours; a table follows them. TorchEasyRec ends with 0 whatever it found;
  * here a metric that is worse than its base, and a config that does not train, are a failure.
  */
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/grid.h"
@@ -28,14 +27,6 @@ static const cr_opt opts[] = {
     CR_OPT_THREADS,
     CR_OPT_END,
 };
-
-/* a word in colour where somebody looks on */
-static void word(cr_buf *out, const char *name, int colour) {
-    if (isatty(STDOUT_FILENO))
-        cr_buf_printf(out, "\033[1;%dm[%s]\033[0m ", colour, name);
-    else
-        cr_buf_printf(out, "[%s] ", name);
-}
 
 static void names(cr_buf *out, const cr_benchmark_config *c, cr_benchmark_verdict which) {
     int n = 0;
@@ -63,15 +54,15 @@ static void say_config(const cr_benchmark_config *c) {
     const char *before = "all train metric is:";
     bool better = c->n_better > 0, worse = c->n_worse > 0;
     if (c->unbelievable)
-        word(&b, "ERROR", 31);
+        cr_buf_str(&b, "[ERROR] ");
     else if (better && worse)
-        word(&b, "HAS BETTER AND WORSE", 36);
+        cr_buf_str(&b, "[HAS BETTER AND WORSE] ");
     else if (better)
-        word(&b, "BETTER", 32);
+        cr_buf_str(&b, "[BETTER] ");
     else if (worse)
-        word(&b, "WORSE", 34);
+        cr_buf_str(&b, "[WORSE] ");
     else if (c->has_base)
-        word(&b, "BALANCE", 33);
+        cr_buf_str(&b, "[BALANCE] ");
     cr_buf_printf(&b, "config_path:%s, fail_cnt:%d and run_cnt:%d. ", c->path, c->n_failed,
                   c->n_runs - c->n_failed);
     if (c->unbelievable) {

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,6 +262,20 @@ static cr_code write_config(work *w, const cr_benchmark_config *c, int run, cons
     return code;
 }
 
+/* await waits for a training. When the user asks to stop, it asks the training to stop, once. */
+static cr_code await(pid_t pid, int *status, cr_err *err) {
+    const struct timespec moment = {.tv_nsec = 20000000};
+    bool asked = false;
+    pid_t ended;
+    while ((ended = waitpid(pid, status, WNOHANG)) <= 0) {
+        if (ended < 0 && errno != EINTR)
+            return cr_fail(err, CR_ERUN, "cannot wait for a training: %s", strerror(errno));
+        if (cr_stop_requested && !asked) asked = kill(pid, SIGTERM) == 0;
+        nanosleep(&moment, NULL);
+    }
+    return CR_OK;
+}
+
 /* train runs this program again, as `crank train`, and sends its output to the log. */
 static cr_code train(work *w, const char *config, const char *log, cr_err *err) {
     char threads[24], prog[] = "crank", cmd[] = "train", flag[] = "--threads";
@@ -275,19 +290,22 @@ static cr_code train(work *w, const char *config, const char *log, cr_err *err) 
         argv[n++] = threads;
     }
     posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
     pid_t pid;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
     posix_spawn_file_actions_adddup2(&files, 1, 2);
-    int e = posix_spawn(&pid, "/proc/self/exe", &files, NULL, argv, environ);
+    /* a group of its own: the terminal's signals come here alone, and await passes one on */
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
+    int e = posix_spawn(&pid, "/proc/self/exe", &files, &attr, argv, environ);
+    posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     if (e)
         return cr_fail(err, CR_ERUN, "cannot start a training: %s%s", strerror(e),
                        cr_errno_cure(e));
     int status = 0;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return cr_fail(err, CR_ERUN, "cannot wait for a training: %s", strerror(errno));
+    CR_TRY(await(pid, &status, err));
     if (WIFSIGNALED(status))
         return cr_fail(err, CR_ERUN, "signal %d ended the training", WTERMSIG(status));
     if (WEXITSTATUS(status) != 0)
@@ -422,8 +440,11 @@ static cr_code run_all(work *w, cr_err *err) {
         cr_benchmark_config *c = &w->b->v[i];
         for (int run = 0; run < c->n_runs; run++) {
             cr_err why = {0};
-            if (cr_stop_requested) return cr_fail(err, CR_ESTOP, "stopped by a signal");
-            if (one_run(w, c, run, &why) == CR_OK) continue;
+            cr_code code = cr_stop_requested ? CR_ESTOP : one_run(w, c, run, &why);
+            if (cr_stop_requested)
+                return cr_fail(err, CR_ESTOP, "stopped by a signal; the runs so far are in %s",
+                               w->b->dir);
+            if (code == CR_OK) continue;
             char text[800];
             cr_err_text(&why, text, sizeof(text));
             c->n_failed++;

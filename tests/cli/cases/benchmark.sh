@@ -63,6 +63,20 @@ has_err "crank benchmark: of 3 configs 0 are worse than the base results and 1 d
 grep -q 'num_epochs' exp_*/logs/configs_small_no_0.log || fail "the log says nothing"
 rm configs/small/no.config
 
+# a signal stops the training that runs, and the others do not begin
+rm -rf exp_*
+crank benchmark configs --experiment_path exp --train_input_path 'data/{DIR}/train.csv' --eval_input_path 'data/{DIR}/eval.csv' \
+    --set train_config.num_epochs=1000000 >"$out" 2>"$err" &
+pid=$!
+until ls exp_*/models/configs_small_one_0/train.lock >/dev/null 2>&1; do sleep 0.02; done
+kill -TERM $pid
+code=0
+wait $pid || code=$?
+ends 1
+has_err "crank benchmark: stopped by a signal; the runs so far are in exp_..."
+is_gone exp_*/models/configs_small_one_0/train.lock
+is_gone exp_*/models/configs_small_two_0
+
 # one config without a base: its metrics, and no verdict
 cp configs/small/one.config alone.config
 run crank benchmark alone.config --base_metric_path configs/base_eval_metric.json --experiment_path exp \
