@@ -72,7 +72,7 @@ void cr_bad_keep(cr_bad *bad, const uint8_t *mark, const int64_t *lines, bool wh
     }
     if (n > 0 && kept == 0) { /* the texts of these rows gave way to those of dropped ones */
         bad->v[kept++] = (cr_bad_row){.row = first,
-                                      .line = lines ? lines[first] : 0,
+                                      .line = lines && first >= 0 ? lines[first] : 0,
                                       .msg = "a value of this row cannot be read"};
     }
     bad->n = n;

@@ -206,7 +206,7 @@ void cr_rw_put_word(cr_rw *w, cr_conf_node *out, const char *key, cr_loc at, con
 void cr_rw_put_num(cr_rw *w, cr_conf_node *out, const char *key, cr_loc at, double x) {
     char text[32];
     text[cr_fmt_f64(text, x)] = 0;
-    if (x == (double)(int64_t)x && x > -1e15 && x < 1e15) /* an integer, not 1e+06 */
+    if (x > -1e15 && x < 1e15 && x == (double)(int64_t)x) /* an integer, not 1e+06 */
         snprintf(text, sizeof(text), "%lld", (long long)x);
     put(w, out, key, at, text, false);
 }

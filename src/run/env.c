@@ -59,8 +59,6 @@ const cr_env cr_envs[] = {
     {"XDG_CONFIG_HOME", CR_ENV_TEXT, NULL, NULL,
      "folder of the list of allowed libraries, `crank/libraries`; not set: `.config` in `HOME`",
      NULL, false},
-    {"CI_ODPS_PROJECT_NAME", CR_ENV_TEXT, NULL, NULL,
-     "what `{PROJECT}` in a config of `crank benchmark` becomes", NULL, false},
     {"HOME", CR_ENV_TEXT, NULL, NULL, "see `XDG_CONFIG_HOME`", NULL, false},
     {"CRANK_TEST_KILL", CR_ENV_TEXT, NULL, NULL,
      "for tests: `place:n` ends the process when it comes to that place for the n-th time", NULL,

@@ -103,3 +103,6 @@ run crank help environment
 ends 0
 has_out '  USE_RTP'
 has_out '      seconds that a table read waits: MaxCompute tables are not read in this version; export them to Parquet files first'
+# each variable has one row
+sed -n 's/^  \([A-Za-z_*]*\)$/\1/p' "$out" | sort | uniq -d >twice
+[ ! -s twice ] || fail "listed twice: $(cat twice)"

@@ -174,6 +174,18 @@ TEST(reports) {
     mark[8] = 1;
     cr_bad_keep(&bad, mark, lines, true);
     CHECK_INT(bad.n, 2);
+    /* only a report without a row is left, and its text gave way to those of dropped rows */
+    const int64_t before[] = {7777, 100};
+    cr_bad_reset(&bad);
+    bad.rows_of = NULL;
+    memset(mark, 0, sizeof mark);
+    for (int i = 0; i < 30; i++)
+        cr_bad_add(&bad, i, 100 + i, "row %d", i);
+    cr_bad_add(&bad, -1, 500, "no row");
+    cr_bad_keep(&bad, mark, before + 1, true);
+    CHECK_INT(bad.n, 1);
+    CHECK_INT(bad.n_kept, 1);
+    CHECK(bad.v[0].row == -1 && bad.v[0].line == 0);
     cr_bad_clear(&bad);
 }
 
