@@ -136,6 +136,10 @@ typedef struct cr_ckpt_save_opts {
 typedef struct cr_ckpt_lock cr_ckpt_lock;
 CR_CHECKED cr_code cr_ckpt_lock_dir(cr_ckpt_lock **out, const char *model_dir, cr_err *err);
 void cr_ckpt_unlock(cr_ckpt_lock *l);
+/* cr_ckpt_lock_keep is for the owner, before it writes: a person may have removed the lock file or
+ * the folder. It takes the lock again; CR_ERUN: model_dir is another folder now, or another
+ * training's. */
+CR_CHECKED cr_code cr_ckpt_lock_keep(cr_ckpt_lock **l, const char *model_dir, cr_err *err);
 /* cr_ckpt_lock_is_real: false where the file system has no locks: then another one may be at work.
  */
 bool cr_ckpt_lock_is_real(const cr_ckpt_lock *l);

@@ -16,6 +16,10 @@
  * mounted with nolock or local_lock) grants the lock though another machine holds it. In both cases
  * a living owner of another machine cannot be told from a dead one that left its file, so a warning
  * names it.
+ *
+ * A person can remove the file, or the whole model_dir, under a run. The lock protects nothing
+ * then: the next training makes a new file. So the owner looks before it writes (cr_ckpt_lock_keep)
+ * and takes the lock again, or stops when the folder is another one.
  */
 #include "ckpt/ckpt_int.h"
 
@@ -40,6 +44,7 @@ struct cr_ckpt_lock {
     char *path;
     int fd;
     bool real; /* the kernel holds it */
+    int dir;   /* model_dir, open: its inode is not used again, even when it is removed */
 };
 
 typedef struct owner {
@@ -192,12 +197,14 @@ cr_code cr_ckpt_lock_dir(cr_ckpt_lock **out, const char *model_dir, cr_err *err)
     cr_ckpt_lock *l = cr_alloc(sizeof *l, "lock of a model_dir");
     cr_arena_init(&l->arena, 0);
     l->path = cr_path_join(&l->arena, model_dir, LOCK_NAME);
-    l->fd = -1;
+    l->fd = l->dir = -1;
     bool again;
     cr_code code;
     do
         code = try_lock(l, model_dir, &again, err);
     while (again);
+    if (code == CR_OK && (l->dir = open(model_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+        code = cr_io_fail(err, model_dir, "open", errno);
     if (code == CR_OK) {
         *out = l;
         return CR_OK;
@@ -213,10 +220,31 @@ bool cr_ckpt_lock_is_real(const cr_ckpt_lock *l) {
     return l && l->real;
 }
 
+cr_code cr_ckpt_lock_keep(cr_ckpt_lock **l, const char *model_dir, cr_err *err) {
+    cr_ckpt_lock *was = *l, *now;
+    if (is_current(was->path, was->fd)) return CR_OK;
+    bool gone = !cr_path_exists(model_dir);
+    if (!gone && !is_current(model_dir, was->dir))
+        return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(model_dir),
+                          "this model_dir was replaced by another folder while the run was training "
+                          "in it; the run stops and leaves that folder alone. Give each run a "
+                          "--model_dir of its own");
+    if (gone) CR_TRY(cr_mkdirs(model_dir, err));
+    CR_TRY(cr_ckpt_lock_dir(&now, model_dir, err));
+    CR_WARN("%s: %s was removed while this run was training; it is made anew%s",
+            gone ? model_dir : was->path, gone ? "the folder" : "the lock",
+            gone ? ", without the earlier checkpoints and logs" : "");
+    cr_ckpt_unlock(was);
+    *l = now;
+    return CR_OK;
+}
+
 void cr_ckpt_unlock(cr_ckpt_lock *l) {
     if (!l) return;
-    (void)!unlink(l->path); /* first: a process that opens the path from now on makes a new file */
+    /* first: a process that opens the path from now on makes a new file */
+    if (is_current(l->path, l->fd)) (void)!unlink(l->path);
     close(l->fd);
+    close(l->dir);
     cr_arena_clear(&l->arena);
     cr_free(l);
 }

@@ -50,6 +50,7 @@ typedef struct loop {
     counter counter;        /* of what features met */
     early_stop patience;
     cr_ckpt_lock *lock; /* of model_dir */
+    bool lost;          /* model_dir is another run's now */
 } loop;
 
 /* ---- start ---- */
@@ -278,6 +279,14 @@ static cr_code start(loop *l) {
 
 /* ---- saving, evaluating, telling ---- */
 
+/* before anything is written */
+static cr_code keep_lock(loop *l) {
+    cr_err err;
+    if (cr_ckpt_lock_keep(&l->lock, l->c->model_dir, &err) == CR_OK) return CR_OK;
+    l->lost = true;
+    return cr_diag_err(l->diag, &err);
+}
+
 /* Evaluates the weights of this step, unless that is done. A signal cuts it off: then nothing is
  * recorded, and the run that goes on makes up for it. */
 static cr_code evaluate(loop *l) {
@@ -322,11 +331,13 @@ static cr_code evaluate(loop *l) {
     cr_buf_reset(&b);
     cr_eval_line(&b, l->step, &l->res->eval);
     cr_err err;
-    cr_code code =
+    cr_code code = keep_lock(l);
+    if (code == CR_OK &&
         cr_file_append(cr_path_join(&l->res->arena, l->c->model_dir, "train_eval_result_v2.txt"),
-                       b.data, b.n, &err);
+                       b.data, b.n, &err) != CR_OK)
+        code = cr_diag_err(l->diag, &err);
     cr_buf_clear(&b);
-    return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
+    return code;
 }
 
 static void set_checkpoint(loop *l) {
@@ -416,6 +427,7 @@ static cr_code save_now(loop *l, bool by_signal) {
     int64_t before = l->saved_by_signal && fresh ? l->saved : -1;
     l->saved_by_signal = by_signal && (fresh || l->saved_by_signal);
     set_checkpoint(l);
+    CR_TRY(keep_lock(l));
     CR_TRY(fresh ? save_all(l) : save_state(l));
     l->saved = l->step;
     if (before >= 0) cr_ckpt_delete(l->c->model_dir, before);
@@ -696,7 +708,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         res->profile = cr_profile_text(l.prof, &res->arena);
         cr_best_result(&l.j, res);
         res->exports_best = strcmp(l.c->export_config->exporter_type, "best") == 0;
-        count_features(&l);
+        if (!l.lost) count_features(&l);
         cr_observer_end(l.ob, code, l.step, l.in_epoch, res);
         if (code == CR_OK) CR_INFO("Train and Evaluate Finished.");
     }

@@ -54,3 +54,42 @@ run crank train tiny.yaml
 ends 0
 has_err "...model: process 12 on elsewhere has trained here since 2001-01-01 00:00:00 +0000 and did not remove its lock; this machine cannot see whether it still runs where locks are kept to one machine (NFS with nolock or local_lock): make sure that it has ended"
 is_gone model/train.lock
+# a folder that is removed or replaced under a run: no two runs in one folder, and no lock of another run is taken away
+at_step() { # at_step STEP OPTIONS...: a training that stops itself before the step; its process is $pid
+    CRANK_TEST_KILL=step:$1:STOP crank train tiny.yaml -q --threads 1 --set train_config.num_epochs=1 "$2" "$3" >"$out" 2>"$err" &
+    pid=$!
+    until grep -q '^State:.T' /proc/$pid/status 2>/dev/null || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
+    kill -0 $pid 2>/dev/null || fail "it ended before step $1"
+}
+goes_on() { # goes_on PID
+    kill -CONT "$1"
+    code=0
+    wait "$1" || code=$?
+}
+if [ -r /proc/$$/status ]; then
+    rm -rf model
+    at_step 70 --set train_config.save_checkpoints_steps=50
+    first=$pid
+    rm -r model
+    err=$CASE_DIR/err2
+    at_step 70 --set train_config.save_checkpoints_steps=40
+    err=$CASE_DIR/err
+    goes_on $first
+    [ $code -eq 1 ] || fail "exit code $code"
+    has_err "model: this model_dir was replaced by another folder while the run was training in it; the run stops and leaves that folder alone. Give each run a --model_dir of its own"
+    is_there model/train.lock
+    goes_on $pid
+    [ $code -eq 0 ] || fail "exit code $code"
+    [ "$(echo model/model.ckpt-*)" = "model/model.ckpt-120 model/model.ckpt-160 model/model.ckpt-187 model/model.ckpt-40 model/model.ckpt-80" ] || fail "$(ls model)"
+    # nobody else is there: the run goes on
+    for what in model model/train.lock; do
+        rm -rf model
+        at_step 70 --set train_config.save_checkpoints_steps=50
+        rm -r $what
+        goes_on $pid
+        [ $code -eq 0 ] || fail "exit code $code"
+        has_err "...$what: ... was removed while this run was training; it is made anew..."
+        is_there model/model.ckpt-187
+        is_gone model/train.lock
+    done
+fi
