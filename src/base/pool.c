@@ -198,16 +198,24 @@ void cr_pool_free(cr_pool *p) {
 }
 
 int cr_pool_threads(const cr_pool *p) {
-    return p->n_threads;
+    return p ? p->n_threads : 1;
+}
+
+/* without a pool, or while the pool has another job */
+static void run_alone(int64_t n_items, cr_pool_fn fn, void *ctx) {
+    for (int64_t i = 0; i < n_items; i++)
+        fn(ctx, i, 0);
 }
 
 void cr_pool_run(cr_pool *p, int64_t n_items, cr_pool_fn fn, void *ctx) {
     if (n_items <= 0) return;
-    if (atomic_exchange(&p->busy, true)) CR_BUG("cr_pool_run called from inside a job");
+    if (!p || atomic_exchange(&p->busy, true)) {
+        run_alone(n_items, fn, ctx);
+        return;
+    }
     if (p->n_threads == 1 || n_items == 1) {
         double t0 = cr_trace_begin(p->trace);
-        for (int64_t i = 0; i < n_items; i++)
-            fn(ctx, i, 0);
+        run_alone(n_items, fn, ctx);
         if (p->stage != CR_STAGE_NONE) cr_trace_end(p->trace, p->rows[0], p->stage, t0);
         atomic_store(&p->busy, false);
         return;
@@ -240,10 +248,10 @@ void cr_pool_trace(cr_pool *p, cr_trace *t) {
 }
 
 void cr_pool_stage(cr_pool *p, cr_stage s) {
-    p->stage = s;
+    if (p) p->stage = s;
 }
 
 cr_trace *cr_pool_get_trace(const cr_pool *p, int thread, int *row) {
-    *row = p->rows[thread];
-    return p->trace;
+    *row = p ? p->rows[thread] : 0;
+    return p ? p->trace : NULL;
 }

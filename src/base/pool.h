@@ -19,10 +19,12 @@ typedef void (*cr_pool_fn)(void *ctx, int64_t item, int thread);
 CR_CHECKED cr_code cr_pool_new(cr_pool **out, int n_threads, cr_err *err);
 void cr_pool_free(cr_pool *p);
 int cr_pool_threads(const cr_pool *p);
-/* cr_pool_run returns when all items are done. Allocates nothing. Not reentrant. */
+/* cr_pool_run returns when all items are done. Allocates nothing. Any thread may call it, also from
+ * inside a job: while the pool has a job, another one runs on its caller's thread alone, as thread 0.
+ * The same holds without a pool (NULL), for this and the following functions. */
 void cr_pool_run(cr_pool *p, int64_t n_items, cr_pool_fn fn, void *ctx);
 /* cr_pool_trace records the threads' work in t from now on, a row each (NULL: no longer). Between
- * jobs. */
+ * jobs; a pool that is traced has one caller. */
 void cr_pool_trace(cr_pool *p, cr_trace *t);
 /* cr_pool_stage says what the coming jobs are; CR_STAGE_NONE: they record their own spans, in the
  * trace and row that cr_pool_get_trace tells (NULL: there is none). */

@@ -29,7 +29,7 @@ typedef struct cr_use {
 } cr_use;
 
 typedef struct cr_updater cr_updater;
-/* lanes: those of the executor, borrowed. */
+/* lanes: those of the plan, borrowed. */
 cr_updater *cr_updater_new(const cr_lanes *lanes, cr_pool *pool);
 void cr_updater_free(cr_updater *u);
 /* cr_updater_add registers a trainable table with its uses (copied); returns its number. */

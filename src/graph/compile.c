@@ -10,52 +10,52 @@
  */
 #include <string.h>
 
-#include "graph/exec_int.h"
+#include "graph/plan_int.h"
 
 static int imax(int a, int b) {
     return a > b ? a : b;
 }
 
 /* marks what the outputs (and losses) need */
-static void mark_used(cr_exec *ex) {
-    const cr_graph *g = ex->g;
+static void mark_used(cr_plan *pl) {
+    const cr_graph *g = pl->g;
     for (int i = g->n - 1; i >= 0; i--) {
         const cr_node *n = g->nodes[i];
-        slot *s = &ex->slots[i];
-        if (ex->mode == CR_TRAIN ? n->output || n->loss : n->output) s->used = true;
-        if (n->op && ex->mode == CR_EVAL && (n->op->train_only || n->cls == CR_WHOLE))
+        slot *s = &pl->slots[i];
+        s->used |= s->wanted || (pl->mode == CR_TRAIN && n->loss);
+        if (n->op && pl->mode == CR_EVAL && (n->op->train_only || n->cls == CR_WHOLE))
             s->used = false;
         if (!s->used) continue;
         for (int k = 0; k < n->n_in; k++)
-            ex->slots[n->in[k]->id].used = true;
+            pl->slots[n->in[k]->id].used = true;
     }
 }
 
 /* marks where gradients flow: down from the losses, only towards trainable things */
-static void mark_grads(cr_exec *ex) {
-    const cr_graph *g = ex->g;
-    if (ex->mode != CR_TRAIN) return;
+static void mark_grads(cr_plan *pl) {
+    const cr_graph *g = pl->g;
+    if (pl->mode != CR_TRAIN) return;
     for (int i = g->n - 1; i >= 0; i--) {
         const cr_node *n = g->nodes[i];
-        slot *s = &ex->slots[i];
+        slot *s = &pl->slots[i];
         if (!s->used) continue;
         if (n->loss && n->needs_grad) s->grad = true;
         if (!s->grad || !n->op || (!n->op->backward && !n->op->unfold)) continue;
         for (int k = 0; k < n->n_in; k++)
-            if (n->in[k]->needs_grad) ex->slots[n->in[k]->id].grad = true;
+            if (n->in[k]->needs_grad) pl->slots[n->in[k]->id].grad = true;
     }
 }
 
-static void set_phases(cr_exec *ex) {
-    const cr_graph *g = ex->g;
+static void set_phases(cr_plan *pl) {
+    const cr_graph *g = pl->g;
     int last = 0;
     for (int i = 0; i < g->n; i++) {
         const cr_node *n = g->nodes[i];
-        slot *s = &ex->slots[i];
+        slot *s = &pl->slots[i];
         s->ph_b = -1;
         if (!s->used || !n->op) continue;
         for (int k = 0; k < n->n_in; k++) {
-            const slot *in = &ex->slots[n->in[k]->id];
+            const slot *in = &pl->slots[n->in[k]->id];
             if (n->in[k]->op && in->used)
                 s->ph_f = imax(s->ph_f, in->ph_f + (n->in[k]->cls == CR_WHOLE || n->op->batch));
         }
@@ -64,18 +64,18 @@ static void set_phases(cr_exec *ex) {
     /* backward: users come later in node order, so walk down */
     for (int i = g->n - 1; i >= 0; i--) {
         const cr_node *n = g->nodes[i];
-        slot *s = &ex->slots[i];
+        slot *s = &pl->slots[i];
         if (!s->grad || !n->op || !n->op->backward) continue;
         s->ph_b = imax(s->ph_b, s->ph_f);
         last = imax(last, s->ph_b);
         for (int k = 0; k < n->n_in; k++) {
-            slot *in = &ex->slots[n->in[k]->id];
+            slot *in = &pl->slots[n->in[k]->id];
             if (in->grad && n->in[k]->op)
                 in->ph_b =
                     imax(in->ph_b, s->ph_b + (n->in[k]->cls == CR_WHOLE || n->in[k]->op->batch));
         }
     }
-    ex->n_phases = last + 1;
+    pl->n_phases = last + 1;
 }
 
 typedef enum kind { TILE, LANE, BATCH } kind;
@@ -85,40 +85,40 @@ static kind kind_of(const cr_node *n, bool back) {
 }
 
 /* the forward calls of phase p of one kind of node; returns how many there are */
-static int emit_forward(cr_exec *ex, int p, kind k) {
-    int before = ex->n_code;
-    for (int i = 0; i < ex->g->n; i++) {
-        const cr_node *n = ex->g->nodes[i];
-        if (ex->slots[i].used && n->op && n->op->forward && kind_of(n, false) == k &&
-            ex->slots[i].ph_f == p)
-            ex->code[ex->n_code++] = (instr){n, false};
+static int emit_forward(cr_plan *pl, int p, kind k) {
+    int before = pl->n_code;
+    for (int i = 0; i < pl->g->n; i++) {
+        const cr_node *n = pl->g->nodes[i];
+        if (pl->slots[i].used && n->op && n->op->forward && kind_of(n, false) == k &&
+            pl->slots[i].ph_f == p)
+            pl->code[pl->n_code++] = (instr){n, false};
     }
-    return ex->n_code - before;
+    return pl->n_code - before;
 }
 
-static int emit_backward(cr_exec *ex, int p, kind k) {
-    int before = ex->n_code;
-    for (int i = ex->g->n - 1; i >= 0; i--) {
-        const cr_node *n = ex->g->nodes[i];
-        if (ex->slots[i].grad && n->op && n->op->backward && kind_of(n, true) == k &&
-            ex->slots[i].ph_b == p)
-            ex->code[ex->n_code++] = (instr){n, true};
+static int emit_backward(cr_plan *pl, int p, kind k) {
+    int before = pl->n_code;
+    for (int i = pl->g->n - 1; i >= 0; i--) {
+        const cr_node *n = pl->g->nodes[i];
+        if (pl->slots[i].grad && n->op && n->op->backward && kind_of(n, true) == k &&
+            pl->slots[i].ph_b == p)
+            pl->code[pl->n_code++] = (instr){n, true};
     }
-    return ex->n_code - before;
+    return pl->n_code - before;
 }
 
-static void emit(cr_exec *ex) {
-    ex->code = CR_NEW_N(&ex->arena, instr, 2 * ex->g->n + 1);
-    ex->phases = CR_NEW_N(&ex->arena, phase, ex->n_phases);
-    for (int p = 0; p < ex->n_phases; p++) {
-        phase *ph = &ex->phases[p];
-        ph->first = ex->n_code;
-        ph->n_batch = emit_forward(ex, p, BATCH);
-        ph->n_batch += emit_backward(ex, p, BATCH);
-        ph->n_begin = emit_forward(ex, p, LANE);
-        ph->n = emit_forward(ex, p, TILE);
-        ph->n += emit_backward(ex, p, TILE);
-        ph->n_end = emit_backward(ex, p, LANE);
+static void emit(cr_plan *pl) {
+    pl->code = CR_NEW_N(&pl->arena, instr, 2 * pl->g->n + 1);
+    pl->phases = CR_NEW_N(&pl->arena, phase, pl->n_phases);
+    for (int p = 0; p < pl->n_phases; p++) {
+        phase *ph = &pl->phases[p];
+        ph->first = pl->n_code;
+        ph->n_batch = emit_forward(pl, p, BATCH);
+        ph->n_batch += emit_backward(pl, p, BATCH);
+        ph->n_begin = emit_forward(pl, p, LANE);
+        ph->n = emit_forward(pl, p, TILE);
+        ph->n += emit_backward(pl, p, TILE);
+        ph->n_end = emit_backward(pl, p, LANE);
     }
 }
 
@@ -166,16 +166,16 @@ static int n_calls(const phase *p) {
     return p->n_batch + p->n_begin + p->n + p->n_end;
 }
 
-static void plan_buffers(cr_exec *ex) {
-    const cr_graph *g = ex->g;
-    life *val = CR_NEW_N(&ex->arena, life, g->n), *grad = CR_NEW_N(&ex->arena, life, g->n);
+static void plan_buffers(cr_plan *pl) {
+    const cr_graph *g = pl->g;
+    life *val = CR_NEW_N(&pl->arena, life, g->n), *grad = CR_NEW_N(&pl->arena, life, g->n);
     for (int i = 0; i < g->n; i++)
         val[i].first = grad[i].first = -1;
-    for (int p = 0, pos = 0; p < ex->n_phases; p++)
-        for (int c = 0; c < n_calls(&ex->phases[p]); c++, pos++) {
-            const cr_node *n = ex->code[pos].n;
-            slot *s = &ex->slots[n->id];
-            if (!ex->code[pos].back) {
+    for (int p = 0, pos = 0; p < pl->n_phases; p++)
+        for (int c = 0; c < n_calls(&pl->phases[p]); c++, pos++) {
+            const cr_node *n = pl->code[pos].n;
+            slot *s = &pl->slots[n->id];
+            if (!pl->code[pos].back) {
                 touch(&val[n->id], pos, p);
                 for (int k = 0; k < n->n_in; k++)
                     touch(&val[n->in[k]->id], pos, p);
@@ -186,7 +186,7 @@ static void plan_buffers(cr_exec *ex) {
             for (int k = 0; k < n->n_in; k++) {
                 const cr_node *in = n->in[k];
                 if (n->op->reads_in) touch(&val[in->id], pos, p);
-                if (!ex->slots[in->id].grad) continue;
+                if (!pl->slots[in->id].grad) continue;
                 s->first[k] = true; /* of a repeated input only the first place counts */
                 for (int j = 0; j < k; j++)
                     if (n->in[j] == in) s->first[k] = false;
@@ -195,83 +195,89 @@ static void plan_buffers(cr_exec *ex) {
             }
         }
     for (int i = 0; i < g->n; i++)
-        ex->slots[i].clear = g->nodes[i]->cls == CR_PARAM && ex->slots[i].grad && grad[i].first < 0;
-    placed **live = CR_NEW_N(&ex->arena, placed *, 2 + g->n_axes);
-    int *n_live = CR_NEW_N(&ex->arena, int, 2 + g->n_axes);
-    for (int i = 0; i < 2 + g->n_axes; i++)
-        live[i] = CR_NEW_N(&ex->arena, placed, 2 * g->n + 1);
-    for (int pos = 0; pos < ex->n_code; pos++)
+        pl->slots[i].clear = g->nodes[i]->cls == CR_PARAM && pl->slots[i].grad && grad[i].first < 0;
+    placed **live = CR_NEW_N(&pl->arena, placed *, cr_n_spaces(pl));
+    int *n_live = CR_NEW_N(&pl->arena, int, cr_n_spaces(pl));
+    for (int i = 0; i < cr_n_spaces(pl); i++)
+        live[i] = CR_NEW_N(&pl->arena, placed, 2 * g->n + 1);
+    for (int pos = 0; pos < pl->n_code; pos++)
         for (int i = 0; i < g->n; i++) {
             const cr_node *n = g->nodes[i];
-            slot *s = &ex->slots[i];
+            slot *s = &pl->slots[i];
             if (n->cls != CR_ROW && n->cls != CR_SEQ) continue;
-            space *sp = cr_space_of(ex, n);
-            int64_t k = sp - ex->spaces;
+            int k = cr_space_of(pl, n);
+            widths *sp = &pl->spaces[k];
             int64_t w = cr_up16(cr_ld(n)); /* buffers begin at 64 bytes */
             if (val[i].first == pos) {
                 s->val_wide =
-                    n->output || n->op->batch || n->lane || val[i].first_phase != val[i].last_phase;
+                    s->wanted || n->op->batch || n->lane || val[i].first_phase != val[i].last_phase;
                 if (s->val_wide) {
-                    s->val_off = sp->wide_width;
-                    sp->wide_width = cr_add_i64(sp->wide_width, w);
+                    s->val_off = sp->wide;
+                    sp->wide = cr_add_i64(sp->wide, w);
                 } else {
-                    s->val_off = place(live[k], &n_live[k], w, pos, val[i].last, &sp->work_width);
+                    s->val_off = place(live[k], &n_live[k], w, pos, val[i].last, &sp->work);
                 }
             }
             if (grad[i].first == pos) {
                 s->grad_wide = n->op->keep_grad || s->batch_user || n->lane ||
                                grad[i].first_phase != grad[i].last_phase;
                 if (s->grad_wide) {
-                    s->grad_off = sp->wide_width;
-                    sp->wide_width = cr_add_i64(sp->wide_width, w);
+                    s->grad_off = sp->wide;
+                    sp->wide = cr_add_i64(sp->wide, w);
                 } else {
-                    s->grad_off = place(live[k], &n_live[k], w, pos, grad[i].last, &sp->work_width);
+                    s->grad_off = place(live[k], &n_live[k], w, pos, grad[i].last, &sp->work);
                 }
             }
         }
 }
 
-void cr_exec_compile(cr_exec *ex) {
-    cr_graph *g = ex->g;
-    ex->slots = CR_NEW_N(&ex->arena, slot, g->n + 1);
-    ex->spaces = CR_NEW_N(&ex->arena, space, 2 + g->n_axes);
-    ex->positions = CR_NEW_N(&ex->arena, int64_t, g->n_axes + 1);
+void cr_plan_compile(cr_plan *pl, const cr_plan_opts *o) {
+    cr_graph *g = pl->g;
+    pl->slots = CR_NEW_N(&pl->arena, slot, g->n + 1);
+    pl->spaces = CR_NEW_N(&pl->arena, widths, cr_n_spaces(pl));
+    for (int i = 0; !o->outputs && i < g->n; i++)
+        pl->slots[i].wanted = g->nodes[i]->output;
+    for (int i = 0; o->outputs && i < o->n_outputs; i++)
+        pl->slots[o->outputs[i]->id].wanted = true;
     for (int i = 0; i < g->n; i++)
-        if (g->nodes[i]->lane || g->nodes[i]->lane_back) ex->range_rows = cr_range_rows(ex);
-    mark_used(ex);
-    mark_grads(ex);
+        if (g->nodes[i]->lane || g->nodes[i]->lane_back) pl->range_rows = cr_range_rows(pl);
+    mark_used(pl);
+    mark_grads(pl);
     for (int i = 0; i < g->n; i++) {
         const cr_node *n = g->nodes[i];
-        slot *s = &ex->slots[i];
-        s->first = CR_NEW_N(&ex->arena, bool, n->n_in + 1);
+        slot *s = &pl->slots[i];
+        s->first = CR_NEW_N(&pl->arena, bool, n->n_in + 1);
+        s->state_off = pl->n_state;
+        pl->n_state = cr_add_i64(pl->n_state, cr_add_i64(n->state, 63) / 64 * 64);
         if (!s->used) continue;
+        pl->has_check |= n->op && n->op->check;
         if (n->cls == CR_WHOLE) {
-            s->sum_off = ex->n_sums;
-            ex->n_sums = cr_add_i64(ex->n_sums, n->width);
+            s->sum_off = pl->n_sums;
+            pl->n_sums = cr_add_i64(pl->n_sums, n->width);
         }
-        int64_t rows = n->op && n->op->batch     ? ex->all_max_rows
-                       : n->lane || n->lane_back ? ex->range_rows
+        int64_t rows = n->op && n->op->batch     ? pl->all_max_rows
+                       : n->lane || n->lane_back ? pl->range_rows
                                                  : CR_MAX_TILE;
         int64_t scratch = cr_add_i64(n->scratch, cr_mul_i64(n->scratch_row, rows));
-        if (scratch > ex->scratch) ex->scratch = scratch;
+        if (scratch > pl->scratch) pl->scratch = scratch;
         for (int k = 0; n->lane && k < n->n_in; k++)
             if (n->in[k]->cls != CR_PARAM && !n->in[k]->lane) CR_BUG("a lane node reads tiles");
         for (int k = 0; n->op && n->op->batch && k < n->n_in; k++) {
             if (n->in[k]->cls == CR_PARAM) CR_BUG("a batch op cannot have parameters");
-            ex->slots[n->in[k]->id].batch_user = true;
-            ex->slots[n->in[k]->id].all = n->in[k]->cls == CR_ROW;
+            pl->slots[n->in[k]->id].batch_user = true;
+            pl->slots[n->in[k]->id].all = n->in[k]->cls == CR_ROW;
         }
         if (n->op && n->op->batch) s->all = true;
-        s->pack_off = ex->n_packed;
-        ex->n_packed = cr_add_i64(ex->n_packed, cr_up16(n->pack));
-        ex->n_preps += n->n_prepare;
+        s->pack_off = pl->n_packed;
+        pl->n_packed = cr_add_i64(pl->n_packed, cr_up16(n->pack));
+        pl->n_preps += n->n_prepare;
     }
-    set_phases(ex);
-    emit(ex);
-    plan_buffers(ex);
-    ex->preps = CR_NEW_N(&ex->arena, prep, ex->n_preps + 1);
+    set_phases(pl);
+    emit(pl);
+    plan_buffers(pl);
+    pl->preps = CR_NEW_N(&pl->arena, prep, pl->n_preps + 1);
     int64_t k = 0;
     for (int i = 0; i < g->n; i++)
-        for (int64_t j = 0; ex->slots[i].used && j < g->nodes[i]->n_prepare; j++)
-            ex->preps[k++] = (prep){g->nodes[i], j};
+        for (int64_t j = 0; pl->slots[i].used && j < g->nodes[i]->n_prepare; j++)
+            pl->preps[k++] = (prep){g->nodes[i], j};
 }

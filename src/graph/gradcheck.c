@@ -137,8 +137,17 @@ static const cr_op_type probe_op = {.name = "probe",
                                     .backward = probe_backward,
                                     .seq = true};
 
-static cr_code setup(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, cr_node **loss,
-                     cr_pool **pool, cr_exec **ex, cr_err *err) {
+/* A graph with a loss, ready to run. */
+typedef struct rig {
+    cr_graph *g;
+    const cr_node *loss;
+    cr_pool *pool;
+    cr_plan *plan;
+    cr_work *w;
+} rig;
+
+static cr_code setup(rig *k, cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, cr_err *err) {
+    *k = (rig){.g = g};
     if (!g->params) {
         if (out->cls == CR_ROW || out->cls == CR_SEQ)
             out = cr_graph_op(g, &probe_op, &out, 1, NULL, 0);
@@ -151,20 +160,28 @@ static cr_code setup(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, cr_n
                              cr_rng_sub(g->seed, 1000 + (uint64_t)i));
     }
     for (int i = 0; i < g->n; i++)
-        if (g->nodes[i]->loss) *loss = g->nodes[i];
-    CR_TRY(cr_pool_new(pool, o->threads, err));
-    cr_exec_opts eo = {.graph = g,
+        if (g->nodes[i]->loss) k->loss = g->nodes[i];
+    CR_TRY(cr_pool_new(&k->pool, o->threads, err));
+    cr_plan_opts po = {.graph = g,
                        .mode = CR_TRAIN,
                        .max_rows = CR_FEED_ROWS,
                        .lanes = o->lanes,
                        .tile_rows = o->tile_rows,
                        .meet = o->meet};
-    return cr_exec_new(ex, &eo, *pool, err);
+    CR_TRY(cr_plan_new(&k->plan, &po, err));
+    return cr_work_new(&k->w, k->plan, k->pool, err);
 }
 
-static double value(cr_graph *g, cr_exec *ex, const cr_node *loss) {
+static void take_down(rig *k) {
+    cr_work_free(k->w);
+    cr_plan_free(k->plan);
+    cr_pool_free(k->pool);
+}
+
+static cr_code value(const rig *k, double *out, cr_err *err) {
+    cr_graph *g = k->g;
     int32_t **axes = CR_NEW_N(&g->arena, int32_t *, g->n_axes + 1);
-    const cr_lanes *part = cr_exec_lanes(ex);
+    const cr_lanes *part = cr_plan_lanes(k->plan);
     int64_t row0 = cr_lanes_row0(part, CR_FEED_ROWS), rows = cr_lanes_rows(part, CR_FEED_ROWS);
     for (int a = 0; a < g->n_axes; a++) {
         axes[a] = CR_NEW_N(&g->arena, int32_t, CR_FEED_ROWS + 1);
@@ -174,27 +191,27 @@ static double value(cr_graph *g, cr_exec *ex, const cr_node *loss) {
     cr_run run = {.n_rows = rows,
                   .all_rows = CR_FEED_ROWS,
                   .step = 3,
-                  .weights_changed = true,
                   .axes = (const int32_t *const *)axes};
-    if (cr_exec_fit(ex, &run, NULL) != CR_OK) return NAN;
-    cr_exec_run(ex, &run);
-    return cr_exec_whole(ex, loss, 0);
+    cr_plan_pack(k->plan, k->pool);
+    CR_TRY(cr_work_run(k->w, &run, err));
+    *out = cr_work_whole(k->w, k->loss, 0);
+    return CR_OK;
 }
 
 /* A leaf: n numbers in rows of `width`, `stride` apart, with their gradient at hand. */
-static void leaf_grad(cr_exec *ex, const cr_node *n, float *out) {
+static void leaf_grad(const cr_work *w, const cr_node *n, float *out) {
     if (n->cls == CR_PARAM) {
-        cr_exec_sum_grads(ex, n->offset, n->width, out);
+        cr_work_sum_grads(w, n->offset, n->width, out);
         return;
     }
-    const float *gr = cr_exec_grad(ex, n);
+    const float *gr = cr_work_grad(w, n);
     for (int64_t r = 0; r < size_of(n) / n->width; r++)
         memcpy(out + r * n->width, gr + r * cr_ld(n), (size_t)n->width * sizeof(float));
 }
 
-static bool is_leaf(cr_exec *ex, const cr_node *n) {
-    if (n->cls == CR_PARAM) return n->trainable && cr_exec_has_grad(ex, n);
-    return n->op == &feed_op && cr_exec_has_grad(ex, n);
+static bool is_leaf(const cr_plan *plan, const cr_node *n) {
+    if (n->cls == CR_PARAM) return n->trainable && cr_plan_has_grad(plan, n);
+    return n->op == &feed_op && cr_plan_has_grad(plan, n);
 }
 
 /* the trial of median badness: a step across the kink of a ReLU spoils one direction, a wrong
@@ -211,35 +228,34 @@ static int median(const double *v) {
 
 cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, double *result,
                      char *worst, size_t worst_size, cr_err *err) {
-    cr_node *loss = NULL;
-    cr_pool *pool = NULL;
-    cr_exec *ex = NULL;
-    cr_code code = setup(g, out, o, &loss, &pool, &ex, err);
+    rig on;
+    cr_code code = setup(&on, g, out, o, err);
     *result = 0;
     snprintf(worst, worst_size, "no leaf has a gradient");
     int n_leaves = 0;
     for (int i = 0; code == CR_OK && i < g->n; i++) {
         cr_node *n = g->nodes[i];
-        if (!is_leaf(ex, n)) continue;
+        if (!is_leaf(on.plan, n)) continue;
         n_leaves++;
         int64_t size = size_of(n);
         float *x = n->cls == CR_PARAM ? n->w : cr_feed_data(n);
         float *keep = CR_NEW_N(&g->arena, float, size), *grad = CR_NEW_N(&g->arena, float, size);
         memcpy(keep, x, (size_t)size * sizeof(float));
-        value(g, ex, loss);
-        leaf_grad(ex, n, grad);
+        double base;
+        if ((code = value(&on, &base, err)) != CR_OK) break;
+        leaf_grad(on.w, n, grad);
         double bads[TRIALS];
         char what[TRIALS][160];
-        for (int trial = 0; trial < TRIALS; trial++) {
+        for (int trial = 0; code == CR_OK && trial < TRIALS; trial++) {
             const double eps = 1.5e-4;
             uint64_t key = cr_rng_sub(4711 + (uint64_t)trial, (uint64_t)i);
-            double slope = 0, norm = 0, f[2];
+            double slope = 0, norm = 0, f[2] = {0, 0};
             for (int side = 0; side < 2; side++) {
                 for (int64_t k = 0; k < size; k++) {
                     double u = cr_rng_u64(key, (uint64_t)k) & 1 ? 1 : -1;
                     x[k] = (float)((double)keep[k] + (side ? eps : -eps) * u);
                 }
-                f[side] = value(g, ex, loss);
+                if (code == CR_OK) code = value(&on, &f[side], err);
             }
             /* what float rounding made of x is part of the direction */
             for (int64_t k = 0; k < size; k++) {
@@ -257,6 +273,7 @@ cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, doub
                      sqrt(norm));
             memcpy(x, keep, (size_t)size * sizeof(float));
         }
+        if (code != CR_OK) break;
         int mid = median(bads);
         if (!(bads[mid] <= *result) && !isnan(*result)) { /* a NaN stays */
             *result = bads[mid];
@@ -264,8 +281,7 @@ cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, doub
         }
     }
     if (code == CR_OK && n_leaves == 0) *result = INFINITY;
-    cr_exec_free(ex);
-    cr_pool_free(pool);
+    take_down(&on);
     return code;
 }
 
@@ -278,15 +294,14 @@ static uint64_t mark(const cr_node *n, int64_t at, float x) {
 
 cr_code cr_grad_hash(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, cr_grad_bits *bits,
                      cr_err *err) {
-    cr_node *loss = NULL;
-    cr_pool *pool = NULL;
-    cr_exec *ex = NULL;
-    cr_code code = setup(g, out, o, &loss, &pool, &ex, err);
+    rig on;
+    cr_code code = setup(&on, g, out, o, err);
     *bits = (cr_grad_bits){0, 0};
+    double v;
+    if (code == CR_OK) code = value(&on, &v, err);
     if (code == CR_OK) {
-        double v = value(g, ex, loss);
         memcpy(&bits->whole, &v, sizeof(v));
-        const cr_lanes *part = cr_exec_lanes(ex);
+        const cr_lanes *part = cr_plan_lanes(on.plan);
         int64_t row0 = cr_lanes_row0(part, CR_FEED_ROWS),
                 end = row0 + cr_lanes_rows(part, CR_FEED_ROWS);
         for (int i = 0; i < g->n; i++) {
@@ -294,22 +309,21 @@ cr_code cr_grad_hash(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, cr_g
             if (n->cls == CR_PARAM && !n->trainable && !n->op) /* running statistics */
                 for (int64_t k = 0; k < n->width; k++)
                     bits->whole += mark(n, k, n->w[k]);
-            if (!is_leaf(ex, n)) continue;
+            if (!is_leaf(on.plan, n)) continue;
             if (n->cls == CR_PARAM) {
                 float *grad = CR_NEW_N(&g->arena, float, n->width);
-                cr_exec_sum_grads(ex, n->offset, n->width, grad);
+                cr_work_sum_grads(on.w, n->offset, n->width, grad);
                 for (int64_t k = 0; k < n->width; k++)
                     bits->whole += mark(n, k, grad[k]);
                 continue;
             }
-            const float *gr = cr_exec_grad(ex, n);
+            const float *gr = cr_work_grad(on.w, n);
             int64_t at = first_of(n, row0), last = first_of(n, end);
             for (int64_t r = at; r < last; r++)
                 for (int64_t k = 0; k < n->width; k++)
                     bits->rows += mark(n, r * n->width + k, gr[(r - at) * cr_ld(n) + k]);
         }
     }
-    cr_exec_free(ex);
-    cr_pool_free(pool);
+    take_down(&on);
     return code;
 }

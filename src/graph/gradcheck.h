@@ -8,7 +8,7 @@
 #ifndef CR_GRAPH_GRADCHECK_H
 #define CR_GRAPH_GRADCHECK_H
 
-#include "graph/exec.h"
+#include "graph/work.h"
 
 #define CR_FEED_ROWS 37 /* not a multiple of anything: tiles, lanes and blocks get tails */
 

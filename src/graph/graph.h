@@ -9,7 +9,7 @@
  *          with an op is folded: made of other parameters before the first tile (a product of two
  *          weights that would follow each other at every position), never stored or trained itself.
  *   WHOLE  (w): one vector for the batch, summed over all rows (batch statistics, losses).
- * A batch is cut into lanes (a fixed number, see exec.h); inside a lane sums run in row order,
+ * A batch is cut into lanes (a fixed number, see plan.h); inside a lane sums run in row order,
  * lanes are combined by one balanced tree. So every sum is the same for any number of threads.
  *
  * An op never sees the batch, only a tile of rows of one lane. An op that reads a WHOLE value
@@ -28,7 +28,7 @@
 typedef struct cr_graph cr_graph;
 typedef struct cr_node cr_node;
 typedef struct cr_tile cr_tile;
-struct cr_exec;
+struct cr_work;
 typedef enum cr_class { CR_ROW, CR_SEQ, CR_PARAM, CR_WHOLE } cr_class;
 
 typedef struct cr_op_type {
@@ -45,13 +45,16 @@ typedef struct cr_op_type {
      * n_rows: of its first input in the batch. */
     void (*finish)(const cr_node *n, const double *sum, float *value, int64_t n_rows);
     /* item k of n->n_prepare, before the first tile whenever weights have changed; any thread.
-     * packed: n->pack floats (twice: see train) owned by the executor. */
+     * packed: n->pack floats (twice: see train) owned by the plan. */
     void (*prepare)(const cr_node *n, float *packed, int64_t item, bool train);
     /* PARAM, in the place of forward and backward: fold fills n->w from the inputs' w whenever
      * weights have changed; unfold, once per run, adds to the gradients of the inputs (d[i] NULL:
      * it takes none) from n's own. Both have n->scratch floats. */
     void (*fold)(const cr_node *n, float *scratch);
     void (*unfold)(const cr_node *n, const float *grad, float *const *d, float *scratch);
+    /* after the last call of a run, on the caller's thread: did one of them fail? state: cr_state.
+     */
+    cr_code (*check)(const cr_node *n, void *state, cr_err *err);
     /* example number k: builds a small random case in g and returns its output; NULL: no more.
      * The gradient check and the threads test run over all of them. */
     cr_node *(*example)(cr_graph *g, int k);
@@ -83,6 +86,7 @@ struct cr_node {
     int64_t scratch;     /* floats of per-thread scratch a call may use */
     int64_t scratch_row; /* and so many more per row (of the tile; of the batch for a batch op) */
     int64_t pack;        /* floats of prepared data */
+    int64_t state;       /* bytes that each caller's work keeps for it, zeroed once; see cr_state */
     int64_t n_prepare;
     bool lane; /* forward once per lane, before its tiles, and backward once behind them, over a
                   tile of all its rows (in inference: of a range of rows). Its inputs are parameters
@@ -142,7 +146,7 @@ CR_CHECKED cr_code cr_graph_alloc(cr_graph *g, cr_err *err);
 
 /* ---- what ops see of a tile ---- */
 struct cr_tile {
-    const struct cr_exec *ex;
+    const struct cr_work *w;
     int lane, thread;
     int64_t row0;   /* first row among those that are here */
     int64_t n_rows; /* rows in this tile */
@@ -176,6 +180,9 @@ double *cr_lane_sum(const cr_tile *t, const cr_node *n);
 double *cr_lane_grad(const cr_tile *t, const cr_node *n);
 /* what prepare made */
 const float *cr_packed(const cr_tile *t, const cr_node *n);
+/* the node's own n->state bytes of this caller: what it leaves for others or for later runs. Nodes
+ * and their attributes never change, since several callers run them at once. */
+void *cr_state(const cr_tile *t, const cr_node *n);
 /* the caller's input of this run, and the step number */
 const void *cr_tile_input(const cr_tile *t);
 int64_t cr_tile_step(const cr_tile *t);

@@ -420,7 +420,7 @@ void cr_model_free(cr_model *m) {
     for (int i = 0; i < m->n_tables; i++)
         if (m->tables[i]->table.data) cr_table_clear(&m->tables[i]->table);
     cr_free(m->tables);
-    cr_model_axes_clear(m);
+    cr_free(m->axes);
     cr_graph_clear(&m->graph);
     cr_arena_clear(&m->arena);
     cr_free(m);
@@ -462,8 +462,9 @@ void cr_model_fill(cr_model *m, uint64_t seed, cr_pool *pool) {
     cr_params_fill(&m->graph, seed);
 }
 
-cr_updater *cr_model_updater(cr_model *m, const cr_exec *ex, cr_pool *pool) {
-    cr_updater *u = cr_updater_new(cr_exec_lanes(ex), pool);
+cr_updater *cr_model_updater(cr_model *m, const cr_work *w, cr_pool *pool) {
+    const cr_plan *plan = cr_work_plan(w);
+    cr_updater *u = cr_updater_new(cr_plan_lanes(plan), pool);
     for (int i = 0; i < m->n_tables; i++) {
         cr_model_table *t = m->tables[i];
         cr_use *uses = CR_NEW_N(&m->arena, cr_use, t->n_uses);
@@ -472,13 +473,13 @@ cr_updater *cr_model_updater(cr_model *m, const cr_exec *ex, cr_pool *pool) {
             int count;
             const cr_look *look = cr_lookup_pieces(t->uses[k].node, &count) + t->uses[k].piece;
             const cr_node *node = t->uses[k].node;
-            if (!cr_exec_has_grad(ex, node)) continue;
-            bool seq = node->cls == CR_SEQ; /* its gradient has no place before cr_exec_fit */
+            if (!cr_plan_has_grad(plan, node)) continue;
+            bool seq = node->cls == CR_SEQ; /* its gradient has no place before the first run */
             uses[n++] = (cr_use){.slot = look->slot,
                                  .mean = look->mean,
-                                 .grad = seq ? NULL : cr_exec_grad(ex, node) + look->out,
+                                 .grad = seq ? NULL : cr_work_grad(w, node) + look->out,
                                  .ld = cr_ld(node),
-                                 .shared = seq ? NULL : cr_lookup_shared(node, t->uses[k].piece),
+                                 .shared = seq ? NULL : cr_lookup_shared(w, node, t->uses[k].piece),
                                  .seq = seq ? 1 + node->axis : 0};
         }
         if (n > 0 && t->table.trainable && t->table.optim)

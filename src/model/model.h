@@ -12,7 +12,7 @@
 #include "emb/table.h"
 #include "emb/update.h"
 #include "feat/feat.h"
-#include "graph/exec.h"
+#include "graph/work.h"
 #include "metric/metric.h"
 #include "model/config.h"
 
@@ -80,8 +80,6 @@ typedef struct cr_seq_axis {
     int slot;
     bool sparse;
     int64_t most;
-    int32_t *off; /* of the last batch, when cut */
-    int64_t cap;
     const char *name; /* of the feature */
     /* features of other columns that must have the same lengths; rows where they do not are an
      * error of the run */
@@ -110,9 +108,20 @@ typedef struct cr_model {
     int n_train_metrics;
     cr_seq_axis *axes; /* [graph.n_axes] */
     int n_axes;
-    const int32_t **axis_off;
-    bool has_custom; /* ops of a library: cr_model_run asks whether one failed */
 } cr_model;
+
+/* One caller's side of a model: its work of a plan, and what the batch under way says of sequences.
+ * The model and the plan do not change in a run, so several callers may use them at once, each with
+ * a cr_model_work of its own. */
+typedef struct cr_model_work {
+    const cr_model *m;
+    cr_work *w;          /* NULL: made without a plan */
+    const int32_t **off; /* per axis: where the positions of each row begin */
+    struct cr_axis_cut { /* per axis: the same where steps are cut */
+        int32_t *off;
+        int64_t cap;
+    } * cut;
+} cr_model_work;
 
 typedef struct cr_model_opts {
     const cr_model_conf *conf;
@@ -135,19 +144,22 @@ void cr_model_fill(cr_model *m, uint64_t seed, cr_pool *pool);
 /* cr_model_scales: what the step's input has in its scale: for each of m->weights one array, n_rows
  * of the batch long. */
 void cr_model_scales(const cr_model *m, const cr_batch *b, float *const *scale);
-/* axes.c. cr_model_axes: where the positions of a batch's rows begin, per axis; until the next
- * call. cr_model_run: a pass over a batch (run->axes is filled in). cr_model_seq_grads, after it:
- * where the gradients of sequences lie now. */
-const int32_t *const *cr_model_axes(cr_model *m, const cr_batch *b);
-CR_CHECKED cr_code cr_model_run(cr_model *m, cr_exec *ex, const cr_batch *b, cr_run *run,
-                                cr_err *err);
-void cr_model_seq_grads(const cr_model *m, const cr_exec *ex, cr_updater *u);
-void cr_model_axes_clear(cr_model *m);
+/* work.c. cr_model_work_new: plan and pool as in cr_work_new; without a plan (NULL) only
+ * cr_model_axes may follow. cr_model_axes: where the positions of a batch's rows begin, per axis;
+ * until the next call. cr_model_run: a pass over a batch (run->n_rows and run->axes are filled in).
+ * cr_model_seq_grads, after it: where the gradients of sequences lie now. */
+CR_CHECKED cr_code cr_model_work_new(cr_model_work **out, const cr_model *m, const cr_plan *plan,
+                                     cr_pool *pool, cr_err *err);
+void cr_model_work_free(cr_model_work *w);
+CR_CHECKED cr_code cr_model_axes(cr_model_work *w, const cr_batch *b, const int32_t *const **axes,
+                                 cr_err *err);
+CR_CHECKED cr_code cr_model_run(cr_model_work *w, const cr_batch *b, cr_run *run, cr_err *err);
+void cr_model_seq_grads(const cr_model_work *w, cr_updater *u);
 /* cr_model_check_ops tries each op of a library alone: a gradient that is not the slope of its
  * forward, bits that depend on threads. Returns how many there are. */
 int cr_model_check_ops(const cr_model *m, cr_diag *diag);
-/* cr_model_updater registers all trainable tables that get a gradient in ex. */
-cr_updater *cr_model_updater(cr_model *m, const cr_exec *ex, cr_pool *pool);
+/* cr_model_updater registers all trainable tables that get a gradient in w, whose plan trains. */
+cr_updater *cr_model_updater(cr_model *m, const cr_work *w, cr_pool *pool);
 
 /* ---- for model types ---- */
 

@@ -389,7 +389,6 @@ static crank_node *api_op(crank_build *b, const crank_op *op, crank_node *const 
     cr_custom_spec s = {op, n, n_weights, out_width, data, data ? size : 0};
     const char *what =
         cr_arena_printf(&b->b->m->arena, "op '%s' of %s", op->name ? op->name : "", b->library);
-    b->b->m->has_custom = true;
     cr_node *y = cr_custom(b->b->g, &s, all, what);
     cr_block_val v = {y, y->width == in[0]->v.node->width ? in[0]->v.D : y->width, in[0]->v.query};
     return handle(b, v);

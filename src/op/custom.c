@@ -3,7 +3,7 @@
  * tile.
  *
  * Gradients are cleared here at their first use, so that a callback only ever adds. A callback that
- * fails leaves a number behind: ops cannot stop a run, cr_custom_check does after it.
+ * fails leaves a number behind: ops cannot stop a run, the work asks for it after the last call.
  */
 #include "op/custom.h"
 
@@ -17,16 +17,20 @@
 typedef struct custom {
     cr_custom_spec spec;
     const char *what; /* for messages */
-    /* the first failure of all threads; 0: none. In the arena: attributes are const to ops. */
-    atomic_int *failed;
-    bool *backward; /* it failed there */
 } custom;
+
+/* in the state of the node: the first failure of all threads of a caller */
+typedef struct failure {
+    atomic_int code; /* 0: none */
+    bool backward;   /* it failed there */
+} failure;
 
 static void custom_infer(cr_node *n) {
     const custom *a = n->attr;
     if (a->spec.n_in + a->spec.n_weights > CRANK_MAX_OP_INPUTS) CR_BUG("custom: too many inputs");
     cr_infer_rows(n);
     n->width = a->spec.width;
+    n->state = sizeof(failure);
 }
 
 static crank_op_rows rows_of(float *v, const cr_node *n) {
@@ -56,9 +60,10 @@ static void set_values(call *k, const cr_node *n, const cr_tile *t) {
                            .out = rows_of(cr_val(t, n), n)};
 }
 
-static void note(const custom *a, int code, bool backward) {
+static void note(const cr_node *n, const cr_tile *t, int code, bool backward) {
+    failure *f = cr_state(t, n);
     int none = 0;
-    if (atomic_compare_exchange_strong(a->failed, &none, code)) *a->backward = backward;
+    if (atomic_compare_exchange_strong(&f->code, &none, code)) f->backward = backward;
 }
 
 static void custom_forward(const cr_node *n, cr_tile *t) {
@@ -66,13 +71,15 @@ static void custom_forward(const cr_node *n, cr_tile *t) {
     call k;
     set_values(&k, n, t);
     if (k.c.n_rows == 0) return;
-    cr_guard g = {
-        .what = a->what, .function = "forward", .first_row = t->row0, .n_rows = k.c.n_rows};
+    cr_guard g = {.what = a->what,
+                  .function = "forward",
+                  .first_row = t->row0,
+                  .n_rows = k.c.n_rows};
     cr_guard_enter(&g);
     int code = a->spec.op->forward(&k.c);
     cr_guard_leave(&g);
     if (code == 0) return;
-    note(a, code, false);
+    note(n, t, code, false);
     for (int64_t r = 0; r < k.c.n_rows; r++) /* the rest of this run works on something */
         memset(k.c.out.v + r * k.c.out.stride, 0, (size_t)n->width * sizeof(float));
 }
@@ -101,12 +108,14 @@ static void custom_backward(const cr_node *n, cr_tile *t) {
     k.c.in_grad = k.grad;
     k.c.weight_grad = k.grad + a->spec.n_in;
     if (k.c.n_rows == 0 || !a->spec.op->backward) return;
-    cr_guard g = {
-        .what = a->what, .function = "backward", .first_row = t->row0, .n_rows = k.c.n_rows};
+    cr_guard g = {.what = a->what,
+                  .function = "backward",
+                  .first_row = t->row0,
+                  .n_rows = k.c.n_rows};
     cr_guard_enter(&g);
     int code = a->spec.op->backward(&k.c);
     cr_guard_leave(&g);
-    if (code != 0) note(a, code, true);
+    if (code != 0) note(n, t, code, true);
 }
 
 /* ---- an example: y_j = w_j x_j z_j ---- */
@@ -141,18 +150,27 @@ static cr_node *custom_example(cr_graph *g, int k) {
     return cr_custom(g, &s, (cr_node *[]){x, z, w}, "an example");
 }
 
+static cr_code custom_check(const cr_node *n, void *state, cr_err *err) {
+    const custom *a = n->attr;
+    failure *f = state;
+    int code = atomic_exchange(&f->code, 0); /* the next batch is another one */
+    if (code == 0) return CR_OK;
+    return cr_fail(err, CR_ERUN, "%s: %s failed with %d; look at the library's code", a->what,
+                   f->backward ? "backward" : "forward", code);
+}
+
 const cr_op_type cr_op_custom = {.name = "custom",
                                  .infer = custom_infer,
                                  .forward = custom_forward,
                                  .backward = custom_backward,
+                                 .check = custom_check,
                                  .example = custom_example,
                                  .rowwise = true,
                                  .keep_val = true,
                                  .reads_in = true};
 
 cr_node *cr_custom(cr_graph *g, const cr_custom_spec *s, cr_node *const *in, const char *what) {
-    custom a = {*s, what, CR_NEW(&g->arena, atomic_int), CR_NEW(&g->arena, bool)};
-    atomic_init(a.failed, 0);
+    custom a = {*s, what};
     if (s->size) {
         void *copy = cr_arena_alloc(&g->arena, s->size);
         memcpy(copy, s->data, s->size);
@@ -166,16 +184,4 @@ const cr_custom_spec *cr_custom_of(const cr_node *n, const char **what) {
     const custom *a = n->attr;
     *what = a->what;
     return &a->spec;
-}
-
-cr_code cr_custom_check(const cr_graph *g, cr_err *err) {
-    for (int i = 0; i < g->n; i++) {
-        if (g->nodes[i]->op != &cr_op_custom) continue;
-        const custom *a = g->nodes[i]->attr;
-        int code = atomic_load(a->failed);
-        if (code != 0)
-            return cr_fail(err, CR_ERUN, "%s: %s failed with %d; look at the library's code",
-                           a->what, *a->backward ? "backward" : "forward", code);
-    }
-    return CR_OK;
 }

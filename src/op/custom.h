@@ -20,7 +20,5 @@ typedef struct cr_custom_spec {
 cr_node *cr_custom(cr_graph *g, const cr_custom_spec *s, cr_node *const *in, const char *what);
 /* cr_custom_of: of a node that is one, else NULL */
 const cr_custom_spec *cr_custom_of(const cr_node *n, const char **what);
-/* cr_custom_check, after a run: did a callback fail? */
-CR_CHECKED cr_code cr_custom_check(const cr_graph *g, cr_err *err);
 
 #endif

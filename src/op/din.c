@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "graph/exec.h"
+#include "graph/plan.h"
 #include "graph/gradcheck.h"
 #include "kern/kern.h"
 #include "op/op.h"

@@ -19,8 +19,10 @@ typedef struct codes {
     cr_block *v;
     int n;
     bool solo;
-    uint8_t (*shared)[MAX_LANES]; /* per block and lane */
 } codes;
+
+/* per block, in the state of the node: which lanes share rows */
+typedef uint8_t lane_flags[MAX_LANES];
 
 static void infer(cr_node *n) {
     const codes *a = n->attr;
@@ -30,6 +32,7 @@ static void infer(cr_node *n) {
     /* the hash table (up to 4 per row), the ids */
     n->scratch = 64;
     n->scratch_row = 4 + 2;
+    n->state = a->n * (int64_t)sizeof(lane_flags);
 }
 
 static void identity(int32_t *code, int64_t ld, int64_t rows) {
@@ -72,7 +75,8 @@ static bool number(int32_t *code, int64_t ld, const cr_jagged *j, int64_t row0, 
 }
 
 static void forward(const cr_node *n, cr_tile *t) {
-    codes *a = n->attr;
+    const codes *a = n->attr;
+    lane_flags *flags = cr_state(t, n);
     const cr_batch *b = ((const cr_step_input *)cr_tile_input(t))->batch;
     int count;
     const cr_look *look = cr_lookup_pieces(n->in[0], &count);
@@ -83,7 +87,7 @@ static void forward(const cr_node *n, cr_tile *t) {
         bool shared = k && t->n_rows >= FEW_ROWS && !(t->train && cr_table_clips(k->table)) &&
                       number(code, ld, &b->sparse[k->slot], t->row0, t->n_rows, limit, t->scratch);
         if (!shared) identity(code, ld, t->n_rows);
-        if (t->train) a->shared[i][t->lane] = shared;
+        if (t->train) flags[i][t->lane] = shared;
     }
 }
 
@@ -135,7 +139,6 @@ cr_node *cr_codes(cr_graph *g, cr_node *lookup) {
     if (!any) return NULL;
     codes a = {.v = CR_NEW_N(&g->arena, cr_block, most)};
     cut(&a, v, n);
-    a.shared = cr_arena_zalloc(&g->arena, (size_t)a.n * sizeof(a.shared[0]));
     there = cr_graph_op(g, &cr_op_codes, (cr_node *[]){lookup}, 1, &a, sizeof(a));
     int *col = CR_NEW_N(&g->arena, int, n);
     for (int i = 0; i < n; i++)
@@ -156,8 +159,8 @@ bool cr_codes_solo(const cr_node *n) {
     return ((const codes *)n->attr)->solo;
 }
 
-const uint8_t *cr_codes_shared(const cr_node *n, int column) {
-    return ((const codes *)n->attr)->shared[column];
+const uint8_t *cr_codes_shared(const cr_work *w, const cr_node *n, int column) {
+    return ((const lane_flags *)cr_work_state(w, n))[column];
 }
 
 static void see_users(const cr_graph *g, cr_node *n) {

@@ -12,7 +12,7 @@
 #ifndef CR_OP_DISTINCT_H
 #define CR_OP_DISTINCT_H
 
-#include "graph/graph.h"
+#include "graph/work.h"
 
 #define CR_BLOCK_MAX 512 /* columns: CR_GEMM_ADD takes no more */
 
@@ -32,8 +32,8 @@ bool cr_codes_solo(const cr_node *codes);
 /* cr_codes_finish, when the graph is whole: other lookups of the same features use the codes too,
  * for their gradients. */
 void cr_codes_finish(cr_graph *g);
-/* per lane, filled by each training step: do rows of equal ids share the code in this column? */
-const uint8_t *cr_codes_shared(const cr_node *codes, int column);
+/* per lane, filled by each training step of this caller: do rows of equal ids share the code in this column? */
+const uint8_t *cr_codes_shared(const cr_work *w, const cr_node *codes, int column);
 
 static inline int32_t *cr_codes_at(const cr_tile *t, const cr_node *codes) {
     return (int32_t *)(void *)cr_val(t, codes);

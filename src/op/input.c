@@ -113,7 +113,7 @@ static void lookup_backward(const cr_node *n, cr_tile *t) {
     const lookup *a = n->attr;
     if (!a->codes || (n->lane && cr_codes_solo(a->codes))) return;
     for (int i = 0; i < a->n; i++) {
-        const uint8_t *shared = cr_lookup_shared(n, i);
+        const uint8_t *shared = cr_lookup_shared(t->w, n, i);
         if (shared && shared[t->lane] && a->v[i].table->trainable)
             gather(cr_grad(t, n) + a->v[i].out, cr_ld(n), a->v[i].width,
                    cr_codes_at(t, a->codes) + a->col[i], cr_ld(a->codes), t->n_rows,
@@ -157,10 +157,10 @@ void cr_lookup_set_codes(cr_node *n, const cr_node *codes, const int *col, bool 
     n->scratch_row = 3; /* gather */
 }
 
-const uint8_t *cr_lookup_shared(const cr_node *n, int piece) {
+const uint8_t *cr_lookup_shared(const cr_work *w, const cr_node *n, int piece) {
     const lookup *a = n->attr;
     bool has = a->codes && a->col[piece] >= 0 && !cr_table_clips(a->v[piece].table);
-    return has ? cr_codes_shared(a->codes, a->col[piece]) : NULL;
+    return has ? cr_codes_shared(w, a->codes, a->col[piece]) : NULL;
 }
 
 /* ---- lookup_seq ---- */

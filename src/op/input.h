@@ -7,7 +7,7 @@
 
 #include "data/batch.h"
 #include "emb/table.h"
-#include "graph/graph.h"
+#include "graph/work.h"
 
 /* cr_run.input of every graph that has sources. */
 typedef struct cr_step_input {
@@ -42,7 +42,7 @@ const cr_look *cr_lookup_pieces(const cr_node *n, int *count);
  * runs once per lane too. */
 void cr_lookup_set_codes(cr_node *n, const cr_node *codes, const int *col, bool forward);
 /* the flags per lane that say so, for emb/update.h; NULL: every row has its own gradient */
-const uint8_t *cr_lookup_shared(const cr_node *n, int piece);
+const uint8_t *cr_lookup_shared(const cr_work *w, const cr_node *n, int piece);
 /* cr_lookup_seq: the same for each position of an axis: a step of each sequence, pooled when it has
  * several ids. A piece without a table is number `slot` of the batch's dense sequences. A sequence
  * that is shorter than the axis gives zeros. */

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "graph/exec.h"
+#include "graph/plan.h"
 #include "graph/gradcheck.h"
 #include "kern/kern.h"
 #include "op/input.h"

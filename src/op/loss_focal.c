@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/exec.h"
+#include "graph/plan.h"
 #include "graph/gradcheck.h"
 #include "kern/kern.h"
 #include "op/loss_int.h"

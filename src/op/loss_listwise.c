@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/exec.h"
+#include "graph/plan.h"
 #include "graph/gradcheck.h"
 #include "op/loss_int.h"
 #include "op/op.h"

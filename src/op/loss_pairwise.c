@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "graph/exec.h"
+#include "graph/plan.h"
 #include "graph/gradcheck.h"
 #include "op/loss_int.h"
 #include "op/op.h"

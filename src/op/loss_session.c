@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/exec.h"
+#include "graph/plan.h"
 #include "graph/gradcheck.h"
 #include "op/input.h"
 #include "op/loss_int.h"

@@ -12,7 +12,7 @@
  * rows * G short rows. They lie one after another only where rows have no padding; else a few rows
  * at a time are copied together.
  */
-#include "graph/exec.h"
+#include "graph/plan.h"
 #include "graph/gradcheck.h"
 #include "kern/kern.h"
 #include "op/op.h"

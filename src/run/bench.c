@@ -236,12 +236,15 @@ cr_code cr_bench_open(cr_bench_data *d, const cr_bench_opts *o, bool train, int 
     d->batch_size = train ? d->j.root->data_config->batch_size : cr_job_eval_batch(&d->j);
     double t0 = cr_now();
     if (cr_job_alloc(&d->j, &err) != CR_OK) return cr_diag_err(diag, &err);
+    if (cr_model_work_new(&d->axes, d->j.model, NULL, NULL, &err) != CR_OK)
+        return cr_diag_err(diag, &err);
     cr_model_fill(d->j.model, d->j.root->train_config->seed, d->j.pool);
     d->tables_ready = cr_now() - t0;
     return max > 0 ? read_batches(d, max, diag) : CR_OK;
 }
 
 void cr_bench_close(cr_bench_data *d) {
+    cr_model_work_free(d->axes);
     cr_job_close(&d->j);
     cr_arena_clear(&d->arena);
 }

@@ -52,6 +52,7 @@ typedef struct cr_bench_data {
     int64_t batch_size;
     cr_batch **v;
     int n;
+    cr_model_work *axes; /* without a plan: the lengths of their sequences */
     double tables_ready;   /* seconds to allocate and fill the parameters */
     int64_t batches_bytes; /* of v */
 } cr_bench_data;

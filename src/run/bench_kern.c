@@ -89,10 +89,11 @@ static cr_code look_call(void *ctx, int64_t call, cr_err *err) {
 }
 
 static cr_code update_call(void *ctx, int64_t call, cr_err *err) {
-    (void)err;
     looks *l = ctx;
     const cr_batch *b = l->d->v[call % l->d->n];
-    cr_updater_group(l->up, b, cr_model_axes(l->d->j.model, b));
+    const int32_t *const *axes;
+    CR_TRY(cr_model_axes(l->d->axes, b, &axes, err));
+    cr_updater_group(l->up, b, axes);
     cr_updater_apply(l->up, l->steps);
     return CR_OK;
 }

@@ -8,7 +8,7 @@
 #include "run/bench_int.h"
 
 typedef struct run {
-    cr_exec *ex;
+    cr_model_work *w;
     const cr_bench_data *d;
 } run;
 
@@ -16,16 +16,16 @@ static cr_code one_pass(void *ctx, int64_t call, cr_err *err) {
     run *r = ctx;
     const cr_batch *b = r->d->v[call % r->d->n];
     cr_step_input in = {.batch = b};
-    cr_run pass = {.input = &in, .n_rows = b->n_rows, .weights_changed = call == 0};
-    return cr_model_run(r->d->j.model, r->ex, b, &pass, err);
+    cr_run pass = {.input = &in};
+    return cr_model_run(r->w, b, &pass, err);
 }
 
-static cr_code measure(const cr_bench_opts *o, const cr_bench_data *d, cr_exec *ex, cr_bench *out,
-                       cr_err *err) {
+static cr_code measure(const cr_bench_opts *o, const cr_bench_data *d, cr_model_work *w,
+                       cr_bench *out, cr_err *err) {
     double B = (double)d->batch_size, per_row = cr_bench_flops(d, false);
     double cpu = (double)clock();
     cr_bench_time t;
-    CR_TRY(cr_bench_repeat(o->seconds, one_pass, &(run){ex, d}, &t, err));
+    CR_TRY(cr_bench_repeat(o->seconds, one_pass, &(run){w, d}, &t, err));
     cpu = ((double)clock() - cpu) / CLOCKS_PER_SEC;
     double best = B / t.best, calls = (double)t.calls + 1;
     double peak = cr_bench_peak(d->j.pool, 0.3);
@@ -46,18 +46,24 @@ static cr_code measure(const cr_bench_opts *o, const cr_bench_data *d, cr_exec *
 cr_code cr_bench_predict(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
     cr_bench_data d;
     cr_err err;
-    cr_exec *ex = NULL;
+    cr_plan *plan = NULL;
+    cr_model_work *w = NULL;
     cr_code code = cr_bench_open(&d, o, false, CR_BENCH_BATCHES, diag);
     if (code == CR_OK) {
-        cr_exec_opts eo = {.graph = &d.j.model->graph,
+        cr_plan_opts po = {.graph = &d.j.model->graph,
                            .mode = CR_EVAL,
                            .max_rows = d.batch_size,
                            .lanes = (int)d.j.root->train_config->lanes};
-        code = cr_exec_new(&ex, &eo, d.j.pool, &err);
-        if (code == CR_OK) code = measure(o, &d, ex, out, &err);
+        code = cr_plan_new(&plan, &po, &err);
+        if (code == CR_OK) code = cr_model_work_new(&w, d.j.model, plan, d.j.pool, &err);
+        if (code == CR_OK) {
+            cr_plan_pack(plan, d.j.pool);
+            code = measure(o, &d, w, out, &err);
+        }
         if (code != CR_OK) cr_diag_err(diag, &err);
     }
-    cr_exec_free(ex);
+    cr_model_work_free(w);
+    cr_plan_free(plan);
     cr_bench_close(&d);
     return code;
 }

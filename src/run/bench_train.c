@@ -13,7 +13,9 @@ static double rows_per_row(const cr_bench_data *d, const cr_node *n) {
     if (n->cls != CR_SEQ) return 1;
     double positions = 0, rows = 0;
     for (int b = 0; b < d->n; b++) {
-        positions += cr_model_axes(d->j.model, d->v[b])[n->axis][d->v[b]->n_rows];
+        const int32_t *const *axes;
+        if (cr_model_axes(d->axes, d->v[b], &axes, NULL) != CR_OK) return 0;
+        positions += axes[n->axis][d->v[b]->n_rows];
         rows += (double)d->v[b]->n_rows;
     }
     return rows > 0 ? positions / rows : 0;
@@ -65,9 +67,10 @@ static void see(traffic *t, const cr_jagged *j, int64_t from, int64_t end, bool 
     }
 }
 
-static void see_batch(traffic *t, const cr_bench_data *d, const cr_model_table *table,
-                      const cr_batch *b, bool forget) {
-    const int32_t *const *axes = cr_model_axes(d->j.model, b);
+static cr_code see_batch(traffic *t, const cr_bench_data *d, const cr_model_table *table,
+                         const cr_batch *b, bool forget, cr_err *err) {
+    const int32_t *const *axes;
+    CR_TRY(cr_model_axes(d->axes, b, &axes, err));
     for (int k = 0; k < table->n_uses; k++) {
         const cr_node *node = table->uses[k].node;
         int count;
@@ -83,6 +86,7 @@ static void see_batch(traffic *t, const cr_bench_data *d, const cr_model_table *
             see(t, j, j->steps[r], j->steps[r] + (len < most ? len : most), forget);
         }
     }
+    return CR_OK;
 }
 
 cr_code cr_bench_table_traffic(const cr_bench_data *d, double *per_row, cr_err *err) {
@@ -97,11 +101,13 @@ cr_code cr_bench_table_traffic(const cr_bench_data *d, double *per_row, cr_err *
         size_t size = (size_t)(table->n_rows / 64 + 1) * sizeof(*t.seen);
         CR_TRY(cr_try_alloc(&seen, size, "a bit per table row", err));
         t.seen = seen;
-        for (int b = 0; b < d->n; b++) {
-            see_batch(&t, d, table, d->v[b], false);
-            see_batch(&t, d, table, d->v[b], true);
+        cr_code code = CR_OK;
+        for (int b = 0; code == CR_OK && b < d->n; b++) {
+            code = see_batch(&t, d, table, d->v[b], false, err);
+            if (code == CR_OK) code = see_batch(&t, d, table, d->v[b], true, err);
         }
         cr_free(t.seen);
+        CR_TRY(code);
         bool trained = table->updater >= 0;
         bytes += 4 * (double)t.ids * (double)(table->table.n_weights + (trained ? table->D : 0));
         if (trained) bytes += 2 * 4 * (double)t.distinct * (double)table->table.stride;

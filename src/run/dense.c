@@ -24,7 +24,7 @@ struct dense_side {
     cr_arena arena;
     job *j;
     const cr_model *m;
-    const cr_exec *ex;
+    const cr_work *w;
     rules *rules;
     int planes;   /* of state, the most that a rule has */
     float *state; /* planes, then ema, then grad, of n floats each */
@@ -48,7 +48,7 @@ static int64_t cut_pieces(const dense_side *d, piece *out) {
     int64_t n = 0;
     for (int i = 0; i < d->m->graph.n; i++) {
         const cr_node *p = d->m->graph.nodes[i];
-        if (p->cls != CR_PARAM || !p->trainable || !cr_exec_has_grad(d->ex, p)) continue;
+        if (p->cls != CR_PARAM || !p->trainable || !cr_plan_has_grad(cr_work_plan(d->w), p)) continue;
         for (int64_t first = 0; first < p->width; first += PIECE, n++)
             if (out)
                 out[n] = (piece){p, d->rules->of[i], first,
@@ -70,14 +70,14 @@ static void init_state(dense_side *d) {
     }
 }
 
-cr_code cr_dense_new(dense_side **out, job *j, const cr_exec *ex, cr_err *err) {
+cr_code cr_dense_new(dense_side **out, job *j, const cr_work *w, cr_err *err) {
     const cr_train_conf *tc = j->root->train_config;
     const cr_ema_conf *ema = tc->dense_optimizer->ema;
     dense_side *d = cr_alloc(sizeof(*d), "dense parameters");
     cr_arena_init(&d->arena, 0);
     d->j = j;
     d->m = j->model;
-    d->ex = ex;
+    d->w = w;
     d->rules = &j->dense;
     d->n = d->m->graph.n_trainable;
     int all = cr_dense_planes(j);
@@ -121,7 +121,7 @@ static void gather_piece(void *ctx, int64_t item, int thread) {
     const piece *pc = &d->pieces[item];
     float some[PIECE], *g = d->grad + pc->p->offset + pc->first;
     double sum = 0, own = 0;
-    cr_exec_sum_grads(d->ex, pc->p->offset + pc->first, pc->n, some);
+    cr_work_sum_grads(d->w, pc->p->offset + pc->first, pc->n, some);
     d->bad[item] = !cr_norm_add(&own, some, pc->n, 2);
     for (int64_t i = 0; i < pc->n; i++) {
         g[i] = d->first ? some[i] : g[i] + some[i];
@@ -157,7 +157,7 @@ static void apply_piece(void *ctx, int64_t item, int thread) {
     if (d->grad)
         memcpy(g, d->grad + at, (size_t)n * sizeof(float));
     else
-        cr_exec_sum_grads(d->ex, at, n, g);
+        cr_work_sum_grads(d->w, at, n, g);
     cr_adjust a = d->adjust;
     if (a.unscale != 1 || a.factor != 1)
         for (int64_t i = 0; i < n; i++)

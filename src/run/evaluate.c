@@ -15,7 +15,8 @@
 
 struct evaluator {
     job *j;
-    cr_exec *ex;
+    cr_plan *plan;
+    cr_model_work *w;
     cr_metric **metrics;
     int n_metrics;
     int64_t *group; /* key of each row of a batch */
@@ -31,11 +32,12 @@ cr_code cr_evaluator_new(evaluator **out, job *j, cr_err *err) {
     e->j = j;
     e->batch = cr_job_eval_batch(j);
     e->metrics = cr_alloc((size_t)(j->model->n_metrics + 1) * sizeof(*e->metrics), "metrics");
-    cr_exec_opts eo = {.graph = &j->model->graph,
+    cr_plan_opts po = {.graph = &j->model->graph,
                        .mode = CR_EVAL,
                        .max_rows = e->batch,
                        .lanes = (int)j->root->train_config->lanes};
-    cr_code code = cr_exec_new(&e->ex, &eo, j->pool, err);
+    cr_code code = cr_plan_new(&e->plan, &po, err);
+    if (code == CR_OK) code = cr_model_work_new(&e->w, j->model, e->plan, j->pool, err);
     void *keys = NULL;
     if (code == CR_OK)
         code = cr_try_alloc(&keys, (size_t)e->batch * sizeof(int64_t), "grouping keys", err);
@@ -74,7 +76,8 @@ void cr_evaluator_free(evaluator *e) {
     cr_free(e->label);
     cr_free(e->key);
     cr_file_ids_clear(&e->files);
-    cr_exec_free(e->ex);
+    cr_model_work_free(e->w);
+    cr_plan_free(e->plan);
     cr_free(e);
 }
 
@@ -109,16 +112,15 @@ static void take_masked(evaluator *e, const cr_batch *b, int mask, cr_metric_in 
                          .group = in->group ? e->key : NULL};
 }
 
-static cr_code add_batch(evaluator *e, const cr_batch *b, cr_mean *losses, bool first,
-                         cr_err *err) {
+static cr_code add_batch(evaluator *e, const cr_batch *b, cr_mean *losses, cr_err *err) {
     cr_model *m = e->j->model;
     cr_step_input in = {.batch = b};
-    cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = first};
-    CR_TRY(cr_model_run(m, e->ex, b, &run, err));
+    cr_run run = {.input = &in};
+    CR_TRY(cr_model_run(e->w, b, &run, err));
     for (int i = 0; i < m->n_losses; i++) {
         const cr_model_loss *ml = &m->losses[i];
         if (ml->train_only) continue;
-        const float *l = cr_exec_val(e->ex, ml->row);
+        const float *l = cr_work_val(e->w->w, ml->row);
         const cr_row_weight *w = ml->weight >= 0 ? &m->weights[ml->weight] : NULL;
         for (int64_t r = 0; r < b->n_rows; r++) {
             double v = w ? cr_row_weight_of(w, b, r) : 1;
@@ -130,7 +132,7 @@ static cr_code add_batch(evaluator *e, const cr_batch *b, cr_mean *losses, bool 
         const cr_model_metric *mm = &m->metrics[i];
         cr_metric_in mi = {.n_rows = b->n_rows,
                            .K = mm->K,
-                           .pred = cr_exec_val(e->ex, mm->pred),
+                           .pred = cr_work_val(e->w->w, mm->pred),
                            .pred_stride = cr_ld(mm->pred),
                            .label = b->labels[mm->label],
                            .group = mm->group_slot >= 0 ? keys_of(e, b, mm->group_slot) : NULL};
@@ -246,6 +248,7 @@ cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, c
     cr_code code = CR_OK;
     double t0 = cr_now(), logged = t0;
     int64_t steps = 0;
+    cr_plan_pack(e->plan, e->j->pool);
     for (bool done = false; !done && (r->max_steps == 0 || steps < r->max_steps);) {
         cr_batch *b;
         if ((code = cr_loader_next(l, &b, &done, &err)) != CR_OK || !b) {
@@ -253,7 +256,7 @@ cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, c
             continue;
         }
         cr_kill_point("batch");
-        code = add_batch(e, b, losses, steps == 0, &err);
+        code = add_batch(e, b, losses, &err);
         res->rows += b->n_rows;
         cr_loader_release(l, b);
         if (code != CR_OK) break;

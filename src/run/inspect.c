@@ -200,20 +200,22 @@ static void measure(report *r) {
     cr_model_bytes(r->j.model, NULL, &r->tables, &r->dense);
     cr_model_bytes(r->j.model, o, &with, &r->dense);
     r->state = cr_add_i64(with - r->tables, cr_mul_i64(r->dense, cr_dense_planes(&r->j)));
-    cr_exec *ex;
-    cr_exec_opts eo = {.graph = &r->j.model->graph,
+    cr_plan *plan = NULL;
+    cr_work *w = NULL;
+    cr_plan_opts po = {.graph = &r->j.model->graph,
                        .mode = CR_TRAIN,
                        .max_rows = r->j.root->data_config->batch_size,
                        .lanes = (int)r->j.root->train_config->lanes};
     if (cr_graph_alloc(&r->j.model->graph, &err) != CR_OK ||
-        cr_exec_new(&ex, &eo, r->j.pool, &err) != CR_OK) {
+        cr_plan_new(&plan, &po, &err) != CR_OK ||
+        cr_work_new(&w, plan, r->j.pool, &err) != CR_OK) {
+        cr_plan_free(plan);
         cr_diag_err(r->diag, &err);
         return;
     }
-    cr_exec_info info;
-    cr_exec_get_info(ex, &info);
-    r->buffers = (int64_t)info.bytes;
-    cr_exec_free(ex);
+    r->buffers = (int64_t)cr_work_bytes(w);
+    cr_work_free(w);
+    cr_plan_free(plan);
     const char *who;
     int64_t total = all_bytes(r), have = cr_mem_room(&who);
     double reserve = cr_env_reserve();

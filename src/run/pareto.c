@@ -21,7 +21,7 @@ typedef struct piece {
 struct pareto {
     cr_arena arena;
     cr_model *m;
-    cr_exec *ex;
+    cr_model_work *w;
     cr_pool *pool;
     int n_task, *weight; /* tasks: numbers in m->weights */
     double *least, *chosen, *losses;
@@ -44,7 +44,7 @@ static int64_t cut_pieces(const pareto *p, piece *out) {
     int64_t n = 0;
     for (int i = 0; i < p->m->graph.n; i++) {
         const cr_node *v = p->m->graph.nodes[i];
-        if (v->cls != CR_PARAM || !v->trainable || !cr_exec_has_grad(p->ex, v)) continue;
+        if (v->cls != CR_PARAM || !v->trainable || !cr_plan_has_grad(cr_work_plan(p->w->w), v)) continue;
         for (int64_t at = 0; at < v->width; at += PIECE, n++)
             if (out)
                 out[n] = (piece){v->offset + at, v->width - at < PIECE ? v->width - at : PIECE};
@@ -52,7 +52,7 @@ static int64_t cut_pieces(const pareto *p, piece *out) {
     return n;
 }
 
-cr_code cr_pareto_new(pareto **out, job *j, cr_exec *ex, cr_err *err) {
+cr_code cr_pareto_new(pareto **out, job *j, cr_model_work *w, cr_err *err) {
     *out = NULL;
     cr_model *m = j->model;
     if (!j->root->model_config->use_pareto_loss_weight || m->n_weights < 2) return CR_OK;
@@ -60,7 +60,7 @@ cr_code cr_pareto_new(pareto **out, job *j, cr_exec *ex, cr_err *err) {
     cr_arena *a = &p->arena;
     cr_arena_init(a, 0);
     p->m = m;
-    p->ex = ex;
+    p->w = w;
     p->pool = j->pool;
     p->weight = CR_NEW_N(a, int, m->n_weights);
     p->least = CR_NEW_N(a, double, m->n_weights);
@@ -99,7 +99,7 @@ static void take_grads(void *ctx, int64_t item, int thread) {
     (void)thread;
     pareto *p = ctx;
     const piece *pc = &p->pieces[item];
-    cr_exec_sum_grads(p->ex, pc->first, pc->n,
+    cr_work_sum_grads(p->w->w, pc->first, pc->n,
                       p->grads + p->task * p->m->graph.n_trainable + pc->first);
 }
 
@@ -205,12 +205,11 @@ cr_code cr_pareto_step(pareto *p, const cr_batch *b, const cr_run *run, float *c
         in.slope = 1;
         cr_run one = *run;
         one.input = &in;
-        one.weights_changed = p->task == 0;
-        CR_TRY(cr_model_run(p->m, p->ex, b, &one, err));
+        CR_TRY(cr_model_run(p->w, b, &one, err));
         memcpy(buffers, p->buffers, size);
         for (int k = 0; k < p->m->n_losses; k++)
             if (p->m->losses[k].weight == p->weight[p->task])
-                p->losses[k] = cr_exec_whole(p->ex, p->m->losses[k].mean, 0);
+                p->losses[k] = cr_work_whole(p->w->w, p->m->losses[k].mean, 0);
         cr_pool_run(p->pool, p->n_pieces, take_grads, p);
     }
     cr_pool_run(p->pool, p->n_pieces, multiply, p);
@@ -237,5 +236,5 @@ double cr_pareto_loss(const pareto *p, int k, double *weight) {
             return p->losses[k];
         }
     *weight = 1;
-    return cr_exec_whole(p->ex, p->m->losses[k].mean, 0);
+    return cr_work_whole(p->w->w, p->m->losses[k].mean, 0);
 }

@@ -22,7 +22,8 @@ typedef struct writer {
     cr_pred *p;
     const cr_output **cols;
     int n_cols;
-    const cr_exec *ex;
+    cr_plan *plan;
+    cr_model_work *work;
     const job *j;
     cr_pred_shape shape;
     const float **outputs; /* of the batch, and how far apart its rows are */
@@ -71,6 +72,21 @@ static cr_code choose_columns(writer *w, job *j, const char *list, cr_err *err) 
         w->cols[w->n_cols++] = found;
     }
     return CR_OK;
+}
+
+/* the plan that makes these columns and nothing else */
+static cr_code compile(writer *w, job *j, cr_err *err) {
+    const cr_node **outputs = CR_NEW_N(&j->cfg.arena, const cr_node *, w->n_cols + 1);
+    for (int i = 0; i < w->n_cols; i++)
+        outputs[i] = w->cols[i]->node;
+    cr_plan_opts po = {.graph = &j->model->graph,
+                       .mode = CR_EVAL,
+                       .max_rows = cr_job_eval_batch(j),
+                       .lanes = (int)j->root->train_config->lanes,
+                       .outputs = outputs,
+                       .n_outputs = w->n_cols};
+    CR_TRY(cr_plan_new(&w->plan, &po, err));
+    return cr_model_work_new(&w->work, j->model, w->plan, j->pool, err);
 }
 
 /* a name stands for one column */
@@ -165,7 +181,7 @@ static cr_code put_batch(writer *w, const cr_batch *bt, cr_err *err) {
                          .debug_off = w->debug_off};
     for (int i = 0; i < w->n_cols; i++) {
         const cr_node *n = w->cols[i]->node;
-        w->outputs[i] = cr_exec_val(w->ex, n);
+        w->outputs[i] = cr_work_val(w->work->w, n);
         w->ld[i] = cr_ld(n);
     }
     cr_buf_reset(&w->debug);
@@ -181,7 +197,7 @@ static cr_code put_batch(writer *w, const cr_batch *bt, cr_err *err) {
     return w->dest.type->write(w->p, &rows, err);
 }
 
-static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_predict_result *res,
+static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_predict_result *res,
                    cr_diag *diag) {
     cr_loader *l;
     cr_err err;
@@ -211,8 +227,8 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_exec *ex, cr_
         cr_profile_span(prof, CR_STAGE_WAIT, span);
         cr_kill_point("batch");
         cr_step_input in = {.batch = b};
-        cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = steps == 0};
-        code = cr_model_run(j->model, ex, b, &run, &err);
+        cr_run run = {.input = &in};
+        code = cr_model_run(w->work, b, &run, &err);
         span = cr_trace_begin(cr_profile_trace(prof));
         if (code == CR_OK) code = put_batch(w, b, &err);
         cr_profile_span(prof, CR_STAGE_WRITE, span);
@@ -373,17 +389,12 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
     if (check_flags(o, &err) != CR_OK) return cr_diag_err(diag, &err);
     job j;
     bool from_config = o->config.path && *o->config.path;
-    cr_exec *ex = NULL;
     writer w = {.j = &j, .shape.debug = o->debug_level > 0};
     cr_buf_init(&w.debug);
     cr_code code = open_job(&j, o, diag);
     char *path = (char *)(uintptr_t)o->scripted_model_path;
     int64_t step;
     if (code == CR_OK) {
-        cr_exec_opts eo = {.graph = &j.model->graph,
-                           .mode = CR_EVAL,
-                           .max_rows = cr_job_eval_batch(&j),
-                           .lanes = (int)j.root->train_config->lanes};
         if ((from_config &&
              cr_job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK) ||
             choose_columns(&w, &j, o->output_columns, &err) != CR_OK ||
@@ -391,19 +402,20 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
             cr_pred_dest_make(&w.dest, o->predict_output_path, o->writer_type, j.reader->name,
                               &err) != CR_OK ||
             (!from_config && keep_types(&j, path, &err) != CR_OK) ||
-            cr_job_alloc(&j, &err) != CR_OK || cr_exec_new(&ex, &eo, j.pool, &err) != CR_OK)
+            cr_job_alloc(&j, &err) != CR_OK || compile(&w, &j, &err) != CR_OK)
             code = cr_diag_err(diag, &err);
     }
     if (code == CR_OK) code = cr_job_load_weights(&j, path, diag);
     if (code == CR_OK) {
-        w.ex = ex;
-        code = run(&w, &j, o, ex, res, diag);
+        cr_plan_pack(w.plan, j.pool);
+        code = run(&w, &j, o, res, diag);
     }
     if (w.p) w.dest.type->free(w.p);
     snprintf(res->output, sizeof(res->output), "%s", w.dest.path);
     if (code != CR_OK) cr_pred_dest_fail(&w.dest);
     cr_buf_clear(&w.debug);
-    cr_exec_free(ex);
+    cr_model_work_free(w.work);
+    cr_plan_free(w.plan);
     cr_job_close(&j);
     return code;
 }

@@ -147,7 +147,7 @@ void cr_job_check_begin(job *j, cr_diag *diag);
 /* ---- pareto.c: weights of the tasks' losses, chosen in each step ---- */
 typedef struct pareto pareto;
 /* *out is NULL when the config does not ask for it */
-CR_CHECKED cr_code cr_pareto_new(pareto **out, job *j, cr_exec *ex, cr_err *err);
+CR_CHECKED cr_code cr_pareto_new(pareto **out, job *j, cr_model_work *w, cr_err *err);
 void cr_pareto_free(pareto *p);
 /* cr_pareto_step runs the batch once per task and multiplies the scale of each by its weight. */
 CR_CHECKED cr_code cr_pareto_step(pareto *p, const cr_batch *b, const cr_run *run,
@@ -217,7 +217,7 @@ bool cr_dense_keeps_grad(const cr_train_conf *tc);
 
 /* ---- dense.c: dense parameters and their optimizer state ---- */
 typedef struct dense_side dense_side;
-CR_CHECKED cr_code cr_dense_new(dense_side **out, job *j, const cr_exec *ex, cr_err *err);
+CR_CHECKED cr_code cr_dense_new(dense_side **out, job *j, const cr_work *w, cr_err *err);
 void cr_dense_free(dense_side *d);
 /* cr_dense_gather sets (first) or adds this batch's gradients to those that wait, and adds |g|^p of
  * unscale times what waits to *sum (as cr_updater_measure). Returns false when a gradient of this

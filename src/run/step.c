@@ -20,7 +20,8 @@ struct trainer {
     cr_arena arena;
     job *j;
     cr_model *m;
-    cr_exec *ex;
+    cr_plan *plan;
+    cr_model_work *w;
     cr_updater *up;
     dense_side *dense;
     pareto *pareto; /* NULL: losses are added as they are */
@@ -46,18 +47,19 @@ cr_code cr_trainer_new(trainer **out, job *j, cr_err *err) {
     cr_arena_init(&t->arena, 0);
     t->j = j;
     t->m = j->model;
-    cr_exec_opts eo = {.graph = &t->m->graph,
+    cr_plan_opts po = {.graph = &t->m->graph,
                        .mode = CR_TRAIN,
                        .max_rows = j->root->data_config->batch_size,
                        .lanes = (int)tc->lanes};
-    cr_code code = cr_exec_new(&t->ex, &eo, j->pool, err);
-    if (code == CR_OK) code = cr_dense_new(&t->dense, j, t->ex, err);
-    if (code == CR_OK) code = cr_pareto_new(&t->pareto, j, t->ex, err);
+    cr_code code = cr_plan_new(&t->plan, &po, err);
+    if (code == CR_OK) code = cr_model_work_new(&t->w, t->m, t->plan, j->pool, err);
+    if (code == CR_OK) code = cr_dense_new(&t->dense, j, t->w->w, err);
+    if (code == CR_OK) code = cr_pareto_new(&t->pareto, j, t->w, err);
     if (code != CR_OK) {
         cr_trainer_free(t);
         return code;
     }
-    t->up = cr_model_updater(t->m, t->ex, j->pool);
+    t->up = cr_model_updater(t->m, t->w->w, j->pool);
     t->clip = cr_grad_clip(tc->grad_clipping);
     t->norm_type = 2;
     if (t->clip != CR_CLIP_NONE) {
@@ -86,7 +88,8 @@ void cr_trainer_free(trainer *t) {
     cr_updater_free(t->up);
     cr_dense_free(t->dense);
     cr_pareto_free(t->pareto);
-    cr_exec_free(t->ex);
+    cr_model_work_free(t->w);
+    cr_plan_free(t->plan);
     cr_arena_clear(&t->arena);
     cr_free(t);
 }
@@ -200,21 +203,21 @@ static cr_code update(trainer *t, int64_t step, cr_err *err) {
 cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
     double t0 = cr_now();
     cr_model_scales(t->m, b, t->scale);
+    const int32_t *const *axes;
+    CR_TRY(cr_model_axes(t->w, b, &axes, err));
     cr_pool_stage(t->j->pool, CR_STAGE_GROUP);
-    cr_updater_group(t->up, b, cr_model_axes(t->m, b));
+    cr_updater_group(t->up, b, axes);
     cr_pool_stage(t->j->pool, CR_STAGE_NONE);
     double t1 = cr_now();
     cr_step_input in = {.batch = b,
                         .scale = (const float *const *)t->scale,
                         .n_scale = t->m->n_weights,
                         .slope = (t->scaler ? t->counters.loss_scale : 1) / (double)t->k};
-    cr_run run = {.input = &in, .n_rows = b->n_rows, .step = step, .weights_changed = true};
-    if (t->pareto) {
-        CR_TRY(cr_pareto_step(t->pareto, b, &run, t->scale, err));
-        run.weights_changed = false; /* its passes prepared them */
-    }
-    CR_TRY(cr_model_run(t->m, t->ex, b, &run, err));
-    cr_model_seq_grads(t->m, t->ex, t->up);
+    cr_run run = {.input = &in, .n_rows = b->n_rows, .step = step};
+    cr_plan_pack(t->plan, t->j->pool);
+    if (t->pareto) CR_TRY(cr_pareto_step(t->pareto, b, &run, t->scale, err));
+    CR_TRY(cr_model_run(t->w, b, &run, err));
+    cr_model_seq_grads(t->w, t->up);
     double t2 = cr_now();
     if (!t->scaler) CR_TRY(bad_loss(t, step, err));
     cr_pool_stage(t->j->pool, CR_STAGE_UPDATE);
@@ -231,7 +234,7 @@ cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err
 double cr_trainer_loss(const trainer *t, int k) {
     double weight;
     if (t->pareto) return cr_pareto_loss(t->pareto, k, &weight);
-    return cr_exec_whole(t->ex, t->m->losses[k].mean, 0);
+    return cr_work_whole(t->w->w, t->m->losses[k].mean, 0);
 }
 
 double cr_trainer_total(const trainer *t) {
@@ -249,7 +252,7 @@ cr_updater *cr_trainer_updater(const trainer *t) {
 }
 
 const float *cr_trainer_val(const trainer *t, const cr_node *n) {
-    return cr_exec_val(t->ex, n);
+    return cr_work_val(t->w->w, n);
 }
 
 int cr_trainer_lrs(const trainer *t, const double **lr) {
@@ -258,8 +261,8 @@ int cr_trainer_lrs(const trainer *t, const double **lr) {
 }
 
 bool cr_trainer_grad(const trainer *t, const cr_node *p, float *out) {
-    if (!p->trainable || !cr_exec_has_grad(t->ex, p)) return false;
-    cr_exec_sum_grads(t->ex, p->offset, p->width, out);
+    if (!p->trainable || !cr_plan_has_grad(t->plan, p)) return false;
+    cr_work_sum_grads(t->w->w, p->offset, p->width, out);
     for (int64_t i = 0; t->unscale != 1 && i < p->width; i++)
         out[i] *= t->unscale;
     return true;

@@ -1,12 +1,9 @@
 /* The pool: every item once, from 1 to many threads, short and long jobs, idle pauses between. */
 #include "base/pool.h"
 
-#include <signal.h>
+#include <pthread.h>
 #include <stdatomic.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "harness.h"
@@ -94,29 +91,79 @@ TEST(bad_counts) {
     CHECK_INT(cr_pool_new(&p, 1000000, &e), CR_EUSAGE);
 }
 
+/* a job that gives its own pool another one */
+typedef struct outer {
+    cr_pool *p;
+    atomic_int sum;
+} outer;
+
+static void add(void *ctx, int64_t item, int thread) {
+    atomic_fetch_add((atomic_int *)ctx, (int)item + 1);
+    CHECK_INT(thread, 0);
+}
+
 static void nested(void *ctx, int64_t item, int thread) {
     (void)item;
     (void)thread;
-    cr_pool_run(ctx, 2, nested, ctx);
+    outer *o = ctx;
+    cr_pool_run(o->p, 4, add, &o->sum);
 }
 
-TEST(not_reentrant) {
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        cr_pool *p;
-        struct rlimit none = {0, 0};
-        setrlimit(RLIMIT_CORE, &none);
-        if (!freopen("/dev/null", "w", stderr)) _exit(3);
-        signal(SIGABRT, SIG_DFL);
-        if (cr_pool_new(&p, 1, NULL) != CR_OK) _exit(4);
-        cr_pool_run(p, 2, nested, p);
-        _exit(0);
+TEST(job_in_a_job) {
+    outer o = {.p = NULL};
+    CHECK_INT(cr_pool_new(&o.p, 3, NULL), 0);
+    cr_pool_run(o.p, 50, nested, &o);
+    CHECK_INT(atomic_load(&o.sum), 50 * (1 + 2 + 3 + 4));
+    cr_pool_free(o.p);
+}
+
+TEST(no_pool) {
+    atomic_int sum = 0;
+    CHECK_INT(cr_pool_threads(NULL), 1);
+    cr_pool_stage(NULL, CR_STAGE_PACK);
+    cr_pool_run(NULL, 4, add, &sum);
+    CHECK_INT(atomic_load(&sum), 1 + 2 + 3 + 4);
+}
+
+/* one of several callers of a pool; items of its own */
+enum { CALLERS = 4, ROUNDS = 200, ITEMS = 37 };
+typedef struct caller {
+    cr_pool *p;
+    int seen[ITEMS]; /* every item once per round, by any thread */
+    pthread_t thread;
+} caller;
+
+static void see(void *ctx, int64_t item, int thread) {
+    caller *c = ctx;
+    (void)thread;
+    c->seen[item]++;
+}
+
+static void *call(void *arg) {
+    caller *c = arg;
+    for (int i = 0; i < ROUNDS; i++)
+        cr_pool_run(c->p, ITEMS, see, c);
+    return NULL;
+}
+
+TEST(several_callers) {
+    static caller v[CALLERS];
+    cr_pool *p;
+    CHECK_INT(cr_pool_new(&p, 3, NULL), 0);
+    for (int i = 0; i < CALLERS; i++) {
+        v[i].p = p;
+        CHECK_INT(pthread_create(&v[i].thread, NULL, call, &v[i]), 0);
     }
-    int status = 0;
-    CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    int bad = 0;
+    for (int i = 0; i < CALLERS; i++) {
+        pthread_join(v[i].thread, NULL);
+        for (int k = 0; k < ITEMS; k++)
+            bad += v[i].seen[k] != ROUNDS;
+    }
+    CHECK_INT(bad, 0);
+    cr_pool_free(p);
 }
 
 TEST_MAIN(CASE(one_thread), CASE(two_threads), CASE(more_threads_than_cores),
-          CASE(starts_and_stops), CASE(allocates_nothing), CASE(bad_counts), CASE(not_reentrant))
+          CASE(starts_and_stops), CASE(allocates_nothing), CASE(bad_counts), CASE(job_in_a_job),
+          CASE(no_pool), CASE(several_callers))

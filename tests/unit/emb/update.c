@@ -8,7 +8,7 @@
 #include "all_lanes.h"
 #include "base/rng.h"
 #include "emb/group.h"
-#include "graph/exec.h"
+#include "graph/plan.h"
 #include "harness.h"
 #include "kern/kern.h"
 

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "graph/exec.h"
+#include "graph/work.h"
 #include "graph/gradcheck.h"
 #include "harness.h"
 #include "kern/kern.h"
@@ -124,7 +124,8 @@ typedef struct run {
     cr_graph g;
     cr_node *x, *y;
     cr_pool *pool;
-    cr_exec *ex;
+    cr_plan *plan;
+    cr_work *w;
 } run;
 
 static void run_act(run *r, const char *text, const float *x, int64_t width, cr_mode mode) {
@@ -142,13 +143,16 @@ static void run_act(run *r, const char *text, const float *x, int64_t width, cr_
         for (int64_t k = 0; r->g.nodes[i]->cls == CR_PARAM && k < r->g.nodes[i]->width; k++)
             r->g.nodes[i]->w[k] = s.p[1]; /* of a PReLU */
     CHECK_INT(cr_pool_new(&r->pool, 2, NULL), 0);
-    cr_exec_opts o = {
+    cr_plan_opts o = {
         .graph = &r->g, .mode = mode, .max_rows = CR_FEED_ROWS, .lanes = 4, .tile_rows = 5};
-    CHECK_INT(cr_exec_new(&r->ex, &o, r->pool, NULL), 0);
-    cr_exec_run(r->ex, &(cr_run){.n_rows = CR_FEED_ROWS, .step = 1, .weights_changed = true});
+    CHECK_INT(cr_plan_new(&r->plan, &o, NULL), 0);
+    CHECK_INT(cr_work_new(&r->w, r->plan, r->pool, NULL), 0);
+    cr_plan_pack(r->plan, r->pool);
+    CHECK_INT(cr_work_run(r->w, &(cr_run){.n_rows = CR_FEED_ROWS, .step = 1}, NULL), 0);
 }
 static void run_end(run *r) {
-    cr_exec_free(r->ex);
+    cr_work_free(r->w);
+    cr_plan_free(r->plan);
     cr_pool_free(r->pool);
     cr_graph_clear(&r->g);
 }
@@ -182,9 +186,9 @@ TEST(as_torch) {
         run r;
         run_act(&r, text, in, x->dims[1], grad ? CR_TRAIN : CR_EVAL);
         if (grad)
-            compare(gold.v[i].name, r.x, cr_exec_grad(r.ex, r.x), gold.v[i].v);
+            compare(gold.v[i].name, r.x, cr_work_grad(r.w, r.x), gold.v[i].v);
         else
-            compare(gold.v[i].name, r.y, cr_exec_val(r.ex, r.y), gold.v[i].v);
+            compare(gold.v[i].name, r.y, cr_work_val(r.w, r.y), gold.v[i].v);
         run_end(&r);
         /* which row of the table that was */
         cr_buf call;
@@ -211,7 +215,7 @@ TEST(random_slopes) {
     c_of = c;
     run r;
     run_act(&r, "nn.RReLU(lower=0.2, upper=0.6)", x, 50, CR_TRAIN);
-    const float *y = cr_exec_val(r.ex, r.y), *dx = cr_exec_grad(r.ex, r.x);
+    const float *y = cr_work_val(r.w, r.y), *dx = cr_work_grad(r.w, r.x);
     double sum = 0, lo = 1, hi = 0;
     int n = 0;
     for (int64_t b = 0; b < CR_FEED_ROWS; b++)

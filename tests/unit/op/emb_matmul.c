@@ -7,7 +7,7 @@
 #include "all_lanes.h"
 #include "base/rng.h"
 #include "emb/update.h"
-#include "graph/exec.h"
+#include "graph/work.h"
 #include "harness.h"
 #include "kern/kern.h"
 #include "op/distinct.h"
@@ -162,32 +162,35 @@ static result step(kind k, int threads, int64_t tile) {
     build(&m, k);
     cr_pool *pool;
     CHECK_INT(cr_pool_new(&pool, threads, NULL), 0);
-    cr_exec *ex;
-    cr_exec_opts o = {
+    cr_plan *plan;
+    cr_work *w;
+    cr_plan_opts o = {
         .graph = &m.g, .mode = CR_TRAIN, .max_rows = ROWS + 5, .lanes = LANES, .tile_rows = tile};
-    CHECK_INT(cr_exec_new(&ex, &o, pool, NULL), 0);
+    CHECK_INT(cr_plan_new(&plan, &o, NULL), 0);
+    CHECK_INT(cr_work_new(&w, plan, pool, NULL), 0);
+    cr_plan_pack(plan, pool);
     cr_updater *up = cr_updater_new(all_lanes(LANES), pool);
     for (int f = 0; f < N_SPARSE; f++) {
         int count;
         const cr_look *look = cr_lookup_pieces(m.x, &count) + f + 1;
         cr_use use = {.slot = f,
                       .mean = look->mean,
-                      .grad = cr_exec_grad(ex, m.x) + look->out,
+                      .grad = cr_work_grad(w, m.x) + look->out,
                       .ld = cr_ld(m.x),
-                      .shared = cr_lookup_shared(m.x, f + 1)};
+                      .shared = cr_lookup_shared(w, m.x, f + 1)};
         if (!tables[f].frozen) cr_updater_add(up, &m.t[f], &use, 1);
     }
     cr_updater_group(up, &d->b, NULL);
     cr_step_input in = {.batch = &d->b};
-    cr_exec_run(ex, &(cr_run){.input = &in, .n_rows = ROWS, .step = 1, .weights_changed = true});
+    CHECK_INT(cr_work_run(w, &(cr_run){.input = &in, .n_rows = ROWS, .step = 1}, NULL), 0);
     cr_updater_apply(up, &(cr_optim_step){.lr = 1, .t = 1});
     result r = {.n_y = ROWS * k.units, .n_grad = m.g.n_trainable};
     r.y = calloc((size_t)r.n_y, sizeof(float));
     r.grad = calloc((size_t)r.n_grad, sizeof(float));
     for (int64_t i = 0; i < ROWS; i++)
-        memcpy(r.y + i * k.units, cr_exec_val(ex, m.y) + i * cr_ld(m.y),
+        memcpy(r.y + i * k.units, cr_work_val(w, m.y) + i * cr_ld(m.y),
                (size_t)k.units * sizeof(float));
-    cr_exec_sum_grads(ex, 0, r.n_grad, r.grad);
+    cr_work_sum_grads(w, 0, r.n_grad, r.grad);
     for (int f = 0; f < N_SPARSE; f++)
         r.n_moved += tables[f].vocab * tables[f].D;
     r.moved = calloc((size_t)r.n_moved, sizeof(float));
@@ -196,7 +199,8 @@ static result step(kind k, int threads, int64_t tile) {
         for (int64_t i = 0; i < tables[f].vocab; i++, at += tables[f].D)
             cr_table_get(&m.t[f], i, r.moved + at);
     cr_updater_free(up);
-    cr_exec_free(ex);
+    cr_work_free(w);
+    cr_plan_free(plan);
     cr_pool_free(pool);
     clear(&m);
     free(d);
@@ -309,20 +313,24 @@ static void neighbours(int half) {
         for (int64_t n = 1; n <= ROWS; n = n * 3 + 1) {
             cr_pool *pool;
             CHECK_INT(cr_pool_new(&pool, threads, NULL), 0);
-            cr_exec *ex;
-            cr_exec_opts o = {.graph = &m.g, .mode = CR_EVAL, .max_rows = n, .lanes = LANES};
-            CHECK_INT(cr_exec_new(&ex, &o, pool, NULL), 0);
+            cr_plan *plan;
+            cr_work *w;
+            cr_plan_opts o = {.graph = &m.g, .mode = CR_EVAL, .max_rows = n, .lanes = LANES};
+            CHECK_INT(cr_plan_new(&plan, &o, NULL), 0);
+            CHECK_INT(cr_work_new(&w, plan, pool, NULL), 0);
+            cr_plan_pack(plan, pool);
             int64_t bad = 0;
             for (int64_t r = 0; r < ROWS; r += n) {
                 part(d, p, r, ROWS - r < n ? ROWS - r : n);
                 cr_step_input in = {.batch = &p->b};
-                cr_exec_run(ex, &(cr_run){.input = &in, .n_rows = p->b.n_rows});
+                CHECK_INT(cr_work_run(w, &(cr_run){.input = &in, .n_rows = p->b.n_rows}, NULL), 0);
                 for (int64_t i = 0; i < p->b.n_rows; i++)
-                    bad += memcmp(cr_exec_val(ex, m.y) + i * cr_ld(m.y), train.y + (r + i) * UNITS,
+                    bad += memcmp(cr_work_val(w, m.y) + i * cr_ld(m.y), train.y + (r + i) * UNITS,
                                   UNITS * sizeof(float)) != 0;
             }
             CHECK_INT(bad, 0);
-            cr_exec_free(ex);
+            cr_work_free(w);
+            cr_plan_free(plan);
             cr_pool_free(pool);
         }
     free_result(&train);
@@ -346,14 +354,17 @@ TEST(codes_of_equal_ids) {
     codes->output = true;
     cr_pool *pool;
     CHECK_INT(cr_pool_new(&pool, 1, NULL), 0);
-    cr_exec *ex;
-    cr_exec_opts o = {.graph = &m.g, .mode = CR_TRAIN, .max_rows = ROWS, .lanes = 1};
-    CHECK_INT(cr_exec_new(&ex, &o, pool, NULL), 0);
+    cr_plan *plan;
+    cr_work *w;
+    cr_plan_opts o = {.graph = &m.g, .mode = CR_TRAIN, .max_rows = ROWS, .lanes = 1};
+    CHECK_INT(cr_plan_new(&plan, &o, NULL), 0);
+    CHECK_INT(cr_work_new(&w, plan, pool, NULL), 0);
+    cr_plan_pack(plan, pool);
     cr_step_input in = {.batch = &d->b};
-    cr_exec_run(ex, &(cr_run){.input = &in, .n_rows = ROWS, .step = 1, .weights_changed = true});
+    CHECK_INT(cr_work_run(w, &(cr_run){.input = &in, .n_rows = ROWS, .step = 1}, NULL), 0);
     int n;
     const cr_block *b = cr_codes_blocks(codes, &n);
-    const int32_t *code = (const int32_t *)(const void *)cr_exec_val(ex, codes);
+    const int32_t *code = (const int32_t *)(const void *)cr_work_val(w, codes);
     int64_t width = 0;
     for (int i = 0; i < n; i++) {
         int32_t most = 0;
@@ -372,7 +383,8 @@ TEST(codes_of_equal_ids) {
     }
     CHECK_INT(width, m.x->width);
     CHECK(n >= 5);
-    cr_exec_free(ex);
+    cr_work_free(w);
+    cr_plan_free(plan);
     cr_pool_free(pool);
     clear(&m);
     free(d);

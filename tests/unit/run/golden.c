@@ -96,12 +96,15 @@ static void check_final(job *j, const trainer *tr, const golden *g) {
 
 /* the logits (or y) of every task: golden <prefix>logits<suffix> */
 static void check_logits(job *j, const golden *g, const char *prefix, const cr_batch *b) {
-    cr_exec *ex;
-    cr_exec_opts eo = {.graph = &j->model->graph, .mode = CR_EVAL, .max_rows = 64, .lanes = 8};
-    CHECK_INT(cr_exec_new(&ex, &eo, j->pool, NULL), 0);
+    cr_plan *plan;
+    cr_model_work *w;
+    cr_plan_opts po = {.graph = &j->model->graph, .mode = CR_EVAL, .max_rows = 64, .lanes = 8};
+    CHECK_INT(cr_plan_new(&plan, &po, NULL), 0);
+    CHECK_INT(cr_model_work_new(&w, j->model, plan, j->pool, NULL), 0);
+    cr_plan_pack(plan, j->pool);
     cr_step_input in = {.batch = b};
-    cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = true};
-    CHECK_INT(cr_model_run(j->model, ex, b, &run, NULL), 0);
+    cr_run run = {.input = &in};
+    CHECK_INT(cr_model_run(w, b, &run, NULL), 0);
     int checked = 0;
     for (int i = 0; i < j->model->n_outputs; i++) {
         const char *name = j->model->outputs[i].name;
@@ -114,19 +117,23 @@ static void check_logits(job *j, const golden *g, const char *prefix, const cr_b
         CHECK(t != NULL);
         if (!t) continue;
         CHECK_INT(t->n, b->n_rows * node->width);
-        CHECK_INT(compare(key, t, cr_exec_val(ex, node), t->n, node->width, cr_ld(node), TOL_LOGIT),
+        CHECK_INT(compare(key, t, cr_work_val(w->w, node), t->n, node->width, cr_ld(node), TOL_LOGIT),
                   0);
         checked++;
     }
     CHECK(checked > 0);
-    cr_exec_free(ex);
+    cr_model_work_free(w);
+    cr_plan_free(plan);
 }
 
 /* dense gradients of the first step */
 static void check_grads(job *j, const golden *g, const cr_batch *b) {
-    cr_exec *ex;
-    cr_exec_opts eo = {.graph = &j->model->graph, .mode = CR_TRAIN, .max_rows = 64, .lanes = 8};
-    CHECK_INT(cr_exec_new(&ex, &eo, j->pool, NULL), 0);
+    cr_plan *plan;
+    cr_model_work *w;
+    cr_plan_opts po = {.graph = &j->model->graph, .mode = CR_TRAIN, .max_rows = 64, .lanes = 8};
+    CHECK_INT(cr_plan_new(&plan, &po, NULL), 0);
+    CHECK_INT(cr_model_work_new(&w, j->model, plan, j->pool, NULL), 0);
+    cr_plan_pack(plan, j->pool);
     float *scale[CR_MAX_TASKS] = {0};
     for (int k = 0; k < j->model->n_weights; k++)
         scale[k] = calloc((size_t)b->n_rows, sizeof(float));
@@ -134,8 +141,8 @@ static void check_grads(job *j, const golden *g, const cr_batch *b) {
     cr_step_input in = {.batch = b,
                         .scale = (const float *const *)scale,
                         .n_scale = j->model->n_weights};
-    cr_run run = {.input = &in, .n_rows = b->n_rows, .weights_changed = true};
-    CHECK_INT(cr_model_run(j->model, ex, b, &run, NULL), 0);
+    cr_run run = {.input = &in};
+    CHECK_INT(cr_model_run(w, b, &run, NULL), 0);
     int checked = 0;
     for (int i = 0; i < j->model->graph.n; i++) {
         const cr_node *p = j->model->graph.nodes[i];
@@ -144,7 +151,7 @@ static void check_grads(job *j, const golden *g, const cr_batch *b) {
         CHECK(t != NULL);
         if (!t) continue;
         float *x = calloc((size_t)p->width, sizeof(float));
-        cr_exec_sum_grads(ex, p->offset, p->width, x);
+        cr_work_sum_grads(w->w, p->offset, p->width, x);
         CHECK_INT(compare(p->name, t, x, t->n, t->n, 0, TOL_GRAD), 0);
         free(x);
         checked++;
@@ -152,7 +159,8 @@ static void check_grads(job *j, const golden *g, const cr_batch *b) {
     CHECK(checked > 0);
     for (int k = 0; k < CR_MAX_TASKS; k++)
         free(scale[k]);
-    cr_exec_free(ex);
+    cr_model_work_free(w);
+    cr_plan_free(plan);
 }
 
 static void restore_buffers(job *j, const golden *g) {

@@ -1,0 +1,334 @@
+/*
+ * run.c - running a plan over a batch. Threads take lanes (training) or tiles (inference); the sums
+ * of the lanes are combined by one balanced tree, ((0+1)+(2+3))+((4+5)+(6+7)), whichever thread or
+ * process computed them. Where other processes hold other lanes of the batch, the holders meet at
+ * the end of each phase for its sums, before batch ops for the rows they need, and once for
+ * gradients.
+ */
+#include <string.h>
+
+#include "graph/work_int.h"
+
+static void run_calls(cr_work *w, cr_tile *t, int first, int count) {
+    for (int c = first; c < first + count; c++) {
+        const cr_node *n = w->plan->code[c].n;
+        if (w->plan->code[c].back)
+            n->op->backward(n, t);
+        else
+            n->op->forward(n, t);
+    }
+}
+
+/* the calls of a tile; a run of calls in one direction is one span of the trace, where there is one
+ */
+static void run_tile(cr_work *w, cr_tile *t, int first, int count) {
+    int row, end = first + count;
+    cr_trace *tr = cr_pool_get_trace(w->pool, t->thread, &row);
+    double t0 = cr_trace_begin(tr);
+    for (int c = first; t0 > 0 && c < end; first = c) {
+        bool back = w->plan->code[c].back;
+        while (c < end && w->plan->code[c].back == back)
+            c++;
+        run_calls(w, t, first, c - first);
+        t0 = cr_trace_end(tr, row, back ? CR_STAGE_BACKWARD : CR_STAGE_FORWARD, t0);
+    }
+    run_calls(w, t, first, end - first);
+}
+
+static cr_tile tile_of(cr_work *w, int lane, int thread) {
+    return (cr_tile){.w = w,
+                     .lane = lane,
+                     .thread = thread,
+                     .train = w->plan->mode == CR_TRAIN,
+                     .scratch = w->scratch + cr_work_scratch(w->plan) * thread};
+}
+
+/* the calls of all rows of a range at once */
+static void run_range(cr_work *w, cr_tile *t, int64_t row, int64_t end, int first, int count) {
+    if (count == 0 || row == end) return;
+    t->row0 = row;
+    t->n_rows = end - row;
+    t->first = true;
+    run_tile(w, t, first, count);
+}
+
+/* rows of the tile that begins at row: as many as its buffers hold, and one at least */
+static int64_t tile_end(const cr_work *w, int64_t row, int64_t end) {
+    if (end - row > w->plan->tile_rows) end = row + w->plan->tile_rows;
+    for (int a = 0; a < w->plan->g->n_axes; a++) {
+        const int32_t *off = w->run->axes[a];
+        while (off[end] - off[row] > w->spaces[1 + a].tile)
+            end--;
+    }
+    return end;
+}
+
+static void run_rows(cr_work *w, cr_tile *t, int64_t row, int64_t end) {
+    const phase *ph = &w->plan->phases[w->cur_phase];
+    int64_t begin = row;
+    int c = ph->first + ph->n_batch;
+    run_range(w, t, begin, end, c, ph->n_begin);
+    c += ph->n_begin;
+    for (t->first = true; row < end; row += t->n_rows, t->first = false) {
+        t->row0 = row;
+        t->n_rows = tile_end(w, row, end) - row;
+        run_tile(w, t, c, ph->n);
+    }
+    run_range(w, t, begin, end, c + ph->n, ph->n_end);
+}
+
+/* of a lane: those that no tile sets */
+static void clear_grads(const cr_work *w, float *grads, bool all) {
+    if (all) {
+        memset(grads, 0, (size_t)w->plan->g->n_grads * sizeof(float));
+        return;
+    }
+    for (int i = 0; i < w->plan->g->n; i++)
+        if (w->plan->slots[i].clear)
+            memset(grads + w->plan->g->nodes[i]->offset, 0,
+                   (size_t)w->plan->g->nodes[i]->width * sizeof(float));
+}
+
+static void run_lane(void *ctx, int64_t item, int thread) {
+    cr_work *w = ctx;
+    int lane = (int)item, l = w->plan->lanes.first + lane;
+    int64_t row = cr_lane_begin(w->all_rows, w->plan->lanes.all, l) - w->row0,
+            end = cr_lane_begin(w->all_rows, w->plan->lanes.all, l + 1) - w->row0;
+    if (w->cur_phase == 0) {
+        memset(w->lane_sums + 2 * w->plan->n_sums * lane, 0,
+               (size_t)(2 * w->plan->n_sums) * sizeof(double));
+        clear_grads(w, w->lane_grads + w->plan->g->n_grads * lane, row == end);
+    }
+    cr_tile t = tile_of(w, lane, thread);
+    run_rows(w, &t, row, end);
+}
+
+/* inference: rows a thread takes at a time */
+static int64_t piece_rows(const cr_work *w) {
+    if (w->plan->range_rows == 0) return w->plan->tile_rows;
+    int64_t share = (w->run->n_rows + cr_pool_threads(w->pool) - 1) / cr_pool_threads(w->pool);
+    return share < w->plan->range_rows ? share : w->plan->range_rows;
+}
+
+static void run_piece(void *ctx, int64_t item, int thread) {
+    cr_work *w = ctx;
+    int64_t rows = piece_rows(w), row = item * rows, end = row + rows;
+    cr_tile t = tile_of(w, 0, thread);
+    run_rows(w, &t, row, end < w->run->n_rows ? end : w->run->n_rows);
+}
+
+/* the doubles [off, off + n) of the lanes of each node that is here, combined, to node_sums + to;
+ * the values of a node are `width` */
+static void combine_here(cr_work *w, int64_t off, int64_t n, int64_t to, int64_t width) {
+    const cr_lanes *t = &w->plan->lanes;
+    int64_t stride = 2 * w->plan->n_sums;
+    for (int k = t->mine; k < t->mine + t->n_mine; k++) {
+        double *s = w->lane_sums + (t->node[k].lane - t->first) * stride;
+        for (int step = 1; step < t->node[k].n; step *= 2)
+            for (int l = 0; l < t->node[k].n; l += 2 * step)
+                for (int64_t i = off; i < off + n; i++)
+                    s[l * stride + i] += s[(l + step) * stride + i];
+        memcpy(w->node_sums + k * width + to, s + off, (size_t)n * sizeof(double));
+    }
+}
+
+static void finish_value(cr_work *w, const cr_node *n, const double *sum) {
+    const slot *s = &w->plan->slots[n->id];
+    float *v = w->whole + s->sum_off;
+    memcpy(w->sums + s->sum_off, sum, (size_t)n->width * sizeof(double));
+    if (n->op->finish)
+        n->op->finish(n, sum, v, cr_work_rows(w, n->in[0]));
+    else
+        for (int64_t k = 0; k < n->width; k++)
+            v[k] = (float)sum[k];
+}
+
+static void finish_grad(cr_work *w, const cr_node *n, const double *sum) {
+    float *v = w->whole + w->plan->n_sums + w->plan->slots[n->id].sum_off;
+    for (int64_t k = 0; k < n->width; k++)
+        v[k] = (float)sum[k];
+}
+
+/* After a phase: finish the WHOLE values and gradients it completed. First this holder's part of
+ * all of them, then one meeting, then the values. */
+static void finish_phase(cr_work *w, int p) {
+    enum { COUNT, COMBINE, FINISH };
+    int64_t width = 0;
+    for (int pass = COUNT; pass <= FINISH; pass++) {
+        int64_t at = 0;
+        for (int i = 0; i < w->plan->g->n; i++) {
+            const cr_node *n = w->plan->g->nodes[i];
+            const slot *s = &w->plan->slots[i];
+            if (n->cls != CR_WHOLE || !s->used) continue;
+            bool done[] = {s->ph_f == p, s->ph_b == p + 1 && !n->loss};
+            for (int k = 0; k < 2; k++) {
+                if (!done[k]) continue;
+                if (pass == COMBINE)
+                    combine_here(w, k * w->plan->n_sums + s->sum_off, n->width, at, width);
+                if (pass == FINISH) (k ? finish_grad : finish_value)(w, n, w->node_sums + at);
+                at += n->width;
+            }
+        }
+        if (pass == COUNT) width = at;
+        if (pass != COMBINE || width == 0) continue;
+        cr_lanes_gather(&w->plan->lanes, w->node_sums, width, sizeof(double));
+        cr_lanes_join_f64(&w->plan->lanes, w->node_sums, width);
+    }
+}
+
+/* the tree over lanes [lane, lane + lanes) of this holder */
+static void sum_lanes(const cr_work *w, int lane, int lanes, int64_t first, int64_t n, float *out) {
+    int64_t stride = w->plan->g->n_grads;
+    const float *g = w->lane_grads + lane * stride + first;
+    if (lanes == 8) { /* without temporary arrays */
+        for (int64_t i = 0; i < n; i++)
+            out[i] =
+                ((g[i] + g[i + stride]) + (g[i + 2 * stride] + g[i + 3 * stride])) +
+                ((g[i + 4 * stride] + g[i + 5 * stride]) + (g[i + 6 * stride] + g[i + 7 * stride]));
+        return;
+    }
+    float v[CR_MAX_LANES];
+    for (int64_t i = 0; i < n; i++) {
+        for (int l = 0; l < lanes; l++)
+            v[l] = g[i + l * stride];
+        for (int step = 1; step < lanes; step *= 2)
+            for (int l = 0; l < lanes; l += 2 * step)
+                v[l] += v[l + step];
+        out[i] = v[0];
+    }
+}
+
+void cr_work_sum_grads(const cr_work *w, int64_t first, int64_t n, float *out) {
+    const cr_lanes *t = &w->plan->lanes;
+    if (!t->meet) {
+        sum_lanes(w, 0, t->all, first, n, out);
+        return;
+    }
+    CR_ASSERT(first >= w->met_first && first + n <= w->met_first + w->met_n);
+    float v[CR_MAX_LANES];
+    for (int64_t i = 0; i < n; i++) {
+        for (int k = 0; k < t->n_nodes; k++)
+            v[k] = w->node_grads[k * w->met_n + first - w->met_first + i];
+        for (int k = t->mine; k < t->mine + t->n_mine; k++) /* unfolding changes them */
+            sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, first + i, 1, &v[k]);
+        for (int k = 0; k < t->n_joins; k++)
+            v[t->join[k].to] += v[t->join[k].from];
+        out[i] = v[0];
+    }
+}
+
+/* floats [first, first + n) of the parameters' gradients: this holder's nodes to the others, and
+ * theirs here */
+static void meet_grads(cr_work *w, int64_t first, int64_t n) {
+    const cr_lanes *t = &w->plan->lanes;
+    if (!t->meet || n == 0) return;
+    /* one node after the other, as the meeting wants them; apart again where others read them */
+    float *met = w->node_grads;
+    for (int k = t->mine; k < t->mine + t->n_mine; k++)
+        sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, first, n, met + k * n);
+    cr_lanes_gather(t, met, n, sizeof(float));
+}
+
+/* the gradients of folded parameters on to what they are made of: into lane 0, by its holder, in
+ * reverse order of making, so that a folded input is complete when its turn comes */
+static void unfold_grads(cr_work *w) {
+    int64_t folded = w->plan->g->n_grads - w->plan->g->n_trainable;
+    meet_grads(w, w->plan->g->n_trainable, folded);
+    w->met_first = w->plan->g->n_trainable;
+    w->met_n = folded;
+    if (w->plan->lanes.first > 0) return;
+    for (int i = w->plan->g->n - 1; i >= 0; i--) {
+        const cr_node *n = w->plan->g->nodes[i];
+        if (!w->plan->slots[i].grad || !n->op || !n->op->unfold) continue;
+        float *d[CR_FOLD_INPUTS] = {NULL};
+        CR_ASSERT(n->n_in <= CR_FOLD_INPUTS);
+        for (int k = 0; k < n->n_in; k++)
+            if (w->plan->slots[n->in[k]->id].grad) d[k] = w->lane_grads + n->in[k]->offset;
+        float *grad = w->lane_grads + n->offset;
+        cr_work_sum_grads(w, n->offset, n->width, grad);
+        n->op->unfold(n, grad, d, w->scratch);
+    }
+}
+
+/* what this holder and the others have of the batch */
+static void begin(cr_work *w, const cr_run *run) {
+    const cr_lanes *t = &w->plan->lanes;
+    w->run = run;
+    w->all_rows = run->all_rows ? run->all_rows : run->n_rows;
+    w->row0 = cr_lanes_row0(t, w->all_rows);
+    CR_ASSERT(run->n_rows == cr_lanes_rows(t, w->all_rows));
+    for (int a = 0; a < w->plan->g->n_axes; a++) {
+        w->positions[a] = run->axes[a][run->n_rows];
+        CR_ASSERT(w->positions[a] <= w->spaces[1 + a].cap);
+    }
+    if (!t->meet || w->plan->g->n_axes == 0) return;
+    /* positions are whole numbers: their sum as doubles is exact in any order */
+    int64_t n = w->plan->g->n_axes;
+    double *v = w->node_sums;
+    for (int k = t->mine; k < t->mine + t->n_mine; k++)
+        for (int a = 0; a < n; a++)
+            v[k * n + a] = k == t->mine ? (double)w->positions[a] : 0;
+    cr_lanes_gather(t, v, n, sizeof(double));
+    cr_lanes_join_f64(t, v, n);
+    for (int a = 0; a < n; a++)
+        w->positions[a] = (int64_t)v[a];
+}
+
+/* A batch op sees the rows of the global batch: those of other holders come to this one first. */
+static void meet_rows(cr_work *w, const instr *c) {
+    const space *all = &w->spaces[1 + w->plan->g->n_axes];
+    for (int k = 0; k < (c->back ? 1 : c->n->n_in); k++) {
+        const cr_node *x = c->back ? c->n : c->n->in[k];
+        const slot *s = &w->plan->slots[x->id];
+        if (!s->all) continue;
+        float *rows = all->wide + (c->back ? s->grad_off : s->val_off) * all->cap;
+        cr_lanes_gather_rows(&w->plan->lanes, rows, w->all_rows, (size_t)cr_ld(x) * sizeof(float));
+    }
+}
+
+static void run_batch_ops(cr_work *w, const phase *ph) {
+    cr_tile all = tile_of(w, 0, 0);
+    all.row0 = -w->row0;
+    all.n_rows = w->all_rows;
+    all.first = true;
+    for (int c = ph->first; c < ph->first + ph->n_batch; c++) {
+        meet_rows(w, &w->plan->code[c]);
+        run_tile(w, &all, c, 1);
+    }
+}
+
+/* what calls left behind: they cannot stop a run themselves */
+static cr_code check_nodes(const cr_work *w, cr_err *err) {
+    const cr_plan *p = w->plan;
+    for (int i = 0; p->has_check && i < p->g->n; i++) {
+        const cr_node *n = p->g->nodes[i];
+        if (p->slots[i].used && n->op && n->op->check)
+            CR_TRY(n->op->check(n, cr_work_state(w, n), err));
+    }
+    return CR_OK;
+}
+
+cr_code cr_work_run(cr_work *w, const cr_run *run, cr_err *err) {
+    const cr_plan *p = w->plan;
+    if (!p->is_packed) CR_BUG("a plan whose weights were not packed");
+    CR_TRY(cr_work_fit(w, run, err));
+    begin(w, run);
+    for (int k = 0; k < p->n_phases; k++) {
+        w->cur_phase = k;
+        run_batch_ops(w, &p->phases[k]);
+        if (p->mode == CR_TRAIN) {
+            cr_pool_run(w->pool, p->lanes.n, run_lane, w);
+            finish_phase(w, k);
+        } else {
+            int64_t rows = piece_rows(w);
+            cr_pool_run(w->pool, rows > 0 ? (run->n_rows + rows - 1) / rows : 0, run_piece, w);
+        }
+    }
+    if (p->mode == CR_TRAIN) {
+        unfold_grads(w);
+        w->met_first = 0;
+        w->met_n = p->g->n_trainable;
+        meet_grads(w, 0, w->met_n);
+    }
+    return check_nodes(w, err);
+}

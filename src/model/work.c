@@ -1,0 +1,110 @@
+/*
+ * work.c - one caller's side of a model: what a batch says of the lengths of sequences, and a pass
+ * of the graph over a batch. Where an axis keeps all steps, the batch's own numbers are used.
+ */
+#include <string.h>
+
+#include "model/model.h"
+#include "op/input.h"
+
+cr_code cr_model_work_new(cr_model_work **out, const cr_model *m, const cr_plan *plan,
+                          cr_pool *pool, cr_err *err) {
+    cr_model_work *w = cr_alloc(sizeof(*w), "work");
+    w->m = m;
+    w->off = cr_alloc((size_t)(m->n_axes + 1) * sizeof(*w->off), "axes");
+    w->cut = cr_alloc((size_t)(m->n_axes + 1) * sizeof(*w->cut), "axes");
+    cr_code code = plan ? cr_work_new(&w->w, plan, pool, err) : CR_OK;
+    if (code != CR_OK) {
+        cr_model_work_free(w);
+        return code;
+    }
+    *out = w;
+    return CR_OK;
+}
+
+void cr_model_work_free(cr_model_work *w) {
+    if (!w) return;
+    cr_work_free(w->w);
+    for (int i = 0; i < w->m->n_axes; i++)
+        cr_free(w->cut[i].off);
+    cr_free(w->cut);
+    cr_free(w->off);
+    cr_free(w);
+}
+
+/* steps cut to the most that an axis has */
+static cr_code cut(struct cr_axis_cut *c, int64_t most, const int32_t *steps, int64_t n_rows,
+                   cr_err *err) {
+    if (n_rows >= c->cap) {
+        int64_t cap = cr_add_i64(n_rows, n_rows / 4 + 1);
+        void *p;
+        CR_TRY(cr_try_alloc(&p, cr_bytes(cap, sizeof(int32_t)), "lengths of sequences", err));
+        cr_free(c->off);
+        c->off = p;
+        c->cap = cap;
+    }
+    for (int64_t r = 0; r < n_rows; r++) {
+        int64_t len = steps[r + 1] - steps[r];
+        c->off[r + 1] = c->off[r] + (int32_t)(len < most ? len : most);
+    }
+    return CR_OK;
+}
+
+static const int32_t *steps_of(const cr_batch *b, bool sparse, int slot) {
+    return sparse ? b->sparse[slot].steps : b->dense_seq[slot].steps;
+}
+
+cr_code cr_model_axes(cr_model_work *w, const cr_batch *b, const int32_t *const **axes,
+                      cr_err *err) {
+    for (int i = 0; i < w->m->n_axes; i++) {
+        const cr_seq_axis *a = &w->m->axes[i];
+        const int32_t *steps = steps_of(b, a->sparse, a->slot);
+        if (a->most > 0) CR_TRY(cut(&w->cut[i], a->most, steps, b->n_rows, err));
+        w->off[i] = a->most > 0 ? w->cut[i].off : steps;
+    }
+    *axes = w->off;
+    return CR_OK;
+}
+
+static cr_code check_lengths(const cr_seq_axis *a, const cr_batch *b, cr_err *err) {
+    const int32_t *steps = steps_of(b, a->sparse, a->slot);
+    for (int i = 0; i < a->n_others; i++) {
+        const cr_feature *f = a->others[i];
+        const int32_t *other = steps_of(b, f->sparse, f->slot);
+        if (memcmp(steps, other, (size_t)(b->n_rows + 1) * sizeof(int32_t)) == 0) continue;
+        int64_t r = 0;
+        while (steps[r + 1] - steps[r] == other[r + 1] - other[r])
+            r++;
+        return cr_fail(err, CR_EDATA,
+                       "in row %lld of a batch the sequence '%s' has %d steps and '%s' has %d; "
+                       "sequences of one group must be equally long: correct the data, or give "
+                       "each a group of its own",
+                       (long long)r, a->name, steps[r + 1] - steps[r], f->name,
+                       other[r + 1] - other[r]);
+    }
+    return CR_OK;
+}
+
+cr_code cr_model_run(cr_model_work *w, const cr_batch *b, cr_run *run, cr_err *err) {
+    CR_TRY(cr_model_axes(w, b, &run->axes, err));
+    for (int i = 0; i < w->m->n_axes; i++)
+        CR_TRY(check_lengths(&w->m->axes[i], b, err));
+    run->n_rows = b->n_rows;
+    return cr_work_run(w->w, run, err);
+}
+
+void cr_model_seq_grads(const cr_model_work *w, cr_updater *u) {
+    const cr_model *m = w->m;
+    for (int i = 0; m->n_axes > 0 && i < m->n_tables; i++) {
+        const cr_model_table *t = m->tables[i];
+        for (int k = 0, n = 0; t->updater >= 0 && k < t->n_uses; k++) {
+            const cr_node *node = t->uses[k].node;
+            int count;
+            const cr_look *look = cr_lookup_pieces(node, &count) + t->uses[k].piece;
+            if (!cr_plan_has_grad(cr_work_plan(w->w), node)) continue;
+            if (node->cls == CR_SEQ)
+                cr_updater_set_grad(u, t->updater, n, cr_work_grad(w->w, node) + look->out);
+            n++;
+        }
+    }
+}
