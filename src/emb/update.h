@@ -2,31 +2,18 @@
  * update.h - from the gradients of a batch's lookups to updated table rows.
  *
  * 1. group: the ids of a batch are sorted once per distinct list of features (tables that read the
- * same features, as a deep and a wide one, share it); equal ids become one segment.
- * 2. apply: for each distinct id the gradients are summed - inside a lane in order, lanes by the
- * same balanced tree as everything else - and the row is updated once. Distinct ids touch distinct
- *    rows, so any thread may take any segment: no locks, no order that depends on time.
+ *    same features, as a deep and a wide one, share it); equal ids become one segment.
+ * 2. reduce: the gradients of each distinct id are summed (reduce.h).
+ * 3. sink: the sums are adjusted (unscaled, clipped) and go to the table's sink (sink.h), which for
+ *    a table in this process updates each row once. Distinct ids are distinct rows, so any thread
+ *    may take any of them: no locks, no order that depends on time.
  */
 #ifndef CR_EMB_UPDATE_H
 #define CR_EMB_UPDATE_H
 
 #include "base/pool.h"
-#include "data/batch.h"
-#include "emb/table.h"
-#include "graph/part.h"
-
-/* One use of a table: feature `slot` of the batch, pooled into floats [off, off+D) of rows that are
- * `ld` floats apart at *grad. */
-typedef struct cr_use {
-    int slot;
-    bool mean;
-    const float *grad; /* row 0, column off; read by each apply; see cr_updater_set_grad */
-    int64_t ld;
-    /* per lane, as the last step left it: of the rows with equal ids only the first has a gradient,
-     * that of all of them. NULL: every row has its own */
-    const uint8_t *shared;
-    int seq; /* a sequence: rows of grad are positions of axis seq - 1; 0: rows of the batch */
-} cr_use;
+#include "emb/reduce.h"
+#include "emb/sink.h"
 
 typedef struct cr_updater cr_updater;
 /* lanes: those of the plan, borrowed. */
@@ -34,13 +21,15 @@ cr_updater *cr_updater_new(const cr_lanes *lanes, cr_pool *pool);
 void cr_updater_free(cr_updater *u);
 /* cr_updater_add registers a trainable table with its uses (copied); returns its number. */
 int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses);
+/* cr_updater_set_sink: the rows of table number t go there, instead of being updated here. */
+void cr_updater_set_sink(cr_updater *u, int t, cr_sink sink);
 /* cr_updater_set_grad: use number k of table number t has its gradient elsewhere now. */
 void cr_updater_set_grad(cr_updater *u, int t, int k, const float *grad);
 /* cr_updater_group sorts the ids of a batch; allocates only when a batch has more ids than any
  * before. Ids must be in range. axes: of the run (cr_run.axes). */
 void cr_updater_group(cr_updater *u, const cr_batch *b, const int32_t *const *axes);
-/* cr_updater_apply updates all tables from the batch of the last group; steps[k] is for the tables
- * whose optim_group is k. */
+/* cr_updater_apply gives the gradients of the last group's batch to the sinks; steps[k] is for the
+ * tables whose optim_group is k. */
 void cr_updater_apply(cr_updater *u, const cr_optim_step *steps);
 
 /* What is done to gradients before a rule sees them, until it is set again. */

@@ -1,0 +1,40 @@
+/*
+ * sink.c - see sink.h: the sink of a table in this process's memory.
+ */
+#include "emb/sink.h"
+
+#include <string.h>
+
+#define AHEAD 8 /* rows between fetching a record and updating it */
+
+static void take(void *ctx, const cr_row_grads *r, float *scratch) {
+    const cr_table *t = ctx;
+    for (int64_t k = 0; k < r->n; k++) {
+        if (k + AHEAD < r->n + r->more) cr_table_fetch(t, r->id[k + AHEAD], true);
+        cr_table_apply(t, r->id[k], r->step, r->g + k * t->D, scratch);
+    }
+}
+
+/* the gradient of zeros lies behind what cr_table_apply uses; rules leave it as it is */
+static void rest(void *ctx, int64_t first, int64_t end, const int64_t *id, int64_t n,
+                 const cr_optim_step *step, float *scratch) {
+    const cr_table *t = ctx;
+    float *zeros = scratch + cr_table_scratch(t);
+    memset(zeros, 0, (size_t)t->D * sizeof(float));
+    int64_t k = 0;
+    for (int64_t row = first; row < end; row++) {
+        if (k < n && id[k] == row)
+            k++;
+        else
+            cr_table_apply(t, row, step, zeros, scratch);
+    }
+}
+
+cr_sink cr_table_sink(cr_table *t) {
+    bool every = t->optim->every_row;
+    return (cr_sink){.ctx = t,
+                     .scratch = cr_table_scratch(t) + (every ? t->D : 0),
+                     .take = take,
+                     .sweep = every ? t->n_rows : 0,
+                     .rest = every ? rest : NULL};
+}
