@@ -88,6 +88,8 @@ void cr_diag_clear(cr_diag *d);
 #define cr_diag_add(...) cr_diag_add_(__FILE__, __LINE__, __VA_ARGS__)
 void cr_diag_add_(const char *src, int src_line, cr_diag *d, cr_sev sev, cr_code code, cr_loc at,
                   const char *fmt, ...) CR_PRINTF(7, 8);
+/* cr_diag_append adds all findings of another list. */
+void cr_diag_append(cr_diag *d, const cr_diag *from);
 /* cr_diag_sort orders findings by path (first seen first), line, column. */
 void cr_diag_sort(cr_diag *d);
 /* cr_diag_code returns the code of the first error, CR_OK when there is none. */

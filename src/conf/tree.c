@@ -135,11 +135,26 @@ static bool check_text(const cr_conf_doc *doc, const char *text, size_t n, cr_di
                     "the config is %zu bytes; at most %d are read", n, (int)CR_CONF_MAX_TEXT);
         return false;
     }
+    static const struct {
+        const char *begin, *what;
+    } other[] = {
+        {"\xff\xfe", "the text is UTF-16; save it as UTF-8 (iconv -f UTF-16 -t UTF-8)"},
+        {"\xfe\xff", "the text is UTF-16; save it as UTF-8 (iconv -f UTF-16 -t UTF-8)"},
+        {"\x1f\x8b", "the file is packed with gzip; unpack it (gunzip)"},
+        {"\x28\xb5\x2f\xfd", "the file is packed with zstd; unpack it (unzstd)"},
+    };
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        size_t len = strlen(other[i].begin);
+        if (n < len || memcmp(text, other[i].begin, len) != 0) continue;
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){doc->path, 0, 0}, "%s", other[i].what);
+        return false;
+    }
     for (size_t i = 0; i < n;) {
         size_t len = utf8_len((const unsigned char *)text + i, n - i);
         if (len == 0 || text[i] == 0) {
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
-                        "byte 0x%02x is not text; a config is UTF-8", (unsigned char)text[i]);
+                        "byte 0x%02x is not text; save the config as UTF-8",
+                        (unsigned char)text[i]);
             return false;
         }
         if (text[i] == '\n')
@@ -180,7 +195,8 @@ static int line_tells(const char *s, const char *end) {
     return -1;
 }
 
-static cr_syntax syntax_of(const char *path, const char *text, size_t n) {
+/* The syntax that the ending of a name stands for; -1: the text decides. */
+static int syntax_of_name(const char *path) {
     static const struct {
         const char *end;
         cr_syntax syntax;
@@ -192,8 +208,12 @@ static cr_syntax syntax_of(const char *path, const char *text, size_t n) {
     size_t len = strlen(path);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         size_t l = strlen(ends[i].end);
-        if (len > l && strcasecmp(path + len - l, ends[i].end) == 0) return ends[i].syntax;
+        if (len > l && strcasecmp(path + len - l, ends[i].end) == 0) return (int)ends[i].syntax;
     }
+    return -1;
+}
+
+static cr_syntax syntax_of_text(const char *text, size_t n) {
     const char *s = text, *end = text + n;
     while (s < end) {
         const char *nl = memchr(s, '\n', (size_t)(end - s));
@@ -216,6 +236,44 @@ cr_code cr_conf_parse(cr_conf_doc *doc, cr_syntax syntax, const char *path, cons
     return cr_conf_parse_yaml(doc, syntax == CR_SYNTAX_JSON, text, n, diag);
 }
 
+/* Is the text of another syntax than its name says, and nothing is wrong with it in that one? */
+static bool is_other_syntax(const char *path, cr_syntax named, const char *text, size_t n,
+                            cr_diag *diag) {
+    static const struct {
+        const char *name, *end;
+    } kinds[] = {[CR_SYNTAX_YAML] = {"YAML", ".yaml"},
+                 [CR_SYNTAX_PBTXT] = {"protobuf text", ".config"},
+                 [CR_SYNTAX_JSON] = {"JSON", ".json"}};
+    cr_syntax is = syntax_of_text(text, n);
+    if (is == named) return false;
+    cr_conf_doc doc;
+    cr_diag ignored;
+    cr_conf_doc_init(&doc);
+    cr_diag_init(&ignored);
+    bool fits = cr_conf_parse(&doc, is, path, text, n, &ignored) == CR_OK && doc.root->n > 0;
+    const char *dot = strrchr(path, '.');
+    if (fits)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){path, 0, 0},
+                    "the text is %s, but %s stands for %s; rename the file: %.*s%s", kinds[is].name,
+                    dot, kinds[named].name, (int)(dot - path), path, kinds[is].end);
+    cr_diag_clear(&ignored);
+    cr_conf_doc_clear(&doc);
+    return fits;
+}
+
+static cr_code parse_file(cr_conf_doc *doc, const char *path, const char *text, size_t n,
+                          cr_diag *diag) {
+    int named = syntax_of_name(path);
+    if (named < 0) return cr_conf_parse(doc, syntax_of_text(text, n), path, text, n, diag);
+    cr_diag found;
+    cr_diag_init(&found);
+    cr_code code = cr_conf_parse(doc, (cr_syntax)named, path, text, n, &found);
+    if (code == CR_OK || !is_other_syntax(doc->path, (cr_syntax)named, text, n, diag))
+        cr_diag_append(diag, &found);
+    cr_diag_clear(&found);
+    return code;
+}
+
 cr_code cr_conf_load(cr_conf_doc *doc, const char *path, cr_diag *diag) {
     cr_buf text;
     cr_err err = {0};
@@ -228,7 +286,7 @@ cr_code cr_conf_load(cr_conf_doc *doc, const char *path, cr_diag *diag) {
         cr_diag_add(diag, CR_SEV_ERROR, code, err.at, "%s", err.msg);
     } else {
         const char *s = text.data ? text.data : "";
-        code = cr_conf_parse(doc, syntax_of(path, s, text.n), path, s, text.n, diag);
+        code = parse_file(doc, path, s, text.n, diag);
     }
     cr_buf_clear(&text);
     return code;

@@ -392,6 +392,10 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
     cr_code code = cr_stream_open(&st, f->path, &e);
     if (code == CR_OK) code = cr_stream_id(st, &f->id, &e);
     if (code == CR_OK) code = read_front(s, st, f->path, header_row, &now, &e);
+    if (code == CR_OK && now.text.size >= 2 &&
+        (memcmp(now.text.text, "\xff\xfe", 2) == 0 || memcmp(now.text.text, "\xfe\xff", 2) == 0))
+        code = cr_fail_at(&e, CR_EDATA, ((cr_loc){f->path, 0, 0}),
+                          "the text is UTF-16; write it as UTF-8 (iconv -f UTF-16 -t UTF-8)");
     if (code == CR_OK && now.text.size >= 4 && memcmp(now.text.text, "PAR1", 4) == 0)
         code = cr_fail_at(&e, CR_EDATA, ((cr_loc){f->path, 0, 0}), "this is a Parquet file; set %s",
                           CR_SAY(s->conf, "data_config.dataset_type", "ParquetDataset"));

@@ -23,6 +23,10 @@ typedef struct cr_easyrec_result {
     int n_lost; /* warnings: keys that were left out or replaced, so that results differ */
 } cr_easyrec_result;
 
+/* cr_easyrec_sign: a key of the config that only EasyRec has, when there is none that only we have;
+ * NULL: it is not a config of EasyRec. */
+const cr_conf_entry *cr_easyrec_sign(const cr_conf_node *root);
+
 /* cr_easyrec_convert makes a config (out, which the caller has initialised) of EasyRec's config
  * `in`. Findings: an error for what EasyRec would refuse too and for what the config cannot do
  * without; a warning for what changes results; a note for what changes none. CR_ECONF when `in` is

@@ -431,21 +431,41 @@ static const cr_rule root_rules[] = {
 
 /* ---- is it EasyRec's? ---- */
 
-/* sign_of_ours returns a key that only TorchEasyRec and crank have, or NULL. */
-static const cr_conf_entry *sign_of_ours(const cr_conf_node *root) {
-    static const char *const signs[][2] = {
-        {"train_config", "sparse_optimizer"},    {"train_config", "dense_optimizer"},
-        {"data_config", "dataset_type"},         {"data_config", "fg_mode"},
-        {"feature_configs", "id_feature"},       {"feature_configs", "raw_feature"},
-        {"feature_configs", "sequence_feature"},
-    };
-    for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
-        cr_rw_iter it = {.map = root, .key = signs[i][0]};
+/* sign returns the entry of the first message and key of the list that the config has, or NULL. */
+static const cr_conf_entry *sign(const cr_conf_node *root, const char *const (*list)[2]) {
+    for (; (*list)[0]; list++) {
+        cr_rw_iter it = {.map = root, .key = (*list)[0]};
         for (const cr_conf_entry *e; (e = cr_rw_next(&it));)
             for (size_t k = 0; e->val->kind == CR_NODE_MAP && k < e->val->n; k++)
-                if (cr_conf_key_is(e->val, e->val->v[k].key, signs[i][1])) return &e->val->v[k];
+                if (cr_conf_key_is(e->val, e->val->v[k].key, (*list)[1])) return &e->val->v[k];
     }
     return NULL;
+}
+
+/* sign_of_ours returns a key that only TorchEasyRec and crank have, or NULL. */
+static const cr_conf_entry *sign_of_ours(const cr_conf_node *root) {
+    static const char *const ours[][2] = {
+        {"train_config", "sparse_optimizer"},
+        {"train_config", "dense_optimizer"},
+        {"data_config", "dataset_type"},
+        {"data_config", "fg_mode"},
+        {"feature_configs", "id_feature"},
+        {"feature_configs", "raw_feature"},
+        {"feature_configs", "sequence_feature"},
+        {NULL, NULL},
+    };
+    return sign(root, ours);
+}
+
+const cr_conf_entry *cr_easyrec_sign(const cr_conf_node *root) {
+    static const char *const theirs[][2] = {
+        {"train_config", "optimizer_config"}, {"eval_config", "metrics_set"},
+        {"data_config", "input_type"},        {"feature_configs", "feature_type"},
+        {"feature_configs", "input_names"},   {"feature_config", "features"},
+        {"model_config", "model_class"},      {NULL, NULL},
+    };
+    if (root->kind != CR_NODE_MAP || sign_of_ours(root)) return NULL;
+    return sign(root, theirs);
 }
 
 static cr_code look(const cr_conf_doc *in, cr_diag *diag) {

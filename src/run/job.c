@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "conf/conf.h"
+#include "dialect/dialect.h"
 #include "kern/kern.h"
 #include "run/env.h"
 #include "run/run_int.h"
@@ -21,12 +22,31 @@ cr_code cr_diag_err(cr_diag *diag, const cr_err *err) {
     return err->code;
 }
 
+/* One line for a file that is no config of ours at all, instead of one for each of its keys. */
+static cr_code check_kind(const cr_conf_doc *doc, cr_diag *diag) {
+    cr_loc at = {doc->path, 0, 0};
+    const cr_conf_entry *sign = cr_easyrec_sign(doc->root);
+    if (sign) {
+        const char *base = cr_path_base(doc->path), *dot = strrchr(base, '.');
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, sign->at,
+                    "'%s' is a key of EasyRec, the predecessor of TorchEasyRec; convert the "
+                    "config: crank convert %s -o %.*s_tzrec.config",
+                    sign->key, doc->path, dot ? (int)(dot - base) : (int)strlen(base), base);
+        return CR_ECONF;
+    }
+    if (doc->root->kind != CR_NODE_MAP || doc->root->n > 0) return CR_OK;
+    cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
+                "there is no config in it; 'crank help deepfm --example' prints one to begin with");
+    return CR_ECONF;
+}
+
 cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
     memset(c, 0, sizeof(*c));
     cr_arena_init(&c->arena, 0);
     cr_conf_doc_init(&c->doc);
     CR_TRY(cr_verify_config(o->path, diag));
     CR_TRY(cr_conf_load(&c->doc, o->path, diag));
+    CR_TRY(check_kind(&c->doc, diag));
     const struct {
         const char *key, *value, *flag;
     } paths[] = {{"model_dir", o->model_dir, "--model_dir"},

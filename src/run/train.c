@@ -309,9 +309,7 @@ static cr_code evaluate(loop *l) {
     cr_diag_init(&told);
     cr_code ran = cr_evaluator_run(l->ev, &r, &result, &l->res->arena, &told);
     cr_trainer_swap_ema(l->t);
-    for (size_t i = 0; ran != CR_ESTOP && i < told.n; i++)
-        cr_diag_add_(told.v[i].src, told.v[i].src_line, l->diag, told.v[i].sev, told.v[i].code,
-                     told.v[i].at, "%s", told.v[i].msg);
+    if (ran != CR_ESTOP) cr_diag_append(l->diag, &told);
     cr_diag_clear(&told);
     if (ran == CR_ESTOP) return CR_OK; /* the loop sees to it */
     CR_TRY(ran);

@@ -33,3 +33,10 @@ printf '\030\001x,\002\376\nabc\n' >binary.csv
 run crank check tiny.yaml --train_input_path binary.csv
 ends 3
 has_err "binary.csv:1: the first line is not text; name CSV files, plain or packed with gzip or zstd"
+# a file in another encoding, with and without a header
+iconv -t UTF-16 train.csv >wide.csv
+for header in true false; do
+    run crank train tiny.yaml --train_input_path wide.csv --model_dir wide --set eval_input_path='' --set data_config.with_header=$header --set 'data_config.input_fields_str="user:INT64;item:INT64;tags:STRING;price:DOUBLE;label:INT64"'
+    ends 3
+    has_err "wide.csv: the text is UTF-16; write it as UTF-8 (iconv -f UTF-16 -t UTF-8)"
+done

@@ -70,3 +70,16 @@ sed '/^#/d' dcn.yaml >plain.yaml
 crank config plain.config --format yaml >a.yaml
 crank config plain.yaml --format yaml >b.yaml
 same a.yaml b.yaml
+
+# a config of EasyRec in the place of one of ours is one line, and its cure works
+cp "$easyrec/deepfm.config" old.config
+for command in check train config; do
+    run crank $command old.config
+    ends 2
+    has_err "old.config:6:3: 'optimizer_config' is a key of EasyRec, the predecessor of TorchEasyRec; convert the config: crank convert old.config -o old_tzrec.config"
+    [ "$(wc -l <"$err")" -eq 1 ] || fail "not one line"
+done
+run crank convert old.config -o old_tzrec.config
+ends 0
+run crank config old_tzrec.config
+ends 0

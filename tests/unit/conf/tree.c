@@ -72,10 +72,10 @@ TEST(bad_bytes) {
     toy t;
     for (int s = 0; s < 3; s++) {
         CHECK_INT(toy_parse(&t, (cr_syntax)s, "a: 1\nb: \xff\n", 9), CR_ECONF);
-        CHECK_STR(t.text.data, "f:2:4: byte 0xff is not text; a config is UTF-8\n");
+        CHECK_STR(t.text.data, "f:2:4: byte 0xff is not text; save the config as UTF-8\n");
         toy_clear(&t);
         CHECK_INT(toy_parse(&t, (cr_syntax)s, "\xc3\xa4\0", 3), CR_ECONF);
-        CHECK_STR(t.text.data, "f:1:2: byte 0x00 is not text; a config is UTF-8\n");
+        CHECK_STR(t.text.data, "f:1:2: byte 0x00 is not text; save the config as UTF-8\n");
         toy_clear(&t);
     }
     /* overlong, surrogate, beyond the last character, cut short */
