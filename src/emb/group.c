@@ -1,6 +1,7 @@
 /*
  * group.c - least-significant-digit radix sort of (id, entry) with 11-bit digits: as many passes as
- * the largest id of the batch needs (small vocabularies: one), all histograms taken in one read.
+ * the distance from the smallest to the largest id of the batch needs (small vocabularies: one),
+ * less those whose digit is the same in all ids; all histograms are taken in one read.
  * Stable, so that entries of one id stay in lane order, which is the order their gradients are
  * summed in.
  */
@@ -11,6 +12,7 @@
 #define DIGIT      11
 #define BINS       (1 << DIGIT)
 #define MAX_PASSES 6
+#define ALL_BINS   (5 * BINS + (1 << (64 - 5 * DIGIT))) /* the last digit has fewer bits */
 
 typedef struct pair {
     uint64_t id;
@@ -111,29 +113,39 @@ static int64_t collect(cr_group *g, const cr_batch *b, const int32_t *const *axe
     return e;
 }
 
-static pair *sort(arrays *m, int64_t n) {
-    uint32_t count[MAX_PASSES][BINS];
-    uint64_t all = 0;
+static int digit(uint64_t id, int p) {
+    return (int)((id >> (p * DIGIT)) & (BINS - 1));
+}
+
+/* the entries sorted by id, which counts as unsigned; *passes: how often they were moved */
+static pair *sort(arrays *m, int64_t n, int *passes) {
+    uint32_t counts[ALL_BINS];
+    uint64_t low = n > 0 ? m->a[0].id : 0, high = low;
+    for (int64_t i = 0; i < n; i++) {
+        low = m->a[i].id < low ? m->a[i].id : low;
+        high = m->a[i].id > high ? m->a[i].id : high;
+    }
+    int digits = 0;
+    while (digits < MAX_PASSES && (high - low) >> (digits * DIGIT) != 0)
+        digits++;
+    memset(counts, 0,
+           digits < MAX_PASSES ? (size_t)digits * BINS * sizeof(*counts) : sizeof(counts));
     for (int64_t i = 0; i < n; i++)
-        all |= m->a[i].id;
-    int passes = 0;
-    while (passes < MAX_PASSES && (passes * DIGIT >= 64 ? 0 : all >> (passes * DIGIT)) != 0)
-        passes++;
-    if (passes == 0) passes = 1;
-    memset(count, 0, (size_t)passes * sizeof(count[0]));
-    for (int64_t i = 0; i < n; i++)
-        for (int p = 0; p < passes; p++)
-            count[p][(m->a[i].id >> (p * DIGIT)) & (BINS - 1)]++;
+        for (int p = 0; p < digits; p++)
+            counts[p * BINS + digit(m->a[i].id - low, p)]++;
     pair *from = m->a, *to = m->b;
-    for (int p = 0; p < passes; p++) {
-        uint32_t at = 0;
-        for (int k = 0; k < BINS; k++) {
-            uint32_t c = count[p][k];
-            count[p][k] = at;
+    *passes = 0;
+    for (int p = 0; p < digits; p++) {
+        uint32_t *count = counts + p * BINS, at = 0;
+        if (count[digit(from[0].id - low, p)] == n) continue;
+        ++*passes;
+        for (int k = 0; k < BINS && k < ALL_BINS - p * BINS; k++) {
+            uint32_t c = count[k];
+            count[k] = at;
             at += c;
         }
         for (int64_t i = 0; i < n; i++)
-            to[count[p][(from[i].id >> (p * DIGIT)) & (BINS - 1)]++] = from[i];
+            to[count[digit(from[i].id - low, p)]++] = from[i];
         pair *t = from;
         from = to;
         to = t;
@@ -152,9 +164,10 @@ void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes,
     int64_t n = 0;
     for (int s = 0; s < g->n_slots; s++)
         n += most_ids(&b->sparse[g->slots[s].slot], b->n_rows);
+    if (n > UINT32_MAX) CR_BUG("a batch has more ids than entries can be numbered");
     arrays m = carve(g, n);
     n = collect(g, b, axes, lanes, &m);
-    const pair *p = sort(&m, n);
+    const pair *p = sort(&m, n, &g->passes);
     int64_t u = 0, h = 0, before = -1; /* a place that no entry has */
     for (int64_t i = 0; i < n; i++) {
         uint32_t e = p[i].entry;
@@ -182,4 +195,34 @@ void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes,
     g->pos = m.pos;
     g->slot = g->n_slots > 1 ? m.slot : NULL;
     g->lane = m.lane;
+}
+
+/* ---- lists of features that are grouped ---- */
+
+void cr_groups_clear(cr_groups *gs) {
+    for (int i = 0; i < gs->n; i++) {
+        cr_group_clear(&gs->v[i]);
+        cr_free((void *)(uintptr_t)gs->v[i].slots);
+    }
+    cr_free(gs->v);
+    memset(gs, 0, sizeof(*gs));
+}
+
+int cr_groups_find(cr_groups *gs, const cr_group_slot *slots, int n) {
+    for (int i = 0; i < gs->n; i++) {
+        bool same = gs->v[i].n_slots == n;
+        for (int k = 0; same && k < n; k++)
+            same = gs->v[i].slots[k].slot == slots[k].slot && gs->v[i].slots[k].seq == slots[k].seq;
+        if (same) return i;
+    }
+    if (gs->n == gs->cap) {
+        int cap = gs->cap ? 2 * gs->cap : 16;
+        gs->v = cr_realloc(gs->v, (size_t)gs->cap * sizeof(cr_group),
+                           (size_t)cap * sizeof(cr_group), "id groups");
+        gs->cap = cap;
+    }
+    cr_group_slot *copy = cr_alloc((size_t)n * sizeof(*copy), "id groups");
+    memcpy(copy, slots, (size_t)n * sizeof(*copy));
+    gs->v[gs->n] = (cr_group){.slots = copy, .n_slots = n};
+    return gs->n++;
 }

@@ -23,7 +23,8 @@ typedef struct cr_group {
     /* result */
     int64_t n;             /* entries */
     int64_t n_uniq;        /* distinct ids */
-    const int64_t *id;     /* [n_uniq] ascending */
+    int passes;            /* how often the sort moved the entries */
+    const int64_t *id;     /* [n_uniq] ascending as unsigned numbers */
     const int64_t *seg;    /* [n_uniq + 1] into entry */
     const uint32_t *entry; /* [n] entry numbers; ascending inside a segment */
     /* of the entries of one id, lane and feature the first alone, which has the sum of their
@@ -44,5 +45,14 @@ typedef struct cr_group {
 void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes,
                   const cr_lanes *lanes);
 void cr_group_clear(cr_group *g);
+
+/* The lists of features that are grouped, each once however many tables read them. Zeros: none. */
+typedef struct cr_groups {
+    cr_group *v;
+    int n, cap;
+} cr_groups;
+/* cr_groups_find: the number of the group of these features, made where there is none yet */
+int cr_groups_find(cr_groups *gs, const cr_group_slot *slots, int n);
+void cr_groups_clear(cr_groups *gs);
 
 #endif

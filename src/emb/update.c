@@ -28,8 +28,7 @@ struct cr_updater {
     cr_pool *pool;
     utable *tables;
     int n_tables, cap_tables;
-    cr_group *groups;
-    int n_groups, cap_groups;
+    cr_groups groups;
     float **scratch;        /* per thread: rows of gradients, then what the sink needs */
     int64_t n_rows, n_sink; /* floats of both */
     const cr_batch *batch;
@@ -56,41 +55,23 @@ void cr_updater_free(cr_updater *u) {
     if (!u) return;
     for (int i = 0; i < u->n_tables; i++)
         cr_free(u->tables[i].reduce.uses);
-    for (int i = 0; i < u->n_groups; i++) {
-        cr_group_clear(&u->groups[i]);
-        cr_free((void *)(uintptr_t)u->groups[i].slots);
-    }
+    cr_groups_clear(&u->groups);
     for (int i = 0; i < cr_pool_threads(u->pool); i++)
         cr_free(u->scratch[i]);
     cr_free(u->scratch);
     cr_free(u->partial);
     cr_free(u->bad);
     cr_free(u->tables);
-    cr_free(u->groups);
     cr_free(u);
 }
 
 static int find_group(cr_updater *u, const cr_use *uses, int n) {
-    for (int i = 0; i < u->n_groups; i++) {
-        bool same = u->groups[i].n_slots == n;
-        for (int k = 0; same && k < n; k++)
-            same = u->groups[i].slots[k].slot == uses[k].slot &&
-                   u->groups[i].slots[k].seq == uses[k].seq;
-        if (same) return i;
-    }
-    if (u->n_groups == u->cap_groups) {
-        int cap = u->cap_groups ? 2 * u->cap_groups : 16;
-        u->groups = cr_realloc(u->groups, (size_t)u->cap_groups * sizeof(cr_group),
-                               (size_t)cap * sizeof(cr_group), "id groups");
-        u->cap_groups = cap;
-    }
     cr_group_slot *slots = cr_alloc((size_t)n * sizeof(*slots), "id groups");
     for (int k = 0; k < n; k++)
         slots[k] = (cr_group_slot){uses[k].slot, uses[k].seq};
-    memset(&u->groups[u->n_groups], 0, sizeof(cr_group));
-    u->groups[u->n_groups].slots = slots;
-    u->groups[u->n_groups].n_slots = n;
-    return u->n_groups++;
+    int found = cr_groups_find(&u->groups, slots, n);
+    cr_free(slots);
+    return found;
 }
 
 /* room for a table's rows and for its sink, in every thread */
@@ -139,13 +120,13 @@ void cr_updater_set_grad(cr_updater *u, int t, int k, const float *grad) {
 static void group_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     cr_updater *u = ctx;
-    cr_group_run(&u->groups[item], u->batch, u->axes, u->lanes);
+    cr_group_run(&u->groups.v[item], u->batch, u->axes, u->lanes);
 }
 
 void cr_updater_group(cr_updater *u, const cr_batch *b, const int32_t *const *axes) {
     u->batch = b;
     u->axes = axes;
-    cr_pool_run(u->pool, u->n_groups, group_item, u);
+    cr_pool_run(u->pool, u->groups.n, group_item, u);
 }
 
 void cr_updater_adjust(cr_updater *u, cr_adjust a) {
@@ -159,7 +140,7 @@ static int64_t cut(cr_updater *u, bool sweep) {
     int64_t pieces = 0;
     for (int i = 0; i < u->n_tables; i++) {
         utable *ut = &u->tables[i];
-        const cr_group *g = &u->groups[ut->group];
+        const cr_group *g = &u->groups.v[ut->group];
         cr_reduce_begin(&ut->reduce, u->batch, g, u->lanes, u->adjust.unscale);
         ut->first_piece = pieces;
         ut->n_pieces = (g->n_uniq + PIECE - 1) / PIECE;
@@ -209,7 +190,7 @@ static int64_t lower_bound(const int64_t *ids, int64_t n, int64_t id) {
 }
 
 static void sweep_piece(const cr_updater *u, const utable *ut, int64_t first, float *scratch) {
-    const cr_group *g = &u->groups[ut->group];
+    const cr_group *g = &u->groups.v[ut->group];
     const cr_sink *s = &ut->sink;
     int64_t end = first + SWEEP < s->sweep ? first + SWEEP : s->sweep;
     int64_t k = lower_bound(g->id, g->n_uniq, first),
@@ -220,7 +201,7 @@ static void sweep_piece(const cr_updater *u, const utable *ut, int64_t first, fl
 static void apply_item(void *ctx, int64_t item, int thread) {
     cr_updater *u = ctx;
     const utable *ut = table_of(u, item);
-    const cr_group *g = &u->groups[ut->group];
+    const cr_group *g = &u->groups.v[ut->group];
     float *rows = u->scratch[thread], *for_sink = rows + u->n_rows;
     item -= ut->first_piece;
     if (item >= ut->n_pieces) {
@@ -256,7 +237,7 @@ static void measure_item(void *ctx, int64_t item, int thread) {
     float *row = u->scratch[thread];
     double sum = 0;
     bool bad = false;
-    int64_t n = u->groups[ut->group].n_uniq, k = (item - ut->first_piece) * PIECE,
+    int64_t n = u->groups.v[ut->group].n_uniq, k = (item - ut->first_piece) * PIECE,
             end = k + PIECE < n ? k + PIECE : n;
     for (; k < end; k++) {
         cr_reduce_rows(r, k, 1, end - k - 1, row);

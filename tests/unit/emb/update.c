@@ -86,6 +86,44 @@ TEST(group_sorts) {
     done(&f[1]);
 }
 
+/* Passes of the sort by the range of the ids, whatever their size; ids of 64 bits count as
+ * unsigned.
+ */
+TEST(group_passes) {
+    static const struct {
+        uint64_t first, step;
+        int passes;
+    } cases[] = {
+        {7, 0, 0},                            /* one id */
+        {0, 1, 1},                            /* a small vocabulary */
+        {(uint64_t)1 << 60, 1, 1},            /* the same, far out */
+        {0xfffffffffffff000u, 5, 1},          /* and as negative numbers */
+        {0, (uint64_t)1 << 11, 1},            /* the lowest digit is the same in all */
+        {0, 1000, 2},                         /* 301,000 */
+        {((uint64_t)1 << 62) + 9, 100000, 3}, /* 30 million */
+        {3, (uint64_t)1 << 44, 1},            /* one digit of many differs */
+        {5, 0x00d9f1e3c5b7a921u, 6},          /* all 64 bits */
+        {0x8000000000000000u, 0x1234567u, 3}, /* 5.7 billion */
+    };
+    for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+        int64_t ids[ROWS];
+        for (uint64_t r = 0; r < ROWS; r++) /* every id once, in an order of its own */
+            ids[r] = (int64_t)(cases[c].first + r * 100 % ROWS * cases[c].step);
+        cr_jagged j = {.ids = ids, .n_ids = ROWS};
+        cr_batch b = {.n_rows = ROWS, .n_sparse = 1, .sparse = &j};
+        cr_group_slot slot = {0, 0};
+        cr_group g = {.slots = &slot, .n_slots = 1};
+        cr_group_run(&g, &b, NULL, all_lanes(8));
+        CHECK_INT(g.passes, cases[c].passes);
+        CHECK_INT(g.n_uniq, cases[c].step ? ROWS : 1);
+        for (int64_t u = 0; u < g.n_uniq; u++) {
+            CHECK(u == 0 || (uint64_t)g.id[u] > (uint64_t)g.id[u - 1]);
+            CHECK_INT(ids[g.row[g.entry[g.seg[u]]]], g.id[u]);
+        }
+        cr_group_clear(&g);
+    }
+}
+
 /* a feature whose rows are all empty, from the first batch on */
 TEST(group_of_nothing) {
     int32_t off[ROWS + 1] = {0};
@@ -444,6 +482,7 @@ TEST(init_functions) {
 
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(group_sorts),
+                                   CASE(group_passes),
                                    CASE(group_of_nothing),
                                    CASE(sums_and_updates_once),
                                    CASE(overflow_of_a_clipped_table_is_seen),
