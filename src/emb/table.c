@@ -10,7 +10,6 @@
 #include "kern/kern.h"
 
 #define FILL_ROWS 4096
-#define AHEAD     16 /* rows between fetching a record and looking it up */
 
 /* floats that D weights take in a record */
 static int64_t weight_floats(int64_t D, int half) {
@@ -64,17 +63,6 @@ void cr_table_get(const cr_table *t, int64_t id, float *w) {
     cr_table_get_part(t, id, 0, t->D, w);
 }
 
-void cr_table_lookup(const cr_table *t, const int64_t *ids, const float *w, int64_t n, int64_t more,
-                     float *y, int64_t ld) {
-    if (!t->half) cr_kern->look_rows(y, ld, t->data, t->stride, ids, n, more, t->D);
-    for (int64_t r = 0; t->half && r < n; r++) {
-        if (r + AHEAD < n + more) cr_table_fetch(t, ids[r + AHEAD], false);
-        cr_table_get(t, ids[r], y + r * ld);
-    }
-    for (int64_t r = 0; w && r < n; r++)
-        cr_kern->scale(y + r * ld, w[r], y + r * ld, t->D);
-}
-
 void cr_table_put_part(cr_table *t, int64_t id, int64_t col, int64_t n, const float *w) {
     float *rec = cr_table_row(t, id);
     if (t->half)
@@ -83,9 +71,9 @@ void cr_table_put_part(cr_table *t, int64_t id, int64_t col, int64_t n, const fl
         memcpy(rec + col, w, (size_t)n * sizeof(float));
 }
 
-void cr_table_apply(const cr_table *t, int64_t id, const cr_optim_step *step, float *g,
+void cr_table_apply(const cr_table *t, int64_t row, int64_t id, const cr_optim_step *step, float *g,
                     float *scratch) {
-    float *rec = cr_table_row(t, id), *state = rec + cr_table_state_at(t);
+    float *rec = cr_table_row(t, row), *state = rec + cr_table_state_at(t);
     int64_t D = t->D;
     if (!t->half) {
         t->optim->row(t->optim_conf, step, rec, state, g, D);
@@ -110,42 +98,56 @@ typedef struct fill {
     uint64_t key;
 } fill;
 
-/* weights of a row are drawn a few at a time, so that any width works without memory */
-static void fill_row(const fill *f, int64_t row) {
+/* The number of a row's first value in the stream of all. Beyond the numbers that there are, a row
+ * has a stream of its own. */
+static int64_t first_value(int64_t id, int64_t D, uint64_t *key) {
+    if (id >= 0 && id < INT64_MAX / D) return id * D;
+    *key = cr_rng_sub(*key, (uint64_t)id);
+    return 0;
+}
+
+/* weights are drawn a few at a time, so that any width works without memory */
+static void first_row(const fill *f, int64_t row, int64_t id) {
     cr_table *t = f->t;
-    float *rec = cr_table_row(t, row), some[64];
-    if (!t->half) {
-        cr_init_fill(f->init, f->key, row * t->D, t->D, rec);
-        return;
-    }
-    for (int64_t d = 0; d < t->D; d += 64) {
+    float *rec = cr_table_row(t, row), *s = rec + cr_table_state_at(t), some[64];
+    uint64_t key = f->key;
+    int64_t at = first_value(id, t->D, &key);
+    if (!t->half) cr_init_fill(f->init, key, at, t->D, rec);
+    for (int64_t d = 0; t->half && d < t->D; d += 64) {
         int64_t n = t->D - d < 64 ? t->D - d : 64;
-        cr_init_fill(f->init, f->key, row * t->D + d, n, some);
+        cr_init_fill(f->init, key, at + d, n, some);
         cr_kern->to16((uint16_t *)(void *)rec + d, some, n, t->half);
     }
+    if (!t->optim || !t->optim->state_init) return;
+    for (int k = 0; k < t->optim->elem_state; k++, s += t->D) {
+        float v = t->optim->state_init(t->optim_conf, k);
+        for (int64_t i = 0; i < t->D; i++)
+            s[i] = v;
+    }
+    for (int k = 0; k < t->optim->row_state; k++)
+        *s++ = t->optim->state_init(t->optim_conf, t->optim->elem_state + k);
 }
 
 static void fill_piece(void *ctx, int64_t item, int thread) {
     (void)thread;
     const fill *f = ctx;
-    cr_table *t = f->t;
-    int64_t row = item * FILL_ROWS, end = row + FILL_ROWS < t->n_rows ? row + FILL_ROWS : t->n_rows;
-    for (; row < end; row++) {
-        fill_row(f, row);
-        if (!t->optim || !t->optim->state_init) continue;
-        float *s = cr_table_row(t, row) + cr_table_state_at(t);
-        for (int k = 0; k < t->optim->elem_state; k++, s += t->D) {
-            float v = t->optim->state_init(t->optim_conf, k);
-            for (int64_t i = 0; i < t->D; i++)
-                s[i] = v;
-        }
-        for (int k = 0; k < t->optim->row_state; k++)
-            *s++ = t->optim->state_init(t->optim_conf, t->optim->elem_state + k);
-    }
+    int64_t row = item * FILL_ROWS,
+            end = row + FILL_ROWS < f->t->n_rows ? row + FILL_ROWS : f->t->n_rows;
+    for (; row < end; row++)
+        first_row(f, row, row);
+}
+
+static fill new_fill(cr_table *t, const cr_init *init, uint64_t seed) {
+    t->round_key = cr_rng_key(seed, "round", t->name);
+    return (fill){t, init, cr_rng_key(seed, "init", t->name)};
+}
+
+void cr_table_first(cr_table *t, int64_t row, int64_t id, const cr_init *init, uint64_t seed) {
+    fill f = new_fill(t, init, seed);
+    first_row(&f, row, id);
 }
 
 void cr_table_fill(cr_table *t, const cr_init *init, uint64_t seed, cr_pool *pool) {
-    t->round_key = cr_rng_key(seed, "round", t->name);
-    fill f = {t, init, cr_rng_key(seed, "init", t->name)};
+    fill f = new_fill(t, init, seed);
     cr_pool_run(pool, (t->n_rows + FILL_ROWS - 1) / FILL_ROWS, fill_piece, &f);
 }

@@ -12,6 +12,7 @@
 
 #include "base/pool.h"
 #include "emb/init.h"
+#include "emb/view.h"
 #include "optim/optim.h"
 
 /* widest row */
@@ -55,14 +56,13 @@ int64_t cr_table_scratch(const cr_table *t);
 void cr_table_get(const cr_table *t, int64_t id, float *w);
 void cr_table_get_part(const cr_table *t, int64_t id, int64_t col, int64_t n, float *w);
 void cr_table_put_part(cr_table *t, int64_t id, int64_t col, int64_t n, const float *w);
-/* cr_table_lookup: n rows of weights, [w[r] *] the row of ids[r], to y + r * ld. `more` ids behind
- * them, which the next call looks up, are asked for. */
-void cr_table_lookup(const cr_table *t, const int64_t *ids, const float *w, int64_t n, int64_t more,
-                     float *y, int64_t ld);
 /* cr_table_apply updates one row by the table's rule. g: D floats, may be changed. Rows are
- * independent. */
-void cr_table_apply(const cr_table *t, int64_t id, const cr_optim_step *step, float *g,
+ * independent. id: what the row is called wherever it lies, which first values and the rounding of
+ * its weights depend on; the row's own number unless this memory holds some rows of a larger table.
+ * cr_table_first gives a single row its first values, as cr_table_fill does. */
+void cr_table_apply(const cr_table *t, int64_t row, int64_t id, const cr_optim_step *step, float *g,
                     float *scratch);
+void cr_table_first(cr_table *t, int64_t row, int64_t id, const cr_init *init, uint64_t seed);
 /* cr_table_clips: gradients of looked-up values are clipped one by one, so each row of a batch
  * needs its own */
 static inline bool cr_table_clips(const cr_table *t) {
@@ -72,11 +72,13 @@ static inline bool cr_table_clips(const cr_table *t) {
 static inline float *cr_table_row(const cr_table *t, int64_t id) {
     return t->data + id * t->stride;
 }
-/* cr_table_fetch: a record that is needed soon: its weights, to be read, or all of it, to be
- * written */
-CR_FETCH cr_table_fetch(const cr_table *t, int64_t id, bool write) {
-    int64_t n = write ? t->stride : t->n_weights;
-    cr_fetch(cr_table_row(t, id), n * (int64_t)sizeof(float), write);
+/* cr_table_fetch asks the memory for a record that is updated soon */
+CR_FETCH cr_table_fetch(const cr_table *t, int64_t id) {
+    cr_fetch(cr_table_row(t, id), t->stride * (int64_t)sizeof(float), true);
+}
+/* cr_table_view: the table's own memory is where its rows lie */
+static inline cr_view cr_table_view(const cr_table *t, const int64_t *ids) {
+    return (cr_view){t->data, t->stride, ids, t->D, t->half};
 }
 
 #endif

@@ -418,7 +418,7 @@ cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag) {
 void cr_model_free(cr_model *m) {
     if (!m) return;
     for (int i = 0; i < m->n_tables; i++)
-        if (m->tables[i]->table.data) cr_table_clear(&m->tables[i]->table);
+        cr_table_clear(&m->tables[i]->table);
     cr_free(m->tables);
     cr_free(m->axes);
     cr_graph_clear(&m->graph);

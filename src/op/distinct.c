@@ -40,8 +40,10 @@ static void identity(int32_t *code, int64_t ld, int64_t rows) {
         code[r * ld] = (int32_t)r;
 }
 
-/* Codes of one column; false: more distinct ids than `limit`, or rows with several. An id of -1
- * stands for none. */
+#define NONE (-1) /* in the place of an id: the row has none */
+
+/* Codes of one column; false: more distinct ids than `limit`, rows with several, or an id that
+ * looks like none. */
 static bool number(int32_t *code, int64_t ld, const cr_jagged *j, int64_t row0, int64_t rows,
                    int64_t limit, float *scratch) {
     if (j->w) return false;
@@ -58,8 +60,8 @@ static bool number(int32_t *code, int64_t ld, const cr_jagged *j, int64_t row0, 
             id = j->ids[row0 + r];
         } else {
             int32_t at = j->off[row0 + r], n = j->off[row0 + r + 1] - at;
-            if (n > 1) return false;
-            id = n == 1 ? j->ids[at] : -1;
+            if (n > 1 || (n == 1 && j->ids[at] == NONE)) return false;
+            id = n == 1 ? j->ids[at] : NONE;
         }
         uint64_t h = ((uint64_t)id * 0x9e3779b97f4a7c15u) >> (64 - bits);
         while (table[h] && seen[table[h] - 1] != id)

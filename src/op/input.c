@@ -39,28 +39,28 @@ static void look_dense(const cr_look *k, const cr_batch *b, const cr_tile *t, in
         memcpy(y + r * ld, x + r * b->dense_width, (size_t)k->width * sizeof(float));
 }
 
+/* where the rows of a piece's ids lie in this batch */
+static cr_view view_of(const cr_look *k, const cr_step_input *in) {
+    return cr_table_view(k->table, in->batch->sparse[k->slot].ids);
+}
+
 /* ids [from, from + n) into one row */
-static void look_bag(const cr_look *k, const cr_jagged *j, int32_t from, int32_t n, float *y) {
-    const cr_table *tab = k->table;
-    const float *w = j->w ? j->w + from : NULL;
-    if (tab->half)
-        cr_kern->pool16(y, (const uint16_t *)(const void *)tab->data, 2 * tab->stride,
-                        j->ids + from, w, n, tab->D, tab->half);
-    else
-        cr_kern->pool(y, tab->data, tab->stride, j->ids + from, w, n, tab->D, false);
+static void look_bag(const cr_look *k, const cr_view *v, const cr_jagged *j, int32_t from,
+                     int32_t n, float *y) {
+    cr_view_pool(v, from, j->w ? j->w + from : NULL, n, y);
     if (k->mean && n > 1)
-        for (int64_t d = 0; d < tab->D; d++)
+        for (int64_t d = 0; d < v->D; d++)
             y[d] /= (float)n;
 }
 
-static void look_bags(const cr_look *k, const cr_jagged *j, const cr_tile *t, int64_t from,
-                      int64_t to, float *y, int64_t ld) {
+static void look_bags(const cr_look *k, const cr_view *v, const cr_jagged *j, const cr_tile *t,
+                      int64_t from, int64_t to, float *y, int64_t ld) {
     const int32_t *off = j->off + t->row0;
     int64_t last = off[t->n_rows], fetched = from == 0 ? off[0] : off[from] + AHEAD;
     for (int64_t r = from; r < to; r++) {
         for (; fetched < last && fetched < off[r + 1] + AHEAD; fetched++)
-            cr_table_fetch(k->table, j->ids[fetched], false);
-        look_bag(k, j, off[r], off[r + 1] - off[r], y + r * ld);
+            cr_view_fetch(v, fetched);
+        look_bag(k, v, j, off[r], off[r + 1] - off[r], y + r * ld);
     }
 }
 
@@ -70,22 +70,25 @@ static void look_bags(const cr_look *k, const cr_jagged *j, const cr_tile *t, in
 
 static void lookup_forward(const cr_node *n, cr_tile *t) {
     const lookup *a = n->attr;
-    const cr_batch *b = ((const cr_step_input *)cr_tile_input(t))->batch;
+    const cr_step_input *in = cr_tile_input(t);
+    const cr_batch *b = in->batch;
     int64_t ld = cr_ld(n), R = t->n_rows;
     for (int64_t from = 0; from < R; from += ROWS) {
         int64_t to = from + ROWS < R ? from + ROWS : R;
         for (int i = 0; i < a->n; i++) {
             const cr_look *k = &a->v[i];
-            const cr_jagged *j = k->table ? &b->sparse[k->slot] : NULL;
             float *y = cr_val(t, n) + k->out;
-            if (!j)
+            if (!k->table) {
                 look_dense(k, b, t, from, to, y, ld);
-            else if (!j->off)
-                cr_table_lookup(k->table, j->ids + t->row0 + from,
-                                j->w ? j->w + t->row0 + from : NULL, to - from, R - to,
-                                y + from * ld, ld);
+                continue;
+            }
+            const cr_jagged *j = &b->sparse[k->slot];
+            cr_view v = view_of(k, in);
+            if (!j->off)
+                cr_view_rows(&v, t->row0 + from, j->w ? j->w + t->row0 + from : NULL, to - from,
+                             R - to, y + from * ld, ld);
             else
-                look_bags(k, j, t, from, to, y, ld);
+                look_bags(k, &v, j, t, from, to, y, ld);
         }
     }
 }
@@ -172,28 +175,29 @@ static void seq_infer(cr_node *n) {
 }
 
 /* steps [from, from + count) of a sequence of ids; others up to `last` come next */
-static void look_steps(const cr_look *k, const cr_jagged *j, int64_t from, int64_t count,
-                       int64_t last, float *y, int64_t ld) {
+static void look_steps(const cr_look *k, const cr_view *v, const cr_jagged *j, int64_t from,
+                       int64_t count, int64_t last, float *y, int64_t ld) {
     if (!j->off) {
-        cr_table_lookup(k->table, j->ids + from, j->w ? j->w + from : NULL, count,
-                        last - from - count, y, ld);
+        cr_view_rows(v, from, j->w ? j->w + from : NULL, count, last - from - count, y, ld);
         return;
     }
     for (int64_t i = from; i < from + count; i++, y += ld)
-        look_bag(k, j, j->off[i], j->off[i + 1] - j->off[i], y);
+        look_bag(k, v, j, j->off[i], j->off[i + 1] - j->off[i], y);
 }
 
-static void seq_piece(const cr_node *n, const cr_tile *t, const cr_look *k, const cr_batch *b) {
-    const cr_jagged *j = k->table ? &b->sparse[k->slot] : NULL;
-    const cr_dense_seq *d = k->table ? NULL : &b->dense_seq[k->slot];
+static void seq_piece(const cr_node *n, const cr_tile *t, const cr_look *k,
+                      const cr_step_input *in) {
+    const cr_jagged *j = k->table ? &in->batch->sparse[k->slot] : NULL;
+    const cr_dense_seq *d = k->table ? NULL : &in->batch->dense_seq[k->slot];
     const int32_t *steps = (j ? j->steps : d->steps) + t->row0, *off = cr_seq_off(t, n->axis);
+    cr_view v = j ? view_of(k, in) : (cr_view){0};
     int64_t ld = cr_ld(n);
     for (int64_t r = 0; r < t->n_rows; r++) {
         float *y = cr_val(t, n) + (off[r] - off[0]) * ld + k->out;
         int64_t want = off[r + 1] - off[r], has = steps[r + 1] - steps[r];
         int64_t count = want < has ? want : has;
         if (j)
-            look_steps(k, j, steps[r], count, steps[t->n_rows], y, ld);
+            look_steps(k, &v, j, steps[r], count, steps[t->n_rows], y, ld);
         else
             for (int64_t i = 0; i < count; i++)
                 memcpy(y + i * ld, d->v + (steps[r] + i) * k->width,
@@ -205,9 +209,8 @@ static void seq_piece(const cr_node *n, const cr_tile *t, const cr_look *k, cons
 
 static void seq_forward(const cr_node *n, cr_tile *t) {
     const lookup *a = n->attr;
-    const cr_batch *b = ((const cr_step_input *)cr_tile_input(t))->batch;
     for (int i = 0; i < a->n; i++)
-        seq_piece(n, t, &a->v[i], b);
+        seq_piece(n, t, &a->v[i], cr_tile_input(t));
 }
 
 /* the gradient is only kept */

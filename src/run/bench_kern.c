@@ -72,10 +72,9 @@ static void look_item(void *ctx, int64_t item, int thread) {
         const cr_jagged *j = &l->b->sparse[look->slot];
         int64_t from = j->steps ? j->steps[r0] : r0, to = j->steps ? j->steps[r1] : r1;
         if (j->off) from = j->off[from], to = j->off[to];
-        for (int64_t i = from; i < to; i++) {
-            if (i + 8 < to) __builtin_prefetch(cr_table_row(&t->table, j->ids[i + 8]));
-            cr_table_get(&t->table, j->ids[i], out);
-        }
+        cr_view v = cr_table_view(&t->table, j->ids);
+        for (int64_t i = from; i < to; i++)
+            cr_view_rows(&v, i, NULL, 1, to - i - 1, out, 0);
     }
 }
 

@@ -487,7 +487,7 @@ static void add_weights(list *l, cr_table *t) {
 static void add_state(list *l, cr_arena *a, const char *name, const cr_table *t, int64_t off,
                       int64_t width, int n_dims) {
     cr_ckpt_rows *r = CR_NEW(a, cr_ckpt_rows);
-    *r = (cr_ckpt_rows){t->data + off, width, t->stride};
+    *r = (cr_ckpt_rows){cr_table_row(t, 0) + off, width, t->stride};
     l->v[l->n++] = (cr_ckpt_tensor){.name = name,
                                     .n_dims = n_dims,
                                     .shape = {t->n_rows, width},

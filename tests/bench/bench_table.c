@@ -5,7 +5,7 @@
  *   bench_table [--threads N] [--mb TABLE] [--width D] [--optim NAME] [--seconds S]
  *
  * Without --width: 16, 64 and 128. A batch is 8192 random ids, one per row, so hardly any repeats.
- * Lookups go through cr_table_lookup as the lookup op does it, a tile of rows at a time; updates
+ * Lookups go through cr_view_rows as the lookup op does it, a tile of rows at a time; updates
  * through the updater, grouping apart. All types have the same number of rows; TABLE is the size in
  * FP32. The types take turns, so that a busy machine slows all of them, and the best turn of each
  * counts. Bytes are the cache lines that a row's weights (lookup: read) or record (update: read and
@@ -54,7 +54,8 @@ typedef struct look_job {
 static void look_tile(void *ctx, int64_t item, int thread) {
     const look_job *j = ctx;
     int64_t r = item * TILE, n = B - r < TILE ? B - r : TILE;
-    cr_table_lookup(j->t, j->ids + r, NULL, n, 0, j->y + thread * TILE * j->ld, j->ld);
+    cr_view v = cr_table_view(j->t, j->ids);
+    cr_view_rows(&v, r, NULL, n, 0, j->y + thread * TILE * j->ld, j->ld);
 }
 
 /* cache lines of floats [0, n) of a record, on average over the places a record starts at */
