@@ -176,6 +176,20 @@ static cr_code topic_help(cr_ui *ui, cr_buf *out, const char *topic) {
                        topic);
 }
 
+/* "help early stopping" means the keys with early_stopping in their names */
+static bool several_words(cr_ui *ui, const cr_opt_list *topic) {
+    cr_buf all;
+    cr_buf_init(&all);
+    for (int64_t i = 0; i < topic->n; i++)
+        cr_buf_printf(&all, "%s%s", i ? "_" : "", topic->v[i]);
+    for (size_t i = 0; i < all.n; i++)
+        if (all.data[i] == ' ') all.data[i] = '_';
+    bool several = topic->n > 1 || (topic->n == 1 && strcmp(all.data, topic->v[0]) != 0);
+    bool found = several && cr_help_search(ui, all.data);
+    cr_buf_clear(&all);
+    return found;
+}
+
 static cr_code run(cr_ui *ui, const cr_args *a) {
     cr_buf out;
     cr_buf_init(&out);
@@ -183,6 +197,8 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     /* "help model deepfm": the last word says it all */
     if (a->example)
         code = whole_example(ui, &out, &a->topic);
+    else if (several_words(ui, &a->topic))
+        code = CR_OK;
     else if (a->topic.n)
         code = topic_help(ui, &out, a->topic.v[a->topic.n - 1]);
     else

@@ -22,6 +22,10 @@
     "(docs/guide/checkpoints.md, 'Weights from TorchEasyRec'); then give it to "                   \
     "--fine_tune_checkpoint"
 
+#define EASYREC                                                                                    \
+    "it belongs to EasyRec, the predecessor of TorchEasyRec; convert the config with "             \
+    "'crank convert OLD.config -o NEW.config', then run 'crank train NEW.config'"
+
 typedef struct foreign {
     const char *name; /* of a program, a script or a module, without a version at its end */
     const char *cure;
@@ -84,6 +88,7 @@ const char *cr_foreign_program(const char *word) {
 const char *cr_foreign_module(const char *name) {
     const char *program = cr_foreign_program(name); /* python -m pip */
     if (program) return program;
+    if (strncmp(name, "easy_rec", 8) == 0) return EASYREC;
     /* tools that convert checkpoints; those that convert configs are another matter */
     return strstr(name, "convert") && !strstr(name, "config") ? WEIGHTS : NULL;
 }

@@ -126,6 +126,9 @@ static cr_code take_value(const cr_opt_spec *spec, const cr_opt *o, const char *
     if (!*s && o->type != CR_O_STR)
         return usage(err, "%s: --%s has an empty value; give it %s or leave it out", spec->prog,
                      o->name, o->arg ? o->arg : "true or false");
+    if (o->flags & CR_O_JSON && *s == '\\')
+        return usage(err, "%s: --%s is '%s', which begins with a backslash; remove the backslashes",
+                     spec->prog, o->name, s);
     if (o->flags & CR_O_JSON && lost_quotes(s))
         return usage(err,
                      "%s: --%s is '%s': the shell has taken the quotes away, and may have split "
@@ -271,7 +274,9 @@ static cr_code take_operand(walk *w, const char *arg, cr_err *err) {
     w->last_bool = NULL;
     const cr_opt *o = spec->operand ? by_name(spec, spec->operand_opt) : NULL;
     /* of a glob without quotes the shell makes several arguments */
-    const char *quote = cr_path_exists(arg) ? "put globs in quotes, " : "";
+    const char *quote = cr_path_exists(arg)  ? "put globs in quotes, "
+                        : strpbrk(arg, "{}") ? "put JSON in single quotes, "
+                                             : "";
     if (!o)
         return usage(err, "%s: unexpected argument '%s'; %ssee '%s --help'", spec->prog, arg, quote,
                      spec->prog);
@@ -282,25 +287,41 @@ static cr_code take_operand(walk *w, const char *arg, cr_err *err) {
     return take_value(spec, o, arg, w->args, w->arena, err);
 }
 
-/* what must be there and is not; what is there twice */
+/* what must be there and is not; what is there twice. All that is missing is told at once. */
 static cr_code check_given(const walk *w, cr_err *err) {
     const cr_opt_spec *spec = w->spec;
-    const cr_opt *o;
-    for (size_t i = 0; (o = row_at(spec, i)); i++) {
+    const cr_opt *o, *operand = NULL;
+    cr_buf names, add;
+    int n = 0;
+    cr_code code = CR_OK;
+    cr_buf_init(&names);
+    cr_buf_init(&add);
+    for (size_t i = 0; code == CR_OK && (o = row_at(spec, i)); i++) {
         bool is_operand = spec->operand && strcmp(o->name, spec->operand_opt) == 0;
         if (is_operand && w->operand && w->given[i] && o->type != CR_O_LIST)
-            return usage(err, "%s: both %s '%s' and --%s are given; keep one of them", spec->prog,
+            code = usage(err, "%s: both %s '%s' and --%s are given; keep one of them", spec->prog,
                          spec->operand, w->operand, o->name);
         if (!(o->flags & CR_O_REQUIRED) || w->given[i] || (is_operand && w->operand)) continue;
-        if (is_operand)
-            return usage(err, "%s: no %s is given; write '%s %s' or --%s %s", spec->prog,
-                         spec->operand, spec->prog, spec->operand, o->name, o->arg);
+        if (is_operand) {
+            operand = o;
+            continue;
+        }
+        cr_buf_printf(&names, "%s--%s", n++ ? ", " : "", o->name);
         if (o->letter)
-            return usage(err, "%s: --%s is missing; add -%c %s", spec->prog, o->name, o->letter,
-                         o->arg);
-        return usage(err, "%s: --%s is missing; add --%s %s", spec->prog, o->name, o->name, o->arg);
+            cr_buf_printf(&add, " -%c %s", o->letter, o->arg);
+        else
+            cr_buf_printf(&add, " --%s %s", o->name, o->arg);
     }
-    return CR_OK;
+    if (code == CR_OK && operand)
+        code = usage(err, "%s: no %s is given; write '%s %s%s' or --%s %s%s", spec->prog,
+                     spec->operand, spec->prog, spec->operand, n ? add.data : "", operand->name,
+                     operand->arg, n ? add.data : "");
+    else if (code == CR_OK && n > 0)
+        code = usage(err, "%s: %s %s missing; add%s", spec->prog, names.data, n > 1 ? "are" : "is",
+                     add.data);
+    cr_buf_clear(&names);
+    cr_buf_clear(&add);
+    return code;
 }
 
 cr_code cr_opt_parse(const cr_opt_spec *spec, int argc, char **argv, void *args, cr_arena *arena,

@@ -253,6 +253,9 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
     } else {
         *cmd = cr_cmd_find(cmds, argv[i]);
         if (!*cmd) return unknown_cmd(cmds, argv[i], err);
+        if (strcmp(argv[i], "export") == 0 && i + 1 < argc && is_assignment(argv[i + 1]))
+            return usage(err, "crank: 'export %s' is a line for the shell; leave crank out of it",
+                         argv[i + 1]);
         *first = i + 1;
         return CR_OK;
     }

@@ -149,6 +149,11 @@ static bool check_text(const cr_conf_doc *doc, const char *text, size_t n, cr_di
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){doc->path, 0, 0}, "%s", other[i].what);
         return false;
     }
+    if (n > 10 && memcmp(text + 4, "\0\0\0\0{\"", 6) == 0) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){doc->path, 0, 0},
+                    "this is a safetensors file, not a config; name the folder that it lies in");
+        return false;
+    }
     for (size_t i = 0; i < n;) {
         size_t len = utf8_len((const unsigned char *)text + i, n - i);
         if (len == 0 || text[i] == 0) {
@@ -282,6 +287,10 @@ cr_code cr_conf_load(cr_conf_doc *doc, const char *path, cr_diag *diag) {
     const char *inside = cr_path_join(&doc->arena, path, "pipeline.config");
     if (code != CR_OK && cr_path_is_dir(path) && cr_path_exists(inside)) {
         cr_diag_add(diag, CR_SEV_ERROR, code, err.at, "it is a directory; name %s", inside);
+    } else if (code != CR_OK && cr_path_is_dir(path)) {
+        cr_diag_add(diag, CR_SEV_ERROR, code, err.at,
+                    "it is a directory without a pipeline.config; name a config, or a folder that "
+                    "crank train or crank export wrote");
     } else if (code != CR_OK) {
         cr_diag_add(diag, CR_SEV_ERROR, code, err.at, "%s", err.msg);
     } else {

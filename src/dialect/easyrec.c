@@ -445,14 +445,10 @@ static const cr_conf_entry *sign(const cr_conf_node *root, const char *const (*l
 /* sign_of_ours returns a key that only TorchEasyRec and crank have, or NULL. */
 static const cr_conf_entry *sign_of_ours(const cr_conf_node *root) {
     static const char *const ours[][2] = {
-        {"train_config", "sparse_optimizer"},
-        {"train_config", "dense_optimizer"},
-        {"data_config", "dataset_type"},
-        {"data_config", "fg_mode"},
-        {"feature_configs", "id_feature"},
-        {"feature_configs", "raw_feature"},
-        {"feature_configs", "sequence_feature"},
-        {NULL, NULL},
+        {"train_config", "sparse_optimizer"},    {"train_config", "dense_optimizer"},
+        {"data_config", "dataset_type"},         {"data_config", "fg_mode"},
+        {"feature_configs", "id_feature"},       {"feature_configs", "raw_feature"},
+        {"feature_configs", "sequence_feature"}, {NULL, NULL},
     };
     return sign(root, ours);
 }

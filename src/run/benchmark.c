@@ -128,7 +128,8 @@ static cr_code read_base_of(work *w, cr_benchmark_config *c, cr_err *err) {
         return CR_OK;
     }
     if (!cr_json_is_obj(label))
-        return base_wrong(w, c->path, "no object 'label' with base metrics", err);
+        return base_wrong(w, c->path,
+                          "it has no base metrics; write them as \"label\": {\"auc\": 0.78}", err);
     if (count && (!cr_json_i64(count, &runs) || runs < 1 || runs > 1000))
         return base_wrong(w, c->path, "run_cnt is no number from 1 to 1000", err);
     if (w->o->runs == 0) c->n_runs = (int)runs;
@@ -141,12 +142,20 @@ static cr_code read_base_of(work *w, cr_benchmark_config *c, cr_err *err) {
             return base_wrong(w, c->path, "a base metric is no number", err);
         if (!cr_json_f64(t, &m->threshold))
             return base_wrong(w, c->path,
-                              "threshold is no number, and no object with one per metric", err);
+                              "threshold is no number, and no object with one per metric; write "
+                              "\"threshold\": 0.002",
+                              err);
     }
     return CR_OK;
 }
 
 static cr_code read_base(work *w, cr_err *err) {
+    if (!cr_path_exists(w->o->base_path))
+        return cr_fail_at(err, CR_EIO, ((cr_loc){w->o->base_path, 0, 0}),
+                          "there is no such file with base results; write {\"%s\": {\"label\": "
+                          "{\"auc\": 0.78}, \"threshold\": 0.002}} into it, or name another with "
+                          "--base_metric_path",
+                          cr_path_base(w->b->v[0].path));
     cr_buf text;
     cr_buf_init(&text);
     cr_code code = cr_file_read(w->o->base_path, 64 << 20, &text, err);
@@ -456,15 +465,25 @@ static cr_code run_all(work *w, cr_err *err) {
     return write_means(w, err);
 }
 
+/* the base results in the folder of the configs, else where TorchEasyRec has them */
+static const char *beside(cr_arena *a, const char *path) {
+    const char *slash = strrchr(path, '/'),
+               *dir = cr_path_is_dir(path) ? path
+                      : slash == path      ? "/"
+                      : slash              ? cr_arena_strndup(a, path, (size_t)(slash - path))
+                                           : ".";
+    const char *here = strcmp(dir, ".") == 0 ? BASE_FILE : cr_path_join(a, dir, BASE_FILE);
+    static const char theirs[] = "tzrec/benchmark/configs/" BASE_FILE;
+    return cr_path_exists(here) || !cr_path_exists(theirs) ? here : theirs;
+}
+
 cr_code cr_benchmark_run(const cr_benchmark_opts *o, cr_benchmark *b, cr_arena *arena,
                          cr_diag *diag) {
     cr_benchmark_opts own = *o;
     work w = {.o = &own, .b = b, .arena = arena, .diag = diag};
     cr_err err = {0};
     *b = (cr_benchmark){0};
-    const char *beside = cr_path_join(arena, o->config_path, BASE_FILE);
-    if (!own.base_path)
-        own.base_path = cr_path_exists(beside) ? beside : "tzrec/benchmark/configs/" BASE_FILE;
+    if (!own.base_path) own.base_path = beside(arena, o->config_path);
     w.project = getenv("CI_ODPS_PROJECT_NAME");
     if (!w.project) w.project = "";
     cr_code code = run_all(&w, &err);

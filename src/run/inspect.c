@@ -207,8 +207,7 @@ static void measure(report *r) {
                        .max_rows = r->j.root->data_config->batch_size,
                        .lanes = (int)r->j.root->train_config->lanes};
     if (cr_graph_alloc(&r->j.model->graph, &err) != CR_OK ||
-        cr_plan_new(&plan, &po, &err) != CR_OK ||
-        cr_work_new(&w, plan, r->j.pool, &err) != CR_OK) {
+        cr_plan_new(&plan, &po, &err) != CR_OK || cr_work_new(&w, plan, r->j.pool, &err) != CR_OK) {
         cr_plan_free(plan);
         cr_diag_err(r->diag, &err);
         return;

@@ -92,6 +92,7 @@ void cr_config_of_dir(cr_config_opts *c, char path[1200]) {
     char weights[1200];
     if (!c->path || !cr_path_is_dir(c->path)) return;
     snprintf(path, 1200, "%s/pipeline.config", c->path);
+    if (!cr_path_exists(path)) return; /* reading the folder says so */
     snprintf(weights, sizeof(weights), "%s/index.json", c->path);
     if (cr_path_exists(weights)) c->asset_dir = c->path;
     c->path = path;

@@ -84,7 +84,8 @@ static cr_code set_path(cr_pred_dest *d, const char *output, cr_err *err) {
 }
 
 /* Makes sure that a file can be written in a folder that other people may have prepared: what a
- * killed run left goes, and a symbolic link, which could lead to any file of the user's, is refused.
+ * killed run left goes, and a symbolic link, which could lead to any file of the user's, is
+ * refused.
  */
 static cr_code clear_place(const char *dir, const char *name, cr_err *err) {
     char path[1400], prefix[300], text[1024];
@@ -118,6 +119,11 @@ cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *write
     snprintf(d->in, sizeof(d->in), "%.*s", slash ? (int)(slash - d->path) : 1,
              slash ? d->path : ".");
     if (slash == d->path) snprintf(d->in, sizeof(d->in), "/");
+    if (d->dir && cr_path_exists(output) && !cr_path_is_dir(output))
+        return cr_fail(err, CR_EUSAGE,
+                       "--predict_output_path '%s' is a file that is there already; name a folder, "
+                       "or a file that ends in .csv or .parquet",
+                       output);
     d->made = !cr_path_exists(d->in);
     CR_TRY(cr_mkdirs(d->in, err));
     const char *names[] = {cr_path_base(d->path), CR_PRED_COUNTS, CR_PRED_TRACE};

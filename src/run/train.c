@@ -633,7 +633,8 @@ static bool is_over(const loop *l) {
 /* The config of model_dir is that of its checkpoints, so a run that trains nothing leaves it. */
 static cr_code keep_config(loop *l) {
     cr_err err;
-    if (is_over(l) && cr_path_exists(cr_path_join(&l->j.cfg.arena, l->c->model_dir, "manifest.json")))
+    if (is_over(l) &&
+        cr_path_exists(cr_path_join(&l->j.cfg.arena, l->c->model_dir, "manifest.json")))
         return CR_OK;
     return write_config(l, &err) == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
 }

@@ -104,4 +104,16 @@ has_err "configs/base_eval_metric.json: configs/small/one.config: a base metric 
 rm configs/base_eval_metric.json
 bench
 ends 1
-has_err "tzrec/benchmark/configs/base_eval_metric.json: ..."
+has_err "configs/base_eval_metric.json: there is no such file with base results; write {\"one.config\": {\"label\": {\"auc\": 0.78}, \"threshold\": 0.002}} into it, or name another with --base_metric_path"
+# for one config they lie beside it, and what the message says works
+one() {
+    run crank benchmark configs/small/one.config --experiment_path exp --train_input_path 'data/small/train.csv' --eval_input_path 'data/small/eval.csv'
+}
+echo '{"one.config": {"click": {"auc": 0.01}}}' >configs/small/base_eval_metric.json
+one
+ends 2
+has_err 'configs/small/base_eval_metric.json: configs/small/one.config: it has no base metrics; write them as "label": {"auc": 0.78}'
+echo '{"one.config": {"label": {"auc": 0.01}, "threshold": 0.002}}' >configs/small/base_eval_metric.json
+one
+ends 0
+has_out "[BETTER] config_path:configs/small/one.config, ..."

@@ -39,3 +39,12 @@ has_err "crank help: nothing is called 'x'..."
 COLUMNS=100 run crank help threads
 ends 0
 [ "$(awk 'length > 100' "$out" | wc -l)" -eq 0 ] || fail "lines are longer than 100 columns"
+# several words, in quotes or not, are parts of one name; the last one counts when no name has them all
+for words in "early stopping" "'early stopping'"; do
+    eval "run crank help $words"
+    ends 0
+    has_out "  early_stopping_patience  key of EvalConfig ..."
+done
+run crank help model deepfm
+ends 0
+has_out "DeepFM: ..."

@@ -25,3 +25,10 @@ ends 2
 has_err "...nproc...2..."
 run crank python -m tzrec.nothing
 ends 2
+# lines of the shell and of EasyRec
+run crank export CUDA_VISIBLE_DEVICES=0
+ends 2
+has_err "crank: 'export CUDA_VISIBLE_DEVICES=0' is a line for the shell; leave crank out of it"
+run crank python -m easy_rec.python.train_eval --pipeline_config_path old.config
+ends 2
+has_err "crank python: 'easy_rec.python.train_eval' is not part of crank; it belongs to EasyRec, the predecessor of TorchEasyRec; convert the config with 'crank convert OLD.config -o NEW.config', then run 'crank train NEW.config'"
