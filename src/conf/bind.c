@@ -31,29 +31,7 @@ typedef struct binder {
 static void *bind_msg(binder *b, const cr_msg *msg, const cr_conf_node *node, cr_loc at,
                       const char *name, int depth);
 
-/* ---- lists of names for messages ---- */
-
-static void add_name(cr_buf *out, const char *name) {
-    if (out->n) cr_buf_str(out, ", ");
-    cr_buf_str(out, name);
-}
-
-static void enum_names(const cr_enum_value *values, cr_buf *out) {
-    for (; values->name; values++)
-        if (!values->instead) add_name(out, values->name);
-    if (!out->n) cr_buf_str(out, "none yet");
-}
-
-static void member_names(const cr_oneof *o, cr_buf *out) {
-    for (const cr_oneof_member *m = o->members; m->key; m++)
-        if (!m->msg->later) add_name(out, m->key);
-    if (!out->n) cr_buf_str(out, "none yet");
-}
-
-static void field_names(const cr_msg *msg, cr_buf *out) {
-    for (const cr_field *f = msg->fields; f->name; f++)
-        add_name(out, f->name);
-}
+/* ---- mistakes ---- */
 
 static const char *next_enum(const void *ctx, size_t i) {
     return ((const cr_enum_value *)ctx)[i].name;
@@ -120,7 +98,7 @@ static bool read_enum(binder *b, const cr_field *f, const cr_conf_node *n, value
     const cr_enum_value *values = f->ref, *v = cr_conf_read_enum(n, values);
     cr_buf names;
     cr_buf_init(&names);
-    enum_names(values, &names);
+    cr_conf_enum_names(values, &names);
     bool ok = v && !v->instead;
     char show[64];
     if (ok) {
@@ -357,7 +335,7 @@ static void bind_oneof(binder *b, const cr_msg *msg, const cr_field *f, cr_conf_
         if (m->msg->later && !b->refused) {
             cr_buf names;
             cr_buf_init(&names);
-            member_names(o, &names);
+            cr_conf_member_names(o, &names);
             if (m->type)
                 wrong(b, it.at, "%s '%s' cannot be used: %s", o->name, m->key,
                       (const char *)m->type);
@@ -583,101 +561,6 @@ static void bind_row(binder *b, const cr_msg *msg, int row, cr_conf_iter it, cr_
 
 /* ---- messages ---- */
 
-static bool is_required(const cr_field *f) {
-    return f->flags & CR_F_REQUIRED ||
-           (f->type == CR_T_ONEOF && ((const cr_oneof *)f->ref)->required);
-}
-
-/* The choice that must be made and was not, where a message is little else: an unknown key there is
- * taken for a member. NULL: none. */
-static const cr_oneof *open_choice(const cr_msg *msg, uint64_t given) {
-    const cr_oneof *o = NULL;
-    for (int i = 0; msg->fields[i].name; i++) {
-        const cr_field *f = &msg->fields[i];
-        if (f->type != CR_T_ONEOF || given >> i & 1 || !is_required(f)) continue;
-        if (o) return NULL;
-        o = f->ref;
-    }
-    return o;
-}
-
-/* A field that was tried under a misspelled key counts as refused: it is one mistake. */
-static void refuse_near(cr_conf_base *self, const char *near, const cr_oneof *open) {
-    const cr_field *v = self->msg->fields;
-    for (int i = 0; v[i].name; i++) {
-        bool it = near && v[i].type != CR_T_ONEOF && strcmp(near, v[i].name) == 0;
-        if (v[i].type == CR_T_ONEOF) {
-            it = !near && open == v[i].ref;
-            const cr_oneof_member *m = ((const cr_oneof *)v[i].ref)->members;
-            for (; near && m->key; m++)
-                it |= strcmp(near, m->key) == 0;
-        }
-        if (it && !(self->set >> i & 1)) self->refused |= 1ull << i;
-    }
-}
-
-static void unknown_keys(binder *b, cr_conf_base *self, const cr_conf_node *node,
-                         const int16_t *rows, const char *name, uint64_t given) {
-    const cr_msg *msg = self->msg;
-    const cr_oneof *open = open_choice(msg, given);
-    cr_buf names;
-    cr_buf_init(&names);
-    if (open) member_names(open, &names);
-    if (b->own && !name) {
-        name = b->own;
-        field_names(msg, &names);
-    }
-    for (size_t i = 0; i < node->n; i++) {
-        if (rows[i] >= 0) continue;
-        const char *key = node->v[i].key, *near = cr_nearest(key, cr_conf_next_key, msg);
-        const char *in = name ? " in " : "", *where = name ? name : " at the top level";
-        refuse_near(self, near, open);
-        if (strchr(key, '\\')) /* web pages write \_ for _ */
-            wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; remove the backslashes", key, in,
-                  where);
-        else if (near)
-            wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; did you mean '%s'?", key, in, where,
-                  near);
-        else if (b->own && !msg->fields->name)
-            wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; it takes none", key, in, where);
-        else if (names.n)
-            wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; give one of %s", key, in, where,
-                  names.data);
-        else
-            wrong(b, node->v[i].at, "unknown key '%.100s'%s%s; see 'crank help %s' for its keys",
-                  key, in, where, msg->name);
-    }
-    cr_buf_clear(&names);
-}
-
-static void missing(binder *b, const cr_conf_base *self, const char *name, uint64_t given) {
-    const cr_msg *msg = self->msg;
-    cr_loc at = self->at;
-    const char *in = name ? " in " : "", *where = name ? name : " at the top level";
-    for (int i = 0; msg->fields[i].name; i++) {
-        const cr_field *f = &msg->fields[i];
-        if ((given | self->refused) >> i & 1 || !is_required(f)) continue;
-        if (f->type == CR_T_ONEOF) {
-            if (cr_conf_made(f))
-                continue; /* cr_conf_fill has one, unless the choice was misspelled */
-            const cr_oneof *o = f->ref;
-            cr_buf names;
-            cr_buf_init(&names);
-            member_names(o, &names);
-            wrong(b, at, "no %s is given%s%s; give one of %s", o->name, in, where, names.data);
-            cr_buf_clear(&names);
-        } else {
-            cr_buf names;
-            cr_buf_init(&names);
-            if (f->type == CR_T_ENUM) enum_names(f->ref, &names);
-            wrong(b, at, "'%s' is missing%s%s; add it: %s%s%s", f->name, in, where,
-                  f->help ? f->help : "it is required", names.n ? ", one of " : "",
-                  names.n ? names.data : "");
-            cr_buf_clear(&names);
-        }
-    }
-}
-
 static void *bind_msg(binder *b, const cr_msg *msg, const cr_conf_node *node, cr_loc at,
                       const char *name, int depth) {
     size_t size = msg->size > sizeof(cr_conf_base) ? msg->size : sizeof(cr_conf_base);
@@ -702,8 +585,8 @@ static void *bind_msg(binder *b, const cr_msg *msg, const cr_conf_node *node, cr
         cr_conf_iter it = {.map = node, .rows = cr_conf_rows(b->arena, msg, node)};
         for (int i = 0; i < n; i++)
             bind_row(b, msg, i, it, self, depth, &given);
-        unknown_keys(b, self, node, it.rows, name, given);
-        if (!b->refused) missing(b, self, name, given);
+        cr_conf_unknown_keys(self, node, it.rows, name, given, b->own, b->diag);
+        if (!b->refused) cr_conf_missing(self, name, given, b->diag);
     }
     if (msg->check && b->diag->n_errors == errors) msg->check(self, b->diag);
     return self;
@@ -722,65 +605,4 @@ void *cr_conf_bind_own(cr_arena *arena, const cr_msg *msg, const char *key,
 
 void *cr_conf_bind(cr_arena *arena, const cr_msg *msg, const cr_conf_node *node, cr_diag *diag) {
     return cr_conf_bind_own(arena, msg, NULL, node, diag);
-}
-
-/* ---- asking a bound struct ---- */
-
-static int row_of(const cr_msg *msg, const char *field) {
-    for (int i = 0; msg->fields[i].name; i++)
-        if (strcmp(msg->fields[i].name, field) == 0) return i;
-    return -1;
-}
-
-bool cr_conf_refused(const void *conf, const char *field) {
-    const cr_conf_base *self = conf;
-    int row = row_of(self->msg, field);
-    return row >= 0 && self->refused >> row & 1;
-}
-
-bool cr_conf_has(const void *conf, const char *field) {
-    const cr_conf_base *self = conf;
-    int row = row_of(self->msg, field);
-    if (row >= 0) return self->set >> row & 1;
-    /* a oneof's member */
-    const cr_field *f;
-    const cr_oneof_member *m = cr_msg_member(self->msg, field, &f);
-    if (!m || f->offset == CR_NO_STORE) return false;
-    cr_choice c;
-    memcpy(&c, (const char *)conf + f->offset, sizeof c);
-    return c.m == m;
-}
-
-/* value number `item` of a field or oneof member (lists opened), or the last one when item < 0 */
-static cr_loc find_place(const cr_conf_base *self, const char *field, int64_t item) {
-    cr_loc at = self->at;
-    if (!self->node || self->node->kind != CR_NODE_MAP) return at;
-    const cr_conf_node *map = self->node;
-    int64_t k = 0;
-    for (size_t i = 0; i < map->n; i++) {
-        const cr_oneof_member *m;
-        int row = cr_conf_index(self->msg, map, map->v[i].key, &m);
-        if (row < 0) continue;
-        bool is =
-            strcmp(self->msg->fields[row].name, field) == 0 || (m && strcmp(m->key, field) == 0);
-        if (!is) continue;
-        const cr_conf_node *v = map->v[i].val;
-        if (item < 0) {
-            at = m ? map->v[i].at : v->at;
-        } else if (v->kind == CR_NODE_LIST) {
-            if (item < k + (int64_t)v->n) return v->v[item - k].val->at;
-            k += (int64_t)v->n;
-        } else if (k++ == item) {
-            return v->at;
-        }
-    }
-    return at;
-}
-
-cr_loc cr_conf_at(const void *conf, const char *field) {
-    return find_place(conf, field, -1);
-}
-
-cr_loc cr_conf_at_item(const void *conf, const char *field, int64_t i) {
-    return find_place(conf, field, i < 0 ? 0 : i);
 }

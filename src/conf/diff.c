@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "conf/conf_int.h"
 
 typedef struct walk {
     cr_conf_diff_fn tell;
@@ -35,29 +36,15 @@ static void pop(walk *w, size_t n) {
 
 /* ---- texts ---- */
 
-/* what is written in the file, on one line */
-static void given_text(cr_buf *out, const cr_conf_node *n) {
-    if (!n) {
-        cr_buf_str(out, "{}");
-    } else if (n->kind == CR_NODE_SCALAR) {
-        cr_buf_str(out, n->text);
-    } else {
-        bool map = n->kind == CR_NODE_MAP;
-        cr_buf_char(out, map ? '{' : '[');
-        for (size_t i = 0; i < n->n; i++) {
-            if (i) cr_buf_str(out, ", ");
-            if (map) cr_buf_printf(out, "%s: ", n->v[i].key);
-            given_text(out, n->v[i].val);
-        }
-        cr_buf_char(out, map ? '}' : ']');
-    }
-}
-
-/* a message, NULL when there is none */
+/* a message as its file has it, on one line; NULL when there is none */
 static const char *message_text(cr_buf *out, const void *conf) {
     cr_buf_reset(out);
     if (!conf) return NULL;
-    given_text(out, ((const cr_conf_base *)conf)->node);
+    const cr_conf_node *node = ((const cr_conf_base *)conf)->node;
+    if (node)
+        cr_conf_flow(out, node, false);
+    else
+        cr_buf_str(out, "{}");
     return out->data;
 }
 

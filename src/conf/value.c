@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "conf/conf.h"
+#include "conf/conf_int.h"
 
 static void quoted(cr_buf *out, const char *s) {
     cr_json_escape(out, s, strlen(s));
@@ -44,22 +45,30 @@ static void message(cr_buf *out, const void *conf) {
     cr_buf_char(out, '}');
 }
 
+void cr_conf_flow(cr_buf *out, const cr_conf_node *n, bool quotes) {
+    if (n->kind == CR_NODE_SCALAR) {
+        if (quotes)
+            quoted(out, n->text);
+        else
+            cr_buf_str(out, n->text);
+        return;
+    }
+    bool map = n->kind == CR_NODE_MAP;
+    cr_buf_char(out, map ? '{' : '[');
+    for (size_t i = 0; i < n->n; i++) {
+        if (i) cr_buf_str(out, ", ");
+        if (map) cr_buf_printf(out, "%s: ", n->v[i].key);
+        cr_conf_flow(out, n->v[i].val, quotes);
+    }
+    cr_buf_char(out, map ? '}' : ']');
+}
+
 /* a free-form value, as it stands in the file */
 static void tree(cr_buf *out, const cr_conf_node *n) {
-    if (!n) {
+    if (n)
+        cr_conf_flow(out, n, true);
+    else
         cr_buf_str(out, "none");
-    } else if (n->kind == CR_NODE_SCALAR) {
-        quoted(out, n->text);
-    } else {
-        bool map = n->kind == CR_NODE_MAP;
-        cr_buf_char(out, map ? '{' : '[');
-        for (size_t i = 0; i < n->n; i++) {
-            if (i) cr_buf_str(out, ", ");
-            if (map) cr_buf_printf(out, "%s: ", n->v[i].key);
-            tree(out, n->v[i].val);
-        }
-        cr_buf_char(out, map ? '}' : ']');
-    }
 }
 
 static void map_entries(cr_buf *out, const cr_conf_map *m, bool floats) {
