@@ -73,7 +73,7 @@ void cr_err_text(const cr_err *err, char *out, size_t size) {
         snprintf(out, size, "%s:%d:%d: %s", path, err->at.line, err->at.col, err->msg);
 }
 
-/* One table for all files and calls: who meets an errno value says the same cure. */
+/* One table for all files and calls, so that an errno value has the same cure everywhere. */
 const char *cr_errno_cure(int e) {
     static const struct {
         int e;

@@ -21,7 +21,7 @@ typedef enum cr_code {
     CR_ENOMEM,  /* a user-sized thing does not fit in memory: exit 1 */
     CR_ERUN,    /* failed while running (NaN loss, foreign checkpoint): exit 1 */
     CR_ESTOP,   /* stopped by a signal: exit 1 */
-    CR_ECLOSED, /* whoever read our output has left (| head): exit 1, without words */
+    CR_ECLOSED, /* the program that read our output has ended (| head): exit 1, no words */
 } cr_code;
 
 /* A place in the user's text. path NULL: no place. line and col count from 1; 0: unknown. */

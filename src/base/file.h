@@ -59,6 +59,8 @@ CR_CHECKED cr_code cr_rename(const char *from, const char *to, cr_err *err);
 /* cr_path_join joins dir and name in the arena ("" and "." are dropped, absolute names win). */
 char *cr_path_join(cr_arena *a, const char *dir, const char *name);
 const char *cr_path_base(const char *path);
+/* cr_path_dir: the folder that holds what path names ("." for a plain name), in the arena */
+char *cr_path_dir(cr_arena *a, const char *path);
 /* cr_path_below: do both exist, and does path lead to something in dir, links followed? */
 bool cr_path_below(const char *dir, const char *path);
 /* cr_path_inside: is path, which is given from dir on, a file in dir or below it? Refused are absolute

@@ -67,6 +67,12 @@ static char *real(const char *path) {
     return cr_path_exists(path) ? strdup(path) : NULL;
 }
 
+char *cr_path_dir(cr_arena *a, const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash) return cr_arena_strdup(a, ".");
+    return cr_arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path));
+}
+
 bool cr_path_below(const char *dir, const char *path) {
     char *a = real(*dir ? dir : "."), *b = real(path);
     size_t n = a ? strlen(a) : 0;

@@ -47,13 +47,6 @@ static cr_code exists_error(const char *path, cr_err *err) {
                       "exists already; give another directory or remove it first");
 }
 
-static char *parent_of(cr_arena *a, const char *path) {
-    const char *slash = strrchr(path, '/');
-    if (!slash) return cr_arena_strdup(a, ".");
-    if (slash == path) return cr_arena_strdup(a, "/");
-    return cr_arena_strndup(a, path, (size_t)(slash - path));
-}
-
 cr_code cr_outdir_open(cr_outdir **out, const char *path, cr_err *err) {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/')
@@ -61,7 +54,7 @@ cr_code cr_outdir_open(cr_outdir **out, const char *path, cr_err *err) {
     cr_outdir *d = cr_alloc(sizeof *d, "output directory");
     cr_arena_init(&d->arena, 0);
     d->path = cr_arena_strndup(&d->arena, path, n);
-    d->parent = parent_of(&d->arena, d->path);
+    d->parent = cr_path_dir(&d->arena, d->path);
     char *prefix = cr_arena_printf(&d->arena, CKPT_TMP "%s-", cr_path_base(d->path));
     d->tmp = cr_arena_printf(&d->arena, "%s/%s%d", d->parent, prefix, (int)getpid());
     struct stat st;

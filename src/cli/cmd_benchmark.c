@@ -1,8 +1,9 @@
 /*
  * cmd_benchmark.c - `crank benchmark`, TorchEasyRec's tzrec.benchmark.benchmark.
  *
- * The lines are TorchEasyRec's without its colours; a table follows them. TorchEasyRec ends with 0 whatever it found;
- * here a metric that is worse than its base, and a config that does not train, are a failure.
+ * The lines are TorchEasyRec's without its colours; a table follows them. TorchEasyRec ends with 0
+ * whatever it found; here a metric that is worse than its base, and a config that does not train,
+ * are a failure.
  */
 #include <math.h>
 #include <stdio.h>

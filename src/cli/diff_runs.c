@@ -121,16 +121,9 @@ static bool compare_logs(cr_arena *arena, const char *dir_a, const char *dir_b, 
     return out->file != NULL;
 }
 
-/* the model_dir a checkpoint lies in */
-static const char *dir_of(cr_arena *a, const char *path) {
-    const char *base = cr_path_base(path);
-    if (base == path) return ".";
-    return base == path + 1 ? "/" : cr_arena_strndup(a, path, (size_t)(base - path) - 1);
-}
-
 cr_diff_parting cr_diff_logs(cr_arena *arena, const cr_ckpt *a, const cr_ckpt *b) {
     cr_diff_parting train, eval;
-    const char *da = dir_of(arena, cr_ckpt_path(a)), *db = dir_of(arena, cr_ckpt_path(b));
+    const char *da = cr_path_dir(arena, cr_ckpt_path(a)), *db = cr_path_dir(arena, cr_ckpt_path(b));
     if (strcmp(da, db) == 0) return (cr_diff_parting){0};
     bool has_train = compare_logs(arena, da, db, JSON_LOG, true, &train);
     bool has_eval = compare_logs(arena, da, db, RESULTS, false, &eval);
@@ -178,7 +171,7 @@ static series measured(cr_arena *a, const cr_ckpt *c) {
     const cr_ckpt_state *state = cr_ckpt_get_state(c);
     series log, evals, out = {0};
     if (!state) return out; /* an export does not say when it was made */
-    const char *dir = dir_of(a, cr_ckpt_path(c));
+    const char *dir = cr_path_dir(a, cr_ckpt_path(c));
     read_log(a, cr_path_join(a, dir, RESULTS), false, &evals);
     read_log(a, cr_path_join(a, dir, JSON_LOG), true, &log);
     out = last_of(a, &evals, state->step);
@@ -231,7 +224,7 @@ static void on_key(void *ctx, const char *path, const char *a, const char *b) {
 
 /* the config in an export, or beside a checkpoint; NULL: there is none */
 static const char *config_of(cr_arena *a, const cr_ckpt *c) {
-    const char *path = cr_ckpt_path(c), *at[] = {path, dir_of(a, path)};
+    const char *path = cr_ckpt_path(c), *at[] = {path, cr_path_dir(a, path)};
     for (int i = 0; i < 2; i++) {
         const char *config = cr_path_join(a, at[i], "pipeline.config");
         if (cr_path_exists(config)) return config;

@@ -85,21 +85,13 @@ static const char *type_of(cr_pqv *v, int node) {
     return cr_plain(&v->arena, s, strlen(s));
 }
 
-static const char *bit_names(cr_pqv *v, uint32_t bits, const char *(*name)(int)) {
+const char *cr_pqv_codecs(cr_pqv *v, uint32_t bits) {
     const char *s = "";
     for (int i = 0; i < 32; i++)
-        if (bits >> i & 1) s = cr_arena_printf(&v->arena, "%s%s%s", s, *s ? ", " : "", name(i));
+        if (bits >> i & 1)
+            s = cr_arena_printf(&v->arena, "%s%s%s", s, *s ? ", " : "",
+                                cr_pq_codec_name((cr_pq_codec)i));
     return s;
-}
-
-static const char *codec_name(int c) {
-    return cr_pq_codec_name((cr_pq_codec)c);
-}
-const char *cr_pqv_encodings(cr_pqv *v, uint32_t bits) {
-    return bit_names(v, bits, cr_pq_encoding_name);
-}
-const char *cr_pqv_codecs(cr_pqv *v, uint32_t bits) {
-    return bit_names(v, bits, codec_name);
 }
 
 /* encodings in short words; what only levels are written in is left out */

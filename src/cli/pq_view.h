@@ -43,8 +43,7 @@ typedef struct cr_pqv_sum {
 cr_pqv_sum cr_pqv_sum_of(const cr_pq_meta *m, int leaf);
 /* cr_pqv_name: a leaf as people call it, so that cr_pq_find finds it: "user.tags" */
 const char *cr_pqv_name(cr_pqv *v, int leaf);
-/* names of the bits, with ", " between; in the arena */
-const char *cr_pqv_encodings(cr_pqv *v, uint32_t bits);
+/* names of the codecs whose bits are set, with ", " between; in the arena */
 const char *cr_pqv_codecs(cr_pqv *v, uint32_t bits);
 /* cr_pqv_value: a stored value for people: text without quotes, bytes as text where they are */
 const char *cr_pqv_value(cr_pqv *v, const cr_pq_node *n, const uint8_t *p, int size);

@@ -22,8 +22,8 @@ typedef struct cr_file_id { /* zeros: no file but a pipe, which is read once */
 } cr_file_id;
 /* cr_file_id_read looks at an open file; path is for messages. */
 CR_CHECKED cr_code cr_file_id_read(cr_file_id *out, int fd, const char *path, cr_err *err);
-/* cr_file_id_check: is the open file still as it was? It costs a system call as long as nobody
- * touched the file. CR_EDATA: it is another one. */
+/* cr_file_id_check: is the open file still as it was? It costs a system call as long as the
+ * file was not touched. CR_EDATA: it is another one. */
 CR_CHECKED cr_code cr_file_id_check(const cr_file_id *was, int fd, const char *path, cr_err *err);
 /* cr_file_id_check_path is the same for the file that the path leads to now; a path that leads
  * nowhere is fine, because what was read is not changed by that. */

@@ -145,7 +145,7 @@ static void hide(const cr_loader *l, worker *w, const cr_raw *raw, int64_t epoch
 }
 
 /* split leaves the rows of one side in the chunk. What was reported of rows on the other side is
- * left to those who read that side; rows that have no side are of the training. */
+ * told by the loader that reads that side; rows without a side belong to the training. */
 static void split(const cr_loader *l, worker *w, const cr_raw *raw) {
     int64_t n = w->chunk.n_rows;
     if (l->o.split.side == CR_ALL_ROWS) return;

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/shown.h"
 #include "feat/feat_int.h"
 #include "feat/number.h"
 
@@ -126,7 +127,7 @@ static bool number_of(const label_map *m, const cr_column *col, const char *p, s
  * label_map lacks */
 static const char *without_number(const label_map *m, const cr_column *col, const cr_chunk *chunk,
                                   cr_arena *arena) {
-    char room[32], show[80];
+    char room[32], show[41]; /* of a long text, its beginning */
     size_t n, at[SHOWN], len[SHOWN];
     cr_buf list, seen;
     int n_seen = 0;
@@ -147,8 +148,8 @@ static const char *without_number(const label_map *m, const cr_column *col, cons
         at[n_seen] = seen.n;
         len[n_seen++] = n;
         cr_buf_add(&seen, p, n);
-        cr_show(show, p, n);
-        cr_buf_printf(&list, "%s'%.40s'", list.n ? ", " : "", show);
+        cr_shown_into(show, sizeof(show), p, n);
+        cr_buf_printf(&list, "%s'%s'", list.n ? ", " : "", show);
     }
     const char *text = cr_arena_strndup(arena, list.data, list.n);
     cr_buf_clear(&list);

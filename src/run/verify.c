@@ -35,12 +35,6 @@ folder_kind cr_folder_kind(const char *path) {
     return kind;
 }
 
-static char *folder_of(cr_arena *a, const char *path) {
-    const char *slash = strrchr(path, '/');
-    if (!slash) return cr_arena_strdup(a, ".");
-    return cr_arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path));
-}
-
 static void warn_edited(const cr_err *err, cr_diag *diag) {
     cr_diag_add(diag, CR_SEV_WARN, err->code, err->at,
                 err->code == CR_ERUN
@@ -54,7 +48,7 @@ cr_code cr_verify_config(const char *path, cr_diag *diag) {
     cr_err err;
     cr_manifest *m = NULL;
     cr_arena_init(&a, 0);
-    const char *dir = folder_of(&a, path), *name = cr_path_base(path);
+    const char *dir = cr_path_dir(&a, path), *name = cr_path_base(path);
     bool export = cr_folder_kind(dir) == FOLDER_EXPORT;
     cr_code code = CR_OK;
     if (cr_manifest_read(&m, dir, &err) != CR_OK) {

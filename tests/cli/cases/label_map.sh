@@ -112,3 +112,8 @@ run crank check tiny.yaml --train_input_path two.csv --eval_input_path two.csv -
     --set 'data_config.label_map=[{map: {">50K": 1, "<=50K": 0}}]'
 ends 0
 has_out "train     640 rows sampled, mean label label 0.4219 buy 0.5..., 0 bad rows..."
+# of a long text the beginning is shown, cut between two characters
+sed '3s/^[^,]*,/很喜欢很喜欢很喜欢很喜欢很喜欢,/' train.csv >long.csv
+run crank train tiny.yaml --model_dir cut --train_input_path long.csv
+ends 3
+has_err "long.csv:3: column 'label', value '很喜欢很喜欢很喜欢很喜欢很喜欢': not in label_map, which lacks '很喜欢很喜欢很喜欢很喜欢很'..."

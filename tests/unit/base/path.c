@@ -23,6 +23,12 @@ TEST(joins) {
     CHECK_STR(cr_path_base("a/b.c"), "b.c");
     CHECK_STR(cr_path_base("b.c"), "b.c");
     CHECK_STR(cr_path_base("/"), "");
+    cr_arena dirs;
+    cr_arena_init(&dirs, 0);
+    CHECK_STR(cr_path_dir(&dirs, "a/b/c"), "a/b");
+    CHECK_STR(cr_path_dir(&dirs, "c"), ".");
+    CHECK_STR(cr_path_dir(&dirs, "/c"), "/");
+    cr_arena_clear(&dirs);
     cr_arena_clear(&a);
 }
 

@@ -288,8 +288,9 @@ TEST(the_best_metric_is_checked_first) {
     o = train("best1", (const char *[]){eval, "export_config.exporter_type=best",
                                         "export_config.best_exporter_metric=aux", NULL});
     CHECK_INT(o->code, CR_ECONF);
-    CHECK(strstr(o->errors, "no metric or loss is called 'aux'; set best_exporter_metric to one of: "
-                            "auc, binary_cross_entropy"));
+    CHECK(strstr(o->errors,
+                 "no metric or loss is called 'aux'; set best_exporter_metric to one of: "
+                 "auc, binary_cross_entropy"));
     o = train("best2", (const char *[]){eval, "export_config.exporter_type=best",
                                         "export_config.best_exporter_metric=auc",
                                         "train_config.save_checkpoints_steps=4",
