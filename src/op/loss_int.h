@@ -11,10 +11,14 @@ cr_node *cr_example_labels(cr_graph *g, float K);
 
 /* scratch floats per row of cr_session_order */
 #define CR_SESSION_SCRATCH 6
-/* cr_session_order gives the rows in the order of their sessions, inside a session as they came;
- * *keys receives the session of each place. All of it lies in scratch (CR_SESSION_SCRATCH floats
- * per row, 8-byte aligned). */
-const uint32_t *cr_session_order(const cr_session *s, const cr_tile *t, float *scratch,
+/* cr_session_op adds a batch op over logits, labels and, where s has sessions, the session of each
+ * row as input 2: an input, so that rows of other holders bring theirs. */
+cr_node *cr_session_op(cr_graph *g, const cr_op_type *op, cr_node *logits, cr_node *y,
+                       const cr_session *s, const void *attr, size_t attr_size);
+/* cr_session_order gives the rows of such an op in the order of their sessions, inside a session as
+ * they came; *keys receives the session of each place. All of it lies in scratch
+ * (CR_SESSION_SCRATCH floats per row, 8-byte aligned). */
+const uint32_t *cr_session_order(const cr_node *n, const cr_tile *t, float *scratch,
                                  const uint64_t **keys);
 /* end of the session that begins at place `first` */
 static inline int64_t cr_session_end(const uint64_t *keys, int64_t first, int64_t n) {

@@ -53,7 +53,7 @@ static void one_list(const uint32_t *row, int64_t n, const float *z, const float
 
 static void listwise_run(const cr_node *n, cr_tile *t, float *loss, const float *dl, float *dz) {
     const uint64_t *keys;
-    const uint32_t *row = cr_session_order(n->attr, t, t->scratch, &keys);
+    const uint32_t *row = cr_session_order(n, t, t->scratch, &keys);
     int64_t rows = t->n_rows, lists = 0;
     for (int64_t at = 0; at < rows; at = cr_session_end(keys, at, rows))
         lists++;
@@ -96,5 +96,5 @@ const cr_op_type cr_op_listwise = {.name = "listwise",
                                    .reads_in = true};
 
 cr_node *cr_listwise(cr_graph *g, cr_node *logit, cr_node *y, const cr_session *s) {
-    return cr_graph_op(g, &cr_op_listwise, (cr_node *[]){logit, y}, 2, s, sizeof(*s));
+    return cr_session_op(g, &cr_op_listwise, logit, y, s, NULL, 0);
 }

@@ -18,7 +18,6 @@
 #include "op/op.h"
 
 typedef struct pairwise {
-    cr_session session;
     cr_pairwise_opts o;
     uint64_t key;
 } pairwise;
@@ -87,7 +86,7 @@ static void pairwise_run(const cr_node *n, cr_tile *t, float *loss, const float 
     const pairwise *a = n->attr;
     const uint64_t *keys;
     float *order = t->scratch + 2 * t->n_rows; /* dz lies before it */
-    const uint32_t *row = cr_session_order(&a->session, t, order, &keys);
+    const uint32_t *row = cr_session_order(n, t, order, &keys);
     walk w = {.a = a,
               .z = cr_val(t, n->in[0]),
               .y = cr_val(t, n->in[1]),
@@ -126,10 +125,10 @@ static void pairwise_backward(const cr_node *n, cr_tile *t) {
         dz[r] = first ? (float)sum[r] : dz[r] + (float)sum[r];
 }
 
-static cr_node *make(cr_graph *g, cr_node *logit, cr_node *y, cr_session s,
+static cr_node *make(cr_graph *g, cr_node *logit, cr_node *y, const cr_session *s,
                      const cr_pairwise_opts *o) {
-    pairwise a = {s, *o, cr_rng_key(g->seed, "pairwise", NULL)};
-    return cr_graph_op(g, &cr_op_pairwise, (cr_node *[]){logit, y}, 2, &a, sizeof(a));
+    pairwise a = {*o, cr_rng_key(g->seed, "pairwise", NULL)};
+    return cr_session_op(g, &cr_op_pairwise, logit, y, s, &a, sizeof(a));
 }
 
 static cr_node *pairwise_example(cr_graph *g, int k) {
@@ -139,7 +138,7 @@ static cr_node *pairwise_example(cr_graph *g, int k) {
                                          {false, 0, 1}};
     if (k > 3) return NULL;
     cr_session s = k == 0 ? (cr_session){-1, 0, NULL} : cr_example_session(g);
-    return make(g, cr_feed(g, 1), cr_example_labels(g, 2), s, &o[k]);
+    return make(g, cr_feed(g, 1), cr_example_labels(g, 2), &s, &o[k]);
 }
 
 const cr_op_type cr_op_pairwise = {.name = "pairwise",
@@ -152,5 +151,5 @@ const cr_op_type cr_op_pairwise = {.name = "pairwise",
 
 cr_node *cr_pairwise(cr_graph *g, cr_node *logit, cr_node *y, const cr_session *s,
                      const cr_pairwise_opts *o) {
-    return make(g, logit, y, *s, o);
+    return make(g, logit, y, s, o);
 }

@@ -18,26 +18,56 @@
 
 /* ---- grouping ---- */
 
-static void read_sessions(const cr_session *s, const cr_tile *t, uint64_t *key) {
+/* the session of each row, the bits of a 64-bit number in the place of two floats */
+static void session_infer(cr_node *n) {
+    n->cls = CR_ROW;
+    n->width = 2;
+}
+
+static void session_forward(const cr_node *n, cr_tile *t) {
+    const cr_session *s = n->attr;
     const cr_step_input *in = cr_tile_input(t);
-    const cr_jagged *j = in && s->slot >= 0 ? &in->batch->sparse[s->slot] : NULL;
-    for (int64_t r = 0; r < t->n_rows; r++) {
-        int64_t id = 0;
+    const cr_jagged *j = s->ids ? NULL : &in->batch->sparse[s->slot];
+    float *out = cr_val(t, n);
+    for (int64_t i = 0; i < t->n_rows; i++, out += cr_ld(n)) {
+        int64_t r = t->row0 + i, id;
         if (s->ids)
-            id = s->ids[r];
-        else if (j)
+            id = s->ids[cr_global_row(t) + i];
+        else
             id = !j->off ? j->ids[r] : j->off[r + 1] > j->off[r] ? j->ids[j->off[r]] : s->missing;
-        key[r] = (uint64_t)id;
+        memcpy(out, &id, sizeof(id));
     }
 }
 
+const cr_op_type cr_op_session = {.name = "session",
+                                  .infer = session_infer,
+                                  .forward = session_forward};
+
+cr_node *cr_session_op(cr_graph *g, const cr_op_type *op, cr_node *logits, cr_node *y,
+                       const cr_session *s, const void *attr, size_t attr_size) {
+    cr_node *in[3] = {logits, y, NULL};
+    int n = 2;
+    if (s->slot >= 0 || s->ids) in[n++] = cr_graph_op(g, &cr_op_session, NULL, 0, s, sizeof(*s));
+    return cr_graph_op(g, op, in, n, attr, attr_size);
+}
+
+static void read_sessions(const cr_node *n, const cr_tile *t, uint64_t *key) {
+    if (n->n_in < 3) {
+        memset(key, 0, (size_t)t->n_rows * sizeof(*key));
+        return;
+    }
+    const float *ids = cr_val(t, n->in[2]);
+    for (int64_t r = 0; r < t->n_rows; r++)
+        memcpy(&key[r], ids + r * cr_ld(n->in[2]), sizeof(*key));
+}
+
 /* stable, byte by byte; bytes that are equal in all keys are skipped */
-const uint32_t *cr_session_order(const cr_session *s, const cr_tile *t, float *scratch,
+const uint32_t *cr_session_order(const cr_node *node, const cr_tile *t, float *scratch,
                                  const uint64_t **keys) {
     int64_t n = t->n_rows;
     uint64_t *key = (uint64_t *)(void *)scratch, *key2 = key + n, any = 0, all = ~(uint64_t)0;
     uint32_t *row = (uint32_t *)(key2 + n), *row2 = row + n;
-    read_sessions(s, t, key);
+    read_sessions(node, t, key);
     for (int64_t r = 0; r < n; r++) {
         row[r] = (uint32_t)r;
         any |= key[r];
@@ -77,10 +107,6 @@ cr_session cr_example_session(cr_graph *g) {
 }
 
 /* ---- ge ---- */
-
-typedef struct ge {
-    cr_session session;
-} ge;
 
 static void ge_infer(cr_node *n) {
     if (n->in[0]->width != 2) CR_BUG("ge: needs two logits");
@@ -142,7 +168,7 @@ static void part_backward(part *p, const float *dl, float *dz) {
 
 static void ge_run(const cr_node *n, cr_tile *t, float *loss, const float *dl, float *dz) {
     const uint64_t *keys;
-    const uint32_t *row = cr_session_order(&((const ge *)n->attr)->session, t, t->scratch, &keys);
+    const uint32_t *row = cr_session_order(n, t, t->scratch, &keys);
     const float *z = cr_val(t, n->in[0]), *y = cr_val(t, n->in[1]);
     for (int64_t first = 0, end; first < t->n_rows; first = end) {
         end = cr_session_end(keys, first, t->n_rows);
@@ -175,9 +201,8 @@ static void ge_backward(const cr_node *n, cr_tile *t) {
 
 static cr_node *ge_example(cr_graph *g, int k) {
     if (k > 1) return NULL;
-    ge a = {k ? cr_example_session(g) : (cr_session){-1, 0, NULL}};
-    cr_node *in[] = {cr_feed(g, 2), cr_example_labels(g, 2)};
-    return cr_graph_op(g, &cr_op_ge, in, 2, &a, sizeof(a));
+    cr_session s = k ? cr_example_session(g) : (cr_session){-1, 0, NULL};
+    return cr_session_op(g, &cr_op_ge, cr_feed(g, 2), cr_example_labels(g, 2), &s, NULL, 0);
 }
 
 const cr_op_type cr_op_ge = {.name = "ge",
@@ -189,8 +214,7 @@ const cr_op_type cr_op_ge = {.name = "ge",
                              .reads_in = true};
 
 cr_node *cr_jrc(cr_graph *g, cr_node *logits, cr_node *y, const cr_session *s, float alpha) {
-    ge a = {*s};
     cr_node *parts[] = {cr_softmax_ce(g, logits, y, 0),
-                        cr_graph_op(g, &cr_op_ge, (cr_node *[]){logits, y}, 2, &a, sizeof(a))};
+                        cr_session_op(g, &cr_op_ge, logits, y, s, NULL, 0)};
     return cr_add(g, parts, (float[]){alpha, 1 - alpha}, 2);
 }

@@ -63,6 +63,7 @@
     X(seq_spread)                                                                                  \
     X(seq_weigh)                                                                                   \
     X(seq_windows)                                                                                 \
+    X(session)                                                                                     \
     X(slice)                                                                                       \
     X(softmax)                                                                                     \
     X(softmax_ce)                                                                                  \
