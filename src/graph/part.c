@@ -101,3 +101,18 @@ void cr_lanes_join_f64(const cr_lanes *t, double *v, int64_t n) {
             to[i] += from[i];
     }
 }
+
+void cr_lanes_sum_f64(const cr_lanes *t, double *v, int64_t n) {
+    double *nodes = v + t->n * n;
+    for (int k = t->mine; k < t->mine + t->n_mine; k++) {
+        double *s = v + (t->node[k].lane - t->first) * n;
+        for (int step = 1; step < t->node[k].n; step *= 2)
+            for (int l = 0; l < t->node[k].n; l += 2 * step)
+                for (int64_t i = 0; i < n; i++)
+                    s[l * n + i] += s[(l + step) * n + i];
+        memcpy(nodes + k * n, s, (size_t)n * sizeof(double));
+    }
+    cr_lanes_gather(t, nodes, n, sizeof(double));
+    cr_lanes_join_f64(t, nodes, n);
+    memcpy(v, nodes, (size_t)n * sizeof(double));
+}

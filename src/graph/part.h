@@ -63,5 +63,9 @@ void cr_lanes_gather_rows(const cr_lanes *t, void *rows, int64_t n, size_t size)
 /* cr_lanes_join_f64 finishes the tree: node k's n values lie at v + k * n; sums end up in v[0 .. n)
  */
 void cr_lanes_join_f64(const cr_lanes *t, double *v, int64_t n);
+/* cr_lanes_sum_f64, collective: v holds n sums for each lane of this holder, one lane after the
+ * other, and has room for n more per node behind them; afterwards v[0 .. n) are the sums over all
+ * lanes of the global batch. */
+void cr_lanes_sum_f64(const cr_lanes *t, double *v, int64_t n);
 
 #endif

@@ -28,13 +28,25 @@ double cr_row_weight_of(const cr_row_weight *w, const cr_batch *b, int64_t r) {
     return v;
 }
 
-void cr_model_scales(const cr_model *m, const cr_batch *b, float *const *scale) {
+void cr_model_scales(const cr_model *m, const cr_batch *b, const cr_lanes *lanes,
+                     float *const *scale) {
+    double sum[2 * CR_MAX_LANES * (CR_MAX_TASKS + 1)];
+    int64_t all = b->global_rows ? b->global_rows : b->n_rows, row0 = cr_lanes_row0(lanes, all);
+    if (m->n_weights == 0) return;
+    for (int l = 0; l < lanes->n; l++) {
+        int64_t from = cr_lane_begin(all, lanes->all, lanes->first + l) - row0,
+                end = cr_lane_begin(all, lanes->all, lanes->first + l + 1) - row0;
+        for (int k = 0; k < m->n_weights; k++) {
+            double s = 0;
+            for (int64_t i = from; i < end; i++)
+                s += cr_row_weight_of(&m->weights[k], b, i);
+            sum[l * m->n_weights + k] = s;
+        }
+    }
+    cr_lanes_sum_f64(lanes, sum, m->n_weights);
     for (int k = 0; k < m->n_weights; k++) {
         const cr_row_weight *w = &m->weights[k];
-        double sum = 0;
-        for (int64_t i = 0; i < b->n_rows; i++)
-            sum += cr_row_weight_of(w, b, i);
-        float inv = sum > 0 ? (float)(w->factor / sum) : 0;
+        float inv = sum[k] > 0 ? (float)(w->factor / sum[k]) : 0;
         for (int64_t i = 0; i < b->n_rows; i++)
             scale[k][i] = (float)cr_row_weight_of(w, b, i) * inv;
     }

@@ -141,12 +141,13 @@ void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tabl
 /* cr_model_alloc makes the memory, cr_model_fill the first values. */
 CR_CHECKED cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err);
 void cr_model_fill(cr_model *m, uint64_t seed, cr_pool *pool);
-/* cr_model_scales: what the step's input has in its scale: for each of m->weights one array, n_rows
- * of the batch long. */
-void cr_model_scales(const cr_model *m, const cr_batch *b, float *const *scale);
+/* cr_model_scales, collective: what the step's input has in its scale: for each of m->weights one
+ * array, n_rows of the batch long. The weights of the rows of all lanes come to the same sum. */
+void cr_model_scales(const cr_model *m, const cr_batch *b, const cr_lanes *lanes,
+                     float *const *scale);
 /* work.c. cr_model_work_new: plan and pool as in cr_work_new; without a plan (NULL) only
  * cr_model_axes may follow. cr_model_axes: where the positions of a batch's rows begin, per axis;
- * until the next call. cr_model_run: a pass over a batch (run->n_rows and run->axes are filled in).
+ * until the next call. cr_model_run: a pass over a batch (its rows and axes are filled in).
  * cr_model_seq_grads, after it: where the gradients of sequences lie now. */
 CR_CHECKED cr_code cr_model_work_new(cr_model_work **out, const cr_model *m, const cr_plan *plan,
                                      cr_pool *pool, cr_err *err);

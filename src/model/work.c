@@ -90,6 +90,7 @@ cr_code cr_model_run(cr_model_work *w, const cr_batch *b, cr_run *run, cr_err *e
     for (int i = 0; i < w->m->n_axes; i++)
         CR_TRY(check_lengths(&w->m->axes[i], b, err));
     run->n_rows = b->n_rows;
+    run->all_rows = b->global_rows;
     return cr_work_run(w->w, run, err);
 }
 

@@ -194,7 +194,7 @@ cr_code cr_bench_gemm(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
     shape v[64];
     if (code == CR_OK) {
         int n = shapes_of(&j.model->graph, v, 64);
-        int64_t lane = j.root->data_config->batch_size / j.root->train_config->lanes;
+        int64_t lane = j.batch / j.lanes;
         int64_t M = lane < 1 ? 1 : lane > 252 ? 252 : lane;
         cr_bench_add(out, "threads", cr_pool_threads(j.pool), "");
         cr_bench_add(out, "rows_of_a_tile", (double)M, "rows");

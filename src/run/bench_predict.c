@@ -53,7 +53,7 @@ cr_code cr_bench_predict(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
         cr_plan_opts po = {.graph = &d.j.model->graph,
                            .mode = CR_EVAL,
                            .max_rows = d.batch_size,
-                           .lanes = (int)d.j.root->train_config->lanes};
+                           .lanes = d.j.lanes};
         code = cr_plan_new(&plan, &po, &err);
         if (code == CR_OK) code = cr_model_work_new(&w, d.j.model, plan, d.j.pool, &err);
         if (code == CR_OK) {

@@ -231,14 +231,6 @@ const cr_msg cr_root_msg = {
     false,           NULL,
 };
 
-/* A lane of few rows has few equal ids to share work and sums as many gradients as a long one. */
-static int64_t lanes_of(int64_t batch_size) {
-    int64_t lanes = 8;
-    while (lanes > 2 && batch_size < 256 * lanes)
-        lanes /= 2;
-    return lanes;
-}
-
 void cr_root_finish(cr_root_conf *c, cr_arena *arena, cr_diag *diag) {
     /* what is missing and required was reported by the binding; fill up without saying it again */
     cr_diag quiet;
@@ -260,5 +252,4 @@ void cr_root_finish(cr_root_conf *c, cr_arena *arena, cr_diag *diag) {
                         "rows; remove one of them");
         c->data_config->eval_fraction = 0;
     }
-    if (!c->train_config->lanes) c->train_config->lanes = lanes_of(c->data_config->batch_size);
 }

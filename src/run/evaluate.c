@@ -35,7 +35,7 @@ cr_code cr_evaluator_new(evaluator **out, job *j, cr_err *err) {
     cr_plan_opts po = {.graph = &j->model->graph,
                        .mode = CR_EVAL,
                        .max_rows = e->batch,
-                       .lanes = (int)j->root->train_config->lanes};
+                       .lanes = j->lanes};
     cr_code code = cr_plan_new(&e->plan, &po, err);
     if (code == CR_OK) code = cr_model_work_new(&e->w, j->model, e->plan, j->pool, err);
     void *keys = NULL;

@@ -205,7 +205,7 @@ static void measure(report *r) {
     cr_plan_opts po = {.graph = &r->j.model->graph,
                        .mode = CR_TRAIN,
                        .max_rows = r->j.root->data_config->batch_size,
-                       .lanes = (int)r->j.root->train_config->lanes};
+                       .lanes = r->j.lanes};
     if (cr_graph_alloc(&r->j.model->graph, &err) != CR_OK ||
         cr_plan_new(&plan, &po, &err) != CR_OK || cr_work_new(&w, plan, r->j.pool, &err) != CR_OK) {
         cr_plan_free(plan);

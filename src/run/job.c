@@ -156,8 +156,23 @@ static cr_code reserve(job *j, const job_opts *o, cr_diag *diag) {
     return CR_OK;
 }
 
+/* A lane of few rows has few equal ids to share work and sums as many gradients as a long one. */
+int cr_lanes_for(int64_t said, int64_t batch) {
+    int lanes = 8;
+    while (lanes > 2 && batch < 256 * lanes)
+        lanes /= 2;
+    return said > 0 ? (int)said : lanes;
+}
+
+static int64_t of_all(const job *j, int64_t rows) {
+    return cr_mul_i64(rows, j->meet ? j->meet->n : 1);
+}
+
 cr_code cr_job_prepare(job *j, const job_opts *o, cr_diag *diag) {
     cr_root_conf *c = j->root = j->cfg.root;
+    j->meet = o->meet;
+    j->batch = of_all(j, c->data_config->batch_size);
+    j->lanes = cr_lanes_for(c->train_config->lanes, j->batch);
     const cr_sparse_optim_conf *sparse = c->train_config->sparse_optimizer;
     j->accept_changed_features = o->config && o->config->accept_changed_features;
     cr_kern_init();
@@ -387,6 +402,9 @@ cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag)
     if (d->key) CR_TRY(find_files(j, d, diag));
     int threads = cr_pool_threads(j->pool), workers = (int)j->root->data_config->num_workers;
     if (workers > threads) workers = threads;
+    const cr_meet *m = j->meet;
+    cr_share share = {0, 0, 0};
+    if (m) share = (cr_share){m->lane[m->self], m->lane[m->self + 1], m->lane[m->n]};
     cr_loader_opts lo = {.conf = j->root->data_config,
                          .reader = j->reader,
                          .paths = d->paths,
@@ -407,6 +425,7 @@ cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag)
                          .drop_remainder = d->drop_remainder,
                          .seed = j->root->train_config->seed,
                          .n_threads = workers > 0 ? workers : 1,
+                         .share = share,
                          .start = d->start,
                          .trace = d->trace,
                          .ids = d->ids,
@@ -419,7 +438,7 @@ cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag)
 
 int64_t cr_job_eval_batch(const job *j) {
     const cr_data_conf *d = j->root->data_config;
-    return d->eval_batch_size > 0 ? d->eval_batch_size : d->batch_size;
+    return of_all(j, d->eval_batch_size > 0 ? d->eval_batch_size : d->batch_size);
 }
 
 const char *cr_job_eval_paths(const job *j) {

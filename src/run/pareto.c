@@ -67,7 +67,7 @@ cr_code cr_pareto_new(pareto **out, job *j, cr_model_work *w, cr_err *err) {
     p->chosen = CR_NEW_N(a, double, m->n_weights);
     p->losses = CR_NEW_N(a, double, m->n_losses + 1);
     p->scale = CR_NEW_N(a, float *, m->n_weights);
-    p->zeros = CR_NEW_N(a, float, j->root->data_config->batch_size);
+    p->zeros = CR_NEW_N(a, float, j->batch);
     for (int k = 0; k < m->n_weights; k++) {
         if (!is_used(m, k)) continue;
         p->least[p->n_task] = m->weights[k].least;

@@ -82,7 +82,7 @@ static cr_code compile(writer *w, job *j, cr_err *err) {
     cr_plan_opts po = {.graph = &j->model->graph,
                        .mode = CR_EVAL,
                        .max_rows = cr_job_eval_batch(j),
-                       .lanes = (int)j->root->train_config->lanes,
+                       .lanes = j->lanes,
                        .outputs = outputs,
                        .n_outputs = w->n_cols};
     CR_TRY(cr_plan_new(&w->plan, &po, err));

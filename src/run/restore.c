@@ -67,11 +67,11 @@ cr_code cr_job_resume(job *j, trainer *t, const char *path, bool ignore_optimize
                                            .at = {path, 0, 0},
                                            .msg = "has no state.json, so training cannot go on "
                                                   "from it; use it as fine_tune_checkpoint"});
-    if (code == CR_OK && (s->lanes != tc->lanes || s->seed != tc->seed))
-        CR_WARN("%s was trained with seed %llu and %d lanes, this run has seed %llu and %lld "
+    if (code == CR_OK && (s->lanes != j->lanes || s->seed != tc->seed))
+        CR_WARN("%s was trained with seed %llu and %d lanes, this run has seed %llu and %d "
                 "lanes: results differ from an unbroken run",
                 path, (unsigned long long)s->seed, s->lanes, (unsigned long long)tc->seed,
-                (long long)tc->lanes);
+                j->lanes);
     if (code == CR_OK) code = cr_job_same_meaning(j, c, false, diag);
     if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);
     if (code == CR_OK) {

@@ -35,6 +35,9 @@ typedef struct job {
     cr_model_opts mo;
     const cr_reader_type *reader;
     rules tables, dense; /* when training */
+    const cr_meet *meet; /* who holds the other parts of a batch; NULL: all of it is here */
+    int64_t batch;       /* rows of a global training batch */
+    int lanes;           /* of a global batch */
     bool evaluates;      /* with labels: which config says whether averages are used */
     char **reserved;
     int n_reserved;
@@ -49,6 +52,9 @@ typedef struct job_opts {
     bool exported;          /* precision as export_config says, else as train_config */
     const char *reserved;   /* comma list of columns to carry along; NULL: none */
     const char *data_paths; /* whose columns ALL_COLUMNS means */
+    /* the processes that share every batch, each of which brings batch_size rows to it; NULL: this
+     * one is alone. Borrowed. Its lanes are cr_lanes_for what the config says. */
+    const cr_meet *meet;
 } job_opts;
 /* cr_job_open loads the config and builds features and model without memory for parameters. The
  * caller always calls cr_job_close. cr_job_prepare is the same for a config loaded already into
@@ -116,7 +122,10 @@ typedef struct job_data {
     cr_file_ids *ids; /* of the files, see cr_loader_opts; NULL: not wanted */
 } job_data;
 CR_CHECKED cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag);
+/* rows of a global batch of evaluations */
 int64_t cr_job_eval_batch(const job *j);
+/* cr_lanes_for: how many lanes a global batch of so many rows has; said: train_config.lanes */
+int cr_lanes_for(int64_t said, int64_t batch);
 /* cr_job_eval_paths: the data to evaluate on, of which CR_EVAL_ROWS are read; NULL: the config names
  * none. cr_job_eval_key: the key that names it. */
 const char *cr_job_eval_paths(const job *j);

@@ -49,8 +49,9 @@ cr_code cr_trainer_new(trainer **out, job *j, cr_err *err) {
     t->m = j->model;
     cr_plan_opts po = {.graph = &t->m->graph,
                        .mode = CR_TRAIN,
-                       .max_rows = j->root->data_config->batch_size,
-                       .lanes = (int)tc->lanes};
+                       .max_rows = j->batch,
+                       .lanes = j->lanes,
+                       .meet = j->meet};
     cr_code code = cr_plan_new(&t->plan, &po, err);
     if (code == CR_OK) code = cr_model_work_new(&t->w, t->m, t->plan, j->pool, err);
     if (code == CR_OK) code = cr_dense_new(&t->dense, j, t->w->w, err);
@@ -77,7 +78,7 @@ cr_code cr_trainer_new(trainer **out, job *j, cr_err *err) {
     int nw = t->m->n_weights;
     t->scale = CR_NEW_N(&t->arena, float *, nw + 1);
     for (int i = 0; i < nw; i++)
-        t->scale[i] = CR_NEW_N(&t->arena, float, j->root->data_config->batch_size);
+        t->scale[i] = CR_NEW_N(&t->arena, float, j->batch);
     cr_rules_tell(j);
     *out = t;
     return CR_OK;
@@ -202,7 +203,7 @@ static cr_code update(trainer *t, int64_t step, cr_err *err) {
 
 cr_code cr_trainer_step(trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
     double t0 = cr_now();
-    cr_model_scales(t->m, b, t->scale);
+    cr_model_scales(t->m, b, cr_plan_lanes(t->plan), t->scale);
     const int32_t *const *axes;
     CR_TRY(cr_model_axes(t->w, b, &axes, err));
     cr_pool_stage(t->j->pool, CR_STAGE_GROUP);

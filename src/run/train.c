@@ -97,7 +97,7 @@ static char *stream_text(const loop *l, cr_arena *a) {
     char *shuffle = d->shuffle ? cr_arena_printf(a, "shuffle_buffer_size %lld, ",
                                                  (long long)d->shuffle_buffer_size)
                                : cr_arena_strdup(a, "no shuffle, ");
-    return cr_arena_printf(a, "batch_size %lld, %s%lld bytes of data%s", (long long)d->batch_size,
+    return cr_arena_printf(a, "batch_size %lld, %s%lld bytes of data%s", (long long)l->j.batch,
                            shuffle, (long long)l->total_bytes, split_text(l, a));
 }
 
@@ -257,7 +257,7 @@ static cr_code start(loop *l) {
     job_data d = {.paths = l->c->train_input_path,
                   .key = "train_input_path",
                   .side = CR_TRAIN_ROWS,
-                  .batch_size = l->c->data_config->batch_size,
+                  .batch_size = l->j.batch,
                   .n_epochs = l->tc->num_epochs,
                   .mask = true,
                   .shuffle = l->c->data_config->shuffle,
@@ -351,7 +351,7 @@ static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
                        .train_files = cr_file_ids_digest(&l->files),
                        .eval_files = l->ev ? cr_evaluator_data(l->ev) : (cr_data_digest){0},
                        .seed = l->tc->seed,
-                       .lanes = (int)l->tc->lanes,
+                       .lanes = l->j.lanes,
                        .extra = stream_text(l, a),
                        .stopped = l->saved_by_signal,
                        .train_metrics = cr_train_metrics_save(l->tm, a)};

@@ -137,7 +137,7 @@ static void check_grads(job *j, const golden *g, const cr_batch *b) {
     float *scale[CR_MAX_TASKS] = {0};
     for (int k = 0; k < j->model->n_weights; k++)
         scale[k] = calloc((size_t)b->n_rows, sizeof(float));
-    cr_model_scales(j->model, b, scale);
+    cr_model_scales(j->model, b, cr_plan_lanes(plan), scale);
     cr_step_input in = {.batch = b,
                         .scale = (const float *const *)scale,
                         .n_scale = j->model->n_weights};

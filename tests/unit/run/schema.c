@@ -3,6 +3,7 @@
  * real configs bind to the values they mean. What is known but not in this version is named.
  */
 #include "run/config.h"
+#include "run/run_int.h"
 
 #include "harness.h"
 
@@ -305,7 +306,7 @@ TEST(appendix) {
     CHECK_INT(c->train_config->num_epochs, 1);
     CHECK_INT(c->train_config->save_checkpoints_steps, 1000);
     CHECK_INT(c->train_config->seed, 2026);
-    CHECK_INT(c->train_config->lanes, 8);
+    CHECK_INT(c->train_config->lanes, 0); /* as many as the batch needs */
     const cr_sparse_optim_conf *so = c->train_config->sparse_optimizer;
     CHECK_STR(so->optimizer.m->key, "adagrad_optimizer");
     CHECK(so->optimizer.m->type != NULL);
@@ -412,7 +413,8 @@ TEST(run_length_and_lanes) {
                  FEATURES "model_config {\n" GROUPS DEEPFM "}\n");
         bind(&b, text);
         CHECK_ERRORS(&b, 0u);
-        CHECK_INT(b.c->train_config->lanes, cases[i].lanes);
+        CHECK_INT(cr_lanes_for(b.c->train_config->lanes, b.c->data_config->batch_size),
+                  cases[i].lanes);
         done(&b);
     }
     bind(&b, HEAD " num_steps: 10 lanes: 12 tensorboard_summaries: \"los\"\n" REST);
