@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 
@@ -109,6 +110,26 @@ int cr_edit_distance(const char *a, const char *b) {
     return d;
 }
 
+/* Is the word the first or the last part of a name: adam of adam_optimizer? */
+static bool is_part(const char *word, size_t len, const char *name) {
+    size_t n = strlen(name);
+    if (len < 3 || n < len + 2) return false;
+    return (name[len] == '_' && strncasecmp(name, word, len) == 0) ||
+           (name[n - len - 1] == '_' && strcasecmp(name + n - len, word) == 0);
+}
+
+/* the only name that the word is a part of; NULL: none, or several */
+static const char *whole_name(const char *word, size_t len,
+                              const char *(*next)(const void *ctx, size_t i), const void *ctx) {
+    const char *found = NULL, *cand;
+    for (size_t i = 0; (cand = next(ctx, i)); i++) {
+        if (!is_part(word, len, cand)) continue;
+        if (found) return NULL;
+        found = cand;
+    }
+    return found;
+}
+
 const char *cr_nearest(const char *word, const char *(*next)(const void *ctx, size_t i),
                        const void *ctx) {
     size_t len = strlen(word);
@@ -127,5 +148,5 @@ const char *cr_nearest(const char *word, const char *(*next)(const void *ctx, si
             found = cand;
         }
     }
-    return found;
+    return found ? found : whole_name(word, len, next, ctx);
 }

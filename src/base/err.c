@@ -93,7 +93,7 @@ const char *cr_errno_cure(int e) {
         {ENAMETOOLONG, "; use a shorter path"},
         {ELOOP, "; its links lead in a circle, correct them"},
         {ENOMEM, "; free some memory, or raise its limit (ulimit -v)"},
-        {EAGAIN, "; raise the limit of processes (ulimit -u), or use fewer threads"},
+        {EAGAIN, "; raise the limits of processes (ulimit -u) and memory (ulimit -v), or use fewer threads"},
         {EIO, "; check the disk"},
         {ESTALE, "; the file server has lost the file, run again"},
         {ENOTCONN, "; mount the file system again"},

@@ -190,10 +190,14 @@ static void words(const cr_features *fs, int i, const cr_chunk *chunk, float *y,
             continue;
         }
         if (!lacks) lacks = without_number(m, col, chunk, arena);
-        cr_bad_add(bad, r, line, "column '%s', value '%s': %s %s", name, cr_show(show, p, n),
+        bool blank = n > 0 && (p[0] == ' ' || p[n - 1] == ' ');
+        cr_bad_add(bad, r, line, "column '%s', value '%s': %s %s%s", name, cr_show(show, p, n),
                    m ? "not in label_map, which lacks"
                      : "not a number; give texts numbers with data_config.label_map, seen here:",
-                   lacks);
+                   lacks,
+                   blank ? "; the blank is part of the value, unless data_config.delimiter has one "
+                           "too (\", \")"
+                         : "");
     }
 }
 

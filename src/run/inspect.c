@@ -311,13 +311,14 @@ static void tell_text(report *r, cr_buf *out) {
         }
         all[0] = 0;
         if (s->all_rows) snprintf(all, sizeof(all), " of %lld", (long long)s->all_rows);
-        cr_buf_printf(out, "%-9s %lld%s rows sampled, mean label", s->name, (long long)s->rows,
-                      all);
-        for (int k = 0; k < s->n_labels; k++)
+        cr_buf_printf(out, "%-9s %lld%s row%s sampled", s->name, (long long)s->rows, all,
+                      s->rows == 1 ? "" : "s");
+        if (s->rows > 0 && s->n_labels > 0) cr_buf_str(out, ", mean label");
+        for (int k = 0; s->rows > 0 && k < s->n_labels; k++)
             cr_buf_printf(out, "%s%s %.4f", s->n_labels > 1 ? " " : "",
                           s->n_labels > 1 ? r->j.features->labels[k] : "", mean_label(s, k));
-        cr_buf_printf(out, "%s, %lld bad row%s: %s%s\n", s->n_labels == 0 ? " 0" : "",
-                      (long long)s->bad_rows, s->bad_rows == 1 ? "" : "s", s->paths, part_of(r, s));
+        cr_buf_printf(out, ", %lld bad row%s: %s%s\n", (long long)s->bad_rows,
+                      s->bad_rows == 1 ? "" : "s", s->paths, part_of(r, s));
     }
     if (r->n_samples > 0 && r->samples[0].rows > 0) tell_features(r, &r->samples[0], out);
     cr_buf_printf(

@@ -117,3 +117,9 @@ sed '3s/^[^,]*,/很喜欢很喜欢很喜欢很喜欢很喜欢,/' train.csv >long
 run crank train tiny.yaml --model_dir cut --train_input_path long.csv
 ends 3
 has_err "long.csv:3: column 'label', value '很喜欢很喜欢很喜欢很喜欢很喜欢': not in label_map, which lacks '很喜欢很喜欢很喜欢很喜欢很'..."
+# a blank that the delimiter leaves in the value: what to do, and a sample without rows has no mean
+sed '2,$s/^/ /' train.csv >blank.csv
+run crank check tiny.yaml --train_input_path blank.csv --eval_input_path blank.csv --set 'data_config.label_map=[{map: {">50K": 1, "<=50K": 0}}]'
+ends 3
+has_err "blank.csv:2: column 'label', value ' <=50K': not in label_map, which lacks ' <=50K', ' >50K'; the blank is part of the value, unless data_config.delimiter has one too (\", \"); 640 bad rows among 640, ..."
+has_out "train     0 rows sampled, 640 bad rows: blank.csv"

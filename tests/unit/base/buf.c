@@ -63,6 +63,13 @@ static const char *next_word(const void *ctx, size_t i) {
 TEST(suggestions) {
     static const char *const words[] = {"num_steps", "num_epochs", "id_feature", "raw_feature",
                                         "lr",        "dim",        NULL};
+    static const char *const parts[] = {"adam_optimizer", "rowwise_adam_optimizer",
+                                        "binary_focal_loss", "l2_loss", NULL};
+    CHECK_STR(cr_nearest("adam", next_word, parts), "adam_optimizer");
+    CHECK_STR(cr_nearest("Focal_Loss", next_word, parts), "binary_focal_loss");
+    CHECK(cr_nearest("loss", next_word, parts) == NULL);      /* of two names */
+    CHECK(cr_nearest("optimizer", next_word, parts) == NULL); /* of two names */
+    CHECK(cr_nearest("focal", next_word, parts) == NULL);     /* in the middle */
     CHECK_STR(cr_nearest("num_step", next_word, words), "num_steps");
     CHECK_STR(cr_nearest("NUM_EPOCH", next_word, words), "num_epochs");
     CHECK_STR(cr_nearest("id_featrue", next_word, words), "id_feature");
