@@ -38,6 +38,8 @@ void cr_plan_free(cr_plan *p);
  * after each change of weights. Nobody may run a plan of this graph meanwhile. pool may be NULL. */
 void cr_plan_pack(cr_plan *p, cr_pool *pool);
 
+/* cr_plan_takes: CR_EUSAGE for a global batch of more rows than max_rows, or fewer than none */
+CR_CHECKED cr_code cr_plan_takes(const cr_plan *p, int64_t n_rows, cr_err *err);
 /* does a gradient reach this node? */
 bool cr_plan_has_grad(const cr_plan *p, const cr_node *n);
 const cr_lanes *cr_plan_lanes(const cr_plan *p);

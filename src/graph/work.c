@@ -59,11 +59,8 @@ static cr_code fit_space(cr_work *w, int k, int64_t tile, int64_t rows, int64_t 
 cr_code cr_work_fit(cr_work *w, const cr_run *run, cr_err *err) {
     const cr_plan *p = w->plan;
     int64_t all = run->all_rows ? run->all_rows : run->n_rows;
-    if (run->n_rows < 0 || all > p->all_max_rows || run->n_rows > p->max_rows)
-        return cr_fail(err, CR_EUSAGE,
-                       "a batch of %lld rows, where the model was prepared for at most %lld; give "
-                       "fewer rows at a time",
-                       (long long)all, (long long)p->all_max_rows);
+    CR_TRY(cr_plan_takes(p, all, err));
+    if (run->n_rows != cr_lanes_rows(&p->lanes, all)) CR_BUG("rows of other lanes");
     CR_TRY(fit_space(w, 0, p->tile_rows, run->n_rows, p->max_rows, err));
     CR_TRY(fit_space(w, 1 + p->g->n_axes, 0, all, p->all_max_rows, err));
     for (int a = 0; a < p->g->n_axes; a++) {

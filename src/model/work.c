@@ -86,6 +86,7 @@ static cr_code check_lengths(const cr_seq_axis *a, const cr_batch *b, cr_err *er
 }
 
 cr_code cr_model_run(cr_model_work *w, const cr_batch *b, cr_run *run, cr_err *err) {
+    CR_TRY(cr_plan_takes(cr_work_plan(w->w), b->n_rows, err));
     CR_TRY(cr_model_axes(w, b, &run->axes, err));
     for (int i = 0; i < w->m->n_axes; i++)
         CR_TRY(check_lengths(&w->m->axes[i], b, err));
