@@ -148,6 +148,13 @@ ssize_t write(int fd, const void *p, size_t n) {
     errno = ENOSPC;
     return -1;
 }
+ssize_t pwrite(int fd, const void *p, size_t n, off_t at) {
+    REAL(ssize_t, "pwrite", (int, const void *, size_t, off_t))
+    if (!fails(WRITE)) return real(fd, p, n, at);
+    errno = ENOSPC;
+    return -1;
+}
+ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at) __attribute__((alias("pwrite")));
 int fsync(int fd) {
     REAL(int, "fsync", (int))
     if (!fails(FSYNC)) return real(fd);
@@ -157,6 +164,13 @@ int fsync(int fd) {
 int rename(const char *from, const char *to) {
     REAL(int, "rename", (const char *, const char *))
     if (!fails(RENAME)) return real(from, to);
+    errno = EIO;
+    return -1;
+}
+/* a folder appears under its name by this call */
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags) {
+    REAL(int, "renameat2", (int, const char *, int, const char *, unsigned))
+    if (!fails(RENAME)) return real(from_dir, from, to_dir, to, flags);
     errno = EIO;
     return -1;
 }
