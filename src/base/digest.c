@@ -5,17 +5,13 @@
 #include "base/digest.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/file.h"
+#include "base/fs.h"
 #include "base/mem.h"
 
 #define READ_BYTES ((size_t)1 << 20)
@@ -53,19 +49,21 @@ bool cr_digest_parse(const char *text, uint64_t *out) {
 }
 
 cr_code cr_digest_file(const char *path, int64_t *size, uint64_t *digest, cr_err *err) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return cr_io_fail(err, path, "open", errno);
+    cr_fs *f;
+    CR_TRY(cr_fs_open(&f, path, err));
     uint8_t *block = cr_alloc(READ_BYTES, "a block of a file");
     cr_digest d;
     cr_digest_init(&d);
+    size_t k = READ_BYTES;
     int64_t total = 0;
-    ssize_t k;
-    while ((k = read(fd, block, READ_BYTES)) > 0 || (k < 0 && errno == EINTR))
-        if (k > 0) cr_digest_add(&d, block, (size_t)k), total += k;
-    int why = errno;
+    cr_code code = CR_OK;
+    for (; code == CR_OK && k == READ_BYTES; total += (int64_t)k) {
+        code = cr_fs_pread(f, total, block, READ_BYTES, &k, err);
+        if (code == CR_OK) cr_digest_add(&d, block, k);
+    }
     cr_free(block);
-    close(fd);
-    if (k < 0) return cr_io_fail(err, path, "read", why);
+    cr_fs_close(f);
+    if (code != CR_OK) return code;
     if (size) *size = total;
     *digest = cr_digest_end(&d);
     return CR_OK;

@@ -134,8 +134,8 @@ int cr_fs_move_path(const char *from, const char *to, cr_fs_move how, cr_fs_why 
 struct cr_fs {
     const cr_store *s;
     void *file;
-    char *path;
     cr_fs_stat st;
+    char path[];
 };
 
 static cr_code open_file(cr_fs **out, const char *path, bool wait, cr_err *err) {
@@ -146,9 +146,10 @@ static cr_code open_file(cr_fs **out, const char *path, bool wait, cr_err *err) 
     *out = NULL;
     CALL(s, &why, s->open(&file, path, wait, &st, w_));
     if (e != 0) return cr_fs_fail(err, path, "open", e, &why);
-    cr_fs *f = cr_alloc(sizeof *f, "an open file");
-    *f = (cr_fs){.s = s, .file = file, .st = st};
-    f->path = cr_alloc(strlen(path) + 1, "a path");
+    cr_fs *f = cr_alloc(sizeof *f + strlen(path) + 1, "an open file");
+    f->s = s;
+    f->file = file;
+    f->st = st;
     memcpy(f->path, path, strlen(path) + 1);
     *out = f;
     return CR_OK;
@@ -165,7 +166,6 @@ cr_code cr_fs_open_any(cr_fs **out, const char *path, cr_err *err) {
 void cr_fs_close(cr_fs *f) {
     if (!f) return;
     f->s->close(f->file);
-    cr_free(f->path);
     cr_free(f);
 }
 

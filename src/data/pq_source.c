@@ -134,7 +134,7 @@ static void measure(cr_source *s, pq_file *f, const cr_pq_file *x, cr_diag *diag
     int large = -1;
     f->groups = CR_NEW_N(&s->arena, group, m->n_groups + 1);
     cr_err e;
-    if (cr_file_id_read(&f->id, cr_pq_fd(x), f->path, &e) != CR_OK) {
+    if (cr_file_id_read(&f->id, cr_pq_fs(x), &e) != CR_OK) {
         add_error(diag, &e);
         return;
     }
@@ -381,7 +381,7 @@ static void drop_oldest(cr_source *s) {
 static cr_code open_again(pq_file *f, cr_err *err) {
     cr_pq_file *x;
     CR_TRY(cr_pq_open(&x, f->path, NULL, err));
-    cr_code code = cr_file_id_check(&f->id, cr_pq_fd(x), f->path, err);
+    cr_code code = cr_file_id_check(&f->id, cr_pq_fs(x), err);
     if (code == CR_OK)
         f->open = x;
     else
@@ -462,7 +462,7 @@ static cr_code pq_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bo
         CR_TRY(take(s, file, &h->f, err));
         h->file = file;
     }
-    CR_TRY(cr_file_id_check(&f->id, cr_pq_fd(h->f), f->path, err));
+    CR_TRY(cr_file_id_check(&f->id, cr_pq_fs(h->f), err));
     if (begin) {
         h->ahead = at + run_blocks(g, RUN_ROWS) * g->block_rows;
         if (h->ahead > g->n_rows) h->ahead = g->n_rows;

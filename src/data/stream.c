@@ -8,7 +8,6 @@
 #include "data/stream.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,8 +33,9 @@ static struct {
 } live;
 
 struct cr_stream {
-    int fd;    /* -1: live */
-    size_t at; /* live: bytes read through this stream, while they are kept */
+    cr_fs *f;    /* NULL: live */
+    int64_t pos; /* of the next byte, front to back */
+    size_t at;   /* live: bytes read through this stream, while they are kept */
     const char *path;
     cr_codec codec;
     int64_t size;
@@ -48,13 +48,6 @@ struct cr_stream {
     ZSTD_DStream *zd;
 };
 
-static cr_code io_fail(cr_err *err, const char *path, const char *what, int e) {
-    if (e == EINTR) return cr_fail(err, CR_ESTOP, "stopped by a signal");
-    if (e != EISDIR) return cr_io_fail(err, path, what, e);
-    return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}),
-                      "cannot %s: it is a directory; name the files in it, with a glob", what);
-}
-
 static cr_codec codec_of(const unsigned char *p, size_t n) {
     if (n >= 2 && p[0] == 0x1f && p[1] == 0x8b) return CR_GZIP;
     if (n >= 4 && p[0] == 0x28 && p[1] == 0xb5 && p[2] == 0x2f && p[3] == 0xfd) return CR_ZSTD;
@@ -62,19 +55,6 @@ static cr_codec codec_of(const unsigned char *p, size_t n) {
     if (n >= 4 && (p[0] & 0xf0) == 0x50 && p[1] == 0x2a && p[2] == 0x4d && p[3] == 0x18)
         return CR_ZSTD;
     return CR_PLAIN;
-}
-
-static ssize_t read_all(int fd, void *buf, size_t n, int64_t offset) {
-    size_t got = 0;
-    while (got < n) {
-        ssize_t k = offset < 0 ? read(fd, (char *)buf + got, n - got)
-                               : pread(fd, (char *)buf + got, n - got, offset + (int64_t)got);
-        if (k < 0 && errno == EINTR) continue;
-        if (k < 0) return -1;
-        if (k == 0) break;
-        got += (size_t)k;
-    }
-    return (ssize_t)got;
 }
 
 /* Waits until standard input has something, or has ended. False: the user has asked to stop. A read
@@ -126,22 +106,27 @@ static ssize_t live_some(cr_stream *s, char *buf, size_t n) {
 }
 
 /* as many bytes as there are, at most n */
-static ssize_t read_next(cr_stream *s, void *buf, size_t n) {
-    if (s->fd >= 0) return read_all(s->fd, buf, n, -1);
-    size_t got = 0;
-    while (got < n) {
-        ssize_t k = live_some(s, (char *)buf + got, n - got);
-        if (k < 0) return -1;
-        if (k == 0) break;
-        got += (size_t)k;
+static cr_code read_next(cr_stream *s, void *buf, size_t n, size_t *got, cr_err *err) {
+    *got = 0;
+    if (s->f) {
+        cr_code code = cr_fs_pread(s->f, s->pos, buf, n, got, err);
+        s->pos += (int64_t)*got;
+        return code;
     }
-    return (ssize_t)got;
+    while (*got < n) {
+        ssize_t k = live_some(s, (char *)buf + *got, n - *got);
+        if (k < 0 && errno == EINTR) return cr_fail(err, CR_ESTOP, "stopped by a signal");
+        if (k < 0) return cr_io_fail(err, s->path, "read", errno);
+        if (k == 0) break;
+        *got += (size_t)k;
+    }
+    return CR_OK;
 }
 
-static cr_stream *new_stream(int fd, const char *path, int64_t size, const unsigned char *magic,
+static cr_stream *new_stream(cr_fs *f, const char *path, int64_t size, const unsigned char *magic,
                              size_t n) {
     cr_stream *s = cr_alloc(sizeof(*s), "a file being read");
-    s->fd = fd;
+    s->f = f;
     s->path = path;
     s->size = size;
     s->codec = codec_of(magic, n);
@@ -168,35 +153,37 @@ static cr_code open_live(cr_stream **out, const char *path, cr_err *err) {
                           "standard input was read already and cannot be read again; write it to a "
                           "file and name that");
     unsigned char magic[4];
-    cr_stream first = {.fd = -1};
-    ssize_t n = read_next(&first, magic, sizeof(magic));
-    if (n < 0) return io_fail(err, path, "read", errno);
-    *out = new_stream(-1, path, 0, magic, (size_t)n);
+    cr_stream first = {.path = path};
+    size_t n;
+    CR_TRY(read_next(&first, magic, sizeof(magic), &n, err));
+    *out = new_stream(NULL, path, 0, magic, n);
     return CR_OK;
 }
 
 cr_code cr_stream_open(cr_stream **out, const char *path, cr_err *err) {
     *out = NULL;
     if (strcmp(path, CR_STDIN) == 0 && !stdin_is_file()) return open_live(out, path, err);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return io_fail(err, path, "open", errno);
-    struct stat st;
-    int e = fstat(fd, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? EISDIR : 0;
-    if (e == 0 && !S_ISREG(st.st_mode)) {
-        close(fd);
-        return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}),
+    cr_fs *f;
+    CR_TRY(cr_fs_open(&f, path, err));
+    const cr_fs_stat *st = cr_fs_info(f);
+    cr_loc at = {path, 0, 0};
+    unsigned char magic[4];
+    size_t n = 0;
+    cr_code code = CR_OK;
+    if (st->kind == CR_FS_DIR)
+        code = cr_fail_at(err, CR_EIO, at,
+                          "cannot read: it is a directory; name the files in it, with a glob");
+    else if (st->kind != CR_FS_FILE)
+        code = cr_fail_at(err, CR_EIO, at,
                           "not a regular file; data is read more than once and out of order, so "
                           "copy it into a file first, or give it to standard input (-)");
-    }
-    unsigned char magic[4];
-    ssize_t n = e ? 0 : read_all(fd, magic, sizeof(magic), 0);
-    if (n < 0) e = errno;
-    if (e) {
-        close(fd);
-        return io_fail(err, path, "read", e);
-    }
-    *out = new_stream(fd, path, st.st_size, magic, (size_t)n);
-    return CR_OK;
+    else
+        code = cr_fs_pread(f, 0, magic, sizeof(magic), &n, err);
+    if (code == CR_OK)
+        *out = new_stream(f, path, st->size, magic, n);
+    else
+        cr_fs_close(f);
+    return code;
 }
 
 void cr_stream_close(cr_stream *s) {
@@ -204,12 +191,12 @@ void cr_stream_close(cr_stream *s) {
     if (s->codec == CR_GZIP) inflateEnd(&s->z);
     if (s->codec == CR_ZSTD) ZSTD_freeDStream(s->zd);
     cr_free(s->in);
-    if (s->fd >= 0) close(s->fd);
+    cr_fs_close(s->f);
     cr_free(s);
 }
 
 bool cr_stream_live(const cr_stream *s) {
-    return s->fd < 0;
+    return !s->f;
 }
 
 cr_codec cr_stream_codec(const cr_stream *s) {
@@ -222,11 +209,11 @@ int64_t cr_stream_size(const cr_stream *s) {
 
 cr_code cr_stream_id(const cr_stream *s, cr_file_id *out, cr_err *err) {
     *out = (cr_file_id){0};
-    return s->fd < 0 ? CR_OK : cr_file_id_read(out, s->fd, s->path, err);
+    return s->f ? cr_file_id_read(out, s->f, err) : CR_OK;
 }
 
 cr_code cr_stream_check(const cr_stream *s, const cr_file_id *was, cr_err *err) {
-    return s->fd < 0 ? CR_OK : cr_file_id_check(was, s->fd, s->path, err);
+    return s->f ? cr_file_id_check(was, s->f, err) : CR_OK;
 }
 
 static cr_code cut_short(const cr_stream *s, cr_err *err) {
@@ -292,19 +279,12 @@ static cr_code unzstd_some(cr_stream *s, char *buf, size_t n, size_t *got, cr_er
 
 cr_code cr_stream_read(cr_stream *s, char *buf, size_t n, size_t *got, cr_err *err) {
     *got = 0;
-    if (s->codec == CR_PLAIN) {
-        ssize_t k = read_next(s, buf, n);
-        if (k < 0) return io_fail(err, s->path, "read", errno);
-        *got = (size_t)k;
-        return CR_OK;
-    }
+    if (s->codec == CR_PLAIN) return read_next(s, buf, n, got, err);
     while (*got == 0 && n > 0) {
         if (s->in_at == s->in_n && !s->eof) {
-            ssize_t k = read_next(s, s->in, IN_BYTES);
-            if (k < 0) return io_fail(err, s->path, "read", errno);
+            CR_TRY(read_next(s, s->in, IN_BYTES, &s->in_n, err));
             s->in_at = 0;
-            s->in_n = (size_t)k;
-            s->eof = (size_t)k < IN_BYTES;
+            s->eof = s->in_n < IN_BYTES;
         }
         size_t at = s->in_at;
         /* without input a decoder may still hold output, unless it is between two members */
@@ -320,9 +300,9 @@ cr_code cr_stream_read(cr_stream *s, char *buf, size_t n, size_t *got, cr_err *e
 }
 
 cr_code cr_stream_pread(cr_stream *s, char *buf, size_t n, int64_t offset, cr_err *err) {
-    ssize_t k = read_all(s->fd, buf, n, offset);
-    if (k < 0) return io_fail(err, s->path, "read", errno);
-    if ((size_t)k < n)
+    size_t k;
+    CR_TRY(cr_fs_pread(s->f, offset, buf, n, &k, err));
+    if (k < n)
         return cr_fail_at(
             err, CR_EIO, ((cr_loc){s->path, 0, 0}),
             "the file became shorter while it was read (%lld of %lld bytes are left); "

@@ -52,10 +52,14 @@ static int make_nodes(cr_pq_node *n, int shape, int type) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static int fd = -1;
+    static cr_fs *fs; /* of the same bytes, opened once */
+    char path[64];
     if (size < HEAD) return 0;
     if (fd < 0) fd = memfd_create("page", 0);
     size_t n = size - HEAD;
     if (fd < 0 || ftruncate(fd, 0) != 0 || pwrite(fd, data + HEAD, n, 4) != (ssize_t)n) return 0;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (!fs && cr_fs_open(&fs, path, NULL) != CR_OK) return 0;
     cr_pq_node nodes[8];
     int type = data[0] & 7, codec = data[0] >> 3 & 7, shape = (data[1] & 7) % 6;
     int64_t n_values = data[2] | data[3] << 8;
@@ -69,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int64_t n_rows = shape >= 2 && shape < 5 ? n_values * (data[1] >> 3) / 31 : n_values;
     cr_pq_group group = {.n_rows = n_rows, .chunks = &chunk};
     cr_pq_file f = {.path = "input",
-                    .fd = fd,
+                    .fs = fs,
                     .size = (int64_t)n + 4,
                     .opts = {.budget = BUDGET, .skip_crc = true, .keep_levels = data[0] >> 6 & 1}};
     cr_err err;

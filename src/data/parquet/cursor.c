@@ -5,7 +5,6 @@
  * front of the wanted row are passed over by their headers (a flat column has a row per value,
  * pages of version 2 tell their rows), or all at once where the file has an offset index.
  */
-#include <fcntl.h>
 #include <string.h>
 
 #include "data/parquet/decode_int.h"
@@ -94,7 +93,7 @@ static cr_code look(cr_pq_cursor *c, int64_t at, size_t n, size_t ahead, const u
     int64_t next = at + (int64_t)want;
     if (next < c->end && ahead == WINDOW) {
         int64_t n_next = c->end - next < (int64_t)WINDOW ? c->end - next : (int64_t)WINDOW;
-        (void)posix_fadvise(c->f->fd, (off_t)next, (off_t)n_next, POSIX_FADV_WILLNEED);
+        cr_fs_will_need(c->f->fs, &(cr_fs_range){next, n_next}, 1);
     }
     c->times.read += cr_now() - t;
     c->times.bytes_read += (int64_t)(want - keep);

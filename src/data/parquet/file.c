@@ -3,15 +3,11 @@
  *
  *   "PAR1"  pages ...  footer (Thrift)  4 bytes: its length  "PAR1"
  *
- * Only the end of a file is read when it is opened. Reads are pread: no state is shared, so threads
- * use one file freely, and a file that shrinks meanwhile is an error, not a signal.
+ * Only the end of a file is read when it is opened. Reads are at a place: no state is shared, so
+ * threads use one file freely, and a file that shrinks meanwhile is an error, not a signal.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "data/parquet/parquet_int.h"
@@ -48,37 +44,26 @@ cr_code cr_pq_pread(const cr_pq_file *f, int64_t at, void *buf, size_t n, cr_err
     if (at < 0 || at > f->size || n > (uint64_t)(f->size - at))
         return cr_fail_at(err, CR_EDATA, AT(f), "%zu bytes at byte %lld are not in the file (%lld)",
                           n, (long long)at, (long long)f->size);
-    char *p = buf;
-    while (n > 0) {
-        ssize_t k = pread(f->fd, p, n < ((size_t)1 << 30) ? n : (size_t)1 << 30, (off_t)at);
-        if (k < 0 && errno == EINTR) continue;
-        if (k < 0)
-            return cr_fail_at(err, CR_EIO, AT(f), "cannot read at byte %lld: %s%s", (long long)at,
-                              strerror(errno), cr_errno_cure(errno));
-        if (k == 0)
-            return cr_fail_at(err, CR_EIO, AT(f),
-                              "the file ends at byte %lld, it was longer when it was opened; read "
-                              "it again when it is whole",
-                              (long long)at);
-        p += k;
-        at += k;
-        n -= (size_t)k;
-    }
+    size_t got;
+    CR_TRY(cr_fs_pread(f->fs, at, buf, n, &got, err));
+    if (got < n)
+        return cr_fail_at(err, CR_EIO, AT(f),
+                          "the file ends at byte %lld, it was longer when it was opened; read it "
+                          "again when it is whole",
+                          (long long)at + (long long)got);
     return CR_OK;
 }
 
-static cr_code open_fd(cr_pq_file *f, cr_err *err) {
-    /* a pipe without a writer must not be waited for */
-    f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
-    if (f->fd < 0 || fstat(f->fd, &st) != 0) return cr_io_fail(err, f->path, "open", errno);
-    if (S_ISDIR(st.st_mode))
+static cr_code open_fs(cr_pq_file *f, cr_err *err) {
+    CR_TRY(cr_fs_open(&f->fs, f->path, err));
+    const cr_fs_stat *st = cr_fs_info(f->fs);
+    if (st->kind == CR_FS_DIR)
         return cr_fail_at(err, CR_EIO, AT(f), "it is a directory; name the files in it");
-    if (!S_ISREG(st.st_mode))
+    if (st->kind != CR_FS_FILE)
         return cr_fail_at(err, CR_EIO, AT(f),
                           "it is not a regular file, but Parquet is read from the end; copy it "
                           "into a file first");
-    f->size = (int64_t)st.st_size;
+    f->size = st->size;
     return CR_OK;
 }
 
@@ -139,7 +124,7 @@ cr_code cr_pq_open(cr_pq_file **out, const char *path, const cr_pq_opts *opts, c
     f->path = cr_arena_strdup(&f->arena, path);
     if (opts) f->opts = *opts;
     if (!f->opts.budget) f->opts.budget = DEFAULT_BUDGET;
-    cr_code code = open_fd(f, err);
+    cr_code code = open_fs(f, err);
     if (code == CR_OK) code = read_footer(f, err);
     if (code != CR_OK) {
         cr_pq_close(f);
@@ -151,7 +136,7 @@ cr_code cr_pq_open(cr_pq_file **out, const char *path, const cr_pq_opts *opts, c
 
 void cr_pq_close(cr_pq_file *f) {
     if (!f) return;
-    if (f->fd >= 0) (void)close(f->fd);
+    cr_fs_close(f->fs);
     cr_free(f->footer);
     cr_arena_clear(&f->arena);
     cr_free(f);
@@ -164,8 +149,8 @@ const char *cr_pq_path(const cr_pq_file *f) {
     return f->path;
 }
 
-int cr_pq_fd(const cr_pq_file *f) {
-    return f->fd;
+cr_fs *cr_pq_fs(const cr_pq_file *f) {
+    return f->fs;
 }
 
 void cr_pq_will_need(const cr_pq_file *f, int group, int leaf, int64_t from, int64_t to) {
@@ -174,8 +159,7 @@ void cr_pq_will_need(const cr_pq_file *f, int group, int leaf, int64_t from, int
     double rows = g->n_rows > 0 ? (double)g->n_rows : 1;
     int64_t a = (int64_t)((double)from / rows * (double)c->size);
     int64_t z = (int64_t)((double)to / rows * (double)c->size);
-    if (z > a)
-        (void)posix_fadvise(f->fd, (off_t)(c->start + a), (off_t)(z - a), POSIX_FADV_WILLNEED);
+    if (z > a) cr_fs_will_need(f->fs, &(cr_fs_range){c->start + a, z - a}, 1);
 }
 
 cr_code cr_pq_read_index(const cr_pq_file *f, int group, int leaf, cr_arena *arena,

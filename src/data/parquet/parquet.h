@@ -14,6 +14,7 @@
 #ifndef CR_DATA_PARQUET_PARQUET_H
 #define CR_DATA_PARQUET_PARQUET_H
 
+#include "base/fs.h"
 #include "base/mem.h"
 
 struct cr_buf;
@@ -183,7 +184,7 @@ const cr_pq_meta *cr_pq_get_meta(const cr_pq_file *f);
  * taken to be of even size). */
 void cr_pq_will_need(const cr_pq_file *f, int group, int leaf, int64_t from, int64_t to);
 const char *cr_pq_path(const cr_pq_file *f);
-int cr_pq_fd(const cr_pq_file *f); /* of the open file */
+cr_fs *cr_pq_fs(const cr_pq_file *f); /* the open file */
 
 /* cr_pq_find looks a column up by its name as users say it: a top-level name, or struct members
  * with dots. Names the format puts into lists and maps ("list.element", "key_value.key") are not

@@ -144,7 +144,7 @@ void cr_pq_put_index(cr_buf *offsets, cr_buf *columns, const cr_pq_index *index,
 
 struct cr_pq_file {
     const char *path;
-    int fd;
+    cr_fs *fs;
     int64_t size;
     cr_pq_opts opts; /* budget filled in */
     cr_pq_meta meta;

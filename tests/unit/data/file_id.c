@@ -36,7 +36,7 @@ static void set_time(const char *path, const struct stat *st) {
 }
 
 typedef struct fixture {
-    int fd;
+    cr_fs *f;
     cr_file_id id;
     struct stat st;
 } fixture;
@@ -44,20 +44,20 @@ typedef struct fixture {
 static void begin(fixture *x) {
     cr_err err;
     write_file(file, 1);
-    x->fd = open(file, O_RDONLY);
-    CHECK(x->fd >= 0 && fstat(x->fd, &x->st) == 0);
-    CHECK_INT(cr_file_id_read(&x->id, x->fd, file, &err), CR_OK);
-    CHECK_INT(cr_file_id_check(&x->id, x->fd, file, &err), CR_OK);
+    CHECK_INT(cr_fs_open(&x->f, file, &err), CR_OK);
+    CHECK(stat(file, &x->st) == 0);
+    CHECK_INT(cr_file_id_read(&x->id, x->f, &err), CR_OK);
+    CHECK_INT(cr_file_id_check(&x->id, x->f, &err), CR_OK);
     CHECK_INT(cr_file_id_check_path(&x->id, file, &err), CR_OK);
 }
 
 /* what the open file and the path are said to be; then it is closed */
-static void end(fixture *x, cr_code of_fd, cr_code of_path) {
+static void end(fixture *x, cr_code of_open, cr_code of_path) {
     cr_err err;
-    CHECK_INT(cr_file_id_check(&x->id, x->fd, file, &err), of_fd);
-    if (of_fd != CR_OK) CHECK(strstr(err.msg, "the file changed while the run was using it"));
+    CHECK_INT(cr_file_id_check(&x->id, x->f, &err), of_open);
+    if (of_open != CR_OK) CHECK(strstr(err.msg, "the file changed while the run was using it"));
     CHECK_INT(cr_file_id_check_path(&x->id, file, &err), of_path);
-    close(x->fd);
+    cr_fs_close(x->f);
 }
 
 TEST(changes) {

@@ -387,8 +387,7 @@ static void write_file(model *m, size_t n) {
 static void open_file(model *m, size_t n) {
     m->group = (cr_pq_group){.n_rows = m->n_rows, .chunks = &m->chunk};
     m->file.path = m->path;
-    m->file.fd = open(m->path, O_RDONLY);
-    CHECK(m->file.fd >= 0);
+    CHECK_INT(cr_fs_open(&m->file.fs, m->path, NULL), CR_OK);
     m->file.size = (int64_t)n + 10;
     m->file.meta.footer_size = 2;
     m->file.meta.n_groups = 1;
@@ -398,8 +397,8 @@ static void open_file(model *m, size_t n) {
 }
 
 static void close_file(model *m) {
-    close(m->file.fd);
-    m->file.fd = -1;
+    cr_fs_close(m->file.fs);
+    m->file.fs = NULL;
 }
 
 static model *model_new(void) {
