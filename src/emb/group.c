@@ -36,16 +36,26 @@ static size_t up64(size_t n) {
     return (n + 63) / 64 * 64;
 }
 
+/* ids that there is memory for, when a batch has n */
+static size_t room_for(const cr_group *g, int64_t n) {
+    return (size_t)(g->mem && n <= g->cap ? g->cap : n + n / 4 + 64);
+}
+
 /* one block for everything; kept while batches are not larger than any before */
+static size_t size_of(size_t c) {
+    return 2 * up64(c * sizeof(pair)) + 3 * up64((c + 1) * sizeof(int64_t)) +
+           5 * up64(c * sizeof(uint32_t)) + up64(c);
+}
+
+static void give(cr_group *g, void *mem, size_t c) {
+    cr_group_clear(g);
+    g->mem = mem;
+    g->cap = (int64_t)c;
+}
+
 static arrays carve(cr_group *g, int64_t n) {
-    size_t c = (size_t)(n > g->cap ? n + n / 4 + 64 : g->cap);
-    size_t size = 2 * up64(c * sizeof(pair)) + 3 * up64((c + 1) * sizeof(int64_t)) +
-                  5 * up64(c * sizeof(uint32_t)) + up64(c);
-    if (!g->mem || n > g->cap) { /* a first batch can have no ids at all */
-        cr_group_clear(g);
-        g->mem = cr_alloc(size, "grouping of ids");
-        g->cap = (int64_t)c;
-    }
+    size_t c = room_for(g, n);
+    if (c != (size_t)g->cap) give(g, cr_alloc(size_of(c), "grouping of ids"), c);
     char *p = g->mem;
     arrays m;
 #define TAKE(member, T, count)                                                                     \
@@ -153,17 +163,35 @@ static pair *sort(arrays *m, int64_t n, int *passes) {
     return from;
 }
 
-/* ids of a slot, at most */
-static int64_t most_ids(const cr_jagged *j, int64_t n_rows) {
-    int64_t rows = j->steps ? j->steps[n_rows] : n_rows;
+int64_t cr_group_ids(const cr_batch *b, int slot) {
+    const cr_jagged *j = &b->sparse[slot];
+    int64_t rows = j->steps ? j->steps[b->n_rows] : b->n_rows;
     return j->off ? j->off[rows] : rows;
+}
+
+static int64_t all_ids(const cr_group *g, const cr_batch *b) {
+    int64_t n = 0;
+    for (int s = 0; s < g->n_slots; s++)
+        n += cr_group_ids(b, g->slots[s].slot);
+    return n;
+}
+
+cr_code cr_group_fit(cr_group *g, const cr_batch *b, cr_err *err) {
+    int64_t n = all_ids(g, b);
+    if (n > UINT32_MAX)
+        return cr_fail(err, CR_EDATA, "a batch has %lld ids for one table; use smaller batches",
+                       (long long)n);
+    size_t c = room_for(g, n);
+    if (c == (size_t)g->cap) return CR_OK;
+    void *mem;
+    CR_TRY(cr_try_alloc(&mem, size_of(c), "grouping of ids", err));
+    give(g, mem, c);
+    return CR_OK;
 }
 
 void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes,
                   const cr_lanes *lanes) {
-    int64_t n = 0;
-    for (int s = 0; s < g->n_slots; s++)
-        n += most_ids(&b->sparse[g->slots[s].slot], b->n_rows);
+    int64_t n = all_ids(g, b);
     if (n > UINT32_MAX) CR_BUG("a batch has more ids than entries can be numbered");
     arrays m = carve(g, n);
     n = collect(g, b, axes, lanes, &m);

@@ -44,6 +44,10 @@ typedef struct cr_group {
  * the rows of this holder's lanes. */
 void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes,
                   const cr_lanes *lanes);
+/* cr_group_fit makes room for the ids of a batch, which cr_group_run else does and cannot fail.
+ * cr_group_ids: how many ids a feature has in a batch */
+CR_CHECKED cr_code cr_group_fit(cr_group *g, const cr_batch *b, cr_err *err);
+int64_t cr_group_ids(const cr_batch *b, int slot);
 void cr_group_clear(cr_group *g);
 
 /* The lists of features that are grouped, each once however many tables read them. Zeros: none. */

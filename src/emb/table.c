@@ -30,24 +30,29 @@ int64_t cr_table_scratch(const cr_table *t) {
     return t->half && t->optim ? t->D + (t->D + 1) / 2 : 0; /* floats, and a draw for each */
 }
 
-cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err) {
-    memset(t, 0, sizeof(*t));
+void cr_table_describe(cr_table *t, const cr_table_spec *spec, const struct cr_owner *owner) {
     const cr_optim_type *optim = spec->trainable ? spec->optim : NULL;
-    int64_t stride = cr_table_stride(spec->D, spec->half, optim);
-    void *p;
-    size_t size = cr_bytes(cr_mul_i64(spec->n_rows, stride), sizeof(float));
-    CR_TRY(cr_big_alloc(&p, size, spec->name, err));
     *t = (cr_table){.name = spec->name,
                     .n_rows = spec->n_rows,
                     .D = spec->D,
-                    .stride = stride,
+                    .stride = cr_table_stride(spec->D, spec->half, optim),
                     .n_weights = weight_floats(spec->D, spec->half),
-                    .data = p,
-                    .size = size,
                     .half = spec->half,
                     .trainable = spec->trainable,
                     .optim = optim,
-                    .optim_conf = spec->optim_conf};
+                    .optim_conf = spec->optim_conf,
+                    .owner = owner};
+}
+
+cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err) {
+    memset(t, 0, sizeof(*t));
+    cr_table made;
+    cr_table_describe(&made, spec, NULL);
+    void *p;
+    made.size = cr_bytes(cr_mul_i64(made.n_rows, made.stride), sizeof(float));
+    CR_TRY(cr_big_alloc(&p, made.size, spec->name, err));
+    made.data = p;
+    *t = made;
     return CR_OK;
 }
 
@@ -149,5 +154,6 @@ void cr_table_first(cr_table *t, int64_t row, int64_t id, const cr_init *init, u
 
 void cr_table_fill(cr_table *t, const cr_init *init, uint64_t seed, cr_pool *pool) {
     fill f = new_fill(t, init, seed);
+    if (t->owner) return;
     cr_pool_run(pool, (t->n_rows + FILL_ROWS - 1) / FILL_ROWS, fill_piece, &f);
 }

@@ -30,6 +30,7 @@ typedef struct cr_table {
     bool trainable;
     const cr_optim_type *optim; /* NULL: no state (inference, frozen) */
     const void *optim_conf;
+    const struct cr_owner *owner; /* has the rows (owner.h); NULL: they lie in data */
     int optim_group; /* which of the steps of cr_updater_apply is this table's; 0: the main one */
 } cr_table;
 
@@ -44,7 +45,8 @@ typedef struct cr_table_spec {
     const void *optim_conf;
 } cr_table_spec;
 /* cr_table_init allocates a zeroed table; cr_table_fill gives weights and state their first
- * values. */
+ * values. cr_table_describe: of a table that has an owner; no memory, nothing to fill. */
+void cr_table_describe(cr_table *t, const cr_table_spec *spec, const struct cr_owner *owner);
 CR_CHECKED cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err);
 void cr_table_fill(cr_table *t, const cr_init *init, uint64_t seed, cr_pool *pool);
 void cr_table_clear(cr_table *t);

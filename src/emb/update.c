@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emb/group.h"
+#include "emb/owner.h"
 
 #define PIECE  256  /* distinct ids a thread takes at a time */
 #define SWEEP  1024 /* rows a thread takes at a time of a table that is swept */
@@ -97,7 +98,7 @@ int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses) {
     utable *ut = &u->tables[u->n_tables];
     const cr_optim_conf *oc = t->optim_conf;
     *ut = (utable){.reduce = {.D = t->D, .n_uses = n_uses},
-                   .sink = cr_table_sink(t),
+                   .sink = t->owner ? t->owner->sink : cr_table_sink(t),
                    .optim_group = t->optim_group,
                    .group = find_group(u, uses, n_uses),
                    .some = t->D * SOME <= FLOATS ? SOME : 1 + (FLOATS - 1) / t->D};
@@ -106,11 +107,6 @@ int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses) {
     memcpy(ut->reduce.uses, uses, (size_t)n_uses * sizeof(cr_use));
     make_room(u, ut);
     return u->n_tables++;
-}
-
-void cr_updater_set_sink(cr_updater *u, int t, cr_sink sink) {
-    u->tables[t].sink = sink;
-    make_room(u, &u->tables[t]);
 }
 
 void cr_updater_set_grad(cr_updater *u, int t, int k, const float *grad) {

@@ -19,10 +19,9 @@ typedef struct cr_updater cr_updater;
 /* lanes: those of the plan, borrowed. */
 cr_updater *cr_updater_new(const cr_lanes *lanes, cr_pool *pool);
 void cr_updater_free(cr_updater *u);
-/* cr_updater_add registers a trainable table with its uses (copied); returns its number. */
+/* cr_updater_add registers a trainable table with its uses (copied); returns its number. Its rows go
+ * to the sink of its owner, or are updated in its memory. */
 int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses);
-/* cr_updater_set_sink: the rows of table number t go there, instead of being updated here. */
-void cr_updater_set_sink(cr_updater *u, int t, cr_sink sink);
 /* cr_updater_set_grad: use number k of table number t has its gradient elsewhere now. */
 void cr_updater_set_grad(cr_updater *u, int t, int k, const float *grad);
 /* cr_updater_group sorts the ids of a batch; allocates only when a batch has more ids than any

@@ -3,7 +3,7 @@
  * tables.
  *
  * A table in this process's memory is its own view: its records, and the ids of the batch as they
- * are (cr_table_view). For other tables the distinct rows of the batch are staged (stage.h): the
+ * are (cr_table_view). For other tables the distinct rows of the batch are staged (views.h): the
  * view is a buffer of them, and numbers into it take the place of the ids.
  */
 #ifndef CR_EMB_VIEW_H

@@ -138,6 +138,7 @@ void cr_group_use(cr_model *m, cr_model_table *t, cr_node *node, int piece) {
         t->cap_uses = cap;
     }
     t->uses[t->n_uses++] = (struct cr_table_use){node, piece};
+    cr_lookup_set_view(node, piece, m->n_views++);
 }
 
 /* pieces waiting to become one lookup node */

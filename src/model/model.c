@@ -443,6 +443,7 @@ void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tabl
     *tables = *dense = 0;
     for (int i = 0; i < m->n_tables; i++) {
         const cr_model_table *t = m->tables[i];
+        if (t->table.owner) continue;
         const cr_optim_type *o = !t->trainable || !optim ? NULL : t->optim ? t->optim : optim;
         int64_t row = 4 * cr_table_stride(t->D, t->half, o);
         *tables = cr_add_i64(*tables, cr_mul_i64(t->n_rows, row));
@@ -463,6 +464,10 @@ cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
                               .trainable = t->trainable,
                               .optim = own ? t->optim : o->optim,
                               .optim_conf = own ? t->optim_conf : o->optim_conf};
+        if (t->table.owner) {
+            cr_table_describe(&t->table, &spec, t->table.owner);
+            continue;
+        }
         CR_TRY(cr_table_init(&t->table, &spec, err));
     }
     return cr_graph_alloc(&m->graph, err);

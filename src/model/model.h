@@ -9,7 +9,8 @@
 #define CR_MODEL_MODEL_H
 
 #include "base/pool.h"
-#include "emb/table.h"
+#include "emb/owner.h"
+#include "emb/views.h"
 #include "emb/update.h"
 #include "feat/feat.h"
 #include "graph/work.h"
@@ -18,7 +19,7 @@
 
 /* A table with all its uses in the graph. */
 typedef struct cr_model_table {
-    cr_table table;
+    cr_table table; /* an owner of its rows is set before cr_model_alloc */
     const char *short_name; /* without the path */
     const char *suffix;     /* the part of it that is the group's embedding_name_suffix; "" */
     int64_t n_rows, D;
@@ -93,6 +94,7 @@ typedef struct cr_model {
     const cr_features *features;
     cr_model_table **tables;
     int n_tables, cap_tables;
+    int n_views;        /* uses of all tables */
     cr_output *outputs; /* sorted by name */
     int n_outputs;
     cr_row_weight *weights;
@@ -121,6 +123,7 @@ typedef struct cr_model_work {
         int32_t *off;
         int64_t cap;
     } * cut;
+    cr_views *views; /* rows of tables that have an owner; NULL: there are none */
 } cr_model_work;
 
 typedef struct cr_model_opts {

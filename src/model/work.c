@@ -7,12 +7,33 @@
 #include "model/model.h"
 #include "op/input.h"
 
+/* views of the tables that have an owner */
+static void add_views(cr_model_work *w, cr_pool *pool) {
+    for (int i = 0; i < w->m->n_tables; i++) {
+        const cr_model_table *t = w->m->tables[i];
+        if (!t->table.owner) continue;
+        cr_group_slot *slots = cr_alloc((size_t)t->n_uses * sizeof(*slots), "staged rows");
+        int *views = cr_alloc((size_t)t->n_uses * sizeof(*views), "staged rows"), count;
+        for (int k = 0; k < t->n_uses; k++) {
+            const cr_node *n = t->uses[k].node;
+            const cr_look *look = cr_lookup_pieces(n, &count) + t->uses[k].piece;
+            slots[k] = (cr_group_slot){look->slot, n->cls == CR_SEQ ? 1 + n->axis : 0};
+            views[k] = look->view;
+        }
+        if (!w->views) w->views = cr_views_new(w->m->n_views, pool);
+        cr_views_add(w->views, &t->table, slots, views, t->n_uses);
+        cr_free(slots);
+        cr_free(views);
+    }
+}
+
 cr_code cr_model_work_new(cr_model_work **out, const cr_model *m, const cr_plan *plan,
                           cr_pool *pool, cr_err *err) {
     cr_model_work *w = cr_alloc(sizeof(*w), "work");
     w->m = m;
     w->off = cr_alloc((size_t)(m->n_axes + 1) * sizeof(*w->off), "axes");
     w->cut = cr_alloc((size_t)(m->n_axes + 1) * sizeof(*w->cut), "axes");
+    add_views(w, pool);
     cr_code code = plan ? cr_work_new(&w->w, plan, pool, err) : CR_OK;
     if (code != CR_OK) {
         cr_model_work_free(w);
@@ -25,6 +46,7 @@ cr_code cr_model_work_new(cr_model_work **out, const cr_model *m, const cr_plan 
 void cr_model_work_free(cr_model_work *w) {
     if (!w) return;
     cr_work_free(w->w);
+    cr_views_free(w->views);
     for (int i = 0; i < w->m->n_axes; i++)
         cr_free(w->cut[i].off);
     cr_free(w->cut);
@@ -92,7 +114,15 @@ cr_code cr_model_run(cr_model_work *w, const cr_batch *b, cr_run *run, cr_err *e
         CR_TRY(check_lengths(&w->m->axes[i], b, err));
     run->n_rows = b->n_rows;
     run->all_rows = b->global_rows;
-    return cr_work_run(w->w, run, err);
+    if (!w->views) return cr_work_run(w->w, run, err);
+    CR_TRY(cr_views_stage(w->views, b, run->axes, err));
+    const cr_step_input *given = run->input;
+    cr_step_input in = *given;
+    in.views = cr_views_get(w->views);
+    run->input = &in;
+    cr_code code = cr_work_run(w->w, run, err);
+    run->input = given;
+    return code;
 }
 
 void cr_model_seq_grads(const cr_model_work *w, cr_updater *u) {

@@ -41,6 +41,7 @@ static void look_dense(const cr_look *k, const cr_batch *b, const cr_tile *t, in
 
 /* where the rows of a piece's ids lie in this batch */
 static cr_view view_of(const cr_look *k, const cr_step_input *in) {
+    if (k->table->owner) return in->views[k->view];
     return cr_table_view(k->table, in->batch->sparse[k->slot].ids);
 }
 
@@ -149,6 +150,10 @@ const cr_look *cr_lookup_pieces(const cr_node *n, int *count) {
     const lookup *a = n->attr;
     *count = a->n;
     return a->v;
+}
+
+void cr_lookup_set_view(cr_node *n, int piece, int view) {
+    ((lookup *)n->attr)->v[piece].view = view;
 }
 
 void cr_lookup_set_codes(cr_node *n, const cr_node *codes, const int *col, bool forward) {

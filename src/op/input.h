@@ -17,6 +17,9 @@ typedef struct cr_step_input {
     const float *const *scale;
     int n_scale;
     double slope; /* of every loss: loss scale / batches per step; 0: 1 */
+    /* of the batch, by cr_look.view: where the rows of tables lie that have an owner
+     * (emb/views.h); NULL: all tables are in memory */
+    const cr_view *views;
 } cr_step_input;
 /* cr_loss_slope: what a loss multiplies the gradient that it starts with by */
 static inline double cr_loss_slope(const cr_tile *t) {
@@ -32,11 +35,14 @@ typedef struct cr_look {
     int64_t dense_off; /* dense: first float in the batch's dense row */
     int64_t width;
     int64_t out; /* first float in the node's row; filled by cr_lookup */
+    int view;    /* number in cr_step_input.views; see cr_lookup_set_view */
 } cr_look;
 /* cr_lookup: pieces side by side, pooled rows of tables and dense floats. The gradient is kept for
  * emb/update.h. cr_lookup_pieces gives the pieces back with their places. */
 cr_node *cr_lookup(cr_graph *g, const cr_look *v, int n);
 const cr_look *cr_lookup_pieces(const cr_node *n, int *count);
+/* cr_lookup_set_view numbers the view of a piece, where its table may have an owner. */
+void cr_lookup_set_view(cr_node *n, int piece, int view);
 /* cr_lookup_set_codes: rows of a lane with equal codes (distinct.h) leave one gradient, in the
  * first of them. col: per piece its column of the codes, -1: none; not copied. forward: the lookup
  * runs once per lane too. */

@@ -1,0 +1,171 @@
+/*
+ * views.c - see views.h. The grouping of a batch (group.h) tells both things that are needed: its
+ * distinct ids are the rows to fetch, and each of its entries knows the id that it stands for.
+ */
+#include "emb/views.h"
+
+#include <string.h>
+
+#include "emb/owner.h"
+
+/* the ids of one group, rewritten: those of slot k of the group from at[k] on */
+typedef struct rewritten {
+    void *mem; /* int64_t */
+    int64_t n, cap;
+    int64_t *at;
+} rewritten;
+
+typedef struct staged {
+    const cr_table *t;
+    int group;
+    void *rows;  /* records */
+    int64_t cap; /* how many there is room for */
+    int64_t stride;
+} staged;
+
+typedef struct use {
+    int table, slot; /* slot: index into the group's slots */
+    int view;
+} use;
+
+struct cr_views {
+    cr_pool *pool;
+    cr_lanes lanes; /* one: the order of sums does not matter here */
+    cr_groups groups;
+    rewritten *again; /* by group */
+    int n_again;
+    staged *tables;
+    int n_tables;
+    use *uses;
+    int n_uses;
+    cr_view *views;
+    /* of the batch under way */
+    cr_batch batch;
+    const int32_t *const *axes;
+};
+
+cr_views *cr_views_new(int n_views, cr_pool *pool) {
+    cr_views *s = cr_alloc(sizeof(*s), "staged rows");
+    s->pool = pool;
+    s->views = cr_alloc((size_t)(n_views + 1) * sizeof(cr_view), "staged rows");
+    cr_lanes_init(&s->lanes, 1, NULL, NULL);
+    return s;
+}
+
+void cr_views_free(cr_views *s) {
+    if (!s) return;
+    for (int i = 0; i < s->n_again; i++) {
+        cr_free(s->again[i].mem);
+        cr_free(s->again[i].at);
+    }
+    for (int i = 0; i < s->n_tables; i++)
+        cr_free(s->tables[i].rows);
+    cr_groups_clear(&s->groups);
+    cr_free(s->again);
+    cr_free(s->tables);
+    cr_free(s->uses);
+    cr_free(s->views);
+    cr_free(s);
+}
+
+/* one more element of n, zeroed */
+static void *longer(void *v, int n, size_t size) {
+    return cr_realloc(v, (size_t)n * size, (size_t)(n + 1) * size, "staged rows");
+}
+
+void cr_views_add(cr_views *s, const cr_table *t, const cr_group_slot *slots, const int *view,
+                  int n) {
+    cr_group_slot *own = cr_alloc((size_t)n * sizeof(*own), "staged rows"); /* each once */
+    int n_own = 0;
+    for (int k = 0; k < n; k++) {
+        int i = 0;
+        while (i < n_own && (own[i].slot != slots[k].slot || own[i].seq != slots[k].seq))
+            i++;
+        if (i == n_own) own[n_own++] = slots[k];
+        s->uses = longer(s->uses, s->n_uses, sizeof(use));
+        s->uses[s->n_uses++] = (use){s->n_tables, i, view[k]};
+    }
+    int group = cr_groups_find(&s->groups, own, n_own);
+    if (group == s->n_again) {
+        s->again = longer(s->again, s->n_again, sizeof(rewritten));
+        s->again[s->n_again++] =
+            (rewritten){.at = cr_alloc((size_t)n_own * sizeof(int64_t), "staged rows")};
+    }
+    s->tables = longer(s->tables, s->n_tables, sizeof(staged));
+    /* records begin on 16 bytes, as those of tables in memory do in most widths */
+    s->tables[s->n_tables++] =
+        (staged){.t = t, .group = group, .stride = (t->n_weights + 3) / 4 * 4};
+    cr_free(own);
+}
+
+/* memory for n elements, which replaces *p where there was less; what was in it is lost */
+static cr_code make_room(void **p, int64_t *cap, int64_t n, size_t each, cr_err *err) {
+    if (n <= *cap) return CR_OK;
+    int64_t more = cr_add_i64(n, n / 4 + 64);
+    void *q;
+    CR_TRY(cr_try_alloc(&q, cr_bytes(more, each), "rows of a batch", err));
+    cr_free(*p);
+    *p = q;
+    *cap = more;
+    return CR_OK;
+}
+
+static cr_code fit(cr_views *s, int group, cr_err *err) {
+    cr_group *g = &s->groups.v[group];
+    rewritten *a = &s->again[group];
+    a->n = 0;
+    for (int k = 0; k < g->n_slots; k++) {
+        a->at[k] = a->n;
+        a->n += cr_group_ids(&s->batch, g->slots[k].slot);
+    }
+    CR_TRY(make_room(&a->mem, &a->cap, a->n, sizeof(int64_t), err));
+    return cr_group_fit(g, &s->batch, err);
+}
+
+/* Ids of steps that no axis has are in no group. Nothing reads their rows, but lookups ask the
+ * memory for them ahead of time; number 0 will do. */
+static void group_item(void *ctx, int64_t item, int thread) {
+    (void)thread;
+    cr_views *s = ctx;
+    cr_group *g = &s->groups.v[item];
+    rewritten *a = &s->again[item];
+    cr_group_run(g, &s->batch, s->axes, &s->lanes);
+    int64_t *ids = a->mem;
+    memset(ids, 0, (size_t)a->n * sizeof(int64_t));
+    for (int64_t u = 0; u < g->n_uniq; u++)
+        for (int64_t i = g->seg[u]; i < g->seg[u + 1]; i++) {
+            uint32_t e = g->entry[i];
+            ids[a->at[g->slot ? g->slot[e] : 0] + g->pos[e]] = u;
+        }
+}
+
+cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axes, cr_err *err) {
+    s->batch = *b;
+    s->batch.global_rows = 0; /* the rows that are here are all that matters */
+    s->axes = axes;
+    for (int i = 0; i < s->n_again; i++)
+        CR_TRY(fit(s, i, err));
+    cr_pool_run(s->pool, s->n_again, group_item, s);
+    for (int i = 0; i < s->n_tables; i++) {
+        staged *t = &s->tables[i];
+        const cr_group *g = &s->groups.v[t->group];
+        const cr_owner *o = t->t->owner;
+        CR_TRY(make_room(&t->rows, &t->cap, g->n_uniq, (size_t)t->stride * sizeof(float), err));
+        CR_TRY(o->fetch(o->ctx, g->id, g->n_uniq, t->rows, t->stride, err));
+    }
+    for (int i = 0; i < s->n_uses; i++) {
+        const use *u = &s->uses[i];
+        const staged *t = &s->tables[u->table];
+        const rewritten *a = &s->again[t->group];
+        s->views[u->view] = (cr_view){.base = t->rows,
+                                      .stride = t->stride,
+                                      .ids = (const int64_t *)a->mem + a->at[u->slot],
+                                      .D = t->t->D,
+                                      .half = t->t->half};
+    }
+    return CR_OK;
+}
+
+const cr_view *cr_views_get(const cr_views *s) {
+    return s->views;
+}
