@@ -14,13 +14,13 @@ static int row_of(const cr_msg *msg, const char *field) {
 bool cr_conf_refused(const void *conf, const char *field) {
     const cr_conf_base *self = conf;
     int row = row_of(self->msg, field);
-    return row >= 0 && self->refused >> row & 1;
+    return row >= 0 && cr_fieldset_has(&self->refused, row);
 }
 
 bool cr_conf_has(const void *conf, const char *field) {
     const cr_conf_base *self = conf;
     int row = row_of(self->msg, field);
-    if (row >= 0) return self->set >> row & 1;
+    if (row >= 0) return cr_fieldset_has(&self->set, row);
     /* a oneof's member */
     const cr_field *f;
     const cr_oneof_member *m = cr_msg_member(self->msg, field, &f);

@@ -21,6 +21,7 @@ typedef struct binder {
     cr_diag *diag;
     cr_map warned;   /* fields without effect that have had their warning */
     cr_syntax from;  /* of the whole tree: edits from the command line do not change it */
+    const char *schema; /* of the root, see cr_msg */
     const char *own; /* cr_conf_bind_own: the key in front; NULL: part of the schema */
     int refused;     /* > 0: inside a block that was refused as a whole: its keys and values are
                         checked, but that parts of it are not available is not told again */
@@ -540,13 +541,13 @@ static void bind_values(binder *b, const cr_msg *msg, const cr_field *f, cr_conf
 }
 
 static void bind_row(binder *b, const cr_msg *msg, int row, cr_conf_iter it, cr_conf_base *self,
-                     int depth, uint64_t *given) {
+                     int depth, cr_fieldset *given) {
     const cr_field *f = &msg->fields[row];
     it.row = row;
     it.open = f->flags & CR_F_REPEATED || f->type == CR_T_MAP_INT || f->type == CR_T_MAP_FLOAT;
     cr_conf_iter probe = it;
     if (!cr_conf_next(&probe)) return;
-    *given |= 1ull << row;
+    cr_fieldset_add(given, row);
     size_t errors = b->diag->n_errors;
     bool ok = true, idle = warn_idle(b, f, it) && is_later(f);
     bool later = idle || refuse_later(b, f, it);
@@ -554,9 +555,9 @@ static void bind_row(binder *b, const cr_msg *msg, int row, cr_conf_iter it, cr_
     bind_values(b, msg, f, it, self, depth, &ok);
     b->refused -= later;
     if (ok && !later)
-        self->set |= 1ull << row;
+        cr_fieldset_add(&self->set, row);
     else if (b->diag->n_errors != errors)
-        self->refused |= 1ull << row;
+        cr_fieldset_add(&self->refused, row);
 }
 
 /* ---- messages ---- */
@@ -574,19 +575,19 @@ static void *bind_msg(binder *b, const cr_msg *msg, const cr_conf_node *node, cr
         const cr_field *f = &msg->fields[n];
         if (msg->size && !(f->flags & CR_F_REPEATED)) store(f, self, default_of(f));
     }
-    CR_ASSERT(n <= 64);
+    CR_ASSERT(n <= CR_CONF_MAX_ROWS);
     if (depth > CR_CONF_MAX_DEPTH) {
         wrong(b, at, "nested deeper than %d levels; make it flatter", (int)CR_CONF_MAX_DEPTH);
         return self;
     }
     size_t errors = b->diag->n_errors;
-    uint64_t given = 0;
+    cr_fieldset given = {0};
     if (node) {
         cr_conf_iter it = {.map = node, .rows = cr_conf_rows(b->arena, msg, node)};
         for (int i = 0; i < n; i++)
             bind_row(b, msg, i, it, self, depth, &given);
-        cr_conf_unknown_keys(self, node, it.rows, name, given, b->own, b->diag);
-        if (!b->refused) cr_conf_missing(self, name, given, b->diag);
+        cr_conf_unknown_keys(self, node, it.rows, name, &given, b->own, b->schema, b->diag);
+        if (!b->refused) cr_conf_missing(self, name, &given, b->diag);
     }
     if (msg->check && b->diag->n_errors == errors) msg->check(self, b->diag);
     return self;
@@ -594,7 +595,7 @@ static void *bind_msg(binder *b, const cr_msg *msg, const cr_conf_node *node, cr
 
 void *cr_conf_bind_own(cr_arena *arena, const cr_msg *msg, const char *key,
                        const cr_conf_node *node, cr_diag *diag) {
-    binder b = {.arena = arena, .diag = diag, .own = key};
+    binder b = {.arena = arena, .diag = diag, .own = key, .schema = msg->schema};
     if (node) b.from = node->from;
     cr_map_init(&b.warned);
     void *self = bind_msg(&b, msg, node, node ? node->at : CR_NOWHERE, NULL, 0);

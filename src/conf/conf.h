@@ -16,8 +16,6 @@ CR_CHECKED cr_code cr_conf_set(cr_conf_doc *doc, const cr_msg *root, const char 
  * val]. */
 CR_CHECKED cr_code cr_conf_edit_json(cr_conf_doc *doc, const cr_msg *root, const char *json,
                                      cr_diag *diag);
-/* cr_conf_put sets one plain path ("train_input_path") to a string: command line path overrides. */
-void cr_conf_put(cr_conf_doc *doc, const char *key, const char *value, const char *origin);
 
 /* cr_conf_fill puts what is not given and has a default in the tables, whole messages and choices,
  * into the tree. each (may be NULL) is then called for every message that there is, inner ones

@@ -40,12 +40,14 @@ const char *cr_conf_next_key(const void *ctx, size_t i);
 void cr_conf_enum_names(const cr_enum_value *values, cr_buf *out);
 void cr_conf_member_names(const cr_oneof *o, cr_buf *out);
 /* cr_conf_unknown_keys tells the keys of node that the table of self does not know (rows[i] < 0).
- * name: what the message is called, NULL at the top level; given: bits of the rows that are given;
- * own: see cr_conf_bind_own. cr_conf_missing tells the required rows that are neither given nor
+ * name: what the message is called, NULL at the top level; given: the rows that are given;
+ * own: see cr_conf_bind_own; schema: of the root, see cr_msg. cr_conf_missing tells the required rows that are neither given nor
  * refused. */
 void cr_conf_unknown_keys(cr_conf_base *self, const cr_conf_node *node, const int16_t *rows,
-                          const char *name, uint64_t given, const char *own, cr_diag *diag);
-void cr_conf_missing(const cr_conf_base *self, const char *name, uint64_t given, cr_diag *diag);
+                          const char *name, const cr_fieldset *given, const char *own,
+                          const char *schema, cr_diag *diag);
+void cr_conf_missing(const cr_conf_base *self, const char *name, const cr_fieldset *given,
+                     cr_diag *diag);
 
 /* cr_conf_flow writes a tree on one line: {a: 1, b: [x, y]}. quotes: scalars as JSON strings */
 void cr_conf_flow(cr_buf *out, const cr_conf_node *n, bool quotes);

@@ -1,5 +1,5 @@
 /*
- * edit.c - changes to a tree by path: --set, --edit_config_json, path overrides.
+ * edit.c - changes to a tree by path: --set, --edit_config_json.
  *
  * A path is checked against the tables before anything is touched, then walked on the tree with a
  * set of maps (a selector may choose several items). Before a field is changed its entries are
@@ -307,11 +307,9 @@ static bool comparable(const cr_field *f, const cr_conf_node *n, double *num, co
 }
 
 static cr_conf_node *raw_scalar(editor *e, const char *s, size_t n, bool quoted, int col) {
-    cr_conf_node *v = cr_conf_new(e->doc, CR_NODE_SCALAR, at_col(e, col));
+    cr_conf_node *v = cr_tree_scalar(e->doc, cr_arena_strndup(&e->doc->arena, s, n), quoted,
+                                     at_col(e, col));
     v->from = CR_SYNTAX_YAML;
-    v->quoted = quoted;
-    v->text = cr_arena_strndup(&e->doc->arena, s, n);
-    v->len = strlen(v->text);
     return v;
 }
 
@@ -519,7 +517,6 @@ static bool apply(editor *e, const cr_msg *root, cr_conf_node *value) {
         targets next = {0};
         for (size_t t = 0; t < now.n; t++) {
             cr_conf_node *map = now.v[t];
-            size_t budget = CR_CONF_MAX_NODES;
             if (picks && holds_rival(map, s)) continue;
             if (last && !s->sel) {
                 size_t pos;
@@ -528,7 +525,7 @@ static bool apply(editor *e, const cr_msg *root, cr_conf_node *value) {
                 drop_rivals(map, s);
                 if (pos > map->n) pos = map->n;
                 put_back(e, map, s, pos, at_col(e, s->col),
-                         cr_conf_copy(e->doc, value, 0, &budget));
+                         cr_tree_copy(e->doc, value));
                 continue;
             }
             cr_conf_node *v = field_node(e, map, s);
@@ -542,7 +539,7 @@ static bool apply(editor *e, const cr_msg *root, cr_conf_node *value) {
                 cr_conf_entry *en = &v->v[chosen[k]];
                 if (last) {
                     *en = (cr_conf_entry){NULL, at_col(e, s->col),
-                                          cr_conf_copy(e->doc, value, 0, &budget)};
+                                          cr_tree_copy(e->doc, value)};
                 } else {
                     if (en->val->kind != CR_NODE_MAP) en->val = new_map(e, s->col);
                     add_target(e, &next, en->val);
@@ -660,19 +657,4 @@ cr_code cr_conf_edit_json(cr_conf_doc *doc, const cr_msg *root, const char *json
         ok &= edit_member(e, root, &sub.root->v[i]);
     cr_free(e);
     return ok ? CR_OK : CR_EUSAGE;
-}
-
-void cr_conf_put(cr_conf_doc *doc, const char *key, const char *value, const char *origin) {
-    cr_loc at = {cr_arena_strdup(&doc->arena, origin), 0, 0};
-    cr_conf_node *n = cr_conf_new(doc, CR_NODE_SCALAR, at);
-    n->quoted = true;
-    n->text = cr_arena_strdup(&doc->arena, value);
-    n->len = strlen(n->text);
-    for (size_t i = doc->root->n; i-- > 0;) {
-        if (!cr_conf_key_is(doc->root, doc->root->v[i].key, key)) continue;
-        doc->root->v[i].at = at;
-        doc->root->v[i].val = n;
-        return;
-    }
-    cr_conf_push(doc, doc->root, cr_arena_strdup(&doc->arena, key), at, n);
 }

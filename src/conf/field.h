@@ -19,14 +19,26 @@
 typedef struct cr_msg cr_msg;
 typedef struct cr_oneof cr_oneof;
 
+/* A set of rows of a table. */
+#define CR_CONF_MAX_ROWS 256
+typedef struct cr_fieldset {
+    uint64_t bits[CR_CONF_MAX_ROWS / 64];
+} cr_fieldset;
+static inline bool cr_fieldset_has(const cr_fieldset *r, int row) {
+    return r->bits[row / 64] >> row % 64 & 1;
+}
+static inline void cr_fieldset_add(cr_fieldset *r, int row) {
+    r->bits[row / 64] |= (uint64_t)1 << row % 64;
+}
+
 /* Every bound struct begins with this. */
 typedef struct cr_conf_base {
     const cr_msg *msg;
     const cr_conf_node *node; /* NULL: nothing given, all defaults */
     cr_loc at;                /* where the message was named: its key, or its item in a list */
     cr_syntax from;   /* how the user's file is written, for messages that show config text */
-    uint64_t set;     /* bit i: field i of the table was given (and could be read) */
-    uint64_t refused; /* bit i: it was given, and what is wrong with it has been told */
+    cr_fieldset set;     /* the rows that were given (and could be read) */
+    cr_fieldset refused; /* those that were given, and what is wrong with them has been told */
 } cr_conf_base;
 
 typedef enum cr_ftype {
@@ -117,6 +129,9 @@ struct cr_msg {
     const cr_field *fields;
     size_t size; /* of the struct; 0: only checked, nothing stored */
     bool later;  /* the whole message belongs to a capability that is not in this version */
+    /* of a root: the program and its release whose keys the tables hold. A key that is unknown and
+     * like no other may be of a newer one, which is then said. NULL: there is no such program */
+    const char *schema;
     /* further checks after binding (field combinations); called only when the message and all in
      * it bound without an error; may be NULL */
     void (*check)(const void *self, cr_diag *diag);
@@ -189,7 +204,8 @@ typedef struct cr_choice {
 
 /* cr_conf_bind fills a new struct for msg from node (NULL: all defaults) in the arena; every
  * mistake goes to diag, which is sorted by place; the struct is complete (defaults where wrong)
- * either way. The tree must live as long as the struct. A table has at most 64 rows. An INT or
+ * either way. The tree must live as long as the struct. A table has at most
+ * CR_CONF_MAX_ROWS rows. An INT or
  * FLOAT row with min = max = 0 has no range. A LATER scalar that is given its default passes. */
 void *cr_conf_bind(cr_arena *arena, const cr_msg *msg, const cr_conf_node *node, cr_diag *diag);
 /* the same for a message that is not part of the schema (parameters of a library), behind `key`:

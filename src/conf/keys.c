@@ -42,11 +42,11 @@ static bool is_required(const cr_field *f) {
 
 /* The choice that must be made and was not, where a message is little else: an unknown key there is
  * taken for a member. NULL: none. */
-static const cr_oneof *open_choice(const cr_msg *msg, uint64_t given) {
+static const cr_oneof *open_choice(const cr_msg *msg, const cr_fieldset *given) {
     const cr_oneof *o = NULL;
     for (int i = 0; msg->fields[i].name; i++) {
         const cr_field *f = &msg->fields[i];
-        if (f->type != CR_T_ONEOF || given >> i & 1 || !is_required(f)) continue;
+        if (f->type != CR_T_ONEOF || cr_fieldset_has(given, i) || !is_required(f)) continue;
         if (o) return NULL;
         o = f->ref;
     }
@@ -64,12 +64,13 @@ static void refuse_near(cr_conf_base *self, const char *near, const cr_oneof *op
             for (; near && m->key; m++)
                 it |= strcmp(near, m->key) == 0;
         }
-        if (it && !(self->set >> i & 1)) self->refused |= 1ull << i;
+        if (it && !cr_fieldset_has(&self->set, i)) cr_fieldset_add(&self->refused, i);
     }
 }
 
 void cr_conf_unknown_keys(cr_conf_base *self, const cr_conf_node *node, const int16_t *rows,
-                          const char *name, uint64_t given, const char *own, cr_diag *diag) {
+                          const char *name, const cr_fieldset *given, const char *own,
+                          const char *schema, cr_diag *diag) {
     const cr_msg *msg = self->msg;
     const cr_oneof *open = open_choice(msg, given);
     cr_buf names;
@@ -96,19 +97,23 @@ void cr_conf_unknown_keys(cr_conf_base *self, const cr_conf_node *node, const in
             wrong(diag, node->v[i].at, "unknown key '%.100s'%s%s; give one of %s", key, in, where,
                   names.data);
         else
-            wrong(diag, node->v[i].at, "unknown key '%.100s'%s%s; see 'crank help %s' for its keys",
-                  key, in, where, msg->name);
+            wrong(diag, node->v[i].at,
+                  "unknown key '%.100s'%s%s; see 'crank help %s' for its keys%s%s", key, in, where,
+                  msg->name, schema ? ", or remove it if it is newer than " : "",
+                  schema ? schema : "");
     }
     cr_buf_clear(&names);
 }
 
-void cr_conf_missing(const cr_conf_base *self, const char *name, uint64_t given, cr_diag *diag) {
+void cr_conf_missing(const cr_conf_base *self, const char *name, const cr_fieldset *given,
+                     cr_diag *diag) {
     const cr_msg *msg = self->msg;
     cr_loc at = self->at;
     const char *in = name ? " in " : "", *where = name ? name : " at the top level";
     for (int i = 0; msg->fields[i].name; i++) {
         const cr_field *f = &msg->fields[i];
-        if ((given | self->refused) >> i & 1 || !is_required(f)) continue;
+        if (cr_fieldset_has(given, i) || cr_fieldset_has(&self->refused, i) || !is_required(f))
+            continue;
         if (f->type == CR_T_ONEOF) {
             if (cr_conf_made(f))
                 continue; /* cr_conf_fill has one, unless the choice was misspelled */

@@ -47,21 +47,6 @@ void cr_conf_push(cr_conf_doc *doc, cr_conf_node *parent, const char *key, cr_lo
     parent->v[parent->n++] = (cr_conf_entry){key, at, val};
 }
 
-int cr_conf_remove(cr_conf_node *in, const cr_conf_node *what) {
-    int n = 0;
-    size_t to = 0;
-    for (size_t i = 0; i < in->n; i++) {
-        if (in->v[i].val == what) {
-            n++;
-            continue;
-        }
-        if (in->v[i].val->kind != CR_NODE_SCALAR) n += cr_conf_remove(in->v[i].val, what);
-        in->v[to++] = in->v[i];
-    }
-    in->n = to;
-    return n;
-}
-
 /* "num_steps" is "numSteps", "T_max" is "TMax" (protobuf's rule) */
 static bool is_camel(const char *key, const char *name) {
     bool up = false;

@@ -59,13 +59,45 @@ CR_CHECKED cr_code cr_conf_parse_pbtxt(cr_conf_doc *doc, const char *text, size_
 cr_conf_node *cr_conf_new(cr_conf_doc *doc, cr_node_kind kind, cr_loc at);
 void cr_conf_push(cr_conf_doc *doc, cr_conf_node *parent, const char *key, cr_loc at,
                   cr_conf_node *val);
-/* cr_conf_remove takes the value `what` out of the tree below `in`, wherever it stands; returns how
- * often */
-int cr_conf_remove(cr_conf_node *in, const cr_conf_node *what);
 /* cr_conf_key_is: is the key, spelled in the syntax of map, the field `name`? */
 bool cr_conf_key_is(const cr_conf_node *map, const char *key, const char *name);
 /* cr_conf_find returns the last value under that key, also where JSON spells the key in camelCase;
  * NULL when there is none. */
 cr_conf_node *cr_conf_find(const cr_conf_node *map, const char *key);
+
+/* Rewriting (tree_edit.c). Values keep their places, entries their order; texts are copied. */
+cr_conf_node *cr_tree_scalar(cr_conf_doc *doc, const char *text, bool quoted, cr_loc at);
+/* cr_tree_copy copies a tree into doc; NULL when it is deeper or larger than a config may be. */
+cr_conf_node *cr_tree_copy(cr_conf_doc *doc, const cr_conf_node *n);
+/* cr_tree_put makes val the one value of the key: where the last one stood, else at the end. */
+void cr_tree_put(cr_conf_doc *doc, cr_conf_node *map, const char *key, cr_loc at,
+                 cr_conf_node *val);
+/* cr_tree_put_str: the same with a quoted text, so that any text survives */
+void cr_tree_put_str(cr_conf_doc *doc, cr_conf_node *map, const char *key, cr_loc at,
+                     const char *text);
+/* cr_tree_child: the message under the key, made when it is not there */
+cr_conf_node *cr_tree_child(cr_conf_doc *doc, cr_conf_node *map, const char *key, cr_loc at);
+/* These work on all entries of the key and return how many there were. */
+int cr_tree_drop(cr_conf_node *map, const char *key);
+int cr_tree_rename(cr_conf_doc *doc, cr_conf_node *map, const char *key, const char *to);
+int cr_tree_move(cr_conf_doc *doc, cr_conf_node *from, const char *key, cr_conf_node *to,
+                 const char *name);
+/* cr_tree_remove takes the value `what` out of the tree below `in`, wherever it stands; returns how
+ * often */
+int cr_tree_remove(cr_conf_node *in, const cr_conf_node *what);
+
+/* Which keys has nobody asked for? For trees that no table describes: the reader of a key asks
+ * for it here, and what was never asked for is told, with the nearest key that was. */
+typedef struct cr_tree_asked cr_tree_asked;
+typedef struct cr_tree_use {
+    cr_arena arena;
+    cr_tree_asked *asked;
+} cr_tree_use;
+void cr_tree_use_init(cr_tree_use *u);
+void cr_tree_use_clear(cr_tree_use *u);
+const cr_conf_node *cr_tree_ask(cr_tree_use *u, const cr_conf_node *map, const char *key);
+/* cr_tree_ask_all: all that stands below is read */
+void cr_tree_ask_all(cr_tree_use *u, const cr_conf_node *map);
+void cr_tree_tell_unused(const cr_tree_use *u, const cr_conf_node *root, cr_sev sev, cr_diag *diag);
 
 #endif

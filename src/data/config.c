@@ -66,9 +66,10 @@ static const cr_field field_fields[] = {
     CR_END,
 };
 static const cr_msg field_msg = {
-    "Field",      "One column of the input, its name and type",
-    field_fields, sizeof(cr_field_conf),
-    false,        NULL,
+    .name = "Field",
+    .help = "One column of the input, its name and type",
+    .fields = field_fields,
+    .size = sizeof(cr_field_conf),
 };
 
 static const cr_field label_map_fields[] = {
@@ -79,12 +80,10 @@ static const cr_field label_map_fields[] = {
     CR_END,
 };
 static const cr_msg label_map_msg = {
-    "LabelMap",
-    "Numbers of the texts in a label column",
-    label_map_fields,
-    sizeof(cr_label_map_conf),
-    false,
-    NULL,
+    .name = "LabelMap",
+    .help = "Numbers of the texts in a label column",
+    .fields = label_map_fields,
+    .size = sizeof(cr_label_map_conf),
 };
 
 /* ---- samplers: known, not in this version ---- */
@@ -142,38 +141,36 @@ static const cr_field tdm_sampler_fields[] = {
              "how kept levels are chosen: UNIFORM, ARITHMETIC or RECIPROCAL"),
     CR_END,
 };
-static const cr_msg negative_sampler_msg = {"NegativeSampler",
-                                            "Shared negatives drawn by item weight",
-                                            negative_sampler_fields,
-                                            0,
-                                            true,
-                                            NULL};
-static const cr_msg negative_sampler_v2_msg = {"NegativeSamplerV2",
-                                               "Negatives that the user has no positive edge to",
-                                               negative_sampler_v2_fields,
-                                               0,
-                                               true,
-                                               NULL};
+static const cr_msg negative_sampler_msg = {
+    .name = "NegativeSampler",
+    .help = "Shared negatives drawn by item weight",
+    .fields = negative_sampler_fields,
+    .later = true,
+};
+static const cr_msg negative_sampler_v2_msg = {
+    .name = "NegativeSamplerV2",
+    .help = "Negatives that the user has no positive edge to",
+    .fields = negative_sampler_v2_fields,
+    .later = true,
+};
 static const cr_msg hard_negative_sampler_msg = {
-    "HardNegativeSampler",
-    "Weighted negatives plus the user's hard negatives",
-    hard_negative_sampler_fields,
-    0,
-    true,
-    NULL};
+    .name = "HardNegativeSampler",
+    .help = "Weighted negatives plus the user's hard negatives",
+    .fields = hard_negative_sampler_fields,
+    .later = true,
+};
 static const cr_msg hard_negative_sampler_v2_msg = {
-    "HardNegativeSamplerV2",
-    "Negatives without a positive edge plus the user's hard negatives",
-    hard_negative_sampler_v2_fields,
-    0,
-    true,
-    NULL};
-static const cr_msg tdm_sampler_msg = {"TDMSampler",
-                                       "Positives and negatives on each level of an item tree",
-                                       tdm_sampler_fields,
-                                       0,
-                                       true,
-                                       NULL};
+    .name = "HardNegativeSamplerV2",
+    .help = "Negatives without a positive edge plus the user's hard negatives",
+    .fields = hard_negative_sampler_v2_fields,
+    .later = true,
+};
+static const cr_msg tdm_sampler_msg = {
+    .name = "TDMSampler",
+    .help = "Positives and negatives on each level of an item tree",
+    .fields = tdm_sampler_fields,
+    .later = true,
+};
 static const cr_oneof_member samplers[] = {
     {"negative_sampler", &negative_sampler_msg, NULL},
     {"negative_sampler_v2", &negative_sampler_v2_msg, NULL},
@@ -331,9 +328,11 @@ static void data_check(const void *self, cr_diag *diag) {
 }
 
 const cr_msg cr_data_msg = {
-    "DataConfig", "Where rows come from and how they become batches",
-    data_fields,  sizeof(cr_data_conf),
-    false,        data_check,
+    .name = "DataConfig",
+    .help = "Where rows come from and how they become batches",
+    .fields = data_fields,
+    .size = sizeof(cr_data_conf),
+    .check = data_check,
 };
 
 /* ---- input_fields_str ---- */
@@ -452,7 +451,7 @@ static void parse_entry(cr_data_conf *c, cr_arena *arena, cr_map *seen, const ch
                     "and let the feature split the text",
                     number, cr_field_types[type].name);
     cr_field_conf *f = CR_NEW(arena, cr_field_conf);
-    f->base = (cr_conf_base){.msg = &field_msg, .node = node, .at = here, .set = 3};
+    f->base = (cr_conf_base){.msg = &field_msg, .node = node, .at = here, .set = {{3}}};
     f->input_name = cr_arena_strndup(arena, s, (size_t)(name_end - s));
     f->input_type = type;
     c->input_fields.v[c->input_fields.n++] = f;

@@ -11,6 +11,25 @@
 
 #include "conf/tree.h"
 
+/* A program whose configs crank takes. One file and one line in dialects.c make another. */
+typedef struct cr_dialect {
+    const char *name; /* of the program */
+    /* a key that only configs of this program have; NULL: there is none */
+    const cr_conf_entry *(*sign)(const cr_conf_doc *doc);
+    /* makes the tree one of our keys, in place, or tells the user what to do; findings are at the
+     * places of the user's file */
+    CR_CHECKED cr_code (*rewrite)(cr_conf_doc *doc, const cr_conf_entry *sign, cr_diag *diag);
+} cr_dialect;
+extern const cr_dialect cr_dialect_native, cr_dialect_easyrec;
+/* all of them, NULL-ended; the first is ours, which is also meant where nothing is a sign */
+extern const cr_dialect *const cr_dialects[];
+
+/* cr_dialect_load reads a config file of any of these programs into a tree of our keys. */
+CR_CHECKED cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, cr_diag *diag);
+/* cr_dialect_key: the first entry whose message and key are among the pairs; the last pair is {NULL}.
+ * A message may be repeated. */
+const cr_conf_entry *cr_dialect_key(const cr_conf_doc *doc, const char *const pairs[][2]);
+
 typedef struct cr_easyrec_opts {
     const char *fg_json_path; /* NULL: the fg_json_path of the config, if it has one */
     bool use_old_fg; /* Features come from the config and only their inputs from fg.json. */
@@ -22,10 +41,6 @@ typedef struct cr_easyrec_result {
     int n_left; /* notes: keys that were left out without an effect on results */
     int n_lost; /* warnings: keys that were left out or replaced, so that results differ */
 } cr_easyrec_result;
-
-/* cr_easyrec_sign: a key of the config that only EasyRec has, when there is none that only we have;
- * NULL: it is not a config of EasyRec. */
-const cr_conf_entry *cr_easyrec_sign(const cr_conf_node *root);
 
 /* cr_easyrec_convert makes a config (out, which the caller has initialised) of EasyRec's config
  * `in`. Findings: an error for what EasyRec would refuse too and for what the config cannot do

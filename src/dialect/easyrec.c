@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "dialect/easyrec_int.h"
 
 cr_er *cr_er_of(cr_rw *w) {
@@ -431,43 +432,36 @@ static const cr_rule root_rules[] = {
 
 /* ---- is it EasyRec's? ---- */
 
-/* sign returns the entry of the first message and key of the list that the config has, or NULL. */
-static const cr_conf_entry *sign(const cr_conf_node *root, const char *const (*list)[2]) {
-    for (; (*list)[0]; list++) {
-        cr_rw_iter it = {.map = root, .key = (*list)[0]};
-        for (const cr_conf_entry *e; (e = cr_rw_next(&it));)
-            for (size_t k = 0; e->val->kind == CR_NODE_MAP && k < e->val->n; k++)
-                if (cr_conf_key_is(e->val, e->val->v[k].key, (*list)[1])) return &e->val->v[k];
-    }
-    return NULL;
-}
-
-/* sign_of_ours returns a key that only TorchEasyRec and crank have, or NULL. */
-static const cr_conf_entry *sign_of_ours(const cr_conf_node *root) {
-    static const char *const ours[][2] = {
-        {"train_config", "sparse_optimizer"},    {"train_config", "dense_optimizer"},
-        {"data_config", "dataset_type"},         {"data_config", "fg_mode"},
-        {"feature_configs", "id_feature"},       {"feature_configs", "raw_feature"},
-        {"feature_configs", "sequence_feature"}, {NULL, NULL},
-    };
-    return sign(root, ours);
-}
-
-const cr_conf_entry *cr_easyrec_sign(const cr_conf_node *root) {
-    static const char *const theirs[][2] = {
+static const cr_conf_entry *easyrec_sign(const cr_conf_doc *doc) {
+    static const char *const keys[][2] = {
         {"train_config", "optimizer_config"}, {"eval_config", "metrics_set"},
         {"data_config", "input_type"},        {"feature_configs", "feature_type"},
         {"feature_configs", "input_names"},   {"feature_config", "features"},
         {"model_config", "model_class"},      {NULL, NULL},
     };
-    if (root->kind != CR_NODE_MAP || sign_of_ours(root)) return NULL;
-    return sign(root, theirs);
+    return cr_dialect_key(doc, keys);
 }
+
+/* Results of a converted config differ in places, which the user has to see: not done silently. */
+static cr_code easyrec_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, cr_diag *diag) {
+    const char *base = cr_path_base(doc->path), *dot = strrchr(base, '.');
+    cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, sign->at,
+                "'%s' is a key of EasyRec, the predecessor of TorchEasyRec; convert the "
+                "config: crank convert %s -o %.*s_tzrec.config",
+                sign->key, doc->path, dot ? (int)(dot - base) : (int)strlen(base), base);
+    return CR_ECONF;
+}
+
+const cr_dialect cr_dialect_easyrec = {
+    .name = "EasyRec",
+    .sign = easyrec_sign,
+    .rewrite = easyrec_rewrite,
+};
 
 static cr_code look(const cr_conf_doc *in, cr_diag *diag) {
     const cr_conf_node *root = in->root;
     cr_loc at = {in->path, 0, 0};
-    const cr_conf_entry *ours = root->kind == CR_NODE_MAP ? sign_of_ours(root) : NULL;
+    const cr_conf_entry *ours = cr_dialect_native.sign(in);
     if (root->kind != CR_NODE_MAP || root->n == 0) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
                     "there is no config in it; give a pipeline config of EasyRec");

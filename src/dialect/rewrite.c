@@ -182,17 +182,12 @@ cr_conf_node *cr_rw_map(cr_rw *w, cr_conf_node *out, const char *key, cr_loc at)
 }
 
 cr_conf_node *cr_rw_child(cr_rw *w, cr_conf_node *out, const char *key, cr_loc at) {
-    cr_conf_node *n = cr_conf_find(out, key);
-    return n && n->kind == CR_NODE_MAP ? n : cr_rw_map(w, out, key, at);
+    return cr_tree_child(w->doc, out, key, at);
 }
 
 static void put(cr_rw *w, cr_conf_node *out, const char *key, cr_loc at, const char *text,
                 bool quoted) {
-    cr_conf_node *n = cr_conf_new(w->doc, CR_NODE_SCALAR, at);
-    n->text = cr_arena_strdup(&w->doc->arena, text);
-    n->len = strlen(text);
-    n->quoted = quoted;
-    cr_conf_push(w->doc, out, key, at, n);
+    cr_conf_push(w->doc, out, key, at, cr_tree_scalar(w->doc, text, quoted, at));
 }
 
 void cr_rw_put_str(cr_rw *w, cr_conf_node *out, const char *key, cr_loc at, const char *text) {

@@ -81,13 +81,13 @@ int cr_calc_add(cr_calc *op, cr_feature *f, const char *field, int64_t item, con
 static cr_conf_base base_as(const cr_calc_conf *c, const cr_msg *as) {
     cr_conf_base b = {.msg = as, .node = c->base.node, .at = c->base.at};
     for (int i = 0; as->fields[i].name; i++)
-        if (cr_conf_has(c, as->fields[i].name)) b.set |= (uint64_t)1 << i;
+        if (cr_conf_has(c, as->fields[i].name)) cr_fieldset_add(&b.set, i);
     return b;
 }
 
 static void set_bit(cr_conf_base *b, const char *field) {
     for (int i = 0; b->msg->fields[i].name; i++)
-        if (strcmp(b->msg->fields[i].name, field) == 0) b->set |= (uint64_t)1 << i;
+        if (strcmp(b->msg->fields[i].name, field) == 0) cr_fieldset_add(&b->set, i);
 }
 
 #define COMMON(c, f)                                                                               \
@@ -231,7 +231,7 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
             set_norm(op, f, c, arena, diag);
             if (op->n_ids) {
                 x->num_buckets = (uint64_t)op->n_ids;
-                x->base.set = 0; /* vocab_file is the operator's */
+                x->base.set = (cr_fieldset){0}; /* vocab_file is the operator's */
                 set_bit(&x->base, "num_buckets");
                 set_bit(&x->base, "value_dim");
             }

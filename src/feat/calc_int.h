@@ -83,8 +83,9 @@ typedef struct cr_calc_conf {
         CR_STR(cr_calc_conf, pretrained_tensor, NULL, CR_F_OURS, HELP_PRETRAINED_TENSOR)
 
 /* The message of a type from its table cr_<m>_fields and its struct. */
-#define CR_CALC_MSGS(m, name, help, S)                                                             \
-    const cr_msg cr_##m##_msg = {name, help, cr_##m##_fields, sizeof(S), false, NULL}
+#define CR_CALC_MSGS(m, name_, help_, S)                                                           \
+    const cr_msg cr_##m##_msg = {                                                                  \
+        .name = name_, .help = help_, .fields = cr_##m##_fields, .size = sizeof(S)}
 
 /* ---- what an operator makes ---- */
 

@@ -56,12 +56,11 @@ static const cr_field constraints_fields[] = {
     CR_END,
 };
 const cr_msg cr_constraints_msg = {
-    "ParameterConstraints",
-    "Limits on how tables are split over ranks",
-    constraints_fields,
-    sizeof(cr_constraints_conf),
-    false,
-    constraints_check,
+    .name = "ParameterConstraints",
+    .help = "Limits on how tables are split over ranks",
+    .fields = constraints_fields,
+    .size = sizeof(cr_constraints_conf),
+    .check = constraints_check,
 };
 
 /* ---- AutoDisEmbedding, MLPEmbedding: how a dense feature gets a vector ---- */
@@ -142,18 +141,18 @@ static void autodis_check(const void *self, cr_diag *diag) {
                     CR_SAY(c, "learned_temperature", "false"));
 }
 const cr_msg cr_autodis_msg = {
-    "AutoDisEmbedding",
-    "A number becomes a soft mixture of learned vectors",
-    autodis_fields,
-    sizeof(cr_autodis_conf),
-    false,
-    autodis_check,
+    .name = "AutoDisEmbedding",
+    .help = "A number becomes a soft mixture of learned vectors",
+    .fields = autodis_fields,
+    .size = sizeof(cr_autodis_conf),
+    .check = autodis_check,
 };
 static const cr_field no_fields[] = {CR_END};
 const cr_msg cr_mlp_embedding_msg = {
-    "MLPEmbedding", "Numbers become a vector through one linear map",
-    no_fields,      sizeof(cr_mlp_embedding_conf),
-    false,          NULL,
+    .name = "MLPEmbedding",
+    .help = "Numbers become a vector through one linear map",
+    .fields = no_fields,
+    .size = sizeof(cr_mlp_embedding_conf),
 };
 static const cr_oneof_member dense_embs[] = {
     {"autodis", &cr_autodis_msg, &cr_autodis_msg},
@@ -304,12 +303,16 @@ void cr_raw_conf_check(const void *self, cr_diag *diag) {
 }
 
 const cr_msg cr_id_msg = {
-    "IdFeature",  "A categorical column: values become ids of table rows",
-    cr_id_fields, sizeof(cr_id_conf),
-    false,        cr_id_conf_check,
+    .name = "IdFeature",
+    .help = "A categorical column: values become ids of table rows",
+    .fields = cr_id_fields,
+    .size = sizeof(cr_id_conf),
+    .check = cr_id_conf_check,
 };
 const cr_msg cr_raw_msg = {
-    "RawFeature",  "A numeric column: floats, or buckets between boundaries",
-    cr_raw_fields, sizeof(cr_raw_conf),
-    false,         cr_raw_conf_check,
+    .name = "RawFeature",
+    .help = "A numeric column: floats, or buckets between boundaries",
+    .fields = cr_raw_fields,
+    .size = sizeof(cr_raw_conf),
+    .check = cr_raw_conf_check,
 };

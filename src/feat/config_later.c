@@ -13,11 +13,23 @@ static const cr_field decay_fields[] = {
     CR_END,
 };
 static const cr_msg lfu_msg = {
-    "LFU_EvictionPolicy", "Evict the least frequent ids", no_fields, 0, true, NULL};
+    .name = "LFU_EvictionPolicy",
+    .help = "Evict the least frequent ids",
+    .fields = no_fields,
+    .later = true,
+};
 static const cr_msg lru_msg = {
-    "LRU_EvictionPolicy", "Evict the least recent ids", decay_fields, 0, true, NULL};
+    .name = "LRU_EvictionPolicy",
+    .help = "Evict the least recent ids",
+    .fields = decay_fields,
+    .later = true,
+};
 static const cr_msg distance_lfu_msg = {
-    "DistanceLFU_EvictionPolicy", "Evict by frequency over age", decay_fields, 0, true, NULL};
+    .name = "DistanceLFU_EvictionPolicy",
+    .help = "Evict by frequency over age",
+    .fields = decay_fields,
+    .later = true,
+};
 static const cr_oneof_member policies[] = {
     {"lfu", &lfu_msg, NULL},
     {"lru", &lru_msg, NULL},
@@ -33,12 +45,12 @@ static const cr_field zch_fields[] = {
     CR_K_STR("threshold_filtering_func", NULL, 0, "which ids are admitted, by their counts"),
     CR_END,
 };
-const cr_msg cr_zch_msg = {"ZeroCollisionHash",
-                           "A table in which every kept id has its own row",
-                           zch_fields,
-                           0,
-                           true,
-                           NULL};
+const cr_msg cr_zch_msg = {
+    .name = "ZeroCollisionHash",
+    .help = "A table in which every kept id has its own row",
+    .fields = zch_fields,
+    .later = true,
+};
 
 /* ---- DynamicEmbedding ---- */
 static const cr_field init_args_fields[] = {
@@ -51,7 +63,11 @@ static const cr_field init_args_fields[] = {
     CR_END,
 };
 static const cr_msg init_args_msg = {
-    "DynamicEmbInitializerArgs", "How new rows start", init_args_fields, 0, true, NULL};
+    .name = "DynamicEmbInitializerArgs",
+    .help = "How new rows start",
+    .fields = init_args_fields,
+    .later = true,
+};
 static const cr_field admission_fields[] = {
     CR_K_UINT64("threshold", 0, CR_F_REQUIRED, "times an id must be seen before it gets a row"),
     CR_K_MSG("initializer_args", &init_args_msg, 0, "vector of ids without a row"),
@@ -59,12 +75,12 @@ static const cr_field admission_fields[] = {
     CR_K_UINT64("counter_bucket_capacity", 1024, 0, "slots per bucket of the counter"),
     CR_END,
 };
-static const cr_msg admission_msg = {"FrequencyAdmissionStrategy",
-                                     "Rows only for ids seen often enough",
-                                     admission_fields,
-                                     0,
-                                     true,
-                                     NULL};
+static const cr_msg admission_msg = {
+    .name = "FrequencyAdmissionStrategy",
+    .help = "Rows only for ids seen often enough",
+    .fields = admission_fields,
+    .later = true,
+};
 static const cr_field dynamicemb_fields[] = {
     CR_K_MSG("initializer_args", &init_args_msg, 0, "how new rows start in training"),
     CR_K_MSG("eval_initializer_args", &init_args_msg, 0, "vector of unknown ids in evaluation"),
@@ -78,4 +94,8 @@ static const cr_field dynamicemb_fields[] = {
     CR_END,
 };
 const cr_msg cr_dynamicemb_msg = {
-    "DynamicEmbedding", "A table that grows as ids appear", dynamicemb_fields, 0, true, NULL};
+    .name = "DynamicEmbedding",
+    .help = "A table that grows as ids appear",
+    .fields = dynamicemb_fields,
+    .later = true,
+};

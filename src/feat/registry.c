@@ -34,12 +34,12 @@ static const cr_field seq_feature_fields[] = {
     CR_ONEOF(cr_feature_conf, feature, &seq_family, 0, "what is made of each step"),
     CR_END,
 };
-static const cr_msg seq_feature_msg = {"SeqFeatureConfig",
-                                       "One feature of a grouped sequence",
-                                       seq_feature_fields,
-                                       sizeof(cr_feature_conf),
-                                       false,
-                                       NULL};
+static const cr_msg seq_feature_msg = {
+    .name = "SeqFeatureConfig",
+    .help = "One feature of a grouped sequence",
+    .fields = seq_feature_fields,
+    .size = sizeof(cr_feature_conf),
+};
 static const cr_field sequence_fields[] = {
     CR_STR(cr_sequence_conf, sequence_name, NULL, CR_F_REQUIRED,
            "name of the sequence; its features are called <sequence_name>__<feature_name>"),
@@ -50,12 +50,12 @@ static const cr_field sequence_fields[] = {
     CR_MSG(cr_sequence_conf, features, &seq_feature_msg, CR_F_REPEATED, "features of every step"),
     CR_END,
 };
-const cr_msg cr_sequence_msg = {"SequenceFeature",
-                                "Features of sequences that have the same steps",
-                                sequence_fields,
-                                sizeof(cr_sequence_conf),
-                                false,
-                                NULL};
+const cr_msg cr_sequence_msg = {
+    .name = "SequenceFeature",
+    .help = "Features of sequences that have the same steps",
+    .fields = sequence_fields,
+    .size = sizeof(cr_sequence_conf),
+};
 
 /* a sequence_feature is not a feature but holds them: it has no type */
 static const cr_oneof_member members[] = {
@@ -68,6 +68,9 @@ static const cr_field feature_fields[] = {
     CR_ONEOF(cr_feature_conf, feature, &cr_feature_family, 0, "one feature"),
     CR_END,
 };
-const cr_msg cr_feature_msg = {"FeatureConfig", "One feature: a column and how the model sees it",
-                               feature_fields,  sizeof(cr_feature_conf),
-                               false,           NULL};
+const cr_msg cr_feature_msg = {
+    .name = "FeatureConfig",
+    .help = "One feature: a column and how the model sees it",
+    .fields = feature_fields,
+    .size = sizeof(cr_feature_conf),
+};

@@ -44,12 +44,11 @@ static const cr_field text_norm_fields[] = {
 };
 static void text_norm_check(const void *self, cr_diag *diag);
 static const cr_msg text_norm_msg = {
-    "TextNormalizer",
-    "How text is cleaned before tokens",
-    text_norm_fields,
-    sizeof(text_norm_conf),
-    false,
-    text_norm_check,
+    .name = "TextNormalizer",
+    .help = "How text is cleaned before tokens",
+    .fields = text_norm_fields,
+    .size = sizeof(text_norm_conf),
+    .check = text_norm_check,
 };
 
 typedef struct tokenize_conf {

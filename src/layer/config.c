@@ -48,7 +48,11 @@ static void mlp_check(const void *self, cr_diag *diag) {
                     "use_bn and use_ln exclude each other; keep one of them");
 }
 const cr_msg cr_mlp_msg = {
-    "MLP", "A stack of linear layers", mlp_fields, sizeof(cr_mlp_conf), false, mlp_check,
+    .name = "MLP",
+    .help = "A stack of linear layers",
+    .fields = mlp_fields,
+    .size = sizeof(cr_mlp_conf),
+    .check = mlp_check,
 };
 
 /* ---- variational dropout ---- */
@@ -60,12 +64,10 @@ static const cr_field variational_dropout_fields[] = {
     CR_END,
 };
 const cr_msg cr_variational_dropout_msg = {
-    "VariationalDropout",
-    "Learns which features a group can do without",
-    variational_dropout_fields,
-    sizeof(cr_variational_conf),
-    false,
-    NULL,
+    .name = "VariationalDropout",
+    .help = "Learns which features a group can do without",
+    .fields = variational_dropout_fields,
+    .size = sizeof(cr_variational_conf),
 };
 
 /* ---- modules of later versions ---- */
@@ -81,9 +83,12 @@ static const cr_field capsule_fields[] = {
     CR_K_STR("routing_init_method", "normal", 0, "first routing scores: normal or zeros"),
     CR_END,
 };
-const cr_msg cr_capsule_msg = {"B2ICapsule",   "Capsule routing from behaviours to interests",
-                               capsule_fields, 0,
-                               true,           NULL};
+const cr_msg cr_capsule_msg = {
+    .name = "B2ICapsule",
+    .help = "Capsule routing from behaviours to interests",
+    .fields = capsule_fields,
+    .later = true,
+};
 
 const cr_enum_value cr_similarities[] = {
     {"COSINE", CR_COSINE, "dot product of vectors of length one", NULL},
@@ -118,18 +123,18 @@ static const cr_field cross_entropy_fields[] = {
              "share of the label spread over all classes"),
     CR_END,
 };
-static const cr_msg bce_msg = {"BinaryCrossEntropy",
-                               "Log loss of a yes-or-no label",
-                               bce_fields,
-                               sizeof(cr_bce_conf),
-                               false,
-                               NULL};
-static const cr_msg softmax_msg = {"SoftmaxCrossEntropy",
-                                   "Log loss over num_class classes",
-                                   cross_entropy_fields,
-                                   sizeof(cr_cross_entropy_conf),
-                                   false,
-                                   NULL};
+static const cr_msg bce_msg = {
+    .name = "BinaryCrossEntropy",
+    .help = "Log loss of a yes-or-no label",
+    .fields = bce_fields,
+    .size = sizeof(cr_bce_conf),
+};
+static const cr_msg softmax_msg = {
+    .name = "SoftmaxCrossEntropy",
+    .help = "Log loss over num_class classes",
+    .fields = cross_entropy_fields,
+    .size = sizeof(cr_cross_entropy_conf),
+};
 static const cr_field l2_fields[] = {
     CR_FLOAT(cr_l2_conf, label_mean, 0, -CR_INF, CR_INF, CR_F_OURS,
              "mean of the labels; the prediction is this number plus the output of the model"),
@@ -141,28 +146,36 @@ static void l2_check(const void *self, cr_diag *diag) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "label_mean"),
                     "label_mean must be finite; leave it out for 0");
 }
-static const cr_msg l2_msg = {"L2Loss", "Mean squared error", l2_fields, sizeof(cr_l2_conf), false,
-                              l2_check};
+static const cr_msg l2_msg = {
+    .name = "L2Loss",
+    .help = "Mean squared error",
+    .fields = l2_fields,
+    .size = sizeof(cr_l2_conf),
+    .check = l2_check,
+};
 static const cr_field jrc_fields[] = {
     CR_STR(cr_jrc_conf, session_name, NULL, CR_F_REQUIRED,
            "sparse feature whose first id is the session"),
     CR_FLOAT(cr_jrc_conf, alpha, 0.5, 0, 1, 0, "weight of the point-wise part"),
     CR_END,
 };
-static const cr_msg jrc_msg = {"JRCLoss",  "Calibration and ranking inside sessions at once",
-                               jrc_fields, sizeof(cr_jrc_conf),
-                               false,      NULL};
+static const cr_msg jrc_msg = {
+    .name = "JRCLoss",
+    .help = "Calibration and ranking inside sessions at once",
+    .fields = jrc_fields,
+    .size = sizeof(cr_jrc_conf),
+};
 static const cr_field focal_fields[] = {
     CR_FLOAT(cr_focal_conf, gamma, 2.0, 0, CR_INF, 0, "how much less easy rows count"),
     CR_FLOAT(cr_focal_conf, alpha, 0.5, 0, 1, 0, "weight of positive rows"),
     CR_END,
 };
-static const cr_msg focal_msg = {"BinaryFocalLoss",
-                                 "Log loss in which easy rows count less",
-                                 focal_fields,
-                                 sizeof(cr_focal_conf),
-                                 false,
-                                 NULL};
+static const cr_msg focal_msg = {
+    .name = "BinaryFocalLoss",
+    .help = "Log loss in which easy rows count less",
+    .fields = focal_fields,
+    .size = sizeof(cr_focal_conf),
+};
 static const cr_field listwise_fields[] = {
     CR_STR(cr_listwise_conf, session_name, NULL, CR_F_REQUIRED,
            "sparse feature whose first id is the list"),
@@ -179,12 +192,13 @@ static void listwise_check(const void *self, cr_diag *diag) {
             "temperature_init must be above 0, since logits are divided by it; leave it out "
             "for 0.07");
 }
-static const cr_msg listwise_msg = {"ListwiseRankLoss",
-                                    "Log loss of the positive rows among those of their list",
-                                    listwise_fields,
-                                    sizeof(cr_listwise_conf),
-                                    false,
-                                    listwise_check};
+static const cr_msg listwise_msg = {
+    .name = "ListwiseRankLoss",
+    .help = "Log loss of the positive rows among those of their list",
+    .fields = listwise_fields,
+    .size = sizeof(cr_listwise_conf),
+    .check = listwise_check,
+};
 static const cr_enum_value pair_kinds[] = {
     {"LOGISTIC", CR_PAIR_LOGISTIC, "log(1 + exp(-d)) of a pair's score difference d", NULL},
     {"HINGE", CR_PAIR_HINGE, "max(0, margin - d)", NULL},
@@ -199,13 +213,13 @@ static const cr_field pairwise_fields[] = {
            "most negatives that a positive is compared with; more are sampled down to this number"),
     CR_END,
 };
-static const cr_msg pairwise_msg = {"PairwiseLoss",
-                                    "Positive rows above the negative rows of their session; crank "
-                                    "only",
-                                    pairwise_fields,
-                                    sizeof(cr_pairwise_conf),
-                                    false,
-                                    NULL};
+static const cr_msg pairwise_msg = {
+    .name = "PairwiseLoss",
+    .help = "Positive rows above the negative rows of their session; crank "
+            "only",
+    .fields = pairwise_fields,
+    .size = sizeof(cr_pairwise_conf),
+};
 static const cr_oneof_member losses[] = {LOSSES(ENTRY){NULL, NULL, NULL}};
 /* not required: a loss of the second kind may stand alone; loss_check sees to the empty message */
 const cr_oneof cr_loss_family = {"loss", false, losses};
@@ -214,9 +228,12 @@ static const cr_field recon_fields[] = {
     CR_K_STR("recon_type", "l2", 0, "distance of input and output: l2, l1 or cos"),
     CR_END,
 };
-static const cr_msg recon_msg = {"ReconLoss",  "How far the decoded vector is from the input",
-                                 recon_fields, 0,
-                                 true,         NULL};
+static const cr_msg recon_msg = {
+    .name = "ReconLoss",
+    .help = "How far the decoded vector is from the input",
+    .fields = recon_fields,
+    .later = true,
+};
 static const cr_field commitment_fields[] = {
     CR_K_FLOAT("latent_weight", 0, 0, CR_INF, CR_F_REPEATED,
                "weights of the two directions; not given: 1 and 0.5"),
@@ -224,9 +241,17 @@ static const cr_field commitment_fields[] = {
     CR_END,
 };
 static const cr_msg commitment_msg = {
-    "CommitmentLoss", "Pulls vectors and their codes together", commitment_fields, 0, true, NULL};
+    .name = "CommitmentLoss",
+    .help = "Pulls vectors and their codes together",
+    .fields = commitment_fields,
+    .later = true,
+};
 static const cr_msg contrastive_msg = {
-    "ContrastiveLoss", "Pulls vectors of paired items together", no_fields, 0, true, NULL};
+    .name = "ContrastiveLoss",
+    .help = "Pulls vectors of paired items together",
+    .fields = no_fields,
+    .later = true,
+};
 static const cr_oneof_member sid_losses[] = {
     {"recon_loss", &recon_msg, NULL},
     {"commitment_loss", &commitment_msg, NULL},
@@ -248,5 +273,10 @@ static void loss_check(const void *self, cr_diag *diag) {
                     "this loss names none; write for example %s",
                     CR_SAY(c, "binary_cross_entropy", "{}"));
 }
-const cr_msg cr_loss_msg = {"LossConfig",         "One loss", loss_fields,
-                            sizeof(cr_loss_conf), false,      loss_check};
+const cr_msg cr_loss_msg = {
+    .name = "LossConfig",
+    .help = "One loss",
+    .fields = loss_fields,
+    .size = sizeof(cr_loss_conf),
+    .check = loss_check,
+};

@@ -36,12 +36,11 @@ static void mask_block_check(const void *self, cr_diag *diag) {
     }
 }
 const cr_msg cr_mask_block_msg = {
-    "MaskBlock",
-    "A layer whose input is gated by a learned mask",
-    mask_block_fields,
-    sizeof(cr_mask_block_conf),
-    false,
-    mask_block_check,
+    .name = "MaskBlock",
+    .help = "A layer whose input is gated by a learned mask",
+    .fields = mask_block_fields,
+    .size = sizeof(cr_mask_block_conf),
+    .check = mask_block_check,
 };
 static const cr_field mask_net_module_fields[] = {
     CR_INT(cr_mask_net_conf, n_mask_blocks, 0, 1, MAX_LAYERS, CR_F_REQUIRED, "number of blocks"),
@@ -52,12 +51,10 @@ static const cr_field mask_net_module_fields[] = {
     CR_END,
 };
 const cr_msg cr_mask_net_module_msg = {
-    "MaskNetModule",
-    "Mask blocks and the layers above them",
-    mask_net_module_fields,
-    sizeof(cr_mask_net_conf),
-    false,
-    NULL,
+    .name = "MaskNetModule",
+    .help = "Mask blocks and the layers above them",
+    .fields = mask_net_module_fields,
+    .size = sizeof(cr_mask_net_conf),
 };
 
 static const cr_field cross_fields[] = {
@@ -65,8 +62,10 @@ static const cr_field cross_fields[] = {
     CR_END,
 };
 const cr_msg cr_cross_msg = {
-    "Cross", "Cross layers with one weight vector each", cross_fields, sizeof(cr_cross_conf), false,
-    NULL,
+    .name = "Cross",
+    .help = "Cross layers with one weight vector each",
+    .fields = cross_fields,
+    .size = sizeof(cr_cross_conf),
 };
 static const cr_field cross_v2_fields[] = {
     CR_INT(cr_cross_conf, cross_num, 3, 1, MAX_LAYERS, 0, "number of cross layers"),
@@ -74,9 +73,10 @@ static const cr_field cross_v2_fields[] = {
     CR_END,
 };
 const cr_msg cr_cross_v2_msg = {
-    "CrossV2",       "Cross layers with a low-rank matrix each",
-    cross_v2_fields, sizeof(cr_cross_conf),
-    false,           NULL,
+    .name = "CrossV2",
+    .help = "Cross layers with a low-rank matrix each",
+    .fields = cross_v2_fields,
+    .size = sizeof(cr_cross_conf),
 };
 
 static const cr_field cin_fields[] = {
@@ -91,8 +91,11 @@ static void cin_check(const void *self, cr_diag *diag) {
                     "cin_layer_size is empty; give the feature maps of at least one layer");
 }
 const cr_msg cr_cin_msg = {
-    "CIN",     "Explicit interactions of whole vectors", cin_fields, sizeof(cr_cin_conf), false,
-    cin_check,
+    .name = "CIN",
+    .help = "Explicit interactions of whole vectors",
+    .fields = cin_fields,
+    .size = sizeof(cr_cin_conf),
+    .check = cin_check,
 };
 
 static const cr_field wukong_layer_fields[] = {
@@ -107,12 +110,10 @@ static const cr_field wukong_layer_fields[] = {
     CR_END,
 };
 const cr_msg cr_wukong_layer_msg = {
-    "WuKongLayer",
-    "One layer of stacked factorization machines",
-    wukong_layer_fields,
-    sizeof(cr_wukong_layer_conf),
-    false,
-    NULL,
+    .name = "WuKongLayer",
+    .help = "One layer of stacked factorization machines",
+    .fields = wukong_layer_fields,
+    .size = sizeof(cr_wukong_layer_conf),
 };
 
 static const cr_field autoint_layer_fields[] = {
@@ -125,10 +126,8 @@ static const cr_field autoint_layer_fields[] = {
     CR_END,
 };
 const cr_msg cr_autoint_layer_msg = {
-    "AutoIntLayer",
-    "One layer of self-attention between fields",
-    autoint_layer_fields,
-    sizeof(cr_autoint_layer_conf),
-    false,
-    NULL,
+    .name = "AutoIntLayer",
+    .help = "One layer of self-attention between fields",
+    .fields = autoint_layer_fields,
+    .size = sizeof(cr_autoint_layer_conf),
 };

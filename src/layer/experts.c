@@ -40,12 +40,13 @@ static void extraction_check(const void *self, cr_diag *diag) {
             "up; make them equal",
             (long long)shared, (long long)own);
 }
-const cr_msg cr_extraction_network_msg = {"ExtractionNetwork",
-                                          "One layer of task and shared experts",
-                                          extraction_fields,
-                                          sizeof(cr_extraction_conf),
-                                          false,
-                                          extraction_check};
+const cr_msg cr_extraction_network_msg = {
+    .name = "ExtractionNetwork",
+    .help = "One layer of task and shared experts",
+    .fields = extraction_fields,
+    .size = sizeof(cr_extraction_conf),
+    .check = extraction_check,
+};
 
 /* n experts of one kind over x, named prefix.i; a mistake is told once, not once per expert */
 static bool add_experts(cr_graph *g, const char *prefix, const cr_mlp_conf *c, int64_t n,

@@ -51,81 +51,96 @@ static const cr_field auc_fields[] = {
             "count every pair of rows; false: TorchEasyRec's binned form"),
     CR_END,
 };
-static const cr_msg auc_msg = {"AUC",      "Chance that a positive row scores above a negative one",
-                               auc_fields, sizeof(cr_auc_conf),
-                               false,      NULL};
+static const cr_msg auc_msg = {
+    .name = "AUC",
+    .help = "Chance that a positive row scores above a negative one",
+    .fields = auc_fields,
+    .size = sizeof(cr_auc_conf),
+};
 static const cr_field grouped_auc_fields[] = {
     CR_STR(cr_grouped_auc_conf, grouping_key, NULL, CR_F_REQUIRED, HELP_GROUP_KEY),
     CR_BOOL(cr_grouped_auc_conf, weighted, false, CR_F_OURS,
             "weight each group by its number of rows; false: the plain mean"),
     CR_END,
 };
-static const cr_msg grouped_auc_msg = {"GroupedAUC",
-                                       "Mean AUC of groups of rows",
-                                       grouped_auc_fields,
-                                       sizeof(cr_grouped_auc_conf),
-                                       false,
-                                       NULL};
+static const cr_msg grouped_auc_msg = {
+    .name = "GroupedAUC",
+    .help = "Mean AUC of groups of rows",
+    .fields = grouped_auc_fields,
+    .size = sizeof(cr_grouped_auc_conf),
+};
 static const cr_field accuracy_fields[] = {
     CR_FLOAT(cr_accuracy_conf, threshold, 0.5, 0, 1, 0, "scores above it count as yes"),
     CR_INT(cr_accuracy_conf, top_k, 1, 1, CR_U32_MAX, 0,
            "with several classes: the label is among the best k"),
     CR_END,
 };
-static const cr_msg accuracy_msg = {"Accuracy",      "Share of rows that are right",
-                                    accuracy_fields, sizeof(cr_accuracy_conf),
-                                    false,           NULL};
-static const cr_msg mae_msg = {"MeanAbsoluteError",
-                               "Mean distance of prediction and label",
-                               no_fields,
-                               sizeof(cr_plain_metric_conf),
-                               false,
-                               NULL};
-static const cr_msg mse_msg = {"MeanSquaredError",
-                               "Mean squared distance of prediction and label",
-                               no_fields,
-                               sizeof(cr_plain_metric_conf),
-                               false,
-                               NULL};
-static const cr_msg logloss_msg = {"LogLoss", "Mean negative log of the label's probability",
-                                   no_fields, sizeof(cr_plain_metric_conf),
-                                   false,     NULL};
+static const cr_msg accuracy_msg = {
+    .name = "Accuracy",
+    .help = "Share of rows that are right",
+    .fields = accuracy_fields,
+    .size = sizeof(cr_accuracy_conf),
+};
+static const cr_msg mae_msg = {
+    .name = "MeanAbsoluteError",
+    .help = "Mean distance of prediction and label",
+    .fields = no_fields,
+    .size = sizeof(cr_plain_metric_conf),
+};
+static const cr_msg mse_msg = {
+    .name = "MeanSquaredError",
+    .help = "Mean squared distance of prediction and label",
+    .fields = no_fields,
+    .size = sizeof(cr_plain_metric_conf),
+};
+static const cr_msg logloss_msg = {
+    .name = "LogLoss",
+    .help = "Mean negative log of the label's probability",
+    .fields = no_fields,
+    .size = sizeof(cr_plain_metric_conf),
+};
 
-static const cr_msg average_output_msg = {"AverageOutput", "Mean prediction",
-                                          no_fields,       sizeof(cr_plain_metric_conf),
-                                          false,           NULL};
-static const cr_msg average_label_msg = {"AverageLabel", "Mean label",
-                                         no_fields,      sizeof(cr_plain_metric_conf),
-                                         false,          NULL};
-static const cr_msg copc_msg = {"COPC",
-                                "Sum of labels over sum of predictions: 1 when calibrated",
-                                no_fields,
-                                sizeof(cr_plain_metric_conf),
-                                false,
-                                NULL};
+static const cr_msg average_output_msg = {
+    .name = "AverageOutput",
+    .help = "Mean prediction",
+    .fields = no_fields,
+    .size = sizeof(cr_plain_metric_conf),
+};
+static const cr_msg average_label_msg = {
+    .name = "AverageLabel",
+    .help = "Mean label",
+    .fields = no_fields,
+    .size = sizeof(cr_plain_metric_conf),
+};
+static const cr_msg copc_msg = {
+    .name = "COPC",
+    .help = "Sum of labels over sum of predictions: 1 when calibrated",
+    .fields = no_fields,
+    .size = sizeof(cr_plain_metric_conf),
+};
 
 static const cr_field threshold_fields[] = {
     CR_FLOAT(cr_threshold_conf, threshold, 0.5, 0, 1, 0, "scores above it count as yes"),
     CR_END,
 };
-static const cr_msg precision_msg = {"Precision",
-                                     "Share of positive rows among those called positive",
-                                     threshold_fields,
-                                     sizeof(cr_threshold_conf),
-                                     false,
-                                     NULL};
-static const cr_msg recall_msg = {"Recall",
-                                  "Share of positive rows that are called positive",
-                                  threshold_fields,
-                                  sizeof(cr_threshold_conf),
-                                  false,
-                                  NULL};
-static const cr_msg f1_msg = {"F1",
-                              "Harmonic mean of precision and recall",
-                              threshold_fields,
-                              sizeof(cr_threshold_conf),
-                              false,
-                              NULL};
+static const cr_msg precision_msg = {
+    .name = "Precision",
+    .help = "Share of positive rows among those called positive",
+    .fields = threshold_fields,
+    .size = sizeof(cr_threshold_conf),
+};
+static const cr_msg recall_msg = {
+    .name = "Recall",
+    .help = "Share of positive rows that are called positive",
+    .fields = threshold_fields,
+    .size = sizeof(cr_threshold_conf),
+};
+static const cr_msg f1_msg = {
+    .name = "F1",
+    .help = "Harmonic mean of precision and recall",
+    .fields = threshold_fields,
+    .size = sizeof(cr_threshold_conf),
+};
 
 static const cr_field multiclass_auc_fields[] = {
     CR_INT(cr_multiclass_auc_conf, thresholds, 200, 2, 10000000, 0, "bins (exact: false)"),
@@ -141,22 +156,23 @@ static void multiclass_auc_check(const void *self, cr_diag *diag) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "average"),
                     "average is '%s'; use macro or weighted", c->average);
 }
-static const cr_msg multiclass_auc_msg = {"MulticlassAUC",
-                                          "Mean AUC of each class against the rest",
-                                          multiclass_auc_fields,
-                                          sizeof(cr_multiclass_auc_conf),
-                                          false,
-                                          multiclass_auc_check};
+static const cr_msg multiclass_auc_msg = {
+    .name = "MulticlassAUC",
+    .help = "Mean AUC of each class against the rest",
+    .fields = multiclass_auc_fields,
+    .size = sizeof(cr_multiclass_auc_conf),
+    .check = multiclass_auc_check,
+};
 static const cr_field recall_at_k_fields[] = {
     CR_INT(cr_recall_at_k_conf, top_k, 5, 1, CR_U32_MAX, 0, "candidates that count"),
     CR_END,
 };
-static const cr_msg recall_at_k_msg = {"RecallAtK",
-                                       "Share of positives among the best k candidates",
-                                       recall_at_k_fields,
-                                       sizeof(cr_recall_at_k_conf),
-                                       false,
-                                       NULL};
+static const cr_msg recall_at_k_msg = {
+    .name = "RecallAtK",
+    .help = "Share of positives among the best k candidates",
+    .fields = recall_at_k_fields,
+    .size = sizeof(cr_recall_at_k_conf),
+};
 static const cr_field xauc_fields[] = {
     CR_FLOAT(cr_xauc_conf, sample_ratio, 1e-3, 0, 1, 0,
              "share of the pairs that are drawn (exact: false)"),
@@ -168,32 +184,35 @@ static const cr_field xauc_fields[] = {
             "count every pair of rows; false: draw pairs as TorchEasyRec does"),
     CR_END,
 };
-static const cr_msg xauc_msg = {"XAUC",      "Share of pairs in the order of their labels",
-                                xauc_fields, sizeof(cr_xauc_conf),
-                                false,       NULL};
+static const cr_msg xauc_msg = {
+    .name = "XAUC",
+    .help = "Share of pairs in the order of their labels",
+    .fields = xauc_fields,
+    .size = sizeof(cr_xauc_conf),
+};
 static const cr_field grouped_xauc_fields[] = {
     CR_STR(cr_grouped_xauc_conf, grouping_key, NULL, CR_F_REQUIRED, HELP_GROUP_KEY),
     CR_UINT64(cr_grouped_xauc_conf, max_pairs_per_group, 100, 0,
               "most pairs per group; larger groups are sampled down to this number; 0: all pairs"),
     CR_END,
 };
-static const cr_msg grouped_xauc_msg = {"GroupedXAUC",
-                                        "Mean XAUC of groups of rows, weighted by their rows",
-                                        grouped_xauc_fields,
-                                        sizeof(cr_grouped_xauc_conf),
-                                        false,
-                                        NULL};
+static const cr_msg grouped_xauc_msg = {
+    .name = "GroupedXAUC",
+    .help = "Mean XAUC of groups of rows, weighted by their rows",
+    .fields = grouped_xauc_fields,
+    .size = sizeof(cr_grouped_xauc_conf),
+};
 static const cr_field entropy_fields[] = {
     CR_FLOAT(cr_normalized_entropy_conf, eta, 1e-12, 0, 0.5, 0,
              "keeps the mean label away from 0 and 1"),
     CR_END,
 };
-static const cr_msg entropy_msg = {"NormalizedEntropy",
-                                   "Log loss over that of the mean label",
-                                   entropy_fields,
-                                   sizeof(cr_normalized_entropy_conf),
-                                   false,
-                                   NULL};
+static const cr_msg entropy_msg = {
+    .name = "NormalizedEntropy",
+    .help = "Log loss over that of the mean label",
+    .fields = entropy_fields,
+    .size = sizeof(cr_normalized_entropy_conf),
+};
 
 static const cr_oneof_member metrics[] = {METRICS(ENTRY){NULL, NULL, NULL}};
 const cr_oneof cr_metric_family = {"metric", true, metrics};
@@ -201,9 +220,12 @@ static const cr_field metric_fields[] = {
     CR_ONEOF(cr_metric_conf, metric, &cr_metric_family, 0, "what is measured"),
     CR_END,
 };
-const cr_msg cr_metric_msg = {"MetricConfig", "One metric of evaluation",
-                              metric_fields,  sizeof(cr_metric_conf),
-                              false,          NULL};
+const cr_msg cr_metric_msg = {
+    .name = "MetricConfig",
+    .help = "One metric of evaluation",
+    .fields = metric_fields,
+    .size = sizeof(cr_metric_conf),
+};
 
 /* ---- metrics of training batches ---- */
 /* always binned: its state is a few hundred counts, which can be averaged and saved */
@@ -211,13 +233,13 @@ static const cr_field train_auc_fields[] = {
     CR_INT(cr_auc_conf, thresholds, 200, 2, 10000000, 0, "bins"),
     CR_END,
 };
-static const cr_msg train_auc_msg = {"TrainAUC",
-                                     "Chance that a positive row scores above a negative one, "
-                                     "binned",
-                                     train_auc_fields,
-                                     sizeof(cr_auc_conf),
-                                     false,
-                                     NULL};
+static const cr_msg train_auc_msg = {
+    .name = "TrainAUC",
+    .help = "Chance that a positive row scores above a negative one, "
+            "binned",
+    .fields = train_auc_fields,
+    .size = sizeof(cr_auc_conf),
+};
 static const cr_oneof_member train_metrics[] = {TRAIN_METRICS(ENTRY){NULL, NULL, NULL}};
 static const cr_oneof train_metric_family = {"training metric", true, train_metrics};
 static const cr_field train_metric_fields[] = {
@@ -226,12 +248,12 @@ static const cr_field train_metric_fields[] = {
     CR_INT(cr_train_metric_conf, decay_step, 100, 1, CR_U32_MAX, 0, "steps between two values"),
     CR_END,
 };
-const cr_msg cr_train_metric_msg = {"TrainMetricConfig",
-                                    "One metric of the training log",
-                                    train_metric_fields,
-                                    sizeof(cr_train_metric_conf),
-                                    false,
-                                    NULL};
+const cr_msg cr_train_metric_msg = {
+    .name = "TrainMetricConfig",
+    .help = "One metric of the training log",
+    .fields = train_metric_fields,
+    .size = sizeof(cr_train_metric_conf),
+};
 
 const char *cr_metric_group_key(const cr_choice *c) {
     if (!c->m || !c->conf) return NULL;

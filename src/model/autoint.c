@@ -36,9 +36,11 @@ static void check(const void *self, cr_diag *diag) {
                     CR_SAY(c, "attention_layers", "[{num_heads: 2, head_dim: 32}]"));
 }
 const cr_msg cr_autoint_msg = {
-    "AutoInt", "Self-attention between fields; not in TorchEasyRec",
-    fields,    sizeof(autoint_conf),
-    false,     check,
+    .name = "AutoInt",
+    .help = "Self-attention between fields; not in TorchEasyRec",
+    .fields = fields,
+    .size = sizeof(autoint_conf),
+    .check = check,
 };
 
 static void build(cr_build *b, const void *conf) {

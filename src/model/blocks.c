@@ -75,9 +75,13 @@ static void input_check(const void *self, cr_diag *diag) {
                     "max_seq_length cuts the sequences of a feature group; give it where the block "
                     "reads one");
 }
-const cr_msg cr_block_input_msg = {"BlockInput", "What a block or a task reads",
-                                   input_fields, sizeof(input_conf),
-                                   false,        input_check};
+const cr_msg cr_block_input_msg = {
+    .name = "BlockInput",
+    .help = "What a block or a task reads",
+    .fields = input_fields,
+    .size = sizeof(input_conf),
+    .check = input_check,
+};
 
 static const cr_field block_fields[] = {
     CR_STR(block_conf, name, NULL, CR_F_REQUIRED | CR_F_OURS, "name that other blocks use"),
@@ -105,9 +109,13 @@ static void block_check(const void *self, cr_diag *diag) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
                     "block '%s' has no inputs; name a feature group or a block", c->name);
 }
-static const cr_msg block_msg = {"Block",      "A named layer of a backbone; crank only",
-                                 block_fields, sizeof(block_conf),
-                                 false,        block_check};
+static const cr_msg block_msg = {
+    .name = "Block",
+    .help = "A named layer of a backbone; crank only",
+    .fields = block_fields,
+    .size = sizeof(block_conf),
+    .check = block_check,
+};
 
 static const cr_field fields[] = {
     CR_ROW_(backbone_conf, blocks, CR_T_MSG, CR_F_REPEATED | CR_F_OURS, 0, NULL, 0, MAX_BLOCKS,
@@ -122,9 +130,12 @@ static const cr_field fields[] = {
     CR_STR(backbone_conf, wide_init_fn, NULL, CR_F_OURS, HELP_WIDE_INIT),
     CR_END,
 };
-const cr_msg cr_backbone_msg = {"Backbone", "A model of your own, as a graph of blocks; crank only",
-                                fields,     sizeof(backbone_conf),
-                                false,      NULL};
+const cr_msg cr_backbone_msg = {
+    .name = "Backbone",
+    .help = "A model of your own, as a graph of blocks; crank only",
+    .fields = fields,
+    .size = sizeof(backbone_conf),
+};
 
 /* ---- one layer ---- */
 

@@ -24,9 +24,12 @@ static const cr_field linear_fields[] = {
     CR_BOOL(linear_conf, bias, true, CR_F_OURS, "add a learned vector"),
     CR_END,
 };
-const cr_msg cr_block_linear_msg = {"LinearBlock", "A matrix and no activation",
-                                    linear_fields, sizeof(linear_conf),
-                                    false,         NULL};
+const cr_msg cr_block_linear_msg = {
+    .name = "LinearBlock",
+    .help = "A matrix and no activation",
+    .fields = linear_fields,
+    .size = sizeof(linear_conf),
+};
 static void linear(cr_block_call *c, const void *conf) {
     const linear_conf *l = conf;
     cr_block_give(c, cr_linear(c->g, c->path, c->x.node, l->units, l->bias, false));
@@ -43,12 +46,12 @@ static const cr_field activation_fields[] = {
            "as in mlp: nn.Sigmoid, Dice, …; see 'crank help activations'"),
     CR_END,
 };
-const cr_msg cr_block_activation_msg = {"ActivationBlock",
-                                        "A function of each number",
-                                        activation_fields,
-                                        sizeof(activation_conf),
-                                        false,
-                                        NULL};
+const cr_msg cr_block_activation_msg = {
+    .name = "ActivationBlock",
+    .help = "A function of each number",
+    .fields = activation_fields,
+    .size = sizeof(activation_conf),
+};
 static void activation(cr_block_call *c, const void *conf) {
     const activation_conf *a = conf;
     cr_act_spec s;
@@ -71,9 +74,12 @@ static const cr_field dropout_fields[] = {
              "share of numbers that become 0 while training"),
     CR_END,
 };
-const cr_msg cr_block_dropout_msg = {"DropoutBlock", "Some numbers become 0 while training",
-                                     dropout_fields, sizeof(dropout_conf),
-                                     false,          NULL};
+const cr_msg cr_block_dropout_msg = {
+    .name = "DropoutBlock",
+    .help = "Some numbers become 0 while training",
+    .fields = dropout_fields,
+    .size = sizeof(dropout_conf),
+};
 static void dropout(cr_block_call *c, const void *conf) {
     double p = ((const dropout_conf *)conf)->dropout_ratio;
     cr_block_give_like(c, p > 0 ? cr_dropout(c->g, c->x.node, (float)p) : c->x.node, &c->x);
@@ -89,12 +95,12 @@ static const cr_field layer_norm_fields[] = {
             "each vector of the row by itself, with the same weights"),
     CR_END,
 };
-const cr_msg cr_block_layer_norm_msg = {"LayerNormBlock",
-                                        "Mean 0 and variance 1 over the row",
-                                        layer_norm_fields,
-                                        sizeof(layer_norm_conf),
-                                        false,
-                                        NULL};
+const cr_msg cr_block_layer_norm_msg = {
+    .name = "LayerNormBlock",
+    .help = "Mean 0 and variance 1 over the row",
+    .fields = layer_norm_fields,
+    .size = sizeof(layer_norm_conf),
+};
 static void layer_norm(cr_block_call *c, const void *conf) {
     bool fields = ((const layer_norm_conf *)conf)->fields;
     if (fields && c->x.D == 0) {
@@ -115,12 +121,12 @@ static const cr_field batch_norm_fields[] = {
     CR_BOOL(batch_norm_conf, affine, true, CR_F_OURS, "with a learned scale and shift"),
     CR_END,
 };
-const cr_msg cr_block_batch_norm_msg = {"BatchNormBlock",
-                                        "Mean 0 and variance 1 over the batch",
-                                        batch_norm_fields,
-                                        sizeof(batch_norm_conf),
-                                        false,
-                                        NULL};
+const cr_msg cr_block_batch_norm_msg = {
+    .name = "BatchNormBlock",
+    .help = "Mean 0 and variance 1 over the batch",
+    .fields = batch_norm_fields,
+    .size = sizeof(batch_norm_conf),
+};
 static void batch_norm(cr_block_call *c, const void *conf) {
     bool affine = ((const batch_norm_conf *)conf)->affine;
     cr_block_give_like(c, cr_bn(c->g, c->path, c->x.node, affine, false), &c->x);
@@ -136,9 +142,12 @@ static const cr_field residual_fields[] = {
            "layers that end as wide as the input"),
     CR_END,
 };
-const cr_msg cr_block_residual_msg = {"ResidualBlock", "The input plus layers over it",
-                                      residual_fields, sizeof(residual_conf),
-                                      false,           NULL};
+const cr_msg cr_block_residual_msg = {
+    .name = "ResidualBlock",
+    .help = "The input plus layers over it",
+    .fields = residual_fields,
+    .size = sizeof(residual_conf),
+};
 static void residual(cr_block_call *c, const void *conf) {
     const residual_conf *r = conf;
     int64_t w = c->x.node->width, ends = cr_mlp_width(r->mlp, w);

@@ -18,12 +18,12 @@ static const cr_field gate_nu_fields[] = {
     CR_FLOAT(gate_nu_conf, gamma, 2, 0, CR_INF, CR_F_OURS, "the most a number is multiplied by"),
     CR_END,
 };
-const cr_msg cr_block_gate_nu_msg = {"GateNUBlock",
-                                     "The first input times a gate made from the second",
-                                     gate_nu_fields,
-                                     sizeof(gate_nu_conf),
-                                     false,
-                                     NULL};
+const cr_msg cr_block_gate_nu_msg = {
+    .name = "GateNUBlock",
+    .help = "The first input times a gate made from the second",
+    .fields = gate_nu_fields,
+    .size = sizeof(gate_nu_conf),
+};
 /* the last input makes the gate; of one input: for itself */
 static void gate_nu(cr_block_call *c, const void *conf) {
     const gate_nu_conf *n = conf;
@@ -43,9 +43,12 @@ static const cr_field senet_fields[] = {
            "how many times fewer units than vectors the inner layer has"),
     CR_END,
 };
-const cr_msg cr_block_senet_msg = {"SENetBlock", "Each vector times a weight made from all",
-                                   senet_fields, sizeof(senet_conf),
-                                   false,        NULL};
+const cr_msg cr_block_senet_msg = {
+    .name = "SENetBlock",
+    .help = "Each vector times a weight made from all",
+    .fields = senet_fields,
+    .size = sizeof(senet_conf),
+};
 /* z_f = mean of vector f, a = ReLU(W_2 ReLU(W_1 z)), y_f = a_f x_f; without biases */
 static void senet(cr_block_call *c, const void *conf) {
     int64_t D = c->x.D, F = c->x.node->width / D;
@@ -75,9 +78,12 @@ static const cr_field mmoe_fields[] = {
     CR_MSG(mmoe_conf, gate_mlp, &cr_mlp_msg, CR_F_OURS, "layers of each gate"),
     CR_END,
 };
-const cr_msg cr_block_mmoe_msg = {"MMoEBlock", "Experts mixed by a gate per output",
-                                  mmoe_fields, sizeof(mmoe_conf),
-                                  false,       NULL};
+const cr_msg cr_block_mmoe_msg = {
+    .name = "MMoEBlock",
+    .help = "Experts mixed by a gate per output",
+    .fields = mmoe_fields,
+    .size = sizeof(mmoe_conf),
+};
 static void mmoe(cr_block_call *c, const void *conf) {
     const mmoe_conf *m = conf;
     cr_node *out[CR_MAX_TASKS];

@@ -32,9 +32,12 @@ static const cr_field din_fields[] = {
            "layers that score each step"),
     CR_END,
 };
-const cr_msg cr_block_din_msg = {"DINBlock", "Target attention: layers score each step",
-                                 din_fields, sizeof(din_conf),
-                                 false,      NULL};
+const cr_msg cr_block_din_msg = {
+    .name = "DINBlock",
+    .help = "Target attention: layers score each step",
+    .fields = din_fields,
+    .size = sizeof(din_conf),
+};
 static void din(cr_block_call *c, const void *conf) {
     const cr_mlp_conf *mlp = ((const din_conf *)conf)->attn_mlp;
     if (!query_fits(c, false)) return;
@@ -55,12 +58,12 @@ static const cr_field window_fields[] = {
            "steps of each window; max_seq_length of the input is their sum at most"),
     CR_END,
 };
-const cr_msg cr_block_multi_window_din_msg = {"MultiWindowDINBlock",
-                                              "Target attention summed over windows of steps",
-                                              window_fields,
-                                              sizeof(window_conf),
-                                              false,
-                                              NULL};
+const cr_msg cr_block_multi_window_din_msg = {
+    .name = "MultiWindowDINBlock",
+    .help = "Target attention summed over windows of steps",
+    .fields = window_fields,
+    .size = sizeof(window_conf),
+};
 static void multi_window_din(cr_block_call *c, const void *conf) {
     const window_conf *w = conf;
     if (!query_fits(c, false)) return;
@@ -99,12 +102,12 @@ static const cr_field self_attention_fields[] = {
              "share of attention dropped while training"),
     CR_END,
 };
-const cr_msg cr_block_self_attention_msg = {"SelfAttentionBlock",
-                                            "Each step attends to all; their mean",
-                                            self_attention_fields,
-                                            sizeof(self_attention_conf),
-                                            false,
-                                            NULL};
+const cr_msg cr_block_self_attention_msg = {
+    .name = "SelfAttentionBlock",
+    .help = "Each step attends to all; their mean",
+    .fields = self_attention_fields,
+    .size = sizeof(self_attention_conf),
+};
 static void self_attention(cr_block_call *c, const void *conf) {
     const self_attention_conf *a = conf;
     if (a->multihead_attn_dim % a->num_heads != 0) {
@@ -143,9 +146,12 @@ static const cr_field pooling_fields[] = {
             "how the steps become one vector"),
     CR_END,
 };
-const cr_msg cr_block_pooling_msg = {"PoolingBlock", "The steps of a sequence as one vector",
-                                     pooling_fields, sizeof(pooling_conf),
-                                     false,          NULL};
+const cr_msg cr_block_pooling_msg = {
+    .name = "PoolingBlock",
+    .help = "The steps of a sequence as one vector",
+    .fields = pooling_fields,
+    .size = sizeof(pooling_conf),
+};
 static void pooling(cr_block_call *c, const void *conf) {
     bool mean = ((const pooling_conf *)conf)->pooling_type == POOL_MEAN;
     cr_block_give(c, cr_seq_pool(c->g, c->x.node, mean));

@@ -69,9 +69,12 @@ static const cr_field slice_fields[] = {
     CR_INT(slice_conf, width, 0, 1, 1e12, CR_F_REQUIRED | CR_F_OURS, "how many"),
     CR_END,
 };
-const cr_msg cr_block_slice_msg = {"SliceBlock", "Some of the row's numbers",
-                                   slice_fields, sizeof(slice_conf),
-                                   false,        NULL};
+const cr_msg cr_block_slice_msg = {
+    .name = "SliceBlock",
+    .help = "Some of the row's numbers",
+    .fields = slice_fields,
+    .size = sizeof(slice_conf),
+};
 static void slice(cr_block_call *c, const void *conf) {
     const slice_conf *s = conf;
     int64_t w = c->x.node->width;
@@ -97,12 +100,18 @@ static const cr_field fold_fields[] = {
             "combine the vectors of the row into one vector; false: combine all numbers into one"),
     CR_END,
 };
-const cr_msg cr_block_sum_msg = {"SumBlock",  "All numbers of the row added up",
-                                 fold_fields, sizeof(fold_conf),
-                                 false,       NULL};
-const cr_msg cr_block_mean_msg = {"MeanBlock", "The mean of all numbers of the row",
-                                  fold_fields, sizeof(fold_conf),
-                                  false,       NULL};
+const cr_msg cr_block_sum_msg = {
+    .name = "SumBlock",
+    .help = "All numbers of the row added up",
+    .fields = fold_fields,
+    .size = sizeof(fold_conf),
+};
+const cr_msg cr_block_mean_msg = {
+    .name = "MeanBlock",
+    .help = "The mean of all numbers of the row",
+    .fields = fold_fields,
+    .size = sizeof(fold_conf),
+};
 /* the sum, and of how many; NULL with a mistake */
 static cr_node *total(cr_block_call *c, const fold_conf *f, int64_t *count) {
     cr_node *x = c->x.node;
@@ -138,12 +147,12 @@ static const cr_field fields_fields[] = {
     CR_INT(fields_conf, dim, 0, 1, 1048576, CR_F_REQUIRED | CR_F_OURS, "width of each vector"),
     CR_END,
 };
-const cr_msg cr_block_fields_msg = {"FieldsBlock",
-                                    "The row as vectors of one width, for layers that need them",
-                                    fields_fields,
-                                    sizeof(fields_conf),
-                                    false,
-                                    NULL};
+const cr_msg cr_block_fields_msg = {
+    .name = "FieldsBlock",
+    .help = "The row as vectors of one width, for layers that need them",
+    .fields = fields_fields,
+    .size = sizeof(fields_conf),
+};
 static void fields(cr_block_call *c, const void *conf) {
     int64_t dim = ((const fields_conf *)conf)->dim, w = c->x.node->width;
     if (w % dim != 0) {

@@ -32,12 +32,10 @@ static const cr_field group_fields[] = {
     CR_END,
 };
 const cr_msg cr_group_msg = {
-    "FeatureGroupConfig",
-    "Features that enter the model together",
-    group_fields,
-    sizeof(cr_group_conf),
-    false,
-    NULL,
+    .name = "FeatureGroupConfig",
+    .help = "Features that enter the model together",
+    .fields = group_fields,
+    .size = sizeof(cr_group_conf),
 };
 
 /* ---- models ---- */
@@ -47,7 +45,10 @@ static const cr_field tower_fields[] = {
     CR_END,
 };
 const cr_msg cr_tower_msg = {
-    "Tower", "Layers over one feature group", tower_fields, sizeof(cr_tower_conf), false, NULL,
+    .name = "Tower",
+    .help = "Layers over one feature group",
+    .fields = tower_fields,
+    .size = sizeof(cr_tower_conf),
 };
 
 static const cr_field multi_tower_fields[] = {
@@ -56,12 +57,10 @@ static const cr_field multi_tower_fields[] = {
     CR_END,
 };
 const cr_msg cr_multi_tower_msg = {
-    "MultiTower",
-    "A tower per feature group and layers over all of them",
-    multi_tower_fields,
-    sizeof(cr_multi_tower_conf),
-    false,
-    NULL,
+    .name = "MultiTower",
+    .help = "A tower per feature group and layers over all of them",
+    .fields = multi_tower_fields,
+    .size = sizeof(cr_multi_tower_conf),
 };
 
 static const cr_field deepfm_fields[] = {
@@ -73,13 +72,16 @@ static const cr_field deepfm_fields[] = {
     CR_END,
 };
 const cr_msg cr_deepfm_msg = {
-    "DeepFM",      "Wide part, factorization machine and deep layers",
-    deepfm_fields, sizeof(cr_deepfm_conf),
-    false,         NULL,
+    .name = "DeepFM",
+    .help = "Wide part, factorization machine and deep layers",
+    .fields = deepfm_fields,
+    .size = sizeof(cr_deepfm_conf),
 };
 const cr_msg cr_wide_and_deep_msg = {
-    "WideAndDeep", "Wide part and deep layers", deepfm_fields, sizeof(cr_wide_and_deep_conf), false,
-    NULL,
+    .name = "WideAndDeep",
+    .help = "Wide part and deep layers",
+    .fields = deepfm_fields,
+    .size = sizeof(cr_wide_and_deep_conf),
 };
 
 static const cr_field dlrm_fields[] = {
@@ -91,9 +93,10 @@ static const cr_field dlrm_fields[] = {
     CR_END,
 };
 const cr_msg cr_dlrm_msg = {
-    "DLRM",      "Pairwise dot products of all vectors, then layers",
-    dlrm_fields, sizeof(cr_dlrm_conf),
-    false,       NULL,
+    .name = "DLRM",
+    .help = "Pairwise dot products of all vectors, then layers",
+    .fields = dlrm_fields,
+    .size = sizeof(cr_dlrm_conf),
 };
 
 /* ---- ModelConfig ---- */
@@ -109,8 +112,12 @@ static const cr_field pcoc_fields[] = {
     CR_K_STR("label_name", NULL, 0, "label column; not given: the first"),
     CR_END,
 };
-static const cr_msg pcoc_msg = {"PCOC", "Mean prediction over mean label", pcoc_fields, 0, true,
-                                NULL};
+static const cr_msg pcoc_msg = {
+    .name = "PCOC",
+    .help = "Mean prediction over mean label",
+    .fields = pcoc_fields,
+    .later = true,
+};
 static const cr_field scalars_fields[] = {
     CR_K_STR("name", NULL, CR_F_REQUIRED, "name of the curve"),
     CR_K_STR("pred_name", "probs", 0, "prediction"),
@@ -118,9 +125,12 @@ static const cr_field scalars_fields[] = {
     CR_K_STR("feature_value", NULL, 0, "its value in these rows"),
     CR_END,
 };
-static const cr_msg scalars_msg = {"Scalars",      "Mean prediction of some rows",
-                                   scalars_fields, 0,
-                                   true,           NULL};
+static const cr_msg scalars_msg = {
+    .name = "Scalars",
+    .help = "Mean prediction of some rows",
+    .fields = scalars_fields,
+    .later = true,
+};
 static const cr_oneof_member summaries[] = {
     {"pcoc", &pcoc_msg, NULL},
     {"scalars", &scalars_msg, NULL},
@@ -132,7 +142,11 @@ static const cr_field summary_fields[] = {
     CR_END,
 };
 static const cr_msg summary_msg = {
-    "ModelSummaries", "A curve of training", summary_fields, 0, true, NULL};
+    .name = "ModelSummaries",
+    .help = "A curve of training",
+    .fields = summary_fields,
+    .later = true,
+};
 
 static void model_check(const void *self, cr_diag *diag) {
     const cr_model_conf *c = self;
@@ -168,7 +182,9 @@ static const cr_field model_fields[] = {
     CR_END,
 };
 const cr_msg cr_model_msg = {
-    "ModelConfig", "Feature groups, model, losses and metrics",
-    model_fields,  sizeof(cr_model_conf),
-    false,         model_check,
+    .name = "ModelConfig",
+    .help = "Feature groups, model, losses and metrics",
+    .fields = model_fields,
+    .size = sizeof(cr_model_conf),
+    .check = model_check,
 };

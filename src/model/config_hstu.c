@@ -30,7 +30,12 @@ static const cr_field stu_fields[] = {
              "divides the scores; -1: the model's max_seq_len"),
     CR_END,
 };
-static const cr_msg stu_msg = {"STU", "One layer of the transducer", stu_fields, 0, true, NULL};
+static const cr_msg stu_msg = {
+    .name = "STU",
+    .help = "One layer of the transducer",
+    .fields = stu_fields,
+    .later = true,
+};
 
 static const cr_field positional_fields[] = {
     CR_K_INT("num_position_buckets", 0, 1, CR_U32_MAX, CR_F_REQUIRED,
@@ -42,7 +47,11 @@ static const cr_field positional_fields[] = {
     CR_END,
 };
 static const cr_msg positional_msg = {
-    "GRPositionalEncoder", "Encodes position and time", positional_fields, 0, true, NULL};
+    .name = "GRPositionalEncoder",
+    .help = "Encodes position and time",
+    .fields = positional_fields,
+    .later = true,
+};
 
 static const cr_field simple_action_fields[] = {
     CR_K_INT("action_embedding_dim", 0, 0, CR_U32_MAX, 0, "width of an action's vector"),
@@ -56,7 +65,11 @@ static const cr_field simple_action_fields[] = {
     CR_END,
 };
 static const cr_msg simple_action_msg = {
-    "GRSimpleActionEncoder", "A vector per action bit", simple_action_fields, 0, true, NULL};
+    .name = "GRSimpleActionEncoder",
+    .help = "A vector per action bit",
+    .fields = simple_action_fields,
+    .later = true,
+};
 static const cr_oneof_member action_encoders[] = {
     {"simple_action_encoder", &simple_action_msg, NULL},
     {NULL, NULL, NULL},
@@ -67,7 +80,11 @@ static const cr_field action_encoder_fields[] = {
     CR_END,
 };
 static const cr_msg action_encoder_msg = {
-    "GRActionEncoder", "Encodes what the user did", action_encoder_fields, 0, true, NULL};
+    .name = "GRActionEncoder",
+    .help = "Encodes what the user did",
+    .fields = action_encoder_fields,
+    .later = true,
+};
 
 static const cr_field mlp_content_fields[] = {
     CR_K_MSG("uih_mlp", &cr_mlp_msg, CR_F_REQUIRED, "layers of the history's items"),
@@ -75,11 +92,23 @@ static const cr_field mlp_content_fields[] = {
     CR_END,
 };
 static const cr_msg slice_content_msg = {
-    "GRSliceContentEncoder", "Candidates cut to the history's width", no_fields, 0, true, NULL};
+    .name = "GRSliceContentEncoder",
+    .help = "Candidates cut to the history's width",
+    .fields = no_fields,
+    .later = true,
+};
 static const cr_msg pad_content_msg = {
-    "GRPadContentEncoder", "History filled up by a learned vector", no_fields, 0, true, NULL};
+    .name = "GRPadContentEncoder",
+    .help = "History filled up by a learned vector",
+    .fields = no_fields,
+    .later = true,
+};
 static const cr_msg mlp_content_msg = {
-    "GRMLPContentEncoder", "Layers for history and candidates", mlp_content_fields, 0, true, NULL};
+    .name = "GRMLPContentEncoder",
+    .help = "Layers for history and candidates",
+    .fields = mlp_content_fields,
+    .later = true,
+};
 static const cr_oneof_member content_encoders[] = {
     {"slice_content_encoder", &slice_content_msg, NULL},
     {"pad_content_encoder", &pad_content_msg, NULL},
@@ -92,7 +121,11 @@ static const cr_field content_encoder_fields[] = {
     CR_END,
 };
 static const cr_msg content_encoder_msg = {
-    "GRContentEncoder", "Brings items to one width", content_encoder_fields, 0, true, NULL};
+    .name = "GRContentEncoder",
+    .help = "Brings items to one width",
+    .fields = content_encoder_fields,
+    .later = true,
+};
 
 static const cr_field simple_mlp_fields[] = {
     CR_K_INT("hidden_dim", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "inner width"),
@@ -103,18 +136,18 @@ static const cr_field parameterized_mlp_fields[] = {
     CR_K_FLOAT("contextual_dropout_ratio", 0.3, 0, 1, 0, "share of context dropped while training"),
     CR_END,
 };
-static const cr_msg simple_mlp_msg = {"GRSimpleContextualizedMLP",
-                                      "Layers that ignore the context",
-                                      simple_mlp_fields,
-                                      0,
-                                      true,
-                                      NULL};
-static const cr_msg parameterized_mlp_msg = {"GRParameterizedContextualizedMLP",
-                                             "Layers whose weights come from the context",
-                                             parameterized_mlp_fields,
-                                             0,
-                                             true,
-                                             NULL};
+static const cr_msg simple_mlp_msg = {
+    .name = "GRSimpleContextualizedMLP",
+    .help = "Layers that ignore the context",
+    .fields = simple_mlp_fields,
+    .later = true,
+};
+static const cr_msg parameterized_mlp_msg = {
+    .name = "GRParameterizedContextualizedMLP",
+    .help = "Layers whose weights come from the context",
+    .fields = parameterized_mlp_fields,
+    .later = true,
+};
 static const cr_oneof_member contextualized_mlps[] = {
     {"simple_mlp", &simple_mlp_msg, NULL},
     {"parameterized_mlp", &parameterized_mlp_msg, NULL},
@@ -126,7 +159,11 @@ static const cr_field contextualized_mlp_fields[] = {
     CR_END,
 };
 static const cr_msg contextualized_mlp_msg = {
-    "GRContextualizedMLP", "Layers over each token", contextualized_mlp_fields, 0, true, NULL};
+    .name = "GRContextualizedMLP",
+    .help = "Layers over each token",
+    .fields = contextualized_mlp_fields,
+    .later = true,
+};
 
 #define ACTION_ROWS                                                                                \
     CR_K_MSG("action_encoder", &action_encoder_msg, 0, "encodes actions"),                         \
@@ -142,19 +179,24 @@ static const cr_field interleave_fields[] = {
     CR_END,
 };
 static const cr_field uih_fields[] = {ACTION_ROWS, CR_END};
-static const cr_msg contextual_msg = {"GRContextualPreprocessor",
-                                      "Context, then items with actions",
-                                      contextual_fields,
-                                      0,
-                                      true,
-                                      NULL};
-static const cr_msg interleave_msg = {"GRContextualInterleavePreprocessor",
-                                      "Context, then items and actions in turn",
-                                      interleave_fields,
-                                      0,
-                                      true,
-                                      NULL};
-static const cr_msg uih_msg = {"GRUIHPreprocessor", "The history alone", uih_fields, 0, true, NULL};
+static const cr_msg contextual_msg = {
+    .name = "GRContextualPreprocessor",
+    .help = "Context, then items with actions",
+    .fields = contextual_fields,
+    .later = true,
+};
+static const cr_msg interleave_msg = {
+    .name = "GRContextualInterleavePreprocessor",
+    .help = "Context, then items and actions in turn",
+    .fields = interleave_fields,
+    .later = true,
+};
+static const cr_msg uih_msg = {
+    .name = "GRUIHPreprocessor",
+    .help = "The history alone",
+    .fields = uih_fields,
+    .later = true,
+};
 static const cr_oneof_member preprocessors[] = {
     {"contextual_preprocessor", &contextual_msg, NULL},
     {"contextual_interleave_preprocessor", &interleave_msg, NULL},
@@ -167,7 +209,11 @@ static const cr_field preprocessor_fields[] = {
     CR_END,
 };
 static const cr_msg preprocessor_msg = {
-    "GRInputPreprocessor", "Turns features into tokens", preprocessor_fields, 0, true, NULL};
+    .name = "GRInputPreprocessor",
+    .help = "Turns features into tokens",
+    .fields = preprocessor_fields,
+    .later = true,
+};
 
 static const cr_field timestamp_fields[] = {
     CR_K_INT("time_duration_period_units", 0, 1, CR_U32_MAX, CR_F_REPEATED, "seconds of each unit"),
@@ -175,15 +221,24 @@ static const cr_field timestamp_fields[] = {
              "units after which each clock starts again"),
     CR_END,
 };
-static const cr_msg l2norm_msg = {"GRL2NormPostprocessor", "Length one", no_fields, 0, true, NULL};
+static const cr_msg l2norm_msg = {
+    .name = "GRL2NormPostprocessor",
+    .help = "Length one",
+    .fields = no_fields,
+    .later = true,
+};
 static const cr_msg layernorm_msg = {
-    "GRLayerNormPostprocessor", "Layer norm", no_fields, 0, true, NULL};
-static const cr_msg timestamp_msg = {"GRTimestampLayerNormPostprocessor",
-                                     "Clock features, then layer norm",
-                                     timestamp_fields,
-                                     0,
-                                     true,
-                                     NULL};
+    .name = "GRLayerNormPostprocessor",
+    .help = "Layer norm",
+    .fields = no_fields,
+    .later = true,
+};
+static const cr_msg timestamp_msg = {
+    .name = "GRTimestampLayerNormPostprocessor",
+    .help = "Clock features, then layer norm",
+    .fields = timestamp_fields,
+    .later = true,
+};
 static const cr_oneof_member postprocessors[] = {
     {"l2norm_postprocessor", &l2norm_msg, NULL},
     {"layernorm_postprocessor", &layernorm_msg, NULL},
@@ -196,7 +251,11 @@ static const cr_field postprocessor_fields[] = {
     CR_END,
 };
 static const cr_msg postprocessor_msg = {
-    "GROutputPostprocessor", "Finishes the output tokens", postprocessor_fields, 0, true, NULL};
+    .name = "GROutputPostprocessor",
+    .help = "Finishes the output tokens",
+    .fields = postprocessor_fields,
+    .later = true,
+};
 
 static const cr_field hstu_fields[] = {
     CR_K_MSG("stu", &stu_msg, CR_F_REQUIRED, "shape of a layer"),
@@ -211,7 +270,12 @@ static const cr_field hstu_fields[] = {
     CR_K_STR("name", "", 0, "name of the channel"),
     CR_END,
 };
-static const cr_msg hstu_msg = {"HSTU", "A sequential transducer", hstu_fields, 0, true, NULL};
+static const cr_msg hstu_msg = {
+    .name = "HSTU",
+    .help = "A sequential transducer",
+    .fields = hstu_fields,
+    .later = true,
+};
 
 /* ---- models ---- */
 static const cr_field fusion_task_fields[] = {
@@ -226,14 +290,22 @@ static const cr_field fusion_task_fields[] = {
     CR_END,
 };
 static const cr_msg fusion_task_msg = {
-    "FusionSubTaskConfig", "One task of the fused tower", fusion_task_fields, 0, true, NULL};
+    .name = "FusionSubTaskConfig",
+    .help = "One task of the fused tower",
+    .fields = fusion_task_fields,
+    .later = true,
+};
 static const cr_field fusion_tower_fields[] = {
     CR_K_MSG("mlp", &cr_mlp_msg, 0, "layers shared by the tasks"),
     CR_K_MSG("task_configs", &fusion_task_msg, CR_F_REPEATED, "the tasks"),
     CR_END,
 };
 static const cr_msg fusion_tower_msg = {
-    "FusionMTLTower", "One tower for several tasks", fusion_tower_fields, 0, true, NULL};
+    .name = "FusionMTLTower",
+    .help = "One tower for several tasks",
+    .fields = fusion_tower_fields,
+    .later = true,
+};
 
 #define ASCENDING                                                                                  \
     CR_K_BOOL("sequence_timestamp_is_ascending", true, 0, "sequences run from old to new")
@@ -261,12 +333,12 @@ static const cr_field onerank_fields[] = {
     CR_K_TREE("onerank", 0, "how candidates and tasks are scored"),
     CR_END,
 };
-const cr_msg cr_dlrm_hstu_onerank_msg = {"DlrmHSTUOneRank",
-                                         "Ranks candidates, each task in the transducer",
-                                         onerank_fields,
-                                         0,
-                                         true,
-                                         NULL};
+const cr_msg cr_dlrm_hstu_onerank_msg = {
+    .name = "DlrmHSTUOneRank",
+    .help = "Ranks candidates, each task in the transducer",
+    .fields = onerank_fields,
+    .later = true,
+};
 /* ---- models outside of the config: a language model, and Python of the user's own ---- */
 static const cr_field genrec_fields[] = {
     CR_K_TREE("common", 0, "how codes are generated"),
@@ -274,18 +346,34 @@ static const cr_field genrec_fields[] = {
     CR_END,
 };
 const cr_msg cr_genrec_msg = {
-    "GenRecCausalLMModel", "Generates items with a language model", genrec_fields, 0, true, NULL};
+    .name = "GenRecCausalLMModel",
+    .help = "Generates items with a language model",
+    .fields = genrec_fields,
+    .later = true,
+};
 static const cr_field custom_model_fields[] = {
     CR_K_STR("class_path", NULL, CR_F_REQUIRED, "Python class of the model"),
     CR_K_TREE("config", 0, "what the class reads"),
     CR_END,
 };
 const cr_msg cr_custom_model_msg = {
-    "CustomModel", "A model in Python; use plugin or backbone", custom_model_fields, 0, true, NULL};
+    .name = "CustomModel",
+    .help = "A model in Python; use plugin or backbone",
+    .fields = custom_model_fields,
+    .later = true,
+};
 const cr_msg cr_dlrm_hstu_msg = {
-    "DlrmHSTU", "Ranks candidates with a sequential transducer", dlrm_hstu_fields, 0, true, NULL};
+    .name = "DlrmHSTU",
+    .help = "Ranks candidates with a sequential transducer",
+    .fields = dlrm_hstu_fields,
+    .later = true,
+};
 const cr_msg cr_ultra_hstu_msg = {
-    "UltraHSTU", "Ranks candidates with several transducers", ultra_hstu_fields, 0, true, NULL};
+    .name = "UltraHSTU",
+    .help = "Ranks candidates with several transducers",
+    .fields = ultra_hstu_fields,
+    .later = true,
+};
 
 static const cr_field hstu_tower_fields[] = {
     CR_K_STR("input", NULL, CR_F_REQUIRED, HELP_INPUT),
@@ -294,7 +382,11 @@ static const cr_field hstu_tower_fields[] = {
     CR_END,
 };
 static const cr_msg hstu_tower_msg = {
-    "HSTUUserTower", "A user as the last token of a transducer", hstu_tower_fields, 0, true, NULL};
+    .name = "HSTUUserTower",
+    .help = "A user as the last token of a transducer",
+    .fields = hstu_tower_fields,
+    .later = true,
+};
 static const cr_field hstu_match_fields[] = {
     CR_K_MSG("user_tower", &hstu_tower_msg, CR_F_REQUIRED, "layers of the user"),
     CR_K_MSG("item_tower", &cr_tower_msg, CR_F_REQUIRED, "layers of the item"),
@@ -308,4 +400,8 @@ static const cr_field hstu_match_fields[] = {
     CR_END,
 };
 const cr_msg cr_hstu_match_msg = {
-    "HSTUMatch", "A transducer's user vector against items", hstu_match_fields, 0, true, NULL};
+    .name = "HSTUMatch",
+    .help = "A transducer's user vector against items",
+    .fields = hstu_match_fields,
+    .later = true,
+};

@@ -20,12 +20,18 @@ static const cr_field dssm_fields[] = {
     SIMILARITY(CR_INNER_PRODUCT),
     CR_END,
 };
-const cr_msg cr_dssm_msg = {"DSSM",      "User and item towers with tables of their own",
-                            dssm_fields, 0,
-                            true,        NULL};
-const cr_msg cr_dssm_v2_msg = {"DSSMV2",    "User and item towers that share tables",
-                               dssm_fields, 0,
-                               true,        NULL};
+const cr_msg cr_dssm_msg = {
+    .name = "DSSM",
+    .help = "User and item towers with tables of their own",
+    .fields = dssm_fields,
+    .later = true,
+};
+const cr_msg cr_dssm_v2_msg = {
+    .name = "DSSMV2",
+    .help = "User and item towers that share tables",
+    .fields = dssm_fields,
+    .later = true,
+};
 
 static const cr_field dat_tower_fields[] = {
     CR_K_STR("input", NULL, CR_F_REQUIRED, HELP_INPUT),
@@ -34,7 +40,11 @@ static const cr_field dat_tower_fields[] = {
     CR_END,
 };
 static const cr_msg dat_tower_msg = {
-    "DATTower", "A tower with an augmented vector", dat_tower_fields, 0, true, NULL};
+    .name = "DATTower",
+    .help = "A tower with an augmented vector",
+    .fields = dat_tower_fields,
+    .later = true,
+};
 static const cr_field dat_fields[] = {
     CR_K_MSG("user_tower", &dat_tower_msg, CR_F_REQUIRED, "layers of the user"),
     CR_K_MSG("item_tower", &dat_tower_msg, CR_F_REQUIRED, "layers of the item"),
@@ -44,9 +54,12 @@ static const cr_field dat_fields[] = {
     CR_K_FLOAT("amm_u_weight", 0.5, 0, CR_INF, 0, "weight of the users' mimic loss"),
     CR_END,
 };
-const cr_msg cr_dat_msg = {"DAT",      "Two towers that mimic each other through augmented vectors",
-                           dat_fields, 0,
-                           true,       NULL};
+const cr_msg cr_dat_msg = {
+    .name = "DAT",
+    .help = "Two towers that mimic each other through augmented vectors",
+    .fields = dat_fields,
+    .later = true,
+};
 
 static const cr_enum_value combine_methods[] = {
     {"CONCAT", 0, "side by side", "remove it"},
@@ -65,7 +78,11 @@ static const cr_field mind_tower_fields[] = {
     CR_END,
 };
 static const cr_msg mind_tower_msg = {
-    "MINDUserTower", "A user as several interests", mind_tower_fields, 0, true, NULL};
+    .name = "MINDUserTower",
+    .help = "A user as several interests",
+    .fields = mind_tower_fields,
+    .later = true,
+};
 static const cr_field mind_fields[] = {
     CR_K_MSG("user_tower", &mind_tower_msg, CR_F_REQUIRED, "layers of the user"),
     CR_K_MSG("item_tower", &cr_tower_msg, CR_F_REQUIRED, "layers of the item"),
@@ -74,9 +91,12 @@ static const cr_field mind_fields[] = {
     OUTPUT_DIM,
     CR_END,
 };
-const cr_msg cr_mind_msg = {"MIND",      "Several interests per user against one vector per item",
-                            mind_fields, 0,
-                            true,        NULL};
+const cr_msg cr_mind_msg = {
+    .name = "MIND",
+    .help = "Several interests per user against one vector per item",
+    .fields = mind_fields,
+    .later = true,
+};
 
 /* ---- tree ---- */
 static const cr_field window_tower_fields[] = {
@@ -84,18 +104,23 @@ static const cr_field window_tower_fields[] = {
     CR_K_MSG("attn_mlp", &cr_mlp_msg, CR_F_REQUIRED, HELP_ATTN),
     CR_END,
 };
-static const cr_msg window_tower_msg = {"MultiWindowDINTower",
-                                        "Attention summed over windows of steps",
-                                        window_tower_fields,
-                                        0,
-                                        true,
-                                        NULL};
+static const cr_msg window_tower_msg = {
+    .name = "MultiWindowDINTower",
+    .help = "Attention summed over windows of steps",
+    .fields = window_tower_fields,
+    .later = true,
+};
 static const cr_field tdm_fields[] = {
     CR_K_MSG("multiwindow_din", &window_tower_msg, CR_F_REQUIRED, "attention over the history"),
     CR_K_MSG("final", &cr_mlp_msg, CR_F_REQUIRED, HELP_FINAL),
     CR_END,
 };
-const cr_msg cr_tdm_msg = {"TDM", "Scores nodes of an item tree", tdm_fields, 0, true, NULL};
+const cr_msg cr_tdm_msg = {
+    .name = "TDM",
+    .help = "Scores nodes of an item tree",
+    .fields = tdm_fields,
+    .later = true,
+};
 
 /* ---- semantic ids ---- */
 static const cr_field candidate_output_fields[] = {
@@ -105,7 +130,11 @@ static const cr_field candidate_output_fields[] = {
     CR_END,
 };
 static const cr_msg candidate_output_msg = {
-    "SidCandidateOutputConfig", "Further codes per row", candidate_output_fields, 0, true, NULL};
+    .name = "SidCandidateOutputConfig",
+    .help = "Further codes per row",
+    .fields = candidate_output_fields,
+    .later = true,
+};
 static const cr_field sinkhorn_fields[] = {
     CR_K_INT("iters", 5, 1, CR_U32_MAX, 0, "rounds of balancing"),
     CR_K_FLOAT("epsilon", 10.0, 0, CR_INF, 0, "sharpness of the assignment"),
@@ -113,14 +142,22 @@ static const cr_field sinkhorn_fields[] = {
     CR_END,
 };
 static const cr_msg sinkhorn_msg = {
-    "SinkhornConfig", "Even use of codes", sinkhorn_fields, 0, true, NULL};
+    .name = "SinkhornConfig",
+    .help = "Even use of codes",
+    .fields = sinkhorn_fields,
+    .later = true,
+};
 static const cr_field contrastive_config_fields[] = {
     CR_K_STR("pair_feature_group", NULL, CR_F_REQUIRED, "group with the paired item's vector"),
     CR_K_STR("pair_flag_feature_group", NULL, CR_F_REQUIRED, "group that says which rows have one"),
     CR_END,
 };
 static const cr_msg contrastive_config_msg = {
-    "SidContrastiveConfig", "Pairs of items", contrastive_config_fields, 0, true, NULL};
+    .name = "SidContrastiveConfig",
+    .help = "Pairs of items",
+    .fields = contrastive_config_fields,
+    .later = true,
+};
 #define CODEBOOK CR_K_INT("codebook", 0, 1, CR_U32_MAX, CR_F_REPEATED, "codes of each level")
 #define NORMALIZE_RESIDUALS                                                                        \
     CR_K_BOOL("normalize_residuals", false, 0, "length one before each level")
@@ -144,8 +181,11 @@ static const cr_field sid_rqvae_fields[] = {
     CR_END,
 };
 const cr_msg cr_sid_rqvae_msg = {
-    "SidRqvae", "Semantic ids from a residual quantised autoencoder", sid_rqvae_fields, 0, true,
-    NULL};
+    .name = "SidRqvae",
+    .help = "Semantic ids from a residual quantised autoencoder",
+    .fields = sid_rqvae_fields,
+    .later = true,
+};
 static const cr_field kmeans_fields[] = {
     CR_K_INT("niter", 0, 0, CR_U32_MAX, 0, "rounds"),
     CR_K_INT("nredo", 0, 0, CR_U32_MAX, 0, "runs, of which the best is kept"),
@@ -157,7 +197,11 @@ static const cr_field kmeans_fields[] = {
     CR_END,
 };
 static const cr_msg kmeans_msg = {
-    "FaissKmeansKwargs", "Parameters of k-means", kmeans_fields, 0, true, NULL};
+    .name = "FaissKmeansKwargs",
+    .help = "Parameters of k-means",
+    .fields = kmeans_fields,
+    .later = true,
+};
 static const cr_field sid_rqkmeans_fields[] = {
     CODEBOOK,
     NORMALIZE_RESIDUALS,
@@ -167,4 +211,8 @@ static const cr_field sid_rqkmeans_fields[] = {
     CR_END,
 };
 const cr_msg cr_sid_rqkmeans_msg = {
-    "SidRqkmeans", "Semantic ids from residual k-means", sid_rqkmeans_fields, 0, true, NULL};
+    .name = "SidRqkmeans",
+    .help = "Semantic ids from residual k-means",
+    .fields = sid_rqkmeans_fields,
+    .later = true,
+};

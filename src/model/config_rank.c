@@ -29,12 +29,12 @@ static const cr_field intervention_tower_fields[] = {
     CR_K_FLOAT("dropout_ratio", 0.1, 0, 1, 0, "share of units dropped while training"),
     CR_END,
 };
-static const cr_msg intervention_tower_msg = {"InterventionTaskTower",
-                                              "A task corrected by earlier tasks",
-                                              intervention_tower_fields,
-                                              0,
-                                              true,
-                                              NULL};
+static const cr_msg intervention_tower_msg = {
+    .name = "InterventionTaskTower",
+    .help = "A task corrected by earlier tasks",
+    .fields = intervention_tower_fields,
+    .later = true,
+};
 
 /* ---- multi-task models ---- */
 #define EXPERT_ROWS                                                                                \
@@ -48,6 +48,9 @@ static const cr_field dc2vr_fields[] = {
     CR_K_MSG("task_towers", &intervention_tower_msg, CR_F_REPEATED, HELP_TASKS),
     CR_END,
 };
-const cr_msg cr_dc2vr_msg = {"DC2VR",      "Tasks corrected by interventions of earlier ones",
-                             dc2vr_fields, 0,
-                             true,         NULL};
+const cr_msg cr_dc2vr_msg = {
+    .name = "DC2VR",
+    .help = "Tasks corrected by interventions of earlier ones",
+    .fields = dc2vr_fields,
+    .later = true,
+};

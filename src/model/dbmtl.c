@@ -36,9 +36,13 @@ static void check(const void *self, cr_diag *diag) {
             cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, keys[i]),
                         "%s has no effect without expert_mlp; add one, or remove it", keys[i]);
 }
-const cr_msg cr_dbmtl_msg = {"DBMTL", "Tasks that depend on each other like a Bayesian net",
-                             fields,  sizeof(dbmtl_conf),
-                             false,   check};
+const cr_msg cr_dbmtl_msg = {
+    .name = "DBMTL",
+    .help = "Tasks that depend on each other like a Bayesian net",
+    .fields = fields,
+    .size = sizeof(dbmtl_conf),
+    .check = check,
+};
 
 static int earlier(const cr_msgs *towers, int64_t n, const char *name) {
     for (int64_t i = 0; i < n; i++)

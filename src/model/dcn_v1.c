@@ -21,7 +21,10 @@ static const cr_field fields[] = {
     CR_END,
 };
 const cr_msg cr_dcn_v1_msg = {
-    "DCNV1", "Cross layers beside deep layers", fields, sizeof(dcn_v1_conf), false, NULL,
+    .name = "DCNV1",
+    .help = "Cross layers beside deep layers",
+    .fields = fields,
+    .size = sizeof(dcn_v1_conf),
 };
 
 static void build(cr_build *b, const void *conf) {

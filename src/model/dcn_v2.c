@@ -24,9 +24,10 @@ static const cr_field fields[] = {
     CR_END,
 };
 const cr_msg cr_dcn_v2_msg = {
-    "DCNV2", "Low-rank cross layers, with or without deep layers",
-    fields,  sizeof(dcn_v2_conf),
-    false,   NULL,
+    .name = "DCNV2",
+    .help = "Low-rank cross layers, with or without deep layers",
+    .fields = fields,
+    .size = sizeof(dcn_v2_conf),
 };
 
 static void build(cr_build *b, const void *conf) {

@@ -125,12 +125,12 @@ static const cr_field seq_group_fields[] = {
            "suffix of the table names; not given: that of the feature group"),
     CR_END,
 };
-const cr_msg cr_seq_group_msg = {"SeqGroupConfig",
-                                 "A query and its sequences",
-                                 seq_group_fields,
-                                 sizeof(cr_seq_group_conf),
-                                 false,
-                                 NULL};
+const cr_msg cr_seq_group_msg = {
+    .name = "SeqGroupConfig",
+    .help = "A query and its sequences",
+    .fields = seq_group_fields,
+    .size = sizeof(cr_seq_group_conf),
+};
 
 #define ENCODER_HEAD                                                                               \
     CR_STR(cr_encoder_conf, name, NULL, 0, "name of the encoder; used nowhere"),                   \
@@ -162,8 +162,9 @@ static const cr_field self_fields[] = {
     MAX_SEQ,
     CR_END,
 };
-#define MESSAGE(id, title, help)                                                                   \
-    static const cr_msg id##_msg = {title, help, id##_fields, sizeof(cr_encoder_conf), false, NULL}
+#define MESSAGE(id, title, text)                                                                   \
+    static const cr_msg id##_msg = {                                                               \
+        .name = title, .help = text, .fields = id##_fields, .size = sizeof(cr_encoder_conf)}
 MESSAGE(din, "DINEncoder", "Attention of the query over the steps");
 MESSAGE(simple, "SimpleAttention", "Dot-product attention of the query");
 MESSAGE(pooling, "PoolingEncoder", "Sum or mean of the steps");
@@ -183,12 +184,12 @@ static const cr_field seq_encoder_fields[] = {
     CR_ONEOF(cr_seq_encoder_conf, seq_module, &cr_encoder_family, 0, "the encoder"),
     CR_END,
 };
-const cr_msg cr_seq_encoder_msg = {"SeqEncoderConfig",
-                                   "Turns a sequence into one vector",
-                                   seq_encoder_fields,
-                                   sizeof(cr_seq_encoder_conf),
-                                   false,
-                                   NULL};
+const cr_msg cr_seq_encoder_msg = {
+    .name = "SeqEncoderConfig",
+    .help = "Turns a sequence into one vector",
+    .fields = seq_encoder_fields,
+    .size = sizeof(cr_seq_encoder_conf),
+};
 
 /* ---- the sequence groups of a feature group ---- */
 

@@ -46,12 +46,12 @@ static void check(const void *self, cr_diag *diag) {
     }
 }
 const cr_msg cr_esmm_msg = {
-    "ESMM",
-    "Two tasks, trained on all rows: the second event can only follow the first; crank only",
-    fields,
-    sizeof(esmm_conf),
-    false,
-    check};
+    .name = "ESMM",
+    .help = "Two tasks, trained on all rows: the second event can only follow the first; crank only",
+    .fields = fields,
+    .size = sizeof(esmm_conf),
+    .check = check,
+};
 
 static void build(cr_build *b, const void *conf) {
     const esmm_conf *c = conf;

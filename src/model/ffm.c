@@ -26,9 +26,10 @@ static const cr_field fields[] = {
     CR_END,
 };
 const cr_msg cr_ffm_msg = {
-    "FFM",  "Field-aware factorization machine: a vector per field; not in TorchEasyRec",
-    fields, sizeof(ffm_conf),
-    false,  NULL,
+    .name = "FFM",
+    .help = "Field-aware factorization machine: a vector per field; not in TorchEasyRec",
+    .fields = fields,
+    .size = sizeof(ffm_conf),
 };
 
 static void build(cr_build *b, const void *conf) {

@@ -27,9 +27,10 @@ static const cr_field fields[] = {
     CR_END,
 };
 const cr_msg cr_fm_msg = {
-    "FM",   "Factorization machine: linear part and pairs; not in TorchEasyRec",
-    fields, sizeof(fm_conf),
-    false,  NULL,
+    .name = "FM",
+    .help = "Factorization machine: linear part and pairs; not in TorchEasyRec",
+    .fields = fields,
+    .size = sizeof(fm_conf),
 };
 
 static void build(cr_build *b, const void *conf) {

@@ -15,12 +15,10 @@ static const cr_field fields[] = {
     CR_END,
 };
 const cr_msg cr_logistic_regression_msg = {
-    "LogisticRegression",
-    "A weight per id and per number, added up; not in TorchEasyRec",
-    fields,
-    sizeof(lr_conf),
-    false,
-    NULL,
+    .name = "LogisticRegression",
+    .help = "A weight per id and per number, added up; not in TorchEasyRec",
+    .fields = fields,
+    .size = sizeof(lr_conf),
 };
 
 static void build(cr_build *b, const void *conf) {

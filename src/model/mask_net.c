@@ -17,7 +17,10 @@ static const cr_field fields[] = {
     CR_END,
 };
 const cr_msg cr_mask_net_msg = {
-    "MaskNet", "Layers gated by masks of the input", fields, sizeof(mask_net_conf), false, NULL,
+    .name = "MaskNet",
+    .help = "Layers gated by masks of the input",
+    .fields = fields,
+    .size = sizeof(mask_net_conf),
 };
 
 static void build(cr_build *b, const void *conf) {

@@ -20,9 +20,12 @@ static const cr_field fields[] = {
     CR_MSG(mmoe_conf, task_towers, &cr_task_tower_msg, CR_F_REPEATED, HELP_TASKS),
     CR_END,
 };
-const cr_msg cr_mmoe_msg = {"MMoE", "Shared experts mixed by a gate per task",
-                            fields, sizeof(mmoe_conf),
-                            false,  NULL};
+const cr_msg cr_mmoe_msg = {
+    .name = "MMoE",
+    .help = "Shared experts mixed by a gate per task",
+    .fields = fields,
+    .size = sizeof(mmoe_conf),
+};
 
 static void build(cr_build *b, const void *conf) {
     const mmoe_conf *c = conf;

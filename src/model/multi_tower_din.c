@@ -26,12 +26,12 @@ static const cr_field din_tower_fields[] = {
     CR_MSG(cr_din_tower_conf, attn_mlp, &cr_mlp_msg, CR_F_REQUIRED, HELP_ATTN),
     CR_END,
 };
-static const cr_msg din_tower_msg = {"DINTower",
-                                     "Attention of a query over a sequence",
-                                     din_tower_fields,
-                                     sizeof(cr_din_tower_conf),
-                                     false,
-                                     NULL};
+static const cr_msg din_tower_msg = {
+    .name = "DINTower",
+    .help = "Attention of a query over a sequence",
+    .fields = din_tower_fields,
+    .size = sizeof(cr_din_tower_conf),
+};
 static const cr_field fields[] = {
     CR_MSG(cr_multi_tower_din_conf, towers, &cr_tower_msg, CR_F_REPEATED, HELP_TOWERS),
     CR_MSG(cr_multi_tower_din_conf, din_towers, &din_tower_msg, CR_F_REPEATED,
@@ -39,12 +39,12 @@ static const cr_field fields[] = {
     CR_MSG(cr_multi_tower_din_conf, final, &cr_mlp_msg, CR_F_REQUIRED, HELP_FINAL),
     CR_END,
 };
-const cr_msg cr_multi_tower_din_msg = {"MultiTowerDIN",
-                                       "Towers, some with attention over sequences",
-                                       fields,
-                                       sizeof(cr_multi_tower_din_conf),
-                                       false,
-                                       NULL};
+const cr_msg cr_multi_tower_din_msg = {
+    .name = "MultiTowerDIN",
+    .help = "Towers, some with attention over sequences",
+    .fields = fields,
+    .size = sizeof(cr_multi_tower_din_conf),
+};
 
 static cr_node *attend(cr_build *b, const cr_din_tower_conf *t, int64_t i) {
     cr_seq_out in = cr_group_build_seq(b, t->input, 0, cr_conf_at(t, "input"));

@@ -72,9 +72,13 @@ static void check(const void *self, cr_diag *diag) {
                     "of domains, or remove domain_input_name",
                     c->domain_input_name);
 }
-const cr_msg cr_pepnet_msg = {"PEPNet", "Layers gated by domain and by person",
-                              fields,   sizeof(pepnet_conf),
-                              false,    check};
+const cr_msg cr_pepnet_msg = {
+    .name = "PEPNet",
+    .help = "Layers gated by domain and by person",
+    .fields = fields,
+    .size = sizeof(pepnet_conf),
+    .check = check,
+};
 
 /* the gated layers of task t; act was parsed */
 static cr_node *personal(cr_build *b, const pepnet_conf *c, const cr_act_spec *act, int64_t t,

@@ -20,9 +20,12 @@ static const cr_field fields[] = {
     CR_MSG(ple_conf, task_towers, &cr_task_tower_msg, CR_F_REPEATED, HELP_TASKS),
     CR_END,
 };
-const cr_msg cr_ple_msg = {"PLE",  "Layers of task and shared experts",
-                           fields, sizeof(ple_conf),
-                           false,  NULL};
+const cr_msg cr_ple_msg = {
+    .name = "PLE",
+    .help = "Layers of task and shared experts",
+    .fields = fields,
+    .size = sizeof(ple_conf),
+};
 
 static void build(cr_build *b, const void *conf) {
     const ple_conf *c = conf;

@@ -134,8 +134,10 @@ static const cr_msg *params_msg(crank_build *b) {
     }
     f[n] = (cr_field)CR_END;
     cr_msg *m = CR_NEW(&b->b->m->arena, cr_msg);
-    *m =
-        (cr_msg){b->type->name, b->type->help ? b->type->help : "", f, slot_offset(n), false, NULL};
+    *m = (cr_msg){.name = b->type->name,
+                  .help = b->type->help ? b->type->help : "",
+                  .fields = f,
+                  .size = slot_offset(n)};
     return m;
 }
 
@@ -582,9 +584,12 @@ const cr_model_type cr_model_plugin = {"plugin", build};
                "one of the types that it defines"),                                                \
         CR_TREE(cr_plugin_conf, params, CR_F_OURS, "the parameters that the type declares")
 static const cr_field block_fields[] = {PLUGIN_ROWS, CR_END};
-const cr_msg cr_block_plugin_msg = {"PluginBlock", "A layer from a shared library",
-                                    block_fields,  sizeof(cr_plugin_conf),
-                                    false,         NULL};
+const cr_msg cr_block_plugin_msg = {
+    .name = "PluginBlock",
+    .help = "A layer from a shared library",
+    .fields = block_fields,
+    .size = sizeof(cr_plugin_conf),
+};
 static const cr_field model_fields[] = {
     PLUGIN_ROWS,
     CR_MSG(cr_plugin_conf, task_towers, &cr_task_tower_msg, CR_F_REPEATED | CR_F_OURS,
@@ -594,6 +599,9 @@ static const cr_field model_fields[] = {
     CR_STR(cr_plugin_conf, wide_init_fn, NULL, CR_F_OURS, HELP_WIDE_INIT),
     CR_END,
 };
-const cr_msg cr_plugin_msg = {"PluginModel", "A model from a shared library; crank only",
-                              model_fields,  sizeof(cr_plugin_conf),
-                              false,         NULL};
+const cr_msg cr_plugin_msg = {
+    .name = "PluginModel",
+    .help = "A model from a shared library; crank only",
+    .fields = model_fields,
+    .size = sizeof(cr_plugin_conf),
+};

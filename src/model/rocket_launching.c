@@ -43,12 +43,13 @@ static void check(const void *self, cr_diag *diag) {
                     "feature_based_distillation has no effect: no layer of light_mlp is as wide as "
                     "one of booster_mlp; make two of them equal, or remove it");
 }
-const cr_msg cr_rocket_launching_msg = {"RocketLaunching",
-                                        "A small net taught by a large one in training",
-                                        fields,
-                                        sizeof(rocket_conf),
-                                        false,
-                                        check};
+const cr_msg cr_rocket_launching_msg = {
+    .name = "RocketLaunching",
+    .help = "A small net taught by a large one in training",
+    .fields = fields,
+    .size = sizeof(rocket_conf),
+    .check = check,
+};
 
 static cr_node *minus(cr_graph *g, cr_node *x, cr_node *y) {
     return cr_add(g, (cr_node *[]){x, y}, (float[]){1, -1}, 2);

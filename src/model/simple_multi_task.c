@@ -16,12 +16,12 @@ static const cr_field fields[] = {
     CR_MSG(simple_conf, task_towers, &cr_task_tower_msg, CR_F_REPEATED, HELP_TASKS),
     CR_END,
 };
-const cr_msg cr_simple_multi_task_msg = {"SimpleMultiTask",
-                                         "Task towers over one shared input",
-                                         fields,
-                                         sizeof(simple_conf),
-                                         false,
-                                         NULL};
+const cr_msg cr_simple_multi_task_msg = {
+    .name = "SimpleMultiTask",
+    .help = "Task towers over one shared input",
+    .fields = fields,
+    .size = sizeof(simple_conf),
+};
 
 static void build(cr_build *b, const void *conf) {
     const simple_conf *c = conf;

@@ -32,9 +32,12 @@
                  "least weight of the task's loss with use_pareto_loss_weight")
 
 static const cr_field task_fields[] = {TASK_ROWS(CR_F_REQUIRED), CR_END};
-const cr_msg cr_task_tower_msg = {"TaskTower", "One task of a multi-task model",
-                                  task_fields, sizeof(cr_task_conf),
-                                  false,       NULL};
+const cr_msg cr_task_tower_msg = {
+    .name = "TaskTower",
+    .help = "One task of a multi-task model",
+    .fields = task_fields,
+    .size = sizeof(cr_task_conf),
+};
 static const cr_field bayes_fields[] = {
     TASK_ROWS(0),
     CR_STR(cr_task_conf, relation_tower_names, NULL, CR_F_REPEATED,
@@ -42,12 +45,12 @@ static const cr_field bayes_fields[] = {
     CR_MSG(cr_task_conf, relation_mlp, &cr_mlp_msg, 0, "layers over this tower and those"),
     CR_END,
 };
-const cr_msg cr_bayes_tower_msg = {"BayesTaskTower",
-                                   "A task that depends on earlier tasks",
-                                   bayes_fields,
-                                   sizeof(cr_task_conf),
-                                   false,
-                                   NULL};
+const cr_msg cr_bayes_tower_msg = {
+    .name = "BayesTaskTower",
+    .help = "A task that depends on earlier tasks",
+    .fields = bayes_fields,
+    .size = sizeof(cr_task_conf),
+};
 
 static const cr_field block_fields[] = {
     TASK_ROWS(CR_F_REQUIRED),
@@ -55,9 +58,12 @@ static const cr_field block_fields[] = {
            "blocks it reads; none: concat_blocks through top_mlp"),
     CR_END,
 };
-const cr_msg cr_block_tower_msg = {"BlockTower", "One task of a backbone",
-                                   block_fields, sizeof(cr_task_conf),
-                                   false,        NULL};
+const cr_msg cr_block_tower_msg = {
+    .name = "BlockTower",
+    .help = "One task of a backbone",
+    .fields = block_fields,
+    .size = sizeof(cr_task_conf),
+};
 
 bool cr_is_tower_msg(const void *msg) {
     return msg == &cr_task_tower_msg || msg == &cr_bayes_tower_msg || msg == &cr_block_tower_msg;

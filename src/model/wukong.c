@@ -23,7 +23,10 @@ static const cr_field fields[] = {
     CR_END,
 };
 const cr_msg cr_wukong_msg = {
-    "WuKong", "Stacked factorization machines", fields, sizeof(wukong_conf), false, NULL,
+    .name = "WuKong",
+    .help = "Stacked factorization machines",
+    .fields = fields,
+    .size = sizeof(wukong_conf),
 };
 
 static void build(cr_build *b, const void *conf) {

@@ -26,7 +26,10 @@ static const cr_field fields[] = {
     CR_END,
 };
 const cr_msg cr_xdeepfm_msg = {
-    "xDeepFM", "Compressed interactions and deep layers", fields, sizeof(xdeepfm_conf), false, NULL,
+    .name = "xDeepFM",
+    .help = "Compressed interactions and deep layers",
+    .fields = fields,
+    .size = sizeof(xdeepfm_conf),
 };
 
 static void build(cr_build *b, const void *conf) {

@@ -106,18 +106,18 @@ static const cr_field sparse_adadelta_fields[] = {SPARSE_HEAD(cr_adadelta_conf),
 static const cr_field sparse_rmsprop_fields[] = {SPARSE_HEAD(cr_rmsprop_conf), RMSPROP, CR_END};
 static const cr_field sparse_ftrl_fields[] = {SPARSE_HEAD(cr_ftrl_conf), FTRL(0, false, 0), CR_END};
 
-static const cr_msg sparse_sgd_msg = {"FusedSGDOptimizer",
-                                      "Plain gradient descent on table rows",
-                                      sparse_sgd_fields,
-                                      sizeof(cr_sparse_sgd_conf),
-                                      false,
-                                      NULL};
-static const cr_msg sparse_adagrad_msg = {"FusedAdagradOptimizer",
-                                          "Adagrad with one sum of squares per weight",
-                                          sparse_adagrad_fields,
-                                          sizeof(cr_sparse_adagrad_conf),
-                                          false,
-                                          NULL};
+static const cr_msg sparse_sgd_msg = {
+    .name = "FusedSGDOptimizer",
+    .help = "Plain gradient descent on table rows",
+    .fields = sparse_sgd_fields,
+    .size = sizeof(cr_sparse_sgd_conf),
+};
+static const cr_msg sparse_adagrad_msg = {
+    .name = "FusedAdagradOptimizer",
+    .help = "Adagrad with one sum of squares per weight",
+    .fields = sparse_adagrad_fields,
+    .size = sizeof(cr_sparse_adagrad_conf),
+};
 static void rowwise_check(const void *self, cr_diag *diag) {
     const cr_rowwise_adagrad_conf *c = self;
     if (c->weight_decay > 0 && c->weight_decay_mode == CR_WD_NONE)
@@ -125,12 +125,13 @@ static void rowwise_check(const void *self, cr_diag *diag) {
                     "weight_decay has no effect with weight_decay_mode NONE; "
                     "set weight_decay_mode to L2 or DECOUPLE");
 }
-static const cr_msg rowwise_adagrad_msg = {"FusedRowWiseAdagradOptimizer",
-                                           "Adagrad with one sum of squares per row",
-                                           rowwise_adagrad_fields,
-                                           sizeof(cr_rowwise_adagrad_conf),
-                                           false,
-                                           rowwise_check};
+static const cr_msg rowwise_adagrad_msg = {
+    .name = "FusedRowWiseAdagradOptimizer",
+    .help = "Adagrad with one sum of squares per row",
+    .fields = rowwise_adagrad_fields,
+    .size = sizeof(cr_rowwise_adagrad_conf),
+    .check = rowwise_check,
+};
 /* beta1 and beta2 lie at the same place in all messages of the family (adam.c) */
 static void adam_check(const void *self, cr_diag *diag) {
     const cr_sparse_adam_conf *c = self;
@@ -139,55 +140,58 @@ static void adam_check(const void *self, cr_diag *diag) {
                     "%s must be below 1: with 1 no gradient would count; leave it out for %s",
                     c->beta1 == 1 ? "beta1" : "beta2", c->beta1 == 1 ? "0.9" : "0.999");
 }
-static const cr_msg sparse_adam_msg = {"FusedAdamOptimizer",
-                                       "Adam on the rows a batch touches",
-                                       sparse_adam_fields,
-                                       sizeof(cr_sparse_adam_conf),
-                                       false,
-                                       adam_check};
-static const cr_msg lars_sgd_msg = {"FusedLarsSGDOptimizer",
-                                    "Momentum SGD with a rate per row from the norms",
-                                    lars_sgd_fields,
-                                    sizeof(cr_lars_conf),
-                                    false,
-                                    NULL};
-static const cr_msg lamb_msg = {"FusedLAMBOptimizer",
-                                "Adam scaled by the norms of row and update",
-                                lamb_fields,
-                                sizeof(cr_sparse_adam_conf),
-                                false,
-                                adam_check};
-static const cr_msg partial_lamb_msg = {"FusedPartialRowWiseLAMBOptimizer",
-                                        "LAMB with one second moment per row",
-                                        lamb_fields,
-                                        sizeof(cr_sparse_adam_conf),
-                                        false,
-                                        adam_check};
-static const cr_msg partial_adam_msg = {"FusedPartialRowWiseAdamOptimizer",
-                                        "Adam with one second moment per row",
-                                        lamb_fields,
-                                        sizeof(cr_sparse_adam_conf),
-                                        false,
-                                        adam_check};
-static const cr_msg sparse_adadelta_msg = {"FusedAdadeltaOptimizer",
-                                           "Adadelta on table rows",
-                                           sparse_adadelta_fields,
-                                           sizeof(cr_adadelta_conf),
-                                           false,
-                                           NULL};
-static const cr_msg sparse_rmsprop_msg = {"FusedRMSpropOptimizer",
-                                          "RMSprop on table rows",
-                                          sparse_rmsprop_fields,
-                                          sizeof(cr_rmsprop_conf),
-                                          false,
-                                          NULL};
+static const cr_msg sparse_adam_msg = {
+    .name = "FusedAdamOptimizer",
+    .help = "Adam on the rows a batch touches",
+    .fields = sparse_adam_fields,
+    .size = sizeof(cr_sparse_adam_conf),
+    .check = adam_check,
+};
+static const cr_msg lars_sgd_msg = {
+    .name = "FusedLarsSGDOptimizer",
+    .help = "Momentum SGD with a rate per row from the norms",
+    .fields = lars_sgd_fields,
+    .size = sizeof(cr_lars_conf),
+};
+static const cr_msg lamb_msg = {
+    .name = "FusedLAMBOptimizer",
+    .help = "Adam scaled by the norms of row and update",
+    .fields = lamb_fields,
+    .size = sizeof(cr_sparse_adam_conf),
+    .check = adam_check,
+};
+static const cr_msg partial_lamb_msg = {
+    .name = "FusedPartialRowWiseLAMBOptimizer",
+    .help = "LAMB with one second moment per row",
+    .fields = lamb_fields,
+    .size = sizeof(cr_sparse_adam_conf),
+    .check = adam_check,
+};
+static const cr_msg partial_adam_msg = {
+    .name = "FusedPartialRowWiseAdamOptimizer",
+    .help = "Adam with one second moment per row",
+    .fields = lamb_fields,
+    .size = sizeof(cr_sparse_adam_conf),
+    .check = adam_check,
+};
+static const cr_msg sparse_adadelta_msg = {
+    .name = "FusedAdadeltaOptimizer",
+    .help = "Adadelta on table rows",
+    .fields = sparse_adadelta_fields,
+    .size = sizeof(cr_adadelta_conf),
+};
+static const cr_msg sparse_rmsprop_msg = {
+    .name = "FusedRMSpropOptimizer",
+    .help = "RMSprop on table rows",
+    .fields = sparse_rmsprop_fields,
+    .size = sizeof(cr_rmsprop_conf),
+};
 static const cr_msg sparse_ftrl_msg = {
-    "FusedFTRLOptimizer",
-    "FTRL-Proximal on table rows: the rule for wide, sparse linear parts",
-    sparse_ftrl_fields,
-    sizeof(cr_ftrl_conf),
-    false,
-    NULL};
+    .name = "FusedFTRLOptimizer",
+    .help = "FTRL-Proximal on table rows: the rule for wide, sparse linear parts",
+    .fields = sparse_ftrl_fields,
+    .size = sizeof(cr_ftrl_conf),
+};
 
 static const cr_oneof_member sparse_members[] = {
     {"sgd_optimizer", &sparse_sgd_msg, &cr_optim_row_sgd},
@@ -256,48 +260,51 @@ static void dense_sgd_check(const void *self, cr_diag *diag) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "nesterov"),
                     "nesterov needs a momentum above 0 and no dampening; set them or leave it out");
 }
-static const cr_msg dense_sgd_msg = {"SGDOptimizer",
-                                     "Gradient descent with momentum",
-                                     dense_sgd_fields,
-                                     sizeof(cr_dense_sgd_conf),
-                                     false,
-                                     dense_sgd_check};
-static const cr_msg dense_adagrad_msg = {"AdagradOptimizer",
-                                         "Adagrad on dense parameters",
-                                         dense_adagrad_fields,
-                                         sizeof(cr_dense_adagrad_conf),
-                                         false,
-                                         NULL};
-static const cr_msg dense_adam_msg = {"AdamOptimizer",
-                                      "Adam on dense parameters",
-                                      dense_adam_fields,
-                                      sizeof(cr_dense_adam_conf),
-                                      false,
-                                      adam_check};
-static const cr_msg adamw_msg = {"AdamWOptimizer",
-                                 "Adam with weight decay apart from the gradient",
-                                 adamw_fields,
-                                 sizeof(cr_dense_adam_conf),
-                                 false,
-                                 adam_check};
-static const cr_msg dense_adadelta_msg = {"AdadeltaOptimizer",
-                                          "Adadelta on dense parameters",
-                                          dense_adadelta_fields,
-                                          sizeof(cr_adadelta_conf),
-                                          false,
-                                          NULL};
-static const cr_msg dense_rmsprop_msg = {"RMSpropOptimizer",
-                                         "RMSprop on dense parameters",
-                                         dense_rmsprop_fields,
-                                         sizeof(cr_rmsprop_conf),
-                                         false,
-                                         NULL};
-static const cr_msg dense_ftrl_msg = {"FTRLOptimizer",
-                                      "FTRL-Proximal on dense parameters",
-                                      dense_ftrl_fields,
-                                      sizeof(cr_ftrl_conf),
-                                      false,
-                                      NULL};
+static const cr_msg dense_sgd_msg = {
+    .name = "SGDOptimizer",
+    .help = "Gradient descent with momentum",
+    .fields = dense_sgd_fields,
+    .size = sizeof(cr_dense_sgd_conf),
+    .check = dense_sgd_check,
+};
+static const cr_msg dense_adagrad_msg = {
+    .name = "AdagradOptimizer",
+    .help = "Adagrad on dense parameters",
+    .fields = dense_adagrad_fields,
+    .size = sizeof(cr_dense_adagrad_conf),
+};
+static const cr_msg dense_adam_msg = {
+    .name = "AdamOptimizer",
+    .help = "Adam on dense parameters",
+    .fields = dense_adam_fields,
+    .size = sizeof(cr_dense_adam_conf),
+    .check = adam_check,
+};
+static const cr_msg adamw_msg = {
+    .name = "AdamWOptimizer",
+    .help = "Adam with weight decay apart from the gradient",
+    .fields = adamw_fields,
+    .size = sizeof(cr_dense_adam_conf),
+    .check = adam_check,
+};
+static const cr_msg dense_adadelta_msg = {
+    .name = "AdadeltaOptimizer",
+    .help = "Adadelta on dense parameters",
+    .fields = dense_adadelta_fields,
+    .size = sizeof(cr_adadelta_conf),
+};
+static const cr_msg dense_rmsprop_msg = {
+    .name = "RMSpropOptimizer",
+    .help = "RMSprop on dense parameters",
+    .fields = dense_rmsprop_fields,
+    .size = sizeof(cr_rmsprop_conf),
+};
+static const cr_msg dense_ftrl_msg = {
+    .name = "FTRLOptimizer",
+    .help = "FTRL-Proximal on dense parameters",
+    .fields = dense_ftrl_fields,
+    .size = sizeof(cr_ftrl_conf),
+};
 
 static const cr_oneof_member dense_members[] = {
     {"sgd_optimizer", &dense_sgd_msg, &cr_optim_sgd},

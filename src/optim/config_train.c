@@ -114,30 +114,47 @@ static void restarts_check(const void *self, cr_diag *diag) {
         wrong(diag, cr_conf_at(self, "T_0"),
               "T_0 must be given and above 0: the steps of the first period");
 }
-static const cr_msg constant_msg = {"ConstantLR", "The rate stays as it is",
-                                    no_fields,    sizeof(cr_constant_conf),
-                                    false,        NULL};
-static const cr_msg exponential_msg = {"ExponentialDecayLR",
-                                       "The rate falls by a factor after every decay_size steps",
-                                       exponential_fields,
-                                       sizeof(cr_exponential_conf),
-                                       false,
-                                       exponential_check};
-static const cr_msg manual_msg = {"ManualStepLR", "Rates given step by step",
-                                  manual_fields,  sizeof(cr_manual_conf),
-                                  false,          manual_check};
+static const cr_msg constant_msg = {
+    .name = "ConstantLR",
+    .help = "The rate stays as it is",
+    .fields = no_fields,
+    .size = sizeof(cr_constant_conf),
+};
+static const cr_msg exponential_msg = {
+    .name = "ExponentialDecayLR",
+    .help = "The rate falls by a factor after every decay_size steps",
+    .fields = exponential_fields,
+    .size = sizeof(cr_exponential_conf),
+    .check = exponential_check,
+};
+static const cr_msg manual_msg = {
+    .name = "ManualStepLR",
+    .help = "Rates given step by step",
+    .fields = manual_fields,
+    .size = sizeof(cr_manual_conf),
+    .check = manual_check,
+};
 static const cr_msg cosine_msg = {
-    "CosineAnnealingLR", "Half a cosine wave down", cosine_fields, sizeof(cr_cosine_conf), false,
-    cosine_check};
-static const cr_msg restarts_msg = {"CosineAnnealingWarmRestartsLR",
-                                    "Cosine waves that start again at the full rate",
-                                    restarts_fields,
-                                    sizeof(cr_restarts_conf),
-                                    false,
-                                    restarts_check};
-static const cr_msg linear_msg = {"LinearDecayLR", "A straight line down",
-                                  linear_fields,   sizeof(cr_linear_conf),
-                                  false,           linear_check};
+    .name = "CosineAnnealingLR",
+    .help = "Half a cosine wave down",
+    .fields = cosine_fields,
+    .size = sizeof(cr_cosine_conf),
+    .check = cosine_check,
+};
+static const cr_msg restarts_msg = {
+    .name = "CosineAnnealingWarmRestartsLR",
+    .help = "Cosine waves that start again at the full rate",
+    .fields = restarts_fields,
+    .size = sizeof(cr_restarts_conf),
+    .check = restarts_check,
+};
+static const cr_msg linear_msg = {
+    .name = "LinearDecayLR",
+    .help = "A straight line down",
+    .fields = linear_fields,
+    .size = sizeof(cr_linear_conf),
+    .check = linear_check,
+};
 static const cr_oneof_member scheds[] = {
     {"constant_learning_rate", &constant_msg, &cr_sched_constant},
     {"exponential_decay_learning_rate", &exponential_msg, &cr_sched_exponential},
@@ -188,15 +205,20 @@ static const cr_field part_fields[] = {
     PART_TAIL,
     CR_END,
 };
-static const cr_msg sparse_part_msg = {"SparsePartOptimizer",
-                                       "Another optimizer for some tables",
-                                       sparse_part_fields,
-                                       sizeof(cr_part_conf),
-                                       false,
-                                       sparse_part_check};
-static const cr_msg part_msg = {"PartOptimizer", "Another optimizer for some dense parameters",
-                                part_fields,     sizeof(cr_part_conf),
-                                false,           part_check};
+static const cr_msg sparse_part_msg = {
+    .name = "SparsePartOptimizer",
+    .help = "Another optimizer for some tables",
+    .fields = sparse_part_fields,
+    .size = sizeof(cr_part_conf),
+    .check = sparse_part_check,
+};
+static const cr_msg part_msg = {
+    .name = "PartOptimizer",
+    .help = "Another optimizer for some dense parameters",
+    .fields = part_fields,
+    .size = sizeof(cr_part_conf),
+    .check = part_check,
+};
 
 static const cr_field sparse_optim_fields[] = {
     CR_ONEOF_DEF(cr_sparse_optim_conf, optimizer, &cr_sparse_optim_family, 0,
@@ -207,20 +229,24 @@ static const cr_field sparse_optim_fields[] = {
            "other optimizers for tables found by name; the first match counts"),
     CR_END,
 };
-const cr_msg cr_sparse_optim_msg = {"SparseOptimizer",
-                                    "How embedding tables are trained",
-                                    sparse_optim_fields,
-                                    sizeof(cr_sparse_optim_conf),
-                                    false,
-                                    sparse_check};
+const cr_msg cr_sparse_optim_msg = {
+    .name = "SparseOptimizer",
+    .help = "How embedding tables are trained",
+    .fields = sparse_optim_fields,
+    .size = sizeof(cr_sparse_optim_conf),
+    .check = sparse_check,
+};
 
 static const cr_field ema_fields[] = {
     CR_FLOAT(cr_ema_conf, decay, 0.999, 0, 1, 0, "how much of the average is kept per step"),
     CR_END,
 };
-static const cr_msg ema_msg = {"EMAConfig", "A running average of dense parameters",
-                               ema_fields,  sizeof(cr_ema_conf),
-                               false,       NULL};
+static const cr_msg ema_msg = {
+    .name = "EMAConfig",
+    .help = "A running average of dense parameters",
+    .fields = ema_fields,
+    .size = sizeof(cr_ema_conf),
+};
 static const cr_field dense_optim_fields[] = {
     CR_ONEOF_DEF(cr_dense_optim_conf, optimizer, &cr_dense_optim_family, 0,
                  "adam_optimizer: {lr: 0.001}", "rule for everything but tables"),
@@ -231,12 +257,12 @@ static const cr_field dense_optim_fields[] = {
     CR_MSG(cr_dense_optim_conf, ema, &ema_msg, 0, "evaluate and export averaged parameters"),
     CR_END,
 };
-const cr_msg cr_dense_optim_msg = {"DenseOptimizer",
-                                   "How all parameters outside tables are trained",
-                                   dense_optim_fields,
-                                   sizeof(cr_dense_optim_conf),
-                                   false,
-                                   NULL};
+const cr_msg cr_dense_optim_msg = {
+    .name = "DenseOptimizer",
+    .help = "How all parameters outside tables are trained",
+    .fields = dense_optim_fields,
+    .size = sizeof(cr_dense_optim_conf),
+};
 
 /* ---- gradients ---- */
 static const cr_field grad_scaler_fields[] = {
@@ -261,12 +287,13 @@ static void scaler_check(const void *self, cr_diag *diag) {
               "backoff_factor is %g and must lie between 0 and 1; leave it out for 0.5",
               c->backoff_factor);
 }
-const cr_msg cr_grad_scaler_msg = {"GradScaler",
-                                   "Scales the loss, so that small gradients survive 16-bit floats",
-                                   grad_scaler_fields,
-                                   sizeof(cr_grad_scaler_conf),
-                                   false,
-                                   scaler_check};
+const cr_msg cr_grad_scaler_msg = {
+    .name = "GradScaler",
+    .help = "Scales the loss, so that small gradients survive 16-bit floats",
+    .fields = grad_scaler_fields,
+    .size = sizeof(cr_grad_scaler_conf),
+    .check = scaler_check,
+};
 
 static const cr_field grad_clip_fields[] = {
     CR_STR(cr_grad_clip_conf, clipping_type, "none", 0, "norm, value or none"),
@@ -303,5 +330,9 @@ static void clip_check(const void *self, cr_diag *diag) {
               "norm_type must be above 0; use 2 for the length, inf for the largest value");
 }
 const cr_msg cr_grad_clip_msg = {
-    "GradClipping", "Limits dense gradients", grad_clip_fields, sizeof(cr_grad_clip_conf), false,
-    clip_check};
+    .name = "GradClipping",
+    .help = "Limits dense gradients",
+    .fields = grad_clip_fields,
+    .size = sizeof(cr_grad_clip_conf),
+    .check = clip_check,
+};

@@ -32,7 +32,11 @@ static const cr_field feature_store_fields[] = {
     CR_END,
 };
 static const cr_msg feature_store_msg = {
-    "FeatureStoreConfig", "Upload of rows to a feature store", feature_store_fields, 0, true, NULL};
+    .name = "FeatureStoreConfig",
+    .help = "Upload of rows to a feature store",
+    .fields = feature_store_fields,
+    .later = true,
+};
 static const cr_enum_value delta_quant_types[] = {
     {"DELTA_EMBEDDING_QUANT_NONE", 0, "rows as they are", "remove it"},
     {"DELTA_EMBEDDING_QUANT_INT8", 1, "rows in 8 bits", "remove it"},
@@ -49,7 +53,11 @@ static const cr_field delta_dump_fields[] = {
     CR_END,
 };
 static const cr_msg delta_dump_msg = {
-    "DeltaEmbeddingDumpConfig", "Dumps of the rows that changed", delta_dump_fields, 0, true, NULL};
+    .name = "DeltaEmbeddingDumpConfig",
+    .help = "Dumps of the rows that changed",
+    .fields = delta_dump_fields,
+    .later = true,
+};
 
 /* ---- TrainConfig ---- */
 #define U32(f, def, flags, help) CR_INT(cr_train_conf, f, def, 0, CR_U32_MAX, flags, help)
@@ -160,8 +168,11 @@ static void train_check(const void *self, cr_diag *diag) {
     }
 }
 const cr_msg cr_train_msg = {
-    "TrainConfig", "How long and with what to train", train_fields, sizeof(cr_train_conf), false,
-    train_check,
+    .name = "TrainConfig",
+    .help = "How long and with what to train",
+    .fields = train_fields,
+    .size = sizeof(cr_train_conf),
+    .check = train_check,
 };
 
 /* ---- EvalConfig, ExportConfig ---- */
@@ -183,7 +194,11 @@ static void eval_check(const void *self, cr_diag *diag) {
                     "log_step_count_steps must be above 0; leave it out for 10");
 }
 const cr_msg cr_eval_msg = {
-    "EvalConfig", "How evaluation runs", eval_fields, sizeof(cr_eval_conf), false, eval_check,
+    .name = "EvalConfig",
+    .help = "How evaluation runs",
+    .fields = eval_fields,
+    .size = sizeof(cr_eval_conf),
+    .check = eval_check,
 };
 
 static const cr_field export_fields[] = {
@@ -206,7 +221,11 @@ static void export_check(const void *self, cr_diag *diag) {
                     "unknown exporter_type '%s'; use latest or best", c->exporter_type);
 }
 const cr_msg cr_export_msg = {
-    "ExportConfig", "What is exported", export_fields, sizeof(cr_export_conf), false, export_check,
+    .name = "ExportConfig",
+    .help = "What is exported",
+    .fields = export_fields,
+    .size = sizeof(cr_export_conf),
+    .check = export_check,
 };
 
 /* ---- EasyRecConfig ---- */
@@ -226,9 +245,11 @@ static const cr_field root_fields[] = {
     CR_END,
 };
 const cr_msg cr_root_msg = {
-    "EasyRecConfig", "A whole run: data, features, model, training",
-    root_fields,     sizeof(cr_root_conf),
-    false,           NULL,
+    .name = "EasyRecConfig",
+    .schema = "TorchEasyRec 1.4",
+    .help = "A whole run: data, features, model, training",
+    .fields = root_fields,
+    .size = sizeof(cr_root_conf),
 };
 
 void cr_root_finish(cr_root_conf *c, cr_arena *arena, cr_diag *diag) {

@@ -241,10 +241,8 @@ void cr_env_keep(cr_conf_doc *doc) {
             cr_conf_find(doc->root, cr_arena_strndup(&doc->arena, e->key, (size_t)(dot - e->key)));
         if (!map || map->kind != CR_NODE_MAP || cr_conf_find(map, key)) continue;
         cr_loc at = {e->name, 1, 1};
-        cr_conf_node *n = cr_conf_new(doc, CR_NODE_SCALAR, at);
-        n->text = kept_value(e, &doc->arena);
-        n->len = strlen(n->text);
-        cr_conf_push(doc, map, key, at, n);
+        cr_tree_put(doc, map, key, at,
+                    cr_tree_scalar(doc, kept_value(e, &doc->arena), false, at));
     }
 }
 

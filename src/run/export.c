@@ -13,20 +13,6 @@
 #include "conf/conf.h"
 #include "run/run_int.h"
 
-static void set_text(cr_conf_doc *doc, cr_conf_node *map, const char *key, const char *text) {
-    cr_loc at = map->at;
-    cr_conf_node *v = cr_conf_new(doc, CR_NODE_SCALAR, at);
-    v->quoted = true;
-    v->text = cr_arena_strdup(&doc->arena, text);
-    v->len = strlen(text);
-    for (size_t i = 0; i < map->n; i++)
-        if (strcmp(map->v[i].key, key) == 0) {
-            map->v[i].val = v;
-            return;
-        }
-    cr_conf_push(doc, map, key, at, v);
-}
-
 typedef void (*feature_fn)(cr_conf_doc *doc, cr_conf_node *feature, const char *name, void *ctx);
 
 static const char *text_of(const cr_conf_node *map, const char *key) {
@@ -70,7 +56,7 @@ static void each_vocab(cr_conf_doc *doc, const char *sep, feature_fn fn, void *c
 
 static void point_into(cr_conf_doc *doc, cr_conf_node *feature, const char *name, void *dir) {
     (void)name;
-    set_text(doc, feature, "asset_dir", dir);
+    cr_tree_put_str(doc, feature, "asset_dir", feature->at, dir);
 }
 
 void cr_job_assets_from(cr_config *cfg, const char *dir) {
@@ -90,14 +76,14 @@ static void use_asset(cr_conf_doc *doc, cr_conf_node *feature, const char *name,
             map =
                 cr_conf_find(feature, cr_arena_strndup(&doc->arena, field, (size_t)(dot - field)));
         if (map && map->kind == CR_NODE_MAP)
-            set_text(doc, map, dot ? dot + 1 : field, f->assets[i].name);
+            cr_tree_put_str(doc, map, dot ? dot + 1 : field, map->at, f->assets[i].name);
     }
-    set_text(doc, feature, "asset_dir", "");
+    cr_tree_put_str(doc, feature, "asset_dir", feature->at, "");
 }
 
 /* pipeline.config of the export: vocabularies are named as they lie in it. The config is printed
- * and read again first, so that keys have one spelling whatever the syntax was (JSON: vocabFile).
- */
+ * and read again first, so that keys have one spelling (JSON: vocabFile) and no message comes in
+ * parts, as protobuf text may have it. */
 static cr_code own_config(job *j, cr_buf *out, cr_err *err) {
     cr_conf_doc doc;
     cr_diag diag;

@@ -336,7 +336,7 @@ static void tell_unmatched(work *w) {
 }
 
 static void take_out(work *w, const cr_conf_node *node, const char *name) {
-    if (!node || cr_conf_remove(w->doc.root, node) == 0) return;
+    if (!node || cr_tree_remove(w->doc.root, node) == 0) return;
     CR_INFO("drop feature: %s", name);
     w->res->n_dropped++;
 }
@@ -359,7 +359,7 @@ static void drop_features(work *w) {
             else
                 left++;
         }
-        if (left == 0 && block->features.n && cr_conf_remove(w->doc.root, fc->base.node))
+        if (left == 0 && block->features.n && cr_tree_remove(w->doc.root, fc->base.node))
             CR_INFO("drop sequence feature: %s", block->sequence_name);
     }
 }

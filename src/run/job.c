@@ -22,22 +22,10 @@ cr_code cr_diag_err(cr_diag *diag, const cr_err *err) {
     return err->code;
 }
 
-/* One line for a file that is no config of ours at all, instead of one for each of its keys. */
-static cr_code check_kind(const cr_conf_doc *doc, cr_diag *diag) {
-    cr_loc at = {doc->path, 0, 0};
-    const cr_conf_entry *sign = cr_easyrec_sign(doc->root);
-    if (sign) {
-        const char *base = cr_path_base(doc->path), *dot = strrchr(base, '.');
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, sign->at,
-                    "'%s' is a key of EasyRec, the predecessor of TorchEasyRec; convert the "
-                    "config: crank convert %s -o %.*s_tzrec.config",
-                    sign->key, doc->path, dot ? (int)(dot - base) : (int)strlen(base), base);
-        return CR_ECONF;
-    }
-    if (doc->root->kind != CR_NODE_MAP || doc->root->n > 0) return CR_OK;
-    cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
-                "there is no config in it; 'crank help deepfm --example' prints one to begin with");
-    return CR_ECONF;
+/* A flag of the command line takes the place of a key. */
+static void put_flag(cr_conf_doc *doc, cr_conf_node *map, const char *key, const char *value,
+                     const char *flag) {
+    cr_tree_put_str(doc, map, key, (cr_loc){flag, 0, 0}, value);
 }
 
 cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
@@ -45,32 +33,20 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
     cr_arena_init(&c->arena, 0);
     cr_conf_doc_init(&c->doc);
     CR_TRY(cr_verify_config(o->path, diag));
-    CR_TRY(cr_conf_load(&c->doc, o->path, diag));
-    CR_TRY(check_kind(&c->doc, diag));
+    CR_TRY(cr_dialect_load(&c->doc, o->path, diag));
     const struct {
         const char *key, *value, *flag;
     } paths[] = {{"model_dir", o->model_dir, "--model_dir"},
                  {"train_input_path", o->train_input_path, "--train_input_path"},
                  {"eval_input_path", o->eval_input_path, "--eval_input_path"}};
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-        if (paths[i].value) cr_conf_put(&c->doc, paths[i].key, paths[i].value, paths[i].flag);
+        if (paths[i].value) put_flag(&c->doc, c->doc.root, paths[i].key, paths[i].value, paths[i].flag);
     bool edits_ok = true;
     if (o->fine_tune_checkpoint) {
-        /* as a quoted scalar, so that any path survives */
-        cr_conf_node *train = cr_conf_find(c->doc.root, "train_config");
-        cr_loc at = {"--fine_tune_checkpoint", 0, 0};
-        if (!train) {
-            train = cr_conf_new(&c->doc, CR_NODE_MAP, at);
-            cr_conf_push(&c->doc, c->doc.root, "train_config", at, train);
-        }
-        cr_conf_node *v = cr_conf_new(&c->doc, CR_NODE_SCALAR, at);
-        v->quoted = true;
-        v->text = cr_arena_strdup(&c->doc.arena, o->fine_tune_checkpoint);
-        v->len = strlen(v->text);
-        for (size_t i = 0; i < train->n; i++)
-            if (cr_conf_key_is(train, train->v[i].key, "fine_tune_checkpoint")) train->v[i].val = v;
-        if (cr_conf_find(train, "fine_tune_checkpoint") != v)
-            cr_conf_push(&c->doc, train, "fine_tune_checkpoint", at, v);
+        static const char flag[] = "--fine_tune_checkpoint";
+        cr_conf_node *train =
+            cr_tree_child(&c->doc, c->doc.root, "train_config", (cr_loc){flag, 0, 0});
+        put_flag(&c->doc, train, "fine_tune_checkpoint", o->fine_tune_checkpoint, flag);
     }
     if (o->edit_config_json)
         edits_ok = cr_conf_edit_json(&c->doc, &cr_root_msg, o->edit_config_json, diag) == CR_OK;

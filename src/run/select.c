@@ -175,7 +175,7 @@ static int64_t drop_features(selection *s) {
         bool keep = true; /* blocks of sequences stay */
         for (int f = 0; f < fs->n; f++)
             if (fs->v[f]->conf == c->feature.conf) keep = needed[f];
-        if (!keep) keep = cr_conf_remove(s->j.cfg.doc.root, c->base.node) == 0;
+        if (!keep) keep = cr_tree_remove(s->j.cfg.doc.root, c->base.node) == 0;
         left += keep;
     }
     return left;
@@ -205,7 +205,7 @@ static cr_code write_config(selection *s, cr_select_result *res) {
     res->n_features = drop_features(s);
     res->n_before = s->j.root->feature_configs.n;
     if (s->o->clear_variational_dropout)
-        cr_conf_remove(s->j.cfg.doc.root, s->j.root->model_config->variational_dropout->base.node);
+        cr_tree_remove(s->j.cfg.doc.root, s->j.root->model_config->variational_dropout->base.node);
     cr_buf b;
     cr_buf_init(&b);
     cr_conf_print(&b, &cr_root_msg, s->j.cfg.doc.root,

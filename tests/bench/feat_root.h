@@ -16,6 +16,11 @@ static const cr_field root_fields[] = {
     CR_MSG(root, feature_configs, &cr_feature_msg, CR_F_REPEATED, "features"),
     CR_END,
 };
-static const cr_msg root_msg = {"Root", "bench", root_fields, sizeof(root), false, NULL};
+static const cr_msg root_msg = {
+    .name = "Root",
+    .help = "bench",
+    .fields = root_fields,
+    .size = sizeof(root),
+};
 
 #endif

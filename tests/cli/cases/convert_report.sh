@@ -126,3 +126,23 @@ cp er.config "$odd"
 run crank convert "$odd" -o odd_out.config
 ends 0
 ! grep -q '^model_dir: "elsewhere"' odd_out.config || fail "a name became a key"
+
+# other commands tell in one line that a config is EasyRec's, and how to go on
+for path in "$CLI"/../easyrec/*.config; do
+    cp "$path" theirs.config
+    run crank check theirs.config
+    ends 2
+    has_err "theirs.config:...: '...' is a key of EasyRec, the predecessor of TorchEasyRec; convert the config: crank convert theirs.config -o theirs_tzrec.config"
+    [ "$(wc -l <"$err")" -eq 1 ] || fail "more than one line"
+done
+# a key that is like no other may be of a newer TorchEasyRec; one that is like another is a mistake
+tiny_config
+tiny_data
+edit 12 '  warp_drive: 5'
+run crank check tiny.yaml
+ends 2
+has_err "tiny.yaml:12:3: unknown key 'warp_drive' in train_config; see 'crank help TrainConfig' for its keys, or remove it if it is newer than TorchEasyRec 1.4"
+edit 12 '  num_stepz: 5'
+run crank check tiny.yaml
+ends 2
+has_err "tiny.yaml:12:3: unknown key 'num_stepz' in train_config; did you mean 'num_steps'?"

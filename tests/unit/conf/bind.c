@@ -99,7 +99,8 @@ TEST(unknown_keys) {
         YAML, "train_config:\n  num_step: 5\nmodeldir: x\nqqqqqq: 1\n",
         "f:2:3: unknown key 'num_step' in train_config; did you mean 'num_steps'?\n"
         "f:3:1: unknown key 'modeldir' at the top level; did you mean 'model_dir'?\n"
-        "f:4:1: unknown key 'qqqqqq' at the top level; see 'crank help ToyConfig' for its keys\n");
+        "f:4:1: unknown key 'qqqqqq' at the top level; see 'crank help ToyConfig' for its keys, "
+        "or remove it if it is newer than Toy 1.2\n");
     FINDINGS(PBTXT, "groups { group_name: 'a' toy_dep { deep {} } toy_flat {} }",
              "f:1:26: unknown key 'toy_dep' in groups; did you mean 'toy_deep'?\n");
     FINDINGS(YAML, "model\\_dir: x",
@@ -196,7 +197,8 @@ TEST(inside_what_is_refused) {
              "f:5:21: model 'toy_far' is known but not available in this version; available: "
              "toy_deep, toy_flat\n"
              "f:5:43: num_expert: 'many' is not an integer; give an integer from 1 to 4294967295\n"
-             "f:5:64: unknown key 'far' in near; see 'crank help ToyDeep' for its keys\n");
+             "f:5:64: unknown key 'far' in near; see 'crank help ToyDeep' for its keys, or "
+             "remove it if it is newer than Toy 1.2\n");
 }
 
 TEST(refused) {
@@ -346,7 +348,7 @@ TEST(nothing_given) {
     cr_arena_init(&a, 0);
     cr_diag_init(&d);
     const toy_train *tr = cr_conf_bind(&a, &toy_train_msg, NULL, &d);
-    CHECK(tr->seed == 1 && tr->lr == 0.002 && tr->base.set == 0 && !tr->base.node);
+    CHECK(tr->seed == 1 && tr->lr == 0.002 && tr->base.set.bits[0] == 0 && !tr->base.node);
     CHECK_INT(d.n, 0);
     CHECK(!cr_conf_has(tr, "lr") && !cr_conf_at(tr, "lr").path);
     cr_diag_clear(&d);

@@ -203,21 +203,5 @@ TEST(wrong_values) {
          "groups=[{}, b]", "groups[0]={group_name: z, toy_flat: {}}");
 }
 
-TEST(put) {
-    toy t;
-    CHECK_INT(toy_parse(&t, YAML, "model_dir: a\n", 13), CR_OK);
-    cr_conf_put(&t.doc, "model_dir", "null", "--model_dir");
-    toy_bind(&t);
-    CHECK_STR(t.text.data, "");
-    CHECK_STR(t.root->model_dir, "null");
-    CHECK_STR(cr_conf_at(t.root, "model_dir").path, "--model_dir");
-    toy_clear(&t);
-    CHECK_INT(toy_parse(&t, JSON, "{}", 2), CR_OK);
-    cr_conf_put(&t.doc, "model_dir", "5", "--model_dir");
-    toy_bind(&t);
-    CHECK_STR(t.root->model_dir, "5");
-    toy_clear(&t);
-}
-
 TEST_MAIN(CASE(set_values), CASE(set_lists), CASE(set_oneof_and_maps), CASE(selectors),
-          CASE(members_of_many), CASE(which_set), CASE(wrong_paths), CASE(wrong_values), CASE(put))
+          CASE(members_of_many), CASE(which_set), CASE(wrong_paths), CASE(wrong_values))

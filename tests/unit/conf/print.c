@@ -176,7 +176,7 @@ static bool same_row(const cr_field *f, const char *a, const char *b) {
 static bool same_msg(const void *a, const void *b) {
     if (!a || !b) return a == b;
     const cr_conf_base *x = a, *y = b;
-    if (x->msg != y->msg || x->set != y->set) return false;
+    if (x->msg != y->msg || memcmp(&x->set, &y->set, sizeof x->set) != 0) return false;
     for (const cr_field *f = x->msg->fields; f->name; f++)
         if (!same_row(f, a, b)) {
             fprintf(stderr, "%s.%s differs\n", x->msg->name, f->name);

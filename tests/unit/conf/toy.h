@@ -22,9 +22,12 @@ static const cr_field toy_mlp_fields[] = {
     CR_BOOL(toy_mlp, bias, true, 0, "add a bias"),
     CR_END,
 };
-static const cr_msg toy_mlp_msg = {"MLP",          "a stack of layers",
-                                   toy_mlp_fields, sizeof(toy_mlp),
-                                   false,          NULL};
+static const cr_msg toy_mlp_msg = {
+    .name = "MLP",
+    .help = "a stack of layers",
+    .fields = toy_mlp_fields,
+    .size = sizeof(toy_mlp),
+};
 
 typedef struct toy_deep {
     cr_conf_base base;
@@ -38,8 +41,12 @@ static const cr_field toy_deep_fields[] = {
     CR_INT(toy_deep, T_max, 7, 0, CR_U32_MAX, 0, "steps of one period"),
     CR_END,
 };
-static const cr_msg toy_deep_msg = {"ToyDeep",        "deep and wide", toy_deep_fields,
-                                    sizeof(toy_deep), false,           NULL};
+static const cr_msg toy_deep_msg = {
+    .name = "ToyDeep",
+    .help = "deep and wide",
+    .fields = toy_deep_fields,
+    .size = sizeof(toy_deep),
+};
 
 typedef struct toy_flat {
     cr_conf_base base;
@@ -49,15 +56,24 @@ static const cr_field toy_flat_fields[] = {
     CR_FLOAT(toy_flat, scale, 1, -CR_INF, CR_INF, 0, "factor"),
     CR_END,
 };
-static const cr_msg toy_flat_msg = {"ToyFlat",        "nothing deep", toy_flat_fields,
-                                    sizeof(toy_flat), false,          NULL};
+static const cr_msg toy_flat_msg = {
+    .name = "ToyFlat",
+    .help = "nothing deep",
+    .fields = toy_flat_fields,
+    .size = sizeof(toy_flat),
+};
 static const cr_field toy_far_fields[] = {
     CR_K_INT("num_expert", 3, 1, CR_U32_MAX, 0, "experts"),
     CR_K_MSG("near", &toy_deep_msg, 0, "a part that is there"),
     CR_K_STR("must", NULL, CR_F_REQUIRED, "needed"),
     CR_END,
 };
-static const cr_msg toy_far_msg = {"ToyFar", "of a later version", toy_far_fields, 0, true, NULL};
+static const cr_msg toy_far_msg = {
+    .name = "ToyFar",
+    .help = "of a later version",
+    .fields = toy_far_fields,
+    .later = true,
+};
 
 static const cr_oneof_member toy_models[] = {
     {"toy_deep", &toy_deep_msg, NULL},
@@ -97,7 +113,11 @@ static const cr_field toy_group_fields[] = {
     CR_END,
 };
 static const cr_msg toy_group_msg = {
-    "ToyGroup", "features that go together", toy_group_fields, sizeof(toy_group), false, NULL};
+    .name = "ToyGroup",
+    .help = "features that go together",
+    .fields = toy_group_fields,
+    .size = sizeof(toy_group),
+};
 
 typedef struct toy_train {
     cr_conf_base base;
@@ -132,8 +152,13 @@ static const cr_field toy_train_fields[] = {
     CR_K_INSTEAD("trace", &toy_far_msg, "look at the log", CR_F_IDLE, "not written here"),
     CR_END,
 };
-static const cr_msg toy_train_msg = {"TrainConfig",     "how to train", toy_train_fields,
-                                     sizeof(toy_train), false,          toy_train_check};
+static const cr_msg toy_train_msg = {
+    .name = "TrainConfig",
+    .help = "how to train",
+    .fields = toy_train_fields,
+    .size = sizeof(toy_train),
+    .check = toy_train_check,
+};
 
 typedef struct toy_root {
     cr_conf_base base;
@@ -147,9 +172,13 @@ static const cr_field toy_root_fields[] = {
     CR_MSG(toy_root, groups, &toy_group_msg, CR_F_REPEATED, "feature groups"),
     CR_END,
 };
-static const cr_msg toy_root_msg = {"ToyConfig",     "a whole config",
-                                    toy_root_fields, sizeof(toy_root),
-                                    false,           NULL};
+static const cr_msg toy_root_msg = {
+    .name = "ToyConfig",
+    .schema = "Toy 1.2",
+    .help = "a whole config",
+    .fields = toy_root_fields,
+    .size = sizeof(toy_root),
+};
 
 /* a parsed and bound text; clear with toy_clear */
 typedef struct toy {

@@ -108,7 +108,8 @@ TEST(doubled_keys) {
     FINDINGS(JSON, "{\"a\": 1,\n \"a\": 2}",
              "f:2:2: key 'a' is given twice (first on line 1); remove one\n");
     FINDINGS(JSON, "{\"<<\": 1}",
-             "f:1:2: unknown key '<<' at the top level; see 'crank help ToyConfig' for its keys\n");
+             "f:1:2: unknown key '<<' at the top level; see 'crank help ToyConfig' for its keys, "
+        "or remove it if it is newer than Toy 1.2\n");
 }
 
 TEST(limits) {

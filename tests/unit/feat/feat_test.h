@@ -19,7 +19,12 @@ static const cr_field t_root_fields[] = {
     CR_MSG(t_root, feature_configs, &cr_feature_msg, CR_F_REPEATED, "features"),
     CR_END,
 };
-static const cr_msg t_root_msg = {"Root", "test root", t_root_fields, sizeof(t_root), false, NULL};
+static const cr_msg t_root_msg = {
+    .name = "Root",
+    .help = "test root",
+    .fields = t_root_fields,
+    .size = sizeof(t_root),
+};
 
 /* One set of features and the batch of the last encoding. */
 typedef struct t_feats {

@@ -1,0 +1,67 @@
+/*
+ * dialects.c - the programs whose configs crank takes, and by which keys a file is told to be of one
+ * of them.
+ */
+#include "dialect/dialect.h"
+
+const cr_dialect *const cr_dialects[] = {&cr_dialect_native, &cr_dialect_easyrec, NULL};
+
+const cr_conf_entry *cr_dialect_key(const cr_conf_doc *doc, const char *const pairs[][2]) {
+    const cr_conf_node *root = doc->root;
+    for (int i = 0; pairs[i][0]; i++)
+        for (size_t m = 0; root->kind == CR_NODE_MAP && m < root->n; m++) {
+            if (!cr_conf_key_is(root, root->v[m].key, pairs[i][0])) continue;
+            const cr_conf_node *v = root->v[m].val;
+            size_t n = v->kind == CR_NODE_LIST ? v->n : 1;
+            for (size_t k = 0; k < n; k++) {
+                const cr_conf_node *one = v->kind == CR_NODE_LIST ? v->v[k].val : v;
+                for (size_t e = 0; one->kind == CR_NODE_MAP && e < one->n; e++)
+                    if (cr_conf_key_is(one, one->v[e].key, pairs[i][1])) return &one->v[e];
+            }
+        }
+    return NULL;
+}
+
+cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, cr_diag *diag) {
+    CR_TRY(cr_conf_load(doc, path, diag));
+    if (doc->root->kind == CR_NODE_MAP && doc->root->n == 0) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){doc->path, 0, 0},
+                    "there is no config in it; 'crank help deepfm --example' prints one to begin "
+                    "with");
+        return CR_ECONF;
+    }
+    for (const cr_dialect *const *d = cr_dialects; *d; d++) {
+        const cr_conf_entry *sign = (*d)->sign(doc);
+        if (sign) return (*d)->rewrite(doc, sign, diag);
+    }
+    return cr_dialects[0]->rewrite(doc, NULL, diag);
+}
+
+/* ---- our own: the keys of TorchEasyRec ---- */
+
+static const cr_conf_entry *native_sign(const cr_conf_doc *doc) {
+    static const char *const keys[][2] = {
+        {"train_config", "sparse_optimizer"},
+        {"train_config", "dense_optimizer"},
+        {"data_config", "dataset_type"},
+        {"data_config", "fg_mode"},
+        {"feature_configs", "id_feature"},
+        {"feature_configs", "raw_feature"},
+        {"feature_configs", "sequence_feature"},
+        {NULL, NULL},
+    };
+    return cr_dialect_key(doc, keys);
+}
+
+static cr_code native_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, cr_diag *diag) {
+    (void)doc;
+    (void)sign;
+    (void)diag;
+    return CR_OK;
+}
+
+const cr_dialect cr_dialect_native = {
+    .name = "TorchEasyRec",
+    .sign = native_sign,
+    .rewrite = native_rewrite,
+};
