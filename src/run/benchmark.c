@@ -465,11 +465,7 @@ static cr_code run_all(work *w, cr_err *err) {
 
 /* the base results in the folder of the configs, else where TorchEasyRec has them */
 static const char *beside(cr_arena *a, const char *path) {
-    const char *slash = strrchr(path, '/'),
-               *dir = cr_path_is_dir(path) ? path
-                      : slash == path      ? "/"
-                      : slash              ? cr_arena_strndup(a, path, (size_t)(slash - path))
-                                           : ".";
+    const char *dir = cr_path_is_dir(path) ? path : cr_path_dir(a, path);
     const char *here = strcmp(dir, ".") == 0 ? BASE_FILE : cr_path_join(a, dir, BASE_FILE);
     static const char theirs[] = "tzrec/benchmark/configs/" BASE_FILE;
     return cr_path_exists(here) || !cr_path_exists(theirs) ? here : theirs;

@@ -21,7 +21,7 @@ tiny_config
 edit 11 '  num_epoch: 2'
 run crank check tiny.yaml --debug
 ends 2
-has_err "tiny.yaml:11:3: unknown key 'num_epoch' in train_config; did you mean 'num_epochs'? [src/conf/bind.c:...]"
+has_err "tiny.yaml:11:3: unknown key 'num_epoch' in train_config; did you mean 'num_epochs'? [src/conf/keys.c:...]"
 run crank check tiny.yaml
 ends 2
 no_err "...[src/..."

@@ -40,8 +40,8 @@ TEST(permission) {
     CHECK_INT(open_it(lib("libplug_abi1.so"), "cr_test_plug", &p, &err), CR_ECONF);
     snprintf(line, sizeof(line),
              "libplug_abi1.so' is not loaded: its code could do anything; when you trust it, give "
-             "--allow_libraries, or add the line '%s libplug_abi1.so' to ~/.config/crank/libraries",
-             digest);
+             "--allow_libraries, or add the line '%s libplug_abi1.so' to %s/crank/libraries",
+             digest, dir);
     CHECK(strstr(err.msg, line) != NULL && p == NULL);
     snprintf(list, sizeof(list), "%s/crank", dir);
     CHECK(mkdir(list, 0777) == 0);
