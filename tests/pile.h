@@ -7,6 +7,8 @@
 #define CR_TESTS_PILE_H
 
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "emb/owner.h"

@@ -519,6 +519,7 @@ cr_ckpt_tensor *cr_job_tensors(job *j, const trainer *t, cr_arena *a, int *n) {
         cr_table *tab = &m->tables[i]->table;
         const cr_optim_type *o = tab->optim;
         int first = l.n;
+        if (tab->owner) continue; /* the owner keeps its rows */
         add_weights(&l, tab);
         int64_t off = cr_table_state_at(tab);
         for (int p = 0; t && o && p < o->elem_state + o->row_state; p++) {
