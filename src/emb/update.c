@@ -4,9 +4,11 @@
  */
 #include "emb/update.h"
 
+#include <math.h>
 #include <string.h>
 
-#include "emb/group.h"
+#include "base/exact.h"
+#include "emb/meet.h"
 #include "emb/owner.h"
 
 #define PIECE  256  /* distinct ids a thread takes at a time */
@@ -36,12 +38,19 @@ struct cr_updater {
     const int32_t *const *axes;
     const cr_optim_step *steps;
     cr_adjust adjust;
-    /* cr_updater_measure */
     double norm;
-    double *partial; /* per piece: sum, or largest */
-    bool *bad;       /* per piece: something is not finite */
-    int64_t cap_partial;
+    struct tally *tally;
+    cr_row_meet *meet;          /* the rows of all holders; NULL: all of the batch is here */
+    uint8_t node[CR_MAX_LANES]; /* by lane of the global batch */
+    bool met_bad;               /* some holder has a gradient that is not finite */
 };
+
+/* what a thread found in the rows that it saw */
+typedef struct tally {
+    cr_exact sum; /* of |g|^p */
+    double most;  /* |g|, for an infinite p */
+    bool bad;     /* something is not finite */
+} tally;
 
 cr_updater *cr_updater_new(const cr_lanes *lanes, cr_pool *pool) {
     cr_updater *u = cr_alloc(sizeof(*u), "updater");
@@ -49,6 +58,11 @@ cr_updater *cr_updater_new(const cr_lanes *lanes, cr_pool *pool) {
     u->pool = pool;
     u->adjust = (cr_adjust){1, 1, 0};
     u->scratch = cr_alloc((size_t)cr_pool_threads(pool) * sizeof(float *), "updater");
+    u->tally = cr_alloc((size_t)cr_pool_threads(pool) * sizeof(tally), "updater");
+    if (!lanes->meet) return u;
+    u->meet = cr_row_meet_new(lanes, pool);
+    for (int k = 0; k < lanes->n_nodes; k++)
+        memset(u->node + lanes->node[k].lane, k, (size_t)lanes->node[k].n);
     return u;
 }
 
@@ -60,8 +74,8 @@ void cr_updater_free(cr_updater *u) {
     for (int i = 0; i < cr_pool_threads(u->pool); i++)
         cr_free(u->scratch[i]);
     cr_free(u->scratch);
-    cr_free(u->partial);
-    cr_free(u->bad);
+    cr_free(u->tally);
+    cr_row_meet_free(u->meet);
     cr_free(u->tables);
     cr_free(u);
 }
@@ -77,7 +91,8 @@ static int find_group(cr_updater *u, const cr_use *uses, int n) {
 
 /* room for a table's rows and for its sink, in every thread */
 static void make_room(cr_updater *u, const utable *ut) {
-    int64_t rows = (ut->some + u->lanes->n) * ut->reduce.D, sink = ut->sink.scratch;
+    int parts = u->lanes->n > u->lanes->n_nodes ? u->lanes->n : u->lanes->n_nodes;
+    int64_t rows = (ut->some + parts) * ut->reduce.D, sink = ut->sink.scratch;
     if (rows <= u->n_rows && sink <= u->n_sink) return;
     u->n_rows = rows > u->n_rows ? rows : u->n_rows;
     u->n_sink = sink > u->n_sink ? sink : u->n_sink;
@@ -106,6 +121,7 @@ int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses) {
     ut->reduce.uses = cr_alloc((size_t)n_uses * sizeof(cr_use), "updater tables");
     memcpy(ut->reduce.uses, uses, (size_t)n_uses * sizeof(cr_use));
     make_room(u, ut);
+    if (u->meet) cr_row_meet_add(u->meet, t->D);
     return u->n_tables++;
 }
 
@@ -131,15 +147,22 @@ void cr_updater_adjust(cr_updater *u, cr_adjust a) {
 
 /* ---- pieces ---- */
 
+/* the distinct ids of a table: those of the rows here (local), or of the whole batch */
+static cr_met_ids ids_of(const cr_updater *u, const utable *ut, bool local) {
+    const cr_group *g = &u->groups.v[ut->group];
+    if (!local && u->meet) return cr_row_meet_ids(u->meet, (int)(ut - u->tables));
+    return (cr_met_ids){g->n_uniq, g->id};
+}
+
 /* numbers the pieces of all tables; returns how many there are */
-static int64_t cut(cr_updater *u, bool sweep) {
+static int64_t cut(cr_updater *u, bool local, bool sweep) {
     int64_t pieces = 0;
     for (int i = 0; i < u->n_tables; i++) {
         utable *ut = &u->tables[i];
         const cr_group *g = &u->groups.v[ut->group];
         cr_reduce_begin(&ut->reduce, u->batch, g, u->lanes, u->adjust.unscale);
         ut->first_piece = pieces;
-        ut->n_pieces = (g->n_uniq + PIECE - 1) / PIECE;
+        ut->n_pieces = (ids_of(u, ut, local).n + PIECE - 1) / PIECE;
         pieces += ut->n_pieces + (sweep ? (ut->sink.sweep + SWEEP - 1) / SWEEP : 0);
     }
     return pieces;
@@ -155,6 +178,54 @@ static const utable *table_of(const cr_updater *u, int64_t item) {
             hi = mid - 1;
     }
     return &u->tables[lo];
+}
+
+/* ---- meet ---- */
+
+static void meet_item(void *ctx, int64_t item, int thread) {
+    cr_updater *u = ctx;
+    const utable *ut = table_of(u, item);
+    const cr_reduce *r = &ut->reduce;
+    int64_t n = ids_of(u, ut, true).n, k = (item - ut->first_piece) * PIECE,
+            end = k + PIECE < n ? k + PIECE : n;
+    cr_row_parts p = {.part = u->scratch[thread]};
+    for (; k < end; k++) {
+        cr_reduce_lanes(r, k, &p);
+        cr_parts_join(&p, r->D, u->node);
+        memcpy(cr_row_meet_parts(u->meet, (int)(ut - u->tables), k), p.part,
+               (size_t)(p.n * r->D) * sizeof(float));
+        if (r->clip > 0) u->tally[thread].bad |= !cr_reduce_finite(r, k);
+    }
+}
+
+void cr_updater_meet(cr_updater *u) {
+    if (!u->meet) return;
+    for (int i = 0; i < u->n_tables; i++)
+        cr_row_meet_ids_here(u->meet, i, &u->groups.v[u->tables[i].group]);
+    cr_row_meet_open(u->meet);
+    int threads = cr_pool_threads(u->pool);
+    for (int i = 0; i < threads; i++)
+        u->tally[i].bad = false;
+    cr_pool_run(u->pool, cut(u, true, false), meet_item, u);
+    bool bad = false;
+    for (int i = 0; i < threads; i++)
+        bad |= u->tally[i].bad;
+    u->met_bad = cr_row_meet_close(u->meet, bad);
+}
+
+/* sum_rows: as cr_reduce_rows, of the whole batch */
+static void sum_rows(const cr_updater *u, const utable *ut, int64_t k, int64_t n, int64_t more,
+                     float *out) {
+    if (!u->meet) {
+        cr_reduce_rows(&ut->reduce, k, n, more, out);
+        return;
+    }
+    cr_row_parts p;
+    for (int64_t end = k + n; k < end; k++, out += ut->reduce.D) {
+        p.part = out;
+        cr_row_meet_get(u->meet, (int)(ut - u->tables), k, &p);
+        cr_parts_join(&p, ut->reduce.D, NULL);
+    }
 }
 
 /* ---- reduce, adjust, sink ---- */
@@ -186,32 +257,31 @@ static int64_t lower_bound(const int64_t *ids, int64_t n, int64_t id) {
 }
 
 static void sweep_piece(const cr_updater *u, const utable *ut, int64_t first, float *scratch) {
-    const cr_group *g = &u->groups.v[ut->group];
+    cr_met_ids ids = ids_of(u, ut, false);
     const cr_sink *s = &ut->sink;
     int64_t end = first + SWEEP < s->sweep ? first + SWEEP : s->sweep;
-    int64_t k = lower_bound(g->id, g->n_uniq, first),
-            n = lower_bound(g->id + k, g->n_uniq - k, end);
-    s->rest(s->ctx, first, end, g->id + k, n, &u->steps[ut->optim_group], scratch);
+    int64_t k = lower_bound(ids.id, ids.n, first), n = lower_bound(ids.id + k, ids.n - k, end);
+    s->rest(s->ctx, first, end, ids.id + k, n, &u->steps[ut->optim_group], scratch);
 }
 
 static void apply_item(void *ctx, int64_t item, int thread) {
     cr_updater *u = ctx;
     const utable *ut = table_of(u, item);
-    const cr_group *g = &u->groups.v[ut->group];
+    cr_met_ids ids = ids_of(u, ut, false);
     float *rows = u->scratch[thread], *for_sink = rows + u->n_rows;
     item -= ut->first_piece;
     if (item >= ut->n_pieces) {
         sweep_piece(u, ut, (item - ut->n_pieces) * SWEEP, for_sink);
         return;
     }
-    int64_t k = item * PIECE, end = k + PIECE < g->n_uniq ? k + PIECE : g->n_uniq;
+    int64_t k = item * PIECE, end = k + PIECE < ids.n ? k + PIECE : ids.n;
     cr_row_grads r = {.g = rows, .step = &u->steps[ut->optim_group]};
-    cr_reduce_fetch(&ut->reduce, k, end - k);
+    if (!u->meet) cr_reduce_fetch(&ut->reduce, k, end - k);
     for (; k < end; k += r.n) {
-        r.id = g->id + k;
+        r.id = ids.id + k;
         r.n = end - k < ut->some ? end - k : ut->some;
         r.more = end - k - r.n;
-        cr_reduce_rows(&ut->reduce, k, r.n, r.more, rows);
+        sum_rows(u, ut, k, r.n, r.more, rows);
         adjust_rows(u, rows, r.n * ut->reduce.D);
         ut->sink.take(ut->sink.ctx, &r, for_sink);
     }
@@ -219,7 +289,7 @@ static void apply_item(void *ctx, int64_t item, int thread) {
 
 void cr_updater_apply(cr_updater *u, const cr_optim_step *steps) {
     u->steps = steps;
-    cr_pool_run(u->pool, cut(u, true), apply_item, u);
+    cr_pool_run(u->pool, cut(u, false, true), apply_item, u);
     for (int i = 0; i < u->n_tables; i++)
         if (u->tables[i].sink.end) u->tables[i].sink.end(u->tables[i].sink.ctx);
 }
@@ -230,37 +300,35 @@ static void measure_item(void *ctx, int64_t item, int thread) {
     cr_updater *u = ctx;
     const utable *ut = table_of(u, item);
     const cr_reduce *r = &ut->reduce;
+    tally *t = &u->tally[thread];
     float *row = u->scratch[thread];
-    double sum = 0;
-    bool bad = false;
-    int64_t n = u->groups.v[ut->group].n_uniq, k = (item - ut->first_piece) * PIECE,
+    int64_t n = ids_of(u, ut, false).n, k = (item - ut->first_piece) * PIECE,
             end = k + PIECE < n ? k + PIECE : n;
     for (; k < end; k++) {
-        cr_reduce_rows(r, k, 1, end - k - 1, row);
-        bad |= !cr_norm_add(&sum, row, r->D, u->norm);
+        double sum = 0;
+        sum_rows(u, ut, k, 1, end - k - 1, row);
+        t->bad |= !cr_norm_add(&sum, row, r->D, u->norm);
+        if (isinf(u->norm))
+            cr_norm_join(&t->most, sum, u->norm);
+        else
+            cr_exact_add(&t->sum, sum);
         /* A table's own clipping turns infinity into its limit; a loss scaler must hear of it all
          * the same. */
-        if (r->clip > 0) bad |= !cr_reduce_finite(r, k);
+        if (r->clip > 0 && !u->meet) t->bad |= !cr_reduce_finite(r, k);
     }
-    u->partial[item] = sum;
-    u->bad[item] = bad;
 }
 
 bool cr_updater_measure(cr_updater *u, double p, double *sum) {
-    int64_t n = cut(u, false);
-    if (n > u->cap_partial) {
-        cr_free(u->partial);
-        cr_free(u->bad);
-        u->cap_partial = 2 * n;
-        u->partial = cr_alloc((size_t)u->cap_partial * sizeof(double), "norms of gradients");
-        u->bad = cr_alloc((size_t)u->cap_partial * sizeof(bool), "norms of gradients");
-    }
+    int threads = cr_pool_threads(u->pool);
+    tally all = {.bad = u->met_bad};
+    memset(u->tally, 0, (size_t)threads * sizeof(tally));
     u->norm = p;
-    cr_pool_run(u->pool, n, measure_item, u);
-    bool fine = true;
-    for (int64_t i = 0; i < n; i++) {
-        fine &= !u->bad[i];
-        cr_norm_join(sum, u->partial[i], p);
+    cr_pool_run(u->pool, cut(u, false, false), measure_item, u);
+    for (int i = 0; i < threads; i++) {
+        all.bad |= u->tally[i].bad;
+        cr_exact_join(&all.sum, &u->tally[i].sum);
+        cr_norm_join(&all.most, u->tally[i].most, p);
     }
-    return fine;
+    cr_norm_join(sum, isinf(p) ? all.most : cr_exact_value(&all.sum), p);
+    return !all.bad;
 }

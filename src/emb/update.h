@@ -4,7 +4,9 @@
  * 1. group: the ids of a batch are sorted once per distinct list of features (tables that read the
  *    same features, as a deep and a wide one, share it); equal ids become one segment.
  * 2. reduce: the gradients of each distinct id are summed (reduce.h).
- * 3. sink: the sums are adjusted (unscaled, clipped) and go to the table's sink (sink.h), which for
+ * 3. meet: where other processes hold other rows of the batch, they put their sums together
+ *    (meet.h).
+ * 4. sink: the sums are adjusted (unscaled, clipped) and go to the table's sink (sink.h), which for
  *    a table in this process updates each row once. Distinct ids are distinct rows, so any thread
  *    may take any of them: no locks, no order that depends on time.
  */
@@ -27,6 +29,10 @@ void cr_updater_set_grad(cr_updater *u, int t, int k, const float *grad);
 /* cr_updater_group sorts the ids of a batch; allocates only when a batch has more ids than any
  * before. Ids must be in range. axes: of the run (cr_run.axes). */
 void cr_updater_group(cr_updater *u, const cr_batch *b, const int32_t *const *axes);
+/* cr_updater_meet, collective: after the step and before measure and apply, where the batch has
+ * several holders; else it does nothing. Uses the adjustment that is set, of which unscale must
+ * stay. */
+void cr_updater_meet(cr_updater *u);
 /* cr_updater_apply gives the gradients of the last group's batch to the sinks; steps[k] is for the
  * tables whose optim_group is k. */
 void cr_updater_apply(cr_updater *u, const cr_optim_step *steps);
@@ -40,8 +46,9 @@ typedef struct cr_adjust {
 void cr_updater_adjust(cr_updater *u, cr_adjust a); /* at first: 1, 1, 0 */
 /* cr_updater_measure adds |g|^p of every element of the gradients of all touched rows to *sum (p
  * infinite: *sum becomes the largest |g| if that is larger), after unscale and before factor and
- * limit. In an order that depends on the ids alone. Returns false when one is not finite, also one
- * that the table's own clipping would limit. */
+ * limit. Each row has its sum, and these are added without rounding: neither their order nor how
+ * many threads or processes have the rows changes the result. Returns false when one is not finite,
+ * also one that the table's own clipping would limit. */
 bool cr_updater_measure(cr_updater *u, double p, double *sum);
 
 #endif

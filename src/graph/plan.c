@@ -45,7 +45,6 @@ cr_code cr_plan_new(cr_plan **out, const cr_plan_opts *o, cr_err *err) {
     cr_arena_init(&p->arena, 0);
     p->g = o->graph;
     p->mode = o->mode;
-    CR_ASSERT(!o->meet || o->mode == CR_TRAIN);
     CR_ASSERT(o->tile_rows <= CR_MAX_TILE);
     cr_lanes_init(&p->lanes, o->lanes, o->meet, &p->arena);
     p->all_max_rows = o->max_rows;

@@ -26,7 +26,7 @@ typedef struct cr_plan_opts {
     int64_t max_rows;    /* of a global batch; a run with more is refused */
     int lanes;           /* of a global batch: power of two, CR_MAX_LANES at most */
     int64_t tile_rows;   /* 0: chosen from the cache size */
-    const cr_meet *meet; /* CR_TRAIN: the holders of its parts; NULL: the whole batch is here */
+    const cr_meet *meet; /* the holders of its parts; NULL: the whole batch is here */
     /* the values that callers want; what only others need is left out. NULL: all nodes that are
      * marked as outputs */
     const cr_node *const *outputs;

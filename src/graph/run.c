@@ -260,7 +260,8 @@ static void begin(cr_work *w, const cr_run *run) {
         w->positions[a] = run->axes[a][run->n_rows];
         CR_ASSERT(w->positions[a] <= w->spaces[1 + a].cap);
     }
-    if (!t->meet || w->plan->g->n_axes == 0) return;
+    /* means over positions are of training */
+    if (!t->meet || w->plan->g->n_axes == 0 || w->plan->mode == CR_EVAL) return;
     /* positions are whole numbers: their sum as doubles is exact in any order */
     int64_t n = w->plan->g->n_axes;
     double *v = w->node_sums;

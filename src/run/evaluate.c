@@ -24,6 +24,7 @@ struct evaluator {
     /* the rows of a masked metric: predictions, labels, keys */
     float *pred, *label;
     int64_t *key;
+    all_rows *all;     /* for metrics that need the rows of a batch together */
     cr_file_ids files; /* of the data, as they were first read */
 };
 
@@ -35,17 +36,20 @@ cr_code cr_evaluator_new(evaluator **out, job *j, cr_err *err) {
     cr_plan_opts po = {.graph = &j->model->graph,
                        .mode = CR_EVAL,
                        .max_rows = e->batch,
-                       .lanes = j->lanes};
+                       .lanes = j->lanes,
+                       .meet = j->meet};
     cr_code code = cr_plan_new(&e->plan, &po, err);
     if (code == CR_OK) code = cr_model_work_new(&e->w, j->model, e->plan, j->pool, err);
     void *keys = NULL;
     if (code == CR_OK)
         code = cr_try_alloc(&keys, (size_t)e->batch * sizeof(int64_t), "grouping keys", err);
     e->group = keys;
-    int64_t K = 0;
-    for (int i = 0; i < j->model->n_metrics; i++)
-        if (j->model->metrics[i].mask >= 0 && j->model->metrics[i].K > K)
-            K = j->model->metrics[i].K;
+    int64_t K = 0, most = 1;
+    for (int i = 0; i < j->model->n_metrics; i++) {
+        const cr_model_metric *m = &j->model->metrics[i];
+        if (m->mask >= 0 && m->K > K) K = m->K;
+        if (m->K > most) most = m->K;
+    }
     void *rows[3] = {NULL, NULL, NULL};
     size_t sizes[3] = {(size_t)K * sizeof(float), sizeof(float), sizeof(int64_t)};
     for (int i = 0; K > 0 && code == CR_OK && i < 3; i++)
@@ -53,6 +57,7 @@ cr_code cr_evaluator_new(evaluator **out, job *j, cr_err *err) {
     e->pred = rows[0];
     e->label = rows[1];
     e->key = rows[2];
+    if (code == CR_OK) code = cr_all_rows_new(&e->all, cr_plan_lanes(e->plan), e->batch, most, err);
     for (int i = 0; code == CR_OK && i < j->model->n_metrics; i++) {
         const cr_model_metric *m = &j->model->metrics[i];
         code = m->type->new_(&e->metrics[i], m->conf, m->K, err);
@@ -75,6 +80,7 @@ void cr_evaluator_free(evaluator *e) {
     cr_free(e->pred);
     cr_free(e->label);
     cr_free(e->key);
+    cr_all_rows_free(e->all);
     cr_file_ids_clear(&e->files);
     cr_model_work_free(e->w);
     cr_plan_free(e->plan);
@@ -94,11 +100,13 @@ static const int64_t *keys_of(evaluator *e, const cr_batch *b, int slot) {
     return e->group;
 }
 
-/* only the rows whose label `mask` is above 0 */
-static void take_masked(evaluator *e, const cr_batch *b, int mask, cr_metric_in *in) {
+/* only the rows whose mask is above 0 */
+static void take_masked(evaluator *e, metric_rows *rows) {
+    cr_metric_in *in = &rows->in;
     int64_t n = 0;
+    if (!rows->mask) return;
     for (int64_t r = 0; r < in->n_rows; r++) {
-        if (!(b->labels[mask][r] > 0)) continue;
+        if (!(rows->mask[r] > 0)) continue;
         memcpy(e->pred + n * in->K, in->pred + r * in->pred_stride, (size_t)in->K * sizeof(float));
         e->label[n] = in->label[r];
         if (in->group) e->key[n] = in->group[r];
@@ -130,16 +138,95 @@ static cr_code add_batch(evaluator *e, const cr_batch *b, cr_mean *losses, cr_er
     }
     for (int i = 0; i < m->n_metrics; i++) {
         const cr_model_metric *mm = &m->metrics[i];
-        cr_metric_in mi = {.n_rows = b->n_rows,
-                           .K = mm->K,
-                           .pred = cr_work_val(e->w->w, mm->pred),
-                           .pred_stride = cr_ld(mm->pred),
-                           .label = b->labels[mm->label],
-                           .group = mm->group_slot >= 0 ? keys_of(e, b, mm->group_slot) : NULL};
-        if (mm->mask >= 0) take_masked(e, b, mm->mask, &mi);
-        if (mi.n_rows > 0) CR_TRY(mm->type->update(e->metrics[i], &mi, err));
+        metric_rows rows = {.in = {.n_rows = b->n_rows,
+                                   .K = mm->K,
+                                   .pred = cr_work_val(e->w->w, mm->pred),
+                                   .pred_stride = cr_ld(mm->pred),
+                                   .label = b->labels[mm->label]},
+                            .mask = mm->mask >= 0 ? b->labels[mm->mask] : NULL};
+        if (mm->group_slot >= 0) rows.in.group = keys_of(e, b, mm->group_slot);
+        if (mm->type->whole_batch) cr_all_rows_take(e->all, b->global_rows, &rows);
+        take_masked(e, &rows);
+        if (rows.in.n_rows > 0) CR_TRY(mm->type->update(e->metrics[i], &rows.in, err));
     }
     return CR_OK;
+}
+
+/* ---- several holders ---- */
+
+static void pad(cr_buf *b) {
+    while (b->n % 8)
+        cr_buf_char(b, 0);
+}
+
+/* what this holder has seen: rows, losses, and the states of metrics, each from a multiple of 8
+ * bytes on; those that saw the rows of all holders are left out. ends[i]: where state i ends, and
+ * behind the last of them all of it */
+static void pack_seen(const evaluator *e, const cr_mean *losses, int64_t rows, cr_buf *out,
+                      int64_t *ends) {
+    const cr_model *m = e->j->model;
+    cr_buf_add(out, &rows, sizeof(rows));
+    cr_buf_add(out, losses, (size_t)m->n_losses * sizeof(cr_mean));
+    for (int i = 0; i < m->n_metrics; i++) {
+        if (!m->metrics[i].type->whole_batch) m->metrics[i].type->pack(e->metrics[i], out);
+        ends[i] = (int64_t)out->n;
+        pad(out);
+    }
+    ends[m->n_metrics] = (int64_t)out->n;
+}
+
+/* one holder's part of what all have seen */
+static cr_code add_seen(evaluator *e, const char *seen, const int64_t *ends, cr_mean *losses,
+                        int64_t *rows, cr_err *err) {
+    const cr_model *m = e->j->model;
+    int64_t n;
+    memcpy(&n, seen, sizeof(n));
+    *rows += n;
+    const cr_mean *mean = (const cr_mean *)(const void *)(seen + sizeof(n));
+    for (int i = 0; i < m->n_losses; i++) {
+        cr_exact_join(&losses[i].sum, &mean[i].sum);
+        cr_exact_join(&losses[i].weight, &mean[i].weight);
+    }
+    int64_t from = (int64_t)(sizeof(n) + (size_t)m->n_losses * sizeof(cr_mean));
+    for (int i = 0; i < m->n_metrics; from = (ends[i++] + 7) / 8 * 8)
+        if (!m->metrics[i].type->whole_batch)
+            CR_TRY(m->metrics[i].type->merge(e->metrics[i], seen + from, (size_t)(ends[i] - from),
+                                             err));
+    return CR_OK;
+}
+
+/* merge_seen, collective: what all holders have seen, put together in their order */
+static cr_code merge_seen(evaluator *e, cr_mean *losses, int64_t *rows, cr_arena *a, cr_err *err) {
+    const cr_model *m = e->j->model;
+    const cr_meet *meet = e->j->meet;
+    if (!meet) return CR_OK;
+    int n = m->n_metrics + 1;
+    int64_t *ends = CR_NEW_N(a, int64_t, meet->n * n);
+    size_t *at = CR_NEW_N(a, size_t, meet->n + 1);
+    cr_buf own;
+    cr_buf_init(&own);
+    pack_seen(e, losses, *rows, &own, ends + meet->self * n);
+    for (int h = 0; h <= meet->n; h++)
+        at[h] = (size_t)(h * n) * sizeof(int64_t);
+    meet->gather(meet->ctx, ends, at);
+    for (int h = 0; h < meet->n; h++)
+        at[h + 1] = (h ? at[h] : (at[0] = 0)) + (size_t)ends[h * n + n - 1];
+    void *mem = NULL;
+    cr_code code = cr_try_alloc(&mem, at[meet->n], "metrics of all holders", err);
+    char *all = mem;
+    if (code == CR_OK) {
+        memcpy(all + at[meet->self], own.data, own.n);
+        meet->gather(meet->ctx, all, at);
+        *rows = 0;
+        memset(losses, 0, (size_t)m->n_losses * sizeof(*losses));
+        for (int i = 0; i < m->n_metrics; i++)
+            if (!m->metrics[i].type->whole_batch) m->metrics[i].type->reset(e->metrics[i]);
+    }
+    for (int h = 0; h < meet->n && code == CR_OK; h++)
+        code = add_seen(e, all + at[h], ends + h * n, losses, rows, err);
+    cr_free(all);
+    cr_buf_clear(&own);
+    return code;
 }
 
 /* the value of a loss over all rows */
@@ -283,6 +370,7 @@ cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res, c
     }
     if (r->counter) (void)cr_counter_take(r->counter, l, -1, -1);
     cr_loader_free(l);
+    if (code == CR_OK) code = merge_seen(e, losses, &res->rows, names, &err);
     if (code == CR_OK && res->rows == 0) code = no_rows(e->j, r->paths, &err);
     if (code != CR_OK) return cr_diag_err(diag, &err);
     for (int i = 0; i < m->n_losses && res->n < CR_MAX_RESULTS; i++)

@@ -178,6 +178,7 @@ double cr_trainer_total(const trainer *t);       /* all of them, as they were we
 cr_updater *cr_trainer_updater(const trainer *t);
 /* rows of an output node in the last step, before the update; cr_ld apart */
 const float *cr_trainer_val(const trainer *t, const cr_node *n);
+const cr_lanes *cr_trainer_lanes(const trainer *t);
 void cr_trainer_epoch_end(trainer *t);
 /* counters that a checkpoint keeps */
 typedef struct trainer_state {
@@ -241,6 +242,20 @@ void cr_dense_swap_ema(dense_side *d);
 int cr_dense_count(const dense_side *d, const cr_node *p);
 const char *cr_dense_plane(const dense_side *d, const cr_node *p, int k, float **data);
 
+/* ---- all_rows.c: what metrics read, of all rows of the global batch ---- */
+typedef struct metric_rows {
+    cr_metric_in in;
+    const float *mask; /* only rows where it is above 0 count; NULL: all do */
+} metric_rows;
+typedef struct all_rows all_rows;
+/* lanes: borrowed; K: the most values that a prediction has */
+CR_CHECKED cr_code cr_all_rows_new(all_rows **out, const cr_lanes *lanes, int64_t max_rows,
+                                   int64_t K, cr_err *err);
+void cr_all_rows_free(all_rows *a);
+/* cr_all_rows_take, collective: *m becomes the n_all rows of the global batch, until the next call.
+ * Nothing changes where they are all here. */
+void cr_all_rows_take(all_rows *a, int64_t n_all, metric_rows *m);
+
 /* ---- evaluate.c: metrics of the weights in memory ---- */
 typedef struct evaluator evaluator;
 CR_CHECKED cr_code cr_evaluator_new(evaluator **out, job *j, cr_err *err);
@@ -259,7 +274,8 @@ typedef struct eval_run {
 CR_CHECKED cr_code cr_evaluator_probe(evaluator *e, const char *paths, cr_diag *diag);
 /* what the data was when it was first read */
 cr_data_digest cr_evaluator_data(const evaluator *e);
-/* cr_evaluator_run fails when the data is another one than in the run before. */
+/* cr_evaluator_run, collective, fails when the data is another one than in the run before. Each
+ * holder sees its rows; at the end all have the metrics of all rows. */
 CR_CHECKED cr_code cr_evaluator_run(evaluator *e, const eval_run *r, cr_eval_result *res,
                                     cr_arena *names, cr_diag *diag);
 /* {"global_step": N, "auc": 0.7, ...} as one line; step < 0: null */

@@ -165,6 +165,7 @@ static cr_code update(trainer *t, int64_t step, cr_err *err) {
         fine =
             cr_dense_gather(t->dense, pool, c->accumulated == 0, unscale, t->norm_type, &dense_sum);
     cr_updater_adjust(t->up, on_tables);
+    cr_updater_meet(t->up);
     if (t->scaler || (norm && t->clip_tables))
         fine &= cr_updater_measure(t->up, t->norm_type, &table_sum);
     bool overflow = t->scaler && (!fine || bad_loss(t, step, NULL) != CR_OK);
@@ -254,6 +255,10 @@ cr_updater *cr_trainer_updater(const trainer *t) {
 
 const float *cr_trainer_val(const trainer *t, const cr_node *n) {
     return cr_work_val(t->w->w, n);
+}
+
+const cr_lanes *cr_trainer_lanes(const trainer *t) {
+    return cr_plan_lanes(t->plan);
 }
 
 int cr_trainer_lrs(const trainer *t, const double **lr) {

@@ -247,7 +247,7 @@ static cr_code start(loop *l) {
     cr_early_stop_check(&l->j, l->diag);
     CR_TRY(cr_diag_code(l->diag));
     if (cr_job_alloc(&l->j, &err) != CR_OK || cr_trainer_new(&l->t, &l->j, &err) != CR_OK ||
-        cr_train_metrics_new(&l->tm, &l->j, &err) != CR_OK ||
+        cr_train_metrics_new(&l->tm, &l->j, cr_trainer_lanes(l->t), &err) != CR_OK ||
         (cr_job_eval_paths(&l->j) && cr_evaluator_new(&l->ev, &l->j, &err) != CR_OK))
         return cr_diag_err(l->diag, &err);
     if (l->ev) CR_TRY(cr_evaluator_probe(l->ev, cr_job_eval_paths(&l->j), l->diag));

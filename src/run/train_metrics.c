@@ -15,31 +15,36 @@
 struct train_metrics {
     job *j;
     cr_train_metric **v;
+    all_rows *all;
     cr_eval_result result;
 };
 
-cr_code cr_train_metrics_new(train_metrics **out, job *j, cr_err *err) {
+cr_code cr_train_metrics_new(train_metrics **out, job *j, const cr_lanes *lanes, cr_err *err) {
     const cr_model *m = j->model;
     train_metrics *t = cr_alloc(sizeof *t, "training metrics");
     t->j = j;
     t->v = cr_alloc((size_t)(m->n_train_metrics + 1) * sizeof *t->v, "training metrics");
-    for (int i = 0; i < m->n_train_metrics && i < CR_MAX_RESULTS; i++) {
+    int64_t K = 1;
+    cr_code code = CR_OK;
+    for (int i = 0; i < m->n_train_metrics && i < CR_MAX_RESULTS && code == CR_OK; i++) {
         const cr_model_metric *mm = &m->train_metrics[i];
-        cr_code code = cr_train_metric_new(&t->v[i], mm->train, mm->K, err);
-        if (code != CR_OK) {
-            cr_train_metrics_free(t);
-            return code;
-        }
-        t->result.v[t->result.n++] = (cr_metric_result){.name = mm->name};
+        if (mm->K > K) K = mm->K;
+        code = cr_train_metric_new(&t->v[i], mm->train, mm->K, err);
+        if (code == CR_OK) t->result.v[t->result.n++] = (cr_metric_result){.name = mm->name};
     }
-    *out = t;
-    return CR_OK;
+    if (code == CR_OK) code = cr_all_rows_new(&t->all, lanes, j->batch, K, err);
+    if (code == CR_OK)
+        *out = t;
+    else
+        cr_train_metrics_free(t);
+    return code;
 }
 
 void cr_train_metrics_free(train_metrics *m) {
     if (!m) return;
     for (int i = 0; i < m->result.n; i++)
         cr_train_metric_free(m->v[i]);
+    cr_all_rows_free(m->all);
     cr_free(m->v);
     cr_free(m);
 }
@@ -47,12 +52,13 @@ void cr_train_metrics_free(train_metrics *m) {
 cr_code cr_train_metrics_step(train_metrics *m, const trainer *t, const cr_batch *b, cr_err *err) {
     for (int i = 0; i < m->result.n; i++) {
         const cr_model_metric *mm = &m->j->model->train_metrics[i];
-        cr_metric_in in = {.n_rows = b->n_rows,
-                           .K = mm->K,
-                           .pred = cr_trainer_val(t, mm->pred),
-                           .pred_stride = cr_ld(mm->pred),
-                           .label = b->labels[mm->label]};
-        CR_TRY(cr_train_metric_step(m->v[i], &in, err));
+        metric_rows rows = {.in = {.n_rows = b->n_rows,
+                                   .K = mm->K,
+                                   .pred = cr_trainer_val(t, mm->pred),
+                                   .pred_stride = cr_ld(mm->pred),
+                                   .label = b->labels[mm->label]}};
+        cr_all_rows_take(m->all, b->global_rows, &rows);
+        CR_TRY(cr_train_metric_step(m->v[i], &rows.in, err));
     }
     return CR_OK;
 }

@@ -8,7 +8,8 @@
 #include "run/run_int.h"
 
 typedef struct train_metrics train_metrics;
-CR_CHECKED cr_code cr_train_metrics_new(train_metrics **out, job *j, cr_err *err);
+CR_CHECKED cr_code cr_train_metrics_new(train_metrics **out, job *j, const cr_lanes *lanes,
+                                        cr_err *err);
 void cr_train_metrics_free(train_metrics *m);
 /* cr_train_metrics_step takes the predictions of the step that t just made on b. */
 CR_CHECKED cr_code cr_train_metrics_step(train_metrics *m, const trainer *t, const cr_batch *b,
