@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/checked.h"
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -298,7 +299,7 @@ static void tell_text(report *r, cr_buf *out) {
     const cr_model *m = r->j.model;
     int64_t rows = 0;
     for (int i = 0; i < m->n_tables; i++)
-        rows += m->tables[i]->n_rows;
+        rows = cr_add_i64(rows, m->tables[i]->n_rows);
     cr_buf_printf(out, "model     %s, %d feature%s, %d table%s with %s rows\n",
                   r->j.root->model_config->model.m->key, r->j.features->n,
                   r->j.features->n == 1 ? "" : "s", m->n_tables, m->n_tables == 1 ? "" : "s",

@@ -539,8 +539,9 @@ cr_code cr_pq_parse_footer(const uint8_t *p, size_t n, int64_t file_size, size_t
                      .err = err,
                      .what = "footer"};
     cr_tin *t = &s.t, groups = {0}, orders = {0};
-    int64_t n_groups = -1, n_orders = 0, rows = 0;
+    int64_t n_groups = -1, n_orders = 0, rows = 0, told = 0;
     *out = (cr_pq_meta){.footer_size = (int64_t)n};
+    if (!cr_pq_seal_fits(p, n)) return cr_fail(err, CR_EDATA, "footer: it does not fit its digest");
     cr_tin_init(t, p, n);
     CR_EACH_FIELD(t, id, type) {
         int64_t k;
@@ -552,6 +553,7 @@ cr_code cr_pq_parse_footer(const uint8_t *p, size_t n, int64_t file_size, size_t
             if (out->nodes) return cr_fail(err, CR_EDATA, "footer: it has two schemas");
             CR_TRY(get_schema(&s, (size_t)k));
             break;
+        case 3: (void)cr_tin_get_i64(t, type, &told); break;
         case 4: /* read when the schema is known */
             n_groups = cr_tin_get_list(t, type, CR_T_STRUCT);
             groups = *t;
@@ -574,6 +576,7 @@ cr_code cr_pq_parse_footer(const uint8_t *p, size_t n, int64_t file_size, size_t
     }
     if (t->bad) return cr_pq_broken(&s);
     if (!out->nodes) return cr_fail(err, CR_EDATA, "footer: it has no schema");
+    if (n_groups < 0) return cr_fail(err, CR_EDATA, "footer: it has no list of row groups");
     if (n_groups > 0) {
         CR_TRY(cr_pq_take(&s, (void **)&out->groups, (size_t)n_groups, sizeof(cr_pq_group)));
         s.t = groups;
@@ -587,7 +590,11 @@ cr_code cr_pq_parse_footer(const uint8_t *p, size_t n, int64_t file_size, size_t
             out->n_groups = g + 1;
         }
     }
-    out->n_rows = rows; /* there are writers that leave 0 in the footer: the groups are right */
+    /* there are writers that leave 0 in the footer: the groups are right */
+    if (told != 0 && told != rows)
+        return cr_fail(err, CR_EDATA, "footer: it tells of %lld rows, its row groups have %lld",
+                       (long long)told, (long long)rows);
+    out->n_rows = rows;
     drop_unordered(out, &orders, n_orders);
     mend_sizes(out, file_size);
     return CR_OK;

@@ -185,6 +185,7 @@ static void put_group(cr_buf *b, const cr_pq_meta *m, int i) {
 
 void cr_pq_put_footer(cr_buf *b, const cr_pq_meta *m) {
     int f = 0;
+    size_t start = b->n;
     cr_tout_i32(b, &f, 1, m->version);
     cr_tout_list(b, &f, 2, CR_T_STRUCT, (size_t)m->n_nodes);
     for (int i = 0; i < m->n_nodes; i++)
@@ -210,6 +211,7 @@ void cr_pq_put_footer(cr_buf *b, const cr_pq_meta *m) {
         cr_tout_stop(b);
         cr_tout_stop(b);
     }
+    cr_pq_seal(b, start, f);
     cr_tout_stop(b);
 }
 

@@ -136,6 +136,10 @@ CR_CHECKED cr_code cr_pq_parse_offset_index(const uint8_t *p, size_t n, const cr
 CR_CHECKED cr_code cr_pq_parse_column_index(const uint8_t *p, size_t n, const cr_pq_node *node,
                                             cr_pq_index *out, cr_err *err);
 void cr_pq_put_footer(cr_buf *out, const cr_pq_meta *m);
+/* cr_pq_seal adds the digest of what was written since start; last: id of the field before it.
+ * cr_pq_seal_fits: false if a footer has one that is not its own; true if it has none. */
+void cr_pq_seal(cr_buf *out, size_t start, int last);
+bool cr_pq_seal_fits(const uint8_t *p, size_t n);
 void cr_pq_put_page_head(cr_buf *out, const cr_pq_page_head *h);
 void cr_pq_put_index(cr_buf *offsets, cr_buf *columns, const cr_pq_index *index,
                      const cr_pq_node *n);

@@ -26,6 +26,8 @@ typedef struct knobs {
     int64_t index_at;
     int index_size;
     const char *created_by;
+    int64_t told_rows; /* of the footer; 0: those of the group */
+    bool no_groups;
 } knobs;
 
 static const knobs plain = {
@@ -145,8 +147,8 @@ static void put_footer(cr_buf *b, const knobs *k) {
     cr_tout_i32(b, &f, 1, 2);
     if (k->groups_first) put_groups(b, &f, k);
     put_schema(b, &f, k);
-    cr_tout_i64(b, &f, 3, k->rows);
-    if (!k->groups_first) put_groups(b, &f, k);
+    cr_tout_i64(b, &f, 3, k->told_rows ? k->told_rows : k->rows);
+    if (!k->groups_first && !k->no_groups) put_groups(b, &f, k);
     cr_tout_list(b, &f, 5, CR_T_STRUCT, 1);
     put_text(b, &p, 1, "key");
     cr_tout_stop(b);
@@ -189,6 +191,42 @@ static void refused(knobs k, const char *want) {
     chunk_of(&k);
     CHECK_INT(P.code, CR_EDATA);
     CHECK_STR(P.err.msg, want);
+}
+
+/* a footer that crank writes: every flipped bit is found, but for those of the head of its digest,
+ * after which it reads as before */
+TEST(sealed_footer) {
+    knobs k = plain;
+    k.created_by = "me";
+    CHECK(chunk_of(&k) != NULL);
+    cr_buf b;
+    cr_arena arena;
+    cr_pq_meta m;
+    cr_err err;
+    cr_buf_init(&b);
+    cr_pq_put_footer(&b, &P.m);
+    size_t head = b.n - 14, digest = b.n - 9;
+    int unseen = 0;
+    for (size_t i = 0; i < 8 * b.n; i++) {
+        b.data[i / 8] ^= (char)(1 << i % 8);
+        cr_arena_init(&arena, 0);
+        cr_code code =
+            cr_pq_parse_footer((const uint8_t *)b.data, b.n, 1000, 1 << 20, &arena, &m, &err);
+        bool in_head = i / 8 >= head && i / 8 < digest;
+        if (code == CR_OK) {
+            CHECK(in_head);
+            CHECK_INT(m.n_rows, 10);
+            CHECK_INT(m.nodes[1].max_def, 1);
+            unseen++;
+        } else if (!in_head) {
+            CHECK_STR(err.msg, "footer: it does not fit its digest");
+        }
+        cr_arena_clear(&arena);
+        b.data[i / 8] ^= (char)(1 << i % 8);
+    }
+    CHECK(unseen < 40);
+    cr_buf_clear(&b);
+    drop();
 }
 
 TEST(footer) {
@@ -251,6 +289,8 @@ TEST(refusals) {
     WITH(k.n_chunks = 2, "row group 0 has 2 columns, the schema has 1");
     WITH(k.n_chunks = 0, "row group 0 has 0 columns, the schema has 1");
     WITH(k.rows = -1, "row group 0: its number of rows is missing");
+    WITH(k.told_rows = 11, "footer: it tells of 11 rows, its row groups have 10");
+    WITH(k.no_groups = true, "footer: it has no list of row groups");
     WITH(k.n_values = -1, "column 'price', row group 0: its number of values is missing");
     WITH(k.chunk_type = 1, "column 'price', row group 0: its type is 1, in the schema it is 2");
     WITH(k.codec = -3, "column 'price', row group 0: the chunk names no codec");
@@ -719,6 +759,6 @@ TEST(files) {
     unlink(pipe);
 }
 
-TEST_MAIN(CASE(footer), CASE(cut_footer), CASE(refusals), CASE(forgiven), CASE(logical),
-          CASE(statistics), CASE(budget), CASE(page_heads), CASE(offset_index), CASE(column_index),
-          CASE(files))
+TEST_MAIN(CASE(footer), CASE(sealed_footer), CASE(cut_footer), CASE(refusals), CASE(forgiven),
+          CASE(logical), CASE(statistics), CASE(budget), CASE(page_heads), CASE(offset_index),
+          CASE(column_index), CASE(files))

@@ -876,11 +876,11 @@ static const char *with_rows(const char *name, const char *from, int64_t n) {
     cr_buf_init(&b);
     CHECK(cr_file_read(from, 0, &b, &err) == CR_OK);
     CHECK(cr_pq_open(&f, from, NULL, &err) == CR_OK);
-    const cr_pq_meta *m = cr_pq_get_meta(f);
-    m->groups[0].n_rows = n;
-    b.n -= (size_t)m->footer_size + 8;
+    cr_pq_meta m = *cr_pq_get_meta(f);
+    m.groups[0].n_rows = m.n_rows = n;
+    b.n -= (size_t)m.footer_size + 8;
     size_t at = b.n;
-    cr_pq_put_footer(&b, m);
+    cr_pq_put_footer(&b, &m);
     uint32_t size = (uint32_t)(b.n - at);
     cr_buf_add(&b, &size, 4);
     cr_buf_add(&b, "PAR1", 4);
