@@ -6,6 +6,7 @@
  * The data ends with a batch of fewer rows than lanes, so that some holders have none.
  */
 #include "holders.h"
+#include "optim/config.h"
 #include "run/train_metrics.h"
 #include "unit/run/run_test.h"
 
@@ -18,10 +19,13 @@ static const int splits[][MAX_HOLDERS + 1] = {{4, 4}, {2, 2, 2, 2}, {3, 3, 2}};
 #define N_SPLITS ((int)(sizeof(splits) / sizeof(splits[0])))
 
 typedef struct trial {
-    const char *config, *set[MAX_SET];
+    const char *config, *edit, *set[MAX_SET];
     cr_buf seen[MAX_HOLDERS];
     bool fine[MAX_HOLDERS];
 } trial;
+
+static const char *tried[128]; /* keys of the models that were compared */
+static int n_tried;
 
 /* opening a job is not made for several threads at once */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
@@ -46,7 +50,11 @@ static cr_code open_part(part *p, const trial *t, const cr_meet *meet) {
     set[n++] = size[0];
     set[n++] = size[1];
     set[n++] = "train_config.lanes=8";
-    cr_config_opts co = {.path = t->config, .model_dir = "unused", .set = set, .n_set = n};
+    cr_config_opts co = {.path = t->config,
+                         .model_dir = "unused",
+                         .edit_config_json = t->edit,
+                         .set = set,
+                         .n_set = n};
     job_opts jo = {
         .config = &co, .threads = meet ? 1 : 2, .train = true, .with_labels = true, .meet = meet};
     cr_err err;
@@ -151,6 +159,8 @@ static void run_part(trial *t, const cr_meet *meet, int number) {
     pthread_mutex_lock(&one_at_a_time);
     cr_code code = open_part(&p, t, meet);
     pthread_mutex_unlock(&one_at_a_time);
+    if (!meet && code == CR_OK && n_tried < (int)(sizeof(tried) / sizeof(tried[0])))
+        tried[n_tried++] = p.j.root->model_config->model.m->key;
     if (code == CR_OK) code = train(&p, out);
     if (code == CR_OK) code = finish(&p, out);
     t->fine[number] = code == CR_OK;
@@ -194,7 +204,9 @@ static void compare(const char *name, trial *t) {
     cr_buf_clear(&t->seen[0]);
 }
 
-/* data for a config that others published, in a folder of its own */
+/* ---- configs that others published ---- */
+
+/* data for a config, in a folder of its own */
 static const char *data_for(const char *config, const char *name) {
     cr_config_opts c = {.path = config};
     cr_synth_opts o = {
@@ -209,33 +221,217 @@ static const char *data_for(const char *config, const char *name) {
     return in_root(path);
 }
 
-TEST(published) {
-    static const char *const names[] = {"dbmtl_dropout",
-                                        "dbmtl_jrc_grouped",
-                                        "dbmtl_weighted",
-                                        "deepfm_encoded",
-                                        "dlrm",
-                                        "mask_net",
-                                        "mmoe_space",
-                                        "mmoe_weighted",
-                                        "multi_tower",
-                                        "multi_tower_din_mixed",
-                                        "pepnet",
-                                        "ple_seq",
-                                        "rocket_launching_classes",
-                                        "wukong"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        char path[600];
-        snprintf(path, sizeof(path), "%s/tests/published/%s.config", getenv("CRANK_SOURCE_ROOT"),
-                 names[i]);
-        trial t = {.config = data_for(path, names[i])};
-        compare(names[i], &t);
+static void published(void) {
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    char **paths, pattern[600];
+    size_t n;
+    snprintf(pattern, sizeof(pattern), "%s/tests/published/*.config", getenv("CRANK_SOURCE_ROOT"));
+    static const char *const exts[] = {".config", NULL};
+    CHECK_INT(cr_glob(&a, pattern, exts, &paths, &n, NULL), CR_OK);
+    CHECK(n > 25);
+    for (size_t i = 0; i < n; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "%s", strrchr(paths[i], '/') + 1);
+        *strrchr(name, '.') = 0;
+        trial t = {.config = data_for(paths[i], name)};
+        compare(name, &t);
+    }
+    cr_arena_clear(&a);
+}
+
+/* ---- the other models ---- */
+
+#define IDS                   "cat_0,cat_1,cat_2,cat_3,cat_4,cat_5"
+#define NUMBERS               "int_0,int_1,int_2,int_3"
+#define GROUP(name, features) "{group_name: " name ", feature_names: [" features "]}"
+#define WIDE(features)        "{group_name: wide, group_type: WIDE, feature_names: [" features "]}"
+#define ALL                   GROUP("all", NUMBERS "," IDS)
+#define ENDS                  ", losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]"
+#define MODEL(groups, model)  "model_config={feature_groups: [" groups "], " model ENDS "}"
+#define BN                    "{hidden_units: [16,8], use_bn: true, dropout_ratio: [0.2]}"
+#define DEEPFM                                                                                     \
+    MODEL(WIDE(IDS) "," GROUP("deep", NUMBERS "," IDS) "," GROUP("fm", IDS),                       \
+          "deepfm: {deep: " BN ", final: {hidden_units: [8]}}")
+
+static void models_of_criteo(void) {
+    static const char *const models[][2] = {
+        {"autoint", MODEL(GROUP("fields", IDS) "," GROUP("deep", NUMBERS "," IDS),
+                          "autoint: {attention_layers: [{num_heads: 2, head_dim: 4}], deep: " BN
+                          ", final: {hidden_units: [8]}}")},
+        {"backbone",
+         MODEL(WIDE(IDS) "," GROUP("fields", IDS) "," ALL,
+               "backbone: {blocks: [{name: wide, inputs: [{feature_group_name: wide}], sum: {}}, "
+               "{name: fm, inputs: [{feature_group_name: fields}], fm: {}}, {name: cross, inputs: "
+               "[{feature_group_name: all}], cross_v2: {cross_num: 1, low_rank: 4}}, {name: deep, "
+               "inputs: [{block_name: cross}], mlp: " BN "}], top_mlp: {hidden_units: [8]}}")},
+        {"dcn_v1",
+         MODEL(ALL, "dcn_v1: {cross: {cross_num: 2}, deep: " BN ", final: {hidden_units: [8]}}")},
+        {"dcn_v2", MODEL(ALL, "dcn_v2: {cross: {cross_num: 2, low_rank: 4}, deep: " BN
+                              ", final: {hidden_units: [8]}}")},
+        {"deepfm", DEEPFM},
+        {"ffm", MODEL(GROUP("ffm", IDS) "," WIDE(NUMBERS "," IDS), "ffm: {embedding_dim: 2}")},
+        {"fm", MODEL(GROUP("fm", IDS) "," WIDE(NUMBERS "," IDS), "fm: {embedding_dim: 8}")},
+        {"logistic_regression", MODEL(ALL, "logistic_regression: {}")},
+        {"variational_dropout",
+         MODEL(ALL, "dcn_v1: {cross: {cross_num: 1}, deep: " BN ", final: {hidden_units: [8]}}, "
+                    "variational_dropout: {}")},
+        {"embedding_regularization",
+         MODEL(ALL, "dcn_v1: {cross: {cross_num: 1}, deep: " BN ", final: "
+                    "{hidden_units: [8]}}, "
+                    "embedding_regularization: 0.001")},
+        {"wide_and_deep",
+         MODEL(WIDE(IDS) "," GROUP("deep", NUMBERS "," IDS), "wide_and_deep: {deep: " BN "}")},
+        {"xdeepfm", MODEL(WIDE(IDS) "," GROUP("deep", NUMBERS "," IDS),
+                          "xdeepfm: {cin: {cin_layer_size: [4,2]}, deep: " BN
+                          ", final: {hidden_units: [8]}}")},
+        {"plugin", MODEL(GROUP("user", "cat_0,cat_1") "," GROUP("item", "cat_2,int_0"),
+                         "plugin: {library: '@/libfaded.so', type: faded_towers, params: {dim: 8, "
+                         "hidden: 16}}")},
+    };
+    for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
+        trial t = {.config = in_root("criteo/pipeline.yaml"), .set = {placed(models[i][1])}};
+        compare(models[i][0], &t);
     }
 }
 
+#define USER "user_id,cms_segid,age_level,user_cates"
+#define ITEM "adgroup_id,cate_id,brand,price,pid"
+#define TOWER(name, label, more)                                                                   \
+    "{tower_name: " name ", label_name: " label                                                    \
+    ", mlp: {hidden_units: [8]}, losses: [{binary_cross_entropy: {}}" more                         \
+    "], metrics: [{auc: {}}]}"
+#define TOWERS TOWER("ctr", "clk", "") "," TOWER("cvr", "buy", "")
+#define TASKS(model, more)                                                                         \
+    "model_config={feature_groups: [" GROUP("all", USER "," ITEM) "], " model more "}"
+
+static void tasks(void) {
+    static const char *const models[][2] = {
+        {"simple_multi_task",
+         TASKS("simple_multi_task: {bottom_mlp: " BN ", task_towers: [" TOWERS "]}", "")},
+        {"esmm",
+         TASKS("esmm: {bottom_mlp: " BN
+               ", ctr_tower: " TOWER("ctr", "clk", "") ", "
+                                                       "cvr_tower: " TOWER("cvr", "buy", "") "}",
+               "")},
+        {"pareto", TASKS("mmoe: {expert_mlp: " BN ", task_towers: [" TOWERS "]}",
+                         ", use_pareto_loss_weight: true")},
+        {"sessions", TASKS("simple_multi_task: {task_towers: [" TOWER(
+                               "ctr", "clk",
+                               ", {pairwise_loss: {session_name: user_id, max_negatives: "
+                               "2}}") "," TOWER("cvr", "buy",
+                                                ", {listwise_rank_loss: {session_name: "
+                                                "age_level}}") "]}",
+                           "")},
+    };
+    for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
+        trial t = {.config = in_root("taobao/pipeline.yaml"),
+                   .set = {models[i][1], "data_config.label_fields=[clk,buy]"}};
+        compare(models[i][0], &t);
+    }
+}
+
+TEST(every_model) {
+    published();
+    models_of_criteo();
+    tasks();
+    /* none was forgotten */
+    for (const cr_oneof_member *m = cr_model_family.members; m->key; m++) {
+        bool found = !m->type || strncmp(m->key, "custom_model", 12) == 0 || strstr(m->key, "_trt");
+        for (int i = 0; i < n_tried; i++)
+            found |= strcmp(tried[i], m->key) == 0;
+        if (!found) fprintf(stderr, "%s was not tried\n", m->key);
+        CHECK(found);
+    }
+}
+
+/* ---- the rest of a step ---- */
+
+static void criteo(const char *name, const char *const *set, const char *edit) {
+    trial t = {.config = in_root("criteo/pipeline.yaml"), .edit = edit, .set = {DEEPFM}};
+    for (int i = 0; set[i]; i++)
+        t.set[i + 1] = set[i];
+    compare(name, &t);
+}
+#define CRITEO(name, ...) criteo(name, (const char *const[]){__VA_ARGS__, NULL}, NULL)
+
+static void optimizers(const char *side, const cr_oneof *family, const char *more) {
+    for (const cr_oneof_member *m = family->members; m->key; m++) {
+        char set[300];
+        snprintf(set, sizeof(set),
+                 "train_config.%s_optimizer={%s: {lr: 0.01%s}, constant_learning_rate: {}}", side,
+                 m->key, more);
+        if (m->type) CRITEO(m->key, set);
+    }
+}
+
+TEST(sparse_optimizers) {
+    optimizers("sparse", &cr_sparse_optim_family, "");
+    optimizers("sparse", &cr_sparse_optim_family, ", gradient_clipping: true, max_gradient: 1e-4");
+    CRITEO("every row", "train_config.sparse_optimizer={adam_optimizer: {lr: 0.01, mode: DENSE}, "
+                        "constant_learning_rate: {}}");
+}
+
+TEST(dense_optimizers) {
+    optimizers("dense", &cr_dense_optim_family, "");
+    CRITEO("averages", "train_config.dense_optimizer.ema={decay: 0.9}");
+}
+
+#define CLIP(more) "train_config.grad_clipping={" more "}"
+#define ALL_TABLES ", enable_global_grad_clip: true"
+
+TEST(clipping) {
+    CRITEO("norm", CLIP("clipping_type: norm, max_gradient: 0.01" ALL_TABLES));
+    CRITEO("norm of dense parameters", CLIP("clipping_type: norm, max_gradient: 0.01"));
+    CRITEO("norm 1", CLIP("clipping_type: norm, norm_type: 1, max_gradient: 0.01" ALL_TABLES));
+    CRITEO("norm inf", CLIP("clipping_type: norm, norm_type: inf, max_gradient: 1e-3" ALL_TABLES));
+    CRITEO("values", CLIP("clipping_type: value, max_gradient: 1e-4" ALL_TABLES));
+}
+
+TEST(precision) {
+    CRITEO("BF16", "train_config.mixed_precision=BF16");
+    CRITEO("FP16", "train_config.mixed_precision=FP16",
+           "train_config.grad_scaler={init_scale: 1024, growth_interval: 2}");
+    /* most steps overflow, for some holders */
+    CRITEO("overflow",
+           "train_config.grad_scaler={init_scale: 1e42, backoff_factor: 0.01, growth_interval: 2}",
+           CLIP("clipping_type: norm, max_gradient: 0.01" ALL_TABLES));
+    CRITEO("overflow of clipped values",
+           "train_config.grad_scaler={init_scale: 1e42, backoff_factor: 0.01, growth_interval: 2}",
+           "train_config.sparse_optimizer={adagrad_optimizer: {lr: 0.01, gradient_clipping: true, "
+           "max_gradient: 0.01}, constant_learning_rate: {}}");
+    criteo("tables of 16 bits", (const char *const[]){NULL},
+           "{\"feature_configs[13:].id_feature.data_type\": \"BF16\"}");
+}
+
+TEST(accumulation) {
+    CRITEO("3 batches", "train_config.gradient_accumulation_steps=3");
+    CRITEO("3 batches, and the rest", "train_config.gradient_accumulation_steps=3",
+           "train_config.grad_scaler={init_scale: 1024, growth_interval: 2}",
+           CLIP("clipping_type: norm, max_gradient: 0.01" ALL_TABLES),
+           "train_config.dense_optimizer.ema={decay: 0.9}");
+}
+
+TEST(metrics) {
+    CRITEO("metrics of evaluation",
+           "model_config.metrics=[{auc: {}}, {auc: {exact: false}}, {grouped_auc: {grouping_key: "
+           "cat_1}}, {xauc: {}}, {xauc: {in_batch: true}}, {grouped_xauc: {grouping_key: cat_2}}, "
+           "{normalized_entropy: {}}, {accuracy: {}}, {logloss: {}}, {precision: {}}, {recall: "
+           "{}}, {f1: {}}, {average_output: {}}, {average_label: {}}, {copc: {}}, "
+           "{mean_absolute_error: {}}, {mean_squared_error: {}}]");
+    CRITEO("metrics of training",
+           "model_config.train_metrics=[{auc: {}, decay_step: 2}, {xauc: {}, decay_step: 1}, "
+           "{mean_squared_error: {}, decay_step: 3}]");
+}
+
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(published)};
+    static const t_case cases[] = {CASE(every_model),      CASE(sparse_optimizers),
+                                   CASE(dense_optimizers), CASE(clipping),
+                                   CASE(precision),        CASE(accumulation),
+                                   CASE(metrics)};
     if (!root_open("holders")) return 1;
+    make_synth("criteo", in_root("criteo"), ROWS, EVAL_ROWS, 5, 0.0002);
+    make_synth("taobao", in_root("taobao"), ROWS, EVAL_ROWS, 5, 0.0005);
     int rc = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
     return root_close(rc);
 }
