@@ -17,11 +17,6 @@ static inline size_t cr_mul_size(size_t a, size_t b) {
     return __builtin_mul_overflow(a, b, &x) ? SIZE_MAX : x;
 }
 
-static inline size_t cr_add_size(size_t a, size_t b) {
-    size_t x;
-    return __builtin_add_overflow(a, b, &x) ? SIZE_MAX : x;
-}
-
 /* cr_bytes: the size of n elements of `each` bytes */
 static inline size_t cr_bytes(int64_t n, size_t each) {
     return n < 0 ? SIZE_MAX : cr_mul_size((size_t)n, each);

@@ -169,7 +169,8 @@ static void on_crash(int sig) {
     put(&l, name);
     put(&l, ") in ");
     put_call(&l, g);
-    put(&l, "; correct the library, or leave it out");
+    put(&l, g->own ? "; this is a mistake in crank: please report it with this line"
+                   : "; correct the library, or leave it out");
     write_line(&l);
 }
 
@@ -210,7 +211,7 @@ static void on_alarm(int sig) {
         put(&l, g->what);
         put(&l, " does not come back from ");
         put_call(&l, g);
-        put(&l, "; ended without a new checkpoint");
+        put(&l, "; ended without waiting for it");
         write_line(&l);
         _exit(1);
     }

@@ -67,6 +67,7 @@ static bool matches(const char *form, const char *name, star *stars) {
         }
         char next = form[1];
         const char *end = next ? strchr(name, next) : name + strlen(name);
+        CR_ASSERT(k < MAX_STARS);
         if (!end || end == name || (next && memchr(name, '.', (size_t)(end - name)))) return false;
         stars[k++] = (star){name, (size_t)(end - name)};
         name = end;

@@ -85,7 +85,8 @@ static void list_members(cr_buf *out, const cr_oneof *o, bool later) {
     if (later) cr_buf_str(out, "\n  known, not in this version:\n");
     for (const cr_oneof_member *m = o->members; m->key; m++)
         if (m->msg->later == later)
-            cr_buf_printf(out, "  %-*s  %s\n", width, m->key, m->msg->help ? m->msg->help : "");
+            cr_buf_printf(out, "  %-*s  %s%s\n", width, m->key, m->msg->help ? m->msg->help : "",
+                          m->msg->ours ? " (crank only)" : "");
 }
 
 static bool family_help(cr_buf *out, const char *topic) {

@@ -53,7 +53,9 @@ static const char *example_key(const cr_msg *msg) {
 static void on_page(void *ctx, const cr_msg *msg, const char *text) {
     pages *p = ctx;
     cr_buf_printf(&p->index, "| [%s](%s.md) | %s%s |\n", msg->name, msg->name,
-                  msg->help ? msg->help : "", msg->later ? "; *not in this version*" : "");
+                  msg->help ? msg->help : "", msg->later  ? "; *not in this version*"
+                  : msg->ours ? "; *crank only*"
+                              : "");
     const char *key = example_key(msg);
     cr_buf all;
     cr_buf_init(&all);

@@ -41,8 +41,8 @@ void cr_conf_enum_names(const cr_enum_value *values, cr_buf *out);
 void cr_conf_member_names(const cr_oneof *o, cr_buf *out);
 /* cr_conf_unknown_keys tells the keys of node that the table of self does not know (rows[i] < 0).
  * name: what the message is called, NULL at the top level; given: the rows that are given;
- * own: see cr_conf_bind_own; schema: of the root, see cr_msg. cr_conf_missing tells the required rows that are neither given nor
- * refused. */
+ * own: see cr_conf_bind_own; schema: of the root, see cr_msg. cr_conf_missing tells the required
+ * rows that are neither given nor refused. */
 void cr_conf_unknown_keys(cr_conf_base *self, const cr_conf_node *node, const int16_t *rows,
                           const char *name, const cr_fieldset *given, const char *own,
                           const char *schema, cr_diag *diag);

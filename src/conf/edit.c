@@ -307,8 +307,8 @@ static bool comparable(const cr_field *f, const cr_conf_node *n, double *num, co
 }
 
 static cr_conf_node *raw_scalar(editor *e, const char *s, size_t n, bool quoted, int col) {
-    cr_conf_node *v = cr_tree_scalar(e->doc, cr_arena_strndup(&e->doc->arena, s, n), quoted,
-                                     at_col(e, col));
+    cr_conf_node *v =
+        cr_tree_scalar(e->doc, cr_arena_strndup(&e->doc->arena, s, n), quoted, at_col(e, col));
     v->from = CR_SYNTAX_YAML;
     return v;
 }
@@ -524,8 +524,7 @@ static bool apply(editor *e, const cr_msg *root, cr_conf_node *value) {
                 collapse(e, map, s, &pos, &at);
                 drop_rivals(map, s);
                 if (pos > map->n) pos = map->n;
-                put_back(e, map, s, pos, at_col(e, s->col),
-                         cr_tree_copy(e->doc, value));
+                put_back(e, map, s, pos, at_col(e, s->col), cr_tree_copy(e->doc, value));
                 continue;
             }
             cr_conf_node *v = field_node(e, map, s);
@@ -538,8 +537,7 @@ static bool apply(editor *e, const cr_msg *root, cr_conf_node *value) {
             for (size_t k = 0; k < n; k++) {
                 cr_conf_entry *en = &v->v[chosen[k]];
                 if (last) {
-                    *en = (cr_conf_entry){NULL, at_col(e, s->col),
-                                          cr_tree_copy(e->doc, value)};
+                    *en = (cr_conf_entry){NULL, at_col(e, s->col), cr_tree_copy(e->doc, value)};
                 } else {
                     if (en->val->kind != CR_NODE_MAP) en->val = new_map(e, s->col);
                     add_target(e, &next, en->val);

@@ -36,7 +36,7 @@ typedef struct cr_conf_base {
     const cr_msg *msg;
     const cr_conf_node *node; /* NULL: nothing given, all defaults */
     cr_loc at;                /* where the message was named: its key, or its item in a list */
-    cr_syntax from;   /* how the user's file is written, for messages that show config text */
+    cr_syntax from;      /* how the user's file is written, for messages that show config text */
     cr_fieldset set;     /* the rows that were given (and could be read) */
     cr_fieldset refused; /* those that were given, and what is wrong with them has been told */
 } cr_conf_base;
@@ -129,6 +129,7 @@ struct cr_msg {
     const cr_field *fields;
     size_t size; /* of the struct; 0: only checked, nothing stored */
     bool later;  /* the whole message belongs to a capability that is not in this version */
+    bool ours;   /* TorchEasyRec does not have it */
     /* of a root: the program and its release whose keys the tables hold. A key that is unknown and
      * like no other may be of a newer one, which is then said. NULL: there is no such program */
     const char *schema;

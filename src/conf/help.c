@@ -166,13 +166,17 @@ static void help_field(cr_buf *out, const cr_field *f, const char *pad) {
     cr_buf_printf(out, "\n%s    %s\n", pad, f->help ? f->help : "");
 }
 
+/* " (not in this version)" or " (crank only)" behind a message's meaning, or "" */
+static const char *msg_note(const cr_msg *m) {
+    return m->later ? " (not in this version)" : m->ours ? " (crank only)" : "";
+}
+
 static void help_msg(cr_buf *out, const cr_msg *m, const char *key) {
     if (key && strcasecmp(key, m->name) != 0)
         cr_buf_printf(out, "%s (%s)", key, m->name);
     else
         cr_buf_str(out, m->name);
-    cr_buf_printf(out, ": %s%s\n", m->help ? m->help : "",
-                  m->later ? " (not in this version)" : "");
+    cr_buf_printf(out, ": %s%s\n", m->help ? m->help : "", msg_note(m));
     if (!m->fields[0].name) cr_buf_str(out, "\n  It has no keys.\n");
     for (const cr_field *f = m->fields; f->name; f++) {
         cr_buf_str(out, "\n");
@@ -188,7 +192,7 @@ static void help_msg(cr_buf *out, const cr_msg *m, const char *key) {
             if ((int)strlen(x->key) > width) width = (int)strlen(x->key);
         for (const cr_oneof_member *x = o->members; x->key; x++)
             cr_buf_printf(out, "    %-*s %s%s\n", width, x->key, x->msg->help ? x->msg->help : "",
-                          x->msg->later ? " (not in this version)" : "");
+                          msg_note(x->msg));
     }
 }
 
@@ -409,7 +413,9 @@ static void page_oneof(cr_buf *out, const cr_field *f) {
         msg_ref(out, m->msg, true);
         cr_buf_str(out, " | ");
         cell(out, m->msg->help ? m->msg->help : "");
-        cr_buf_str(out, m->msg->later ? "; *not in this version* |\n" : " |\n");
+        cr_buf_str(out, m->msg->later  ? "; *not in this version* |\n"
+                        : m->msg->ours ? "; *crank only* |\n"
+                                       : " |\n");
     }
 }
 
@@ -426,7 +432,9 @@ static bool uses(const cr_msg *m, const cr_msg *other) {
 static void write_page(cr_buf *out, const list *l, const cr_msg *m) {
     cr_buf_printf(out, "# %s\n\n", m->name);
     cell(out, m->help ? m->help : "");
-    cr_buf_str(out, m->later ? ". *Not in this version.*\n" : ".\n");
+    cr_buf_str(out, m->later  ? ". *Not in this version.*\n"
+                    : m->ours ? ". *crank only.*\n"
+                              : ".\n");
     bool first = true;
     for (size_t i = 0; i < l->n; i++) {
         if (!uses(l->v[i].msg, m)) continue;

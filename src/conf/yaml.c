@@ -355,8 +355,8 @@ static void take_errors(reader *r, struct fy_diag *fd) {
          escape ? "remove the backslashes, or write \\\\ for one" : "correct it here");
 }
 
-/* libfyaml checks few of its allocations: after one that failed it crashes, or the text seems to end
- * early. errno says that one failed. */
+/* libfyaml checks few of its allocations: after one that failed it crashes, or the text seems to
+ * end early. errno says that one failed. */
 static void check_memory(void) {
     if (errno == ENOMEM) cr_no_memory(0, "reading a config");
 }

@@ -2,9 +2,10 @@
  * synth_dir.c - the folder that `crank synth` fills: what may be replaced in it, and what not.
  *
  * A folder may be filled when it is missing, empty, or holds a data set that crank made and nobody
- * has edited since. The file .synth tells: it holds the digest of pipeline.yaml as crank wrote it, in
- * the format of xxhsum, and is empty while the data set is not whole. A run holds a lock on it. What
- * a killed run left is removed by the next. Only files whose names crank gives are ever removed.
+ * has edited since. The file .synth tells: it holds the digest of pipeline.yaml as crank wrote it,
+ * in the format of xxhsum, and is empty while the data set is not whole. A run holds a lock on it.
+ * What a killed run left is removed by the next. Only files whose names crank gives are ever
+ * removed.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -63,8 +64,7 @@ static cr_code remove_those(cr_arena *a, const char *dir, bool (*those)(const ch
         CR_TRY(cr_list_dir(a, sub, &names, &n, err));
         for (size_t i = 0; i < n; i++) {
             char *path = cr_path_join(a, sub, names[i]);
-            if (those(names[i]) && unlink(path) != 0)
-                return cr_io_fail(err, path, "remove", errno);
+            if (those(names[i]) && unlink(path) != 0) return cr_io_fail(err, path, "remove", errno);
         }
     }
     return CR_OK;
@@ -81,7 +81,8 @@ static bool replaceable(cr_arena *a, const char *dir) {
     cr_buf_init(&b);
     bool yes = cr_file_read(cr_path_join(a, dir, MARK), 4096, &b, NULL) == CR_OK;
     if (yes && b.n > 0) {
-        const char *digest = cr_arena_strndup(a, b.data, b.n < CR_DIGEST_TEXT ? b.n : CR_DIGEST_TEXT);
+        const char *digest =
+            cr_arena_strndup(a, b.data, b.n < CR_DIGEST_TEXT ? b.n : CR_DIGEST_TEXT);
         yes = cr_digest_parse(digest, &want) &&
               cr_digest_file(cr_path_join(a, dir, "pipeline.yaml"), NULL, &got, NULL) == CR_OK &&
               got == want;
@@ -128,7 +129,8 @@ cr_code cr_synth_dir_open(cr_synth_dir *d, cr_arena *a, const char *dir, cr_err 
         close(d->fd);
         d->fd = -1;
         return cr_fail(err, CR_ERUN,
-                       "another crank synth is writing to %s; wait for it or choose another -o", dir);
+                       "another crank synth is writing to %s; wait for it or choose another -o",
+                       dir);
     }
     cr_code code = CR_OK;
     for (int k = 0; k < 2 && code == CR_OK; k++)
@@ -148,8 +150,9 @@ cr_code cr_synth_dir_end(cr_synth_dir *d, uint64_t config, cr_err *err) {
     cr_digest_text(config, line);
     strcpy(line + CR_DIGEST_TEXT, MARK_REST);
     ssize_t k = pwrite(d->fd, line, sizeof line - 1, 0);
-    return k == (ssize_t)sizeof line - 1 ? CR_OK
-                                         : cr_io_fail(err, d->mark, "write", k < 0 ? errno : ENOSPC);
+    return k == (ssize_t)sizeof line - 1
+               ? CR_OK
+               : cr_io_fail(err, d->mark, "write", k < 0 ? errno : ENOSPC);
 }
 
 void cr_synth_dir_close(cr_synth_dir *d, cr_arena *a) {

@@ -204,15 +204,15 @@ void cr_tab_keep(const tab_scores *s, int64_t i, const synth_tab *t, const tab_r
 CR_CHECKED cr_code cr_tab_parquet(const synth_tab *t, const tab_scores *scores, const synth_part *p,
                                   const char *path, cr_err *err);
 
-/* The folder that a run fills. cr_synth_dir_open refuses one that crank did not make or the user has
- * edited (CR_EUSAGE), makes it and its two parts, and removes what a killed run left. Between begin
- * and end the files there are neither the old data set nor the new one, and the folder's mark says
- * so; end takes the digest of pipeline.yaml. close removes the mark and the empty folders of a run
- * that failed before begin. */
+/* The folder that a run fills. cr_synth_dir_open refuses one that crank did not make or the user
+ * has edited (CR_EUSAGE), makes it and its two parts, and removes what a killed run left. Between
+ * begin and end the files there are neither the old data set nor the new one, and the folder's mark
+ * says so; end takes the digest of pipeline.yaml. close removes the mark and the empty folders of a
+ * run that failed before begin. */
 typedef struct cr_synth_dir {
     const char *path;
     char *mark;
-    int fd; /* of the mark, locked; -1: not open */
+    int fd;         /* of the mark, locked; -1: not open */
     bool made, old; /* this run made the folder; it holds a data set, whole or not */
 } cr_synth_dir;
 CR_CHECKED cr_code cr_synth_dir_open(cr_synth_dir *d, cr_arena *a, const char *dir, cr_err *err);
@@ -221,7 +221,8 @@ CR_CHECKED cr_code cr_synth_dir_end(cr_synth_dir *d, uint64_t config, cr_err *er
 void cr_synth_dir_close(cr_synth_dir *d, cr_arena *a);
 /* cr_synth_tmp_name: the path of dir/part/name while it is being written */
 char *cr_synth_tmp_name(cr_arena *a, const char *dir, const char *part, const char *name);
-/* cr_synth_drop_parts removes the parts of an earlier run, which would be read as data of this one. */
+/* cr_synth_drop_parts removes the parts of an earlier run, which would be read as data of this one.
+ */
 CR_CHECKED cr_code cr_synth_drop_parts(cr_arena *a, const char *dir, cr_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * dialects.c - the programs whose configs crank takes, and by which keys a file is told to be of one
- * of them.
+ * dialects.c - the programs whose configs crank takes, and by which keys a file is told to be of
+ * one of them.
  */
 #include "dialect/dialect.h"
 
@@ -41,14 +41,10 @@ cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, cr_diag *diag) {
 
 static const cr_conf_entry *native_sign(const cr_conf_doc *doc) {
     static const char *const keys[][2] = {
-        {"train_config", "sparse_optimizer"},
-        {"train_config", "dense_optimizer"},
-        {"data_config", "dataset_type"},
-        {"data_config", "fg_mode"},
-        {"feature_configs", "id_feature"},
-        {"feature_configs", "raw_feature"},
-        {"feature_configs", "sequence_feature"},
-        {NULL, NULL},
+        {"train_config", "sparse_optimizer"},    {"train_config", "dense_optimizer"},
+        {"data_config", "dataset_type"},         {"data_config", "fg_mode"},
+        {"feature_configs", "id_feature"},       {"feature_configs", "raw_feature"},
+        {"feature_configs", "sequence_feature"}, {NULL, NULL},
     };
     return cr_dialect_key(doc, keys);
 }

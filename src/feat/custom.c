@@ -58,6 +58,7 @@ typedef struct custom_self {
     void *instance;
     bool one_by_one;
     const char *from, *of; /* the library, and the operator with its feature, for messages */
+    bool own;              /* the operator is built in */
     pthread_mutex_t lock;
 } custom_self;
 
@@ -304,6 +305,7 @@ static cr_code all_rows(cr_calc_run *run, cr_err *err) {
     crank_output out = {run, s->what, bad, err, CR_OK};
     char why[256] = "";
     cr_guard g = {.what = s->from,
+                  .own = s->own,
                   .function = "run",
                   .of = s->of,
                   .path = run->chunk->path,
@@ -417,7 +419,7 @@ static const char *wrong_op(const crank_operator *o) {
 
 static void forget(void *self) {
     custom_self *s = self;
-    cr_guard g = {.what = s->from, .function = "close", .of = s->of};
+    cr_guard g = {.what = s->from, .own = s->own, .function = "close", .of = s->of};
     cr_guard_enter(&g);
     if (s->what->close) s->what->close(s->instance);
     cr_guard_leave(&g);
@@ -458,7 +460,7 @@ static bool open_op(custom_self *s, cr_feature *f, const custom_conf *c, const c
     size_t n_params = map && map->kind == CR_NODE_MAP ? map->n : 0;
     *p = (struct crank_params){c, &s->op, CR_NEW_N(arena, bool, n_params + 1)};
     char why[256] = "";
-    cr_guard g = {.what = s->from, .function = "open", .of = s->of};
+    cr_guard g = {.what = s->from, .own = s->own, .function = "open", .of = s->of};
     cr_guard_enter(&g);
     s->instance = s->what->open(&host, p, why, sizeof(why));
     cr_guard_leave(&g);
@@ -514,10 +516,11 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     if (!s->op.encoded) {
         s->what = find_op(f, c, data, arena, diag);
         if (s->what) {
-            s->from = is_built_in(c->operator_lib_file)
-                          ? "crank itself"
-                          : cr_arena_printf(arena, "library '%s'", c->operator_lib_file);
-            s->of = cr_arena_printf(arena, "operator '%s' for feature '%s'", s->what->name, f->name);
+            s->own = is_built_in(c->operator_lib_file);
+            s->from = s->own ? "crank itself"
+                             : cr_arena_printf(arena, "library '%s'", c->operator_lib_file);
+            s->of =
+                cr_arena_printf(arena, "operator '%s' for feature '%s'", s->what->name, f->name);
         }
         if (s->what && !open_op(s, f, c, data, arena, diag)) s->what = NULL;
         if (!s->what) { /* told; the rest would only repeat it */

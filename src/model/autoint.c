@@ -37,7 +37,8 @@ static void check(const void *self, cr_diag *diag) {
 }
 const cr_msg cr_autoint_msg = {
     .name = "AutoInt",
-    .help = "Self-attention between fields; not in TorchEasyRec",
+    .help = "Self-attention between fields",
+    .ours = true,
     .fields = fields,
     .size = sizeof(autoint_conf),
     .check = check,

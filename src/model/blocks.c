@@ -111,7 +111,8 @@ static void block_check(const void *self, cr_diag *diag) {
 }
 static const cr_msg block_msg = {
     .name = "Block",
-    .help = "A named layer of a backbone; crank only",
+    .help = "A named layer of a backbone",
+    .ours = true,
     .fields = block_fields,
     .size = sizeof(block_conf),
     .check = block_check,
@@ -132,7 +133,8 @@ static const cr_field fields[] = {
 };
 const cr_msg cr_backbone_msg = {
     .name = "Backbone",
-    .help = "A model of your own, as a graph of blocks; crank only",
+    .help = "A model of your own, as a graph of blocks",
+    .ours = true,
     .fields = fields,
     .size = sizeof(backbone_conf),
 };

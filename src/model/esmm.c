@@ -47,7 +47,8 @@ static void check(const void *self, cr_diag *diag) {
 }
 const cr_msg cr_esmm_msg = {
     .name = "ESMM",
-    .help = "Two tasks, trained on all rows: the second event can only follow the first; crank only",
+    .help = "Two tasks, trained on all rows: the second event can only follow the first",
+    .ours = true,
     .fields = fields,
     .size = sizeof(esmm_conf),
     .check = check,

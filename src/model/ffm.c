@@ -27,7 +27,8 @@ static const cr_field fields[] = {
 };
 const cr_msg cr_ffm_msg = {
     .name = "FFM",
-    .help = "Field-aware factorization machine: a vector per field; not in TorchEasyRec",
+    .help = "Field-aware factorization machine: a vector per field",
+    .ours = true,
     .fields = fields,
     .size = sizeof(ffm_conf),
 };

@@ -28,7 +28,8 @@ static const cr_field fields[] = {
 };
 const cr_msg cr_fm_msg = {
     .name = "FM",
-    .help = "Factorization machine: linear part and pairs; not in TorchEasyRec",
+    .help = "Factorization machine: linear part and pairs",
+    .ours = true,
     .fields = fields,
     .size = sizeof(fm_conf),
 };

@@ -16,7 +16,8 @@ static const cr_field fields[] = {
 };
 const cr_msg cr_logistic_regression_msg = {
     .name = "LogisticRegression",
-    .help = "A weight per id and per number, added up; not in TorchEasyRec",
+    .help = "A weight per id and per number, added up",
+    .ours = true,
     .fields = fields,
     .size = sizeof(lr_conf),
 };

@@ -601,7 +601,8 @@ static const cr_field model_fields[] = {
 };
 const cr_msg cr_plugin_msg = {
     .name = "PluginModel",
-    .help = "A model from a shared library; crank only",
+    .help = "A model from a shared library",
+    .ours = true,
     .fields = model_fields,
     .size = sizeof(cr_plugin_conf),
 };

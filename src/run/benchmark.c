@@ -240,11 +240,15 @@ static cr_code write_config(work *w, const cr_benchmark_config *c, int run, cons
     cr_code code = cr_conf_load(&doc, c->path, &diag);
     if (code == CR_OK) {
         fill_all(w, c, doc.root, 0);
-        cr_tree_put_str(&doc, doc.root, "model_dir", (cr_loc){"--experiment_path", 0, 0}, model_dir);
+        cr_tree_put_str(&doc, doc.root, "model_dir", (cr_loc){"--experiment_path", 0, 0},
+                        model_dir);
         if (w->o->train_input_path)
-            cr_tree_put_str(&doc, doc.root, "train_input_path", (cr_loc){"--train_input_path", 0, 0}, filled(w, c, w->o->train_input_path));
+            cr_tree_put_str(&doc, doc.root, "train_input_path",
+                            (cr_loc){"--train_input_path", 0, 0},
+                            filled(w, c, w->o->train_input_path));
         if (w->o->eval_input_path)
-            cr_tree_put_str(&doc, doc.root, "eval_input_path", (cr_loc){"--eval_input_path", 0, 0}, filled(w, c, w->o->eval_input_path));
+            cr_tree_put_str(&doc, doc.root, "eval_input_path", (cr_loc){"--eval_input_path", 0, 0},
+                            filled(w, c, w->o->eval_input_path));
         /* runs that differ in nothing would be one run */
         snprintf(seed, sizeof(seed), "train_config.seed=%d", 2026 + run);
         cr_conf_node *train = cr_conf_find(doc.root, "train_config");

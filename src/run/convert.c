@@ -26,8 +26,7 @@ static void ours(cr_buf *out, const cr_msg *msg, const cr_conf_node *node, const
         const cr_oneof_member *m = cr_msg_member(msg, key, NULL);
         char full[256];
         snprintf(full, sizeof(full), "%.160s%s%.80s", path, *path ? "." : "", key);
-        bool own = (f && f->flags & CR_F_OURS) || (m && strstr(m->msg->help, "crank only")) ||
-                   (m && strstr(m->msg->help, "not in TorchEasyRec"));
+        bool own = (f && f->flags & CR_F_OURS) || (m && m->msg->ours);
         if (own) {
             char quoted[300];
             snprintf(quoted, sizeof(quoted), "'%s'", full);

@@ -295,10 +295,11 @@ static void note_foreign(const job *j, const char *config, cr_diag *diag) {
         const cr_feature *f = j->features->v[i];
         for (int k = 0; k < f->n_assets; k++)
             if (!cr_path_below(".", f->assets[k].path) && !cr_path_below(dir, f->assets[k].path))
-                cr_diag_add(diag, CR_SEV_NOTE, CR_OK, CR_NOWHERE,
-                            "the export holds a copy of '%s', the %s of feature '%s', as '%s'; make "
-                            "sure that others may have it",
-                            f->assets[k].path, f->assets[k].field, f->name, f->assets[k].name);
+                cr_diag_add(
+                    diag, CR_SEV_NOTE, CR_OK, CR_NOWHERE,
+                    "the export holds a copy of '%s', the %s of feature '%s', as '%s'; make "
+                    "sure that others may have it",
+                    f->assets[k].path, f->assets[k].field, f->name, f->assets[k].name);
     }
 }
 

@@ -40,7 +40,8 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
                  {"train_input_path", o->train_input_path, "--train_input_path"},
                  {"eval_input_path", o->eval_input_path, "--eval_input_path"}};
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-        if (paths[i].value) put_flag(&c->doc, c->doc.root, paths[i].key, paths[i].value, paths[i].flag);
+        if (paths[i].value)
+            put_flag(&c->doc, c->doc.root, paths[i].key, paths[i].value, paths[i].flag);
     bool edits_ok = true;
     if (o->fine_tune_checkpoint) {
         static const char flag[] = "--fine_tune_checkpoint";

@@ -121,7 +121,7 @@ loops() { # loops CONFIG FAULT PLACE
     code=0
     wait $pid || code=$?
     ends 1
-    has_err "crank: asked to stop 5 s ago or more, and $3; ended without a new checkpoint"
+    has_err "crank: asked to stop 5 s ago or more, and $3; ended without waiting for it"
 }
 sed '42s/,[^,]*$/,crash/' train.csv >t && mv t train.csv
 loops feature.yaml "run loop" "library 'plug.so' does not come back from run of $of, at train.csv:42"

@@ -18,11 +18,11 @@ static void show(cr_buf *out, const cr_conf_node *n, const char *path) {
 }
 #define SHOWN(node, want)                                                                          \
     do {                                                                                           \
-        cr_buf shown_;                                                                                 \
-        cr_buf_init(&shown_);                                                                          \
-        show(&shown_, node, "");                                                                       \
-        CHECK_STR(shown_.n ? shown_.data : "", want);                                                      \
-        cr_buf_clear(&shown_);                                                                         \
+        cr_buf shown_;                                                                             \
+        cr_buf_init(&shown_);                                                                      \
+        show(&shown_, node, "");                                                                   \
+        CHECK_STR(shown_.n ? shown_.data : "", want);                                              \
+        cr_buf_clear(&shown_);                                                                     \
     } while (0)
 
 static const char text[] = "a: 1\nb { x: 2 y: 3 x: 4 }\na: 5\nc: 6\n";

@@ -109,7 +109,7 @@ TEST(doubled_keys) {
              "f:2:2: key 'a' is given twice (first on line 1); remove one\n");
     FINDINGS(JSON, "{\"<<\": 1}",
              "f:1:2: unknown key '<<' at the top level; see 'crank help ToyConfig' for its keys, "
-        "or remove it if it is newer than Toy 1.2\n");
+             "or remove it if it is newer than Toy 1.2\n");
 }
 
 TEST(limits) {
