@@ -154,8 +154,8 @@ static const cr_msg l2_msg = {
     .check = l2_check,
 };
 static const cr_field jrc_fields[] = {
-    CR_STR(cr_jrc_conf, session_name, NULL, CR_F_REQUIRED,
-           "sparse feature whose first id is the session"),
+    CR_STR(cr_jrc_conf, session_name, NULL, 0,
+           "sparse feature whose first id is the session; empty: the batch is one session"),
     CR_FLOAT(cr_jrc_conf, alpha, 0.5, 0, 1, 0, "weight of the point-wise part"),
     CR_END,
 };

@@ -25,9 +25,6 @@ has_err "...session_name names the unknown feature 'usr'; did you mean 'user'?..
 run crank check tiny.yaml --set 'model_config.losses=[{pairwise_loss: {session_name: price}}]'
 ends 2
 has_err "...session_name 'price' is a dense feature and has no ids; ..."
-run crank check tiny.yaml --set 'model_config.losses=[{jrc_loss: {}}]' --set model_config.num_class=2
-ends 2
-has_err "...session_name..."
 run crank check tiny.yaml --set 'model_config.losses=[{listwise_rank_loss: {}}, {weight: 2}]'
 ends 2
 has_err "...'session_name' is missing in listwise_rank_loss; add it: sparse feature whose first id is the list"
@@ -70,6 +67,19 @@ for kind in jrc_loss listwise_rank_loss pairwise_loss; do
     same_weights blank_true_$kind zero_false_$kind
     same blank_true_$kind/train_eval_result_v2.txt zero_false_$kind/train_eval_result_v2.txt
     differ blank_true_$kind/train_eval_result_v2.txt blank_false_$kind/train_eval_result_v2.txt
+done
+# without a session the whole batch is one: the same as a session that all rows share
+awk -F, -v OFS=, 'NR > 1 { $6 = 5 } { print }' zero.csv >same.csv
+for loss in jrc_loss pairwise_loss; do
+    class=1
+    case $loss in jrc*) class=2 ;; esac
+    for how in '{}' '{session_name: group}'; do
+        rm -rf "of$how"
+        run crank train group.yaml --model_dir "of$how" --train_input_path same.csv --eval_input_path same.csv --threads 1 \
+            --set "model_config.losses=[{$loss: $how}]" --set model_config.num_class=$class
+        ends 0
+    done
+    same_weights 'of{}' 'of{session_name: group}'
 done
 # labels far from 0: check says so; label_mean is where training begins, and goes with the model
 awk -F, -v OFS=, 'NR > 1 { $1 = 20 + $1 + $5 / 10 } { print }' train.csv >far.csv
