@@ -10,6 +10,7 @@
 #include "base/fs.h"
 
 #define COPY_SIZE ((size_t)256 << 10)
+#define SETTLE    ((size_t)64 << 10) /* of a log before a store without append gets it */
 
 cr_code cr_io_fail(cr_err *err, const char *path, const char *what, int e) {
     return cr_fs_fail(err, path, what, e, NULL);
@@ -82,26 +83,40 @@ struct cr_outfile {
     int failed; /* errno of the first failed write */
     cr_fs_why why;
     bool no_sync;
+    cr_buf *all;    /* of a store that cannot append: the whole file; NULL: none */
+    size_t settled; /* bytes of all that the store has */
     size_t n;
     char buf[64 << 10];
 };
 
 static void free_outfile(cr_outfile *f) {
-    f->s->end(f->out);
+    if (f->all) {
+        cr_buf_clear(f->all);
+        cr_free(f->all);
+    } else
+        f->s->end(f->out);
     cr_free(f->path);
     cr_free(f);
 }
 
+static int put_again(const cr_store *s, void **out, const char *path, unsigned flags,
+                     cr_fs_why *why) {
+    int e;
+    *why = (cr_fs_why){0};
+    do
+        e = s->put(out, path, flags, why);
+    while (e != 0 && cr_fs_again(s, e, &why->tries));
+    return e;
+}
+
 static cr_code put(cr_outfile **out, const char *path, unsigned flags, cr_err *err) {
     const cr_store *s = cr_store_of(flags & CR_PUT_STDOUT ? "" : path);
-    cr_fs_why why = {0};
+    cr_fs_why why;
     void *w = NULL;
-    int e;
     *out = NULL;
     if (!s) return cr_io_fail(err, path, "write", ENOTSUP);
-    do
-        e = s->put(&w, path, flags, &why);
-    while (e != 0 && cr_fs_again(s, e, &why.tries));
+    bool whole = flags & CR_PUT_APPEND && !(s->can & CR_FS_APPEND);
+    int e = whole ? 0 : put_again(s, &w, path, flags, &why);
     if (e != 0)
         return cr_fs_fail(err, path,
                           e == EISDIR || flags & CR_PUT_STDOUT ? "write" : "open for writing", e,
@@ -112,7 +127,25 @@ static cr_code put(cr_outfile **out, const char *path, unsigned flags, cr_err *e
     f->path = cr_alloc(strlen(path) + 1, "a path");
     memcpy(f->path, path, strlen(path) + 1);
     *out = f;
-    return CR_OK;
+    if (!whole) return CR_OK;
+    f->all = cr_alloc(sizeof(*f->all), "an output file");
+    cr_buf_init(f->all);
+    cr_code code = CR_OK;
+    if (!cr_path_exists(path)) return CR_OK;
+    if (flags & CR_PUT_NEW)
+        code = cr_io_fail(err, path, "open for writing", EEXIST);
+    else
+        code = cr_file_read(path, 0, f->all, err);
+    f->settled = f->all->n;
+    if (code != CR_OK) {
+        free_outfile(f);
+        *out = NULL;
+    }
+    return code;
+}
+
+cr_code cr_outfile_append(cr_outfile **out, const char *path, bool fresh, cr_err *err) {
+    return put(out, path, CR_PUT_APPEND | (fresh ? CR_PUT_NEW : 0), err);
 }
 
 cr_code cr_outfile_open(cr_outfile **out, const char *path, cr_err *err) {
@@ -130,9 +163,34 @@ static cr_code write_failed(const cr_outfile *f, cr_err *err) {
     return CR_ECLOSED;
 }
 
+/* settle puts the whole file to a store that cannot append. */
+static void settle(cr_outfile *f) {
+    void *w;
+    if (f->failed != 0 || f->settled == f->all->n) return;
+    f->failed = put_again(f->s, &w, f->path, 0, &f->why);
+    if (f->failed != 0) return;
+    do
+        f->failed = f->s->write(w, f->all->data, f->all->n, &f->why);
+    while (f->failed != 0 && cr_fs_again(f->s, f->failed, &f->why.tries));
+    if (f->failed == 0) {
+        f->why = (cr_fs_why){0};
+        do
+            f->failed = f->s->commit(w, !f->no_sync, &f->why);
+        while (f->failed != 0 && cr_fs_again(f->s, f->failed, &f->why.tries));
+    }
+    f->s->end(w);
+    if (f->failed == 0) f->settled = f->all->n;
+}
+
 static void write_now(cr_outfile *f, const void *data, size_t n) {
     if (f->failed != 0 || n == 0) return;
     f->why = (cr_fs_why){0};
+    if (f->all) {
+        cr_buf_add(f->all, data, n);
+        size_t part = f->all->n / 4 > SETTLE ? f->all->n / 4 : SETTLE;
+        if (f->all->n - f->settled >= part) settle(f);
+        return;
+    }
     do
         f->failed = f->s->write(f->out, data, n, &f->why);
     while (f->failed != 0 && cr_fs_again(f->s, f->failed, &f->why.tries));
@@ -141,6 +199,12 @@ static void write_now(cr_outfile *f, const void *data, size_t n) {
 cr_code cr_outfile_flush(cr_outfile *f, cr_err *err) {
     write_now(f, f->buf, f->n);
     f->n = 0;
+    return f->failed == 0 ? CR_OK : write_failed(f, err);
+}
+
+cr_code cr_outfile_settle(cr_outfile *f, cr_err *err) {
+    CR_TRY(cr_outfile_flush(f, err));
+    if (f->all) settle(f);
     return f->failed == 0 ? CR_OK : write_failed(f, err);
 }
 
@@ -159,8 +223,8 @@ cr_code cr_outfile_write(cr_outfile *f, const void *data, size_t n, cr_err *err)
 }
 
 cr_code cr_outfile_commit(cr_outfile *f, cr_err *err) {
-    cr_code code = cr_outfile_flush(f, err);
-    if (code == CR_OK) {
+    cr_code code = cr_outfile_settle(f, err);
+    if (code == CR_OK && !f->all) {
         f->why = (cr_fs_why){0};
         do
             f->failed = f->s->commit(f->out, !f->no_sync, &f->why);
@@ -179,22 +243,8 @@ void cr_outfile_abort(cr_outfile *f) {
     if (f) free_outfile(f);
 }
 
-/* ---- appending ---- */
-
-/* A store without append: what is there is read and put again. */
-static cr_code put_longer(const char *path, const void *data, size_t n, cr_err *err) {
-    cr_buf all;
-    cr_buf_init(&all);
-    cr_code code = cr_path_exists(path) ? cr_file_read(path, 0, &all, err) : CR_OK;
-    cr_buf_add(&all, data, n);
-    if (code == CR_OK) code = cr_file_write(path, all.data, all.n, err);
-    cr_buf_clear(&all);
-    return code;
-}
-
 cr_code cr_file_append(const char *path, const void *data, size_t n, cr_err *err) {
     cr_outfile *f;
-    if (!cr_store_can(path, CR_FS_APPEND)) return put_longer(path, data, n, err);
     CR_TRY(put(&f, path, CR_PUT_APPEND, err));
     cr_code code = cr_outfile_write(f, data, n, err);
     if (code == CR_OK) return cr_outfile_commit(f, err);

@@ -30,6 +30,11 @@ CR_CHECKED cr_code cr_file_copy(const char *from, const char *to, cr_err *err);
  * rename, fsync of the directory. abort removes it. Every write error is kept and reported by commit. */
 typedef struct cr_outfile cr_outfile;
 CR_CHECKED cr_code cr_outfile_open(cr_outfile **out, const char *path, cr_err *err);
+/* cr_outfile_append opens a file to be added to; fresh: it must not exist. What is flushed is there at
+ * once, whole or not at all; a store that cannot append gets the whole file from time to time, at
+ * cr_outfile_settle and at commit. */
+CR_CHECKED cr_code cr_outfile_append(cr_outfile **out, const char *path, bool fresh, cr_err *err);
+CR_CHECKED cr_code cr_outfile_settle(cr_outfile *f, cr_err *err);
 /* cr_outfile_stdout: the same for standard output, written directly. A reader that has left (| head)
  * is CR_ECLOSED. */
 CR_CHECKED cr_code cr_outfile_stdout(cr_outfile **out, cr_err *err);

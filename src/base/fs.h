@@ -117,8 +117,8 @@ const cr_store *cr_store_named(const char *scheme, size_t n);
 void cr_store_add(const cr_store *s);
 /* cr_store_can: does the store of the path have all of these abilities? */
 bool cr_store_can(const char *path, unsigned abilities);
-/* cr_store_moves: can names be given to something else? Where they cannot, a folder is finished by
- * its marker (CR_FS_MARKER). */
+/* cr_store_moves: can names be given to something else? Where they cannot, a folder is whole when
+ * the file is there that is put last (ckpt/outdir.c). */
 bool cr_store_moves(const char *path);
 
 /* cr_fs_fail fills err with "path: cannot <what>: <cause>; <cure>", CR_EIO. why may be NULL. */
@@ -164,8 +164,5 @@ int cr_fs_remove(const char *path, bool tree, cr_fs_why *why);
 int cr_fs_move_path(const char *from, const char *to, cr_fs_move how, cr_fs_why *why);
 /* cr_fs_again: is a failure worth another try? Waits before it says so. *tries counts. */
 bool cr_fs_again(const cr_store *s, int e, int *tries);
-
-/* A folder that a store without move has finished holds this file, written last. */
-#define CR_FS_MARKER "_SUCCESS"
 
 #endif

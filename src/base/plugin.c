@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/fs.h"
 #include "base/guard.h"
 #include "base/sha256.h"
 
@@ -100,6 +101,12 @@ cr_code cr_plugin_open(const char *path, const char *symbol, int abi, const char
     int n = snprintf(file, sizeof(file), "%s%s", strchr(path, '/') ? "" : "./", path);
     if (n < 0 || (size_t)n >= sizeof(file))
         return cr_fail(err, CR_ECONF, "library path is too long; use a shorter one");
+    if (!cr_store_can(path, CR_FS_LOCAL))
+        return cr_fail(
+            err, CR_ECONF,
+            "library '%s' is not on the local disk, from which alone libraries are loaded; "
+            "copy it there and give that path",
+            path);
     if (access(file, R_OK) != 0)
         return cr_fail(err, CR_ECONF,
                        "cannot read library '%s': %s; give the path of a shared library, seen from "

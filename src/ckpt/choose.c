@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -66,12 +65,14 @@ cr_code cr_ckpt_steps(cr_arena *a, const char *model_dir, int64_t **steps, int *
     for (size_t i = 0; i < n_names; i++) {
         int64_t step = cr_ckpt_step_of(names[i]);
         if (step < 0) continue;
-        struct stat st;
+        cr_fs_stat st;
+        cr_fs_why why;
         const char *path = cr_path_join(a, model_dir, names[i]);
-        if (stat(path, &st) == 0) {
-            if (S_ISDIR(st.st_mode)) (*steps)[(*n)++] = step;
-        } else if (errno != ENOENT) {
-            return cr_io_fail(err, path, "read", errno);
+        int e = cr_fs_stat_path(path, true, &st, &why);
+        if (e == 0) {
+            if (st.kind == CR_FS_DIR && !cr_ckpt_unfinished(path)) (*steps)[(*n)++] = step;
+        } else if (e != ENOENT) {
+            return cr_fs_fail(err, path, "read", e, &why);
         }
     }
     qsort(*steps, (size_t)*n, sizeof **steps, by_step);
@@ -364,7 +365,9 @@ void cr_ckpt_delete(const char *model_dir, int64_t step) {
         cr_path_join(&a, model_dir,
                      cr_arena_printf(&a, CKPT_TMP "%s-%d", cr_path_base(path), (int)getpid()));
     cr_err why;
-    if (cr_rename(path, tmp, &why) != CR_OK || cr_rmtree(tmp, &why) != CR_OK) {
+    bool moves = cr_store_moves(path);
+    if ((moves && cr_rename(path, tmp, &why) != CR_OK) ||
+        cr_ckpt_remove_dir(moves ? tmp : path, &why) != CR_OK) {
         char text[1024];
         cr_err_text(&why, text, sizeof text);
         CR_WARN("cannot delete an old checkpoint: %s", text);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/json.h"
 #include "ckpt/ckpt.h"
 
@@ -85,6 +86,10 @@ CR_CHECKED cr_code cr_ckpt_expand(cr_arena *a, const cr_ckpt_tensor *v, int n, c
 static inline bool cr_ckpt_is_optimizer(const char *name) {
     return strncmp(name, "optimizer", 9) == 0;
 }
+/* outdir.c: a folder on a store that cannot move names, without the manifest that is put last; and
+ * removing one in the order in which it never looks whole. */
+bool cr_ckpt_unfinished(const char *dir);
+CR_CHECKED cr_code cr_ckpt_remove_dir(const char *dir, cr_err *err);
 /* step of a name "model.ckpt-N" in its one spelling; -1: another name */
 int64_t cr_ckpt_step_of(const char *name);
 

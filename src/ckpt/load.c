@@ -476,7 +476,7 @@ typedef struct verify_ctx {
 
 /* version 1 */
 static cr_code check_crc(const cr_st_file *f, uint32_t want, cr_err *err) {
-    if ((uint32_t)crc32_z(crc32_z(0, NULL, 0), f->map, (size_t)f->size) == want) return CR_OK;
+    if ((uint32_t)crc32_z(crc32_z(0, NULL, 0), f->map.data, (size_t)f->size) == want) return CR_OK;
     return BAD(f->path, "its content does not fit its checksum; the file is damaged");
 }
 

@@ -42,7 +42,7 @@
 struct cr_ckpt_lock {
     cr_arena arena;
     char *path;
-    int fd;
+    int fd;    /* -1: on a store whose paths are not the kernel's */
     bool real; /* the kernel holds it */
     int dir;   /* model_dir, open: its inode is not used again, even when it is removed */
 };
@@ -77,11 +77,15 @@ static owner myself(void) {
     return o;
 }
 
+static int owner_text(const owner *o, char text[MAX_TEXT]) {
+    return snprintf(text, MAX_TEXT,
+                    "host %s\nprocess %" PRId64 "\nsince %s\nstart_ticks %" PRId64 "\n", o->host,
+                    o->pid, o->since, o->ticks);
+}
+
 static int write_owner(int fd, const owner *o) {
     char text[MAX_TEXT];
-    int n = snprintf(text, sizeof text,
-                     "host %s\nprocess %" PRId64 "\nsince %s\nstart_ticks %" PRId64 "\n", o->host,
-                     o->pid, o->since, o->ticks);
+    int n = owner_text(o, text);
     if (ftruncate(fd, 0) != 0) return errno;
     for (ssize_t at = 0; at < n;) {
         ssize_t k = pwrite(fd, text + at, (size_t)(n - at), at);
@@ -103,12 +107,24 @@ static bool take(const char *text, const char *word, char *out, size_t size) {
     return false;
 }
 
+static bool read_text(const cr_ckpt_lock *l, char *text, size_t size) {
+    if (l->fd >= 0) {
+        ssize_t n = pread(l->fd, text, size - 1, 0);
+        text[n > 0 ? n : 0] = 0;
+        return n > 0;
+    }
+    cr_buf all;
+    cr_buf_init(&all);
+    bool ok = cr_file_read(l->path, size - 1, &all, NULL) == CR_OK && all.n > 0;
+    snprintf(text, size, "%s", ok ? all.data : "");
+    cr_buf_clear(&all);
+    return ok;
+}
+
 /* false: the file is empty or holds something else; an owner that has just begun */
-static bool read_owner(int fd, owner *o) {
+static bool read_owner(const cr_ckpt_lock *l, owner *o) {
     char text[MAX_TEXT], pid[32], ticks[32];
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
-    if (n <= 0) return false;
-    text[n] = 0;
+    if (!read_text(l, text, sizeof text)) return false;
     memset(o, 0, sizeof *o);
     if (!take(text, "host", o->host, sizeof o->host) ||
         !take(text, "since", o->since, sizeof o->since) ||
@@ -120,9 +136,9 @@ static bool read_owner(int fd, owner *o) {
     return true;
 }
 
-static cr_code refuse(const char *model_dir, int fd, cr_err *err) {
+static cr_code refuse(const char *model_dir, const cr_ckpt_lock *l, cr_err *err) {
     owner o;
-    if (!read_owner(fd, &o))
+    if (!read_owner(l, &o))
         return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(model_dir),
                           "another training has just begun in this model_dir; wait for it, or "
                           "choose another --model_dir");
@@ -135,23 +151,25 @@ static cr_code refuse(const char *model_dir, int fd, cr_err *err) {
 /* Looks at the owner that the file still names. With the lock held (locked) it has ended, or this
  * file system keeps locks to one machine; without locks an owner of this machine must not be alive.
  */
-static cr_code look(const char *model_dir, int fd, bool locked, cr_err *err) {
+static cr_code look(const char *model_dir, cr_ckpt_lock *l, bool locked, cr_err *err) {
     owner o, me = myself();
-    if (!read_owner(fd, &o)) return CR_OK;
+    if (!read_owner(l, &o)) return CR_OK;
     if (strcmp(o.host, me.host) == 0) {
         bool other = o.pid != me.pid || o.ticks != me.ticks;
         if (!locked && other && o.ticks >= 0 && start_ticks(o.pid) == o.ticks)
-            return refuse(model_dir, fd, err);
+            return refuse(model_dir, l, err);
         CR_INFO("%s: process %" PRId64 ", which had trained here since %s, ended without removing "
                 "its lock; this run takes over",
                 model_dir, o.pid, o.since);
         return CR_OK;
     }
+    l->real = l->real && l->fd >= 0;
     CR_WARN("%s: process %" PRId64 " on %s has trained here since %s and did not remove its lock; "
             "this machine cannot see whether it still runs where %s: make sure that it has ended",
             model_dir, o.pid, o.host, o.since,
-            locked ? "locks are kept to one machine (NFS with nolock or local_lock)"
-                   : "the file system has no locks");
+            locked       ? "locks are kept to one machine (NFS with nolock or local_lock)"
+            : l->fd >= 0 ? "the file system has no locks"
+                         : "the store has no locks");
     return CR_OK;
 }
 
@@ -178,7 +196,7 @@ static cr_code try_lock(cr_ckpt_lock *l, const char *model_dir, bool *again, cr_
     if (l->fd < 0) return cr_io_fail(err, l->path, "open for writing", errno);
     int e = lock_fd(l->fd);
     l->real = e == 0;
-    if (e == EAGAIN) return refuse(model_dir, l->fd, err);
+    if (e == EAGAIN) return refuse(model_dir, l, err);
     if (e == 0 && !is_current(l->path, l->fd)) {
         *again = true;
         close(l->fd);
@@ -186,11 +204,22 @@ static cr_code try_lock(cr_ckpt_lock *l, const char *model_dir, bool *again, cr_
         return CR_OK;
     }
     if (e != 0) CR_DEBUG("%s: no locks on this file system: %s", l->path, strerror(e));
-    CR_TRY(look(model_dir, l->fd, e == 0, err));
+    CR_TRY(look(model_dir, l, e == 0, err));
     cr_kill_point("lock");
     owner me = myself();
     e = write_owner(l->fd, &me);
     return e == 0 ? CR_OK : cr_io_fail(err, l->path, "write", e);
+}
+
+/* Without the kernel the file alone names the owner. Two trainings that begin at the same moment
+ * are not told apart, so a store keeps an older owner only where it can be seen to live. */
+static cr_code lock_by_name(cr_ckpt_lock *l, const char *model_dir, cr_err *err) {
+    char text[MAX_TEXT];
+    owner me = myself();
+    l->real = true;
+    CR_TRY(look(model_dir, l, false, err));
+    int n = owner_text(&me, text);
+    return cr_file_write(l->path, text, (size_t)n, err);
 }
 
 cr_code cr_ckpt_lock_dir(cr_ckpt_lock **out, const char *model_dir, cr_err *err) {
@@ -198,12 +227,13 @@ cr_code cr_ckpt_lock_dir(cr_ckpt_lock **out, const char *model_dir, cr_err *err)
     cr_arena_init(&l->arena, 0);
     l->path = cr_path_join(&l->arena, model_dir, LOCK_NAME);
     l->fd = l->dir = -1;
-    bool again;
+    bool again = false, kernel = cr_store_can(model_dir, CR_FS_LOCAL);
     cr_code code;
     do
-        code = try_lock(l, model_dir, &again, err);
+        code = kernel ? try_lock(l, model_dir, &again, err) : lock_by_name(l, model_dir, err);
     while (again);
-    if (code == CR_OK && (l->dir = open(model_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+    if (code == CR_OK && kernel &&
+        (l->dir = open(model_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
         code = cr_io_fail(err, model_dir, "open", errno);
     if (code == CR_OK) {
         *out = l;
@@ -222,13 +252,15 @@ bool cr_ckpt_lock_is_real(const cr_ckpt_lock *l) {
 
 cr_code cr_ckpt_lock_keep(cr_ckpt_lock **l, const char *model_dir, cr_err *err) {
     cr_ckpt_lock *was = *l, *now;
+    if (was->fd < 0) return CR_OK;
     if (is_current(was->path, was->fd)) return CR_OK;
     bool gone = !cr_path_exists(model_dir);
     if (!gone && !is_current(model_dir, was->dir))
-        return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(model_dir),
-                          "this model_dir was replaced by another folder while the run was training "
-                          "in it; the run stops and leaves that folder alone. Give each run a "
-                          "--model_dir of its own");
+        return cr_fail_at(
+            err, CR_ERUN, cr_ckpt_at_path(model_dir),
+            "this model_dir was replaced by another folder while the run was training "
+            "in it; the run stops and leaves that folder alone. Give each run a "
+            "--model_dir of its own");
     if (gone) CR_TRY(cr_mkdirs(model_dir, err));
     CR_TRY(cr_ckpt_lock_dir(&now, model_dir, err));
     CR_WARN("%s: %s was removed while this run was training; it is made anew%s",
@@ -242,9 +274,9 @@ cr_code cr_ckpt_lock_keep(cr_ckpt_lock **l, const char *model_dir, cr_err *err) 
 void cr_ckpt_unlock(cr_ckpt_lock *l) {
     if (!l) return;
     /* first: a process that opens the path from now on makes a new file */
-    if (is_current(l->path, l->fd)) (void)!unlink(l->path);
-    close(l->fd);
-    close(l->dir);
+    if (l->fd < 0 || is_current(l->path, l->fd)) (void)!cr_file_remove(l->path, NULL);
+    if (l->fd >= 0) close(l->fd);
+    if (l->dir >= 0) close(l->dir);
     cr_arena_clear(&l->arena);
     cr_free(l);
 }

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/digest.h"
 #include "base/file.h"
@@ -180,10 +179,11 @@ cr_code cr_manifest_read(cr_manifest **out, const char *dir, cr_err *err) {
     const char *path = cr_path_join(&m->arena, dir, CR_MANIFEST);
     cr_buf text;
     cr_json *j = NULL;
-    struct stat st;
+    cr_fs_stat st;
     cr_buf_init(&text);
     *out = NULL;
-    if (stat(path, &st) != 0 && errno == ENOENT) { /* any other error is told by the reading */
+    if (cr_fs_stat_path(path, true, &st, NULL) ==
+        ENOENT) { /* any other error is told by the reading */
         cr_manifest_free(m);
         return CR_OK;
     }
@@ -224,13 +224,13 @@ cr_code cr_manifest_content(const cr_manifest *m, const char *path, const void *
 }
 
 cr_code cr_ckpt_file_size(const char *path, int64_t *size, cr_err *err) {
-    struct stat st;
-    if (stat(path, &st) == 0) {
-        *size = st.st_size;
-        return CR_OK;
-    }
-    if (errno == ENOENT) return BAD(path, "the file is missing; the checkpoint is damaged");
-    return cr_io_fail(err, path, "read", errno); /* it may be whole */
+    cr_fs_stat st;
+    cr_fs_why why;
+    int e = cr_fs_stat_path(path, true, &st, &why);
+    *size = st.size;
+    if (e == 0) return CR_OK;
+    if (e == ENOENT) return BAD(path, "the file is missing; the checkpoint is damaged");
+    return cr_fs_fail(err, path, "read", e, &why); /* it may be whole */
 }
 
 cr_code cr_manifest_check_file(const cr_manifest *m, const char *name, cr_err *err) {

@@ -1,19 +1,19 @@
 /*
  * outdir.c - directories that appear whole: an export is written into a hidden sibling, synced file
- * by file, renamed. What killed runs left is removed when the same name is written again; a
- * temporary name ends in the process id, so that a living neighbour's work is left alone.
+ * by file, renamed. Where a store cannot move names, the files are put in their place at once, and
+ * the manifest, which is always the last one, is the marker of a whole folder. What killed runs
+ * left is removed when the same name is written again; a temporary name ends in the process id, so
+ * that a living neighbour's work is left alone.
  */
 #include "ckpt/ckpt_int.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/kill_point.h"
+#include "base/fs.h"
 #include "base/log.h"
 
 struct cr_outdir {
@@ -42,6 +42,24 @@ cr_code cr_ckpt_remove_leftovers(const char *dir, const char *prefix, bool alone
     return code;
 }
 
+bool cr_ckpt_unfinished(const char *dir) {
+    if (cr_store_moves(dir)) return false;
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    bool missing = !cr_path_exists(cr_path_join(&a, dir, CR_MANIFEST));
+    cr_arena_clear(&a);
+    return missing;
+}
+
+cr_code cr_ckpt_remove_dir(const char *dir, cr_err *err) {
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    cr_code code = CR_OK;
+    if (!cr_store_moves(dir)) code = cr_file_remove(cr_path_join(&a, dir, CR_MANIFEST), err);
+    cr_arena_clear(&a);
+    return code == CR_OK ? cr_rmtree(dir, err) : code;
+}
+
 static cr_code exists_error(const char *path, cr_err *err) {
     return cr_fail_at(err, CR_EIO, cr_ckpt_at_path(path),
                       "exists already; give another directory or remove it first");
@@ -56,12 +74,17 @@ cr_code cr_outdir_open(cr_outdir **out, const char *path, cr_err *err) {
     d->path = cr_arena_strndup(&d->arena, path, n);
     d->parent = cr_path_dir(&d->arena, d->path);
     char *prefix = cr_arena_printf(&d->arena, CKPT_TMP "%s-", cr_path_base(d->path));
-    d->tmp = cr_arena_printf(&d->arena, "%s/%s%d", d->parent, prefix, (int)getpid());
-    struct stat st;
+    d->tmp = d->path;
+    if (cr_store_moves(d->path))
+        d->tmp = cr_arena_printf(&d->arena, "%s/%s%d", d->parent, prefix, (int)getpid());
+    cr_fs_stat st;
     cr_code code = n == 0 ? cr_fail(err, CR_EUSAGE, "no output directory given") : CR_OK;
-    if (code == CR_OK && lstat(d->path, &st) == 0) code = exists_error(d->path, err);
+    if (code == CR_OK && cr_fs_stat_path(d->path, false, &st, NULL) == 0)
+        code = cr_ckpt_unfinished(d->path) ? cr_ckpt_remove_dir(d->path, err)
+                                           : exists_error(d->path, err);
     if (code == CR_OK) code = cr_mkdirs(d->parent, err);
-    if (code == CR_OK) code = cr_ckpt_remove_leftovers(d->parent, prefix, false, err);
+    if (code == CR_OK && d->tmp != d->path)
+        code = cr_ckpt_remove_leftovers(d->parent, prefix, false, err);
     if (code == CR_OK) code = cr_mkdirs(d->tmp, err);
     if (code != CR_OK) {
         cr_arena_clear(&d->arena);
@@ -76,43 +99,17 @@ const char *cr_outdir_tmp(const cr_outdir *d) {
     return d->tmp;
 }
 
-static cr_code sync_file(const char *path, cr_err *err) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int bad = fd < 0 || fsync(fd) != 0;
-    int why = errno;
-    if (fd >= 0) close(fd);
-    return bad ? cr_io_fail(err, path, "sync", why) : CR_OK;
-}
-
-static cr_code sync_tree(cr_arena *a, const char *dir, cr_err *err) {
-    char **names;
-    size_t n;
-    CR_TRY(cr_list_dir(a, dir, &names, &n, err));
-    for (size_t i = 0; i < n; i++) {
-        char *path = cr_path_join(a, dir, names[i]);
-        struct stat st;
-        if (lstat(path, &st) != 0) return cr_io_fail(err, path, "look at it", errno);
-        if (S_ISDIR(st.st_mode))
-            CR_TRY(sync_tree(a, path, err));
-        else if (S_ISREG(st.st_mode))
-            CR_TRY(sync_file(path, err));
-    }
-    return cr_sync_dir(dir, err);
-}
-
-static cr_code publish(const cr_outdir *d, cr_err *err) {
-    cr_kill_point("rename");
-    if (renameat2(AT_FDCWD, d->tmp, AT_FDCWD, d->path, RENAME_NOREPLACE) == 0) return CR_OK;
-    struct stat st;
-    if (errno == EEXIST || lstat(d->path, &st) == 0) return exists_error(d->path, err);
-    /* a file system without NOREPLACE; plain rename still refuses a directory with content */
-    if (rename(d->tmp, d->path) == 0) return CR_OK;
-    return cr_fail_at(err, CR_EIO, cr_ckpt_at_path(d->path), "cannot rename %s: %s%s", d->tmp,
-                      strerror(errno), cr_errno_cure(errno));
+static cr_code publish(cr_outdir *d, cr_err *err) {
+    cr_fs_why why;
+    if (d->tmp == d->path) return CR_OK; /* the manifest, put last, is the marker */
+    int e = cr_fs_move_path(d->tmp, d->path, CR_MOVE_NEW, &why);
+    if (e == EEXIST || e == ENOTEMPTY) return exists_error(d->path, err);
+    if (e == 0) return CR_OK;
+    return cr_fs_fail(err, d->path, cr_arena_printf(&d->arena, "rename %s", d->tmp), e, &why);
 }
 
 cr_code cr_outdir_commit(cr_outdir *d, cr_err *err) {
-    cr_code code = sync_tree(&d->arena, d->tmp, err);
+    cr_code code = cr_sync_dir(d->tmp, err); /* its files were synced when they were written */
     if (code == CR_OK) code = publish(d, err);
     if (code != CR_OK) {
         cr_outdir_abort(d);
@@ -126,7 +123,7 @@ cr_code cr_outdir_commit(cr_outdir *d, cr_err *err) {
 
 void cr_outdir_abort(cr_outdir *d) {
     if (!d) return;
-    if (cr_rmtree(d->tmp, NULL) != CR_OK)
+    if (cr_ckpt_remove_dir(d->tmp, NULL) != CR_OK)
         CR_WARN("%s: cannot be removed; delete it by hand", d->tmp);
     cr_arena_clear(&d->arena);
     cr_free(d);

@@ -8,13 +8,8 @@
  */
 #include "ckpt/safetensors.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -170,38 +165,36 @@ cr_code cr_st_parse(cr_st_file *f, const char *path, const uint8_t *data, int64_
     return code;
 }
 
-cr_code cr_st_open(cr_st_file *f, const char *path, cr_err *err) {
-    memset(f, 0, sizeof *f);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
-    if (fd < 0) return cr_io_fail(err, path, "open", errno);
-    struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        close(fd);
+static cr_code map_file(cr_st_file *f, cr_fs *in, cr_err *err) {
+    const cr_fs_stat *st = cr_fs_info(in);
+    const char *path = cr_fs_path(in);
+    if (st->kind != CR_FS_FILE)
         return cr_fail_at(err, CR_EIO, in_file(path),
                           "not a regular file; give a .safetensors file");
-    }
-    if (st.st_size < 8) {
-        close(fd);
+    if (st->size < 8)
         return cr_fail_at(err, CR_ERUN, in_file(path),
-                          "%lld bytes; not a safetensors file, or cut short",
-                          (long long)st.st_size);
-    }
-    void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    int why = errno;
-    close(fd);
-    if (map == MAP_FAILED)
-        return cr_fail_at(err, CR_EIO, in_file(path), "cannot map %lld bytes: %s%s",
-                          (long long)st.st_size, strerror(why), cr_errno_cure(why));
-    cr_code code = cr_st_parse(f, path, map, st.st_size, err);
+                          "%lld bytes; not a safetensors file, or cut short", (long long)st->size);
+    cr_fs_map map;
+    CR_TRY(cr_fs_map_file(&map, in, err));
+    cr_code code = cr_st_parse(f, path, map.data, map.size, err);
     if (code != CR_OK)
-        munmap(map, (size_t)st.st_size);
+        cr_fs_unmap(&map);
     else
         f->map = map;
     return code;
 }
 
+cr_code cr_st_open(cr_st_file *f, const char *path, cr_err *err) {
+    cr_fs *in;
+    memset(f, 0, sizeof *f);
+    CR_TRY(cr_fs_open(&in, path, err));
+    cr_code code = map_file(f, in, err);
+    cr_fs_close(in);
+    return code;
+}
+
 void cr_st_close(cr_st_file *f) {
-    if (f->map) munmap((void *)(uintptr_t)f->map, (size_t)f->size);
+    cr_fs_unmap(&f->map);
     cr_arena_clear(&f->arena);
     memset(f, 0, sizeof *f);
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 
 #define CR_ST_MAX_DIMS 8
@@ -60,7 +61,7 @@ typedef struct cr_st_file {
     int n;
     cr_st_meta *meta;
     int n_meta;
-    const uint8_t *map;
+    cr_fs_map map;
     cr_arena arena;
 } cr_st_file;
 /* cr_st_open maps and checks a file: CR_EIO when it cannot be read, CR_ERUN when it is not a whole

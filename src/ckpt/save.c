@@ -10,7 +10,6 @@
 #include "ckpt/ckpt_int.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +17,6 @@
 #include "base/cpu.h"
 #include "base/digest.h"
 #include "base/file.h"
-#include "base/kill_point.h"
 #include "base/log.h"
 #include "base/map.h"
 
@@ -308,29 +306,29 @@ cr_code cr_ckpt_save_state(const char *ckpt_dir, const cr_ckpt_state *state, cr_
 
 /* ---- the swap ---- */
 
-static cr_code io_error(const char *path, const char *what, cr_err *err) {
-    return cr_io_fail(err, path, what, errno);
-}
-
 /* Makes tmp appear as path. A directory that was there ends up in *trash. */
 static cr_code publish(cr_arena *a, const char *model_dir, const char *tmp, const char *path,
                        const char **trash, cr_err *err) {
+    cr_fs_why why;
     *trash = NULL;
-    cr_kill_point("rename");
+    if (tmp == path) return CR_OK; /* the manifest, put last, is the marker */
     if (!cr_path_exists(path)) {
-        if (rename(tmp, path) != 0) return io_error(path, "rename the new checkpoint", err);
-        return CR_OK;
+        int e = cr_fs_move_path(tmp, path, CR_MOVE_OVER, &why);
+        return e == 0 ? CR_OK : cr_fs_fail(err, path, "rename the new checkpoint", e, &why);
     }
-    if (renameat2(AT_FDCWD, tmp, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
+    if (cr_fs_move_path(tmp, path, CR_MOVE_SWAP, &why) == 0) {
         *trash = tmp;
         return CR_OK;
     }
     char *old =
         cr_arena_printf(a, "%s/" CKPT_OLD "%s-%d", model_dir, cr_path_base(path), (int)getpid());
-    if (rename(path, old) != 0) return io_error(path, "set the old checkpoint aside", err);
-    if (rename(tmp, path) != 0) {
-        cr_code code = io_error(path, "rename the new checkpoint", err);
-        if (rename(old, path) != 0) CR_WARN("%s: the old checkpoint is kept as %s", path, old);
+    int e = cr_fs_move_path(path, old, CR_MOVE_OVER, &why);
+    if (e != 0) return cr_fs_fail(err, path, "set the old checkpoint aside", e, &why);
+    e = cr_fs_move_path(tmp, path, CR_MOVE_OVER, &why);
+    if (e != 0) {
+        cr_code code = cr_fs_fail(err, path, "rename the new checkpoint", e, &why);
+        if (cr_fs_move_path(old, path, CR_MOVE_OVER, &why) != 0)
+            CR_WARN("%s: the old checkpoint is kept as %s", path, old);
         return code;
     }
     *trash = old;
@@ -343,11 +341,14 @@ cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state, const cr
     cr_arena_init(&a, 0);
     char *name = cr_arena_printf(&a, CKPT_PREFIX "%" PRId64, state->step);
     char *path = cr_path_join(&a, model_dir, name);
-    char *tmp =
-        cr_path_join(&a, model_dir, cr_arena_printf(&a, CKPT_TMP "%s-%d", name, (int)getpid()));
+    /* where names cannot be moved the files are put in their place at once (outdir.c) */
+    char *tmp = path;
+    if (cr_store_moves(model_dir))
+        tmp =
+            cr_path_join(&a, model_dir, cr_arena_printf(&a, CKPT_TMP "%s-%d", name, (int)getpid()));
     const char *trash = NULL;
     cr_code code = cr_mkdirs(model_dir, err);
-    if (code == CR_OK) code = cr_rmtree(tmp, err);
+    if (code == CR_OK) code = cr_ckpt_remove_dir(tmp, err);
     if (code == CR_OK) code = cr_mkdirs(tmp, err);
     if (code == CR_OK) {
         cr_ckpt_save_opts o = opts ? *opts : (cr_ckpt_save_opts){0};
@@ -361,7 +362,6 @@ cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state, const cr
         if (code == CR_OK) code = publish(&a, model_dir, tmp, path, &trash, err);
         if (code != CR_OK && cr_rmtree(tmp, NULL) != CR_OK)
             CR_WARN("%s: cannot be removed; delete it by hand", tmp);
-        if (code == CR_OK) cr_kill_point("renamed");
         if (code == CR_OK) code = cr_sync_dir(model_dir, err);
         if (trash && cr_rmtree(trash, NULL) != CR_OK)
             CR_WARN("%s: cannot be removed; delete it by hand", trash);
@@ -396,6 +396,12 @@ cr_code cr_ckpt_sweep(const char *model_dir, bool alone, cr_err *err) {
     char **names;
     size_t n;
     cr_code code = cr_list_dir(&a, model_dir, &names, &n, err);
+    for (size_t i = 0; code == CR_OK && alone && i < n; i++) {
+        char *path = cr_path_join(&a, model_dir, names[i]);
+        if (cr_ckpt_step_of(names[i]) < 0 || !cr_ckpt_unfinished(path)) continue;
+        CR_INFO("Removing %s, left by a run that did not finish", path);
+        code = cr_ckpt_remove_dir(path, err);
+    }
     /* a kill between the two renames of publish: the old checkpoint is under its other name */
     for (size_t i = 0; code == CR_OK && i < n; i++) {
         if (strncmp(names[i], CKPT_OLD CKPT_PREFIX, strlen(CKPT_OLD CKPT_PREFIX)) != 0) continue;

@@ -7,46 +7,24 @@
  */
 #include "ckpt/safetensors.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/kill_point.h"
 
 #define PIECE 65536
-#define PUSH  ((int64_t)16 << 20) /* the disk starts on what is written so far every 16 MiB */
 
 typedef struct sink {
-    int fd;
-    const char *path;
-    int64_t size, pushed;
+    cr_outfile *f;
+    int64_t size;
     cr_digest digest;
 } sink;
 
 static cr_code put(sink *s, const void *data, size_t n, cr_err *err) {
-    const uint8_t *p = data;
-    cr_digest_add(&s->digest, p, n);
+    cr_digest_add(&s->digest, data, n);
     s->size += (int64_t)n;
-    cr_kill_point("write");
-    size_t torn = cr_kill_torn(s->fd, p, n);
-    p += torn;
-    n -= torn;
-    while (n > 0) {
-        ssize_t k = write(s->fd, p, n);
-        if (k < 0 && errno == EINTR) continue;
-        if (k < 0) return cr_io_fail(err, s->path, "write", errno);
-        p += k;
-        n -= (size_t)k;
-    }
-    if (s->size - s->pushed >= PUSH) { /* only a hint: fsync at the end is what counts */
-        (void)sync_file_range(s->fd, s->pushed, s->size - s->pushed, SYNC_FILE_RANGE_WRITE);
-        s->pushed = s->size;
-    }
-    return CR_OK;
+    return cr_outfile_write(s->f, data, n, err);
 }
 
 static void header(cr_buf *b, const cr_st_out *v, const int *order, int n, const cr_st_meta *meta,
@@ -103,14 +81,13 @@ static cr_code write_all(sink *s, const cr_st_out *v, const int *order, int n, c
             CR_TRY(put(s, piece, (size_t)(m * cr_dtype_size(t->dtype)), err));
         }
     }
-    cr_kill_point("sync");
-    return fsync(s->fd) != 0 ? cr_io_fail(err, s->path, "sync", errno) : CR_OK;
+    return CR_OK;
 }
 
 cr_code cr_st_write(const char *path, const cr_st_out *v, int n, const cr_st_meta *meta, int n_meta,
                     int64_t *size, uint64_t *digest, cr_err *err) {
-    sink s = {.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), .path = path};
-    if (s.fd < 0) return cr_io_fail(err, path, "create", errno);
+    sink s = {0};
+    CR_TRY(cr_outfile_open(&s.f, path, err));
     cr_digest_init(&s.digest);
     int *order = cr_alloc(sizeof(int) * (size_t)(n + 1), "order of tensors");
     int m = 0;
@@ -123,8 +100,10 @@ cr_code cr_st_write(const char *path, const cr_st_out *v, int n, const cr_st_met
     cr_buf_init(&head);
     header(&head, v, order, n, meta, n_meta);
     cr_code code = write_all(&s, v, order, n, &head, piece, err);
-    if (close(s.fd) != 0 && code == CR_OK) code = cr_io_fail(err, path, "write", errno);
-    if (code != CR_OK) unlink(path);
+    if (code == CR_OK)
+        code = cr_outfile_commit(s.f, err);
+    else
+        cr_outfile_abort(s.f);
     cr_buf_clear(&head);
     cr_free(piece);
     cr_free(order);

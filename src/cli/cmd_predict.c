@@ -3,10 +3,10 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "data/config.h"
@@ -80,11 +80,11 @@ static cr_code check_output(cr_ui *ui, const cr_args *a) {
         cr_pred_is_file(folder) ? folder : cr_path_join(&ui->arena, folder, "part-0.csv")};
     for (int k = 0; k < 2 && !cr_pred_is_stream(folder); k++) {
         const char *out = results[k];
-        struct stat there;
+        cr_fs_stat there;
         char **paths;
         size_t n;
         cr_err err; /* what is wrong with the paths is told when they are read */
-        if (stat(out, &there) != 0 || !S_ISREG(there.st_mode) ||
+        if (cr_fs_stat_path(out, true, &there, NULL) != 0 || there.kind != CR_FS_FILE ||
             cr_glob(&ui->arena, a->predict_input_path, NULL, &paths, &n, &err) != CR_OK)
             continue;
         for (size_t i = 0; i < n; i++)

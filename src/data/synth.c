@@ -8,13 +8,9 @@
  */
 #include "data/synth.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/digest.h"
 #include "base/file.h"
@@ -131,19 +127,12 @@ typedef struct job {
     cr_synth_dir dir;
 } job;
 
-static cr_code write_text(part_file *f, int fd, const char *p, size_t n) {
+static cr_code write_text(part_file *f, cr_outfile *out, const char *p, size_t n) {
     f->bytes += (int64_t)n;
-    while (n > 0) {
-        ssize_t k = write(fd, p, n);
-        if (k < 0 && errno == EINTR) continue;
-        if (k < 0) return cr_io_fail(&f->err, f->path, "write", errno);
-        p += k;
-        n -= (size_t)k;
-    }
-    return CR_OK;
+    return cr_outfile_write(out, p, n, &f->err);
 }
 
-static cr_code write_rows(job *j, part_file *f, int fd, char *text) {
+static cr_code write_rows(job *j, part_file *f, cr_outfile *out, char *text) {
     char *p = put_header(text, &j->teacher);
     for (int64_t i = f->first; i < f->first + f->n; i++) {
         synth_row row;
@@ -151,14 +140,14 @@ static cr_code write_rows(job *j, part_file *f, int fd, char *text) {
         if (f->part == 1) cr_synth_keep(&j->scores, i, &row);
         p = put_row(p, &j->teacher, &row);
         if ((size_t)(p - text) < CHUNK) continue;
-        CR_TRY(write_text(f, fd, text, (size_t)(p - text)));
+        CR_TRY(write_text(f, out, text, (size_t)(p - text)));
         p = text;
         if (atomic_load_explicit(&j->failed, memory_order_relaxed)) return CR_OK;
     }
-    return write_text(f, fd, text, (size_t)(p - text));
+    return write_text(f, out, text, (size_t)(p - text));
 }
 
-static cr_code write_tab_rows(job *j, part_file *f, int fd) {
+static cr_code write_tab_rows(job *j, part_file *f, cr_outfile *out) {
     cr_buf b;
     cr_arena a;
     tab_row row;
@@ -172,11 +161,11 @@ static cr_code write_tab_rows(job *j, part_file *f, int fd) {
         if (f->part == 1) cr_tab_keep(&j->tab_scores, i, j->tab, &row);
         cr_tab_csv_row(&b, j->tab, &row);
         if (b.n < CHUNK) continue;
-        code = write_text(f, fd, b.data, b.n);
+        code = write_text(f, out, b.data, b.n);
         cr_buf_reset(&b);
         if (atomic_load_explicit(&j->failed, memory_order_relaxed)) break;
     }
-    if (code == CR_OK) code = write_text(f, fd, b.data, b.n);
+    if (code == CR_OK) code = write_text(f, out, b.data, b.n);
     cr_buf_clear(&b);
     cr_arena_clear(&a);
     return code;
@@ -186,26 +175,22 @@ static void write_parquet(job *j, part_file *f) {
     synth_part p = {f->part, f->first, f->n, f->part == 1 ? &j->scores : NULL, &j->failed};
     if (j->tab) {
         const tab_scores *scores = f->part == 1 ? &j->tab_scores : NULL;
-        struct stat st;
         f->code = cr_tab_parquet(j->tab, scores, &p, f->tmp, &f->err);
-        if (f->code == CR_OK && stat(f->tmp, &st) == 0) f->bytes = st.st_size;
+        if (f->code == CR_OK) f->code = cr_file_size(f->tmp, &f->bytes, &f->err);
     } else
         f->code = cr_synth_parquet(&j->teacher, &p, f->tmp, &f->bytes, &f->err);
-    if (f->code == CR_OK || !f->err.at.path) return;
-    /* the name people know the file by */
-    cr_err why = f->err;
-    f->code = cr_fail_at(&f->err, why.code, ((cr_loc){f->path, 0, 0}), "%s", why.msg);
 }
 
 static void write_csv(job *j, part_file *f, char *text) {
-    int fd = open(f->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        f->code = cr_io_fail(&f->err, f->path, "create", errno);
-    else {
-        f->code = j->tab ? write_tab_rows(j, f, fd) : write_rows(j, f, fd, text);
-        if (close(fd) != 0 && f->code == CR_OK)
-            f->code = cr_io_fail(&f->err, f->path, "write", errno);
-    }
+    cr_outfile *out;
+    f->code = cr_outfile_open(&out, f->tmp, &f->err);
+    if (f->code != CR_OK) return;
+    cr_outfile_no_sync(out); /* it can be made again */
+    f->code = j->tab ? write_tab_rows(j, f, out) : write_rows(j, f, out, text);
+    if (f->code == CR_OK)
+        f->code = cr_outfile_commit(out, &f->err);
+    else
+        cr_outfile_abort(out);
 }
 
 static void write_file(void *ctx, int64_t item, int thread) {
@@ -216,6 +201,10 @@ static void write_file(void *ctx, int64_t item, int thread) {
         write_parquet(j, f);
     else
         write_csv(j, f, j->text[thread]);
+    if (f->code != CR_OK && f->err.at.path) { /* the name people know the file by */
+        cr_err why = f->err;
+        f->code = cr_fail_at(&f->err, why.code, ((cr_loc){f->path, 0, 0}), "%s", why.msg);
+    }
     if (f->code != CR_OK) atomic_store(&j->failed, true);
 }
 
@@ -446,7 +435,7 @@ static cr_code publish(job *j, cr_arena *a, const char *dir, const cr_synth_opts
                        const cr_synth_result *r, cr_err *err) {
     char *json = cr_path_join(a, dir, "synth.json");
     CR_TRY(cr_synth_dir_begin(&j->dir, err));
-    if (unlink(json) != 0 && errno != ENOENT) return cr_io_fail(err, json, "replace", errno);
+    CR_TRY(cr_file_remove(json, err));
     CR_TRY(cr_synth_drop_parts(a, dir, err));
     for (int i = 0; i < j->n_files; i++)
         CR_TRY(cr_rename(j->files[i].tmp, j->files[i].path, err));
@@ -532,7 +521,7 @@ cr_code cr_synth(const cr_synth_opts *o, cr_pool *pool, cr_err *err) {
     cr_code code = make(j, &a, o, dir, pool, &r, err);
     if (code != CR_OK)
         for (int i = 0; i < j->n_files; i++)
-            unlink(j->files[i].tmp);
+            (void)!cr_file_remove(j->files[i].tmp, NULL);
     else if (o->result)
         *o->result = r;
     cr_synth_dir_close(&j->dir, &a);

@@ -17,6 +17,7 @@
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/fs.h"
 #include "base/shown.h"
 #include "data/synth_int.h"
 
@@ -64,7 +65,7 @@ static cr_code remove_those(cr_arena *a, const char *dir, bool (*those)(const ch
         CR_TRY(cr_list_dir(a, sub, &names, &n, err));
         for (size_t i = 0; i < n; i++) {
             char *path = cr_path_join(a, sub, names[i]);
-            if (those(names[i]) && unlink(path) != 0) return cr_io_fail(err, path, "remove", errno);
+            if (those(names[i])) CR_TRY(cr_file_remove(path, err));
         }
     }
     return CR_OK;
@@ -118,6 +119,11 @@ static cr_code may_fill(cr_arena *a, const char *dir, cr_err *err) {
 
 cr_code cr_synth_dir_open(cr_synth_dir *d, cr_arena *a, const char *dir, cr_err *err) {
     *d = (cr_synth_dir){.path = dir, .fd = -1, .made = !cr_path_exists(dir)};
+    if (!cr_store_can(dir, CR_FS_LOCAL))
+        return cr_fail(err, CR_EUSAGE,
+                       "%s is not on the local disk, where crank synth writes; give a local -o and copy "
+                       "the data",
+                       dir);
     CR_TRY(cr_mkdirs(dir, err));
     CR_TRY(may_fill(a, dir, err));
     d->mark = cr_path_join(a, dir, MARK);

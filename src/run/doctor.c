@@ -8,12 +8,11 @@
  */
 #include "run/doctor.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/fs.h"
 #include "conf/conf.h"
 #include "feat/hash.h"
 #include "layer/loss.h"
@@ -287,11 +286,15 @@ static uint64_t print_of(data_file *f) {
     if (f->looked) return f->print;
     f->looked = true;
     char *text = cr_alloc(2 * LOOK, "the beginning and end of a file");
-    int fd = open(f->path, O_RDONLY | O_CLOEXEC);
-    ssize_t a = fd < 0 ? -1 : pread(fd, text, LOOK, 0);
-    ssize_t z = a < 0 ? -1 : pread(fd, text + a, LOOK, f->size > LOOK ? f->size - LOOK : 0);
-    if (fd >= 0) close(fd);
-    if (z >= 0) f->print = cr_hash_farm(text, (size_t)(a + z));
+    cr_fs *in;
+    size_t a, z;
+    if (cr_fs_open(&in, f->path, NULL) == CR_OK) {
+        int64_t tail = f->size > LOOK ? f->size - LOOK : 0;
+        if (cr_fs_pread(in, 0, text, LOOK, &a, NULL) == CR_OK &&
+            cr_fs_pread(in, tail, text + a, LOOK, &z, NULL) == CR_OK)
+            f->print = cr_hash_farm(text, a + z);
+        cr_fs_close(in);
+    }
     cr_free(text);
     return f->print;
 }
@@ -299,7 +302,7 @@ static uint64_t print_of(data_file *f) {
 /* one file under two names, or two of one length that begin and end alike */
 static bool same_file(data_file *a, data_file *b, const char **how) {
     *how = "is";
-    if (a->dev == b->dev && a->ino == b->ino) return true;
+    if (a->ino && a->dev == b->dev && a->ino == b->ino) return true;
     *how = "holds the same as";
     return a->size == b->size && a->size > 0 && print_of(a) && print_of(a) == print_of(b);
 }

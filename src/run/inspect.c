@@ -6,11 +6,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/checked.h"
 #include "base/cpu.h"
 #include "base/file.h"
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/shown.h"
 #include "run/doctor.h"
@@ -117,12 +117,10 @@ static void list_files(report *r, sample *s) {
     if (cr_glob(&r->j.cfg.arena, s->paths, r->j.reader->exts, &paths, &n, NULL) != CR_OK) return;
     s->files = CR_NEW_N(&r->j.cfg.arena, data_file, n + 1);
     for (size_t i = 0; i < n; i++) {
-        struct stat st;
-        if (stat(paths[i], &st) == 0)
-            s->files[s->n_files++] = (data_file){.path = paths[i],
-                                                 .dev = (uint64_t)st.st_dev,
-                                                 .ino = (uint64_t)st.st_ino,
-                                                 .size = st.st_size};
+        cr_fs_stat st;
+        if (cr_fs_stat_path(paths[i], true, &st, NULL) == 0)
+            s->files[s->n_files++] = (data_file){
+                .path = paths[i], .dev = st.dev, .ino = st.ino, .size = st.size};
     }
 }
 

@@ -3,80 +3,84 @@
  */
 #include "run/logfile.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
-#include "base/kill_point.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
 
 struct cr_logfile {
-    char *path;
-    int fd; /* -1: given up */
+    cr_outfile *f; /* NULL: given up */
 };
 
-static cr_code open_it(cr_logfile **out, const char *path, int flags, cr_err *err) {
+static cr_code open_it(cr_logfile **out, const char *path, bool fresh, cr_err *err) {
+    cr_outfile *f;
     *out = NULL;
-    bool std = strcmp(path, "-") == 0;
-    if (!std) CR_TRY(cr_can_write(path, err)); /* its messages have cures */
-    int fd = std ? dup(STDOUT_FILENO) : open(path, flags | O_CLOEXEC | O_CREAT, 0666);
-    if (fd < 0) return cr_io_fail(err, path, "write", errno);
-    cr_logfile *f = cr_alloc(sizeof(*f), "a log file");
-    const char *name = std ? "stdout" : path;
-    f->path = cr_alloc(strlen(name) + 1, "a log file");
-    memcpy(f->path, name, strlen(name) + 1);
-    f->fd = fd;
-    *out = f;
+    if (strcmp(path, "-") == 0)
+        CR_TRY(cr_outfile_stdout(&f, err));
+    else {
+        CR_TRY(cr_can_write(path, err)); /* its messages have cures */
+        CR_TRY(cr_outfile_append(&f, path, fresh, err));
+    }
+    cr_outfile_no_sync(f);
+    *out = cr_alloc(sizeof(**out), "a log file");
+    (*out)->f = f;
     return CR_OK;
 }
 
+/* does the file end in the middle of a line? */
+static bool is_torn(const char *path) {
+    cr_fs *f;
+    char last = '\n';
+    size_t n;
+    if (cr_fs_open(&f, path, NULL) != CR_OK) return false;
+    int64_t size = cr_fs_info(f)->kind == CR_FS_FILE ? cr_fs_info(f)->size : 0;
+    if (size > 0 && cr_fs_pread(f, size - 1, &last, 1, &n, NULL) != CR_OK) last = '\n';
+    cr_fs_close(f);
+    return last != '\n';
+}
+
 cr_code cr_logfile_open(cr_logfile **out, const char *path, cr_err *err) {
-    CR_TRY(open_it(out, path, O_RDWR | O_APPEND, err));
-    struct stat st;
-    char last;
-    cr_logfile *f = *out;
-    if (strcmp(path, "-") != 0 && fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-        pread(f->fd, &last, 1, st.st_size - 1) == 1 && last != '\n')
-        cr_logfile_write(f, "\n", 1);
+    bool torn = strcmp(path, "-") != 0 && is_torn(path);
+    CR_TRY(open_it(out, path, false, err));
+    if (torn) cr_logfile_write(*out, "\n", 1);
     return CR_OK;
 }
 
 cr_code cr_logfile_new(cr_logfile **out, const char *path, cr_err *err) {
-    return open_it(out, path, O_WRONLY | O_APPEND | O_EXCL, err);
+    return open_it(out, path, true, err);
+}
+
+static void give_up(cr_logfile *f, const cr_err *err) {
+    char text[1024], *cure;
+    cr_err_text(err, text, sizeof text);
+    if ((cure = strstr(text, "; "))) *cure = 0; /* the run needs none: it goes on */
+    CR_WARN("%s; nothing more is logged there, the run goes on", text);
+    cr_outfile_abort(f->f);
+    f->f = NULL;
 }
 
 void cr_logfile_write(cr_logfile *f, const void *data, size_t n) {
-    if (!f || f->fd < 0 || n == 0) return;
-    struct stat st;
-    bool regular = fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode);
-    const char *p = data;
-    cr_kill_point("write");
-    size_t torn = cr_kill_torn(f->fd, p, n);
-    p += torn;
-    for (size_t left = n - torn; left > 0;) {
-        ssize_t k = write(f->fd, p, left);
-        if (k < 0 && errno == EINTR) continue;
-        if (k <= 0) {
-            CR_WARN("%s: cannot write: %s; nothing more is logged there, the run goes on", f->path,
-                    k < 0 ? strerror(errno) : "no room");
-            if (regular && ftruncate(f->fd, st.st_size) != 0)
-                CR_WARN("%s: its last record is cut short", f->path);
-            close(f->fd);
-            f->fd = -1;
-            return;
-        }
-        p += k;
-        left -= (size_t)k;
-    }
+    cr_err err;
+    if (!f || !f->f || n == 0) return;
+    if (cr_outfile_write(f->f, data, n, &err) != CR_OK || cr_outfile_flush(f->f, &err) != CR_OK)
+        give_up(f, &err);
+}
+
+void cr_logfile_settle(cr_logfile *f) {
+    cr_err err;
+    if (f && f->f && cr_outfile_settle(f->f, &err) != CR_OK) give_up(f, &err);
 }
 
 void cr_logfile_close(cr_logfile *f) {
     if (!f) return;
-    if (f->fd >= 0) close(f->fd);
-    cr_free(f->path);
+    cr_err err;
+    cr_logfile_settle(f);
+    if (f->f && cr_outfile_commit(f->f, &err) != CR_OK) {
+        char text[1024];
+        cr_err_text(&err, text, sizeof text);
+        CR_WARN("%s", text);
+    }
     cr_free(f);
 }

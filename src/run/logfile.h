@@ -16,6 +16,8 @@ CR_CHECKED cr_code cr_logfile_open(cr_logfile **out, const char *path, cr_err *e
 CR_CHECKED cr_code cr_logfile_new(cr_logfile **out, const char *path, cr_err *err);
 /* cr_logfile_write adds one record with one call to the system. f may be NULL. */
 void cr_logfile_write(cr_logfile *f, const void *data, size_t n);
+/* cr_logfile_settle: what was written so far survives a kill, on stores that cannot append too. */
+void cr_logfile_settle(cr_logfile *f);
 void cr_logfile_close(cr_logfile *f);
 
 #endif

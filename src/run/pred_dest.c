@@ -134,5 +134,5 @@ cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *write
 }
 
 void cr_pred_dest_fail(const cr_pred_dest *d) {
-    if (d->made) (void)rmdir(d->in);
+    if (d->made) (void)!cr_file_remove(d->in, NULL); /* when it is empty */
 }
