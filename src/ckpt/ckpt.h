@@ -76,6 +76,7 @@ typedef struct cr_ckpt_tensor {
     bool optimizer; /* goes to optimizer-*.safetensors */
     cr_resize resize;
     int spare_rows; /* of a table's last rows: nothing reads them, a checkpoint may be without */
+    bool in_place;  /* loading compares it and moves nothing: the model reads it in the map */
     bool int8_rows; /* write 8-bit rows with scale and offset (quant.c); 2 dimensions; dtype unused
                      */
 } cr_ckpt_tensor;
@@ -123,7 +124,8 @@ typedef struct cr_ckpt_state {
 } cr_ckpt_state;
 
 typedef struct cr_ckpt_save_opts {
-    int64_t shard_bytes;  /* 0: 2 GiB. A tensor over this is split by rows */
+    int64_t shard_bytes; /* 0: 2 GiB. A tensor over this is split by rows */
+    bool whole;          /* unless this is set: it is a file of its own then, which can be mapped */
     const char *features; /* text of features.json: what the model's numbers mean; NULL: none */
     /* cr_ckpt_write_tensors: gets the files of weights; the caller adds its own and writes it.
      * NULL: the manifest is written with what the folder holds */
@@ -187,10 +189,11 @@ const cr_ckpt_info *cr_ckpt_at(const cr_ckpt *c, int i);              /* sorted 
 const cr_ckpt_info *cr_ckpt_find(const cr_ckpt *c, const char *name); /* NULL: not there */
 const cr_ckpt_state *cr_ckpt_get_state(const cr_ckpt *c);             /* NULL: has none */
 const char *cr_ckpt_path(const cr_ckpt *c);
+bool cr_ckpt_is_export(const cr_ckpt *c);       /* of crank, with a manifest */
 const char *cr_ckpt_features(const cr_ckpt *c); /* text of features.json; NULL: has none */
-/* cr_ckpt_view gives a tensor's bytes in the map when it lies in one piece, as F32 and 4-byte
- * aligned; else NULL (then use cr_ckpt_read). */
-const float *cr_ckpt_view(const cr_ckpt *c, const char *name);
+/* cr_ckpt_view gives a tensor's bytes in the map, in its own type, while c is open: of one that
+ * lies in one piece, 4-byte aligned and without 8-bit rows; else NULL (then use cr_ckpt_read). */
+const void *cr_ckpt_view(const cr_ckpt *c, const char *name);
 /* cr_ckpt_read converts elements first .. first+n-1 of a tensor to float. */
 CR_CHECKED cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t first, int64_t n,
                                 float *out, cr_err *err);

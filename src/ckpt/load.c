@@ -398,13 +398,17 @@ const char *cr_ckpt_features(const cr_ckpt *c) {
     return c->features;
 }
 
+bool cr_ckpt_is_export(const cr_ckpt *c) {
+    return c->manifest && !c->has_state;
+}
+
 const char *cr_ckpt_path(const cr_ckpt *c) {
     return c->path;
 }
 
-const float *cr_ckpt_view(const cr_ckpt *c, const char *name) {
+const void *cr_ckpt_view(const cr_ckpt *c, const char *name) {
     const entry *e = find(c, name);
-    if (!e || e->n_parts != 1 || e->info.dtype != CR_DT_F32) return NULL; /* 8-bit rows are U8 */
+    if (!e || e->n_parts != 1 || e->scale) return NULL;
     return (uintptr_t)e->parts[0].t->data % sizeof(float) ? NULL : e->parts[0].t->data;
 }
 

@@ -319,7 +319,7 @@ static cr_code put_elems(const cr_ckpt *c, const cr_ckpt_info *e, const cr_ckpt_
 static cr_code put_tensor(const cr_ckpt *c, const plan *p, const cr_ckpt_tensor *t, float *tmp,
                           cr_err *err) {
     const cr_ckpt_info *e = p->from;
-    if (!e || p->how == KEEP) return CR_OK;
+    if (!e || p->how == KEEP || t->in_place) return CR_OK;
     if (p->how == WHOLE) return put_elems(c, e, t, e->n_elems, 0, tmp, err);
     int64_t width = 1;
     for (int d = 1; d < t->n_dims; d++)

@@ -80,7 +80,8 @@ static void add_piece(plan *p, piece x) {
     p->v[p->n++] = x;
 }
 
-static void make_plan(plan *p, const cr_ckpt_tensor *v, int n, bool optimizer, int64_t limit) {
+static void make_plan(plan *p, const cr_ckpt_tensor *v, int n, bool optimizer, int64_t limit,
+                      bool whole) {
     int64_t used = 0;
     for (int i = 0; i < n; i++) {
         const cr_ckpt_tensor *t = &v[i];
@@ -95,7 +96,7 @@ static void make_plan(plan *p, const cr_ckpt_tensor *v, int n, bool optimizer, i
             p->n_shards++;
             used = 0;
         }
-        int64_t per = bytes <= limit ? x.total_rows : limit / row_bytes;
+        int64_t per = whole || bytes <= limit ? x.total_rows : limit / row_bytes;
         if (per < 1) per = 1;
         do {
             x.n_rows = x.total_rows - x.first_row < per ? x.total_rows - x.first_row : per;
@@ -241,7 +242,7 @@ static cr_code write_expanded(const char *dir, const cr_ckpt_tensor *v, int n,
     int base[2];
     for (int k = 0; k < 2; k++) {
         cr_arena_init(&plans[k].arena, 0);
-        make_plan(&plans[k], v, n, k == 1, limit);
+        make_plan(&plans[k], v, n, k == 1, limit, opts && opts->whole);
         base[k] = k == 0 ? 0 : plans[0].n_shards;
     }
     int n_files = plans[0].n_shards + plans[1].n_shards;

@@ -2,8 +2,10 @@
  * st_write.c - writing a safetensors file as a stream.
  *
  * Sizes are known before the first value, so the header is written once, padded with spaces to a
- * multiple of 64 bytes, and the data follows in pieces of 65536 elements. Wider types come first:
- * then every tensor is aligned to its own type without gaps, which the format forbids.
+ * multiple of 64 bytes, and the data follows in pieces of 65536 elements. Tensors
+ * whose size is a multiple of a cache line come first, then those of half a line and so on: so
+ * every tensor is aligned to its own type, and the rows of a table that is mapped do not lie across
+ * more lines than they must, without gaps, which the format forbids.
  */
 #include "ckpt/safetensors.h"
 
@@ -14,6 +16,7 @@
 #include "base/json.h"
 
 #define PIECE 65536
+#define LINE  64 /* bytes */
 
 typedef struct sink {
     cr_outfile *f;
@@ -25,6 +28,21 @@ static cr_code put(sink *s, const void *data, size_t n, cr_err *err) {
     cr_digest_add(&s->digest, data, n);
     s->size += (int64_t)n;
     return cr_outfile_write(s->f, data, n, err);
+}
+
+static int64_t bytes_of(const cr_st_out *t) {
+    int64_t bytes = cr_dtype_size(t->dtype);
+    for (int d = 0; d < t->n_dims; d++)
+        bytes *= t->shape[d];
+    return bytes;
+}
+
+/* the largest power of two, up to a cache line, that divides the size of a tensor */
+static int64_t evenness(const cr_st_out *t) {
+    int64_t bytes = bytes_of(t), even = LINE;
+    while (bytes % even != 0)
+        even /= 2;
+    return even;
 }
 
 static void header(cr_buf *b, const cr_st_out *v, const int *order, int n, const cr_st_meta *meta,
@@ -41,25 +59,22 @@ static void header(cr_buf *b, const cr_st_out *v, const int *order, int n, const
     int64_t at = 0;
     for (int i = 0; i < n; i++) {
         const cr_st_out *t = &v[order[i]];
-        int64_t bytes = cr_dtype_size(t->dtype);
         cr_jw_obj(&w, t->name);
         cr_jw_str(&w, "dtype", cr_dtype_name(t->dtype));
         cr_jw_arr(&w, "shape");
-        for (int d = 0; d < t->n_dims; d++) {
+        for (int d = 0; d < t->n_dims; d++)
             cr_jw_i64(&w, NULL, t->shape[d]);
-            bytes *= t->shape[d];
-        }
         cr_jw_end(&w);
         cr_jw_arr(&w, "data_offsets");
         cr_jw_i64(&w, NULL, at);
-        cr_jw_i64(&w, NULL, at += bytes);
+        cr_jw_i64(&w, NULL, at += bytes_of(t));
         cr_jw_end(&w);
         cr_jw_end(&w);
     }
     cr_jw_end(&w);
     while (b->n > 0 && (b->data[b->n - 1] == '\n' || b->data[b->n - 1] == ' '))
         b->data[--b->n] = 0;
-    while ((b->n + 8) % 64 != 0)
+    while ((b->n + 8) % LINE != 0)
         cr_buf_char(b, ' ');
 }
 
@@ -91,9 +106,9 @@ cr_code cr_st_write(const char *path, const cr_st_out *v, int n, const cr_st_met
     cr_digest_init(&s.digest);
     int *order = cr_alloc(sizeof(int) * (size_t)(n + 1), "order of tensors");
     int m = 0;
-    for (int64_t bytes = 8; bytes >= 1; bytes /= 2)
+    for (int64_t even = LINE; even >= 1; even /= 2)
         for (int i = 0; i < n; i++)
-            if (cr_dtype_size(v[i].dtype) == bytes) order[m++] = i;
+            if (evenness(&v[i]) == even) order[m++] = i;
     CR_ASSERT(m == n);
     void *piece = cr_alloc(PIECE * 8, "piece of a tensor");
     cr_buf head;

@@ -56,6 +56,12 @@ cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err) {
     return CR_OK;
 }
 
+void cr_table_map(cr_table *t, const cr_table_spec *spec, const void *rows) {
+    CR_ASSERT(!spec->optim && !(spec->half && spec->D % 2));
+    cr_table_describe(t, spec, NULL);
+    t->data = (float *)(uintptr_t)rows; /* nothing writes into it */
+}
+
 void cr_table_get_part(const cr_table *t, int64_t id, int64_t col, int64_t n, float *w) {
     const float *rec = cr_table_row(t, id);
     if (t->half)
@@ -93,7 +99,7 @@ void cr_table_apply(const cr_table *t, int64_t row, int64_t id, const cr_optim_s
 }
 
 void cr_table_clear(cr_table *t) {
-    if (t->data) cr_big_free(t->data, t->size);
+    if (t->size > 0) cr_big_free(t->data, t->size);
     memset(t, 0, sizeof(*t));
 }
 

@@ -24,7 +24,7 @@ typedef struct cr_table {
     int64_t stride;    /* floats per record */
     int64_t n_weights; /* floats that its weights take */
     float *data;
-    size_t size;
+    size_t size;        /* of data; 0: it is not the table's own (cr_table_map) */
     int half;           /* weights in 16 bits: CR_HALF_… of kern.h; 0: 32 */
     uint64_t round_key; /* of the stochastic rounding */
     bool trainable;
@@ -48,13 +48,16 @@ typedef struct cr_table_spec {
  * values. cr_table_describe: of a table that has an owner; no memory, nothing to fill. */
 void cr_table_describe(cr_table *t, const cr_table_spec *spec, const struct cr_owner *owner);
 CR_CHECKED cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err);
+/* cr_table_map: a table without optimizer state that reads its rows where they lie; they are D
+ * floats each, or D 16-bit numbers (then D must be even), without gaps, and outlive the table. */
+void cr_table_map(cr_table *t, const cr_table_spec *spec, const void *rows);
 void cr_table_fill(cr_table *t, const cr_init *init, uint64_t seed, cr_pool *pool);
 void cr_table_clear(cr_table *t);
 /* floats from the start of a record to its state; floats of scratch cr_table_apply needs */
 int64_t cr_table_state_at(const cr_table *t);
 int64_t cr_table_scratch(const cr_table *t);
-/* cr_table_get: the weights of one row as floats. cr_table_get_part and cr_table_put_part: n of them
- * from column col on. */
+/* cr_table_get: the weights of one row as floats. cr_table_get_part and cr_table_put_part: n of
+ * them from column col on. */
 void cr_table_get(const cr_table *t, int64_t id, float *w);
 void cr_table_get_part(const cr_table *t, int64_t id, int64_t col, int64_t n, float *w);
 void cr_table_put_part(cr_table *t, int64_t id, int64_t col, int64_t n, const float *w);

@@ -464,11 +464,12 @@ cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
                               .trainable = t->trainable,
                               .optim = own ? t->optim : o->optim,
                               .optim_conf = own ? t->optim_conf : o->optim_conf};
-        if (t->table.owner) {
+        if (t->table.owner)
             cr_table_describe(&t->table, &spec, t->table.owner);
-            continue;
-        }
-        CR_TRY(cr_table_init(&t->table, &spec, err));
+        else if (t->mapped)
+            cr_table_map(&t->table, &spec, t->mapped);
+        else
+            CR_TRY(cr_table_init(&t->table, &spec, err));
     }
     return cr_graph_alloc(&m->graph, err);
 }

@@ -26,6 +26,7 @@ typedef struct cr_model_table {
     bool mean, trainable;
     bool seq; /* of sequence groups: another parameter than a pooled table of the same name */
     int half; /* storage of the weights: CR_HALF_… of kern.h */
+    const void *mapped; /* where its rows lie already (cr_table_map); NULL: memory is made */
     cr_init init;
     const cr_feature *owner; /* the first feature that asked for it, for messages */
     struct cr_table_use {

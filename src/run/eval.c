@@ -141,7 +141,8 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
     if (code == CR_OK &&
         (cr_job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK ||
          result_file(&j, o->eval_result_filename, arena, &result, &err) != CR_OK ||
-         cr_job_alloc(&j, &err) != CR_OK || cr_evaluator_new(&ev, &j, &err) != CR_OK))
+         cr_job_map(&j, path, &err) != CR_OK || cr_job_alloc(&j, &err) != CR_OK ||
+         cr_evaluator_new(&ev, &j, &err) != CR_OK))
         code = cr_diag_err(diag, &err);
     if (code == CR_OK) {
         snprintf(checkpoint, 1088, "%s", path);

@@ -224,7 +224,8 @@ static cr_code fill(job *j, const cr_export_opts *o, const char *dir, cr_err *er
     const emb_type *type = find_emb_type(o->embedding_dtype);
     cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &j->cfg.arena, &n);
     set_emb_type(j, v, n, type);
-    cr_ckpt_save_opts so = {.features = cr_job_meaning(j, &j->cfg.arena),
+    cr_ckpt_save_opts so = {.whole = true,
+                            .features = cr_job_meaning(j, &j->cfg.arena),
                             .manifest = cr_manifest_new()};
     cr_code code = cr_ckpt_write_tensors(dir, v, n, &so, err);
     if (code == CR_OK) code = cr_copy_assets(j->features, dir, &j->cfg.arena, err);

@@ -204,6 +204,7 @@ cr_code cr_job_open(job *j, const job_opts *o, cr_diag *diag) {
 
 void cr_job_close(job *j) {
     cr_model_free(j->model);
+    cr_ckpt_close(j->mapped);
     if (j->pool) cr_pool_free(j->pool);
     cr_config_clear(&j->cfg);
     memset(j, 0, sizeof(*j));
@@ -213,6 +214,32 @@ cr_code cr_job_alloc(job *j, cr_err *err) {
     CR_TRY(cr_model_alloc(j->model, &j->mo, err));
     for (int i = 0; j->tables.of && i < j->model->n_tables; i++)
         j->model->tables[i]->table.optim_group = j->tables.of[i];
+    return CR_OK;
+}
+
+/* the rows of a table in an export, when they lie there as in memory */
+static void map_table(cr_model_table *t, const cr_ckpt *c) {
+    static const int halves[CR_DT_COUNT] = {
+        [CR_DT_F16] = CR_HALF_FP16, [CR_DT_BF16] = CR_HALF_BF16};
+    const cr_ckpt_info *p = cr_ckpt_find(c, t->table.name);
+    if (!p) return;
+    int half = halves[p->dtype];
+    if (half) t->half = half; /* such values stay in 16 bits, mapped or not */
+    bool fits = (half || p->dtype == CR_DT_F32) && p->n_dims == 2 && p->shape[0] == t->n_rows &&
+                p->shape[1] == t->D && !(half && t->D % 2);
+    if (fits && t->half == half) t->mapped = cr_ckpt_view(c, t->table.name);
+}
+
+cr_code cr_job_map(job *j, const char *path, cr_err *err) {
+    cr_ckpt *c;
+    CR_TRY(cr_ckpt_open_weights(&c, path, err));
+    if (!cr_ckpt_is_export(c)) {
+        cr_ckpt_close(c);
+        return CR_OK;
+    }
+    j->mapped = c;
+    for (int i = 0; i < j->model->n_tables; i++)
+        map_table(j->model->tables[i], c);
     return CR_OK;
 }
 
@@ -326,9 +353,10 @@ cr_code cr_job_same_meaning(const job *j, const cr_ckpt *c, bool fine_tune, cr_d
 
 cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag) {
     cr_err err;
-    cr_ckpt *c;
-    cr_code opened = cr_job_needs(j) == CR_NEED_ALL ? cr_ckpt_open(&c, path, &err)
-                                                    : cr_ckpt_open_weights(&c, path, &err);
+    cr_ckpt *c = j->mapped;
+    cr_code opened = c                                ? CR_OK
+                     : cr_job_needs(j) == CR_NEED_ALL ? cr_ckpt_open(&c, path, &err)
+                                                      : cr_ckpt_open_weights(&c, path, &err);
     if (opened != CR_OK) return cr_diag_err(diag, &err);
     int n;
     cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &j->cfg.arena, &n);
@@ -340,7 +368,7 @@ cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag) {
     if (code == CR_OK && cr_job_wants_ema(j, j->evaluates))
         code = use_ema(j, c, v, n, &j->cfg.arena, diag);
     if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);
-    cr_ckpt_close(c);
+    if (!j->mapped) cr_ckpt_close(c);
     return code;
 }
 
@@ -477,6 +505,7 @@ static void add_weights(list *l, cr_table *t) {
                                     .dtype = stored[t->half],
                                     .get = get_weights,
                                     .put = put_weights,
+                                    .in_place = t->size == 0,
                                     .ctx = t};
 }
 

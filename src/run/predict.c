@@ -369,20 +369,6 @@ static cr_code open_job(job *j, const cr_predict_opts *o, cr_diag *diag) {
     return cr_job_open(j, &jo, diag);
 }
 
-/* tables that an export holds in 16 bits stay so in memory; the values are the same */
-static cr_code keep_types(job *j, const char *path, cr_err *err) {
-    cr_ckpt *c;
-    CR_TRY(cr_ckpt_open(&c, path, err));
-    for (int i = 0; i < j->model->n_tables; i++) {
-        cr_model_table *t = j->model->tables[i];
-        const cr_ckpt_info *p = cr_ckpt_find(c, t->table.name);
-        if (p && p->dtype == CR_DT_F16) t->half = CR_HALF_FP16;
-        if (p && p->dtype == CR_DT_BF16) t->half = CR_HALF_BF16;
-    }
-    cr_ckpt_close(c);
-    return CR_OK;
-}
-
 cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *diag) {
     memset(res, 0, sizeof(*res));
     cr_err err;
@@ -401,8 +387,8 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
             check_names(&w, &j, &err) != CR_OK ||
             cr_pred_dest_make(&w.dest, o->predict_output_path, o->writer_type, j.reader->name,
                               &err) != CR_OK ||
-            (!from_config && keep_types(&j, path, &err) != CR_OK) ||
-            cr_job_alloc(&j, &err) != CR_OK || compile(&w, &j, &err) != CR_OK)
+            cr_job_map(&j, path, &err) != CR_OK || cr_job_alloc(&j, &err) != CR_OK ||
+            compile(&w, &j, &err) != CR_OK)
             code = cr_diag_err(diag, &err);
     }
     if (code == CR_OK) code = cr_job_load_weights(&j, path, diag);

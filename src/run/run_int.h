@@ -42,6 +42,7 @@ typedef struct job {
     char **reserved;
     int n_reserved;
     bool accept_changed_features;
+    cr_ckpt *mapped;      /* export whose tables are read where they lie; NULL: none */
     const char *verified; /* checkpoint that was compared with its digests when it was chosen */
 } job;
 typedef struct job_opts {
@@ -87,6 +88,10 @@ void cr_job_check_ema(const job *j, cr_diag *diag);
 cr_ckpt_need cr_job_needs(const job *j);
 /* cr_job_alloc makes parameters; job_load fills them from a checkpoint. */
 CR_CHECKED cr_code cr_job_alloc(job *j, cr_err *err);
+/* cr_job_map, before cr_job_alloc: if path is an export, its tables are not to be copied but read in
+ * the mapped files, in the type that they have there. What cannot be mapped, and all of a
+ * checkpoint, is loaded as before. */
+CR_CHECKED cr_code cr_job_map(job *j, const char *path, cr_err *err);
 CR_CHECKED cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag);
 /* cr_job_meaning: what the model's numbers mean, for its checkpoints and exports.
  * cr_job_same_meaning compares it with that of a checkpoint: differences are errors, or warnings

@@ -27,6 +27,7 @@ static char *save(const char *name) {
                             false,
                             CR_RESIZE_NO,
                             0,
+                            false,
                             false},
                            {"state.w.sum",
                             2,
@@ -38,6 +39,7 @@ static char *save(const char *name) {
                             true,
                             CR_RESIZE_NO,
                             0,
+                            false,
                             false}};
     cr_ckpt_metric metric = {"auc", 0.5};
     cr_ckpt_state s = {.step = 7, .lanes = 8, .metrics = &metric, .n_metrics = 1};
