@@ -13,7 +13,39 @@
 
 #include "base/mem.h"
 #include "metric/check_int.h"
-#include "metric/config.h"
+#include "metric/list.h"
+
+typedef struct accuracy_conf {
+    cr_conf_base base;
+    double threshold; /* K = 1 */
+    int64_t top_k;    /* K > 1 */
+} accuracy_conf;
+typedef struct recall_at_k_conf {
+    cr_conf_base base;
+    int64_t top_k;
+} recall_at_k_conf;
+static const cr_field accuracy_fields[] = {
+    CR_FLOAT(accuracy_conf, threshold, 0.5, 0, 1, 0, "scores above it count as yes"),
+    CR_INT(accuracy_conf, top_k, 1, 1, CR_U32_MAX, 0,
+           "with several classes: the label is among the best k"),
+    CR_END,
+};
+const cr_msg cr_metric_accuracy_msg = {
+    .name = "Accuracy",
+    .help = "Share of rows that are right",
+    .fields = accuracy_fields,
+    .size = sizeof(accuracy_conf),
+};
+static const cr_field recall_at_k_fields[] = {
+    CR_INT(recall_at_k_conf, top_k, 5, 1, CR_U32_MAX, 0, "candidates that count"),
+    CR_END,
+};
+const cr_msg cr_metric_recall_at_k_msg = {
+    .name = "RecallAtK",
+    .help = "Share of positives among the best k candidates",
+    .fields = recall_at_k_fields,
+    .size = sizeof(recall_at_k_conf),
+};
 
 struct cr_metric {
     const char *name;
@@ -37,7 +69,7 @@ static cr_code make(cr_metric **out, const char *name, const void *conf, int64_t
 }
 
 static cr_code accuracy_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
-    const cr_accuracy_conf *c = conf;
+    const accuracy_conf *c = conf;
     CR_TRY(make(out, "accuracy", conf, c->top_k, K, err));
     (*out)->threshold = (float)c->threshold;
     return CR_OK;
@@ -45,11 +77,11 @@ static cr_code accuracy_new(cr_metric **out, const void *conf, int64_t K, cr_err
 
 static cr_code recall_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
     CR_TRY(cr_metric_many_classes("recall_at_k", K, "recall", err));
-    return make(out, "recall_at_k", conf, ((const cr_recall_at_k_conf *)conf)->top_k, K, err);
+    return make(out, "recall_at_k", conf, ((const recall_at_k_conf *)conf)->top_k, K, err);
 }
 
 static void recall_label(const void *conf, char *out, size_t size) {
-    snprintf(out, size, "recall@%lld", (long long)((const cr_recall_at_k_conf *)conf)->top_k);
+    snprintf(out, size, "recall@%lld", (long long)((const recall_at_k_conf *)conf)->top_k);
 }
 
 static void accuracy_reset(cr_metric *m) {

@@ -12,8 +12,38 @@
 #include "base/mem.h"
 #include "metric/bins_int.h"
 #include "metric/check_int.h"
-#include "metric/config.h"
+#include "metric/list.h"
 #include "metric/rank_int.h"
+
+typedef struct auc_conf {
+    cr_conf_base base;
+    int64_t thresholds; /* bins of the binned form */
+    bool exact;         /* ours: true sorts all scores; false is TorchEasyRec's binned AUC */
+} auc_conf;
+static const cr_field auc_fields[] = {
+    CR_INT(auc_conf, thresholds, 200, 2, 10000000, 0, "bins of the binned form (exact: false)"),
+    CR_BOOL(auc_conf, exact, true, CR_F_OURS,
+            "count every pair of rows; false: TorchEasyRec's binned form"),
+    CR_END,
+};
+const cr_msg cr_metric_auc_msg = {
+    .name = "AUC",
+    .help = "Chance that a positive row scores above a negative one",
+    .fields = auc_fields,
+    .size = sizeof(auc_conf),
+};
+/* in training always binned: its state is a few hundred counts, which can be averaged and saved */
+static const cr_field train_auc_fields[] = {
+    CR_INT(auc_conf, thresholds, 200, 2, 10000000, 0, "bins"),
+    CR_END,
+};
+const cr_msg cr_metric_train_auc_msg = {
+    .name = "TrainAUC",
+    .help = "Chance that a positive row scores above a negative one, "
+            "binned",
+    .fields = train_auc_fields,
+    .size = sizeof(auc_conf),
+};
 
 struct cr_metric {
     int64_t n_rows, n_pos;
@@ -31,7 +61,7 @@ static void auc_free(cr_metric *m) {
 }
 
 static cr_code auc_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
-    const cr_auc_conf *c = conf;
+    const auc_conf *c = conf;
     CR_TRY(cr_metric_two_classes("auc", K, err));
     if (!c->exact && c->thresholds < 2) {
         return cr_fail_at(err, CR_ECONF, cr_conf_at(conf, "thresholds"),

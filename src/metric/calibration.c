@@ -10,7 +10,41 @@
 
 #include "base/mem.h"
 #include "metric/check_int.h"
-#include "metric/config.h"
+#include "metric/list.h"
+
+typedef struct normalized_entropy_conf {
+    cr_conf_base base;
+    double eta;
+} normalized_entropy_conf;
+static const cr_field entropy_fields[] = {
+    CR_FLOAT(normalized_entropy_conf, eta, 1e-12, 0, 0.5, 0,
+             "keeps the mean label away from 0 and 1"),
+    CR_END,
+};
+const cr_msg cr_metric_normalized_entropy_msg = {
+    .name = "NormalizedEntropy",
+    .help = "Log loss over that of the mean label",
+    .fields = entropy_fields,
+    .size = sizeof(normalized_entropy_conf),
+};
+const cr_msg cr_metric_average_output_msg = {
+    .name = "AverageOutput",
+    .help = "Mean prediction",
+    .fields = cr_metric_no_fields,
+    .size = sizeof(cr_metric_plain_conf),
+};
+const cr_msg cr_metric_average_label_msg = {
+    .name = "AverageLabel",
+    .help = "Mean label",
+    .fields = cr_metric_no_fields,
+    .size = sizeof(cr_metric_plain_conf),
+};
+const cr_msg cr_metric_copc_msg = {
+    .name = "COPC",
+    .help = "Sum of labels over sum of predictions: 1 when calibrated",
+    .fields = cr_metric_no_fields,
+    .size = sizeof(cr_metric_plain_conf),
+};
 
 struct cr_metric {
     const char *name;
@@ -44,7 +78,7 @@ static cr_code copc_new(cr_metric **out, const void *conf, int64_t K, cr_err *er
 
 static cr_code entropy_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
     CR_TRY(make(out, "normalized_entropy", K, err));
-    (*out)->eta = ((const cr_normalized_entropy_conf *)conf)->eta;
+    (*out)->eta = ((const normalized_entropy_conf *)conf)->eta;
     return CR_OK;
 }
 

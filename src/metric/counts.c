@@ -12,7 +12,34 @@
 
 #include "base/mem.h"
 #include "metric/check_int.h"
-#include "metric/config.h"
+#include "metric/list.h"
+
+typedef struct threshold_conf {
+    cr_conf_base base;
+    double threshold;
+} threshold_conf;
+static const cr_field threshold_fields[] = {
+    CR_FLOAT(threshold_conf, threshold, 0.5, 0, 1, 0, "scores above it count as yes"),
+    CR_END,
+};
+const cr_msg cr_metric_precision_msg = {
+    .name = "Precision",
+    .help = "Share of positive rows among those called positive",
+    .fields = threshold_fields,
+    .size = sizeof(threshold_conf),
+};
+const cr_msg cr_metric_recall_msg = {
+    .name = "Recall",
+    .help = "Share of positive rows that are called positive",
+    .fields = threshold_fields,
+    .size = sizeof(threshold_conf),
+};
+const cr_msg cr_metric_f1_msg = {
+    .name = "F1",
+    .help = "Harmonic mean of precision and recall",
+    .fields = threshold_fields,
+    .size = sizeof(threshold_conf),
+};
 
 struct cr_metric {
     const char *name;
@@ -25,7 +52,7 @@ static cr_code make(cr_metric **out, const char *name, const void *conf, int64_t
     CR_TRY(cr_metric_two_classes(name, K, err));
     cr_metric *m = cr_alloc(sizeof *m, name);
     m->name = name;
-    m->threshold = (float)((const cr_threshold_conf *)conf)->threshold;
+    m->threshold = (float)((const threshold_conf *)conf)->threshold;
     *out = m;
     return CR_OK;
 }
@@ -95,7 +122,7 @@ static double f1_value(const cr_metric *m) {
 
 /* the threshold is part of the key unless it is the usual one */
 static void label(const char *name, const void *conf, char *out, size_t size) {
-    double t = ((const cr_threshold_conf *)conf)->threshold;
+    double t = ((const threshold_conf *)conf)->threshold;
     if (t == 0.5)
         snprintf(out, size, "%s", name);
     else

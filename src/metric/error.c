@@ -7,7 +7,26 @@
 
 #include "base/mem.h"
 #include "metric/check_int.h"
-#include "metric/config.h"
+#include "metric/list.h"
+
+const cr_msg cr_metric_mean_absolute_error_msg = {
+    .name = "MeanAbsoluteError",
+    .help = "Mean distance of prediction and label",
+    .fields = cr_metric_no_fields,
+    .size = sizeof(cr_metric_plain_conf),
+};
+const cr_msg cr_metric_mean_squared_error_msg = {
+    .name = "MeanSquaredError",
+    .help = "Mean squared distance of prediction and label",
+    .fields = cr_metric_no_fields,
+    .size = sizeof(cr_metric_plain_conf),
+};
+const cr_msg cr_metric_logloss_msg = {
+    .name = "LogLoss",
+    .help = "Mean negative log of the label's probability",
+    .fields = cr_metric_no_fields,
+    .size = sizeof(cr_metric_plain_conf),
+};
 
 struct cr_metric {
     cr_exact sum;
@@ -140,6 +159,8 @@ static cr_code mean_merge(cr_metric *m, const void *state, size_t size, cr_err *
                                 .pack = mean_pack,                                                 \
                                 .merge = mean_merge,                                               \
                                 __VA_ARGS__}
-MEAN_METRIC(cr_metric_mae, "mean_absolute_error", mae_new, mae_update, .wants_value = true);
-MEAN_METRIC(cr_metric_mse, "mean_squared_error", mse_new, mse_update, .wants_value = true);
+MEAN_METRIC(cr_metric_mean_absolute_error, "mean_absolute_error", mae_new, mae_update,
+            .wants_value = true);
+MEAN_METRIC(cr_metric_mean_squared_error, "mean_squared_error", mse_new, mse_update,
+            .wants_value = true);
 MEAN_METRIC(cr_metric_logloss, "logloss", mean_new, logloss_update, .needs_prob = true);

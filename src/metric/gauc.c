@@ -10,8 +10,26 @@
 
 #include "base/mem.h"
 #include "metric/check_int.h"
-#include "metric/config.h"
+#include "metric/list.h"
 #include "metric/rank_int.h"
+
+typedef struct grouped_auc_conf {
+    cr_conf_base base;
+    const char *grouping_key;
+    bool weighted; /* ours: by rows; else the plain mean over groups */
+} grouped_auc_conf;
+static const cr_field grouped_auc_fields[] = {
+    CR_STR(grouped_auc_conf, grouping_key, NULL, CR_F_REQUIRED, CR_HELP_GROUP_KEY),
+    CR_BOOL(grouped_auc_conf, weighted, false, CR_F_OURS,
+            "weight each group by its number of rows; false: the plain mean"),
+    CR_END,
+};
+const cr_msg cr_metric_grouped_auc_msg = {
+    .name = "GroupedAUC",
+    .help = "Mean AUC of groups of rows",
+    .fields = grouped_auc_fields,
+    .size = sizeof(grouped_auc_conf),
+};
 
 typedef struct gauc_row {
     uint64_t group; /* order of keys: any fixed one will do */
@@ -95,7 +113,7 @@ static cr_code gauc_new(cr_metric **out, const void *conf, int64_t K, cr_err *er
     CR_TRY(cr_metric_two_classes("grouped_auc", K, err));
     cr_metric *m = cr_alloc(sizeof *m, "grouped_auc");
     m->rows = cr_alloc(sizeof *m->rows, "grouped_auc");
-    m->weighted = ((const cr_grouped_auc_conf *)conf)->weighted;
+    m->weighted = ((const grouped_auc_conf *)conf)->weighted;
     *out = m;
     return CR_OK;
 }
@@ -182,9 +200,13 @@ static double gauc_value(const cr_metric *m) {
     return weight > 0 ? sum / weight : NAN;
 }
 
+static const char *group_key(const void *conf) {
+    return ((const grouped_auc_conf *)conf)->grouping_key;
+}
+
 const cr_metric_type cr_metric_grouped_auc = {
     .name = "grouped_auc",
-    .needs_group = true,
+    .group_key = group_key,
     .new_ = gauc_new,
     .free_ = gauc_free,
     .reset = gauc_reset,

@@ -11,8 +11,26 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "metric/check_int.h"
-#include "metric/config.h"
+#include "metric/list.h"
 #include "metric/pairs_int.h"
+
+typedef struct grouped_xauc_conf {
+    cr_conf_base base;
+    const char *grouping_key;
+    uint64_t max_pairs_per_group; /* 0: all */
+} grouped_xauc_conf;
+static const cr_field grouped_xauc_fields[] = {
+    CR_STR(grouped_xauc_conf, grouping_key, NULL, CR_F_REQUIRED, CR_HELP_GROUP_KEY),
+    CR_UINT64(grouped_xauc_conf, max_pairs_per_group, 100, 0,
+              "most pairs per group; larger groups are sampled down to this number; 0: all pairs"),
+    CR_END,
+};
+const cr_msg cr_metric_grouped_xauc_msg = {
+    .name = "GroupedXAUC",
+    .help = "Mean XAUC of groups of rows, weighted by their rows",
+    .fields = grouped_xauc_fields,
+    .size = sizeof(grouped_xauc_conf),
+};
 
 #define DRAW_KEY 0x67786175U
 #define MIN_CAP  4096
@@ -43,7 +61,7 @@ static cr_code gxauc_new(cr_metric **out, const void *conf, int64_t K, cr_err *e
     CR_TRY(cr_metric_two_classes("grouped_xauc", K, err));
     cr_metric *m = cr_alloc(sizeof *m, "grouped_xauc");
     m->rows = cr_alloc(sizeof *m->rows, "grouped_xauc");
-    m->max_pairs = ((const cr_grouped_xauc_conf *)conf)->max_pairs_per_group;
+    m->max_pairs = ((const grouped_xauc_conf *)conf)->max_pairs_per_group;
     *out = m;
     return CR_OK;
 }
@@ -155,9 +173,13 @@ static double gxauc_value(const cr_metric *m) {
     return weight > 0 ? sum / weight : NAN;
 }
 
+static const char *group_key(const void *conf) {
+    return ((const grouped_xauc_conf *)conf)->grouping_key;
+}
+
 const cr_metric_type cr_metric_grouped_xauc = {
     .name = "grouped_xauc",
-    .needs_group = true,
+    .group_key = group_key,
     .wants_value = true,
     .new_ = gxauc_new,
     .free_ = gxauc_free,

@@ -26,7 +26,6 @@ typedef struct cr_metric_in {
 typedef struct cr_metric cr_metric;
 typedef struct cr_metric_type {
     const char *name;   /* key in results: "auc" */
-    bool needs_group;   /* reads in->group */
     bool wants_classes; /* looks at the scores of all classes, where there are several */
     bool wants_value;   /* of a model that gives both: reads y of l2_loss, not a probability */
     bool needs_prob;    /* reads nothing but probabilities */
@@ -42,6 +41,8 @@ typedef struct cr_metric_type {
     void (*classes)(const cr_metric *m, int64_t *n_pos, int64_t *n_neg);
     /* key in results when it depends on the config ("recall@5"); NULL: name */
     void (*label)(const void *conf, char *out, size_t size);
+    /* name of the sparse feature whose first id is in->group; NULL: needs no group */
+    const char *(*group_key)(const void *conf);
     /* pack appends everything seen since the reset; merge takes the packed state of another metric
      * of the same type and config (aligned to 8 bytes), as if its rows had been given here. After a
      * failed merge the metric may only be reset or freed. */

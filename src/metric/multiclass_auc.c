@@ -12,8 +12,36 @@
 #include "base/mem.h"
 #include "metric/bins_int.h"
 #include "metric/check_int.h"
-#include "metric/config.h"
+#include "metric/list.h"
 #include "metric/rank_int.h"
+
+typedef struct multiclass_auc_conf {
+    cr_conf_base base;
+    int64_t thresholds;
+    const char *average; /* macro or weighted */
+    bool exact;          /* ours */
+} multiclass_auc_conf;
+static const cr_field multiclass_auc_fields[] = {
+    CR_INT(multiclass_auc_conf, thresholds, 200, 2, 10000000, 0, "bins (exact: false)"),
+    CR_STR(multiclass_auc_conf, average, "macro", 0,
+           "mean over classes: macro (plain) or weighted (by rows of the class)"),
+    CR_BOOL(multiclass_auc_conf, exact, false, CR_F_OURS,
+            "count every pair of rows; false: TorchEasyRec's binned form"),
+    CR_END,
+};
+static void multiclass_auc_check(const void *self, cr_diag *diag) {
+    const multiclass_auc_conf *c = self;
+    if (strcmp(c->average, "macro") != 0 && strcmp(c->average, "weighted") != 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "average"),
+                    "average is '%s'; use macro or weighted", c->average);
+}
+const cr_msg cr_metric_multiclass_auc_msg = {
+    .name = "MulticlassAUC",
+    .help = "Mean AUC of each class against the rest",
+    .fields = multiclass_auc_fields,
+    .size = sizeof(multiclass_auc_conf),
+    .check = multiclass_auc_check,
+};
 
 struct cr_metric {
     int64_t K, n_rows;
@@ -36,7 +64,7 @@ static void mauc_free(cr_metric *m) {
 }
 
 static cr_code mauc_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
-    const cr_multiclass_auc_conf *c = conf;
+    const multiclass_auc_conf *c = conf;
     CR_TRY(cr_metric_many_classes("multiclass_auc", K, "auc", err));
     bool weighted = c->average && strcmp(c->average, "weighted") == 0;
     cr_metric *m = cr_alloc(sizeof *m, "multiclass_auc");

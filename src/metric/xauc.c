@@ -13,8 +13,33 @@
 
 #include "base/mem.h"
 #include "metric/check_int.h"
-#include "metric/config.h"
+#include "metric/list.h"
 #include "metric/pairs_int.h"
+
+typedef struct xauc_conf {
+    cr_conf_base base;
+    double sample_ratio; /* not exact: share of the pairs drawn ... */
+    uint64_t max_pairs;  /* ... or their number, when not 0 */
+    bool in_batch;
+    bool exact; /* ours: all pairs */
+} xauc_conf;
+static const cr_field xauc_fields[] = {
+    CR_FLOAT(xauc_conf, sample_ratio, 1e-3, 0, 1, 0,
+             "share of the pairs that are drawn (exact: false)"),
+    CR_UINT64(xauc_conf, max_pairs, 0, 0,
+              "pairs that are drawn, instead of a share (exact: false); 0: by sample_ratio"),
+    CR_BOOL(xauc_conf, in_batch, false, 0,
+            "all pairs inside each batch, mean over batches; metrics of training always do this"),
+    CR_BOOL(xauc_conf, exact, true, CR_F_OURS,
+            "count every pair of rows; false: draw pairs as TorchEasyRec does"),
+    CR_END,
+};
+const cr_msg cr_metric_xauc_msg = {
+    .name = "XAUC",
+    .help = "Share of pairs in the order of their labels",
+    .fields = xauc_fields,
+    .size = sizeof(xauc_conf),
+};
 
 #define DRAW_KEY 0x78617563U
 #define MIN_CAP  4096
@@ -44,7 +69,7 @@ static void xauc_free(cr_metric *m) {
 }
 
 static cr_code xauc_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
-    const cr_xauc_conf *c = conf;
+    const xauc_conf *c = conf;
     CR_TRY(cr_metric_two_classes("xauc", K, err));
     cr_metric *m = cr_alloc(sizeof *m, "xauc");
     m->rows = cr_alloc(sizeof *m->rows, "xauc");

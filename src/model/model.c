@@ -207,7 +207,7 @@ static void add_metric(cr_build *b, const cr_task *t, const cr_metric_conf *mc) 
     cr_node *pred = metric_input(b, t, type);
     if (!pred) return;
     int slot = -1;
-    if (type->needs_group) {
+    if (type->group_key) {
         const char *key = cr_metric_group_key(&mc->metric);
         const cr_feature *f = cr_features_find(b->o->features, key);
         if (!f || !f->sparse) {

@@ -7,7 +7,7 @@
 
 #include "data/config.h"
 #include "feat/config.h"
-#include "metric/config.h"
+#include "metric/metric.h"
 #include "model/config.h"
 #include "optim/config.h"
 

@@ -5,58 +5,59 @@
 #include "feed.h"
 
 #include "base/mem.h"
-#include "metric/config.h"
+#include "conf_text.h"
+#include "metric/list.h"
 
-extern const cr_metric_type cr_metric_auc, cr_metric_grouped_auc, cr_metric_accuracy, cr_metric_mae,
-    cr_metric_mse, cr_metric_logloss;
+/* the config that the text gives a metric */
+#define CONF(metric, text) conf_text(&cr_metric_##metric##_msg, text)
 
 TEST(auc) {
-    golden_case(&cr_metric_auc, &(cr_auc_conf){.exact = true}, 1, "score", "label", NULL, "auc");
-    golden_case(&cr_metric_auc, &(cr_auc_conf){.thresholds = 200}, 1, "score", "label", NULL,
-                "auc_binned_200");
-    golden_case(&cr_metric_auc, &(cr_auc_conf){.thresholds = 7}, 1, "score", "label", NULL,
+    golden_case(&cr_metric_auc, CONF(auc, "exact: true"), 1, "score", "label", NULL, "auc");
+    golden_case(&cr_metric_auc, CONF(auc, "thresholds: 200, exact: false"), 1, "score", "label",
+                NULL, "auc_binned_200");
+    golden_case(&cr_metric_auc, CONF(auc, "thresholds: 7, exact: false"), 1, "score", "label", NULL,
                 "auc_binned_7");
-    golden_case(&cr_metric_auc, &(cr_auc_conf){.thresholds = 200}, 1, "crowded", "label", NULL,
-                "crowded_auc_binned_200");
-    golden_case(&cr_metric_auc, &(cr_auc_conf){.exact = true}, 1, "crowded", "label", NULL, "auc");
+    golden_case(&cr_metric_auc, CONF(auc, "thresholds: 200, exact: false"), 1, "crowded", "label",
+                NULL, "crowded_auc_binned_200");
+    golden_case(&cr_metric_auc, CONF(auc, "exact: true"), 1, "crowded", "label", NULL, "auc");
 }
 
 TEST(grouped_auc) {
     int64_t *group = keys("group");
-    golden_case(&cr_metric_grouped_auc, &(cr_grouped_auc_conf){0}, 1, "score", "label", group,
-                "grouped_auc");
-    golden_case(&cr_metric_grouped_auc, &(cr_grouped_auc_conf){.weighted = true}, 1, "score",
-                "label", group, "grouped_auc_weighted");
+    golden_case(&cr_metric_grouped_auc, CONF(grouped_auc, "grouping_key: g"), 1, "score", "label",
+                group, "grouped_auc");
+    golden_case(&cr_metric_grouped_auc, CONF(grouped_auc, "weighted: true, grouping_key: g"), 1,
+                "score", "label", group, "grouped_auc_weighted");
     free(group);
 }
 
 TEST(accuracy) {
-    golden_case(&cr_metric_accuracy, &(cr_accuracy_conf){.threshold = 0.5, .top_k = 1}, 1, "score",
+    golden_case(&cr_metric_accuracy, CONF(accuracy, "threshold: 0.5, top_k: 1"), 1, "score",
                 "label", NULL, "accuracy_0.5");
-    golden_case(&cr_metric_accuracy, &(cr_accuracy_conf){.threshold = 0.3, .top_k = 1}, 1, "score",
+    golden_case(&cr_metric_accuracy, CONF(accuracy, "threshold: 0.3, top_k: 1"), 1, "score",
                 "label", NULL, "accuracy_0.3");
-    golden_case(&cr_metric_accuracy, &(cr_accuracy_conf){.top_k = 1}, 5, "probs", "class", NULL,
+    golden_case(&cr_metric_accuracy, CONF(accuracy, "top_k: 1"), 5, "probs", "class", NULL,
                 "accuracy_top1");
-    golden_case(&cr_metric_accuracy, &(cr_accuracy_conf){.top_k = 2}, 5, "probs", "class", NULL,
+    golden_case(&cr_metric_accuracy, CONF(accuracy, "top_k: 2"), 5, "probs", "class", NULL,
                 "accuracy_top2");
 }
 
 TEST(errors) {
-    cr_plain_metric_conf c = {0};
-    golden_case(&cr_metric_mae, &c, 1, "pred", "target", NULL, "mae");
-    golden_case(&cr_metric_mse, &c, 1, "pred", "target", NULL, "mse");
+    const void *c = CONF(logloss, "");
+    golden_case(&cr_metric_mean_absolute_error, c, 1, "pred", "target", NULL, "mae");
+    golden_case(&cr_metric_mean_squared_error, c, 1, "pred", "target", NULL, "mse");
 }
 
 TEST(logloss) {
-    cr_plain_metric_conf c = {0};
-    golden_case(&cr_metric_logloss, &c, 1, "score", "label", NULL, "logloss");
-    golden_case(&cr_metric_logloss, &c, 5, "probs", "class", NULL, "logloss_classes");
+    const void *c = CONF(logloss, "");
+    golden_case(&cr_metric_logloss, c, 1, "score", "label", NULL, "logloss");
+    golden_case(&cr_metric_logloss, c, 5, "probs", "class", NULL, "logloss_classes");
 }
 
 /* Two outputs: class 1 is the score. */
 TEST(auc_of_two_classes) {
     float p[] = {0.9F, 0.1F, 0.2F, 0.8F, 0.6F, 0.4F, 0.7F, 0.3F}, y[] = {0, 1, 1, 0};
-    CHECK(feed(&cr_metric_auc, &(cr_auc_conf){.exact = true}, 2, p, y, NULL, 4, 3) == 1);
+    CHECK(feed(&cr_metric_auc, CONF(auc, "exact: true"), 2, p, y, NULL, 4, 3) == 1);
 }
 
 /* More rows and more distinct scores than the waiting block holds, against counting by score. */
@@ -83,13 +84,13 @@ TEST(auc_of_many_rows) {
         n_neg += (double)neg[l];
     }
     double want = won / (n_pos * n_neg);
-    cr_auc_conf conf = {.exact = true};
-    CHECK(feed(&cr_metric_auc, &conf, 1, p, y, NULL, N, 4096) == want);
-    CHECK(feed(&cr_metric_auc, &conf, 1, p, y, NULL, N, 65537) == want);
+    const void *conf = CONF(auc, "exact: true");
+    CHECK(feed(&cr_metric_auc, conf, 1, p, y, NULL, N, 4096) == want);
+    CHECK(feed(&cr_metric_auc, conf, 1, p, y, NULL, N, 65537) == want);
     /* one group of all rows, sorted by the other sort, is the same AUC */
     int64_t *group = calloc(N, sizeof *group);
-    cr_grouped_auc_conf gconf = {0};
-    CHECK(feed(&cr_metric_grouped_auc, &gconf, 1, p, y, group, N, 1000) == want);
+    const void *gconf = CONF(grouped_auc, "grouping_key: g");
+    CHECK(feed(&cr_metric_grouped_auc, gconf, 1, p, y, group, N, 1000) == want);
     free(group);
     free(p);
     free(y);
@@ -100,13 +101,13 @@ TEST(auc_of_many_rows) {
 TEST(undefined_is_nan) {
     float p[] = {0.2F, 0.7F}, ones[] = {1, 1};
     int64_t group[] = {1, 2};
-    cr_auc_conf conf = {.exact = true};
-    cr_grouped_auc_conf gconf = {0};
-    cr_plain_metric_conf c = {0};
-    CHECK(isnan(feed(&cr_metric_auc, &conf, 1, p, ones, NULL, 2, 1)));
-    CHECK(isnan(feed(&cr_metric_auc, &conf, 1, p, ones, NULL, 0, 1)));
-    CHECK(isnan(feed(&cr_metric_grouped_auc, &gconf, 1, p, ones, group, 2, 1)));
-    CHECK(isnan(feed(&cr_metric_mae, &c, 1, p, ones, NULL, 0, 1)));
+    const void *conf = CONF(auc, "exact: true");
+    const void *gconf = CONF(grouped_auc, "grouping_key: g");
+    const void *c = CONF(logloss, "");
+    CHECK(isnan(feed(&cr_metric_auc, conf, 1, p, ones, NULL, 2, 1)));
+    CHECK(isnan(feed(&cr_metric_auc, conf, 1, p, ones, NULL, 0, 1)));
+    CHECK(isnan(feed(&cr_metric_grouped_auc, gconf, 1, p, ones, group, 2, 1)));
+    CHECK(isnan(feed(&cr_metric_mean_absolute_error, c, 1, p, ones, NULL, 0, 1)));
 }
 
 static void refused(const cr_metric_type *type, const void *conf, int64_t K, const float *pred,
@@ -123,46 +124,48 @@ static void refused(const cr_metric_type *type, const void *conf, int64_t K, con
 }
 
 TEST(refusals) {
-    cr_auc_conf auc_conf = {.exact = true}, binned = {.thresholds = 200};
-    cr_grouped_auc_conf gauc_conf = {0};
-    cr_accuracy_conf acc = {.top_k = 1};
-    cr_plain_metric_conf c = {0};
+    const void *auc_conf = CONF(auc, "exact: true"),
+               *binned = CONF(auc, "thresholds: 200, exact: false");
+    const void *gauc_conf = CONF(grouped_auc, "grouping_key: g");
+    const void *acc = CONF(accuracy, "top_k: 1");
+    const void *c = CONF(logloss, "");
     float nan_pred[] = {NAN, NAN}, half[] = {0.5F, 0.5F}, two[] = {2};
-    refused(&cr_metric_auc, &auc_conf, 1, nan_pred, 1, CR_ERUN,
+    refused(&cr_metric_auc, auc_conf, 1, nan_pred, 1, CR_ERUN,
             "metric auc: the prediction of row 0");
-    refused(&cr_metric_auc, &binned, 1, nan_pred, 1, CR_ERUN, "metric auc");
-    refused(&cr_metric_grouped_auc, &gauc_conf, 1, nan_pred, 1, CR_ERUN, "metric grouped_auc");
-    refused(&cr_metric_accuracy, &acc, 2, nan_pred, 1, CR_ERUN, "metric accuracy");
-    refused(&cr_metric_mae, &c, 1, nan_pred, 1, CR_ERUN, "metric mean_absolute_error");
-    refused(&cr_metric_mse, &c, 1, nan_pred, 1, CR_ERUN, "metric mean_squared_error");
-    refused(&cr_metric_logloss, &c, 1, nan_pred, 1, CR_ERUN, "metric logloss");
-    refused(&cr_metric_logloss, &c, 1, two, 1, CR_ERUN, "not a probability");
-    refused(&cr_metric_auc, &auc_conf, 1, half, 0.5F, CR_EDATA, "label of row 0 is 0.5");
-    refused(&cr_metric_accuracy, &acc, 2, half, 2, CR_EDATA, "from 0 to 1");
-    refused(&cr_metric_accuracy, &acc, 2, half, NAN, CR_EDATA, "label");
-    refused(&cr_metric_logloss, &c, 2, half, -1, CR_EDATA, "label");
+    refused(&cr_metric_auc, binned, 1, nan_pred, 1, CR_ERUN, "metric auc");
+    refused(&cr_metric_grouped_auc, gauc_conf, 1, nan_pred, 1, CR_ERUN, "metric grouped_auc");
+    refused(&cr_metric_accuracy, acc, 2, nan_pred, 1, CR_ERUN, "metric accuracy");
+    refused(&cr_metric_mean_absolute_error, c, 1, nan_pred, 1, CR_ERUN,
+            "metric mean_absolute_error");
+    refused(&cr_metric_mean_squared_error, c, 1, nan_pred, 1, CR_ERUN, "metric mean_squared_error");
+    refused(&cr_metric_logloss, c, 1, nan_pred, 1, CR_ERUN, "metric logloss");
+    refused(&cr_metric_logloss, c, 1, two, 1, CR_ERUN, "not a probability");
+    refused(&cr_metric_auc, auc_conf, 1, half, 0.5F, CR_EDATA, "label of row 0 is 0.5");
+    refused(&cr_metric_accuracy, acc, 2, half, 2, CR_EDATA, "from 0 to 1");
+    refused(&cr_metric_accuracy, acc, 2, half, NAN, CR_EDATA, "label");
+    refused(&cr_metric_logloss, c, 2, half, -1, CR_EDATA, "label");
     cr_metric *m;
     cr_err err;
-    CHECK_INT(cr_metric_auc.new_(&m, &auc_conf, 3, &err), CR_ECONF);
-    CHECK_INT(cr_metric_grouped_auc.new_(&m, &gauc_conf, 3, &err), CR_ECONF);
+    CHECK_INT(cr_metric_auc.new_(&m, auc_conf, 3, &err), CR_ECONF);
+    CHECK_INT(cr_metric_grouped_auc.new_(&m, gauc_conf, 3, &err), CR_ECONF);
 }
 
 /* Memory that runs out is an error of the update, and the metric can still be freed. */
 TEST(no_memory) {
-    cr_auc_conf conf = {.exact = true};
-    cr_grouped_auc_conf gconf = {0};
+    const void *conf = CONF(auc, "exact: true");
+    const void *gconf = CONF(grouped_auc, "grouping_key: g");
     float p = 0.5F, y = 1;
     int64_t group = 0;
     cr_metric_in in = {
         .n_rows = 1, .K = 1, .pred = &p, .pred_stride = 1, .label = &y, .group = &group};
     cr_metric *m;
     cr_err err;
-    CHECK_INT(cr_metric_auc.new_(&m, &conf, 1, &err), CR_OK);
+    CHECK_INT(cr_metric_auc.new_(&m, conf, 1, &err), CR_OK);
     cr_alloc_fail_after(1);
     CHECK_INT(cr_metric_auc.update(m, &in, &err), CR_ENOMEM);
     cr_alloc_fail_after(0);
     cr_metric_auc.free_(m);
-    CHECK_INT(cr_metric_grouped_auc.new_(&m, &gconf, 1, &err), CR_OK);
+    CHECK_INT(cr_metric_grouped_auc.new_(&m, gconf, 1, &err), CR_OK);
     cr_alloc_fail_after(1);
     CHECK_INT(cr_metric_grouped_auc.update(m, &in, &err), CR_ENOMEM);
     cr_alloc_fail_after(0);
@@ -175,12 +178,12 @@ TEST(auc_error) {
     CHECK_NEAR(cr_auc_error(1, 10, 10), 0, 1e-12, 0);
     CHECK(isnan(cr_auc_error(0.5, 0, 10)) && isnan(cr_auc_error(NAN, 10, 10)));
     const float p[] = {0.1F, 0.9F, 0.4F}, y[] = {0, 1, 1};
-    cr_auc_conf conf = {.exact = true};
+    const void *conf = CONF(auc, "exact: true");
     cr_metric *m;
     cr_err err;
     int64_t pos, neg;
     cr_metric_in in = {.n_rows = 3, .K = 1, .pred = p, .pred_stride = 1, .label = y};
-    CHECK_INT(cr_metric_auc.new_(&m, &conf, 1, &err), CR_OK);
+    CHECK_INT(cr_metric_auc.new_(&m, conf, 1, &err), CR_OK);
     CHECK_INT(cr_metric_auc.update(m, &in, &err), CR_OK);
     cr_metric_auc.classes(m, &pos, &neg);
     CHECK_INT(pos, 2);

@@ -5,85 +5,90 @@
 #include "feed.h"
 
 #include "base/mem.h"
-#include "metric/config.h"
+#include "conf_text.h"
+#include "metric/list.h"
 
-extern const cr_metric_type cr_metric_auc, cr_metric_accuracy, cr_metric_precision,
-    cr_metric_recall, cr_metric_f1, cr_metric_average_output, cr_metric_average_label,
-    cr_metric_copc, cr_metric_normalized_entropy, cr_metric_multiclass_auc, cr_metric_recall_at_k,
-    cr_metric_xauc, cr_metric_train_xauc, cr_metric_grouped_xauc, cr_metric_mae;
+/* the config that the text gives a metric */
+#define CONF(metric, text) conf_text(&cr_metric_##metric##_msg, text)
 
 TEST(at_thresholds) {
     static const double at[] = {0.5, 0.3, 0.9};
     static const char *const keys_of[] = {"0.5", "0.3", "0.9"};
     for (int i = 0; i < 3; i++) {
-        cr_threshold_conf c = {.threshold = at[i]};
-        char want[32];
+        char want[32], text[32];
+        snprintf(text, sizeof text, "threshold: %g", at[i]);
+        const void *c = CONF(precision, text);
         snprintf(want, sizeof want, "precision_%s", keys_of[i]);
-        golden_case(&cr_metric_precision, &c, 1, "score", "label", NULL, want);
+        golden_case(&cr_metric_precision, c, 1, "score", "label", NULL, want);
         snprintf(want, sizeof want, "recall_%s", keys_of[i]);
-        golden_case(&cr_metric_recall, &c, 1, "score", "label", NULL, want);
+        golden_case(&cr_metric_recall, c, 1, "score", "label", NULL, want);
         snprintf(want, sizeof want, "f1_%s", keys_of[i]);
-        golden_case(&cr_metric_f1, &c, 1, "score", "label", NULL, want);
+        golden_case(&cr_metric_f1, c, 1, "score", "label", NULL, want);
     }
     float none[] = {0.1F, 0.2F}, y[] = {1, 0}, negatives[] = {0, 0};
-    cr_threshold_conf half = {.threshold = 0.5};
-    CHECK(isnan(feed(&cr_metric_precision, &half, 1, none, y, NULL, 2, 1)));
-    CHECK(feed(&cr_metric_recall, &half, 1, none, y, NULL, 2, 1) == 0);
-    CHECK(isnan(feed(&cr_metric_recall, &half, 1, none, negatives, NULL, 2, 1)));
-    CHECK(isnan(feed(&cr_metric_f1, &half, 1, none, negatives, NULL, 2, 1)));
+    const void *half = CONF(precision, "threshold: 0.5");
+    CHECK(isnan(feed(&cr_metric_precision, half, 1, none, y, NULL, 2, 1)));
+    CHECK(feed(&cr_metric_recall, half, 1, none, y, NULL, 2, 1) == 0);
+    CHECK(isnan(feed(&cr_metric_recall, half, 1, none, negatives, NULL, 2, 1)));
+    CHECK(isnan(feed(&cr_metric_f1, half, 1, none, negatives, NULL, 2, 1)));
 }
 
 TEST(calibration) {
-    cr_plain_metric_conf c = {0};
-    golden_case(&cr_metric_average_output, &c, 1, "score", "label", NULL, "average_output");
-    golden_case(&cr_metric_average_label, &c, 1, "score", "label", NULL, "average_label");
-    golden_case(&cr_metric_copc, &c, 1, "score", "label", NULL, "copc");
-    golden_case(&cr_metric_normalized_entropy, &(cr_normalized_entropy_conf){.eta = 1e-12}, 1,
-                "score", "label", NULL, "normalized_entropy_1e-12");
-    golden_case(&cr_metric_normalized_entropy, &(cr_normalized_entropy_conf){.eta = 0.4999}, 1,
-                "score", "label", NULL, "normalized_entropy_0.4999");
+    const void *c = CONF(logloss, "");
+    golden_case(&cr_metric_average_output, c, 1, "score", "label", NULL, "average_output");
+    golden_case(&cr_metric_average_label, c, 1, "score", "label", NULL, "average_label");
+    golden_case(&cr_metric_copc, c, 1, "score", "label", NULL, "copc");
+    golden_case(&cr_metric_normalized_entropy, CONF(normalized_entropy, "eta: 1e-12"), 1, "score",
+                "label", NULL, "normalized_entropy_1e-12");
+    golden_case(&cr_metric_normalized_entropy, CONF(normalized_entropy, "eta: 0.4999"), 1, "score",
+                "label", NULL, "normalized_entropy_0.4999");
     float zero[] = {0, 0}, y[] = {0, 0};
-    CHECK(isnan(feed(&cr_metric_copc, &c, 1, zero, y, NULL, 2, 1)));
-    CHECK(isnan(feed(&cr_metric_average_output, &c, 1, zero, y, NULL, 0, 1)));
+    CHECK(isnan(feed(&cr_metric_copc, c, 1, zero, y, NULL, 2, 1)));
+    CHECK(isnan(feed(&cr_metric_average_output, c, 1, zero, y, NULL, 0, 1)));
 }
 
 TEST(classes) {
-    cr_multiclass_auc_conf macro = {.thresholds = 200, .average = "macro"},
-                           weighted = {.thresholds = 200, .average = "weighted"},
-                           exact = {.average = "macro", .exact = true};
-    golden_case(&cr_metric_multiclass_auc, &macro, 5, "probs", "class", NULL, "multiclass_auc");
-    golden_case(&cr_metric_multiclass_auc, &weighted, 5, "probs", "class", NULL,
+    const void *macro = CONF(multiclass_auc, "thresholds: 200, average: macro"),
+               *weighted = CONF(multiclass_auc, "thresholds: 200, average: weighted"),
+               *exact = CONF(multiclass_auc, "average: macro, exact: true");
+    golden_case(&cr_metric_multiclass_auc, macro, 5, "probs", "class", NULL, "multiclass_auc");
+    golden_case(&cr_metric_multiclass_auc, weighted, 5, "probs", "class", NULL,
                 "multiclass_auc_weighted");
-    golden_case(&cr_metric_multiclass_auc, &exact, 5, "probs", "class", NULL,
+    golden_case(&cr_metric_multiclass_auc, exact, 5, "probs", "class", NULL,
                 "multiclass_auc_exact");
-    golden_case(&cr_metric_multiclass_auc, &macro, 5, "probs", "rare", NULL, "multiclass_auc_rare");
-    golden_case(&cr_metric_multiclass_auc, &exact, 5, "probs", "rare", NULL,
+    golden_case(&cr_metric_multiclass_auc, macro, 5, "probs", "rare", NULL, "multiclass_auc_rare");
+    golden_case(&cr_metric_multiclass_auc, exact, 5, "probs", "rare", NULL,
                 "multiclass_auc_rare_exact");
-    golden_case(&cr_metric_recall_at_k, &(cr_recall_at_k_conf){.top_k = 1}, 5, "probs", "class",
-                NULL, "recall_at_1");
-    golden_case(&cr_metric_recall_at_k, &(cr_recall_at_k_conf){.top_k = 3}, 5, "probs", "class",
-                NULL, "recall_at_3");
+    golden_case(&cr_metric_recall_at_k, CONF(recall_at_k, "top_k: 1"), 5, "probs", "class", NULL,
+                "recall_at_1");
+    golden_case(&cr_metric_recall_at_k, CONF(recall_at_k, "top_k: 3"), 5, "probs", "class", NULL,
+                "recall_at_3");
 }
 
 TEST(pairs) {
-    cr_xauc_conf exact = {.exact = true}, share = {.sample_ratio = 0.01}, some = {.max_pairs = 500},
-                 all = {.sample_ratio = 1}, enough = {.max_pairs = 1 << 20};
-    golden_case(&cr_metric_xauc, &exact, 1, "guess", "watch", NULL, "xauc");
-    golden_case(&cr_metric_xauc, &share, 1, "guess", "watch", NULL, "xauc_drawn_0.01");
-    golden_case(&cr_metric_xauc, &some, 1, "guess", "watch", NULL, "xauc_drawn_500");
-    golden_case(&cr_metric_xauc, &all, 1, "guess", "watch", NULL, "xauc");
-    golden_case(&cr_metric_xauc, &enough, 1, "guess", "watch", NULL, "xauc");
+    const void *exact = CONF(xauc, "exact: true"),
+               *share = CONF(xauc, "sample_ratio: 0.01, exact: false"),
+               *some = CONF(xauc, "max_pairs: 500, exact: false"),
+               *all = CONF(xauc, "sample_ratio: 1, exact: false"),
+               *enough = CONF(xauc, "max_pairs: 1048576, exact: false");
+    golden_case(&cr_metric_xauc, exact, 1, "guess", "watch", NULL, "xauc");
+    golden_case(&cr_metric_xauc, share, 1, "guess", "watch", NULL, "xauc_drawn_0.01");
+    golden_case(&cr_metric_xauc, some, 1, "guess", "watch", NULL, "xauc_drawn_500");
+    golden_case(&cr_metric_xauc, all, 1, "guess", "watch", NULL, "xauc");
+    golden_case(&cr_metric_xauc, enough, 1, "guess", "watch", NULL, "xauc");
     float *p = Gf("guess"), *y = Gf("watch");
-    double v = feed(&cr_metric_xauc, &(cr_xauc_conf){.in_batch = true}, 1, p, y, NULL, 400, 100);
+    double v =
+        feed(&cr_metric_xauc, CONF(xauc, "in_batch: true, exact: false"), 1, p, y, NULL, 400, 100);
     CHECK_NEAR(v, golden_get(&G, "xauc_in_batch_100")->v[0], 1e-12, 1e-12);
-    CHECK(isnan(feed(&cr_metric_xauc, &exact, 1, p, y, NULL, 1, 1)));
+    CHECK(isnan(feed(&cr_metric_xauc, exact, 1, p, y, NULL, 1, 1)));
     free(p);
     free(y);
     int64_t *group = keys("group"), *big = keys("big_group");
-    cr_grouped_xauc_conf few = {.max_pairs_per_group = 100}, whole = {0};
-    golden_case(&cr_metric_grouped_xauc, &few, 1, "guess", "watch", group, "grouped_xauc");
-    golden_case(&cr_metric_grouped_xauc, &few, 1, "guess", "watch", big, "grouped_xauc_big");
-    golden_case(&cr_metric_grouped_xauc, &whole, 1, "guess", "watch", big, "grouped_xauc_whole");
+    const void *few = CONF(grouped_xauc, "max_pairs_per_group: 100, grouping_key: g"),
+               *whole = CONF(grouped_xauc, "grouping_key: g, max_pairs_per_group: 0");
+    golden_case(&cr_metric_grouped_xauc, few, 1, "guess", "watch", group, "grouped_xauc");
+    golden_case(&cr_metric_grouped_xauc, few, 1, "guess", "watch", big, "grouped_xauc_big");
+    golden_case(&cr_metric_grouped_xauc, whole, 1, "guess", "watch", big, "grouped_xauc_whole");
     free(group);
     free(big);
 }
@@ -107,9 +112,9 @@ TEST(pairs_of_many_rows) {
                 for (int d = b + 1; d < LEVELS; d++)
                     right += (double)n[a][b] * (double)n[c][d];
     double want = right / ((double)N * (N - 1) / 2);
-    CHECK(feed(&cr_metric_xauc, &(cr_xauc_conf){.exact = true}, 1, p, y, NULL, N, 4096) == want);
+    CHECK(feed(&cr_metric_xauc, CONF(xauc, "exact: true"), 1, p, y, NULL, N, 4096) == want);
     double drawn =
-        feed(&cr_metric_xauc, &(cr_xauc_conf){.max_pairs = 200000}, 1, p, y, NULL, N, 99);
+        feed(&cr_metric_xauc, CONF(xauc, "max_pairs: 200000, exact: false"), 1, p, y, NULL, N, 99);
     CHECK(fabs(drawn - want) < 0.005); /* four standard deviations */
     free(p);
     free(y);
@@ -154,16 +159,15 @@ static void train_case(const cr_oneof_member *member, void *conf, const char *wa
 
 TEST(training) {
     for (int pause = 0; pause <= 8; pause++) {
-        train_case(&binned_auc, &(cr_auc_conf){.thresholds = 200}, "train_auc", pause);
-        train_case(&accuracy, &(cr_accuracy_conf){.threshold = 0.5, .top_k = 1}, "train_accuracy",
-                   pause);
+        train_case(&binned_auc, CONF(auc, "thresholds: 200, exact: false"), "train_auc", pause);
+        train_case(&accuracy, CONF(accuracy, "threshold: 0.5, top_k: 1"), "train_accuracy", pause);
     }
 }
 
 /* windows of single rows have no pairs: the value stays */
 TEST(training_without_value) {
-    cr_xauc_conf conf = {.exact = true};
-    cr_train_metric_conf c = {.metric = {&in_batch, &conf}, .decay_rate = 0.5, .decay_step = 1};
+    void *conf = CONF(xauc, "exact: true");
+    cr_train_metric_conf c = {.metric = {&in_batch, conf}, .decay_rate = 0.5, .decay_step = 1};
     cr_train_metric *m;
     cr_err err;
     CHECK_INT(cr_train_metric_new(&m, &c, 1, &err), CR_OK);
@@ -199,55 +203,55 @@ static void refused(const cr_metric_type *type, const void *conf, int64_t K, flo
 }
 
 TEST(refusals) {
-    cr_threshold_conf t = {.threshold = 0.5};
-    cr_plain_metric_conf c = {0};
-    cr_normalized_entropy_conf ne = {.eta = 1e-12};
-    cr_multiclass_auc_conf mc = {.thresholds = 7, .average = "macro"}, mx = mc;
-    mx.exact = true;
-    cr_recall_at_k_conf r = {.top_k = 1};
-    cr_xauc_conf x = {.exact = true};
-    cr_grouped_xauc_conf gx = {0};
-    refused(&cr_metric_precision, &t, 1, NAN, 1, CR_ERUN, "metric precision: the prediction");
-    refused(&cr_metric_recall, &t, 1, 0.5F, 2, CR_EDATA, "metric recall: the label of row 0 is 2");
-    refused(&cr_metric_f1, &t, 2, 0.5F, -1, CR_EDATA, "metric f1");
-    refused(&cr_metric_copc, &c, 1, NAN, 1, CR_ERUN, "metric copc");
-    refused(&cr_metric_normalized_entropy, &ne, 1, 1.5F, 1, CR_ERUN, "not a probability");
-    refused(&cr_metric_normalized_entropy, &ne, 1, 0.5F, 3, CR_EDATA, "label of row 0 is 3");
-    refused(&cr_metric_multiclass_auc, &mc, 2, 0.5F, 2, CR_EDATA, "from 0 to 1");
-    refused(&cr_metric_multiclass_auc, &mx, 2, NAN, 1, CR_ERUN, "metric multiclass_auc");
-    refused(&cr_metric_recall_at_k, &r, 2, 0.5F, 0.5F, CR_EDATA, "metric recall_at_k");
-    refused(&cr_metric_xauc, &x, 1, NAN, 1, CR_ERUN, "metric xauc");
-    refused(&cr_metric_grouped_xauc, &gx, 1, NAN, 1, CR_ERUN, "metric grouped_xauc");
+    const void *t = CONF(precision, "threshold: 0.5");
+    const void *c = CONF(logloss, "");
+    const void *ne = CONF(normalized_entropy, "eta: 1e-12");
+    const void *mc = CONF(multiclass_auc, "thresholds: 7"),
+               *mx = CONF(multiclass_auc, "exact: true");
+    const void *r = CONF(recall_at_k, "top_k: 1");
+    const void *x = CONF(xauc, "exact: true");
+    const void *gx = CONF(grouped_xauc, "grouping_key: g, max_pairs_per_group: 0");
+    refused(&cr_metric_precision, t, 1, NAN, 1, CR_ERUN, "metric precision: the prediction");
+    refused(&cr_metric_recall, t, 1, 0.5F, 2, CR_EDATA, "metric recall: the label of row 0 is 2");
+    refused(&cr_metric_f1, t, 2, 0.5F, -1, CR_EDATA, "metric f1");
+    refused(&cr_metric_copc, c, 1, NAN, 1, CR_ERUN, "metric copc");
+    refused(&cr_metric_normalized_entropy, ne, 1, 1.5F, 1, CR_ERUN, "not a probability");
+    refused(&cr_metric_normalized_entropy, ne, 1, 0.5F, 3, CR_EDATA, "label of row 0 is 3");
+    refused(&cr_metric_multiclass_auc, mc, 2, 0.5F, 2, CR_EDATA, "from 0 to 1");
+    refused(&cr_metric_multiclass_auc, mx, 2, NAN, 1, CR_ERUN, "metric multiclass_auc");
+    refused(&cr_metric_recall_at_k, r, 2, 0.5F, 0.5F, CR_EDATA, "metric recall_at_k");
+    refused(&cr_metric_xauc, x, 1, NAN, 1, CR_ERUN, "metric xauc");
+    refused(&cr_metric_grouped_xauc, gx, 1, NAN, 1, CR_ERUN, "metric grouped_xauc");
     cr_metric *m;
     cr_err err;
-    CHECK_INT(cr_metric_multiclass_auc.new_(&m, &mc, 1, &err), CR_ECONF);
-    CHECK_INT(cr_metric_recall_at_k.new_(&m, &r, 1, &err), CR_ECONF);
-    CHECK_INT(cr_metric_recall_at_k.new_(&m, &(cr_recall_at_k_conf){.top_k = 4}, 3, &err),
-              CR_ECONF);
-    CHECK_INT(cr_metric_precision.new_(&m, &t, 3, &err), CR_ECONF);
-    CHECK_INT(cr_metric_xauc.new_(&m, &x, 3, &err), CR_ECONF);
-    CHECK_INT(cr_metric_grouped_xauc.new_(&m, &gx, 3, &err), CR_ECONF);
-    CHECK_INT(cr_metric_copc.new_(&m, &c, 3, &err), CR_ECONF);
+    CHECK_INT(cr_metric_multiclass_auc.new_(&m, mc, 1, &err), CR_ECONF);
+    CHECK_INT(cr_metric_recall_at_k.new_(&m, r, 1, &err), CR_ECONF);
+    CHECK_INT(cr_metric_recall_at_k.new_(&m, CONF(recall_at_k, "top_k: 4"), 3, &err), CR_ECONF);
+    CHECK_INT(cr_metric_precision.new_(&m, t, 3, &err), CR_ECONF);
+    CHECK_INT(cr_metric_xauc.new_(&m, x, 3, &err), CR_ECONF);
+    CHECK_INT(cr_metric_grouped_xauc.new_(&m, gx, 3, &err), CR_ECONF);
+    CHECK_INT(cr_metric_copc.new_(&m, c, 3, &err), CR_ECONF);
 }
 
 TEST(labels) {
     char out[64];
-    cr_threshold_conf t = {.threshold = 0.3};
-    cr_metric_label(&(cr_choice){&(cr_oneof_member){"f1", NULL, &cr_metric_f1}, &t}, out,
+    void *t = CONF(precision, "threshold: 0.3");
+    cr_metric_label(&(cr_choice){&(cr_oneof_member){"f1", NULL, &cr_metric_f1}, t}, out,
                     sizeof out);
     CHECK_STR(out, "f1@0.3");
-    t.threshold = 0.5;
-    cr_metric_label(&(cr_choice){&(cr_oneof_member){"f1", NULL, &cr_metric_f1}, &t}, out,
+    t = CONF(precision, "threshold: 0.5");
+    cr_metric_label(&(cr_choice){&(cr_oneof_member){"f1", NULL, &cr_metric_f1}, t}, out,
                     sizeof out);
     CHECK_STR(out, "f1");
-    cr_recall_at_k_conf r = {.top_k = 5};
+    void *r = CONF(recall_at_k, "top_k: 5");
     cr_metric_label(&(cr_choice){&(cr_oneof_member){"recall_at_k", NULL, &cr_metric_recall_at_k},
-                                 &r},
+                                 r},
                     out, sizeof out);
     CHECK_STR(out, "recall@5");
-    cr_plain_metric_conf c = {0};
-    cr_metric_label(&(cr_choice){&(cr_oneof_member){"mean_absolute_error", NULL, &cr_metric_mae},
-                                 &c},
+    void *c = CONF(logloss, "");
+    cr_metric_label(&(cr_choice){&(cr_oneof_member){"mean_absolute_error", NULL,
+                                                    &cr_metric_mean_absolute_error},
+                                 c},
                     out, sizeof out);
     CHECK_STR(out, "mean_absolute_error");
 }
@@ -261,12 +265,14 @@ TEST(no_memory) {
     cr_metric *m;
     cr_err err;
     for (uint64_t after = 1; after <= 2; after++) {
-        CHECK_INT(cr_metric_xauc.new_(&m, &(cr_xauc_conf){.exact = true}, 1, &err), CR_OK);
+        CHECK_INT(cr_metric_xauc.new_(&m, CONF(xauc, "exact: true"), 1, &err), CR_OK);
         cr_alloc_fail_after(after);
         CHECK_INT(cr_metric_xauc.update(m, &in, &err), CR_ENOMEM);
         cr_alloc_fail_after(0);
         cr_metric_xauc.free_(m);
-        CHECK_INT(cr_metric_grouped_xauc.new_(&m, &(cr_grouped_xauc_conf){0}, 1, &err), CR_OK);
+        CHECK_INT(cr_metric_grouped_xauc.new_(
+                      &m, CONF(grouped_xauc, "grouping_key: g, max_pairs_per_group: 0"), 1, &err),
+                  CR_OK);
         cr_alloc_fail_after(after);
         CHECK_INT(cr_metric_grouped_xauc.update(m, &in, &err), CR_ENOMEM);
         cr_alloc_fail_after(0);
@@ -274,11 +280,12 @@ TEST(no_memory) {
     }
     for (uint64_t after = 1; after <= 3; after++) {
         cr_alloc_fail_after(after);
-        CHECK_INT(cr_metric_auc.new_(&m, &(cr_auc_conf){.thresholds = 9}, 1, &err), CR_ENOMEM);
+        CHECK_INT(cr_metric_auc.new_(&m, CONF(auc, "thresholds: 9, exact: false"), 1, &err),
+                  CR_ENOMEM);
         cr_alloc_fail_after(0);
-        cr_multiclass_auc_conf mc = {.thresholds = 9, .average = "macro"};
+        const void *mc = CONF(multiclass_auc, "thresholds: 9, average: macro");
         cr_alloc_fail_after(after + 3);
-        CHECK_INT(cr_metric_multiclass_auc.new_(&m, &mc, 3, &err), CR_ENOMEM);
+        CHECK_INT(cr_metric_multiclass_auc.new_(&m, mc, 3, &err), CR_ENOMEM);
         cr_alloc_fail_after(0);
     }
 }

@@ -1,0 +1,70 @@
+/*
+ * registry.c - the families that the metrics of list.h form: MetricConfig and TrainMetricConfig.
+ */
+#include "metric/list.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ENTRY(m)          {#m, &cr_metric_##m##_msg, &cr_metric_##m},
+#define ENTRY3(key, m, t) {#key, &cr_metric_##m##_msg, &cr_metric_##t},
+#define SKIP(m)
+#define SKIP3(key, m, t)
+
+const cr_field cr_metric_no_fields[] = {CR_END};
+
+static const cr_oneof_member metrics[] = {
+    CR_METRICS(ENTRY, SKIP3, ENTRY){NULL, NULL, NULL},
+};
+const cr_oneof cr_metric_family = {"metric", true, metrics};
+static const cr_field metric_fields[] = {
+    CR_ONEOF(cr_metric_conf, metric, &cr_metric_family, 0, "what is measured"),
+    CR_END,
+};
+const cr_msg cr_metric_msg = {
+    .name = "MetricConfig",
+    .help = "One metric of evaluation",
+    .fields = metric_fields,
+    .size = sizeof(cr_metric_conf),
+};
+
+static const cr_oneof_member train_metrics[] = {
+    CR_METRICS(SKIP, ENTRY3, ENTRY){NULL, NULL, NULL},
+};
+static const cr_oneof train_metric_family = {"training metric", true, train_metrics};
+static const cr_field train_metric_fields[] = {
+    CR_ONEOF(cr_train_metric_conf, metric, &train_metric_family, 0, "what is measured"),
+    CR_FLOAT(cr_train_metric_conf, decay_rate, 0.90, 0, 1, 0, "how much of the old value is kept"),
+    CR_INT(cr_train_metric_conf, decay_step, 100, 1, CR_U32_MAX, 0, "steps between two values"),
+    CR_END,
+};
+const cr_msg cr_train_metric_msg = {
+    .name = "TrainMetricConfig",
+    .help = "One metric of the training log",
+    .fields = train_metric_fields,
+    .size = sizeof(cr_train_metric_conf),
+};
+
+const char *cr_metric_group_key(const cr_choice *c) {
+    const cr_metric_type *type = c->m && c->conf ? c->m->type : NULL;
+    return type && type->group_key ? type->group_key(c->conf) : NULL;
+}
+
+void cr_metric_label(const cr_choice *c, char *out, size_t size) {
+    const cr_metric_type *type = c->m->type;
+    if (type->label)
+        type->label(c->conf, out, size);
+    else
+        snprintf(out, size, "%s", type->name);
+}
+
+bool cr_metric_is_error(const char *result) {
+    for (const cr_oneof_member *m = cr_metric_family.members; m->key; m++) {
+        const cr_metric_type *type = m->type;
+        size_t n = type ? strlen(type->name) : 0;
+        if (n && type->is_error && strncmp(result, type->name, n) == 0 &&
+            (!result[n] || result[n] == '_'))
+            return true;
+    }
+    return false;
+}
