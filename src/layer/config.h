@@ -56,8 +56,8 @@ typedef struct cr_autoint_layer_conf { /* AutoIntLayer: ours */
     bool use_residual;
     bool use_scale;
 } cr_autoint_layer_conf;
-extern const cr_msg cr_mask_block_msg, cr_mask_net_module_msg, cr_cross_msg, cr_cross_v2_msg, cr_cin_msg,
-    cr_wukong_layer_msg, cr_autoint_layer_msg;
+extern const cr_msg cr_mask_block_msg, cr_mask_net_module_msg, cr_cross_msg, cr_cross_v2_msg,
+    cr_cin_msg, cr_wukong_layer_msg, cr_autoint_layer_msg;
 
 typedef struct cr_extraction_conf { /* ExtractionNetwork */
     cr_conf_base base;
@@ -83,47 +83,11 @@ extern const cr_enum_value cr_similarities[];
 
 /* LossConfig; member.type of the family is cr_loss_type* (layer/loss.h) */
 typedef struct cr_loss_type cr_loss_type;
-typedef struct cr_listwise_conf {
-    cr_conf_base base;
-    const char *session_name;
-    double temperature_init;
-    bool learnable_temperature;
-} cr_listwise_conf;
 typedef struct cr_loss_conf {
     cr_conf_base base;
     cr_choice loss;
     double weight;
 } cr_loss_conf;
-typedef struct cr_bce_conf {
-    cr_conf_base base;
-    double label_smoothing;
-    bool soft_labels; /* ours */
-} cr_bce_conf;
-typedef struct cr_cross_entropy_conf { /* softmax_cross_entropy */
-    cr_conf_base base;
-    double label_smoothing;
-} cr_cross_entropy_conf;
-typedef struct cr_focal_conf {
-    cr_conf_base base;
-    double gamma, alpha;
-} cr_focal_conf;
-typedef struct cr_jrc_conf {
-    cr_conf_base base;
-    const char *session_name;
-    double alpha;
-} cr_jrc_conf;
-typedef enum cr_pair_kind { CR_PAIR_LOGISTIC = 0, CR_PAIR_HINGE = 1 } cr_pair_kind;
-typedef struct cr_pairwise_conf { /* ours */
-    cr_conf_base base;
-    const char *session_name;
-    int kind; /* cr_pair_kind */
-    double margin;
-    int64_t max_negatives;
-} cr_pairwise_conf;
-typedef struct cr_l2_conf {
-    cr_conf_base base;
-    double label_mean; /* ours */
-} cr_l2_conf;
 extern const cr_msg cr_loss_msg;
 extern const cr_oneof cr_loss_family;
 

@@ -1,139 +1,72 @@
 /*
- * loss.c - the losses by their config messages. See op/loss*.c for the arithmetic.
+ * loss.c - LossConfig: the family that the losses of loss_list.h form, and the losses of models
+ * that are not there yet, which are only known.
  */
-#include "layer/loss.h"
+#include "layer/loss_list.h"
 
-#include <math.h>
+#include "conf/conf.h"
 
-#include "op/op.h"
-#include "op/param.h"
+#define ENTRY(l) {#l, &cr_loss_##l##_msg, &cr_loss_##l},
+static const cr_oneof_member losses[] = {
+    CR_LOSSES(ENTRY){NULL, NULL, NULL},
+};
+/* not required: a loss of the second kind may stand alone; loss_check sees to the empty message */
+const cr_oneof cr_loss_family = {"loss", false, losses};
 
-static cr_label_kind class_labels(const void *conf) {
-    (void)conf;
-    return CR_LABEL_CLASS;
+static const cr_field recon_fields[] = {
+    CR_K_STR("recon_type", "l2", 0, "distance of input and output: l2, l1 or cos"),
+    CR_END,
+};
+static const cr_msg recon_msg = {
+    .name = "ReconLoss",
+    .help = "How far the decoded vector is from the input",
+    .fields = recon_fields,
+    .later = true,
+};
+static const cr_field commitment_fields[] = {
+    CR_K_FLOAT("latent_weight", 0, 0, CR_INF, CR_F_REPEATED,
+               "weights of the two directions; not given: 1 and 0.5"),
+    CR_K_STR("commitment_type", "l2", 0, "distance of vector and codes"),
+    CR_END,
+};
+static const cr_msg commitment_msg = {
+    .name = "CommitmentLoss",
+    .help = "Pulls vectors and their codes together",
+    .fields = commitment_fields,
+    .later = true,
+};
+static const cr_field no_fields[] = {CR_END};
+static const cr_msg contrastive_msg = {
+    .name = "ContrastiveLoss",
+    .help = "Pulls vectors of paired items together",
+    .fields = no_fields,
+    .later = true,
+};
+static const cr_oneof_member sid_losses[] = {
+    {"recon_loss", &recon_msg, NULL},
+    {"commitment_loss", &commitment_msg, NULL},
+    {"contrastive_loss", &contrastive_msg, NULL},
+    {NULL, NULL, NULL},
+};
+static const cr_oneof sid_loss_family = {"semantic-id loss", false, sid_losses};
+
+static const cr_field loss_fields[] = {
+    CR_ONEOF(cr_loss_conf, loss, &cr_loss_family, 0, "what training makes small"),
+    CR_K_ONEOF("sid_loss", &sid_loss_family, 0, "losses of the semantic-id models"),
+    CR_FLOAT(cr_loss_conf, weight, 1, 0, CR_INF, 0, "factor of this loss"),
+    CR_END,
+};
+static void loss_check(const void *self, cr_diag *diag) {
+    const cr_loss_conf *c = self;
+    if (!c->loss.m)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
+                    "this loss names none; write for example %s",
+                    CR_SAY(c, "binary_cross_entropy", "{}"));
 }
-
-static cr_label_kind any_labels(const void *conf) {
-    (void)conf;
-    return CR_LABEL_ANY;
-}
-
-static cr_label_kind bce_labels(const void *conf) {
-    return ((const cr_bce_conf *)conf)->soft_labels ? CR_LABEL_SHARE : CR_LABEL_CLASS;
-}
-
-static cr_node *bce_row(cr_graph *g, const void *conf, cr_node *logits, cr_node *label,
-                        const cr_session *s) {
-    (void)s;
-    return cr_bce(g, logits, label, (float)((const cr_bce_conf *)conf)->label_smoothing);
-}
-
-static cr_node *softmax_row(cr_graph *g, const void *conf, cr_node *logits, cr_node *label,
-                            const cr_session *s) {
-    (void)s;
-    const cr_cross_entropy_conf *c = conf;
-    return cr_softmax_ce(g, logits, label, (float)c->label_smoothing);
-}
-
-static double l2_offset(const void *conf) {
-    return ((const cr_l2_conf *)conf)->label_mean;
-}
-
-static cr_node *l2_row(cr_graph *g, const void *conf, cr_node *logits, cr_node *label,
-                       const cr_session *s) {
-    (void)s;
-    (void)conf;
-    return cr_l2(g, logits, label);
-}
-
-static cr_node *focal_row(cr_graph *g, const void *conf, cr_node *logits, cr_node *label,
-                          const cr_session *s) {
-    (void)s;
-    const cr_focal_conf *c = conf;
-    return cr_focal(g, logits, label, (float)c->gamma, (float)c->alpha);
-}
-
-static const char *jrc_session(const void *conf) {
-    return ((const cr_jrc_conf *)conf)->session_name;
-}
-
-static cr_node *jrc_row(cr_graph *g, const void *conf, cr_node *logits, cr_node *label,
-                        const cr_session *s) {
-    return cr_jrc(g, logits, label, s, (float)((const cr_jrc_conf *)conf)->alpha);
-}
-
-static const char *pairwise_session(const void *conf) {
-    return ((const cr_pairwise_conf *)conf)->session_name;
-}
-
-static cr_node *pairwise_row(cr_graph *g, const void *conf, cr_node *logits, cr_node *label,
-                             const cr_session *s) {
-    const cr_pairwise_conf *c = conf;
-    cr_pairwise_opts o = {c->kind == CR_PAIR_HINGE, c->margin, c->max_negatives};
-    return cr_pairwise(g, logits, label, s, &o);
-}
-
-static const char *listwise_session(const void *conf) {
-    return ((const cr_listwise_conf *)conf)->session_name;
-}
-
-/* the temperature as its inverse's logarithm, which is at most ln 100 */
-static cr_node *listwise_row(cr_graph *g, const void *conf, cr_node *logits, cr_node *label,
-                             const cr_session *s) {
-    const cr_listwise_conf *c = conf;
-    double first = -log(c->temperature_init);
-    cr_node *scale = c->learnable_temperature ? cr_weight(g, "logit_scale", 1, 1, CR_INIT_C(first))
-                                              : cr_buffer(g, "logit_scale", 0, first);
-    scale->n_dims = 0;
-    cr_node *z = cr_mul(g, logits, cr_fold_exp(g, scale, (float)log(100)));
-    return cr_listwise(g, z, label, s);
-}
-
-extern const cr_loss_type cr_loss_bce, cr_loss_softmax, cr_loss_l2, cr_loss_focal, cr_loss_jrc,
-    cr_loss_pairwise, cr_loss_listwise;
-const cr_loss_type cr_loss_bce = {.name = "binary_cross_entropy",
-                                  .pred = CR_PRED_SIGMOID,
-                                  .min_class = 1,
-                                  .max_class = 1,
-                                  .labels = bce_labels,
-                                  .row = bce_row};
-const cr_loss_type cr_loss_softmax = {.name = "softmax_cross_entropy",
-                                      .pred = CR_PRED_SOFTMAX,
-                                      .min_class = 2,
-                                      .labels = class_labels,
-                                      .row = softmax_row};
-const cr_loss_type cr_loss_l2 = {.name = "l2_loss",
-                                 .pred = CR_PRED_VALUE,
-                                 .min_class = 1,
-                                 .max_class = 1,
-                                 .labels = any_labels,
-                                 .offset = l2_offset,
-                                 .row = l2_row};
-const cr_loss_type cr_loss_focal = {.name = "binary_focal_loss",
-                                    .pred = CR_PRED_SIGMOID,
-                                    .min_class = 1,
-                                    .max_class = 1,
-                                    .labels = class_labels,
-                                    .row = focal_row};
-const cr_loss_type cr_loss_jrc = {.name = "jrc_loss",
-                                  .pred = CR_PRED_SOFTMAX,
-                                  .min_class = 2,
-                                  .max_class = 2,
-                                  .labels = class_labels,
-                                  .session = jrc_session,
-                                  .row = jrc_row};
-const cr_loss_type cr_loss_pairwise = {.name = "pairwise_loss",
-                                       .pred = CR_PRED_SIGMOID,
-                                       .min_class = 1,
-                                       .max_class = 1,
-                                       .labels = class_labels,
-                                       .session = pairwise_session,
-                                       .row = pairwise_row};
-const cr_loss_type cr_loss_listwise = {.name = "listwise_rank_loss",
-                                       .pred = CR_PRED_SIGMOID,
-                                       .min_class = 1,
-                                       .max_class = 1,
-                                       .labels = any_labels,
-                                       .session = listwise_session,
-                                       .whole_lists = true,
-                                       .row = listwise_row};
+const cr_msg cr_loss_msg = {
+    .name = "LossConfig",
+    .help = "One loss",
+    .fields = loss_fields,
+    .size = sizeof(cr_loss_conf),
+    .check = loss_check,
+};

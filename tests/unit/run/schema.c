@@ -5,9 +5,10 @@
 #include "run/config.h"
 #include "run/run_int.h"
 
+#include "layer/loss_list.h"
+
 #include "harness.h"
 
-extern const cr_loss_type cr_loss_bce;
 extern const cr_model_type cr_model_deepfm;
 
 /* ---- walking ---- */
@@ -345,7 +346,7 @@ TEST(appendix) {
     CHECK_STR(g->group_name, "deep");
     CHECK_INT(g->feature_names.n, 4);
     const cr_loss_conf *loss = c->model_config->losses.v[0];
-    CHECK(loss->loss.m->type == &cr_loss_bce);
+    CHECK(loss->loss.m->type == &cr_loss_binary_cross_entropy);
     const cr_metric_conf *metric = c->model_config->metrics.v[0];
     CHECK_STR(metric->metric.m->key, "auc");
     done(&b);
