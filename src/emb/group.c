@@ -1,7 +1,8 @@
 /*
  * group.c - least-significant-digit radix sort of (id, entry) with 11-bit digits: as many passes as
  * the distance from the smallest to the largest id of the batch needs (small vocabularies: one),
- * less those whose digit is the same in all ids; all histograms are taken in one read.
+ * less those whose digit is the same in all ids; all histograms are taken in one read, with as many
+ * bins as the digit can have in that range.
  * Stable, so that entries of one id stay in lane order, which is the order their gradients are
  * summed in.
  */
@@ -135,11 +136,13 @@ static pair *sort(arrays *m, int64_t n, int *passes) {
         low = m->a[i].id < low ? m->a[i].id : low;
         high = m->a[i].id > high ? m->a[i].id : high;
     }
-    int digits = 0;
-    while (digits < MAX_PASSES && (high - low) >> (digits * DIGIT) != 0)
-        digits++;
-    memset(counts, 0,
-           digits < MAX_PASSES ? (size_t)digits * BINS * sizeof(*counts) : sizeof(counts));
+    uint64_t range = high - low;
+    int digits = 0, bins[MAX_PASSES]; /* that a digit can have */
+    for (; digits < MAX_PASSES && range >> (digits * DIGIT) != 0; digits++) {
+        uint64_t most = range >> (digits * DIGIT);
+        bins[digits] = most < BINS ? (int)most + 1 : BINS;
+        memset(counts + digits * BINS, 0, (size_t)bins[digits] * sizeof(*counts));
+    }
     for (int64_t i = 0; i < n; i++)
         for (int p = 0; p < digits; p++)
             counts[p * BINS + digit(m->a[i].id - low, p)]++;
@@ -149,7 +152,7 @@ static pair *sort(arrays *m, int64_t n, int *passes) {
         uint32_t *count = counts + p * BINS, at = 0;
         if (count[digit(from[0].id - low, p)] == n) continue;
         ++*passes;
-        for (int k = 0; k < BINS && k < ALL_BINS - p * BINS; k++) {
+        for (int k = 0; k < bins[p]; k++) {
             uint32_t c = count[k];
             count[k] = at;
             at += c;
