@@ -1,5 +1,5 @@
 #!/bin/sh
-# make_cht2chs.sh >src/feat/cht2chs.c - the table of traditional and simplified Chinese characters.
+# make_cht2chs.sh >src/text/cht2chs.c - the table of traditional and simplified Chinese characters.
 #
 # From ICU's transform Traditional-Simplified (Unicode CLDR), single characters of the basic plane;
 # needs uconv (Debian: icu-devtools).
@@ -10,7 +10,7 @@ cat <<'EOF'
  * tools/make_cht2chs.sh from Unicode CLDR; one character at a time, so a word that is written
  * otherwise in simplified Chinese keeps its words.
  */
-#include "feat/text_norm.h"
+#include "text/text_norm.h"
 
 EOF
 LC_ALL=C awk 'function u(c) { return sprintf("%c%c%c", 224 + int(c / 4096), 128 + int(c / 64) % 64, 128 + c % 64) }

@@ -14,16 +14,20 @@
 
 #include "base/mem.h"
 #include "base/shown.h"
+#include "base/utf8.h"
 
 /* cut_utf8 removes a character that was cut in the middle at the end of s. */
 static void cut_utf8(char *s) {
-    size_t n = strlen(s), i = n;
-    while (i > 0 && n - i < 4 && ((unsigned char)s[i - 1] & 0xc0) == 0x80)
-        i--;
-    if (i == 0) return;
-    unsigned char lead = (unsigned char)s[i - 1];
-    size_t want = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-    if (n - (i - 1) < want) s[i - 1] = 0;
+    uint32_t c = 0;
+    size_t n = strlen(s), back = n > 4 ? n - 4 : 0;
+    for (size_t i = cr_utf8_cut(s, back); i < n;) {
+        size_t len = cr_utf8_get(s + i, n - i, &c);
+        if (c >= CR_UTF8_BAD + 0xc0) { /* the first byte of a character that is not whole */
+            s[i] = 0;
+            return;
+        }
+        i += len;
+    }
 }
 
 cr_code cr_fail_at_(cr_err *err, cr_code code, cr_loc at, const char *src, int src_line,
@@ -93,7 +97,8 @@ const char *cr_errno_cure(int e) {
         {ENAMETOOLONG, "; use a shorter path"},
         {ELOOP, "; its links lead in a circle, correct them"},
         {ENOMEM, "; free some memory, or raise its limit (ulimit -v)"},
-        {EAGAIN, "; raise the limits of processes (ulimit -u) and memory (ulimit -v), or use fewer threads"},
+        {EAGAIN, "; raise the limits of processes (ulimit -u) and memory (ulimit -v), or use fewer "
+                 "threads"},
         {EIO, "; check the disk"},
         {ESTALE, "; the file server has lost the file, run again"},
         {ENOTCONN, "; mount the file system again"},

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/shown.h"
+#include "base/utf8.h"
 
 #define WIPE         "\r\033[K"
 #define MAX_PROGRESS 500 /* columns of the progress line */
@@ -136,11 +137,7 @@ void cr_log_progress(const char *text) {
         cr_shown_into(shown, sizeof(shown), text, strlen(text));
         text = shown;
         size_t n = strlen(text), room = (size_t)cr_log_columns();
-        if (n > room) {
-            n = room;
-            while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) /* not inside a character */
-                n--;
-        }
+        if (n > room) n = cr_utf8_cut(text, room);
         memcpy(line, WIPE, strlen(WIPE));
         memcpy(line + strlen(WIPE), text, n);
         write_all(line, strlen(WIPE) + n);

@@ -7,22 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONGEST 16 /* of one character as it is shown: at most \u{10ffff} */
+#include "base/utf8.h"
 
-/* bytes of the UTF-8 character at p, whose number goes to *c; 0: there is none */
-static size_t decode(const unsigned char *p, size_t n, uint32_t *c) {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    if (p[0] > 0xf4 || len > n) return 0;
-    uint32_t x = len == 1 ? p[0] : len == 0 ? 0 : p[0] & (0xffu >> (len + 1));
-    for (size_t i = 1; i < len; i++) {
-        if ((p[i] & 0xc0) != 0x80) return 0;
-        x = x << 6 | (p[i] & 0x3f);
-    }
-    if (len == 0 || x < least[len] || x > 0x10ffff || (x >= 0xd800 && x < 0xe000)) return 0;
-    *c = x;
-    return len;
-}
+#define LONGEST 16 /* of one character as it is shown: at most \u{10ffff} */
 
 static bool is_plain(uint32_t c) {
     if (c < 0x20 || (c >= 0x7f && c < 0xa0)) return false;
@@ -32,9 +19,9 @@ static bool is_plain(uint32_t c) {
 }
 
 size_t cr_shown_char(const char *s, size_t n, uint32_t *c, bool *plain) {
-    size_t len = decode((const unsigned char *)s, n, c);
-    *plain = len && is_plain(*c);
-    return len;
+    size_t len = cr_utf8_get(s, n, c);
+    *plain = *c < CR_UTF8_BAD && is_plain(*c);
+    return *c < CR_UTF8_BAD ? len : 0;
 }
 
 /* the character at s as it is shown, in out; returns how many bytes of s it was */

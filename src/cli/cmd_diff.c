@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/shown.h"
+#include "base/utf8.h"
 #include "cli/diff.h"
 #include "cli/grid.h"
 
@@ -40,10 +41,9 @@ static const char *name_of(const cr_diff_tensor *f) {
 /* the beginning of a long name is what many have in common: it goes first */
 static const char *cut_front(cr_arena *a, const char *s, int width) {
     if (cr_shown_width(s) <= width) return s;
+    uint32_t c;
     while (*s && cr_shown_width(s) > width - 3)
-        do
-            s++;
-        while ((*s & 0xc0) == 0x80);
+        s += cr_utf8_get(s, strlen(s), &c);
     return cr_arena_printf(a, "...%s", s);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/shown.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 
 #define MIN_SHRUNK 6
@@ -17,15 +18,9 @@
 
 /* ---- what a terminal shows ---- */
 
-/* next_char decodes one character of text that is UTF-8 already */
 static uint32_t next_char(const char **s) {
-    const unsigned char *p = (const unsigned char *)*s;
-    int more = *p >= 0xf0 ? 3 : *p >= 0xe0 ? 2 : *p >= 0xc0 ? 1 : 0;
-    uint32_t c = more == 3 ? *p & 7u : more == 2 ? *p & 15u : more == 1 ? *p & 31u : *p;
-    p++;
-    for (; more > 0 && (*p & 0xc0) == 0x80; more--)
-        c = c << 6 | (*p++ & 63u);
-    *s = (const char *)p;
+    uint32_t c;
+    *s += cr_utf8_get(*s, strlen(*s), &c);
     return c;
 }
 

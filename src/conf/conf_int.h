@@ -19,8 +19,6 @@ enum {
 
 /* cr_conf_is_null: YAML's and JSON's null (an empty value is null in YAML). */
 bool cr_conf_is_null(const cr_conf_node *n);
-/* cr_conf_utf8: are the n bytes whole UTF-8 characters? */
-bool cr_conf_utf8(const char *s, size_t n);
 /* cr_conf_copy copies a tree into doc's arena; NULL when deeper or larger than allowed. *budget
  * counts down by the nodes made. */
 cr_conf_node *cr_conf_copy(cr_conf_doc *doc, const cr_conf_node *n, int depth, size_t *budget);

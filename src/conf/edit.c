@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "conf/conf.h"
 #include "conf/conf_int.h"
 
@@ -582,13 +583,11 @@ cr_code cr_conf_set(cr_conf_doc *doc, const cr_msg *root, const char *assignment
                     cr_diag *diag) {
     editor *e = cr_alloc(sizeof *e, "editor");
     *e = (editor){.doc = doc, .diag = diag, .origin = "--set", .line = 1, .append = true};
-    bool utf8 = cr_conf_utf8(assignment, strlen(assignment));
+    bool utf8 = cr_utf8_all(assignment, strlen(assignment));
     if (named && utf8) {
         size_t n = strcspn(assignment, "\n");
         bool cut = n > 60 || assignment[n];
-        if (n > 60) n = 60;
-        while (cut && n > 0 && ((unsigned char)assignment[n] & 0xc0) == 0x80)
-            n--;
+        n = cr_utf8_cut(assignment, n < 60 ? n : 60);
         e->origin =
             cr_arena_printf(&doc->arena, "--set '%.*s%s'", (int)n, assignment, cut ? "..." : "");
     }

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "conf/conf_int.h"
 
 bool cr_conf_hex(const char *s, const char *end, int n, uint32_t *out) {
@@ -21,21 +22,8 @@ bool cr_conf_hex(const char *s, const char *end, int n, uint32_t *out) {
 }
 
 void cr_conf_put_utf8(cr_buf *b, uint32_t c) {
-    if (c < 0x80) {
-        cr_buf_char(b, (char)c);
-    } else if (c < 0x800) {
-        cr_buf_char(b, (char)(0xc0 | c >> 6));
-        cr_buf_char(b, (char)(0x80 | (c & 63)));
-    } else if (c < 0x10000) {
-        cr_buf_char(b, (char)(0xe0 | c >> 12));
-        cr_buf_char(b, (char)(0x80 | (c >> 6 & 63)));
-        cr_buf_char(b, (char)(0x80 | (c & 63)));
-    } else {
-        cr_buf_char(b, (char)(0xf0 | c >> 18));
-        cr_buf_char(b, (char)(0x80 | (c >> 12 & 63)));
-        cr_buf_char(b, (char)(0x80 | (c >> 6 & 63)));
-        cr_buf_char(b, (char)(0x80 | (c & 63)));
-    }
+    char text[4];
+    cr_buf_add(b, text, cr_utf8_put(text, c));
 }
 
 /* The escape at s (behind the backslash); returns what follows. What is no escape stands for

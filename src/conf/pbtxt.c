@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "conf/conf_int.h"
 
 typedef enum tok_kind { T_END, T_NAME, T_NUMBER, T_STRING, T_PUNCT, T_BAD } tok_kind;
@@ -235,7 +236,7 @@ static cr_conf_node *parse_scalar(parser *p) {
         cr_conf_node *n = new_node(p, CR_NODE_SCALAR, at);
         n->quoted = true;
         set_text(p, n, b.data ? b.data : "", b.n);
-        if (!cr_conf_utf8(n->text, n->len))
+        if (!cr_utf8_all(n->text, n->len))
             fail(p, at, "the string is not UTF-8; write bytes above 127 as \\u escapes");
         cr_buf_clear(&b);
         return n;

@@ -14,6 +14,7 @@
 
 #include "base/map.h"
 #include "base/shown.h"
+#include "base/utf8.h"
 #include "conf/conf.h"
 #include "conf/conf_int.h"
 
@@ -64,23 +65,12 @@ static void close_json(printer *p, int indent, char c) {
 
 /* ---- strings ---- */
 
-static uint32_t decode(const char *s, const char *end, size_t *len) {
-    const unsigned char *u = (const unsigned char *)s;
-    size_t n = u[0] < 0x80 ? 1 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
-    if (n > (size_t)(end - s)) n = (size_t)(end - s);
-    uint32_t c = n == 1 ? u[0] : u[0] & (0xffu >> (n + 1));
-    for (size_t i = 1; i < n; i++)
-        c = c << 6 | (u[i] & 63);
-    *len = n;
-    return c;
-}
-
 static void print_quoted(printer *p, const char *s, size_t n) {
     cr_buf_char(p->out, '"');
     for (const char *end = s + n; s < end;) {
-        size_t len;
-        uint32_t c = decode(s, end, &len), same;
-        bool plain, known = cr_shown_char(s, (size_t)(end - s), &same, &plain) > 0;
+        uint32_t c;
+        size_t len = cr_utf8_get(s, (size_t)(end - s), &c);
+        bool plain, known = cr_shown_char(s, (size_t)(end - s), &c, &plain) > 0;
         const char *esc = c == '"'    ? "\\\""
                           : c == '\\' ? "\\\\"
                           : c == '\n' ? "\\n"

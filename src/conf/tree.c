@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "conf/conf_int.h"
 
 void cr_conf_doc_init(cr_conf_doc *doc) {
@@ -89,30 +90,6 @@ cr_conf_node *cr_conf_copy(cr_conf_doc *doc, const cr_conf_node *n, int depth, s
     return c;
 }
 
-/* bytes of the UTF-8 character at p, 0 when it is not one */
-static size_t utf8_len(const unsigned char *p, size_t n) {
-    if (p[0] < 0x80) return 1;
-    if (p[0] < 0xc2 || p[0] > 0xf4) return 0;
-    size_t len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    if (len > n) return 0;
-    for (size_t i = 1; i < len; i++)
-        if ((p[i] & 0xc0) != 0x80) return 0;
-    if (p[0] == 0xe0 && p[1] < 0xa0) return 0;
-    if (p[0] == 0xed && p[1] > 0x9f) return 0;
-    if (p[0] == 0xf0 && p[1] < 0x90) return 0;
-    if (p[0] == 0xf4 && p[1] > 0x8f) return 0;
-    return len;
-}
-
-bool cr_conf_utf8(const char *s, size_t n) {
-    for (size_t i = 0; i < n;) {
-        size_t len = utf8_len((const unsigned char *)s + i, n - i);
-        if (len == 0) return false;
-        i += len;
-    }
-    return true;
-}
-
 static bool check_text(const cr_conf_doc *doc, const char *text, size_t n, cr_diag *diag) {
     cr_loc at = {doc->path, 1, 1};
     if (n > CR_CONF_MAX_TEXT) {
@@ -140,8 +117,9 @@ static bool check_text(const cr_conf_doc *doc, const char *text, size_t n, cr_di
         return false;
     }
     for (size_t i = 0; i < n;) {
-        size_t len = utf8_len((const unsigned char *)text + i, n - i);
-        if (len == 0 || text[i] == 0) {
+        uint32_t c;
+        size_t len = cr_utf8_get(text + i, n - i, &c);
+        if (c >= CR_UTF8_BAD || c == 0) {
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
                         "byte 0x%02x is not text; save the config as UTF-8",
                         (unsigned char)text[i]);

@@ -19,7 +19,7 @@
 #include "base/guard.h"
 #include "base/plugin.h"
 #include "feat/calc_int.h"
-#include "feat/limits.h"
+#include "text/limits.h"
 #include "feat/number.h"
 #include "feat/ops.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "feat/limits.h"
+#include "text/limits.h"
 #include "feat/number.h"
 #include "feat/sample.h"
 

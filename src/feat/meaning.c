@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "conf/conf.h"
 #include "feat/feat_int.h"
 
@@ -78,9 +79,7 @@ static const char *text(cr_buf *b) {
 static void put(writer *m, const char *key, const char *value) {
     size_t n = strlen(value);
     if (n > LONG_VALUE) {
-        size_t cut = 60; /* do not cut a character in two */
-        while (cut > 0 && ((unsigned char)value[cut] & 0xc0) == 0x80)
-            cut--;
+        size_t cut = cr_utf8_cut(value, 60);
         value = cr_arena_printf(&m->arena, "%.*s... (%zu bytes, hash %016" PRIx64 ")", (int)cut,
                                 value, n, cr_hash_farm(value, n));
     }

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "feat/ops.h"
-#include "feat/utf8.h"
+#include "base/utf8.h"
 
 #define MOST 400000000 /* bytes of both texts multiplied, which is the time: about a second */
 

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "feat/ops.h"
-#include "feat/regex.h"
+#include "text/regex.h"
 
 #define MOST_PATTERNS 64
 

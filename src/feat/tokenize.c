@@ -10,10 +10,10 @@
 #include "base/guard.h"
 #include "conf/conf.h"
 #include "feat/calc_int.h"
-#include "feat/limits.h"
-#include "feat/text_norm.h"
-#include "feat/tok.h"
-#include "feat/utf8.h"
+#include "text/limits.h"
+#include "text/text_norm.h"
+#include "text/tok.h"
+#include "base/utf8.h"
 
 /* ---- config ---- */
 

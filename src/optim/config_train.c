@@ -170,10 +170,10 @@ static const cr_oneof part_sched_family = {"learning rate", false, scheds};
 /* ---- the two messages of TrainConfig ---- */
 static void part_check(const void *self, cr_diag *diag) {
     const cr_part_conf *c = self;
-    char why[128];
-    if (cr_regex_match(c->regex_pattern, "", why, sizeof(why)) < 0)
-        wrong(diag, cr_conf_at(c, "regex_pattern"), "'%s' is not a regular expression: %s; fix it",
-              c->regex_pattern, why);
+    cr_err err;
+    if (cr_pattern_check(c->regex_pattern, &err) != CR_OK)
+        wrong(diag, cr_conf_at(c, "regex_pattern"), "'%s' cannot be read: %s; correct it",
+              c->regex_pattern, err.msg);
 }
 /* a limit of 0 would let no gradient through */
 static void table_clip_check(const cr_choice *optim, cr_diag *diag) {

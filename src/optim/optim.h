@@ -87,9 +87,8 @@ typedef struct cr_part_conf {
  * NULL: nothing is said. what: "dense parameter", "table". Patterns were checked by the binding. */
 void cr_parts_assign(const cr_msgs *parts, const char *const *names, int n, const char *what,
                      int *of, cr_diag *diag);
-/* cr_regex_match: 1 the pattern matches all of text, 0 it does not, -1 it is wrong: why (n bytes)
- * says how. Python's syntax as far as regular languages go. */
-int cr_regex_match(const char *pattern, const char *text, char *why, size_t n);
+/* cr_pattern_check: is it a regular expression? (Python's syntax, which PCRE2 shares) */
+CR_CHECKED cr_code cr_pattern_check(const char *pattern, cr_err *err);
 
 typedef struct cr_ema_conf {
     cr_conf_base base;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "feat/tok.h"
+#include "text/tok.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -18,7 +18,7 @@ edit 9 '    adam_optimizer: {lr: 0.005}
     part_optimizers: [{sgd_optimizer: {}, regex_pattern: "a(b"}]'
 run crank check tiny.yaml
 ends 2
-has_err "tiny.yaml:10:58: 'a(b' is not a regular expression: ...; fix it"
+has_err "tiny.yaml:10:58: 'a(b' cannot be read: regular expression, character 4: ...; correct it"
 tiny_config
 edit 9 '    adam_optimizer: {lr: 0.005}
     part_optimizers: [{sgd_optimizer: {lr: 0.1}, regex_pattern: "model.dep_mlp.*"}, {sgd_optimizer: {lr: 0.2}, regex_pattern: ".*bias"}]'

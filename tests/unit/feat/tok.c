@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "feat/text_norm.h"
-#include "feat/tok.h"
+#include "text/text_norm.h"
+#include "text/tok.h"
 #include "feat_test.h"
 
 #define NORMAL "fg_mode: FG_NORMAL"

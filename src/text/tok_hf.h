@@ -2,13 +2,13 @@
  * tok_hf.h - between the parts of a tokenizer.json: what changes text before it is cut into words
  * (normalizer), and what cuts it (pre_tokenizer). tok_hf_steps.c; the rest is tok_hf.c.
  */
-#ifndef CR_FEAT_TOK_HF_H
-#define CR_FEAT_TOK_HF_H
+#ifndef CR_TEXT_TOK_HF_H
+#define CR_TEXT_TOK_HF_H
 
 #include "base/json.h"
-#include "feat/limits.h"
-#include "feat/regex.h"
-#include "feat/tok_int.h"
+#include "text/limits.h"
+#include "text/regex.h"
+#include "text/tok_int.h"
 
 typedef enum cr_hf_kind {
     /* normalizers */

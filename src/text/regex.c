@@ -7,7 +7,7 @@
  * steps where RE2 would be linear.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "feat/regex.h"
+#include "text/regex.h"
 
 #include <pcre2.h>
 #include <stdint.h>
@@ -36,6 +36,7 @@ cr_code cr_regex_new(cr_regex **out, const char *pattern, unsigned flags, cr_err
     uint32_t o = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOLLAR_ENDONLY;
     if (flags & CR_REGEX_ICASE) o |= PCRE2_CASELESS;
     if (flags & CR_REGEX_UNICODE) o |= PCRE2_UCP;
+    if (flags & CR_REGEX_WHOLE) o |= PCRE2_ANCHORED | PCRE2_ENDANCHORED;
     *out = NULL;
     pcre2_code *code =
         pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, o, &error, &at, NULL);

@@ -1,11 +1,11 @@
 /*
  * tok_int.h - what the tokenizers share.
  */
-#ifndef CR_FEAT_TOK_INT_H
-#define CR_FEAT_TOK_INT_H
+#ifndef CR_TEXT_TOK_INT_H
+#define CR_TEXT_TOK_INT_H
 
 #include "base/map.h"
-#include "feat/tok.h"
+#include "text/tok.h"
 
 /* a kind of tokenizer; self and scratch are its own */
 typedef struct cr_tok_type {

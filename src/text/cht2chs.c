@@ -3,7 +3,7 @@
  * by tools/make_cht2chs.sh from Unicode CLDR; one character at a time, so a word that is written
  * otherwise in simplified Chinese keeps its words.
  */
-#include "feat/text_norm.h"
+#include "text/text_norm.h"
 
 const uint16_t cr_cht2chs[][2] = {
     {0x380f, 0x37c6}, {0x3a5c, 0x3a2b}, {0x42b7, 0x4336}, {0x42d9, 0x433a}, {0x42fb, 0x433e},

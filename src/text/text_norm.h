@@ -1,8 +1,8 @@
 /*
  * text_norm.h - text_normalizer of tokenize_feature: text made uniform before it becomes tokens.
  */
-#ifndef CR_FEAT_TEXT_NORM_H
-#define CR_FEAT_TEXT_NORM_H
+#ifndef CR_TEXT_TEXT_NORM_H
+#define CR_TEXT_TEXT_NORM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "feat/tok_hf.h"
-#include "feat/utf8.h"
+#include "text/tok_hf.h"
+#include "base/utf8.h"
 
 #define MOST ((int64_t)1 << 24) /* ids */
 

@@ -4,8 +4,8 @@
  *
  * Built once, then read by many threads, each with its own cr_tok_run.
  */
-#ifndef CR_FEAT_TOK_H
-#define CR_FEAT_TOK_H
+#ifndef CR_TEXT_TOK_H
+#define CR_TEXT_TOK_H
 
 #include "base/buf.h"
 

@@ -2,9 +2,10 @@
  * utf8.h - characters of UTF-8 text, one at a time. A byte that is no UTF-8 is a character of its
  * own, so that any text can be walked.
  */
-#ifndef CR_FEAT_UTF8_H
-#define CR_FEAT_UTF8_H
+#ifndef CR_BASE_UTF8_H
+#define CR_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,21 @@ static inline size_t cr_utf8_put(char out[4], uint32_t c) {
         out[i] = (char)(0x80 | (c & 0x3f));
     out[0] = (char)((0xf00u >> len & 0xff) | c);
     return len;
+}
+
+/* cr_utf8_all: is all of the text UTF-8? */
+static inline bool cr_utf8_all(const char *s, size_t n) {
+    uint32_t c = 0;
+    for (size_t i = 0; i < n && c < CR_UTF8_BAD;)
+        i += cr_utf8_get(s + i, n - i, &c);
+    return c < CR_UTF8_BAD;
+}
+
+/* cr_utf8_cut: the last place up to n where s, which is longer, can be cut between characters */
+static inline size_t cr_utf8_cut(const char *s, size_t n) {
+    while (n > 0 && ((unsigned char)s[n] & 0xc0) == 0x80)
+        n--;
+    return n;
 }
 
 #endif

@@ -5,8 +5,8 @@
  * text past a limit is a bad row. The numbers are far above what real files need
  * (docs/guide/security.md lists them).
  */
-#ifndef CR_FEAT_LIMITS_H
-#define CR_FEAT_LIMITS_H
+#ifndef CR_TEXT_LIMITS_H
+#define CR_TEXT_LIMITS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,14 +5,14 @@
  * A pre-tokenizer gets pieces and makes pieces of each. Most are a regular expression and what
  * becomes of its matches, so the file's own names are turned into that when it is read.
  */
-#include "feat/tok_hf.h"
+#include "text/tok_hf.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 
 #include "base/mem.h"
-#include "feat/utf8.h"
+#include "base/utf8.h"
 
 /* what GPT-2 cuts text with */
 #define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "feat/limits.h"
-#include "feat/tok_int.h"
-#include "feat/utf8.h"
+#include "text/limits.h"
+#include "text/tok_int.h"
+#include "base/utf8.h"
 
 enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER = 4, UNUSED = 5, BYTE = 6 };
 enum { UNIGRAM = 1, BPE = 2 };

@@ -1,13 +1,13 @@
 /*
  * regex.h - regular expressions over UTF-8; regex.c alone knows PCRE2.
  */
-#ifndef CR_FEAT_REGEX_H
-#define CR_FEAT_REGEX_H
+#ifndef CR_TEXT_REGEX_H
+#define CR_TEXT_REGEX_H
 
 #include <stdbool.h>
 
 #include "base/buf.h"
-#include "feat/limits.h"
+#include "text/limits.h"
 
 #define CR_REGEX_GROUPS 10 /* the whole match and groups 1 to 9 */
 
@@ -20,6 +20,7 @@ typedef struct cr_regex_match {
 enum {
     CR_REGEX_ICASE = 1,
     CR_REGEX_UNICODE = 2, /* \w, \s, \d by Unicode, not ASCII alone */
+    CR_REGEX_WHOLE = 4,   /* matches the whole text or nothing, as Python's re.fullmatch */
 };
 /* cr_regex_new compiles a pattern; cause and place of a mistake go to err. */
 CR_CHECKED cr_code cr_regex_new(cr_regex **out, const char *pattern, unsigned flags, cr_err *err);

@@ -5,13 +5,13 @@
  * it comes up: its symbols then no longer end where they did, and it is passed over. So a word of n
  * symbols takes n log n.
  */
-#include "feat/limits.h"
-#include "feat/tok_int.h"
+#include "text/limits.h"
+#include "text/tok_int.h"
 
 #include <string.h>
 
 #include "base/mem.h"
-#include "feat/utf8.h"
+#include "base/utf8.h"
 
 struct cr_tokenizer {
     const cr_tok_type *type;

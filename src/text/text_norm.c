@@ -7,11 +7,11 @@
  * simple mappings; special characters are those of Unicode's classes P, S and C, unless
  * stop_char_file lists them. The order is fixed: what is filtered is what the steps before made.
  */
-#include "feat/text_norm.h"
+#include "text/text_norm.h"
 
 #include <utf8proc.h>
 
-#include "feat/utf8.h"
+#include "base/utf8.h"
 
 static bool has(const cr_text_norm *t, int option) {
     return t->options >> option & 1;
