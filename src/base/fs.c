@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/fs_int.h"
 #include "base/fs_list.h"
 #include "base/rng.h"
 #include "base/scheme.h"
@@ -135,6 +136,7 @@ struct cr_fs {
     const cr_store *s;
     void *file;
     cr_fs_stat st;
+    cr_ahead *ahead; /* of a store that is far; NULL: reads go to the store itself */
     char path[];
 };
 
@@ -151,6 +153,7 @@ static cr_code open_file(cr_fs **out, const char *path, bool wait, cr_err *err) 
     f->file = file;
     f->st = st;
     memcpy(f->path, path, strlen(path) + 1);
+    if (s->can & CR_FS_FAR && st.kind == CR_FS_FILE) f->ahead = cr_ahead_new(s, file, st.size);
     *out = f;
     return CR_OK;
 }
@@ -165,6 +168,7 @@ cr_code cr_fs_open_any(cr_fs **out, const char *path, cr_err *err) {
 
 void cr_fs_close(cr_fs *f) {
     if (!f) return;
+    if (f->ahead) cr_ahead_free(f->ahead);
     f->s->close(f->file);
     cr_free(f);
 }
@@ -178,7 +182,7 @@ const char *cr_fs_path(const cr_fs *f) {
 }
 
 bool cr_fs_is_far(const cr_fs *f) {
-    return (f->s->can & CR_FS_FAR) != 0;
+    return f->ahead != NULL;
 }
 
 cr_code cr_fs_restat(cr_fs *f, cr_fs_stat *out, cr_err *err) {
@@ -187,8 +191,9 @@ cr_code cr_fs_restat(cr_fs *f, cr_fs_stat *out, cr_err *err) {
     return e == 0 ? CR_OK : cr_fs_fail(err, f->path, "read", e, NULL);
 }
 
-static int pread_some(cr_fs *f, int64_t at, void *buf, size_t n, size_t *got, cr_fs_why *why) {
-    CALL(f->s, why, f->s->pread(f->file, at, buf, n, got, w_));
+int cr_fs_pread_some(const cr_store *s, void *file, int64_t at, void *buf, size_t n, size_t *got,
+                     cr_fs_why *why) {
+    CALL(s, why, s->pread(file, at, buf, n, got, w_));
     return e;
 }
 
@@ -197,19 +202,23 @@ cr_code cr_fs_pread(cr_fs *f, int64_t at, void *buf, size_t n, size_t *got, cr_e
     while (*got < n) {
         size_t k = 0;
         cr_fs_why why;
-        int e = pread_some(f, at + (int64_t)*got, (char *)buf + *got, n - *got, &k, &why);
+        int64_t from = at + (int64_t)*got;
+        char *to = (char *)buf + *got;
+        int e = f->ahead ? cr_ahead_read(f->ahead, from, to, n - *got, &k, &why)
+                         : cr_fs_pread_some(f->s, f->file, from, to, n - *got, &k, &why);
+        *got += k;
         if (e != 0) {
             char what[60];
-            snprintf(what, sizeof what, "read at byte %lld", (long long)at + (long long)*got);
+            snprintf(what, sizeof what, "read at byte %lld", (long long)(from + (int64_t)k));
             return cr_fs_fail(err, f->path, what, e, &why);
         }
         if (k == 0) break;
-        *got += k;
     }
     return CR_OK;
 }
 
 void cr_fs_will_need(cr_fs *f, cr_fs_range *v, int n) {
+    if (f->ahead) cr_ahead_hint(f->ahead, v, n);
     for (int i = 0; i < n && f->s->will_need; i++)
         if (v[i].n > 0) f->s->will_need(f->file, v[i].at, v[i].n);
 }

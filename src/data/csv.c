@@ -437,7 +437,10 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
     }
     if (code != CR_OK) add_error(diag, &e);
     cr_free(before);
-    cr_stream_close(st);
+    if (code == CR_OK && cr_stream_far(st) && !f->front)
+        f->kept = st; /* opening it again would be a request, and it holds what was read */
+    else
+        cr_stream_close(st);
     *h = now;
 }
 
@@ -566,6 +569,7 @@ const cr_reader_type cr_reader_csv = {
     .file_id = csv_file_id,
     .n_blocks = csv_n_blocks,
     .cut = cr_csv_cut,
+    .will_need = cr_csv_will_need,
     .parse = cr_csv_parse,
     .line_at = csv_line_at,
     .set_block = csv_set_block,

@@ -42,6 +42,10 @@ static cr_code too_long(const cr_csv_file *f, cr_err *err) {
 static cr_code plain(cr_source *s, int64_t file, cr_stream **out, cr_err *err) {
     const cr_csv_file *f = &s->files[file];
     size_t slot = (size_t)(file % CR_CSV_FDS);
+    if (f->kept) {
+        *out = f->kept;
+        return cr_stream_check(*out, &f->id, err);
+    }
     if (!s->fds[slot] || s->fd_file[slot] != file) {
         cr_stream_close(s->fds[slot]);
         s->fds[slot] = NULL;
@@ -280,6 +284,13 @@ static cr_code cut_front(cr_source *s, int64_t file, int64_t block, cr_raw *raw,
     return CR_OK;
 }
 
+void cr_csv_will_need(cr_source *s, int64_t file, int64_t block) {
+    const cr_csv_file *f = &s->files[file];
+    /* where the block begins and ends is looked for a little around */
+    int64_t at = block * (int64_t)s->block - (int64_t)WIN_FIRST;
+    if (f->kept) cr_stream_will_need(f->kept, at, (int64_t)(s->block + 2 * WIN_FIRST));
+}
+
 cr_code cr_csv_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bool *end, cr_err *err) {
     *end = false;
     raw->file = file;
@@ -294,6 +305,8 @@ void cr_csv_cut_clear(cr_source *s) {
     cr_stream_close(s->front);
     cr_free(s->carry.text);
     cr_free(s->win);
-    for (int64_t i = 0; i < s->n_files; i++)
+    for (int64_t i = 0; i < s->n_files; i++) {
+        cr_stream_close(s->files[i].kept);
         cr_free(s->files[i].starts);
+    }
 }

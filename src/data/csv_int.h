@@ -74,6 +74,7 @@ typedef struct cr_csv_file {
     int64_t first_line; /* line data_start lies on */
     int n_cols;
     const int32_t *col; /* per wanted column its field */
+    cr_stream *kept;    /* of a file on a store that is far: it stays open; NULL: see fds */
     int64_t *starts;    /* of all blocks, once they were searched for from the beginning */
 } cr_csv_file;
 
@@ -108,6 +109,7 @@ struct cr_source {
 /* csv_cut.c */
 CR_CHECKED cr_code cr_csv_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bool *end,
                               cr_err *err);
+void cr_csv_will_need(cr_source *s, int64_t file, int64_t block);
 CR_CHECKED cr_code cr_csv_reserve(cr_raw *raw, size_t size, cr_err *err);
 void cr_csv_cut_clear(cr_source *s);
 /* csv_parse.c */

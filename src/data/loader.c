@@ -53,6 +53,27 @@ int64_t cr_loader_file_of(const cr_loader *l, int64_t item) {
     return a;
 }
 
+int cr_loader_hints(cr_loader *l, int64_t now, int64_t out[CR_LOADER_HINTS]) {
+    int n = 0;
+    bool dealt = !l->known || l->o.shuffle; /* else the order is that of the files */
+    if (!l->reader->will_need || l->split || (dealt && l->order_epoch != l->epoch)) return 0;
+    if (l->hint_epoch != l->epoch + 1) {
+        l->hint_epoch = l->epoch + 1; /* 0: none yet */
+        l->hint = now;
+    }
+    for (; l->hint < l->n_items && l->hint < now + CR_LOADER_HINTS && n < CR_LOADER_HINTS;
+         l->hint++)
+        out[n++] = dealt ? l->order[l->hint] : l->hint;
+    return n;
+}
+
+void cr_loader_hint(cr_loader *l, const int64_t *items, int n) {
+    for (int i = 0; i < n; i++) {
+        int64_t file = cr_loader_file_of(l, items[i]);
+        if (!l->front[file]) l->reader->will_need(l->src, file, items[i] - l->first_item[file]);
+    }
+}
+
 /* skip_front comes to the block a run starts with in a file that can only be read from its
  * beginning. */
 static cr_code skip_front(cr_loader *l, int64_t file, cr_raw *raw, cr_err *err) {
@@ -83,6 +104,8 @@ static bool cut_next(cr_loader *l, cr_raw *raw, cr_slot *s) {
             l->item = l->block = 0;
             return l->o.n_epochs > 0 && l->epoch >= l->o.n_epochs;
         }
+        int64_t hints[CR_LOADER_HINTS];
+        cr_loader_hint(l, hints, cr_loader_hints(l, l->item, hints));
         int64_t item = l->order[l->item], file = cr_loader_file_of(l, item);
         bool front = l->front[file], end = false;
         if (front && !l->front_begun && l->block > 0) s->code = skip_front(l, file, raw, &s->err);
@@ -286,7 +309,10 @@ static void do_block(cr_loader *l, worker *w) {
 
 /* do_rows: a slot whose rows are known, with the hand it was given */
 static void do_rows(cr_loader *l, worker *w, cr_slot *s) {
+    int64_t hints[CR_LOADER_HINTS];
+    int n_hints = cr_loader_hints(l, s->epoch == l->epoch ? s->unit >> 32 : 0, hints);
     pthread_mutex_unlock(&l->lock);
+    cr_loader_hint(l, hints, n_hints);
     cr_raw *raw = &l->hands[s->hand];
     double t0 = cr_thread_cpu(), span = cr_trace_begin(l->o.trace);
     bool end = false;

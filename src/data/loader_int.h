@@ -111,6 +111,7 @@ struct cr_loader {
     int64_t epoch, item, block;
     int64_t *order, order_epoch;
     bool front_begun;
+    int64_t hint, hint_epoch; /* items up to here, of this epoch, were named to the reader */
 
     /* loader_rows.c */
     bool known; /* the reader knows the rows of blocks */
@@ -163,6 +164,11 @@ bool cr_rows_feed(cr_loader *l);
 cr_slot *cr_rows_pick(cr_loader *l);
 cr_slot *cr_loader_slot(cr_loader *l); /* an empty one */
 void cr_loader_queue(cr_loader *l, cr_slot *s);
+/* cr_loader_hints: items of the epoch from `now` on that the reader is to hear of, at most
+ * CR_LOADER_HINTS; returns how many. cr_loader_hint tells it, without the lock. */
+#define CR_LOADER_HINTS 64
+int cr_loader_hints(cr_loader *l, int64_t now, int64_t out[CR_LOADER_HINTS]);
+void cr_loader_hint(cr_loader *l, const int64_t *items, int n);
 int64_t cr_loader_file_of(const cr_loader *l, int64_t item);
 
 /* cr_plan_slot puts a done slot into the stream. Called by the holder of `sequencing`, without the

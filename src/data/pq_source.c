@@ -43,9 +43,10 @@ typedef struct group {
     int64_t first_row, first_block;
     int64_t block_rows;
     /* of the wanted columns; a footer may say anything */
-    double bytes;   /* in the file */
-    double decoded; /* as columns */
-    double held;    /* by the cursors of a hand */
+    double bytes;               /* in the file */
+    double decoded;             /* as columns */
+    double held;                /* by the cursors of a hand */
+    int64_t hint_from, hint_to; /* rows that were asked for ahead */
 } group;
 
 typedef struct pq_file {
@@ -56,6 +57,7 @@ typedef struct pq_file {
     int64_t n_rows, n_blocks;
     cr_file_id id;
     cr_pq_file *open;
+    bool far;     /* on a store that is: it stays open */
     int users;    /* hands */
     int64_t last; /* when it was last taken */
 } pq_file;
@@ -108,6 +110,8 @@ static void look_at_pages(cr_source *s, const pq_file *f, const cr_pq_file *x, i
     double large = 0;
     cr_buf head;
     cr_buf_init(&head);
+    if (cr_fs_is_far(cr_pq_fs(x)))
+        cr_pq_will_need(x, number, f->schema->leaf, f->schema->n_slots, 0, 1);
     for (int k = 0; k < f->schema->n_slots; k++) {
         int leaf = f->schema->leaf[k];
         if ((double)chunks[leaf].raw_size <= 2 * PAGE_BYTES) continue;
@@ -270,9 +274,12 @@ static void *open_some(void *arg) {
 /* open_many opens paths [from, from + n), on several threads where that pays */
 static void open_many(opening *o) {
     pthread_t t[8];
-    int n = cr_cpu_count() < 8 ? cr_cpu_count() : 8, started = 0;
+    /* a store that is far is waited for, not worked for */
+    bool far = o->n > 0 && cr_store_can(o->paths[o->from], CR_FS_FAR);
+    int n = cr_cpu_count() < 8 && !far ? cr_cpu_count() : 8, started = 0;
     atomic_store(&o->next, 0);
-    while (o->n >= 8 && started < n - 1 && pthread_create(&t[started], NULL, open_some, o) == 0)
+    while ((o->n >= 8 || (far && o->n > started + 1)) && started < n - 1 &&
+           pthread_create(&t[started], NULL, open_some, o) == 0)
         started++;
     open_some(o);
     for (int i = 0; i < started; i++)
@@ -291,7 +298,7 @@ static void open_files(cr_source *s, char **paths, cr_diag *diag) {
                  .files = CR_NEW_N(&s->arena, cr_pq_file *, MAX_OPEN + 1),
                  .errs = cr_alloc(MAX_OPEN * sizeof(cr_err), "files")};
     cr_pq_file *before = NULL; /* kept open for its schema */
-    bool keep = s->n_files <= MAX_OPEN;
+    bool keep = s->n_files <= MAX_OPEN, kept = true;
     for (o.from = 0; o.from < s->n_files && diag->n_errors - errors <= MAX_ERRORS; o.from += o.n) {
         o.n = s->n_files - o.from < MAX_OPEN ? s->n_files - o.from : MAX_OPEN;
         open_many(&o);
@@ -311,15 +318,17 @@ static void open_files(cr_source *s, char **paths, cr_diag *diag) {
             f->schema =
                 cr_pqs_wants_look(&s->w, f->path, m, before ? cr_pq_get_meta(before) : NULL, diag);
             if (diag->n_errors == errors) measure(s, f, x, diag);
-            if (!keep) cr_pq_close(before);
+            f->far = cr_fs_is_far(cr_pq_fs(x));
+            if (!kept) cr_pq_close(before);
             before = x;
-            if (keep) {
+            kept = keep || f->far;
+            if (kept) {
                 f->open = x;
-                s->n_open++;
+                s->n_open += !f->far;
             }
         }
     }
-    if (!keep) cr_pq_close(before);
+    if (!kept) cr_pq_close(before);
     cr_free(o.errs);
 }
 
@@ -370,7 +379,7 @@ static void drop_oldest(cr_source *s) {
     pq_file *old = NULL;
     for (int64_t i = 0; i < s->n_files; i++) {
         pq_file *f = &s->files[i];
-        if (f->open && f->users == 0 && (!old || f->last < old->last)) old = f;
+        if (f->open && !f->far && f->users == 0 && (!old || f->last < old->last)) old = f;
     }
     if (!old) return; /* all in use: a hand each */
     cr_pq_close(old->open);
@@ -421,6 +430,25 @@ static void leave(const cr_source *s, hand *h) {
 
 /* ---- cut and parse ---- */
 
+/* Hints for stores that are far: the whole stretch of a block, because a request for a block's part
+ * of a column would be small. Files of such stores stay open. */
+static void pq_will_need(cr_source *s, int64_t file, int64_t block) {
+    const pq_file *f = &s->files[file];
+    if (!f->far || !f->open) return;
+    group *g = (group *)(uintptr_t)group_of(f, block);
+    int64_t b = block - g->first_block, run = run_blocks(g, RUN_ROWS), at = b * g->block_rows;
+    int64_t end = (b - b % run + run) * g->block_rows;
+    if (end > g->n_rows) end = g->n_rows;
+    pthread_mutex_lock(&s->lock);
+    bool known = at >= g->hint_from && at < g->hint_to;
+    if (!known) {
+        g->hint_from = at;
+        g->hint_to = end;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (!known) cr_pq_will_need(f->open, g->number, f->schema->leaf, f->schema->n_slots, at, end);
+}
+
 static hand *new_hand(const cr_source *s) {
     size_t n = (size_t)s->w.n_slots + 1;
     hand *h = cr_alloc(sizeof(*h), "a reader of columns");
@@ -466,8 +494,7 @@ static cr_code pq_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bo
     if (begin) {
         h->ahead = at + run_blocks(g, RUN_ROWS) * g->block_rows;
         if (h->ahead > g->n_rows) h->ahead = g->n_rows;
-        for (int i = 0; i < f->schema->n_slots; i++)
-            cr_pq_will_need(h->f, g->number, f->schema->leaf[i], at, h->ahead);
+        cr_pq_will_need(h->f, g->number, f->schema->leaf, f->schema->n_slots, at, h->ahead);
     }
     if (h->group != g->number) { /* other dictionaries */
         for (int i = 0; i < s->w.n_slots; i++)
@@ -595,6 +622,7 @@ const cr_reader_type cr_reader_parquet = {
     .file_id = pq_file_id,
     .n_blocks = pq_n_blocks,
     .cut = pq_cut,
+    .will_need = pq_will_need,
     .parse = pq_parse,
     .set_block = pq_set_block,
     .columns = pq_columns,

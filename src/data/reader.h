@@ -93,6 +93,9 @@ typedef struct cr_reader_type {
      * a time, with block_rows from several, each with its own raw. */
     CR_CHECKED cr_code (*cut)(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bool *end,
                               cr_err *err);
+    /* will_need: this block of a file that is not read front to back is cut soon. Called from one
+     * thread at a time, with block_rows from several. NULL: the reader needs no such word. */
+    void (*will_need)(cr_source *s, int64_t file, int64_t block);
     /* parse raw into chunk (its arena reset first), whose columns may point into raw->text, which
      * may be rewritten (doubled quotes). Any thread. Rows that cannot be split into columns are
      * reported through bad with row -1 and left out; rows with a bad value are reported and stay

@@ -199,6 +199,14 @@ bool cr_stream_live(const cr_stream *s) {
     return !s->f;
 }
 
+bool cr_stream_far(const cr_stream *s) {
+    return s->f && cr_fs_is_far(s->f);
+}
+
+void cr_stream_will_need(cr_stream *s, int64_t at, int64_t n) {
+    if (s->f) cr_fs_will_need(s->f, &(cr_fs_range){at, n}, 1);
+}
+
 cr_codec cr_stream_codec(const cr_stream *s) {
     return s->codec;
 }

@@ -23,6 +23,9 @@ cr_codec cr_stream_codec(const cr_stream *s);
  * such stream is read at a time. */
 #define CR_LIVE_KEPT ((size_t)20 << 20)
 bool cr_stream_live(const cr_stream *s);
+/* Is it worth to say cr_stream_will_need long before a part is read? */
+bool cr_stream_far(const cr_stream *s);
+void cr_stream_will_need(cr_stream *s, int64_t at, int64_t n);
 /* size of the file as it lies on the disk */
 int64_t cr_stream_size(const cr_stream *s);
 /* what the file is, and whether it is still what it was (file_id.h); nothing is known of a live one

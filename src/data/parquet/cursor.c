@@ -74,7 +74,10 @@ static cr_code look(cr_pq_cursor *c, int64_t at, size_t n, size_t ahead, const u
         return CR_OK;
     }
     double t = cr_now();
-    const size_t budget = c->f->opts.budget, most = ahead < budget ? ahead : budget;
+    /* a window from a store that is far would go beyond what was asked for ahead, and wait for it
+     */
+    const bool far = cr_fs_is_far(c->f->fs);
+    const size_t budget = c->f->opts.budget, most = far ? 0 : ahead < budget ? ahead : budget;
     size_t want = n > most ? n : most, keep = 0;
     int64_t to_end = (at < c->end && c->end >= at + (int64_t)n ? c->end : at + (int64_t)n) - at;
     if ((uint64_t)to_end < want) want = (size_t)to_end;
@@ -91,7 +94,7 @@ static cr_code look(cr_pq_cursor *c, int64_t at, size_t n, size_t ahead, const u
     c->win_n = want;
     /* what this chunk goes on with is on its way while this is decoded */
     int64_t next = at + (int64_t)want;
-    if (next < c->end && ahead == WINDOW) {
+    if (next < c->end && ahead == WINDOW && !far) {
         int64_t n_next = c->end - next < (int64_t)WINDOW ? c->end - next : (int64_t)WINDOW;
         cr_fs_will_need(c->f->fs, &(cr_fs_range){next, n_next}, 1);
     }

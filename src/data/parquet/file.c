@@ -14,6 +14,7 @@
 
 #define DEFAULT_BUDGET ((size_t)1 << 30)
 #define TAIL           8 /* length and magic */
+#define FAR_SLACK      ((int64_t)128 << 10)
 
 #define AT(f) ((cr_loc){(f)->path, 0, 0})
 
@@ -153,13 +154,29 @@ cr_fs *cr_pq_fs(const cr_pq_file *f) {
     return f->fs;
 }
 
-void cr_pq_will_need(const cr_pq_file *f, int group, int leaf, int64_t from, int64_t to) {
+void cr_pq_will_need(const cr_pq_file *f, int group, const int *leaves, int n, int64_t from,
+                     int64_t to) {
     const cr_pq_group *g = &f->meta.groups[group];
-    const cr_pq_chunk *c = &g->chunks[leaf];
     double rows = g->n_rows > 0 ? (double)g->n_rows : 1;
-    int64_t a = (int64_t)((double)from / rows * (double)c->size);
-    int64_t z = (int64_t)((double)to / rows * (double)c->size);
-    if (z > a) cr_fs_will_need(f->fs, &(cr_fs_range){c->start + a, z - a}, 1);
+    /* a guess that is short by a page costs a request where the store is far */
+    int64_t slack = cr_fs_is_far(f->fs) ? FAR_SLACK : 0;
+    cr_fs_range v[128];
+    int k = 0;
+    for (int i = 0; i < n; i++) {
+        const cr_pq_chunk *c = &g->chunks[leaves[i]];
+        int64_t a = (int64_t)((double)from / rows * (double)c->size) - slack;
+        int64_t z = (int64_t)((double)to / rows * (double)c->size) + slack;
+        if (a < 0) a = 0;
+        if (z > c->size) z = c->size;
+        if (z > a) v[k++] = (cr_fs_range){c->start + a, z - a};
+        /* the dictionary is read first, wherever the rows are */
+        if (slack && a > 0 && c->data_start > c->start)
+            v[k++] = (cr_fs_range){c->start, c->data_start - c->start};
+        if (k + 2 > (int)(sizeof v / sizeof *v) || i + 1 == n) {
+            cr_fs_will_need(f->fs, v, k);
+            k = 0;
+        }
+    }
 }
 
 cr_code cr_pq_read_index(const cr_pq_file *f, int group, int leaf, cr_arena *arena,

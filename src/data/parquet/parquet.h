@@ -180,9 +180,10 @@ CR_CHECKED cr_code cr_pq_open(cr_pq_file **out, const char *path, const cr_pq_op
                               cr_err *err);
 void cr_pq_close(cr_pq_file *f);
 const cr_pq_meta *cr_pq_get_meta(const cr_pq_file *f);
-/* cr_pq_will_need asks the system to read rows [from, to) of a column chunk ahead (about: pages are
- * taken to be of even size). */
-void cr_pq_will_need(const cr_pq_file *f, int group, int leaf, int64_t from, int64_t to);
+/* cr_pq_will_need: rows [from, to) of these leaf columns of a row group are read soon. Where they lie
+ * is a guess: pages are taken to be of even size. */
+void cr_pq_will_need(const cr_pq_file *f, int group, const int *leaves, int n, int64_t from,
+                     int64_t to);
 const char *cr_pq_path(const cr_pq_file *f);
 cr_fs *cr_pq_fs(const cr_pq_file *f); /* the open file */
 
