@@ -100,7 +100,7 @@ static int64_t rows_of(const cr_jagged *j, const int32_t *axis, int64_t r, int64
 static int64_t collect(cr_group *g, const cr_batch *b, const int32_t *const *axes,
                        const cr_lanes *lanes, arrays *m) {
     uint32_t e = 0;
-    int64_t all = b->global_rows ? b->global_rows : b->n_rows, row0 = cr_lanes_row0(lanes, all);
+    int64_t all = cr_lanes_all(lanes, b->n_rows, b->global_rows), row0 = cr_lanes_row0(lanes, all);
     for (int lane = 0; lane < lanes->n; lane++) {
         int64_t r0 = cr_lane_begin(all, lanes->all, lanes->first + lane) - row0,
                 r1 = cr_lane_begin(all, lanes->all, lanes->first + lane + 1) - row0;

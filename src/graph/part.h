@@ -50,6 +50,10 @@ void cr_lanes_init(cr_lanes *t, int all, const cr_meet *meet, cr_arena *arena);
 static inline int64_t cr_lane_begin(int64_t n, int lanes, int lane) {
     return n * lane / lanes;
 }
+/* rows of the global batch: `all`, or without other holders the n that are here */
+static inline int64_t cr_lanes_all(const cr_lanes *t, int64_t n, int64_t all) {
+    return t->meet && all ? all : n;
+}
 /* global number of the first row of this holder, and how many rows it has, in a batch of n rows */
 int64_t cr_lanes_row0(const cr_lanes *t, int64_t n);
 int64_t cr_lanes_rows(const cr_lanes *t, int64_t n);

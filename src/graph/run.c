@@ -254,7 +254,7 @@ static void unfold_grads(cr_work *w) {
 static void begin(cr_work *w, const cr_run *run) {
     const cr_lanes *t = &w->plan->lanes;
     w->run = run;
-    w->all_rows = cr_work_all_rows(w->plan, run);
+    w->all_rows = cr_lanes_all(t, run->n_rows, run->all_rows);
     w->row0 = cr_lanes_row0(t, w->all_rows);
     for (int a = 0; a < w->plan->g->n_axes; a++) {
         w->positions[a] = run->axes[a][run->n_rows];

@@ -58,7 +58,7 @@ static cr_code fit_space(cr_work *w, int k, int64_t tile, int64_t rows, int64_t 
 
 cr_code cr_work_fit(cr_work *w, const cr_run *run, cr_err *err) {
     const cr_plan *p = w->plan;
-    int64_t all = cr_work_all_rows(p, run);
+    int64_t all = cr_lanes_all(&p->lanes, run->n_rows, run->all_rows);
     CR_TRY(cr_plan_takes(p, all, err));
     if (run->n_rows != cr_lanes_rows(&p->lanes, all)) CR_BUG("rows of other lanes");
     CR_TRY(fit_space(w, 0, p->tile_rows, run->n_rows, p->max_rows, err));

@@ -39,10 +39,6 @@ struct cr_work {
 /* cr_work_fit makes room for the rows and positions of a run. */
 CR_CHECKED cr_code cr_work_fit(cr_work *w, const cr_run *run, cr_err *err);
 
-/* rows of the global batch: without other holders, those that are here */
-static inline int64_t cr_work_all_rows(const cr_plan *p, const cr_run *run) {
-    return p->lanes.meet && run->all_rows ? run->all_rows : run->n_rows;
-}
 /* floats of one thread's scratch */
 static inline int64_t cr_work_scratch(const cr_plan *p) {
     return cr_up16(cr_add_i64(p->scratch, 64));

@@ -31,7 +31,7 @@ double cr_row_weight_of(const cr_row_weight *w, const cr_batch *b, int64_t r) {
 void cr_model_scales(const cr_model *m, const cr_batch *b, const cr_lanes *lanes,
                      float *const *scale) {
     double sum[2 * CR_MAX_LANES * (CR_MAX_TASKS + 1)];
-    int64_t all = b->global_rows ? b->global_rows : b->n_rows, row0 = cr_lanes_row0(lanes, all);
+    int64_t all = cr_lanes_all(lanes, b->n_rows, b->global_rows), row0 = cr_lanes_row0(lanes, all);
     if (m->n_weights == 0) return;
     for (int l = 0; l < lanes->n; l++) {
         int64_t from = cr_lane_begin(all, lanes->all, lanes->first + l) - row0,
