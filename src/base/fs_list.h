@@ -1,13 +1,16 @@
 /*
- * fs_list.h - every store that crank knows, in alphabetical order: cr_store_<name> in
- * src/store/<name>.c.
+ * fs_list.h - every store that crank knows. A store is one line here, one line of meson.build and
+ * one file src/store/<name>.c, which holds cr_store_<name>.
  */
 #ifndef CR_BASE_FS_LIST_H
 #define CR_BASE_FS_LIST_H
 
 #include "base/fs.h"
 
-#define CR_STORES(X) X(file)
+/* clang-format off */
+#define CR_STORES(X)                                                                               \
+    X(file)
+/* clang-format on */
 
 #define CR_STORE_DECLARE(s) extern const cr_store cr_store_##s;
 CR_STORES(CR_STORE_DECLARE)

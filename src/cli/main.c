@@ -21,35 +21,12 @@
 #include "base/plugin.h"
 #include "base/scheme.h"
 #include "cli/cli.h"
+#include "cli/list.h"
 #include "kern/kern.h"
 #include "run/env.h"
 
-/* in the order of `crank help` */
-#define COMMANDS(X)                                                                                \
-    X(train)                                                                                       \
-    X(eval)                                                                                        \
-    X(export)                                                                                      \
-    X(predict)                                                                                     \
-    X(check)                                                                                       \
-    X(config)                                                                                      \
-    X(convert)                                                                                     \
-    X(fg)                                                                                          \
-    X(create_fg_json)                                                                              \
-    X(add_feature_info)                                                                            \
-    X(feature_selection)                                                                           \
-    X(params)                                                                                      \
-    X(diff)                                                                                        \
-    X(parquet)                                                                                     \
-    X(bench)                                                                                       \
-    X(benchmark)                                                                                   \
-    X(synth)                                                                                       \
-    X(help)                                                                                        \
-    X(version)                                                                                     \
-    X(reference)
-#define DECLARE(c) extern const cr_cmd cr_cmd_##c;
-#define ENTRY(c)   &cr_cmd_##c,
-COMMANDS(DECLARE)
-static const cr_cmd *const commands[] = {COMMANDS(ENTRY) NULL};
+#define ENTRY(c) &cr_cmd_##c,
+static const cr_cmd *const commands[] = {CR_COMMANDS(ENTRY) NULL};
 
 static void on_signal(int sig) {
     if (cr_stop_requested) {

@@ -17,15 +17,10 @@
 #include "base/map.h"
 #include "conf/conf.h"
 
-#define EXPORT_TABLES "export the tables as Parquet files and use ParquetDataset"
+#define READ(NAME, reader, dataset, help)   {dataset, CR_##NAME, help, NULL},
+#define LATER(NAME, dataset, help, instead) {dataset, CR_##NAME, help, instead},
 const cr_enum_value cr_dataset_types[] = {
-    {"OdpsDataset", CR_ODPS, "MaxCompute tables through the storage API", EXPORT_TABLES},
-    {"ParquetDataset", CR_PARQUET, "Parquet files", NULL},
-    {"CsvDataset", CR_CSV, "text files with one row per line", NULL},
-    {"OdpsDatasetV1", CR_ODPS_V1, "MaxCompute tables through the tunnel", EXPORT_TABLES},
-    {"KafkaDataset", CR_KAFKA, "Arrow batches from Kafka topics",
-     "write the messages to Parquet files and use ParquetDataset"},
-    {NULL, 0, NULL, NULL},
+    CR_READERS(READ, LATER){NULL, 0, NULL, NULL},
 };
 
 const cr_enum_value cr_fg_modes[] = {

@@ -5,13 +5,13 @@
 #define CR_DATA_CONFIG_H
 
 #include "conf/field.h"
+#include "data/reader_list.h"
 
+#define CR_DATASET_READ(NAME, reader, dataset, help)   CR_##NAME,
+#define CR_DATASET_LATER(NAME, dataset, help, instead) CR_##NAME,
 typedef enum cr_dataset_type {
-    CR_ODPS = 1,
-    CR_PARQUET = 2,
-    CR_CSV = 3,
-    CR_ODPS_V1 = 4,
-    CR_KAFKA = 5
+    CR_DATASET_NONE,
+    CR_READERS(CR_DATASET_READ, CR_DATASET_LATER)
 } cr_dataset_type;
 typedef enum cr_fg_mode {
     CR_FG_NONE = 1,

@@ -558,7 +558,6 @@ static void csv_kinds(const cr_source *s, cr_colkind *out) {
         out[i] = (cr_colkind){.type = s->types[i], .key = -1};
 }
 
-extern const cr_reader_type cr_reader_csv;
 const cr_reader_type cr_reader_csv = {
     .name = "CsvDataset",
     .exts = exts,

@@ -611,7 +611,6 @@ static void pq_kinds(const cr_source *s, cr_colkind *out) {
     }
 }
 
-extern const cr_reader_type cr_reader_parquet;
 const cr_reader_type cr_reader_parquet = {
     .name = "ParquetDataset",
     .exts = exts,

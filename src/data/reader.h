@@ -3,8 +3,7 @@
  *
  * Reading is split in two so that many threads can help: `cut` is serial and cheap (find the next
  * block of whole rows in the file order or at a given block), `parse` turns one raw block into
- * columns and may run on any thread. Adding a format is one file, one registry line, one build
- * line.
+ * columns and may run on any thread. reader_list.h has every format.
  *
  * A format that knows the rows of a block before reading it (block_rows) is told which rows are
  * wanted, and is cut and parsed by several hands at once: a hand is a cr_raw that keeps open files,

@@ -1,16 +1,13 @@
 /*
- * registry.c - every reader crank knows, in alphabetical order, and what readers say alike.
+ * registry.c - the readers of reader_list.h, and what readers say alike.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "data/reader.h"
 
-#define READERS(X) X(csv) X(parquet)
-#define DECLARE(r) extern const cr_reader_type cr_reader_##r;
-#define ENTRY(r)   &cr_reader_##r,
-READERS(DECLARE)
-const cr_reader_type *const cr_readers[] = {READERS(ENTRY) NULL};
+#define ENTRY(NAME, reader, dataset, help) &cr_reader_##reader,
+const cr_reader_type *const cr_readers[] = {CR_READERS(ENTRY, CR_READER_NONE) NULL};
 
 static const cr_reader_type *by_ending(const char *s, size_t n) {
     for (const cr_reader_type *const *r = cr_readers; *r; r++) {

@@ -11,7 +11,7 @@
 
 #include "conf/tree.h"
 
-/* A program whose configs crank takes. One file and one line in dialects.c make another. */
+/* A program whose configs crank takes. list.h has them all. */
 typedef struct cr_dialect {
     const char *name; /* of the program */
     /* a key that only configs of this program have; NULL: there is none */
@@ -20,14 +20,13 @@ typedef struct cr_dialect {
      * places of the user's file */
     CR_CHECKED cr_code (*rewrite)(cr_conf_doc *doc, const cr_conf_entry *sign, cr_diag *diag);
 } cr_dialect;
-extern const cr_dialect cr_dialect_native, cr_dialect_easyrec;
 /* all of them, NULL-ended; the first is ours, which is also meant where nothing is a sign */
 extern const cr_dialect *const cr_dialects[];
 
 /* cr_dialect_load reads a config file of any of these programs into a tree of our keys. */
 CR_CHECKED cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, cr_diag *diag);
-/* cr_dialect_key: the first entry whose message and key are among the pairs; the last pair is {NULL}.
- * A message may be repeated. */
+/* cr_dialect_key: the first entry whose message and key are among the pairs; the last pair is
+ * {NULL}. A message may be repeated. */
 const cr_conf_entry *cr_dialect_key(const cr_conf_doc *doc, const char *const pairs[][2]);
 
 typedef struct cr_easyrec_opts {

@@ -2,9 +2,10 @@
  * dialects.c - the programs whose configs crank takes, and by which keys a file is told to be of
  * one of them.
  */
-#include "dialect/dialect.h"
+#include "dialect/list.h"
 
-const cr_dialect *const cr_dialects[] = {&cr_dialect_native, &cr_dialect_easyrec, NULL};
+#define ENTRY(d) &cr_dialect_##d,
+const cr_dialect *const cr_dialects[] = {CR_DIALECTS(ENTRY) NULL};
 
 const cr_conf_entry *cr_dialect_key(const cr_conf_doc *doc, const char *const pairs[][2]) {
     const cr_conf_node *root = doc->root;

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "dialect/easyrec_int.h"
+#include "dialect/list.h"
 
 cr_er *cr_er_of(cr_rw *w) {
     return w->ctx;

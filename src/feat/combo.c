@@ -98,7 +98,13 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
-const cr_feature_type cr_feature_combo = {"combo_feature", build,
-                                          cr_calc_encode,  fg_json,
-                                          cr_calc_refuses, cr_calc_gives_numbers,
-                                          cr_calc_give,    cr_calc_sample_plain};
+const cr_feature_type cr_feature_combo = {
+    .name = "combo_feature",
+    .build = build,
+    .encode = cr_calc_encode,
+    .fg_json = fg_json,
+    .refuses = cr_calc_refuses,
+    .gives_numbers = cr_calc_gives_numbers,
+    .give = cr_calc_give,
+    .sample = cr_calc_sample_plain,
+};

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "feat/config.h"
+#include "feat/list.h"
 
 #define HELP_NAME "name of the feature, of its output and, in FG_NONE, of its column"
 #define HELP_EXPRESSION                                                                            \
@@ -50,9 +51,7 @@ void cr_id_conf_check(const void *self, cr_diag *diag);
 void cr_raw_conf_check(const void *self, cr_diag *diag);
 extern const cr_oneof cr_dense_emb_family;
 
-/* messages of later capabilities (config_later.c); those of feature types are in their files */
+/* messages of later capabilities (config_later.c) */
 extern const cr_msg cr_zch_msg, cr_dynamicemb_msg;
-extern const cr_msg cr_combo_msg, cr_combine_msg, cr_lookup_msg, cr_match_msg, cr_expr_msg,
-    cr_overlap_msg, cr_tokenize_msg, cr_kv_dot_msg, cr_bool_mask_msg, cr_custom_msg;
 
 #endif

@@ -9,10 +9,9 @@
 #include "base/buf.h"
 #include "feat/config.h"
 #include "feat/hash.h"
+#include "feat/list.h"
 #include "feat/normalize.h"
 #include "feat/vocab.h"
-
-extern const cr_feature_type cr_feature_id, cr_feature_raw;
 
 /* ---- inputs ---- */
 
@@ -62,10 +61,11 @@ static inline const char *cr_show_f64(char out[32], double x) {
 
 /* cr_feature_add_asset notes a file with this content as needed; cr_feature_asset: its name in an
  * export, NULL: the field has none */
-/* cr_feature_path: the file `name` of a feature, in asset_dir where there is one. In an export it must
- * lie in the export. */
-CR_CHECKED cr_code cr_feature_path(const char *asset_dir, const char *name, const cr_data_conf *data,
-                                   cr_arena *arena, const char **path, cr_err *err);
+/* cr_feature_path: the file `name` of a feature, in asset_dir where there is one. In an export it
+ * must lie in the export. */
+CR_CHECKED cr_code cr_feature_path(const char *asset_dir, const char *name,
+                                   const cr_data_conf *data, cr_arena *arena, const char **path,
+                                   cr_err *err);
 void cr_feature_add_asset(cr_feature *f, const char *field, const char *path, const cr_buf *content,
                           cr_arena *arena);
 const char *cr_feature_asset(const cr_feature *f, const char *field);

@@ -169,6 +169,13 @@ static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *
     out->min_values = out->max_values = 3;
 }
 
-const cr_feature_type cr_feature_expr = {"expr_feature", build,           cr_calc_encode,
-                                         fg_json,        cr_calc_refuses, cr_calc_gives_numbers,
-                                         cr_calc_give,   sample};
+const cr_feature_type cr_feature_expr = {
+    .name = "expr_feature",
+    .build = build,
+    .encode = cr_calc_encode,
+    .fg_json = fg_json,
+    .refuses = cr_calc_refuses,
+    .gives_numbers = cr_calc_gives_numbers,
+    .give = cr_calc_give,
+    .sample = sample,
+};

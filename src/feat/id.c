@@ -328,5 +328,13 @@ static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *
     if (dim != 1 && many) out->max_values = dim > 1 && dim < 5 ? (int)dim : 5;
 }
 
-const cr_feature_type cr_feature_id = {"id_feature", build,         encode, fg_json,
-                                       refuses,      gives_numbers, give,   sample};
+const cr_feature_type cr_feature_id = {
+    .name = "id_feature",
+    .build = build,
+    .encode = encode,
+    .fg_json = fg_json,
+    .refuses = refuses,
+    .gives_numbers = gives_numbers,
+    .give = give,
+    .sample = sample,
+};

@@ -216,6 +216,13 @@ static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *
     out->dim_sep = self->c->value_separator;
 }
 
-const cr_feature_type cr_feature_lookup = {"lookup_feature", build,           cr_calc_encode,
-                                           fg_json,          cr_calc_refuses, cr_calc_gives_numbers,
-                                           cr_calc_give,     sample};
+const cr_feature_type cr_feature_lookup = {
+    .name = "lookup_feature",
+    .build = build,
+    .encode = cr_calc_encode,
+    .fg_json = fg_json,
+    .refuses = cr_calc_refuses,
+    .gives_numbers = cr_calc_gives_numbers,
+    .give = cr_calc_give,
+    .sample = sample,
+};

@@ -320,5 +320,13 @@ static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *
     out->single = self->dim == 1;
 }
 
-const cr_feature_type cr_feature_raw = {"raw_feature", build,         encode, fg_json,
-                                        refuses,       gives_numbers, give,   sample};
+const cr_feature_type cr_feature_raw = {
+    .name = "raw_feature",
+    .build = build,
+    .encode = encode,
+    .fg_json = fg_json,
+    .refuses = refuses,
+    .gives_numbers = gives_numbers,
+    .give = give,
+    .sample = sample,
+};

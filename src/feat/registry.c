@@ -1,33 +1,14 @@
 /*
- * registry.c - every feature type crank knows, under its key of FeatureConfig.
- *
- * A type is a line of FEATURES: key, message, type; its sequence forms come with it (seq.c):
- * sequence_<key>, and <key> inside a sequence_feature.
+ * registry.c - the families that the feature types of list.h form.
  */
 #include "feat/config_int.h"
 
-#define FEATURES(X)                                                                                \
-    X(id_feature, cr_id_msg, cr_feature_id)                                                        \
-    X(raw_feature, cr_raw_msg, cr_feature_raw)                                                     \
-    X(combo_feature, cr_combo_msg, cr_feature_combo)                                               \
-    X(lookup_feature, cr_lookup_msg, cr_feature_lookup)                                            \
-    X(match_feature, cr_match_msg, cr_feature_match)                                               \
-    X(expr_feature, cr_expr_msg, cr_feature_expr)                                                  \
-    X(overlap_feature, cr_overlap_msg, cr_feature_overlap)                                         \
-    X(kv_dot_product, cr_kv_dot_msg, cr_feature_kv_dot)                                            \
-    X(bool_mask_feature, cr_bool_mask_msg, cr_feature_bool_mask)                                   \
-    X(combine_feature, cr_combine_msg, cr_feature_combine)                                         \
-    X(custom_feature, cr_custom_msg, cr_feature_custom)                                            \
-    X(tokenize_feature, cr_tokenize_msg, cr_feature_tokenize)
-
-#define DECLARE(key, msg, type)   extern const cr_feature_type type;
-#define ENTRY(key, msg, type)     {#key, &msg, &type},
-#define SEQ_ENTRY(key, msg, type) {"sequence_" #key, &msg, &type},
-FEATURES(DECLARE)
+#define ENTRY(key, m)     {#key, &cr_##m##_msg, &cr_feature_##m},
+#define SEQ_ENTRY(key, m) {"sequence_" #key, &cr_##m##_msg, &cr_feature_##m},
 
 /* SequenceFeature: several columns whose sequences run side by side */
 static const cr_oneof_member seq_members[] = {
-    FEATURES(ENTRY){NULL, NULL, NULL},
+    CR_FEATURES(ENTRY){NULL, NULL, NULL},
 };
 static const cr_oneof seq_family = {"feature", true, seq_members};
 static const cr_field seq_feature_fields[] = {
@@ -59,8 +40,8 @@ const cr_msg cr_sequence_msg = {
 
 /* a sequence_feature is not a feature but holds them: it has no type */
 static const cr_oneof_member members[] = {
-    FEATURES(ENTRY){"sequence_feature", &cr_sequence_msg, NULL},
-    FEATURES(SEQ_ENTRY){NULL, NULL, NULL},
+    CR_FEATURES(ENTRY){"sequence_feature", &cr_sequence_msg, NULL},
+    CR_FEATURES(SEQ_ENTRY){NULL, NULL, NULL},
 };
 const cr_oneof cr_feature_family = {"feature", true, members};
 

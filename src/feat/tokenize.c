@@ -325,7 +325,13 @@ static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *
         (cr_tab_value){.leaf = CR_TAB_WORD, .card = sizeof texts / sizeof *texts, .words = texts};
 }
 
-const cr_feature_type cr_feature_tokenize = {"tokenize_feature", build,
-                                             cr_calc_encode,     fg_json,
-                                             cr_calc_refuses,    cr_calc_gives_numbers,
-                                             cr_calc_give,       sample};
+const cr_feature_type cr_feature_tokenize = {
+    .name = "tokenize_feature",
+    .build = build,
+    .encode = cr_calc_encode,
+    .fg_json = fg_json,
+    .refuses = cr_calc_refuses,
+    .gives_numbers = cr_calc_gives_numbers,
+    .give = cr_calc_give,
+    .sample = sample,
+};

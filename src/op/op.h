@@ -9,22 +9,10 @@
 #define CR_OP_OP_H
 
 #include "graph/graph.h"
+#include "op/list.h"
 
 /* every op, NULL-ended: registry.c */
 extern const cr_op_type *const cr_ops[];
-extern const cr_op_type cr_op_activation, cr_op_add, cr_op_attention, cr_op_bce, cr_op_bias,
-    cr_op_bmm, cr_op_bn_apply, cr_op_bn_stats, cr_op_cin, cr_op_codes, cr_op_concat, cr_op_custom,
-    cr_op_emb_matmul, cr_op_cross, cr_op_dice, cr_op_din, cr_op_dropout, cr_op_ffm, cr_op_field_sum,
-    cr_op_fm, cr_op_focal, cr_op_ge, cr_op_l2, cr_op_label, cr_op_layer_norm, cr_op_lookup,
-    cr_op_lookup_seq, cr_op_log_softmax, cr_op_rrelu, cr_op_matmul, cr_op_mean_loss, cr_op_mul,
-    cr_op_pad, cr_op_pairs, cr_op_pairwise, cr_op_powers, cr_op_prelu, cr_op_row_sum,
-    cr_op_seq_pool, cr_op_seq_softmax, cr_op_seq_spread, cr_op_seq_weigh, cr_op_session,
-    cr_op_slice, cr_op_softmax, cr_op_softmax_ce, cr_op_squares, cr_op_top, cr_op_transpose;
-extern const cr_op_type cr_op_drop_fields, cr_op_drop_gate, cr_op_drop_penalty;
-extern const cr_op_type cr_op_both, cr_op_cosine, cr_op_detach, cr_op_mix, cr_op_pick, cr_op_root,
-    cr_op_total;
-extern const cr_op_type cr_op_fold_affine, cr_op_fold_columns, cr_op_fold_exp, cr_op_fold_heads,
-    cr_op_fold_product, cr_op_listwise, cr_op_seq_attention, cr_op_seq_windows;
 
 /* columns of a row or a matrix */
 typedef struct cr_range {

@@ -1,0 +1,35 @@
+/*
+ * list.h - every command, in the order of `crank help`. A command is one line here, one line of
+ * meson.build and one file cmd_<name>.c, which holds its options and cr_cmd_<name>.
+ */
+#ifndef CR_CLI_LIST_H
+#define CR_CLI_LIST_H
+
+#include "cli/cli.h"
+
+#define CR_COMMANDS(X)                                                                             \
+    X(train)                                                                                       \
+    X(eval)                                                                                        \
+    X(export)                                                                                      \
+    X(predict)                                                                                     \
+    X(check)                                                                                       \
+    X(config)                                                                                      \
+    X(convert)                                                                                     \
+    X(fg)                                                                                          \
+    X(create_fg_json)                                                                              \
+    X(add_feature_info)                                                                            \
+    X(feature_selection)                                                                           \
+    X(params)                                                                                      \
+    X(diff)                                                                                        \
+    X(parquet)                                                                                     \
+    X(bench)                                                                                       \
+    X(benchmark)                                                                                   \
+    X(synth)                                                                                       \
+    X(help)                                                                                        \
+    X(version)                                                                                     \
+    X(reference)
+
+#define CR_CMD_DECLARE(c) extern const cr_cmd cr_cmd_##c;
+CR_COMMANDS(CR_CMD_DECLARE)
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * reader_list.h - every data set that dataset_type can name, in the order of the help texts.
+ *
+ * READ(NAME, reader, dataset, help) is a reader: one line here, one line of meson.build and one
+ * file, which holds cr_reader_<reader>. LATER(NAME, dataset, help, instead) is a data set that crank
+ * knows and cannot read. A line makes the enum value CR_<NAME>, whose number is its place in the
+ * list: new lines go to the end.
+ */
+#ifndef CR_DATA_READER_LIST_H
+#define CR_DATA_READER_LIST_H
+
+#define CR_EXPORT_TABLES "export the tables as Parquet files and use ParquetDataset"
+/* clang-format off */
+#define CR_READERS(READ, LATER)                                                                    \
+    LATER(ODPS, "OdpsDataset", "MaxCompute tables through the storage API", CR_EXPORT_TABLES)      \
+    READ(PARQUET, parquet, "ParquetDataset", "Parquet files")                                      \
+    READ(CSV, csv, "CsvDataset", "text files with one row per line")                               \
+    LATER(ODPS_V1, "OdpsDatasetV1", "MaxCompute tables through the tunnel", CR_EXPORT_TABLES)      \
+    LATER(KAFKA, "KafkaDataset", "Arrow batches from Kafka topics",                                \
+        "write the messages to Parquet files and use ParquetDataset")                              \
+    /* the end */
+/* clang-format on */
+
+struct cr_reader_type; /* data/reader.h */
+#define CR_READER_DECLARE(NAME, reader, dataset, help)                                             \
+    extern const struct cr_reader_type cr_reader_##reader;
+#define CR_READER_NONE(NAME, dataset, help, instead)
+CR_READERS(CR_READER_DECLARE, CR_READER_NONE)
+
+#endif

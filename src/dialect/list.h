@@ -1,0 +1,20 @@
+/*
+ * list.h - every program whose configs crank takes. A dialect is one line here, one line of
+ * meson.build and one file, which holds cr_dialect_<name>. The first one is our own, which is also
+ * meant where nothing is a sign of another.
+ */
+#ifndef CR_DIALECT_LIST_H
+#define CR_DIALECT_LIST_H
+
+#include "dialect/dialect.h"
+
+/* clang-format off */
+#define CR_DIALECTS(X)                                                                             \
+    X(native)                                                                                      \
+    X(easyrec)
+/* clang-format on */
+
+#define CR_DIALECT_DECLARE(d) extern const cr_dialect cr_dialect_##d;
+CR_DIALECTS(CR_DIALECT_DECLARE)
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * list.h - every op, in alphabetical order. An op is one line here, one line of meson.build and one
+ * file, which holds its type cr_op_<name>; tests run over the list (cr_ops).
+ */
+#ifndef CR_OP_LIST_H
+#define CR_OP_LIST_H
+
+#include "graph/graph.h"
+
+#define CR_OPS(X)                                                                                  \
+    X(activation)                                                                                  \
+    X(add)                                                                                         \
+    X(attention)                                                                                   \
+    X(bce)                                                                                         \
+    X(bias)                                                                                        \
+    X(bmm)                                                                                         \
+    X(bn_apply)                                                                                    \
+    X(bn_stats)                                                                                    \
+    X(both)                                                                                        \
+    X(cin)                                                                                         \
+    X(codes)                                                                                       \
+    X(concat)                                                                                      \
+    X(cosine)                                                                                      \
+    X(cross)                                                                                       \
+    X(custom)                                                                                      \
+    X(detach)                                                                                      \
+    X(dice)                                                                                        \
+    X(din)                                                                                         \
+    X(drop_fields)                                                                                 \
+    X(drop_gate)                                                                                   \
+    X(drop_penalty)                                                                                \
+    X(dropout)                                                                                     \
+    X(emb_matmul)                                                                                  \
+    X(ffm)                                                                                         \
+    X(field_sum)                                                                                   \
+    X(fm)                                                                                          \
+    X(focal)                                                                                       \
+    X(fold_affine)                                                                                 \
+    X(fold_columns)                                                                                \
+    X(fold_exp)                                                                                    \
+    X(fold_heads)                                                                                  \
+    X(fold_product)                                                                                \
+    X(ge)                                                                                          \
+    X(l2)                                                                                          \
+    X(label)                                                                                       \
+    X(layer_norm)                                                                                  \
+    X(listwise)                                                                                    \
+    X(log_softmax)                                                                                 \
+    X(lookup)                                                                                      \
+    X(lookup_seq)                                                                                  \
+    X(matmul)                                                                                      \
+    X(mean_loss)                                                                                   \
+    X(mix)                                                                                         \
+    X(mul)                                                                                         \
+    X(pad)                                                                                         \
+    X(pairs)                                                                                       \
+    X(pairwise)                                                                                    \
+    X(pick)                                                                                        \
+    X(powers)                                                                                      \
+    X(prelu)                                                                                       \
+    X(root)                                                                                        \
+    X(row_sum)                                                                                     \
+    X(rrelu)                                                                                       \
+    X(seq_attention)                                                                               \
+    X(seq_pool)                                                                                    \
+    X(seq_softmax)                                                                                 \
+    X(seq_spread)                                                                                  \
+    X(seq_weigh)                                                                                   \
+    X(seq_windows)                                                                                 \
+    X(session)                                                                                     \
+    X(slice)                                                                                       \
+    X(softmax)                                                                                     \
+    X(softmax_ce)                                                                                  \
+    X(squares)                                                                                     \
+    X(top)                                                                                         \
+    X(total)                                                                                       \
+    X(transpose)
+
+#define CR_OP_DECLARE(o) extern const cr_op_type cr_op_##o;
+CR_OPS(CR_OP_DECLARE)
+
+#endif
