@@ -221,12 +221,14 @@ static void merge_item(void *ctx, int64_t item, int thread) {
         t->lane = grown(t->lane, &t->cap_parts, parts, sizeof(uint8_t));
     }
     for (t->n = 0, parts = 0;; t->n++) {
-        int64_t id = INT64_MAX;
-        for (int h = 0; h < holders; h++)
-            if (next[h] < t->by[h].n && t->by[h].id[next[h]] < id) id = t->by[h].id[next[h]];
+        const int64_t *least = NULL; /* ids use all 64 bits and are in the order of unsigned ones */
+        for (int h = 0; h < holders; h++) {
+            const int64_t *id = &t->by[h].id[next[h]];
+            if (next[h] < t->by[h].n && (!least || (uint64_t)*id < (uint64_t)*least)) least = id;
+        }
         t->seg[t->n] = parts;
-        if (id == INT64_MAX) return;
-        t->id[t->n] = id;
+        if (!least) return;
+        int64_t id = t->id[t->n] = *least;
         for (int h = 0; h < holders; h++)
             if (next[h] < t->by[h].n && t->by[h].id[next[h]] == id)
                 parts = add_parts(m, t, h, next[h]++, &from[h], parts);

@@ -176,6 +176,9 @@ static void finish_phase(cr_work *w, int p) {
     }
 }
 
+/* floats that the sums of all nodes are joined for at a time */
+#define SOME 64
+
 /* the tree over lanes [lane, lane + lanes) of this holder */
 static void sum_lanes(const cr_work *w, int lane, int lanes, int64_t first, int64_t n, float *out) {
     int64_t stride = w->plan->g->n_grads;
@@ -205,15 +208,19 @@ void cr_work_sum_grads(const cr_work *w, int64_t first, int64_t n, float *out) {
         return;
     }
     CR_ASSERT(first >= w->met_first && first + n <= w->met_first + w->met_n);
-    float v[CR_MAX_LANES];
-    for (int64_t i = 0; i < n; i++) {
+    float v[CR_MAX_LANES][SOME];
+    for (int64_t i = 0; i < n; i += SOME, first += SOME) {
+        int64_t m = n - i < SOME ? n - i : SOME;
         for (int k = 0; k < t->n_nodes; k++)
-            v[k] = w->node_grads[k * w->met_n + first - w->met_first + i];
-        for (int k = t->mine; k < t->mine + t->n_mine; k++) /* unfolding changes them */
-            sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, first + i, 1, &v[k]);
+            if (k >= t->mine && k < t->mine + t->n_mine) /* unfolding changes them */
+                sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, first, m, v[k]);
+            else
+                memcpy(v[k], w->node_grads + k * w->met_n + first - w->met_first,
+                       (size_t)m * sizeof(float));
         for (int k = 0; k < t->n_joins; k++)
-            v[t->join[k].to] += v[t->join[k].from];
-        out[i] = v[0];
+            for (int64_t q = 0; q < m; q++)
+                v[t->join[k].to][q] += v[t->join[k].from][q];
+        memcpy(out + i, v[0], (size_t)m * sizeof(float));
     }
 }
 
