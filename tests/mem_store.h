@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -32,10 +33,12 @@ static struct {
     int fail_each;    /* every n-th request fails once, with ECONNRESET */
     const char *dead; /* requests for names that hold this fail always */
     int dead_with;
+    int gather; /* reads are held until so many are there at once, or for half a second */
+    pthread_cond_t gathered;
     /* counted */
     int opens, reads, puts, stats, lists, failed, at_once, most_at_once;
     int64_t bytes;
-} mem = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} mem = {.lock = PTHREAD_MUTEX_INITIALIZER, .gathered = PTHREAD_COND_INITIALIZER};
 
 static void mem_count_anew(void) {
     pthread_mutex_lock(&mem.lock);
@@ -55,6 +58,15 @@ static int mem_request(int *what, const char *path, cr_fs_why *why) {
     if (mem.dead && strstr(path, mem.dead)) e = mem.dead_with;
     mem.failed += e != 0;
     int wait = mem.delay_us;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 500000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (what == &mem.reads && mem.gather > mem.most_at_once &&
+           pthread_cond_timedwait(&mem.gathered, &mem.lock, &until) == 0)
+        ;
+    if (mem.gather && mem.gather <= mem.most_at_once) pthread_cond_broadcast(&mem.gathered);
     pthread_mutex_unlock(&mem.lock);
     if (wait) usleep((useconds_t)wait);
     pthread_mutex_lock(&mem.lock);

@@ -80,8 +80,7 @@ cr_code cr_outdir_open(cr_outdir **out, const char *path, cr_err *err) {
     cr_fs_stat st;
     cr_code code = n == 0 ? cr_fail(err, CR_EUSAGE, "no output directory given") : CR_OK;
     if (code == CR_OK && cr_fs_stat_path(d->path, false, &st, NULL) == 0)
-        code = cr_ckpt_unfinished(d->path) ? cr_ckpt_remove_dir(d->path, err)
-                                           : exists_error(d->path, err);
+        code = exists_error(d->path, err);
     if (code == CR_OK) code = cr_mkdirs(d->parent, err);
     if (code == CR_OK && d->tmp != d->path)
         code = cr_ckpt_remove_leftovers(d->parent, prefix, false, err);
