@@ -25,7 +25,7 @@ static inline void *conf_text(const cr_msg *msg, const char *text) {
         abort();
     }
     void *conf = cr_conf_bind(&kept, msg, doc->root, &diag);
-    if (diag.n) {
+    if (diag.n_errors) {
         fprintf(stderr, "conf_text: '%s': %s\n", text, diag.v[0].msg);
         abort();
     }

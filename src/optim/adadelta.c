@@ -10,8 +10,40 @@
 
 #include <math.h>
 
-#include "optim/config.h"
+#include "optim/fields_int.h"
+#include "optim/list.h"
 #include "optim/simd_int.h"
+
+typedef struct adadelta_conf {
+    cr_conf_base base;
+    double lr;
+    bool gradient_clipping;
+    double max_gradient;
+    double rho;
+    double eps;
+    double weight_decay; /* added to the gradient (L2) */
+} adadelta_conf;
+
+#define ADADELTA                                                                                   \
+    CR_FLOAT(adadelta_conf, rho, 0.95, 0, 1, 0, CR_HELP_RHO),                                      \
+        CR_FLOAT(adadelta_conf, eps, 1e-6, 0, CR_INF, 0, CR_HELP_EPS_IN),                          \
+        CR_FLOAT(adadelta_conf, weight_decay, 0, 0, CR_INF, 0, CR_HELP_WD_L2)
+static const cr_field sparse_adadelta_fields[] = {CR_ROW_HEAD(adadelta_conf), ADADELTA, CR_END};
+static const cr_field dense_adadelta_fields[] = {CR_DENSE_LR(adadelta_conf), ADADELTA, CR_END};
+#undef ADADELTA
+
+const cr_msg cr_optim_row_adadelta_msg = {
+    .name = "FusedAdadeltaOptimizer",
+    .help = "Adadelta on table rows",
+    .fields = sparse_adadelta_fields,
+    .size = sizeof(adadelta_conf),
+};
+const cr_msg cr_optim_adadelta_msg = {
+    .name = "AdadeltaOptimizer",
+    .help = "Adadelta on dense parameters",
+    .fields = dense_adadelta_fields,
+    .size = sizeof(adadelta_conf),
+};
 
 typedef struct args {
     float lr, rho, rest, eps, wd; /* rest: 1 - ρ */
@@ -40,7 +72,7 @@ CR_SIMD(move,
         (w, v, u, g, n, p))
 
 static args args_of(const void *conf, const cr_optim_step *s) {
-    const cr_adadelta_conf *c = conf;
+    const adadelta_conf *c = conf;
     return (args){(float)s->lr, (float)c->rho, (float)(1 - c->rho), (float)c->eps,
                   (float)c->weight_decay};
 }

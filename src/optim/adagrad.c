@@ -11,8 +11,52 @@
 
 #include <math.h>
 
-#include "optim/config.h"
+#include "optim/fields_int.h"
+#include "optim/list.h"
 #include "optim/row_int.h"
+
+typedef struct sparse_adagrad_conf {
+    cr_conf_base base;
+    double lr;
+    bool gradient_clipping;
+    double max_gradient;
+    double initial_accumulator_value;
+} sparse_adagrad_conf;
+typedef struct dense_adagrad_conf {
+    cr_conf_base base;
+    double lr;
+    bool gradient_clipping;
+    double max_gradient;
+    double initial_accumulator_value;
+    double weight_decay;
+    double eps;
+} dense_adagrad_conf;
+
+static const cr_field sparse_adagrad_fields[] = {
+    CR_ROW_HEAD(sparse_adagrad_conf),
+    CR_FLOAT(sparse_adagrad_conf, initial_accumulator_value, 0, 0, CR_INF, 0, CR_HELP_ACC),
+    CR_END,
+};
+static const cr_field dense_adagrad_fields[] = {
+    CR_DENSE_LR(dense_adagrad_conf),
+    CR_FLOAT(dense_adagrad_conf, weight_decay, 0, 0, CR_INF, 0, CR_HELP_WD_L2),
+    CR_FLOAT(dense_adagrad_conf, initial_accumulator_value, 0, 0, CR_INF, 0, CR_HELP_ACC),
+    CR_FLOAT(dense_adagrad_conf, eps, 1e-10, 0, CR_INF, 0, CR_HELP_EPS),
+    CR_K_FUSED,
+    CR_END,
+};
+const cr_msg cr_optim_row_adagrad_msg = {
+    .name = "FusedAdagradOptimizer",
+    .help = "Adagrad with one sum of squares per weight",
+    .fields = sparse_adagrad_fields,
+    .size = sizeof(sparse_adagrad_conf),
+};
+const cr_msg cr_optim_adagrad_msg = {
+    .name = "AdagradOptimizer",
+    .help = "Adagrad on dense parameters",
+    .fields = dense_adagrad_fields,
+    .size = sizeof(dense_adagrad_conf),
+};
 
 CR_INLINE void block(float *restrict w, float *restrict m, const float *restrict g, int n, float lr,
                      float eps, float wd) {
@@ -53,7 +97,7 @@ CR_SIMD(row, (float *restrict w, float *restrict m, const float *restrict g, int
 
 static void adagrad_dense(const void *conf, const cr_optim_step *s, float *w, const float *g,
                           float *const *state, int64_t n) {
-    const cr_dense_adagrad_conf *c = conf;
+    const dense_adagrad_conf *c = conf;
     dense(w, state[0], g, n, (float)s->lr, (float)c->eps, (float)c->weight_decay);
 }
 
@@ -66,10 +110,10 @@ static void adagrad_row(const void *conf, const cr_optim_step *s, float *w, floa
 /* the two messages keep this member at the same place (config.h) */
 static float adagrad_init(const void *conf, int k) {
     (void)k;
-    return (float)((const cr_sparse_adagrad_conf *)conf)->initial_accumulator_value;
+    return (float)((const sparse_adagrad_conf *)conf)->initial_accumulator_value;
 }
-_Static_assert(offsetof(cr_sparse_adagrad_conf, initial_accumulator_value) ==
-                   offsetof(cr_dense_adagrad_conf, initial_accumulator_value),
+_Static_assert(offsetof(sparse_adagrad_conf, initial_accumulator_value) ==
+                   offsetof(dense_adagrad_conf, initial_accumulator_value),
                "adagrad_init reads both messages");
 
 static const char *const adagrad_names[] = {"sum"};

@@ -18,8 +18,80 @@
 #include <math.h>
 #include <string.h>
 
-#include "optim/config.h"
+#include "optim/adam_int.h"
+#include "optim/list.h"
 #include "optim/row_int.h"
+
+typedef enum adam_mode { ADAM_LAZY = 0, ADAM_DENSE = 1 } adam_mode;
+typedef struct dense_adam_conf {
+    cr_conf_base base;
+    double lr;
+    bool gradient_clipping;
+    double max_gradient;
+    double beta1, beta2;
+    double weight_decay; /* adam: added to the gradient (L2); adamw: decoupled */
+    double eps;
+    bool amsgrad;
+} dense_adam_conf; /* also AdamW */
+static const cr_enum_value adam_modes[] = {
+    {"LAZY", ADAM_LAZY, "only rows that the batch touches move", NULL},
+    {"DENSE", ADAM_DENSE, "every row of the table moves at every step, as torch's Adam", NULL},
+    {NULL, 0, NULL, NULL},
+};
+static const cr_field sparse_adam_fields[] = {
+    CR_ROW_HEAD(cr_sparse_adam_conf),
+    CR_BETAS(cr_sparse_adam_conf),
+    CR_FLOAT(cr_sparse_adam_conf, weight_decay, 0, 0, CR_INF, 0, CR_HELP_WD),
+    CR_ENUM(cr_sparse_adam_conf, mode, adam_modes, ADAM_LAZY, CR_F_OURS,
+            "which rows move: LAZY those of the batch, DENSE all"),
+    CR_END,
+};
+static const cr_field dense_adam_fields[] = {
+    CR_DENSE_LR(dense_adam_conf),
+    CR_BETAS(dense_adam_conf),
+    CR_FLOAT(dense_adam_conf, weight_decay, 0, 0, CR_INF, 0, CR_HELP_WD_L2),
+    CR_FLOAT(dense_adam_conf, eps, 1e-8, 0, CR_INF, 0, CR_HELP_EPS),
+    CR_BOOL(dense_adam_conf, amsgrad, false, 0, CR_HELP_AMSGRAD),
+    CR_K_FUSED,
+    CR_END,
+};
+static const cr_field adamw_fields[] = {
+    CR_DENSE_LR(dense_adam_conf),
+    CR_BETAS(dense_adam_conf),
+    CR_FLOAT(dense_adam_conf, weight_decay, 0, 0, CR_INF, 0, CR_HELP_WD),
+    CR_FLOAT(dense_adam_conf, eps, 1e-8, 0, CR_INF, 0, CR_HELP_EPS),
+    CR_BOOL(dense_adam_conf, amsgrad, false, 0, CR_HELP_AMSGRAD),
+    CR_K_FUSED,
+    CR_END,
+};
+void cr_adam_check(const void *self, cr_diag *diag) {
+    const cr_sparse_adam_conf *c = self;
+    if (c->beta1 == 1 || c->beta2 == 1)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, c->beta1 == 1 ? "beta1" : "beta2"),
+                    "%s must be below 1: with 1 no gradient would count; leave it out for %s",
+                    c->beta1 == 1 ? "beta1" : "beta2", c->beta1 == 1 ? "0.9" : "0.999");
+}
+const cr_msg cr_optim_row_adam_msg = {
+    .name = "FusedAdamOptimizer",
+    .help = "Adam on the rows a batch touches",
+    .fields = sparse_adam_fields,
+    .size = sizeof(cr_sparse_adam_conf),
+    .check = cr_adam_check,
+};
+const cr_msg cr_optim_adam_msg = {
+    .name = "AdamOptimizer",
+    .help = "Adam on dense parameters",
+    .fields = dense_adam_fields,
+    .size = sizeof(dense_adam_conf),
+    .check = cr_adam_check,
+};
+const cr_msg cr_optim_adamw_msg = {
+    .name = "AdamWOptimizer",
+    .help = "Adam with weight decay apart from the gradient",
+    .fields = adamw_fields,
+    .size = sizeof(dense_adam_conf),
+    .check = cr_adam_check,
+};
 
 /* what a block needs besides the arrays */
 typedef struct adam_args {
@@ -133,8 +205,8 @@ CR_SIMD(all,
         (w, m, v, g, D, args))
 
 /* both messages have beta1 and beta2 at the same place (config.h) */
-_Static_assert(offsetof(cr_sparse_adam_conf, beta1) == offsetof(cr_dense_adam_conf, beta1) &&
-                   offsetof(cr_sparse_adam_conf, beta2) == offsetof(cr_dense_adam_conf, beta2),
+_Static_assert(offsetof(cr_sparse_adam_conf, beta1) == offsetof(dense_adam_conf, beta1) &&
+                   offsetof(cr_sparse_adam_conf, beta2) == offsetof(dense_adam_conf, beta2),
                "cr_adam_prepare reads both messages");
 void cr_adam_prepare(const void *conf, cr_optim_step *s) {
     const cr_sparse_adam_conf *c = conf;
@@ -142,8 +214,8 @@ void cr_adam_prepare(const void *conf, cr_optim_step *s) {
     s->pre[1] = (float)cr_adam_bias(c->beta2, s->t);
 }
 
-static void dense_step(const cr_dense_adam_conf *c, const cr_optim_step *s, float *w,
-                       const float *g, float *const *state, int64_t n, bool decoupled) {
+static void dense_step(const dense_adam_conf *c, const cr_optim_step *s, float *w, const float *g,
+                       float *const *state, int64_t n, bool decoupled) {
     adam_args a = {.b1 = (float)c->beta1,
                    .c1 = (float)(1 - c->beta1),
                    .b2 = (float)c->beta2,
@@ -203,14 +275,14 @@ static const cr_optim_type adamw_max = {.name = "adamw",
                                         .state_names = adam_names,
                                         .dense = adamw_dense};
 static const cr_optim_type *adam_resolve(const void *conf) {
-    return ((const cr_dense_adam_conf *)conf)->amsgrad ? &adam_max : &cr_optim_adam;
+    return ((const dense_adam_conf *)conf)->amsgrad ? &adam_max : &cr_optim_adam;
 }
 static const cr_optim_type *adamw_resolve(const void *conf) {
-    return ((const cr_dense_adam_conf *)conf)->amsgrad ? &adamw_max : &cr_optim_adamw;
+    return ((const dense_adam_conf *)conf)->amsgrad ? &adamw_max : &cr_optim_adamw;
 }
 static const cr_optim_type *row_resolve(const void *conf) {
-    return ((const cr_sparse_adam_conf *)conf)->mode == CR_ADAM_DENSE ? &cr_optim_adam_all_rows
-                                                                      : &cr_optim_row_adam;
+    return ((const cr_sparse_adam_conf *)conf)->mode == ADAM_DENSE ? &cr_optim_adam_all_rows
+                                                                   : &cr_optim_row_adam;
 }
 
 const cr_optim_type cr_optim_adam = {

@@ -14,8 +14,53 @@
 
 #include <math.h>
 
-#include "optim/config.h"
+#include "optim/fields_int.h"
+#include "optim/list.h"
 #include "optim/simd_int.h"
+
+typedef struct ftrl_conf { /* the dense one is ours */
+    cr_conf_base base;
+    double lr;
+    bool gradient_clipping;
+    double max_gradient;
+    double learning_rate_power;
+    double ftrl_beta;
+    double l1_reg, l2_reg;
+    double initial_accumulator_value;
+    bool keep_first_values;
+} ftrl_conf;
+
+#define FTRL(beta, keep, ours)                                                                     \
+    CR_FLOAT(ftrl_conf, learning_rate_power, -0.5, -CR_INF, 0, ours,                               \
+             "exponent of the summed squares in the rate; -0.5 is the paper's root"),              \
+        CR_FLOAT(ftrl_conf, ftrl_beta, beta, 0, CR_INF, ours,                                      \
+                 "smooths the learning rate of rare ids"),                                         \
+        CR_ALIAS("beta", CR_T_FLOAT, CR_F_OURS, "ftrl_beta"),                                      \
+        CR_FLOAT(ftrl_conf, l1_reg, 0, 0, CR_INF, ours,                                            \
+                 "L1 penalty: sets small weights to exactly 0, which makes the model sparse"),     \
+        CR_ALIAS("l1", CR_T_FLOAT, CR_F_OURS, "l1_reg"),                                           \
+        CR_FLOAT(ftrl_conf, l2_reg, 0, 0, CR_INF, ours, "L2 penalty: pulls weights towards 0"),    \
+        CR_ALIAS("l2", CR_T_FLOAT, CR_F_OURS, "l2_reg"),                                           \
+        CR_FLOAT(ftrl_conf, initial_accumulator_value, 0, 0, CR_INF, ours, CR_HELP_ACC),           \
+        CR_BOOL(ftrl_conf, keep_first_values, keep, CR_F_OURS,                                     \
+                "start from the first values of the weights, not from 0")
+static const cr_field sparse_ftrl_fields[] = {CR_ROW_HEAD(ftrl_conf), FTRL(0, false, 0), CR_END};
+static const cr_field dense_ftrl_fields[] = {CR_DENSE_LR(ftrl_conf), FTRL(1, true, CR_F_OURS),
+                                             CR_END};
+#undef FTRL
+
+const cr_msg cr_optim_row_ftrl_msg = {
+    .name = "FusedFTRLOptimizer",
+    .help = "FTRL-Proximal on table rows: the rule for wide, sparse linear parts",
+    .fields = sparse_ftrl_fields,
+    .size = sizeof(ftrl_conf),
+};
+const cr_msg cr_optim_ftrl_msg = {
+    .name = "FTRLOptimizer",
+    .help = "FTRL-Proximal on dense parameters",
+    .fields = dense_ftrl_fields,
+    .size = sizeof(ftrl_conf),
+};
 
 typedef struct args {
     float alpha, beta, l1, l2;
@@ -69,7 +114,7 @@ static void move_power(float *w, float *z, float *n, const float *g, int64_t len
 
 static void step(const void *conf, const cr_optim_step *s, float *w, float *z, float *n,
                  const float *g, int64_t len) {
-    const cr_ftrl_conf *c = conf;
+    const ftrl_conf *c = conf;
     args a = {.alpha = (float)s->lr,
               .beta = (float)c->ftrl_beta,
               .l1 = (float)c->l1_reg,
@@ -92,7 +137,7 @@ static void ftrl_row(const void *conf, const cr_optim_step *s, float *w, float *
     step(conf, s, w, state, state + D, g, D);
 }
 static float ftrl_init(const void *conf, int k) {
-    return k == 1 ? (float)((const cr_ftrl_conf *)conf)->initial_accumulator_value : 0;
+    return k == 1 ? (float)((const ftrl_conf *)conf)->initial_accumulator_value : 0;
 }
 
 static const char *const names[] = {"z", "n"};

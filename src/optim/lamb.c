@@ -11,8 +11,30 @@
 
 #include <math.h>
 
-#include "optim/config.h"
+#include "optim/adam_int.h"
+#include "optim/list.h"
 #include "optim/row_int.h"
+
+static const cr_field lamb_fields[] = {
+    CR_ROW_HEAD(cr_sparse_adam_conf),
+    CR_BETAS(cr_sparse_adam_conf),
+    CR_FLOAT(cr_sparse_adam_conf, weight_decay, 0, 0, CR_INF, 0, CR_HELP_WD),
+    CR_END,
+};
+const cr_msg cr_optim_lamb_msg = {
+    .name = "FusedLAMBOptimizer",
+    .help = "Adam scaled by the norms of row and update",
+    .fields = lamb_fields,
+    .size = sizeof(cr_sparse_adam_conf),
+    .check = cr_adam_check,
+};
+const cr_msg cr_optim_partial_lamb_msg = {
+    .name = "FusedPartialRowWiseLAMBOptimizer",
+    .help = "LAMB with one second moment per row",
+    .fields = lamb_fields,
+    .size = sizeof(cr_sparse_adam_conf),
+    .check = cr_adam_check,
+};
 
 typedef struct args {
     float b1, c1, b2, c2, wd;

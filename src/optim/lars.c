@@ -9,8 +9,31 @@
 
 #include <math.h>
 
-#include "optim/config.h"
+#include "optim/fields_int.h"
+#include "optim/list.h"
 #include "optim/row_int.h"
+
+typedef struct lars_conf {
+    cr_conf_base base;
+    double lr;
+    bool gradient_clipping;
+    double max_gradient;
+    double momentum;
+    double weight_decay;
+} lars_conf;
+
+static const cr_field lars_sgd_fields[] = {
+    CR_ROW_HEAD(lars_conf),
+    CR_FLOAT(lars_conf, momentum, 0.9, 0, 1, 0, CR_HELP_MOMENTUM),
+    CR_FLOAT(lars_conf, weight_decay, 0, 0, CR_INF, 0, CR_HELP_WD_L2),
+    CR_END,
+};
+const cr_msg cr_optim_lars_msg = {
+    .name = "FusedLarsSGDOptimizer",
+    .help = "Momentum SGD with a rate per row from the norms",
+    .fields = lars_sgd_fields,
+    .size = sizeof(lars_conf),
+};
 
 #define ETA 0.001F
 
@@ -37,7 +60,7 @@ CR_SIMD(row,
 
 static void lars_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
                      int64_t D) {
-    const cr_lars_conf *c = conf;
+    const lars_conf *c = conf;
     row(w, state, g, D, (float)s->lr, (float)c->momentum, (float)c->weight_decay);
 }
 

@@ -10,8 +10,23 @@
 
 #include <math.h>
 
-#include "optim/config.h"
+#include "optim/adam_int.h"
+#include "optim/list.h"
 #include "optim/row_int.h"
+
+static const cr_field partial_adam_fields[] = {
+    CR_ROW_HEAD(cr_sparse_adam_conf),
+    CR_BETAS(cr_sparse_adam_conf),
+    CR_FLOAT(cr_sparse_adam_conf, weight_decay, 0, 0, CR_INF, 0, CR_HELP_WD),
+    CR_END,
+};
+const cr_msg cr_optim_partial_adam_msg = {
+    .name = "FusedPartialRowWiseAdamOptimizer",
+    .help = "Adam with one second moment per row",
+    .fields = partial_adam_fields,
+    .size = sizeof(cr_sparse_adam_conf),
+    .check = cr_adam_check,
+};
 
 typedef struct args {
     float b1, c1, lr, wd;

@@ -9,8 +9,40 @@
 
 #include <math.h>
 
-#include "optim/config.h"
+#include "optim/fields_int.h"
+#include "optim/list.h"
 #include "optim/simd_int.h"
+
+typedef struct rmsprop_conf {
+    cr_conf_base base;
+    double lr;
+    bool gradient_clipping;
+    double max_gradient;
+    double alpha;
+    double eps;
+    double weight_decay; /* added to the gradient (L2) */
+} rmsprop_conf;
+
+#define RMSPROP                                                                                    \
+    CR_FLOAT(rmsprop_conf, alpha, 0.99, 0, 1, 0, CR_HELP_ALPHA),                                   \
+        CR_FLOAT(rmsprop_conf, eps, 1e-8, 0, CR_INF, 0, CR_HELP_EPS),                              \
+        CR_FLOAT(rmsprop_conf, weight_decay, 0, 0, CR_INF, 0, CR_HELP_WD_L2)
+static const cr_field sparse_rmsprop_fields[] = {CR_ROW_HEAD(rmsprop_conf), RMSPROP, CR_END};
+static const cr_field dense_rmsprop_fields[] = {CR_DENSE_LR(rmsprop_conf), RMSPROP, CR_END};
+#undef RMSPROP
+
+const cr_msg cr_optim_row_rmsprop_msg = {
+    .name = "FusedRMSpropOptimizer",
+    .help = "RMSprop on table rows",
+    .fields = sparse_rmsprop_fields,
+    .size = sizeof(rmsprop_conf),
+};
+const cr_msg cr_optim_rmsprop_msg = {
+    .name = "RMSpropOptimizer",
+    .help = "RMSprop on dense parameters",
+    .fields = dense_rmsprop_fields,
+    .size = sizeof(rmsprop_conf),
+};
 
 typedef struct args {
     float lr, alpha, rest, eps, wd; /* rest: 1 - α */
@@ -35,7 +67,7 @@ CR_SIMD(move,
         (w, v, g, n, p))
 
 static args args_of(const void *conf, const cr_optim_step *s) {
-    const cr_rmsprop_conf *c = conf;
+    const rmsprop_conf *c = conf;
     return (args){(float)s->lr, (float)c->alpha, (float)(1 - c->alpha), (float)c->eps,
                   (float)c->weight_decay};
 }

@@ -11,8 +11,48 @@
 
 #include <math.h>
 
-#include "optim/config.h"
+#include "optim/fields_int.h"
+#include "optim/list.h"
 #include "optim/row_int.h"
+
+typedef enum wd_mode { WD_NONE = 0, WD_L2 = 1, WD_DECOUPLE = 2 } wd_mode;
+typedef struct rowwise_adagrad_conf {
+    cr_conf_base base;
+    double lr;
+    bool gradient_clipping;
+    double max_gradient;
+    double weight_decay;
+    int weight_decay_mode; /* wd_mode */
+    double initial_accumulator_value;
+} rowwise_adagrad_conf;
+static const cr_enum_value wd_modes[] = {
+    {"NONE", WD_NONE, "no weight decay", NULL},
+    {"L2", WD_L2, "weight_decay * w is added to the gradient", NULL},
+    {"DECOUPLE", WD_DECOUPLE, "w shrinks by lr * weight_decay besides the update", NULL},
+    {NULL, 0, NULL, NULL},
+};
+static const cr_field rowwise_adagrad_fields[] = {
+    CR_ROW_HEAD(rowwise_adagrad_conf),
+    CR_FLOAT(rowwise_adagrad_conf, weight_decay, 0, 0, CR_INF, 0,
+             "weight decay; acts as weight_decay_mode says"),
+    CR_ENUM(rowwise_adagrad_conf, weight_decay_mode, wd_modes, WD_NONE, 0, "how weight_decay acts"),
+    CR_FLOAT(rowwise_adagrad_conf, initial_accumulator_value, 0, 0, CR_INF, 0, CR_HELP_ACC),
+    CR_END,
+};
+static void rowwise_check(const void *self, cr_diag *diag) {
+    const rowwise_adagrad_conf *c = self;
+    if (c->weight_decay > 0 && c->weight_decay_mode == WD_NONE)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "weight_decay"),
+                    "weight_decay has no effect with weight_decay_mode NONE; "
+                    "set weight_decay_mode to L2 or DECOUPLE");
+}
+const cr_msg cr_optim_rowwise_adagrad_msg = {
+    .name = "FusedRowWiseAdagradOptimizer",
+    .help = "Adagrad with one sum of squares per row",
+    .fields = rowwise_adagrad_fields,
+    .size = sizeof(rowwise_adagrad_conf),
+    .check = rowwise_check,
+};
 
 CR_INLINE void block(float *restrict w, const float *restrict g, int n, float c, float k) {
     for (int i = 0; i < n; i++) {
@@ -36,15 +76,15 @@ CR_SIMD(row,
 
 static void rowwise_adagrad_row(const void *conf, const cr_optim_step *s, float *w, float *state,
                                 float *g, int64_t D) {
-    const cr_rowwise_adagrad_conf *c = conf;
+    const rowwise_adagrad_conf *c = conf;
     float wd = (float)c->weight_decay;
-    row(w, state, g, D, (float)s->lr, c->weight_decay_mode == CR_WD_L2 ? wd : 0.0F,
-        c->weight_decay_mode == CR_WD_DECOUPLE ? wd : 0.0F);
+    row(w, state, g, D, (float)s->lr, c->weight_decay_mode == WD_L2 ? wd : 0.0F,
+        c->weight_decay_mode == WD_DECOUPLE ? wd : 0.0F);
 }
 
 static float rowwise_adagrad_init(const void *conf, int k) {
     (void)k;
-    return (float)((const cr_rowwise_adagrad_conf *)conf)->initial_accumulator_value;
+    return (float)((const rowwise_adagrad_conf *)conf)->initial_accumulator_value;
 }
 
 static const char *const rowwise_adagrad_names[] = {"sum"};

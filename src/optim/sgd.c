@@ -8,8 +8,57 @@
  */
 #include "optim/optim.h"
 
-#include "optim/config.h"
+#include "optim/fields_int.h"
+#include "optim/list.h"
 #include "optim/simd_int.h"
+
+typedef struct sparse_sgd_conf {
+    cr_conf_base base;
+    double lr;
+    bool gradient_clipping;
+    double max_gradient;
+} sparse_sgd_conf;
+typedef struct dense_sgd_conf {
+    cr_conf_base base;
+    double lr;
+    bool gradient_clipping;
+    double max_gradient;
+    double momentum;
+    double weight_decay;
+    double dampening;
+    bool nesterov;
+} dense_sgd_conf;
+
+static const cr_field sparse_sgd_fields[] = {CR_ROW_HEAD(sparse_sgd_conf), CR_END};
+static const cr_field dense_sgd_fields[] = {
+    CR_DENSE_LR(dense_sgd_conf),
+    CR_FLOAT(dense_sgd_conf, momentum, 0.9, 0, CR_INF, 0, CR_HELP_MOMENTUM),
+    CR_FLOAT(dense_sgd_conf, weight_decay, 0, 0, CR_INF, 0, CR_HELP_WD_L2),
+    CR_FLOAT(dense_sgd_conf, dampening, 0, -CR_INF, CR_INF, 0,
+             "share of the new gradient left out of the momentum"),
+    CR_BOOL(dense_sgd_conf, nesterov, false, 0, "look one momentum step ahead"),
+    CR_K_FUSED,
+    CR_END,
+};
+static void dense_sgd_check(const void *self, cr_diag *diag) {
+    const dense_sgd_conf *c = self;
+    if (c->nesterov && (c->momentum <= 0 || c->dampening != 0))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "nesterov"),
+                    "nesterov needs a momentum above 0 and no dampening; set them or leave it out");
+}
+const cr_msg cr_optim_row_sgd_msg = {
+    .name = "FusedSGDOptimizer",
+    .help = "Plain gradient descent on table rows",
+    .fields = sparse_sgd_fields,
+    .size = sizeof(sparse_sgd_conf),
+};
+const cr_msg cr_optim_sgd_msg = {
+    .name = "SGDOptimizer",
+    .help = "Gradient descent with momentum",
+    .fields = dense_sgd_fields,
+    .size = sizeof(dense_sgd_conf),
+    .check = dense_sgd_check,
+};
 
 CR_INLINE void plain_block(float *restrict w, const float *restrict g, int n, float lr, float wd) {
     for (int i = 0; i < n; i++) {
@@ -50,7 +99,7 @@ CR_SIMD(momentum,
 
 static void sgd_dense(const void *conf, const cr_optim_step *s, float *w, const float *g,
                       float *const *state, int64_t n) {
-    const cr_dense_sgd_conf *c = conf;
+    const dense_sgd_conf *c = conf;
     float lr = (float)s->lr, wd = (float)c->weight_decay, mu = (float)c->momentum;
     if (c->momentum == 0) {
         plain(w, g, n, lr, wd);

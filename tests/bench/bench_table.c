@@ -22,22 +22,18 @@
 #include "emb/table.h"
 #include "emb/update.h"
 #include "kern/kern.h"
-#include "optim/config.h"
+#include "optim/list.h"
 
 enum { B = 8192, TILE = 252, BATCHES = 128, LANES = 8, TYPES = 3 };
 
-static const cr_rowwise_adagrad_conf rowwise_conf = {.lr = 0.01};
-static const cr_sparse_adagrad_conf adagrad_conf = {.lr = 0.01};
-static const cr_sparse_sgd_conf sgd_conf = {.lr = 0.01};
-static const cr_sparse_adam_conf adam_conf = {.lr = 0.01, .beta1 = 0.9, .beta2 = 0.999};
 static const struct rule {
     const char *name;
     const cr_optim_type *type;
-    const void *conf;
-} rules[] = {{"rowwise_adagrad", &cr_optim_rowwise_adagrad, &rowwise_conf},
-             {"adagrad", &cr_optim_adagrad, &adagrad_conf},
-             {"sgd", &cr_optim_row_sgd, &sgd_conf},
-             {"adam", &cr_optim_row_adam, &adam_conf}};
+    const cr_msg *msg;
+} rules[] = {{"rowwise_adagrad", &cr_optim_rowwise_adagrad, &cr_optim_rowwise_adagrad_msg},
+             {"adagrad", &cr_optim_adagrad, &cr_optim_row_adagrad_msg},
+             {"sgd", &cr_optim_row_sgd, &cr_optim_row_sgd_msg},
+             {"adam", &cr_optim_row_adam, &cr_optim_row_adam_msg}};
 
 typedef struct bench {
     cr_table t;
@@ -87,6 +83,11 @@ int main(int argc, char **argv) {
             if (strcmp(argv[i], "--optim") == 0 && strcmp(argv[i + 1], rules[r].name) == 0)
                 rule = &rules[r];
     }
+    cr_arena arena;
+    cr_diag diag;
+    cr_arena_init(&arena, 0);
+    cr_diag_init(&diag);
+    const void *conf = cr_conf_bind(&arena, rule->msg, NULL, &diag);
     static const char *const names[TYPES] = {"FP32", "BF16", "FP16"};
     static const int64_t widths[] = {16, 64, 128};
     cr_kern_init();
@@ -114,7 +115,7 @@ int main(int argc, char **argv) {
                                   .half = k,
                                   .trainable = true,
                                   .optim = rule->type,
-                                  .optim_conf = rule->conf};
+                                  .optim_conf = conf};
             b[k] = (bench){.look = 1e9, .update = 1e9};
             if (cr_table_init(&b[k].t, &spec, NULL) != CR_OK) return 1;
             cr_table_fill(&b[k].t, &init, 1, pool);
@@ -127,7 +128,7 @@ int main(int argc, char **argv) {
             cr_jagged sparse = {.ids = batch_ids, .n_ids = B};
             cr_batch batch = {.n_rows = B, .n_sparse = 1, .sparse = &sparse};
             cr_optim_step s = {.lr = 0.01, .t = step + 1};
-            if (rule->type->prepare) rule->type->prepare(rule->conf, &s);
+            if (rule->type->prepare) rule->type->prepare(conf, &s);
             for (int k = 0; k < TYPES; k++) {
                 look_job j = {&b[k].t, batch_ids, y, ld};
                 double at = cr_now();
@@ -163,6 +164,7 @@ int main(int argc, char **argv) {
         cr_free(grad);
         cr_free(y);
     }
+    cr_arena_clear(&arena);
     cr_pool_free(pool);
     return 0;
 }

@@ -7,10 +7,11 @@
 
 #include "all_lanes.h"
 #include "base/rng.h"
+#include "conf_text.h"
 #include "emb/update.h"
 #include "harness.h"
 #include "kern/kern.h"
-#include "optim/config.h"
+#include "optim/list.h"
 #include "pile.h"
 
 enum { ROWS = 700, N = 500, STEPS = 3 };
@@ -73,10 +74,9 @@ TEST(every_rule) {
     int n = 0, swept = 0;
     for (const cr_oneof_member *m = cr_sparse_optim_family.members; m->key; m++)
         for (int every = 0; every < 2; every++) {
-            void *conf = cr_conf_bind(&arena, m->msg, NULL, &diag);
             bool adam = strcmp(m->key, "adam_optimizer") == 0;
             if (every && !adam) continue;
-            if (every) ((cr_sparse_adam_conf *)conf)->mode = CR_ADAM_DENSE;
+            void *conf = conf_text(m->msg, every ? "mode: DENSE" : "");
             const cr_optim_type *type = cr_optim_of(&(cr_choice){m, conf});
             swept += type->every_row;
             n++;

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/kern.h"
-#include "optim/config.h"
+#include "optim/list.h"
 
 enum { STEPS = 3, PLANES = 4, MAX_D = 131, ROOM = (2 + PLANES) * (MAX_D + 1) };
 

@@ -5,8 +5,12 @@
 #include "golden/golden.h"
 #include "harness.h"
 
+#include "conf_text.h"
 #include "kern/kern.h"
-#include "optim/config.h"
+#include "optim/adam_int.h"
+
+/* the config that the text gives a message of list.h */
+#define CONF(m, text) conf_text(&cr_optim_##m##_msg, text)
 
 static golden G;
 static void load(void) {
@@ -44,82 +48,78 @@ static void dense_case(const char *name, const cr_optim_type *type, const void *
 }
 
 TEST(dense_sgd) {
-    dense_case("sgd_plain", &cr_optim_sgd, &(cr_dense_sgd_conf){.weight_decay = 0.01}, 0.1);
-    dense_case("sgd", &cr_optim_sgd, &(cr_dense_sgd_conf){.momentum = 0.9}, 0.1);
+    dense_case("sgd_plain", &cr_optim_sgd, CONF(sgd, "weight_decay: 0.01, momentum: 0"), 0.1);
+    dense_case("sgd", &cr_optim_sgd, CONF(sgd, "momentum: 0.9"), 0.1);
     dense_case("sgd_damp", &cr_optim_sgd,
-               &(cr_dense_sgd_conf){.momentum = 0.8, .dampening = 0.3, .weight_decay = 0.02}, 0.1);
-    dense_case("sgd_nesterov", &cr_optim_sgd,
-               &(cr_dense_sgd_conf){.momentum = 0.9, .nesterov = true}, 0.05);
+               CONF(sgd, "momentum: 0.8, dampening: 0.3, weight_decay: 0.02"), 0.1);
+    dense_case("sgd_nesterov", &cr_optim_sgd, CONF(sgd, "momentum: 0.9, nesterov: true"), 0.05);
 }
 
 TEST(dense_adagrad) {
-    dense_case("adagrad", &cr_optim_adagrad, &(cr_dense_adagrad_conf){.eps = 1e-10}, 0.1);
+    dense_case("adagrad", &cr_optim_adagrad, CONF(adagrad, "eps: 1e-10"), 0.1);
     dense_case("adagrad_init", &cr_optim_adagrad,
-               &(cr_dense_adagrad_conf){.eps = 1e-6,
-                                        .initial_accumulator_value = 0.1,
-                                        .weight_decay = 0.01},
-               0.1);
+               CONF(adagrad, "eps: 1e-6, initial_accumulator_value: 0.1, weight_decay: 0.01"), 0.1);
 }
 
 TEST(dense_adam) {
-    dense_case("adam", &cr_optim_adam,
-               &(cr_dense_adam_conf){.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8}, 0.01);
-    dense_case(
-        "adam_wd", &cr_optim_adam,
-        &(cr_dense_adam_conf){.beta1 = 0.8, .beta2 = 0.95, .eps = 1e-6, .weight_decay = 0.05},
-        0.02);
+    dense_case("adam", &cr_optim_adam, CONF(adam, "beta1: 0.9, beta2: 0.999, eps: 1e-8"), 0.01);
+    dense_case("adam_wd", &cr_optim_adam,
+               CONF(adam, "beta1: 0.8, beta2: 0.95, eps: 1e-6, weight_decay: 0.05"), 0.02);
 }
 
 TEST(dense_adam_forms) {
-    cr_dense_adam_conf max = {
-        .beta1 = 0.7, .beta2 = 0.6, .eps = 1e-8, .weight_decay = 0.01, .amsgrad = true};
-    const cr_optim_type *type = cr_optim_adam.resolve(&max);
+    const void *max =
+        CONF(adam, "beta1: 0.7, beta2: 0.6, eps: 1e-8, weight_decay: 0.01, amsgrad: true");
+    const cr_optim_type *type = cr_optim_adam.resolve(max);
     CHECK_INT(type->elem_state, 3);
-    dense_case("adam_amsgrad", type, &max, 0.02);
-    max.weight_decay = 0.1;
-    type = cr_optim_adamw.resolve(&max);
+    dense_case("adam_amsgrad", type, max, 0.02);
+    max = CONF(adam, "beta1: 0.7, beta2: 0.6, eps: 1e-8, weight_decay: 0.1, amsgrad: true");
+    type = cr_optim_adamw.resolve(max);
     CHECK_INT(type->elem_state, 3);
-    dense_case("adamw_amsgrad", type, &max, 0.02);
-    cr_dense_adam_conf w = {.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
-    CHECK(cr_optim_adamw.resolve(&w) == &cr_optim_adamw);
-    dense_case("adamw", &cr_optim_adamw, &w, 0.01);
+    dense_case("adamw_amsgrad", type, max, 0.02);
+    const void *w = CONF(adam, "beta1: 0.9, beta2: 0.999, eps: 1e-8");
+    CHECK(cr_optim_adamw.resolve(w) == &cr_optim_adamw);
+    dense_case("adamw", &cr_optim_adamw, w, 0.01);
     dense_case("adamw_wd", &cr_optim_adamw,
-               &(cr_dense_adam_conf){.beta1 = 0.8, .beta2 = 0.95, .eps = 1e-6, .weight_decay = 0.1},
-               0.02);
+               CONF(adam, "beta1: 0.8, beta2: 0.95, eps: 1e-6, weight_decay: 0.1"), 0.02);
 }
 
 TEST(dense_adadelta_rmsprop) {
-    dense_case("adadelta", &cr_optim_adadelta, &(cr_adadelta_conf){.rho = 0.95, .eps = 1e-6}, 0.5);
+    dense_case("adadelta", &cr_optim_adadelta, CONF(adadelta, "rho: 0.95, eps: 1e-6"), 0.5);
     dense_case("adadelta_wd", &cr_optim_adadelta,
-               &(cr_adadelta_conf){.rho = 0.8, .eps = 1e-4, .weight_decay = 0.02}, 1.0);
-    dense_case("rmsprop", &cr_optim_rmsprop, &(cr_rmsprop_conf){.alpha = 0.99, .eps = 1e-8}, 0.01);
+               CONF(adadelta, "rho: 0.8, eps: 1e-4, weight_decay: 0.02"), 1.0);
+    dense_case("rmsprop", &cr_optim_rmsprop, CONF(rmsprop, "alpha: 0.99, eps: 1e-8"), 0.01);
     dense_case("rmsprop_wd", &cr_optim_rmsprop,
-               &(cr_rmsprop_conf){.alpha = 0.9, .eps = 1e-3, .weight_decay = 0.05}, 0.02);
+               CONF(rmsprop, "alpha: 0.9, eps: 1e-3, weight_decay: 0.05"), 0.02);
 }
 
 TEST(dense_ftrl) {
-    cr_ftrl_conf k = {.learning_rate_power = -0.5, .ftrl_beta = 1, .keep_first_values = true};
-    dense_case("ftrl", &cr_optim_ftrl, &k, 0.1);
-    k.ftrl_beta = 0.5, k.l1_reg = 0.1, k.l2_reg = 0.3;
-    dense_case("ftrl_l1", &cr_optim_ftrl, &k, 0.5);
-    k.ftrl_beta = 0.7, k.l1_reg = 0.01, k.l2_reg = 0.1;
-    dense_case("ftrl_warm", &cr_optim_ftrl, &k, 0.2);
-    k.initial_accumulator_value = 0.1;
-    dense_case("ftrl_warm_first", &cr_optim_ftrl, &k, 0.2);
-    k.initial_accumulator_value = 0, k.keep_first_values = false;
-    dense_case("ftrl_warm_zero", &cr_optim_ftrl, &k, 0.2);
+    const void *k = CONF(ftrl, "learning_rate_power: -0.5, ftrl_beta: 1, keep_first_values: true");
+    dense_case("ftrl", &cr_optim_ftrl, k, 0.1);
+    k = CONF(ftrl, "ftrl_beta: 0.5, l1_reg: 0.1, l2_reg: 0.3");
+    dense_case("ftrl_l1", &cr_optim_ftrl, k, 0.5);
+#define WARM "ftrl_beta: 0.7, l1_reg: 0.01, l2_reg: 0.1"
+    k = CONF(ftrl, WARM);
+    dense_case("ftrl_warm", &cr_optim_ftrl, k, 0.2);
+    k = CONF(ftrl, WARM ", initial_accumulator_value: 0.1");
+    dense_case("ftrl_warm_first", &cr_optim_ftrl, k, 0.2);
+    k = CONF(ftrl, WARM ", keep_first_values: false");
+    dense_case("ftrl_warm_zero", &cr_optim_ftrl, k, 0.2);
     dense_case("ftrl_warm_power", &cr_optim_ftrl,
-               &(cr_ftrl_conf){.learning_rate_power = -0.4, .initial_accumulator_value = 0.1}, 0.1);
+               CONF(ftrl, "learning_rate_power: -0.4, initial_accumulator_value: 0.1, ftrl_beta: "
+                          "0, keep_first_values: false"),
+               0.1);
     /* a rate of 0 (the start of a warm-up) and no gradient change nothing */
     float w[2] = {0.5F, -1}, z[2] = {0}, n[2] = {0}, *state[2] = {z, n}, g[2] = {0.1F, 0};
-    cr_ftrl_conf c = {.learning_rate_power = -0.5, .l1_reg = 0.2, .keep_first_values = true};
-    cr_optim_ftrl.dense(&c, &(cr_optim_step){.lr = 0, .t = 1}, w, g, state, 2);
+    const void *c =
+        CONF(ftrl, "learning_rate_power: -0.5, l1_reg: 0.2, keep_first_values: true, ftrl_beta: 0");
+    cr_optim_ftrl.dense(c, &(cr_optim_step){.lr = 0, .t = 1}, w, g, state, 2);
     CHECK(w[0] == 0.5F && z[0] == 0 && n[0] == 0);
-    cr_optim_ftrl.dense(&c, &(cr_optim_step){.lr = 0.1, .t = 1}, w, g, state, 2);
+    cr_optim_ftrl.dense(c, &(cr_optim_step){.lr = 0.1, .t = 1}, w, g, state, 2);
     CHECK(w[0] != 0.5F && w[1] == -1 && z[1] == 0 && n[1] == 0);
     /* without first values a weight is what z and n say, as in the paper */
-    c.keep_first_values = false;
-    cr_optim_ftrl.dense(&c, &(cr_optim_step){.lr = 0.1, .t = 1}, w, g, state, 2);
+    c = CONF(ftrl, "l1_reg: 0.2, keep_first_values: false, ftrl_beta: 0");
+    cr_optim_ftrl.dense(c, &(cr_optim_step){.lr = 0.1, .t = 1}, w, g, state, 2);
     CHECK(w[1] == 0 && z[1] == 0 && n[1] == 0);
 }
 
@@ -181,28 +181,25 @@ static void row_case(int D, const char *name, const cr_optim_type *type, const v
 TEST(rows) {
     for (int k = 0; k < 2; k++) {
         int D = k ? 20 : 5;
-        row_case(D, "sgd", &cr_optim_row_sgd, &(cr_sparse_sgd_conf){0}, 0.1, true);
-        row_case(D, "sgd", &cr_optim_sgd, &(cr_sparse_sgd_conf){0}, 0.1, true);
-        row_case(D, "adagrad", &cr_optim_adagrad, &(cr_sparse_adagrad_conf){0}, 0.1, true);
+        row_case(D, "sgd", &cr_optim_row_sgd, CONF(row_sgd, ""), 0.1, true);
+        row_case(D, "sgd", &cr_optim_sgd, CONF(row_sgd, ""), 0.1, true);
+        row_case(D, "adagrad", &cr_optim_adagrad, CONF(row_adagrad, ""), 0.1, true);
         row_case(D, "adagrad_init", &cr_optim_adagrad,
-                 &(cr_sparse_adagrad_conf){.initial_accumulator_value = 0.2}, 0.05, true);
+                 CONF(row_adagrad, "initial_accumulator_value: 0.2"), 0.05, true);
         row_case(D, "rowwise", &cr_optim_rowwise_adagrad,
-                 &(cr_rowwise_adagrad_conf){.weight_decay = 0.5}, 0.1, true);
+                 CONF(rowwise_adagrad, "weight_decay: 0.5"), 0.1, true);
         row_case(D, "rowwise_init", &cr_optim_rowwise_adagrad,
-                 &(cr_rowwise_adagrad_conf){.initial_accumulator_value = 0.3}, 0.1, true);
+                 CONF(rowwise_adagrad, "initial_accumulator_value: 0.3"), 0.1, true);
         row_case(D, "rowwise_l2", &cr_optim_rowwise_adagrad,
-                 &(cr_rowwise_adagrad_conf){.weight_decay = 0.03, .weight_decay_mode = CR_WD_L2},
-                 0.1, true);
+                 CONF(rowwise_adagrad, "weight_decay: 0.03, weight_decay_mode: L2"), 0.1, true);
         row_case(D, "rowwise_decouple", &cr_optim_rowwise_adagrad,
-                 &(cr_rowwise_adagrad_conf){.weight_decay = 0.03,
-                                            .weight_decay_mode = CR_WD_DECOUPLE},
-                 0.1, true);
+                 CONF(rowwise_adagrad, "weight_decay: 0.03, weight_decay_mode: DECOUPLE"), 0.1,
+                 true);
         for (int prepare = 0; prepare < 2; prepare++) {
-            row_case(D, "adam", &cr_optim_adam,
-                     &(cr_sparse_adam_conf){.beta1 = 0.9, .beta2 = 0.999}, 0.01, prepare);
+            row_case(D, "adam", &cr_optim_adam, CONF(row_adam, "beta1: 0.9, beta2: 0.999"), 0.01,
+                     prepare);
             row_case(D, "adam_wd", &cr_optim_adam,
-                     &(cr_sparse_adam_conf){.beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.05},
-                     0.02, prepare);
+                     CONF(row_adam, "beta1: 0.8, beta2: 0.95, weight_decay: 0.05"), 0.02, prepare);
             const struct {
                 const char *name, *with_decay;
                 const cr_optim_type *type;
@@ -212,29 +209,28 @@ TEST(rows) {
                              {"partial_lamb", "partial_lamb_wd", &cr_optim_partial_lamb}};
             for (int i = 0; i < 4; i++) {
                 row_case(D, like_adam[i].name, like_adam[i].type,
-                         &(cr_sparse_adam_conf){.beta1 = 0.9, .beta2 = 0.999}, 0.01, prepare);
+                         CONF(row_adam, "beta1: 0.9, beta2: 0.999"), 0.01, prepare);
                 row_case(D, like_adam[i].with_decay, like_adam[i].type,
-                         &(cr_sparse_adam_conf){.beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.05},
-                         0.02, prepare);
+                         CONF(row_adam, "beta1: 0.8, beta2: 0.95, weight_decay: 0.05"), 0.02,
+                         prepare);
             }
         }
-        row_case(D, "lars", &cr_optim_lars, &(cr_lars_conf){.momentum = 0.9}, 10, true);
-        row_case(D, "lars_wd", &cr_optim_lars,
-                 &(cr_lars_conf){.momentum = 0.5, .weight_decay = 0.1}, 20, true);
+        row_case(D, "lars", &cr_optim_lars, CONF(lars, "momentum: 0.9"), 10, true);
+        row_case(D, "lars_wd", &cr_optim_lars, CONF(lars, "momentum: 0.5, weight_decay: 0.1"), 20,
+                 true);
         row_case(D, "adadelta", &cr_optim_adadelta,
-                 &(cr_adadelta_conf){.rho = 0.9, .eps = 1e-5, .weight_decay = 0.01}, 0.5, true);
+                 CONF(adadelta, "rho: 0.9, eps: 1e-5, weight_decay: 0.01"), 0.5, true);
         row_case(D, "rmsprop", &cr_optim_rmsprop,
-                 &(cr_rmsprop_conf){.alpha = 0.95, .eps = 1e-6, .weight_decay = 0.01}, 0.01, true);
-        cr_ftrl_conf ftrl = {.learning_rate_power = -0.5,
-                             .ftrl_beta = 0.7,
-                             .l1_reg = 0.02,
-                             .l2_reg = 0.1,
-                             .keep_first_values = true};
-        row_case(D, "ftrl", &cr_optim_ftrl, &ftrl, 0.2, true);
-        ftrl.ftrl_beta = 0, ftrl.initial_accumulator_value = 0.1, ftrl.keep_first_values = false;
-        row_case(D, "ftrl_zero", &cr_optim_ftrl, &ftrl, 0.2, true);
+                 CONF(rmsprop, "alpha: 0.95, eps: 1e-6, weight_decay: 0.01"), 0.01, true);
+        const void *ftrl = CONF(ftrl, "learning_rate_power: -0.5, ftrl_beta: 0.7, l1_reg: 0.02, "
+                                      "l2_reg: 0.1, keep_first_values: true");
+        row_case(D, "ftrl", &cr_optim_ftrl, ftrl, 0.2, true);
+        ftrl = CONF(ftrl, "ftrl_beta: 0, l1_reg: 0.02, l2_reg: 0.1, keep_first_values: false, "
+                          "initial_accumulator_value: 0.1");
+        row_case(D, "ftrl_zero", &cr_optim_ftrl, ftrl, 0.2, true);
         row_case(D, "ftrl_power", &cr_optim_ftrl,
-                 &(cr_ftrl_conf){.learning_rate_power = -0.7, .ftrl_beta = 0.5}, 0.1, true);
+                 CONF(ftrl, "learning_rate_power: -0.7, ftrl_beta: 0.5, keep_first_values: false"),
+                 0.1, true);
     }
 }
 
@@ -242,10 +238,10 @@ TEST(rows) {
 TEST(vector_code_is_the_formula) {
     enum { MAX = 70 };
     cr_kern_init();
-    cr_sparse_adagrad_conf conf = {0};
-    cr_sparse_adam_conf adam = {.beta1 = 0.9, .beta2 = 0.999, .weight_decay = 0.01};
+    const void *conf = CONF(row_adagrad, "");
+    const void *adam = CONF(row_adam, "beta1: 0.9, beta2: 0.999, weight_decay: 0.01");
     cr_optim_step s = {.lr = 0.05, .t = 3};
-    cr_optim_adam.prepare(&adam, &s);
+    cr_optim_adam.prepare(adam, &s);
     for (int64_t D = 1; D < MAX; D++) {
         float rec[3 * MAX], one[3], g[MAX], ada[2 * MAX];
         for (int64_t i = 0; i < D; i++) {
@@ -257,13 +253,13 @@ TEST(vector_code_is_the_formula) {
         float before[3 * MAX], before_ada[2 * MAX];
         memcpy(before, rec, sizeof rec);
         memcpy(before_ada, ada, sizeof ada);
-        cr_optim_adam.row(&adam, &s, rec, rec + D, g, D);
-        cr_optim_adagrad.row(&conf, &s, ada, ada + D, g, D);
+        cr_optim_adam.row(adam, &s, rec, rec + D, g, D);
+        cr_optim_adagrad.row(conf, &s, ada, ada + D, g, D);
         for (int64_t i = 0; i < D; i++) {
             one[0] = before[i];
             one[1] = before[D + i];
             one[2] = before[2 * D + i];
-            cr_optim_adam.row(&adam, &s, one, one + 1, g + i, 1);
+            cr_optim_adam.row(adam, &s, one, one + 1, g + i, 1);
             CHECK(one[0] == rec[i] && one[1] == rec[D + i] && one[2] == rec[2 * D + i]);
             float m = before_ada[D + i] + g[i] * g[i];
             float w = before_ada[i] - 0.05F * g[i] / (sqrtf(m) + 1e-8F);
@@ -275,20 +271,18 @@ TEST(vector_code_is_the_formula) {
 /* Where a rule has both forms and they mean the same, they give the same bits. */
 TEST(dense_rule_is_row_rule) {
     enum { D = 37 };
-    cr_adadelta_conf delta = {.rho = 0.9, .eps = 1e-5, .weight_decay = 0.01};
-    cr_rmsprop_conf rms = {.alpha = 0.9, .eps = 1e-6};
-    cr_ftrl_conf ftrl = {.learning_rate_power = -0.5,
-                         .ftrl_beta = 1,
-                         .l1_reg = 0.01,
-                         .l2_reg = 0.1};
-    cr_dense_adagrad_conf ada = {.eps = 1e-8};
+    const void *delta = CONF(adadelta, "rho: 0.9, eps: 1e-5, weight_decay: 0.01");
+    const void *rms = CONF(rmsprop, "alpha: 0.9, eps: 1e-6");
+    const void *ftrl = CONF(ftrl, "learning_rate_power: -0.5, ftrl_beta: 1, l1_reg: 0.01, l2_reg: "
+                                  "0.1, keep_first_values: false");
+    const void *ada = CONF(adagrad, "eps: 1e-8");
     const struct {
         const cr_optim_type *type;
         const void *conf;
-    } both[] = {{&cr_optim_adadelta, &delta},
-                {&cr_optim_rmsprop, &rms},
-                {&cr_optim_ftrl, &ftrl},
-                {&cr_optim_adagrad, &ada}};
+    } both[] = {{&cr_optim_adadelta, delta},
+                {&cr_optim_rmsprop, rms},
+                {&cr_optim_ftrl, ftrl},
+                {&cr_optim_adagrad, ada}};
     for (size_t k = 0; k < sizeof both / sizeof *both; k++) {
         float rec[3 * D] = {0}, w[D], s[2 * D] = {0}, *planes[2] = {s, s + D}, g[D];
         for (int i = 0; i < D; i++)
@@ -308,10 +302,10 @@ TEST(dense_rule_is_row_rule) {
 /* a row that is never seen again comes to rest, at normal numbers or zeros all the way */
 TEST(all_rows_come_to_rest) {
     float rec[12] = {1, 1, 1, 1}, g[4] = {0.1F, -0.1F, 1e-20F, 3}, none[4] = {0};
-    cr_sparse_adam_conf c = {.beta1 = 0.5, .beta2 = 0.6};
+    const void *c = CONF(row_adam, "beta1: 0.5, beta2: 0.6");
     for (int64_t t = 1; t < 400; t++) {
         cr_optim_step s = {.lr = 0.01, .t = t};
-        cr_optim_adam_all_rows.row(&c, &s, rec, rec + 4, t == 1 ? g : none, 4);
+        cr_optim_adam_all_rows.row(c, &s, rec, rec + 4, t == 1 ? g : none, 4);
         for (int i = 4; i < 12; i++)
             CHECK(rec[i] == 0 || isnormal(rec[i]));
         CHECK(none[0] == 0 && none[3] == 0);
@@ -327,13 +321,13 @@ TEST(zeros_stay_finite) {
                                     &cr_optim_partial_lamb, &cr_optim_partial_adam,
                                     &cr_optim_adadelta,     &cr_optim_rmsprop,
                                     &cr_optim_ftrl,         &cr_optim_adam_all_rows};
-    cr_sparse_adam_conf like_adam = {.beta1 = 0.9, .beta2 = 0.999};
-    cr_lars_conf lars = {.momentum = 0.9};
-    cr_adadelta_conf delta = {.rho = 0.9, .eps = 1e-6};
-    cr_rmsprop_conf rms = {.alpha = 0.9, .eps = 1e-8};
-    cr_ftrl_conf ftrl = {.learning_rate_power = -0.5};
-    const void *confs[] = {&lars,  &like_adam, &like_adam, &like_adam,
-                           &delta, &rms,       &ftrl,      &like_adam};
+    const void *like_adam = CONF(row_adam, "beta1: 0.9, beta2: 0.999");
+    const void *lars = CONF(lars, "momentum: 0.9");
+    const void *delta = CONF(adadelta, "rho: 0.9, eps: 1e-6");
+    const void *rms = CONF(rmsprop, "alpha: 0.9, eps: 1e-8");
+    const void *ftrl =
+        CONF(ftrl, "learning_rate_power: -0.5, ftrl_beta: 0, keep_first_values: false");
+    const void *confs[] = {lars, like_adam, like_adam, like_adam, delta, rms, ftrl, like_adam};
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
         for (int first = 0; first < 2; first++) {
             float rec[3 * 6 + 1] = {0}, g[6];

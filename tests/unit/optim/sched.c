@@ -5,6 +5,7 @@
 #include "harness.h"
 
 #include "optim/config.h"
+#include "optim/list.h"
 
 static void curve(const golden *g, const char *name, const cr_exponential_conf *c) {
     const golden_tensor *t = golden_get(g, "sched/t"), *want = golden_get(g, name);
@@ -85,7 +86,7 @@ TEST(chosen) {
     int64_t sizes[] = {2};
     double rates[] = {0.5};
     cr_manual_conf m = {.schedule_sizes = {sizes, 1}, .learning_rates = {rates, 1}};
-    cr_sparse_sgd_conf sgd = {.lr = 0.1};
+    cr_optim_conf sgd = {.lr = 0.1};
     cr_oneof_member rule = {"sgd_optimizer", NULL, &cr_optim_row_sgd},
                     by = {"manual_step_learning_rate", NULL, &cr_sched_manual};
     cr_choice o = {&rule, &sgd}, s = {&by, &m};

@@ -6,7 +6,7 @@
  * The data ends with a batch of fewer rows than lanes, so that some holders have none.
  */
 #include "holders.h"
-#include "optim/config.h"
+#include "optim/list.h"
 #include "run/train_metrics.h"
 #include "unit/run/run_test.h"
 
