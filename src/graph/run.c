@@ -179,21 +179,32 @@ static void finish_phase(cr_work *w, int p) {
 /* floats that the sums of all nodes are joined for at a time */
 #define SOME 64
 
-/* the tree over lanes [lane, lane + lanes) of this holder */
+/* the tree over lanes [lane, lane + lanes) of this holder; the usual numbers without temporary
+ * arrays */
 static void sum_lanes(const cr_work *w, int lane, int lanes, int64_t first, int64_t n, float *out) {
-    int64_t stride = w->plan->g->n_grads;
-    const float *g = w->lane_grads + lane * stride + first;
-    if (lanes == 8) { /* without temporary arrays */
+    int64_t d = w->plan->g->n_grads;
+    const float *g = w->lane_grads + lane * d + first;
+    switch (lanes) {
+    case 1: memmove(out, g, (size_t)n * sizeof(float)); return;
+    case 2:
         for (int64_t i = 0; i < n; i++)
-            out[i] =
-                ((g[i] + g[i + stride]) + (g[i + 2 * stride] + g[i + 3 * stride])) +
-                ((g[i + 4 * stride] + g[i + 5 * stride]) + (g[i + 6 * stride] + g[i + 7 * stride]));
+            out[i] = g[i] + g[i + d];
         return;
+    case 4:
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (g[i] + g[i + d]) + (g[i + 2 * d] + g[i + 3 * d]);
+        return;
+    case 8:
+        for (int64_t i = 0; i < n; i++)
+            out[i] = ((g[i] + g[i + d]) + (g[i + 2 * d] + g[i + 3 * d])) +
+                     ((g[i + 4 * d] + g[i + 5 * d]) + (g[i + 6 * d] + g[i + 7 * d]));
+        return;
+    default: break;
     }
     float v[CR_MAX_LANES];
     for (int64_t i = 0; i < n; i++) {
         for (int l = 0; l < lanes; l++)
-            v[l] = g[i + l * stride];
+            v[l] = g[i + l * d];
         for (int step = 1; step < lanes; step *= 2)
             for (int l = 0; l < lanes; l += 2 * step)
                 v[l] += v[l + step];
