@@ -72,7 +72,7 @@ typedef struct caller {
 } caller;
 
 static void *call(void *arg) {
-    static const int64_t sizes[] = {BATCH, 1, 17};
+    static const int64_t sizes[] = {BATCH, 1, 17, 0};
     caller *c = arg;
     const expected *e = c->e;
     cr_model_work *w;
@@ -84,7 +84,7 @@ static void *call(void *arg) {
     }
     for (int r = 0; w && r < ROUNDS; r++)
         for (int k = 0; k < e->d->n; k++)
-            c->bad += differs(e, w, (k + c->number) % e->d->n, sizes[(r + k) % 3], some);
+            c->bad += differs(e, w, (k + c->number) % e->d->n, sizes[(r + k) % 4], some);
     cr_model_work_free(w);
     free(some);
     return NULL;
