@@ -70,5 +70,4 @@ static void build(cr_build *b, const void *conf) {
     cr_single_task(b, cr_mlp(b->g, "final_mlp", c->final, x, b->diag), true, NULL, 0);
 }
 
-extern const cr_model_type cr_model_autoint;
-const cr_model_type cr_model_autoint = {"autoint", build};
+const cr_model_type cr_model_autoint = {.name = "autoint", .build = build};

@@ -704,5 +704,4 @@ static void build(cr_build *b, const void *conf) {
     cr_map_clear(&s.index);
 }
 
-extern const cr_model_type cr_model_backbone;
-const cr_model_type cr_model_backbone = {"backbone", build};
+const cr_model_type cr_model_backbone = {.name = "backbone", .build = build};

@@ -1,5 +1,5 @@
 /*
- * config.c - ModelConfig, feature groups, and the messages of the models that can be used.
+ * config.c - ModelConfig and feature groups.
  *
  * Whether the names in a model's config fit the groups and features is checked in run/check.c,
  * where the whole config is known.
@@ -49,54 +49,6 @@ const cr_msg cr_tower_msg = {
     .help = "Layers over one feature group",
     .fields = tower_fields,
     .size = sizeof(cr_tower_conf),
-};
-
-static const cr_field multi_tower_fields[] = {
-    CR_MSG(cr_multi_tower_conf, towers, &cr_tower_msg, CR_F_REPEATED, HELP_TOWERS),
-    CR_MSG(cr_multi_tower_conf, final, &cr_mlp_msg, 0, HELP_FINAL),
-    CR_END,
-};
-const cr_msg cr_multi_tower_msg = {
-    .name = "MultiTower",
-    .help = "A tower per feature group and layers over all of them",
-    .fields = multi_tower_fields,
-    .size = sizeof(cr_multi_tower_conf),
-};
-
-static const cr_field deepfm_fields[] = {
-    CR_MSG(cr_deepfm_conf, deep, &cr_mlp_msg, CR_F_REQUIRED, HELP_DEEP),
-    CR_MSG(cr_deepfm_conf, final, &cr_mlp_msg, 0,
-           "layers above everything; none: the parts are added up"),
-    CR_INT(cr_deepfm_conf, wide_embedding_dim, 4, 1, 65536, 0, "vector width in the group wide"),
-    CR_STR(cr_deepfm_conf, wide_init_fn, NULL, 0, HELP_WIDE_INIT),
-    CR_END,
-};
-const cr_msg cr_deepfm_msg = {
-    .name = "DeepFM",
-    .help = "Wide part, factorization machine and deep layers",
-    .fields = deepfm_fields,
-    .size = sizeof(cr_deepfm_conf),
-};
-const cr_msg cr_wide_and_deep_msg = {
-    .name = "WideAndDeep",
-    .help = "Wide part and deep layers",
-    .fields = deepfm_fields,
-    .size = sizeof(cr_wide_and_deep_conf),
-};
-
-static const cr_field dlrm_fields[] = {
-    CR_MSG(cr_dlrm_conf, dense_mlp, &cr_mlp_msg, 0,
-           "layers over the group dense; the last is as wide as the sparse vectors"),
-    CR_BOOL(cr_dlrm_conf, arch_with_sparse, true, 0,
-            "the vectors themselves also enter the final layers"),
-    CR_MSG(cr_dlrm_conf, final, &cr_mlp_msg, CR_F_REQUIRED, HELP_FINAL),
-    CR_END,
-};
-const cr_msg cr_dlrm_msg = {
-    .name = "DLRM",
-    .help = "Pairwise dot products of all vectors, then layers",
-    .fields = dlrm_fields,
-    .size = sizeof(cr_dlrm_conf),
 };
 
 /* ---- ModelConfig ---- */

@@ -104,19 +104,5 @@ typedef struct cr_multi_tower_conf {
     cr_msgs towers; /* cr_tower_conf */
     cr_mlp_conf *final;
 } cr_multi_tower_conf;
-typedef struct cr_deepfm_conf {
-    cr_conf_base base;
-    cr_mlp_conf *deep;
-    cr_mlp_conf *final; /* NULL: none */
-    int64_t wide_embedding_dim;
-    const char *wide_init_fn;
-} cr_deepfm_conf;
-typedef cr_deepfm_conf cr_wide_and_deep_conf; /* the same fields */
-typedef struct cr_dlrm_conf {
-    cr_conf_base base;
-    cr_mlp_conf *dense_mlp; /* NULL: none */
-    bool arch_with_sparse;
-    cr_mlp_conf *final;
-} cr_dlrm_conf;
 
 #endif

@@ -105,5 +105,4 @@ static void build(cr_build *b, const void *conf) {
     }
 }
 
-extern const cr_model_type cr_model_dbmtl;
-const cr_model_type cr_model_dbmtl = {"dbmtl", build};
+const cr_model_type cr_model_dbmtl = {.name = "dbmtl", .build = build};

@@ -39,5 +39,4 @@ static void build(cr_build *b, const void *conf) {
     cr_output_task(b, "output_linear", cr_mlp(b->g, "final_dnn", c->final, x, b->diag));
 }
 
-extern const cr_model_type cr_model_dcn_v1;
-const cr_model_type cr_model_dcn_v1 = {"dcn_v1", build};
+const cr_model_type cr_model_dcn_v1 = {.name = "dcn_v1", .build = build};

@@ -45,5 +45,4 @@ static void build(cr_build *b, const void *conf) {
     cr_output_task(b, "output_mlp", cr_mlp(b->g, "final", c->final, z, b->diag));
 }
 
-extern const cr_model_type cr_model_dcn_v2;
-const cr_model_type cr_model_dcn_v2 = {"dcn_v2", build};
+const cr_model_type cr_model_dcn_v2 = {.name = "dcn_v2", .build = build};

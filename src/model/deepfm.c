@@ -5,10 +5,40 @@
  * final: y = FC(final([w; f; h]))
  */
 #include "layer/layer.h"
+#include "model/config_int.h"
 #include "model/model.h"
 #include "op/op.h"
 
-static void build(cr_build *b, const cr_deepfm_conf *c, bool with_fm) {
+typedef struct deepfm_conf {
+    cr_conf_base base;
+    cr_mlp_conf *deep;
+    cr_mlp_conf *final; /* NULL: none */
+    int64_t wide_embedding_dim;
+    const char *wide_init_fn;
+} deepfm_conf;
+
+static const cr_field deepfm_fields[] = {
+    CR_MSG(deepfm_conf, deep, &cr_mlp_msg, CR_F_REQUIRED, HELP_DEEP),
+    CR_MSG(deepfm_conf, final, &cr_mlp_msg, 0,
+           "layers above everything; none: the parts are added up"),
+    CR_INT(deepfm_conf, wide_embedding_dim, 4, 1, 65536, 0, "vector width in the group wide"),
+    CR_STR(deepfm_conf, wide_init_fn, NULL, 0, HELP_WIDE_INIT),
+    CR_END,
+};
+const cr_msg cr_deepfm_msg = {
+    .name = "DeepFM",
+    .help = "Wide part, factorization machine and deep layers",
+    .fields = deepfm_fields,
+    .size = sizeof(deepfm_conf),
+};
+const cr_msg cr_wide_and_deep_msg = {
+    .name = "WideAndDeep",
+    .help = "Wide part and deep layers",
+    .fields = deepfm_fields,
+    .size = sizeof(deepfm_conf),
+};
+
+static void build(cr_build *b, const deepfm_conf *c, bool with_fm) {
     cr_loc at = c->base.node ? c->base.node->at : CR_NOWHERE;
     b->wide_dim = c->wide_embedding_dim;
     b->wide_init = c->wide_init_fn;
@@ -45,6 +75,5 @@ static void build_wide(cr_build *b, const void *conf) {
     build(b, conf, false);
 }
 
-extern const cr_model_type cr_model_deepfm, cr_model_wide_and_deep;
-const cr_model_type cr_model_deepfm = {"deepfm", build_deepfm};
-const cr_model_type cr_model_wide_and_deep = {"wide_and_deep", build_wide};
+const cr_model_type cr_model_deepfm = {.name = "deepfm", .build = build_deepfm};
+const cr_model_type cr_model_wide_and_deep = {.name = "wide_and_deep", .build = build_wide};

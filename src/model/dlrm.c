@@ -5,11 +5,34 @@
  * `sparse` and, if wanted, `dense`.
  */
 #include "layer/layer.h"
+#include "model/config_int.h"
 #include "model/model.h"
 #include "op/op.h"
 
+typedef struct dlrm_conf {
+    cr_conf_base base;
+    cr_mlp_conf *dense_mlp; /* NULL: none */
+    bool arch_with_sparse;
+    cr_mlp_conf *final;
+} dlrm_conf;
+
+static const cr_field dlrm_fields[] = {
+    CR_MSG(dlrm_conf, dense_mlp, &cr_mlp_msg, 0,
+           "layers over the group dense; the last is as wide as the sparse vectors"),
+    CR_BOOL(dlrm_conf, arch_with_sparse, true, 0,
+            "the vectors themselves also enter the final layers"),
+    CR_MSG(dlrm_conf, final, &cr_mlp_msg, CR_F_REQUIRED, HELP_FINAL),
+    CR_END,
+};
+const cr_msg cr_dlrm_msg = {
+    .name = "DLRM",
+    .help = "Pairwise dot products of all vectors, then layers",
+    .fields = dlrm_fields,
+    .size = sizeof(dlrm_conf),
+};
+
 static void build(cr_build *b, const void *conf) {
-    const cr_dlrm_conf *c = conf;
+    const dlrm_conf *c = conf;
     cr_loc at = c->base.node ? c->base.node->at : CR_NOWHERE;
     cr_fields_out in = cr_fields_build(b, "dlrm", c->dense_mlp, at);
     if (!in.node) return;
@@ -27,5 +50,4 @@ static void build(cr_build *b, const void *conf) {
                    NULL, 0);
 }
 
-extern const cr_model_type cr_model_dlrm;
-const cr_model_type cr_model_dlrm = {"dlrm", build};
+const cr_model_type cr_model_dlrm = {.name = "dlrm", .build = build};

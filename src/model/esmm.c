@@ -73,5 +73,4 @@ static void build(cr_build *b, const void *conf) {
     both->suffix = "_ctcvr";
 }
 
-extern const cr_model_type cr_model_esmm;
-const cr_model_type cr_model_esmm = {"esmm", build};
+const cr_model_type cr_model_esmm = {.name = "esmm", .build = build};

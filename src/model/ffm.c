@@ -52,5 +52,4 @@ static void build(cr_build *b, const void *conf) {
     cr_end_task(b, cr_add(b->g, (cr_node *[]){linear, pairs}, (float[]){1, 1}, 2));
 }
 
-extern const cr_model_type cr_model_ffm;
-const cr_model_type cr_model_ffm = {"ffm", build};
+const cr_model_type cr_model_ffm = {.name = "ffm", .build = build};

@@ -53,5 +53,4 @@ static void build(cr_build *b, const void *conf) {
     cr_end_task(b, cr_add(b->g, (cr_node *[]){linear, pairs}, (float[]){1, 1}, 2));
 }
 
-extern const cr_model_type cr_model_fm;
-const cr_model_type cr_model_fm = {"fm", build};
+const cr_model_type cr_model_fm = {.name = "fm", .build = build};

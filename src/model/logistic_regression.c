@@ -31,5 +31,4 @@ static void build(cr_build *b, const void *conf) {
     if (y) cr_end_task(b, y);
 }
 
-extern const cr_model_type cr_model_logistic_regression;
-const cr_model_type cr_model_logistic_regression = {"logistic_regression", build};
+const cr_model_type cr_model_logistic_regression = {.name = "logistic_regression", .build = build};

@@ -32,5 +32,4 @@ static void build(cr_build *b, const void *conf) {
     if (x) cr_output_task(b, "output_linear", x);
 }
 
-extern const cr_model_type cr_model_mask_net;
-const cr_model_type cr_model_mask_net = {"mask_net", build};
+const cr_model_type cr_model_mask_net = {.name = "mask_net", .build = build};

@@ -38,5 +38,4 @@ static void build(cr_build *b, const void *conf) {
         cr_end_towers(b, &c->task_towers, x);
 }
 
-extern const cr_model_type cr_model_mmoe;
-const cr_model_type cr_model_mmoe = {"mmoe", build};
+const cr_model_type cr_model_mmoe = {.name = "mmoe", .build = build};

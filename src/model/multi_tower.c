@@ -3,8 +3,21 @@
  * towers also stand beside those of other models.
  */
 #include "layer/layer.h"
+#include "model/config_int.h"
 #include "model/model.h"
 #include "op/op.h"
+
+static const cr_field multi_tower_fields[] = {
+    CR_MSG(cr_multi_tower_conf, towers, &cr_tower_msg, CR_F_REPEATED, HELP_TOWERS),
+    CR_MSG(cr_multi_tower_conf, final, &cr_mlp_msg, 0, HELP_FINAL),
+    CR_END,
+};
+const cr_msg cr_multi_tower_msg = {
+    .name = "MultiTower",
+    .help = "A tower per feature group and layers over all of them",
+    .fields = multi_tower_fields,
+    .size = sizeof(cr_multi_tower_conf),
+};
 
 int cr_towers_build(cr_build *b, const cr_msgs *towers, cr_node **parts) {
     int n = 0;
@@ -31,5 +44,4 @@ static void build(cr_build *b, const void *conf) {
                    NULL, 0);
 }
 
-extern const cr_model_type cr_model_multi_tower;
-const cr_model_type cr_model_multi_tower = {"multi_tower", build};
+const cr_model_type cr_model_multi_tower = {.name = "multi_tower", .build = build};

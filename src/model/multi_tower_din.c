@@ -71,5 +71,4 @@ static void build(cr_build *b, const void *conf) {
                    NULL, 0);
 }
 
-extern const cr_model_type cr_model_multi_tower_din;
-const cr_model_type cr_model_multi_tower_din = {"multi_tower_din", build};
+const cr_model_type cr_model_multi_tower_din = {.name = "multi_tower_din", .build = build};

@@ -171,5 +171,4 @@ static void build(cr_build *b, const void *conf) {
     if (!c->domain_input_name[0]) cr_end_towers(b, &c->task_towers, x);
 }
 
-extern const cr_model_type cr_model_pepnet;
-const cr_model_type cr_model_pepnet = {"pepnet", build};
+const cr_model_type cr_model_pepnet = {.name = "pepnet", .build = build};

@@ -52,5 +52,4 @@ static void build(cr_build *b, const void *conf) {
     cr_end_towers(b, &c->task_towers, x);
 }
 
-extern const cr_model_type cr_model_ple;
-const cr_model_type cr_model_ple = {"ple", build};
+const cr_model_type cr_model_ple = {.name = "ple", .build = build};

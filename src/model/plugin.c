@@ -572,8 +572,7 @@ static void build(cr_build *b, const void *conf) {
     if (has_own_names(&p)) cr_block_can_learn(b, c->base.at);
 }
 
-extern const cr_model_type cr_model_plugin;
-const cr_model_type cr_model_plugin = {"plugin", build};
+const cr_model_type cr_model_plugin = {.name = "plugin", .build = build};
 
 /* ---- messages ---- */
 

@@ -108,5 +108,4 @@ static void build(cr_build *b, const void *conf) {
                         b->tasks[0].weight};
 }
 
-extern const cr_model_type cr_model_rocket_launching;
-const cr_model_type cr_model_rocket_launching = {"rocket_launching", build};
+const cr_model_type cr_model_rocket_launching = {.name = "rocket_launching", .build = build};

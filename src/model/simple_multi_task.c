@@ -34,5 +34,4 @@ static void build(cr_build *b, const void *conf) {
     cr_end_towers(b, &c->task_towers, x);
 }
 
-extern const cr_model_type cr_model_simple_multi_task;
-const cr_model_type cr_model_simple_multi_task = {"simple_multi_task", build};
+const cr_model_type cr_model_simple_multi_task = {.name = "simple_multi_task", .build = build};

@@ -45,5 +45,4 @@ static void build(cr_build *b, const void *conf) {
     cr_single_task(b, cr_mlp(b->g, "final_mlp", c->final, x, b->diag), true, NULL, 0);
 }
 
-extern const cr_model_type cr_model_wukong;
-const cr_model_type cr_model_wukong = {"wukong", build};
+const cr_model_type cr_model_wukong = {.name = "wukong", .build = build};

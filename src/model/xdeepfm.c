@@ -47,5 +47,4 @@ static void build(cr_build *b, const void *conf) {
     cr_single_task(b, cr_mlp(b->g, "final", c->final, h, b->diag), true, NULL, 0);
 }
 
-extern const cr_model_type cr_model_xdeepfm;
-const cr_model_type cr_model_xdeepfm = {"xdeepfm", build};
+const cr_model_type cr_model_xdeepfm = {.name = "xdeepfm", .build = build};
