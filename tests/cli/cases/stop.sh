@@ -7,7 +7,8 @@ tiny_config
 tiny_data 960 60
 edit 11 '  num_epochs: 2'
 set -- --threads 1 -q --set train_config.save_checkpoints_steps=20 --set train_config.eval_interval_steps=8 --set train_config.keep_checkpoint_max=2
-train() { run env CRANK_TEST_KILL="$kill" crank train tiny.yaml "$@"; }
+# the tests themselves may run under nohup, which children inherit
+train() { run env --default-signal=HUP CRANK_TEST_KILL="$kill" crank train tiny.yaml "$@"; }
 same_dir() {
     diff -r -x 'events.out.*' -x train_log.jsonl -x feature_counts.json whole model >"$CASE_DIR/diff" 2>&1 || fail "stopped at $kill: $(head -n 5 "$CASE_DIR/diff")"
 }
