@@ -134,5 +134,17 @@ keys 0 '2 keys, no findings' '"set train_config.seed" "or train_config.lanes: 4"
 keys 1 "TrainConfig.md: there is no key 'sed', which is named in: src/a.c" '"set train_config.sed"'
 keys 1 'no keys found' 'int x;'
 
+mkdir -p "$tmp/d/src/op" "$tmp/d/docs/design"
+touch "$tmp/d/src/op/a.c"
+files() { # files CODE PATTERN TEXT
+    printf '%s\n' "$3" >"$tmp/d/docs/design/a.md"
+    expect "$1" "$2" "$here/check_files.sh" "$tmp/d"
+}
+files 0 '2 names, no findings' 'see `op/a.c`
+and src/op/a.c, not tests/op/b.c'
+files 1 'docs/design/a.md:2: there is no src/op/b.c' 'op/a.c
+(op/b.c)'
+files 1 'no page names a file' 'a.c'
+
 if [ $failed -ne 0 ]; then exit 1; fi
 echo "check_test: $n cases pass"
