@@ -2,7 +2,7 @@
 # check_style.sh [ROOT] - what a formatter does not see.
 #
 # Tabs, blanks at the end of a line, a missing last newline, invisible characters, TODO without an
-# issue number, FIXME, files in src/ over 900 lines, output past the function that escapes it. Text kinds only: test data may hold anything.
+# issue number, FIXME, files in src/ over 900 lines, output past the function that escapes it, a table's memory outside of its file. Text kinds only: test data may hold anything.
 # Every finding is one line file:line: cause; the exit code is 1 when there is one.
 set -eu
 root=${1:-$(dirname "$0")/..}
@@ -52,6 +52,10 @@ FNR == 1 {
 # results hold names of others: only ui.c (and main.c, whose texts are ours) writes to stdout
 FILENAME ~ /^src\// && FILENAME !~ /^src\/cli\/(ui|main)\.c$/ && /(^|[^A-Za-z0-9_])(v?printf|puts|putchar|fputs|fputc|fwrite) *\(/ && !/^ *\*/ {
     finding("writes past cr_ui_say, which escapes control characters")
+}
+# rows may lie elsewhere: the memory of a table is known to its own file alone
+FILENAME ~ /^src\// && FILENAME !~ /^src\/emb\/table\.[ch]$/ && /(->|\.)records([^A-Za-z0-9_]|$)/ {
+    finding("memory of a table; ask for a view (cr_table_view) or a row")
 }
 FILENAME ~ /^(src|tests)\// && /(^|[^A-Za-z0-9_])(TODO|FIXME)($|[^A-Za-z0-9_])/ {
     rest = $0

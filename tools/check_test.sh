@@ -60,6 +60,9 @@ style 0 'no findings'
 printf 'static void f(void) {\n    printf("x");\n}\n' >"$tmp/t/src/data/x.c"
 style 1 'src/data/x.c:2: writes past cr_ui_say'
 fresh
+printf 'float *f(cr_table *t) {\n    return t->records + 1;\n}\n' >"$tmp/t/src/data/x.c"
+style 1 'src/data/x.c:2: memory of a table'
+fresh
 printf 'a\tb\n' >"$tmp/t/src/data/x.c"
 style 1 'src/data/x.c:1: tab'
 printf 'ok\na \n' >"$tmp/t/src/data/x.c"

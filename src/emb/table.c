@@ -51,7 +51,7 @@ cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err) {
     void *p;
     made.size = cr_bytes(cr_mul_i64(made.n_rows, made.stride), sizeof(float));
     CR_TRY(cr_big_alloc(&p, made.size, spec->name, err));
-    made.data = p;
+    made.records = p;
     *t = made;
     return CR_OK;
 }
@@ -59,7 +59,7 @@ cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err) {
 void cr_table_map(cr_table *t, const cr_table_spec *spec, const void *rows) {
     CR_ASSERT(!spec->optim && !(spec->half && spec->D % 2));
     cr_table_describe(t, spec, NULL);
-    t->data = (float *)(uintptr_t)rows; /* nothing writes into it */
+    t->records = (float *)(uintptr_t)rows; /* nothing writes into it */
 }
 
 void cr_table_get_part(const cr_table *t, int64_t id, int64_t col, int64_t n, float *w) {
@@ -99,7 +99,7 @@ void cr_table_apply(const cr_table *t, int64_t row, int64_t id, const cr_optim_s
 }
 
 void cr_table_clear(cr_table *t) {
-    if (t->size > 0) cr_big_free(t->data, t->size);
+    if (t->size > 0) cr_big_free(t->records, t->size);
     memset(t, 0, sizeof(*t));
 }
 

@@ -23,14 +23,14 @@ typedef struct cr_table {
     int64_t n_rows, D;
     int64_t stride;    /* floats per record */
     int64_t n_weights; /* floats that its weights take */
-    float *data;
-    size_t size;        /* of data; 0: it is not the table's own (cr_table_map) */
+    float *records;     /* only table.c and this header touch them: others ask for views and rows */
+    size_t size;        /* of records; 0: they are not the table's own (cr_table_map) */
     int half;           /* weights in 16 bits: CR_HALF_… of kern.h; 0: 32 */
     uint64_t round_key; /* of the stochastic rounding */
     bool trainable;
     const cr_optim_type *optim; /* NULL: no state (inference, frozen) */
     const void *optim_conf;
-    const struct cr_owner *owner; /* has the rows (owner.h); NULL: they lie in data */
+    const struct cr_owner *owner; /* has the rows (owner.h); NULL: they lie in records */
     int optim_group; /* which of the steps of cr_updater_apply is this table's; 0: the main one */
 } cr_table;
 
@@ -75,7 +75,7 @@ static inline bool cr_table_clips(const cr_table *t) {
     return c && c->gradient_clipping;
 }
 static inline float *cr_table_row(const cr_table *t, int64_t id) {
-    return t->data + id * t->stride;
+    return t->records + id * t->stride;
 }
 /* cr_table_fetch asks the memory for a record that is updated soon */
 CR_FETCH cr_table_fetch(const cr_table *t, int64_t id) {
@@ -83,7 +83,7 @@ CR_FETCH cr_table_fetch(const cr_table *t, int64_t id) {
 }
 /* cr_table_view: the table's own memory is where its rows lie */
 static inline cr_view cr_table_view(const cr_table *t, const int64_t *ids) {
-    return (cr_view){t->data, t->stride, ids, t->D, t->half};
+    return (cr_view){t->records, t->stride, ids, t->D, t->half};
 }
 
 #endif

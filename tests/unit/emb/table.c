@@ -36,7 +36,7 @@ TEST(billions_of_rows) {
                   .D = D,
                   .stride = STRIDE,
                   .n_weights = D,
-                  .data = p,
+                  .records = p,
                   .trainable = true,
                   .optim = &plain};
     int64_t ids[N] = {n_rows - 1, 3, (int64_t)1 << 31, n_rows - 1, ((int64_t)1 << 32) - 1};

@@ -189,7 +189,7 @@ static void compare(pair *x, const cr_batch *b, const char *what) {
         const cr_table *a = &x->j[0].model->tables[i]->table, *z = &x->j[1].model->tables[i]->table;
         int64_t bad = 0;
         if (x->piled[i]) {
-            CHECK(z->data == NULL && x->p[i].fetched > 0);
+            CHECK(z->records == NULL && x->p[i].fetched > 0);
             bad = pile_same(&x->p[i], a);
         } else {
             for (int64_t r = 0; r < a->n_rows; r++)
