@@ -43,6 +43,19 @@ static void warn_edited(const cr_err *err, cr_diag *diag) {
                 err->msg);
 }
 
+/* An export reads its own files only: none of them (of those in the manifest, where there is one) may
+ * be a link that leads out of it. */
+static cr_code no_links_out(const char *dir, const cr_manifest *m, cr_arena *a, cr_diag *diag) {
+    cr_err err;
+    char **names;
+    size_t n;
+    cr_code code = cr_list_dir(a, dir, &names, &n, &err);
+    for (size_t i = 0; i < n && code == CR_OK; i++)
+        if (!m || cr_manifest_find(m, names[i]) || strcmp(names[i], CR_MANIFEST) == 0)
+            code = cr_path_inside(dir, cr_path_join(a, dir, names[i]), &err);
+    return code == CR_OK ? CR_OK : cr_diag_err(diag, &err);
+}
+
 cr_code cr_verify_config(const char *path, cr_diag *diag) {
     cr_arena a;
     cr_err err;
@@ -59,6 +72,7 @@ cr_code cr_verify_config(const char *path, cr_diag *diag) {
     } else if (m && cr_manifest_find(m, name) && cr_manifest_check_file(m, name, &err) != CR_OK) {
         warn_edited(&err, diag);
     }
+    if (export && code == CR_OK) code = no_links_out(dir, m, &a, diag);
     cr_manifest_free(m);
     cr_arena_clear(&a);
     return code;

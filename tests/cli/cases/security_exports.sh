@@ -60,6 +60,21 @@ ln -s ../elsewhere/secret.txt y/$vocab
 run crank predict --scripted_model_path y --predict_input_path eval.csv --predict_output_path p2
 ends 2
 has_err "...lies outside of 'y'..."
+# the same for files that no config names; a link of the user that is none of the export's files is fine
+for f in pipeline.config manifest.json index.json model-00001-of-00001.safetensors; do
+    rm -rf y
+    cp -r x y
+    ln -s /etc y/of_the_user
+    mv y/$f elsewhere/
+    ln -s real_file y/$f
+    cp elsewhere/$f y/real_file
+    run crank predict --scripted_model_path y --predict_input_path eval.csv --predict_output_path p_$f
+    ends 0
+    ln -sf ../elsewhere/$f y/$f
+    run crank predict --scripted_model_path y --predict_input_path eval.csv --predict_output_path p2
+    ends 2
+    has_err "...lies outside of 'y'..."
+done
 # ---- a file from outside of the folders of the user and of the config is named when it is copied, --quiet or not ----
 mkdir work
 cd work
