@@ -446,7 +446,8 @@ static void parse_entry(cr_data_conf *c, cr_arena *arena, cr_map *seen, const ch
                     "and let the feature split the text",
                     number, cr_field_types[type].name);
     cr_field_conf *f = CR_NEW(arena, cr_field_conf);
-    f->base = (cr_conf_base){.msg = &field_msg, .node = node, .at = here, .set = {{3}}};
+    f->base = (cr_conf_base){
+        .msg = &field_msg, .node = node, .at = here, .from = c->base.from, .set = {{3}}};
     f->input_name = cr_arena_strndup(arena, s, (size_t)(name_end - s));
     f->input_type = type;
     c->input_fields.v[c->input_fields.n++] = f;

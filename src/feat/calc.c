@@ -79,7 +79,7 @@ int cr_calc_add(cr_calc *op, cr_feature *f, const char *field, int64_t item, con
 
 /* the base of a config of another message with the same fields */
 static cr_conf_base base_as(const cr_calc_conf *c, const cr_msg *as) {
-    cr_conf_base b = {.msg = as, .node = c->base.node, .at = c->base.at};
+    cr_conf_base b = {.msg = as, .node = c->base.node, .at = c->base.at, .from = c->base.from};
     for (int i = 0; as->fields[i].name; i++)
         if (cr_conf_has(c, as->fields[i].name)) cr_fieldset_add(&b.set, i);
     return b;

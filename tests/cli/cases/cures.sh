@@ -41,3 +41,17 @@ run crank train tiny.yaml -q
 ends 0
 has_err "tiny.yaml:13:27: warning: save_checkpoints_steps has no effect beside save_checkpoints_epochs: checkpoints are saved at the end of epochs; remove one of them"
 [ "$(ls -d model/model.ckpt-* | wc -l)" -eq 2 ] || fail "checkpoints by steps"
+# a computed feature says it in the file's syntax, too
+tiny_config
+tiny_data
+sed -i '/^model_config:/i\  - expr_feature: {feature_name: twice, expression: "price*2", variables: ["item:price"], embedding_dim: 4}' tiny.yaml
+set -- --set data_config.fg_mode=FG_NORMAL --set 'feature_configs[2].id_feature.separator=|'
+run crank check tiny.yaml "$@"
+ends 0
+has_err "...embedding_dim has no effect on a plain number; give boundaries, mlp: {} or autodis..."
+run crank config tiny.yaml --format json
+ends 0
+cp "$out" tiny.json
+run crank check tiny.json "$@"
+ends 0
+has_err '...embedding_dim has no effect on a plain number; give boundaries, "mlp": {} or autodis...'
