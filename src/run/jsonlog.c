@@ -34,6 +34,11 @@ cr_code cr_jsonlog_add(cr_jsonlog *l, const char *path, cr_err *err) {
     return CR_OK;
 }
 
+void cr_jsonlog_settle(cr_jsonlog *l) {
+    for (int i = 0; l && i < l->n_files; i++)
+        cr_logfile_settle(l->files[i]);
+}
+
 void cr_jsonlog_close(cr_jsonlog *l) {
     if (!l) return;
     for (int i = 0; i < l->n_files; i++)

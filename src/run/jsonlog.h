@@ -17,6 +17,8 @@ typedef struct cr_jsonlog cr_jsonlog;
  * with a warning. */
 cr_jsonlog *cr_jsonlog_new(void);
 CR_CHECKED cr_code cr_jsonlog_add(cr_jsonlog *l, const char *path, cr_err *err);
+/* cr_jsonlog_settle: the lines so far survive a kill, on every store. */
+void cr_jsonlog_settle(cr_jsonlog *l);
 void cr_jsonlog_close(cr_jsonlog *l);
 /* cr_jsonlog_begin starts a line with event, time, elapsed and rank; what follows is added through
  * the writer it returns; cr_jsonlog_end writes the line. */

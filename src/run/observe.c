@@ -128,6 +128,12 @@ cr_code cr_observer_new(observer **out, job *j, const char *log_json, int64_t st
     return CR_OK;
 }
 
+void cr_observer_saved(observer *o) {
+    cr_jsonlog_settle(o->log);
+    cr_events_settle(o->events);
+    cr_events_settle(o->eval_events);
+}
+
 void cr_observer_free(observer *o) {
     if (!o) return;
     cr_jsonlog_close(o->log);

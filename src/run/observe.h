@@ -25,6 +25,8 @@ typedef struct observed {
 void cr_observer_step(observer *o, const trainer *t, const observed *s);
 void cr_observer_eval(observer *o, int64_t step, int64_t epoch, const cr_eval_result *r,
                       double seconds);
+/* cr_observer_saved: before a checkpoint, so that a run that goes on from it has the logs up to it. */
+void cr_observer_saved(observer *o);
 /* cr_observer_features: at the end of an epoch, and of a run inside of one. */
 void cr_observer_features(observer *o, const counter *c);
 /* cr_observer_end: the last line; res is complete. */

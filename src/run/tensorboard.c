@@ -129,6 +129,10 @@ cr_code cr_events_open(cr_events **out, const char *dir, cr_err *err) {
     return CR_OK;
 }
 
+void cr_events_settle(cr_events *e) {
+    if (e) cr_logfile_settle(e->file);
+}
+
 void cr_events_close(cr_events *e) {
     if (!e) return;
     cr_logfile_close(e->file);

@@ -40,6 +40,8 @@ typedef struct cr_events cr_events;
  * fails there is one warning and nothing more is written. */
 CR_CHECKED cr_code cr_events_open(cr_events **out, const char *dir, cr_err *err);
 void cr_events_close(cr_events *e);
+/* cr_events_settle: the events so far survive a kill, on every store. */
+void cr_events_settle(cr_events *e);
 /* cr_events_restart: what earlier files say about this step and later ones no longer counts. */
 void cr_events_restart(cr_events *e, int64_t step);
 void cr_events_scalar(cr_events *e, const char *tag, double value);

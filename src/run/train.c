@@ -371,6 +371,7 @@ static cr_code save_state(loop *l) {
     cr_err err;
     cr_arena a;
     cr_arena_init(&a, 0);
+    if (l->ob) cr_observer_saved(l->ob);
     cr_ckpt_state s = state_of(l, &a);
     cr_code code = cr_ckpt_save_state(l->res->checkpoint, &s, &err);
     cr_arena_clear(&a);

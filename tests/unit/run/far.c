@@ -60,6 +60,8 @@ static const char *const hard[] = {"train_config.num_epochs=2",
                                    "model_config.deepfm.deep.hidden_units=[64,32]"};
 #define N_HARD (int)(sizeof(hard) / sizeof(hard[0]))
 
+static cr_watch watch; /* of the next training */
+
 static cr_code train(const char *data, const char *ext, const char *model, bool go_on,
                      const char *more, cr_train_result *res, cr_diag *diag) {
     char config[300], in[300], eval[300];
@@ -79,7 +81,8 @@ static cr_code train(const char *data, const char *ext, const char *model, bool 
                                   .set = set,
                                   .n_set = N_HARD + (more != NULL)},
                        .threads = 2,
-                       .continue_train = go_on};
+                       .continue_train = go_on,
+                       .watch = watch};
     return cr_train(&o, res, diag);
 }
 
@@ -215,6 +218,22 @@ TEST(unfinished) {
     cr_arena_clear(&arena);
 }
 
+/* a log is there from the first checkpoint on, though the store cannot append and it is short */
+static void look(void *ctx, const cr_progress *p) {
+    bool *seen = ctx;
+    if (strcmp(p->stage, "train") == 0 && p->step > 20)
+        *seen = *seen || cr_path_exists(FAR "logs/train_log.jsonl");
+}
+
+TEST(logs_at_checkpoints) {
+    char last[1088];
+    bool seen = false;
+    watch = (cr_watch){.progress = look, .ctx = &seen};
+    trained(FAR "csv", "csv", FAR "logs", false, NULL, last);
+    watch = (cr_watch){0};
+    CHECK(seen);
+}
+
 /* one line that names the file, the cause and the cure */
 TEST(a_store_that_stays_away) {
     static const struct {
@@ -320,8 +339,12 @@ TEST(few_requests) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(csv), CASE(parquet), CASE(unfinished),
-                                   CASE(a_store_that_stays_away), CASE(few_requests)};
+    static const t_case cases[] = {CASE(csv),
+                                   CASE(parquet),
+                                   CASE(unfinished),
+                                   CASE(logs_at_checkpoints),
+                                   CASE(a_store_that_stays_away),
+                                   CASE(few_requests)};
     cr_store_add(&mem_store);
     if (!root_open("far")) return 1;
     int rc = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
