@@ -56,6 +56,18 @@ rm -rf "$tmp/t/src"
 layers 1 'src'
 
 fresh
+stores() { expect "$1" "$2" "$here/check_stores.sh" "$tmp/t"; }
+stores 0 'no findings'
+printf 'void f(void) {\n    int fd = open("x", 0);\n}\n' >"$tmp/t/src/data/x.c"
+stores 1 'src/data/x.c:2: a file without its store'
+printf 'void f(void) {\n    f->open(x); /* stat(y) */\n}\n' >"$tmp/t/src/data/x.c"
+mkdir "$tmp/t/src/store"
+printf 'int fd = open("x", 0);\n' >"$tmp/t/src/store/x.c"
+stores 1 'src/data/x.c:2'
+printf 'void f(void) {\n    f->open(x);\n}\n' >"$tmp/t/src/data/x.c"
+stores 0 'no findings'
+
+fresh
 style 0 'no findings'
 printf 'static void f(void) {\n    printf("x");\n}\n' >"$tmp/t/src/data/x.c"
 style 1 'src/data/x.c:2: writes past cr_ui_say'

@@ -1,0 +1,27 @@
+#!/bin/sh
+# check_stores.sh [ROOT] - files are opened, listed, moved and removed through base/fs.h alone.
+#
+# Calls of the kernel for files stand in src/store. The exceptions are named here, each with its
+# reason. Every finding is one line file:line: cause; the exit code is 1 when there is one.
+set -eu
+root=${1:-$(dirname "$0")/..}
+cd "$root"
+
+# kill_point.c    tears a write apart, on purpose
+# log.c, guard.c, mem.c   write to standard error
+# cpu.c           /proc and /sys
+# plugin.c        the linker opens libraries itself
+# lock.c, synth_dir.c   a lock of the kernel, on local paths only
+# stream.c        standard input
+exceptions='src/base/(kill_point|log|guard|mem|cpu|plugin)\.c|src/ckpt/lock\.c|src/data/(synth_dir|stream)\.c'
+calls='open|openat|creat|fopen|freopen|stat|lstat|fstat|fstatat|rename|renameat|renameat2|unlink|unlinkat|remove|rmdir|mkdir|mkdtemp|mkstemp|opendir|readdir|scandir|glob|read|pread|write|pwrite|fsync|fdatasync|ftruncate|truncate|mmap|symlink|link|readlink|realpath|access'
+bad=$(grep -rnE "(^|[^A-Za-z0-9_.>])($calls)\(" src --include='*.c' --include='*.h' |
+    grep -vE "^src/store/|^($exceptions):" |
+    grep -vE '^[^:]*:[0-9]+: *(\*|/\*|//)' |
+    grep -vE "(static|extern|CR_CHECKED)[^(]* \**($calls)\(" || true)
+if [ -n "$bad" ]; then
+    echo "$bad" | sed 's/^\([^:]*:[0-9]*\):.*/\1: a file without its store; use base\/file.h or base\/fs.h/'
+    echo "check_stores: $(echo "$bad" | wc -l) finding(s)"
+    exit 1
+fi
+echo "check_stores: no findings"
