@@ -32,7 +32,7 @@ uint64_t cr_digest_end(const cr_digest *d) {
 }
 
 uint64_t cr_digest_of(const void *data, size_t n) {
-    return XXH64(data, n, 0);
+    return data ? XXH64(data, n, 0) : XXH64("", 0, 0);
 }
 
 void cr_digest_text(uint64_t digest, char out[CR_DIGEST_TEXT + 1]) {

@@ -162,7 +162,8 @@ bool cr_codes_solo(const cr_node *n) {
 }
 
 const uint8_t *cr_codes_shared(const cr_work *w, const cr_node *n, int column) {
-    return ((const lane_flags *)cr_work_state(w, n))[column];
+    const lane_flags *flags = cr_work_state(w, n);
+    return &flags[column][0];
 }
 
 static void see_users(const cr_graph *g, cr_node *n) {
