@@ -4,6 +4,7 @@
 #   make quickstart  build, make data, train, evaluate, export, predict
 #   make test        the quick tier of tests; make test-full: sanitizers, valgrind, fuzzing, linters too
 #   make test-faults   train, export and predict with every system call and allocation failing (FAULTS=all: each one)
+#   make test-extend   add a toy of every kind to a copy of the tree, each as one file and two lines
 #   make test-parquet  Parquet files beside DuckDB, parquet-wasm and hyparquet (installs them with npm)
 #   make bench       rows per second on this machine
 #   make install     PREFIX (/usr/local) and DESTDIR as usual
@@ -35,6 +36,9 @@ test-full:
 test-faults:
 	@sh tools/test_faults.sh $(BUILD) $(FAULTS)
 
+test-extend:
+	@sh tools/test_extend.sh
+
 test-parquet:
 	@sh tests/parquet/run.sh $(BUILD)
 
@@ -51,4 +55,4 @@ format:
 clean:
 	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang out/quickstart out/bench
 
-.PHONY: all deps quickstart test test-full test-faults test-parquet bench install format clean
+.PHONY: all deps quickstart test test-full test-faults test-extend test-parquet bench install format clean
