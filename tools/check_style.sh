@@ -2,7 +2,8 @@
 # check_style.sh [ROOT] - what a formatter does not see.
 #
 # Tabs, blanks at the end of a line, a missing last newline, invisible characters, TODO without an
-# issue number, FIXME, files in src/ over 900 lines, output past the function that escapes it, a table's memory outside of its file. Text kinds only: test data may hold anything.
+# issue number, FIXME, files in src/ over 900 lines, output past the function that escapes it, a table's memory outside of its file,
+# `extern const` in a .c file. Text kinds only: test data may hold anything.
 # Every finding is one line file:line: cause; the exit code is 1 when there is one.
 set -eu
 root=${1:-$(dirname "$0")/..}
@@ -57,6 +58,7 @@ FILENAME ~ /^src\// && FILENAME !~ /^src\/cli\/(ui|main)\.c$/ && /(^|[^A-Za-z0-9
 FILENAME ~ /^src\// && FILENAME !~ /^src\/emb\/table\.[ch]$/ && /(->|\.)records([^A-Za-z0-9_]|$)/ {
     finding("memory of a table; ask for a view (cr_table_view) or a row")
 }
+FILENAME ~ /^src\/.*\.c$/ && /^extern const / { finding("declaration in a .c file; a header or the list of its family declares it") }
 FILENAME ~ /^(src|tests)\// && /(^|[^A-Za-z0-9_])(TODO|FIXME)($|[^A-Za-z0-9_])/ {
     rest = $0
     gsub(/TODO\(#[0-9]+\)/, "", rest)

@@ -75,6 +75,9 @@ fresh
 printf 'float *f(cr_table *t) {\n    return t->records + 1;\n}\n' >"$tmp/t/src/data/x.c"
 style 1 'src/data/x.c:2: memory of a table'
 fresh
+printf 'extern const int cr_x;\n' >"$tmp/t/src/data/x.c"
+style 1 'src/data/x.c:1: declaration in a .c file'
+fresh
 printf 'a\tb\n' >"$tmp/t/src/data/x.c"
 style 1 'src/data/x.c:1: tab'
 printf 'ok\na \n' >"$tmp/t/src/data/x.c"

@@ -12,7 +12,12 @@ static void mlp(cr_block_call *c, const void *conf) {
     cr_block_give(c, cr_mlp(c->g, c->path, conf, c->x.node, c->b->diag));
     c->out[0].query = c->x.query;
 }
-const cr_block_type cr_block_mlp = {"mlp", CR_TAKES_POSITIONS, 1, 0, mlp};
+const cr_block_type cr_block_mlp = {
+    .name = "mlp",
+    .takes = CR_TAKES_POSITIONS,
+    .min_in = 1,
+    .build = mlp,
+};
 
 typedef struct linear_conf {
     cr_conf_base base;
@@ -35,7 +40,12 @@ static void linear(cr_block_call *c, const void *conf) {
     cr_block_give(c, cr_linear(c->g, c->path, c->x.node, l->units, l->bias, false));
     c->out[0].query = c->x.query;
 }
-const cr_block_type cr_block_linear = {"linear", CR_TAKES_POSITIONS, 1, 0, linear};
+const cr_block_type cr_block_linear = {
+    .name = "linear",
+    .takes = CR_TAKES_POSITIONS,
+    .min_in = 1,
+    .build = linear,
+};
 
 typedef struct activation_conf {
     cr_conf_base base;
@@ -63,7 +73,12 @@ static void activation(cr_block_call *c, const void *conf) {
     }
     cr_block_give_like(c, cr_act_apply(c->g, c->path, &s, c->x.node), &c->x);
 }
-const cr_block_type cr_block_activation = {"activation", CR_TAKES_POSITIONS, 1, 0, activation};
+const cr_block_type cr_block_activation = {
+    .name = "activation",
+    .takes = CR_TAKES_POSITIONS,
+    .min_in = 1,
+    .build = activation,
+};
 
 typedef struct dropout_conf {
     cr_conf_base base;
@@ -84,7 +99,12 @@ static void dropout(cr_block_call *c, const void *conf) {
     double p = ((const dropout_conf *)conf)->dropout_ratio;
     cr_block_give_like(c, p > 0 ? cr_dropout(c->g, c->x.node, (float)p) : c->x.node, &c->x);
 }
-const cr_block_type cr_block_dropout = {"dropout", CR_TAKES_POSITIONS, 1, 0, dropout};
+const cr_block_type cr_block_dropout = {
+    .name = "dropout",
+    .takes = CR_TAKES_POSITIONS,
+    .min_in = 1,
+    .build = dropout,
+};
 
 typedef struct layer_norm_conf {
     cr_conf_base base;
@@ -111,7 +131,12 @@ static void layer_norm(cr_block_call *c, const void *conf) {
     int64_t w = fields ? c->x.D : c->x.node->width;
     cr_block_give_like(c, cr_ln(c->g, c->path, c->x.node, w), &c->x);
 }
-const cr_block_type cr_block_layer_norm = {"layer_norm", CR_TAKES_POSITIONS, 1, 0, layer_norm};
+const cr_block_type cr_block_layer_norm = {
+    .name = "layer_norm",
+    .takes = CR_TAKES_POSITIONS,
+    .min_in = 1,
+    .build = layer_norm,
+};
 
 typedef struct batch_norm_conf {
     cr_conf_base base;
@@ -131,7 +156,12 @@ static void batch_norm(cr_block_call *c, const void *conf) {
     bool affine = ((const batch_norm_conf *)conf)->affine;
     cr_block_give_like(c, cr_bn(c->g, c->path, c->x.node, affine, false), &c->x);
 }
-const cr_block_type cr_block_batch_norm = {"batch_norm", CR_TAKES_POSITIONS, 1, 0, batch_norm};
+const cr_block_type cr_block_batch_norm = {
+    .name = "batch_norm",
+    .takes = CR_TAKES_POSITIONS,
+    .min_in = 1,
+    .build = batch_norm,
+};
 
 typedef struct residual_conf {
     cr_conf_base base;
@@ -162,4 +192,9 @@ static void residual(cr_block_call *c, const void *conf) {
     y = cr_add(c->g, (cr_node *[]){c->x.node, y}, (float[]){1, 1}, 2);
     cr_block_give_like(c, y, &c->x);
 }
-const cr_block_type cr_block_residual = {"residual", CR_TAKES_POSITIONS, 1, 0, residual};
+const cr_block_type cr_block_residual = {
+    .name = "residual",
+    .takes = CR_TAKES_POSITIONS,
+    .min_in = 1,
+    .build = residual,
+};

@@ -32,7 +32,13 @@ static void gate_nu(cr_block_call *c, const void *conf) {
     cr_node *gate = cr_gate_nu(c->g, c->path, e, hidden, v->width, n->gamma);
     cr_block_give_like(c, cr_mul(c->g, v, gate), &c->in[0]);
 }
-const cr_block_type cr_block_gate_nu = {"gate_nu", CR_TAKES_EACH, 1, 2, gate_nu};
+const cr_block_type cr_block_gate_nu = {
+    .name = "gate_nu",
+    .takes = CR_TAKES_EACH,
+    .min_in = 1,
+    .max_in = 2,
+    .build = gate_nu,
+};
 
 typedef struct senet_conf {
     cr_conf_base base;
@@ -63,7 +69,12 @@ static void senet(cr_block_call *c, const void *conf) {
     cr_graph_pop(g, mark);
     cr_block_give_fields(c, cr_mul(g, x, a), D);
 }
-const cr_block_type cr_block_senet = {"senet", CR_TAKES_FIELDS, 1, 0, senet};
+const cr_block_type cr_block_senet = {
+    .name = "senet",
+    .takes = CR_TAKES_FIELDS,
+    .min_in = 1,
+    .build = senet,
+};
 
 typedef struct mmoe_conf {
     cr_conf_base base;
@@ -93,4 +104,8 @@ static void mmoe(cr_block_call *c, const void *conf) {
     for (int64_t i = 0; i < m->num_task; i++)
         cr_block_give(c, out[i]);
 }
-const cr_block_type cr_block_mmoe = {"mmoe", 0, 1, 0, mmoe};
+const cr_block_type cr_block_mmoe = {
+    .name = "mmoe",
+    .min_in = 1,
+    .build = mmoe,
+};

@@ -43,7 +43,12 @@ static void din(cr_block_call *c, const void *conf) {
     if (!query_fits(c, false)) return;
     cr_block_give(c, cr_din_encoder(c->g, c->path, mlp, c->x.query, c->x.node, c->b->diag));
 }
-const cr_block_type cr_block_din = {"din", CR_TAKES_SEQUENCE, 1, 0, din};
+const cr_block_type cr_block_din = {
+    .name = "din",
+    .takes = CR_TAKES_SEQUENCE,
+    .min_in = 1,
+    .build = din,
+};
 
 #define MAX_WINDOWS 1024
 typedef struct window_conf {
@@ -85,8 +90,12 @@ static void multi_window_din(cr_block_call *c, const void *conf) {
     cr_block_give(c, cr_window_encoder(c->g, c->path, w->attn_mlp, c->x.query, c->x.node,
                                        &w->windows_len, c->b->diag));
 }
-const cr_block_type cr_block_multi_window_din = {"multi_window_din", CR_TAKES_SEQUENCE, 1, 0,
-                                                 multi_window_din};
+const cr_block_type cr_block_multi_window_din = {
+    .name = "multi_window_din",
+    .takes = CR_TAKES_SEQUENCE,
+    .min_in = 1,
+    .build = multi_window_din,
+};
 
 typedef struct self_attention_conf {
     cr_conf_base base;
@@ -119,8 +128,13 @@ static void self_attention(cr_block_call *c, const void *conf) {
     cr_block_give(c, cr_self_attention(c->g, c->path, c->x.node, a->multihead_attn_dim,
                                        a->num_heads, a->dropout, c->x.node->axis));
 }
-const cr_block_type cr_block_self_attention = {"self_attention", CR_TAKES_SEQUENCE, 1, 1,
-                                               self_attention};
+const cr_block_type cr_block_self_attention = {
+    .name = "self_attention",
+    .takes = CR_TAKES_SEQUENCE,
+    .min_in = 1,
+    .max_in = 1,
+    .build = self_attention,
+};
 
 CR_BLOCK_PLAIN(simple_attention, "SimpleAttentionBlock",
                "Attention: a dot product scores each step");
@@ -128,8 +142,12 @@ static void simple_attention(cr_block_call *c, const void *conf) {
     (void)conf;
     if (query_fits(c, true)) cr_block_give(c, cr_simple_attention(c->g, c->x.query, c->x.node));
 }
-const cr_block_type cr_block_simple_attention = {"simple_attention", CR_TAKES_SEQUENCE, 1, 0,
-                                                 simple_attention};
+const cr_block_type cr_block_simple_attention = {
+    .name = "simple_attention",
+    .takes = CR_TAKES_SEQUENCE,
+    .min_in = 1,
+    .build = simple_attention,
+};
 
 typedef enum pool_kind { POOL_MEAN, POOL_SUM } pool_kind;
 static const cr_enum_value pool_kinds[] = {
@@ -156,4 +174,10 @@ static void pooling(cr_block_call *c, const void *conf) {
     bool mean = ((const pooling_conf *)conf)->pooling_type == POOL_MEAN;
     cr_block_give(c, cr_seq_pool(c->g, c->x.node, mean));
 }
-const cr_block_type cr_block_pooling = {"pooling", CR_TAKES_SEQUENCE, 1, 1, pooling};
+const cr_block_type cr_block_pooling = {
+    .name = "pooling",
+    .takes = CR_TAKES_SEQUENCE,
+    .min_in = 1,
+    .max_in = 1,
+    .build = pooling,
+};

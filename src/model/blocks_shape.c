@@ -12,7 +12,12 @@ static void concat(cr_block_call *c, const void *conf) {
     cr_block_give_fields(c, c->x.node, c->x.D);
     c->out[0].query = c->x.query;
 }
-const cr_block_type cr_block_concat = {"concat", CR_TAKES_POSITIONS, 1, 0, concat};
+const cr_block_type cr_block_concat = {
+    .name = "concat",
+    .takes = CR_TAKES_POSITIONS,
+    .min_in = 1,
+    .build = concat,
+};
 
 /* inputs that are combined number by number: as wide as the widest, or 1 wide */
 static bool same_widths(cr_block_call *c, const cr_block_val **widest) {
@@ -45,7 +50,12 @@ static void add(cr_block_call *c, const void *conf) {
     }
     cr_block_give_like(c, c->n_in > 1 ? cr_add(c->g, v, ones, c->n_in) : v[0], widest);
 }
-const cr_block_type cr_block_add = {"add", CR_TAKES_POSITIONS | CR_TAKES_EACH, 1, 0, add};
+const cr_block_type cr_block_add = {
+    .name = "add",
+    .takes = CR_TAKES_POSITIONS | CR_TAKES_EACH,
+    .min_in = 1,
+    .build = add,
+};
 
 CR_BLOCK_PLAIN(multiply, "MultiplyBlock", "The product of the inputs, number by number");
 static void multiply(cr_block_call *c, const void *conf) {
@@ -57,8 +67,12 @@ static void multiply(cr_block_call *c, const void *conf) {
         if (&c->in[i] != widest) y = cr_mul(c->g, y, c->in[i].node);
     cr_block_give_like(c, y, widest);
 }
-const cr_block_type cr_block_multiply = {"multiply", CR_TAKES_POSITIONS | CR_TAKES_EACH, 2, 0,
-                                         multiply};
+const cr_block_type cr_block_multiply = {
+    .name = "multiply",
+    .takes = CR_TAKES_POSITIONS | CR_TAKES_EACH,
+    .min_in = 2,
+    .build = multiply,
+};
 
 typedef struct slice_conf {
     cr_conf_base base;
@@ -89,7 +103,12 @@ static void slice(cr_block_call *c, const void *conf) {
                          whole ? c->x.D : s->width);
     c->out[0].query = c->x.query;
 }
-const cr_block_type cr_block_slice = {"slice", CR_TAKES_POSITIONS, 1, 0, slice};
+const cr_block_type cr_block_slice = {
+    .name = "slice",
+    .takes = CR_TAKES_POSITIONS,
+    .min_in = 1,
+    .build = slice,
+};
 
 typedef struct fold_conf {
     cr_conf_base base;
@@ -136,8 +155,16 @@ static void mean(cr_block_call *c, const void *conf) {
     cr_node *y = total(c, conf, &n);
     if (y) cr_block_give(c, cr_add(c->g, &y, (float[]){1.0f / (float)n}, 1));
 }
-const cr_block_type cr_block_sum = {"sum", 0, 1, 0, sum};
-const cr_block_type cr_block_mean = {"mean", 0, 1, 0, mean};
+const cr_block_type cr_block_sum = {
+    .name = "sum",
+    .min_in = 1,
+    .build = sum,
+};
+const cr_block_type cr_block_mean = {
+    .name = "mean",
+    .min_in = 1,
+    .build = mean,
+};
 
 typedef struct fields_conf {
     cr_conf_base base;
@@ -164,14 +191,22 @@ static void fields(cr_block_call *c, const void *conf) {
     }
     cr_block_give_fields(c, c->x.node, dim);
 }
-const cr_block_type cr_block_fields = {"fields", 0, 1, 0, fields};
+const cr_block_type cr_block_fields = {
+    .name = "fields",
+    .min_in = 1,
+    .build = fields,
+};
 
 CR_BLOCK_PLAIN(softmax, "SoftmaxBlock", "Numbers of the row as shares of 1");
 static void softmax(cr_block_call *c, const void *conf) {
     (void)conf;
     cr_block_give_like(c, cr_softmax(c->g, c->x.node, 1), &c->x);
 }
-const cr_block_type cr_block_softmax = {"softmax", 0, 1, 0, softmax};
+const cr_block_type cr_block_softmax = {
+    .name = "softmax",
+    .min_in = 1,
+    .build = softmax,
+};
 
 CR_BLOCK_PLAIN(stop_gradient, "StopGradientBlock",
                "The same numbers forward, no gradient backward");
@@ -179,4 +214,8 @@ static void stop_gradient(cr_block_call *c, const void *conf) {
     (void)conf;
     cr_block_give_like(c, cr_detach(c->g, c->x.node), &c->x);
 }
-const cr_block_type cr_block_stop_gradient = {"stop_gradient", 0, 1, 0, stop_gradient};
+const cr_block_type cr_block_stop_gradient = {
+    .name = "stop_gradient",
+    .min_in = 1,
+    .build = stop_gradient,
+};

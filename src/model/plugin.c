@@ -527,9 +527,12 @@ static void block(cr_block_call *c, const void *conf) {
     for (int i = 0; ok && i < b.n_out; i++)
         cr_block_give_val(c, b.out[i]->v);
 }
-const cr_block_type cr_block_plugin = {"plugin",
-                                       CR_TAKES_POSITIONS | CR_TAKES_EACH | CR_TAKES_MIXED, 1, 0,
-                                       block};
+const cr_block_type cr_block_plugin = {
+    .name = "plugin",
+    .takes = CR_TAKES_POSITIONS | CR_TAKES_EACH | CR_TAKES_MIXED,
+    .min_in = 1,
+    .build = block,
+};
 
 /* ---- as a model ---- */
 
