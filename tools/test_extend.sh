@@ -116,7 +116,7 @@ says() { # says TEXT COMMAND...: the command succeeds and prints TEXT
 ok 'command: crank toy' says 'hello from a toy command' "$crank" toy
 ok 'command: crank help names it' says 'Say hello' "$crank" help
 ok 'reader, store, feature, model, loss, optimizer: crank train' "$crank" train "$toys/native.yaml"
-ok 'metric: crank eval' says '2560' "$crank" eval out/native/pipeline.config
+ok 'metric: crank eval' says '2560.000000' "$crank" eval out/native/pipeline.config
 ok 'export and predict' sh -c "'$crank' export out/native/pipeline.config --export_dir out/export &&
     '$crank' predict --scripted_model_path out/export --predict_input_path toy://rows.toy \
         --predict_output_path out/scores.csv --reserved_columns item && [ \$(wc -l <out/scores.csv) -eq 257 ]"
