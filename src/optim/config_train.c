@@ -1,8 +1,8 @@
 /*
- * config_train.c - what goes with an optimizer: learning-rate schedules, parts with rules of their
- * own, averages, clipping, loss scaling; and the two messages of TrainConfig that hold them.
+ * config_train.c - what goes with an optimizer: the family of learning rates, parts with rules of
+ * their own, averages, clipping, loss scaling; and the two messages of TrainConfig that hold them.
  */
-#include "optim/config.h"
+#include "optim/sched_list.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,156 +13,9 @@
 #define wrong(diag, at, ...) cr_diag_add((diag), CR_SEV_ERROR, CR_ECONF, (at), __VA_ARGS__)
 
 /* ---- learning rates ---- */
-#define HELP_MIN_LR    "the rate never falls below this"
-#define HELP_WARM_LR   "rate at step 0 of the warm-up"
-#define HELP_WARM_SIZE "steps (or epochs) of a linear rise to lr; 0: none"
-#define HELP_BY_EPOCH  "count epochs instead of steps"
-#define WARM_TAIL(S)                                                                               \
-    CR_FLOAT(S, min_learning_rate, 0, 0, CR_INF, 0, HELP_MIN_LR),                                  \
-        CR_FLOAT(S, warmup_learning_rate, 0, 0, CR_INF, 0, HELP_WARM_LR),                          \
-        CR_INT(S, warmup_size, 0, 0, CR_U32_MAX, 0, HELP_WARM_SIZE),                               \
-        CR_BOOL(S, by_epoch, false, 0, HELP_BY_EPOCH)
-
-static const cr_field no_fields[] = {CR_END};
-static const cr_field exponential_fields[] = {
-    CR_INT(cr_exponential_conf, decay_size, 0, 0, CR_U32_MAX, 0,
-           "steps (or epochs) after which the rate is multiplied by decay_factor"),
-    CR_FLOAT(cr_exponential_conf, decay_factor, 0.95, 0, CR_INF, 0,
-             "factor of the rate per decay_size"),
-    CR_BOOL(cr_exponential_conf, staircase, true, 0, "fall in steps instead of smoothly"),
-    CR_FLOAT(cr_exponential_conf, warmup_learning_rate, 0, 0, CR_INF, 0, HELP_WARM_LR),
-    CR_INT(cr_exponential_conf, warmup_size, 0, 0, CR_U32_MAX, 0, HELP_WARM_SIZE),
-    CR_FLOAT(cr_exponential_conf, min_learning_rate, 0, 0, CR_INF, 0, HELP_MIN_LR),
-    CR_BOOL(cr_exponential_conf, by_epoch, false, 0, HELP_BY_EPOCH),
-    CR_END,
-};
-static const cr_field manual_fields[] = {
-    CR_INT(cr_manual_conf, schedule_sizes, 0, 0, CR_U32_MAX, CR_F_REPEATED,
-           "steps (or epochs) after which the rate changes, ascending"),
-    CR_FLOAT(cr_manual_conf, learning_rates, 0, 0, CR_INF, CR_F_REPEATED,
-             "the rate after each of them"),
-    CR_BOOL(cr_manual_conf, warmup, false, 0, "rise in a line to the first rate"),
-    CR_BOOL(cr_manual_conf, by_epoch, false, 0, HELP_BY_EPOCH),
-    CR_END,
-};
-static const cr_field cosine_fields[] = {
-    CR_INT(cr_cosine_conf, T_max, 0, 0, CR_U32_MAX, 0,
-           "steps (or epochs) from lr down to the lowest rate"),
-    WARM_TAIL(cr_cosine_conf),
-    CR_END,
-};
-static const cr_field restarts_fields[] = {
-    CR_INT(cr_restarts_conf, T_0, 0, 0, CR_U32_MAX, 0, "steps (or epochs) of the first period"),
-    CR_INT(cr_restarts_conf, T_mult, 1, 1, CR_U32_MAX, 0,
-           "each period is this many times the last"),
-    WARM_TAIL(cr_restarts_conf),
-    CR_END,
-};
-static const cr_field linear_fields[] = {
-    CR_INT(cr_linear_conf, num_training_steps, 0, 0, CR_U32_MAX, 0,
-           "steps (or epochs) from the start, warm-up included, to the lowest rate"),
-    WARM_TAIL(cr_linear_conf),
-    CR_END,
-};
-static void linear_check(const void *self, cr_diag *diag) {
-    const cr_linear_conf *c = self;
-    if (c->num_training_steps == 0)
-        wrong(diag, cr_conf_at(c, "num_training_steps"),
-              "num_training_steps must be given and above 0: the steps from the start to "
-              "min_learning_rate");
-    else if (c->warmup_size >= c->num_training_steps)
-        wrong(diag, cr_conf_at(c, "warmup_size"),
-              "warmup_size is %lld and must be below num_training_steps, %lld, which counts it; "
-              "make one smaller or the other larger",
-              (long long)c->warmup_size, (long long)c->num_training_steps);
-}
-static void exponential_check(const void *self, cr_diag *diag) {
-    const cr_exponential_conf *c = self;
-    if (c->decay_size == 0)
-        wrong(diag, cr_conf_at(c, "decay_size"),
-              "decay_size must be given and above 0; use constant_learning_rate for a rate "
-              "that stays");
-}
-static void manual_check(const void *self, cr_diag *diag) {
-    const cr_manual_conf *c = self;
-    int64_t n = c->schedule_sizes.n;
-    if (n == 0)
-        wrong(diag, cr_conf_at(c, "schedule_sizes"),
-              "schedule_sizes must be given; use constant_learning_rate for a rate that stays");
-    if (n != c->learning_rates.n)
-        wrong(diag, cr_conf_at(c, n < c->learning_rates.n ? "learning_rates" : "schedule_sizes"),
-              "schedule_sizes has %lld values and learning_rates %lld; give one rate for each size",
-              (long long)n, (long long)c->learning_rates.n);
-    for (int64_t i = 1; i < n; i++) {
-        long long a = c->schedule_sizes.v[i - 1], b = c->schedule_sizes.v[i];
-        if (b > a) continue;
-        wrong(diag, cr_conf_at_item(c, "schedule_sizes", i),
-              "schedule_sizes must rise, but %lld follows %lld; sort them with their rates", b, a);
-        break;
-    }
-    if (c->warmup && n > 0 && c->schedule_sizes.v[0] == 0)
-        wrong(diag, cr_conf_at_item(c, "schedule_sizes", 0),
-              "warmup needs a first schedule size above 0; raise it or leave warmup out");
-}
-static void cosine_check(const void *self, cr_diag *diag) {
-    if (((const cr_cosine_conf *)self)->T_max == 0)
-        wrong(diag, cr_conf_at(self, "T_max"),
-              "T_max must be given and above 0: the steps from lr down to min_learning_rate");
-}
-static void restarts_check(const void *self, cr_diag *diag) {
-    if (((const cr_restarts_conf *)self)->T_0 == 0)
-        wrong(diag, cr_conf_at(self, "T_0"),
-              "T_0 must be given and above 0: the steps of the first period");
-}
-static const cr_msg constant_msg = {
-    .name = "ConstantLR",
-    .help = "The rate stays as it is",
-    .fields = no_fields,
-    .size = sizeof(cr_constant_conf),
-};
-static const cr_msg exponential_msg = {
-    .name = "ExponentialDecayLR",
-    .help = "The rate falls by a factor after every decay_size steps",
-    .fields = exponential_fields,
-    .size = sizeof(cr_exponential_conf),
-    .check = exponential_check,
-};
-static const cr_msg manual_msg = {
-    .name = "ManualStepLR",
-    .help = "Rates given step by step",
-    .fields = manual_fields,
-    .size = sizeof(cr_manual_conf),
-    .check = manual_check,
-};
-static const cr_msg cosine_msg = {
-    .name = "CosineAnnealingLR",
-    .help = "Half a cosine wave down",
-    .fields = cosine_fields,
-    .size = sizeof(cr_cosine_conf),
-    .check = cosine_check,
-};
-static const cr_msg restarts_msg = {
-    .name = "CosineAnnealingWarmRestartsLR",
-    .help = "Cosine waves that start again at the full rate",
-    .fields = restarts_fields,
-    .size = sizeof(cr_restarts_conf),
-    .check = restarts_check,
-};
-static const cr_msg linear_msg = {
-    .name = "LinearDecayLR",
-    .help = "A straight line down",
-    .fields = linear_fields,
-    .size = sizeof(cr_linear_conf),
-    .check = linear_check,
-};
+#define ENTRY(key, s) {#key, &cr_sched_##s##_msg, &cr_sched_##s},
 static const cr_oneof_member scheds[] = {
-    {"constant_learning_rate", &constant_msg, &cr_sched_constant},
-    {"exponential_decay_learning_rate", &exponential_msg, &cr_sched_exponential},
-    {"manual_step_learning_rate", &manual_msg, &cr_sched_manual},
-    {"cosine_annealing_learning_rate", &cosine_msg, &cr_sched_cosine},
-    {"cosine_annealing_warm_restarts_learning_rate", &restarts_msg, &cr_sched_restarts},
-    {"linear_decay_learning_rate", &linear_msg, &cr_sched_linear},
-    {NULL, NULL, NULL},
+    CR_SCHEDULES(ENTRY){NULL, NULL, NULL},
 };
 const cr_oneof cr_sched_family = {"learning rate", true, scheds};
 static const cr_oneof part_sched_family = {"learning rate", false, scheds};

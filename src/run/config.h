@@ -9,7 +9,7 @@
 #include "feat/config.h"
 #include "metric/metric.h"
 #include "model/config.h"
-#include "optim/config.h"
+#include "optim/optim.h"
 
 typedef struct cr_train_conf {
     cr_conf_base base;

@@ -5,7 +5,7 @@
 #include "harness.h"
 
 #include "conf/conf.h"
-#include "optim/config.h"
+#include "optim/optim.h"
 
 /* does the pattern match the whole name? */
 static bool match(const char *pattern, const char *name) {

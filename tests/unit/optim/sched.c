@@ -4,10 +4,14 @@
 #include "golden/golden.h"
 #include "harness.h"
 
-#include "optim/config.h"
+#include "conf_text.h"
 #include "optim/list.h"
+#include "optim/sched_list.h"
 
-static void curve(const golden *g, const char *name, const cr_exponential_conf *c) {
+/* the config that the text gives a schedule */
+#define CONF(s, text) conf_text(&cr_sched_##s##_msg, text)
+
+static void curve(const golden *g, const char *name, const void *c) {
     const golden_tensor *t = golden_get(g, "sched/t"), *want = golden_get(g, name);
     for (int64_t i = 0; i < t->n; i++) {
         CHECK_NEAR(cr_sched_exponential.rate(c, 0.1, (int64_t)t->v[i]), want->v[i], 1e-300, 1e-12);
@@ -18,15 +22,13 @@ TEST(exponential) {
     golden g;
     golden_load(&g, "optim.txt");
     curve(&g, "sched/exp",
-          &(cr_exponential_conf){.decay_size = 10, .decay_factor = 0.95, .staircase = true});
-    curve(&g, "sched/exp_smooth", &(cr_exponential_conf){.decay_size = 10, .decay_factor = 0.9});
+          CONF(exponential, "decay_size: 10, decay_factor: 0.95, staircase: true"));
+    curve(&g, "sched/exp_smooth",
+          CONF(exponential, "decay_size: 10, decay_factor: 0.9, staircase: false"));
     curve(&g, "sched/exp_warm",
-          &(cr_exponential_conf){.decay_size = 7,
-                                 .decay_factor = 0.8,
-                                 .staircase = true,
-                                 .warmup_learning_rate = 0.001,
-                                 .warmup_size = 10,
-                                 .min_learning_rate = 0.002});
+          CONF(exponential,
+               "decay_size: 7, decay_factor: 0.8, staircase: true, warmup_learning_rate: 0.001, "
+               "warmup_size: 10, min_learning_rate: 0.002"));
     golden_clear(&g);
 }
 
@@ -40,58 +42,52 @@ static void whole_curve(const golden *g, const char *name, const cr_sched_type *
 TEST(other_curves) {
     golden g;
     golden_load(&g, "optim.txt");
-    int64_t sizes[] = {10, 20, 50};
-    double rates[] = {0.05, 0.01, 0.001}, up[] = {0.5, 0.01, 0.001};
     whole_curve(&g, "curve/manual", &cr_sched_manual,
-                &(cr_manual_conf){.schedule_sizes = {sizes, 3}, .learning_rates = {rates, 3}});
-    whole_curve(&g, "curve/manual_warm", &cr_sched_manual,
-                &(cr_manual_conf){.schedule_sizes = {sizes, 3},
-                                  .learning_rates = {up, 3},
-                                  .warmup = true});
+                CONF(manual, "schedule_sizes: [10, 20, 50], learning_rates: [0.05, 0.01, 0.001]"));
+    whole_curve(
+        &g, "curve/manual_warm", &cr_sched_manual,
+        CONF(manual,
+             "schedule_sizes: [10, 20, 50], learning_rates: [0.5, 0.01, 0.001], warmup: true"));
     whole_curve(&g, "curve/cosine", &cr_sched_cosine,
-                &(cr_cosine_conf){.T_max = 30, .min_learning_rate = 0.003});
-    whole_curve(&g, "curve/cosine_warm", &cr_sched_cosine,
-                &(cr_cosine_conf){.T_max = 30,
-                                  .min_learning_rate = 0.003,
-                                  .warmup_learning_rate = 0.01,
-                                  .warmup_size = 8});
+                CONF(cosine, "T_max: 30, min_learning_rate: 0.003"));
+    whole_curve(
+        &g, "curve/cosine_warm", &cr_sched_cosine,
+        CONF(cosine,
+             "T_max: 30, min_learning_rate: 0.003, warmup_learning_rate: 0.01, warmup_size: 8"));
     whole_curve(&g, "curve/restarts", &cr_sched_restarts,
-                &(cr_restarts_conf){.T_0 = 10, .T_mult = 1, .min_learning_rate = 0.001});
+                CONF(restarts, "T_0: 10, T_mult: 1, min_learning_rate: 0.001"));
     whole_curve(&g, "curve/restarts_2", &cr_sched_restarts,
-                &(cr_restarts_conf){.T_0 = 7, .T_mult = 2, .min_learning_rate = 0.002});
+                CONF(restarts, "T_0: 7, T_mult: 2, min_learning_rate: 0.002"));
     whole_curve(&g, "curve/linear", &cr_sched_linear,
-                &(cr_linear_conf){.num_training_steps = 60, .min_learning_rate = 0.002});
+                CONF(linear, "num_training_steps: 60, min_learning_rate: 0.002"));
     whole_curve(&g, "curve/linear_warm", &cr_sched_linear,
-                &(cr_linear_conf){.num_training_steps = 60,
-                                  .warmup_learning_rate = 0.002,
-                                  .warmup_size = 7});
+                CONF(linear,
+                     "num_training_steps: 60, warmup_learning_rate: 0.002, warmup_size: 7"));
     golden_clear(&g);
 }
 
 /* the ends of periods, where a logarithm of floats is off by one; and no overflow */
 TEST(restarts_far_out) {
-    cr_restarts_conf c = {.T_0 = 1, .T_mult = 3};
+    const void *c = CONF(restarts, "T_0: 1, T_mult: 3");
     int64_t start = 0, T = 1;
     for (int n = 0; n < 30; n++, start += T, T *= 3)
-        CHECK(cr_sched_restarts.rate(&c, 0.1, start) == 0.1);
-    cr_restarts_conf huge = {.T_0 = 4294967295, .T_mult = 4294967295};
-    double r = cr_sched_restarts.rate(&huge, 0.1, INT64_MAX);
+        CHECK(cr_sched_restarts.rate(c, 0.1, start) == 0.1);
+    const void *huge = CONF(restarts, "T_0: 4294967295, T_mult: 4294967295");
+    double r = cr_sched_restarts.rate(huge, 0.1, INT64_MAX);
     CHECK(r >= 0 && r <= 0.1);
-    c.T_mult = 1;
-    CHECK(cr_sched_restarts.rate(&c, 0.1, INT64_MAX) == 0.1);
+    c = CONF(restarts, "T_0: 1, T_mult: 1");
+    CHECK(cr_sched_restarts.rate(c, 0.1, INT64_MAX) == 0.1);
 }
 
 /* the rate of a chosen optimizer: which count it follows, and a base of 0 stays 0 */
 TEST(chosen) {
-    int64_t sizes[] = {2};
-    double rates[] = {0.5};
-    cr_manual_conf m = {.schedule_sizes = {sizes, 1}, .learning_rates = {rates, 1}};
     cr_optim_conf sgd = {.lr = 0.1};
     cr_oneof_member rule = {"sgd_optimizer", NULL, &cr_optim_row_sgd},
                     by = {"manual_step_learning_rate", NULL, &cr_sched_manual};
-    cr_choice o = {&rule, &sgd}, s = {&by, &m};
+    cr_choice o = {&rule, &sgd},
+              s = {&by, CONF(manual, "schedule_sizes: [2], learning_rates: [0.5]")};
     CHECK(cr_optim_rate(&o, &s, 3, 0) == 0.5 && cr_optim_rate(&o, &s, 2, 9) == 0.1);
-    m.by_epoch = true;
+    s.conf = CONF(manual, "schedule_sizes: [2], learning_rates: [0.5], by_epoch: true");
     CHECK(cr_optim_rate(&o, &s, 3, 0) == 0.1 && cr_optim_rate(&o, &s, 0, 3) == 0.5);
     sgd.lr = 0;
     CHECK(cr_optim_rate(&o, &s, 0, 3) == 0);
@@ -104,9 +100,10 @@ TEST(constant) {
 }
 
 TEST(by_epoch) {
-    CHECK(cr_sched_exponential.by_epoch(&(cr_exponential_conf){.by_epoch = true}));
-    CHECK(!cr_sched_exponential.by_epoch(&(cr_exponential_conf){0}));
-    CHECK(cr_sched_linear.by_epoch(&(cr_linear_conf){.by_epoch = true}));
+    CHECK(cr_sched_exponential.by_epoch(
+        CONF(exponential, "by_epoch: true, staircase: false, decay_size: 1")));
+    CHECK(!cr_sched_exponential.by_epoch(CONF(exponential, "staircase: false, decay_size: 1")));
+    CHECK(cr_sched_linear.by_epoch(CONF(linear, "by_epoch: true, num_training_steps: 1")));
 }
 
 TEST_MAIN(CASE(exponential), CASE(other_curves), CASE(restarts_far_out), CASE(chosen),
