@@ -109,11 +109,11 @@ TEST(opening_takes_no_memory) {
     int64_t grown = status("RssAnon:") - before;
     CHECK(before > 0 && grown < TABLE_KIB / 3);
     for (int i = 0; i < j.model->n_tables; i++)
-        CHECK(in_file(j.model->tables[i]->table.data));
-    CHECK_INT((uintptr_t)large(&j)->data % 64, 0);
+        CHECK(in_file(cr_table_row(&j.model->tables[i]->table, 0)));
+    CHECK_INT((uintptr_t)cr_table_row(large(&j), 0) % 64, 0);
     open_model(&ckpt, NULL);
     CHECK(status("RssAnon:") - before - grown > TABLE_KIB * 2 / 3); /* that one is a copy */
-    CHECK(!in_file(large(&ckpt)->data));
+    CHECK(!in_file(cr_table_row(large(&ckpt), 0)));
     same_tables(&ckpt, &j, 0);
     cr_job_close(&ckpt);
     cr_job_close(&j);
@@ -127,10 +127,11 @@ TEST(sixteen_bits) {
         make_export(types[k], in_root(types[k]));
         job j;
         open_model(&j, in_root(types[k]));
-        CHECK(large(&j)->half && in_file(large(&j)->data));
+        CHECK(large(&j)->half && in_file(cr_table_row(large(&j), 0)));
         for (int i = 0; i < j.model->n_tables;
              i++) /* a record is whole floats: an odd width is not */
-            CHECK_INT(in_file(j.model->tables[i]->table.data), j.model->tables[i]->D % 2 == 0);
+            CHECK_INT(in_file(cr_table_row(&j.model->tables[i]->table, 0)),
+                      j.model->tables[i]->D % 2 == 0);
         same_tables(&ckpt, &j, k ? 0x1p-8 : 0x1p-11);
         cr_job_close(&j);
     }
@@ -142,7 +143,7 @@ TEST(eight_bits_are_copied) {
     make_export("INT8", in_root("int8"));
     open_model(&ckpt, NULL);
     open_model(&j, in_root("int8"));
-    CHECK(!in_file(large(&j)->data));
+    CHECK(!in_file(cr_table_row(large(&j), 0)));
     same_tables(&ckpt, &j, 0.01);
     cr_job_close(&j);
     cr_job_close(&ckpt);
