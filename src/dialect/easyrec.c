@@ -32,7 +32,7 @@ int cr_er_expand(cr_er *er, const char *name, void (*each)(cr_er *er, const char
     const char *open = strchr(name, '[');
     char *end;
     if (open && open > name) {
-        long from = strtol(open + 1, &end, 10), to = from;
+        long from = strtol(open + 1, &end, 10), to;
         if (end > open + 1 && *end == '-') {
             const char *second = end + 1;
             to = strtol(second, &end, 10);

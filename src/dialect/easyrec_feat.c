@@ -47,6 +47,7 @@ static void add_feature(cr_er *er, const char *name, void *ctx) {
     const cr_conf_node *c = f.conf;
     if (!cr_rw_has(c, "feature_name") || f.input) f.name = name;
     if (f.input) f.input = name;
+    CR_ASSERT(f.name); /* collect refused a feature without a name */
     double dim = cr_rw_num(c, "embedding_dim", 0);
     bool raw = f.kind == CR_ER_RAW || f.kind == CR_ER_SEQ_RAW || f.kind == CR_ER_EXPR;
     f.table = !raw || (f.kind != CR_ER_EXPR && has_bounds(c));
@@ -163,8 +164,8 @@ static void write_bounds(cr_rw *w, const cr_conf_node *c, cr_conf_node *out) {
     double buckets = cr_rw_num(c, "num_buckets", 0);
     if (n == 0 && buckets > 1 && buckets <= 1e6 &&
         high > low) { /* The range 0 to 1 is cut into equal parts. */
-        for (double i = 0; i < buckets; i++)
-            cr_rw_put_num(w, out, "boundaries", cr_rw_at(c, "num_buckets"), i / buckets);
+        for (int64_t i = 0; (double)i < buckets; i++)
+            cr_rw_put_num(w, out, "boundaries", cr_rw_at(c, "num_buckets"), (double)i / buckets);
         return;
     }
     double *v = CR_NEW_N(&w->doc->arena, double, n + 1);
