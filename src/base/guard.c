@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PLACES      64           /* threads that are in such calls at a time; others are not told */
-#define STACK_BYTES (32 << 10)   /* registers of AVX-512 and AMX take 11 KiB of it */
-#define MOST_TEXT   200          /* bytes of a name */
+#define PLACES      64         /* threads that are in such calls at a time; others are not told */
+#define STACK_BYTES (32 << 10) /* registers of AVX-512 and AMX take 11 KiB of it */
+#define MOST_TEXT   200        /* bytes of a name */
 
 typedef struct place {
     atomic_bool taken;
@@ -140,21 +140,13 @@ static const struct {
 #define N_CRASHES (sizeof(crashes) / sizeof(crashes[0]))
 static struct sigaction before[N_CRASHES];
 
-static void on_crash(int sig) {
-    static atomic_flag told = ATOMIC_FLAG_INIT;
-    const int error = errno; /* malloc sets it and little else does */
-    const cr_guard *g = mine ? atomic_load(&mine->now) : NULL;
-    const char *name = "";
-    /* threads that crash at the same time wait until the first one has told and ends the process */
-    while (g && atomic_flag_test_and_set(&told))
-        pause();
-    for (size_t i = 0; i < N_CRASHES; i++) {
-        if (crashes[i].sig != sig) continue;
-        name = crashes[i].name;
-        /* back in the place of the fault the signal comes again and ends the process */
-        sigaction(sig, &before[i], NULL);
-    }
-    if (!g) return;
+static const char *crash_name(int sig) {
+    for (size_t i = 0; i < N_CRASHES; i++)
+        if (crashes[i].sig == sig) return crashes[i].name;
+    return "";
+}
+
+static void tell_crash(const cr_guard *g, int sig, int error) {
     line l = {.n = 0};
     if (g->no_checks && error == ENOMEM) {
         put(&l, "crank: no memory for ");
@@ -166,12 +158,26 @@ static void on_crash(int sig) {
     put(&l, "crank: ");
     put(&l, g->what);
     put(&l, " crashed (");
-    put(&l, name);
+    put(&l, crash_name(sig));
     put(&l, ") in ");
     put_call(&l, g);
     put(&l, g->own ? "; this is a mistake in crank: please report it with this line"
                    : "; correct the library, or leave it out");
     write_line(&l);
+}
+
+static void on_crash(int sig) {
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    const int error = errno; /* malloc sets it and little else does */
+    const cr_guard *g = mine ? atomic_load(&mine->now) : NULL;
+    /* threads that crash at the same time wait until the first one has told and ends the process */
+    while (g && atomic_flag_test_and_set(&told))
+        pause();
+    /* only then does the signal get its old meaning: another thread may crash in between, and would
+     * end the process before the line is written */
+    if (g) tell_crash(g, sig, error);
+    for (size_t i = 0; i < N_CRASHES; i++) /* back in the place of the fault it comes again */
+        if (crashes[i].sig == sig) sigaction(sig, &before[i], NULL);
 }
 
 static void watch(void) {
