@@ -149,8 +149,7 @@ static const char *const must_be[] = {
     [CR_ENV_SWITCH] = "must be 0 or 1; set it to 1, or unset it",
     [CR_ENV_BOOL] = "must be true or false; set it to true, or unset it",
     [CR_ENV_COUNT] = "must be an integer of at least 0; correct it or unset it",
-    [CR_ENV_SHARE] = "must be a share of at least 0 and below 1; write 0.15 for 15 percent, or "
-                     "unset it",
+    [CR_ENV_SHARE] = "must be a share from 0 to below 1; write 0.15 for 15 percent, or unset it",
 };
 
 static bool is_on(const cr_env *e, const char *value) {
@@ -184,6 +183,7 @@ static bool is_row(const cr_env *e, const char *assignment, const char **value) 
  * their number. */
 static int set_for(const char *why, cr_buf *names) {
     int n = 0;
+    CR_ASSERT(why);
     for (const cr_env *e = cr_envs; e->name; e++) {
         if (!e->unused || e->silent || strcmp(e->unused, why) != 0) continue;
         for (char **a = environ; a && *a; a++) {

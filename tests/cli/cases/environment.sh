@@ -76,7 +76,7 @@ ends 0
 run env USE_RTP=maybe STORAGE_RESERVE_PERCENT=5 USE_FARM_HASH_TO_BUCKETIZE=1 crank check s.yaml
 ends 2
 has_err "USE_RTP: the environment says 'maybe', but it must be 0 or 1; set it to 1, or unset it"
-has_err "STORAGE_RESERVE_PERCENT: the environment says '5', but it must be a share of at least 0 and below 1; write 0.15 for 15 percent, or unset it"
+has_err "STORAGE_RESERVE_PERCENT: the environment says '5', but it must be a share from 0 to below 1; write 0.15 for 15 percent, or unset it"
 has_err "USE_FARM_HASH_TO_BUCKETIZE: the environment says '1', but it must be true or false; set it to true, or unset it"
 
 # without effect: one line per cause, none for values that ask for nothing or that machines set
