@@ -161,7 +161,7 @@ static int64_t cgroup_room(void) {
 }
 
 /* what a limit of the process (RLIMIT_AS, RLIMIT_DATA) leaves of it; -1: there is no limit */
-static int64_t limit_room(int resource, const char *used_field) {
+static int64_t limit_room(__rlimit_resource_t resource, const char *used_field) {
     char text[8192];
     struct rlimit r;
     if (getrlimit(resource, &r) != 0 || r.rlim_cur == RLIM_INFINITY) return -1;

@@ -5,7 +5,7 @@
 
 static void says(cr_syntax from, const char *path, const char *value, const char *want) {
     cr_conf_base conf = {.from = from};
-    CHECK_STR(CR_SAY(&conf, path, value), want);
+    CHECK_STR(CR_SAY(&conf, path, "%s", value), want);
 }
 
 TEST(scalars) {

@@ -108,10 +108,10 @@ static void without(const cr_conf_doc *doc, cr_conf_node *in, const char *name, 
         in->n--;
         (void)!convert(doc, &text, NULL);
         n_keys++;
-        if (strcmp(text.data ? text.data : "", whole) == 0) {
+        bool lost = strcmp(text.data ? text.data : "", whole) == 0;
+        CHECK(!lost);
+        if (lost)
             fprintf(stderr, "%s:%d:%d: '%s' is lost in silence\n", name, e.at.line, e.at.col, key);
-            CHECK(!"a key is lost in silence");
-        }
         memmove(&in->v[i + 1], &in->v[i], (in->n - i) * sizeof(e));
         in->v[i] = e;
         in->n++;
