@@ -101,18 +101,27 @@ static void same_tables(const job *a, const job *b, double off) {
     CHECK_INT(bad, 0);
 }
 
+/* Sanitizers keep memory of their own, which counts as the process's. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEASURED false
+#elif defined(__has_feature)
+#define MEASURED !(__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define MEASURED true
+#endif
+
 TEST(opening_takes_no_memory) {
     make_export(NULL, in_root("fp32"));
     job ckpt, j;
     int64_t before = status("RssAnon:");
     open_model(&j, in_root("fp32"));
     int64_t grown = status("RssAnon:") - before;
-    CHECK(before > 0 && grown < TABLE_KIB / 3);
+    if (MEASURED) CHECK(before > 0 && grown < TABLE_KIB / 3);
     for (int i = 0; i < j.model->n_tables; i++)
         CHECK(in_file(cr_table_row(&j.model->tables[i]->table, 0)));
     CHECK_INT((uintptr_t)cr_table_row(large(&j), 0) % 64, 0);
     open_model(&ckpt, NULL);
-    CHECK(status("RssAnon:") - before - grown > TABLE_KIB * 2 / 3); /* that one is a copy */
+    if (MEASURED) CHECK(status("RssAnon:") - before - grown > TABLE_KIB * 2 / 3); /* a copy */
     CHECK(!in_file(cr_table_row(large(&ckpt), 0)));
     same_tables(&ckpt, &j, 0);
     cr_job_close(&ckpt);
