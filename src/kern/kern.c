@@ -54,8 +54,9 @@ void cr_kern_init(void) {
     cr_cpu_level level = CR_CPU_LEVELS - 1;
     while (level > CR_CPU_C && !cr_kern_at(level))
         level--;
-    cr_kern = cr_kern_at(level);
-    cr_kern_level = level;
+    /* models may be opened while others run: what is right already is not written again */
+    if (cr_kern != cr_kern_at(level)) cr_kern = cr_kern_at(level);
+    if (cr_kern_level != level) cr_kern_level = level;
 }
 
 int64_t cr_gemm_tn_scratch(int64_t M, int64_t N, int64_t K) {
