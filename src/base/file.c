@@ -10,7 +10,8 @@
 #include "base/fs.h"
 
 #define COPY_SIZE ((size_t)256 << 10)
-#define SETTLE    ((size_t)64 << 10) /* of a log before a store without append gets it */
+/* bytes of a log that wait before a store without append gets them */
+#define SETTLE ((size_t)64 << 10)
 
 cr_code cr_io_fail(cr_err *err, const char *path, const char *what, int e) {
     return cr_fs_fail(err, path, what, e, NULL);
@@ -83,7 +84,7 @@ struct cr_outfile {
     int failed; /* errno of the first failed write */
     cr_fs_why why;
     bool no_sync;
-    cr_buf *all;    /* of a store that cannot append: the whole file; NULL: none */
+    cr_buf *all;    /* the whole file, for a store that cannot append; NULL: the store can */
     size_t settled; /* bytes of all that the store has */
     size_t n;
     char buf[64 << 10];

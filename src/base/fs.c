@@ -136,7 +136,7 @@ struct cr_fs {
     const cr_store *s;
     void *file;
     cr_fs_stat st;
-    cr_ahead *ahead; /* of a store that is far; NULL: reads go to the store itself */
+    cr_ahead *ahead; /* reads ahead where the store is far; NULL: reads go to the store itself */
     char path[];
 };
 

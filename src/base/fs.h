@@ -2,7 +2,7 @@
  * fs.h - one door to files: a table of functions per store, found by the scheme of a path.
  *
  * A path without a scheme belongs to the store `file`, the local disk; "oss://bucket/data" belongs
- * to the store named `oss`. Nobody else opens files: readers, globs, vocabularies, checkpoints,
+ * to the store named `oss`. No other code opens files: readers, globs, vocabularies, checkpoints,
  * exports, predictions and logs use the functions of this header or those of file.h, which stand on
  * it. A new store is one file in src/store, one line in fs_list.h and one line in
  * src/base/meson.build. The design is in docs/design/fs.md.
@@ -30,7 +30,7 @@ typedef struct cr_fs_stat {
     int64_t size;
     uint64_t dev, ino;        /* which file it is: equal numbers mean the same file */
     int64_t changed, touched; /* time of the last change of content, and of any kind; nanoseconds */
-    uint64_t version; /* of the content, such as a hash of an ETag; 0: only its times tell */
+    uint64_t version; /* names the content, as a hash of an ETag does; 0: only the times tell */
 } cr_fs_stat;
 
 /* What a store adds to an errno value; "" when strerror says it all. */
@@ -74,7 +74,7 @@ typedef struct cr_store {
     int wait_ms; /* before the second try; it doubles with each */
     /* How to read well; for CR_FS_FAR. 0: the values of fs_ahead.c. */
     int64_t gap_bytes;  /* ranges that are no further apart become one request */
-    int64_t most_bytes; /* of one request */
+    int64_t most_bytes; /* the largest request */
     int n_requests;     /* at once */
 
     /* Reading. Threads share an open file. pread may give fewer bytes than asked; *got 0: the end.

@@ -19,10 +19,11 @@
 #include "base/fs_int.h"
 #include "base/guard.h"
 
-#define BLOCK      ((int64_t)64 << 10)
-#define GAP        ((int64_t)1 << 20)
-#define MOST       ((int64_t)8 << 20)
-#define LEAST      ((int64_t)512 << 10) /* of a request that is waited for: less is not faster */
+#define BLOCK ((int64_t)64 << 10)
+#define GAP   ((int64_t)1 << 20)
+#define MOST  ((int64_t)8 << 20)
+/* the smallest request that is waited for: a smaller one is not faster */
+#define LEAST      ((int64_t)512 << 10)
 #define TAIL       ((int64_t)256 << 10) /* read with the end of a file, where footers are */
 #define WINDOW     ((int64_t)32 << 20)  /* in front of a reader that goes front to back */
 #define BUDGET     ((int64_t)256 << 20)

@@ -23,8 +23,8 @@ typedef struct cr_guard {
     /* rows, where the call has some: of a file, or of a batch (path NULL); n_rows 0: none */
     const char *path;
     const int64_t *row;   /* the one being made, from 0 */
-    const int64_t *lines; /* of the rows in the file; NULL: not known */
-    int64_t first_row;    /* of row 0 in the file or batch, from 0; -1: not known */
+    const int64_t *lines; /* line numbers of the rows in the file; NULL: not known */
+    int64_t first_row;    /* the number of row 0 in the file or batch, from 0; -1: not known */
     int64_t n_rows;
     /* a library of the system that does not check its allocations: a crash after one failed is want
      * of memory, told as that */

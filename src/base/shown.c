@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 
-#define LONGEST 16 /* of one character as it is shown: at most \u{10ffff} */
+#define LONGEST 16 /* room for one character as it is shown: at most \u{10ffff} */
 
 static bool is_plain(uint32_t c) {
     if (c < 0x20 || (c >= 0x7f && c < 0xa0)) return false;

@@ -75,7 +75,8 @@ typedef struct cr_ckpt_tensor {
     void *ctx;
     bool optimizer; /* goes to optimizer-*.safetensors */
     cr_resize resize;
-    int spare_rows; /* of a table's last rows: nothing reads them, a checkpoint may be without */
+    int spare_rows; /* how many last rows of the table nothing reads; a checkpoint may be without
+                       them */
     bool in_place;  /* loading compares it and moves nothing: the model reads it in the map */
     bool int8_rows; /* write 8-bit rows with scale and offset (quant.c); 2 dimensions; dtype unused
                      */
@@ -189,7 +190,7 @@ const cr_ckpt_info *cr_ckpt_at(const cr_ckpt *c, int i);              /* sorted 
 const cr_ckpt_info *cr_ckpt_find(const cr_ckpt *c, const char *name); /* NULL: not there */
 const cr_ckpt_state *cr_ckpt_get_state(const cr_ckpt *c);             /* NULL: has none */
 const char *cr_ckpt_path(const cr_ckpt *c);
-bool cr_ckpt_is_export(const cr_ckpt *c);       /* of crank, with a manifest */
+bool cr_ckpt_is_export(const cr_ckpt *c);       /* an export that crank wrote, with a manifest */
 const char *cr_ckpt_features(const cr_ckpt *c); /* text of features.json; NULL: has none */
 /* cr_ckpt_view gives a tensor's bytes in the map, in its own type, while c is open: of one that
  * lies in one piece, 4-byte aligned and without 8-bit rows; else NULL (then use cr_ckpt_read). */

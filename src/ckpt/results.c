@@ -55,7 +55,7 @@ cr_code cr_ckpt_results_each(const char *model_dir, cr_result_fn fn, void *ctx, 
 
 typedef struct line {
     int64_t step;
-    size_t number; /* of several lines of a step the last one counts */
+    size_t number; /* its number in the file: if a step has several lines, the last one counts */
     const char *text;
     size_t n;
 } line;

@@ -46,7 +46,7 @@ static void value_text(char *out, size_t size, const cr_bench_fact *f) {
 /* What a figure is called. Two others may stand in its line: "39.1 ms  89.2 %" (share), "28.3
  * GFLOP/s, 32.9 % of the 86.1 GFLOP/s that ..." (share, whole). */
 typedef struct words {
-    const char *bench; /* of this benchmark only; NULL: of all */
+    const char *bench; /* the benchmark that prints it; NULL: all of them */
     const char *key, *label;
     const char *share, *whole, *reached; /* keys of the others; what the whole is */
 } words;

@@ -19,9 +19,9 @@
 typedef struct binder {
     cr_arena *arena;
     cr_diag *diag;
-    cr_map warned;      /* fields without effect that have had their warning */
-    cr_syntax from;     /* of the whole tree: edits from the command line do not change it */
-    const char *schema; /* of the root, see cr_msg */
+    cr_map warned;  /* fields without effect that have had their warning */
+    cr_syntax from; /* the syntax of the whole tree: edits from the command line do not change it */
+    const char *schema; /* the root's, see cr_msg */
     const char *own;    /* cr_conf_bind_own: the key in front; NULL: part of the schema */
     int refused;        /* > 0: inside a block that was refused as a whole: its keys and values are
                            checked, but that parts of it are not available is not told again */

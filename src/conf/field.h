@@ -130,7 +130,7 @@ struct cr_msg {
     size_t size; /* of the struct; 0: only checked, nothing stored */
     bool later;  /* the whole message belongs to a capability that is not in this version */
     bool ours;   /* TorchEasyRec does not have it */
-    /* of a root: the program and its release whose keys the tables hold. A key that is unknown and
+    /* in a root: the program and its release whose keys the tables hold. A key that is unknown and
      * like no other may be of a newer one, which is then said. NULL: there is no such program */
     const char *schema;
     /* further checks after binding (field combinations); called only when the message and all in

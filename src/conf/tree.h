@@ -86,7 +86,7 @@ int cr_tree_move(cr_conf_doc *doc, cr_conf_node *from, const char *key, cr_conf_
  * often */
 int cr_tree_remove(cr_conf_node *in, const cr_conf_node *what);
 
-/* Which keys has nobody asked for? For trees that no table describes: the reader of a key asks
+/* Which keys does nothing read? For trees that no table describes: the reader of a key asks
  * for it here, and what was never asked for is told, with the nearest key that was. */
 typedef struct cr_tree_asked cr_tree_asked;
 typedef struct cr_tree_use {

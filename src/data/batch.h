@@ -153,8 +153,8 @@ typedef struct cr_data_pos {
 
 typedef struct cr_batch {
     int64_t n_rows;
-    int64_t global_row;  /* of row 0 in the global batch of all processes */
-    int64_t global_rows; /* of the global batch; n_rows where one process has all */
+    int64_t global_row;  /* the number of row 0 in the global batch of all processes */
+    int64_t global_rows; /* rows of the global batch; n_rows where one process has all */
     int n_sparse;
     cr_jagged *sparse;
     int64_t dense_width;

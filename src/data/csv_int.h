@@ -74,7 +74,7 @@ typedef struct cr_csv_file {
     int64_t first_line; /* line data_start lies on */
     int n_cols;
     const int32_t *col; /* per wanted column its field */
-    cr_stream *kept;    /* of a file on a store that is far: it stays open; NULL: see fds */
+    cr_stream *kept;    /* a file on a store that is far: it stays open; NULL: see fds */
     int64_t *starts;    /* of all blocks, once they were searched for from the beginning */
 } cr_csv_file;
 

@@ -19,7 +19,8 @@ typedef struct cr_file_id { /* zeros: no file but a pipe, which is read once */
     uint64_t dev, ino;
     int64_t size;
     int64_t changed, touched; /* mtime and ctime in nanoseconds */
-    uint64_t digest; /* of its first and last 64 KiB; or the version that its store gives it */
+    uint64_t digest; /* the digest of its first and last 64 KiB, or the version that its store gives
+                        it */
 } cr_file_id;
 /* cr_file_id_read looks at an open file. */
 CR_CHECKED cr_code cr_file_id_read(cr_file_id *out, cr_fs *f, cr_err *err);

@@ -48,12 +48,12 @@ typedef struct cr_loader_opts {
     /* training: a row is hidden with the chance conf->sample_mask_prob. Which ones is a function of
      * seed, epoch, file and row, of CSV files block and row of the block. */
     bool mask;
-    cr_split split; /* zeros: all rows */
-    int64_t batch_size; /* of the global batch */
+    cr_split split;     /* zeros: all rows */
+    int64_t batch_size; /* rows of the global batch */
     bool shuffle;
     bool drop_remainder;
     uint64_t seed;
-    int n_threads;        /* parse/encode workers; >= 1 */
+    int n_threads; /* parse/encode workers; >= 1 */
     cr_share share;
     cr_data_pos start;    /* where to begin (zeros: the beginning) */
     int64_t n_epochs;     /* 0: endless */
@@ -90,7 +90,8 @@ void cr_loader_kinds(const cr_loader *l, cr_colkind *out);
 typedef struct cr_loader_stats {
     int64_t rows, bad_rows, bytes, batches;   /* given out; left out; text parsed; given out */
     double read_s, parse_s, encode_s, wait_s; /* CPU seconds of the workers; time next() waited */
-    int64_t total_rows; /* of an epoch, bad ones too, about where rows are split; 0: not known */
+    int64_t total_rows; /* rows of an epoch, bad ones too; an estimate where rows are split; 0: not
+                           known */
 } cr_loader_stats;
 void cr_loader_get_stats(cr_loader *l, cr_loader_stats *out);
 /* cr_loader_memory: about how many bytes reading takes at most, judged by the rows read so far,

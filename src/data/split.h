@@ -14,7 +14,7 @@
 typedef enum cr_side_of { CR_ALL_ROWS, CR_TRAIN_ROWS, CR_EVAL_ROWS } cr_side_of;
 typedef struct cr_split {
     cr_side_of side; /* the rows that are kept */
-    double fraction; /* of the rows, or values, that are CR_EVAL_ROWS */
+    double fraction; /* the share of rows, or values, that are CR_EVAL_ROWS */
     int col;         /* wanted column whose values are split; -1: rows are */
 } cr_split;
 

@@ -22,7 +22,7 @@
 
 #define IN_BYTES   ((size_t)256 << 10)
 #define STOP_MS    100 /* how often a wait for standard input looks whether the user wants to stop */
-#define WINDOW_LOG 31  /* of zstd data: 2 GiB, the most that its tool makes */
+#define WINDOW_LOG 31  /* largest window of zstd data: 2 GiB, the most that its tool makes */
 
 /* Standard input when it is no file. There is one per process, and all streams of it share what was
  * read so far, so that a header can be looked at before the data is read. */
@@ -34,7 +34,7 @@ static struct {
 
 struct cr_stream {
     cr_fs *f;    /* NULL: live */
-    int64_t pos; /* of the next byte, front to back */
+    int64_t pos; /* where the next byte lies, front to back */
     size_t at;   /* live: bytes read through this stream, while they are kept */
     const char *path;
     cr_codec codec;

@@ -1,11 +1,11 @@
 /*
  * synth_dir.c - the folder that `crank synth` fills: what may be replaced in it, and what not.
  *
- * A folder may be filled when it is missing, empty, or holds a data set that crank made and nobody
- * has edited since. The file .synth tells: it holds the digest of pipeline.yaml as crank wrote it,
- * in the format of xxhsum, and is empty while the data set is not whole. A run holds a lock on it.
- * What a killed run left is removed by the next. Only files whose names crank gives are ever
- * removed.
+ * A folder may be filled when it is missing, empty, or holds a data set that crank made and the
+ * user has not edited since. The file .synth tells: it holds the digest of pipeline.yaml as crank
+ * wrote it, in the format of xxhsum, and is empty while the data set is not whole. A run holds a
+ * lock on it. What a killed run left is removed by the next. Only files whose names crank gives are
+ * ever removed.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -120,10 +120,11 @@ static cr_code may_fill(cr_arena *a, const char *dir, cr_err *err) {
 cr_code cr_synth_dir_open(cr_synth_dir *d, cr_arena *a, const char *dir, cr_err *err) {
     *d = (cr_synth_dir){.path = dir, .fd = -1, .made = !cr_path_exists(dir)};
     if (!cr_store_can(dir, CR_FS_LOCAL))
-        return cr_fail(err, CR_EUSAGE,
-                       "%s is not on the local disk, where crank synth writes; give a local -o and copy "
-                       "the data",
-                       dir);
+        return cr_fail(
+            err, CR_EUSAGE,
+            "%s is not on the local disk, where crank synth writes; give a local -o and copy "
+            "the data",
+            dir);
     CR_TRY(cr_mkdirs(dir, err));
     CR_TRY(may_fill(a, dir, err));
     d->mark = cr_path_join(a, dir, MARK);

@@ -212,7 +212,7 @@ CR_CHECKED cr_code cr_tab_parquet(const synth_tab *t, const tab_scores *scores, 
 typedef struct cr_synth_dir {
     const char *path;
     char *mark;
-    int fd;         /* of the mark, locked; -1: not open */
+    int fd;         /* the open mark, locked; -1: not open */
     bool made, old; /* this run made the folder; it holds a data set, whole or not */
 } cr_synth_dir;
 CR_CHECKED cr_code cr_synth_dir_open(cr_synth_dir *d, cr_arena *a, const char *dir, cr_err *err);

@@ -13,7 +13,7 @@
 
 /* A program whose configs crank takes. list.h has them all. */
 typedef struct cr_dialect {
-    const char *name; /* of the program */
+    const char *name; /* the program's name */
     /* a key that only configs of this program have; NULL: there is none */
     const cr_conf_entry *(*sign)(const cr_conf_doc *doc);
     /* makes the tree one of our keys, in place, or tells the user what to do; findings are at the

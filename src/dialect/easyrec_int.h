@@ -47,7 +47,7 @@ typedef struct cr_er_feature {
 typedef struct cr_er {
     cr_rw w;
     const cr_conf_node *root, *data, *model; /* messages of the EasyRec config; NULL: not given */
-    const cr_conf_node *params;              /* of the model: deepfm { ... }; NULL: none */
+    const cr_conf_node *params;              /* the model's message: deepfm { ... }; NULL: none */
     const char *model_class;
     bool tasks; /* a model with several tasks */
     cr_conf_node *out;

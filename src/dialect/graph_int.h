@@ -10,7 +10,7 @@
 enum { CR_ER_CHAIN = 32 }; /* most layers of one block */
 
 typedef struct cr_er_link {
-    const char *key; /* of the layer */
+    const char *key; /* the layer's key */
     cr_conf_node *conf;
 } cr_er_link;
 
@@ -23,7 +23,7 @@ typedef struct cr_er_graph {
     cr_conf_node *inputs; /* its inputs, under the key inputs */
     cr_er_link chain[CR_ER_CHAIN];
     int n_chain;
-    double width;               /* of its input, 0: not known */
+    double width;               /* the width of its input; 0: not known */
     cr_map aliases;             /* blocks that are groups: name to index in alias_groups */
     cr_conf_node *alias_groups; /* entries: the groups' names */
     cr_map mmoe;                /* blocks with several outputs */

@@ -78,14 +78,14 @@ typedef struct cr_rw_left {
     const char *text;
     cr_loc at; /* the first place */
     int n;
-    cr_buf lines; /* of the others */
+    cr_buf lines; /* the line numbers of the other places */
     int last;     /* line that was added last */
 } cr_rw_left;
 
 struct cr_rw {
     cr_conf_doc *doc; /* that is being made */
     cr_diag *diag;
-    const char *program; /* of the other configs, for messages: "EasyRec" */
+    const char *program; /* whose configs these are, for messages: "EasyRec" */
     cr_buf path;         /* keys down to the message that is being read */
     int depth;
     bool any_key;       /* keys without a row are no mistakes: they are told and left out */
@@ -93,7 +93,7 @@ struct cr_rw {
     cr_rw_left *left;
     size_t n_report, cap_report;
     cr_map index; /* text to number in left */
-    void *ctx;    /* of the dialect */
+    void *ctx;    /* the dialect's own data */
 };
 
 void cr_rw_init(cr_rw *w, cr_conf_doc *doc, const char *program, void *ctx, cr_diag *diag);

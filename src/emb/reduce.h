@@ -27,7 +27,7 @@ typedef struct cr_use {
 /* The gradients of one table in one batch. */
 typedef struct cr_reduce {
     int64_t D;
-    float clip; /* of each looked-up value's gradient; 0: none */
+    float clip; /* the limit of each looked-up value's gradient; 0: none */
     cr_use *uses;
     int n_uses;
     /* the rest is of the batch: see cr_reduce_begin */

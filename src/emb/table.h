@@ -21,10 +21,10 @@
 typedef struct cr_table {
     const char *name; /* parameter name as TorchEasyRec's checkpoints have it; borrowed */
     int64_t n_rows, D;
-    int64_t stride;    /* floats per record */
-    int64_t n_weights; /* floats that its weights take */
+    int64_t stride;     /* floats per record */
+    int64_t n_weights;  /* floats that its weights take */
     float *records;     /* only table.c and this header touch them: others ask for views and rows */
-    size_t size;        /* of records; 0: they are not the table's own (cr_table_map) */
+    size_t size;        /* bytes of records; 0: they are not the table's own (cr_table_map) */
     int half;           /* weights in 16 bits: CR_HALF_… of kern.h; 0: 32 */
     uint64_t round_key; /* of the stochastic rounding */
     bool trainable;

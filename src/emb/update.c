@@ -23,7 +23,7 @@ typedef struct utable {
     int group;
     int64_t some;        /* rows that go to the sink in one call */
     int64_t first_piece; /* of this table in the list of all pieces */
-    int64_t n_pieces;    /* of rows of the batch; pieces of the sweep are behind them */
+    int64_t n_pieces;    /* pieces with rows of the batch; pieces of the sweep are behind them */
 } utable;
 
 struct cr_updater {
@@ -47,7 +47,7 @@ struct cr_updater {
 
 /* what a thread found in the rows that it saw */
 typedef struct tally {
-    cr_exact sum; /* of |g|^p */
+    cr_exact sum; /* the sum of |g|^p */
     double most;  /* |g|, for an infinite p */
     bool bad;     /* something is not finite */
 } tally;

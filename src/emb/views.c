@@ -39,7 +39,7 @@ struct cr_views {
     use *uses;
     int n_uses;
     cr_view *views;
-    /* of the batch under way */
+    /* what belongs to the batch under way */
     cr_batch batch;
     const int32_t *const *axes;
 };

@@ -62,7 +62,7 @@ struct cr_feature {
 
     bool sparse;                /* goes through a table; else dense */
     int64_t num_embeddings;     /* sparse: table rows */
-    int spare_rows;             /* of them, the last ones that no id leads to */
+    int spare_rows;             /* how many of the last rows no id leads to */
     int64_t embedding_dim;      /* sparse and autodis/mlp */
     const char *embedding_name; /* NULL: "<name>_emb" */
     bool mean;                  /* pooling: mean, else sum */
@@ -169,7 +169,7 @@ typedef struct cr_features {
     int *weight_col;
     int n_reserved;
     int *reserved_col;
-    int split_col; /* of data_config.eval_fraction_field; -1: none */
+    int split_col; /* the column of data_config.eval_fraction_field; -1: none */
 } cr_features;
 /* cr_features_new builds all features. confs: FeatureConfig structs. with_labels: train and eval;
  * reserved: columns to carry along (predict). Returns NULL when diag got errors. */

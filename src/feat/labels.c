@@ -127,7 +127,7 @@ static bool number_of(const label_map *m, const cr_column *col, const char *p, s
  * label_map lacks */
 static const char *without_number(const label_map *m, const cr_column *col, const cr_chunk *chunk,
                                   cr_arena *arena) {
-    char room[32], show[41]; /* of a long text, its beginning */
+    char room[32], show[41]; /* the beginning of a long text */
     size_t n, at[SHOWN], len[SHOWN];
     cr_buf list, seen;
     int n_seen = 0;

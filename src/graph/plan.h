@@ -23,8 +23,8 @@ typedef struct cr_plan cr_plan;
 typedef struct cr_plan_opts {
     cr_graph *graph;     /* allocated (cr_graph_alloc); stays as it is while the plan is there */
     cr_mode mode;        /* CR_TRAIN: outputs, losses and gradients; CR_EVAL: the outputs */
-    int64_t max_rows;    /* of a global batch; a run with more is refused */
-    int lanes;           /* of a global batch: power of two, CR_MAX_LANES at most */
+    int64_t max_rows;    /* rows of a global batch; a run with more is refused */
+    int lanes;           /* lanes of a global batch: a power of two, CR_MAX_LANES at most */
     int64_t tile_rows;   /* 0: chosen from the cache size */
     const cr_meet *meet; /* the holders of its parts; NULL: the whole batch is here */
     /* the values that callers want; what only others need is left out. NULL: all nodes that are
@@ -35,7 +35,7 @@ typedef struct cr_plan_opts {
 CR_CHECKED cr_code cr_plan_new(cr_plan **out, const cr_plan_opts *o, cr_err *err);
 void cr_plan_free(cr_plan *p);
 /* cr_plan_pack folds and packs the weights that the graph has now: once before the first run, and
- * after each change of weights. Nobody may run a plan of this graph meanwhile. pool may be NULL. */
+ * after each change of weights. No plan of this graph may run meanwhile. pool may be NULL. */
 void cr_plan_pack(cr_plan *p, cr_pool *pool);
 
 /* cr_plan_takes: CR_EUSAGE for a global batch of more rows than max_rows, or fewer than none */

@@ -77,7 +77,7 @@ static void run_rows(cr_work *w, cr_tile *t, int64_t row, int64_t end) {
     run_range(w, t, begin, end, c + ph->n, ph->n_end);
 }
 
-/* of a lane: those that no tile sets */
+/* the members of a lane that no tile sets */
 static void clear_grads(const cr_work *w, float *grads, bool all) {
     if (all) {
         memset(grads, 0, (size_t)w->plan->g->n_grads * sizeof(float));

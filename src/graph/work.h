@@ -22,7 +22,7 @@ const cr_plan *cr_work_plan(const cr_work *w);
 typedef struct cr_run {
     const void *input; /* for sources: see op/input.h */
     int64_t n_rows;    /* rows that are here: those of this holder's lanes */
-    int64_t all_rows;  /* of the global batch, <= max_rows, where the plan has other holders */
+    int64_t all_rows;  /* rows of the global batch, <= max_rows, where the plan has other holders */
     int64_t step;
     /* per axis of the graph: where the positions of each row begin, n_rows + 1 numbers from 0 on */
     const int32_t *const *axes;

@@ -27,7 +27,7 @@ struct cr_work {
     double *node_sums;        /* [nodes][what they meet for] */
     double *sums;             /* combined: values */
     float *whole;             /* [2 * n_sums]: finished values, gradients */
-    char *states;             /* of the nodes */
+    char *states;             /* the states of the nodes */
     size_t scratch_size, grads_size, node_grads_size, sums_size;
     /* the run under way */
     const cr_run *run;

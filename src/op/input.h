@@ -17,7 +17,7 @@ typedef struct cr_step_input {
     const float *const *scale;
     int n_scale;
     double slope; /* of every loss: loss scale / batches per step; 0: 1 */
-    /* of the batch, by cr_look.view: where the rows of tables lie that have an owner
+    /* for this batch, by cr_look.view: where the rows of tables lie that have an owner
      * (emb/views.h); NULL: all tables are in memory */
     const cr_view *views;
 } cr_step_input;

@@ -22,7 +22,7 @@ typedef struct sample {
     const char *name; /* "train", "eval" */
     const char *key;  /* of the config */
     const char *paths;
-    cr_side_of side; /* of a data set that is split */
+    cr_side_of side; /* which rows, if the data set is split */
     int64_t rows, bad_rows;
     int64_t all_rows; /* of the data set; 0: not known */
     bool complete;    /* all of them were read */

@@ -25,7 +25,7 @@ struct evaluator {
     float *pred, *label;
     int64_t *key;
     all_rows *all;     /* for metrics that need the rows of a batch together */
-    cr_file_ids files; /* of the data, as they were first read */
+    cr_file_ids files; /* the identity of the data files when they were first read */
 };
 
 cr_code cr_evaluator_new(evaluator **out, job *j, cr_err *err) {

@@ -54,7 +54,7 @@ extern const cr_pred_type *const cr_pred_types[]; /* NULL-ended */
 typedef struct cr_pred_dest {
     const cr_pred_type *type;
     const char *dir; /* the user's folder, for other files of the run; NULL: a single file */
-    char path[1088]; /* of the result; "-": standard output */
+    char path[1088]; /* where the result goes; "-": standard output */
     char in[1088];   /* the folder it is in */
     bool made;       /* that folder is new */
 } cr_pred_dest;

@@ -86,11 +86,11 @@ typedef struct cr_train_result {
         int64_t step;
         const char *checkpoint; /* the best one that there is; NULL: none */
         double checkpoint_value;
-        bool is_saved; /* checkpoint is of that step */
-    } best;            /* over all runs in model_dir */
-    const char *early_stop;     /* why training ended before its last step; NULL: it did not */
-    bool exports_best;          /* export takes the best checkpoint without being told */
-    const char *profile;        /* is_profiling: lines of time shares; NULL: none */
+        bool is_saved;      /* checkpoint is of that step */
+    } best;                 /* over all runs in model_dir */
+    const char *early_stop; /* why training ended before its last step; NULL: it did not */
+    bool exports_best;      /* export takes the best checkpoint without being told */
+    const char *profile;    /* is_profiling: lines of time shares; NULL: none */
     bool has_eval;
     cr_eval_result eval; /* the last one */
     cr_arena arena;      /* owns names; clear it */
@@ -223,8 +223,8 @@ typedef struct cr_benchmark_config {
     int n_runs, n_failed, n_better, n_worse, n_metrics;
     bool unbelievable; /* as many runs failed as did not, or more */
     cr_benchmark_metric *metrics;
-    double rows_per_s;     /* of training, mean */
-    const char *why, *log; /* of the last run that failed; of the last run */
+    double rows_per_s;     /* the mean speed of training */
+    const char *why, *log; /* why the last failed run failed; the log of the last run */
 } cr_benchmark_config;
 typedef struct cr_benchmark {
     cr_benchmark_config *v;

@@ -35,9 +35,9 @@ typedef struct job {
     cr_model_opts mo;
     const cr_reader_type *reader;
     rules tables, dense; /* when training */
-    const cr_meet *meet; /* who holds the other parts of a batch; NULL: all of it is here */
+    const cr_meet *meet; /* processes with other parts of a batch; NULL: all of it is here */
     int64_t batch;       /* rows of a global training batch */
-    int lanes;           /* of a global batch */
+    int lanes;           /* lanes of a global batch */
     bool evaluates;      /* with labels: which config says whether averages are used */
     char **reserved;
     int n_reserved;
@@ -88,8 +88,8 @@ void cr_job_check_ema(const job *j, cr_diag *diag);
 cr_ckpt_need cr_job_needs(const job *j);
 /* cr_job_alloc makes parameters; job_load fills them from a checkpoint. */
 CR_CHECKED cr_code cr_job_alloc(job *j, cr_err *err);
-/* cr_job_map, before cr_job_alloc: if path is an export, its tables are not to be copied but read in
- * the mapped files, in the type that they have there. What cannot be mapped, and all of a
+/* cr_job_map, before cr_job_alloc: if path is an export, its tables are not to be copied but read
+ * in the mapped files, in the type that they have there. What cannot be mapped, and all of a
  * checkpoint, is loaded as before. */
 CR_CHECKED cr_code cr_job_map(job *j, const char *path, cr_err *err);
 CR_CHECKED cr_code cr_job_load_weights(job *j, const char *path, cr_diag *diag);
@@ -118,21 +118,21 @@ typedef struct job_data {
     int64_t batch_size, n_epochs;
     bool shuffle, drop_remainder;
     cr_side_of side; /* with eval_fraction: the rows of one side */
-    bool mask;    /* training: rows are hidden (sample_mask_prob) */
-    bool once;    /* it is read one time: standard input will do */
-    bool any_bad; /* leave out and count bad rows without limit (check) */
-    bool silent;  /* do not log them */
+    bool mask;       /* training: rows are hidden (sample_mask_prob) */
+    bool once;       /* it is read one time: standard input will do */
+    bool any_bad;    /* leave out and count bad rows without limit (check) */
+    bool silent;     /* do not log them */
     cr_data_pos start;
     cr_trace *trace;  /* NULL: none */
-    cr_file_ids *ids; /* of the files, see cr_loader_opts; NULL: not wanted */
+    cr_file_ids *ids; /* identity of the files, see cr_loader_opts; NULL: not wanted */
 } job_data;
 CR_CHECKED cr_code cr_job_loader(job *j, const job_data *d, cr_loader **out, cr_diag *diag);
 /* rows of a global batch of evaluations */
 int64_t cr_job_eval_batch(const job *j);
 /* cr_lanes_for: how many lanes a global batch of so many rows has; said: train_config.lanes */
 int cr_lanes_for(int64_t said, int64_t batch);
-/* cr_job_eval_paths: the data to evaluate on, of which CR_EVAL_ROWS are read; NULL: the config names
- * none. cr_job_eval_key: the key that names it. */
+/* cr_job_eval_paths: the data to evaluate on, of which CR_EVAL_ROWS are read; NULL: the config
+ * names none. cr_job_eval_key: the key that names it. */
 const char *cr_job_eval_paths(const job *j);
 const char *cr_job_eval_key(const job *j);
 /* all tensors of the model (weights; with trainer state when t is not NULL) */

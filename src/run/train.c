@@ -27,7 +27,7 @@ typedef struct loop {
     evaluator *ev;
     train_metrics *tm;
     cr_loader *data;
-    cr_file_ids files; /* of the training data */
+    cr_file_ids files; /* identity of the training data's files */
     const cr_root_conf *c;
     const cr_train_conf *tc;
     cr_data_pos pos;          /* after the last step */
@@ -35,9 +35,9 @@ typedef struct loop {
     int64_t epoch;            /* finished */
     int64_t in_epoch;         /* the one of the last step, for messages */
     int64_t saved, evaluated; /* steps; -1: never */
-    int64_t saved_epoch;      /* of the state of that checkpoint */
+    int64_t saved_epoch;      /* the epoch in the state of that checkpoint */
     bool saved_by_signal;     /* that checkpoint was made because a signal ended a run */
-    bool eval_due;            /* of the checkpoint that the run goes on from */
+    bool eval_due;            /* the checkpoint that the run goes on from was not evaluated */
     char *resume;             /* that checkpoint; NULL: a run from the start */
     cr_ckpt_state before;     /* what it says of the data */
     int64_t total_bytes;      /* of the training files, 0: not known */
@@ -182,9 +182,9 @@ static bool recall(loop *l, int64_t step, bool *any) {
 static cr_code restore(loop *l, const char *path) {
     cr_ckpt_state s;
     CR_INFO("Restoring checkpoint from %s...", path);
-    cr_model_fill(l->j.model, l->tc->seed, l->j.pool); /* of table rows that are new */
+    cr_model_fill(l->j.model, l->tc->seed, l->j.pool); /* first values of table rows that are new */
     CR_TRY(cr_job_resume(&l->j, l->t, path, l->o->ignore_restore_optimizer, &s, l->diag));
-    bool inside = s.data.unit > 0 || s.data.row > 0; /* of an epoch */
+    bool inside = s.data.unit > 0 || s.data.row > 0; /* the position is inside of an epoch */
     l->pos = s.data;
     l->step = l->saved = s.step;
     l->epoch = l->saved_epoch = s.epoch;
@@ -211,7 +211,7 @@ static void compare_data(loop *l) {
     const cr_ckpt_state *s = &l->before;
     const char *now = stream_text(l, &l->j.cfg.arena), *how;
     cr_loc at = {l->resume, 0, 0};
-    bool inside = s->data.unit > 0 || s->data.row > 0; /* of an epoch */
+    bool inside = s->data.unit > 0 || s->data.row > 0; /* the position is inside of an epoch */
     const char *split = split_in(now), *was = s->extra ? split_in(s->extra) : split;
     if (*split && strcmp(split, was) != 0)
         cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, at,
