@@ -145,6 +145,7 @@ const cr_cmd cr_cmd_synth = {
         "learn.\n",
     .operand = "NAME",
     .operand_opt = "kind",
+    .job = true,
     .opts = opts,
     .examples = examples,
     .run = run,

@@ -15,6 +15,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/stop.h"
 #include "data/synth_int.h"
 
 #define FILE_ROWS 250000
@@ -196,6 +197,7 @@ static void write_csv(job *j, part_file *f, char *text) {
 static void write_file(void *ctx, int64_t item, int thread) {
     job *j = ctx;
     part_file *f = &j->files[item];
+    if (cr_stop_requested) atomic_store(&j->failed, true);
     if (atomic_load(&j->failed)) return;
     if (j->parquet)
         write_parquet(j, f);
@@ -472,6 +474,8 @@ static cr_code make(job *j, cr_arena *a, const cr_synth_opts *o, const char *dir
         *labels[i] = mem;
     }
     cr_pool_run(pool, j->n_files, write_file, j);
+    if (cr_stop_requested)
+        return cr_fail(err, CR_ESTOP, "stopped by a signal; %s is as it was before", dir);
     for (int i = 0; i < j->n_files; i++) {
         if (j->files[i].code != CR_OK) {
             if (err) {

@@ -75,6 +75,35 @@ mkdir busy
 run flock busy/.synth "$CRANK" synth census --rows 100 -o busy
 ends 1
 has_err "crank synth: another crank synth is writing to busy; wait for it or choose another -o"
+# a stopped run leaves the folder as it was: none, or the whole data set that was there
+for format in csv parquet; do
+    run env CRANK_TEST_KILL=write:2:INT crank synth criteo --rows 5000 --format $format -o stopped --threads 1
+    ends 1
+    has_err "crank synth: stopped by a signal; stopped is as it was before"
+    [ ! -e stopped ] || fail "a stopped run left $(find stopped)"
+done
+rm -rf was
+cp -r b was
+run env CRANK_TEST_KILL=write:2:TERM crank synth criteo --rows 9000 -o b --threads 1
+ends 1
+same was b
+# a killed run is made good by the next one, wherever it was killed
+i=1
+may_be_killed=yes
+while :; do
+    run env CRANK_TEST_KILL=any:$i crank synth criteo --rows 40 --scale 0.01 -o torn --threads 1
+    [ "$code" -eq 137 ] || break
+    ends 137
+    i=$((i + 1))
+done
+may_be_killed=
+ends 0
+[ $i -gt 10 ] || fail "killed at $i places only"
+run crank synth criteo --rows 40 --scale 0.01 -o whole
+ends 0
+sed 's,torn/,whole/,g' torn/pipeline.yaml >torn/p && mv torn/p torn/pipeline.yaml
+rm torn/.synth whole/.synth
+same torn whole
 # a run that fails leaves nothing
 run sh -c 'ulimit -f 1; exec "$0" "$@"' "$CRANK" synth census --rows 20k -o tight
 ends 1
