@@ -48,7 +48,10 @@ static bool finished_part(const char *name) {
     return part_name(name, &end) && !*end;
 }
 
-static bool leftover(const char *name) { /* see cr_synth_tmp_name */
+static bool leftover(const char *name) { /* see cr_synth_tmp_name, and cr_file_write */
+    static const char *const beside[] = {"pipeline.yaml.tmp-", "synth.json.tmp-"};
+    for (int i = 0; i < 2; i++)
+        if (strncmp(name, beside[i], strlen(beside[i])) == 0) return true;
     const char *end;
     return name[0] == '.' && part_name(name + 1, &end) && strncmp(end, ".tmp-", 5) == 0;
 }
@@ -59,20 +62,25 @@ char *cr_synth_tmp_name(cr_arena *a, const char *dir, const char *part, const ch
 
 static cr_code remove_those(cr_arena *a, const char *dir, bool (*those)(const char *),
                             cr_err *err) {
-    for (int k = 0; k < 2; k++) {
-        char **names, *sub = cr_path_join(a, dir, parts[k]);
-        size_t n;
-        CR_TRY(cr_list_dir(a, sub, &names, &n, err));
-        for (size_t i = 0; i < n; i++) {
-            char *path = cr_path_join(a, sub, names[i]);
-            if (those(names[i])) CR_TRY(cr_file_remove(path, err));
-        }
-    }
+    char **names;
+    size_t n;
+    CR_TRY(cr_list_dir(a, dir, &names, &n, err));
+    for (size_t i = 0; i < n; i++)
+        if (those(names[i])) CR_TRY(cr_file_remove(cr_path_join(a, dir, names[i]), err));
+    return CR_OK;
+}
+
+static cr_code remove_leftovers(cr_arena *a, const char *dir, cr_err *err) {
+    CR_TRY(remove_those(a, dir, leftover, err));
+    for (int k = 0; k < 2; k++)
+        CR_TRY(remove_those(a, cr_path_join(a, dir, parts[k]), leftover, err));
     return CR_OK;
 }
 
 cr_code cr_synth_drop_parts(cr_arena *a, const char *dir, cr_err *err) {
-    return remove_those(a, dir, finished_part, err);
+    for (int k = 0; k < 2; k++)
+        CR_TRY(remove_those(a, cr_path_join(a, dir, parts[k]), finished_part, err));
+    return CR_OK;
 }
 
 /* may the data set in dir be replaced: is it not whole, or pipeline.yaml as crank wrote it? */
@@ -142,7 +150,7 @@ cr_code cr_synth_dir_open(cr_synth_dir *d, cr_arena *a, const char *dir, cr_err 
     cr_code code = CR_OK;
     for (int k = 0; k < 2 && code == CR_OK; k++)
         code = cr_mkdirs(cr_path_join(a, dir, parts[k]), err);
-    if (code == CR_OK) code = remove_those(a, dir, leftover, err);
+    if (code == CR_OK) code = remove_leftovers(a, dir, err);
     if (code != CR_OK) cr_synth_dir_close(d, a);
     return code;
 }
