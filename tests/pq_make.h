@@ -10,8 +10,8 @@
 #include <ctype.h>
 
 #include "base/buf.h"
-#include "data/parquet/parquet.h"
 #include "harness.h"
+#include "parquet/parquet.h"
 
 #define PM_MAX 96
 

@@ -8,7 +8,7 @@
 
 #include "base/cpu.h"
 #include "cli/cli.h"
-#include "data/synth.h"
+#include "synth/synth.h"
 
 static const cr_opt opts[] = {
     CR_OPT_STR(kind, 0, "NAME", "none", "criteo, taobao or census; NAME without a flag means this"),

@@ -10,7 +10,7 @@
 #define CR_CLI_PQ_VIEW_H
 
 #include "cli/cli.h"
-#include "data/parquet/parquet.h"
+#include "parquet/parquet.h"
 
 /* An open file and the columns that were asked for. */
 typedef struct cr_pqv {

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "data/batch.h"
 #include "data/config.h"
-#include "data/loader.h"
+#include "data/load/loader.h"
 #include "data/nulls.h"
 
 typedef struct cr_feature cr_feature;

@@ -1,6 +1,6 @@
 /*
  * sample.h - what the columns of a config hold, told by the features that read them: the
- * description that made-up data is drawn from (data/synth_table.h).
+ * description that made-up data is drawn from (data/tab.h).
  *
  * Each feature type says of each of its columns what it can do something with (`sample`): which
  * values, how many, what stands between them, which column holds the keys of a map. A column that
@@ -9,7 +9,7 @@
 #ifndef CR_FEAT_SAMPLE_H
 #define CR_FEAT_SAMPLE_H
 
-#include "data/synth_table.h"
+#include "data/tab.h"
 #include "feat/feat_int.h"
 
 /* cr_sample_column: number of the column that input `name` of a feature is, -1: none */

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
-#include "data/take.h"
+#include "data/load/take.h"
 
 /* ---- config ---- */
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "data/parquet/parquet.h"
-#include "data/text_out.h"
+#include "data/csv/text_out.h"
+#include "parquet/parquet.h"
 #include "run/pred.h"
 
 struct cr_pred {

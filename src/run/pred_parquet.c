@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "data/pq_sink.h"
+#include "data/pq/sink.h"
 #include "run/pred.h"
 
 struct cr_pred {

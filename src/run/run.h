@@ -8,9 +8,9 @@
 #include "base/buf.h"
 #include "base/pool.h"
 #include "base/stop.h"
-#include "data/synth.h"
 #include "dialect/dialect.h"
 #include "run/config.h"
+#include "synth/synth.h"
 
 /* How a config is put together: file, then path overrides, then --edit_config_json, then --set. */
 typedef struct cr_config_opts {

@@ -6,7 +6,7 @@
 #define CR_RUN_RUN_INT_H
 
 #include "ckpt/ckpt.h"
-#include "data/loader.h"
+#include "data/load/loader.h"
 #include "feat/feat.h"
 #include "model/model.h"
 #include "op/input.h"

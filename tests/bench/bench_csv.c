@@ -18,7 +18,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/rng.h"
-#include "data/loader.h"
+#include "data/load/loader.h"
 
 #define N_NUM 14
 #define N_CAT 26

@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "base/cpu.h"
-#include "data/parquet/parquet.h"
+#include "parquet/parquet.h"
 
 typedef struct job {
     const cr_pq_file *f;

@@ -2,7 +2,7 @@
  * fuzz_pq_meta.c - any bytes as a Parquet footer, a page header and a page index. What is accepted
  * must be a tree, its chunks must lie in the file, and its names must be found.
  */
-#include "data/parquet/parquet_int.h"
+#include "parquet/parquet_int.h"
 #include "pq_touch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "data/parquet/parquet_int.h"
+#include "parquet/parquet_int.h"
 #include "pq_touch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "data/parquet/parquet.h"
+#include "parquet/parquet.h"
 
 static inline void pq_must(bool x, const char *what) {
     if (x) return;

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "data/parquet/parquet.h"
+#include "parquet/parquet.h"
 
 __extension__ typedef __int128 i128;
 __extension__ typedef unsigned __int128 u128;

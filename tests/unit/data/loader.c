@@ -2,7 +2,7 @@
  * loader.c - the loader: the same stream for any number of threads, exact resume, ranks, bad rows,
  * errors, and a free at any moment. The encoder is a small one of our own.
  */
-#include "data/loader.h"
+#include "data/load/loader.h"
 
 #include "base/log.h"
 #include "csv_help.h"

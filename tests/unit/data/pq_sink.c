@@ -2,10 +2,10 @@
  * pq_sink.c - columns that were read from Parquet as they are stored and gathered into batches,
  * written again: the file has the schema and the rows it came from.
  */
-#include "data/pq_sink.h"
+#include "data/pq/sink.h"
 
 #include "csv_help.h"
-#include "data/loader.h"
+#include "data/load/loader.h"
 #include "pq_make.h"
 
 /* ---- files as text ---- */

@@ -4,8 +4,8 @@
  */
 #include "base/log.h"
 #include "csv_help.h"
-#include "data/loader.h"
-#include "data/parquet/parquet_int.h"
+#include "data/load/loader.h"
+#include "parquet/parquet_int.h"
 #include "pq_make.h"
 
 #define NO_FIELDS ""

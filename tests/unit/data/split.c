@@ -2,13 +2,13 @@
  * split.c - rows for training and for evaluation: every row is on one side, values stay together,
  * and the rows that are left are those of the columns, whatever their shape. Reports of bad rows.
  */
-#include "data/split.h"
+#include "data/load/split.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "data/take.h"
+#include "data/load/take.h"
 #include "harness.h"
 
 #define N 5000

@@ -6,7 +6,7 @@
 #define CR_TESTS_STREAM_H
 
 #include "csv_help.h"
-#include "data/loader.h"
+#include "data/load/loader.h"
 
 /* a whole stream: texts of batches ("" ends an epoch) and the positions after them */
 #define MAX_EVENTS 512

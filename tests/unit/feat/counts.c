@@ -4,7 +4,7 @@
  */
 #include <unistd.h>
 
-#include "data/loader.h"
+#include "data/load/loader.h"
 #include "feat_test.h"
 
 #define NORMAL "fg_mode: FG_NORMAL"

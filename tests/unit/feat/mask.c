@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
-#include "data/loader.h"
+#include "data/load/loader.h"
 #include "feat_test.h"
 #include "pq_make.h"
 

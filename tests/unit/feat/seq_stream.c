@@ -2,7 +2,7 @@
  * seq_stream.c - sequences behind readers and loader: text in CSV, text and lists in Parquet give
  * the same steps, in batches of any size, shuffled or not, encoded row by row or in blocks.
  */
-#include "data/loader.h"
+#include "data/load/loader.h"
 #include "feat_test.h"
 
 #include <unistd.h>

@@ -2,7 +2,7 @@
  * stream.c - features behind the CSV reader and the loader: a file in, batches out. Blocks are
  * small, so one column has a single id per row in some of them and several in others.
  */
-#include "data/loader.h"
+#include "data/load/loader.h"
 #include "feat_test.h"
 
 #include <unistd.h>

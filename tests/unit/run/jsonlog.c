@@ -11,9 +11,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/pool.h"
-#include "data/synth.h"
 #include "harness.h"
 #include "run/run.h"
+#include "synth/synth.h"
 
 static char root[256];
 

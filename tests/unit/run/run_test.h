@@ -11,9 +11,9 @@
 #include "base/log.h"
 #include "base/plugin.h"
 #include "base/pool.h"
-#include "data/synth.h"
 #include "harness.h"
 #include "run/run_int.h"
+#include "synth/synth.h"
 
 /* the libraries of these tests are ours */
 __attribute__((constructor)) static void allow_libraries(void) {

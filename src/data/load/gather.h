@@ -1,0 +1,47 @@
+/*
+ * gather.h - rows of several batches into one: how bad rows are left out, how shuffled rows meet,
+ * and how a batch is cut from chunks of any size.
+ *
+ * Rows lie in columns (a cr_batch as everybody knows it) or, while they wait to be shuffled, in
+ * records: all that has a fixed size side by side, so that taking a row from anywhere costs a few
+ * cache lines and not one per column.
+ */
+#ifndef CR_DATA_LOAD_GATHER_H
+#define CR_DATA_LOAD_GATHER_H
+
+#include "data/batch.h"
+
+/* where one row comes from */
+typedef struct cr_rowref {
+    uint32_t src, row;
+} cr_rowref;
+
+/* A run of rows. In columns (recs NULL): of srcs[0], the rows refs[k].row, or without refs `from`
+ * and those behind it. In records: row refs[k].row of srcs[refs[k].src]. */
+typedef struct cr_row_run {
+    const cr_batch *const *srcs;
+    const char *const *recs;
+    int n_srcs;
+    const cr_rowref *refs;
+    int64_t from, n;
+} cr_row_run;
+
+/* memory that is kept from one use to the next and grows with some slack */
+typedef struct cr_region {
+    char *mem;
+    size_t cap, used;
+    int64_t *counts; /* ids per sparse feature, steps of sequences, what reserved columns hold */
+    int n_counts;
+} cr_region;
+void cr_region_clear(cr_region *g);
+
+/* cr_gather fills out with the rows of all runs (all in columns, or all in records), in order; all
+ * its memory (but not out itself) lies in mem, whose former content is dropped. shape tells the
+ * numbers of features, labels ... also when the runs are empty. rec NULL: into columns; a feature
+ * all of whose rows have one id gets off NULL. Else, from columns only, into records at *rec; out
+ * then holds what has no fixed size. CR_ENOMEM, or CR_EDATA when the ids or the text of one column
+ * pass 2^31. */
+CR_CHECKED cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batch *shape,
+                             const cr_row_run *runs, int n_runs, cr_err *err);
+
+#endif

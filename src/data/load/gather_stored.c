@@ -1,0 +1,184 @@
+/*
+ * gather_stored.c - reserved columns that are carried as they are stored: rows of vectors into
+ * vectors. A row is a run of levels and a run of slots of every leaf. Text of a dictionary becomes
+ * plain text: the dictionary belongs to the block the rows came from.
+ */
+#include <string.h>
+
+#include "data/load/gather_int.h"
+#include "parquet/parquet.h"
+
+enum { LEVELS, SLOTS, NULLS, TEXT, N_COUNTS };
+
+int cr_gather_stored_counts(const cr_column *shape) {
+    return N_COUNTS * shape->n_stored;
+}
+
+static size_t width_of(const cr_pq_vec *v) {
+    static const size_t width[] = {1, 4, 8, 12, 4, 8};
+    return v->type == CR_PQ_FIXED ? (size_t)v->type_length : width[v->type];
+}
+
+static inline void row_of(const int32_t *off, int64_t i, size_t *from, size_t *n) {
+    *from = off ? (size_t)off[i] : (size_t)i;
+    *n = off ? (size_t)off[i + 1] - *from : 1;
+}
+
+static inline bool is_null(const cr_pq_vec *v, size_t i) {
+    return v->valid && !v->valid[i];
+}
+
+static inline size_t text_of(const cr_pq_vec *v, size_t i, const char **text) {
+    size_t k = v->code ? v->code[i] : i;
+    *text = v->bytes + v->beg[k];
+    return v->end[k] - v->beg[k];
+}
+
+/* LEAF_ROWS walks the rows of leaf k: x is the vector, the row's slots are [from, from + n). */
+#define LEAF_ROWS(...)                                                                             \
+    ROWS({                                                                                         \
+        (void)s;                                                                                   \
+        const cr_pq_vec *x = &b->reserved[c].stored[k];                                            \
+        size_t from, n;                                                                            \
+        row_of(x->row_slot, i, &from, &n);                                                         \
+        __VA_ARGS__                                                                                \
+    })
+
+static void count_leaf(const cr_gather_plan *p, int c, int k, int64_t *counts) {
+    const char *text;
+    bool is_text = p->shape->reserved[c].stored[k].type == CR_PQ_BYTES;
+    memset(counts, 0, N_COUNTS * sizeof(*counts));
+    LEAF_ROWS({
+        size_t level, n_levels;
+        row_of(x->row_level, i, &level, &n_levels);
+        counts[LEVELS] += (int64_t)n_levels;
+        counts[SLOTS] += (int64_t)n;
+        for (size_t j = from; (is_text || x->valid) && j < from + n; j++) {
+            if (is_null(x, j))
+                counts[NULLS]++;
+            else if (is_text)
+                counts[TEXT] += (int64_t)text_of(x, j, &text);
+        }
+    })
+}
+
+cr_code cr_gather_stored_measure(const cr_gather_plan *p, int c, int64_t *counts, size_t *size,
+                                 cr_err *err) {
+    const cr_column *shape = &p->shape->reserved[c];
+    *size += cr_region_size((size_t)shape->n_stored * sizeof(cr_pq_vec));
+    for (int k = 0; k < shape->n_stored; k++, counts += N_COUNTS) {
+        const cr_pq_vec *v = &shape->stored[k];
+        count_leaf(p, c, k, counts);
+        for (int j = 0; j < N_COUNTS; j++)
+            if (counts[j] > INT32_MAX)
+                return cr_gather_too_many(err,
+                                          j == TEXT ? "bytes of one reserved column"
+                                                    : "values of one reserved column",
+                                          counts[j]);
+        size_t slots = (size_t)counts[SLOTS], levels = (size_t)counts[LEVELS];
+        *size += v->type == CR_PQ_BYTES
+                     ? cr_region_size((size_t)counts[TEXT]) + cr_region_size((slots + 1) * 4)
+                     : cr_region_size(slots * width_of(v));
+        if (counts[NULLS]) *size += cr_region_size(slots);
+        if (v->def) *size += cr_region_size(levels);
+        if (v->rep) *size += cr_region_size(levels);
+        if (v->depth > 0) *size += 2 * cr_region_size(((size_t)p->n_rows + 1) * 4);
+    }
+    return CR_OK;
+}
+
+static void gather_levels(cr_pq_vec *out, cr_region *mem, const cr_gather_plan *p, int c, int k,
+                          const int64_t *counts) {
+    const cr_pq_vec *shape = &p->shape->reserved[c].stored[k];
+    size_t rows = ((size_t)p->n_rows + 1) * sizeof(int32_t);
+    int32_t *level = shape->depth > 0 ? cr_region_take(mem, rows) : NULL;
+    int32_t *slot = level ? cr_region_take(mem, rows) : NULL;
+    uint8_t *def = cr_region_take(mem, (size_t)counts[LEVELS]);
+    uint8_t *rep = shape->rep ? cr_region_take(mem, (size_t)counts[LEVELS]) : NULL;
+    size_t row = 0, at = 0, slots = 0;
+    LEAF_ROWS({
+        size_t first, n_levels;
+        row_of(x->row_level, i, &first, &n_levels);
+        if (level) {
+            level[row] = (int32_t)at;
+            slot[row++] = (int32_t)slots;
+        }
+        memcpy(def + at, x->def + first, n_levels);
+        if (rep) memcpy(rep + at, x->rep + first, n_levels);
+        at += n_levels;
+        slots += n;
+    })
+    if (level) {
+        level[row] = (int32_t)at;
+        slot[row] = (int32_t)slots;
+    }
+    out->n_levels = counts[LEVELS];
+    out->def = def;
+    out->rep = rep;
+    out->row_level = level;
+    out->row_slot = slot;
+}
+
+static void gather_nulls(cr_pq_vec *out, cr_region *mem, const cr_gather_plan *p, int c, int k) {
+    uint8_t *valid = cr_region_take(mem, (size_t)out->n), *to = valid;
+    LEAF_ROWS({
+        for (size_t j = from; j < from + n; j++)
+            *to++ = !is_null(x, j);
+    })
+    out->valid = valid;
+}
+
+static void gather_text(cr_pq_vec *out, cr_region *mem, const cr_gather_plan *p, int c, int k,
+                        const int64_t *counts) {
+    char *bytes = cr_region_take(mem, (size_t)counts[TEXT]);
+    uint32_t *off = cr_region_take(mem, ((size_t)out->n + 1) * sizeof(*off)), to = 0;
+    size_t at = 0;
+    LEAF_ROWS({
+        for (size_t j = from; j < from + n; j++) {
+            const char *text;
+            size_t len = is_null(x, j) ? 0 : text_of(x, j, &text);
+            off[at++] = to;
+            if (len) memcpy(bytes + to, text, len);
+            to += (uint32_t)len;
+        }
+    })
+    off[at] = to;
+    out->bytes = bytes;
+    out->beg = off;
+    out->end = off + 1;
+}
+
+static void gather_values(cr_pq_vec *out, cr_region *mem, const cr_gather_plan *p, int c, int k) {
+    size_t width = width_of(out), at = 0;
+    uint8_t *v = cr_region_take(mem, (size_t)out->n * width);
+    LEAF_ROWS({
+        if (n && x->v.b8)
+            memcpy(v + width * at, x->v.b8 + width * from, width * n);
+        else if (n) /* a file of nothing but nulls */
+            memset(v + width * at, 0, width * n);
+        at += n;
+    })
+    out->v.b8 = v;
+}
+
+void cr_gather_stored(cr_column *out, cr_region *mem, const cr_gather_plan *p, int c,
+                      const int64_t *counts) {
+    const cr_column *shape = &p->shape->reserved[c];
+    cr_pq_vec *v = cr_region_take(mem, (size_t)shape->n_stored * sizeof(*v));
+    *out = (cr_column){.stored = v, .n_stored = shape->n_stored};
+    for (int k = 0; k < shape->n_stored; k++, counts += N_COUNTS, v++) {
+        const cr_pq_vec *from = &shape->stored[k];
+        *v = (cr_pq_vec){.type = from->type,
+                         .type_length = from->type_length,
+                         .n_rows = p->n_rows,
+                         .n = counts[SLOTS],
+                         .n_null = counts[NULLS],
+                         .depth = from->depth};
+        if (from->def) gather_levels(v, mem, p, c, k, counts);
+        if (counts[NULLS]) gather_nulls(v, mem, p, c, k);
+        if (from->type == CR_PQ_BYTES)
+            gather_text(v, mem, p, c, k, counts);
+        else
+            gather_values(v, mem, p, c, k);
+    }
+}
