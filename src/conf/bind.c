@@ -5,8 +5,8 @@
  * (so "the last one wins" is simply storing again, and a message given twice is the two maps
  * joined). All mistakes are reported, each at its place; what could not be read keeps its default.
  * A row's `set` bit means "given and read", its `refused` bit "given, and the user was told what is
- * wrong with it": checks that would build on such a row ask for that bit and stay quiet. A block of
- * a later version is refused and still read, so that its misspelled keys are found at once.
+ * wrong with it": checks that would build on such a row ask for that bit and stay quiet. What
+ * stands in a block of a later version is not looked at.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,8 +23,6 @@ typedef struct binder {
     cr_syntax from; /* the syntax of the whole tree: edits from the command line do not change it */
     const char *schema; /* the root's, see cr_msg */
     const char *own;    /* cr_conf_bind_own: the key in front; NULL: part of the schema */
-    int refused;        /* > 0: inside a block that was refused as a whole: its keys and values are
-                           checked, but that parts of it are not available is not told again */
 } binder;
 
 #define wrong(b, at, ...) cr_diag_add((b)->diag, CR_SEV_ERROR, CR_ECONF, (at), __VA_ARGS__)
@@ -105,9 +103,8 @@ static bool read_enum(binder *b, const cr_field *f, const cr_conf_node *n, value
     if (ok) {
         out->e = v->value;
     } else if (v) {
-        if (!b->refused)
-            wrong(b, n->at, "%s: '%s' is known but not available in this version; %s", f->name,
-                  v->name, v->instead);
+        wrong(b, n->at, "%s: '%s' is known but not available in this version; %s", f->name, v->name,
+              v->instead);
     } else if (n->kind != CR_NODE_SCALAR || cr_conf_is_null(n)) {
         wrong(b, n->at, "%s: found %s; give one of %s", f->name, cr_conf_show(n, show), names.data);
     } else if (n->quoted && n->from == CR_SYNTAX_PBTXT) {
@@ -164,8 +161,7 @@ static bool read_scalar(binder *b, const cr_field *f, const cr_conf_node *n, val
             wrong(b, n->at, "%s: the string holds a NUL character; remove it", f->name);
             return false;
         }
-        out->s = b->refused              ? n->text /* nothing opens the files of such a block */
-                 : f->flags & CR_F_PATH  ? cr_path_take(b->arena, n->text, n->at, b->diag)
+        out->s = f->flags & CR_F_PATH    ? cr_path_take(b->arena, n->text, n->at, b->diag)
                  : f->flags & CR_F_PATHS ? cr_paths_take(b->arena, n->text, n->at, b->diag)
                                          : n->text;
         return out->s != NULL;
@@ -333,7 +329,7 @@ static void bind_oneof(binder *b, const cr_msg *msg, const cr_field *f, cr_conf_
         }
         if (!chosen) at = it.at;
         chosen = m;
-        if (m->msg->later && !b->refused) {
+        if (m->msg->later) {
             cr_buf names;
             cr_buf_init(&names);
             cr_conf_member_names(o, &names);
@@ -344,8 +340,9 @@ static void bind_oneof(binder *b, const cr_msg *msg, const cr_field *f, cr_conf_
                 wrong(b, it.at, "%s '%s' is known but not available in this version; available: %s",
                       o->name, m->key, names.data);
             cr_buf_clear(&names);
+            *ok = false;
+            continue;
         }
-        if (m->msg->later) *ok = false;
         const cr_conf_node *map = as_map(b, m->key, m->msg, x);
         if (!map)
             *ok = false;
@@ -353,11 +350,8 @@ static void bind_oneof(binder *b, const cr_msg *msg, const cr_field *f, cr_conf_
             all = all ? cr_conf_join(b->arena, all, map) : map;
     }
     if (!all) return;
-    b->refused += chosen->msg->later;
     cr_choice c = {chosen, bind_msg(b, chosen->msg, all, at, chosen->key, depth + 1)};
-    b->refused -= chosen->msg->later;
-    if (f->offset != CR_NO_STORE && !chosen->msg->later)
-        memcpy((char *)self + f->offset, &c, sizeof c);
+    if (f->offset != CR_NO_STORE) memcpy((char *)self + f->offset, &c, sizeof c);
 }
 
 typedef struct map_state {
@@ -448,9 +442,7 @@ static void bind_map(binder *b, const cr_field *f, cr_conf_iter it, void *self, 
 static void bind_tree(binder *b, const cr_field *f, cr_conf_iter it, void *self, bool *ok) {
     const cr_conf_node *x, *all = NULL;
     while ((x = cr_conf_next(&it))) {
-        if (b->refused) {
-            *ok = false; /* whatever it is */
-        } else if (x->kind != CR_NODE_MAP && !cr_conf_is_null(x)) {
+        if (x->kind != CR_NODE_MAP && !cr_conf_is_null(x)) {
             wrong_type(b, f, f->name, x);
             *ok = false;
         } else if (x->kind == CR_NODE_MAP) {
@@ -487,9 +479,8 @@ static bool refuse_later(binder *b, const cr_field *f, cr_conf_iter it) {
     while ((x = cr_conf_next(&it))) {
         if (is_default(f, x)) continue;
         used = true;
-        if (!b->refused)
-            wrong(b, it.at, "'%s' is known but not available in this version; %s", it.key,
-                  f->type == CR_T_MSG && f->str ? f->str : "remove it");
+        wrong(b, it.at, "'%s' is known but not available in this version; %s", it.key,
+              f->type == CR_T_MSG && f->str ? f->str : "remove it");
     }
     return used;
 }
@@ -497,7 +488,7 @@ static bool refuse_later(binder *b, const cr_field *f, cr_conf_iter it) {
 /* true: the row has no effect here, which is told once for each name */
 static bool warn_idle(binder *b, const cr_field *f, cr_conf_iter it) {
     if (!(f->flags & (CR_F_GPU | CR_F_IDLE)) || !cr_conf_next(&it)) return false;
-    if (!b->refused && cr_map_put(&b->warned, f->name, strlen(f->name), 1))
+    if (cr_map_put(&b->warned, f->name, strlen(f->name), 1))
         cr_diag_add(b->diag, CR_SEV_WARN, CR_OK, it.at, "'%s' has no effect %s; %s", f->name,
                     f->flags & CR_F_GPU ? "on a CPU" : "in this version",
                     f->type == CR_T_MSG && f->str ? f->str : "it is ignored");
@@ -551,9 +542,7 @@ static void bind_row(binder *b, const cr_msg *msg, int row, cr_conf_iter it, cr_
     size_t errors = b->diag->n_errors;
     bool ok = true, idle = warn_idle(b, f, it) && is_later(f);
     bool later = idle || refuse_later(b, f, it);
-    b->refused += later;
-    bind_values(b, msg, f, it, self, depth, &ok);
-    b->refused -= later;
+    if (!later) bind_values(b, msg, f, it, self, depth, &ok);
     if (ok && !later)
         cr_fieldset_add(&self->set, row);
     else if (b->diag->n_errors != errors)
@@ -587,7 +576,7 @@ static void *bind_msg(binder *b, const cr_msg *msg, const cr_conf_node *node, cr
         for (int i = 0; i < n; i++)
             bind_row(b, msg, i, it, self, depth, &given);
         cr_conf_unknown_keys(self, node, it.rows, name, &given, b->own, b->schema, b->diag);
-        if (!b->refused) cr_conf_missing(self, name, &given, b->diag);
+        cr_conf_missing(self, name, &given, b->diag);
     }
     if (msg->check && b->diag->n_errors == errors) msg->check(self, b->diag);
     return self;

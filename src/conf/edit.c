@@ -107,6 +107,9 @@ static bool check_path(editor *e, const cr_msg *root) {
         if (!msg)
             return fail(e, s->col, "'%s' has no keys of its own; end the path there",
                         e->steps[i - 1].name);
+        if (msg->later)
+            return fail(e, s->col, "'%s' is known but not available in this version; remove it",
+                        e->steps[i - 1].name);
         s->in = msg;
         s->row = cr_conf_index(msg, &map, s->name, &s->member);
         if (s->row < 0) {

@@ -128,8 +128,10 @@ struct cr_msg {
     const char *help; /* one line */
     const cr_field *fields;
     size_t size; /* of the struct; 0: only checked, nothing stored */
-    bool later;  /* the whole message belongs to a capability that is not in this version */
-    bool ours;   /* TorchEasyRec does not have it */
+    /* the message belongs to a capability that is not in this version: it is known by its name,
+     * using it is an error, and what is in it is not read (CR_MSG_LATER) */
+    bool later;
+    bool ours; /* TorchEasyRec does not have it */
     /* in a root: the program and its release whose keys the tables hold. A key that is unknown and
      * like no other may be of a newer one, which is then said. NULL: there is no such program */
     const char *schema;
@@ -137,6 +139,10 @@ struct cr_msg {
      * it bound without an error; may be NULL */
     void (*check)(const void *self, cr_diag *diag);
 };
+/* the table of a message without keys */
+extern const cr_field cr_no_fields[];
+#define CR_MSG_LATER(name_, help_)                                                                 \
+    { .name = name_, .help = help_, .fields = cr_no_fields, .later = true }
 
 typedef struct cr_oneof_member {
     const char *key; /* NULL ends the list */

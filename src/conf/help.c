@@ -166,6 +166,9 @@ static void help_field(cr_buf *out, const cr_field *f, const char *pad) {
     cr_buf_printf(out, "\n%s    %s\n", pad, f->help ? f->help : "");
 }
 
+/* of a message that is known by name only */
+#define UNREAD_KEYS "This version does not read its keys."
+
 /* " (not in this version)" or " (crank only)" behind a message's meaning, or "" */
 static const char *msg_note(const cr_msg *m) {
     return m->later ? " (not in this version)" : m->ours ? " (crank only)" : "";
@@ -177,7 +180,8 @@ static void help_msg(cr_buf *out, const cr_msg *m, const char *key) {
     else
         cr_buf_str(out, m->name);
     cr_buf_printf(out, ": %s%s\n", m->help ? m->help : "", msg_note(m));
-    if (!m->fields[0].name) cr_buf_str(out, "\n  It has no keys.\n");
+    if (!m->fields[0].name)
+        cr_buf_printf(out, "\n  %s\n", m->later ? UNREAD_KEYS : "It has no keys.");
     for (const cr_field *f = m->fields; f->name; f++) {
         cr_buf_str(out, "\n");
         if (f->type != CR_T_ONEOF) {
@@ -454,7 +458,7 @@ static void write_page(cr_buf *out, const list *l, const cr_msg *m) {
         if (f->type == CR_T_ONEOF) page_oneof(out, f), rows = true;
     for (const cr_field *f = m->fields; f->name; f++)
         if (f->type == CR_T_ENUM) page_enum(out, f);
-    if (!rows) cr_buf_str(out, "\nIt has no keys.\n");
+    if (!rows) cr_buf_printf(out, "\n%s\n", m->later ? UNREAD_KEYS : "It has no keys.");
 }
 
 void cr_conf_reference(const cr_msg *root,

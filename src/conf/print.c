@@ -26,6 +26,7 @@ typedef struct printer {
     bool first;    /* JSON: nothing stands in the object or array yet */
 } printer;
 
+#define KEY_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 enum { WRAP = 96, LONG_KEY = 400 /* YAML allows 1024 for a plain 'key: value' */ };
 
 static void print_msg(printer *p, const cr_msg *msg, const cr_conf_node *map, int indent,
@@ -129,6 +130,8 @@ static void print_float(printer *p, double x) {
         cr_buf_add(p->out, s, cr_fmt_f64(s, x));
 }
 
+static void print_free_scalar(printer *p, const cr_conf_node *n);
+
 static void print_scalar(printer *p, cr_ftype type, const void *ref, const cr_conf_node *n) {
     bool yes, neg;
     uint64_t u;
@@ -144,6 +147,8 @@ static void print_scalar(printer *p, cr_ftype type, const void *ref, const cr_co
         print_float(p, neg ? -(double)u : (double)u);
     } else if (type == CR_T_ENUM && (e = cr_conf_read_enum(n, ref))) {
         cr_buf_printf(p->out, p->json ? "\"%s\"" : "%s", e->name);
+    } else if (type == CR_T_TREE && n->kind == CR_NODE_SCALAR) {
+        print_free_scalar(p, n);
     } else if (n->kind == CR_NODE_SCALAR) {
         print_str(p, n->text, n->len); /* a string, or a value that binding refuses as well */
     } else {
@@ -189,6 +194,17 @@ static void print_flow(printer *p, const cr_conf_node *n, int depth) {
         }
         cr_buf_char(p->out, map ? '}' : ']');
     }
+}
+
+/* A value of a message that is known by name only, whose type nobody knows: as it stands. */
+static void print_free_scalar(printer *p, const cr_conf_node *n) {
+    bool word = !n->quoted && n->from == CR_SYNTAX_PBTXT;
+    if (word && p->pb)
+        cr_buf_add(p->out, n->text, n->len);
+    else if (n->quoted || (word && is_bare(n->text, n->len)))
+        print_str(p, n->text, n->len);
+    else
+        print_flow(p, n, 0);
 }
 
 /* google.protobuf.Value of a plain tree */
@@ -430,9 +446,47 @@ static void print_tree(printer *p, const cr_field *f, cr_conf_iter it, int inden
     }
 }
 
+/* A message that is known by name only: all that stands in it, in file order. Keys that no message
+ * can have are left out. */
+static void print_unread(printer *p, const cr_msg *msg, const cr_conf_node *map, int indent,
+                         int depth) {
+    int16_t *rows = CR_NEW_N(&p->arena, int16_t, map->n ? map->n : 1);
+    for (size_t i = 0; i < map->n; i++) {
+        cr_field f = {.name = map->v[i].key, .type = CR_T_TREE, .ref = msg};
+        bool again = false;
+        int same = 0;
+        for (size_t k = 0; k < map->n; k++) {
+            bool is = strcmp(map->v[k].key, f.name) == 0;
+            again |= is && k < i;
+            rows[k] = is ? 0 : -1;
+            same += is;
+        }
+        if (again || f.name[strspn(f.name, KEY_CHARS)]) continue;
+        const cr_conf_node *x = map->v[i].val;
+        cr_conf_iter it = {.map = map, .rows = rows, .open = true}, probe = it;
+        const cr_conf_node *item = cr_conf_next(&probe);
+        if (item && item->kind == CR_NODE_MAP && (same > 1 || x != item)) {
+            print_msgs(p, &f, it, indent, depth);
+        } else if (x->kind == CR_NODE_MAP) {
+            print_block(p, f.name, msg, x, indent, depth);
+        } else if (same > 1 || x != item) {
+            print_list(p, &f, it, indent);
+        } else {
+            line(p, indent, f.name);
+            cr_buf_str(p->out, ": ");
+            print_scalar(p, f.type, NULL, x);
+            end(p);
+        }
+    }
+}
+
 static void print_msg(printer *p, const cr_msg *msg, const cr_conf_node *map, int indent,
                       int depth) {
     if (depth > CR_CONF_MAX_DEPTH) return;
+    if (msg->later) {
+        print_unread(p, msg, map, indent, depth);
+        return;
+    }
     const int16_t *rows = cr_conf_rows(&p->arena, msg, map);
     for (int i = 0; msg->fields[i].name; i++) {
         const cr_field *f = &msg->fields[i];

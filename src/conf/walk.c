@@ -10,6 +10,8 @@
 #include "base/map.h"
 #include "conf/conf_int.h"
 
+const cr_field cr_no_fields[] = {CR_END};
+
 int cr_conf_index(const cr_msg *msg, const cr_conf_node *map, const char *key,
                   const cr_oneof_member **member) {
     if (member) *member = NULL;

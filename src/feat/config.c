@@ -1,9 +1,9 @@
 /*
  * config.c - the messages of features that can be used: IdFeature, RawFeature and their parts.
  *
- * Messages of feature types that come later are in config_later.c; which key of FeatureConfig means
- * which message is in registry.c. Checks here need one message alone; what depends on the data's
- * columns or on files (vocabularies) is the business of the feature type's build.
+ * Which key of FeatureConfig means which message is in registry.c. Checks here need one message
+ * alone; what depends on the data's columns or on files (vocabularies) is the business of the
+ * feature type's build.
  */
 #include "feat/config.h"
 
@@ -147,11 +147,10 @@ const cr_msg cr_autodis_msg = {
     .size = sizeof(cr_autodis_conf),
     .check = autodis_check,
 };
-static const cr_field no_fields[] = {CR_END};
 const cr_msg cr_mlp_embedding_msg = {
     .name = "MLPEmbedding",
     .help = "Numbers become a vector through one linear map",
-    .fields = no_fields,
+    .fields = cr_no_fields,
     .size = sizeof(cr_mlp_embedding_conf),
 };
 static const cr_oneof_member dense_embs[] = {
@@ -160,6 +159,12 @@ static const cr_oneof_member dense_embs[] = {
     {NULL, NULL, NULL},
 };
 const cr_oneof cr_dense_emb_family = {"dense embedding", false, dense_embs};
+
+/* ---- tables that are not in this version ---- */
+const cr_msg cr_zch_msg =
+    CR_MSG_LATER("ZeroCollisionHash", "A table in which every kept id has its own row");
+const cr_msg cr_dynamicemb_msg =
+    CR_MSG_LATER("DynamicEmbedding", "A table that grows as ids appear");
 
 /* ---- rows that IdFeature and RawFeature share ---- */
 #define NAME_ROWS(S)                                                                               \

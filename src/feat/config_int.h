@@ -51,7 +51,7 @@ void cr_id_conf_check(const void *self, cr_diag *diag);
 void cr_raw_conf_check(const void *self, cr_diag *diag);
 extern const cr_oneof cr_dense_emb_family;
 
-/* messages of later capabilities (config_later.c) */
+/* messages of later capabilities */
 extern const cr_msg cr_zch_msg, cr_dynamicemb_msg;
 
 #endif

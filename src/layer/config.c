@@ -1,8 +1,5 @@
 /*
  * config.c - the messages of modules.
- *
- * Modules of models that come later have tables only, so that their configs are read, checked and
- * explained.
  */
 #include "layer/config.h"
 
@@ -62,26 +59,6 @@ const cr_msg cr_variational_dropout_msg = {
     .help = "Learns which features a group can do without",
     .fields = variational_dropout_fields,
     .size = sizeof(cr_variational_conf),
-};
-
-/* ---- modules of later versions ---- */
-static const cr_field capsule_fields[] = {
-    CR_K_INT("max_k", 5, 1, CR_U32_MAX, 0, "most interests of a user"),
-    CR_K_INT("max_seq_len", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "most steps of the history"),
-    CR_K_INT("high_dim", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "width of an interest"),
-    CR_K_INT("num_iters", 3, 1, CR_U32_MAX, 0, "rounds of routing"),
-    CR_K_FLOAT("routing_logits_scale", 20, -CR_INF, CR_INF, 0, "factor of the routing scores"),
-    CR_K_FLOAT("routing_logits_stddev", 1, 0, CR_INF, 0, "spread of the first routing scores"),
-    CR_K_FLOAT("squash_pow", 1, 0, CR_INF, 0, "power in the squash function"),
-    CR_K_BOOL("const_caps_num", false, 0, "max_k interests for every user"),
-    CR_K_STR("routing_init_method", "normal", 0, "first routing scores: normal or zeros"),
-    CR_END,
-};
-const cr_msg cr_capsule_msg = {
-    .name = "B2ICapsule",
-    .help = "Capsule routing from behaviours to interests",
-    .fields = capsule_fields,
-    .later = true,
 };
 
 const cr_enum_value cr_similarities[] = {

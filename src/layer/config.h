@@ -75,9 +75,6 @@ typedef struct cr_variational_conf { /* VariationalDropout */
 } cr_variational_conf;
 extern const cr_msg cr_variational_dropout_msg;
 
-/* modules of later capabilities */
-extern const cr_msg cr_capsule_msg; /* B2ICapsule */
-
 typedef enum cr_similarity { CR_COSINE = 0, CR_INNER_PRODUCT = 1, CR_EUCLID = 2 } cr_similarity;
 extern const cr_enum_value cr_similarities[];
 

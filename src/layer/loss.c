@@ -13,35 +13,12 @@ static const cr_oneof_member losses[] = {
 /* not required: a loss of the second kind may stand alone; loss_check sees to the empty message */
 const cr_oneof cr_loss_family = {"loss", false, losses};
 
-static const cr_field recon_fields[] = {
-    CR_K_STR("recon_type", "l2", 0, "distance of input and output: l2, l1 or cos"),
-    CR_END,
-};
-static const cr_msg recon_msg = {
-    .name = "ReconLoss",
-    .help = "How far the decoded vector is from the input",
-    .fields = recon_fields,
-    .later = true,
-};
-static const cr_field commitment_fields[] = {
-    CR_K_FLOAT("latent_weight", 0, 0, CR_INF, CR_F_REPEATED,
-               "weights of the two directions; not given: 1 and 0.5"),
-    CR_K_STR("commitment_type", "l2", 0, "distance of vector and codes"),
-    CR_END,
-};
-static const cr_msg commitment_msg = {
-    .name = "CommitmentLoss",
-    .help = "Pulls vectors and their codes together",
-    .fields = commitment_fields,
-    .later = true,
-};
-static const cr_field no_fields[] = {CR_END};
-static const cr_msg contrastive_msg = {
-    .name = "ContrastiveLoss",
-    .help = "Pulls vectors of paired items together",
-    .fields = no_fields,
-    .later = true,
-};
+static const cr_msg recon_msg =
+    CR_MSG_LATER("ReconLoss", "How far the decoded vector is from the input");
+static const cr_msg commitment_msg =
+    CR_MSG_LATER("CommitmentLoss", "Pulls vectors and their codes together");
+static const cr_msg contrastive_msg =
+    CR_MSG_LATER("ContrastiveLoss", "Pulls vectors of paired items together");
 static const cr_oneof_member sid_losses[] = {
     {"recon_loss", &recon_msg, NULL},
     {"commitment_loss", &commitment_msg, NULL},

@@ -30,19 +30,19 @@ const cr_msg cr_metric_normalized_entropy_msg = {
 const cr_msg cr_metric_average_output_msg = {
     .name = "AverageOutput",
     .help = "Mean prediction",
-    .fields = cr_metric_no_fields,
+    .fields = cr_no_fields,
     .size = sizeof(cr_metric_plain_conf),
 };
 const cr_msg cr_metric_average_label_msg = {
     .name = "AverageLabel",
     .help = "Mean label",
-    .fields = cr_metric_no_fields,
+    .fields = cr_no_fields,
     .size = sizeof(cr_metric_plain_conf),
 };
 const cr_msg cr_metric_copc_msg = {
     .name = "COPC",
     .help = "Sum of labels over sum of predictions: 1 when calibrated",
-    .fields = cr_metric_no_fields,
+    .fields = cr_no_fields,
     .size = sizeof(cr_metric_plain_conf),
 };
 

@@ -12,19 +12,19 @@
 const cr_msg cr_metric_mean_absolute_error_msg = {
     .name = "MeanAbsoluteError",
     .help = "Mean distance of prediction and label",
-    .fields = cr_metric_no_fields,
+    .fields = cr_no_fields,
     .size = sizeof(cr_metric_plain_conf),
 };
 const cr_msg cr_metric_mean_squared_error_msg = {
     .name = "MeanSquaredError",
     .help = "Mean squared distance of prediction and label",
-    .fields = cr_metric_no_fields,
+    .fields = cr_no_fields,
     .size = sizeof(cr_metric_plain_conf),
 };
 const cr_msg cr_metric_logloss_msg = {
     .name = "LogLoss",
     .help = "Mean negative log of the label's probability",
-    .fields = cr_metric_no_fields,
+    .fields = cr_no_fields,
     .size = sizeof(cr_metric_plain_conf),
 };
 

@@ -46,7 +46,6 @@ CR_METRICS(CR_METRIC_DECLARE, CR_METRIC_DECLARE_TRAIN, CR_METRIC_DECLARE)
 typedef struct cr_metric_plain_conf {
     cr_conf_base base;
 } cr_metric_plain_conf;
-extern const cr_field cr_metric_no_fields[];
 
 #define CR_HELP_GROUP_KEY "sparse feature; rows with the same first id form a group"
 

@@ -11,8 +11,6 @@
 #define SKIP(m)
 #define SKIP3(key, m, t)
 
-const cr_field cr_metric_no_fields[] = {CR_END};
-
 static const cr_oneof_member metrics[] = {
     CR_METRICS(ENTRY, SKIP3, ENTRY){NULL, NULL, NULL},
 };

@@ -51,12 +51,11 @@ typedef struct cr_block_type cr_block_type;
 typedef struct cr_block_plain {
     cr_conf_base base;
 } cr_block_plain;
-extern const cr_field cr_block_no_fields[];
 #define CR_BLOCK_PLAIN(id, name_, help_)                                                           \
     const cr_msg cr_block_##id##_msg = {                                                           \
         .name = name_,                                                                             \
         .help = help_,                                                                             \
-        .fields = cr_block_no_fields,                                                              \
+        .fields = cr_no_fields,                                                                    \
         .size = sizeof(cr_block_plain),                                                            \
     }
 extern const cr_oneof cr_block_family; /* member.type is cr_block_type* */

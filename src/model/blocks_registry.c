@@ -3,8 +3,6 @@
  */
 #include "model/blocks_list.h"
 
-const cr_field cr_block_no_fields[] = {CR_END};
-
 #define ENTRY(key, message) {#key, &message, &cr_block_##key},
 static const cr_oneof_member members[] = {CR_BLOCKS(ENTRY){NULL, NULL, NULL}};
 const cr_oneof cr_block_family = {"layer", false, members};

@@ -58,47 +58,7 @@ static const cr_enum_value kernels[] = {
     {"CUTLASS", 2, "GPU kernels of the sequential transducers", NULL},
     {NULL, 0, NULL, NULL},
 };
-static const cr_field pcoc_fields[] = {
-    CR_K_FLOAT("epsilon", 1e-7, 0, CR_INF, 0, "added to the divisor"),
-    CR_K_STR("pred_name", "probs", 0, "prediction"),
-    CR_K_STR("label_name", NULL, 0, "label column; not given: the first"),
-    CR_END,
-};
-static const cr_msg pcoc_msg = {
-    .name = "PCOC",
-    .help = "Mean prediction over mean label",
-    .fields = pcoc_fields,
-    .later = true,
-};
-static const cr_field scalars_fields[] = {
-    CR_K_STR("name", NULL, CR_F_REQUIRED, "name of the curve"),
-    CR_K_STR("pred_name", "probs", 0, "prediction"),
-    CR_K_STR("feature_name", NULL, 0, "feature that chooses rows"),
-    CR_K_STR("feature_value", NULL, 0, "its value in these rows"),
-    CR_END,
-};
-static const cr_msg scalars_msg = {
-    .name = "Scalars",
-    .help = "Mean prediction of some rows",
-    .fields = scalars_fields,
-    .later = true,
-};
-static const cr_oneof_member summaries[] = {
-    {"pcoc", &pcoc_msg, NULL},
-    {"scalars", &scalars_msg, NULL},
-    {NULL, NULL, NULL},
-};
-static const cr_oneof summary_family = {"summary", false, summaries};
-static const cr_field summary_fields[] = {
-    CR_K_ONEOF("summary", &summary_family, 0, "one curve"),
-    CR_END,
-};
-static const cr_msg summary_msg = {
-    .name = "ModelSummaries",
-    .help = "A curve of training",
-    .fields = summary_fields,
-    .later = true,
-};
+static const cr_msg summary_msg = CR_MSG_LATER("ModelSummaries", "A curve of training");
 
 static void model_check(const void *self, cr_diag *diag) {
     const cr_model_conf *c = self;

@@ -1,9 +1,7 @@
 /*
  * config_int.h - messages that the model tables share inside this folder.
  *
- * config.c holds ModelConfig and groups, a model's message stands in its own file; the others are
- * those of later versions: config_rank.c (ranking), config_match.c (matching, trees, semantic ids),
- * config_hstu.c (sequential transducers).
+ * config.c holds ModelConfig and groups; a model's message stands in its own file.
  */
 #ifndef CR_MODEL_CONFIG_INT_H
 #define CR_MODEL_CONFIG_INT_H
@@ -30,7 +28,5 @@
 extern const cr_msg cr_block_input_msg;
 /* sequence groups and encoders of feature groups (encoder.c) */
 extern const cr_msg cr_seq_group_msg, cr_seq_encoder_msg;
-/* a model that is refused with a reason of its own (config_hstu.c) */
-extern const cr_msg cr_custom_model_msg;
 
 #endif

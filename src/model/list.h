@@ -1,7 +1,7 @@
 /*
  * list.h - every model, under its key of ModelConfig. A model is one line of CR_MODELS, one line of
  * meson.build and one file, which holds the struct of its config, its message cr_<key>_msg and its
- * type cr_model_<key>. Those of CR_MODELS_LATER are known by their messages and refused by name.
+ * type cr_model_<key>. Those of CR_MODELS_LATER are known by name only and refused.
  */
 #ifndef CR_MODEL_LIST_H
 #define CR_MODEL_LIST_H
@@ -33,25 +33,23 @@
     X(wukong)                                                                                      \
     X(xdeepfm)
 #define CR_MODELS_LATER(X)                                                                         \
-    X(dat, cr_dat_msg)                                                                             \
-    X(dc2vr, cr_dc2vr_msg)                                                                         \
-    X(dlrm_hstu, cr_dlrm_hstu_msg)                                                                 \
-    X(dlrm_hstu_onerank, cr_dlrm_hstu_onerank_msg)                                                 \
-    X(dssm, cr_dssm_msg)                                                                           \
-    X(dssm_v2, cr_dssm_v2_msg)                                                                     \
-    X(genrec_causal_lm_model, cr_genrec_msg)                                                       \
-    X(hstu_match, cr_hstu_match_msg)                                                               \
-    X(mind, cr_mind_msg)                                                                           \
-    X(sid_rqkmeans, cr_sid_rqkmeans_msg)                                                           \
-    X(sid_rqvae, cr_sid_rqvae_msg)                                                                 \
-    X(tdm, cr_tdm_msg)                                                                             \
-    X(ultra_hstu, cr_ultra_hstu_msg)
+    X(dat, "DAT", "Two towers that mimic each other through augmented vectors")                    \
+    X(dc2vr, "DC2VR", "Tasks corrected by interventions of earlier ones")                          \
+    X(dlrm_hstu, "DlrmHSTU", "Ranks candidates with a sequential transducer")                      \
+    X(dlrm_hstu_onerank, "DlrmHSTUOneRank", "Ranks candidates, each task in the transducer")       \
+    X(dssm, "DSSM", "User and item towers with tables of their own")                               \
+    X(dssm_v2, "DSSMV2", "User and item towers that share tables")                                 \
+    X(genrec_causal_lm_model, "GenRecCausalLMModel", "Generates items with a language model")      \
+    X(hstu_match, "HSTUMatch", "A transducer's user vector against items")                         \
+    X(mind, "MIND", "Several interests per user against one vector per item")                      \
+    X(sid_rqkmeans, "SidRqkmeans", "Semantic ids from residual k-means")                           \
+    X(sid_rqvae, "SidRqvae", "Semantic ids from a residual quantised autoencoder")                 \
+    X(tdm, "TDM", "Scores nodes of an item tree")                                                  \
+    X(ultra_hstu, "UltraHSTU", "Ranks candidates with several transducers")
 
 #define CR_MODEL_DECLARE(m)                                                                        \
     extern const cr_msg cr_##m##_msg;                                                              \
     extern const cr_model_type cr_model_##m;
-#define CR_MODEL_DECLARE_LATER(key, msg) extern const cr_msg msg;
 CR_MODELS(CR_MODEL_DECLARE)
-CR_MODELS_LATER(CR_MODEL_DECLARE_LATER)
 
 #endif

@@ -22,14 +22,13 @@
         CR_BOOL(S, by_epoch, false, 0, HELP_BY_EPOCH)
 
 /* ---- constant ---- */
-static const cr_field no_fields[] = {CR_END};
 typedef struct constant_conf {
     cr_conf_base base;
 } constant_conf;
 const cr_msg cr_sched_constant_msg = {
     .name = "ConstantLR",
     .help = "The rate stays as it is",
-    .fields = no_fields,
+    .fields = cr_no_fields,
     .size = sizeof(constant_conf),
 };
 

@@ -182,23 +182,18 @@ TEST(required_and_oneofs) {
 }
 
 TEST(inside_what_is_refused) {
-    /* keys and values of a refused block are checked, beside the refusal; what it needs is not */
+    /* a refused block is one mistake, whatever stands in it */
     FINDINGS(YAML,
              "train_config:\n"
              "  dump: {num_exprt: 1}\n"
              "groups:\n"
              "  - {group_name: a, toy_far: {num_exprt: 4}}\n"
-             "  - {group_name: b, toy_far: {num_expert: many, near: {dim: 1, far: {}}}}\n",
+             "  - {group_name: b, toy_far: {num_expert: many, near: [{dim: 1}, 7]}}\n",
              "f:2:3: warning: 'dump' has no effect on a CPU; it is ignored\n"
-             "f:2:10: unknown key 'num_exprt' in dump; did you mean 'num_expert'?\n"
              "f:4:21: model 'toy_far' is known but not available in this version; available: "
              "toy_deep, toy_flat\n"
-             "f:4:31: unknown key 'num_exprt' in toy_far; did you mean 'num_expert'?\n"
              "f:5:21: model 'toy_far' is known but not available in this version; available: "
-             "toy_deep, toy_flat\n"
-             "f:5:43: num_expert: 'many' is not an integer; give an integer from 1 to 4294967295\n"
-             "f:5:64: unknown key 'far' in near; see 'crank help ToyDeep' for its keys, or "
-             "remove it if it is newer than Toy 1.2\n");
+             "toy_deep, toy_flat\n");
 }
 
 TEST(refused) {

@@ -105,8 +105,7 @@ TEST(pages) {
     CHECK(deep != NULL);
     static const char expected[] =
         "=== ToyDeep\n"
-        "# ToyDeep\n\ndeep and wide.\n\nUsed in [ToyGroup](ToyGroup.md), "
-        "[ToyFar](ToyFar.md).\n"
+        "# ToyDeep\n\ndeep and wide.\n\nUsed in [ToyGroup](ToyGroup.md).\n"
         "\n| key | type | default | meaning |\n|---|---|---|---|\n"
         "| `deep` | [MLP](MLP.md) | required | the deep part |\n"
         "| `dim` | integer from 1 to 4096 | `16` | width of every embedding |\n"
@@ -121,6 +120,9 @@ TEST(pages) {
                  "|---|---|---|\n| `toy_deep` | [ToyDeep](ToyDeep.md) | deep and wide |\n") !=
           NULL);
     CHECK(strstr(out.data, "| `SEQUENCE` | 2 | as a sequence; *not in this version* |\n") != NULL);
+    CHECK(strstr(out.data,
+                 "=== ToyFar\n# ToyFar\n\nof a later version. *Not in this version.*\n") != NULL);
+    CHECK(strstr(out.data, "\nThis version does not read its keys.\n") != NULL);
     cr_buf_clear(&out);
 }
 

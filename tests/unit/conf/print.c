@@ -395,4 +395,46 @@ TEST(random_round_trips) {
     }
 }
 
-TEST_MAIN(CASE(exact_yaml), CASE(exact_pbtxt), CASE(exact_json), CASE(random_round_trips))
+/* a message that is known by name only is printed as it stands: the converter writes such models */
+TEST(unread) {
+    static const char from[] =
+        "groups { group_name: \"a\" toy_far { similarity: COSINE input: \"user\" rate: 1e-3\n"
+        "tower { dims: 16 dims: 8 used: true } tower { dims: [4, 2] name: 'x y' } part { } } }";
+    static const struct {
+        cr_syntax to;
+        const char *text;
+    } forms[] = {
+        {YAML,
+         "groups:\n  - group_name: a\n    toy_far:\n      similarity: COSINE\n      input: user\n"
+         "      rate: 0.001\n      tower:\n        - dims: [16, 8]\n          used: true\n"
+         "        - dims: [4, 2]\n          name: \"x y\"\n      part: {}\n"},
+        {PBTXT,
+         "groups {\n  group_name: \"a\"\n  toy_far {\n    similarity: COSINE\n"
+         "    input: \"user\"\n    rate: 1e-3\n    tower {\n      dims: [16, 8]\n"
+         "      used: true\n    }\n    tower {\n      dims: [4, 2]\n      name: \"x y\"\n    }\n"
+         "    part {}\n  }\n}\n"},
+    };
+    for (int i = 0; i < 2; i++) {
+        toy t;
+        cr_buf out;
+        cr_buf_init(&out);
+        CHECK_INT(toy_parse(&t, PBTXT, from, sizeof from - 1), CR_OK);
+        cr_conf_print(&out, &toy_root_msg, t.doc.root, forms[i].to);
+        CHECK_STR(out.data, forms[i].text);
+        cr_buf_clear(&out);
+        toy_clear(&t);
+    }
+    /* what no message can have as a key is left out, and JSON stays JSON */
+    toy t;
+    cr_buf out;
+    cr_buf_init(&out);
+    static const char odd[] = "groups: [{group_name: a, toy_far: {'a\"b': 1, c: [x, y]}}]";
+    CHECK_INT(toy_parse(&t, YAML, odd, sizeof odd - 1), CR_OK);
+    cr_conf_print(&out, &toy_root_msg, t.doc.root, JSON);
+    CHECK(strstr(out.data, "\"c\": [\"x\", \"y\"]\n") && !strstr(out.data, "a\"b"));
+    cr_buf_clear(&out);
+    toy_clear(&t);
+}
+
+TEST_MAIN(CASE(exact_yaml), CASE(exact_pbtxt), CASE(exact_json), CASE(unread),
+          CASE(random_round_trips))

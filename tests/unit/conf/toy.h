@@ -62,18 +62,7 @@ static const cr_msg toy_flat_msg = {
     .fields = toy_flat_fields,
     .size = sizeof(toy_flat),
 };
-static const cr_field toy_far_fields[] = {
-    CR_K_INT("num_expert", 3, 1, CR_U32_MAX, 0, "experts"),
-    CR_K_MSG("near", &toy_deep_msg, 0, "a part that is there"),
-    CR_K_STR("must", NULL, CR_F_REQUIRED, "needed"),
-    CR_END,
-};
-static const cr_msg toy_far_msg = {
-    .name = "ToyFar",
-    .help = "of a later version",
-    .fields = toy_far_fields,
-    .later = true,
-};
+static const cr_msg toy_far_msg = CR_MSG_LATER("ToyFar", "of a later version");
 
 static const cr_oneof_member toy_models[] = {
     {"toy_deep", &toy_deep_msg, NULL},
