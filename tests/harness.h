@@ -13,8 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text_diff.h"
+
 static int t_failed_checks, t_skipped;
 static const char *t_name;
+
+static inline void t_other_text(FILE *to, const char *found, const char *expected) {
+    if (found && (strchr(found, '\n') || strchr(expected, '\n')))
+        text_diff(to, expected, found);
+    else
+        fprintf(to, "  %s\nexpected\n  %s\n", found ? found : "(null)", expected);
+}
 
 #define CHECK(x)                                                                                   \
     do {                                                                                           \
@@ -32,13 +41,14 @@ static const char *t_name;
                     #a, a_, b_);                                                                   \
         }                                                                                          \
     } while (0)
+/* texts of several lines are shown as a diff */
 #define CHECK_STR(a, b)                                                                            \
     do {                                                                                           \
         const char *a_ = (a), *b_ = (b);                                                           \
         if (!a_ || strcmp(a_, b_) != 0) {                                                          \
             t_failed_checks++;                                                                     \
-            fprintf(stderr, "%s:%d: %s: %s is\n  %s\nexpected\n  %s\n", __FILE__, __LINE__,        \
-                    t_name, #a, a_ ? a_ : "(null)", b_);                                           \
+            fprintf(stderr, "%s:%d: %s: %s is\n", __FILE__, __LINE__, t_name, #a);                 \
+            t_other_text(stderr, a_, b_);                                                          \
         }                                                                                          \
     } while (0)
 /* |a - b| <= abs + rel * |b|; NaN never passes */
@@ -72,14 +82,18 @@ static inline int t_run(const t_case *cases, size_t n, int argc, char **argv) {
         t_name = cases[i].name;
         t_failed_checks = t_skipped = 0;
         cases[i].fn();
-        if (t_failed_checks) failed++;
-        else if (t_skipped) skipped++;
-        else passed++;
+        if (t_failed_checks)
+            failed++;
+        else if (t_skipped)
+            skipped++;
+        else
+            passed++;
     }
     printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
     return failed || passed + skipped == 0 ? 1 : 0;
 }
-#define CASE(f) {#f, f}
+#define CASE(f)                                                                                    \
+    { #f, f }
 #define TEST_MAIN(...)                                                                             \
     int main(int argc, char **argv) {                                                              \
         static const t_case cases[] = {__VA_ARGS__};                                               \

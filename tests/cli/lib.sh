@@ -10,6 +10,9 @@
 #   has_out T, has_err T  one line of the output fits the pattern T
 #   no_err T              no line of stderr fits
 #   same A B              two files, or two folders, are equal byte for byte
+#   same_but_logs A B     two model_dirs are, but for the files that tell what each run did
+#   same_weights A B      the newest checkpoints of two model_dirs hold the same weights and optimizer state, bit
+#                         for bit; else the first tensor and element that differ are named
 #   skip WHY              this machine cannot run the case
 #   is_there / is_gone P  a path exists or not
 #   trust FILE...         lists libraries as the user's own, so that crank loads them
@@ -130,7 +133,17 @@ has() { # has FILE PATTERN
 has_out() { has "$out" "$1" || fail "no line of stdout fits: $1"; }
 has_err() { has "$err" "$1" || fail "no line of stderr fits: $1"; }
 no_err() { if has "$err" "$1"; then fail "a line of stderr fits: $1"; fi; }
-same() { diff -r -u "$1" "$2" >"$CASE_DIR/diff" 2>&1 || { head -n 40 "$CASE_DIR/diff"; fail "$1 and $2 differ"; }; }
+same() { # same A B [OPTION OF DIFF...]
+    one=$1 two=$2
+    shift 2
+    if diff -r -u "$@" "$one" "$two" >"$CASE_DIR/diff" 2>&1; then return; fi
+    head -n 40 "$CASE_DIR/diff"
+    sed -n 's/^Binary files \(.*\.safetensors\) and \(.*\.safetensors\) differ$/\1 \2/p' "$CASE_DIR/diff" | while read -r a b; do
+        "$WEIGHTS_DIFF" "$a" "$b" || true
+    done
+    fail "$one and $two differ"
+}
+same_but_logs() { same "$1" "$2" -x 'events.out.*' -x train_log.jsonl -x feature_counts.json; }
 differ() { if diff -r "$1" "$2" >/dev/null 2>&1; then fail "$1 and $2 are equal"; fi; }
 is_there() { [ -e "$1" ] || fail "$1 is missing"; }
 is_gone() { [ ! -e "$1" ] || fail "$1 is there"; }
@@ -148,7 +161,7 @@ same_weights() { # same_weights MODEL_DIR_A MODEL_DIR_B
     n=0
     for f in "$a"/*.safetensors; do
         is_there "$b/$(basename "$f")"
-        cmp -s "$f" "$b/$(basename "$f")" || fail "$f and $b/$(basename "$f") differ"
+        where=$("$WEIGHTS_DIFF" "$f" "$b/$(basename "$f")") || fail "$where"
         n=$((n + 1))
     done
     [ $n -ge 2 ] || fail "$a holds $n safetensors files; weights and optimizer state were expected"

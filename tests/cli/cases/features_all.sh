@@ -80,7 +80,7 @@ for n in 1 7 1000; do
         run crank predict --scripted_model_path e --predict_input_path $i --predict_output_path p --writer_type CsvWriter --debug_level 1 --output_columns logits --batch_size $n
         ends 0
         sed '1d; s/^[^,]*,//; s/"//g' p/part-0.csv >got
-        sed 's/ *$//' rows | diff - got >d || fail "$i, batches of $n: $(head -n 4 d | cut -c 1-600)"
+        sed 's/ *$//' rows | diff -u - got >d || fail "$i, batches of $n: $(head -n 8 d | cut -c 1-600)"
     done
 done
 # what can be read as lists alone gives the same

@@ -12,9 +12,6 @@ set -- --threads 1 -q --set data_config.batch_size=64 --set data_config.shuffle=
     --set train_config.eval_interval_steps=3 --set train_config.keep_checkpoint_max=1 --set export_config.exporter_type=best \
     --set export_config.best_exporter_metric=binary_cross_entropy --set export_config.metric_larger_is_better=false
 train() { run env CRANK_TEST_KILL="$kill" crank train tiny.yaml "$@"; }
-same_dir() { # but for logs
-    diff -r -x 'events.out.*' -x train_log.jsonl -x feature_counts.json whole model >"$CASE_DIR/diff" 2>&1 || fail "killed at point $kill: $(head -n 5 "$CASE_DIR/diff")"
-}
 kill=
 train "$@"
 ends 0
@@ -37,7 +34,8 @@ while :; do
     train "$@" --continue_train
     ends 0
     kill=any:$n
-    same_dir
+    last="killed at point $kill"
+    same_but_logs whole model
 done
 echo "$n points"
 [ $n -gt 250 ] || fail "only $n points"
@@ -55,12 +53,14 @@ while :; do
     n=$((n + 17))
 done
 [ $kills -ge 3 ] || fail "only $kills kills"
-same_dir
+last="killed at point $kill"
+same_but_logs whole model
 # a finished run that is asked to go on changes nothing
 kill=
 train "$@"
 ends 0
-same_dir
+last="killed at point $kill"
+same_but_logs whole model
 ls -A model | grep -v -E '^(model\.ckpt-[0-9]+|pipeline\.config|version|manifest\.json|eval_val|events\.out\.tfevents\..*|train_log\.jsonl|train_eval_result_v2\.txt|feature_counts\.json)$' >left || true
 [ ! -s left ] || fail "left behind: $(cat left)"
 cd "$CASE_DIR/work"

@@ -9,9 +9,6 @@ edit 11 '  num_epochs: 2'
 set -- --threads 1 -q --set train_config.save_checkpoints_steps=20 --set train_config.eval_interval_steps=8 --set train_config.keep_checkpoint_max=2
 # the tests themselves may run under nohup, which children inherit
 train() { run env --default-signal=HUP CRANK_TEST_KILL="$kill" crank train tiny.yaml "$@"; }
-same_dir() {
-    diff -r -x 'events.out.*' -x train_log.jsonl -x feature_counts.json whole model >"$CASE_DIR/diff" 2>&1 || fail "stopped at $kill: $(head -n 5 "$CASE_DIR/diff")"
-}
 kill=
 train "$@"
 ends 0
@@ -29,7 +26,8 @@ for signal in INT TERM HUP; do
         train "$@" --continue_train
         ends 0
         kill=$again
-        same_dir
+        last="stopped at $kill"
+        same_but_logs whole model
     done
 done
 # what a stop leaves: the checkpoint of the last step, and which one it is
@@ -56,5 +54,6 @@ kill=step:14:HUP
 rm -rf model
 run env CRANK_TEST_KILL="$kill" nohup crank train tiny.yaml "$@"
 ends 0
-same_dir
+last="stopped at $kill"
+same_but_logs whole model
 cd "$CASE_DIR/work"

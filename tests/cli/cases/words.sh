@@ -38,3 +38,34 @@ refused 'printf "one ...\ntwo\nthree ...\n...\nend\n" | says_out' 'FAIL: unexpec
 cp text other
 echo more >>other
 refused 'same text other' 'FAIL: text and other differ' '+more'
+mkdir a b
+cp text a/text
+cp other b/text
+refused 'same a b' 'FAIL: a and b differ' ' last' '+more'
+cp text b/text
+echo 1 >a/train_log.jsonl
+echo 2 >b/train_log.jsonl
+same_but_logs a b
+refused 'same a b' '-1' '+2'
+echo 3 >a/new
+refused 'same_but_logs a b' 'FAIL: a and b differ' 'Only in a: new'
+# weights that differ are told by tensor and element, with both values as hex floats
+tiny_data 320 32
+tiny_config
+run crank train tiny.yaml -q
+ends 0
+cp -r model other_model
+same_weights model other_model
+ckpt=$(newest other_model)
+file=$ckpt/model-00001-of-00001.safetensors
+flip "$file" $(($(wc -c <"$file") - 1)) # in the last element of the last tensor
+refused 'same_weights model other_model'
+grep -q -x -E "FAIL: tensor 'model\..*' differs first at \[[0-9, ]*\]: -?0x[01][0-9a-f.]*p[+-][0-9]+ \(0x[0-9a-f]{8}\) in model/.*/model-00001-of-00001.safetensors, -?0x[01][0-9a-f.]*p[+-][0-9]+ \(0x[0-9a-f]{8}\) in $file" log ||
+    fail "$(cat log)"
+refused 'same model other_model' "$(sed -n 's/^FAIL: //p' log)"
+rm "$ckpt"/*
+cp "$(newest model)"/model-* "$ckpt"
+refused 'same_weights other_model other_model' "FAIL: $ckpt holds 1 safetensors files; weights and optimizer state were expected"
+refused 'same_weights model other_model' "FAIL: $ckpt/optimizer-00001-of-00001.safetensors is missing"
+mv "$ckpt" other_model/model.ckpt-70
+refused 'same_weights model other_model' "FAIL: newest checkpoints are $(newest model) and other_model/model.ckpt-70"

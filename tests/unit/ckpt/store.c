@@ -479,46 +479,60 @@ TEST(save_again) {
     CHECK(!cr_path_exists(ckpt_path(dir, 6)));
 }
 
-/* A child saves without end and is killed at some moment; what is there must always load. */
-TEST(kill_during_save) {
-    char *dir = new_dir();
-    uint64_t key = cr_rng_key(42, "kill", NULL);
+/* The process that is killed: saves one checkpoint after the other from `step` on. */
+static int save_on(const char *dir, int64_t step) {
     cr_log_set_level(CR_LOG_ERROR);
-    int64_t newest = 0;
+    for (model m; step < 1000; step++) {
+        model_init(&m, (uint64_t)step);
+        /* each step twice: the second replaces the first */
+        for (int k = 0; k < 2; k++)
+            if (save(dir, step, &m, k ? 500 : 1000, NULL) != CR_OK) return 1;
+        if (cr_ckpt_prune(dir, 3, -1, NULL) != CR_OK) return 1;
+    }
+    return 1;
+}
+
+/* save_on in a process of its own, which ends at pass n of the kill points (base/kill_point.h) */
+static void save_until(const char *dir, int64_t step, int64_t n) {
+    char kill_at[40], first[40];
+    snprintf(kill_at, sizeof(kill_at), "any:%lld", (long long)n);
+    snprintf(first, sizeof(first), "%lld", (long long)step);
+    pid_t pid = fork();
+    if (pid == 0) {
+        setenv("CRANK_TEST_KILL", kill_at, 1);
+        execl("/proc/self/exe", "store", "save_on", dir, first, (char *)NULL);
+        _exit(2);
+    }
+    int status = 0;
+    CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+/* A process that saves is killed at every place of a step's two saves and of the removal of old
+ * checkpoints, one place after the other; what is there must always load. */
+TEST(kill_during_save) {
+    char memory[] = "/dev/shm/crank_test_XXXXXX"; /* where syncs cost nothing */
+    char *dir = mkdtemp(memory) ? memory : new_dir();
+    cr_log_set_level(CR_LOG_ERROR);
+    int64_t newest = 0, n = 0;
+    for (model m; newest < 4; newest++) {
+        model_init(&m, (uint64_t)newest + 1);
+        CHECK_INT(save(dir, newest + 1, &m, 400, NULL), CR_OK);
+    }
     int n_left = 0;
-    /* how long a save takes here decides when to kill: on average in the second one */
-    model first;
-    model_init(&first, 0);
-    double start = cr_now();
-    CHECK_INT(save(dir, 0, &first, 400, NULL), CR_OK);
-    uint64_t us = 1000 + (uint64_t)((cr_now() - start) * 1e6);
-    for (int round = 0; round < 25; round++) {
-        pid_t pid = fork();
-        if (pid == 0) {
-            model m;
-            for (int64_t step = newest + 1;; step++) {
-                model_init(&m, (uint64_t)step);
-                /* each step twice: the second replaces the first */
-                for (int k = 0; k < 2; k++)
-                    if (save(dir, step, &m, k ? 100 : 400, NULL) != CR_OK) _exit(1);
-                if (cr_ckpt_prune(dir, 3, -1, NULL) != CR_OK) _exit(1);
-            }
-        }
-        CHECK(pid > 0);
-        usleep((useconds_t)cr_rng_below(key, (uint64_t)round, 4 * us));
-        kill(pid, SIGKILL);
-        int status;
-        waitpid(pid, &status, 0);
-        CHECK(WIFSIGNALED(status));
+    /* two steps more in one round: every place of the first of them was passed */
+    for (int64_t before = newest; newest < before + 2 && n < 1000;) {
+        before = newest;
+        save_until(dir, newest + 1, ++n);
         char **names;
-        size_t n;
-        CHECK_INT(cr_list_dir(&arena, dir, &names, &n, NULL), CR_OK);
-        for (size_t i = 0; i < n; i++)
+        size_t count;
+        CHECK_INT(cr_list_dir(&arena, dir, &names, &count, NULL), CR_OK);
+        for (size_t i = 0; i < count; i++)
             n_left += names[i][0] == '.';
         cr_err err;
         CHECK_INT(cr_ckpt_sweep(dir, false, &err), CR_OK);
-        CHECK_INT(cr_list_dir(&arena, dir, &names, &n, NULL), CR_OK);
-        for (size_t i = 0; i < n; i++) {
+        CHECK_INT(cr_list_dir(&arena, dir, &names, &count, NULL), CR_OK);
+        for (size_t i = 0; i < count; i++) {
             CHECK(strncmp(names[i], "model.ckpt-", 11) == 0);
             CHECK_INT(cr_ckpt_check(cr_path_join(&arena, dir, names[i]), CR_NEED_ALL, NULL, &err),
                       CR_OK);
@@ -526,18 +540,21 @@ TEST(kill_during_save) {
         char *path;
         int64_t step;
         CHECK_INT(cr_ckpt_latest(&arena, dir, CR_NEED_ALL, NULL, &path, &step, &err), CR_OK);
-        CHECK(step >= newest); /* never goes back */
+        CHECK(path != NULL && step >= newest); /* never goes back */
+        if (!path || step < newest) break;
         newest = step;
-        CHECK(path != NULL);
-        if (!path) break;
         model want, have;
         model_init(&want, (uint64_t)step);
         model_init(&have, 12345);
         CHECK_INT(load(path, &have), CR_OK);
         CHECK(model_equal(&want, &have));
     }
+    CHECK(n > 40 && n < 1000);
+    CHECK(n_left > n / 2);
+    CHECK_INT(cr_rmtree(dir, NULL), CR_OK);
     cr_log_set_level(CR_LOG_INFO);
-    printf("kills left %d unfinished directories, newest step %lld\n", n_left, (long long)newest);
+    printf("%lld kills left %d unfinished directories, newest step %lld\n", (long long)n, n_left,
+           (long long)newest);
 }
 
 TEST(sweep) {
@@ -621,8 +638,9 @@ int main(int argc, char **argv) {
         CASE(mismatches),    CASE(damage),           CASE(hostile_index),
         CASE(save_again),    CASE(kill_during_save), CASE(sweep),
         CASE(full_disk),     CASE(read_only_dir)};
-    if (!mkdtemp(root)) return 1;
     cr_arena_init(&arena, 0);
+    if (argc == 4 && strcmp(argv[1], "save_on") == 0) return save_on(argv[2], atoll(argv[3]));
+    if (!mkdtemp(root)) return 1;
     int rc = t_run(cases, sizeof cases / sizeof *cases, argc, argv);
     if (cr_rmtree(root, NULL) != CR_OK) rc = 1;
     cr_arena_clear(&arena);

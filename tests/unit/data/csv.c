@@ -171,7 +171,7 @@ TEST(round_trip_with_any_block_size) {
             if (strcmp(s, want.data) != 0)
                 fprintf(stderr, "case %d, block %zu, seed %llu\n", i, blocks[b],
                         (unsigned long long)seed);
-            CHECK(strcmp(s, want.data) == 0);
+            CHECK_STR(s, want.data);
             free(s);
         }
         cr_buf_clear(&text);
@@ -434,8 +434,8 @@ TEST(compressed_files) {
         for (size_t block = 100; block <= 1000000; block *= 10) {
             char *g = read_files(&conf, h_path("z-1.csv"), "a,b,c", block);
             char *z = read_files(&conf, h_path("z-2.csv"), "a,b,c", block);
-            CHECK(strcmp(g, want.data) == 0);
-            CHECK(strcmp(z, want.data) == 0);
+            CHECK_STR(g, want.data);
+            CHECK_STR(z, want.data);
             free(g);
             free(z);
         }

@@ -193,7 +193,7 @@ TEST(file_order) {
                 run(&s, &o);
                 char *got = joined(&s);
                 CHECK_INT(s.n, (N_ROWS + sizes[k] - 1) / sizes[k] + 1);
-                CHECK(strcmp(got, want) == 0);
+                CHECK_STR(got, want);
                 free(got);
                 drop(&s);
             }
@@ -205,7 +205,7 @@ TEST(file_order) {
     stream s;
     run(&s, &o);
     CHECK_INT(s.n, 16);
-    CHECK(strcmp(s.text[0], s.text[8]) == 0);
+    CHECK_STR(s.text[0], s.text[8]);
     drop(&s);
     o.batch_size = 99;
     run(&s, &o);
@@ -247,7 +247,7 @@ TEST(shuffled) {
     run(&s, &o);
     char *got = joined(&s), *g = sorted(got);
     CHECK(strcmp(got, plain) != 0);
-    CHECK(strcmp(g, want) == 0);
+    CHECK_STR(g, want);
     for (int t = 1; t <= 4; t += 3) {
         o.n_threads = t;
         run(&s2, &o);
@@ -259,7 +259,7 @@ TEST(shuffled) {
     run(&s2, &o);
     char *got2 = joined(&s2), *g2 = sorted(got2);
     CHECK(strcmp(got2, got) != 0);
-    CHECK(strcmp(g2, want) == 0);
+    CHECK_STR(g2, want);
     free(got2);
     free(g2);
     drop(&s2);
@@ -267,7 +267,7 @@ TEST(shuffled) {
     o.n_epochs = 2;
     run(&s2, &o);
     CHECK_INT(s2.n, 2 * s.n);
-    CHECK(strcmp(s2.text[0], s.text[0]) == 0);
+    CHECK_STR(s2.text[0], s.text[0]);
     CHECK(strcmp(s2.text[s.n], s.text[0]) != 0);
     drop(&s2);
     /* a batch draws from the whole window: the first one is not from one block only */
@@ -409,7 +409,7 @@ TEST(bad_rows) {
         CHECK_INT(s.code, CR_OK);
         CHECK_INT(s.bad_rows, 14);
         char *got = joined(&s), *want = all_rows(0, N_ROWS);
-        CHECK(strcmp(got, want) == 0);
+        CHECK_STR(got, want);
         free(got);
         free(want);
         drop(&s);

@@ -535,7 +535,7 @@ TEST(shuffled) {
     run(&s, &o);
     char *want = rows_of(&plain, true), *got = rows_of(&s, true);
     char *order = rows_of(&s, false), *file_order = rows_of(&plain, false);
-    CHECK(strcmp(want, got) == 0);
+    CHECK_STR(want, got);
     CHECK(strcmp(order, file_order) != 0);
     for (int t = 1; t <= 4; t++) {
         o.n_threads = t;
@@ -547,14 +547,14 @@ TEST(shuffled) {
     run(&s2, &o);
     char *other = rows_of(&s2, false), *got2 = rows_of(&s2, true);
     CHECK(strcmp(other, order) != 0);
-    CHECK(strcmp(got2, want) == 0);
+    CHECK_STR(got2, want);
     drop(&s2);
     /* another epoch, another order; the first batch is not of one place */
     o.seed = 7;
     o.n_epochs = 2;
     run(&s2, &o);
     CHECK_INT(s2.n, 2 * s.n);
-    CHECK(strcmp(s2.text[0], s.text[0]) == 0);
+    CHECK_STR(s2.text[0], s.text[0]);
     CHECK(strcmp(s2.text[s.n], s.text[0]) != 0);
     int64_t lo = N_ROWS, hi = 0;
     for (char *p = s.text[0]; *p; p = strchr(p, '/') + 1) {
@@ -651,7 +651,7 @@ static void shares(const char *paths, int64_t batch, int world, bool uneven, boo
                 cr_buf_str(&b, part[r].text[i - at]);
                 CHECK(memcmp(&part[r].after[i - at], &one.after[i], sizeof(cr_data_pos)) == 0);
             }
-            CHECK(strcmp(b.data, one.text[i]) == 0);
+            CHECK_STR(b.data, one.text[i]);
             cr_buf_clear(&b);
         }
         for (int r = 0; r < world; r++)

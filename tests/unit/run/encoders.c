@@ -360,7 +360,7 @@ TEST(tables_are_shared) {
         tables_of(cases[i].groups, got, sizeof(got));
         if (strcmp(got, cases[i].want) != 0)
             fprintf(stderr, "%s: %s, expected %s\n", cases[i].rule, got, cases[i].want);
-        CHECK(strcmp(got, cases[i].want) == 0);
+        CHECK_STR(got, cases[i].want);
     }
     static const char *const wrong[][2] = {
         {POOLED("item, thin", ""), "features 'item' and 'thin' share the table 'item_emb' but "
@@ -397,7 +397,7 @@ TEST(tables_of_all_kinds) {
         "model.embedding_group.seq_emb_impls.__BASE__.ec_dict.8.embeddings.item_emb.weight"};
     CHECK_INT(j.model->n_tables, 3);
     for (int i = 0; i < 3 && i < j.model->n_tables; i++)
-        CHECK(strcmp(j.model->tables[i]->table.name, names[i]) == 0);
+        CHECK_STR(j.model->tables[i]->table.name, names[i]);
     cr_job_close(&j);
     cr_diag_clear(&diag);
 }

@@ -6,37 +6,8 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "base/log.h"
-#include "base/pool.h"
-#include "harness.h"
-#include "run/run.h"
-#include "synth/synth.h"
-
-static char root[256];
-
-static const char *in_root(const char *name) {
-    static char buf[8][512];
-    static int k;
-    char *b = buf[k++ % 8];
-    snprintf(b, sizeof(buf[0]), "%s/%s", root, name);
-    return b;
-}
-
-static void make_data(void) {
-    cr_pool *pool;
-    CHECK_INT(cr_pool_new(&pool, 2, NULL), 0);
-    cr_synth_opts o = {.kind = "criteo",
-                       .rows = 3000,
-                       .eval_rows = 500,
-                       .seed = 3,
-                       .scale = 0.0002,
-                       .dir = in_root("data")};
-    CHECK_INT(cr_synth(&o, pool, NULL), 0);
-    cr_pool_free(pool);
-}
+#include "unit/run/run_test.h"
 
 static const char *const small[] = {"train_config.num_epochs=0",
                                     "train_config.num_steps=25",
@@ -194,20 +165,6 @@ TEST(going_on_adds) {
     cr_buf_clear(&after);
 }
 
-static void same_files(const char *a, const char *b, const char *name) {
-    cr_buf x, y;
-    char pa[1200], pb[1200];
-    snprintf(pa, sizeof pa, "%s/%s", a, name);
-    snprintf(pb, sizeof pb, "%s/%s", b, name);
-    cr_buf_init(&x);
-    cr_buf_init(&y);
-    CHECK_INT(cr_file_read(pa, 0, &x, NULL), 0);
-    CHECK_INT(cr_file_read(pb, 0, &y, NULL), 0);
-    CHECK(x.n > 100 && x.n == y.n && memcmp(x.data, y.data, x.n) == 0);
-    cr_buf_clear(&x);
-    cr_buf_clear(&y);
-}
-
 #define ALL_SUMMARIES                                                                              \
     "train_config.tensorboard_summaries=[parameter, gradient, gradient_norm, "                     \
     "global_gradient_norm]"
@@ -219,8 +176,7 @@ TEST(watching_changes_nothing) {
                         ALL_SUMMARIES};
     CHECK_INT(train(in_root("quiet"), NULL, false, off, 1, &quiet), 0);
     CHECK_INT(train(in_root("loud"), in_root("loud.jsonl"), false, on, 3, &loud), 0);
-    same_files(quiet.checkpoint, loud.checkpoint, "model-00001-of-00001.safetensors");
-    same_files(quiet.checkpoint, loud.checkpoint, "optimizer-00001-of-00001.safetensors");
+    same_weights(quiet.checkpoint, loud.checkpoint);
     CHECK(quiet.profile == NULL && loud.profile != NULL);
     CHECK(loud.profile && strstr(loud.profile, "backward") && strstr(loud.profile, "all threads"));
     CHECK(cr_path_exists(in_root("loud/trace.json")));
@@ -268,12 +224,7 @@ int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(a_whole_run), CASE(going_on_adds),
                                    CASE(watching_changes_nothing),
                                    CASE(files_that_cannot_be_written)};
-    const char *tmp = getenv("TMPDIR");
-    snprintf(root, sizeof(root), "%s/crank-jsonlog-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(root)) return 1;
-    cr_log_set_level(CR_LOG_ERROR);
-    make_data();
-    int rc = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
-    if (cr_rmtree(root, NULL) != CR_OK) rc = 1;
-    return rc;
+    if (!root_open("jsonlog")) return 1;
+    make_synth("criteo", in_root("data"), 3000, 500, 3, 0.0002);
+    return root_close(t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv));
 }

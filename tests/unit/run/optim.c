@@ -25,8 +25,7 @@ static cr_code train(const char *model, int threads, bool go_on, const char *con
 }
 
 static void same_checkpoints(const char *a, const char *b) {
-    same_files(a, b, "model-00001-of-00001.safetensors");
-    same_files(a, b, "optimizer-00001-of-00001.safetensors");
+    same_weights(a, b);
     same_files(a, b, "state.json");
 }
 

@@ -14,6 +14,7 @@
 #include "harness.h"
 #include "run/run_int.h"
 #include "synth/synth.h"
+#include "weights.h"
 
 /* the libraries of these tests are ours */
 __attribute__((constructor)) static void allow_libraries(void) {
@@ -100,7 +101,7 @@ static inline const char *placed(const char *config) {
 }
 
 static inline void same_files(const char *a, const char *b, const char *name) {
-    char pa[1200], pb[1200];
+    char pa[1200], pb[1200], says[4096];
     snprintf(pa, sizeof(pa), "%s/%s", a, name);
     snprintf(pb, sizeof(pb), "%s/%s", b, name);
     cr_buf x, y;
@@ -108,7 +109,13 @@ static inline void same_files(const char *a, const char *b, const char *name) {
     cr_buf_init(&y);
     CHECK_INT(cr_file_read(pa, 0, &x, NULL), 0);
     CHECK_INT(cr_file_read(pb, 0, &y, NULL), 0);
-    CHECK(x.n > 0 && x.n == y.n && memcmp(x.data, y.data, x.n) == 0);
+    CHECK(x.n > 0);
+    bool same = x.n == y.n && memcmp(x.data, y.data, x.n) == 0;
+    if (!same && strstr(name, ".safetensors") && weights_differ(pa, pb, says, sizeof(says)))
+        fprintf(stderr, "%s\n", says);
+    else if (!same)
+        text_diff(stderr, x.data, y.data);
+    CHECK(same);
     cr_buf_clear(&x);
     cr_buf_clear(&y);
 }
