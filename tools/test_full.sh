@@ -37,7 +37,7 @@ tsan() { # what runs threads: pool, loader, engine, whole runs
     CC=clang setup "$build-tsan" -Db_sanitize=thread -Db_lundef=false &&
         sh tools/test.sh "$build-tsan" --timeout-multiplier 20 \
             $(meson test -C "$build-tsan" --list 2>/dev/null | sed 's/.* \/ //' |
-                grep -E '^(base/(pool|log)|(data|parquet|synth)/.*|op/.*|emb/.*|run/.*|cli/(threads|continue_train|one_score))$')
+                grep -E '^(base/(pool|log)|(data|parquet|synth)/.*|op/.*|emb/.*|train/.*|run/.*|cli/(threads|continue_train|one_score))$')
 }
 valgrind_() { # unit tests; the programs choose avx2 by themselves, valgrind hides AVX-512
     # run/promises and run/models train to a known score: hours here, and asan runs them

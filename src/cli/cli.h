@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "cli/opt.h"
 #include "run/run.h"
+#include "tool/tool.h"
 
 /* Every flag of every command; a command's table says which ones it takes. */
 typedef struct cr_args {

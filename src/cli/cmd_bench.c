@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/grid.h"
-#include "run/bench.h"
+#include "tool/bench.h"
 
 static const cr_opt opts[] = {
     CR_OPT_(topic, CR_O_LIST, 0, CR_O_REQUIRED | CR_O_PATH, "WHAT [CONFIG]", NULL, NULL, 0, 0,

@@ -11,8 +11,8 @@
 #include "cli/example.h"
 #include "cli/help_search.h"
 #include "conf/conf.h"
+#include "job/env.h"
 #include "layer/layer.h"
-#include "run/env.h"
 
 static const cr_opt opts[] = {
     CR_OPT_(topic, CR_O_LIST, 0, 0, "TOPIC", NULL, NULL, 0, 0,

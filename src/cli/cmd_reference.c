@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/example.h"
 #include "conf/conf.h"
-#include "run/env.h"
+#include "job/env.h"
 
 static const cr_opt opts[] = {
     CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "DIR", NULL, NULL, 0, 0,
@@ -53,7 +53,8 @@ static const char *example_key(const cr_msg *msg) {
 static void on_page(void *ctx, const cr_msg *msg, const char *text) {
     pages *p = ctx;
     cr_buf_printf(&p->index, "| [%s](%s.md) | %s%s |\n", msg->name, msg->name,
-                  msg->help ? msg->help : "", msg->later  ? "; *not in this version*"
+                  msg->help ? msg->help : "",
+                  msg->later  ? "; *not in this version*"
                   : msg->ours ? "; *crank only*"
                               : "");
     const char *key = example_key(msg);

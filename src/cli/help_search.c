@@ -10,8 +10,8 @@
 
 #include "cli/grid.h"
 #include "conf/conf.h"
+#include "job/env.h"
 #include "layer/layer.h"
-#include "run/env.h"
 
 #define MAX_MENTIONS 15 /* rows that have the word in their help only */
 #define MAX_ALSO     8

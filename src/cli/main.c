@@ -20,10 +20,11 @@
 #include "base/log.h"
 #include "base/plugin.h"
 #include "base/scheme.h"
+#include "base/stop.h"
 #include "cli/cli.h"
 #include "cli/list.h"
+#include "job/env.h"
 #include "kern/kern.h"
-#include "run/env.h"
 
 #define ENTRY(c) &cr_cmd_##c,
 static const cr_cmd *const commands[] = {CR_COMMANDS(ENTRY) NULL};

@@ -1,8 +1,8 @@
 /*
  * config.c - ModelConfig and feature groups.
  *
- * Whether the names in a model's config fit the groups and features is checked in run/check.c,
- * where the whole config is known.
+ * Whether the names in a model's config fit the groups and features is checked in
+ * job/config_check.c, where the whole config is known.
  */
 #include "model/config.h"
 

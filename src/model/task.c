@@ -2,8 +2,8 @@
  * task.c - task towers of multi-task models: their messages, their layers, and what a tower says of
  * its task: label, loss weight, losses, metrics.
  *
- * Names between messages (labels, weights, towers) are checked in run/check.c; here a name that is
- * not there is only refused.
+ * Names between messages (labels, weights, towers) are checked in job/config_check.c; here a name
+ * that is not there is only refused.
  */
 #include <stdio.h>
 #include <string.h>

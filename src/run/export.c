@@ -11,61 +11,11 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "conf/conf.h"
-#include "run/run_int.h"
-
-typedef void (*feature_fn)(cr_conf_doc *doc, cr_conf_node *feature, const char *name, void *ctx);
-
-static const char *text_of(const cr_conf_node *map, const char *key) {
-    const cr_conf_node *n = cr_conf_find(map, key);
-    return n && n->kind == CR_NODE_SCALAR ? n->text : "";
-}
-
-/* one item of feature_configs: { id_feature { … } }, or a sequence_feature, whose name and sep are
- * prefix to those of its features */
-static void visit(cr_conf_doc *doc, cr_conf_node *item, const char *prefix, const char *sep,
-                  feature_fn fn, void *ctx) {
-    for (size_t k = 0; item->kind == CR_NODE_MAP && k < item->n; k++) {
-        cr_conf_node *f = item->v[k].val;
-        if (f->kind != CR_NODE_MAP) continue;
-        if (cr_conf_find(f, "vocab_file") || cr_conf_find(f, "operator_lib_file"))
-            fn(doc, f, cr_arena_printf(&doc->arena, "%s%s", prefix, text_of(f, "feature_name")),
-               ctx);
-        if (*prefix || strcmp(item->v[k].key, "sequence_feature") != 0) continue;
-        const char *name = cr_arena_printf(&doc->arena, "%s%s", text_of(f, "sequence_name"), sep);
-        for (size_t i = 0; i < f->n; i++) {
-            cr_conf_node *v = f->v[i].val;
-            if (strcmp(f->v[i].key, "features") != 0) continue;
-            for (size_t j = 0; v->kind == CR_NODE_LIST && j < v->n; j++)
-                visit(doc, v->v[j].val, name, sep, fn, ctx);
-            if (v->kind == CR_NODE_MAP) visit(doc, v, name, sep, fn, ctx);
-        }
-    }
-}
-
-static void each_vocab(cr_conf_doc *doc, const char *sep, feature_fn fn, void *ctx) {
-    for (size_t i = 0; i < doc->root->n; i++) {
-        if (strcmp(doc->root->v[i].key, "feature_configs") != 0) continue;
-        cr_conf_node *v = doc->root->v[i].val;
-        if (v->kind == CR_NODE_LIST)
-            for (size_t k = 0; k < v->n; k++)
-                visit(doc, v->v[k].val, "", sep, fn, ctx);
-        else
-            visit(doc, v, "", sep, fn, ctx);
-    }
-}
-
-static void point_into(cr_conf_doc *doc, cr_conf_node *feature, const char *name, void *dir) {
-    (void)name;
-    cr_tree_put_str(doc, feature, "asset_dir", feature->at, dir);
-}
-
-void cr_job_assets_from(cr_config *cfg, const char *dir) {
-    each_vocab(&cfg->doc, "", point_into, (void *)(uintptr_t)dir);
-    cr_libs_from(&cfg->doc, dir);
-}
+#include "job/job.h"
+#include "run/run.h"
 
 static void use_asset(cr_conf_doc *doc, cr_conf_node *feature, const char *name, void *ctx) {
-    const job *j = ctx;
+    const cr_job *j = ctx;
     const cr_feature *f = cr_features_find(j->features, name);
     if (!f || f->n_assets == 0) return;
     for (int i = 0; i < f->n_assets; i++) {
@@ -84,7 +34,7 @@ static void use_asset(cr_conf_doc *doc, cr_conf_node *feature, const char *name,
 /* pipeline.config of the export: vocabularies are named as they lie in it. The config is printed
  * and read again first, so that keys have one spelling (JSON: vocabFile) and no message comes in
  * parts, as protobuf text may have it. */
-static cr_code own_config(job *j, cr_buf *out, cr_err *err) {
+static cr_code own_config(cr_job *j, cr_buf *out, cr_err *err) {
     cr_conf_doc doc;
     cr_diag diag;
     cr_conf_doc_init(&doc);
@@ -93,7 +43,7 @@ static cr_code own_config(job *j, cr_buf *out, cr_err *err) {
     cr_code code =
         cr_conf_parse(&doc, CR_SYNTAX_PBTXT, "pipeline.config", out->data, out->n, &diag);
     if (code == CR_OK) {
-        each_vocab(&doc, cr_group_sep(j->root->data_config), use_asset, j);
+        cr_each_asset(&doc, cr_group_sep(j->root->data_config), use_asset, j);
         cr_libs_from(&doc, "");
         cr_buf_reset(out);
         cr_conf_print(out, &cr_root_msg, doc.root, CR_SYNTAX_PBTXT);
@@ -134,7 +84,7 @@ static const emb_type *find_emb_type(const char *name) {
     return NULL;
 }
 
-static void set_emb_type(const job *j, cr_ckpt_tensor *v, int n, const emb_type *type) {
+static void set_emb_type(const cr_job *j, cr_ckpt_tensor *v, int n, const emb_type *type) {
     if (type == emb_types) return; /* each table as it was trained */
     for (int i = 0; i < j->model->n_tables; i++)
         for (int k = 0; k < n; k++) {
@@ -146,7 +96,7 @@ static void set_emb_type(const job *j, cr_ckpt_tensor *v, int n, const emb_type 
         }
 }
 
-static void schema(const job *j, const emb_type *type, cr_buf *out) {
+static void schema(const cr_job *j, const emb_type *type, cr_buf *out) {
     cr_jw w;
     cr_jw_init(&w, out);
     cr_jw_obj(&w, NULL);
@@ -175,19 +125,6 @@ static void schema(const job *j, const emb_type *type, cr_buf *out) {
     cr_buf_char(out, '\n');
 }
 
-cr_code cr_copy_assets(const cr_features *fs, const char *dir, cr_arena *arena, cr_err *err) {
-    for (int i = 0; i < fs->n; i++) {
-        const cr_feature *f = fs->v[i];
-        for (int k = 0; k < f->n_assets; k++) {
-            const char *to = cr_path_join(arena, dir, f->assets[k].name);
-            if (cr_path_exists(to)) continue;
-            CR_TRY(cr_file_copy(f->assets[k].path, to, err));
-            CR_INFO("Copied %s of feature %s as %s", f->assets[k].path, f->name, f->assets[k].name);
-        }
-    }
-    return CR_OK;
-}
-
 /* model_acc.json: the user's object, with TorchEasyRec's name of the type in front */
 static void acc_json(const cr_export_opts *o, const emb_type *type, cr_buf *out) {
     const char *more = o->additional_export_config && *o->additional_export_config
@@ -201,7 +138,7 @@ static void acc_json(const cr_export_opts *o, const emb_type *type, cr_buf *out)
 }
 
 /* the user's extra files; last, so that they cannot take the place of the export's own */
-static cr_code copy_assets(job *j, const cr_export_opts *o, const char *dir, cr_err *err) {
+static cr_code copy_assets(cr_job *j, const cr_export_opts *o, const char *dir, cr_err *err) {
     cr_arena *a = &j->cfg.arena;
     if (!o->asset_files || !*o->asset_files) return CR_OK;
     char **files;
@@ -217,7 +154,7 @@ static cr_code copy_assets(job *j, const cr_export_opts *o, const char *dir, cr_
     return CR_OK;
 }
 
-static cr_code fill(job *j, const cr_export_opts *o, const char *dir, cr_err *err) {
+static cr_code fill(cr_job *j, const cr_export_opts *o, const char *dir, cr_err *err) {
     cr_buf b;
     cr_buf_init(&b);
     int n;
@@ -288,7 +225,7 @@ static cr_code check_flags(const cr_export_opts *o, cr_err *err) {
 
 /* A config from elsewhere can name any file of the user's as a vocabulary. What is copied from
  * outside of the folder that crank runs in and of the config's folder is told, --quiet or not. */
-static void note_foreign(const job *j, const char *config, cr_diag *diag) {
+static void note_foreign(const cr_job *j, const char *config, cr_diag *diag) {
     const char *base = cr_path_base(config);
     char dir[1200];
     snprintf(dir, sizeof(dir), "%.*s", (int)(base - config), config);
@@ -305,13 +242,13 @@ static void note_foreign(const job *j, const char *config, cr_diag *diag) {
 }
 
 cr_code cr_export(const cr_export_opts *o, char *checkpoint, cr_diag *diag) {
-    job j;
+    cr_job j;
     memset(&j, 0, sizeof(j));
     cr_err err;
     char *path = NULL;
     int64_t step;
     if (check_flags(o, &err) != CR_OK) return cr_diag_err(diag, &err);
-    job_opts jo = {.config = &o->config, .threads = o->threads};
+    cr_job_opts jo = {.config = &o->config, .threads = o->threads};
     cr_code code = cr_job_open(&j, &jo, diag);
     if (code == CR_OK &&
         (cr_job_checkpoint(&j, o->checkpoint_path, true, &path, &step, &err) != CR_OK ||

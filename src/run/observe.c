@@ -3,7 +3,7 @@
  * metric/<name>, <parameter>, <table>/rank:0, <parameter>/gradient, <parameter>/gradient_norm,
  * global_gradient_norm. Gradients are those of the batch, before clipping.
  */
-#include "run/observe.h"
+#include "run/observe_int.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "conf/conf.h"
-#include "run/jsonlog.h"
-#include "run/tensorboard.h"
+#include "obs/jsonlog.h"
+#include "obs/tensorboard.h"
 
 #define CHUNK 16384 /* values that go into a histogram at a time */
 
@@ -24,7 +24,7 @@ typedef struct summaries {
 
 struct observer {
     cr_arena arena;
-    job *j;
+    cr_job *j;
     cr_jsonlog *log;
     cr_events *events, *eval_events;
     summaries want;
@@ -95,7 +95,8 @@ static void start_line(observer *o, int64_t step) {
     cr_jsonlog_end(o->log);
 }
 
-cr_code cr_observer_new(observer **out, job *j, const char *log_json, int64_t step, cr_err *err) {
+cr_code cr_observer_new(observer **out, cr_job *j, const char *log_json, int64_t step,
+                        cr_err *err) {
     observer *o = cr_alloc(sizeof(*o), "a log");
     cr_arena_init(&o->arena, 0);
     o->j = j;
@@ -146,7 +147,7 @@ void cr_observer_free(observer *o) {
 
 /* ---- steps ---- */
 
-static void step_line(observer *o, const trainer *t, const observed *s) {
+static void step_line(observer *o, const cr_trainer *t, const observed *s) {
     const cr_model *m = o->j->model;
     char key[300];
     double seconds = s->seconds - o->last_seconds;
@@ -209,7 +210,7 @@ static void parameter_histos(observer *o) {
     cr_arena_clear(&a);
 }
 
-static void gradient_summaries(observer *o, const trainer *t) {
+static void gradient_summaries(observer *o, const cr_trainer *t) {
     const cr_graph *g = &o->j->model->graph;
     double all = 0;
     bool any = false;
@@ -232,7 +233,7 @@ static void gradient_summaries(observer *o, const trainer *t) {
     if (any && o->want.global_norm) cr_events_scalar(o->events, "global_gradient_norm", sqrt(all));
 }
 
-static void step_events(observer *o, const trainer *t, const observed *s) {
+static void step_events(observer *o, const cr_trainer *t, const observed *s) {
     const cr_model *m = o->j->model;
     const double *lr;
     char tag[32];
@@ -252,7 +253,7 @@ static void step_events(observer *o, const trainer *t, const observed *s) {
     cr_arena_reset(&o->arena);
 }
 
-void cr_observer_step(observer *o, const trainer *t, const observed *s) {
+void cr_observer_step(observer *o, const cr_trainer *t, const observed *s) {
     step_line(o, t, s);
     if (o->events) step_events(o, t, s);
 }
@@ -302,7 +303,7 @@ void cr_eval_events(const char *dir, int64_t step, const cr_eval_result *r) {
 
 /* ---- epochs ---- */
 
-void cr_observer_features(observer *o, const counter *c) {
+void cr_observer_features(observer *o, const cr_counter *c) {
     cr_counter_json(c, cr_jsonlog_begin(o->log, "features"));
     cr_jsonlog_end(o->log);
     cr_counter_write(c, cr_path_join(&o->arena, o->j->root->model_dir, "feature_counts.json"));
@@ -345,7 +346,7 @@ const cr_metric_result *cr_main_metric(const cr_eval_result *r) {
     return NULL;
 }
 
-void cr_best_result(const job *j, cr_train_result *res) {
+void cr_best_result(const cr_job *j, cr_train_result *res) {
     const char *metric = cr_job_best_metric(j), *dir = j->root->model_dir;
     cr_ckpt_eval any, saved;
     if (!metric || !cr_ckpt_best_eval(dir, metric, cr_job_larger(j, metric), &any, &saved)) return;

@@ -10,12 +10,14 @@
 #include "base/kill_point.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/stop.h"
 #include "data/stream.h"
+#include "job/counts.h"
+#include "job/job.h"
 #include "kern/kern.h"
-#include "run/counts.h"
+#include "obs/profile.h"
 #include "run/pred.h"
-#include "run/run_int.h"
-#include "run/trace.h"
+#include "run/run.h"
 
 typedef struct writer {
     cr_pred_dest dest;
@@ -24,7 +26,7 @@ typedef struct writer {
     int n_cols;
     cr_plan *plan;
     cr_model_work *work;
-    const job *j;
+    const cr_job *j;
     cr_pred_shape shape;
     const float **outputs; /* of the batch, and how far apart its rows are */
     int64_t *ld;
@@ -46,7 +48,7 @@ static const char *outputs_of(const cr_model *m, cr_arena *a) {
     return m->n_outputs > 12 ? cr_arena_printf(a, "%s ...", text) : text;
 }
 
-static cr_code choose_columns(writer *w, job *j, const char *list, cr_err *err) {
+static cr_code choose_columns(writer *w, cr_job *j, const char *list, cr_err *err) {
     cr_arena *a = &j->cfg.arena;
     const cr_model *m = j->model;
     char **names = NULL;
@@ -75,7 +77,7 @@ static cr_code choose_columns(writer *w, job *j, const char *list, cr_err *err) 
 }
 
 /* the plan that makes these columns and nothing else */
-static cr_code compile(writer *w, job *j, cr_err *err) {
+static cr_code compile(writer *w, cr_job *j, cr_err *err) {
     const cr_node **outputs = CR_NEW_N(&j->cfg.arena, const cr_node *, w->n_cols + 1);
     for (int i = 0; i < w->n_cols; i++)
         outputs[i] = w->cols[i]->node;
@@ -90,7 +92,7 @@ static cr_code compile(writer *w, job *j, cr_err *err) {
 }
 
 /* a name stands for one column */
-static cr_code check_names(const writer *w, const job *j, cr_err *err) {
+static cr_code check_names(const writer *w, const cr_job *j, cr_err *err) {
     cr_map seen;
     cr_map_init(&seen);
     const char *name = NULL;
@@ -148,7 +150,7 @@ static void put_debug(writer *w, const cr_batch *bt, int64_t r) {
 }
 
 /* the columns of the file: what the loader found out about the reserved ones, and the outputs */
-static void set_shape(writer *w, job *j, const cr_loader *l) {
+static void set_shape(writer *w, cr_job *j, const cr_loader *l) {
     cr_arena *a = &j->cfg.arena;
     const cr_features *fs = j->features;
     cr_colkind *all = CR_NEW_N(a, cr_colkind, fs->n_want + 1);
@@ -197,13 +199,13 @@ static cr_code put_batch(writer *w, const cr_batch *bt, cr_err *err) {
     return w->dest.type->write(w->p, &rows, err);
 }
 
-static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_predict_result *res,
+static cr_code run(writer *w, cr_job *j, const cr_predict_opts *o, cr_predict_result *res,
                    cr_diag *diag) {
     cr_loader *l;
     cr_err err;
-    job_data d = {.paths = o->predict_input_path,
-                  .batch_size = cr_job_eval_batch(j),
-                  .n_epochs = 1};
+    cr_job_data d = {.paths = o->predict_input_path,
+                     .batch_size = cr_job_eval_batch(j),
+                     .n_epochs = 1};
     cr_profile *prof = NULL;
     if (o->is_profiling) {
         prof = cr_profile_new(j->pool, cr_pool_threads(j->pool),
@@ -255,7 +257,7 @@ static cr_code run(writer *w, job *j, const cr_predict_opts *o, cr_predict_resul
                              (long long)res->rows)
                    : cr_fail(&err, CR_ESTOP, "stopped by a signal; no predictions were written");
     if (code == CR_OK) code = w->dest.type->finish(w->p, &err);
-    counter counts;
+    cr_counter counts;
     cr_counter_init(&counts, j->features, "predict", &j->cfg.arena);
     counts.made = true;
     if (code != CR_ECLOSED && cr_counter_take(&counts, l, -1, -1) && code == CR_OK && w->dest.dir)
@@ -322,7 +324,7 @@ static const char *type_of_stdin(cr_err *err) {
 }
 
 /* the config of an export or of a model_dir, with the flags that change it */
-static cr_code open_job(job *j, const cr_predict_opts *o, cr_diag *diag) {
+static cr_code open_job(cr_job *j, const cr_predict_opts *o, cr_diag *diag) {
     memset(j, 0, sizeof(*j));
     bool from_config = o->config.path && *o->config.path;
     cr_config_opts c = o->config;
@@ -361,11 +363,11 @@ static cr_code open_job(job *j, const cr_predict_opts *o, cr_diag *diag) {
         set[c.n_set++] = edits[2];
     }
     c.set = set;
-    job_opts jo = {.config = &c,
-                   .exported = !from_config,
-                   .threads = o->threads,
-                   .reserved = o->reserved_columns,
-                   .data_paths = o->predict_input_path};
+    cr_job_opts jo = {.config = &c,
+                      .exported = !from_config,
+                      .threads = o->threads,
+                      .reserved = o->reserved_columns,
+                      .data_paths = o->predict_input_path};
     return cr_job_open(j, &jo, diag);
 }
 
@@ -373,7 +375,7 @@ cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *di
     memset(res, 0, sizeof(*res));
     cr_err err;
     if (check_flags(o, &err) != CR_OK) return cr_diag_err(diag, &err);
-    job j;
+    cr_job j;
     bool from_config = o->config.path && *o->config.path;
     writer w = {.j = &j, .shape.debug = o->debug_level > 0};
     cr_buf_init(&w.debug);

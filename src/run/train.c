@@ -13,19 +13,20 @@
 #include "base/file.h"
 #include "base/kill_point.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "conf/conf.h"
-#include "run/observe.h"
-#include "run/trace.h"
-#include "run/train_metrics.h"
+#include "obs/profile.h"
+#include "run/observe_int.h"
+#include "train/train_metrics.h"
 
 typedef struct loop {
     const cr_train_opts *o;
     cr_train_result *res;
     cr_diag *diag;
-    job j;
-    trainer *t;
-    evaluator *ev;
-    train_metrics *tm;
+    cr_job j;
+    cr_trainer *t;
+    cr_evaluator *ev;
+    cr_train_metrics *tm;
     cr_loader *data;
     cr_file_ids files; /* identity of the training data's files */
     const cr_root_conf *c;
@@ -47,8 +48,8 @@ typedef struct loop {
     double told;            /* when the progress line last got a metric */
     cr_metric_result shown; /* that one */
     cr_profile *prof;       /* NULL: none */
-    counter counter;        /* of what features met */
-    early_stop patience;
+    cr_counter counter;     /* of what features met */
+    cr_early_stop patience;
     cr_ckpt_lock *lock; /* of model_dir */
     bool lost;          /* model_dir is another run's now */
 } loop;
@@ -254,16 +255,16 @@ static cr_code start(loop *l) {
     measure_files(l);
     CR_TRY(l->resume ? restore(l, l->resume)
                      : cr_job_begin(&l->j, l->t, l->o->ignore_restore_optimizer, l->diag));
-    job_data d = {.paths = l->c->train_input_path,
-                  .key = "train_input_path",
-                  .side = CR_TRAIN_ROWS,
-                  .batch_size = l->j.batch,
-                  .n_epochs = l->tc->num_epochs,
-                  .mask = true,
-                  .shuffle = l->c->data_config->shuffle,
-                  .drop_remainder = l->c->data_config->drop_remainder,
-                  .start = l->pos,
-                  .ids = &l->files};
+    cr_job_data d = {.paths = l->c->train_input_path,
+                     .key = "train_input_path",
+                     .side = CR_TRAIN_ROWS,
+                     .batch_size = l->j.batch,
+                     .n_epochs = l->tc->num_epochs,
+                     .mask = true,
+                     .shuffle = l->c->data_config->shuffle,
+                     .drop_remainder = l->c->data_config->drop_remainder,
+                     .start = l->pos,
+                     .ids = &l->files};
     if (l->tc->is_profiling) {
         l->prof = cr_profile_new(l->j.pool, cr_pool_threads(l->j.pool),
                                  cr_path_join(&l->j.cfg.arena, l->c->model_dir, "trace.json"));
@@ -295,13 +296,13 @@ static cr_code evaluate(loop *l) {
     char title[96];
     snprintf(title, sizeof(title), "Evaluating Epoch-%lld model-%lld", (long long)l->in_epoch,
              (long long)l->step);
-    eval_run r = {cr_job_eval_paths(&l->j),
-                  l->c->eval_config->num_steps,
-                  l->c->eval_config->log_step_count_steps,
-                  title,
-                  &l->o->watch,
-                  NULL,
-                  false};
+    cr_eval_run r = {cr_job_eval_paths(&l->j),
+                     l->c->eval_config->num_steps,
+                     l->c->eval_config->log_step_count_steps,
+                     title,
+                     &l->o->watch,
+                     NULL,
+                     false};
     cr_kill_point("evaluate");
     cr_trainer_swap_ema(l->t);
     cr_diag told;
@@ -386,7 +387,7 @@ static cr_code save_all(loop *l) {
     CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
     cr_arena_init(&a, 0);
     cr_ckpt_state s = state_of(l, &a);
-    cr_ckpt_tensor *v = cr_job_tensors(&l->j, l->t, &a, &n);
+    cr_ckpt_tensor *v = cr_trainer_tensors(&l->j, l->t, &a, &n);
     double span = cr_trace_begin(cr_profile_trace(l->prof));
     cr_ckpt_save_opts so = {.features = cr_job_meaning(&l->j, &a)};
     cr_code code = cr_ckpt_save(l->c->model_dir, &s, v, n, &so, &err);
@@ -684,7 +685,10 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
               .evaluated = -1,
               .logged_step = -1,
               .observed_step = -1};
-    job_opts jo = {.config = &o->config, .threads = o->threads, .train = true, .with_labels = true};
+    cr_job_opts jo = {.config = &o->config,
+                      .threads = o->threads,
+                      .train = true,
+                      .with_labels = true};
     cr_code code = cr_job_open(&l.j, &jo, diag);
     if (code == CR_OK) {
         l.c = l.j.root;
@@ -700,7 +704,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         cr_loader_get_stats(l.data, &s);
         res->bad_rows = s.bad_rows;
         res->data_wait_s = s.wait_s;
-        trainer_times tt = cr_trainer_get_times(l.t);
+        cr_trainer_times tt = cr_trainer_get_times(l.t);
         res->group_s = tt.group;
         res->step_s = tt.step;
         res->update_s = tt.update;

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "golden/golden.h"
-#include "run/bench_int.h"
+#include "tool/bench_int.h"
 #include "unit/run/run_test.h"
 
 #define CALLERS     6

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/pool.h"
+#include "base/stop.h"
 #include "ckpt/ckpt.h"
 #include "harness.h"
 #include "run/run.h"

@@ -67,7 +67,7 @@ static void make_data(void) {
 }
 
 /* opens base.yaml with a model_config; false: mistakes, which stay in diag */
-static bool open_job(job *j, cr_diag *diag, const char *model) {
+static bool open_job(cr_job *j, cr_diag *diag, const char *model) {
     static char train[600], set[6000];
     snprintf(train, sizeof(train), "%s/data.csv", root);
     snprintf(set, sizeof(set), "model_config={%s}", model);
@@ -79,7 +79,7 @@ static bool open_job(job *j, cr_diag *diag, const char *model) {
                          .set = sets,
                          .n_set = 1};
     cr_diag_init(diag);
-    job_opts jo = {.config = &co, .threads = 2, .train = true, .with_labels = true};
+    cr_job_opts jo = {.config = &co, .threads = 2, .train = true, .with_labels = true};
     return cr_job_open(j, &jo, diag) == CR_OK;
 }
 
@@ -164,7 +164,7 @@ TEST(every_model) {
         char text[4000];
         snprintf(text, sizeof(text), "feature_groups: [%s], %s: {%s}%s", cases[k].groups, m->key,
                  cases[k].conf, tasks ? "" : ", " LOSSES);
-        job j;
+        cr_job j;
         cr_diag diag;
         bool ok = open_job(&j, &diag, placed(text));
         if (ok == (cases[k].refused != NULL)) {
@@ -177,14 +177,14 @@ TEST(every_model) {
             told = told || strstr(diag.v[i].msg, cases[k].refused);
         CHECK(told == (cases[k].refused != NULL));
         if (ok) {
-            trainer *t = NULL;
+            cr_trainer *t = NULL;
             cr_loader *l = NULL;
             cr_batch *b = NULL;
             bool done;
             CHECK_INT(cr_job_alloc(&j, NULL), 0);
             CHECK_INT(cr_trainer_new(&t, &j, NULL), 0);
             cr_model_fill(j.model, 1, j.pool);
-            job_data d = {.paths = j.root->train_input_path, .batch_size = 64, .n_epochs = 1};
+            cr_job_data d = {.paths = j.root->train_input_path, .batch_size = 64, .n_epochs = 1};
             CHECK_INT(cr_job_loader(&j, &d, &l, &diag), 0);
             CHECK_INT(cr_loader_next(l, &b, &done, NULL), 0);
             CHECK_INT(cr_trainer_step(t, b, 0, NULL), 0);
@@ -293,7 +293,7 @@ static void tables_of(const char *groups, char *out, size_t size) {
              "feature_groups: [%s], multi_tower: {towers: [{input: deep, mlp: {hidden_units: "
              "[4]}}]}, " LOSSES,
              groups);
-    job j;
+    cr_job j;
     cr_diag diag;
     bool ok = open_job(&j, &diag, text);
     out[0] = 0;
@@ -383,7 +383,7 @@ TEST(tables_are_shared) {
 
 /* DEEP, WIDE and sequence groups of one feature in one model */
 TEST(tables_of_all_kinds) {
-    job j;
+    cr_job j;
     cr_diag diag;
     CHECK(
         open_job(&j, &diag,

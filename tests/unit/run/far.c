@@ -274,15 +274,15 @@ static int64_t read_all(const char *name, const char *ext, bool shuffle, int *op
     cr_diag diag;
     cr_diag_init(&diag);
     cr_config_opts co = {.path = config, .model_dir = "unused", .train_input_path = in};
-    job j;
-    job_opts jo = {.config = &co, .threads = 2, .train = true, .with_labels = true};
+    cr_job j;
+    cr_job_opts jo = {.config = &co, .threads = 2, .train = true, .with_labels = true};
     CHECK_INT(cr_job_open(&j, &jo, &diag), 0);
     show(&diag);
     cr_loader *l = NULL;
-    job_data d = {.paths = j.root->train_input_path,
-                  .batch_size = 1000,
-                  .n_epochs = 1,
-                  .shuffle = shuffle};
+    cr_job_data d = {.paths = j.root->train_input_path,
+                     .batch_size = 1000,
+                     .n_epochs = 1,
+                     .shuffle = shuffle};
     mem_count_anew();
     CHECK_INT(cr_job_loader(&j, &d, &l, &diag), 0);
     int64_t rows = 0;

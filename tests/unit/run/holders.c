@@ -7,7 +7,8 @@
  */
 #include "holders.h"
 #include "optim/list.h"
-#include "run/train_metrics.h"
+#include "tool/tool.h"
+#include "train/train_metrics.h"
 #include "unit/run/run_test.h"
 
 #define BATCH     96 /* of all holders; a multiple of 2, 3 and 4 */
@@ -31,10 +32,10 @@ static int n_tried;
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct part {
-    job j;
-    trainer *t;
-    train_metrics *tm;
-    evaluator *ev;
+    cr_job j;
+    cr_trainer *t;
+    cr_train_metrics *tm;
+    cr_evaluator *ev;
     cr_loader *data;
     cr_diag diag;
 } part;
@@ -55,7 +56,7 @@ static cr_code open_part(part *p, const trial *t, const cr_meet *meet) {
                          .edit_config_json = t->edit,
                          .set = set,
                          .n_set = n};
-    job_opts jo = {
+    cr_job_opts jo = {
         .config = &co, .threads = meet ? 1 : 2, .train = true, .with_labels = true, .meet = meet};
     cr_err err;
     CR_TRY(cr_job_open(&p->j, &jo, &p->diag));
@@ -64,11 +65,11 @@ static cr_code open_part(part *p, const trial *t, const cr_meet *meet) {
         cr_evaluator_new(&p->ev, &p->j, &err) != CR_OK)
         return cr_diag_err(&p->diag, &err);
     CR_TRY(cr_job_begin(&p->j, p->t, false, &p->diag));
-    job_data d = {.paths = p->j.root->train_input_path,
-                  .key = "train_input_path",
-                  .batch_size = p->j.batch,
-                  .n_epochs = 2,
-                  .shuffle = true};
+    cr_job_data d = {.paths = p->j.root->train_input_path,
+                     .key = "train_input_path",
+                     .batch_size = p->j.batch,
+                     .n_epochs = 2,
+                     .shuffle = true};
     return cr_job_loader(&p->j, &d, &p->data, &p->diag);
 }
 
@@ -125,7 +126,7 @@ static cr_code finish(part *p, cr_buf *out) {
     cr_arena a;
     cr_arena_init(&a, 0);
     cr_eval_result r;
-    eval_run run = {.paths = cr_job_eval_paths(&p->j)};
+    cr_eval_run run = {.paths = cr_job_eval_paths(&p->j)};
     cr_trainer_swap_ema(p->t);
     cr_code code = cr_evaluator_run(p->ev, &run, &r, &a, &p->diag);
     cr_trainer_swap_ema(p->t);
@@ -136,7 +137,7 @@ static cr_code finish(part *p, cr_buf *out) {
         note_results(out, "training metric", cr_train_metrics_result(p->tm));
     }
     int n;
-    cr_ckpt_tensor *v = cr_job_tensors(&p->j, p->t, &a, &n);
+    cr_ckpt_tensor *v = cr_trainer_tensors(&p->j, p->t, &a, &n);
     for (int i = 0; code == CR_OK && i < n; i++) {
         int64_t count = 1;
         for (int d = 0; d < v[i].n_dims; d++)

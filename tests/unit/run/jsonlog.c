@@ -2,7 +2,7 @@
  * jsonlog.c - the JSON lines of whole runs: fields, steps, resume, files that cannot be written;
  * and that logs, events and traces change no bit of the result.
  */
-#include "run/jsonlog.h"
+#include "obs/jsonlog.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -53,13 +53,13 @@ static void make_export(const char *type, const char *dir) {
 }
 
 /* a model for inference with the weights of an export, or of the checkpoint (dir NULL) */
-static void open_model(job *j, const char *dir) {
+static void open_model(cr_job *j, const char *dir) {
     char config[600];
     cr_diag diag;
     cr_diag_init(&diag);
     snprintf(config, sizeof(config), "%s/pipeline.config", dir ? dir : in_root("model"));
     cr_config_opts c = {.path = config, .asset_dir = dir};
-    job_opts jo = {.config = &c, .exported = dir != NULL, .threads = 2};
+    cr_job_opts jo = {.config = &c, .exported = dir != NULL, .threads = 2};
     CHECK_INT(cr_job_open(j, &jo, &diag), 0);
     char *path = (char *)(uintptr_t)dir;
     int64_t step;
@@ -71,7 +71,7 @@ static void open_model(job *j, const char *dir) {
     cr_diag_clear(&diag);
 }
 
-static const cr_table *large(const job *j) {
+static const cr_table *large(const cr_job *j) {
     const cr_table *t = NULL;
     for (int i = 0; i < j->model->n_tables; i++)
         if (j->model->tables[i]->n_rows == ROWS && j->model->tables[i]->D == DIM)
@@ -82,7 +82,7 @@ static const cr_table *large(const job *j) {
 
 /* all tables of two models; off: how far two values may be apart, relative to the larger of 1 and
  * themselves */
-static void same_tables(const job *a, const job *b, double off) {
+static void same_tables(const cr_job *a, const cr_job *b, double off) {
     CHECK_INT(a->model->n_tables, b->model->n_tables);
     int64_t bad = 0;
     float *x = calloc(2 * CR_MAX_D, sizeof(float)), *y = x + CR_MAX_D;
@@ -112,7 +112,7 @@ static void same_tables(const job *a, const job *b, double off) {
 
 TEST(opening_takes_no_memory) {
     make_export(NULL, in_root("fp32"));
-    job ckpt, j;
+    cr_job ckpt, j;
     int64_t before = status("RssAnon:");
     open_model(&j, in_root("fp32"));
     int64_t grown = status("RssAnon:") - before;
@@ -130,11 +130,11 @@ TEST(opening_takes_no_memory) {
 
 TEST(sixteen_bits) {
     static const char *const types[] = {"FP16", "BF16"};
-    job ckpt;
+    cr_job ckpt;
     open_model(&ckpt, NULL);
     for (int k = 0; k < 2; k++) {
         make_export(types[k], in_root(types[k]));
-        job j;
+        cr_job j;
         open_model(&j, in_root(types[k]));
         CHECK(large(&j)->half && in_file(cr_table_row(large(&j), 0)));
         for (int i = 0; i < j.model->n_tables;
@@ -148,7 +148,7 @@ TEST(sixteen_bits) {
 }
 
 TEST(eight_bits_are_copied) {
-    job ckpt, j;
+    cr_job ckpt, j;
     make_export("INT8", in_root("int8"));
     open_model(&ckpt, NULL);
     open_model(&j, in_root("int8"));

@@ -111,8 +111,8 @@ static void refused(const char *what, const char *config, const char *more,
     cr_config_opts co = {.path = path, .model_dir = "unused", .set = set, .n_set = more ? 2 : 1};
     cr_diag diag;
     cr_diag_init(&diag);
-    job j;
-    job_opts jo = {.config = &co, .threads = 1, .train = true, .with_labels = true};
+    cr_job j;
+    cr_job_opts jo = {.config = &co, .threads = 1, .train = true, .with_labels = true};
     cr_code code = cr_job_open(&j, &jo, &diag);
     CHECK(code != CR_OK && diag.n_errors > 0);
     bool found = false;

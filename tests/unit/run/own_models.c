@@ -6,6 +6,7 @@
  * tasks.c's.
  */
 #include "model/blocks_int.h"
+#include "tool/tool.h"
 #include "unit/run/run_test.h"
 
 #define TRAIN_ROWS 2400
@@ -436,8 +437,8 @@ static void refused(int line, const char *text, const char *const *says) {
                          .n_set = 1};
     cr_diag diag;
     cr_diag_init(&diag);
-    job j;
-    job_opts jo = {.config = &co, .threads = 1, .train = true, .with_labels = true};
+    cr_job j;
+    cr_job_opts jo = {.config = &co, .threads = 1, .train = true, .with_labels = true};
     bool error = says[0][0] != '?', found = false;
     cr_code code = cr_job_open(&j, &jo, &diag);
     CHECK((code != CR_OK) == error);

@@ -83,19 +83,19 @@ TEST(a_step_allocates_nothing) {
     const char *set[] = {"data_config.batch_size=250", "data_config.shuffle=true",
                          "data_config.shuffle_buffer_size=4"};
     cr_config_opts co = {.path = config, .model_dir = "unused", .set = set, .n_set = 3};
-    job j;
-    job_opts jo = {.config = &co, .threads = 2, .train = true, .with_labels = true};
+    cr_job j;
+    cr_job_opts jo = {.config = &co, .threads = 2, .train = true, .with_labels = true};
     CHECK_INT(cr_job_open(&j, &jo, &diag), 0);
     show(&diag);
-    trainer *t = NULL;
+    cr_trainer *t = NULL;
     cr_loader *l = NULL;
     CHECK_INT(cr_job_alloc(&j, NULL), 0);
     CHECK_INT(cr_trainer_new(&t, &j, NULL), 0);
     cr_model_fill(j.model, 1, j.pool);
-    job_data d = {.paths = j.root->train_input_path,
-                  .batch_size = 250,
-                  .n_epochs = 12,
-                  .shuffle = true};
+    cr_job_data d = {.paths = j.root->train_input_path,
+                     .batch_size = 250,
+                     .n_epochs = 12,
+                     .shuffle = true};
     CHECK_INT(cr_job_loader(&j, &d, &l, &diag), 0);
     /* some batches are held; the readers fill their queue behind them and then have nothing to do
      */

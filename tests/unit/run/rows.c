@@ -110,7 +110,7 @@ static void make_data(void) {
     "0.01, " LOSSES "}"
 #define RULE(text) "train_config.sparse_optimizer={" text ", constant_learning_rate: {}}"
 
-static bool open_job(job *j, const char *const *set, int n_set, cr_diag *diag) {
+static bool open_job(cr_job *j, const char *const *set, int n_set, cr_diag *diag) {
     static char data[600];
     snprintf(data, sizeof(data), "%s/data.csv", root);
     cr_config_opts co = {.path = in_root("base.yaml"),
@@ -119,12 +119,12 @@ static bool open_job(job *j, const char *const *set, int n_set, cr_diag *diag) {
                          .model_dir = "unused",
                          .set = set,
                          .n_set = n_set};
-    job_opts jo = {.config = &co, .threads = 2, .train = true, .with_labels = true};
+    cr_job_opts jo = {.config = &co, .threads = 2, .train = true, .with_labels = true};
     return cr_job_open(j, &jo, diag) == CR_OK;
 }
 
 /* all outputs of a batch in prediction */
-static float *outputs(job *j, const cr_batch *b, int64_t *n) {
+static float *outputs(cr_job *j, const cr_batch *b, int64_t *n) {
     cr_plan *plan;
     cr_model_work *w;
     cr_plan_opts po = {.graph = &j->model->graph, .mode = CR_EVAL, .max_rows = BATCH, .lanes = 1};
@@ -151,8 +151,8 @@ static float *outputs(job *j, const cr_batch *b, int64_t *n) {
 
 /* job 0 has its tables in memory, job 1 in piles: every table, or every second one */
 typedef struct pair {
-    job j[2];
-    trainer *t[2];
+    cr_job j[2];
+    cr_trainer *t[2];
     pile p[MAX_TABLES];
     bool piled[MAX_TABLES];
     int n;
@@ -216,7 +216,9 @@ static void train_both(const char *const *set, int n_set, bool all) {
     CHECK(open);
     if (open) {
         prepare(&x, all);
-        job_data d = {.paths = x.j[0].root->train_input_path, .batch_size = BATCH, .n_epochs = 2};
+        cr_job_data d = {.paths = x.j[0].root->train_input_path,
+                         .batch_size = BATCH,
+                         .n_epochs = 2};
         cr_loader *l;
         CHECK_INT(cr_job_loader(&x.j[0], &d, &l, &diag), 0);
         cr_batch *b, *before = NULL;

@@ -12,8 +12,9 @@
 #include "base/plugin.h"
 #include "base/pool.h"
 #include "harness.h"
-#include "run/run_int.h"
+#include "run/run.h"
 #include "synth/synth.h"
+#include "train/train_int.h"
 #include "weights.h"
 
 /* the libraries of these tests are ours */

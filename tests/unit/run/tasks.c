@@ -470,8 +470,8 @@ static void refused(int line, const char *config, const char *labels, const char
     cr_config_opts co = {.path = path, .model_dir = "unused", .set = set, .n_set = 2};
     cr_diag diag;
     cr_diag_init(&diag);
-    job j;
-    job_opts jo = {.config = &co, .threads = 1, .train = true, .with_labels = true};
+    cr_job j;
+    cr_job_opts jo = {.config = &co, .threads = 1, .train = true, .with_labels = true};
     bool error = says[0][0] != '?', found = false; /* ?: a warning */
     cr_code code = cr_job_open(&j, &jo, &diag);
     CHECK((code != CR_OK) == error);

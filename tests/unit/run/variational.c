@@ -41,7 +41,7 @@ static double penalty(const cr_node *p, int64_t rows) {
     return 0.5 / (double)rows * sum;
 }
 
-static int check_groups(const job *j, const trainer *t, const double *before) {
+static int check_groups(const cr_job *j, const cr_trainer *t, const double *before) {
     int n = 0;
     const cr_model_conf *c = j->root->model_config;
     for (int64_t i = 0; i < c->feature_groups.n; i++) {
@@ -72,17 +72,19 @@ static uint64_t train(const char *name, int threads, int *n_groups) {
     cr_diag_init(&diag);
     cr_config_opts co = {
         .path = path, .train_input_path = data, .model_dir = "unused", .set = with, .n_set = 1};
-    job j;
-    job_opts jo = {.config = &co, .threads = threads, .train = true, .with_labels = true};
+    cr_job j;
+    cr_job_opts jo = {.config = &co, .threads = threads, .train = true, .with_labels = true};
     cr_code code = cr_job_open(&j, &jo, &diag);
     show(&diag);
     CHECK_INT(code, 0);
     uint64_t hash = 0;
-    trainer *t = NULL;
+    cr_trainer *t = NULL;
     cr_loader *l = NULL;
     if (code == CR_OK && cr_job_alloc(&j, NULL) == CR_OK && cr_trainer_new(&t, &j, NULL) == CR_OK) {
         cr_model_fill(j.model, 5, j.pool);
-        job_data d = {.paths = data, .batch_size = j.root->data_config->batch_size, .n_epochs = 1};
+        cr_job_data d = {.paths = data,
+                         .batch_size = j.root->data_config->batch_size,
+                         .n_epochs = 1};
         CHECK_INT(cr_job_loader(&j, &d, &l, &diag), 0);
     }
     const cr_model_conf *c = code == CR_OK ? j.root->model_config : NULL;

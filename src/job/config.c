@@ -1,0 +1,276 @@
+/*
+ * config.c - the root message and run control: TrainConfig, EvalConfig, ExportConfig.
+ *
+ * The input paths and model_dir are not required here because flags may give them. Rows of our own
+ * (seed, lanes, eval_interval_steps) carry CR_F_OURS.
+ */
+#include "job/config.h"
+
+#include <string.h>
+
+#include "conf/conf.h"
+
+/* ---- parts of TrainConfig that mean nothing on a CPU ---- */
+#define COUNT(name, def, help) CR_K_INT(name, def, 0, CR_U32_MAX, 0, help)
+static const cr_field feature_store_fields[] = {
+    CR_K_STR("region", NULL, CR_F_REQUIRED, "region of the service"),
+    CR_K_STR("project_name", NULL, CR_F_REQUIRED, "project there"),
+    CR_K_STR("feature_view_name", NULL, CR_F_REQUIRED, "view that is written"),
+    CR_K_STR("version", NULL, CR_F_REQUIRED, "version of the view"),
+    CR_K_STR("endpoint", NULL, 0, "address of the service"),
+    COUNT("upload_batch_size", 1000, "rows per request"),
+    COUNT("max_retries", 3, "tries after a failure"),
+    COUNT("retry_backoff_secs", 5, "seconds between tries"),
+    COUNT("shutdown_timeout_secs", 600, "seconds to wait for uploads at the end"),
+    COUNT("max_pending_steps", 32, "dumps that may wait"),
+    COUNT("poll_interval_secs", 1, "seconds between looks at the queue"),
+    COUNT("feature_view_ttl_secs", 1296000, "seconds that rows live"),
+    COUNT("feature_view_shard_count", 20, "shards of the view"),
+    COUNT("feature_view_replication_count", 1, "copies of each shard"),
+    CR_K_BOOL("retain_local_dump", false, 0, "keep the files after the upload"),
+    CR_K_STR("upload_format", "ARROW", 0, "ARROW or JSON"),
+    CR_END,
+};
+static const cr_msg feature_store_msg = {
+    .name = "FeatureStoreConfig",
+    .help = "Upload of rows to a feature store",
+    .fields = feature_store_fields,
+    .later = true,
+};
+static const cr_enum_value delta_quant_types[] = {
+    {"DELTA_EMBEDDING_QUANT_NONE", 0, "rows as they are", "remove it"},
+    {"DELTA_EMBEDDING_QUANT_INT8", 1, "rows in 8 bits", "remove it"},
+    {NULL, 0, NULL, NULL},
+};
+static const cr_field delta_dump_fields[] = {
+    CR_K_INT("dump_interval_steps", 1000, 0, CR_U32_MAX, 0, "steps between dumps"),
+    CR_K_INT("dump_interval_minutes", 0, 0, CR_U32_MAX, 0,
+             "minutes between dumps, instead of steps"),
+    CR_K_STR("output_dir", NULL, CR_F_PATH, "folder; not given: delta_embedding_dump in model_dir"),
+    CR_K_STR("file_prefix", "delta_embedding", 0, "first part of the file names"),
+    CR_K_MSG("feature_store_config", &feature_store_msg, 0, "upload of the rows"),
+    CR_K_ENUM("quant_type", delta_quant_types, 0, 0, "form of the rows"),
+    CR_END,
+};
+static const cr_msg delta_dump_msg = {
+    .name = "DeltaEmbeddingDumpConfig",
+    .help = "Dumps of the rows that changed",
+    .fields = delta_dump_fields,
+    .later = true,
+};
+
+/* ---- TrainConfig ---- */
+#define U32(f, def, flags, help) CR_INT(cr_train_conf, f, def, 0, CR_U32_MAX, flags, help)
+static const cr_field train_fields[] = {
+    CR_MSG_MADE(cr_train_conf, sparse_optimizer, &cr_sparse_optim_msg, 0,
+                "how embedding tables are trained"),
+    CR_MSG_MADE(cr_train_conf, dense_optimizer, &cr_dense_optim_msg, 0,
+                "how everything else is trained"),
+    U32(num_steps, 0, 0, "steps of the run; or give num_epochs"),
+    U32(num_epochs, 0, 0, "passes over the training data; or give num_steps"),
+    U32(save_checkpoints_steps, 1000, 0, "steps between checkpoints; 0: only at the end"),
+    U32(save_checkpoints_epochs, 0, 0, "epochs between checkpoints, instead of steps"),
+    CR_K_INT("save_checkpoints_timestamp_interval", 0, 0, CR_U32_MAX, CR_F_LATER,
+             "seconds of event time between checkpoints"),
+    CR_K_UINT64("save_checkpoints_timestamps", 0, CR_F_REPEATED | CR_F_LATER,
+                "event times at which checkpoints are made"),
+    CR_K_FLOAT("save_checkpoints_timestamp_quorum", 0.5, 0, 1, CR_F_LATER,
+               "share of readers that must have passed an event time"),
+    U32(keep_checkpoint_max, 0, 0, "newest checkpoints that are kept; 0: all"),
+    CR_STR(cr_train_conf, fine_tune_checkpoint, NULL, CR_F_PATH,
+           "checkpoint that a new run starts from; a folder of checkpoints means its newest"),
+    CR_STR(cr_train_conf, fine_tune_ckpt_param_map, NULL, CR_F_PATH,
+           "file of parameter names: lines of the name here and the name in the checkpoint"),
+    CR_ALIAS("fine_tune_ckpt_var_map", CR_T_STR, CR_F_PATH, "fine_tune_ckpt_param_map"),
+    U32(log_step_count_steps, 100, 0, "steps between log lines"),
+    CR_BOOL(
+        cr_train_conf, is_profiling, false, 0,
+        "write trace.json, a profile of steps 2 to 11 of the run, and print the shares of time"),
+    CR_BOOL(cr_train_conf, use_tensorboard, true, 0, "write TensorBoard events to model_dir"),
+    CR_STR(cr_train_conf, tensorboard_summaries, NULL, CR_F_REPEATED,
+           "what the events hold besides loss and learning_rate, which are always there: loss, "
+           "learning_rate, parameter, global_gradient_norm, "
+           "gradient_norm, gradient"),
+    CR_K_BOOL("cudnn_allow_tf32", true, CR_F_GPU, "short floats in convolutions"),
+    CR_K_BOOL("cuda_matmul_allow_tf32", false, CR_F_GPU, "short floats in matrix products"),
+    CR_MSG(cr_train_conf, global_embedding_constraints, &cr_constraints_msg, CR_F_SPEED,
+           "limits on how tables are split over ranks, for all of them"),
+    CR_STR(cr_train_conf, mixed_precision, "", 0,
+           "BF16 or FP16: matrix products take inputs of 16 bits, sums stay in 32"),
+    CR_MSG(cr_train_conf, grad_scaler, &cr_grad_scaler_msg, 0, "scale the loss for FP16"),
+    U32(gradient_accumulation_steps, 1, 0, "batches per step of the dense optimizer"),
+    CR_MSG(cr_train_conf, grad_clipping, &cr_grad_clip_msg, 0, "limit dense gradients"),
+    CR_K_INSTEAD("delta_embedding_dump_config", &delta_dump_msg,
+                 "nothing would write the changed rows; remove it and use whole checkpoints", 0,
+                 "dump the rows that changed"),
+    CR_UINT64(cr_train_conf, seed, 2026, CR_F_OURS,
+              "start of every random number: first weights, dropout, order of rows"),
+    CR_INT(cr_train_conf, lanes, 0, 0, 64, CR_F_OURS,
+           "number of parts that a batch is cut into, a power of two, and the most threads that "
+           "share a step; results depend on it, not on the threads; 0: 8, or fewer for batches "
+           "below 2048 rows"),
+    U32(eval_interval_steps, 0, CR_F_OURS, "steps between evaluations; 0: with checkpoints only"),
+    CR_END,
+};
+
+static void precision_check(const void *conf, const char *text, cr_diag *diag) {
+    if (*text && strcmp(text, "BF16") != 0 && strcmp(text, "FP16") != 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "mixed_precision"),
+                    "unknown mixed_precision '%s'; use BF16 or FP16, or leave it out for FP32",
+                    text);
+}
+
+static void train_check(const void *self, cr_diag *diag) {
+    const cr_train_conf *c = self;
+    if (c->num_steps && c->num_epochs) {
+        cr_loc epochs = cr_conf_at(c, "num_epochs");
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "num_steps"),
+                    "num_steps is %lld and num_epochs, at %d:%d, is %lld; set one of them to 0 or "
+                    "remove it",
+                    (long long)c->num_steps, epochs.line, epochs.col, (long long)c->num_epochs);
+    } else if (!c->num_steps && !c->num_epochs) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF,
+                    cr_conf_at(c, cr_conf_has(c, "num_steps") ? "num_steps" : "num_epochs"),
+                    "neither num_steps nor num_epochs says how long to train; add for example %s",
+                    CR_SAY(c, "num_epochs", "1"));
+    }
+    precision_check(c, c->mixed_precision, diag);
+    if (c->save_checkpoints_epochs && c->save_checkpoints_steps &&
+        cr_conf_has(c, "save_checkpoints_steps"))
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "save_checkpoints_steps"),
+                    "save_checkpoints_steps has no effect beside save_checkpoints_epochs: "
+                    "checkpoints are saved at the end of epochs; remove one of them");
+    if (c->lanes & (c->lanes - 1))
+        cr_diag_add(
+            diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "lanes"),
+            "lanes is %lld and must be a power of two; use 1, 2, 4, 8, 16, 32 or 64, or leave "
+            "it out",
+            (long long)c->lanes);
+    if (c->log_step_count_steps == 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "log_step_count_steps"),
+                    "log_step_count_steps must be above 0; leave it out for 100");
+    if (*c->fine_tune_ckpt_param_map && !*c->fine_tune_checkpoint)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "fine_tune_ckpt_param_map"),
+                    "fine_tune_ckpt_param_map has no effect without fine_tune_checkpoint");
+    static const char *const summaries[] = {"loss",          "learning_rate",
+                                            "parameter",     "global_gradient_norm",
+                                            "gradient_norm", "gradient"};
+    for (int64_t i = 0; i < c->tensorboard_summaries.n; i++) {
+        bool known = false;
+        for (size_t k = 0; k < sizeof summaries / sizeof *summaries; k++)
+            known |= strcmp(summaries[k], c->tensorboard_summaries.v[i]) == 0;
+        if (!known)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF,
+                        cr_conf_at_item(c, "tensorboard_summaries", i),
+                        "unknown summary '%s'; use loss, learning_rate, parameter, "
+                        "global_gradient_norm, gradient_norm or gradient",
+                        c->tensorboard_summaries.v[i]);
+    }
+}
+const cr_msg cr_train_msg = {
+    .name = "TrainConfig",
+    .help = "How long and with what to train",
+    .fields = train_fields,
+    .size = sizeof(cr_train_conf),
+    .check = train_check,
+};
+
+/* ---- EvalConfig, ExportConfig ---- */
+#define HELP_EMA "use the averaged dense parameters; not given: where training has them"
+static const cr_field eval_fields[] = {
+    CR_INT(cr_eval_conf, num_steps, 0, 0, CR_U32_MAX, 0, "batches to evaluate; 0: all"),
+    CR_INT(cr_eval_conf, log_step_count_steps, 10, 0, CR_U32_MAX, 0, "batches between log lines"),
+    CR_BOOL(cr_eval_conf, use_dense_ema, false, 0, HELP_EMA),
+    CR_INT(
+        cr_eval_conf, early_stopping_patience, 0, 0, CR_U32_MAX, CR_F_OURS,
+        "training ends after this many evaluations in a row that are not better than the best one, "
+        "compared by export_config.best_exporter_metric (not set: the first AUC); 0: never"),
+    CR_END,
+};
+static void eval_check(const void *self, cr_diag *diag) {
+    const cr_eval_conf *c = self;
+    if (c->log_step_count_steps == 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "log_step_count_steps"),
+                    "log_step_count_steps must be above 0; leave it out for 10");
+}
+const cr_msg cr_eval_msg = {
+    .name = "EvalConfig",
+    .help = "How evaluation runs",
+    .fields = eval_fields,
+    .size = sizeof(cr_eval_conf),
+    .check = eval_check,
+};
+
+static const cr_field export_fields[] = {
+    CR_STR(cr_export_conf, exporter_type, "latest", 0,
+           "which checkpoint is exported: latest or best"),
+    CR_STR(cr_export_conf, best_exporter_metric, "auc", 0, "metric that decides which one is best"),
+    CR_BOOL(cr_export_conf, metric_larger_is_better, true, 0,
+            "a larger value of it is better; not given: yes, except for losses and errors"),
+    CR_STR(cr_export_conf, mixed_precision, "", 0, "BF16 or FP16 in predictions of the export"),
+    CR_K_BOOL("cudnn_allow_tf32", true, CR_F_GPU, "short floats in convolutions"),
+    CR_K_BOOL("cuda_matmul_allow_tf32", false, CR_F_GPU, "short floats in matrix products"),
+    CR_BOOL(cr_export_conf, use_dense_ema, false, 0, HELP_EMA),
+    CR_END,
+};
+static void export_check(const void *self, cr_diag *diag) {
+    const cr_export_conf *c = self;
+    precision_check(c, c->mixed_precision, diag);
+    if (strcmp(c->exporter_type, "latest") != 0 && strcmp(c->exporter_type, "best") != 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "exporter_type"),
+                    "unknown exporter_type '%s'; use latest or best", c->exporter_type);
+}
+const cr_msg cr_export_msg = {
+    .name = "ExportConfig",
+    .help = "What is exported",
+    .fields = export_fields,
+    .size = sizeof(cr_export_conf),
+    .check = export_check,
+};
+
+/* ---- EasyRecConfig ---- */
+static const cr_field root_fields[] = {
+    CR_STR(cr_root_conf, train_input_path, NULL, CR_F_PATHS,
+           "training data: paths or globs, with commas"),
+    CR_STR(cr_root_conf, eval_input_path, NULL, CR_F_PATHS,
+           "evaluation data: paths or globs, with commas"),
+    CR_STR(cr_root_conf, model_dir, NULL, CR_F_PATH, "folder of checkpoints, logs and results"),
+    CR_MSG(cr_root_conf, train_config, &cr_train_msg, CR_F_REQUIRED, "how to train"),
+    CR_MSG(cr_root_conf, eval_config, &cr_eval_msg, 0, "how to evaluate"),
+    CR_MSG(cr_root_conf, export_config, &cr_export_msg, 0, "what to export"),
+    CR_MSG(cr_root_conf, data_config, &cr_data_msg, CR_F_REQUIRED, "how data is read"),
+    CR_MSG(cr_root_conf, feature_configs, &cr_feature_msg, CR_F_REPEATED, "the features"),
+    CR_MSG(cr_root_conf, model_config, &cr_model_msg, CR_F_REQUIRED, "the model"),
+    CR_K_TREE("prompt_config", CR_F_LATER, "the prompt of a language model"),
+    CR_END,
+};
+const cr_msg cr_root_msg = {
+    .name = "EasyRecConfig",
+    .schema = "TorchEasyRec 1.4",
+    .help = "A whole run: data, features, model, training",
+    .fields = root_fields,
+    .size = sizeof(cr_root_conf),
+};
+
+void cr_root_finish(cr_root_conf *c, cr_arena *arena, cr_diag *diag) {
+    /* what is missing and required was reported by the binding; fill up without saying it again */
+    cr_diag quiet;
+    cr_diag_init(&quiet);
+    for (const cr_field *f = cr_root_msg.fields; f->name; f++) {
+        if (f->type != CR_T_MSG || f->flags & CR_F_REPEATED) continue;
+        cr_conf_base **part = (cr_conf_base **)(void *)((char *)c + f->offset);
+        if (*part) continue;
+        *part = cr_conf_bind(arena, f->ref, NULL, &quiet);
+        (*part)->from = c->base.from;
+    }
+    cr_diag_clear(&quiet);
+    if (c->data_config->base.node) cr_data_conf_finish(c->data_config, arena, diag);
+    if (*c->eval_input_path && c->data_config->eval_fraction > 0) {
+        cr_loc at = cr_conf_at(c, "eval_input_path"); /* a flag says so for one run */
+        if (!at.path || strncmp(at.path, "--", 2) != 0)
+            cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c->data_config, "eval_fraction"),
+                        "eval_fraction does nothing beside eval_input_path, so training reads all "
+                        "rows; remove one of them");
+        c->data_config->eval_fraction = 0;
+    }
+}

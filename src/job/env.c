@@ -1,0 +1,291 @@
+/*
+ * env.c - the environment variables of crank and of TorchEasyRec, in one table (env.h).
+ *
+ * Rows that have no effect for the same reason share the text of that reason: the check tells one
+ * line per text, not one per variable.
+ */
+#include "job/env.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/config.h"
+
+extern char **environ;
+
+#define ONE_SEED     "all random numbers come from one seed; set TORCH_MANUAL_SEED or train_config.seed"
+#define ONE_PROCESS  "one process holds all tables, so that nothing is divided between devices"
+#define NO_GPU       "crank runs models on CPUs as they are, and compiles nothing for GPUs"
+#define WHOLE        "an export is one folder with whole tables; --embedding_dtype says their type"
+#define NO_TILE      "a row of crank's predictions always holds its user features too"
+#define NO_ODPS      "MaxCompute tables are not read in this version; export them to Parquet files first"
+#define NO_KAFKA     "Kafka is not read in this version; write its messages to Parquet files first"
+#define NO_ONLINE    "exports beside the training are not in this version; run crank export instead"
+#define NO_FEATUREDB "nothing is uploaded to FeatureDB in this version"
+
+const cr_env cr_envs[] = {
+    {"CRANK_CPU", CR_ENV_TEXT, NULL, NULL,
+     "`c`, `avx2`, `avx512` or `avx512_bf16`: use no more than this level of the CPU; results are "
+     "the same",
+     NULL, false},
+    {"LOG_LEVEL", CR_ENV_TEXT, NULL, NULL,
+     "`DEBUG`, `INFO`, `WARNING` or `ERROR`; `--log_level` wins", NULL, false},
+    {"TORCH_MANUAL_SEED", CR_ENV_COUNT, "train_config.seed", NULL,
+     "the seed of a config that does not set `train_config.seed`; the config that training keeps "
+     "remembers it there",
+     NULL, false},
+    {"USE_FARM_HASH_TO_BUCKETIZE", CR_ENV_BOOL, "data_config.use_farm_hash", NULL,
+     "`true`: `hash_bucket_size` uses FarmHash; the config that training keeps remembers it as "
+     "`data_config.use_farm_hash`, which wins",
+     NULL, false},
+    {"USE_RTP", CR_ENV_SWITCH, "data_config.use_rtp", NULL,
+     "`1`: features and columns of a `sequence_feature` are named `group_name`, not `group__name`; "
+     "the config that training keeps remembers it as `data_config.use_rtp`, which wins",
+     NULL, false},
+    {"QUANT_EMB", CR_ENV_TEXT, NULL, NULL,
+     "type of tables in an export: `FP16`, `BF16`, `INT8` (or `1`); not set or `0`: FP32; "
+     "`--embedding_dtype` wins",
+     NULL, false},
+    {"STORAGE_RESERVE_PERCENT", CR_ENV_SHARE, NULL, NULL,
+     "share of the free memory that `crank check` leaves to others, 0.15 for 15 %", NULL, false},
+    {"CI_ODPS_PROJECT_NAME", CR_ENV_TEXT, NULL, NULL,
+     "replaces `{PROJECT}` in the configs that `crank benchmark` trains", NULL, false},
+    {"WORLD_SIZE", CR_ENV_TEXT, NULL, NULL,
+     "above 1: a launcher started several processes, which is refused", NULL, false},
+    {"COLUMNS", CR_ENV_TEXT, NULL, NULL, "width of the tables that `crank parquet` prints", NULL,
+     false},
+    {"TERM", CR_ENV_TEXT, NULL, NULL, "`dumb`: no progress line", NULL, false},
+    {"XDG_CONFIG_HOME", CR_ENV_TEXT, NULL, NULL,
+     "folder of the list of allowed libraries, `crank/libraries`; not set: `.config` in `HOME`",
+     NULL, false},
+    {"HOME", CR_ENV_TEXT, NULL, NULL, "see `XDG_CONFIG_HOME`", NULL, false},
+    {"CRANK_TEST_KILL", CR_ENV_TEXT, NULL, NULL,
+     "for tests: `place:n` ends the process when it comes to that place for the n-th time", NULL,
+     false},
+
+    {"PYTHON_RANDOM_SEED", CR_ENV_TEXT, NULL, NULL, "seed of Python's random numbers", ONE_SEED,
+     false},
+    {"NUMPY_MANUAL_SEED", CR_ENV_TEXT, NULL, NULL, "seed of NumPy's random numbers", ONE_SEED,
+     false},
+    {"USE_DETERMINISTIC_ALGORITHMS", CR_ENV_SWITCH, NULL, "0", "the same result in every run",
+     "every run gives the same result anyway", false},
+    {"OMP_NUM_THREADS", CR_ENV_TEXT, NULL, "1", "threads of a process",
+     "launchers set it to 1 by themselves, so crank ignores it; use --threads N", false},
+    {"GLOG_logtostderr", CR_ENV_TEXT, NULL, "0", "messages of libraries go to standard error",
+     "all messages go to standard error anyway", false},
+    {"PREDICT_QUEUE_TIMEOUT", CR_ENV_TEXT, NULL, NULL, "seconds that predictions wait for rows",
+     "predictions wait for their rows as long as it takes", false},
+    {"PROCESS_GROUP_TIMEOUT_SECONDS", CR_ENV_TEXT, NULL, NULL,
+     "seconds that a process waits for the others", ONE_PROCESS, false},
+    {"INTRA_NODE_BANDWIDTH", CR_ENV_TEXT, NULL, NULL,
+     "bytes per millisecond between devices of a machine, for the division of tables", ONE_PROCESS,
+     false},
+    {"CROSS_NODE_BANDWIDTH", CR_ENV_TEXT, NULL, NULL,
+     "bytes per millisecond between machines, for the division of tables", ONE_PROCESS, false},
+    {"TZREC_DP_HBM_BINS_PER_DEVICE", CR_ENV_TEXT, NULL, NULL,
+     "how finely the division of tables counts device memory", ONE_PROCESS, false},
+    {"TZREC_DP_DDR_BINS_PER_DEVICE", CR_ENV_TEXT, NULL, NULL,
+     "how finely the division of tables counts main memory", ONE_PROCESS, false},
+    {"FORCE_LOAD_SHARDING_PLAN", CR_ENV_SWITCH, NULL, "0",
+     "tables are divided as the checkpoint says", ONE_PROCESS, false},
+    {"RANK", CR_ENV_TEXT, NULL, "0", "number of this process", ONE_PROCESS, true},
+    {"LOCAL_RANK", CR_ENV_TEXT, NULL, "0", "number of this process on its machine", ONE_PROCESS,
+     true},
+    {"LOCAL_WORLD_SIZE", CR_ENV_TEXT, NULL, "1", "processes on this machine", ONE_PROCESS, true},
+    {"GROUP_RANK", CR_ENV_TEXT, NULL, "0", "number of this machine", ONE_PROCESS, true},
+    {"MASTER_ADDR", CR_ENV_TEXT, NULL, NULL, "address of the first process", ONE_PROCESS, true},
+    {"MASTER_PORT", CR_ENV_TEXT, NULL, NULL, "port of the first process", ONE_PROCESS, true},
+    {"USE_HASH_NODE_ID", CR_ENV_SWITCH, NULL, "0", "ids of a negative sampler are texts",
+     "negative samplers are not in this version", false},
+    {"USE_INPLACE_TRUNC_NORMAL", CR_ENV_SWITCH, NULL, "0", "first weights take no extra memory",
+     "first weights never take extra memory", false},
+    {"QUANT_EC_EMB", CR_ENV_TEXT, NULL, "0", "type of sequence tables in an export",
+     "sequence tables have the type of the others; use --embedding_dtype or QUANT_EMB", false},
+    {"USE_DISTRIBUTED_EMBEDDING", CR_ENV_SWITCH, NULL, "0", "an export with divided tables", WHOLE,
+     false},
+    {"DIST_QUANT", CR_ENV_TEXT, NULL, "0", "type of tables in such an export", WHOLE, false},
+    {"INPUT_TILE", CR_ENV_TEXT, NULL, "0",
+     "an export that takes the user features once for all items of a request", NO_TILE, false},
+    {"INPUT_TILE_3_ONLINE", CR_ENV_SWITCH, NULL, "0", "a form of INPUT_TILE", NO_TILE, false},
+    {"LOCAL_CACHE_DIR", CR_ENV_TEXT, NULL, NULL, "where an export is made before it is copied",
+     "an export is made beside export_dir and then renamed", false},
+    {"ENABLE_TMA", CR_ENV_SWITCH, NULL, "0", "a way of GPUs to load memory", NO_GPU, false},
+    {"ENABLE_AOT", CR_ENV_SWITCH, NULL, "0", "a compiled export", NO_GPU, false},
+    {"UNIFIED_AOT", CR_ENV_SWITCH, NULL, "0", "a form of ENABLE_AOT", NO_GPU, false},
+    {"ENABLE_TRT", CR_ENV_SWITCH, NULL, "0", "an export for TensorRT", NO_GPU, false},
+    {"MAX_EXPORT_BATCH_SIZE", CR_ENV_TEXT, NULL, NULL, "most rows of a compiled export", NO_GPU,
+     false},
+    {"TRT_MAX_BATCH_SIZE", CR_ENV_TEXT, NULL, NULL, "most rows of an export for TensorRT", NO_GPU,
+     false},
+    {"TRT_MAX_SEQ_LEN", CR_ENV_TEXT, NULL, NULL, "longest sequence of an export for TensorRT",
+     NO_GPU, false},
+    {"ONLINE_DENSE_EXPORT*", CR_ENV_TEXT, NULL, "0",
+     "exports of the dense weights while training goes on", NO_ONLINE, false},
+    {"FBGEMM_MOMENTUM1_STATE_INIT_VALUE", CR_ENV_TEXT, NULL, NULL, "first state of sparse Adagrad",
+     "use initial_accumulator_value of the optimizer", false},
+    {"ODPS_ENDPOINT", CR_ENV_TEXT, NULL, NULL, "address of MaxCompute", NO_ODPS, false},
+    {"ODPS_CONFIG_FILE_PATH", CR_ENV_TEXT, NULL, NULL, "file with the keys for MaxCompute", NO_ODPS,
+     false},
+    {"ODPS_TABLE_LIFECYCLE", CR_ENV_TEXT, NULL, NULL, "days that a made table lives", NO_ODPS,
+     false},
+    {"ODPS_DATA_QUOTA_NAME", CR_ENV_TEXT, NULL, NULL, "quota of table reads", NO_ODPS, false},
+    {"STORAGE_API_QUOTA_NAME", CR_ENV_TEXT, NULL, NULL, "quota of table reads", NO_ODPS, false},
+    {"TUNNEL_READ_TIMEOUT", CR_ENV_TEXT, NULL, NULL, "seconds that a table read waits", NO_ODPS,
+     false},
+    {"ALIBABA_CLOUD_*", CR_ENV_TEXT, NULL, NULL, "keys and region of Alibaba Cloud", NO_ODPS, true},
+    {"USE_FSSPEC", CR_ENV_SWITCH, NULL, "0", "paths of other stores",
+     "paths are local; copy the files, or mount the store", false},
+    {"TZREC_KAFKA_OFFSETS_FOR_TIMES_*", CR_ENV_TEXT, NULL, NULL, "how Kafka is asked for a time",
+     NO_KAFKA, false},
+    {"FEATUREDB_USERNAME", CR_ENV_TEXT, NULL, NULL, "user of FeatureDB", NO_FEATUREDB, false},
+    {"FEATUREDB_PASSWORD", CR_ENV_TEXT, NULL, NULL, "password of FeatureDB", NO_FEATUREDB, false},
+    {NULL, CR_ENV_TEXT, NULL, NULL, NULL, NULL, false},
+};
+
+/* what values of each kind look like, and the cure when one does not */
+static const char *const must_be[] = {
+    [CR_ENV_TEXT] = "",
+    [CR_ENV_SWITCH] = "must be 0 or 1; set it to 1, or unset it",
+    [CR_ENV_BOOL] = "must be true or false; set it to true, or unset it",
+    [CR_ENV_COUNT] = "must be an integer of at least 0; correct it or unset it",
+    [CR_ENV_SHARE] = "must be a share from 0 to below 1; write 0.15 for 15 percent, or unset it",
+};
+
+static bool is_on(const cr_env *e, const char *value) {
+    return value && strcmp(value, e->kind == CR_ENV_BOOL ? "true" : "1") == 0;
+}
+
+static bool is_right(const cr_env *e, const char *value) {
+    double x;
+    uint64_t n;
+    switch (e->kind) {
+    case CR_ENV_SWITCH: return is_on(e, value) || strcmp(value, "0") == 0;
+    case CR_ENV_BOOL: return is_on(e, value) || strcmp(value, "false") == 0;
+    case CR_ENV_COUNT: return cr_parse_u64(value, strlen(value), &n);
+    case CR_ENV_SHARE: return cr_parse_f64(value, strlen(value), &x) && x >= 0 && x < 1;
+    default: return true;
+    }
+}
+
+/* does the assignment "NAME=value" belong to the row? *value is then its value */
+static bool is_row(const cr_env *e, const char *assignment, const char **value) {
+    size_t n = strlen(e->name), name = strcspn(assignment, "=");
+    bool any = e->name[n - 1] == '*';
+    if (any ? name < n - 1 || strncmp(assignment, e->name, n - 1) != 0
+            : name != n || strncmp(assignment, e->name, n) != 0)
+        return false;
+    *value = assignment + name + (assignment[name] == '=');
+    return true;
+}
+
+/* The names of all variables that are set and have no effect for this reason, with commas. Returns
+ * their number. */
+static int set_for(const char *why, cr_buf *names) {
+    int n = 0;
+    CR_ASSERT(why);
+    for (const cr_env *e = cr_envs; e->name; e++) {
+        if (!e->unused || e->silent || strcmp(e->unused, why) != 0) continue;
+        for (char **a = environ; a && *a; a++) {
+            const char *value;
+            if (!is_row(e, *a, &value) || !*value || (e->idle && strcmp(e->idle, value) == 0))
+                continue;
+            cr_buf_printf(names, "%s%.*s", n++ ? ", " : "", (int)strcspn(*a, "="), *a);
+        }
+    }
+    return n;
+}
+
+/* is this row the first one with its reason? */
+static bool first_of_reason(const cr_env *e) {
+    for (const cr_env *b = cr_envs; b < e; b++)
+        if (b->unused && !b->silent && strcmp(b->unused, e->unused) == 0) return false;
+    return true;
+}
+
+void cr_env_check(cr_diag *diag) {
+    cr_buf names;
+    cr_buf_init(&names);
+    for (const cr_env *e = cr_envs; e->name; e++) {
+        const char *value = getenv(e->name);
+        if (!e->unused) {
+            if (value && *value && !is_right(e, value))
+                cr_diag_add(diag, CR_SEV_ERROR, CR_EUSAGE, (cr_loc){e->name, 0, 0},
+                            "the environment says '%s', but it %s", value, must_be[e->kind]);
+            continue;
+        }
+        if (e->silent || !first_of_reason(e)) continue;
+        cr_buf_reset(&names);
+        int n = set_for(e->unused, &names);
+        if (n > 0)
+            cr_diag_add(diag, CR_SEV_WARN, CR_OK, CR_NOWHERE,
+                        "%s of the environment %s no effect here: %s", names.data,
+                        n == 1 ? "has" : "have", e->unused);
+    }
+    cr_buf_clear(&names);
+}
+
+/* what the row's key is to say: as the environment has it, or the default of the key */
+static const char *kept_value(const cr_env *e, cr_arena *a) {
+    const char *value = getenv(e->name);
+    if (e->kind != CR_ENV_COUNT) return is_on(e, value) ? "true" : "false";
+    if (value && *value && is_right(e, value)) return cr_arena_strdup(a, value);
+    return cr_arena_printf(a, "%.0f", cr_msg_field(&cr_train_msg, strchr(e->key, '.') + 1)->num);
+}
+
+void cr_env_keep(cr_conf_doc *doc) {
+    for (const cr_env *e = cr_envs; e->name; e++) {
+        if (!e->key) continue;
+        const char *dot = strchr(e->key, '.'), *key = dot + 1;
+        cr_conf_node *map =
+            cr_conf_find(doc->root, cr_arena_strndup(&doc->arena, e->key, (size_t)(dot - e->key)));
+        if (!map || map->kind != CR_NODE_MAP || cr_conf_find(map, key)) continue;
+        cr_loc at = {e->name, 1, 1};
+        cr_tree_put(doc, map, key, at, cr_tree_scalar(doc, kept_value(e, &doc->arena), false, at));
+    }
+}
+
+bool cr_env_on(const char *name) {
+    const cr_env *e = cr_envs;
+    while (e->name && strcmp(e->name, name) != 0)
+        e++;
+    if (!e->name) CR_BUG("a variable without a row");
+    return is_on(e, getenv(name));
+}
+
+double cr_env_reserve(void) {
+    const char *value = getenv("STORAGE_RESERVE_PERCENT");
+    double x;
+    bool right = value && cr_parse_f64(value, strlen(value), &x) && x >= 0 && x < 1;
+    return right ? x : 0;
+}
+
+void cr_env_lines(cr_buf *out) {
+    for (int used = 1; used >= 0; used--) {
+        cr_buf_str(out, used ? "variables that crank uses:\n"
+                             : "\nvariables of TorchEasyRec that have no effect here:\n");
+        for (const cr_env *e = cr_envs; e->name; e++) {
+            if (used != !e->unused) continue;
+            cr_buf_printf(out, "  %s\n      ", e->name);
+            for (const char *c = e->help; *c; c++) /* backticks are for Markdown */
+                if (*c != '`') cr_buf_char(out, *c);
+            if (e->unused) cr_buf_printf(out, ": %s", e->unused);
+            cr_buf_char(out, '\n');
+        }
+    }
+}
+
+void cr_env_page(cr_buf *out) {
+    cr_buf_str(out, "# Environment variables\n\nA value that a variable cannot have is an error "
+                    "before anything runs.\n\n## Used\n\n| variable | meaning |\n|---|---|\n");
+    for (const cr_env *e = cr_envs; e->name; e++)
+        if (!e->unused) cr_buf_printf(out, "| `%s` | %s |\n", e->name, e->help);
+    cr_buf_str(out, "\n## Without effect\n\nVariables of TorchEasyRec that crank knows and does "
+                    "not need. One that is set gets a warning, except those marked with †, which "
+                    "machines set by themselves.\n\n| variable | meaning in TorchEasyRec | why it "
+                    "has no effect |\n|---|---|---|\n");
+    for (const cr_env *e = cr_envs; e->name; e++)
+        if (e->unused)
+            cr_buf_printf(out, "| `%s`%s | %s | %s |\n", e->name, e->silent ? " †" : "", e->help,
+                          e->unused);
+}

@@ -1,0 +1,240 @@
+/*
+ * job.c - from a config to a model in memory, the same way for every job: features, graph, then
+ * parameters; and the data that the job reads. Every mistake that can be found without data is
+ * found before anything large is allocated.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "job/env.h"
+#include "job/job.h"
+#include "kern/kern.h"
+
+cr_code cr_diag_err(cr_diag *diag, const cr_err *err) {
+    cr_diag_add_(err->src, err->src_line, diag, CR_SEV_ERROR, err->code, err->at, "%s", err->msg);
+    return err->code;
+}
+
+/* the columns of the data set, for ALL_COLUMNS */
+static cr_code all_columns(cr_job *j, const char *paths, cr_diag *diag) {
+    cr_source *src;
+    CR_TRY(j->reader->open(&src, j->root->data_config, paths, NULL, 0, diag));
+    const char *const *names;
+    j->n_reserved = j->reader->columns(src, &names);
+    j->reserved = CR_NEW_N(&j->cfg.arena, char *, j->n_reserved + 1);
+    for (int i = 0; i < j->n_reserved; i++)
+        j->reserved[i] = cr_arena_strdup(&j->cfg.arena, names[i]);
+    j->reader->close(src);
+    return CR_OK;
+}
+
+/* input columns of the features, for ALL_EFFECTIVE_COLUMNS */
+static void effective_columns(cr_job *j, cr_diag *diag) {
+    cr_features *fs = cr_features_new(&j->cfg.arena, &j->root->feature_configs,
+                                      j->root->data_config, false, NULL, 0, diag);
+    if (!fs) return;
+    j->n_reserved = fs->n_want;
+    j->reserved = CR_NEW_N(&j->cfg.arena, char *, fs->n_want + 1);
+    for (int i = 0; i < fs->n_want; i++)
+        j->reserved[i] = cr_arena_strdup(&j->cfg.arena, fs->want[i].name);
+}
+
+int cr_split_list(cr_arena *a, const char *text, char ***out) {
+    char *list = cr_arena_strdup(a, text), *save = NULL;
+    int n = 0, max = 1;
+    for (const char *c = list; *c; c++)
+        max += *c == ',';
+    *out = CR_NEW_N(a, char *, max);
+    for (char *w = strtok_r(list, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
+        while (*w == ' ')
+            w++;
+        size_t len = strlen(w);
+        while (len > 0 && w[len - 1] == ' ')
+            w[--len] = 0;
+        if (len > 0) (*out)[n++] = w;
+    }
+    return n;
+}
+
+static cr_code reserve(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
+    if (!o->reserved || !*o->reserved) return CR_OK;
+    if (strcmp(o->reserved, "ALL_COLUMNS") == 0) return all_columns(j, o->data_paths, diag);
+    if (strcmp(o->reserved, "ALL_EFFECTIVE_COLUMNS") == 0) {
+        effective_columns(j, diag);
+        return cr_diag_code(diag);
+    }
+    j->n_reserved = cr_split_list(&j->cfg.arena, o->reserved, &j->reserved);
+    return CR_OK;
+}
+
+/* A lane of few rows has few equal ids to share work and sums as many gradients as a long one. */
+int cr_lanes_for(int64_t said, int64_t batch) {
+    int lanes = 8;
+    while (lanes > 2 && batch < 256 * lanes)
+        lanes /= 2;
+    return said > 0 ? (int)said : lanes;
+}
+
+static int64_t of_all(const cr_job *j, int64_t rows) {
+    return cr_mul_i64(rows, j->meet ? j->meet->n : 1);
+}
+
+cr_code cr_job_prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
+    cr_root_conf *c = j->root = j->cfg.root;
+    j->meet = o->meet;
+    j->batch = of_all(j, c->data_config->batch_size);
+    j->lanes = cr_lanes_for(c->train_config->lanes, j->batch);
+    const cr_sparse_optim_conf *sparse = c->train_config->sparse_optimizer;
+    j->accept_changed_features = o->config && o->config->accept_changed_features;
+    cr_kern_init();
+    cr_err err;
+    int threads = o->threads > 0 ? o->threads : cr_cpu_count();
+    if (cr_pool_new(&j->pool, threads, &err) != CR_OK) return cr_diag_err(diag, &err);
+    const cr_enum_value *e = cr_dataset_types;
+    while (e->name && e->value != c->data_config->dataset_type)
+        e++;
+    j->reader = e->name ? cr_reader_find(e->name) : NULL;
+    if (!j->reader)
+        return cr_diag_err(
+            diag,
+            &(cr_err){.code = CR_ECONF,
+                      .at = cr_conf_at(c->data_config, "dataset_type"),
+                      .msg = "no reader for this dataset_type in this version; use CsvDataset or "
+                             "ParquetDataset"});
+    CR_TRY(reserve(j, o, diag));
+    j->features =
+        cr_features_new(&j->cfg.arena, &c->feature_configs, c->data_config, o->with_labels,
+                        (const char *const *)j->reserved, j->n_reserved, diag);
+    if (!j->features) return cr_diag_code(diag);
+    j->mo = (cr_model_opts){.conf = c->model_config,
+                            .inside = c->data_config->inside,
+                            .features = j->features,
+                            .with_labels = o->with_labels,
+                            .optim = o->train ? cr_optim_of(&sparse->optimizer) : NULL,
+                            .optim_conf = o->train ? sparse->optimizer.conf : NULL,
+                            .seed = c->train_config->seed};
+    const char *half =
+        o->exported ? c->export_config->mixed_precision : c->train_config->mixed_precision;
+    j->mo.half = cr_half_of(half);
+    j->model = cr_model_new(&j->mo, diag);
+    j->evaluates = o->with_labels;
+    if (j->model && o->train) cr_job_rules(j, diag);
+    for (int i = 0; j->model && i < j->model->n_losses; i++)
+        if (j->model->losses[i].label >= 0)
+            cr_features_label_rule(j->features, j->model->losses[i].label, j->model->losses[i].K,
+                                   j->model->losses[i].name);
+    if (j->model && j->model->domain_label >= 0)
+        cr_features_label_rule(j->features, j->model->domain_label, j->model->n_domains,
+                               "task_domain_num");
+    if (j->model) cr_features_check_labels(j->features, diag);
+    return cr_diag_code(diag);
+}
+
+cr_code cr_job_open(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
+    memset(j, 0, sizeof(*j));
+    CR_TRY(cr_config_load(&j->cfg, o->config, diag));
+    return cr_job_prepare(j, o, diag);
+}
+
+void cr_job_close(cr_job *j) {
+    cr_model_free(j->model);
+    cr_ckpt_close(j->mapped);
+    if (j->pool) cr_pool_free(j->pool);
+    cr_config_clear(&j->cfg);
+    memset(j, 0, sizeof(*j));
+}
+
+cr_code cr_job_alloc(cr_job *j, cr_err *err) {
+    CR_TRY(cr_model_alloc(j->model, &j->mo, err));
+    for (int i = 0; j->tables.of && i < j->model->n_tables; i++)
+        j->model->tables[i]->table.optim_group = j->tables.of[i];
+    return CR_OK;
+}
+
+cr_code cr_job_wrong_path(const void *conf, const char *key, const char *path, const cr_err *err,
+                          cr_diag *diag) {
+    cr_loc at = cr_conf_at(conf, key);
+    bool flag = at.path && strncmp(at.path, "--", 2) == 0 && at.line <= 0; /* it names the key */
+    bool other = err->at.path && strcmp(err->at.path, path) != 0;          /* a file inside of it */
+    cr_diag_add(diag, CR_SEV_ERROR, err->code, at, "%s%s'%s': %s%s%s", flag ? "" : key,
+                flag ? "" : " ", path, other ? err->at.path : "", other ? ": " : "", err->msg);
+    return err->code;
+}
+
+static cr_code find_files(const cr_job *j, const cr_job_data *d, cr_diag *diag) {
+    cr_arena a;
+    char **paths;
+    size_t n;
+    cr_err err;
+    cr_arena_init(&a, 0);
+    cr_code code = cr_glob(&a, d->paths, j->reader->exts, &paths, &n, &err);
+    for (size_t i = 0; code == CR_OK && !d->once && i < n; i++)
+        if (cr_is_stdin(paths[i])) {
+            (void)cr_fail_at(&err, CR_EUSAGE, ((cr_loc){d->paths, 0, 0}),
+                             "standard input can be read only once, and this data is read again in "
+                             "every epoch or evaluation, and when training is continued; write it "
+                             "to a file and name that");
+            code = CR_EUSAGE;
+        }
+    cr_arena_clear(&a);
+    if (code != CR_OK)
+        cr_job_wrong_path(j->root, d->key, err.at.path ? err.at.path : d->paths, &err, diag);
+    return code;
+}
+
+cr_code cr_job_loader(cr_job *j, const cr_job_data *d, cr_loader **out, cr_diag *diag) {
+    if (d->key) CR_TRY(find_files(j, d, diag));
+    int threads = cr_pool_threads(j->pool), workers = (int)j->root->data_config->num_workers;
+    if (workers > threads) workers = threads;
+    const cr_meet *m = j->meet;
+    cr_share share = {0, 0, 0};
+    if (m) share = (cr_share){m->lane[m->self], m->lane[m->self + 1], m->lane[m->n]};
+    cr_loader_opts lo = {.conf = j->root->data_config,
+                         .reader = j->reader,
+                         .paths = d->paths,
+                         .want = j->features->want,
+                         .n_want = j->features->n_want,
+                         .encode = cr_features_encode,
+                         .encode_ctx = j->features,
+                         .check = cr_features_check,
+                         .tally_size = cr_features_counts_size(j->features),
+                         .tally_add = cr_features_counts_add,
+                         .batch_size = d->batch_size,
+                         .split = {.side = j->root->data_config->eval_fraction > 0 ? d->side
+                                                                                   : CR_ALL_ROWS,
+                                   .fraction = j->root->data_config->eval_fraction,
+                                   .col = j->features->split_col},
+                         .mask = d->mask,
+                         .shuffle = d->shuffle,
+                         .drop_remainder = d->drop_remainder,
+                         .seed = j->root->train_config->seed,
+                         .n_threads = workers > 0 ? workers : 1,
+                         .share = share,
+                         .start = d->start,
+                         .trace = d->trace,
+                         .ids = d->ids,
+                         .n_epochs = d->n_epochs,
+                         .max_bad_rows =
+                             d->any_bad ? INT64_MAX : j->root->data_config->max_bad_rows,
+                         .silent = d->silent};
+    return cr_loader_new(out, &lo, diag);
+}
+
+int64_t cr_job_eval_batch(const cr_job *j) {
+    const cr_data_conf *d = j->root->data_config;
+    return of_all(j, d->eval_batch_size > 0 ? d->eval_batch_size : d->batch_size);
+}
+
+const char *cr_job_eval_paths(const cr_job *j) {
+    const cr_root_conf *c = j->root;
+    if (*c->eval_input_path) return c->eval_input_path;
+    return c->data_config->eval_fraction > 0 && *c->train_input_path ? c->train_input_path : NULL;
+}
+
+const char *cr_job_eval_key(const cr_job *j) {
+    return *j->root->eval_input_path ? "eval_input_path" : "train_input_path";
+}

@@ -1,0 +1,168 @@
+/*
+ * job.h - a job: a config with the features and the model that were built from it, and the ways
+ * from there to weights and data. Every command that needs a model opens one.
+ */
+#ifndef CR_JOB_JOB_H
+#define CR_JOB_JOB_H
+
+#include "ckpt/ckpt.h"
+#include "data/load/loader.h"
+#include "feat/feat.h"
+#include "job/config.h"
+#include "model/model.h"
+#include "op/input.h"
+
+/* ---- rules.c: which rule trains what ---- */
+typedef struct cr_rule {
+    const cr_choice *optim, *sched;
+    const cr_optim_type *type;
+    int members; /* tables or parameters */
+} cr_rule;
+typedef struct cr_rules {
+    cr_rule *v; /* the main one, then one per part (some without members) */
+    int n;
+    int *of;              /* rule of a table by its number, of a dense parameter by its node's */
+    cr_optim_step *steps; /* by rule: of the last step */
+} cr_rules;
+
+/* ---- a job ---- */
+typedef struct cr_job {
+    cr_config cfg;
+    cr_root_conf *root;
+    cr_pool *pool;
+    cr_features *features;
+    cr_model *model;
+    cr_model_opts mo;
+    const cr_reader_type *reader;
+    cr_rules tables, dense; /* when training */
+    const cr_meet *meet;    /* processes with other parts of a batch; NULL: all of it is here */
+    int64_t batch;          /* rows of a global training batch */
+    int lanes;              /* lanes of a global batch */
+    bool evaluates;         /* with labels: which config says whether averages are used */
+    char **reserved;
+    int n_reserved;
+    bool accept_changed_features;
+    cr_ckpt *mapped;      /* export whose tables are read where they lie; NULL: none */
+    const char *verified; /* checkpoint that was compared with its digests when it was chosen */
+} cr_job;
+typedef struct cr_job_opts {
+    const cr_config_opts *config;
+    int threads;
+    bool train;             /* tables carry optimizer state */
+    bool with_labels;       /* losses and metrics */
+    bool exported;          /* precision as export_config says, else as train_config */
+    const char *reserved;   /* comma list of columns to carry along; NULL: none */
+    const char *data_paths; /* whose columns ALL_COLUMNS means */
+    /* the processes that share every batch, each of which brings batch_size rows to it; NULL: this
+     * one is alone. Borrowed. Its lanes are cr_lanes_for what the config says. */
+    const cr_meet *meet;
+} cr_job_opts;
+/* cr_job_open loads the config and builds features and model without memory for parameters. The
+ * caller always calls cr_job_close. cr_job_prepare is the same for a config loaded already into
+ * j->cfg. */
+CR_CHECKED cr_code cr_job_open(cr_job *j, const cr_job_opts *o, cr_diag *diag);
+CR_CHECKED cr_code cr_job_prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag);
+void cr_job_close(cr_job *j);
+/* cr_job_wants_ema: are averaged dense parameters to be used, in evaluation or else in export and
+ * prediction? */
+bool cr_job_wants_ema(const cr_job *j, bool eval);
+/* cr_job_check_ema: averages that are asked for and that training would not make */
+void cr_job_check_ema(const cr_job *j, cr_diag *diag);
+/* cr_job_needs: what of a checkpoint an evaluation, export or prediction reads. Averages lie with
+ * the optimizer state. */
+cr_ckpt_need cr_job_needs(const cr_job *j);
+/* cr_job_alloc makes parameters; job_load fills them from a checkpoint. */
+CR_CHECKED cr_code cr_job_alloc(cr_job *j, cr_err *err);
+/* cr_job_map, before cr_job_alloc: if path is an export, its tables are not to be copied but read
+ * in the mapped files, in the type that they have there. What cannot be mapped, and all of a
+ * checkpoint, is loaded as before. */
+CR_CHECKED cr_code cr_job_map(cr_job *j, const char *path, cr_err *err);
+CR_CHECKED cr_code cr_job_load_weights(cr_job *j, const char *path, cr_diag *diag);
+/* cr_job_meaning: what the model's numbers mean, for its checkpoints and exports.
+ * cr_job_same_meaning compares it with that of a checkpoint: differences are errors, or warnings
+ * where they were accepted and for fine_tune. A checkpoint that does not say passes. */
+const char *cr_job_meaning(const cr_job *j, cr_arena *a);
+CR_CHECKED cr_code cr_job_same_meaning(const cr_job *j, const cr_ckpt *c, bool fine_tune,
+                                       cr_diag *diag);
+/* cr_job_checkpoint chooses: the one wanted (path of a user), else the best where the config says
+ * so and best is set, else the newest of model_dir. *step -1 when it was named by path. */
+CR_CHECKED cr_code cr_job_checkpoint(cr_job *j, const char *wanted, bool best, char **path,
+                                     int64_t *step, cr_err *err);
+/* cr_job_best_metric: what decides which checkpoint is best: best_exporter_metric when it is given,
+ * else the first AUC; NULL: there is none. cr_job_check_best finds what is wrong with it for a job
+ * with labels: it must be the name of a metric or loss. */
+const char *cr_job_best_metric(const cr_job *j);
+/* cr_job_larger: is a larger value of that result better (NULL: of the only one there is)? As
+ * metric_larger_is_better says; when it is not given: yes, but for losses and errors. */
+bool cr_job_larger(const cr_job *j, const char *metric);
+void cr_job_check_best(const cr_job *j, cr_diag *diag);
+/* cr_job_loader opens a data set for this model. */
+typedef struct cr_job_data {
+    const char *paths;
+    const char *key; /* of the config that names them; NULL: a flag */
+    int64_t batch_size, n_epochs;
+    bool shuffle, drop_remainder;
+    cr_side_of side; /* with eval_fraction: the rows of one side */
+    bool mask;       /* training: rows are hidden (sample_mask_prob) */
+    bool once;       /* it is read one time: standard input will do */
+    bool any_bad;    /* leave out and count bad rows without limit (check) */
+    bool silent;     /* do not log them */
+    cr_data_pos start;
+    cr_trace *trace;  /* NULL: none */
+    cr_file_ids *ids; /* identity of the files, see cr_loader_opts; NULL: not wanted */
+} cr_job_data;
+CR_CHECKED cr_code cr_job_loader(cr_job *j, const cr_job_data *d, cr_loader **out, cr_diag *diag);
+/* rows of a global batch of evaluations */
+int64_t cr_job_eval_batch(const cr_job *j);
+/* cr_lanes_for: how many lanes a global batch of so many rows has; said: train_config.lanes */
+int cr_lanes_for(int64_t said, int64_t batch);
+/* cr_job_eval_paths: the data to evaluate on, of which CR_EVAL_ROWS are read; NULL: the config
+ * names none. cr_job_eval_key: the key that names it. */
+const char *cr_job_eval_paths(const cr_job *j);
+const char *cr_job_eval_key(const cr_job *j);
+/* What a trainer keeps beside each dense parameter p: count planes, the k-th of them with its name
+ * and its values. */
+typedef struct cr_planes {
+    int (*count)(const void *ctx, const cr_node *p);
+    const char *(*plane)(const void *ctx, const cr_node *p, int k, float **data);
+    const void *ctx;
+} cr_planes;
+/* cr_job_tensors: all weights of the model; and the optimizer state, when planes is not NULL */
+cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *planes, cr_arena *a, int *n);
+/* cr_split_list cuts a comma list of a flag into words without blanks around them */
+int cr_split_list(cr_arena *a, const char *text, char ***out);
+/* cr_job_wrong_path: a path of the config, under key, that cannot be used; told where it is given
+ */
+cr_code cr_job_wrong_path(const void *conf, const char *key, const char *path, const cr_err *err,
+                          cr_diag *diag);
+/* adds err as one finding and returns its code */
+cr_code cr_diag_err(cr_diag *diag, const cr_err *err);
+
+/* ---- assets.c: files beside the weights ---- */
+/* cr_each_asset calls fn for each feature of a tree that names files, with the feature's full name;
+ * sep stands between the name of a sequence and that of its features. */
+typedef void (*cr_asset_fn)(cr_conf_doc *doc, cr_conf_node *feature, const char *name, void *ctx);
+void cr_each_asset(cr_conf_doc *doc, const char *sep, cr_asset_fn fn, void *ctx);
+/* cr_copy_assets copies the files that features need (vocabularies, libraries) into dir, each
+ * once. */
+CR_CHECKED cr_code cr_copy_assets(const cr_features *fs, const char *dir, cr_arena *arena,
+                                  cr_err *err);
+/* cr_assets_from points all files of features and plug-ins of a loaded tree into dir. */
+void cr_assets_from(cr_config *cfg, const char *dir);
+/* cr_libs_from names the libraries of a model's plug-ins as files in dir ("": without a folder);
+ * cr_libs_copy puts them there. */
+void cr_libs_from(cr_conf_doc *doc, const char *dir);
+CR_CHECKED cr_code cr_libs_copy(cr_conf_doc *doc, const char *dir, cr_err *err);
+
+/* ---- rules.c: which optimizer trains which table and parameter ---- */
+/* cr_job_rules decides for all tables and dense parameters of j->model; a part without members is
+ * a warning. */
+void cr_job_rules(cr_job *j, cr_diag *diag);
+/* cr_rules_step fills steps for update t; steps and epochs: those of the schedules so far */
+void cr_rules_step(cr_rules *r, int64_t steps, int64_t epochs, int64_t t);
+void cr_rules_tell(const cr_job *j); /* log lines: who is in a part */
+/* floats kept per dense parameter besides its weight; does a step write its gradients down? */
+int cr_dense_planes(const cr_job *j);
+bool cr_dense_keeps_grad(const cr_train_conf *tc);
+
+#endif

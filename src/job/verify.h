@@ -1,0 +1,36 @@
+/*
+ * verify.h - comparing the files of a checkpoint, an export or a model_dir with their digests.
+ */
+#ifndef CR_JOB_VERIFY_H
+#define CR_JOB_VERIFY_H
+
+#include "base/json.h"
+#include "job/job.h"
+
+typedef enum cr_folder {
+    CR_FOLDER_NONE, /* no folder that crank wrote */
+    CR_FOLDER_CHECKPOINT,
+    CR_FOLDER_EXPORT,
+    CR_FOLDER_MODEL_DIR,
+} cr_folder;
+cr_folder cr_folder_kind(const char *path);
+
+/* cr_verify_config: before the config at path is read. In an export all files but the weights must
+ * be whole; in a model_dir a config that was changed is a warning; elsewhere nothing is known. */
+CR_CHECKED cr_code cr_verify_config(const char *path, cr_diag *diag);
+
+/* What was read of one folder. */
+typedef struct cr_verified {
+    const char *path;
+    cr_checked done;
+    bool old;           /* without digests */
+    const char *others; /* names of files that are not listed; NULL: there are none */
+} cr_verified;
+/* cr_verify reads every file of a folder, of a model_dir those of all its checkpoints too. All that
+ * is wrong goes to diag. pool may be NULL. */
+CR_CHECKED cr_code cr_verify(const char *path, cr_folder kind, cr_pool *pool, cr_arena *a,
+                             cr_verified **out, int *n, cr_diag *diag);
+void cr_verify_text(const cr_verified *v, int n, cr_buf *out);
+void cr_verify_json(const cr_verified *v, int n, cr_jw *w);
+
+#endif

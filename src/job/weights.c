@@ -1,0 +1,274 @@
+/*
+ * weights.c - the weights of a model and the files they lie in: tensors to be saved and loaded,
+ * tables that are read in place, averages, and whether a checkpoint's numbers mean what the config
+ * says.
+ */
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "job/job.h"
+#include "job/verify.h"
+#include "kern/kern.h"
+
+typedef struct list {
+    cr_ckpt_tensor *v;
+    int n;
+} list;
+
+static void add_flat(list *l, const char *name, const cr_node *p, float *data, bool optimizer) {
+    cr_ckpt_tensor t = {.name = name,
+                        .n_dims = p->n_dims,
+                        .dtype = CR_DT_F32,
+                        .get = cr_ckpt_get_flat,
+                        .put = cr_ckpt_put_flat,
+                        .ctx = data,
+                        .optimizer = optimizer};
+    t.shape[0] = p->n_dims >= 2 ? p->rows : p->width;
+    t.shape[1] = p->cols;
+    t.shape[2] = 1;
+    l->v[l->n++] = t;
+}
+
+/* the weights of a table, whatever they are stored in */
+static void get_weights(void *ctx, int64_t first, int64_t n, float *out) {
+    const cr_table *t = ctx;
+    for (int64_t i = 0, m; i < n; i += m) {
+        int64_t r = (first + i) / t->D, col = (first + i) % t->D;
+        m = t->D - col < n - i ? t->D - col : n - i;
+        cr_table_get_part(t, r, col, m, out + i);
+    }
+}
+
+static void put_weights(void *ctx, int64_t first, int64_t n, const float *in) {
+    cr_table *t = ctx;
+    for (int64_t i = 0, m; i < n; i += m) {
+        int64_t r = (first + i) / t->D, col = (first + i) % t->D;
+        m = t->D - col < n - i ? t->D - col : n - i;
+        cr_table_put_part(t, r, col, m, in + i);
+    }
+}
+
+static void add_weights(list *l, cr_table *t) {
+    static const cr_dtype stored[] = {
+        [0] = CR_DT_F32, [CR_HALF_BF16] = CR_DT_BF16, [CR_HALF_FP16] = CR_DT_F16};
+    l->v[l->n++] = (cr_ckpt_tensor){.name = t->name,
+                                    .n_dims = 2,
+                                    .shape = {t->n_rows, t->D},
+                                    .dtype = stored[t->half],
+                                    .get = get_weights,
+                                    .put = put_weights,
+                                    .in_place = t->size == 0,
+                                    .ctx = t};
+}
+
+/* a plane of optimizer state: width floats at `off` of every record */
+static void add_state(list *l, cr_arena *a, const char *name, const cr_table *t, int64_t off,
+                      int64_t width, int n_dims) {
+    cr_ckpt_rows *r = CR_NEW(a, cr_ckpt_rows);
+    *r = (cr_ckpt_rows){cr_table_row(t, 0) + off, width, t->stride};
+    l->v[l->n++] = (cr_ckpt_tensor){.name = name,
+                                    .n_dims = n_dims,
+                                    .shape = {t->n_rows, width},
+                                    .dtype = CR_DT_F32,
+                                    .get = cr_ckpt_get_rows,
+                                    .put = cr_ckpt_put_rows,
+                                    .ctx = r,
+                                    .optimizer = true};
+}
+
+cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *n) {
+    cr_model *m = j->model;
+    int max = m->graph.n;
+    for (int i = 0; t && i < m->graph.n; i++)
+        if (m->graph.nodes[i]->cls == CR_PARAM && m->graph.nodes[i]->trainable)
+            max += t->count(t->ctx, m->graph.nodes[i]);
+    for (int i = 0; i < m->n_tables; i++) {
+        const cr_optim_type *o = m->tables[i]->table.optim;
+        max += 1 + (o ? o->elem_state + o->row_state : 0);
+    }
+    list l = {CR_NEW_N(a, cr_ckpt_tensor, max + 1), 0};
+    for (int i = 0; i < m->graph.n; i++) {
+        const cr_node *p = m->graph.nodes[i];
+        if (p->cls != CR_PARAM || p->op) continue;
+        add_flat(&l, p->name, p, p->w, false);
+        for (int k = 0; t && p->trainable && k < t->count(t->ctx, p); k++) {
+            float *data;
+            const char *plane = t->plane(t->ctx, p, k, &data);
+            add_flat(&l, cr_arena_printf(a, "state.%s.%s", p->name, plane), p, data, true);
+        }
+    }
+    for (int i = 0; i < m->n_tables; i++) {
+        cr_table *tab = &m->tables[i]->table;
+        const cr_optim_type *o = tab->optim;
+        int first = l.n;
+        if (tab->owner) continue; /* the owner keeps its rows */
+        add_weights(&l, tab);
+        int64_t off = cr_table_state_at(tab);
+        for (int p = 0; t && o && p < o->elem_state + o->row_state; p++) {
+            bool elem = p < o->elem_state;
+            add_state(&l, a, cr_arena_printf(a, "state.%s.%s", tab->name, o->state_names[p]), tab,
+                      off, elem ? tab->D : 1, elem ? 2 : 1);
+            off += elem ? tab->D : 1;
+        }
+        for (int k = first; k < l.n; k++)
+            l.v[k].spare_rows = m->tables[i]->owner->spare_rows;
+    }
+    *n = l.n;
+    return l.v;
+}
+
+/* the rows of a table in an export, when they lie there as in memory */
+static void map_table(cr_model_table *t, const cr_ckpt *c) {
+    static const int halves[CR_DT_COUNT] = {
+        [CR_DT_F16] = CR_HALF_FP16, [CR_DT_BF16] = CR_HALF_BF16};
+    const cr_ckpt_info *p = cr_ckpt_find(c, t->table.name);
+    if (!p) return;
+    int half = halves[p->dtype];
+    if (half) t->half = half; /* such values stay in 16 bits, mapped or not */
+    bool fits = (half || p->dtype == CR_DT_F32) && p->n_dims == 2 && p->shape[0] == t->n_rows &&
+                p->shape[1] == t->D && !(half && t->D % 2);
+    if (fits && t->half == half) t->mapped = cr_ckpt_view(c, t->table.name);
+}
+
+cr_code cr_job_map(cr_job *j, const char *path, cr_err *err) {
+    cr_ckpt *c;
+    CR_TRY(cr_ckpt_open_weights(&c, path, err));
+    if (!cr_ckpt_is_export(c)) {
+        cr_ckpt_close(c);
+        return CR_OK;
+    }
+    j->mapped = c;
+    for (int i = 0; i < j->model->n_tables; i++)
+        map_table(j->model->tables[i], c);
+    return CR_OK;
+}
+
+bool cr_job_wants_ema(const cr_job *j, bool eval) {
+    const cr_root_conf *c = j->root;
+    const void *conf = eval ? (const void *)c->eval_config : (const void *)c->export_config;
+    if (cr_conf_has(conf, "use_dense_ema"))
+        return eval ? c->eval_config->use_dense_ema : c->export_config->use_dense_ema;
+    return c->train_config->dense_optimizer->ema != NULL;
+}
+
+void cr_job_check_ema(const cr_job *j, cr_diag *diag) {
+    const cr_root_conf *c = j->root;
+    if (c->train_config->dense_optimizer->ema) return;
+    const void *conf[] = {c->eval_config, c->export_config};
+    bool wants[] = {c->eval_config->use_dense_ema, c->export_config->use_dense_ema};
+    for (int i = 0; i < 2; i++)
+        if (wants[i] && cr_conf_has(conf[i], "use_dense_ema"))
+            cr_diag_add(
+                diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf[i], "use_dense_ema"),
+                "use_dense_ema needs averages, which this training does not make; add %s, or "
+                "remove it",
+                CR_SAY(c, "dense_optimizer.ema", "{decay: 0.999}"));
+}
+
+static bool is_trained(const cr_graph *g, const char *name) {
+    for (int i = 0; i < g->n; i++)
+        if (g->nodes[i]->cls == CR_PARAM && strcmp(g->nodes[i]->name, name) == 0)
+            return g->nodes[i]->trainable;
+    return false;
+}
+
+/* lets the dense parameters among v be filled from their averages. A checkpoint without them is
+ * told; an export has none, because its weights are the averages already. */
+static cr_code use_ema(const cr_job *j, const cr_ckpt *c, cr_ckpt_tensor *v, int n, cr_arena *a,
+                       cr_diag *diag) {
+    const char *key = j->evaluates ? "eval_config" : "export_config";
+    const void *conf =
+        j->evaluates ? (const void *)j->root->eval_config : (const void *)j->root->export_config;
+    int found = 0, trained = 0;
+    for (int i = 0; i < n; i++) {
+        if (!is_trained(&j->model->graph, v[i].name)) continue;
+        const char *name = cr_arena_printf(a, "state.%s.ema", v[i].name);
+        trained++;
+        if (!cr_ckpt_find(c, name)) continue;
+        v[i].name = name;
+        found++;
+    }
+    if (found > 0 || trained == 0 || !cr_ckpt_get_state(c)) return CR_OK;
+    bool asked = cr_conf_has(conf, "use_dense_ema");
+    cr_diag_add(diag, asked ? CR_SEV_ERROR : CR_SEV_WARN, CR_ERUN, (cr_loc){cr_ckpt_path(c), 0, 0},
+                asked ? "holds no averaged parameters, which %s.use_dense_ema asks for; it was "
+                        "trained without ema"
+                      : "holds no averaged parameters, so the last ones are used; set "
+                        "%s.use_dense_ema to false to say so",
+                key);
+    return cr_diag_code(diag);
+}
+
+cr_ckpt_need cr_job_needs(const cr_job *j) {
+    return cr_job_wants_ema(j, j->evaluates) ? CR_NEED_ALL : CR_NEED_WEIGHTS;
+}
+
+/* the feature groups, and the sequence groups inside of them */
+static cr_feature_order *orders(const cr_job *j, cr_arena *a, int *n) {
+    const cr_msgs *groups = &j->root->model_config->feature_groups;
+    int64_t max = groups->n;
+    for (int64_t i = 0; i < groups->n; i++)
+        max += ((const cr_group_conf *)groups->v[i])->sequence_groups.n;
+    cr_feature_order *v = CR_NEW_N(a, cr_feature_order, max + 1);
+    *n = 0;
+    for (int64_t i = 0; i < groups->n; i++) {
+        const cr_group_conf *g = groups->v[i];
+        v[(*n)++] = (cr_feature_order){g->group_name, g, g->feature_names};
+        for (int64_t k = 0; k < g->sequence_groups.n; k++) {
+            const cr_seq_group_conf *s = g->sequence_groups.v[k];
+            const char *name = s->group_name && *s->group_name
+                                   ? s->group_name
+                                   : cr_arena_printf(a, "sequence %d", (int)k);
+            v[(*n)++] = (cr_feature_order){cr_arena_printf(a, "%s/%s", g->group_name, name), s,
+                                           s->feature_names};
+        }
+    }
+    return v;
+}
+
+const char *cr_job_meaning(const cr_job *j, cr_arena *a) {
+    cr_buf b;
+    int n;
+    cr_buf_init(&b);
+    const cr_feature_order *v = orders(j, a, &n);
+    cr_features_meaning(j->features, j->root->data_config, v, n, &b);
+    const char *text = cr_arena_strndup(a, b.data, b.n);
+    cr_buf_clear(&b);
+    return text;
+}
+
+cr_code cr_job_same_meaning(const cr_job *j, const cr_ckpt *c, bool fine_tune, cr_diag *diag) {
+    if (!cr_ckpt_features(c)) return CR_OK;
+    int n, n_orders;
+    bool accepted = fine_tune || j->accept_changed_features;
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    const cr_feature_order *v = orders(j, &a, &n_orders);
+    cr_code code = cr_features_same_meaning(j->features, j->root->data_config, v, n_orders,
+                                            cr_ckpt_features(c), cr_ckpt_path(c),
+                                            accepted ? CR_SEV_WARN : CR_SEV_ERROR, &n, diag);
+    cr_arena_clear(&a);
+    return code;
+}
+
+cr_code cr_job_load_weights(cr_job *j, const char *path, cr_diag *diag) {
+    cr_err err;
+    cr_ckpt *c = j->mapped;
+    cr_code opened = c                                ? CR_OK
+                     : cr_job_needs(j) == CR_NEED_ALL ? cr_ckpt_open(&c, path, &err)
+                                                      : cr_ckpt_open_weights(&c, path, &err);
+    if (opened != CR_OK) return cr_diag_err(diag, &err);
+    int n;
+    cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &j->cfg.arena, &n);
+    cr_ckpt_load_opts lo = {.allow_extra = true,
+                            .skip_optimizer = true,
+                            .no_verify = j->verified && strcmp(j->verified, path) == 0,
+                            .pool = j->pool};
+    cr_code code = cr_job_same_meaning(j, c, false, diag);
+    if (code == CR_OK && cr_job_wants_ema(j, j->evaluates))
+        code = use_ema(j, c, v, n, &j->cfg.arena, diag);
+    if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);
+    if (!j->mapped) cr_ckpt_close(c);
+    return code;
+}

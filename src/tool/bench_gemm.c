@@ -1,0 +1,212 @@
+/*
+ * bench_gemm.c - `crank bench gemm`: each matrix product of a model alone, with each set of
+ * kernels: plain, over what is not zero, and of inputs rounded to BF16.
+ */
+#include <stdio.h>
+
+#include "base/cpu.h"
+#include "base/rng.h"
+#include "kern/kern.h"
+#include "op/op.h"
+#include "tool/bench_int.h"
+
+typedef struct shape {
+    int64_t K, N;
+} shape;
+
+/* the product of a node; false: it has none */
+static bool shape_of(const cr_node *x, shape *s) {
+    if (x->op == &cr_op_din) { /* per position; the four parts of W become one matrix */
+        *s = (shape){x->in[0]->width, x->in[2]->rows};
+        return true;
+    }
+    if (x->op != &cr_op_matmul && x->op != &cr_op_emb_matmul) return false;
+    const cr_node *W = x->in[x->op == &cr_op_matmul ? 1 : 2];
+    bool nk = x->in[0]->width % W->cols == 0 && x->width % W->rows == 0;
+    *s = nk ? (shape){W->cols, W->rows} : (shape){W->rows, W->cols};
+    return true;
+}
+
+static int shapes_of(const cr_graph *g, shape *v, int max) {
+    int n = 0;
+    for (int i = 0; i < g->n; i++) {
+        shape s;
+        if (!shape_of(g->nodes[i], &s)) continue;
+        bool seen = n == max;
+        for (int k = 0; k < n; k++)
+            seen |= v[k].K == s.K && v[k].N == s.N;
+        if (!seen) v[n++] = s;
+    }
+    return n;
+}
+
+typedef enum family { PLAIN, NZ, BF16, FAMILIES } family;
+typedef enum way { FORWARD, DX, DW, WAYS } way;
+static const char *const keys[FAMILIES][WAYS] = {{"forward", "dx", "dw"},
+                                                 {"forward_nz", "dx_nz", "dw_nz"},
+                                                 {"forward_bf16", "dx_bf16", "dw_bf16"}};
+
+typedef struct product {
+    const cr_kernels *k;
+    int64_t M, N, K;
+    family family;
+    way way;
+    /* x (M, K) and y (M, N), one half of each zeros; one set per thread */
+    float *x, *y, *out, *scratch;
+    int64_t n_set;
+    float *w, *fwd, *bwd; /* (N, K); packed for the family */
+    int threads;
+} product;
+
+static void pack(const product *p) {
+    int64_t K = p->K, N = p->N;
+    void *fwd = p->fwd, *bwd = p->bwd;
+    switch (p->family) {
+    case NZ:
+        p->k->gemm_nz_pack(fwd, p->w, K, true, K, N, 0, K);
+        p->k->gemm_nz_pack(bwd, p->w, K, false, N, K, 0, N);
+        return;
+    case BF16:
+        p->k->gemm_bf16_pack(fwd, p->w, K, true, K, N, 0, cr_gemm_panels(N));
+        p->k->gemm_bf16_pack(bwd, p->w, K, false, N, K, 0, cr_gemm_panels(K));
+        return;
+    default:
+        p->k->gemm_pack(fwd, p->w, K, true, K, N, 0, cr_gemm_panels(N));
+        p->k->gemm_pack(bwd, p->w, K, false, N, K, 0, cr_gemm_panels(K));
+    }
+}
+
+static void product_item(void *ctx, int64_t item, int thread) {
+    (void)thread;
+    const product *p = ctx;
+    const cr_kernels *k = p->k;
+    int64_t at = item * p->n_set, M = p->M, N = p->N, K = p->K;
+    const float *x = p->x + at, *y = p->y + at;
+    float *out = p->out + at, *scratch = p->scratch + at;
+    if (p->way == DW) {
+        if (p->family == NZ)
+            k->gemm_nz_tn(out, K, y, N, x, K, N, K, M, 0);
+        else
+            (p->family == BF16 ? k->gemm_bf16_tn : k->gemm_tn)(out, K, y, N, x, K, N, K, M, 0,
+                                                               scratch);
+        return;
+    }
+    bool fwd = p->way == FORWARD;
+    const float *A = fwd ? x : y, *packed = fwd ? p->fwd : p->bwd;
+    int64_t n = fwd ? N : K, depth = fwd ? K : N;
+    if (p->family == BF16)
+        k->gemm_bf16(out, n, A, depth, (const uint32_t *)(const void *)packed, M, n, depth, 0, NULL,
+                     scratch);
+    else
+        (p->family == NZ ? k->gemm_nz : k->gemm)(out, n, A, depth, packed, M, n, depth, 0, NULL);
+}
+
+typedef struct product_run {
+    product *p;
+    cr_pool *pool;
+} product_run;
+
+static cr_code product_call(void *ctx, int64_t call, cr_err *err) {
+    (void)call;
+    (void)err;
+    product_run *r = ctx;
+    cr_pool_run(r->pool, r->p->threads, product_item, r->p);
+    return CR_OK;
+}
+
+static int64_t most(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* floats of a (K, N) matrix packed for any family */
+static int64_t pack_size(int64_t K, int64_t N) {
+    int64_t n = most(cr_gemm_pack_size(K, N), cr_gemm_nz_pack_size(K, N));
+    return cr_up16(most(n, cr_gemm_bf16_pack_size(K, N)));
+}
+
+static cr_code matrices(product *p, void **mem, cr_err *err) {
+    int64_t M = p->M, K = p->K, N = p->N, n = most(M * most(K, N), K * N);
+    n = most(n, most(cr_gemm_tn_scratch(N, K, M), cr_gemm_bf16_tn_scratch(N, K, M)));
+    n = most(n, most(cr_gemm_bf16_scratch(M, K), cr_gemm_bf16_scratch(M, N)));
+    p->n_set = cr_up16(n) + 16; /* gemm_nz_tn reads up to 15 floats past a matrix */
+    int64_t set = p->n_set * p->threads, w = cr_up16(K * N), fwd = pack_size(K, N);
+    CR_TRY(cr_try_alloc(mem, (size_t)(4 * set + w + fwd + pack_size(N, K)) * sizeof(float),
+                        "benchmark matrices", err));
+    p->x = *mem;
+    p->y = p->x + set;
+    p->out = p->y + set;
+    p->scratch = p->out + set;
+    p->w = p->scratch + set;
+    p->fwd = p->w + w;
+    p->bwd = p->fwd + fwd;
+    /* the other families take the same time for a zero */
+    for (int64_t i = 0; i < 2 * set; i++)
+        p->x[i] = cr_rng_below(2, (uint64_t)i, 2) ? cr_rng_f32(1, (uint64_t)i) - 0.5f : 0;
+    for (int64_t i = 0; i < w; i++)
+        p->w[i] = cr_rng_f32(3, (uint64_t)i) - 0.5f;
+    return CR_OK;
+}
+
+static cr_code bench_level(product *p, family first, cr_pool *pool, double seconds, cr_bench_row *r,
+                           cr_err *err) {
+    double flops = 2 * (double)p->M * (double)p->K * (double)p->N * p->threads;
+    for (int f = (int)first; f < FAMILIES; f++) {
+        p->family = (family)f;
+        pack(p);
+        for (int i = 0; i < WAYS; i++) {
+            cr_bench_time t;
+            p->way = (way)i;
+            CR_TRY(cr_bench_repeat(seconds, product_call, &(product_run){p, pool}, &t, err));
+            cr_bench_row_add(r, keys[f][i], flops / t.best * 1e-9, "GFLOP/s");
+        }
+    }
+    return CR_OK;
+}
+
+static cr_code bench_shape(const shape *s, int64_t M, cr_pool *pool, double seconds, cr_bench *out,
+                           cr_err *err) {
+    /* each does a product of its own; more than there are cores would only wait for one */
+    int threads = cr_pool_threads(pool), cores = cr_cpu_count();
+    product p = {.M = M, .N = s->N, .K = s->K, .threads = threads < cores ? threads : cores};
+    void *mem;
+    CR_TRY(matrices(&p, &mem, err));
+    cr_code code = CR_OK;
+    for (int level = 0; level < CR_CPU_LEVELS && code == CR_OK; level++) {
+        const cr_kernels *below = p.k, *k = cr_kern_at((cr_cpu_level)level);
+        if (!k) continue;
+        char name[96];
+        snprintf(name, sizeof(name), "%lld x %lld x %lld, %s", (long long)M, (long long)s->K,
+                 (long long)s->N, cr_cpu_level_name((cr_cpu_level)level));
+        p.k = k;
+        bool same = below && below->gemm == k->gemm; /* a level for BF16 alone */
+        code =
+            bench_level(&p, same ? BF16 : PLAIN, pool, seconds, cr_bench_row_new(out, name), err);
+    }
+    cr_free(mem);
+    return code;
+}
+
+cr_code cr_bench_gemm(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
+    cr_job j;
+    cr_job_opts jo = {.config = &o->config,
+                      .threads = o->threads,
+                      .train = true,
+                      .with_labels = true};
+    cr_code code = cr_job_open(&j, &jo, diag);
+    cr_err err;
+    shape v[64];
+    if (code == CR_OK) {
+        int n = shapes_of(&j.model->graph, v, 64);
+        int64_t lane = j.batch / j.lanes;
+        int64_t M = lane < 1 ? 1 : lane > 252 ? 252 : lane;
+        cr_bench_add(out, "threads", cr_pool_threads(j.pool), "");
+        cr_bench_add(out, "rows_of_a_tile", (double)M, "rows");
+        cr_bench_add(out, "peak_gflops", cr_bench_peak(j.pool, 0.3), "GFLOP/s");
+        for (int i = 0; i < n && code == CR_OK; i++) {
+            code = bench_shape(&v[i], M, j.pool, o->seconds / 30, out, &err);
+            if (code != CR_OK) cr_diag_err(diag, &err);
+        }
+    }
+    cr_job_close(&j);
+    return code;
+}

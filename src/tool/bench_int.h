@@ -1,0 +1,85 @@
+/*
+ * bench_int.h - what the benchmarks share.
+ */
+#ifndef CR_TOOL_BENCH_INT_H
+#define CR_TOOL_BENCH_INT_H
+
+#include "job/job.h"
+#include "tool/bench.h"
+#include "tool/tool.h"
+#include "train/evaluate.h"
+#include "train/step.h"
+
+void cr_bench_add(cr_bench *b, const char *key, double value, const char *unit);
+cr_bench_row *cr_bench_row_new(cr_bench *b, const char *name);
+void cr_bench_row_add(cr_bench_row *r, const char *key, double value, const char *unit);
+
+/* Repeats until `seconds` have passed, at least three times unless that takes much longer.
+ * Seconds per call: the median, and of the best window of half a second (of the best call when
+ * calls are longer), which is never above it. */
+typedef struct cr_bench_time {
+    double best, median;
+    int64_t calls;
+} cr_bench_time;
+typedef cr_code (*cr_bench_fn)(void *ctx, int64_t call, cr_err *err);
+CR_CHECKED cr_code cr_bench_repeat(double seconds, cr_bench_fn fn, void *ctx, cr_bench_time *out,
+                                   cr_err *err);
+
+/* Rows per second of one window after the other, where work comes unevenly as from files. A window
+ * is half a second, an eighth of `seconds` when that is less, and ends with the work that is given
+ * to cr_bench_window_add. */
+#define CR_BENCH_WINDOWS 4096
+typedef struct cr_bench_windows {
+    double length, begin, rows; /* of the window that is open */
+    double v[CR_BENCH_WINDOWS];
+    int n;
+} cr_bench_windows;
+void cr_bench_window_begin(cr_bench_windows *w, double seconds);
+void cr_bench_window_add(cr_bench_windows *w, double rows);
+/* cr_bench_window_rates sorts them: the best and the median; all there was when no window is full
+ */
+void cr_bench_window_rates(cr_bench_windows *w, double *best, double *median);
+
+/* GFLOP/s of nothing but multiply-adds on all threads of a pool; the best of some tries */
+double cr_bench_peak(cr_pool *pool, double seconds);
+/* bytes/s of a = b + s c over arrays beyond the caches; 0 where the memory is not to be had */
+double cr_bench_stream(cr_pool *pool, double seconds);
+
+#define CR_BENCH_BATCHES 64 /* at most so many are held */
+#define CR_BENCH_COUNTED 4  /* held to count by when training reads the files */
+/* Batches of a config's training data, held in memory. */
+typedef struct cr_bench_data {
+    cr_job j;
+    cr_arena arena;
+    bool train; /* else the model as predict runs it: no labels, no optimizer state */
+    int64_t batch_size;
+    cr_batch **v;
+    int n;
+    cr_model_work *axes;   /* without a plan: the lengths of their sequences */
+    double tables_ready;   /* seconds to allocate and fill the parameters */
+    int64_t batches_bytes; /* of v */
+} cr_bench_data;
+/* operations of the plain graph per row of the held batches: multiply-adds of the products forward
+ * and, when training, backward where gradients go. Work that is saved by sharing counts as done. */
+double cr_bench_flops(const cr_bench_data *d, bool train);
+/* bytes of table rows that training moves per row of the held batches: for every id its weights
+ * (lookup) and their gradient (update) once, for every distinct id of a table in a batch its
+ * weights and state read and written. Tables that are not trained: the lookup alone. */
+CR_CHECKED cr_code cr_bench_table_traffic(const cr_bench_data *d, double *per_row, cr_err *err);
+/* cr_bench_open builds the model with its parameters and reads at most max_batches (0: none). */
+CR_CHECKED cr_code cr_bench_open(cr_bench_data *d, const cr_bench_opts *o, bool train,
+                                 int max_batches, cr_diag *diag);
+void cr_bench_close(cr_bench_data *d);
+/* cr_bench_add_memory: what the parameters take, the peak of the process, how fast tables are there
+ */
+void cr_bench_add_memory(cr_bench *out, const cr_bench_data *d);
+
+CR_CHECKED cr_code cr_bench_train(const cr_bench_opts *o, cr_bench *out, cr_diag *diag);
+CR_CHECKED cr_code cr_bench_predict(const cr_bench_opts *o, cr_bench *out, cr_diag *diag);
+CR_CHECKED cr_code cr_bench_read(const cr_bench_opts *o, cr_bench *out, cr_diag *diag);
+CR_CHECKED cr_code cr_bench_features(const cr_bench_opts *o, cr_bench *out, cr_diag *diag);
+CR_CHECKED cr_code cr_bench_lookup(const cr_bench_opts *o, cr_bench *out, cr_diag *diag);
+CR_CHECKED cr_code cr_bench_gemm(const cr_bench_opts *o, cr_bench *out, cr_diag *diag);
+CR_CHECKED cr_code cr_bench_limits(const cr_bench_opts *o, cr_bench *out, cr_diag *diag);
+
+#endif

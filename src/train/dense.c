@@ -1,0 +1,215 @@
+/*
+ * dense.c - the dense parameters during training: their optimizer state, accumulated gradients and
+ * averages, and one update of all of them.
+ *
+ * Everything runs over fixed pieces of parameters, so any thread may take any piece and norms are
+ * the same for any number of them. Where nothing needs all gradients at once (no norm, no
+ * accumulation, no loss scale) the lanes' gradients are combined and applied in one pass and never
+ * written.
+ */
+#include <string.h>
+
+#include "train/train_int.h"
+
+#define PIECE      4096 /* floats of a parameter taken at a time */
+#define MAX_PLANES 8
+
+typedef struct piece {
+    const cr_node *p;
+    int rule;
+    int64_t first, n;
+} piece;
+
+struct dense_side {
+    cr_arena arena;
+    cr_job *j;
+    const cr_model *m;
+    const cr_work *w;
+    cr_rules *rules;
+    int planes;   /* of state, the most that a rule has */
+    float *state; /* planes, then ema, then grad, of n floats each */
+    size_t size;
+    int64_t n;
+    float *ema, *grad; /* NULL: not kept */
+    bool accumulates;  /* grad is part of a checkpoint */
+    float decay;
+    piece *pieces;
+    int64_t n_pieces;
+    /* of the pass under way */
+    bool first;
+    float unscale;
+    double norm, *partial;
+    bool *bad;
+    cr_adjust adjust;
+};
+
+/* counts and, when out is not NULL, lists the pieces of all parameters that get a gradient */
+static int64_t cut_pieces(const dense_side *d, piece *out) {
+    int64_t n = 0;
+    for (int i = 0; i < d->m->graph.n; i++) {
+        const cr_node *p = d->m->graph.nodes[i];
+        if (p->cls != CR_PARAM || !p->trainable || !cr_plan_has_grad(cr_work_plan(d->w), p))
+            continue;
+        for (int64_t first = 0; first < p->width; first += PIECE, n++)
+            if (out)
+                out[n] = (piece){p, d->rules->of[i], first,
+                                 p->width - first < PIECE ? p->width - first : PIECE};
+    }
+    return n;
+}
+
+static void init_state(dense_side *d) {
+    for (int i = 0; i < d->m->graph.n; i++) {
+        const cr_node *p = d->m->graph.nodes[i];
+        if (p->cls != CR_PARAM || !p->trainable) continue;
+        const cr_rule *r = &d->rules->v[d->rules->of[i]];
+        for (int k = 0; r->type->state_init && k < r->type->elem_state; k++) {
+            float v = r->type->state_init(r->optim->conf, k), *s = d->state + k * d->n + p->offset;
+            for (int64_t q = 0; q < p->width; q++)
+                s[q] = v;
+        }
+    }
+}
+
+cr_code cr_dense_new(dense_side **out, cr_job *j, const cr_work *w, cr_err *err) {
+    const cr_train_conf *tc = j->root->train_config;
+    const cr_ema_conf *ema = tc->dense_optimizer->ema;
+    dense_side *d = cr_alloc(sizeof(*d), "dense parameters");
+    cr_arena_init(&d->arena, 0);
+    d->j = j;
+    d->m = j->model;
+    d->w = w;
+    d->rules = &j->dense;
+    d->n = d->m->graph.n_trainable;
+    int all = cr_dense_planes(j);
+    bool keeps = cr_dense_keeps_grad(tc);
+    d->planes = all - (ema != NULL) - keeps;
+    CR_ASSERT(d->planes <= MAX_PLANES);
+    d->size = (size_t)(d->n * all + 16) * sizeof(float);
+    void *p;
+    cr_code code = cr_big_alloc(&p, d->size, "optimizer state", err);
+    if (code != CR_OK) {
+        cr_dense_free(d);
+        return code;
+    }
+    d->state = p;
+    if (ema) d->ema = d->state + d->planes * d->n;
+    if (ema) d->decay = (float)ema->decay;
+    if (keeps) d->grad = d->state + (all - 1) * d->n;
+    d->accumulates = tc->gradient_accumulation_steps > 1;
+    init_state(d);
+    d->n_pieces = cut_pieces(d, NULL);
+    d->pieces = CR_NEW_N(&d->arena, piece, d->n_pieces + 1);
+    d->partial = CR_NEW_N(&d->arena, double, d->n_pieces + 1);
+    d->bad = CR_NEW_N(&d->arena, bool, d->n_pieces + 1);
+    cut_pieces(d, d->pieces);
+    *out = d;
+    return CR_OK;
+}
+
+void cr_dense_free(dense_side *d) {
+    if (!d) return;
+    if (d->state) cr_big_free(d->state, d->size);
+    cr_arena_clear(&d->arena);
+    cr_free(d);
+}
+
+/* ---- gradients ---- */
+
+static void gather_piece(void *ctx, int64_t item, int thread) {
+    (void)thread;
+    dense_side *d = ctx;
+    const piece *pc = &d->pieces[item];
+    float some[PIECE], *g = d->grad + pc->p->offset + pc->first;
+    double sum = 0, own = 0;
+    cr_work_sum_grads(d->w, pc->p->offset + pc->first, pc->n, some);
+    d->bad[item] = !cr_norm_add(&own, some, pc->n, 2);
+    for (int64_t i = 0; i < pc->n; i++) {
+        g[i] = d->first ? some[i] : g[i] + some[i];
+        some[i] = g[i] * d->unscale;
+    }
+    cr_norm_add(&sum, some, pc->n, d->norm);
+    d->partial[item] = sum;
+}
+
+bool cr_dense_gather(dense_side *d, cr_pool *pool, bool first, float unscale, double p,
+                     double *sum) {
+    d->first = first;
+    d->unscale = unscale;
+    d->norm = p;
+    cr_pool_run(pool, d->n_pieces, gather_piece, d);
+    bool fine = true;
+    for (int64_t i = 0; i < d->n_pieces; i++) {
+        fine &= !d->bad[i];
+        cr_norm_join(sum, d->partial[i], p);
+    }
+    return fine;
+}
+
+/* ---- the update ---- */
+
+static void apply_piece(void *ctx, int64_t item, int thread) {
+    (void)thread;
+    dense_side *d = ctx;
+    const piece *pc = &d->pieces[item];
+    const cr_rule *r = &d->rules->v[pc->rule];
+    float g[PIECE], *planes[MAX_PLANES];
+    int64_t at = pc->p->offset + pc->first, n = pc->n;
+    if (d->grad)
+        memcpy(g, d->grad + at, (size_t)n * sizeof(float));
+    else
+        cr_work_sum_grads(d->w, at, n, g);
+    cr_adjust a = d->adjust;
+    if (a.unscale != 1 || a.factor != 1)
+        for (int64_t i = 0; i < n; i++)
+            g[i] = g[i] * a.unscale * a.factor;
+    if (a.limit > 0)
+        for (int64_t i = 0; i < n; i++)
+            g[i] = g[i] > a.limit ? a.limit : g[i] < -a.limit ? -a.limit : g[i];
+    for (int k = 0; k < r->type->elem_state; k++)
+        planes[k] = d->state + k * d->n + at;
+    float *w = d->m->graph.params + at;
+    r->type->dense(r->optim->conf, &d->rules->steps[pc->rule], w, g, planes, n);
+    if (!d->ema || d->first) return;
+    float *e = d->ema + at, keep = d->decay, rest = 1 - keep;
+    for (int64_t i = 0; i < n; i++)
+        e[i] = keep * e[i] + rest * w[i];
+}
+
+void cr_dense_apply(dense_side *d, cr_pool *pool, cr_adjust a, bool first) {
+    d->adjust = a;
+    d->first = first;
+    cr_pool_run(pool, d->n_pieces, apply_piece, d);
+    if (first) cr_dense_begin_ema(d);
+}
+
+void cr_dense_begin_ema(dense_side *d) {
+    if (d->ema) memcpy(d->ema, d->m->graph.params, (size_t)d->n * sizeof(float));
+}
+
+void cr_dense_swap_ema(dense_side *d) {
+    if (!d->ema) return;
+    float *w = d->m->graph.params;
+    for (int64_t i = 0; i < d->n; i++) {
+        float x = w[i];
+        w[i] = d->ema[i];
+        d->ema[i] = x;
+    }
+}
+
+/* ---- as tensors: the rule's planes, then the average, then gradients that wait ---- */
+
+int cr_dense_count(const dense_side *d, const cr_node *p) {
+    return d->rules->v[d->rules->of[p->id]].type->elem_state + (d->ema != NULL) + d->accumulates;
+}
+
+const char *cr_dense_plane(const dense_side *d, const cr_node *p, int k, float **data) {
+    const cr_optim_type *type = d->rules->v[d->rules->of[p->id]].type;
+    if (k < type->elem_state) {
+        *data = d->state + k * d->n + p->offset;
+        return type->state_names[k];
+    }
+    bool ema = d->ema && k == type->elem_state;
+    *data = (ema ? d->ema : d->grad) + p->offset;
+    return ema ? "ema" : "grad";
+}

@@ -1,0 +1,343 @@
+/*
+ * step.c - one training step: group the ids, run the graph forward and backward, update tables and
+ * dense parameters.
+ *
+ * Order of what may happen to gradients, as torch has it: accumulate, unscale, clip, step, average.
+ * Tables do not accumulate: they are updated with every batch, from loss / k. With a loss scale a
+ * batch whose gradients are not finite changes nothing but the scale.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/log.h"
+#include "train/train_int.h"
+
+/* a scale this low means that the loss itself is broken */
+#define LOWEST_SCALE 1e-12
+
+struct cr_trainer {
+    cr_arena arena;
+    cr_job *j;
+    cr_model *m;
+    cr_plan *plan;
+    cr_model_work *w;
+    cr_updater *up;
+    dense_side *dense;
+    pareto *pareto; /* NULL: losses are added as they are */
+    cr_clip_type clip;
+    double norm_type;
+    float max_gradient;
+    bool clip_tables; /* enable_global_grad_clip */
+    int64_t k;        /* batches per dense step */
+    const cr_grad_scaler_conf *scaler;
+    float unscale; /* of the last step */
+    bool averages; /* training has ema */
+    bool eval_ema; /* and evaluation uses it */
+    float **scale; /* see cr_model_scales */
+    double *lrs;
+    int n_lrs;
+    cr_trainer_state counters;
+    cr_trainer_times times;
+};
+
+cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
+    const cr_train_conf *tc = j->root->train_config;
+    cr_trainer *t = cr_alloc(sizeof(*t), "trainer");
+    cr_arena_init(&t->arena, 0);
+    t->j = j;
+    t->m = j->model;
+    cr_plan_opts po = {.graph = &t->m->graph,
+                       .mode = CR_TRAIN,
+                       .max_rows = j->batch,
+                       .lanes = j->lanes,
+                       .meet = j->meet};
+    cr_code code = cr_plan_new(&t->plan, &po, err);
+    if (code == CR_OK) code = cr_model_work_new(&t->w, t->m, t->plan, j->pool, err);
+    if (code == CR_OK) code = cr_dense_new(&t->dense, j, t->w->w, err);
+    if (code == CR_OK) code = cr_pareto_new(&t->pareto, j, t->w, err);
+    if (code != CR_OK) {
+        cr_trainer_free(t);
+        return code;
+    }
+    t->up = cr_model_updater(t->m, t->w->w, j->pool);
+    t->clip = cr_grad_clip(tc->grad_clipping);
+    t->norm_type = 2;
+    if (t->clip != CR_CLIP_NONE) {
+        t->norm_type = tc->grad_clipping->norm_type;
+        t->max_gradient = (float)tc->grad_clipping->max_gradient;
+        t->clip_tables = tc->grad_clipping->enable_global_grad_clip;
+    }
+    t->k = tc->gradient_accumulation_steps > 1 ? tc->gradient_accumulation_steps : 1;
+    t->scaler = tc->grad_scaler;
+    if (t->scaler) t->counters.loss_scale = t->scaler->init_scale;
+    t->unscale = 1;
+    t->averages = tc->dense_optimizer->ema != NULL;
+    t->eval_ema = cr_job_wants_ema(j, true);
+    t->lrs = CR_NEW_N(&t->arena, double, j->tables.n + j->dense.n + 1);
+    int nw = t->m->n_weights;
+    t->scale = CR_NEW_N(&t->arena, float *, nw + 1);
+    for (int i = 0; i < nw; i++)
+        t->scale[i] = CR_NEW_N(&t->arena, float, j->batch);
+    cr_rules_tell(j);
+    *out = t;
+    return CR_OK;
+}
+
+void cr_trainer_free(cr_trainer *t) {
+    if (!t) return;
+    cr_updater_free(t->up);
+    cr_dense_free(t->dense);
+    cr_pareto_free(t->pareto);
+    cr_model_work_free(t->w);
+    cr_plan_free(t->plan);
+    cr_arena_clear(&t->arena);
+    cr_free(t);
+}
+
+/* g0 tables, g1 dense, then the parts */
+static void keep_rates(cr_trainer *t) {
+    const cr_rules *d = &t->j->dense, *s = &t->j->tables;
+    t->n_lrs = 0;
+    t->lrs[t->n_lrs++] = s->steps[0].lr;
+    t->lrs[t->n_lrs++] = d->steps[0].lr;
+    for (int k = 1; k < d->n; k++)
+        if (d->v[k].members > 0) t->lrs[t->n_lrs++] = d->steps[k].lr;
+    for (int k = 1; k < s->n; k++)
+        if (s->v[k].members > 0) t->lrs[t->n_lrs++] = s->steps[k].lr;
+}
+
+static cr_code bad_loss(const cr_trainer *t, int64_t step, cr_err *err) {
+    for (int k = 0; k < t->m->n_losses; k++)
+        if (!isfinite(cr_trainer_loss(t, k)))
+            return cr_fail(err, CR_ERUN,
+                           "%s became %s at step %lld; look for huge or NaN inputs (normalise raw "
+                           "features) or lower the learning rate. "
+                           "The weights of this step are not saved",
+                           t->m->losses[k].name, isnan(cr_trainer_loss(t, k)) ? "NaN" : "infinite",
+                           (long long)step);
+    return CR_OK;
+}
+
+/* GradScaler.update, after a dense step was taken or left out */
+static cr_code update_scale(cr_trainer *t, bool overflow, int64_t step, cr_err *err) {
+    cr_trainer_state *c = &t->counters;
+    const cr_grad_scaler_conf *s = t->scaler;
+    if (!overflow) {
+        if (++c->quiet < s->growth_interval) return CR_OK;
+        c->quiet = 0;
+        if (c->loss_scale * s->growth_factor <= 3.4e38) c->loss_scale *= s->growth_factor;
+        return CR_OK;
+    }
+    c->loss_scale *= s->backoff_factor;
+    c->quiet = 0;
+    if (c->loss_scale >= LOWEST_SCALE) {
+        CR_INFO("step %lld: gradients are not finite, so it is left out; the loss scale is now %g",
+                (long long)step, c->loss_scale);
+        return CR_OK;
+    }
+    CR_TRY(bad_loss(t, step, err));
+    return cr_fail(err, CR_ERUN,
+                   "gradients are not finite at step %lld even with a loss scale of %g; look for "
+                   "huge or NaN inputs (normalise raw features) or lower the learning rate",
+                   (long long)step, c->loss_scale);
+}
+
+/* torch's clip_grad_norm_: the factor of all gradients */
+static float clip_factor(const cr_trainer *t, double sum) {
+    double norm = isinf(t->norm_type) ? sum
+                  : t->norm_type == 2 ? sqrt(sum)
+                                      : pow(sum, 1 / t->norm_type);
+    double f = (double)t->max_gradient / (norm + 1e-6);
+    return f < 1 || isnan(f) ? (float)f : 1;
+}
+
+/* from the gradients of this batch to new weights */
+static cr_code update(cr_trainer *t, int64_t step, cr_err *err) {
+    cr_trainer_state *c = &t->counters;
+    cr_pool *pool = t->j->pool;
+    bool last = c->accumulated + 1 >= t->k, norm = t->clip == CR_CLIP_NORM, fine = true;
+    float unscale = t->unscale = t->scaler ? (float)(1 / c->loss_scale) : 1;
+    double dense_sum = 0, table_sum = 0;
+    cr_adjust on_dense = {unscale, 1, t->clip == CR_CLIP_VALUE ? t->max_gradient : 0};
+    cr_adjust on_tables = {unscale, 1, t->clip_tables ? on_dense.limit : 0};
+    if (cr_dense_keeps_grad(t->j->root->train_config))
+        fine =
+            cr_dense_gather(t->dense, pool, c->accumulated == 0, unscale, t->norm_type, &dense_sum);
+    cr_updater_adjust(t->up, on_tables);
+    cr_updater_meet(t->up);
+    if (t->scaler || (norm && t->clip_tables))
+        fine &= cr_updater_measure(t->up, t->norm_type, &table_sum);
+    bool overflow = t->scaler && (!fine || bad_loss(t, step, NULL) != CR_OK);
+    if (norm) {
+        /* what is stepped now: without a dense step only the tables. What an earlier batch left
+         * not finite waits among the dense gradients and must not reach them */
+        bool dense = last && !c->overflow && !(t->scaler && !isfinite(dense_sum));
+        double sum = dense ? dense_sum : 0;
+        if (t->clip_tables) cr_norm_join(&sum, table_sum, t->norm_type);
+        float f = clip_factor(t, sum);
+        on_dense.factor = f;
+        if (t->clip_tables) on_tables.factor = f;
+    }
+    cr_rules_step(&t->j->tables, c->sched_steps, c->sched_epochs, c->updates + 1);
+    cr_rules_step(&t->j->dense, c->sched_steps, c->sched_epochs, c->dense_updates + 1);
+    keep_rates(t);
+    if (!overflow) {
+        cr_updater_adjust(t->up, on_tables);
+        cr_updater_apply(t->up, t->j->tables.steps);
+        c->updates++;
+    }
+    c->overflow |= overflow || (t->scaler && last && !isfinite(dense_sum));
+    c->accumulated++;
+    c->sched_steps++;
+    if (!last) return CR_OK;
+    if (!c->overflow) {
+        cr_dense_apply(t->dense, pool, on_dense, c->averages == 0);
+        c->dense_updates++;
+        c->averages += t->averages;
+    }
+    bool skipped = c->overflow;
+    c->overflow = false;
+    c->accumulated = 0;
+    return t->scaler ? update_scale(t, skipped, step, err) : CR_OK;
+}
+
+cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
+    double t0 = cr_now();
+    cr_model_scales(t->m, b, cr_plan_lanes(t->plan), t->scale);
+    const int32_t *const *axes;
+    CR_TRY(cr_model_axes(t->w, b, &axes, err));
+    cr_pool_stage(t->j->pool, CR_STAGE_GROUP);
+    cr_updater_group(t->up, b, axes);
+    cr_pool_stage(t->j->pool, CR_STAGE_NONE);
+    double t1 = cr_now();
+    cr_step_input in = {.batch = b,
+                        .scale = (const float *const *)t->scale,
+                        .n_scale = t->m->n_weights,
+                        .slope = (t->scaler ? t->counters.loss_scale : 1) / (double)t->k};
+    cr_run run = {.input = &in, .n_rows = b->n_rows, .step = step};
+    cr_plan_pack(t->plan, t->j->pool);
+    if (t->pareto) CR_TRY(cr_pareto_step(t->pareto, b, &run, t->scale, err));
+    CR_TRY(cr_model_run(t->w, b, &run, err));
+    cr_model_seq_grads(t->w, t->up);
+    double t2 = cr_now();
+    if (!t->scaler) CR_TRY(bad_loss(t, step, err));
+    cr_pool_stage(t->j->pool, CR_STAGE_UPDATE);
+    cr_code code = update(t, step, err);
+    cr_pool_stage(t->j->pool, CR_STAGE_NONE);
+    if (code != CR_OK) return code;
+    double t3 = cr_now();
+    t->times.group += t1 - t0;
+    t->times.step += t2 - t1;
+    t->times.update += t3 - t2;
+    return CR_OK;
+}
+
+double cr_trainer_loss(const cr_trainer *t, int k) {
+    double weight;
+    if (t->pareto) return cr_pareto_loss(t->pareto, k, &weight);
+    return cr_work_whole(t->w->w, t->m->losses[k].mean, 0);
+}
+
+double cr_trainer_total(const cr_trainer *t) {
+    double sum = 0;
+    for (int k = 0; k < t->m->n_losses; k++) {
+        double weight = 1,
+               v = t->pareto ? cr_pareto_loss(t->pareto, k, &weight) : cr_trainer_loss(t, k);
+        sum += v * weight;
+    }
+    return sum;
+}
+
+cr_updater *cr_trainer_updater(const cr_trainer *t) {
+    return t->up;
+}
+
+const float *cr_trainer_val(const cr_trainer *t, const cr_node *n) {
+    return cr_work_val(t->w->w, n);
+}
+
+const cr_lanes *cr_trainer_lanes(const cr_trainer *t) {
+    return cr_plan_lanes(t->plan);
+}
+
+int cr_trainer_lrs(const cr_trainer *t, const double **lr) {
+    *lr = t->lrs;
+    return t->n_lrs;
+}
+
+bool cr_trainer_grad(const cr_trainer *t, const cr_node *p, float *out) {
+    if (!p->trainable || !cr_plan_has_grad(t->plan, p)) return false;
+    cr_work_sum_grads(t->w->w, p->offset, p->width, out);
+    for (int64_t i = 0; t->unscale != 1 && i < p->width; i++)
+        out[i] *= t->unscale;
+    return true;
+}
+
+void cr_trainer_epoch_end(cr_trainer *t) {
+    t->counters.sched_epochs++;
+}
+
+/* ---- what a checkpoint keeps ---- */
+
+cr_trainer_state cr_trainer_get_state(const cr_trainer *t) {
+    return t->counters;
+}
+void cr_trainer_set_state(cr_trainer *t, cr_trainer_state s) {
+    if (!t->scaler)
+        s.loss_scale = 0;
+    else if (!(s.loss_scale > 0))
+        s.loss_scale = t->scaler->init_scale;
+    if (s.accumulated >= t->k) { /* the config has other steps now */
+        s.accumulated = 0;
+        s.overflow = false;
+    }
+    t->counters = s;
+}
+
+cr_trainer_state cr_trainer_saved(const cr_ckpt_state *s) {
+    return (cr_trainer_state){.updates = s->updates,
+                              .sched_steps = s->sched_steps,
+                              .sched_epochs = s->sched_epochs,
+                              .dense_updates = s->dense_updates,
+                              .averages = s->averages,
+                              .accumulated = s->accumulated,
+                              .loss_scale = s->loss_scale,
+                              .quiet = s->scale_quiet,
+                              .overflow = s->overflow};
+}
+void cr_trainer_save(const cr_trainer *t, cr_ckpt_state *s) {
+    const cr_trainer_state *c = &t->counters;
+    s->updates = c->updates;
+    s->sched_steps = c->sched_steps;
+    s->sched_epochs = c->sched_epochs;
+    s->dense_updates = c->dense_updates;
+    s->averages = c->averages;
+    s->accumulated = c->accumulated;
+    s->loss_scale = c->loss_scale;
+    s->scale_quiet = c->quiet;
+    s->overflow = c->overflow;
+}
+
+void cr_trainer_begin(cr_trainer *t, bool anew) {
+    cr_trainer_state *c = &t->counters;
+    if (anew || c->averages == 0) cr_dense_begin_ema(t->dense);
+    if (!anew) return;
+    c->updates = c->dense_updates = c->averages = c->accumulated = c->quiet = 0;
+    c->overflow = false;
+    if (t->scaler) c->loss_scale = t->scaler->init_scale;
+}
+
+void cr_trainer_swap_ema(cr_trainer *t) {
+    if (t->eval_ema) cr_dense_swap_ema(t->dense);
+}
+
+int cr_trainer_planes(const cr_trainer *t, const cr_node *p) {
+    return cr_dense_count(t->dense, p);
+}
+const char *cr_trainer_plane(const cr_trainer *t, const cr_node *p, int k, float **data) {
+    return cr_dense_plane(t->dense, p, k, data);
+}
+cr_trainer_times cr_trainer_get_times(const cr_trainer *t) {
+    return t->times;
+}
