@@ -31,4 +31,4 @@ has_err "nowhere: no such checkpoint; check the path [src/ckpt/choose.c:...]"
 tiny_config
 run crank eval tiny.yaml --model_dir nothing --debug
 ends 1
-has_err "crank eval: there is no checkpoint (model.ckpt-N) in nothing; ... [src/run/eval.c:...]"
+has_err "crank eval: there is no checkpoint (model.ckpt-N) in nothing; ... [src/job/best.c:...]"

@@ -57,7 +57,7 @@ static void set_params(cr_job *j, const golden *g) {
     int n;
     cr_arena a;
     cr_arena_init(&a, 0);
-    cr_ckpt_tensor *v = cr_trainer_tensors(j, NULL, &a, &n);
+    cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &a, &n);
     for (int i = 0; i < n; i++) {
         const golden_tensor *t = find(g, "init/", v[i].name);
         if (!t) {
