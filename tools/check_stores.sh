@@ -11,7 +11,7 @@ cd "$root"
 # log.c, guard.c, mem.c   write to standard error
 # cpu.c           /proc and /sys
 # plugin.c        the linker opens libraries itself
-# lock.c, synth_dir.c   a lock of the kernel, on local paths only
+# lock.c, synth/dir.c  a lock of the kernel, on local paths only
 # stream.c        standard input
 exceptions='src/base/(kill_point|log|guard|mem|cpu|plugin)\.c|src/ckpt/lock\.c|src/data/stream\.c|src/synth/dir\.c'
 calls='open|openat|creat|fopen|freopen|stat|lstat|fstat|fstatat|rename|renameat|renameat2|unlink|unlinkat|remove|rmdir|mkdir|mkdtemp|mkstemp|opendir|readdir|scandir|glob|read|pread|write|pwrite|fsync|fdatasync|ftruncate|truncate|mmap|symlink|link|readlink|realpath|access'
