@@ -82,98 +82,18 @@ static const cr_msg label_map_msg = {
 };
 
 /* ---- samplers: known, not in this version ---- */
-#define SAMPLER_COMMON                                                                             \
-    CR_K_STR("attr_fields", NULL, CR_F_REPEATED,                                                   \
-             "columns filled from a sampled item's attributes, in the order of the item file"),    \
-        CR_K_STR("item_id_field", NULL, CR_F_REQUIRED, "column that holds the item id"),           \
-        CR_K_STR("attr_delimiter", ":", 0, "text between attributes in the item file"),            \
-        CR_K_INT("num_eval_sample", 0, 0, CR_U32_MAX, 0,                                           \
-                 "negatives per batch in evaluation; only counts when given"),                     \
-        CR_K_STR("field_delimiter", NULL, 0,                                                       \
-                 "text between the columns of the files; a tab if empty")
-#define SAMPLER_NUM                                                                                \
-    CR_K_INT("num_sample", 0, 1, CR_U32_MAX, CR_F_REQUIRED, "negatives drawn per training batch")
-#define SAMPLER_HARD                                                                               \
-    CR_K_STR("hard_neg_edge_input_path", NULL, CR_F_REQUIRED | CR_F_PATH,                          \
-             "edges from users to their hard negative items"),                                     \
-        CR_K_INT("num_hard_sample", 0, 1, CR_U32_MAX, CR_F_REQUIRED,                               \
-                 "most hard negatives taken per user")
-#define SAMPLER_USER                                                                               \
-    CR_K_STR("user_input_path", NULL, CR_F_REQUIRED | CR_F_PATH, "file or table of users"),        \
-        CR_K_STR("item_input_path", NULL, CR_F_REQUIRED | CR_F_PATH, "file or table of items"),    \
-        CR_K_STR("user_id_field", NULL, CR_F_REQUIRED, "column that holds the user id")
-#define SAMPLER_POS                                                                                \
-    CR_K_STR("pos_edge_input_path", NULL, CR_F_REQUIRED | CR_F_PATH,                               \
-             "edges from users to items they liked")
-
-static const cr_field negative_sampler_fields[] = {
-    CR_K_STR("input_path", NULL, CR_F_REQUIRED | CR_F_PATH, "file or table of items with weights"),
-    SAMPLER_NUM,
-    SAMPLER_COMMON,
-    CR_K_STR("item_id_delim", ";", 0, "text between the ids of a multi-item column"),
-    CR_END,
-};
-static const cr_field negative_sampler_v2_fields[] = {
-    SAMPLER_USER, SAMPLER_POS, SAMPLER_NUM, SAMPLER_COMMON, CR_END,
-};
-static const cr_field hard_negative_sampler_fields[] = {
-    SAMPLER_USER, SAMPLER_HARD, SAMPLER_NUM, SAMPLER_COMMON, CR_END,
-};
-static const cr_field hard_negative_sampler_v2_fields[] = {
-    SAMPLER_USER, SAMPLER_POS, SAMPLER_HARD, SAMPLER_NUM, SAMPLER_COMMON, CR_END,
-};
-static const cr_field tdm_sampler_fields[] = {
-    CR_K_STR("item_input_path", NULL, CR_F_REQUIRED | CR_F_PATH, "file or table of tree nodes"),
-    CR_K_STR("edge_input_path", NULL, CR_F_REQUIRED | CR_F_PATH,
-             "edges from a leaf to its ancestors"),
-    CR_K_STR("predict_edge_input_path", NULL, CR_F_REQUIRED | CR_F_PATH,
-             "edges from a node to its children"),
-    SAMPLER_COMMON,
-    CR_K_INT("layer_num_sample", 0, 0, CR_U32_MAX, CR_F_REPEATED,
-             "negatives per level of the tree; the first is 0"),
-    CR_K_FLOAT("remain_ratio", 1.0, 0, 1, 0, "share of the middle levels kept per positive"),
-    CR_K_STR("probability_type", "UNIFORM", 0,
-             "how kept levels are chosen: UNIFORM, ARITHMETIC or RECIPROCAL"),
-    CR_END,
-};
-static const cr_msg negative_sampler_msg = {
-    .name = "NegativeSampler",
-    .help = "Shared negatives drawn by item weight",
-    .fields = negative_sampler_fields,
-    .later = true,
-};
-static const cr_msg negative_sampler_v2_msg = {
-    .name = "NegativeSamplerV2",
-    .help = "Negatives that the user has no positive edge to",
-    .fields = negative_sampler_v2_fields,
-    .later = true,
-};
-static const cr_msg hard_negative_sampler_msg = {
-    .name = "HardNegativeSampler",
-    .help = "Weighted negatives plus the user's hard negatives",
-    .fields = hard_negative_sampler_fields,
-    .later = true,
-};
-static const cr_msg hard_negative_sampler_v2_msg = {
-    .name = "HardNegativeSamplerV2",
-    .help = "Negatives without a positive edge plus the user's hard negatives",
-    .fields = hard_negative_sampler_v2_fields,
-    .later = true,
-};
-static const cr_msg tdm_sampler_msg = {
-    .name = "TDMSampler",
-    .help = "Positives and negatives on each level of an item tree",
-    .fields = tdm_sampler_fields,
-    .later = true,
-};
-static const cr_oneof_member samplers[] = {
-    {"negative_sampler", &negative_sampler_msg, NULL},
-    {"negative_sampler_v2", &negative_sampler_v2_msg, NULL},
-    {"hard_negative_sampler", &hard_negative_sampler_msg, NULL},
-    {"hard_negative_sampler_v2", &hard_negative_sampler_v2_msg, NULL},
-    {"tdm_sampler", &tdm_sampler_msg, NULL},
-    {NULL, NULL, NULL},
-};
+#define SAMPLERS(X)                                                                                \
+    X(negative_sampler, "NegativeSampler", "Shared negatives drawn by item weight")                \
+    X(negative_sampler_v2, "NegativeSamplerV2", "Negatives that the user has no positive edge to") \
+    X(hard_negative_sampler, "HardNegativeSampler",                                                \
+      "Weighted negatives plus the user's hard negatives")                                         \
+    X(hard_negative_sampler_v2, "HardNegativeSamplerV2",                                           \
+      "Negatives without a positive edge plus the user's hard negatives")                          \
+    X(tdm_sampler, "TDMSampler", "Positives and negatives on each level of an item tree")
+#define SAMPLER_MSG(key, name, help) static const cr_msg key##_msg = CR_MSG_LATER(name, help);
+#define SAMPLER(key, name, help)     {#key, &key##_msg, NULL},
+SAMPLERS(SAMPLER_MSG)
+static const cr_oneof_member samplers[] = {SAMPLERS(SAMPLER){NULL, NULL, NULL}};
 static const cr_oneof sampler_family = {"negative sampler", false, samplers};
 
 /* ---- DataConfig ---- */
