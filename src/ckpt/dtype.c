@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "base/half.h"
+
 static const struct {
     const char *name;
     int64_t size;
@@ -27,49 +29,11 @@ int64_t cr_dtype_size(cr_dtype t) {
     return types[t].size;
 }
 
-static float from_bits(uint32_t u) {
-    float f;
-    memcpy(&f, &u, 4);
-    return f;
-}
-
-static uint32_t to_bits(float f) {
-    uint32_t u;
-    memcpy(&u, &f, 4);
-    return u;
-}
-
-static float half_to_float(uint16_t h) {
-    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exp = (h >> 10) & 31u, man = h & 0x3ffu;
-    if (exp == 31) return from_bits(sign | 0x7f800000u | man << 13);
-    if (exp != 0) return from_bits(sign | (exp + 112) << 23 | man << 13);
-    float f = (float)man * 0x1p-24f; /* zero and subnormals: exact */
-    return sign ? -f : f;
-}
-
-static uint16_t float_to_half(float f) {
-    uint32_t u = to_bits(f), sign = u >> 16 & 0x8000u, a = u & 0x7fffffffu;
-    if (a > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (a >> 13 & 0x3ffu));
-    if (a >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* rounds to 65536 or more */
-    if (a < 0x38800000u) { /* below 2^-14: adding 0.5 leaves the rounded multiple of 2^-24 */
-        uint32_t r = to_bits(from_bits(a) + 0.5f) - 0x3f000000u;
-        return (uint16_t)(sign | r);
-    }
-    a += 0xfffu + (a >> 13 & 1u);
-    return (uint16_t)(sign | ((a - 0x38000000u) >> 13));
-}
-
-static uint16_t float_to_bf16(float f) {
-    uint32_t u = to_bits(f);
-    if ((u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(u >> 16 | 0x40u);
-    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
-}
-
 /* eight bits of the finite kind: no infinity, NaN is 0x7f and 0xff */
 static float e4m3_to_float(uint8_t x) {
     uint32_t sign = (uint32_t)(x & 0x80u) << 24, exp = (x >> 3) & 15u, man = x & 7u;
-    if ((x & 0x7fu) == 0x7fu) return from_bits(sign | 0x7fc00000u);
-    if (exp != 0) return from_bits(sign | (exp + 120) << 23 | man << 20);
+    if ((x & 0x7fu) == 0x7fu) return cr_f32_of_bits(sign | 0x7fc00000u);
+    if (exp != 0) return cr_f32_of_bits(sign | (exp + 120) << 23 | man << 20);
     float f = (float)man * 0x1p-9f;
     return sign ? -f : f;
 }
@@ -92,8 +56,8 @@ void cr_dtype_to_f32(cr_dtype t, const void *raw, int64_t n, float *out) {
     if (n <= 0) return;
     switch (t) {
     case CR_DT_F32: memcpy(out, raw, (size_t)n * 4); break;
-    case CR_DT_F16: TO_LOOP(uint16_t, half_to_float(x));
-    case CR_DT_BF16: TO_LOOP(uint16_t, from_bits((uint32_t)x << 16));
+    case CR_DT_F16: TO_LOOP(uint16_t, cr_fp16_unpack(x));
+    case CR_DT_BF16: TO_LOOP(uint16_t, cr_bf16_unpack(x));
     case CR_DT_F64: TO_LOOP(double, (float)x);
     case CR_DT_I64: TO_LOOP(int64_t, (float)x);
     case CR_DT_I32: TO_LOOP(int32_t, (float)x);
@@ -106,7 +70,7 @@ void cr_dtype_to_f32(cr_dtype t, const void *raw, int64_t n, float *out) {
     case CR_DT_BOOL: TO_LOOP(uint8_t, x ? 1.0f : 0.0f);
     case CR_DT_F8_E4M3: TO_LOOP(uint8_t, e4m3_to_float(x));
     case CR_DT_F8_E5M2: /* the upper half of a half */
-        TO_LOOP(uint8_t, half_to_float((uint16_t)((uint32_t)x << 8)));
+        TO_LOOP(uint8_t, cr_fp16_unpack((uint16_t)((uint32_t)x << 8)));
     case CR_DT_COUNT: CR_BUG("no such number type");
     }
 }
@@ -122,8 +86,8 @@ void cr_dtype_from_f32(cr_dtype t, const float *in, int64_t n, void *raw) {
     if (n <= 0) return;
     switch (t) {
     case CR_DT_F32: memcpy(raw, in, (size_t)n * 4); break;
-    case CR_DT_F16: FROM_LOOP(uint16_t, float_to_half(in[i]));
-    case CR_DT_BF16: FROM_LOOP(uint16_t, float_to_bf16(in[i]));
+    case CR_DT_F16: FROM_LOOP(uint16_t, cr_fp16_pack(cr_fp16_near(cr_f32_bits(in[i]))));
+    case CR_DT_BF16: FROM_LOOP(uint16_t, cr_bf16_near(cr_f32_bits(in[i])) >> 16);
     case CR_DT_F64: FROM_LOOP(double, in[i]);
     case CR_DT_I64: FROM_LOOP(int64_t, clamp_round(in[i], -0x1p63, 0x1.fffffffffffffp62));
     case CR_DT_I32: FROM_LOOP(int32_t, clamp_round(in[i], -2147483648.0, 2147483647.0));

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/half.h"
 #include "base/rng.h"
 
 const cr_feature_counts *cr_features_counts(const cr_batch *b) {
@@ -78,15 +79,9 @@ static uint64_t mix(uint64_t h, uint64_t x) {
     return cr_mix64(h ^ x) + CR_RNG_STEP;
 }
 
-static uint32_t bits_of(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof(bits));
-    return bits;
-}
-
 static uint64_t mix_floats(uint64_t h, const float *v, int64_t n) {
     for (int64_t i = 0; i < n; i++)
-        h = mix(h, bits_of(v[i]));
+        h = mix(h, cr_f32_bits(v[i]));
     return h;
 }
 
@@ -125,7 +120,7 @@ static bool plain_varies(const cr_feature *f, const cr_batch *b) {
             r++;
     } else {
         const float *x = b->dense + f->dense_off;
-        while (r < b->n_rows && (same = bits_of(x[r * b->dense_width]) == bits_of(x[0])))
+        while (r < b->n_rows && (same = cr_f32_bits(x[r * b->dense_width]) == cr_f32_bits(x[0])))
             r++;
     }
     return !same;

@@ -10,6 +10,7 @@
 #ifndef CR_KERN_BF16_INT_H
 #define CR_KERN_BF16_INT_H
 
+#include "base/half.h"
 #include "kern/kern_int.h"
 
 #define BF16_PAD_A (-0.0f)
@@ -18,26 +19,15 @@
 /* blocks of A: rows and columns that are rounded into the scratch at a time */
 enum { BF16_MC = 56, BF16_KC = 512 };
 
-INLINE uint32_t bf16_bits(float x) {
-    uint32_t u;
-    memcpy(&u, &x, sizeof(u));
-    return u;
-}
-INLINE float bf16_float(uint32_t u) {
-    float x;
-    memcpy(&x, &u, sizeof(x));
-    return x;
-}
-
 /* bits of the float that stands for x; the lower 16 are zero */
 INLINE uint32_t bf16_near(float x) {
-    uint32_t u = bf16_bits(x), r = u + 0x7fffu + ((u >> 16) & 1u);
+    uint32_t u = cr_f32_bits(x), r = u + 0x7fffu + ((u >> 16) & 1u);
     int32_t a = (int32_t)(u & 0x7fffffffu); /* AVX2 compares signed integers only */
     r = a < 0x00800000 ? u & 0x80000000u : a > 0x7f800000 ? u | 0x00400000u : r;
     return r & 0xffff0000u;
 }
 INLINE float bf16_round(float x) {
-    return bf16_float(bf16_near(x));
+    return cr_f32_of_bits(bf16_near(x));
 }
 INLINE uint32_t bf16_pair(float first, float second) {
     return bf16_near(first) | bf16_near(second) >> 16;
@@ -45,8 +35,8 @@ INLINE uint32_t bf16_pair(float first, float second) {
 
 /* denormals count as zero */
 INLINE float bf16_flush(float x) {
-    uint32_t u = bf16_bits(x);
-    return (u & 0x7f800000u) == 0 ? bf16_float(u & 0x80000000u) : x;
+    uint32_t u = cr_f32_bits(x);
+    return (u & 0x7f800000u) == 0 ? cr_f32_of_bits(u & 0x80000000u) : x;
 }
 
 /* what follows a chain in column n, in plain C; bias is read with BIAS only, else it may be NULL */

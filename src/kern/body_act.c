@@ -7,32 +7,23 @@
  * polynomials are Chebyshev fits. Trap: min/max style selects must let a NaN through, so conditions
  * are written to be false for NaN on the clamping side.
  */
+#include "base/half.h"
 #include "kern/kern_int.h"
 
-INLINE float from_bits(uint32_t u) {
-    float f;
-    memcpy(&f, &u, 4);
-    return f;
-}
-INLINE uint32_t to_bits(float f) {
-    uint32_t u;
-    memcpy(&u, &f, 4);
-    return u;
-}
 INLINE float abs1(float x) {
-    return from_bits(to_bits(x) & 0x7fffffffu);
+    return cr_f32_of_bits(cr_f32_bits(x) & 0x7fffffffu);
 }
 
 /* 2^n for n in [-126, 127] */
 INLINE float pow2(int32_t n) {
-    return from_bits(((uint32_t)n + 127u) << 23);
+    return cr_f32_of_bits(((uint32_t)n + 127u) << 23);
 }
 
 /* x = n ln2 + r, |r| <= ln2 / 2; returns r + r^2 P(r) = e^r - 1. lo is added to r. */
 INLINE float reduce(float x, float lo, int32_t *n) {
     const float magic = 0x1.8p23f; /* adding it rounds to an integer in the low bits */
     float t = x * 0x1.715476p+0f + magic;
-    *n = (int32_t)(to_bits(t) - 0x4b400000u);
+    *n = (int32_t)(cr_f32_bits(t) - 0x4b400000u);
     float fn = t - magic;
     float r = (x - fn * 0x1.62ep-1f) - fn * 0x1.0bfbe8p-15f;
     r += lo;
@@ -87,7 +78,7 @@ INLINE float tanh_small(float x) {
 INLINE float tanh1(float x) {
     float a = abs1(x), e = exp1(-2.0f * a);
     float big = (1.0f - e) / (1.0f + e);
-    big = from_bits(to_bits(big) | (to_bits(x) & 0x80000000u));
+    big = cr_f32_of_bits(cr_f32_bits(big) | (cr_f32_bits(x) & 0x80000000u));
     float small = x + x * tanh_small(x);
     return a < 0.625f ? small : big;
 }
@@ -110,7 +101,7 @@ INLINE float softplus1(float x) {
 INLINE float phi1(float x, float *e) {
     float a = abs1(x);
     a = a > 16.0f ? 16.0f : a;
-    float h = from_bits(to_bits(a) & 0xfffff000u);
+    float h = cr_f32_of_bits(cr_f32_bits(a) & 0xfffff000u);
     *e = exp_hl(-0.5f * (h * h), -0.5f * ((a - h) * (a + h)));
     float t = 1.0f / (1.0f + 0.3f * a);
     float q = t - 0.5f; /* centred: no cancellation near x = 0 */
@@ -237,7 +228,7 @@ INLINE float clamp1(float x, float lo, float hi) {
     return y > hi ? hi : y;
 }
 INLINE float shrink1(float x, float limit, float less) {
-    float y = x - from_bits(to_bits(less) | (to_bits(x) & 0x80000000u));
+    float y = x - cr_f32_of_bits(cr_f32_bits(less) | (cr_f32_bits(x) & 0x80000000u));
     return abs1(x) <= limit ? 0.0f : y;
 }
 INLINE float relu1(float x) {

@@ -17,7 +17,7 @@
 INLINE float step(float a, float b, float c) {
     double s = sum_to_odd((double)a * (double)b, (double)c);
     float r = (float)s;
-    return s < TINY && s > -TINY ? bf16_float(bf16_bits(r) & 0x80000000u) : r;
+    return s < TINY && s > -TINY ? cr_f32_of_bits(cr_f32_bits(r) & 0x80000000u) : r;
 }
 
 /* one row of C, nc <= CR_GEMM_NR columns: a steps by sa from k to k, b (rounded) by nc */
@@ -45,7 +45,7 @@ void KERN(gemm_bf16)(float *C, int64_t ldc, const float *A, int64_t lda, const u
             for (int64_t k = 0; k < kc; k++, packed += k % 2 ? 0 : CR_GEMM_NR)
                 for (int64_t j = 0; j < nc; j++)
                     scratch[k * nc + j] =
-                        bf16_float(k % 2 ? packed[j] << 16 : packed[j] & 0xffff0000u);
+                        cr_f32_of_bits(k % 2 ? packed[j] << 16 : packed[j] & 0xffff0000u);
             packed += kc % 2 ? CR_GEMM_NR : 0;
             for (int64_t m = 0; m < M; m++)
                 row(C + m * ldc + n, A + m * lda + k0, 1, scratch, nc, kc,

@@ -2,11 +2,12 @@
  * body_half_row.c - rows of 16-bit tables in plain C: the meaning that x86/half.c has to match bit
  * by bit.
  */
+#include "base/half.h"
 #include "base/rng.h"
-#include "kern/half_int.h"
+#include "kern/kern_int.h"
 
 INLINE float value(uint16_t h, int half) {
-    return half == CR_HALF_BF16 ? float_of((uint32_t)h << 16) : unpack_fp16(h);
+    return half == CR_HALF_BF16 ? cr_bf16_unpack(h) : cr_fp16_unpack(h);
 }
 
 void KERN(from16)(float *out, const uint16_t *x, int64_t n, int half) {
@@ -16,14 +17,14 @@ void KERN(from16)(float *out, const uint16_t *x, int64_t n, int half) {
 
 void KERN(to16)(uint16_t *out, const float *x, int64_t n, int half) {
     for (int64_t i = 0; i < n; i++)
-        out[i] = half == CR_HALF_BF16 ? (uint16_t)(near_bf16(bits_of(x[i])) >> 16)
-                                      : pack_fp16(near_fp16(bits_of(x[i])));
+        out[i] = half == CR_HALF_BF16 ? (uint16_t)(cr_bf16_near(cr_f32_bits(x[i])) >> 16)
+                                      : cr_fp16_pack(cr_fp16_near(cr_f32_bits(x[i])));
 }
 
 void KERN(to16_chance)(uint16_t *out, const float *x, const uint16_t *rnd, int64_t n, int half) {
     for (int64_t i = 0; i < n; i++)
-        out[i] = half == CR_HALF_BF16 ? (uint16_t)(chance_bf16(bits_of(x[i]), rnd[i]) >> 16)
-                                      : pack_fp16(chance_fp16(bits_of(x[i]), rnd[i]));
+        out[i] = half == CR_HALF_BF16 ? (uint16_t)(cr_bf16_chance(cr_f32_bits(x[i]), rnd[i]) >> 16)
+                                      : cr_fp16_pack(cr_fp16_chance(cr_f32_bits(x[i]), rnd[i]));
 }
 
 void KERN(draw16)(uint16_t *rnd, uint64_t key, int64_t n) {

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "base/json.h"
 #include "parquet/decode_int.h"
 
@@ -167,9 +168,7 @@ static void number(cr_buf *out, double x, bool single) {
 }
 
 double cr_pq_half(const uint8_t *p) {
-    int bits = p[0] | p[1] << 8, e = bits >> 10 & 31, f = bits & 1023;
-    double x = e == 0 ? ldexp(f, -24) : e < 31 ? ldexp(1024 + f, e - 25) : f ? NAN : INFINITY;
-    return bits & 0x8000 ? -x : x;
+    return (double)cr_fp16_unpack((uint16_t)(p[0] | p[1] << 8));
 }
 
 #define MAX_DECIMAL 64 /* bytes; longer ones are not decimals anybody computes with */

@@ -14,6 +14,7 @@
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/half.h"
 #include "base/json.h"
 #include "base/stop.h"
 #include "synth/synth_int.h"
@@ -234,8 +235,7 @@ static void plan_files(job *j, cr_arena *a, const char *dir, int part, int64_t r
 
 /* Order of a float as an unsigned number. */
 static uint32_t order_bits(float x) {
-    uint32_t u;
-    memcpy(&u, &x, 4);
+    uint32_t u = cr_f32_bits(x);
     return u & 0x80000000u ? ~u : u | 0x80000000u;
 }
 

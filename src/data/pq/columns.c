@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/half.h"
 
 __extension__ typedef __int128 i128;
 __extension__ typedef unsigned __int128 u128;
@@ -66,18 +67,6 @@ static void *room(making *t, size_t width) {
 }
 
 /* ---- into the type that loses nothing ---- */
-
-static float half(uint16_t h) {
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, f = h & 1023, bits;
-    if (e == 0) {
-        float x = (float)f * 0x1p-24f;
-        return sign ? -x : x;
-    }
-    bits = sign | (e == 31 ? 255u : e + 112) << 23 | f << 13;
-    float x;
-    memcpy(&x, &bits, 4);
-    return x;
-}
 
 /* big-endian two's complement; false: more than 128 bits */
 static bool big_endian(const uint8_t *p, size_t n, i128 *out) {
@@ -252,7 +241,7 @@ static void make(making *t) {
         for (int64_t i = 0; i < v->n; i++) {
             uint16_t h;
             memcpy(&h, v->v.b8 + 2 * i, 2);
-            out[i] = half(h);
+            out[i] = cr_fp16_unpack(h);
         }
         break;
     }

@@ -232,7 +232,7 @@ INLINE void narrow(float *C, int64_t ldc, const float *a, int64_t ld, const uint
     for (int64_t k = 0; k < kc; k++)
         for (int64_t n = 0; n < N; n++) {
             uint32_t pair = packed[(k0 + k) / 2 * NR + n];
-            b[k * NR + n] = bf16_float(k % 2 ? pair << 16 : pair & 0xffff0000u);
+            b[k * NR + n] = cr_f32_of_bits(k % 2 ? pair << 16 : pair & 0xffff0000u);
         }
     FP32(gemm)(C, ldc, a, ld, b, M, N, kc, flags, bias);
 }

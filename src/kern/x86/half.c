@@ -3,10 +3,11 @@
  * rounded by chance. body_half_row.c is the meaning. Rows are short, so what counts is one vector
  * without a prologue; compilers made two to four times as many instructions of the plain loops.
  */
-#include "kern/half_int.h"
+#include "kern/kern_int.h"
 
 #include <immintrin.h>
 
+#include "base/half.h"
 #include "base/rng.h"
 
 #ifdef __AVX512F__
@@ -69,7 +70,7 @@ INLINE vec load_half(const uint16_t *p, const bool bf16) {
     return bf16 ? floats(ivleft(widen(p), 16)) : fp16_load(p);
 }
 INLINE float load_one(const uint16_t *p, const bool bf16) {
-    return bf16 ? float_of((uint32_t)*p << 16) : unpack_fp16(*p);
+    return bf16 ? cr_bf16_unpack(*p) : cr_fp16_unpack(*p);
 }
 
 INLINE void from_all(float *out, const uint16_t *x, int64_t n, const bool bf16) {
@@ -87,7 +88,8 @@ void KERN(from16)(float *out, const uint16_t *x, int64_t n, int half) {
         from_all(out, x, n, false);
 }
 
-/* near_bf16 of half_int.h; FP16 has an instruction, which keeps more of a NaN than near_fp16 */
+/* cr_bf16_near of base/half.h; FP16 has an instruction, which keeps more of a NaN than cr_fp16_near
+ */
 INLINE ivec bf16_near(ivec u) {
     ivec up = ivadd(ivadd(u, ivset1(0x7fff)), ivand(ivright(u, 16), ivset1(1)));
     ivec a = ivand(u, ivset1(0x7fffffff));
@@ -104,16 +106,16 @@ void KERN(to16)(uint16_t *out, const float *x, int64_t n, int half) {
         for (; i + VL <= n; i += VL)
             narrow(out + i, ivright(bf16_near(bits(vload(x + i))), 16));
         for (; i < n; i++)
-            out[i] = (uint16_t)(near_bf16(bits_of(x[i])) >> 16);
+            out[i] = (uint16_t)(cr_bf16_near(cr_f32_bits(x[i])) >> 16);
     } else {
         for (; i + VL <= n; i += VL)
             fp16_save(out + i, one_nan(bits(vload(x + i))));
         for (; i < n; i++)
-            out[i] = pack_fp16(near_fp16(bits_of(x[i])));
+            out[i] = cr_fp16_pack(cr_fp16_near(cr_f32_bits(x[i])));
     }
 }
 
-/* chance_bf16, chance_fp16 of half_int.h */
+/* cr_bf16_chance, cr_fp16_chance of base/half.h */
 INLINE ivec bf16_by_chance(ivec u, ivec r) {
     const ivec inf = ivset1(0x7f800000), upper = ivset1(0xffff0000u);
     ivec up = ivand(ivadd(u, r), upper), a = ivand(u, ivset1(0x7fffffff));
@@ -140,12 +142,12 @@ void KERN(to16_chance)(uint16_t *out, const float *x, const uint16_t *rnd, int64
         for (; i + VL <= n; i += VL)
             narrow(out + i, ivright(bf16_by_chance(bits(vload(x + i)), widen(rnd + i)), 16));
         for (; i < n; i++)
-            out[i] = (uint16_t)(chance_bf16(bits_of(x[i]), rnd[i]) >> 16);
+            out[i] = (uint16_t)(cr_bf16_chance(cr_f32_bits(x[i]), rnd[i]) >> 16);
     } else {
         for (; i + VL <= n; i += VL)
             fp16_save(out + i, fp16_by_chance(bits(vload(x + i)), widen(rnd + i)));
         for (; i < n; i++)
-            out[i] = pack_fp16(chance_fp16(bits_of(x[i]), rnd[i]));
+            out[i] = cr_fp16_pack(cr_fp16_chance(cr_f32_bits(x[i]), rnd[i]));
     }
 }
 
