@@ -13,6 +13,9 @@
 #   same_but_logs A B     two model_dirs are, but for the files that tell what each run did
 #   same_weights A B      the newest checkpoints of two model_dirs hold the same weights and optimizer state, bit
 #                         for bit; else the first tensor and element that differ are named
+#   stops_at POINT CMD... starts CMD, which stops itself (SIGSTOP) at a kill point (base/kill_point.h), as in step:40,
+#                         and waits until it has; its process is $pid
+#   goes_on               the process that stopped goes on to its end; its exit code is $code
 #   skip WHY              this machine cannot run the case
 #   is_there / is_gone P  a path exists or not
 #   trust FILE...         lists libraries as the user's own, so that crank loads them
@@ -56,6 +59,26 @@ run() {
     if grep -q -E '^==[0-9]+==ERROR|runtime error:|ThreadSanitizer' "$err"; then fail "sanitizer report"; fi
     if [ $code -ge 128 ] && [ "${may_be_killed:-}" = "" ]; then fail "killed by signal $((code - 128))"; fi
     [ $code -eq 0 ] || echo "'$last' ended with exit code $code" >"$CASE_DIR/owed"
+}
+stops_at() {
+    [ -r /proc/$$/status ] || skip "no /proc"
+    point=$1
+    shift
+    last="$* (stopped at $point)"
+    CRANK_TEST_KILL=$point:STOP "$@" >"$out" 2>"$err" &
+    pid=$!
+    until_stopped $pid || fail "it ended before $point"
+}
+until_stopped() { # until_stopped PID: false when it ended
+    until grep -q '^State:.T' "/proc/$1/status" 2>/dev/null; do
+        kill -0 "$1" 2>/dev/null || return 1
+        sleep 0.01
+    done
+}
+goes_on() { # goes_on [PID]
+    kill -CONT "${1:-$pid}"
+    code=0
+    wait "${1:-$pid}" || code=$?
 }
 ends() {
     rm -f "$CASE_DIR/owed"

@@ -58,7 +58,8 @@ train() {
         "$@" >out 2>err || fail "$(cat err)"
 }
 train --set train_config.num_steps=31
-sleep 1 # event files are read in the order of their names
+# event files are read in the order of their names, which begin with the second
+until [ "$(date +%s)" -gt "$(ls m/events.out.tfevents.* | sed 's/.*tfevents\.\([0-9]*\).*/\1/')" ]; do sleep 0.05; done
 train --set train_config.num_steps=36 --continue_train
 "$crank" eval m/pipeline.config --quiet >out 2>err || fail "$(cat err)"
 

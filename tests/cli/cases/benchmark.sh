@@ -65,11 +65,18 @@ rm configs/small/no.config
 
 # a signal stops the training that runs, and the others do not begin
 rm -rf exp_*
-crank benchmark configs --experiment_path exp --train_input_path 'data/{DIR}/train.csv' --eval_input_path 'data/{DIR}/eval.csv' \
+[ -r /proc/$$/status ] || skip "no /proc"
+CRANK_TEST_KILL=step:3:STOP crank benchmark configs --experiment_path exp --train_input_path 'data/{DIR}/train.csv' --eval_input_path 'data/{DIR}/eval.csv' \
     --set train_config.num_epochs=1000000 >"$out" 2>"$err" &
 pid=$!
-until ls exp_*/models/configs_small_one_0/train.lock >/dev/null 2>&1; do sleep 0.02; done
+# the training is a process of its own, which stands still before its third step
+until child=$(sed -n 's/^process //p' exp_*/models/configs_small_one_0/train.lock 2>/dev/null) && [ -n "$child" ]; do
+    kill -0 $pid 2>/dev/null || fail "it ended before the training began"
+    sleep 0.01
+done
+until_stopped "$child" || fail "the training ended before its third step"
 kill -TERM $pid
+kill -CONT "$child"
 code=0
 wait $pid || code=$?
 ends 1

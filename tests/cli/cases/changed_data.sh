@@ -6,20 +6,13 @@ edit 11 '  num_epochs: 4'
 edit 12 '  save_checkpoints_steps: 1000'
 message="the file changed while the run was using it; keep data files as they are during a run, and start again"
 meanwhile() { # meanwhile POINT CHANGE COMMAND...: the command stops at the point, the change is made, the command goes on
-    point=$1
+    at_point=$1
     change=$2
     shift 2
-    last="$*"
-    CRANK_TEST_KILL=$point:STOP "$@" >"$out" 2>"$err" &
-    pid=$!
-    until grep -q '^State:.T' /proc/$pid/status 2>/dev/null || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
-    kill -0 $pid 2>/dev/null || fail "it ended before $point"
+    stops_at "$at_point" "$@"
     $change
-    kill -CONT $pid
-    code=0
-    wait $pid || code=$?
+    goes_on
 }
-[ -r /proc/$$/status ] || skip "no /proc"
 # other rows, the same size: the first label of the file is another one now
 in_place() { printf "$digit" | dd of=$file bs=1 seek=$at conv=notrunc 2>/dev/null; }
 replace() { cp $file new && printf "$digit" | dd of=new bs=1 seek=$at conv=notrunc 2>/dev/null && mv new $file; }

@@ -6,14 +6,10 @@ edit 12 '  save_checkpoints_steps: 50'
 run crank train tiny.yaml --model_dir whole
 ends 0
 is_gone whole/train.lock
-edit 11 '  num_epochs: 100000'
-crank train tiny.yaml >first.out 2>first.err &
-pid=$!
-tries=0
-until [ -d model/model.ckpt-50 ] || ! kill -0 $pid 2>/dev/null || [ $tries -ge 3000 ]; do
-    tries=$((tries + 1))
-    sleep 0.01
-done
+# the first training stands still before step 60
+stops_at step:60 crank train tiny.yaml
+first_err=$CASE_DIR/first_err
+mv "$err" "$first_err"
 is_there model/model.ckpt-50
 host=$(uname -n)
 grep -q "^host $host\$" model/train.lock || fail "no host: $(cat model/train.lock)"
@@ -32,7 +28,7 @@ run crank predict --pipeline_config_path tiny.yaml --checkpoint_path model --pre
 ends 0
 run crank params model
 ends 0
-kill -0 $pid 2>/dev/null || fail "the first training ended: $(tail -n 3 first.err)"
+grep -q '^State:.T' /proc/$pid/status || fail "the first training ended: $(tail -n 3 "$first_err")"
 # the owner dies; its file stays and stops nobody
 kill -9 $pid
 wait $pid || true
@@ -40,7 +36,6 @@ is_there model/train.lock
 rm -rf model
 mkdir model
 printf 'host %s\nprocess %s\nsince 2001-01-01 00:00:00\nstart_ticks 1\n' "$host" $$ >model/train.lock
-edit 11 '  num_epochs: 3'
 run crank train tiny.yaml
 ends 0
 has_err "...model: process $$, which had trained here since 2001-01-01 00:00:00, ended without removing its lock; this run takes over"
@@ -56,40 +51,32 @@ has_err "...model: process 12 on elsewhere has trained here since 2001-01-01 00:
 is_gone model/train.lock
 # a folder that is removed or replaced under a run: no two runs in one folder, and no lock of another run is taken away
 at_step() { # at_step STEP OPTIONS...: a training that stops itself before the step; its process is $pid
-    CRANK_TEST_KILL=step:$1:STOP crank train tiny.yaml -q --threads 1 --set train_config.num_epochs=1 "$2" "$3" >"$out" 2>"$err" &
-    pid=$!
-    until grep -q '^State:.T' /proc/$pid/status 2>/dev/null || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
-    kill -0 $pid 2>/dev/null || fail "it ended before step $1"
+    step=$1
+    shift
+    stops_at step:$step crank train tiny.yaml -q --threads 1 --set train_config.num_epochs=1 "$@"
 }
-goes_on() { # goes_on PID
-    kill -CONT "$1"
-    code=0
-    wait "$1" || code=$?
-}
-if [ -r /proc/$$/status ]; then
+rm -rf model
+at_step 70 --set train_config.save_checkpoints_steps=50
+first=$pid
+rm -r model
+err=$CASE_DIR/err2
+at_step 70 --set train_config.save_checkpoints_steps=40
+err=$CASE_DIR/err
+goes_on $first
+[ $code -eq 1 ] || fail "exit code $code"
+has_err "model: this model_dir was replaced by another folder while the run was training in it; the run stops and leaves that folder alone. Give each run a --model_dir of its own"
+is_there model/train.lock
+goes_on
+[ $code -eq 0 ] || fail "exit code $code"
+[ "$(echo model/model.ckpt-*)" = "model/model.ckpt-120 model/model.ckpt-160 model/model.ckpt-187 model/model.ckpt-40 model/model.ckpt-80" ] || fail "$(ls model)"
+# nobody else is there: the run goes on
+for what in model model/train.lock; do
     rm -rf model
     at_step 70 --set train_config.save_checkpoints_steps=50
-    first=$pid
-    rm -r model
-    err=$CASE_DIR/err2
-    at_step 70 --set train_config.save_checkpoints_steps=40
-    err=$CASE_DIR/err
-    goes_on $first
-    [ $code -eq 1 ] || fail "exit code $code"
-    has_err "model: this model_dir was replaced by another folder while the run was training in it; the run stops and leaves that folder alone. Give each run a --model_dir of its own"
-    is_there model/train.lock
-    goes_on $pid
+    rm -r $what
+    goes_on
     [ $code -eq 0 ] || fail "exit code $code"
-    [ "$(echo model/model.ckpt-*)" = "model/model.ckpt-120 model/model.ckpt-160 model/model.ckpt-187 model/model.ckpt-40 model/model.ckpt-80" ] || fail "$(ls model)"
-    # nobody else is there: the run goes on
-    for what in model model/train.lock; do
-        rm -rf model
-        at_step 70 --set train_config.save_checkpoints_steps=50
-        rm -r $what
-        goes_on $pid
-        [ $code -eq 0 ] || fail "exit code $code"
-        has_err "...$what: ... was removed while this run was training; it is made anew..."
-        is_there model/model.ckpt-187
-        is_gone model/train.lock
-    done
-fi
+    has_err "...$what: ... was removed while this run was training; it is made anew..."
+    is_there model/model.ckpt-187
+    is_gone model/train.lock
+done

@@ -69,3 +69,10 @@ refused 'same_weights other_model other_model' "FAIL: $ckpt holds 1 safetensors 
 refused 'same_weights model other_model' "FAIL: $ckpt/optimizer-00001-of-00001.safetensors is missing"
 mv "$ckpt" other_model/model.ckpt-70
 refused 'same_weights model other_model' "FAIL: newest checkpoints are $(newest model) and other_model/model.ckpt-70"
+# a command that stops at a kill point, and one that ends before it
+stops_at step:3 crank train tiny.yaml -q --model_dir stopped
+is_gone stopped/model.ckpt-9
+goes_on
+ends 0
+is_there stopped/model.ckpt-19
+refused 'stops_at step:1000 crank train tiny.yaml -q --model_dir ended' 'FAIL: it ended before step:1000'
