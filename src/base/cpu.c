@@ -25,7 +25,10 @@ cr_cpu_level cr_cpu_level_own(void) {
     unsigned a = 0, b = 0, c = 0, d = 0;
     __builtin_cpu_init();
     int f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & (1u << 29));
-    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && f16c)) return CR_CPU_C;
+    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && f16c &&
+          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+          __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("pclmul")))
+        return CR_CPU_C;
     if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")))
         return CR_CPU_AVX2;

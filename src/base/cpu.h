@@ -23,6 +23,14 @@ cr_cpu_level cr_cpu_level_max(void);
  * that says so, else "". */
 cr_cpu_level cr_cpu_level_wish(const char *wish, cr_cpu_level own, char *why, size_t n);
 const char *cr_cpu_level_name(cr_cpu_level level);
+/* CR_CPU_PICK chooses among versions of one function or table, the one way in which crank does so.
+ * of is an array of CR_CPU_LEVELS pointers; a level without a version of its own (NULL) has that of
+ * the next lower level, and there is always one for CR_CPU_C. */
+#define CR_CPU_PICK(of, level)                                                                     \
+    ((of)[(level) >= CR_CPU_AVX512_BF16 && (of)[CR_CPU_AVX512_BF16] ? CR_CPU_AVX512_BF16           \
+          : (level) >= CR_CPU_AVX512 && (of)[CR_CPU_AVX512]         ? CR_CPU_AVX512                \
+          : (level) >= CR_CPU_AVX2 && (of)[CR_CPU_AVX2]             ? CR_CPU_AVX2                  \
+                                                                    : CR_CPU_C])
 /* cores this process may run on */
 int cr_cpu_count(void);
 /* bytes of a core's second-level cache; 1 MiB where the system does not tell */

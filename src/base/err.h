@@ -40,6 +40,7 @@ typedef struct cr_err {
 } cr_err;
 
 #define CR_CHECKED      __attribute__((warn_unused_result))
+#define CR_INLINE       static inline __attribute__((always_inline))
 #define CR_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 #define CR_TRY(call)                                                                               \

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CR_INLINE static inline __attribute__((always_inline))
+#include "base/err.h"
 
 CR_INLINE uint32_t cr_f32_bits(float x) {
     uint32_t u;

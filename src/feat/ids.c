@@ -15,15 +15,13 @@
 
 #include "feat/number.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* does byte c occur? Loads overlap inside [p, p + n) instead of looping over bytes. */
-INLINE bool swar_has8(uint64_t v, uint64_t pat) {
+CR_INLINE bool swar_has8(uint64_t v, uint64_t pat) {
     uint64_t x = v ^ pat;
     return ((x - 0x0101010101010101u) & ~x & 0x8080808080808080u) != 0;
 }
 
-INLINE bool has_byte(const char *p, size_t n, char c, uint64_t pat) {
+CR_INLINE bool has_byte(const char *p, size_t n, char c, uint64_t pat) {
     if (n > 16) return memchr(p, c, n) != NULL;
     if (n >= 8) {
         uint64_t a, b;
@@ -45,20 +43,20 @@ INLINE bool has_byte(const char *p, size_t n, char c, uint64_t pat) {
 /* beside CR_NO_RANGE and ids: the vocabulary does not list the token */
 #define UNLISTED (INT64_MIN + 1)
 
-INLINE int64_t in_table(int64_t id, int64_t size, int64_t *range) {
+CR_INLINE int64_t in_table(int64_t id, int64_t size, int64_t *range) {
     if ((uint64_t)id < (uint64_t)size) return id;
     *range = id;
     return 0;
 }
 
-INLINE int64_t listed(const cr_ids *m, const char *s, size_t n, int64_t *range) {
+CR_INLINE int64_t listed(const cr_ids *m, const char *s, size_t n, int64_t *range) {
     bool is;
     int64_t id = cr_vocab_get(&m->vocab, s, n, &is);
     if (!is) *range = UNLISTED;
     return id;
 }
 
-INLINE bool map_int(const cr_ids *m, cr_id_kind kind, int64_t v, int64_t *id, int64_t *range) {
+CR_INLINE bool map_int(const cr_ids *m, cr_id_kind kind, int64_t v, int64_t *id, int64_t *range) {
     char text[24];
     switch (kind) {
     case CR_IDS_HASH: *id = (int64_t)cr_mod_of(m->mod, m->hash(text, cr_num_text(text, v))); break;
@@ -81,8 +79,8 @@ static bool is_list(const char *s, size_t n) {
     return digits > 1 && breaks > 0;
 }
 
-INLINE bool map_text(const cr_ids *m, cr_id_kind kind, const char *s, size_t n, int64_t *id,
-                     int64_t *range, const char **why) {
+CR_INLINE bool map_text(const cr_ids *m, cr_id_kind kind, const char *s, size_t n, int64_t *id,
+                        int64_t *range, const char **why) {
     if (kind == CR_IDS_BUCKETS || kind == CR_IDS_ENCODED || m->is_int) {
         int64_t v = 0;
         cr_num st = cr_num_whole(s, n, &v);
@@ -150,7 +148,7 @@ static void grow(sink *s, int64_t more) {
     s->cap = cap;
 }
 
-INLINE void push(sink *s, int64_t id, float w) {
+CR_INLINE void push(sink *s, int64_t id, float w) {
     if (s->n == s->cap) grow(s, 1);
     if (s->w) s->w[s->n] = w;
     s->ids[s->n++] = id;
@@ -185,7 +183,7 @@ static void bad_value(sink *s, int64_t row, int64_t row_start, const char *p, si
 }
 
 /* after row r is complete */
-INLINE void end_row(sink *s, int64_t r) {
+CR_INLINE void end_row(sink *s, int64_t r) {
     if (s->off) {
         s->off[r + 1] = (int32_t)s->n;
     } else if (s->n != r + 1) {
@@ -197,7 +195,7 @@ INLINE void end_row(sink *s, int64_t r) {
 }
 
 /* one item of text: a token, or key:weight */
-INLINE bool text_item(sink *s, cr_id_kind kind, const char *p, size_t n, const char **why) {
+CR_INLINE bool text_item(sink *s, cr_id_kind kind, const char *p, size_t n, const char **why) {
     float w = 1.0f;
     if (s->w) {
         const char *colon = memrchr(p, ':', n);
@@ -256,7 +254,7 @@ static bool text_list(sink *s, cr_id_kind kind, const char *p, size_t n, const c
 }
 
 /* row r of a text column */
-INLINE void row_text(sink *s, cr_id_kind kind, int64_t r, const char *p, size_t n, bool null) {
+CR_INLINE void row_text(sink *s, cr_id_kind kind, int64_t r, const char *p, size_t n, bool null) {
     const char sep = s->m->sep[0];
     const uint64_t pat = 0x0101010101010101u * (unsigned char)sep;
     int64_t start = s->n;
@@ -277,7 +275,7 @@ INLINE void row_text(sink *s, cr_id_kind kind, int64_t r, const char *p, size_t 
         missing(s); /* nothing but separators */
 }
 
-INLINE void rows_text(sink *s, cr_id_kind kind, const cr_column *col) {
+CR_INLINE void rows_text(sink *s, cr_id_kind kind, const cr_column *col) {
     for (int64_t r = 0, n_rows = s->chunk->n_rows; r < n_rows; r++) {
         row_text(s, kind, r, col->bytes + col->beg[r], col->end[r] - col->beg[r],
                  col->valid && !col->valid[r]);
@@ -340,8 +338,8 @@ static int64_t keep_list(entries *e, const sink *s, int64_t from, int64_t n_unli
 }
 
 /* learn looks at a new entry; item: of a list column, whose items are not split */
-INLINE int64_t learn(sink *s, cr_id_kind kind, entries *e, const cr_column *col, uint32_t code,
-                     bool item) {
+CR_INLINE int64_t learn(sink *s, cr_id_kind kind, entries *e, const cr_column *col, uint32_t code,
+                        bool item) {
     const char *p = col->bytes + col->beg[code], *bad_at, *why = NULL;
     size_t n = col->end[code] - col->beg[code], bad_n;
     int64_t start = s->n, n_range = s->n_range, id = PLAIN;
@@ -380,7 +378,7 @@ static int64_t count_marks(sink *s, int64_t id) {
     return id & ~MARKS;
 }
 
-INLINE void row_code(sink *s, cr_id_kind kind, entries *e, const cr_column *col, int64_t r) {
+CR_INLINE void row_code(sink *s, cr_id_kind kind, entries *e, const cr_column *col, int64_t r) {
     uint32_t code = col->code[r];
     bool null = col->valid && !col->valid[r];
     int64_t id = null ? PLAIN : e->id[code];
@@ -398,7 +396,8 @@ INLINE void row_code(sink *s, cr_id_kind kind, entries *e, const cr_column *col,
 
 #define GROUP 64
 /* ids of rows [r, r + n); negative when some row is not just one known id */
-INLINE int64_t known(const entries *e, const cr_column *col, int64_t r, int64_t n, int64_t *out) {
+CR_INLINE int64_t known(const entries *e, const cr_column *col, int64_t r, int64_t n,
+                        int64_t *out) {
     int64_t any = 0;
     for (int64_t i = 0; i < n; i++) {
         out[i] = e->id[col->code[r + i]];
@@ -409,7 +408,7 @@ INLINE int64_t known(const entries *e, const cr_column *col, int64_t r, int64_t 
     return any;
 }
 
-INLINE void rows_code(sink *s, cr_id_kind kind, const cr_column *col) {
+CR_INLINE void rows_code(sink *s, cr_id_kind kind, const cr_column *col) {
     entries *e = entries_of(s, col, s->chunk->n_rows);
     int64_t n_rows = s->chunk->n_rows;
     for (int64_t r = 0; !e && r < n_rows; r++) {
@@ -442,12 +441,12 @@ INLINE void rows_code(sink *s, cr_id_kind kind, const cr_column *col) {
     }
 }
 
-INLINE int64_t int_at(const cr_column *col, int64_t i) {
+CR_INLINE int64_t int_at(const cr_column *col, int64_t i) {
     return col->type == CR_COL_I32 ? col->v.i32[i] : col->v.i64[i];
 }
 
 /* rows [r, r + GROUP) at once; false: some of them are more than an id of the table */
-INLINE bool group_int(const sink *s, const cr_column *col, cr_coltype type, int64_t r) {
+CR_INLINE bool group_int(const sink *s, const cr_column *col, cr_coltype type, int64_t r) {
     int64_t *out = s->ids + r;
     uint64_t size = (uint64_t)s->m->num_embeddings, wrong = 0;
     for (int64_t i = 0; i < GROUP; i++) {
@@ -459,7 +458,7 @@ INLINE bool group_int(const sink *s, const cr_column *col, cr_coltype type, int6
     return !wrong;
 }
 
-INLINE void rows_int(sink *s, cr_id_kind kind, const cr_column *col, cr_coltype type) {
+CR_INLINE void rows_int(sink *s, cr_id_kind kind, const cr_column *col, cr_coltype type) {
     bool plain = (kind == CR_IDS_BUCKETS || kind == CR_IDS_ENCODED) && !s->w;
     for (int64_t r = 0, n_rows = s->chunk->n_rows; r < n_rows;) {
         /* nearly always: one id in every row so far, so there is room */
@@ -509,7 +508,7 @@ static bool has_item(const cr_column *item, int64_t i, int64_t end) {
 }
 
 /* lists, and maps (keys with weights beside them); null items are left out */
-INLINE void rows_list(sink *s, cr_id_kind kind, const cr_column *col) {
+CR_INLINE void rows_list(sink *s, cr_id_kind kind, const cr_column *col) {
     const cr_column *item = col->keys ? col->keys : col;
     int64_t most = s->m->value_dim ? s->m->value_dim : INT64_MAX;
     bool null_weight = col->keys && s->w && col->item_valid;
@@ -563,7 +562,7 @@ INLINE void rows_list(sink *s, cr_id_kind kind, const cr_column *col) {
     }
 }
 
-INLINE void rows(sink *s, cr_id_kind kind, const cr_column *col) {
+CR_INLINE void rows(sink *s, cr_id_kind kind, const cr_column *col) {
     if (col->depth > 0)
         rows_list(s, kind, col);
     else if (col->type == CR_COL_STR && col->code)

@@ -20,34 +20,34 @@
 enum { BF16_MC = 56, BF16_KC = 512 };
 
 /* bits of the float that stands for x; the lower 16 are zero */
-INLINE uint32_t bf16_near(float x) {
+CR_INLINE uint32_t bf16_near(float x) {
     uint32_t u = cr_f32_bits(x), r = u + 0x7fffu + ((u >> 16) & 1u);
     int32_t a = (int32_t)(u & 0x7fffffffu); /* AVX2 compares signed integers only */
     r = a < 0x00800000 ? u & 0x80000000u : a > 0x7f800000 ? u | 0x00400000u : r;
     return r & 0xffff0000u;
 }
-INLINE float bf16_round(float x) {
+CR_INLINE float bf16_round(float x) {
     return cr_f32_of_bits(bf16_near(x));
 }
-INLINE uint32_t bf16_pair(float first, float second) {
+CR_INLINE uint32_t bf16_pair(float first, float second) {
     return bf16_near(first) | bf16_near(second) >> 16;
 }
 
 /* denormals count as zero */
-INLINE float bf16_flush(float x) {
+CR_INLINE float bf16_flush(float x) {
     uint32_t u = cr_f32_bits(x);
     return (u & 0x7f800000u) == 0 ? cr_f32_of_bits(u & 0x80000000u) : x;
 }
 
 /* what follows a chain in column n, in plain C; bias is read with BIAS only, else it may be NULL */
-INLINE float bf16_finish(float s, int flags, const float *bias, int64_t n) {
+CR_INLINE float bf16_finish(float s, int flags, const float *bias, int64_t n) {
     if (flags & CR_GEMM_BIAS) s = bf16_flush(s + bf16_flush(bias[n]));
     if (flags & CR_GEMM_RELU) s = s <= 0 ? 0 : s;
     return s;
 }
 
 /* of the block [k0, k0 + kc) of K: later ones go on from C, only the last finishes it */
-INLINE int bf16_flags(int flags, int64_t k0, int64_t kc, int64_t K) {
+CR_INLINE int bf16_flags(int flags, int64_t k0, int64_t kc, int64_t K) {
     if (k0 > 0) flags |= CR_GEMM_ACC;
     return k0 + kc < K ? flags & CR_GEMM_ACC : flags;
 }

@@ -10,17 +10,17 @@
 #include "base/half.h"
 #include "kern/kern_int.h"
 
-INLINE float abs1(float x) {
+CR_INLINE float abs1(float x) {
     return cr_f32_of_bits(cr_f32_bits(x) & 0x7fffffffu);
 }
 
 /* 2^n for n in [-126, 127] */
-INLINE float pow2(int32_t n) {
+CR_INLINE float pow2(int32_t n) {
     return cr_f32_of_bits(((uint32_t)n + 127u) << 23);
 }
 
 /* x = n ln2 + r, |r| <= ln2 / 2; returns r + r^2 P(r) = e^r - 1. lo is added to r. */
-INLINE float reduce(float x, float lo, int32_t *n) {
+CR_INLINE float reduce(float x, float lo, int32_t *n) {
     const float magic = 0x1.8p23f; /* adding it rounds to an integer in the low bits */
     float t = x * 0x1.715476p+0f + magic;
     *n = (int32_t)(cr_f32_bits(t) - 0x4b400000u);
@@ -36,38 +36,38 @@ INLINE float reduce(float x, float lo, int32_t *n) {
 }
 
 /* keeps n in a range that pow2 and the result can bear; NaN stays */
-INLINE float clamp_exp(float x) {
+CR_INLINE float clamp_exp(float x) {
     x = x > 89.0f ? 89.0f : x;
     return x < -104.0f ? -104.0f : x;
 }
 
 /* e^(x + lo), lo small. Scaling in two steps reaches the denormals and infinity. */
-INLINE float exp_hl(float x, float lo) {
+CR_INLINE float exp_hl(float x, float lo) {
     int32_t n;
     float p = reduce(clamp_exp(x), lo, &n);
     int32_t h = n >> 1;
     return ((1.0f + p) * pow2(h)) * pow2(n - h);
 }
-INLINE float exp1(float x) {
+CR_INLINE float exp1(float x) {
     return exp_hl(x, 0.0f);
 }
 
 /* e^x - 1 for x <= 0 */
-INLINE float expm1_neg(float x) {
+CR_INLINE float expm1_neg(float x) {
     int32_t n;
     float p = reduce(x < -30.0f ? -30.0f : x, 0.0f, &n);
     float s = pow2(n);
     return s * p + (s - 1.0f);
 }
 
-INLINE float sigmoid1(float x) {
+CR_INLINE float sigmoid1(float x) {
     float e = exp1(-abs1(x));
     float num = x < 0.0f ? e : 1.0f;
     return num / (1.0f + e);
 }
 
 /* tanh(x) / x - 1 for |x| < 0.625 */
-INLINE float tanh_small(float x) {
+CR_INLINE float tanh_small(float x) {
     float z = x * x, p = -0.006045165097f;
     p = p * z + 0.02096132911f;
     p = p * z - 0.05384326318f;
@@ -75,7 +75,7 @@ INLINE float tanh_small(float x) {
     p = p * z - 0.3333332843f;
     return z * p;
 }
-INLINE float tanh1(float x) {
+CR_INLINE float tanh1(float x) {
     float a = abs1(x), e = exp1(-2.0f * a);
     float big = (1.0f - e) / (1.0f + e);
     big = cr_f32_of_bits(cr_f32_bits(big) | (cr_f32_bits(x) & 0x80000000u));
@@ -84,7 +84,7 @@ INLINE float tanh1(float x) {
 }
 
 /* max(x, 0) + log(1 + e^-|x|), the logarithm as 2 atanh(e / (2 + e)) */
-INLINE float softplus1(float x) {
+CR_INLINE float softplus1(float x) {
     float e = exp1(-abs1(x));
     float s = e / (2.0f + e), z = s * s;
     float p = 0.1342574901f;
@@ -98,7 +98,7 @@ INLINE float softplus1(float x) {
 /* Phi(x), the normal distribution, and *e = e^(-x^2/2): Phi(-a) = e^(-a^2/2) t P(t), t =
  * 1/(1+0.3a). x^2 is taken in two parts, else its rounding would be multiplied by the exponent's
  * size. */
-INLINE float phi1(float x, float *e) {
+CR_INLINE float phi1(float x, float *e) {
     float a = abs1(x);
     a = a > 16.0f ? 16.0f : a;
     float h = cr_f32_of_bits(cr_f32_bits(a) & 0xfffff000u);
@@ -119,33 +119,33 @@ INLINE float phi1(float x, float *e) {
     return x < 0.0f ? tail : 1.0f - tail;
 }
 
-INLINE float gelu1(float x) {
+CR_INLINE float gelu1(float x) {
     float e;
     float y = x * phi1(x, &e);
     return x < -16.0f ? -0.0f : y; /* also -inf, where the product would be NaN */
 }
-INLINE float gelu_slope(float x) {
+CR_INLINE float gelu_slope(float x) {
     float e, phi = phi1(x, &e);
     float c = x > 16.0f ? 16.0f : x;
     c = c < -16.0f ? -16.0f : c;
     return phi + c * (e * 0x1.988454p-2f); /* 1/sqrt(2 pi) */
 }
-INLINE float silu1(float x) {
+CR_INLINE float silu1(float x) {
     float y = x * sigmoid1(x);
     return x < -110.0f ? -0.0f : y; /* also -inf */
 }
-INLINE float silu_slope(float x) {
+CR_INLINE float silu_slope(float x) {
     float s = sigmoid1(x), c = x < -110.0f ? -110.0f : x;
     c = c > 110.0f ? 110.0f : c;
     return s + c * (s * sigmoid1(-c));
 }
 /* x Phi(x) with Phi(x) = sigmoid(2 u), u = sqrt(2/pi) (x + 0.044715 x^3): the textbook's
  * (1 + tanh(u)) / 2 without its cancellation */
-INLINE float gelu_tanh1(float x) {
+CR_INLINE float gelu_tanh1(float x) {
     float y = x * sigmoid1(x * (1.595769122f + 0.07135481283f * (x * x)));
     return x < -16.0f ? -0.0f : y; /* also -inf */
 }
-INLINE float gelu_tanh_slope(float x) {
+CR_INLINE float gelu_tanh_slope(float x) {
     float c = x > 16.0f ? 16.0f : x;
     c = c < -16.0f ? -16.0f : c;
     float z = c * c, u = c * (1.595769122f + 0.07135481283f * z);
@@ -155,7 +155,7 @@ INLINE float gelu_tanh_slope(float x) {
 }
 /* t = tanh(softplus(x)) = n / (n + 2) with n = e^x (e^x + 2), for x > 0 over e^(2x); *rest = 1 - t;
  * *s = sigmoid(x) */
-INLINE float mish_gate(float x, float *rest, float *s) {
+CR_INLINE float mish_gate(float x, float *rest, float *s) {
     float e = exp1(-abs1(x)), z = e * e;
     bool low = x < 0.0f;
     float n = low ? z + 2.0f * e : 1.0f + 2.0f * e;
@@ -164,82 +164,82 @@ INLINE float mish_gate(float x, float *rest, float *s) {
     *s = (low ? e : 1.0f) / (1.0f + e);
     return n * inv;
 }
-INLINE float mish1(float x) {
+CR_INLINE float mish1(float x) {
     float rest, s, y = x * mish_gate(x, &rest, &s);
     return x < -110.0f ? -0.0f : y; /* also -inf */
 }
-INLINE float mish_slope(float x) {
+CR_INLINE float mish_slope(float x) {
     float c = x < -110.0f ? -110.0f : x;
     c = c > 110.0f ? 110.0f : c;
     float rest, s, t = mish_gate(c, &rest, &s);
     return t + c * ((rest * (1.0f + t)) * s);
 }
 /* ELU, SELU and CELU: above zero a line, below it neg (e^(in x) - 1) */
-INLINE float elu1(float x, float neg, float pos, float in) {
+CR_INLINE float elu1(float x, float neg, float pos, float in) {
     return x > 0.0f ? pos * x : neg * expm1_neg(in * x);
 }
-INLINE float elu_slope(float x, float neg, float pos, float in) {
+CR_INLINE float elu_slope(float x, float neg, float pos, float in) {
     return x > 0.0f ? pos : neg * (in * exp1(in * x));
 }
 /* softplus of beta x, over beta; inv = 1 / beta */
-INLINE float softplus_of(float x, float beta, float inv, float limit) {
+CR_INLINE float softplus_of(float x, float beta, float inv, float limit) {
     float y = softplus1(beta * x) * inv;
     return beta * x > limit ? x : y;
 }
-INLINE float softplus_slope(float x, float beta, float limit) {
+CR_INLINE float softplus_slope(float x, float beta, float limit) {
     float s = sigmoid1(beta * x);
     return beta * x > limit ? 1.0f : s;
 }
-INLINE float hardswish1(float x) {
+CR_INLINE float hardswish1(float x) {
     float y = x * (x + 3.0f) / 6.0f;
     y = x >= 3.0f ? x : y;
     return x <= -3.0f ? -0.0f : y;
 }
-INLINE float hardswish_slope(float x) {
+CR_INLINE float hardswish_slope(float x) {
     float y = x / 3.0f + 0.5f;
     y = x >= 3.0f ? 1.0f : y;
     return x <= -3.0f ? 0.0f : y;
 }
-INLINE float hardsigmoid1(float x) {
+CR_INLINE float hardsigmoid1(float x) {
     float y = (x + 3.0f) / 6.0f;
     y = x >= 3.0f ? 1.0f : y;
     return x <= -3.0f ? 0.0f : y;
 }
-INLINE float softsign1(float x) {
+CR_INLINE float softsign1(float x) {
     float c = x > 0x1p60f ? 0x1p60f : x;
     c = c < -0x1p60f ? -0x1p60f : c;
     return c / (1.0f + abs1(c));
 }
-INLINE float softsign_slope(float x) {
+CR_INLINE float softsign_slope(float x) {
     float t = 1.0f / (1.0f + abs1(x));
     return t * t;
 }
-INLINE float tanhshrink1(float x) {
+CR_INLINE float tanhshrink1(float x) {
     float small = -(x * tanh_small(x));
     float big = x - tanh1(x);
     return abs1(x) < 0.625f ? small : big;
 }
-INLINE float tanhshrink_slope(float x) {
+CR_INLINE float tanhshrink_slope(float x) {
     float t = tanh1(x);
     return t * t;
 }
-INLINE float clamp1(float x, float lo, float hi) {
+CR_INLINE float clamp1(float x, float lo, float hi) {
     float y = x < lo ? lo : x;
     return y > hi ? hi : y;
 }
-INLINE float shrink1(float x, float limit, float less) {
+CR_INLINE float shrink1(float x, float limit, float less) {
     float y = x - cr_f32_of_bits(cr_f32_bits(less) | (cr_f32_bits(x) & 0x80000000u));
     return abs1(x) <= limit ? 0.0f : y;
 }
-INLINE float relu1(float x) {
+CR_INLINE float relu1(float x) {
     return x <= 0.0f ? 0.0f : x;
 }
-INLINE float leaky1(float x, float slope) {
+CR_INLINE float leaky1(float x, float slope) {
     return x > 0.0f ? x : slope * x;
 }
 
 /* both values are there before the choice, so a loop has one path on every level */
-INLINE float pick(bool c, float yes, float no) {
+CR_INLINE float pick(bool c, float yes, float no) {
     return c ? yes : no;
 }
 

@@ -7,13 +7,13 @@
 enum { NR = CR_GEMM_NR, PAIRS = 64 /* of a block that is turned at a time */ };
 
 /* n pairs of two rows */
-INLINE void across(uint32_t *restrict d, const float *restrict a, const float *restrict b,
-                   int64_t n) {
+CR_INLINE void across(uint32_t *restrict d, const float *restrict a, const float *restrict b,
+                      int64_t n) {
     SIMD for (int64_t c = 0; c < n; c++) d[c] = bf16_pair(a[c], b[c]);
 }
 
 /* the pairs of n neighbours in a row */
-INLINE void along(uint32_t *restrict d, const float *restrict x, int64_t n) {
+CR_INLINE void along(uint32_t *restrict d, const float *restrict x, int64_t n) {
     SIMD for (int64_t j = 0; j < n / 2; j++) d[j] = bf16_pair(x[2 * j], x[2 * j + 1]);
     if (n % 2) d[n / 2] = bf16_pair(x[n - 1], BF16_PAD_B);
 }

@@ -29,8 +29,8 @@ void KERN(outer_bwd_a)(float *da, int64_t lda, const float *dz, const float *b, 
         }
 }
 
-INLINE void bwd_b_cols(float *db, const float *dz, const float *a, int64_t H, int64_t F,
-                       const int64_t w, bool acc) {
+CR_INLINE void bwd_b_cols(float *db, const float *dz, const float *a, int64_t H, int64_t F,
+                          const int64_t w, bool acc) {
     float s[W] = {0};
     for (int64_t h = 0; h < H; h++) {
         float x = a[h];
@@ -52,7 +52,7 @@ void KERN(outer_bwd_b)(float *db, const float *dz, const float *a, int64_t lda, 
     }
 }
 
-INLINE float ffm_sum(const float *x, int64_t F, const int64_t D) {
+CR_INLINE float ffm_sum(const float *x, int64_t F, const int64_t D) {
     float p[16] = {0};
     for (int64_t i = 0; i < F; i++)
         for (int64_t j = i + 1; j < F; j++) {
@@ -82,7 +82,7 @@ float KERN(ffm)(const float *x, int64_t F, int64_t D) {
     }
 }
 
-INLINE void ffm_grad(float *dx, float dy, const float *x, int64_t F, const int64_t D, bool acc) {
+CR_INLINE void ffm_grad(float *dx, float dy, const float *x, int64_t F, const int64_t D, bool acc) {
     for (int64_t i = 0; i < F; i++)
         for (int64_t j = 0; j < F; j++) {
             float *o = dx + (i * F + j) * D;

@@ -13,8 +13,8 @@ typedef float vec __attribute__((vector_size(64), aligned(4)));
 #define store(p, v) (*(vec *)(void *)(p) = (v))
 
 /* nv vectors of one output row */
-INLINE void gather_row(const int nv, float *out, const float *const *x, int64_t d, int64_t ldx,
-                       const int32_t *code, int64_t F, int flags, const float *bias) {
+CR_INLINE void gather_row(const int nv, float *out, const float *const *x, int64_t d, int64_t ldx,
+                          const int32_t *code, int64_t F, int flags, const float *bias) {
     vec s[NV];
     int64_t f = 0;
     if (flags & CR_GEMM_ADD) {
@@ -74,8 +74,8 @@ void KERN(gather_sum)(float *out, int64_t ldo, const float *const *x, int64_t ld
     }
 }
 
-INLINE void seg_rows(const int nv, float *out, const float *x, int64_t ldx, const int32_t *row,
-                     int64_t n) {
+CR_INLINE void seg_rows(const int nv, float *out, const float *x, int64_t ldx, const int32_t *row,
+                        int64_t n) {
     vec s[NV];
     const float *r = x + row[0] * ldx;
     EACH(v, nv) {
@@ -111,13 +111,13 @@ void KERN(seg_sum)(float *out, int64_t ldo, const float *x, int64_t ldx, const i
 }
 
 /* D floats; whole vectors where their number is known to the compiler (nv > 0) */
-INLINE void copy(const int nv, float *out, const float *x, int64_t D) {
+CR_INLINE void copy(const int nv, float *out, const float *x, int64_t D) {
     if (nv == 0) memcpy(out, x, (size_t)D * sizeof(float));
     EACH(v, nv) {
         store(out + v * VW, load(x + v * VW));
     }
 }
-INLINE void add(const int nv, float *out, const float *x, int64_t D) {
+CR_INLINE void add(const int nv, float *out, const float *x, int64_t D) {
     for (int64_t d = 0; nv == 0 && d < D; d++)
         out[d] += x[d];
     EACH(v, nv) {
@@ -125,14 +125,14 @@ INLINE void add(const int nv, float *out, const float *x, int64_t D) {
     }
 }
 
-INLINE void take(const int nv, float *out, int64_t ldo, const float *x, int64_t ldx,
-                 const int32_t *row, int64_t n, int64_t D) {
+CR_INLINE void take(const int nv, float *out, int64_t ldo, const float *x, int64_t ldx,
+                    const int32_t *row, int64_t n, int64_t D) {
     for (int64_t i = 0; i < n; i++)
         copy(nv, out + i * ldo, x + row[i] * ldx, D);
 }
 
-INLINE void put(const int nv, float *out, int64_t ldo, const int32_t *to, const float *x,
-                int64_t ldx, const int32_t *from, int64_t n, int64_t D, bool acc) {
+CR_INLINE void put(const int nv, float *out, int64_t ldo, const int32_t *to, const float *x,
+                   int64_t ldx, const int32_t *from, int64_t n, int64_t D, bool acc) {
     for (int64_t i = 0; i < n; i++) {
         float *o = out + to[i] * ldo;
         const float *r = x + (from ? from[i] : i) * ldx;
@@ -145,8 +145,8 @@ INLINE void put(const int nv, float *out, int64_t ldo, const int32_t *to, const 
 
 /* records lie anywhere in memory: they are asked for so many rows before */
 enum { AHEAD = 16 };
-INLINE void look(const int nv, float *out, int64_t ldo, const float *table, int64_t stride,
-                 const int64_t *ids, int64_t n, int64_t more, int64_t D) {
+CR_INLINE void look(const int nv, float *out, int64_t ldo, const float *table, int64_t stride,
+                    const int64_t *ids, int64_t n, int64_t more, int64_t D) {
     for (int64_t i = 0; i < n; i++) {
         if (i + AHEAD < n + more)
             cr_fetch(table + ids[i + AHEAD] * stride, D * (int64_t)sizeof(float), false);

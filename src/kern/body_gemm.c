@@ -12,7 +12,7 @@
 
 #include "kern/odd_int.h"
 
-INLINE float fma1(float a, float b, float c) {
+CR_INLINE float fma1(float a, float b, float c) {
 #ifdef __FP_FAST_FMAF
     return fmaf(a, b, c);
 #else
@@ -35,13 +35,13 @@ void KERN(gemm_pack)(float *dst, const float *B, int64_t ldb, bool trans, int64_
 }
 
 /* what the last step reads of a row, from column n on */
-INLINE const float *last_step(int flags, const float *bias, int64_t m, int64_t ldc, int64_t n) {
+CR_INLINE const float *last_step(int flags, const float *bias, int64_t m, int64_t ldc, int64_t n) {
     return flags & CR_GEMM_MASK ? bias + m * ldc + n : flags & CR_GEMM_BIAS ? bias + n : NULL;
 }
 
 /* one row of C, at most CR_GEMM_NR columns; a steps by sa from k to k, b by sb */
-INLINE void row(float *restrict c, const float *restrict a, int64_t sa, const float *restrict b,
-                int64_t sb, int64_t nc, int64_t K, int flags, const float *restrict bias) {
+CR_INLINE void row(float *restrict c, const float *restrict a, int64_t sa, const float *restrict b,
+                   int64_t sb, int64_t nc, int64_t K, int flags, const float *restrict bias) {
     float s[CR_GEMM_NR];
     for (int64_t j = 0; j < nc; j++)
         s[j] = flags & CR_GEMM_ACC ? c[j] : 0;
@@ -93,8 +93,9 @@ void KERN(gemm_nz_pack)(float *dst, const float *B, int64_t ldb, bool trans, int
 }
 
 /* one row of C; a steps by sa from k to k, b by sb */
-INLINE void row_nz(float *restrict c, const float *restrict a, int64_t sa, const float *restrict b,
-                   int64_t sb, int64_t N, int64_t K, int flags, const float *restrict bias) {
+CR_INLINE void row_nz(float *restrict c, const float *restrict a, int64_t sa,
+                      const float *restrict b, int64_t sb, int64_t N, int64_t K, int flags,
+                      const float *restrict bias) {
     for (int64_t n = 0; n < N && !(flags & CR_GEMM_ACC); n++)
         c[n] = 0;
     for (int64_t k = 0; k < K; k++) {

@@ -14,15 +14,15 @@
 #define TINY (0x1p-126 - 0x1p-151)
 
 /* a, b: BF16 values without denormals; c: none either */
-INLINE float step(float a, float b, float c) {
+CR_INLINE float step(float a, float b, float c) {
     double s = sum_to_odd((double)a * (double)b, (double)c);
     float r = (float)s;
     return s < TINY && s > -TINY ? cr_f32_of_bits(cr_f32_bits(r) & 0x80000000u) : r;
 }
 
 /* one row of C, nc <= CR_GEMM_NR columns: a steps by sa from k to k, b (rounded) by nc */
-INLINE void row(float *restrict c, const float *restrict a, int64_t sa, const float *restrict b,
-                int64_t nc, int64_t K, int flags, const float *restrict bias) {
+CR_INLINE void row(float *restrict c, const float *restrict a, int64_t sa, const float *restrict b,
+                   int64_t nc, int64_t K, int flags, const float *restrict bias) {
     float s[CR_GEMM_NR];
     for (int64_t j = 0; j < nc; j++)
         s[j] = flags & CR_GEMM_ACC ? bf16_flush(c[j]) : 0;

@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "kern/kern_int.h"
 
-INLINE float value(uint16_t h, int half) {
+CR_INLINE float value(uint16_t h, int half) {
     return half == CR_HALF_BF16 ? cr_bf16_unpack(h) : cr_fp16_unpack(h);
 }
 

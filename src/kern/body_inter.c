@@ -10,7 +10,7 @@
 
 enum { W = 16 }; /* columns at a time: sums stay in registers */
 
-INLINE void fm_cols(float *o, const float *x, int64_t F, int64_t D, const int64_t w) {
+CR_INLINE void fm_cols(float *o, const float *x, int64_t F, int64_t D, const int64_t w) {
     float s[W] = {0}, q[W] = {0};
     for (int64_t f = 0; f < F; f++) {
         const float *v = x + f * D;
@@ -36,8 +36,8 @@ void KERN(fm)(float *out, int64_t ldo, const float *x, int64_t ldx, int64_t B, i
     }
 }
 
-INLINE void fm_bwd_cols(float *dx, const float *dy, const float *x, int64_t F, int64_t D,
-                        const int64_t w, bool acc) {
+CR_INLINE void fm_bwd_cols(float *dx, const float *dy, const float *x, int64_t F, int64_t D,
+                           const int64_t w, bool acc) {
     float s[W] = {0};
     for (int64_t f = 0; f < F; f++) {
 #pragma omp simd
@@ -72,15 +72,15 @@ void KERN(fm_bwd)(float *dx, int64_t lddx, const float *dy, int64_t lddy, const 
 }
 
 /* place of the pair (i, j), i < j, in a row of the output */
-INLINE int64_t pair_at(int64_t i, int64_t j, int64_t F) {
+CR_INLINE int64_t pair_at(int64_t i, int64_t j, int64_t F) {
     return i * F - i * (i + 1) / 2 + (j - i - 1);
 }
 
 enum { JB = 32 }; /* vectors j at a time */
 
 /* o[j] = [o[j] +] sum over d < nd of xi[d] * t[d][j], j < n */
-INLINE void pairs_n(float *o, const float *xi, const float *t, const int64_t nd, const bool first,
-                    const int n) {
+CR_INLINE void pairs_n(float *o, const float *xi, const float *t, const int64_t nd,
+                       const bool first, const int n) {
     float s[W];
     if (first) {
 #pragma omp simd
@@ -102,8 +102,8 @@ INLINE void pairs_n(float *o, const float *xi, const float *t, const int64_t nd,
 }
 
 /* the same for any n <= JB, in pieces of 16, 8, 4 and 1: each sum is its own */
-INLINE void pairs_any(float *o, const float *xi, const float *t, const int64_t nd, const bool first,
-                      int64_t n) {
+CR_INLINE void pairs_any(float *o, const float *xi, const float *t, const int64_t nd,
+                         const bool first, int64_t n) {
     for (; n >= 16; n -= 16, o += 16, t += 16)
         pairs_n(o, xi, t, nd, first, 16);
     if (n & 8) pairs_n(o, xi, t, nd, first, 8), o += 8, t += 8;
@@ -113,7 +113,7 @@ INLINE void pairs_any(float *o, const float *xi, const float *t, const int64_t n
 }
 
 /* one row: vectors [j0, j0 + nj) turned to t[d][j], then against all i before them */
-INLINE void pairs_row(float *o, const float *x, int64_t F, int64_t D) {
+CR_INLINE void pairs_row(float *o, const float *x, int64_t F, int64_t D) {
     float t[W * JB];
     for (int64_t j0 = 0; j0 < F; j0 += JB) {
         int64_t nj = F - j0 < JB ? F - j0 : JB;
@@ -142,8 +142,8 @@ void KERN(pairs)(float *out, int64_t ldo, const float *x, int64_t ldx, int64_t B
 }
 
 /* dx[i .. i + ni) of w columns: ni sums at a time, so that they do not wait for each other */
-INLINE void pairs_bwd_block(float *dx, const float *dy, const float *x, int64_t F, int64_t D,
-                            int64_t i, const int64_t ni, const int64_t w, bool acc) {
+CR_INLINE void pairs_bwd_block(float *dx, const float *dy, const float *x, int64_t F, int64_t D,
+                               int64_t i, const int64_t ni, const int64_t w, bool acc) {
     float s[4][W] = {{0}};
     for (int64_t j = 0; j < i; j++) {
         const float *v = x + j * D, *g = dy + pair_at(j, i, F);
@@ -181,8 +181,8 @@ INLINE void pairs_bwd_block(float *dx, const float *dy, const float *x, int64_t 
     }
 }
 
-INLINE void pairs_bwd_cols(float *dx, const float *dy, const float *x, int64_t F, int64_t D,
-                           const int64_t w, bool acc) {
+CR_INLINE void pairs_bwd_cols(float *dx, const float *dy, const float *x, int64_t F, int64_t D,
+                              const int64_t w, bool acc) {
     int64_t i = 0;
     for (; i + 4 <= F; i += 4)
         pairs_bwd_block(dx, dy, x, F, D, i, 4, w, acc);

@@ -14,8 +14,8 @@ typedef struct cols {
     double dmean[W], dvar[W];
 } cols;
 
-INLINE void bn_row(cols *c, float *dx, const float *dy, const float *x, const int64_t w,
-                   const bool relu, const bool acc) {
+CR_INLINE void bn_row(cols *c, float *dx, const float *dy, const float *x, const int64_t w,
+                      const bool relu, const bool acc) {
 #pragma omp simd
     for (int64_t d = 0; d < w; d++) {
         float on = x[d] * c->scale[d] + c->shift[d];
@@ -29,9 +29,9 @@ INLINE void bn_row(cols *c, float *dx, const float *dy, const float *x, const in
     }
 }
 
-INLINE void bn_block(float *dx, float *dgamma, float *dbeta, double *dstat, const float *dy,
-                     const float *x, int64_t ld, const float *col, int64_t B, int64_t D,
-                     const int64_t w, bool relu, bool acc) {
+CR_INLINE void bn_block(float *dx, float *dgamma, float *dbeta, double *dstat, const float *dy,
+                        const float *x, int64_t ld, const float *col, int64_t B, int64_t D,
+                        const int64_t w, bool relu, bool acc) {
     cols c;
     for (int64_t d = 0; d < w; d++) {
         c.mean[d] = col[d];

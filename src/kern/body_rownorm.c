@@ -13,7 +13,7 @@ typedef struct moments {
     float mean, rstd;
 } moments;
 
-INLINE moments row_moments(const float *x, float eps, int64_t D) {
+CR_INLINE moments row_moments(const float *x, float eps, int64_t D) {
     float mean = sum16(x, D) / (float)D, s;
     SUM16(s, D, (x[i] - mean) * (x[i] - mean));
     return (moments){mean, 1.0f / sqrtf(s / (float)D + eps)};

@@ -9,7 +9,7 @@
 #include "kern/sum_int.h"
 
 /* both values are there before the choice, so a loop has one path on every level */
-INLINE float pick(float x, float above, float below) {
+CR_INLINE float pick(float x, float above, float below) {
     return x > 0.0f ? above : below;
 }
 

@@ -11,12 +11,12 @@
 typedef int32_t i8 __attribute__((vector_size(32)));
 
 /* m = x > m ? x : m; a NaN in x is left out */
-INLINE void max8(v8 *m, const v8 *x) {
+CR_INLINE void max8(v8 *m, const v8 *x) {
     i8 more = *x > *m;
     *m = (v8)((more & (i8)*x) | (~more & (i8)*m));
 }
 
-INLINE float max_of(const float *x, int64_t n) {
+CR_INLINE float max_of(const float *x, int64_t n) {
     part16 a, m;
     load_rest16(&m, x, 0, -INFINITY);
     for (; n >= 16; n -= 16, x += 16) {

@@ -42,8 +42,8 @@ void KERN(mul)(float *out, const float *x, const float *y, int64_t n, bool acc) 
     SET_OR_ADD(out, n, acc, x[i] * y[i]);
 }
 
-INLINE void drop_some(float *out, const float *x, const uint16_t *rnd, uint32_t limit, float scale,
-                      int64_t n, const bool acc) {
+CR_INLINE void drop_some(float *out, const float *x, const uint16_t *rnd, uint32_t limit,
+                         float scale, int64_t n, const bool acc) {
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
         float v = rnd[i] < limit ? 0.0f : x[i] * scale;

@@ -34,28 +34,25 @@ static const cr_kernels table_avx512_bf16 = {CR_KERNELS_REST(ENTRY_avx512)
                                                  CR_KERNELS_BF16_DOT(ENTRY_avx512_bf16)};
 #endif
 
+static const cr_kernels *const tables[CR_CPU_LEVELS] = {
+    [CR_CPU_C] = &table_c,
+#ifdef __x86_64__
+    [CR_CPU_AVX2] = &table_avx2,
+    [CR_CPU_AVX512] = &table_avx512,
+    [CR_CPU_AVX512_BF16] = &table_avx512_bf16,
+#endif
+};
 const cr_kernels *cr_kern = &table_c;
 cr_cpu_level cr_kern_level = CR_CPU_C;
 
 const cr_kernels *cr_kern_at(cr_cpu_level level) {
-    if (level > cr_cpu_level_max()) return NULL;
-    switch (level) {
-    case CR_CPU_C: return &table_c;
-#ifdef __x86_64__
-    case CR_CPU_AVX2: return &table_avx2;
-    case CR_CPU_AVX512: return &table_avx512;
-    case CR_CPU_AVX512_BF16: return &table_avx512_bf16;
-#endif
-    default: return NULL;
-    }
+    return level <= cr_cpu_level_max() ? tables[level] : NULL;
 }
 
 void cr_kern_init(void) {
-    cr_cpu_level level = CR_CPU_LEVELS - 1;
-    while (level > CR_CPU_C && !cr_kern_at(level))
-        level--;
+    cr_cpu_level level = cr_cpu_level_max();
     /* models may be opened while others run: what is right already is not written again */
-    if (cr_kern != cr_kern_at(level)) cr_kern = cr_kern_at(level);
+    if (cr_kern != CR_CPU_PICK(tables, level)) cr_kern = CR_CPU_PICK(tables, level);
     if (cr_kern_level != level) cr_kern_level = level;
 }
 

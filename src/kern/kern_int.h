@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "kern/kern.h"
 
 #define CR_CAT3_(a, b, c) a##b##_##c
@@ -24,7 +25,6 @@ CR_KERNELS(CR_DECLARE)
 #undef CR_DECLARE
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
 /* loops whose iterations are independent */
 #define SIMD _Pragma("omp simd")
 /* [acc] of list.h: out[i] = expr or out[i] += expr for i < n; expr names i */

@@ -8,7 +8,7 @@
 
 #include "kern/kern_int.h"
 
-INLINE double sum_to_odd(double p, double d) {
+CR_INLINE double sum_to_odd(double p, double d) {
     double s = p + d;
     double t = s - p;
     double e = (p - (s - t)) + (d - t); /* s + e is p + d exactly; NaN when s is not finite */

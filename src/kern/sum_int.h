@@ -20,11 +20,11 @@ typedef struct part16 {
 } part16;
 
 /* vectors go by pointer: passed by value they would need AVX in the calling convention */
-INLINE void load8(v8 *to, const float *x) {
+CR_INLINE void load8(v8 *to, const float *x) {
     memcpy(to, x, 32);
 }
 /* the first n of 8, `fill` behind them */
-INLINE void load_rest(v8 *to, const float *x, int n, const float fill) {
+CR_INLINE void load_rest(v8 *to, const float *x, int n, const float fill) {
 #ifdef __AVX2__
     float t[8];
 #pragma omp simd
@@ -38,7 +38,7 @@ INLINE void load_rest(v8 *to, const float *x, int n, const float fill) {
     load8(to, t);
 }
 /* the n < 16 elements that are left, `fill` behind them */
-INLINE void load_rest16(part16 *to, const float *x, int64_t n, const float fill) {
+CR_INLINE void load_rest16(part16 *to, const float *x, int64_t n, const float fill) {
     if (n >= 8) {
         load8(&to->lo, x);
         load_rest(&to->hi, x + 8, (int)n - 8, fill);
@@ -48,7 +48,7 @@ INLINE void load_rest16(part16 *to, const float *x, int64_t n, const float fill)
     }
 }
 
-INLINE float tree16(const part16 *p) {
+CR_INLINE float tree16(const part16 *p) {
     v8 a = p->lo + p->hi;
     v4 c, d;
     memcpy(&c, &a, 16), memcpy(&d, (const char *)&a + 16, 16);
@@ -56,7 +56,7 @@ INLINE float tree16(const part16 *p) {
     return (c[0] + c[2]) + (c[1] + c[3]);
 }
 
-INLINE float sum16(const float *x, int64_t n) {
+CR_INLINE float sum16(const float *x, int64_t n) {
     part16 p = {{0}, {0}}, a;
     for (; n >= 16; n -= 16, x += 16) {
         load8(&a.lo, x), load8(&a.hi, x + 8);
@@ -69,7 +69,7 @@ INLINE float sum16(const float *x, int64_t n) {
     return tree16(&p);
 }
 
-INLINE float dot16(const float *x, const float *y, int64_t n) {
+CR_INLINE float dot16(const float *x, const float *y, int64_t n) {
     part16 p = {{0}, {0}}, a, b;
     for (; n >= 16; n -= 16, x += 16, y += 16) {
         load8(&a.lo, x), load8(&a.hi, x + 8), load8(&b.lo, y), load8(&b.hi, y + 8);

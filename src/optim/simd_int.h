@@ -4,21 +4,20 @@
  * The rules are element-wise: no sum runs across lanes, and multiply-add is never contracted (C11
  * mode for gcc, the pragma below for clang), so wider registers cannot change a result. A body is
  * written over blocks of constant length, which the compiler turns into whole vectors at -O2. The
- * choice is a predicted branch on the level of the kernels (so CRANK_CPU holds here too) and not an
- * ifunc: that works under valgrind, the sanitizers and static linking alike.
+ * choice is made at each call by the level of the kernels, and not by an ifunc: that works under
+ * valgrind, the sanitizers and static linking alike.
  */
 #ifndef CR_OPTIM_SIMD_INT_H
 #define CR_OPTIM_SIMD_INT_H
 
 #include <stdint.h>
 
+#include "base/err.h"
 #include "kern/kern.h"
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
-
-#define CR_INLINE static inline __attribute__((always_inline))
 
 /* Defines name(params) that runs name_body(args) compiled for the level in use. */
 #if defined(__x86_64__)
@@ -29,13 +28,12 @@
     __attribute__((target("avx2"))) static void name##_avx2 params {                               \
         name##_body args;                                                                          \
     }                                                                                              \
+    static void name##_c params {                                                                  \
+        name##_body args;                                                                          \
+    }                                                                                              \
     static void name params {                                                                      \
-        if (cr_kern_level >= CR_CPU_AVX512)                                                        \
-            name##_avx512 args;                                                                    \
-        else if (cr_kern_level >= CR_CPU_AVX2)                                                     \
-            name##_avx2 args;                                                                      \
-        else                                                                                       \
-            name##_body args;                                                                      \
+        static void(*const of[CR_CPU_LEVELS]) params = {name##_c, name##_avx2, name##_avx512};     \
+        CR_CPU_PICK(of, cr_kern_level) args;                                                       \
     }
 #else
 #define CR_SIMD(name, params, args)                                                                \

@@ -17,14 +17,13 @@
 #define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,pclmul")))
 #define AVX512                                                                                     \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi,bmi2,popcnt")))
-#define INLINE static inline __attribute__((always_inline))
 
-INLINE uint64_t load64(const uint8_t *p) {
+CR_INLINE uint64_t load64(const uint8_t *p) {
     uint64_t x;
     memcpy(&x, p, 8);
     return x;
 }
-INLINE uint32_t load32(const uint8_t *p) {
+CR_INLINE uint32_t load32(const uint8_t *p) {
     uint32_t x;
     memcpy(&x, p, 4);
     return x;
@@ -55,7 +54,7 @@ AVX2 static void unpack8_avx2(const uint8_t *in, uint8_t *out, size_t n, int bw)
 #define B4(b) (char)((b) / 8), (char)((b) / 8 + 1), (char)((b) / 8 + 2), (char)((b) / 8 + 3)
 #define B8(b) B4(b), B4((b) + 32)
 
-AVX2 INLINE void unpack32_bw_avx2(const uint8_t *in, uint32_t *out, size_t n, const int bw) {
+AVX2 CR_INLINE void unpack32_bw_avx2(const uint8_t *in, uint32_t *out, size_t n, const int bw) {
     const int hi = 4 * bw / 8, s = 4 * bw % 8; /* where value 4 begins: byte, bit */
     if (bw == 32) {
         memcpy(out, in, n * 4);
@@ -107,7 +106,7 @@ AVX2 static void unpack32_avx2(const uint8_t *in, uint32_t *out, size_t n, int b
 /* ---- AVX2: the rest ---- */
 
 /* bytes 0..7 moved to where `valid` (bytes of 0 or 1) has ones */
-AVX2 INLINE __m256i places_avx2(const uint8_t *valid, uint64_t *keep) {
+AVX2 CR_INLINE __m256i places_avx2(const uint8_t *valid, uint64_t *keep) {
     *keep = load64(valid) * 0xff;
     return _mm256_cvtepu8_epi32(
         _mm_cvtsi64_si128((long long)_pdep_u64(0x0706050403020100u, *keep)));
@@ -327,7 +326,7 @@ AVX2 static void split8_avx2(const uint8_t *in, size_t stride, uint8_t *out, siz
  * the last 16 bytes vanish; these have the same remainder and go through zlib. The constants are
  * powers of x modulo the polynomial, x^(512 + 32), x^(512 - 32), x^(128 + 32), x^(128 - 32), bits
  * reversed. */
-AVX2 INLINE __m128i fold(__m128i x, __m128i k, __m128i next) {
+AVX2 CR_INLINE __m128i fold(__m128i x, __m128i k, __m128i next) {
     __m128i lo = _mm_clmulepi64_si128(x, k, 0x00), hi = _mm_clmulepi64_si128(x, k, 0x11);
     return _mm_xor_si128(_mm_xor_si128(lo, hi), next);
 }
@@ -374,7 +373,7 @@ AVX512 static void unpack8_avx512(const uint8_t *in, uint8_t *out, size_t n, int
 /* four byte numbers of a permute: b / 8 and the three behind it */
 #define W4(b) (int)((unsigned)((b) / 8) * 0x01010101u + 0x03020100u)
 
-AVX512 INLINE void unpack32_bw_avx512(const uint8_t *in, uint32_t *out, size_t n, const int bw) {
+AVX512 CR_INLINE void unpack32_bw_avx512(const uint8_t *in, uint32_t *out, size_t n, const int bw) {
     if (bw == 32) {
         memcpy(out, in, n * 4);
     } else if (bw <= 25) {
@@ -479,17 +478,23 @@ static const cr_pq_kern kern_avx512 = {unpack8_avx512,   unpack32_avx512,  unpac
                                        lists_avx2,       bits_at_avx2,     walk_avx2,
                                        split4_avx2,      split8_avx2,      crc_avx2};
 
-const cr_pq_kern *cr_pq_kern_for(cr_cpu_level level) {
-    /* the levels of base/cpu.h promise less than these need */
+/* the first CPUs with AVX-512 do not have VBMI */
+static cr_cpu_level usable(cr_cpu_level level) {
     __builtin_cpu_init();
-    if (level < CR_CPU_AVX2 || !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("pclmul"))
-        return &cr_pq_kern_c;
-    if (level < CR_CPU_AVX512 || !__builtin_cpu_supports("avx512vbmi")) return &kern_avx2;
-    return &kern_avx512;
+    return level > CR_CPU_AVX2 && !__builtin_cpu_supports("avx512vbmi") ? CR_CPU_AVX2 : level;
 }
 #else
-const cr_pq_kern *cr_pq_kern_for(cr_cpu_level level) {
-    (void)level;
-    return &cr_pq_kern_c;
-}
+#define usable(level) (level)
 #endif
+
+const cr_pq_kern *cr_pq_kern_for(cr_cpu_level level) {
+    static const cr_pq_kern *const of[CR_CPU_LEVELS] = {
+        [CR_CPU_C] = &cr_pq_kern_c,
+#if defined(__x86_64__)
+        [CR_CPU_AVX2] = &kern_avx2,
+        [CR_CPU_AVX512] = &kern_avx512,
+#endif
+    };
+    level = usable(level);
+    return CR_CPU_PICK(of, level);
+}

@@ -44,7 +44,7 @@ static cr_loc conf_at(const cr_data_conf *c, const char *field) {
 static bool form_init(cr_csv_form *f, const cr_data_conf *c, cr_diag *diag) {
     f->delim = c->delimiter ? c->delimiter : ",";
     f->n_delim = strlen(f->delim);
-    f->classify = cr_csv_classify_for(cr_cpu_level_max());
+    f->classify = cr_csv_classify_best();
     const char *why = f->n_delim == 0             ? "is empty"
                       : strpbrk(f->delim, "\r\n") ? "holds a line end"
                       : strchr(f->delim, '"')     ? "holds a quote"

@@ -28,7 +28,7 @@
 /* Marks of n_words * 64 bytes: delimiters' first bytes and \n, \n alone, quotes. */
 typedef void (*cr_csv_classify)(const char *text, size_t n_words, char delim, uint64_t *sep,
                                 uint64_t *nl, uint64_t *quote);
-cr_csv_classify cr_csv_classify_for(cr_cpu_level level);
+cr_csv_classify cr_csv_classify_best(void);
 
 /* how the text is written */
 typedef struct cr_csv_form {

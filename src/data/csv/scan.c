@@ -83,13 +83,16 @@ static void classify_c(const char *text, size_t n_words, char delim, uint64_t *s
     }
 }
 
-cr_csv_classify cr_csv_classify_for(cr_cpu_level level) {
+cr_csv_classify cr_csv_classify_best(void) {
+    static const cr_csv_classify of[CR_CPU_LEVELS] = {
+        [CR_CPU_C] = classify_c,
 #if defined(__x86_64__)
-    if (level >= CR_CPU_AVX512) return classify_avx512;
-    if (level >= CR_CPU_AVX2) return classify_avx2;
+        [CR_CPU_AVX2] = classify_avx2,
+        [CR_CPU_AVX512] = classify_avx512,
 #endif
-    (void)level;
-    return classify_c;
+    };
+    cr_cpu_level level = cr_cpu_level_max();
+    return CR_CPU_PICK(of, level);
 }
 
 /* ---- the rules ---- */

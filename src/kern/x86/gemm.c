@@ -15,7 +15,7 @@ enum { NV = 2, MR = 14 };
 #define vunlo(a, b)    _mm512_unpacklo_ps(a, b)
 #define vunhi(a, b)    _mm512_unpackhi_ps(a, b)
 #define vshuf(a, b, i) _mm512_shuffle_ps(a, b, i)
-INLINE vec vjoin(const __m128 *x) {
+CR_INLINE vec vjoin(const __m128 *x) {
     vec v = _mm512_castps128_ps512(x[0]);
     v = _mm512_insertf32x4(v, x[1], 1);
     v = _mm512_insertf32x4(v, x[2], 2);
@@ -26,7 +26,7 @@ enum { NV = 2, MR = 6 };
 #define vunlo(a, b)    _mm256_unpacklo_ps(a, b)
 #define vunhi(a, b)    _mm256_unpackhi_ps(a, b)
 #define vshuf(a, b, i) _mm256_shuffle_ps(a, b, i)
-INLINE vec vjoin(const __m128 *x) {
+CR_INLINE vec vjoin(const __m128 *x) {
     return _mm256_set_m128(x[1], x[0]);
 }
 #endif
@@ -43,8 +43,8 @@ typedef struct job {
 } job;
 
 /* C tile (mr, nc <= nv * VL). tn: a[k * lda + i], else a[i * lda + k]. */
-INLINE void tile(const int mr, const int nv, const bool tn, const job *j, float *c, const float *a,
-                 const float *b, int64_t nc, const float *bias) {
+CR_INLINE void tile(const int mr, const int nv, const bool tn, const job *j, float *c,
+                    const float *a, const float *b, int64_t nc, const float *bias) {
     vec s[MR][NV];
     mask m[NV];
     const int64_t lda = j->lda, ldc = j->ldc, sb = j->sb, K = j->K;
@@ -142,8 +142,8 @@ static const tile_fn tiles[2][NV][MR] = {{{ROWS(NAME, 0, 1)}, {ROWS(NAME, 0, 2)}
                                          {{ROWS(NAME, 1, 1)}, {ROWS(NAME, 1, 2)}}};
 
 /* M rows of C against one panel (nc <= CR_GEMM_NR columns). step: floats of a from tile to tile */
-INLINE void panel(const bool tn, const job *j, float *C, const float *A, int64_t step,
-                  const float *b, int64_t M, int64_t nc, const float *bias) {
+CR_INLINE void panel(const bool tn, const job *j, float *C, const float *A, int64_t step,
+                     const float *b, int64_t M, int64_t nc, const float *bias) {
     for (int64_t v = 0; v < nc; v += NV * VL) {
         int64_t w = nc - v < NV * VL ? nc - v : NV * VL;
         const tile_fn *fn = tiles[tn][(w - 1) / VL];
@@ -156,7 +156,7 @@ INLINE void panel(const bool tn, const job *j, float *C, const float *A, int64_t
 }
 
 /* r lane l = p[4 l + q][k .. k+3], the first kn of them */
-INLINE vec rows4(const float *const *p, int q, int64_t k, int kn) {
+CR_INLINE vec rows4(const float *const *p, int q, int64_t k, int kn) {
     __m128 x[VL / 4];
     const __m128i m =
         _mm_cmpgt_epi32(_mm_set1_epi32(kn), _mm_setr_epi32(0, 1, 2, 3)); /* unused when kn is 4 */
@@ -168,8 +168,8 @@ INLINE vec rows4(const float *const *p, int q, int64_t k, int kn) {
 
 /* One or two columns: vectors along the rows of C instead, from 4 x 4 transposes of A. G groups of
  * VL rows at a time, so that their chains overlap. With 3 columns the tiles are as fast. */
-INLINE void narrow(const int N, float *C, int64_t ldc, const float *A, int64_t lda, const float *b,
-                   int64_t M, int64_t K, int flags, const float *bias) {
+CR_INLINE void narrow(const int N, float *C, int64_t ldc, const float *A, int64_t lda,
+                      const float *b, int64_t M, int64_t K, int flags, const float *bias) {
     enum { G = 2 };
     for (int64_t m0 = 0; m0 < M; m0 += G * VL) {
         const float *p[G * VL];
@@ -224,9 +224,9 @@ INLINE void narrow(const int N, float *C, int64_t ldc, const float *A, int64_t l
 }
 
 /* rows of C for the k's [k0, k0 + kc) of K; a starts at k0 */
-INLINE void block(float *C, int64_t ldc, const float *a, int64_t lda, const float *packed,
-                  int64_t M, int64_t N, int64_t K, int64_t k0, int64_t kc, int flags,
-                  const float *bias) {
+CR_INLINE void block(float *C, int64_t ldc, const float *a, int64_t lda, const float *packed,
+                     int64_t M, int64_t N, int64_t K, int64_t k0, int64_t kc, int flags,
+                     const float *bias) {
     job j = {.ldc = ldc, .lda = lda, .sb = CR_GEMM_NR, .K = kc, .flags = flags};
     j.mask = bias;
     j.c0 = C;

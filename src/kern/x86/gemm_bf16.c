@@ -42,7 +42,7 @@ typedef __m512i ivec;
 #define vupper(x) _mm512_castsi512_ps(_mm512_and_si512(x, _mm512_set1_epi32((int)0xffff0000u)))
 #define vlower(x) _mm512_castsi512_ps(_mm512_slli_epi32(x, 16))
 /* bf16_round: what a denormal carries into the exponent is cut off with its mantissa */
-INLINE vec vround(vec x) {
+CR_INLINE vec vround(vec x) {
 #ifdef __AVX512BF16__
     ivec h = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(x));
     return _mm512_castsi512_ps(_mm512_slli_epi32(h, 16));
@@ -63,7 +63,7 @@ typedef __m256i ivec;
 #define ivload(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define vupper(x) _mm256_castsi256_ps(_mm256_and_si256(x, _mm256_set1_epi32((int)0xffff0000u)))
 #define vlower(x) _mm256_castsi256_ps(_mm256_slli_epi32(x, 16))
-INLINE vec vround(vec x) {
+CR_INLINE vec vround(vec x) {
 #define ALL(c)    _mm256_set1_epi32((int)(c))
     ivec u = _mm256_castps_si256(x);
     ivec r = _mm256_add_epi32(u, ALL(0x7fff));
@@ -86,8 +86,8 @@ typedef struct job {
 
 /* C tile (mr, nc <= nv * VL) from pairs of A (row i: a + i * lda; tn: pair p at a + p * lda) and a
  * panel of B */
-INLINE void tile(const int mr, const int nv, const bool tn, const job *j, float *c, const in *a,
-                 const uint32_t *b, int64_t nc, const float *bias) {
+CR_INLINE void tile(const int mr, const int nv, const bool tn, const job *j, float *c, const in *a,
+                    const uint32_t *b, int64_t nc, const float *bias) {
     vec s[MR][NV];
     const int64_t lda = j->lda, ldc = j->ldc, pairs = j->pairs;
     EACH(i, mr) {
@@ -166,8 +166,8 @@ ROWS(TILE, 0, 2)
 static const tile_fn tiles[NV][MR] = {{ROWS(NAME, 0, 1)}, {ROWS(NAME, 0, 2)}};
 
 /* M rows of C against one panel (nc <= NR columns). step: inputs from tile to tile */
-INLINE void panel(const tile_fn (*fns)[MR], const job *j, float *C, const in *A, int64_t step,
-                  const uint32_t *b, int64_t M, int64_t nc, const float *bias) {
+CR_INLINE void panel(const tile_fn (*fns)[MR], const job *j, float *C, const in *A, int64_t step,
+                     const uint32_t *b, int64_t M, int64_t nc, const float *bias) {
     for (int64_t v = 0; v < nc; v += NV * VL) {
         int64_t w = nc - v < NV * VL ? nc - v : NV * VL;
         const tile_fn *fn = fns[(w - 1) / VL];
@@ -180,7 +180,7 @@ INLINE void panel(const tile_fn (*fns)[MR], const job *j, float *C, const in *A,
 }
 
 /* n floats of a row, rounded, and one more for the pad */
-INLINE void round_row(float *d, const float *x, int64_t n) {
+CR_INLINE void round_row(float *d, const float *x, int64_t n) {
     int64_t k = 0;
     for (; k + VL <= n; k += VL)
         vstore(d + k, vround(vload(x + k)));
@@ -190,7 +190,7 @@ INLINE void round_row(float *d, const float *x, int64_t n) {
 
 #ifdef __AVX512BF16__
 /* 16 pairs (first, second) */
-INLINE ivec pair16(vec a, vec b) {
+CR_INLINE ivec pair16(vec a, vec b) {
     static const uint16_t order[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
                                        21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
                                        11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
@@ -198,7 +198,7 @@ INLINE ivec pair16(vec a, vec b) {
 }
 
 /* the pairs of a row */
-INLINE void in_row(in *d, const float *x, int64_t n) {
+CR_INLINE void in_row(in *d, const float *x, int64_t n) {
     int64_t k = 0;
     for (; k + 32 <= n; k += 32) {
         ivec w = (ivec)_mm512_cvtne2ps_pbh(vload(x + k + 16), vload(x + k));
@@ -215,8 +215,9 @@ INLINE void in_row(in *d, const float *x, int64_t n) {
 #endif
 
 /* rows of C for the ks [k0, k0 + kc) of K, from rounded rows `ld` inputs apart */
-INLINE void block(float *C, int64_t ldc, const in *a, int64_t ld, const uint32_t *packed, int64_t M,
-                  int64_t N, int64_t K, int64_t k0, int64_t kc, int flags, const float *bias) {
+CR_INLINE void block(float *C, int64_t ldc, const in *a, int64_t ld, const uint32_t *packed,
+                     int64_t M, int64_t N, int64_t K, int64_t k0, int64_t kc, int flags,
+                     const float *bias) {
     job j = {.ldc = ldc, .lda = ld, .pairs = (kc + 1) / 2, .flags = flags};
     for (int64_t n = 0; n < N; n += NR) {
         const uint32_t *b = packed + n / NR * cr_gemm_bf16_panel(K) + k0 / 2 * NR;
@@ -226,9 +227,9 @@ INLINE void block(float *C, int64_t ldc, const in *a, int64_t ld, const uint32_t
 }
 
 /* One or two columns: the vectors run along the rows in the FP32 kernel, on rounded floats. */
-INLINE void narrow(float *C, int64_t ldc, const float *a, int64_t ld, const uint32_t *packed,
-                   int64_t M, int64_t N, int64_t k0, int64_t kc, int flags, const float *bias,
-                   float *b) {
+CR_INLINE void narrow(float *C, int64_t ldc, const float *a, int64_t ld, const uint32_t *packed,
+                      int64_t M, int64_t N, int64_t k0, int64_t kc, int flags, const float *bias,
+                      float *b) {
     for (int64_t k = 0; k < kc; k++)
         for (int64_t n = 0; n < N; n++) {
             uint32_t pair = packed[(k0 + k) / 2 * NR + n];
@@ -268,8 +269,8 @@ static const tile_fn tn_tiles[NV][MR] = {{ROWS(NAME, 1, 1)}, {ROWS(NAME, 1, 2)}}
 
 /* d[p * ldd + i] = the pair of rows 2 p and 2 p + 1 of x, i < n <= 16, zeros up to w; pad: in the
  * place of a row past K */
-INLINE void pairs_across(uint32_t *d, int64_t ldd, const float *x, int64_t ldx, int64_t K,
-                         int64_t n, int64_t w, float pad) {
+CR_INLINE void pairs_across(uint32_t *d, int64_t ldd, const float *x, int64_t ldx, int64_t K,
+                            int64_t n, int64_t w, float pad) {
     const mask mi = first(n), mo = first(w);
     int64_t k = 0;
     for (; k + 2 <= K; k += 2, d += ldd, x += 2 * ldx)

@@ -11,18 +11,18 @@
 #include "kern/x86/vec_int.h"
 
 /* rows of a block, of K: as many blocks as are needed with at most `most`, all alike */
-INLINE int64_t block_rows(int64_t K, int64_t most) {
+CR_INLINE int64_t block_rows(int64_t K, int64_t most) {
     int64_t blocks = (K + most - 1) / most;
     return blocks > 0 ? (K + blocks - 1) / blocks : 1;
 }
 
 /* at most: 32 KiB of B, the first-level cache; no more than a mask has bits */
-INLINE int64_t most_rows(int64_t columns) {
+CR_INLINE int64_t most_rows(int64_t columns) {
     return columns <= 128 ? 64 : 8192 / columns;
 }
 
 /* of the first n floats; a masked load of all is slower on AVX2 */
-INLINE vec vload_first(const float *p, int64_t n) {
+CR_INLINE vec vload_first(const float *p, int64_t n) {
     return n >= VL ? vload(p) : vloadm(first(n), p);
 }
 
@@ -31,13 +31,13 @@ INLINE vec vload_first(const float *p, int64_t n) {
 enum { NV = 10, AR = 6, AV = 4 };
 /* Which of the first n elements are not zero. Two vectors become one mask of 32 bits: gcc 12 spills
  * a mask of 16 as two bytes and reads back four. */
-INLINE uint32_t nonzero_32(const float *a, int64_t n) {
+CR_INLINE uint32_t nonzero_32(const float *a, int64_t n) {
     __mmask16 lo = _mm512_cmp_ps_mask(vload_first(a, n), vzero(), _CMP_NEQ_UQ);
     __mmask16 hi = _mm512_cmp_ps_mask(vload_first(a + VL, n - VL), vzero(), _CMP_NEQ_UQ);
     return _cvtmask32_u32(_mm512_kunpackw(hi, lo));
 }
 /* per column of VL columns: the bits of the rows where it is not zero */
-INLINE void columns_32(uint32_t *bits, const float *a, int64_t lda, int64_t rows, int64_t n) {
+CR_INLINE void columns_32(uint32_t *bits, const float *a, int64_t lda, int64_t rows, int64_t n) {
     __m512i m = _mm512_setzero_si512();
     for (int64_t r = 0; r < rows; r++) {
         __mmask16 k = _mm512_cmp_ps_mask(vload_first(a + r * lda, n), vzero(), _CMP_NEQ_UQ);
@@ -47,7 +47,7 @@ INLINE void columns_32(uint32_t *bits, const float *a, int64_t lda, int64_t rows
 }
 #else
 enum { NV = 8, AR = 4, AV = 2 };
-INLINE uint32_t nonzero_32(const float *a, int64_t n) {
+CR_INLINE uint32_t nonzero_32(const float *a, int64_t n) {
     uint32_t bits = 0;
     for (int i = 0; i < 32 && i < n; i += VL) {
         vec v = vload_first(a + i, n - i);
@@ -55,7 +55,7 @@ INLINE uint32_t nonzero_32(const float *a, int64_t n) {
     }
     return bits;
 }
-INLINE void columns_32(uint32_t *bits, const float *a, int64_t lda, int64_t rows, int64_t n) {
+CR_INLINE void columns_32(uint32_t *bits, const float *a, int64_t lda, int64_t rows, int64_t n) {
     __m256i m = _mm256_setzero_si256();
     for (int64_t r = 0; r < rows; r++) {
         vec k = _mm256_cmp_ps(vload_first(a + r * lda, n), vzero(), _CMP_NEQ_UQ);
@@ -67,11 +67,12 @@ INLINE void columns_32(uint32_t *bits, const float *a, int64_t lda, int64_t rows
 #endif
 
 /* the same of up to 64 elements or rows */
-INLINE uint64_t nonzero(const float *a, int64_t n) {
+CR_INLINE uint64_t nonzero(const float *a, int64_t n) {
     uint64_t bits = nonzero_32(a, n);
     return n > 32 ? bits | (uint64_t)nonzero_32(a + 32, n - 32) << 32 : bits;
 }
-INLINE void nonzero_columns(uint64_t *bits, const float *a, int64_t lda, int64_t rows, int64_t n) {
+CR_INLINE void nonzero_columns(uint64_t *bits, const float *a, int64_t lda, int64_t rows,
+                               int64_t n) {
     uint32_t lo[VL], hi[VL];
     columns_32(lo, a, lda, rows < 32 ? rows : 32, n);
     if (rows > 32) columns_32(hi, a + 32 * lda, lda, rows - 32, n);
@@ -90,7 +91,7 @@ typedef struct job {
     const float *mask, *c0; /* MASK: that of the element at c0 */
 } job;
 
-INLINE void chains_begin(const job *j, int nv, vec *s, const float *c) {
+CR_INLINE void chains_begin(const job *j, int nv, vec *s, const float *c) {
     int64_t tail = j->nc - (nv - 1) * VL; /* columns of the last vector */
     EACH(i, nv) {
         s[i] = !j->from_c   ? vzero()
@@ -99,7 +100,7 @@ INLINE void chains_begin(const job *j, int nv, vec *s, const float *c) {
     }
 }
 /* the lowest element of bits, which it leaves */
-INLINE void chains_step(const job *j, int nv, vec *s, const float *a, uint64_t *bits) {
+CR_INLINE void chains_step(const job *j, int nv, vec *s, const float *a, uint64_t *bits) {
     int64_t k = __builtin_ctzll(*bits);
     *bits &= *bits - 1;
     vec x = vset1(a[k * j->sa]);
@@ -108,7 +109,7 @@ INLINE void chains_step(const job *j, int nv, vec *s, const float *a, uint64_t *
         s[i] = vfma(x, vload(b + i * VL), s[i]);
     }
 }
-INLINE void chains_end(const job *j, int nv, vec *s, float *c) {
+CR_INLINE void chains_end(const job *j, int nv, vec *s, float *c) {
     int64_t tail = j->nc - (nv - 1) * VL;
     if (j->end & CR_GEMM_BIAS) EACH(i, nv) {
             s[i] = vadd(s[i],
@@ -133,7 +134,7 @@ INLINE void chains_end(const job *j, int nv, vec *s, float *c) {
         vstorem(c + (nv - 1) * VL, first(tail), s[nv - 1]);
 }
 
-INLINE void chains(const job *j, int nv, float *c, const float *a, uint64_t bits) {
+CR_INLINE void chains(const job *j, int nv, float *c, const float *a, uint64_t bits) {
     vec s[NV];
     chains_begin(j, nv, s, c);
     while (bits)
@@ -143,8 +144,8 @@ INLINE void chains(const job *j, int nv, float *c, const float *a, uint64_t bits
 
 /* Few vectors are too few chains to hide the latency of a multiply-add: two rows in turns. */
 #define PAIRED(nv) ((nv) <= 4)
-INLINE void chains_of_two(const job *j, int nv, float *const *c, const float *const *a,
-                          const uint64_t *bits) {
+CR_INLINE void chains_of_two(const job *j, int nv, float *const *c, const float *const *a,
+                             const uint64_t *bits) {
     vec s[NV], z[NV];
     uint64_t left[2] = {bits[0], bits[1]};
     chains_begin(j, nv, s, c[0]);
@@ -168,7 +169,7 @@ typedef struct rows {
     uint64_t bits[AR], any, all;
 } rows;
 
-INLINE void one_by_one(const job *j, int nv, const rows *t) {
+CR_INLINE void one_by_one(const job *j, int nv, const rows *t) {
     for (int r = 0; r < AR; r += PAIRED(nv) ? 2 : 1)
         if (PAIRED(nv))
             chains_of_two(j, nv, t->c + r, t->a + r, t->bits + r);
@@ -178,7 +179,7 @@ INLINE void one_by_one(const job *j, int nv, const rows *t) {
 
 /* AR rows with zeros at the same k share the loads of B, AV vectors at a time. Where they differ
  * (bits of any, not of all) each looks at its own bits. */
-INLINE void alike_columns(const job *j, const rows *t, int nv, int64_t at) {
+CR_INLINE void alike_columns(const job *j, const rows *t, int nv, int64_t at) {
     vec s[AR][AV];
     job part = *j;
     part.nc = j->nc - at < nv * VL ? j->nc - at : nv * VL;
@@ -206,7 +207,7 @@ INLINE void alike_columns(const job *j, const rows *t, int nv, int64_t at) {
     }
 }
 
-INLINE void alike(const job *j, int nv, const rows *t) {
+CR_INLINE void alike(const job *j, int nv, const rows *t) {
     int i = 0;
     for (; i + AV <= nv; i += AV)
         alike_columns(j, t, AV, i * VL);
@@ -214,7 +215,7 @@ INLINE void alike(const job *j, int nv, const rows *t) {
 }
 
 /* do AR rows have their zeros in the same places, so that this is less work than one by one? */
-INLINE bool are_alike(rows *t) {
+CR_INLINE bool are_alike(rows *t) {
     int64_t terms = 0;
     t->any = 0, t->all = ~UINT64_C(0);
     for (int r = 0; r < AR; r++) {
@@ -227,8 +228,8 @@ INLINE bool are_alike(rows *t) {
 }
 
 /* rows of a block: their elements of A are beside each other */
-INLINE void rows_nn(const job *j, int nv, float *c, int64_t ldc, const float *a, int64_t lda,
-                    int64_t M, int64_t kb) {
+CR_INLINE void rows_nn(const job *j, int nv, float *c, int64_t ldc, const float *a, int64_t lda,
+                       int64_t M, int64_t kb) {
     int64_t m = 0;
     for (; m + AR <= M; m += AR) {
         rows t;
@@ -250,8 +251,8 @@ INLINE void rows_nn(const job *j, int nv, float *c, int64_t ldc, const float *a,
 enum { AHEAD = 2 };
 
 /* or below each other: those without a zero together, those with nothing else left out */
-INLINE void rows_tn(const job *j, int nv, float *c, int64_t ldc, const float *a, int64_t lda,
-                    int64_t M, int64_t kb) {
+CR_INLINE void rows_tn(const job *j, int nv, float *c, int64_t ldc, const float *a, int64_t lda,
+                       int64_t M, int64_t kb) {
     uint64_t bits[VL], all = kb > 0 ? ~UINT64_C(0) >> (64 - kb) : 0;
     rows full = {.any = all, .all = all}, some;
     int n_full = 0, n_some = 0;

@@ -60,20 +60,20 @@ typedef __m256i ivec;
 #define fp16_load(p)         _mm256_cvtph_ps(_mm_loadu_si128((const void *)(p)))
 #define fp16_save(p, x)      _mm_storeu_si128((void *)(p), _mm256_cvtps_ph(x, 0))
 #define if_above(x, y, a, b) _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi32(x, y))
-INLINE void narrow(uint16_t *p, ivec x) {
+CR_INLINE void narrow(uint16_t *p, ivec x) {
     ivec t = _mm256_permute4x64_epi64(_mm256_packus_epi32(x, x), 0x08);
     _mm_storeu_si128((void *)p, _mm256_castsi256_si128(t));
 }
 #endif
 
-INLINE vec load_half(const uint16_t *p, const bool bf16) {
+CR_INLINE vec load_half(const uint16_t *p, const bool bf16) {
     return bf16 ? floats(ivleft(widen(p), 16)) : fp16_load(p);
 }
-INLINE float load_one(const uint16_t *p, const bool bf16) {
+CR_INLINE float load_one(const uint16_t *p, const bool bf16) {
     return bf16 ? cr_bf16_unpack(*p) : cr_fp16_unpack(*p);
 }
 
-INLINE void from_all(float *out, const uint16_t *x, int64_t n, const bool bf16) {
+CR_INLINE void from_all(float *out, const uint16_t *x, int64_t n, const bool bf16) {
     int64_t i = 0;
     for (; i + VL <= n; i += VL)
         vstore(out + i, load_half(x + i, bf16));
@@ -90,12 +90,12 @@ void KERN(from16)(float *out, const uint16_t *x, int64_t n, int half) {
 
 /* cr_bf16_near of base/half.h; FP16 has an instruction, which keeps more of a NaN than cr_fp16_near
  */
-INLINE ivec bf16_near(ivec u) {
+CR_INLINE ivec bf16_near(ivec u) {
     ivec up = ivadd(ivadd(u, ivset1(0x7fff)), ivand(ivright(u, 16), ivset1(1)));
     ivec a = ivand(u, ivset1(0x7fffffff));
     return if_above(a, ivset1(0x7f800000), ivor(u, ivset1(0x00400000)), up);
 }
-INLINE vec one_nan(ivec u) {
+CR_INLINE vec one_nan(ivec u) {
     ivec nan = ivor(ivand(u, ivset1(0x80000000u)), ivset1(0x7fc00000));
     return floats(if_above(ivand(u, ivset1(0x7fffffff)), ivset1(0x7f800000), nan, u));
 }
@@ -116,7 +116,7 @@ void KERN(to16)(uint16_t *out, const float *x, int64_t n, int half) {
 }
 
 /* cr_bf16_chance, cr_fp16_chance of base/half.h */
-INLINE ivec bf16_by_chance(ivec u, ivec r) {
+CR_INLINE ivec bf16_by_chance(ivec u, ivec r) {
     const ivec inf = ivset1(0x7f800000), upper = ivset1(0xffff0000u);
     ivec up = ivand(ivadd(u, r), upper), a = ivand(u, ivset1(0x7fffffff));
     ivec top = ivand(up, ivset1(0x7fffffff)), down = ivand(u, upper);
@@ -124,7 +124,7 @@ INLINE ivec bf16_by_chance(ivec u, ivec r) {
     ivec v = if_above(inf, top, up, down);
     return if_above(a, inf, ivor(down, ivset1(0x00400000)), v);
 }
-INLINE vec fp16_by_chance(ivec u, ivec r) {
+CR_INLINE vec fp16_by_chance(ivec u, ivec r) {
     ivec a = ivand(u, ivset1(0x7fffffff)), low = ivset1(0x38800000), most = ivset1(0x477fe000);
     ivec normal = ivand(ivadd(a, ivright(r, 3)), ivset1(0xffffe000u));
     normal = if_above(normal, most, most, normal);
@@ -153,7 +153,7 @@ void KERN(to16_chance)(uint16_t *out, const float *x, const uint16_t *rnd, int64
 
 /* cr_mix64 of a vector of 64-bit words */
 #ifdef __AVX512F__
-INLINE ivec mix(ivec x) {
+CR_INLINE ivec mix(ivec x) {
     x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 30));
     x = _mm512_mullo_epi64(x, _mm512_set1_epi64((long long)0xbf58476d1ce4e5b9u));
     x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 27));
@@ -163,13 +163,13 @@ INLINE ivec mix(ivec x) {
 #define words(base, step) _mm512_add_epi64(_mm512_set1_epi64((long long)(base)), step)
 #define save_words(p, x)  _mm512_storeu_si512(p, x)
 #else
-INLINE ivec times(ivec x, uint64_t c) {
+CR_INLINE ivec times(ivec x, uint64_t c) {
     ivec lo = _mm256_set1_epi64x((long long)c), hi = _mm256_set1_epi64x((long long)(c >> 32));
     ivec mid =
         _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(x, 32), lo), _mm256_mul_epu32(x, hi));
     return _mm256_add_epi64(_mm256_mul_epu32(x, lo), _mm256_slli_epi64(mid, 32));
 }
-INLINE ivec mix(ivec x) {
+CR_INLINE ivec mix(ivec x) {
     x = times(_mm256_xor_si256(x, _mm256_srli_epi64(x, 30)), 0xbf58476d1ce4e5b9u);
     x = times(_mm256_xor_si256(x, _mm256_srli_epi64(x, 27)), 0x94d049bb133111ebu);
     return _mm256_xor_si256(x, _mm256_srli_epi64(x, 31));
@@ -197,8 +197,8 @@ void KERN(draw16)(uint16_t *rnd, uint64_t key, int64_t n) {
 }
 
 /* one bag: the sums of a vector of columns stay in a register */
-INLINE void pool_all(float *out, const uint16_t *table, int64_t stride, const int64_t *ids,
-                     const float *w, int64_t n, int64_t D, const bool bf16) {
+CR_INLINE void pool_all(float *out, const uint16_t *table, int64_t stride, const int64_t *ids,
+                        const float *w, int64_t n, int64_t D, const bool bf16) {
     int64_t d = 0;
     for (; d + VL <= D; d += VL) {
         vec s = vzero();

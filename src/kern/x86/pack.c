@@ -12,7 +12,7 @@
 enum { NR = CR_GEMM_NR };
 
 /* d[k * ldd + c] = b[c * ldb + k] for k, c < 8 */
-INLINE void turn8(float *d, int64_t ldd, const float *b, int64_t ldb) {
+CR_INLINE void turn8(float *d, int64_t ldd, const float *b, int64_t ldb) {
     __m256 r[8], t[8];
     EACH(i, 8) {
         r[i] = _mm256_loadu_ps(b + i * ldb);

@@ -21,15 +21,15 @@ typedef __mmask16 mask;
 #define vadd(a, b)       _mm512_add_ps(a, b)
 #define vloadm(m, p)     _mm512_maskz_loadu_ps(m, p)
 #define vstorem(p, m, x) _mm512_mask_storeu_ps(p, m, x)
-INLINE mask first(int64_t n) {
+CR_INLINE mask first(int64_t n) {
     return (mask)(n >= VL ? 0xffffu : n <= 0 ? 0u : (1u << n) - 1u);
 }
 /* x > 0 or NaN ? x : 0 */
-INLINE vec vrelu(vec x) {
+CR_INLINE vec vrelu(vec x) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, vzero(), _CMP_NLE_UQ), x);
 }
 /* y > 0 ? x : 0 */
-INLINE vec vabove0(vec y, vec x) {
+CR_INLINE vec vabove0(vec y, vec x) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(y, vzero(), _CMP_GT_OQ), x);
 }
 #elif defined(__AVX2__)
@@ -44,14 +44,14 @@ typedef __m256i mask;
 #define vadd(a, b)       _mm256_add_ps(a, b)
 #define vloadm(m, p)     _mm256_maskload_ps(p, m)
 #define vstorem(p, m, x) _mm256_maskstore_ps(p, m, x)
-INLINE mask first(int64_t n) {
+CR_INLINE mask first(int64_t n) {
     int k = n > VL ? VL : n < 0 ? 0 : (int)n;
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(k), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
-INLINE vec vrelu(vec x) {
+CR_INLINE vec vrelu(vec x) {
     return _mm256_and_ps(_mm256_cmp_ps(x, vzero(), _CMP_NLE_UQ), x);
 }
-INLINE vec vabove0(vec y, vec x) {
+CR_INLINE vec vabove0(vec y, vec x) {
     return _mm256_and_ps(_mm256_cmp_ps(y, vzero(), _CMP_GT_OQ), x);
 }
 #endif
