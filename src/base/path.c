@@ -64,7 +64,10 @@ const char *cr_path_base(const char *path) {
 static char *real(const char *path) {
     const cr_store *s = cr_store_of(path);
     if (s && s->real) return s->real(path);
-    return cr_path_exists(path) ? strdup(path) : NULL;
+    if (!cr_path_exists(path)) return NULL;
+    char *copy = strdup(path);
+    if (!copy) cr_no_memory(0, "a path");
+    return copy;
 }
 
 char *cr_path_dir(cr_arena *a, const char *path) {

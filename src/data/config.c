@@ -360,7 +360,7 @@ static void parse_entry(cr_data_conf *c, cr_arena *arena, cr_map *seen, const ch
                         number, (int)(end - type_at), type_at);
         return;
     }
-    if (type > LAST_SCALAR && c->dataset_type == CR_CSV)
+    if (type > LAST_SCALAR && cr_data_is_text(c))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, type_loc,
                     "entry %d of input_fields_str: a column of a CSV file cannot be %s; use STRING "
                     "and let the feature split the text",
@@ -411,7 +411,7 @@ void cr_data_conf_finish(cr_data_conf *c, cr_arena *arena, cr_diag *diag) {
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f, "input_name"),
                         "input_fields names column '%s' again; every column has one name",
                         f->input_name);
-        if (f->input_type > LAST_SCALAR && c->dataset_type == CR_CSV)
+        if (f->input_type > LAST_SCALAR && cr_data_is_text(c))
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f, "input_type"),
                         "a column of a CSV file cannot be %s; use STRING and let the feature split "
                         "the text",

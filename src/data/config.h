@@ -67,6 +67,8 @@ typedef struct cr_data_conf {
 } cr_data_conf;
 extern const cr_msg cr_data_msg; /* DataConfig; also knows the fields of later capabilities */
 extern const cr_enum_value cr_dataset_types[];
+/* cr_data_is_text: are the columns of the files text that says nothing of its type (registry.c)? */
+bool cr_data_is_text(const cr_data_conf *c);
 extern const cr_enum_value cr_fg_modes[];
 extern const cr_enum_value cr_field_types[]; /* FieldType */
 

@@ -125,6 +125,8 @@ typedef struct cr_reader_type {
 /* registry.c: every reader, NULL-ended */
 extern const cr_reader_type *const cr_readers[];
 const cr_reader_type *cr_reader_find(const char *dataset_type);
+/* cr_reader_of: the one for the dataset_type of a config; NULL: none */
+const cr_reader_type *cr_reader_of(const cr_data_conf *c);
 /* cr_reader_by_path: the one whose endings all of these paths (globs, with commas) have; NULL: none
  */
 const cr_reader_type *cr_reader_by_path(const char *paths);

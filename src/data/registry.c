@@ -40,6 +40,18 @@ const cr_reader_type *cr_reader_find(const char *dataset_type) {
     return NULL;
 }
 
+const cr_reader_type *cr_reader_of(const cr_data_conf *c) {
+    const cr_enum_value *e = cr_dataset_types;
+    while (e->name && e->value != c->dataset_type)
+        e++;
+    return e->name ? cr_reader_find(e->name) : NULL;
+}
+
+bool cr_data_is_text(const cr_data_conf *c) {
+    const cr_reader_type *r = cr_reader_of(c);
+    return r && !r->typed;
+}
+
 const char *cr_want_cure(char out[CR_WANT_CURE], const cr_want *w, const char *near,
                          const char *otherwise) {
     if (near)

@@ -54,6 +54,17 @@ typedef struct cr_seq {
 
 #define CR_FEAT_ASSETS 3
 /* What the rest of crank needs to know of a feature. Lives in the job arena. */
+/* How a feature reads the numbers of its column. In TorchEasyRec the form of the column decides with
+ * which precision they are normalized and what a missing one means. The data of the training decides
+ * once, whatever the data of a later prediction is (cr_features_check, cr_features_adopt). */
+typedef enum cr_number_form {
+    CR_FORM_OPEN,    /* not decided yet, or no such feature */
+    CR_FORM_TEXT,    /* a text: double precision */
+    CR_FORM_TEXTS,   /* a list of texts that become ids: double precision */
+    CR_FORM_LIST,    /* a list of numbers: single precision */
+    CR_FORM_NUMBERS, /* a number: single precision; a missing one is 0 before boundaries */
+} cr_number_form;
+
 struct cr_feature {
     const cr_feature_type *type;
     const char *name;
@@ -88,6 +99,7 @@ struct cr_feature {
     bool spread;        /* sequence: an input of one step stands for all steps of its row */
     bool mask;          /* use_mask: has no value in hidden rows of a chunk */
     bool token_steps;   /* sequence: its own values are the steps, inputs are not cut */
+    cr_number_form form;
     bool stub;          /* stub_type: only gives its value to others, in no batch */
     int given;          /* to other features (FG_DAG): which forms, see feat_int.h */
     void *self;         /* the type's own */
@@ -125,6 +137,8 @@ struct cr_feature_type {
     /* refuses: what the feature needs when it cannot read such a column as its columns[k], else
      * NULL */
     const char *(*refuses)(const cr_feature *f, int k, const cr_colkind *kind);
+    /* form: how it reads the numbers of such a column; NULL: it reads none, or all in one way */
+    cr_number_form (*form)(const cr_feature *f, cr_coltype type, int depth);
     /* FG_DAG: what others read of the feature - is it numbers? - and making it */
     bool (*gives_numbers)(const cr_feature *f);
     CR_CHECKED cr_code (*give)(const cr_feature *f, const cr_chunk *in, cr_column *out,
@@ -193,7 +207,8 @@ CR_CHECKED cr_code cr_features_values(const cr_features *fs, const cr_chunk *chu
                                       cr_arena *arena, cr_err *err);
 /* cr_dag_feature: the feature that gives a column of f->col_idx, -1: it is one of the file */
 int cr_dag_feature(const cr_features *fs, int column);
-/* cr_features_check is the loader's check: columns that features, labels and weights cannot read */
+/* cr_features_check is the loader's check: columns that features, labels and weights cannot read. It
+ * also decides the forms of numbers that are open. */
 void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag);
 /* fg.json text of all features */
 void cr_features_fg_json(const cr_features *fs, cr_buf *out);
@@ -210,6 +225,9 @@ typedef struct cr_feature_order {
  * they go, as JSON (features.json of checkpoints and exports). Equal texts mean equal numbers. */
 void cr_features_meaning(const cr_features *fs, const cr_data_conf *data,
                          const cr_feature_order *orders, int n_orders, cr_buf *out);
+/* cr_features_adopt takes over what the training decided by its data from such a text: the forms of
+ * numbers. A text that is damaged, or that does not say, decides nothing. */
+void cr_features_adopt(cr_features *fs, const char *was);
 /* cr_features_same_meaning compares the features with such a text `was`, which the model at `path`
  * holds: each difference is a message of severity sev at its place in the config, and counted in
  * *n. Features and orders that only one side has are left to the comparison of parameters. */

@@ -323,17 +323,20 @@ static void check_numbers(const cr_features *fs, const int *cols, const char *co
 void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag) {
     const cr_features *fs = ctx;
     for (int i = 0; i < fs->n; i++) {
-        const cr_feature *f = fs->v[i];
+        cr_feature *f = fs->v[i];
         for (int k = 0; k < f->n_columns; k++) {
             if (cr_dag_feature(fs, f->col_idx[k]) >= 0) continue;
             const cr_colkind *kind = &kinds[f->col_idx[k]];
-            const char *needs = kind->nulls ? NULL : cr_seq_refuses(f, k, kind);
+            const char *needs = kind->nulls || !kind->text ? NULL : cr_seq_refuses(f, k, kind);
             if (needs)
                 cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, f->at,
                             "column '%s' holds %s; feature '%s' needs %s%s%s%s", f->columns[k],
                             kind->text, f->name, f->seq ? "in each step " : "", needs,
                             f->raw_cure ? "; or, " : "", f->raw_cure ? f->raw_cure : "");
         }
+        bool own = f->n_columns == 1 && cr_dag_feature(fs, f->col_idx[0]) < 0;
+        if (f->form || f->seq || !f->type->form || !own || kinds[f->col_idx[0]].nulls) continue;
+        f->form = f->type->form(f, kinds[f->col_idx[0]].type, kinds[f->col_idx[0]].depth);
     }
     check_numbers(fs, fs->label_col, fs->labels, fs->n_labels, "label", kinds, diag);
     check_numbers(fs, fs->weight_col, fs->weights, fs->n_weights, "sample weight", kinds, diag);

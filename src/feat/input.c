@@ -153,7 +153,7 @@ void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *ex
     }
     int type = declared(data, column);
     in->is_int = type == CR_COL_I32 || type == CR_COL_I64;
-    in->is_num = data->dataset_type == CR_CSV && type != CR_COL_STR;
+    in->is_num = cr_data_is_text(data) && type != CR_COL_STR;
     f->columns = CR_NEW_N(arena, const char *, 1);
     f->columns[0] = cr_arena_strdup(arena, column);
     f->n_columns = 1;

@@ -21,6 +21,7 @@
 #define FORMAT     1
 #define LONG_VALUE 200 /* bytes; longer ones are kept as their beginning and a hash */
 #define COLUMN     "type of column "
+#define NUMBERS    "numbers" /* decided by the data of the training: see cr_features_adopt */
 
 /* Keys that do not change the numbers, or that stand here in another form. The sizes of tables are
  * not written either: loading compares shapes, and training has a rule for tables that
@@ -61,6 +62,11 @@ static bool listed(const char *const *list, const char *name) {
         if (strcmp(*list, name) == 0) return true;
     return false;
 }
+
+static const char *const forms[] = {[CR_FORM_TEXT] = "text",
+                                    [CR_FORM_TEXTS] = "texts",
+                                    [CR_FORM_LIST] = "list",
+                                    [CR_FORM_NUMBERS] = "numbers"};
 
 /* ---- writing ---- */
 
@@ -155,6 +161,7 @@ static void feature(writer *m, const cr_feature *f, const cr_data_conf *data) {
     put(m, "type", f->type->name);
     fields(m, f->conf, cr_conf_bind(&m->arena, ((const cr_conf_base *)f->conf)->msg, NULL, &quiet),
            "");
+    if (f->form) put(m, NUMBERS, forms[f->form]);
     if (f->mean) put(m, "pooling", "mean");
     /* two tables of one shape could change places unnoticed */
     if (f->embedding_name &&
@@ -254,11 +261,27 @@ static void objects(comparison *c, const void *conf, const char *who, const cr_j
     for (size_t i = 0; cr_json_member(was, i, &key, &v); i++) {
         const char *a = cr_json_str(v), *b = cr_json_str(cr_json_get(now, key));
         if (!b && strncmp(key, COLUMN, sizeof(COLUMN) - 1) == 0) continue; /* not declared here */
+        if (strcmp(key, NUMBERS) == 0) continue;
         if (!a || !b || strcmp(a, b) != 0) differs(c, conf, who, key, a, b);
     }
     for (size_t i = 0; cr_json_member(now, i, &key, &v); i++)
-        if (!cr_json_get(was, key) && strncmp(key, COLUMN, sizeof(COLUMN) - 1) != 0)
+        if (!cr_json_get(was, key) && strncmp(key, COLUMN, sizeof(COLUMN) - 1) != 0 &&
+            strcmp(key, NUMBERS) != 0)
             differs(c, conf, who, key, NULL, cr_json_str(v));
+}
+
+void cr_features_adopt(cr_features *fs, const char *was) {
+    cr_json *before;
+    if (cr_json_parse(&before, was, strlen(was), NULL) != CR_OK) return;
+    const cr_json *features = cr_json_get(before, "features");
+    for (int i = 0; i < fs->n; i++) {
+        cr_feature *f = fs->v[i];
+        const cr_json *of = features ? cr_json_get(features, f->name) : NULL;
+        const char *how = of ? cr_json_str(cr_json_get(of, NUMBERS)) : NULL;
+        for (int k = CR_FORM_TEXT; how && f->type->form && k <= CR_FORM_NUMBERS; k++)
+            if (strcmp(how, forms[k]) == 0) f->form = (cr_number_form)k;
+    }
+    cr_json_free(before);
 }
 
 /* a file of a later version may hold what this one does not know to compare */

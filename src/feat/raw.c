@@ -221,6 +221,15 @@ static void check_finite(const raw_self *s, const cr_feature *f, const cr_chunk 
     }
 }
 
+/* Which precision, and what a null means, goes by what the column is in the reference; a sequence
+ * is a list however it is written. */
+static cr_number_form form(const cr_feature *f, cr_coltype type, int depth) {
+    const raw_self *s = f->self;
+    bool number = type != CR_COL_STR || (s->in.is_num && s->dim == 1);
+    if (depth == 0) return number ? CR_FORM_NUMBERS : CR_FORM_TEXT;
+    return type == CR_COL_STR && depth == 1 && f->sparse ? CR_FORM_TEXTS : CR_FORM_LIST;
+}
+
 static cr_code encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out, cr_err *err) {
     const raw_self *s = f->self;
     const cr_column *col = cr_input_column(&s->in, f, in, out->arena);
@@ -231,11 +240,8 @@ static cr_code encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
     uint8_t *state = (uint8_t *)(y + n);
     CR_TRY(cr_numbers_read(col, in, f->place, s->dim, s->sep, s->n_sep, x, state, out->arena,
                            out->bad, out->counts, err));
-    /* which precision, and what a null means, goes by what the column is in the reference; a
-     * sequence is a list however it is written */
-    bool text = col->type == CR_COL_STR;
-    bool one_text = text && col->depth == 0 && !(s->in.is_num && s->dim == 1);
-    bool f64 = !f->seq && (one_text || (text && col->depth == 1 && f->sparse));
+    cr_number_form how = f->form ? f->form : form(f, col->type, col->depth);
+    bool f64 = !f->seq && (how == CR_FORM_TEXT || how == CR_FORM_TEXTS);
     cr_norm plain = {CR_NORM_NONE, 0, 0, NULL};
     cr_norm_apply(s->encoded ? &plain : &s->norm, x, y, n, f64);
     check_finite(s, f, in, x, y, state, out);
@@ -246,7 +252,7 @@ static cr_code encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
     if (f->sparse) {
         for (int64_t r = 0; r < in->n_rows; r++)
             out->counts->ids += state[r] == CR_ROW_OK ? s->dim : 0;
-        bool null_is_zero = s->dim == 1 && col->depth == 0 && !one_text;
+        bool null_is_zero = s->dim == 1 && how == CR_FORM_NUMBERS;
         put_ids(s, y, state, null_is_zero, in->n_rows, out);
         return CR_OK;
     }
@@ -326,6 +332,7 @@ const cr_feature_type cr_feature_raw = {
     .encode = encode,
     .fg_json = fg_json,
     .refuses = refuses,
+    .form = form,
     .gives_numbers = gives_numbers,
     .give = give,
     .sample = sample,

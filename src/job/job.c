@@ -94,10 +94,7 @@ cr_code cr_job_prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
     cr_err err;
     int threads = o->threads > 0 ? o->threads : cr_cpu_count();
     if (cr_pool_new(&j->pool, threads, &err) != CR_OK) return cr_diag_err(diag, &err);
-    const cr_enum_value *e = cr_dataset_types;
-    while (e->name && e->value != c->data_config->dataset_type)
-        e++;
-    j->reader = e->name ? cr_reader_find(e->name) : NULL;
+    j->reader = cr_reader_of(c->data_config);
     if (!j->reader)
         return cr_diag_err(
             diag,

@@ -240,6 +240,7 @@ const char *cr_job_meaning(const cr_job *j, cr_arena *a) {
 
 cr_code cr_job_same_meaning(const cr_job *j, const cr_ckpt *c, bool fine_tune, cr_diag *diag) {
     if (!cr_ckpt_features(c)) return CR_OK;
+    cr_features_adopt(j->features, cr_ckpt_features(c));
     int n, n_orders;
     bool accepted = fine_tune || j->accept_changed_features;
     cr_arena a;

@@ -245,7 +245,9 @@ static int file_can_write(const char *path) {
 }
 
 static char *file_real(const char *path) {
-    return realpath(path, NULL);
+    char *real = realpath(path, NULL);
+    if (!real && errno == ENOMEM) cr_no_memory(0, "a path"); /* "not there" would be wrong */
+    return real;
 }
 
 /* ---- writing ---- */
@@ -265,7 +267,7 @@ static int open_tmp(out_file *f, const char *path, unsigned flags) {
     if (exists && S_ISDIR(st.st_mode)) return EISDIR;
     if (exists && flags & CR_PUT_NEW) return EEXIST;
     /* through a link the file behind it is replaced, not the link */
-    f->path = exists ? realpath(path, NULL) : NULL;
+    f->path = exists ? file_real(path) : NULL;
     if (!f->path) f->path = strdup(path);
     if (!f->path) cr_no_memory(0, "a path");
     if (exists && !S_ISREG(st.st_mode))

@@ -88,10 +88,7 @@ static bool has_labels(fg *g, cr_diag *diag) {
 
 static cr_code open_data(fg *g, cr_diag *diag) {
     cr_err err;
-    const cr_enum_value *e = cr_dataset_types;
-    while (e->name && e->value != g->root->data_config->dataset_type)
-        e++;
-    g->reader = e->name ? cr_reader_find(e->name) : NULL;
+    g->reader = cr_reader_of(g->root->data_config);
     if (!g->reader)
         return cr_diag_err(diag, &(cr_err){.code = CR_ECONF,
                                            .at = cr_conf_at(g->root->data_config, "dataset_type"),
@@ -111,7 +108,7 @@ static cr_code open_data(fg *g, cr_diag *diag) {
         g->reader->open(&g->src, g->root->data_config, g->paths, g->fs->want, g->fs->n_want, diag));
     cr_colkind *kinds = CR_NEW_N(&g->cfg.arena, cr_colkind, g->fs->n_want + 1);
     g->reader->kinds(g->src, kinds);
-    if (g->reader->typed) cr_features_check(g->fs, kinds, diag);
+    cr_features_check(g->fs, kinds, diag);
     g->cols = CR_NEW_N(&g->cfg.arena, cr_column, g->fs->n_want + 1);
     g->values = CR_NEW_N(&g->cfg.arena, cr_column, g->fs->n + 1);
     return cr_diag_code(diag);

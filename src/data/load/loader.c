@@ -486,7 +486,7 @@ static cr_code start_threads(cr_loader *l, cr_err *err) {
 
 /* check_columns lets the encoder look at what the files hold. */
 static cr_code check_columns(const cr_loader_opts *o, const cr_source *src, cr_diag *diag) {
-    if (!o->check || !o->reader->typed) return CR_OK;
+    if (!o->check) return CR_OK;
     size_t errors = diag->n_errors;
     cr_colkind *kinds = cr_alloc((size_t)(o->n_want + 1) * sizeof(*kinds), "kinds of columns");
     o->reader->kinds(src, kinds);
