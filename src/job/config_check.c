@@ -201,51 +201,11 @@ static void check_groups(const cr_root_conf *c, const names *features, names *gr
     }
 }
 
-static const cr_group_conf *need_group(const cr_model_conf *m, const names *groups,
-                                       const char *name, cr_diag *diag) {
-    int64_t i = find(groups, name);
-    if (i >= 0) return m->feature_groups.v[i];
-    cr_loc at = cr_conf_at(m, "model");
-    const char *near = cr_nearest(name, name_at, groups);
-    if (near)
-        wrong(diag, at, "%s needs a feature group named '%s'; is '%s' meant?", m->model.m->key,
-              name, near);
-    else
-        wrong(diag, at, "%s needs a feature group named '%s'; add it to feature_groups",
-              m->model.m->key, name);
-    return NULL;
-}
-
 /* ---- the model ---- */
 
-static void check_wide(const cr_model_conf *m, const names *groups, cr_diag *diag) {
-    const cr_group_conf *wide = need_group(m, groups, "wide", diag);
-    need_group(m, groups, "deep", diag);
-    if (wide && wide->group_type == CR_GROUP_DEEP)
-        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(wide, "group_type"),
-                    "group 'wide' is of type DEEP, so wide_embedding_dim does not apply to it; "
-                    "write %s",
-                    CR_SAY(m, "group_type", "WIDE"));
-}
-
-static void check_model(const cr_model_conf *m, const names *groups, cr_diag *diag) {
-    if (!m->model.m || !m->model.conf) return;
-    const char *key = m->model.m->key;
-    if (strcmp(key, "deepfm") == 0 || strcmp(key, "wide_and_deep") == 0) {
-        check_wide(m, groups, diag);
-    } else if (strcmp(key, "dlrm") == 0) {
-        if (m->feature_groups.n > 1) need_group(m, groups, "sparse", diag);
-    } else if (strcmp(key, "multi_tower") == 0) {
-        const cr_multi_tower_conf *t = m->model.conf;
-        if (t->towers.n == 0 && absent(t, "towers"))
-            wrong(diag, t->base.at, "multi_tower has no towers; add one for each feature group");
-        for (int64_t i = 0; i < t->towers.n; i++) {
-            const cr_tower_conf *tower = t->towers.v[i];
-            if (tower->input[0] && find(groups, tower->input) < 0)
-                unknown_name(diag, cr_conf_at(tower, "input"), "tower", "feature group",
-                             tower->input, groups);
-        }
-    }
+static void check_model(const cr_model_conf *m, cr_diag *diag) {
+    const cr_model_type *type = m->model.m && m->model.conf ? m->model.m->type : NULL;
+    if (type && type->check) type->check(m, m->model.conf, diag);
 }
 
 static void check_session(const cr_root_conf *c, const cr_loss_type *type, const void *conf,
@@ -530,7 +490,7 @@ void cr_root_check(const cr_root_conf *c, cr_diag *diag) {
     check_features(c, &features, diag);
     if (model->base.node) {
         check_groups(c, &features, &groups, diag);
-        check_model(model, &groups, diag);
+        check_model(model, diag);
         if (known) check_tasks(c, &features, diag);
     }
     cr_map_clear(&features.index);

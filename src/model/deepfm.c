@@ -4,6 +4,7 @@
  * deep(group deep), f = FM over group fm (or deep). without final: y = w + [sum f] + FC(h);  with
  * final: y = FC(final([w; f; h]))
  */
+#include "conf/conf.h"
 #include "layer/layer.h"
 #include "model/config_int.h"
 #include "model/model.h"
@@ -75,5 +76,18 @@ static void build_wide(cr_build *b, const void *conf) {
     build(b, conf, false);
 }
 
-const cr_model_type cr_model_deepfm = {.name = "deepfm", .build = build_deepfm};
-const cr_model_type cr_model_wide_and_deep = {.name = "wide_and_deep", .build = build_wide};
+static void check(const cr_model_conf *m, const void *conf, cr_diag *diag) {
+    (void)conf;
+    const cr_group_conf *wide = cr_group_needed(m, "wide", diag);
+    (void)cr_group_needed(m, "deep", diag);
+    if (wide && wide->group_type == CR_GROUP_DEEP)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(wide, "group_type"),
+                    "group 'wide' is of type DEEP, so wide_embedding_dim does not apply to it; "
+                    "write %s",
+                    CR_SAY(m, "group_type", "WIDE"));
+}
+
+const cr_model_type cr_model_deepfm = {.name = "deepfm", .build = build_deepfm, .check = check};
+const cr_model_type cr_model_wide_and_deep = {.name = "wide_and_deep",
+                                              .build = build_wide,
+                                              .check = check};

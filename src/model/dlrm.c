@@ -50,4 +50,9 @@ static void build(cr_build *b, const void *conf) {
                    NULL, 0);
 }
 
-const cr_model_type cr_model_dlrm = {.name = "dlrm", .build = build};
+static void check(const cr_model_conf *m, const void *conf, cr_diag *diag) {
+    (void)conf;
+    if (m->feature_groups.n > 1) (void)cr_group_needed(m, "sparse", diag);
+}
+
+const cr_model_type cr_model_dlrm = {.name = "dlrm", .build = build, .check = check};

@@ -45,6 +45,30 @@ static const char *nth_group(const void *ctx, size_t i) {
                : NULL;
 }
 
+const cr_group_conf *cr_group_needed(const cr_model_conf *m, const char *name, cr_diag *diag) {
+    const cr_group_conf *g = cr_group_find(m, name);
+    if (g) return g;
+    const char *near = cr_nearest(name, nth_group, m);
+    cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(m, "model"),
+                "%s needs a feature group named '%s'; %s%s%s", m->model.m->key, name,
+                near ? "is '" : "add it to feature_groups", near ? near : "",
+                near ? "' meant?" : "");
+    return NULL;
+}
+
+void cr_group_named(const cr_model_conf *m, cr_loc at, const char *what, const char *name,
+                    cr_diag *diag) {
+    if (cr_group_find(m, name)) return;
+    const char *near = cr_nearest(name, nth_group, m);
+    bool none = m->feature_groups.n == 0;
+    cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at, "%s names the %sfeature group '%s'%s%s%s", what,
+                none ? "" : "unknown ", name,
+                none   ? ", but there is none; define it"
+                : near ? "; did you mean '"
+                       : "; define it or remove the name",
+                near ? near : "", near ? "'?" : "");
+}
+
 static const char *nth_feature(const void *ctx, size_t i) {
     const cr_features *fs = ctx;
     return (int)i < fs->n ? fs->v[i]->name : NULL;

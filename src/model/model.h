@@ -10,8 +10,8 @@
 
 #include "base/pool.h"
 #include "emb/owner.h"
-#include "emb/views.h"
 #include "emb/update.h"
+#include "emb/views.h"
 #include "feat/feat.h"
 #include "graph/work.h"
 #include "metric/metric.h"
@@ -19,7 +19,7 @@
 
 /* A table with all its uses in the graph. */
 typedef struct cr_model_table {
-    cr_table table; /* an owner of its rows is set before cr_model_alloc */
+    cr_table table;         /* an owner of its rows is set before cr_model_alloc */
     const char *short_name; /* without the path */
     const char *suffix;     /* the part of it that is the group's embedding_name_suffix; "" */
     int64_t n_rows, D;
@@ -220,6 +220,9 @@ struct cr_model_type {
     const char *name;
     /* adds nodes and tasks; mistakes go to b->diag (then what it leaves does not matter) */
     void (*build)(cr_build *b, const void *conf);
+    /* what is wrong between its config and the feature groups, found before any feature is built,
+     * so that it is told together with what is wrong in features; NULL: build finds everything */
+    void (*check)(const cr_model_conf *m, const void *conf, cr_diag *diag);
 };
 
 /* cr_model_axis: the axis of a sequence feature, cut to `most` steps (0: none cut); also: another
@@ -238,6 +241,13 @@ typedef struct cr_group_out {
 } cr_group_out;
 /* cr_group_find: the group's config, or NULL */
 const cr_group_conf *cr_group_find(const cr_model_conf *c, const char *name);
+/* For checks. cr_group_needed: a group that the model must have; cr_group_named: a group that
+ * something (what, at its place) names; it is a mistake if there is none of that name.
+ * cr_towers_check: every tower (cr_tower_conf) names a group. */
+const cr_group_conf *cr_group_needed(const cr_model_conf *m, const char *name, cr_diag *diag);
+void cr_group_named(const cr_model_conf *m, cr_loc at, const char *what, const char *name,
+                    cr_diag *diag);
+void cr_towers_check(const cr_model_conf *m, const cr_msgs *towers, cr_diag *diag);
 /* cr_group_build adds the group called name; its group_type says whether its tables are the
  * features' own or wide ones. at: who asked, for messages. */
 cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at);

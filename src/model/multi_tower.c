@@ -32,6 +32,21 @@ int cr_towers_build(cr_build *b, const cr_msgs *towers, cr_node **parts) {
     return n;
 }
 
+void cr_towers_check(const cr_model_conf *m, const cr_msgs *towers, cr_diag *diag) {
+    for (int64_t i = 0; i < towers->n; i++) {
+        const cr_tower_conf *t = towers->v[i];
+        if (t->input[0]) cr_group_named(m, cr_conf_at(t, "input"), "tower", t->input, diag);
+    }
+}
+
+static void check(const cr_model_conf *m, const void *conf, cr_diag *diag) {
+    const cr_multi_tower_conf *c = conf;
+    if (c->towers.n == 0 && !cr_conf_has(c, "towers") && !cr_conf_refused(c, "towers"))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
+                    "multi_tower has no towers; add one for each feature group");
+    cr_towers_check(m, &c->towers, diag);
+}
+
 static void build(cr_build *b, const void *conf) {
     const cr_multi_tower_conf *c = conf;
     cr_node **parts = CR_NEW_N(&b->m->arena, cr_node *, c->towers.n + 1);
@@ -44,4 +59,4 @@ static void build(cr_build *b, const void *conf) {
                    NULL, 0);
 }
 
-const cr_model_type cr_model_multi_tower = {.name = "multi_tower", .build = build};
+const cr_model_type cr_model_multi_tower = {.name = "multi_tower", .build = build, .check = check};

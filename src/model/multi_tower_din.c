@@ -71,4 +71,15 @@ static void build(cr_build *b, const void *conf) {
                    NULL, 0);
 }
 
-const cr_model_type cr_model_multi_tower_din = {.name = "multi_tower_din", .build = build};
+static void check(const cr_model_conf *m, const void *conf, cr_diag *diag) {
+    const cr_multi_tower_din_conf *c = conf;
+    cr_towers_check(m, &c->towers, diag);
+    for (int64_t i = 0; i < c->din_towers.n; i++) {
+        const cr_din_tower_conf *t = c->din_towers.v[i];
+        if (t->input[0]) cr_group_named(m, cr_conf_at(t, "input"), "tower", t->input, diag);
+    }
+}
+
+const cr_model_type cr_model_multi_tower_din = {.name = "multi_tower_din",
+                                                .build = build,
+                                                .check = check};

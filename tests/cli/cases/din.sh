@@ -78,3 +78,9 @@ sed 's/\[item, clicks__item, clicks__price\]/[item]/' din.yaml >no_seq.yaml
 run crank check no_seq.yaml
 ends 2
 has_err "no_seq.yaml:24:26: feature group 'seq' has no sequence among its features; add one of a sequence_feature (named sequence__feature)"
+# groups that towers name are looked for before features are built, so all mistakes come at once
+sed 's/{input: deep,/{input: depp,/; s/{input: seq,/{input: sq,/; s/num_buckets: 50/vocab_file: no_such_file/' din.yaml >names.yaml
+run crank check names.yaml
+ends 2
+has_err "names.yaml:23:22: tower names the unknown feature group 'depp'; did you mean 'deep'?"
+has_err "names.yaml:24:26: tower names the unknown feature group 'sq'; did you mean 'seq'?"
