@@ -1,9 +1,8 @@
 /*
  * json.c - reading JSON through jansson, writing it directly.
  *
- * The parsed text is turned into nodes of our own in one arena: members keep the order of the
- * file and are reached by number at once, keys of large objects by binary search. Depth is
- * checked before the parser recurses, so that hostile input cannot use up the stack.
+ * A value is jansson's own, whose objects keep the order of the file. Depth is checked before the
+ * parser recurses, so that hostile input cannot use up the stack.
  */
 #include "base/json.h"
 
@@ -18,25 +17,6 @@
 #include "base/shown.h"
 
 #define MAX_DEPTH 64
-#define FEW       8 /* objects up to this size are searched from front to back */
-
-struct cr_json {
-    json_type type;
-    size_t n;          /* members or items */
-    cr_json *kids;     /* n */
-    const char **keys; /* n, objects only */
-    uint32_t *sorted;  /* member numbers in the order of their keys; NULL for small objects */
-    union {
-        int64_t i;
-        double f;
-        const char *s;
-    } v;
-};
-
-typedef struct doc {
-    cr_json root; /* first: the handle is a pointer to it */
-    cr_arena arena;
-} doc;
 
 /* check_depth looks at brackets outside strings only; grammar is the parser's business. */
 static cr_code check_depth(const char *text, size_t n, cr_err *err) {
@@ -61,58 +41,6 @@ static cr_code check_depth(const char *text, size_t n, cr_err *err) {
     return CR_OK;
 }
 
-typedef struct sort_item {
-    const char *key;
-    uint32_t index;
-} sort_item;
-
-static int by_key(const void *x, const void *y) {
-    return strcmp(((const sort_item *)x)->key, ((const sort_item *)y)->key);
-}
-
-static void sort_keys(cr_arena *a, cr_json *obj) {
-    sort_item *items = cr_alloc(obj->n * sizeof(*items), "JSON keys");
-    for (size_t i = 0; i < obj->n; i++)
-        items[i] = (sort_item){obj->keys[i], (uint32_t)i};
-    qsort(items, obj->n, sizeof(*items), by_key);
-    obj->sorted = CR_NEW_N(a, uint32_t, obj->n);
-    for (size_t i = 0; i < obj->n; i++)
-        obj->sorted[i] = items[i].index;
-    cr_free(items);
-}
-
-static void convert(cr_arena *a, cr_json *out, json_t *j) {
-    out->type = json_typeof(j);
-    switch (out->type) {
-    case JSON_OBJECT: {
-        out->n = json_object_size(j);
-        out->kids = CR_NEW_N(a, cr_json, out->n);
-        out->keys = CR_NEW_N(a, const char *, out->n);
-        size_t i = 0;
-        for (void *it = json_object_iter(j); it; it = json_object_iter_next(j, it), i++) {
-            out->keys[i] = cr_arena_strdup(a, json_object_iter_key(it));
-            convert(a, &out->kids[i], json_object_iter_value(it));
-        }
-        if (out->n > FEW) sort_keys(a, out);
-        break;
-    }
-    case JSON_ARRAY:
-        out->n = json_array_size(j);
-        out->kids = CR_NEW_N(a, cr_json, out->n);
-        for (size_t i = 0; i < out->n; i++)
-            convert(a, &out->kids[i], json_array_get(j, i));
-        break;
-    case JSON_STRING:
-        out->v.s = cr_arena_strndup(a, json_string_value(j), json_string_length(j));
-        break;
-    case JSON_INTEGER: out->v.i = (int64_t)json_integer_value(j); break;
-    case JSON_REAL: out->v.f = json_real_value(j); break;
-    case JSON_TRUE:
-    case JSON_FALSE:
-    case JSON_NULL: break;
-    }
-}
-
 /* jansson does not check everything it allocates, so it never sees a failure */
 static void *json_alloc(size_t size) {
     void *p = malloc(size ? size : 1);
@@ -130,88 +58,65 @@ cr_code cr_json_parse(cr_json **out, const char *text, size_t n, cr_err *err) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, set_alloc);
     json_error_t e;
-    json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
-    if (!j)
+    *out = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
+    if (!*out)
         return cr_fail(err, CR_EDATA, "not valid JSON at line %d, column %d: %s", e.line, e.column,
                        e.text);
-    doc *d = cr_alloc(sizeof(*d), "JSON");
-    cr_arena_init(&d->arena, 4096);
-    convert(&d->arena, &d->root, j);
-    json_decref(j);
-    *out = &d->root;
     return CR_OK;
 }
 
 void cr_json_free(cr_json *root) {
-    if (!root) return;
-    doc *d = (doc *)root;
-    cr_arena_clear(&d->arena);
-    cr_free(d);
+    json_decref(root);
 }
 
 bool cr_json_is_obj(const cr_json *j) {
-    return j && j->type == JSON_OBJECT;
+    return json_is_object(j);
 }
 bool cr_json_is_arr(const cr_json *j) {
-    return j && j->type == JSON_ARRAY;
+    return json_is_array(j);
 }
 
 const cr_json *cr_json_get(const cr_json *obj, const char *key) {
-    if (!cr_json_is_obj(obj)) return NULL;
-    if (!obj->sorted) {
-        for (size_t i = 0; i < obj->n; i++) {
-            if (strcmp(obj->keys[i], key) == 0) return &obj->kids[i];
-        }
-        return NULL;
-    }
-    size_t lo = 0, hi = obj->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2, k = obj->sorted[mid];
-        int c = strcmp(key, obj->keys[k]);
-        if (c == 0) return &obj->kids[k];
-        if (c < 0)
-            hi = mid;
-        else
-            lo = mid + 1;
-    }
-    return NULL;
+    return json_object_get(obj, key);
 }
 
 size_t cr_json_len(const cr_json *j) {
-    return j ? j->n : 0;
+    return json_is_object(j) ? json_object_size(j) : json_array_size(j);
 }
 
 const cr_json *cr_json_at(const cr_json *arr, size_t i) {
-    return cr_json_is_arr(arr) && i < arr->n ? &arr->kids[i] : NULL;
+    return json_array_get(arr, i);
 }
 
-bool cr_json_member(const cr_json *obj, size_t i, const char **key, const cr_json **val) {
-    if (!cr_json_is_obj(obj) || i >= obj->n) return false;
-    *key = obj->keys[i];
-    *val = &obj->kids[i];
+bool cr_json_next(const cr_json *obj, void **it, const char **key, const cr_json **val) {
+    cr_json *o = (cr_json *)(uintptr_t)obj; /* the walk changes nothing */
+    *it = *it ? json_object_iter_next(o, *it) : json_object_iter(o);
+    if (!*it) return false;
+    *key = json_object_iter_key(*it);
+    *val = json_object_iter_value(*it);
     return true;
 }
 
 bool cr_json_i64(const cr_json *j, int64_t *out) {
-    if (!j || j->type != JSON_INTEGER) return false;
-    *out = j->v.i;
+    if (!json_is_integer(j)) return false;
+    *out = (int64_t)json_integer_value(j);
     return true;
 }
 
 bool cr_json_f64(const cr_json *j, double *out) {
-    if (!j || (j->type != JSON_REAL && j->type != JSON_INTEGER)) return false;
-    *out = j->type == JSON_REAL ? j->v.f : (double)j->v.i;
+    if (!json_is_number(j)) return false;
+    *out = json_number_value(j);
     return true;
 }
 
 bool cr_json_bool(const cr_json *j, bool *out) {
-    if (!j || (j->type != JSON_TRUE && j->type != JSON_FALSE)) return false;
-    *out = j->type == JSON_TRUE;
+    if (!json_is_boolean(j)) return false;
+    *out = json_is_true(j);
     return true;
 }
 
 const char *cr_json_str(const cr_json *j) {
-    return j && j->type == JSON_STRING ? j->v.s : NULL;
+    return json_string_value(j);
 }
 
 /* ---- writing ---- */

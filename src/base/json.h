@@ -10,8 +10,8 @@
 
 #include "base/buf.h"
 
-/* Reading: an immutable tree owned by the root handle. */
-typedef struct cr_json cr_json; /* root or inner value */
+/* Reading: a tree owned by its root, which is not changed. */
+typedef struct json_t cr_json; /* root or inner value; jansson's */
 /* cr_json_parse reads exactly n bytes; at most one value, depth <= 64. Free the root only. */
 CR_CHECKED cr_code cr_json_parse(cr_json **out, const char *text, size_t n, cr_err *err);
 void cr_json_free(cr_json *root);
@@ -20,8 +20,8 @@ bool cr_json_is_arr(const cr_json *j);
 const cr_json *cr_json_get(const cr_json *obj, const char *key); /* NULL when absent */
 size_t cr_json_len(const cr_json *j);                            /* members or items */
 const cr_json *cr_json_at(const cr_json *arr, size_t i);
-/* walk of an object in file order: *key and *val are set; false at the end */
-bool cr_json_member(const cr_json *obj, size_t i, const char **key, const cr_json **val);
+/* walk of an object in file order: *it is NULL at first, *key and *val are set; false at the end */
+bool cr_json_next(const cr_json *obj, void **it, const char **key, const cr_json **val);
 bool cr_json_i64(const cr_json *j, int64_t *out);
 bool cr_json_f64(const cr_json *j, double *out); /* ints too */
 bool cr_json_bool(const cr_json *j, bool *out);

@@ -160,7 +160,7 @@ static void put_result(best *b, int64_t step, double x) {
 static void metric_names(const cr_json *j, cr_buf *out) {
     const char *key;
     const cr_json *val;
-    for (size_t i = 0; cr_json_member(j, i, &key, &val); i++) {
+    for (void *it = NULL; cr_json_next(j, &it, &key, &val);) {
         if (strcmp(key, "global_step") == 0) continue;
         if (out->n) cr_buf_str(out, ", ");
         cr_buf_str(out, key);
@@ -180,7 +180,7 @@ static cr_code best_line(void *ctx, const cr_json *j, const char *line, size_t n
         val = cr_json_get(j, b->metric);
     else if (cr_json_len(j) == 2) {
         const char *key;
-        for (size_t i = 0; cr_json_member(j, i, &key, &val); i++)
+        for (void *it = NULL; cr_json_next(j, &it, &key, &val);)
             if (strcmp(key, "global_step") != 0) break;
     }
     if (!val && b->lenient) return CR_OK;
@@ -285,7 +285,7 @@ static cr_code like_line(void *ctx, const cr_json *j, const char *line, size_t n
     like *l = ctx;
     const char *key;
     const cr_json *val;
-    for (size_t i = 0; !l->found && cr_json_member(j, i, &key, &val); i++)
+    for (void *it = NULL; !l->found && cr_json_next(j, &it, &key, &val);)
         if (strncmp(key, l->prefix, strlen(l->prefix)) == 0)
             l->found = cr_arena_strdup(l->arena, key);
     return CR_OK;

@@ -140,7 +140,7 @@ static cr_code take_line(void *ctx, const cr_json *j, const char *text, size_t n
     if (!cr_json_i64(cr_json_get(j, "global_step"), &step) || step != w->step) return CR_OK;
     w->v = CR_NEW_N(w->a, cr_ckpt_metric, cr_json_len(j) + 1);
     w->n = 0;
-    for (size_t i = 0; cr_json_member(j, i, &key, &val); i++) {
+    for (void *it = NULL; cr_json_next(j, &it, &key, &val);) {
         double x;
         if (strcmp(key, "global_step") == 0) continue;
         if (!cr_json_f64(val, &x)) x = NAN;

@@ -89,7 +89,7 @@ static cr_code read_meta(cr_st_file *f, const cr_json *j, cr_err *err) {
     f->meta = CR_NEW_N(&f->arena, cr_st_meta, n + 1);
     const char *key;
     const cr_json *val;
-    for (size_t i = 0; cr_json_member(j, i, &key, &val); i++) {
+    for (void *it = NULL; cr_json_next(j, &it, &key, &val);) {
         const char *s = cr_json_str(val);
         if (!s) return BAD("__metadata__ '%s' is not a string; the file is damaged", key);
         f->meta[f->n_meta++] =
@@ -104,7 +104,7 @@ static cr_code read_members(cr_st_file *f, const cr_json *root, const uint8_t *d
     f->v = CR_NEW_N(&f->arena, cr_st_tensor, cr_json_len(root) + 1);
     const char *key;
     const cr_json *val;
-    for (size_t i = 0; cr_json_member(root, i, &key, &val); i++) {
+    for (void *it = NULL; cr_json_next(root, &it, &key, &val);) {
         if (strcmp(key, "__metadata__") == 0) {
             CR_TRY(read_meta(f, val, err));
             continue;

@@ -174,7 +174,7 @@ static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ck
         cr_ckpt_metric *v = CR_NEW_N(a, cr_ckpt_metric, cr_json_len(m) + 1);
         const char *key;
         const cr_json *val;
-        for (size_t i = 0; cr_json_member(m, i, &key, &val); i++) {
+        for (void *it = NULL; cr_json_next(m, &it, &key, &val);) {
             double x;
             if (!cr_json_f64(val, &x)) x = NAN;
             v[s->n_metrics++] = (cr_ckpt_metric){cr_arena_strdup(a, key), x};

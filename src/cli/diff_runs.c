@@ -75,7 +75,7 @@ static void read_log(cr_arena *a, const char *path, bool json_log, series *out) 
         if (n == 0 || cr_json_parse(&j, text.data + at, n, NULL) != CR_OK) continue;
         if (cr_json_is_obj(j) &&
             cr_json_i64(cr_json_get(j, json_log ? "step" : "global_step"), &step))
-            for (size_t i = 0; cr_json_member(j, i, &key, &val); i++)
+            for (void *it = NULL; cr_json_next(j, &it, &key, &val);)
                 if (comparable(key, json_log) && cr_json_f64(val, &x))
                     add_point(a, out, step, key, x, line);
         cr_json_free(j);

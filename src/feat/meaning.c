@@ -258,13 +258,13 @@ static void objects(comparison *c, const void *conf, const char *who, const cr_j
                     const cr_json *now) {
     const char *key;
     const cr_json *v;
-    for (size_t i = 0; cr_json_member(was, i, &key, &v); i++) {
+    for (void *it = NULL; cr_json_next(was, &it, &key, &v);) {
         const char *a = cr_json_str(v), *b = cr_json_str(cr_json_get(now, key));
         if (!b && strncmp(key, COLUMN, sizeof(COLUMN) - 1) == 0) continue; /* not declared here */
         if (strcmp(key, NUMBERS) == 0) continue;
         if (!a || !b || strcmp(a, b) != 0) differs(c, conf, who, key, a, b);
     }
-    for (size_t i = 0; cr_json_member(now, i, &key, &v); i++)
+    for (void *it = NULL; cr_json_next(now, &it, &key, &v);)
         if (!cr_json_get(was, key) && strncmp(key, COLUMN, sizeof(COLUMN) - 1) != 0 &&
             strcmp(key, NUMBERS) != 0)
             differs(c, conf, who, key, NULL, cr_json_str(v));

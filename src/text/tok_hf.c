@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "text/tok_hf.h"
 #include "base/utf8.h"
+#include "text/tok_hf.h"
 
 #define MOST ((int64_t)1 << 24) /* ids */
 
@@ -139,7 +139,7 @@ static cr_code read_vocab(hf *t, const cr_json *vocab, cr_err *err) {
     int64_t id;
     if (!cr_json_is_obj(vocab) || cr_json_len(vocab) == 0)
         return cr_fail(err, CR_ECONF, "model has no vocab; train the tokenizer first");
-    for (size_t i = 0; cr_json_member(vocab, i, &key, &val); i++) {
+    for (void *it = NULL; cr_json_next(vocab, &it, &key, &val);) {
         if (!cr_json_i64(val, &id) || id < 0 || id >= MOST)
             return cr_fail(err, CR_ECONF, "id of token '%.40s' is not a number from 0 to 2^24",
                            key);

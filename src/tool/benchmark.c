@@ -104,7 +104,7 @@ static const cr_json *base_of(const work *w, const char *path) {
         while (tail > path && tail[-1] != '/')
             tail--;
     }
-    for (size_t i = 0; cr_json_member(w->base, i, &key, &val); i++) {
+    for (void *it = NULL; cr_json_next(w->base, &it, &key, &val);) {
         if (same_end(path, key)) return val;
         if (tail != name && same_end(key, tail)) near = val;
     }
@@ -136,7 +136,7 @@ static cr_code read_base_of(work *w, cr_benchmark_config *c, cr_err *err) {
         return base_wrong(w, c->path, "run_cnt is no number from 1 to 1000", err);
     if (w->o->runs == 0) c->n_runs = (int)runs;
     c->metrics = CR_NEW_N(w->arena, cr_benchmark_metric, cr_json_len(label) + 1);
-    for (size_t i = 0; cr_json_member(label, i, &key, &val); i++) {
+    for (void *it = NULL; cr_json_next(label, &it, &key, &val);) {
         cr_benchmark_metric *m = &c->metrics[c->n_metrics++];
         const cr_json *t = cr_json_is_obj(threshold) ? cr_json_get(threshold, key) : threshold;
         m->name = cr_arena_strdup(w->arena, key);
@@ -360,7 +360,7 @@ static cr_code take_results(work *w, cr_benchmark_config *c, const char *model_d
         const char *key;
         const cr_json *val;
         c->metrics = CR_NEW_N(w->arena, cr_benchmark_metric, cr_json_len(eval) + 1);
-        for (size_t i = 0; cr_json_member(eval, i, &key, &val); i++)
+        for (void *it = NULL; cr_json_next(eval, &it, &key, &val);)
             if (strcmp(key, "global_step") != 0)
                 c->metrics[c->n_metrics++] =
                     (cr_benchmark_metric){.name = cr_arena_strdup(w->arena, key), .base = NAN};

@@ -46,9 +46,9 @@ static void put(cr_buf *b, const cr_json *j, int depth, bool remove) {
         cr_buf_str(b, "null");
     } else {
         cr_buf_char(b, obj ? '{' : '[');
-        for (size_t i = 0; i < cr_json_len(j); i++) {
-            if (obj && (!cr_json_member(j, i, &key, &val) || (remove && is_bucketizer(j, key))))
-                continue;
+        void *it = NULL;
+        for (size_t i = 0; obj ? cr_json_next(j, &it, &key, &val) : i < cr_json_len(j); i++) {
+            if (obj && remove && is_bucketizer(j, key)) continue;
             if (some) cr_buf_char(b, ',');
             some = true;
             line(b, depth + 1);

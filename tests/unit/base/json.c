@@ -18,11 +18,14 @@ TEST(reads_values) {
     CHECK_INT(cr_json_len(j), 3);
     const char *key;
     const cr_json *v;
-    CHECK(cr_json_member(j, 0, &key, &v));
+    void *it = NULL;
+    CHECK(cr_json_next(j, &it, &key, &v));
     CHECK_STR(key, "b");
-    CHECK(cr_json_member(j, 1, &key, &v) && cr_json_is_arr(v));
+    CHECK(cr_json_next(j, &it, &key, &v) && cr_json_is_arr(v));
     CHECK_STR(key, "a");
-    CHECK(!cr_json_member(j, 3, &key, &v));
+    CHECK(cr_json_next(j, &it, &key, &v) && !cr_json_next(j, &it, &key, &v));
+    it = NULL;
+    CHECK(!cr_json_next(cr_json_get(j, "a"), &it, &key, &v) && !cr_json_next(NULL, &it, &key, &v));
     int64_t i = 0;
     double f = 0;
     bool b = false;
@@ -57,12 +60,13 @@ TEST(large_objects_keep_their_order) {
     cr_jw_end(&w);
     cr_json *j = parse(b.data, NULL);
     CHECK_INT(cr_json_len(j), 5000);
+    void *it = NULL;
     for (int i = 0; i < 5000; i++) {
         snprintf(name, sizeof(name), "key%d", i * 7919 % 5000);
         const char *key = NULL;
         const cr_json *v = NULL;
         int64_t k = -1;
-        CHECK(cr_json_member(j, (size_t)i, &key, &v));
+        CHECK(cr_json_next(j, &it, &key, &v));
         CHECK_STR(key, name);
         CHECK(cr_json_i64(cr_json_get(j, name), &k) && k == i);
     }
