@@ -1,11 +1,17 @@
 /*
- * loader.c - the workers: cut, parse, encode, assemble; and the way in and out.
+ * loader.c - the workers, and the way in and out.
+ *
+ *   cutter -> slots -> sequencer -> windows -> planner -> parcels -> the caller
+ *
+ * The cutter makes slots out of blocks, the sequencer puts done slots in order into windows, and
+ * the planner makes batches of windows. Each is a struct of its own that knows only the queue
+ * before it and the queue behind it; the loader owns them, the lock and the threads.
  *
  * There is one kind of thread. A worker looks for the work nearest to the caller: assemble a
  * planned batch, else put the next encoded block into the stream, else cut a block and parse and
  * encode it at once, while it is in the cache. No work waits for other work, so any number of
  * threads (one, too) goes on. Backpressure: no cut while about one window and two batches of rows
- * lie ready.
+ * lie ready. Nothing that decides on content looks at time.
  */
 #include "data/load/loader.h"
 
@@ -14,452 +20,172 @@
 
 #include "base/cpu.h"
 #include "base/guard.h"
-#include "base/rng.h"
-#include "data/load/loader_int.h"
-#include "data/load/shuffle.h"
+#include "data/load/cutter.h"
+#include "data/load/fill.h"
+#include "data/load/planner.h"
+#include "data/load/sequencer.h"
 
 /* a block of text, the places of its fields, its rows encoded */
 #define CSV_HAND ((size_t)4 << 20)
 
-/* what one worker keeps from block to block */
-typedef struct worker {
-    cr_raw raw;
-    cr_chunk chunk;
-    cr_batch enc;
-    cr_bad bad;
-    uint8_t *mark; /* per row of the block: bad */
-    uint8_t *hidden;
-    int64_t cap_hidden;
-    int32_t *kept; /* rows of the block on the side that is wanted */
-    int64_t cap_kept;
-    cr_rowref *good;
-    int64_t cap_rows;
-    double read_s, parse_s, encode_s;
-    double row_bytes; /* encoded, of the last block */
-    int row;          /* in the trace */
-} worker;
-
-/* ---- cut ---- */
-
-int64_t cr_loader_file_of(const cr_loader *l, int64_t item) {
-    int64_t a = 0, z = l->n_files;
-    while (z - a > 1) {
-        int64_t m = (a + z) / 2;
-        if (l->first_item[m] <= item)
-            a = m;
-        else
-            z = m;
-    }
-    return a;
-}
-
-int cr_loader_hints(cr_loader *l, int64_t now, int64_t out[CR_LOADER_HINTS]) {
-    int n = 0;
-    bool dealt = !l->known || l->o.shuffle; /* else the order is that of the files */
-    if (!l->reader->will_need || l->split || (dealt && l->order_epoch != l->epoch)) return 0;
-    if (l->hint_epoch != l->epoch + 1) {
-        l->hint_epoch = l->epoch + 1; /* 0: none yet */
-        l->hint = now;
-    }
-    for (; l->hint < l->n_items && l->hint < now + CR_LOADER_HINTS && n < CR_LOADER_HINTS;
-         l->hint++)
-        out[n++] = dealt ? l->order[l->hint] : l->hint;
-    return n;
-}
-
-void cr_loader_hint(cr_loader *l, const int64_t *items, int n) {
-    for (int i = 0; i < n; i++) {
-        int64_t file = cr_loader_file_of(l, items[i]);
-        if (!l->front[file]) l->reader->will_need(l->src, file, items[i] - l->first_item[file]);
-    }
-}
-
-/* skip_front comes to the block a run starts with in a file that can only be read from its
- * beginning. */
-static cr_code skip_front(cr_loader *l, int64_t file, cr_raw *raw, cr_err *err) {
-    bool end = false;
-    for (int64_t b = 0; b < l->block && !end; b++) {
-        if (atomic_load(&l->stop)) return cr_fail(err, CR_ESTOP, "stopped");
-        CR_TRY(l->reader->cut(l->src, file, b, raw, &end, err));
-    }
-    if (!end) return CR_OK;
-    return cr_fail_at(err, CR_EDATA, ((cr_loc){l->reader->path(l->src, file), 0, 0}),
-                      "the file is shorter than the saved position; the files changed since the "
-                      "checkpoint was made");
-}
-
-/* cut_next cuts the next block of the stream, or finds the epoch's end. By the holder of `cutting`.
- * Returns true when nothing comes after it. */
-static bool cut_next(cr_loader *l, cr_raw *raw, cr_slot *s) {
-    for (;;) {
-        s->epoch = l->epoch;
-        if (l->order_epoch != l->epoch) {
-            cr_shuffle_items(l->order, l->n_items, l->o.shuffle, l->o.seed, l->epoch);
-            l->order_epoch = l->epoch;
-        }
-        s->unit = l->item << 32 | l->block;
-        if (l->item >= l->n_items) {
-            s->end = true;
-            l->epoch++;
-            l->item = l->block = 0;
-            return l->o.n_epochs > 0 && l->epoch >= l->o.n_epochs;
-        }
-        int64_t hints[CR_LOADER_HINTS];
-        cr_loader_hint(l, hints, cr_loader_hints(l, l->item, hints));
-        int64_t item = l->order[l->item], file = cr_loader_file_of(l, item);
-        bool front = l->front[file], end = false;
-        if (front && !l->front_begun && l->block > 0) s->code = skip_front(l, file, raw, &s->err);
-        l->front_begun = front;
-        if (s->code == CR_OK)
-            s->code = l->reader->cut(l->src, file, front ? l->block : item - l->first_item[file],
-                                     raw, &end, &s->err);
-        if (s->code != CR_OK) return true;
-        if (front && !end) {
-            l->block++;
-        } else {
-            l->item++;
-            l->block = 0;
-            l->front_begun = false;
-        }
-        if (front && end) continue;
-        s->next_unit = l->item << 32 | l->block;
-        s->file = file;
-        s->offset = raw->offset;
-        s->first_line = raw->first_line;
-        return false;
-    }
-}
-
-/* ---- parse and encode ---- */
-
-static void rows_room(worker *w, int64_t n) {
-    if (w->cap_rows >= n) return;
-    cr_free(w->mark);
-    cr_free(w->good);
-    w->cap_rows = n + n / 4;
-    w->mark = cr_alloc((size_t)w->cap_rows, "the rows of a block");
-    w->good = cr_alloc((size_t)w->cap_rows * sizeof(*w->good), "the rows of a block");
-}
-
-static void keep_bad(worker *w, cr_slot *s) {
-    if (w->bad.n == 0) return;
-    if (!s->bad) s->bad = cr_alloc(CR_BAD_KEEP * sizeof(*s->bad), "a list of bad rows");
-    memcpy(s->bad, w->bad.v, (size_t)w->bad.n_kept * sizeof(*s->bad));
-    s->n_bad_kept = w->bad.n_kept;
-}
-
-/* hide draws which rows of the chunk are hidden. */
-static void hide(const cr_loader *l, worker *w, const cr_raw *raw, int64_t epoch) {
-    int64_t n = w->chunk.n_rows, first = l->known ? w->chunk.first_row : 0;
-    double p = l->o.conf->sample_mask_prob;
-    w->chunk.hidden = NULL;
-    if (!l->o.mask || p <= 0) return;
-    if (w->cap_hidden < n) {
-        cr_free(w->hidden);
-        w->cap_hidden = n + n / 4;
-        w->hidden = cr_alloc((size_t)w->cap_hidden, "the rows of a block");
-    }
-    uint64_t key = cr_rng_sub(cr_rng_key(l->o.seed, "sample_mask", NULL), (uint64_t)epoch);
-    key = cr_rng_sub(key, (uint64_t)raw->file);
-    if (!l->known) key = cr_rng_sub(key, (uint64_t)raw->block);
-    for (int64_t r = 0; r < n; r++)
-        w->hidden[r] = cr_rng_f64(key, (uint64_t)(first + r)) < p;
-    w->chunk.hidden = w->hidden;
-}
-
-/* split leaves the rows of one side in the chunk. What was reported of rows on the other side is
- * told by the loader that reads that side; rows without a side belong to the training. */
-static void split(const cr_loader *l, worker *w, const cr_raw *raw) {
-    int64_t n = w->chunk.n_rows;
-    if (l->o.split.side == CR_ALL_ROWS) return;
-    if (w->cap_kept < n) {
-        cr_free(w->kept);
-        w->cap_kept = n + n / 4;
-        w->kept = cr_alloc((size_t)w->cap_kept * sizeof(*w->kept), "the rows of a block");
-    }
-    int64_t n_kept = cr_split_rows(&l->o.split, &w->chunk, l->known ? -1 : raw->block, w->kept);
-    if (w->bad.n > 0) {
-        rows_room(w, n);
-        if (n > 0) memset(w->mark, 0, (size_t)n);
-        for (int64_t i = 0; i < n_kept; i++)
-            w->mark[w->kept[i]] = 1;
-        cr_bad_keep(&w->bad, w->mark, w->chunk.lines, l->o.split.side == CR_TRAIN_ROWS);
-    }
-    cr_split_chunk(&w->chunk, w->kept, n_kept);
-    w->bad.rows_of = w->kept;
-}
-
-/* process fills the slot with the good rows of a raw block. */
-static cr_code process(cr_loader *l, worker *w, const cr_raw *raw, cr_slot *s) {
-    cr_bad_reset(&w->bad);
-    w->bad.rows_of = NULL;
-    double t0 = cr_thread_cpu(), span = cr_trace_begin(l->o.trace);
-    CR_TRY(l->reader->parse(l->src, raw, &w->chunk, &w->bad, &s->err));
-    double t1 = cr_thread_cpu();
-    span = cr_trace_end(l->o.trace, w->row, CR_STAGE_PARSE, span);
-    w->parse_s += t1 - t0;
-    int64_t n_block = w->chunk.n_rows;
-    hide(l, w, raw, s->epoch);
-    split(l, w, raw);
-    int64_t n = w->chunk.n_rows, n_good = n;
-    const int32_t *rows_of = w->bad.rows_of;
-    if (n > 0) {
-        cr_arena arena = w->enc.arena;
-        cr_arena_reset(&arena);
-        w->enc = (cr_batch){.arena = arena, .n_rows = n};
-        CR_TRY(l->o.encode(l->o.encode_ctx, &w->chunk, &w->enc, &w->bad, &s->err));
-        w->enc.n_rows = n;
-        if (l->o.tally_size) {
-            if (!s->tally) s->tally = cr_alloc(l->o.tally_size, "counts of a block");
-            memcpy(s->tally, w->enc.tally, l->o.tally_size);
-            s->counted = true;
-        }
-    }
-    if (w->bad.n > 0) {
-        rows_room(w, n_block);
-        if (n_block > 0) memset(w->mark, 0, (size_t)n_block);
-        for (int64_t i = 0; i < w->bad.n; i++) {
-            int64_t row = w->bad.rows[i];
-            if (row < 0 || row >= n_block)
-                s->n_bad++;
-            else if (!w->mark[row]) {
-                w->mark[row] = 1;
-                s->n_bad++;
-            }
-        }
-        n_good = 0;
-        for (int64_t i = 0; i < n; i++) {
-            if (!w->mark[rows_of ? rows_of[i] : i]) w->good[n_good++] = (cr_rowref){0, (uint32_t)i};
-        }
-        keep_bad(w, s);
-    }
-    if (n_good > 0) {
-        const cr_batch *src = &w->enc;
-        cr_row_run run = {&src, NULL, 1, n_good < n ? w->good : NULL, 0, n_good};
-        CR_TRY(cr_gather(&s->rows, l->o.shuffle ? &s->rec : NULL, &s->mem, src, &run, 1, &s->err));
-        w->row_bytes = (double)s->mem.used / (double)n_good;
-    }
-    w->encode_s += cr_thread_cpu() - t1;
-    cr_trace_end(l->o.trace, w->row, CR_STAGE_FEATURES, span);
-    return CR_OK;
-}
+struct cr_loader {
+    cr_loader_opts o;
+    cr_items in;
+    pthread_mutex_t lock;       /* guards everything below but what the parts keep for one worker */
+    pthread_cond_t work, ready; /* for workers; for the caller */
+    pthread_t *threads;
+    int n_threads;
+    int n_rows_traced; /* workers that have a row of the trace */
+    atomic_bool stop;
+    cr_cutter cut;
+    cr_slots slots;
+    cr_sequencer seq;
+    cr_windows windows;
+    cr_planner plan;
+    cr_loader_stats stats;
+    double row_bytes; /* encoded, the most of any block so far */
+    /* the caller's */
+    void *tally;   /* of what was given out */
+    bool finished; /* the caller has seen the end */
+    cr_err failed; /* the caller has seen an error */
+};
 
 /* ---- the workers ---- */
 
-cr_slot *cr_loader_slot(cr_loader *l) {
-    cr_slot *s = l->free_slots;
-    if (s)
-        l->free_slots = s->next;
-    else
-        s = cr_alloc(sizeof(*s), "a block of rows");
-    s->next = NULL;
-    s->done = s->end = s->started = s->counted = false;
-    s->base = s->lead = 0;
-    s->n_stands = s->first_row = -1;
-    s->block_end = true;
-    s->rows.n_rows = s->n_read = s->n_bad = s->n_bad_kept = 0;
-    s->code = CR_OK;
-    return s;
-}
-
-void cr_loader_queue(cr_loader *l, cr_slot *s) {
-    if (l->tail)
-        l->tail->next = s;
-    else
-        l->head = s;
-    l->tail = s;
-    l->n_pending++;
-    l->queued += s->n_read;
+/* wanted: may further blocks be read? */
+static bool wanted(const cr_loader *l) {
+    return !l->seq.over && !l->plan.over &&
+           l->windows.rows + l->seq.open_rows < l->seq.full + 2 * l->o.batch_size;
 }
 
 static bool may_cut(const cr_loader *l) {
-    return !l->cutting && !l->cut_over && !l->plan_over && l->n_pending < l->n_threads + 2 &&
-           l->closed_rows + l->open_rows < l->W + 2 * l->G;
+    return !l->cut.busy && !l->cut.over && l->slots.n < l->n_threads + 2 && wanted(l);
 }
 
-static void do_block(cr_loader *l, worker *w) {
-    l->cutting = true;
-    cr_slot *s = cr_loader_slot(l);
-    pthread_mutex_unlock(&l->lock);
-    double t0 = cr_thread_cpu(), span = cr_trace_begin(l->o.trace);
-    bool over = cut_next(l, &w->raw, s);
-    cr_trace_end(l->o.trace, w->row, CR_STAGE_READ, span);
-    w->read_s = cr_thread_cpu() - t0;
-    w->parse_s = w->encode_s = 0;
-    bool work = s->code == CR_OK && !s->end;
-    pthread_mutex_lock(&l->lock);
-    cr_loader_queue(l, s);
-    l->cutting = false;
-    if (over) l->cut_over = true;
-    s->done = !work;
-    pthread_cond_broadcast(&l->work);
-    if (!work) return;
-    pthread_mutex_unlock(&l->lock);
-    cr_code code = process(l, w, &w->raw, s);
-    pthread_mutex_lock(&l->lock);
+/* filled: the rows of a slot are there, or it failed. read_s: CPU seconds of reading */
+static void filled(cr_loader *l, const cr_filler *f, const cr_raw *raw, double read_s, cr_slot *s,
+                   cr_code code) {
     s->code = code;
     s->done = true;
-    l->stats.bytes += (int64_t)w->raw.size;
-    l->stats.read_s += w->read_s;
-    l->stats.parse_s += w->parse_s;
-    l->stats.encode_s += w->encode_s;
-    if (w->row_bytes > l->row_bytes) l->row_bytes = w->row_bytes;
+    l->stats.bytes += (int64_t)raw->size;
+    l->stats.read_s += read_s;
+    l->stats.parse_s += f->parse_s;
+    l->stats.encode_s += f->encode_s;
+    if (f->row_bytes > l->row_bytes) l->row_bytes = f->row_bytes;
     pthread_cond_broadcast(&l->work);
 }
 
-/* do_rows: a slot whose rows are known, with the hand it was given */
-static void do_rows(cr_loader *l, worker *w, cr_slot *s) {
-    int64_t hints[CR_LOADER_HINTS];
-    int n_hints = cr_loader_hints(l, s->epoch == l->epoch ? s->unit >> 32 : 0, hints);
+/* do_block cuts the next block and fills its slot. */
+static void do_block(cr_loader *l, cr_filler *f, cr_raw *raw) {
+    l->cut.busy = true;
+    cr_slot *s = cr_slots_new(&l->slots);
     pthread_mutex_unlock(&l->lock);
-    cr_loader_hint(l, hints, n_hints);
-    cr_raw *raw = &l->hands[s->hand];
+    double t0 = cr_thread_cpu(), span = cr_trace_begin(l->o.trace);
+    bool over = cr_cutter_next(&l->cut, raw, s);
+    cr_trace_end(l->o.trace, f->row, CR_STAGE_READ, span);
+    double read_s = cr_thread_cpu() - t0;
+    bool block = s->code == CR_OK && !s->end;
+    pthread_mutex_lock(&l->lock);
+    cr_slots_push(&l->slots, s);
+    l->cut.busy = false;
+    if (over) l->cut.over = true;
+    s->done = !block;
+    pthread_cond_broadcast(&l->work);
+    if (!block) return;
+    pthread_mutex_unlock(&l->lock);
+    cr_code code = cr_fill(f, raw, s);
+    pthread_mutex_lock(&l->lock);
+    filled(l, f, raw, read_s, s, code);
+}
+
+/* do_rows fills a slot whose rows are known, with the hand it was given. */
+static void do_rows(cr_loader *l, cr_filler *f, cr_slot *s) {
+    int64_t hints[CR_CUTTER_HINTS];
+    int n_hints = cr_cutter_hints(&l->cut, s->epoch == l->cut.epoch ? s->unit >> 32 : 0, hints);
+    pthread_mutex_unlock(&l->lock);
+    cr_cutter_hint(&l->cut, hints, n_hints);
+    cr_raw *raw = &l->cut.hands.raw[s->hand];
     double t0 = cr_thread_cpu(), span = cr_trace_begin(l->o.trace);
     bool end = false;
     raw->from = s->base + s->lead;
     raw->n_rows = s->n_read;
-    w->parse_s = w->encode_s = 0;
-    cr_code code = l->reader->cut(l->src, s->file, s->block, raw, &end, &s->err);
-    cr_trace_end(l->o.trace, w->row, CR_STAGE_READ, span);
-    w->read_s = cr_thread_cpu() - t0;
-    if (code == CR_OK) code = process(l, w, raw, s);
+    cr_code code = l->in.reader->cut(l->in.src, s->file, s->block, raw, &end, &s->err);
+    cr_trace_end(l->o.trace, f->row, CR_STAGE_READ, span);
+    double read_s = cr_thread_cpu() - t0;
+    f->parse_s = f->encode_s = 0;
+    if (code == CR_OK) code = cr_fill(f, raw, s);
     pthread_mutex_lock(&l->lock);
-    s->code = code;
-    s->done = true;
-    l->busy[s->hand] = false;
-    l->stats.bytes += (int64_t)raw->size;
-    l->stats.read_s += w->read_s;
-    l->stats.parse_s += w->parse_s;
-    l->stats.encode_s += w->encode_s;
-    if (w->row_bytes > l->row_bytes) l->row_bytes = w->row_bytes;
-    pthread_cond_broadcast(&l->work);
+    l->cut.hands.busy[s->hand] = false;
+    filled(l, f, raw, read_s, s, code);
 }
 
 static void do_sequence(cr_loader *l) {
-    cr_slot *s = l->head;
-    l->head = s->next;
-    if (!l->head) l->tail = NULL;
-    l->n_pending--;
-    l->queued -= s->n_read;
-    l->sequencing = true;
+    cr_slot *s = cr_slots_pop(&l->slots);
+    l->seq.busy = true;
     pthread_mutex_unlock(&l->lock);
-    cr_plan_slot(l, s);
+    cr_sequencer_put(&l->seq, s);
     pthread_mutex_lock(&l->lock);
-    l->sequencing = false;
-    cr_plan_jobs(l);
+    l->seq.busy = false;
+    cr_planner_run(&l->plan);
     pthread_cond_broadcast(&l->work);
     pthread_cond_signal(&l->ready); /* an end or an error is ready at once */
 }
 
-static void do_assemble(cr_loader *l, cr_job *j, int row) {
-    j->started = true;
+static void do_assemble(cr_loader *l, cr_parcel *x, int row) {
+    x->started = true;
     pthread_mutex_unlock(&l->lock);
     double span = cr_trace_begin(l->o.trace);
-    cr_code code = cr_gather(&j->batch, NULL, &j->mem, j->shape, j->runs, j->n_runs, &j->err);
+    cr_code code = cr_gather(&x->batch, NULL, &x->mem, x->shape, x->runs, x->n_runs, &x->err);
     cr_trace_end(l->o.trace, row, CR_STAGE_BATCH, span);
     pthread_mutex_lock(&l->lock);
-    if (code != CR_OK) j->kind = CR_JOB_FAILED;
-    cr_plan_done(l, j);
+    if (code != CR_OK) x->kind = CR_PARCEL_FAILED;
+    cr_planner_done(&l->plan, x);
     pthread_cond_signal(&l->ready);
     pthread_cond_broadcast(&l->work);
 }
 
-static cr_job *next_job(const cr_loader *l) {
-    for (cr_job *j = l->job_head; j; j = j->next) {
-        if (!j->started) return j;
-    }
-    return NULL;
-}
-
 static void *work(void *arg) {
     cr_loader *l = arg;
-    worker w = {0};
-    cr_arena_init(&w.chunk.arena, 0);
-    cr_arena_init(&w.enc.arena, 0);
+    const bool known = cr_items_known(&l->in);
+    cr_filler f;
+    cr_raw raw = {0};
     pthread_mutex_lock(&l->lock);
-    w.row = cr_trace_row(l->o.trace, "data", ++l->n_rows_traced);
+    cr_filler_init(&f, &l->in, cr_trace_row(l->o.trace, "data", ++l->n_rows_traced));
     while (!atomic_load(&l->stop)) {
-        cr_job *j = next_job(l);
+        cr_parcel *x = cr_planner_todo(&l->plan);
         cr_slot *s;
-        if (j)
-            do_assemble(l, j, w.row);
-        else if (!l->sequencing && !l->seq_over && l->head && l->head->done)
+        if (x)
+            do_assemble(l, x, f.row);
+        else if (!l->seq.busy && !l->seq.over && l->slots.head && l->slots.head->done)
             do_sequence(l);
-        else if (l->known && cr_rows_feed(l))
+        else if (known && !l->seq.over && !l->plan.over && cr_cutter_feed(&l->cut, l->n_threads))
             pthread_cond_broadcast(&l->work);
-        else if (l->known && (s = cr_rows_pick(l)))
-            do_rows(l, &w, s);
-        else if (!l->known && may_cut(l))
-            do_block(l, &w);
+        else if (known && wanted(l) && (s = cr_cutter_pick(&l->cut)))
+            do_rows(l, &f, s);
+        else if (!known && may_cut(l))
+            do_block(l, &f, &raw);
         else {
             double span = cr_trace_begin(l->o.trace);
             pthread_cond_wait(&l->work, &l->lock);
-            cr_trace_end(l->o.trace, w.row, CR_STAGE_WAIT, span);
+            cr_trace_end(l->o.trace, f.row, CR_STAGE_WAIT, span);
         }
     }
     pthread_mutex_unlock(&l->lock);
-    cr_free(w.raw.text);
-    cr_arena_clear(&w.chunk.arena);
-    cr_arena_clear(&w.enc.arena);
-    cr_bad_clear(&w.bad);
-    cr_free(w.mark);
-    cr_free(w.hidden);
-    cr_free(w.kept);
-    cr_free(w.good);
+    cr_free(raw.text);
+    cr_filler_clear(&f);
     return NULL;
 }
 
 /* ---- in and out ---- */
 
-/* find_items lists what an epoch is made of: blocks of plain files, whole compressed files. */
-static cr_code find_items(cr_loader *l, cr_err *err) {
-    l->n_files = l->reader->n_files(l->src);
-    l->first_item = cr_alloc((size_t)(l->n_files + 1) * sizeof(int64_t), "a list of files");
-    l->front = cr_alloc((size_t)l->n_files + 1, "a list of files");
-    for (int64_t f = 0; f < l->n_files; f++) {
-        int64_t n;
-        CR_TRY(l->reader->n_blocks(l->src, f, &n, err));
-        l->front[f] = n < 0;
-        l->first_item[f + 1] = l->first_item[f] + (n < 0 ? 1 : n);
-    }
-    l->n_items = l->first_item[l->n_files];
-    if (l->n_items >= INT32_MAX)
-        return cr_fail_at(err, CR_EDATA, ((cr_loc){l->o.paths, 0, 0}),
-                          "%lld blocks of rows are too many for one run; use fewer files",
-                          (long long)l->n_items);
-    void *p;
-    CR_TRY(
-        cr_try_alloc(&p, (size_t)(l->n_items + 1) * sizeof(int64_t), "the order of blocks", err));
-    l->order = p;
-    l->order_epoch = -1;
+/* start goes to the position where the run begins. */
+static cr_code start(cr_loader *l, cr_err *err) {
+    int64_t skip;
+    CR_TRY(cr_cutter_start(&l->cut, &skip, err));
+    cr_sequencer_start(&l->seq, skip);
+    if (cr_items_known(&l->in)) l->stats.total_rows = cr_hands_all(&l->cut.hands, &l->in);
+    l->finished = l->o.n_epochs > 0 && l->o.start.epoch >= l->o.n_epochs;
     return CR_OK;
-}
-
-static cr_code set_start(cr_loader *l, cr_err *err) {
-    const cr_data_pos *p = &l->o.start;
-    l->epoch = p->epoch;
-    l->item = p->unit >> 32;
-    l->block = p->unit & 0xffffffff;
-    l->skip = p->row;
-    l->epoch_rows = p->rows - p->row;
-    l->epoch_bad = p->bad_rows;
-    l->epoch_batches = p->rows > 0;
-    if (p->epoch < 0 || p->unit < 0 || p->row < 0 || p->rows < p->row || p->bad_rows < 0 ||
-        l->item > l->n_items)
-        return cr_fail_at(
-            err, CR_EDATA, ((cr_loc){l->o.paths, 0, 0}),
-            "the saved position (block %lld) does not fit these files, which have %lld "
-            "blocks; the files changed since the checkpoint was made",
-            (long long)l->item, (long long)l->n_items);
-    l->finished = l->o.n_epochs > 0 && p->epoch >= l->o.n_epochs;
-    return l->exact ? cr_rows_start(l, err) : CR_OK;
-}
-
-static int64_t rows_of_window(const cr_loader_opts *o, int64_t global) {
-    if (!o->shuffle) return 1;
-    int64_t n = o->conf->shuffle_buffer_size > 0 ? o->conf->shuffle_buffer_size : 1;
-    const int64_t most = INT64_C(1) << 40;
-    return n > most / global ? most : n * global;
 }
 
 static cr_code start_threads(cr_loader *l, cr_err *err) {
@@ -500,24 +226,24 @@ static cr_code note_files(const cr_loader *l, cr_err *err) {
     cr_file_ids *ids = l->o.ids;
     if (!ids) return CR_OK;
     if (!ids->v) {
-        ids->n = l->n_files;
+        ids->n = l->in.n_files;
         ids->v = cr_alloc((size_t)(ids->n + 1) * sizeof(*ids->v), "a list of files");
-        for (int64_t f = 0; f < l->n_files; f++)
-            ids->v[f] = *l->reader->file_id(l->src, f);
+        for (int64_t f = 0; f < l->in.n_files; f++)
+            ids->v[f] = *l->in.reader->file_id(l->in.src, f);
         return CR_OK;
     }
-    if (ids->n != l->n_files)
+    if (ids->n != l->in.n_files)
         return cr_fail_at(err, CR_EDATA, ((cr_loc){l->o.paths, 0, 0}),
                           "these are %lld files now and were %lld when the run first read them; "
                           "keep data files as they are during a run, and start again",
-                          (long long)l->n_files, (long long)ids->n);
-    for (int64_t f = 0; f < l->n_files; f++)
-        CR_TRY(cr_file_id_check_path(&ids->v[f], l->reader->path(l->src, f), err));
+                          (long long)l->in.n_files, (long long)ids->n);
+    for (int64_t f = 0; f < l->in.n_files; f++)
+        CR_TRY(cr_file_id_check_path(&ids->v[f], l->in.reader->path(l->in.src, f), err));
     return CR_OK;
 }
 
 void cr_loader_kinds(const cr_loader *l, cr_colkind *out) {
-    l->reader->kinds(l->src, out);
+    l->in.reader->kinds(l->in.src, out);
 }
 
 cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag) {
@@ -533,27 +259,22 @@ cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag
     }
     cr_loader *l = cr_alloc(sizeof(*l), "a loader");
     l->o = *opts;
-    l->reader = opts->reader;
-    l->src = src;
-    l->G = opts->batch_size;
     if (l->o.share.of == 0) l->o.share = (cr_share){0, 1, 1};
-    l->W = rows_of_window(opts, l->G);
     if (opts->tally_size) l->tally = cr_alloc(opts->tally_size, "counts of the data");
     atomic_init(&l->stop, false);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->work, NULL);
     pthread_cond_init(&l->ready, NULL);
-    for (int i = 0; i < CR_LOADER_AHEAD; i++) {
-        l->jobs[i].ready = true;
-        l->jobs[i].next = l->free_jobs;
-        l->free_jobs = &l->jobs[i];
-    }
-    if (opts->block_bytes > 0 && l->reader->set_block) l->reader->set_block(src, opts->block_bytes);
+    l->windows.slots = &l->slots;
+    cr_planner_init(&l->plan, &l->o, &l->windows);
+    if (opts->block_bytes > 0 && opts->reader->set_block)
+        opts->reader->set_block(src, opts->block_bytes);
     cr_err err = {0};
-    cr_code code = find_items(l, &err);
+    cr_code code = cr_items_open(&l->in, &l->o, src, &err);
+    cr_sequencer_init(&l->seq, &l->in, &l->windows, &l->lock);
     if (code == CR_OK) code = note_files(l, &err);
-    if (code == CR_OK && l->reader->block_rows) code = cr_rows_open(l, &err);
-    if (code == CR_OK) code = set_start(l, &err);
+    if (code == CR_OK) code = cr_cutter_open(&l->cut, &l->in, &l->slots, &l->stop, &err);
+    if (code == CR_OK) code = start(l, &err);
     if (code == CR_OK && !l->finished) code = start_threads(l, &err);
     if (code != CR_OK) {
         cr_diag_add(diag, CR_SEV_ERROR, err.code, err.at, "%s", err.msg);
@@ -572,14 +293,14 @@ void cr_loader_free(cr_loader *l) {
     pthread_mutex_unlock(&l->lock);
     for (int i = 0; i < l->n_threads; i++)
         pthread_join(l->threads[i], NULL);
-    cr_plan_clear(l);
-    cr_rows_close(l);
-    l->reader->close(l->src);
+    cr_planner_clear(&l->plan);
+    cr_sequencer_clear(&l->seq);
+    cr_windows_clear(&l->windows);
+    cr_slots_clear(&l->slots);
+    cr_cutter_close(&l->cut);
+    cr_items_close(&l->in);
     cr_free(l->threads);
     cr_free(l->tally);
-    cr_free(l->first_item);
-    cr_free(l->front);
-    cr_free(l->order);
     pthread_mutex_destroy(&l->lock);
     pthread_cond_destroy(&l->work);
     pthread_cond_destroy(&l->ready);
@@ -592,11 +313,10 @@ static void copy_err(cr_err *to, const cr_err *from) {
     if (from->at.path == from->path) to->at.path = to->path;
 }
 
-/* give_back makes a job free again and plans the next with it. */
-static void give_back(cr_loader *l, cr_job *j) {
-    j->next = l->free_jobs;
-    l->free_jobs = j;
-    cr_plan_jobs(l);
+/* give_back makes a parcel free again and plans the next with it. */
+static void give_back(cr_loader *l, cr_parcel *x) {
+    cr_planner_return(&l->plan, x);
+    cr_planner_run(&l->plan);
     pthread_cond_broadcast(&l->work);
 }
 
@@ -609,29 +329,27 @@ cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err) {
     }
     if (l->finished) return CR_OK;
     pthread_mutex_lock(&l->lock);
-    if (!l->job_head || !l->job_head->ready) {
+    cr_parcel *x = cr_planner_take(&l->plan);
+    if (!x) {
         double t0 = cr_now();
-        while (!l->job_head || !l->job_head->ready)
+        while (!(x = cr_planner_take(&l->plan)))
             pthread_cond_wait(&l->ready, &l->lock);
         l->stats.wait_s += cr_now() - t0;
     }
-    cr_job *j = l->job_head;
-    l->job_head = j->next;
-    if (!l->job_head) l->job_tail = NULL;
-    if (j->counted) l->o.tally_add(l->tally, j->tally, l->o.tally_size);
+    if (x->tally.any) l->o.tally_add(l->tally, x->tally.sum, l->o.tally_size);
     cr_code code = CR_OK;
-    if (j->kind == CR_JOB_BATCH) {
-        *out = &j->batch;
+    if (x->kind == CR_PARCEL_BATCH) {
+        *out = &x->batch;
         l->stats.batches++;
-        l->stats.rows += j->batch.n_rows;
+        l->stats.rows += x->batch.n_rows;
     } else {
-        if (j->kind == CR_JOB_FAILED) {
-            copy_err(&l->failed, &j->err);
-            copy_err(err, &j->err);
-            code = j->err.code;
+        if (x->kind == CR_PARCEL_FAILED) {
+            copy_err(&l->failed, &x->err);
+            copy_err(err, &x->err);
+            code = x->err.code;
         } else
-            *done = l->finished = j->last;
-        give_back(l, j);
+            *done = l->finished = x->last;
+        give_back(l, x);
     }
     pthread_mutex_unlock(&l->lock);
     return code;
@@ -640,13 +358,14 @@ cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err) {
 void cr_loader_release(cr_loader *l, cr_batch *b) {
     if (!b) return;
     pthread_mutex_lock(&l->lock);
-    give_back(l, (cr_job *)(void *)b);
+    give_back(l, (cr_parcel *)(void *)b);
     pthread_mutex_unlock(&l->lock);
 }
 
 void cr_loader_get_stats(cr_loader *l, cr_loader_stats *out) {
     pthread_mutex_lock(&l->lock);
     *out = l->stats;
+    out->bad_rows = l->seq.n_bad;
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -658,24 +377,25 @@ void cr_loader_tally(cr_loader *l, void *out) {
 
 bool cr_loader_first_bad(cr_loader *l, cr_err *out) {
     pthread_mutex_lock(&l->lock);
-    *out = l->first_bad;
+    *out = l->seq.first_bad;
     pthread_mutex_unlock(&l->lock);
     if (out->at.path) out->at.path = out->path;
     return out->code != CR_OK;
 }
 
 int64_t cr_loader_memory(cr_loader *l, bool shuffle) {
-    cr_loader_opts o = l->o;
-    o.shuffle = shuffle;
+    const cr_items *in = &l->in;
+    const bool known = cr_items_known(in);
     pthread_mutex_lock(&l->lock);
     double row = l->row_bytes;
     pthread_mutex_unlock(&l->lock);
-    int hands = l->known && shuffle ? l->reader->hands(l->src) : o.n_threads;
+    int hands = known && shuffle ? in->reader->hands(in->src) : l->o.n_threads;
     /* a window being given out and one being filled; batches on their way */
-    double rows = 2.0 * (double)rows_of_window(&o, l->G) + (2 + CR_LOADER_AHEAD) * (double)l->G;
-    if (l->known && !shuffle) rows += (double)l->max_queued;
-    double all = l->known ? (double)l->stats.total_rows : 0;
+    double rows = 2.0 * (double)cr_window_rows(&l->o, shuffle) +
+                  (2 + CR_LOADER_AHEAD) * (double)l->o.batch_size;
+    if (known && !shuffle) rows += (double)l->cut.hands.max_queued;
+    double all = known ? (double)l->stats.total_rows : 0;
     if (all > 0 && rows > 3 * all) rows = 3 * all;
-    size_t hand = l->known ? l->reader->hand_bytes(l->src) : CSV_HAND;
+    size_t hand = known ? in->reader->hand_bytes(in->src) : CSV_HAND;
     return cr_i64_from(rows * row + (double)hands * (double)hand);
 }

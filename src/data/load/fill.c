@@ -1,0 +1,137 @@
+/*
+ * fill.c - a raw block becomes the rows of a slot: parse, hide, split, encode, leave out bad rows.
+ */
+#include "data/load/fill.h"
+
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/rng.h"
+
+void cr_filler_init(cr_filler *f, const cr_items *in, int row) {
+    *f = (cr_filler){.in = in, .row = row};
+    cr_arena_init(&f->chunk.arena, 0);
+    cr_arena_init(&f->enc.arena, 0);
+}
+
+void cr_filler_clear(cr_filler *f) {
+    cr_arena_clear(&f->chunk.arena);
+    cr_arena_clear(&f->enc.arena);
+    cr_bad_clear(&f->bad);
+    cr_free(f->mark);
+    cr_free(f->good);
+    cr_free(f->hidden);
+    cr_free(f->kept);
+}
+
+static void rows_room(cr_filler *f, int64_t n) {
+    if (f->cap_rows >= n) return;
+    cr_free(f->mark);
+    cr_free(f->good);
+    f->cap_rows = n + n / 4;
+    f->mark = cr_alloc((size_t)f->cap_rows, "the rows of a block");
+    f->good = cr_alloc((size_t)f->cap_rows * sizeof(*f->good), "the rows of a block");
+}
+
+static void keep_bad(cr_filler *f, cr_slot *s) {
+    if (f->bad.n == 0) return;
+    if (!s->bad) s->bad = cr_alloc(CR_BAD_KEEP * sizeof(*s->bad), "a list of bad rows");
+    memcpy(s->bad, f->bad.v, (size_t)f->bad.n_kept * sizeof(*s->bad));
+    s->n_bad_kept = f->bad.n_kept;
+}
+
+/* hide draws which rows of the chunk are hidden. */
+static void hide(cr_filler *f, const cr_raw *raw, int64_t epoch) {
+    int64_t n = f->chunk.n_rows, first = cr_items_known(f->in) ? f->chunk.first_row : 0;
+    double p = f->in->o->conf->sample_mask_prob;
+    f->chunk.hidden = NULL;
+    if (!f->in->o->mask || p <= 0) return;
+    if (f->cap_hidden < n) {
+        cr_free(f->hidden);
+        f->cap_hidden = n + n / 4;
+        f->hidden = cr_alloc((size_t)f->cap_hidden, "the rows of a block");
+    }
+    uint64_t key = cr_rng_sub(cr_rng_key(f->in->o->seed, "sample_mask", NULL), (uint64_t)epoch);
+    key = cr_rng_sub(key, (uint64_t)raw->file);
+    if (!cr_items_known(f->in)) key = cr_rng_sub(key, (uint64_t)raw->block);
+    for (int64_t r = 0; r < n; r++)
+        f->hidden[r] = cr_rng_f64(key, (uint64_t)(first + r)) < p;
+    f->chunk.hidden = f->hidden;
+}
+
+/* split leaves the rows of one side in the chunk. What was reported of rows on the other side is
+ * told by the loader that reads that side; rows without a side belong to the training. */
+static void split(cr_filler *f, const cr_raw *raw) {
+    int64_t n = f->chunk.n_rows;
+    if (f->in->o->split.side == CR_ALL_ROWS) return;
+    if (f->cap_kept < n) {
+        cr_free(f->kept);
+        f->cap_kept = n + n / 4;
+        f->kept = cr_alloc((size_t)f->cap_kept * sizeof(*f->kept), "the rows of a block");
+    }
+    int64_t n_kept = cr_split_rows(&f->in->o->split, &f->chunk,
+                                   cr_items_known(f->in) ? -1 : raw->block, f->kept);
+    if (f->bad.n > 0) {
+        rows_room(f, n);
+        if (n > 0) memset(f->mark, 0, (size_t)n);
+        for (int64_t i = 0; i < n_kept; i++)
+            f->mark[f->kept[i]] = 1;
+        cr_bad_keep(&f->bad, f->mark, f->chunk.lines, f->in->o->split.side == CR_TRAIN_ROWS);
+    }
+    cr_split_chunk(&f->chunk, f->kept, n_kept);
+    f->bad.rows_of = f->kept;
+}
+
+cr_code cr_fill(cr_filler *f, const cr_raw *raw, cr_slot *s) {
+    const cr_items *in = f->in;
+    const cr_loader_opts *o = in->o;
+    f->parse_s = f->encode_s = 0;
+    cr_bad_reset(&f->bad);
+    f->bad.rows_of = NULL;
+    double t0 = cr_thread_cpu(), span = cr_trace_begin(o->trace);
+    CR_TRY(in->reader->parse(in->src, raw, &f->chunk, &f->bad, &s->err));
+    double t1 = cr_thread_cpu();
+    span = cr_trace_end(o->trace, f->row, CR_STAGE_PARSE, span);
+    f->parse_s = t1 - t0;
+    int64_t n_block = f->chunk.n_rows;
+    hide(f, raw, s->epoch);
+    split(f, raw);
+    int64_t n = f->chunk.n_rows, n_good = n;
+    const int32_t *rows_of = f->bad.rows_of;
+    if (n > 0) {
+        cr_arena arena = f->enc.arena;
+        cr_arena_reset(&arena);
+        f->enc = (cr_batch){.arena = arena, .n_rows = n};
+        CR_TRY(o->encode(o->encode_ctx, &f->chunk, &f->enc, &f->bad, &s->err));
+        f->enc.n_rows = n;
+        if (o->tally_size) cr_tally_add(&s->tally, f->enc.tally, o);
+    }
+    if (f->bad.n > 0) {
+        rows_room(f, n_block);
+        if (n_block > 0) memset(f->mark, 0, (size_t)n_block);
+        for (int64_t i = 0; i < f->bad.n; i++) {
+            int64_t row = f->bad.rows[i];
+            if (row < 0 || row >= n_block)
+                s->n_bad++;
+            else if (!f->mark[row]) {
+                f->mark[row] = 1;
+                s->n_bad++;
+            }
+        }
+        n_good = 0;
+        for (int64_t i = 0; i < n; i++) {
+            if (!f->mark[rows_of ? rows_of[i] : i]) f->good[n_good++] = (cr_rowref){0, (uint32_t)i};
+        }
+        keep_bad(f, s);
+    }
+    if (n_good > 0) {
+        const cr_batch *src = &f->enc;
+        cr_row_run run = {&src, NULL, 1, n_good < n ? f->good : NULL, 0, n_good};
+        CR_TRY(cr_gather(&s->rows, o->shuffle ? &s->rec : NULL, &s->mem, src, &run, 1, &s->err));
+        double row_bytes = (double)s->mem.used / (double)n_good;
+        if (row_bytes > f->row_bytes) f->row_bytes = row_bytes;
+    }
+    f->encode_s = cr_thread_cpu() - t1;
+    cr_trace_end(o->trace, f->row, CR_STAGE_FEATURES, span);
+    return CR_OK;
+}
