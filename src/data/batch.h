@@ -40,6 +40,13 @@ void cr_memo_put(cr_memo *m, const void *who, void *made);
 void cr_memo_reset(cr_memo *m); /* zeros: an empty memo */
 void cr_memo_clear(cr_memo *m);
 
+/* A column as its file stores it, on its way into another file. What is inside is known to the
+ * format that made it and to those who write that format; its rows are moved by the functions of
+ * its type (runs.h). The format's own struct begins with this one. */
+typedef struct cr_stored {
+    const struct cr_stored_type *type;
+} cr_stored;
+
 typedef struct cr_column {
     cr_coltype type;           /* of the leaf values */
     int depth;                 /* 0 scalar, 1 list, 2 list of lists */
@@ -60,10 +67,8 @@ typedef struct cr_column {
     int64_t n_dict;       /* with code: entries */
     cr_memo *memo;        /* with code; NULL: none */
     const struct cr_column *keys; /* map: keys, same offsets as the values */
-    /* Parquet, where it was asked for: the column as the file stores it, a vector per leaf (those
-     * of lists with row_level and row_slot); NULL: no. The fields above may then be empty. */
-    const struct cr_pq_vec *stored;
-    int n_stored;
+    const cr_stored *stored; /* where it was asked for: the column as its file stores it; NULL: no.
+                                The fields above may then be empty. */
 } cr_column;
 
 /* cr_text_at: value i of a CR_COL_STR column, n bytes without an end */

@@ -46,8 +46,8 @@ typedef struct cr_colkind {
     bool nulls;       /* nothing but nulls everywhere: the type is a guess */
     int key;          /* cr_coltype of a map's keys; -1: no map */
     const char *text; /* as the file says it: "list<int64>"; NULL: it does not */
-    /* Parquet, of a column that comes as it is stored: a schema of it alone; NULL: as above */
-    const struct cr_pq_meta *stored;
+    /* of a column that comes as it is stored: how, in the format's own terms; NULL: as above */
+    const void *stored;
 } cr_colkind;
 
 typedef struct cr_source cr_source; /* an opened data set; opaque, each type has its own */

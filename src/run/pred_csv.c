@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "data/csv/text_out.h"
-#include "parquet/parquet.h"
+#include "data/pq/stored.h"
 #include "run/pred.h"
 
 struct cr_pred {
@@ -123,7 +123,7 @@ static void put_row(cr_buf *b, const cr_column *c, int64_t r) {
 static void put_stored(cr_buf *b, const cr_pq_meta *m, const cr_column *c, cr_pq_pos *at,
                        int64_t r) {
     const cr_pq_node *n = &m->nodes[1];
-    const cr_pq_vec *v = c->stored;
+    const cr_pq_vec *v = cr_pq_stored_of(c)->v;
     bool single = n->type != CR_PQ_GROUP && n->rep != CR_PQ_REPEATED;
     bool text = n->type == CR_PQ_BYTES &&
                 (n->logical.kind == CR_PQ_PHYSICAL || n->logical.kind == CR_PQ_STRING ||
@@ -151,11 +151,12 @@ static void put_reserved(cr_pred *w, const cr_pred_rows *rows, int64_t r) {
         const cr_column *c = &rows->reserved[i];
         if (i) cr_buf_char(&w->b, ',');
         cr_buf_reset(&w->cell);
-        if (s->kinds[i].stored)
+        if (s->kinds[i].stored) {
             put_stored(&w->cell, s->kinds[i].stored, c, at, r);
-        else
+            at += cr_pq_stored_of(c)->n;
+        } else {
             put_row(&w->cell, c, r);
-        at += c->n_stored;
+        }
         if (w->cell.n) put_text(&w->b, w->cell.data, w->cell.n);
     }
 }
@@ -187,8 +188,10 @@ static cr_code csv_open(cr_pred **out, const char *path, const cr_pred_shape *sh
     w->shape = shape;
     cr_buf_init(&w->b);
     cr_buf_init(&w->cell);
-    for (int i = 0; i < shape->n_reserved; i++)
-        w->n_at += shape->kinds[i].stored ? shape->kinds[i].stored->n_leaves : 0;
+    for (int i = 0; i < shape->n_reserved; i++) {
+        const cr_pq_meta *stored = shape->kinds[i].stored;
+        w->n_at += stored ? stored->n_leaves : 0;
+    }
     w->at = cr_alloc(((size_t)w->n_at + 1) * sizeof(*w->at), "places in columns");
     cr_code code = cr_text_out_open(&w->f, path, err);
     if (code == CR_OK) code = put_header(w, err);

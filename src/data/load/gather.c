@@ -175,7 +175,7 @@ static void columns_to_columns(const cr_gather_plan *p, const cr_batch *out, int
 
 static int64_t count_ids(const cr_gather_plan *p, int f) {
     int64_t n = 0;
-    ROWS({
+    CR_EACH_ROW({
         (void)s;
         const int32_t *off = b->sparse[f].off;
         n += off ? off[i + 1] - off[i] : 1;
@@ -188,7 +188,7 @@ static bool gather_jagged(const cr_gather_plan *p, int f, int32_t *off, int64_t 
     int64_t at = 0, row = 0;
     bool single = true;
     if (off) off[0] = 0;
-    ROWS({
+    CR_EACH_ROW({
         const cr_jagged *j = &b->sparse[f];
         int64_t a = j->off ? j->off[i] : i;
         int64_t n = j->off ? j->off[i + 1] - a : 1;

@@ -9,31 +9,7 @@
 #ifndef CR_DATA_LOAD_GATHER_H
 #define CR_DATA_LOAD_GATHER_H
 
-#include "data/batch.h"
-
-/* where one row comes from */
-typedef struct cr_rowref {
-    uint32_t src, row;
-} cr_rowref;
-
-/* A run of rows. In columns (recs NULL): of srcs[0], the rows refs[k].row, or without refs `from`
- * and those behind it. In records: row refs[k].row of srcs[refs[k].src]. */
-typedef struct cr_row_run {
-    const cr_batch *const *srcs;
-    const char *const *recs;
-    int n_srcs;
-    const cr_rowref *refs;
-    int64_t from, n;
-} cr_row_run;
-
-/* memory that is kept from one use to the next and grows with some slack */
-typedef struct cr_region {
-    char *mem;
-    size_t cap, used;
-    int64_t *counts; /* ids per sparse feature, steps of sequences, what reserved columns hold */
-    int n_counts;
-} cr_region;
-void cr_region_clear(cr_region *g);
+#include "data/runs.h"
 
 /* cr_gather fills out with the rows of all runs (all in columns, or all in records), in order; all
  * its memory (but not out itself) lies in mem, whose former content is dropped. shape tells the

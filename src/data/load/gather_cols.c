@@ -1,7 +1,8 @@
 /*
  * gather_cols.c - reserved columns of several batches into one: single values, lists, lists of
  * lists and maps, with nulls. Text of a dictionary becomes plain text: the dictionary belongs to
- * the block the rows came from.
+ * the block the rows came from. Columns that are carried as they are stored are left to the format
+ * that stored them.
  */
 #include "data/load/gather_int.h"
 
@@ -59,15 +60,15 @@ static size_t leaf_size(cr_coltype t, int64_t n, int64_t bytes) {
 }
 
 int cr_gather_counts(const cr_column *shape) {
-    return shape->stored ? cr_gather_stored_counts(shape) : N_COUNTS;
+    return shape->stored ? shape->stored->type->n_counts(shape->stored) : N_COUNTS;
 }
 
 cr_code cr_gather_measure(const cr_gather_plan *p, int c, int64_t *counts, size_t *size,
                           cr_err *err) {
     const cr_column *shape = &p->shape->reserved[c];
-    if (shape->stored) return cr_gather_stored_measure(p, c, counts, size, err);
+    if (shape->stored) return shape->stored->type->measure(p, c, counts, size, err);
     memset(counts, 0, N_COUNTS * sizeof(*counts));
-    ROWS({
+    CR_EACH_ROW({
         (void)s;
         const cr_column *x = &b->reserved[c];
         span w = span_of(x, i);
@@ -102,7 +103,7 @@ static void gather_leaf(cr_column *out, cr_region *mem, const cr_gather_plan *p,
     if (out->type == CR_COL_STR) {
         char *bytes = cr_region_take(mem, (size_t)n_bytes);
         uint32_t *off = cr_region_take(mem, ((size_t)n_values + 1) * sizeof(*off)), to = 0;
-        ROWS({
+        CR_EACH_ROW({
             (void)s;
             const cr_column *rows = &b->reserved[c];
             const cr_column *x = keys ? rows->keys : rows;
@@ -123,7 +124,7 @@ static void gather_leaf(cr_column *out, cr_region *mem, const cr_gather_plan *p,
     }
     size_t width = width_of(out->type);
     char *v = cr_region_take(mem, (size_t)n_values * width);
-    ROWS({
+    CR_EACH_ROW({
         (void)s;
         const cr_column *rows = &b->reserved[c];
         const cr_column *x = keys ? rows->keys : rows;
@@ -143,7 +144,7 @@ static void gather_lists(cr_column *out, cr_region *mem, const cr_gather_plan *p
         item_off = cr_region_take(mem, ((size_t)counts[LISTS] + 1) * sizeof(*item_off));
     uint8_t *valid = null.values ? cr_region_take(mem, (size_t)counts[VALUES]) : NULL;
     uint8_t *list = item_off && null.lists ? cr_region_take(mem, (size_t)counts[LISTS]) : NULL;
-    ROWS({
+    CR_EACH_ROW({
         (void)s;
         const cr_column *x = &b->reserved[c];
         span w = span_of(x, i);
@@ -168,14 +169,14 @@ void cr_gather_column(cr_column *out, cr_region *mem, const cr_gather_plan *p, i
                       const int64_t *counts) {
     const cr_column *shape = &p->shape->reserved[c];
     if (shape->stored) {
-        cr_gather_stored(out, mem, p, c, counts);
+        *out = (cr_column){.stored = shape->stored->type->gather(mem, p, c, counts)};
         return;
     }
     nulls x = find_nulls(p, c);
     *out = (cr_column){.type = shape->type, .depth = shape->depth};
     if (x.rows) {
         uint8_t *valid = cr_region_take(mem, (size_t)p->n_rows), *v = valid;
-        ROWS({
+        CR_EACH_ROW({
             (void)s;
             *v++ = b->reserved[c].valid ? b->reserved[c].valid[i] : 1;
         })

@@ -9,7 +9,7 @@
 
 void cr_gather_seq_count(const cr_gather_plan *p, int f, int64_t *n_steps, int64_t *n_ids) {
     *n_steps = *n_ids = 0;
-    ROWS({
+    CR_EACH_ROW({
         (void)s;
         const cr_jagged *j = &b->sparse[f];
         int32_t from = j->steps[i], to = j->steps[i + 1];
@@ -24,7 +24,7 @@ bool cr_gather_seq(const cr_gather_plan *p, int f, int32_t *steps, int32_t *off,
     bool single = true;
     steps[0] = 0;
     if (off) off[0] = 0;
-    ROWS({
+    CR_EACH_ROW({
         (void)s;
         const cr_jagged *j = &b->sparse[f];
         int64_t from = j->steps[i];
@@ -49,7 +49,7 @@ bool cr_gather_seq(const cr_gather_plan *p, int f, int32_t *steps, int32_t *off,
 
 int64_t cr_gather_dense_seq_count(const cr_gather_plan *p, int f) {
     int64_t n = 0;
-    ROWS({
+    CR_EACH_ROW({
         (void)s;
         const int32_t *steps = b->dense_seq[f].steps;
         n += steps[i + 1] - steps[i];
@@ -60,7 +60,7 @@ int64_t cr_gather_dense_seq_count(const cr_gather_plan *p, int f) {
 void cr_gather_dense_seq(const cr_gather_plan *p, int f, int32_t *steps, float *v) {
     int64_t at = 0, row = 0, width = p->shape->dense_seq[f].width;
     steps[0] = 0;
-    ROWS({
+    CR_EACH_ROW({
         (void)s;
         const cr_dense_seq *d = &b->dense_seq[f];
         int64_t from = d->steps[i];

@@ -6,6 +6,7 @@
  *   schema.c   a wanted column in a schema: its leaves, and how they become a column
  *   columns.c  vectors of stored values into columns
  *   stored.c   columns that stay as they are stored
+ *   carry.c    rows of such columns into one
  *   sink.c     columns into a file
  */
 #ifndef CR_DATA_PQ_PQ_INT_H

@@ -6,6 +6,8 @@
  */
 #include "data/pq/sink.h"
 
+#include "data/pq/stored.h"
+
 typedef struct sink_col {
     int n_stored; /* leaves of a column that comes as it was stored; 0: a cr_column's values */
     int depth;
@@ -48,10 +50,11 @@ static void add_column(cr_pq_meta *m, const cr_sink_col *c) {
     const cr_colkind *k = &c->kind;
     cr_pq_rep rep = c->required ? CR_PQ_REQUIRED : CR_PQ_OPTIONAL;
     const char *name = c->name;
-    if (k->stored) {
+    const cr_pq_meta *stored = k->stored;
+    if (stored) {
         int top = m->n_nodes;
-        for (int i = 1; i < k->stored->n_nodes; i++)
-            m->nodes[m->n_nodes++] = k->stored->nodes[i];
+        for (int i = 1; i < stored->n_nodes; i++)
+            m->nodes[m->n_nodes++] = stored->nodes[i];
         m->nodes[top].name = name;
         return;
     }
@@ -80,11 +83,12 @@ cr_code cr_pq_sink_open(cr_pq_sink **out, const char *path, const cr_sink_col *c
     int n_nodes = 1, n_leaves = 0;
     for (int i = 0; i < n_cols; i++) {
         const cr_colkind *k = &cols[i].kind;
-        s->cols[i] = (sink_col){.n_stored = k->stored ? k->stored->n_leaves : 0,
+        const cr_pq_meta *stored = k->stored;
+        s->cols[i] = (sink_col){.n_stored = stored ? stored->n_leaves : 0,
                                 .depth = k->depth,
                                 .map = k->key >= 0};
-        n_nodes += k->stored ? k->stored->n_nodes : 5; /* a list of lists */
-        n_leaves += k->stored ? k->stored->n_leaves : 1 + s->cols[i].map;
+        n_nodes += stored ? stored->n_nodes : 5; /* a list of lists */
+        n_leaves += stored ? stored->n_leaves : 1 + s->cols[i].map;
     }
     s->vecs = CR_NEW_N(&s->arena, cr_pq_vec, n_leaves + 1);
     cr_pq_meta m = {.nodes = CR_NEW_N(&s->arena, cr_pq_node, n_nodes)};
@@ -135,7 +139,7 @@ cr_code cr_pq_sink_write(cr_pq_sink *s, const cr_column *const *cols, int64_t n_
     for (int i = 0; i < s->n_cols; i++) {
         const sink_col *k = &s->cols[i];
         for (int j = 0; j < k->n_stored; j++)
-            *v++ = cols[i]->stored[j];
+            *v++ = cr_pq_stored_of(cols[i])->v[j];
         if (k->n_stored) continue;
         if (k->map) *v++ = vec_of(k, cols[i], cols[i]->keys, n_rows);
         *v++ = vec_of(k, cols[i], cols[i], n_rows);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "data/pq/pq_int.h"
+#include "data/pq/stored.h"
 
 /* ---- the schema ---- */
 
@@ -185,8 +186,9 @@ static cr_code check_lists(const cr_pqs_place *p, const cr_pq_meta *all, const c
 cr_code cr_pqs_stored(const cr_pqs_place *p, const cr_pq_meta *all, const cr_pq_vec *slots,
                       int64_t n_rows, cr_arena *a, cr_column *out, cr_err *err) {
     cr_pq_vec *v = CR_NEW_N(a, cr_pq_vec, all->n_leaves);
-    out->stored = v;
-    out->n_stored = all->n_leaves;
+    cr_pq_stored *stored = CR_NEW(a, cr_pq_stored);
+    *stored = (cr_pq_stored){{&cr_pq_stored_type}, v, all->n_leaves};
+    out->stored = &stored->base;
     for (int k = 0; k < all->n_leaves; k++, v++) {
         const cr_pq_node *n = &all->nodes[all->leaves[k]];
         if (p->none) {

@@ -1,17 +1,17 @@
 /*
- * gather_stored.c - reserved columns that are carried as they are stored: rows of vectors into
+ * carry.c - reserved columns that are carried as they are stored: rows of vectors into
  * vectors. A row is a run of levels and a run of slots of every leaf. Text of a dictionary becomes
  * plain text: the dictionary belongs to the block the rows came from.
  */
 #include <string.h>
 
-#include "data/load/gather_int.h"
-#include "parquet/parquet.h"
+#include "data/pq/stored.h"
+#include "data/runs.h"
 
 enum { LEVELS, SLOTS, NULLS, TEXT, N_COUNTS };
 
-int cr_gather_stored_counts(const cr_column *shape) {
-    return N_COUNTS * shape->n_stored;
+static int n_counts(const cr_stored *shape) {
+    return N_COUNTS * ((const cr_pq_stored *)shape)->n;
 }
 
 static size_t width_of(const cr_pq_vec *v) {
@@ -36,9 +36,9 @@ static inline size_t text_of(const cr_pq_vec *v, size_t i, const char **text) {
 
 /* LEAF_ROWS walks the rows of leaf k: x is the vector, the row's slots are [from, from + n). */
 #define LEAF_ROWS(...)                                                                             \
-    ROWS({                                                                                         \
+    CR_EACH_ROW({                                                                                  \
         (void)s;                                                                                   \
-        const cr_pq_vec *x = &b->reserved[c].stored[k];                                            \
+        const cr_pq_vec *x = &cr_pq_stored_of(&b->reserved[c])->v[k];                              \
         size_t from, n;                                                                            \
         row_of(x->row_slot, i, &from, &n);                                                         \
         __VA_ARGS__                                                                                \
@@ -46,7 +46,7 @@ static inline size_t text_of(const cr_pq_vec *v, size_t i, const char **text) {
 
 static void count_leaf(const cr_gather_plan *p, int c, int k, int64_t *counts) {
     const char *text;
-    bool is_text = p->shape->reserved[c].stored[k].type == CR_PQ_BYTES;
+    bool is_text = cr_pq_stored_of(&p->shape->reserved[c])->v[k].type == CR_PQ_BYTES;
     memset(counts, 0, N_COUNTS * sizeof(*counts));
     LEAF_ROWS({
         size_t level, n_levels;
@@ -62,12 +62,12 @@ static void count_leaf(const cr_gather_plan *p, int c, int k, int64_t *counts) {
     })
 }
 
-cr_code cr_gather_stored_measure(const cr_gather_plan *p, int c, int64_t *counts, size_t *size,
-                                 cr_err *err) {
-    const cr_column *shape = &p->shape->reserved[c];
-    *size += cr_region_size((size_t)shape->n_stored * sizeof(cr_pq_vec));
-    for (int k = 0; k < shape->n_stored; k++, counts += N_COUNTS) {
-        const cr_pq_vec *v = &shape->stored[k];
+static cr_code measure(const cr_gather_plan *p, int c, int64_t *counts, size_t *size, cr_err *err) {
+    const cr_pq_stored *shape = cr_pq_stored_of(&p->shape->reserved[c]);
+    *size +=
+        cr_region_size(sizeof(cr_pq_stored)) + cr_region_size((size_t)shape->n * sizeof(cr_pq_vec));
+    for (int k = 0; k < shape->n; k++, counts += N_COUNTS) {
+        const cr_pq_vec *v = &shape->v[k];
         count_leaf(p, c, k, counts);
         for (int j = 0; j < N_COUNTS; j++)
             if (counts[j] > INT32_MAX)
@@ -89,7 +89,7 @@ cr_code cr_gather_stored_measure(const cr_gather_plan *p, int c, int64_t *counts
 
 static void gather_levels(cr_pq_vec *out, cr_region *mem, const cr_gather_plan *p, int c, int k,
                           const int64_t *counts) {
-    const cr_pq_vec *shape = &p->shape->reserved[c].stored[k];
+    const cr_pq_vec *shape = &cr_pq_stored_of(&p->shape->reserved[c])->v[k];
     size_t rows = ((size_t)p->n_rows + 1) * sizeof(int32_t);
     int32_t *level = shape->depth > 0 ? cr_region_take(mem, rows) : NULL;
     int32_t *slot = level ? cr_region_take(mem, rows) : NULL;
@@ -161,13 +161,14 @@ static void gather_values(cr_pq_vec *out, cr_region *mem, const cr_gather_plan *
     out->v.b8 = v;
 }
 
-void cr_gather_stored(cr_column *out, cr_region *mem, const cr_gather_plan *p, int c,
-                      const int64_t *counts) {
-    const cr_column *shape = &p->shape->reserved[c];
-    cr_pq_vec *v = cr_region_take(mem, (size_t)shape->n_stored * sizeof(*v));
-    *out = (cr_column){.stored = v, .n_stored = shape->n_stored};
-    for (int k = 0; k < shape->n_stored; k++, counts += N_COUNTS, v++) {
-        const cr_pq_vec *from = &shape->stored[k];
+static const cr_stored *gather(cr_region *mem, const cr_gather_plan *p, int c,
+                               const int64_t *counts) {
+    const cr_pq_stored *shape = cr_pq_stored_of(&p->shape->reserved[c]);
+    cr_pq_stored *out = cr_region_take(mem, sizeof(*out));
+    cr_pq_vec *v = cr_region_take(mem, (size_t)shape->n * sizeof(*v));
+    *out = (cr_pq_stored){{&cr_pq_stored_type}, v, shape->n};
+    for (int k = 0; k < shape->n; k++, counts += N_COUNTS, v++) {
+        const cr_pq_vec *from = &shape->v[k];
         *v = (cr_pq_vec){.type = from->type,
                          .type_length = from->type_length,
                          .n_rows = p->n_rows,
@@ -181,4 +182,7 @@ void cr_gather_stored(cr_column *out, cr_region *mem, const cr_gather_plan *p, i
         else
             gather_values(v, mem, p, c, k);
     }
+    return &out->base;
 }
+
+const cr_stored_type cr_pq_stored_type = {n_counts, measure, gather};
