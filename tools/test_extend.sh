@@ -114,6 +114,7 @@ says() { # says TEXT COMMAND...: the command succeeds and prints TEXT
     grep -q -F -e "$text" said
 }
 ok 'command: crank toy' says 'hello from a toy command' "$crank" toy
+ok 'command: its own flag' says 'hello from a toy command to all' "$crank" toy --name all
 ok 'command: crank help names it' says 'Say hello' "$crank" help
 ok 'reader, store, feature, model, loss, optimizer: crank train' "$crank" train "$toys/native.yaml"
 ok 'metric: crank eval' says '2560.000000' "$crank" eval out/native/pipeline.config

@@ -8,42 +8,42 @@
 #include "cli/cli.h"
 
 const cr_opt cr_common_opts[] = {
-    CR_OPT_(quiet, CR_O_BOOL, 'q', 0, NULL, NULL, NULL, 0, 0,
+    CR_OPT_(cr_common_flags, quiet, CR_O_BOOL, 'q', 0, NULL, NULL, NULL, 0, 0,
             "no log lines, no progress, no advice; results, warnings and errors only"),
-    CR_OPT_STR(log_level, 0, "LEVEL", "INFO, or LOG_LEVEL of the environment",
+    CR_OPT_STR(cr_common_flags, log_level, 0, "LEVEL", "INFO, or LOG_LEVEL of the environment",
                "DEBUG, INFO, WARNING or ERROR"),
-    CR_OPT_BOOL(debug, 0, "log everything; show where in crank's source an error was found"),
-    CR_OPT_BOOL(allow_libraries, 0,
+    CR_OPT_BOOL(cr_common_flags, debug, 0,
+                "log everything; show where in crank's source an error was found"),
+    CR_OPT_BOOL(cr_common_flags, allow_libraries, 0,
                 "load the libraries of features and models that the config names; they can do "
                 "anything that you can"),
-    CR_OPT_(help, CR_O_BOOL, 'h', CR_O_STOP, NULL, NULL, NULL, 0, 0, "this text"),
+    CR_OPT_(cr_common_flags, help, CR_O_BOOL, 'h', CR_O_STOP, NULL, NULL, NULL, 0, 0, "this text"),
     CR_OPT_END,
 };
 
 /* ---- the config ---- */
 
-void cr_args_config(const cr_args *a, cr_config_opts *out) {
+void cr_config_from(const cr_config_flags *f, cr_config_opts *out) {
     *out = (cr_config_opts){
-        .path = a->pipeline_config_path,
-        .model_dir = a->model_dir,
-        .train_input_path = a->train_input_path,
-        .eval_input_path = a->eval_input_path,
-        .fine_tune_checkpoint = a->fine_tune_checkpoint,
-        .edit_config_json = a->edit_config_json,
-        .set = a->set.v,
-        .n_set = a->set.n,
-        .accept_changed_features = a->accept_changed_features,
+        .path = f->pipeline_config_path,
+        .model_dir = f->model_dir,
+        .train_input_path = f->train_input_path,
+        .eval_input_path = f->eval_input_path,
+        .fine_tune_checkpoint = f->fine_tune_checkpoint,
+        .edit_config_json = f->edit_config_json,
+        .set = f->set.v,
+        .n_set = f->set.n,
+        .accept_changed_features = f->accept_changed_features,
     };
 }
 
 /* ---- commands ---- */
 
-cr_opt_spec cr_cmd_spec(const cr_cmd *cmd, const cr_opt *tables[3], char prog[64]) {
-    tables[0] = cmd->opts;
-    tables[1] = cr_common_opts;
-    tables[2] = NULL;
-    snprintf(prog, 64, "crank %s", cmd->name);
-    return (cr_opt_spec){prog, cmd->operand, cmd->operand_opt, tables};
+void cr_cmd_spec_init(cr_cmd_spec *s, const cr_cmd *cmd, void *args, cr_common_flags *common) {
+    if (cmd->opts[0].name && !cmd->args_size) CR_BUG("a command has flags and no struct for them");
+    *s = (cr_cmd_spec){.groups = {{cmd->opts, args}, {cr_common_opts, common}, {NULL, NULL}}};
+    snprintf(s->prog, sizeof s->prog, "crank %s", cmd->name);
+    s->spec = (cr_opt_spec){s->prog, cmd->operand, cmd->operand_opt, s->groups};
 }
 
 static bool same_name(const char *a, const char *b) {
@@ -60,16 +60,15 @@ const cr_cmd *cr_cmd_find(const cr_cmd *const *cmds, const char *name) {
 }
 
 void cr_cmd_usage(cr_buf *out, const cr_cmd *cmd) {
-    const cr_opt *tables[3];
-    char prog[64];
-    cr_opt_spec spec = cr_cmd_spec(cmd, tables, prog);
-    cr_buf_printf(out, "usage: %s%s%s [flags]\n", prog, cmd->operand ? " " : "",
+    cr_cmd_spec s;
+    cr_cmd_spec_init(&s, cmd, NULL, NULL);
+    cr_buf_printf(out, "usage: %s%s%s [flags]\n", s.prog, cmd->operand ? " " : "",
                   cmd->operand ? cmd->operand : "");
     if (cmd->alias) cr_buf_printf(out, "       crank %s [flags]\n", cmd->alias);
     cr_buf_printf(out, "\n%s.\n", cmd->help);
     if (cmd->about) cr_buf_str(out, cmd->about);
     cr_buf_str(out, "\nflags:\n");
-    cr_opt_lines(out, &spec);
+    cr_opt_lines(out, &s.spec);
     if (!cmd->examples) return;
     cr_buf_str(out, "\nexamples:\n");
     for (const char *const *e = cmd->examples; *e; e++)

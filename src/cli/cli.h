@@ -1,9 +1,11 @@
 /*
  * cli.h - what all commands share: the flags they read, how they speak, the table's row.
  *
- * A command is one file with one cr_cmd and one line in main.c. It reads its flags into a cr_args,
- * works, adds what is wrong to ui->diag (or through cr_ui_fail) and returns a code; main prints the
- * findings and turns the code into the exit code. Results go to stdout, all else to stderr.
+ * A command is one file with one cr_cmd and one line in list.h. The file declares a struct with the
+ * values of its flags and the table that fills it; main.c reads the command line into that struct
+ * and calls the command. It works, adds what is wrong to ui->diag (or through cr_ui_fail) and
+ * returns a code; main prints the findings and turns the code into the exit code. Results go to
+ * stdout, all else to stderr.
  */
 #ifndef CR_CLI_CLI_H
 #define CR_CLI_CLI_H
@@ -15,104 +17,71 @@
 #include "run/run.h"
 #include "tool/tool.h"
 
-/* Every flag of every command; a command's table says which ones it takes. */
-typedef struct cr_args {
-    /* all commands */
+/* Flags of every command. */
+typedef struct cr_common_flags {
     bool help, quiet, debug, allow_libraries;
     const char *log_level;
-    /* config and its edits */
+} cr_common_flags;
+
+/* Flags that name a config and edit it. A command that takes a config has them as `config`, the
+ * first member of its own flags, and says so in takes_config. */
+typedef struct cr_config_flags {
     const char *pipeline_config_path, *model_dir, *train_input_path, *eval_input_path;
     const char *fine_tune_checkpoint, *edit_config_json;
     bool accept_changed_features;
     cr_opt_list set;
-    /* jobs */
-    int64_t threads;
-    const char *checkpoint_path;
-    bool continue_train, ignore_restore_optimizer;
-    const char *log_json;
-    const char *autocast;
-    const char *eval_result_filename;
-    const char *export_dir, *asset_files, *additional_export_config, *item_input_path;
-    const char *embedding_dtype;
-    const char *scripted_model_path, *predict_input_path, *predict_output_path;
-    const char *reserved_columns, *output_columns, *dataset_type, *writer_type;
-    int64_t batch_size, predict_threads, debug_level, predict_steps;
-    bool is_profiling;
-    /* looking at things */
-    bool json, norms, verify, all;
-    cr_opt_list checkpoints;
-    int64_t sample_rows;
-    const char *format;
-    cr_opt_list topic;
-    bool example;
-    cr_opt_list files;
-    const char *columns, *pages;
-    bool rows_json, schema, row_groups, skip_crc;
-    int64_t budget;
-    const char *input, *features;
-    int64_t skip;
-    const char *fg_output_dir, *reserves, *remove_bucketizer, *force_update_resource;
-    const char *odps_project_name, *odps_schema_name, *fg_resource_name, *odps_data_quota_name;
-    const char *template_model_config_path, *model_config_path, *config_table_path, *reader_type;
-    const char *easyrec_config_path, *output_tzrec_config_path, *fg_json_path,
-        *easyrec_package_path;
-    bool use_old_fg;
-    /* measuring things */
-    double seconds;
-    bool from_files;
-    const char *experiment_path, *base_metric_path;
-    int64_t runs;
-    /* making things */
-    const char *kind, *output_dir;
-    int64_t rows, eval_rows;
-    uint64_t seed;
-    double scale;
-    int64_t topk;
-    bool visualize, clear_variational_dropout;
-} cr_args;
+} cr_config_flags;
 
-#define CR_OPT_(m, T, le, fl, ar, de, ot, lo, hi, he)                                              \
-    { #m, le, T, fl, (uint32_t)offsetof(cr_args, m), ar, de, ot, lo, hi, he }
-#define CR_OPT_BOOL(m, fl, help) CR_OPT_(m, CR_O_BOOL, 0, fl, NULL, NULL, NULL, 0, 0, help)
-#define CR_OPT_STR(m, fl, arg, otherwise, help)                                                    \
-    CR_OPT_(m, CR_O_STR, 0, fl, arg, NULL, otherwise, 0, 0, help)
-#define CR_OPT_INT(m, arg, def, otherwise, lo, hi, help)                                           \
-    CR_OPT_(m, CR_O_INT, 0, 0, arg, def, otherwise, lo, hi, help)
+/* A row of a table of flags: T is the struct that the flags fill, m its member of the same name. */
+#define CR_OPT_AT(T, at, name, type, letter, flags, arg, def, otherwise, lo, hi, help)             \
+    { name, letter, type, flags, (uint32_t)offsetof(T, at), arg, def, otherwise, lo, hi, help }
+#define CR_OPT_(T, m, type, letter, flags, arg, def, otherwise, lo, hi, help)                      \
+    CR_OPT_AT(T, m, #m, type, letter, flags, arg, def, otherwise, lo, hi, help)
+#define CR_OPT_BOOL(T, m, flags, help)                                                             \
+    CR_OPT_(T, m, CR_O_BOOL, 0, flags, NULL, NULL, NULL, 0, 0, help)
+#define CR_OPT_STR(T, m, flags, arg, otherwise, help)                                              \
+    CR_OPT_(T, m, CR_O_STR, 0, flags, arg, NULL, otherwise, 0, 0, help)
+#define CR_OPT_INT(T, m, arg, def, otherwise, lo, hi, help)                                        \
+    CR_OPT_(T, m, CR_O_INT, 0, 0, arg, def, otherwise, lo, hi, help)
 #define CR_OPT_END                                                                                 \
     { NULL, 0, CR_O_BOOL, 0, 0, NULL, NULL, NULL, 0, 0, NULL }
 
-/* rows that several commands take, with the same words */
-#define CR_OPT_CONFIG                                                                              \
-    CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,                      \
-               "config in YAML, protobuf text or JSON; CONFIG without a flag means this")
-#define CR_OPT_MODEL_DIR                                                                           \
-    CR_OPT_STR(model_dir, CR_O_PATH, "DIR", "from the config", "folder of checkpoints and results")
-#define CR_OPT_TRAIN_INPUT                                                                         \
-    CR_OPT_STR(train_input_path, CR_O_PATHS, "PATHS", "from the config",                           \
-               "training data: files or quoted globs, with commas")
-#define CR_OPT_EVAL_INPUT                                                                          \
-    CR_OPT_STR(eval_input_path, CR_O_PATHS, "PATHS", "from the config",                            \
-               "evaluation data: files or quoted globs, with commas")
-#define CR_OPT_FINE_TUNE                                                                           \
-    CR_OPT_STR(fine_tune_checkpoint, CR_O_PATH, "PATH", "from the config",                         \
-               "checkpoint whose weights a new run starts from")
-#define CR_OPT_EDIT_JSON                                                                           \
-    CR_OPT_STR(edit_config_json, CR_O_JSON, "JSON", "none",                                        \
-               "edits of the config: {\"path\": value, ...}, after the paths above")
-#define CR_OPT_ACCEPT                                                                              \
-    CR_OPT_BOOL(accept_changed_features, 0,                                                        \
-                "use the checkpoint even if its features had another meaning: ids may find the "   \
-                "vectors of other values")
-#define CR_OPT_SET                                                                                 \
-    CR_OPT_(set, CR_O_LIST, 0, 0, "KEY=VALUE", NULL, "none", 0, 0,                                 \
-            "one edit of the config, a.b[0].c=value; may be repeated, comes last")
-#define CR_OPT_THREADS                                                                             \
-    CR_OPT_INT(threads, "N", "0", "all cores", 0, 1024,                                            \
+/* Rows that several commands take, with the same words. Those down to CR_OPT_SET fill T.config. */
+#define CR_OPT_CONFIG_STR(T, m, flags, arg, otherwise, help)                                       \
+    CR_OPT_AT(T, config.m, #m, CR_O_STR, 0, flags, arg, NULL, otherwise, 0, 0, help)
+#define CR_OPT_CONFIG(T)                                                                           \
+    CR_OPT_CONFIG_STR(T, pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,            \
+                      "config in YAML, protobuf text or JSON; CONFIG without a flag means this")
+#define CR_OPT_MODEL_DIR(T)                                                                        \
+    CR_OPT_CONFIG_STR(T, model_dir, CR_O_PATH, "DIR", "from the config",                           \
+                      "folder of checkpoints and results")
+#define CR_OPT_TRAIN_INPUT(T)                                                                      \
+    CR_OPT_CONFIG_STR(T, train_input_path, CR_O_PATHS, "PATHS", "from the config",                 \
+                      "training data: files or quoted globs, with commas")
+#define CR_OPT_EVAL_INPUT(T)                                                                       \
+    CR_OPT_CONFIG_STR(T, eval_input_path, CR_O_PATHS, "PATHS", "from the config",                  \
+                      "evaluation data: files or quoted globs, with commas")
+#define CR_OPT_FINE_TUNE(T)                                                                        \
+    CR_OPT_CONFIG_STR(T, fine_tune_checkpoint, CR_O_PATH, "PATH", "from the config",               \
+                      "checkpoint whose weights a new run starts from")
+#define CR_OPT_EDIT_JSON(T)                                                                        \
+    CR_OPT_CONFIG_STR(T, edit_config_json, CR_O_JSON, "JSON", "none",                              \
+                      "edits of the config: {\"path\": value, ...}, after the paths above")
+#define CR_OPT_ACCEPT(T)                                                                           \
+    CR_OPT_AT(T, config.accept_changed_features, "accept_changed_features", CR_O_BOOL, 0, 0, NULL, \
+              NULL, NULL, 0, 0,                                                                    \
+              "use the checkpoint even if its features had another meaning: ids may find the "     \
+              "vectors of other values")
+#define CR_OPT_SET(T)                                                                              \
+    CR_OPT_AT(T, config.set, "set", CR_O_LIST, 0, 0, "KEY=VALUE", NULL, "none", 0, 0,              \
+              "one edit of the config, a.b[0].c=value; may be repeated, comes last")
+#define CR_OPT_THREADS(T)                                                                          \
+    CR_OPT_INT(T, threads, "N", "0", "all cores", 0, 1024,                                         \
                "threads to use; results do not depend on it")
-#define CR_OPT_CHECKPOINT(fl, otherwise)                                                           \
-    CR_OPT_STR(checkpoint_path, fl | CR_O_PATH, "PATH", otherwise,                                 \
+#define CR_OPT_CHECKPOINT(T, flags, otherwise)                                                     \
+    CR_OPT_STR(T, checkpoint_path, flags | CR_O_PATH, "PATH", otherwise,                           \
                "a checkpoint, or a folder of checkpoints: its newest")
-extern const cr_opt cr_common_opts[]; /* --help --quiet --log_level --debug … */
+extern const cr_opt cr_common_opts[]; /* the rows of cr_common_flags */
 
 typedef struct cr_cmd cr_cmd;
 
@@ -134,11 +103,13 @@ struct cr_cmd {
     const char *help;                  /* one line */
     const char *about;                 /* more, in whole lines; NULL: none */
     const char *operand, *operand_opt; /* as in cr_opt_spec */
-    const cr_opt *opts;                /* its own; cr_common_opts come after them */
+    const cr_opt *opts;                /* its own flags; cr_common_opts come after them */
+    size_t args_size;                  /* of the struct that opts fill; 0: there are no opts */
+    bool takes_config;                 /* that struct begins with a cr_config_flags */
     const char *const *examples;       /* whole command lines, NULL-ended */
     bool hidden;                       /* not for everyday use: not in the overview */
     bool job;                          /* runs steps: stops softly, refuses to be several ranks */
-    cr_code (*run)(cr_ui *ui, const cr_args *a);
+    cr_code (*run)(cr_ui *ui, const void *flags); /* the struct that opts filled */
 };
 
 /* ---- ui.c ---- */
@@ -172,10 +143,16 @@ void cr_ui_next(const cr_ui *ui, const char *fmt, ...) CR_PRINTF(2, 3);
 const char *cr_ui_quote(cr_ui *ui, const char *text);
 
 /* ---- args.c ---- */
-/* cr_args_config collects the config flags. */
-void cr_args_config(const cr_args *a, cr_config_opts *out);
-/* cr_cmd_spec makes the spec of a command; tables has room for 3 and outlives the spec. */
-cr_opt_spec cr_cmd_spec(const cr_cmd *cmd, const cr_opt *tables[3], char prog[64]);
+/* cr_config_from makes the options of cr_config_load from the config flags. */
+void cr_config_from(const cr_config_flags *f, cr_config_opts *out);
+/* The spec of a command and all it points to; not to be moved. */
+typedef struct cr_cmd_spec {
+    cr_opt_spec spec;
+    cr_opt_group groups[3];
+    char prog[64];
+} cr_cmd_spec;
+/* cr_cmd_spec_init makes the spec of a command that fills args and common; both NULL: for help. */
+void cr_cmd_spec_init(cr_cmd_spec *s, const cr_cmd *cmd, void *args, cr_common_flags *common);
 /* cr_cmd_find finds a command by name or alias (- and _ are equal); NULL when there is none. */
 const cr_cmd *cr_cmd_find(const cr_cmd *const *cmds, const char *name);
 /* cr_cmd_usage writes the whole help of a command. */

@@ -3,20 +3,26 @@
  */
 #include "cli/cli.h"
 
+typedef struct args {
+    const char *template_model_config_path, *model_config_path, *config_table_path;
+    const char *reader_type, *odps_data_quota_name;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_STR(template_model_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
+    CR_OPT_STR(args, template_model_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
                "config to begin with"),
-    CR_OPT_STR(model_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
+    CR_OPT_STR(args, model_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
                "config to write: YAML if the name ends in .yaml or .yml, otherwise protobuf text"),
-    CR_OPT_STR(config_table_path, CR_O_REQUIRED | CR_O_PATHS, "PATHS", NULL,
+    CR_OPT_STR(args, config_table_path, CR_O_REQUIRED | CR_O_PATHS, "PATHS", NULL,
                "table of feature, feature_info (JSON) and message"),
-    CR_OPT_STR(reader_type, 0, "NAME", "by the ending of the table",
+    CR_OPT_STR(args, reader_type, 0, "NAME", "by the ending of the table",
                "format of the table: CsvReader or ParquetReader"),
-    CR_OPT_STR(odps_data_quota_name, CR_O_LATER, "NAME", NULL, "quota of a MaxCompute table"),
+    CR_OPT_STR(args, odps_data_quota_name, CR_O_LATER, "NAME", NULL, "quota of a MaxCompute table"),
     CR_OPT_END,
 };
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     cr_feature_info_opts o = {
         .template_path = a->template_model_config_path,
         .output_path = a->model_config_path,
@@ -46,6 +52,7 @@ const cr_cmd cr_cmd_add_feature_info = {
         "8, \"boundary\": [1, 2]}.\nA message that holds DROP IT removes the feature, also from "
         "groups. A feature of a\nsequence_feature is called <sequence_name>__<feature_name>.\n",
     .opts = opts,
+    .args_size = sizeof(args),
     .examples = examples,
     .run = run,
 };

@@ -9,18 +9,25 @@
 #include "cli/grid.h"
 #include "tool/bench.h"
 
+typedef struct args {
+    cr_config_flags config; /* its path is the second word of topic */
+    cr_opt_list topic;
+    int64_t threads;
+    double seconds;
+    bool from_files, json;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_(topic, CR_O_LIST, 0, CR_O_REQUIRED | CR_O_PATH, "WHAT [CONFIG]", NULL, NULL, 0, 0,
+    CR_OPT_(args, topic, CR_O_LIST, 0, CR_O_REQUIRED | CR_O_PATH, "WHAT [CONFIG]", NULL, NULL, 0, 0,
             "train, predict, read, features, lookup, gemm (these with a config), limits"),
-    CR_OPT_STR(train_input_path, CR_O_PATHS, "PATHS", "from the config",
-               "training data: files or quoted globs, with commas"),
-    CR_OPT_(seconds, CR_O_FLOAT, 0, 0, "SECONDS", "3", NULL, 0.05, 3600,
+    CR_OPT_TRAIN_INPUT(args),
+    CR_OPT_(args, seconds, CR_O_FLOAT, 0, 0, "SECONDS", "3", NULL, 0.05, 3600,
             "how long each measurement is repeated"),
-    CR_OPT_BOOL(from_files, 0,
+    CR_OPT_BOOL(args, from_files, 0,
                 "train: read the files while training, do not hold batches in memory"),
-    CR_OPT_BOOL(json, 0, "print one JSON object"),
-    CR_OPT_SET,
-    CR_OPT_THREADS,
+    CR_OPT_BOOL(args, json, 0, "print one JSON object"),
+    CR_OPT_SET(args),
+    CR_OPT_THREADS(args),
     CR_OPT_END,
 };
 
@@ -260,7 +267,8 @@ static cr_code usage(cr_ui *ui, const char *fmt, const char *a, const char *b) {
     return cr_ui_fail(ui, &err);
 }
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     const char *what = a->topic.v[0];
     const cr_bench_kind *k = cr_bench_kinds;
     while (k->name && strcmp(k->name, what) != 0)
@@ -287,10 +295,9 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
                        .seconds = a->seconds,
                        .files = a->from_files};
     if (k->config) {
-        cr_args with = *a;
-        with.pipeline_config_path = a->topic.v[1];
-        with.model_dir = "."; /* nothing is written */
-        cr_args_config(&with, &o.config);
+        cr_config_from(&a->config, &o.config);
+        o.config.path = a->topic.v[1];
+        o.config.model_dir = "."; /* nothing is written */
     }
     cr_bench b;
     cr_code code = cr_bench_run(&o, &b, &ui->diag);
@@ -320,6 +327,8 @@ const cr_cmd cr_cmd_bench = {
     .operand = "WHAT [CONFIG]",
     .operand_opt = "topic",
     .opts = opts,
+    .args_size = sizeof(args),
+    .takes_config = true,
     .examples = examples,
     .run = run,
 };

@@ -11,21 +11,31 @@
 #include "cli/cli.h"
 #include "cli/grid.h"
 
+typedef struct args {
+    cr_config_flags config;
+    int64_t threads, runs;
+    const char *experiment_path, *base_metric_path;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_(pipeline_config_path, CR_O_STR, 0, CR_O_PATH, "PATH", "tzrec/benchmark/configs", NULL,
-            0, 0, "config, or folder of configs; PATH without a flag means this"),
-    CR_OPT_(experiment_path, CR_O_STR, 0, CR_O_PATH, "PATH", "tmp", NULL, 0, 0,
+    CR_OPT_AT(args, config.pipeline_config_path, "pipeline_config_path", CR_O_STR, 0, CR_O_PATH,
+              "PATH", "tzrec/benchmark/configs", NULL, 0, 0,
+              "config, or folder of configs; PATH without a flag means this"),
+    CR_OPT_(args, experiment_path, CR_O_STR, 0, CR_O_PATH, "PATH", "tmp", NULL, 0, 0,
             "models, configs and logs go to PATH_<seconds since 1970>"),
-    CR_OPT_STR(base_metric_path, CR_O_PATH, "FILE", "base_eval_metric.json beside the configs",
+    CR_OPT_STR(args, base_metric_path, CR_O_PATH, "FILE",
+               "base_eval_metric.json beside the configs",
                "base results: {\"config\": {\"label\": {\"auc\": 0.7}, \"threshold\": 0.01, "
                "\"run_cnt\": 3}}"),
-    CR_OPT_STR(train_input_path, CR_O_PATHS, "PATHS", "as the configs say",
-               "training data; {DIR} and {NAME} are folder and name of the config"),
-    CR_OPT_STR(eval_input_path, CR_O_PATHS, "PATHS", "as the configs say", "evaluation data"),
-    CR_OPT_INT(runs, "N", "0", "run_cnt of the base results", 0, 1000, "trainings of each config"),
-    CR_OPT_EDIT_JSON,
-    CR_OPT_SET,
-    CR_OPT_THREADS,
+    CR_OPT_CONFIG_STR(args, train_input_path, CR_O_PATHS, "PATHS", "as the configs say",
+                      "training data; {DIR} and {NAME} are folder and name of the config"),
+    CR_OPT_CONFIG_STR(args, eval_input_path, CR_O_PATHS, "PATHS", "as the configs say",
+                      "evaluation data"),
+    CR_OPT_INT(args, runs, "N", "0", "run_cnt of the base results", 0, 1000,
+               "trainings of each config"),
+    CR_OPT_EDIT_JSON(args),
+    CR_OPT_SET(args),
+    CR_OPT_THREADS(args),
     CR_OPT_END,
 };
 
@@ -138,19 +148,20 @@ static void say_table(cr_ui *ui, const cr_benchmark *b) {
     cr_grid_print(&g, cr_screen_width());
 }
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     cr_benchmark_opts o = {
-        .config_path = a->pipeline_config_path,
+        .config_path = a->config.pipeline_config_path,
         .experiment_path = a->experiment_path,
         .base_path = a->base_metric_path,
-        .train_input_path = a->train_input_path,
-        .eval_input_path = a->eval_input_path,
-        .edit_config_json = a->edit_config_json,
-        .set = a->set.v,
-        .n_set = a->set.n,
+        .train_input_path = a->config.train_input_path,
+        .eval_input_path = a->config.eval_input_path,
+        .edit_config_json = a->config.edit_config_json,
+        .set = a->config.set.v,
+        .n_set = a->config.set.n,
         .runs = (int)a->runs,
         .threads = (int)a->threads,
-        .allow_libraries = a->allow_libraries,
+        .allow_libraries = ui->allow_libraries,
         .begins = on_begin,
         .done = on_config,
     };
@@ -193,6 +204,8 @@ const cr_cmd cr_cmd_benchmark = {
     .operand = "PATH",
     .operand_opt = "pipeline_config_path",
     .opts = opts,
+    .args_size = sizeof(args),
+    .takes_config = true,
     .examples = examples,
     .job = true,
     .run = run,

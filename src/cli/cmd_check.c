@@ -3,29 +3,36 @@
  */
 #include "cli/cli.h"
 
+typedef struct args {
+    cr_config_flags config;
+    int64_t threads, sample_rows;
+    bool json;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
-               "config, model_dir, export or checkpoint; PATH without a flag means this"),
-    CR_OPT_MODEL_DIR,
-    CR_OPT_TRAIN_INPUT,
-    CR_OPT_EVAL_INPUT,
-    CR_OPT_FINE_TUNE,
-    CR_OPT_EDIT_JSON,
-    CR_OPT_SET,
-    CR_OPT_(sample_rows, CR_O_COUNT, 0, 0, "N", "10000", NULL, 1, 1e12,
+    CR_OPT_CONFIG_STR(args, pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
+                      "config, model_dir, export or checkpoint; PATH without a flag means this"),
+    CR_OPT_MODEL_DIR(args),
+    CR_OPT_TRAIN_INPUT(args),
+    CR_OPT_EVAL_INPUT(args),
+    CR_OPT_FINE_TUNE(args),
+    CR_OPT_EDIT_JSON(args),
+    CR_OPT_SET(args),
+    CR_OPT_(args, sample_rows, CR_O_COUNT, 0, 0, "N", "10000", NULL, 1, 1e12,
             "rows of the data to look at"),
-    CR_OPT_BOOL(json, 0, "print one JSON object"),
-    CR_OPT_THREADS,
+    CR_OPT_BOOL(args, json, 0, "print one JSON object"),
+    CR_OPT_THREADS(args),
     CR_OPT_END,
 };
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     cr_check_opts o = {
         .sample_rows = a->sample_rows,
         .json = a->json,
         .threads = (int)a->threads,
     };
-    cr_args_config(a, &o.config);
+    cr_config_from(&a->config, &o.config);
     cr_buf out;
     cr_buf_init(&out);
     cr_code code = cr_check(&o, &out, &ui->diag);
@@ -52,6 +59,8 @@ const cr_cmd cr_cmd_check = {
     .operand = "PATH",
     .operand_opt = "pipeline_config_path",
     .opts = opts,
+    .args_size = sizeof(args),
+    .takes_config = true,
     .examples = examples,
     .run = run,
 };

@@ -7,20 +7,26 @@
 #include "cli/cli.h"
 #include "conf/conf.h"
 
+typedef struct args {
+    cr_config_flags config;
+    const char *format;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_CONFIG,
-    CR_OPT_(format, CR_O_STR, 0, 0, "F", "yaml", NULL, 0, 0,
+    CR_OPT_CONFIG(args),
+    CR_OPT_(args, format, CR_O_STR, 0, 0, "F", "yaml", NULL, 0, 0,
             "syntax to print: yaml, pbtxt (protobuf text) or json"),
-    CR_OPT_MODEL_DIR,
-    CR_OPT_TRAIN_INPUT,
-    CR_OPT_EVAL_INPUT,
-    CR_OPT_FINE_TUNE,
-    CR_OPT_EDIT_JSON,
-    CR_OPT_SET,
+    CR_OPT_MODEL_DIR(args),
+    CR_OPT_TRAIN_INPUT(args),
+    CR_OPT_EVAL_INPUT(args),
+    CR_OPT_FINE_TUNE(args),
+    CR_OPT_EDIT_JSON(args),
+    CR_OPT_SET(args),
     CR_OPT_END,
 };
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     static const struct {
         const char *name;
         cr_syntax syntax;
@@ -31,7 +37,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     if (k == 3)
         return cr_ui_wrong(ui, "--format is '%s' and must be yaml, pbtxt or json", a->format);
     cr_config_opts o;
-    cr_args_config(a, &o);
+    cr_config_from(&a->config, &o);
     cr_config c;
     cr_code code = cr_config_load(&c, &o, &ui->diag);
     if (code == CR_OK) {
@@ -59,6 +65,8 @@ const cr_cmd cr_cmd_config = {
     .operand = "CONFIG",
     .operand_opt = "pipeline_config_path",
     .opts = opts,
+    .args_size = sizeof(args),
+    .takes_config = true,
     .examples = examples,
     .run = run,
 };

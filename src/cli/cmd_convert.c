@@ -3,20 +3,28 @@
  */
 #include "cli/cli.h"
 
+typedef struct args {
+    const char *easyrec_config_path, *output_tzrec_config_path, *fg_json_path;
+    const char *easyrec_package_path;
+    bool use_old_fg;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_STR(easyrec_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
+    CR_OPT_STR(args, easyrec_config_path, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
                "config of EasyRec; FILE without a flag means this"),
-    CR_OPT_(output_tzrec_config_path, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "FILE", NULL, NULL,
-            0, 0, "config to write: YAML if the name ends in .yaml, else protobuf text"),
-    CR_OPT_STR(fg_json_path, CR_O_PATH, "FILE", "fg_json_path of the config",
+    CR_OPT_(args, output_tzrec_config_path, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "FILE", NULL,
+            NULL, 0, 0, "config to write: YAML if the name ends in .yaml, else protobuf text"),
+    CR_OPT_STR(args, fg_json_path, CR_O_PATH, "FILE", "fg_json_path of the config",
                "fg.json of the feature generator"),
-    CR_OPT_BOOL(use_old_fg, 0,
+    CR_OPT_BOOL(args, use_old_fg, 0,
                 "take the features from the config and only their inputs from fg.json"),
-    CR_OPT_STR(easyrec_package_path, 0, "FILE", NULL, "not needed: crank knows EasyRec's schema"),
+    CR_OPT_STR(args, easyrec_package_path, 0, "FILE", NULL,
+               "not needed: crank knows EasyRec's schema"),
     CR_OPT_END,
 };
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     cr_convert_opts o = {
         .easyrec_config_path = a->easyrec_config_path,
         .output_tzrec_config_path = a->output_tzrec_config_path,
@@ -57,6 +65,7 @@ const cr_cmd cr_cmd_convert = {
     .operand = "FILE",
     .operand_opt = "easyrec_config_path",
     .opts = opts,
+    .args_size = sizeof(args),
     .examples = examples,
     .run = run,
 };

@@ -6,24 +6,33 @@
 
 #include "cli/cli.h"
 
+typedef struct args {
+    cr_config_flags config;
+    const char *fg_output_dir, *reserves, *remove_bucketizer, *force_update_resource;
+    const char *odps_project_name, *odps_schema_name, *fg_resource_name;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
-               "config, model_dir or export; PATH without a flag means this"),
-    CR_OPT_STR(fg_output_dir, CR_O_REQUIRED | CR_O_PATH, "DIR", NULL,
+    CR_OPT_CONFIG_STR(args, pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
+                      "config, model_dir or export; PATH without a flag means this"),
+    CR_OPT_STR(args, fg_output_dir, CR_O_REQUIRED | CR_O_PATH, "DIR", NULL,
                "folder of fg.json and the files it names; made when missing"),
-    CR_OPT_STR(reserves, 0, "NAMES", "none", "columns to carry along, with commas"),
-    CR_OPT_STR(remove_bucketizer, 0, "true|false", "false",
+    CR_OPT_STR(args, reserves, 0, "NAMES", "none", "columns to carry along, with commas"),
+    CR_OPT_STR(args, remove_bucketizer, 0, "true|false", "false",
                "leave out what makes ids of values: hashes, buckets, vocabularies and boundaries"),
-    CR_OPT_STR(odps_project_name, CR_O_LATER, "NAME", NULL, "MaxCompute project to upload to"),
-    CR_OPT_STR(odps_schema_name, CR_O_LATER, "NAME", NULL, "MaxCompute schema"),
-    CR_OPT_STR(fg_resource_name, CR_O_LATER, "NAME", NULL, "MaxCompute resource to make"),
-    CR_OPT_STR(force_update_resource, CR_O_LATER, "true|false", NULL, "replace that resource"),
-    CR_OPT_EDIT_JSON,
-    CR_OPT_SET,
+    CR_OPT_STR(args, odps_project_name, CR_O_LATER, "NAME", NULL,
+               "MaxCompute project to upload to"),
+    CR_OPT_STR(args, odps_schema_name, CR_O_LATER, "NAME", NULL, "MaxCompute schema"),
+    CR_OPT_STR(args, fg_resource_name, CR_O_LATER, "NAME", NULL, "MaxCompute resource to make"),
+    CR_OPT_STR(args, force_update_resource, CR_O_LATER, "true|false", NULL,
+               "replace that resource"),
+    CR_OPT_EDIT_JSON(args),
+    CR_OPT_SET(args),
     CR_OPT_END,
 };
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     const char *remove = a->remove_bucketizer ? a->remove_bucketizer : "false";
     bool yes = strcasecmp(remove, "true") == 0;
     if (!yes && strcasecmp(remove, "false") != 0)
@@ -31,7 +40,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     cr_fg_json_opts o = {.fg_output_dir = a->fg_output_dir,
                          .reserves = a->reserves,
                          .remove_bucketizer = yes};
-    cr_args_config(a, &o.config);
+    cr_config_from(&a->config, &o.config);
     int n = 0;
     CR_TRY(cr_create_fg_json(&o, &n, &ui->diag));
     cr_ui_findings(ui);
@@ -53,6 +62,8 @@ const cr_cmd cr_cmd_create_fg_json = {
     .operand = "PATH",
     .operand_opt = "pipeline_config_path",
     .opts = opts,
+    .args_size = sizeof(args),
+    .takes_config = true,
     .examples = examples,
     .run = run,
 };

@@ -16,11 +16,16 @@
 #define MAX_SHOWN 15 /* rows of a table of parameters without --all */
 #define MIN_NAME  24 /* columns that a name keeps */
 
+typedef struct args {
+    cr_opt_list checkpoints;
+    bool all, json;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_(checkpoints, CR_O_LIST, 0, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL, NULL, 0, 0,
+    CR_OPT_(args, checkpoints, CR_O_LIST, 0, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL, NULL, 0, 0,
             "the two to compare: checkpoint, model_dir (its newest), export or safetensors file"),
-    CR_OPT_BOOL(all, 0, "list all parameters that differ, those of optimizer state too"),
-    CR_OPT_BOOL(json, 0, "print one JSON object"),
+    CR_OPT_BOOL(args, all, 0, "list all parameters that differ, those of optimizer state too"),
+    CR_OPT_BOOL(args, json, 0, "print one JSON object"),
     CR_OPT_END,
 };
 
@@ -346,17 +351,18 @@ static cr_code trouble(cr_ui *ui, cr_err *err) {
     return cr_ui_fail(ui, err);
 }
 
-static cr_code run(cr_ui *ui, const cr_args *args) {
-    if (args->checkpoints.n != 2)
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *opt = flags;
+    if (opt->checkpoints.n != 2)
         return cr_ui_wrong(ui, "%d checkpoint%s given; diff takes two: crank diff CKPT_A CKPT_B",
-                           args->checkpoints.n, args->checkpoints.n == 1 ? "" : "s");
+                           opt->checkpoints.n, opt->checkpoints.n == 1 ? "" : "s");
     comparison c = {0};
     cr_arena *a = &ui->arena;
     cr_err err;
     cr_code code = CR_OK;
     for (int i = 0; i < 2 && code == CR_OK; i++) {
         char *path;
-        code = cr_ckpt_resolve(a, args->checkpoints.v[i], CR_NEED_LIST, NULL, &path, &err);
+        code = cr_ckpt_resolve(a, opt->checkpoints.v[i], CR_NEED_LIST, NULL, &path, &err);
         if (code == CR_OK) code = cr_ckpt_open(&c.ckpt[i], path, &err);
         if (code == CR_OK) code = cr_ckpt_verify(c.ckpt[i], NULL, &err);
     }
@@ -370,10 +376,10 @@ static cr_code run(cr_ui *ui, const cr_args *args) {
         c.config = cr_diff_config(a, c.ckpt[0], c.ckpt[1]);
         c.metrics = cr_diff_metrics(a, c.ckpt[0], c.ckpt[1]);
         c.parting = cr_diff_logs(a, c.ckpt[0], c.ckpt[1]);
-        if (args->json)
+        if (opt->json)
             print_json(&c);
         else
-            print_text(a, &c, args->all);
+            print_text(a, &c, opt->all);
     }
     cr_ckpt_close(c.ckpt[0]);
     cr_ckpt_close(c.ckpt[1]);
@@ -397,6 +403,7 @@ const cr_cmd cr_cmd_diff = {
     .operand = "CKPT_A CKPT_B",
     .operand_opt = "checkpoints",
     .opts = opts,
+    .args_size = sizeof(args),
     .examples = examples,
     .run = run,
 };

@@ -4,27 +4,34 @@
 #include "base/cpu.h"
 #include "cli/cli.h"
 
+typedef struct args {
+    cr_config_flags config;
+    int64_t threads;
+    const char *checkpoint_path, *eval_result_filename;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_CONFIG,
-    CR_OPT_CHECKPOINT(0, "newest of model_dir"),
-    CR_OPT_EVAL_INPUT,
-    CR_OPT_(eval_result_filename, CR_O_STR, 0, CR_O_PATH, "NAME", "eval_result.txt", NULL, 0, 0,
-            "file in model_dir that gets one JSON line"),
-    CR_OPT_MODEL_DIR,
-    CR_OPT_ACCEPT,
-    CR_OPT_SET,
-    CR_OPT_THREADS,
+    CR_OPT_CONFIG(args),
+    CR_OPT_CHECKPOINT(args, 0, "newest of model_dir"),
+    CR_OPT_EVAL_INPUT(args),
+    CR_OPT_(args, eval_result_filename, CR_O_STR, 0, CR_O_PATH, "NAME", "eval_result.txt", NULL, 0,
+            0, "file in model_dir that gets one JSON line"),
+    CR_OPT_MODEL_DIR(args),
+    CR_OPT_ACCEPT(args),
+    CR_OPT_SET(args),
+    CR_OPT_THREADS(args),
     CR_OPT_END,
 };
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     cr_eval_opts o = {
         .checkpoint_path = a->checkpoint_path,
         .eval_result_filename = a->eval_result_filename,
         .threads = (int)a->threads,
         .watch = cr_ui_watch(ui),
     };
-    cr_args_config(a, &o.config);
+    cr_config_from(&a->config, &o.config);
     cr_eval_result *r = CR_NEW(&ui->arena, cr_eval_result);
     char checkpoint[1088] = "";
     double start = cr_now();
@@ -54,6 +61,8 @@ const cr_cmd cr_cmd_eval = {
     .operand = "CONFIG",
     .operand_opt = "pipeline_config_path",
     .opts = opts,
+    .args_size = sizeof(args),
+    .takes_config = true,
     .examples = examples,
     .job = true,
     .run = run,

@@ -6,22 +6,29 @@
 
 #include "cli/cli.h"
 
+typedef struct args {
+    cr_config_flags config;
+    int64_t threads;
+    const char *checkpoint_path, *export_dir, *asset_files, *additional_export_config;
+    const char *embedding_dtype, *item_input_path;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_CONFIG,
-    CR_OPT_CHECKPOINT(0, "best or newest of model_dir, as export_config says"),
-    CR_OPT_STR(export_dir, CR_O_REQUIRED | CR_O_PATH, "DIR", NULL,
+    CR_OPT_CONFIG(args),
+    CR_OPT_CHECKPOINT(args, 0, "best or newest of model_dir, as export_config says"),
+    CR_OPT_STR(args, export_dir, CR_O_REQUIRED | CR_O_PATH, "DIR", NULL,
                "folder to make; must not exist"),
-    CR_OPT_STR(asset_files, CR_O_PATHS, "FILES", "none", "files to copy along, with commas"),
-    CR_OPT_STR(additional_export_config, CR_O_JSON, "JSON", "none",
+    CR_OPT_STR(args, asset_files, CR_O_PATHS, "FILES", "none", "files to copy along, with commas"),
+    CR_OPT_STR(args, additional_export_config, CR_O_JSON, "JSON", "none",
                "object added to model_acc.json"),
-    CR_OPT_STR(embedding_dtype, 0, "TYPE", "FP32, or QUANT_EMB of the environment",
+    CR_OPT_STR(args, embedding_dtype, 0, "TYPE", "FP32, or QUANT_EMB of the environment",
                "type of table rows: FP32, FP16, BF16 or INT8 with a scale per row"),
-    CR_OPT_STR(item_input_path, CR_O_LATER | CR_O_PATHS, "PATHS", NULL,
+    CR_OPT_STR(args, item_input_path, CR_O_LATER | CR_O_PATHS, "PATHS", NULL,
                "example rows of the item tower"),
-    CR_OPT_MODEL_DIR,
-    CR_OPT_ACCEPT,
-    CR_OPT_SET,
-    CR_OPT_THREADS,
+    CR_OPT_MODEL_DIR(args),
+    CR_OPT_ACCEPT(args),
+    CR_OPT_SET(args),
+    CR_OPT_THREADS(args),
     CR_OPT_END,
 };
 
@@ -35,7 +42,8 @@ static cr_code quant_emb(cr_ui *ui, const char **out) {
     return CR_OK;
 }
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     cr_export_opts o = {
         .embedding_dtype = a->embedding_dtype,
         .checkpoint_path = a->checkpoint_path,
@@ -45,7 +53,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         .threads = (int)a->threads,
     };
     if (!o.embedding_dtype) CR_TRY(quant_emb(ui, &o.embedding_dtype));
-    cr_args_config(a, &o.config);
+    cr_config_from(&a->config, &o.config);
     char checkpoint[1088] = "";
     cr_code code = cr_export(&o, checkpoint, &ui->diag);
     if (code != CR_OK) return code;
@@ -71,6 +79,8 @@ const cr_cmd cr_cmd_export = {
     .operand = "CONFIG",
     .operand_opt = "pipeline_config_path",
     .opts = opts,
+    .args_size = sizeof(args),
+    .takes_config = true,
     .examples = examples,
     .job = true,
     .run = run,

@@ -4,25 +4,34 @@
  */
 #include "cli/cli.h"
 
+typedef struct args {
+    cr_config_flags config;
+    const char *output_dir;
+    int64_t topk;
+    bool visualize, clear_variational_dropout;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_CONFIG,
-    CR_OPT_MODEL_DIR,
-    CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "DIR", NULL, NULL, 0, 0,
+    CR_OPT_CONFIG(args),
+    CR_OPT_MODEL_DIR(args),
+    CR_OPT_(args, output_dir, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "DIR", NULL, NULL, 0, 0,
             "folder for the tables and the new config; made when missing"),
-    CR_OPT_INT(topk, "N", "100", NULL, 1, 1e9,
+    CR_OPT_INT(args, topk, "N", "100", NULL, 1, 1e9,
                "number of most needed features that each group keeps"),
-    CR_OPT_BOOL(visualize, 0, "draw feature_dropout_pic_GROUP.svg too"),
-    CR_OPT_BOOL(clear_variational_dropout, 0, "leave variational_dropout out of the new config"),
-    CR_OPT_SET,
+    CR_OPT_BOOL(args, visualize, 0, "draw feature_dropout_pic_GROUP.svg too"),
+    CR_OPT_BOOL(args, clear_variational_dropout, 0,
+                "leave variational_dropout out of the new config"),
+    CR_OPT_SET(args),
     CR_OPT_END,
 };
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     cr_select_opts o = {.output_dir = a->output_dir,
                         .topk = a->topk,
                         .visualize = a->visualize,
                         .clear_variational_dropout = a->clear_variational_dropout};
-    cr_args_config(a, &o.config);
+    cr_config_from(&a->config, &o.config);
     cr_select_result r;
     cr_code code = cr_feature_selection(&o, &r, &ui->diag);
     if (code == CR_OK) {
@@ -53,6 +62,8 @@ const cr_cmd cr_cmd_feature_selection = {
     .operand = "CONFIG",
     .operand_opt = "pipeline_config_path",
     .opts = opts,
+    .args_size = sizeof(args),
+    .takes_config = true,
     .examples = examples,
     .run = run,
 };

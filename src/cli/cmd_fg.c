@@ -5,17 +5,24 @@
 
 #include "cli/cli.h"
 
+typedef struct args {
+    cr_config_flags config;
+    const char *input, *features;
+    int64_t rows, skip;
+    bool json;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_STR(pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
-               "config, model_dir or export; PATH without a flag means this"),
-    CR_OPT_STR(input, CR_O_PATHS, "PATHS", "train_input_path of the config",
+    CR_OPT_CONFIG_STR(args, pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
+                      "config, model_dir or export; PATH without a flag means this"),
+    CR_OPT_STR(args, input, CR_O_PATHS, "PATHS", "train_input_path of the config",
                "rows to look at: files or quoted globs, with commas"),
-    CR_OPT_(rows, CR_O_COUNT, 0, 0, "N", "10", NULL, 1, 1e12, "rows to show"),
-    CR_OPT_(skip, CR_O_COUNT, 0, 0, "N", "0", NULL, 0, 1e12, "rows to pass over first"),
-    CR_OPT_STR(features, 0, "NAMES", "all", "features to show, with commas"),
-    CR_OPT_BOOL(json, 0, "one JSON object per row"),
-    CR_OPT_EDIT_JSON,
-    CR_OPT_SET,
+    CR_OPT_(args, rows, CR_O_COUNT, 0, 0, "N", "10", NULL, 1, 1e12, "rows to show"),
+    CR_OPT_(args, skip, CR_O_COUNT, 0, 0, "N", "0", NULL, 0, 1e12, "rows to pass over first"),
+    CR_OPT_STR(args, features, 0, "NAMES", "all", "features to show, with commas"),
+    CR_OPT_BOOL(args, json, 0, "one JSON object per row"),
+    CR_OPT_EDIT_JSON(args),
+    CR_OPT_SET(args),
     CR_OPT_END,
 };
 
@@ -25,7 +32,8 @@ static bool put(void *ctx, const char *text, size_t n) {
     return !ferror(stdout); /* main tells why */
 }
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     cr_fg_opts o = {
         .input = a->input,
         .features = a->features,
@@ -34,7 +42,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         .json = a->json,
         .put = put,
     };
-    cr_args_config(a, &o.config);
+    cr_config_from(&a->config, &o.config);
     return cr_fg(&o, &ui->diag);
 }
 
@@ -53,6 +61,8 @@ const cr_cmd cr_cmd_fg = {
     .operand = "PATH",
     .operand_opt = "pipeline_config_path",
     .opts = opts,
+    .args_size = sizeof(args),
+    .takes_config = true,
     .examples = examples,
     .run = run,
 };

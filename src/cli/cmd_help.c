@@ -14,11 +14,16 @@
 #include "job/env.h"
 #include "layer/layer.h"
 
+typedef struct args {
+    cr_opt_list topic;
+    bool example;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_(topic, CR_O_LIST, 0, 0, "TOPIC", NULL, NULL, 0, 0,
+    CR_OPT_(args, topic, CR_O_LIST, 0, 0, "TOPIC", NULL, NULL, 0, 0,
             "command, key of the config, or a list: models, features, optimizers, losses, metrics, "
             "activations, environment; other words are searched for"),
-    CR_OPT_BOOL(example, 0, "print a whole config that uses the model or feature TOPIC"),
+    CR_OPT_BOOL(args, example, 0, "print a whole config that uses the model or feature TOPIC"),
     CR_OPT_END,
 };
 
@@ -191,7 +196,8 @@ static bool several_words(cr_ui *ui, const cr_opt_list *topic) {
     return found;
 }
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     cr_buf out;
     cr_buf_init(&out);
     cr_code code = CR_OK;
@@ -225,6 +231,7 @@ const cr_cmd cr_cmd_help = {
     .operand = "TOPIC",
     .operand_opt = "topic",
     .opts = opts,
+    .args_size = sizeof(args),
     .examples = examples,
     .run = run,
 };

@@ -13,13 +13,19 @@
 #include "ckpt/ckpt.h"
 #include "cli/cli.h"
 
+typedef struct args {
+    const char *checkpoint_path;
+    bool norms, verify, json;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_STR(checkpoint_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
+    CR_OPT_STR(args, checkpoint_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
                "checkpoint, model_dir (its newest), export or safetensors file"),
-    CR_OPT_BOOL(norms, 0,
+    CR_OPT_BOOL(args, norms, 0,
                 "read all values for norm, mean, least and largest; done anyway up to 64M values"),
-    CR_OPT_BOOL(verify, 0, "compare all values with their digests; done anyway when they are read"),
-    CR_OPT_BOOL(json, 0, "print one JSON object"),
+    CR_OPT_BOOL(args, verify, 0,
+                "compare all values with their digests; done anyway when they are read"),
+    CR_OPT_BOOL(args, json, 0, "print one JSON object"),
     CR_OPT_END,
 };
 
@@ -154,7 +160,8 @@ static void print_json(const cr_ckpt *c, const stats *st) {
     cr_buf_clear(&out);
 }
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     cr_err err;
     cr_ckpt *c = NULL;
     char *path = NULL;
@@ -196,6 +203,7 @@ const cr_cmd cr_cmd_params = {
     .operand = "CHECKPOINT",
     .operand_opt = "checkpoint_path",
     .opts = opts,
+    .args_size = sizeof(args),
     .examples = examples,
     .run = run,
 };

@@ -17,26 +17,33 @@
 #define SOME_ROWS      5
 #define SOME_DIFFERENT 20
 
+typedef struct args {
+    cr_opt_list files;
+    const char *columns, *pages;
+    int64_t rows, budget;
+    bool rows_json, json, schema, row_groups, skip_crc;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_(files, CR_O_LIST, 0, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL, NULL, 0, 0,
+    CR_OPT_(args, files, CR_O_LIST, 0, CR_O_REQUIRED | CR_O_PATH, "FILE", NULL, NULL, 0, 0,
             "files, folders (their *.parquet) or quoted globs"),
-    CR_OPT_STR(columns, 0, "A,B", "all", "only these columns; members of structs with dots"),
-    CR_OPT_(rows, CR_O_COUNT, 0, 0, "N", "-1", "5; all with --rows_json, 0 with --json", -1, 1e12,
-            "first rows to show"),
-    CR_OPT_BOOL(rows_json, 0, "print rows only: a JSON object per row and line"),
-    CR_OPT_BOOL(schema, 0, "print the schema only, as the format writes it"),
-    CR_OPT_BOOL(row_groups, 0, "print the row groups only, all of them"),
-    CR_OPT_STR(pages, 0, "COLUMN", "none", "print the pages of this column only"),
-    CR_OPT_BOOL(json, 0, "print a JSON object per file with everything"),
-    CR_OPT_BOOL(skip_crc, 0, "read pages whose checksum does not match"),
-    CR_OPT_(budget, CR_O_COUNT, 0, 0, "BYTES", "0", "1 GiB", 0, 1e15,
+    CR_OPT_STR(args, columns, 0, "A,B", "all", "only these columns; members of structs with dots"),
+    CR_OPT_(args, rows, CR_O_COUNT, 0, 0, "N", "-1", "5; all with --rows_json, 0 with --json", -1,
+            1e12, "first rows to show"),
+    CR_OPT_BOOL(args, rows_json, 0, "print rows only: a JSON object per row and line"),
+    CR_OPT_BOOL(args, schema, 0, "print the schema only, as the format writes it"),
+    CR_OPT_BOOL(args, row_groups, 0, "print the row groups only, all of them"),
+    CR_OPT_STR(args, pages, 0, "COLUMN", "none", "print the pages of this column only"),
+    CR_OPT_BOOL(args, json, 0, "print a JSON object per file with everything"),
+    CR_OPT_BOOL(args, skip_crc, 0, "read pages whose checksum does not match"),
+    CR_OPT_(args, budget, CR_O_COUNT, 0, 0, "BYTES", "0", "1 GiB", 0, 1e15,
             "most memory for one page, dictionary or footer; raise it for files with huge strings"),
     CR_OPT_END,
 };
 
 /* ---- which files ---- */
 
-static cr_code find_files(cr_ui *ui, const cr_args *a, char ***paths, size_t *n) {
+static cr_code find_files(cr_ui *ui, const args *a, char ***paths, size_t *n) {
     static const char *const exts[] = {".parquet", ".parq", ".pq", NULL};
     size_t cap = 0;
     *paths = NULL;
@@ -127,7 +134,7 @@ static cr_code fail(cr_ui *ui, cr_err *err) {
     return cr_ui_fail(ui, err);
 }
 
-static cr_code open_view(cr_ui *ui, const char *path, const cr_args *a, cr_pqv *v) {
+static cr_code open_view(cr_ui *ui, const char *path, const args *a, cr_pqv *v) {
     cr_err err;
     cr_pq_file *f;
     const cr_pq_opts o = {.keep_levels = true,
@@ -155,7 +162,7 @@ static void close_view(cr_pqv *v) {
     cr_arena_clear(&v->arena);
 }
 
-static cr_code show(cr_ui *ui, const cr_args *a, cr_pqv *v) {
+static cr_code show(cr_ui *ui, const args *a, cr_pqv *v) {
     cr_err err;
     cr_code code = CR_OK;
     if (a->rows_json) {
@@ -272,7 +279,7 @@ static void compare_schema(cr_ui *ui, several *s, cr_pqv *v) {
     cr_map_clear(&seen);
 }
 
-static cr_code show_several(cr_ui *ui, const cr_args *a, char **paths, size_t n) {
+static cr_code show_several(cr_ui *ui, const args *a, char **paths, size_t n) {
     enum { PATH, ROWS, GROUPS, COLUMNS, SIZE, BY, N };
     static const unsigned flags[N] = {CR_GRID_LEFT,  CR_GRID_RIGHT, CR_GRID_RIGHT,
                                       CR_GRID_RIGHT, CR_GRID_RIGHT, CR_GRID_SHRINK};
@@ -317,7 +324,8 @@ static cr_code show_several(cr_ui *ui, const cr_args *a, char **paths, size_t n)
     return worst;
 }
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     char **paths;
     size_t n;
     int forms = a->rows_json + a->json + (a->pages != NULL) + a->schema + a->row_groups;
@@ -362,6 +370,7 @@ const cr_cmd cr_cmd_parquet = {
     .operand = "FILE",
     .operand_opt = "files",
     .opts = opts,
+    .args_size = sizeof(args),
     .examples = examples,
     .run = run,
 };

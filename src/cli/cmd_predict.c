@@ -12,36 +12,45 @@
 #include "data/config.h"
 #include "run/pred.h"
 
+typedef struct args {
+    cr_config_flags config;
+    int64_t threads, predict_threads;
+    const char *scripted_model_path, *checkpoint_path, *predict_input_path, *predict_output_path;
+    const char *reserved_columns, *output_columns, *dataset_type, *writer_type;
+    int64_t batch_size, predict_steps, debug_level;
+    bool is_profiling;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_STR(scripted_model_path, CR_O_PATH, "DIR", "none", "export to predict with"),
-    CR_OPT_STR(pipeline_config_path, CR_O_PATH, "FILE", "none",
-               "config to predict with a checkpoint instead of an export"),
-    CR_OPT_CHECKPOINT(0, "newest of model_dir"),
-    CR_OPT_STR(predict_input_path, CR_O_REQUIRED | CR_O_PATHS, "PATHS", NULL,
+    CR_OPT_STR(args, scripted_model_path, CR_O_PATH, "DIR", "none", "export to predict with"),
+    CR_OPT_CONFIG_STR(args, pipeline_config_path, CR_O_PATH, "FILE", "none",
+                      "config to predict with a checkpoint instead of an export"),
+    CR_OPT_CHECKPOINT(args, 0, "newest of model_dir"),
+    CR_OPT_STR(args, predict_input_path, CR_O_REQUIRED | CR_O_PATHS, "PATHS", NULL,
                "rows to predict: files or quoted globs, with commas; - is standard input"),
-    CR_OPT_STR(predict_output_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
+    CR_OPT_STR(args, predict_output_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
                "folder of the result, or one file that ends in .csv, .csv.gz, .csv.zst or "
                ".parquet; - is CSV to standard output"),
-    CR_OPT_STR(reserved_columns, 0, "NAMES", "none",
+    CR_OPT_STR(args, reserved_columns, 0, "NAMES", "none",
                "input columns to copy; ALL_COLUMNS, ALL_EFFECTIVE_COLUMNS"),
-    CR_OPT_STR(output_columns, 0, "NAMES", "all", "predictions to write"),
-    CR_OPT_INT(batch_size, "N", NULL, "from the config", 1, 1e9, "rows per batch"),
-    CR_OPT_INT(predict_threads, "N", "0", "as --threads", 0, 4096,
+    CR_OPT_STR(args, output_columns, 0, "NAMES", "all", "predictions to write"),
+    CR_OPT_INT(args, batch_size, "N", NULL, "from the config", 1, 1e9, "rows per batch"),
+    CR_OPT_INT(args, predict_threads, "N", "0", "as --threads", 0, 4096,
                "the same as --threads, which wins"),
-    CR_OPT_BOOL(is_profiling, 0,
+    CR_OPT_BOOL(args, is_profiling, 0,
                 "write trace.json, a profile of ten batches, to the output folder, and print the "
                 "shares of time"),
-    CR_OPT_INT(debug_level, "N", "0", NULL, 0, 9,
+    CR_OPT_INT(args, debug_level, "N", "0", NULL, 0, 9,
                "above 0: add column __features__ with the parsed ids and values"),
-    CR_OPT_STR(dataset_type, 0, "NAME", "by the ending of the paths, else from the config",
+    CR_OPT_STR(args, dataset_type, 0, "NAME", "by the ending of the paths, else from the config",
                "format of the input: CsvDataset or ParquetDataset"),
-    CR_OPT_STR(writer_type, 0, "NAME", "as the input",
+    CR_OPT_STR(args, writer_type, 0, "NAME", "as the input",
                "format of the result: CsvWriter or ParquetWriter"),
-    CR_OPT_EDIT_JSON,
-    CR_OPT_INT(predict_steps, "N", NULL, "all", 1, 1e15, "stop after this many batches"),
-    CR_OPT_ACCEPT,
-    CR_OPT_SET,
-    CR_OPT_THREADS,
+    CR_OPT_EDIT_JSON(args),
+    CR_OPT_INT(args, predict_steps, "N", NULL, "all", 1, 1e15, "stop after this many batches"),
+    CR_OPT_ACCEPT(args),
+    CR_OPT_SET(args),
+    CR_OPT_THREADS(args),
     CR_OPT_END,
 };
 
@@ -73,7 +82,7 @@ static cr_code check_dataset_type(cr_ui *ui, const char *name) {
 }
 
 /* a result must not take the place of its own input */
-static cr_code check_output(cr_ui *ui, const cr_args *a) {
+static cr_code check_output(cr_ui *ui, const args *a) {
     const char *folder = a->predict_output_path;
     const char *const results[] = {
         cr_pred_is_file(folder) ? folder : cr_path_join(&ui->arena, folder, "part-0.parquet"),
@@ -98,7 +107,7 @@ static cr_code check_output(cr_ui *ui, const cr_args *a) {
 }
 
 /* what was done; behind the rows themselves it would be one of them */
-static void tell(const cr_ui *ui, const cr_args *a, const cr_predict_result *r) {
+static void tell(const cr_ui *ui, const args *a, const cr_predict_result *r) {
     char rows[32], rate[32], time[32];
     bool stream = cr_pred_is_stream(a->predict_output_path);
     if (stream && ui->quiet) return;
@@ -111,7 +120,8 @@ static void tell(const cr_ui *ui, const cr_args *a, const cr_predict_result *r) 
     if (r->profile) fprintf(to, "%s", r->profile);
 }
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     cr_predict_opts o = {
         .scripted_model_path = a->scripted_model_path,
         .checkpoint_path = a->checkpoint_path,
@@ -128,21 +138,21 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
         .threads = (int)(a->threads ? a->threads : a->predict_threads),
         .watch = cr_ui_watch(ui),
     };
-    if (!a->scripted_model_path && !a->pipeline_config_path)
+    if (!a->scripted_model_path && !a->config.pipeline_config_path)
         return cr_ui_wrong(ui, "no model is given; add --scripted_model_path DIR for an export, or "
                                "--pipeline_config_path FILE for a checkpoint");
-    if (a->scripted_model_path && a->pipeline_config_path) {
+    if (a->scripted_model_path && a->config.pipeline_config_path) {
         cr_diag_add(&ui->diag, CR_SEV_WARN, CR_OK, CR_NOWHERE,
                     "--scripted_model_path is not used: with --pipeline_config_path the checkpoint "
                     "predicts; leave one of them out");
         o.scripted_model_path = NULL;
     }
-    if (a->checkpoint_path && !a->pipeline_config_path)
+    if (a->checkpoint_path && !a->config.pipeline_config_path)
         return cr_ui_wrong(ui, "--checkpoint_path needs the config of the checkpoint; add "
                                "--pipeline_config_path FILE");
     CR_TRY(check_dataset_type(ui, a->dataset_type));
     CR_TRY(check_output(ui, a));
-    cr_args_config(a, &o.config);
+    cr_config_from(&a->config, &o.config);
     cr_predict_result *r = CR_NEW(&ui->arena, cr_predict_result);
     cr_code code = cr_predict(&o, r, &ui->diag);
     if (code != CR_OK) return code;
@@ -169,6 +179,8 @@ const cr_cmd cr_cmd_predict = {
     .about =
         "Rows keep their order. --edit_config_json and --set work on the checkpoint's config.\n",
     .opts = opts,
+    .args_size = sizeof(args),
+    .takes_config = true,
     .examples = examples,
     .job = true,
     .run = run,

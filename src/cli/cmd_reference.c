@@ -13,8 +13,12 @@
 #include "conf/conf.h"
 #include "job/env.h"
 
+typedef struct args {
+    const char *output_dir;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "DIR", NULL, NULL, 0, 0,
+    CR_OPT_(args, output_dir, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "DIR", NULL, NULL, 0, 0,
             "folder to write the pages to"),
     CR_OPT_END,
 };
@@ -103,7 +107,8 @@ static void command_page(pages *p, const cr_cmd *const *cmds) {
     cr_buf_clear(&out);
 }
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     pages p = {.dir = a->output_dir, .arena = &ui->arena};
     cr_buf_init(&p.index);
     cr_buf_init(&p.text);
@@ -131,6 +136,7 @@ const cr_cmd cr_cmd_reference = {
     .name = "reference",
     .help = "Write the reference pages from the tables",
     .opts = opts,
+    .args_size = sizeof(args),
     .hidden = true,
     .run = run,
 };

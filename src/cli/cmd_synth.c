@@ -10,24 +10,34 @@
 #include "cli/cli.h"
 #include "synth/synth.h"
 
+typedef struct args {
+    cr_config_flags config; /* of --for */
+    int64_t threads;
+    const char *kind, *output_dir, *format;
+    int64_t rows, eval_rows;
+    uint64_t seed;
+    double scale;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_STR(kind, 0, "NAME", "none", "criteo, taobao or census; NAME without a flag means this"),
-    {"for", 0, CR_O_STR, CR_O_PATH, (uint32_t)offsetof(cr_args, pipeline_config_path), "CONFIG",
-     NULL, "none", 0, 0, "instead of NAME: make data that fits this config"},
-    CR_OPT_(output_dir, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "DIR", NULL, NULL, 0, 0,
+    CR_OPT_STR(args, kind, 0, "NAME", "none",
+               "criteo, taobao or census; NAME without a flag means this"),
+    CR_OPT_AT(args, config.pipeline_config_path, "for", CR_O_STR, 0, CR_O_PATH, "CONFIG", NULL,
+              "none", 0, 0, "instead of NAME: make data that fits this config"),
+    CR_OPT_(args, output_dir, CR_O_STR, 'o', CR_O_REQUIRED | CR_O_PATH, "DIR", NULL, NULL, 0, 0,
             "folder to write to: new, empty, or made by crank synth"),
-    CR_OPT_(rows, CR_O_COUNT, 0, 0, "N", "100k", NULL, 1, 1e12,
+    CR_OPT_(args, rows, CR_O_COUNT, 0, 0, "N", "100k", NULL, 1, 1e12,
             "rows to train on, for example 250k or 10M"),
-    CR_OPT_(eval_rows, CR_O_COUNT, 0, 0, "N", "0", "a fifth of --rows, 1k to 1M", 0, 1e12,
+    CR_OPT_(args, eval_rows, CR_O_COUNT, 0, 0, "N", "0", "a fifth of --rows, 1k to 1M", 0, 1e12,
             "rows to evaluate on"),
-    CR_OPT_(seed, CR_O_UINT64, 0, 0, "S", "1", NULL, 0, 0, "seed of the random numbers"),
-    CR_OPT_(scale, CR_O_FLOAT, 0, 0, "X", "1", NULL, 1e-6, 1e3,
+    CR_OPT_(args, seed, CR_O_UINT64, 0, 0, "S", "1", NULL, 0, 0, "seed of the random numbers"),
+    CR_OPT_(args, scale, CR_O_FLOAT, 0, 0, "X", "1", NULL, 1e-6, 1e3,
             "factor of the numbers of distinct ids; not with --for"),
-    CR_OPT_STR(format, 0, "F", "csv; with --for as the config says",
+    CR_OPT_STR(args, format, 0, "F", "csv; with --for as the config says",
                "format of the files: csv or parquet"),
-    CR_OPT_EDIT_JSON,
-    CR_OPT_SET,
-    CR_OPT_THREADS,
+    CR_OPT_EDIT_JSON(args),
+    CR_OPT_SET(args),
+    CR_OPT_THREADS(args),
     CR_OPT_END,
 };
 
@@ -47,24 +57,24 @@ static cr_code check_word(cr_ui *ui, const char *what, const char *word, const c
     return cr_ui_wrong(ui, "unknown %s '%s'; use one of %s", what, word, all);
 }
 
-static cr_code check(cr_ui *ui, const cr_args *a) {
-    bool config = a->pipeline_config_path != NULL;
+static cr_code check(cr_ui *ui, const args *a) {
+    bool config = a->config.pipeline_config_path != NULL;
     if (a->kind && config)
         return cr_ui_wrong(ui, "NAME and --for are two kinds of data; give one of them");
     if (!a->kind && !config)
         return cr_ui_wrong(ui, "nothing says which data; give criteo, taobao or census, or --for "
                                "CONFIG");
-    if (!config && (a->set.n || a->edit_config_json))
+    if (!config && (a->config.set.n || a->config.edit_config_json))
         return cr_ui_wrong(ui, "--set and --edit_config_json edit the config of --for; give that");
     if (a->kind) CR_TRY(check_word(ui, "data", a->kind, cr_synth_kinds));
     if (a->format) CR_TRY(check_word(ui, "format", a->format, cr_synth_formats));
     return CR_OK;
 }
 
-static cr_code make(cr_ui *ui, const cr_args *a, cr_synth_opts *o) {
+static cr_code make(cr_ui *ui, const args *a, cr_synth_opts *o) {
     cr_config_opts config;
-    if (a->pipeline_config_path) {
-        cr_args_config(a, &config);
+    if (a->config.pipeline_config_path) {
+        cr_config_from(&a->config, &config);
         return cr_synth_for(&config, (int)a->threads, o, &ui->diag);
     }
     cr_err err;
@@ -92,7 +102,8 @@ static void say_scores(const cr_synth_result *r) {
                       r->labels[i].name, 100 * r->labels[i].mean, r->labels[i].auc);
 }
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     CR_TRY(check(ui, a));
     cr_synth_result res = {0};
     cr_synth_opts o = {
@@ -147,6 +158,8 @@ const cr_cmd cr_cmd_synth = {
     .operand_opt = "kind",
     .job = true,
     .opts = opts,
+    .args_size = sizeof(args),
+    .takes_config = true,
     .examples = examples,
     .run = run,
 };

@@ -9,22 +9,30 @@
 #include "base/file.h"
 #include "cli/cli.h"
 
+typedef struct args {
+    cr_config_flags config;
+    int64_t threads;
+    bool continue_train, ignore_restore_optimizer;
+    const char *log_json, *autocast;
+} args;
+
 static const cr_opt opts[] = {
-    CR_OPT_CONFIG,
-    CR_OPT_MODEL_DIR,
-    CR_OPT_TRAIN_INPUT,
-    CR_OPT_EVAL_INPUT,
-    CR_OPT_BOOL(continue_train, 0, "go on from the newest checkpoint of model_dir"),
-    CR_OPT_FINE_TUNE,
-    CR_OPT_EDIT_JSON,
-    CR_OPT_BOOL(ignore_restore_optimizer, 0, "restore the weights but not the optimizer's state"),
-    CR_OPT_STR(log_json, CR_O_PATH, "PATH", "none",
+    CR_OPT_CONFIG(args),
+    CR_OPT_MODEL_DIR(args),
+    CR_OPT_TRAIN_INPUT(args),
+    CR_OPT_EVAL_INPUT(args),
+    CR_OPT_BOOL(args, continue_train, 0, "go on from the newest checkpoint of model_dir"),
+    CR_OPT_FINE_TUNE(args),
+    CR_OPT_EDIT_JSON(args),
+    CR_OPT_BOOL(args, ignore_restore_optimizer, 0,
+                "restore the weights but not the optimizer's state"),
+    CR_OPT_STR(args, log_json, CR_O_PATH, "PATH", "none",
                "add JSON lines to this file too, as model_dir/train_log.jsonl has them; -: stdout"),
-    CR_OPT_STR(autocast, 0, "BOOL", "from the config",
+    CR_OPT_STR(args, autocast, 0, "BOOL", "from the config",
                "True: mixed_precision BF16, False: FP32; overrides the config"),
-    CR_OPT_ACCEPT,
-    CR_OPT_SET,
-    CR_OPT_THREADS,
+    CR_OPT_ACCEPT(args),
+    CR_OPT_SET(args),
+    CR_OPT_THREADS(args),
     CR_OPT_END,
 };
 
@@ -104,7 +112,7 @@ static void say_summary(const cr_train_result *r) {
 }
 
 /* --autocast as one more --set; the words are those of the ModelZoo command lines */
-static cr_code apply_autocast(cr_ui *ui, const cr_args *a, cr_config_opts *c) {
+static cr_code apply_autocast(cr_ui *ui, const args *a, cr_config_opts *c) {
     static const char *const words[2][5] = {{"no", "false", "f", "n", "0"},
                                             {"yes", "true", "t", "y", "1"}};
     int on = -1;
@@ -125,7 +133,8 @@ static cr_code apply_autocast(cr_ui *ui, const cr_args *a, cr_config_opts *c) {
     return CR_OK;
 }
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     cr_train_opts o = {
         .continue_train = a->continue_train,
         .ignore_restore_optimizer = a->ignore_restore_optimizer,
@@ -135,7 +144,7 @@ static cr_code run(cr_ui *ui, const cr_args *a) {
     };
     if (a->log_json && !*a->log_json)
         return cr_ui_wrong(ui, "--log_json is empty; name a file, or - for standard output");
-    cr_args_config(a, &o.config);
+    cr_config_from(&a->config, &o.config);
     CR_TRY(apply_autocast(ui, a, &o.config));
     cr_train_result *r = CR_NEW(&ui->arena, cr_train_result);
     cr_arena_init(&r->arena, 0);
@@ -178,6 +187,8 @@ const cr_cmd cr_cmd_train = {
     .operand = "CONFIG",
     .operand_opt = "pipeline_config_path",
     .opts = opts,
+    .args_size = sizeof(args),
+    .takes_config = true,
     .examples = examples,
     .job = true,
     .run = run,

@@ -15,9 +15,9 @@
 
 static const cr_opt opts[] = {CR_OPT_END};
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static cr_code run(cr_ui *ui, const void *flags) {
     (void)ui;
-    (void)a;
+    (void)flags;
     cr_cpu_level level = cr_cpu_level_max();
     while (level > CR_CPU_C && !cr_kern_at(level))
         level--;

@@ -53,7 +53,7 @@ static void watch_signals(const cr_cmd *cmd) {
 }
 
 /* --log_level, else --debug, else --quiet, else LOG_LEVEL */
-static cr_code set_log_level(cr_ui *ui, const cr_args *a) {
+static cr_code set_log_level(cr_ui *ui, const cr_common_flags *a) {
     cr_log_level level = CR_LOG_INFO;
     const char *env = getenv("LOG_LEVEL");
     if (env && *env && !cr_log_level_from(env, &level))
@@ -68,13 +68,6 @@ static cr_code set_log_level(cr_ui *ui, const cr_args *a) {
     return CR_OK;
 }
 
-static bool takes_config(const cr_cmd *cmd) {
-    const cr_opt *o = cmd->opts;
-    while (o->name && strcmp(o->name, "pipeline_config_path") != 0)
-        o++;
-    return o->name != NULL;
-}
-
 /* a wish that cannot be met is no error: results do not depend on it */
 static void check_cpu_level(cr_ui *ui) {
     char why[256];
@@ -84,15 +77,17 @@ static void check_cpu_level(cr_ui *ui) {
 
 /* Makes the paths of the flags local ones. When some are not, the config is looked at too, so that
  * all that is wrong is told at once and before anything runs. */
-static cr_code check_paths(cr_ui *ui, const cr_opt_spec *spec, cr_args *args) {
-    cr_opt_paths(spec, args, &ui->arena, &ui->diag);
+static cr_code check_paths(cr_ui *ui, const cr_opt_spec *spec, const void *args) {
+    cr_opt_paths(spec, &ui->arena, &ui->diag);
     cr_code code = cr_diag_code(&ui->diag);
-    if (code == CR_OK || !args->pipeline_config_path || cr_path_is_dir(args->pipeline_config_path))
-        return code;
+    if (code == CR_OK || !ui->cmd->takes_config) return code;
+    const cr_config_flags *flags = args;
+    const char *path = flags->pipeline_config_path;
+    if (!path || cr_path_is_dir(path)) return code;
     cr_config config;
     cr_config_opts opts;
-    cr_args_config(args, &opts);
-    if (!cr_scheme_len(args->pipeline_config_path)) {
+    cr_config_from(flags, &opts);
+    if (!cr_scheme_len(path)) {
         (void)!cr_config_load(&config, &opts, &ui->diag);
         cr_config_clear(&config);
     }
@@ -100,16 +95,16 @@ static cr_code check_paths(cr_ui *ui, const cr_opt_spec *spec, cr_args *args) {
 }
 
 static cr_code run_command(cr_ui *ui, int argc, char **argv) {
-    const cr_opt *tables[3];
-    char prog[64];
+    cr_cmd_spec s;
     cr_err err = {0};
-    cr_args args = {0};
-    cr_opt_spec spec = cr_cmd_spec(ui->cmd, tables, prog);
-    if (cr_opt_parse(&spec, argc, argv, &args, &ui->arena, &err) != CR_OK) {
+    cr_common_flags common = {0};
+    void *args = cr_arena_zalloc(&ui->arena, ui->cmd->args_size);
+    cr_cmd_spec_init(&s, ui->cmd, args, &common);
+    if (cr_opt_parse(&s.spec, argc, argv, &ui->arena, &err) != CR_OK) {
         fprintf(stderr, "%s\n", err.msg);
         return err.code;
     }
-    if (args.help) {
+    if (common.help) {
         cr_buf out;
         cr_buf_init(&out);
         cr_cmd_usage(&out, ui->cmd);
@@ -117,18 +112,18 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
         cr_buf_clear(&out);
         return CR_OK;
     }
-    ui->quiet = args.quiet;
-    ui->debug = args.debug;
-    ui->allow_libraries = args.allow_libraries;
-    if (args.allow_libraries) cr_plugin_allow();
-    CR_TRY(set_log_level(ui, &args));
-    if (takes_config(ui->cmd)) cr_env_check(&ui->diag);
-    CR_TRY(check_paths(ui, &spec, &args));
+    ui->quiet = common.quiet;
+    ui->debug = common.debug;
+    ui->allow_libraries = common.allow_libraries;
+    if (common.allow_libraries) cr_plugin_allow();
+    CR_TRY(set_log_level(ui, &common));
+    if (ui->cmd->takes_config) cr_env_check(&ui->diag);
+    CR_TRY(check_paths(ui, &s.spec, args));
     if (ui->cmd->job && cr_wrap_env(&err) != CR_OK) return cr_ui_fail(ui, &err);
     watch_signals(ui->cmd);
     check_cpu_level(ui);
     cr_kern_init();
-    return ui->cmd->run(ui, &args);
+    return ui->cmd->run(ui, args);
 }
 
 /* whoever read our output is gone (| head) */

@@ -17,10 +17,18 @@
 
 /* all rows of all tables, one after the other; NULL past the end */
 static const cr_opt *row_at(const cr_opt_spec *spec, size_t i) {
-    for (const cr_opt *const *t = spec->tables; *t; t++)
-        for (const cr_opt *o = *t; o->name; o++)
+    for (const cr_opt_group *g = spec->groups; g->rows; g++)
+        for (const cr_opt *o = g->rows; o->name; o++)
             if (i-- == 0) return o;
     return NULL;
+}
+
+/* where the value of a row goes */
+static void *place_of(const cr_opt_spec *spec, const cr_opt *row) {
+    for (const cr_opt_group *g = spec->groups; g->rows; g++)
+        for (const cr_opt *o = g->rows; o->name; o++)
+            if (o == row) return (char *)g->args + o->offset;
+    CR_BUG("a row of no table");
 }
 
 static const char *next_name(const void *ctx, size_t i) {
@@ -80,9 +88,9 @@ static void range_text(const cr_opt *o, char out[96]) {
         snprintf(out, 96, "%s from %s to %s", what, lo, hi);
 }
 
-static cr_code set_value(const cr_opt_spec *spec, const cr_opt *o, const char *s, char *base,
-                         cr_arena *arena, cr_err *err) {
-    void *to = base + o->offset;
+static cr_code set_value(const cr_opt_spec *spec, const cr_opt *o, const char *s, cr_arena *arena,
+                         cr_err *err) {
+    void *to = place_of(spec, o);
     bool ok = true;
     double x = 0;
     switch (o->type) {
@@ -118,8 +126,8 @@ static bool lost_quotes(const char *s) {
     return strchr(s, '"') == NULL && s[strspn(s, "{} ")] != 0;
 }
 
-static cr_code take_value(const cr_opt_spec *spec, const cr_opt *o, const char *s, void *args,
-                          cr_arena *arena, cr_err *err) {
+static cr_code take_value(const cr_opt_spec *spec, const cr_opt *o, const char *s, cr_arena *arena,
+                          cr_err *err) {
     if (o->flags & CR_O_LATER)
         return usage(err, "%s: --%s is known but not in this version; leave it out", spec->prog,
                      o->name);
@@ -136,7 +144,7 @@ static cr_code take_value(const cr_opt_spec *spec, const cr_opt *o, const char *
                      "2}'",
                      spec->prog, o->name, s, o->name);
     if (err) err->msg[0] = 0;
-    if (set_value(spec, o, s, args, arena, err) == CR_OK) return CR_OK;
+    if (set_value(spec, o, s, arena, err) == CR_OK) return CR_OK;
     if (err && err->msg[0]) return CR_EUSAGE;
     char range[96];
     range_text(o, range);
@@ -198,7 +206,6 @@ typedef struct walk {
     const cr_opt_spec *spec;
     int argc, i; /* i: the argument being read */
     char **argv;
-    void *args;
     cr_arena *arena;
     bool *given;           /* per row */
     const char *last_bool; /* the argument before was this presence flag */
@@ -234,7 +241,7 @@ static cr_code take_flag(walk *w, const cr_opt *o, const char *value, cr_err *er
         value = next;
         w->i++;
     }
-    CR_TRY(take_value(w->spec, o, value, w->args, w->arena, err));
+    CR_TRY(take_value(w->spec, o, value, w->arena, err));
     if (o->flags & CR_O_STOP) w->stop = true;
     return CR_OK;
 }
@@ -284,7 +291,7 @@ static cr_code take_operand(walk *w, const char *arg, cr_err *err) {
         return usage(err, "%s: unexpected argument '%s' after '%s'; %s%s takes one %s", spec->prog,
                      arg, w->operand, quote, spec->prog, spec->operand);
     w->operand = arg;
-    return take_value(spec, o, arg, w->args, w->arena, err);
+    return take_value(spec, o, arg, w->arena, err);
 }
 
 /* what must be there and is not; what is there twice. All that is missing is told at once. */
@@ -324,14 +331,13 @@ static cr_code check_given(const walk *w, cr_err *err) {
     return code;
 }
 
-cr_code cr_opt_parse(const cr_opt_spec *spec, int argc, char **argv, void *args, cr_arena *arena,
-                     cr_err *err) {
+cr_code cr_opt_parse(const cr_opt_spec *spec, int argc, char **argv, cr_arena *arena, cr_err *err) {
     const cr_opt *o;
     size_t n = 0;
     for (; (o = row_at(spec, n)); n++)
-        if (o->def && set_value(spec, o, o->def, args, arena, err) != CR_OK)
+        if (o->def && set_value(spec, o, o->def, arena, err) != CR_OK)
             CR_BUG("a default that its own row refuses");
-    walk w = {.spec = spec, .argc = argc, .argv = argv, .args = args, .arena = arena};
+    walk w = {.spec = spec, .argc = argc, .argv = argv, .arena = arena};
     w.given = CR_NEW_N(arena, bool, n + 1);
     bool operands_only = false;
     for (; w.i < argc && !w.stop; w.i++) {
@@ -358,11 +364,11 @@ static void take_path(const cr_opt *o, const char **value, cr_arena *arena, cr_d
     if (local) *value = local;
 }
 
-void cr_opt_paths(const cr_opt_spec *spec, void *args, cr_arena *arena, cr_diag *diag) {
+void cr_opt_paths(const cr_opt_spec *spec, cr_arena *arena, cr_diag *diag) {
     const cr_opt *o;
     for (size_t i = 0; (o = row_at(spec, i)); i++) {
         if (!(o->flags & (CR_O_PATH | CR_O_PATHS))) continue;
-        void *at = (char *)args + o->offset;
+        void *at = place_of(spec, o);
         cr_opt_list *list = at;
         if (o->type == CR_O_STR)
             take_path(o, at, arena, diag);

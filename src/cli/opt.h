@@ -44,7 +44,7 @@ typedef struct cr_opt {
     char letter;      /* short form, 0: none */
     cr_opt_type type;
     unsigned flags;
-    uint32_t offset;       /* in the struct that is filled */
+    uint32_t offset;       /* in the struct that its group fills */
     const char *arg;       /* what the value is called: "FILE" */
     const char *def;       /* the default as one would type it; NULL: zero */
     const char *otherwise; /* shown in place of def: "from the config" */
@@ -52,21 +52,28 @@ typedef struct cr_opt {
     const char *help;      /* one line, no full stop */
 } cr_opt;
 
+/* A table of flags and the struct that it fills. */
+typedef struct cr_opt_group {
+    const cr_opt *rows; /* NULL ends the groups */
+    void *args;         /* all zero when reading begins; NULL: for help only */
+} cr_opt_group;
+
 /* What a command takes. */
 typedef struct cr_opt_spec {
-    const char *prog;            /* for messages: "crank train" */
-    const char *operand;         /* name of the argument without a flag: "CONFIG"; NULL: none */
-    const char *operand_opt;     /* the flag it stands for; when a LIST, several are taken */
-    const cr_opt *const *tables; /* NULL-ended */
+    const char *prog;        /* for messages: "crank train" */
+    const char *operand;     /* name of the argument without a flag: "CONFIG"; NULL: none */
+    const char *operand_opt; /* the flag it stands for; when a LIST, several are taken */
+    const cr_opt_group *groups;
 } cr_opt_spec;
 
-/* cr_opt_parse sets args to the defaults, then reads argv[0 .. argc-1] (the command's name is not
- * among them). The first mistake fills err, CR_EUSAGE. The last of a flag given twice counts. */
-CR_CHECKED cr_code cr_opt_parse(const cr_opt_spec *spec, int argc, char **argv, void *args,
-                                cr_arena *arena, cr_err *err);
-/* cr_opt_paths makes every path among args a local one (base/scheme.h). Those that no store serves
- * are findings, all of them; args keep them as they are. */
-void cr_opt_paths(const cr_opt_spec *spec, void *args, cr_arena *arena, cr_diag *diag);
+/* cr_opt_parse sets the groups' structs to the defaults, then reads argv[0 .. argc-1] (the
+ * command's name is not among them). The first mistake fills err, CR_EUSAGE. The last of a flag
+ * given twice counts. */
+CR_CHECKED cr_code cr_opt_parse(const cr_opt_spec *spec, int argc, char **argv, cr_arena *arena,
+                                cr_err *err);
+/* cr_opt_paths makes every path among the values a local one (base/scheme.h). Those that no store
+ * serves are findings, all of them; they stay as they are. */
+void cr_opt_paths(const cr_opt_spec *spec, cr_arena *arena, cr_diag *diag);
 /* cr_opt_lines writes the flags for --help, one line each. */
 void cr_opt_lines(cr_buf *out, const cr_opt_spec *spec);
 /* cr_opt_table writes the rows of one table as a Markdown table. */

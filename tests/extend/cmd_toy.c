@@ -1,14 +1,21 @@
 /*
- * cmd_toy.c - `crank toy`: says hello.
+ * cmd_toy.c - `crank toy`: says hello, to a name if there is one.
  */
 #include "cli/cli.h"
 
-static const cr_opt opts[] = {CR_OPT_END};
+typedef struct args {
+    const char *name;
+} args;
 
-static cr_code run(cr_ui *ui, const cr_args *a) {
+static const cr_opt opts[] = {
+    CR_OPT_STR(args, name, 0, "NAME", "none", "whom to greet"),
+    CR_OPT_END,
+};
+
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
     (void)ui;
-    (void)a;
-    cr_ui_say("hello from a toy command\n");
+    cr_ui_say("hello from a toy command%s%s\n", a->name ? " to " : "", a->name ? a->name : "");
     return CR_OK;
 }
 
@@ -16,5 +23,6 @@ const cr_cmd cr_cmd_toy = {
     .name = "toy",
     .help = "Say hello",
     .opts = opts,
+    .args_size = sizeof(args),
     .run = run,
 };

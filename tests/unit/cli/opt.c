@@ -36,8 +36,9 @@ static const cr_opt own[] = {
     END,
 };
 static const cr_opt common[] = {ROW(help, 'h', CR_O_BOOL, CR_O_STOP, NULL, NULL, 0, 0), END};
-static const cr_opt *const tables[] = {own, common, NULL};
-static const cr_opt_spec spec = {"crank x", "CONFIG", "config_path", tables};
+static args common_args; /* what the second table fills */
+static cr_opt_group groups[] = {{own, NULL}, {common, &common_args}, {NULL, NULL}};
+static const cr_opt_spec spec = {"crank x", "CONFIG", "config_path", groups};
 
 static cr_arena arena;
 static cr_err err;
@@ -47,11 +48,13 @@ static cr_code parse(args *a, const char *line) {
     char *argv[32];
     int argc = 0;
     *a = (args){0};
+    common_args = (args){0};
+    groups[0].args = a;
     err = (cr_err){0};
     char *s = cr_arena_strdup(&arena, line), *save = NULL;
     for (char *w = strtok_r(s, " ", &save); w; w = strtok_r(NULL, " ", &save))
         argv[argc++] = w;
-    return cr_opt_parse(&spec, argc, argv, a, &arena, &err);
+    return cr_opt_parse(&spec, argc, argv, &arena, &err);
 }
 #define OK(line)                                                                                   \
     do {                                                                                           \
@@ -190,9 +193,11 @@ TEST(refusals) {
     WRONG("--", "no CONFIG is given; write 'crank x CONFIG' or --config_path FILE");
     /* --help needs nothing else, and what follows it does not matter */
     OK("--help --zzz");
-    CHECK(a.help);
+    CHECK(common_args.help);
+    CHECK(!a.help);
     OK("-h");
-    CHECK(a.help);
+    CHECK(common_args.help);
+    CHECK(!a.help);
     /* the name of a flag may be as long as it likes */
     char line[2000] = "c --";
     memset(line + 4, 'a', sizeof line - 5);
@@ -216,15 +221,15 @@ TEST(json_without_quotes) {
 
 TEST(operand_lists) {
     static const cr_opt words[] = {ROW(words, 0, CR_O_LIST, 0, "WORD", NULL, 0, 0), END};
-    static const cr_opt *const t[] = {words, NULL};
-    static const cr_opt_spec many = {"crank y", "WORD", "words", t};
-    static const cr_opt_spec none = {"crank z", NULL, NULL, t};
-    char one[] = "one", two[] = "two", *argv[] = {one, two};
     args a = {0};
-    CHECK_INT(cr_opt_parse(&many, 2, argv, &a, &arena, &err), CR_OK);
+    const cr_opt_group t[] = {{words, &a}, {NULL, NULL}};
+    const cr_opt_spec many = {"crank y", "WORD", "words", t};
+    const cr_opt_spec none = {"crank z", NULL, NULL, t};
+    char one[] = "one", two[] = "two", *argv[] = {one, two};
+    CHECK_INT(cr_opt_parse(&many, 2, argv, &arena, &err), CR_OK);
     CHECK_INT(a.words.n, 2);
     CHECK_STR(a.words.v[1], "two");
-    CHECK_INT(cr_opt_parse(&none, 2, argv, &a, &arena, &err), CR_EUSAGE);
+    CHECK_INT(cr_opt_parse(&none, 2, argv, &arena, &err), CR_EUSAGE);
     CHECK_STR(err.msg, "crank z: unexpected argument 'one'; see 'crank z --help'");
 }
 
