@@ -72,9 +72,10 @@ static int mem_request(int *what, const char *path, cr_fs_why *why) {
     pthread_mutex_lock(&mem.lock);
     mem.at_once--;
     pthread_mutex_unlock(&mem.lock);
-    if (e == EACCES && why)
-        snprintf(why->text, sizeof why->text,
-                 "403 AccessDenied, request 17; ask the owner of the bucket");
+    if (e == EACCES && why) {
+        snprintf(why->text, sizeof why->text, "403 AccessDenied, request 17");
+        snprintf(why->cure, sizeof why->cure, "; ask the owner of the bucket");
+    }
     return e;
 }
 

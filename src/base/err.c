@@ -57,6 +57,8 @@ cr_code cr_fail_at_(cr_err *err, cr_code code, cr_loc at, const char *src, int s
     memcpy(err->msg, msg, sizeof(msg));
     memcpy(err->path, path, sizeof(path));
     err->code = code;
+    err->why = 0;
+    err->n_cure = 0;
     err->at = (cr_loc){at.path ? err->path : NULL, at.line, at.col};
     err->src = src;
     err->src_line = src_line;
@@ -109,6 +111,12 @@ const char *cr_errno_cure(int e) {
     for (size_t i = 0; i < sizeof(cures) / sizeof(cures[0]); i++)
         if (cures[i].e == e) return cures[i].cure;
     return "";
+}
+
+void cr_err_cure(cr_err *err, const char *cure) {
+    if (!err) return;
+    size_t n = strlen(err->msg), k = strlen(cure);
+    err->n_cure = k <= n && strcmp(err->msg + n - k, cure) == 0 ? (int)k : 0; /* 0: cut short */
 }
 
 int cr_exit_code(cr_code code) {

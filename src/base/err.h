@@ -35,6 +35,9 @@ typedef struct cr_err {
     cr_loc at;
     const char *src; /* our code, shown with --debug */
     int src_line;
+    /* For callers that decide by the cause: the message is for people, no code looks into it. */
+    int why;    /* a value of the enum of the module that failed, as its header says; 0: none */
+    int n_cure; /* the last bytes of msg that are the cure ("; check the path"); 0: not known */
     char msg[512];
     char path[256]; /* storage for at.path when cr_fail_at copied it */
 } cr_err;
@@ -58,6 +61,15 @@ typedef struct cr_err {
     cr_fail_at_((err), (code), (at), __FILE__, __LINE__, __VA_ARGS__)
 cr_code cr_fail_at_(cr_err *err, cr_code code, cr_loc at, const char *src, int src_line,
                     const char *fmt, ...) CR_PRINTF(6, 7);
+
+/* cr_fail_why notes the cause in err (may be NULL) and returns code:
+ *     return cr_fail_why(err, CR_PQ_BUDGET, cr_fail(err, CR_EDATA, "..."));  */
+static inline cr_code cr_fail_why(cr_err *err, int why, cr_code code) {
+    if (err) err->why = why;
+    return code;
+}
+/* cr_err_cure notes that msg ends with this cure. */
+void cr_err_cure(cr_err *err, const char *cure);
 
 /* cr_err_text writes "path:line:col: message" (as much of the place as is known) into out. */
 void cr_err_text(const cr_err *err, char *out, size_t size);

@@ -84,14 +84,15 @@ bool cr_fs_again(const cr_store *s, int e, int *tries) {
 
 cr_code cr_fs_fail(cr_err *err, const char *path, const char *what, int e, const cr_fs_why *why) {
     const char *cause = why && why->text[0] ? why->text : strerror(e);
-    const char *cure = why && strstr(why->text, "; ") ? "" : cr_errno_cure(e);
+    const char *cure = why && why->cure[0] ? why->cure : cr_errno_cure(e);
     char tried[40] = "";
     if (why && why->tries > 1) {
         snprintf(tried, sizeof tried, " (tried %d times)", why->tries);
         cure = "; check that the store can be reached, and run again";
     }
-    return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot %s: %s%s%s", what, cause, tried,
-                      cure);
+    cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot %s: %s%s%s", what, cause, tried, cure);
+    cr_err_cure(err, cure);
+    return CR_EIO;
 }
 
 static cr_fs_why *or_own(cr_fs_why *why, cr_fs_why *own) {
@@ -104,7 +105,7 @@ static cr_fs_why *or_own(cr_fs_why *why, cr_fs_why *own) {
     *w_ = (cr_fs_why){0};                                                                          \
     int e;                                                                                         \
     do {                                                                                           \
-        w_->text[0] = 0;                                                                           \
+        w_->text[0] = w_->cure[0] = 0;                                                             \
         e = (call);                                                                                \
     } while (e != 0 && cr_fs_again((s), e, &w_->tries))
 

@@ -33,10 +33,11 @@ typedef struct cr_fs_stat {
     uint64_t version; /* names the content, as a hash of an ETag does; 0: only the times tell */
 } cr_fs_stat;
 
-/* What a store adds to an errno value; "" when strerror says it all. */
+/* What a store adds to an errno value. */
 typedef struct cr_fs_why {
-    int tries; /* more than 1: the request was made so often */
-    char text[160];
+    int tries;      /* more than 1: the request was made so often */
+    char text[160]; /* the cause; "": what strerror says */
+    char cure[96];  /* what the user can do, as "; cure"; "": what cr_errno_cure says */
 } cr_fs_why;
 
 /* Abilities of a store. */

@@ -121,6 +121,7 @@ typedef struct cr_ckpt_state {
     const char *version;       /* crank that wrote it; filled by save */
     const char *cpu;           /* CPU level it was trained with; filled by save */
     const char *extra;         /* free text of the caller, NULL: none */
+    const char *split;         /* which rows are kept for evaluation, as text; NULL: not known */
     const char *train_metrics; /* state of the metrics of training, as text; NULL: none */
 } cr_ckpt_state;
 

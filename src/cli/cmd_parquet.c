@@ -122,14 +122,16 @@ static cr_code choose_columns(cr_ui *ui, cr_pqv *v, const char *list) {
 static cr_code fail(cr_ui *ui, cr_err *err) {
     size_t n = strlen(err->msg);
     const char *more = "";
-    if (strstr(err->msg, "raise it"))
-        more = " (--budget BYTES)";
-    else if (strstr(err->msg, "budget"))
-        more = "; raise it with --budget BYTES";
-    else if (strstr(err->msg, "checksum"))
-        more = "; --skip_crc reads it all the same";
-    else if (strcmp(err->msg, "not a Parquet file") == 0)
-        more = "; check the path";
+    switch ((cr_pq_why)err->why) {
+    case CR_PQ_BUDGET:
+        more = err->n_cure ? ", or raise the budget with --budget BYTES"
+                           : "; raise it with --budget BYTES";
+        break;
+    case CR_PQ_CHECKSUM: more = "; --skip_crc reads it all the same"; break;
+    case CR_PQ_FOREIGN: more = "; check the path"; break;
+    case CR_PQ_DAMAGED:
+    case CR_PQ_TOLD: break;
+    }
     snprintf(err->msg + n, sizeof err->msg - n, "%s", more);
     return cr_ui_fail(ui, err);
 }

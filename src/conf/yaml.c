@@ -14,6 +14,7 @@
 
 #include "base/guard.h"
 #include "base/map.h"
+#include "base/utf8.h"
 #include "conf/conf_int.h"
 
 /* the key of a merge: told by its address from a quoted "<<", which is a key like any other */
@@ -339,6 +340,19 @@ static void take_event(reader *r, struct fy_event *e) {
     }
 }
 
+/* Is there a backslash at this place? libfyaml's column counts characters from 1. */
+static bool at_backslash(const reader *r, int line, int col) {
+    const char *s = r->text, *end = r->text + r->n;
+    while (s < end && --line > 0) {
+        const char *nl = memchr(s, '\n', (size_t)(end - s));
+        s = nl ? nl + 1 : end;
+    }
+    uint32_t c;
+    while (s < end && --col > 0)
+        s += cr_utf8_get(s, (size_t)(end - s), &c);
+    return s < end && *s == '\\';
+}
+
 /* libfyaml's own findings; only the first is about the text, later ones follow from it */
 static void take_errors(reader *r, struct fy_diag *fd) {
     void *it = NULL;
@@ -349,7 +363,7 @@ static void take_errors(reader *r, struct fy_diag *fd) {
     for (const char *s = e->msg ? e->msg : "syntax error"; *s && n < sizeof msg - 1; s++)
         msg[n++] = *s == '\n' ? ' ' : *s;
     msg[n] = 0;
-    bool escape = strstr(msg, "invalid escape") != NULL; /* web pages write \_ for _ */
+    bool escape = at_backslash(r, e->line, e->column); /* web pages write \_ for _ */
     fail(r, ((cr_loc){r->doc->path, e->line, e->column}), "not valid %s: %s; %s",
          r->json ? "JSON" : "YAML", msg,
          escape ? "remove the backslashes, or write \\\\ for one" : "correct it here");

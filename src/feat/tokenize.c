@@ -8,12 +8,12 @@
 
 #include "base/file.h"
 #include "base/guard.h"
+#include "base/utf8.h"
 #include "conf/conf.h"
 #include "feat/calc_int.h"
 #include "text/limits.h"
 #include "text/text_norm.h"
 #include "text/tok.h"
-#include "base/utf8.h"
 
 /* ---- config ---- */
 
@@ -164,9 +164,7 @@ static void load(tokenize_self *s, cr_feature *f, const tokenize_conf *c, const 
         cr_tokenizer_new(&s->tokenizer, c->tokenizer_type, text.data ? text.data : "", text.n,
                          &err) != CR_OK)
         cr_diag_add(diag, CR_SEV_ERROR, err.code,
-                    cr_conf_at(c, strncmp(err.msg, "unknown tokenizer_type", 22) == 0
-                                      ? "tokenizer_type"
-                                      : "vocab_file"),
+                    cr_conf_at(c, err.why == CR_TOK_TYPE ? "tokenizer_type" : "vocab_file"),
                     "feature '%s': vocab_file '%s': %s", f->name, c->op.vocab_file, err.msg);
     cr_buf_clear(&text);
     cr_arena_defer(arena, forget, s);

@@ -53,9 +53,10 @@ cr_code cr_logfile_new(cr_logfile **out, const char *path, cr_err *err) {
 }
 
 static void give_up(cr_logfile *f, const cr_err *err) {
-    char text[1024], *cure;
-    cr_err_text(err, text, sizeof text);
-    if ((cure = strstr(text, "; "))) *cure = 0; /* the run needs none: it goes on */
+    char text[1024];
+    cr_err cause = *err;
+    cause.msg[strlen(cause.msg) - (size_t)cause.n_cure] = 0; /* the run needs none: it goes on */
+    cr_err_text(&cause, text, sizeof text);
     CR_WARN("%s; nothing more is logged there, the run goes on", text);
     cr_outfile_abort(f->f);
     f->f = NULL;

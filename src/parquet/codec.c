@@ -198,10 +198,11 @@ cr_code cr_pq_decompress_with(void **state, cr_pq_codec codec, const uint8_t *in
         return wrong(err, codec);
     case CR_PQ_LZO: break;
     }
-    return cr_fail(err, CR_EDATA,
-                   "pages are compressed with %s, which is not supported; write the file with "
-                   "snappy or zstd",
-                   cr_pq_codec_name(codec));
+    cr_fail(err, CR_EDATA,
+            "pages are compressed with %s, which is not supported; write the file with snappy or "
+            "zstd",
+            cr_pq_codec_name(codec));
+    return cr_fail_why(err, CR_PQ_TOLD, CR_EDATA);
 }
 
 bool cr_pq_codec_reads(cr_pq_codec codec) {

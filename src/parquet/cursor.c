@@ -54,7 +54,8 @@ cr_code cr_pq_bad_page(const cr_pq_cursor *c, const char *cause, cr_err *err) {
 static cr_code placed(const cr_pq_cursor *c, int64_t at, cr_code code, const cr_err *cause,
                       cr_err *err) {
     if (code == CR_OK) return CR_OK;
-    code = cr_pq_fail(err, c->f, c->group, c->leaf, at, "%s", cause->msg);
+    int why = cause->code == CR_ENOMEM ? CR_PQ_TOLD : cause->why;
+    code = cr_pq_wrong(err, c->f, c->group, c->leaf, at, why, "%s", cause->msg);
     if (cause->code == CR_ENOMEM) {
         if (err) err->code = CR_ENOMEM;
         return CR_ENOMEM;
@@ -223,10 +224,10 @@ static cr_code start(cr_pq_cursor *c, const cr_pq_file *f, int group, int leaf, 
         return cr_pq_fail(err, f, group, leaf, -1, "it has %lld values, the row group %lld rows",
                           (long long)c->chunk->n_values, (long long)c->n_rows);
     if (!cr_pq_codec_reads(c->chunk->codec))
-        return cr_pq_fail(err, f, group, leaf, -1,
-                          "it is compressed with %s, which is not supported; write the file with "
-                          "snappy or zstd",
-                          cr_pq_codec_name(c->chunk->codec));
+        return cr_pq_wrong(err, f, group, leaf, -1, CR_PQ_TOLD,
+                           "it is compressed with %s, which is not supported; write the file with "
+                           "snappy or zstd",
+                           cr_pq_codec_name(c->chunk->codec));
     const int64_t data_end = f->size - 8 - m->footer_size;
     c->pos = c->chunk->start;
     c->end = c->chunk->start + c->chunk->size;

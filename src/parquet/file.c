@@ -18,14 +18,15 @@
 
 #define AT(f) ((cr_loc){(f)->path, 0, 0})
 
-/* cure of a cause that names none: bytes that make no sense come from damage */
-static const char *cure(const char *msg) {
-    bool named = strstr(msg, "; ") || strstr(msg, "budget");
-    return named ? "" : "; the file is damaged, write it again";
+/* the cure of a cause; page: the cause lies in a page or its header */
+static const char *cure_of(int why, bool page) {
+    if (why == CR_PQ_DAMAGED || why == CR_PQ_CHECKSUM)
+        return "; the file is damaged, write it again";
+    return why == CR_PQ_BUDGET && page ? "; write smaller pages" : "";
 }
 
-cr_code cr_pq_fail(cr_err *err, const cr_pq_file *f, int group, int leaf, int64_t at,
-                   const char *fmt, ...) {
+cr_code cr_pq_wrong(cr_err *err, const cr_pq_file *f, int group, int leaf, int64_t at, int why,
+                    const char *fmt, ...) {
     char msg[400], where[32] = "";
     va_list ap;
     va_start(ap, fmt);
@@ -33,12 +34,17 @@ cr_code cr_pq_fail(cr_err *err, const cr_pq_file *f, int group, int leaf, int64_
     va_end(ap);
     const cr_pq_meta *m = &f->meta;
     const char *column = leaf >= 0 && leaf < m->n_leaves ? m->nodes[m->leaves[leaf]].path : NULL;
+    const char *cure = cure_of(why, column != NULL);
     if (at >= 0) snprintf(where, sizeof where, ", byte %lld", (long long)at);
     if (column)
-        return cr_fail_at(err, CR_EDATA, AT(f), "column '%.100s', row group %d%s: %s%s", column,
-                          group, where, msg, cure(msg));
-    return at >= 0 ? cr_fail_at(err, CR_EDATA, AT(f), "%s: %s%s", where + 2, msg, cure(msg))
-                   : cr_fail_at(err, CR_EDATA, AT(f), "%s%s", msg, cure(msg));
+        cr_fail_at(err, CR_EDATA, AT(f), "column '%.100s', row group %d%s: %s%s", column, group,
+                   where, msg, cure);
+    else if (at >= 0)
+        cr_fail_at(err, CR_EDATA, AT(f), "%s: %s%s", where + 2, msg, cure);
+    else
+        cr_fail_at(err, CR_EDATA, AT(f), "%s%s", msg, cure);
+    cr_err_cure(err, cure);
+    return cr_fail_why(err, why, CR_EDATA);
 }
 
 cr_code cr_pq_pread(const cr_pq_file *f, int64_t at, void *buf, size_t n, cr_err *err) {
@@ -89,7 +95,7 @@ static cr_code not_parquet(const cr_pq_file *f, cr_err *err) {
                               "it is compressed as a whole; unpack it, pages are compressed inside "
                               "a Parquet file");
     }
-    return cr_fail_at(err, CR_EDATA, AT(f), "not a Parquet file");
+    return cr_fail_why(err, CR_PQ_FOREIGN, cr_fail_at(err, CR_EDATA, AT(f), "not a Parquet file"));
 }
 
 static cr_code read_footer(cr_pq_file *f, cr_err *err) {
@@ -107,15 +113,19 @@ static cr_code read_footer(cr_pq_file *f, cr_err *err) {
                           "its footer should have %zu bytes, the file has %lld; it is damaged", n,
                           (long long)f->size);
     if (n > f->opts.budget)
-        return cr_fail_at(err, CR_EDATA, AT(f),
-                          "its footer has %zu bytes, more than the budget of %zu", n,
-                          f->opts.budget);
+        return cr_pq_wrong(err, f, -1, -1, -1, CR_PQ_BUDGET,
+                           "its footer has %zu bytes, more than the budget of %zu", n,
+                           f->opts.budget);
     CR_TRY(cr_try_alloc((void **)&f->footer, n, "a Parquet footer", err));
     CR_TRY(cr_pq_pread(f, f->size - TAIL - (int64_t)n, f->footer, n, err));
     cr_err cause;
     cr_code code =
         cr_pq_parse_footer(f->footer, n, f->size, f->opts.budget, &f->arena, &f->meta, &cause);
-    return code == CR_OK ? CR_OK : cr_fail_at(err, code, AT(f), "%s%s", cause.msg, cure(cause.msg));
+    if (code == CR_OK) return CR_OK;
+    const char *cure = cure_of(cause.why, false);
+    cr_fail_at(err, code, AT(f), "%s%s", cause.msg, cure);
+    cr_err_cure(err, cure);
+    return cr_fail_why(err, cause.why, code);
 }
 
 cr_code cr_pq_open(cr_pq_file **out, const char *path, const cr_pq_opts *opts, cr_err *err) {
@@ -188,8 +198,8 @@ cr_code cr_pq_read_index(const cr_pq_file *f, int group, int leaf, cr_arena *are
     *out = (cr_pq_index){0};
     if (!c->offset_index) return CR_OK;
     if (n > f->opts.budget || k > f->opts.budget - n)
-        return cr_pq_fail(err, f, group, leaf, c->offset_index,
-                          "the page index needs more than the budget");
+        return cr_pq_wrong(err, f, group, leaf, c->offset_index, CR_PQ_BUDGET,
+                           "the page index needs more than the budget");
     uint8_t *p = cr_arena_alloc(arena, n + k);
     CR_TRY(cr_pq_pread(f, c->offset_index, p, n, err));
     cr_code code = cr_pq_parse_offset_index(p, n, c, g->n_rows, f->opts.budget, arena, out, &cause);
@@ -200,7 +210,7 @@ cr_code cr_pq_read_index(const cr_pq_file *f, int group, int leaf, cr_arena *are
     }
     if (code == CR_OK) return CR_OK;
     *out = (cr_pq_index){0};
-    return cr_pq_fail(err, f, group, leaf, c->offset_index, "%s", cause.msg);
+    return cr_pq_wrong(err, f, group, leaf, c->offset_index, cause.why, "%s", cause.msg);
 }
 
 #define HEAD_SIZE ((size_t)1 << 10) /* statistics can make a header long */
@@ -219,13 +229,14 @@ cr_code cr_pq_list_page(const cr_pq_file *f, int group, int leaf, int64_t *at, c
         bool all = (int64_t)n >= end - *at;
         if (all) n = (size_t)(end - *at);
         if (n > f->opts.budget)
-            return cr_pq_fail(err, f, group, leaf, *at, "a page header needs more than the budget");
+            return cr_pq_wrong(err, f, group, leaf, *at, CR_PQ_BUDGET,
+                               "a page header needs more than the budget");
         cr_buf_reset(head);
         cr_buf_reserve(head, n);
         CR_TRY(cr_pq_pread(f, *at, head->data, n, err));
         head->n = n;
         if (cr_pq_parse_page_head((const uint8_t *)head->data, n, &h, &used, &cause) != CR_OK)
-            return cr_pq_fail(err, f, group, leaf, *at, "%s", cause.msg);
+            return cr_pq_wrong(err, f, group, leaf, *at, cause.why, "%s", cause.msg);
         if (!used && all)
             return cr_pq_fail(err, f, group, leaf, *at, "the chunk ends within a page header");
     }

@@ -24,11 +24,9 @@ cr_code cr_pq_broken(cr_pq_parse *s) {
 cr_code cr_pq_take(cr_pq_parse *s, void **out, size_t n, size_t size) {
     *out = NULL;
     if (n > s->left / size) {
-        cr_fail(s->err, CR_EDATA,
-                "%s: %zu elements of %zu bytes do not fit in the budget; raise it if the file is "
-                "sound",
-                s->what, n, size);
-        return CR_EDATA;
+        cr_fail(s->err, CR_EDATA, "%s: %zu elements of %zu bytes do not fit in the budget", s->what,
+                n, size);
+        return cr_fail_why(s->err, CR_PQ_BUDGET, CR_EDATA);
     }
     s->left -= n * size;
     *out = cr_arena_zalloc(s->arena, n * size);
@@ -389,13 +387,16 @@ static cr_code get_chunk(cr_pq_parse *s, int group, int leaf, cr_pq_chunk *c) {
     cr_tin_leave(t);
     if (t->bad) return cr_pq_broken(s);
     if (r.encrypted)
-        return bad_chunk(s, group, leaf,
-                         "it is encrypted, which is not supported; write it without encryption");
+        return cr_fail_why(
+            s->err, CR_PQ_TOLD,
+            bad_chunk(s, group, leaf,
+                      "it is encrypted, which is not supported; write it without encryption"));
     if (n_path)
-        return bad_chunk(s, group, leaf,
-                         "its data lies in another file, '%.*s'; name the data files, not a "
-                         "summary of them",
-                         n_path > 200 ? 200 : (int)n_path, (const char *)path);
+        return cr_fail_why(s->err, CR_PQ_TOLD,
+                           bad_chunk(s, group, leaf,
+                                     "its data lies in another file, '%.*s'; name the data files, "
+                                     "not a summary of them",
+                                     n_path > 200 ? 200 : (int)n_path, (const char *)path));
     if (!r.has_meta) return bad_chunk(s, group, leaf, "the chunk has no metadata");
     if (r.type != (int)node->type)
         return bad_chunk(s, group, leaf, "its type is %d, in the schema it is %d", r.type,

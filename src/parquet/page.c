@@ -14,9 +14,9 @@ cr_code cr_pq_mem_need(cr_pq_mem *m, size_t size, size_t keep, size_t limit, con
                        cr_err *err) {
     if (size <= m->cap && m->p) return CR_OK; /* no bytes have a place too */
     if (size > limit) {
-        return cr_fail(err, CR_EDATA,
-                       "%s need %zu bytes, the budget is %zu; write smaller pages, or raise it",
-                       what, size, limit);
+        return cr_fail_why(err, CR_PQ_BUDGET,
+                           cr_fail(err, CR_EDATA, "%s need %zu bytes, the budget is %zu", what,
+                                   size, limit));
     }
     size_t cap = size + size / 4; /* pages of a column differ a little */
     if (cap > limit) cap = limit;
@@ -41,9 +41,9 @@ static cr_code check_crc(const cr_pq_page_head *h, const cr_pq_page_in *in, cons
     if (!h->has_crc || in->skip_crc) return CR_OK;
     uint32_t crc = in->k->crc(body, (size_t)h->size);
     if (crc == h->crc) return CR_OK;
-    return cr_fail(err, CR_EDATA,
-                   "the page's checksum is %08x, its header says %08x; the file is damaged", crc,
-                   h->crc);
+    return cr_fail_why(err, CR_PQ_CHECKSUM,
+                       cr_fail(err, CR_EDATA, "the page's checksum is %08x, its header says %08x",
+                               crc, h->crc));
 }
 
 static cr_code decompress(const cr_pq_page_in *in, cr_pq_page_mem *mem, cr_pq_codec codec,

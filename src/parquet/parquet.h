@@ -169,6 +169,15 @@ void cr_pq_type_text(const cr_pq_meta *m, int node, char *out, size_t size);
 
 /* ---- reading ---- */
 
+/* Why reading failed, in cr_err.why. */
+typedef enum cr_pq_why {
+    CR_PQ_DAMAGED = 0, /* bytes that make no sense */
+    CR_PQ_CHECKSUM,    /* bytes that are not those that were written; skip_crc reads them */
+    CR_PQ_BUDGET,      /* something needs more memory than the budget */
+    CR_PQ_FOREIGN,     /* the file is of another format */
+    CR_PQ_TOLD,        /* something else, the message says what to do */
+} cr_pq_why;
+
 typedef struct cr_pq_opts {
     size_t budget;    /* no single page, dictionary, footer or vector may need more; 0: 1 GiB */
     bool skip_crc;    /* do not check page checksums where the file has them */

@@ -157,9 +157,12 @@ struct cr_pq_file {
 };
 /* cr_pq_pread reads exactly n bytes at `at`, or fails naming the file. */
 CR_CHECKED cr_code cr_pq_pread(const cr_pq_file *f, int64_t at, void *buf, size_t n, cr_err *err);
-/* cr_pq_fail: "FILE: column 'price', row group 2, byte 88123: cause"; at -1: no byte */
-cr_code cr_pq_fail(cr_err *err, const cr_pq_file *f, int group, int leaf, int64_t at,
-                   const char *fmt, ...) CR_PRINTF(6, 7);
+/* cr_pq_wrong: "FILE: column 'price', row group 2, byte 88123: cause"; at -1: no byte. The cause is
+ * noted in err->why; its usual cure is added to the message. */
+#define cr_pq_fail(err, f, group, leaf, at, ...)                                                   \
+    cr_pq_wrong((err), (f), (group), (leaf), (at), CR_PQ_DAMAGED, __VA_ARGS__)
+cr_code cr_pq_wrong(cr_err *err, const cr_pq_file *f, int group, int leaf, int64_t at, int why,
+                    const char *fmt, ...) CR_PRINTF(7, 8);
 
 /* ---- text.c ---- */
 

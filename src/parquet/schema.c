@@ -48,7 +48,9 @@ cr_code cr_pq_schema_fill(cr_pq_meta *m, cr_arena *arena, size_t *budget, cr_err
     int open[MAX_NESTED + 1], left[MAX_NESTED + 1], depth = 0;
     if (m->n_nodes < 1) return cr_fail(err, CR_EDATA, "schema: it has no root");
     if ((size_t)m->n_nodes > *budget / sizeof(int))
-        return cr_fail(err, CR_EDATA, "schema: %d nodes do not fit in the budget", m->n_nodes);
+        return cr_fail_why(err, CR_PQ_BUDGET,
+                           cr_fail(err, CR_EDATA, "schema: %d nodes do not fit in the budget",
+                                   m->n_nodes));
     *budget -= (size_t)m->n_nodes * sizeof(int);
     m->n_leaves = 0;
     m->leaves = CR_NEW_N(arena, int, m->n_nodes);
@@ -84,7 +86,8 @@ cr_code cr_pq_schema_fill(cr_pq_meta *m, cr_arena *arena, size_t *budget, cr_err
 
     size_t bytes = path_bytes(m, *budget);
     if (bytes > *budget)
-        return cr_fail(err, CR_EDATA, "schema: its names do not fit in the budget");
+        return cr_fail_why(err, CR_PQ_BUDGET,
+                           cr_fail(err, CR_EDATA, "schema: its names do not fit in the budget"));
     *budget -= bytes;
     for (int i = 1; i < m->n_nodes; i++) {
         cr_pq_node *n = &m->nodes[i];

@@ -19,7 +19,7 @@ static cr_code no_room(const cr_pq_cursor *c, cr_code code, const cr_err *cause,
         if (err) *err = *cause;
         return code;
     }
-    return cr_pq_fail(err, c->f, c->group, c->leaf, c->page.at, "%s", cause->msg);
+    return cr_pq_wrong(err, c->f, c->group, c->leaf, c->page.at, cause->why, "%s", cause->msg);
 }
 
 /* room for n elements of `size` bytes, of which `keep` are kept */
@@ -216,7 +216,8 @@ static cr_code more_levels(cr_pq_cursor *c, bool *end, cr_err *err) {
     size_t n = c->left < CR_PQ_LOOK ? (size_t)c->left : CR_PQ_LOOK;
     int64_t have = (int64_t)c->look_n, more = have + (int64_t)n;
     if (more >= INT32_MAX) /* offsets have 32 bits */
-        return cr_pq_bad_page(c, "more than 2^31 values in one vector; write shorter lists", err);
+        return cr_pq_wrong(err, c->f, c->group, c->leaf, c->page.at, CR_PQ_TOLD,
+                           "more than 2^31 values in one vector; write shorter lists");
     CR_TRY(room(c, &c->rep, more, have, 1, levels_what, err));
     CR_TRY(room(c, &c->def, more, have, 1, levels_what, err));
     const char *bad = cr_pq_levels_get(&c->page.rep, c->rep.p + have, n);

@@ -81,14 +81,13 @@ static cr_code check_dir(loop *l, cr_err *err) {
     return cr_ckpt_results_cut(dir, step, err);
 }
 
-#define SPLIT_TEXT ", eval_fraction "
-
+/* which rows are kept for evaluation; "": none */
 static const char *split_text(const loop *l, cr_arena *a) {
     const cr_data_conf *d = l->c->data_config;
     if (d->eval_fraction <= 0) return "";
-    return *d->eval_fraction_field ? cr_arena_printf(a, SPLIT_TEXT "%.6g of '%s'", d->eval_fraction,
-                                                     d->eval_fraction_field)
-                                   : cr_arena_printf(a, SPLIT_TEXT "%.6g", d->eval_fraction);
+    return *d->eval_fraction_field ? cr_arena_printf(a, "eval_fraction %.6g of '%s'",
+                                                     d->eval_fraction, d->eval_fraction_field)
+                                   : cr_arena_printf(a, "eval_fraction %.6g", d->eval_fraction);
 }
 
 /* What the order of rows depends on besides the seed. A position only fits the same settings and
@@ -98,14 +97,9 @@ static char *stream_text(const loop *l, cr_arena *a) {
     char *shuffle = d->shuffle ? cr_arena_printf(a, "shuffle_buffer_size %lld, ",
                                                  (long long)d->shuffle_buffer_size)
                                : cr_arena_strdup(a, "no shuffle, ");
-    return cr_arena_printf(a, "batch_size %lld, %s%lld bytes of data%s", (long long)l->j.batch,
-                           shuffle, (long long)l->total_bytes, split_text(l, a));
-}
-
-/* the part of such a text that says which rows are kept for evaluation; "": none */
-static const char *split_in(const char *stream) {
-    const char *at = strstr(stream, SPLIT_TEXT);
-    return at ? at + 2 : "";
+    const char *split = split_text(l, a);
+    return cr_arena_printf(a, "batch_size %lld, %s%lld bytes of data%s%s", (long long)l->j.batch,
+                           shuffle, (long long)l->total_bytes, *split ? ", " : "", split);
 }
 
 static void measure_files(loop *l) {
@@ -213,7 +207,7 @@ static void compare_data(loop *l) {
     const char *now = stream_text(l, &l->j.cfg.arena), *how;
     cr_loc at = {l->resume, 0, 0};
     bool inside = s->data.unit > 0 || s->data.row > 0; /* the position is inside of an epoch */
-    const char *split = split_in(now), *was = s->extra ? split_in(s->extra) : split;
+    const char *split = split_text(l, &l->j.cfg.arena), *was = s->split ? s->split : split;
     if (*split && strcmp(split, was) != 0)
         cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, at,
                     "made with %s, now it is %s; evaluation may see rows that were trained on",
@@ -354,6 +348,7 @@ static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
                        .seed = l->tc->seed,
                        .lanes = l->j.lanes,
                        .extra = stream_text(l, a),
+                       .split = split_text(l, a),
                        .stopped = l->saved_by_signal,
                        .train_metrics = cr_train_metrics_save(l->tm, a)};
     cr_trainer_save(l->t, &s);

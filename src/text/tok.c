@@ -44,8 +44,9 @@ cr_code cr_tokenizer_new(cr_tokenizer **out, const char *type, const char *data,
                            : strcmp(type, "sentencepiece") == 0 ? &cr_tok_spm
                                                                 : NULL;
     if (!t)
-        return cr_fail(err, CR_ECONF, "unknown tokenizer_type '%s'; use bpe or sentencepiece",
-                       type);
+        return cr_fail_why(err, CR_TOK_TYPE,
+                           cr_fail(err, CR_ECONF,
+                                   "unknown tokenizer_type '%s'; use bpe or sentencepiece", type));
     void *self = NULL;
     CR_TRY(t->open(&self, data, n, err));
     *out = cr_alloc(sizeof(**out), "a tokenizer");

@@ -18,6 +18,7 @@ typedef struct cr_tok_ids {           /* a growing list; zeros: empty */
 void cr_tok_ids_put(cr_tok_ids *ids, int64_t id);
 void cr_tok_ids_clear(cr_tok_ids *ids);
 
+enum { CR_TOK_TYPE = 1 }; /* cr_err.why: there is no such type */
 /* cr_tokenizer_new: type is bpe or sentencepiece, data the content of the file. What is wrong with
  * it goes to err, without the file's name. */
 CR_CHECKED cr_code cr_tokenizer_new(cr_tokenizer **out, const char *type, const char *data,

@@ -287,7 +287,7 @@ static void open_many(opening *o) {
 }
 
 static void not_opened(const cr_err *e, cr_diag *diag) {
-    bool foreign = e->code == CR_EDATA && strstr(e->msg, "not a Parquet file") != NULL;
+    bool foreign = e->code == CR_EDATA && e->why == CR_PQ_FOREIGN;
     cr_diag_add(diag, CR_SEV_ERROR, e->code, e->at, "%s%s", e->msg,
                 foreign ? "; leave it out, or set data_config.dataset_type to what it is" : "");
 }

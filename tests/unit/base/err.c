@@ -59,6 +59,23 @@ TEST(a_message_is_one_line) {
     CHECK_INT(strlen(e.msg), 510);
 }
 
+TEST(causes_and_cures) {
+    cr_err e;
+    CHECK_INT(cr_fail_why(&e, 7, cr_fail(&e, CR_EDATA, "too large; cut it")), CR_EDATA);
+    CHECK_INT(e.why, 7);
+    CHECK_INT(e.n_cure, 0);
+    cr_err_cure(&e, "; cut it");
+    CHECK_INT(e.n_cure, strlen("; cut it"));
+    cr_err_cure(&e, "; another"); /* the message was cut short and does not end with it */
+    CHECK_INT(e.n_cure, 0);
+    cr_err_cure(&e, "; cut it");
+    (void)cr_fail(&e, CR_EIO, "another error");
+    CHECK_INT(e.why, 0);
+    CHECK_INT(e.n_cure, 0);
+    CHECK_INT(cr_fail_why(NULL, 7, CR_EIO), CR_EIO);
+    cr_err_cure(NULL, "");
+}
+
 TEST(exit_codes) {
     CHECK_INT(cr_exit_code(CR_OK), 0);
     CHECK_INT(cr_exit_code(CR_EUSAGE), 2);
@@ -113,4 +130,5 @@ TEST(findings) {
 }
 
 TEST_MAIN(CASE(text_of_an_error), CASE(an_error_may_be_wrapped_and_copied),
-          CASE(a_message_is_one_line), CASE(exit_codes), CASE(cures_of_errno), CASE(findings))
+          CASE(a_message_is_one_line), CASE(causes_and_cures), CASE(exit_codes),
+          CASE(cures_of_errno), CASE(findings))

@@ -109,7 +109,8 @@ static cr_ckpt_state state_of(int64_t step) {
                            .lanes = 8,
                            .metrics = metrics,
                            .n_metrics = 2,
-                           .extra = "free \"text\""};
+                           .extra = "free \"text\"",
+                           .split = "a tenth"};
 }
 
 static cr_code save(const char *dir, int64_t step, const model *m, int64_t shard, cr_err *err) {
@@ -169,6 +170,7 @@ static void round_trip_with(int64_t shard, int min_files) {
     CHECK(s && s->n_metrics == 2 && s->metrics[0].value == 0.78125 && isnan(s->metrics[1].value));
     CHECK_STR(s->metrics[0].name, "auc");
     CHECK_STR(s->extra, "free \"text\"");
+    CHECK_STR(s->split, "a tenth");
     CHECK(s && s->version && s->cpu);
     CHECK_INT(cr_ckpt_count(c), 5);
     CHECK_STR(cr_ckpt_at(c, 0)->name, "model.emb.weight");

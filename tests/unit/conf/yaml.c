@@ -179,6 +179,12 @@ TEST(syntax_errors) {
     FINDINGS(JSON, "{'a': 1}",
              "f:1:2: not valid JSON: single quoted scalars not supported in JSON mode; correct it "
              "here\n");
+    FINDINGS(YAML, "a: 1\nb: \"\xc3\xa9 x\\_y\"\nc: \"\\q\"\n",
+             "f:3:5: not valid YAML: invalid escape 'q' in double-quoted string; remove the "
+             "backslashes, or write \\\\ for one\n");
+    FINDINGS(YAML, "a: \"\xc3\xa9\xc3\xa9 \\qy\"\n",
+             "f:1:8: not valid YAML: invalid escape 'q' in double-quoted string; remove the "
+             "backslashes, or write \\\\ for one\n");
     FINDINGS(JSON, "{\"model_dir\": \"\\ud83d\\ude00\"}", "");
 }
 

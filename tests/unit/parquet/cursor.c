@@ -657,6 +657,8 @@ static void expect(model *m, const char *cause) {
         fprintf(stderr, "expected '%s', got: %s\n", cause, err.msg);
         CHECK(false);
     }
+    CHECK_INT(err.why == CR_PQ_BUDGET, strstr(cause, "budget") != NULL);
+    CHECK_INT(err.why == CR_PQ_CHECKSUM, strstr(cause, "checksum") != NULL);
     /* after an error the cursor wants to be told anew where to read */
     if (code != CR_OK) CHECK_INT(cr_pq_read(c, 1, true, &v, &err), CR_ERUN);
     close_file(m);
