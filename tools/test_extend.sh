@@ -4,7 +4,8 @@
 # Takes a copy of the tree, adds a toy of every kind (tests/extend), checks what git says of each,
 # builds, and uses all of them: the toy op passes the gradient check, the toy optimizer the tests of
 # all rules, and a training reads the toy reader's rows from the toy store into the toy feature,
-# model, loss and metric; a config of the toy dialect gives the same weights.
+# model, encoder, loss and metric; the toy writer writes predictions; a config of the toy dialect
+# gives the same weights.
 #
 # Last line: N passed, N failed, 0 skipped. KEEP=DIR keeps the copy there.
 set -eu
@@ -87,6 +88,8 @@ add reader data/toy.c data/reader_list.h 'write the messages to Parquet files' \
     'READ(TOY, toy, "ToyDataset", "numbers")' data
 add cmd cli/cmd_toy.c cli/list.h '#define CR_COMMANDS(' 'X(toy)' cli
 add store store/toy.c base/fs_list.h '#define CR_STORES(' 'X(toy)' base
+add encoder model/encoder_toy.c model/encoder_list.h '#define CR_ENCODERS(' 'X(toy_encoder)' model
+add pred run/pred_toy.c run/pred_list.h 'X(csv)' 'X(toy)' run
 add dialect dialect/toy.c dialect/list.h 'X(native)' 'X(toy)' dialect
 
 ok 'the source checks' sh -c 'sh tools/check_layers.sh && sh tools/check_style.sh'
@@ -116,11 +119,15 @@ says() { # says TEXT COMMAND...: the command succeeds and prints TEXT
 ok 'command: crank toy' says 'hello from a toy command' "$crank" toy
 ok 'command: its own flag' says 'hello from a toy command to all' "$crank" toy --name all
 ok 'command: crank help names it' says 'Say hello' "$crank" help
-ok 'reader, store, feature, model, loss, optimizer: crank train' "$crank" train "$toys/native.yaml"
+ok 'reader, store, feature, model, encoder, loss, optimizer: crank train' "$crank" train "$toys/native.yaml"
 ok 'metric: crank eval' says '2560.000000' "$crank" eval out/native/pipeline.config
 ok 'export and predict' sh -c "'$crank' export out/native/pipeline.config --export_dir out/export &&
     '$crank' predict --scripted_model_path out/export --predict_input_path toy://rows.toy \
         --predict_output_path out/scores.csv --reserved_columns item && [ \$(wc -l <out/scores.csv) -eq 257 ]"
+ok 'writer: crank predict' sh -c "'$crank' predict --scripted_model_path out/export \
+    --predict_input_path toy://rows.toy --predict_output_path out/scores.toy && [ \$(wc -l <out/scores.toy) -eq 256 ]"
+ok 'writer: by its name' sh -c "'$crank' predict --scripted_model_path out/export --predict_input_path toy://rows.toy \
+    --predict_output_path out/scores --writer_type ToyWriter && cmp out/scores/part-0.toy out/scores.toy"
 ok 'dialect: crank train' "$crank" train dialect.yaml --model_dir out/dialect
 ok 'dialect: the same weights' sh -c 'n=0; for f in out/native/model.ckpt-*/*.safetensors; do
     cmp "$f" "out/dialect/${f#out/native/}" || exit 1; n=$((n + 1)); done; [ $n -gt 0 ]'

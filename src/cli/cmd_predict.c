@@ -84,11 +84,11 @@ static cr_code check_dataset_type(cr_ui *ui, const char *name) {
 /* a result must not take the place of its own input */
 static cr_code check_output(cr_ui *ui, const args *a) {
     const char *folder = a->predict_output_path;
-    const char *const results[] = {
-        cr_pred_is_file(folder) ? folder : cr_path_join(&ui->arena, folder, "part-0.parquet"),
-        cr_pred_is_file(folder) ? folder : cr_path_join(&ui->arena, folder, "part-0.csv")};
-    for (int k = 0; k < 2 && !cr_pred_is_stream(folder); k++) {
-        const char *out = results[k];
+    bool is_file = cr_pred_is_file(folder);
+    const cr_pred_type *const *t = cr_pred_types;
+    for (; *t && !cr_pred_is_stream(folder); t++) {
+        const char *out =
+            is_file ? folder : cr_arena_printf(&ui->arena, "%s/part-0.%s", folder, (*t)->ext);
         cr_fs_stat there;
         char **paths;
         size_t n;

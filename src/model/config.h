@@ -33,22 +33,10 @@ typedef struct cr_seq_group_conf { /* SeqGroupConfig */
     cr_strs feature_names;
     const char *embedding_name_suffix;
 } cr_seq_group_conf;
-typedef struct cr_seq_encoder_conf { /* SeqEncoderConfig; a member's type is in encoder.c */
+typedef struct cr_seq_encoder_conf { /* SeqEncoderConfig; member.type is cr_encoder_type* */
     cr_conf_base base;
-    cr_choice seq_module; /* cr_encoder_conf */
+    cr_choice seq_module; /* begins with a cr_encoder_conf (encoder_int.h) */
 } cr_seq_encoder_conf;
-/* DINEncoder, SimpleAttention, PoolingEncoder, MultiWindowDINEncoder, SelfAttentionEncoder: each
- * has some of these */
-typedef struct cr_encoder_conf {
-    cr_conf_base base;
-    const char *name, *input;
-    cr_mlp_conf *attn_mlp;
-    int64_t max_seq_length;
-    const char *pooling_type;
-    cr_ints windows_len;
-    int64_t multihead_attn_dim, num_heads;
-    double dropout;
-} cr_encoder_conf;
 extern const cr_oneof cr_encoder_family;
 
 /* ModelConfig; member.type of the family is cr_model_type* (model/model.h) */

@@ -1,6 +1,6 @@
 /*
- * encoder.c - sequence_groups and sequence_encoders of a feature group: their messages, which
- * encoder reads which sequences, and what each adds to the graph.
+ * encoder.c - sequence_groups and sequence_encoders of a feature group: their messages, and which
+ * encoder reads which sequences. The encoders themselves are those of encoder_list.h.
  *
  * An encoder turns the steps of a row into one vector (layer/seq.c); the vectors stand behind the
  * group's own features, in the order of the config. Their parameters are TorchEasyRec's:
@@ -10,109 +10,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "conf/conf.h"
-#include "layer/layer.h"
-#include "model/config_int.h"
-#include "model/group_int.h"
-#include "op/op.h"
+#include "model/encoder_int.h"
 
 #define ENCODER_PATH "embedding_group._group_name_to_seq_encoders"
-#define MAX_WINDOWS  1024
 
-/* What an encoder is given. */
-typedef struct source {
-    cr_build *b;
-    const cr_encoder_conf *c;
-    cr_seq_in *in;
-    const char *name; /* its scope: <group>.<i> */
-} source;
-typedef struct encoder_type {
-    bool query; /* does it read the plain features of its group? */
-    /* NULL when there were mistakes */
-    cr_node *(*build)(source *s);
-} encoder_type;
-
-static void wrong_at(const source *s, const char *field, const char *fmt, ...) CR_PRINTF(3, 4);
-static void wrong_at(const source *s, const char *field, const char *fmt, ...) {
+void cr_encoder_wrong(const cr_encoder_in *s, const char *field, const char *fmt, ...) {
     char text[400];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(s->c, field), "%s", text);
+    cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(s->conf, field), "%s", text);
 }
-
-/* ---- the encoders ---- */
-
-static cr_node *din(source *s) {
-    if (!cr_seq_comparable(s->b, s->in, s->c->base.at)) return NULL;
-    return cr_din_encoder(s->b->g, s->name, s->c->attn_mlp, cr_seq_query(s->b, s->in),
-                          cr_seq_keys(s->b, s->in, s->c->max_seq_length), s->b->diag);
-}
-
-static cr_node *simple_attention(source *s) {
-    if (!cr_seq_comparable(s->b, s->in, s->c->base.at)) return NULL;
-    if (s->in->query.width != s->in->keys.width) {
-        wrong_at(s, "input",
-                 "simple_attention multiplies the plain features of group '%s' (%lld wide) with "
-                 "its sequences (%lld wide); make both equally wide, or use din_encoder",
-                 s->in->g.name, (long long)s->in->query.width, (long long)s->in->keys.width);
-        return NULL;
-    }
-    return cr_simple_attention(s->b->g, cr_seq_query(s->b, s->in),
-                               cr_seq_keys(s->b, s->in, s->c->max_seq_length));
-}
-
-static cr_node *pooling(source *s) {
-    bool mean = strcmp(s->c->pooling_type, "mean") == 0;
-    if (!mean && strcmp(s->c->pooling_type, "sum") != 0) {
-        wrong_at(s, "pooling_type", "pooling_type is '%.60s'; write mean or sum",
-                 s->c->pooling_type);
-        return NULL;
-    }
-    return cr_seq_pool(s->b->g, cr_seq_keys(s->b, s->in, s->c->max_seq_length), mean);
-}
-
-static cr_node *windows(source *s) {
-    const cr_ints *len = &s->c->windows_len;
-    if (!cr_seq_comparable(s->b, s->in, s->c->base.at)) return NULL;
-    int64_t all = 0, steps = s->in->seqs[0]->seq->length;
-    for (int64_t i = 0; i < len->n && all < INT32_MAX; i++)
-        all += len->v[i];
-    if (len->n == 0 || len->n > MAX_WINDOWS || all > INT32_MAX) {
-        wrong_at(s, "windows_len",
-                 "windows_len is %s; give from 1 to %d windows of some steps each",
-                 len->n == 0 ? "empty" : "too long", MAX_WINDOWS);
-        return NULL;
-    }
-    if (steps > all)
-        cr_diag_add(s->b->diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(s->c, "windows_len"),
-                    "the windows hold %lld steps and sequences may have %lld (sequence_length); "
-                    "steps behind the last window do not count, add a window to read them",
-                    (long long)all, (long long)steps);
-    return cr_window_encoder(s->b->g, s->name, s->c->attn_mlp, cr_seq_query(s->b, s->in),
-                             cr_seq_keys(s->b, s->in, all), len, s->b->diag);
-}
-
-static cr_node *self_attention(source *s) {
-    int64_t dim = s->c->multihead_attn_dim, heads = s->c->num_heads;
-    if (dim % heads != 0) {
-        wrong_at(s, "num_heads",
-                 "multihead_attn_dim %lld is not a multiple of num_heads %lld; make it one",
-                 (long long)dim, (long long)heads);
-        return NULL;
-    }
-    if ((float)s->c->dropout >= 1) {
-        wrong_at(s, "dropout", "a dropout of 1 drops all attention; use a value below 1");
-        return NULL;
-    }
-    return cr_self_attention(s->b->g, s->name, cr_seq_keys(s->b, s->in, s->c->max_seq_length), dim,
-                             heads, s->c->dropout, cr_seq_all(s->b, s->in));
-}
-
-static const encoder_type din_type = {true, din}, simple_type = {true, simple_attention},
-                          pooling_type = {false, pooling}, window_type = {true, windows},
-                          self_type = {false, self_attention};
 
 /* ---- messages ---- */
 
@@ -132,53 +41,8 @@ const cr_msg cr_seq_group_msg = {
     .size = sizeof(cr_seq_group_conf),
 };
 
-#define ENCODER_HEAD                                                                               \
-    CR_STR(cr_encoder_conf, name, NULL, 0, "name of the encoder; used nowhere"),                   \
-        CR_STR(cr_encoder_conf, input, NULL, 0,                                                    \
-               "sequence group; not needed when there is only one")
-#define ATTN_MLP CR_MSG(cr_encoder_conf, attn_mlp, &cr_mlp_msg, CR_F_REQUIRED, HELP_ATTN)
-#define MAX_SEQ                                                                                    \
-    CR_INT(cr_encoder_conf, max_seq_length, 0, 0, 2147483647.0, 0, "steps that are read; 0: all")
-
-static const cr_field din_fields[] = {ENCODER_HEAD, ATTN_MLP, MAX_SEQ, CR_END};
-static const cr_field simple_fields[] = {ENCODER_HEAD, MAX_SEQ, CR_END};
-static const cr_field pooling_fields[] = {
-    ENCODER_HEAD,
-    CR_STR(cr_encoder_conf, pooling_type, "mean", 0, "sum or mean of the steps"),
-    MAX_SEQ,
-    CR_END,
-};
-static const cr_field window_fields[] = {
-    ENCODER_HEAD,
-    ATTN_MLP,
-    CR_INT(cr_encoder_conf, windows_len, 0, 1, CR_U32_MAX, CR_F_REPEATED, HELP_WINDOWS),
-    CR_END,
-};
-static const cr_field self_fields[] = {
-    ENCODER_HEAD,
-    CR_INT(cr_encoder_conf, multihead_attn_dim, 512, 1, 65536, 0, "width of the attention"),
-    CR_INT(cr_encoder_conf, num_heads, 8, 1, 65536, 0, "heads; they divide multihead_attn_dim"),
-    CR_FLOAT(cr_encoder_conf, dropout, 0, 0, 1, 0, "share of attention dropped while training"),
-    MAX_SEQ,
-    CR_END,
-};
-#define MESSAGE(id, title, text)                                                                   \
-    static const cr_msg id##_msg = {                                                               \
-        .name = title, .help = text, .fields = id##_fields, .size = sizeof(cr_encoder_conf)}
-MESSAGE(din, "DINEncoder", "Attention of the query over the steps");
-MESSAGE(simple, "SimpleAttention", "Dot-product attention of the query");
-MESSAGE(pooling, "PoolingEncoder", "Sum or mean of the steps");
-MESSAGE(window, "MultiWindowDINEncoder", "Attention summed over windows of steps");
-MESSAGE(self, "SelfAttentionEncoder", "Self-attention over the steps, then their mean");
-
-static const cr_oneof_member members[] = {
-    {"din_encoder", &din_msg, &din_type},
-    {"simple_attention", &simple_msg, &simple_type},
-    {"pooling_encoder", &pooling_msg, &pooling_type},
-    {"multi_window_din_encoder", &window_msg, &window_type},
-    {"self_attention_encoder", &self_msg, &self_type},
-    {NULL, NULL, NULL},
-};
+#define ENTRY(e) {#e, &cr_##e##_msg, &cr_encoder_##e},
+static const cr_oneof_member members[] = {CR_ENCODERS(ENTRY){NULL, NULL, NULL}};
 const cr_oneof cr_encoder_family = {"sequence encoder", true, members};
 static const cr_field seq_encoder_fields[] = {
     CR_ONEOF(cr_seq_encoder_conf, seq_module, &cr_encoder_family, 0, "the encoder"),
@@ -315,15 +179,16 @@ static bool build_encoders(nest *x, cr_node **out) {
     for (int64_t i = 0; i < x->gc->sequence_encoders.n; i++) {
         const cr_seq_encoder_conf *e = x->gc->sequence_encoders.v[i];
         const cr_encoder_conf *c = e->seq_module.conf;
-        const encoder_type *type = e->seq_module.m->type;
+        const cr_encoder_type *type = e->seq_module.m->type;
         int64_t k = input_of(x, c);
         out[i] = NULL;
         if (k < 0) {
             ok = false;
             continue;
         }
-        source s = {x->b, c, &x->in[k],
-                    cr_arena_printf(&x->b->m->arena, "%s.%lld", x->gc->group_name, (long long)i)};
+        cr_encoder_in s = {x->b, c, &x->in[k],
+                           cr_arena_printf(&x->b->m->arena, "%s.%lld", x->gc->group_name,
+                                           (long long)i)};
         x->read[k] = true;
         x->reads_query[k] |= type->query;
         out[i] = type->build(&s);

@@ -1,5 +1,6 @@
 /*
- * pred.h - predictions into a file: one struct per format, like the readers.
+ * pred.h - predictions into a file: one struct per format, like the readers; pred_list.h names
+ * them.
  *
  * A file holds the reserved columns first, then the predictions, then (debug) what the features
  * became, a row per input row in input order. It is whole or absent.
@@ -32,9 +33,11 @@ typedef struct cr_pred_rows {
 
 typedef struct cr_pred cr_pred; /* opaque, each type has its own */
 typedef struct cr_pred_type {
-    const char *name;    /* writer_type: "CsvWriter" */
-    const char *dataset; /* whose default it is: "CsvDataset" */
-    const char *ext;
+    const char *name;        /* writer_type: "CsvWriter" */
+    const char *dataset;     /* whose default it is: "CsvDataset" */
+    const char *ext;         /* of a file in a folder: "csv" */
+    const char *const *ends; /* endings of the names of single files, NULL-ended: ".csv.gz" */
+    bool streams;            /* it can write to standard output */
     /* shape is borrowed until free */
     CR_CHECKED cr_code (*open)(cr_pred **out, const char *path, const cr_pred_shape *shape,
                                cr_err *err);
@@ -43,8 +46,7 @@ typedef struct cr_pred_type {
     void (*free)(cr_pred *p); /* without finish: nothing is left */
 } cr_pred_type;
 
-extern const cr_pred_type cr_pred_csv, cr_pred_parquet;
-extern const cr_pred_type *const cr_pred_types[]; /* NULL-ended */
+extern const cr_pred_type *const cr_pred_types[]; /* all of pred_list.h, NULL-ended */
 
 /* ---- where they go (pred_dest.c) ---- */
 

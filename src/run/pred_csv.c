@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "data/csv/text_out.h"
 #include "data/pq/stored.h"
-#include "run/pred.h"
+#include "run/pred_list.h"
 
 struct cr_pred {
     cr_text_out *f;
@@ -229,10 +229,14 @@ static cr_code csv_finish(cr_pred *w, cr_err *err) {
     return cr_text_out_commit(f, err);
 }
 
+static const char *const ends[] = {".csv", ".csv.gz", ".csv.zst", NULL};
+
 const cr_pred_type cr_pred_csv = {
     .name = "CsvWriter",
     .dataset = "CsvDataset",
     .ext = "csv",
+    .ends = ends,
+    .streams = true,
     .open = csv_open,
     .write = csv_write,
     .finish = csv_finish,

@@ -9,17 +9,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "ckpt/ckpt.h"
-#include "run/pred.h"
+#include "run/pred_list.h"
 
-const cr_pred_type *const cr_pred_types[] = {&cr_pred_csv, &cr_pred_parquet, NULL};
-
-static const struct {
-    const char *end;
-    const cr_pred_type *type;
-} endings[] = {{".csv", &cr_pred_csv},
-               {".csv.gz", &cr_pred_csv},
-               {".csv.zst", &cr_pred_csv},
-               {".parquet", &cr_pred_parquet}};
+#define ENTRY(w) &cr_pred_##w,
+const cr_pred_type *const cr_pred_types[] = {CR_WRITERS(ENTRY) NULL};
 
 bool cr_pred_is_stream(const char *output) {
     return strcmp(output, "-") == 0 || strcmp(output, "/dev/stdout") == 0;
@@ -29,11 +22,11 @@ bool cr_pred_is_stream(const char *output) {
 static const cr_pred_type *type_of_file(const char *output) {
     size_t n = strlen(output);
     if (cr_path_is_dir(output)) return NULL;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t k = strlen(endings[i].end);
-        if (n > k && output[n - k - 1] != '/' && strcmp(output + n - k, endings[i].end) == 0)
-            return endings[i].type;
-    }
+    for (const cr_pred_type *const *t = cr_pred_types; *t; t++)
+        for (const char *const *end = (*t)->ends; *end; end++) {
+            size_t k = strlen(*end);
+            if (n > k && output[n - k - 1] != '/' && strcmp(output + n - k, *end) == 0) return *t;
+        }
     return NULL;
 }
 
@@ -50,14 +43,20 @@ static const cr_pred_type *find_type(const char *name, const char *dataset) {
     return NULL;
 }
 
+static cr_code no_writer(const char *name, cr_err *err) {
+    char all[200] = "";
+    size_t n = 0;
+    for (const cr_pred_type *const *t = cr_pred_types; *t && n < sizeof(all); t++)
+        n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", n ? " or " : "", (*t)->name);
+    return cr_fail(err, CR_EUSAGE, "writer_type '%s' is not in this version; use %s", name, all);
+}
+
 cr_code cr_pred_dest_check(const char *output, const char *writer_type, bool profiling,
                            cr_err *err) {
     const cr_pred_type *told = NULL, *file = type_of_file(output);
     if (writer_type && *writer_type && !(told = find_type(writer_type, NULL)))
-        return cr_fail(err, CR_EUSAGE,
-                       "writer_type '%s' is not in this version; use CsvWriter or ParquetWriter",
-                       writer_type);
-    if (cr_pred_is_stream(output) && told && told != &cr_pred_csv)
+        return no_writer(writer_type, err);
+    if (cr_pred_is_stream(output) && told && !told->streams)
         return cr_fail(err, CR_EUSAGE,
                        "%s cannot write to standard output, which gets CSV; name a file or folder "
                        "with --predict_output_path, or leave --writer_type out",
@@ -107,11 +106,12 @@ static cr_code clear_place(const char *dir, const char *name, cr_err *err) {
 cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *writer_type,
                           const char *dataset, cr_err *err) {
     bool told = writer_type && *writer_type;
+    bool stream = cr_pred_is_stream(output);
     const cr_pred_type *file = type_of_file(output);
     *d = (cr_pred_dest){.type = file ? file
                                      : find_type(told ? writer_type : NULL, told ? NULL : dataset)};
-    if (!d->type || cr_pred_is_stream(output)) d->type = &cr_pred_csv;
-    if (!file && !cr_pred_is_stream(output)) d->dir = output;
+    if (!d->type || (stream && !told)) d->type = cr_pred_types[0];
+    if (!file && !stream) d->dir = output;
     CR_TRY(set_path(d, output, err));
     if (cr_pred_is_stream(output)) return CR_OK;
     /* the folder that holds the file */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "data/pq/sink.h"
-#include "run/pred.h"
+#include "run/pred_list.h"
 
 struct cr_pred {
     cr_pq_sink *sink;
@@ -108,10 +108,13 @@ static cr_code pq_finish(cr_pred *w, cr_err *err) {
     return cr_pq_sink_finish(w->sink, err);
 }
 
+static const char *const ends[] = {".parquet", NULL};
+
 const cr_pred_type cr_pred_parquet = {
     .name = "ParquetWriter",
     .dataset = "ParquetDataset",
     .ext = "parquet",
+    .ends = ends,
     .open = pq_open,
     .write = pq_write,
     .finish = pq_finish,
