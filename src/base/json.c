@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/shown.h"
 
@@ -67,6 +68,25 @@ cr_code cr_json_parse(cr_json **out, const char *text, size_t n, cr_err *err) {
 
 void cr_json_free(cr_json *root) {
     json_decref(root);
+}
+
+cr_code cr_json_lines(const char *path, const cr_buf *text, cr_json_line_fn fn, void *ctx,
+                      cr_err *err) {
+    int number = 0;
+    cr_code code = CR_OK;
+    for (size_t at = 0, n; code == CR_OK && at < text->n; at += n + 1) {
+        const char *line = text->data + at, *end = memchr(line, '\n', text->n - at);
+        n = end ? (size_t)(end - line) : text->n - at;
+        number++;
+        if (n == 0) continue;
+        cr_json *j = NULL;
+        if (cr_json_parse(&j, line, n, NULL) != CR_OK || !cr_json_is_obj(j))
+            CR_WARN("%s:%d: not a JSON object; line left out", path, number);
+        else
+            code = fn(ctx, j, line, n, (cr_loc){path, number, 0}, err);
+        cr_json_free(j);
+    }
+    return code;
 }
 
 bool cr_json_is_obj(const cr_json *j) {

@@ -15,6 +15,13 @@ typedef struct json_t cr_json; /* root or inner value; jansson's */
 /* cr_json_parse reads exactly n bytes; at most one value, depth <= 64. Free the root only. */
 CR_CHECKED cr_code cr_json_parse(cr_json **out, const char *text, size_t n, cr_err *err);
 void cr_json_free(cr_json *root);
+/* cr_json_lines calls fn for every line of text that is a JSON object, until fn fails; `at` is its
+ * place in the file `path`. Other lines are left out with a warning in the log, empty ones without.
+ */
+typedef cr_code (*cr_json_line_fn)(void *ctx, const cr_json *j, const char *line, size_t n,
+                                   cr_loc at, cr_err *err);
+CR_CHECKED cr_code cr_json_lines(const char *path, const cr_buf *text, cr_json_line_fn fn,
+                                 void *ctx, cr_err *err);
 bool cr_json_is_obj(const cr_json *j);
 bool cr_json_is_arr(const cr_json *j);
 const cr_json *cr_json_get(const cr_json *obj, const char *key); /* NULL when absent */

@@ -304,7 +304,7 @@ cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric, boo
         return cr_ckpt_latest(a, model_dir, need, pool, path, step, err);
     if (b.step < 0)
         return cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(model_dir),
-                          "none of the %d evaluated steps in " CKPT_RESULTS
+                          "none of the %d evaluated steps in " CR_CKPT_RESULTS
                           " has a checkpoint; give --checkpoint_path",
                           b.n);
     *step = b.step;

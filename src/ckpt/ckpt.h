@@ -11,6 +11,7 @@
 #ifndef CR_CKPT_CKPT_H
 #define CR_CKPT_CKPT_H
 
+#include "base/json.h"
 #include "base/pool.h"
 #include "ckpt/safetensors.h"
 #include "data/batch.h"
@@ -319,10 +320,16 @@ CR_CHECKED cr_code cr_ckpt_prune(const char *model_dir, int64_t keep, int64_t sp
 void cr_ckpt_delete(const char *model_dir, int64_t step);
 
 /* ---- the result file (results.c) ---- */
+#define CR_CKPT_RESULTS "train_eval_result_v2.txt"
+/* cr_ckpt_results_each calls fn for every line of the file of a model_dir, which may be absent:
+ * {"global_step": 1000, "auc": 0.7, ...}. Nothing else reads the file. */
+CR_CHECKED cr_code cr_ckpt_results_each(const char *model_dir, cr_json_line_fn fn, void *ctx,
+                                        cr_err *err);
 /* cr_ckpt_results_cut brings train_eval_result_v2.txt to the state it had after `step`: one line
  * per step up to it, in their order; half lines go. */
 CR_CHECKED cr_code cr_ckpt_results_cut(const char *model_dir, int64_t step, cr_err *err);
-/* cr_ckpt_results_find gives the metrics of a step; *n -1: it has no line. *any: there are lines.
+/* cr_ckpt_results_find gives the metrics of a step, -1: of the last line; *n -1: it has no line.
+ * *any: there are lines.
  */
 CR_CHECKED cr_code cr_ckpt_results_find(cr_arena *a, const char *model_dir, int64_t step,
                                         cr_ckpt_metric **out, int *n, bool *any, cr_err *err);

@@ -19,7 +19,6 @@
 #define CKPT_PREFIX       "model.ckpt-"
 #define CKPT_TMP          ".tmp-"
 #define CKPT_OLD          ".old-"
-#define CKPT_RESULTS      "train_eval_result_v2.txt"
 #define CKPT_SMALL        ((size_t)256 << 20) /* no index or state is larger */
 #define CKPT_ROWS_KEY     "rows."  /* metadata of a piece: rows.<name> = first:count:total */
 #define CKPT_QUANT_KEY    "quant." /* metadata of 8-bit rows: quant.<name> = int8_rows */
@@ -63,12 +62,6 @@ typedef struct ckpt_index {
 } ckpt_index;
 CR_CHECKED cr_code cr_ckpt_index_read(cr_arena *a, const char *dir, const cr_manifest *m,
                                       ckpt_index *out, cr_err *err);
-
-/* results.c: calls fn for every whole line of the result file, which may be absent */
-typedef cr_code (*cr_result_fn)(void *ctx, const cr_json *j, const char *line, size_t n, cr_loc at,
-                                cr_err *err);
-CR_CHECKED cr_code cr_ckpt_results_each(const char *model_dir, cr_result_fn fn, void *ctx,
-                                        cr_err *err);
 
 /* load.c: number of a tensor for cr_ckpt_at; -1: not there */
 int cr_ckpt_number(const cr_ckpt *c, const char *name);

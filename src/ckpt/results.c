@@ -15,37 +15,18 @@
 
 static cr_code read_text(cr_arena *a, const char *model_dir, char **path, cr_buf *text,
                          cr_err *err) {
-    *path = cr_path_join(a, model_dir, CKPT_RESULTS);
+    *path = cr_path_join(a, model_dir, CR_CKPT_RESULTS);
     return cr_path_exists(*path) ? cr_file_read(*path, CKPT_SMALL, text, err) : CR_OK;
 }
 
-static cr_code each_line(const char *path, const cr_buf *text, cr_result_fn fn, void *ctx,
-                         cr_err *err) {
-    int number = 0;
-    cr_code code = CR_OK;
-    for (size_t at = 0, n; code == CR_OK && at < text->n; at += n + 1) {
-        const char *line = text->data + at, *end = memchr(line, '\n', text->n - at);
-        n = end ? (size_t)(end - line) : text->n - at;
-        number++;
-        if (n == 0) continue;
-        cr_json *j = NULL;
-        if (cr_json_parse(&j, line, n, NULL) != CR_OK || !cr_json_is_obj(j))
-            CR_WARN("%s:%d: not a JSON object; line left out", path, number);
-        else
-            code = fn(ctx, j, line, n, (cr_loc){path, number, 0}, err);
-        cr_json_free(j);
-    }
-    return code;
-}
-
-cr_code cr_ckpt_results_each(const char *model_dir, cr_result_fn fn, void *ctx, cr_err *err) {
+cr_code cr_ckpt_results_each(const char *model_dir, cr_json_line_fn fn, void *ctx, cr_err *err) {
     cr_arena a;
     cr_buf text;
     char *path;
     cr_arena_init(&a, 0);
     cr_buf_init(&text);
     cr_code code = read_text(&a, model_dir, &path, &text, err);
-    if (code == CR_OK) code = each_line(path, &text, fn, ctx, err);
+    if (code == CR_OK) code = cr_json_lines(path, &text, fn, ctx, err);
     cr_buf_clear(&text);
     cr_arena_clear(&a);
     return code;
@@ -97,7 +78,7 @@ cr_code cr_ckpt_results_cut(const char *model_dir, int64_t step, cr_err *err) {
     cr_buf_init(&text);
     cr_buf_init(&out);
     cr_code code = read_text(&a, model_dir, &path, &text, err);
-    if (code == CR_OK) code = each_line(path, &text, keep_line, &l, err);
+    if (code == CR_OK) code = cr_json_lines(path, &text, keep_line, &l, err);
     if (l.n > 0) qsort(l.v, l.n, sizeof *l.v, by_step);
     for (size_t i = 0; i < l.n; i++) {
         if (i + 1 < l.n && l.v[i + 1].step == l.v[i].step) continue;
@@ -120,7 +101,7 @@ cr_code cr_ckpt_results_cut(const char *model_dir, int64_t step, cr_err *err) {
 
 typedef struct wanted {
     cr_arena *a;
-    int64_t step;
+    int64_t step; /* -1: that of the last line */
     cr_ckpt_metric *v;
     int n; /* -1: no line */
     bool any;
@@ -137,7 +118,8 @@ static cr_code take_line(void *ctx, const cr_json *j, const char *text, size_t n
     const char *key;
     const cr_json *val;
     w->any = true;
-    if (!cr_json_i64(cr_json_get(j, "global_step"), &step) || step != w->step) return CR_OK;
+    if (!cr_json_i64(cr_json_get(j, "global_step"), &step)) return CR_OK;
+    if (w->step >= 0 && step != w->step) return CR_OK;
     w->v = CR_NEW_N(w->a, cr_ckpt_metric, cr_json_len(j) + 1);
     w->n = 0;
     for (void *it = NULL; cr_json_next(j, &it, &key, &val);) {
@@ -179,7 +161,7 @@ cr_code cr_ckpt_results_check(const char *model_dir, cr_sev sev, cr_diag *diag) 
     int n_steps, n;
     cr_err err;
     cr_arena_init(&a, 0);
-    const char *path = cr_path_join(&a, model_dir, CKPT_RESULTS);
+    const char *path = cr_path_join(&a, model_dir, CR_CKPT_RESULTS);
     cr_code code = cr_ckpt_steps(&a, model_dir, &steps, &n_steps, &err);
     for (int i = 0; code == CR_OK && i < n_steps; i++) {
         cr_ckpt_state s;

@@ -376,7 +376,7 @@ cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state, const cr
 static cr_code sweep_files(cr_arena *a, const char *model_dir, bool alone, cr_err *err) {
     static const char *const files[] = {"pipeline.config.tmp-", "version.tmp-",
                                         (CR_MANIFEST ".tmp-"),  "feature_counts.json.tmp-",
-                                        (CKPT_RESULTS ".tmp-"), "trace.json.tmp-"};
+                                        (CR_CKPT_RESULTS ".tmp-"), "trace.json.tmp-"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         CR_TRY(cr_ckpt_remove_leftovers(model_dir, files[i], alone, err));
     int64_t *steps;

@@ -13,7 +13,6 @@
 #include "conf/conf.h"
 
 #define MAX_LOG  ((size_t)1 << 30)
-#define RESULTS  "train_eval_result_v2.txt"
 #define JSON_LOG "train_log.jsonl"
 
 /* ---- logs ---- */
@@ -56,31 +55,45 @@ static bool comparable(const char *key, bool json_log) {
            (strncmp(key, "val.", 4) == 0 && strcmp(key, "val.ips") != 0);
 }
 
-/* the numbers of a log by step; a file that is not there, or not one of ours, has none */
-static void read_log(cr_arena *a, const char *path, bool json_log, series *out) {
-    cr_buf text;
-    cr_buf_init(&text);
+typedef struct log_reader {
+    cr_arena *arena;
+    series *out;
+    bool json_log;
+} log_reader;
+
+static cr_code take_line(void *ctx, const cr_json *j, const char *line, size_t n, cr_loc at,
+                         cr_err *err) {
+    (void)line;
+    (void)n;
+    (void)err;
+    const log_reader *r = ctx;
+    int64_t step;
+    const char *key;
+    const cr_json *val;
+    double x;
+    if (!cr_json_i64(cr_json_get(j, r->json_log ? "step" : "global_step"), &step)) return CR_OK;
+    for (void *it = NULL; cr_json_next(j, &it, &key, &val);)
+        if (comparable(key, r->json_log) && cr_json_f64(val, &x))
+            add_point(r->arena, r->out, step, key, x, at.line);
+    return CR_OK;
+}
+
+/* The numbers of a log by step: JSON_LOG, or else the results of evaluations. A file that is not
+ * there, or not one of ours, has none. */
+static void read_log(cr_arena *a, const char *dir, bool json_log, series *out) {
+    log_reader r = {a, out, json_log};
+    cr_err err; /* what can be compared is compared */
     *out = (series){0};
-    int line = 0;
-    if (cr_path_exists(path) && cr_file_read(path, MAX_LOG, &text, NULL) != CR_OK) text.n = 0;
-    for (size_t at = 0, n; at < text.n; at += n + 1) {
-        const char *end = memchr(text.data + at, '\n', text.n - at);
-        n = end ? (size_t)(end - (text.data + at)) : text.n - at;
-        cr_json *j = NULL;
-        int64_t step;
-        const char *key;
-        const cr_json *val;
-        double x;
-        line++;
-        if (n == 0 || cr_json_parse(&j, text.data + at, n, NULL) != CR_OK) continue;
-        if (cr_json_is_obj(j) &&
-            cr_json_i64(cr_json_get(j, json_log ? "step" : "global_step"), &step))
-            for (void *it = NULL; cr_json_next(j, &it, &key, &val);)
-                if (comparable(key, json_log) && cr_json_f64(val, &x))
-                    add_point(a, out, step, key, x, line);
-        cr_json_free(j);
+    if (json_log) {
+        const char *path = cr_path_join(a, dir, JSON_LOG);
+        cr_buf text;
+        cr_buf_init(&text);
+        if (cr_path_exists(path) && cr_file_read(path, MAX_LOG, &text, &err) == CR_OK)
+            (void)!cr_json_lines(path, &text, take_line, &r, &err);
+        cr_buf_clear(&text);
+    } else {
+        (void)!cr_ckpt_results_each(dir, take_line, &r, &err);
     }
-    cr_buf_clear(&text);
     if (out->n) qsort(out->v, (size_t)out->n, sizeof *out->v, by_step);
     int m = 0; /* the last of equals stays */
     for (int i = 0; i < out->n; i++) {
@@ -91,11 +104,11 @@ static void read_log(cr_arena *a, const char *path, bool json_log, series *out) 
     out->n = m;
 }
 
-static bool compare_logs(cr_arena *arena, const char *dir_a, const char *dir_b, const char *file,
-                         bool json_log, cr_diff_parting *out) {
+static bool compare_logs(cr_arena *arena, const char *dir_a, const char *dir_b, bool json_log,
+                         cr_diff_parting *out) {
     series a, b;
-    read_log(arena, cr_path_join(arena, dir_a, file), json_log, &a);
-    read_log(arena, cr_path_join(arena, dir_b, file), json_log, &b);
+    read_log(arena, dir_a, json_log, &a);
+    read_log(arena, dir_b, json_log, &b);
     *out = (cr_diff_parting){.last_same = -1, .step = -1};
     int64_t before = -1; /* the step before last_same */
     for (int i = 0, k = 0; i < a.n && k < b.n && !out->differs;) {
@@ -104,7 +117,7 @@ static bool compare_logs(cr_arena *arena, const char *dir_a, const char *dir_b, 
         i += order <= 0;
         k += order >= 0;
         if (order != 0) continue;
-        out->file = file;
+        out->file = json_log ? JSON_LOG : CR_CKPT_RESULTS;
         out->differs = x->value != y->value;
         if (out->differs) {
             out->step = x->step;
@@ -125,8 +138,8 @@ cr_diff_parting cr_diff_logs(cr_arena *arena, const cr_ckpt *a, const cr_ckpt *b
     cr_diff_parting train, eval;
     const char *da = cr_path_dir(arena, cr_ckpt_path(a)), *db = cr_path_dir(arena, cr_ckpt_path(b));
     if (strcmp(da, db) == 0) return (cr_diff_parting){0};
-    bool has_train = compare_logs(arena, da, db, JSON_LOG, true, &train);
-    bool has_eval = compare_logs(arena, da, db, RESULTS, false, &eval);
+    bool has_train = compare_logs(arena, da, db, true, &train);
+    bool has_eval = compare_logs(arena, da, db, false, &eval);
     if (!has_train) return eval;
     if (has_eval && eval.differs && (!train.differs || eval.step < train.step)) return eval;
     return train;
@@ -172,8 +185,8 @@ static series measured(cr_arena *a, const cr_ckpt *c) {
     series log, evals, out = {0};
     if (!state) return out; /* an export does not say when it was made */
     const char *dir = cr_path_dir(a, cr_ckpt_path(c));
-    read_log(a, cr_path_join(a, dir, RESULTS), false, &evals);
-    read_log(a, cr_path_join(a, dir, JSON_LOG), true, &log);
+    read_log(a, dir, false, &evals);
+    read_log(a, dir, true, &log);
     out = last_of(a, &evals, state->step);
     log = last_of(a, &log, state->step);
     for (int i = 0; i < log.n; i++)

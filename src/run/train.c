@@ -326,7 +326,7 @@ static cr_code evaluate(loop *l) {
     cr_err err;
     cr_code code = keep_lock(l);
     if (code == CR_OK &&
-        cr_file_append(cr_path_join(&l->res->arena, l->c->model_dir, "train_eval_result_v2.txt"),
+        cr_file_append(cr_path_join(&l->res->arena, l->c->model_dir, CR_CKPT_RESULTS),
                        b.data, b.n, &err) != CR_OK)
         code = cr_diag_err(l->diag, &err);
     cr_buf_clear(&b);

@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/stop.h"
+#include "ckpt/ckpt.h"
 #include "conf/conf.h"
 #include "job/job.h"
 #include "tool/tool.h"
@@ -346,9 +347,12 @@ static cr_json *last_line(const char *path) {
 
 /* take_results adds the metrics and the speed of a run to the sums. */
 static cr_code take_results(work *w, cr_benchmark_config *c, const char *model_dir, cr_err *err) {
-    cr_json *eval = last_line(cr_path_join(w->arena, model_dir, "train_eval_result_v2.txt"));
+    cr_ckpt_metric *eval;
+    int n_eval;
+    bool any;
+    CR_TRY(cr_ckpt_results_find(w->arena, model_dir, -1, &eval, &n_eval, &any, err));
     cr_json *end = last_line(cr_path_join(w->arena, model_dir, "train_log.jsonl"));
-    double rows = 0, seconds = 0, part, x;
+    double rows = 0, seconds = 0, part;
     static const char *const parts[] = {"seconds.step", "seconds.update", "seconds.group",
                                         "seconds.wait"};
     cr_code code = CR_OK;
@@ -357,21 +361,19 @@ static cr_code take_results(work *w, cr_benchmark_config *c, const char *model_d
     if (cr_json_f64(cr_json_get(end, "rows"), &rows) && seconds > 0)
         c->rows_per_s += rows / seconds;
     if (!c->has_base && c->n_metrics == 0) { /* Without a base result all metrics are shown. */
-        const char *key;
-        const cr_json *val;
-        c->metrics = CR_NEW_N(w->arena, cr_benchmark_metric, cr_json_len(eval) + 1);
-        for (void *it = NULL; cr_json_next(eval, &it, &key, &val);)
-            if (strcmp(key, "global_step") != 0)
-                c->metrics[c->n_metrics++] =
-                    (cr_benchmark_metric){.name = cr_arena_strdup(w->arena, key), .base = NAN};
+        c->metrics = CR_NEW_N(w->arena, cr_benchmark_metric, n_eval + 2);
+        for (int i = 0; i < n_eval; i++)
+            c->metrics[c->n_metrics++] = (cr_benchmark_metric){.name = eval[i].name, .base = NAN};
     }
     for (int i = 0; i < c->n_metrics && code == CR_OK; i++) {
-        if (cr_json_f64(cr_json_get(eval, c->metrics[i].name), &x))
-            c->metrics[i].mean += x;
+        int k = 0;
+        while (k < n_eval && strcmp(eval[k].name, c->metrics[i].name) != 0)
+            k++;
+        if (k < n_eval && !isnan(eval[k].value))
+            c->metrics[i].mean += eval[k].value;
         else
             code = cr_fail(err, CR_ERUN, "the evaluation has no metric '%s'", c->metrics[i].name);
     }
-    cr_json_free(eval);
     cr_json_free(end);
     return code;
 }
