@@ -145,6 +145,29 @@ TEST(values_by_hand) {
     m_close(t);
 }
 
+/* two classes: probabilities of both, and of the second alone */
+TEST(two_classes) {
+    m_model *t = m_open(LR("num_class: 2, losses: [{softmax_cross_entropy: {}}]"), (m_opts){0});
+    CHECK_STR(m_findings(t), "");
+    cr_batch *b = m_batch(t, ROWS);
+    m_run k;
+    m_ready(&k, t, CR_TRAIN, 1, ROWS);
+    CHECK_INT(m_step(&k, t, b, NULL), CR_OK);
+    const cr_node *logits = t->m->outputs[0].node, *probs = t->m->outputs[1].node;
+    CHECK_STR(t->m->outputs[0].name, "logits");
+    double loss = 0;
+    for (int64_t r = 0; r < ROWS; r++) {
+        const float *z = cr_work_val(k.w->w, logits) + r * cr_ld(logits);
+        double p1 = 1 / (1 + exp((double)z[0] - (double)z[1]));
+        CHECK_NEAR(cr_work_val(k.w->w, probs)[r * cr_ld(probs)], 1 - p1, 1e-6, 0);
+        CHECK_NEAR(m_out(&k, t, "probs1", r), p1, 1e-6, 0);
+        loss -= log(b->labels[0][r] > 0 ? p1 : 1 - p1) / ROWS;
+    }
+    CHECK_NEAR(m_loss(&k, t, "softmax_cross_entropy"), loss, 0, 1e-5);
+    m_done(&k);
+    m_close(t);
+}
+
 /* ---- weights of rows ---- */
 
 TEST(weights_of_rows) {
@@ -273,6 +296,7 @@ TEST(weights_of_tasks) {
               "loss binary_cross_entropy_booster of label 0, weight 0, K 2, in training only\n"
               "loss binary_cross_entropy_light of label 0, weight 0, K 2\n"
               "loss hint_l2_loss of label -1, weight 0, K 0, in training only\n");
+    CHECK(!t->m->losses[0].row->output && t->m->losses[1].row->output); /* evaluated or not */
     m_close(t);
 }
 
@@ -359,6 +383,7 @@ int main(int argc, char **argv) {
                                    CASE(names_of_metrics_are_taken_once),
                                    CASE(what_metrics_look_at),
                                    CASE(values_by_hand),
+                                   CASE(two_classes),
                                    CASE(weights_of_rows),
                                    CASE(scales),
                                    CASE(sample_weights),

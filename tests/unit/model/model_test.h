@@ -72,6 +72,7 @@ typedef struct m_model {
     cr_conf_doc doc;
     cr_arena arena;
     cr_diag diag;
+    const char *text; /* of the config */
     m_root *root;
     cr_features *fs;
     cr_model_opts o;
@@ -92,7 +93,7 @@ static inline m_model *m_open(const char *config, m_opts o) {
     cr_conf_doc_init(&t->doc);
     cr_arena_init(&t->arena, 0);
     cr_diag_init(&t->diag);
-    const char *text = cr_arena_printf(
+    const char *text = t->text = cr_arena_printf(
         &t->arena,
         "model_config: %s\ndata_config: {dataset_type: CsvDataset, fg_mode: FG_DAG, "
         "label_fields: [y, z, domain], sample_weight_fields: [%s]}\nfeature_configs:\n%s%s",
@@ -133,6 +134,15 @@ static inline const char *m_findings(m_model *t) {
     const char *text = cr_arena_printf(&t->arena, "%s", b.n ? b.data : "");
     cr_buf_clear(&b);
     return text;
+}
+
+/* what stands in the config at the place of a finding; "" without a place */
+static inline const char *m_at(const m_model *t, cr_loc at) {
+    const char *line = t->text;
+    for (int i = 1; i < at.line && line; i++)
+        line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL;
+    if (at.line <= 0 || at.col <= 0 || !line || (size_t)at.col > strlen(line)) return "";
+    return line + at.col - 1;
 }
 
 /* what was built: tables, parameters, axes, outputs, losses, metrics, a line each */
