@@ -80,7 +80,9 @@ static void range_text(const cr_opt *o, char out[96]) {
     cr_fmt_f64(lo, o->min);
     cr_fmt_f64(hi, o->max);
     const char *what = o->type == CR_O_FLOAT ? "a number" : "an integer";
-    if (o->type == CR_O_UINT64 || (o->type != CR_O_FLOAT && o->max >= 9e15))
+    if (o->type == CR_O_UINT64)
+        snprintf(out, 96, "%s from 0 to 18446744073709551615", what);
+    else if (o->type != CR_O_FLOAT && o->max >= 9e15)
         snprintf(out, 96, "%s of at least %s", what, lo);
     else if (isinf(o->max))
         snprintf(out, 96, "%s of at least %s", what, lo);

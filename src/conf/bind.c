@@ -82,6 +82,14 @@ static void wrong_range(binder *b, const cr_field *f, const char *name, const cr
     wrong(b, n->at, "%s: %.60s is out of range; give %s", name, n->text, wanted(f, want));
 }
 
+/* An integer of more than 64 bits. */
+static bool wrong_huge(binder *b, const cr_field *f, const cr_conf_node *n) {
+    char limits[96];
+    wrong(b, n->at, "%s: %.60s is out of range; give an integer%s", f->name, n->text,
+          cr_conf_limits_text(f, limits));
+    return false;
+}
+
 /* ---- scalars ---- */
 
 typedef union value {
@@ -132,6 +140,7 @@ static bool read_scalar(binder *b, const cr_field *f, const cr_conf_node *n, val
         if (cr_conf_read_bool(n, &out->b)) return true;
         break;
     case CR_T_INT:
+        if (cr_conf_is_huge(n)) return wrong_huge(b, f, n);
         if (!cr_conf_read_int(n, &u, &neg)) break;
         if (u > (uint64_t)INT64_MAX || !cr_conf_in_range(f, neg ? -(double)u : (double)u)) {
             wrong_range(b, f, f->name, n);
@@ -140,6 +149,7 @@ static bool read_scalar(binder *b, const cr_field *f, const cr_conf_node *n, val
         out->i = neg ? -(int64_t)u : (int64_t)u;
         return true;
     case CR_T_UINT64:
+        if (cr_conf_is_huge(n)) return wrong_huge(b, f, n);
         if (!cr_conf_read_int(n, &u, &neg)) break;
         if (neg) {
             wrong_range(b, f, f->name, n);

@@ -60,6 +60,12 @@ const char *cr_conf_yaml_quoted(cr_arena *arena, char quote, const char *s, size
 bool cr_conf_read_bool(const cr_conf_node *n, bool *out);
 /* the value is *out, negated when *neg; fits 64 bits */
 bool cr_conf_read_int(const cr_conf_node *n, uint64_t *out, bool *neg);
+/* cr_conf_is_huge: is it an integer that 64 bits do not hold? */
+bool cr_conf_is_huge(const cr_conf_node *n);
+/* cr_conf_limits_text: " from LO to HI", the least and the largest integer that a row takes */
+const char *cr_conf_limits_text(const cr_field *f, char out[96]);
+/* cr_conf_meant: the key of msg that an unknown key most likely means; NULL: none is known */
+const char *cr_conf_meant(const cr_msg *msg, const char *key);
 bool cr_conf_read_float(const cr_conf_node *n, double *out);
 /* by name or number; NULL when there is no such value */
 const cr_enum_value *cr_conf_read_enum(const cr_conf_node *n, const cr_enum_value *values);

@@ -113,7 +113,7 @@ static bool check_path(editor *e, const cr_msg *root) {
         s->in = msg;
         s->row = cr_conf_index(msg, &map, s->name, &s->member);
         if (s->row < 0) {
-            const char *near = cr_nearest(s->name, cr_conf_next_key, msg);
+            const char *near = cr_conf_meant(msg, s->name);
             const char *in = i ? " in " : "",
                        *where = i ? e->steps[i - 1].name : " at the top level";
             if (strchr(s->name, '\\'))
@@ -244,7 +244,7 @@ static const cr_conf_node *look(editor *e, const cr_conf_node *map, const cr_msg
         const cr_oneof_member *m;
         int row = cr_conf_index(msg, map ? map : &plain, name, &m);
         if (row < 0) {
-            const char *near = cr_nearest(name, cr_conf_next_key, msg);
+            const char *near = cr_conf_meant(msg, name);
             (void)fail(e, col, "unknown key '%.100s' in %s; %s%s%s", name, msg->name,
                        near ? "did you mean '" : "see 'crank help ", near ? near : msg->name,
                        near ? "'?" : "'");
@@ -461,10 +461,16 @@ static cr_conf_node *parse_as(editor *e, cr_syntax syntax, const char *before, c
     return n;
 }
 
+/* A list of texts may be given as its only one, taken as it is: --set data_config.null_values=? */
+static bool is_only_text(const step *s, const char *text) {
+    return s->list && !s->msg && s->in->fields[s->row].type == CR_T_STR && *text &&
+           !strchr("[{<\"'", *text) && !strchr(text, '\n');
+}
+
 /* The node that the text stands for, as a value of the step's field. */
 static cr_conf_node *make_value(editor *e, const step *s, const char *text, int col) {
     const cr_field *f = &s->in->fields[s->row];
-    bool single = !s->msg && f->type <= CR_T_ENUM && (!s->list || s->sel);
+    bool single = !s->msg && f->type <= CR_T_ENUM && (!s->list || s->sel || is_only_text(s, text));
     cr_diag first, second;
     cr_conf_node *n = NULL;
     if (single && *text != '"' && *text != '\'') {

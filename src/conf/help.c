@@ -265,7 +265,7 @@ static bool near_path(const cr_msg *m, const char *topic, char near[CR_CONF_NEAR
         const cr_field *f = x ? NULL : cr_msg_field(m, name);
         if (!x && !f) {
             if (path == topic) return false;
-            const char *key = cr_nearest(name, cr_conf_next_key, m);
+            const char *key = cr_conf_meant(m, name);
             int known = (int)(path - topic);
             if (key)
                 snprintf(near, CR_CONF_NEAR, "%.*s%s", known, topic, key);

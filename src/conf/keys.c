@@ -53,6 +53,28 @@ static const cr_oneof *open_choice(const cr_msg *msg, const cr_fieldset *given) 
     return o;
 }
 
+/* What other tools call a key of ours. A row counts where the message has that key. */
+static const char *const synonyms[][2] = {
+    {"gauc", "grouped_auc"},        {"group_auc", "grouped_auc"},
+    {"learning_rate", "lr"},        {"mse", "mean_squared_error"},
+    {"mae", "mean_absolute_error"}, {"bce", "binary_cross_entropy"},
+    {"epochs", "num_epochs"},       {"max_steps", "num_steps"},
+    {"train_steps", "num_steps"},   {"dnn_hidden_units", "hidden_units"},
+};
+
+static bool has_key(const cr_msg *msg, const char *name) {
+    const char *key;
+    for (size_t i = 0; (key = cr_conf_next_key(msg, i)); i++)
+        if (strcmp(key, name) == 0) return true;
+    return false;
+}
+
+const char *cr_conf_meant(const cr_msg *msg, const char *key) {
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (strcmp(synonyms[i][0], key) == 0 && has_key(msg, synonyms[i][1])) return synonyms[i][1];
+    return cr_nearest(key, cr_conf_next_key, msg);
+}
+
 /* A field that was tried under a misspelled key counts as refused: it is one mistake. */
 static void refuse_near(cr_conf_base *self, const char *near, const cr_oneof *open) {
     const cr_field *v = self->msg->fields;
@@ -82,7 +104,7 @@ void cr_conf_unknown_keys(cr_conf_base *self, const cr_conf_node *node, const in
     }
     for (size_t i = 0; i < node->n; i++) {
         if (rows[i] >= 0) continue;
-        const char *key = node->v[i].key, *near = cr_nearest(key, cr_conf_next_key, msg);
+        const char *key = node->v[i].key, *near = cr_conf_meant(msg, key);
         const char *in = name ? " in " : "", *where = name ? name : " at the top level";
         refuse_near(self, near, open);
         if (strchr(key, '\\')) /* web pages write \_ for _ */

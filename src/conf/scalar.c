@@ -84,6 +84,14 @@ bool cr_conf_read_int(const cr_conf_node *n, uint64_t *out, bool *neg) {
     return ok;
 }
 
+bool cr_conf_is_huge(const cr_conf_node *n) {
+    uint64_t u;
+    bool neg;
+    double x;
+    if (cr_conf_read_int(n, &u, &neg)) return false;
+    return cr_conf_read_float(n, &x) && !isinf(x) && x == floor(x) && fabs(x) >= 0x1p53;
+}
+
 bool cr_conf_read_float(const cr_conf_node *n, double *out) {
     static const char *const infs[] = {"inf", "infinity", ".inf", NULL};
     static const char *const nans[] = {"nan", ".nan", NULL};
@@ -161,6 +169,15 @@ const char *cr_conf_range_text(const cr_field *f, char out[96]) {
         snprintf(out, 96, " of at least %s", lo);
     else if (high)
         snprintf(out, 96, " of at most %s", hi);
+    return out;
+}
+
+const char *cr_conf_limits_text(const cr_field *f, char out[96]) {
+    char lo[32] = "-9223372036854775808", hi[32] = "9223372036854775807";
+    bool wide = f->type == CR_T_UINT64, limited = !wide && cr_conf_has_range(f);
+    if (limited && f->min > -9.2e18) bound_text(f->min, lo);
+    if (limited && f->max < 9.2e18) bound_text(f->max, hi);
+    snprintf(out, 96, " from %s to %s", wide ? "0" : lo, wide ? "18446744073709551615" : hi);
     return out;
 }
 

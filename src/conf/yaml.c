@@ -340,8 +340,8 @@ static void take_event(reader *r, struct fy_event *e) {
     }
 }
 
-/* Is there a backslash at this place? libfyaml's column counts characters from 1. */
-static bool at_backslash(const reader *r, int line, int col) {
+/* The character at a place, 0 behind the end. libfyaml's column counts characters from 1. */
+static char char_at(const reader *r, int line, int col) {
     const char *s = r->text, *end = r->text + r->n;
     while (s < end && --line > 0) {
         const char *nl = memchr(s, '\n', (size_t)(end - s));
@@ -350,7 +350,19 @@ static bool at_backslash(const reader *r, int line, int col) {
     uint32_t c;
     while (s < end && --col > 0)
         s += cr_utf8_get(s, (size_t)(end - s), &c);
-    return s < end && *s == '\\';
+    return s < end ? *s : 0;
+}
+
+/* What to do about an error, by the text at its place. */
+static const char *cure_at(const reader *r, int line, int col) {
+    char c = char_at(r, line, col), before = col > 1 ? char_at(r, line, col - 1) : 0;
+    if (c == '\\') /* web pages write \_ for _ */
+        return "remove the backslashes, or write \\\\ for one";
+    /* these have a meaning of their own in front of a value; libfyaml names their place or the next
+     */
+    if (!r->json && c && (strchr("?*&%@`", c) || (before && strchr("*&", before))))
+        return "put the value in quotes";
+    return "correct it here";
 }
 
 /* libfyaml's own findings; only the first is about the text, later ones follow from it */
@@ -363,10 +375,8 @@ static void take_errors(reader *r, struct fy_diag *fd) {
     for (const char *s = e->msg ? e->msg : "syntax error"; *s && n < sizeof msg - 1; s++)
         msg[n++] = *s == '\n' ? ' ' : *s;
     msg[n] = 0;
-    bool escape = at_backslash(r, e->line, e->column); /* web pages write \_ for _ */
     fail(r, ((cr_loc){r->doc->path, e->line, e->column}), "not valid %s: %s; %s",
-         r->json ? "JSON" : "YAML", msg,
-         escape ? "remove the backslashes, or write \\\\ for one" : "correct it here");
+         r->json ? "JSON" : "YAML", msg, cure_at(r, e->line, e->column));
 }
 
 /* libfyaml checks few of its allocations: after one that failed it crashes, or the text seems to

@@ -157,7 +157,10 @@ TEST(numbers) {
     WRONG("c --threads -1", "--threads is '-1' and must be an integer from 0 to 64");
     WRONG("c --threads 65", "--threads is '65' and must be an integer from 0 to 64");
     WRONG("c --threads 2x", "--threads is '2x' and must be an integer from 0 to 64");
-    WRONG("c --seed -1", "--seed is '-1' and must be an integer of at least 0");
+    WRONG("c --seed -1", "--seed is '-1' and must be an integer from 0 to 18446744073709551615");
+    WRONG("c --seed 99999999999999999999",
+          "--seed is '99999999999999999999' and must be an integer from 0 to "
+          "18446744073709551615");
     WRONG("c --scale nan", "--scale is 'nan' and must be a number from 0.001 to 100");
     WRONG("c --threads=", "--threads has an empty value; give it N or leave it out");
 }

@@ -140,15 +140,33 @@ TEST(wrong_types) {
              "f:1:12: model_dir: the string holds a NUL character; remove it\n");
 }
 
+TEST(names_of_other_tools) {
+    FINDINGS(YAML, "train_config: {learning_rate: 1}\n",
+             "f:1:16: unknown key 'learning_rate' in train_config; did you mean 'lr'?\n");
+    /* only where the message has the key that is meant */
+    FINDINGS(YAML, "train_config: {gauc: 1}\n",
+             "f:1:16: unknown key 'gauc' in train_config; see 'crank help TrainConfig' for its "
+             "keys, or remove it if it is newer than Toy 1.2\n");
+}
+
 TEST(ranges) {
     FINDINGS(PBTXT, "train_config { num_steps: 4294967296 lr: nan offset: 6 num_epochs: -1 }",
              "f:1:27: num_steps: 4294967296 is out of range; give an integer from 0 to 4294967295\n"
              "f:1:42: lr: nan is out of range; give a number from 0 to 10\n"
              "f:1:54: offset: 6 is out of range; give an integer of at most 5\n"
              "f:1:68: num_epochs: -1 is out of range; give an integer from 0 to 4294967295\n");
-    FINDINGS(
-        YAML, "train_config: {seed: 18446744073709551616}\n",
-        "f:1:22: seed: '18446744073709551616' is not an integer; give an integer of at least 0\n");
+    FINDINGS(YAML, "train_config: {seed: 18446744073709551616}\n",
+             "f:1:22: seed: 18446744073709551616 is out of range; give an integer from 0 to "
+             "18446744073709551615\n");
+    FINDINGS(YAML, "train_config: {num_steps: 99999999999999999999, offset: -99999999999999999999}",
+             "f:1:27: num_steps: 99999999999999999999 is out of range; give an integer from 0 to "
+             "4294967295\n"
+             "f:1:57: offset: -99999999999999999999 is out of range; give an integer from "
+             "-9223372036854775808 to 5\n");
+    FINDINGS(PBTXT, "train_config { num_steps: 99999999999999999999 offset: inf }",
+             "f:1:27: num_steps: 99999999999999999999 is out of range; give an integer from 0 to "
+             "4294967295\n"
+             "f:1:56: offset: 'inf' is not an integer; give an integer of at most 5\n");
     FINDINGS(YAML, "groups: [{group_name: a, toy_flat: {scale: -.inf}}]\n", "");
 }
 
@@ -350,7 +368,8 @@ TEST(nothing_given) {
     cr_arena_clear(&a);
 }
 
-TEST_MAIN(CASE(all_types_in_all_syntaxes), CASE(unknown_keys), CASE(wrong_types), CASE(ranges),
-          CASE(enums), CASE(required_and_oneofs), CASE(inside_what_is_refused), CASE(refused),
-          CASE(later_and_gpu), CASE(aliases), CASE(merge_of_protobuf_text), CASE(maps),
-          CASE(structs), CASE(places_and_checks), CASE(nothing_given))
+TEST_MAIN(CASE(all_types_in_all_syntaxes), CASE(unknown_keys), CASE(wrong_types),
+          CASE(names_of_other_tools), CASE(ranges), CASE(enums), CASE(required_and_oneofs),
+          CASE(inside_what_is_refused), CASE(refused), CASE(later_and_gpu), CASE(aliases),
+          CASE(merge_of_protobuf_text), CASE(maps), CASE(structs), CASE(places_and_checks),
+          CASE(nothing_given))

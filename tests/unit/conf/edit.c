@@ -55,6 +55,13 @@ TEST(set_values) {
 }
 
 TEST(set_lists) {
+    /* signs of YAML are text where a list of texts gets its only one */
+    EDIT(HEAD TRAIN
+         "groups:\n  - group_name: a\n    feature_names: [\"?\"]\n"
+         "    toy_deep:\n      deep:\n        hidden_units: [8]\n      dim: 4\n" GROUP_B GROUP_C,
+         "groups[0].feature_names=?");
+    EDIT("--set:1:14: unknown key 'learning_rate' in train_config; did you mean 'lr'?\n",
+         "train_config.learning_rate=1");
     EDIT(HEAD TRAIN "groups:\n  - group_name: z\n    toy_flat: {}\n",
          "groups=[{group_name: z, toy_flat: {}}]");
     EDIT(HEAD TRAIN GROUP_A

@@ -182,6 +182,14 @@ TEST(syntax_errors) {
     FINDINGS(YAML, "a: 1\nb: \"\xc3\xa9 x\\_y\"\nc: \"\\q\"\n",
              "f:3:5: not valid YAML: invalid escape 'q' in double-quoted string; remove the "
              "backslashes, or write \\\\ for one\n");
+    FINDINGS(YAML, "a: ?\n",
+             "f:1:4: not valid YAML: invalid mapping key (not allowed in this context); put the "
+             "value in quotes\n");
+    FINDINGS(YAML, "a: %x\n",
+             "f:1:4: not valid YAML: plain scalar cannot start with '%'; put the value in "
+             "quotes\n");
+    FINDINGS(YAML, "a: * \n",
+             "f:1:5: not valid YAML: invalid alias detected; put the value in quotes\n");
     FINDINGS(YAML, "a: \"\xc3\xa9\xc3\xa9 \\qy\"\n",
              "f:1:8: not valid YAML: invalid escape 'q' in double-quoted string; remove the "
              "backslashes, or write \\\\ for one\n");
