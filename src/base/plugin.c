@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/fs.h"
 #include "base/guard.h"
+#include "base/log.h"
 #include "base/sha256.h"
 
 #define MOST_BYTES ((size_t)1 << 30)
@@ -35,21 +36,35 @@ static bool list_path(char *out, size_t size) {
     return n > 0 && (size_t)n < size;
 }
 
-/* a line of the list is a digest and, behind blanks, a comment */
+/* A line of the list is a digest and, behind blanks, a comment; lines that begin with # and empty
+ * ones count for nothing. Does this one hold a digest? */
+static bool is_digest(const char *line) {
+    return strspn(line, "0123456789abcdefABCDEF") == CR_SHA256_TEXT &&
+           strchr(" \t\r\n", line[CR_SHA256_TEXT]) != NULL;
+}
+
 static bool is_listed(const char *digest) {
+    static bool told; /* what is wrong with the list, once */
     char path[4096];
     cr_buf text;
     bool found = false;
+    int number = 0;
     if (!list_path(path, sizeof(path))) return false;
     cr_buf_init(&text);
     if (cr_file_read(path, MOST_LIST, &text, NULL) == CR_OK)
-        for (const char *p = text.data, *next; p && !found; p = next) {
+        for (const char *p = text.data, *next; p; p = next) {
             next = strchr(p, '\n');
             if (next) next++;
+            number++;
             p += strspn(p, " \t");
-            found = strncasecmp(p, digest, CR_SHA256_TEXT) == 0 &&
-                    strchr(" \t\r\n", p[CR_SHA256_TEXT]) != NULL;
+            if (!*p || strchr("#\r\n", *p)) continue;
+            if (!is_digest(p) && !told)
+                CR_WARN("%s:%d: the line does not begin with a SHA-256 digest, so it allows "
+                        "nothing; write the output of sha256sum there, or # in front",
+                        path, number);
+            found = found || (is_digest(p) && strncasecmp(p, digest, CR_SHA256_TEXT) == 0);
         }
+    told = true;
     cr_buf_clear(&text);
     return found;
 }

@@ -293,7 +293,13 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
 cr_code cr_wrap_env(cr_err *err) {
     const char *world = getenv("WORLD_SIZE");
     int64_t n;
-    if (!world || !cr_parse_i64(world, strlen(world), &n) || n <= 1) return CR_OK;
+    if (!world || !*world) return CR_OK;
+    if (!cr_parse_i64(world, strlen(world), &n) || n < 1)
+        return usage(err,
+                     "WORLD_SIZE of the environment is '%.60s' and must be 1, the number of "
+                     "processes; unset it",
+                     world);
+    if (n == 1) return CR_OK;
     return usage(
         err,
         "WORLD_SIZE of the environment is %s: several ranks are not in this version; start "

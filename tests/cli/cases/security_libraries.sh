@@ -116,6 +116,15 @@ done
 run crank check feature.yaml
 ends 0
 rm LOADED
+# a line that is no digest allows nothing, and is told with its place; comments are no mistake
+printf '# mine\n\nplug.so\n%s  plug\n%s0\n' "$digest" "$digest" >"$HOME/.config/crank/libraries"
+run crank check feature.yaml
+ends 0
+has_err "...libraries:3: the line does not begin with a SHA-256 digest, so it allows nothing; write the output of sha256sum there, or # in front"
+has_err "...libraries:5: the line does not begin with a SHA-256 digest..."
+no_err "...libraries:1: ..."
+no_err "...libraries:2: ..."
+rm LOADED
 printf '\n' >>plug.so
 digest=$(sha256sum plug.so | cut -d' ' -f1)
 refused plug.so crank check feature.yaml

@@ -158,6 +158,14 @@ TEST(environment) {
     setenv("WORLD_SIZE", "4", 1);
     CHECK_INT(cr_wrap_env(&err), CR_EUSAGE);
     CHECK(strstr(err.msg, "several ranks are not in this version"));
+    setenv("WORLD_SIZE", "x", 1);
+    CHECK_INT(cr_wrap_env(&err), CR_EUSAGE);
+    CHECK_STR(err.msg, "WORLD_SIZE of the environment is 'x' and must be 1, the number of "
+                       "processes; unset it");
+    setenv("WORLD_SIZE", "0", 1);
+    CHECK_INT(cr_wrap_env(&err), CR_EUSAGE);
+    setenv("WORLD_SIZE", "", 1);
+    CHECK_INT(cr_wrap_env(&err), CR_OK);
 }
 
 TEST_MAIN(CASE(plain), CASE(torchrun), CASE(python), CASE(foreign), CASE(environment))
