@@ -223,12 +223,25 @@ cr_code cr_manifest_content(const cr_manifest *m, const char *path, const void *
     return other_content(path, f, (int64_t)n, cr_digest_of(data, n), err);
 }
 
+/* a file of an export? Only checkpoints have a state */
+static bool is_of_export(const char *path) {
+    cr_arena a;
+    if (strcmp(cr_path_base(path), CKPT_STATE) == 0) return false;
+    cr_arena_init(&a, 0);
+    bool has_state = cr_path_exists(cr_path_join(&a, cr_path_dir(&a, path), CKPT_STATE));
+    cr_arena_clear(&a);
+    return !has_state;
+}
+
 cr_code cr_ckpt_file_size(const char *path, int64_t *size, cr_err *err) {
     cr_fs_stat st;
     cr_fs_why why;
     int e = cr_fs_stat_path(path, true, &st, &why);
     *size = st.size;
     if (e == 0) return CR_OK;
+    if (e == ENOENT && is_of_export(path))
+        return BAD(path, "the file is missing; the export is not whole: copy it again, or make it "
+                         "again with crank export");
     if (e == ENOENT) return BAD(path, "the file is missing; the checkpoint is damaged");
     return cr_fs_fail(err, path, "read", e, &why); /* it may be whole */
 }

@@ -51,6 +51,7 @@ static const char *const examples[] = {
     "crank eval experiments/deepfm/pipeline.config",
     "crank eval experiments/deepfm/pipeline.config --checkpoint_path "
     "experiments/deepfm/model.ckpt-1000 --eval_input_path 'data/eval/*.csv'",
+    "crank eval experiments/deepfm/export --eval_input_path 'data/eval/*.csv'",
     NULL,
 };
 
@@ -58,6 +59,8 @@ const cr_cmd cr_cmd_eval = {
     .name = "eval",
     .module = "tzrec.eval",
     .help = "Compute the metrics of a checkpoint",
+    .about = "CONFIG may be the folder of an export, which is evaluated then. Its results go to "
+             "model_dir if that\nfolder is there, else to the current one.\n",
     .operand = "CONFIG",
     .operand_opt = "pipeline_config_path",
     .opts = opts,

@@ -10,9 +10,8 @@
 #include "run/observe_int.h"
 
 /* the file that gets the line; it must not be found out at the end that it cannot be written */
-static cr_code result_file(const cr_job *j, const char *name, cr_arena *a, char **path,
+static cr_code result_file(const char *dir, const char *name, cr_arena *a, char **path,
                            cr_err *err) {
-    const char *dir = *j->root->model_dir ? j->root->model_dir : ".";
     *path = cr_path_join(a, dir, name && *name ? name : "eval_result.txt");
     CR_TRY(cr_mkdirs(dir, err));
     cr_err why;
@@ -21,16 +20,36 @@ static cr_code result_file(const cr_job *j, const char *name, cr_arena *a, char 
                       why.msg);
 }
 
+/* Where results go: model_dir. That of an export is of the machine that trained it, and may not be
+ * here. */
+static const char *result_dir(const cr_job *j, bool exported) {
+    const char *dir = j->root->model_dir;
+    return !*dir || (exported && !cr_path_is_dir(dir)) ? "." : dir;
+}
+
 cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, char *checkpoint,
                 cr_diag *diag) {
     cr_job j;
     cr_err err;
     cr_evaluator *ev = NULL;
     char *path = NULL, *result = NULL;
+    const char *from = o->checkpoint_path, *dir = ".";
     int64_t step = -1;
     cr_buf b;
+    cr_config_opts c = o->config;
+    bool exported = false;
+    if (c.path && cr_path_is_dir(c.path) && cr_export_look(c.path, &exported, &err) != CR_OK)
+        return cr_diag_err(diag, &err);
+    if (exported) {
+        c.asset_dir = o->config.path;
+        c.path = cr_path_join(arena, o->config.path, "pipeline.config");
+        if (!from) from = o->config.path;
+    }
     cr_buf_init(&b);
-    cr_job_opts jo = {.config = &o->config, .threads = o->threads, .with_labels = true};
+    cr_job_opts jo = {.config = &c,
+                      .exported = exported,
+                      .threads = o->threads,
+                      .with_labels = true};
     cr_code code = cr_job_open(&j, &jo, diag);
     if (code == CR_OK && !cr_job_eval_paths(&j))
         code = cr_diag_err(
@@ -40,9 +59,10 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
                 .msg =
                     "eval_input_path is not set; give it in the config or with --eval_input_path, "
                     "or keep a part of the training data with data_config.eval_fraction"});
+    if (code == CR_OK) dir = result_dir(&j, exported);
     if (code == CR_OK &&
-        (cr_job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK ||
-         result_file(&j, o->eval_result_filename, arena, &result, &err) != CR_OK ||
+        (cr_job_checkpoint(&j, from, false, &path, &step, &err) != CR_OK ||
+         result_file(dir, o->eval_result_filename, arena, &result, &err) != CR_OK ||
          cr_job_map(&j, path, &err) != CR_OK || cr_job_alloc(&j, &err) != CR_OK ||
          cr_evaluator_new(&ev, &j, &err) != CR_OK))
         code = cr_diag_err(diag, &err);
@@ -64,7 +84,6 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
                          &counts,
                          *j.root->eval_input_path != 0};
         code = cr_evaluator_run(ev, &r, res, arena, diag);
-        const char *dir = *j.root->model_dir ? j.root->model_dir : ".";
         if (counts.passes > 0)
             cr_counter_write(&counts, cr_path_join(arena, dir, "feature_counts_eval.json"));
     }
@@ -73,7 +92,6 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
         CR_INFO("Eval Result: %s", b.data);
         cr_buf_reset(&b);
         cr_eval_line(&b, step, res);
-        const char *dir = *j.root->model_dir ? j.root->model_dir : ".";
         if (cr_file_append(result, b.data, b.n, &err) != CR_OK) code = cr_diag_err(diag, &err);
         if (code == CR_OK)
             cr_eval_events(cr_path_join(arena, dir, "eval"), step > 0 ? step : 0, res);

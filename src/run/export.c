@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/file.h"
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "conf/conf.h"
@@ -195,6 +196,39 @@ static cr_code fill(cr_job *j, const cr_export_opts *o, const char *dir, cr_err 
 }
 
 /* what can be wrong with the flags, before anything is read */
+static bool is_in(const char *dir, const char *name) {
+    char path[1300];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    return cr_path_exists(path);
+}
+
+cr_code cr_export_look(const char *dir, bool *is_export, cr_err *err) {
+    bool index = is_in(dir, "index.json"), schema = is_in(dir, "schema.json");
+    *is_export = index && schema;
+    if (*is_export || is_in(dir, "state.json") || !is_in(dir, "fg.json")) return CR_OK;
+    return cr_fail(err, CR_EIO,
+                   "%s/%s: the file is missing; the export is not whole: copy it again, or make it "
+                   "again with crank export",
+                   dir, index ? "schema.json" : "index.json");
+}
+
+/* It must not be found out at the end that the folder cannot be made. Makes nothing. */
+static cr_code check_place(const char *dir, cr_err *err) {
+    cr_arena a;
+    cr_err why;
+    cr_code code = CR_OK;
+    cr_arena_init(&a, 0);
+    const char *above = dir, *next;
+    while (!cr_path_exists(above) && strcmp(next = cr_path_dir(&a, above), above) != 0)
+        above = next;
+    if (cr_store_can(dir, CR_FS_LOCAL) && /* the name stands for the folder that is made there */
+        cr_can_write(cr_path_join(&a, above, ".crank-export"), &why) != CR_OK)
+        code = cr_fail_at(err, CR_EIO, ((cr_loc){dir, 0, 0}), "%s; or choose another --export_dir",
+                          why.msg);
+    cr_arena_clear(&a);
+    return code;
+}
+
 static cr_code check_flags(const cr_export_opts *o, cr_err *err) {
     if (!o->export_dir || !*o->export_dir)
         return cr_fail(err, CR_EUSAGE,
@@ -203,6 +237,7 @@ static cr_code check_flags(const cr_export_opts *o, cr_err *err) {
         return cr_fail(err, CR_EUSAGE,
                        "%s exists already; choose another --export_dir or remove it",
                        o->export_dir);
+    CR_TRY(check_place(o->export_dir, err));
     if (!find_emb_type(o->embedding_dtype))
         return cr_fail(err, CR_EUSAGE,
                        "embedding_dtype '%s' is not known; use FP32, FP16, BF16 or INT8",

@@ -295,10 +295,10 @@ static cr_code check_flags(const cr_predict_opts *o, cr_err *err) {
             err, CR_EIO,
             "%s is not a directory; --scripted_model_path names what `crank export` wrote",
             o->scripted_model_path);
-    char index[1200], schema[1200];
-    snprintf(index, sizeof(index), "%s/index.json", o->scripted_model_path);
-    snprintf(schema, sizeof(schema), "%s/schema.json", o->scripted_model_path);
-    if (!from_config && (!cr_path_exists(index) || !cr_path_exists(schema)))
+    if (from_config) return CR_OK;
+    bool is_export;
+    CR_TRY(cr_export_look(o->scripted_model_path, &is_export, err));
+    if (!is_export)
         return cr_fail(
             err, CR_EUSAGE,
             "%s is not an export; make one with `crank export`, or give "

@@ -41,7 +41,7 @@ typedef struct cr_train_result {
 CR_CHECKED cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag);
 
 typedef struct cr_eval_opts {
-    cr_config_opts config;
+    cr_config_opts config;            /* its path may be an export, which is evaluated then */
     const char *checkpoint_path;      /* NULL: newest of model_dir */
     const char *eval_result_filename; /* NULL: eval_result.txt */
     int threads;
@@ -51,6 +51,9 @@ typedef struct cr_eval_opts {
 CR_CHECKED cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena,
                            char *checkpoint, cr_diag *diag);
 
+/* cr_export_look: is the folder an export? It is an error if a file is missing that every export
+ * has. */
+CR_CHECKED cr_code cr_export_look(const char *dir, bool *is_export, cr_err *err);
 typedef struct cr_export_opts {
     cr_config_opts config;
     const char *checkpoint_path;

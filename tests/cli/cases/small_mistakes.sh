@@ -1,0 +1,77 @@
+# small mistakes of every day: each is told with a cure that works
+tiny_config
+tiny_data 640 64
+# a sign of YAML as the only text of a list is taken as it is; in a file it wants quotes
+run crank config tiny.yaml --set 'data_config.null_values=?'
+ends 0
+has_out '  null_values: ["?"]'
+run crank config tiny.yaml --set 'data_config.null_values=NULL'
+ends 0
+has_out '  null_values: ["NULL"]'
+sed 's/^  label_fields.*/&\n  null_values: ?/' tiny.yaml >sign.yaml
+run crank config sign.yaml
+ends 2
+has_err "sign.yaml:...: not valid YAML: ...; put the value in quotes"
+sed -i 's/null_values: ?/null_values: "?"/' sign.yaml
+run crank config sign.yaml
+ends 0
+# names of other tools
+run crank check tiny.yaml --set 'model_config.metrics=[{gauc: {}}]'
+ends 2
+has_err "--set:1:...: unknown key 'gauc' in metrics; did you mean 'grouped_auc'?"
+run crank check tiny.yaml --set 'train_config.dense_optimizer={adam_optimizer: {learning_rate: 0.1}, constant_learning_rate: {}}'
+ends 2
+has_err "--set:1:...: unknown key 'learning_rate' in adam_optimizer; did you mean 'lr'?"
+# an integer of more than 64 bits
+run crank check tiny.yaml --set data_config.batch_size=99999999999999999999
+ends 2
+has_err "--set:1:...: batch_size: 99999999999999999999 is out of range; give an integer from 1 to 4294967295"
+run crank synth census -o d --seed 99999999999999999999
+ends 2
+has_err "crank synth: --seed is '99999999999999999999' and must be an integer from 0 to 18446744073709551615"
+# a number of processes that is none
+run env WORLD_SIZE=x crank train tiny.yaml
+ends 2
+has_err "crank train: WORLD_SIZE of the environment is 'x' and must be 1, the number of processes; unset it"
+is_gone model
+run crank train tiny.yaml
+ends 0
+# the folder of an export is looked at before the weights are read
+run crank export model/pipeline.config --export_dir tiny.yaml/e
+ends 1
+has_err "tiny.yaml/e: cannot write: Not a directory; ...; or choose another --export_dir"
+no_err "...Restoring..."
+run crank export model/pipeline.config --export_dir new/folders/e
+ends 0
+mv new/folders/e e
+# a file that an export lacks is named
+for f in index.json schema.json model_acc.json; do
+    mv e/$f away
+    run crank predict --scripted_model_path e --predict_input_path eval.csv --predict_output_path -
+    ends 1
+    has_err "...e/$f: the file is missing; the export is not whole: copy it again, or make it again with crank export"
+    mv away e/$f
+done
+mkdir other
+run crank predict --scripted_model_path other --predict_input_path eval.csv --predict_output_path -
+ends 2
+has_err "crank predict: other is not an export; ..."
+# an export is evaluated by its folder: the same metrics as those of its checkpoint
+run crank eval model/pipeline.config -q
+ends 0
+sed 's/^evaluated.*//; s/^  checkpoint.*//' "$out" >checkpoint.txt
+run crank eval e -q
+ends 0
+has_out "  checkpoint  e"
+sed 's/^evaluated.*//; s/^  checkpoint.*//' "$out" >export.txt
+same checkpoint.txt export.txt
+[ "$(wc -l <model/eval_result.txt)" -eq 2 ] || fail "$(cat model/eval_result.txt)"
+mv model moved
+run crank eval e -q
+ends 0
+is_gone model
+is_there eval_result.txt
+mv e/schema.json away
+run crank eval e
+ends 1
+has_err "...e/schema.json: the file is missing; ..."
