@@ -1,11 +1,12 @@
 /*
- * lamb.c - LAMB on table rows: Adam's direction, as long as the row itself (FBGEMM's form).
+ * adam_rows.c - rules of Adam's family that table rows alone have (FBGEMM's forms): LAMB, which
+ * makes Adam's direction as long as the row itself, and both with one second moment per row.
  *
- *   r = m̂ / (sqrt(v̂) + eps) + wd w;  w -= lr ‖w‖/‖r‖ r
+ *   r = m̂ / (sqrt(v̂) + eps) + wd w;  Adam: w -= lr r;  LAMB: w -= lr ‖w‖/‖r‖ r
  *
- * v is per element (lamb) or one per row, of mean(g²) (partial_rowwise_lamb). A row of zeros has
- * the norm 0 and never moves: tables that LAMB trains must not begin with zeros. r overwrites the
- * gradient, which the caller allows.
+ * v is per element or, in the partial row-wise rules, one per row, of mean(g²). A row of zeros has
+ * the norm 0 and LAMB never moves it: tables that LAMB trains must not begin with zeros. LAMB
+ * overwrites the gradient with r, which the caller allows.
  */
 #include "optim/optim.h"
 
@@ -15,7 +16,7 @@
 #include "optim/list.h"
 #include "optim/row_int.h"
 
-static const cr_field lamb_fields[] = {
+static const cr_field fields[] = {
     CR_ROW_HEAD(cr_sparse_adam_conf),
     CR_BETAS(cr_sparse_adam_conf),
     CR_FLOAT(cr_sparse_adam_conf, weight_decay, 0, 0, CR_INF, 0, CR_HELP_WD),
@@ -24,25 +25,32 @@ static const cr_field lamb_fields[] = {
 const cr_msg cr_optim_lamb_msg = {
     .name = "FusedLAMBOptimizer",
     .help = "Adam scaled by the norms of row and update",
-    .fields = lamb_fields,
+    .fields = fields,
     .size = sizeof(cr_sparse_adam_conf),
     .check = cr_adam_check,
 };
 const cr_msg cr_optim_partial_lamb_msg = {
     .name = "FusedPartialRowWiseLAMBOptimizer",
     .help = "LAMB with one second moment per row",
-    .fields = lamb_fields,
+    .fields = fields,
+    .size = sizeof(cr_sparse_adam_conf),
+    .check = cr_adam_check,
+};
+const cr_msg cr_optim_partial_adam_msg = {
+    .name = "FusedPartialRowWiseAdamOptimizer",
+    .help = "Adam with one second moment per row",
+    .fields = fields,
     .size = sizeof(cr_sparse_adam_conf),
     .check = cr_adam_check,
 };
 
 typedef struct args {
-    float b1, c1, b2, c2, wd;
+    float b1, c1, b2, c2, wd, lr;
     float bias1, bias2;
     float div; /* partial: sqrt(v̂) + eps */
 } args;
 
-/* g becomes r */
+/* of LAMB: g becomes r */
 CR_INLINE void whole_block(const float *restrict w, float *restrict m, float *restrict v,
                            float *restrict g, int n, args a) {
     for (int i = 0; i < n; i++) {
@@ -51,11 +59,15 @@ CR_INLINE void whole_block(const float *restrict w, float *restrict m, float *re
         g[i] = m[i] / a.bias1 / (sqrtf(v[i] / a.bias2) + CR_ROW_EPS) + a.wd * w[i];
     }
 }
-CR_INLINE void partial_block(const float *restrict w, float *restrict m, float *restrict g, int n,
-                             args a) {
+CR_INLINE void partial_block(float *restrict w, float *restrict m, float *restrict g, int n, args a,
+                             bool lamb) {
     for (int i = 0; i < n; i++) {
         m[i] = a.b1 * m[i] + a.c1 * g[i];
-        g[i] = m[i] / a.bias1 / a.div + a.wd * w[i];
+        float r = m[i] / a.bias1 / a.div + a.wd * w[i];
+        if (lamb)
+            g[i] = r;
+        else
+            w[i] -= a.lr * r;
     }
 }
 CR_INLINE void move_block(float *restrict w, const float *restrict r, int n, float k) {
@@ -69,6 +81,7 @@ CR_INLINE args args_of(const cr_sparse_adam_conf *c, const cr_optim_step *s) {
                   .b2 = (float)c->beta2,
                   .c2 = (float)(1 - c->beta2),
                   .wd = (float)c->weight_decay,
+                  .lr = (float)s->lr,
                   .bias1 = s->pre[0],
                   .bias2 = s->pre[1]};
 }
@@ -93,34 +106,44 @@ CR_SIMD(whole,
          const cr_sparse_adam_conf *c, const cr_optim_step *s),
         (w, state, g, D, c, s))
 
-CR_INLINE void partial_body(float *restrict w, float *restrict state, float *restrict g, int64_t D,
-                            const cr_sparse_adam_conf *c, const cr_optim_step *s) {
+CR_INLINE void partial(float *restrict w, float *restrict state, float *restrict g, int64_t D,
+                       const cr_sparse_adam_conf *c, const cr_optim_step *s, bool lamb) {
     args a = args_of(c, s);
     float *v = state + D;
     *v = a.b2 * *v + a.c2 * (cr_sum_squares(g, D) / (float)D);
     a.div = sqrtf(*v / a.bias2) + CR_ROW_EPS;
-#define BLOCK(i, len) partial_block(w + (i), state + (i), g + (i), len, a)
+#define BLOCK(i, len) partial_block(w + (i), state + (i), g + (i), len, a, lamb)
     CR_BLOCKS(D, BLOCK);
 #undef BLOCK
-    move(w, g, D, s->lr);
+    if (lamb) move(w, g, D, s->lr);
 }
-CR_SIMD(partial,
+CR_INLINE void partial_lamb_body(float *restrict w, float *restrict state, float *restrict g,
+                                 int64_t D, const cr_sparse_adam_conf *c, const cr_optim_step *s) {
+    partial(w, state, g, D, c, s, true);
+}
+CR_INLINE void partial_adam_body(float *restrict w, float *restrict state, float *restrict g,
+                                 int64_t D, const cr_sparse_adam_conf *c, const cr_optim_step *s) {
+    partial(w, state, g, D, c, s, false);
+}
+CR_SIMD(partial_lamb,
+        (float *restrict w, float *restrict state, float *restrict g, int64_t D,
+         const cr_sparse_adam_conf *c, const cr_optim_step *s),
+        (w, state, g, D, c, s))
+CR_SIMD(partial_adam,
         (float *restrict w, float *restrict state, float *restrict g, int64_t D,
          const cr_sparse_adam_conf *c, const cr_optim_step *s),
         (w, state, g, D, c, s))
 
-static void lamb_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
-                     int64_t D) {
-    cr_optim_step own = *s;
-    if (own.pre[0] == 0) cr_adam_prepare(conf, &own);
-    whole(w, state, g, D, conf, &own);
-}
-static void partial_row(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
-                        int64_t D) {
-    cr_optim_step own = *s;
-    if (own.pre[0] == 0) cr_adam_prepare(conf, &own);
-    partial(w, state, g, D, conf, &own);
-}
+#define ROW(name, rule)                                                                            \
+    static void name(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,   \
+                     int64_t D) {                                                                  \
+        cr_optim_step own = *s;                                                                    \
+        if (own.pre[0] == 0) cr_adam_prepare(conf, &own);                                          \
+        rule(w, state, g, D, conf, &own);                                                          \
+    }
+ROW(lamb_row, whole)
+ROW(partial_lamb_row, partial_lamb)
+ROW(partial_adam_row, partial_adam)
 
 static const char *const names[] = {"exp_avg", "exp_avg_sq"};
 const cr_optim_type cr_optim_lamb = {
@@ -135,6 +158,14 @@ const cr_optim_type cr_optim_partial_lamb = {
     .elem_state = 1,
     .row_state = 1,
     .state_names = names,
-    .row = partial_row,
+    .row = partial_lamb_row,
+    .prepare = cr_adam_prepare,
+};
+const cr_optim_type cr_optim_partial_adam = {
+    .name = "partial_rowwise_adam",
+    .elem_state = 1,
+    .row_state = 1,
+    .state_names = names,
+    .row = partial_adam_row,
     .prepare = cr_adam_prepare,
 };
