@@ -10,54 +10,8 @@
 
 #include "conf/conf.h"
 
-/* ---- parts of TrainConfig that mean nothing on a CPU ---- */
-#define COUNT(name, def, help) CR_K_INT(name, def, 0, CR_U32_MAX, 0, help)
-static const cr_field feature_store_fields[] = {
-    CR_K_STR("region", NULL, CR_F_REQUIRED, "region of the service"),
-    CR_K_STR("project_name", NULL, CR_F_REQUIRED, "project there"),
-    CR_K_STR("feature_view_name", NULL, CR_F_REQUIRED, "view that is written"),
-    CR_K_STR("version", NULL, CR_F_REQUIRED, "version of the view"),
-    CR_K_STR("endpoint", NULL, 0, "address of the service"),
-    COUNT("upload_batch_size", 1000, "rows per request"),
-    COUNT("max_retries", 3, "tries after a failure"),
-    COUNT("retry_backoff_secs", 5, "seconds between tries"),
-    COUNT("shutdown_timeout_secs", 600, "seconds to wait for uploads at the end"),
-    COUNT("max_pending_steps", 32, "dumps that may wait"),
-    COUNT("poll_interval_secs", 1, "seconds between looks at the queue"),
-    COUNT("feature_view_ttl_secs", 1296000, "seconds that rows live"),
-    COUNT("feature_view_shard_count", 20, "shards of the view"),
-    COUNT("feature_view_replication_count", 1, "copies of each shard"),
-    CR_K_BOOL("retain_local_dump", false, 0, "keep the files after the upload"),
-    CR_K_STR("upload_format", "ARROW", 0, "ARROW or JSON"),
-    CR_END,
-};
-static const cr_msg feature_store_msg = {
-    .name = "FeatureStoreConfig",
-    .help = "Upload of rows to a feature store",
-    .fields = feature_store_fields,
-    .later = true,
-};
-static const cr_enum_value delta_quant_types[] = {
-    {"DELTA_EMBEDDING_QUANT_NONE", 0, "rows as they are", "remove it"},
-    {"DELTA_EMBEDDING_QUANT_INT8", 1, "rows in 8 bits", "remove it"},
-    {NULL, 0, NULL, NULL},
-};
-static const cr_field delta_dump_fields[] = {
-    CR_K_INT("dump_interval_steps", 1000, 0, CR_U32_MAX, 0, "steps between dumps"),
-    CR_K_INT("dump_interval_minutes", 0, 0, CR_U32_MAX, 0,
-             "minutes between dumps, instead of steps"),
-    CR_K_STR("output_dir", NULL, CR_F_PATH, "folder; not given: delta_embedding_dump in model_dir"),
-    CR_K_STR("file_prefix", "delta_embedding", 0, "first part of the file names"),
-    CR_K_MSG("feature_store_config", &feature_store_msg, 0, "upload of the rows"),
-    CR_K_ENUM("quant_type", delta_quant_types, 0, 0, "form of the rows"),
-    CR_END,
-};
-static const cr_msg delta_dump_msg = {
-    .name = "DeltaEmbeddingDumpConfig",
-    .help = "Dumps of the rows that changed",
-    .fields = delta_dump_fields,
-    .later = true,
-};
+static const cr_msg delta_dump_msg =
+    CR_MSG_LATER("DeltaEmbeddingDumpConfig", "Dumps of the rows that changed");
 
 /* ---- TrainConfig ---- */
 #define U32(f, def, flags, help) CR_INT(cr_train_conf, f, def, 0, CR_U32_MAX, flags, help)
@@ -93,8 +47,8 @@ static const cr_field train_fields[] = {
            "gradient_norm, gradient"),
     CR_K_BOOL("cudnn_allow_tf32", true, CR_F_GPU, "short floats in convolutions"),
     CR_K_BOOL("cuda_matmul_allow_tf32", false, CR_F_GPU, "short floats in matrix products"),
-    CR_MSG(cr_train_conf, global_embedding_constraints, &cr_constraints_msg, CR_F_SPEED,
-           "limits on how tables are split over ranks, for all of them"),
+    CR_K_MSG("global_embedding_constraints", &cr_constraints_msg, CR_F_SPEED,
+             "limits on how tables are split over ranks, for all of them"),
     CR_STR(cr_train_conf, mixed_precision, "", 0,
            "BF16 or FP16: matrix products take inputs of 16 bits, sums stay in 32"),
     CR_MSG(cr_train_conf, grad_scaler, &cr_grad_scaler_msg, 0, "scale the loss for FP16"),

@@ -11,17 +11,6 @@
 #include "conf/conf.h"
 #include "job/job.h"
 
-/* The usual loss and metric. Models that are not listed rank rows: of one class binary, of several
- * classes softmax. */
-typedef struct usual {
-    const char *model, *loss, *metric;
-} usual;
-#define MATCH "softmax_cross_entropy: {}", "recall_at_k: {top_k: 1}"
-static const usual match_models[] = {
-    {"dssm", MATCH}, {"dssm_v2", MATCH},    {"dat", MATCH},
-    {"mind", MATCH}, {"hstu_match", MATCH}, {NULL, NULL, NULL},
-};
-
 static int64_t num_class(const cr_fill *f) {
     const cr_conf_node *n = cr_fill_find(f, "num_class");
     int64_t k;
@@ -47,17 +36,14 @@ static void put_list(const cr_fill *f, const char *key, const char *item) {
     cr_buf_clear(&b);
 }
 
-static void task(const cr_fill *f, const usual *u) {
+/* the usual loss and metric of rows of one class (yes or no) or of several */
+static void task(const cr_fill *f) {
     int64_t k = num_class(f);
-    put_list(f, "losses",
-             u       ? u->loss
-             : k > 1 ? "softmax_cross_entropy: {}"
-                     : "binary_cross_entropy: {}");
+    put_list(f, "losses", k > 1 ? "softmax_cross_entropy: {}" : "binary_cross_entropy: {}");
     put_list(f, "metrics",
-             u                        ? u->metric
-             : has_loss(f, "l2_loss") ? "mean_squared_error: {}"
-             : k > 2                  ? "accuracy: {}"
-                                      : "auc: {}");
+             has_loss(f, "l2_loss") ? "mean_squared_error: {}"
+             : k > 2                ? "accuracy: {}"
+                                    : "auc: {}");
 }
 
 /* are losses and metrics those of task towers? */
@@ -70,7 +56,7 @@ static bool has_towers(const cr_msg *msg, const cr_conf_node *model) {
 
 static void each(const cr_fill *f) {
     if (cr_is_tower_msg(f->msg)) {
-        task(f, NULL);
+        task(f);
         return;
     }
     if (f->msg != &cr_model_msg) return;
@@ -78,10 +64,7 @@ static void each(const cr_fill *f) {
     for (const cr_oneof_member *m = ((const cr_oneof *)row->ref)->members; m->key; m++) {
         const cr_conf_node *model = cr_fill_find(f, m->key);
         if (!model || m->msg->later || has_towers(m->msg, model)) continue;
-        const usual *u = match_models;
-        while (u->model && strcmp(u->model, m->key) != 0)
-            u++;
-        task(f, u->model ? u : NULL);
+        task(f);
         return;
     }
 }
