@@ -56,6 +56,11 @@ void cr_buf_char(cr_buf *b, char c) {
     b->data[b->n] = 0;
 }
 
+void cr_buf_i64(cr_buf *b, int64_t x) {
+    char text[24];
+    cr_buf_add(b, text, cr_fmt_i64(text, x));
+}
+
 void cr_buf_printf(cr_buf *b, const char *fmt, ...) {
     va_list ap;
     cr_buf_reserve(b, 64);

@@ -23,6 +23,7 @@ void cr_buf_reserve(cr_buf *b, size_t more);
 void cr_buf_add(cr_buf *b, const void *p, size_t n);
 void cr_buf_str(cr_buf *b, const char *s);
 void cr_buf_char(cr_buf *b, char c);
+void cr_buf_i64(cr_buf *b, int64_t x);
 void cr_buf_printf(cr_buf *b, const char *fmt, ...) CR_PRINTF(2, 3);
 
 /* cr_edit_distance counts insertions, deletions, substitutions and swaps; case does not count. */
@@ -39,9 +40,14 @@ bool cr_parse_u64(const char *s, size_t n, uint64_t *out);
 size_t cr_whole_part(const char *s, size_t n);
 /* accepts the usual decimal forms, inf and nan, any case; correctly rounded. */
 bool cr_parse_f64(const char *s, size_t n, double *out);
-/* cr_fmt_f32 / cr_fmt_f64 write the shortest text that reads back as the same number; return length. */
+/* cr_fmt_f32 / cr_fmt_f64 write the shortest text that reads back as the same number; return
+ * length. */
 size_t cr_fmt_f32(char out[32], float x);
 size_t cr_fmt_f64(char out[32], double x);
+/* cr_fmt_u64 / cr_fmt_i64 write a whole number in decimal, fast; what is behind it in out changes
+ */
+size_t cr_fmt_u64(char out[21], uint64_t x);
+size_t cr_fmt_i64(char out[24], int64_t x);
 /* cr_fmt_count: "1.2M", "850"; cr_fmt_bytes: "3.4 GB"; cr_fmt_time: "1m 12s". Return out. */
 char *cr_fmt_count(char out[32], double x);
 char *cr_fmt_bytes(char out[32], double x);

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+
 #define PLACES      64         /* threads that are in such calls at a time; others are not told */
 #define STACK_BYTES (32 << 10) /* registers of AVX-512 and AMX take 11 KiB of it */
 #define MOST_TEXT   200        /* bytes of a name */
@@ -45,13 +47,9 @@ static void put(line *l, const char *s) {
 }
 
 static void put_number(line *l, int64_t x) {
-    char digits[24], *p = digits + sizeof(digits) - 1;
-    *p = 0;
-    uint64_t u = x < 0 ? 0 : (uint64_t)x;
-    do
-        *--p = (char)('0' + u % 10);
-    while (u /= 10);
-    put(l, p);
+    char digits[24];
+    cr_fmt_i64(digits, x);
+    put(l, digits);
 }
 
 static void put_call(line *l, const cr_guard *g) {

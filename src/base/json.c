@@ -234,7 +234,7 @@ void cr_jw_str(cr_jw *w, const char *key, const char *val) {
 
 void cr_jw_i64(cr_jw *w, const char *key, int64_t val) {
     lead(w, key);
-    cr_buf_printf(w->out, "%lld", (long long)val);
+    cr_buf_i64(w->out, val);
 }
 
 void cr_jw_f64(cr_jw *w, const char *key, double val) {

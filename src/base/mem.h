@@ -29,7 +29,8 @@ void *cr_realloc(void *p, size_t old_size, size_t new_size, const char *what);
 CR_CHECKED cr_code cr_try_alloc(void **out, size_t size, const char *what, cr_err *err);
 void cr_free(void *p);
 /* cr_no_memory writes one line that names the size (0: not known) and the purpose, and ends the
- * process with exit code 1. Unfinished files keep their temporary names; the next run sweeps them. */
+ * process with exit code 1. Unfinished files keep their temporary names; the next run sweeps them.
+ */
 __attribute__((noreturn)) void cr_no_memory(size_t size, const char *what);
 
 /* cr_big_alloc maps zeroed memory on huge pages where the system has them (tables, workspaces). */
@@ -65,8 +66,6 @@ char *cr_arena_strndup(cr_arena *a, const char *s, size_t n);
 char *cr_arena_printf(cr_arena *a, const char *fmt, ...) CR_PRINTF(2, 3);
 #define CR_NEW(arena, T)      ((T *)cr_arena_zalloc((arena), sizeof(T)))
 #define CR_NEW_N(arena, T, n) ((T *)cr_arena_zalloc((arena), cr_bytes((int64_t)(n), sizeof(T))))
-/* CR_ARRAY: the same, not zeroed */
-#define CR_ARRAY(arena, T, n) ((T *)cr_arena_alloc((arena), cr_bytes((int64_t)(n), sizeof(T))))
 
 /* cr_fetch asks the memory for bytes that are needed soon, to be read or written; after the first
  * lines the CPU asks by itself. Trap: gcc leaves out calls of a function that only fetches, so this

@@ -166,19 +166,33 @@ static size_t fmt_word(char out[32], double x) {
     return n;
 }
 
-static size_t fmt_int(char out[32], int64_t v) {
-    char rev[24];
-    size_t n = 0, k = 0;
-    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-    do {
-        rev[k++] = (char)('0' + u % 10);
-        u /= 10;
-    } while (u);
-    if (v < 0) out[n++] = '-';
-    while (k)
-        out[n++] = rev[--k];
-    out[n] = 0;
-    return n;
+size_t cr_fmt_u64(char out[21], uint64_t x) {
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                                "25262728293031323334353637383940414243444546474849"
+                                "50515253545556575859606162636465666768697071727374"
+                                "75767778798081828384858687888990919293949596979899";
+    char text[41]; /* 21 bytes are copied in any case: one copy of a fixed size is faster */
+    size_t i = 20;
+    text[i] = 0;
+    while (x >= 100) {
+        i -= 2;
+        memcpy(text + i, pairs + x % 100 * 2, 2);
+        x /= 100;
+    }
+    if (x >= 10) {
+        i -= 2;
+        memcpy(text + i, pairs + x * 2, 2);
+    } else {
+        text[--i] = (char)('0' + x);
+    }
+    memcpy(out, text + i, 21);
+    return 20 - i;
+}
+
+size_t cr_fmt_i64(char out[24], int64_t x) {
+    if (x >= 0) return cr_fmt_u64(out, (uint64_t)x);
+    out[0] = '-';
+    return 1 + cr_fmt_u64(out + 1, 0 - (uint64_t)x);
 }
 
 /* put_fixed writes r / 10^k, r > 0, without zeros at the end (k is the smallest that works). */
@@ -210,7 +224,7 @@ size_t cr_fmt_f32(char out[32], float x) {
     if (!isfinite(x)) return fmt_word(out, (double)x);
     float ax = fabsf(x);
     if (ax < 16777216.0f && x == (float)(int64_t)x && !(x == 0 && signbit(x)))
-        return fmt_int(out, (int64_t)x);
+        return cr_fmt_i64(out, (int64_t)x);
     if (ax >= 1e-4f && ax < 16777216.0f) {
         /* r and 10^k are exact in double, so the division is the decimal's nearest double */
         for (int k = 1; k <= 13; k++) {
@@ -231,7 +245,7 @@ size_t cr_fmt_f64(char out[32], double x) {
     if (!isfinite(x)) return fmt_word(out, x);
     double ax = fabs(x);
     if (ax < 1e15 && x == (double)(int64_t)x && !(x == 0 && signbit(x)))
-        return fmt_int(out, (int64_t)x);
+        return cr_fmt_i64(out, (int64_t)x);
     if (ax >= 1e-4 && ax < 1e15) {
         for (int k = 1; k <= 19; k++) {
             double r = nearbyint(ax * pow10_exact[k]);

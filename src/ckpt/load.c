@@ -461,10 +461,6 @@ cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t first, int64_t 
 
 /* ---- digests ---- */
 
-bool cr_ckpt_has_digests(const cr_ckpt *c) {
-    return c->manifest != NULL;
-}
-
 void cr_ckpt_tell_old(const cr_ckpt *c) {
     if (c->crcs)
         CR_WARN("%s: of an older version, without " CR_MANIFEST "; damage is found in its weights "

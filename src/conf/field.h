@@ -200,8 +200,6 @@ typedef struct cr_choice {
     CR_K_(name, CR_T_ENUM, fl, def, NULL, 0, 0, values, help)
 #define CR_K_MSG(name, msg, fl, help)     CR_K_(name, CR_T_MSG, fl, 0, NULL, 0, 0, msg, help)
 #define CR_K_ONEOF(name, oneof, fl, help) CR_K_(name, CR_T_ONEOF, fl, 0, NULL, 0, 0, oneof, help)
-#define CR_K_MAP_INT(name, fl, help)      CR_K_(name, CR_T_MAP_INT, fl, 0, NULL, 0, 0, NULL, help)
-#define CR_K_MAP_FLOAT(name, fl, help)    CR_K_(name, CR_T_MAP_FLOAT, fl, 0, NULL, 0, 0, NULL, help)
 #define CR_K_TREE(name, fl, help)         CR_K_(name, CR_T_TREE, fl, 0, NULL, 0, 0, NULL, help)
 #define CR_K_INSTEAD(name, msg, instead, fl, help)                                                 \
     CR_K_(name, CR_T_MSG, fl, 0, instead, 0, 0, msg, help)

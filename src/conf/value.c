@@ -25,7 +25,7 @@ static void enum_name(cr_buf *out, const cr_enum_value *e, int value) {
             cr_buf_str(out, e->name);
             return;
         }
-    cr_buf_printf(out, "%d", value);
+    cr_buf_i64(out, value);
 }
 
 static void message(cr_buf *out, const void *conf) {

@@ -47,8 +47,6 @@ typedef struct cr_data_conf {
     cr_strs sample_weight_fields;
     cr_strs null_values; /* ours */
     int64_t num_workers;
-    bool pin_memory;
-    bool in_order;
     cr_msgs input_fields; /* cr_field_conf */
     const char *input_fields_str;
     const char *delimiter;
@@ -59,8 +57,6 @@ typedef struct cr_data_conf {
     double eval_fraction;            /* ours; 0: the training data is not split */
     const char *eval_fraction_field; /* ours; "": rows are split */
     double sample_mask_prob;
-    double negative_sample_mask_prob;
-    bool force_base_data_group;
     bool use_farm_hash;   /* ours: hash_bucket_size by FarmHash Fingerprint64 */
     bool use_rtp;         /* ours: names in grouped sequences, see cr_group_sep */
     int64_t max_bad_rows; /* ours */

@@ -95,7 +95,7 @@ static cr_tok value_at(cr_toks *t, const cr_column *c, int64_t i, int64_t number
     cr_tok x;
     if (is_int(c)) {
         x.p = t->num + 24 * number;
-        x.n = cr_num_text(t->num + 24 * number, int_at(c, i));
+        x.n = cr_fmt_i64(t->num + 24 * number, int_at(c, i));
     } else {
         x.p = cr_text_at(c, i, &x.n);
     }

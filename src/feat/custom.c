@@ -19,9 +19,9 @@
 #include "base/guard.h"
 #include "base/plugin.h"
 #include "feat/calc_int.h"
-#include "text/limits.h"
 #include "feat/number.h"
 #include "feat/ops.h"
+#include "text/limits.h"
 
 typedef struct custom_conf {
     cr_calc_conf op;
@@ -140,7 +140,7 @@ static void host_put_int(crank_output *o, int64_t x) {
         cr_values_number(o->run->out, (double)x);
         return;
     }
-    cr_values_piece(o->run->out, text, cr_num_text(text, x));
+    cr_values_piece(o->run->out, text, cr_fmt_i64(text, x));
     cr_values_token(o->run->out);
 }
 

@@ -59,8 +59,8 @@ CR_INLINE int64_t listed(const cr_ids *m, const char *s, size_t n, int64_t *rang
 CR_INLINE bool map_int(const cr_ids *m, cr_id_kind kind, int64_t v, int64_t *id, int64_t *range) {
     char text[24];
     switch (kind) {
-    case CR_IDS_HASH: *id = (int64_t)cr_mod_of(m->mod, m->hash(text, cr_num_text(text, v))); break;
-    case CR_IDS_VOCAB: *id = listed(m, text, cr_num_text(text, v), range); break;
+    case CR_IDS_HASH: *id = (int64_t)cr_mod_of(m->mod, m->hash(text, cr_fmt_i64(text, v))); break;
+    case CR_IDS_VOCAB: *id = listed(m, text, cr_fmt_i64(text, v), range); break;
     default: *id = in_table(v, m->num_embeddings, range); return true;
     }
     if (m->clamp) *id = in_table(*id, m->num_embeddings, range);

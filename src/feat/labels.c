@@ -104,8 +104,8 @@ static const char *cell(const cr_column *col, int64_t r, char room[32], size_t *
     if (col->valid && !col->valid[r]) return NULL;
     switch (col->type) {
     case CR_COL_STR: p = cr_text_at(col, r, n); break;
-    case CR_COL_I32: *n = cr_num_text(room, col->v.i32[r]); break;
-    case CR_COL_I64: *n = cr_num_text(room, col->v.i64[r]); break;
+    case CR_COL_I32: *n = cr_fmt_i64(room, col->v.i32[r]); break;
+    case CR_COL_I64: *n = cr_fmt_i64(room, col->v.i64[r]); break;
     case CR_COL_F32: *n = cr_number_text(room, (double)col->v.f32[r]); break;
     case CR_COL_F64: *n = cr_number_text(room, col->v.f64[r]); break;
     }

@@ -166,30 +166,6 @@ bool cr_num_f64(const char *s, size_t n, double *out) {
     return n > 0 && cr_parse_f64(s, n, out) && isfinite(*out);
 }
 
-size_t cr_num_text(char out[24], int64_t x) {
-    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-                                "25262728293031323334353637383940414243444546474849"
-                                "50515253545556575859606162636465666768697071727374"
-                                "75767778798081828384858687888990919293949596979899";
-    char buf[24], *p = buf + sizeof(buf);
-    uint64_t u = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
-    while (u >= 100) {
-        p -= 2;
-        memcpy(p, pairs + 2 * (u % 100), 2);
-        u /= 100;
-    }
-    if (u >= 10) {
-        p -= 2;
-        memcpy(p, pairs + 2 * u, 2);
-    } else {
-        *--p = (char)('0' + u);
-    }
-    if (x < 0) *--p = '-';
-    size_t n = (size_t)(buf + sizeof(buf) - p);
-    memcpy(out, p, n);
-    return n;
-}
-
 size_t cr_number_text(char out[32], double x) {
     return x == floor(x) && fabs(x) < 0x1p53 ? cr_fmt_f64(out, x + 0.0) : cr_fmt_f32(out, (float)x);
 }

@@ -16,12 +16,11 @@ cr_num cr_num_i64(const char *s, size_t n, int64_t *out);
 cr_num cr_num_whole(const char *s, size_t n, int64_t *out);
 /* cr_num_f64 reads a finite decimal number, correctly rounded; blanks around it are fine. */
 bool cr_num_f64(const char *s, size_t n, double *out);
-/* cr_num_text writes the decimal text of x (no NUL) and returns its length. */
-size_t cr_num_text(char out[24], int64_t x);
 /* cr_number_text: a number as text (no NUL), whole ones as integers, others as short as they stay
  * the same float32; returns its length */
 size_t cr_number_text(char out[32], double x);
-/* cr_show makes n bytes of data printable for a message (shown.h); long ones are cut. Returns out. */
+/* cr_show makes n bytes of data printable for a message (shown.h); long ones are cut. Returns out.
+ */
 char *cr_show(char out[80], const char *s, size_t n);
 
 #endif

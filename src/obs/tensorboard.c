@@ -283,14 +283,3 @@ void cr_histo_add(cr_histo *h, const cr_histo_scale *s, const float *v, int64_t 
     h->sum = sum;
     h->sum_squares = squares;
 }
-
-void cr_histo_merge(cr_histo *to, const cr_histo *from) {
-    if (from->min < to->min) to->min = from->min;
-    if (from->max > to->max) to->max = from->max;
-    to->sum += from->sum;
-    to->sum_squares += from->sum_squares;
-    to->n += from->n;
-    to->n_odd += from->n_odd;
-    for (int i = 0; i < CR_HISTO_BUCKETS; i++)
-        to->count[i] += from->count[i];
-}

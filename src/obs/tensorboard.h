@@ -30,8 +30,6 @@ void cr_histo_scale_init(cr_histo_scale *s);
 double cr_histo_limit(const cr_histo_scale *s, int bucket);
 void cr_histo_init(cr_histo *h);
 void cr_histo_add(cr_histo *h, const cr_histo_scale *s, const float *v, int64_t n);
-/* cr_histo_merge adds what `from` saw. Merging in a fixed order gives the same sums. */
-void cr_histo_merge(cr_histo *to, const cr_histo *from);
 
 /* ---- event files ---- */
 typedef struct cr_events cr_events;

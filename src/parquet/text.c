@@ -323,7 +323,7 @@ static void integer(cr_buf *out, const cr_pq_node *n, const uint8_t *p, int size
         return;
     default: break;
     }
-    cr_buf_printf(out, "%lld", (long long)x);
+    cr_buf_i64(out, x);
 }
 
 static void interval(cr_buf *out, const uint8_t *p) {

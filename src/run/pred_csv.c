@@ -44,17 +44,6 @@ static void put_floats(cr_buf *b, const float *v, int64_t n) {
     if (n > 1) cr_buf_char(b, '"');
 }
 
-/* printf would double the time that many columns take */
-static void put_int(cr_buf *b, int64_t x) {
-    char text[24], *p = text + sizeof(text);
-    uint64_t u = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
-    do
-        *--p = (char)('0' + u % 10);
-    while (u /= 10);
-    if (x < 0) *--p = '-';
-    cr_buf_add(b, p, (size_t)(text + sizeof(text) - p));
-}
-
 /* value i of a column */
 static void put_value(cr_buf *b, const cr_column *c, int64_t i) {
     char text[32];
@@ -65,8 +54,8 @@ static void put_value(cr_buf *b, const cr_column *c, int64_t i) {
         cr_buf_add(b, s, n);
         break;
     }
-    case CR_COL_I32: put_int(b, c->v.i32[i]); break;
-    case CR_COL_I64: put_int(b, c->v.i64[i]); break;
+    case CR_COL_I32: cr_buf_i64(b, c->v.i32[i]); break;
+    case CR_COL_I64: cr_buf_i64(b, c->v.i64[i]); break;
     case CR_COL_F32: cr_buf_add(b, text, cr_fmt_f32(text, c->v.f32[i])); break;
     case CR_COL_F64: cr_buf_add(b, text, cr_fmt_f64(text, c->v.f64[i])); break;
     }

@@ -14,10 +14,6 @@
 
 /* ---- text ---- */
 
-static void put_int(cr_buf *b, int64_t x) {
-    cr_buf_printf(b, "%lld", (long long)x);
-}
-
 static void put_real(cr_buf *b, double x) {
     char text[32];
     cr_buf_add(b, text, cr_fmt_f64(text, x));
@@ -27,7 +23,7 @@ static void put_real(cr_buf *b, double x) {
 static void put_value(cr_buf *b, const tab_draw *d, const char *name, tab_num v) {
     switch (d->value->leaf) {
     case CR_TAB_REAL: put_real(b, v.x); return;
-    case CR_TAB_INT: put_int(b, cr_tab_int(d, v.k)); return;
+    case CR_TAB_INT: cr_buf_i64(b, cr_tab_int(d, v.k)); return;
     case CR_TAB_WORD:
         if (v.k < d->value->card) {
             cr_buf_str(b, d->value->words[v.k]);
@@ -35,7 +31,7 @@ static void put_value(cr_buf *b, const tab_draw *d, const char *name, tab_num v)
         }
         cr_buf_printf(b, "unseen_%lld", (long long)(v.k - d->value->card));
         return;
-    case CR_TAB_TOKEN: cr_buf_char(b, name[0]); put_int(b, v.k);
+    case CR_TAB_TOKEN: cr_buf_char(b, name[0]); cr_buf_i64(b, v.k);
     }
 }
 

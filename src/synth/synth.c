@@ -28,27 +28,8 @@ const char *const cr_synth_formats[] = {"csv", "parquet", NULL};
 
 /* ---- rows to text ---- */
 
-static const char digits2[201] = "0001020304050607080910111213141516171819"
-                                 "2021222324252627282930313233343536373839"
-                                 "4041424344454647484950515253545556575859"
-                                 "6061626364656667686970717273747576777879"
-                                 "8081828384858687888990919293949596979899";
-
 static char *put_u64(char *p, uint64_t x) {
-    char tmp[40]; /* the last 20 are copied along: one copy of a fixed size is faster */
-    int i = 20;
-    while (x >= 100) {
-        i -= 2;
-        memcpy(tmp + i, digits2 + x % 100 * 2, 2);
-        x /= 100;
-    }
-    if (x >= 10) {
-        i -= 2;
-        memcpy(tmp + i, digits2 + x * 2, 2);
-    } else
-        tmp[--i] = (char)('0' + x);
-    memcpy(p, tmp + i, 20);
-    return p + (20 - i);
+    return p + cr_fmt_u64(p, x);
 }
 
 static char *put_fixed(char *p, int64_t k, uint64_t unit) {
@@ -56,9 +37,9 @@ static char *put_fixed(char *p, int64_t k, uint64_t unit) {
     uint64_t a = (uint64_t)(k < 0 ? -k : k), frac = a % unit;
     p = put_u64(p, a / unit);
     *p++ = '.';
-    if (unit == 1000) *p++ = (char)('0' + frac / 100);
-    memcpy(p, digits2 + frac % 100 * 2, 2);
-    return p + 2;
+    for (uint64_t u = unit / 10; u; u /= 10)
+        *p++ = (char)('0' + frac / u % 10);
+    return p;
 }
 
 static char *put_col(char *p, const synth_draw *d, const synth_row *row, int64_t k) {

@@ -37,7 +37,7 @@ static void put(cr_buf *b, const cr_json *j, int depth, bool remove) {
     if (s) {
         cr_json_escape(b, s, strlen(s));
     } else if (cr_json_i64(j, &i64)) {
-        cr_buf_printf(b, "%lld", (long long)i64);
+        cr_buf_i64(b, i64);
     } else if (cr_json_f64(j, &f64)) {
         cr_buf_add(b, text, cr_fmt_f64(text, f64));
     } else if (cr_json_bool(j, &flag)) {

@@ -28,8 +28,8 @@ static void put_leaf(cr_buf *b, const cr_column *c, int64_t i, bool made) {
         s = cr_text_at(c, i, &n);
         cr_json_escape(b, s, n);
         return;
-    case CR_COL_I32: cr_buf_printf(b, "%d", (int)c->v.i32[i]); return;
-    case CR_COL_I64: cr_buf_printf(b, "%lld", (long long)c->v.i64[i]); return;
+    case CR_COL_I32: cr_buf_i64(b, c->v.i32[i]); return;
+    case CR_COL_I64: cr_buf_i64(b, c->v.i64[i]); return;
     case CR_COL_F32: n = cr_fmt_f32(text, c->v.f32[i]); break;
     default: n = made ? cr_fmt_f32(text, (float)c->v.f64[i]) : cr_fmt_f64(text, c->v.f64[i]); break;
     }
@@ -89,7 +89,7 @@ static void put_numbers(cr_buf *b, what w, const cr_jagged *g, const float *v, i
     for (int64_t i = from; i < to; i++) {
         if (i > from) cr_buf_str(b, ", ");
         if (w == IDS)
-            cr_buf_printf(b, "%lld", (long long)g->ids[i]);
+            cr_buf_i64(b, g->ids[i]);
         else
             put_float(b, w == WEIGHTS ? g->w[i] : v[i]);
     }

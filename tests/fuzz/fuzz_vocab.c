@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "feat/hash.h"
 #include "feat/normalize.h"
@@ -99,7 +100,7 @@ static void try_values(const char *s, size_t n) {
     char text[24], show[80];
     if (cr_num_i64(s, n, &i) == CR_NUM_OK) {
         int64_t back = 0;
-        must(cr_num_i64(text, cr_num_text(text, i), &back) == CR_NUM_OK && back == i,
+        must(cr_num_i64(text, cr_fmt_i64(text, i), &back) == CR_NUM_OK && back == i,
              "integer text");
         must(cr_num_f64(s, n, &f), "an integer is a number");
     }

@@ -3,6 +3,8 @@
  */
 #include "feat/number.h"
 
+#include "base/buf.h"
+
 #include "base/rng.h"
 #include "harness.h"
 
@@ -87,14 +89,14 @@ TEST(integers_both_ways) {
         int64_t x = (int64_t)(cr_rng_u64(key, i) >> (i % 64));
         if (i & 1) x = -x;
         char text[25] = {0}, want[32];
-        size_t n = cr_num_text(text, x);
+        size_t n = cr_fmt_i64(text, x);
         snprintf(want, sizeof(want), "%lld", (long long)x);
         CHECK_STR(text, want);
         int64_t back = 0;
         CHECK(cr_num_i64(text, n, &back) == CR_NUM_OK && back == x);
     }
     char text[25] = {0};
-    CHECK_INT(cr_num_text(text, INT64_MIN), 20);
+    CHECK_INT(cr_fmt_i64(text, INT64_MIN), 20);
     CHECK_STR(text, "-9223372036854775808");
 }
 

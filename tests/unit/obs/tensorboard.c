@@ -261,10 +261,6 @@ TEST(odd_values) {
             CHECK((double)at[k] >= cr_histo_limit(&s, b - 1));
         }
     }
-    cr_histo_init(&g);
-    cr_histo_merge(&g, &h);
-    cr_histo_merge(&g, &h);
-    CHECK(g.n == 12 && g.n_odd == 6 && g.min == h.min && g.max == h.max);
 }
 
 TEST(no_room) {
