@@ -48,8 +48,12 @@ for set_ in "${@:-build}"; do
         need gzip have gzip
         need zstd have zstd
         need util-linux have setpriv
+        need mpich have mpiexec.hydra
+        need libmpich-dev pkg-config --exists mpich
         ;;
     full)
+        need openmpi-bin have mpirun.openmpi
+        need libopenmpi-dev pkg-config --exists ompi-c
         need clang have clang
         need clang-tidy have clang-tidy
         need cppcheck have cppcheck

@@ -14,6 +14,7 @@
 
 #include "base/map.h"
 #include "cli/opt.h"
+#include "comm/comm.h"
 #include "run/run.h"
 #include "tool/tool.h"
 
@@ -90,6 +91,8 @@ typedef struct cr_ui {
     const cr_cmd *const *cmds; /* all commands, NULL-ended */
     const cr_cmd *cmd;         /* this one */
     bool quiet, debug, allow_libraries;
+    cr_place place; /* which rank this process is */
+    cr_comm *comm;  /* the other ranks; NULL: none */
     cr_diag diag;
     cr_map shown; /* texts of the findings already printed */
     cr_arena arena;
@@ -108,7 +111,8 @@ struct cr_cmd {
     bool takes_config;                 /* that struct begins with a cr_config_flags */
     const char *const *examples;       /* whole command lines, NULL-ended */
     bool hidden;                       /* not for everyday use: not in the overview */
-    bool job;                          /* runs steps: stops softly, refuses to be several ranks */
+    bool job;                          /* runs steps: stops softly */
+    bool ranks;                        /* runs as several ranks; other jobs refuse to */
     cr_code (*run)(cr_ui *ui, const void *flags); /* the struct that opts filled */
 };
 

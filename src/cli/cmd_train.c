@@ -141,6 +141,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
         .threads = (int)a->threads,
         .log_json = a->log_json,
         .watch = cr_ui_watch(ui),
+        .comm = ui->comm,
     };
     if (a->log_json && !*a->log_json)
         return cr_ui_wrong(ui, "--log_json is empty; name a file, or - for standard output");
@@ -191,5 +192,6 @@ const cr_cmd cr_cmd_train = {
     .takes_config = true,
     .examples = examples,
     .job = true,
+    .ranks = true,
     .run = run,
 };

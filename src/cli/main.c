@@ -59,7 +59,7 @@ static cr_code set_log_level(cr_ui *ui, const cr_common_flags *a) {
     if (env && *env && !cr_log_level_from(env, &level))
         cr_diag_add(&ui->diag, CR_SEV_WARN, CR_OK, CR_NOWHERE,
                     "LOG_LEVEL is '%s'; use DEBUG, INFO, WARNING or ERROR", env);
-    if (a->quiet) level = CR_LOG_WARN;
+    if (ui->quiet) level = CR_LOG_WARN;
     if (a->debug) level = CR_LOG_DEBUG;
     if (a->log_level && !cr_log_level_from(a->log_level, &level))
         return cr_ui_wrong(ui, "--log_level is '%s' and must be DEBUG, INFO, WARNING or ERROR",
@@ -94,6 +94,26 @@ static cr_code check_paths(cr_ui *ui, const cr_opt_spec *spec, const void *args)
     return code;
 }
 
+/* Of several ranks the first one speaks; a mistake in the command line is the same for all. */
+static void silence(const cr_ui *ui) {
+    if (ui->place.rank == 0) return;
+    if (!freopen("/dev/null", "w", stdout)) CR_WARN("cannot close standard output");
+}
+
+static cr_code join_ranks(cr_ui *ui) {
+    cr_err err;
+    if (!ui->cmd->job || ui->place.size == 1) return CR_OK;
+    if (!ui->cmd->ranks) {
+        if (ui->place.rank > 0) return CR_EUSAGE;
+        return cr_ui_wrong(ui,
+                           "%s started %d ranks, and this command runs as one process in this "
+                           "version; start it without %s",
+                           ui->place.launcher, ui->place.size, ui->place.launcher);
+    }
+    if (cr_comm_open(&ui->comm, &ui->place, &err) == CR_OK) return CR_OK;
+    return ui->place.rank > 0 ? err.code : cr_ui_fail(ui, &err);
+}
+
 static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     cr_cmd_spec s;
     cr_err err = {0};
@@ -101,7 +121,7 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     void *args = cr_arena_zalloc(&ui->arena, ui->cmd->args_size);
     cr_cmd_spec_init(&s, ui->cmd, args, &common);
     if (cr_opt_parse(&s.spec, argc, argv, &ui->arena, &err) != CR_OK) {
-        fprintf(stderr, "%s\n", err.msg);
+        if (ui->place.rank == 0) fprintf(stderr, "%s\n", err.msg);
         return err.code;
     }
     if (common.help) {
@@ -112,17 +132,19 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
         cr_buf_clear(&out);
         return CR_OK;
     }
-    ui->quiet = common.quiet;
+    ui->quiet = common.quiet || ui->place.rank > 0;
     ui->debug = common.debug;
     ui->allow_libraries = common.allow_libraries;
     if (common.allow_libraries) cr_plugin_allow();
     CR_TRY(set_log_level(ui, &common));
     if (ui->cmd->takes_config) cr_env_check(&ui->diag);
     CR_TRY(check_paths(ui, &s.spec, args));
-    if (ui->cmd->job && cr_wrap_env(&err) != CR_OK) return cr_ui_fail(ui, &err);
+    if (ui->cmd->job && ui->place.size == 1 && cr_wrap_env(&err) != CR_OK)
+        return cr_ui_fail(ui, &err);
     watch_signals(ui->cmd);
     check_cpu_level(ui);
     cr_kern_init();
+    CR_TRY(join_ranks(ui));
     return ui->cmd->run(ui, args);
 }
 
@@ -167,9 +189,12 @@ int main(int argc, char **argv) {
         cr_buf_clear(&out);
         code = CR_EUSAGE;
     } else {
-        code = run_command(&ui, argc - first, argv + first);
+        if ((code = cr_place_find(&ui.place, &err)) != CR_OK) (void)cr_ui_fail(&ui, &err);
+        silence(&ui);
+        if (code == CR_OK) code = run_command(&ui, argc - first, argv + first);
         cr_log_progress(NULL);
         cr_ui_findings(&ui);
+        cr_comm_close(ui.comm);
     }
     cr_ui_clear(&ui);
     return close_stdout(cr_exit_code(code));

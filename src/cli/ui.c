@@ -67,7 +67,14 @@ static void finding_text(cr_buf *out, const cr_ui *ui, const cr_finding *f) {
     cr_buf_char(out, '\n');
 }
 
+/* Of several ranks, what is wrong is told by the rank that it is wrong for, and once. */
+static bool tells(const cr_ui *ui) {
+    int blamed = ui->comm ? cr_comm_blamed(ui->comm) : -1;
+    return ui->place.rank == (blamed < 0 ? 0 : blamed);
+}
+
 void cr_ui_findings(cr_ui *ui) {
+    if (!tells(ui)) return;
     if (ui->shown.n == ui->diag.n) return;
     cr_buf all, one;
     cr_buf_init(&all);

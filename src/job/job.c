@@ -10,6 +10,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "job/env.h"
 #include "job/job.h"
 #include "kern/kern.h"
@@ -83,11 +84,44 @@ static int64_t of_all(const cr_job *j, int64_t rows) {
     return cr_mul_i64(rows, j->meet ? j->meet->n : 1);
 }
 
+static void gather(void *comm, void *all, const size_t *at) {
+    cr_comm_gather(comm, all, at);
+}
+
+/* Each rank gets as many lanes as the others, or one more. */
+static cr_code divide_lanes(cr_job *j, cr_diag *diag) {
+    int n = j->ranks.n, *lane = CR_NEW_N(&j->cfg.arena, int, n + 1);
+    if (j->lanes < n) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(j->root->train_config, "lanes"),
+                    "a global batch of %lld rows has %d lanes, which %d ranks cannot share; start "
+                    "fewer ranks, or raise data_config.batch_size or train_config.lanes",
+                    (long long)j->batch, j->lanes, n);
+        return CR_ECONF;
+    }
+    for (int h = 0; h <= n; h++)
+        lane[h] = (int)((int64_t)j->lanes * h / n);
+    j->ranks.lane = lane;
+    return CR_OK;
+}
+
+cr_code cr_job_agree(const cr_job *j, cr_code mine, bool *stop) {
+    bool any;
+    cr_code code = cr_comm_vote(j->comm, mine, cr_stop_requested != 0, &any);
+    if (stop) *stop = any;
+    return code;
+}
+
 cr_code cr_job_prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
     cr_root_conf *c = j->root = j->cfg.root;
     j->meet = o->meet;
+    j->comm = o->comm;
+    if (j->comm) {
+        j->ranks = (cr_meet){cr_comm_size(j->comm), cr_comm_rank(j->comm), NULL, gather, j->comm};
+        j->meet = &j->ranks;
+    }
     j->batch = of_all(j, c->data_config->batch_size);
     j->lanes = cr_lanes_for(c->train_config->lanes, j->batch);
+    if (j->comm) CR_TRY(divide_lanes(j, diag));
     const cr_sparse_optim_conf *sparse = c->train_config->sparse_optimizer;
     j->accept_changed_features = o->config && o->config->accept_changed_features;
     cr_kern_init();

@@ -6,6 +6,7 @@
 #define CR_JOB_JOB_H
 
 #include "ckpt/ckpt.h"
+#include "comm/comm.h"
 #include "data/load/loader.h"
 #include "feat/feat.h"
 #include "job/config.h"
@@ -35,7 +36,9 @@ typedef struct cr_job {
     cr_model_opts mo;
     const cr_reader_type *reader;
     cr_rules tables, dense; /* when training */
+    cr_comm *comm;          /* the other ranks; NULL: this process is alone */
     const cr_meet *meet;    /* processes with other parts of a batch; NULL: all of it is here */
+    cr_meet ranks;          /* what meet points to when the ranks of comm are those processes */
     int64_t batch;          /* rows of a global training batch */
     int lanes;              /* lanes of a global batch */
     bool evaluates;         /* with labels: which config says whether averages are used */
@@ -56,7 +59,16 @@ typedef struct cr_job_opts {
     /* the processes that share every batch, each of which brings batch_size rows to it; NULL: this
      * one is alone. Borrowed. Its lanes are cr_lanes_for what the config says. */
     const cr_meet *meet;
+    cr_comm *comm; /* the same for the ranks of a comm, with lanes divided evenly; NULL: none */
 } cr_job_opts;
+/* cr_job_is_first: is this the process that writes files and tells people? */
+static inline bool cr_job_is_first(const cr_job *j) {
+    return !j->comm || cr_comm_rank(j->comm) == 0;
+}
+/* cr_job_agree, collective: what a rank finds out by itself, and what decides which calls come
+ * next, is put to a vote. Returns the code of the first rank that cannot go on, and in *stop (may
+ * be NULL) whether any rank got a signal. */
+cr_code cr_job_agree(const cr_job *j, cr_code mine, bool *stop);
 /* cr_job_open loads the config and builds features and model without memory for parameters. The
  * caller always calls cr_job_close. cr_job_prepare is the same for a config loaded already into
  * j->cfg. */

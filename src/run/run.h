@@ -5,12 +5,14 @@
 #ifndef CR_RUN_RUN_H
 #define CR_RUN_RUN_H
 
+#include "comm/comm.h"
 #include "job/config.h"
 #include "job/watch.h"
 #include "train/evaluate.h"
 
 typedef struct cr_train_opts {
     cr_config_opts config;
+    cr_comm *comm; /* the other ranks; NULL: none */
     bool continue_train;
     bool ignore_restore_optimizer;
     int threads;          /* 0: all cores */

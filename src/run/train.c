@@ -56,6 +56,16 @@ typedef struct loop {
 
 /* ---- start ---- */
 
+/* Is this the process that writes? Of several ranks the first one does. */
+static bool writes(const loop *l) {
+    return cr_job_is_first(&l->j);
+}
+
+/* Collective: can all ranks go on? A rank that could has no words for it. */
+static cr_code agreed(loop *l, cr_code mine) {
+    return cr_job_agree(&l->j, mine, NULL);
+}
+
 static cr_code check_dir(loop *l, cr_err *err) {
     cr_arena *a = &l->j.cfg.arena;
     const char *dir = l->c->model_dir;
@@ -79,6 +89,15 @@ static cr_code check_dir(loop *l, cr_err *err) {
     l->j.verified = l->resume;
     /* evaluations of steps that are trained again come again */
     return cr_ckpt_results_cut(dir, step, err);
+}
+
+/* All ranks go on from the checkpoint that the first one found. */
+static void share_resume(loop *l) {
+    if (!l->j.comm) return;
+    int64_t n = l->resume ? (int64_t)strlen(l->resume) + 1 : 0;
+    cr_comm_share(l->j.comm, &n, sizeof n, 0);
+    if (n > 0 && !writes(l)) l->resume = CR_NEW_N(&l->j.cfg.arena, char, n);
+    if (n > 0) cr_comm_share(l->j.comm, l->resume, (size_t)n, 0);
 }
 
 /* which rows are kept for evaluation; "": none */
@@ -229,15 +248,24 @@ static void compare_data(loop *l) {
                     how);
 }
 
-static cr_code start(loop *l) {
-    cr_err err;
+/* what is wrong before any file is touched */
+static cr_code may_start(loop *l) {
     if (!*l->c->train_input_path)
         return cr_diag_err(l->diag, &(cr_err){.code = CR_ECONF,
                                               .msg = "train_input_path is not set; give it in the "
                                                      "config or with --train_input_path"});
     cr_job_check_ema(&l->j, l->diag);
-    CR_TRY(cr_diag_code(l->diag));
-    if (check_dir(l, &err) != CR_OK) return cr_diag_err(l->diag, &err);
+    return cr_diag_code(l->diag);
+}
+
+static cr_code take_dir(loop *l) {
+    cr_err err;
+    if (!writes(l) || check_dir(l, &err) == CR_OK) return CR_OK;
+    return cr_diag_err(l->diag, &err);
+}
+
+static cr_code start(loop *l) {
+    cr_err err;
     if (cr_job_eval_paths(&l->j)) cr_job_check_best(&l->j, l->diag);
     cr_early_stop_check(&l->j, l->diag);
     CR_TRY(cr_diag_code(l->diag));
@@ -267,7 +295,7 @@ static cr_code start(loop *l) {
     CR_TRY(cr_job_loader(&l->j, &d, &l->data, l->diag));
     if (l->resume) compare_data(l);
     cr_counter_init(&l->counter, l->j.features, "train", &l->j.cfg.arena);
-    if (cr_observer_new(&l->ob, &l->j, l->o->log_json, l->step, &err) != CR_OK)
+    if (writes(l) && cr_observer_new(&l->ob, &l->j, l->o->log_json, l->step, &err) != CR_OK)
         return cr_diag_err(l->diag, &err);
     return CR_OK;
 }
@@ -277,6 +305,7 @@ static cr_code start(loop *l) {
 /* before anything is written */
 static cr_code keep_lock(loop *l) {
     cr_err err;
+    if (!writes(l)) return CR_OK;
     if (cr_ckpt_lock_keep(&l->lock, l->c->model_dir, &err) == CR_OK) return CR_OK;
     l->lost = true;
     return cr_diag_err(l->diag, &err);
@@ -315,7 +344,7 @@ static cr_code evaluate(loop *l) {
     l->evaluated = l->step;
     l->res->eval_s += cr_now() - t0;
     cr_early_stop_note(&l->patience, l->step, &l->res->eval);
-    cr_observer_eval(l->ob, l->step, l->in_epoch, &l->res->eval, cr_now() - t0);
+    if (l->ob) cr_observer_eval(l->ob, l->step, l->in_epoch, &l->res->eval, cr_now() - t0);
     cr_buf b;
     cr_buf_init(&b);
     cr_eval_text(&b, &l->res->eval);
@@ -325,9 +354,9 @@ static cr_code evaluate(loop *l) {
     cr_eval_line(&b, l->step, &l->res->eval);
     cr_err err;
     cr_code code = keep_lock(l);
-    if (code == CR_OK &&
-        cr_file_append(cr_path_join(&l->res->arena, l->c->model_dir, CR_CKPT_RESULTS),
-                       b.data, b.n, &err) != CR_OK)
+    if (code == CR_OK && writes(l) &&
+        cr_file_append(cr_path_join(&l->res->arena, l->c->model_dir, CR_CKPT_RESULTS), b.data, b.n,
+                       &err) != CR_OK)
         code = cr_diag_err(l->diag, &err);
     cr_buf_clear(&b);
     return code;
@@ -366,12 +395,13 @@ static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
 static cr_code save_state(loop *l) {
     cr_err err;
     cr_arena a;
+    l->saved_epoch = l->epoch;
+    if (!writes(l)) return CR_OK;
     cr_arena_init(&a, 0);
     if (l->ob) cr_observer_saved(l->ob);
     cr_ckpt_state s = state_of(l, &a);
     cr_code code = cr_ckpt_save_state(l->res->checkpoint, &s, &err);
     cr_arena_clear(&a);
-    l->saved_epoch = l->epoch;
     return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
 }
 
@@ -379,6 +409,8 @@ static cr_code save_all(loop *l) {
     cr_err err;
     cr_arena a;
     int n;
+    l->saved_epoch = l->epoch;
+    if (!writes(l)) return CR_OK;
     CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
     cr_arena_init(&a, 0);
     cr_ckpt_state s = state_of(l, &a);
@@ -388,7 +420,6 @@ static cr_code save_all(loop *l) {
     cr_code code = cr_ckpt_save(l->c->model_dir, &s, v, n, &so, &err);
     cr_profile_span(l->prof, CR_STAGE_SAVE, span);
     cr_arena_clear(&a);
-    l->saved_epoch = l->epoch;
     return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
 }
 
@@ -398,7 +429,7 @@ static cr_code prune(loop *l) {
     const char *metric = cr_job_best_metric(&l->j);
     int64_t best = -1;
     cr_err err;
-    if (l->tc->keep_checkpoint_max == 0) return CR_OK;
+    if (l->tc->keep_checkpoint_max == 0 || !writes(l)) return CR_OK;
     if ((strcmp(ec->exporter_type, "best") == 0 &&
          cr_ckpt_best_step(l->c->model_dir, metric, cr_job_larger(&l->j, metric), &best, &err) !=
              CR_OK) ||
@@ -409,7 +440,10 @@ static cr_code prune(loop *l) {
 
 /* evaluates the checkpoint of this step and keeps its metrics there */
 static cr_code evaluate_checkpoint(loop *l) {
-    if (!l->ev || l->evaluated == l->step || cr_stop_requested) return CR_OK;
+    bool stop;
+    if (!l->ev || l->evaluated == l->step) return CR_OK;
+    CR_TRY(cr_job_agree(&l->j, CR_OK, &stop));
+    if (stop) return CR_OK;
     CR_TRY(evaluate(l));
     return l->evaluated == l->step ? save_state(l) : CR_OK;
 }
@@ -422,10 +456,11 @@ static cr_code save_now(loop *l, bool by_signal) {
     int64_t before = l->saved_by_signal && fresh ? l->saved : -1;
     l->saved_by_signal = by_signal && (fresh || l->saved_by_signal);
     set_checkpoint(l);
-    CR_TRY(keep_lock(l));
-    CR_TRY(fresh ? save_all(l) : save_state(l));
+    cr_code code = keep_lock(l);
+    if (code == CR_OK) code = fresh ? save_all(l) : save_state(l);
+    CR_TRY(agreed(l, code));
     l->saved = l->step;
-    if (before >= 0) cr_ckpt_delete(l->c->model_dir, before);
+    if (before >= 0 && writes(l)) cr_ckpt_delete(l->c->model_dir, before);
     if (l->saved_by_signal) return CR_OK;
     CR_TRY(evaluate_checkpoint(l));
     return prune(l);
@@ -448,7 +483,7 @@ static void observe(loop *l, bool last) {
                   .seconds = cr_now() - l->t0 - l->res->eval_s - l->res->save_s - l->res->log_s,
                   .metrics = cr_train_metrics_result(l->tm)};
     double t0 = cr_now(), span = cr_trace_begin(cr_profile_trace(l->prof));
-    cr_observer_step(l->ob, l->t, &s);
+    if (l->ob) cr_observer_step(l->ob, l->t, &s);
     cr_profile_span(l->prof, CR_STAGE_LOG, span);
     l->res->log_s += cr_now() - t0;
     l->observed_step = l->step;
@@ -518,7 +553,7 @@ static void tell(loop *l) {
 
 /* counts of an epoch, or of what a run that ends inside of one has read of it */
 static void count_features(loop *l) {
-    if (cr_counter_take(&l->counter, l->data, l->epoch, l->step))
+    if (cr_counter_take(&l->counter, l->data, l->epoch, l->step) && l->ob)
         cr_observer_features(l->ob, &l->counter);
 }
 
@@ -539,7 +574,7 @@ static cr_code end_epoch(loop *l) {
 
 static cr_code one_step(loop *l, cr_batch *b) {
     cr_err err;
-    int64_t rows = b->n_rows;
+    int64_t rows = l->j.meet ? b->global_rows : b->n_rows;
     cr_data_pos after = b->after;
     cr_kill_point("step");
     cr_code code = cr_trainer_step(l->t, b, l->step + 1, &err);
@@ -584,7 +619,7 @@ static cr_code catch_up_older(loop *l, bool *moved) {
         const char *path =
             cr_arena_printf(&a, "%s/model.ckpt-%lld", l->c->model_dir, (long long)steps[i]);
         if (cr_ckpt_read_state(&a, path, &s, NULL) != CR_OK) continue; /* damaged: not of use */
-        if (s.stopped) cr_ckpt_delete(l->c->model_dir, steps[i]);
+        if (s.stopped && writes(l)) cr_ckpt_delete(l->c->model_dir, steps[i]);
         if (s.stopped || !s.pending || !l->ev) continue;
         *moved = true;
         code = restore(l, path);
@@ -602,7 +637,7 @@ static cr_code catch_up(loop *l) {
     if (!l->resume) return CR_OK;
     CR_TRY(catch_up_older(l, &moved));
     if (moved) CR_TRY(restore(l, l->resume));
-    if (moved && cr_ckpt_results_cut(l->c->model_dir, l->step, &err) != CR_OK)
+    if (moved && writes(l) && cr_ckpt_results_cut(l->c->model_dir, l->step, &err) != CR_OK)
         return cr_diag_err(l->diag, &err);
     set_checkpoint(l);
     if (l->eval_due && l->evaluated == l->step) { /* recorded, and not in the checkpoint yet */
@@ -630,6 +665,7 @@ static bool is_over(const loop *l) {
 /* The config of model_dir is that of its checkpoints, so a run that trains nothing leaves it. */
 static cr_code keep_config(loop *l) {
     cr_err err;
+    if (!writes(l)) return CR_OK;
     if (is_over(l) &&
         cr_path_exists(cr_path_join(&l->j.cfg.arena, l->c->model_dir, "manifest.json")))
         return CR_OK;
@@ -639,18 +675,23 @@ static cr_code keep_config(loop *l) {
 static cr_code run(loop *l) {
     l->t0 = cr_now();
     CR_TRY(catch_up(l));
-    if (l->resume && cr_stop_requested) return stopped(l);
+    bool stop;
+    CR_TRY(cr_job_agree(&l->j, CR_OK, &stop));
+    if (l->resume && stop) return stopped(l);
     cr_early_stop_init(&l->patience, &l->j, l->step, &l->j.cfg.arena);
-    CR_TRY(keep_config(l));
+    CR_TRY(agreed(l, keep_config(l)));
     for (bool done = false; !done && !is_over(l);) {
         cr_err err;
         cr_batch *b;
         cr_profile_begin(l->prof);
         double span = cr_trace_begin(cr_profile_trace(l->prof));
-        if (cr_loader_next(l->data, &b, &done, &err) != CR_OK) return cr_diag_err(l->diag, &err);
+        cr_code code = cr_loader_next(l->data, &b, &done, &err);
+        if (code != CR_OK) (void)cr_diag_err(l->diag, &err);
+        CR_TRY(agreed(l, code)); /* the step meets, so all must have a batch */
         cr_profile_span(l->prof, CR_STAGE_WAIT, span);
-        CR_TRY(b ? one_step(l, b) : end_epoch(l));
-        if (!cr_stop_requested) continue;
+        code = b ? one_step(l, b) : end_epoch(l);
+        CR_TRY(cr_job_agree(&l->j, code, &stop));
+        if (!stop) continue;
         CR_TRY(save(l, true));
         return stopped(l);
     }
@@ -681,6 +722,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
               .logged_step = -1,
               .observed_step = -1};
     cr_job_opts jo = {.config = &o->config,
+                      .comm = o->comm,
                       .threads = o->threads,
                       .train = true,
                       .with_labels = true};
@@ -689,7 +731,14 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         l.c = l.j.root;
         l.tc = l.c->train_config;
         snprintf(res->model_dir, sizeof(res->model_dir), "%s", l.c->model_dir);
-        code = start(&l);
+        code = may_start(&l);
+    }
+    l.j.comm = o->comm; /* also when the config could not be loaded: all ranks must hear of it */
+    code = agreed(&l, code);
+    if (code == CR_OK) code = agreed(&l, take_dir(&l));
+    if (code == CR_OK) {
+        share_resume(&l);
+        code = agreed(&l, start(&l));
     }
     if (code == CR_OK) {
         if (o->watch.begins) o->watch.begins(o->watch.ctx);
@@ -705,10 +754,10 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         res->update_s = tt.update;
         cr_profile_finish(l.prof);
         res->profile = cr_profile_text(l.prof, &res->arena);
-        cr_best_result(&l.j, res);
+        if (writes(&l)) cr_best_result(&l.j, res);
         res->exports_best = strcmp(l.c->export_config->exporter_type, "best") == 0;
         if (!l.lost) count_features(&l);
-        cr_observer_end(l.ob, code, l.step, l.in_epoch, res);
+        if (l.ob) cr_observer_end(l.ob, code, l.step, l.in_epoch, res);
         if (code == CR_OK) CR_INFO("Train and Evaluate Finished.");
     }
     if (l.data) cr_loader_free(l.data);

@@ -319,6 +319,16 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const cr_metric_result *)a)->name, ((const cr_metric_result *)b)->name);
 }
 
+/* Can all ranks go on, and did none get a signal? */
+static cr_code agree(const cr_job *j, cr_code own, cr_err *err) {
+    bool stop;
+    cr_code code = cr_job_agree(j, own, &stop);
+    if (code == CR_OK && stop)
+        return cr_fail(err, CR_ESTOP, "stopped by a signal during evaluation");
+    if (own == CR_OK && code != CR_OK) return cr_fail(err, code, "another rank cannot go on");
+    return code;
+}
+
 cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *res,
                          cr_arena *names, cr_diag *diag) {
     const cr_model *m = e->j->model;
@@ -342,15 +352,13 @@ cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *
     cr_plan_pack(e->plan, e->j->pool);
     for (bool done = false; !done && (r->max_steps == 0 || steps < r->max_steps);) {
         cr_batch *b;
-        if ((code = cr_loader_next(l, &b, &done, &err)) != CR_OK || !b) {
-            if (code != CR_OK) break;
-            continue;
-        }
+        if ((code = agree(e->j, cr_loader_next(l, &b, &done, &err), &err)) != CR_OK) break;
+        if (!b) continue;
         cr_kill_point("batch");
         code = add_batch(e, b, losses, &err);
         res->rows += b->n_rows;
         cr_loader_release(l, b);
-        if (code != CR_OK) break;
+        if ((code = agree(e->j, code, &err)) != CR_OK) break;
         steps++;
         double now = cr_now();
         if (r->log_every > 0 && steps % r->log_every == 0 && now - logged >= 1) {
@@ -367,10 +375,6 @@ cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *
                                               .rows_per_s = (double)res->rows / (now - t0),
                                               .loss = total_loss(m, losses),
                                               .seconds_left = -1});
-        if (cr_stop_requested) {
-            code = cr_fail(&err, CR_ESTOP, "stopped by a signal during evaluation");
-            break;
-        }
     }
     if (r->counter) (void)cr_counter_take(r->counter, l, -1, -1);
     cr_loader_free(l);

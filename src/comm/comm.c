@@ -1,0 +1,148 @@
+/*
+ * comm.c - a comm over the plug-in of the launcher's MPI.
+ */
+#include "comm/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/plugin.h"
+#include "comm/plug.h"
+
+/* what a rank says of itself */
+typedef struct vote {
+    int32_t code, wish;
+} vote;
+
+struct cr_comm {
+    const cr_comm_plug *plug;
+    int rank, size, local_rank, local_size;
+    int64_t sent;
+    int blamed;  /* see cr_comm_blamed */
+    vote *votes; /* of all ranks */
+    size_t *vote_at;
+};
+
+static const char *const files[] = {
+    [CR_MPI_MPICH] = "comm-mpich.so", [CR_MPI_OPEN] = "comm-openmpi.so"};
+static const char *const packages[] = {
+    [CR_MPI_MPICH] = "libmpich-dev", [CR_MPI_OPEN] = "libopenmpi-dev"};
+
+cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
+    void *entry;
+    cr_err missing;
+    char why[CR_COMM_WHY] = "";
+    if (cr_plugin_own(files[place->flavour], "cr_comm_plug_of", CR_COMM_ABI, &entry, &missing) !=
+        CR_OK)
+        return cr_fail(err, CR_ERUN,
+                       "%s started %d ranks, but this crank cannot speak to them: %s; build crank "
+                       "with %s installed",
+                       place->launcher, place->size, missing.msg, packages[place->flavour]);
+    cr_comm *c = cr_alloc(sizeof *c, "a comm");
+    c->plug = entry;
+    c->blamed = -1;
+    if (!c->plug->start(&c->rank, &c->size, &c->local_rank, &c->local_size, why)) {
+        cr_free(c);
+        return cr_fail(err, CR_ERUN, "the ranks that %s started cannot meet: %s", place->launcher,
+                       why);
+    }
+    if (c->size != place->size) {
+        int size = c->size;
+        cr_comm_close(c);
+        return cr_fail(err, CR_ERUN,
+                       "%s says that there are %d ranks, but MPI finds %d; start crank with the "
+                       "mpiexec of the same MPI",
+                       place->launcher, place->size, size);
+    }
+    c->votes = cr_alloc((size_t)c->size * sizeof *c->votes, "votes");
+    c->vote_at = cr_alloc(((size_t)c->size + 1) * sizeof *c->vote_at, "votes");
+    for (int r = 0; r <= c->size; r++)
+        c->vote_at[r] = (size_t)r * sizeof *c->votes;
+    *out = c;
+    return CR_OK;
+}
+
+void cr_comm_close(cr_comm *c) {
+    if (!c) return;
+    c->plug->finish();
+    cr_free(c->votes);
+    cr_free(c->vote_at);
+    cr_free(c);
+}
+
+void cr_comm_abort(cr_comm *c, int code) {
+    if (c) c->plug->abort(code);
+}
+
+/* The others are gone, or MPI is broken: no call can follow. */
+static _Noreturn void lost(const cr_comm *c, const char *why) {
+    cr_log(CR_LOG_ERROR,
+           "rank %d of %d cannot reach the others: %s; see the message of the rank that ended "
+           "first, then go on with --continue_train",
+           c->rank, c->size, why);
+    c->plug->abort(1);
+    _exit(1);
+}
+
+int cr_comm_rank(const cr_comm *c) {
+    return c->rank;
+}
+int cr_comm_size(const cr_comm *c) {
+    return c->size;
+}
+int cr_comm_local_rank(const cr_comm *c) {
+    return c->local_rank;
+}
+int cr_comm_local_size(const cr_comm *c) {
+    return c->local_size;
+}
+const char *cr_comm_name(const cr_comm *c) {
+    return c->plug->name;
+}
+
+void cr_comm_gather(cr_comm *c, void *all, const size_t *at) {
+    char why[CR_COMM_WHY] = "";
+    if (!c->plug->gather(all, at, why)) lost(c, why);
+    c->sent += (int64_t)(at[c->rank + 1] - at[c->rank]) * (c->size - 1);
+}
+
+void cr_comm_exchange(cr_comm *c, const void *out, const size_t *out_at, void *in,
+                      const size_t *in_at) {
+    char why[CR_COMM_WHY] = "";
+    if (!c->plug->exchange(out, out_at, in, in_at, why)) lost(c, why);
+    size_t own = out_at[c->rank + 1] - out_at[c->rank];
+    c->sent += (int64_t)(out_at[c->size] - out_at[0] - own);
+}
+
+void cr_comm_share(cr_comm *c, void *data, size_t n, int from) {
+    char why[CR_COMM_WHY] = "";
+    if (!c->plug->share(data, n, from, why)) lost(c, why);
+    if (from == c->rank) c->sent += (int64_t)n * (c->size - 1);
+}
+
+cr_code cr_comm_vote(cr_comm *c, cr_code mine, bool wish, bool *any) {
+    *any = wish;
+    if (!c) return mine;
+    c->votes[c->rank] = (vote){.code = mine, .wish = wish};
+    cr_comm_gather(c, c->votes, c->vote_at);
+    *any = false;
+    cr_code code = CR_OK;
+    for (int r = 0; r < c->size; r++) {
+        *any = *any || c->votes[r].wish;
+        if (code != CR_OK || c->votes[r].code == CR_OK) continue;
+        code = (cr_code)c->votes[r].code;
+        if (c->blamed < 0) c->blamed = r;
+    }
+    return code;
+}
+
+int cr_comm_blamed(const cr_comm *c) {
+    return c->blamed;
+}
+
+int64_t cr_comm_sent(const cr_comm *c) {
+    return c->sent;
+}

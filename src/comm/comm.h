@@ -1,0 +1,53 @@
+/*
+ * comm.h - the other ranks of a job: bytes go to them and come from them. Nothing is added up on
+ * the way, so results do not depend on a library's order of additions (docs/design/comm.md).
+ *
+ * All functions but cr_comm_open are collective: every rank makes the same calls in the same order,
+ * from the one thread that opened the comm. When the others cannot be reached any more, nothing can
+ * go on: the process says so in one line and ends.
+ */
+#ifndef CR_COMM_COMM_H
+#define CR_COMM_COMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "comm/place.h"
+
+typedef struct cr_comm cr_comm;
+
+/* cr_comm_open joins the ranks of place, which has more than one. */
+CR_CHECKED cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err);
+void cr_comm_close(cr_comm *c);
+/* cr_comm_abort ends all ranks with this exit code: for a rank that cannot make the next call. */
+void cr_comm_abort(cr_comm *c, int code);
+
+int cr_comm_rank(const cr_comm *c);
+int cr_comm_size(const cr_comm *c);
+int cr_comm_local_rank(const cr_comm *c); /* among the ranks of this machine */
+int cr_comm_local_size(const cr_comm *c);
+const char *cr_comm_name(const cr_comm *c); /* "MPICH 4.0.2" */
+
+/* cr_comm_gather: rank r has bytes [at[r], at[r + 1]) of all; afterwards every rank has all. */
+void cr_comm_gather(cr_comm *c, void *all, const size_t *at);
+/* cr_comm_exchange: bytes [out_at[r], out_at[r + 1]) of out go to rank r; bytes [in_at[r],
+ * in_at[r + 1]) of in come from rank r. */
+void cr_comm_exchange(cr_comm *c, const void *out, const size_t *out_at, void *in,
+                      const size_t *in_at);
+/* cr_comm_share gives n bytes of one rank to all. */
+void cr_comm_share(cr_comm *c, void *data, size_t n, int from);
+
+/* cr_comm_vote: each rank says whether it can go on (CR_OK, or why not) and whether it wishes to
+ * stop. Returns the code of the first rank that cannot (CR_OK: all can) and in *any whether a rank
+ * wishes. With c NULL the caller's own vote decides. */
+cr_code cr_comm_vote(cr_comm *c, cr_code mine, bool wish, bool *any);
+/* cr_comm_blamed: the first rank that could not go on in a vote; -1: none yet. Its message is the
+ * one that people are to read. */
+int cr_comm_blamed(const cr_comm *c);
+
+/* bytes that this rank has sent so far */
+int64_t cr_comm_sent(const cr_comm *c);
+
+#endif

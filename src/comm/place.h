@@ -1,0 +1,21 @@
+/*
+ * place.h - which rank this process is, as the launcher's environment says.
+ */
+#ifndef CR_COMM_PLACE_H
+#define CR_COMM_PLACE_H
+
+#include "base/err.h"
+
+typedef enum cr_flavour { CR_MPI_NONE, CR_MPI_MPICH, CR_MPI_OPEN } cr_flavour;
+
+typedef struct cr_place {
+    const char *launcher; /* the program that started the ranks; NULL: this process is alone */
+    cr_flavour flavour;   /* of its MPI */
+    int rank, size;       /* 0 of 1 when alone */
+} cr_place;
+
+/* cr_place_find: names that only look like ranks (RANK, WORLD_SIZE) are not believed. Variables of
+ * a launcher that contradict each other, or that are no numbers, are an error. */
+CR_CHECKED cr_code cr_place_find(cr_place *out, cr_err *err);
+
+#endif

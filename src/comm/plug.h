@@ -1,0 +1,32 @@
+/*
+ * plug.h - the table of functions between crank and the plug-in that knows an MPI. A plug-in
+ * exports one cr_comm_plug named cr_comm_plug. Nothing here includes mpi.h, so one crank fits every
+ * flavour.
+ *
+ * All functions are called by one thread. An error ends in a text of at most CR_COMM_WHY bytes.
+ */
+#ifndef CR_COMM_PLUG_H
+#define CR_COMM_PLUG_H
+
+#include <stddef.h>
+
+#define CR_COMM_ABI 1
+#define CR_COMM_WHY 256
+
+typedef struct cr_comm_plug {
+    int abi;          /* CR_COMM_ABI of the crank that it was compiled for */
+    const char *name; /* "MPICH 4.0.2" once start was called */
+    /* start joins the other ranks; false: why says what is wrong */
+    int (*start)(int *rank, int *size, int *local_rank, int *local_size, char why[CR_COMM_WHY]);
+    void (*finish)(void);
+    void (*abort)(int code); /* ends all ranks */
+    /* gather: rank r has bytes [at[r], at[r + 1]) of all; afterwards every rank has all of them */
+    int (*gather)(void *all, const size_t *at, char why[CR_COMM_WHY]);
+    /* exchange: bytes [out_at[r], out_at[r + 1]) of out go to rank r, and bytes [in_at[r],
+     * in_at[r + 1]) of in come from there */
+    int (*exchange)(const void *out, const size_t *out_at, void *in, const size_t *in_at,
+                    char why[CR_COMM_WHY]);
+    int (*share)(void *data, size_t n, int from, char why[CR_COMM_WHY]); /* one rank's to all */
+} cr_comm_plug;
+
+#endif
