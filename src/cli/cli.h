@@ -136,8 +136,9 @@ cr_watch cr_ui_watch(cr_ui *ui);
 /* cr_progress_text writes the progress line. What does not fit into width columns is left out, the
  * least important first; loss and time left stay longest. */
 void cr_progress_text(char *out, size_t size, const cr_progress *p, int width);
-/* cr_ui_say ends the progress line and writes a result to stdout. */
+/* cr_ui_say ends the progress line and writes a result to stdout; not after cr_ui_mute. */
 void cr_ui_say(const char *fmt, ...) CR_PRINTF(1, 2);
+void cr_ui_mute(void);
 /* cr_ui_metrics writes a table of metrics to stdout. */
 void cr_ui_metrics(const cr_eval_result *r);
 /* cr_ui_next writes a command line to go on with to stdout, unless --quiet; libraries that were

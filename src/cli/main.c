@@ -94,12 +94,6 @@ static cr_code check_paths(cr_ui *ui, const cr_opt_spec *spec, const void *args)
     return code;
 }
 
-/* Of several ranks the first one speaks; a mistake in the command line is the same for all. */
-static void silence(const cr_ui *ui) {
-    if (ui->place.rank == 0) return;
-    if (!freopen("/dev/null", "w", stdout)) CR_WARN("cannot close standard output");
-}
-
 static cr_code join_ranks(cr_ui *ui) {
     cr_err err;
     if (!ui->cmd->job || ui->place.size == 1) return CR_OK;
@@ -124,6 +118,7 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
         if (ui->place.rank == 0) fprintf(stderr, "%s\n", err.msg);
         return err.code;
     }
+    if (common.help && ui->place.rank > 0) return CR_OK;
     if (common.help) {
         cr_buf out;
         cr_buf_init(&out);
@@ -190,7 +185,7 @@ int main(int argc, char **argv) {
         code = CR_EUSAGE;
     } else {
         if ((code = cr_place_find(&ui.place, &err)) != CR_OK) (void)cr_ui_fail(&ui, &err);
-        silence(&ui);
+        if (ui.place.rank > 0) cr_ui_mute(); /* the first rank speaks for all */
         if (code == CR_OK) code = run_command(&ui, argc - first, argv + first);
         cr_log_progress(NULL);
         cr_ui_findings(&ui);

@@ -224,7 +224,14 @@ static void put_formatted(const char *fmt, va_list ap) {
     if (text != few) cr_free(text);
 }
 
+static bool muted; /* set once, before any thread */
+
+void cr_ui_mute(void) {
+    muted = true;
+}
+
 void cr_ui_say(const char *fmt, ...) {
+    if (muted) return;
     cr_log_progress(NULL);
     va_list ap;
     va_start(ap, fmt);
