@@ -104,3 +104,8 @@ size_t cr_shown_into(char *out, size_t size, const char *s, size_t n) {
     out[at] = 0;
     return from;
 }
+
+char *cr_show(char out[CR_SHOW], const char *s, size_t n) {
+    if (cr_shown_into(out, CR_SHOW - 6, s, n) < n) strcat(out, "...");
+    return out;
+}

@@ -64,7 +64,7 @@ static const char *type_word(const cr_field *f) {
 
 /* The value has the wrong type. */
 static void wrong_type(binder *b, const cr_field *f, const char *name, const cr_conf_node *n) {
-    char want[128], show[64];
+    char want[128], show[CR_CONF_SHOW];
     const char *is = cr_conf_show(n, show);
     wanted(f, want);
     if (n->kind != CR_NODE_SCALAR || cr_conf_is_null(n) || f->type > CR_T_ENUM)
@@ -107,7 +107,7 @@ static bool read_enum(binder *b, const cr_field *f, const cr_conf_node *n, value
     cr_buf_init(&names);
     cr_conf_enum_names(values, &names);
     bool ok = v && !v->instead;
-    char show[64];
+    char show[CR_CONF_SHOW];
     if (ok) {
         out->e = v->value;
     } else if (v) {
@@ -272,7 +272,7 @@ static const cr_conf_node *as_map(binder *b, const char *name, const cr_msg *msg
         empty->kind = CR_NODE_MAP;
         return empty;
     }
-    char show[64];
+    char show[CR_CONF_SHOW];
     wrong(b, n->at, "%s: found %s; give a block of keys (see 'crank help %s')", name,
           cr_conf_show(n, show), msg->name);
     return NULL;

@@ -7,7 +7,7 @@
 #ifndef CR_CONF_CONF_INT_H
 #define CR_CONF_CONF_INT_H
 
-#include "base/buf.h"
+#include "base/shown.h"
 #include "conf/field.h"
 
 enum {
@@ -78,7 +78,8 @@ bool cr_conf_has_range(const cr_field *f);
 /* cr_conf_range_text writes " from 1 to 8", " of at least 1", " of at most 8" or "". */
 const char *cr_conf_range_text(const cr_field *f, char out[96]);
 /* cr_conf_show writes a short quoted form of a scalar, or "a mapping", "a list", "nothing". */
-const char *cr_conf_show(const cr_conf_node *n, char out[64]);
+#define CR_CONF_SHOW (CR_SHOW + 4)
+const char *cr_conf_show(const cr_conf_node *n, char out[CR_CONF_SHOW]);
 
 /* The values of one field of a map, in file order, over repeated keys. */
 typedef struct cr_conf_iter {

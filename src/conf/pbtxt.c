@@ -122,12 +122,10 @@ static bool is_punct(const parser *p, char c) {
 }
 
 /* "'word'" of the token ahead, for messages */
-static const char *shown(const parser *p, char out[64]) {
+static const char *shown(const parser *p, char out[CR_CONF_SHOW]) {
     if (p->t.kind == T_END) return "the end of the file";
-    int n = (int)(p->t.end - p->t.s), max = 40;
-    while (n > max && max > 0 && (p->t.s[max] & 0xc0) == 0x80)
-        max--;
-    snprintf(out, 64, "'%.*s%s'", n > max ? max : n, p->t.s, n > max ? "..." : "");
+    char text[CR_SHOW];
+    snprintf(out, CR_CONF_SHOW, "'%s'", cr_show(text, p->t.s, (size_t)(p->t.end - p->t.s)));
     return out;
 }
 
@@ -244,7 +242,7 @@ static cr_conf_node *parse_scalar(parser *p) {
     bool minus = is_punct(p, '-');
     if (minus) advance(p);
     if (p->t.kind != T_NUMBER && p->t.kind != T_NAME) {
-        char w[64];
+        char w[CR_CONF_SHOW];
         if (minus) fail(p, at, "'-' stands before %s; put a number there", shown(p, w));
         if (minus && p->t.kind == T_STRING) advance(p);
         return minus ? new_node(p, CR_NODE_SCALAR, at) : NULL;
@@ -259,7 +257,7 @@ static cr_conf_node *parse_scalar(parser *p) {
 
 static cr_conf_node *parse_list(parser *p, int depth) {
     cr_loc at = p->t.at;
-    char w[64];
+    char w[CR_CONF_SHOW];
     cr_conf_node *list = new_node(p, CR_NODE_LIST, at);
     advance(p);
     while (!is_punct(p, ']')) {
@@ -315,7 +313,7 @@ static void recover(parser *p) {
 
 /* One field; the token ahead is its name. False: the caller recovers. */
 static bool parse_field(parser *p, cr_conf_node *map, int depth) {
-    char w[64];
+    char w[CR_CONF_SHOW];
     cr_loc at = p->t.at;
     const char *key = cr_arena_strndup(&p->doc->arena, p->t.s, (size_t)(p->t.end - p->t.s));
     advance(p);
@@ -370,7 +368,7 @@ static bool parse_any(parser *p, cr_conf_node *map, int depth) {
 
 /* Fields up to the closing brace (open: '{' or '<') or, for the root (open 0), the end. */
 static void parse_fields(parser *p, cr_conf_node *map, cr_loc open_at, char open, int depth) {
-    char w[64];
+    char w[CR_CONF_SHOW];
     for (;;) {
         if (p->fatal) return;
         if (p->t.kind == T_END) {

@@ -181,17 +181,12 @@ const char *cr_conf_limits_text(const cr_field *f, char out[96]) {
     return out;
 }
 
-const char *cr_conf_show(const cr_conf_node *n, char out[64]) {
+const char *cr_conf_show(const cr_conf_node *n, char out[CR_CONF_SHOW]) {
     if (n->kind == CR_NODE_MAP) return "a mapping";
     if (n->kind == CR_NODE_LIST) return "a list";
     if (cr_conf_is_null(n) && n->len == 0) return "nothing";
     char q = n->quoted ? '"' : '\'';
-    size_t len = 0;
-    while (len < n->len && len < 40 && (unsigned char)n->text[len] >= 32)
-        len++;
-    bool cut = len < n->len;
-    while (cut && len > 0 && (n->text[len] & 0xc0) == 0x80)
-        len--;
-    snprintf(out, 64, "%c%.*s%s%c", q, (int)len, n->text, cut ? "..." : "", q);
+    char text[CR_SHOW];
+    snprintf(out, CR_CONF_SHOW, "%c%s%c", q, cr_show(text, n->text, n->len), q);
     return out;
 }

@@ -74,6 +74,11 @@ cr_conf_node *cr_conf_find(const cr_conf_node *map, const char *key) {
     return NULL;
 }
 
+const char *cr_conf_find_text(const cr_conf_node *map, const char *key) {
+    const cr_conf_node *n = cr_conf_find(map, key);
+    return n && n->kind == CR_NODE_SCALAR ? n->text : "";
+}
+
 cr_conf_node *cr_conf_copy(cr_conf_doc *doc, const cr_conf_node *n, int depth, size_t *budget) {
     if (depth > CR_CONF_MAX_DEPTH || *budget == 0) return NULL;
     --*budget;

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/shown.h"
 #include "feat/number.h"
 
 static const char *text(const char *s, const char *none) {

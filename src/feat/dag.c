@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "base/shown.h"
 #include "feat/number.h"
 
 /* ---- order ---- */

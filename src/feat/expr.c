@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/shown.h"
 #include "feat/number.h"
 
 #define MAX_CODE  1024 /* instructions of one formula */

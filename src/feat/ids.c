@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/shown.h"
 #include "feat/number.h"
 
 /* does byte c occur? Loads overlap inside [p, p + n) instead of looping over bytes. */

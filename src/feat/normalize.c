@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/shown.h"
 #include "feat/number.h"
 
 /* the parameters of each method; NAN: must be given */

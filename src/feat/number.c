@@ -169,10 +169,3 @@ bool cr_num_f64(const char *s, size_t n, double *out) {
 size_t cr_number_text(char out[32], double x) {
     return x == floor(x) && fabs(x) < 0x1p53 ? cr_fmt_f64(out, x + 0.0) : cr_fmt_f32(out, (float)x);
 }
-
-char *cr_show(char out[80], const char *s, size_t n) {
-    enum { MOST = 74 };
-    size_t used = cr_shown_into(out, MOST, s, n);
-    if (used < n) strcat(out, "...");
-    return out;
-}

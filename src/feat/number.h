@@ -19,8 +19,5 @@ bool cr_num_f64(const char *s, size_t n, double *out);
 /* cr_number_text: a number as text (no NUL), whole ones as integers, others as short as they stay
  * the same float32; returns its length */
 size_t cr_number_text(char out[32], double x);
-/* cr_show makes n bytes of data printable for a message (shown.h); long ones are cut. Returns out.
- */
-char *cr_show(char out[80], const char *s, size_t n);
 
 #endif

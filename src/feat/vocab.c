@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/shown.h"
 #include "feat/hash.h"
 #include "feat/number.h"
 

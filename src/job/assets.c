@@ -74,11 +74,6 @@ cr_code cr_libs_copy(cr_conf_doc *doc, const char *dir, cr_err *err) {
 
 /* ---- files of features ---- */
 
-static const char *text_of(const cr_conf_node *map, const char *key) {
-    const cr_conf_node *n = cr_conf_find(map, key);
-    return n && n->kind == CR_NODE_SCALAR ? n->text : "";
-}
-
 /* one item of feature_configs: { id_feature { … } }, or a sequence_feature, whose name and sep are
  * prefix to those of its features */
 static void visit(cr_conf_doc *doc, cr_conf_node *item, const char *prefix, const char *sep,
@@ -87,10 +82,12 @@ static void visit(cr_conf_doc *doc, cr_conf_node *item, const char *prefix, cons
         cr_conf_node *f = item->v[k].val;
         if (f->kind != CR_NODE_MAP) continue;
         if (cr_conf_find(f, "vocab_file") || cr_conf_find(f, "operator_lib_file"))
-            fn(doc, f, cr_arena_printf(&doc->arena, "%s%s", prefix, text_of(f, "feature_name")),
+            fn(doc, f,
+               cr_arena_printf(&doc->arena, "%s%s", prefix, cr_conf_find_text(f, "feature_name")),
                ctx);
         if (*prefix || strcmp(item->v[k].key, "sequence_feature") != 0) continue;
-        const char *name = cr_arena_printf(&doc->arena, "%s%s", text_of(f, "sequence_name"), sep);
+        const char *name =
+            cr_arena_printf(&doc->arena, "%s%s", cr_conf_find_text(f, "sequence_name"), sep);
         for (size_t i = 0; i < f->n; i++) {
             cr_conf_node *v = f->v[i].val;
             if (strcmp(f->v[i].key, "features") != 0) continue;

@@ -74,20 +74,14 @@ static void add_feature(names *features, const cr_root_conf *c, const char *name
           name, other->base.at.line);
 }
 
-/* the text under a key, "" when there is none */
-static const char *text_of(const cr_conf_node *map, const char *key) {
-    const cr_conf_node *n = cr_conf_find(map, key);
-    return n && n->kind == CR_NODE_SCALAR ? n->text : "";
-}
-
 /* the names of a feature that was refused, from the tree: its own, or <sequence>__<feature> (with
  * use_rtp: <sequence>_<feature>) */
 static void add_tree_feature(names *features, const cr_root_conf *c, const cr_conf_node *n,
                              int64_t i, cr_diag *diag) {
     if (!n || n->kind != CR_NODE_MAP || n->n == 0 || n->v[0].val->kind != CR_NODE_MAP) return;
     const cr_conf_node *member = n->v[0].val;
-    add_feature(features, c, text_of(member, "feature_name"), n->v[0].at, i, diag);
-    const char *sequence = text_of(member, "sequence_name");
+    add_feature(features, c, cr_conf_find_text(member, "feature_name"), n->v[0].at, i, diag);
+    const char *sequence = cr_conf_find_text(member, "sequence_name");
     if (!sequence[0]) return;
     for (size_t k = 0; k < member->n; k++) {
         if (strcmp(member->v[k].key, "features") != 0) continue;
@@ -96,7 +90,7 @@ static void add_tree_feature(names *features, const cr_root_conf *c, const cr_co
         for (size_t j = 0; j < count; j++) {
             const cr_conf_node *one = v->kind == CR_NODE_LIST ? v->v[j].val : v;
             if (one->kind != CR_NODE_MAP || one->n == 0) continue;
-            const char *name = text_of(one->v[0].val, "feature_name");
+            const char *name = cr_conf_find_text(one->v[0].val, "feature_name");
             cr_buf full;
             cr_buf_init(&full);
             cr_buf_printf(&full, "%s%s%s", sequence, cr_group_sep(c->data_config), name);

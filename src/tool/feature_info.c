@@ -432,17 +432,12 @@ static void each_item(work *w, cr_conf_node *in, const char *snake, const char *
     in->n = to;
 }
 
-static const char *text_of(const cr_conf_node *map, const char *key) {
-    const cr_conf_node *n = cr_conf_find(map, key);
-    return n && n->kind == CR_NODE_SCALAR ? n->text : "";
-}
-
 /* a sequence group without steps, or that lost what asks for them, has nothing left to do */
 static bool keep_sequence_group(work *w, cr_conf_node *group, cr_map *gone) {
     members before, after;
     filter_names(w, group, &before, &after);
     if (after.steps > 0 && (after.queries > 0 || before.queries == 0)) return true;
-    const char *name = text_of(group, "group_name");
+    const char *name = cr_conf_find_text(group, "group_name");
     CR_INFO("drop sequence group: %s", name);
     cr_map_put(gone, name, strlen(name), 1);
     return false;
@@ -452,7 +447,7 @@ static bool keep_encoder(work *w, cr_conf_node *item, cr_map *gone) {
     (void)w;
     for (size_t i = 0; i < item->n; i++) {
         if (item->v[i].val->kind != CR_NODE_MAP) continue;
-        const char *input = text_of(item->v[i].val, "input");
+        const char *input = cr_conf_find_text(item->v[i].val, "input");
         if (!cr_map_get(gone, input, strlen(input), 0)) continue;
         CR_INFO("drop sequence encoder: %s", input);
         return false;

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/shown.h"
 #include "feat/hash.h"
 #include "feat/normalize.h"
 #include "feat/number.h"

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/shown.h"
 
 #define GROUP 64
 
@@ -46,17 +46,6 @@ const char *cr_csv_unquote(char *text, uint32_t *beg, uint32_t *end) {
         in += 2;
     }
     return "the quote is not closed";
-}
-
-/* shown writes a value for a message: clipped, without control characters. */
-static const char *shown(const char *p, size_t n, char out[48]) {
-    size_t k = n < 40 ? n : 40;
-    for (size_t i = 0; i < k; i++) {
-        unsigned char c = (unsigned char)p[i];
-        out[i] = c < 32 || c == 127 ? '?' : (char)c;
-    }
-    memcpy(out + k, n > 40 ? "..." : "", n > 40 ? 4 : 1);
-    return out;
 }
 
 /* The float nearest to the text, of which d is the nearest double: rounding twice goes wrong only
@@ -162,14 +151,14 @@ static void not_read(number *x, const rows *r, int64_t i, const char *p, size_t 
                      cr_bad *bad) {
     set_null(x, r, i);
     if (cr_null_word(p, n)) return;
-    char tmp[48];
+    char tmp[CR_SHOW];
     double d;
     const char *why = !whole                    ? "not a number"
                       : !cr_parse_f64(p, n, &d) ? "not a whole number"
                       : d == floor(d)           ? "out of the type's range"
                                                 : "not a whole number";
-    cr_bad_add(bad, i, r->lines[i], "column '%s', value '%s': %s%s", x->name, shown(p, n, tmp), why,
-               cr_null_like(p, n) ? "; " CR_NULL_CURE : "");
+    cr_bad_add(bad, i, r->lines[i], "column '%s', value '%s': %s%s", x->name, cr_show(tmp, p, n),
+               why, cr_null_like(p, n) ? "; " CR_NULL_CURE : "");
 }
 
 /* digits reads 1 to 8 decimal digits at once; p has 8 readable bytes. Most numbers are of this
@@ -256,10 +245,10 @@ static void unquote_rows(const rows *r, const char *name, int64_t from, int64_t 
         if (beg[i] == end[i] || r->text[beg[i]] != '"') continue;
         uint32_t b = beg[i], e = end[i];
         const char *wrong = cr_csv_unquote(r->text, &beg[i], &end[i]);
-        char tmp[48];
+        char tmp[CR_SHOW];
         if (wrong)
             cr_bad_add(bad, i, r->lines[i], "column '%s', value '%s': %s", name,
-                       shown(r->text + b, e - b, tmp), wrong);
+                       cr_show(tmp, r->text + b, e - b), wrong);
     }
 }
 

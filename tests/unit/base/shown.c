@@ -14,10 +14,10 @@ static const char *shown(const char *s, size_t n, bool lines) {
 #define SHOWN(s) shown(s, sizeof(s) - 1, false)
 
 TEST(text_stays) {
-    static const char *const same[] = {"",
-                                       "plain text, 'quotes' and \\ backslashes",
-                                       "gr\xc3\xbc\xc3\x9f \xe4\xb8\xad\xe6\x96\x87 \xf0\x9f\x8e\x82",
-                                       "\xc2\xa0\xc2\xad", "\xf4\x8f\xbf\xbf"};
+    static const char *const same[] = {
+        "", "plain text, 'quotes' and \\ backslashes",
+        "gr\xc3\xbc\xc3\x9f \xe4\xb8\xad\xe6\x96\x87 \xf0\x9f\x8e\x82", "\xc2\xa0\xc2\xad",
+        "\xf4\x8f\xbf\xbf"};
     cr_arena a;
     cr_arena_init(&a, 0);
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
@@ -30,8 +30,12 @@ TEST(text_stays) {
 TEST(escapes) {
     CHECK_STR(SHOWN("a\033[31mred\a\b\r\n\t\v\f"), "a\\x1b[31mred\\a\\b\\r\\n\\t\\v\\f");
     CHECK_STR(SHOWN("nul\0del\x7f"), "nul\\x00del\\x7f");
-    CHECK_STR(SHOWN("\xc2\x9b" "31m"), "\\u{9b}31m");            /* the C1 form of ESC [ */
-    CHECK_STR(SHOWN("\xe2\x80\xae" "fdp.exe"), "\\u{202e}fdp.exe"); /* right to left */
+    CHECK_STR(SHOWN("\xc2\x9b"
+                    "31m"),
+              "\\u{9b}31m"); /* the C1 form of ESC [ */
+    CHECK_STR(SHOWN("\xe2\x80\xae"
+                    "fdp.exe"),
+              "\\u{202e}fdp.exe"); /* right to left */
     CHECK_STR(SHOWN("\xe2\x80\xa8\xe2\x81\xa6\xef\xbb\xbf"), "\\u{2028}\\u{2066}\\u{feff}");
     /* no UTF-8: a lone byte, a cut character, overlong, a surrogate, too large */
     CHECK_STR(SHOWN("\x9b|\xc3|\xc0\xaf|\xed\xa0\x80|\xf4\x90\x80\x80|\xff"),
@@ -72,4 +76,19 @@ TEST(json_is_shown_as_it_is) {
     cr_buf_clear(&b);
 }
 
-TEST_MAIN(CASE(text_stays), CASE(escapes), CASE(into_a_fixed_place), CASE(json_is_shown_as_it_is))
+TEST(of_a_value) {
+    char out[80];
+    CHECK_STR(cr_show(out,
+                      "a\x1d"
+                      "b",
+                      3),
+              "a\\x1db");
+    char long_text[300];
+    memset(long_text, 1, sizeof(long_text));
+    CHECK(strlen(cr_show(out, long_text, sizeof(long_text))) < 80);
+    memset(long_text, 'x', sizeof(long_text));
+    CHECK(strstr(cr_show(out, long_text, sizeof(long_text)), "...") != NULL);
+}
+
+TEST_MAIN(CASE(text_stays), CASE(escapes), CASE(into_a_fixed_place), CASE(json_is_shown_as_it_is),
+          CASE(of_a_value))

@@ -149,12 +149,13 @@ TEST(which_set) {
                           true, &t.diag),
               CR_OK);
     toy_bind(&t);
-    CHECK_STR(t.text.data,
-              "--set 'train_config.num_step=7':1:14: unknown key 'num_step' in train_config; did "
-              "you mean 'num_steps'?\n"
-              "--set 'train_config.num_steps=a very long value that does not fit i...':1:24: "
-              "num_steps: 'a very long value that does not fit into...' is not an integer; give "
-              "an integer from 0 to 4294967295\n");
+    CHECK_STR(
+        t.text.data,
+        "--set 'train_config.num_step=7':1:14: unknown key 'num_step' in train_config; did "
+        "you mean 'num_steps'?\n"
+        "--set 'train_config.num_steps=a very long value that does not fit i...':1:24: "
+        "num_steps: 'a very long value that does not fit into a line' is not an integer; give "
+        "an integer from 0 to 4294967295\n");
     toy_clear(&t);
 }
 

@@ -169,19 +169,5 @@ TEST(floats_as_strtod) {
     }
 }
 
-TEST(shown) {
-    char out[80];
-    CHECK_STR(cr_show(out,
-                      "a\x1d"
-                      "b",
-                      3),
-              "a\\x1db");
-    char long_text[300];
-    memset(long_text, 1, sizeof(long_text));
-    CHECK(strlen(cr_show(out, long_text, sizeof(long_text))) < 80);
-    memset(long_text, 'x', sizeof(long_text));
-    CHECK(strstr(cr_show(out, long_text, sizeof(long_text)), "...") != NULL);
-}
-
 TEST_MAIN(CASE(integers), CASE(every_byte), CASE(integers_both_ways), CASE(floats),
-          CASE(floats_as_strtod), CASE(shown))
+          CASE(floats_as_strtod))
