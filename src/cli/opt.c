@@ -75,12 +75,15 @@ static bool read_bool(const char *s, bool *out) {
     return false;
 }
 
+/* what a flag takes, as the end of "must be ..." */
 static void range_text(const cr_opt *o, char out[96]) {
     char lo[32], hi[32];
     cr_fmt_f64(lo, o->min);
     cr_fmt_f64(hi, o->max);
     const char *what = o->type == CR_O_FLOAT ? "a number" : "an integer";
-    if (o->type == CR_O_UINT64)
+    if (o->type == CR_O_BOOL)
+        snprintf(out, 96, "true or false; or leave the value out");
+    else if (o->type == CR_O_UINT64)
         snprintf(out, 96, "%s from 0 to 18446744073709551615", what);
     else if (o->type != CR_O_FLOAT && o->max >= 9e15)
         snprintf(out, 96, "%s of at least %s", what, lo);
@@ -90,18 +93,14 @@ static void range_text(const cr_opt *o, char out[96]) {
         snprintf(out, 96, "%s from %s to %s", what, lo, hi);
 }
 
-static cr_code set_value(const cr_opt_spec *spec, const cr_opt *o, const char *s, cr_arena *arena,
-                         cr_err *err) {
+/* false: the flag does not take this text */
+static bool set_value(const cr_opt_spec *spec, const cr_opt *o, const char *s, cr_arena *arena) {
     void *to = place_of(spec, o);
     bool ok = true;
     double x = 0;
     switch (o->type) {
-    case CR_O_BOOL:
-        if (!read_bool(s, to))
-            return usage(err, "%s: --%s is '%s' and must be true or false; or leave the value out",
-                         spec->prog, o->name, s);
-        return CR_OK;
-    case CR_O_STR: *(const char **)to = s; return CR_OK;
+    case CR_O_BOOL: return read_bool(s, to);
+    case CR_O_STR: *(const char **)to = s; return true;
     case CR_O_LIST: {
         cr_opt_list *l = to;
         if (l->n == l->cap) {
@@ -112,15 +111,14 @@ static cr_code set_value(const cr_opt_spec *spec, const cr_opt *o, const char *s
             l->cap = cap;
         }
         l->v[l->n++] = s;
-        return CR_OK;
+        return true;
     }
     case CR_O_INT: ok = cr_parse_i64(s, strlen(s), to), x = (double)*(int64_t *)to; break;
     case CR_O_COUNT: ok = read_count(s, to), x = (double)*(int64_t *)to; break;
-    case CR_O_UINT64: return cr_parse_u64(s, strlen(s), to) ? CR_OK : CR_EUSAGE;
+    case CR_O_UINT64: return cr_parse_u64(s, strlen(s), to);
     case CR_O_FLOAT: ok = cr_parse_f64(s, strlen(s), to), x = *(double *)to; break;
     }
-    if (ok && x >= o->min && x <= o->max) return CR_OK;
-    return CR_EUSAGE;
+    return ok && x >= o->min && x <= o->max;
 }
 
 /* JSON that the shell has read: {"a.b": 2} without quotes around it arrives as {a.b: and 2} */
@@ -145,9 +143,7 @@ static cr_code take_value(const cr_opt_spec *spec, const cr_opt *o, const char *
                      "the rest; put the JSON in single quotes: --%s '{\"train_config.num_epochs\": "
                      "2}'",
                      spec->prog, o->name, s, o->name);
-    if (err) err->msg[0] = 0;
-    if (set_value(spec, o, s, arena, err) == CR_OK) return CR_OK;
-    if (err && err->msg[0]) return CR_EUSAGE;
+    if (set_value(spec, o, s, arena)) return CR_OK;
     char range[96];
     range_text(o, range);
     return usage(err, "%s: --%s is '%s' and must be %s", spec->prog, o->name, s, range);
@@ -337,7 +333,7 @@ cr_code cr_opt_parse(const cr_opt_spec *spec, int argc, char **argv, cr_arena *a
     const cr_opt *o;
     size_t n = 0;
     for (; (o = row_at(spec, n)); n++)
-        if (o->def && set_value(spec, o, o->def, arena, err) != CR_OK)
+        if (o->def && !set_value(spec, o, o->def, arena))
             CR_BUG("a default that its own row refuses");
     walk w = {.spec = spec, .argc = argc, .argv = argv, .arena = arena};
     w.given = CR_NEW_N(arena, bool, n + 1);
