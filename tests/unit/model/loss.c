@@ -300,6 +300,34 @@ TEST(weights_of_tasks) {
     m_close(t);
 }
 
+/* the light net of rocket_launching learns from the shared layers and does not change them */
+TEST(the_light_net_does_not_teach) {
+    m_model *t = m_open(M_MODEL(M_GROUP("all", "a, x"),
+                                "rocket_launching: {share_mlp: {hidden_units: [4]}, booster_mlp: "
+                                "{hidden_units: [3]}, light_mlp: {hidden_units: [3]}, "
+                                "feature_based_distillation: true}"),
+                        (m_opts){0});
+    CHECK_STR(m_findings(t), "");
+    for (int i = 0; i < t->m->n_losses; i++) /* all but the booster's own */
+        if (strstr(t->m->losses[i].name, "_booster")) t->m->losses[i].mean->loss = false;
+    m_run k;
+    m_ready(&k, t, CR_TRAIN, 1, ROWS);
+    int light = 0, others = 0;
+    for (int i = 0; i < t->m->graph.n; i++) {
+        const cr_node *n = t->m->graph.nodes[i];
+        if (n->cls != CR_PARAM) continue;
+        bool mine = strncmp(n->name, "model.light_", 12) == 0;
+        CHECK_INT(cr_plan_has_grad(k.plan, n), mine);
+        light += mine;
+        others += !mine;
+    }
+    CHECK_INT(light, 4);
+    CHECK_INT(others, 6);
+    CHECK(!cr_plan_has_grad(k.plan, t->m->tables[0]->uses[0].node));
+    m_done(&k);
+    m_close(t);
+}
+
 /* loss and metrics are of the tower of the row's own domain */
 TEST(domains) {
     m_model *t = m_open(M_TASKS(M_GROUP("all", "a, x"),
@@ -365,6 +393,16 @@ TEST(variational_dropout) {
     CHECK_STR(lines(t, "loss all"),
               "loss all_feature_p_loss of label -1, weight -1, K 0, in training only\n");
     m_close(t);
+    /* a group that is built twice, with tables of its own each time, has one gate */
+    t = m_open("{variational_dropout: {regularization_lambda: 0.1}, feature_groups: [" M_GROUP(
+                   "all", "a, b") "], fm: {}, " M_BCE "}",
+               (m_opts){0});
+    CHECK_STR(m_findings(t), "");
+    CHECK_INT(t->m->n_tables, 4);
+    CHECK_STR(lines(t, "model.group"), "model.group_variational_dropouts.all.feature_p [2]\n");
+    CHECK_STR(lines(t, "loss all"),
+              "loss all_feature_p_loss of label -1, weight -1, K 0, in training only\n");
+    m_close(t);
     /* one feature has nothing to choose among */
     t = m_open("{variational_dropout: {regularization_lambda: 0.1},\n feature_groups: [" M_GROUP(
                    "all",
@@ -388,6 +426,7 @@ int main(int argc, char **argv) {
                                    CASE(scales),
                                    CASE(sample_weights),
                                    CASE(weights_of_tasks),
+                                   CASE(the_light_net_does_not_teach),
                                    CASE(domains),
                                    CASE(product_of_probabilities),
                                    CASE(rows_without_a_group),

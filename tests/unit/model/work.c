@@ -9,7 +9,7 @@
 
 #define ROWS 9
 #define DIN                                                                                        \
-    M_MODEL(M_GROUP("u", "x, c, a") ", " M_SEQ("s", "b, hist__b, hist__t"),                        \
+    M_MODEL(M_GROUP("u", "x, c, a") ", " M_SEQ("s", "b, hist__t, hist__b"),                        \
             "multi_tower_din: {towers: [{input: u}], din_towers: [{input: s, attn_mlp: "           \
             "{hidden_units: [3]}}], final: {hidden_units: [2]}}")
 /* two pools of a sequence: of the first two steps, and of all of them */
