@@ -71,10 +71,14 @@ END {
 }
 ' $files || status=1
 
-for f in $files; do
-    if [ -s "$f" ] && [ -n "$(tail -c 1 "$f")" ]; then
-        echo "$f: no newline at the end of the file"
-        status=1
-    fi
-done
+# one process for the last bytes of all files; which one it is matters only when one is wrong
+# shellcheck disable=SC2086
+if [ "$(tail -q -c 1 $files | tr -d '\n' | wc -c)" -ne 0 ]; then
+    for f in $files; do
+        if [ -s "$f" ] && [ -n "$(tail -c 1 "$f")" ]; then
+            echo "$f: no newline at the end of the file"
+            status=1
+        fi
+    done
+fi
 exit $status
