@@ -41,8 +41,8 @@ tsan() { # what runs threads: pool, loader, engine, whole runs
 }
 valgrind_() { # unit tests; the programs choose avx2 by themselves, valgrind hides AVX-512
     # run/promises and run/models train to a known score: hours here, and asan runs them
-    setup "$build" && sh tools/test.sh "$build" --timeout-multiplier 30 \
-        --wrap 'valgrind -q --leak-check=full --error-exitcode=9' \
+    setup "$build" && CRANK_TEST_NO_JIT=1 sh tools/test.sh "$build" --timeout-multiplier 30 \
+        --wrap "valgrind -q --leak-check=full --error-exitcode=9 --suppressions=$PWD/tests/valgrind.supp" \
         $(meson test -C "$build" --list --suite unit 2>/dev/null | sed 's/.* \/ //' | grep -E '^[a-z]+/' | grep -v -x -E 'run/(promises|models)')
 }
 fuzz() {

@@ -104,7 +104,9 @@ const char *cr_pq_values_spread(cr_pq_values *v, uint8_t *out, const uint8_t *va
             continue;
         }
         size_t m = n - i < block ? n - i : block;
-        if ((bad = cr_pq_values_get(v, tmp.b, v->k->count(valid + i, m)))) return bad;
+        size_t held = v->k->count(valid + i, m);
+        if ((bad = cr_pq_values_get(v, tmp.b, held))) return bad;
+        memset(tmp.b + held * w, 0, CR_PQ_PAD); /* kernels read whole words */
         cr_pq_expand(v->k, v->width, out + i * w, tmp.b, valid + i, m);
         i += m;
     }
