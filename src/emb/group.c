@@ -1,10 +1,11 @@
 /*
- * group.c - least-significant-digit radix sort of (id, entry) with 11-bit digits: as many passes as
- * the distance from the smallest to the largest id of the batch needs (small vocabularies: one),
- * less those whose digit is the same in all ids; all histograms are taken in one read, with as many
- * bins as the digit can have in that range.
- * Stable, so that entries of one id stay in lane order, which is the order their gradients are
- * summed in.
+ * group.c - a least-significant-digit radix sort of (id, entry) pairs with 11-bit digits. It makes
+ * as many passes as the distance from the smallest to the largest id of the batch needs (one for a
+ * small vocabulary), and skips the passes whose digit is the same in all ids. One read takes all
+ * histograms; each has as many bins as its digit can have in that range.
+ *
+ * The sort is stable: the entries of one id stay in lane order, which is the order in which their
+ * gradients are summed.
  */
 #include "emb/group.h"
 
@@ -37,12 +38,12 @@ static size_t up64(size_t n) {
     return (n + 63) / 64 * 64;
 }
 
-/* ids that there is memory for, when a batch has n */
+/* Returns how many ids to allocate for when a batch has n of them. */
 static size_t room_for(const cr_group *g, int64_t n) {
     return (size_t)(g->mem && n <= g->cap ? g->cap : n + n / 4 + 64);
 }
 
-/* one block for everything; kept while batches are not larger than any before */
+/* One block of memory holds everything. It is kept while no batch is larger than all before it. */
 static size_t size_of(size_t c) {
     return 2 * up64(c * sizeof(pair)) + 3 * up64((c + 1) * sizeof(int64_t)) +
            5 * up64(c * sizeof(uint32_t)) + up64(c);
@@ -87,8 +88,8 @@ static uint32_t add(arrays *m, uint32_t e, int64_t id, int64_t row, int64_t pos,
     return e + 1;
 }
 
-/* rows of a slot in which ids lie, [*from, returned), of sample r: itself, or its steps, of which
- * those that the axis has count */
+/* Finds the rows of a slot that hold the ids of sample r: [*from, returned). Without an axis that
+ * is row r itself, otherwise the steps of the sample, as many of them as the axis has. */
 static int64_t rows_of(const cr_jagged *j, const int32_t *axis, int64_t r, int64_t *from) {
     *from = axis ? j->steps[r] : r;
     if (!axis) return r + 1;
@@ -96,7 +97,7 @@ static int64_t rows_of(const cr_jagged *j, const int32_t *axis, int64_t r, int64
     return *from + (len < most ? len : most);
 }
 
-/* entries in lane order; returns how many there are */
+/* Writes the entries in lane order and returns how many there are. */
 static int64_t collect(cr_group *g, const cr_batch *b, const int32_t *const *axes,
                        const cr_lanes *lanes, arrays *m) {
     uint32_t e = 0;
@@ -128,7 +129,8 @@ static int digit(uint64_t id, int p) {
     return (int)((id >> (p * DIGIT)) & (BINS - 1));
 }
 
-/* the entries sorted by id, which counts as unsigned; *passes: how often they were moved */
+/* Sorts the entries by id, taken as an unsigned number. *passes receives how often they were
+ * moved. */
 static pair *sort(arrays *m, int64_t n, int *passes) {
     uint32_t counts[ALL_BINS];
     uint64_t low = n > 0 ? m->a[0].id : 0, high = low;
@@ -137,7 +139,7 @@ static pair *sort(arrays *m, int64_t n, int *passes) {
         high = m->a[i].id > high ? m->a[i].id : high;
     }
     uint64_t range = high - low;
-    int digits = 0, bins[MAX_PASSES]; /* that a digit can have */
+    int digits = 0, bins[MAX_PASSES]; /* bins: how many values each digit can have */
     for (; digits < MAX_PASSES && range >> (digits * DIGIT) != 0; digits++) {
         uint64_t most = range >> (digits * DIGIT);
         bins[digits] = most < BINS ? (int)most + 1 : BINS;
@@ -199,7 +201,7 @@ void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes,
     arrays m = carve(g, n);
     n = collect(g, b, axes, lanes, &m);
     const pair *p = sort(&m, n, &g->passes);
-    int64_t u = 0, h = 0, before = -1; /* a place that no entry has */
+    int64_t u = 0, h = 0, before = -1; /* no entry has the place -1 */
     for (int64_t i = 0; i < n; i++) {
         uint32_t e = p[i].entry;
         int64_t place = (int64_t)m.lane[e] * g->n_slots + m.slot[e];
@@ -228,7 +230,7 @@ void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes,
     g->lane = m.lane;
 }
 
-/* ---- lists of features that are grouped ---- */
+/* ---- the lists of features that are grouped ---- */
 
 void cr_groups_clear(cr_groups *gs) {
     for (int i = 0; i < gs->n; i++) {

@@ -1,7 +1,7 @@
 /*
  * init.c - see init.h. Uniform values are drawn in float like torch's (low + u * (high - low)),
- * normal ones by Box-Muller in double. Value i depends on (key, i) only, so threads and resume
- * cannot matter.
+ * normal ones by Box-Muller in double. Value i depends on (key, i) only, so the number of threads
+ * and a resume change nothing.
  */
 #include "emb/init.h"
 
@@ -17,7 +17,7 @@ typedef struct arg {
     double *to;
 } arg;
 
-/* "key=value" pairs separated by commas; s points behind the function's name */
+/* Reads "key=value" pairs separated by commas; s points behind the function's name. */
 static cr_code read_args(const char *s, const char *text, const arg *args, cr_err *err) {
     while (*s) {
         if (*s == ',' || *s == ' ') {
@@ -128,7 +128,7 @@ cr_code cr_init_parse(cr_init *out, const char *text, int64_t fan_out, int64_t f
             s, text,
             (arg[]){{"a", &slope}, {"mode", &fan_mode}, {"nonlinearity", &nonlin}, {NULL, NULL}},
             err));
-        if (nonlin > 0) slope = 0; /* relu has none */
+        if (nonlin > 0) slope = 0; /* relu has no slope */
         double std = sqrt(2.0 / (1 + slope * slope)) / sqrt(fan_mode > 0 ? fo : fi);
         if (strcmp(name, "kaiming_uniform_") == 0)
             *out = CR_INIT_U(sqrt(3.0) * std);
@@ -164,7 +164,8 @@ void cr_init_fill(const cr_init *init, uint64_t key, int64_t first, int64_t n, f
             out[i] = (float)(init->a + init->b * cr_rng_normal(key, (uint64_t)(first + i)));
         break;
     case CR_INIT_TRUNC_NORMAL:
-        /* draw again until inside; each value has its own stream of tries */
+        /* Draws again until the value lies inside the limits; each value has its own stream of
+         * tries. */
         for (int64_t i = 0; i < n; i++) {
             uint64_t k = cr_rng_sub(key, (uint64_t)(first + i));
             double v = init->a;

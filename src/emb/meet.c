@@ -1,13 +1,14 @@
 /*
- * meet.c - see meet.h. Two meetings per step: the numbers of ids and parts of each table, from
- * which every holder knows where the block of each holder lies; then the blocks themselves: per
- * table the ids, which nodes have a part of each (a bit per node), and the parts.
+ * meet.c - see meet.h. The holders meet twice per step. First they exchange how many ids and parts
+ * each has of every table, so that every holder knows where each block will lie. Then they exchange
+ * the blocks: per table the ids, a bit mask per id that says which nodes have a part of it, and the
+ * parts.
  */
 #include "emb/meet.h"
 
 #include <string.h>
 
-/* What a holder has of a table: places in its block. */
+/* The share of one holder in a table: places in its block. */
 typedef struct share {
     int64_t n, n_parts;
     int64_t *id;    /* [n] ascending */
@@ -15,7 +16,7 @@ typedef struct share {
     float *part;    /* [n_parts * D] by id, then by node */
 } share;
 
-/* The ids of all holders. */
+/* One table: the ids of all holders, merged. */
 typedef struct mtable {
     int64_t D;
     const cr_group *g;
@@ -25,7 +26,7 @@ typedef struct mtable {
     int64_t *seg;       /* [n + 1] into part and lane */
     const float **part; /* [parts] */
     uint8_t *lane;      /* [parts] first lane of the part's node */
-    int64_t *part_at;   /* [n of this holder] its first part */
+    int64_t *part_at;   /* [n of this holder] the first part of each id */
     int64_t cap, cap_parts, cap_mine;
 } mtable;
 
@@ -34,7 +35,7 @@ struct cr_row_meet {
     cr_pool *pool;
     mtable *tables;
     int n_tables, cap_tables;
-    int node_of[CR_MAX_LANES]; /* by lane of this holder: number among its nodes */
+    int node_of[CR_MAX_LANES]; /* by lane of this holder: its number among the holder's nodes */
     int64_t *counts;           /* [holders][2 * tables]: ids, parts */
     char *all;                 /* the blocks of all holders */
     size_t cap;
@@ -88,7 +89,7 @@ void cr_row_meet_add(cr_row_meet *m, int64_t D) {
         cr_alloc(holders * (size_t)m->n_tables * 2 * sizeof(int64_t), "meeting of table gradients");
 }
 
-/* ---- before: what this holder has, and where all of it goes ---- */
+/* ---- before: what this holder has, and where every block goes ---- */
 
 static uint16_t mask_of(const cr_row_meet *m, const cr_group *g, int64_t k) {
     unsigned mask = 0;
@@ -129,8 +130,8 @@ static void *take(const cr_row_meet *m, size_t *at, int64_t n, size_t size) {
     return p;
 }
 
-/* The blocks of all holders, one behind the other, each with a flag in front; at[h]: where block h
- * begins. */
+/* The blocks of all holders lie one behind the other, each with a flag in front. at[h] is where
+ * block h begins. */
 static void lay_out(cr_row_meet *m, size_t *at) {
     size_t end = 0;
     for (int h = 0; h < m->lanes->meet->n; h++) {
@@ -188,7 +189,8 @@ float *cr_row_meet_parts(const cr_row_meet *m, int t, int64_t k) {
 
 /* ---- after: the ids of all holders ---- */
 
-/* the parts of id k of a holder, behind those that are there; returns how many there are now */
+/* Adds the parts that a holder has of id k behind the n parts that are there; returns how many
+ * there are then. */
 static int64_t add_parts(const cr_row_meet *m, mtable *t, int holder, int64_t k, int64_t *from,
                          int64_t n) {
     const share *s = &t->by[holder];
@@ -221,7 +223,7 @@ static void merge_item(void *ctx, int64_t item, int thread) {
         t->lane = grown(t->lane, &t->cap_parts, parts, sizeof(uint8_t));
     }
     for (t->n = 0, parts = 0;; t->n++) {
-        const int64_t *least = NULL; /* ids use all 64 bits and are in the order of unsigned ones */
+        const int64_t *least = NULL; /* ids use all 64 bits and are sorted as unsigned numbers */
         for (int h = 0; h < holders; h++) {
             const int64_t *id = &t->by[h].id[next[h]];
             if (next[h] < t->by[h].n && (!least || (uint64_t)*id < (uint64_t)*least)) least = id;

@@ -1,11 +1,11 @@
 /*
- * meet.h - the gradients of table rows of all holders of a batch, put together.
+ * meet.h - puts together the table-row gradients of all holders of a batch.
  *
- * The step between reducing (a holder's sum per distinct id) and the sink (a rule, applied once per
- * row). A holder does not finish its sums: it keeps one part per id and node of the lane tree
- * (graph/part.h) and gives these to all. Each holder then has the ids of the global batch in
- * ascending order, and for each of them the parts in the order of their lanes, so that the rest of
- * the tree is the same everywhere, and the same as if one process had the whole batch.
+ * This is the step between reducing (one holder's sum per distinct id) and the sink (a rule,
+ * applied once per row). A holder does not finish its sums: it keeps one part per id and node of
+ * the lane tree (graph/part.h) and gives these parts to all holders. Each holder then has the ids
+ * of the global batch in ascending order, and for each id its parts in the order of their lanes. So
+ * the rest of the tree is the same everywhere, and the same as if one process had the whole batch.
  */
 #ifndef CR_EMB_MEET_H
 #define CR_EMB_MEET_H
@@ -17,21 +17,22 @@ typedef struct cr_row_meet cr_row_meet;
 /* lanes and pool are borrowed; lanes->meet is not NULL. */
 cr_row_meet *cr_row_meet_new(const cr_lanes *lanes, cr_pool *pool);
 void cr_row_meet_free(cr_row_meet *m);
-/* cr_row_meet_add: one more table, of width D. Tables count from 0. */
+/* cr_row_meet_add adds a table of width D. Tables are numbered from 0. */
 void cr_row_meet_add(cr_row_meet *m, int64_t D);
 
-/* A step. cr_row_meet_ids_here: the ids of table t in this holder's rows; they stay until the
- * step ends. cr_row_meet_open, collective: all tables have theirs. */
+/* The calls of one step. cr_row_meet_ids_here names the ids of table t in this holder's rows; they
+ * must stay unchanged until the step ends. cr_row_meet_open (collective) follows when the ids of
+ * all tables are named. */
 void cr_row_meet_ids_here(cr_row_meet *m, int t, const cr_group *g);
 void cr_row_meet_open(cr_row_meet *m);
-/* cr_row_meet_parts: where the parts of distinct id k of this holder are to be written, D floats
- * for each of its nodes that has the id, in the order of nodes. */
+/* cr_row_meet_parts returns where to write the parts of this holder's distinct id k: D floats for
+ * each of its nodes that has the id, in the order of the nodes. */
 float *cr_row_meet_parts(const cr_row_meet *m, int t, int64_t k);
-/* cr_row_meet_close, collective: all parts are written. bad: some gradient here is not finite;
- * returns whether one is so with any holder. */
+/* cr_row_meet_close (collective) follows when all parts are written. bad says that a gradient of
+ * this holder is not finite; the result says whether that is so for any holder. */
 bool cr_row_meet_close(cr_row_meet *m, bool bad);
 
-/* After it: the distinct ids of the global batch, ascending. */
+/* After cr_row_meet_close: the distinct ids of the global batch, ascending. */
 typedef struct cr_met_ids {
     int64_t n;
     const int64_t *id;

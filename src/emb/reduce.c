@@ -1,7 +1,7 @@
 /*
- * reduce.c - see reduce.h. Most ids occur once in a batch; their gradient is just the row of the
- * lookup's gradient. The others have partial sums per lane, merged as the lanes' tree would merge
- * them.
+ * reduce.c - see reduce.h. Most ids occur once in a batch: their gradient is just the row of the
+ * lookup's gradient. The other ids have one partial sum per lane, and these are merged in the order
+ * of the lanes' tree.
  */
 #include "emb/reduce.h"
 
@@ -9,14 +9,15 @@
 
 #include "kern/kern.h"
 
-#define FETCHED 16 /* gradient rows of an id that are fetched before they are needed */
+#define FETCHED 16 /* gradient rows of one id that are fetched before they are needed */
 #define AHEAD   8  /* gradients are fetched this many ids before they are needed */
 
-/* how many ids are pooled with the one at pos, of a row or of a step */
+/* Returns how many ids are pooled together with the one at pos: those of its row, or of its
+ * step. */
 static int32_t ids_beside(const cr_reduce *r, const cr_use *use, const cr_jagged *j, int64_t row,
                           int64_t pos) {
     if (!use->seq) return j->off[row + 1] - j->off[row];
-    int64_t a = 0, z = j->steps[r->batch->n_rows]; /* the step of pos */
+    int64_t a = 0, z = j->steps[r->batch->n_rows]; /* a: the step that holds pos */
     while (z - a > 1) {
         int64_t m = (a + z) / 2;
         if (j->off[m] <= pos)
@@ -36,8 +37,8 @@ static const float *grad_of(const cr_reduce *r, uint32_t e) {
     return use->grad + (int64_t)r->g->row[e] * use->ld;
 }
 
-/* out (+)= the gradient that entry e sends to its id. Clipping is of the looked-up value's
- * gradient, before equal ids are summed, as FBGEMM does it. */
+/* Adds to out (or sets it to) the gradient that entry e sends to its id. As in FBGEMM, clipping
+ * acts on the gradient of each looked-up value, before equal ids are summed. */
 static void add_entry(const cr_reduce *r, uint32_t e, float *out, bool set) {
     const cr_group *g = r->g;
     const cr_use *use = use_of(r, e);
@@ -61,7 +62,8 @@ static void add_entry(const cr_reduce *r, uint32_t e, float *out, bool set) {
         cr_kern->axpy(out, c, gr, D);
 }
 
-/* is entry i's gradient in that of the entry before, of the same id and lane? */
+/* Is the gradient of entry i already part of that of the entry before it, which has the same id and
+ * lane? */
 static bool counted(const cr_reduce *r, int64_t i) {
     const cr_group *g = r->g;
     uint32_t e = r->entry[i], before = r->entry[i - 1];
@@ -70,8 +72,9 @@ static bool counted(const cr_reduce *r, int64_t i) {
     return shared && shared[g->lane[e]];
 }
 
-/* Chooses the entries that have gradients. Where equal ids share one, it lies in the first entry of
- * each id, lane and feature: for all lanes, most often; or for some. */
+/* Chooses the entries that have gradients. Where rows with equal ids share one gradient, it lies in
+ * the first entry of each id, lane and feature. Most often that holds for all lanes, sometimes only
+ * for some of them. */
 void cr_reduce_begin(cr_reduce *r, const cr_batch *b, const cr_group *g, const cr_lanes *lanes,
                      float unscale) {
     r->batch = b;
@@ -87,8 +90,8 @@ void cr_reduce_begin(cr_reduce *r, const cr_batch *b, const cr_group *g, const c
     r->some = shared > 0 && shared < all;
 }
 
-/* The gradients of an id lie far apart in the batch: they are fetched before they are needed, the
- * first FETCHED some ids ahead, the others as many entries ahead. */
+/* The gradients of an id lie far apart in the batch, so they are fetched before they are needed:
+ * the first FETCHED of them while earlier ids are summed, the others FETCHED entries ahead. */
 CR_FETCH fetch_entry(const cr_reduce *r, int64_t i) {
     const float *gr = grad_of(r, r->entry[i]);
     for (int64_t d = 0; d < r->D; d += 16)
@@ -142,7 +145,7 @@ void cr_reduce_rows(const cr_reduce *r, int64_t k, int64_t n, int64_t more, floa
     cr_row_parts p;
     for (int64_t end = k + n, last = end + more; k < end; k++, out += r->D) {
         if (k + AHEAD < last) fetch_id(r, k + AHEAD);
-        p.part = out; /* the partial sums take the places of rows that come later */
+        p.part = out; /* the partial sums use the space of rows that are written later */
         cr_reduce_lanes(r, k, &p);
         cr_parts_join(&p, r->D, NULL);
     }
@@ -154,7 +157,7 @@ bool cr_reduce_finite(const cr_reduce *r, int64_t k) {
     for (int64_t i = g->seg[k]; i < g->seg[k + 1]; i++) {
         const float *gr = grad_of(r, g->entry[i]);
         for (int64_t d = 0; d < r->D; d++)
-            worst += gr[d] * 0; /* 0, or NaN for what is not finite */
+            worst += gr[d] * 0; /* adds 0, or NaN where gr[d] is not finite */
     }
     return worst == 0;
 }

@@ -15,7 +15,7 @@ static void take(void *ctx, const cr_row_grads *r, float *scratch) {
     }
 }
 
-/* the gradient of zeros lies behind what cr_table_apply uses; rules leave it as it is */
+/* The gradient of zeros lies behind the scratch of cr_table_apply; rules do not change it. */
 static void rest(void *ctx, int64_t first, int64_t end, const int64_t *id, int64_t n,
                  const cr_optim_step *step, float *scratch) {
     const cr_table *t = ctx;

@@ -1,6 +1,6 @@
 /*
- * table.c - memory and first values of a table. Filling is cut into pieces of rows of a fixed size,
- * so that it scales over threads and gives the same values with any number of them.
+ * table.c - the memory and the first values of a table. Filling is cut into pieces with a fixed
+ * number of rows, so it scales over threads and gives the same values with any number of them.
  */
 #include "emb/table.h"
 
@@ -11,7 +11,7 @@
 
 #define FILL_ROWS 4096
 
-/* floats that D weights take in a record */
+/* Returns how many floats of a record D weights take. */
 static int64_t weight_floats(int64_t D, int half) {
     return half ? (D + 1) / 2 : D;
 }
@@ -27,7 +27,8 @@ int64_t cr_table_state_at(const cr_table *t) {
 }
 
 int64_t cr_table_scratch(const cr_table *t) {
-    return t->half && t->optim ? t->D + (t->D + 1) / 2 : 0; /* floats, and a draw for each */
+    /* D floats, and a random number of 16 bits for each */
+    return t->half && t->optim ? t->D + (t->D + 1) / 2 : 0;
 }
 
 void cr_table_describe(cr_table *t, const cr_table_spec *spec, const struct cr_owner *owner) {
@@ -59,7 +60,8 @@ cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err) {
 void cr_table_map(cr_table *t, const cr_table_spec *spec, const void *rows) {
     CR_ASSERT(!spec->optim && !(spec->half && spec->D % 2));
     cr_table_describe(t, spec, NULL);
-    t->records = (float *)(uintptr_t)rows; /* nothing writes into it */
+    /* the const goes, but nothing writes to a mapped table */
+    t->records = (float *)(uintptr_t)rows;
 }
 
 void cr_table_get_part(const cr_table *t, int64_t id, int64_t col, int64_t n, float *w) {
@@ -90,7 +92,7 @@ void cr_table_apply(const cr_table *t, int64_t row, int64_t id, const cr_optim_s
         t->optim->row(t->optim_conf, step, rec, state, g, D);
         return;
     }
-    /* the rule sees floats; they go back rounded by chance */
+    /* The rule sees floats; the results are rounded back to 16 bits at random. */
     uint16_t *w = (uint16_t *)(void *)rec, *rnd = (uint16_t *)(void *)(scratch + D);
     cr_kern->draw16(rnd, cr_rng_sub(cr_rng_sub(t->round_key, (uint64_t)step->t), (uint64_t)id), D);
     cr_kern->from16(scratch, w, D, t->half);
@@ -109,15 +111,15 @@ typedef struct fill {
     uint64_t key;
 } fill;
 
-/* The number of a row's first value in the stream of all. Beyond the numbers that there are, a row
- * has a stream of its own. */
+/* Returns the number of a row's first value in the stream that all rows share. A row whose number
+ * would not fit gets a stream of its own in *key. */
 static int64_t first_value(int64_t id, int64_t D, uint64_t *key) {
     if (id >= 0 && id < INT64_MAX / D) return id * D;
     *key = cr_rng_sub(*key, (uint64_t)id);
     return 0;
 }
 
-/* weights are drawn a few at a time, so that any width works without memory */
+/* Weights are drawn 64 at a time, so that any width works without allocating memory. */
 static void first_row(const fill *f, int64_t row, int64_t id) {
     cr_table *t = f->t;
     float *rec = cr_table_row(t, row), *s = rec + cr_table_state_at(t), some[64];

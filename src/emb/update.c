@@ -1,5 +1,5 @@
 /*
- * update.c - see update.h: which tables there are, and the way of their gradients through reduce,
+ * update.c - see update.h: the list of tables, and the way of their gradients through reduce,
  * adjust and sink, in pieces that any thread may take.
  */
 #include "emb/update.h"
@@ -12,9 +12,9 @@
 #include "emb/owner.h"
 
 #define PIECE  256  /* distinct ids a thread takes at a time */
-#define SWEEP  1024 /* rows a thread takes at a time of a table that is swept */
+#define SWEEP  1024 /* rows of a swept table that a thread takes at a time */
 #define SOME   32   /* rows that are summed before the sink takes them, */
-#define FLOATS 4096 /* fewer where they would be more floats than this */
+#define FLOATS 4096 /* or fewer: no more than this many floats */
 
 typedef struct utable {
     cr_reduce reduce;
@@ -22,8 +22,8 @@ typedef struct utable {
     int optim_group;
     int group;
     int64_t some;        /* rows that go to the sink in one call */
-    int64_t first_piece; /* of this table in the list of all pieces */
-    int64_t n_pieces;    /* pieces with rows of the batch; pieces of the sweep are behind them */
+    int64_t first_piece; /* number of this table's first piece among all pieces */
+    int64_t n_pieces;    /* pieces with rows of the batch; the pieces of the sweep follow them */
 } utable;
 
 struct cr_updater {
@@ -32,24 +32,25 @@ struct cr_updater {
     utable *tables;
     int n_tables, cap_tables;
     cr_groups groups;
-    float **scratch;        /* per thread: rows of gradients, then what the sink needs */
-    int64_t n_rows, n_sink; /* floats of both */
+    float **scratch;        /* per thread: rows of gradients, then the sink's scratch */
+    int64_t n_rows, n_sink; /* floats of these two parts */
     const cr_batch *batch;
     const int32_t *const *axes;
     const cr_optim_step *steps;
     cr_adjust adjust;
     double norm;
     struct tally *tally;
-    cr_row_meet *meet;          /* the rows of all holders; NULL: all of the batch is here */
+    /* the rows of all holders; NULL: this process has the whole batch */
+    cr_row_meet *meet;
     uint8_t node[CR_MAX_LANES]; /* by lane of the global batch */
     bool met_bad;               /* some holder has a gradient that is not finite */
 };
 
-/* what a thread found in the rows that it saw */
+/* What a thread found in the rows that it saw. */
 typedef struct tally {
     cr_exact sum; /* the sum of |g|^p */
-    double most;  /* |g|, for an infinite p */
-    bool bad;     /* something is not finite */
+    double most;  /* the largest |g|, for an infinite p */
+    bool bad;     /* a gradient is not finite */
 } tally;
 
 cr_updater *cr_updater_new(const cr_lanes *lanes, cr_pool *pool) {
@@ -89,7 +90,7 @@ static int find_group(cr_updater *u, const cr_use *uses, int n) {
     return found;
 }
 
-/* room for a table's rows and for its sink, in every thread */
+/* Makes room in every thread for a table's rows and for its sink. */
 static void make_room(cr_updater *u, const utable *ut) {
     int parts = u->lanes->n > u->lanes->n_nodes ? u->lanes->n : u->lanes->n_nodes;
     int64_t rows = (ut->some + parts) * ut->reduce.D, sink = ut->sink.scratch;
@@ -147,14 +148,14 @@ void cr_updater_adjust(cr_updater *u, cr_adjust a) {
 
 /* ---- pieces ---- */
 
-/* the distinct ids of a table: those of the rows here (local), or of the whole batch */
+/* Returns the distinct ids of a table: those of the rows here (local), or of the whole batch. */
 static cr_met_ids ids_of(const cr_updater *u, const utable *ut, bool local) {
     const cr_group *g = &u->groups.v[ut->group];
     if (!local && u->meet) return cr_row_meet_ids(u->meet, (int)(ut - u->tables));
     return (cr_met_ids){g->n_uniq, g->id};
 }
 
-/* numbers the pieces of all tables; returns how many there are */
+/* Numbers the pieces of all tables and returns how many there are. */
 static int64_t cut(cr_updater *u, bool local, bool sweep) {
     int64_t pieces = 0;
     for (int i = 0; i < u->n_tables; i++) {
@@ -170,7 +171,7 @@ static int64_t cut(cr_updater *u, bool local, bool sweep) {
 
 static const utable *table_of(const cr_updater *u, int64_t item) {
     int lo = 0, hi = u->n_tables - 1;
-    while (lo < hi) { /* the table this piece belongs to */
+    while (lo < hi) { /* finds the table that this piece belongs to */
         int mid = (lo + hi + 1) / 2;
         if (u->tables[mid].first_piece <= item)
             lo = mid;
@@ -213,7 +214,7 @@ void cr_updater_meet(cr_updater *u) {
     u->met_bad = cr_row_meet_close(u->meet, bad);
 }
 
-/* sum_rows: as cr_reduce_rows, of the whole batch */
+/* Does what cr_reduce_rows does, for the whole batch. */
 static void sum_rows(const cr_updater *u, const utable *ut, int64_t k, int64_t n, int64_t more,
                      float *out) {
     if (!u->meet) {
@@ -230,7 +231,7 @@ static void sum_rows(const cr_updater *u, const utable *ut, int64_t k, int64_t n
 
 /* ---- reduce, adjust, sink ---- */
 
-/* what clipping over all parameters does to the summed gradients of rows */
+/* Applies the clipping over all parameters to the summed gradients of rows. */
 static void adjust_rows(const cr_updater *u, float *g, int64_t n) {
     float f = u->adjust.factor, limit = u->adjust.limit;
     if (f != 1)
@@ -241,7 +242,7 @@ static void adjust_rows(const cr_updater *u, float *g, int64_t n) {
             g[i] = g[i] > limit ? limit : g[i] < -limit ? -limit : g[i];
 }
 
-/* first of ids[0 .. n) that is not below id */
+/* Returns the place of the first of ids[0 .. n) that is not below id. */
 static int64_t lower_bound(const int64_t *ids, int64_t n, int64_t id) {
     int64_t lo = 0;
     while (n > 0) {
@@ -312,8 +313,8 @@ static void measure_item(void *ctx, int64_t item, int thread) {
             cr_norm_join(&t->most, sum, u->norm);
         else
             cr_exact_add(&t->sum, sum);
-        /* A table's own clipping turns infinity into its limit; a loss scaler must hear of it all
-         * the same. */
+        /* A table's own clipping turns infinity into its limit; a loss scaler must still learn of
+         * it. */
         if (r->clip > 0 && !u->meet) t->bad |= !cr_reduce_finite(r, k);
     }
 }

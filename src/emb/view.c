@@ -1,5 +1,5 @@
 /*
- * view.c - see view.h: rows of a view, copied or pooled by the kernel of their storage.
+ * view.c - see view.h. The rows of a view are copied or pooled by the kernel for their storage.
  */
 #include "emb/view.h"
 

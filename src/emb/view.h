@@ -1,6 +1,6 @@
 /*
- * view.h - where the rows of one feature's ids lie in one batch. Lookups take views and know no
- * tables.
+ * view.h - a view says where the rows of one feature's ids lie in one batch. Lookups read views and
+ * know nothing of tables.
  *
  * A table in this process's memory is its own view: its records, and the ids of the batch as they
  * are (cr_table_view). For other tables the distinct rows of the batch are staged (views.h): the
@@ -12,23 +12,23 @@
 #include "base/mem.h"
 
 typedef struct cr_view {
-    const float *base;  /* the record that number 0 names */
+    const float *base;  /* record number 0 */
     int64_t stride;     /* floats from one record to the next */
-    const int64_t *ids; /* in the place of the feature's ids: numbers of records */
+    const int64_t *ids; /* numbers of records, in the order of the feature's ids */
     int64_t D;
-    int half; /* weights in 16 bits: CR_HALF_… of kern.h; 0: 32 */
+    int half; /* weights in 16 bits: CR_HALF_… of kern.h; 0: 32 bits */
 } cr_view;
 
 static inline const float *cr_view_row(const cr_view *v, int64_t i) {
     return v->base + v->ids[i] * v->stride;
 }
-/* cr_view_fetch asks the memory for the weights of id number i, which are needed soon */
+/* cr_view_fetch prefetches the weights of id number i, which are needed soon. */
 CR_FETCH cr_view_fetch(const cr_view *v, int64_t i) {
     cr_fetch(cr_view_row(v, i), v->half ? 2 * v->D : 4 * v->D, false);
 }
-/* cr_view_rows: the weights of ids number i .. i + n - 1, [times w[0 .. n)], to y, rows ld apart.
- * `more` ids behind them, which the next call looks up, are fetched. cr_view_pool: their sum, into
- * one row. w may be NULL. */
+/* cr_view_rows writes the weights of the ids i .. i + n - 1, multiplied by w[0 .. n) unless w is
+ * NULL, to y, with rows ld apart. It also prefetches the `more` ids behind them, which the next
+ * call looks up. cr_view_pool writes the sum of the same rows into one row. */
 void cr_view_rows(const cr_view *v, int64_t i, const float *w, int64_t n, int64_t more, float *y,
                   int64_t ld);
 void cr_view_pool(const cr_view *v, int64_t i, const float *w, int64_t n, float *y);

@@ -1,6 +1,6 @@
 /*
- * views.c - see views.h. The grouping of a batch (group.h) tells both things that are needed: its
- * distinct ids are the rows to fetch, and each of its entries knows the id that it stands for.
+ * views.c - see views.h. The grouping of a batch (group.h) answers both questions: its distinct ids
+ * are the rows to fetch, and each of its entries knows the id that it stands for.
  */
 #include "emb/views.h"
 
@@ -8,7 +8,7 @@
 
 #include "emb/owner.h"
 
-/* the ids of one group, rewritten: those of slot k of the group from at[k] on */
+/* The rewritten ids of one group; those of slot k of the group begin at at[k]. */
 typedef struct rewritten {
     void *mem; /* int64_t */
     int64_t n, cap;
@@ -19,7 +19,7 @@ typedef struct staged {
     const cr_table *t;
     int group;
     void *rows;  /* records */
-    int64_t cap; /* how many there is room for */
+    int64_t cap; /* how many records there is room for */
     int64_t stride;
 } staged;
 
@@ -30,7 +30,7 @@ typedef struct use {
 
 struct cr_views {
     cr_pool *pool;
-    cr_lanes lanes; /* one: the order of sums does not matter here */
+    cr_lanes lanes; /* one lane: the order of sums does not matter here */
     cr_groups groups;
     rewritten *again; /* by group */
     int n_again;
@@ -39,7 +39,7 @@ struct cr_views {
     use *uses;
     int n_uses;
     cr_view *views;
-    /* what belongs to the batch under way */
+    /* the batch that is being staged */
     cr_batch batch;
     const int32_t *const *axes;
 };
@@ -68,14 +68,14 @@ void cr_views_free(cr_views *s) {
     cr_free(s);
 }
 
-/* one more element of n, zeroed */
+/* Returns v with room for one more element, zeroed, behind its n. */
 static void *longer(void *v, int n, size_t size) {
     return cr_realloc(v, (size_t)n * size, (size_t)(n + 1) * size, "staged rows");
 }
 
 void cr_views_add(cr_views *s, const cr_table *t, const cr_group_slot *slots, const int *view,
                   int n) {
-    cr_group_slot *own = cr_alloc((size_t)n * sizeof(*own), "staged rows"); /* each once */
+    cr_group_slot *own = cr_alloc((size_t)n * sizeof(*own), "staged rows"); /* every slot once */
     int n_own = 0;
     for (int k = 0; k < n; k++) {
         int i = 0;
@@ -92,13 +92,13 @@ void cr_views_add(cr_views *s, const cr_table *t, const cr_group_slot *slots, co
             (rewritten){.at = cr_alloc((size_t)n_own * sizeof(int64_t), "staged rows")};
     }
     s->tables = longer(s->tables, s->n_tables, sizeof(staged));
-    /* records begin on 16 bytes, as those of tables in memory do in most widths */
+    /* records begin at multiples of 16 bytes, as those of tables in memory do for most widths */
     s->tables[s->n_tables++] =
         (staged){.t = t, .group = group, .stride = (t->n_weights + 3) / 4 * 4};
     cr_free(own);
 }
 
-/* memory for n elements, which replaces *p where there was less; what was in it is lost */
+/* Makes room for n elements in *p. Where there was less, the old content is lost. */
 static cr_code make_room(void **p, int64_t *cap, int64_t n, size_t each, cr_err *err) {
     if (n <= *cap) return CR_OK;
     int64_t more = cr_add_i64(n, n / 4 + 64);
@@ -122,8 +122,8 @@ static cr_code fit(cr_views *s, int group, cr_err *err) {
     return cr_group_fit(g, &s->batch, err);
 }
 
-/* Ids of steps that no axis has are in no group. Nothing reads their rows, but lookups ask the
- * memory for them ahead of time; number 0 will do. */
+/* Ids of steps that lie on no axis are in no group. Nothing reads their rows, but lookups prefetch
+ * them, so their number must be valid: it is 0. */
 static void group_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     cr_views *s = ctx;
@@ -141,7 +141,7 @@ static void group_item(void *ctx, int64_t item, int thread) {
 
 cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axes, cr_err *err) {
     s->batch = *b;
-    s->batch.global_rows = 0; /* the rows that are here are all that matters */
+    s->batch.global_rows = 0; /* only the rows that are here matter */
     s->axes = axes;
     for (int i = 0; i < s->n_again; i++)
         CR_TRY(fit(s, i, err));

@@ -2,8 +2,8 @@
  * views.h - views of tables that have an owner (owner.h): before a pass over a batch, the distinct
  * rows of the batch are fetched into a buffer, and numbers into the buffer take the place of ids.
  *
- * A cr_views belongs to one caller. Tables that read the same features share the grouping of ids and
- * the rewritten ids.
+ * A cr_views belongs to one caller. Tables that read the same features share the grouping of ids
+ * and the rewritten ids.
  */
 #ifndef CR_EMB_VIEWS_H
 #define CR_EMB_VIEWS_H
@@ -13,18 +13,19 @@
 #include "emb/table.h"
 
 typedef struct cr_views cr_views;
-/* cr_views_new: views are numbered 0 .. n_views - 1 by the caller. pool: borrowed, may be NULL. */
+/* cr_views_new: the caller numbers its views 0 .. n_views - 1. pool is borrowed and may be NULL. */
 cr_views *cr_views_new(int n_views, cr_pool *pool);
 void cr_views_free(cr_views *s);
-/* cr_views_add: a table with an owner, and the features that read it; view[k] is the number of the
- * view of slots[k]. */
+/* cr_views_add adds a table that has an owner, with the features that read it; view[k] is the
+ * number of the view of slots[k]. */
 void cr_views_add(cr_views *s, const cr_table *t, const cr_group_slot *slots, const int *view,
                   int n);
 /* cr_views_stage fetches the rows of a batch; axes as in cr_group_run. After a failure the views
- * are not to be used. */
+ * must not be used. */
 CR_CHECKED cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axes,
                                   cr_err *err);
-/* by number; valid until the next cr_views_stage. Those of tables without an owner are not set. */
+/* cr_views_get returns the views by number; they are valid until the next cr_views_stage. Views of
+ * tables without an owner are not set. */
 const cr_view *cr_views_get(const cr_views *s);
 
 #endif
