@@ -74,7 +74,7 @@ static void act_infer(cr_node *n) {
                (a->kind == CR_ACT_THRESHOLD && a->p[1] == 0);
 }
 
-/* rows without gaps are one long row; sets its length */
+/* Rows without gaps are treated as one long row; *len receives its length. */
 static int64_t long_rows(const cr_node *n, const cr_tile *t, int64_t *len) {
     bool gaps = cr_ld(n) != n->width;
     *len = gaps ? n->width : cr_rows(t, n) * n->width;
@@ -84,7 +84,7 @@ static int64_t long_rows(const cr_node *n, const cr_tile *t, int64_t *len) {
 static void act_forward(const cr_node *n, cr_tile *t) {
     const float *x = cr_val(t, n->in[0]);
     float *y = cr_val(t, n);
-    int64_t ld = cr_ld(n), len; /* the input has the same width, so the same ld */
+    int64_t ld = cr_ld(n), len; /* the input has the same width and so the same ld */
     int64_t rows = long_rows(n, t, &len);
     for (int64_t r = 0; r < rows; r++)
         act_row(n->attr, y + r * ld, x + r * ld, len);
@@ -100,8 +100,9 @@ static void act_backward(const cr_node *n, cr_tile *t) {
         act_row_bwd(n->attr, dx + r * ld, dy + r * ld, y + r * ld, x + r * ld, len, acc);
 }
 
-/* The numbers of a feed are 0.1 to 1 away from zero, and here 2.9 times as large: no step of the
- * check crosses the places where a threshold or hard shrinking jumps, or the ends at +-3. */
+/* The numbers of a feed lie 0.1 to 1 away from zero. Here they are multiplied by 2.9, so that no
+ * step of the check crosses the places where a threshold or hard shrinking jumps, or the ends at
+ * +-3. */
 static cr_node *act_example(cr_graph *g, int k) {
     static const act of[] = {
         {CR_ACT_RELU, {0}},
@@ -199,7 +200,7 @@ cr_node *cr_prelu(cr_graph *g, cr_node *x, cr_node *a) {
     return cr_graph_op(g, &cr_op_prelu, (cr_node *[]){x, a}, 2, NULL, 0);
 }
 
-/* ---- rrelu: a slope below zero that is drawn for each number in training ---- */
+/* ---- rrelu: in training the slope below zero is drawn for each number ---- */
 
 typedef struct rrelu {
     float lower, upper;
@@ -208,10 +209,10 @@ typedef struct rrelu {
 
 static void rrelu_infer(cr_node *n) {
     row_infer(n);
-    n->scratch = (n->width + 1) / 2; /* the draws of a row, 16 bits each */
+    n->scratch = (n->width + 1) / 2; /* the 16-bit draws of a row */
 }
 
-/* out = v times the slopes at x, [acc] */
+/* out = v times the slopes at x; acc: is added to out */
 static void rrelu_apply(const cr_node *n, cr_tile *t, float *out, const float *v, bool acc) {
     const rrelu *a = n->attr;
     const float *x = cr_val(t, n->in[0]);
@@ -317,7 +318,7 @@ static void softmax_backward(const cr_node *n, cr_tile *t) {
     if (!cr_wants_grad(t, n, 0)) return;
     float *dx = cr_grad(t, n->in[0]), *dy = cr_grad(t, n), scale = *(const float *)n->attr;
     bool first = cr_first_grad(t, n, 0);
-    float *out = first ? dx : dy; /* nobody needs dy any more */
+    float *out = first ? dx : dy; /* dy is not needed any more */
     int64_t ld = cr_ld(n), w = n->width, len, rows = long_rows(n, t, &len);
     for (int64_t r = 0; r < rows; r++)
         cr_kern->softmax_bwd(out + r * ld, cr_val(t, n) + r * ld, dy + r * ld, w, scale, len / w,
@@ -352,7 +353,8 @@ static void log_infer(cr_node *n) {
     n->scratch = n->width;
 }
 
-/* log p of the largest x is exact enough at any distance from zero; the others follow from it */
+/* log p of the largest x is exact enough at any distance from zero; the others are computed from
+ * it. */
 static void log_forward(const cr_node *n, cr_tile *t) {
     int64_t ld = cr_ld(n), w = n->width;
     for (int64_t r = 0; r < cr_rows(t, n); r++) {

@@ -12,7 +12,8 @@
 typedef struct att {
     int64_t F, H, d;
     float scale;
-    /* in the scratch: a packed side; A and its gradient (F, F); what gemm_tn uses */
+    /* offsets into the scratch: A (F, F), its gradient, the work space of gemm_tn; a packed side
+     * comes first */
     int64_t a_off, g_off, tn_off;
 } att;
 
@@ -29,7 +30,7 @@ static void infer(cr_node *n) {
     n->scratch = a->tn_off + cr_gemm_tn_scratch(a->F, a->d, a->F);
 }
 
-/* A of one head into S */
+/* Computes A of one head into S. */
 static void weights(const att *a, const float *q, const float *k, float *S, float *pack) {
     int64_t F = a->F, ld = a->H * a->d;
     cr_gemm_pack(pack, k, ld, true, a->d, F);
@@ -75,7 +76,7 @@ static void backward(const cr_node *n, cr_tile *t) {
                 cr_kern->gemm(dS, F, dy, ld, pack, F, F, a->d, 0, NULL);
                 cr_kern->softmax_bwd(dS, S, dS, F, a->scale, F, F);
             }
-            /* in the order of the inputs: they may be one node */
+            /* in the order of the inputs, since two of them may be one node */
             if (wants[0]) {
                 cr_gemm_pack(pack, kv, ld, false, F, a->d);
                 cr_kern->gemm(cr_grad(t, q) + r * cr_ld(q) + at, ld, dS, F, pack, F, a->d, F,

@@ -3,10 +3,10 @@
  *
  * Inputs are kept with the embedding dimension first: x (D, H) the layer before, x0 (D, F) the
  * fields. For each d: z = outer(x[d], x0[d]) (H F values, h major), y[d] = W z + b. z is never
- * kept: it is H F / (H + F) times as large as what it is made of, so a block of it is made in
- * scratch, in backward again: of `chunk` rows, since a product needs many rows to be fast, and of
- * `hb` of the H, so that it stays in the cache beside the block of W. A chain of multiply-adds goes
- * on from block to block; only the gradient of x0 is a sum of the blocks' sums.
+ * kept, since it is H F / (H + F) times as large as its inputs. A block of it is made in scratch,
+ * and made again in backward. A block has `chunk` rows, since a product needs many rows to be fast,
+ * and `hb` of the H vectors, so that it stays in the cache beside its block of W. A chain of
+ * multiply-adds goes on from block to block; only the gradient of x0 is a sum of the blocks' sums.
  */
 #include <string.h>
 
@@ -14,28 +14,31 @@
 #include "kern/kern.h"
 #include "op/op.h"
 
-#define Z_FLOATS  65536 /* of scratch for z, where one row does not need more */
-#define Z_COLUMNS 512   /* of a block at most, where one h does not need more */
+#define Z_FLOATS  65536 /* floats of scratch for z, unless one row needs more */
+#define Z_COLUMNS 512   /* columns of a block at most, unless one h needs more */
 
 typedef struct cin {
     int64_t D, H, F, N;
-    int64_t hb, blocks;      /* of h at a time */
-    int64_t chunk;           /* rows at a time */
-    int64_t z_off, room_off; /* in the scratch, behind gemm_tn's: z (or its gradient), y's rows */
-    int64_t pack, bwd_off;   /* floats of a packed block; those of backward begin at bwd_off */
+    int64_t hb, blocks; /* how many h a block has, and how many blocks there are */
+    int64_t chunk;      /* rows that are computed at a time */
+    /* offsets into the scratch, behind gemm_tn's part: z (or its gradient), the rows of y */
+    int64_t z_off, room_off;
+    /* floats of a packed block; the packed blocks of backward begin at bwd_off */
+    int64_t pack, bwd_off;
 } cin;
 
 static int64_t most(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* columns that all blocks of hb have for the products, which take them by 16 */
+/* Returns the columns that all blocks of hb take in the products, which work on 16 columns at a
+ * time. */
 static int64_t columns(const cin *a, int64_t hb) {
     return a->H / hb * cr_up16(hb * a->F) + cr_up16(a->H % hb * a->F);
 }
 
-/* how many h a block has: as few columns as possible that are there for nothing, and not less than
- * half of Z_COLUMNS */
+/* Returns how many h a block has: at least half of Z_COLUMNS, with as few unused columns as
+ * possible. */
 static int64_t block_size(const cin *a) {
     int64_t top = Z_COLUMNS / a->F, best;
     top = top < 1 ? 1 : top > a->H ? a->H : top;
@@ -45,7 +48,8 @@ static int64_t block_size(const cin *a) {
     return best;
 }
 
-/* rows whose z of K columns per d has a good size; a multiple of the product's 14 if possible */
+/* Returns how many rows a chunk has when z has K columns per d; a multiple of 14, the product's row
+ * block, if possible. */
 static int64_t chunk_of(const cin *a, int64_t K) {
     int64_t n = Z_FLOATS / (a->D * K);
     n = n < 1 ? 1 : n > CR_MAX_TILE ? CR_MAX_TILE : n;
@@ -77,14 +81,14 @@ static void infer(cr_node *n) {
     n->n_prepare = 2 * a->blocks;
 }
 
-/* the h of a block, and how many */
+/* Returns the first h of block i; *count receives how many h it has. */
 static int64_t block(const cin *a, int64_t i, int64_t *count) {
     int64_t h = i * a->hb;
     *count = a->H - h < a->hb ? a->H - h : a->hb;
     return h;
 }
 
-/* W (N, HF), the columns of a block: z W^T forward, dy W backward */
+/* Packs the columns of W (N, HF) that belong to a block: forward for z W^T, backward for dy W. */
 static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
     const cin *a = n->attr;
     bool back = item >= a->blocks;
@@ -94,7 +98,7 @@ static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
                  back ? a->N : K, back ? K : a->N);
 }
 
-/* z of the rows [r, r + rows), of hs from h on */
+/* Computes z of the rows [r, r + rows), for hs vectors from h on. */
 static void outer(const cr_node *n, cr_tile *t, int64_t r, int64_t rows, int64_t h, int64_t hs,
                   float *z) {
     const cin *a = n->attr;
@@ -122,14 +126,14 @@ static void forward(const cr_node *n, cr_tile *t) {
     }
 }
 
-/* What backward works on: rows [r, r + rows) of the tile. */
+/* The work of backward: rows [r, r + rows) of the tile. */
 typedef struct piece {
     int64_t r, rows;
     const float *dy; /* rows without gaps */
-    float *dx, *dx0; /* of the tile; NULL: not wanted */
+    float *dx, *dx0; /* the gradients of the tile's x and x0; NULL: not wanted */
 } piece;
 
-/* the gradients by way of block i of z */
+/* Adds the gradients that pass through block i of z. */
 static void back_block(const cr_node *n, cr_tile *t, const piece *p, int64_t i) {
     const cin *a = n->attr;
     const cr_node *x = n->in[0], *x0 = n->in[1];
@@ -172,7 +176,7 @@ static void back(const cr_node *n, cr_tile *t, piece *p) {
         back_block(n, t, p, i);
 }
 
-/* cleared at its first use, since blocks add to it */
+/* Returns the gradient of input i; its first use clears it, since the blocks add to it. */
 static float *cleared(const cr_node *n, cr_tile *t, int i) {
     if (!cr_wants_grad(t, n, i)) return NULL;
     float *d = cr_grad(t, n->in[i]);
@@ -190,7 +194,7 @@ static void backward(const cr_node *n, cr_tile *t) {
 }
 
 static cr_node *example(cr_graph *g, int k) {
-    /* the last two have several blocks; in two x is x0 */
+    /* the last two cases have several blocks; in two cases x is x0 */
     static const struct {
         int64_t D, H, F, N;
     } of[] = {{3, 4, 5, 2},   {16, 4, 9, 35}, {16, 18, 9, 35},

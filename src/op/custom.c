@@ -1,9 +1,10 @@
 /*
- * custom.c - ops of the user's own: callbacks of a shared library (crank/model.h) on the rows of a
- * tile.
+ * custom.c - ops that a user wrote: callbacks of a shared library (crank/model.h), called on the
+ * rows of a tile.
  *
- * Gradients are cleared here at their first use, so that a callback only ever adds. A callback that
- * fails leaves a number behind: ops cannot stop a run, the work asks for it after the last call.
+ * Gradients are cleared here at their first use, so that a callback only ever adds. An op cannot
+ * stop a run, so the return code of a callback that failed is kept; custom_check reads it after
+ * the last call.
  */
 #include "op/custom.h"
 
@@ -16,13 +17,13 @@
 
 typedef struct custom {
     cr_custom_spec spec;
-    const char *what; /* for messages */
+    const char *what; /* the name of the op in messages */
 } custom;
 
-/* in the state of the node: the first failure of all threads of a caller */
+/* In the state of the node: the first failure among all threads of a caller. */
 typedef struct failure {
-    atomic_int code; /* 0: none */
-    bool backward;   /* it failed there */
+    atomic_int code; /* 0: no failure */
+    bool backward;   /* the backward callback failed */
 } failure;
 
 static void custom_infer(cr_node *n) {
@@ -80,11 +81,12 @@ static void custom_forward(const cr_node *n, cr_tile *t) {
     cr_guard_leave(&g);
     if (code == 0) return;
     note(n, t, code, false);
-    for (int64_t r = 0; r < k.c.n_rows; r++) /* the rest of this run works on something */
+    /* zeros, so that the rest of this run has defined values */
+    for (int64_t r = 0; r < k.c.n_rows; r++)
         memset(k.c.out.v + r * k.c.out.stride, 0, (size_t)n->width * sizeof(float));
 }
 
-/* where the gradient of input i is added to */
+/* Returns the rows to which the gradient of input i is added. */
 static crank_op_rows open_grad(const cr_node *n, cr_tile *t, int i) {
     const cr_node *x = n->in[i];
     bool weight = x->cls == CR_PARAM;
@@ -153,7 +155,7 @@ static cr_node *custom_example(cr_graph *g, int k) {
 static cr_code custom_check(const cr_node *n, void *state, cr_err *err) {
     const custom *a = n->attr;
     failure *f = state;
-    int code = atomic_exchange(&f->code, 0); /* the next batch is another one */
+    int code = atomic_exchange(&f->code, 0); /* cleared for the next batch */
     if (code == 0) return CR_OK;
     return cr_fail(err, CR_ERUN, "%s: %s failed with %d; look at the library's code", a->what,
                    f->backward ? "backward" : "forward", code);

@@ -1,34 +1,37 @@
 /*
- * din.c - the first layer of a target attention (Zhou et al., 2018): W [q; k; q - k; q * k] + b for
- * the query q of a row and the key k of each of its positions, without making those four vectors.
+ * din.c - the first layer of a target attention (Zhou et al., 2018): for the query q of a row and
+ * the key k of each of its positions it computes W [q; k; q - k; q * k] + b, without making those
+ * four vectors.
  *
  *     W [q; k; q - k; q * k] = (W1 + W3) q  +  M k,    M = (W2 - W3) + W4 diag(q)
  *                              once per row    M is made once per row: a quarter of the work is
  * left
  *
- * The row's part is the bias of its positions. Backward the same way: D = sum of dy k' over the
- * positions of a row is the slope of M, so W2 gets D, W4 gets D diag(q), and q gets the column sums
- * of W4 * D; W3's slope is that of W1 less that of W2. So W must have no other user. Behind a ReLU
- * the products of the gradient skip its zeros.
+ * The row's part is the bias of its positions. Backward works the same way. D, the sum of dy k'
+ * over the positions of a row, is the gradient of M: W2 gets D, W4 gets D diag(q), and q gets the
+ * column sums of W4 * D. The gradient of W3 is that of W1 minus that of W2; so W must have no other
+ * user. Behind a ReLU the products of the gradient skip its zeros.
  */
 #include <string.h>
 
-#include "graph/plan.h"
 #include "graph/gradcheck.h"
+#include "graph/plan.h"
 #include "kern/kern.h"
 #include "op/op.h"
 
 #define NR           CR_GEMM_NR
-#define ZERO_COLUMNS 32 /* keys at least so wide: skipping zeros pays */
+#define ZERO_COLUMNS 32 /* skipping zeros pays for keys at least this wide */
 
 typedef struct din {
     int64_t C, N;
     bool relu;
-    bool dy_zeros; /* products that skip them */
-    /* in the packed weights: W1 + W3, W2 - W3, W4; and transposed, for the gradients */
+    bool dy_zeros; /* the products with dy skip its zeros */
+    /* offsets into the packed weights: W1 + W3, W2 - W3, W4, then the same transposed, for the
+     * gradients */
     int64_t at[6];
-    int64_t k_size, dk_size; /* of one (C, N) matrix packed, and of its transpose */
-    /* in the scratch: a row's part for each row of the tile; M of a row, and its slope */
+    int64_t k_size, dk_size; /* floats of one packed (C, N) matrix, and of its transpose */
+    /* offsets into the scratch: the row's part for each row of the tile; M of a row, and its
+     * gradient */
     int64_t rows_at, m_at, dm_at, tn_at;
 } din;
 
@@ -65,7 +68,7 @@ static void infer(cr_node *n) {
     n->scratch = a->tn_at + cr_gemm_tn_scratch(a->N, a->C, CR_MAX_TILE);
 }
 
-/* a weight of one of the three combined matrices */
+/* Returns one weight of one of the three combined matrices. */
 static float weight(const din *a, const float *W, int64_t n, int part, int64_t c) {
     const float *w = W + n * 4 * a->C + c;
     int64_t C = a->C;
@@ -87,7 +90,7 @@ static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
                 *to++ = c >= N ? 0 : back ? weight(a, W, k, part, c) : weight(a, W, c, part, k);
 }
 
-/* M = (W2 - W3) + W4 diag(q) of a row, packed as the products want it */
+/* Makes M = (W2 - W3) + W4 diag(q) of a row, packed as the products expect it. */
 static void make_m(const din *a, const float *packed, const float *q, float *m) {
     const float *k = packed + a->at[PART_K], *qk = packed + a->at[PART_QK];
     for (int64_t i = 0; i < cr_gemm_panels(a->N) * NR * a->C; i += NR * a->C)
@@ -120,13 +123,13 @@ static void forward(const cr_node *n, cr_tile *t) {
     }
 }
 
-/* W3's slope from those of W1 and W2, between tiles */
+/* Computes the gradient of W3 from those of W1 and W2; called between tiles. */
 static void close_W(const din *a, float *dW) {
     for (int64_t n = 0; n < a->N; n++, dW += 4 * a->C)
         cr_kern->scale_add(dW + 2 * a->C, 1, dW, -1, dW + a->C, a->C);
 }
 
-/* the slope of M, T positions of a row */
+/* Computes the gradient of M from the T positions of a row. */
 static void slope_m(const din *a, float *dm, const float *dy, int64_t ldy, const float *k,
                     int64_t ldk, int64_t T, float *tn) {
     if (a->dy_zeros) {
@@ -197,7 +200,7 @@ static cr_node *example(cr_graph *g, int k) {
     cr_node *W = cr_graph_param(g, "w", N[k], 4 * C[k], true, NULL, 0),
             *b = cr_graph_param(g, "b", 1, N[k], true, NULL, 0);
     cr_node *y = cr_din(g, q, s, W, k == 1 ? NULL : b, k >= 2);
-    /* other users of the query and of the keys */
+    /* the query and the keys have other users too */
     return k < 1 ? y : cr_concat(g, (cr_node *[]){cr_seq_spread(g, q, s->axis), y, s}, 3);
 }
 

@@ -1,6 +1,6 @@
 /*
- * distinct.c - see distinct.h. Equal ids are found with a small hash table per block; a lane's rows
- * are few enough that it stays in the first-level cache.
+ * distinct.c - see distinct.h. Equal ids are found with a small hash table per block; a lane has so
+ * few rows that the table stays in the first-level cache.
  */
 #include "op/distinct.h"
 
@@ -10,9 +10,9 @@
 #include "op/input.h"
 #include "op/op.h"
 
-#define NARROW    8   /* a table of fewer columns is cheaper in a product with its neighbours */
-#define TOGETHER  128 /* columns of such a block, at most */
-#define FEW_ROWS  8   /* nothing is shared below */
+#define NARROW    8   /* a narrower table is cheaper in one product with its neighbours */
+#define TOGETHER  128 /* columns of such a common block, at most */
+#define FEW_ROWS  8   /* with fewer rows nothing is shared */
 #define MAX_LANES 64
 
 typedef struct codes {
@@ -21,7 +21,7 @@ typedef struct codes {
     bool solo;
 } codes;
 
-/* per block, in the state of the node: which lanes share rows */
+/* Per block, in the state of the node: the lanes that share rows. */
 typedef uint8_t lane_flags[MAX_LANES];
 
 static void infer(cr_node *n) {
@@ -29,7 +29,7 @@ static void infer(cr_node *n) {
     n->cls = CR_ROW;
     n->width = a->n;
     n->lane = true;
-    /* the hash table (up to 4 per row), the ids */
+    /* the hash table (up to 4 floats per row), then the ids */
     n->scratch = 64;
     n->scratch_row = 4 + 2;
     n->state = a->n * (int64_t)sizeof(lane_flags);
@@ -40,10 +40,10 @@ static void identity(int32_t *code, int64_t ld, int64_t rows) {
         code[r * ld] = (int32_t)r;
 }
 
-#define NONE (-1) /* in the place of an id: the row has none */
+#define NONE (-1) /* stands for the id of a row without ids */
 
-/* Codes of one column; false: more distinct ids than `limit`, rows with several, or an id that
- * looks like none. */
+/* Writes the codes of one column. Returns false when rows cannot be shared: there are more distinct
+ * ids than `limit`, a row has several ids, or an id equals NONE. */
 static bool number(int32_t *code, int64_t ld, const cr_jagged *j, int64_t row0, int64_t rows,
                    int64_t limit, float *scratch) {
     if (j->w) return false;
@@ -176,7 +176,7 @@ static void see_users(const cr_graph *g, cr_node *n) {
                 a->solo = false;
 }
 
-/* the column of a feature's codes; -1: none */
+/* Returns the column that has a feature's codes; -1: there is none. */
 static int column_of(const cr_node *n, int slot) {
     const codes *a = n->attr;
     int count;

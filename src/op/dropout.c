@@ -17,10 +17,10 @@ static void infer(cr_node *n) {
     cr_infer_rows(n);
     n->width = n->in[0]->width;
     n->zeros = n->in[0]->zeros;
-    n->scratch = (n->width + 1) / 2; /* the draws of a row, 16 bits each */
+    n->scratch = (n->width + 1) / 2; /* the 16-bit draws of a row */
 }
 
-/* out (+)= x masked */
+/* Writes (set) or adds x, masked, to out. */
 static void apply(const cr_node *n, cr_tile *t, float *out, const float *x, bool set) {
     const drop *a = n->attr;
     uint64_t step_key = cr_rng_sub(a->key, (uint64_t)cr_tile_step(t));

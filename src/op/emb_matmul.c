@@ -1,20 +1,20 @@
 /*
  * emb_matmul.c - the linear layer over looked-up rows, computed once per distinct id.
  *
- * y = x W^T + b where x is blocks side by side (distinct.h). What it means: for each block one
- * chain of multiply-adds over its columns, from 0; the blocks' sums are added in order, then the
- * bias. The product of a shared block is made once per code and gathered; that of another block
+ * y = x W^T + b, where x is blocks side by side (distinct.h). It is defined so: each block has one
+ * chain of multiply-adds over its columns, from 0; the sums of the blocks are added in order, then
+ * the bias. The product of a shared block is made once per code and gathered; that of another block
  * once per row. Both give the same bits, so a score never depends on which rows lie beside it.
  *
  * Backward, per block: rows of dy are summed per code (s), then dW = s^T e and de = s W, with e the
  * distinct rows of x. de goes to the first row of each code.
  *
- * In BF16 all three products round their inputs, so sums of dy are rounded once, not their terms. A
- * block of its own rows is then added by gather_sum too: the product's own addition treats
- * denormals otherwise, and the bits must be the same.
+ * In BF16 all three products round their inputs, so the sums of dy are rounded once, not their
+ * terms. There a block that is not shared is added by gather_sum too: the product's own addition
+ * treats denormals in another way, and the bits must be the same.
  *
- * All rows of a lane at once, in strips of columns: a strip of the products, or of dy, stays in
- * the second-level cache while all blocks use it.
+ * All rows of a lane are computed at once, in strips of columns: a strip of the products, or of dy,
+ * stays in the second-level cache while all blocks use it.
  */
 #include <string.h>
 
@@ -22,20 +22,20 @@
 #include "op/distinct.h"
 #include "op/op.h"
 
-#define ROWS 56 /* of y at a time: a strip of them stays in the first-level cache */
+#define ROWS 56 /* rows of y at a time: a strip of them stays in the first-level cache */
 #define PRODUCT                                                                                    \
     ((int64_t)192 << 10)         /* floats of products to be gathered from, if that is enough      \
                                   */
-#define GRADS ((int64_t)1 << 20) /* floats of de at a time, if that is enough */
+#define GRADS ((int64_t)1 << 20) /* floats of de at a time, unless one block needs more */
 #define STRIP 128
 #define NR    CR_GEMM_NR
 
 typedef struct em {
     int64_t K, N;
-    bool bias; /* in[3] */
+    bool bias; /* there is a bias: in[3] */
     bool relu;
     bool bf16; /* mixed precision */
-    int n;     /* blocks: those of the codes from column `first` on */
+    int n;     /* number of blocks: those of the codes from column `first` on */
     int first;
     const cr_block *blocks;
     int64_t from;       /* x is the columns [from, from + K) of the looked-up row */
@@ -45,8 +45,8 @@ typedef struct em {
 
 enum { IN_X, IN_CODES, IN_W, IN_B };
 
-/* floats of packed weights: of a panel of K rows, of all; from a row (even) of a panel to another
- */
+/* Floats of packed weights: of a panel of K rows; of a whole matrix; from the start of a panel to
+ * its row k (even). */
 static int64_t panel(const em *a, int64_t K) {
     return a->bf16 ? cr_gemm_bf16_panel(K) : cr_gemm_panel(K);
 }
@@ -57,7 +57,7 @@ static int64_t rows_of(const em *a, int64_t k) {
     return a->bf16 ? k / 2 * NR : k * NR;
 }
 
-/* of the products' scratch */
+/* Floats of scratch that the products need. */
 static int64_t nn_scratch(const em *a, int64_t rows) {
     int64_t K = a->max_width > STRIP ? a->max_width : STRIP;
     return a->bf16 ? cr_gemm_bf16_scratch(rows, K) : 0;
@@ -96,8 +96,8 @@ static void infer(cr_node *n) {
         a->max_width = w > a->max_width ? w : a->max_width;
     }
     n->n_prepare = 2 * a->n;
-    /* forward: first rows, distinct rows of a block, products, where they begin; backward: order
-     * and segments, distinct rows, sums, gradients */
+    /* forward: the first rows, the distinct rows of a block, the products and where they begin;
+     * backward: the order and the segments, the distinct rows, the sums, the gradients */
     int64_t both = nn_scratch(a, 1 << 20) + tn_scratch(a, 1 << 20);
     n->scratch = PRODUCT + GRADS + both + ROWS * STRIP + 8 * a->n + 256;
     n->scratch_row = 2 * a->n + 2 * a->max_width + STRIP + NR;
@@ -117,30 +117,31 @@ static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
         cr_kern->gemm_pack(to, W, a->K, !back, K, N, 0, panels);
 }
 
-/* memory from the thread's scratch */
+/* Takes n floats from the thread's scratch. */
 static float *take(float **at, int64_t n) {
     float *p = *at;
     *at += cr_up16(n);
     return p;
 }
 
-/* first row of each code; returns their number */
+/* Writes the first row of each code and returns how many codes there are. */
 static int64_t first_rows(int32_t *first, const int32_t *code, int64_t ld, int64_t rows) {
     int32_t u = 0;
     for (int64_t r = 0; r < rows; r++) {
-        first[u] = (int32_t)r; /* kept if it is one: no branch, nobody could foresee it */
+        /* kept if the row is the first; no branch, since it could not be predicted */
+        first[u] = (int32_t)r;
         u += code[r * ld] == u;
     }
     return u;
 }
 
-/* one strip of y, [n0, n0 + nb), from blocks [i0, i1) whose products lie at px */
+/* One strip [n0, n0 + nb) of y, from blocks [i0, i1), whose products lie at px. */
 typedef struct strip {
     int64_t n0, nb;
     int i0, i1;
 } strip;
 
-/* a block that is not shared: y = [y +] x W^T */
+/* A block that is not shared: y = x W^T, or y += x W^T. */
 static void add_own(const em *a, float *y, int64_t ld, const float *x, int64_t ldx,
                     const float *packed, int64_t rows, int64_t N, int64_t K, int flags,
                     const float *bias, float *own, float *nn) {
@@ -186,7 +187,7 @@ static void add_blocks(const cr_node *n, const cr_tile *t, strip s, const int64_
     }
 }
 
-/* the products of a strip of blocks [s.i0, s.i1) that are shared */
+/* Computes the products of a strip for those of the blocks [s.i0, s.i1) that are shared. */
 static void products(const cr_node *n, const cr_tile *t, strip s, const int64_t *u, float *const *e,
                      const float **px, float *p, float *nn) {
     const em *a = n->attr;
@@ -212,7 +213,7 @@ static void forward(const cr_node *n, cr_tile *t) {
     float **e = (float **)(void *)take(&at, 2 * a->n);
     int32_t *first = (int32_t *)(void *)take(&at, R);
     float *p = take(&at, p_room), *own = take(&at, ROWS * STRIP), *nn = take(&at, nn_scratch(a, R));
-    /* as many blocks at a time as there is room for their distinct rows and products */
+    /* as many blocks at a time as the room for distinct rows and products allows */
     for (strip s = {0}; s.i0 < a->n; s.i0 = s.i1) {
         int64_t used = 0, total = 0;
         for (s.i1 = s.i0; s.i1 < a->n; s.i1++) {
@@ -236,7 +237,7 @@ static void forward(const cr_node *n, cr_tile *t) {
     }
 }
 
-/* rows in the order of their codes, and where each code's begin; returns the number of codes */
+/* Sorts the rows by their codes and finds where each code begins; returns the number of codes. */
 static int64_t sort_rows(int32_t *order, int32_t *seg, const int32_t *code, int64_t ld,
                          int64_t rows) {
     int32_t u = 0;
@@ -259,7 +260,7 @@ static int64_t sort_rows(int32_t *order, int32_t *seg, const int32_t *code, int6
     return u;
 }
 
-/* what the backward pass of some blocks works with */
+/* The working set of the backward pass over some blocks. */
 typedef struct back {
     int i0, i1;
     int64_t *u;
@@ -269,7 +270,7 @@ typedef struct back {
     float *s, *nn, *tn;
 } back;
 
-/* dW of a strip, and the strip's part of de */
+/* Computes dW of a strip, and the strip's part of de. */
 static void back_strip(const cr_node *n, const cr_tile *t, const back *b, int64_t n0, int64_t nb) {
     const em *a = n->attr;
     const cr_node *in = n->in[IN_X];
@@ -301,7 +302,7 @@ static void back_strip(const cr_node *n, const cr_tile *t, const back *b, int64_
     }
 }
 
-/* de to the gradient of x */
+/* Adds de to the gradient of x, or writes it. */
 static void give(const cr_node *n, const cr_tile *t, const back *b, bool set) {
     const em *a = n->attr;
     const cr_node *in = n->in[IN_X];
@@ -324,7 +325,7 @@ static void give(const cr_node *n, const cr_tile *t, const back *b, bool set) {
     }
 }
 
-/* ReLU, and the bias; in place */
+/* Backward of the ReLU and of the bias, in place. */
 static void back_output(const cr_node *n, const cr_tile *t, int64_t n0, int64_t nb) {
     const em *a = n->attr;
     int64_t ld = cr_ld(n);
@@ -338,7 +339,7 @@ static void back_output(const cr_node *n, const cr_tile *t, int64_t n0, int64_t 
     cr_kern->col_sum(db, dy, ld, t->n_rows, nb);
 }
 
-/* as many blocks from b->i0 on as there is room for their distinct rows and gradients */
+/* Takes blocks from b->i0 on, as many as the room for distinct rows and gradients allows. */
 static void next_blocks(const cr_node *n, const cr_tile *t, back *b, float *at, int64_t room) {
     const em *a = n->attr;
     const cr_node *in = n->in[IN_X], *codes = n->in[IN_CODES];
@@ -367,7 +368,7 @@ static void backward(const cr_node *n, cr_tile *t) {
     int64_t R = t->n_rows;
     int64_t room = GRADS > 2 * R * a->max_width ? GRADS : 2 * R * a->max_width;
     bool x_grad = cr_wants_grad(t, n, IN_X), set = x_grad && cr_first_grad(t, n, IN_X);
-    if (set && a->K < n->in[IN_X]->width) { /* the other columns have none from here */
+    if (set && a->K < n->in[IN_X]->width) { /* the other columns get no gradient from this op */
         set = false;
         for (int64_t r = 0; r < R; r++)
             memset(cr_grad(t, n->in[IN_X]) + r * cr_ld(n->in[IN_X]), 0,
@@ -402,7 +403,8 @@ const cr_op_type cr_op_emb_matmul = {.name = "emb_matmul",
                                      .keep_val = true,
                                      .reads_in = true};
 
-/* the blocks that are the columns [from, from + K); false: a block goes beyond */
+/* Finds the blocks that make up the columns [from, from + K); false: a block reaches beyond
+ * them. */
 static bool find_blocks(em *a, const cr_node *codes, int64_t K) {
     int n;
     const cr_block *v = cr_codes_blocks(codes, &n);

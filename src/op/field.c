@@ -23,7 +23,7 @@ static void transpose_infer(cr_node *n) {
     n->width = a->n * a->m;
 }
 
-/* y[j, i] = x[i, j] [acc] */
+/* y[j, i] = x[i, j]; acc: is added */
 static void turn(float *restrict y, const float *restrict x, int64_t n, int64_t m, bool acc) {
     for (int64_t j = 0; j < m; j++) {
         float *to = y + j * n;
@@ -93,7 +93,7 @@ static void sum_backward(const cr_node *n, cr_tile *t) {
     const shape *a = n->attr;
     const cr_node *x = n->in[0];
     bool first = cr_first_grad(t, n, 0);
-    for (int64_t r = 0; r < t->n_rows; r++) /* the same source row for all: a step of 0 */
+    for (int64_t r = 0; r < t->n_rows; r++) /* a source step of 0 gives all rows the same source */
         cr_kern->copy_rows(cr_grad(t, x) + r * cr_ld(x), a->m, cr_grad(t, n) + r * cr_ld(n), 0,
                            a->n, a->m, !first);
 }
@@ -119,7 +119,7 @@ cr_node *cr_field_sum(cr_graph *g, cr_node *x, int64_t n, int64_t m) {
 
 typedef struct bmm {
     int64_t n, k, m;
-    int64_t pack; /* floats of scratch for a packed side; gemm_tn's part lies behind */
+    int64_t pack; /* floats of scratch for a packed side; gemm_tn's part follows */
 } bmm;
 
 static void bmm_infer(cr_node *n) {

@@ -1,7 +1,7 @@
 /*
  * fold.c - folded parameters (graph.h): matrices made of other parameters once per step. Where one
  * linear map follows another at every position of a batch, their product is made here instead, and
- * its gradient taken apart again when the step has summed it.
+ * its gradient is split into those of its factors when the step has summed it.
  */
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void shape(cr_node *n, int64_t rows, int64_t cols) {
     n->n_dims = 2;
 }
 
-/* C (M, N) += A (M, K) B (K, N), B packed by way of scratch; trans: B is given as (N, K) */
+/* C (M, N) += A (M, K) B (K, N); B is packed into scratch. trans: B is given as (N, K). */
 static void add_product(float *C, int64_t ldc, const float *A, int64_t lda, const float *B,
                         int64_t ldb, bool trans, int64_t M, int64_t N, int64_t K, int flags,
                         float *scratch) {
@@ -32,7 +32,7 @@ static void add_product(float *C, int64_t ldc, const float *A, int64_t lda, cons
     cr_kern->gemm(C, ldc, A, lda, scratch, M, N, K, flags, NULL);
 }
 
-/* ---- rows [from, from + rows) of A (.., K) times B (K, M) ---- */
+/* ---- product: rows [from, from + rows) of A (.., K) times B (K, M) ---- */
 
 typedef struct part {
     int64_t from, rows;
@@ -76,7 +76,7 @@ static cr_node *product_example(cr_graph *g, int k) {
     cr_node *A = param(g, 12, 5), *B = param(g, 5, 20);
     cr_node *y = cr_matmul(g, cr_feed(g, 20), cr_fold_product(g, A, 3, 7, B), NULL, false);
     if (k == 0) return y;
-    /* A also has a user of its own, and a second part */
+    /* A is also used by itself, and has a second part */
     cr_node *z = cr_matmul(g, cr_feed(g, 20), cr_fold_product(g, A, 0, 12, B), NULL, false);
     return cr_concat(g, (cr_node *[]){y, z, cr_matmul(g, cr_feed(g, 5), A, NULL, false)}, 3);
 }
@@ -92,7 +92,7 @@ cr_node *cr_fold_product(cr_graph *g, cr_node *A, int64_t from, int64_t rows, cr
     return cr_graph_op(g, &cr_op_fold_product, (cr_node *[]){A, B}, 2, &p, sizeof(p));
 }
 
-/* ---- the same rows times a vector x (K), plus those of b ---- */
+/* ---- affine: the same rows times a vector x (K), plus the same rows of b ---- */
 
 static void affine_infer(cr_node *n) {
     const part *p = n->attr;
@@ -141,10 +141,10 @@ cr_node *cr_fold_affine(cr_graph *g, cr_node *A, int64_t from, int64_t rows, cr_
     return cr_graph_op(g, &cr_op_fold_affine, (cr_node *[]){A, x, b}, 3, &p, sizeof(p));
 }
 
-/* ---- columns of W beside each other, or zeros ---- */
+/* ---- columns: columns of W beside each other, or zeros ---- */
 
 typedef struct columns {
-    const cr_range *v; /* from -1: zeros */
+    const cr_range *v; /* a range from -1 on stands for zeros */
     int n;
 } columns;
 
@@ -203,8 +203,8 @@ cr_node *cr_fold_columns(cr_graph *g, cr_node *W, const cr_range *v, int n) {
     return cr_graph_op(g, &cr_op_fold_columns, &W, 1, &a, sizeof(a));
 }
 
-/* ---- what follows the pooled heads of an attention: for head h (d rows of V, v; d columns of W)
- * the columns W_h [V_h, v_h], and b behind all of them ---- */
+/* ---- heads: the weight that follows the pooled heads of an attention. For head h (d rows of V, v;
+ * d columns of W) it has the columns W_h [V_h, v_h]; b follows all of them ---- */
 
 enum { IN_V, IN_VB, IN_W, IN_B };
 
@@ -221,7 +221,7 @@ static void heads_infer(cr_node *n) {
                                    cr_gemm_tn_scratch(d, C1, W->rows));
 }
 
-/* [V_h, v_h] */
+/* Writes [V_h, v_h] to E. */
 static void head(const cr_node *n, int64_t h, int64_t d, float *E) {
     const cr_node *V = n->in[IN_V];
     for (int64_t i = h * d; i < (h + 1) * d; i++, E += V->cols + 1) {
@@ -282,7 +282,7 @@ cr_node *cr_fold_heads(cr_graph *g, cr_node *V, cr_node *v, cr_node *W, cr_node 
     return cr_graph_op(g, &cr_op_fold_heads, (cr_node *[]){V, v, W, b}, 4, &H, sizeof(H));
 }
 
-/* ---- e^x of one number, limited ---- */
+/* ---- exp: e^x of one number, with an upper limit ---- */
 
 static void exp_infer(cr_node *n) {
     if (n->in[0]->width != 1) CR_BUG("fold: not one number");
@@ -295,14 +295,14 @@ static void exp_fold(const cr_node *n, float *scratch) {
     *n->w = (float)exp((double)(x > cap ? cap : x));
 }
 
-/* as torch's clamp: no slope above the limit */
+/* As for torch's clamp, there is no gradient above the limit. */
 static void exp_unfold(const cr_node *n, const float *g, float *const *d, float *scratch) {
     (void)scratch;
     if (d[0] && !(*n->in[0]->w > *(const float *)n->attr)) *d[0] += *g * *n->w;
 }
 
 static cr_node *exp_example(cr_graph *g, int k) {
-    if (k > 1) return NULL; /* below the limit, and above it */
+    if (k > 1) return NULL; /* one case below the limit, one above it */
     return cr_mul(g, cr_feed(g, 1), cr_fold_exp(g, param(g, 1, 1), k ? -2 : 2));
 }
 

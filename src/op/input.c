@@ -3,7 +3,7 @@
  * input.h.
  *
  * A lookup writes every feature straight to its place in the group's row: there is no concat. A
- * feature with one id per row is a copied record; others are pooled. No ids: zeros.
+ * feature with one id per row is a copied record; others are pooled. A row without ids gives zeros.
  */
 #include "op/input.h"
 
@@ -19,9 +19,9 @@ typedef struct lookup {
     cr_look *v;
     int n;
     int64_t width;
-    int axis;             /* lookup_seq */
-    const cr_node *codes; /* of equal ids; NULL: not known */
-    const int *col;       /* per piece: its column of the codes, or -1 */
+    int axis;             /* only for lookup_seq */
+    const cr_node *codes; /* codes of rows with equal ids; NULL: not known */
+    const int *col;       /* per piece: its column in codes, or -1 */
 } lookup;
 
 static void lookup_infer(cr_node *n) {
@@ -39,13 +39,13 @@ static void look_dense(const cr_look *k, const cr_batch *b, const cr_tile *t, in
         memcpy(y + r * ld, x + r * b->dense_width, (size_t)k->width * sizeof(float));
 }
 
-/* where the rows of a piece's ids lie in this batch */
+/* Returns where the rows of a piece's ids lie in this batch. */
 static cr_view view_of(const cr_look *k, const cr_step_input *in) {
     if (k->table->owner) return in->views[k->view];
     return cr_table_view(k->table, in->batch->sparse[k->slot].ids);
 }
 
-/* ids [from, from + n) into one row */
+/* Pools the ids [from, from + n) into one row. */
 static void look_bag(const cr_look *k, const cr_view *v, const cr_jagged *j, int32_t from,
                      int32_t n, float *y) {
     cr_view_pool(v, from, j->w ? j->w + from : NULL, n, y);
@@ -65,8 +65,8 @@ static void look_bags(const cr_look *k, const cr_view *v, const cr_jagged *j, co
     }
 }
 
-/* Some rows at a time, all features of each: then a line that two features share is still in the
- * first-level cache when the second comes. */
+/* Looks up all features of a few rows at a time: a cache line that two features share is then still
+ * in the first-level cache when the second feature writes it. */
 #define ROWS 32
 
 static void lookup_forward(const cr_node *n, cr_tile *t) {
@@ -94,8 +94,8 @@ static void lookup_forward(const cr_node *n, cr_tile *t) {
     }
 }
 
-/* Sums the rows of each code into the first of them. at: 3 numbers per row. Whether a code is new
- * cannot be foreseen, so both ways are written and one is kept. */
+/* Sums the rows of each code into the first of them. at has room for 3 numbers per row. The
+ * processor cannot predict whether a code is new, so both outcomes are written and one is kept. */
 static void gather(float *dx, int64_t ldx, int64_t width, const int32_t *code, int64_t ld,
                    int64_t rows, int32_t *at) {
     int32_t *first = at, *to = at + rows, *from = to + rows, u = 0;
@@ -112,7 +112,7 @@ static void gather(float *dx, int64_t ldx, int64_t width, const int32_t *code, i
     cr_kern->put_rows(dx, ldx, to, dx, ldx, from, n, width, true);
 }
 
-/* the gradient stays where it is; emb/update.c reads it after the step */
+/* The gradient stays where it is; emb/update.c reads it after the step. */
 static void lookup_backward(const cr_node *n, cr_tile *t) {
     const lookup *a = n->attr;
     if (!a->codes || (n->lane && cr_codes_solo(a->codes))) return;
@@ -162,7 +162,7 @@ void cr_lookup_set_codes(cr_node *n, const cr_node *codes, const int *col, bool 
     a->col = col;
     n->lane = forward;
     n->lane_back = !forward;
-    n->scratch_row = 3; /* gather */
+    n->scratch_row = 3; /* for gather */
 }
 
 const uint8_t *cr_lookup_shared(const cr_work *w, const cr_node *n, int piece) {
@@ -179,7 +179,8 @@ static void seq_infer(cr_node *n) {
     n->axis = ((const lookup *)n->attr)->axis;
 }
 
-/* steps [from, from + count) of a sequence of ids; others up to `last` come next */
+/* Looks up the steps [from, from + count) of a sequence of ids; the next calls take the steps up to
+ * `last`. */
 static void look_steps(const cr_look *k, const cr_view *v, const cr_jagged *j, int64_t from,
                        int64_t count, int64_t last, float *y, int64_t ld) {
     if (!j->off) {
@@ -218,7 +219,7 @@ static void seq_forward(const cr_node *n, cr_tile *t) {
         seq_piece(n, t, &a->v[i], cr_tile_input(t));
 }
 
-/* the gradient is only kept */
+/* The gradient is only kept. */
 static void seq_backward(const cr_node *n, cr_tile *t) {
     (void)n;
     (void)t;

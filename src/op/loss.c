@@ -1,11 +1,11 @@
 /*
- * loss.c - losses per row, and their mean over the batch. Label smoothing as torch: binary y(1-s) +
- * s/2; K classes: (1-s) on the class and s/K everywhere.
+ * loss.c - losses per row, and their mean over the batch. Labels are smoothed as in torch: a binary
+ * label becomes y(1-s) + s/2; with K classes the label's class gets 1-s and every class s/K more.
  */
 #include <math.h>
 
-#include "graph/plan.h"
 #include "graph/gradcheck.h"
+#include "graph/plan.h"
 #include "kern/kern.h"
 #include "op/input.h"
 #include "op/loss_int.h"
@@ -47,7 +47,7 @@ static void bce_backward(const cr_node *n, cr_tile *t) {
     }
 }
 
-/* labels for examples: a column of 0 and 1 made from a feed, without gradient */
+/* Labels for examples: a column of 0 and 1, made from a feed, without a gradient. */
 static void zero_one_forward(const cr_node *n, cr_tile *t) {
     float *y = cr_val(t, n), K = *(const float *)n->attr;
     for (int64_t r = 0; r < t->n_rows; r++)
@@ -90,7 +90,7 @@ static void ce_infer(cr_node *n) {
     n->scratch = n->in[0]->width;
 }
 
-/* probabilities of one row into p; returns log(sum exp) + max */
+/* Writes the probabilities of one row to p; returns log(sum exp) + max. */
 static float ce_row(const float *z, int64_t K, float *p) {
     float max = z[0];
     for (int64_t k = 1; k < K; k++)
@@ -112,7 +112,7 @@ static void ce_forward(const cr_node *n, cr_tile *t) {
     for (int64_t r = 0; r < t->n_rows; r++) {
         const float *zr = z + r * cr_ld(in);
         float lse = ce_row(zr, K, t->scratch), mean = cr_kern->sum(zr, K) / (float)K;
-        /* a label out of range must not pass unseen */
+        /* a label out of range must show, so it gives NaN */
         float hit = y[r] >= 0 && y[r] < (float)K ? zr[(int64_t)y[r]] : NAN;
         l[r] = (1 - s) * (lse - hit) + s * (lse - mean);
     }

@@ -2,15 +2,15 @@
  * loss_focal.c - focal loss (Lin et al., 2017) and the squares of looked-up vectors.
  *
  * focal: w * bce with w = alpha y (1-p)^gamma + (1-alpha) (1-y) p^gamma. As in TorchEasyRec w is a
- * weight, not part of what is differentiated; so only examples with gamma 0, where w does not move,
- * can be held against numeric slopes, and the golden run checks the rest.
- * squares: scale * sum of x^2 over chosen columns of a lookup (L2 on embeddings).
+ * constant weight that is not differentiated. So only examples with gamma 0, where w does not move,
+ * can be compared with numeric gradients; the golden run checks the rest. squares: scale * sum of
+ * x^2 over chosen columns of a lookup (L2 on embeddings).
  */
 #include <math.h>
 #include <string.h>
 
-#include "graph/plan.h"
 #include "graph/gradcheck.h"
+#include "graph/plan.h"
 #include "kern/kern.h"
 #include "op/loss_int.h"
 #include "op/op.h"

@@ -5,14 +5,14 @@
  * A list is a session. With p = softmax of its logits, the loss of a list is the mean of -log p
  * over its positive rows (label not 0); a list without a positive or without a negative row has
  * none. The batch's loss is the mean over all its lists, those without a loss included. As a loss
- * per row that is n / L times -log p / P for a positive row, n rows and L lists in the batch, P
- * positives in the list, so that the mean over rows works as for any loss.
+ * per row that is n / L times -log p / P for a positive row, where the batch has n rows and L lists
+ * and the list has P positives. So the mean over rows works as for any loss.
  */
 #include <math.h>
 #include <string.h>
 
-#include "graph/plan.h"
 #include "graph/gradcheck.h"
+#include "graph/plan.h"
 #include "op/loss_int.h"
 #include "op/op.h"
 
@@ -23,7 +23,8 @@ static void listwise_infer(cr_node *n) {
     n->scratch_row = CR_SESSION_SCRATCH;
 }
 
-/* One list: forward where loss is given, else backward from dl, which adds to dz. scale: n / L */
+/* Computes one list: forward where loss is given, else backward from dl, which adds to dz. scale is
+ * n / L. */
 static void one_list(const uint32_t *row, int64_t n, const float *z, const float *y, double scale,
                      float *loss, const float *dl, float *dz) {
     double most = -INFINITY, sum = 0, pull = 0;
@@ -79,7 +80,7 @@ static cr_node *listwise_example(cr_graph *g, int k) {
     if (k > 2) return NULL;
     cr_session s = k ? cr_example_session(g) : (cr_session){-1, 0, NULL};
     cr_node *z = cr_feed(g, 1), *y = cr_example_labels(g, k == 2 ? 4 : 2);
-    if (k == 2) { /* with a learned temperature, and another user of the logits */
+    if (k == 2) { /* has a learned temperature and another user of the logits */
         cr_node *x = cr_graph_param(g, "x", 1, 1, true, NULL, 0);
         cr_node *l = cr_listwise(g, cr_mul(g, z, cr_fold_exp(g, x, 5)), y, &s);
         return cr_add(g, (cr_node *[]){l, z}, (float[]){1, 1}, 2);

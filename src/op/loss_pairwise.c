@@ -4,16 +4,16 @@
  * For a positive row i: l_i = mean over negatives j of f(z_i - z_j), f(d) = log(1 + exp(-d))
  * (RankNet) or max(0, margin - d). The batch's loss is the mean over the P positives that have a
  * negative; as a loss per row that is l_i n/P, so that sample weights (of the positive row) and the
- * mean over rows work as for any loss. Cost: a positive looks at no more than max_negatives rows;
- * of more, so many are drawn (with replacement) by a counter over (seed, node, step, row), the same
- * in forward and backward.
+ * mean over rows work as for any loss. To limit the cost, a positive looks at no more than
+ * max_negatives rows. Where the session has more negatives, that many are drawn with replacement,
+ * by a counter over (seed, node, step, row) that gives the same in forward and backward.
  */
 #include <math.h>
 #include <string.h>
 
 #include "base/rng.h"
-#include "graph/plan.h"
 #include "graph/gradcheck.h"
+#include "graph/plan.h"
 #include "op/loss_int.h"
 #include "op/op.h"
 
@@ -43,7 +43,7 @@ static double pair_slope(const cr_pairwise_opts *o, double d) {
     return d > 0 ? -e / (1 + e) : -1 / (1 + e);
 }
 
-/* All pairs of a batch in a fixed order. */
+/* All pairs of a batch, in a fixed order. */
 typedef struct walk {
     const pairwise *a;
     const float *z, *y;
@@ -52,7 +52,7 @@ typedef struct walk {
     uint32_t *neg;
 } walk;
 
-/* the negatives of one session into w->neg */
+/* Collects the negatives of one session into w->neg. */
 static int64_t negatives(const walk *w, const uint32_t *row, int64_t n) {
     int64_t m = 0;
     for (int64_t k = 0; k < n; k++)
@@ -81,11 +81,11 @@ static void positive(const walk *w, uint32_t i, int64_t m, float *loss, const fl
     if (loss) loss[i] = w->scale * (float)(sum / (double)n);
 }
 
-/* loss: forward; dl and dz: backward */
+/* loss is given in forward; dl and dz in backward. */
 static void pairwise_run(const cr_node *n, cr_tile *t, float *loss, const float *dl, double *dz) {
     const pairwise *a = n->attr;
     const uint64_t *keys;
-    float *order = t->scratch + 2 * t->n_rows; /* dz lies before it */
+    float *order = t->scratch + 2 * t->n_rows; /* dz lies in front of it */
     const uint32_t *row = cr_session_order(n, t, order, &keys);
     walk w = {.a = a,
               .z = cr_val(t, n->in[0]),

@@ -4,21 +4,22 @@
  *
  * ge: for a row of class c (label 1 or 0), -log softmax of its logit z_c among itself and the rows
  * of the other class in its session; 0 when there are none. With S = sum over the others of
- * exp(z_c(j)) that is log(exp(z_c(i)) + S) - z_c(i), so one pass over a session gives all of it and
- * nothing is quadratic. Exponents are taken against the larger of both parts: nothing overflows.
+ * exp(z_c(j)) that is log(exp(z_c(i)) + S) - z_c(i), so one pass over a session computes
+ * everything, and the cost is not quadratic. Exponents are taken relative to the larger of both
+ * parts, so nothing overflows.
  */
 #include <math.h>
 #include <string.h>
 
-#include "graph/plan.h"
 #include "graph/gradcheck.h"
+#include "graph/plan.h"
 #include "op/input.h"
 #include "op/loss_int.h"
 #include "op/op.h"
 
 /* ---- grouping ---- */
 
-/* the session of each row, the bits of a 64-bit number in the place of two floats */
+/* session: the session of each row. The bits of its 64-bit number take the place of two floats. */
 static void session_infer(cr_node *n) {
     n->cls = CR_ROW;
     n->width = 2;
@@ -61,7 +62,7 @@ static void read_sessions(const cr_node *n, const cr_tile *t, uint64_t *key) {
         memcpy(&key[r], ids + r * cr_ld(n->in[2]), sizeof(*key));
 }
 
-/* stable, byte by byte; bytes that are equal in all keys are skipped */
+/* A stable radix sort, byte by byte; it skips bytes that are equal in all keys. */
 const uint32_t *cr_session_order(const cr_node *node, const cr_tile *t, float *scratch,
                                  const uint64_t **keys) {
     int64_t n = t->n_rows;
@@ -115,14 +116,14 @@ static void ge_infer(cr_node *n) {
     n->scratch_row = CR_SESSION_SCRATCH;
 }
 
-/* One direction of one session. */
+/* One class of one session: its rows are the anchors, the others the opponents. */
 typedef struct part {
     const uint32_t *row;
     int64_t n;
     const float *z, *y; /* z: column c of the logits, ld apart */
     int64_t ld;
     float c;         /* class of the anchors; the others are opponents */
-    double max, sum; /* of the opponents: largest z, sum of exp(z - max) */
+    double max, sum; /* of the opponents: the largest z, the sum of exp(z - max) */
 } part;
 
 static void part_sum(part *p) {
@@ -151,7 +152,7 @@ static void part_forward(part *p, float *loss) {
 static void part_backward(part *p, const float *dl, float *dz) {
     part_sum(p);
     if (!(p->sum > 0)) return;
-    double pull = 0; /* what all anchors ask of exp(z_j - max) */
+    double pull = 0; /* the sum of what all anchors add to the gradient of exp(z_j - max) */
     for (int64_t k = 0; k < p->n; k++) {
         uint32_t r = p->row[k];
         if (p->y[r] != p->c) continue;

@@ -3,17 +3,16 @@
  * threads; bias and ReLU are fused into the product. The gradient of a weight is one chain of
  * multiply-adds over the rows of a lane, so it does not depend on how the lane is cut into tiles.
  * Behind a ReLU half of the values are zeros, and so is half of the gradient that comes back to it:
- * products then skip the zeros of x (forward) and of dy (backward), and what they leave out would
- * have added nothing.
- * In mixed precision both inputs of every product are rounded to 16 bits first; sums stay in 32:
- * BF16 has kernels and packed weights of its own, FP16 is rounded floats in the FP32 kernels.
+ * products then skip the zeros of x (forward) and of dy (backward), which would have added nothing.
+ * In mixed precision both inputs of every product are first rounded to 16 bits; sums stay in 32
+ * bits. BF16 has its own kernels and packed weights; FP16 uses rounded floats in the FP32 kernels.
  *
- * With G > 1 a row of x is G vectors side by side and each goes through the same W: a product of
- * rows * G short rows. They lie one after another only where rows have no padding; else a few rows
- * at a time are copied together.
+ * With G > 1 a row of x is G vectors side by side and each is multiplied by the same W: a product
+ * of rows * G short rows. These lie one after another only where rows have no padding; else a few
+ * rows at a time are copied together.
  */
-#include "graph/plan.h"
 #include "graph/gradcheck.h"
+#include "graph/plan.h"
 #include "kern/kern.h"
 #include "op/op.h"
 
@@ -24,22 +23,22 @@
 typedef struct mm {
     int64_t K, N, G;
     bool kn;   /* W is (K, N), else (N, K) */
-    bool bias; /* in[2] */
+    bool bias; /* there is a bias: in[2] */
     bool relu;
-    int half;               /* mixed precision */
-    bool x_zeros, dy_zeros; /* products that skip the zeros of x, of dy */
-    bool mask;              /* the slope of x's ReLU goes into the gradient of x */
+    int half;               /* mixed precision: CR_HALF_… of kern.h; 0: none */
+    bool x_zeros, dy_zeros; /* the products skip the zeros of x, of dy */
+    bool mask;              /* the gradient of x includes the slope of its ReLU */
     int64_t fwd_items, bwd_items, bwd_off;
-    int64_t chunk;        /* rows at a time */
-    int64_t xroom, yroom; /* in the scratch, behind what gemm_tn uses: copies of x and y */
+    int64_t chunk;        /* rows that are computed at a time */
+    int64_t xroom, yroom; /* offsets into the scratch, behind gemm_tn's part: copies of x and y */
 } mm;
 
 static bool bf16(const mm *a) {
     return a->half == CR_HALF_BF16;
 }
 
-/* floats of a packed (K, N) matrix, and items to pack it; of the scratch of any product of m rows
- */
+/* Floats of a packed (K, N) matrix; items that pack it; floats of scratch for any product of m
+ * rows. */
 static int64_t pack_size(const mm *a, bool zeros, int64_t K, int64_t N) {
     if (zeros) return cr_gemm_nz_pack_size(K, N);
     return bf16(a) ? cr_gemm_bf16_pack_size(K, N) : cr_gemm_pack_size(K, N);
@@ -113,12 +112,12 @@ typedef struct side {
     int64_t ld;
 } side;
 
-/* do rows of G vectors of w lie one after another? */
+/* Do rows of G vectors of width w lie one after another, without gaps? */
 static bool dense(const mm *a, int64_t ld, int64_t w) {
     return a->G == 1 || ld == a->G * w;
 }
 
-/* an input as it is, or rounded or copied into `to`; BF16 products round by themselves */
+/* Returns an input as it is, or rounded or copied into `to`. BF16 products round by themselves. */
 static side input(const mm *a, const float *x, int64_t ld, int64_t rows, int64_t w, float *to) {
     int64_t W = a->G * w;
     if (a->half && !bf16(a))
@@ -162,7 +161,7 @@ static void forward(const cr_node *n, cr_tile *t) {
     }
 }
 
-/* the gradients from rows [r, r + rows) of the tile */
+/* Computes the gradients that come from rows [r, r + rows) of the tile. */
 static void back(const cr_node *n, cr_tile *t, int64_t r, int64_t rows) {
     const mm *a = n->attr;
     const cr_node *in = n->in[0];
@@ -211,7 +210,7 @@ static void backward(const cr_node *n, cr_tile *t) {
             cr_kern->relu_bwd(grad + r * cr_ld(n), grad + r * cr_ld(n), y + r * cr_ld(n), n->width,
                               false);
     }
-    /* also for no rows: gradients of parameters are set */
+    /* runs also for no rows, since gradients of parameters must be set */
     int64_t r = 0;
     do {
         int64_t rows = cr_rows(t, n) - r < a->chunk ? cr_rows(t, n) - r : a->chunk;
@@ -239,10 +238,10 @@ static cr_node *example(cr_graph *g, int k) {
         cr_node *y = cr_matmul_each(g, x, W, b, false, 9);
         return cr_concat(g, (cr_node *[]){y, x}, 2);
     }
-    case 4: /* without */
+    case 4: /* rows without padding */
         return cr_matmul_kn_each(g, cr_feed(g, 48), cr_graph_param(g, "w", 16, 16, true, NULL, 0),
                                  3);
-    case 5: { /* zeros on both sides */
+    case 5: { /* both sides have zeros */
         cr_node *W = cr_graph_param(g, "w", 70, 90, true, NULL, 0),
                 *b = cr_graph_param(g, "b", 1, 70, true, NULL, 0);
         cr_node *x = cr_activation(g, CR_ACT_RELU, NULL, cr_feed(g, 90));
@@ -252,7 +251,7 @@ static cr_node *example(cr_graph *g, int k) {
     }
 }
 
-/* who takes n as an input; NULL: nobody, or several */
+/* Returns the node that takes n as an input; NULL: there is none, or there are several. */
 static cr_node *only_user(const cr_graph *g, const cr_node *n) {
     cr_node *user = NULL;
     for (int i = n->id + 1; i < g->n; i++)

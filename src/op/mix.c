@@ -1,6 +1,6 @@
 /*
- * mix.c - what multi-task models do with vectors: mix experts by a gate, pick one of several by the
- * row's number, stop a gradient, join two logits into one, compare two nets.
+ * mix.c - ops of multi-task models: mix the vectors of experts by a gate, pick one of several
+ * vectors by a number in the row, stop a gradient, join two logits into one, compare two nets.
  *
  * both: with p = sigmoid(a) and q = sigmoid(b) the logit of p q is -log(e^-a + e^-b + e^-(a+b)),
  * which stays exact where 1 - p q would lose its digits; so a joint probability is trained and
@@ -173,7 +173,8 @@ static void both_infer(cr_node *n) {
     n->width = 1;
 }
 
-/* e^-a, e^-b, e^-(a+b), each over the greatest of them; returns its exponent */
+/* Writes e^-a, e^-b and e^-(a+b), each divided by the greatest of them; returns that one's
+ * exponent. */
 static float parts_of(float a, float b, float e[3]) {
     float x[3] = {-a, -b, -a - b}, max = fmaxf(fmaxf(x[0], x[1]), x[2]);
     for (int i = 0; i < 3; i++)
@@ -314,13 +315,15 @@ static void root_infer(cr_node *n) {
 }
 
 static void root_forward(const cr_node *n, cr_tile *t) {
-    double s = (double)*cr_whole(t, n->in[1]), k = s > 0 ? (double)cr_global_rows(t, n->in[0]) / sqrt(s) : 0;
+    double s = (double)*cr_whole(t, n->in[1]),
+           k = s > 0 ? (double)cr_global_rows(t, n->in[0]) / sqrt(s) : 0;
     for (int64_t r = 0; r < t->n_rows; r++)
         cr_val(t, n)[r * cr_ld(n)] = (float)(k * (double)*row_of(t, n->in[0], r));
 }
 
 static void root_backward(const cr_node *n, cr_tile *t) {
-    double s = (double)*cr_whole(t, n->in[1]), k = s > 0 ? (double)cr_global_rows(t, n->in[0]) / sqrt(s) : 0;
+    double s = (double)*cr_whole(t, n->in[1]),
+           k = s > 0 ? (double)cr_global_rows(t, n->in[0]) / sqrt(s) : 0;
     bool wants = cr_wants_grad(t, n, 0), first = cr_first_grad(t, n, 0);
     double *sum = cr_wants_grad(t, n, 1) ? cr_lane_grad(t, n->in[1]) : NULL;
     for (int64_t r = 0; r < t->n_rows; r++) {

@@ -2,10 +2,10 @@
  * norm.c - batch norm and layer norm.
  *
  * Batch norm is two nodes: bn_stats sums x and x^2 over the batch in double (WHOLE: mean, biased
- * variance), bn_apply normalises. Their gradients meet the same way: bn_apply adds the slopes of
- * mean and variance into the lanes, the next phase passes them on to x. Inference uses the running
- * statistics and has no bn_stats at all. Running statistics as torch: momentum m, unbiased
- * variance.
+ * variance), bn_apply normalises. The gradients come back in two steps too: bn_apply adds those of
+ * mean and variance up per lane, and the next phase passes them on to x. Inference uses the running
+ * statistics and has no bn_stats at all. Running statistics are kept as in torch, with momentum m
+ * and the unbiased variance.
  */
 #include <math.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void stats_finish(const cr_node *n, const double *sum, float *value, int6
     double count = (double)n_rows, m = (double)*(const float *)n->attr;
     for (int64_t j = 0; n_rows == 0 && j < n->width; j++)
         value[j] = 0;
-    if (n_rows == 0) return; /* all sequences are empty */
+    if (n_rows == 0) return; /* all sequences of the batch are empty */
     float *mean = n->in[1]->w, *var = n->in[2]->w;
     for (int64_t j = 0; j < w; j++) {
         double mu = sum[j] / count, v = sum[w + j] / count - mu * mu;
@@ -77,17 +77,18 @@ const cr_op_type cr_op_bn_stats = {.name = "bn_stats",
 typedef struct bn {
     float eps;
     bool affine;
-    bool relu; /* behind it: the slope is found again from x, nothing is kept for it */
+    bool relu; /* a ReLU follows; its slope is computed again from x, so nothing is kept for it */
 } bn;
 
 static void bn_infer(cr_node *n) {
     cr_infer_rows(n);
     n->width = n->in[0]->width;
     n->zeros = n->relu = ((const bn *)n->attr)->relu;
-    n->scratch = 10 * n->width; /* 4 rows for the kernel; sums that nobody wants, 2 of doubles */
+    /* 4 rows for the kernel, 2 rows of unwanted sums, 2 rows of doubles */
+    n->scratch = 10 * n->width;
 }
 
-/* mean, 1 / deviation, and what they come to: y = x * scale + shift; 4 rows */
+/* Writes 4 rows: mean, 1 / deviation, and the scale and shift of y = x * scale + shift. */
 static void bn_columns(const cr_node *n, const cr_tile *t, float *col) {
     const bn *a = n->attr;
     int64_t w = n->width;
@@ -112,7 +113,7 @@ static void bn_forward(const cr_node *n, cr_tile *t) {
                         col + 3 * w, cr_rows(t, n), w, a->relu);
 }
 
-/* the lane's gradient of input i, a parameter; or a place for what nobody wants */
+/* Returns the lane's gradient of input i, a parameter; or `nowhere`, when it is not wanted. */
 static float *bn_param_grad(const cr_node *n, cr_tile *t, int i, float *nowhere) {
     float *d = i < n->n_in ? cr_param_sum(t, n, i) : NULL;
     return d ? d : nowhere;
@@ -145,9 +146,9 @@ static cr_node *bn_example(cr_graph *g, int k) {
     }
     cr_node *y = cr_batch_norm(g, x, gamma, beta, mean, var, count, 1e-5f, 0.1f, k == 3);
     if (k != 2) return y;
-    /* two in a row, with a path around them: three phases each way */
-    cr_node *z = cr_batch_norm(g, cr_activation(g, CR_ACT_TANH, NULL, y), NULL, NULL, mean, var, count,
-                               1e-5f, 0.1f, false);
+    /* two norms in a row, with a path around them: three phases in each direction */
+    cr_node *z = cr_batch_norm(g, cr_activation(g, CR_ACT_TANH, NULL, y), NULL, NULL, mean, var,
+                               count, 1e-5f, 0.1f, false);
     return cr_add(g, (cr_node *[]){z, x}, (float[]){1, 1}, 2);
 }
 
@@ -168,8 +169,8 @@ cr_node *cr_batch_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, c
                        gamma ? 6 : 4, &a, sizeof(a));
 }
 
-/* ---- layer norm: inputs x, gamma, beta; biased variance over the row, or over each part of
- * gamma's width ---- */
+/* ---- layer norm: inputs x, gamma, beta; the biased variance is that of the row, or of each part
+ * of gamma's width ---- */
 
 static void ln_infer(cr_node *n) {
     int64_t w = n->in[1]->width;

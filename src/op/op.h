@@ -2,8 +2,8 @@
  * op.h - the ops, as functions that add a node; and their registry.
  *
  * Each op is one cr_op_type with infer, forward, backward and examples; the tests run over the
- * registry. x, y are ROW nodes, or SEQ ones where an op is row-wise; shapes are per row. Parameters
- * are made by the caller (op/param.h).
+ * registry. x and y are ROW nodes, or SEQ nodes where an op works row by row. Shapes in brackets
+ * are per row; -> gives the shape of the result. The caller makes the parameters (op/param.h).
  */
 #ifndef CR_OP_OP_H
 #define CR_OP_OP_H
@@ -11,43 +11,47 @@
 #include "graph/graph.h"
 #include "op/list.h"
 
-/* every op, NULL-ended: registry.c */
+/* Every op, NULL-ended (registry.c). */
 extern const cr_op_type *const cr_ops[];
 
-/* columns of a row or a matrix */
+/* Columns of a row or a matrix. */
 typedef struct cr_range {
     int64_t from, width;
 } cr_range;
 
-/* fold.c: folded parameters (graph.h), made of parameters: rows [from, from + rows) of A times B;
- * times the vector x, plus those of b; columns of W beside each other (from -1: zeros); the weight
- * (D, H (C + 1) + 1) behind cr_seq_attention for values V s + v and the layer W y + b */
+/* fold.c: folded parameters (graph.h), which are made of other parameters once per step.
+ * cr_fold_product: rows [from, from + rows) of A, times B. */
 cr_node *cr_fold_product(cr_graph *g, cr_node *A, int64_t from, int64_t rows, cr_node *B);
+/* The same rows of A times the vector x, plus the same rows of b. */
 cr_node *cr_fold_affine(cr_graph *g, cr_node *A, int64_t from, int64_t rows, cr_node *x,
                         cr_node *b);
+/* Columns of W beside each other; a range from -1 on gives zeros. */
 cr_node *cr_fold_columns(cr_graph *g, cr_node *W, const cr_range *v, int n);
-/* e^x of one number, x at most `cap` */
+/* e^x of one number x, which counts as at most `cap`. */
 cr_node *cr_fold_exp(cr_graph *g, cr_node *x, float cap);
+/* The weight (D, H (C + 1) + 1) that follows cr_seq_attention, for values V s + v and the layer W y
+ * + b. */
 cr_node *cr_fold_heads(cr_graph *g, cr_node *V, cr_node *v, cr_node *W, cr_node *b, int64_t H);
 
-/* matmul.c: y = x W^T + b, W (N, K) as torch's Linear; b may be NULL; relu: fused. */
+/* matmul.c: y = x W^T + b, with W (N, K) as in torch's Linear; b may be NULL; relu: a ReLU is fused
+ * into it. */
 cr_node *cr_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu);
-/* emb_matmul.c: the same over a lookup's rows, with one product per distinct id; cr_matmul chooses
- * it where it can. NULL: it cannot. */
+/* emb_matmul.c: the same over a lookup's rows, with one product per distinct id. cr_matmul chooses
+ * it where it can. NULL: this input does not allow it. */
 cr_node *cr_emb_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu);
-/* y = x W, W (K, N) */
+/* y = x W, with W (K, N). */
 cr_node *cr_matmul_kn(cr_graph *g, cr_node *x, cr_node *W);
-/* the same for each of G vectors that a row of x holds side by side: (G K) -> (G N) */
+/* The same for each of G vectors that lie side by side in a row of x: (G K) -> (G N). */
 cr_node *cr_matmul_each(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu, int64_t G);
 cr_node *cr_matmul_kn_each(cr_graph *g, cr_node *x, cr_node *W, int64_t G);
 
-/* cr_matmul_finish, when the graph is whole: where a layer with a ReLU has one user, a product, the
- * slope of the ReLU goes into the gradient that the product sends back (cr_node.masked). Not in
- * mixed precision, whose products have no such last step. */
+/* cr_matmul_finish is called when the graph is whole. Where a layer with a ReLU has one user, a
+ * product, the gradient that this product sends back includes the slope of the ReLU
+ * (cr_node.masked). Products in mixed precision cannot do that. */
 void cr_matmul_finish(cr_graph *g);
 
-/* act.c: element-wise, by torch's names where there are any; behind each the parameters p that it
- * reads */
+/* act.c: element-wise functions, by torch's names where there are any. Behind each stand the
+ * parameters p that it reads. */
 typedef enum cr_act {
     CR_ACT_RELU,
     CR_ACT_LEAKY, /* negative slope */
@@ -64,63 +68,67 @@ typedef enum cr_act {
     CR_ACT_HARDSWISH,
     CR_ACT_CLAMP,     /* lowest, highest */
     CR_ACT_THRESHOLD, /* at, value: x where x > at, else value */
-    CR_ACT_SHRINK,    /* limit, less: 0 where |x| <= limit, else x moved by less towards zero */
+    CR_ACT_SHRINK,    /* limit, by: 0 where |x| <= limit, else x moved towards zero by `by` */
     CR_ACT_TANHSHRINK,
 } cr_act;
-/* p may be NULL where the function reads none */
+/* p may be NULL for a function that reads none. */
 cr_node *cr_activation(cr_graph *g, cr_act act, const float p[3], cr_node *x);
-/* rrelu: x > 0 ? x : a x, a drawn between lower and upper in training, else their mean; drawn as
- * dropout's mask is */
+/* rrelu: x > 0 ? x : a x. In training a is drawn between lower and upper, as dropout's mask is;
+ * else it is their mean. */
 cr_node *cr_rrelu(cr_graph *g, cr_node *x, float lower, float upper);
-/* prelu: x > 0 ? x : a x, a one number (1, 1) or per channel (1, w) */
+/* prelu: x > 0 ? x : a x, where a is one number (1, 1) or one per channel (1, w). */
 cr_node *cr_prelu(cr_graph *g, cr_node *x, cr_node *a);
-/* dice: p = sigmoid(xn); y = alpha (1 - p) x + p x; xn is x after batch norm, alpha (1, w) */
+/* dice: p = sigmoid(xn); y = alpha (1 - p) x + p x; xn is x after batch norm, alpha (1, w). */
 cr_node *cr_dice(cr_graph *g, cr_node *x, cr_node *xn, cr_node *alpha);
-/* softmax of scale * x over the row; the logarithm of softmax of x */
+/* cr_softmax: softmax of scale * x over the row. cr_log_softmax: the logarithm of the softmax of
+ * x. */
 cr_node *cr_softmax(cr_graph *g, cr_node *x, float scale);
 cr_node *cr_log_softmax(cr_graph *g, cr_node *x);
 
-/* norm.c. bn: gamma and beta may both be NULL; mean, var, count: buffers (1,w) (1,w) (1,1); relu:
- * a ReLU behind it, in the same pass */
+/* norm.c, batch norm: gamma and beta may both be NULL; mean, var and count are buffers (1,w) (1,w)
+ * (1,1); relu: a ReLU follows in the same pass. */
 cr_node *cr_batch_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, cr_node *mean,
                        cr_node *var, cr_node *count, float eps, float momentum, bool relu);
-/* over the row; over each part of gamma's width where the row is several times as wide */
+/* Layer norm over the row; where the row is several times as wide as gamma, over each part of that
+ * width. */
 cr_node *cr_layer_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, float eps);
 
 /* dropout.c: active in training only; the mask is a function of (seed, step, this node, row,
- * column) */
+ * column). */
 cr_node *cr_dropout(cr_graph *g, cr_node *x, float p);
 
-/* variational.c: how much of each of F features is kept, from theta (F), drawn anew in each row in
- * training; x, features of these widths side by side, times that; lambda / B times the sum of what
- * is kept on average, in each row */
+/* variational.c: cr_drop_gate gives the share of each of F features that is kept, from theta (F);
+ * in training it is drawn anew for each row. */
 cr_node *cr_drop_gate(cr_graph *g, cr_node *theta, const char *group);
+/* x, which is features of these widths side by side, with each feature multiplied by its gate. */
 cr_node *cr_drop_fields(cr_graph *g, cr_node *x, cr_node *gate, const int64_t *widths);
+/* In each row lambda / B times the sum of the shares that are kept on average. */
 cr_node *cr_drop_penalty(cr_graph *g, cr_node *theta, double lambda);
 
 /* shape.c */
 cr_node *cr_concat(cr_graph *g, cr_node *const *x, int n); /* one input: returned as it is */
 cr_node *cr_slice(cr_graph *g, cr_node *x, int64_t from, int64_t width);
-/* x with zeros behind it */
+/* x with zeros behind it, up to the width. */
 cr_node *cr_pad(cr_graph *g, cr_node *x, int64_t width);
-/* cr_slice_of: what a slice is of, and from which column; any other node is all of itself. */
+/* cr_slice_of returns the node that a slice is cut from, and its first column; any other node is
+ * all of itself. */
 cr_node *cr_slice_of(cr_node *n, int64_t *from);
-/* y = sum_i c_i x_i; inputs of equal width, or width 1 (added to every column) */
+/* y = sum_i c_i x_i; the inputs have the same width, or width 1 (added to every column). */
 cr_node *cr_add(cr_graph *g, cr_node *const *x, const float *c, int n);
 cr_node *cr_row_sum(cr_graph *g, cr_node *x);
 
-/* product.c: x * y, y of the same width, or F numbers for F vectors of one width side by side (1:
- * for the whole row), or a parameter (1, w); x + b, b (1, w) */
+/* product.c: x * y. y has the width of x, or is F numbers for F vectors of one width side by side
+ * (1: for the whole row), or is a parameter (1, w). cr_bias: x + b, with b (1, w). */
 cr_node *cr_mul(cr_graph *g, cr_node *x, cr_node *y);
 cr_node *cr_bias(cr_graph *g, cr_node *x, cr_node *b);
-/* x0 * u + b + x: a cross layer; u of the same width or width 1; b (1, w) or NULL */
+/* A cross layer: x0 * u + b + x; u has the same width or width 1; b is (1, w) or NULL. */
 cr_node *cr_cross(cr_graph *g, cr_node *x0, cr_node *u, cr_node *x, cr_node *b);
 /* x (1) -> x, x^2, sqrt(max(x, 0)) */
 cr_node *cr_powers(cr_graph *g, cr_node *x);
-/* 1 where x is among the k largest of the row, else 0; passes no gradient */
+/* 1 where x is among the k largest of the row, else 0; passes no gradient. */
 cr_node *cr_top(cr_graph *g, cr_node *x, int64_t k);
 
-/* field.c: a row as a matrix (n, m) */
+/* field.c: a row is taken as a matrix (n, m). */
 cr_node *cr_transpose(cr_graph *g, cr_node *x, int64_t n, int64_t m); /* -> (m, n) */
 cr_node *cr_field_sum(cr_graph *g, cr_node *x, int64_t n, int64_t m); /* -> m */
 /* x (n, k) times y (k, m) -> (n, m) */
@@ -133,70 +141,79 @@ cr_node *cr_cin(cr_graph *g, cr_node *x, cr_node *x0, cr_node *W, cr_node *b, in
 /* attention.c: q, k, v (F, H d) -> (F, H d); softmax of scale * q k^T per head */
 cr_node *cr_attention(cr_graph *g, cr_node *q, cr_node *k, cr_node *v, int64_t F, int64_t H,
                       int64_t d, float scale);
-/* ffm.c: x (F, F, D), [i, j] what field i shows to field j -> 1: sum over i < j of x_ij . x_ji */
+/* ffm.c: x (F, F, D), where [i, j] is what field i shows to field j -> 1: sum over i < j of x_ij .
+ * x_ji */
 cr_node *cr_ffm(cr_graph *g, cr_node *x, int64_t F, int64_t D);
 
 /* interact.c: x is F vectors of D */
 cr_node *cr_fm(cr_graph *g, cr_node *x, int64_t F, int64_t D);    /* -> D */
 cr_node *cr_pairs(cr_graph *g, cr_node *x, int64_t F, int64_t D); /* -> F (F-1) / 2 */
 
-/* mix.c: sum over i of gate_i x_i, gate (n); x_k, k (1) the row's number; x without its gradient;
- * the logit of sigmoid(a) sigmoid(b); the cosine of x and y (1); rows whose weighted mean (weight
- * as in cr_mean_loss) is the square root of the weighted sum of x (1), in training only */
+/* mix.c: sum over i of gate_i x_i; gate (n). */
 cr_node *cr_mix(cr_graph *g, cr_node *gate, cr_node *const *x, int n);
+/* x_k, where k (1) is a number in the row. */
 cr_node *cr_pick(cr_graph *g, cr_node *k, cr_node *const *x, int n);
+/* x, which passes no gradient back. */
 cr_node *cr_detach(cr_graph *g, cr_node *x);
+/* The logit of sigmoid(a) sigmoid(b). */
 cr_node *cr_both(cr_graph *g, cr_node *a, cr_node *b);
+/* The cosine of x and y -> 1. */
 cr_node *cr_cosine(cr_graph *g, cr_node *x, cr_node *y);
+/* In training only: rows whose weighted mean is the square root of the weighted sum of x (1);
+ * weight is as in cr_mean_loss. */
 cr_node *cr_root(cr_graph *g, cr_node *x, int weight);
 
-/* seq.c: between rows and their sequences (SEQ). A row's x at each of its positions; positions
- * summed, or averaged, into their row; softmax of scale * x over a row's positions, per column; the
- * sum over positions of a (1) times s. Of no positions: 0. */
+/* seq.c: between rows and their sequences (SEQ nodes). A sum over no positions is 0. cr_seq_spread:
+ * the row's x at each of its positions. */
 cr_node *cr_seq_spread(cr_graph *g, cr_node *x, int axis);
+/* The sum, or mean, of a row's positions. */
 cr_node *cr_seq_pool(cr_graph *g, cr_node *s, bool mean);
+/* Softmax of scale * x over a row's positions, per column. */
 cr_node *cr_seq_softmax(cr_graph *g, cr_node *x, float scale);
+/* The sum over a row's positions of a (1) times s. */
 cr_node *cr_seq_weigh(cr_graph *g, cr_node *a, cr_node *s);
-/* the same sum for each of m windows of len[i] positions, one behind the other from the start,
- * divided by the positions that the row has in it -> (m w); positions behind the last do not count
- */
+/* The same sum for each of m windows of len[i] positions, which follow one another from the start,
+ * divided by the number of positions that the row has in the window -> (m w). Positions behind the
+ * last window do not count. */
 cr_node *cr_seq_windows(cr_graph *g, cr_node *a, cr_node *s, const int64_t *len, int m);
-/* seq_attention.c: self-attention of H heads over a row's positions, softmax of scale * q_i . k_j
- * with a share p dropped in training. Of s (C) it gives per head [sum_ij A_ij s_j; sum_ij A_ij],
- * and behind them the number of positions, all divided by the row's positions on the axis `all` ->
- * (H (C + 1) + 1); cr_fold_heads turns that into what an attention has behind it. */
+/* seq_attention.c: self-attention of H heads over a row's positions. A is the softmax of scale *
+ * q_i . k_j, of which a share p is dropped in training. For s (C) the op gives per head [sum_ij
+ * A_ij s_j; sum_ij A_ij], and behind them the number of positions, all divided by the row's
+ * positions on the axis `all` -> (H (C + 1) + 1); cr_fold_heads makes the weight that turns this
+ * into the attention's output. */
 cr_node *cr_seq_attention(cr_graph *g, cr_node *q, cr_node *k, cr_node *s, int64_t H, float scale,
                           float p, int all);
-/* din.c: W [q; k; q - k; q * k] + b at each position, q (C) of the row, k (C) of the position, W
- * (N, 4 C), which has no other user; b may be NULL; relu: fused */
+/* din.c: W [q; k; q - k; q * k] + b at each position, where q (C) belongs to the row and k (C) to
+ * the position. W (N, 4 C) has no other user; b may be NULL; relu: a ReLU is fused into it. */
 cr_node *cr_din(cr_graph *g, cr_node *q, cr_node *k, cr_node *W, cr_node *b, bool relu);
 
-/* loss.c: one loss per row; y (1) are labels without gradient */
+/* loss.c: one loss per row; y (1) is the label and gets no gradient. */
 cr_node *cr_bce(cr_graph *g, cr_node *logit, cr_node *y, float smoothing);
 cr_node *cr_softmax_ce(cr_graph *g, cr_node *logits, cr_node *y, float smoothing);
 cr_node *cr_l2(cr_graph *g, cr_node *pred, cr_node *y);
 /* loss_focal.c */
 cr_node *cr_focal(cr_graph *g, cr_node *logit, cr_node *y, float gamma, float alpha);
-/* scale * sum of x^2 over the columns in v */
+/* scale * sum of x^2 over the columns in v. */
 cr_node *cr_squares(cr_graph *g, cr_node *x, const cr_range *v, int n, float scale);
 /* Where a loss that compares rows finds the session of a row. */
 typedef struct cr_session {
-    int slot;           /* sparse feature whose first id it is; -1: all rows are one session */
-    int64_t missing;    /* session of the rows without an id */
-    const int64_t *ids; /* examples: the sessions themselves; NULL: from the batch */
+    /* the sparse feature whose first id is the session; -1: all rows are one session */
+    int slot;
+    int64_t missing;    /* the session of rows without an id */
+    const int64_t *ids; /* for examples: the sessions themselves; NULL: they come from the batch */
 } cr_session;
-/* loss_session.c, loss_pairwise.c, loss_listwise.c: rows of one session are compared */
+/* loss_session.c, loss_pairwise.c, loss_listwise.c: losses that compare the rows of one session. */
 cr_node *cr_jrc(cr_graph *g, cr_node *logits, cr_node *y, const cr_session *s, float alpha);
 typedef struct cr_pairwise_opts {
-    bool hinge; /* else logistic */
+    bool hinge; /* hinge loss; else logistic */
     double margin;
-    int64_t max_negatives; /* per positive; of more so many are drawn */
+    int64_t max_negatives; /* per positive; where there are more, this many are drawn */
 } cr_pairwise_opts;
 cr_node *cr_pairwise(cr_graph *g, cr_node *logit, cr_node *y, const cr_session *s,
                      const cr_pairwise_opts *o);
 cr_node *cr_listwise(cr_graph *g, cr_node *logit, cr_node *y, const cr_session *s);
-/* WHOLE: sum over the batch of scale_i x_i; scale as input.h gives it for row weight k (-1: 1/n).
- * Marked as a loss. */
+/* WHOLE: the sum over the batch of scale_i x_i, with the scale that input.h gives for row weight
+ * `weight` (-1: 1/n). The node is marked as a loss. */
 cr_node *cr_mean_loss(cr_graph *g, cr_node *x, int weight);
 
 #endif

@@ -11,13 +11,13 @@ static inline cr_node *cr_weight(cr_graph *g, const char *name, int64_t rows, in
                                  cr_init init) {
     return cr_graph_param(g, name, rows, cols, true, &init, sizeof(init));
 }
-/* a vector of n (bias, scale) */
+/* A vector of n numbers (a bias, a scale). */
 static inline cr_node *cr_vector(cr_graph *g, const char *name, int64_t n, cr_init init) {
     cr_node *p = cr_weight(g, name, 1, n, init);
     p->n_dims = 1;
     return p;
 }
-/* a buffer: saved, never trained (running statistics); n 0: one number */
+/* A buffer is saved but never trained (running statistics); n 0: one number. */
 static inline cr_node *cr_buffer(cr_graph *g, const char *name, int64_t n, double value) {
     cr_init init = CR_INIT_C(value);
     cr_node *p = cr_graph_param(g, name, 1, n ? n : 1, false, &init, sizeof(init));

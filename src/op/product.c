@@ -1,10 +1,10 @@
 /*
- * product.c - products and sums element by element: of two rows, of a row and a parameter, the
- * cross layer of DCN (x0 * u + b + x as one op, since each layer of it would else be three), and
- * the inputs and the hard choice of AutoDis.
+ * product.c - products and sums element by element: of two rows; of a row and a parameter; the
+ * cross layer of DCN, x0 * u + b + x, which is one op because it would else be three per layer; and
+ * AutoDis' powers of its input and hard choice.
  *
- * A second factor of F numbers, F dividing the width, multiplies F vectors side by side: one number
- * the whole row.
+ * A second factor may have F numbers, where F divides the width: each then multiplies one of F
+ * vectors that lie side by side. One number multiplies the whole row.
  */
 #include <math.h>
 #include <string.h>
@@ -171,7 +171,7 @@ static void cross_backward(const cr_node *n, cr_tile *t) {
         first[i] = cr_first_grad(t, n, i);
     }
     int64_t w = n->width;
-    /* x and x0 may be one node: its gradient is written in the order of the inputs */
+    /* x and x0 may be one node, so its gradient is written in the order of the inputs */
     for (int64_t r = 0; r < t->n_rows; r++) {
         const float *d = cr_grad(t, n) + r * cr_ld(n), *ur = cr_val(t, u) + r * cr_ld(u);
         if (wants[0]) {
@@ -292,7 +292,8 @@ static void top_forward(const cr_node *n, cr_tile *t) {
 
 static cr_node *top_example(cr_graph *g, int k) {
     if (k > 0) return NULL;
-    cr_node *x = cr_feed(g, 6); /* times x: what is chosen passes a gradient, the choice does not */
+    /* times x: the chosen values pass a gradient, the choice does not */
+    cr_node *x = cr_feed(g, 6);
     return cr_mul(g, x, cr_top(g, cr_feed(g, 6), 2));
 }
 

@@ -1,10 +1,10 @@
 /*
- * seq.c - between rows and the positions of their sequences: a row's vector at each of its
- * positions, positions pooled into their row, softmax over the positions of a row, and the sum of
- * positions with weights, over all of them or over windows.
+ * seq.c - between rows and the positions of their sequences: spread a row's vector to its
+ * positions, pool positions into their row, softmax over the positions of a row, and the weighted
+ * sum of positions, over all of them or over windows.
  *
- * There is no padding: a row without positions gets zeros, and a softmax over them is empty. Sums
- * run in the order of the positions.
+ * There is no padding: a row without positions gets zeros, and its softmax is empty. Sums run in
+ * the order of the positions.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "kern/kern.h"
 #include "op/op.h"
 
-/* positions of row r of the tile: [*from, returned) of the tile's positions */
+/* Finds the positions of row r of the tile: [*from, returned) among the tile's positions. */
 static int64_t positions(const cr_tile *t, int axis, int64_t r, int64_t *from) {
     const int32_t *off = cr_seq_off(t, axis);
     *from = off[r] - off[0];
@@ -258,7 +258,8 @@ cr_node *cr_seq_weigh(cr_graph *g, cr_node *a, cr_node *s) {
     return cr_graph_op(g, &cr_op_seq_weigh, (cr_node *[]){a, s}, 2, NULL, 0);
 }
 
-/* ---- windows: such a sum over each of a row's windows, divided by the positions in it ---- */
+/* ---- windows: such a weighted sum over each of a row's windows, divided by the positions in it
+ * ---- */
 
 typedef struct windows {
     const int64_t *len;
@@ -270,7 +271,8 @@ static void windows_infer(cr_node *n) {
     n->width *= ((const windows *)n->attr)->m;
 }
 
-/* window i of a row with positions up to end: [*from, returned), and 1 / how many that are */
+/* Finds window i of a row whose positions end at `end`: [*from, returned); *share receives 1 / its
+ * number of positions. */
 static int64_t window(const windows *w, int i, int64_t *from, int64_t end, float *share) {
     int64_t to = end - *from < w->len[i] ? end : *from + w->len[i];
     *share = to - *from > 1 ? 1.0f / (float)(to - *from) : 1.0f;
@@ -300,7 +302,7 @@ static void windows_backward(const cr_node *n, cr_tile *t) {
         const float *dy = cr_grad(t, n) + r * cr_ld(n);
         int64_t end = positions(t, s->axis, r, &p), to = 0;
         float share;
-        /* behind the last window the slope is 0 */
+        /* positions behind the last window get the gradient 0 */
         for (int i = 0; i <= w->m; i++, dy += s->width) {
             bool last = i == w->m;
             for (to = last ? end : window(w, i, &p, end, &share); p < to; p++) {

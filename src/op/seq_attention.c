@@ -4,12 +4,12 @@
  * Per head A = softmax over j of scale * q_i . k_j. Only the sum over i of A v is wanted, and v is
  * a linear map of s; so with a_j = sum over i of A_ij the op gives sum_j a_j s_j and sum_j a_j for
  * each head, and the map is applied once per row (cr_fold_heads) instead of once per position. All
- * of it is divided by the row's number of steps, also of those behind the last one read.
+ * of it is divided by the row's number of steps, which includes steps behind the last one read.
  *
- * A is made in blocks of at most BLOCK x BLOCK: of one block where the row has no more positions
- * (the usual case), else the rows' maxima and sums come from a first pass over the keys. It is not
- * kept but made again in backward. Dropout acts on A, with a mask of (seed, step, node, position,
- * head, key) that is drawn again too.
+ * A is made in blocks of at most BLOCK x BLOCK. Usually a row has so few positions that one block
+ * is enough; else a first pass over the keys finds the rows' maxima and sums. A is not kept but
+ * made again in backward. Dropout acts on A, with a mask drawn from (seed, step, node, position,
+ * head, key), which is drawn again too.
  */
 #include <math.h>
 #include <string.h>
@@ -23,10 +23,11 @@
 
 typedef struct att {
     int64_t H, d, C;
-    int all; /* axis of all steps */
+    int all; /* the axis that has all steps */
     float scale, p;
     uint64_t key;
-    /* in the scratch: A and its gradient; a packed side; what gemm_tn uses */
+    /* offsets into the scratch: the gradient of A (A comes first), a packed side, the work space of
+     * gemm_tn */
     int64_t g_off, pack_off, tn_off;
 } att;
 
@@ -48,34 +49,34 @@ static void infer(cr_node *n) {
     n->scratch = a->tn_off + cr_gemm_tn_scratch(BLOCK, a->d, BLOCK);
 }
 
-/* One head of one row. Rows of q, k, s are ld apart; so are those of their gradients. */
+/* One head of one row. Rows of q, k and s, and of their gradients, are ldq, ldk and lds apart. */
 typedef struct one {
     const att *a;
     const float *q, *k, *s;
     int64_t ldq, ldk, lds;
     int64_t n;     /* positions */
-    uint64_t drop; /* of the head's first position; 0: no dropout */
+    uint64_t drop; /* key of the head's draws; 0: no dropout */
     float *S, *G, *pack, *tn;
-    float most[BLOCK], sum[BLOCK]; /* of the rows of the block: largest score, sum of exp */
+    float most[BLOCK], sum[BLOCK]; /* of the block's rows: the largest score, the sum of exp */
 } one;
 
 static int64_t block(int64_t n, int64_t from) {
     return n - from < BLOCK ? n - from : BLOCK;
 }
 
-/* q_i . k_j for the block's i and j */
+/* S = q_i . k_j for the block's i and j. */
 static void products(one *o, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
     cr_gemm_pack(o->pack, o->k + j0 * o->ldk, o->ldk, true, o->a->d, nj);
     cr_kern->gemm(o->S, nj, o->q + i0 * o->ldq, o->ldq, o->pack, ni, nj, o->a->d, 0, NULL);
 }
 
-/* scale * q_i . k_j */
+/* S = scale * q_i . k_j. */
 static void scores(one *o, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
     products(o, i0, ni, j0, nj);
     cr_kern->scale(o->S, o->a->scale, o->S, ni * nj);
 }
 
-/* exp(S - most) of the block; adds up sums */
+/* S = exp(S - most) for the block; also adds up the sums. */
 static void powers(one *o, int64_t ni, int64_t nj, bool add) {
     for (int64_t i = 0; i < ni; i++)
         for (int64_t j = 0; j < nj; j++)
@@ -85,8 +86,8 @@ static void powers(one *o, int64_t ni, int64_t nj, bool add) {
         o->sum[i] += cr_kern->sum(o->S + i * nj, nj);
 }
 
-/* largest scores and sums of the queries [i0, i0 + ni) over all keys, of which there are more than
- * a block */
+/* Finds the largest scores and the sums of the queries [i0, i0 + ni) over all keys, when these are
+ * more than one block. */
 static void survey(one *o, int64_t i0, int64_t ni) {
     if (o->n <= BLOCK) return;
     for (int64_t i = 0; i < ni; i++) {
@@ -111,7 +112,7 @@ static void survey(one *o, int64_t i0, int64_t ni) {
     }
 }
 
-/* the block's weights A into S; after survey */
+/* Computes the block's weights A into S; called after survey. */
 static void weights(one *o, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
     if (o->n <= BLOCK) {
         products(o, i0, ni, j0, nj);
@@ -124,7 +125,7 @@ static void weights(one *o, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
         cr_kern->scale(o->S + i * nj, 1.0f / o->sum[i], o->S + i * nj, nj);
 }
 
-/* X = A after dropout; the draws of a row are those of each block of keys by itself */
+/* X = A after dropout. Each row draws separately for each block of keys. */
 static void mask(const one *o, float *X, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
     uint32_t limit = (uint32_t)((double)o->a->p * 65536.0 + 0.5);
     float scale = 1.0f / (1.0f - o->a->p);
@@ -160,7 +161,7 @@ static one head_of(const cr_node *n, const cr_tile *t, int64_t r, int64_t h) {
     return o;
 }
 
-/* 1 / steps of the row */
+/* Returns 1 / the row's number of steps. */
 static float share(const cr_node *n, const cr_tile *t, int64_t r) {
     const int32_t *off = cr_seq_off(t, ((const att *)n->attr)->all);
     return off[r + 1] > off[r] ? 1.0f / (float)(off[r + 1] - off[r]) : 0;
@@ -195,25 +196,25 @@ static void forward(const cr_node *n, cr_tile *t) {
     }
 }
 
-/* Where the gradients of a head go; NULL: nowhere. */
+/* Where the gradients of a head go; NULL: not wanted. */
 typedef struct slopes {
     float *q, *k, *s;
-    const float *dy; /* of the head's output, already divided by the row's steps */
+    const float *dy; /* the gradient of the head's output, already divided by the row's steps */
 } slopes;
 
-/* the slope of A's column sums at the keys [j0, j0 + nj): dy . [s_j; 1] */
+/* Computes the gradient of A's column sums at the keys [j0, j0 + nj): dy . [s_j; 1]. */
 static void sum_slopes(const one *o, const slopes *g, int64_t j0, int64_t nj, float *out) {
     for (int64_t j = 0; j < nj; j++)
         out[j] = cr_kern->dot(g->dy, o->s + (j0 + j) * o->lds, o->a->C) + g->dy[o->a->C];
 }
 
-/* S: A of the block; leaves A after dropout in G */
+/* S holds A of the block; this leaves A after dropout in G. */
 static void masked(one *o, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
     memcpy(o->G, o->S, (size_t)(ni * nj) * sizeof(float));
     if (o->drop) mask(o, o->G, i0, ni, j0, nj);
 }
 
-/* X: A of the block after dropout */
+/* Adds the gradient of s; X is A of the block after dropout. */
 static void back_s(const one *o, const slopes *g, const float *X, int64_t ni, int64_t j0,
                    int64_t nj) {
     if (!g->s) return;
@@ -223,7 +224,7 @@ static void back_s(const one *o, const slopes *g, const float *X, int64_t ni, in
         cr_kern->axpy(g->s + (j0 + j) * o->lds, sums[j], g->dy, o->a->C);
 }
 
-/* G: the slope of the block's q_i . k_j */
+/* Adds the gradients of q and k; G is the gradient of the block's q_i . k_j. */
 static void back_qk(one *o, const slopes *g, int64_t i0, int64_t ni, int64_t j0, int64_t nj) {
     int64_t d = o->a->d;
     if (g->q) {
@@ -248,7 +249,7 @@ static void back_block(one *o, const slopes *g, const float *da, const float *me
     back_qk(o, g, i0, ni, j0, nj);
 }
 
-/* the usual case: one block, no dropout */
+/* Backward in the usual case: one block, no dropout. */
 static void back_single(one *o, const slopes *g) {
     float da[BLOCK];
     int64_t n = o->n;

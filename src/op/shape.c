@@ -1,5 +1,5 @@
 /*
- * shape.c - putting rows together and taking them apart: concat, slice, weighted sum, row sum.
+ * shape.c - ops that put rows together and take them apart: concat, slice, weighted sum, row sum.
  */
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /*
- * variational.c - variational dropout: each feature of a group is kept or hidden per row, and how
- * often is learned.
+ * variational.c - variational dropout: each feature of a group is kept or hidden per row, and the
+ * odds are learned.
  *
  * p_f = sigmoid(theta_f) is the share of rows without feature f. In training a row draws u in [0,
- * 1) per feature and hides the share b = sigmoid((logit(p) + logit(u)) / 0.1) of it: nearly always
- * all or nothing, but with a slope (a concrete distribution). Evaluation takes the mean: 1 - p of
- * it. gate makes 1 - b or 1 - p, fields multiplies each feature by its gate, penalty is the pull
- * towards hiding: lambda / B * sum over f of (1 - p_f). Logits have float32's epsilon in both
- * logarithms, as TorchEasyRec has. u is a function of (seed, group, step, global row, feature) and drawn
- * again nowhere: backward finds b in the gate's value.
+ * 1) per feature and hides the share b = sigmoid((logit(p) + logit(u)) / 0.1) of it: that is nearly
+ * always all or nothing, but it has a gradient (a concrete distribution). Evaluation uses the mean:
+ * it keeps 1 - p of the feature. gate makes 1 - b or 1 - p, fields multiplies each feature by its
+ * gate, penalty is the pull towards hiding: lambda / B * sum over f of (1 - p_f). As in
+ * TorchEasyRec, the logits have float32's epsilon in both logarithms. u is a function of (seed,
+ * group, step, global row, feature) and is drawn only once: backward finds b in the gate's value.
  */
 #include <float.h>
 #include <math.h>
@@ -58,7 +58,7 @@ static void gate_forward(const cr_node *n, cr_tile *t) {
 static void gate_backward(const cr_node *n, cr_tile *t) {
     float *d = cr_param_sum(t, n, 0);
     const float *theta = n->in[0]->w;
-    float *slope = t->scratch; /* of logit(p) by theta, over the temperature */
+    float *slope = t->scratch; /* d logit(p) / d theta, divided by the temperature */
     if (!d) return;
     for (int64_t f = 0; f < n->width; f++) {
         double p = prob(theta[f]), eps = (double)FLT_EPSILON;
