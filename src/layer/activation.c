@@ -1,8 +1,8 @@
 /*
  * activation.c - activations by the names people write in configs: a torch class path with optional
- * arguments. TorchEasyRec evaluates that text as Python; here it is read by a table, whose rows
- * have torch's arguments in torch's order. A function that is another one with other numbers (ReLU6
- * is a Hardtanh, LogSigmoid a Softplus) is a row and no more.
+ * arguments. TorchEasyRec evaluates that text as Python; here a table describes each class, with
+ * torch's arguments in torch's order. A function that is another one with other numbers (ReLU6 is a
+ * Hardtanh, LogSigmoid a Softplus) is just another row.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@
 #include "op/op.h"
 #include "op/param.h"
 
-/* an argument: the parameters that it sets, as bits of cr_act_spec.p, and what it may be */
+/* An argument: the parameters that it sets, as bits of cr_act_spec.p, and the rule for its
+ * values. */
 typedef enum rule { ANY, ABOVE_0, FROM_0, NOT_0, WHOLE_FROM_1, DIM, METHOD } rule;
 typedef struct argument {
     const char *name;
@@ -26,7 +27,7 @@ typedef struct known {
     const char *name;
     cr_act_kind kind;
     int act;
-    float p[3]; /* defaults; NaN: must be given */
+    float p[3]; /* defaults; NaN: the config must give the value */
     argument arg[MAX_ARGS];
     bool inplace; /* torch's class has this argument, which changes nothing here */
     const char *help;
@@ -97,7 +98,7 @@ static const known table[] = {
 /* clang-format on */
 #define N_KNOWN (sizeof(table) / sizeof(table[0]))
 
-/* classes that torch lists among its activations and that cannot stand behind a layer */
+/* Classes that torch lists among its activations but that cannot follow a layer. */
 static const char *const not_here[][2] = {
     {"GLU", "GLU halves the width of a layer, but the next layer expects the full width"},
     {"Softmax2d", "Softmax2d is for pictures"},
@@ -128,7 +129,7 @@ const char *cr_act_help(size_t i, cr_buf *call) {
     return k->help;
 }
 
-/* a piece of the text, without blanks around it */
+/* A piece of the text, without blanks around it. */
 typedef struct piece {
     const char *s;
     int n;
@@ -144,7 +145,7 @@ static bool is(piece p, const char *word) {
     return strlen(word) == (size_t)p.n && memcmp(p.s, word, (size_t)p.n) == 0;
 }
 
-/* the name without the module it is in; pieces of the path that torch has it under */
+/* Returns the class name without the torch module in front of it. */
 static piece class_of(piece p) {
     static const char *const paths[] = {
         "torch.nn.modules.activation.", "torch.nn.modules.", "torch.nn.",
@@ -175,7 +176,7 @@ static cr_code unknown(const char *text, piece name, cr_err *err) {
                    text);
 }
 
-/* "ELU takes alpha=<number>", into out */
+/* Writes "ELU takes alpha=<number>" to out. */
 static const char *takes(const known *k, char *out, size_t size) {
     int at = snprintf(out, size, "%s takes", k->name);
     for (int i = 0; i < MAX_ARGS && k->arg[i].name; i++)
@@ -227,7 +228,7 @@ static cr_code set(cr_act_spec *out, const known *k, const argument *a, piece v,
     return CR_OK;
 }
 
-/* one argument, the nth of those without a name */
+/* Reads one argument; position counts those without a name. */
 static cr_code argument_of(cr_act_spec *out, const known *k, piece part, int position, int *seen,
                            const char *text, cr_err *err) {
     const char *eq = memchr(part.s, '=', (size_t)part.n), *end = part.s + part.n;
@@ -295,7 +296,8 @@ cr_code cr_act_fits(const cr_act_spec *s, const cr_node *x, cr_err *err) {
         return cr_fail(err, CR_ECONF,
                        "PReLU has %lld slopes for a layer of %lld units; give 1 or %lld",
                        (long long)s->p[0], (long long)x->width, (long long)x->width);
-    bool steps = x->cls == CR_SEQ; /* where torch takes dim 0 if none is given */
+    /* over the steps of a sequence torch takes dim 0 if none is given */
+    bool steps = x->cls == CR_SEQ;
     if (soft && s->p[0] != -1 && (steps ? s->p[0] != 2 : s->p[0] == 2))
         return cr_fail(err, CR_ECONF,
                        "a softmax of this layer would not run over its %lld units; "

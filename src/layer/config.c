@@ -1,5 +1,5 @@
 /*
- * config.c - the messages of modules.
+ * config.c - the config messages of modules.
  */
 #include "layer/config.h"
 

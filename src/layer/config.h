@@ -1,7 +1,7 @@
 /*
- * config.h - the messages of modules (MLP, cross nets, …) and of losses.
+ * config.h - the config messages of modules (MLP, cross nets, …) and of losses.
  *
- * Modules without a struct are known so that their configs can be checked.
+ * Modules without a struct here are known only so that their configs can be checked.
  */
 #ifndef CR_LAYER_CONFIG_H
 #define CR_LAYER_CONFIG_H
@@ -19,7 +19,7 @@ typedef struct cr_mlp_conf {
 } cr_mlp_conf;
 extern const cr_msg cr_mlp_msg;
 
-/* modules of interactions (config_inter.c) */
+/* messages of interaction modules (config_inter.c) */
 typedef struct cr_mask_block_conf { /* MaskBlock */
     cr_conf_base base;
     double reduction_ratio; /* 0: use aggregation_dim */
@@ -49,7 +49,7 @@ typedef struct cr_wukong_layer_conf { /* WuKongLayer */
     int64_t compressed_feature_num;
     cr_mlp_conf *feature_num_mlp;
 } cr_wukong_layer_conf;
-typedef struct cr_autoint_layer_conf { /* AutoIntLayer: ours */
+typedef struct cr_autoint_layer_conf { /* AutoIntLayer: crank's own */
     cr_conf_base base;
     int64_t num_heads;
     int64_t head_dim;
@@ -78,7 +78,7 @@ extern const cr_msg cr_variational_dropout_msg;
 typedef enum cr_similarity { CR_COSINE = 0, CR_INNER_PRODUCT = 1, CR_EUCLID = 2 } cr_similarity;
 extern const cr_enum_value cr_similarities[];
 
-/* LossConfig; member.type of the family is cr_loss_type* (layer/loss.h) */
+/* LossConfig; member.type of the family is a cr_loss_type* (layer/loss.h). */
 typedef struct cr_loss_type cr_loss_type;
 typedef struct cr_loss_conf {
     cr_conf_base base;

@@ -1,8 +1,9 @@
 /*
- * config_inter.c - the messages of interaction modules: masks, cross layers, compressed
- * interactions, Wukong's layers and (ours) attention between fields.
+ * config_inter.c - the config messages of interaction modules: masks, cross layers, compressed
+ * interactions, Wukong's layers and, crank's own, attention between fields.
  *
- * Upper limits are far above any use; they keep sizes in 64 bits and a slip of the finger short.
+ * Upper limits are far above any sensible value; they keep sizes within 64 bits and catch typing
+ * mistakes.
  */
 #include "layer/config.h"
 

@@ -2,9 +2,9 @@
  * dense_emb.c - embeddings of numbers. AutoDis (Guo et al., 2021): a value becomes a soft choice
  * among the rows of E,
  *     h = LeakyReLU(w x), z = M h + alpha h, p = softmax(z / temperature), out = p E
- * TorchEasyRec calls alpha keep_prob (it is no dropout). Other implementations differ in small ways
- * that change results; each difference is a field of cr_autodis_spec. A hard choice (max, top-k)
- * passes a gradient to E only, as published. The MLP form is one matrix without bias.
+ * TorchEasyRec calls alpha keep_prob (it is not a dropout). Other implementations differ in small
+ * ways that change results; each difference is a field of cr_autodis_spec. A hard choice (max,
+ * top-k) passes a gradient to E only, as published. The MLP form is one matrix without bias.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #include "op/op.h"
 #include "op/param.h"
 
-/* TorchEasyRec keeps features of equal settings in one module, named by the settings with _ for .
- */
+/* TorchEasyRec keeps features with equal settings in one module, whose name is the settings with _
+ * in place of each dot. */
 static size_t push_key(cr_graph *g, const char *key) {
     size_t mark = cr_graph_push(g, "dense_embs.%s", key);
     for (char *c = g->prefix + mark + strlen("dense_embs."); c[1]; c++)
@@ -31,13 +31,14 @@ static cr_node *weight(cr_graph *g, const char *what, const char *feature, int64
     return w;
 }
 
-/* is it the form that TorchEasyRec has? Then names are its names. */
+/* Is this the form that TorchEasyRec has? Then parameters get its names. */
 static bool plain(const cr_autodis_spec *s) {
     return s->slope == 0.01 && !s->powers && !s->hidden && !s->blocks && !s->bias &&
            !s->score_act && !s->learned_scale && !s->kaiming && s->pick == CR_AUTODIS_WEIGHTED;
 }
 
-/* a linear layer what_<feature>: its weight N(0, std^2), or Kaiming uniform with N(0, 1) bias */
+/* Adds a linear layer what_<feature>. Its weight is N(0, std^2), or Kaiming uniform with an N(0, 1)
+ * bias. */
 static cr_node *layer(cr_graph *g, const cr_autodis_spec *s, const char *what, const char *feature,
                       cr_node *x, int64_t out, double std) {
     cr_init init = s->kaiming ? CR_INIT_U(sqrt(6.0 / (double)x->width)) : CR_INIT_N(std);

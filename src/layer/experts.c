@@ -2,8 +2,9 @@
  * experts.c - mixtures of experts: MMoE's (Ma et al., 2018), a layer of PLE (Tang et al., 2020),
  * and PEPNet's gate (Chang et al., 2023).
  *
- * An expert is an MLP; a gate is a softmax over a linear layer; mix adds the experts up by the
- * gate, so they are never copied side by side. Experts whose outputs are mixed are equally wide.
+ * An expert is an MLP; a gate is a softmax over a linear layer; cr_mix adds the experts up with the
+ * gate's weights, so they are never copied side by side. Experts whose outputs are mixed are
+ * equally wide.
  */
 #include <stdio.h>
 
@@ -48,7 +49,8 @@ const cr_msg cr_extraction_network_msg = {
     .check = extraction_check,
 };
 
-/* n experts of one kind over x, named prefix.i; a mistake is told once, not once per expert */
+/* Adds n experts of one kind over x, named prefix.i. It reports a mistake once, not once per
+ * expert. */
 static bool add_experts(cr_graph *g, const char *prefix, const cr_mlp_conf *c, int64_t n,
                         cr_node *x, cr_node **out, cr_diag *diag) {
     size_t before = diag->n_errors;
@@ -85,7 +87,7 @@ bool cr_mmoe(cr_graph *g, const char *name, const cr_mlp_conf *expert, const cr_
 bool cr_extraction(cr_graph *g, const char *name, const cr_extraction_conf *c, bool keep_shared,
                    cr_node **x, cr_node **shared, int n_task, cr_diag *diag) {
     int64_t own = c->expert_num_per_task, n_shared = c->share_num, n_all = n_task * own + n_shared;
-    /* all of task 0, all of task 1, ..., then the shared ones */
+    /* the experts of task 0, those of task 1, and so on, then the shared ones */
     cr_node **all = CR_NEW_N(&g->arena, cr_node *, n_all),
             **some = CR_NEW_N(&g->arena, cr_node *, own + n_shared);
     size_t mark = cr_graph_push(g, "%s", name);

@@ -3,8 +3,8 @@
  * 2017 and 2021), the compressed interaction network (Lian et al., 2018), Wukong's layer (Zhang et
  * al., 2024) and AutoInt's attention (Song et al., 2019).
  *
- * Where fields are mixed by a matrix, a row (F, D) is turned to (D, F) first, so that the matrix is
- * the right-hand side of an ordinary product; names and shapes of parameters stay torch's.
+ * Where a matrix mixes fields, a row (F, D) is first transposed to (D, F), so that the matrix is
+ * the right-hand side of an ordinary product. The names and shapes of parameters stay as in torch.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "op/op.h"
 #include "op/param.h"
 
-/* x <- (w_i . x) x_0 + b_i + x; w Xavier uniform, b zeros */
+/* x <- (w_i . x) x_0 + b_i + x; w starts Xavier uniform, b with zeros. */
 cr_node *cr_cross_v1(cr_graph *g, const char *name, const cr_cross_conf *c, cr_node *x0) {
     size_t mark = cr_graph_push(g, "%s", name);
     cr_node *x = x0;
@@ -55,7 +55,8 @@ cr_node *cr_cin_net(cr_graph *g, const char *name, const cr_cin_conf *c, cr_node
         int64_t N = c->cin_layer_size.v[i];
         cr_init init = CR_INIT_U(1.0 / sqrt((double)(H * F)));
         size_t m = cr_graph_push(g, "cin_layers.%lld", (long long)i);
-        cr_node *W = cr_weight(g, "weight", N, H * F, init); /* of a Conv1d: (N, H F, 1) */
+        /* torch has it as the weight of a Conv1d: (N, H F, 1) */
+        cr_node *W = cr_weight(g, "weight", N, H * F, init);
         W->n_dims = 3;
         cr_node *b = cr_vector(g, "bias", N, init);
         cr_graph_pop(g, m);
@@ -67,8 +68,8 @@ cr_node *cr_cin_net(cr_graph *g, const char *name, const cr_cin_conf *c, cr_node
     return cr_concat(g, out, (int)c->cin_layer_size.n);
 }
 
-/* (D, n) -> (D, out) by a matrix (n, out), which is how Wukong's blocks store it; Kaiming uniform
- * over the second size */
+/* Multiplies (D, n) by a matrix (n, out), stored as Wukong's blocks store it, and gives (D, out).
+ * The matrix starts Kaiming uniform over its second size. */
 static cr_node *mix(cr_graph *g, const char *name, cr_node *xt, int64_t n, int64_t out, int64_t D) {
     cr_node *W = cr_weight(g, name, n, out, CR_INIT_U(sqrt(6.0 / (double)out)));
     return cr_matmul_kn_each(g, xt, W, D);

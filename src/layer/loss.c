@@ -1,6 +1,6 @@
 /*
- * loss.c - LossConfig: the family that the losses of loss_list.h form, and the losses of models
- * that are not there yet, which are only known.
+ * loss.c - LossConfig: the family of the losses in loss_list.h. It also names the losses of models
+ * that crank does not have yet, so that a config with one gets a clear message.
  */
 #include "layer/loss_list.h"
 
@@ -10,7 +10,8 @@
 static const cr_oneof_member losses[] = {
     CR_LOSSES(ENTRY){NULL, NULL, NULL},
 };
-/* not required: a loss of the second kind may stand alone; loss_check sees to the empty message */
+/* Not required, since a loss of the second family may stand alone; loss_check reports an empty
+ * message. */
 const cr_oneof cr_loss_family = {"loss", false, losses};
 
 static const cr_msg recon_msg =

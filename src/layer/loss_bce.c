@@ -7,7 +7,7 @@
 typedef struct bce_conf {
     cr_conf_base base;
     double label_smoothing;
-    bool soft_labels; /* ours */
+    bool soft_labels; /* crank only */
 } bce_conf;
 
 static const cr_field bce_fields[] = {

@@ -7,7 +7,7 @@
 
 typedef struct l2_conf {
     cr_conf_base base;
-    double label_mean; /* ours */
+    double label_mean; /* crank only */
 } l2_conf;
 
 static const cr_field l2_fields[] = {

@@ -1,6 +1,6 @@
 /*
- * loss_listwise.c - log loss of positive rows among those of their list. op/loss_listwise.c has the
- * arithmetic.
+ * loss_listwise.c - log loss of the positive rows among all rows of their list. op/loss_listwise.c
+ * has the arithmetic.
  */
 #include "layer/loss_list.h"
 
@@ -48,7 +48,7 @@ static const char *listwise_session(const void *conf) {
     return ((const listwise_conf *)conf)->session_name;
 }
 
-/* the temperature as its inverse's logarithm, which is at most ln 100 */
+/* The temperature is stored as the logarithm of its inverse, which is at most ln 100. */
 static cr_node *listwise_row(cr_graph *g, const void *conf, cr_node *logits, cr_node *label,
                              const cr_session *s) {
     const listwise_conf *c = conf;

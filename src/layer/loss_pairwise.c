@@ -1,5 +1,5 @@
 /*
- * loss_pairwise.c - positive rows above the negative rows of their session; ours.
+ * loss_pairwise.c - puts positive rows above the negative rows of their session; crank only.
  * op/loss_pairwise.c has the arithmetic.
  */
 #include "layer/loss_list.h"
@@ -7,10 +7,10 @@
 #include <math.h>
 
 typedef enum pair_kind { PAIR_LOGISTIC = 0, PAIR_HINGE = 1 } pair_kind;
-typedef struct pairwise_conf { /* ours */
+typedef struct pairwise_conf { /* crank only */
     cr_conf_base base;
     const char *session_name;
-    int kind; /* pair_kind */
+    int kind; /* a pair_kind */
     double margin;
     int64_t max_negatives;
 } pairwise_conf;

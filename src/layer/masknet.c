@@ -1,10 +1,11 @@
 /*
  * masknet.c - MaskNet's module (Wang et al., 2021): blocks whose input is gated by a mask made from
- * the embeddings e. block(v, e): m = FC(ReLU(FC(e))), ReLU(LN(FC(v * m))).
+ * the embeddings e. block(v, e) = ReLU(LN(FC(v * m))) with m = FC(ReLU(FC(e))).
  *
- * n = LN(e). In parallel every block gets (n, e) and their outputs stand side by side; else the
- * first gets (n, e) and each other (the block before, e). The mask's inner width follows the
- * block's input v, so a chain's blocks can have two different ones.
+ * With n = LN(e): parallel blocks all get (n, e), and their outputs stand side by side; in a chain
+ * the first block gets (n, e) and every other one the output of the block before it and e. The
+ * mask's inner width follows the block's input v, so it may differ between the first block of a
+ * chain and the others.
  */
 #include <stdio.h>
 

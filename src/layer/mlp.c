@@ -1,6 +1,6 @@
 /*
- * mlp.c - Linear and TorchEasyRec's MLP: Linear (its bias dropped before batch norm) -> norm ->
- * activation -> dropout, per layer. A ReLU straight after a Linear or a batch norm is fused into
+ * mlp.c - Linear and TorchEasyRec's MLP. A layer is Linear (without a bias when batch norm follows)
+ * -> norm -> activation -> dropout. A ReLU straight after a Linear or a batch norm is fused into
  * it.
  */
 #include <math.h>
@@ -23,7 +23,7 @@ int64_t cr_mlp_width(const cr_mlp_conf *c, int64_t in) {
     return c && c->hidden_units.n ? c->hidden_units.v[c->hidden_units.n - 1] : in;
 }
 
-/* what goes into the first layer, of a query q and x at each position */
+/* The input of the first layer, made from a query q and x at each position. */
 typedef enum form {
     PLAIN,   /* x */
     DIN,     /* [q; x; q - x; q * x] */
@@ -65,7 +65,8 @@ static cr_node *layers(cr_graph *g, const char *name, const cr_mlp_conf *c, form
                                  : cr_linear(g, "0", x, units, bias, fuse && !c->use_bn);
         j++;
         if (c->use_bn) {
-            /* over steps TorchEasyRec has a transposition before batch norm and one behind it */
+            /* over steps TorchEasyRec has a transposition before batch norm and one behind it,
+             * which j counts */
             j += f != PLAIN;
             snprintf(part, sizeof(part), "%d", j++);
             x = cr_bn(g, part, x, true, fuse);

@@ -1,5 +1,5 @@
 /*
- * seq.c - sequence encoders: the positions of a row into one vector.
+ * seq.c - sequence encoders: they turn the positions of a row into one vector.
  */
 #include <math.h>
 
@@ -7,7 +7,7 @@
 #include "op/op.h"
 #include "op/param.h"
 
-/* a query filled up with zeros to the width of s */
+/* Fills a query up with zeros to the width of s. */
 static cr_node *as_wide(cr_graph *g, cr_node *q, const cr_node *s) {
     return q->width < s->width ? cr_pad(g, q, s->width) : q;
 }
@@ -42,9 +42,10 @@ cr_node *cr_window_encoder(cr_graph *g, const char *name, const cr_mlp_conf *att
     return cr_concat(g, (cr_node *[]){windows, q}, 2);
 }
 
-/* A layer of its own before each of torch's projections, with nothing in between: both are folded
- * into one matrix per step. So is all that follows the values: the mean over the positions is taken
- * of s itself, and values, their projection and the output's come once per row. */
+/* torch has a projection behind each of the three linear layers, with nothing in between, so both
+ * are folded into one matrix per step. What follows the values is folded too: the mean over the
+ * positions is taken of s itself, and the values, their projection and the output's projection are
+ * computed once per row. */
 cr_node *cr_self_attention(cr_graph *g, const char *name, cr_node *s, int64_t dim, int64_t heads,
                            double dropout, int all) {
     static const char *const parts[] = {"_query", "_key", "_value"};
