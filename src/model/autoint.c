@@ -2,8 +2,8 @@
  * autoint.c - AutoInt (Song et al., 2019): layers of multi-head self-attention between the fields,
  * y = FC(final([fields after the last layer; deep(x)])); deep and final may be left out.
  *
- * Fields are the features of the group `fields` (else of the first group), all of one width; deep
- * reads the group `deep` (else the same one). Not in TorchEasyRec.
+ * The fields are the features of the group `fields` (or, without it, of the first group), all of
+ * one width. deep reads the group `deep` (or, without it, the same group). Not in TorchEasyRec.
  */
 #include <stdio.h>
 

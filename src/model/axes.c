@@ -1,8 +1,9 @@
 /*
- * axes.c - the sequences of a model: whose lengths an axis of the graph has.
+ * axes.c - the sequence axes of a model's graph. An axis says how many positions each row has.
  *
- * An axis is a feature and the most steps that an encoder reads. The others of its group have the
- * same lengths: feat/ checks that within a sequence_feature, work.c across them in each batch.
+ * An axis belongs to a feature and to the most steps that an encoder reads of it. The other
+ * sequences of its group have the same lengths: feat/ checks that within a sequence_feature, work.c
+ * checks it in each batch across several of them.
  */
 #include "model/model.h"
 

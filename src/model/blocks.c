@@ -1,11 +1,11 @@
 /*
- * blocks.c - backbone: the user's own model as a graph of named blocks in the config.
+ * blocks.c - backbone: a model that the user describes in the config as a graph of named blocks.
  *
  * A block has inputs (feature groups or other blocks) and one layer. Blocks may stand in any order;
- * each is built once, when it is first read. What the blocks in concat_blocks give stands side by
- * side, goes through top_mlp and becomes the logits: as it is when it is num_class wide, else
- * through a linear layer. Task towers read blocks of their own, or that. Names of keys are
- * EasyRec's where it has them. Parameters are named blocks.<block>, top_mlp, output_mlp.
+ * each is built once, when it is first read. The outputs of the blocks in concat_blocks stand side
+ * by side, pass through top_mlp and become the logits: directly when they are num_class wide, else
+ * through a linear layer. A task tower reads the blocks that it names, or this common row. The keys
+ * have EasyRec's names where it has them. Parameters are named blocks.<block>, top_mlp, output_mlp.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,10 +20,10 @@
 #include "model/group_int.h"
 #include "op/op.h"
 
-#define MAX_BLOCKS 1024 /* each may be built inside of another's */
+#define MAX_BLOCKS 1024 /* the limit of recursion: a block may be built while another one is */
 #define MAX_INPUTS 1024
 #define MAX_NAME   100
-/* far above any use; blocks that double their input would else pass any size */
+/* Far above any sensible value; blocks that double their input could else reach any size. */
 #define MAX_ROW    (1 << 24)
 #define MAX_FIELDS 4096
 
@@ -187,7 +187,7 @@ cr_block_val cr_block_beside(cr_block_call *c, const cr_block_val *v, int n) {
     return all;
 }
 
-/* rows that stand beside each other must be of one kind */
+/* Inputs that stand side by side must be of one kind: rows, or positions of one sequence. */
 static bool same_kind(cr_block_call *c) {
     for (int i = 1; i < c->n_in; i++) {
         const cr_node *a = c->in[0].node, *b = c->in[i].node;
@@ -207,7 +207,7 @@ static bool same_kind(cr_block_call *c) {
     return true;
 }
 
-/* one sequence, and what is compared with it */
+/* Finds the one sequence among the inputs, and puts the rows side by side as its query. */
 static bool find_sequence(cr_block_call *c) {
     cr_block_val *rows = CR_NEW_N(&c->b->m->arena, cr_block_val, c->n_in);
     int n_rows = 0, n_seq = 0;
@@ -313,15 +313,15 @@ typedef enum state { NEW, OPEN, DONE } state;
 typedef struct slot {
     const block_conf *conf;
     state state;
-    int reads; /* how many read it */
-    int asker; /* while open: the block that asked for it, -1: none */
+    int reads; /* how many blocks and towers read it */
+    int asker; /* while open: the block that asked for it; -1: none */
     cr_block_val *out;
-    int n_out; /* 0 when there was a mistake */
+    int n_out; /* 0 when the block has a mistake */
 } slot;
 typedef struct group {
     const char *name;
     int64_t most;
-    cr_block_val val; /* node NULL: a mistake */
+    cr_block_val val; /* node NULL: it has a mistake */
     struct group *next;
 } group;
 typedef struct graph {
@@ -383,8 +383,8 @@ static bool is_listed(const input_conf **v, int64_t n, const input_conf *in) {
     return false;
 }
 
-/* Groups with most features first: a group whose features are part of another's is then a slice of
- * that one's lookup. */
+/* Reads the groups with most features first: a group whose features are part of another group's is
+ * then a slice of that group's lookup. */
 static void read_groups(graph *s) {
     cr_arena *a = &s->b->m->arena;
     int64_t n = 0, n_towers = s->conf->task_towers.n, n_lists = s->n + n_towers;
@@ -409,7 +409,7 @@ static void read_groups(graph *s) {
         (void)read_group(s, v[i]);
 }
 
-/* block `asker` reads block i, which was begun for its sake */
+/* Reports a circle: block `asker` reads block i, which is being built because `asker` needs it. */
 static void told_cycle(graph *s, int i, int asker, cr_loc at) {
     cr_buf way;
     cr_buf_init(&way);
@@ -426,7 +426,7 @@ static void told_cycle(graph *s, int i, int asker, cr_loc at) {
 
 static void build_block(graph *s, int i, int asker);
 
-/* number of a block; -1 with a mistake */
+/* Returns the number of a block; -1 after it reported that there is none. */
 static int find_block(graph *s, const char *name, cr_loc at, const char *who) {
     int64_t i = cr_map_get(&s->index, name, strlen(name), -1);
     if (i >= 0) return (int)i;
@@ -441,7 +441,8 @@ static int find_block(graph *s, const char *name, cr_loc at, const char *who) {
     return -1;
 }
 
-/* the outputs that an input names: *n of them; NULL with a mistake (told, or told before) */
+/* Returns the outputs that an input names, *n of them; NULL when there is a mistake, reported here
+ * or before. */
 static const cr_block_val *read_input(graph *s, const input_conf *in, int asker, const char *who,
                                       int *n) {
     if (in->feature_group_name[0]) {
@@ -474,7 +475,7 @@ static const cr_block_val *read_input(graph *s, const input_conf *in, int asker,
     return block->out + in->output;
 }
 
-/* all inputs of a block or a tower; NULL when one of them is wrong */
+/* Returns all inputs of a block or a tower; NULL when one of them is wrong. */
 static cr_block_val *read_inputs(graph *s, const cr_msgs *inputs, int asker, const char *who,
                                  int *n) {
     cr_block_val *v = NULL;
@@ -545,10 +546,11 @@ static bool name_blocks(graph *s) {
     return ok;
 }
 
-/* without concat_blocks and with all blocks read by others nothing is left for a tower */
+/* Reports towers without inputs: there is no concat_blocks, and other blocks read all blocks, so
+ * nothing is left for them. */
 static void tell_no_end(const graph *s) {
     for (int i = 0; i < s->n; i++)
-        if (s->v[i].n_out == 0) return; /* a mistake, told before: a circle */
+        if (s->v[i].n_out == 0) return; /* a circle, which was reported before */
     for (int64_t i = 0; i < s->conf->task_towers.n; i++) {
         const cr_task_conf *t = s->conf->task_towers.v[i];
         if (t->inputs.n > 0) continue;
@@ -559,7 +561,7 @@ static void tell_no_end(const graph *s) {
     }
 }
 
-/* the row that ends a model, or is shared by towers; NULL with a mistake */
+/* Returns the row that ends the model or that the towers share; NULL when there is a mistake. */
 static cr_node *end_row(graph *s) {
     const cr_strs *names = &s->conf->concat_blocks;
     int n_blocks = 0, n = 0;
@@ -626,7 +628,8 @@ static void end_towers(graph *s) {
                         "%s is read by no task: all task_towers have inputs; remove it, or the "
                         "inputs of a tower",
                         idle[i]);
-    /* towers that name their inputs first: what nobody reads is then known */
+    /* Towers that name their inputs are counted first; then it is known which blocks nothing
+     * reads. */
     for (int64_t i = 0; i < towers->n; i++) {
         const cr_task_conf *t = towers->v[i];
         for (int64_t k = 0; k < t->inputs.n && shared; k++) {

@@ -1,7 +1,7 @@
 /*
  * blocks_basic.c - block layers over one row: mlp, linear, activation, norms, dropout, residual.
  *
- * All of them work on the positions of a sequence as well.
+ * All of them also work on the positions of a sequence.
  */
 #include "layer/layer.h"
 #include "model/blocks_int.h"

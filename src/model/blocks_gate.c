@@ -1,6 +1,6 @@
 /*
- * blocks_gate.c - block layers that weigh: PEPNet's gate, SENet (Huang et al., 2019: FiBiNET), and
- * MMoE's experts.
+ * blocks_gate.c - block layers that weigh their inputs: PEPNet's gate, SENet (Huang et al., 2019:
+ * FiBiNET), and MMoE's experts.
  */
 #include "layer/layer.h"
 #include "model/blocks_int.h"
@@ -24,7 +24,7 @@ const cr_msg cr_block_gate_nu_msg = {
     .fields = gate_nu_fields,
     .size = sizeof(gate_nu_conf),
 };
-/* the last input makes the gate; of one input: for itself */
+/* The last input makes the gate; a single input makes the gate for itself. */
 static void gate_nu(cr_block_call *c, const void *conf) {
     const gate_nu_conf *n = conf;
     cr_node *v = c->in[0].node, *e = c->in[c->n_in - 1].node;
@@ -55,7 +55,7 @@ const cr_msg cr_block_senet_msg = {
     .fields = senet_fields,
     .size = sizeof(senet_conf),
 };
-/* z_f = mean of vector f, a = ReLU(W_2 ReLU(W_1 z)), y_f = a_f x_f; without biases */
+/* z_f = mean of vector f, a = ReLU(W_2 ReLU(W_1 z)), y_f = a_f x_f; there are no biases. */
 static void senet(cr_block_call *c, const void *conf) {
     int64_t D = c->x.D, F = c->x.node->width / D;
     int64_t inner = F / ((const senet_conf *)conf)->reduction_ratio;

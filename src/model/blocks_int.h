@@ -1,29 +1,30 @@
 /*
- * blocks_int.h - blocks: the layers of a model that stands in the config (backbone).
+ * blocks_int.h - block layers: the layers that a model in the config (backbone) is made of.
  *
- * A block layer is a name, a message and one build function: a file (or a few lines of one) and a
- * line of blocks_registry.c. What all of them share (inputs side by side, fields, sequences, how
- * many inputs) is checked before build is called, from `takes`.
+ * A block layer has a name, a message and one build function: a file (or a few lines of one) and a
+ * line of blocks_list.h. Before build is called, the inputs are checked and put together as `takes`
+ * says: how many there are, side by side, fields, sequences.
  */
 #ifndef CR_MODEL_BLOCKS_INT_H
 #define CR_MODEL_BLOCKS_INT_H
 
 #include "model/model.h"
 
-/* What a feature group or a block gives. */
+/* The output of a feature group or of a block. */
 typedef struct cr_block_val {
-    cr_node *node;  /* a row; or (SEQ) the positions of a sequence group */
-    int64_t D;      /* the row is vectors of this width side by side; 0: of different ones */
-    cr_node *query; /* of a sequence group: its plain features; NULL: none */
+    cr_node *node;  /* a row, or the positions of a sequence group (SEQ) */
+    int64_t D;      /* the row is vectors of this width side by side; 0: their widths differ */
+    cr_node *query; /* of a sequence group: its plain features; NULL: it has none */
 } cr_block_val;
 
 enum {
     CR_TAKES_FIELDS = 1,    /* vectors of one width: x.D is not 0 */
-    CR_TAKES_POSITIONS = 2, /* rows, or positions of sequences, which it gives again */
-    CR_TAKES_EACH = 4,      /* inputs apart in `in`, not side by side in x */
-    CR_TAKES_SEQUENCE = 8,  /* one sequence (x.node), and a query (x.query, may be NULL): the rows
-                               among the inputs, else the plain features of its group */
-    CR_TAKES_MIXED = 16,    /* rows and sequences of any kind, with CR_TAKES_EACH */
+    CR_TAKES_POSITIONS = 2, /* rows, or positions of sequences; the output is of the same kind */
+    CR_TAKES_EACH = 4,      /* each input by itself in `in`, not side by side in x */
+    /* one sequence (x.node) and a query (x.query, may be NULL): the rows among the inputs, or else
+     * the plain features of the sequence's group */
+    CR_TAKES_SEQUENCE = 8,
+    CR_TAKES_MIXED = 16, /* rows and sequences of any kind, with CR_TAKES_EACH */
 };
 typedef struct cr_block_call {
     cr_build *b;
@@ -31,23 +32,23 @@ typedef struct cr_block_call {
     const char *block;      /* name of the block, for messages */
     const char *path;       /* module name of its parameters */
     const char *type;       /* key of the layer */
-    cr_loc at;              /* of the layer, for messages */
-    cr_block_val x;         /* inputs side by side */
-    const cr_block_val *in; /* inputs as they are */
+    cr_loc at;              /* place of the layer, for messages */
+    cr_block_val x;         /* the inputs side by side */
+    const cr_block_val *in; /* the inputs one by one */
     int n_in;
-    cr_block_val *out; /* what cr_block_give has added */
+    cr_block_val *out; /* the outputs that cr_block_give has added */
     int n_out, cap_out;
 } cr_block_call;
 
 struct cr_block_type {
     const char *name;
     unsigned takes;
-    int min_in, max_in; /* inputs; max_in 0: any number */
-    /* gives at least one output, or says what is wrong */
+    int min_in, max_in; /* number of inputs; max_in 0: any number */
+    /* build gives at least one output, or reports what is wrong. */
     void (*build)(cr_block_call *c, const void *conf);
 };
 typedef struct cr_block_type cr_block_type;
-/* a layer without parameters: only a message */
+/* A layer without parameters has only a message. */
 typedef struct cr_block_plain {
     cr_conf_base base;
 } cr_block_plain;
@@ -58,31 +59,33 @@ typedef struct cr_block_plain {
         .fields = cr_no_fields,                                                                    \
         .size = sizeof(cr_block_plain),                                                            \
     }
-extern const cr_oneof cr_block_family; /* member.type is cr_block_type* */
+extern const cr_oneof cr_block_family; /* member.type is a cr_block_type* */
 extern const cr_msg cr_block_input_msg;
 
-/* cr_block_run checks the inputs (in, n_in) and builds the layer; false with a mistake in diag */
+/* cr_block_run checks the inputs (in, n_in) and builds the layer; returns false with a mistake in
+ * diag. */
 bool cr_block_run(cr_block_call *c, const cr_block_type *t, const void *conf);
-/* cr_block_give: an output, one vector; cr_block_give_fields: vectors of width D (0: of different
- * ones); cr_block_give_like: as wide and of the same kind as x */
+/* cr_block_give adds an output that is one vector; cr_block_give_fields one that is vectors of
+ * width D (0: their widths differ); cr_block_give_like one of the same width and kind as x. */
 void cr_block_give(cr_block_call *c, cr_node *node);
 void cr_block_give_fields(cr_block_call *c, cr_node *node, int64_t D);
 void cr_block_give_like(cr_block_call *c, cr_node *node, const cr_block_val *x);
 void cr_block_give_val(cr_block_call *c, cr_block_val v);
-/* cr_block_beside: n values of one kind side by side */
+/* cr_block_beside puts n values of one kind side by side. */
 cr_block_val cr_block_beside(cr_block_call *c, const cr_block_val *v, int n);
-/* cr_block_group: a feature group; most: steps that are read of a sequence (0: all). node NULL with
- * a mistake at `at`. */
+/* cr_block_group reads a feature group; most: how many steps of a sequence are read (0: all). node
+ * is NULL after a mistake, which is reported at `at`. */
 cr_block_val cr_block_group(cr_build *b, const char *name, int64_t most, cr_loc at);
-/* cr_block_can_learn: a mistake when the model has neither tables nor parameters */
+/* cr_block_can_learn reports a mistake when the model has neither tables nor parameters. */
 void cr_block_can_learn(cr_build *b, cr_loc at);
-/* cr_block_tower ends task tower number i over x */
+/* cr_block_tower ends task tower number i, over x. */
 void cr_block_tower(cr_build *b, const cr_task_conf *t, int64_t i, cr_node *x);
-/* cr_block_wrong: "block 'x': …" at the layer */
+/* cr_block_wrong reports "block 'x': …" at the layer. */
 #define cr_block_wrong(c, at, ...) cr_block_wrong_(__FILE__, __LINE__, (c), (at), __VA_ARGS__)
 void cr_block_wrong_(const char *src, int line, cr_block_call *c, cr_loc at, const char *fmt, ...)
     CR_PRINTF(5, 6);
-/* logits of x: x itself when it is as wide as num_class, else a linear layer `name` over it */
+/* cr_block_logits makes logits of x: x itself when it is num_class wide, else a linear layer `name`
+ * over it. */
 cr_node *cr_block_logits(cr_build *b, const char *name, cr_node *x, int64_t num_class, cr_loc at);
 
 #endif

@@ -7,7 +7,7 @@
 #include "model/blocks_list.h"
 #include "op/op.h"
 
-/* F of a row of fields */
+/* Returns F, the number of fields of the row. */
 static int64_t count(const cr_block_call *c) {
     return c->x.node->width / c->x.D;
 }
@@ -80,7 +80,7 @@ const cr_block_type cr_block_mask_net = {
     .build = mask_net,
 };
 
-/* the second input makes the mask; without one the first does */
+/* The second input makes the mask; without one the first input does. */
 static void mask_block(cr_block_call *c, const void *conf) {
     cr_node *v = c->in[0].node, *e = c->in[c->n_in - 1].node;
     cr_node *y = cr_mask_block(c->g, c->path, conf, v, e, c->b->diag);

@@ -1,6 +1,6 @@
 /*
- * blocks_list.h - every block layer: its key and its message. A new one is a line here; the message
- * and the type cr_block_<key> stand in one of the files blocks_*.c.
+ * blocks_list.h - every block layer: its key and its message. A new layer is one line here; its
+ * message and its type cr_block_<key> stand in one of the files blocks_*.c.
  */
 #ifndef CR_MODEL_BLOCKS_LIST_H
 #define CR_MODEL_BLOCKS_LIST_H

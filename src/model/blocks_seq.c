@@ -1,9 +1,9 @@
 /*
- * blocks_seq.c - block layers that make a row of a sequence: din, multi_window_din,
+ * blocks_seq.c - block layers that turn a sequence into a row: din, multi_window_din,
  * simple_attention, self_attention, pooling.
  *
- * The query is the rows among the inputs side by side, else the plain features of the sequence's
- * group.
+ * The query is the rows among the inputs, side by side; without such rows it is the plain features
+ * of the sequence's group.
  */
 #include "conf/conf.h"
 #include "layer/layer.h"
@@ -11,7 +11,7 @@
 #include "model/blocks_list.h"
 #include "op/op.h"
 
-/* a query that is at most (exact: just) as wide as the keys */
+/* Is the query at most as wide as the keys (exact: just as wide)? Reports a mistake if not. */
 static bool query_fits(cr_block_call *c, bool exact) {
     int64_t keys = c->x.node->width, q = c->x.query ? c->x.query->width : 0;
     if (q > 0 && (exact ? q == keys : q <= keys)) return true;
@@ -157,7 +157,7 @@ static const cr_enum_value pool_kinds[] = {
 };
 typedef struct pooling_conf {
     cr_conf_base base;
-    int pooling_type; /* pool_kind */
+    int pooling_type; /* a pool_kind */
 } pooling_conf;
 static const cr_field pooling_fields[] = {
     CR_ENUM(pooling_conf, pooling_type, pool_kinds, POOL_MEAN, CR_F_OURS,

@@ -19,7 +19,7 @@ const cr_block_type cr_block_concat = {
     .build = concat,
 };
 
-/* inputs that are combined number by number: as wide as the widest, or 1 wide */
+/* Inputs that are combined number by number must be as wide as the widest, or 1 wide. */
 static bool same_widths(cr_block_call *c, const cr_block_val **widest) {
     *widest = &c->in[0];
     for (int i = 1; i < c->n_in; i++)
@@ -131,7 +131,7 @@ const cr_msg cr_block_mean_msg = {
     .fields = fold_fields,
     .size = sizeof(fold_conf),
 };
-/* the sum, and of how many; NULL with a mistake */
+/* Returns the sum, and in *count how many were summed; NULL when there is a mistake. */
 static cr_node *total(cr_block_call *c, const fold_conf *f, int64_t *count) {
     cr_node *x = c->x.node;
     *count = x->width;

@@ -1,5 +1,6 @@
 /*
- * config.h - ModelConfig, feature groups, towers and the model messages that have structs.
+ * config.h - ModelConfig, feature groups, towers, and the structs of model messages that other
+ * files read.
  */
 #ifndef CR_MODEL_CONFIG_H
 #define CR_MODEL_CONFIG_H
@@ -12,7 +13,8 @@ typedef enum cr_group_type {
     CR_GROUP_SEQUENCE = 2,
     CR_GROUP_JAGGED_SEQUENCE = 3,
 } cr_group_type;
-/* of steps? Sequences are never padded here, so that the two types are one */
+/* Is this a group of steps? Sequences are never padded here, so both sequence types mean the
+ * same. */
 static inline bool cr_group_type_seq(int type) {
     return type == CR_GROUP_SEQUENCE || type == CR_GROUP_JAGGED_SEQUENCE;
 }
@@ -39,7 +41,7 @@ typedef struct cr_seq_encoder_conf { /* SeqEncoderConfig; member.type is cr_enco
 } cr_seq_encoder_conf;
 extern const cr_oneof cr_encoder_family;
 
-/* ModelConfig; member.type of the family is cr_model_type* (model/model.h) */
+/* ModelConfig; member.type of the family is a cr_model_type* (model/model.h). */
 typedef struct cr_model_type cr_model_type;
 typedef struct cr_model_conf {
     cr_conf_base base;
@@ -49,8 +51,8 @@ typedef struct cr_model_conf {
     cr_msgs losses;                           /* cr_loss_conf */
     cr_msgs metrics;                          /* cr_metric_conf */
     cr_msgs train_metrics;                    /* cr_train_metric_conf */
-    double embedding_regularization;          /* ours */
-    bool missing_id_is_zero;                  /* ours */
+    double embedding_regularization;          /* crank only */
+    bool missing_id_is_zero;                  /* crank only */
     cr_variational_conf *variational_dropout; /* NULL: none */
     bool use_pareto_loss_weight;
 } cr_model_conf;
@@ -64,8 +66,8 @@ typedef struct cr_tower_conf { /* Tower */
 } cr_tower_conf;
 extern const cr_msg cr_tower_msg;
 
-/* TaskTower; BayesTaskTower, which has the relation as well; BlockTower, which has inputs (task.c)
- */
+/* The struct of TaskTower; of BayesTaskTower, which also has the relation; and of BlockTower, which
+ * has inputs (task.c). */
 typedef struct cr_task_conf {
     cr_conf_base base;
     const char *tower_name, *label_name;
@@ -78,13 +80,14 @@ typedef struct cr_task_conf {
     double pareto_min_loss_weight;
     cr_strs relation_tower_names;
     cr_mlp_conf *relation_mlp; /* NULL: none */
-    cr_msgs inputs;            /* what it reads of a backbone: BlockInput */
+    cr_msgs inputs;            /* the blocks or groups that a backbone's tower reads: BlockInput */
 } cr_task_conf;
 extern const cr_msg cr_task_tower_msg, cr_bayes_tower_msg, cr_block_tower_msg;
-/* cr_is_tower_msg: is it one of the three? */
+/* cr_is_tower_msg: is msg one of these three messages? */
 bool cr_is_tower_msg(const void *msg);
-/* cr_model_tower: task tower i of a multi-task model, whatever its message calls them; NULL behind
- * the last. Losses and metrics are the towers' then, not model_config's. */
+/* cr_model_tower returns task tower i of a multi-task model, whatever key its message has for them;
+ * NULL: i is behind the last. Such a model takes losses and metrics from its towers, not from
+ * model_config. */
 const cr_task_conf *cr_model_tower(const cr_model_conf *c, int64_t i);
 
 typedef struct cr_multi_tower_conf {

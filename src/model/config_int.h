@@ -1,7 +1,8 @@
 /*
- * config_int.h - messages that the model tables share inside this folder.
+ * config_int.h - messages that the models share inside this folder.
  *
- * config.c holds ModelConfig and groups; a model's message stands in its own file.
+ * config.c holds ModelConfig and feature groups; the message of a model stands in the model's own
+ * file.
  */
 #ifndef CR_MODEL_CONFIG_INT_H
 #define CR_MODEL_CONFIG_INT_H

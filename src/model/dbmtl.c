@@ -1,8 +1,8 @@
 /*
  * dbmtl.c - DBMTL (Wang et al., 2019): tasks in the order of a Bayesian net. x is the first group,
- * through mask_net and bottom_mlp where given; with expert_mlp each task has a mixture x_t of its
- * own. h_t = mlp_t(x_t); r_t = relation_mlp_t([h_t; r_a of the earlier towers a it names]), or h_t
- * without relation_mlp; logits = FC(r_t).
+ * passed through mask_net and bottom_mlp if they are given; with expert_mlp each task t has its own
+ * mixture x_t. h_t = mlp_t(x_t); r_t = relation_mlp_t([h_t; r_a ...]) with the r_a of the earlier
+ * towers that it names, or h_t without relation_mlp; logits = FC(r_t).
  */
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static int earlier(const cr_msgs *towers, int64_t n, const char *name) {
     return -1;
 }
 
-/* r_t from h_t and the r of earlier towers; NULL with a mistake */
+/* Computes r_t from h_t and the r of earlier towers; NULL when there is a mistake. */
 static cr_node *related(cr_build *b, const cr_msgs *towers, int64_t t, cr_node *h,
                         cr_node *const *r) {
     const cr_task_conf *c = towers->v[t];

@@ -1,6 +1,6 @@
 /*
- * dcn_v1.c - Deep & Cross Network (Wang et al., 2017): x the first group,
- * y = FC(final([cross(x); deep(x)])), FC without bias.
+ * dcn_v1.c - Deep & Cross Network (Wang et al., 2017): y = FC(final([cross(x); deep(x)])), where x
+ * is the first group and FC has no bias.
  */
 #include "layer/layer.h"
 #include "model/config_int.h"

@@ -1,6 +1,6 @@
 /*
- * dcn_v2.c - DCN V2 (Wang et al., 2021) with low-rank matrices: x the first group,
- * z = cross(backbone(x)), y = FC(final([z; deep(x)])), FC without bias; backbone and deep may be
+ * dcn_v2.c - DCN V2 (Wang et al., 2021) with low-rank matrices: z = cross(backbone(x)), y =
+ * FC(final([z; deep(x)])), where x is the first group and FC has no bias. backbone and deep may be
  * left out.
  */
 #include "layer/layer.h"

@@ -1,8 +1,9 @@
 /*
  * deepfm.c - wide_and_deep (Cheng et al., 2016) and deepfm (Guo et al., 2017), which adds the
- * pairwise products of a factorization machine. w = sum of all entries of the wide group, h =
- * deep(group deep), f = FM over group fm (or deep). without final: y = w + [sum f] + FC(h);  with
- * final: y = FC(final([w; f; h]))
+ * pairwise products of a factorization machine.
+ *
+ * With w = the sum of all entries of the wide group, h = deep(group deep) and f = FM over the group
+ * fm (or deep): without final y = w + [sum f] + FC(h), with final y = FC(final([w; f; h])).
  */
 #include "conf/conf.h"
 #include "layer/layer.h"

@@ -1,8 +1,10 @@
 /*
  * dlrm.c - deep learning recommendation model (Naumov et al., 2019): the dot products of all pairs
- * of fields, a field being a feature of the sparse group or the dense group after its MLP. y =
- * FC(final([pairs; dense_mlp(dense)?; sparse? if arch_with_sparse])) Groups: one group alone, or
- * `sparse` and, if wanted, `dense`.
+ * of fields, where a field is a feature of the sparse group or the dense group after its MLP.
+ *
+ * y = FC(final([pairs; dense_mlp(dense); sparse])), without dense when there is no such group and
+ * without sparse unless arch_with_sparse is set. The model reads its only group, or `sparse` and,
+ * if there is one, `dense`.
  */
 #include "layer/layer.h"
 #include "model/config_int.h"

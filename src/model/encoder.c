@@ -3,9 +3,8 @@
  * encoder reads which sequences. The encoders themselves are those of encoder_list.h.
  *
  * An encoder turns the steps of a row into one vector (layer/seq.c); the vectors stand behind the
- * group's own features, in the order of the config. Their parameters are TorchEasyRec's:
- * embedding_group._group_name_to_seq_encoders.<group>.<i>. The steps of a row are all there is:
- * nothing is padded.
+ * group's own features, in the order of the config. Their parameters have TorchEasyRec's names:
+ * embedding_group._group_name_to_seq_encoders.<group>.<i>. Nothing is padded.
  */
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +60,7 @@ typedef struct nest {
     cr_build *b;
     const cr_group_conf *gc;
     cr_seq_in *in; /* per sequence group */
-    bool *read;    /* by an encoder */
+    bool *read;    /* an encoder reads it */
     bool *reads_query;
     int64_t n;
 } nest;
@@ -85,7 +84,7 @@ bool cr_encoders_fit(cr_build *b, const cr_group_conf *gc) {
     return false;
 }
 
-/* what must hold before any of them is looked at */
+/* Checks what must hold before the groups and encoders are looked at one by one. */
 static bool shape_ok(const nest *x) {
     const cr_group_conf *gc = x->gc;
     int64_t groups = gc->sequence_groups.n, encoders = gc->sequence_encoders.n;
@@ -154,7 +153,7 @@ static bool open_groups(nest *x) {
     return ok;
 }
 
-/* the number of the sequence group that an encoder reads; -1 with a mistake */
+/* Returns the number of the sequence group that an encoder reads; -1 when there is a mistake. */
 static int64_t input_of(nest *x, const cr_encoder_conf *c) {
     if (!*c->input && x->n == 1) return 0;
     if (!*c->input) {

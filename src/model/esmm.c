@@ -1,11 +1,11 @@
 /*
- * esmm.c - ESMM (Ma et al., 2018): p(click), and p(conversion after a click), which is learnt from
- * all rows through p(click and conversion) = p(click) p(conversion after it), because the rows
- * without a click say nothing of the second alone. crank only; keys as in EasyRec.
+ * esmm.c - ESMM (Ma et al., 2018) predicts p(click) and p(conversion after a click). Rows without a
+ * click say nothing about the second alone, so it is learnt from all rows through p(click and
+ * conversion) = p(click) p(conversion after a click). crank only; the keys are EasyRec's.
  *
- * Losses: of ctr_tower against its label, and of the product (op both) against cvr_tower's. The
- * metrics of cvr_tower are measured twice: of the product over all rows, "_ctcvr", and of the
- * second factor over the rows with a click.
+ * There are two losses: ctr_tower against its label, and the product (op both) against the label of
+ * cvr_tower. The metrics of cvr_tower are measured twice: for the product over all rows, with the
+ * suffix "_ctcvr", and for the second factor over the rows with a click.
  */
 #include <string.h>
 

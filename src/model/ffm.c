@@ -1,11 +1,11 @@
 /*
  * ffm.c - field-aware factorization machine (Juan et al., 2016): y = linear(x) + sum over pairs of
- * fields of <v_ij, v_ji>, v_ij what feature i shows to the field of feature j.
+ * fields of <v_ij, v_ji>, where v_ij is the vector that feature i shows to the field of feature j.
  *
- * Every feature of the group `ffm` (else of the first group) is a field. Its table
- * <feature>_emb_ffm has rows of F vectors of embedding_dim, in the order of feature_names; the one
- * for its own field is not used. A plain number x is x v. The linear part reads the group `wide`
- * (else the same one) with tables of width 1. Not in TorchEasyRec.
+ * Every feature of the group `ffm` (or, without it, of the first group) is a field. Its table
+ * <feature>_emb_ffm has rows of F vectors of embedding_dim, in the order of feature_names; the
+ * vector for its own field is not used. A plain number x gives x v. The linear part reads the group
+ * `wide` (or, without it, the same group) with tables of width 1. Not in TorchEasyRec.
  */
 #include "model/config_int.h"
 #include "model/model.h"

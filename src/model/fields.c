@@ -1,6 +1,6 @@
 /*
- * fields.c - what several models do with their groups: which group they read, fields that can be
- * multiplied with each other, the linear part.
+ * fields.c - what several models share in reading their groups: which group they read, fields that
+ * can be multiplied with each other, the linear part.
  */
 #include <string.h>
 
@@ -39,7 +39,7 @@ bool cr_one_class(cr_build *b, const char *model) {
     return false;
 }
 
-/* the width of most features: the others are probably the mistake */
+/* Returns the width that most features have; the others are probably the mistake. */
 static int64_t usual_width(const cr_group_out *g) {
     int64_t best = 0, count = 0;
     for (int64_t i = 0; i < g->F; i++) {
@@ -114,7 +114,8 @@ cr_fields_out cr_fields_build(cr_build *b, const char *model, const cr_mlp_conf 
     return out;
 }
 
-/* the features of one kind in a group's row, side by side; *n features. NULL: none */
+/* Puts the features of one kind in a group's row side by side; *n receives how many there are.
+ * NULL: there are none. */
 static cr_node *pick(cr_build *b, const cr_group_out *in, bool tables, int64_t *n) {
     cr_node **parts = CR_NEW_N(&b->m->arena, cr_node *, in->F);
     int n_parts = 0;

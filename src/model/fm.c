@@ -1,11 +1,12 @@
 /*
- * fm.c - factorization machine (Rendle, 2010): y = linear(x) + sum over pairs of features of
- * <v_i, v_j>.
+ * fm.c - factorization machine (Rendle, 2010): y = linear(x) + sum over pairs of features of <v_i,
+ * v_j>.
  *
- * v are vectors of embedding_dim from tables <feature>_emb_fm for the features of the group `fm`
- * (else of the first group); a number x is x v. With embedding_dim 0 they are the features' own,
- * which must then be of one width. The linear part reads the group `wide` (else the same one) with
- * tables of width 1. Not in TorchEasyRec.
+ * The vectors v have embedding_dim numbers and come from tables <feature>_emb_fm, for the features
+ * of the group `fm` (or, without it, of the first group); a plain number x gives x v. With
+ * embedding_dim 0 they are the features' own vectors, which must then all have one width. The
+ * linear part reads the group `wide` (or, without it, the same group) with tables of width 1. Not
+ * in TorchEasyRec.
  */
 #include "model/config_int.h"
 #include "model/model.h"

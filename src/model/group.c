@@ -1,8 +1,9 @@
 /*
  * group.c - feature groups: which tables they need and what stands side by side in a group's row.
  *
- * Features in a row that only copy or look up become one lookup node; autodis and mlp features are
- * pieces of graph of their own. Tables are shared by name; those of one name must agree.
+ * Neighbouring features that only copy or look up become one lookup node; an autodis or mlp feature
+ * is a piece of graph by itself. Features share a table by its name, and must agree on its
+ * settings.
  */
 #include <math.h>
 #include <stdio.h>
@@ -148,7 +149,7 @@ cr_model_table *cr_group_table(cr_build *b, const cr_feature *f, int64_t D, cons
     t->table.D = D;
     t->table.half = f->half;
     t->table.n_rows = f->num_embeddings;
-    t->table.trainable = f->trainable; /* the graph asks before the memory is there */
+    t->table.trainable = f->trainable; /* the graph asks for it before the table has memory */
     m->tables[m->n_tables++] = t;
     return t;
 }
@@ -165,7 +166,7 @@ void cr_group_use(cr_model *m, cr_model_table *t, cr_node *node, int piece) {
     cr_lookup_set_view(node, piece, m->n_views++);
 }
 
-/* pieces waiting to become one lookup node */
+/* Pieces that wait to become one lookup node. */
 typedef struct pending {
     cr_look *v;
     cr_model_table **tables;
@@ -177,7 +178,8 @@ static bool same_look(const cr_look *a, const cr_look *b) {
            (a->table ? a->slot == b->slot && a->mean == b->mean : a->dense_off == b->dense_off);
 }
 
-/* the pieces as columns of a lookup that another group made; NULL: there is none */
+/* Returns the pieces as columns of a lookup that another group made; NULL: there is no such
+ * lookup. */
 static cr_node *part_of(const cr_build *b, const pending *p) {
     for (int i = 0; i < b->g->n; i++) {
         cr_node *n = b->g->nodes[i];
@@ -210,7 +212,7 @@ static void flush(cr_build *b, pending *p, cr_node **parts, int *n_parts) {
     p->n = 0;
 }
 
-/* AutoDis as the config has it: what is not given follows the form */
+/* Returns AutoDis as the config has it; settings that are not given follow from its form. */
 static cr_autodis_spec autodis_spec(const cr_autodis_conf *c, int64_t dim) {
     cr_autodis_spec s = {.channels = c->num_channels,
                          .dim = dim,
@@ -240,7 +242,7 @@ static cr_autodis_spec autodis_spec(const cr_autodis_conf *c, int64_t dim) {
     return s;
 }
 
-/* one piece of graph per feature, however many groups it is in */
+/* Makes one piece of graph per feature, however many groups it is in. */
 static cr_node *dense_embedding(cr_build *b, const cr_feature *f) {
     for (const struct cr_dense_use *u = b->dense; u; u = u->next)
         if (u->f == f) return u->node;
@@ -260,7 +262,8 @@ static cr_node *dense_embedding(cr_build *b, const cr_feature *f) {
     return y;
 }
 
-/* a plain number x as x W, W (value_dim, dim): kind "_ffm" names it ffm.<feature>.weight */
+/* Turns a plain number x into x W, with W (value_dim, dim); kind "_ffm" gives it the name
+ * ffm.<feature>.weight. */
 static cr_node *projected(cr_build *b, const cr_feature *f, int64_t dim, const char *kind,
                           const char *init_fn, cr_loc at) {
     cr_look look = {.dense_off = f->dense_off, .width = f->value_dim};
@@ -278,9 +281,9 @@ static cr_node *projected(cr_build *b, const cr_feature *f, int64_t dim, const c
 /* dim 0: every feature has its own width */
 typedef struct group_opts {
     int64_t dim;
-    const char *kind; /* put behind the names of tables */
+    const char *kind; /* appended to the names of tables */
     const char *init;
-    bool project; /* numbers become vectors of dim */
+    bool project; /* plain numbers become vectors of width dim */
 } group_opts;
 
 const cr_feature *cr_group_feature(cr_build *b, const cr_members *g, int64_t i) {
@@ -303,7 +306,7 @@ const cr_feature *cr_group_feature(cr_build *b, const cr_members *g, int64_t i) 
     return NULL;
 }
 
-/* the group called name; NULL with a mistake when there is none, or none with features */
+/* see group_int.h */
 const cr_group_conf *cr_group_wanted(cr_build *b, const char *name, cr_loc at) {
     const cr_group_conf *gc = cr_group_find(b->conf, name);
     if (!gc) {
@@ -319,7 +322,7 @@ const cr_group_conf *cr_group_wanted(cr_build *b, const char *name, cr_loc at) {
     return NULL;
 }
 
-/* a group of vectors per row? Else a mistake. */
+/* Is this a group of one vector per row? Reports a mistake if not. */
 static bool pooled(cr_build *b, const cr_group_conf *gc) {
     if (!cr_group_type_seq(gc->group_type)) return true;
     cr_diag_add(
@@ -330,7 +333,7 @@ static bool pooled(cr_build *b, const cr_group_conf *gc) {
     return false;
 }
 
-/* the outputs of the group's sequence encoders behind its features */
+/* Puts the outputs of the group's sequence encoders behind its features. */
 static bool add_encoders(cr_build *b, const cr_group_conf *gc, cr_group_out *out, int64_t *widths,
                          const char **names, cr_node **parts, int *n_parts) {
     int64_t n = gc->sequence_encoders.n;

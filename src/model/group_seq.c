@@ -1,9 +1,9 @@
 /*
- * group_seq.c - sequences in groups: a query per row, keys per step. For feature groups of type
- * SEQUENCE and for the sequence_groups inside others.
+ * group_seq.c - sequences in groups, as a query per row and keys per step: feature groups of type
+ * SEQUENCE, and the sequence_groups inside other groups.
  *
- * Their tables are parameters of their own, also where a pooled table has the same name. Sequences
- * of one sequence_feature have the same lengths; others of the group are compared batch by batch.
+ * They have separate tables, even where a pooled table has the same name. Sequences of one
+ * sequence_feature have the same lengths; those of different ones are compared batch by batch.
  */
 #include "conf/conf.h"
 #include "model/group_int.h"
@@ -68,7 +68,7 @@ cr_node *cr_seq_query(cr_build *b, cr_seq_in *in) {
     return in->query_node;
 }
 
-/* the axis that has at most `most` steps of the group's sequences */
+/* Returns the axis that has at most `most` steps of the group's sequences. */
 static int axis_of(cr_build *b, const cr_seq_in *in, int64_t most) {
     const cr_feature *first = in->seqs[0];
     if (first->seq->length > 0 && most >= first->seq->length) most = 0; /* nothing to cut */

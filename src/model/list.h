@@ -1,7 +1,8 @@
 /*
  * list.h - every model, under its key of ModelConfig. A model is one line of CR_MODELS, one line of
  * meson.build and one file, which holds the struct of its config, its message cr_<key>_msg and its
- * type cr_model_<key>. Those of CR_MODELS_LATER are known by name only and refused.
+ * type cr_model_<key>. The models of CR_MODELS_LATER are known by name only; a config that asks for
+ * one is refused.
  */
 #ifndef CR_MODEL_LIST_H
 #define CR_MODEL_LIST_H

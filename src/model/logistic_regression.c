@@ -1,6 +1,7 @@
 /*
- * logistic_regression.c - y = sum of one weight per id + w . numbers + bias, for each class. Reads
- * the group `wide` (else the first group), with tables of width num_class. Not in TorchEasyRec.
+ * logistic_regression.c - y = sum of one weight per id + w . numbers + bias, for each class. The
+ * model reads the group `wide` (or, without it, the first group), with tables of width num_class.
+ * Not in TorchEasyRec.
  */
 #include "model/config_int.h"
 #include "model/model.h"

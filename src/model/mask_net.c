@@ -1,6 +1,6 @@
 /*
- * mask_net.c - MaskNet (Wang et al., 2021): y = FC(MaskNetModule(x)), x the first group, FC without
- * bias. The module is in layer/masknet.c.
+ * mask_net.c - MaskNet (Wang et al., 2021): y = FC(MaskNetModule(x)), where x is the first group
+ * and FC has no bias. The module is in layer/masknet.c.
  */
 #include "layer/layer.h"
 #include "model/config_int.h"

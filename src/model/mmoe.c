@@ -1,6 +1,6 @@
 /*
- * mmoe.c - MMoE (Ma et al., 2018): experts over the first group, mixed for each task by a gate of
- * its own; task t logits = tower_t(sum_j softmax(gate_t(x))_j expert_j(x)).
+ * mmoe.c - MMoE (Ma et al., 2018): experts over the first group, which each task mixes with its own
+ * gate. The logits of task t are tower_t(sum_j softmax(gate_t(x))_j expert_j(x)).
  */
 #include "layer/layer.h"
 #include "model/config_int.h"

@@ -1,6 +1,7 @@
 /*
- * model.c - what all models share: from the logits of the tasks to losses, predictions and metrics;
- * the memory of tables and parameters; the registration of tables for updates.
+ * model.c - the parts that all models share: the way from the logits of the tasks to losses,
+ * predictions and metrics; the memory of tables and parameters; the registration of tables for
+ * updates.
  */
 #include "model/model.h"
 
@@ -15,7 +16,7 @@
 #include "op/param.h"
 
 int cr_add_weight(cr_build *b, cr_row_weight w) {
-    /* losses that are weighed by the step need a number each */
+    /* with pareto weights each loss needs a number, since the step weighs it */
     bool alone = !b->conf->use_pareto_loss_weight;
     if (alone && w.field < 0 && w.space < 0 && w.factor == 1) return -1;
     b->m->weights[b->m->n_weights] = w;
@@ -63,7 +64,7 @@ cr_task *cr_add_task(cr_build *b, const char *suffix, cr_node *logits) {
                    .metrics = &b->conf->metrics,
                    .train_metrics = &b->conf->train_metrics,
                    .mask = -1};
-    /* one number for all that use the field */
+    /* all tasks that use the field share one number */
     for (int i = 0; i < b->n_tasks - 1; i++)
         if (b->tasks[i].weight >= 0) t->weight = b->tasks[i].weight;
     if (t->weight < 0) t->weight = cr_add_weight(b, (cr_row_weight){field, -1, 1, 1, 1, 0});
@@ -102,8 +103,8 @@ static cr_node *find_output(const cr_build *b, const char *name, const char *suf
     return n ? n : find_among(b->inner, b->n_inner, name, suffix);
 }
 
-/* Predictions under one suffix. Those of a row's own domain, and of what is only trained, are no
- * columns: nothing but metrics looks at them. */
+/* The suffix of some predictions. With inner they are no columns of the output, since only metrics
+ * read them: predictions of a row's own domain, and of a task that is only trained. */
 typedef struct names {
     const char *suffix;
     bool inner;
@@ -121,8 +122,8 @@ static void add_output(cr_build *b, const char *name, names to, cr_node *node) {
     m->outputs[m->n_outputs++] = o;
 }
 
-/* what a loss adds to the logits: label_mean is part of the model, saved with it and never trained;
- * NULL: nothing */
+/* Returns the buffer that a loss adds to the logits: label_mean is part of the model, saved with it
+ * and never trained. NULL: the loss adds nothing. */
 static cr_node *shift_of(cr_build *b, const cr_task *t, const cr_loss_type *type,
                          const void *conf) {
     double offset = type->offset ? type->offset(conf) : 0;
@@ -160,14 +161,14 @@ static void add_predictions(cr_build *b, names to, cr_pred_kind kind, cr_node *l
     }
 }
 
-/* the output a metric looks at */
+/* Returns the output that a metric reads. */
 static cr_node *metric_input(const cr_build *b, const cr_task *t, const cr_metric_type *type) {
     static const char *const scores[] = {"probs1", "probs", "y"}, *const values[] = {"y", "probs1",
                                                                                      "probs"};
     const char *const *keys = type->wants_value ? values : scores;
     cr_node *pred = NULL;
     for (int k = 0; k < 3 && !pred; k++) {
-        /* several classes: some look at all of them, the others at the second */
+        /* with several classes some metrics read all of them, the others the second one */
         if (type->wants_classes && strcmp(keys[k], "probs1") == 0) continue;
         pred = find_output(b, keys[k], t->suffix);
     }
@@ -184,7 +185,7 @@ static bool is_taken(const cr_model *m, const cr_model_metric *v, int n, const c
     return taken;
 }
 
-/* A key of results that nothing among v and the losses has: the second auc is auc_2. Logs and
+/* Returns a result key that neither v nor the losses have yet: the second auc is auc_2. Logs and
  * state.json hold each key once. */
 static const char *own_name(cr_model *m, const cr_model_metric *v, int n, const char *name,
                             const char *suffix) {
@@ -246,7 +247,7 @@ static void add_train_metric(cr_build *b, const cr_task *t, const cr_train_metri
                                                                .train = mc};
 }
 
-/* the sessions that a loss compares; false: a mistake, which was told */
+/* Finds the sessions that a loss compares; false: there is a mistake, which was reported. */
 static bool session_of(cr_build *b, const cr_task *t, const cr_loss_conf *lc, cr_session *s) {
     const cr_loss_type *type = lc->loss.m->type;
     const char *name = type->session ? type->session(lc->loss.conf) : NULL;
@@ -273,7 +274,8 @@ static bool session_of(cr_build *b, const cr_task *t, const cr_loss_conf *lc, cr
     return false;
 }
 
-/* one loss per row, times the loss's weight; parameters are named as TorchEasyRec's loss modules */
+/* Adds one loss per row, times the loss's weight; parameters have the names of TorchEasyRec's loss
+ * modules. */
 static cr_node *loss_row(cr_build *b, const cr_loss_conf *lc, const char *name, cr_node *logits,
                          cr_node *label, const cr_session *s) {
     const cr_loss_type *type = lc->loss.m->type;
@@ -292,7 +294,7 @@ static int64_t label_values(const cr_loss_type *type, const void *conf, int64_t 
     return K > 2 ? K : 2;
 }
 
-/* the names a task predicts under: its own, or one per domain and its own for metrics */
+/* Adds the predictions of each domain of a task. */
 static void predict_task(cr_build *b, const cr_task *t, cr_pred_kind kind, cr_node *shift) {
     for (int d = 0; d < t->n_domains; d++) {
         names to = {cr_arena_printf(&b->m->arena, "%s_%d", t->suffix, d), false};
@@ -347,7 +349,7 @@ static void add_extra_losses(cr_build *b) {
     }
 }
 
-/* L2 on embeddings: the mean over rows of lambda times the squares of all looked-up vectors */
+/* L2 on embeddings: the mean over rows of lambda times the squares of all looked-up vectors. */
 static void add_embedding_loss(cr_build *b, double lambda) {
     cr_model *m = b->m;
     cr_node **parts = CR_NEW_N(&m->arena, cr_node *, b->g->n + 1);
@@ -492,7 +494,8 @@ cr_updater *cr_model_updater(cr_model *m, const cr_work *w, cr_pool *pool) {
             const cr_look *look = cr_lookup_pieces(t->uses[k].node, &count) + t->uses[k].piece;
             const cr_node *node = t->uses[k].node;
             if (!cr_plan_has_grad(plan, node)) continue;
-            bool seq = node->cls == CR_SEQ; /* its gradient has no place before the first run */
+            /* the gradient of a sequence has no place before the first run */
+            bool seq = node->cls == CR_SEQ;
             uses[n++] = (cr_use){.slot = look->slot,
                                  .mean = look->mean,
                                  .grad = seq ? NULL : cr_work_grad(w, node) + look->out,

@@ -1,9 +1,9 @@
 /*
  * model.h - a model: a graph with its tables, outputs, losses and metrics, built from ModelConfig.
  *
- * A model type is one file with one build function: feature groups in, logits of one or more tasks
- * out. What all models share (groups and tables, losses, predictions, metrics) is in group.c and
- * model.c.
+ * A model type is one file with one build function, which turns feature groups into the logits of
+ * one or more tasks. group.c and model.c hold what all models share: groups and tables, losses,
+ * predictions, metrics.
  */
 #ifndef CR_MODEL_MODEL_H
 #define CR_MODEL_MODEL_H
@@ -19,51 +19,53 @@
 
 /* A table with all its uses in the graph. */
 typedef struct cr_model_table {
-    cr_table table;         /* an owner of its rows is set before cr_model_alloc */
-    const char *short_name; /* without the path */
-    const char *suffix;     /* the part of it that is the group's embedding_name_suffix; "" */
+    cr_table table;         /* the owner of its rows, if any, is set before cr_model_alloc */
+    const char *short_name; /* its name without the path */
+    /* the part of short_name that is the group's embedding_name_suffix; may be "" */
+    const char *suffix;
     int64_t n_rows, D;
     bool mean, trainable;
-    bool seq; /* of sequence groups: another parameter than a pooled table of the same name */
+    bool seq; /* used by sequence groups: another parameter than a pooled table of the same name */
     int half; /* storage of the weights: CR_HALF_… of kern.h */
-    const void *mapped; /* where its rows lie already (cr_table_map); NULL: memory is made */
+    const void *mapped; /* where its rows lie already (cr_table_map); NULL: memory is allocated */
     cr_init init;
-    const cr_feature *owner; /* the first feature that asked for it, for messages */
+    const cr_feature *owner; /* the first feature that asked for the table, for messages */
     struct cr_table_use {
         cr_node *node; /* lookup */
-        int piece;     /* of the lookup */
+        int piece;     /* of that lookup */
     } * uses;
     int n_uses, cap_uses;
-    int updater; /* number in the updater, -1: none */
-    /* its own rule, instead of the one in cr_model_opts; NULL: none. Set before cr_model_alloc */
+    int updater; /* its number in the updater; -1: none */
+    /* The table's own rule, which replaces the one in cr_model_opts; NULL: none. Set before
+     * cr_model_alloc. */
     const cr_optim_type *optim;
     const void *optim_conf;
 } cr_model_table;
 
 typedef struct cr_output {
-    const char *name; /* column of predictions: "probs" */
+    const char *name; /* column name of the predictions: "probs" */
     cr_node *node;
 } cr_output;
-/* What a row counts in a loss: its sample weight, times the weight of its part of the task's space.
- * A loss is factor * sum(w l) / sum(w). */
+/* How much a row counts in a loss: its sample weight, times the weight of its part of the task's
+ * space. A loss is factor * sum(w l) / sum(w). */
 typedef struct cr_row_weight {
-    int field; /* weight field; -1: all 1 */
-    int space; /* label field that is above 0 in the task's space; -1: no space */
+    int field; /* the weight field; -1: all weights are 1 */
+    int space; /* the label field that is above 0 in the task's space; -1: no space */
     double in, out;
-    double factor; /* of the task */
-    double least;  /* share of all losses at least, with use_pareto_loss_weight */
+    double factor; /* weight of the task */
+    double least;  /* with use_pareto_loss_weight: its least share of all losses */
 } cr_row_weight;
-/* cr_row_weight_of: of row r of a batch, without the factor */
+/* cr_row_weight_of returns the weight of row r of a batch, without the factor. */
 double cr_row_weight_of(const cr_row_weight *w, const cr_batch *b, int64_t r);
 typedef struct cr_model_loss {
     const char *name;
     cr_node *row;    /* loss per row */
-    cr_node *mean;   /* over the batch; marked as loss */
-    int weight;      /* number in cr_model.weights, -1: none */
+    cr_node *mean;   /* its mean over the batch; marked as a loss */
+    int weight;      /* its number in cr_model.weights; -1: none */
     bool train_only; /* evaluation leaves it out */
-    bool lists;      /* tells positive rows from others, whatever their labels are */
-    int label;       /* label field, -1: none */
-    int64_t K; /* what the label may be: 0 .. K - 1 whole; 1: any share 0 .. 1; 0: any number */
+    bool lists;      /* compares positive rows with others; any label is allowed */
+    int label;       /* the label field; -1: none */
+    int64_t K; /* labels: K > 1: whole numbers 0 .. K - 1; 1: any share 0 .. 1; 0: any number */
 } cr_model_loss;
 typedef struct cr_model_metric {
     const char *name;
@@ -72,9 +74,11 @@ typedef struct cr_model_metric {
     cr_node *pred;
     int64_t K;
     int label;
-    int group_slot;                    /* sparse feature whose first id is the group; -1 */
-    int mask;                          /* label field: only rows where it is above 0; -1: all */
-    const cr_train_metric_conf *train; /* a metric of training; NULL: of evaluation */
+    /* the sparse feature whose first id is the group; -1: none */
+    int group_slot;
+    /* only rows where this label field is above 0; -1: all rows */
+    int mask;
+    const cr_train_metric_conf *train; /* for a metric of training; NULL: of evaluation */
 } cr_model_metric;
 
 /* An axis of the graph: the sequences of a feature, at most `most` steps of each (0: all). */
@@ -82,9 +86,9 @@ typedef struct cr_seq_axis {
     int slot;
     bool sparse;
     int64_t most;
-    const char *name; /* of the feature */
-    /* features of other columns that must have the same lengths; rows where they do not are an
-     * error of the run */
+    const char *name; /* name of the feature */
+    /* Features of other columns that must have the same lengths; a row where they differ is an
+     * error of the run. */
     const cr_feature **others;
     int n_others;
 } cr_seq_axis;
@@ -95,13 +99,14 @@ typedef struct cr_model {
     const cr_features *features;
     cr_model_table **tables;
     int n_tables, cap_tables;
-    int n_views;        /* uses of all tables */
+    int n_views;        /* number of uses of all tables */
     cr_output *outputs; /* sorted by name */
     int n_outputs;
     cr_row_weight *weights;
     int n_weights;
-    int64_t missing_group; /* group, or session, of the rows without an id: -1 or 0 */
-    int domain_label; /* label field with the number of the row's domain, below n_domains; -1 */
+    int64_t missing_group; /* the group, or session, of rows without an id: -1 or 0 */
+    /* the label field that has the number of the row's domain, below n_domains; -1: no domains */
+    int domain_label;
     int64_t n_domains;
     cr_model_loss *losses;
     int n_losses;
@@ -113,46 +118,49 @@ typedef struct cr_model {
     int n_axes;
 } cr_model;
 
-/* One caller's side of a model: its work of a plan, and what the batch under way says of sequences.
- * The model and the plan do not change in a run, so several callers may use them at once, each with
- * a cr_model_work of its own. */
+/* One caller's side of a model: its work of a plan, and the lengths of the sequences in the current
+ * batch. The model and the plan do not change in a run, so several callers may use them at once,
+ * each with its own cr_model_work. */
 typedef struct cr_model_work {
     const cr_model *m;
-    cr_work *w;          /* NULL: made without a plan */
+    cr_work *w;          /* NULL: it was made without a plan */
     const int32_t **off; /* per axis: where the positions of each row begin */
-    struct cr_axis_cut { /* per axis: the same where steps are cut */
+    struct cr_axis_cut { /* per axis: off where steps are cut */
         int32_t *off;
         int64_t cap;
     } * cut;
-    cr_views *views; /* rows of tables that have an owner; NULL: there are none */
+    cr_views *views; /* rows of tables that have an owner; NULL: no table has one */
 } cr_model_work;
 
 typedef struct cr_model_opts {
     const cr_model_conf *conf;
     const cr_features *features;
-    bool with_labels;           /* losses and metrics (train, eval) */
-    const cr_optim_type *optim; /* of the tables; NULL: no state (inference) */
+    bool with_labels;           /* build losses and metrics too (train, eval) */
+    const cr_optim_type *optim; /* rule of the tables; NULL: no state (inference) */
     const void *optim_conf;
     uint64_t seed;
     int half;           /* mixed precision: CR_HALF_… of kern.h, 0: none */
-    const char *inside; /* the export that libraries lie in; NULL: anywhere */
+    const char *inside; /* the export that libraries must lie in; NULL: anywhere */
 } cr_model_opts;
-/* cr_model_new builds everything but allocates no parameter. All mistakes go to diag; NULL then. */
+/* cr_model_new builds everything but allocates no parameters. All mistakes go to diag; the result
+ * is then NULL. */
 cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag);
 void cr_model_free(cr_model *m);
-/* bytes of tables (with state) and of dense parameters */
+/* Computes the bytes of the tables (with their state) and of the dense parameters. */
 void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tables, int64_t *dense);
 /* cr_model_alloc makes the memory, cr_model_fill the first values. */
 CR_CHECKED cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err);
 void cr_model_fill(cr_model *m, uint64_t seed, cr_pool *pool);
-/* cr_model_scales, collective: what the step's input has in its scale: for each of m->weights one
- * array, n_rows of the batch long. The weights of the rows of all lanes come to the same sum. */
+/* cr_model_scales (collective) computes the scale of a step's input (cr_step_input): for each of
+ * m->weights an array as long as the batch has rows. The weights are divided by their sum over the
+ * rows of all lanes. */
 void cr_model_scales(const cr_model *m, const cr_batch *b, const cr_lanes *lanes,
                      float *const *scale);
-/* work.c. cr_model_work_new: plan and pool as in cr_work_new; without a plan (NULL) only
- * cr_model_axes may follow. cr_model_axes: where the positions of a batch's rows begin, per axis;
- * until the next call. cr_model_run: a pass over a batch (its rows and axes are filled in).
- * cr_model_seq_grads, after it: where the gradients of sequences lie now. */
+/* work.c. cr_model_work_new takes plan and pool as cr_work_new does; without a plan (NULL) only
+ * cr_model_axes may follow. cr_model_axes finds where the positions of a batch's rows begin, per
+ * axis; the result holds until the next call. cr_model_run makes a pass over a batch and fills in
+ * its rows and axes. cr_model_seq_grads is called after it and tells the updater where the
+ * gradients of sequences lie now. */
 CR_CHECKED cr_code cr_model_work_new(cr_model_work **out, const cr_model *m, const cr_plan *plan,
                                      cr_pool *pool, cr_err *err);
 void cr_model_work_free(cr_model_work *w);
@@ -160,28 +168,32 @@ CR_CHECKED cr_code cr_model_axes(cr_model_work *w, const cr_batch *b, const int3
                                  cr_err *err);
 CR_CHECKED cr_code cr_model_run(cr_model_work *w, const cr_batch *b, cr_run *run, cr_err *err);
 void cr_model_seq_grads(const cr_model_work *w, cr_updater *u);
-/* cr_model_check_ops tries each op of a library alone: a gradient that is not the slope of its
- * forward, bits that depend on threads. Returns how many there are. */
+/* cr_model_check_ops tries each op of a library by itself and reports gradients that are not the
+ * slope of the forward function, and bits that depend on threads. Returns how many mistakes there
+ * are. */
 int cr_model_check_ops(const cr_model *m, cr_diag *diag);
 /* cr_model_updater registers all trainable tables that get a gradient in w, whose plan trains. */
 cr_updater *cr_model_updater(cr_model *m, const cr_work *w, cr_pool *pool);
 
 /* ---- for model types ---- */
 
-/* One prediction task: what a model's build leaves behind. */
+/* One prediction task: the result of a model's build. */
 typedef struct cr_task {
     const char *suffix; /* "" or "_<tower>" */
-    cr_node *logits;    /* (K); with domains: those of the row's own domain, NULL without labels */
-    int label, weight;  /* label field; number in cr_model.weights, -1: none */
+    /* (K); with domains: those of the row's own domain, or NULL without labels */
+    cr_node *logits;
+    int label, weight; /* the label field; the number in cr_model.weights (-1: none) */
     const cr_msgs *losses, *metrics;
     const cr_msgs *train_metrics; /* cr_train_metric_conf; may be NULL */
-    cr_node *const *domains;      /* predictions are of each domain, "_<tower>_<domain>" */
+    /* with domains there are predictions of each domain: "_<tower>_<domain>" */
+    cr_node *const *domains;
     int n_domains;
-    bool train_only; /* no predictions, no evaluation */
-    bool no_loss;    /* predictions and metrics only */
-    int mask;        /* metrics: as in cr_model_metric */
+    bool train_only; /* it has no predictions and is not evaluated */
+    bool no_loss;    /* it has predictions and metrics only */
+    int mask;        /* for metrics, as in cr_model_metric */
 } cr_task;
-/* A loss that is no task's: row (1) per row, averaged like any other. In training only. */
+/* A loss that belongs to no task: row (1) per row, averaged like any other. Only training has
+ * it. */
 typedef struct cr_extra_loss {
     const char *name;
     cr_node *row;
@@ -196,20 +208,20 @@ typedef struct cr_build {
     const cr_model_conf *conf;
     cr_diag *diag;
     int64_t wide_dim;      /* width of tables in groups of type WIDE; CR_WIDE_DIM unless set */
-    const char *wide_init; /* their init_fn; NULL: default */
+    const char *wide_init; /* init_fn of these tables; NULL: the default */
     cr_task tasks[CR_MAX_TASKS];
     int n_tasks;
     cr_extra_loss extra[CR_MAX_EXTRA];
     int n_extra;
-    cr_output *inner; /* predictions of a row's own domain: for metrics only */
+    cr_output *inner; /* predictions of a row's own domain, for metrics only */
     int n_inner;
-    struct cr_dense_use { /* autodis and mlp embeddings made so far: one of each per feature */
+    struct cr_dense_use { /* autodis and mlp embeddings that were made: one per feature */
         const cr_feature *f;
         cr_node *node;
         struct cr_dense_use *next;
     } * dense;
     struct cr_dropped *dropped; /* variational.c */
-    struct cr_encoded {         /* groups whose sequence encoders are made */
+    struct cr_encoded {         /* groups whose sequence encoders were made */
         const cr_group_conf *group;
         cr_node *const *out;
         struct cr_encoded *next;
@@ -218,61 +230,65 @@ typedef struct cr_build {
 #define CR_WIDE_DIM 4
 struct cr_model_type {
     const char *name;
-    /* adds nodes and tasks; mistakes go to b->diag (then what it leaves does not matter) */
+    /* build adds nodes and tasks. Mistakes go to b->diag; after one, the graph that it leaves is
+     * not used. */
     void (*build)(cr_build *b, const void *conf);
-    /* what is wrong between its config and the feature groups, found before any feature is built,
-     * so that it is told together with what is wrong in features; NULL: build finds everything */
+    /* check reports what does not fit between the model's config and the feature groups. It runs
+     * before any feature is built, so that its mistakes are reported together with those of
+     * features. NULL: build finds everything. */
     void (*check)(const cr_model_conf *m, const void *conf, cr_diag *diag);
 };
 
-/* cr_model_axis: the axis of a sequence feature, cut to `most` steps (0: none cut); also: another
- * feature that is read along it */
+/* cr_model_axis returns the axis of a sequence feature, cut to `most` steps (0: not cut).
+ * cr_model_axis_also adds another feature that is read along it. */
 int cr_model_axis(cr_build *b, const cr_feature *f, int64_t most);
 void cr_model_axis_also(cr_build *b, int axis, const cr_feature *f);
 
 /* A feature group in the graph. */
 typedef struct cr_group_out {
     cr_node *node;            /* (sum of the widths); NULL when there were mistakes */
-    int64_t F;                /* features, and behind them encoders of sequences */
-    int64_t D;                /* their common width, 0 when they differ */
+    int64_t F;                /* number of features and, behind them, of sequence encoders */
+    int64_t D;                /* the width that all of them have; 0: widths differ */
     const int64_t *widths;    /* (F) */
-    const bool *tables;       /* (F) does it come from a table? */
-    const char *const *names; /* (F) of features, <group>_seq_encoder_<i> */
+    const bool *tables;       /* (F) does the feature come from a table? */
+    const char *const *names; /* (F) names of features, or <group>_seq_encoder_<i> */
 } cr_group_out;
-/* cr_group_find: the group's config, or NULL */
+/* cr_group_find returns the group's config, or NULL. */
 const cr_group_conf *cr_group_find(const cr_model_conf *c, const char *name);
-/* For checks. cr_group_needed: a group that the model must have; cr_group_named: a group that
- * something (what, at its place) names; it is a mistake if there is none of that name.
+/* For checks. cr_group_needed returns a group that the model must have; cr_group_named a group that
+ * the config names (what, at its place). Both report a mistake if there is no group of that name.
  * cr_towers_check: every tower (cr_tower_conf) names a group. */
 const cr_group_conf *cr_group_needed(const cr_model_conf *m, const char *name, cr_diag *diag);
 void cr_group_named(const cr_model_conf *m, cr_loc at, const char *what, const char *name,
                     cr_diag *diag);
 void cr_towers_check(const cr_model_conf *m, const cr_msgs *towers, cr_diag *diag);
-/* cr_group_build adds the group called name; its group_type says whether its tables are the
- * features' own or wide ones. at: who asked, for messages. */
+/* cr_group_build adds the group called name. The group's group_type says whether its tables are the
+ * features' own or wide ones. at is the place in the config that asked for the group, for
+ * messages. */
 cr_group_out cr_group_build(cr_build *b, const char *name, cr_loc at);
-/* cr_towers_build: a tower (cr_tower_conf) per feature group into parts; returns how many there
- * are, fewer when there were mistakes. */
+/* cr_towers_build adds a tower (cr_tower_conf) per feature group to parts. Returns how many there
+ * are, which are fewer when there are mistakes. */
 int cr_towers_build(cr_build *b, const cr_msgs *towers, cr_node **parts);
-/* cr_group_build_seq: a group of type SEQUENCE: its plain features side by side are the query of a
- * row, its sequences side by side the keys, at least as wide, from tables of their own. most: steps
- * that are read (0: all). Both are NULL when there were mistakes. */
+/* cr_group_build_seq adds a group of type SEQUENCE: its plain features side by side are the query
+ * of a row; its sequences side by side are the keys, at least as wide, with separate tables. most
+ * is the number of steps that are read (0: all). Both nodes are NULL when there are mistakes. */
 typedef struct cr_seq_out {
     cr_node *query, *keys;
 } cr_seq_out;
 cr_seq_out cr_group_build_seq(cr_build *b, const char *name, int64_t most, cr_loc at);
-/* cr_group_build_as: whatever its type, all tables have width dim, names that end in suffix
- * ("_ffm") and init. project: plain numbers become vectors of dim too, through a matrix of their
- * own, <suffix without _>.<feature>.weight. */
+/* cr_group_build_as adds a group, whatever its type, with tables of width dim, names that end in
+ * suffix ("_ffm") and init. project: plain numbers also become vectors of width dim, each through
+ * its own matrix <suffix without _>.<feature>.weight. */
 cr_group_out cr_group_build_as(cr_build *b, const char *name, int64_t dim, const char *suffix,
                                const char *init, bool project, cr_loc at);
-/* cr_group_first: the name of the first group, for models with one input; warns that others are not
- * read. NULL with a mistake when there is none. cr_group_or: `name` where there is such a group,
- * else `other`. */
+/* cr_group_first returns the name of the first group, for models with one input, and warns that
+ * other groups are not read. It returns NULL after it reported that there is no group. cr_group_or
+ * returns `name` if there is such a group, else `other`. */
 const char *cr_group_first(cr_build *b, const char *model, cr_loc at);
 const char *cr_group_or(const cr_build *b, const char *name, const char *other);
-/* cr_fields_build: the fields of dlrm and wukong: the features of the only group or of `sparse`,
- * and in front of them the group `dense` through dense_mlp. node NULL when there were mistakes. */
+/* cr_fields_build makes the fields of dlrm and wukong: the features of the only group or of
+ * `sparse`, with the group `dense`, passed through dense_mlp, in front of them. node is NULL when
+ * there are mistakes. */
 typedef struct cr_fields_out {
     cr_node *node; /* (F, D) */
     cr_node *dense, *sparse;
@@ -280,33 +296,35 @@ typedef struct cr_fields_out {
 } cr_fields_out;
 cr_fields_out cr_fields_build(cr_build *b, const char *model, const cr_mlp_conf *dense_mlp,
                               cr_loc at);
-/* cr_linear_part: the group's linear model with num_class outputs: tables of that width
- * (<feature>_emb_wide) added up, everything else through linear.weight, plus linear.bias. NULL
- * when there were mistakes. */
+/* cr_linear_part adds the group's linear model with num_class outputs: the rows of tables of that
+ * width (<feature>_emb_wide) are summed, everything else passes through linear.weight, and
+ * linear.bias is added. NULL: there are mistakes. */
 cr_node *cr_linear_part(cr_build *b, const char *group, const char *init, cr_loc at);
-/* cr_same_width: may the features of g be multiplied with each other? Else a mistake. */
+/* cr_same_width: can the features of g be multiplied with each other? Reports a mistake if not. */
 bool cr_same_width(cr_build *b, const char *model, const char *group, const cr_group_out *g);
-/* cr_one_class: a mistake when num_class is not 1 */
+/* cr_one_class reports a mistake when num_class is not 1. */
 bool cr_one_class(cr_build *b, const char *model);
-/* cr_end_task ends a single-task model with these logits. cr_add_task: the same, but more can be
- * said of the task; no task is behind the last. */
+/* cr_end_task ends a single-task model with these logits. cr_add_task adds one task and returns it,
+ * so that the caller can set more members. */
 void cr_end_task(cr_build *b, cr_node *logits);
 cr_task *cr_add_task(cr_build *b, const char *suffix, cr_node *logits);
-/* cr_add_weight: the number of a row weight; -1 for one that changes nothing. */
+/* cr_add_weight returns the number of a row weight; -1 for a weight that changes nothing. */
 int cr_add_weight(cr_build *b, cr_row_weight w);
-/* task.c: the labels, weights, losses and metrics of a task tower, with these logits (NULL, when
- * the caller sets domains). NULL when there were mistakes. */
+/* task.c: cr_tower_task adds a task with the label, weights, losses and metrics of a task tower and
+ * with these logits (NULL when the caller sets domains). NULL: there are mistakes. */
 cr_task *cr_tower_task(cr_build *b, const cr_task_conf *t, cr_node *logits);
-/* the tower's own layers and its logits, TorchEasyRec's TaskTower `name`: tower_mlp, linear */
+/* Adds the tower's own layers and its logits, as TorchEasyRec's TaskTower `name` has them:
+ * tower_mlp, linear. */
 cr_node *cr_tower_logits(cr_build *b, const char *name, const cr_task_conf *t, cr_node *x);
-/* cr_end_towers ends a model with one tower per task over x[i], named _task_tower.i */
+/* cr_end_towers ends a model with one tower per task over x[i], named _task_tower.i. */
 void cr_end_towers(cr_build *b, const cr_msgs *towers, cr_node *const *x);
-/* number of a label field; -1 with a mistake at `at`. Needs labels (cr_model_opts) */
+/* Returns the number of a label field, or reports a mistake at `at` and returns -1. The model must
+ * be built with labels (cr_model_opts). */
 int cr_find_label(cr_build *b, const char *name, cr_loc at);
-/* cr_single_task ends a single-task model: logits = FC_K(x) named output_mlp, plus the scalars in
- * extra (n of them) added. */
+/* cr_single_task ends a single-task model: logits = FC_K(x), named output_mlp, plus the n_extra
+ * scalars in extra. */
 void cr_single_task(cr_build *b, cr_node *x, bool bias, cr_node *const *extra, int n_extra);
-/* cr_output_task: logits = FC_K(x) without bias, under another name */
+/* cr_output_task does so without a bias and under another name: logits = FC_K(x). */
 void cr_output_task(cr_build *b, const char *name, cr_node *x);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * multi_tower.c - y = FC(final([mlp_i(group_i)])): one tower of dense layers per feature group; the
- * towers also stand beside those of other models.
+ * multi_tower.c - y = FC(final([mlp_i(group_i)...])): one tower of dense layers per feature group.
+ * cr_towers_build makes the same towers for other models.
  */
 #include "layer/layer.h"
 #include "model/config_int.h"

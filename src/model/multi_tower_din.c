@@ -1,6 +1,6 @@
 /*
  * multi_tower_din.c - y = FC(final([mlp_i(group_i)...; DIN_j(sequence group_j)...])): towers as in
- * multi_tower, and beside them target attention (Zhou et al., 2018) over sequences.
+ * multi_tower, with target attention (Zhou et al., 2018) over sequences beside them.
  */
 #include <stdio.h>
 

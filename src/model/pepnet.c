@@ -2,11 +2,11 @@
  * pepnet.c - PEPNet (Chang et al., 2023): embeddings gated by the domain, layers gated by the
  * person.
  *
- * x = group all. EPNet, with a group domain: e = x * gate([domain; x]). PPNet, with a group uia:
- * for each task and layer h <- dropout(act(FC(h)) * gate([uia; e])). A gate is gamma
+ * x is the group all. With a group domain (EPNet) e = x * gate([domain; x]), else e = x. With a
+ * group uia (PPNet) each task has layers h <- dropout(act(FC(h)) * gate([uia; e])). A gate is gamma
  * sigmoid(FC(ReLU( FC(.)))) and sees x and e without passing a gradient back. With
- * domain_input_name each task has a tower per domain: predictions are of all of them, loss and
- * metrics of the row's own.
+ * domain_input_name each task has a tower per domain: there are predictions of all of them, while
+ * loss and metrics use that of the row's own domain.
  */
 #include <stdio.h>
 
@@ -17,7 +17,7 @@
 #include "op/op.h"
 
 #define MAX_DOMAINS 256
-/* keys of TorchEasyRec's first version, which its example still had */
+/* Keys of TorchEasyRec's first version, which its example still had. */
 #define HELP_GROUP(g) "another name for the group " g
 typedef struct pepnet_conf {
     cr_conf_base base;
@@ -80,7 +80,7 @@ const cr_msg cr_pepnet_msg = {
     .check = check,
 };
 
-/* the gated layers of task t; act was parsed */
+/* Adds the gated layers of task t; act is already parsed. */
 static cr_node *personal(cr_build *b, const pepnet_conf *c, const cr_act_spec *act, int64_t t,
                          cr_node *h, cr_node *gate_in) {
     int64_t n = c->ppnet_hidden_units.n, nd = c->ppnet_dropout_ratio.n;
@@ -107,7 +107,7 @@ static cr_node *personal(cr_build *b, const pepnet_conf *c, const cr_act_spec *a
     return h;
 }
 
-/* a tower per domain, and which of them is the row's own */
+/* Adds a tower per domain, and picks the one of the row's own domain. */
 static void end_domains(cr_build *b, const pepnet_conf *c, int64_t t, cr_node *x) {
     const cr_task_conf *tc = c->task_towers.v[t];
     int64_t n = c->task_domain_num;

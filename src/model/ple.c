@@ -1,7 +1,7 @@
 /*
- * ple.c - PLE (Tang et al., 2020): layers of experts of each task and shared ones over the first
- * group; a task's gate sees its own experts and the shared ones, the gate of the shared part all of
- * them. Task t logits = tower_t(the last layer's mixture of t).
+ * ple.c - PLE (Tang et al., 2020): layers of experts over the first group, some for each task and
+ * some shared. The gate of a task mixes its own experts and the shared ones, the gate of the shared
+ * part mixes all of them. The logits of task t are tower_t(its mixture of the last layer).
  */
 #include <stdio.h>
 
@@ -38,7 +38,7 @@ static void build(cr_build *b, const void *conf) {
     cr_node *x[CR_MAX_TASKS], *shared = in.node;
     for (int64_t i = 0; i < c->task_towers.n; i++)
         x[i] = in.node;
-    /* the shared mixture is made as long as shared experts follow */
+    /* the shared mixture is made only while a later layer has shared experts */
     int64_t n = c->extraction_networks.n, last = n - 1;
     while (last > 0 && ((const cr_extraction_conf *)c->extraction_networks.v[last])->share_num == 0)
         last--;

@@ -2,9 +2,10 @@
  * plugin.c - models and block layers from a shared library (crank/model.h): finds the type, binds
  * its parameters, and gives its build function the layers of blocks_list.h by handles.
  *
- * A handle is a cr_block_val. Whatever a library asks for is checked here, so that its mistakes are
- * lines with a place in the config and never a broken graph. Its parameters are a message made at
- * run time, so they are bound, checked and told like all others.
+ * A handle is a cr_block_val. Every call of a library is checked here, so that a mistake of the
+ * library gives a message with a place in the config and never a broken graph. The parameters of a
+ * type are a message made at run time, so they are bound and checked like those of any other
+ * message.
  */
 #include "model/plugin_int.h"
 
@@ -38,26 +39,27 @@ struct crank_weight {
 };
 struct crank_build {
     cr_build *b;
-    size_t before;       /* errors when it began */
-    const char *library; /* without its folder */
+    size_t before;       /* number of errors when the build began */
+    const char *library; /* file name of the library, without its folder */
     const crank_model_type *type;
     cr_loc at;
-    const void *params;  /* bound: slots of param_slot behind a cr_conf_base */
-    const cr_msg *msg;   /* their message */
-    cr_block_call *call; /* of a block; NULL: a model */
-    crank_node **in;     /* of a model: groups that were read, NULL before */
+    const void *params;  /* bound parameters: slots of param_slot behind a cr_conf_base */
+    const cr_msg *msg;   /* message of the parameters */
+    cr_block_call *call; /* when the type is a block; NULL: it is a model */
+    crank_node **in;     /* of a model: the groups that were read; NULL: not read yet */
     crank_node **out;
     int n_out, cap_out;
 };
 
 /* ---- mistakes ---- */
 
-/* the first of a build: what follows is mostly its echo, a width of 0 for one */
+/* Reports the first mistake of a build only: most later ones follow from it, such as a width of
+ * 0. */
 static void vwrong(crank_build *b, const char *fmt, va_list ap) {
     if (b->b->diag->n_errors != b->before) return;
     char text[400];
     vsnprintf(text, sizeof(text), fmt, ap);
-    for (char *c = text; *c; c++) /* one line, whatever a library says */
+    for (char *c = text; *c; c++) /* a library's text may have several lines; a message has one */
         if (*c == '\n' || *c == '\r') *c = ' ';
     cr_diag_add(b->b->diag, CR_SEV_ERROR, CR_ECONF, b->at, "type '%s' of %s: %s", b->type->name,
                 b->library, text);
@@ -94,7 +96,7 @@ static uint32_t slot_offset(int i) {
     return (uint32_t)((first + (size_t)i) * sizeof(param_slot));
 }
 
-/* the message of a type's parameters; NULL with a mistake */
+/* Makes the message of a type's parameters; NULL when there is a mistake. */
 static const cr_msg *params_msg(crank_build *b) {
     static const struct {
         cr_ftype type;
@@ -218,7 +220,7 @@ static crank_node *api_group(crank_build *b, const char *name) {
     }
     for (int i = 0; i < api_n_inputs(b); i++)
         if (strcmp(group_at(b, i)->group_name, name) == 0) return api_input(b, i);
-    (void)cr_block_group(b->b, name, 0, b->at); /* says what is wrong with it */
+    (void)cr_block_group(b->b, name, 0, b->at); /* reports what is wrong with the group */
     return NULL;
 }
 
@@ -232,7 +234,8 @@ static int64_t api_num_class(crank_build *b) {
     return b->b->conf->num_class;
 }
 
-/* handles that are there. NULL is what a mistake gave, which was told; else it is one itself. */
+/* Is this a valid handle? NULL is what a call returned after a mistake, which was reported; without
+ * one, passing NULL is itself a mistake. */
 static bool is_there(crank_build *b, const char *user, const void *handle) {
     if (!handle)
         wrong(b, "gives '%s' an input or weight that is NULL; use what a call returned", user);
@@ -289,7 +292,7 @@ static crank_node *run_layer(crank_build *b, const char *name, const cr_oneof_me
     return handle(b, c.n_out == 1 ? c.out[0] : cr_block_beside(&c, c.out, c.n_out));
 }
 
-/* a layer's parameters as text; none: an empty message */
+/* Prints a layer's parameters as text; an empty message when there are none. */
 static const char *printed(crank_build *b, const char *fmt, va_list ap) CR_PRINTF(2, 0);
 static const char *printed(crank_build *b, const char *fmt, va_list ap) {
     va_list again;
@@ -313,7 +316,7 @@ static crank_node *api_layer(crank_build *b, const char *name, const char *type,
     va_start(ap, params);
     const char *text = printed(b, params ? params : "", ap);
     va_end(ap);
-    /* the conf is used by the build of the layer and not afterwards */
+    /* only the build of the layer uses the conf */
     cr_conf_doc doc;
     cr_conf_doc_init(&doc);
     const char *path = cr_arena_printf(&b->b->m->arena, "%s, layer '%s'", b->library, name);
@@ -468,7 +471,8 @@ static const crank_model_type *find_type(cr_build *b, const cr_plugin_conf *c) {
     return NULL;
 }
 
-/* Checkpoints hold each name once, those of the layers that crank puts at the end among them. */
+/* A checkpoint holds each name once, and so must the model, with the layers that crank adds at its
+ * end. */
 static bool has_own_names(crank_build *b) {
     cr_map seen;
     cr_map_init(&seen);
@@ -486,7 +490,7 @@ static bool has_own_names(crank_build *b) {
     return !twice;
 }
 
-/* runs the build function; false with a mistake */
+/* Runs the build function; returns false when there is a mistake. */
 static bool run_build(crank_build *b, const cr_plugin_conf *c) {
     b->before = b->b->diag->n_errors;
     b->at = c->base.at;

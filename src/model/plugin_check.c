@@ -1,7 +1,8 @@
 /*
- * plugin_check.c - are the ops of a library right? Each op of a model once more, over random rows:
- * its gradient against the slope of its forward, and its bits for other tiles and threads. An op
- * that gives NaN there is tried over positive rows too: logarithms and roots may be meant for them.
+ * plugin_check.c - checks the ops of a library. Each op of a model is run once more, over random
+ * rows: its gradient is compared with the slope of its forward function, and its bits with those of
+ * other tiles and threads. An op that gives NaN there is also tried over positive rows, because
+ * logarithms and roots may be meant for them.
  */
 #include <math.h>
 
@@ -9,20 +10,20 @@
 #include "model/model.h"
 #include "op/custom.h"
 
-#define TOLERANCE 1e-2 /* kinks included; a wrong term is off by far more */
+#define TOLERANCE 1e-2 /* allows for kinks; a wrong term is off by far more */
 
-/* an op and how it is tried */
+/* An op and how it is tried. */
 typedef struct trial {
     const cr_node *n;
     const cr_custom_spec *s;
     const char *what; /* for messages */
-    bool positive;    /* inputs above 0 only */
-    double off;       /* gradient from slope */
+    bool positive;    /* inputs are above 0 only */
+    double off;       /* distance of the gradient from the slope */
     char worst[200];
-    bool differs; /* in bits */
+    bool differs; /* bits depend on tiles or threads */
 } trial;
 
-/* the op alone, over feeds and weights of the same sizes */
+/* Adds the op alone, over feeds and weights of the same sizes. */
 static cr_node *alone(cr_graph *g, const trial *t) {
     cr_node *in[CRANK_MAX_OP_INPUTS];
     for (int i = 0; i < t->n->n_in; i++) {

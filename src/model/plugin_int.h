@@ -1,5 +1,5 @@
 /*
- * plugin_int.h - PluginModel and PluginBlock.
+ * plugin_int.h - the messages PluginModel and PluginBlock.
  */
 #ifndef CR_MODEL_PLUGIN_INT_H
 #define CR_MODEL_PLUGIN_INT_H
@@ -11,7 +11,7 @@ typedef struct cr_plugin_conf {
     const char *library, *type;
     const cr_conf_node *params; /* NULL: none */
     cr_msgs task_towers;        /* of a model: cr_task_conf */
-    int64_t wide_embedding_dim; /* of a model, and the next */
+    int64_t wide_embedding_dim; /* of a model, like wide_init_fn */
     const char *wide_init_fn;
 } cr_plugin_conf;
 

@@ -1,5 +1,5 @@
 /*
- * registry.c - the family that the models of list.h form.
+ * registry.c - the models of list.h as a family of config messages.
  */
 #include "model/config_int.h"
 
@@ -15,7 +15,7 @@ static const char python[] =
     "(docs/guide/own_models.md)";
 static const cr_oneof_member members[] = {
     CR_MODELS(ENTRY)
-    /* a name of older releases, whose export went to TensorRT */
+    /* the name that older releases used for exports to TensorRT */
     {"multi_tower_din_trt", &cr_multi_tower_din_msg, &cr_model_multi_tower_din},
     CR_MODELS_LATER(LATER_ENTRY){"custom_model", &custom_model_msg, python},
     {NULL, NULL, NULL},

@@ -1,11 +1,12 @@
 /*
  * rocket_launching.c - Rocket Launching (Zhou et al., 2018): a large net (booster) teaches a small
- * one (light), which alone is evaluated and serves. s = share_mlp(x), x the first group; light =
- * FC(light_mlp(s)) passes no gradient into s; booster = FC(booster_mlp(s)), in training only.
+ * one (light); only light is evaluated and exported. s = share_mlp(x), where x is the first group;
+ * light = FC(light_mlp(s)) passes no gradient into s; booster = FC(booster_mlp(s)) exists in
+ * training only.
  *
- * Losses: of both against the label; hint_l2_loss, the squared difference of the logits;
- * with feature_based_distillation similarity_i_j for each layer i of light and the first layer j
- * of booster that is as wide. The booster never learns from light.
+ * The losses are: that of each net against the label; hint_l2_loss, the squared difference of their
+ * logits; and, with feature_based_distillation, similarity_i_j for each layer i of light and the
+ * first layer j of booster that is as wide. The booster never learns from light.
  */
 #include <stdio.h>
 

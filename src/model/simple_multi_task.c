@@ -1,6 +1,7 @@
 /*
- * simple_multi_task.c - shared bottom (Caruana, 1997): task t logits = tower_t(bottom(x)), x the
- * first group. TorchEasyRec has the message and no model; bottom_mlp is ours.
+ * simple_multi_task.c - shared bottom (Caruana, 1997): the logits of task t are tower_t(bottom(x)),
+ * where x is the first group. TorchEasyRec has the message but no such model; bottom_mlp is crank's
+ * own.
  */
 #include "layer/layer.h"
 #include "model/config_int.h"

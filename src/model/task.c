@@ -1,9 +1,9 @@
 /*
- * task.c - task towers of multi-task models: their messages, their layers, and what a tower says of
- * its task: label, loss weight, losses, metrics.
+ * task.c - task towers of multi-task models: their messages, their layers, and the task that a
+ * tower describes: label, loss weight, losses, metrics.
  *
- * Names between messages (labels, weights, towers) are checked in job/config_check.c; here a name
- * that is not there is only refused.
+ * Names between messages (labels, weights, towers) are checked in job/config_check.c; here an
+ * unknown name is only refused.
  */
 #include <stdio.h>
 #include <string.h>

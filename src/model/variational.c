@@ -1,21 +1,24 @@
 /*
  * variational.c - model_config.variational_dropout: between a feature group and the layers that
- * read it, each feature is multiplied by how much of it is kept (op/variational.c). Which features
- * can be done without is then read from model.group_variational_dropouts.<group>.feature_p.
+ * read it, each feature is multiplied by the share of it that is kept (op/variational.c). After
+ * training, model.group_variational_dropouts.<group>.feature_p tells which features the model can
+ * do without.
  */
 #include "model/group_int.h"
 
 #include "op/op.h"
 #include "op/param.h"
 
-/* what was made for a group; several times when it is built with different tables (fm, wide) */
+/* The dropout that was made for a group; a group that is built with different tables (fm, wide) has
+ * several. */
 struct cr_dropped {
     const cr_group_conf *group;
     cr_node *gate, *x, *y;
     struct cr_dropped *next;
 };
 
-/* the group's parameter and its part of the loss, once */
+/* Returns the gate of a group. The first call adds the group's parameter and its part of the
+ * loss. */
 static cr_node *gate_of(cr_build *b, const cr_group_conf *gc, int64_t F) {
     for (const struct cr_dropped *d = b->dropped; d; d = d->next)
         if (d->group == gc) return d->gate;

@@ -1,13 +1,13 @@
 /*
- * work.c - one caller's side of a model: what a batch says of the lengths of sequences, and a pass
- * of the graph over a batch. Where an axis keeps all steps, the batch's own numbers are used.
+ * work.c - one caller's side of a model: the lengths of the sequences in a batch, and a pass of the
+ * graph over a batch. Where an axis keeps all steps, it uses the batch's own numbers.
  */
 #include <string.h>
 
 #include "model/model.h"
 #include "op/input.h"
 
-/* views of the tables that have an owner */
+/* Makes the views of the tables that have an owner. */
 static void add_views(cr_model_work *w, cr_pool *pool) {
     for (int i = 0; i < w->m->n_tables; i++) {
         const cr_model_table *t = w->m->tables[i];
@@ -54,7 +54,7 @@ void cr_model_work_free(cr_model_work *w) {
     cr_free(w);
 }
 
-/* steps cut to the most that an axis has */
+/* Cuts the steps of each row to the most that an axis has. */
 static cr_code cut(struct cr_axis_cut *c, int64_t most, const int32_t *steps, int64_t n_rows,
                    cr_err *err) {
     if (n_rows >= c->cap) {

@@ -1,6 +1,7 @@
 /*
- * wukong.c - Wukong (Zhang et al., 2024): fields as dlrm has them, through layers that are each a
- * factorization machine beside a linear mix of fields; y = FC(final(all fields of the last layer)).
+ * wukong.c - Wukong (Zhang et al., 2024): the fields of dlrm pass through layers, each of which is
+ * a factorization machine beside a linear mix of fields; y = FC(final(all fields of the last
+ * layer)).
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /*
  * xdeepfm.c - xDeepFM (Lian et al., 2018): y = FC(final([CIN(wide); deep(deep)])). Every feature of
- * the group wide is a field of the compressed interaction network, with vectors of
- * wide_embedding_dim from tables of its own.
+ * the group wide is a field of the compressed interaction network, with vectors of width
+ * wide_embedding_dim from separate tables.
  */
 #include "layer/layer.h"
 #include "model/config_int.h"
