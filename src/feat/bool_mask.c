@@ -1,7 +1,8 @@
 /*
- * bool_mask.c - bool_mask_feature: the values of one column where a second column says true.
+ * bool_mask.c - bool_mask_feature: keeps the values of one column where a second column says true.
  *
- * Both are read place by place, so an empty value keeps its place and is dropped afterwards.
+ * The two columns are matched place by place, so an empty value keeps its place and is dropped only
+ * afterwards.
  */
 #include "feat/calc_int.h"
 
@@ -36,7 +37,7 @@ static void *begin(const cr_feature *f, cr_arena *arena) {
     return CR_NEW(arena, scratch);
 }
 
-/* 1 true, 0 false, -1 neither */
+/* Returns 1 for true, 0 for false, -1 for neither. */
 static int truth(cr_tok x) {
     if (x.n == 1 && (x.p[0] == '0' || x.p[0] == '1')) return x.p[0] == '1';
     if (x.n == 4 && strncasecmp(x.p, "true", 4) == 0) return 1;
@@ -66,7 +67,8 @@ static void row(cr_calc_run *run, int64_t r) {
     }
 }
 
-/* values kept: all, of a step one unless more are asked for */
+/* Returns how many values are kept: all of a row; of a step only one, unless the config asks for
+ * more. */
 static int64_t value_dim(const cr_feature *f, const mask_conf *c) {
     return f->seq && !cr_conf_has(c, "value_dim") ? 1 : c->op.value_dim;
 }

@@ -2,8 +2,9 @@
  * calc.c - the frame of feature types that compute: inputs from the config, the loop over rows, and
  * the id_feature or raw_feature at the end that turns the result into ids or floats.
  *
- * The end gets a config of its own type, made from the operator's: the same fields, the same places
- * in the file. It believes to read a column that has the feature's name.
+ * The end gets a config of its own type, made from the operator's, with the same fields and the
+ * same places in the file. It reads the operator's result as if it were a column with the feature's
+ * name.
  */
 #include "feat/calc_int.h"
 
@@ -78,7 +79,7 @@ int cr_calc_add(cr_calc *op, cr_feature *f, const char *field, int64_t item, con
 
 /* ---- the end ---- */
 
-/* the base of a config of another message with the same fields */
+/* Makes the base of a config of another message with the same fields. */
 static cr_conf_base base_as(const cr_calc_conf *c, const cr_msg *as) {
     cr_conf_base b = {.msg = as, .node = c->base.node, .at = c->base.at, .from = c->base.from};
     for (int i = 0; as->fields[i].name; i++)
@@ -135,7 +136,7 @@ static int64_t bucket(const cr_calc *op, float x) {
     return n;
 }
 
-/* END_MANY: ids of buckets come from here; the end sees integers */
+/* END_MANY: the ids of buckets are made here, so the end reads integers. */
 static void set_many(cr_calc *op, const cr_feature *f, const cr_calc_conf *c, cr_id_conf *x,
                      cr_arena *arena, cr_diag *diag) {
     float *b = CR_NEW_N(arena, float, c->boundaries.n);
@@ -156,7 +157,7 @@ static void set_many(cr_calc *op, const cr_feature *f, const cr_calc_conf *c, cr
     x->default_value = cr_arena_printf(arena, "%lld", (long long)bucket(op, (float)d));
 }
 
-/* diag NULL: the end tells */
+/* With diag NULL the end reports mistakes. */
 static void set_norm(cr_calc *op, const cr_feature *f, const cr_calc_conf *c, cr_arena *arena,
                      cr_diag *diag) {
     size_t where = 0;
@@ -166,7 +167,8 @@ static void set_norm(cr_calc *op, const cr_feature *f, const cr_calc_conf *c, cr
                     "feature '%s': normalizer, character %zu: %s", f->name, where + 1, err.msg);
 }
 
-/* FG_BUCKETIZE where the end sees ids: the column's numbers are what the operator made */
+/* FG_BUCKETIZE where the end reads ids: the file's column holds the numbers that the operator would
+ * have made. */
 static void *begin_given(const cr_feature *f, cr_arena *arena) {
     (void)f;
     return CR_NEW(arena, cr_nums);
@@ -196,7 +198,7 @@ static void take_given(cr_calc *op, cr_feature *f, cr_arena *arena) {
 
 void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_end kind,
                     int64_t dim, const cr_data_conf *data, cr_arena *arena, cr_diag *diag) {
-    /* the end's column is not one of the file: what input_fields says of that name is not meant */
+    /* the end's column is not one of the file, so input_fields does not apply to it */
     cr_data_conf *d = CR_NEW(arena, cr_data_conf);
     *d = *data;
     if (!op->encoded) d->input_fields.n = 0;
@@ -204,7 +206,7 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
     op->end_kind = kind;
     op->def = cr_seq_default(f, text(c->default_value, "0"));
     op->dim = dim;
-    if (f->stub) { /* gives tokens or numbers, nothing else */
+    if (f->stub) { /* a stub only gives tokens or numbers to other features */
         if (kind == CR_END_MANY) op->most = dim;
         set_norm(op, f, c, arena, diag);
         return;
@@ -222,7 +224,7 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
         end->conf = x;
     } else {
         cr_id_conf *x = id_conf(f, c, arena);
-        set_bit(&x->base, "value_dim"); /* how many values there are is settled here */
+        set_bit(&x->base, "value_dim"); /* the number of values is decided here */
         if (kind == CR_END_MANY) {
             cr_raw_conf_check(raw_conf(f, c, 1, arena), diag);
             op->most = dim;
@@ -232,7 +234,7 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
             set_norm(op, f, c, arena, diag);
             if (op->n_ids) {
                 x->num_buckets = (uint64_t)op->n_ids;
-                x->base.set = (cr_fieldset){0}; /* vocab_file is the operator's */
+                x->base.set = (cr_fieldset){0}; /* vocab_file belongs to the operator */
                 set_bit(&x->base, "num_buckets");
                 set_bit(&x->base, "value_dim");
             }
@@ -274,7 +276,7 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
 
 /* ---- running ---- */
 
-/* a constant as a column: a dictionary of one entry */
+/* Makes a constant look like a column: a dictionary of one entry. */
 static const cr_column *constant(const char *s, int64_t n_rows, cr_arena *arena) {
     uint32_t *place = CR_NEW_N(arena, uint32_t, 2);
     place[1] = (uint32_t)strlen(s);
@@ -336,7 +338,7 @@ const char *cr_calc_refuses(const cr_feature *f, int k, const cr_colkind *kind) 
     return NULL;
 }
 
-/* the columns of the inputs; a file that changed its types is told here */
+/* Finds the columns of the inputs; reports a file whose column types changed. */
 static cr_code inputs(const cr_feature *f, const cr_chunk *chunk, cr_arena *arena,
                       const cr_column **in, cr_err *err) {
     const cr_calc *op = f->self;
@@ -360,7 +362,7 @@ static cr_code inputs(const cr_feature *f, const cr_chunk *chunk, cr_arena *aren
     return CR_OK;
 }
 
-/* numbers that are not finite make their row bad; y gets the normalized ones */
+/* Writes the normalized numbers to y. A number that is not finite makes its row bad. */
 static void normalize(cr_calc_run *run, const cr_norm *norm, cr_values *v, float *y) {
     cr_norm_apply(norm, v->x, y, v->n, false);
     for (int64_t r = 0; r < run->chunk->n_rows; r++) {
@@ -376,7 +378,7 @@ static void normalize(cr_calc_run *run, const cr_norm *norm, cr_values *v, float
     }
 }
 
-/* what the operator made as the column that the end reads */
+/* Turns the operator's results into the column that the end reads. */
 static void as_column(cr_calc_run *run, cr_values *v, cr_column *out) {
     const cr_calc *op = run->f->self;
     int64_t n_rows = run->chunk->n_rows;
@@ -391,7 +393,8 @@ static void as_column(cr_calc_run *run, cr_values *v, cr_column *out) {
         return;
     }
     if (op->end_kind == CR_END_NUMBER) {
-        /* with boundaries as lists: what is missing has no id, while a null number counts as 0 */
+        /* with boundaries they are lists: a missing value has no id, while a null number would
+         * count as 0 */
         bool one = op->dim == 1 && !run->f->sparse;
         for (int64_t r = 0; one && r < n_rows; r++)
             one = v->off[r + 1] - v->off[r] <= 1;
@@ -436,7 +439,7 @@ cr_code cr_calc_end_row(cr_calc_run *run, cr_err *err) {
     return CR_OK;
 }
 
-/* the operator over all rows */
+/* Runs the operator over all rows. */
 static cr_code run_rows(cr_calc_run *run, cr_values *v, const cr_column **in, cr_err *err) {
     const cr_feature *f = run->f;
     const cr_calc *op = f->self;
@@ -463,7 +466,7 @@ cr_code cr_calc_give(const cr_feature *f, const cr_chunk *chunk, cr_column *out,
                      cr_bad *bad, cr_err *err) {
     const cr_calc *op = f->self;
     const cr_column *in[CR_CALC_MAX_INPUTS];
-    cr_feature_counts none = {0}; /* counted where it is encoded */
+    cr_feature_counts none = {0}; /* not used: encoding counts */
     cr_calc_run run = {.f = f, .chunk = chunk, .arena = arena, .bad = bad, .counts = &none};
     cr_values v;
     if (makes_tokens(op)) {
@@ -490,7 +493,7 @@ cr_code cr_calc_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out
         cr_values v;
         CR_TRY(run_rows(&run, &v, cols, err));
         as_column(&run, &v, &made);
-        out->counts->missing -= run.n_bad; /* the end takes dropped rows for missing ones */
+        out->counts->missing -= run.n_bad; /* the end counts dropped rows as missing */
     }
     cr_chunk one = {
         .n_rows = in->n_rows, .n_cols = 1, .cols = &made, .path = in->path, .lines = in->lines};

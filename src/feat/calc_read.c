@@ -1,8 +1,9 @@
 /*
- * calc_read.c - inputs of operators row by row (tokens, pairs, numbers), and what operators make.
+ * calc_read.c - reads the inputs of operators row by row (tokens, pairs, numbers), and stores their
+ * results.
  *
- * A row is read into arrays that are used again for the next row; they grow in the arena of the
- * batch. Tokens point into the column; integers are written out beside them.
+ * The arrays of a row are used again for the next row; they grow in the arena of the batch. Tokens
+ * point into the column; integers are written as text beside them.
  */
 #include "feat/calc_int.h"
 
@@ -10,7 +11,7 @@
 
 #include "feat/number.h"
 
-/* a bigger array with the old content; *cap is what it holds afterwards, at least n */
+/* Returns a bigger array with the old content; *cap becomes its size, which is at least n. */
 static void *grown(cr_arena *a, const void *old, int64_t n_old, int64_t *cap, int64_t n,
                    size_t size) {
     int64_t to = *cap ? 2 * *cap : 16;
@@ -21,7 +22,7 @@ static void *grown(cr_arena *a, const void *old, int64_t n_old, int64_t *cap, in
     return v;
 }
 
-/* ---- what is made ---- */
+/* ---- results ---- */
 
 static void room(cr_values *v) {
     if (v->n < v->cap) return;
@@ -53,7 +54,7 @@ void cr_values_piece(cr_values *v, const char *p, size_t n) {
 void cr_values_token(cr_values *v) {
     room(v);
     v->beg[v->n] = v->n ? v->end[v->n - 1] : 0;
-    v->end[v->n++] = (uint32_t)v->n_bytes; /* too many bytes are found when all rows are done */
+    v->end[v->n++] = (uint32_t)v->n_bytes; /* too many bytes are reported when all rows are done */
 }
 
 void cr_values_number(cr_values *v, double x) {
@@ -85,12 +86,14 @@ static double f64_at(const cr_column *c, int64_t i) {
     return c->type == CR_COL_F32 ? (double)c->v.f32[i] : c->v.f64[i];
 }
 
-/* place for n integers as text; called once per row, tokens point into it */
+/* Makes room for n integers as text. It is called once per row, since tokens point into that
+ * room. */
 static void num_room(cr_toks *t, int64_t n, cr_arena *arena) {
     if (t->cap_num < n) t->num = grown(arena, NULL, 0, &t->cap_num, n, 24);
 }
 
-/* value i of a column as text; number: the how many-th written-out integer of the row */
+/* Returns value i of a column as text; number counts the integers of the row that were written as
+ * text. */
 static cr_tok value_at(cr_toks *t, const cr_column *c, int64_t i, int64_t number) {
     cr_tok x;
     if (is_int(c)) {

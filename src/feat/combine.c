@@ -1,9 +1,9 @@
 /*
  * combine.c - combine_feature: the numbers of a row become one number.
  *
- * With value_map values are words, and the map says their numbers; words that it does not hold are
- * left out. Without it values are numbers. A row without any is missing. With num_buckets the
- * result is cut to an integer and is the id.
+ * With value_map the values are words, and the map gives the number of each; words that it does not
+ * hold are left out. Without value_map the values are numbers. A row without values is missing.
+ * With num_buckets the result is cut to an integer, which is the id.
  */
 #include "feat/calc_int.h"
 
@@ -31,7 +31,7 @@ CR_CALC_MSGS(combine, "CombineFeature", "Values mapped to numbers and combined",
 
 typedef struct combine_self {
     cr_calc op;
-    cr_vocab map; /* value -> index into map_of; that one is empty: values are numbers */
+    cr_vocab map; /* value -> index into map_of; an empty map_of means that values are numbers */
     const cr_conf_map *map_of;
     cr_combiner combiner;
 } combine_self;
@@ -46,7 +46,7 @@ static void *begin(const cr_feature *f, cr_arena *arena) {
     return CR_NEW(arena, scratch);
 }
 
-/* the numbers of the row's words */
+/* Collects the numbers of the row's words. */
 static void mapped(const combine_self *s, scratch *t, const cr_column *col, int64_t r,
                    cr_arena *arena) {
     cr_toks_row(&t->words, col, r, s->op.sep, false, arena);

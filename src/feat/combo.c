@@ -1,14 +1,14 @@
 /*
  * combo.c - combo_feature: every combination of the values of several columns, as one token.
  *
- * The first input is outermost, values are joined with '_'. A row in which an input is missing has
- * no combination: the default counts.
+ * The first input changes slowest, and values are joined with '_'. A row in which an input is
+ * missing has no combination and gets the default.
  */
 #include "feat/calc_int.h"
 
 #include "conf/conf.h"
 
-#define MAX_COMBINATIONS 1048576 /* of one row: more is a mistake in the data */
+#define MAX_COMBINATIONS 1048576 /* in one row; more is a mistake in the data */
 
 typedef struct combo_conf {
     cr_calc_conf op;
@@ -24,7 +24,7 @@ CR_CALC_MSGS(combo, "ComboFeature", "Joined values of several columns", combo_co
 
 typedef struct combo_self {
     cr_calc op;
-    int64_t most; /* combinations kept, 0: all */
+    int64_t most; /* number of combinations that are kept; 0: all */
 } combo_self;
 
 typedef struct scratch {

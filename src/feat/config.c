@@ -1,9 +1,9 @@
 /*
- * config.c - the messages of features that can be used: IdFeature, RawFeature and their parts.
+ * config.c - the config messages IdFeature and RawFeature, and their parts.
  *
- * Which key of FeatureConfig means which message is in registry.c. Checks here need one message
- * alone; what depends on the data's columns or on files (vocabularies) is the business of the
- * feature type's build.
+ * registry.c says which key of FeatureConfig has which message. The checks here look at one message
+ * alone; the build function of the feature type checks what depends on the columns of the data or
+ * on files (vocabularies).
  */
 #include "feat/config.h"
 
@@ -74,7 +74,7 @@ static const cr_enum_value autodis_forms[] = {
      NULL},
     {NULL, 0, NULL, NULL},
 };
-/* numbers as cr_autodis_pick has them */
+/* the numbers of cr_autodis_pick */
 static const cr_enum_value autodis_picks[] = {
     {"WEIGHTED", 0, "all vectors, weighted by the softmax of the scores", NULL},
     {"MAX", 1, "the vector of the largest score; scores are then not trained", NULL},
@@ -160,7 +160,7 @@ static const cr_oneof_member dense_embs[] = {
 };
 const cr_oneof cr_dense_emb_family = {"dense embedding", false, dense_embs};
 
-/* ---- tables that are not in this version ---- */
+/* ---- tables that crank does not have yet ---- */
 const cr_msg cr_zch_msg =
     CR_MSG_LATER("ZeroCollisionHash", "A table in which every kept id has its own row");
 const cr_msg cr_dynamicemb_msg =
@@ -241,7 +241,8 @@ static void check_data_type(const void *conf, const char *text, cr_diag *diag) {
                     "unknown data_type '%s'; use FP32, FP16 or BF16", text);
 }
 
-/* Several sources of a table size: the first of this list counts (reference 4.2). */
+/* When the config gives several sources of a table's size, the first one of this list counts, as in
+ * TorchEasyRec. */
 static void check_sources(const cr_id_conf *c, cr_diag *diag) {
     static const char *const sources[] = {"hash_bucket_size", "num_buckets", "vocab_list",
                                           "vocab_dict", "vocab_file"};

@@ -6,7 +6,7 @@
 
 #include "feat/feat.h"
 
-/* ParameterConstraints: how tables may be split over ranks; no influence on results. */
+/* ParameterConstraints: how tables may be split over ranks; it does not change results. */
 typedef struct cr_constraints_conf {
     cr_conf_base base;
     cr_strs sharding_types;
@@ -21,15 +21,16 @@ typedef struct cr_id_conf {
     const char *expression;
     const char *embedding_name;
     int64_t embedding_dim;
-    uint64_t hash_bucket_size; /* 0: not given; so for num_buckets */
+    uint64_t hash_bucket_size; /* 0: not given; the same holds for num_buckets */
     uint64_t num_buckets;
     cr_strs vocab_list;
     cr_conf_map vocab_dict;
     const char *vocab_file;
     const char *asset_dir;
-    uint64_t default_bucketize_value; /* ask cr_conf_has: 0 is a value */
-    int64_t value_dim;                /* 0: all values */
-    const char *pooling;              /* "sum" or "mean" */
+    /* cr_conf_has tells whether it is given, since 0 is a value */
+    uint64_t default_bucketize_value;
+    int64_t value_dim;   /* 0: all values */
+    const char *pooling; /* "sum" or "mean" */
     const char *default_value;
     const char *separator; /* one byte */
     bool weighted;
@@ -44,7 +45,7 @@ typedef struct cr_id_conf {
     int64_t sequence_length;
     const char *sequence_delim;
     cr_strs sequence_fields;
-    const char *pretrained_path, *pretrained_tensor; /* "": from init_fn */
+    const char *pretrained_path, *pretrained_tensor; /* "": the table starts from init_fn */
 } cr_id_conf;
 extern const cr_msg cr_id_msg;
 
@@ -72,11 +73,11 @@ typedef struct cr_raw_conf {
     int64_t sequence_length;
     const char *sequence_delim;
     cr_strs sequence_fields;
-    const char *pretrained_path, *pretrained_tensor; /* "": from init_fn */
+    const char *pretrained_path, *pretrained_tensor; /* "": the table starts from init_fn */
 } cr_raw_conf;
 extern const cr_msg cr_raw_msg;
 
-/* SequenceFeature: features of the steps of sequences that run side by side */
+/* SequenceFeature: features of the steps of sequences that run side by side. */
 typedef struct cr_sequence_conf {
     cr_conf_base base;
     const char *sequence_name;
@@ -87,7 +88,7 @@ typedef struct cr_sequence_conf {
 } cr_sequence_conf;
 extern const cr_msg cr_sequence_msg;
 
-/* AutoDisEmbedding. Which implementation's form is meant: it decides what is not given. */
+/* AutoDisEmbedding. The form says which implementation is meant and so what settings default to. */
 typedef enum cr_autodis_form {
     CR_AUTODIS_TORCHEASYREC,
     CR_AUTODIS_EASYREC,
@@ -98,9 +99,9 @@ typedef struct cr_autodis_conf {
     int64_t num_channels;
     double temperature;
     double keep_prob;
-    /* ours; see cr_autodis_spec (layer/layer.h) */
-    int form;        /* cr_autodis_form */
-    int aggregation; /* cr_autodis_pick */
+    /* crank only; see cr_autodis_spec (layer/layer.h) */
+    int form;        /* a cr_autodis_form */
+    int aggregation; /* a cr_autodis_pick */
     int64_t top_k;
     double negative_slope;
     bool input_powers;
@@ -113,7 +114,7 @@ typedef struct cr_autodis_conf {
     bool kaiming_init;
 } cr_autodis_conf;
 extern const cr_msg cr_autodis_msg;
-/* MLPEmbedding: no fields */
+/* MLPEmbedding has no fields. */
 typedef struct cr_mlp_embedding_conf {
     cr_conf_base base;
 } cr_mlp_embedding_conf;

@@ -1,5 +1,6 @@
 /*
- * config_int.h - what the feature tables share inside this folder: help lines, parts, families.
+ * config_int.h - parts that the feature messages share inside this folder: help lines, fields,
+ * families.
  */
 #ifndef CR_FEAT_CONFIG_INT_H
 #define CR_FEAT_CONFIG_INT_H
@@ -45,13 +46,13 @@
 #define HELP_SEQ_DELIM   "text between the steps of a sequence; only in sequence features"
 #define HELP_SEQ_FIELDS  "inputs that are sequences; only in grouped sequence features"
 
-/* tables and checks of the usable messages; registry.c also uses them for the sequence forms */
+/* Tables and checks of these messages; registry.c also uses them for the sequence forms. */
 extern const cr_field cr_id_fields[], cr_raw_fields[];
 void cr_id_conf_check(const void *self, cr_diag *diag);
 void cr_raw_conf_check(const void *self, cr_diag *diag);
 extern const cr_oneof cr_dense_emb_family;
 
-/* messages of later capabilities */
+/* messages of things that crank does not have yet */
 extern const cr_msg cr_zch_msg, cr_dynamicemb_msg;
 
 #endif

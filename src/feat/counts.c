@@ -1,10 +1,10 @@
 /*
- * counts.c - what features met in the data: adding up counts, and telling whether rows differ.
+ * counts.c - counts what features meet in the data, and finds out whether rows differ.
  *
- * The types count while they encode, each chunk into its own numbers; here they are added in the
- * order of the stream. Whether a feature is constant is found by comparing each row with the first:
- * nearly always the second differs already, so it costs a few loads per feature and chunk, where
- * counting distinct values would cost a hash for every value.
+ * The feature types count while they encode, each chunk into its own numbers; here these are added
+ * in the order of the stream. A feature is constant if every row equals the first one. Nearly
+ * always the second row differs already, so the comparison costs a few loads per feature and chunk,
+ * where counting distinct values would cost a hash for every value.
  */
 #include "feat/feat_int.h"
 
@@ -50,7 +50,7 @@ void cr_features_counts_add(void *to, const void *from, size_t size) {
         add(&a[i], &b[i]);
 }
 
-/* "nan", "inf" and "infinity" in any case */
+/* Is this "nan", "inf" or "infinity", in any case? */
 static bool not_finite(const char *s, size_t n) {
     static const char *const words[] = {"nan", "inf", "infinity"};
     while (n > 0 && s[0] == ' ') {
@@ -85,7 +85,7 @@ static uint64_t mix_floats(uint64_t h, const float *v, int64_t n) {
     return h;
 }
 
-/* ids [a, b) of a row or step; how many there are counts too */
+/* Mixes ids [a, b) of a row or step, and their number, into the hash h. */
 static uint64_t mix_ids(uint64_t h, const cr_jagged *j, int64_t a, int64_t b) {
     h = mix(h, (uint64_t)(b - a));
     for (int64_t i = a; i < b; i++)
@@ -109,8 +109,8 @@ static uint64_t hash_row(const cr_feature *f, const cr_batch *b, int64_t r) {
     return h;
 }
 
-/* one number or one id in each row, where a feature that hardly ever has a value must cost no hash
- */
+/* For features with one number or one id in each row: a feature that hardly ever has a value must
+ * not cost a hash per row. */
 static bool plain_varies(const cr_feature *f, const cr_batch *b) {
     bool same = true;
     int64_t r = 1;

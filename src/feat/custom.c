@@ -1,14 +1,14 @@
 /*
- * custom.c - custom_feature: an operator from the user's shared library, or one of crank's own,
- * behind crank/feature.h.
+ * custom.c - custom_feature: an operator from the user's shared library, or one that is built in,
+ * through the interface of crank/feature.h.
  *
- * The chunk's rows go to the operator at once: inputs become arrays of values, what it makes goes
- * into the values of calc.c, so the end of the feature is that of every computed feature. An
- * operator that is not thread safe is called by one thread at a time.
+ * The operator gets all rows of a chunk at once: inputs become arrays of values, and its results
+ * become the values of calc.c, so the feature ends like every computed feature. An operator that is
+ * not thread safe is called by one thread at a time.
  *
- * In a sequence every input is cut into steps, also those that the rule of other features would
- * repeat (reference: the operator gets whole sequences and broadcasts single values itself); an
- * input of one step stands for all steps of its row.
+ * In a sequence every input is cut into steps, even those that other feature types would repeat; an
+ * input of one step stands for all steps of its row. (In TorchEasyRec the operator gets whole
+ * sequences and broadcasts single values itself.)
  */
 #include <inttypes.h>
 #include <math.h>
@@ -57,17 +57,17 @@ typedef struct custom_self {
     const crank_operator *what;
     void *instance;
     bool one_by_one;
-    const char *from, *of; /* the library, and the operator with its feature, for messages */
+    const char *from, *of; /* for messages: the library, and the operator with its feature */
     bool own;              /* the operator is built in */
     pthread_mutex_t lock;
 } custom_self;
 
-/* ---- what the operator is told ---- */
+/* ---- the host functions for parameters and inputs ---- */
 
 struct crank_params {
     const custom_conf *conf;
     const cr_calc *op;
-    bool *asked; /* while it opens, per parameter: did it look? */
+    bool *asked; /* while the operator opens: did it read this parameter? */
 };
 
 static const char *host_param(const crank_params *p, const char *name, int i) {
@@ -90,9 +90,9 @@ static const char *host_input_name(const crank_params *p, int i) {
     return i >= 0 && i < p->op->n_in ? p->op->in[i].name : NULL;
 }
 
-/* ---- what it makes ---- */
+/* ---- the results of the operator ---- */
 
-/* more is a mistake of the operator, told before it takes all memory */
+/* More is a mistake of the operator, which is reported before it takes all memory. */
 enum { MOST_VALUES = 1 << 20, MOST_BYTES = 1 << 30 };
 
 struct crank_output {
@@ -167,7 +167,8 @@ static void host_end_row(crank_output *o) {
 static void host_bad_row(crank_output *o, const char *why) {
     int64_t row = o->run->out->row;
     const cr_calc *op = o->run->f->self;
-    int in = op->n_in == 1 ? 0 : -1; /* of several none is known to be the cause */
+    /* with several inputs it is not known which one is the cause */
+    int in = op->n_in == 1 ? 0 : -1;
     if (o->code == CR_OK && row < o->run->chunk->n_rows && !o->bad[row])
         cr_calc_bad(o->run, in, (cr_tok){NULL, 0}, why ? why : "the operator says no reason");
     host_end_row(o);
@@ -184,7 +185,7 @@ static const crank_host host = {
     .bad_row = host_bad_row,
 };
 
-/* ---- what it gets ---- */
+/* ---- the inputs of the operator ---- */
 
 static crank_type type_of(const crank_operator *what, int input) {
     int i = 0;
@@ -226,14 +227,14 @@ static void room(filler *t, int64_t more) {
         t->texts = grow(t, t->texts, sizeof(crank_text), more);
 }
 
-/* a row is told as bad once */
+/* Reports a row as bad, once. */
 static bool say_bad(filler *t, int64_t r, cr_tok value, const char *why) {
     if (!t->bad[r]) cr_calc_bad(t->run, t->input, value, why);
     t->bad[r] = 1;
     return false;
 }
 
-/* values of row r behind those before; false: the row is bad */
+/* Appends the values of row r; false: the row is bad. */
 static bool fill_row(filler *t, const cr_column *col, int64_t r) {
     const cr_calc *op = t->run->f->self;
     cr_arena *arena = t->run->arena;
@@ -256,7 +257,7 @@ static bool fill_row(filler *t, const cr_column *col, int64_t r) {
             t->n++;
             continue;
         }
-        /* integers are written out where the next row writes, too */
+        /* integers are written where the next row writes too, so they are copied */
         char *p = (char *)(uintptr_t)x.p;
         if (col->type != CR_COL_STR) {
             p = cr_arena_alloc(arena, x.n);
@@ -297,7 +298,7 @@ static cr_code all_rows(cr_calc_run *run, cr_err *err) {
     custom_self *s = run->f->self;
     crank_input in[CR_CALC_MAX_INPUTS];
     uint8_t *bad = CR_NEW_N(run->arena, uint8_t, run->chunk->n_rows + 1);
-    /* a row that turns out bad while inputs are read drops what it made: nothing */
+    /* a row that turns out to be bad while its inputs are read has no results to drop yet */
     memset(run->out->off, 0, sizeof(int32_t) * (size_t)(run->chunk->n_rows + 1));
     for (int i = 0; i < s->op.n_in; i++)
         in[i] = fill(run, s->what, i, bad);
@@ -339,7 +340,7 @@ static const char *op_name(const void *ctx, size_t i) {
     return o ? o->name : NULL;
 }
 
-/* the libraries that the reference ships: what is in them is built in */
+/* Is this one of the libraries that come with TorchEasyRec? Their operators are built in. */
 static bool is_built_in(const char *lib) {
     static const char *const libs[] = {"libedit_distance.so", "libregex_replace.so",
                                        "libseq_expr.so"};
@@ -361,7 +362,7 @@ static void unknown_op(const cr_feature *f, const custom_conf *c, const void *op
                 near ? "?" : "");
 }
 
-/* a library is the user's: what would crash is told */
+/* A library is the user's code: what would make it crash is reported. */
 static const char *wrong_library(const crank_feature_library *l) {
     if (!l->operators || !l->operators[0]) return "names no operators";
     for (size_t i = 0; l->operators[i]; i++)
@@ -426,7 +427,7 @@ static void forget(void *self) {
     pthread_mutex_destroy(&s->lock);
 }
 
-/* inputs and the instance; false after an error */
+/* Reads the inputs and opens the operator; false after an error. */
 static bool open_op(custom_self *s, cr_feature *f, const custom_conf *c, const cr_data_conf *data,
                     cr_arena *arena, cr_diag *diag) {
     size_t errors = diag->n_errors;
@@ -484,7 +485,7 @@ static bool open_op(custom_self *s, cr_feature *f, const custom_conf *c, const c
     return true;
 }
 
-/* what becomes of the values: as for an id_feature, or as for a raw_feature */
+/* Chooses the end: that of an id_feature, or that of a raw_feature. */
 static cr_calc_end end_of(const custom_self *s, const cr_feature *f, const custom_conf *c,
                           cr_diag *diag) {
     bool text = !s->what || s->what->output == CRANK_TEXT, norm = c->op.normalizer[0] != 0;
@@ -523,12 +524,12 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
                 cr_arena_printf(arena, "operator '%s' for feature '%s'", s->what->name, f->name);
         }
         if (s->what && !open_op(s, f, c, data, arena, diag)) s->what = NULL;
-        if (!s->what) { /* told; the rest would only repeat it */
+        if (!s->what) { /* it was reported; the rest would only repeat it */
             f->value_dim = 1;
             f->seq = NULL;
             return;
         }
-        if (f->seq) f->is_seq = NULL; /* all inputs are */
+        if (f->seq) f->is_seq = NULL; /* all inputs are sequences */
         s->op.all = all_rows;
     }
     cr_calc_finish(&s->op, f, &c->op, end_of(s, f, c, diag), dim_of(c), data, arena, diag);
@@ -579,7 +580,7 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
-/* texts of one to four words, alike enough to be compared */
+/* Texts of one to four words, similar enough to be compared. */
 static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
     static const char *const texts[] = {"shoes",          "red shoes",       "blue shoes",
                                         "red silk dress", "blue silk dress", "long red silk dress",

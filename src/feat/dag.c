@@ -1,11 +1,12 @@
 /*
- * dag.c - features that read other features (FG_DAG): who needs whom, in which order, and what a
- * feature gives to others.
+ * dag.c - features that read other features (FG_DAG): which feature needs which, in which order
+ * they run, and what a feature gives to others.
  *
- * A feature gives its value before it becomes ids: tokens, or numbers after the normalizer, the
- * default in place of what is missing. Given values are columns behind those of the file, one per
- * form that a reader may need (enum given): numbers as text, the steps of a sequence as the values
- * of a row. A feature that is only an input of others (stub_type) gives and is in no batch.
+ * A feature gives its value as it is before it becomes ids: tokens, or numbers after the
+ * normalizer, with the default in place of missing values. Given values are columns behind those of
+ * the file, one per form that a reader may need (CR_GIVEN_…): numbers as text, the steps of a
+ * sequence as the values of a row. A feature that is only an input of others (stub_type) gives its
+ * value but is in no batch.
  */
 #include "feat/calc_int.h"
 
@@ -21,14 +22,15 @@ static const char *feature_at(const void *ctx, size_t i) {
     return i < (size_t)fs->n ? fs->v[i]->name : NULL;
 }
 
-/* index of the feature that a column "feature:x" names, -1 after an error, -2: a real column */
+/* Returns the index of the feature that a column "feature:x" names; -1 after an error, -2 for a
+ * real column. */
 static int source(const cr_features *fs, const cr_feature *f, int k, cr_diag *diag) {
     const char *name = f->columns[k];
     if (strncmp(name, CR_FROM_FEATURE, sizeof(CR_FROM_FEATURE) - 1) != 0) return -2;
     name += sizeof(CR_FROM_FEATURE) - 1;
     for (int i = 0; i < fs->n; i++)
         if (strcmp(fs->v[i]->name, name) == 0) return i;
-    /* inside a block its features go by their own names */
+    /* inside a block the features are known by their own names */
     for (int i = f->seq && f->seq->block ? f->seq->first : fs->n; i < fs->n; i++) {
         const cr_feature *g = fs->v[i];
         if (!g->seq || g->seq->block != f->seq->block) break;
@@ -114,7 +116,8 @@ void cr_dag_make(cr_features *fs, cr_arena *arena, cr_diag *diag) {
 
 /* ---- giving ---- */
 
-/* numbers as text: whole ones as integers, others as short as they stay the same float */
+/* Writes numbers as text: whole ones as integers, others with as few digits as give the same
+ * float. */
 static void as_text(const cr_column *in, int64_t n_rows, cr_arena *arena, cr_column *out) {
     int64_t n = in->depth ? in->row_off[n_rows] : n_rows;
     if (in->depth > 1) n = in->item_off[n];
@@ -136,7 +139,7 @@ static void as_text(const cr_column *in, int64_t n_rows, cr_arena *arena, cr_col
     out->end = at + 1;
 }
 
-/* the steps of a sequence as the values of its row */
+/* Turns the steps of a sequence into the values of its row. */
 static void as_values(const cr_column *in, int64_t n_rows, cr_arena *arena, cr_column *out) {
     *out = *in;
     if (in->depth < 2) return;
@@ -163,7 +166,7 @@ cr_code cr_dag_give(const cr_features *fs, int i, cr_chunk *chunk, cr_arena *are
 
 /* ---- what id_feature and raw_feature give ---- */
 
-/* one value per row at most: a column of single values, else of lists */
+/* Makes a column of single values when there is at most one per row, else a column of lists. */
 static void column_of(cr_values *v, int64_t n_rows, bool single, cr_column *out) {
     static const uint32_t none;
     uint8_t *valid = single ? cr_arena_alloc(v->arena, (size_t)n_rows + 1) : NULL;
@@ -223,7 +226,7 @@ void cr_values_begin(cr_values *v, bool text, int64_t n_rows, cr_arena *arena) {
     v->off[0] = 0;
 }
 
-/* the keys of a map, with their weights as in text: key:weight */
+/* Gives the keys of a map, with their weights written as in text: key:weight. */
 static void give_pairs(cr_values *v, cr_pairs *t, bool weighted, const cr_column *col, int64_t r,
                        int64_t dim, cr_arena *arena) {
     cr_pairs_row(t, col, r, 0, ':', arena);

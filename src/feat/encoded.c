@@ -1,8 +1,8 @@
 /*
- * encoded.c - what FG_NONE, the default fg_mode, does not apply: its columns have the names of the
- * features and hold ids and numbers that were made before. A config that speaks of raw values may
- * mean another mode, so that one warning lists the keys, and the messages about values that are no
- * ids say how to have them made.
+ * encoded.c - the keys that FG_NONE, the default fg_mode, does not apply. In this mode the columns
+ * have the names of the features and hold ids and numbers that were made before. A config with keys
+ * for raw values may be meant for another mode; so one warning lists these keys, and the messages
+ * about values that are not ids say how to have crank make ids.
  *
  * num_buckets, hash_bucket_size and boundaries are not in the warning: in FG_NONE they are the
  * usual way to say how many rows a table has.
@@ -12,7 +12,7 @@
 
 #define MAX_NAMES 3 /* features that the warning names per key */
 
-/* keys that are not applied; `when` may say that a given key asks for nothing */
+/* Keys that are not applied. `when` may say that a key, though given, asks for nothing. */
 typedef bool (*idle_fn)(const cr_feature *f, const char *key);
 typedef struct unapplied {
     const char *key;
@@ -23,7 +23,8 @@ static bool computes(const cr_feature *f) {
     return f->type != &cr_feature_id && f->type != &cr_feature_raw;
 }
 
-/* side:column of a feature that reads one column, and another one than that of its name */
+/* Does side:column of a feature that reads one column name another column than the feature's
+ * own? */
 static bool other_column(const cr_feature *f, const char *key) {
     if (computes(f)) return false;
     const char *text = cr_conf_text(f->conf, key), *colon = strchr(text, ':');
@@ -50,7 +51,8 @@ static const unapplied keys[] = {
     {"fg_value_type", NULL},
     {NULL, NULL},
 };
-/* keys that make ids of raw values, the first one given is named where a value is no id */
+/* Keys that turn raw values into ids. A message about a value that is not an id names the first one
+ * that is given. */
 static const char *const makes_ids[] = {"vocab_list",       "vocab_dict", "vocab_file",
                                         "hash_bucket_size", "boundaries", NULL};
 

@@ -2,8 +2,8 @@
  * expr.c - formulas as a little stack machine.
  *
  * A recursive descent parser emits postfix code; its depth and the stack are bounded, so no text
- * can overrun anything. && || ?: evaluate both sides (there are no side effects), which keeps the
- * code free of jumps. `rnd` is refused: a feature must give the same value every time.
+ * can overflow them. && || ?: evaluate both sides (there are no side effects), which keeps the code
+ * free of jumps. `rnd` is refused: a feature must give the same value every time.
  */
 #include "feat/expr.h"
 
@@ -51,7 +51,7 @@ typedef enum op {
     OP_VECTOR, /* a function of whole variables */
 } op;
 
-/* functions of whole variables, in the order of VECTOR */
+/* Functions of whole variables, in the order of VECTOR. */
 typedef enum vec {
     VEC_LEN,
     VEC_L2_NORM,
@@ -73,13 +73,13 @@ typedef enum vec {
 typedef double (*fn1)(double);
 typedef struct instr {
     op op;
-    int n; /* variable index, or count of arguments */
+    int n; /* index of a variable, or number of arguments */
     union {
         double num;
         fn1 f;
         struct {
             vec fn;
-            int a, b; /* variables; b of two arguments only */
+            int a, b; /* variables; b only for functions of two */
         } v;
     } u;
 } instr;
@@ -87,7 +87,7 @@ typedef struct instr {
 struct cr_expr {
     instr *code;
     int n;
-    uint64_t used, single; /* bit i: variable i occurs; as a single number */
+    uint64_t used, single; /* bit i: the formula uses variable i; it uses it as a single number */
     bool vectors;
 };
 
@@ -115,7 +115,7 @@ static const struct {
     {"abs", fabs},      {"rint", rint},   {"floor", floor},       {"ceil", ceil},
     {"trunc", trunc},   {"round", round}, {"sigmoid", f_sigmoid},
 };
-/* functions of a fixed count of arguments (> 1), or any count (0) */
+/* Functions with a fixed number of arguments (> 1), or any number (0). */
 static const struct {
     const char *name;
     op op;
@@ -144,7 +144,7 @@ typedef struct parser {
     instr code[MAX_CODE];
     int n_code, stack, depth;
     uint64_t used, single;
-    bool vectors; /* functions of whole variables are allowed; has_vector: one was used */
+    bool vectors; /* vectors: functions of whole variables are allowed; has_vector: one was used */
     bool has_vector;
     size_t bad; /* place of the first error */
     cr_err *err;
@@ -159,7 +159,7 @@ typedef struct parser {
         }                                                                                          \
     } while (0)
 
-/* takes `pops` values from the stack and pushes one */
+/* Emits an instruction that takes `pops` values from the stack and pushes one. */
 static void emit(parser *p, instr in, int pops) {
     if (p->rc != CR_OK) return;
     p->stack += 1 - pops;
@@ -216,7 +216,7 @@ static void p_number(parser *p) {
     emit(p, (instr){.op = OP_NUM, .u.num = x}, 0);
 }
 
-/* ( args ) after a function's name; returns their count */
+/* Reads ( args ) after a function's name and returns how many there are. */
 static int p_args(parser *p, const char *name, size_t at) {
     if (!take(p, "(")) {
         FAIL(p, at, "'%s' is a function; write %s(...)", name, name);
@@ -240,7 +240,7 @@ static const char *name_at(const void *ctx, size_t i) {
     return i < (size_t)N_OF(FUNCN) ? FUNCN[i].name : NULL;
 }
 
-/* the name of a variable as an argument; -1 after an error */
+/* Reads the name of a variable as an argument; -1 after an error. */
 static int p_variable(parser *p, const char *func) {
     peek(p);
     size_t at = p->pos, i = at;
@@ -360,7 +360,7 @@ static void p_unary(parser *p);
 static void p_power(parser *p) {
     p_atom(p);
     if (p->rc == CR_OK && take(p, "^")) {
-        p_unary(p); /* right to left, and 2^-1 */
+        p_unary(p); /* from right to left; also allows 2^-1 */
         emit_op(p, OP_POW, 2);
     }
 }
@@ -380,7 +380,7 @@ static void p_unary(parser *p) {
     p->depth--;
 }
 
-/* binary operators by rising level; a longer spelling comes before its prefix */
+/* Binary operators by rising precedence; a longer spelling comes before its prefix. */
 static const struct {
     const char *tok;
     const char *not_before; /* the operator is another one when one of these bytes follows */
@@ -478,7 +478,7 @@ static int64_t whole(double x) {
     return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : 0;
 }
 
-/* great-circle distance in kilometres, by cosines or by haversines */
+/* Returns the great-circle distance in kilometres, by cosines or by haversines. */
 static double sphere(const double *a, bool haversine) {
     const double R = 6371.0, rad = M_PI / 180;
     double lng1 = a[0] * rad, lat1 = a[1] * rad, lng2 = a[2] * rad, lat2 = a[3] * rad;
@@ -497,7 +497,7 @@ static double fold(op o, const double *a, int n) {
     return o == OP_AVG ? r / n : r;
 }
 
-/* value k of a variable: one value stands for all, missing ones are `fill` */
+/* Returns value k of a variable: a single value stands for all, missing values are `fill`. */
 static double item(const cr_expr_var *x, int64_t k, double fill) {
     return x->n == 1 ? x->v[0] : k < x->n ? x->v[k] : fill;
 }
@@ -512,7 +512,7 @@ static double variance(const cr_expr_var *x, bool less_one) {
     return s / (double)(less_one ? x->n - 1 : x->n);
 }
 
-/* sum of (a - ma) * (b - mb) over the longer one */
+/* Returns the sum of (a - ma) * (b - mb) over the length of the longer variable. */
 static double product(const cr_expr_var *a, double ma, const cr_expr_var *b, double mb,
                       double fill) {
     int64_t n = a->n > b->n ? a->n : b->n;
@@ -589,7 +589,7 @@ static double eval(const cr_expr *e, const double *vars, const cr_expr_var *rows
                    double fill) {
     double s[MAX_STACK + 1];
     s[0] = 0;
-    int t = -1; /* top */
+    int t = -1; /* index of the top value */
     for (const instr *in = e->code, *end = in + e->n; in != end; in++) {
         if (in->op == OP_NUM) {
             s[++t] = in->u.num;

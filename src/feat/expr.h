@@ -1,8 +1,9 @@
 /*
  * expr.h - formulas: text compiled once, evaluated per row in double precision.
  *
- * The language of TorchEasyRec's expr_feature. Rising precedence: ?: || && | & (comparisons)
- * (+ -) (* /) unary minus, ^ (right to left). | and & work on whole numbers. Constants _pi and _e.
+ * The language is that of TorchEasyRec's expr_feature. Its operators, by rising precedence: ?: ||
+ * && | & (comparisons) (+ -) (* /) unary minus, ^ (right to left). | and & work on whole numbers.
+ * The constants are _pi and _e.
  */
 #ifndef CR_FEAT_EXPR_H
 #define CR_FEAT_EXPR_H
@@ -14,10 +15,11 @@ typedef struct cr_expr cr_expr;
  * *where is the byte of the text that is wrong and err holds cause and cure. */
 CR_CHECKED cr_code cr_expr_compile(cr_expr **out, cr_arena *arena, const char *text, size_t n,
                                    const char *const *vars, int n_vars, size_t *where, cr_err *err);
-/* cr_expr_eval: vars in the order given to compile. Thread safe, allocates nothing. */
+/* cr_expr_eval takes vars in the order given to compile. It is thread safe and allocates
+ * nothing. */
 double cr_expr_eval(const cr_expr *e, const double *vars);
 
-/* With variables of several values per row (expr_feature): */
+/* For variables with several values per row (expr_feature): */
 typedef struct cr_expr_var {
     const double *v;
     int64_t n;
@@ -26,14 +28,14 @@ typedef struct cr_expr_var {
 CR_CHECKED cr_code cr_expr_compile_row(cr_expr **out, cr_arena *arena, const char *text, size_t n,
                                        const char *const *vars, int n_vars, size_t *where,
                                        cr_err *err);
-/* cr_expr_eval_row: result k of a row. A variable of one value stands for all k; behind the end of
- * one is `fill`. */
+/* cr_expr_eval_row computes result k of a row. A variable with one value stands for all k; behind
+ * the end of a variable its value is `fill`. */
 double cr_expr_eval_row(const cr_expr *e, const cr_expr_var *vars, int64_t k, double fill);
-/* does it use a function of whole variables? */
+/* Does the formula use a function of whole variables? */
 bool cr_expr_vectors(const cr_expr *e);
-/* does it use variable i outside of those? */
+/* Does the formula use variable i outside of such functions? */
 bool cr_expr_single(const cr_expr *e, int i);
-/* does the formula use variable i? */
+/* Does the formula use variable i? */
 bool cr_expr_uses(const cr_expr *e, int i);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * features.c - all features of a run as one: what to read, and a chunk of columns to a batch.
+ * features.c - all features of a run together: which columns to read, and how a chunk of columns
+ * becomes a batch.
  *
  * Each column is read once however many features, labels and weights use it. Encoding goes feature
- * by feature over the whole chunk (columns are contiguous, code stays hot), and a batch's dense
- * floats are one row-major block that each dense feature fills with its stride.
+ * by feature over the whole chunk (columns are contiguous, and the code stays in the cache), and a
+ * batch's dense floats are one row-major block that each dense feature fills with its stride.
  */
 #include "feat/feat_int.h"
 
@@ -23,7 +24,7 @@ typedef struct builder {
     int cap_want;
 } builder;
 
-/* index of a column among those to read; adds it when it is new */
+/* Returns the index of a column among those to read; adds the column when it is new. */
 static int want(builder *b, const char *name, const char *why, const char *cure, cr_loc at) {
     cr_features *fs = b->fs;
     int64_t i = cr_map_get(&b->wants, name, strlen(name), -1);
@@ -41,7 +42,7 @@ static int want(builder *b, const char *name, const char *why, const char *cure,
     return fs->n_want++;
 }
 
-/* what a sequence needs besides what its type checks */
+/* Checks what a sequence needs besides the checks of its type. */
 static void check_sequence(builder *b, const cr_feature *f) {
     if (f->dense_emb != CR_DENSE_PLAIN)
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
@@ -50,7 +51,8 @@ static void check_sequence(builder *b, const cr_feature *f) {
                     f->name);
 }
 
-/* is something of it a sequence? Known when all features are. */
+/* Has each sequence feature an input that is a sequence? That is known when all features are
+ * built. */
 static void check_inputs(const cr_features *fs, cr_diag *diag) {
     for (int i = 0; i < fs->n; i++) {
         const cr_feature *f = fs->v[i];
@@ -65,13 +67,14 @@ static void check_inputs(const cr_features *fs, cr_diag *diag) {
     }
 }
 
-/* one feature; block: the sequence_feature it stands in, whose first feature has index first */
+/* Builds one feature. block is the sequence_feature that holds it, whose first feature has the
+ * index `first`. */
 static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf *block,
                           int first) {
     cr_features *fs = b->fs;
-    if (!c->m || !c->m->type || !c->conf) return; /* reported by binding */
+    if (!c->m || !c->m->type || !c->conf) return; /* binding reported it */
     const char *name = cr_conf_text(c->conf, "feature_name");
-    if (!*name) return; /* so is a missing name */
+    if (!*name) return; /* binding reported the missing name */
     cr_feature *f = CR_NEW(b->arena, cr_feature);
     f->type = c->m->type;
     f->conf = c->conf;
@@ -104,7 +107,7 @@ static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf
     f->raw_cure = cr_encoded_cure(f, b->data, b->arena);
     f->type->build(f, f->conf, b->data, b->arena, b->diag);
     if (f->seq) check_sequence(b, f);
-    if (f->stub) { /* no part of a batch; with given columns nobody reads it */
+    if (f->stub) { /* it is in no batch; without FG_DAG no feature reads it */
         f->sparse = false;
         f->value_dim = 0;
         if (b->data->fg_mode == CR_FG_NORMAL)
@@ -126,13 +129,13 @@ static void build_feature(builder *b, const cr_choice *c, const cr_sequence_conf
     bool by_name = cr_fg_by_name(b->data);
     for (int k = 0; k < f->n_columns; k++)
         idx[k] = strncmp(f->columns[k], CR_FROM_FEATURE, sizeof(CR_FROM_FEATURE) - 1) == 0
-                     ? -1 /* cr_dag_make knows */
+                     ? -1 /* cr_dag_make sets it */
                      : want(b, f->columns[k], why, f->raw_cure,
                             cr_conf_at(f->conf, by_name ? "feature_name" : "expression"));
     f->col_idx = idx;
 }
 
-/* the features of a block share their steps, so they stand side by side */
+/* The features of a block share their steps, so they stand side by side. */
 static void build_features(builder *b, const cr_msgs *confs) {
     for (int64_t i = 0; i < confs->n; i++) {
         const cr_choice *c = &((const cr_feature_conf *)confs->v[i])->feature;
@@ -141,7 +144,7 @@ static void build_features(builder *b, const cr_msgs *confs) {
             continue;
         }
         const cr_sequence_conf *block = c->conf;
-        if (!block || !block->sequence_name[0]) continue; /* reported by binding */
+        if (!block || !block->sequence_name[0]) continue; /* binding reported it */
         if (block->features.n == 0)
             cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, block->base.at,
                         "sequence_feature '%s' has no features; add one for each of its columns",
@@ -153,7 +156,7 @@ static void build_features(builder *b, const cr_msgs *confs) {
     }
 }
 
-/* labels or weights: a list of column names of DataConfig */
+/* Adds labels or weights: a list of column names of DataConfig. */
 static void want_list(builder *b, const cr_data_conf *data, const char *field, const cr_strs *names,
                       const char ***out, int **cols, int *n) {
     *out = CR_NEW_N(b->arena, const char *, names->n + 1);
@@ -199,7 +202,7 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
         fs->split_col = want(&b, data->eval_fraction_field, "eval_fraction_field", NULL,
                              cr_conf_at(data, "eval_fraction_field"));
     fs->reserved_col = CR_NEW_N(arena, int, n_reserved + 1);
-    int n_values = fs->n_want; /* the others are wanted as they are stored and nothing else */
+    int n_values = fs->n_want; /* the columns from here on are only wanted as they are stored */
     for (int i = 0; i < n_reserved; i++) {
         int k = fs->reserved_col[i] = want(&b, reserved[i], "--reserved_columns", NULL, CR_NOWHERE);
         fs->want[k].form = k < n_values ? CR_WANT_VALUES_STORED : CR_WANT_STORED;
@@ -214,7 +217,8 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
     return diag->n_errors > errors ? NULL : fs;
 }
 
-/* "<stem>_<hash of the content><ext>": two files of one name can lie in one directory */
+/* Returns "<stem>_<hash of the content><ext>", so that two files of one name can lie in one
+ * directory. */
 static const char *asset_name(cr_arena *arena, const char *path, uint64_t hash) {
     const char *base = cr_path_base(path), *dot = strrchr(base, '.');
     if (!dot || dot == base) dot = base + strlen(base);
@@ -252,7 +256,7 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     const cr_features *fs = ctx;
     int64_t n = chunk->n_rows;
     cr_arena *arena = &out->arena;
-    size_t per_row = sizeof(double) + 1; /* what labels need */
+    size_t per_row = sizeof(double) + 1; /* the scratch that labels need */
     for (int i = 0; i < fs->n; i++)
         if (fs->v[i]->row_scratch > per_row) per_row = fs->v[i]->row_scratch;
     void *scratch = cr_arena_alloc(arena, (size_t)n * per_row + 64);
@@ -261,7 +265,7 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     cr_dense_seq *dense_seq = CR_NEW_N(arena, cr_dense_seq, fs->n_dense_seq + 1);
     cr_feature_counts *counts = CR_NEW_N(arena, cr_feature_counts, fs->n + 1);
     const cr_column *file_cols = chunk->cols;
-    cr_chunk all = *chunk; /* with the columns that features give to others */
+    cr_chunk all = *chunk; /* the chunk with the columns that features give to others */
     if (fs->gives || fs->nulls.n > 0) {
         all = cr_nulls_hide(fs, chunk, cr_dag_column(fs, fs->n, 0), arena);
         chunk = &all;

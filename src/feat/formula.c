@@ -1,10 +1,10 @@
 /*
- * formula.c - expr_feature: a formula over columns (the language is expr.c's).
+ * formula.c - expr_feature: a formula over columns, in the language of expr.c.
  *
- * Columns with several values per row are computed value by value: a single value stands for all, a
- * short column is filled up with fill_missing. With a function of whole columns (dot, len ...) the
- * result is one number and all other columns must be single. A row in which an input is missing has
- * the default.
+ * Columns with several values per row are computed value by value: a single value stands for all,
+ * and a short column is filled up with fill_missing. With a function of whole columns (dot, len
+ * ...) the result is one number, and all other columns must have single values. A row in which an
+ * input is missing gets the default.
  */
 #include "feat/calc_int.h"
 
@@ -139,7 +139,7 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
-/* the first of some ranges in which the formula is finite wherever it was tried */
+/* Finds the first of some ranges in which the formula was finite at all points that were tried. */
 static void good_range(const formula_self *s, cr_tab_value *out) {
     static const double ranges[][2] = {{0, 10}, {1, 100}, {0.05, 0.95}, {-1, 1}, {100, 1000}};
     for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++) {

@@ -2,8 +2,8 @@
  * hash.c - MurmurHash64A (Austin Appleby) as libstdc++ has it, and FarmHash's Fingerprint64 (Geoff
  * Pike) with its five length classes: 0-16, 17-32, 33-64 and blocks of 64.
  *
- * Both are part of a trained model's meaning: a changed bit moves every embedding to another row.
- * All loads are little-endian and stay inside [s, s + n).
+ * A trained model depends on both: a changed bit would move every embedding to another row. All
+ * loads are little-endian and stay inside [s, s + n).
  */
 #include "feat/hash.h"
 
@@ -32,7 +32,7 @@ static uint64_t get8(const char *p) {
     return (unsigned char)*p;
 }
 
-/* 1..7 bytes as a little-endian number; overlapping loads agree on the shared bytes */
+/* Reads 1..7 bytes as a little-endian number; overlapping loads agree on the shared bytes. */
 static uint64_t get_tail(const char *p, size_t n) {
     if (n >= 4) return get32(p) | get32(p + n - 4) << (8 * (n - 4));
     return get8(p) | get8(p + n / 2) << (8 * (n / 2)) | get8(p + n - 1) << (8 * (n - 1));
@@ -104,7 +104,7 @@ typedef struct pair {
     uint64_t a, b;
 } pair;
 
-/* folds 32 bytes into a pair */
+/* Folds 32 bytes into a pair. */
 static pair fold32(const char *s, uint64_t a, uint64_t b) {
     uint64_t w = get64(s), x = get64(s + 8), y = get64(s + 16), z = get64(s + 24);
     a += w;
@@ -120,7 +120,7 @@ typedef struct farm_state {
     pair v, w;
 } farm_state;
 
-/* one block of 64 bytes; `mul` and `nine` (1 or 9) tell the last block from the others */
+/* Hashes one block of 64 bytes; `mul` and `nine` (1 or 9) tell the last block from the others. */
 static void farm_block(farm_state *t, const char *s, uint64_t mul, uint64_t nine) {
     t->x = rot(t->x + t->y + t->v.a + get64(s + 8), 37) * mul;
     t->y = rot(t->y + t->v.b + get64(s + 48), 42) * mul;
@@ -139,7 +139,7 @@ static uint64_t farm_long(const char *s, size_t n) {
     farm_state t = {.y = seed * K1 + 113};
     t.z = shift_mix(t.y * K2 + 113) * K2;
     t.x = seed * K2 + get64(s);
-    size_t left = (n - 1) & 63; /* bytes of the last block, less one */
+    size_t left = (n - 1) & 63; /* bytes of the last block, minus one */
     const char *end = s + (n - 1) / 64 * 64, *last = end + left - 63;
     for (; s != end; s += 64)
         farm_block(&t, s, K1, 1);
@@ -164,7 +164,7 @@ cr_hash_fn cr_hash_choose(bool farm) {
 }
 
 cr_mod cr_mod_make(uint64_t d) {
-    /* floor(2^64 / d); for d = 1 that is 2^64, and 2^64 - 1 serves: the quotient is one less */
+    /* floor(2^64 / d); for d = 1 that is 2^64, where 2^64 - 1 will do: the quotient is one less */
     uint64_t q = UINT64_MAX / d, r = UINT64_MAX % d;
     return (cr_mod){d, r == d - 1 && d > 1 ? q + 1 : q};
 }

@@ -15,10 +15,11 @@ typedef uint64_t (*cr_hash_fn)(const char *s, size_t n);
 uint64_t cr_hash_murmur(const char *s, size_t n);
 /* cr_hash_farm is FarmHash Fingerprint64 (farmhashna::Hash64, TensorFlow's "fast" string hash). */
 uint64_t cr_hash_farm(const char *s, size_t n);
-/* cr_hash_choose: by data_config.use_farm_hash */
+/* cr_hash_choose chooses by data_config.use_farm_hash. */
 cr_hash_fn cr_hash_choose(bool farm);
 
-/* x mod d without a division: q = high half of x * floor(2^64 / d) is the quotient or one less. */
+/* x mod d without a division: q, the high half of x * floor(2^64 / d), is the quotient or one
+ * less. */
 typedef struct cr_mod {
     uint64_t d, magic;
 } cr_mod;

@@ -1,10 +1,10 @@
 /*
- * id.c - id_feature: tokens of one column to rows of a table.
+ * id.c - id_feature: turns the tokens of one column into rows of a table.
  *
- * Two orders of precedence meet here, both the reference's: the table's size is taken from
- * hash_bucket_size, num_buckets, vocab_list, vocab_dict, vocab_file; the mapping from
- * hash_bucket_size, vocab_list, vocab_dict, vocab_file, num_buckets. They differ only when several
- * are given, which gets a warning.
+ * When a config gives several sources, the first of a list counts. As in TorchEasyRec there are two
+ * lists: the table's size comes from hash_bucket_size, num_buckets, vocab_list, vocab_dict,
+ * vocab_file, the mapping from hash_bucket_size, vocab_list, vocab_dict, vocab_file, num_buckets.
+ * crank warns of several sources.
  */
 #include "feat/feat_int.h"
 #include "kern/kern.h"
@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "text/limits.h"
 #include "feat/number.h"
 #include "feat/sample.h"
+#include "text/limits.h"
 
 typedef struct id_self {
     cr_input in;
@@ -27,7 +27,7 @@ static void complain(cr_diag *diag, cr_sev sev, const cr_feature *f, const char 
     cr_diag_add(diag, sev, CR_ECONF, cr_conf_at(f->conf, field), "feature '%s': %s", f->name, text);
 }
 
-/* the id of an unlisted token; true when the config says it */
+/* Returns the id of an unlisted token in *out; true: the config gives it. */
 static bool unknown_id(const cr_id_conf *c, int64_t *out) {
     bool given = cr_conf_has(c, "default_bucketize_value");
     uint64_t d = c->default_bucketize_value;
@@ -124,12 +124,12 @@ static void vocab_file(cr_vocab *v, cr_feature *f, const cr_id_conf *c, const cr
     cr_buf_clear(&text);
 }
 
-/* a size from the config as table rows; a wrong one was reported when it was bound */
+/* Turns a size from the config into table rows; binding has already reported a wrong size. */
 static int64_t rows_of(uint64_t n) {
     return n >= 1 && n <= (uint64_t)INT64_MAX ? (int64_t)n : 1;
 }
 
-/* false: nothing says how many rows the table has */
+/* Returns false when nothing says how many rows the table has. */
 static bool set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, const cr_data_conf *data,
                         cr_arena *arena, cr_diag *diag) {
     cr_ids *m = &s->ids;
@@ -165,7 +165,7 @@ static bool set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, const cr
     return true;
 }
 
-/* the id of default_value; FG_NONE: the ids of fg_encoded_default_value */
+/* Sets the id of default_value or, in FG_NONE, the ids of fg_encoded_default_value. */
 static void set_default(cr_feature *f, cr_ids *m, const cr_id_conf *c, bool encoded,
                         cr_arena *arena, cr_diag *diag) {
     const char *field = encoded ? "fg_encoded_default_value" : "default_value";
@@ -195,7 +195,8 @@ static void set_default(cr_feature *f, cr_ids *m, const cr_id_conf *c, bool enco
     m->n_def = n;
 }
 
-/* ids taken per row or step; a step has one unless more are asked for */
+/* Returns how many ids are taken per row or step; a step has one unless the config asks for
+ * more. */
 static int64_t value_dim(const cr_feature *f, const cr_id_conf *c) {
     return f->seq && !cr_conf_has(c, "value_dim") ? 1 : c->value_dim;
 }
@@ -321,7 +322,7 @@ static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *
     out->sep = self->ids.sep;
     out->weighted = c->weighted;
     int64_t dim = value_dim(f, c);
-    /* several where the config speaks of several */
+    /* several values where the config allows several */
     bool many = c->weighted || dim > 1 || cr_conf_has(c, "value_dim") ||
                 cr_conf_has(encoded ? (const void *)data : c,
                             encoded ? "fg_encoded_multival_sep" : "separator");

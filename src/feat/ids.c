@@ -1,12 +1,12 @@
 /*
- * ids.c - a column's tokens to a jagged array of ids.
+ * ids.c - turns the tokens of a column into a jagged array of ids.
  *
- * One row loop, inlined once per (column type, mapping) so that nothing inside it asks again what
- * it is doing. A column with one id in every row - nearly all of CTR data - never gets offsets:
- * they are made the moment a row breaks the rule. Text that comes as codes of a dictionary is
- * looked at once per entry: a table remembers what each became. Entries that are more than ids
- * (missing, wrong, out of range) go the plain way in every row, so that nothing is counted or told
- * otherwise.
+ * There is one loop over rows, inlined once per (column type, mapping), so that nothing inside it
+ * has to ask again for the case. A column with one id in every row, as nearly all columns of CTR
+ * data are, never gets offsets: they are made as soon as a row has none or several. For text that
+ * comes as codes of a dictionary, each entry is looked at once, and a table keeps its result. An
+ * entry that needs more than ids (missing, wrong, out of range) is handled in every row like plain
+ * text, so that counts and messages are the same.
  */
 #include "feat/feat_int.h"
 
@@ -16,7 +16,7 @@
 #include "base/shown.h"
 #include "feat/number.h"
 
-/* does byte c occur? Loads overlap inside [p, p + n) instead of looping over bytes. */
+/* Does byte c occur? The loads overlap inside [p, p + n) instead of going byte by byte. */
 CR_INLINE bool swar_has8(uint64_t v, uint64_t pat) {
     uint64_t x = v ^ pat;
     return ((x - 0x0101010101010101u) & ~x & 0x8080808080808080u) != 0;
@@ -41,7 +41,7 @@ CR_INLINE bool has_byte(const char *p, size_t n, char c, uint64_t pat) {
     return false;
 }
 
-/* beside CR_NO_RANGE and ids: the vocabulary does not list the token */
+/* A third kind of result, besides CR_NO_RANGE and ids: the vocabulary does not list the token. */
 #define UNLISTED (INT64_MIN + 1)
 
 CR_INLINE int64_t in_table(int64_t id, int64_t size, int64_t *range) {
@@ -68,7 +68,7 @@ CR_INLINE bool map_int(const cr_ids *m, cr_id_kind kind, int64_t v, int64_t *id,
     return true;
 }
 
-/* integers with something between them that no integer has */
+/* Is this several integers with a separator between them that cannot be part of an integer? */
 static bool is_list(const char *s, size_t n) {
     size_t digits = 0, breaks = 0;
     for (size_t i = 0; i < n; i++) {
@@ -96,7 +96,7 @@ CR_INLINE bool map_text(const cr_ids *m, cr_id_kind kind, const char *s, size_t 
                 *why = "does not fit in 64 bits; declare the column as STRING";
                 return false;
             }
-            v = INT64_MAX; /* outside every table */
+            v = INT64_MAX; /* larger than the ids of any table */
         }
         return map_int(m, kind, v, id, range);
     }
@@ -122,7 +122,7 @@ bool cr_ids_of(const cr_ids *m, const char *s, size_t n, int64_t *id, int64_t *r
     return fine;
 }
 
-/* the jagged array being made */
+/* The jagged array that is being made. */
 typedef struct sink {
     const cr_ids *m;
     const cr_feature *f;
@@ -168,8 +168,8 @@ static void missing(sink *s) {
         push(s, s->m->def[i], 1.0f);
 }
 
-/* a bad row keeps one id, so that it does not cost the column its shape; the loader drops it. cell:
- * the value is a whole cell */
+/* A bad row keeps one id, so that the column may still have one id per row; the loader drops the
+ * row. cell: the value is a whole cell. */
 static void bad_value(sink *s, int64_t row, int64_t row_start, const char *p, size_t n, bool cell,
                       const char *why) {
     char show[80];
@@ -183,7 +183,7 @@ static void bad_value(sink *s, int64_t row, int64_t row_start, const char *p, si
     push(s, 0, 1.0f);
 }
 
-/* after row r is complete */
+/* Called when row r is complete. */
 CR_INLINE void end_row(sink *s, int64_t r) {
     if (s->off) {
         s->off[r + 1] = (int32_t)s->n;
@@ -195,7 +195,7 @@ CR_INLINE void end_row(sink *s, int64_t r) {
     }
 }
 
-/* one item of text: a token, or key:weight */
+/* Reads one item of text: a token, or key:weight. */
 CR_INLINE bool text_item(sink *s, cr_id_kind kind, const char *p, size_t n, const char **why) {
     float w = 1.0f;
     if (s->w) {
@@ -223,14 +223,14 @@ CR_INLINE bool text_item(sink *s, cr_id_kind kind, const char *p, size_t n, cons
     return true;
 }
 
-/* is there a value in what is left of a row? */
+/* Is there a value in the rest of a row? */
 static bool has_value(const cr_ids *m, const char *p, const char *end) {
     while ((size_t)(end - p) >= m->n_sep && memcmp(p, m->sep, m->n_sep) == 0)
         p += m->n_sep;
     return p < end;
 }
 
-/* a row with separators in it; empty values between them are skipped */
+/* Reads a row with separators in it; empty values between them are skipped. */
 static bool text_list(sink *s, cr_id_kind kind, const char *p, size_t n, const char **bad_at,
                       size_t *bad_n, const char **why) {
     const char *end = p + n;
@@ -254,7 +254,7 @@ static bool text_list(sink *s, cr_id_kind kind, const char *p, size_t n, const c
     return true;
 }
 
-/* row r of a text column */
+/* Reads row r of a text column. */
 CR_INLINE void row_text(sink *s, cr_id_kind kind, int64_t r, const char *p, size_t n, bool null) {
     const char sep = s->m->sep[0];
     const uint64_t pat = 0x0101010101010101u * (unsigned char)sep;
@@ -273,7 +273,7 @@ CR_INLINE void row_text(sink *s, cr_id_kind kind, int64_t r, const char *p, size
     if (!fine)
         bad_value(s, r, start, bad_at, bad_n, bad_n == n, why);
     else if (s->n == start)
-        missing(s); /* nothing but separators */
+        missing(s); /* the text has only separators */
 }
 
 CR_INLINE void rows_text(sink *s, cr_id_kind kind, const cr_column *col) {
@@ -286,9 +286,9 @@ CR_INLINE void rows_text(sink *s, cr_id_kind kind, const cr_column *col) {
 
 /* ---- dictionaries ---- */
 
-/* What the entries of a dictionary became: an id with marks, or one of these. */
-enum { NEW = -1, PLAIN = -2, LIST = -3 /* and below: list LIST - x */ };
-/* marks of an entry: its value is not in the vocabulary; it held more values than are taken */
+/* The result of each entry of a dictionary: an id with marks, or one of these. */
+enum { NEW = -1, PLAIN = -2, LIST = -3 /* and below: number LIST - x in lists */ };
+/* Marks of an entry: its value is not in the vocabulary; it had more values than are taken. */
 #define MARK_UNLISTED ((int64_t)1 << 62)
 #define MARK_CUT      ((int64_t)1 << 61)
 #define MARKS         (MARK_UNLISTED | MARK_CUT)
@@ -303,7 +303,7 @@ typedef struct entries {
     cr_arena *arena;
 } entries;
 
-/* NULL: looking at every row is cheaper */
+/* Returns NULL when looking at every row is cheaper. */
 static entries *entries_of(sink *s, const cr_column *text, int64_t n_values) {
     entries *e = text->memo ? cr_memo_get(text->memo, s->f) : NULL;
     if (e) return e;
@@ -312,7 +312,7 @@ static entries *entries_of(sink *s, const cr_column *text, int64_t n_values) {
     e = CR_NEW(a, entries);
     e->arena = a;
     e->id = cr_arena_alloc(a, sizeof(int64_t) * (size_t)(text->n_dict + 1));
-    memset(e->id, 0xff, sizeof(int64_t) * (size_t)(text->n_dict + 1)); /* NEW */
+    memset(e->id, 0xff, sizeof(int64_t) * (size_t)(text->n_dict + 1)); /* sets all to NEW */
     if (text->memo) cr_memo_put(text->memo, s->f, e);
     return e;
 }
@@ -338,7 +338,7 @@ static int64_t keep_list(entries *e, const sink *s, int64_t from, int64_t n_unli
     return LIST - e->n_lists++;
 }
 
-/* learn looks at a new entry; item: of a list column, whose items are not split */
+/* learn looks at a new entry. item: it belongs to a list column, whose items are not split. */
 CR_INLINE int64_t learn(sink *s, cr_id_kind kind, entries *e, const cr_column *col, uint32_t code,
                         bool item) {
     const char *p = col->bytes + col->beg[code], *bad_at, *why = NULL;
@@ -372,7 +372,7 @@ static void push_list(sink *s, const struct ids_list *l) {
     s->n_cut += l->n_cut;
 }
 
-/* count_marks: an entry's id without its marks */
+/* count_marks counts the marks of an entry and returns its id without them. */
 static int64_t count_marks(sink *s, int64_t id) {
     s->n_unlisted += (id & MARK_UNLISTED) != 0;
     s->n_cut += (id & MARK_CUT) != 0;
@@ -396,7 +396,8 @@ CR_INLINE void row_code(sink *s, cr_id_kind kind, entries *e, const cr_column *c
 }
 
 #define GROUP 64
-/* ids of rows [r, r + n); negative when some row is not just one known id */
+/* Writes the ids of rows [r, r + n); the result is negative when a row is not exactly one known
+ * id. */
 CR_INLINE int64_t known(const entries *e, const cr_column *col, int64_t r, int64_t n,
                         int64_t *out) {
     int64_t any = 0;
@@ -420,13 +421,13 @@ CR_INLINE void rows_code(sink *s, cr_id_kind kind, const cr_column *col) {
     }
     for (int64_t r = 0; e && r < n_rows;) {
         int64_t n = n_rows - r < GROUP ? n_rows - r : GROUP;
-        /* nearly always: one id in every row so far and in these */
+        /* the usual case: every row has one id, here and so far */
         if (!s->w && !s->off && s->cap - s->n >= n) {
             int64_t *out = s->ids + s->n, any = known(e, col, r, n, out);
             if (any < 0) {
                 for (int64_t i = r; i < r + n; i++)
                     if (e->id[col->code[i]] == NEW) learn(s, kind, e, col, col->code[i], false);
-                out = s->ids + s->n; /* a long list may have made them move */
+                out = s->ids + s->n; /* a long list may have moved the array */
                 any = known(e, col, r, n, out);
             }
             if (any >= 0) {
@@ -446,7 +447,7 @@ CR_INLINE int64_t int_at(const cr_column *col, int64_t i) {
     return col->type == CR_COL_I32 ? col->v.i32[i] : col->v.i64[i];
 }
 
-/* rows [r, r + GROUP) at once; false: some of them are more than an id of the table */
+/* Handles rows [r, r + GROUP) at once; false: one of them is not simply an id of the table. */
 CR_INLINE bool group_int(const sink *s, const cr_column *col, cr_coltype type, int64_t r) {
     int64_t *out = s->ids + r;
     uint64_t size = (uint64_t)s->m->num_embeddings, wrong = 0;
@@ -462,7 +463,7 @@ CR_INLINE bool group_int(const sink *s, const cr_column *col, cr_coltype type, i
 CR_INLINE void rows_int(sink *s, cr_id_kind kind, const cr_column *col, cr_coltype type) {
     bool plain = (kind == CR_IDS_BUCKETS || kind == CR_IDS_ENCODED) && !s->w;
     for (int64_t r = 0, n_rows = s->chunk->n_rows; r < n_rows;) {
-        /* nearly always: one id in every row so far, so there is room */
+        /* the usual case: every row so far has one id, so there is room */
         if (plain && !s->off && n_rows - r >= GROUP && group_int(s, col, type, r)) {
             s->n += GROUP;
             r += GROUP;
@@ -497,7 +498,7 @@ static double number_at(const cr_column *col, int64_t i) {
     return cr_num_f64(p, n, &x) ? x : NAN;
 }
 
-/* is there a value among items [i, end)? */
+/* Is there a value among items [i, end)? */
 static bool has_item(const cr_column *item, int64_t i, int64_t end) {
     for (; i < end; i++) {
         size_t n = 1;
@@ -508,7 +509,7 @@ static bool has_item(const cr_column *item, int64_t i, int64_t end) {
     return false;
 }
 
-/* lists, and maps (keys with weights beside them); null items are left out */
+/* Reads lists, and maps (keys with weights beside them); null items are left out. */
 CR_INLINE void rows_list(sink *s, cr_id_kind kind, const cr_column *col) {
     const cr_column *item = col->keys ? col->keys : col;
     int64_t most = s->m->value_dim ? s->m->value_dim : INT64_MAX;
@@ -582,7 +583,7 @@ const char *cr_ids_refuses(const cr_ids *m, const cr_colkind *kind) {
     if (item == CR_COL_F32 || item == CR_COL_F64)
         return "integers or text: give it an integer input_type in input_fields, or use "
                "raw_feature";
-    /* id:weight is text, or a map */
+    /* id:weight comes as text or as a map */
     if (m->weighted && kind->key < 0 && item != CR_COL_STR)
         return "text (key:weight) or a map because it is weighted";
     return NULL;

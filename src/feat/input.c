@@ -1,9 +1,9 @@
 /*
- * input.c - which column a feature reads, from the mode and its expression "side:column".
+ * input.c - finds which column a feature reads, from the mode and its expression "side:column".
  *
- * CSV text carries no types. The reference lets the reader guess them per file, so a text column
- * counts as numeric unless input_fields declares it STRING: that decides precision and nulls (see
- * docs/design/feat.md).
+ * CSV text carries no types. TorchEasyRec's reader guesses them per file, so a text column counts
+ * as numeric unless input_fields declares it STRING. That decides the precision and the meaning of
+ * nulls (see docs/design/feat.md).
  */
 #include "feat/feat_int.h"
 
@@ -57,7 +57,7 @@ cr_side cr_input_side(const cr_feature *f, const char *side, const char *name,
     return CR_SIDE_WRONG;
 }
 
-/* FieldType of a column in input_fields, -1 when nothing is said */
+/* Returns the FieldType of a column in input_fields; -1: it is not declared. */
 static int declared(const cr_data_conf *data, const char *column) {
     for (int64_t i = 0; i < data->input_fields.n; i++) {
         const cr_field_conf *c = data->input_fields.v[i];
@@ -67,7 +67,7 @@ static int declared(const cr_data_conf *data, const char *column) {
     return -1;
 }
 
-/* side and column of an expression; false after an error */
+/* Splits an expression into side and column; false after an error. */
 static bool split(const char *text, const cr_feature *f, const void *conf, size_t *n_side,
                   const char **column, cr_diag *diag) {
     const char *colon = strchr(text, ':');
@@ -128,7 +128,7 @@ void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *ex
                    const cr_data_conf *data, cr_arena *arena, cr_diag *diag) {
     *in = (cr_input){NULL, false, false};
     const char *column = f->name;
-    bool own = !f->place; /* else it reads what an operator made (calc.c) */
+    bool own = !f->place; /* otherwise it reads the results of an operator (calc.c) */
     if (own) f->place = cr_arena_printf(arena, "feature '%s'", f->name);
     if (!cr_fg_by_name(data)) {
         size_t n = 0;
@@ -163,7 +163,7 @@ void cr_input_make(cr_input *in, cr_feature *f, const void *conf, const char *ex
 const cr_column *cr_input_column(const cr_input *in, const cr_feature *f, const cr_chunk *chunk,
                                  cr_arena *arena) {
     if (!in->constant) return &chunk->cols[f->col_idx[0]];
-    /* a dictionary of one entry */
+    /* a constant is a dictionary of one entry */
     uint32_t *place = CR_NEW_N(arena, uint32_t, 2);
     place[1] = (uint32_t)strlen(in->constant);
     cr_column *c = CR_NEW(arena, cr_column);

@@ -1,7 +1,8 @@
 /*
  * kv_dot.c - kv_dot_product: the sum over common keys of the products of their values.
  *
- * A key without a value has the value 1, so two sets give the size of what they have in common.
+ * A key without a value has the value 1, so two sets give the number of keys that they have in
+ * common.
  */
 #include "feat/calc_int.h"
 
@@ -77,7 +78,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     cr_calc_conf *plain = CR_NEW(arena, cr_calc_conf);
     *plain = c->op;
     if (!plain->default_value[0])
-        plain->default_value = "0"; /* nothing in common, as its tests say */
+        plain->default_value = "0"; /* nothing in common gives 0, as TorchEasyRec's tests have it */
     if (c->op.normalizer[0]) {
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "normalizer"),
                     "feature '%s': a normalizer has no effect on kv_dot_product, as in "

@@ -1,11 +1,11 @@
 /*
  * labels.c - label and weight columns: one number per row, and none may be missing.
  *
- * A label may be a word: label_map says the number of each. A column of numbers may have a map too;
- * a number is then looked up by its shortest text, so that a map means the same for a CSV file,
- * whose cells are texts, and for a Parquet file with types. What a loss can take is a rule per
- * label (cr_features_label_rule): the numbers of a map are compared with it before anything is
- * read, the numbers of a column row by row.
+ * A label may be a word; label_map then gives the number of each word. A column of numbers may have
+ * a map too; a number is then looked up by its shortest text, so that a map means the same for a
+ * CSV file, whose cells are texts, and for a Parquet file with types. Each label has a rule for the
+ * numbers that its loss accepts (cr_features_label_rule). The numbers of a map are compared with it
+ * before any data is read, the numbers of a column row by row.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 typedef struct cr_label_map {
     const cr_label_map_conf *conf;
-    cr_vocab texts, numbers; /* of cells, and of numbers as texts: the entry of conf->map */
+    cr_vocab texts, numbers; /* entry of conf->map by the text of a cell, and by a number's text */
 } label_map;
 
 void cr_labels_make(cr_features *fs, const cr_data_conf *data, cr_arena *arena) {
@@ -97,7 +97,7 @@ static void check_rule(const cr_chunk *chunk, const cr_features *fs, int i, cons
 
 /* ---- words ---- */
 
-/* the text of row r of a column without lists; NULL: the cell is null or empty */
+/* Returns the text of row r of a column without lists; NULL: the cell is null or empty. */
 static const char *cell(const cr_column *col, int64_t r, char room[32], size_t *n) {
     const char *p = room;
     *n = 0;
@@ -112,7 +112,7 @@ static const char *cell(const cr_column *col, int64_t r, char room[32], size_t *
     return *n ? p : NULL;
 }
 
-/* the number of a cell; m NULL: the text of one */
+/* Finds the number of a cell; m NULL: the cell is the text of a number. */
 static bool number_of(const label_map *m, const cr_column *col, const char *p, size_t n,
                       double *x) {
     if (!m) return p && cr_num_f64(p, n, x);
@@ -123,11 +123,11 @@ static bool number_of(const label_map *m, const cr_column *col, const char *p, s
     return k >= 0;
 }
 
-/* the distinct cells of a block that have no number, as people list them: they are the lines that a
- * label_map lacks */
+/* Lists the distinct cells of a block that have no number; these are the lines that label_map
+ * lacks. */
 static const char *without_number(const label_map *m, const cr_column *col, const cr_chunk *chunk,
                                   cr_arena *arena) {
-    char room[32], show[41]; /* the beginning of a long text */
+    char room[32], show[41]; /* show holds the beginning of a long text */
     size_t n, at[SHOWN], len[SHOWN];
     cr_buf list, seen;
     int n_seen = 0;
@@ -157,7 +157,7 @@ static const char *without_number(const label_map *m, const cr_column *col, cons
     return text;
 }
 
-/* A label whose cells are texts, or that has a map. */
+/* Reads a label whose cells are texts, or that has a map. */
 static void words(const cr_features *fs, int i, const cr_chunk *chunk, float *y, uint8_t *state,
                   cr_arena *arena, cr_bad *bad) {
     const cr_column *col = &chunk->cols[fs->label_col[i]];

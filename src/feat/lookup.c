@@ -1,9 +1,10 @@
 /*
  * lookup.c - lookup_feature: the values that a map column holds under the keys of another column.
  *
- * Keys that are not in the map are skipped; of equal keys of the map the first counts; a row
- * without any hit is missing. Three forms: tokens (a vocabulary is given, or need_discrete),
- * numbers that a combiner makes one, and - value_dim above 1 - the first found value as a vector.
+ * Keys that are not in the map are skipped; when the map has a key twice, the first counts; a row
+ * without any hit is missing. There are three forms: tokens (with a vocabulary or need_discrete),
+ * numbers that a combiner turns into one, and, with value_dim above 1, the first value found as a
+ * vector.
  */
 #include "feat/calc_int.h"
 
@@ -62,7 +63,7 @@ static const cr_pair *find(const cr_pairs *m, cr_tok key) {
     return NULL;
 }
 
-/* the numbers of one value */
+/* Writes the numbers of one value. */
 static void put_vector(cr_calc_run *run, const lookup_self *s, const cr_pair *p) {
     double x = 0;
     if (p->is_num) {
@@ -146,7 +147,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     s->op.begin = begin;
     s->op.row = row;
     cr_calc_end end = s->tokens ? CR_END_TOKENS : many ? CR_END_MANY : CR_END_NUMBER;
-    /* 1 is what the reference says when value_dim is not given, and all values stay then */
+    /* TorchEasyRec has 1 when value_dim is not given, and then keeps all values */
     int64_t dim = c->op.value_dim == 1 ? 0 : c->op.value_dim;
     cr_calc_finish(&s->op, f, &c->op, end, dim, data, arena, diag);
 }
@@ -155,7 +156,7 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     const lookup_conf *c = f->conf;
     const lookup_self *s = f->self;
     if (s->vector) {
-        /* the reference makes two features of it: the lookup of a text, and its numbers */
+        /* TorchEasyRec makes two features of it: the lookup of a text, and its numbers */
         cr_buf def;
         cr_buf_init(&def);
         for (int64_t i = 0; i < c->op.value_dim; i++)
@@ -164,7 +165,7 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
         cr_buf name, ref;
         cr_buf_init(&name);
         cr_buf_init(&ref);
-        const char *own = c->op.feature_name; /* in a block without the name of that */
+        const char *own = c->op.feature_name; /* inside a block: without the name of the block */
         bool alone = f->seq && !f->seq->block;
         cr_buf_printf(&name, "%s__lookup", own);
         cr_buf_printf(&ref, "feature:%s__lookup", own);

@@ -1,8 +1,8 @@
 /*
  * mask.c - use_mask: in hidden rows of training data (data_config.sample_mask_prob) a feature has
  * no value, so that a model learns to do without it. The loader says which rows are hidden; they
- * are the same for all features. What is taken away is the first input that is no map, as
- * TorchEasyRec does it: a null in its column, and the feature's own rules for missing values.
+ * are the same for all features. As in TorchEasyRec, the first input that is not a map becomes null
+ * in these rows, and the feature's own rules for missing values apply.
  */
 #include "feat/feat_int.h"
 
@@ -58,7 +58,7 @@ cr_chunk cr_mask_hide(const cr_feature *f, const cr_chunk *chunk, cr_arena *aren
     int k = 0;
     while (k < f->n_columns && chunk->cols[f->col_idx[k]].keys)
         k++;
-    if (k == f->n_columns) return out; /* nothing but maps, or a constant */
+    if (k == f->n_columns) return out; /* it has only maps, or a constant */
     int64_t n = chunk->n_rows;
     out.cols = cr_arena_alloc(arena, sizeof(cr_column) * (size_t)chunk->n_cols);
     memcpy(out.cols, chunk->cols, sizeof(cr_column) * (size_t)chunk->n_cols);

@@ -1,10 +1,9 @@
 /*
  * match.c - match_feature: the value of a two-level map under a first and a second key.
  *
- * The map is text "pk^sk:v,sk:v|pk2^sk:v", or a map column from first keys to "sk:v,sk:v". A key
- * given as ALL takes every key of its level. Hits come in the order of the map. As in the
- * reference, a hashed token begins with the feature's name, the default and ids of vocabularies do
- * not.
+ * The map is text "pk^sk:v,sk:v|pk2^sk:v", or a map column from first keys to "sk:v,sk:v". ALL as a
+ * key takes every key of its level. Hits come in the order of the map. As in TorchEasyRec, a token
+ * that is hashed begins with the feature's name; the default and the tokens of a vocabulary do not.
  */
 #include "feat/calc_int.h"
 
@@ -39,7 +38,7 @@ CR_CALC_MSGS(match, "MatchFeature", "Values of a two-level map found by two keys
 typedef struct match_self {
     cr_calc op;
     const match_conf *c;
-    int pkey, skey; /* inputs; -1: ALL */
+    int pkey, skey; /* numbers of the inputs; -1: ALL */
     bool tokens, prefix;
 } match_self;
 
@@ -92,7 +91,7 @@ static void hit(cr_calc_run *run, cr_tok pk, cr_tok sk, cr_tok value) {
     cr_values_token(run->out);
 }
 
-/* "sk:v,sk:v" under a first key that matches */
+/* Reads "sk:v,sk:v" under a first key that matches. */
 static void second(cr_calc_run *run, cr_tok pk, cr_tok items) {
     const match_self *s = run->f->self;
     scratch *t = run->scratch;
@@ -167,7 +166,8 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     int64_t dim = !s->tokens ? 1 : cr_conf_has(c, "value_dim") ? c->op.value_dim : all ? 0 : 1;
     cr_calc_finish(&s->op, f, &c->op, s->tokens ? CR_END_TOKENS : CR_END_NUMBER, dim, data, arena,
                    diag);
-    /* TorchEasyRec's table has a row more than the vocabulary has ids; weights shall move */
+    /* TorchEasyRec's table has one row more than the vocabulary has ids; the shapes must agree, so
+     * that weights can move between both */
     if (f->sparse && cr_conf_has(c, "vocab_list")) {
         f->spare_rows = 1;
         f->num_embeddings++;

@@ -1,13 +1,13 @@
 /*
- * meaning.c - what the numbers of a model mean: everything that decides which ids and floats a cell
+ * meaning.c - the meaning of a model's numbers: everything that decides which ids and floats a cell
  * becomes. A checkpoint and an export keep it as features.json, and a model is only used with
  * features of the same meaning, because other ids would find the vectors of other values.
  *
  * The text holds, per feature, the keys of its config that differ from their defaults, so that a
  * key which a later version adds means its default in older files. Files (vocabularies, tokenizers,
  * libraries) are held by their content and not by their path. A key counts unless `about_tables`
- * lists it: a new key of a feature is part of the meaning by itself. The order of features in a
- * group counts too: dense layers know their inputs by place and not by name.
+ * lists it, so a new key of a feature is part of the meaning automatically. The order of features
+ * in a group counts too: dense layers know their inputs by place and not by name.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,12 +19,12 @@
 #include "feat/feat_int.h"
 
 #define FORMAT     1
-#define LONG_VALUE 200 /* bytes; longer ones are kept as their beginning and a hash */
+#define LONG_VALUE 200 /* bytes; of a longer value the beginning and a hash are kept */
 #define COLUMN     "type of column "
-#define NUMBERS    "numbers" /* decided by the data of the training: see cr_features_adopt */
+#define NUMBERS    "numbers" /* the training data decides it: see cr_features_adopt */
 
-/* Keys that do not change the numbers, or that stand here in another form. The sizes of tables are
- * not written either: loading compares shapes, and training has a rule for tables that
+/* Keys that do not change the numbers, or that are written here in another form. The sizes of
+ * tables are not written either: loading compares shapes, and training has a rule for tables that
  * grow or shrink. */
 static const char *const about_tables[] = {"feature_name",
                                            "embedding_name",
@@ -43,19 +43,19 @@ static const char *const about_tables[] = {"feature_name",
                                            "sequence_length",
                                            "sequence_delim",
                                            NULL};
-/* keys whose absence means something that no value does */
+/* Keys whose absence means something that no value means. */
 static const char *const may_be_absent[] = {"default_bucketize_value", "value_dim", NULL};
-/* keys of data_config that change what a cell becomes, and in which modes they do. The first
- * ones are written also when they have their default, because the environment may decide them. */
+/* Keys of data_config that change what a cell becomes, and the modes in which they do. The first
+ * ones are written even when they have their default, because the environment may decide them. */
 static const struct {
     const char *key;
-    bool raw, encoded; /* before the feature generator; columns that hold ids and numbers */
+    bool raw, encoded; /* for raw columns; for columns that hold ids and numbers */
     bool if_given;     /* not written when it has its default */
 } of_data[] = {{"fg_mode", true, true, false},
                {"fg_encoded_multival_sep", false, true, false},
                {"use_farm_hash", true, false, false},
                {"null_values", true, true, true}};
-#define LABEL_MAP "label_map" /* labels have no feature; predictions do not read them */
+#define LABEL_MAP "label_map" /* labels belong to no feature, and predictions do not read them */
 
 static bool listed(const char *const *list, const char *name) {
     for (; *list; list++)
@@ -72,7 +72,7 @@ static const char *const forms[] = {[CR_FORM_TEXT] = "text",
 
 typedef struct writer {
     cr_jw w;
-    cr_buf value, plain; /* texts of the value and of its default */
+    cr_buf value, plain; /* the text of the value, and of its default */
     cr_arena arena;
     const cr_feature *f;
 } writer;
@@ -100,10 +100,11 @@ static const struct cr_asset *asset_of(const cr_feature *f, const char *field) {
 
 static void fields(writer *m, const void *conf, const void *plain, const char *prefix);
 
-/* a message inside of another one; conf NULL: it is not given */
+/* Writes a message inside another one; conf NULL: it is not given. */
 static void inner(writer *m, const void *conf, const char *key) {
     if (!conf) return;
-    cr_diag quiet; /* a message without its required keys complains; only its defaults are wanted */
+    /* takes the complaints about missing required keys; only the defaults are wanted */
+    cr_diag quiet;
     cr_diag_init(&quiet);
     put(m, key, "given");
     fields(m, conf, cr_conf_bind(&m->arena, ((const cr_conf_base *)conf)->msg, NULL, &quiet),
@@ -111,7 +112,8 @@ static void inner(writer *m, const void *conf, const char *key) {
     cr_diag_clear(&quiet);
 }
 
-/* the fields of one message; prefix: the key of a message inside the feature's, with a dot */
+/* Writes the fields of one message. prefix: the key of a message inside the feature's, with a
+ * dot. */
 static void fields(writer *m, const void *conf, const void *plain, const char *prefix) {
     for (const cr_field *f = ((const cr_conf_base *)conf)->msg->fields; f->name; f++) {
         if (f->offset == CR_NO_STORE || (!*prefix && listed(about_tables, f->name))) continue;
@@ -163,7 +165,7 @@ static void feature(writer *m, const cr_feature *f, const cr_data_conf *data) {
            "");
     if (f->form) put(m, NUMBERS, forms[f->form]);
     if (f->mean) put(m, "pooling", "mean");
-    /* two tables of one shape could change places unnoticed */
+    /* otherwise two tables of one shape could change places unnoticed */
     if (f->embedding_name &&
         strcmp(f->embedding_name, cr_arena_printf(&m->arena, "%s_emb", f->name)) != 0)
         put(m, "embedding_name", f->embedding_name);
@@ -231,7 +233,7 @@ void cr_features_meaning(const cr_features *fs, const cr_data_conf *data,
 /* ---- comparing ---- */
 
 typedef struct comparison {
-    const char *path; /* of the checkpoint or export */
+    const char *path; /* path of the checkpoint or export */
     cr_sev sev;
     cr_diag *diag;
     int n;
@@ -240,7 +242,8 @@ typedef struct comparison {
 static void differs(comparison *c, const void *conf, const char *who, const char *key,
                     const char *was, const char *now) {
     const char *dot =
-        strchr(key, '.'); /* the place of text_normalizer.max_length is the message's */
+        /* text_normalizer.max_length is reported at the place of text_normalizer */
+        strchr(key, '.');
     char field[64];
     snprintf(field, sizeof field, "%.*s", (int)(dot ? (size_t)(dot - key) : strlen(key)), key);
     const cr_conf_base *base = conf;
@@ -253,14 +256,15 @@ static void differs(comparison *c, const void *conf, const char *who, const char
     c->n++;
 }
 
-/* one object of texts beside another; a key that one of them lacks has its default there */
+/* Compares one object of texts with another; a key that one of them lacks has its default there. */
 static void objects(comparison *c, const void *conf, const char *who, const cr_json *was,
                     const cr_json *now) {
     const char *key;
     const cr_json *v;
     for (void *it = NULL; cr_json_next(was, &it, &key, &v);) {
         const char *a = cr_json_str(v), *b = cr_json_str(cr_json_get(now, key));
-        if (!b && strncmp(key, COLUMN, sizeof(COLUMN) - 1) == 0) continue; /* not declared here */
+        /* it is not declared here */
+        if (!b && strncmp(key, COLUMN, sizeof(COLUMN) - 1) == 0) continue;
         if (strcmp(key, NUMBERS) == 0) continue;
         if (!a || !b || strcmp(a, b) != 0) differs(c, conf, who, key, a, b);
     }
@@ -284,7 +288,7 @@ void cr_features_adopt(cr_features *fs, const char *was) {
     cr_json_free(before);
 }
 
-/* a file of a later version may hold what this one does not know to compare */
+/* A file of a later version may hold things that this version cannot compare. */
 static cr_code check_format(const cr_json *before, const char *path, cr_diag *diag) {
     int64_t format = 0;
     bool given = cr_json_i64(cr_json_get(before, "format"), &format);
@@ -326,7 +330,7 @@ cr_code cr_features_same_meaning(const cr_features *fs, const cr_data_conf *data
     for (int i = 0; i < fs->n; i++) {
         const cr_feature *f = fs->v[i];
         const cr_json *of = cr_json_get(features, f->name);
-        if (!of) continue; /* a feature it does not have: the parameters tell */
+        if (!of) continue; /* the model does not have this feature; the parameters tell */
         char who[160];
         snprintf(who, sizeof who, "feature '%.120s': ", f->name);
         objects(&c, f->conf, who, of, cr_json_get(cr_json_get(after, "features"), f->name));
@@ -334,7 +338,8 @@ cr_code cr_features_same_meaning(const cr_features *fs, const cr_data_conf *data
     const cr_json *groups = cr_json_get(before, "feature_groups");
     for (int i = 0; i < n_orders; i++) {
         const cr_json *of = groups ? cr_json_get(groups, orders[i].name) : NULL;
-        if (!of) continue; /* of another model, or of a version that did not write it */
+        /* the order belongs to another model, or to a version that did not write it */
+        if (!of) continue;
         char who[160];
         snprintf(who, sizeof who, "feature group '%.120s': ", orders[i].name);
         objects(&c, orders[i].conf, who, of,

@@ -1,9 +1,9 @@
 /*
  * normalize.c - the four normalizers.
  *
- * Parameters are float32 whatever the column's type is, and log10 without parameters means
- * threshold 1 and default 0: both as observed, not as documented. A formula may hold commas, so
- * `expr=` takes the rest of the text.
+ * Parameters are float32 whatever the column's type is, and log10 without parameters has threshold
+ * 1 and default 0. Both follow what TorchEasyRec does, not what its documentation says. A formula
+ * may hold commas, so `expr=` takes the rest of the text.
  */
 #include "feat/normalize.h"
 
@@ -13,7 +13,7 @@
 #include "base/shown.h"
 #include "feat/number.h"
 
-/* the parameters of each method; NAN: must be given */
+/* The parameters of each method; NAN: the config must give it. */
 static const struct {
     const char *method;
     cr_norm_method id;
@@ -31,7 +31,7 @@ static bool is_word(const char *s, size_t n, const char *word) {
     return strlen(word) == n && memcmp(s, word, n) == 0;
 }
 
-/* one "key=value" of the text at *pos; false at the end */
+/* Reads one "key=value" of the text at *pos; false at the end. */
 typedef struct part {
     const char *key, *val;
     size_t n_key, n_val;

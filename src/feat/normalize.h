@@ -17,15 +17,15 @@ typedef enum cr_norm_method {
 } cr_norm_method;
 typedef struct cr_norm {
     cr_norm_method method;
-    float a, b; /* threshold, default | mean, deviation | min, max - min */
+    float a, b; /* by method: threshold, default | mean, deviation | min, max - min */
     const cr_expr *expr;
 } cr_norm;
 /* cr_norm_parse reads a normalizer ("" is none). On failure *where is the wrong byte of the text.
  */
 CR_CHECKED cr_code cr_norm_parse(cr_norm *out, cr_arena *arena, const char *text, size_t *where,
                                  cr_err *err);
-/* cr_norm_apply: y[i] = norm(x[i]). f64: compute in double (text scalars), else in float (numeric
- * columns and lists), as the feature generator does. */
+/* cr_norm_apply: y[i] = norm(x[i]). As in TorchEasyRec's feature generator, f64 computes in double
+ * (text scalars), otherwise in float (numeric columns and lists). */
 void cr_norm_apply(const cr_norm *m, const double *x, float *y, int64_t n, bool f64);
 
 #endif

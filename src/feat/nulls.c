@@ -1,14 +1,15 @@
 /*
  * nulls.c - data_config.null_values: cells whose text is listed there have no value.
  *
- * This happens once per chunk, before any feature, label or weight sees it: a cell becomes a null
- * of its column. The columns of the file stay as they are, because predictions carry reserved
- * columns along unchanged. Columns of numbers have no texts; the CSV reader looks at those it
- * parses.
+ * Such cells become nulls of their column, once per chunk, before any feature, label or weight sees
+ * it. The columns of the file stay as they are, because predictions carry reserved columns along
+ * unchanged. Columns of numbers have no texts; for those the CSV reader compares the texts when it
+ * parses them.
  */
 #include "feat/feat_int.h"
 
-/* valid with a 0 for each of n values whose text is listed; before NULL: all are valid */
+/* Returns validity bytes with a 0 for each of n values whose text is listed; before NULL: all were
+ * valid. */
 static const uint8_t *without(const cr_nulls *nulls, const cr_column *col, const uint8_t *before,
                               int64_t n, cr_arena *arena) {
     uint8_t *valid = NULL;
@@ -28,7 +29,7 @@ static const uint8_t *without(const cr_nulls *nulls, const cr_column *col, const
     return valid ? valid : before;
 }
 
-/* values of a column of lists, over all rows */
+/* Returns the number of values of a list column, over all rows. */
 static int64_t n_items(const cr_column *col, int64_t n_rows) {
     int64_t n = col->row_off[n_rows];
     return col->depth == 2 ? col->item_off[n] : n;

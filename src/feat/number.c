@@ -2,8 +2,8 @@
  * number.c - numbers in data.
  *
  * Up to 16 plain digits are read eight at a time inside one register. Floats take Clinger's fast
- * path: up to 2^53 as digits, times or divided by an exact power of ten, is one correctly rounded
- * operation. Everything else goes to the strict parser of base/.
+ * path: digits up to 2^53, multiplied or divided by an exact power of ten, need only one operation,
+ * which rounds correctly. Everything else goes to the strict parser of base/.
  */
 #include "feat/number.h"
 
@@ -27,7 +27,8 @@ static void trim(const char **s, size_t *n) {
         (*n)--;
 }
 
-/* 1..8 bytes, the last one on top, '0' below the first: the text as if padded on its left */
+/* Loads 1..8 bytes as if the text were padded on its left with '0'; the last byte is the
+ * highest. */
 static uint64_t load_digits(const char *s, size_t n) {
     uint64_t v;
     if (n == 8) {
@@ -51,14 +52,14 @@ static bool all_digits(uint64_t v) {
            0x3333333333333333u;
 }
 
-/* eight digits: neighbours are joined to pairs, fours, eights */
+/* Computes the value of eight digits: neighbours are joined to pairs, to fours, to eight. */
 static uint64_t digits_value(uint64_t v) {
     v = (v & 0x0f0f0f0f0f0f0f0fu) * 2561 >> 8;
     v = (v & 0x00ff00ff00ff00ffu) * 6553601 >> 16;
     return (v & 0x0000ffff0000ffffu) * 42949672960001u >> 32;
 }
 
-/* n in 1..16, digits only */
+/* Reads n digits, 1..16; false: other characters occur. */
 static bool plain_digits(const char *s, size_t n, uint64_t *out) {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     return false;

@@ -1,5 +1,5 @@
 /*
- * number.h - numbers in data: text to number and back, made for millions of short fields.
+ * number.h - numbers in data: text to number and back, fast for millions of short fields.
  */
 #ifndef CR_FEAT_NUMBER_H
 #define CR_FEAT_NUMBER_H
@@ -12,7 +12,7 @@ typedef enum cr_num { CR_NUM_OK, CR_NUM_RANGE, CR_NUM_BAD } cr_num;
 /* cr_num_i64 reads a decimal integer: sign, leading zeros and blanks around it are fine.
  * CR_NUM_RANGE: an integer that does not fit in 64 bits. */
 cr_num cr_num_i64(const char *s, size_t n, int64_t *out);
-/* cr_num_whole: the same, and whole floats: 7.0 is 7 */
+/* cr_num_whole also reads floats that are whole: 7.0 is 7. */
 cr_num cr_num_whole(const char *s, size_t n, int64_t *out);
 /* cr_num_f64 reads a finite decimal number, correctly rounded; blanks around it are fine. */
 bool cr_num_f64(const char *s, size_t n, double *out);

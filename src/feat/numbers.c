@@ -1,9 +1,9 @@
 /*
- * numbers.c - columns to rows of numbers.
+ * numbers.c - reads columns as rows of numbers.
  *
  * Reading is one pass that knows nothing of normalizers or boundaries; those run over the whole
- * array afterwards. A number must be finite: a NaN in the input would end as a NaN loss, far from
- * its cause.
+ * array afterwards. A number must be finite: a NaN in the input would show up as a NaN loss, far
+ * from its cause.
  */
 #include "feat/feat_int.h"
 
@@ -33,7 +33,7 @@ static void bad_text(const reading *t, int64_t row, const char *p, size_t n, con
     memset(t->x + row * t->dim, 0, sizeof(double) * (size_t)t->dim);
 }
 
-/* a cell that is one text */
+/* Reports a bad cell that is one text. */
 static void bad_cell(const reading *t, int64_t row, const char *p, size_t n) {
     bad_text(t, row, p, n, cr_null_like(p, n) ? "not a number; " CR_NULL_CURE : "not a number");
 }
@@ -103,13 +103,13 @@ static void text_many(const reading *t, const char *sep, size_t n_sep) {
     }
 }
 
-/* numbers of a dictionary's entries; state 0: not looked at yet */
+/* The numbers of a dictionary's entries; state 0: not looked at yet. */
 typedef struct entries {
     double *x;
     uint8_t *state;
 } entries;
 enum { ENTRY_NUMBER = 1, ENTRY_EMPTY = 2, ENTRY_BAD = 3 };
-static const char who; /* the numbers of a column are the same for everybody */
+static const char who; /* key of the memo: all features share the numbers of a column */
 
 static void codes_one(const reading *t, cr_arena *arena) {
     const cr_column *col = t->col;
@@ -139,7 +139,7 @@ static void codes_one(const reading *t, cr_arena *arena) {
     }
 }
 
-/* scalars of one C type */
+/* Reads scalars of one C type. */
 #define TYPED(field)                                                                               \
     do {                                                                                           \
         for (int64_t r = 0; r < t->chunk->n_rows; r++) {                                           \
@@ -160,8 +160,8 @@ static void typed_one(const reading *t) {
     }
 }
 
-/* numbers of row r of a list of texts: an item may hold several with sep between them, as the text
- * that a lookup found and another feature takes apart (FG_DAG) */
+/* Reads the numbers of row r of a list of texts. An item may hold several numbers with sep between
+ * them, like a text that a lookup found and another feature splits (FG_DAG). */
 static void list_texts(const reading *t, int64_t r, const char *sep, size_t n_sep) {
     const cr_column *col = t->col;
     int64_t k = 0;

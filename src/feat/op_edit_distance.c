@@ -1,17 +1,18 @@
 /*
  * op_edit_distance.c - EditDistance: insertions, deletions and substitutions between two texts.
  *
- * encoding: latin counts bytes, utf-8 characters; a byte that is no UTF-8 counts as one.
+ * The parameter encoding: latin counts bytes, utf-8 counts characters; a byte that is not valid
+ * UTF-8 counts as one character.
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <strings.h>
 
 #include "base/mem.h"
-#include "feat/ops.h"
 #include "base/utf8.h"
+#include "feat/ops.h"
 
-#define MOST 400000000 /* bytes of both texts multiplied, which is the time: about a second */
+#define MOST 400000000 /* product of the two lengths in bytes; the work of about a second */
 
 typedef struct edit {
     const crank_host *host;
@@ -35,7 +36,7 @@ static void edit_close(void *self) {
     cr_free(self);
 }
 
-/* characters of a text */
+/* Writes the characters of a text and returns their number. */
 static size_t chars(const edit *e, const crank_text *t, uint32_t *out) {
     size_t n = 0;
     for (size_t i = 0; i < t->size;) {

@@ -1,8 +1,9 @@
 /*
- * op_regex_replace.c - RegexReplace: what matches is replaced, in every value.
+ * op_regex_replace.c - RegexReplace: replaces every match of a pattern, in every value.
  *
- * regex_pattern (or regex_patten, as the reference spells it; one or a list, applied in turn),
- * replacement (\0 the match, \1 to \9 its groups), icase, replace_all (true).
+ * Parameters: regex_pattern (or regex_patten, as TorchEasyRec spells it; one, or a list that is
+ * applied in turn), replacement (\0 is the match, \1 to \9 are its groups), icase, replace_all
+ * (true).
  */
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static bool is_true(const char *text) {
     return text && (strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0);
 }
 
-/* \0 to \9 and \\; anything else behind a backslash is a mistake */
+/* Accepts \0 to \9 and \\; anything else behind a backslash is a mistake. */
 static bool check_with(const char *with, char *why, size_t size) {
     for (const char *p = with; *p; p++)
         if (*p == '\\' && *++p != '\\' && (*p < '0' || *p > '9')) {
@@ -91,10 +92,10 @@ static void put_with(cr_buf *out, const replace *x, const char *text, const cr_r
     }
 }
 
-/* one pattern over a text; false: too much work */
+/* Applies one pattern to a text; false: it takes too much work. */
 static bool apply(const replace *x, const cr_regex *re, cr_regex_run *run, cr_work *work,
                   const char *text, size_t n, cr_buf *out) {
-    size_t at = 0, from = 0; /* copied up to; search from */
+    size_t at = 0, from = 0; /* at: copied up to here; from: the search starts here */
     bool not_empty = false;
     cr_regex_match m;
     while (from <= n) {
@@ -106,7 +107,7 @@ static bool apply(const replace *x, const cr_regex *re, cr_regex_run *run, cr_wo
         put_with(out, x, text, &m);
         if (!cr_work_spend(work, out->n - before)) return false;
         at = from = m.end[0];
-        /* an empty match right behind a match does not count, as in RE2 */
+        /* an empty match right behind another match does not count, as in RE2 */
         not_empty = true;
         if (!x->all) break;
     }

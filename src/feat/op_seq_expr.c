@@ -1,9 +1,9 @@
 /*
- * op_seq_expr.c - SeqExpr: a formula over the inputs, by their column names, or spherical_distance
- * of four inputs lng1, lat1, lng2, lat2.
+ * op_seq_expr.c - SeqExpr: a formula over the inputs, which it calls by their column names, or
+ * spherical_distance of the four inputs lng1, lat1, lng2, lat2.
  *
- * Written for sequences, where it runs step by step; in other features it goes value by value as
- * expr_feature does. The language is expr.c's.
+ * In sequences it runs step by step; in other features value by value, as expr_feature does. The
+ * language is that of expr.c.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * ops.c - every operator of custom_feature that is built in.
+ * ops.c - the list of built-in operators of custom_feature.
  */
 #include "feat/ops.h"
 

@@ -1,8 +1,8 @@
 /*
  * overlap.c - overlap_feature: how much the terms of a query and of a title have in common.
  *
- * Distances (proximity_…) are between positions in the title, over all pairs of different query
- * terms that occur in it, the nearest occurrences counting; one term alone has distance 0.
+ * The distances (proximity_…) are those between positions in the title, over all pairs of different
+ * query terms that occur in it. The nearest occurrences count; one term alone has the distance 0.
  */
 #include "feat/calc_int.h"
 
@@ -54,7 +54,7 @@ typedef struct overlap_self {
 
 typedef struct scratch {
     cr_toks q, t;
-    int32_t *count; /* MIN_COVER: of each query term in the window */
+    int32_t *count; /* MIN_COVER: how often each query term is in the window */
     int64_t cap;
 } scratch;
 
@@ -69,7 +69,7 @@ static int64_t place(const cr_toks *in, cr_tok x) {
     return -1;
 }
 
-/* share of the terms of a that occur in b */
+/* Returns the share of the terms of a that occur in b. */
 static double ratio(const cr_toks *a, const cr_toks *b) {
     int64_t n = 0;
     for (int64_t i = 0; i < a->n; i++)
@@ -94,7 +94,8 @@ static double index_of(const cr_toks *q, const cr_toks *t) {
     return -1;
 }
 
-/* length of the shortest run of the title with all query terms; 0: there is none */
+/* Returns the length of the shortest run of the title that has all query terms; 0: there is
+ * none. */
 static double min_cover(scratch *s, cr_arena *arena) {
     const cr_toks *q = &s->q, *t = &s->t;
     if (s->cap < q->n) {
@@ -104,7 +105,7 @@ static double min_cover(scratch *s, cr_arena *arena) {
     memset(s->count, 0, sizeof(int32_t) * (size_t)q->n);
     int64_t need = 0, best = 0, from = 0;
     for (int64_t i = 0; i < q->n; i++)
-        need += place(q, q->v[i]) == i; /* different terms */
+        need += place(q, q->v[i]) == i; /* counts different terms */
     for (int64_t i = 0; i < t->n; i++) {
         int64_t k = place(q, t->v[i]);
         if (k < 0) continue;
@@ -118,7 +119,8 @@ static double min_cover(scratch *s, cr_arena *arena) {
     return (double)best;
 }
 
-/* nearest occurrences of two terms in the title; -1: one does not occur */
+/* Returns the distance between the nearest occurrences of two terms in the title; -1: one does not
+ * occur. */
 static int64_t distance(const cr_toks *t, cr_tok a, cr_tok b) {
     int64_t last_a = -1, last_b = -1, best = -1;
     for (int64_t i = 0; i < t->n; i++) {
@@ -212,7 +214,7 @@ static void fg_json(const cr_feature *f, cr_jw *w) {
     cr_calc_fg_close(f, &c->op, w);
 }
 
-/* few words and the same for both sides, so that some are on both */
+/* Both sides get the same few words, so that some words are on both. */
 static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *out) {
     static const char *const terms[] = {"red",  "blue",  "shirt", "shoes", "long", "short",
                                         "silk", "linen", "coat",  "dress", "bag",  "belt"};

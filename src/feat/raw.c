@@ -1,10 +1,9 @@
 /*
- * raw.c - raw_feature: numbers, normalized, then plain floats or bucket ids.
+ * raw.c - raw_feature: numbers are normalized and become plain floats or ids of buckets.
  *
  * read (numbers.c) -> normalize over the whole block -> put defaults in -> floats, or boundaries.
- * The default is never normalized: it is a value of the result. With boundaries, a null of a
- * numeric column whose default is "" counts as 0.0, a null of a text or list column gives no id at
- * all.
+ * The default is never normalized: it is already a result. With boundaries and the default "", a
+ * null of a numeric column counts as 0.0, while a null of a text or list column gives no id at all.
  */
 #include "feat/feat_int.h"
 #include "kern/kern.h"
@@ -22,7 +21,7 @@ typedef struct raw_self {
     bool encoded; /* FG_NONE */
     cr_ids ids;   /* FG_NONE with boundaries: the column holds ids */
     cr_norm norm;
-    float *bounds; /* ascending; sparse */
+    float *bounds; /* ascending; only with boundaries */
     int64_t n_bounds;
     int64_t dim;
     const char *sep;
@@ -30,7 +29,7 @@ typedef struct raw_self {
     float *def; /* dim values; NULL: a missing value has no default */
 } raw_self;
 
-/* default_value or fg_encoded_default_value: dim numbers, or one for all */
+/* Reads default_value or fg_encoded_default_value: dim numbers, or one for all. */
 static void set_default(cr_feature *f, raw_self *s, const cr_raw_conf *c, cr_arena *arena,
                         cr_diag *diag) {
     const char *field = s->encoded ? "fg_encoded_default_value" : "default_value";
@@ -61,7 +60,7 @@ static void set_default(cr_feature *f, raw_self *s, const cr_raw_conf *c, cr_are
     s->def = def;
 }
 
-/* FG_NONE with boundaries: ids are ready, as for an id_feature */
+/* FG_NONE with boundaries: the column holds ids, as that of an id_feature does. */
 static void set_encoded_ids(cr_feature *f, raw_self *s, const cr_raw_conf *c, cr_arena *arena,
                             cr_diag *diag) {
     s->ids = (cr_ids){.kind = CR_IDS_ENCODED,
@@ -86,7 +85,7 @@ static void set_encoded_ids(cr_feature *f, raw_self *s, const cr_raw_conf *c, cr
     s->ids.n_def = n;
 }
 
-/* config.c has checked what may stand beside autodis and mlp */
+/* config.c has checked which settings go together with autodis and mlp. */
 static void set_dense_emb(cr_feature *f, const cr_raw_conf *c) {
     if (!c->dense_emb.m || f->sparse) return;
     bool autodis = c->dense_emb.m->msg == &cr_autodis_msg;
@@ -141,7 +140,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
         set_default(f, s, c, arena, diag);
 }
 
-/* how many boundaries are <= x */
+/* Returns how many boundaries are <= x. */
 static int64_t bucket(const float *b, int64_t n, float x) {
     int64_t lo = 0;
     while (n > 0) {
@@ -185,7 +184,7 @@ static void put_ids(const raw_self *s, const float *y, const uint8_t *state, boo
 
 static void put_dense(const raw_self *s, const float *y, const uint8_t *state, int64_t n_rows,
                       cr_feat_out *out) {
-    static const float zero = 0; /* in a bad row, which is dropped */
+    static const float zero = 0; /* for a bad row, which is dropped */
     if (s->dim == 1) {
         float def = s->def ? s->def[0] : zero;
         for (int64_t r = 0; r < n_rows; r++)
@@ -199,7 +198,7 @@ static void put_dense(const raw_self *s, const float *y, const uint8_t *state, i
                                                                           : zero;
 }
 
-/* values that float32 cannot hold, and formulas that give no number */
+/* Reports values that float32 cannot hold, and formulas whose result is not a number. */
 static void check_finite(const raw_self *s, const cr_feature *f, const cr_chunk *in,
                          const double *x, float *y, uint8_t *state, cr_feat_out *out) {
     bool fine = true;
@@ -221,8 +220,8 @@ static void check_finite(const raw_self *s, const cr_feature *f, const cr_chunk 
     }
 }
 
-/* Which precision, and what a null means, goes by what the column is in the reference; a sequence
- * is a list however it is written. */
+/* The type that the column has in TorchEasyRec decides the precision and the meaning of a null; a
+ * sequence is a list, however it is written. */
 static cr_number_form form(const cr_feature *f, cr_coltype type, int depth) {
     const raw_self *s = f->self;
     bool number = type != CR_COL_STR || (s->in.is_num && s->dim == 1);
@@ -318,8 +317,7 @@ static void sample(const cr_feature *f, int k, const cr_sampler *s, cr_tab_col *
         cr_sample_ids(&self->ids, &out->value, cr_sample_arena(s));
         return;
     }
-    static const cr_norm plain = {CR_NORM_NONE, 0, 0,
-                                  NULL}; /* an encoded column holds what comes out */
+    static const cr_norm plain = {CR_NORM_NONE, 0, 0, NULL}; /* an encoded column holds results */
     cr_sample_number(self->encoded ? &plain : &self->norm, self->bounds, self->n_bounds,
                      &out->value);
     out->min_values = out->max_values = (int)self->dim;

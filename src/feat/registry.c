@@ -1,12 +1,12 @@
 /*
- * registry.c - the families that the feature types of list.h form.
+ * registry.c - the feature types of list.h as families of config messages.
  */
 #include "feat/config_int.h"
 
 #define ENTRY(key, m)     {#key, &cr_##m##_msg, &cr_feature_##m},
 #define SEQ_ENTRY(key, m) {"sequence_" #key, &cr_##m##_msg, &cr_feature_##m},
 
-/* SequenceFeature: several columns whose sequences run side by side */
+/* SequenceFeature: several columns whose sequences run side by side. */
 static const cr_oneof_member seq_members[] = {
     CR_FEATURES(ENTRY){NULL, NULL, NULL},
 };
@@ -38,7 +38,7 @@ const cr_msg cr_sequence_msg = {
     .size = sizeof(cr_sequence_conf),
 };
 
-/* a sequence_feature is not a feature but holds them: it has no type */
+/* A sequence_feature holds features but is none itself, so it has no type. */
 static const cr_oneof_member members[] = {
     CR_FEATURES(ENTRY){"sequence_feature", &cr_sequence_msg, NULL},
     CR_FEATURES(SEQ_ENTRY){NULL, NULL, NULL},

@@ -1,9 +1,10 @@
 /*
- * sample.c - from features to the description of a table that suits them.
+ * sample.c - describes a table that suits the features.
  *
- * Every reader of a column states its wish; wishes are merged by a few rules: who needs a number
- * wins over who takes any text, ranges are cut down to what all accept, a column that somebody can
- * only read one value of has one. What input_fields declares comes last.
+ * Every reader of a column states a wish, and a few rules merge the wishes: a reader that needs
+ * numbers wins over one that takes any text; ranges are cut down to what all readers accept; a
+ * column has one value per row if one of its readers takes only one. The declarations of
+ * input_fields come last.
  */
 #include "feat/sample.h"
 
@@ -19,7 +20,7 @@ struct cr_sampler {
     const cr_features *fs;
     const cr_data_conf *data;
     cr_synth_table *t;
-    bool *wished; /* per column: has somebody said something? */
+    bool *wished; /* per column: has a reader stated a wish? */
     cr_arena *arena;
 };
 
@@ -40,7 +41,7 @@ static int find_col(const cr_synth_table *t, const char *name) {
 int cr_sample_column(const cr_sampler *s, const char *name) {
     if (strncmp(name, CR_FROM_FEATURE, sizeof(CR_FROM_FEATURE) - 1) != 0)
         return find_col(s->t, name);
-    /* a feature of one input gives what it reads */
+    /* a feature with one input gives what it reads */
     const cr_feature *f = cr_features_find(s->fs, name + sizeof(CR_FROM_FEATURE) - 1);
     return f && f->n_columns == 1 ? cr_sample_column(s, f->columns[0]) : -1;
 }
@@ -82,20 +83,20 @@ static void knots(cr_tab_value *out, double lo, double hi) {
     *out = (cr_tab_value){.leaf = CR_TAB_REAL, .knots = {lo, hi}, .n_knots = 2};
 }
 
-/* numbers on both sides of every boundary (of some, when there are many) */
+/* Makes numbers on both sides of every boundary (of some, when there are many). */
 static void around(const float *b, int64_t n, cr_tab_value *out) {
     int64_t most = CR_TAB_KNOTS - 2, used = n < most ? n : most;
     double width = n > 1 ? ((double)b[n - 1] - (double)b[0]) / (double)(n - 1) : fabs((double)b[0]);
     if (!(width > 0)) width = 1;
     *out = (cr_tab_value){.leaf = CR_TAB_REAL, .n_knots = (int)used + 2};
     out->knots[0] = (double)b[0] - width;
-    if (b[0] > 0 && out->knots[0] < 0) out->knots[0] = 0; /* counts and prices */
+    if (b[0] > 0 && out->knots[0] < 0) out->knots[0] = 0; /* counts and prices start at 0 */
     for (int64_t i = 0; i < used; i++)
         out->knots[i + 1] = (double)b[i * n / used];
     out->knots[used + 1] = (double)b[n - 1] + width;
 }
 
-/* the first of some ranges on which an expression is finite */
+/* Finds the first of some ranges on which an expression is finite. */
 static void finite_range(const cr_norm *norm, cr_tab_value *out) {
     static const double ranges[][2] = {{0, 10}, {1, 100}, {0.05, 0.95}, {-5, -1}};
     for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++) {
@@ -145,7 +146,7 @@ static bool all_numbers(const cr_tab_value *v, bool whole) {
     return true;
 }
 
-/* whole numbers in the range of a real one */
+/* Turns a range of real numbers into one of whole numbers. */
 static void as_int(cr_tab_value *v) {
     double lo = ceil(v->knots[0]), hi = floor(v->knots[v->n_knots - 1]);
     *v = (cr_tab_value){.leaf = CR_TAB_INT, .lo = (int64_t)lo, .card = (int64_t)(hi - lo) + 1};
@@ -167,7 +168,8 @@ static void merge_value(cr_tab_value *a, cr_tab_value b) {
     if (a->leaf == CR_TAB_WORD || b.leaf == CR_TAB_WORD) {
         cr_tab_value *words = a->leaf == CR_TAB_WORD ? a : &b;
         cr_tab_value other = a->leaf == CR_TAB_WORD ? b : *a;
-        if (other.leaf == CR_TAB_WORD) return; /* words of the first; others are unknown ones */
+        /* the words of the first reader; to the others they are unknown words */
+        if (other.leaf == CR_TAB_WORD) return;
         if (all_numbers(words, other.leaf == CR_TAB_INT)) {
             *a = *words;
             a->closed = true;
@@ -204,7 +206,7 @@ static void merge_count(cr_tab_col *a, const cr_tab_col *b) {
         a->min_values = a->max_values = 1;
         return;
     }
-    if (a->max_values > 1 && b->max_values > 1) { /* what both take */
+    if (a->max_values > 1 && b->max_values > 1) { /* as many values as both take */
         if (b->min_values > a->min_values) a->min_values = b->min_values;
         if (b->max_values < a->max_values) a->max_values = b->max_values;
         if (a->max_values < a->min_values) a->max_values = a->min_values;
@@ -232,7 +234,7 @@ static void merge(cr_tab_col *a, const cr_tab_col *b, bool first) {
         return;
     }
     if (b->share > a->share) a->share = b->share;
-    if (b->pairs && !a->pairs) { /* who reads it otherwise takes any text */
+    if (b->pairs && !a->pairs) { /* the other readers take any text */
         cr_tab_col old = *a;
         *a = *b;
         a->name = old.name;
@@ -273,7 +275,7 @@ static int64_t length_of(const cr_feature *f) {
     return n;
 }
 
-/* several features of one input in a row pass a wish on to the column */
+/* Along a chain of features with one input each, the wish goes to the column at its start. */
 static void wish(cr_sampler *s, const cr_feature *f, int k) {
     int col = cr_sample_column(s, f->columns[k]);
     if (col < 0) return;
@@ -308,13 +310,14 @@ static void same_steps(cr_synth_table *t, int a, int b) {
     t->cols[b].steps_of = a;
 }
 
-/* links go to the root itself */
+/* Makes every link point to the root itself. */
 static void flatten(cr_synth_table *t) {
     for (int i = 0; i < t->n_cols; i++)
         if (t->cols[i].steps_of >= 0) t->cols[i].steps_of = root_of(t, i);
 }
 
-/* joins the sequences of a feature to `with` (-1: none yet); returns one of them */
+/* Joins the sequences of a feature to column `with` (-1: there is none yet); returns one of
+ * them. */
 static int join(cr_synth_table *t, const cr_feature *f, int with) {
     for (int k = 0; k < f->n_columns; k++) {
         int c = is_seq(f, k) ? find_col(t, f->columns[k]) : -1;
@@ -347,7 +350,7 @@ static void join_blocks(const cr_features *fs, cr_synth_table *t) {
     flatten(t);
 }
 
-/* ---- what input_fields says ---- */
+/* ---- the declarations of input_fields ---- */
 
 static const cr_tab_form forms[] = {CR_TAB_PLAIN, CR_TAB_LIST, CR_TAB_LISTS,
                                     CR_TAB_MAP,   CR_TAB_MAP,  CR_TAB_MAP};
@@ -363,7 +366,7 @@ static void make_whole(cr_tab_value *v) {
         *v = (cr_tab_value){.leaf = CR_TAB_INT, .card = 100};
 }
 
-/* keys of the type that a map has */
+/* Gives a map keys of the declared type. */
 static void declare_keys(cr_synth_table *t, cr_tab_col *c, int type) {
     bool whole = type >= 20;
     c->narrow_key = type >= 25;
@@ -396,7 +399,7 @@ static const cr_field_conf *declared(const cr_data_conf *data, const char *name)
     return NULL;
 }
 
-/* ---- how Parquet stores it ---- */
+/* ---- storage in Parquet ---- */
 
 static cr_tab_form natural_form(const cr_synth_table *t, const cr_tab_col *c) {
     if (c->pairs || c->weighted) return CR_TAB_TEXT;
@@ -419,7 +422,7 @@ static bool taken(const cr_features *fs, const cr_tab_col *c) {
     return true;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole table ---- */
 
 static bool is_number_column(const cr_features *fs, const char *name) {
     for (int i = 0; i < fs->n_labels; i++)
@@ -439,11 +442,11 @@ static void add_columns(const cr_features *fs, const cr_data_conf *data, cr_synt
         const char *name = ((const cr_field_conf *)data->input_fields.v[i])->input_name;
         if (is_number_column(fs, name) || find_col(t, name) >= 0) continue;
         cr_tab_col_init(&t->cols[t->n_cols], name);
-        t->cols[t->n_cols++].share = 0; /* nobody reads it */
+        t->cols[t->n_cols++].share = 0; /* no feature reads it */
     }
 }
 
-/* index of a column in the order of all; -1: there is none */
+/* Returns the index of a column in the order of all; -1: there is none. */
 static int place_of(const cr_synth_table *t, const char *name) {
     int k = find_col(t, name);
     if (k >= 0) return k;
@@ -454,7 +457,7 @@ static int place_of(const cr_synth_table *t, const char *name) {
     return -1;
 }
 
-/* as input_fields has them, then the others */
+/* The columns of input_fields come first, in its order, then the others. */
 static void set_order(const cr_data_conf *data, cr_synth_table *t, cr_arena *arena) {
     int n = t->n_cols + t->n_labels + t->n_weights;
     bool *done = CR_NEW_N(arena, bool, n + 1);

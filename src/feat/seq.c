@@ -1,15 +1,15 @@
 /*
- * seq.c - sequences: a feature type applied to every step.
+ * seq.c - sequences: a feature type is applied to every step.
  *
  * A chunk of rows becomes a chunk of steps: a text is cut at sequence_delim, an item of a list is a
- * step, and an input that is no sequence is repeated for the steps of its row. The feature's type
- * then encodes steps as it does rows, so every type has its sequence form and there is one set of
- * rules for values. Text is cut in place and lists are looked at from one level below; values are
- * copied only where steps are left out or put in.
+ * step, and an input that is not a sequence is repeated for the steps of its row. The feature's
+ * type then encodes steps as it does rows, so every type has its sequence form and there is one set
+ * of rules for values. Text is cut in place, and a list is used one level deeper, item by item;
+ * values are copied only where steps are left out or inserted.
  *
- * Two rules differ by mode. The feature generator gives a row without values one step, the default
- * ("0" when there is none), and keeps the first sequence_length steps. In FG_NONE such a row has no
- * steps unless fg_encoded_default_value is set, and nothing is cut.
+ * Two rules differ by mode. The feature generator gives a row without values one step with the
+ * default ("0" when there is none), and keeps the first sequence_length steps. In FG_NONE such a
+ * row has no steps unless fg_encoded_default_value is set, and nothing is cut.
  */
 #include "feat/feat_int.h"
 
@@ -47,7 +47,7 @@ cr_seq *cr_seq_make(const void *conf, const cr_sequence_conf *block, const char 
     q->n_delim = strlen(q->delim);
     bool encoded = cr_fg_encoded(data);
     if (!encoded) q->length = block ? block->sequence_length : conf_int(conf, "sequence_length", 0);
-    /* of other types any number is taken unless value_dim is given */
+    /* other types take any number of values unless value_dim is given */
     const cr_msg *msg = ((const cr_conf_base *)conf)->msg;
     int64_t not_given = msg == &cr_id_msg || msg == &cr_raw_msg;
     q->single = encoded && conf_int(conf, "value_dim", not_given) == 1;
@@ -70,7 +70,7 @@ typedef struct cutter {
     int64_t n_cut;  /* rows that were longer than q->length */
 } cutter;
 
-/* steps of a row that has n values */
+/* Returns how many steps are kept of a row that has n values. */
 static int64_t kept(cutter *t, int64_t n) {
     if (n == 0) return t->q->fill ? 1 : 0;
     if (t->q->length == 0 || n <= t->q->length) return n;
@@ -88,7 +88,7 @@ static bool is_null(const cr_column *c, int64_t r) {
     return c->valid && !c->valid[r];
 }
 
-/* how many times the delimiter occurs */
+/* Counts how often the delimiter occurs. */
 static int64_t count_delims(const cr_seq *q, const char *p, size_t n) {
     int64_t k = 0;
     if (q->n_delim == 1) {
@@ -105,7 +105,8 @@ static int64_t count_delims(const cr_seq *q, const char *p, size_t n) {
     return k;
 }
 
-/* one byte as delimiter: eight bytes at a time; places of the first n steps of the text */
+/* For a delimiter of one byte: looks at eight bytes at a time and finds the first n steps of the
+ * text. */
 static void cut_bytes(char delim, const char *text, uint32_t at, uint32_t len, int64_t n,
                       uint32_t *beg, uint32_t *end) {
     uint32_t i = 0;
@@ -130,7 +131,7 @@ static void cut_bytes(char delim, const char *text, uint32_t at, uint32_t len, i
         *++beg = at + i + 1;
         n--;
     }
-    /* the last step ends with the text, or before what is left out */
+    /* the last step ends with the text, or where the steps that are left out begin */
     const char *from = text + (*beg - at), *stop = memchr(from, delim, len - (*beg - at));
     *end = stop ? at + (uint32_t)(stop - text) : at + len;
 }
@@ -167,7 +168,7 @@ static cr_code steps_of_text(cutter *t, const cr_column *col, cr_column *out, cr
         const char *p = cr_text_at(col, r, &len);
         if (n == 0) continue;
         if (len == 0 || is_null(col, r)) {
-            beg[at] = end[at] = 0; /* empty, which is a missing value */
+            beg[at] = end[at] = 0; /* an empty text is a missing value */
             continue;
         }
         cut_text(t->q, p, (uint32_t)(p - col->bytes), (uint32_t)len, n, beg + at, end + at);
@@ -176,7 +177,7 @@ static cr_code steps_of_text(cutter *t, const cr_column *col, cr_column *out, cr
     return CR_OK;
 }
 
-/* rows idx of a column; -1: a row without a value */
+/* Takes the rows idx of a column; -1: a row without a value. */
 static cr_code take(cr_column *to, const cr_column *from, const int32_t *idx, int64_t n,
                     const cutter *t, cr_err *err) {
     int64_t total = 0;
@@ -188,7 +189,8 @@ static cr_code take(cr_column *to, const cr_column *from, const int32_t *idx, in
     return CR_OK;
 }
 
-/* the items of a list column, from item a on, as rows; of single values, those themselves */
+/* Returns the items of a list column, from item a on, as rows; for a column of single values, these
+ * values. */
 static cr_column items_of(const cr_column *col, int64_t a) {
     cr_column c = *col;
     if (col->depth == 0) return c;
@@ -215,7 +217,7 @@ static cr_column items_of(const cr_column *col, int64_t a) {
     return c;
 }
 
-/* items of lists, or single values that are not text: a sequence of one */
+/* Makes steps of list items, or of single values that are not text (a sequence of one step). */
 static cr_code steps_of_items(cutter *t, const cr_column *col, cr_column *out, cr_err *err) {
     int64_t n_rows = t->in->n_rows, total = 0;
     int32_t first = col->depth ? col->row_off[0] : 0;
@@ -258,8 +260,8 @@ static void say_lengths(cr_bad *bad, const cr_chunk *in, const char *a, const in
     }
 }
 
-/* sequence k gets the steps of another one: what is too much is left out, what lacks is missing.
- * The rows where it differs are bad and only keep their shape. */
+/* Gives a column the steps of another one: additional steps are left out, lacking steps are
+ * missing. The rows where they differ are bad and only keep their shape. */
 static cr_code fit(cr_column *col, const int32_t *from, const int32_t *to, const cutter *t,
                    cr_err *err) {
     int64_t n_rows = t->in->n_rows;
@@ -274,8 +276,9 @@ static cr_code fit(cr_column *col, const int32_t *from, const int32_t *to, const
     return take(col, &old, idx, to[n_rows], t, err);
 }
 
-/* f->spread: the steps of a row are those of its longest input, one of a single step stands for
- * all of them. Others must agree; of rows where they do not *steps keeps the shape. */
+/* f->spread: a row has as many steps as its longest input, and an input of one step stands for all
+ * of them. The others must agree; a row where they do not is bad, and *steps only keeps its
+ * shape. */
 static cr_code spread(const cutter *t, cr_chunk *out, int32_t *const *each, const int32_t **steps,
                       cr_bad *bad, cr_err *err) {
     const cr_feature *f = t->f;
@@ -321,7 +324,7 @@ static bool is_seq(const cr_feature *f, int k) {
     return !f->is_seq || f->is_seq[k];
 }
 
-/* a chunk whose rows are steps */
+/* Makes a chunk whose rows are steps. */
 static cr_code make_steps(cutter *t, cr_chunk *out, const int32_t **steps, int64_t *n_cut,
                           cr_bad *bad, cr_err *err) {
     const cr_feature *f = t->f;
@@ -344,7 +347,7 @@ static cr_code make_steps(cutter *t, cr_chunk *out, const int32_t **steps, int64
         else
             CR_TRY(steps_of_items(t, col, to, err));
         each[k] = t->steps;
-        if (t->n_cut > *n_cut) *n_cut = t->n_cut; /* others agree, or have one step (spread) */
+        if (t->n_cut > *n_cut) *n_cut = t->n_cut; /* the others agree, or have one step (spread) */
         if (!first) {
             first = f->columns[k];
             *steps = t->steps;
@@ -372,7 +375,7 @@ static cr_code make_steps(cutter *t, cr_chunk *out, const int32_t **steps, int64
     return CR_OK;
 }
 
-/* FG_NONE: a text holds several ids per step only where value_dim says so */
+/* FG_NONE: a text holds several ids per step only if value_dim says so. */
 static void check_single(const cr_feature *f, const cr_chunk *in, const cr_jagged *j, cr_bad *bad) {
     const cr_column *col = &in->cols[f->col_idx[0]];
     if (!j->off || col->depth > 0 || col->type != CR_COL_STR) return;
@@ -386,7 +389,7 @@ static void check_single(const cr_feature *f, const cr_chunk *in, const cr_jagge
                 f->name);
 }
 
-/* f->token_steps: a row's ids are its steps */
+/* f->token_steps: the ids of a row are its steps. */
 static cr_code encode_tokens(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
                              cr_err *err) {
     CR_TRY(f->type->encode(f, in, out, err));
@@ -415,7 +418,7 @@ cr_code cr_seq_encode(const cr_feature *f, const cr_chunk *in, cr_feat_out *out,
     cutter t = {.q = f->seq, .f = f, .in = in, .arena = out->arena};
     cr_chunk steps = *in;
     steps.cols = CR_NEW_N(out->arena, cr_column, in->n_cols + 1);
-    steps.lines = NULL; /* out->bad knows them */
+    steps.lines = NULL; /* out->bad has the line numbers */
     const int32_t *at = NULL;
     int64_t n_cut;
     CR_TRY(make_steps(&t, &steps, &at, &n_cut, out->bad, err));
@@ -454,7 +457,7 @@ cr_code cr_seq_give(const cr_feature *f, const cr_chunk *in, cr_column *out, cr_
     steps.cols = CR_NEW_N(arena, cr_column, in->n_cols + 1);
     steps.lines = NULL;
     const int32_t *at = NULL;
-    int64_t n_cut; /* counted where it is encoded */
+    int64_t n_cut; /* not used: encoding counts */
     CR_TRY(make_steps(&t, &steps, &at, &n_cut, bad, err));
     cr_column given = {.type = CR_COL_STR};
     if (steps.n_rows > 0) {
@@ -517,7 +520,7 @@ void cr_seq_check(const cr_features *fs, const cr_chunk *chunk, const cr_batch *
 void cr_fg_json_open(const cr_feature *f, cr_jw *w, const char *type, const char *default_value) {
     cr_jw_obj(w, NULL);
     cr_jw_str(w, "feature_type", type);
-    /* inside a block the name is the feature's own, the block adds its own */
+    /* inside a block it is the feature's own name; the block has its name too */
     cr_jw_str(w, "feature_name", f->seq ? cr_conf_text(f->conf, "feature_name") : f->name);
     if (default_value) cr_jw_str(w, "default_value", cr_seq_default(f, default_value));
 }

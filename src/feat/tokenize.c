@@ -1,8 +1,9 @@
 /*
- * tokenize.c - tokenize_feature: text to the ids of a tokenizer (tok.h), each a row of the table.
+ * tokenize.c - tokenize_feature: turns text into the ids of a tokenizer (tok.h); each id is a row
+ * of the table.
  *
- * Text is one piece, whatever bytes are in it; a list is its items in turn. The default is text,
- * too, and goes through the tokenizer. With tokens_as_sequence each token is a step.
+ * A text is one piece, whatever bytes are in it; a list is read item by item. The default is text
+ * too and passes through the tokenizer. With tokens_as_sequence each token is a step.
  */
 #include <stdlib.h>
 
@@ -95,7 +96,7 @@ typedef struct tokenize_self {
 
 /* ---- building ---- */
 
-/* the file of a field, as text; false after an error */
+/* Reads the file of a field as text; false after an error. */
 static bool read_file(cr_feature *f, const tokenize_conf *c, const void *conf, const char *field,
                       const char *asset, size_t most, cr_buf *out, const cr_data_conf *data,
                       cr_arena *arena, cr_diag *diag) {
@@ -213,14 +214,14 @@ static cr_code all_rows(cr_calc_run *run, cr_err *err) {
         cr_toks_row(&texts, run->in[0], r, CR_WHOLE_TEXT, false, run->arena);
         ids.n = 0;
         bool fine = true;
-        cr_guard_enter(&g); /* per row: rows that take their time are no endless loop */
+        cr_guard_enter(&g); /* once per row: rows that take long are not an endless loop */
         for (int64_t i = 0; fine && i < texts.n; i++)
             fine = tokens_of(s, tok, &clean, texts.v[i].p, texts.v[i].n, &ids);
         cr_guard_leave(&g);
         const cr_tok_ids *made = &ids;
         if (texts.n == 0) {
             made = &s->def;
-            run->counts->missing += s->def.n > 0; /* else the end counts it */
+            run->counts->missing += s->def.n > 0; /* otherwise the end counts it */
         }
         if (!fine)
             cr_calc_bad(
@@ -242,7 +243,8 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     tokenize_self *s = CR_NEW(arena, tokenize_self);
     cr_calc_start(&s->op, f, &c->op, data);
     set_norm(s, f, c, data, arena, diag);
-    load(s, f, c, data, arena, diag); /* in FG_NONE, too: it says how many rows the table has */
+    /* also in FG_NONE, since the tokenizer says how many rows the table has */
+    load(s, f, c, data, arena, diag);
     if (!s->op.encoded) {
         if (!c->expression[0])
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, f->at,
@@ -254,7 +256,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
         s->op.all = all_rows;
     }
     f->token_steps = c->tokens_as_sequence;
-    /* the end sees ids; the default has become some already */
+    /* the end reads ids, and the default has already become ids */
     cr_calc_conf *end = CR_NEW(arena, cr_calc_conf);
     *end = c->op;
     end->vocab_file = "";

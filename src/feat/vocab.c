@@ -1,9 +1,9 @@
 /*
- * vocab.c - token text -> id.
+ * vocab.c - finds the id of a token.
  *
  * An open-addressing table with the hash kept beside the key: a miss (the usual answer for a rare
- * token) rarely touches the key's bytes. The table is in an arena, so growing leaves the old slots
- * behind: callers give a good hint.
+ * token) rarely touches the key's bytes. The table lies in an arena, so growing wastes the old
+ * slots; callers should give a good hint.
  */
 #include "feat/vocab.h"
 
@@ -13,7 +13,7 @@
 #include "feat/hash.h"
 #include "feat/number.h"
 
-#define MAX_ERRORS 20 /* of one file; the rest is counted */
+#define MAX_ERRORS 20 /* per file; further errors are only counted */
 
 static cr_vocab_entry *find(const cr_vocab *v, const char *key, size_t len, uint64_t hash) {
     size_t mask = v->n_slots - 1;
@@ -62,12 +62,13 @@ int64_t cr_vocab_get(const cr_vocab *v, const char *key, size_t len, bool *liste
     return e->used ? e->id : v->unknown;
 }
 
-/* the place of the last blank in a line when an id follows it, else -1 */
+/* Returns the place of the last blank in a line when an id follows it, else -1. */
 static ptrdiff_t id_split(const char *line, size_t n, int64_t *id) {
     const char *sp = memrchr(line, ' ', n);
     if (!sp || sp == line || sp + 1 == line + n) return -1;
     cr_num is = cr_num_i64(sp + 1, (size_t)(line + n - sp - 1), id);
-    if (is == CR_NUM_RANGE) *id = sp[1] == '-' ? -1 : INT64_MAX; /* told as what it is */
+    /* so that it is reported as out of range */
+    if (is == CR_NUM_RANGE) *id = sp[1] == '-' ? -1 : INT64_MAX;
     return is == CR_NUM_BAD ? -1 : sp - line;
 }
 
@@ -92,7 +93,7 @@ void cr_vocab_read(cr_vocab *v, const char *path, const char *text, size_t n, cr
         if (len >= UINT32_MAX) {
             why = "the line is too long; is this a vocabulary?";
         } else if (with_ids && cut < 0) {
-            if (len == 0) continue; /* blank lines mean nothing where ids are written */
+            if (len == 0) continue; /* blank lines are ignored where ids are written */
             why = "no id after the token; the first line has one, so each line must be `token id`";
         } else if (with_ids && id < 0) {
             why = "the id is negative; ids start at 0";
