@@ -1,7 +1,7 @@
 /*
- * choose.c - which checkpoint: the newest whole one, the best one by the result file, a user's
- * path; and which ones to delete. A directory counts by its name model.ckpt-N; a damaged one is
- * reported and passed over, never taken for whole.
+ * choose.c - chooses a checkpoint: the newest whole one, the best one by the result file, or the
+ * one at a user's path; also chooses which ones to delete. A directory counts by its name
+ * model.ckpt-N. A damaged one is reported and skipped, never taken for whole.
  */
 #include "ckpt/ckpt_int.h"
 
@@ -21,7 +21,7 @@ int64_t cr_ckpt_step_of(const char *name) {
     size_t n = strlen(CKPT_PREFIX);
     int64_t step;
     if (strncmp(name, CKPT_PREFIX, n) != 0 || !isdigit((unsigned char)name[n])) return -1;
-    if (name[n] == '0' && name[n + 1]) return -1; /* 007 is none of our names */
+    if (name[n] == '0' && name[n + 1]) return -1; /* crank does not write a name such as 007 */
     return cr_parse_i64(name + n, strlen(name + n), &step) ? step : -1;
 }
 
@@ -95,7 +95,8 @@ cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, cr_ckpt_need need, cr
             *step = steps[i];
             return CR_OK;
         }
-        /* what cannot be read may be whole: to take older weights would be a silent step back */
+        /* A checkpoint that cannot be read may be whole; to take older weights instead would be a
+         * silent step back. */
         if (code != CR_ERUN)
             return cr_fail_at(err, code, why.at,
                               "%s; or move " CKPT_PREFIX "%" PRId64
@@ -120,18 +121,18 @@ typedef struct result {
 } result;
 
 typedef struct best {
-    const char *metric; /* NULL: the only one */
+    const char *metric; /* NULL: the only metric there is */
     bool larger;
-    bool lenient; /* lines without the metric are none of ours */
-    bool nan;     /* keep results that were not a number */
+    bool lenient; /* lines without the metric are skipped */
+    bool nan;     /* keep results that are not a number */
     result *v;    /* in the order of their first line */
     int n, cap;
     cr_map at;            /* step -> number in v */
-    const int64_t *steps; /* that have a checkpoint */
+    const int64_t *steps; /* steps that have a checkpoint */
     int n_steps;
-    int64_t step; /* -1: none */
+    int64_t step; /* -1: there is none */
     double value;
-    int64_t any_step; /* the same over all evaluations, checkpoint or not */
+    int64_t any_step; /* the same over all evaluations, with or without a checkpoint */
     double any_value;
 } best;
 
@@ -139,7 +140,8 @@ static bool better(const best *b, int64_t step, double value, double x) {
     return step < 0 || (b->larger ? x > value : x < value);
 }
 
-/* of several evaluations of a step the last one counts: an earlier run was cut off there */
+/* When a step has several evaluations, the last one counts, since an earlier run was cut off
+ * there. */
 static void put_result(best *b, int64_t step, double x) {
     int64_t i = cr_map_get(&b->at, (const char *)&step, sizeof step, -1);
     if (i >= 0) {
@@ -156,7 +158,7 @@ static void put_result(best *b, int64_t step, double x) {
     b->v[b->n++] = (result){step, x};
 }
 
-/* names of the metrics of a result line, for messages */
+/* Writes the names of the metrics of a result line, for messages. */
 static void metric_names(const cr_json *j, cr_buf *out) {
     const char *key;
     const cr_json *val;
@@ -203,7 +205,7 @@ static cr_code best_line(void *ctx, const cr_json *j, const char *line, size_t n
     double x;
     if (cr_json_f64(val, &x))
         put_result(b, step, x);
-    else if (b->nan) /* null: was not a number */
+    else if (b->nan) /* null stands for a value that is not a number */
         put_result(b, step, NAN);
     return CR_OK;
 }
@@ -309,7 +311,7 @@ cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric, boo
                           b.n);
     *step = b.step;
     *path = step_path(a, model_dir, b.step);
-    cr_diag differs; /* a changed digit would choose another one */
+    cr_diag differs; /* a changed digit would choose another checkpoint */
     cr_diag_init(&differs);
     (void)!cr_ckpt_results_check(model_dir, CR_SEV_WARN, &differs);
     for (size_t i = 0; i < differs.n; i++)
@@ -360,7 +362,8 @@ void cr_ckpt_delete(const char *model_dir, int64_t step) {
     cr_arena a;
     cr_arena_init(&a, 0);
     char *path = step_path(&a, model_dir, step);
-    /* under a hidden name first: a kill in the middle must not leave half a checkpoint */
+    /* It is moved under a hidden name first, because a kill in the middle must not leave half a
+     * checkpoint. */
     char *tmp =
         cr_path_join(&a, model_dir,
                      cr_arena_printf(&a, CKPT_TMP "%s-%d", cr_path_base(path), (int)getpid()));

@@ -1,12 +1,11 @@
 /*
- * ckpt.h - checkpoints: saving, loading, choosing, deleting; and directories written whole.
+ * ckpt.h - checkpoints: save, load, choose and delete them; and directories that are written whole.
  *
  * model_dir/model.ckpt-N/ holds model-*.safetensors, optimizer-*.safetensors, index.json (which
  * tensor is where), state.json (step, data position ...) and manifest.json (size and digest of each
- * file). It is written under a hidden name, synced, renamed: whole or absent
- * (docs/formats/checkpoint.md).
- * Tensors are abstract (get/put callbacks), so this folder knows neither graph nor tables, and a
- * checkpoint does not depend on the number of ranks or threads.
+ * file). It is written under a hidden name, synced and renamed, so it is either whole or absent
+ * (docs/formats/checkpoint.md). Tensors are abstract (get/put callbacks), so this folder knows
+ * neither graph nor tables, and a checkpoint does not depend on the number of ranks or threads.
  */
 #ifndef CR_CKPT_CKPT_H
 #define CR_CKPT_CKPT_H
@@ -19,15 +18,16 @@
 
 #define CR_CKPT_DIMS 4
 
-/* What becomes of a tensor that has another number of rows in the checkpoint (all else equal), when
- * cr_ckpt_load_opts.allow_resize is set. New rows and tensors that begin anew keep the values they
- * have. */
+/* What to do with a tensor that has another number of rows in the checkpoint (and is the same
+ * otherwise), when cr_ckpt_load_opts.allow_resize is set. New rows, and tensors that start anew,
+ * keep the values that they have. */
 typedef enum cr_resize {
-    CR_RESIZE_NO,    /* an error */
+    CR_RESIZE_NO,    /* it is an error */
     CR_RESIZE_FIRST, /* a row keeps its number: the first rows that both have are taken */
-    CR_RESIZE_HASH, /* row = hash mod rows: grown to a multiple, row r takes row r mod old rows (and
-                       every value finds its vector again); else begins anew */
-    CR_RESIZE_ANEW, /* rows mean something else now */
+    CR_RESIZE_HASH, /* row = hash mod rows: when the table grew to a multiple, row r takes row r mod
+                       old rows, and every value finds its vector again; else the table starts anew
+                     */
+    CR_RESIZE_ANEW, /* rows have another meaning now: the tensor starts anew */
 } cr_resize;
 
 /* ---- manifest.json: name, size and digest of the files of a folder (manifest.c) ---- */
@@ -37,26 +37,28 @@ typedef struct cr_manifest_file {
     const char *name;
     int64_t size;
     uint64_t digest;
-    bool sealed; /* it carries its own digest: state.json, which is replaced alone */
+    bool sealed; /* the file carries its own digest: state.json, which is replaced alone */
 } cr_manifest_file;
-/* cr_manifest_new is empty; _add takes a file as it was written, _add_dir reads all other files of
- * a folder, _write makes manifest.json. */
+/* cr_manifest_new makes an empty manifest; _add adds a file with the size and digest that it was
+ * written with, _add_dir reads all other files of a folder, _write makes manifest.json. */
 cr_manifest *cr_manifest_new(void);
 void cr_manifest_free(cr_manifest *m);
 void cr_manifest_add(cr_manifest *m, const char *name, int64_t size, uint64_t digest);
 CR_CHECKED cr_code cr_manifest_add_dir(cr_manifest *m, const char *dir, cr_err *err);
 CR_CHECKED cr_code cr_manifest_write(cr_manifest *m, const char *dir, cr_err *err);
-/* cr_manifest_read reads the one of a folder and checks it against itself. *out NULL: there is
- * none. In this and the following, CR_ERUN is damage and CR_EIO a file that cannot be read. */
+/* cr_manifest_read reads the manifest of a folder and checks it against its own digest. *out NULL:
+ * the folder has none. Here and below, CR_ERUN means damage and CR_EIO a file that cannot be
+ * read. */
 CR_CHECKED cr_code cr_manifest_read(cr_manifest **out, const char *dir, cr_err *err);
 const cr_manifest_file *cr_manifest_find(const cr_manifest *m, const char *name); /* NULL: no */
-/* cr_manifest_content compares content that the caller has read from path, a file of the folder;
- * one that is not listed is an error. cr_manifest_check_file reads a listed file for it. */
+/* cr_manifest_content compares content that the caller has read from path, a file of the folder; a
+ * file that is not listed is an error. cr_manifest_check_file reads a listed file and compares
+ * it. */
 CR_CHECKED cr_code cr_manifest_content(const cr_manifest *m, const char *path, const void *data,
                                        size_t n, cr_err *err);
 CR_CHECKED cr_code cr_manifest_check_file(const cr_manifest *m, const char *name, cr_err *err);
-/* cr_manifest_check reads all files, those with weights (*.safetensors) only when asked to; every
- * one that is wrong goes to diag. pool and done may be NULL; done is added to. */
+/* cr_manifest_check reads all files, those with weights (*.safetensors) only when asked to, and
+ * reports every wrong file to diag. pool and done may be NULL; it adds to the counts of done. */
 typedef struct cr_checked {
     int files, damaged;
     int64_t bytes;
@@ -70,23 +72,24 @@ typedef struct cr_ckpt_tensor {
     const char *name;
     int n_dims; /* 0 .. CR_CKPT_DIMS; 0: a scalar */
     int64_t shape[CR_CKPT_DIMS];
-    cr_dtype dtype; /* as stored; loading converts from any type */
+    cr_dtype dtype; /* type in the file; loading converts from any type */
     void (*get)(void *ctx, int64_t first, int64_t n, float *out);
     void (*put)(void *ctx, int64_t first, int64_t n, const float *in);
     void *ctx;
-    bool optimizer; /* goes to optimizer-*.safetensors */
+    bool optimizer; /* it goes to optimizer-*.safetensors */
     cr_resize resize;
-    int spare_rows; /* how many last rows of the table nothing reads; a checkpoint may be without
-                       them */
-    bool in_place;  /* loading compares it and moves nothing: the model reads it in the map */
-    bool int8_rows; /* write 8-bit rows with scale and offset (quant.c); 2 dimensions; dtype unused
-                     */
+    /* number of last rows of the table that nothing reads; a checkpoint may lack them */
+    int spare_rows;
+    bool in_place; /* loading only compares it: the model reads it in the mapped file */
+    /* it is written as 8-bit rows with scale and offset (quant.c); 2 dimensions; dtype is not
+     * used */
+    bool int8_rows;
 } cr_ckpt_tensor;
 
-/* ready-made get/put: ctx is a float array with the elements one after another */
+/* Ready-made get/put: ctx is a float array that holds the elements one after another. */
 void cr_ckpt_get_flat(void *ctx, int64_t first, int64_t n, float *out);
 void cr_ckpt_put_flat(void *ctx, int64_t first, int64_t n, const float *in);
-/* ready-made get/put: row r of `width` floats lies at base + r * stride (a plane of a table) */
+/* Ready-made get/put: row r of `width` floats lies at base + r * stride (a plane of a table). */
 typedef struct cr_ckpt_rows {
     float *base;
     int64_t width, stride;
@@ -94,64 +97,67 @@ typedef struct cr_ckpt_rows {
 void cr_ckpt_get_rows(void *ctx, int64_t first, int64_t n, float *out);
 void cr_ckpt_put_rows(void *ctx, int64_t first, int64_t n, const float *in);
 
-/* What a run needs besides tensors to go on as if it had never stopped. Texts are borrowed; after
- * cr_ckpt_open they belong to the cr_ckpt. */
+/* What a run needs besides tensors to continue as if it had never stopped. Texts are borrowed;
+ * after cr_ckpt_open they belong to the cr_ckpt. */
 typedef struct cr_ckpt_metric {
     const char *name;
     double value;
 } cr_ckpt_metric;
 typedef struct cr_ckpt_state {
     int64_t step;                           /* N of model.ckpt-N */
-    int64_t epoch;                          /* epochs finished */
-    cr_data_pos data;                       /* where the data stream goes on */
-    cr_data_digest train_files, eval_files; /* what the data was; zeros: not known */
-    int64_t updates;                        /* optimizer updates done (Adam's t), of tables */
-    int64_t dense_updates;                  /* and of dense parameters */
-    int64_t averages;                       /* dense updates that went into the averages (ema) */
+    int64_t epoch;                          /* number of finished epochs */
+    cr_data_pos data;                       /* where the data stream continues */
+    cr_data_digest train_files, eval_files; /* digests of the data; zeros: not known */
+    int64_t updates;                        /* optimizer updates of tables so far (Adam's t) */
+    int64_t dense_updates;                  /* optimizer updates of dense parameters so far */
+    int64_t averages;                       /* dense updates that are part of the averages (ema) */
     int64_t accumulated; /* batches whose gradients wait for the next dense update */
-    double loss_scale;   /* GradScaler's; 0: none */
-    int64_t scale_quiet; /* dense updates since it changed */
-    bool overflow;       /* a batch that waits has gradients that are not finite */
+    double loss_scale;   /* of the GradScaler; 0: none */
+    int64_t scale_quiet; /* dense updates since the loss scale changed */
+    bool overflow;       /* a waiting batch has gradients that are not finite */
     int64_t sched_steps, sched_epochs;
     uint64_t seed;
     int lanes;
     const cr_ckpt_metric *metrics;
     int n_metrics;
-    bool pending;              /* its evaluation was due and is not recorded yet */
-    bool stopped;              /* made because a signal ended the run, not because one was due */
-    const char *version;       /* crank that wrote it; filled by save */
-    const char *cpu;           /* CPU level it was trained with; filled by save */
-    const char *extra;         /* free text of the caller, NULL: none */
+    /* an evaluation of this checkpoint was due and is not recorded yet */
+    bool pending;
+    bool stopped;              /* a signal ended the run; no checkpoint was due */
+    const char *version;       /* version of crank that wrote it; save fills it in */
+    const char *cpu;           /* CPU level of the training; save fills it in */
+    const char *extra;         /* free text of the caller; NULL: none */
     const char *split;         /* which rows are kept for evaluation, as text; NULL: not known */
-    const char *train_metrics; /* state of the metrics of training, as text; NULL: none */
+    const char *train_metrics; /* state of the training metrics, as text; NULL: none */
 } cr_ckpt_state;
 
 typedef struct cr_ckpt_save_opts {
-    int64_t shard_bytes; /* 0: 2 GiB. A tensor over this is split by rows */
-    bool whole;          /* unless this is set: it is a file of its own then, which can be mapped */
-    const char *features; /* text of features.json: what the model's numbers mean; NULL: none */
-    /* cr_ckpt_write_tensors: gets the files of weights; the caller adds its own and writes it.
-     * NULL: the manifest is written with what the folder holds */
+    int64_t shard_bytes; /* 0: 2 GiB. A larger tensor is split by rows, */
+    bool whole;          /* unless this is set: then it has a file to itself, which can be mapped */
+    /* text of features.json: the meaning of the model's numbers; NULL: none */
+    const char *features;
+    /* For cr_ckpt_write_tensors: it adds the files of weights to this manifest; the caller adds its
+     * own files and writes it. NULL: the manifest is written with the files of the folder. */
     cr_manifest *manifest;
 } cr_ckpt_save_opts;
 
-/* cr_ckpt_lock_dir makes this process the one that trains in model_dir, which must exist; while it
- * is another one, CR_ERUN names it. The lock ends with the process, however it ends, or with
- * cr_ckpt_unlock (NULL is fine). Readers need none. */
+/* cr_ckpt_lock_dir makes this process the only one that trains in model_dir, which must exist.
+ * While another process trains there, it fails with CR_ERUN and names that process. The lock ends
+ * with the process, however it ends, or with cr_ckpt_unlock (NULL is fine). Readers need no
+ * lock. */
 typedef struct cr_ckpt_lock cr_ckpt_lock;
 CR_CHECKED cr_code cr_ckpt_lock_dir(cr_ckpt_lock **out, const char *model_dir, cr_err *err);
 void cr_ckpt_unlock(cr_ckpt_lock *l);
-/* cr_ckpt_lock_keep is for the owner, before it writes: a person may have removed the lock file or
- * the folder. It takes the lock again; CR_ERUN: model_dir is another folder now, or another
- * training's. */
+/* The owner calls cr_ckpt_lock_keep before it writes, because a user may have removed the lock file
+ * or the folder. It takes the lock again. CR_ERUN: model_dir is another folder now, or belongs to
+ * another training. */
 CR_CHECKED cr_code cr_ckpt_lock_keep(cr_ckpt_lock **l, const char *model_dir, cr_err *err);
-/* cr_ckpt_lock_is_real: false where the file system has no locks: then another one may be at work.
- */
+/* cr_ckpt_lock_is_real is false where the file system has no locks; another process may then be at
+ * work. */
 bool cr_ckpt_lock_is_real(const cr_ckpt_lock *l);
 
 /* cr_ckpt_sweep removes what killed runs left in model_dir: temporary directories and files. alone:
- * this process holds the lock, so all of them; else those whose process is gone. A missing
- * model_dir is fine. Call before training. */
+ * this process holds the lock, so it removes all of them; else only those whose process is gone. A
+ * missing model_dir is fine. It is called before training. */
 CR_CHECKED cr_code cr_ckpt_sweep(const char *model_dir, bool alone, cr_err *err);
 /* cr_ckpt_save writes model_dir/model.ckpt-<state->step>, replacing one of that name in one step.
  * opts may be NULL. After a failure model_dir is as before (temporary files are removed). */
@@ -161,12 +167,13 @@ CR_CHECKED cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *stat
 /* cr_ckpt_save_state rewrites only state.json of a checkpoint directory, whole or not at all. */
 CR_CHECKED cr_code cr_ckpt_save_state(const char *ckpt_dir, const cr_ckpt_state *state,
                                       cr_err *err);
-/* cr_ckpt_write_tensors writes shards and index.json into an existing directory (an export): same
- * format as a checkpoint without state.json; cr_ckpt_open reads it when it has its manifest. */
+/* cr_ckpt_write_tensors writes shards and index.json into an existing directory (an export). The
+ * format is that of a checkpoint without state.json; cr_ckpt_open reads it once it has its
+ * manifest. */
 CR_CHECKED cr_code cr_ckpt_write_tensors(const char *dir, const cr_ckpt_tensor *v, int n,
                                          const cr_ckpt_save_opts *opts, cr_err *err);
 
-/* A checkpoint opened for reading (mapped). */
+/* A checkpoint that is open for reading (mapped). */
 typedef struct cr_ckpt cr_ckpt;
 typedef struct cr_ckpt_info {
     const char *name;
@@ -175,76 +182,79 @@ typedef struct cr_ckpt_info {
     cr_dtype dtype;
     int64_t n_elems, n_bytes;
     bool optimizer;
-    bool int8_rows; /* dtype is U8; reading gives the values that the rows stand for */
+    bool int8_rows; /* dtype is U8; reading gives the values for which the bytes stand */
 } cr_ckpt_info;
-/* cr_ckpt_type_name: "F32", "INT8" for 8-bit rows */
+/* cr_ckpt_type_name returns "F32" and so on, "INT8" for 8-bit rows. */
 const char *cr_ckpt_type_name(const cr_ckpt_info *t);
-/* cr_ckpt_open compares all files but those of weights with their digests. It takes a checkpoint
- * directory, an export directory, any directory of safetensors files without index.json (made by
+/* cr_ckpt_open compares all files except those of weights with their digests. It opens a checkpoint
+ * directory, an export directory, a directory of safetensors files without index.json (made by
  * other tools), or one such file. */
 CR_CHECKED cr_code cr_ckpt_open(cr_ckpt **out, const char *path, cr_err *err);
-/* cr_ckpt_open_weights leaves the files of a checkpoint's optimizer state alone: they may be large,
- * damaged or gone. */
+/* cr_ckpt_open_weights does not touch the files of a checkpoint's optimizer state: they may be
+ * large, damaged or gone. */
 CR_CHECKED cr_code cr_ckpt_open_weights(cr_ckpt **out, const char *path, cr_err *err);
 void cr_ckpt_close(cr_ckpt *c);
 int cr_ckpt_count(const cr_ckpt *c);
 const cr_ckpt_info *cr_ckpt_at(const cr_ckpt *c, int i);              /* sorted by name */
 const cr_ckpt_info *cr_ckpt_find(const cr_ckpt *c, const char *name); /* NULL: not there */
-const cr_ckpt_state *cr_ckpt_get_state(const cr_ckpt *c);             /* NULL: has none */
+const cr_ckpt_state *cr_ckpt_get_state(const cr_ckpt *c);             /* NULL: it has none */
 const char *cr_ckpt_path(const cr_ckpt *c);
 bool cr_ckpt_is_export(const cr_ckpt *c);       /* an export that crank wrote, with a manifest */
-const char *cr_ckpt_features(const cr_ckpt *c); /* text of features.json; NULL: has none */
-/* cr_ckpt_view gives a tensor's bytes in the map, in its own type, while c is open: of one that
- * lies in one piece, 4-byte aligned and without 8-bit rows; else NULL (then use cr_ckpt_read). */
+const char *cr_ckpt_features(const cr_ckpt *c); /* text of features.json; NULL: it has none */
+/* cr_ckpt_view returns a tensor's bytes in the mapped file, in the tensor's own type, valid while c
+ * is open. It returns NULL for a tensor that is in several pieces, not 4-byte aligned or in 8-bit
+ * rows; use cr_ckpt_read for those. */
 const void *cr_ckpt_view(const cr_ckpt *c, const char *name);
 /* cr_ckpt_read converts elements first .. first+n-1 of a tensor to float. */
 CR_CHECKED cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t first, int64_t n,
                                 float *out, cr_err *err);
 /* cr_ckpt_tell_old warns when it is of an old version. cr_ckpt_load does so. */
 void cr_ckpt_tell_old(const cr_ckpt *c);
-/* cr_ckpt_verify reads every file of weights and compares its digest (of old versions its CRC-32).
- * Other tools' files have none: CR_OK. pool may be NULL. */
+/* cr_ckpt_verify reads every file of weights and compares its digest (for old versions its CRC-32).
+ * Files of other tools have neither and give CR_OK. pool may be NULL. */
 CR_CHECKED cr_code cr_ckpt_verify(const cr_ckpt *c, cr_pool *pool, cr_err *err);
 
-/* One line of a parameter map: `model` of the model is `ckpt` in the checkpoint; "-": left alone.
- */
+/* One line of a parameter map: the parameter `model` is called `ckpt` in the checkpoint; "-": it
+ * keeps its values. */
 typedef struct cr_ckpt_rename {
     const char *model, *ckpt;
     int line;
 } cr_ckpt_rename;
 typedef struct cr_ckpt_loaded {
-    int weights, state; /* tensors taken */
-    int kept;           /* weights that keep their values: absent, "-" or anew */
+    int weights, state; /* number of tensors that were read */
+    int kept;           /* weights that kept their values: absent, "-", or starting anew */
     int resized;        /* weights with another number of rows */
 } cr_ckpt_loaded;
 typedef struct cr_ckpt_load_opts {
-    bool allow_missing;  /* fine tune: absent tensors keep their values, warned; not all may be */
+    /* fine tuning: absent tensors keep their values, with a warning; not all may be absent */
+    bool allow_missing;
     bool allow_extra;    /* tensors of the checkpoint that the model lacks are ignored */
-    bool allow_resize;   /* see cr_resize; one warning per weight */
-    bool skip_optimizer; /* leave optimizer tensors alone */
+    bool allow_resize;   /* see cr_resize; there is one warning per weight */
+    bool skip_optimizer; /* do not read optimizer tensors */
     bool no_verify;      /* do not compare checksums first */
     bool dry;            /* only compare: no put, no checksums, no warnings */
-    /* renames; the state of a renamed parameter is looked for under the other name too. map_path is
-     * for messages */
+    /* Renames. The state of a renamed parameter is looked for under the other name too. map_path is
+     * for messages. */
     const cr_ckpt_rename *map;
     int n_map;
     const char *map_path;
-    cr_pool *pool;        /* for the checksums; NULL: this thread */
+    cr_pool *pool;        /* for the checksums; NULL: this thread computes them */
     cr_ckpt_loaded *done; /* NULL: not wanted */
 } cr_ckpt_load_opts;
-/* cr_ckpt_load checks all names and shapes first and adds every mismatch to diag; only when there
- * is none does it call put. opts NULL: strict, everything. Returns cr_diag_code(diag). */
+/* cr_ckpt_load first checks all names and shapes and adds every mismatch to diag; only if there is
+ * none does it call put. opts NULL: it is strict and loads everything. Returns
+ * cr_diag_code(diag). */
 CR_CHECKED cr_code cr_ckpt_load(const cr_ckpt *c, const cr_ckpt_tensor *v, int n,
                                 const cr_ckpt_load_opts *opts, cr_diag *diag);
-/* cr_ckpt_load_one fills t from the tensor called name (NULL: the only one of the file), whatever
- * its type; the shape must be the same. dry: only looks. */
+/* cr_ckpt_load_one fills t from the tensor called name (NULL: the only tensor of the file),
+ * whatever its type; the shape must be the same. dry: it only compares. */
 CR_CHECKED cr_code cr_ckpt_load_one(const cr_ckpt *c, const char *name, const cr_ckpt_tensor *t,
                                     bool dry, cr_err *err);
 /* cr_ckpt_param_map reads a fine_tune_ckpt_param_map file: lines "name_in_model
  * name_in_checkpoint". */
 CR_CHECKED cr_code cr_ckpt_param_map(cr_arena *a, const char *path, cr_ckpt_rename **map, int *n,
                                      cr_err *err);
-/* cr_shape_text writes "(2, 3)" */
+/* cr_shape_text writes "(2, 3)". */
 void cr_shape_text(char *out, size_t size, int n_dims, const int64_t *shape);
 
 /* ---- 8-bit rows (quant.c) ---- */
@@ -260,7 +270,7 @@ static inline float cr_int8_value(float q, float scale, float offset) {
 /* How much of a checkpoint must be whole. */
 typedef enum cr_ckpt_need {
     CR_NEED_ALL,
-    CR_NEED_WEIGHTS, /* for cr_ckpt_open_weights */
+    CR_NEED_WEIGHTS, /* enough for cr_ckpt_open_weights */
     CR_NEED_LIST,    /* all files must be there, but the values of weights are not read */
 } cr_ckpt_need;
 /* cr_ckpt_check tells whether a checkpoint directory is whole: every file is there and fits its
@@ -271,49 +281,51 @@ CR_CHECKED cr_code cr_ckpt_check(const char *ckpt_dir, cr_ckpt_need need, cr_poo
 /* cr_ckpt_read_state reads state.json alone. Texts go to the arena. */
 CR_CHECKED cr_code cr_ckpt_read_state(cr_arena *a, const char *ckpt_dir, cr_ckpt_state *s,
                                       cr_err *err);
-/* cr_ckpt_steps lists the steps of all directories model.ckpt-N of model_dir, ascending, whole or
- * not. A missing model_dir has none. */
+/* cr_ckpt_steps lists the steps of all directories model.ckpt-N of model_dir in ascending order,
+ * whole or not. A missing model_dir has none. */
 CR_CHECKED cr_code cr_ckpt_steps(cr_arena *a, const char *model_dir, int64_t **steps, int *n,
                                  cr_err *err);
 /* cr_ckpt_latest finds the newest whole checkpoint; damaged newer ones are skipped with a warning
- * in the log, one that cannot be read is an error. *path NULL: there is no model.ckpt-N at all;
- * only damaged ones is CR_ERUN. */
+ * in the log, and one that cannot be read is an error. *path NULL: there is no model.ckpt-N at all.
+ * If there are only damaged ones, it returns CR_ERUN. */
 CR_CHECKED cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, cr_ckpt_need need,
                                   cr_pool *pool, char **path, int64_t *step, cr_err *err);
-/* cr_ckpt_best finds the checkpoint with the best metric in train_eval_result_v2.txt (the first of
- * equals; of several evaluations of a step the last one counts; warns when a better step has no
- * checkpoint). metric NULL is allowed when lines hold exactly one. No result file: the newest. It
- * must be whole. *path NULL: no checkpoint at all. */
+/* cr_ckpt_best finds the checkpoint with the best metric in train_eval_result_v2.txt. Of equal ones
+ * the first wins; when a step has several evaluations, the last one counts. It warns when a better
+ * step has no checkpoint. metric may be NULL when lines hold exactly one. Without a result file it
+ * finds the newest. The checkpoint must be whole. *path NULL: there is no checkpoint at all. */
 CR_CHECKED cr_code cr_ckpt_best(cr_arena *a, const char *model_dir, const char *metric,
                                 bool larger_is_better, cr_ckpt_need need, cr_pool *pool,
                                 char **path, int64_t *step, cr_err *err);
-/* cr_ckpt_best_step is the best step that has a checkpoint; *step -1 when there is none (the step
- * to spare in cr_ckpt_prune). */
+/* cr_ckpt_best_step finds the best step that has a checkpoint, which cr_ckpt_prune spares; *step is
+ * -1 when there is none. */
 CR_CHECKED cr_code cr_ckpt_best_step(const char *model_dir, const char *metric,
                                      bool larger_is_better, int64_t *step, cr_err *err);
 typedef struct cr_ckpt_eval {
     int64_t step;
     double value;
 } cr_ckpt_eval;
-/* cr_ckpt_best_eval finds, among lines that have the metric, the best evaluated step and the best
- * one that has a checkpoint (saved->step -1: none has); false: there is no such line. */
+/* cr_ckpt_best_eval finds, among the lines that have the metric, the best evaluated step and the
+ * best step that has a checkpoint (saved->step -1: none has). It returns false when there is no
+ * such line. */
 bool cr_ckpt_best_eval(const char *model_dir, const char *metric, bool larger_is_better,
                        cr_ckpt_eval *any, cr_ckpt_eval *saved);
-/* cr_ckpt_evals: all recorded evaluations that have the metric, in the order of steps, the last one
- * of each step; value is NAN where it was not a number. Returns how many. */
+/* cr_ckpt_evals lists all recorded evaluations that have the metric in the order of steps, the last
+ * one of each step; value is NAN where the result was not a number. Returns how many there are. */
 int cr_ckpt_evals(cr_arena *a, const char *model_dir, const char *metric, cr_ckpt_eval **out);
-/* cr_ckpt_metric_like: the first metric in the recorded evaluations whose name begins with prefix;
- * NULL: there is none. */
+/* cr_ckpt_metric_like returns the first metric in the recorded evaluations whose name begins with
+ * prefix; NULL: there is none. */
 const char *cr_ckpt_metric_like(cr_arena *a, const char *model_dir, const char *prefix);
-/* cr_ckpt_resolve turns a user's path (checkpoint directory, model_dir: the newest in it, directory
- * of safetensors, safetensors file) into one that cr_ckpt_open takes. */
+/* cr_ckpt_resolve turns a user's path into one that cr_ckpt_open takes. The path is a checkpoint
+ * directory, a model_dir (its newest checkpoint is taken), a directory of safetensors files, or a
+ * safetensors file. */
 CR_CHECKED cr_code cr_ckpt_resolve(cr_arena *a, const char *path, cr_ckpt_need need, cr_pool *pool,
                                    char **out, cr_err *err);
 /* cr_ckpt_prune deletes all but the newest keep checkpoints (keep <= 0: deletes nothing) and the
  * one of step `spare` (-1: none). A deletion that fails is a warning, not an error. */
 CR_CHECKED cr_code cr_ckpt_prune(const char *model_dir, int64_t keep, int64_t spare, cr_err *err);
 
-/* cr_ckpt_delete deletes one; a failure is a warning. */
+/* cr_ckpt_delete deletes one checkpoint; a failure is a warning. */
 void cr_ckpt_delete(const char *model_dir, int64_t step);
 
 /* ---- the result file (results.c) ---- */
@@ -322,31 +334,30 @@ void cr_ckpt_delete(const char *model_dir, int64_t step);
  * {"global_step": 1000, "auc": 0.7, ...}. Nothing else reads the file. */
 CR_CHECKED cr_code cr_ckpt_results_each(const char *model_dir, cr_json_line_fn fn, void *ctx,
                                         cr_err *err);
-/* cr_ckpt_results_cut brings train_eval_result_v2.txt to the state it had after `step`: one line
- * per step up to it, in their order; half lines go. */
+/* cr_ckpt_results_cut restores train_eval_result_v2.txt to its state after `step`: one line per
+ * step up to it, in their order. Incomplete lines are removed. */
 CR_CHECKED cr_code cr_ckpt_results_cut(const char *model_dir, int64_t step, cr_err *err);
-/* cr_ckpt_results_find gives the metrics of a step, -1: of the last line; *n -1: it has no line.
- * *any: there are lines.
- */
+/* cr_ckpt_results_find returns the metrics of a step (-1: of the last line); *n -1: the step has no
+ * line. *any: the file has lines. */
 CR_CHECKED cr_code cr_ckpt_results_find(cr_arena *a, const char *model_dir, int64_t step,
                                         cr_ckpt_metric **out, int *n, bool *any, cr_err *err);
 
-/* cr_ckpt_results_check compares the file with the metrics that the checkpoints keep; what differs
- * goes to diag. */
+/* cr_ckpt_results_check compares the file with the metrics that the checkpoints keep and reports
+ * differences to diag. */
 CR_CHECKED cr_code cr_ckpt_results_check(const char *model_dir, cr_sev sev, cr_diag *diag);
 
 /* ---- directories written whole (outdir.c): exports, predictions ---- */
 typedef struct cr_outdir cr_outdir;
-/* cr_outdir_open makes a hidden sibling of path to write into. path must not exist; its parents are
- * made. */
+/* cr_outdir_open makes a hidden sibling of path, to write into. path must not exist; its parents
+ * are made. */
 CR_CHECKED cr_code cr_outdir_open(cr_outdir **out, const char *path, cr_err *err);
 const char *cr_outdir_tmp(const cr_outdir *d); /* write files here */
-/* cr_outdir_commit syncs everything and renames to path; refuses when path appeared meanwhile. On
- * failure everything written is removed. Frees d either way. */
+/* cr_outdir_commit syncs everything and renames it to path; it refuses when path has appeared
+ * meanwhile. After a failure everything written is removed. It frees d in any case. */
 CR_CHECKED cr_code cr_outdir_commit(cr_outdir *d, cr_err *err);
 void cr_outdir_abort(cr_outdir *d);
 /* cr_ckpt_remove_leftovers removes "<dir>/<prefix>*-PID" (files and directories) of processes that
- * are gone (alone: of any process), and says so in the log. */
+ * are gone (alone: of any process), and logs it. */
 CR_CHECKED cr_code cr_ckpt_remove_leftovers(const char *dir, const char *prefix, bool alone,
                                             cr_err *err);
 

@@ -29,7 +29,7 @@ int64_t cr_dtype_size(cr_dtype t) {
     return types[t].size;
 }
 
-/* eight bits of the finite kind: no infinity, NaN is 0x7f and 0xff */
+/* Eight bits of the kind without infinities; NaN is 0x7f and 0xff. */
 static float e4m3_to_float(uint8_t x) {
     uint32_t sign = (uint32_t)(x & 0x80u) << 24, exp = (x >> 3) & 15u, man = x & 7u;
     if ((x & 0x7fu) == 0x7fu) return cr_f32_of_bits(sign | 0x7fc00000u);
@@ -69,7 +69,7 @@ void cr_dtype_to_f32(cr_dtype t, const void *raw, int64_t n, float *out) {
     case CR_DT_U64: TO_LOOP(uint64_t, (float)x);
     case CR_DT_BOOL: TO_LOOP(uint8_t, x ? 1.0f : 0.0f);
     case CR_DT_F8_E4M3: TO_LOOP(uint8_t, e4m3_to_float(x));
-    case CR_DT_F8_E5M2: /* the upper half of a half */
+    case CR_DT_F8_E5M2: /* the upper byte of an FP16 number */
         TO_LOOP(uint8_t, cr_fp16_unpack((uint16_t)((uint32_t)x << 8)));
     case CR_DT_COUNT: CR_BUG("no such number type");
     }

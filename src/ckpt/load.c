@@ -1,10 +1,10 @@
 /*
- * load.c - opening a checkpoint and reading its tensors.
+ * load.c - opens a checkpoint and reads its tensors.
  *
  * The list of tensors is always built from the files themselves (a split table names its rows in
  * the file's metadata); index.json, when there is one, must agree. So a directory of safetensors
  * made by another tool loads the same way. 8-bit rows and their scales and offsets become one
- * tensor that reads as floats; those above need not know.
+ * tensor that reads as floats, so callers need not know of them.
  */
 #include "ckpt/ckpt_int.h"
 
@@ -24,25 +24,25 @@ typedef struct part {
 
 typedef struct entry {
     cr_ckpt_info info;
-    part *parts; /* by first_row */
+    part *parts; /* sorted by first_row */
     int n_parts, cap;
-    int64_t total_rows;                 /* as the metadata says; -1: one whole piece */
-    const struct entry *scale, *offset; /* of 8-bit rows */
+    int64_t total_rows;                 /* from the metadata; -1: one whole piece */
+    const struct entry *scale, *offset; /* for 8-bit rows */
 } entry;
 
 struct cr_ckpt {
     cr_arena arena;
     char *path;
     cr_st_file *files;
-    cr_manifest *manifest; /* NULL: none */
-    uint32_t *crcs;        /* of version 1; NULL: digests in the manifest, or nothing */
+    cr_manifest *manifest; /* NULL: there is none */
+    uint32_t *crcs;        /* for version 1; NULL: digests are in the manifest, or there are none */
     int n_files;
     entry *v;
     int n;
     cr_map by_name;
     cr_ckpt_state state;
     bool has_state;
-    bool weights;         /* only them */
+    bool weights;         /* only weights are opened */
     const char *features; /* text of features.json; NULL: none */
 };
 
@@ -59,7 +59,7 @@ static void add_part(cr_ckpt *c, entry *e, part p) {
     e->parts[e->n_parts++] = p;
 }
 
-/* "first:count:total" of a split tensor, false when the text is not that */
+/* Parses "first:count:total" of a split tensor; false: the text has another form. */
 static bool parse_rows(const char *s, int64_t out[3]) {
     for (int i = 0; i < 3; i++) {
         size_t n = strcspn(s, ":");
@@ -110,7 +110,7 @@ static int by_row(const void *a, const void *b) {
     return x->first_row < y->first_row ? -1 : x->first_row > y->first_row;
 }
 
-/* after all files: pieces of a split tensor must follow each other without gap */
+/* Called after all files: the pieces of a split tensor must follow each other without a gap. */
 static cr_code finish_entry(const cr_ckpt *c, entry *e, cr_err *err) {
     qsort(e->parts, (size_t)e->n_parts, sizeof *e->parts, by_row);
     int64_t row = 0;
@@ -168,7 +168,7 @@ static cr_code check_index(const cr_ckpt *c, const ckpt_index *x, cr_err *err) {
     int n = 0;
     for (int i = 0; i < x->n_tensors; i++) {
         const cr_ckpt_info *t = &x->tensors[i], *have = cr_ckpt_find(c, t->name);
-        if (c->weights && t->optimizer) continue; /* of a file that was left alone */
+        if (c->weights && t->optimizer) continue; /* its file was not opened */
         n++;
         if (!have)
             return BAD(c->path, "tensor '%s' of " CKPT_INDEX " is in no file; damaged", t->name);
@@ -177,13 +177,16 @@ static cr_code check_index(const cr_ckpt *c, const ckpt_index *x, cr_err *err) {
                        t->name);
     }
     if (n != c->n)
-        return BAD(c->path, "%d tensors in the files, %d in " CKPT_INDEX "; damaged", c->n, n);
+        return BAD(c->path,
+                   "the files hold %d tensors and " CKPT_INDEX
+                   " lists %d; the checkpoint is damaged",
+                   c->n, n);
     return CR_OK;
 }
 
 /* ---- 8-bit rows ---- */
 
-/* the scale or offset of e: one float per row */
+/* Finds the scale or the offset of e: one float per row. */
 static const entry *row_values(const entry *all, const cr_map *by_name, const entry *e,
                                const char *ending, cr_arena *a) {
     char *name = cr_arena_printf(a, "%s%s", e->info.name, ending);
@@ -194,7 +197,7 @@ static const entry *row_values(const entry *all, const cr_map *by_name, const en
     return fits ? &all[i] : NULL;
 }
 
-/* takes scales and offsets out of the list; the entries they belong to point to them */
+/* Takes scales and offsets out of the list; the entries that they belong to point to them. */
 static cr_code join_int8(cr_ckpt *c, cr_err *err) {
     entry *all = c->v;
     int n = c->n;
@@ -210,9 +213,10 @@ static cr_code join_int8(cr_ckpt *c, cr_err *err) {
             if (!e || strcmp(m->value, CKPT_QUANT_ROWS) != 0 || e->info.dtype != CR_DT_U8 ||
                 e->info.n_dims != 2)
                 return BAD(c->files[i].path,
-                           "metadata '%s' = '%s' fits no tensor; damaged, or of a newer crank",
+                           "metadata '%s' = '%s' fits no tensor; the file is damaged, or a newer "
+                           "crank wrote it",
                            m->key, m->value);
-            if (e->scale) continue; /* a further piece of it */
+            if (e->scale) continue; /* this is another piece of it */
             e->scale = row_values(all, &c->by_name, e, CKPT_QUANT_SCALE, &c->arena);
             e->offset = row_values(all, &c->by_name, e, CKPT_QUANT_OFFSET, &c->arena);
             if (!e->scale || !e->offset || e->scale->scale || e->offset->scale)
@@ -283,7 +287,8 @@ static cr_code open_indexed(cr_ckpt *c, cr_err *err) {
     }
     cr_code code = open_files(c, paths, n, err);
     if (code == CR_OK) code = check_index(c, &x, err);
-    if (code == CR_ERUN && c->manifest) { /* of files that do not fit each other one is damaged */
+    /* when files do not fit each other, one of them is damaged */
+    if (code == CR_ERUN && c->manifest) {
         cr_err why;
         for (int i = 0; i < n; i++)
             if (cr_manifest_check_file(c->manifest, cr_path_base(paths[i]), &why) != CR_OK)
@@ -298,8 +303,8 @@ static cr_code open_indexed(cr_ckpt *c, cr_err *err) {
     return read_features(c, err);
 }
 
-/* A manifest of ours without an index: the index was lost. Other tools may have files of that name.
- */
+/* Is there a manifest that crank wrote, but no index? Then the index was lost. Other tools may have
+ * files of that name. */
 static bool has_manifest(const char *dir) {
     cr_manifest *m = NULL;
     bool ours = cr_manifest_read(&m, dir, NULL) == CR_OK && m;
@@ -325,7 +330,8 @@ static cr_code open_any(cr_ckpt *c, cr_err *err) {
             names[m++] = cr_path_join(&c->arena, c->path, names[i]);
     }
     if (m == 0)
-        return BAD(c->path, "neither " CKPT_INDEX " nor *.safetensors in it; not a checkpoint");
+        return BAD(c->path, "it holds neither " CKPT_INDEX
+                            " nor *.safetensors; give a checkpoint directory");
     if (strncmp(cr_path_base(c->path), CKPT_PREFIX, strlen(CKPT_PREFIX)) == 0)
         CR_WARN("%s: no " CKPT_INDEX "; sizes and digests cannot be checked", c->path);
     return open_files(c, names, m, err);
@@ -412,7 +418,7 @@ const void *cr_ckpt_view(const cr_ckpt *c, const char *name) {
     return (uintptr_t)e->parts[0].t->data % sizeof(float) ? NULL : e->parts[0].t->data;
 }
 
-/* elements of an entry as they are stored, already known to be in range */
+/* Reads elements of an entry as they are stored; the range was checked before. */
 static void read_stored(const entry *e, int64_t first, int64_t n, float *out) {
     int64_t at = 0; /* first element of the part */
     int64_t size = cr_dtype_size(e->info.dtype);
@@ -474,7 +480,7 @@ typedef struct verify_ctx {
     cr_err *errs;
 } verify_ctx;
 
-/* version 1 */
+/* Version 1: compares the CRC-32. */
 static cr_code check_crc(const cr_st_file *f, uint32_t want, cr_err *err) {
     if ((uint32_t)crc32_z(crc32_z(0, NULL, 0), f->map.data, (size_t)f->size) == want) return CR_OK;
     return BAD(f->path, "its content does not fit its checksum; the file is damaged");

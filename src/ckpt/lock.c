@@ -2,24 +2,23 @@
  * lock.c - one training at a time in a model_dir.
  *
  * The owner holds a lock of the kernel on model_dir/train.lock for as long as it runs. The kernel
- * drops it when the process ends in whatever way, so a dead owner cannot keep it; an NFS server
- * passes it on to other machines. The file's text (host, process, time) is for people: it says who
- * the owner is, the lock alone decides. It is an open-file-description lock, because closing any
- * other descriptor of the file would drop a plain one.
+ * drops it when the process ends, however it ends, so a dead owner cannot keep it; an NFS server
+ * passes it on to other machines. The file's text (host, process, time) is for users: it names the
+ * owner, but only the lock decides. It is an open-file-description lock, because closing any other
+ * descriptor of the file would drop a plain one.
  *
  * The owner removes the file while it still holds the lock. Another process may have opened the
  * file just before that and then locks a file that no path leads to: so a lock counts only when the
  * path still leads to the locked file.
  *
- * Two kinds of file system do less. One without locks gets the next best: an owner of this machine
- * that is alive is found by its process id and start time. One that keeps locks to one machine (NFS
- * mounted with nolock or local_lock) grants the lock though another machine holds it. In both cases
- * a living owner of another machine cannot be told from a dead one that left its file, so a warning
- * names it.
+ * Two kinds of file system do less. On one without locks, a living owner on this machine is found
+ * by its process id and start time. One that keeps locks to one machine (NFS mounted with nolock or
+ * local_lock) grants the lock even when another machine holds it. In both cases a living owner on
+ * another machine looks the same as a dead one that left its file, so a warning names it.
  *
- * A person can remove the file, or the whole model_dir, under a run. The lock protects nothing
- * then: the next training makes a new file. So the owner looks before it writes (cr_ckpt_lock_keep)
- * and takes the lock again, or stops when the folder is another one.
+ * A user can remove the file, or the whole model_dir, during a run. Then the lock protects nothing,
+ * since the next training makes a new file. So the owner checks that before it writes
+ * (cr_ckpt_lock_keep): it takes the lock again, or stops when the folder is another one.
  */
 #include "ckpt/ckpt_int.h"
 
@@ -42,17 +41,19 @@
 struct cr_ckpt_lock {
     cr_arena arena;
     char *path;
-    int fd;    /* -1: on a store whose paths are not the kernel's */
-    bool real; /* the kernel holds it */
-    int dir;   /* model_dir, open: its inode is not used again, even when it is removed */
+    int fd;    /* -1: model_dir is on a store, which the kernel cannot open */
+    bool real; /* the kernel holds the lock */
+    /* model_dir, kept open: its inode is not used again, even when the folder is removed */
+    int dir;
 };
 
 typedef struct owner {
     char host[256], since[64];
-    int64_t pid, ticks; /* ticks: start of the process since boot; -1: not known */
+    int64_t pid, ticks; /* ticks: when the process started, since boot; -1: not known */
 } owner;
 
-/* start of a process in clock ticks since boot, field 22 of its stat; -1: there is none such */
+/* Returns the start of a process in clock ticks since boot, field 22 of its stat; -1: there is no
+ * such process. */
 static int64_t start_ticks(int64_t pid) {
     char path[64], text[MAX_TEXT];
     snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
@@ -61,7 +62,7 @@ static int64_t start_ticks(int64_t pid) {
     if (fd >= 0) close(fd);
     if (n <= 0) return -1;
     text[n] = 0;
-    const char *s = strrchr(text, ')'); /* the name may hold anything */
+    const char *s = strrchr(text, ')'); /* the name in front of it may hold any character */
     for (int i = 0; s && i < 20; i++)
         s = strchr(s + 1, ' ');
     return s ? strtoll(s + 1, NULL, 10) : -1;
@@ -73,7 +74,8 @@ static owner myself(void) {
     struct tm t;
     if (gethostname(o.host, sizeof o.host - 1) != 0) snprintf(o.host, sizeof o.host, "?");
     localtime_r(&now, &t);
-    strftime(o.since, sizeof o.since, "%Y-%m-%d %H:%M:%S %z", &t); /* other machines, other zones */
+    /* with the zone, since other machines may have another */
+    strftime(o.since, sizeof o.since, "%Y-%m-%d %H:%M:%S %z", &t);
     return o;
 }
 
@@ -96,7 +98,7 @@ static int write_owner(int fd, const owner *o) {
     return 0;
 }
 
-/* the text after a word at the start of a line; false: not there */
+/* Finds the text after a word at the start of a line; false: it is not there. */
 static bool take(const char *text, const char *word, char *out, size_t size) {
     size_t len = strlen(word);
     for (const char *s = text; s && *s; s = (s = strchr(s, '\n')) ? s + 1 : NULL) {
@@ -121,7 +123,7 @@ static bool read_text(const cr_ckpt_lock *l, char *text, size_t size) {
     return ok;
 }
 
-/* false: the file is empty or holds something else; an owner that has just begun */
+/* Returns false when the file is empty or holds something else: its owner has just begun. */
 static bool read_owner(const cr_ckpt_lock *l, owner *o) {
     char text[MAX_TEXT], pid[32], ticks[32];
     if (!read_text(l, text, sizeof text)) return false;
@@ -148,9 +150,9 @@ static cr_code refuse(const char *model_dir, const cr_ckpt_lock *l, cr_err *err)
                       o.pid, o.host, o.since);
 }
 
-/* Looks at the owner that the file still names. With the lock held (locked) it has ended, or this
- * file system keeps locks to one machine; without locks an owner of this machine must not be alive.
- */
+/* Looks at the owner that the file still names. If the lock is held (locked), that owner has ended,
+ * or this file system keeps locks to one machine. Without locks, an owner on this machine must not
+ * be alive. */
 static cr_code look(const char *model_dir, cr_ckpt_lock *l, bool locked, cr_err *err) {
     owner o, me = myself();
     if (!read_owner(l, &o)) return CR_OK;
@@ -182,14 +184,14 @@ static int lock_fd(int fd) {
     return e == EACCES ? EAGAIN : e;
 }
 
-/* does the path still lead to this file? */
+/* Does the path still lead to this file? */
 static bool is_current(const char *path, int fd) {
     struct stat a, b;
     return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
            a.st_ino == b.st_ino;
 }
 
-/* *again: the owner before us removed the file meanwhile */
+/* *again: the previous owner removed the file meanwhile. */
 static cr_code try_lock(cr_ckpt_lock *l, const char *model_dir, bool *again, cr_err *err) {
     *again = false;
     l->fd = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -211,8 +213,9 @@ static cr_code try_lock(cr_ckpt_lock *l, const char *model_dir, bool *again, cr_
     return e == 0 ? CR_OK : cr_io_fail(err, l->path, "write", e);
 }
 
-/* Without the kernel the file alone names the owner. Two trainings that begin at the same moment
- * are not told apart, so a store keeps an older owner only where it can be seen to live. */
+/* Without kernel locks only the file names the owner. Two trainings that begin at the same moment
+ * do not notice each other, and on a store an older owner counts only if it can be seen to be
+ * alive. */
 static cr_code lock_by_name(cr_ckpt_lock *l, const char *model_dir, cr_err *err) {
     char text[MAX_TEXT];
     owner me = myself();
@@ -273,7 +276,7 @@ cr_code cr_ckpt_lock_keep(cr_ckpt_lock **l, const char *model_dir, cr_err *err) 
 
 void cr_ckpt_unlock(cr_ckpt_lock *l) {
     if (!l) return;
-    /* first: a process that opens the path from now on makes a new file */
+    /* The file is removed first: a process that opens the path from now on makes a new file. */
     if (l->fd < 0 || is_current(l->path, l->fd)) (void)!cr_file_remove(l->path, NULL);
     if (l->fd >= 0) close(l->fd);
     if (l->dir >= 0) close(l->dir);

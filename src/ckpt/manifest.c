@@ -1,6 +1,6 @@
 /*
- * manifest.c - manifest.json: name, size and digest of every file in a folder, so that a byte that
- * changed on its way is found.
+ * manifest.c - manifest.json: name, size and digest of every file in a folder, so that a changed
+ * byte is found.
  *
  * The manifest carries its own digest: the text ends in a member "digest", which is the XXH64 of
  * all bytes before it (a sealed text). state.json is sealed in the same way and not listed by
@@ -26,7 +26,7 @@
 
 struct cr_manifest {
     cr_arena arena;
-    char *dir; /* of one that was read */
+    char *dir; /* of a manifest that was read */
     cr_manifest_file *v;
     int n, cap;
 };
@@ -143,7 +143,7 @@ cr_code cr_manifest_write(cr_manifest *m, const char *dir, cr_err *err) {
 
 /* ---- reading ---- */
 
-/* a name in the folder: it must not lead out of it */
+/* Is this a name inside the folder? It must not lead out of it. */
 static bool is_inside(const char *s) {
     return s && s[0] && strchr(s, '/') == NULL && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
 }
@@ -183,7 +183,7 @@ cr_code cr_manifest_read(cr_manifest **out, const char *dir, cr_err *err) {
     cr_buf_init(&text);
     *out = NULL;
     if (cr_fs_stat_path(path, true, &st, NULL) ==
-        ENOENT) { /* any other error is told by the reading */
+        ENOENT) { /* cr_file_read reports any other error */
         cr_manifest_free(m);
         return CR_OK;
     }
@@ -243,7 +243,7 @@ cr_code cr_ckpt_file_size(const char *path, int64_t *size, cr_err *err) {
         return BAD(path, "the file is missing; the export is not whole: copy it again, or make it "
                          "again with crank export");
     if (e == ENOENT) return BAD(path, "the file is missing; the checkpoint is damaged");
-    return cr_fs_fail(err, path, "read", e, &why); /* it may be whole */
+    return cr_fs_fail(err, path, "read", e, &why); /* the file may be whole */
 }
 
 cr_code cr_manifest_check_file(const cr_manifest *m, const char *name, cr_err *err) {
@@ -261,7 +261,7 @@ cr_code cr_manifest_check_file(const cr_manifest *m, const char *name, cr_err *e
         code = cr_file_read(path, CKPT_SMALL, &text, err);
         if (code == CR_OK) code = cr_ckpt_check_seal(path, text.data ? text.data : "", text.n, err);
     } else if (code == CR_OK) {
-        /* of another size: no need to read it */
+        /* its size differs, so it need not be read */
         code = other_content(path, f, size, f->digest, err);
         if (code == CR_OK) code = cr_digest_file(path, &size, &digest, err);
         if (code == CR_OK) code = other_content(path, f, size, digest, err);

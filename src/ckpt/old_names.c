@@ -1,13 +1,13 @@
 /*
- * old_names.c - names under which a checkpoint may hold a parameter besides the one the model has
- * now: names that earlier versions of crank wrote, and one of TorchEasyRec's that cannot be typed.
+ * old_names.c - other names under which a checkpoint may hold a parameter of the model: names that
+ * earlier versions of crank wrote, and one of TorchEasyRec that cannot be typed.
  *
  * A row says: where the model has `now`, a checkpoint may have `was`. A star in the middle stands
  * for one part of a name (no dot in it), a star at the end for all that follows; the stars of `was`
- * and `sign` take what those of `now` stood for. Without a sign the row counts when the checkpoint
- * has `was` and does not have `now`. That is not enough where an old name of one parameter is the
- * new name of another (perceptron.2 was the activation behind a batch norm and is the batch norm
- * itself now): such rows name a tensor that only the old form has.
+ * and `sign` stand for the same texts as those of `now`. Without a sign the row counts when the
+ * checkpoint has `was` and does not have `now`. That is not enough where the old name of one
+ * parameter is the new name of another (perceptron.2 was the activation behind a batch norm and is
+ * now the batch norm itself). The sign of such a row is a tensor that only the old form has.
  */
 #include "ckpt/ckpt_int.h"
 
@@ -21,7 +21,8 @@ typedef struct old_name {
     const char *now, *was, *sign; /* sign NULL: see above */
 } old_name;
 
-/* the layers that score a sequence: TorchEasyRec has a transposition before and after batch norm */
+/* In the layers that score a sequence TorchEasyRec has a transposition before and after batch
+ * norm. */
 #define BN_OF_STEPS(path)                                                                          \
     {path "mlp.mlp.*.perceptron.2.*", path "mlp.mlp.*.perceptron.1.*",                             \
      path "mlp.mlp.*.perceptron.1.running_mean"},                                                  \
@@ -58,7 +59,7 @@ typedef struct star {
     size_t n;
 } star;
 
-/* does the name have the form? stars receives what each of its stars stands for */
+/* Does the name have the form? stars receives the text for which each star stands. */
 static bool matches(const char *form, const char *name, star *stars) {
     for (int k = 0; *form; form++) {
         if (*form != '*') {

@@ -1,9 +1,9 @@
 /*
- * outdir.c - directories that appear whole: an export is written into a hidden sibling, synced file
- * by file, renamed. Where a store cannot move names, the files are put in their place at once, and
- * the manifest, which is always the last one, is the marker of a whole folder. What killed runs
- * left is removed when the same name is written again; a temporary name ends in the process id, so
- * that a living neighbour's work is left alone.
+ * outdir.c - directories that appear whole. An export is written into a hidden sibling, synced file
+ * by file and renamed. Where a store cannot move names, the files are written in their final place,
+ * and the manifest, which is always written last, marks a whole folder. What killed runs left is
+ * removed when the same name is written again. A temporary name ends in the process id, so that
+ * files of a process that still runs are not touched.
  */
 #include "ckpt/ckpt_int.h"
 
@@ -100,7 +100,8 @@ const char *cr_outdir_tmp(const cr_outdir *d) {
 
 static cr_code publish(cr_outdir *d, cr_err *err) {
     cr_fs_why why;
-    if (d->tmp == d->path) return CR_OK; /* the manifest, put last, is the marker */
+    /* the manifest, which is written last, marks it as whole */
+    if (d->tmp == d->path) return CR_OK;
     int e = cr_fs_move_path(d->tmp, d->path, CR_MOVE_NEW, &why);
     if (e == EEXIST || e == ENOTEMPTY) return exists_error(d->path, err);
     if (e == 0) return CR_OK;

@@ -1,8 +1,8 @@
 /*
  * param_map.c - the file of fine_tune_ckpt_param_map: one pair per line, "name in the model" and
  * "name in the checkpoint", separated by blanks. Empty lines and lines that begin with # are fine;
- * "-" in the second place leaves a parameter as it is. Whether the names exist is the business of
- * cr_ckpt_load, which knows both sides and is told the lines.
+ * "-" in the second place leaves a parameter as it is. cr_ckpt_load checks whether the names exist,
+ * since it knows both sides; it reports a mistake with its line.
  */
 #include "ckpt/ckpt.h"
 

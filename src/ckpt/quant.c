@@ -3,8 +3,7 @@
  *
  * A tensor with int8_rows is written as three: <name> (U8), <name>.scale and <name>.offset (F32,
  * one per row); the file's metadata says quant.<name> = int8_rows, and load.c puts them together
- * again. A row is quantised whenever a piece of it is asked for: nothing of the size of a table is
- * held beside it.
+ * again. A row is quantised whenever a piece of it is asked for, so no copy of the table is needed.
  */
 #include "ckpt/ckpt_int.h"
 
@@ -69,7 +68,7 @@ static void get_offset(void *ctx, int64_t first, int64_t n, float *out) {
     }
 }
 
-/* 8-bit rows take finite values only; 16-bit floats end at 65504 */
+/* 8-bit rows take finite values only, and 16-bit floats end at 65504. */
 static cr_code check_values(const cr_ckpt_tensor *t, float *tmp, cr_err *err) {
     int64_t total = 1, width = 1;
     for (int d = 0; d < t->n_dims; d++)

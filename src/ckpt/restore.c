@@ -1,11 +1,11 @@
 /*
- * restore.c - putting a checkpoint's tensors into a model.
+ * restore.c - puts a checkpoint's tensors into a model.
  *
- * All names and shapes are compared before the first value moves: a model is never left half
- * restored by a mismatch. For each tensor of the model the source is found (by its name or an older
- * one, or by a line of the parameter map; optimizer state follows its parameter), then a rule is
- * chosen: all of it, rows that fit, or nothing. A mistake that comes from the map names the map's
- * line.
+ * All names and shapes are compared before the first value moves, so a mismatch never leaves a
+ * model half restored. For each tensor of the model the source is found, by its name, by an older
+ * name or by a line of the parameter map; optimizer state follows its parameter. Then a rule is
+ * chosen: read all of it, read the rows that fit, or read nothing. A mistake in the map is reported
+ * at the map's line.
  */
 #include "ckpt/ckpt_int.h"
 
@@ -17,7 +17,7 @@
 #include "base/map.h"
 
 #define PIECE 65536
-#define TOLD  3        /* parameters that do not fit, one line each; of more only the number */
+#define TOLD  3        /* parameters that do not fit and get a line each; more are only counted */
 #define STATE "state." /* state.<parameter>.<name> */
 
 void cr_shape_text(char *out, size_t size, int n_dims, const int64_t *shape) {
@@ -48,14 +48,14 @@ typedef struct matcher {
     cr_map map;   /* name in the model -> index into o->map */
     cr_map model; /* name -> index into v */
     plan *plans;
-    bool *used; /* tensors of the checkpoint, by their number */
+    bool *used; /* tensors of the checkpoint that are used, by their number */
     cr_ckpt_loaded done;
-    int lost_state; /* optimizer tensors that are not there */
+    int lost_state; /* optimizer tensors that the checkpoint lacks */
     const char *first_lost;
-    int bad_state; /* optimizer tensors that do not fit; told in one line, see match */
+    int bad_state; /* optimizer tensors that do not fit; reported in one line, see match */
     const char *first_bad;
     int misfits;                       /* parameters that do not fit */
-    warning *warnings, **last_warning; /* told when there is no error */
+    warning *warnings, **last_warning; /* written only if there is no error */
     size_t errors_before;
 } matcher;
 
@@ -71,7 +71,7 @@ static const char *nth_ckpt(const void *ctx, size_t i) {
     return (int)i < cr_ckpt_count(c) ? cr_ckpt_at(c, (int)i)->name : NULL;
 }
 
-/* the likely meaning of a wrong name: a typo, or the end of a long name */
+/* Returns the likely meaning of a wrong name: a typo, or the end of a long name. */
 static const char *likely(const char *word, const char *(*next)(const void *, size_t),
                           const void *ctx) {
     const char *near = cr_nearest(word, next, ctx), *name;
@@ -119,14 +119,15 @@ static void check_map(matcher *m) {
     }
 }
 
-/* where v[i] is looked for; *line: index into the map, -1: by its own name or an older one */
+/* Returns the name under which t is looked for; *line: index into the map, -1: its own name or an
+ * older one. */
 static const char *source_name(matcher *m, const cr_ckpt_tensor *t, int64_t *line) {
     *line = cr_map_get(&m->map, t->name, strlen(t->name), -1);
     if (*line >= 0) return m->o->map[*line].ckpt;
     const char *dot = strrchr(t->name, '.'), *param = t->name + strlen(STATE), *from;
     if (!t->optimizer || !dot || dot <= param || strncmp(t->name, STATE, strlen(STATE)) != 0)
         return cr_ckpt_name_in(m->c, t->name, &m->arena);
-    /* state follows its parameter */
+    /* the state follows its parameter */
     param = cr_arena_strndup(&m->arena, param, (size_t)(dot - param));
     int64_t i = cr_map_get(&m->map, param, strlen(param), -1);
     from = i >= 0 ? m->o->map[i].ckpt : cr_ckpt_name_in(m->c, param, &m->arena);
@@ -143,7 +144,7 @@ static bool same_shape(const cr_ckpt_tensor *t, const cr_ckpt_info *e, int from)
     return true;
 }
 
-/* a tensor with another number of rows, and the words that go with it */
+/* Chooses the rule for a tensor with another number of rows, and its words in messages. */
 static how resized(const cr_ckpt_tensor *t, const cr_ckpt_info *e, const char **what) {
     int64_t rows = t->shape[0], old = e->shape[0];
     switch (t->resize) {
@@ -171,7 +172,8 @@ static how resized(const cr_ckpt_tensor *t, const cr_ckpt_info *e, const char **
         (m)->last_warning = &w_->next;                                                             \
     } while (0)
 
-/* a parameter of model or checkpoint that does not fit: of another model it would be all of them */
+/* Reports a parameter of the model or the checkpoint that does not fit. With another model that
+ * would be all of them. */
 #define misfit(m, ...)                                                                             \
     do {                                                                                           \
         if ((m)->misfits++ < TOLD)                                                                 \
@@ -179,7 +181,8 @@ static how resized(const cr_ckpt_tensor *t, const cr_ckpt_info *e, const char **
                         __VA_ARGS__);                                                              \
     } while (0)
 
-/* state that does not fit mostly means another optimizer, which concerns every parameter */
+/* Notes state that does not fit. Mostly another optimizer is the cause, which concerns every
+ * parameter. */
 #define bad_state(m, ...)                                                                          \
     do {                                                                                           \
         if ((m)->bad_state++ == 0) (m)->first_bad = cr_arena_printf(&(m)->arena, __VA_ARGS__);     \
@@ -210,7 +213,8 @@ static void match_one(matcher *m, int i) {
     const cr_ckpt_info *e = strcmp(name, "-") == 0 ? NULL : cr_ckpt_find(m->c, name);
     if (!e) {
         if (!t->optimizer) m->done.kept++;
-        if (strcmp(name, "-") == 0 || line >= 0) return; /* wanted, or told by check_map */
+        /* the user wants it so, or check_map reported it */
+        if (strcmp(name, "-") == 0 || line >= 0) return;
         if (!m->o->allow_missing && t->optimizer)
             bad_state(m, "no tensor '%s' in the checkpoint", name);
         else if (!m->o->allow_missing)
@@ -275,7 +279,7 @@ static void match(matcher *m) {
         cr_diag_add(m->diag, CR_SEV_ERROR, CR_ERUN, at,
                     "%d more parameter%s not fit; is it the checkpoint of another model?",
                     m->misfits - TOLD, m->misfits == TOLD + 1 ? " does" : "s do");
-    /* where a parameter is wrong its state is too: that was told */
+    /* where a parameter is wrong, its state is wrong too; that was reported */
     if (m->bad_state > 0 && m->diag->n_errors == m->errors_before)
         cr_diag_add(
             m->diag, CR_SEV_ERROR, CR_ERUN, at,
@@ -283,7 +287,7 @@ static void match(matcher *m) {
             "trained with (optimizers, ema, gradient_accumulation_steps), or begin with new "
             "state by --ignore_restore_optimizer",
             m->first_bad, m->bad_state > 1 ? ", and others" : "");
-    /* "-" on every line is somebody's wish; nothing found by name is a mistake */
+    /* "-" on every line is what the user wants; finding nothing by name is a mistake */
     if (m->o->allow_missing && m->done.weights == 0 && m->done.kept > 0 && m->done.resized == 0 &&
         m->o->n_map == 0)
         cr_diag_add(m->diag, CR_SEV_ERROR, CR_ERUN, at,
@@ -305,7 +309,7 @@ static void match(matcher *m) {
 
 /* ---- values ---- */
 
-/* the first `total` elements of a tensor, to the model's elements from `to` on */
+/* Puts the first `total` elements of a tensor into the model's elements from `to` on. */
 static cr_code put_elems(const cr_ckpt *c, const cr_ckpt_info *e, const cr_ckpt_tensor *t,
                          int64_t total, int64_t to, float *tmp, cr_err *err) {
     for (int64_t k = 0; k < total; k += PIECE) {

@@ -1,8 +1,8 @@
 /*
  * results.c - train_eval_result_v2.txt of a model_dir: a line of JSON per evaluation of a training,
  * {"global_step": 1000, "auc": 0.7, ...}. It decides which checkpoint is best and when training
- * stops early, so a run that goes on first brings it to the state it had at the checkpoint: a kill
- * may have left half a line, or lines of steps that are trained again.
+ * stops early. So a run that continues first restores the file to its state at the checkpoint: a
+ * kill may have left half a line, or lines of steps that will be trained again.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -44,7 +44,7 @@ typedef struct line {
 typedef struct lines {
     line *v;
     size_t n, cap;
-    int64_t last; /* step; later ones are left out */
+    int64_t last; /* the last step; later ones are left out */
 } lines;
 
 static cr_code keep_line(void *ctx, const cr_json *j, const char *text, size_t n, cr_loc at,
@@ -103,7 +103,7 @@ typedef struct wanted {
     cr_arena *a;
     int64_t step; /* -1: that of the last line */
     cr_ckpt_metric *v;
-    int n; /* -1: no line */
+    int n; /* -1: there is no line */
     bool any;
 } wanted;
 
@@ -143,7 +143,7 @@ cr_code cr_ckpt_results_find(cr_arena *a, const char *model_dir, int64_t step, c
 
 /* ---- against the checkpoints ---- */
 
-/* a metric that stands otherwise in the checkpoint; NULL: all are equal */
+/* Finds a metric that has another value in the checkpoint; NULL: all are equal. */
 static const cr_ckpt_metric *other_metric(const cr_ckpt_state *s, const cr_ckpt_metric *v, int n,
                                           double *kept) {
     for (int i = 0; i < n; i++)
@@ -170,7 +170,7 @@ cr_code cr_ckpt_results_check(const char *model_dir, cr_sev sev, cr_diag *diag) 
         bool any;
         const char *dir =
             cr_path_join(&a, model_dir, cr_arena_printf(&a, CKPT_PREFIX "%" PRId64, steps[i]));
-        if (cr_ckpt_read_state(&a, dir, &s, NULL) != CR_OK) continue; /* told elsewhere */
+        if (cr_ckpt_read_state(&a, dir, &s, NULL) != CR_OK) continue; /* it is reported elsewhere */
         code = cr_ckpt_results_find(&a, model_dir, steps[i], &v, &n, &any, &err);
         const cr_ckpt_metric *m = code == CR_OK ? other_metric(&s, v, n, &kept) : NULL;
         if (m)

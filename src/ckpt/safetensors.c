@@ -1,10 +1,11 @@
 /*
- * safetensors.c - reading: map the file, check every number of its header, hand out views.
+ * safetensors.c - the reader: it maps the file, checks every number of its header and gives out
+ * views.
  *
- * The file may come from anywhere, so nothing of the header is used before it was compared with
+ * The file may come from anywhere, so no number of the header is used before it is compared with
  * the file size: header length, shapes (their product may overflow), byte ranges (inside the file,
- * as long as shape and type say, no overlap, no gap). After a successful open every view is
- * inside the map.
+ * as long as shape and type say, no overlap, no gap). After a successful open every view is inside
+ * the map.
  */
 #include "ckpt/safetensors.h"
 
@@ -14,7 +15,7 @@
 #include "base/file.h"
 #include "base/json.h"
 
-#define MAX_HEADER (100LL << 20) /* as other readers of the format have it */
+#define MAX_HEADER (100LL << 20) /* the limit of other readers of the format */
 
 static cr_loc in_file(const char *path) {
     return (cr_loc){path, 0, 0};
@@ -31,7 +32,7 @@ static bool dtype_from(const char *name, cr_dtype *out) {
     return false;
 }
 
-/* one member of the header; data: bytes after the header */
+/* Reads one member of the header; data are the bytes after the header. */
 static cr_code read_tensor(cr_st_file *f, cr_st_tensor *t, const char *name, const cr_json *j,
                            const uint8_t *data, int64_t data_size, cr_err *err) {
     t->name = cr_arena_strdup(&f->arena, name);
@@ -79,7 +80,7 @@ static cr_code read_tensor(cr_st_file *f, cr_st_tensor *t, const char *name, con
 static int by_place(const void *a, const void *b) {
     const cr_st_tensor *x = a, *y = b;
     if (x->data != y->data) return (const char *)x->data < (const char *)y->data ? -1 : 1;
-    if (x->n_bytes != y->n_bytes) return x->n_bytes < y->n_bytes ? -1 : 1; /* empty ones first */
+    if (x->n_bytes != y->n_bytes) return x->n_bytes < y->n_bytes ? -1 : 1; /* empty tensors first */
     return strcmp(x->name, y->name);
 }
 
@@ -148,7 +149,7 @@ static cr_code parse_header(cr_st_file *f, const uint8_t *p, int64_t size, cr_er
     cr_err why;
     if (cr_json_parse(&root, text, (size_t)len, &why) != CR_OK)
         return BAD("header: %s; not a safetensors file, or damaged", why.msg);
-    /* two tensors of one name were refused by the parser */
+    /* the parser refuses two tensors of one name */
     cr_code code = read_members(f, root, p + 8 + len, size - 8 - (int64_t)len, err);
     cr_json_free(root);
     return code;

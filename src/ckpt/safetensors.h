@@ -1,10 +1,10 @@
 /*
- * safetensors.h - the file format of our weights: 8 bytes header length (little endian), a JSON
- * header {name: {dtype, shape, data_offsets}}, the raw little-endian tensors.
+ * safetensors.h - the file format of crank's weights: 8 bytes with the length of the header (little
+ * endian), a JSON header {name: {dtype, shape, data_offsets}}, then the raw little-endian tensors.
  *
  * The reader maps the file and checks every number of the header against the file size before
- * anything is used, so a file from anywhere is safe to open. The writer streams: a tensor's values
- * come from a callback in pieces, because a table keeps weights and optimizer state side by side.
+ * anything is used, so any file is safe to open. The writer streams: a tensor's values come from a
+ * callback in pieces, because a table keeps weights and optimizer state side by side.
  */
 #ifndef CR_CKPT_SAFETENSORS_H
 #define CR_CKPT_SAFETENSORS_H
@@ -26,7 +26,7 @@ typedef enum cr_dtype {
     CR_DT_I32,
     CR_DT_I8,
     CR_DT_U8,
-    CR_DT_I16, /* from here on: read from other tools' files, never written */
+    CR_DT_I16, /* from here on: types that are read from files of other tools but never written */
     CR_DT_U16,
     CR_DT_U32,
     CR_DT_U64,
@@ -37,8 +37,8 @@ typedef enum cr_dtype {
 } cr_dtype;
 const char *cr_dtype_name(cr_dtype t); /* "F32", as in the file */
 int64_t cr_dtype_size(cr_dtype t);     /* bytes */
-/* cr_dtype_to_f32 / cr_dtype_from_f32 convert n values; from takes the types up to U8, rounds
- * floats to nearest even and saturates integers. raw need not be aligned. */
+/* cr_dtype_to_f32 and cr_dtype_from_f32 convert n values. The second takes the types up to U8,
+ * rounds floats to nearest even and saturates integers. raw need not be aligned. */
 void cr_dtype_to_f32(cr_dtype t, const void *raw, int64_t n, float *out);
 void cr_dtype_from_f32(cr_dtype t, const float *in, int64_t n, void *raw);
 
@@ -49,7 +49,7 @@ typedef struct cr_st_tensor {
     int n_dims;
     int64_t shape[CR_ST_MAX_DIMS];
     int64_t n_elems, n_bytes;
-    const void *data; /* into the map; valid while the file is open; not always aligned */
+    const void *data; /* in the mapped file, valid while it is open; not always aligned */
 } cr_st_tensor;
 typedef struct cr_st_meta { /* one member of __metadata__ */
     const char *key, *value;
@@ -67,7 +67,7 @@ typedef struct cr_st_file {
 /* cr_st_open maps and checks a file: CR_EIO when it cannot be read, CR_ERUN when it is not a whole
  * safetensors file. Nothing is left open after a failure. */
 CR_CHECKED cr_code cr_st_open(cr_st_file *f, const char *path, cr_err *err);
-/* cr_st_parse is cr_st_open on memory (borrowed until close); path is for messages. */
+/* cr_st_parse does what cr_st_open does, on memory (borrowed until close); path is for messages. */
 CR_CHECKED cr_code cr_st_parse(cr_st_file *f, const char *path, const uint8_t *data, int64_t size,
                                cr_err *err);
 void cr_st_close(cr_st_file *f);
@@ -80,13 +80,14 @@ typedef struct cr_st_out {
     cr_dtype dtype;
     int n_dims;
     int64_t shape[CR_ST_MAX_DIMS];
-    /* writes elements first .. first+n-1 (row-major order) in the dtype's own form to out */
+    /* get writes elements first .. first+n-1 (in row-major order) to out, in the form of the
+     * dtype. */
     void (*get)(void *ctx, int64_t first, int64_t n, void *out);
     void *ctx;
 } cr_st_out;
-/* cr_st_write writes path (no temporary name: the caller's directory is the temporary one), syncs
- * it, and returns size and digest of the file. Removes the file when it fails. Tensor data starts
- * at a multiple of 64 bytes. */
+/* cr_st_write writes path directly (the caller's directory is the temporary one), syncs it, and
+ * returns the size and the digest of the file. It removes the file when it fails. Tensor data
+ * starts at a multiple of 64 bytes. */
 CR_CHECKED cr_code cr_st_write(const char *path, const cr_st_out *v, int n, const cr_st_meta *meta,
                                int n_meta, int64_t *size, uint64_t *digest, cr_err *err);
 

@@ -1,11 +1,11 @@
 /*
- * save.c - writing a checkpoint: whole or absent.
+ * save.c - writes a checkpoint, which is then either whole or absent.
  *
  * Everything goes into a hidden directory beside the final name; each file is synced, then the
  * directory, then one rename makes the checkpoint appear, then the parent is synced. A kill at any
  * moment leaves either no new checkpoint or all of it. Replacing a checkpoint of the same step
- * swaps two directories in one system call (where the file system cannot, the old one is set aside
- * under a name that cr_ckpt_sweep puts back).
+ * swaps two directories in one system call. Where the file system cannot do that, the old one is
+ * first renamed; after a kill cr_ckpt_sweep gives it its name back.
  */
 #include "ckpt/ckpt_int.h"
 
@@ -59,7 +59,7 @@ typedef struct piece {
     int64_t first_row, n_rows, total_rows;
     int64_t row_elems;
     int shard;
-    float *tmp; /* one piece of floats, for conversion */
+    float *tmp; /* room for one piece of floats, for the conversion */
 } piece;
 
 typedef struct plan {
@@ -181,7 +181,7 @@ static void write_index(cr_buf *out, const cr_ckpt_tensor *v, int n, const plan 
     cr_jw_end(&w);
     cr_jw_i64(&w, "total_size", total);
     cr_jw_arr(&w, "tensors");
-    /* a tensor's pieces follow each other in its plan, in the order of v */
+    /* the pieces of a tensor follow each other in its plan, in the order of v */
     int at[2] = {0, 0};
     for (int i = 0; i < n; i++) {
         int k = v[i].optimizer;
@@ -307,12 +307,12 @@ cr_code cr_ckpt_save_state(const char *ckpt_dir, const cr_ckpt_state *state, cr_
 
 /* ---- the swap ---- */
 
-/* Makes tmp appear as path. A directory that was there ends up in *trash. */
+/* Makes tmp appear as path. If a directory was there, it ends up in *trash. */
 static cr_code publish(cr_arena *a, const char *model_dir, const char *tmp, const char *path,
                        const char **trash, cr_err *err) {
     cr_fs_why why;
     *trash = NULL;
-    if (tmp == path) return CR_OK; /* the manifest, put last, is the marker */
+    if (tmp == path) return CR_OK; /* the manifest, which is written last, marks it as whole */
     if (!cr_path_exists(path)) {
         int e = cr_fs_move_path(tmp, path, CR_MOVE_OVER, &why);
         return e == 0 ? CR_OK : cr_fs_fail(err, path, "rename the new checkpoint", e, &why);
@@ -342,7 +342,7 @@ cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state, const cr
     cr_arena_init(&a, 0);
     char *name = cr_arena_printf(&a, CKPT_PREFIX "%" PRId64, state->step);
     char *path = cr_path_join(&a, model_dir, name);
-    /* where names cannot be moved the files are put in their place at once (outdir.c) */
+    /* where names cannot be moved, the files are written in their final place (outdir.c) */
     char *tmp = path;
     if (cr_store_moves(model_dir))
         tmp =
@@ -371,11 +371,11 @@ cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state, const cr
     return code;
 }
 
-/* what a kill left of files that are replaced whole (base/file.c), in model_dir and in checkpoints
- */
+/* Removes what a kill left of files that are replaced whole (base/file.c), in model_dir and in
+ * checkpoints. */
 static cr_code sweep_files(cr_arena *a, const char *model_dir, bool alone, cr_err *err) {
-    static const char *const files[] = {"pipeline.config.tmp-", "version.tmp-",
-                                        (CR_MANIFEST ".tmp-"),  "feature_counts.json.tmp-",
+    static const char *const files[] = {"pipeline.config.tmp-",    "version.tmp-",
+                                        (CR_MANIFEST ".tmp-"),     "feature_counts.json.tmp-",
                                         (CR_CKPT_RESULTS ".tmp-"), "trace.json.tmp-"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         CR_TRY(cr_ckpt_remove_leftovers(model_dir, files[i], alone, err));
@@ -403,7 +403,7 @@ cr_code cr_ckpt_sweep(const char *model_dir, bool alone, cr_err *err) {
         CR_INFO("Removing %s, left by a run that did not finish", path);
         code = cr_ckpt_remove_dir(path, err);
     }
-    /* a kill between the two renames of publish: the old checkpoint is under its other name */
+    /* After a kill between the two renames of publish the old checkpoint has its other name. */
     for (size_t i = 0; code == CR_OK && i < n; i++) {
         if (strncmp(names[i], CKPT_OLD CKPT_PREFIX, strlen(CKPT_OLD CKPT_PREFIX)) != 0) continue;
         char *name = cr_arena_strdup(&a, names[i] + strlen(CKPT_OLD));

@@ -1,11 +1,11 @@
 /*
- * st_write.c - writing a safetensors file as a stream.
+ * st_write.c - writes a safetensors file as a stream.
  *
  * Sizes are known before the first value, so the header is written once, padded with spaces to a
- * multiple of 64 bytes, and the data follows in pieces of 65536 elements. Tensors
- * whose size is a multiple of a cache line come first, then those of half a line and so on: so
- * every tensor is aligned to its own type, and the rows of a table that is mapped do not lie across
- * more lines than they must, without gaps, which the format forbids.
+ * multiple of 64 bytes, and the data follows in pieces of 65536 elements. Tensors whose size is a
+ * multiple of a cache line come first, then those of half a line and so on. So there are no gaps,
+ * which the format forbids, and still every tensor is aligned to its own type, and the rows of a
+ * mapped table touch no more cache lines than necessary.
  */
 #include "ckpt/safetensors.h"
 
@@ -16,7 +16,7 @@
 #include "base/json.h"
 
 #define PIECE 65536
-#define LINE  64 /* bytes */
+#define LINE  64 /* bytes of a cache line */
 
 typedef struct sink {
     cr_outfile *f;
@@ -37,7 +37,7 @@ static int64_t bytes_of(const cr_st_out *t) {
     return bytes;
 }
 
-/* the largest power of two, up to a cache line, that divides the size of a tensor */
+/* Returns the largest power of two, up to a cache line, that divides the size of a tensor. */
 static int64_t evenness(const cr_st_out *t) {
     int64_t bytes = bytes_of(t), even = LINE;
     while (bytes % even != 0)

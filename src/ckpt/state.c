@@ -1,7 +1,7 @@
 /*
- * state.c - the two small JSON files of a checkpoint: state.json (step, data position, schedules)
- * written and read, index.json read. Both are compared with their digests before anything in them
- * is believed. 64-bit seeds are text: many JSON readers round large numbers.
+ * state.c - the two small JSON files of a checkpoint: it writes and reads state.json (step, data
+ * position, schedules) and reads index.json. Both are compared with their digests before anything
+ * in them is used. 64-bit seeds are written as text, because many JSON readers round large numbers.
  */
 #include "ckpt/ckpt_int.h"
 
@@ -86,7 +86,8 @@ static cr_code read_json(const char *path, const cr_manifest *m, cr_json **out, 
     if (code == CR_OK && m)
         code = cr_manifest_content(m, path, text.data ? text.data : "", text.n, err);
     else if (code == CR_OK && cr_ckpt_is_sealed(text.data ? text.data : "", text.n))
-        code = cr_ckpt_check_seal(path, text.data, text.n, err); /* in a folder of version 1 */
+        /* a folder of version 1 has no manifest */
+        code = cr_ckpt_check_seal(path, text.data, text.n, err);
     if (code == CR_OK) {
         cr_err why;
         if (cr_json_parse(out, text.data, text.n, &why) != CR_OK)
@@ -153,7 +154,7 @@ static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ck
     s->train_files = read_files(cr_json_get(j, "train_files"));
     s->eval_files = read_files(cr_json_get(j, "eval_files"));
     CR_TRY(need_i64(path, j, "updates", &s->updates, err));
-    s->dense_updates = s->updates; /* files of before accumulation have one count */
+    s->dense_updates = s->updates; /* files from before accumulation have one count */
     if (cr_json_get(j, "dense_updates"))
         CR_TRY(need_i64(path, j, "dense_updates", &s->dense_updates, err));
     if (cr_json_get(j, "averages")) CR_TRY(need_i64(path, j, "averages", &s->averages, err));
@@ -169,7 +170,7 @@ static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ck
     if (!seed || !cr_parse_u64(seed, strlen(seed), &s->seed))
         return BAD(path, "'seed' is missing or not a number in quotes; the checkpoint is damaged");
     const cr_json *m = cr_json_get(j, "metrics");
-    s->pending = m && !cr_json_is_obj(m); /* null */
+    s->pending = m && !cr_json_is_obj(m); /* null: no evaluation is recorded yet */
     (void)cr_json_bool(cr_json_get(j, "stopped"), &s->stopped);
     if (m && cr_json_is_obj(m)) {
         cr_ckpt_metric *v = CR_NEW_N(a, cr_ckpt_metric, cr_json_len(m) + 1);
