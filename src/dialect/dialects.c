@@ -1,6 +1,6 @@
 /*
- * dialects.c - the programs whose configs crank takes, and by which keys a file is told to be of
- * one of them.
+ * dialects.c - the programs whose configs crank accepts, and the keys that tell which program a
+ * file belongs to.
  */
 #include "dialect/list.h"
 
@@ -38,7 +38,7 @@ cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, cr_diag *diag) {
     return cr_dialects[0]->rewrite(doc, NULL, diag);
 }
 
-/* ---- our own: the keys of TorchEasyRec ---- */
+/* ---- crank's own dialect: the keys of TorchEasyRec ---- */
 
 static const cr_conf_entry *native_sign(const cr_conf_doc *doc) {
     static const char *const keys[][2] = {

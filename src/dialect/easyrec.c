@@ -2,9 +2,9 @@
  * easyrec.c - configs of EasyRec, TorchEasyRec's predecessor on TensorFlow: the root, data_config,
  * eval_config and export_config.
  *
- * The two schemas look alike and differ in what they mean: EasyRec reads raw columns and makes
- * features of them while it reads (fg_mode: FG_NORMAL here), puts all metrics into eval_config,
- * counts epochs in data_config.
+ * The two schemas look alike and differ in meaning: EasyRec reads raw columns and makes features of
+ * them while it reads (fg_mode: FG_NORMAL here), has all metrics in eval_config, and counts epochs
+ * in data_config.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -431,7 +431,7 @@ static const cr_rule root_rules[] = {
     END,
 };
 
-/* ---- is it EasyRec's? ---- */
+/* ---- is this a config of EasyRec? ---- */
 
 static const cr_conf_entry *easyrec_sign(const cr_conf_doc *doc) {
     static const char *const keys[][2] = {
@@ -443,7 +443,8 @@ static const cr_conf_entry *easyrec_sign(const cr_conf_doc *doc) {
     return cr_dialect_key(doc, keys);
 }
 
-/* Results of a converted config differ in places, which the user has to see: not done silently. */
+/* Results of a converted config differ in places, which the user has to see; so it is not converted
+ * silently. */
 static cr_code easyrec_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, cr_diag *diag) {
     const char *base = cr_path_base(doc->path), *dot = strrchr(base, '.');
     cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, sign->at,

@@ -2,9 +2,9 @@
  * easyrec_feat.c - converts features: EasyRec has one message for all types, crank has one per
  * type.
  *
- * The table of a type has the keys that EasyRec reads in this type. The report says of all other
- * keys that they have no effect. Columns are inputs by name: `user:` is put in front, as
- * TorchEasyRec's own converter does; with fg.json the side is known.
+ * The table of a type has the keys that EasyRec reads in this type. The report says that all other
+ * keys have no effect. An input is a column name with `user:` in front, as TorchEasyRec's own
+ * converter writes it; with fg.json the side is known.
  */
 #include <stdio.h>
 #include <stdlib.h>

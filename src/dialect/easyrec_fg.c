@@ -1,9 +1,9 @@
 /*
  * easyrec_fg.c - fg.json: how the feature generator in front of EasyRec made its features.
  *
- * With it, EasyRec trains on what the generator wrote. Here the generator's work is part of
- * reading: the features are those of fg.json, and of EasyRec's config they take tables, widths and
- * boundaries; or (use_old_fg) they are EasyRec's and take their inputs from fg.json.
+ * With fg.json, EasyRec trains on the output of the generator. Here the generator's work is part of
+ * reading: the features are those of fg.json and take tables, widths and boundaries from EasyRec's
+ * config. With use_old_fg the features are EasyRec's and take only their inputs from fg.json.
  */
 #include <string.h>
 

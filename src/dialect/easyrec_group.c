@@ -1,10 +1,10 @@
 /*
  * easyrec_group.c - feature groups, and the sequences in them.
  *
- * A sequence_features of EasyRec is target attention: it becomes a sequence group and a din_encoder
- * over it. EasyRec puts the key's vector behind the attention's result (need_key_feature); here the
- * key is made a feature of the group, unless it is one already. A seq_att_groups of the model,
- * which DIN towers read, becomes a group of type SEQUENCE.
+ * A sequence_features message of EasyRec is target attention: it becomes a sequence group and a
+ * din_encoder over it. EasyRec puts the key's vector behind the attention's result
+ * (need_key_feature); here the key is made a feature of the group, unless it is one already. A
+ * seq_att_groups message of the model, which DIN towers read, becomes a group of type SEQUENCE.
  */
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /*
- * easyrec_int.h - what the files of the EasyRec dialect share.
+ * easyrec_int.h - parts that the files of the EasyRec dialect share.
  *
- * Three things are known before the first key is rewritten, because keys in one place decide what
- * becomes of keys in another: the columns (their types and defaults go to the features), the
- * features (their kinds decide what a group is), and which features the groups use as sequences.
+ * Three things are known before the first key is rewritten, because keys in one place decide how
+ * keys in another place are converted: the columns (their types and defaults go to the features),
+ * the features (their kinds decide what a group is), and which features the groups use as
+ * sequences.
  */
 #ifndef CR_DIALECT_EASYREC_INT_H
 #define CR_DIALECT_EASYREC_INT_H
@@ -26,7 +27,7 @@ typedef enum cr_er_kind {
     CR_ER_SEQ_ID,
     CR_ER_SEQ_RAW,
     CR_ER_EXPR,
-    CR_ER_NONE /* no counterpart */
+    CR_ER_NONE /* it has no counterpart */
 } cr_er_kind;
 
 enum { CR_ER_PLAIN = 1, CR_ER_STEPS = 2, CR_ER_WIDE = 4 }; /* how groups use a feature */
@@ -38,10 +39,11 @@ typedef struct cr_er_feature {
     const cr_conf_node *conf;
     cr_er_kind kind;
     unsigned use;
-    double dim;                  /* width of its vector, or numbers of a row; 0: not known */
-    bool table;                  /* has ids: a metric can group by it */
-    bool in_block;               /* part of a sequence in fg.json */
-    const cr_conf_node *autodis; /* a layer that makes its number a vector; NULL: none */
+    /* width of its vector, or how many numbers a row has; 0: not known */
+    double dim;
+    bool table;                  /* it has ids, so a metric can group by it */
+    bool in_block;               /* it is part of a sequence in fg.json */
+    const cr_conf_node *autodis; /* a layer that turns its number into a vector; NULL: none */
 } cr_er_feature;
 
 typedef struct cr_er {
@@ -49,7 +51,7 @@ typedef struct cr_er {
     const cr_conf_node *root, *data, *model; /* messages of the EasyRec config; NULL: not given */
     const cr_conf_node *params;              /* the model's message: deepfm { ... }; NULL: none */
     const char *model_class;
-    bool tasks; /* a model with several tasks */
+    bool tasks; /* the model has several tasks */
     cr_conf_node *out;
     const cr_easyrec_opts *opts;
     cr_easyrec_result *res;
@@ -59,10 +61,10 @@ typedef struct cr_er {
     cr_er_feature *features;
     size_t n_features, cap_features;
     cr_map feature_index;
-    cr_er_feature *feature; /* that is being written */
-    cr_map keys_made;       /* columns that got a feature to group by */
+    cr_er_feature *feature; /* the feature that is being written */
+    cr_map keys_made;       /* columns for which a feature to group by was made */
     const cr_conf_node *fg; /* fg.json; NULL: none */
-    int n_task;             /* towers so far */
+    int n_task;             /* number of towers so far */
 } cr_er;
 
 cr_er *cr_er_of(cr_rw *w);
@@ -90,15 +92,15 @@ cr_code cr_er_fg_load(cr_er *er);
 void cr_er_fg_features(cr_er *er);
 /* cr_er_fg_blocks writes the sequences of fg.json with the features that are in_block. */
 void cr_er_fg_blocks(cr_er *er);
-/* cr_er_fg_of: the definition of a feature in fg.json, and (if block is not NULL) the sequence it
- * belongs to */
+/* cr_er_fg_of returns the definition of a feature in fg.json and, if block is not NULL, the
+ * sequence that it belongs to. */
 const cr_conf_node *cr_er_fg_of(const cr_er *er, const char *name, const cr_conf_node **block);
 /* easyrec_group.c */
 void cr_er_collect_groups(cr_er *er);
-/* How a model wants its groups: EasyRec's models find theirs by name, some of ours take the first.
- */
+/* Which groups a model reads. EasyRec's models find their groups by name; some of crank's models
+ * take the first. */
 typedef struct cr_er_plan {
-    const char *only;      /* the one group it reads; NULL: all of them */
+    const char *only;      /* the only group that it reads; NULL: it reads all */
     const char *from, *to; /* a group that has another name here; NULL: none */
 } cr_er_plan;
 void cr_er_groups(cr_er *er, const cr_er_plan *plan, cr_conf_node *out);
@@ -112,8 +114,8 @@ void cr_er_find_model(cr_er *er);
 /* cr_er_l2 is EasyRec's l2_regularization of the model. */
 double cr_er_l2(const cr_er *er);
 extern const cr_rule cr_er_dnn_rules[], cr_er_mlp_rules[];
-/* cr_er_attention rewrites a DNN that scores steps: its last layer, of one unit, is built in here.
- */
+/* cr_er_attention rewrites a DNN that scores steps. Its last layer, of one unit, is built in
+ * here. */
 void cr_er_attention(cr_rw *w, const cr_conf_node *dnn, cr_loc at, cr_conf_node *out,
                      const cr_rule *rules);
 /* easyrec_task.c */
@@ -122,7 +124,7 @@ void cr_er_metric(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out);
 void cr_er_losses(cr_rw *w, const cr_conf_node *in, cr_conf_node *out);
 /* cr_er_task writes a task tower into out, a message of the result. */
 void cr_er_task(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out);
-/* cr_er_task_towers adds one to the list `task_towers` of out. */
+/* cr_er_task_towers adds a task tower to the list `task_towers` of out. */
 void cr_er_task_towers(cr_rw *w, const cr_conf_entry *e, cr_conf_node *out);
 /* easyrec_train.c */
 extern const cr_rule cr_er_train_rules[];

@@ -1,9 +1,9 @@
 /*
  * easyrec_layers.c - the layers of EasyRec's blocks, and its functions in Python.
  *
- * A layer is a class name and its parameters there; here it is one layer or a chain of them.
- * Functions are known by their text: those of EasyRec's documents have a counterpart, all others
- * are errors.
+ * In EasyRec a layer is a class name with parameters; here it becomes one layer or a chain of
+ * layers. Functions are recognized by their text: those of EasyRec's documentation have a
+ * counterpart, all others are errors.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ cr_er_python cr_er_lambda(const char *text, int *dim) {
     } known[] = {
         {"lambdax:x", CR_PY_SAME},
         {"lambdax:[x]", CR_PY_SAME},
-        {"lambdax:[x,x]", CR_PY_SAME}, /* x0 and x of cross layers */
+        {"lambdax:[x,x]", CR_PY_SAME}, /* the x0 and x of cross layers */
         {"lambdax:tf.stack(x,axis=1)", CR_PY_SAME},
         {"lambdax:tf.concat(x,axis=1)", CR_PY_SAME},
         {"lambdax:tf.concat(x,axis=-1)", CR_PY_SAME},
@@ -191,7 +191,7 @@ static void mask_block(cr_rw *w, const cr_conf_node *in, cr_conf_node *out) {
         END,
     };
     cr_rw_message(w, rules, in, out);
-    if (!cr_rw_has(in, "reduction_factor")) /* then aggregation_dim counts */
+    if (!cr_rw_has(in, "reduction_factor")) /* otherwise aggregation_dim would not count */
         cr_rw_put_num(w, out, "reduction_ratio", in ? in->at : out->at, 0);
 }
 static void mask_block_layer(cr_er_graph *g, const cr_conf_node *in, cr_loc at) {

@@ -10,7 +10,7 @@
 
 /* ---- layers ---- */
 
-/* The activations of EasyRec and ours. The leaky_relu of TensorFlow has a slope of 0.2. */
+/* The activations of EasyRec and of crank. The leaky_relu of TensorFlow has a slope of 0.2. */
 static const cr_rw_word activations[] = {
     {"tf.nn.relu", -1, "nn.ReLU", NULL},
     {"relu", -1, "nn.ReLU", NULL},
@@ -363,7 +363,7 @@ static const cr_rule dssm_rules[] = {
 
 typedef struct model_kind {
     const char *model_class;
-    const char *from, *to; /* keys of the model's message */
+    const char *from, *to; /* keys of the model's message in EasyRec and here */
     const cr_rule *rules;
     cr_er_plan plan;
     bool tasks;

@@ -1,5 +1,5 @@
 /*
- * easyrec_task.c - losses, metrics and task towers: what a model is to learn and how that is
+ * easyrec_task.c - losses, metrics and task towers: what a model learns and how the result is
  * measured.
  *
  * EasyRec says CLASSIFICATION and looks at num_class; here the two losses have names. A loss
@@ -139,7 +139,7 @@ static const cr_rule listwise_rules[] = {
 typedef struct loss_kind {
     const char *from;
     int number;
-    const char *one, *many; /* for one output and for num_class outputs; NULL: none */
+    const char *one, *many; /* for one output, and for num_class outputs; NULL: none */
     const char *params;     /* key of its parameters */
     const cr_rule *rules;
 } loss_kind;

@@ -1,10 +1,10 @@
 /*
- * easyrec_train.c - train_config: how long, optimizers, learning rates.
+ * easyrec_train.c - train_config: the length of the training, optimizers, learning rates.
  *
  * EasyRec names one optimizer for all variables, or two (tables, the rest; in WideAndDeep wide
  * tables, the rest), or three (wide tables, tables, the rest). Here tables and dense parameters
- * always have one each, and wide tables a part of their own. The L2 of a model's layers is the
- * weight decay of the dense optimizer: both add l2 * w to the gradient.
+ * always have one optimizer each, and wide tables may have a third. The L2 of a model's layers is
+ * the weight decay of the dense optimizer: both add l2 * w to the gradient.
  */
 #include <math.h>
 #include <string.h>
@@ -59,7 +59,7 @@ typedef struct rate_kind {
     const char *from, *to;
     const char *base; /* key of the rate itself */
     const cr_rule *rules;
-    bool constant; /* There is no such schedule here, and the rate stays. */
+    bool constant; /* there is no such schedule here, so the rate stays constant */
 } rate_kind;
 static const rate_kind rate_kinds[] = {
     {"constant_learning_rate", "constant_learning_rate", "learning_rate", constant_rules, false},
@@ -80,7 +80,7 @@ static const rate_kind rate_kinds[] = {
 static void finish_rate(cr_rw *w, const rate_kind *k, const cr_conf_node *conf, double rate,
                         cr_conf_node *out) {
     if (k->rules == exponential_rules && cr_rw_num(conf, "burnin_steps", 0) > 0) {
-        /* without a rate of its own the warm-up is a flat line */
+        /* without its own rate the warm-up is a flat line */
         double burnin = cr_rw_num(conf, "burnin_learning_rate", 0);
         cr_rw_put_num(w, out, "warmup_learning_rate", cr_rw_at(conf, "burnin_learning_rate"),
                       burnin > 0 ? burnin : rate);

@@ -1,7 +1,7 @@
 /*
- * list.h - every program whose configs crank takes. A dialect is one line here, one line of
- * meson.build and one file, which holds cr_dialect_<name>. The first one is our own, which is also
- * meant where nothing is a sign of another.
+ * list.h - every program whose configs crank accepts. A dialect is one line here, one line of
+ * meson.build and one file, which holds cr_dialect_<name>. The first one is crank's own, which is
+ * also assumed when there is no sign of another.
  */
 #ifndef CR_DIALECT_LIST_H
 #define CR_DIALECT_LIST_H

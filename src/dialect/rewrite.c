@@ -1,9 +1,9 @@
 /*
- * rewrite.c - rewriting trees by tables, and the report of what was left out.
+ * rewrite.c - rewrites trees by tables, and reports what was left out.
  *
- * The report is grouped: one text (a key and why it was left out) is one finding, at its first
- * place, with the lines of all others behind it. Configs repeat the same key once per feature, and
- * a report of a thousand lines is not read.
+ * The report is grouped: a text (a key and why it was left out) that occurs at several places is
+ * one finding, at the first place, followed by the lines of the others. Configs repeat the same key
+ * once per feature, and nobody reads a report of a thousand lines.
  */
 #include "dialect/rewrite_int.h"
 
@@ -67,7 +67,7 @@ void cr_rw_tell(cr_rw *w, cr_sev sev, cr_loc at, const char *fmt, ...) {
     size_t len = (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1;
     cr_rw_left *l = report_line(w, sev, at, text, len);
     if (l->n++ > 0) {
-        if (at.line == l->last) return; /* Two parts of the result would need the same key. */
+        if (at.line == l->last) return; /* two parts of the result needed the same key */
         cr_buf_printf(&l->lines, "%s%d", l->lines.n ? ", " : "", at.line);
         l->last = at.line;
     }
@@ -274,7 +274,7 @@ static void leave(cr_rw *w, const cr_rule *r, const cr_conf_entry *e) {
         bool numbers =
             cr_parse_f64(v->text, v->len, &a) && cr_parse_f64(r->text, strlen(r->text), &b);
         bool same = numbers ? a == b : strcasecmp(v->text, r->text) == 0;
-        if (same) return; /* It only repeats the default. */
+        if (same) return; /* it only repeats the default */
     }
     cr_rw_drop(w, r->sev, e->at, r->key, r->why);
 }
