@@ -1,8 +1,8 @@
 /*
- * cells.c - rows of a described table as CSV text, or as typed columns of a Parquet file.
+ * cells.c - writes rows of a described table as CSV text, or as typed columns of a Parquet file.
  *
- * Parquet holds what reading the CSV's text gives: the same numbers and the same tokens, as lists
- * and maps where the column's form says so and else as the same text.
+ * The Parquet file holds what a reader gets from the CSV text: the same numbers and the same
+ * tokens, as lists and maps where the column has that form, else as the same text.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "data/pq/sink.h"
 #include "synth/synth_int.h"
 
-#define STEP 1024 /* rows of a Parquet file made at a time */
+#define STEP 1024 /* rows of a Parquet file that are made at a time */
 
 /* ---- text ---- */
 
@@ -19,7 +19,7 @@ static void put_real(cr_buf *b, double x) {
     cr_buf_add(b, text, cr_fmt_f64(text, x));
 }
 
-/* name: of the column, for tokens */
+/* name is that of the column, for tokens. */
 static void put_value(cr_buf *b, const tab_draw *d, const char *name, tab_num v) {
     switch (d->value->leaf) {
     case CR_TAB_REAL: put_real(b, v.x); return;
@@ -40,7 +40,7 @@ static void put_key(cr_buf *b, const synth_tab *t, int src, int64_t k) {
     put_value(b, d, src >= 0 ? t->table->cols[src].name : "key", (tab_num){.k = k});
 }
 
-/* the value of pair i; several numbers with dim_sep between them */
+/* Writes the value of pair i; several numbers have dim_sep between them. */
 static void put_pair_value(cr_buf *b, const synth_tab *t, int col, const tab_cells *x, int i) {
     const cr_tab_col *c = &t->table->cols[col];
     for (int j = 0; j < c->dims; j++) {
@@ -49,7 +49,7 @@ static void put_pair_value(cr_buf *b, const synth_tab *t, int col, const tab_cel
     }
 }
 
-/* pairs of one first key: "sk:v,sk:v"; returns the pair behind the last */
+/* Writes the pairs of one first key, "sk:v,sk:v"; returns the number of the next pair. */
 static int put_second(cr_buf *b, const synth_tab *t, int col, const tab_cells *x, int i) {
     int first = i;
     for (; i < x->n && x->src[i] == x->src[first] && x->key[i] == x->key[first]; i++) {
@@ -76,7 +76,7 @@ static void put_pairs(cr_buf *b, const synth_tab *t, int col, const tab_cells *x
     }
 }
 
-static int weight_of(int i) { /* tenths */
+static int weight_of(int i) { /* in tenths */
     return 1 + i * 7 % 20;
 }
 
@@ -102,7 +102,7 @@ static void put_text(cr_buf *b, const synth_tab *t, int col, const tab_cells *x)
 
 /* ---- CSV ---- */
 
-/* quotes what was put since `from` when it holds what ends a field */
+/* Quotes the text since `from` when it holds a character that ends a field. */
 static void end_field(cr_buf *b, size_t from, const char *delim) {
     const char *p = b->data + from;
     size_t n = b->n - from;
@@ -128,7 +128,7 @@ static const char *name_of(const cr_synth_table *tab, int k) {
     return k < tab->n_labels ? tab->labels[k].name : tab->weights[k - tab->n_labels];
 }
 
-/* the word that label_map has for y */
+/* Returns the word that label_map has for y. */
 static const char *label_word(const cr_conf_map *words, double y) {
     const char *best = "";
     double off = INFINITY;
@@ -140,7 +140,7 @@ static const char *label_word(const cr_conf_map *words, double y) {
     return best;
 }
 
-/* Parquet: words that are all whole numbers are numbers in the file */
+/* Parquet: when all words are whole numbers, the file holds numbers. */
 static bool whole_words(const cr_conf_map *words) {
     int64_t k;
     for (int64_t i = 0; i < words->n; i++)
@@ -194,7 +194,7 @@ void cr_tab_keep(const tab_scores *s, int64_t i, const synth_tab *t, const tab_r
 
 /* ---- Parquet ---- */
 
-/* values of one leaf, growing */
+/* The values of one leaf, which grow. */
 typedef struct leaf {
     cr_coltype type;
     cr_buf v;        /* numbers, or bytes */
@@ -230,7 +230,7 @@ static void push_number(leaf *l, double x, int64_t k) {
     }
 }
 
-/* the bytes put since `from` are a text */
+/* Makes the bytes since `from` a text. */
 static void end_text(leaf *l, size_t from) {
     uint32_t a = (uint32_t)from, e = (uint32_t)l->v.n;
     cr_buf_add(&l->beg, &a, sizeof a);

@@ -1,11 +1,11 @@
 /*
- * dir.c - the folder that `crank synth` fills: what may be replaced in it, and what not.
+ * dir.c - the folder that `crank synth` fills: which files in it may be replaced.
  *
  * A folder may be filled when it is missing, empty, or holds a data set that crank made and the
- * user has not edited since. The file .synth tells: it holds the digest of pipeline.yaml as crank
- * wrote it, in the format of xxhsum, and is empty while the data set is not whole. A run holds a
- * lock on it. What a killed run left is removed by the next. Only files whose names crank gives are
- * ever removed.
+ * user has not edited since. The file .synth tells that: it holds the digest of pipeline.yaml as
+ * crank wrote it, in the format of xxhsum, and is empty while the data set is not whole. A run
+ * holds a lock on it. The next run removes what a killed run left. Only files with names that crank
+ * gives are ever removed.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -26,7 +26,8 @@
 
 static const char *const parts[] = {"train", "eval"};
 
-/* part-00012.csv or part-00012.parquet, the number with at least five digits; end: behind it */
+/* Is this part-00012.csv or part-00012.parquet, with a number of at least five digits? *end points
+ * behind the name. */
 static bool part_name(const char *s, const char **end) {
     if (strncmp(s, "part-", 5) != 0) return false;
     const char *p = s + 5;
@@ -83,7 +84,8 @@ cr_code cr_synth_drop_parts(cr_arena *a, const char *dir, cr_err *err) {
     return CR_OK;
 }
 
-/* may the data set in dir be replaced: is it not whole, or pipeline.yaml as crank wrote it? */
+/* May the data set in dir be replaced? It may if it is not whole, or if pipeline.yaml is as crank
+ * wrote it. */
 static bool replaceable(cr_arena *a, const char *dir) {
     cr_buf b;
     uint64_t want, got;
@@ -175,7 +177,7 @@ void cr_synth_dir_close(cr_synth_dir *d, cr_arena *a) {
     if (!d->old) unlink(d->mark);
     close(d->fd);
     d->fd = -1;
-    /* folders of a run that failed; those with files in them stay */
+    /* removes the folders of a failed run; those with files in them stay */
     for (int k = 0; k < 2; k++)
         rmdir(cr_path_join(a, d->path, parts[k]));
     if (d->made) rmdir(d->path);

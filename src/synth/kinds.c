@@ -1,9 +1,9 @@
 /*
- * kinds.c - the data sets that crank synth makes: columns, their sizes, which of them
- * interact, and the model part of the config that fits.
+ * kinds.c - the data sets that crank synth makes: their columns, the sizes of these, which columns
+ * interact, and a model_config that fits.
  *
  * Cardinalities are the published ones (Criteo Kaggle display ads, Taobao display ads, census
- * income). Columns are drawn independently of each other; only the label knows them all.
+ * income). Columns are drawn independently of each other; only the label depends on all of them.
  */
 #include "synth/synth_int.h"
 

@@ -1,14 +1,14 @@
 /*
- * parquet.c - rows of synthetic data as a Parquet file with typed columns.
+ * parquet.c - writes rows of synthetic data as a Parquet file with typed columns.
  *
- * Ids are int64, bags lists of them, words strings, numbers float or double (int64 without
- * decimals). A number is what reading the CSV's text would give, so both formats train to the same
- * weights. Rows are drawn into arrays, a few thousand at a time.
+ * Ids are int64, bags are lists of int64, words are strings, numbers are float or double (int64
+ * without decimals). A number is what a reader gets from the CSV text, so both formats train to the
+ * same weights. Rows are drawn into arrays, a few thousand at a time.
  */
 #include "parquet/parquet.h"
 #include "synth/synth_int.h"
 
-#define STEP 4096 /* rows */
+#define STEP 4096 /* rows that are drawn at a time */
 
 typedef union cells {
     int64_t *i64;
@@ -20,8 +20,8 @@ typedef union cells {
 typedef struct batch {
     const synth_teacher *t;
     cells label, after, *v; /* v: per column */
-    int32_t *off;           /* of the bag */
-    cr_pq_vec *vecs;        /* the label first, the one that follows it last */
+    int32_t *off;           /* offsets of the bag */
+    cr_pq_vec *vecs;        /* the label comes first, the label that follows it last */
     cr_arena arena;
 } batch;
 
@@ -63,7 +63,7 @@ static void make_schema(cr_pq_meta *m, const synth_teacher *t, cr_arena *a) {
     if (t->kind->after) add_node(m, t->kind->after, CR_PQ_I64, CR_PQ_REQUIRED, CR_PQ_PHYSICAL, 0);
 }
 
-/* the words of a column as the entries of a dictionary */
+/* Stores the words of a column as the entries of a dictionary. */
 static void set_words(cr_pq_vec *v, const synth_draw *d, cr_arena *a) {
     cr_buf b;
     cr_buf_init(&b);

@@ -1,10 +1,10 @@
 /*
- * synth.c - writing synthetic data: rows to text, files by many threads, and the teacher's score.
- * Parquet files are written by parquet.c.
+ * synth.c - writes synthetic data: rows become text, many threads write files, and the teacher's
+ * score is computed. parquet.c writes Parquet files.
  *
- * A file is one item of work; its content depends on nothing but its row numbers. Files are
- * written under temporary names and renamed together when all are done, synth.json last: a folder
- * with synth.json is whole. Nothing is synced to disk: the data can be made again.
+ * A file is one item of work; its content depends on nothing but its row numbers. Files are written
+ * under temporary names and renamed together when all are done, synth.json last: a folder with
+ * synth.json is whole. Nothing is synced to disk: the data can be made again.
  */
 #include "synth/synth.h"
 
@@ -22,7 +22,7 @@
 #define FILE_ROWS 250000
 #define MIN_FILES 4
 #define CHUNK     ((size_t)1 << 20)
-#define MAX_ROW   ((size_t)8192) /* more than 64 columns of words or bags can take */
+#define MAX_ROW   ((size_t)8192) /* more than 64 columns of words or bags need */
 
 const char *const cr_synth_formats[] = {"csv", "parquet", NULL};
 
@@ -89,7 +89,7 @@ static char *put_header(char *p, const synth_teacher *t) {
 /* ---- files ---- */
 
 typedef struct part_file {
-    int part; /* 0 train, 1 eval */
+    int part; /* 0: train, 1: eval */
     int64_t first, n;
     char *path, *tmp;
     int64_t bytes;
@@ -99,12 +99,12 @@ typedef struct part_file {
 
 typedef struct job {
     synth_teacher teacher;
-    synth_tab *tab; /* a described table in the place of the teacher; NULL: none */
+    synth_tab *tab; /* a described table, which replaces the teacher; NULL: none */
     tab_scores tab_scores;
     part_file *files;
     int n_files;
-    synth_scores scores; /* of the eval rows */
-    char **text;         /* per thread */
+    synth_scores scores; /* scores of the eval rows */
+    char **text;         /* one buffer per thread */
     bool parquet;
     atomic_bool failed;
     cr_synth_dir dir;
@@ -168,7 +168,7 @@ static void write_csv(job *j, part_file *f, char *text) {
     cr_outfile *out;
     f->code = cr_outfile_open(&out, f->tmp, &f->err);
     if (f->code != CR_OK) return;
-    cr_outfile_no_sync(out); /* it can be made again */
+    cr_outfile_no_sync(out); /* not synced, since the data can be made again */
     f->code = j->tab ? write_tab_rows(j, f, out) : write_rows(j, f, out, text);
     if (f->code == CR_OK)
         f->code = cr_outfile_commit(out, &f->err);
@@ -185,7 +185,7 @@ static void write_file(void *ctx, int64_t item, int thread) {
         write_parquet(j, f);
     else
         write_csv(j, f, j->text[thread]);
-    if (f->code != CR_OK && f->err.at.path) { /* the name people know the file by */
+    if (f->code != CR_OK && f->err.at.path) { /* the final name, which the user knows */
         cr_err why = f->err;
         f->code = cr_fail_at(&f->err, why.code, ((cr_loc){f->path, 0, 0}), "%s", why.msg);
     }
@@ -214,7 +214,7 @@ static void plan_files(job *j, cr_arena *a, const char *dir, int part, int64_t r
 
 /* ---- the teacher's score ---- */
 
-/* Order of a float as an unsigned number. */
+/* Maps a float to an unsigned number with the same order. */
 static uint32_t order_bits(float x) {
     uint32_t u = cr_f32_bits(x);
     return u & 0x80000000u ? ~u : u | 0x80000000u;
@@ -236,10 +236,12 @@ static void radix_sort(uint64_t *v, uint64_t *tmp, int64_t n) {
         v = tmp;
         tmp = swap;
     }
-    memcpy(tmp, v, sizeof *v * (size_t)n); /* three passes: the result lies in the other array */
+    /* after three passes the result lies in the other array */
+    memcpy(tmp, v, sizeof *v * (size_t)n);
 }
 
-/* exact: share of (one, zero) pairs in the right order, ties count half; NaN with one class only */
+/* The exact AUC: the share of (one, zero) pairs in the right order, where ties count half; NaN if
+ * there is only one class. */
 static cr_code exact_auc(const float *logit, const uint8_t *label, int64_t n, double *out,
                          cr_err *err) {
     void *mem;
@@ -265,7 +267,8 @@ static cr_code exact_auc(const float *logit, const uint8_t *label, int64_t n, do
     return CR_OK;
 }
 
-/* the second label: among the rows where the first is 1, and both together. Overwrites scores */
+/* Scores the second label: among the rows where the first is 1, and for both together. It
+ * overwrites the scores. */
 static cr_code score_after(synth_scores *s, int64_t n, cr_synth_result *r, cr_err *err) {
     int64_t ones = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -298,7 +301,7 @@ static cr_code score(job *j, int64_t n, cr_synth_result *r, cr_err *err) {
     return j->teacher.kind->after ? score_after(&j->scores, n, r, err) : CR_OK;
 }
 
-/* of a described table: every label that is 0 or 1 */
+/* Scores a described table: every label that is 0 or 1. */
 static cr_code score_tab(const job *j, int64_t n, cr_synth_result *r, cr_err *err) {
     const cr_synth_table *tab = j->tab->table;
     r->auc = r->logloss = NAN;
@@ -392,7 +395,7 @@ static void write_json(cr_buf *b, const cr_synth_opts *o, const job *j, const cr
     cr_buf_char(b, '\n');
 }
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 static cr_code check_opts(const cr_synth_opts *o, const synth_kind **kind, cr_err *err) {
     *kind = o->table ? NULL : cr_synth_kind_find(o->kind);

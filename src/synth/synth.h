@@ -15,17 +15,17 @@
 #include "data/tab.h"
 
 #define CR_SYNTH_LABELS 32
-typedef struct cr_synth_label { /* of a described table, in the eval part */
+typedef struct cr_synth_label { /* a label of a described table, in the eval part */
     char name[64];
     double mean;
-    double auc; /* of the teacher; NaN: it is not 0 or 1 */
+    double auc; /* of the teacher; NaN: the label is not 0 or 1 */
 } cr_synth_label;
 typedef struct cr_synth_result {
     int64_t rows, eval_rows, bytes;
-    double label_rate;   /* of the eval part */
-    double auc, logloss; /* of the teacher on the eval part */
-    /* of the label that can follow the first: share of ones, and the teacher's AUC, among the rows
-     * where it can; AUC of both together over all rows; 0 where there is no such label */
+    double label_rate;   /* share of ones in the eval part */
+    double auc, logloss; /* of the teacher, on the eval part */
+    /* For the label that can follow the first: the share of ones and the teacher's AUC among the
+     * rows where it can; the AUC of both together over all rows. 0: there is no such label. */
     double after_rate, after_auc, both_auc;
     int n_files, n_eval_files;
     cr_synth_label labels[CR_SYNTH_LABELS];
@@ -33,23 +33,25 @@ typedef struct cr_synth_result {
 } cr_synth_result;
 
 typedef struct cr_synth_opts {
-    const char *kind;            /* "criteo", "taobao", "census"; not read with table */
+    const char *kind;            /* "criteo", "taobao", "census"; ignored with table */
     const cr_synth_table *table; /* a described table; NULL: kind */
-    int64_t rows;                /* of the train part */
+    int64_t rows;                /* rows of the train part */
     int64_t eval_rows;           /* 0: rows / 5, at least 1000, at most 1,000,000 */
     uint64_t seed;
-    double scale;            /* of the cardinalities; 0: 1; not of a described table */
-    const char *dir;         /* missing, empty, or made by an earlier run and not edited since */
+    /* factor of the cardinalities (0: 1); a described table does not use it */
+    double scale;
+    /* it is missing, empty, or made by an earlier run and not edited since */
+    const char *dir;
     const char *format;      /* "csv", "parquet"; NULL: csv */
-    cr_synth_result *result; /* filled when not NULL */
+    cr_synth_result *result; /* filled in unless it is NULL */
 } cr_synth_opts;
 
-/* names of all kinds and of all formats, NULL-ended */
+/* The names of all kinds and of all formats, NULL-ended. */
 extern const char *const cr_synth_kinds[];
 extern const char *const cr_synth_formats[];
 
 /* cr_synth writes dir/train/part-*.csv, dir/eval/part-*.csv (or .parquet), dir/synth.json and
- * dir/pipeline.yaml. After a failure none of the files of this call is left. */
+ * dir/pipeline.yaml. After a failure no file of this call is left. */
 CR_CHECKED cr_code cr_synth(const cr_synth_opts *o, cr_pool *pool, cr_err *err);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * table.c - rows of a described table, and the teacher of its labels.
+ * table.c - draws rows of a described table, and has the teacher of its labels.
  *
- *   z = bias + sum over columns of share * (mean effect of the column's values), per label
+ * z = bias + sum over columns of share * (mean effect of the column's values), per label
  *
  * The effect of a token is a normal number hashed from (seed, column, label, rank) that fades with
- * the rank, that of a real number is linear; labels share most of their effects. What a column adds
- * is scaled to its share by what a sample of rows shows, so any shape of column (lists, sequences,
- * maps of which a few values are found) counts alike. Of a map only the values under the keys of
- * the same row count: what a lookup can see.
+ * the rank; the effect of a real number is linear. Labels share most of their effects. A sample of
+ * rows shows how strong each column is, and the column is scaled to its share, so that columns of
+ * any shape (lists, sequences, maps of which a few values are found) count alike. In a map only the
+ * values under the keys of the same row count, since a lookup sees no others.
  *
  * Everything is a function of (seed, part, row, column): no order of threads or files matters.
  */
@@ -17,13 +17,13 @@
 #include "base/rng.h"
 #include "synth/synth_int.h"
 
-#define SAMPLE    1024 /* rows that show how much a column varies */
-#define EFFECTS   512  /* ranks with an effect of their own */
+#define SAMPLE    1024 /* rows of the sample that shows how much a column varies */
+#define EFFECTS   512  /* ranks with an individual effect */
 #define SIGMA     1.8
 #define RATE      0.3 /* share of ones of a label */
-#define MAX_PAIRS 24  /* of one map */
-#define EMPTY     50  /* one sequence of so many has no steps */
-#define UNKNOWN   32  /* one word of so many is in no vocabulary */
+#define MAX_PAIRS 24  /* in one map */
+#define EMPTY     50  /* one sequence in so many has no steps */
+#define UNKNOWN   32  /* one word in so many is in no vocabulary */
 
 /* ---- draws ---- */
 
@@ -43,7 +43,7 @@ static void draw_init(tab_draw *d, const cr_tab_value *v, cr_arena *arena) {
         double var = square - mean * mean;
         d->mean = mean;
         d->slope = var > 0 ? 1 / sqrt(var) : 0;
-        /* about four digits over the middle of the range */
+        /* gives about four digits over the middle of the range */
         double width = v->knots[n - n / 4] - v->knots[n / 4];
         if (!(width > 0)) width = hi - lo;
         d->unit = width > 0 ? pow(10, 4 - floor(log10(width))) : 1;
@@ -131,7 +131,7 @@ static bool add_pair(tab_cells *x, int src, int64_t key, int src2, int64_t key2,
     return true;
 }
 
-/* keys of one level: those of the row's own columns, nearly always, and some more */
+/* The keys of one level: nearly always those of the row's own columns, and some more. */
 typedef struct keys {
     int src[MAX_PAIRS];
     int64_t k[MAX_PAIRS];
@@ -154,7 +154,7 @@ static void some_keys(const synth_tab *t, const int *from, int n_from, const tab
         int src = n_from ? from[j % n_from] : -1;
         const tab_draw *d = src >= 0 ? &t->v[src] : t->own_key;
         out->src[out->n] = src;
-        out->own[out->n] = n_from == 0; /* whoever reads it may take any */
+        out->own[out->n] = n_from == 0; /* without key columns a reader may use any key */
         out->k[out->n++] = draw(d, cr_rng_u64(key, 100 + i++)).k;
     }
 }
@@ -189,7 +189,7 @@ static double effect_of(const synth_tab *t, int col, int label, tab_num v) {
     return v.k < d->n_effect ? (double)e[v.k] : 0;
 }
 
-/* mean effect of a column's values, 0 without any */
+/* Returns the mean effect of a column's values; 0 without values. */
 static double column_effect(const synth_tab *t, int col, int label, const tab_cells *x) {
     const cr_tab_col *c = &t->table->cols[col];
     double sum = 0;
@@ -268,7 +268,8 @@ void cr_tab_row_init(tab_row *r, const synth_tab *t, cr_arena *a) {
     }
 }
 
-/* effects of a column: a row per label; the later labels take most of the first */
+/* Makes the effects of a column: a row per label; later labels take most of the first one's
+ * effects. */
 static void make_effects(synth_tab *t, int col, uint64_t seed) {
     tab_draw *d = &t->v[col];
     const cr_tab_col *c = &t->table->cols[col];
@@ -286,7 +287,7 @@ static void make_effects(synth_tab *t, int col, uint64_t seed) {
     }
 }
 
-/* what each column adds, measured on a sample, scaled to its share */
+/* Measures on a sample what each column adds, and scales it to its share. */
 static void make_factors(synth_tab *t) {
     const cr_synth_table *tab = t->table;
     int n = tab->n_cols * tab->n_labels;
@@ -314,7 +315,7 @@ static void make_factors(synth_tab *t) {
     t->bias = cr_synth_find_bias(RATE, SIGMA);
 }
 
-/* a label comes after the one it depends on; those that depend on each other come last */
+/* A label comes after the label it depends on; labels that depend on each other come last. */
 static void order_labels(synth_tab *t) {
     const cr_synth_table *tab = t->table;
     bool *done = CR_NEW_N(&t->arena, bool, tab->n_labels + 1);

@@ -1,16 +1,16 @@
 /*
  * teacher.c - the hidden truth behind synthetic labels.
  *
- *   logit = bias + sum of main effects + sum over pairs <v_a[id_a], v_b[id_b]>
+ * logit = bias + sum of main effects + sum over pairs <v_a[id_a], v_b[id_b]>
  *
- * An effect is a normal number hashed from (seed, column, rank), falling with the rank of the id:
- * rare ids matter little, so that a model can learn nearly all there is from some hundred
- * thousand rows. Effects and vectors are centred and scaled under the true distribution of the ids,
- * so variance, share of ones and best AUC hold for any seed and scale.
+ * An effect is a normal number hashed from (seed, column, rank) that falls with the rank of the id.
+ * Rare ids matter little, so a model can learn nearly everything from some hundred thousand rows.
+ * Effects and vectors are centred and scaled under the true distribution of the ids, so variance,
+ * share of ones and best AUC hold for any seed and scale.
  *
- * A draw is one table lookup: the inverse distribution function in 1024 linear pieces. Zipf with
- * a = 1.05 is nearly uniform in the logarithm of the rank, so a piece of the tail spans less than
- * two percent of it.
+ * A draw is one table lookup: the inverse distribution function in 1024 linear pieces. Zipf with a
+ * = 1.05 is nearly uniform in the logarithm of the rank, so a piece of the tail spans less than two
+ * percent of it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 #define ZIPF 1.05
 
-/* share of draws below rank x, for n ranks */
+/* Returns the share of draws below rank x, for n ranks. */
 static double zipf_cdf(double x, double n) {
     return (1 - pow(x + 1, 1 - ZIPF)) / (1 - pow(n + 1, 1 - ZIPF));
 }
@@ -99,9 +99,9 @@ static int64_t draw(const synth_draw *d, uint64_t bits) {
     return cr_synth_pick(d->quant, d->k_max, bits);
 }
 
-/* ---- what the teacher thinks of them ---- */
+/* ---- the teacher's effects ---- */
 
-/* share of draws with rank (or bucket) r */
+/* Returns the share of draws with rank (or bucket) r. */
 static double share_of(const synth_draw *d, int64_t r) {
     const synth_col *c = d->col;
     if (c->type != SYNTH_NUM)
@@ -123,7 +123,7 @@ static double fading(const synth_draw *d, int64_t r) {
 }
 
 /* Fills n values (every stride-th of out) with hashed normals, centred and with variance 1 under
- * the shares; returns the centred value of everything past n. */
+ * the shares; returns the centred value of all ranks behind n. */
 static double standard_effects(const synth_draw *d, uint64_t key, int64_t n, int stride, int at,
                                float *out) {
     double mean = 0, square = 0, mass = 0;
@@ -136,7 +136,7 @@ static double standard_effects(const synth_draw *d, uint64_t key, int64_t n, int
         mass += p;
     }
     double var = square - mean * mean;
-    if (!(var > 1e-4)) { /* all alike by chance: make the most frequent one stand out */
+    if (!(var > 1e-4)) { /* all are alike by chance: the most frequent one is made to stand out */
         double p = share_of(d, 0);
         for (int64_t r = 0; r < n; r++)
             v[r] = r == 0;
@@ -150,11 +150,11 @@ static double standard_effects(const synth_draw *d, uint64_t key, int64_t n, int
     return mass < 1 - 1e-9 ? -mean * k : 0;
 }
 
-/* the mean of 1 to 5 (each as likely) equal effects has variance 1/5 (1 + 1/2 + ... + 1/5) of one
- */
+/* The mean of 1 to 5 equal effects, each number as likely, has a variance of 1/5 (1 + 1/2 + ... +
+ * 1/5) of one effect's. */
 #define BAG_VARIANCE (137.0 / 300.0)
 
-/* effects of one label: a value per rank or bucket, one for the rest, or a slope */
+/* Makes the effects of one label: a value per rank or bucket and one for the rest, or a slope. */
 static void fill_effect(synth_teacher *t, const synth_draw *d, const char *purpose, double variance,
                         float **effect, float *rest, float *slope) {
     double size = sqrt(variance);
@@ -201,7 +201,8 @@ static void make_vectors(synth_teacher *t, synth_draw *d) {
     }
 }
 
-/* covariance of the vectors of a column under its shares; ids past the table have the vector 0 */
+/* Computes the covariance of the vectors of a column under its shares; ids behind the table have
+ * the vector 0. */
 static void vector_moments(const synth_draw *d, double m[SYNTH_DIM][SYNTH_DIM]) {
     for (int i = 0; i < SYNTH_DIM; i++)
         for (int j = 0; j < SYNTH_DIM; j++) {
@@ -218,7 +219,8 @@ static int find_col(const synth_teacher *t, const char *name) {
     CR_BUG("a pair names an unknown column");
 }
 
-/* one factor for all pairs makes their sum as strong as wanted (pairs are uncorrelated) */
+/* Finds one factor for all pairs that makes their sum as strong as wanted (pairs are
+ * uncorrelated). */
 static void make_pairs(synth_teacher *t, double variance) {
     const synth_kind *kind = t->kind;
     while (kind->pairs[t->n_pairs][0])
@@ -239,7 +241,7 @@ static void make_pairs(synth_teacher *t, double variance) {
     t->pair_scale = (float)(raw > 0 ? sqrt(variance / raw) : 0);
 }
 
-/* bias that gives the wanted share of ones when the logit is normal around it */
+/* Finds the bias that gives the wanted share of ones when the logit is normal around it. */
 double cr_synth_find_bias(double rate, double sigma) {
     double lo = -20, hi = 20, z[999];
     for (int k = 0; k < 999; k++)
@@ -302,7 +304,7 @@ static float after_effect(const synth_draw *d, int64_t k) {
     }
 }
 
-/* the label that can follow the first */
+/* Draws the label that can follow the first. */
 static void draw_after(const synth_teacher *t, uint64_t key, synth_row *row) {
     float logit = t->after_bias;
     for (int c = 0; c < t->n; c++) {

@@ -1,7 +1,7 @@
 /*
- * yaml.c - pipeline.yaml: a config that trains on the data just made. Number ids come as they
- * are (FG_NONE) for criteo; the other kinds go through feature generation, so that words, bounds
- * and bags are used too.
+ * yaml.c - writes pipeline.yaml, a config that trains on the data just made. For criteo the ids are
+ * read as they are (FG_NONE); the other kinds use feature generation, so that words, bounds and
+ * bags are used too.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@ static void quoted_path(cr_buf *b, const char *key, const char *dir, const char 
     cr_buf_init(&path);
     cr_buf_printf(&path, "%s%s", dir, rest);
     cr_buf_printf(b, "%s: ", key);
-    cr_json_escape(b, path.data, path.n); /* a JSON string is a YAML one */
+    cr_json_escape(b, path.data, path.n); /* a JSON string is also a YAML string */
     cr_buf_char(b, '\n');
     cr_buf_clear(&path);
 }
@@ -42,7 +42,7 @@ static void feature(cr_buf *b, const synth_draw *d, bool parquet) {
         cr_buf_str(b, "]\n");
         break;
     case SYNTH_BAG:
-        if (!parquet) cr_buf_str(b, "      separator: \"|\"\n"); /* there it is a list */
+        if (!parquet) cr_buf_str(b, "      separator: \"|\"\n"); /* in Parquet it is a list */
         /* fall through */
     case SYNTH_ID: cr_buf_printf(b, "      num_buckets: %lld\n", (long long)d->card); break;
     }
