@@ -1,7 +1,7 @@
 /*
- * assets.c - the files that a config names and an export holds copies of: vocabularies and
- * libraries of features, libraries of a model's plug-ins. An export names them without a folder and
- * finds them in itself again.
+ * assets.c - the files that a config names and of which an export holds copies: vocabularies and
+ * libraries of features, libraries of a model's plug-ins. An export names them without a folder,
+ * because they lie in the export itself.
  */
 #include <string.h>
 
@@ -10,7 +10,8 @@
 #include "base/scheme.h"
 #include "job/job.h"
 
-/* the value of `library` in every `plugin { library: … }` below n, in turn; *i counts them down */
+/* Finds the value of `library` in every `plugin { library: … }` below n, one after the other; *i
+ * counts down to the wanted one. */
 static cr_conf_node *nth_library(cr_conf_node *n, int *i) {
     for (size_t k = 0; n->kind != CR_NODE_SCALAR && k < n->n; k++) {
         cr_conf_node *v = n->v[k].val, *lib = NULL;
@@ -30,8 +31,9 @@ static cr_conf_node *library(cr_conf_doc *doc, int i) {
     return model ? nth_library(model, &i) : NULL;
 }
 
-/* Names in an export, *n of them: files of one name from different folders get different ones. The
- * same for the same texts, so that the copies and the config of an export agree. */
+/* Makes the names of the files in an export, *n of them; files of one name from different folders
+ * get different names. The same texts always give the same names, so that the copies and the config
+ * of an export agree. */
 static const char **own_names(cr_conf_doc *doc, int *n) {
     for (*n = 0; library(doc, *n);)
         ++*n;
@@ -44,7 +46,7 @@ static const char **own_names(cr_conf_doc *doc, int *n) {
             if (strcmp(names[k], names[i]) != 0 || strcmp(library(doc, k)->text, text) == 0)
                 continue;
             names[i] = cr_arena_printf(&doc->arena, "%d_%s", ++tries, base);
-            k = -1; /* the new one may be there too */
+            k = -1; /* the new name may be taken too */
         }
     }
     return names;

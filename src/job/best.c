@@ -1,6 +1,6 @@
 /*
- * best.c - which checkpoint a job reads: the one that was named, the newest, or the one with the
- * best evaluation, and what best means.
+ * best.c - chooses the checkpoint that a job reads: the one that the user named, the newest, or the
+ * one with the best evaluation; and decides which metric says what is best.
  */
 #include <string.h>
 
@@ -16,7 +16,8 @@ const char *cr_job_best_metric(const cr_job *j) {
     return NULL;
 }
 
-/* An export is built without losses, so the name alone must do: "binary_cross_entropy_ctr". */
+/* An export is built without losses, so only the name of the result can tell:
+ * "binary_cross_entropy_ctr". */
 static bool is_loss(const cr_job *j, const char *result) {
     for (int i = 0; i < j->model->n_losses; i++)
         if (strcmp(j->model->losses[i].name, result) == 0) return true;
@@ -32,13 +33,13 @@ bool cr_job_larger(const cr_job *j, const char *metric) {
     if (cr_conf_has(ec, "metric_larger_is_better")) return ec->metric_larger_is_better;
     if (!metric) {
         const cr_msgs *all = &j->root->model_config->metrics;
-        if (all->n == 0) return false; /* it is a loss */
+        if (all->n == 0) return false; /* the result is a loss */
         metric = ((const cr_metric_conf *)all->v[0])->metric.m->key;
     }
     return !is_loss(j, metric) && !cr_metric_is_error(metric);
 }
 
-/* A loss that is said to be better when larger is most likely a slip. */
+/* Warns when a loss counts as better when it is larger, which is most likely a mistake. */
 static void check_direction(const cr_job *j, const char *metric, cr_diag *diag) {
     const cr_export_conf *ec = j->root->export_config;
     if (!metric || !cr_conf_has(ec, "metric_larger_is_better") || !ec->metric_larger_is_better)

@@ -1,8 +1,8 @@
 /*
- * config.c - the root message and run control: TrainConfig, EvalConfig, ExportConfig.
+ * config.c - the root message of a config, and TrainConfig, EvalConfig and ExportConfig.
  *
- * The input paths and model_dir are not required here because flags may give them. Rows of our own
- * (seed, lanes, eval_interval_steps) carry CR_F_OURS.
+ * The input paths and model_dir are not required here because flags may give them. Keys that only
+ * crank has (seed, lanes, eval_interval_steps) carry CR_F_OURS.
  */
 #include "job/config.h"
 
@@ -207,7 +207,8 @@ const cr_msg cr_root_msg = {
 };
 
 void cr_root_finish(cr_root_conf *c, cr_arena *arena, cr_diag *diag) {
-    /* what is missing and required was reported by the binding; fill up without saying it again */
+    /* binding has reported missing required keys; the defaults are filled in without reporting them
+     * again */
     cr_diag quiet;
     cr_diag_init(&quiet);
     for (const cr_field *f = cr_root_msg.fields; f->name; f++) {
@@ -220,7 +221,7 @@ void cr_root_finish(cr_root_conf *c, cr_arena *arena, cr_diag *diag) {
     cr_diag_clear(&quiet);
     if (c->data_config->base.node) cr_data_conf_finish(c->data_config, arena, diag);
     if (*c->eval_input_path && c->data_config->eval_fraction > 0) {
-        cr_loc at = cr_conf_at(c, "eval_input_path"); /* a flag says so for one run */
+        cr_loc at = cr_conf_at(c, "eval_input_path"); /* given as a flag it is meant for one run */
         if (!at.path || strncmp(at.path, "--", 2) != 0)
             cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c->data_config, "eval_fraction"),
                         "eval_fraction does nothing beside eval_input_path, so training reads all "

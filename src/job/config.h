@@ -1,5 +1,5 @@
 /*
- * config.h - the root message (EasyRecConfig) and run control: TrainConfig, EvalConfig,
+ * config.h - the root message of a config (EasyRecConfig), and TrainConfig, EvalConfig,
  * ExportConfig.
  */
 #ifndef CR_RUN_CONFIG_H
@@ -18,7 +18,7 @@ typedef struct cr_train_conf {
     cr_dense_optim_conf *dense_optimizer;
     int64_t num_steps, num_epochs; /* exactly one is not 0 */
     int64_t save_checkpoints_steps;
-    int64_t save_checkpoints_epochs; /* > 0: instead of steps */
+    int64_t save_checkpoints_epochs; /* > 0: takes the place of steps */
     int64_t keep_checkpoint_max;     /* 0: all */
     const char *fine_tune_checkpoint;
     const char *fine_tune_ckpt_param_map;
@@ -30,7 +30,7 @@ typedef struct cr_train_conf {
     cr_grad_scaler_conf *grad_scaler;    /* NULL: the loss is not scaled */
     int64_t gradient_accumulation_steps; /* 0 and 1: none */
     cr_grad_clip_conf *grad_clipping;    /* NULL: none */
-    /* ours */
+    /* crank only */
     uint64_t seed;
     int64_t lanes;               /* power of two, 1..64 */
     int64_t eval_interval_steps; /* 0: evaluation follows checkpoints only */
@@ -40,8 +40,8 @@ typedef struct cr_eval_conf {
     cr_conf_base base;
     int64_t num_steps; /* batches; 0: all */
     int64_t log_step_count_steps;
-    bool use_dense_ema;              /* when given (cr_conf_has) */
-    int64_t early_stopping_patience; /* ours: evaluations; 0: none */
+    bool use_dense_ema;              /* valid only if it is given (cr_conf_has) */
+    int64_t early_stopping_patience; /* crank only: evaluations; 0: off */
 } cr_eval_conf;
 
 typedef struct cr_export_conf {
@@ -49,7 +49,7 @@ typedef struct cr_export_conf {
     const char *exporter_type; /* "latest" or "best" */
     const char *best_exporter_metric;
     bool metric_larger_is_better;
-    bool use_dense_ema; /* when given (cr_conf_has) */
+    bool use_dense_ema; /* valid only if it is given (cr_conf_has) */
     const char *mixed_precision;
 } cr_export_conf;
 
@@ -69,43 +69,46 @@ typedef struct cr_root_conf { /* EasyRecConfig */
 extern const cr_msg cr_train_msg, cr_eval_msg, cr_export_msg;
 extern const cr_msg cr_root_msg;
 
-/* cr_root_finish, once after binding: applies cr_data_conf_finish and fills every sub-config that
- * was not given with its defaults, so that no pointer of c is NULL afterwards. */
+/* cr_root_finish is called once after binding. It applies cr_data_conf_finish and fills every
+ * sub-config that was not given with its defaults, so that no pointer of c is NULL afterwards. */
 void cr_root_finish(cr_root_conf *c, cr_arena *arena, cr_diag *diag);
 
-/* cr_root_check finds what is wrong between messages: unknown feature or group names, doubled
- * names, losses against num_class, grouping keys, groups a model needs, expressions missing where
- * fg_mode needs them. Call after cr_root_finish; reads no file. */
+/* cr_root_check finds mistakes between messages: unknown feature or group names, names given twice,
+ * losses that do not fit num_class, grouping keys, groups that a model needs, expressions that are
+ * missing where fg_mode needs them. It is called after cr_root_finish and reads no file. */
 void cr_root_check(const cr_root_conf *c, cr_diag *diag);
 
 /* How a config is put together: file, then path overrides, then --edit_config_json, then --set. */
 typedef struct cr_config_opts {
     const char *path;      /* the config file */
-    const char *model_dir; /* overrides; NULL: as the config says */
+    const char *model_dir; /* overrides the config; NULL: as the config says */
     const char *train_input_path;
     const char *eval_input_path;
     const char *fine_tune_checkpoint;
     const char *edit_config_json;
-    const char *asset_dir;  /* where vocabularies lie (an export); NULL: as the config says */
+    /* the folder of the vocabularies (in an export); NULL: as the config says */
+    const char *asset_dir;
     const char *const *set; /* n_set assignments a.b[0].c=v */
     int n_set;
-    bool accept_changed_features; /* use a model though its numbers meant something else */
+    bool accept_changed_features; /* use a model even if the meaning of its features has changed */
 } cr_config_opts;
 
-/* A loaded config: tree and bound structs. */
+/* A loaded config: the tree and the bound structs. */
 typedef struct cr_config {
     cr_conf_doc doc;
     cr_arena arena;
     cr_root_conf *root;
 } cr_config;
-/* cr_config_load reads, edits, binds and checks; everything wrong goes to diag. On errors root may
- * be incomplete: use it for nothing but further checks. Always cr_config_clear afterwards. */
+/* cr_config_load reads, edits, binds and checks a config; all mistakes go to diag. After errors
+ * root may be incomplete and is only good for further checks. cr_config_clear must follow in any
+ * case. */
 CR_CHECKED cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag);
 void cr_config_clear(cr_config *c);
-/* cr_config_of_dir: a model_dir or an export as config means the pipeline.config in it */
+/* cr_config_of_dir: when the config is a model_dir or an export, it takes the pipeline.config in
+ * it. */
 void cr_config_of_dir(cr_config_opts *c, char path[1200]);
-/* cr_config_defaults puts what is not given and crank supplies into the tree: optimizers,
- * schedules, losses and metrics (defaults.c) */
+/* cr_config_defaults puts settings that are not given and that crank supplies into the tree:
+ * optimizers, schedules, losses and metrics (defaults.c). */
 void cr_config_defaults(cr_conf_doc *doc);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * config_check.c - what is wrong between the messages of a config, found without reading any file.
+ * config_check.c - finds mistakes between the messages of a config, without reading any file.
  *
- * Names are the heart of it: groups name features, towers name groups, metrics name features. A
- * feature of a type that is not in this version has no struct, but its name is taken from the tree,
- * so that using it is one error (its type's) and not a second one in every group that lists it.
+ * Most of it is about names: groups name features, towers name groups, metrics name features. A
+ * feature of a type that this version does not have has no struct, but its name is taken from the
+ * tree. So there is one error, for its type, and not another one in every group that lists it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int64_t find(const names *n, const char *name) {
 
 #define wrong(diag, at, ...) cr_diag_add((diag), CR_SEV_ERROR, CR_ECONF, (at), __VA_ARGS__)
 
-/* "<what> names the unknown <kind> 'x'; …" with the nearest name */
+/* Reports "<what> names the unknown <kind> 'x'; …" with the nearest name. */
 static void unknown_name(cr_diag *diag, cr_loc at, const char *what, const char *kind,
                          const char *name, const names *known) {
     const char *near = cr_nearest(name, name_at, known);
@@ -42,14 +42,14 @@ static void unknown_name(cr_diag *diag, cr_loc at, const char *what, const char 
         wrong(diag, at, "%s names the %s '%s', but there is none; define it", what, kind, name);
 }
 
-/* is the field absent, and not because it was refused? Then its being needed is news */
+/* Is the field not given? A field that was refused counts as given, since that was reported. */
 static bool absent(const void *conf, const char *field) {
     return !cr_conf_has(conf, field) && !cr_conf_refused(conf, field);
 }
 
 /* ---- features ---- */
 
-/* name of a usable feature, and its place; NULL when the feature is of another type */
+/* Returns the name of a usable feature, and its place; NULL when the feature has another type. */
 static const char *feature_name(const cr_feature_conf *fc, cr_loc *at) {
     if (!fc->feature.m || !fc->feature.conf) return NULL;
     *at = cr_conf_at(fc->feature.conf, "feature_name");
@@ -113,7 +113,7 @@ static void check_features(const cr_root_conf *c, names *features, cr_diag *diag
             continue;
         }
         add_feature(features, c, name, at, i, diag);
-        /* the inputs of other types are looked at when the features are built */
+        /* the inputs of other types are checked when the features are built */
         const char *expression = "";
         if (fc->feature.m->msg == &cr_id_msg)
             expression = ((const cr_id_conf *)fc->feature.conf)->expression;
@@ -130,7 +130,8 @@ static void check_features(const cr_root_conf *c, names *features, cr_diag *diag
     }
 }
 
-/* does the feature go through a table? true also for features of types we do not know */
+/* Does the feature have an embedding table? The answer is true for types that crank does not
+ * know. */
 static bool is_sparse(const cr_feature_conf *fc) {
     if (!fc->feature.m || fc->feature.m->msg != &cr_raw_msg) return true;
     return ((const cr_raw_conf *)fc->feature.conf)->boundaries.n > 0;
@@ -219,7 +220,7 @@ static void check_session(const cr_root_conf *c, const cr_loss_type *type, const
               name);
 }
 
-/* The losses and metrics of one task: model_config's, or a task tower's. */
+/* The losses and metrics of one task: those of model_config, or those of a task tower. */
 typedef struct task {
     int64_t num_class;
     const cr_msgs *losses, *metrics, *train_metrics;
@@ -247,7 +248,7 @@ static void check_losses(const cr_root_conf *c, const task *t, const names *feat
     }
 }
 
-/* does the metric fit the outputs that num_class and the losses make? */
+/* Does the metric fit the outputs that num_class and the losses give? */
 static void check_fit(const task *t, const cr_choice *metric, cr_diag *diag) {
     if (!metric->m || !metric->conf) return;
     const cr_metric_type *type = metric->m->type;
@@ -265,7 +266,7 @@ static void check_fit(const task *t, const cr_choice *metric, cr_diag *diag) {
               type->name);
         return;
     }
-    /* of two classes the second one is a score */
+    /* with two classes the second one is a score */
     int64_t K = t->num_class == 2 && !type->wants_classes ? 1 : t->num_class;
     cr_metric *made;
     cr_err err;
@@ -324,7 +325,7 @@ static void names_of(names *n, const cr_strs *v) {
         cr_map_put(&n->index, v->v[i], strlen(v->v[i]), i);
 }
 
-/* a name of data_config that a tower gives; empty: none */
+/* Checks a name of data_config that a tower gives; it may be empty. */
 static void need_name(const cr_task_conf *t, const char *field, const char *name, const char *list,
                       const names *known, cr_diag *diag) {
     if (!name[0] || find(known, name) >= 0) return;
@@ -354,7 +355,7 @@ static void check_space(const cr_task_conf *t, cr_diag *diag) {
             t->tower_name);
 }
 
-/* towers are the names of the towers before t */
+/* towers has the names of the towers before t. */
 static void check_relation(const cr_task_conf *t, const names *towers, const names *all,
                            cr_diag *diag) {
     for (int64_t i = 0; i < t->relation_tower_names.n; i++) {
@@ -447,8 +448,8 @@ static void check_towers(const cr_root_conf *c, const names *features, cr_diag *
     cr_map_clear(&all.index);
 }
 
-/* is it a model of task towers, with or without any? Those of a model that may have none (a row of
- * ours) count when there are some. */
+/* Is this a model of task towers? For a model that may have none (a key that only crank has), the
+ * towers count when there are some. */
 static bool has_towers(const cr_model_conf *m) {
     if (!m->model.m || m->model.m->msg->size == 0) return false;
     for (const cr_field *f = m->model.m->msg->fields; f->name; f++)
@@ -475,8 +476,8 @@ void cr_root_check(const cr_root_conf *c, cr_diag *diag) {
     cr_map_init(&groups.index);
     const cr_data_conf *data = c->data_config;
     const cr_model_conf *model = c->model_config;
-    /* labels, losses and metrics are checked against the model: nothing is known about a refused
-     * one */
+    /* labels, losses and metrics are checked against the model; nothing is known about a model that
+     * was refused */
     bool known = !cr_conf_refused(model, "model");
     if (known && data->base.node && data->label_fields.n == 0 && absent(data, "label_fields"))
         wrong(diag, data->base.at, "data_config names no label_fields; add %s",

@@ -1,9 +1,10 @@
 /*
- * counts.c - what features met in the data of a pass: as warnings, a table in the log, JSON.
+ * counts.c - reports what features met in the data of a pass: as warnings, as a table in the log,
+ * as JSON.
  *
- * A warning is told once per run and feature, with what to do about it. The table has the features
- * with something to look at (at log level DEBUG all of them) and the columns that are not all zero;
- * a pass like the one before gets one line. The JSON has everything.
+ * A warning is given once per run and feature, and says what to do. The table has the features with
+ * something worth a look (at log level DEBUG all of them) and the columns that are not all zero; if
+ * a pass is like the one before, it gets one line. The JSON has everything.
  */
 #include "job/counts.h"
 
@@ -14,15 +15,15 @@
 #include "base/log.h"
 #include "ckpt/ckpt.h"
 
-#define FEW 100 /* rows that say nothing about a whole data set */
+#define FEW 100 /* fewer rows say nothing about a whole data set */
 
 enum { TOLD_ABSENT = 1, TOLD_CONSTANT = 2, TOLD_RANGE = 4, TOLD_UNKNOWN = 8 };
 
-/* the columns of the table and the keys of the JSON */
+/* The columns of the table and the keys of the JSON. */
 static const struct column {
     const char *key, *title;
     size_t offset;
-    bool notable; /* any number above 0 is worth a line; of missing ones half of the rows */
+    bool notable; /* any number above 0 is worth a line; for missing values, half of the rows */
 } columns[] = {
 #define COLUMN(k, title, notable)                                                                  \
     { #k, title, offsetof(cr_feature_counts, k), notable }
@@ -55,7 +56,7 @@ static bool once(cr_counter *c, int i, int what) {
     return is_new;
 }
 
-/* "column 'a'", "columns 'a' …": where to look */
+/* Writes "column 'a'" or "columns 'a' …": where to look. */
 static const char *inputs(const cr_feature *f, char out[160]) {
     snprintf(out, 160, "column%s '%.100s'%s", f->n_columns > 1 ? "s" : "", f->columns[0],
              f->n_columns > 1 ? " ..." : "");
@@ -190,7 +191,7 @@ void cr_counter_json(const cr_counter *c, cr_jw *w) {
     cr_jw_end(w);
 }
 
-/* what killed runs left of a file that is replaced whole (base/file.c) */
+/* Removes what killed runs left of a file that is replaced whole (base/file.c). */
 static void remove_leftovers(const char *path) {
     cr_arena a;
     cr_err err;

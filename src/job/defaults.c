@@ -1,9 +1,10 @@
 /*
- * defaults.c - what every config repeats and crank supplies where it is not given: the losses and
- * metrics that a model usually has. Optimizers and schedules come from their tables (cr_conf_fill).
+ * defaults.c - settings that every config repeats and that crank supplies when they are not given:
+ * the usual losses and metrics of a model. Optimizers and schedules come from their tables
+ * (cr_conf_fill).
  *
- * TorchEasyRec wants all of them to be written. They are put into the tree, so that `crank config`,
- * the config that training keeps and an export show them.
+ * TorchEasyRec requires all of them. They are put into the tree, so that `crank config`, the config
+ * that training keeps, and an export show them.
  */
 #include <string.h>
 
@@ -18,7 +19,7 @@ static int64_t num_class(const cr_fill *f) {
     return number ? k : 1;
 }
 
-/* does one of the losses have this key? */
+/* Does one of the losses have this key? */
 static bool has_loss(const cr_fill *f, const char *key) {
     const cr_conf_node *v = cr_fill_find(f, "losses");
     if (!v) return false;
@@ -46,7 +47,7 @@ static void task(const cr_fill *f) {
                                     : "auc: {}");
 }
 
-/* are losses and metrics those of task towers? */
+/* Do the losses and metrics belong to task towers? */
 static bool has_towers(const cr_msg *msg, const cr_conf_node *model) {
     for (const cr_field *f = msg->fields; f->name; f++)
         if (cr_is_tower_msg(f->ref) && (!(f->flags & CR_F_OURS) || cr_conf_find(model, f->name)))

@@ -1,8 +1,8 @@
 /*
  * env.c - the environment variables of crank and of TorchEasyRec, in one table (env.h).
  *
- * Rows that have no effect for the same reason share the text of that reason: the check tells one
- * line per text, not one per variable.
+ * Variables that have no effect for the same reason share the text of that reason: the check
+ * reports one line per text, not one per variable.
  */
 #include "job/env.h"
 
@@ -157,7 +157,7 @@ const cr_env cr_envs[] = {
     {NULL, CR_ENV_TEXT, NULL, NULL, NULL, NULL, false},
 };
 
-/* what values of each kind look like, and the cure when one does not */
+/* What values of each kind look like; a message about a wrong value ends with it. */
 static const char *const must_be[] = {
     [CR_ENV_TEXT] = "",
     [CR_ENV_SWITCH] = "must be 0 or 1; set it to 1, or unset it",
@@ -182,7 +182,7 @@ static bool is_right(const cr_env *e, const char *value) {
     }
 }
 
-/* does the assignment "NAME=value" belong to the row? *value is then its value */
+/* Does the assignment "NAME=value" belong to the row? *value is then its value. */
 static bool is_row(const cr_env *e, const char *assignment, const char **value) {
     size_t n = strlen(e->name), name = strcspn(assignment, "=");
     bool any = e->name[n - 1] == '*';
@@ -193,8 +193,8 @@ static bool is_row(const cr_env *e, const char *assignment, const char **value) 
     return true;
 }
 
-/* The names of all variables that are set and have no effect for this reason, with commas. Returns
- * their number. */
+/* Writes the names of all variables that are set and have no effect for this reason, separated by
+ * commas. Returns how many there are. */
 static int set_for(const char *why, cr_buf *names) {
     int n = 0;
     CR_ASSERT(why);
@@ -210,7 +210,7 @@ static int set_for(const char *why, cr_buf *names) {
     return n;
 }
 
-/* is this row the first one with its reason? */
+/* Is this row the first one with its reason? */
 static bool first_of_reason(const cr_env *e) {
     for (const cr_env *b = cr_envs; b < e; b++)
         if (b->unused && !b->silent && strcmp(b->unused, e->unused) == 0) return false;
@@ -239,7 +239,8 @@ void cr_env_check(cr_diag *diag) {
     cr_buf_clear(&names);
 }
 
-/* what the row's key is to say: as the environment has it, or the default of the key */
+/* Returns what the config key of a row should say: the value of the environment, or the default of
+ * the key. */
 static const char *kept_value(const cr_env *e, cr_arena *a) {
     const char *value = getenv(e->name);
     if (e->kind != CR_ENV_COUNT) return is_on(e, value) ? "true" : "false";
@@ -281,7 +282,8 @@ void cr_env_lines(cr_buf *out) {
         for (const cr_env *e = cr_envs; e->name; e++) {
             if (used != !e->unused) continue;
             cr_buf_printf(out, "  %s\n      ", e->name);
-            for (const char *c = e->help; *c; c++) /* backticks are for Markdown */
+            /* leaves out backticks, which are for Markdown */
+            for (const char *c = e->help; *c; c++)
                 if (*c != '`') cr_buf_char(out, *c);
             if (e->unused) cr_buf_printf(out, ": %s", e->unused);
             cr_buf_char(out, '\n');

@@ -1,7 +1,7 @@
 /*
- * job.c - from a config to a model in memory, the same way for every job: features, graph, then
- * parameters; and the data that the job reads. Every mistake that can be found without data is
- * found before anything large is allocated.
+ * job.c - builds a model in memory from a config, in the same way for every job: first features,
+ * then the graph, then parameters; and opens the data that the job reads. Every mistake that can be
+ * found without data is found before anything large is allocated.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ cr_code cr_diag_err(cr_diag *diag, const cr_err *err) {
     return err->code;
 }
 
-/* the columns of the data set, for ALL_COLUMNS */
+/* Returns the columns of the data set, for ALL_COLUMNS. */
 static cr_code all_columns(cr_job *j, const char *paths, cr_diag *diag) {
     cr_source *src;
     CR_TRY(j->reader->open(&src, j->root->data_config, paths, NULL, 0, diag));
@@ -33,7 +33,7 @@ static cr_code all_columns(cr_job *j, const char *paths, cr_diag *diag) {
     return CR_OK;
 }
 
-/* input columns of the features, for ALL_EFFECTIVE_COLUMNS */
+/* Returns the input columns of the features, for ALL_EFFECTIVE_COLUMNS. */
 static void effective_columns(cr_job *j, cr_diag *diag) {
     cr_features *fs = cr_features_new(&j->cfg.arena, &j->root->feature_configs,
                                       j->root->data_config, false, NULL, 0, diag);
@@ -72,7 +72,8 @@ static cr_code reserve(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
     return CR_OK;
 }
 
-/* A lane of few rows has few equal ids to share work and sums as many gradients as a long one. */
+/* A lane with few rows has few equal ids that could share work, and sums as many gradients as a
+ * long one. */
 int cr_lanes_for(int64_t said, int64_t batch) {
     int lanes = 8;
     while (lanes > 2 && batch < 256 * lanes)
@@ -189,8 +190,10 @@ cr_code cr_job_alloc(cr_job *j, cr_err *err) {
 cr_code cr_job_wrong_path(const void *conf, const char *key, const char *path, const cr_err *err,
                           cr_diag *diag) {
     cr_loc at = cr_conf_at(conf, key);
-    bool flag = at.path && strncmp(at.path, "--", 2) == 0 && at.line <= 0; /* it names the key */
-    bool other = err->at.path && strcmp(err->at.path, path) != 0;          /* a file inside of it */
+    /* a flag names the key itself */
+    bool flag = at.path && strncmp(at.path, "--", 2) == 0 && at.line <= 0;
+    /* the mistake is in a file inside of it */
+    bool other = err->at.path && strcmp(err->at.path, path) != 0;
     cr_diag_add(diag, CR_SEV_ERROR, err->code, at, "%s%s'%s': %s%s%s", flag ? "" : key,
                 flag ? "" : " ", path, other ? err->at.path : "", other ? ": " : "", err->msg);
     return err->code;

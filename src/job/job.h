@@ -13,17 +13,18 @@
 #include "model/model.h"
 #include "op/input.h"
 
-/* ---- rules.c: which rule trains what ---- */
+/* ---- rules.c: which optimizer rule trains which parameter ---- */
 typedef struct cr_rule {
     const cr_choice *optim, *sched;
     const cr_optim_type *type;
-    int members; /* tables or parameters */
+    int members; /* number of tables or parameters */
 } cr_rule;
 typedef struct cr_rules {
-    cr_rule *v; /* the main one, then one per part (some without members) */
+    cr_rule *v; /* the main rule, then one per part (some without members) */
     int n;
-    int *of;              /* rule of a table by its number, of a dense parameter by its node's */
-    cr_optim_step *steps; /* by rule: of the last step */
+    /* the rule of a table by its number, or of a dense parameter by the number of its node */
+    int *of;
+    cr_optim_step *steps; /* by rule: values of the last step */
 } cr_rules;
 
 /* ---- a job ---- */
@@ -45,19 +46,19 @@ typedef struct cr_job {
     char **reserved;
     int n_reserved;
     bool accept_changed_features;
-    cr_ckpt *mapped;      /* export whose tables are read where they lie; NULL: none */
-    const char *verified; /* checkpoint that was compared with its digests when it was chosen */
+    cr_ckpt *mapped;      /* an export whose tables are read where they lie; NULL: none */
+    const char *verified; /* a checkpoint that was compared with its digests when it was chosen */
 } cr_job;
 typedef struct cr_job_opts {
     const cr_config_opts *config;
     int threads;
-    bool train;             /* tables carry optimizer state */
-    bool with_labels;       /* losses and metrics */
-    bool exported;          /* precision as export_config says, else as train_config */
-    const char *reserved;   /* comma list of columns to carry along; NULL: none */
-    const char *data_paths; /* whose columns ALL_COLUMNS means */
-    /* the processes that share every batch, each of which brings batch_size rows to it; NULL: this
-     * one is alone. Borrowed. Its lanes are cr_lanes_for what the config says. */
+    bool train;             /* tables get optimizer state */
+    bool with_labels;       /* build losses and metrics too */
+    bool exported;          /* the precision is that of export_config, else that of train_config */
+    const char *reserved;   /* comma list of columns that are carried along; NULL: none */
+    const char *data_paths; /* the data whose columns ALL_COLUMNS means */
+    /* The processes that share every batch; each brings batch_size rows to it. NULL: this process
+     * is alone. Borrowed. Its lanes must be those of cr_lanes_for. */
     const cr_meet *meet;
     cr_comm *comm; /* the same for the ranks of a comm, with lanes divided evenly; NULL: none */
 } cr_job_opts;
@@ -75,105 +76,110 @@ cr_code cr_job_agree(const cr_job *j, cr_code mine, bool *stop);
 CR_CHECKED cr_code cr_job_open(cr_job *j, const cr_job_opts *o, cr_diag *diag);
 CR_CHECKED cr_code cr_job_prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag);
 void cr_job_close(cr_job *j);
-/* cr_job_wants_ema: are averaged dense parameters to be used, in evaluation or else in export and
- * prediction? */
+/* cr_job_wants_ema: should averaged dense parameters be used, in an evaluation (eval) or in export
+ * and prediction? */
 bool cr_job_wants_ema(const cr_job *j, bool eval);
-/* cr_job_check_ema: averages that are asked for and that training would not make */
+/* cr_job_check_ema reports averages that the config asks for and that training would not make. */
 void cr_job_check_ema(const cr_job *j, cr_diag *diag);
-/* cr_job_needs: what of a checkpoint an evaluation, export or prediction reads. Averages lie with
- * the optimizer state. */
+/* cr_job_needs says which parts of a checkpoint an evaluation, export or prediction reads. Averages
+ * lie with the optimizer state. */
 cr_ckpt_need cr_job_needs(const cr_job *j);
-/* cr_job_alloc makes parameters; job_load fills them from a checkpoint. */
+/* cr_job_alloc allocates the parameters; cr_job_load fills them from a checkpoint. */
 CR_CHECKED cr_code cr_job_alloc(cr_job *j, cr_err *err);
-/* cr_job_map, before cr_job_alloc: if path is an export, its tables are not to be copied but read
- * in the mapped files, in the type that they have there. What cannot be mapped, and all of a
- * checkpoint, is loaded as before. */
+/* cr_job_map is called before cr_job_alloc. If path is an export, its tables are not copied but
+ * read in the mapped files, in their stored type. Tables that cannot be mapped, and everything in a
+ * checkpoint, are loaded as usual. */
 CR_CHECKED cr_code cr_job_map(cr_job *j, const char *path, cr_err *err);
 CR_CHECKED cr_code cr_job_load_weights(cr_job *j, const char *path, cr_diag *diag);
-/* cr_job_meaning: what the model's numbers mean, for its checkpoints and exports.
- * cr_job_same_meaning compares it with that of a checkpoint: differences are errors, or warnings
- * where they were accepted and for fine_tune. A checkpoint that does not say passes. */
+/* cr_job_meaning returns the meaning of the model's numbers, for its checkpoints and exports.
+ * cr_job_same_meaning compares it with that of a checkpoint: differences are errors, or warnings if
+ * they were accepted or for fine_tune. A checkpoint without such a text passes. */
 const char *cr_job_meaning(const cr_job *j, cr_arena *a);
 CR_CHECKED cr_code cr_job_same_meaning(const cr_job *j, const cr_ckpt *c, bool fine_tune,
                                        cr_diag *diag);
-/* cr_job_checkpoint chooses: the one wanted (path of a user), else the best where the config says
- * so and best is set, else the newest of model_dir. *step -1 when it was named by path. */
+/* cr_job_checkpoint chooses a checkpoint: the wanted one (a user's path); else the best, if best is
+ * set and the config asks for it; else the newest of model_dir. *step is -1 when it was named by
+ * path. */
 CR_CHECKED cr_code cr_job_checkpoint(cr_job *j, const char *wanted, bool best, char **path,
                                      int64_t *step, cr_err *err);
-/* cr_job_best_metric: what decides which checkpoint is best: best_exporter_metric when it is given,
- * else the first AUC; NULL: there is none. cr_job_check_best finds what is wrong with it for a job
- * with labels: it must be the name of a metric or loss. */
+/* cr_job_best_metric returns the metric that decides which checkpoint is best: best_exporter_metric
+ * if it is given, else the first AUC; NULL: there is none. cr_job_check_best reports a mistake in
+ * it for a job with labels: it must be the name of a metric or loss. */
 const char *cr_job_best_metric(const cr_job *j);
-/* cr_job_larger: is a larger value of that result better (NULL: of the only one there is)? As
- * metric_larger_is_better says; when it is not given: yes, but for losses and errors. */
+/* cr_job_larger: is a larger value of that result better (NULL: of the only result there is)?
+ * metric_larger_is_better decides; if it is not given, larger is better except for losses and
+ * errors. */
 bool cr_job_larger(const cr_job *j, const char *metric);
 void cr_job_check_best(const cr_job *j, cr_diag *diag);
 /* cr_job_loader opens a data set for this model. */
 typedef struct cr_job_data {
     const char *paths;
-    const char *key; /* of the config that names them; NULL: a flag */
+    const char *key; /* the config key that names them; NULL: a flag does */
     int64_t batch_size, n_epochs;
     bool shuffle, drop_remainder;
     cr_side_of side; /* with eval_fraction: the rows of one side */
-    bool mask;       /* training: rows are hidden (sample_mask_prob) */
-    bool once;       /* it is read one time: standard input will do */
-    bool any_bad;    /* leave out and count bad rows without limit (check) */
-    bool silent;     /* do not log them */
+    bool mask;       /* training: some rows are hidden (sample_mask_prob) */
+    bool once;       /* it is read only once, so standard input is allowed */
+    bool any_bad;    /* leave out and count bad rows without a limit (check) */
+    bool silent;     /* do not log bad rows */
     cr_data_pos start;
     cr_trace *trace;  /* NULL: none */
     cr_file_ids *ids; /* identity of the files, see cr_loader_opts; NULL: not wanted */
 } cr_job_data;
 CR_CHECKED cr_code cr_job_loader(cr_job *j, const cr_job_data *d, cr_loader **out, cr_diag *diag);
-/* rows of a global batch of evaluations */
+/* Returns the rows of a global batch of an evaluation. */
 int64_t cr_job_eval_batch(const cr_job *j);
-/* cr_lanes_for: how many lanes a global batch of so many rows has; said: train_config.lanes */
+/* cr_lanes_for returns how many lanes a global batch of so many rows has; said is
+ * train_config.lanes. */
 int cr_lanes_for(int64_t said, int64_t batch);
-/* cr_job_eval_paths: the data to evaluate on, of which CR_EVAL_ROWS are read; NULL: the config
- * names none. cr_job_eval_key: the key that names it. */
+/* cr_job_eval_paths returns the data to evaluate on, of which CR_EVAL_ROWS are read; NULL: the
+ * config names none. cr_job_eval_key returns the key that names it. */
 const char *cr_job_eval_paths(const cr_job *j);
 const char *cr_job_eval_key(const cr_job *j);
-/* What a trainer keeps beside each dense parameter p: count planes, the k-th of them with its name
- * and its values. */
+/* The values that a trainer keeps beside each dense parameter p: count planes, each with a name and
+ * values. */
 typedef struct cr_planes {
     int (*count)(const void *ctx, const cr_node *p);
     const char *(*plane)(const void *ctx, const cr_node *p, int k, float **data);
     const void *ctx;
 } cr_planes;
-/* cr_job_tensors: all weights of the model; and the optimizer state, when planes is not NULL */
+/* cr_job_tensors lists all weights of the model and, when planes is not NULL, the optimizer
+ * state. */
 cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *planes, cr_arena *a, int *n);
-/* cr_split_list cuts a comma list of a flag into words without blanks around them */
+/* cr_split_list cuts the comma list of a flag into words without blanks around them. */
 int cr_split_list(cr_arena *a, const char *text, char ***out);
-/* cr_job_wrong_path: a path of the config, under key, that cannot be used; told where it is given
- */
+/* cr_job_wrong_path reports that a path of the config, given under key, cannot be used. */
 cr_code cr_job_wrong_path(const void *conf, const char *key, const char *path, const cr_err *err,
                           cr_diag *diag);
-/* adds err as one finding and returns its code */
+/* Adds err as one finding and returns its code. */
 cr_code cr_diag_err(cr_diag *diag, const cr_err *err);
 
 /* ---- assets.c: files beside the weights ---- */
 /* cr_each_asset calls fn for each feature of a tree that names files, with the feature's full name;
- * sep stands between the name of a sequence and that of its features. */
+ * sep stands between the name of a sequence and that of its feature. */
 typedef void (*cr_asset_fn)(cr_conf_doc *doc, cr_conf_node *feature, const char *name, void *ctx);
 void cr_each_asset(cr_conf_doc *doc, const char *sep, cr_asset_fn fn, void *ctx);
 /* cr_copy_assets copies the files that features need (vocabularies, libraries) into dir, each
  * once. */
 CR_CHECKED cr_code cr_copy_assets(const cr_features *fs, const char *dir, cr_arena *arena,
                                   cr_err *err);
-/* cr_assets_from points all files of features and plug-ins of a loaded tree into dir. */
+/* cr_assets_from lets all files of features and plug-ins of a loaded tree point into dir. */
 void cr_assets_from(cr_config *cfg, const char *dir);
 /* cr_libs_from names the libraries of a model's plug-ins as files in dir ("": without a folder);
- * cr_libs_copy puts them there. */
+ * cr_libs_copy copies them there. */
 void cr_libs_from(cr_conf_doc *doc, const char *dir);
 CR_CHECKED cr_code cr_libs_copy(cr_conf_doc *doc, const char *dir, cr_err *err);
 
 /* ---- rules.c: which optimizer trains which table and parameter ---- */
-/* cr_job_rules decides for all tables and dense parameters of j->model; a part without members is
- * a warning. */
+/* cr_job_rules decides the rule of all tables and dense parameters of j->model; it warns of a part
+ * without members. */
 void cr_job_rules(cr_job *j, cr_diag *diag);
-/* cr_rules_step fills steps for update t; steps and epochs: those of the schedules so far */
+/* cr_rules_step fills the steps for update t; steps and epochs are those of the schedules so
+ * far. */
 void cr_rules_step(cr_rules *r, int64_t steps, int64_t epochs, int64_t t);
-void cr_rules_tell(const cr_job *j); /* log lines: who is in a part */
-/* floats kept per dense parameter besides its weight; does a step write its gradients down? */
+void cr_rules_tell(const cr_job *j); /* logs which tables and parameters are in a part */
+/* cr_dense_planes: floats that are kept per dense parameter besides its weight. The next: does a
+ * step write its gradients to memory? */
 int cr_dense_planes(const cr_job *j);
 bool cr_dense_keeps_grad(const cr_train_conf *tc);
 

@@ -1,7 +1,6 @@
 /*
- * load.c - a config file as the command line wants it: read, edited by flags, --edit_config_json
- * and
- * --set, filled with defaults, bound and checked.
+ * load.c - loads a config file for the command line: reads it, edits it by flags,
+ * --edit_config_json and --set, fills in defaults, binds and checks it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "job/job.h"
 #include "job/verify.h"
 
-/* A flag of the command line takes the place of a key. */
+/* A flag of the command line replaces a key. */
 static void put_flag(cr_conf_doc *doc, cr_conf_node *map, const char *key, const char *value,
                      const char *flag) {
     cr_tree_put_str(doc, map, key, (cr_loc){flag, 0, 0}, value);
@@ -59,7 +58,7 @@ void cr_config_of_dir(cr_config_opts *c, char path[1200]) {
     char weights[1200];
     if (!c->path || !cr_path_is_dir(c->path)) return;
     snprintf(path, 1200, "%s/pipeline.config", c->path);
-    if (!cr_path_exists(path)) return; /* reading the folder says so */
+    if (!cr_path_exists(path)) return; /* reading the folder reports it */
     snprintf(weights, sizeof(weights), "%s/index.json", c->path);
     if (cr_path_exists(weights)) c->asset_dir = c->path;
     c->path = path;

@@ -1,7 +1,7 @@
 /*
- * rules.c - which rule trains which table and which dense parameter: the main optimizer, or the
- * first part whose pattern matches the whole name. Decided once, before memory is made, because
- * the state beside a table's rows depends on it.
+ * rules.c - decides which rule trains which table and which dense parameter: the main optimizer, or
+ * the first part whose pattern matches the whole name. That is decided once, before memory is
+ * allocated, because the state beside a table's rows depends on it.
  */
 #include "base/buf.h"
 #include "base/log.h"
@@ -52,7 +52,7 @@ void cr_job_rules(cr_job *j, cr_diag *diag) {
     }
     fill(&j->dense, a, &dense->optimizer, &dense->learning_rate, &dense->part_optimizers, names, n,
          "dense parameter", diag);
-    /* from the number in the list to the node's */
+    /* maps the number in the list to that of the node */
     int *by_node = CR_NEW_N(a, int, m->graph.n + 1);
     for (int k = 0; k < n; k++)
         by_node[node[k]] = j->dense.of[k];
@@ -68,7 +68,7 @@ void cr_rules_step(cr_rules *r, int64_t steps, int64_t epochs, int64_t t) {
     }
 }
 
-/* TorchEasyRec's "part_optim_params0: [...]" */
+/* Logs TorchEasyRec's "part_optim_params0: [...]". */
 void cr_rules_tell(const cr_job *j) {
     const cr_model *m = j->model;
     cr_buf b;

@@ -1,10 +1,10 @@
 /*
- * verify.c - are the files of a checkpoint, an export or a model_dir still what crank wrote?
+ * verify.c - checks whether the files of a checkpoint, an export or a model_dir are still as crank
+ * wrote them.
  *
  * A folder that crank wrote has a manifest.json (ckpt/manifest.c). An export is written once: a
- * file of it that differs is damaged, and is refused before anything in it is believed. The
- * pipeline.config of a model_dir may have been edited by a person, so a difference there is a
- * warning.
+ * file that differs is damaged, and is refused before anything in it is used. A user may have
+ * edited the pipeline.config of a model_dir, so a difference there is a warning.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,8 +43,8 @@ static void warn_edited(const cr_err *err, cr_diag *diag) {
                 err->msg);
 }
 
-/* An export reads its own files only: none of them (of those in the manifest, where there is one)
- * may be a link that leads out of it. */
+/* An export reads only its own files: none of them (of those in the manifest, if there is one) may
+ * be a link that leads out of it. */
 static cr_code no_links_out(const char *dir, const cr_manifest *m, cr_arena *a, cr_diag *diag) {
     cr_err err;
     char **names;
@@ -65,7 +65,8 @@ cr_code cr_verify_config(const char *path, cr_diag *diag) {
     bool export = cr_folder_kind(dir) == CR_FOLDER_EXPORT;
     cr_code code = CR_OK;
     if (cr_manifest_read(&m, dir, &err) != CR_OK) {
-        /* beside the user's own config any manifest.json may lie; ours is in a folder of ours */
+        /* any manifest.json may lie beside the user's own config; crank's lies in a folder that
+         * crank wrote */
         if (export) code = cr_diag_err(diag, &err);
     } else if (m && export) {
         code = cr_manifest_check(m, false, NULL, NULL, diag);
@@ -80,7 +81,7 @@ cr_code cr_verify_config(const char *path, cr_diag *diag) {
 
 /* ---- `crank check` ---- */
 
-/* a checkpoint or an export: every byte of every file */
+/* Reads every byte of every file of a checkpoint or an export. */
 static cr_code folder(cr_verified *v, cr_pool *pool, cr_arena *a, cr_diag *diag) {
     cr_err err;
     cr_manifest *m = NULL;
@@ -94,7 +95,7 @@ static cr_code folder(cr_verified *v, cr_pool *pool, cr_arena *a, cr_diag *diag)
         return cr_diag_err(diag, &err);
     }
     cr_code code = m ? cr_manifest_check(m, true, pool, &v->done, diag) : CR_OK;
-    /* what the digests do not tell: that the files belong together */
+    /* digests do not tell whether the files belong together */
     if (code == CR_OK && ((code = cr_ckpt_open(&c, v->path, &err)) != CR_OK ||
                           (!m && (code = cr_ckpt_verify(c, pool, &err)) != CR_OK))) {
         v->done.damaged++;
@@ -109,13 +110,13 @@ static cr_code folder(cr_verified *v, cr_pool *pool, cr_arena *a, cr_diag *diag)
         cr_diag_add(diag, CR_SEV_WARN, CR_ERUN, (cr_loc){v->path, 0, 0},
                     "of an older version, without " CR_MANIFEST
                     "; its weights are whole, its other files cannot be checked");
-    if (m) v->done.files++; /* the manifest itself */
+    if (m) v->done.files++; /* counts the manifest itself */
     cr_ckpt_close(c);
     cr_manifest_free(m);
     return code;
 }
 
-/* pipeline.config and version of a model_dir */
+/* Checks pipeline.config and version of a model_dir. */
 static void own_files(cr_verified *v, cr_diag *diag) {
     static const char *const names[] = {"pipeline.config", "version"};
     cr_err err;

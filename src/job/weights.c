@@ -1,7 +1,7 @@
 /*
- * weights.c - the weights of a model and the files they lie in: tensors to be saved and loaded,
- * tables that are read in place, averages, and whether a checkpoint's numbers mean what the config
- * says.
+ * weights.c - the weights of a model and their files: tensors that are saved and loaded, tables
+ * that are read in place, averages, and whether the features of a checkpoint mean the same as those
+ * of the config.
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void add_flat(list *l, const char *name, const cr_node *p, float *data, b
     l->v[l->n++] = t;
 }
 
-/* the weights of a table, whatever they are stored in */
+/* Reads the weights of a table, whatever type they are stored in. */
 static void get_weights(void *ctx, int64_t first, int64_t n, float *out) {
     const cr_table *t = ctx;
     for (int64_t i = 0, m; i < n; i += m) {
@@ -62,7 +62,7 @@ static void add_weights(list *l, cr_table *t) {
                                     .ctx = t};
 }
 
-/* a plane of optimizer state: width floats at `off` of every record */
+/* Adds a plane of optimizer state: width floats at `off` of every record. */
 static void add_state(list *l, cr_arena *a, const char *name, const cr_table *t, int64_t off,
                       int64_t width, int n_dims) {
     cr_ckpt_rows *r = CR_NEW(a, cr_ckpt_rows);
@@ -102,7 +102,7 @@ cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *
         cr_table *tab = &m->tables[i]->table;
         const cr_optim_type *o = tab->optim;
         int first = l.n;
-        if (tab->owner) continue; /* the owner keeps its rows */
+        if (tab->owner) continue; /* the owner saves its rows */
         add_weights(&l, tab);
         int64_t off = cr_table_state_at(tab);
         for (int p = 0; t && o && p < o->elem_state + o->row_state; p++) {
@@ -118,7 +118,7 @@ cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *
     return l.v;
 }
 
-/* the rows of a table in an export, when they lie there as in memory */
+/* Lets a table read its rows in an export, if they lie there as in memory. */
 static void map_table(cr_model_table *t, const cr_ckpt *c) {
     static const int halves[CR_DT_COUNT] = {
         [CR_DT_F16] = CR_HALF_FP16, [CR_DT_BF16] = CR_HALF_BF16};
@@ -173,8 +173,8 @@ static bool is_trained(const cr_graph *g, const char *name) {
     return false;
 }
 
-/* lets the dense parameters among v be filled from their averages. A checkpoint without them is
- * told; an export has none, because its weights are the averages already. */
+/* Lets the dense parameters among v be filled from their averages. It reports a checkpoint that has
+ * none. An export has none because its weights are already the averages. */
 static cr_code use_ema(const cr_job *j, const cr_ckpt *c, cr_ckpt_tensor *v, int n, cr_arena *a,
                        cr_diag *diag) {
     const char *key = j->evaluates ? "eval_config" : "export_config";
@@ -204,7 +204,7 @@ cr_ckpt_need cr_job_needs(const cr_job *j) {
     return cr_job_wants_ema(j, j->evaluates) ? CR_NEED_ALL : CR_NEED_WEIGHTS;
 }
 
-/* the feature groups, and the sequence groups inside of them */
+/* Lists the feature groups, and the sequence groups inside them. */
 static cr_feature_order *orders(const cr_job *j, cr_arena *a, int *n) {
     const cr_msgs *groups = &j->root->model_config->feature_groups;
     int64_t max = groups->n;
