@@ -1,7 +1,7 @@
 /*
- * all_rows.c - what metrics read, of all rows of the global batch: each holder brings its rows and
- * receives those of the others. For metrics of training, which are then the same everywhere, and
- * for those whose value depends on which rows come together.
+ * all_rows.c - gives metrics all rows of the global batch: each holder brings its rows and receives
+ * those of the others. It serves the metrics of training, which are then the same everywhere, and
+ * metrics whose value depends on which rows come together.
  */
 #include <string.h>
 
@@ -43,8 +43,8 @@ void cr_all_rows_free(cr_all_rows *a) {
     cr_free(a);
 }
 
-/* n_here values of `size` bytes at `from`, `stride` bytes apart, and those of the others, to `all`
- */
+/* Collects in `all` the n_here values of `size` bytes at `from`, `stride` bytes apart, and those of
+ * the other holders. */
 static void *gather(const cr_all_rows *a, void *all, const void *from, size_t stride, size_t size,
                     int64_t n_here, int64_t n_all) {
     char *to = (char *)all + (size_t)cr_lanes_row0(a->lanes, n_all) * size;

@@ -2,8 +2,8 @@
  * dense.c - the dense parameters during training: their optimizer state, accumulated gradients and
  * averages, and one update of all of them.
  *
- * Everything runs over fixed pieces of parameters, so any thread may take any piece and norms are
- * the same for any number of them. Where nothing needs all gradients at once (no norm, no
+ * Everything runs over fixed pieces of parameters, so any thread may take any piece, and norms are
+ * the same for any number of threads. Where nothing needs all gradients at once (no norm, no
  * accumulation, no loss scale) the lanes' gradients are combined and applied in one pass and never
  * written.
  */
@@ -11,7 +11,7 @@
 
 #include "train/train_int.h"
 
-#define PIECE      4096 /* floats of a parameter taken at a time */
+#define PIECE      4096 /* floats of a parameter that are taken at a time */
 #define MAX_PLANES 8
 
 typedef struct piece {
@@ -26,8 +26,8 @@ struct dense_side {
     const cr_model *m;
     const cr_work *w;
     cr_rules *rules;
-    int planes;   /* of state, the most that a rule has */
-    float *state; /* planes, then ema, then grad, of n floats each */
+    int planes;   /* planes of state: the most that a rule has */
+    float *state; /* the planes, then ema, then grad, with n floats each */
     size_t size;
     int64_t n;
     float *ema, *grad; /* NULL: not kept */
@@ -35,7 +35,7 @@ struct dense_side {
     float decay;
     piece *pieces;
     int64_t n_pieces;
-    /* of the pass under way */
+    /* of the current pass */
     bool first;
     float unscale;
     double norm, *partial;
@@ -43,7 +43,7 @@ struct dense_side {
     cr_adjust adjust;
 };
 
-/* counts and, when out is not NULL, lists the pieces of all parameters that get a gradient */
+/* Counts the pieces of all parameters that get a gradient and, when out is not NULL, lists them. */
 static int64_t cut_pieces(const dense_side *d, piece *out) {
     int64_t n = 0;
     for (int i = 0; i < d->m->graph.n; i++) {
@@ -197,7 +197,7 @@ void cr_dense_swap_ema(dense_side *d) {
     }
 }
 
-/* ---- as tensors: the rule's planes, then the average, then gradients that wait ---- */
+/* ---- as tensors: the planes of the rule, then the average, then waiting gradients ---- */
 
 int cr_dense_count(const dense_side *d, const cr_node *p) {
     return d->rules->v[d->rules->of[p->id]].type->elem_state + (d->ema != NULL) + d->accumulates;

@@ -1,10 +1,10 @@
 /*
- * early_stop.c - when evaluations no longer get better, training ends.
+ * early_stop.c - ends training when evaluations no longer get better.
  *
  * The state is a function of the recorded evaluations alone: the best value, and how many
- * evaluations came after it. A run that goes on from a checkpoint reads them back from the result
- * file of model_dir up to the step of the checkpoint, so it stops at the same step as a run that
- * was never interrupted, and a run that has stopped stays stopped.
+ * evaluations came after it. A run that continues from a checkpoint reads them from the result file
+ * of model_dir, up to the step of the checkpoint, so it stops at the same step as a run that was
+ * never interrupted, and a run that has stopped stays stopped.
  */
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "train/early_stop.h"
 
 static void note(cr_early_stop *s, int64_t step, double value) {
-    if (step <= s->last) return; /* it counts already */
+    if (step <= s->last) return; /* it was counted before */
     s->last = step;
     bool better =
         s->best_step < 0 ? !isnan(value) : (s->larger ? value > s->best : value < s->best);

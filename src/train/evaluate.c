@@ -1,7 +1,7 @@
 /*
- * evaluate.c - metrics of the weights in memory over a data set. Losses are reported as metrics
- * too: the mean over all rows (weighted where the data has sample weights), so they do not depend
- * on the batch size.
+ * evaluate.c - computes the metrics of the weights in memory over a data set. Losses are reported
+ * as metrics too: each is the mean over all rows (weighted if the data has sample weights), so it
+ * does not depend on the batch size.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct cr_evaluator {
     int n_metrics;
     int64_t *group; /* key of each row of a batch */
     int64_t batch;
-    /* the rows of a masked metric: predictions, labels, keys */
+    /* the rows that a masked metric sees: predictions, labels, keys */
     float *pred, *label;
     int64_t *key;
     cr_all_rows *all;  /* for metrics that need the rows of a batch together */
@@ -102,7 +102,7 @@ static const int64_t *keys_of(cr_evaluator *e, const cr_batch *b, int slot) {
     return e->group;
 }
 
-/* only the rows whose mask is above 0 */
+/* Keeps only the rows whose mask is above 0. */
 static void take_masked(cr_evaluator *e, cr_metric_rows *rows) {
     cr_metric_in *in = &rows->in;
     int64_t n = 0;
@@ -161,9 +161,9 @@ static void pad(cr_buf *b) {
         cr_buf_char(b, 0);
 }
 
-/* what this holder has seen: rows, losses, and the states of metrics, each from a multiple of 8
- * bytes on; those that saw the rows of all holders are left out. ends[i]: where state i ends, and
- * behind the last of them all of it */
+/* Packs what this holder has seen: rows, losses, and the states of metrics, each at a multiple of 8
+ * bytes. Metrics that saw the rows of all holders are left out. ends[i] is where state i ends; the
+ * last entry is the end of everything. */
 static void pack_seen(const cr_evaluator *e, const cr_mean *losses, int64_t rows, cr_buf *out,
                       int64_t *ends) {
     const cr_model *m = e->j->model;
@@ -177,7 +177,7 @@ static void pack_seen(const cr_evaluator *e, const cr_mean *losses, int64_t rows
     ends[m->n_metrics] = (int64_t)out->n;
 }
 
-/* one holder's part of what all have seen */
+/* Adds what one holder has seen. */
 static cr_code add_seen(cr_evaluator *e, const char *seen, const int64_t *ends, cr_mean *losses,
                         int64_t *rows, cr_err *err) {
     const cr_model *m = e->j->model;
@@ -197,7 +197,7 @@ static cr_code add_seen(cr_evaluator *e, const char *seen, const int64_t *ends, 
     return CR_OK;
 }
 
-/* merge_seen, collective: what all holders have seen, put together in their order */
+/* merge_seen (collective) puts together what all holders have seen, in the order of holders. */
 static cr_code merge_seen(cr_evaluator *e, cr_mean *losses, int64_t *rows, cr_arena *a,
                           cr_err *err) {
     const cr_model *m = e->j->model;
@@ -232,7 +232,7 @@ static cr_code merge_seen(cr_evaluator *e, cr_mean *losses, int64_t *rows, cr_ar
     return code;
 }
 
-/* the value of a loss over all rows */
+/* Returns the value of a loss over all rows. */
 static double loss_value(const cr_model *m, int i, const cr_mean *sum) {
     double factor = m->losses[i].weight >= 0 ? m->weights[m->losses[i].weight].factor : 1;
     double weight = cr_exact_value(&sum->weight);
@@ -246,7 +246,7 @@ static double total_loss(const cr_model *m, const cr_mean *sums) {
     return total;
 }
 
-/* A metric with labels of this batch and predictions that any metric takes. */
+/* Tries a metric with the labels of this batch and predictions that any metric accepts. */
 static cr_code try_metric(cr_evaluator *e, int i, const cr_batch *b, const float *even,
                           cr_err *err) {
     const cr_model_metric *mm = &e->j->model->metrics[i];

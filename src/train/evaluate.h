@@ -1,5 +1,5 @@
 /*
- * evaluate.h - metrics of the weights in memory.
+ * evaluate.h - computes the metrics of the weights in memory.
  */
 #ifndef CR_TRAIN_EVALUATE_H
 #define CR_TRAIN_EVALUATE_H
@@ -10,7 +10,7 @@
 typedef struct cr_metric_result {
     const char *name;
     double value;
-    int64_t n_pos, n_neg; /* of an AUC: rows of each label; else 0 */
+    int64_t n_pos, n_neg; /* for an AUC: rows of each label; else 0 */
 } cr_metric_result;
 #define CR_MAX_RESULTS 128
 typedef struct cr_eval_result {
@@ -26,23 +26,25 @@ typedef struct cr_eval_run {
     const char *paths;
     int64_t max_steps; /* 0: all */
     int64_t log_every; /* batches; 0: never */
-    const char *title; /* of log lines: "Evaluating Epoch-0 model-1000" */
+    const char *title; /* begins log lines: "Evaluating Epoch-0 model-1000" */
     const cr_watch *watch;
-    struct cr_counter *counter; /* gets the counts of the data; NULL: nobody does */
-    bool once;                  /* the only evaluation of this run: standard input will do */
+    struct cr_counter *counter; /* gets the counts of the data; NULL: they are not wanted */
+    /* it is the only evaluation of this run, so standard input is allowed */
+    bool once;
 } cr_eval_run;
-/* cr_evaluator_probe reads a batch of the eval data before the first step: a wrong path or column,
- * an empty file, a label that a metric cannot take must not wait for the first evaluation. */
+/* cr_evaluator_probe reads a batch of the eval data before the first step, so that a wrong path or
+ * column, an empty file or a label that a metric cannot take is found before the first
+ * evaluation. */
 CR_CHECKED cr_code cr_evaluator_probe(cr_evaluator *e, const char *paths, cr_diag *diag);
-/* what the data was when it was first read */
+/* Returns the digest of the data when it was first read. */
 cr_data_digest cr_evaluator_data(const cr_evaluator *e);
-/* cr_evaluator_run, collective, fails when the data is another one than in the run before. Each
- * holder sees its rows; at the end all have the metrics of all rows. */
+/* cr_evaluator_run (collective) fails when the data differs from that of the run before. Each
+ * holder reads its rows; in the end all holders have the metrics of all rows. */
 CR_CHECKED cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *res,
                                     cr_arena *names, cr_diag *diag);
-/* {"global_step": N, "auc": 0.7, ...} as one line; step < 0: null */
+/* Writes {"global_step": N, "auc": 0.7, ...} as one line; step < 0: null. */
 void cr_eval_line(cr_buf *out, int64_t step, const cr_eval_result *r);
-/* "auc:0.712345 binary_cross_entropy:0.234567" */
+/* Writes "auc:0.712345 binary_cross_entropy:0.234567". */
 void cr_eval_text(cr_buf *out, const cr_eval_result *r);
 
 #endif

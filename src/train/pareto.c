@@ -1,11 +1,12 @@
 /*
- * pareto.c - weights of the tasks' losses by their gradients (Lin et al., RecSys 2019), chosen anew
- * in each step. With G the gradients of the dense parameters, one row per task, and c the least
- * weights: minimise |G^T (w + c)|^2 with sum(w + c) = 1 (a linear system), then take the nearest w
- * without negative parts.
+ * pareto.c - weighs the tasks' losses by their gradients (Lin et al., RecSys 2019), anew in each
+ * step. G has the gradients of the dense parameters, one row per task, and c the least weights:
+ * minimise |G^T (w + c)|^2 with sum(w + c) = 1 (a linear system), then take the nearest w without
+ * negative parts.
  *
- * The gradients of the tasks are wanted apart, so a batch runs once per task with the other losses
- * scaled by 0, and once more for the step itself. Running statistics are put back in between.
+ * This needs the gradient of each task by itself, so a batch runs once per task with the other
+ * losses scaled by 0, and once more for the step itself. Running statistics are restored in
+ * between.
  */
 #include <math.h>
 #include <string.h>
@@ -23,7 +24,7 @@ struct pareto {
     cr_model *m;
     cr_model_work *w;
     cr_pool *pool;
-    int n_task, *weight; /* tasks: numbers in m->weights */
+    int n_task, *weight; /* number of tasks, and their numbers in m->weights */
     double *least, *chosen, *losses;
     float *grads; /* (n_task, n_trainable) */
     size_t size;
@@ -31,7 +32,7 @@ struct pareto {
     piece *pieces;
     int64_t n_pieces;
     double *partial; /* (n_pieces, n_task, n_task) */
-    int task;        /* of the pass under way */
+    int task;        /* task of the current pass */
 };
 
 static bool is_used(const cr_model *m, int weight) {
@@ -120,7 +121,7 @@ static void multiply(void *ctx, int64_t item, int thread) {
         }
 }
 
-/* x of A x = b, in b; n at most CR_MAX_TASKS + 1. false: A has no inverse */
+/* Solves A x = b, with the result in b; n is at most CR_MAX_TASKS + 1. false: A has no inverse. */
 static bool solve(double (*A)[CR_MAX_TASKS + 1], double *b, int n) {
     for (int k = 0; k < n; k++) {
         int best = k;
@@ -150,12 +151,12 @@ static bool solve(double (*A)[CR_MAX_TASKS + 1], double *b, int n) {
     return true;
 }
 
-/* the nearest point with sum s and no negative part */
+/* Finds the nearest point with sum s and no negative part. */
 static void project(double *w, int n, double s) {
     double v[CR_MAX_TASKS], sum = 0, shift = 0;
     for (int i = 0; i < n; i++)
         v[i] = w[i];
-    for (int i = 1; i < n; i++) /* descending */
+    for (int i = 1; i < n; i++) /* sorts in descending order */
         for (int k = i; k > 0 && v[k] > v[k - 1]; k--) {
             double x = v[k];
             v[k] = v[k - 1];

@@ -1,11 +1,11 @@
 /*
- * restore.c - the values that training starts from: a checkpoint to go on with, or first values
- * from the seed, then pretrained tables of single features, then a fine-tune checkpoint, each over
- * the one before.
+ * restore.c - the values that training starts from: a checkpoint to continue from; or first values
+ * from the seed, then pretrained tables of single features, then a fine-tune checkpoint, each of
+ * which replaces values of the one before.
  *
- * The same code runs dry in `crank check`: everything wrong with maps, files and shapes is known
- * before a step. What may happen to a table with another number of rows depends on what its rows
- * mean, which only the feature knows.
+ * The same code runs in `crank check` without moving values, so mistakes in maps, files and shapes
+ * are known before a step. Whether a table with another number of rows can be used depends on the
+ * meaning of its rows, which only the feature knows.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "train/train_int.h"
 
-/* a text field of a feature's config, whatever its type; "" when it has none */
+/* Returns a text field of a feature's config, whatever its type; "" when it has none. */
 static const char *text_of(const void *conf, const char *field) {
     const cr_field *f = cr_msg_field(((const cr_conf_base *)conf)->msg, field);
     const char *s;
@@ -42,7 +42,7 @@ cr_ckpt_tensor *cr_trainer_tensors(cr_job *j, const cr_trainer *t, cr_arena *a, 
     return cr_job_tensors(j, &planes, a, n);
 }
 
-/* all tensors, with what may happen to those of tables */
+/* Lists all tensors, with the rule for tables that have another number of rows. */
 static cr_ckpt_tensor *tensors(cr_job *j, const cr_trainer *t, int *n) {
     cr_ckpt_tensor *v =
         t ? cr_trainer_tensors(j, t, &j->cfg.arena, n) : cr_job_tensors(j, NULL, &j->cfg.arena, n);
@@ -90,7 +90,7 @@ cr_code cr_job_resume(cr_job *j, cr_trainer *t, const char *path, bool ignore_op
     if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);
     if (code == CR_OK) {
         cr_trainer_set_state(t, cr_trainer_saved(s));
-        /* state that begins anew begins with its first update */
+        /* state that starts anew starts with its first update */
         cr_trainer_begin(t, ignore_optimizer);
         *state = (cr_ckpt_state){.step = s->step,
                                  .epoch = s->epoch,
@@ -111,7 +111,7 @@ cr_code cr_job_resume(cr_job *j, cr_trainer *t, const char *path, bool ignore_op
 
 /* ---- pretrained tables ---- */
 
-/* the table of a feature outside wide groups */
+/* Returns the table of a feature outside wide groups. */
 static const cr_model_table *table_of(const cr_job *j, const cr_feature *f) {
     const char *own = f->embedding_name && *f->embedding_name ? f->embedding_name : NULL;
     for (int i = 0; i < j->model->n_tables; i++) {
@@ -186,7 +186,8 @@ static void pretrained(cr_job *j, cr_ckpt_tensor *v, int n, bool dry, cr_diag *d
 
 /* ---- a fine-tune checkpoint ---- */
 
-/* A file that cannot be used is told where the config names it; a place inside of it is better. */
+/* Reports a file that cannot be used at the place where the config names it, or at a place inside
+ * the file if there is one. */
 static cr_code wrong_file(const cr_train_conf *tc, const char *key, const char *path,
                           const cr_err *err, cr_diag *diag) {
     if (err->at.path && err->at.line > 0) return cr_diag_err(diag, err);

@@ -2,9 +2,9 @@
  * step.c - one training step: group the ids, run the graph forward and backward, update tables and
  * dense parameters.
  *
- * Order of what may happen to gradients, as torch has it: accumulate, unscale, clip, step, average.
- * Tables do not accumulate: they are updated with every batch, from loss / k. With a loss scale a
- * batch whose gradients are not finite changes nothing but the scale.
+ * As in torch, gradients go through these steps: accumulate, unscale, clip, step, average. Tables
+ * do not accumulate: they are updated with every batch, from loss / k. With a loss scale, a batch
+ * whose gradients are not finite changes only the scale.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "train/train_int.h"
 
-/* a scale this low means that the loss itself is broken */
+/* A scale this low means that the loss itself is broken. */
 #define LOWEST_SCALE 1e-12
 
 struct cr_trainer {
@@ -31,9 +31,9 @@ struct cr_trainer {
     bool clip_tables; /* enable_global_grad_clip */
     int64_t k;        /* batches per dense step */
     const cr_grad_scaler_conf *scaler;
-    float unscale; /* of the last step */
-    bool averages; /* training has ema */
-    bool eval_ema; /* and evaluation uses it */
+    float unscale; /* value of the last step */
+    bool averages; /* training keeps averages (ema) */
+    bool eval_ema; /* evaluation uses them */
     float **scale; /* see cr_model_scales */
     double *lrs;
     int n_lrs;
@@ -95,7 +95,7 @@ void cr_trainer_free(cr_trainer *t) {
     cr_free(t);
 }
 
-/* g0 tables, g1 dense, then the parts */
+/* Rate 0 is that of the tables, 1 that of the dense parameters; those of the parts follow. */
 static void keep_rates(cr_trainer *t) {
     const cr_rules *d = &t->j->dense, *s = &t->j->tables;
     t->n_lrs = 0;
@@ -119,7 +119,7 @@ static cr_code bad_loss(const cr_trainer *t, int64_t step, cr_err *err) {
     return CR_OK;
 }
 
-/* GradScaler.update, after a dense step was taken or left out */
+/* Does what GradScaler.update does, after a dense step was taken or left out. */
 static cr_code update_scale(cr_trainer *t, bool overflow, int64_t step, cr_err *err) {
     cr_trainer_state *c = &t->counters;
     const cr_grad_scaler_conf *s = t->scaler;
@@ -143,7 +143,7 @@ static cr_code update_scale(cr_trainer *t, bool overflow, int64_t step, cr_err *
                    (long long)step, c->loss_scale);
 }
 
-/* torch's clip_grad_norm_: the factor of all gradients */
+/* Returns the factor of all gradients, as torch's clip_grad_norm_ computes it. */
 static float clip_factor(const cr_trainer *t, double sum) {
     double norm = isinf(t->norm_type) ? sum
                   : t->norm_type == 2 ? sqrt(sum)
@@ -152,7 +152,7 @@ static float clip_factor(const cr_trainer *t, double sum) {
     return f < 1 || isnan(f) ? (float)f : 1;
 }
 
-/* from the gradients of this batch to new weights */
+/* Turns the gradients of this batch into new weights. */
 static cr_code update(cr_trainer *t, int64_t step, cr_err *err) {
     cr_trainer_state *c = &t->counters;
     cr_pool *pool = t->j->pool;
@@ -170,8 +170,9 @@ static cr_code update(cr_trainer *t, int64_t step, cr_err *err) {
         fine &= cr_updater_measure(t->up, t->norm_type, &table_sum);
     bool overflow = t->scaler && (!fine || bad_loss(t, step, NULL) != CR_OK);
     if (norm) {
-        /* what is stepped now: without a dense step only the tables. What an earlier batch left
-         * not finite waits among the dense gradients and must not reach them */
+        /* What is updated now: without a dense step only the tables. If an earlier batch left
+         * gradients that are not finite, they wait among the dense gradients and must not reach the
+         * weights. */
         bool dense = last && !c->overflow && !(t->scaler && !isfinite(dense_sum));
         double sum = dense ? dense_sum : 0;
         if (t->clip_tables) cr_norm_join(&sum, table_sum, t->norm_type);
@@ -278,7 +279,7 @@ void cr_trainer_epoch_end(cr_trainer *t) {
     t->counters.sched_epochs++;
 }
 
-/* ---- what a checkpoint keeps ---- */
+/* ---- the state that a checkpoint keeps ---- */
 
 cr_trainer_state cr_trainer_get_state(const cr_trainer *t) {
     return t->counters;
@@ -288,7 +289,7 @@ void cr_trainer_set_state(cr_trainer *t, cr_trainer_state s) {
         s.loss_scale = 0;
     else if (!(s.loss_scale > 0))
         s.loss_scale = t->scaler->init_scale;
-    if (s.accumulated >= t->k) { /* the config has other steps now */
+    if (s.accumulated >= t->k) { /* the config has another number of steps now */
         s.accumulated = 0;
         s.overflow = false;
     }

@@ -9,44 +9,45 @@
 typedef struct cr_trainer cr_trainer;
 CR_CHECKED cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err);
 void cr_trainer_free(cr_trainer *t);
-/* cr_trainer_step: forward, backward, update. Fails when the loss is not finite (the weights are
- * then as before the step). Allocates nothing once the largest batch was seen. */
+/* cr_trainer_step runs forward, backward and the update. It fails when the loss is not finite (the
+ * weights are then as before the step). It allocates nothing once the largest batch was seen. */
 CR_CHECKED cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *err);
 double cr_trainer_loss(const cr_trainer *t, int k); /* loss k of the last step */
-double cr_trainer_total(const cr_trainer *t);       /* all of them, as they were weighed */
+double cr_trainer_total(const cr_trainer *t);       /* all losses together, with their weights */
 cr_updater *cr_trainer_updater(const cr_trainer *t);
-/* rows of an output node in the last step, before the update; cr_ld apart */
+/* Returns the rows of an output node in the last step, before the update; they are cr_ld apart. */
 const float *cr_trainer_val(const cr_trainer *t, const cr_node *n);
 const cr_lanes *cr_trainer_lanes(const cr_trainer *t);
 void cr_trainer_epoch_end(cr_trainer *t);
-/* counters that a checkpoint keeps */
+/* The counters that a checkpoint keeps. */
 typedef struct cr_trainer_state {
     int64_t updates, sched_steps, sched_epochs; /* updates: of tables */
     int64_t dense_updates;
-    int64_t averages;    /* dense updates that went into the averages */
+    int64_t averages;    /* dense updates that are part of the averages */
     int64_t accumulated; /* batches whose gradients wait for the next dense step */
     double loss_scale;   /* 0: none yet */
     int64_t quiet;       /* dense steps since the scale changed */
-    bool overflow;       /* in a batch that waits */
+    bool overflow;       /* a waiting batch has gradients that are not finite */
 } cr_trainer_state;
 cr_trainer_state cr_trainer_get_state(const cr_trainer *t);
 void cr_trainer_set_state(cr_trainer *t, cr_trainer_state s);
-/* the same in a checkpoint */
+/* Returns these counters as a checkpoint has them. */
 cr_trainer_state cr_trainer_saved(const cr_ckpt_state *s);
 void cr_trainer_save(const cr_trainer *t, cr_ckpt_state *s);
-/* cr_trainer_begin: once, after weights have their first values or were restored: averages begin
- * with them unless they were restored too. anew: no optimizer state was restored. */
+/* cr_trainer_begin is called once, when the weights have their first values or were restored:
+ * averages start with them unless they were restored too. anew: no optimizer state was restored. */
 void cr_trainer_begin(cr_trainer *t, bool anew);
-/* cr_trainer_swap_ema exchanges the dense parameters with their averages (where training has them
- * and eval_config wants them) for an evaluation; a second call puts them back. */
+/* cr_trainer_swap_ema exchanges the dense parameters with their averages (if training has them and
+ * eval_config asks for them) for an evaluation; a second call puts them back. */
 void cr_trainer_swap_ema(cr_trainer *t);
-/* rates of the last step: g0 tables, g1 dense, then one per part that has members, dense ones first
- */
+/* Returns the learning rates of the last step: 0 of tables, 1 of dense parameters, then one per
+ * part that has members, dense ones first. */
 int cr_trainer_lrs(const cr_trainer *t, const double **lr);
-/* cr_trainer_grad: gradient of a dense parameter in the last batch, before clipping (p->width
- * floats); false: it has none */
+/* cr_trainer_grad writes the gradient of a dense parameter in the last batch, before clipping
+ * (p->width floats); false: it has none. */
 bool cr_trainer_grad(const cr_trainer *t, const cr_node *p, float *out);
-/* dense optimizer state of a trainable parameter: plane k and its name, and how many there are */
+/* The dense optimizer state of a trainable parameter: how many planes there are, then plane k and
+ * its name. */
 int cr_trainer_planes(const cr_trainer *t, const cr_node *p);
 const char *cr_trainer_plane(const cr_trainer *t, const cr_node *p, int k, float **data);
 typedef struct cr_trainer_times {
@@ -55,15 +56,16 @@ typedef struct cr_trainer_times {
 cr_trainer_times cr_trainer_get_times(const cr_trainer *t);
 
 /* ---- restore.c: the values that training starts from ---- */
-/* cr_job_resume restores weights, optimizer state and counters; what the loop keeps goes to state,
- * of the metrics their number. */
+/* cr_job_resume restores weights, optimizer state and counters. The values that the loop keeps go
+ * to state; of the metrics only their number. */
 CR_CHECKED cr_code cr_job_resume(cr_job *j, cr_trainer *t, const char *path, bool ignore_optimizer,
                                  cr_ckpt_state *state, cr_diag *diag);
-/* cr_job_begin: first values from the seed, pretrained tables, fine_tune_checkpoint. */
+/* cr_job_begin sets first values from the seed, then pretrained tables, then the
+ * fine_tune_checkpoint. */
 CR_CHECKED cr_code cr_job_begin(cr_job *j, cr_trainer *t, bool ignore_optimizer, cr_diag *diag);
-/* cr_job_check_begin finds what cr_job_begin would refuse; needs no memory for parameters. */
+/* cr_job_check_begin reports what cr_job_begin would refuse; it needs no memory for parameters. */
 void cr_job_check_begin(cr_job *j, cr_diag *diag);
-/* cr_trainer_tensors: all weights, and the optimizer state of t */
+/* cr_trainer_tensors lists all weights, and the optimizer state of t. */
 cr_ckpt_tensor *cr_trainer_tensors(cr_job *j, const cr_trainer *t, cr_arena *a, int *n);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * train_int.h - what a training step and an evaluation are made of.
+ * train_int.h - the parts of a training step and of an evaluation.
  */
 #ifndef CR_TRAIN_TRAIN_INT_H
 #define CR_TRAIN_TRAIN_INT_H
@@ -8,46 +8,46 @@
 
 /* ---- pareto.c: weights of the tasks' losses, chosen in each step ---- */
 typedef struct pareto pareto;
-/* *out is NULL when the config does not ask for it */
+/* *out is NULL when the config does not ask for it. */
 CR_CHECKED cr_code cr_pareto_new(pareto **out, cr_job *j, cr_model_work *w, cr_err *err);
 void cr_pareto_free(pareto *p);
 /* cr_pareto_step runs the batch once per task and multiplies the scale of each by its weight. */
 CR_CHECKED cr_code cr_pareto_step(pareto *p, const cr_batch *b, const cr_run *run,
                                   float *const *scale, cr_err *err);
-/* loss k of the last step before it was weighed, and its weight */
+/* Returns loss k of the last step before it was weighed, and its weight. */
 double cr_pareto_loss(const pareto *p, int k, double *weight);
-/* the weights of n tasks from the products of their gradients, gram (n, n) */
+/* Computes the weights of n tasks from the products of their gradients, gram (n, n). */
 void cr_pareto_solve(const double *gram, const double *least, int n, double *out);
 
 /* ---- dense.c: dense parameters and their optimizer state ---- */
 typedef struct dense_side dense_side;
 CR_CHECKED cr_code cr_dense_new(dense_side **out, cr_job *j, const cr_work *w, cr_err *err);
 void cr_dense_free(dense_side *d);
-/* cr_dense_gather sets (first) or adds this batch's gradients to those that wait, and adds |g|^p of
- * unscale times what waits to *sum (as cr_updater_measure). Returns false when a gradient of this
- * batch is not finite. Only when gradients are kept. */
+/* cr_dense_gather sets (first) the waiting gradients to this batch's, or adds these to them, and
+ * adds |g|^p of unscale times the waiting gradients to *sum (as cr_updater_measure does). Returns
+ * false when a gradient of this batch is not finite. It is only called when gradients are kept. */
 bool cr_dense_gather(dense_side *d, cr_pool *pool, bool first, float unscale, double p,
                      double *sum);
-/* cr_dense_apply: one step of all parameters from the waiting (or the batch's) gradients; the
- * averages follow, first: begin with a copy. */
+/* cr_dense_apply makes one step of all parameters, from the waiting gradients or from those of the
+ * batch. The averages follow; first: they start as a copy. */
 void cr_dense_apply(dense_side *d, cr_pool *pool, cr_adjust a, bool first);
 void cr_dense_begin_ema(dense_side *d);
 void cr_dense_swap_ema(dense_side *d);
 int cr_dense_count(const dense_side *d, const cr_node *p);
 const char *cr_dense_plane(const dense_side *d, const cr_node *p, int k, float **data);
 
-/* ---- all_rows.c: what metrics read, of all rows of the global batch ---- */
+/* ---- all_rows.c: metrics get all rows of the global batch ---- */
 typedef struct cr_metric_rows {
     cr_metric_in in;
-    const float *mask; /* only rows where it is above 0 count; NULL: all do */
+    const float *mask; /* only rows where it is above 0 count; NULL: all rows count */
 } cr_metric_rows;
 typedef struct cr_all_rows cr_all_rows;
-/* lanes: borrowed; K: the most values that a prediction has */
+/* lanes is borrowed; K is the most values that a prediction has. */
 CR_CHECKED cr_code cr_all_rows_new(cr_all_rows **out, const cr_lanes *lanes, int64_t max_rows,
                                    int64_t K, cr_err *err);
 void cr_all_rows_free(cr_all_rows *a);
-/* cr_all_rows_take, collective: *m becomes the n_all rows of the global batch, until the next call.
- * Nothing changes where they are all here. */
+/* cr_all_rows_take (collective): *m becomes the n_all rows of the global batch, until the next
+ * call. It changes nothing when this process has all rows. */
 void cr_all_rows_take(cr_all_rows *a, int64_t n_all, cr_metric_rows *m);
 
 #endif

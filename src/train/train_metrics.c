@@ -1,9 +1,10 @@
 /*
- * train_metrics.c - feeding, showing, saving and restoring the metrics of training batches.
+ * train_metrics.c - updates, shows, saves and restores the metrics of training batches.
  *
- * Their state is doubles (counts and sums), and a resumed run must show what the unbroken one
- * would. Float tensors hold 24 bits, so the state is text in state.json: per metric a name and the
- * bits of each number as 16 hex digits, "auc=3ff0000000000000,...;accuracy=...".
+ * Their state is doubles (counts and sums), and a resumed run must show the same values as a run
+ * without a break. Tensors of floats hold only 24 bits of each number, so the state is text in
+ * state.json: per metric a name and the bits of each number as 16 hex digits,
+ * "auc=3ff0000000000000,...;accuracy=...".
  */
 #include "train/train_metrics.h"
 #include "train/train_int.h"
@@ -101,7 +102,8 @@ char *cr_train_metrics_save(const cr_train_metrics *m, cr_arena *a) {
     return text;
 }
 
-/* 16 hex digits, then end; the numbers must be ones that a metric can have saved */
+/* Reads 16 hex digits at the end of the text; the number must be one that a metric can have
+ * saved. */
 static bool read_number(const char *s, double *out) {
     uint64_t bits = 0;
     for (int i = 0; i < 16; i++) {
@@ -121,7 +123,7 @@ static bool read_state(const char *s, double *state, int64_t n) {
     return true;
 }
 
-/* where the numbers of a metric begin; NULL: it is not in the text */
+/* Returns where the numbers of a metric begin; NULL: it is not in the text. */
 static const char *find(const char *text, const char *name) {
     size_t len = strlen(name);
     for (const char *s = text; s; s = (s = strchr(s, ';')) ? s + 1 : NULL)

@@ -1,6 +1,6 @@
 /*
- * train_metrics.h - the metrics of training batches (model_config.train_metrics) in the loop: fed
- * after every step, shown in the log, kept in checkpoints.
+ * train_metrics.h - the metrics of training batches (model_config.train_metrics): the loop updates
+ * them after every step, shows them in the log and keeps them in checkpoints.
  */
 #ifndef CR_TRAIN_TRAIN_METRICS_H
 #define CR_TRAIN_TRAIN_METRICS_H
@@ -15,12 +15,13 @@ void cr_train_metrics_free(cr_train_metrics *m);
 /* cr_train_metrics_step takes the predictions of the step that t just made on b. */
 CR_CHECKED cr_code cr_train_metrics_step(cr_train_metrics *m, const cr_trainer *t,
                                          const cr_batch *b, cr_err *err);
-/* names and values, as the log shows them; owned by m */
+/* Returns names and values as the log shows them; m owns them. */
 const cr_eval_result *cr_train_metrics_result(cr_train_metrics *m);
-/* " auc:0.61234" for each */
+/* Writes " auc:0.61234" for each metric. */
 void cr_train_metrics_text(cr_train_metrics *m, cr_buf *out);
-/* cr_train_metrics_save: all state as text in a; NULL when there are none. cr_train_metrics_load
- * takes it back; a metric that is new, or whose settings changed, begins anew with a warning. */
+/* cr_train_metrics_save writes all state as text into a; NULL when there are no metrics.
+ * cr_train_metrics_load restores it; a metric that is new, or whose settings changed, starts anew
+ * with a warning. */
 char *cr_train_metrics_save(const cr_train_metrics *m, cr_arena *a);
 void cr_train_metrics_load(cr_train_metrics *m, const char *text);
 
