@@ -1,5 +1,6 @@
 /*
- * bench.c - what benchmarks share: their list, the report, repeated timing, batches held in memory.
+ * bench.c - parts that benchmarks share: their list, the report, repeated timing, batches held in
+ * memory.
  */
 #include "tool/bench.h"
 
@@ -12,7 +13,7 @@
 
 #define MAX_CALLS ((int64_t)1 << 20)
 #define WINDOW    0.5
-#define GRACE     0.25 /* seconds more for three calls */
+#define GRACE     0.25 /* seconds that are added so that three calls fit */
 
 const cr_bench_kind cr_bench_kinds[] = {
     {"train", "the training step: rows/s, time per part, share of the limit", true, cr_bench_train},
@@ -71,7 +72,7 @@ cr_code cr_bench_repeat(double seconds, cr_bench_fn fn, void *ctx, cr_bench_time
                         cr_err *err) {
     double *per = cr_alloc((size_t)MAX_CALLS * sizeof(double), "times"), start = cr_now();
     int64_t n = 0, from = 0;
-    cr_code code = fn(ctx, 0, err); /* pages, caches, frequency */
+    cr_code code = fn(ctx, 0, err); /* warms up pages, caches and the clock frequency */
     *out = (cr_bench_time){.best = INFINITY};
     double sum = 0;
     while (code == CR_OK && n < MAX_CALLS) {
@@ -98,7 +99,8 @@ cr_code cr_bench_repeat(double seconds, cr_bench_fn fn, void *ctx, cr_bench_time
 
 void cr_bench_window_begin(cr_bench_windows *w, double seconds) {
     double length = seconds / 8 < WINDOW ? seconds / 8 : WINDOW;
-    w->length = length > seconds / 400 ? length : seconds / 400; /* not more than there is room */
+    /* no more windows than there is room for */
+    w->length = length > seconds / 400 ? length : seconds / 400;
     w->begin = cr_now();
     w->rows = 0;
     w->n = 0;
@@ -132,7 +134,7 @@ static const int32_t *keep_ints(cr_arena *a, const int32_t *v, int64_t n) {
     return to;
 }
 
-/* a batch that lives as long as the arena */
+/* Copies a batch, so that it lives as long as the arena. */
 static cr_batch *keep(const cr_batch *b, cr_arena *a) {
     cr_batch *c = CR_NEW(a, cr_batch);
     *c = *b;

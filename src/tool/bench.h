@@ -1,12 +1,12 @@
 /*
- * bench.h - how fast is it here? Benchmarks of a config's own work, and of the machine.
+ * bench.h - benchmarks of a config's own work, and of the machine.
  */
 #ifndef CR_TOOL_BENCH_H
 #define CR_TOOL_BENCH_H
 
 #include "tool/tool.h"
 
-/* One figure. unit: "rows/s", "GB/s", "%", ... ; "" for a plain number. */
+/* One figure. Its unit is "rows/s", "GB/s", "%", ... or "" for a plain number. */
 typedef struct cr_bench_fact {
     const char *key, *unit;
     double value;
@@ -30,18 +30,18 @@ typedef struct cr_bench_opts {
     const char *what; /* one of cr_bench_names */
     cr_config_opts config;
     int threads;    /* 0: all cores */
-    double seconds; /* per measurement */
-    bool files;     /* train: read the files, do not hold batches in memory */
+    double seconds; /* seconds per measurement */
+    bool files;     /* train: read the files instead of holding batches in memory */
 } cr_bench_opts;
 
 typedef struct cr_bench_kind {
     const char *name, *help;
-    bool config; /* needs one */
+    bool config; /* it needs a config */
     CR_CHECKED cr_code (*run)(const cr_bench_opts *o, cr_bench *out, cr_diag *diag);
 } cr_bench_kind;
-extern const cr_bench_kind cr_bench_kinds[]; /* name NULL ends */
+extern const cr_bench_kind cr_bench_kinds[]; /* ends with a NULL name */
 
-/* cr_bench_run measures; clear out in any case. */
+/* cr_bench_run measures; the caller clears out in any case. */
 CR_CHECKED cr_code cr_bench_run(const cr_bench_opts *o, cr_bench *out, cr_diag *diag);
 void cr_bench_clear(cr_bench *b);
 

@@ -1,13 +1,13 @@
 /*
- * bench_data.c - `crank bench read` and `crank bench features`: one pass after the other over the
- * training files, without a model behind it.
+ * bench_data.c - `crank bench read` and `crank bench features`: passes over the training files, one
+ * after the other, without a model.
  */
 #include <string.h>
 
 #include "base/cpu.h"
 #include "tool/bench_int.h"
 
-/* a chunk becomes a batch without any feature */
+/* Turns a chunk into a batch without any feature. */
 static cr_code encode_nothing(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,
                               cr_err *err) {
     (void)ctx;
@@ -51,12 +51,12 @@ static cr_code one_pass(source *s, double until, cr_diag *diag) {
     return code;
 }
 
-/* "sequence_id_feature" of a sequence, also inside a block */
+/* Returns "sequence_id_feature" for a sequence, even inside a block. */
 static const char *kind_of(cr_bench *out, const cr_feature *f) {
     return cr_arena_printf(&out->arena, "%s%s", f->seq ? "sequence_" : "", f->type->name);
 }
 
-/* a line per feature type: how many rows of one such feature a core makes */
+/* Adds a line per feature type: how many rows of one such feature a core makes. */
 static void add_types(cr_bench *out, const cr_features *fs, double rows) {
     double all = 0;
     for (int i = 0; i < fs->n; i++)
@@ -117,7 +117,7 @@ static cr_code measure(const cr_bench_opts *o, bool features, cr_bench *out, cr_
             s.j.features->times = CR_NEW_N(&s.j.cfg.arena, atomic_llong, s.j.features->n + 1);
         double until = cr_now() + o->seconds;
         cr_bench_window_begin(&s.rates, o->seconds);
-        code = one_pass(&s, until + 9 * o->seconds, diag); /* the first: of whole files */
+        code = one_pass(&s, until + 9 * o->seconds, diag); /* the first pass reads whole files */
         if (code == CR_OK && s.stats.rows == 0) code = no_rows(&s, diag);
         while (code == CR_OK && (s.rates.n < 3 || cr_now() < until))
             code = one_pass(&s, until, diag);

@@ -1,6 +1,6 @@
 /*
- * bench_gemm.c - `crank bench gemm`: each matrix product of a model alone, with each set of
- * kernels: plain, over what is not zero, and of inputs rounded to BF16.
+ * bench_gemm.c - `crank bench gemm`: each matrix product of a model by itself, with each family of
+ * kernels: plain, skipping zeros, and with inputs rounded to BF16.
  */
 #include <stdio.h>
 
@@ -14,7 +14,7 @@ typedef struct shape {
     int64_t K, N;
 } shape;
 
-/* the product of a node; false: it has none */
+/* Finds the product of a node; false: it has none. */
 static bool shape_of(const cr_node *x, shape *s) {
     if (x->op == &cr_op_din) { /* per position; the four parts of W become one matrix */
         *s = (shape){x->in[0]->width, x->in[2]->rows};
@@ -51,10 +51,10 @@ typedef struct product {
     int64_t M, N, K;
     family family;
     way way;
-    /* x (M, K) and y (M, N), one half of each zeros; one set per thread */
+    /* x (M, K) and y (M, N), half of each is zeros; there is one set per thread */
     float *x, *y, *out, *scratch;
     int64_t n_set;
-    float *w, *fwd, *bwd; /* (N, K); packed for the family */
+    float *w, *fwd, *bwd; /* (N, K); and packed for the family */
     int threads;
 } product;
 
@@ -118,7 +118,7 @@ static int64_t most(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* floats of a (K, N) matrix packed for any family */
+/* Returns the floats of a (K, N) matrix packed for any family. */
 static int64_t pack_size(int64_t K, int64_t N) {
     int64_t n = most(cr_gemm_pack_size(K, N), cr_gemm_nz_pack_size(K, N));
     return cr_up16(most(n, cr_gemm_bf16_pack_size(K, N)));
@@ -139,7 +139,7 @@ static cr_code matrices(product *p, void **mem, cr_err *err) {
     p->w = p->scratch + set;
     p->fwd = p->w + w;
     p->bwd = p->fwd + fwd;
-    /* the other families take the same time for a zero */
+    /* for the other families zeros make no difference */
     for (int64_t i = 0; i < 2 * set; i++)
         p->x[i] = cr_rng_below(2, (uint64_t)i, 2) ? cr_rng_f32(1, (uint64_t)i) - 0.5f : 0;
     for (int64_t i = 0; i < w; i++)
@@ -165,7 +165,7 @@ static cr_code bench_level(product *p, family first, cr_pool *pool, double secon
 
 static cr_code bench_shape(const shape *s, int64_t M, cr_pool *pool, double seconds, cr_bench *out,
                            cr_err *err) {
-    /* each does a product of its own; more than there are cores would only wait for one */
+    /* each thread makes its own product; with more threads than cores some would only wait */
     int threads = cr_pool_threads(pool), cores = cr_cpu_count();
     product p = {.M = M, .N = s->N, .K = s->K, .threads = threads < cores ? threads : cores};
     void *mem;
@@ -178,7 +178,7 @@ static cr_code bench_shape(const shape *s, int64_t M, cr_pool *pool, double seco
         snprintf(name, sizeof(name), "%lld x %lld x %lld, %s", (long long)M, (long long)s->K,
                  (long long)s->N, cr_cpu_level_name((cr_cpu_level)level));
         p.k = k;
-        bool same = below && below->gemm == k->gemm; /* a level for BF16 alone */
+        bool same = below && below->gemm == k->gemm; /* this level differs for BF16 only */
         code =
             bench_level(&p, same ? BF16 : PLAIN, pool, seconds, cr_bench_row_new(out, name), err);
     }

@@ -1,5 +1,5 @@
 /*
- * bench_int.h - what the benchmarks share.
+ * bench_int.h - parts that the benchmarks share.
  */
 #ifndef CR_TOOL_BENCH_INT_H
 #define CR_TOOL_BENCH_INT_H
@@ -14,9 +14,9 @@ void cr_bench_add(cr_bench *b, const char *key, double value, const char *unit);
 cr_bench_row *cr_bench_row_new(cr_bench *b, const char *name);
 void cr_bench_row_add(cr_bench_row *r, const char *key, double value, const char *unit);
 
-/* Repeats until `seconds` have passed, at least three times unless that takes much longer.
- * Seconds per call: the median, and of the best window of half a second (of the best call when
- * calls are longer), which is never above it. */
+/* A function is called until `seconds` have passed, at least three times unless that takes much
+ * longer. The result is seconds per call: the median, and that of the best window of half a second
+ * (or of the best call when calls are longer), which is never above the median. */
 typedef struct cr_bench_time {
     double best, median;
     int64_t calls;
@@ -25,53 +25,57 @@ typedef cr_code (*cr_bench_fn)(void *ctx, int64_t call, cr_err *err);
 CR_CHECKED cr_code cr_bench_repeat(double seconds, cr_bench_fn fn, void *ctx, cr_bench_time *out,
                                    cr_err *err);
 
-/* Rows per second of one window after the other, where work comes unevenly as from files. A window
- * is half a second, an eighth of `seconds` when that is less, and ends with the work that is given
- * to cr_bench_window_add. */
+/* Rows per second in windows, for work that comes unevenly, as from files. A window is half a
+ * second, or an eighth of `seconds` when that is less, and ends with the work that is given to
+ * cr_bench_window_add. */
 #define CR_BENCH_WINDOWS 4096
 typedef struct cr_bench_windows {
-    double length, begin, rows; /* of the window that is open */
+    double length, begin, rows; /* of the current window */
     double v[CR_BENCH_WINDOWS];
     int n;
 } cr_bench_windows;
 void cr_bench_window_begin(cr_bench_windows *w, double seconds);
 void cr_bench_window_add(cr_bench_windows *w, double rows);
-/* cr_bench_window_rates sorts them: the best and the median; all there was when no window is full
- */
+/* cr_bench_window_rates sorts the rates and returns the best and the median; if no window is full,
+ * the rate of everything. */
 void cr_bench_window_rates(cr_bench_windows *w, double *best, double *median);
 
-/* GFLOP/s of nothing but multiply-adds on all threads of a pool; the best of some tries */
+/* Returns the GFLOP/s of pure multiply-adds on all threads of a pool: the best of some tries. */
 double cr_bench_peak(cr_pool *pool, double seconds);
-/* bytes/s of a = b + s c over arrays beyond the caches; 0 where the memory is not to be had */
+/* Returns the bytes/s of a = b + s c over arrays larger than the caches; 0 when there is not enough
+ * memory. */
 double cr_bench_stream(cr_pool *pool, double seconds);
 
-#define CR_BENCH_BATCHES 64 /* at most so many are held */
-#define CR_BENCH_COUNTED 4  /* held to count by when training reads the files */
+#define CR_BENCH_BATCHES 64 /* at most this many are held */
+#define CR_BENCH_COUNTED 4  /* held for counting when training reads the files */
 /* Batches of a config's training data, held in memory. */
 typedef struct cr_bench_data {
     cr_job j;
     cr_arena arena;
-    bool train; /* else the model as predict runs it: no labels, no optimizer state */
+    /* with training; else the model as predict runs it: no labels, no optimizer state */
+    bool train;
     int64_t batch_size;
     cr_batch **v;
     int n;
-    cr_model_work *axes;   /* without a plan: the lengths of their sequences */
+    cr_model_work *axes;   /* for the lengths of their sequences; it has no plan */
     double tables_ready;   /* seconds to allocate and fill the parameters */
-    int64_t batches_bytes; /* of v */
+    int64_t batches_bytes; /* bytes of v */
 } cr_bench_data;
-/* operations of the plain graph per row of the held batches: multiply-adds of the products forward
- * and, when training, backward where gradients go. Work that is saved by sharing counts as done. */
+/* Returns the operations of the plain graph per row of the held batches: the multiply-adds of its
+ * products forward and, when training, backward where gradients go. Work that sharing saves counts
+ * as done. */
 double cr_bench_flops(const cr_bench_data *d, bool train);
-/* bytes of table rows that training moves per row of the held batches: for every id its weights
- * (lookup) and their gradient (update) once, for every distinct id of a table in a batch its
- * weights and state read and written. Tables that are not trained: the lookup alone. */
+/* Computes the bytes of table rows that training moves per row of the held batches: for every id
+ * its weights (lookup) and their gradient (update) once; for every distinct id of a table in a
+ * batch, its weights and state read and written. For tables that are not trained only the lookup
+ * counts. */
 CR_CHECKED cr_code cr_bench_table_traffic(const cr_bench_data *d, double *per_row, cr_err *err);
 /* cr_bench_open builds the model with its parameters and reads at most max_batches (0: none). */
 CR_CHECKED cr_code cr_bench_open(cr_bench_data *d, const cr_bench_opts *o, bool train,
                                  int max_batches, cr_diag *diag);
 void cr_bench_close(cr_bench_data *d);
-/* cr_bench_add_memory: what the parameters take, the peak of the process, how fast tables are there
- */
+/* cr_bench_add_memory adds the size of the parameters, the peak of the process, and how fast tables
+ * are allocated and filled. */
 void cr_bench_add_memory(cr_bench *out, const cr_bench_data *d);
 
 CR_CHECKED cr_code cr_bench_train(const cr_bench_opts *o, cr_bench *out, cr_diag *diag);

@@ -1,6 +1,6 @@
 /*
- * bench_kern.c - `crank bench lookup` and `limits`: the tables' work below the step, and what the
- * machine allows.
+ * bench_kern.c - `crank bench lookup` and `limits`: the work of tables below the step, and the
+ * limits of the machine.
  */
 #include <string.h>
 
@@ -50,15 +50,15 @@ typedef struct looks {
     cr_bench_data *d;
     cr_updater *up;
     const cr_optim_step *steps;
-    float *out; /* per thread */
+    float *out; /* one buffer per thread */
     int64_t max_D;
     const cr_batch *b;
-    int64_t n_ids; /* of the last batch, all tables */
+    int64_t n_ids; /* ids of the last batch, in all tables */
 } looks;
 
 #define LOOK_ROWS 512
 
-/* item: LOOK_ROWS rows of one use of a table */
+/* An item is LOOK_ROWS rows of one use of a table. */
 static void look_item(void *ctx, int64_t item, int thread) {
     looks *l = ctx;
     const cr_model *m = l->d->j.model;
@@ -73,7 +73,7 @@ static void look_item(void *ctx, int64_t item, int thread) {
         int64_t from = j->steps ? j->steps[r0] : r0, to = j->steps ? j->steps[r1] : r1;
         if (j->off) from = j->off[from], to = j->off[to];
         cr_view v = cr_table_view(&t->table, j->ids);
-        cr_view_rows(&v, from, NULL, to - from, 0, out, 0); /* each in the place of the last */
+        cr_view_rows(&v, from, NULL, to - from, 0, out, 0); /* each row overwrites the one before */
     }
 }
 
@@ -96,7 +96,7 @@ static cr_code update_call(void *ctx, int64_t call, cr_err *err) {
     return CR_OK;
 }
 
-/* ids and bytes of weights per batch, on average */
+/* Computes the ids and the bytes of weights per batch, on average. */
 static void count_ids(const cr_bench_data *d, double *ids, double *bytes) {
     *ids = *bytes = 0;
     const cr_model *m = d->j.model;
@@ -120,7 +120,7 @@ cr_code cr_bench_lookup(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
     cr_code code = cr_bench_open(&d, o, true, 16, diag);
     if (code == CR_OK && (code = cr_trainer_new(&t, &d.j, &err)) != CR_OK) cr_diag_err(diag, &err);
     if (code == CR_OK && (code = cr_trainer_step(t, d.v[0], 0, &err)) != CR_OK)
-        cr_diag_err(diag, &err); /* gradients and rates for the updates */
+        cr_diag_err(diag, &err); /* makes gradients and rates for the updates */
     if (code == CR_OK) {
         looks l = {.d = &d, .max_D = 16, .steps = d.j.tables.steps};
         for (int i = 0; i < d.j.model->n_tables; i++)
@@ -162,7 +162,7 @@ cr_code cr_bench_lookup(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
 
 typedef struct memory {
     float *a;
-    int64_t n; /* floats in all */
+    int64_t n; /* number of floats in all */
     uint64_t seed;
     float sum[64 * 16];
 } memory;
@@ -208,7 +208,7 @@ static cr_code memory_call(void *ctx, int64_t call, cr_err *err) {
     return CR_OK;
 }
 
-/* bytes/s of the arrays at m, of the best window */
+/* Measures the bytes/s of the arrays at m, in the best window. */
 static cr_code stream_of(memory *m, cr_pool *pool, double seconds, double *out, cr_err *err) {
     cr_bench_time t;
     memory_run r = {m, pool, triad_item, STREAM / PIECE};
@@ -238,7 +238,7 @@ cr_code cr_bench_limits(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
     cr_pool *pool;
     int threads = o->threads > 0 ? o->threads : cr_cpu_count();
     if (cr_pool_new(&pool, threads, &err) != CR_OK) return cr_diag_err(diag, &err);
-    memory m = {.n = (int64_t)256 << 20}; /* 1 GiB: beyond every cache */
+    memory m = {.n = (int64_t)256 << 20}; /* 1 GiB is larger than every cache */
     if (cr_mem_available() < 2 * m.n * (int64_t)sizeof(float)) m.n = 3 * STREAM;
     void *p = NULL;
     size_t size = (size_t)m.n * sizeof(float);

@@ -1,6 +1,6 @@
 /*
  * bench_predict.c - `crank bench predict`: forward passes of the model as `crank predict` runs it,
- * over batches held in memory. The weights are the first values of the seed.
+ * over batches held in memory. The weights are first values drawn from the seed.
  */
 #include <time.h>
 

@@ -8,7 +8,7 @@
 #include "op/op.h"
 #include "tool/bench_int.h"
 
-/* rows of a node per row of a batch: 1, or the mean length of its sequences */
+/* Returns the rows of a node per row of a batch: 1, or the mean length of its sequences. */
 static double rows_per_row(const cr_bench_data *d, const cr_node *n) {
     if (n->cls != CR_SEQ) return 1;
     double positions = 0, rows = 0;
@@ -21,7 +21,8 @@ static double rows_per_row(const cr_bench_data *d, const cr_node *n) {
     return rows > 0 ? positions / rows : 0;
 }
 
-/* multiplications and additions of a node's product for one of its rows; NULL: it is none */
+/* Counts the multiplications and additions of a node's product for one of its rows; NULL: it is not
+ * a product. */
 static const cr_node *product_of(const cr_node *n, double *flops) {
     if (n->op == &cr_op_emb_matmul || n->op == &cr_op_din) {
         *flops = 2 * (double)n->in[2]->width;
@@ -46,8 +47,8 @@ double cr_bench_flops(const cr_bench_data *d, bool train) {
     return sum;
 }
 
-/* what a batch does to one table: ids looked up, and how many of them are distinct. seen: a bit per
- * row, all 0 before and after. */
+/* What a batch does to one table: how many ids it looks up, and how many of them are distinct. seen
+ * has a bit per row, all 0 before and after. */
 typedef struct traffic {
     uint64_t *seen;
     int64_t ids, distinct;
@@ -116,13 +117,13 @@ cr_code cr_bench_table_traffic(const cr_bench_data *d, double *per_row, cr_err *
     return CR_OK;
 }
 
-/* from the end of the first step, which fills caches and tables */
+/* Measured from the end of the first step, which fills caches and tables. */
 typedef struct run {
     cr_trainer *t;
     cr_bench_data *d;
     int64_t step;
     cr_trainer_times times;
-    double cpu, read_wait; /* warm: as they are then; finish: since then */
+    double cpu, read_wait; /* warm: their values at that time; finish: the difference since then */
 } run;
 
 static void warm(run *r, double read_wait) {
@@ -152,7 +153,7 @@ static double waited(cr_loader *l) {
     return s.wait_s;
 }
 
-/* steps over the files, again and again, for `seconds` after the first */
+/* Makes steps over the files, again and again, for `seconds` after the first step. */
 static cr_code from_files(run *r, double seconds, double *best, double *median, cr_diag *diag) {
     cr_bench_data *d = r->d;
     cr_err err;
@@ -167,7 +168,7 @@ static cr_code from_files(run *r, double seconds, double *best, double *median, 
     double end = 0;
     while (code == CR_OK && (w->n < 3 || cr_now() < end)) {
         cr_batch *b;
-        bool done; /* never: the number of epochs has no end */
+        bool done; /* never: the number of epochs is unlimited */
         code = cr_loader_next(l, &b, &done, &err);
         if (code == CR_OK && b) {
             code = cr_trainer_step(r->t, b, r->step++, &err);
@@ -203,7 +204,7 @@ static void add_times(const cr_bench_opts *o, const run *r, cr_bench *out) {
     }
 }
 
-/* the stream comes last: its arrays would count in the peak of memory */
+/* The stream comes last, because its arrays would count in the peak of memory. */
 static void add_bytes(cr_bench *out, const cr_bench_data *d, double rows_per_s, double per_row) {
     double stream = cr_bench_stream(d->j.pool, 0.3);
     cr_bench_add(out, "bytes_per_row", per_row, "bytes");

@@ -2,10 +2,10 @@
  * benchmark.c - `crank benchmark`, TorchEasyRec's tzrec.benchmark.benchmark: configs are trained
  * several times each, and the means of their metrics compared with base results.
  *
- * Every training is a process of its own (this program again), with its output in a file: one that
- * fails, or that the system ends, takes no other along. A base result names the config by its path
- * (tzrec/benchmark/configs/criteo/deepfm.config); a config is known by the end of its path, so that
- * it does not matter where the folder lies.
+ * Every training is a separate process (this program again), with its output in a file, so a
+ * training that fails or is killed does not end the others. A base result names the config by its
+ * path (tzrec/benchmark/configs/criteo/deepfm.config); only the end of the path is compared, so it
+ * does not matter where the folder lies.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -252,7 +252,7 @@ static cr_code write_config(work *w, const cr_benchmark_config *c, int run, cons
         if (w->o->eval_input_path)
             cr_tree_put_str(&doc, doc.root, "eval_input_path", (cr_loc){"--eval_input_path", 0, 0},
                             filled(w, c, w->o->eval_input_path));
-        /* runs that differ in nothing would be one run */
+        /* runs that do not differ would be one run */
         snprintf(seed, sizeof(seed), "train_config.seed=%d", 2026 + run);
         cr_conf_node *train = cr_conf_find(doc.root, "train_config");
         if (run > 0 || !cr_conf_find(train, "seed"))
@@ -309,7 +309,7 @@ static cr_code train(work *w, const char *config, const char *log, cr_err *err) 
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
     posix_spawn_file_actions_adddup2(&files, 1, 2);
-    /* a group of its own: the terminal's signals come here alone, and await passes one on */
+    /* a separate process group: signals of the terminal come only here, and await passes one on */
     posix_spawnattr_init(&attr);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
     int e = posix_spawn(&pid, "/proc/self/exe", &files, &attr, argv, environ);
@@ -471,7 +471,7 @@ static cr_code run_all(work *w, cr_err *err) {
     return write_means(w, err);
 }
 
-/* the base results in the folder of the configs, else where TorchEasyRec has them */
+/* Returns the base results in the folder of the configs, else those of TorchEasyRec. */
 static const char *beside(cr_arena *a, const char *path) {
     const char *dir = cr_path_is_dir(path) ? path : cr_path_dir(a, path);
     const char *here = strcmp(dir, ".") == 0 ? BASE_FILE : cr_path_join(a, dir, BASE_FILE);

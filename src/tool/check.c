@@ -1,7 +1,7 @@
 /*
- * check.c - `crank check`: everything that can be found wrong without a training step: damaged
- * files of checkpoints and exports, config, columns of every data set, the values of a sample of
- * rows, labels against the losses, memory against the machine.
+ * check.c - `crank check` finds everything that can be found wrong without a training step: damaged
+ * files of checkpoints and exports, mistakes in the config, the columns of every data set, the
+ * values of a sample of rows, labels that do not fit the losses, and too little memory.
  */
 #include <math.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void begin_stats(report *r, sample *s) {
         cr_stats_init(&s->stats[i], !fs->v[i]->sparse, a);
 }
 
-/* value: the only one of row r */
+/* value is the only value of row r. */
 static void add_joint(sample *s, int feature, const cr_batch *b, int64_t r, uint64_t value,
                       double number) {
     for (int i = 0; i < s->n_labels; i++)
@@ -105,7 +105,7 @@ static double mean_label(const sample *s, int k) {
     return s->rows && k < s->n_labels ? s->labels[k].mean : NAN;
 }
 
-/* which part of the files a sample is */
+/* Says which part of the files a sample is. */
 static const char *part_of(const report *r, const sample *s) {
     const cr_data_conf *d = r->j.root->data_config;
     if (d->eval_fraction <= 0) return "";
@@ -157,8 +157,8 @@ static void read_sample(report *r, sample *s, int64_t want) {
         if (counted && b->n_rows > want - s->rows) b->n_rows = want - s->rows;
         add_batch(r, s, b);
         cr_loader_release(l, b);
-        /* Counts are those of whole blocks. Once enough rows were seen the rest of their blocks is
-         * read too, so that all numbers speak of the same rows. */
+        /* Counts are those of whole blocks. When enough rows were seen, the rest of their blocks is
+         * read too, so that all numbers are about the same rows. */
         if (counted || s->rows < want) continue;
         counted = true;
         cr_loader_tally(l, s->counts);
@@ -231,9 +231,9 @@ static void measure(report *r) {
     }
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
-/* what the features of a data set look like: the numbers of the table and of the JSON */
+/* The statistics of a data set's features: the numbers of the table and of the JSON. */
 static const double quantiles[] = {0.25, 0.5, 0.75};
 enum { N_QUANTILES = 3 };
 
@@ -243,7 +243,7 @@ static void tell_number(cr_buf *out, double x) {
     cr_buf_printf(out, " %10s", text);
 }
 
-/* rows or steps without a value, and rows without steps */
+/* Returns how many rows or steps have no value, together with rows without steps. */
 static int64_t missing(const sample *s, int k) {
     return s->counts[k].missing + s->empty[k];
 }
@@ -423,7 +423,7 @@ static void tell_json(report *r, cr_buf *out) {
     cr_buf_char(out, '\n');
 }
 
-/* an export goes where its data does not */
+/* An export may lie where its data does not. */
 static bool has_data(report *r, cr_folder kind, const char *paths) {
     char **found;
     size_t n;
@@ -435,7 +435,7 @@ static bool has_data(report *r, cr_folder kind, const char *paths) {
     return false;
 }
 
-/* the files of a folder that crank wrote, before they are used */
+/* Checks the files of a folder that crank wrote, before they are used. */
 static cr_code check_files(report *r, const cr_check_opts *o, cr_folder kind, cr_arena *a,
                            cr_diag *diag) {
     cr_err err;
@@ -507,7 +507,7 @@ cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag) {
     cr_arena_init(&a, 0);
     cr_folder kind = cr_folder_kind(o->config.path);
     cr_code code = kind == CR_FOLDER_NONE ? CR_OK : check_files(&r, o, kind, &a, diag);
-    /* a checkpoint alone has no config; what stands in damaged files is not worth a look */
+    /* a checkpoint alone has no config; and the content of damaged files is not checked */
     if (code == CR_OK && kind != CR_FOLDER_CHECKPOINT)
         check_job(&r, o, kind, out, diag);
     else

@@ -1,11 +1,11 @@
 /*
  * col_stats.c - one pass over a column of unknown length with bounded memory.
  *
- * Mean and deviation are Welford's. Quantiles are those of every stride-th number; when the room is
- * full every second number goes and the stride doubles, so what stays is an even sample of the
- * stream and not a random one: the same rows always give the same table. Distinct values are
- * counted by the k smallest hashes: below k they are all there, above, the k-th smallest of d even
- * hashes lies near k/d.
+ * Mean and deviation are computed by Welford's method. Quantiles are those of every stride-th
+ * number. When the room is full, every second number is dropped and the stride doubles, so the kept
+ * numbers are an even sample of the stream and not a random one: the same rows always give the same
+ * table. Distinct values are counted by the k smallest hashes: with fewer than k values all are
+ * there; with d values, the k-th smallest of d even hashes lies near k/d.
  */
 #include "tool/col_stats.h"
 
@@ -48,7 +48,7 @@ static void thin(col_stats *s) {
 
 void cr_stats_number(col_stats *s, float x) {
     uint32_t bits;
-    float plain = x == 0 ? 0 : x; /* -0 is 0 */
+    float plain = x == 0 ? 0 : x; /* -0 counts as 0 */
     memcpy(&bits, &plain, sizeof(bits));
     add_hash(s, cr_mix64(bits + CR_RNG_STEP));
     if (s->n % s->stride == 0) {
@@ -113,7 +113,7 @@ static int by_value(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* the kept numbers in order; free them */
+/* Returns the kept numbers in order; the caller frees them. */
 static float *sorted(const col_stats *s) {
     size_t size = sizeof(float) * (size_t)s->n_kept;
     float *v = cr_alloc(size, "a sample of numbers");
@@ -139,7 +139,8 @@ int cr_stats_cuts(const col_stats *s, int n, double *out) {
     int64_t from = 0;
     while (from < s->n_kept && v[from] == v[0])
         from++;
-    bool lump = from * n > s->n_kept; /* at the minimum: it gets a part of its own */
+    /* many values are the minimum: they get a part of their own */
+    bool lump = from * n > s->n_kept;
     int parts = lump ? n - 1 : n;
     if (!lump) from = 0;
     for (int i = !lump; i < parts && from < s->n_kept; i++) {

@@ -55,7 +55,7 @@ static void head(cr_buf *out, const cr_convert_opts *o, const cr_diag *diag) {
     for (size_t i = 0; i < diag->n; i++) {
         const cr_finding *f = &diag->v[i];
         cr_buf_str(out, "#   ");
-        if (f->at.path && strcmp(f->at.path, from) != 0) { /* fg.json */
+        if (f->at.path && strcmp(f->at.path, from) != 0) { /* the finding is in fg.json */
             cr_buf_shown(out, f->at.path, strlen(f->at.path), false);
             cr_buf_char(out, ':');
         }

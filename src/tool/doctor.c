@@ -1,10 +1,10 @@
 /*
- * doctor.c - what is wrong with data, judged by a sample of it: one table of checks.
+ * doctor.c - finds what is wrong with data by looking at a sample of it: one table of checks.
  *
  * A check has a name, a subject (each feature, each label ...) and a test, which writes the cause
- * and the cure when it finds something. Of the checks of one subject the first that finds something
- * is told, in the first data set that shows it: they stand in the order of how much they explain. A
- * new check is one function and one row.
+ * and the cure when it finds something. For each subject only the first check that finds something
+ * is reported, in the first data set that shows it; the checks are ordered by how much they
+ * explain. A new check is one function and one row.
  */
 #include "tool/doctor_int.h"
 
@@ -17,20 +17,20 @@
 #include "feat/hash.h"
 #include "layer/loss.h"
 
-/* below it a sample may well be constant by chance */
+/* Below this number a sample may be constant by chance. */
 #define MANY_ROWS 100
-/* numbers that are larger than this on the whole make the first steps useless */
+/* Numbers that are larger than this on the whole make the first steps useless. */
 #define LARGE_SCALE 100
-/* a class with fewer rows says little about a model */
+/* A class with fewer rows says little about a model. */
 #define FEW_ROWS 100
-/* files are compared by so many bytes at their beginning and end */
+/* Files are compared by this many bytes at their beginning and end. */
 #define LOOK 65536
 
-/* What a test looks at, and what it says. */
+/* What a test looks at, and its result. */
 typedef struct exam {
     const report *r;
     const sample *s;
-    int k; /* feature, label or weight */
+    int k; /* number of the feature, label or weight */
     cr_loc at;
     cr_buf cause, cure;
 } exam;
@@ -83,7 +83,7 @@ static bool out_of_range(exam *e) {
     if (c->out_of_range == 0) return false;
     CAUSE(e, "feature '%s': %lld of %lld sampled ids of %s data ", f->name,
           (long long)c->out_of_range, (long long)c->ids, e->s->name);
-    if (c->ids != c->rows) /* else the number would not fit the number of rows */
+    if (c->ids != c->rows) /* otherwise the number of ids would not match that of rows */
         CAUSE(e, "(from %lld rows; a row can have several ids, or none) ", (long long)c->rows);
     CAUSE(e, "lie outside 0 .. %lld (e.g. %lld) and are taken as 0",
           (long long)f->num_embeddings - 1, (long long)c->first_bad);
@@ -106,8 +106,8 @@ static bool constant(exam *e) {
     return true;
 }
 
-/* A feature whose every value always comes with the same label; or numbers on a line with it. By
- * chance alone that needs few rows or many values. */
+/* Does every value of the feature always come with the same label, or are its numbers a line over
+ * the label? By chance that needs few rows or many values. */
 static bool tells_label(exam *e) {
     const sample *s = e->s;
     for (int i = 0; i < s->n_labels; i++) {
@@ -136,7 +136,7 @@ static const char *text_field(const void *conf, const char *name) {
     return text;
 }
 
-/* a normalizer for these numbers: a logarithm where most are far below the largest ones */
+/* Suggests a normalizer for these numbers: a logarithm if most are far below the largest ones. */
 static void say_normalizer(exam *e, const col_stats *c) {
     double half, at = 0.5;
     cr_stats_quantiles(c, &at, 1, &half);
@@ -210,7 +210,7 @@ static bool one_class(exam *e) {
     return true;
 }
 
-/* l2_loss begins at 0 (or label_mean) and moves by small steps; labels far from there take long */
+/* l2_loss starts at 0 (or label_mean) and moves in small steps; labels far from there take long. */
 static bool far_labels(exam *e) {
     const cr_model_conf *m = e->r->j.root->model_config;
     const col_stats *c = &e->s->labels[e->k];
@@ -236,8 +236,8 @@ static bool far_labels(exam *e) {
     return false;
 }
 
-/* How many rows of the rarer class the whole data set has; of a data set of unknown length those of
- * the sample, which is then at least so many. */
+/* Estimates how many rows of the rarer class the whole data set has. If the length of the data set
+ * is not known, the rows of the sample count, and the real number is at least that. */
 static bool few_positives(exam *e) {
     const sample *s = e->s;
     const col_stats *c = &s->labels[e->k];
@@ -281,7 +281,8 @@ static bool zero_weights(exam *e) {
 
 /* ---- files ---- */
 
-/* a hash of how the file begins and ends, made when it is first needed; 0: it cannot be read */
+/* Returns a hash of the file's beginning and end, computed at the first call; 0: the file cannot be
+ * read. */
 static uint64_t print_of(data_file *f) {
     if (f->looked) return f->print;
     f->looked = true;
@@ -299,7 +300,7 @@ static uint64_t print_of(data_file *f) {
     return f->print;
 }
 
-/* one file under two names, or two of one length that begin and end alike */
+/* Are they one file under two names, or two files of one length with the same beginning and end? */
 static bool same_file(data_file *a, data_file *b, const char **how) {
     *how = "is";
     if (a->ino && a->dev == b->dev && a->ino == b->ino) return true;
@@ -401,7 +402,7 @@ static void tell(report *r, const struct check *c, const exam *e) {
                   cr_arena_printf(&r->j.cfg.arena, "%s; %s", e->cause.data, e->cure.data)};
 }
 
-/* the first check that finds something in the first data set that shows it */
+/* Reports the first check that finds something, in the first data set that shows it. */
 static void examine(report *r, subject of, int k) {
     exam e = {.r = r, .k = k};
     cr_buf_init(&e.cause);

@@ -1,6 +1,6 @@
 /*
- * doctor_int.h - what `crank check` knows of a sample of each data set, and what is wrong with it.
- * check.c fills the samples, doctor.c holds the table of checks.
+ * doctor_int.h - the samples that `crank check` takes of each data set, and its findings. check.c
+ * fills the samples, doctor.c holds the table of checks.
  */
 #ifndef CR_TOOL_DOCTOR_INT_H
 #define CR_TOOL_DOCTOR_INT_H
@@ -14,19 +14,19 @@ typedef struct data_file {
     const char *path;
     uint64_t dev, ino;
     int64_t size;
-    uint64_t print; /* of its content, once it was looked at */
+    uint64_t print; /* hash of its content, once it was computed */
     bool looked;
 } data_file;
 
-/* A sample of one data set. Memory: the config's arena. */
+/* A sample of one data set. Its memory is in the config's arena. */
 typedef struct sample {
     const char *name; /* "train", "eval" */
-    const char *key;  /* of the config */
+    const char *key;  /* its key in the config */
     const char *paths;
-    cr_side_of side; /* which rows, if the data set is split */
+    cr_side_of side; /* which rows belong to it, if the data set is split */
     int64_t rows, bad_rows;
-    int64_t all_rows; /* of the data set; 0: not known */
-    bool complete;    /* all of them were read */
+    int64_t all_rows; /* rows of the data set; 0: not known */
+    bool complete;    /* all rows were read */
     data_file *files;
     int64_t n_files;
     int n_labels, n_weights;
@@ -38,7 +38,7 @@ typedef struct sample {
     col_joint *joint;            /* per feature and label */
 } sample;
 
-/* One thing that was found, for programs; people see it in the diag. */
+/* One finding, for programs; users see it in the diag. */
 typedef struct finding {
     const char *check, *data, *subject, *message; /* data, subject: NULL: none */
 } finding;
@@ -46,18 +46,19 @@ typedef struct finding {
 typedef struct report {
     cr_job j;
     cr_diag *diag;
-    cr_verified *files; /* of the folders that were looked at */
+    cr_verified *files; /* the folders whose files were checked */
     int n_files;
     sample samples[2];
     int n_samples;
     finding *findings;
     int n_findings, cap_findings;
     int64_t tables, state, dense, buffers, data; /* bytes */
-    int n_ops;                                   /* of plug-ins, and is one wrong? */
+    /* number of ops of plug-ins; bad_ops: one of them is wrong */
+    int n_ops;
     bool bad_ops;
 } report;
 
-/* cr_doctor runs all checks; what they find goes to r->diag and r->findings. */
+/* cr_doctor runs all checks; its findings go to r->diag and r->findings. */
 void cr_doctor(report *r);
 
 #endif

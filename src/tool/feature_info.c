@@ -1,10 +1,10 @@
 /*
- * feature_info.c - `crank add_feature_info_to_config`: a table of what was found out about features
- * goes into a config: widths, table sizes, boundaries; features that are to be dropped go, out of
- * feature_configs and groups.
+ * feature_info.c - `crank add_feature_info_to_config`: puts a table of facts about features into a
+ * config: widths, table sizes, boundaries. Features that the table drops are removed from
+ * feature_configs and from groups.
  *
- * A template may miss what the table brings, so it is read and bound without being checked. Edits
- * go through cr_conf_set, which knows the spellings; what is dropped is taken out of the tree.
+ * A template may lack what the table brings, so it is read and bound without a check. Edits use
+ * cr_conf_set, which knows the spellings; dropped features are removed from the tree.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,16 +21,16 @@
 
 typedef struct info {
     const char *name;
-    int64_t dim; /* 0: the row says nothing */
+    int64_t dim; /* 0: the row does not say */
     int64_t hash;
     double *bounds;
     int64_t n_bounds; /* -1: none given */
     bool drop, met;   /* met: the config has such a feature */
-    const char *path; /* where the table says it */
+    const char *path; /* where the table says it: path and row */
     int64_t row;
 } info;
 
-/* the first names of a list, and how long it is: one line tells of any number */
+/* The first names of a list and its length, so that one line can report any number. */
 typedef struct few {
     cr_buf names;
     int64_t n;
@@ -45,7 +45,7 @@ typedef struct work {
     cr_root_conf *root;
     info *v;
     int64_t n, cap;
-    cr_map index;     /* name to info */
+    cr_map index;     /* from a name to its info */
     cr_map sequences; /* names of features that are sequences */
     few left;         /* features without a row */
 } work;
@@ -95,7 +95,7 @@ static cr_code read_info(work *w, info *x, const char *json, size_t n, cr_err *e
     return code;
 }
 
-/* value r of a text column; NULL: none */
+/* Returns value r of a text column; NULL: it has none. */
 static const char *text_at(work *w, const cr_column *c, int64_t r) {
     size_t n;
     if (c->valid && !c->valid[r]) return NULL;
@@ -120,7 +120,7 @@ static cr_code add_row(work *w, const cr_chunk *c, int64_t r, int64_t row, cr_er
                 .path = cr_arena_strdup(&w->arena, c->path ? c->path : w->o->table),
                 .row = row};
     x->drop = message && strstr(message, "DROP IT");
-    /* of what is dropped nothing else is needed */
+    /* for a dropped feature nothing else is needed */
     if (!x->drop) CR_TRY(read_info(w, x, json ? json : "", json ? strlen(json) : 0, err));
     cr_map_put(&w->index, name, strlen(name), w->n++);
     return CR_OK;
@@ -179,7 +179,7 @@ static cr_code read_table(work *w) {
                                      .msg =
                                          "the ending of --config_table_path says neither CSV nor "
                                          "Parquet; add --reader_type"});
-    cr_diag quiet; /* what a data_config must have is no matter of the table */
+    cr_diag quiet; /* the table need not have what a data_config must have */
     cr_diag_init(&quiet);
     cr_data_conf *conf = cr_conf_bind(&w->arena, &cr_data_msg, NULL, &quiet);
     cr_data_conf_finish(conf, &w->arena, &quiet);
@@ -231,7 +231,7 @@ static cr_code set(work *w, const char *path, const char *key, const char *field
     return code;
 }
 
-/* what the table says of one feature */
+/* Applies what the table says about one feature. */
 static cr_code edit(work *w, const char *name, const char *path, const cr_oneof_member *m) {
     info *x = find(w, name);
     const char *key = m->key;
@@ -314,7 +314,7 @@ static cr_code edit_features(work *w) {
     return CR_OK;
 }
 
-/* rows and features that did not find each other */
+/* Reports rows and features that did not match. */
 static void tell_unmatched(work *w) {
     if (w->left.n == 1)
         cr_diag_add(w->diag, CR_SEV_WARN, CR_EDATA, CR_NOWHERE,
@@ -367,13 +367,13 @@ static void drop_features(work *w) {
 
 /* ---- groups ---- */
 
-/* is it one of the two spellings of a key? */
+/* Is this one of the two spellings of a key? */
 static bool is_key(const char *key, const char *snake, const char *camel) {
     return key && (strcmp(key, snake) == 0 || strcmp(key, camel) == 0);
 }
 
 typedef struct members {
-    int queries, steps; /* features of a group that are no sequences, and that are */
+    int queries, steps; /* how many features of a group are no sequences, and how many are */
 } members;
 
 static void count(const work *w, members *m, const char *name) {
@@ -383,7 +383,7 @@ static void count(const work *w, members *m, const char *name) {
         m->queries++;
 }
 
-/* feature_names of a group without those that are dropped */
+/* Removes the dropped features from the feature_names of a group. */
 static void filter_names(work *w, cr_conf_node *group, members *before, members *after) {
     size_t to = 0;
     *before = *after = (members){0, 0};
@@ -411,7 +411,8 @@ static void filter_names(work *w, cr_conf_node *group, members *before, members 
     group->n = to;
 }
 
-/* calls fn for the map of a repeated message, however it is written; false: the item goes */
+/* Calls fn for each item of a repeated message, however it is written; when fn returns false, the
+ * item is removed. */
 typedef bool (*item_fn)(work *w, cr_conf_node *item, cr_map *gone);
 static void each_item(work *w, cr_conf_node *in, const char *snake, const char *camel, item_fn fn,
                       cr_map *gone) {
@@ -467,7 +468,7 @@ static bool keep_group(work *w, cr_conf_node *group, cr_map *unused) {
     return true;
 }
 
-/* ---- all ---- */
+/* ---- the whole command ---- */
 
 static bool ends_with(const char *s, const char *end) {
     size_t n = strlen(s), k = strlen(end);
@@ -475,7 +476,7 @@ static bool ends_with(const char *s, const char *end) {
 }
 
 static cr_code edit_config(work *w) {
-    cr_diag quiet; /* a template may miss what the table brings */
+    cr_diag quiet; /* takes the complaints about what the table brings and a template may lack */
     cr_err err;
     cr_diag_init(&quiet);
     w->root = cr_conf_bind(&w->arena, &cr_root_msg, w->doc.root, &quiet);

@@ -1,9 +1,9 @@
 /*
- * fg.c - `crank fg`: rows of a data set, and what every feature makes of them.
+ * fg.c - `crank fg`: shows rows of a data set, and the result of every feature for them.
  *
- * Reading, parsing and encoding are the calls that training makes, in the same order, but a row at
- * a time: a row cut out of its chunk is a chunk of one row, so what encoding counts (missing, out
- * of range ...) is what it met in this row.
+ * Reading, parsing and encoding use the same calls as training, in the same order, but one row at a
+ * time: a row cut out of its chunk is a chunk of one row, so the counts of encoding (missing, out
+ * of range ...) are those of this row.
  */
 #include "tool/fg_int.h"
 
@@ -22,15 +22,15 @@ typedef struct fg {
     cr_features *fs;
     bool *shown;
     const char *paths;
-    int64_t skip, left; /* rows still to be passed over and to be shown */
-    bool any_row;       /* was one shown? */
-    /* one block at a time */
+    int64_t skip, left; /* rows that are still to be skipped, and to be shown */
+    bool any_row;       /* a row was shown */
+    /* the current block */
     cr_raw raw;
     cr_chunk chunk;
-    cr_bad bad;     /* of the block */
-    int64_t n_told; /* of bad.v */
+    cr_bad bad;     /* bad rows of the block */
+    int64_t n_told; /* how many of bad.v were shown */
     int64_t first_row, line_base;
-    /* one row at a time */
+    /* the current row */
     cr_batch batch;
     cr_bad row_bad;
     cr_column *cols, *values;
@@ -66,7 +66,7 @@ static cr_code choose_features(fg *g, cr_err *err) {
     return CR_OK;
 }
 
-/* data to predict has no labels */
+/* Data to predict from has no labels. */
 static bool has_labels(fg *g, cr_diag *diag) {
     cr_source *src;
     const char *const *names;
@@ -122,7 +122,7 @@ static cr_code open_config(fg *g, cr_diag *diag) {
     const char **set = cr_alloc(sizeof(char *) * (size_t)(c.n_set + 1), "edits of the config");
     for (int i = 0; i < c.n_set; i++)
         set[i] = c.set[i];
-    if (ending) { /* the ending of a file says what it is, as in predict */
+    if (ending) { /* as in predict, the ending of a file tells its format */
         snprintf(edit, sizeof(edit), "data_config.dataset_type=%s", ending->name);
         set[c.n_set++] = edit;
     }
@@ -135,7 +135,7 @@ static cr_code open_config(fg *g, cr_diag *diag) {
 
 /* ---- rows ---- */
 
-/* row r of a column as a column of one row */
+/* Returns row r of a column as a column of one row. */
 static cr_column row_of(const cr_column *c, int64_t r) {
     cr_column x = *c;
     if (c->valid) x.valid = c->valid + r;
@@ -164,7 +164,7 @@ static void show(fg *g, const cr_fg_row *row) {
     if (!g->o->put(g->o->ctx, g->text.data, g->text.n)) g->left = 0;
 }
 
-/* rows that are no rows: they could not be cut into columns; those before `line` */
+/* Shows the lines before `line` that could not be cut into columns and so are not rows. */
 static void show_unread(fg *g, int64_t line) {
     for (; g->n_told < g->bad.n_kept && g->bad.v[g->n_told].line < line; g->n_told++) {
         const cr_bad_row *b = &g->bad.v[g->n_told];
@@ -205,7 +205,8 @@ static cr_code show_row(fg *g, int64_t r, cr_err *err) {
                      .values = g->values,
                      .counts = cr_features_counts(&g->batch)};
     if (g->row_bad.n_kept) row.bad = g->row_bad.v[0].msg;
-    for (int64_t i = 0; !row.bad && i < g->bad.n_kept; i++) /* found while parsing */
+    /* the row was found bad while it was parsed */
+    for (int64_t i = 0; !row.bad && i < g->bad.n_kept; i++)
         if (g->bad.v[i].row == r) row.bad = g->bad.v[i].msg;
     show(g, &row);
     return CR_OK;

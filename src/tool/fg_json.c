@@ -1,8 +1,8 @@
 /*
  * fg_json.c - `crank create_fg_json`: fg.json of a config, with the files it names beside it.
  *
- * The text of an export's fg.json, indented; keys stand in one order, so the same config gives the
- * same bytes.
+ * The text is that of an export's fg.json, indented. Keys have a fixed order, so the same config
+ * gives the same bytes.
  */
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "job/job.h"
 #include "tool/tool.h"
 
-/* The keys that make ids of values, those that TorchEasyRec removes: default_bucketize_value stays.
- * vocab_file is something else in a tokenize_feature. */
+/* Is this a key that makes ids of values? TorchEasyRec removes these keys; default_bucketize_value
+ * stays. vocab_file means something else in a tokenize_feature. */
 static bool is_bucketizer(const cr_json *obj, const char *key) {
     static const char *const keys[] = {"hash_bucket_size", "vocab_list", "vocab_dict", "boundaries",
                                        "num_buckets"};
@@ -63,11 +63,11 @@ static void put(cr_buf *b, const cr_json *j, int depth, bool remove) {
     }
 }
 
-/* "reserves" behind the features */
+/* Adds "reserves" behind the features. */
 static void add_reserves(cr_buf *b, const char *list, cr_arena *arena) {
     char **names;
     int n = cr_split_list(arena, list, &names);
-    b->n -= 2; /* "\n}" */
+    b->n -= 2; /* removes " }" */
     cr_buf_str(b, ",\n    \"reserves\": [");
     for (int i = 0; i < n; i++) {
         if (i) cr_buf_char(b, ',');
@@ -101,7 +101,7 @@ static cr_code write_all(const cr_fg_json_opts *o, const cr_features *fs, cr_are
     return code;
 }
 
-/* Is dataset_type one that a later version reads? A misspelled one stays a mistake. */
+/* Is dataset_type one that a later version will read? A misspelled one stays a mistake. */
 static bool is_later_type(const cr_data_conf *data) {
     const cr_conf_node *n = cr_conf_find(data->base.node, "dataset_type");
     for (const cr_enum_value *v = cr_dataset_types; n && n->text && v->name; v++)
@@ -109,8 +109,8 @@ static bool is_later_type(const cr_data_conf *data) {
     return false;
 }
 
-/* fg.json says nothing about data sets, so a config whose rows and checkpoints lie in a store that
- * crank does not read is as good as any other. */
+/* fg.json says nothing about data sets, so a config is fine even if its rows and checkpoints lie in
+ * a store that crank does not read. */
 static void without_data(cr_config_opts *c, cr_arena *arena) {
     cr_config first;
     cr_diag unheard;

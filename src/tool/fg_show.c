@@ -1,8 +1,8 @@
 /*
- * fg_show.c - a row and what each feature became, as lines for people or one JSON object.
+ * fg_show.c - shows a row and the result of each feature, as lines for users or as one JSON object.
  *
- * Values are written in JSON's notation in both forms, so that "" and null, "1" and 1 look
- * different: that difference is often what somebody is looking for.
+ * Both forms write values in JSON's notation, so that "" and null, or "1" and 1, look different:
+ * that difference is often the one that a user is looking for.
  */
 #include "tool/fg_int.h"
 
@@ -12,13 +12,13 @@
 /* ---- values ---- */
 
 static void put_number(cr_buf *b, const char *text, size_t n) {
-    if (memchr(text, 'n', n)) /* nan, inf: no numbers of JSON */
+    if (memchr(text, 'n', n)) /* nan and inf are not numbers of JSON */
         cr_json_escape(b, text, n);
     else
         cr_buf_add(b, text, n);
 }
 
-/* made: by a feature, whose numbers are float32 whatever they are kept in */
+/* made: a feature made the value; its numbers are float32, whatever type holds them. */
 static void put_leaf(cr_buf *b, const cr_column *c, int64_t i, bool made) {
     char text[32];
     size_t n;
@@ -36,7 +36,7 @@ static void put_leaf(cr_buf *b, const cr_column *c, int64_t i, bool made) {
     put_number(b, text, n);
 }
 
-/* values from .. to - 1 of a list; of a map as pairs */
+/* Writes the values from .. to - 1 of a list; those of a map as pairs. */
 static void put_list(cr_buf *b, const cr_column *c, int64_t from, int64_t to, bool made) {
     cr_buf_char(b, '[');
     for (int64_t i = from; i < to; i++) {
@@ -82,7 +82,7 @@ static void put_float(cr_buf *b, float x) {
     put_number(b, text, n);
 }
 
-/* ids, weights or floats from .. to - 1, with commas */
+/* Writes the ids, weights or floats from .. to - 1, with commas. */
 typedef enum what { IDS, WEIGHTS, FLOATS } what;
 static void put_numbers(cr_buf *b, what w, const cr_jagged *g, const float *v, int64_t from,
                         int64_t to) {
@@ -95,7 +95,7 @@ static void put_numbers(cr_buf *b, what w, const cr_jagged *g, const float *v, i
     }
 }
 
-/* a row of the result: a list, of a sequence a list of lists */
+/* Writes a row of the result: a list, or for a sequence a list of lists. */
 static void put_result(cr_buf *b, const cr_feature *f, const cr_batch *bt, what w) {
     const cr_jagged *g = f->sparse ? &bt->sparse[f->slot] : NULL;
     const cr_dense_seq *d = !g && f->seq ? &bt->dense_seq[f->slot] : NULL;
@@ -115,7 +115,7 @@ static void put_result(cr_buf *b, const cr_feature *f, const cr_batch *bt, what 
 
 /* ---- both forms ---- */
 
-/* input k of a feature: a column of the file, or another feature */
+/* Writes input k of a feature: a column of the file, or another feature. */
 static void put_input(cr_buf *b, const cr_fg_row *row, const cr_feature *f, int k) {
     int from = cr_dag_feature(row->fs, f->col_idx[k]);
     if (from < 0)

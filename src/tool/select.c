@@ -1,10 +1,10 @@
 /*
- * select.c - `crank feature_selection`: from the drop probabilities that variational dropout
- * learned to a config with the features that matter.
+ * select.c - `crank feature_selection`: makes a config with the features that matter, from the drop
+ * probabilities that variational dropout learned.
  *
- * Per group the features are put in the order of their probability; the first topk stay. A feature
- * stays in feature_configs when anything of the new model_config still names it (groups without
- * dropout, sequences, grouping keys ...) or another feature reads it.
+ * The features of each group are ordered by their probability, and the first topk stay. A feature
+ * stays in feature_configs when the new model_config still names it (in groups without dropout,
+ * sequences, grouping keys ...) or another feature reads it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,21 +21,21 @@
 typedef struct ranked {
     const char *name;
     float p;
-    int place; /* in the group */
+    int place; /* its place in the group */
 } ranked;
 
 typedef struct chosen {
     const cr_group_conf *group;
-    int64_t number; /* of the group in the config */
-    ranked *v;      /* the least probability first */
+    int64_t number; /* number of the group in the config */
+    ranked *v;      /* the smallest probability first */
     int64_t n;
 } chosen;
 
 typedef struct selection {
     const cr_select_opts *o;
     cr_job j;
-    cr_arena *arena;  /* the job's */
-    const char *path; /* of the new config */
+    cr_arena *arena;  /* the arena of the job */
+    const char *path; /* path of the new config */
     chosen *groups;
     int n_groups;
     cr_diag *diag;
@@ -54,7 +54,8 @@ static cr_code read_group(selection *s, const cr_ckpt *c, const cr_group_conf *g
         cr_arena_printf(s->arena, "model.group_variational_dropouts.%s.feature_p", gc->group_name);
     const cr_ckpt_info *info = cr_ckpt_find(c, name);
     int64_t n = gc->feature_names.n + gc->sequence_encoders.n;
-    if (!info) return CR_OK; /* of one feature, of type SEQUENCE, or not read by the model */
+    /* the group has one feature, is of type SEQUENCE, or is not read by the model */
+    if (!info) return CR_OK;
     if (info->n_elems != n)
         return cr_fail_at(err, CR_ECONF, cr_conf_at(gc, "feature_names"),
                           "group '%s' has %lld features, the checkpoint %lld drop probabilities; "
@@ -118,7 +119,7 @@ static bool names(const cr_conf_node *n, const char *word) {
     return false;
 }
 
-/* feature_names of the groups: the first topk, in the order of the config */
+/* Sets the feature_names of the groups to the first topk, in the order of the config. */
 static cr_code cut_groups(selection *s) {
     for (int i = 0; i < s->n_groups; i++) {
         const chosen *g = &s->groups[i];
@@ -148,7 +149,7 @@ static const cr_conf_node *model_node(const selection *s) {
     return cr_conf_find(s->j.cfg.doc.root, "model_config");
 }
 
-/* feature i is needed: by the model, or by one that is */
+/* Marks the features that the model needs, and those that a needed feature reads. */
 static void mark_needed(const selection *s, bool *needed) {
     const cr_features *fs = s->j.features;
     const cr_conf_node *model = model_node(s);
@@ -182,7 +183,7 @@ static int64_t drop_features(selection *s) {
     return left;
 }
 
-/* "deepfm.config" as it is; JSON becomes YAML, which is what is printed */
+/* Keeps a name like "deepfm.config"; JSON becomes YAML, which is the format that is printed. */
 static const char *config_name(selection *s) {
     const char *name = cr_path_base(s->o->config.path);
     size_t n = strlen(name);
@@ -191,7 +192,7 @@ static const char *config_name(selection *s) {
     return cr_arena_printf(s->arena, "%.*s.yaml", (int)n, name);
 }
 
-/* neither the config that was given nor the one of the checkpoints may be lost */
+/* Neither the given config nor that of the checkpoints may be overwritten. */
 static cr_code choose_path(selection *s, cr_err *err) {
     const char *of_run = cr_path_join(s->arena, s->j.root->model_dir, "pipeline.config");
     s->path = cr_path_join(s->arena, s->o->output_dir, config_name(s));
@@ -250,7 +251,7 @@ static void csv_of(cr_buf *b, const chosen *g) {
     }
 }
 
-/* a bar per feature, those that stay first and darker */
+/* Draws a bar per feature; those that stay come first and are darker. */
 static void svg_of(cr_buf *b, const chosen *g, int64_t topk) {
     enum { LINE = 22, TOP = 56, WIDTH = 400 };
     size_t longest = 8;
@@ -286,7 +287,7 @@ static void svg_of(cr_buf *b, const chosen *g, int64_t topk) {
     cr_buf_str(b, "</svg>\n");
 }
 
-/* group names may hold what no file name may */
+/* Group names may hold characters that a file name may not. */
 static const char *file_of(selection *s, const char *kind, const chosen *g, const char *ext) {
     char *name = cr_arena_printf(s->arena, "%s_%s.%s", kind, g->group->group_name, ext);
     for (char *p = name; *p; p++)

@@ -1,9 +1,9 @@
 /*
- * synth_for.c - made-up data for a config: what its features, labels and model read.
+ * synth_for.c - makes up data for a config: the columns that its features, labels and model read.
  *
- * The config is opened as training does, so whatever is wrong with it is told the same way; paths
- * and dataset_type are replaced by those of the data, and the config with these edits is written
- * beside the data.
+ * The config is opened as training opens it, so its mistakes are reported in the same way. Paths
+ * and dataset_type are replaced by those of the data, and the edited config is written beside the
+ * data.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "job/job.h"
 #include "tool/tool.h"
 
-/* edits that point the config to the data; the caller's own come before them */
+/* Adds edits that point the config to the data; the caller's own edits come before them. */
 static void aim(cr_config_opts *c, const cr_data_conf *data, const cr_synth_opts *o, bool parquet,
                 cr_arena *a) {
     const char *ext = parquet ? "parquet" : "csv";
@@ -26,7 +26,8 @@ static void aim(cr_config_opts *c, const cr_data_conf *data, const cr_synth_opts
     if (data->dataset_type != (parquet ? CR_PARQUET : CR_CSV))
         set[c->n_set++] = parquet ? "data_config.dataset_type=ParquetDataset"
                                   : "data_config.dataset_type=CsvDataset";
-    bool named = data->dataset_type == CR_CSV && data->input_fields.n > 0; /* by input_fields */
+    /* input_fields names the columns */
+    bool named = data->dataset_type == CR_CSV && data->input_fields.n > 0;
     if (!parquet && !data->with_header && !named) set[c->n_set++] = "data_config.with_header=true";
 }
 
@@ -36,8 +37,8 @@ static int label_of(const cr_synth_table *t, const char *name) {
     return -1;
 }
 
-/* a purchase needs a click: the label of a tower follows that of its task space, or of the tower
- * it is told to depend on */
+/* A purchase needs a click: the label of a tower follows that of its task space, or that of the
+ * tower it depends on. */
 static void relate_labels(const cr_model_conf *m, cr_synth_table *t) {
     const cr_task_conf *tower, *first = cr_model_tower(m, 0);
     bool esmm = m->model.m && strcmp(m->model.m->key, "esmm") == 0;
@@ -57,7 +58,7 @@ static void relate_labels(const cr_model_conf *m, cr_synth_table *t) {
     }
 }
 
-/* labels that no loss asks anything of are 0 or 1 too, unless one takes any number */
+/* A label for which no loss has a rule is 0 or 1 too, unless a loss takes any number. */
 static void label_kinds(const cr_job *j, cr_synth_table *t) {
     for (int l = 0; l < t->n_labels; l++) {
         bool any = false;
@@ -67,7 +68,7 @@ static void label_kinds(const cr_job *j, cr_synth_table *t) {
     }
 }
 
-/* the sequences of a group run side by side */
+/* Gives the sequences of a group the same steps, since they run side by side. */
 static void join_groups(const cr_job *j, cr_synth_table *t) {
     const cr_msgs *groups = &j->root->model_config->feature_groups;
     for (int64_t i = 0; i < groups->n; i++) {
@@ -109,7 +110,8 @@ static cr_code make(cr_job *j, const cr_config_opts *c, cr_synth_opts *o, bool p
 cr_code cr_synth_for(const cr_config_opts *config, int threads, cr_synth_opts *o, cr_diag *diag) {
     cr_config first;
     cr_config_opts c = *config;
-    /* a first look; mistakes are told below, where a dataset_type that cannot be read is none */
+    /* a first look; mistakes are reported below, where a dataset_type that crank cannot read is not
+     * one */
     cr_diag unheard;
     cr_diag_init(&unheard);
     (void)!cr_config_load(&first, &c, &unheard);

@@ -1,7 +1,6 @@
 /*
- * tool.h - what there is beside the runs: looking at a config, at data and at features, making data
- * and configs, comparing trainings. The command line fills an options struct and calls one
- * function.
+ * tool.h - the commands beside the runs: look at a config, at data and at features, make data and
+ * configs, compare trainings. The command line fills an options struct and calls one function.
  */
 #ifndef CR_TOOL_TOOL_H
 #define CR_TOOL_TOOL_H
@@ -11,14 +10,15 @@
 #include "job/config.h"
 #include "synth/synth.h"
 
-/* cr_synth_for makes data for a config: the columns that its features, labels and weights read. Of
- * o, kind and table are not used; format NULL: as dataset_type says, Parquet where that is neither.
- * The config is written beside the data as pipeline.yaml, with paths that point there. */
+/* cr_synth_for makes data for a config: the columns that its features, labels and weights read.
+ * kind and table of o are not used. format NULL: that of dataset_type, or Parquet if dataset_type
+ * is neither CSV nor Parquet. The config is written beside the data as pipeline.yaml, with paths
+ * that point there. */
 CR_CHECKED cr_code cr_synth_for(const cr_config_opts *config, int threads, cr_synth_opts *o,
                                 cr_diag *diag);
 
 /* cr_check looks at a config or a model_dir: config, columns, sample_rows rows of the data, memory.
- * What it found out goes to out as lines for people (or one JSON object). Findings go to diag. */
+ * out receives the results as lines for users, or as one JSON object. Findings go to diag. */
 typedef struct cr_check_opts {
     cr_config_opts config; /* path may be a model_dir or an export */
     int64_t sample_rows;   /* 0: 10000 */
@@ -27,20 +27,20 @@ typedef struct cr_check_opts {
 } cr_check_opts;
 CR_CHECKED cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag);
 
-/* cr_fg reads rows of a data set and tells what each feature became: text for people, or a JSON
+/* cr_fg reads rows of a data set and shows the result of each feature: text for users, or a JSON
  * object per line. */
 typedef struct cr_fg_opts {
     cr_config_opts config; /* path may be a model_dir or an export */
     const char *input;     /* NULL: train_input_path of the config */
     const char *features;  /* comma list; NULL: all */
-    int64_t skip, rows;    /* rows passed over first, most rows told */
+    int64_t skip, rows;    /* rows that are skipped first; the most rows that are shown */
     bool json;
-    bool (*put)(void *ctx, const char *text, size_t n); /* the text of a row; false: no more */
+    bool (*put)(void *ctx, const char *text, size_t n); /* gets the text of a row; false: stop */
     void *ctx;
 } cr_fg_opts;
 CR_CHECKED cr_code cr_fg(const cr_fg_opts *o, cr_diag *diag);
 
-/* cr_create_fg_json writes fg.json and the files it names. */
+/* cr_create_fg_json writes fg.json and the files that it names. */
 typedef struct cr_fg_json_opts {
     cr_config_opts config; /* path may be a model_dir or an export */
     const char *fg_output_dir;
@@ -49,10 +49,10 @@ typedef struct cr_fg_json_opts {
 } cr_fg_json_opts;
 CR_CHECKED cr_code cr_create_fg_json(const cr_fg_json_opts *o, int *n_features, cr_diag *diag);
 
-/* cr_add_feature_info writes a config with what a table says of its features. */
+/* cr_add_feature_info writes a config with what a table says about its features. */
 typedef struct cr_feature_info_opts {
     const char *template_path, *output_path, *table;
-    const char *reader_type; /* NULL: by the ending of the table */
+    const char *reader_type; /* NULL: the ending of the table tells */
 } cr_feature_info_opts;
 typedef struct cr_feature_info_result {
     int n_edited, n_dropped;
@@ -60,8 +60,8 @@ typedef struct cr_feature_info_result {
 CR_CHECKED cr_code cr_add_feature_info(const cr_feature_info_opts *o, cr_feature_info_result *res,
                                        cr_diag *diag);
 
-/* cr_convert_easyrec writes a config made of one of EasyRec. The file is written whenever the input
- * is a config of EasyRec; errors (and the code) then say what is missing in it. */
+/* cr_convert_easyrec writes a config made from one of EasyRec. The file is written whenever the
+ * input is a config of EasyRec; errors (and the code) then say what it lacks. */
 typedef struct cr_convert_opts {
     const char *easyrec_config_path, *output_tzrec_config_path;
     const char *fg_json_path; /* NULL: none, or the config's own */
@@ -69,15 +69,15 @@ typedef struct cr_convert_opts {
 } cr_convert_opts;
 typedef struct cr_convert_result {
     cr_easyrec_result what;
-    bool written, refused; /* refused: crank would not take the file */
+    bool written, refused; /* refused: crank would not accept the file */
 } cr_convert_result;
 CR_CHECKED cr_code cr_convert_easyrec(const cr_convert_opts *o, cr_convert_result *res,
                                       cr_diag *diag);
 
 /* cr_benchmark_run trains configs several times each and compares the means of their metrics with
- * base results. Trainings are processes of their own; one that fails is counted. */
+ * base results. Each training is a separate process; failed ones are counted. */
 typedef enum cr_benchmark_verdict {
-    CR_BENCH_NONE, /* nothing to compare with */
+    CR_BENCH_NONE, /* there is nothing to compare with */
     CR_BENCH_BETTER,
     CR_BENCH_WORSE,
     CR_BENCH_BALANCE, /* within the threshold */
@@ -91,7 +91,7 @@ typedef struct cr_benchmark_config {
     const char *path;
     bool has_base;
     int n_runs, n_failed, n_better, n_worse, n_metrics;
-    bool unbelievable; /* as many runs failed as did not, or more */
+    bool unbelievable; /* at least as many runs failed as succeeded */
     cr_benchmark_metric *metrics;
     double rows_per_s;     /* the mean speed of training */
     const char *why, *log; /* why the last failed run failed; the log of the last run */
@@ -99,27 +99,28 @@ typedef struct cr_benchmark_config {
 typedef struct cr_benchmark {
     cr_benchmark_config *v;
     int n, cap;
-    const char *dir; /* EXPERIMENT_PATH_<seconds since 1970> */
+    const char *dir; /* its name is EXPERIMENT_PATH_<seconds since 1970> */
 } cr_benchmark;
 typedef struct cr_benchmark_opts {
-    const char *config_path; /* a config, or a folder of them */
+    const char *config_path; /* a config, or a folder of configs */
     const char *experiment_path;
-    const char *base_path; /* NULL: base_eval_metric.json in config_path, else TorchEasyRec's */
-    const char *train_input_path, *eval_input_path; /* with {DIR} and {NAME}; NULL: the configs' */
+    const char *base_path; /* NULL: base_eval_metric.json in config_path, or TorchEasyRec's */
+    /* with {DIR} and {NAME}; NULL: those of the configs */
+    const char *train_input_path, *eval_input_path;
     const char *edit_config_json;
     const char *const *set;
-    int n_set, runs, threads; /* runs 0: as the base says */
-    bool allow_libraries;     /* the trainings load libraries that configs name */
+    int n_set, runs, threads; /* runs 0: as many as the base results say */
+    bool allow_libraries;     /* trainings may load libraries that configs name */
     void (*begins)(void *ctx, const cr_benchmark *b);
-    void (*done)(void *ctx, const cr_benchmark_config *c); /* after each config */
+    void (*done)(void *ctx, const cr_benchmark_config *c); /* called after each config */
     void *ctx;
 } cr_benchmark_opts;
 CR_CHECKED cr_code cr_benchmark_run(const cr_benchmark_opts *o, cr_benchmark *b, cr_arena *arena,
                                     cr_diag *diag);
 
-/* cr_feature_selection puts the features of each group in the order of the drop probabilities that
- * variational dropout learned: tables (and pictures) of them, and the config with the topk of each
- * group, go to output_dir. */
+/* cr_feature_selection orders the features of each group by the drop probabilities that variational
+ * dropout learned. Tables (and pictures) of them, and a config with the topk of each group, are
+ * written to output_dir. */
 typedef struct cr_select_opts {
     cr_config_opts config;
     const char *output_dir;
@@ -127,9 +128,10 @@ typedef struct cr_select_opts {
     bool visualize, clear_variational_dropout;
 } cr_select_opts;
 typedef struct cr_select_result {
-    char checkpoint[1088], config[1088]; /* read; written */
-    int64_t n_before, n_features;        /* feature configs */
-    cr_buf text;                         /* lines for people; clear it */
+    /* the checkpoint that was read; the config that was written */
+    char checkpoint[1088], config[1088];
+    int64_t n_before, n_features; /* number of feature configs */
+    cr_buf text;                  /* lines for users; clear it */
 } cr_select_result;
 CR_CHECKED cr_code cr_feature_selection(const cr_select_opts *o, cr_select_result *res,
                                         cr_diag *diag);
