@@ -1,6 +1,6 @@
 /*
- * eval.c - `crank eval`: the metrics of a checkpoint, appended as one JSON line to a file in
- * model_dir.
+ * eval.c - `crank eval`: computes the metrics of a checkpoint and appends them as one JSON line to
+ * a file in model_dir.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "run/observe_int.h"
 
-/* the file that gets the line; it must not be found out at the end that it cannot be written */
+/* Finds the file that gets the line, and checks before the work that it can be written. */
 static cr_code result_file(const char *dir, const char *name, cr_arena *a, char **path,
                            cr_err *err) {
     *path = cr_path_join(a, dir, name && *name ? name : "eval_result.txt");

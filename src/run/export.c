@@ -1,7 +1,7 @@
 /*
- * export.c - one self-contained directory to ship: config, weights, fg.json, vocabularies, a schema
- * of inputs and outputs. Everything is written into a hidden directory beside it and renamed: whole
- * or absent.
+ * export.c - writes one self-contained directory to ship: config, weights, fg.json, vocabularies, a
+ * schema of inputs and outputs. Everything is written into a hidden directory beside it, which is
+ * then renamed, so the export is either whole or absent.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void use_asset(cr_conf_doc *doc, cr_conf_node *feature, const char *name,
     const cr_feature *f = cr_features_find(j->features, name);
     if (!f || f->n_assets == 0) return;
     for (int i = 0; i < f->n_assets; i++) {
-        /* text_normalizer.stop_char_file stands one level deeper */
+        /* text_normalizer.stop_char_file lies one level deeper */
         const char *field = f->assets[i].field, *dot = strchr(field, '.');
         cr_conf_node *map = feature;
         if (dot)
@@ -32,9 +32,9 @@ static void use_asset(cr_conf_doc *doc, cr_conf_node *feature, const char *name,
     cr_tree_put_str(doc, feature, "asset_dir", feature->at, "");
 }
 
-/* pipeline.config of the export: vocabularies are named as they lie in it. The config is printed
- * and read again first, so that keys have one spelling (JSON: vocabFile) and no message comes in
- * parts, as protobuf text may have it. */
+/* Writes pipeline.config of the export, which names vocabularies as they lie in the export. The
+ * config is first printed and read again, so that keys have one spelling (JSON: vocabFile) and no
+ * message comes in several parts, as protobuf text allows. */
 static cr_code own_config(cr_job *j, cr_buf *out, cr_err *err) {
     cr_conf_doc doc;
     cr_diag diag;
@@ -64,20 +64,20 @@ static cr_code write_text(const char *dir, const char *name, const cr_buf *b, cr
 
 /* ---- the type of table rows ---- */
 
-#define INT8_MIN_DIM 3 /* scale and offset make narrower rows larger than FP32 */
+#define INT8_MIN_DIM 3 /* with scale and offset, narrower rows would be larger than in FP32 */
 
 typedef struct emb_type {
     const char *name;
     cr_dtype dtype;
     bool int8_rows;
 } emb_type;
-static const emb_type emb_types[] = {{"FP32", CR_DT_F32, false}, /* as trained: the default */
+static const emb_type emb_types[] = {{"FP32", CR_DT_F32, false}, /* the default: as trained */
                                      {"FP16", CR_DT_F16, false},
                                      {"BF16", CR_DT_BF16, false},
                                      {"INT8", CR_DT_U8, true}};
 enum { N_EMB_TYPES = sizeof emb_types / sizeof *emb_types };
 
-/* NULL: no such name */
+/* Returns NULL for an unknown name. */
 static const emb_type *find_emb_type(const char *name) {
     if (!name || !*name) return emb_types;
     for (int i = 0; i < N_EMB_TYPES; i++)
@@ -86,7 +86,7 @@ static const emb_type *find_emb_type(const char *name) {
 }
 
 static void set_emb_type(const cr_job *j, cr_ckpt_tensor *v, int n, const emb_type *type) {
-    if (type == emb_types) return; /* each table as it was trained */
+    if (type == emb_types) return; /* each table keeps the type it was trained in */
     for (int i = 0; i < j->model->n_tables; i++)
         for (int k = 0; k < n; k++) {
             if (strcmp(v[k].name, j->model->tables[i]->table.name) != 0) continue;
@@ -126,19 +126,19 @@ static void schema(const cr_job *j, const emb_type *type, cr_buf *out) {
     cr_buf_char(out, '\n');
 }
 
-/* model_acc.json: the user's object, with TorchEasyRec's name of the type in front */
+/* Writes model_acc.json: the user's object, with TorchEasyRec's name of the type in front. */
 static void acc_json(const cr_export_opts *o, const emb_type *type, cr_buf *out) {
     const char *more = o->additional_export_config && *o->additional_export_config
                            ? o->additional_export_config
                            : "{}";
     if (type != emb_types) {
-        more += strspn(more, " \t\r\n{"); /* an object, check_flags has seen to it */
+        more += strspn(more, " \t\r\n{"); /* check_flags has made sure that it is an object */
         cr_buf_printf(out, "{\"QUANT_EMB\": \"%s\"%s", type->name, *more == '}' ? "" : ", ");
     }
     cr_buf_printf(out, "%s\n", more);
 }
 
-/* the user's extra files; last, so that they cannot take the place of the export's own */
+/* Copies the user's extra files. They come last, so that they cannot replace the export's own. */
 static cr_code copy_assets(cr_job *j, const cr_export_opts *o, const char *dir, cr_err *err) {
     cr_arena *a = &j->cfg.arena;
     if (!o->asset_files || !*o->asset_files) return CR_OK;
@@ -195,7 +195,6 @@ static cr_code fill(cr_job *j, const cr_export_opts *o, const char *dir, cr_err 
     return code;
 }
 
-/* what can be wrong with the flags, before anything is read */
 static bool is_in(const char *dir, const char *name) {
     char path[1300];
     snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -212,7 +211,7 @@ cr_code cr_export_look(const char *dir, bool *is_export, cr_err *err) {
                    dir, index ? "schema.json" : "index.json");
 }
 
-/* It must not be found out at the end that the folder cannot be made. Makes nothing. */
+/* Checks before the work that the folder can be made. It makes nothing. */
 static cr_code check_place(const char *dir, cr_err *err) {
     cr_arena a;
     cr_err why;
@@ -229,6 +228,7 @@ static cr_code check_place(const char *dir, cr_err *err) {
     return code;
 }
 
+/* Finds mistakes in the flags, before anything is read. */
 static cr_code check_flags(const cr_export_opts *o, cr_err *err) {
     if (!o->export_dir || !*o->export_dir)
         return cr_fail(err, CR_EUSAGE,
@@ -258,8 +258,9 @@ static cr_code check_flags(const cr_export_opts *o, cr_err *err) {
     return CR_OK;
 }
 
-/* A config from elsewhere can name any file of the user's as a vocabulary. What is copied from
- * outside of the folder that crank runs in and of the config's folder is told, --quiet or not. */
+/* A config from an unknown source can name any file of the user as a vocabulary. Files that are
+ * copied from outside of the working folder and of the config's folder are reported, even with
+ * --quiet. */
 static void note_foreign(const cr_job *j, const char *config, cr_diag *diag) {
     const char *base = cr_path_base(config);
     char dir[1200];

@@ -1,7 +1,8 @@
 /*
- * observe.c - see observe.h. Tags of events are TorchEasyRec's: loss/<name>, loss/total, lr/g<i>,
- * metric/<name>, <parameter>, <table>/rank:0, <parameter>/gradient, <parameter>/gradient_norm,
- * global_gradient_norm. Gradients are those of the batch, before clipping.
+ * observe.c - see observe_int.h. The tags of events are TorchEasyRec's: loss/<name>, loss/total,
+ * lr/g<i>, metric/<name>, <parameter>, <table>/rank:0, <parameter>/gradient,
+ * <parameter>/gradient_norm, global_gradient_norm. Gradients are those of the batch, before
+ * clipping.
  */
 #include "run/observe_int.h"
 
@@ -30,7 +31,8 @@ struct observer {
     summaries want;
     cr_histo_scale scale;
     cr_histo histo;
-    float *values; /* CHUNK, or the largest parameter when gradients are wanted */
+    /* CHUNK floats, or as many as the largest parameter has when gradients are wanted */
+    float *values;
     int64_t last_rows;
     double last_seconds;
 };
@@ -64,7 +66,7 @@ static summaries wanted(const cr_strs *names) {
     return s;
 }
 
-/* the effective config, as a block that Markdown leaves alone */
+/* Writes the effective config as a block that Markdown does not interpret. */
 static void config_text(observer *o, int64_t step) {
     cr_buf b;
     cr_buf_init(&b);
@@ -108,7 +110,7 @@ cr_code cr_observer_new(observer **out, cr_job *j, const char *log_json, int64_t
     }
     cr_err why;
     const char *dir = j->root->model_dir, *own = cr_path_join(&o->arena, dir, "train_log.jsonl");
-    /* --log_json may name this log, by whatever path: its lines must not be written twice */
+    /* --log_json may name this log by another path; its lines must not be written twice */
     bool named = log_json && cr_same_file(log_json, own);
     if (!named && cr_jsonlog_add(o->log, own, &why) != CR_OK) warn(&why, "JSON log");
     start_line(o, step);
@@ -187,7 +189,7 @@ static const cr_node *dense_param(const cr_graph *g, const char *name) {
     return NULL;
 }
 
-/* all weights: dense parameters that are trained, then tables */
+/* Writes all weights: dense parameters that are trained, then tables. */
 static void parameter_histos(observer *o) {
     cr_arena a;
     cr_arena_init(&a, 0);
@@ -285,7 +287,7 @@ void cr_observer_eval(observer *o, int64_t step, int64_t epoch, const cr_eval_re
     if (!o->j->root->train_config->use_tensorboard || !o->events) return;
     if (!o->eval_events) {
         o->eval_events = open_events(cr_path_join(&o->arena, o->j->root->model_dir, "eval_val"));
-        /* an event file that cannot be made is told once */
+        /* an event file that cannot be made is reported once */
         if (!o->eval_events) {
             cr_events_close(o->events);
             o->events = NULL;
@@ -339,7 +341,7 @@ void cr_observer_end(observer *o, cr_code code, int64_t step, int64_t epoch,
     cr_jsonlog_end(o->log);
 }
 
-/* losses are told as such; of the rest an AUC is what people look at */
+/* Losses are shown as such; of the other results an AUC is the one that users look at. */
 const cr_metric_result *cr_main_metric(const cr_eval_result *r) {
     for (int i = 0; i < r->n; i++)
         if (strncmp(r->v[i].name, "auc", 3) == 0) return &r->v[i];

@@ -1,6 +1,6 @@
 /*
- * observe_int.h - everything a training run tells besides its log lines: JSON lines, TensorBoard
- * events, the best result so far. None of it changes a result, none of it can end a run.
+ * observe_int.h - the output of a training run besides its log lines: JSON lines, TensorBoard
+ * events, the best result so far. None of it changes a result, and none of it can end a run.
  */
 #ifndef CR_RUN_OBSERVE_INT_H
 #define CR_RUN_OBSERVE_INT_H
@@ -12,35 +12,37 @@
 
 typedef struct observer observer;
 /* cr_observer_new opens model_dir/train_log.jsonl, log_json (NULL: none; "-": stdout) and, unless
- * use_tensorboard is off, an event file in model_dir. step: the last one done before this run, -1
- * for none. Fails only when log_json cannot be written. */
+ * use_tensorboard is off, an event file in model_dir. step is the last step before this run, -1 for
+ * none. It fails only when log_json cannot be written. */
 CR_CHECKED cr_code cr_observer_new(observer **out, cr_job *j, const char *log_json, int64_t step,
                                    cr_err *err);
 void cr_observer_free(observer *o);
 
 typedef struct observed {
-    int64_t step, epoch, rows;     /* rows of this run so far */
-    double seconds;                /* spent on training, without evaluation and checkpoints */
+    int64_t step, epoch, rows;     /* rows: those of this run so far */
+    double seconds;                /* time spent on training, without evaluation and checkpoints */
     const cr_eval_result *metrics; /* of training; NULL: none */
 } observed;
-/* cr_observer_step: at steps that are logged. */
+/* cr_observer_step is called at steps that are logged. */
 void cr_observer_step(observer *o, const cr_trainer *t, const observed *s);
 void cr_observer_eval(observer *o, int64_t step, int64_t epoch, const cr_eval_result *r,
                       double seconds);
-/* cr_observer_saved: before a checkpoint, so that a run that goes on from it has the logs up to it.
- */
+/* cr_observer_saved is called before a checkpoint, so that a run that continues from it has the
+ * logs up to it. */
 void cr_observer_saved(observer *o);
-/* cr_observer_features: at the end of an epoch, and of a run inside of one. */
+/* cr_observer_features is called at the end of an epoch, and at the end of a run inside an
+ * epoch. */
 void cr_observer_features(observer *o, const cr_counter *c);
-/* cr_observer_end: the last line; res is complete. */
+/* cr_observer_end writes the last line; res is complete. */
 void cr_observer_end(observer *o, cr_code code, int64_t step, int64_t epoch,
                      const cr_train_result *res);
 
-/* cr_eval_events writes the results of `crank eval` to dir. Warns when it cannot. */
+/* cr_eval_events writes the results of `crank eval` to dir. It warns when it cannot. */
 void cr_eval_events(const char *dir, int64_t step, const cr_eval_result *r);
 /* cr_best_result fills res->best from the evaluations in model_dir. */
 void cr_best_result(const cr_job *j, cr_train_result *res);
-/* cr_main_metric: the one of r that a progress line shows, the first AUC; NULL: none */
+/* cr_main_metric returns the metric of r that a progress line shows, the first AUC; NULL: there is
+ * none. */
 const cr_metric_result *cr_main_metric(const cr_eval_result *r);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * pred_csv.c - predictions as CSV. Numbers are the shortest text that reads back as the same float;
- * a prediction of several numbers is one quoted field. Reserved columns of Parquet are as `crank
- * parquet` shows them: lists, maps and structs as JSON.
+ * a prediction of several numbers is one quoted field. Reserved columns of Parquet look as in
+ * `crank parquet`: lists, maps and structs are JSON.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct cr_pred {
     cr_text_out *f;
     const cr_pred_shape *shape;
     cr_buf b, cell;
-    cr_pq_pos *at; /* of all leaves of reserved columns that come as they are stored */
+    cr_pq_pos *at; /* positions in all leaves of reserved columns that are written as stored */
     int n_at;
 };
 
@@ -61,7 +61,7 @@ static void put_value(cr_buf *b, const cr_column *c, int64_t i) {
     }
 }
 
-/* value i inside a list, in JSON */
+/* Writes value i inside a list, as JSON. */
 static void put_item(cr_buf *b, const cr_column *c, int64_t i) {
     size_t n;
     const char *text = c->type == CR_COL_STR ? cr_text_at(c, i, &n) : NULL;
@@ -71,7 +71,7 @@ static void put_item(cr_buf *b, const cr_column *c, int64_t i) {
         put_value(b, c, i);
 }
 
-/* a list [1,"a"], a map [["k",0.5]] */
+/* Writes a list [1,"a"] or a map [["k",0.5]]. */
 static void put_list(cr_buf *b, const cr_column *c, int64_t from, int64_t to) {
     cr_buf_char(b, '[');
     for (int64_t i = from; i < to; i++) {
@@ -90,7 +90,7 @@ static void put_list(cr_buf *b, const cr_column *c, int64_t from, int64_t to) {
     cr_buf_char(b, ']');
 }
 
-/* one row of a column of numbers or text; nothing when null */
+/* Writes one row of a column of numbers or text; nothing for a null. */
 static void put_row(cr_buf *b, const cr_column *c, int64_t r) {
     if (c->valid && !c->valid[r]) return;
     if (c->depth == 0) put_value(b, c, r);
@@ -107,8 +107,8 @@ static void put_row(cr_buf *b, const cr_column *c, int64_t r) {
     cr_buf_char(b, ']');
 }
 
-/* one row of a column as it is stored; at: the places of its leaves. Text is itself, other single
- * values lose the quotes of JSON. */
+/* Writes one row of a column as it is stored; at has the positions in its leaves. Text is written
+ * as it is, other single values without the quotes of JSON. */
 static void put_stored(cr_buf *b, const cr_pq_meta *m, const cr_column *c, cr_pq_pos *at,
                        int64_t r) {
     const cr_pq_node *n = &m->nodes[1];
@@ -132,7 +132,7 @@ static void put_stored(cr_buf *b, const cr_pq_meta *m, const cr_column *c, cr_pq
     memmove(b->data, b->data + 1, b->n);
 }
 
-/* row r of the reserved columns */
+/* Writes row r of the reserved columns. */
 static void put_reserved(cr_pred *w, const cr_pred_rows *rows, int64_t r) {
     const cr_pred_shape *s = w->shape;
     cr_pq_pos *at = w->at;

@@ -1,6 +1,6 @@
 /*
- * pred_dest.c - where predictions go: a folder, a single file whose ending says the format, or
- * standard output ("-"). Only a folder also gets the other files of a run.
+ * pred_dest.c - where predictions go: to a folder, to a single file whose ending tells the format,
+ * or to standard output ("-"). Only a folder also gets the other files of a run.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ bool cr_pred_is_stream(const char *output) {
     return strcmp(output, "-") == 0 || strcmp(output, "/dev/stdout") == 0;
 }
 
-/* the type that the ending of a single file says; NULL: output is a folder */
+/* Returns the type that the ending of a single file stands for; NULL: output is a folder. */
 static const cr_pred_type *type_of_file(const char *output) {
     size_t n = strlen(output);
     if (cr_path_is_dir(output)) return NULL;
@@ -34,7 +34,7 @@ bool cr_pred_is_file(const char *output) {
     return type_of_file(output) != NULL;
 }
 
-/* by the writer's name, or the default of a data set */
+/* Finds a type by the writer's name, or the default of a data set. */
 static const cr_pred_type *find_type(const char *name, const char *dataset) {
     for (const cr_pred_type *const *t = cr_pred_types; *t; t++)
         if ((name && strcmp((*t)->name, name) == 0) ||
@@ -82,10 +82,8 @@ static cr_code set_path(cr_pred_dest *d, const char *output, cr_err *err) {
     return CR_OK;
 }
 
-/* Makes sure that a file can be written in a folder that other people may have prepared: what a
- * killed run left goes, and a symbolic link, which could lead to any file of the user's, is
- * refused.
- */
+/* Makes sure that a file can be written in a folder that another user may have prepared: it removes
+ * what a killed run left, and refuses a symbolic link, which could lead to any file of the user. */
 static cr_code clear_place(const char *dir, const char *name, cr_err *err) {
     char path[1400], prefix[300], text[1024];
     cr_err why;
@@ -134,5 +132,5 @@ cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *write
 }
 
 void cr_pred_dest_fail(const cr_pred_dest *d) {
-    if (d->made) (void)!cr_file_remove(d->in, NULL); /* when it is empty */
+    if (d->made) (void)!cr_file_remove(d->in, NULL); /* this succeeds when it is empty */
 }

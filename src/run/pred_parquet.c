@@ -1,7 +1,7 @@
 /*
- * pred_parquet.c - predictions as Parquet. Reserved columns keep the type they were read with; a
- * prediction is a float, one of several numbers a list of doubles (as TorchEasyRec writes them: the
- * same values).
+ * pred_parquet.c - writes predictions as Parquet. Reserved columns keep the type they were read
+ * with. A prediction is a float; one of several numbers is a list of doubles, as TorchEasyRec
+ * writes it, with the same values.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 struct cr_pred {
     cr_pq_sink *sink;
     const cr_pred_shape *shape;
-    const cr_column **cols; /* all of them, in the order of the file */
+    const cr_column **cols; /* all columns, in the order of the file */
     cr_column *made;        /* predictions, then __features__ */
     cr_arena arena, rows;
 };

@@ -1,6 +1,6 @@
 /*
- * predict.c - scores for every row of a data set, in input order, into a file of the input's format
- * or the one asked for (pred.h).
+ * predict.c - computes scores for every row of a data set, in input order, and writes them to a
+ * file of the input's format or of the one asked for (pred.h).
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ typedef struct writer {
     cr_model_work *work;
     const cr_job *j;
     cr_pred_shape shape;
-    const float **outputs; /* of the batch, and how far apart its rows are */
+    const float **outputs; /* the outputs of the batch, and the distance between their rows */
     int64_t *ld;
     cr_buf debug;
     uint32_t *debug_off;
@@ -76,7 +76,7 @@ static cr_code choose_columns(writer *w, cr_job *j, const char *list, cr_err *er
     return CR_OK;
 }
 
-/* the plan that makes these columns and nothing else */
+/* Compiles a plan that makes these columns and nothing else. */
 static cr_code compile(writer *w, cr_job *j, cr_err *err) {
     const cr_node **outputs = CR_NEW_N(&j->cfg.arena, const cr_node *, w->n_cols + 1);
     for (int i = 0; i < w->n_cols; i++)
@@ -91,7 +91,7 @@ static cr_code compile(writer *w, cr_job *j, cr_err *err) {
     return cr_model_work_new(&w->work, j->model, w->plan, j->pool, err);
 }
 
-/* a name stands for one column */
+/* Checks that a name stands for one column only. */
 static cr_code check_names(const writer *w, const cr_job *j, cr_err *err) {
     cr_map seen;
     cr_map_init(&seen);
@@ -128,7 +128,7 @@ static void put_floats(cr_buf *t, const float *v, int64_t n) {
         cr_buf_printf(t, "%s%.9g", k ? "|" : "", (double)v[k]);
 }
 
-/* __features__: what each feature became, "name:1|2;price:0.5;clicks:3|4,5" */
+/* Writes __features__, the result of each feature: "name:1|2;price:0.5;clicks:3|4,5". */
 static void put_debug(writer *w, const cr_batch *bt, int64_t r) {
     cr_buf *t = &w->debug;
     for (int i = 0; i < w->j->features->n; i++) {
@@ -149,7 +149,7 @@ static void put_debug(writer *w, const cr_batch *bt, int64_t r) {
     }
 }
 
-/* the columns of the file: what the loader found out about the reserved ones, and the outputs */
+/* Sets the columns of the file: the reserved ones, as the loader found them, and the outputs. */
 static void set_shape(writer *w, cr_job *j, const cr_loader *l) {
     cr_arena *a = &j->cfg.arena;
     const cr_features *fs = j->features;
@@ -250,7 +250,8 @@ static cr_code run(writer *w, cr_job *j, const cr_predict_opts *o, cr_predict_re
                                              .seconds_left = -1});
         if (code == CR_OK && cr_stop_requested) code = CR_ESTOP;
     }
-    if (code == CR_ESTOP) /* between two batches, or while the reader waited for standard input */
+    /* it stopped between two batches, or while the reader waited for standard input */
+    if (code == CR_ESTOP)
         code = cr_pred_is_stream(w->dest.path)
                    ? cr_fail(&err, CR_ESTOP,
                              "stopped by a signal; the predictions end after %lld rows",
@@ -307,7 +308,7 @@ static cr_code check_flags(const cr_predict_opts *o, cr_err *err) {
     return CR_OK;
 }
 
-/* The format of what standard input holds: a Parquet file begins with its mark. */
+/* Finds the format of standard input: a Parquet file begins with its mark. */
 static const char *type_of_stdin(cr_err *err) {
     cr_stream *s;
     char mark[4];
@@ -323,7 +324,7 @@ static const char *type_of_stdin(cr_err *err) {
     return n == 4 && memcmp(mark, "PAR1", 4) == 0 ? "ParquetDataset" : "CsvDataset";
 }
 
-/* the config of an export or of a model_dir, with the flags that change it */
+/* Opens the config of an export or of a model_dir, with the flags that change it. */
 static cr_code open_job(cr_job *j, const cr_predict_opts *o, cr_diag *diag) {
     memset(j, 0, sizeof(*j));
     bool from_config = o->config.path && *o->config.path;
@@ -349,7 +350,7 @@ static cr_code open_job(cr_job *j, const cr_predict_opts *o, cr_diag *diag) {
         set[c.n_set++] = edits[0];
         set[c.n_set++] = edits[1];
     }
-    /* a model that was trained on one format predicts from the other: the ending says which */
+    /* a model that was trained on one format may predict from another: the ending tells which */
     const cr_reader_type *ending = cr_reader_by_path(o->predict_input_path);
     const char *type = o->dataset_type && *o->dataset_type ? o->dataset_type
                        : ending                            ? ending->name

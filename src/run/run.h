@@ -1,6 +1,6 @@
 /*
  * run.h - the runs: train, eval, export, predict. The command line fills an options struct and
- * calls one function; nothing here prints for people except through the log, and nothing exits.
+ * calls one function. Nothing here prints for users except through the log, and nothing exits.
  */
 #ifndef CR_RUN_RUN_H
 #define CR_RUN_RUN_H
@@ -15,41 +15,42 @@ typedef struct cr_train_opts {
     cr_comm *comm; /* the other ranks; NULL: none */
     bool continue_train;
     bool ignore_restore_optimizer;
-    int threads;          /* 0: all cores */
-    const char *log_json; /* JSON lines go there too; "-": stdout; NULL: to model_dir only */
+    int threads; /* 0: all cores */
+    /* JSON lines are also written there; "-": stdout; NULL: only to model_dir */
+    const char *log_json;
     cr_watch watch;
 } cr_train_opts;
 typedef struct cr_train_result {
-    char model_dir[1024], checkpoint[1088]; /* last checkpoint written */
-    int64_t steps, rows, bad_rows;          /* of this run */
+    char model_dir[1024], checkpoint[1088]; /* the last checkpoint that was written */
+    int64_t steps, rows, bad_rows;          /* those of this run */
     double seconds, data_wait_s;
-    double group_s, step_s, update_s; /* shares of the step */
+    double group_s, step_s, update_s; /* parts of the time of steps */
     double eval_s, save_s, log_s;
     struct cr_best {
-        const char *metric; /* NULL: nothing to compare by, or no evaluation yet */
+        const char *metric; /* NULL: there is nothing to compare, or no evaluation yet */
         double value;
         int64_t step;
-        const char *checkpoint; /* the best one that there is; NULL: none */
+        const char *checkpoint; /* the best checkpoint that exists; NULL: none */
         double checkpoint_value;
-        bool is_saved;      /* checkpoint is of that step */
+        bool is_saved;      /* the checkpoint is that of the best step */
     } best;                 /* over all runs in model_dir */
     const char *early_stop; /* why training ended before its last step; NULL: it did not */
-    bool exports_best;      /* export takes the best checkpoint without being told */
+    bool exports_best;      /* export takes the best checkpoint by default */
     const char *profile;    /* is_profiling: lines of time shares; NULL: none */
     bool has_eval;
-    cr_eval_result eval; /* the last one */
-    cr_arena arena;      /* owns names; clear it */
+    cr_eval_result eval; /* the last evaluation */
+    cr_arena arena;      /* owns the names; clear it */
 } cr_train_result;
 CR_CHECKED cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag);
 
 typedef struct cr_eval_opts {
-    cr_config_opts config;            /* its path may be an export, which is evaluated then */
-    const char *checkpoint_path;      /* NULL: newest of model_dir */
+    cr_config_opts config;            /* its path may be an export, which is then evaluated */
+    const char *checkpoint_path;      /* NULL: the newest of model_dir */
     const char *eval_result_filename; /* NULL: eval_result.txt */
     int threads;
     cr_watch watch;
 } cr_eval_opts;
-/* res->arena as in cr_train; checkpoint used goes to checkpoint (1088 bytes) */
+/* arena is as in cr_train; checkpoint (1088 bytes) receives the checkpoint that was used. */
 CR_CHECKED cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena,
                            char *checkpoint, cr_diag *diag);
 
@@ -62,19 +63,20 @@ typedef struct cr_export_opts {
     const char *export_dir;
     const char *asset_files;              /* comma list */
     const char *additional_export_config; /* JSON object */
-    const char *embedding_dtype;          /* of tables: FP32, FP16, BF16 or INT8; NULL: FP32 */
+    const char *embedding_dtype;          /* type of tables: FP32, FP16, BF16 or INT8; NULL: FP32 */
     int threads;
 } cr_export_opts;
 CR_CHECKED cr_code cr_export(const cr_export_opts *o, char *checkpoint, cr_diag *diag);
 
 typedef struct cr_predict_opts {
-    const char *scripted_model_path; /* an export; or: */
-    cr_config_opts config;           /* config.path set: from a checkpoint */
+    const char *scripted_model_path; /* an export; otherwise: */
+    cr_config_opts config;           /* with config.path set: predicts from a checkpoint */
     const char *checkpoint_path;
     const char *predict_input_path, *predict_output_path;
-    const char *reserved_columns, *output_columns; /* comma lists; NULL: none, all */
-    int64_t batch_size;                            /* 0: as the config says */
-    int64_t predict_steps;                         /* 0: all */
+    /* comma lists; NULL: no reserved columns; all outputs */
+    const char *reserved_columns, *output_columns;
+    int64_t batch_size;    /* 0: as the config says */
+    int64_t predict_steps; /* 0: all */
     int debug_level;
     const char *dataset_type, *writer_type; /* NULL: as the config says */
     int threads;
@@ -85,7 +87,7 @@ typedef struct cr_predict_result {
     int64_t rows;
     double seconds;
     char output[1088];
-    char *profile; /* lines of time shares, NULL: none; cr_free it */
+    char *profile; /* lines of time shares; NULL: none; free it with cr_free */
 } cr_predict_result;
 CR_CHECKED cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *diag);
 

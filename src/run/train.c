@@ -1,7 +1,7 @@
 /*
  * train.c - the training loop and nothing else. Steps count from 0 and never reset; saving,
  * evaluation and logging follow TorchEasyRec (docs/guide/training.md lists the differences). A
- * checkpoint holds everything the loop depends on, so that a run that was killed and goes on ends
+ * checkpoint holds everything the loop depends on, so that a run that was killed and continued ends
  * with the same bytes.
  */
 #include <math.h>
@@ -31,27 +31,27 @@ typedef struct loop {
     cr_file_ids files; /* identity of the training data's files */
     const cr_root_conf *c;
     const cr_train_conf *tc;
-    cr_data_pos pos;          /* after the last step */
-    int64_t step;             /* of the last batch trained; -1: none */
-    int64_t epoch;            /* finished */
-    int64_t in_epoch;         /* the one of the last step, for messages */
+    cr_data_pos pos;          /* position after the last step */
+    int64_t step;             /* step of the last batch that was trained; -1: none */
+    int64_t epoch;            /* number of finished epochs */
+    int64_t in_epoch;         /* epoch of the last step, for messages */
     int64_t saved, evaluated; /* steps; -1: never */
-    int64_t saved_epoch;      /* the epoch in the state of that checkpoint */
+    int64_t saved_epoch;      /* the epoch that the state of this checkpoint has */
     bool saved_by_signal;     /* that checkpoint was made because a signal ended a run */
-    bool eval_due;            /* the checkpoint that the run goes on from was not evaluated */
-    char *resume;             /* that checkpoint; NULL: a run from the start */
-    cr_ckpt_state before;     /* what it says of the data */
-    int64_t total_bytes;      /* of the training files, 0: not known */
+    bool eval_due;            /* the checkpoint that the run continues from was not evaluated */
+    char *resume;             /* path of that checkpoint; NULL: the run begins anew */
+    cr_ckpt_state before;     /* what that checkpoint says about the data */
+    int64_t total_bytes;      /* size of the training files; 0: not known */
     double t0, logged;
     int64_t logged_step, observed_step;
     observer *ob;
     double told;            /* when the progress line last got a metric */
-    cr_metric_result shown; /* that one */
+    cr_metric_result shown; /* that metric */
     cr_profile *prof;       /* NULL: none */
-    cr_counter counter;     /* of what features met */
+    cr_counter counter;     /* counts what features met */
     cr_early_stop patience;
-    cr_ckpt_lock *lock; /* of model_dir */
-    bool lost;          /* model_dir is another run's now */
+    cr_ckpt_lock *lock; /* lock of model_dir */
+    bool lost;          /* another run owns model_dir now */
 } loop;
 
 /* ---- start ---- */
@@ -87,7 +87,7 @@ static cr_code check_dir(loop *l, cr_err *err) {
     CR_TRY(cr_ckpt_latest(a, dir, l->o->ignore_restore_optimizer ? CR_NEED_WEIGHTS : CR_NEED_ALL,
                           l->j.pool, &l->resume, &step, err));
     l->j.verified = l->resume;
-    /* evaluations of steps that are trained again come again */
+    /* steps that are trained again are evaluated again */
     return cr_ckpt_results_cut(dir, step, err);
 }
 
@@ -109,8 +109,8 @@ static const char *split_text(const loop *l, cr_arena *a) {
                                    : cr_arena_printf(a, "eval_fraction %.6g", d->eval_fraction);
 }
 
-/* What the order of rows depends on besides the seed. A position only fits the same settings and
- * files; a checkpoint keeps them as text. */
+/* Returns a text of what the order of rows depends on besides the seed. A position fits only the
+ * same settings and files, so a checkpoint keeps them as text. */
 static char *stream_text(const loop *l, cr_arena *a) {
     const cr_data_conf *d = l->c->data_config;
     char *shuffle = d->shuffle ? cr_arena_printf(a, "shuffle_buffer_size %lld, ",
@@ -132,7 +132,7 @@ static void measure_files(loop *l) {
         const char *dot = strrchr(paths[i], '.');
         if ((dot && (strcmp(dot, ".gz") == 0 || strcmp(dot, ".zst") == 0)) ||
             cr_file_size(paths[i], &size, NULL) != CR_OK) {
-            l->total_bytes = 0; /* packed: the size says nothing */
+            l->total_bytes = 0; /* the files are compressed, so the size says nothing */
             return;
         }
         l->total_bytes += size;
@@ -170,12 +170,12 @@ static bool evaluates_at(const cr_train_conf *tc, int64_t step) {
     return tc->eval_interval_steps > 0 && step > 0 && step % tc->eval_interval_steps == 0;
 }
 
-/* does the end of so many epochs save? */
+/* Is a checkpoint saved after this many epochs? */
 static bool ends_save(const cr_train_conf *tc, int64_t epochs) {
     return tc->save_checkpoints_epochs > 0 && epochs % tc->save_checkpoints_epochs == 0;
 }
 
-/* The metrics of a step as they were recorded; true: they were. */
+/* Reads the recorded metrics of a step; false: there are none. */
 static bool recall(loop *l, int64_t step, bool *any) {
     cr_ckpt_metric *v;
     cr_err err;
@@ -192,13 +192,13 @@ static bool recall(loop *l, int64_t step, bool *any) {
     return true;
 }
 
-/* weights and counters of a checkpoint, and where the loop stood then */
+/* Restores weights and counters of a checkpoint, and the state of the loop. */
 static cr_code restore(loop *l, const char *path) {
     cr_ckpt_state s;
     CR_INFO("Restoring checkpoint from %s...", path);
-    cr_model_fill(l->j.model, l->tc->seed, l->j.pool); /* first values of table rows that are new */
+    cr_model_fill(l->j.model, l->tc->seed, l->j.pool); /* gives new table rows their first values */
     CR_TRY(cr_job_resume(&l->j, l->t, path, l->o->ignore_restore_optimizer, &s, l->diag));
-    bool inside = s.data.unit > 0 || s.data.row > 0; /* the position is inside of an epoch */
+    bool inside = s.data.unit > 0 || s.data.row > 0; /* the position is inside an epoch */
     l->pos = s.data;
     l->step = l->saved = s.step;
     l->epoch = l->saved_epoch = s.epoch;
@@ -207,7 +207,7 @@ static cr_code restore(loop *l, const char *path) {
     cr_train_metrics_load(l->tm, s.train_metrics);
     bool any = false, recorded = recall(l, s.step, &any);
     bool due = saves_at(l->tc, s.step) || (!inside && ends_save(l->tc, s.epoch));
-    /* older versions did not say that an evaluation was due */
+    /* older versions did not record that an evaluation was due */
     l->eval_due = s.pending || (!recorded && (s.n_metrics > 0 || (any && due && !s.stopped)));
     l->before = s;
     return CR_OK;
@@ -219,13 +219,14 @@ static bool other_files(cr_data_digest was, cr_data_digest now, const char **how
     return known && (was.content != now.content || was.times != now.times);
 }
 
-/* Is the data still what it was when the checkpoint was made? Others may be meant, so that is told
- * and not refused; a position that cannot be in these files is an error of the loader. */
+/* Is the data still the same as when the checkpoint was made? The user may want other data, so a
+ * difference is reported and not refused; for a position that these files cannot have, the loader
+ * fails. */
 static void compare_data(loop *l) {
     const cr_ckpt_state *s = &l->before;
     const char *now = stream_text(l, &l->j.cfg.arena), *how;
     cr_loc at = {l->resume, 0, 0};
-    bool inside = s->data.unit > 0 || s->data.row > 0; /* the position is inside of an epoch */
+    bool inside = s->data.unit > 0 || s->data.row > 0; /* the position is inside an epoch */
     const char *split = split_text(l, &l->j.cfg.arena), *was = s->split ? s->split : split;
     if (*split && strcmp(split, was) != 0)
         cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, at,
@@ -300,9 +301,9 @@ static cr_code start(loop *l) {
     return CR_OK;
 }
 
-/* ---- saving, evaluating, telling ---- */
+/* ---- saving, evaluating, reporting ---- */
 
-/* before anything is written */
+/* Called before anything is written. */
 static cr_code keep_lock(loop *l) {
     cr_err err;
     if (!writes(l)) return CR_OK;
@@ -311,8 +312,8 @@ static cr_code keep_lock(loop *l) {
     return cr_diag_err(l->diag, &err);
 }
 
-/* Evaluates the weights of this step, unless that is done. A signal cuts it off: then nothing is
- * recorded, and the run that goes on makes up for it. */
+/* Evaluates the weights of this step, unless that is done. If a signal interrupts it, nothing is
+ * recorded, and the run that continues evaluates again. */
 static cr_code evaluate(loop *l) {
     if (!l->ev || l->evaluated == l->step) return CR_OK;
     double t0 = cr_now();
@@ -335,12 +336,12 @@ static cr_code evaluate(loop *l) {
     cr_trainer_swap_ema(l->t);
     if (ran != CR_ESTOP) cr_diag_append(l->diag, &told);
     cr_diag_clear(&told);
-    if (ran == CR_ESTOP) return CR_OK; /* the loop sees to it */
+    if (ran == CR_ESTOP) return CR_OK; /* the loop handles the signal */
     CR_TRY(ran);
     cr_kill_point("evaluated");
     l->res->eval = result;
     l->res->has_eval = true;
-    l->told = 0; /* the progress line has news */
+    l->told = 0; /* the progress line has a new metric */
     l->evaluated = l->step;
     l->res->eval_s += cr_now() - t0;
     cr_early_stop_note(&l->patience, l->step, &l->res->eval);
@@ -367,7 +368,7 @@ static void set_checkpoint(loop *l) {
              (long long)l->step);
 }
 
-/* state.json of the checkpoint of this step, with the metrics where they are known */
+/* Makes the state.json of this step's checkpoint, with the metrics if they are known. */
 static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
     cr_ckpt_state s = {.step = l->step,
                        .epoch = l->epoch,
@@ -423,7 +424,7 @@ static cr_code save_all(loop *l) {
     return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
 }
 
-/* Deletes what stays no longer: beyond keep_checkpoint_max. */
+/* Deletes checkpoints beyond keep_checkpoint_max. */
 static cr_code prune(loop *l) {
     const cr_export_conf *ec = l->c->export_config;
     const char *metric = cr_job_best_metric(&l->j);
@@ -438,7 +439,7 @@ static cr_code prune(loop *l) {
     return CR_OK;
 }
 
-/* evaluates the checkpoint of this step and keeps its metrics there */
+/* Evaluates the checkpoint of this step and stores the metrics in it. */
 static cr_code evaluate_checkpoint(loop *l) {
     bool stop;
     if (!l->ev || l->evaluated == l->step) return CR_OK;
@@ -448,9 +449,9 @@ static cr_code evaluate_checkpoint(loop *l) {
     return l->evaluated == l->step ? save_state(l) : CR_OK;
 }
 
-/* A checkpoint that was made because of a signal is not evaluated, does not count among those that
- * stay, and goes when a later one is there: a run that was stopped and went on leaves the same
- * checkpoints as one that was not. */
+/* A checkpoint that was made because of a signal is not evaluated, does not count for
+ * keep_checkpoint_max, and is deleted when there is a later one. So a run that was stopped and
+ * continued leaves the same checkpoints as one that was not. */
 static cr_code save_now(loop *l, bool by_signal) {
     bool fresh = l->saved != l->step;
     int64_t before = l->saved_by_signal && fresh ? l->saved : -1;
@@ -473,7 +474,7 @@ static cr_code save(loop *l, bool by_signal) {
     return code;
 }
 
-/* JSON line and events; never left out, so that logs of equal runs are equal */
+/* Writes the JSON line and events. None is ever left out, so that logs of equal runs are equal. */
 static void observe(loop *l, bool last) {
     if (l->observed_step == l->step || (!last && l->step % l->tc->log_step_count_steps != 0))
         return;
@@ -489,7 +490,7 @@ static void observe(loop *l, bool last) {
     l->observed_step = l->step;
 }
 
-/* TorchEasyRec's line; at most one a second, the last one always */
+/* Logs TorchEasyRec's line, at most once a second; the last one always. */
 static void log_step(loop *l, bool last) {
     observe(l, last);
     double now = cr_now();
@@ -521,7 +522,7 @@ static void tell(loop *l) {
         cr_loader_stats s;
         cr_loader_get_stats(l->data, &s);
         double n = (double)l->tc->num_epochs, rows = (double)s.total_rows;
-        if (rows > 0) { /* of those that were left when this run began */
+        if (rows > 0) { /* the share of the rows that were left when this run began */
             double now = rows * (double)l->pos.epoch + (double)l->pos.rows;
             done = (double)l->res->rows / (rows * n - now + (double)l->res->rows);
         } else if (l->total_bytes > 0) {
@@ -537,7 +538,8 @@ static void tell(loop *l) {
                      .rows_per_s = spent > 0 ? (double)l->res->rows / spent : 0,
                      .loss = cr_trainer_total(l->t),
                      .seconds_left = done > 0 && done <= 1 ? spent * (1 - done) / done : -1};
-    if (cr_now() - l->told >= 0.1) { /* a metric is more work than a step should have */
+    /* not in every step, since computing a metric takes longer than a step should */
+    if (cr_now() - l->told >= 0.1) {
         const cr_eval_result *r = cr_train_metrics_result(l->tm);
         if (r->n == 0) r = l->res->has_eval ? &l->res->eval : NULL;
         const cr_metric_result *m = r ? cr_main_metric(r) : NULL;
@@ -551,7 +553,7 @@ static void tell(loop *l) {
 
 /* ---- the loop ---- */
 
-/* counts of an epoch, or of what a run that ends inside of one has read of it */
+/* Counts features over an epoch, or over the part of it that a run has read. */
 static void count_features(loop *l) {
     if (cr_counter_take(&l->counter, l->data, l->epoch, l->step) && l->ob)
         cr_observer_features(l->ob, &l->counter);
@@ -603,8 +605,9 @@ static void tell_early_stop(loop *l) {
                 (long long)l->step, l->res->early_stop, (long long)l->patience.patience);
 }
 
-/* Checkpoints before the one that the run goes on from: those of a signal go, and an evaluation
- * that was due and never came is made up. *moved: other weights are in memory now. */
+/* Handles checkpoints before the one that the run continues from: those of a signal are deleted,
+ * and an evaluation that was due and never made is made now. *moved: memory holds other weights
+ * now. */
 static cr_code catch_up_older(loop *l, bool *moved) {
     cr_arena a;
     cr_err err;
@@ -630,7 +633,7 @@ static cr_code catch_up_older(loop *l, bool *moved) {
     return code;
 }
 
-/* What a kill kept an earlier run from doing after its last checkpoint. */
+/* Does what a kill kept an earlier run from doing after its last checkpoint. */
 static cr_code catch_up(loop *l) {
     cr_err err;
     bool moved = false;
@@ -640,7 +643,8 @@ static cr_code catch_up(loop *l) {
     if (moved && writes(l) && cr_ckpt_results_cut(l->c->model_dir, l->step, &err) != CR_OK)
         return cr_diag_err(l->diag, &err);
     set_checkpoint(l);
-    if (l->eval_due && l->evaluated == l->step) { /* recorded, and not in the checkpoint yet */
+    /* the evaluation is recorded, but not in the checkpoint yet */
+    if (l->eval_due && l->evaluated == l->step) {
         CR_TRY(save_state(l));
     } else if (l->eval_due && l->ev) {
         CR_INFO("%s has no metrics: its evaluation was cut off", l->res->checkpoint);
@@ -662,7 +666,8 @@ static bool is_over(const loop *l) {
            (l->tc->num_epochs > 0 && l->epoch >= l->tc->num_epochs);
 }
 
-/* The config of model_dir is that of its checkpoints, so a run that trains nothing leaves it. */
+/* The config of model_dir belongs to its checkpoints, so a run that trains nothing does not change
+ * it. */
 static cr_code keep_config(loop *l) {
     cr_err err;
     if (!writes(l)) return CR_OK;
@@ -703,7 +708,7 @@ static cr_code run(loop *l) {
                 "train_config.%s, which is %lld",
                 (long long)l->step, l->tc->num_steps > 0 ? "num_steps" : "num_epochs",
                 (long long)(l->tc->num_steps > 0 ? l->tc->num_steps : l->tc->num_epochs));
-    /* also when a kill came between the last step and here */
+    /* this also covers a kill between the last step and here */
     bool moved = l->res->steps > 0 || l->epoch != l->saved_epoch || l->saved_by_signal;
     if (l->step >= 0 && moved) CR_TRY(save(l, false));
     CR_TRY(evaluate(l));
@@ -768,6 +773,6 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
     cr_train_metrics_free(l.tm);
     cr_trainer_free(l.t);
     cr_job_close(&l.j);
-    cr_ckpt_unlock(l.lock); /* last: nothing of this run is written any more */
+    cr_ckpt_unlock(l.lock); /* last of all: this run writes nothing any more */
     return code;
 }
