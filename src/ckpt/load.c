@@ -171,9 +171,12 @@ static cr_code check_index(const cr_ckpt *c, const ckpt_index *x, cr_err *err) {
         if (c->weights && t->optimizer) continue; /* its file was not opened */
         n++;
         if (!have)
-            return BAD(c->path, "tensor '%s' of " CKPT_INDEX " is in no file; damaged", t->name);
+            return BAD(c->path,
+                       "tensor '%s' of " CKPT_INDEX " is in no file; the checkpoint is damaged",
+                       t->name);
         if (!same_shape(t->n_dims, t->shape, have->n_dims, have->shape))
-            return BAD(c->path, "tensor '%s' has another shape in " CKPT_INDEX "; damaged",
+            return BAD(c->path,
+                       "tensor '%s' has another shape in " CKPT_INDEX "; the checkpoint is damaged",
                        t->name);
     }
     if (n != c->n)
@@ -469,7 +472,8 @@ cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t first, int64_t 
 
 void cr_ckpt_tell_old(const cr_ckpt *c) {
     if (c->crcs)
-        CR_WARN("%s: of an older version, without " CR_MANIFEST "; damage is found in its weights "
+        CR_WARN("%s: an older version wrote it, without " CR_MANIFEST
+                "; damage is found in its weights "
                 "but not in its other files",
                 c->path);
 }

@@ -158,7 +158,8 @@ static cr_code fill(cr_manifest *m, const char *path, const cr_json *j, cr_err *
     if (version > VERSION)
         return BAD(path, "format version %lld; this crank reads up to %d, use a newer one",
                    (long long)version, VERSION);
-    if (!files || !cr_json_is_arr(files)) return BAD(path, "'files' is missing; damaged");
+    if (!files || !cr_json_is_arr(files))
+        return BAD(path, "'files' is missing; the file is damaged");
     for (size_t i = 0; i < cr_json_len(files); i++) {
         const cr_json *f = cr_json_at(files, i);
         const char *digest = cr_json_str(cr_json_get(f, "xxh64"));
@@ -167,7 +168,7 @@ static cr_code fill(cr_manifest *m, const char *path, const cr_json *j, cr_err *
         if (!is_inside(o.name) ||
             (!o.sealed && (!digest || !cr_digest_parse(digest, &o.digest) ||
                            !cr_json_i64(cr_json_get(f, "size"), &o.size) || o.size < 0)))
-            return BAD(path, "entry %zu of 'files' is wrong; damaged", i);
+            return BAD(path, "entry %zu of 'files' is wrong; the file is damaged", i);
         push(m, o);
     }
     return CR_OK;
@@ -218,7 +219,9 @@ static cr_code other_content(const char *path, const cr_manifest_file *f, int64_
 cr_code cr_manifest_content(const cr_manifest *m, const char *path, const void *data, size_t n,
                             cr_err *err) {
     const cr_manifest_file *f = cr_manifest_find(m, cr_path_base(path));
-    if (!f) return BAD(path, CR_MANIFEST " does not list it; it is of another folder, or damaged");
+    if (!f)
+        return BAD(path,
+                   CR_MANIFEST " does not list it; it belongs to another folder, or is damaged");
     if (f->sealed) return cr_ckpt_check_seal(path, data, n, err);
     return other_content(path, f, (int64_t)n, cr_digest_of(data, n), err);
 }

@@ -218,7 +218,7 @@ static void match_one(matcher *m, int i) {
         if (!m->o->allow_missing && t->optimizer)
             bad_state(m, "no tensor '%s' in the checkpoint", name);
         else if (!m->o->allow_missing)
-            misfit(m, "no tensor '%s' in the checkpoint; it is of another model", name);
+            misfit(m, "no tensor '%s' in the checkpoint; it belongs to another model", name);
         else if (!t->optimizer && !m->o->dry)
             warn_later(m, "Skip restore state [%s]: not in the checkpoint", t->name);
         else if (t->optimizer && m->lost_state++ == 0)
@@ -383,7 +383,8 @@ cr_code cr_ckpt_load_one(const cr_ckpt *c, const char *name, const cr_ckpt_tenso
                           near ? near : "", near ? "'?" : "");
     }
     if (!e)
-        return cr_fail_at(err, CR_ECONF, at, "%d tensors; say which one with pretrained_tensor",
+        return cr_fail_at(err, CR_ECONF, at,
+                          "the file holds %d tensors; name one with pretrained_tensor",
                           cr_ckpt_count(c));
     if (!same_shape(t, e, 0)) {
         char have[128], want[128];

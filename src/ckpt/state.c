@@ -164,7 +164,8 @@ static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ck
     CR_TRY(need_i64(path, j, "sched_steps", &s->sched_steps, err));
     CR_TRY(need_i64(path, j, "sched_epochs", &s->sched_epochs, err));
     CR_TRY(need_i64(path, j, "lanes", &lanes, err));
-    if (lanes > 1 << 20) return BAD(path, "'lanes' is %lld; damaged", (long long)lanes);
+    if (lanes > 1 << 20)
+        return BAD(path, "'lanes' is %lld; the checkpoint is damaged", (long long)lanes);
     s->lanes = (int)lanes;
     const char *seed = cr_json_str(cr_json_get(j, "seed"));
     if (!seed || !cr_parse_u64(seed, strlen(seed), &s->seed))
@@ -280,7 +281,7 @@ cr_code cr_ckpt_index_read(cr_arena *a, const char *dir, const cr_manifest *m, c
     cr_code code = fill_index(a, path, j, out, err);
     cr_json_free(j);
     if (code == CR_OK && !m && out->version >= CKPT_MANIFEST)
-        code =
-            BAD(cr_path_join(a, dir, CR_MANIFEST), "the file is missing; damaged, copy it again");
+        code = BAD(cr_path_join(a, dir, CR_MANIFEST),
+                   "the file is missing, so the checkpoint is damaged; copy it again");
     return code;
 }

@@ -305,7 +305,7 @@ static void data_end(cr_er *er) {
         known |= strcmp(cr_er_label(er, i), chosen) == 0;
     if (!known)
         cr_diag_add(er->w.diag, CR_SEV_ERROR, CR_ECONF, cr_rw_at(er->model, "label_name"),
-                    "label_name '%s' is none of data_config.label_fields", chosen);
+                    "label_name '%s' is not among data_config.label_fields", chosen);
     cr_conf_node *list =
         cr_conf_new(er->w.doc, CR_NODE_MAP, at); /* The chosen label comes before the others. */
     cr_rw_put_str(&er->w, list, "label_fields", cr_rw_at(er->model, "label_name"), chosen);
@@ -480,7 +480,7 @@ static cr_code look(const cr_conf_doc *in, cr_diag *diag) {
     if (!cr_rw_has(root, "model_config") && !cr_rw_has(root, "feature_config") &&
         !cr_rw_has(root, "feature_configs") && !cr_rw_has(root, "data_config")) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
-                    "this is no pipeline config of EasyRec: there is neither data_config nor "
+                    "this is not a pipeline config of EasyRec: there is neither data_config nor "
                     "feature_config nor model_config");
         return CR_ECONF;
     }

@@ -170,7 +170,7 @@ static void host_bad_row(crank_output *o, const char *why) {
     /* with several inputs it is not known which one is the cause */
     int in = op->n_in == 1 ? 0 : -1;
     if (o->code == CR_OK && row < o->run->chunk->n_rows && !o->bad[row])
-        cr_calc_bad(o->run, in, (cr_tok){NULL, 0}, why ? why : "the operator says no reason");
+        cr_calc_bad(o->run, in, (cr_tok){NULL, 0}, why ? why : "the operator gives no reason");
     host_end_row(o);
 }
 
@@ -323,7 +323,7 @@ static cr_code all_rows(cr_calc_run *run, cr_err *err) {
     if (out.code != CR_OK) return out.code;
     if (failed)
         return cr_fail(err, CR_ERUN, "feature '%s': operator '%s' failed: %s", run->f->name,
-                       s->what->name, *why ? why : "it says no reason");
+                       s->what->name, *why ? why : "it gives no reason");
     if (run->out->row != batch.n_rows)
         return cr_fail(err, CR_ERUN,
                        "feature '%s': operator '%s' ended %" PRId64 " of %" PRId64
@@ -469,7 +469,7 @@ static bool open_op(custom_self *s, cr_feature *f, const custom_conf *c, const c
     if (!s->instance) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "operator_params"),
                     "feature '%s': operator '%s': %s", f->name, s->what->name,
-                    *why ? why : "it cannot be opened and says no reason");
+                    *why ? why : "it cannot be opened and gives no reason");
         return false;
     }
     for (size_t k = 0; k < n_params; k++)

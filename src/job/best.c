@@ -68,7 +68,7 @@ void cr_job_check_best(const cr_job *j, cr_diag *diag) {
     }
     if (!want)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(ec, "exporter_type"),
-                    "exporter_type is best, but nothing says by what; set best_exporter_metric to "
+                    "exporter_type is best, but no metric is named; set best_exporter_metric to "
                     "one of: %s",
                     names.data);
     else if (!known)

@@ -108,7 +108,7 @@ static cr_code folder(cr_verified *v, cr_pool *pool, cr_arena *a, cr_diag *diag)
     }
     if (v->old && code == CR_OK)
         cr_diag_add(diag, CR_SEV_WARN, CR_ERUN, (cr_loc){v->path, 0, 0},
-                    "of an older version, without " CR_MANIFEST
+                    "an older version wrote it, without " CR_MANIFEST
                     "; its weights are whole, its other files cannot be checked");
     if (m) v->done.files++; /* counts the manifest itself */
     cr_ckpt_close(c);
@@ -170,7 +170,8 @@ void cr_verify_text(const cr_verified *v, int n, cr_buf *out) {
         char bytes[32], whole[64];
         if (v[i].old && v[i].done.files == 0) {
             cr_buf_printf(out, "files     %s: %s\n", v[i].path,
-                          v[i].done.damaged ? "damaged" : "of an older version, without digests");
+                          v[i].done.damaged ? "damaged"
+                                            : "an older version wrote it, without digests");
             continue;
         }
         snprintf(whole, sizeof whole, "%d damaged", v[i].done.damaged);

@@ -38,7 +38,7 @@ static void loss_check(const void *self, cr_diag *diag) {
     const cr_loss_conf *c = self;
     if (!c->loss.m)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
-                    "this loss names none; write for example %s",
+                    "this message names no loss; write for example %s",
                     CR_SAY(c, "binary_cross_entropy", "{}"));
 }
 const cr_msg cr_loss_msg = {

@@ -61,10 +61,10 @@ static cr_node *related(cr_build *b, const cr_msgs *towers, int64_t t, cr_node *
     for (int64_t i = 0; i < names->n; i++) {
         int a = earlier(towers, t, names->v[i]);
         if (a < 0) {
-            cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF,
-                        cr_conf_at_item(c, "relation_tower_names", i),
-                        "task '%s' depends on '%s', which is no earlier tower; list that one first",
-                        c->tower_name, names->v[i]);
+            cr_diag_add(
+                b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at_item(c, "relation_tower_names", i),
+                "task '%s' depends on '%s', which is not an earlier tower; list that one first",
+                c->tower_name, names->v[i]);
             return NULL;
         }
         parts[i + 1] = r[a];

@@ -484,7 +484,7 @@ static bool has_own_names(crank_build *b) {
     cr_map_clear(&seen);
     if (twice)
         wrong(b,
-              "the parameter '%s' is there twice; give layers and weights different names, and "
+              "the parameter '%s' occurs twice; give layers and weights different names, and "
               "none output_mlp or _task_tower",
               twice->name);
     return !twice;

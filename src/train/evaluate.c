@@ -267,7 +267,7 @@ static cr_code no_rows(const cr_job *j, const char *paths, cr_err *err) {
     const cr_data_conf *d = j->root->data_config;
     if (d->eval_fraction > 0)
         return cr_fail_at(err, CR_EDATA, cr_conf_at(d, "eval_fraction"),
-                          "eval_fraction %g of '%s' are no rows; raise it%s", d->eval_fraction,
+                          "eval_fraction %g of '%s' gives no rows; raise it%s", d->eval_fraction,
                           paths,
                           *d->eval_fraction_field ? ", or choose a column with more values" : "");
     return cr_fail_at(

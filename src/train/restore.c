@@ -145,8 +145,9 @@ static void pretrained(cr_job *j, cr_ckpt_tensor *v, int n, bool dry, cr_diag *d
         cr_loc at = cr_conf_at(f->conf, "pretrained_path");
         if (!*path) {
             if (*tensor)
-                cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f->conf, "pretrained_tensor"),
-                            "pretrained_tensor without pretrained_path; name the file too");
+                cr_diag_add(
+                    diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f->conf, "pretrained_tensor"),
+                    "pretrained_tensor is given without pretrained_path; name the file too");
             continue;
         }
         const cr_model_table *mt = f->sparse ? table_of(j, f) : NULL;

@@ -38,7 +38,7 @@ ends 0
 has_out "...model.ckpt-10"
 run crank check tiny.yaml --set export_config.exporter_type=best --set 'model_config.metrics=[{accuracy: {}}]'
 ends 2
-has_err "--set...: exporter_type is best, but nothing says by what; set best_exporter_metric to one of: accuracy, binary_cross_entropy"
+has_err "--set...: exporter_type is best, but no metric is named; set best_exporter_metric to one of: accuracy, binary_cross_entropy"
 # a digit that changed in the result file would choose another checkpoint: the checkpoints know their metrics too
 sed -i "s/\(\"global_step\": 59, \"auc\": 0\)\../\1.1/" model/train_eval_result_v2.txt
 run crank check model

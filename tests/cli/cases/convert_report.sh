@@ -82,7 +82,7 @@ refused() { # refused MESSAGE: of in.config
 refused "in.config: there is no config in it; ..."
 crank config out.config >in.config 2>/dev/null || true
 echo 'train_config { num_steps: 3 }' >in.config
-refused "in.config: this is no pipeline config of EasyRec: ..."
+refused "in.config: this is not a pipeline config of EasyRec: ..."
 printf 'train_config {\n  num_steps: 3\n' >in.config
 refused "in.config:...: ..."
 tiny_config

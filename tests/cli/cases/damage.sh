@@ -164,12 +164,12 @@ old_version "$ckpt"
 predict
 ends 0
 same_scores
-[ "$(grep -c 'of an older version' "$err")" -eq 1 ] || fail "not one warning"
-has_err "...e: of an older version, without manifest.json; damage is found in its weights but not in its other files"
+[ "$(grep -c 'an older version wrote it' "$err")" -eq 1 ] || fail "not one warning"
+has_err "...e: an older version wrote it, without manifest.json; damage is found in its weights but not in its other files"
 run crank check e
 ends 0
-has_out "files     e: of an older version, without digests"
+has_out "files     e: an older version wrote it, without digests"
 run crank train f.yaml --continue_train --set train_config.num_epochs=2 -q
 ends 0
-[ "$(grep -c 'of an older version' "$err")" -eq 1 ] || fail "not one warning"
+[ "$(grep -c 'an older version wrote it' "$err")" -eq 1 ] || fail "not one warning"
 is_there "$(newest m)/manifest.json"

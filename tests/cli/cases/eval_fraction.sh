@@ -122,7 +122,7 @@ ends 0
 has_err "--set:1:33: warning: eval_fraction_field does nothing without eval_fraction; ..."
 run crank train rows.yaml --model_dir none --set data_config.eval_fraction=1e-9
 ends 3
-has_err "--set:1:27: eval_fraction 1e-09 of 'train.csv' are no rows; raise it"
+has_err "--set:1:27: eval_fraction 1e-09 of 'train.csv' gives no rows; raise it"
 # eval_input_path wins
 (cat rows.yaml; echo 'eval_input_path: eval.csv') >both.yaml
 run crank train both.yaml --model_dir both

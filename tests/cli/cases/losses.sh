@@ -28,7 +28,7 @@ has_err "...session_name 'price' is a dense feature and has no ids; ..."
 run crank check tiny.yaml --set 'model_config.losses=[{listwise_rank_loss: {}}, {weight: 2}]'
 ends 2
 has_err "...'session_name' is missing in listwise_rank_loss; add it: sparse feature whose first id is the list"
-has_err "...this loss names none; write for example binary_cross_entropy: {}"
+has_err "...this message names no loss; write for example binary_cross_entropy: {}"
 run crank check tiny.yaml --set 'model_config.losses=[{listwise_rank_loss: {session_name: item, temperature_init: 0}}]'
 ends 2
 has_err "...temperature_init must be above 0, since logits are divided by it; leave it out for 0.07"

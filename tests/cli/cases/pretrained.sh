@@ -36,7 +36,7 @@ has_err "bad.yaml:21:...: ...there is no tensor '$emb.usr_emb.weight'; did you m
 with user "pretrained_path: vectors.safetensors" >bad.yaml
 run crank check bad.yaml
 ends 2
-has_err "bad.yaml:21:...: ...12 tensors; say which one with pretrained_tensor"
+has_err "bad.yaml:21:...: ...the file holds 12 tensors; name one with pretrained_tensor"
 with user "pretrained_path: nowhere.safetensors" >bad.yaml
 run crank check bad.yaml
 ends 1
@@ -48,7 +48,7 @@ has_err "bad.yaml:24:...: feature 'price' has no table that pretrained_path coul
 with user "pretrained_tensor: x" >bad.yaml
 run crank check bad.yaml
 ends 2
-has_err "bad.yaml:21:...: pretrained_tensor without pretrained_path; name the file too"
+has_err "bad.yaml:21:...: pretrained_tensor is given without pretrained_path; name the file too"
 # values that are not finite: 20 x 4 floats, a NaN in row 13
 head='{"v":{"dtype":"F32","shape":[20,4],"data_offsets":[0,320]}}'
 {

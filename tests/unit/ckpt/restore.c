@@ -316,7 +316,7 @@ TEST(one_tensor_of_any_type) {
     float y[6];
     cr_ckpt_tensor t = flat("table", 3, 2, y);
     CHECK_INT(cr_ckpt_load_one(c, NULL, &t, false, &err), CR_ECONF);
-    CHECK(strstr(err.msg, "3 tensors; say which one with pretrained_tensor") != NULL);
+    CHECK(strstr(err.msg, "the file holds 3 tensors; name one with pretrained_tensor") != NULL);
     cr_ckpt_close(c);
 }
 

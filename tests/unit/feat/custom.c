@@ -418,7 +418,7 @@ TEST(operators_that_are_wrong) {
     TEXT(&t, "c", "a");
     t_encode(&t);
     CHECK(t.rc == CR_OK && t.bad.n == 1);
-    CHECK_STR(t.bad.v[0].msg, "column 'c': the operator says no reason (feature 'f')");
+    CHECK_STR(t.bad.v[0].msg, "column 'c': the operator gives no reason (feature 'f')");
     t_close(&t);
     open_ours(&t, NORMAL, "custom_feature", "Broken, expression: ['user:c']");
     CHECK(t.fs == NULL);

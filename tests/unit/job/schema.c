@@ -500,7 +500,7 @@ TEST(one_message) {
     CHECK(says(&b, CR_SEV_ERROR, 14, 0, "did you mean 'table_wise'?"));
     CHECK(says(&b, CR_SEV_ERROR, 15, 0, "num_buckets must lie between 1"));
     CHECK(says(&b, CR_SEV_ERROR, 18, 0, "dropout_ratio has 3 values for 2 layers"));
-    CHECK(says(&b, CR_SEV_ERROR, 19, 0, "this loss names none"));
+    CHECK(says(&b, CR_SEV_ERROR, 19, 0, "this message names no loss"));
     CHECK_ERRORS(&b, 10u);
     done(&b);
 }

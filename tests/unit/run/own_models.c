@@ -622,8 +622,8 @@ TEST(mistakes_of_libraries) {
     REFUSED(BAD("inputs_null"), "gives 'y' an input or weight that is NULL");
     REFUSED(BAD("group_null"), "no feature group ''");
     REFUSED(BAD("asks_null"), "asks for the parameter 'NULL'");
-    REFUSED(BAD("twice"), "the parameter 'model.y.weight' is there twice");
-    REFUSED(BAD("end_twice"), "the parameter 'model.output_mlp.weight' is there twice",
+    REFUSED(BAD("twice"), "the parameter 'model.y.weight' occurs twice");
+    REFUSED(BAD("end_twice"), "the parameter 'model.output_mlp.weight' occurs twice",
             "none output_mlp");
     REFUSED(BAD("name_blank"), "the name 'a b'", "letters");
     REFUSED(BAD("asks"), "asks for the parameter 'size'", "add it there");
