@@ -78,7 +78,10 @@ static void multi_window_din(cr_block_call *c, const void *conf) {
                        w->windows_len.n == 0 ? "empty" : "too long", MAX_WINDOWS);
         return;
     }
-    int64_t all = 0, most = c->b->m->axes[c->x.node->axis].most;
+    const cr_seq_axis *axis = &c->b->m->axes[c->x.node->axis];
+    /* where nothing is cut, the feature's own sequence_length is the most */
+    const cr_feature *f = cr_features_find(c->b->o->features, axis->name);
+    int64_t all = 0, most = axis->most > 0 ? axis->most : f && f->seq ? f->seq->length : 0;
     for (int64_t i = 0; i < w->windows_len.n; i++)
         all += w->windows_len.v[i];
     if (most == 0 || most > all) {

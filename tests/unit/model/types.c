@@ -109,7 +109,7 @@ TEST(all_are_here) {
         int here = 0;
         for (int i = 0; i < N_TYPES; i++)
             here += strcmp(types[i].name, m->key) == 0;
-        bool builds = strcmp(m->key, "plugin") != 0 && /* tests/unit/train/own_models.c */
+        bool builds = strcmp(m->key, "plugin") != 0 && /* tests/unit/run/own_models.c */
                       strcmp(m->key, "multi_tower_din_trt") != 0;
         bool later = true;
 #define IS_MODEL(key_) later = later && strcmp(m->key, #key_) != 0;

@@ -1,0 +1,173 @@
+/*
+ * blocks.c - the layers of a backbone, each over two vectors of width 4 or over a sequence: how
+ * wide what it gives is, and which parameters it has.
+ */
+#include "unit/model/model_test.h"
+
+#include "model/blocks_list.h"
+
+#define GROUPS M_GROUP("ab", "a, b") ", " M_SEQ("s", "b, hist__b")
+/* the block t reads a group; what it gives goes through output_mlp, whose width tells its own */
+#define MODEL(input, layer)                                                                        \
+    M_MODEL(GROUPS,                                                                                \
+            "backbone: {blocks: [{name: t, inputs: [" input "], " layer "}], concat_blocks: [t]}")
+#define AB   "{feature_group_name: ab}"
+#define SEQ  "{feature_group_name: s}"
+#define MLP3 "{hidden_units: [3]}"
+
+static const struct {
+    const char *key, *config;
+    int width;          /* 1: it is the logits itself */
+    const char *params; /* below model.blocks.t., in order */
+} layers[] = {
+    {"activation", MODEL(AB, "activation: {function: nn.Tanh}"), 8, ""},
+    {"add", MODEL(AB ", " AB, "add: {}"), 8, ""},
+    {"autoint_layer", MODEL(AB, "autoint_layer: {num_heads: 2, head_dim: 3}"), 12,
+     "w_q.weight w_k.weight w_v.weight w_res.weight"},
+    {"batch_norm", MODEL(AB, "batch_norm: {}"), 8,
+     "weight bias running_mean running_var num_batches_tracked"},
+    {"cin", MODEL(AB, "cin: {cin_layer_size: [3, 2]}"), 5,
+     "cin_layers.0.weight cin_layers.0.bias cin_layers.1.weight cin_layers.1.bias"},
+    {"concat", MODEL(AB ", " AB, "concat: {}"), 16, ""},
+    {"cross", MODEL(AB, "cross: {cross_num: 1}"), 8, "w.0.weight b.0"},
+    {"cross_v2", MODEL(AB, "cross_v2: {cross_num: 1, low_rank: 2}"), 8,
+     "u_kernels.0.weight v_kernels.0.weight v_kernels.0.bias"},
+    {"din", MODEL(SEQ, "din: {attn_mlp: " MLP3 "}"), 4,
+     "mlp.mlp.0.perceptron.0.weight mlp.mlp.0.perceptron.0.bias linear.weight linear.bias"},
+    {"dot_interaction", MODEL(AB, "dot_interaction: {}"), 1, ""},
+    {"dropout", MODEL(AB, "dropout: {}"), 8, ""},
+    {"fields", MODEL(AB, "fields: {dim: 2}"), 8, ""},
+    {"fm", MODEL(AB, "fm: {}"), 4, ""},
+    {"gate_nu", MODEL(AB ", " AB, "gate_nu: {hidden_dim: 3}"), 8,
+     "dense_layers.0.weight dense_layers.0.bias dense_layers.2.weight dense_layers.2.bias"},
+    {"layer_norm", MODEL(AB, "layer_norm: {}"), 8, "weight bias"},
+    {"linear", MODEL(AB, "linear: {units: 5}"), 5, "weight bias"},
+    {"mask_block", MODEL(AB ", " AB, "mask_block: {reduction_ratio: 1, hidden_dim: 3}"), 3,
+     "mask_generator.0.weight mask_generator.0.bias mask_generator.2.weight mask_generator.2.bias "
+     "ffn.0.weight ffn.0.bias ffn.1.weight ffn.1.bias"},
+    {"mask_net",
+     MODEL(AB, "mask_net: {n_mask_blocks: 2, mask_block: {aggregation_dim: 2, hidden_dim: 3}}"), 6,
+     "ln_emb.weight ln_emb.bias mask_blocks.0.mask_generator.0.weight "
+     "mask_blocks.0.mask_generator.0.bias mask_blocks.0.mask_generator.2.weight "
+     "mask_blocks.0.mask_generator.2.bias mask_blocks.0.ffn.0.weight "
+     "mask_blocks.0.ffn.0.bias mask_blocks.0.ffn.1.weight mask_blocks.0.ffn.1.bias "
+     "mask_blocks.1.mask_generator.0.weight mask_blocks.1.mask_generator.0.bias "
+     "mask_blocks.1.mask_generator.2.weight mask_blocks.1.mask_generator.2.bias "
+     "mask_blocks.1.ffn.0.weight mask_blocks.1.ffn.0.bias mask_blocks.1.ffn.1.weight "
+     "mask_blocks.1.ffn.1.bias"},
+    {"mean", MODEL(AB, "mean: {fields: true}"), 4, ""},
+    {"mlp", MODEL(AB, "mlp: " MLP3), 3, "mlp.0.perceptron.0.weight mlp.0.perceptron.0.bias"},
+    {"mmoe", MODEL(AB, "mmoe: {num_task: 1, num_expert: 2, expert_mlp: " MLP3 "}"), 3,
+     "expert_mlps.0.mlp.0.perceptron.0.weight expert_mlps.0.mlp.0.perceptron.0.bias "
+     "expert_mlps.1.mlp.0.perceptron.0.weight expert_mlps.1.mlp.0.perceptron.0.bias "
+     "gate_finals.0.weight gate_finals.0.bias"},
+    {"multi_window_din",
+     MODEL("{feature_group_name: s, max_seq_length: 6}",
+           "multi_window_din: {attn_mlp: " MLP3 ", windows_len: [2, 4]}"),
+     12, /* the windows and the query */
+     "mlp.mlp.0.perceptron.0.weight mlp.mlp.0.perceptron.0.bias linear.weight linear.bias "
+     "active.weight"},
+    {"multiply", MODEL(AB ", " AB, "multiply: {}"), 8, ""},
+    {"pooling", MODEL(SEQ, "pooling: {pooling_type: sum}"), 4, ""},
+    {"residual", MODEL(AB, "residual: {mlp: {hidden_units: [8]}}"), 8,
+     "mlp.0.perceptron.0.weight mlp.0.perceptron.0.bias"},
+    {"self_attention", MODEL(SEQ, "self_attention: {multihead_attn_dim: 4, num_heads: 2}"), 4,
+     "_query.weight _query.bias _key.weight _key.bias _value.weight _value.bias "
+     "_multihead_attn.in_proj_weight _multihead_attn.in_proj_bias "
+     "_multihead_attn.out_proj.weight _multihead_attn.out_proj.bias"},
+    {"senet", MODEL(AB, "senet: {reduction_ratio: 1}"), 8,
+     "excitation.0.weight excitation.2.weight"},
+    {"simple_attention", MODEL(SEQ, "simple_attention: {}"), 4, ""},
+    {"slice", MODEL(AB, "slice: {begin: 2, width: 5}"), 5, ""},
+    {"softmax", MODEL(AB, "softmax: {}"), 8, ""},
+    {"stop_gradient", MODEL(AB, "stop_gradient: {}"), 8, ""},
+    {"sum", MODEL(AB, "sum: {}"), 1, ""},
+    {"wukong_layer",
+     MODEL(AB, "wukong_layer: {lcb_feature_num: 2, fmb_feature_num: 1, compressed_feature_num: 2, "
+               "feature_num_mlp: " MLP3 "}"),
+     12,
+     "lcb.weight fmb.weight fmb.norm.weight fmb.norm.bias "
+     "fmb.mlp.mlp.0.perceptron.0.weight fmb.mlp.mlp.0.perceptron.0.bias "
+     "fmb.feature_out_liner.weight fmb.feature_out_liner.bias "
+     "residual_projection.weight norm.weight norm.bias"},
+};
+#define N_LAYERS ((int)(sizeof(layers) / sizeof(layers[0])))
+
+/* a layer that is added needs a line above */
+TEST(all_are_here) {
+    const char *const keys[] = {
+#define KEY(key, message) #key,
+        CR_BLOCKS(KEY)};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        int here = 0;
+        for (int k = 0; k < N_LAYERS; k++)
+            here += strcmp(layers[k].key, keys[i]) == 0;
+        /* a library is needed for plugin: tests/unit/run/own_models.c */
+        if (here != (strcmp(keys[i], "plugin") != 0)) fprintf(stderr, "%s\n", keys[i]);
+        CHECK_INT(here, strcmp(keys[i], "plugin") != 0);
+    }
+}
+
+TEST(what_they_give) {
+    for (int i = 0; i < N_LAYERS; i++) {
+        m_model *t = m_open(layers[i].config, (m_opts){0});
+        for (size_t k = 0; k < t->diag.n; k++) /* one of the two groups is not read */
+            if (t->diag.v[k].sev == CR_SEV_ERROR)
+                fprintf(stderr, "%s: %s\n", layers[i].key, t->diag.v[k].msg);
+        CHECK(t->m != NULL);
+        if (!t->m) {
+            m_close(t);
+            continue;
+        }
+        char params[2000] = "";
+        int64_t width = 1;
+        for (int n = 0; n < t->m->graph.n; n++) {
+            const cr_node *p = t->m->graph.nodes[n];
+            if (p->cls != CR_PARAM || p->op) continue;
+            if (strcmp(p->name, "model.output_mlp.weight") == 0) width = p->cols;
+            if (strncmp(p->name, "model.blocks.t.", 15) != 0) continue;
+            snprintf(params + strlen(params), sizeof(params) - strlen(params), "%s%s",
+                     *params ? " " : "", p->name + 15);
+        }
+        if (width != layers[i].width) fprintf(stderr, "%s:\n", layers[i].key);
+        CHECK_INT(width, layers[i].width);
+        if (strcmp(params, layers[i].params) != 0) fprintf(stderr, "%s:\n", layers[i].key);
+        CHECK_STR(params, layers[i].params);
+        m_close(t);
+    }
+}
+
+/* windows over steps that a sequence cannot have are no mistake, whether max_seq_length says so or
+ * the sequence_length (6) of the feature */
+TEST(windows) {
+#define WINDOWS(input, len)                                                                        \
+    MODEL("{feature_group_name: s" input "}",                                                      \
+          "multi_window_din: {attn_mlp: " MLP3 ", windows_len: [2, " len "]}")
+    static const struct {
+        const char *config, *says;
+    } v[] = {
+        {WINDOWS("", "4"), ""},
+        {WINDOWS(", max_seq_length: 6", "4"), ""},
+        {WINDOWS(", max_seq_length: 5", "3"), ""},
+        {WINDOWS("", "7"), ""},
+        {WINDOWS("", "3"),
+         "block 't': the windows hold 5 steps; write max_seq_length: 5 where the group is read"},
+        {WINDOWS(", max_seq_length: 6", "3"),
+         "block 't': the windows hold 5 steps; write max_seq_length: 5 where the group is read"},
+    };
+    for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+        m_model *t = m_open(v[i].config, (m_opts){0});
+        const char *said = "";
+        for (size_t k = 0; k < t->diag.n; k++)
+            if (t->diag.v[k].sev == CR_SEV_ERROR) said = t->diag.v[k].msg;
+        CHECK_STR(said, v[i].says);
+        CHECK_INT(t->m != NULL, !*v[i].says);
+        m_close(t);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const t_case cases[] = {CASE(all_are_here), CASE(what_they_give), CASE(windows)};
+    cr_kern_init();
+    return t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
