@@ -30,17 +30,23 @@ static void cut_utf8(char *s) {
     }
 }
 
+/* the text of a message, safe to print */
+static CR_PRINTF(3, 0) void format(char *msg, size_t size, const char *fmt, va_list ap) {
+    char raw[1024];
+    int len = vsnprintf(raw, sizeof(raw), fmt, ap);
+    if (len < 0) snprintf(raw, sizeof(raw), "%s", fmt);
+    if (len >= (int)sizeof(raw)) cut_utf8(raw);
+    cr_shown_into(msg, size, raw, strlen(raw));
+}
+
 cr_code cr_fail_at_(cr_err *err, cr_code code, cr_loc at, const char *src, int src_line,
                     const char *fmt, ...) {
     if (!err) return code;
-    char raw[1024], msg[sizeof(err->msg)], path[sizeof(err->path)];
+    char msg[sizeof(err->msg)], path[sizeof(err->path)], tail[sizeof(err->path)];
     va_list ap;
     va_start(ap, fmt);
-    int len = vsnprintf(raw, sizeof(raw), fmt, ap);
+    format(msg, sizeof(msg), fmt, ap);
     va_end(ap);
-    if (len < 0) snprintf(raw, sizeof(raw), "%s", fmt);
-    if (len >= (int)sizeof(raw)) cut_utf8(raw);
-    cr_shown_into(msg, sizeof(msg), raw, strlen(raw));
     path[0] = 0;
     if (at.path) {
         /* of a path that is too long the end says more than the beginning */
@@ -49,9 +55,9 @@ cr_code cr_fail_at_(cr_err *err, cr_code code, cr_loc at, const char *src, int s
             const char *end = at.path + n - (sizeof(path) - 4);
             while (((unsigned char)*end & 0xc0) == 0x80)
                 end++;
-            snprintf(raw, sizeof(raw), "...%s", end);
+            snprintf(tail, sizeof(tail), "...%s", end);
         }
-        const char *text = n < sizeof(path) ? at.path : raw;
+        const char *text = n < sizeof(path) ? at.path : tail;
         cr_shown_into(path, sizeof(path), text, strlen(text));
     }
     memcpy(err->msg, msg, sizeof(msg));
@@ -161,14 +167,11 @@ static char *dup_text(const char *s) {
 
 void cr_diag_add_(const char *src, int src_line, cr_diag *d, cr_sev sev, cr_code code, cr_loc at,
                   const char *fmt, ...) {
-    char raw[1024], msg[1024];
+    char msg[1024];
     va_list ap;
     va_start(ap, fmt);
-    int len = vsnprintf(raw, sizeof(raw), fmt, ap);
+    format(msg, sizeof(msg), fmt, ap);
     va_end(ap);
-    if (len < 0) snprintf(raw, sizeof(raw), "%s", fmt);
-    if (len >= (int)sizeof(raw)) cut_utf8(raw);
-    cr_shown_into(msg, sizeof(msg), raw, strlen(raw));
     /* counted even when it is not listed again: callers see by the count that they failed */
     if (sev == CR_SEV_ERROR) d->n_errors++;
     for (size_t i = 0; i < d->n; i++) {

@@ -73,18 +73,20 @@ static bool has_news(cr_pool *p, uint64_t done) {
     return atomic_load(&p->stop) || ((s & OPEN) && s / JOB != done);
 }
 
+/* one turn of a wait that does not sleep yet; true: it is time to. *end is 0 at first */
+static inline bool spun_enough(unsigned turn, double *end) {
+    relax();
+    if (turn % 32 != 31) return false;
+    double now = cr_now();
+    if (*end == 0) *end = now + SPIN;
+    return now > *end;
+}
+
 static void wait_for_job(cr_pool *p, uint64_t done) {
     double end = 0;
     for (unsigned turn = 0;; turn++) {
         if (has_news(p, done)) return;
-        relax();
-        if (turn % 32 == 31) {
-            double now = cr_now();
-            if (end == 0)
-                end = now + SPIN;
-            else if (now > end)
-                break;
-        }
+        if (spun_enough(turn, &end)) break;
     }
     /* the caller opens the job first and then looks at n_asleep; we do it the other way round, so
      * one of the two sees the other */
@@ -128,14 +130,7 @@ static void wait_for_workers(cr_pool *p) {
     double end = 0;
     for (unsigned turn = 0;; turn++) {
         if (all_left(p)) return;
-        relax();
-        if (turn % 32 == 31) {
-            double now = cr_now();
-            if (end == 0)
-                end = now + SPIN;
-            else if (now > end)
-                break;
-        }
+        if (spun_enough(turn, &end)) break;
     }
     pthread_mutex_lock(&p->lock);
     atomic_store(&p->caller_asleep, 1);
