@@ -208,7 +208,7 @@ const void *cr_ckpt_view(const cr_ckpt *c, const char *name);
 /* cr_ckpt_read converts elements first .. first+n-1 of a tensor to float. */
 CR_CHECKED cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t first, int64_t n,
                                 float *out, cr_err *err);
-/* cr_ckpt_tell_old warns when it is of an old version. cr_ckpt_load does so. */
+/* cr_ckpt_tell_old warns when an old version wrote the checkpoint. cr_ckpt_load calls it. */
 void cr_ckpt_tell_old(const cr_ckpt *c);
 /* cr_ckpt_verify reads every file of weights and compares its digest (for old versions its CRC-32).
  * Files of other tools have neither and give CR_OK. pool may be NULL. */

@@ -226,7 +226,7 @@ cr_code cr_manifest_content(const cr_manifest *m, const char *path, const void *
     return other_content(path, f, (int64_t)n, cr_digest_of(data, n), err);
 }
 
-/* a file of an export? Only checkpoints have a state */
+/* Is this a file of an export? Only checkpoints have a state. */
 static bool is_of_export(const char *path) {
     cr_arena a;
     if (strcmp(cr_path_base(path), CKPT_STATE) == 0) return false;

@@ -60,7 +60,7 @@ cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err) {
 void cr_table_map(cr_table *t, const cr_table_spec *spec, const void *rows) {
     CR_ASSERT(!spec->optim && !(spec->half && spec->D % 2));
     cr_table_describe(t, spec, NULL);
-    /* the const goes, but nothing writes to a mapped table */
+    /* the cast drops const; nothing writes to a mapped table */
     t->records = (float *)(uintptr_t)rows;
 }
 

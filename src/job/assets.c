@@ -76,8 +76,8 @@ cr_code cr_libs_copy(cr_conf_doc *doc, const char *dir, cr_err *err) {
 
 /* ---- files of features ---- */
 
-/* one item of feature_configs: { id_feature { … } }, or a sequence_feature, whose name and sep are
- * prefix to those of its features */
+/* Visits one item of feature_configs: { id_feature { … } }, or a sequence_feature, whose name and
+ * sep are put in front of the names of its features. */
 static void visit(cr_conf_doc *doc, cr_conf_node *item, const char *prefix, const char *sep,
                   cr_asset_fn fn, void *ctx) {
     for (size_t k = 0; item->kind == CR_NODE_MAP && k < item->n; k++) {

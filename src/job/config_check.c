@@ -74,8 +74,8 @@ static void add_feature(names *features, const cr_root_conf *c, const char *name
           name, other->base.at.line);
 }
 
-/* the names of a feature that was refused, from the tree: its own, or <sequence>__<feature> (with
- * use_rtp: <sequence>_<feature>) */
+/* Adds the names of a feature that was refused, from the tree: its own name, or
+ * <sequence>__<feature> (with use_rtp: <sequence>_<feature>). */
 static void add_tree_feature(names *features, const cr_root_conf *c, const cr_conf_node *n,
                              int64_t i, cr_diag *diag) {
     if (!n || n->kind != CR_NODE_MAP || n->n == 0 || n->v[0].val->kind != CR_NODE_MAP) return;

@@ -37,7 +37,7 @@ static void put_list(const cr_fill *f, const char *key, const char *item) {
     cr_buf_clear(&b);
 }
 
-/* the usual loss and metric of rows of one class (yes or no) or of several */
+/* Writes the usual loss and metric for one class (yes or no) or for several. */
 static void task(const cr_fill *f) {
     int64_t k = num_class(f);
     put_list(f, "losses", k > 1 ? "softmax_cross_entropy: {}" : "binary_cross_entropy: {}");

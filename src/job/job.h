@@ -36,13 +36,15 @@ typedef struct cr_job {
     cr_model *model;
     cr_model_opts mo;
     const cr_reader_type *reader;
-    cr_rules tables, dense; /* when training */
+    cr_rules tables, dense; /* only when training */
     cr_comm *comm;          /* the other ranks; NULL: this process is alone */
-    const cr_meet *meet;    /* processes with other parts of a batch; NULL: all of it is here */
-    cr_meet ranks;          /* what meet points to when the ranks of comm are those processes */
-    int64_t batch;          /* rows of a global training batch */
-    int lanes;              /* lanes of a global batch */
-    bool evaluates;         /* with labels: which config says whether averages are used */
+    /* the processes that have other parts of a batch; NULL: this process has all of it */
+    const cr_meet *meet;
+    cr_meet ranks; /* meet points to it when the ranks of comm are those processes */
+    int64_t batch; /* rows of a global training batch */
+    int lanes;     /* lanes of a global batch */
+    /* the job has labels, so eval_config says whether averages are used; else export_config */
+    bool evaluates;
     char **reserved;
     int n_reserved;
     bool accept_changed_features;
@@ -62,17 +64,17 @@ typedef struct cr_job_opts {
     const cr_meet *meet;
     cr_comm *comm; /* the same for the ranks of a comm, with lanes divided evenly; NULL: none */
 } cr_job_opts;
-/* cr_job_is_first: is this the process that writes files and tells people? */
+/* cr_job_is_first: is this the process that writes files and reports to users? */
 static inline bool cr_job_is_first(const cr_job *j) {
     return !j->comm || cr_comm_rank(j->comm) == 0;
 }
-/* cr_job_agree, collective: what a rank finds out by itself, and what decides which calls come
- * next, is put to a vote. Returns the code of the first rank that cannot go on, and in *stop (may
- * be NULL) whether any rank got a signal. */
+/* cr_job_agree (collective) lets the ranks agree on a result that a rank found by itself and that
+ * decides which calls follow. It returns the code of the first rank that cannot continue, and in
+ * *stop (may be NULL) whether any rank got a signal. */
 cr_code cr_job_agree(const cr_job *j, cr_code mine, bool *stop);
-/* cr_job_open loads the config and builds features and model without memory for parameters. The
- * caller always calls cr_job_close. cr_job_prepare is the same for a config loaded already into
- * j->cfg. */
+/* cr_job_open loads the config and builds features and model without memory for parameters.
+ * cr_job_prepare does the same with a config that is already loaded into j->cfg. The caller calls
+ * cr_job_close in any case. */
 CR_CHECKED cr_code cr_job_open(cr_job *j, const cr_job_opts *o, cr_diag *diag);
 CR_CHECKED cr_code cr_job_prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag);
 void cr_job_close(cr_job *j);

@@ -1,5 +1,5 @@
 /*
- * encoder_int.h - what a sequence encoder is, for encoder.c and the files of the encoders
+ * encoder_int.h - the type of a sequence encoder, for encoder.c and the files of the encoders
  * (encoder_list.h).
  */
 #ifndef CR_MODEL_ENCODER_INT_H
@@ -18,20 +18,20 @@ typedef struct cr_encoder_conf {
     const char *name, *input;
 } cr_encoder_conf;
 
-/* What an encoder is given. */
+/* The input of an encoder. */
 typedef struct cr_encoder_in {
     cr_build *b;
     const cr_encoder_conf *conf; /* the head of its own config */
     cr_seq_in *in;
-    const char *name; /* its scope: <group>.<i> */
+    const char *name; /* scope of its parameters: <group>.<i> */
 } cr_encoder_in;
 struct cr_encoder_type {
     bool query; /* does it read the plain features of its group? */
-    /* NULL when there were mistakes */
+    /* build returns NULL when there are mistakes. */
     cr_node *(*build)(cr_encoder_in *s);
 };
 
-/* cr_encoder_wrong adds a mistake at a field of the encoder's config. */
+/* cr_encoder_wrong reports a mistake at a field of the encoder's config. */
 void cr_encoder_wrong(const cr_encoder_in *s, const char *field, const char *fmt, ...)
     CR_PRINTF(3, 4);
 

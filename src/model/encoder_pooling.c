@@ -1,5 +1,5 @@
 /*
- * encoder_pooling.c - sum or mean of the steps.
+ * encoder_pooling.c - the sum or the mean of the steps.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * encoder_self.c - every step attends to every other one, then their mean.
+ * encoder_self.c - every step attends to every other step; the result is their mean.
  */
 #include "model/encoder_int.h"
 

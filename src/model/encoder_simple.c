@@ -1,5 +1,5 @@
 /*
- * encoder_simple.c - dot products of the query with the steps weight them.
+ * encoder_simple.c - the sum of the steps, weighted by their dot products with the query.
  */
 #include "model/encoder_int.h"
 

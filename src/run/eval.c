@@ -20,8 +20,8 @@ static cr_code result_file(const char *dir, const char *name, cr_arena *a, char 
                       why.msg);
 }
 
-/* Where results go: model_dir. That of an export is of the machine that trained it, and may not be
- * here. */
+/* Returns the folder for results: model_dir. The model_dir of an export belongs to the machine that
+ * trained it and may not exist here. */
 static const char *result_dir(const cr_job *j, bool exported) {
     const char *dir = j->root->model_dir;
     return !*dir || (exported && !cr_path_is_dir(dir)) ? "." : dir;

@@ -220,7 +220,8 @@ static cr_code check_place(const char *dir, cr_err *err) {
     const char *above = dir, *next;
     while (!cr_path_exists(above) && strcmp(next = cr_path_dir(&a, above), above) != 0)
         above = next;
-    if (cr_store_can(dir, CR_FS_LOCAL) && /* the name stands for the folder that is made there */
+    /* the name stands for the folder that will be made there */
+    if (cr_store_can(dir, CR_FS_LOCAL) &&
         cr_can_write(cr_path_join(&a, above, ".crank-export"), &why) != CR_OK)
         code = cr_fail_at(err, CR_EIO, ((cr_loc){dir, 0, 0}), "%s; or choose another --export_dir",
                           why.msg);

@@ -34,7 +34,7 @@ typedef struct cr_pred cr_pred; /* opaque, each type has its own */
 typedef struct cr_pred_type {
     const char *name;        /* writer_type: "CsvWriter" */
     const char *dataset;     /* the dataset_type whose default it is: "CsvDataset" */
-    const char *ext;         /* of a file in a folder: "csv" */
+    const char *ext;         /* ending of a file in a folder: "csv" */
     const char *const *ends; /* endings of the names of single files, NULL-ended: ".csv.gz" */
     bool streams;            /* it can write to standard output */
     /* shape is borrowed until free. */

@@ -44,7 +44,7 @@ static void put_floats(cr_buf *b, const float *v, int64_t n) {
     if (n > 1) cr_buf_char(b, '"');
 }
 
-/* value i of a column */
+/* Writes value i of a column. */
 static void put_value(cr_buf *b, const cr_column *c, int64_t i) {
     char text[32];
     size_t n;

@@ -1,7 +1,7 @@
 /*
  * pred_list.h - every format that predictions can be written in. A writer is one line here, one
  * line of meson.build and one file pred_<name>.c, which holds cr_pred_<name>. The first line is the
- * format of standard output, and of data sets that are no writer's own.
+ * format of standard output, and of data sets for which no writer is the default.
  */
 #ifndef CR_RUN_PRED_LIST_H
 #define CR_RUN_PRED_LIST_H

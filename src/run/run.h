@@ -12,7 +12,7 @@
 
 typedef struct cr_train_opts {
     cr_config_opts config;
-    cr_comm *comm; /* the other ranks; NULL: none */
+    cr_comm *comm; /* the other ranks; NULL: this process is alone */
     bool continue_train;
     bool ignore_restore_optimizer;
     int threads; /* 0: all cores */

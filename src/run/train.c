@@ -56,12 +56,13 @@ typedef struct loop {
 
 /* ---- start ---- */
 
-/* Is this the process that writes? Of several ranks the first one does. */
+/* Is this the process that writes files? Among several ranks it is the first. */
 static bool writes(const loop *l) {
     return cr_job_is_first(&l->j);
 }
 
-/* Collective: can all ranks go on? A rank that could has no words for it. */
+/* Collective: can all ranks continue? A rank that could continue by itself reports nothing; the one
+ * that cannot has reported its mistake. */
 static cr_code agreed(loop *l, cr_code mine) {
     return cr_job_agree(&l->j, mine, NULL);
 }
@@ -91,7 +92,7 @@ static cr_code check_dir(loop *l, cr_err *err) {
     return cr_ckpt_results_cut(dir, step, err);
 }
 
-/* All ranks go on from the checkpoint that the first one found. */
+/* Lets all ranks continue from the checkpoint that the first rank found. */
 static void share_resume(loop *l) {
     if (!l->j.comm) return;
     int64_t n = l->resume ? (int64_t)strlen(l->resume) + 1 : 0;
@@ -100,7 +101,7 @@ static void share_resume(loop *l) {
     if (n > 0) cr_comm_share(l->j.comm, l->resume, (size_t)n, 0);
 }
 
-/* which rows are kept for evaluation; "": none */
+/* Returns a text that says which rows are kept for evaluation; "": none are. */
 static const char *split_text(const loop *l, cr_arena *a) {
     const cr_data_conf *d = l->c->data_config;
     if (d->eval_fraction <= 0) return "";
@@ -249,7 +250,7 @@ static void compare_data(loop *l) {
                     how);
 }
 
-/* what is wrong before any file is touched */
+/* Finds mistakes before any file is touched. */
 static cr_code may_start(loop *l) {
     if (!*l->c->train_input_path)
         return cr_diag_err(l->diag, &(cr_err){.code = CR_ECONF,
@@ -621,7 +622,8 @@ static cr_code catch_up_older(loop *l, bool *moved) {
         cr_ckpt_state s;
         const char *path =
             cr_arena_printf(&a, "%s/model.ckpt-%lld", l->c->model_dir, (long long)steps[i]);
-        if (cr_ckpt_read_state(&a, path, &s, NULL) != CR_OK) continue; /* damaged: not of use */
+        /* it is damaged and of no use */
+        if (cr_ckpt_read_state(&a, path, &s, NULL) != CR_OK) continue;
         if (s.stopped && writes(l)) cr_ckpt_delete(l->c->model_dir, steps[i]);
         if (s.stopped || !s.pending || !l->ev) continue;
         *moved = true;
@@ -692,7 +694,7 @@ static cr_code run(loop *l) {
         double span = cr_trace_begin(cr_profile_trace(l->prof));
         cr_code code = cr_loader_next(l->data, &b, &done, &err);
         if (code != CR_OK) (void)cr_diag_err(l->diag, &err);
-        CR_TRY(agreed(l, code)); /* the step meets, so all must have a batch */
+        CR_TRY(agreed(l, code)); /* the ranks meet in a step, so all must have a batch */
         cr_profile_span(l->prof, CR_STAGE_WAIT, span);
         code = b ? one_step(l, b) : end_epoch(l);
         CR_TRY(cr_job_agree(&l->j, code, &stop));
@@ -738,7 +740,8 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         snprintf(res->model_dir, sizeof(res->model_dir), "%s", l.c->model_dir);
         code = may_start(&l);
     }
-    l.j.comm = o->comm; /* also when the config could not be loaded: all ranks must hear of it */
+    /* also set when the config could not be loaded, since all ranks must learn of that */
+    l.j.comm = o->comm;
     code = agreed(&l, code);
     if (code == CR_OK) code = agreed(&l, take_dir(&l));
     if (code == CR_OK) {

@@ -423,7 +423,7 @@ static void tell_json(report *r, cr_buf *out) {
     cr_buf_char(out, '\n');
 }
 
-/* An export may lie where its data does not. */
+/* Is the data there? An export may lie on a machine that does not have its data; a note says so. */
 static bool has_data(report *r, cr_folder kind, const char *paths) {
     char **found;
     size_t n;

@@ -106,8 +106,8 @@ static bool constant(exam *e) {
     return true;
 }
 
-/* Does every value of the feature always come with the same label, or are its numbers a line over
- * the label? By chance that needs few rows or many values. */
+/* Does every value of the feature always come with the same label, or do its numbers lie on a line
+ * with the label? That happens by chance only with few rows or many values. */
 static bool tells_label(exam *e) {
     const sample *s = e->s;
     for (int i = 0; i < s->n_labels; i++) {

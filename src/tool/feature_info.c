@@ -433,7 +433,8 @@ static void each_item(work *w, cr_conf_node *in, const char *snake, const char *
     in->n = to;
 }
 
-/* a sequence group without steps, or that lost what asks for them, has nothing left to do */
+/* A sequence group without steps, or without the features that ask for them, has nothing left to
+ * do. */
 static bool keep_sequence_group(work *w, cr_conf_node *group, cr_map *gone) {
     members before, after;
     filter_names(w, group, &before, &after);

@@ -319,7 +319,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const cr_metric_result *)a)->name, ((const cr_metric_result *)b)->name);
 }
 
-/* Can all ranks go on, and did none get a signal? */
+/* Can all ranks continue, and did no rank get a signal? */
 static cr_code agree(const cr_job *j, cr_code own, cr_err *err) {
     bool stop;
     cr_code code = cr_job_agree(j, own, &stop);

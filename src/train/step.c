@@ -170,9 +170,9 @@ static cr_code update(cr_trainer *t, int64_t step, cr_err *err) {
         fine &= cr_updater_measure(t->up, t->norm_type, &table_sum);
     bool overflow = t->scaler && (!fine || bad_loss(t, step, NULL) != CR_OK);
     if (norm) {
-        /* What is updated now: without a dense step only the tables. If an earlier batch left
-         * gradients that are not finite, they wait among the dense gradients and must not reach the
-         * weights. */
+        /* The norm is that of the gradients that are applied now: without a dense step only those
+         * of the tables. Dense gradients of an earlier batch that are not finite still wait, and
+         * must not affect the tables. */
         bool dense = last && !c->overflow && !(t->scaler && !isfinite(dense_sum));
         double sum = dense ? dense_sum : 0;
         if (t->clip_tables) cr_norm_join(&sum, table_sum, t->norm_type);
