@@ -30,6 +30,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
         .eval_result_filename = a->eval_result_filename,
         .threads = (int)a->threads,
         .watch = cr_ui_watch(ui),
+        .comm = ui->comm,
     };
     cr_config_from(&a->config, &o.config);
     cr_eval_result *r = CR_NEW(&ui->arena, cr_eval_result);
@@ -68,5 +69,6 @@ const cr_cmd cr_cmd_eval = {
     .takes_config = true,
     .examples = examples,
     .job = true,
+    .ranks = true,
     .run = run,
 };

@@ -27,78 +27,109 @@ static const char *result_dir(const cr_job *j, bool exported) {
     return !*dir || (exported && !cr_path_is_dir(dir)) ? "." : dir;
 }
 
-cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, char *checkpoint,
-                cr_diag *diag) {
+typedef struct evaluation {
+    const cr_eval_opts *o;
+    cr_arena *arena;
+    cr_diag *diag;
     cr_job j;
+    cr_evaluator *ev;
+    bool exported;          /* the config is in an export */
+    const char *from, *dir; /* what to evaluate, as the user says; where results go */
+    char *path, *result;    /* the checkpoint; the file of results */
+    int64_t step;
+} evaluation;
+
+static cr_code open_job(evaluation *e) {
+    const cr_eval_opts *o = e->o;
     cr_err err;
-    cr_evaluator *ev = NULL;
-    char *path = NULL, *result = NULL;
-    const char *from = o->checkpoint_path, *dir = ".";
-    int64_t step = -1;
-    cr_buf b;
     cr_config_opts c = o->config;
-    bool exported = false;
-    if (c.path && cr_path_is_dir(c.path) && cr_export_look(c.path, &exported, &err) != CR_OK)
-        return cr_diag_err(diag, &err);
-    if (exported) {
+    if (c.path && cr_path_is_dir(c.path) && cr_export_look(c.path, &e->exported, &err) != CR_OK)
+        return cr_diag_err(e->diag, &err);
+    if (e->exported) {
         c.asset_dir = o->config.path;
-        c.path = cr_path_join(arena, o->config.path, "pipeline.config");
-        if (!from) from = o->config.path;
+        c.path = cr_path_join(e->arena, o->config.path, "pipeline.config");
+        if (!e->from) e->from = o->config.path;
     }
-    cr_buf_init(&b);
     cr_job_opts jo = {.config = &c,
-                      .exported = exported,
+                      .comm = o->comm,
+                      .exported = e->exported,
                       .threads = o->threads,
                       .with_labels = true};
-    cr_code code = cr_job_open(&j, &jo, diag);
-    if (code == CR_OK && !cr_job_eval_paths(&j))
-        code = cr_diag_err(
-            diag,
-            &(cr_err){
-                .code = CR_ECONF,
-                .msg =
-                    "eval_input_path is not set; give it in the config or with --eval_input_path, "
-                    "or keep a part of the training data with data_config.eval_fraction"});
-    if (code == CR_OK) dir = result_dir(&j, exported);
-    if (code == CR_OK &&
-        (cr_job_checkpoint(&j, from, false, &path, &step, &err) != CR_OK ||
-         result_file(dir, o->eval_result_filename, arena, &result, &err) != CR_OK ||
-         cr_job_map(&j, path, &err) != CR_OK || cr_job_alloc(&j, &err) != CR_OK ||
-         cr_evaluator_new(&ev, &j, &err) != CR_OK))
-        code = cr_diag_err(diag, &err);
-    if (code == CR_OK) {
-        snprintf(checkpoint, 1088, "%s", path);
-        CR_INFO("Restoring checkpoint from %s...", path);
-        code = cr_job_load_weights(&j, path, diag);
-    }
-    if (code == CR_OK) {
-        if (o->watch.begins) o->watch.begins(o->watch.ctx);
-        cr_counter counts;
-        cr_counter_init(&counts, j.features, "eval", &j.cfg.arena);
-        counts.made = true;
-        cr_eval_run r = {cr_job_eval_paths(&j),
-                         j.root->eval_config->num_steps,
-                         j.root->eval_config->log_step_count_steps,
-                         "Evaluating",
-                         &o->watch,
-                         &counts,
-                         *j.root->eval_input_path != 0};
-        code = cr_evaluator_run(ev, &r, res, arena, diag);
-        if (counts.passes > 0)
-            cr_counter_write(&counts, cr_path_join(arena, dir, "feature_counts_eval.json"));
-    }
-    if (code == CR_OK) {
-        cr_eval_text(&b, res);
-        CR_INFO("Eval Result: %s", b.data);
-        cr_buf_reset(&b);
-        cr_eval_line(&b, step, res);
-        if (cr_file_append(result, b.data, b.n, &err) != CR_OK) code = cr_diag_err(diag, &err);
-        if (code == CR_OK)
-            cr_eval_events(cr_path_join(arena, dir, "eval"), step > 0 ? step : 0, res);
-    }
+    CR_TRY(cr_job_open(&e->j, &jo, e->diag));
+    if (cr_job_eval_paths(&e->j)) return CR_OK;
+    return cr_diag_err(
+        e->diag,
+        &(cr_err){
+            .code = CR_ECONF,
+            .msg = "eval_input_path is not set; give it in the config or with --eval_input_path, "
+                   "or keep a part of the training data with data_config.eval_fraction"});
+}
+
+static cr_code restore(evaluation *e) {
+    cr_err err;
+    cr_job *j = &e->j;
+    e->dir = result_dir(j, e->exported);
+    if (cr_job_checkpoint(j, e->from, false, &e->path, &e->step, &err) != CR_OK ||
+        (cr_job_is_first(j) &&
+         result_file(e->dir, e->o->eval_result_filename, e->arena, &e->result, &err) != CR_OK) ||
+        cr_job_map(j, e->path, &err) != CR_OK || cr_job_alloc(j, &err) != CR_OK ||
+        cr_evaluator_new(&e->ev, j, &err) != CR_OK)
+        return cr_diag_err(e->diag, &err);
+    CR_INFO("Restoring checkpoint from %s...", e->path);
+    return cr_job_load_weights(j, e->path, e->diag);
+}
+
+static cr_code evaluate(evaluation *e, cr_eval_result *res) {
+    cr_job *j = &e->j;
+    cr_counter counts;
+    cr_counter_init(&counts, j->features, "eval", &j->cfg.arena);
+    counts.made = true;
+    cr_eval_run r = {cr_job_eval_paths(j),
+                     j->root->eval_config->num_steps,
+                     j->root->eval_config->log_step_count_steps,
+                     "Evaluating",
+                     &e->o->watch,
+                     &counts,
+                     *j->root->eval_input_path != 0};
+    cr_code code = cr_evaluator_run(e->ev, &r, res, e->arena, e->diag);
+    if (counts.passes > 0 && cr_job_is_first(j))
+        cr_counter_write(&counts, cr_path_join(e->arena, e->dir, "feature_counts_eval.json"));
+    return code;
+}
+
+static cr_code write_results(const evaluation *e, const cr_eval_result *res) {
+    cr_err err;
+    cr_buf b;
+    cr_code code = CR_OK;
+    cr_buf_init(&b);
+    cr_eval_text(&b, res);
+    CR_INFO("Eval Result: %s", b.data);
+    cr_buf_reset(&b);
+    cr_eval_line(&b, e->step, res);
+    if (cr_file_append(e->result, b.data, b.n, &err) != CR_OK) code = cr_diag_err(e->diag, &err);
+    if (code == CR_OK)
+        cr_eval_events(cr_path_join(e->arena, e->dir, "eval"), e->step > 0 ? e->step : 0, res);
     if (code == CR_OK) CR_INFO("Evaluate Finished.");
     cr_buf_clear(&b);
-    cr_evaluator_free(ev);
-    cr_job_close(&j);
+    return code;
+}
+
+/* Between the parts all ranks agree whether they can go on. */
+cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, char *checkpoint,
+                cr_diag *diag) {
+    evaluation e = {
+        .o = o, .arena = arena, .diag = diag, .from = o->checkpoint_path, .dir = ".", .step = -1};
+    cr_code code = open_job(&e);
+    e.j.comm = o->comm; /* also when the config could not be loaded: all ranks must hear of it */
+    code = cr_job_agree(&e.j, code, NULL);
+    if (code == CR_OK) code = cr_job_agree(&e.j, restore(&e), NULL);
+    if (code == CR_OK) {
+        snprintf(checkpoint, 1088, "%s", e.path);
+        if (o->watch.begins) o->watch.begins(o->watch.ctx);
+        code = evaluate(&e, res);
+    }
+    if (code == CR_OK && cr_job_is_first(&e.j)) code = write_results(&e, res);
+    cr_evaluator_free(e.ev);
+    cr_job_close(&e.j);
     return code;
 }

@@ -45,6 +45,7 @@ CR_CHECKED cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_dia
 
 typedef struct cr_eval_opts {
     cr_config_opts config;            /* its path may be an export, which is then evaluated */
+    cr_comm *comm;                    /* the other ranks; NULL: none */
     const char *checkpoint_path;      /* NULL: the newest of model_dir */
     const char *eval_result_filename; /* NULL: eval_result.txt */
     int threads;

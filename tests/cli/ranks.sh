@@ -21,6 +21,13 @@ for n in 2 3; do
     [ "$(grep -c '^trained ' "$out")" -eq 1 ] || fail "not one summary"
     grep -q '^trained  1.9k rows' "$out" || fail "rows of the job: $(grep '^trained' "$out")"
 done
+# an evaluation by itself, of another number of ranks
+run crank eval one/pipeline.config --eval_result_filename alone.txt
+ends 0
+run ranks 2 crank eval one/pipeline.config --eval_result_filename by_two.txt --set data_config.batch_size=60 --set train_config.lanes=8
+ends 0
+same one/alone.txt one/by_two.txt
+[ "$(grep -c '^evaluated ' "$out")" -eq 1 ] || fail "not one summary"
 # a signal to one rank ends all; another number of ranks goes on to the same bytes
 # shellcheck disable=SC2086
 run ranks 2 sh -c 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ]; then CRANK_TEST_KILL=step:5:TERM; export CRANK_TEST_KILL; fi; exec "$0" "$@"' \
