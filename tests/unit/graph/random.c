@@ -34,7 +34,7 @@ static void build(cr_graph *g, uint64_t seed) {
     key = cr_rng_key(seed, "graph", NULL);
     drawn = 0;
     int64_t width = 1 + below(40);
-    cr_node *row[MAX_N], *param[6], *m;
+    cr_node *row[MAX_N], *param[6];
     int n = 0, n_param = 0;
     for (int k = 0; k < 3; k++)
         row[n++] = toy_source(g, k, width, k < 2);
@@ -44,24 +44,21 @@ static void build(cr_graph *g, uint64_t seed) {
     param[n_param++] = toy_folded(g, param[below(3)], param[below(3)]);
     int64_t n_ops = 3 + below(MAX_OPS - 3);
     for (int64_t i = 0; i < n_ops; i++) {
-        cr_node *x = row[below(n)];
+        cr_node *x = row[below(n)], *z = row[below(n)], *y;
         switch (below(9)) {
-        case 0: row[n++] = toy_scale(g, x, (float)(1 + below(3)) / 2); break;
+        case 0: y = toy_scale(g, x, (float)(1 + below(3)) / 2); break;
         case 1:
-        case 2: row[n++] = toy_plus(g, (cr_node *[]){x, row[below(n)]}, 2); break;
-        case 3: row[n++] = toy_plus(g, (cr_node *[]){x, row[below(n)], x}, 3); break;
+        case 2: y = toy_plus(g, (cr_node *[]){x, z}, 2); break;
+        case 3: y = toy_plus(g, (cr_node *[]){x, z, x}, 3); break;
         case 4:
-        case 5: row[n++] = toy_times(g, x, param[below(n_param)]); break;
-        case 6: row[n++] = toy_bell(g, x); break;
-        case 7:
-            m = toy_mean(g, row[below(n)]);
-            row[n++] = toy_shift(g, x, m);
-            break;
-        default: row[n++] = toy_last(g, x); break;
+        case 5: y = toy_times(g, x, param[below(n_param)]); break;
+        case 6: y = toy_bell(g, x); break;
+        case 7: y = toy_shift(g, x, toy_mean(g, z)); break;
+        default: y = toy_last(g, x); break;
         }
+        row[n++] = y;
         /* large numbers would hide small mistakes */
-        row[n] = toy_bell(g, row[n - 1]);
-        n++;
+        row[n++] = toy_bell(g, y);
         if (below(4) == 0) row[n - 1]->output = true;
     }
     toy_total(g, row[n - 1]);
