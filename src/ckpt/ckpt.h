@@ -13,8 +13,8 @@
 #include "base/json.h"
 #include "base/pool.h"
 #include "ckpt/safetensors.h"
-#include "data/batch.h"
 #include "data/file_id.h"
+#include "data/pos.h"
 
 #define CR_CKPT_DIMS 4
 

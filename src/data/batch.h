@@ -143,23 +143,12 @@ typedef struct cr_dense_seq {
     int64_t width;
 } cr_dense_seq;
 
-/* Where the data stream stands after a batch; part of a checkpoint. It speaks of global batches, so
- * it is the same on every rank and for any number of ranks with the same global batch. After the
- * last batch of an epoch the position still lies in that epoch: going on from there gives the end
- * of the epoch first. The start of epoch e is {e, 0, 0, 0, 0}. */
-typedef struct cr_data_pos {
-    int64_t epoch; /* passes finished */
-    int64_t
-        unit; /* first block of the window in the epoch's order: item << 32 | block of the item */
-    int64_t row;      /* rows of that window already given out */
-    int64_t rows;     /* rows given out in this epoch */
-    int64_t bad_rows; /* left out in this epoch before that window */
-} cr_data_pos;
-
+/* Rows with the values of all features: what an encoder makes of a chunk, what the loader keeps and
+ * joins, and what a step computes on. The memory belongs to the one who made them. */
 typedef struct cr_batch {
     int64_t n_rows;
-    int64_t global_row;  /* the number of row 0 in the global batch of all processes */
-    int64_t global_rows; /* rows of the global batch; n_rows where one process has all */
+    int64_t global_rows; /* of the global batch that several processes share and these rows are a
+                            part of; not looked at where one process has all */
     int n_sparse;
     cr_jagged *sparse;
     int64_t dense_width;
@@ -173,9 +162,13 @@ typedef struct cr_batch {
     /* predict: the reserved columns, [n_reserved] of n_rows (as stored, or text, or as typed) */
     int n_reserved;
     const cr_column *reserved;
-    cr_data_pos after;
-    void *tally; /* of a chunk: what the encoder counted in it, see cr_loader_opts; else NULL */
-    cr_arena arena;
 } cr_batch;
+
+/* What an encoder makes of a chunk: rows, counts, and the memory of both. */
+typedef struct cr_chunk_rows {
+    cr_batch rows;
+    void *tally; /* what was counted in these rows, see cr_loader_opts; NULL: nothing */
+    cr_arena arena;
+} cr_chunk_rows;
 
 #endif

@@ -14,8 +14,8 @@
 #include "base/half.h"
 #include "base/rng.h"
 
-const cr_feature_counts *cr_features_counts(const cr_batch *b) {
-    return b->tally;
+const cr_feature_counts *cr_features_counts(const cr_chunk_rows *e) {
+    return e->tally;
 }
 
 size_t cr_features_counts_size(const cr_features *fs) {

@@ -205,7 +205,7 @@ void cr_features_label_rule(cr_features *fs, int label, int64_t K, const char *w
 void cr_features_check_labels(const cr_features *fs, cr_diag *diag);
 const cr_feature *cr_features_find(const cr_features *fs, const char *name);
 /* cr_features_encode is the cr_encode_fn of the loader; ctx is the cr_features. Thread safe. */
-cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,
+cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_chunk_rows *to, cr_bad *bad,
                            cr_err *err);
 /* cr_features_values gives for each feature its values before they become ids, as a column of the
  * chunk's rows: tokens, or numbers after the normalizer, with the default where a value is missing;
@@ -247,8 +247,8 @@ CR_CHECKED cr_code cr_features_same_meaning(const cr_features *fs, const cr_data
                                             cr_diag *diag);
 /* ---- counts (counts.c) ---- */
 
-/* Returns the counts of a batch that cr_features_encode made, one per feature of cr_features.v. */
-const cr_feature_counts *cr_features_counts(const cr_batch *b);
+/* Returns the counts of the rows that cr_features_encode made, one per feature of cr_features.v. */
+const cr_feature_counts *cr_features_counts(const cr_chunk_rows *e);
 size_t cr_features_counts_size(const cr_features *fs); /* bytes */
 /* cr_features_counts_add is the loader's tally_add: `from` comes behind `to` in the stream. */
 void cr_features_counts_add(void *to, const void *from, size_t size);

@@ -156,10 +156,11 @@ cr_chunk cr_nulls_hide(const cr_features *fs, const cr_chunk *chunk, int n_cols,
 
 /* cr_labels_make reads the label_map of each of fs->labels. */
 void cr_labels_make(cr_features *fs, const cr_data_conf *data, cr_arena *arena);
-/* cr_labels_encode fills the labels and weights of out from the chunk. scratch has 9 bytes per row.
+/* cr_labels_encode fills the labels and weights of `to` from the chunk. scratch has 9 bytes per
+ * row.
  */
 CR_CHECKED cr_code cr_labels_encode(const cr_features *fs, const cr_chunk *chunk, void *scratch,
-                                    cr_batch *out, cr_bad *bad, cr_err *err);
+                                    cr_chunk_rows *to, cr_bad *bad, cr_err *err);
 
 /* ---- tokens to ids (ids.c) ---- */
 

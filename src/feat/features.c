@@ -251,11 +251,12 @@ const cr_feature *cr_features_find(const cr_features *fs, const char *name) {
     return NULL;
 }
 
-cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,
+cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_chunk_rows *to, cr_bad *bad,
                            cr_err *err) {
     const cr_features *fs = ctx;
     int64_t n = chunk->n_rows;
-    cr_arena *arena = &out->arena;
+    cr_batch *out = &to->rows;
+    cr_arena *arena = &to->arena;
     size_t per_row = sizeof(double) + 1; /* the scratch that labels need */
     for (int i = 0; i < fs->n; i++)
         if (fs->v[i]->row_scratch > per_row) per_row = fs->v[i]->row_scratch;
@@ -295,7 +296,7 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
             atomic_fetch_add(&fs->times[i], (long long)(1e9 * (cr_thread_cpu() - begin)));
     }
     out->n_rows = n;
-    out->tally = counts;
+    to->tally = counts;
     out->n_sparse = fs->n_sparse;
     out->sparse = sparse;
     out->n_dense_seq = fs->n_dense_seq;
@@ -305,7 +306,7 @@ cr_code cr_features_encode(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_b
     out->dense = dense;
     for (int i = 0; i < fs->n; i++)
         if (!fs->v[i]->stub) cr_features_compare(fs->v[i], out, &counts[i]);
-    CR_TRY(cr_labels_encode(fs, chunk, scratch, out, bad, err));
+    CR_TRY(cr_labels_encode(fs, chunk, scratch, to, bad, err));
     cr_column *reserved = CR_NEW_N(arena, cr_column, fs->n_reserved + 1);
     for (int i = 0; i < fs->n_reserved; i++)
         reserved[i] = file_cols[fs->reserved_col[i]];

@@ -224,9 +224,10 @@ static cr_code numbers(const cr_chunk *chunk, int col, const char *name, const c
     return CR_OK;
 }
 
-cr_code cr_labels_encode(const cr_features *fs, const cr_chunk *chunk, void *scratch, cr_batch *out,
-                         cr_bad *bad, cr_err *err) {
-    cr_arena *a = &out->arena;
+cr_code cr_labels_encode(const cr_features *fs, const cr_chunk *chunk, void *scratch,
+                         cr_chunk_rows *to, cr_bad *bad, cr_err *err) {
+    cr_batch *out = &to->rows;
+    cr_arena *a = &to->arena;
     double *x = scratch;
     uint8_t *state = (uint8_t *)(x + chunk->n_rows);
     size_t size = sizeof(float) * (size_t)(chunk->n_rows + 1);

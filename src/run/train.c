@@ -578,7 +578,7 @@ static cr_code end_epoch(loop *l) {
 static cr_code one_step(loop *l, cr_batch *b) {
     cr_err err;
     int64_t rows = l->j.meet ? b->global_rows : b->n_rows;
-    cr_data_pos after = b->after;
+    cr_data_pos after = cr_loader_after(b);
     cr_kill_point("step");
     cr_code code = cr_trainer_step(l->t, b, l->step + 1, &err);
     if (code == CR_OK) code = cr_train_metrics_step(l->tm, l->t, b, &err);

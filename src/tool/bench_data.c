@@ -7,13 +7,13 @@
 #include "base/cpu.h"
 #include "tool/bench_int.h"
 
-/* Turns a chunk into a batch without any feature. */
-static cr_code encode_nothing(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,
+/* Turns a chunk into rows without any feature. */
+static cr_code encode_nothing(void *ctx, const cr_chunk *chunk, cr_chunk_rows *out, cr_bad *bad,
                               cr_err *err) {
     (void)ctx;
     (void)bad;
     (void)err;
-    out->n_rows = chunk->n_rows;
+    out->rows.n_rows = chunk->n_rows;
     return CR_OK;
 }
 

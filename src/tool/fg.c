@@ -31,7 +31,7 @@ typedef struct fg {
     int64_t n_told; /* how many of bad.v were shown */
     int64_t first_row, line_base;
     /* the current row */
-    cr_batch batch;
+    cr_chunk_rows enc;
     cr_bad row_bad;
     cr_column *cols, *values;
     cr_buf text;
@@ -189,21 +189,21 @@ static cr_code show_row(fg *g, int64_t r, cr_err *err) {
                     .lines = g->chunk.lines ? &line : NULL};
     for (int i = 0; i < g->fs->n_want; i++)
         g->cols[i] = row_of(&g->chunk.cols[i], r);
-    cr_arena arena = g->batch.arena;
+    cr_arena arena = g->enc.arena;
     cr_arena_reset(&arena);
-    g->batch = (cr_batch){.arena = arena, .n_rows = 1};
+    g->enc = (cr_chunk_rows){.arena = arena, .rows.n_rows = 1};
     cr_bad_reset(&g->row_bad);
-    CR_TRY(cr_features_encode(g->fs, &one, &g->batch, &g->row_bad, err));
-    CR_TRY(cr_features_values(g->fs, &one, g->values, &g->batch.arena, err));
+    CR_TRY(cr_features_encode(g->fs, &one, &g->enc, &g->row_bad, err));
+    CR_TRY(cr_features_values(g->fs, &one, g->values, &g->enc.arena, err));
     cr_fg_row row = {.path = g->chunk.path ? g->chunk.path : g->paths,
                      .row = g->first_row + r,
                      .line = line_of(g, line),
                      .fs = g->fs,
                      .shown = g->shown,
                      .chunk = &one,
-                     .batch = &g->batch,
+                     .batch = &g->enc.rows,
                      .values = g->values,
-                     .counts = cr_features_counts(&g->batch)};
+                     .counts = cr_features_counts(&g->enc)};
     if (g->row_bad.n_kept) row.bad = g->row_bad.v[0].msg;
     /* the row was found bad while it was parsed */
     for (int64_t i = 0; !row.bad && i < g->bad.n_kept; i++)
@@ -266,7 +266,7 @@ cr_code cr_fg(const cr_fg_opts *o, cr_diag *diag) {
     fg g = {.o = o, .skip = o->skip, .left = o->rows};
     cr_err err;
     cr_arena_init(&g.chunk.arena, 0);
-    cr_arena_init(&g.batch.arena, 0);
+    cr_arena_init(&g.enc.arena, 0);
     cr_buf_init(&g.text);
     cr_code code = open_config(&g, diag);
     if (code == CR_OK) code = open_data(&g, diag);
@@ -285,7 +285,7 @@ cr_code cr_fg(const cr_fg_opts *o, cr_diag *diag) {
     if (g.src) g.reader->close(g.src);
     cr_free(g.raw.text);
     cr_arena_clear(&g.chunk.arena);
-    cr_arena_clear(&g.batch.arena);
+    cr_arena_clear(&g.enc.arena);
     cr_bad_clear(&g.bad);
     cr_bad_clear(&g.row_bad);
     cr_buf_clear(&g.text);

@@ -77,7 +77,7 @@ static void run(const char *name, const char *feature, double seconds) {
     }
     for (int i = 0; i < fs->n_want; i++)
         c.cols[i].bytes = data.data;
-    cr_batch b = {0};
+    cr_chunk_rows b = {0};
     cr_arena_init(&b.arena, 0);
     cr_bad bad = {0};
     cr_err err = {0};

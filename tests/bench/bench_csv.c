@@ -80,7 +80,8 @@ static void report(const char *what, stamp t0, double bytes, double rows) {
 }
 
 /* text columns become ids by a multiplicative hash, numbers dense floats */
-static cr_code encode(void *ctx, const cr_chunk *in, cr_batch *out, cr_bad *bad, cr_err *err) {
+static cr_code encode(void *ctx, const cr_chunk *in, cr_chunk_rows *to, cr_bad *bad, cr_err *err) {
+    cr_batch *out = &to->rows;
     (void)ctx;
     (void)bad;
     (void)err;
@@ -89,9 +90,9 @@ static cr_code encode(void *ctx, const cr_chunk *in, cr_batch *out, cr_bad *bad,
     for (int c = 0; c < in->n_cols; c++)
         *(in->cols[c].type == CR_COL_STR ? &n_text : &n_num) += 1;
     out->n_sparse = n_text;
-    out->sparse = CR_NEW_N(&out->arena, cr_jagged, n_text + 1);
+    out->sparse = CR_NEW_N(&to->arena, cr_jagged, n_text + 1);
     out->dense_width = n_num;
-    float *dense = cr_arena_alloc(&out->arena, (size_t)(n * n_num + 1) * sizeof(float));
+    float *dense = cr_arena_alloc(&to->arena, (size_t)(n * n_num + 1) * sizeof(float));
     out->dense = dense;
     int s = 0, d = 0;
     for (int c = 0; c < in->n_cols; c++) {
@@ -102,7 +103,7 @@ static cr_code encode(void *ctx, const cr_chunk *in, cr_batch *out, cr_bad *bad,
             d++;
             continue;
         }
-        int64_t *ids = cr_arena_alloc(&out->arena, (size_t)n * sizeof(*ids));
+        int64_t *ids = cr_arena_alloc(&to->arena, (size_t)n * sizeof(*ids));
         for (int64_t i = 0; i < n; i++) {
             uint64_t h = 0;
             for (uint32_t p = col->beg[i]; p < col->end[i]; p++)

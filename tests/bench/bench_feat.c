@@ -121,7 +121,7 @@ static void bench(const char *name, const char *id, const char *raw, bool hex, b
     for (int i = 0; i < fs->n_want; i++)
         cols[i] = c.cols[i == fs->n_want - 1 ? 0 : i + 1];
     c.cols = cols;
-    cr_batch b = {0};
+    cr_chunk_rows b = {0};
     cr_arena_init(&b.arena, 0);
     cr_bad bad = {0};
     cr_err err = {0};

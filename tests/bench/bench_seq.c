@@ -111,7 +111,7 @@ static void bench(const char *name, const char *size, int length, bool with_seq,
     cr_chunk c = {0};
     cr_arena_init(&c.arena, 0);
     int64_t n_steps = make_chunk(&c, &text, lists);
-    cr_batch b = {0};
+    cr_chunk_rows b = {0};
     cr_arena_init(&b.arena, 0);
     cr_bad bad = {0};
     cr_err err = {0};

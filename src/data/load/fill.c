@@ -101,9 +101,9 @@ cr_code cr_fill(cr_filler *f, const cr_raw *raw, cr_slot *s) {
     if (n > 0) {
         cr_arena arena = f->enc.arena;
         cr_arena_reset(&arena);
-        f->enc = (cr_batch){.arena = arena, .n_rows = n};
+        f->enc = (cr_chunk_rows){.arena = arena, .rows.n_rows = n};
         CR_TRY(o->encode(o->encode_ctx, &f->chunk, &f->enc, &f->bad, &s->err));
-        f->enc.n_rows = n;
+        f->enc.rows.n_rows = n;
         if (o->tally_size) cr_tally_add(&s->tally, f->enc.tally, o);
     }
     if (f->bad.n > 0) {
@@ -125,7 +125,7 @@ cr_code cr_fill(cr_filler *f, const cr_raw *raw, cr_slot *s) {
         keep_bad(f, s);
     }
     if (n_good > 0) {
-        const cr_batch *src = &f->enc;
+        const cr_batch *src = &f->enc.rows;
         cr_row_run run = {&src, NULL, 1, n_good < n ? f->good : NULL, 0, n_good};
         CR_TRY(cr_gather(&s->rows, o->shuffle ? &s->rec : NULL, &s->mem, src, &run, 1, &s->err));
         double row_bytes = (double)s->mem.used / (double)n_good;

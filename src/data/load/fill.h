@@ -12,7 +12,7 @@ typedef struct cr_filler {
     const cr_items *in;
     int row; /* in the trace */
     cr_chunk chunk;
-    cr_batch enc;
+    cr_chunk_rows enc;
     cr_bad bad;
     uint8_t *mark;   /* per row of the block: bad */
     cr_rowref *good; /* the other rows */

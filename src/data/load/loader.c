@@ -362,6 +362,10 @@ void cr_loader_release(cr_loader *l, cr_batch *b) {
     pthread_mutex_unlock(&l->lock);
 }
 
+cr_data_pos cr_loader_after(const cr_batch *b) {
+    return ((const cr_parcel *)(const void *)b)->after;
+}
+
 void cr_loader_get_stats(cr_loader *l, cr_loader_stats *out) {
     pthread_mutex_lock(&l->lock);
     *out = l->stats;

@@ -15,13 +15,14 @@
 
 #include "base/trace.h"
 #include "data/load/split.h"
+#include "data/pos.h"
 #include "data/reader.h"
 
-/* Turns a chunk into a batch of the same number of rows (jagged ids, dense, labels, weights,
- * reserved), all memory from out->arena or pointing into the chunk. Called from many threads, never
- * with n_rows 0. Bad values go to bad; the row is then dropped. The numbers of features, labels ...
- * must be the same for every chunk. */
-typedef cr_code (*cr_encode_fn)(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad,
+/* Turns a chunk into as many encoded rows (jagged ids, dense, labels, weights, reserved), all
+ * memory from out->arena or pointing into the chunk. Called from many threads, never with n_rows 0.
+ * Bad values go to bad; the row is then dropped. The numbers of features, labels ... must be the
+ * same for every chunk. */
+typedef cr_code (*cr_encode_fn)(void *ctx, const cr_chunk *chunk, cr_chunk_rows *out, cr_bad *bad,
                                 cr_err *err);
 
 /* Which rows of every global batch are given out: of n rows [n * first / of, n * end / of). Zeros:
@@ -82,6 +83,8 @@ void cr_loader_free(cr_loader *l);
  * in the stream, and again on every further call. One thread. */
 CR_CHECKED cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err);
 void cr_loader_release(cr_loader *l, cr_batch *b);
+/* cr_loader_after: where the stream stands after a batch that was given out and not yet released */
+cr_data_pos cr_loader_after(const cr_batch *b);
 /* cr_loader_tally: the sum over all blocks that rows were given out of since the last call, and at
  * the end of an epoch those without any; out has tally_size bytes. */
 void cr_loader_tally(cr_loader *l, void *out);

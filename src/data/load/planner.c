@@ -84,11 +84,10 @@ static void plan_batch(cr_planner *p, int64_t total) {
         if (w->n_slots > 0 && !x->shape && x->n_runs > 0) x->shape = w->srcs[0];
         w->used += n;
         at += n;
-        after(w, &x->batch.after);
+        after(w, &x->after);
         if (w->used == w->n_rows) cr_windows_pop(p->from);
     }
     p->from->rows -= total;
-    x->batch.global_row = lo;
     x->batch.global_rows = total;
 }
 

@@ -10,7 +10,8 @@
 
 typedef enum cr_parcel_kind { CR_PARCEL_BATCH, CR_PARCEL_END, CR_PARCEL_FAILED } cr_parcel_kind;
 typedef struct cr_parcel {
-    cr_batch batch; /* first: the caller's pointer */
+    cr_batch batch;    /* first: the caller's pointer */
+    cr_data_pos after; /* where the stream stands after it */
     struct cr_parcel *next;
     cr_parcel_kind kind;
     bool started, ready; /* a worker assembles it; it may be handed out */

@@ -70,7 +70,9 @@ static void file_text(const char *path, cr_buf *types, cr_buf *rows) {
 /* ---- through a loader ---- */
 
 /* every leave_out-th row is bad */
-static cr_code carry(void *ctx, const cr_chunk *chunk, cr_batch *out, cr_bad *bad, cr_err *err) {
+static cr_code carry(void *ctx, const cr_chunk *chunk, cr_chunk_rows *to, cr_bad *bad,
+                     cr_err *err) {
+    cr_batch *out = &to->rows;
     (void)ctx;
     (void)err;
     for (int64_t r = 0; leave_out && r < chunk->n_rows; r++)

@@ -334,10 +334,11 @@ TEST(files_that_are_none) {
 static int n_encoded; /* rows, all threads */
 
 /* columns id, list ("1;2;3"), x, y, r: as the loader's own test. A negative id is a bad row. */
-static cr_code encode(void *ctx, const cr_chunk *in, cr_batch *out, cr_bad *bad, cr_err *err) {
+static cr_code encode(void *ctx, const cr_chunk *in, cr_chunk_rows *to, cr_bad *bad, cr_err *err) {
+    cr_batch *out = &to->rows;
     (void)err;
     int64_t n = in->n_rows;
-    cr_arena *a = &out->arena;
+    cr_arena *a = &to->arena;
     __atomic_fetch_add(&n_encoded, (int)n, __ATOMIC_RELAXED);
     if (ctx) CHECK(in->first_row >= 0);
     int64_t most = 0;

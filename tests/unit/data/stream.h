@@ -47,7 +47,7 @@ static void run(stream *s, const cr_loader_opts *o) {
         t.data[0] = 0;
         if (b) {
             show(&t, b);
-            pos = b->after;
+            pos = cr_loader_after(b);
             cr_loader_release(l, b);
         } else
             pos = (cr_data_pos){.epoch = pos.epoch + 1};

@@ -115,7 +115,7 @@ static void run(trial *t, const cr_lanes *lanes, int number) {
         cr_jagged sparse[2];
         part_of(&d, row0, n, off, sparse);
         cr_batch b = {
-            .n_rows = n, .global_row = row0, .global_rows = ROWS, .n_sparse = 2, .sparse = sparse};
+            .n_rows = n, .global_rows = ROWS, .n_sparse = 2, .sparse = sparse};
         for (int i = 0; i < TABLES; i++)
             for (int k = 0; k < (i == 3 ? 2 : 1); k++)
                 cr_updater_set_grad(u, i, k, d.grad[i == 2 ? 2 : k] + row0 * D);

@@ -58,7 +58,7 @@ TEST(combo) {
           COL(COMBO_I))
     CHECK_IDS(&t, 0, IDS(37, 90, 5, 97, 60, 56, 13, 40, 57, 55, 13, 13, 13, 13),
               LENS(4, 2, 1, 2, 1, 1, 1, 1, 1));
-    CHECK_INT(cr_features_counts(&t.batch)[0].missing, 5);
+    CHECK_INT(cr_features_counts(&t.enc)[0].missing, 5);
     CLOSE(t);
     /* value_dim keeps the first combinations; integers are their decimal text */
     OPEN2(t, COMBO("vocab_list: [ua_ia, ua_ib], value_dim: 2"), "u", COL("ua" S "ub", "ub"), "i",
@@ -199,7 +199,7 @@ TEST(no_number_no_id) {
         static const int64_t first[] = {2, 3, 2, 2, 2, 2};
         for (int i = 0; i < 6; i++) {
             CHECK_IDS(&t, i, IDS(first[i]), LENS(1, 0, 0));
-            CHECK_INT(cr_features_counts(&t.batch)[i].missing, 2);
+            CHECK_INT(cr_features_counts(&t.enc)[i].missing, 2);
         }
     }
     t_close(&t);

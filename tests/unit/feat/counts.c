@@ -55,7 +55,7 @@ static bool open_with(t_feats *t, const char *data, const char *features) {
             if (t_.fs->n_want > 1) TEXT(&t_, "b", b);                                              \
             t_encode(&t_);                                                                         \
             CHECK_INT(t_.rc, CR_OK);                                                               \
-            CHECK_STR(told(cr_features_counts(&t_.batch)), want);                                  \
+            CHECK_STR(told(cr_features_counts(&t_.enc)), want);                                  \
         }                                                                                          \
         t_close(&t_);                                                                              \
     } while (0)
@@ -113,7 +113,7 @@ TEST(numbers) {
     if (open_with(&t, NORMAL, RAW("default_value: '0'"))) {
         DOUBLES(&t, "a", 1, NAN, INFINITY, 1e39);
         t_encode(&t);
-        CHECK_STR(told(cr_features_counts(&t.batch)), "rows 4, missing 1, not_finite 2");
+        CHECK_STR(told(cr_features_counts(&t.enc)), "rows 4, missing 1, not_finite 2");
     }
     t_close(&t);
 }
@@ -183,7 +183,7 @@ TEST(sequences) {
         c->v.i64 = (const int64_t[]){1, 2, 3, 20, 0, 4, 5};
         c->item_valid = (const uint8_t[]){1, 1, 1, 1, 0, 1, 1};
         t_encode(&t);
-        CHECK_STR(told(cr_features_counts(&t.batch)),
+        CHECK_STR(told(cr_features_counts(&t.enc)),
                   "rows 4, steps 6, ids 4, missing 2, out_of_range 1, first_bad 20, truncated 2");
     }
     t_close(&t);
@@ -198,7 +198,7 @@ TEST(given) {
                   "['feature:g']}\n")) {
         TEXT(&t, "a", "3", "", "x");
         t_encode(&t);
-        const cr_feature_counts *c = cr_features_counts(&t.batch);
+        const cr_feature_counts *c = cr_features_counts(&t.enc);
         CHECK_STR(told(&c[0]), "rows 3, missing 1, unparsable 1");
         CHECK_STR(told(&c[1]), "rows 3");
     }

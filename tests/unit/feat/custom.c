@@ -75,7 +75,7 @@ TEST(golden_edit_distance) {
     TEXT(&t, "t", "连衣裙", "abc", "sitting", NULL);
     t_encode(&t);
     check_dense(&t, (const float[]){3, 0, 3, 0}, 4);
-    CHECK_INT(cr_features_counts(&t.batch)[0].missing, 2);
+    CHECK_INT(cr_features_counts(&t.enc)[0].missing, 2);
     t_close(&t);
     open_or_say(&t, NORMAL,
                 EDIT(", operator_params: {encoding: utf-8}, boundaries: [0, 5, 10], "
@@ -148,7 +148,7 @@ TEST(golden_seq_expr) {
     TEXT(&t, "then", many.data, "1");
     t_encode(&t);
     CHECK_INT(t.batch.dense_seq[0].steps[1], 50);
-    CHECK_INT(cr_features_counts(&t.batch)[0].truncated, 1);
+    CHECK_INT(cr_features_counts(&t.enc)[0].truncated, 1);
     cr_buf_clear(&many);
     t_drop_chunk(&t);
     /* both longer than one, and not the same */
@@ -340,7 +340,7 @@ TEST(values_of_every_kind) {
     CHECK_INT(t.bad.v[0].row, 2);
     CHECK_STR(t.bad.v[0].msg, "column 'c', value 'x': not an integer of 64 bits (feature 'f')");
     CHECK(t.batch.sparse[0].ids[0] == 8 && t.batch.sparse[0].ids[1] == 10);
-    CHECK_INT(cr_features_counts(&t.batch)[0].out_of_range, 1);
+    CHECK_INT(cr_features_counts(&t.enc)[0].out_of_range, 1);
     t_close(&t);
     open_ours(&t, NORMAL, "custom_feature",
               "TwiceFloat, expression: ['user:c', 'user:d'], value_dim: 2, default_value: '1'");

@@ -128,7 +128,7 @@ static char *shown(const t_feats *t) {
 }
 
 static void counts(const t_feats *t, cr_feature_counts *out) {
-    memcpy(out, cr_features_counts(&t->batch), cr_features_counts_size(t->fs));
+    memcpy(out, cr_features_counts(&t->enc), cr_features_counts_size(t->fs));
 }
 
 static void one_round(t_feats *t, uint64_t round) {

@@ -33,7 +33,8 @@ typedef struct t_feats {
     cr_diag diag;
     cr_features *fs; /* NULL: errors in diag */
     cr_chunk chunk;
-    cr_batch batch;
+    cr_chunk_rows enc;
+    cr_batch batch; /* enc.rows */
     cr_bad bad;
     cr_err err;
     cr_code rc;
@@ -46,7 +47,7 @@ static inline void t_open(t_feats *t, const char *data, const char *features, bo
     cr_conf_doc_init(&t->doc);
     cr_arena_init(&t->arena, 0);
     cr_arena_init(&t->chunk.arena, 0);
-    cr_arena_init(&t->batch.arena, 0);
+    cr_arena_init(&t->enc.arena, 0);
     cr_diag_init(&t->diag);
     cr_buf b;
     cr_buf_init(&b);
@@ -73,7 +74,7 @@ static inline void t_close(t_feats *t) {
     cr_conf_doc_clear(&t->doc);
     cr_arena_clear(&t->arena);
     cr_arena_clear(&t->chunk.arena);
-    cr_arena_clear(&t->batch.arena);
+    cr_arena_clear(&t->enc.arena);
     cr_diag_clear(&t->diag);
     cr_bad_clear(&t->bad);
 }
@@ -184,9 +185,10 @@ static inline cr_column *t_list(t_feats *t, const char *name, const int32_t *off
 }
 
 static inline void t_encode(t_feats *t) {
-    cr_arena_reset(&t->batch.arena);
+    cr_arena_reset(&t->enc.arena);
     cr_bad_reset(&t->bad);
-    t->rc = cr_features_encode(t->fs, &t->chunk, &t->batch, &t->bad, &t->err);
+    t->rc = cr_features_encode(t->fs, &t->chunk, &t->enc, &t->bad, &t->err);
+    t->batch = t->enc.rows;
     if (t->rc != CR_OK) fprintf(stderr, "encode: %s\n", t->err.msg);
 }
 

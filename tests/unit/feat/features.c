@@ -145,7 +145,7 @@ TEST(id_values) {
         t_encode(&t);
         CHECK_IDS(&t, 0, IDS(1, 2, 4, 5, 9, 7, 0, 1, 2), LENS(2, 2, 1, 1, 1, 2));
         CHECK_INT(t.bad.n, 1); /* "8,x"; the x of "1,2,x" is never looked at */
-        CHECK_INT(cr_features_counts(&t.batch)[0].missing, 1);
+        CHECK_INT(cr_features_counts(&t.enc)[0].missing, 1);
     }
     t_close(&t);
     /* the default is one token, never split */
@@ -191,8 +191,8 @@ TEST(id_lists_and_maps) {
         const float want[] = {.5f, .25f, 1, 2};
         for (int i = 0; i < 4; i++)
             CHECK(t.batch.sparse[0].w[i] == want[i]);
-        CHECK_INT(cr_features_counts(&t.batch)[0].out_of_range, 1);
-        CHECK_INT(cr_features_counts(&t.batch)[0].first_bad, 200);
+        CHECK_INT(cr_features_counts(&t.enc)[0].out_of_range, 1);
+        CHECK_INT(cr_features_counts(&t.enc)[0].first_bad, 200);
     }
     t_close(&t);
     if (open_ok(&t, NORMAL, ID("hash_bucket_size: 100, value_dim: 1"))) {
@@ -205,7 +205,7 @@ TEST(id_lists_and_maps) {
     t_close(&t);
     if (open_ok(&t, NORMAL, ID("hash_bucket_size: 100"))) {
         DOUBLES(&t, "c", 1.5);
-        t.rc = cr_features_encode(t.fs, &t.chunk, &t.batch, &t.bad, &t.err);
+        t.rc = cr_features_encode(t.fs, &t.chunk, &t.enc, &t.bad, &t.err);
         CHECK(t.rc == CR_EDATA && strstr(t.err.msg, "holds floats"));
     }
     t_close(&t);
@@ -245,9 +245,9 @@ TEST(encoded_ids) {
              "", NULL, "9", "10", "-1", "x");
         t_encode(&t);
         CHECK_IDS(&t, 0, IDS(1, 2, 9, 0, 0, 0), LENS(2, 0, 0, 1, 1, 1, 1));
-        CHECK_INT(cr_features_counts(&t.batch)[0].out_of_range, 2);
-        CHECK_INT(cr_features_counts(&t.batch)[0].first_bad, 10);
-        CHECK_INT(cr_features_counts(&t.batch)[0].missing, 2);
+        CHECK_INT(cr_features_counts(&t.enc)[0].out_of_range, 2);
+        CHECK_INT(cr_features_counts(&t.enc)[0].first_bad, 10);
+        CHECK_INT(cr_features_counts(&t.enc)[0].missing, 2);
         CHECK_INT(t.bad.n, 1);
         CHECK_STR(t.bad.v[0].msg,
                   "column 'f', value 'x': not an integer id; fg_mode FG_NONE does not "
@@ -312,7 +312,7 @@ TEST(raw_values) {
         for (int i = 0; i < 6; i++)
             CHECK(t.batch.dense[i] == want[i]);
         CHECK_INT(t.bad.n, 1);
-        CHECK_INT(cr_features_counts(&t.batch)[0].missing, 1);
+        CHECK_INT(cr_features_counts(&t.enc)[0].missing, 1);
     }
     t_close(&t);
     if (open_ok(&t, NORMAL,
@@ -411,7 +411,7 @@ TEST(feature_facts) {
         TEXT(&t, "c", "a", "b", "q");
         t_encode(&t);
         CHECK_IDS(&t, 0, IDS(2, 0, 1), ONE_EACH);
-        CHECK_INT(cr_features_counts(&t.batch)[0].out_of_range, 1);
+        CHECK_INT(cr_features_counts(&t.enc)[0].out_of_range, 1);
     }
     t_close(&t);
 }
@@ -576,11 +576,11 @@ typedef struct job {
     const cr_features *fs;
     const cr_chunk *chunk;
     bool same;
-    const cr_batch *want;
+    const cr_chunk_rows *want;
 } job;
 static void *work(void *arg) {
     job *j = arg;
-    cr_batch b = {0};
+    cr_chunk_rows b = {0};
     cr_bad bad = {0};
     cr_err err;
     j->same = true;
@@ -590,9 +590,9 @@ static void *work(void *arg) {
         if (cr_features_encode((void *)(uintptr_t)j->fs, j->chunk, &b, &bad, &err) != CR_OK)
             j->same = false;
         else
-            j->same &= b.sparse[0].n_ids == j->want->sparse[0].n_ids &&
-                       memcmp(b.sparse[0].ids, j->want->sparse[0].ids,
-                              8 * (size_t)b.sparse[0].n_ids) == 0 &&
+            j->same &= b.rows.sparse[0].n_ids == j->want->rows.sparse[0].n_ids &&
+                       memcmp(b.rows.sparse[0].ids, j->want->rows.sparse[0].ids,
+                              8 * (size_t)b.rows.sparse[0].n_ids) == 0 &&
                        memcmp(b.tally, j->want->tally, cr_features_counts_size(j->fs)) == 0;
     }
     cr_bad_clear(&bad);
@@ -610,15 +610,15 @@ TEST(threads) {
         job j[4];
         pthread_t id[4];
         for (int i = 0; i < 4; i++) {
-            j[i] = (job){t.fs, &t.chunk, false, &t.batch};
+            j[i] = (job){t.fs, &t.chunk, false, &t.enc};
             CHECK(pthread_create(&id[i], NULL, work, &j[i]) == 0);
         }
         for (int i = 0; i < 4; i++) {
             pthread_join(id[i], NULL);
             CHECK(j[i].same);
         }
-        CHECK_INT(cr_features_counts(&t.batch)[0].missing, 1);
-        CHECK_INT(cr_features_counts(&t.batch)[0].out_of_range, 2);
+        CHECK_INT(cr_features_counts(&t.enc)[0].missing, 1);
+        CHECK_INT(cr_features_counts(&t.enc)[0].out_of_range, 2);
     }
     t_close(&t);
 }

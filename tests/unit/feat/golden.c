@@ -43,7 +43,7 @@ TEST(id_hash) {
     INTS(&t, "c", 1, 2, T_NULL, 3);
     t_encode(&t);
     CHECK_IDS(&t, 0, IDS(95, 70, 56, 13), ONE_EACH);
-    CHECK_INT(cr_features_counts(&t.batch)[0].missing, 1);
+    CHECK_INT(cr_features_counts(&t.enc)[0].missing, 1);
     t_close(&t);
 }
 
@@ -81,8 +81,8 @@ TEST(id_num_buckets) {
     INTS(&t, "c", -1, 0, 99, 100, INT64_MAX);
     t_encode(&t);
     CHECK_IDS(&t, 0, IDS(0, 0, 99, 0, 0), ONE_EACH);
-    CHECK_INT(cr_features_counts(&t.batch)[0].out_of_range, 3);
-    CHECK_INT(cr_features_counts(&t.batch)[0].first_bad, -1);
+    CHECK_INT(cr_features_counts(&t.enc)[0].out_of_range, 3);
+    CHECK_INT(cr_features_counts(&t.enc)[0].first_bad, -1);
     t_close(&t);
 }
 

@@ -46,7 +46,7 @@ TEST(hidden_values) {
         CHECK_IDS(&t, 1, IDS(1, 7, 3), ONE_EACH);
         CHECK_IDS(&t, 2, IDS(1, 2, 3), ONE_EACH); /* the column itself is as it was */
         CHECK(t.batch.dense[0] == 1 && t.batch.dense[1] == -1 && t.batch.dense[2] == 3);
-        const cr_feature_counts *c = cr_features_counts(&t.batch);
+        const cr_feature_counts *c = cr_features_counts(&t.enc);
         for (int i = 0; i < 4; i++) {
             CHECK_INT(c[i].masked, i != 2);
             CHECK_INT(c[i].missing, i != 2);
@@ -67,8 +67,8 @@ TEST(hidden_values) {
         encode(&t);
         CHECK_IDS(&t, 0, IDS(1, 8, 8), ONE_EACH);
         CHECK(t.batch.dense[0] == 1 && t.batch.dense[1] == 0.5f && t.batch.dense[2] == 0.5f);
-        CHECK_INT(cr_features_counts(&t.batch)[0].missing, 2);
-        CHECK_INT(cr_features_counts(&t.batch)[0].masked, 1);
+        CHECK_INT(cr_features_counts(&t.enc)[0].missing, 2);
+        CHECK_INT(cr_features_counts(&t.enc)[0].masked, 1);
     }
     t_close(&t);
 }
@@ -223,7 +223,7 @@ static int64_t read_with(const way *w, uint8_t hidden[N_ROWS]) {
                 hidden[y] = b->sparse[0].ids[r] == 0;
             }
             came += b->n_rows;
-            start = b->after;
+            start = cr_loader_after(b);
             cr_loader_release(l, b);
         }
         cr_loader_free(l);

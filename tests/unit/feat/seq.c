@@ -105,7 +105,7 @@ TEST(golden_buckets) {
     c->v.i64 = (const int64_t[]){1, 2, 3, 4, 6};
     t_encode(&t);
     CHECK_SEQ(&t, 0, IDS(1, 2, 0, 3, 4, 6), ONE_EACH, STEPS(2, 1, 1, 2));
-    CHECK_INT(cr_features_counts(&t.batch)[0].missing, 1);
+    CHECK_INT(cr_features_counts(&t.enc)[0].missing, 1);
     t_close(&t);
 }
 
@@ -131,8 +131,8 @@ TEST(steps_of_text) {
     open_or_say(&t, NORMAL, ID("num_buckets: 100, sequence_length: 2"));
     TEXT(&t, "c", "1;2;3", "1", "1;2", "4;5;6;7", "");
     t_encode(&t);
-    CHECK_INT(cr_features_counts(&t.batch)[0].truncated, 2);
-    CHECK_INT(cr_features_counts(&t.batch)[0].missing, 1);
+    CHECK_INT(cr_features_counts(&t.enc)[0].truncated, 2);
+    CHECK_INT(cr_features_counts(&t.enc)[0].missing, 1);
     t_close(&t);
 }
 
@@ -540,7 +540,7 @@ TEST(steps_of_features) {
         check_dense(&t, 0, 1, (const float[]){5, 10, 40, 180, 2, 9}, (const int[]){2, 3, 1});
         CHECK_SEQ(&t, 0, IDS(2, 3, 2, 1, 2, 3, 4), LENS(1, 2, 1, 1, 1, 1), STEPS(2, 3, 1));
         CHECK_SEQ(&t, 1, IDS(5, 10, 40, 0, 2, 9), ONE_EACH, STEPS(2, 3, 1));
-        CHECK_INT(cr_features_counts(&t.batch)[5].out_of_range, 1);
+        CHECK_INT(cr_features_counts(&t.enc)[5].out_of_range, 1);
         /* a bad step is told with its row */
         TEXT(&t, "click_50_seq__b", "5;10", "20;x;1", "");
         t_encode(&t);

@@ -293,8 +293,8 @@ TEST(golden_sequences) {
     t_encode(&t);
     check_steps(&t, (const int64_t[]){19758, 299, 73, 1944, 17, 35609}, 6, NULL,
                 (const int[]){2, 2, 1, 1}, 4);
-    CHECK_INT(cr_features_counts(&t.batch)[0].truncated, 1);
-    CHECK_INT(cr_features_counts(&t.batch)[0].missing, 1);
+    CHECK_INT(cr_features_counts(&t.enc)[0].truncated, 1);
+    CHECK_INT(cr_features_counts(&t.enc)[0].missing, 1);
     t_close(&t);
 }
 
