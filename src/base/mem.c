@@ -245,6 +245,13 @@ void cr_arena_reset(cr_arena *a) {
     POISON(data(a->head), a->head->size);
 }
 
+size_t cr_arena_used(const cr_arena *a) {
+    size_t total = 0;
+    for (const cr_arena_block *b = a->head; b; b = b->prev)
+        total += b->used;
+    return total;
+}
+
 void *cr_arena_alloc(cr_arena *a, size_t size) {
     size_t align = size >= 64 ? 64 : 16;
     if (size > SIZE_MAX / 4) cr_no_memory(size, "working data");

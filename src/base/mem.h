@@ -55,6 +55,8 @@ void cr_arena_init(cr_arena *a, size_t block_size); /* 0: 64 KiB */
 void cr_arena_clear(cr_arena *a);
 /* cr_arena_reset drops the content and keeps the memory (merged into one block). */
 void cr_arena_reset(cr_arena *a);
+/* cr_arena_used: bytes taken from it since it was reset, about */
+size_t cr_arena_used(const cr_arena *a);
 /* cr_arena_alloc returns memory aligned to 16 (64 for sizes >= 64), not zeroed. */
 void *cr_arena_alloc(cr_arena *a, size_t size) __attribute__((returns_nonnull));
 void *cr_arena_zalloc(cr_arena *a, size_t size) __attribute__((returns_nonnull));

@@ -82,6 +82,82 @@ static void split(cr_filler *f, const cr_raw *raw) {
     f->bad.rows_of = f->kept;
 }
 
+/* ---- the good rows into the slot ---- */
+
+/* sizes notes what a row takes, of n that take so many bytes packed and held. */
+static void sizes(cr_filler *f, int64_t n, size_t packed, size_t held) {
+    double p = (double)packed / (double)n, h = (double)held / (double)n;
+    if (p > f->row_bytes) f->row_bytes = p;
+    if (h > f->slot_bytes) f->slot_bytes = h;
+}
+
+/* copy packs the good rows into the slot's own memory. */
+static cr_code copy(cr_filler *f, cr_slot *s, int64_t n_good) {
+    const cr_batch *src = &f->enc.rows;
+    bool shuffle = f->in->o->shuffle;
+    cr_row_run run = {&src, NULL, 1, n_good < src->n_rows ? f->good : NULL, 0, n_good};
+    cr_arena_reset(&s->arena);
+    CR_TRY(cr_gather(&s->rows, shuffle ? &s->rec : NULL, &s->mem, src, &run, 1, &s->err));
+    sizes(f, n_good, s->mem.used, s->mem.used);
+    return CR_OK;
+}
+
+/* drop_offsets: ids that turned out to be one per row, or step, need no offsets; a batch is then
+ * assembled by plain copies. */
+static void drop_offsets(cr_batch *b) {
+    for (int f = 0; f < b->n_sparse; f++) {
+        cr_jagged *j = &b->sparse[f];
+        int64_t n = j->steps ? j->steps[b->n_rows] : b->n_rows;
+        if (!j->off || j->off[n] != n) continue;
+        int32_t differs = 0;
+        for (int64_t i = 0; i < n; i++)
+            differs |= j->off[i] ^ (int32_t)i;
+        if (!differs) j->off = NULL;
+    }
+}
+
+/* packed_bytes: about what the rows take in a batch, without reserved columns */
+static size_t packed_bytes(const cr_batch *b) {
+    int64_t n = b->n_rows * (b->dense_width + b->n_labels + b->n_weights) * 4;
+    for (int f = 0; f < b->n_sparse; f++) {
+        const cr_jagged *j = &b->sparse[f];
+        int64_t steps = j->steps ? j->steps[b->n_rows] : b->n_rows;
+        n += j->n_ids * (j->w ? 12 : 8) + (j->off ? steps * 4 : 0) + (j->steps ? b->n_rows * 4 : 0);
+    }
+    for (int f = 0; f < b->n_dense_seq; f++)
+        n += (b->n_rows + b->dense_seq[f].steps[b->n_rows] * b->dense_seq[f].width) * 4;
+    return (size_t)n;
+}
+
+/* take_over gives the slot what the encoder has made, memory and all; the encoder goes on with the
+ * memory that the slot had. Only reserved columns are copied: they may point into the chunk. */
+static cr_code take_over(cr_filler *f, cr_slot *s) {
+    cr_batch *rows = &f->enc.rows;
+    s->mem.used = 0;
+    if (rows->n_reserved > 0) {
+        cr_batch own = {.n_rows = rows->n_rows,
+                        .n_reserved = rows->n_reserved,
+                        .reserved = rows->reserved};
+        cr_batch copied = {0};
+        const cr_batch *src = &own;
+        cr_row_run run = {&src, NULL, 1, NULL, 0, own.n_rows};
+        CR_TRY(cr_gather(&copied, NULL, &s->mem, src, &run, 1, &s->err));
+        rows->reserved = copied.reserved;
+    }
+    drop_offsets(rows);
+    s->rows = *rows;
+    cr_arena was = s->arena;
+    s->arena = f->enc.arena;
+    f->enc.arena = was;
+    size_t used = cr_arena_used(&s->arena);
+    /* a new one begins with a block that is large enough, so that it need not grow */
+    if (!was.head) cr_arena_init(&f->enc.arena, used + used / 4);
+    sizes(f, rows->n_rows, packed_bytes(rows) + s->mem.used, used + s->mem.used);
+    return CR_OK;
+}
+
+/* ---- all of it ---- */
+
 cr_code cr_fill(cr_filler *f, const cr_raw *raw, cr_slot *s) {
     const cr_items *in = f->in;
     const cr_loader_opts *o = in->o;
@@ -124,13 +200,7 @@ cr_code cr_fill(cr_filler *f, const cr_raw *raw, cr_slot *s) {
         }
         keep_bad(f, s);
     }
-    if (n_good > 0) {
-        const cr_batch *src = &f->enc.rows;
-        cr_row_run run = {&src, NULL, 1, n_good < n ? f->good : NULL, 0, n_good};
-        CR_TRY(cr_gather(&s->rows, o->shuffle ? &s->rec : NULL, &s->mem, src, &run, 1, &s->err));
-        double row_bytes = (double)s->mem.used / (double)n_good;
-        if (row_bytes > f->row_bytes) f->row_bytes = row_bytes;
-    }
+    if (n_good > 0) CR_TRY(o->shuffle || n_good < n ? copy(f, s, n_good) : take_over(f, s));
     f->encode_s = cr_thread_cpu() - t1;
     cr_trace_end(o->trace, f->row, CR_STAGE_FEATURES, span);
     return CR_OK;

@@ -22,7 +22,9 @@ typedef struct cr_filler {
     int32_t *kept; /* rows of the block on the side that is wanted */
     int64_t cap_kept;
     double parse_s, encode_s; /* CPU seconds of the last block */
-    double row_bytes;         /* of an encoded row, the most of any block so far */
+    /* bytes of an encoded row, the most of any block so far: packed in a batch; waiting in a slot
+     */
+    double row_bytes, slot_bytes;
 } cr_filler;
 
 void cr_filler_init(cr_filler *f, const cr_items *in, int row);

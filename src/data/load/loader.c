@@ -43,7 +43,7 @@ struct cr_loader {
     cr_windows windows;
     cr_planner plan;
     cr_loader_stats stats;
-    double row_bytes; /* encoded, the most of any block so far */
+    double row_bytes, slot_bytes; /* of a row, the most of any block so far; see fill.h */
     /* the caller's */
     void *tally;   /* of what was given out */
     bool finished; /* the caller has seen the end */
@@ -72,6 +72,7 @@ static void filled(cr_loader *l, const cr_filler *f, const cr_raw *raw, double r
     l->stats.parse_s += f->parse_s;
     l->stats.encode_s += f->encode_s;
     if (f->row_bytes > l->row_bytes) l->row_bytes = f->row_bytes;
+    if (f->slot_bytes > l->slot_bytes) l->slot_bytes = f->slot_bytes;
     pthread_cond_broadcast(&l->work);
 }
 
@@ -390,16 +391,19 @@ bool cr_loader_first_bad(cr_loader *l, cr_err *out) {
 int64_t cr_loader_memory(cr_loader *l, bool shuffle) {
     const cr_items *in = &l->in;
     const bool known = cr_items_known(in);
+    const double G = (double)l->o.batch_size;
     pthread_mutex_lock(&l->lock);
-    double row = l->row_bytes;
+    double packed = l->row_bytes, held = l->slot_bytes;
     pthread_mutex_unlock(&l->lock);
+    if (shuffle) held = packed; /* rows that wait to be shuffled are packed, too */
     int hands = known && shuffle ? in->reader->hands(in->src) : l->o.n_threads;
     /* a window being given out and one being filled; batches on their way */
-    double rows = 2.0 * (double)cr_window_rows(&l->o, shuffle) +
-                  (2 + CR_LOADER_AHEAD) * (double)l->o.batch_size;
-    if (known && !shuffle) rows += (double)l->cut.hands.max_queued;
+    double waiting = 2.0 * (double)cr_window_rows(&l->o, shuffle) + 2 * G,
+           batches = CR_LOADER_AHEAD * G;
+    if (known && !shuffle) waiting += (double)l->cut.hands.max_queued;
     double all = known ? (double)l->stats.total_rows : 0;
-    if (all > 0 && rows > 3 * all) rows = 3 * all;
+    if (all > 0 && waiting > 3 * all) waiting = 3 * all;
+    if (all > 0 && batches > 3 * all - waiting) batches = 3 * all - waiting;
     size_t hand = known ? in->reader->hand_bytes(in->src) : CSV_HAND;
-    return cr_i64_from(rows * row + (double)hands * (double)hand);
+    return cr_i64_from(waiting * held + batches * packed + (double)hands * (double)hand);
 }

@@ -19,9 +19,9 @@
 #include "data/reader.h"
 
 /* Turns a chunk into as many encoded rows (jagged ids, dense, labels, weights, reserved), all
- * memory from out->arena or pointing into the chunk. Called from many threads, never with n_rows 0.
- * Bad values go to bad; the row is then dropped. The numbers of features, labels ... must be the
- * same for every chunk. */
+ * memory from out->arena; reserved columns may point into the chunk. Called from many threads,
+ * never with n_rows 0. Bad values go to bad; the row is then dropped. The numbers of features,
+ * labels ... must be the same for every chunk. */
 typedef cr_code (*cr_encode_fn)(void *ctx, const cr_chunk *chunk, cr_chunk_rows *out, cr_bad *bad,
                                 cr_err *err);
 

@@ -58,6 +58,7 @@ static void clear_list(cr_slot *s) {
     while (s) {
         cr_slot *next = s->next;
         cr_region_clear(&s->mem);
+        cr_arena_clear(&s->arena);
         cr_free(s->tally.sum);
         cr_free(s->bad);
         cr_free(s);

@@ -41,7 +41,8 @@ typedef struct cr_slot {
     cr_err err;
     cr_batch rows;
     const char *rec; /* shuffled: rows lie in records */
-    cr_region mem;
+    cr_region mem;   /* of rows that were copied */
+    cr_arena arena;  /* of rows that were taken over from the encoder */
     cr_tally tally;
     int64_t n_bad;
     cr_bad_row *bad; /* the first few */

@@ -6,12 +6,13 @@
 
 #include "base/log.h"
 #include "csv_help.h"
+#include "data/load/fill.h"
 
 /* Columns id,list,x,y,r: ids plain, jagged (1;2;3) with weights, one id under offsets; dense x and
- * 2x; label y; weight 1 + y; reserved r and id. A negative id is bad, so is text in list. */
+ * 2x; label y; weight 1 + y; reserved r and id. A negative id is bad, so is text in list. ctx:
+ * NULL, or gets the address of the dense values. */
 static cr_code encode(void *ctx, const cr_chunk *in, cr_chunk_rows *to, cr_bad *bad, cr_err *err) {
     cr_batch *out = &to->rows;
-    (void)ctx;
     (void)err;
     int64_t n = in->n_rows;
     cr_arena *a = &to->arena;
@@ -50,9 +51,11 @@ static cr_code encode(void *ctx, const cr_chunk *in, cr_chunk_rows *to, cr_bad *
     }
     out->n_sparse = 3;
     out->sparse = CR_NEW_N(a, cr_jagged, 3);
-    out->sparse[0] = (cr_jagged){.ids = in->cols[0].v.i64, .n_ids = n};
+    int64_t *plain = CR_NEW_N(a, int64_t, n);
+    memcpy(plain, in->cols[0].v.i64, (size_t)n * sizeof(*plain));
+    out->sparse[0] = (cr_jagged){.ids = plain, .n_ids = n};
     out->sparse[1] = (cr_jagged){.off = off, .ids = ids, .w = w, .n_ids = k};
-    out->sparse[2] = (cr_jagged){.off = one, .ids = in->cols[0].v.i64, .n_ids = n};
+    out->sparse[2] = (cr_jagged){.off = one, .ids = plain, .n_ids = n};
     out->dense_width = 2;
     out->dense = dense;
     const float **labels = CR_NEW_N(a, const float *, 2);
@@ -66,6 +69,7 @@ static cr_code encode(void *ctx, const cr_chunk *in, cr_chunk_rows *to, cr_bad *
     res[1] = in->cols[0];
     out->n_reserved = 2;
     out->reserved = res;
+    if (ctx) *(const float **)ctx = dense;
     return CR_OK;
 }
 
@@ -576,12 +580,70 @@ TEST(steady_state_allocates_nothing) {
     }
 }
 
+/* A slot gets the very memory of the encoder, unless rows are shuffled or left out. */
+TEST(slot_takes_over) {
+    static const char text[] = "1,5,0.5,1,a\n2,,1.5,0,b\n3,6;7,2.5,1,c\n";
+    static const char with_bad[] = "1,5,0.5,1,a\n-2,,1.5,0,b\n3,6;7,2.5,1,c\n";
+    h_write("over.csv", text, sizeof(text) - 1);
+    h_write("over_bad.csv", with_bad, sizeof(with_bad) - 1);
+    enum { PLAIN, SHUFFLED, LEFT_OUT };
+    for (int k = PLAIN; k <= LEFT_OUT; k++) {
+        const float *made = NULL;
+        cr_loader_opts o = base_opts(h_path(k == LEFT_OUT ? "over_bad.csv" : "over.csv"));
+        o.encode_ctx = &made;
+        o.shuffle = k == SHUFFLED;
+        cr_diag diag;
+        cr_diag_init(&diag);
+        cr_source *src;
+        cr_items in;
+        cr_filler f;
+        cr_raw raw = {0};
+        cr_slots slots = {0};
+        cr_err err;
+        bool end = false;
+        CHECK_INT(o.reader->open(&src, o.conf, o.paths, o.want, o.n_want, &diag), CR_OK);
+        CHECK_INT(cr_items_open(&in, &o, src, &err), CR_OK);
+        cr_filler_init(&f, &in, -1);
+        for (int again = 0; again < 3; again++) {
+            cr_slot *s = cr_slots_new(&slots);
+            CHECK_INT(o.reader->cut(src, 0, 0, &raw, &end, &err), CR_OK);
+            CHECK_INT(cr_fill(&f, &raw, s), CR_OK);
+            CHECK_INT(s->rows.n_rows, k == LEFT_OUT ? 2 : 3);
+            CHECK((s->rows.dense == made) == (k == PLAIN));
+            if (k != SHUFFLED) {
+                CHECK(s->rows.sparse[2].off == NULL);
+                CHECK(s->rows.sparse[1].off != NULL);
+            }
+            /* reserved columns do not point into the chunk, which is used again */
+            CHECK(s->rows.reserved[1].v.i64 != f.chunk.cols[0].v.i64);
+            cr_slots_push(&slots, s);
+        }
+        for (const cr_slot *s = slots.head; k == PLAIN && s; s = s->next) {
+            cr_buf b, want;
+            cr_buf_init(&b);
+            cr_buf_init(&want);
+            show(&b, &s->rows);
+            cr_buf_str(&want, "1;5*2.5,;1;0.5,1;1;2;a;1/2;;2;1.5,3;0;1;b;2/"
+                              "3;6*3,7*3.5,;3;2.5,5;1;2;c;3/");
+            CHECK_STR(b.data, want.data);
+            cr_buf_clear(&b);
+            cr_buf_clear(&want);
+        }
+        cr_slots_clear(&slots);
+        cr_filler_clear(&f);
+        cr_free(raw.text);
+        cr_items_close(&in);
+        cr_diag_clear(&diag);
+    }
+}
+
 int main(int argc, char **argv) {
     static const t_case cases[] = {
         CASE(file_order),         CASE(shuffled),
         CASE(resume_everywhere),  CASE(shares),
         CASE(bad_rows),           CASE(errors),
         CASE(free_at_any_moment), CASE(steady_state_allocates_nothing),
+        CASE(slot_takes_over),
     };
     cr_log_set_level(CR_LOG_ERROR);
     int r = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

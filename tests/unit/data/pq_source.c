@@ -370,12 +370,16 @@ static cr_code encode(void *ctx, const cr_chunk *in, cr_chunk_rows *to, cr_bad *
     }
     out->n_sparse = 2;
     out->sparse = CR_NEW_N(a, cr_jagged, 2);
-    out->sparse[0] = (cr_jagged){.ids = in->cols[0].v.i64, .n_ids = n};
+    int64_t *plain = CR_NEW_N(a, int64_t, n);
+    memcpy(plain, in->cols[0].v.i64, (size_t)n * sizeof(*plain));
+    out->sparse[0] = (cr_jagged){.ids = plain, .n_ids = n};
     out->sparse[1] = (cr_jagged){.off = off, .ids = ids, .w = w, .n_ids = k};
     out->dense_width = 1;
     out->dense = dense;
     const float **labels = CR_NEW_N(a, const float *, 1);
-    labels[0] = in->cols[3].v.f32;
+    float *label = CR_NEW_N(a, float, n);
+    memcpy(label, in->cols[3].v.f32, (size_t)n * sizeof(*label));
+    labels[0] = label;
     out->n_labels = 1;
     out->labels = labels;
     out->n_reserved = 1;
