@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 
-static char empty[1]; /* never written: what data points at while nothing is allocated */
+static char empty[1]; /* data points here while nothing is allocated; never written */
 
 void cr_buf_init(cr_buf *b) {
     *b = (cr_buf){empty, 0, 0};
@@ -123,7 +123,8 @@ static bool is_part(const char *word, size_t len, const char *name) {
            (name[n - len - 1] == '_' && strcasecmp(name + n - len, word) == 0);
 }
 
-/* the only name that the word is a part of; NULL: none, or several */
+/* whole_name returns the only name that the word is a part of, or NULL when there are none or
+ * several. */
 static const char *whole_name(const char *word, size_t len,
                               const char *(*next)(const void *ctx, size_t i), const void *ctx) {
     const char *found = NULL, *cand;
@@ -139,7 +140,7 @@ const char *cr_nearest(const char *word, const char *(*next)(const void *ctx, si
                        const void *ctx) {
     size_t len = strlen(word);
     if (len == 0 || len > 256) return NULL;
-    /* one slip in three letters is a typo, more is another word */
+    /* one wrong letter in three is a typo; with more it is another word */
     int limit = len < 4 ? 1 : len < 15 ? (int)len / 3 : 4;
     int best = limit + 1;
     const char *found = NULL, *cand;

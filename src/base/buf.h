@@ -35,10 +35,10 @@ const char *cr_nearest(const char *word, const char *(*next)(const void *ctx, si
 /* Strict number parsing of exactly n bytes; false when anything is left over or out of range. */
 bool cr_parse_i64(const char *s, size_t n, int64_t *out);
 bool cr_parse_u64(const char *s, size_t n, uint64_t *out);
-/* cr_whole_part: how much of "7.0" or "7." (whole numbers as tools write them that know only
- * floats) is the integer: the length without the point and its zeros; n for any other text. */
+/* cr_whole_part returns the length of the integer in "7.0" or "7.", forms that tools write which
+ * know only floats: the length without the point and its zeros. For any other text it returns n. */
 size_t cr_whole_part(const char *s, size_t n);
-/* accepts the usual decimal forms, inf and nan, any case; correctly rounded. */
+/* cr_parse_f64 accepts the usual decimal forms, inf and nan in any case, and rounds correctly. */
 bool cr_parse_f64(const char *s, size_t n, double *out);
 /* cr_fmt_f32 / cr_fmt_f64 write the shortest text that reads back as the same number; return
  * length. */

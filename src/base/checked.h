@@ -17,7 +17,7 @@ static inline size_t cr_mul_size(size_t a, size_t b) {
     return __builtin_mul_overflow(a, b, &x) ? SIZE_MAX : x;
 }
 
-/* cr_bytes: the size of n elements of `each` bytes */
+/* cr_bytes returns the size of n elements of `each` bytes. */
 static inline size_t cr_bytes(int64_t n, size_t each) {
     return n < 0 ? SIZE_MAX : cr_mul_size((size_t)n, each);
 }
@@ -32,7 +32,8 @@ static inline int64_t cr_add_i64(int64_t a, int64_t b) {
     return a < 0 || b < 0 || __builtin_add_overflow(a, b, &x) ? INT64_MAX : x;
 }
 
-/* cr_i64_from: a number of the user's as a count; what is no number or does not fit is the largest */
+/* cr_i64_from turns a number that a user wrote into a count. NaN and numbers that do not fit become
+ * the largest count. */
 static inline int64_t cr_i64_from(double x) {
     return x >= 0 && x < 0x1p63 ? (int64_t)x : INT64_MAX;
 }

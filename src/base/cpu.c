@@ -19,8 +19,8 @@
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 
-/* __builtin_cpu_supports looks at what the system saves on a context switch too; F16C, which some
- * compilers cannot ask for by name, is usable when AVX is. */
+/* __builtin_cpu_supports also checks which registers the system saves on a context switch. F16C,
+ * which some compilers cannot ask for by name, is usable when AVX is. */
 cr_cpu_level cr_cpu_level_own(void) {
     unsigned a = 0, b = 0, c = 0, d = 0;
     __builtin_cpu_init();
@@ -45,7 +45,7 @@ const char *cr_cpu_level_name(cr_cpu_level level) {
     return (unsigned)level < CR_CPU_LEVELS ? names[level] : "?";
 }
 
-/* "c, avx2 or avx512" */
+/* list_levels writes a list such as "c, avx2 or avx512". */
 static void list_levels(char out[64], cr_cpu_level last) {
     out[0] = 0;
     for (cr_cpu_level l = CR_CPU_C; l <= last; l++) {
@@ -87,7 +87,8 @@ static int read_text(const char *path, char *out, size_t size) {
     return n > 0;
 }
 
-/* field returns the number after the line beginning with name, -1 when there is none. */
+/* field returns the number that follows name at the beginning of a line, -1 when no line begins
+ * so. */
 static int64_t field(const char *text, const char *name) {
     size_t n = strlen(name);
     for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -137,7 +138,7 @@ double cr_thread_cpu(void) {
 }
 
 int64_t cr_peak_rss(void) {
-    /* getrusage would also count what a parent used before exec */
+    /* getrusage would also count the memory that a parent used before exec */
     char text[8192];
     if (read_text("/proc/self/status", text, sizeof(text))) {
         int64_t kb = field(text, "VmHWM:");
@@ -147,7 +148,8 @@ int64_t cr_peak_rss(void) {
     return getrusage(RUSAGE_SELF, &u) == 0 ? (int64_t)u.ru_maxrss * 1024 : 0;
 }
 
-/* what the container of the process may still take; -1: it has no limit */
+/* cgroup_room returns the bytes that the container of this process may still take, -1 when it has
+ * no limit. */
 static int64_t cgroup_room(void) {
     char text[8192];
     if (!read_text("/sys/fs/cgroup/memory.max", text, sizeof(text))) return -1;
@@ -156,14 +158,15 @@ static int64_t cgroup_room(void) {
     if (end == text || !read_text("/sys/fs/cgroup/memory.current", text, sizeof(text))) return -1;
     int64_t used = strtoll(text, NULL, 10);
     if (read_text("/sys/fs/cgroup/memory.stat", text, sizeof(text))) {
-        /* pages of files are given back on demand */
+        /* the kernel gives pages of files back on demand */
         int64_t cold = field(text, "inactive_file "), warm = field(text, "active_file ");
         used -= (cold > 0 ? cold : 0) + (warm > 0 ? warm : 0);
     }
     return limit > used ? limit - used : 0;
 }
 
-/* what a limit of the process (RLIMIT_AS, RLIMIT_DATA) leaves of it; -1: there is no limit */
+/* limit_room returns the bytes that a limit of the process (RLIMIT_AS, RLIMIT_DATA) still allows,
+ * -1 when there is no limit. */
 static int64_t limit_room(__rlimit_resource_t resource, const char *used_field) {
     char text[8192];
     struct rlimit r;

@@ -14,8 +14,8 @@ typedef enum cr_cpu_level {
     CR_CPU_AVX512_BF16,
     CR_CPU_LEVELS
 } cr_cpu_level;
-/* cr_cpu_level_own: what the CPU and the system allow; cr_cpu_level_max: that, lowered by
- * CRANK_CPU=c|avx2|avx512|avx512_bf16. */
+/* cr_cpu_level_own returns the highest level that the CPU and the system allow; cr_cpu_level_max
+ * returns the same, lowered by CRANK_CPU=c|avx2|avx512|avx512_bf16. */
 cr_cpu_level cr_cpu_level_own(void);
 cr_cpu_level cr_cpu_level_max(void);
 /* cr_cpu_level_wish returns the level that wish, the text of CRANK_CPU, names (any case), and own
@@ -23,27 +23,29 @@ cr_cpu_level cr_cpu_level_max(void);
  * that says so, else "". */
 cr_cpu_level cr_cpu_level_wish(const char *wish, cr_cpu_level own, char *why, size_t n);
 const char *cr_cpu_level_name(cr_cpu_level level);
-/* CR_CPU_PICK chooses among versions of one function or table, the one way in which crank does so.
- * of is an array of CR_CPU_LEVELS pointers; a level without a version of its own (NULL) has that of
- * the next lower level, and there is always one for CR_CPU_C. */
+/* CR_CPU_PICK chooses among versions of one function or table; crank has no other way to do so.
+ * `of` is an array of CR_CPU_LEVELS pointers. A level whose pointer is NULL uses the version of the
+ * next lower level; CR_CPU_C always has one. */
 #define CR_CPU_PICK(of, level)                                                                     \
     ((of)[(level) >= CR_CPU_AVX512_BF16 && (of)[CR_CPU_AVX512_BF16] ? CR_CPU_AVX512_BF16           \
           : (level) >= CR_CPU_AVX512 && (of)[CR_CPU_AVX512]         ? CR_CPU_AVX512                \
           : (level) >= CR_CPU_AVX2 && (of)[CR_CPU_AVX2]             ? CR_CPU_AVX2                  \
                                                                     : CR_CPU_C])
-/* cores this process may run on */
+/* cr_cpu_count returns the number of cores that this process may run on. */
 int cr_cpu_count(void);
-/* bytes of a core's second-level cache; 1 MiB where the system does not tell */
+/* cr_cpu_l2 returns the bytes of a core's second-level cache, or 1 MiB where the system does not
+ * tell. */
 int64_t cr_cpu_l2(void);
-/* seconds, monotonic */
+/* cr_now returns the seconds of a clock that never goes back. */
 double cr_now(void);
-/* seconds of CPU time that this thread has used */
+/* cr_thread_cpu returns the seconds of CPU time that this thread has used. */
 double cr_thread_cpu(void);
-/* bytes of the peak resident memory of this process */
+/* cr_peak_rss returns the peak resident memory of this process in bytes. */
 int64_t cr_peak_rss(void);
-/* cr_mem_room: bytes that this process may still take, by what the machine has free, its container
- * may use, and its own limits (ulimit -v, -d) allow; -1: not known. *who has the least: "this
- * machine". cr_mem_available is the same number. */
+/* cr_mem_room returns the bytes that this process may still take: the smallest of what the machine
+ * has free, what its container may use, and what its own limits (ulimit -v, -d) allow; -1 when
+ * nothing is known. *who becomes the name of the one that allows least, such as "this machine".
+ * cr_mem_available returns the same number. */
 int64_t cr_mem_room(const char **who);
 int64_t cr_mem_available(void);
 

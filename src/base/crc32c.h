@@ -9,7 +9,8 @@
 
 /* cr_crc32c continues crc (0 at the start) over n bytes. */
 uint32_t cr_crc32c(uint32_t crc, const void *data, size_t n);
-/* cr_crc32c_masked: the form stored in files, so that a checksum of checksums stays meaningful. */
+/* cr_crc32c_masked returns the form that files store, so that a checksum of checksums stays
+ * meaningful. */
 uint32_t cr_crc32c_masked(const void *data, size_t n);
 
 #endif

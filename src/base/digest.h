@@ -18,16 +18,17 @@ typedef struct cr_digest {
 } cr_digest;
 void cr_digest_init(cr_digest *d);
 void cr_digest_add(cr_digest *d, const void *data, size_t n);
-uint64_t cr_digest_end(const cr_digest *d); /* of all that was added so far; more may follow */
+uint64_t cr_digest_end(const cr_digest *d); /* digest of all bytes added so far; more may follow */
 uint64_t cr_digest_of(const void *data, size_t n);
 
-/* sixteen lower-case hexadecimal digits; false: the text is not that */
+/* A digest as text is sixteen lower-case hexadecimal digits; cr_digest_parse returns false for any
+ * other text. */
 #define CR_DIGEST_TEXT 16
 void cr_digest_text(uint64_t digest, char out[CR_DIGEST_TEXT + 1]);
 bool cr_digest_parse(const char *text, uint64_t *out);
 
-/* cr_digest_file reads a whole file (not through a map: an error of the disk is then an error and
- * not a signal). size may be NULL. */
+/* cr_digest_file reads a whole file. It does not map the file, so that an error of the disk is
+ * reported and raises no signal. size may be NULL. */
 CR_CHECKED cr_code cr_digest_file(const char *path, int64_t *size, uint64_t *digest, cr_err *err);
 
 #endif

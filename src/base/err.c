@@ -49,7 +49,7 @@ cr_code cr_fail_at_(cr_err *err, cr_code code, cr_loc at, const char *src, int s
     va_end(ap);
     path[0] = 0;
     if (at.path) {
-        /* of a path that is too long the end says more than the beginning */
+        /* when a path is too long, its end says more than its beginning */
         size_t n = strlen(at.path);
         if (n >= sizeof(path)) {
             const char *end = at.path + n - (sizeof(path) - 4);
@@ -212,7 +212,8 @@ void cr_diag_sort(cr_diag *d) {
     if (d->n < 2) return;
     sort_key *keys = cr_alloc(d->n * sizeof(*keys), "order of findings");
     for (size_t i = 0; i < d->n; i++) {
-        /* a path's rank is the index of the first finding that has it; usually the one before */
+        /* a path's rank is the index of the first finding with that path, usually the previous
+         * finding */
         size_t rank = i;
         if (i > 0 && same_path(d->v[i].at.path, d->v[i - 1].at.path))
             rank = keys[i - 1].path;

@@ -1,9 +1,10 @@
 /*
  * err.h - how crank says that something is wrong.
  *
- * Three kinds of wrong: the user's world (return a cr_code and fill the caller's cr_err, or add
- * to a cr_diag when many mistakes are to be reported at once), our own mistake (CR_ASSERT in debug
- * builds, CR_BUG always), no memory (see mem.h). A message is one line: cause; cure.
+ * There are three kinds of errors. For a mistake of the user, or a failure of the files and
+ * machines around crank, a function returns a cr_code and fills the caller's cr_err, or adds to a
+ * cr_diag when many mistakes are reported at once. Our own mistakes abort (CR_ASSERT in debug
+ * builds, CR_BUG always). For want of memory see mem.h. A message is one line: cause; cure.
  */
 #ifndef CR_BASE_ERR_H
 #define CR_BASE_ERR_H
@@ -21,7 +22,7 @@ typedef enum cr_code {
     CR_ENOMEM,  /* a user-sized thing does not fit in memory: exit 1 */
     CR_ERUN,    /* failed while running (NaN loss, foreign checkpoint): exit 1 */
     CR_ESTOP,   /* stopped by a signal: exit 1 */
-    CR_ECLOSED, /* the program that read our output has ended (| head): exit 1, no words */
+    CR_ECLOSED, /* the program that read our output has ended (| head): exit 1 without a message */
 } cr_code;
 
 /* A place in the user's text. path NULL: no place. line and col count from 1; 0: unknown. */
@@ -33,7 +34,7 @@ typedef struct cr_loc {
 typedef struct cr_err {
     cr_code code;
     cr_loc at;
-    const char *src; /* our code, shown with --debug */
+    const char *src; /* place in crank's source, shown with --debug */
     int src_line;
     /* For callers that decide by the cause: the message is for people, no code looks into it. */
     int why;    /* a value of the enum of the module that failed, as its header says; 0: none */
@@ -54,7 +55,7 @@ typedef struct cr_err {
 
 #define CR_NOWHERE ((cr_loc){NULL, 0, 0})
 
-/* Fills err (may be NULL) and returns code. The path of `at` is copied. */
+/* cr_fail fills err (may be NULL) and returns code; cr_fail_at also copies the path of `at`. */
 #define cr_fail(err, code, ...)                                                                    \
     cr_fail_at_((err), (code), CR_NOWHERE, __FILE__, __LINE__, __VA_ARGS__)
 #define cr_fail_at(err, code, at, ...)                                                             \
@@ -75,24 +76,24 @@ void cr_err_cure(cr_err *err, const char *cure);
 void cr_err_text(const cr_err *err, char *out, size_t size);
 /* cr_errno_cure: what a user can do about an errno value, as "; cure"; "" when nothing is known. */
 const char *cr_errno_cure(int e);
-/* cr_exit_code maps a code to the process exit code (STYLE 2.4). */
+/* cr_exit_code maps a code to the exit code of the process, as listed above. */
 int cr_exit_code(cr_code code);
 
-/* A list of findings: all errors of a file, not only the first. Owns its texts. Open struct;
- * initialise with cr_diag_init. Not thread safe. */
+/* A cr_diag is a list of findings: all errors of a file, not only the first. It owns its texts.
+ * Initialise it with cr_diag_init. It is not thread safe. */
 typedef enum cr_sev { CR_SEV_ERROR, CR_SEV_WARN, CR_SEV_NOTE } cr_sev;
 typedef struct cr_finding {
     cr_sev sev;
     cr_code code;
     cr_loc at; /* path owned by the diag */
     char *msg;
-    const char *src; /* our code, shown with --debug */
+    const char *src; /* place in crank's source, shown with --debug */
     int src_line;
 } cr_finding;
 typedef struct cr_diag {
     cr_finding *v;
     size_t n, cap;
-    size_t n_errors; /* errors told; one told again counts again and is listed once */
+    size_t n_errors; /* errors added; an error added twice counts twice and is listed once */
 } cr_diag;
 void cr_diag_init(cr_diag *d);
 void cr_diag_clear(cr_diag *d);

@@ -53,8 +53,8 @@ double cr_exact_value(const cr_exact *sum) {
     while (top >= 0 && s.digit[top] == 0)
         top--;
     if (top < 0) return 0;
-    /* three digits hold more than the 53 bits of a double; those below only matter by being there
-     */
+    /* three digits hold more than the 53 bits of a double; of the lower digits only matters whether
+     * one is not zero */
     wide lead = 0;
     bool rest = false;
     for (int i = top; i > top - 3; i--)
@@ -64,7 +64,8 @@ double cr_exact_value(const cr_exact *sum) {
     int unit = 32 * (top - 2) - 1075, extra = 0;
     while (lead >> extra >= (wide)1 << 53)
         extra++;
-    /* to the nearest, ties to even; a sum below 2^-1022 has zeros there and stays as it is */
+    /* round to the nearest, ties to even; a sum below 2^-1022 has only zeros in `cut` and stays as
+     * it is */
     wide cut = lead & (((wide)1 << extra) - 1), half = (wide)1 << (extra - 1);
     lead >>= extra;
     unit += extra;

@@ -15,16 +15,17 @@
 #include <string.h>
 
 #define CR_EXACT_DIGITS 68
-/* numbers that cr_exact_get writes: the digits, and the sum of what is not finite */
+/* cr_exact_get writes so many numbers: the digits, and the sum of the summands that are not
+ * finite. */
 #define CR_EXACT_STATE (CR_EXACT_DIGITS + 1)
 
 typedef struct cr_exact {
     int64_t digit[CR_EXACT_DIGITS]; /* sum = digit[i] * 2^(32 i - 1075) */
-    int n_adds;                     /* since carries were settled */
-    double odd;                     /* infinities and NaNs, added as doubles add them; else 0 */
+    int n_adds;                     /* additions since carries were settled */
+    double odd; /* sum of the infinities and NaNs, as doubles add them; else 0 */
 } cr_exact;
 
-/* a zeroed cr_exact is an empty sum */
+/* cr_exact_reset empties a sum; a zeroed cr_exact is an empty sum too. */
 void cr_exact_reset(cr_exact *s);
 /* cr_exact_settle carries, so that all digits but the highest are in [0, 2^32). The additions call
  * it when it is needed. */
@@ -42,7 +43,7 @@ static inline void cr_exact_add(cr_exact *s, double x) {
         return;
     }
     if (e == 0)
-        e = 1; /* too small for a leading one */
+        e = 1; /* the number is too small to have a leading one */
     else
         mantissa |= (uint64_t)1 << 52;
     unsigned at = e >> 5, shift = e & 31;
@@ -55,10 +56,11 @@ static inline void cr_exact_add(cr_exact *s, double x) {
 }
 /* cr_exact_join adds another sum. */
 void cr_exact_join(cr_exact *s, const cr_exact *other);
-/* cr_exact_value: the nearest double to the sum; NaN or an infinity when such a number was added.
- */
+/* cr_exact_value returns the double nearest to the sum; NaN or an infinity when such a number was
+ * added. */
 double cr_exact_value(const cr_exact *s);
-/* the sum as CR_EXACT_STATE doubles, and back; exact both ways */
+/* cr_exact_get writes the sum as CR_EXACT_STATE doubles, and cr_exact_set reads them; both are
+ * exact. */
 void cr_exact_get(const cr_exact *s, double *out);
 void cr_exact_set(cr_exact *s, const double *in);
 

@@ -10,7 +10,7 @@
 #include "base/fs.h"
 
 #define COPY_SIZE ((size_t)256 << 10)
-/* bytes of a log that wait before a store without append gets them */
+/* a store that cannot append gets the whole log again once so many new bytes wait */
 #define SETTLE ((size_t)64 << 10)
 
 cr_code cr_io_fail(cr_err *err, const char *path, const char *what, int e) {
@@ -38,8 +38,8 @@ static cr_code read_whole(const char *path, bool any, size_t max, cr_buf *out, c
     size_t size = st->kind == CR_FS_FILE && st->size > 0 ? (size_t)st->size : 0;
     if (max && size > max) goto too_large;
     if (size >= out->cap) {
-        /* the size is the file's, not ours: running out of memory is reported. One byte more
-         * than the size lets the end be seen without growing */
+        /* the size comes from the file, so running out of memory is reported; one byte more than
+         * the size shows the end without growing */
         void *p;
         code = cr_try_alloc(&p, size + 2, path, err);
         if (code != CR_OK) goto out;
@@ -84,8 +84,8 @@ struct cr_outfile {
     int failed; /* errno of the first failed write */
     cr_fs_why why;
     bool no_sync;
-    cr_buf *all;    /* the whole file, for a store that cannot append; NULL: the store can */
-    size_t settled; /* bytes of all that the store has */
+    cr_buf *all;    /* the whole file, for a store that cannot append; else NULL */
+    size_t settled; /* bytes of `all` that the store has */
     size_t n;
     char buf[64 << 10];
 };
@@ -164,7 +164,7 @@ static cr_code write_failed(const cr_outfile *f, cr_err *err) {
     return CR_ECLOSED;
 }
 
-/* settle puts the whole file to a store that cannot append. */
+/* settle writes the whole file once more to a store that cannot append. */
 static void settle(cr_outfile *f) {
     void *w;
     if (f->failed != 0 || f->settled == f->all->n) return;

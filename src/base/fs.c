@@ -1,6 +1,6 @@
 /*
- * fs.c - which store a path belongs to, and the calls of a store with what is alike for all of
- * them: reads that go on until they have everything, failures that are tried again, messages.
+ * fs.c - finds the store of a path and calls it. What is alike for all stores is here: reads that
+ * go on until they have everything, failures that are tried again, messages.
  */
 #include "base/fs.h"
 
@@ -32,8 +32,8 @@ const cr_store *cr_store_of(const char *path) {
     return n ? cr_store_named(path, n) : &cr_store_file;
 }
 
-/* A path that no store serves was refused before anything ran; if one comes all the same, the disk
- * has no such file. */
+/* A path that no store serves is refused before anything runs. If such a path comes here all the
+ * same, it goes to the local disk, which has no such file. */
 static const cr_store *store_of(const char *path) {
     const cr_store *s = cr_store_of(path);
     return s ? s : &cr_store_file;
@@ -69,7 +69,7 @@ static bool may_pass(int e) {
 bool cr_fs_again(const cr_store *s, int e, int *tries) {
     ++*tries;
     if (*tries >= s->tries || !may_pass(e)) return false;
-    /* half of the wait is drawn, so that many processes do not come back together */
+    /* half of the wait is random, so that many processes do not try again at the same moment */
     int64_t ms = (int64_t)s->wait_ms << (*tries < 16 ? *tries - 1 : 15);
     if (ms > MOST_WAIT) ms = MOST_WAIT;
     struct timespec now;
@@ -137,7 +137,7 @@ struct cr_fs {
     const cr_store *s;
     void *file;
     cr_fs_stat st;
-    cr_ahead *ahead; /* reads ahead where the store is far; NULL: reads go to the store itself */
+    cr_ahead *ahead; /* reads ahead when the store is far; NULL: reads go straight to the store */
     char path[];
 };
 

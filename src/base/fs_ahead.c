@@ -2,13 +2,14 @@
  * fs_ahead.c - reading from a store that is far: few large requests, made before they are needed.
  *
  * A file is cut into blocks. A piece is a run of blocks that one request fetches; a table leads
- * from each block to its piece. A read copies from pieces and waits for those that are on their
- * way; what is missing becomes a request in front of the queue. Hints become requests at its end.
- * Some threads work through the queue; there is one queue for all files, because the link is one.
+ * from each block to its piece. A read copies from pieces and waits for those that are being
+ * fetched; missing blocks become a request at the front of the queue. Hints become requests at its
+ * end. Some threads work through the queue. All files share one queue, because they share one
+ * network link.
  *
  * Memory is bounded for all files together. A hint makes room only by dropping pieces that were
- * read from: dropping one that was not would fetch it twice. A read that must be served also drops
- * pieces that wrong hints fetched and no read wanted.
+ * read from: a piece that was not would have to be fetched twice. A read that must be served also
+ * drops pieces that no read has used.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,10 +23,12 @@
 #define BLOCK ((int64_t)64 << 10)
 #define GAP   ((int64_t)1 << 20)
 #define MOST  ((int64_t)8 << 20)
-/* the smallest request that is waited for: a smaller one is not faster */
-#define LEAST      ((int64_t)512 << 10)
-#define TAIL       ((int64_t)256 << 10) /* read with the end of a file, where footers are */
-#define WINDOW     ((int64_t)32 << 20)  /* in front of a reader that goes front to back */
+/* the smallest request that a read waits for: a smaller one is not faster */
+#define LEAST ((int64_t)512 << 10)
+/* a read of the end of a file also fetches this much before it: footers are there */
+#define TAIL ((int64_t)256 << 10)
+/* fetched in advance for a reader that goes from front to back */
+#define WINDOW     ((int64_t)32 << 20)
 #define BUDGET     ((int64_t)256 << 20)
 #define N_REQUESTS 16
 
@@ -38,33 +41,33 @@ typedef struct piece {
     piece_state state;
     int e;
     cr_fs_why why;
-    bool used;                   /* something was read from it */
+    bool used;                   /* a read copied from it */
     int refs;                    /* readers that copy from it or wait for it */
-    struct piece *newer, *older; /* in the order of use */
-    struct piece *next;          /* in the queue */
+    struct piece *newer, *older; /* neighbours in the order of use */
+    struct piece *next;          /* next piece in the queue */
 } piece;
 
 struct cr_ahead {
     const cr_store *s;
     void *file;
     int64_t size, n_blocks, gap, most;
-    piece **at;   /* per block; NULL: nothing is known of it */
-    int64_t next; /* where a read goes on that goes front to back */
+    piece **at;   /* the piece of each block; NULL: the block was not asked for */
+    int64_t next; /* where a read from front to back will continue */
     int64_t window;
 };
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t work, done;
-    piece *head, *tail;     /* waiting */
-    piece *newest, *oldest; /* all */
+    piece *head, *tail;     /* the queue of waiting pieces */
+    piece *newest, *oldest; /* ends of the list of all pieces, in the order of use */
     int64_t bytes;
     int n_threads, n_idle;
 } io = {.lock = PTHREAD_MUTEX_INITIALIZER,
         .work = PTHREAD_COND_INITIALIZER,
         .done = PTHREAD_COND_INITIALIZER};
 
-/* ---- pieces; all with the lock held ---- */
+/* ---- pieces; the caller holds the lock ---- */
 
 static void unlink_piece(piece *p) {
     *(p->newer ? &p->newer->older : &io.newest) = p->older;
@@ -89,7 +92,8 @@ static void drop(piece *p) {
     cr_free(p);
 }
 
-/* make_room: false when n more bytes do not fit. unread: pieces that no read wanted may go too. */
+/* make_room returns false when n more bytes do not fit. With `unread` it may also drop pieces that
+ * no read has used. */
 static bool make_room(int64_t n, bool unread) {
     for (int all = 0; all <= (unread ? 1 : 0); all++)
         for (piece *p = io.oldest, *newer; p && io.bytes + n > BUDGET; p = newer) {
@@ -111,7 +115,7 @@ static void enqueue(piece *p, bool first) {
     pthread_cond_signal(&io.work);
 }
 
-/* promote moves a piece that is waited for to the front of the queue. */
+/* promote moves a piece that a read waits for to the front of the queue. */
 static void promote(piece *p) {
     piece **at = &io.head, *before = NULL;
     while (*at && *at != p) {
@@ -198,7 +202,7 @@ static void *work(void *none) {
     return none;
 }
 
-/* start makes threads while there is work for them. They live as long as the process. */
+/* start makes threads while there is work for them. The threads live as long as the process. */
 static void start(const cr_store *s) {
     int most = s->n_requests > 0 ? s->n_requests : N_REQUESTS, waiting = 0;
     for (piece *p = io.head; p; p = p->next)
@@ -232,7 +236,7 @@ cr_ahead *cr_ahead_new(const cr_store *s, void *file, int64_t size) {
 
 void cr_ahead_free(cr_ahead *a) {
     pthread_mutex_lock(&io.lock);
-    /* requests that did not begin are not made any more */
+    /* remove the requests that did not begin from the queue */
     piece *keep = NULL, *last = NULL;
     for (piece *p = io.head, *next; p; p = next) {
         next = p->next;
@@ -282,8 +286,8 @@ void cr_ahead_hint(cr_ahead *a, cr_fs_range *v, int n) {
     pthread_mutex_unlock(&io.lock);
 }
 
-/* want asks for the blocks of a read that is waited for, and for more behind them: a small request
- * takes as long. The end of a file is read with what lies before it. */
+/* want asks for the blocks that a read waits for, and for more behind them, because a small request
+ * takes as long. The end of a file is fetched together with the bytes before it. */
 static piece *want(cr_ahead *a, int64_t first, int64_t last) {
     int64_t most = a->most / BLOCK, end = first;
     if (last < first + LEAST / BLOCK) last = first + LEAST / BLOCK;
@@ -295,7 +299,7 @@ static piece *want(cr_ahead *a, int64_t first, int64_t last) {
     return add(a, first, end, true);
 }
 
-/* copy_from gives what the piece of a block has of [at, at + n); waits for it. */
+/* copy_from waits for the piece of block at / BLOCK and copies its part of [at, at + n). */
 static int copy_from(cr_ahead *a, int64_t at, char *buf, size_t n, size_t *got, cr_fs_why *why) {
     int64_t b = at / BLOCK;
     piece *p = a->at[b];
@@ -305,7 +309,7 @@ static int copy_from(cr_ahead *a, int64_t at, char *buf, size_t n, size_t *got, 
     start(a->s);
     p->refs++;
     while (p->state != READY) {
-        if (io.n_threads == 0 && io.head) /* no thread could be made: this one does it */
+        if (io.n_threads == 0 && io.head) /* no thread could be made: this thread does the work */
             run_first();
         else
             pthread_cond_wait(&io.done, &io.lock);
@@ -318,13 +322,13 @@ static int copy_from(cr_ahead *a, int64_t at, char *buf, size_t n, size_t *got, 
         pthread_mutex_unlock(&io.lock);
         memcpy(buf, p->data + from, k);
         pthread_mutex_lock(&io.lock);
-        e = 0; /* what failed lies behind it */
+        e = 0; /* the failure lies behind these bytes */
     }
     p->used = true;
     p->refs--;
     unlink_piece(p);
     make_newest(p);
-    if (p->e != 0 && p->refs == 0) drop(p); /* another read may have more luck */
+    if (p->e != 0 && p->refs == 0) drop(p); /* a later read tries again */
     *got = k;
     return e;
 }
@@ -340,7 +344,7 @@ int cr_ahead_read(cr_ahead *a, int64_t at, void *buf, size_t n, size_t *got, cr_
     a->window = !on ? 0 : a->window == 0 ? 2 * LEAST : a->window < WINDOW ? 2 * a->window : WINDOW;
     a->next = at + (int64_t)n;
     while (*got < n && e == 0) {
-        /* the rest of a long read, and what a reader that goes on needs next, are on their way */
+        /* ask for the rest of a long read, and for what a reader that goes on will need next */
         int64_t from = at + (int64_t)*got, left = (int64_t)(n - *got), to = from + left + a->window;
         if (left > LEAST || a->window > 0) {
             if (to - from > WINDOW) to = from + WINDOW;

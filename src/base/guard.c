@@ -1,10 +1,11 @@
 /*
- * guard.c - a place per thread that says what runs in it, and the handlers that read it.
+ * guard.c - one place per thread that says which call runs in it, and the signal handlers that read
+ * it.
  *
  * Places are in a fixed array and not in the threads' own memory, because the handler of SIGALRM
  * looks at those of all threads, and threads end. A handler only calls functions that POSIX allows
  * there: it writes its line with write() and puts the numbers together itself. Each place has a
- * stack for the handler: when a library has used up the stack of the thread, there is no other.
+ * stack for the handler, because a library may have used up the stack of the thread.
  */
 #include "base/guard.h"
 
@@ -23,18 +24,18 @@
 
 typedef struct place {
     atomic_bool taken;
-    _Atomic(const cr_guard *) now; /* NULL: nothing runs */
-    atomic_uint call;              /* counts the calls */
-    unsigned seen;                 /* call at the last look of the handler; 0: none */
+    _Atomic(const cr_guard *) now; /* the innermost call; NULL: none runs */
+    atomic_uint call;              /* counts the calls of this thread */
+    unsigned seen; /* value of call when the handler looked last; 0: it did not look yet */
     char stack[STACK_BYTES];
 } place;
 
 static place places[PLACES];
 static _Thread_local place *mine;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key; /* gives the place back when its thread ends */
+static pthread_key_t key; /* its destructor gives the place back when the thread ends */
 
-/* ---- the line, without anything that a handler must not call ---- */
+/* ---- the line, written only with functions that a handler may call ---- */
 
 typedef struct line {
     char text[1200];
@@ -68,7 +69,8 @@ static void put_call(line *l, const cr_guard *g) {
     int64_t row = g->row ? *g->row : 0;
     if (row < 0 || row >= g->n_rows) row = g->n_rows - 1;
     put(l, ", at ");
-    if (g->first_row < 0) { /* a block further back: how many rows are before it is not known */
+    /* the row lies in a later block of the file: the number of rows before it is not known */
+    if (g->first_row < 0) {
         put(l, "row ");
         put_number(l, row + 1);
         put(l, " of a block of ");
@@ -97,7 +99,8 @@ static void give_back(void *p) {
 }
 
 static void make_key(void) {
-    (void)pthread_key_create(&key, give_back); /* without it places run out, which costs a name */
+    /* without the key, places run out and a crash has no name */
+    (void)pthread_key_create(&key, give_back);
 }
 
 static void take_place(void) {
@@ -109,7 +112,7 @@ static void take_place(void) {
     if (!mine) return;
     (void)pthread_setspecific(key, mine);
     stack_t has, own = {.ss_sp = mine->stack, .ss_size = STACK_BYTES};
-    /* one that is there is a sanitizer's, which also removes it */
+    /* a stack that is already there belongs to a sanitizer, which also removes it */
     if (sigaltstack(NULL, &has) == 0 && (has.ss_flags & SS_DISABLE)) (void)sigaltstack(&own, NULL);
 }
 
@@ -117,7 +120,8 @@ void cr_guard_enter(cr_guard *g) {
     if (!mine) take_place();
     if (!mine) return;
     g->outer = atomic_load(&mine->now);
-    if (atomic_fetch_add(&mine->call, 1) + 1 == 0) atomic_fetch_add(&mine->call, 1); /* 0: none */
+    /* 0 means "did not look yet" */
+    if (atomic_fetch_add(&mine->call, 1) + 1 == 0) atomic_fetch_add(&mine->call, 1);
     atomic_store(&mine->now, g);
 }
 
@@ -166,15 +170,17 @@ static void tell_crash(const cr_guard *g, int sig, int error) {
 
 static void on_crash(int sig) {
     static atomic_flag told = ATOMIC_FLAG_INIT;
-    const int error = errno; /* malloc sets it and little else does */
+    const int error = errno; /* malloc sets errno, and little else does */
     const cr_guard *g = mine ? atomic_load(&mine->now) : NULL;
-    /* threads that crash at the same time wait until the first one has told and ends the process */
+    /* threads that crash at the same time wait until the first one has written its line and ends
+     * the process */
     while (g && atomic_flag_test_and_set(&told))
         pause();
-    /* only then does the signal get its old meaning: another thread may crash in between, and would
-     * end the process before the line is written */
+    /* the signal gets its old meaning only after the line is written: another thread that crashes
+     * in between would end the process before */
     if (g) tell_crash(g, sig, error);
-    for (size_t i = 0; i < N_CRASHES; i++) /* back in the place of the fault it comes again */
+    /* after the return the fault happens again and ends the process */
+    for (size_t i = 0; i < N_CRASHES; i++)
         if (crashes[i].sig == sig) sigaction(sig, &before[i], NULL);
 }
 

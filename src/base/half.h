@@ -28,8 +28,8 @@ CR_INLINE uint32_t cr_bf16_near(uint32_t u) {
     return (u & 0x7fffffffu) > 0x7f800000u ? (u | 0x00400000u) & 0xffff0000u : r;
 }
 
-/* nearest FP16 value, as float bits. Below 2^-14 FP16 is a grid of 2^-24, which is what a float
- * near 0.5 is too: adding and taking off 0.5 rounds to it. */
+/* nearest FP16 value, as float bits. Below 2^-14 the FP16 values are the multiples of 2^-24, and so
+ * are the floats just above 0.5: adding 0.5 and subtracting it rounds to them. */
 CR_INLINE uint32_t cr_fp16_near(uint32_t u) {
     uint32_t sign = u & 0x80000000u, a = u & 0x7fffffffu;
     uint32_t normal = (a + 0xfffu + ((a >> 13) & 1u)) & 0xffffe000u;
@@ -57,7 +57,7 @@ CR_INLINE float cr_fp16_unpack(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16, e = h & 0x7c00u, m = h & 0x3ffu;
     uint32_t normal = ((uint32_t)(h & 0x7fffu) << 13) + 0x38000000u;
     uint32_t tiny = cr_f32_bits((float)(int32_t)m * 0x1p-24f);
-    uint32_t nan = m ? 0x00400000u : 0; /* a quiet one, as CPUs make it */
+    uint32_t nan = m ? 0x00400000u : 0; /* a quiet NaN, as CPUs make it */
     uint32_t r = e == 0 ? tiny : e == 0x7c00u ? 0x7f800000u | nan | m << 13 : normal;
     return cr_f32_of_bits(r | sign);
 }
@@ -66,8 +66,9 @@ CR_INLINE float cr_bf16_unpack(uint16_t h) {
     return cr_f32_of_bits((uint32_t)h << 16);
 }
 
-/* magnitude rounded up or down with the odds of its distance; r: 16 random bits. Values beyond the
- * largest FP16 number stay at it: a weight must not become infinite by chance. */
+/* The magnitude is rounded up or down at random, up with the probability of its distance from the
+ * lower value; r holds 16 random bits. Values beyond the largest FP16 number become that number: a
+ * weight must not become infinite by chance. */
 CR_INLINE uint32_t cr_bf16_chance(uint32_t u, uint32_t r) {
     uint32_t up = (u + r) & 0xffff0000u;
     return (u & 0x7f800000u) == 0x7f800000u    ? cr_bf16_near(u)
@@ -78,7 +79,7 @@ CR_INLINE uint32_t cr_bf16_chance(uint32_t u, uint32_t r) {
 CR_INLINE uint32_t cr_fp16_chance(uint32_t u, uint32_t r) {
     uint32_t sign = u & 0x80000000u, a = u & 0x7fffffffu;
     uint32_t normal = (a + (r >> 3)) & 0xffffe000u;
-    /* in units of 2^-24, plus a fraction below one, cut off */
+    /* in units of 2^-24, plus a random fraction below one; the conversion to an integer cuts off */
     float scaled =
         cr_f32_of_bits(a < 0x38800000u ? a : 0) * 16777216.0f + (float)(int32_t)r * 0x1p-16f;
     uint32_t tiny = cr_f32_bits((float)(int32_t)scaled * 0x1p-24f);

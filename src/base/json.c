@@ -42,7 +42,7 @@ static cr_code check_depth(const char *text, size_t n, cr_err *err) {
     return CR_OK;
 }
 
-/* jansson does not check everything it allocates, so it never sees a failure */
+/* jansson does not check everything it allocates, so no allocation for it may fail */
 static void *json_alloc(size_t size) {
     void *p = malloc(size ? size : 1);
     if (!p) cr_no_memory(size, "JSON");
@@ -146,7 +146,7 @@ void cr_json_escape(cr_buf *out, const char *s, size_t n) {
     cr_buf_reserve(out, n + 2);
     cr_buf_char(out, '"');
     for (size_t i = 0; i < n;) {
-        size_t from = i; /* nearly all text is as it is: copied in one go */
+        size_t from = i; /* most text needs no escapes and is copied in one go */
         while (i < n && s[i] >= 0x20 && s[i] < 0x7f && s[i] != '"' && s[i] != '\\')
             i++;
         if (i > from) cr_buf_add(out, s + from, i - from);
@@ -158,7 +158,7 @@ void cr_json_escape(cr_buf *out, const char *s, size_t n) {
             size_t len = cr_shown_char(s + i, n - i, &x, &plain);
             if (plain)
                 cr_buf_add(out, s + i, len);
-            else if (len) /* JSON is printed, too */
+            else if (len) /* JSON may be printed on a terminal, too */
                 cr_buf_printf(out, "\\u%04x", (unsigned)x);
             else
                 cr_buf_str(out, "\xef\xbf\xbd"); /* a byte that is no text becomes U+FFFD */

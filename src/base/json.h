@@ -27,14 +27,15 @@ bool cr_json_is_arr(const cr_json *j);
 const cr_json *cr_json_get(const cr_json *obj, const char *key); /* NULL when absent */
 size_t cr_json_len(const cr_json *j);                            /* members or items */
 const cr_json *cr_json_at(const cr_json *arr, size_t i);
-/* walk of an object in file order: *it is NULL at first, *key and *val are set; false at the end */
+/* cr_json_next walks an object in the order of the file: *it is NULL at first, *key and *val are
+ * set. It returns false at the end. */
 bool cr_json_next(const cr_json *obj, void **it, const char **key, const cr_json **val);
 bool cr_json_i64(const cr_json *j, int64_t *out);
-bool cr_json_f64(const cr_json *j, double *out); /* ints too */
+bool cr_json_f64(const cr_json *j, double *out); /* also accepts integers */
 bool cr_json_bool(const cr_json *j, bool *out);
 const char *cr_json_str(const cr_json *j); /* NULL when not a string */
 
-/* Writing: straight into a buffer; commas are placed by the writer. */
+/* Writing goes straight into a buffer; the writer places the commas. */
 typedef struct cr_jw {
     cr_buf *out;
     int depth;
@@ -49,7 +50,7 @@ void cr_jw_str(cr_jw *w, const char *key, const char *val); /* NULL: null */
 void cr_jw_i64(cr_jw *w, const char *key, int64_t val);
 void cr_jw_f64(cr_jw *w, const char *key, double val); /* NaN and inf become null */
 void cr_jw_bool(cr_jw *w, const char *key, bool val);
-/* escapes s as a JSON string with quotes */
+/* cr_json_escape appends s as a JSON string with quotes. */
 void cr_json_escape(cr_buf *out, const char *s, size_t n);
 
 #endif

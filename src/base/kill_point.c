@@ -1,6 +1,6 @@
 /*
- * kill_point.c - see kill_point.h. Points are passed by the main thread, but for files that worker
- * threads write, so the counter is atomic.
+ * kill_point.c - see kill_point.h. Mostly the main thread passes points, but worker threads write
+ * files too, so the counter is atomic.
  */
 #include "base/kill_point.h"
 
@@ -16,7 +16,7 @@
 
 static struct {
     pthread_once_t once;
-    const char *point; /* NULL: none */
+    const char *point; /* NULL: no point is set */
     size_t len;
     int64_t at;
     int signal;
@@ -54,7 +54,8 @@ static bool is_due(const char *name) {
     return atomic_fetch_add(&plan.passed, 1) + 1 == plan.at;
 }
 
-/* to the process: worker threads block signals, so one of their own would never come */
+/* The signal goes to the process: worker threads block signals, so a signal to one of them would
+ * never arrive. */
 static void send_signal(void) {
     kill(getpid(), plan.signal);
 }

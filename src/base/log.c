@@ -52,7 +52,7 @@ static void write_all(const char *p, size_t n) {
     while (n > 0) {
         ssize_t k = write(STDERR_FILENO, p, n);
         if (k < 0 && errno == EINTR) continue;
-        if (k <= 0) return; /* nowhere left to complain */
+        if (k <= 0) return; /* there is no other place to complain */
         p += k;
         n -= (size_t)k;
     }
@@ -68,7 +68,7 @@ void cr_log(cr_log_level level, const char *fmt, ...) {
     struct tm tm;
     gettimeofday(&now, NULL);
     localtime_r(&now.tv_sec, &tm);
-    /* room in front for the wipe; it is sent only when a progress line stands there */
+    /* leave room in front for the wipe, which is sent only when a progress line is shown */
     size_t wipe = strlen(WIPE), head = wipe;
     memcpy(few, WIPE, wipe);
     head += strftime(few + head, sizeof(few) - head, "[%Y-%m-%d %H:%M:%S", &tm);
@@ -87,10 +87,11 @@ void cr_log(cr_log_level level, const char *fmt, ...) {
             va_end(ap);
             text = more;
         } else {
-            n = (int)sizeof(raw) - 1; /* without memory a log line is cut */
+            n = (int)sizeof(raw) - 1; /* without memory the line is cut */
         }
     }
-    /* names of others are in it: a character takes at most 10 bytes when it is escaped */
+    /* the line may hold names that other people chose: an escaped character takes at most 10
+     * bytes */
     size_t room = 10 * (size_t)n + 1;
     if (head + room + 1 > sizeof(few)) {
         char *more = malloc(head + room + 1);
@@ -121,7 +122,7 @@ bool cr_log_is_terminal(void) {
 
 int cr_log_columns(void) {
     struct winsize w;
-    /* a line that wraps could not be wiped any more, and some terminals wrap when it is full */
+    /* a line that wraps could not be wiped any more, and some terminals wrap a full line */
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1 && w.ws_col - 1 < MAX_PROGRESS)
         return w.ws_col - 1;
     return MAX_PROGRESS;

@@ -11,18 +11,25 @@
 
 #include "base/err.h"
 
-typedef enum cr_log_level { CR_LOG_DEBUG, CR_LOG_INFO, CR_LOG_WARN, CR_LOG_ERROR, CR_LOG_OFF } cr_log_level;
+typedef enum cr_log_level {
+    CR_LOG_DEBUG,
+    CR_LOG_INFO,
+    CR_LOG_WARN,
+    CR_LOG_ERROR,
+    CR_LOG_OFF
+} cr_log_level;
 void cr_log_set_level(cr_log_level level);
-/* cr_log_level_from reads DEBUG, INFO, WARNING, WARN, ERROR, CRITICAL (any case); false if unknown. */
+/* cr_log_level_from reads DEBUG, INFO, WARNING, WARN, ERROR, CRITICAL (any case); false if unknown.
+ */
 bool cr_log_level_from(const char *name, cr_log_level *out);
 void cr_log(cr_log_level level, const char *fmt, ...) CR_PRINTF(2, 3);
 #define CR_DEBUG(...) cr_log(CR_LOG_DEBUG, __VA_ARGS__)
-#define CR_INFO(...) cr_log(CR_LOG_INFO, __VA_ARGS__)
-#define CR_WARN(...) cr_log(CR_LOG_WARN, __VA_ARGS__)
-/* cr_log_columns: how wide the progress line may be on this terminal */
+#define CR_INFO(...)  cr_log(CR_LOG_INFO, __VA_ARGS__)
+#define CR_WARN(...)  cr_log(CR_LOG_WARN, __VA_ARGS__)
+/* cr_log_columns returns how wide the progress line may be on this terminal. */
 int cr_log_columns(void);
-/* cr_log_progress shows text as the one line that is overwritten, when stderr is a terminal
- * (else does nothing). NULL ends it. */
+/* cr_log_progress shows text as the one line that is overwritten, when stderr is a terminal; else
+ * it does nothing. NULL ends the line. */
 void cr_log_progress(const char *text);
 bool cr_log_is_terminal(void);
 

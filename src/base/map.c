@@ -10,7 +10,8 @@
 
 #include "base/rng.h"
 
-/* hash_text reads 8 bytes a turn; only used in memory, so byte order does not matter. */
+/* hash_text reads 8 bytes at a time; the hash never leaves the process, so byte order does not
+ * matter. */
 static uint64_t hash_text(const char *s, size_t n) {
     uint64_t h = 0x9e3779b97f4a7c15u ^ (uint64_t)n;
     for (; n >= 8; s += 8, n -= 8) {

@@ -28,7 +28,7 @@ void cr_map_init(cr_map *m);
 void cr_map_clear(cr_map *m);
 /* cr_map_put sets key to value; returns false when the key was there already (value replaced). */
 bool cr_map_put(cr_map *m, const char *key, size_t len, int64_t value);
-/* cr_map_get returns the value or `missing`. Safe from many threads while nobody writes. */
+/* cr_map_get returns the value or `missing`. Many threads may call it while no thread writes. */
 int64_t cr_map_get(const cr_map *m, const char *key, size_t len, int64_t missing);
 
 #endif

@@ -54,7 +54,8 @@ static void count_alloc(void) {
     atomic_fetch_add_explicit(&n_allocs, 1, memory_order_relaxed);
 }
 
-/* injected counts one fallible request down and says whether it is the one to fail. */
+/* injected counts one request that may fail down, and says whether it is the one that a test lets
+ * fail. */
 static bool injected(void) {
     uint_fast64_t n = atomic_load_explicit(&fail_after, memory_order_relaxed);
     while (n > 0) {
@@ -64,7 +65,7 @@ static bool injected(void) {
 }
 
 void cr_no_memory(size_t size, const char *what) {
-    /* any thread may come here, at any place: nothing is allocated, locked or cleaned up */
+    /* any thread may come here at any place, so nothing is allocated, locked or cleaned up */
     char line[384], need[32] = "";
     if (size && size < SIZE_MAX) cr_fmt_bytes(need, (double)size);
     int n = snprintf(line, sizeof(line),
@@ -75,7 +76,7 @@ void cr_no_memory(size_t size, const char *what) {
     _exit(cr_exit_code(CR_ENOMEM));
 }
 
-/* fits compares with free memory; when that is not known the system decides. */
+/* fits compares size with free memory; when that is not known, the system decides. */
 static bool fits(size_t size) {
     if (size > SIZE_MAX / 2) return false;
     if (size <= CHECK_ABOVE) return true;
@@ -83,7 +84,8 @@ static bool fits(size_t size) {
     return left < 0 || size <= (uint64_t)left;
 }
 
-/* raw_alloc keeps the exact size, so that ASan sees one byte too far. NULL when there is none. */
+/* raw_alloc keeps the exact size, so that ASan sees an access one byte too far. NULL: there is no
+ * memory. */
 static void *raw_alloc(size_t size) {
     void *p = NULL;
     count_alloc();
@@ -132,7 +134,8 @@ void cr_free(void *p) {
     free(p);
 }
 
-/* big_size is what is really mapped for a request: whole huge pages once one fits. */
+/* big_size returns the bytes that are really mapped for a request: whole huge pages once one
+ * fits. */
 static size_t big_size(size_t size) {
     size_t unit = size >= HUGE_PAGE ? HUGE_PAGE : PAGE;
     if (size == 0) size = 1;
@@ -153,7 +156,8 @@ cr_code cr_big_alloc(void **out, size_t size, const char *what, cr_err *err) {
         if (extra - head) munmap(p + head + n, extra - head);
         p += head;
 #ifdef MADV_HUGEPAGE
-        (void)madvise(p, n, MADV_HUGEPAGE); /* a wish: without huge pages it is only slower */
+        /* only a wish: without huge pages the block is slower */
+        (void)madvise(p, n, MADV_HUGEPAGE);
 #endif
     }
     POISON(p + size, n - size);
@@ -172,7 +176,7 @@ void cr_big_free(void *p, size_t size) {
 
 struct cr_arena_block {
     cr_arena_block *prev;
-    size_t size, used; /* of data() */
+    size_t size, used; /* bytes of data() */
 };
 #define BLOCK_HEAD    ((size_t)CR_ALIGN)
 #define DEFAULT_BLOCK ((size_t)64 << 10)

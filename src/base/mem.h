@@ -2,8 +2,8 @@
  * mem.h - plain allocation, arenas, big blocks.
  *
  * When memory is gone, cr_alloc and the arenas write one line and end the process with exit code 1.
- * Anything large whose size comes from a config or a file uses cr_try_alloc and reports. Everything
- * is 64-byte aligned.
+ * Anything large whose size comes from a config or a file uses cr_try_alloc, and its failure is
+ * reported. Everything is 64-byte aligned.
  */
 #ifndef CR_BASE_MEM_H
 #define CR_BASE_MEM_H
@@ -15,8 +15,8 @@
 #include "base/err.h"
 
 #define CR_ALIGN 64
-/* cr_up16: that many floats and more, up to a whole number of lines of CR_ALIGN bytes; the largest
- * count stays what it is, so that no allocation accepts it */
+/* cr_up16 rounds a count of floats up to whole lines of CR_ALIGN bytes. The largest count stays as
+ * it is, so that no allocation accepts it. */
 static inline int64_t cr_up16(int64_t n) {
     return n > INT64_MAX - 15 ? INT64_MAX : (n + 15) / 16 * 16;
 }
@@ -60,8 +60,8 @@ size_t cr_arena_used(const cr_arena *a);
 /* cr_arena_alloc returns memory aligned to 16 (64 for sizes >= 64), not zeroed. */
 void *cr_arena_alloc(cr_arena *a, size_t size) __attribute__((returns_nonnull));
 void *cr_arena_zalloc(cr_arena *a, size_t size) __attribute__((returns_nonnull));
-/* cr_arena_defer: fn(ctx) is called when the content is dropped, the last one given first. For what
- * something in the arena holds besides memory of it. */
+/* cr_arena_defer: fn(ctx) is called when the content is dropped, the last one given first. It
+ * releases what an object in the arena holds besides memory of the arena. */
 void cr_arena_defer(cr_arena *a, void (*fn)(void *ctx), void *ctx);
 char *cr_arena_strdup(cr_arena *a, const char *s);
 char *cr_arena_strndup(cr_arena *a, const char *s, size_t n);
@@ -69,8 +69,8 @@ char *cr_arena_printf(cr_arena *a, const char *fmt, ...) CR_PRINTF(2, 3);
 #define CR_NEW(arena, T)      ((T *)cr_arena_zalloc((arena), sizeof(T)))
 #define CR_NEW_N(arena, T, n) ((T *)cr_arena_zalloc((arena), cr_bytes((int64_t)(n), sizeof(T))))
 
-/* cr_fetch asks the memory for bytes that are needed soon, to be read or written; after the first
- * lines the CPU asks by itself. Trap: gcc leaves out calls of a function that only fetches, so this
+/* cr_fetch asks for bytes in advance that will be read or written soon; the CPU itself asks for
+ * those after the first lines. Trap: gcc leaves out calls of a function that only fetches, so this
  * is always inline, and so are functions that do nothing else. */
 #define CR_FETCH static inline __attribute__((always_inline)) void
 CR_FETCH cr_fetch(const void *from, int64_t bytes, bool write) {
@@ -81,7 +81,8 @@ CR_FETCH cr_fetch(const void *from, int64_t bytes, bool write) {
         if (write)
             __builtin_prefetch(p, 1);
         else
-            __builtin_prefetch(p, 0, 2); /* into L2: more may be under way than into L1 */
+            /* into L2: more requests may be under way there than into L1 */
+            __builtin_prefetch(p, 0, 2);
     }
 }
 

@@ -88,7 +88,7 @@ static double divide(uint64_t v, int k) {
     cr_u128 num = (cr_u128)v << shift;
     cr_u128 q = num / d;
     bool rest = q * d != num;
-    /* keep 64 bits; what falls off below only matters as "something is there" */
+    /* keep 64 bits; of the bits below only matters whether one is set */
     uint64_t high = (uint64_t)(q >> 64);
     int drop = high ? 64 - __builtin_clzll(high) : 0;
     rest = rest || (q & (((cr_u128)1 << drop) - 1)) != 0;

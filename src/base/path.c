@@ -59,8 +59,8 @@ const char *cr_path_base(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* real: path without links, from malloc; NULL: it is not there. A store without links has nothing
- * to resolve. */
+/* real returns path without links, from malloc, or NULL when it does not exist. A store without
+ * links has nothing to resolve. */
 static char *real(const char *path) {
     const cr_store *s = cr_store_of(path);
     if (s && s->real) return s->real(path);
@@ -128,7 +128,8 @@ cr_code cr_mkdirs(const char *path, cr_err *err) {
         if ((p[i] != '/' && p[i] != 0) || p[i - 1] == '/') continue;
         char c = p[i];
         p[i] = 0;
-        /* a parent on a read-only system may exist: only what is missing afterwards is an error */
+        /* a parent on a read-only system may exist: only a folder that is missing afterwards is an
+         * error */
         cr_fs_why why = {0};
         int e = store ? store->make_dir(p, &why) : ENOTSUP;
         if (e != 0 && !cr_path_is_dir(p))
@@ -156,7 +157,7 @@ cr_code cr_file_remove(const char *path, cr_err *err) {
 
 typedef struct name {
     char *text;
-    cr_fs_kind kind; /* CR_FS_UNKNOWN: ask */
+    cr_fs_kind kind; /* CR_FS_UNKNOWN: ask the store */
 } name;
 
 typedef struct name_list {
@@ -196,8 +197,8 @@ static void sort_from(name_list *l, size_t first) {
     if (l->n > first) qsort(l->v + first, l->n - first, sizeof(*l->v), by_bytes);
 }
 
-/* list_in adds the names in a folder to the list, sorted. A folder of a store that has none by
- * themselves is not there as long as it is empty. */
+/* list_in adds the names in a folder to the list, sorted. In a store where folders are only
+ * prefixes of names, an empty folder does not exist. */
 static int list_in(name_list *l, const char *path, cr_fs_why *why) {
     const cr_store *s = cr_store_of(path);
     size_t first = l->n;
@@ -256,7 +257,7 @@ static cr_code add_match(name_list *l, const name *m, const char *const *exts, c
     return e == 0 ? CR_OK : cr_fs_fail(err, m->text, "open the directory", e, &why);
 }
 
-/* ---- globs where the store has none of its own ---- */
+/* ---- globs, for stores without globs of their own ---- */
 
 static bool has_magic(const char *s, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -264,7 +265,8 @@ static bool has_magic(const char *s, size_t n) {
     return false;
 }
 
-/* match_in finds what fits rest below the folder dir ("" or ending in a slash), level by level. */
+/* match_in finds the names below the folder dir ("" or ending in a slash) that match rest, level by
+ * level. */
 static int match_in(name_list *l, const char *dir, const char *rest, cr_fs_why *why) {
     size_t n = strcspn(rest, "/");
     const char *next = rest[n] ? rest + n + 1 : NULL;
@@ -293,7 +295,7 @@ static int match_in(name_list *l, const char *dir, const char *rest, cr_fs_why *
     return e;
 }
 
-/* brace_end: the brace that closes the one at s, or NULL */
+/* brace_end returns the brace that closes the one at s, or NULL. */
 static const char *brace_end(const char *s) {
     int depth = 0;
     for (; *s; s++) {
@@ -307,12 +309,12 @@ static const char *brace_end(const char *s) {
     return NULL;
 }
 
-/* match_all undoes the braces of a pattern and matches each of its forms. */
+/* match_all expands the braces of a pattern and matches each of its forms. */
 static int match_all(name_list *l, const char *pattern, cr_fs_why *why) {
     const char *open = strchr(pattern, '{'), *close = open ? brace_end(open) : NULL;
     if (!close) {
         size_t root = cr_scheme_len(pattern) ? cr_scheme_len(pattern) + 3 : 0;
-        root += strcspn(pattern + root, "/"); /* a bucket or a host is not matched */
+        root += strcspn(pattern + root, "/"); /* the name of a bucket or a host is not matched */
         root += pattern[root] == '/';
         return match_in(l, cr_arena_strndup(l->a, pattern, root), pattern + root, why);
     }
@@ -334,7 +336,7 @@ static cr_code nothing_found(cr_arena *a, const char *item, const char *const *e
     for (size_t i = 0, n = 0; exts && exts[i] && n < sizeof(kinds); i++)
         n += (size_t)snprintf(kinds + n, sizeof(kinds) - n, "%s%s", i ? " or " : " ending in ",
                               exts[i]);
-    /* files of another kind: perhaps the path is right and the format is not */
+    /* files of another kind are there: perhaps the path is right and the format is not */
     char **names;
     size_t n = 0, i = 0;
     if (cr_list_dir(a, item, &names, &n, err) != CR_OK) n = 0;
@@ -366,7 +368,7 @@ static cr_code add_item(cr_arena *a, name_list *l, const char *item, const char 
     int e = cr_fs_stat_path(item, true, &st, &why);
     name_list found = {.a = a};
     if (e == 0)
-        list_add(&found, item, st.kind); /* may contain [ or * */
+        list_add(&found, item, st.kind); /* an existing file may have [ or * in its name */
     else if (s && s->glob)
         e = s->glob(item, list_add, &found);
     else if (e == ENOENT)

@@ -27,7 +27,8 @@ void cr_plugin_allow(void) {
     all_allowed = true;
 }
 
-/* the user's list of digests: $XDG_CONFIG_HOME/crank/libraries, else ~/.config/crank/libraries */
+/* list_path gives the user's list of digests: $XDG_CONFIG_HOME/crank/libraries, else
+ * ~/.config/crank/libraries. */
 static bool list_path(char *out, size_t size) {
     const char *dir = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     int n = dir && *dir == '/' ? snprintf(out, size, "%s/" LIST, dir)
@@ -69,7 +70,8 @@ static bool is_listed(const char *digest) {
     return found;
 }
 
-/* the list as a cure names it; "" when the environment names no folder for it */
+/* list_shown returns the list as a cure names it; "" when the environment names no folder for
+ * it. */
 static const char *list_shown(char *path, size_t size) {
     const char *dir = getenv("XDG_CONFIG_HOME");
     if (!list_path(path, size)) return "";
@@ -99,7 +101,7 @@ static cr_code may_load(const char *path, const char *file, cr_err *err) {
                    path, digest, cr_path_base(path), shown);
 }
 
-/* The linker's own words, without the path that our message has in front. */
+/* reason returns the linker's own words, without the path, which our message has in front. */
 static const char *reason(const char *path) {
     const char *text = dlerror();
     if (!text) return "unknown reason";
@@ -128,7 +130,7 @@ cr_code cr_plugin_open(const char *path, const char *symbol, int abi, const char
                        "the folder crank runs in",
                        path, strerror(errno));
     CR_TRY(may_load(path, file, err));
-    /* RTLD_NOW: a symbol that is missing is told here, not in the middle of a run */
+    /* with RTLD_NOW a missing symbol is reported here and not in the middle of a run */
     cr_guard_crashes();
     char what[256];
     snprintf(what, sizeof(what), "library '%.200s'", path);

@@ -2,25 +2,26 @@
  * plugin.h - the user's own code from a shared library; plugin.c alone knows the dynamic linker.
  *
  * A library exports one object (not a function) per kind of plug-in, whose first member is an int:
- * the number of the interface it was compiled for. So nothing of a library runs before its number
- * was compared; its constructors do.
+ * the number of the interface it was compiled for. So no function of a library runs before its
+ * number was compared, except for its constructors.
  *
  * A library can do anything that the user can, and configs and exports come from other people. So
- * nothing is loaded unless the user said so: for all libraries of a command (cr_plugin_allow), or for
- * one by the SHA-256 digest of its content, in a list of the user's.
+ * nothing is loaded unless the user allowed it: all libraries of a command (cr_plugin_allow), or
+ * single ones, whose SHA-256 digests are in a list of the user.
  */
 #ifndef CR_BASE_PLUGIN_H
 #define CR_BASE_PLUGIN_H
 
 #include "base/err.h"
 
-/* cr_plugin_allow: whatever a config names is loaded. Called once, before any job. */
+/* After cr_plugin_allow, every library that a config names may be loaded. Call it once, before any
+ * job. */
 void cr_plugin_allow(void);
 /* cr_plugin_open loads the library at path (as open takes it: the system's library folders are not
- * searched) and gives the object `symbol` in *out, whose first int is abi. A library stays loaded
- * until the program ends; one that is loaded already is the same again. header: the public header
- * that the library was compiled with, for messages. CR_ECONF for a library without permission, with
- * what the user can do about it. */
+ * searched) and puts the object `symbol`, whose first int is abi, into *out. A library stays loaded
+ * until the program ends; opening it again gives the same one. header names the public header that
+ * the library was compiled with, for messages. A library without permission is CR_ECONF, with a
+ * cure. */
 CR_CHECKED cr_code cr_plugin_open(const char *path, const char *symbol, int abi, const char *header,
                                   const void **out, cr_err *err);
 /* cr_plugin_own: the same for a library of crank itself, which needs no permission: the file `name`

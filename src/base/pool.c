@@ -1,9 +1,9 @@
 /*
  * pool.c - threads that wait for a job of n items.
  *
- * One word, `state`, holds the job's number, whether it is open, and how many workers are in it.
- * A worker joins an open job by adding itself to the word; the caller works too, closes the job
- * when no item is left and waits only for those who joined. So a short job never waits for a
+ * One word, `state`, holds the job's number, whether it is open, and how many workers are in it. A
+ * worker joins an open job by adding itself to the word; the caller works too, closes the job when
+ * no item is left and waits only for the workers that joined. So a short job never waits for a
  * worker that is still asleep, and a late worker can never touch a job that is over.
  */
 #include "base/pool.h"
@@ -20,7 +20,7 @@
 #include "base/mem.h"
 
 #define OPEN        ((uint64_t)1)
-#define JOINED      ((uint64_t)2) /* one worker; bits 1..31 count them */
+#define JOINED      ((uint64_t)2) /* one worker in the job; bits 1..31 count the workers */
 #define JOINED_MASK ((uint64_t)0xfffffffe)
 #define JOB         ((uint64_t)1 << 32) /* bits 32..63 number the jobs */
 #define SPIN        20e-6               /* seconds */
@@ -28,20 +28,20 @@
 
 struct cr_pool {
     int n_threads, n_started;
-    pthread_t *threads; /* n_threads - 1 */
+    pthread_t *threads; /* n_threads - 1 threads */
     struct worker *workers;
-    cr_pool_fn fn; /* the job; written while the job is closed and nobody is in it */
+    cr_pool_fn fn; /* the job; written while it is closed and no worker is in it */
     void *ctx;
     int64_t n_items;
-    cr_trace *trace; /* NULL: none; written between jobs, as is stage */
+    cr_trace *trace; /* NULL: no trace; trace and stage are written between jobs */
     cr_stage stage;
-    int *rows; /* per thread, in the trace */
+    int *rows; /* row of each thread in the trace */
     pthread_mutex_t lock;
     pthread_cond_t job_opened, job_left;
     atomic_int n_asleep, caller_asleep;
     atomic_bool stop, busy;
     _Alignas(64) _Atomic uint64_t state;
-    _Alignas(64) _Atomic int64_t next; /* item */
+    _Alignas(64) _Atomic int64_t next; /* the next item */
     char pad[56];
 };
 
@@ -88,8 +88,8 @@ static void wait_for_job(cr_pool *p, uint64_t done) {
         if (has_news(p, done)) return;
         if (spun_enough(turn, &end)) break;
     }
-    /* the caller opens the job first and then looks at n_asleep; we do it the other way round, so
-     * one of the two sees the other */
+    /* the caller opens the job first and then reads n_asleep; a worker does it the other way round,
+     * so at least one of the two sees the other */
     pthread_mutex_lock(&p->lock);
     atomic_fetch_add(&p->n_asleep, 1);
     while (!has_news(p, done))
@@ -102,7 +102,7 @@ static void *work(void *arg) {
     struct worker *w = arg;
     cr_pool *p = w->pool;
     uint64_t done = 0;
-    double idle = 0; /* since when, for the trace */
+    double idle = 0; /* when the thread became idle, for the trace */
     for (;;) {
         wait_for_job(p, done);
         if (atomic_load(&p->stop)) return NULL;
@@ -153,7 +153,7 @@ cr_code cr_pool_new(cr_pool **out, int n_threads, cr_err *err) {
     p->threads = cr_alloc((size_t)n_threads * sizeof(*p->threads), "the thread pool");
     p->workers = cr_alloc((size_t)n_threads * sizeof(*p->workers), "the thread pool");
     p->rows = cr_alloc((size_t)n_threads * sizeof(*p->rows), "the thread pool");
-    /* signals are for the main thread */
+    /* only the main thread takes signals */
     sigset_t all, before;
     sigfillset(&all);
     cr_guard_signals(&all);
@@ -196,7 +196,7 @@ int cr_pool_threads(const cr_pool *p) {
     return p ? p->n_threads : 1;
 }
 
-/* without a pool, or while the pool has another job */
+/* run_alone is for callers without a pool, and for calls while the pool has another job. */
 static void run_alone(int64_t n_items, cr_pool_fn fn, void *ctx) {
     for (int64_t i = 0; i < n_items; i++)
         fn(ctx, i, 0);
@@ -221,7 +221,7 @@ void cr_pool_run(cr_pool *p, int64_t n_items, cr_pool_fn fn, void *ctx) {
     atomic_store(&p->next, 0);
     uint64_t s = atomic_load(&p->state);
     uint64_t job = (uint32_t)(s / JOB + 1);
-    if (job == 0) job = 1; /* 0 is "none yet" */
+    if (job == 0) job = 1; /* 0 means that there was no job yet */
     atomic_store(&p->state, job * JOB | OPEN);
     if (atomic_load(&p->n_asleep) > 0) {
         pthread_mutex_lock(&p->lock);

@@ -24,20 +24,21 @@ static inline uint64_t cr_mix64(uint64_t x) {
 static inline uint64_t cr_rng_u64(uint64_t key, uint64_t i) {
     return cr_mix64(key + (i + 1) * CR_RNG_STEP);
 }
-/* uniform in [0,1), 24 bits */
+/* cr_rng_f32 is uniform in [0,1), with 24 bits. */
 static inline float cr_rng_f32(uint64_t key, uint64_t i) {
     return (float)(cr_rng_u64(key, i) >> 40) * 0x1p-24f;
 }
-/* uniform in [0,1), 53 bits */
+/* cr_rng_f64 is uniform in [0,1), with 53 bits. */
 static inline double cr_rng_f64(uint64_t key, uint64_t i) {
     return (double)(cr_rng_u64(key, i) >> 11) * 0x1p-53;
 }
-/* unbiased enough for shuffles: multiply-high of 64 bits */
+/* cr_rng_below is uniform in [0,n) up to a bias that does not matter for shuffles; it takes the
+ * high half of a product of 64 bits. */
 static inline uint64_t cr_rng_below(uint64_t key, uint64_t i, uint64_t n) {
     __extension__ typedef unsigned __int128 u128;
     return (uint64_t)(((u128)cr_rng_u64(key, i) * n) >> 64);
 }
-/* standard normal by Box-Muller from indices 2i, 2i+1 */
+/* cr_rng_normal is a standard normal number by Box-Muller, from indices 2i and 2i+1. */
 double cr_rng_normal(uint64_t key, uint64_t i);
 /* cr_rng_key derives an independent stream from seed and a purpose; name may be NULL. */
 uint64_t cr_rng_key(uint64_t seed, const char *purpose, const char *name);

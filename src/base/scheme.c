@@ -1,5 +1,5 @@
 /*
- * scheme.c - which schemes of paths there are, and what a user can do where no store serves one.
+ * scheme.c - the known schemes of paths, and what a user can do where no store serves one.
  *
  * The list of stores (fs_list.h) decides which schemes are served. Percent signs stay as they are:
  * file:///a%20b is the file "a%20b", as most tools take it.
@@ -46,7 +46,7 @@ const cr_scheme cr_schemes[] = {
     {NULL, NULL, NULL},
 };
 
-/* the letters in front of a colon that may be a scheme (RFC 3986, 3.1) */
+/* word_len counts the letters in front of a colon that may be a scheme (RFC 3986, 3.1). */
 static size_t word_len(const char *s) {
     size_t n = 0;
     if (!isalpha((unsigned char)s[0])) return 0;
@@ -70,7 +70,8 @@ const cr_scheme *cr_scheme_find(const char *path) {
     return row_of(path, cr_scheme_len(path));
 }
 
-/* file:/a/b, file:///a/b and file://localhost/a/b; NULL: another host is named */
+/* after_file returns the path in file:/a/b, file:///a/b and file://localhost/a/b; NULL when another
+ * host is named. */
 static const char *after_file(const char *path) {
     const char *p = path + strlen("file:");
     if (p[1] != '/') return p;

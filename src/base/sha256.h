@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* cr_sha256_text: the digest of n bytes as 64 lower-case hexadecimal digits, as `sha256sum` prints
- * it. */
+/* cr_sha256_text writes the digest of n bytes as 64 lower-case hexadecimal digits, as `sha256sum`
+ * prints it. */
 #define CR_SHA256_TEXT 64
 void cr_sha256_text(const void *data, size_t n, char out[CR_SHA256_TEXT + 1]);
 

@@ -1,5 +1,5 @@
 /*
- * shown.c - escaping what must not reach a terminal as it is.
+ * shown.c - escapes the characters that must not reach a terminal as they are.
  */
 #include "base/shown.h"
 
@@ -24,7 +24,7 @@ size_t cr_shown_char(const char *s, size_t n, uint32_t *c, bool *plain) {
     return *c < CR_UTF8_BAD ? len : 0;
 }
 
-/* the character at s as it is shown, in out; returns how many bytes of s it was */
+/* one writes the character at s into out, as it is shown; returns how many bytes of s it took. */
 static size_t one(const char *s, size_t n, char out[LONGEST]) {
     uint32_t c = 0;
     bool plain;
@@ -34,7 +34,7 @@ static size_t one(const char *s, size_t n, char out[LONGEST]) {
         out[len] = 0;
         return len;
     }
-    static const char names[] = "abtnvfr"; /* from 7 on */
+    static const char names[] = "abtnvfr"; /* escapes of the characters from 7 on */
     if (len == 0)
         snprintf(out, LONGEST, "\\x%02x", (unsigned)(unsigned char)*s);
     else if (c >= 7 && c <= 13)
@@ -46,7 +46,7 @@ static size_t one(const char *s, size_t n, char out[LONGEST]) {
     return len ? len : 1;
 }
 
-/* bytes at the beginning of s that are shown as they are */
+/* plain_part counts the bytes at the beginning of s that need no escape. */
 static size_t plain_part(const char *s, size_t n) {
     size_t i = 0;
     while (i < n) {

@@ -13,7 +13,7 @@ typedef struct row {
     char name[32];
     cr_span *spans;
     _Atomic int64_t n;
-    char pad[16]; /* writers of neighbouring rows do not share a line */
+    char pad[16]; /* keeps the rows of two writers off one cache line */
 } row;
 
 struct cr_trace {

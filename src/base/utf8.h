@@ -49,7 +49,7 @@ static inline size_t cr_utf8_put(char out[4], uint32_t c) {
     return len;
 }
 
-/* cr_utf8_all: is all of the text UTF-8? */
+/* cr_utf8_all: is the whole text UTF-8? */
 static inline bool cr_utf8_all(const char *s, size_t n) {
     uint32_t c = 0;
     for (size_t i = 0; i < n && c < CR_UTF8_BAD;)
@@ -57,7 +57,8 @@ static inline bool cr_utf8_all(const char *s, size_t n) {
     return c < CR_UTF8_BAD;
 }
 
-/* cr_utf8_cut: the last place up to n where s, which is longer, can be cut between characters */
+/* cr_utf8_cut returns the last place up to n where s, which is longer, can be cut between
+ * characters. */
 static inline size_t cr_utf8_cut(const char *s, size_t n) {
     while (n > 0 && ((unsigned char)s[n] & 0xc0) == 0x80)
         n--;

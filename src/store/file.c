@@ -2,8 +2,8 @@
  * file.c - the store `file`: the local disk, by the kernel's calls.
  *
  * A file is put by writing a neighbour "path.tmp-PID", syncing it and renaming it, then syncing the
- * directory: after a crash at any moment the path holds the old or the new content. What is no
- * plain file (/dev/stdout, a pipe) cannot be replaced and is written directly.
+ * directory: after a crash at any moment the path holds the old or the new content. A path that is
+ * no plain file (/dev/stdout, a pipe) cannot be replaced and is written directly.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,12 +19,12 @@
 #include "base/fs_list.h"
 #include "base/kill_point.h"
 
-#define MOST ((size_t)1 << 30)   /* bytes of one call */
-#define PUSH ((int64_t)16 << 20) /* the disk starts on what is written so far every 16 MiB */
+#define MOST ((size_t)1 << 30)   /* most bytes of one read or write */
+#define PUSH ((int64_t)16 << 20) /* every 16 MiB the disk starts to write */
 
 typedef struct in_file {
     int fd;
-    bool stream; /* a pipe or a device: read on, wherever */
+    bool stream; /* a pipe or a device: read the next bytes whatever the position is */
 } in_file;
 
 static int64_t ns(struct timespec t) {
@@ -162,7 +162,7 @@ static int remove_in(int fd) {
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
         cr_kill_point("remove");
         if (unlinkat(fd, name, 0) == 0 || errno == ENOENT) continue;
-        if (errno != EISDIR && errno != EPERM) { /* EPERM: what POSIX says for a directory */
+        if (errno != EISDIR && errno != EPERM) { /* POSIX wants EPERM for a directory */
             e = errno;
             break;
         }
@@ -211,7 +211,7 @@ static int file_move(const char *from, const char *to, cr_fs_move how, cr_fs_why
     return 0;
 }
 
-/* sync_fd is fsync that does not mind files for which syncing means nothing. */
+/* sync_fd is fsync, but accepts files for which syncing means nothing. */
 static int sync_fd(int fd) {
     cr_kill_point("sync");
     while (fsync(fd) != 0) {
@@ -223,7 +223,8 @@ static int sync_fd(int fd) {
 
 static int file_sync_dir(const char *path) {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* a directory that may be written but not read cannot be synced; the rename still holds */
+    /* a directory that may be written but not read cannot be synced; the rename holds all the
+     * same */
     if (fd < 0) return errno == EACCES ? 0 : errno;
     int e = sync_fd(fd);
     close(fd);
@@ -246,7 +247,7 @@ static int file_can_write(const char *path) {
 
 static char *file_real(const char *path) {
     char *real = realpath(path, NULL);
-    if (!real && errno == ENOMEM) cr_no_memory(0, "a path"); /* "not there" would be wrong */
+    if (!real && errno == ENOMEM) cr_no_memory(0, "a path"); /* "does not exist" would be wrong */
     return real;
 }
 
@@ -266,7 +267,7 @@ static int open_tmp(out_file *f, const char *path, unsigned flags) {
     bool exists = stat(path, &st) == 0;
     if (exists && S_ISDIR(st.st_mode)) return EISDIR;
     if (exists && flags & CR_PUT_NEW) return EEXIST;
-    /* through a link the file behind it is replaced, not the link */
+    /* a path that is a link stays one: the file behind it is replaced */
     f->path = exists ? file_real(path) : NULL;
     if (!f->path) f->path = strdup(path);
     if (!f->path) cr_no_memory(0, "a path");
@@ -297,7 +298,7 @@ static int file_put(void **out, const char *path, unsigned flags, cr_fs_why *why
         e = open_tmp(f, path, flags);
     if (e == 0 && f->fd < 0) e = errno;
     if (e != 0) {
-        if (f->fd < 0 && f->tmp) { /* a leftover of that name is not ours to remove */
+        if (f->fd < 0 && f->tmp) { /* an old file of that name is not ours to remove */
             cr_free(f->tmp);
             f->tmp = NULL;
         }
@@ -331,10 +332,12 @@ static int file_write(void *out, const void *data, size_t n, cr_fs_why *why) {
     struct stat st;
     bool known = f->append && fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode);
     int e = write_all(f->fd, data, n);
-    /* half a line is worse than none; when even cutting it off fails, the first error is told */
+    /* half a line is worse than none; when even cutting it off fails, the first error is
+     * reported */
     if (e != 0 && known) (void)!ftruncate(f->fd, st.st_size);
     f->size += (int64_t)n;
-    if (f->tmp && f->size - f->pushed >= PUSH) { /* only a hint: fsync at the end is what counts */
+    /* only a hint: the fsync at the end is what counts */
+    if (f->tmp && f->size - f->pushed >= PUSH) {
         (void)sync_file_range(f->fd, f->pushed, f->size - f->pushed, SYNC_FILE_RANGE_WRITE);
         f->pushed = f->size;
     }
