@@ -21,7 +21,7 @@ bool cr_conf_has(const void *conf, const char *field) {
     const cr_conf_base *self = conf;
     int row = row_of(self->msg, field);
     if (row >= 0) return cr_fieldset_has(&self->set, row);
-    /* a oneof's member */
+    /* the name may be that of a oneof's member */
     const cr_field *f;
     const cr_oneof_member *m = cr_msg_member(self->msg, field, &f);
     if (!m || f->offset == CR_NO_STORE) return false;
@@ -30,7 +30,8 @@ bool cr_conf_has(const void *conf, const char *field) {
     return c.m == m;
 }
 
-/* value number `item` of a field or oneof member (lists opened), or the last one when item < 0 */
+/* find_place returns the place of value `item` of a field or oneof member, counting the items of
+ * lists; with item < 0 that of the last value. */
 static cr_loc find_place(const cr_conf_base *self, const char *field, int64_t item) {
     cr_loc at = self->at;
     if (!self->node || self->node->kind != CR_NODE_MAP) return at;

@@ -1,12 +1,13 @@
 /*
- * bind.c - tree -> struct, by the message's table.
+ * bind.c - fills a struct from a tree, following the message's table.
  *
- * One pass per message: every key is given its row, then each row takes its values in file order
- * (so "the last one wins" is simply storing again, and a message given twice is the two maps
- * joined). All mistakes are reported, each at its place; what could not be read keeps its default.
- * A row's `set` bit means "given and read", its `refused` bit "given, and the user was told what is
- * wrong with it": checks that would build on such a row ask for that bit and stay quiet. What
- * stands in a block of a later version is not looked at.
+ * There is one pass per message: every key is matched with its row, then each row takes its values
+ * in file order. So the last of several values wins because it is stored last, and a message that
+ * is given twice is bound from the two maps joined. All mistakes are reported, each at its place; a
+ * field that could not be read keeps its default. A row's `set` bit means that it was given and
+ * read, its `refused` bit that it was given and the user was told what is wrong with it; checks
+ * that depend on such a row look at that bit and report nothing. The content of a block of a later
+ * version is not read.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,10 +20,11 @@
 typedef struct binder {
     cr_arena *arena;
     cr_diag *diag;
-    cr_map warned;  /* fields without effect that have had their warning */
+    cr_map warned;  /* fields without effect that have been warned about */
     cr_syntax from; /* the syntax of the whole tree: edits from the command line do not change it */
-    const char *schema; /* the root's, see cr_msg */
-    const char *own;    /* cr_conf_bind_own: the key in front; NULL: part of the schema */
+    const char *schema; /* schema of the root message, see cr_msg */
+    /* for cr_conf_bind_own: the key of the message; NULL: it is part of the schema */
+    const char *own;
 } binder;
 
 #define wrong(b, at, ...) cr_diag_add((b)->diag, CR_SEV_ERROR, CR_ECONF, (at), __VA_ARGS__)
@@ -36,7 +38,7 @@ static const char *next_enum(const void *ctx, size_t i) {
     return ((const cr_enum_value *)ctx)[i].name;
 }
 
-/* what a row takes, as the object of "give …" */
+/* wanted says what a row takes; the text follows the word "give". */
 static const char *wanted(const cr_field *f, char out[128]) {
     char range[96];
     switch (f->type) {
@@ -131,7 +133,7 @@ static bool read_enum(binder *b, const cr_field *f, const cr_conf_node *n, value
     return ok;
 }
 
-/* Reads one scalar of the row's type, or says what is wrong with it. */
+/* read_scalar reads one scalar of the row's type, or reports what is wrong with it. */
 static bool read_scalar(binder *b, const cr_field *f, const cr_conf_node *n, value *out) {
     uint64_t u;
     bool neg;
@@ -159,7 +161,7 @@ static bool read_scalar(binder *b, const cr_field *f, const cr_conf_node *n, val
         return true;
     case CR_T_FLOAT:
         if (!cr_conf_read_float(n, &out->f)) {
-            if (!cr_conf_read_int(n, &u, &neg)) break; /* 0x10 */
+            if (!cr_conf_read_int(n, &u, &neg)) break; /* it may be 0x10 */
             out->f = neg ? -(double)u : (double)u;
         }
         if (cr_conf_in_range(f, out->f)) return true;
@@ -210,7 +212,7 @@ static void store(const cr_field *f, void *self, value v) {
     }
 }
 
-/* Does the scalar say what the row's default says? Quiet. */
+/* is_default: is the scalar equal to the row's default? Reports nothing. */
 static bool is_default(const cr_field *f, const cr_conf_node *n) {
     if (f->flags & CR_F_REPEATED || n->kind != CR_NODE_SCALAR) return false;
     bool yes, neg;
@@ -231,7 +233,7 @@ static bool is_default(const cr_field *f, const cr_conf_node *n) {
 
 /* ---- rows ---- */
 
-/* The binders of rows clear *ok when something could not be read. */
+/* The functions that bind rows clear *ok when a value could not be read. */
 static void bind_list(binder *b, const cr_field *f, cr_conf_iter it, void *self, bool *ok) {
     size_t n = 0, size = f->type == CR_T_ENUM ? sizeof(int) : 8;
     cr_conf_iter count = it;
@@ -262,7 +264,8 @@ static void bind_list(binder *b, const cr_field *f, cr_conf_iter it, void *self,
     }
 }
 
-/* A value that must be a message: the map it stands for, or NULL after a complaint. */
+/* as_map returns the map of a value that must be a message, or NULL after it has reported a
+ * mistake. */
 static const cr_conf_node *as_map(binder *b, const char *name, const cr_msg *msg,
                                   const cr_conf_node *n) {
     if (n->kind == CR_NODE_MAP) return n;
@@ -367,7 +370,7 @@ static void bind_oneof(binder *b, const cr_msg *msg, const cr_field *f, cr_conf_
 typedef struct map_state {
     cr_conf_map map;
     int64_t cap;
-    cr_map index; /* key -> place in map.v: a key given again replaces */
+    cr_map index; /* leads from a key to its place in map.v: a key given again replaces the first */
 } map_state;
 
 static bool put_entry(binder *b, const cr_field *f, map_state *s, const char *key, size_t len,
@@ -405,7 +408,7 @@ static bool put_entry(binder *b, const cr_field *f, map_state *s, const char *ke
     return true;
 }
 
-/* {key: "a", value: 2}: an entry of a map as protobuf writes it */
+/* put_pair adds an entry of a map in the form that protobuf writes: {key: "a", value: 2}. */
 static bool put_pair(binder *b, const cr_field *f, map_state *s, const cr_conf_node *n, cr_loc at) {
     const cr_conf_node *key = cr_conf_find(n, "key"), *val = cr_conf_find(n, "value");
     bool ok = true;
@@ -446,7 +449,7 @@ static void bind_map(binder *b, const cr_field *f, cr_conf_iter it, void *self, 
     }
     cr_map_clear(&s.index);
     if (f->offset != CR_NO_STORE) memcpy((char *)self + f->offset, &s.map, sizeof s.map);
-    if (s.map.n == 0) *ok = false; /* an empty map is as good as none */
+    if (s.map.n == 0) *ok = false; /* an empty map counts as not given */
 }
 
 static void bind_tree(binder *b, const cr_field *f, cr_conf_iter it, void *self, bool *ok) {
@@ -481,7 +484,8 @@ static bool is_later(const cr_field *f) {
     return f->flags & CR_F_LATER || (f->type == CR_T_MSG && ((const cr_msg *)f->ref)->later);
 }
 
-/* Refuses a row of a later version; a scalar that says its default passes. True: it was refused. */
+/* refuse_later reports a row of a later version and returns true; a scalar equal to its default is
+ * accepted. */
 static bool refuse_later(binder *b, const cr_field *f, cr_conf_iter it) {
     if (!is_later(f)) return false;
     const cr_conf_node *x;
@@ -495,7 +499,7 @@ static bool refuse_later(binder *b, const cr_field *f, cr_conf_iter it) {
     return used;
 }
 
-/* true: the row has no effect here, which is told once for each name */
+/* warn_idle returns true when the row has no effect here; it warns once for each name. */
 static bool warn_idle(binder *b, const cr_field *f, cr_conf_iter it) {
     if (!(f->flags & (CR_F_GPU | CR_F_IDLE)) || !cr_conf_next(&it)) return false;
     if (cr_map_put(&b->warned, f->name, strlen(f->name), 1))
@@ -505,7 +509,7 @@ static bool warn_idle(binder *b, const cr_field *f, cr_conf_iter it) {
     return true;
 }
 
-/* the values of one row, by the row's type */
+/* bind_values binds the values of one row according to the row's type. */
 static void bind_values(binder *b, const cr_msg *msg, const cr_field *f, cr_conf_iter it,
                         cr_conf_base *self, int depth, bool *ok) {
     const cr_conf_node *x;
@@ -531,7 +535,7 @@ static void bind_values(binder *b, const cr_msg *msg, const cr_field *f, cr_conf
         value v;
         if (key && strcmp(key, it.key) != 0)
             wrong(b, it.at, "%s and %s are one thing; keep one", it.key, key);
-        /* TorchEasyRec reads it so; it is a slip all the same */
+        /* TorchEasyRec accepts it; it is a slip of the user all the same */
         else if (before.line && !(f->flags & CR_F_GPU))
             cr_diag_add(b->diag, CR_SEV_WARN, CR_OK, it.at,
                         "'%s' was given on line %d already; this one counts, remove the other",

@@ -1,9 +1,9 @@
 /*
- * diff.c - which keys of two configs have other values.
+ * diff.c - finds the keys whose values differ in two configs.
  *
  * Bound structs are compared, so a key that is not given equals one that is given its default, and
  * the syntax of the files plays no part. Items of a list are matched by their names (feature_name,
- * group_name, ...) where they have one: a feature that was added does not move all others.
+ * group_name, ...) where they have one, so that an added feature does not shift all others.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ static const void *part(const void *conf, const cr_field *f) {
     return (const char *)conf + f->offset;
 }
 
-/* appends to the path; cut it back to the returned length afterwards */
+/* push appends to the path; the caller cuts it back to the returned length afterwards. */
 static size_t push(walk *w, const char *before, const char *name, const char *after) {
     size_t n = w->path.n;
     cr_buf_printf(&w->path, "%s%s%s", n || *before != '.' ? before : "", name, after);
@@ -36,7 +36,7 @@ static void pop(walk *w, size_t n) {
 
 /* ---- texts ---- */
 
-/* a message as its file has it, on one line; NULL when there is none */
+/* message_text writes a message on one line as its file has it; NULL when there is none. */
 static const char *message_text(cr_buf *out, const void *conf) {
     cr_buf_reset(out);
     if (!conf) return NULL;
@@ -66,7 +66,8 @@ static void compare_value(walk *w, const void *a, const void *b, const cr_field 
     pop(w, n);
 }
 
-/* both there: their fields; else the one that is there */
+/* compare_messages compares the fields of two messages; when only one exists, it reports that
+ * one. */
 static void compare_messages(walk *w, const void *a, const void *b) {
     if (a && b)
         compare(w, a, b);
@@ -95,7 +96,8 @@ static bool is_name(const char *key) {
            (n > 5 && strcmp(key + n - 5, "_name") == 0);
 }
 
-/* what an item is called: its first name, or that of what it chose; NULL: it has none */
+/* label returns the name of an item: its first field that is a name, or the name of the oneof
+ * member it chose; NULL: it has none. */
 static const char *label(const void *conf) {
     const cr_conf_base *base = conf;
     for (const cr_field *f = base->msg->fields; f->name; f++) {
@@ -112,7 +114,7 @@ static const char *label(const void *conf) {
     return NULL;
 }
 
-/* how many items before i have its label */
+/* nth_of counts the items before i that have the same label. */
 static int64_t nth_of(const cr_msgs *l, int64_t i) {
     const char *s = label(l->v[i]);
     int64_t n = 0;
@@ -123,7 +125,7 @@ static int64_t nth_of(const cr_msgs *l, int64_t i) {
     return n;
 }
 
-/* the item of b that item i of a is compared with; -1: none */
+/* partner returns the item of b that item i of a is compared with; -1: none. */
 static int64_t partner(const cr_msgs *a, int64_t i, const cr_msgs *b) {
     const char *s = label(a->v[i]);
     if (!s) return i < b->n && !label(b->v[i]) ? i : -1;

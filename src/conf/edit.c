@@ -3,8 +3,8 @@
  *
  * A path is checked against the tables before anything is touched, then walked on the tree with a
  * set of maps (a selector may choose several items). Before a field is changed its entries are
- * brought into one form (one map, one scalar, one list), whatever the file used. The new value is
- * only made a node here; whether it fits the field is the binder's business, which then reports the
+ * brought into one form (one map, one scalar, one list), whatever the file used. This file only
+ * makes the new value a node; the binder checks later whether it fits the field, and reports the
  * place inside the --set text.
  */
 #include <string.h>
@@ -15,12 +15,12 @@
 
 typedef struct step {
     const char *name;
-    const char *sel; /* inside the brackets, NULL: none */
+    const char *sel; /* the text inside the brackets; NULL: none */
     int col, sel_col;
     int row;
     const cr_oneof_member *member;
-    const cr_msg *in;  /* the message the name is a key of */
-    const cr_msg *msg; /* the message the step leads to, NULL: a value */
+    const cr_msg *in;  /* the message that has the name as a key */
+    const cr_msg *msg; /* the message that the step leads to; NULL: it leads to a value */
     bool list;
 } step;
 
@@ -29,7 +29,7 @@ typedef struct editor {
     cr_diag *diag;
     const char *origin; /* "--set" */
     int line;
-    bool append; /* an index one past the end makes an item */
+    bool append; /* an index one past the end adds an item */
     step steps[CR_CONF_MAX_DEPTH];
     int n_steps;
 } editor;
@@ -98,7 +98,7 @@ static bool parse_path(editor *e, const char *text, size_t n, int col0) {
     }
 }
 
-/* Gives each step its row; complains about what the tables do not know. */
+/* check_path gives each step its row, and reports names that the tables do not know. */
 static bool check_path(editor *e, const cr_msg *root) {
     static const cr_conf_node map = {.kind = CR_NODE_MAP};
     const cr_msg *msg = root;
@@ -146,8 +146,8 @@ static bool belongs(const cr_conf_node *map, const step *s, const char *key, boo
     return row == s->row && (any_member ? m != s->member : m == s->member);
 }
 
-/* Takes all entries of the field out of the map; returns what they come to, NULL when none. *at is
- * the place of the first. */
+/* collapse takes all entries of the field out of the map and returns them as one node, NULL when
+ * there were none. *at becomes the place of the first. */
 static cr_conf_node *collapse(editor *e, cr_conf_node *map, const step *s, size_t *pos,
                               cr_loc *at) {
     cr_conf_node *all = NULL;
@@ -193,7 +193,8 @@ static void put_back(editor *e, cr_conf_node *map, const step *s, size_t pos, cr
     map->v[pos] = last;
 }
 
-/* A oneof has one member: choosing another drops the one that was there. */
+/* A oneof has one member: drop_rivals removes the member that was there before another is
+ * chosen. */
 static void drop_rivals(cr_conf_node *map, const step *s) {
     size_t n = 0;
     if (!s->member) return;
@@ -208,11 +209,12 @@ static cr_conf_node *new_map(editor *e, int col) {
     return n;
 }
 
-/* The map of a message field, or the list of a repeated one; made when absent. */
+/* field_node returns the map of a message field, or the list of a repeated one; it makes them when
+ * absent. */
 static cr_conf_node *field_node(editor *e, cr_conf_node *map, const step *s) {
     size_t pos;
-    cr_loc at = at_col(e, s->col); /* a message that is there stays where it is: only what is set
-                                      inside has a new place */
+    /* an existing message keeps its place; only the value set inside it has a new one */
+    cr_loc at = at_col(e, s->col);
     cr_conf_node *v = collapse(e, map, s, &pos, &at);
     if (s->list) {
         if (!v) {
@@ -230,7 +232,8 @@ static cr_conf_node *field_node(editor *e, cr_conf_node *map, const step *s) {
 
 /* ---- selectors ---- */
 
-/* The scalar at a plain path below a map; NULL when absent. *f is the row, NULL for a bad path. */
+/* look returns the scalar at a plain path below a map, NULL when absent. *f is its row, NULL for a
+ * bad path. */
 static const cr_conf_node *look(editor *e, const cr_conf_node *map, const cr_msg *msg,
                                 const char *path, const cr_field **f, int col) {
     const char *s = path;
@@ -282,7 +285,7 @@ static const cr_conf_node *look(editor *e, const cr_conf_node *map, const cr_msg
     return NULL;
 }
 
-/* A number or a text to compare; false when the node is not of the row's type. */
+/* comparable reads a number or a text to compare; false when the node is not of the row's type. */
 static bool comparable(const cr_field *f, const cr_conf_node *n, double *num, const char **str) {
     bool yes, neg;
     uint64_t u;
@@ -317,7 +320,7 @@ static cr_conf_node *raw_scalar(editor *e, const char *s, size_t n, bool quoted,
     return v;
 }
 
-/* [path op value] */
+/* matches decides whether an item fits a filter [path op value]. */
 static bool matches(editor *e, const step *s, const cr_conf_node *item, const char *op, int op_len,
                     bool *hit) {
     const char *path = cr_arena_strndup(&e->doc->arena, s->sel, (size_t)(op - s->sel));
@@ -336,7 +339,7 @@ static bool matches(editor *e, const step *s, const cr_conf_node *item, const ch
         return fail(e, want->at.col, "'%.60s' cannot be compared with %s; give a value of its type",
                     want->text, f->name);
     int cmp;
-    if (!comparable(f, have, &a, &as)) return *hit = false, true; /* binding reports the item */
+    if (!comparable(f, have, &a, &as)) return *hit = false, true; /* the binder reports the item */
     if (bs)
         cmp = strcmp(as, bs);
     else
@@ -350,7 +353,8 @@ static bool matches(editor *e, const step *s, const cr_conf_node *item, const ch
     return true;
 }
 
-/* the operator of a filter: the first kind found of this list, its right-most place */
+/* find_op finds the operator of a filter: the first of this list that occurs, at its right-most
+ * place. */
 static const char *find_op(const char *sel, int *len) {
     static const char *const ops[] = {">=", "<=", ">", "<", "="};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
@@ -373,7 +377,7 @@ static bool read_index(const char *s, size_t n, int64_t *out) {
     return cr_parse_i64(s, n, out) && *out > -(1 << 30) && *out < 1 << 30;
 }
 
-/* Which items of the list does the selector mean? */
+/* choose lists the items of the list that the selector names. */
 static bool choose(editor *e, const step *s, cr_conf_node *list, size_t **chosen, size_t *n) {
     size_t *v = CR_NEW_N(&e->doc->arena, size_t, list->n + 1);
     int64_t count = (int64_t)list->n, a = 0, b = count;
@@ -438,7 +442,8 @@ static void shift(cr_conf_node *n, const editor *e, int cols, int depth) {
     }
 }
 
-/* Parses "v: text" in the document's own arena. NULL: errors are in diag, at their places. */
+/* parse_as parses "v: text" in the document's own arena. After errors, which are in diag with their
+ * places, it returns NULL. */
 static cr_conf_node *parse_as(editor *e, cr_syntax syntax, const char *before, const char *text,
                               const char *behind, int col, cr_diag *diag) {
     cr_conf_doc sub = *e->doc;
@@ -488,7 +493,7 @@ static cr_conf_node *make_value(editor *e, const step *s, const char *text, int 
                               : parse_as(e, CR_SYNTAX_PBTXT, "v: ", text, "", col, &second);
         if (m) n = m, fits = true;
     }
-    if (!fits && n) fits = true; /* parsed: the binder says what is wrong with it */
+    if (!fits && n) fits = true; /* it was parsed: the binder will say what is wrong with it */
     for (size_t i = 0; !fits && i < first.n; i++)
         cr_diag_add(e->diag, first.v[i].sev, CR_EUSAGE, first.v[i].at, "%s", first.v[i].msg);
     if (!fits && first.n == 0) (void)fail(e, col, "'%.60s' cannot be read; write one value", text);
@@ -499,7 +504,7 @@ static cr_conf_node *make_value(editor *e, const step *s, const char *text, int 
 
 /* ---- applying ---- */
 
-/* does the map hold another member of the step's oneof, and not this one? */
+/* holds_rival: does the map hold another member of the step's oneof, and not this one? */
 static bool holds_rival(const cr_conf_node *map, const step *s) {
     bool rival = false;
     for (size_t i = 0; s->member && i < map->n; i++) {
@@ -509,7 +514,7 @@ static bool holds_rival(const cr_conf_node *map, const step *s) {
     return rival;
 }
 
-/* a selector that may choose several items */
+/* is_wide: may the selector choose several items? */
 static bool is_wide(const step *s) {
     int len;
     return s->sel && (strchr(s->sel, ':') || find_op(s->sel, &len));
@@ -522,7 +527,7 @@ static bool apply(editor *e, const cr_msg *root, cr_conf_node *value) {
     for (int i = 0; i < e->n_steps; i++) {
         const step *s = &e->steps[i];
         bool last = i + 1 == e->n_steps;
-        /* feature_configs[:].id_feature.x means the id_features among them */
+        /* feature_configs[:].id_feature.x means only the items that have an id_feature */
         bool picks = i > 0 && !last && is_wide(&e->steps[i - 1]);
         targets next = {0};
         for (size_t t = 0; t < now.n; t++) {
@@ -562,7 +567,7 @@ static bool apply(editor *e, const cr_msg *root, cr_conf_node *value) {
     return true;
 }
 
-/* One "path" and "value" pair; value NULL: text. */
+/* edit_one applies one pair of a path and a value; with value NULL, text is the value. */
 static bool edit_one(editor *e, const cr_msg *root, const char *path, size_t path_len, int path_col,
                      cr_conf_node *value, const char *text, int text_line, int text_col) {
     if (!parse_path(e, path, path_len, path_col) || !check_path(e, root)) return false;
@@ -575,7 +580,7 @@ static bool edit_one(editor *e, const cr_msg *root, const char *path, size_t pat
     return value && apply(e, root, value);
 }
 
-/* the first c outside brackets, NULL when there is none */
+/* find_outside returns the first c outside brackets, NULL when there is none. */
 static const char *find_outside(const char *s, char c) {
     for (int open = 0; *s; s++) {
         if (*s == '[')
@@ -621,7 +626,7 @@ cr_code cr_conf_set(cr_conf_doc *doc, const cr_msg *root, const char *assignment
     return ok ? CR_OK : CR_EUSAGE;
 }
 
-/* One member of the JSON object: {"a.b;c.d": "1;2"} */
+/* edit_member applies one member of the JSON object: {"a.b;c.d": "1;2"}. */
 static bool edit_member(editor *e, const cr_msg *root, const cr_conf_entry *m) {
     const char *path = m->key, *text = m->val->text;
     int text_col = m->val->at.col + (m->val->quoted ? 1 : 0);

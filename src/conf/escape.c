@@ -1,8 +1,9 @@
 /*
  * escape.c - characters behind escapes, and the text of YAML's quoted scalars.
  *
- * A quoted scalar may run over several lines: blanks around a line break go, one break becomes a
- * space, more become one less. What an escape made is text and is never taken back by that.
+ * A quoted scalar may run over several lines: blanks around a line break are removed, a single
+ * break becomes a space, and a run of n breaks becomes n - 1. Characters that an escape made are
+ * text and are never removed.
  */
 #include <ctype.h>
 #include <string.h>
@@ -26,8 +27,8 @@ void cr_conf_put_utf8(cr_buf *b, uint32_t c) {
     cr_buf_add(b, text, cr_utf8_put(text, c));
 }
 
-/* The escape at s (behind the backslash); returns what follows. What is no escape stands for
- * itself: libfyaml has refused such text already. */
+/* yaml_escape reads the escape at s (after the backslash) and returns the text that follows it. A
+ * character that is no escape stands for itself: libfyaml has refused such text already. */
 static const char *yaml_escape(const char *s, const char *end, cr_buf *b) {
     static const char from[] = "0abtnvfre \"/\\\t";
     static const char to[] = "\0\a\b\t\n\v\f\r\033 \"/\\\t";
@@ -64,7 +65,7 @@ static bool is_break(char c) {
 const char *cr_conf_yaml_quoted(cr_arena *arena, char quote, const char *s, size_t n, size_t *len) {
     const char *end = s + n;
     cr_buf b;
-    size_t floor = 0; /* what a fold may not take back */
+    size_t floor = 0; /* bytes that folding must not remove */
     cr_buf_init(&b);
     while (s < end) {
         bool escape = quote == '"' && *s == '\\' && end - s > 1;

@@ -3,9 +3,9 @@
  *
  * A message is a C struct plus a table of cr_field rows. The table drives binding (tree -> struct),
  * checking (unknown key, type, range, required, oneof), printing, `crank help` and docs/reference.
- * Messages are owned by the module that uses them (data/ owns DataConfig, layer/ owns MLP ...);
- * a oneof's members come from a family (a registry's list), so that conf/ itself knows no model.
- * Names, types and defaults are TorchEasyRec's; rows of our own carry CR_F_OURS.
+ * Messages are owned by the module that uses them (data/ owns DataConfig, layer/ owns MLP ...); a
+ * oneof's members come from a family (a registry's list), so that conf/ itself knows no model.
+ * Names, types and defaults are TorchEasyRec's; rows that only crank has carry CR_F_OURS.
  */
 #ifndef CR_CONF_FIELD_H
 #define CR_CONF_FIELD_H
@@ -34,11 +34,11 @@ static inline void cr_fieldset_add(cr_fieldset *r, int row) {
 /* Every bound struct begins with this. */
 typedef struct cr_conf_base {
     const cr_msg *msg;
-    const cr_conf_node *node; /* NULL: nothing given, all defaults */
-    cr_loc at;                /* where the message was named: its key, or its item in a list */
+    const cr_conf_node *node; /* NULL: nothing was given, all values are defaults */
+    cr_loc at;                /* place of the message's key, or of its item in a list */
     cr_syntax from;      /* how the user's file is written, for messages that show config text */
-    cr_fieldset set;     /* the rows that were given (and could be read) */
-    cr_fieldset refused; /* those that were given, and what is wrong with them has been told */
+    cr_fieldset set;     /* rows that were given and could be read */
+    cr_fieldset refused; /* rows that were given and are wrong, which the user was told */
 } cr_conf_base;
 
 typedef enum cr_ftype {
@@ -59,20 +59,21 @@ enum {
     CR_F_REPEATED = 1, /* the struct member is the matching list type below */
     CR_F_REQUIRED = 2, /* must be given */
     CR_F_GPU = 4,      /* meaningless on a CPU: accepted with one warning */
-    CR_F_LATER = 8,    /* known, its capability is not in this version: using it is an error */
+    CR_F_LATER = 8,    /* known, but not in this version: using it is an error */
     CR_F_OURS = 16,    /* not in TorchEasyRec */
     CR_F_SPEED = 32,   /* accepted without effect: results do not depend on it (fused …) */
-    CR_F_PATH = 64,    /* of STR: a path; the struct gets the local one (base/scheme.h) */
-    CR_F_PATHS = 128,  /* of STR: a comma-separated list of globs, treated alike */
-    CR_F_ALIAS = 256,  /* another name of the row before it; it stores nothing itself */
-    CR_F_IDLE = 512,   /* known, nothing here follows from it: accepted with one warning */
+    CR_F_PATH = 64,    /* STR: a path; the struct gets the local one (base/scheme.h) */
+    CR_F_PATHS = 128,  /* STR: a comma-separated list of globs; the struct gets local ones */
+    CR_F_ALIAS = 256,  /* another name of the row before it; it has no storage */
+    CR_F_IDLE = 512,   /* known, but without effect here: accepted with one warning */
 };
 
 typedef struct cr_enum_value {
     const char *name; /* NULL ends the list */
     int value;
     const char *help;
-    const char *instead; /* not in this version: what to do instead; NULL: it is */
+    /* for a value that is not in this version: what to do instead; NULL: it is in this version */
+    const char *instead;
 } cr_enum_value;
 
 #define CR_NO_STORE UINT32_MAX
@@ -80,22 +81,23 @@ typedef struct cr_field {
     const char *name; /* NULL ends the table */
     cr_ftype type;
     unsigned flags;
-    uint32_t offset; /* in the struct; CR_NO_STORE: only checked (messages of later capabilities) */
-    double num;      /* default of BOOL, INT, UINT64, FLOAT, ENUM */
-    /* default of STR ("" when NULL). Of a stored MSG or ONEOF what cr_conf_fill puts where none is
-     * given: "{}", an empty message, or a member in YAML; NULL: nothing. Of a MSG that is not in
-     * this version, or idle, what to do instead; NULL: remove it */
+    /* offset in the struct; CR_NO_STORE: only checked (messages of later versions) */
+    uint32_t offset;
+    double num; /* default of BOOL, INT, UINT64, FLOAT, ENUM */
+    /* STR: the default ("" when NULL). A stored MSG or ONEOF: what cr_conf_fill adds where none is
+     * given: "{}", an empty message, or a member in YAML; NULL: nothing. A MSG that is not in this
+     * version, or idle: what to do instead; NULL: remove it */
     const char *str;
-    double min, max; /* inclusive; of the number, or of the item count for repeated MSG */
+    double min, max; /* inclusive limits of the number, or of the item count for repeated MSG */
     const void *ref;
     const char *help; /* one line, no full stop */
 } cr_field;
 
-/* list types of repeated fields */
+/* List types of repeated fields. */
 typedef struct cr_ints {
     int64_t *v;
     int64_t n;
-} cr_ints; /* of UINT64 too: cast back */
+} cr_ints; /* UINT64 too: cast back */
 typedef struct cr_floats {
     double *v;
     int64_t n;
@@ -111,7 +113,7 @@ typedef struct cr_enums {
 typedef struct cr_msgs {
     void **v;
     int64_t n;
-} cr_msgs; /* of T* */
+} cr_msgs; /* items are T* */
 typedef struct cr_conf_map_entry {
     const char *key;
     uint64_t i;
@@ -127,19 +129,20 @@ struct cr_msg {
     const char *name; /* TorchEasyRec's message name, e.g. "TrainConfig" */
     const char *help; /* one line */
     const cr_field *fields;
-    size_t size; /* of the struct; 0: only checked, nothing stored */
-    /* the message belongs to a capability that is not in this version: it is known by its name,
-     * using it is an error, and what is in it is not read (CR_MSG_LATER) */
+    size_t size; /* size of the struct; 0: only checked, nothing is stored */
+    /* the message is not in this version: its name is known, using it is an error, and its content
+     * is not read (CR_MSG_LATER) */
     bool later;
-    bool ours; /* TorchEasyRec does not have it */
-    /* in a root: the program and its release whose keys the tables hold. A key that is unknown and
-     * like no other may be of a newer one, which is then said. NULL: there is no such program */
+    bool ours; /* only crank has it, TorchEasyRec does not */
+    /* in a root: the program and its release whose keys the tables hold. An unknown key that is
+     * similar to no other may belong to a newer release; the message then says so. NULL: there is
+     * no such program */
     const char *schema;
-    /* further checks after binding (field combinations); called only when the message and all in
-     * it bound without an error; may be NULL */
+    /* further checks after binding (combinations of fields); called only when the message and all
+     * in it were bound without an error; may be NULL */
     void (*check)(const void *self, cr_diag *diag);
 };
-/* the table of a message without keys */
+/* The table of a message without keys. */
 extern const cr_field cr_no_fields[];
 #define CR_MSG_LATER(name_, help_)                                                                 \
     { .name = name_, .help = help_, .fields = cr_no_fields, .later = true }
@@ -147,17 +150,17 @@ extern const cr_field cr_no_fields[];
 typedef struct cr_oneof_member {
     const char *key; /* NULL ends the list */
     const cr_msg *msg;
-    /* the family's vtable (cr_model_type …); of a message that cannot be used, "why; what to do
-     * instead" as a text, NULL: it comes in a later version */
+    /* the family's vtable (cr_model_type …). For a message that cannot be used it is a text, "why;
+     * what to do instead", or NULL when it comes in a later version */
     const void *type;
 } cr_oneof_member;
 struct cr_oneof {
-    const char *name; /* what it is, in messages: "model", "sparse optimizer" */
+    const char *name; /* what the choice is called in messages: "model", "sparse optimizer" */
     bool required;
     const cr_oneof_member *members;
 };
 typedef struct cr_choice {
-    const cr_oneof_member *m; /* NULL: none given */
+    const cr_oneof_member *m; /* the chosen member; NULL: none was given */
     void *conf;               /* the bound member struct */
 } cr_choice;
 
@@ -181,12 +184,12 @@ typedef struct cr_choice {
 #define CR_MAP_INT(S, f, fl, help)   CR_ROW_(S, f, CR_T_MAP_INT, fl, 0, NULL, 0, 0, NULL, help)
 #define CR_MAP_FLOAT(S, f, fl, help) CR_ROW_(S, f, CR_T_MAP_FLOAT, fl, 0, NULL, 0, 0, NULL, help)
 #define CR_TREE(S, f, fl, help)      CR_ROW_(S, f, CR_T_TREE, fl, 0, NULL, 0, 0, NULL, help)
-/* another name of the row before it, which has type T and is called `of` */
+/* CR_ALIAS is another name of the row before it, which has type T and is called `of`. */
 #define CR_ALIAS(name, T, fl, of)                                                                  \
     CR_K_(name, T, CR_F_ALIAS | (fl), 0, NULL, 0, 0, NULL, "another name for " of)
 #define CR_END                                                                                     \
     { NULL, CR_T_BOOL, 0, 0, 0, NULL, 0, 0, NULL, NULL }
-/* Rows of messages that are only known (no struct yet). name is a string. */
+/* Rows of messages that are only known by name and have no struct. name is a string. */
 #define CR_K_(name, T, fl, nu, st, mi, ma, re, he)                                                 \
     { name, T, fl, CR_NO_STORE, nu, st, mi, ma, re, he }
 #define CR_K_BOOL(name, def, fl, help) CR_K_(name, CR_T_BOOL, fl, def, NULL, 0, 1, NULL, help)
@@ -207,28 +210,31 @@ typedef struct cr_choice {
 #define CR_U32_MAX 4294967295.0
 #define CR_INF     __builtin_inf()
 
-/* cr_conf_bind fills a new struct for msg from node (NULL: all defaults) in the arena; every
- * mistake goes to diag, which is sorted by place; the struct is complete (defaults where wrong)
- * either way. The tree must live as long as the struct. A table has at most
- * CR_CONF_MAX_ROWS rows. An INT or
- * FLOAT row with min = max = 0 has no range. A LATER scalar that is given its default passes. */
+/* cr_conf_bind makes a struct for msg in the arena and fills it from node (NULL: all defaults).
+ * Every mistake goes to diag, which is sorted by place; the struct is complete in any case, with
+ * defaults for wrong values. The tree must live as long as the struct. A table has at most
+ * CR_CONF_MAX_ROWS rows. An INT or FLOAT row with min = max = 0 has no range. A LATER scalar that
+ * is given its default is accepted. */
 void *cr_conf_bind(cr_arena *arena, const cr_msg *msg, const cr_conf_node *node, cr_diag *diag);
-/* the same for a message that is not part of the schema (parameters of a library), behind `key`:
- * `crank help` does not know it, so its keys are named */
+/* cr_conf_bind_own does the same for a message that is not part of the schema (parameters of a
+ * library) and stands under `key`. `crank help` does not know such a message, so mistakes list its
+ * keys. */
 void *cr_conf_bind_own(cr_arena *arena, const cr_msg *msg, const char *key,
                        const cr_conf_node *node, cr_diag *diag);
-/* was the field given? (proto's HasField) */
+/* cr_conf_has: was the field given? (protobuf's HasField) */
 bool cr_conf_has(const void *conf, const char *field);
-/* was the field given (perhaps under a misspelled key) and refused? Then the user has been told,
- * and what follows from it being absent is not another mistake */
+/* cr_conf_refused: was the field given (perhaps under a misspelled key) and refused? Then the user
+ * has been told, and its absence is not another mistake. */
 bool cr_conf_refused(const void *conf, const char *field);
-/* the place of the field's value; of the message when not given */
+/* cr_conf_at returns the place of the field's value, or of the message when the field was not
+ * given. */
 cr_loc cr_conf_at(const void *conf, const char *field);
-/* place of item i of a repeated field */
+/* cr_conf_at_item returns the place of item i of a repeated field. */
 cr_loc cr_conf_at_item(const void *conf, const char *field, int64_t i);
-/* row of a message by name, or NULL */
+/* cr_msg_field returns the row with that name, or NULL. */
 const cr_field *cr_msg_field(const cr_msg *msg, const char *name);
-/* the oneof member called key, and (if field not NULL) the row it belongs to */
+/* cr_msg_member returns the oneof member called key; *field (if field is not NULL) becomes the row
+ * it belongs to. */
 const cr_oneof_member *cr_msg_member(const cr_msg *msg, const char *key, const cr_field **field);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * fill.c - puts defaults that are whole messages into the tree, before it is bound: what a config
- * does not give and its table does (cr_field.str of a message or a oneof), so that printing the
- * tree shows the config as it counts.
+ * fill.c - adds defaults that are whole messages to the tree, before it is bound. The defaults are
+ * in the tables (cr_field.str of a message or a oneof). So the printed tree shows the config that
+ * is really used.
  *
  * Scalars are left to the binding: a tree full of them would hide what the user has written. A
  * message with a key that its table does not know gets no oneof, because that key may be the
@@ -62,8 +62,9 @@ static int count_entries(cr_conf_node *const *maps, int n) {
     return (int)k;
 }
 
-/* The maps that are values of the row (of the member, in a oneof); an empty value of YAML, which
- * means an empty message, becomes one. Returns their number; *given: is there any value? */
+/* values_of lists the maps that are values of the row (of the member, in a oneof). An empty value
+ * of YAML means an empty message and becomes an empty map. It returns their number; *given says
+ * whether there is any value. */
 static int values_of(const cr_fill *f, int row, const cr_oneof_member *member, cr_conf_node **out,
                      bool *given) {
     int n = 0;
@@ -120,7 +121,7 @@ static void fill_row(const cr_fill *f, int row, cr_conf_node **v, int depth, eac
         fill_msg(f->doc, field->ref, v + i, 1, depth + 1, each);
 }
 
-/* one message, which protobuf text may give in parts */
+/* fill_msg fills one message, which protobuf text may give in parts. */
 static void fill_msg(cr_conf_doc *doc, const cr_msg *msg, cr_conf_node **maps, int n, int depth,
                      each_fn each) {
     if (depth > CR_CONF_MAX_DEPTH || msg->size == 0) return;
@@ -128,7 +129,7 @@ static void fill_msg(cr_conf_doc *doc, const cr_msg *msg, cr_conf_node **maps, i
     for (int row = 0; msg->fields[row].name; row++) {
         cr_ftype type = msg->fields[row].type;
         if (type != CR_T_MSG && type != CR_T_ONEOF) continue;
-        int room = count_entries(maps, n) + 2; /* what is put now, too */
+        int room = count_entries(maps, n) + 2; /* includes the entries that are added now */
         cr_conf_node **v = CR_NEW_N(&doc->arena, cr_conf_node *, room);
         if (type == CR_T_ONEOF)
             fill_oneof(&f, row, v, depth, each);

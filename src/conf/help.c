@@ -17,7 +17,7 @@
 typedef struct found {
     const cr_msg *msg;
     const cr_msg *parent; /* the first message that uses it, NULL for the root */
-    const char *key;      /* and the key it uses it by */
+    const char *key;      /* the key by which the parent uses it */
 } found;
 
 typedef struct list {
@@ -105,7 +105,7 @@ static void type_text(cr_buf *out, const cr_field *f, bool md) {
     }
 }
 
-/* true when there is a default to show */
+/* default_text returns true when there is a default to show. */
 static bool default_text(cr_buf *out, const cr_field *f) {
     char s[32];
     if (f->flags & (CR_F_REPEATED | CR_F_REQUIRED | CR_F_ALIAS)) return false;
@@ -166,10 +166,11 @@ static void help_field(cr_buf *out, const cr_field *f, const char *pad) {
     cr_buf_printf(out, "\n%s    %s\n", pad, f->help ? f->help : "");
 }
 
-/* of a message that is known by name only */
+/* shown for a message that is known by name only */
 #define UNREAD_KEYS "This version does not read its keys."
 
-/* " (not in this version)" or " (crank only)" behind a message's meaning, or "" */
+/* msg_note returns " (not in this version)" or " (crank only)", which follows the meaning of a
+ * message, or "". */
 static const char *msg_note(const cr_msg *m) {
     return m->later ? " (not in this version)" : m->ours ? " (crank only)" : "";
 }
@@ -200,7 +201,7 @@ static void help_msg(cr_buf *out, const cr_msg *m, const char *key) {
     }
 }
 
-/* Follows a dotted path from m. True: something was written. */
+/* help_path follows a dotted path from m. True: it wrote help. */
 static bool help_path(cr_buf *out, const cr_msg *m, const char *key, const char *path) {
     while (*path) {
         char name[128];
@@ -252,7 +253,8 @@ static const char *next_topic(const void *ctx, size_t i) {
     return NULL;
 }
 
-/* A path whose first keys are right: they, and the nearest to the one that is wrong. */
+/* near_path serves a path whose first keys are right: it gives these keys and the nearest to the
+ * wrong one. */
 static bool near_path(const cr_msg *m, const char *topic, char near[CR_CONF_NEAR]) {
     const char *path = topic;
     while (m && *path) {
@@ -282,8 +284,8 @@ static bool near_path(const cr_msg *m, const char *topic, char near[CR_CONF_NEAR
     return false;
 }
 
-/* other messages that have the key: adagrad_optimizer is one thing for tables, another for the rest
- */
+/* help_twins lists other messages that have the key: adagrad_optimizer means one thing for tables
+ * and another for dense parameters. */
 static void help_twins(cr_buf *out, const list *l, const cr_msg *shown, const char *key) {
     list told = {0};
     add(&told, shown, NULL, NULL);
@@ -363,7 +365,7 @@ void cr_conf_terms(const cr_msg *root, void (*tell)(void *ctx, const cr_conf_ter
 
 /* ---- reference pages ---- */
 
-/* text inside a table's cell */
+/* cell writes text inside a cell of a table. */
 static void cell(cr_buf *out, const char *s) {
     for (; *s; s++) {
         if (*s == '|') cr_buf_char(out, '\\');

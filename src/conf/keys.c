@@ -1,7 +1,7 @@
 /*
- * keys.c - the keys of one message as a whole: which of them its table does not know, which of the
- * required ones are missing. A misspelled key is one mistake: the field it was meant for counts as
- * refused and not as missing.
+ * keys.c - checks the keys of one message as a whole: keys that its table does not know, and
+ * required keys that are missing. A misspelled key is one mistake: the field it was meant for
+ * counts as refused and not as missing.
  */
 #include <string.h>
 
@@ -40,8 +40,8 @@ static bool is_required(const cr_field *f) {
            (f->type == CR_T_ONEOF && ((const cr_oneof *)f->ref)->required);
 }
 
-/* The choice that must be made and was not, where a message is little else: an unknown key there is
- * taken for a member. NULL: none. */
+/* open_choice returns the one required choice that was not made, NULL when there are none or
+ * several. An unknown key of such a message is taken for a misspelled member. */
 static const cr_oneof *open_choice(const cr_msg *msg, const cr_fieldset *given) {
     const cr_oneof *o = NULL;
     for (int i = 0; msg->fields[i].name; i++) {
@@ -138,7 +138,7 @@ void cr_conf_missing(const cr_conf_base *self, const char *name, const cr_fields
             continue;
         if (f->type == CR_T_ONEOF) {
             if (cr_conf_made(f))
-                continue; /* cr_conf_fill has one, unless the choice was misspelled */
+                continue; /* cr_conf_fill has added it, unless the choice was misspelled */
             const cr_oneof *o = f->ref;
             cr_buf names;
             cr_buf_init(&names);

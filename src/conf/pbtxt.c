@@ -1,10 +1,11 @@
 /*
  * pbtxt.c - protobuf text format into the tree.
  *
- * A lexer that knows the place of every token and a recursive parser over it; both know no
- * schema: 'field: DEEP' and 'field: 3' are scalars whose meaning the binder decides. A field given
- * several times stays several entries. After a mistake the parser goes on at the next line that
- * looks like a field (or at the brace that closes the block), so that one run reports them all.
+ * A lexer records the place of every token, and a recursive parser reads its tokens. Neither knows
+ * a schema: 'field: DEEP' and 'field: 3' are scalars whose meaning the binder decides. A field
+ * given several times stays several entries. After a mistake the parser goes on at the next line
+ * that looks like a field (or at the brace that closes the block), so that one run reports all
+ * mistakes.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -26,12 +27,12 @@ typedef struct parser {
     cr_conf_doc *doc;
     cr_diag *diag;
     const char *s, *end;
-    const char *mark; /* a byte of the current line and the column it stands in */
+    const char *mark; /* a byte of the current line, and its column */
     int line_no, mark_col;
-    token t; /* the token ahead */
+    token t; /* the next token */
     size_t budget;
     int errors;
-    bool fatal, quiet; /* quiet: passing over text after a mistake */
+    bool fatal, quiet; /* quiet: the parser skips text after a mistake */
 } parser;
 
 #define fail(p, at, ...)                                                                           \
@@ -129,7 +130,8 @@ static const char *shown(const parser *p, char out[CR_CONF_SHOW]) {
     return out;
 }
 
-/* Reads the escape at s (behind the backslash); returns what follows it, NULL when it is wrong. */
+/* unescape reads the escape at s (after the backslash); returns the text after it, NULL when it is
+ * wrong. */
 static const char *unescape(const char *s, const char *end, cr_buf *b) {
     static const char from[] = "abfnrtv\\'\"?", to[] = "\a\b\f\n\r\t\v\\'\"?";
     uint32_t c = 0, low;
@@ -169,7 +171,7 @@ static const char *unescape(const char *s, const char *end, cr_buf *b) {
     return NULL;
 }
 
-/* Appends one string literal (the token ahead) to b. */
+/* take_literal appends one string literal, the next token, to b. */
 static void take_literal(parser *p, cr_buf *b) {
     const char *s = p->t.s + 1, *end = p->t.end - 1;
     while (s < end) {
@@ -209,7 +211,7 @@ static void set_text(parser *p, cr_conf_node *n, const char *s, size_t len) {
 
 static void parse_fields(parser *p, cr_conf_node *map, cr_loc open_at, char open, int depth);
 
-/* '{ … }' or '< … >'; the opening is ahead. Always moves on. */
+/* parse_block reads '{ … }' or '< … >'; the next token opens it. It always consumes a token. */
 static cr_conf_node *parse_block(parser *p, int depth) {
     cr_loc at = p->t.at;
     char open = *p->t.s;
@@ -223,7 +225,8 @@ static cr_conf_node *parse_block(parser *p, int depth) {
     return n;
 }
 
-/* A scalar; NULL, and nothing consumed, when the token ahead cannot begin one. */
+/* parse_scalar reads a scalar. When the next token cannot begin one, it returns NULL and consumes
+ * nothing. */
 static cr_conf_node *parse_scalar(parser *p) {
     cr_loc at = p->t.at;
     if (p->t.kind == T_STRING) {
@@ -290,8 +293,8 @@ static cr_conf_node *parse_list(parser *p, int depth) {
     return list;
 }
 
-/* After a mistake: moves to a token that begins a field on a new line, or to the end of the
- * block. Blocks that open on the way are passed over whole. */
+/* After a mistake, recover moves to a token that begins a field on a new line, or to the end of the
+ * block. It skips blocks that open on the way as a whole. */
 static void recover(parser *p) {
     int open = 0;
     p->quiet = true;
@@ -311,7 +314,7 @@ static void recover(parser *p) {
     p->quiet = false;
 }
 
-/* One field; the token ahead is its name. False: the caller recovers. */
+/* parse_field reads one field, whose name is the next token. False: the caller recovers. */
 static bool parse_field(parser *p, cr_conf_node *map, int depth) {
     char w[CR_CONF_SHOW];
     cr_loc at = p->t.at;
@@ -332,7 +335,8 @@ static bool parse_field(parser *p, cr_conf_node *map, int depth) {
     } else if (p->t.kind == T_BAD) {
         return false;
     } else {
-        /* 'a: ' at a line's end with 'b: …' below: the value is missing, b is not the value */
+        /* 'a: ' at the end of a line with 'b: …' below: the value is missing, and b is not the
+         * value */
         const char *q = p->t.end;
         while (q < p->end && (*q == ' ' || *q == '\t'))
             q++;
@@ -353,7 +357,8 @@ static bool parse_field(parser *p, cr_conf_node *map, int depth) {
     return true;
 }
 
-/* [type.googleapis.com/x.Y] { … }, a google.protobuf.Any: a field whose key has the brackets */
+/* parse_any reads a google.protobuf.Any, [type.googleapis.com/x.Y] { … }: a field whose key has the
+ * brackets. */
 static bool parse_any(parser *p, cr_conf_node *map, int depth) {
     const char *s = p->t.end;
     while (s < p->end && *s != ']' && *s != '\n')
@@ -366,7 +371,8 @@ static bool parse_any(parser *p, cr_conf_node *map, int depth) {
     return parse_field(p, map, depth);
 }
 
-/* Fields up to the closing brace (open: '{' or '<') or, for the root (open 0), the end. */
+/* parse_fields reads fields up to the closing brace (open is '{' or '<') or, for the root (open is
+ * 0), to the end. */
 static void parse_fields(parser *p, cr_conf_node *map, cr_loc open_at, char open, int depth) {
     char w[CR_CONF_SHOW];
     for (;;) {

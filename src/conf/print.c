@@ -2,10 +2,10 @@
  * print.c - a tree as YAML, protobuf text or JSON: what is set, in table order, in canonical
  * spelling.
  *
- * The reader's promise is that the printed text binds to an equal struct, whichever syntax the tree
- * came from: numbers are read and written anew (010 is eight in protobuf text and ten in YAML),
- * strings are escaped as the target wants them ("\x1d" is "\035" in protobuf text, where \x would
- * swallow a following digit), repeated keys become lists, entries of maps become plain mappings.
+ * The printed text binds to an equal struct, whichever syntax the tree came from: numbers are read
+ * and written anew (010 is eight in protobuf text and ten in YAML), strings are escaped as the
+ * target wants them ("\x1d" is "\035" in protobuf text, where \x would swallow a following digit),
+ * repeated keys become lists, entries of maps become plain mappings.
  */
 #include <ctype.h>
 #include <math.h>
@@ -21,9 +21,9 @@
 typedef struct printer {
     cr_buf *out;
     cr_arena arena;
-    bool pb, json; /* neither: YAML */
+    bool pb, json; /* both false: YAML */
     bool dash;     /* YAML: the next line begins with "- " */
-    bool first;    /* JSON: nothing stands in the object or array yet */
+    bool first;    /* JSON: the object or array is still empty */
 } printer;
 
 #define KEY_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
@@ -32,7 +32,7 @@ enum { WRAP = 96, LONG_KEY = 400 /* YAML allows 1024 for a plain 'key: value' */
 static void print_msg(printer *p, const cr_msg *msg, const cr_conf_node *map, int indent,
                       int depth);
 
-/* begins a line with key, or one without when that is "" */
+/* line begins a line with key, or without one when key is "". */
 static void line(printer *p, int indent, const char *key) {
     if (p->json) {
         cr_buf_str(p->out, p->first ? "\n" : ",\n");
@@ -48,12 +48,12 @@ static void line(printer *p, int indent, const char *key) {
     cr_buf_str(p->out, key);
 }
 
-/* ends a line; JSON's ends where the next one begins, with a comma or without */
+/* end ends a line. In JSON the next line ends it, which knows whether a comma is needed. */
 static void end(printer *p) {
     if (!p->json) cr_buf_char(p->out, '\n');
 }
 
-/* JSON: an object or array, whose items call line */
+/* open_json opens an object or array of JSON; each of its items calls line. */
 static void open_json(printer *p, char c) {
     cr_buf_char(p->out, c);
     p->first = true;
@@ -94,7 +94,7 @@ static void print_quoted(printer *p, const char *s, size_t n) {
     cr_buf_char(p->out, '"');
 }
 
-/* May the string stand in YAML without quotes, for every reader of YAML? */
+/* is_bare: do all readers of YAML accept the string without quotes? */
 static bool is_bare(const char *s, size_t n) {
     static const char *const words[] = {"true", "false", "null", "yes", "no",  "on",  "off",
                                         "y",    "n",     "t",    "f",   "inf", "nan", NULL};
@@ -120,7 +120,7 @@ static void print_str(printer *p, const char *s, size_t n) {
 
 static void print_float(printer *p, double x) {
     char s[32];
-    if (p->json && !isfinite(x)) /* as protobuf has it: JSON has no such numbers */
+    if (p->json && !isfinite(x)) /* JSON has no such numbers; protobuf writes them as strings */
         cr_buf_str(p->out, isnan(x) ? "\"NaN\"" : x < 0 ? "\"-Infinity\"" : "\"Infinity\"");
     else if (isnan(x))
         cr_buf_str(p->out, p->pb ? "nan" : ".nan");
@@ -150,7 +150,7 @@ static void print_scalar(printer *p, cr_ftype type, const void *ref, const cr_co
     } else if (type == CR_T_TREE && n->kind == CR_NODE_SCALAR) {
         print_free_scalar(p, n);
     } else if (n->kind == CR_NODE_SCALAR) {
-        print_str(p, n->text, n->len); /* a string, or a value that binding refuses as well */
+        print_str(p, n->text, n->len); /* a string, or a value that the binder refuses too */
     } else {
         print_str(p, "", 0);
     }
@@ -158,7 +158,7 @@ static void print_scalar(printer *p, cr_ftype type, const void *ref, const cr_co
 
 /* ---- free trees ---- */
 
-/* One line of YAML in flow form, or of JSON. */
+/* print_flow writes one line, YAML in flow style or JSON. */
 static void print_flow(printer *p, const cr_conf_node *n, int depth) {
     uint64_t u;
     bool neg;
@@ -177,7 +177,7 @@ static void print_flow(printer *p, const cr_conf_node *n, int depth) {
         else if (!strcmp(n->text, "true") || !strcmp(n->text, "false"))
             cr_buf_str(p->out, n->text);
         else
-            print_quoted(p, n->text, n->len); /* a string that needed no quotes where it stood */
+            print_quoted(p, n->text, n->len); /* a string that needed no quotes in its file */
     } else {
         bool map = n->kind == CR_NODE_MAP;
         cr_buf_char(p->out, map ? '{' : '[');
@@ -196,7 +196,8 @@ static void print_flow(printer *p, const cr_conf_node *n, int depth) {
     }
 }
 
-/* A value of a message that is known by name only, whose type nobody knows: as it stands. */
+/* print_free_scalar writes a value of a message that is known by name only. Its type is not known,
+ * so the text is written as it is. */
 static void print_free_scalar(printer *p, const cr_conf_node *n) {
     bool word = !n->quoted && n->from == CR_SYNTAX_PBTXT;
     if (word && p->pb)
@@ -207,7 +208,7 @@ static void print_free_scalar(printer *p, const cr_conf_node *n) {
         print_flow(p, n, 0);
 }
 
-/* google.protobuf.Value of a plain tree */
+/* print_value writes a plain tree as google.protobuf.Value. */
 static void print_value(printer *p, const cr_conf_node *n, int depth);
 
 static void print_struct(printer *p, const cr_conf_node *n, int depth) {
@@ -334,7 +335,7 @@ static void print_msgs(printer *p, const cr_field *f, cr_conf_iter it, int inden
     if (p->json && any) close_json(p, indent, ']');
 }
 
-/* All values of one key (a message field, or one member of a oneof), joined. */
+/* print_joined writes all values of one key (a message field, or one member of a oneof) as one. */
 static void print_joined(printer *p, const char *key, const cr_msg *msg, const cr_msg *of,
                          cr_conf_iter it, const cr_oneof_member *member, int indent, int depth) {
     const cr_conf_node *all = NULL;
@@ -446,8 +447,8 @@ static void print_tree(printer *p, const cr_field *f, cr_conf_iter it, int inden
     }
 }
 
-/* A message that is known by name only: all that stands in it, in file order. Keys that no message
- * can have are left out. */
+/* print_unread writes the whole content, in file order, of a message that is known by name only.
+ * Keys that no message can have are left out. */
 static void print_unread(printer *p, const cr_msg *msg, const cr_conf_node *map, int indent,
                          int depth) {
     int16_t *rows = CR_NEW_N(&p->arena, int16_t, map->n ? map->n : 1);

@@ -13,7 +13,7 @@
 #include "conf/conf.h"
 
 typedef struct sayer {
-    const char *p; /* what is left of the value */
+    const char *p; /* the rest of the value */
     cr_buf *out;
     cr_syntax to;
 } sayer;
@@ -25,7 +25,7 @@ static void blanks(sayer *s) {
         s->p++;
 }
 
-/* is the next character c, which is then skipped? */
+/* next_is: is the next character c? If so, it is skipped. */
 static bool next_is(sayer *s, char c) {
     blanks(s);
     if (*s->p != c) return false;
@@ -38,7 +38,8 @@ static void key(sayer *s, const char *name, size_t n) {
     cr_buf_printf(s->out, "%s%.*s%s", quote, (int)n, name, quote);
 }
 
-/* a key and its value; a list of messages is a key per message in protobuf text */
+/* pair writes a key and its value; in protobuf text a list of messages repeats the key for each
+ * message. */
 static void pair(sayer *s, const char *name, size_t n) {
     blanks(s);
     const char *in = s->p + strspn(s->p, "[ ");

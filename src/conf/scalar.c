@@ -1,9 +1,9 @@
 /*
- * scalar.c - what a scalar's text means, and how to speak of it.
+ * scalar.c - the meaning of a scalar's text, and how messages show it.
  *
  * The three syntaxes spell the same value differently: protobuf text has octal 010 and 1.0f and
  * wants strings in quotes, YAML has 0o10 and .inf and takes bare words as strings, JSON may quote
- * numbers. The node knows its syntax; nobody else needs to.
+ * numbers. The node knows its syntax, so callers need not.
  */
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ bool cr_conf_read_bool(const cr_conf_node *n, bool *out) {
     return *out || is_one_of(n, no);
 }
 
-/* digits of a base, exactly len of them */
+/* read_base reads exactly len digits of a base. */
 static bool read_base(const char *s, size_t len, unsigned base, uint64_t *out) {
     uint64_t x = 0;
     if (len == 0) return false;
@@ -73,7 +73,7 @@ bool cr_conf_read_int(const cr_conf_node *n, uint64_t *out, bool *neg) {
     else
         ok = read_base(s, len, 10, out);
     double x;
-    /* 1e5 and 100.0 are integers in JSON's mapping, and in YAML by the same right */
+    /* 1e5 and 100.0 are integers in protobuf's JSON mapping, so YAML accepts them too */
     if (!ok && n->from != CR_SYNTAX_PBTXT && cr_conf_read_float(n, &x) && x == floor(x) &&
         fabs(x) < 0x1p53) {
         *neg = x < 0;
@@ -161,7 +161,7 @@ const char *cr_conf_range_text(const cr_field *f, char out[96]) {
     if (!cr_conf_has_range(f)) return out;
     bound_text(f->min, lo);
     bound_text(f->max, hi);
-    /* an int64's own limits say nothing to a reader */
+    /* the limits of int64 itself tell a user nothing */
     bool low = !isinf(f->min) && f->min > -9.2e18, high = !isinf(f->max) && f->max < 9.2e18;
     if (low && high)
         snprintf(out, 96, " from %s to %s", lo, hi);

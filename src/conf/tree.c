@@ -2,8 +2,8 @@
  * tree.c - documents and nodes: making, finding, copying; loading a file in the right syntax.
  *
  * The text is checked to be UTF-8 without NUL here, once, so that the parsers (and libfyaml) only
- * see clean text. The syntax is told from the file's ending; only a file without a telling ending
- * is looked into, and there the first line that is possible in one syntax only decides.
+ * see clean text. The ending of the file name decides the syntax. Where the ending says nothing,
+ * the first line that is possible in only one syntax decides.
  */
 #include "conf/tree.h"
 
@@ -48,7 +48,8 @@ void cr_conf_push(cr_conf_doc *doc, cr_conf_node *parent, const char *key, cr_lo
     parent->v[parent->n++] = (cr_conf_entry){key, at, val};
 }
 
-/* "num_steps" is "numSteps", "T_max" is "TMax" (protobuf's rule) */
+/* is_camel: is key the camelCase form of name by protobuf's rule? "num_steps" is "numSteps",
+ * "T_max" is "TMax". */
 static bool is_camel(const char *key, const char *name) {
     bool up = false;
     for (; *name; name++) {
@@ -139,7 +140,7 @@ static bool check_text(const cr_conf_doc *doc, const char *text, size_t n, cr_di
     return true;
 }
 
-/* What one line tells about a text without a telling ending; -1: nothing. */
+/* line_tells returns the syntax that one line shows; -1: the line fits several. */
 static int line_tells(const char *s, const char *end) {
     while (s < end && (*s == ' ' || *s == '\t'))
         s++;
@@ -159,7 +160,7 @@ static int line_tells(const char *s, const char *end) {
     if (s == end || *s != ':') return -1;
     for (s++; s < end && isspace((unsigned char)*s); s++)
         ;
-    if (s == end || *s == '#') return CR_SYNTAX_YAML; /* "key:" alone */
+    if (s == end || *s == '#') return CR_SYNTAX_YAML; /* "key:" without a value */
     if (*s == '{' || *s == '<') {
         for (s++; s < end && isspace((unsigned char)*s); s++)
             ;
@@ -168,7 +169,7 @@ static int line_tells(const char *s, const char *end) {
     return -1;
 }
 
-/* The syntax that the ending of a name stands for; -1: the text decides. */
+/* syntax_of_name returns the syntax of a file name's ending; -1: the text decides. */
 static int syntax_of_name(const char *path) {
     static const struct {
         const char *end;
@@ -209,7 +210,7 @@ cr_code cr_conf_parse(cr_conf_doc *doc, cr_syntax syntax, const char *path, cons
     return cr_conf_parse_yaml(doc, syntax == CR_SYNTAX_JSON, text, n, diag);
 }
 
-/* Is the text of another syntax than its name says, and nothing is wrong with it in that one? */
+/* is_other_syntax: is the text correct in another syntax than its name says? */
 static bool is_other_syntax(const char *path, cr_syntax named, const char *text, size_t n,
                             cr_diag *diag) {
     static const struct {

@@ -19,7 +19,7 @@ typedef enum cr_syntax { CR_SYNTAX_YAML, CR_SYNTAX_PBTXT, CR_SYNTAX_JSON } cr_sy
 typedef struct cr_conf_node cr_conf_node;
 typedef struct cr_conf_entry {
     const char *key; /* NULL in lists */
-    cr_loc at;       /* of the key; of the item in lists */
+    cr_loc at;       /* place of the key, or of the item in lists */
     cr_conf_node *val;
 } cr_conf_entry;
 struct cr_conf_node {
@@ -38,20 +38,21 @@ struct cr_conf_node {
 /* A parsed document; owns its tree. */
 typedef struct cr_conf_doc {
     cr_arena arena;
-    cr_conf_node *root; /* a map */
+    cr_conf_node *root; /* always a map */
     const char *path;
     cr_syntax syntax;
 } cr_conf_doc;
 void cr_conf_doc_init(cr_conf_doc *doc);
 void cr_conf_doc_clear(cr_conf_doc *doc);
 
-/* cr_conf_load reads a file; the syntax is told from the ending (.yaml .yml .json .config .pbtxt
- * .prototxt .txt) and, where that says nothing, from the text. All syntax errors go to diag. */
+/* cr_conf_load reads a file. The ending (.yaml .yml .json .config .pbtxt .prototxt .txt) decides
+ * the syntax, and where that says nothing, the text does. All syntax errors go to diag. */
 CR_CHECKED cr_code cr_conf_load(cr_conf_doc *doc, const char *path, cr_diag *diag);
-/* cr_conf_parse: the same from memory; path is only for messages. */
+/* cr_conf_parse does the same for a text in memory; path is only for messages. */
 CR_CHECKED cr_code cr_conf_parse(cr_conf_doc *doc, cr_syntax syntax, const char *path,
                                  const char *text, size_t n, cr_diag *diag);
-/* one file each: yaml.c (knows libfyaml), pbtxt.c, used by the two above */
+/* The two above use these; each is in its own file: yaml.c (the only one that knows libfyaml),
+ * pbtxt.c. */
 CR_CHECKED cr_code cr_conf_parse_yaml(cr_conf_doc *doc, bool json, const char *text, size_t n,
                                       cr_diag *diag);
 CR_CHECKED cr_code cr_conf_parse_pbtxt(cr_conf_doc *doc, const char *text, size_t n, cr_diag *diag);
@@ -71,16 +72,17 @@ const char *cr_conf_find_text(const cr_conf_node *map, const char *key);
 cr_conf_node *cr_tree_scalar(cr_conf_doc *doc, const char *text, bool quoted, cr_loc at);
 /* cr_tree_copy copies a tree into doc; NULL when it is deeper or larger than a config may be. */
 cr_conf_node *cr_tree_copy(cr_conf_doc *doc, const cr_conf_node *n);
-/* cr_tree_put makes val the one value of the key: where the last one stood, else at the end. */
+/* cr_tree_put makes val the only value of the key: at the place of the last one, else at the
+ * end. */
 void cr_tree_put(cr_conf_doc *doc, cr_conf_node *map, const char *key, cr_loc at,
                  cr_conf_node *val);
-/* cr_tree_put_str: the same with a quoted text, so that any text survives */
+/* cr_tree_put_str does the same with a quoted text, so that any text survives. */
 void cr_tree_put_str(cr_conf_doc *doc, cr_conf_node *map, const char *key, cr_loc at,
                      const char *text);
-/* cr_tree_child: the message under the key, made when it is not there */
+/* cr_tree_child returns the message under the key, and makes it when it does not exist. */
 cr_conf_node *cr_tree_child(cr_conf_doc *doc, cr_conf_node *map, const char *key, cr_loc at);
 /* cr_tree_remove takes the value `what` out of the tree below `in`, wherever it stands; returns how
- * often */
+ * often it was there. */
 int cr_tree_remove(cr_conf_node *in, const cr_conf_node *what);
 
 #endif

@@ -2,8 +2,8 @@
  * tree_edit.c - rewriting a tree: put, copy, remove.
  *
  * A value keeps its place in the user's file whatever happens to it, so that a mistake found later
- * is told at the line that the user wrote. Entries keep their order: a value that takes the place
- * of another stands where the other stood.
+ * is reported at the line that the user wrote. Entries keep their order: a value that takes the
+ * place of another stands where the other stood.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ cr_conf_node *cr_tree_copy(cr_conf_doc *doc, const cr_conf_node *n) {
 
 /* ---- entries of a map ---- */
 
-/* removes the entries of the key but the one at `keep` (map->n: none is kept) */
+/* drop_others removes the entries of the key except the one at `keep` (map->n: none is kept). */
 static int drop_others(cr_conf_node *map, const char *key, size_t keep) {
     size_t to = 0, n = map->n;
     for (size_t i = 0; i < n; i++)

@@ -63,7 +63,7 @@ void cr_conf_flow(cr_buf *out, const cr_conf_node *n, bool quotes) {
     cr_buf_char(out, map ? '}' : ']');
 }
 
-/* a free-form value, as it stands in the file */
+/* tree writes a free-form value as it stands in the file. */
 static void tree(cr_buf *out, const cr_conf_node *n) {
     if (n)
         cr_conf_flow(out, n, true);
@@ -85,7 +85,8 @@ static void map_entries(cr_buf *out, const cr_conf_map *m, bool floats) {
     cr_buf_char(out, '}');
 }
 
-/* item i of a repeated field; the list types of field.h all begin with their array and count */
+/* item writes item i of a repeated field; the list types of field.h all begin with their array and
+ * count. */
 static void item(cr_buf *out, const cr_field *f, const void *p, int64_t i) {
     switch (f->type) {
     case CR_T_INT: cr_buf_printf(out, "%" PRId64, ((const cr_ints *)p)->v[i]); break;

@@ -2,8 +2,8 @@
  * walk.c - a tree seen through a message's table: which row a key belongs to, all values of a row,
  * protobuf's merge, and google.protobuf.Struct as the plain tree it stands for.
  *
- * A field may be given as one value, as a list, as repeated keys or any mix of these; everybody who
- * reads fields goes through cr_conf_next and need not care. JSON also spells keys in camelCase.
+ * A field may be given as one value, as a list, as repeated keys or any mix of these; all code that
+ * reads fields calls cr_conf_next and need not care. JSON also spells keys in camelCase.
  */
 #include <string.h>
 
@@ -49,7 +49,7 @@ const char *cr_conf_next_key(const void *ctx, size_t i) {
 const int16_t *cr_conf_rows(cr_arena *arena, const cr_msg *msg, const cr_conf_node *map) {
     int16_t *rows = CR_NEW_N(arena, int16_t, map->n ? map->n : 1);
     for (size_t i = 0; i < map->n; i++) {
-        /* repeated keys stand together: look at the one before first */
+        /* repeated keys usually stand together: compare with the previous entry first */
         if (i && strcmp(map->v[i].key, map->v[i - 1].key) == 0)
             rows[i] = rows[i - 1];
         else
@@ -74,7 +74,7 @@ const cr_conf_node *cr_conf_next(cr_conf_iter *it) {
             continue;
         }
         bool null = cr_conf_is_null(e->val);
-        /* a null of JSON is "not given"; a null list is an empty one */
+        /* a null of JSON means "not given"; a null list is an empty one */
         if (null && (e->val->from == CR_SYNTAX_JSON || it->open)) continue;
         it->i++;
         return e->val;
@@ -96,7 +96,7 @@ cr_conf_node *cr_conf_join(cr_arena *arena, const cr_conf_node *a, const cr_conf
 
 typedef struct plainer {
     cr_arena *arena;
-    cr_loc bad; /* the first place that is not as the format wants it */
+    cr_loc bad; /* the first place that does not follow the format */
     bool failed;
 } plainer;
 
@@ -108,7 +108,7 @@ static cr_conf_node *new_plain(plainer *p, cr_node_kind kind, cr_loc at) {
     return n;
 }
 
-/* the part is wrong; null stands for it */
+/* bad_part records a wrong part; null stands for it. */
 static const cr_conf_node *bad_part(plainer *p, cr_loc at) {
     if (!p->failed) p->bad = at;
     p->failed = true;
@@ -127,7 +127,7 @@ static void push_plain(plainer *p, cr_conf_node *to, const char *key, cr_loc at,
     to->v[to->n++] = (cr_conf_entry){key, at, (cr_conf_node *)(uintptr_t)val};
 }
 
-/* all items of the one field that the map may have */
+/* items iterates over the values of the one field that the map may have. */
 static cr_conf_iter items(plainer *p, const cr_conf_node *map, const char *name) {
     int16_t *rows = CR_NEW_N(p->arena, int16_t, map->n ? map->n : 1);
     for (size_t i = 0; i < map->n; i++) {
@@ -141,7 +141,7 @@ static cr_conf_iter items(plainer *p, const cr_conf_node *map, const char *name)
 static const cr_conf_node *plain_struct(plainer *p, const cr_conf_node *n, int depth) {
     if (depth > CR_CONF_MAX_DEPTH || n->kind != CR_NODE_MAP) return bad_part(p, n->at);
     cr_conf_node *to = new_plain(p, CR_NODE_MAP, n->at);
-    cr_map index; /* a key given again replaces */
+    cr_map index; /* a key given again replaces the first */
     cr_map_init(&index);
     cr_conf_iter it = items(p, n, "fields");
     for (const cr_conf_node *f; (f = cr_conf_next(&it));) {
@@ -166,7 +166,7 @@ static const cr_conf_node *plain_struct(plainer *p, const cr_conf_node *n, int d
     return to;
 }
 
-/* google.protobuf.Value: { string_value: "a" } and its kin */
+/* plain_value reads a google.protobuf.Value, such as { string_value: "a" }. */
 static const cr_conf_node *plain_value(plainer *p, const cr_conf_node *n, int depth) {
     if (depth > CR_CONF_MAX_DEPTH || n->kind != CR_NODE_MAP || n->n != 1) return bad_part(p, n->at);
     const char *kind = n->v[0].key;

@@ -1,11 +1,12 @@
 /*
  * yaml.c - YAML and JSON into the tree. The only file that knows libfyaml.
  *
- * libfyaml's events, not its documents: events carry the place of every key and value, keep their
- * state on a heap stack whatever the nesting, and leave doubled keys, aliases and merge keys to
- * us, so that each of them is refused or resolved with its place and under one budget of nodes
- * (an alias is a copy: edits change one place only). JSON is libfyaml's JSON mode: it refuses what
- * JSON refuses (comments, single quotes, trailing commas, bare words) and reads surrogate pairs.
+ * This file uses libfyaml's events and not its documents. Events carry the place of every key and
+ * value, and their state is on the heap however deep the nesting is. They leave doubled keys,
+ * aliases and merge keys to us, so that each of them is refused or resolved with its place and
+ * under one budget of nodes (an alias is a copy: edits change one place only). JSON uses libfyaml's
+ * JSON mode, which refuses what JSON refuses (comments, single quotes, trailing commas, bare words)
+ * and reads surrogate pairs.
  */
 #include <errno.h>
 #include <libfyaml.h>
@@ -17,7 +18,8 @@
 #include "base/utf8.h"
 #include "conf/conf_int.h"
 
-/* the key of a merge: told by its address from a quoted "<<", which is a key like any other */
+/* The key of a merge. Its address distinguishes it from a quoted "<<", which is a key like any
+ * other. */
 static const char merge_key[] = "<<";
 
 typedef struct level {
@@ -25,8 +27,8 @@ typedef struct level {
     const char *key; /* map: the key that waits for its value */
     cr_loc key_at;
     const char *anchor;
-    bool merges; /* map: has a '<<' */
-    cr_map seen; /* of a map: its keys */
+    bool merges; /* a map that has a '<<' */
+    cr_map seen; /* the keys of a map */
 } level;
 
 typedef struct reader {
@@ -38,7 +40,8 @@ typedef struct reader {
     int depth;
     size_t budget; /* nodes that may still be made */
     cr_map anchors;
-    cr_conf_node **anchored; /* by value of the map; NULL while the node is open */
+    /* nodes, indexed by the value of the map; NULL while the node is open */
+    cr_conf_node **anchored;
     size_t n_anchored, cap_anchored;
     cr_conf_node *root;
     bool failed, json;
@@ -57,7 +60,7 @@ static cr_loc place(const reader *r, struct fy_event *e, cr_loc other) {
     cr_loc at = {r->doc->path, m->line + 1, m->column + 1};
     if (e->type == FYET_SCALAR && e->scalar.value && at.col > 1) {
         enum fy_scalar_style st = fy_token_scalar_style(e->scalar.value);
-        /* the mark of a quoted scalar is behind the quote */
+        /* the mark of a quoted scalar is after the quote */
         if (st == FYSS_SINGLE_QUOTED || st == FYSS_DOUBLE_QUOTED) at.col--;
     }
     return at;
@@ -72,7 +75,7 @@ static const char *token_text(reader *r, struct fy_token *t, size_t *len) {
     return cr_arena_strndup(&r->doc->arena, s, *len);
 }
 
-/* The source between a token's marks; false when the marks do not make sense. */
+/* token_source gives the source between a token's marks; false when the marks make no sense. */
 static bool token_source(const reader *r, struct fy_token *t, const char **s, size_t *n) {
     const struct fy_mark *from = fy_token_start_mark(t), *to = fy_token_end_mark(t);
     if (!from || !to || from->input_pos > to->input_pos || to->input_pos > r->n) return false;
@@ -81,7 +84,7 @@ static bool token_source(const reader *r, struct fy_token *t, const char **s, si
     return true;
 }
 
-/* Does a folded text ('>') have lines of different indentation? */
+/* uneven: does a folded text ('>') have lines of different indentation? */
 static bool uneven(const reader *r, const char *s, size_t n) {
     const char *end = s + n;
     long base = -1;
@@ -101,9 +104,9 @@ static bool uneven(const reader *r, const char *s, size_t n) {
     return false;
 }
 
-/* A scalar's text. libfyaml 0.7.12 counts wrong bytes for some quoted scalars (runs of '' in
- * single quotes, line breaks in double quotes) and for folded ones with uneven lines: quoted ones
- * are read from the source here, such folded ones are refused. */
+/* scalar_text returns a scalar's text. libfyaml 0.7.12 counts bytes wrong for some quoted scalars
+ * (runs of '' in single quotes, line breaks in double quotes) and for folded ones with uneven
+ * lines. So quoted scalars are read from the source here, and such folded ones are refused. */
 static const char *scalar_text(reader *r, struct fy_token *t, enum fy_scalar_style style, cr_loc at,
                                size_t *len) {
     const char *s;
@@ -122,7 +125,7 @@ static const char *anchor_name(reader *r, struct fy_event *e) {
     return token_text(r, fy_event_get_anchor_token(e), &len);
 }
 
-/* An anchor names its node from the node's end on; `done` NULL: it has begun. */
+/* anchor_set: an anchor names its node once the node has ended. `done` NULL: the node has begun. */
 static void anchor_set(reader *r, const char *name, cr_conf_node *done) {
     if (r->n_anchored == r->cap_anchored) {
         size_t cap = r->cap_anchored ? r->cap_anchored * 2 : 16;
@@ -134,7 +137,7 @@ static void anchor_set(reader *r, const char *name, cr_conf_node *done) {
     cr_map_put(&r->anchors, name, strlen(name), (int64_t)r->n_anchored++);
 }
 
-/* Takes core tags; *quoted is set by !!str. */
+/* take_tag accepts the core tags; !!str sets *quoted. */
 static void take_tag(reader *r, struct fy_event *e, cr_loc at, bool *quoted) {
     static const char core[] = "tag:yaml.org,2002:";
     size_t len;
@@ -162,7 +165,7 @@ static bool take_node(reader *r, cr_loc at) {
     return false;
 }
 
-/* Puts a finished (or just opened) value where it belongs. */
+/* attach puts a finished (or just opened) value into its map or list. */
 static void attach(reader *r, cr_conf_node *n, cr_loc at) {
     if (r->depth == 0) {
         r->root = n;
@@ -256,7 +259,7 @@ static void open_level(reader *r, struct fy_event *e, cr_node_kind kind) {
     if (l->anchor) anchor_set(r, l->anchor, NULL);
 }
 
-/* Adds the entries of one merged map that are not there yet. */
+/* merge_map adds the entries of one merged map whose keys are not there yet. */
 static void merge_map(reader *r, level *l, const cr_conf_node *from, cr_loc at) {
     if (from->kind != CR_NODE_MAP) {
         fail(r, at, "'<<' takes a mapping or a list of mappings; give '<<: *name'");
@@ -274,7 +277,7 @@ static void close_level(reader *r) {
     level *l = &r->stack[r->depth - 1];
     cr_conf_node *n = l->node;
     if (n->kind == CR_NODE_MAP && l->merges) {
-        /* taken out first, so that the map's own keys win whatever the order */
+        /* the map's own entries are taken out first, so that they win in any order */
         cr_conf_entry *own = n->v;
         size_t n_own = n->n;
         n->v = NULL;
@@ -298,7 +301,7 @@ static void close_level(reader *r) {
 
 static void take_alias(reader *r, struct fy_event *e) {
     cr_loc at = place(r, e, (cr_loc){r->doc->path, 1, 1});
-    if (at.col > 1) at.col--; /* the mark is behind the '*' */
+    if (at.col > 1) at.col--; /* the mark is after the '*' */
     size_t len;
     const char *name = token_text(r, e->alias.anchor, &len);
     if (!name) name = "";
@@ -365,7 +368,8 @@ static const char *cure_at(const reader *r, int line, int col) {
     return "correct it here";
 }
 
-/* libfyaml's own findings; only the first is about the text, later ones follow from it */
+/* take_errors reports libfyaml's own findings. Only the first is about the text; later ones follow
+ * from it. */
 static void take_errors(reader *r, struct fy_diag *fd) {
     void *it = NULL;
     struct fy_diag_error *e = fy_diag_errors_iterate(fd, &it);
@@ -379,8 +383,8 @@ static void take_errors(reader *r, struct fy_diag *fd) {
          r->json ? "JSON" : "YAML", msg, cure_at(r, e->line, e->column));
 }
 
-/* libfyaml checks few of its allocations: after one that failed it crashes, or the text seems to
- * end early. errno says that one failed. */
+/* libfyaml checks few of its allocations: after a failed one it crashes, or the text seems to end
+ * early. errno tells whether an allocation failed. */
 static void check_memory(void) {
     if (errno == ENOMEM) cr_no_memory(0, "reading a config");
 }
@@ -410,8 +414,8 @@ cr_code cr_conf_parse_yaml(cr_conf_doc *doc, bool json, const char *text, size_t
         fail(r, ((cr_loc){doc->path, 0, 0}), "cannot start the YAML reader");
     } else {
         struct fy_event *e;
-        /* after an error of ours the nesting cannot be trusted: stop, except for findings that
-         * leave the tree whole (doubled keys), which go on */
+        /* after an error that we found, the nesting cannot be trusted: stop, except for findings
+         * that leave the tree whole (doubled keys) */
         size_t before = diag->n_errors;
         while ((e = fy_parser_parse(fp))) {
             check_memory();
