@@ -1,7 +1,7 @@
 /*
- * cht2chs.c - traditional Chinese characters and the simplified ones they become, ascending. Made
- * by tools/make_cht2chs.sh from Unicode CLDR; one character at a time, so a word that is written
- * otherwise in simplified Chinese keeps its words.
+ * cht2chs.c - traditional Chinese characters and the simplified ones they become, ascending.
+ * tools/make_cht2chs.sh made the list from Unicode CLDR. Characters are replaced one by one; where
+ * simplified Chinese has another word, the word stays.
  */
 #include "text/text_norm.h"
 

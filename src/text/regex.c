@@ -1,8 +1,8 @@
 /*
  * regex.c - PCRE2 behind a few calls.
  *
- * The reference's feature generator uses RE2. What both accept means the same: leftmost match,
- * earlier alternatives first, `.` without newline, `$` at the very end. PCRE2 also takes
+ * TorchEasyRec's feature generator uses RE2. A pattern that both accept means the same: leftmost
+ * match, earlier alternatives first, `.` without newline, `$` at the very end. PCRE2 also takes
  * look-around and back-references, which RE2 refuses; and it backtracks, so a match has a limit of
  * steps where RE2 would be linear.
  */
@@ -15,10 +15,11 @@
 
 #include "base/mem.h"
 
-#define FEW_STEPS   2000    /* of a search: most take fewer */
-#define MATCH_LIMIT 1000000 /* of one that took more and is begun again: about 10 ms */
-/* compiled code has 32 KiB of its own, which a group repeated 1000 times would fill; this is taken
- * from the system as it is used */
+#define FEW_STEPS   2000    /* steps of a search; most searches take fewer */
+#define MATCH_LIMIT 1000000 /* steps of the second try, for a search that took more: about 10 ms   \
+                             */
+/* compiled code has a stack of 32 KiB, which a group repeated 1000 times would fill; this larger
+ * one takes memory from the system only as it is used */
 #define MOST_STACK ((size_t)8 << 20)
 
 struct cr_regex {
@@ -27,7 +28,7 @@ struct cr_regex {
 struct cr_regex_run {
     pcre2_match_data *data;
     pcre2_match_context *limits;
-    pcre2_jit_stack *stack; /* NULL: without JIT */
+    pcre2_jit_stack *stack; /* NULL: there is no JIT */
     cr_work *work;
 };
 
@@ -94,7 +95,7 @@ int cr_regex_find(const cr_regex *r, cr_regex_run *x, const char *text, size_t n
     if (rc == PCRE2_ERROR_NOMATCH) return 0;
     if (rc == PCRE2_ERROR_NOMEMORY) cr_no_memory(0, "a search");
     if (rc < 0) return -1;
-    if (rc == 0) rc = CR_REGEX_GROUPS; /* more groups than we look at */
+    if (rc == 0) rc = CR_REGEX_GROUPS; /* the pattern has more groups than we look at */
     const PCRE2_SIZE *v = pcre2_get_ovector_pointer(x->data);
     for (int i = 0; i < CR_REGEX_GROUPS; i++) {
         bool used = i < rc && v[2 * i] != PCRE2_UNSET;

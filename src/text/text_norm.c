@@ -2,10 +2,11 @@
  * text_norm.c - one pass over the characters of a text: half width, simplified, case, filter, then
  * blanks.
  *
- * The reference's tables are closed. Here: full-width forms of ASCII and the ideographic space
- * become ASCII; traditional characters go by Unicode CLDR, each for itself; cases by Unicode's
- * simple mappings; special characters are those of Unicode's classes P, S and C, unless
- * stop_char_file lists them. The order is fixed: what is filtered is what the steps before made.
+ * The tables of TorchEasyRec's library are not public. Here full-width forms of ASCII and the
+ * ideographic space become ASCII; traditional characters are mapped one by one, by Unicode CLDR;
+ * cases follow Unicode's simple mappings; special characters are those of Unicode's classes P, S
+ * and C, unless stop_char_file lists them. The order is fixed: the filter sees the result of the
+ * steps before it.
  */
 #include "text/text_norm.h"
 
@@ -86,7 +87,7 @@ void cr_text_norm_apply(const cr_text_norm *t, const char *text, size_t n, cr_bu
     }
     char bytes[4];
     uint32_t c;
-    bool apart = false; /* the character before stands alone */
+    bool apart = false; /* the previous character must stand alone */
     for (size_t at = 0; at < n;) {
         at += cr_utf8_get(text + at, n - at, &c);
         if (c < CR_UTF8_BAD) {

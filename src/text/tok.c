@@ -1,9 +1,9 @@
 /*
- * tok.c - tokenizers of either kind, and merging of pairs.
+ * tok.c - tokenizers of both kinds, and merging of pairs.
  *
- * Merging keeps possible pairs in a heap by (order, place). A pair in the heap may be outdated when
- * it comes up: its symbols then no longer end where they did, and it is passed over. So a word of n
- * symbols takes n log n.
+ * Merging keeps possible pairs in a heap by (order, place). A pair may be outdated when it leaves
+ * the heap: its symbols then no longer end where they did, and the pair is skipped. So a word of n
+ * symbols takes n log n steps.
  */
 #include "text/limits.h"
 #include "text/tok_int.h"
@@ -87,7 +87,7 @@ bool cr_tokenizer_encode(const cr_tokenizer *t, cr_tok_run *run, const char *tex
         if (c >= CR_UTF8_BAD) break;
         at += len;
     }
-    if (at < n) { /* rare: a copy in which all is UTF-8 */
+    if (at < n) { /* rare: make a copy that is all UTF-8 */
         cr_buf_reset(&run->text);
         cr_buf_add(&run->text, text, at);
         while (at < n) {
@@ -175,7 +175,7 @@ void cr_merger_run(cr_merger *m, const char *text, cr_sym_pair pair, const void 
     while (m->n_heap > 0) {
         struct cr_merge x = pop(m);
         cr_sym *a = &m->v[x.left];
-        /* a symbol that went into its left neighbour has end == beg */
+        /* a symbol that was merged into its left neighbour has end == beg */
         if (a->end != x.mid || a->beg == a->end || a->next < 0) continue;
         cr_sym *b = &m->v[a->next];
         if (b->end != x.end) continue;

@@ -1,8 +1,8 @@
 /*
- * tok.h - tokenizers: text to ids by a file that somebody trained. Two kinds: a HuggingFace
- * tokenizer.json with a BPE model (tok_hf.c) and a SentencePiece model (tok_spm.c).
+ * tok.h - tokenizers turn text into ids, following a trained file of the user. There are two kinds:
+ * a HuggingFace tokenizer.json with a BPE model (tok_hf.c) and a SentencePiece model (tok_spm.c).
  *
- * Built once, then read by many threads, each with its own cr_tok_run.
+ * A tokenizer is built once and then read by many threads, each with its own cr_tok_run.
  */
 #ifndef CR_TEXT_TOK_H
 #define CR_TEXT_TOK_H
@@ -10,8 +10,8 @@
 #include "base/buf.h"
 
 typedef struct cr_tokenizer cr_tokenizer;
-typedef struct cr_tok_run cr_tok_run; /* scratch of one thread */
-typedef struct cr_tok_ids {           /* a growing list; zeros: empty */
+typedef struct cr_tok_run cr_tok_run; /* work memory of one thread */
+typedef struct cr_tok_ids {           /* a growing list; a zeroed one is empty */
     int64_t *v;
     int64_t n, cap;
 } cr_tok_ids;
@@ -19,8 +19,8 @@ void cr_tok_ids_put(cr_tok_ids *ids, int64_t id);
 void cr_tok_ids_clear(cr_tok_ids *ids);
 
 enum { CR_TOK_TYPE = 1 }; /* cr_err.why: there is no such type */
-/* cr_tokenizer_new: type is bpe or sentencepiece, data the content of the file. What is wrong with
- * it goes to err, without the file's name. */
+/* cr_tokenizer_new makes a tokenizer; type is bpe or sentencepiece, data is the content of the
+ * file. Mistakes in the file go to err, without the file's name. */
 CR_CHECKED cr_code cr_tokenizer_new(cr_tokenizer **out, const char *type, const char *data,
                                     size_t n, cr_err *err);
 void cr_tokenizer_free(cr_tokenizer *t);

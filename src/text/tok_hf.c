@@ -4,7 +4,7 @@
  *   added tokens cut out -> normalizer -> added tokens of normalized text -> pre_tokenizer -> BPE
  *
  * The post_processor and the decoder are not used: no special tokens are put around a text, as in
- * the reference. Other models of such files (WordPiece, WordLevel, Unigram) are refused.
+ * TorchEasyRec. Other models of such files (WordPiece, WordLevel, Unigram) are refused.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 #include "text/tok_hf.h"
 
-#define MOST ((int64_t)1 << 24) /* ids */
+#define MOST ((int64_t)1 << 24) /* largest number of ids */
 
 typedef struct added {
     char *text;
@@ -23,16 +23,16 @@ typedef struct added {
     bool normalized, single_word, lstrip, rstrip;
 } added;
 
-/* merges: two ids to a rank and the id of both */
+/* A merge: two ids, its rank, and the id of the merged token. */
 typedef struct merge {
-    int32_t a, b; /* a -1: an empty place */
+    int32_t a, b; /* a is -1 in an empty slot */
     int32_t rank, id;
 } merge;
 
 typedef struct hf {
     cr_map vocab;
     int64_t size;
-    merge *merges; /* open addressing */
+    merge *merges; /* a hash table with open addressing */
     uint64_t mask;
     char *prefix, *suffix; /* continuing_subword_prefix, end_of_word_suffix; NULL: none */
     int64_t unk;           /* -1: unknown characters are left out */
@@ -40,7 +40,9 @@ typedef struct hf {
     int64_t byte[256];
     added *added;
     int n_added;
-    uint8_t starts[256]; /* by first byte: bit 0: one of plain text, bit 1: of normalized */
+    /* for each first byte of an added token; bit 0: searched in plain text, bit 1: in normalized
+     * text */
+    uint8_t starts[256];
     cr_hf_steps normalizers, cutters;
 } hf;
 
@@ -58,7 +60,7 @@ static merge *find(const hf *t, int64_t a, int64_t b) {
     }
 }
 
-/* "a b" or ["a", "b"] */
+/* halves reads a merge that is written as "a b" or as ["a", "b"]. */
 static bool halves(const cr_json *j, const char **a, size_t *na, const char **b, size_t *nb) {
     const char *text = cr_json_str(j);
     if (text) {
@@ -113,7 +115,7 @@ static cr_code read_merges(hf *t, const cr_json *list, cr_err *err) {
             break;
         }
         merge *m = find(t, ia, ib);
-        /* of a pair that is listed twice the last place counts, as in a map */
+        /* when a pair is listed twice, the last one counts, as in a map */
         *m = (merge){(int32_t)ia, (int32_t)ib, (int32_t)i, (int32_t)id};
     }
     cr_buf_clear(&both);
@@ -154,7 +156,7 @@ static cr_code read_model(hf *t, const cr_json *m, cr_err *err) {
     if (!m || !cr_json_is_obj(m))
         return cr_fail(err, CR_ECONF,
                        "no model in it; give a tokenizer.json as HuggingFace tokenizers saves it");
-    /* old files do not say BPE */
+    /* old files do not name BPE */
     if (type ? strcmp(type, "BPE") != 0 : !cr_json_get(m, "merges"))
         return cr_fail(err, CR_ECONF, "model '%s' is not in this version; BPE is",
                        type ? type : "?");
@@ -201,7 +203,7 @@ static cr_code read_added(hf *t, const cr_json *list, cr_hf_run *run, cr_err *er
         added *a = &t->added[t->n_added];
         if (!text || !cr_json_i64(cr_json_get(j, "id"), &a->id) || a->id < 0 || a->id >= MOST)
             return cr_fail(err, CR_ECONF, "added token %zu has no content or no id", i + 1);
-        /* the vocabulary knows better; files that the library wrote agree anyway */
+        /* the id of the vocabulary counts; files that the library wrote agree anyway */
         a->id = cr_map_get(&t->vocab, text, strlen(text), a->id);
         if (a->id >= t->size) t->size = a->id + 1;
         if (!*text) continue;
@@ -213,7 +215,7 @@ static cr_code read_added(hf *t, const cr_json *list, cr_hf_run *run, cr_err *er
         a->lstrip = flag(j, "lstrip");
         a->rstrip = flag(j, "rstrip");
         a->n = strlen(text);
-        if (a->normalized) { /* it is looked for in normalized text */
+        if (a->normalized) { /* the token is searched in normalized text */
             run->work.left = CR_MOST_WORK;
             text = cr_hf_normalize(&t->normalizers, run, text, a->n, &a->n);
             if (!text)
@@ -248,7 +250,8 @@ static void hf_close(void *self) {
 typedef struct scratch {
     cr_hf_run run;
     cr_merger word;
-    cr_buf text, unit; /* unit: a character with what marks its place in the word */
+    /* unit: a character with the prefix and suffix that mark its place in the word */
+    cr_buf text, unit;
 } scratch;
 
 static void *hf_begin(const void *self) {
@@ -320,7 +323,7 @@ static bool pair(const void *ctx, const char *text, const cr_sym *a, const cr_sy
     return true;
 }
 
-/* a character that is not in vocab */
+/* put_unknown adds a character that is not in vocab. */
 static void put_unknown(const hf *t, cr_merger *w, const char *p, size_t beg, size_t end,
                         bool *after_unk) {
     bool all = t->byte_fallback;
@@ -382,7 +385,7 @@ static bool is_word_char(uint32_t c) {
            c >= 0x80;
 }
 
-/* where the character before `at` begins; at > 0 */
+/* before returns where the character before `at` begins; at > 0. */
 static size_t before(const char *p, size_t at) {
     do
         at--;
@@ -402,7 +405,7 @@ static bool alone(const char *p, size_t n, size_t beg, size_t end) {
     return !is_word_char(c);
 }
 
-/* the longest added token that begins at `at`; NULL: none */
+/* added_at returns the longest added token that begins at `at`; NULL: none. */
 static const added *added_at(const hf *t, const char *p, size_t n, size_t at, bool normalized) {
     const added *best = NULL;
     for (int i = 0; i < t->n_added; i++) {
@@ -418,7 +421,7 @@ static const added *added_at(const hf *t, const char *p, size_t n, size_t at, bo
 typedef bool (*part_fn)(const hf *t, scratch *s, const char *p, size_t n, bool first,
                         cr_tok_ids *ids);
 
-/* cuts added tokens out of a text; what lies between goes to fn */
+/* each_part cuts added tokens out of a text and calls fn for the parts between them. */
 static bool each_part(const hf *t, scratch *s, const char *p, size_t n, bool first, bool normalized,
                       part_fn fn, cr_tok_ids *ids) {
     size_t from = 0;
@@ -464,7 +467,7 @@ static bool normalized(const hf *t, scratch *s, const char *p, size_t n, bool fi
                        cr_tok_ids *ids) {
     const char *q = cr_hf_normalize(&t->normalizers, &s->run, p, n, &n);
     if (!q) return false;
-    /* cutting uses the run's memory again */
+    /* cutting reuses the memory of the run, so the normalized text is copied first */
     cr_buf_reset(&s->text);
     cr_buf_add(&s->text, q, n);
     return n == 0 || each_part(t, s, s->text.data, n, first, true, words, ids);

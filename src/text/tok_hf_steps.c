@@ -2,8 +2,8 @@
  * tok_hf_steps.c - normalizers and pre-tokenizers of a tokenizer.json. Only this file knows
  * utf8proc.
  *
- * A pre-tokenizer gets pieces and makes pieces of each. Most are a regular expression and what
- * becomes of its matches, so the file's own names are turned into that when it is read.
+ * A pre-tokenizer gets pieces and cuts each into smaller ones. Most pre-tokenizers are a regular
+ * expression and a rule for its matches, so reading the file turns their names into these two.
  */
 #include "text/tok_hf.h"
 
@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-/* what GPT-2 cuts text with */
+/* the expression with which GPT-2 cuts text */
 #define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 #define WORD "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}"
 /* ASCII signs count as punctuation whatever Unicode calls them */
@@ -31,7 +31,7 @@ static bool flag_of(const cr_json *j, const char *key, bool otherwise) {
     return cr_json_bool(cr_json_get(j, key), &x) ? x : otherwise;
 }
 
-/* the text that a step puts in; it may come in at every character of a text */
+/* set_text sets the text that a step inserts, possibly at every character of a text. */
 static cr_code set_text(cr_hf_step *x, const char *s, const char *what, cr_err *err) {
     size_t n = strlen(s);
     if (n > CR_MOST_STEP_TEXT)
@@ -74,7 +74,7 @@ static cr_code set_regex(cr_hf_step *x, const char *pattern, cr_err *err) {
     return cr_regex_new(&x->regex, pattern, CR_REGEX_UNICODE, err);
 }
 
-/* {"String": "x"} or {"Regex": "x+"} */
+/* set_pattern reads {"String": "x"} or {"Regex": "x+"}. */
 static cr_code set_pattern(cr_hf_step *x, const cr_json *pattern, const char *what, cr_err *err) {
     const char *plain = text_of(pattern, "String"), *regex = text_of(pattern, "Regex");
     if (regex) return set_regex(x, regex, err);
@@ -83,7 +83,7 @@ static cr_code set_pattern(cr_hf_step *x, const cr_json *pattern, const char *wh
     cr_buf b;
     cr_buf_init(&b);
     for (const char *p = plain; *p;
-         p++) /* \x{..} says any ASCII sign, others stand for themselves */
+         p++) /* an ASCII sign is written as \x{..}, others stand for themselves */
         if ((unsigned char)*p < 0x80)
             cr_buf_printf(&b, "\\x{%x}", (unsigned)(unsigned char)*p);
         else
@@ -235,7 +235,7 @@ void cr_hf_pieces_clear(cr_hf_pieces *p) {
 uint32_t cr_hf_byte_char(unsigned char b) {
     bool itself = (b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || b >= 0xae;
     if (itself) return b;
-    /* the others are counted from 256 on: 0-32, 127-160, 173 */
+    /* the other bytes (0-32, 127-160, 173) are numbered from 256 on */
     uint32_t k = b <= 32 ? b : b <= 160 ? 33u + (b - 127u) : 67u;
     return 256 + k;
 }
@@ -271,7 +271,7 @@ static void each_char(cr_hf_kind kind, const char *p, size_t n, cr_buf *out) {
     for (size_t at = 0; at < n;) {
         at += cr_utf8_get(p + at, n - at, &c);
         if (kind == CR_HF_LOWERCASE) {
-            if (c == 0x130) { /* the one whose small letter is two characters */
+            if (c == 0x130) { /* the only letter whose lower case is two characters */
                 cr_buf_str(out, "i\xcc\x87");
                 continue;
             }
@@ -342,11 +342,12 @@ const char *cr_hf_normalize(const cr_hf_steps *s, cr_hf_run *run, const char *p,
 
 /* ---- cutting ---- */
 
-/* cuts text[beg, end) of `to`, which is there already, at the matches of a split */
+/* split cuts text[beg, end) of `to`, which holds the text already, at the matches of a split. */
 static bool split(const cr_hf_step *x, cr_hf_run *run, cr_hf_pieces *to, size_t beg, size_t end) {
     const char *p = to->text.data + beg;
-    size_t n = end - beg, at = 0, from = 0; /* cut up to; search from */
-    size_t open = SIZE_MAX;                 /* begin of a piece that may still grow */
+    /* the text is cut up to `at`; the search goes on at `from` */
+    size_t n = end - beg, at = 0, from = 0;
+    size_t open = SIZE_MAX; /* begin of a piece that may still grow */
     cr_regex_match m;
     int found = 1;
     while (at < n || open != SIZE_MAX) {
@@ -358,7 +359,7 @@ static bool split(const cr_hf_step *x, cr_hf_run *run, cr_hf_pieces *to, size_t 
                 from++;
             continue;
         }
-        /* with invert the words are the matches and what lies between is "matched" */
+        /* with invert, the text between matches counts as matched */
         for (int k = 0; k < 2; k++) {
             size_t a = k ? mb : at, b = k ? me : mb;
             bool match = (k == 1) != x->invert;
@@ -369,12 +370,12 @@ static bool split(const cr_hf_step *x, cr_hf_run *run, cr_hf_pieces *to, size_t 
                 break;
             case CR_HF_ISOLATED: cr_hf_piece_add(to, beg + a, beg + b); break;
             case CR_HF_CONTIGUOUS:
-                if (match && open != SIZE_MAX) break; /* goes on */
+                if (match && open != SIZE_MAX) break; /* the piece goes on */
                 if (open != SIZE_MAX) cr_hf_piece_add(to, beg + open, beg + a);
                 open = match ? a : SIZE_MAX;
                 if (!match) cr_hf_piece_add(to, beg + a, beg + b);
                 break;
-            case CR_HF_PREVIOUS: /* open is what is not matched so far */
+            case CR_HF_PREVIOUS: /* open is where the unmatched text begins */
                 if (match) {
                     cr_hf_piece_add(to, beg + (open != SIZE_MAX ? open : a), beg + b);
                     open = SIZE_MAX;
@@ -382,7 +383,7 @@ static bool split(const cr_hf_step *x, cr_hf_run *run, cr_hf_pieces *to, size_t 
                     open = a;
                 }
                 break;
-            case CR_HF_NEXT: /* open is a match that waits for what follows */
+            case CR_HF_NEXT: /* open is where a match begins that waits for the text after it */
                 if (match) {
                     if (open != SIZE_MAX) cr_hf_piece_add(to, beg + open, beg + a);
                     open = a;
@@ -413,7 +414,7 @@ static bool byte_level(const cr_hf_step *x, cr_hf_run *run, const char *p, size_
         int found =
             x->regex ? cr_regex_find(x->regex, run->regex, text->data, text->n, at, true, &m) : 1;
         if (found < 0) return false;
-        /* the expression matches everything; without it the piece stays whole */
+        /* the expression matches the whole text; without an expression the piece stays whole */
         size_t beg = at, end = found ? (m.beg[0] > at ? m.beg[0] : m.end[0]) : text->n;
         if (!x->regex) end = text->n;
         size_t from = to->text.n;
@@ -444,7 +445,7 @@ static bool metaspace(const cr_hf_step *x, cr_hf_run *run, const char *p, size_t
         cr_hf_piece_add(to, beg, end);
         return true;
     }
-    size_t from = beg; /* a mark goes with what follows it */
+    size_t from = beg; /* a mark begins the piece that follows it */
     for (size_t i = beg; i + n_mark <= end;) {
         if (memcmp(to->text.data + i, x->text, n_mark) != 0) {
             i++;

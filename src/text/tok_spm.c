@@ -1,12 +1,13 @@
 /*
  * tok_spm.c - SentencePiece models, unigram and BPE.
  *
- * The file is one protobuf message: the pieces with scores and types, and how text is normalized: a
- * table of replacements (a double array trie over UTF-8, then the texts), blanks folded and written
- * as U+2581, one put in front. Unigram takes the path of pieces with the largest sum of scores,
- * BPE merges the pair whose piece has the largest score. Characters without a piece are one unknown
- * token per run, or bytes where the model has byte pieces. Sums are
- * compared in double and kept in float32, as in the original, so that near ties fall the same way.
+ * The file is one protobuf message. It holds the pieces with scores and types, and says how text is
+ * normalized: by a table of replacements (a double array trie over UTF-8, then the texts); runs of
+ * blanks become one blank, which is written as U+2581, and one is put in front. Unigram takes the
+ * path of pieces with the largest sum of scores, BPE merges the pair whose piece has the largest
+ * score. A run of characters without pieces becomes one unknown token, or bytes where the model has
+ * byte pieces. Sums are compared in double and kept in float32, as in the original, so that near
+ * ties fall the same way.
  */
 #include <float.h>
 #include <math.h>
@@ -14,16 +15,16 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "text/limits.h"
 #include "text/tok_int.h"
-#include "base/utf8.h"
 
 enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER = 4, UNUSED = 5, BYTE = 6 };
 enum { UNIGRAM = 1, BPE = 2 };
 #define SPACE      "\xe2\x96\x81"
-#define MOST       ((size_t)1 << 24) /* pieces */
-#define MOST_BEGIN ((size_t)1 << 26) /* bytes of what pieces begin with */
-#define UNK_BEHIND 10.0f             /* an unknown character scores so much below the worst piece */
+#define MOST       ((size_t)1 << 24) /* largest number of pieces */
+#define MOST_BEGIN ((size_t)1 << 26) /* bytes of all beginnings of pieces */
+#define UNK_BEHIND 10.0f /* an unknown character scores this much below the worst piece */
 
 typedef struct spm {
     int model;
@@ -31,10 +32,10 @@ typedef struct spm {
     uint8_t *type;
     int64_t n, unk;
     int64_t byte[256]; /* ids of byte pieces */
-    bool bytes;        /* byte_fallback */
+    bool bytes;        /* the model has byte_fallback */
     bool user;         /* there are user-defined pieces */
-    float least, most; /* of the scores of normal pieces */
-    /* pieces, and with value PREFIX what they begin with: a search can stop early */
+    float least, most; /* smallest and largest score of normal pieces */
+    /* all pieces, and their beginnings with the value PREFIX, so that a search can stop early */
     cr_map pieces;
     size_t n_begin; /* bytes of the keys with value PREFIX */
     /* the normalizer */
@@ -70,12 +71,12 @@ static uint64_t varint(reader *r) {
 typedef struct field {
     uint64_t number;
     int wire;
-    uint64_t x;       /* varint, fixed */
-    const char *data; /* bytes */
+    uint64_t x;       /* value of a varint or fixed field */
+    const char *data; /* content of a bytes field */
     size_t n;
 } field;
 
-/* false: the end, or something wrong (r->bad) */
+/* next returns false at the end, or when something is wrong (r->bad). */
 static bool next(reader *r, field *f) {
     if (r->bad || r->p == r->end) return false;
     uint64_t tag = varint(r);
@@ -293,7 +294,7 @@ static int64_t spm_size(const void *self) {
 /* ---- normalizing ---- */
 
 typedef struct scratch {
-    cr_work work; /* what the text may still cost */
+    cr_work work; /* units of work that the text may still cost */
     cr_buf text;
     cr_merger word;
     float *best;
@@ -322,7 +323,7 @@ static void spm_end(const void *self, void *p) {
     cr_free(s);
 }
 
-/* the longest user-defined piece that p begins with; 0: none */
+/* user_piece returns the length of the longest user-defined piece that p begins with; 0: none. */
 static size_t user_piece(const spm *m, cr_work *work, const char *p, size_t n, int64_t *id) {
     size_t longest = 0;
     uint32_t c;
@@ -338,7 +339,7 @@ static size_t user_piece(const spm *m, cr_work *work, const char *p, size_t n, i
     return longest;
 }
 
-/* what the text at p becomes, *len bytes of it at a time */
+/* replace returns the text that replaces the first *len bytes at p. */
 static const char *replace(const spm *m, cr_work *work, const char *p, size_t n, size_t *len,
                            size_t *n_out) {
     int64_t id;
@@ -371,7 +372,7 @@ static const char *replace(const spm *m, cr_work *work, const char *p, size_t n,
     return p;
 }
 
-/* false: too much work */
+/* normalize returns false when it takes too much work. */
 static bool normalize(const spm *m, cr_work *work, const char *p, size_t n, cr_buf *out) {
     const char *blank = m->escape ? SPACE : " ";
     size_t n_blank = strlen(blank), len, k;
@@ -439,7 +440,7 @@ static void room(scratch *s, size_t n) {
     s->cap = cap;
 }
 
-/* a piece (id -1: an unknown character) from `at` to `to` */
+/* step enters a piece (id -1: an unknown character) from `at` to `to`. */
 static void step(scratch *s, size_t at, size_t to, double sum, int64_t id) {
     if (s->from[to] >= 0 && !(sum > (double)s->best[to])) return;
     s->best[to] = (float)sum;
@@ -489,7 +490,7 @@ static bool pair(const void *ctx, const char *text, const cr_sym *a, const cr_sy
     const spm *m = ctx;
     int64_t k = cr_map_get(&m->pieces, text + a->beg, b->end - a->beg, NONE);
     if (k < 0) return false;
-    /* a larger score is a smaller number: the bits of a float order like sign and magnitude */
+    /* a larger score is a smaller number; the bits of a float order like sign and magnitude */
     int32_t bits;
     float score = m->score[k] + 0.0f;
     memcpy(&bits, &score, sizeof(bits));
