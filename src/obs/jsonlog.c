@@ -1,6 +1,7 @@
 /*
- * jsonlog.c - see jsonlog.h. A line is put together first and written whole, so that a reader who
- * follows the file never sees a part of one, except after a kill; the next run ends that line.
+ * jsonlog.c - see jsonlog.h. A line is put together first and written whole, so that a program that
+ * follows the file never sees part of a line. Only a kill can leave one, and the next run ends that
+ * line.
  */
 #include "obs/jsonlog.h"
 

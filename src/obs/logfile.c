@@ -11,7 +11,7 @@
 #include "base/mem.h"
 
 struct cr_logfile {
-    cr_outfile *f; /* NULL: given up */
+    cr_outfile *f; /* NULL: writing has failed and was given up */
 };
 
 static cr_code open_it(cr_logfile **out, const char *path, bool fresh, cr_err *err) {
@@ -29,7 +29,7 @@ static cr_code open_it(cr_logfile **out, const char *path, bool fresh, cr_err *e
     return CR_OK;
 }
 
-/* does the file end in the middle of a line? */
+/* is_torn: does the file end in the middle of a line? */
 static bool is_torn(const char *path) {
     cr_fs *f;
     char last = '\n';
@@ -55,7 +55,8 @@ cr_code cr_logfile_new(cr_logfile **out, const char *path, cr_err *err) {
 static void give_up(cr_logfile *f, const cr_err *err) {
     char text[1024];
     cr_err cause = *err;
-    cause.msg[strlen(cause.msg) - (size_t)cause.n_cure] = 0; /* the run needs none: it goes on */
+    /* the run goes on, so the user needs no cure */
+    cause.msg[strlen(cause.msg) - (size_t)cause.n_cure] = 0;
     cr_err_text(&cause, text, sizeof text);
     CR_WARN("%s; nothing more is logged there, the run goes on", text);
     cr_outfile_abort(f->f);

@@ -1,7 +1,7 @@
 /*
  * profile.c - see profile.h. Times in the file are microseconds from the first recorded step. A
- * thread that has nothing to do records its waiting only when it is over, so the wait that a window
- * cuts off at its end is filled in here.
+ * thread records a wait only when the wait is over, so this file adds the waits that still go on at
+ * the end of the recording.
  */
 #include "obs/profile.h"
 
@@ -14,9 +14,10 @@
 #include "base/json.h"
 #include "base/log.h"
 
-#define WAIT      1  /* steps left alone */
-#define WARM_UP   1  /* steps recorded and thrown away: spans that cross the start are whole then */
-#define ACTIVE    10 /* steps kept */
+#define WAIT 1 /* steps that are not recorded */
+/* steps recorded and thrown away, so that spans that cross the start are whole */
+#define WARM_UP   1
+#define ACTIVE    10    /* steps kept */
 #define MAX_SPANS 65536 /* per thread: ten steps of a large batch in small tiles */
 
 struct cr_profile {
@@ -26,8 +27,8 @@ struct cr_profile {
     int steps_row, n_rows;
     int64_t seen;        /* steps of this run that ended */
     int64_t first, last; /* numbers of the recorded steps */
-    double begun;        /* the step under way, 0: none recorded */
-    double t0, t1;       /* the window */
+    double begun;        /* when the current step began; 0: it is not recorded */
+    double t0, t1;       /* begin and end of the recording */
     bool written, done;
 };
 
@@ -68,9 +69,10 @@ void cr_profile_span(cr_profile *p, cr_stage s, double t0) {
     cr_trace_end(t, row, s, t0);
 }
 
-/* ---- the window ---- */
+/* ---- the recorded window ---- */
 
-/* next_span gives the part of spans[*i...] inside the window, then the wait that it cuts off. */
+/* next_span gives the next of spans[*i...], cut to the window, and at last the wait that goes on at
+ * its end. */
 static bool next_span(const cr_profile *p, int row, int64_t *i, cr_span *out) {
     int64_t n;
     const cr_span *s = cr_trace_spans(p->trace, row, &n);
@@ -188,8 +190,8 @@ void cr_profile_end(cr_profile *p, int64_t step) {
 
 const char *cr_profile_text(const cr_profile *p, cr_arena *a) {
     if (!p || p->t1 <= p->t0) return NULL;
-    double(*busy)[CR_STAGES] =
-        cr_arena_zalloc(a, sizeof(*busy) * (size_t)(p->n_rows + 1)); /* the last: all threads */
+    /* the last entry is for all threads */
+    double(*busy)[CR_STAGES] = cr_arena_zalloc(a, sizeof(*busy) * (size_t)(p->n_rows + 1));
     double *all = busy[p->n_rows], window = p->t1 - p->t0;
     cr_span s;
     int n_threads = 0;

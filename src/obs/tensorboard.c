@@ -2,9 +2,9 @@
  * tensorboard.c - event files: records with checksums around protobuf messages.
  *
  * Only a dozen fields are ever written, so the messages are put together by hand: a field is a key
- * (number << 3 | kind) and a value, a message inside another is its bytes with their length in
- * front. docs/design/tensorboard.md lists the fields. The trap: lengths come first, so inner
- * messages are built in buffers of their own.
+ * (number << 3 | kind) and a value, and a message inside another is written as its length and its
+ * bytes. docs/design/tensorboard.md lists the fields. Lengths come first, so each inner message is
+ * built in its own buffer.
  */
 #include "obs/tensorboard.h"
 
@@ -174,7 +174,7 @@ void cr_events_histo(cr_events *e, const char *tag, const cr_histo_scale *s, con
         first++;
     while (h->count[last] == 0)
         last--;
-    if (first > 0) first--; /* an empty one, which tells where the first begins */
+    if (first > 0) first--; /* include an empty bucket, whose limit tells where the first begins */
     cr_buf *p = &e->part;
     size_t bytes = (size_t)(last - first + 1) * 8;
     cr_buf_reset(p);
@@ -269,8 +269,9 @@ void cr_histo_add(cr_histo *h, const cr_histo_scale *s, const float *v, int64_t 
         squares += x * x;
         double a = fabs(x);
         int k = s->first[bits >> 18 & 8191];
-        k += s->edge[k] <= a; /* the first edge above a */
-        if (x < 0) {          /* the first one not below: buckets hold their lower end */
+        k += s->edge[k] <= a; /* now edge[k] is the first edge above a */
+        /* below zero it must be the first edge not below a: buckets hold their lower end */
+        if (x < 0) {
             k -= k > 0 && s->edge[k - 1] == a;
             h->count[CR_HISTO_SIDE - k]++;
         } else {

@@ -1,8 +1,9 @@
 /*
  * tensorboard.h - event files that TensorBoard shows: scalars, histograms, texts by step.
  *
- * One writer is one file; a directory of files is one run there. Values are collected and become
- * one event with cr_events_write. docs/design/tensorboard.md describes the bytes.
+ * A writer writes one file; TensorBoard shows a directory of files as one run. Values are
+ * collected, and cr_events_write makes one event of them. docs/design/tensorboard.md describes the
+ * bytes.
  */
 #ifndef CR_OBS_TENSORBOARD_H
 #define CR_OBS_TENSORBOARD_H
@@ -14,17 +15,16 @@
 /* ---- histograms ---- */
 #define CR_HISTO_SIDE    775 /* edges 1e-12 * 1.1^k up to 1e20, then the end; as many below zero */
 #define CR_HISTO_BUCKETS (2 * CR_HISTO_SIDE + 1)
-/* the edges, and the first one above each float that has only 13 bits after its sign: between two
- * of those lies at most one edge */
+/* The edges; and, for each float whose bits after the first 13 behind the sign are zero, the first
+ * edge above it. At most one edge lies between two such floats. */
 typedef struct cr_histo_scale {
-    double edge[CR_HISTO_SIDE]; /* above zero */
+    double edge[CR_HISTO_SIDE]; /* the edges above zero */
     int16_t first[8192];
 } cr_histo_scale;
 typedef struct cr_histo {
     double min, max, sum, sum_squares;
-    int64_t n, n_odd; /* values; NaN and infinities, which are left out */
-    int64_t
-        count[CR_HISTO_BUCKETS]; /* bucket i ends at cr_histo_limit(i), which it does not hold */
+    int64_t n, n_odd; /* number of values, and of NaNs and infinities, which are left out */
+    int64_t count[CR_HISTO_BUCKETS]; /* bucket i ends below cr_histo_limit(i) */
 } cr_histo;
 void cr_histo_scale_init(cr_histo_scale *s);
 double cr_histo_limit(const cr_histo_scale *s, int bucket);
@@ -35,16 +35,17 @@ void cr_histo_add(cr_histo *h, const cr_histo_scale *s, const float *v, int64_t 
 typedef struct cr_events cr_events;
 /* cr_events_open makes dir where needed and in it a new file
  * events.out.tfevents.<seconds>.<host>.<process>.<n>. All calls accept NULL for e. When writing
- * fails there is one warning and nothing more is written. */
+ * fails there is one warning, and nothing more is written. */
 CR_CHECKED cr_code cr_events_open(cr_events **out, const char *dir, cr_err *err);
 void cr_events_close(cr_events *e);
-/* cr_events_settle: the events so far survive a kill, on every store. */
+/* cr_events_settle makes the events so far survive a kill, on every store. */
 void cr_events_settle(cr_events *e);
-/* cr_events_restart: what earlier files say about this step and later ones no longer counts. */
+/* After cr_events_restart, TensorBoard ignores what earlier files say about this step and later
+ * ones. */
 void cr_events_restart(cr_events *e, int64_t step);
 void cr_events_scalar(cr_events *e, const char *tag, double value);
 void cr_events_histo(cr_events *e, const char *tag, const cr_histo_scale *s, const cr_histo *h);
-/* text is Markdown */
+/* The text is Markdown. */
 void cr_events_text(cr_events *e, const char *tag, const char *text, size_t n);
 void cr_events_write(cr_events *e, int64_t step);
 
