@@ -1,10 +1,9 @@
 /*
- * codec.c - the codecs, both ways. The one file that knows the compression libraries.
+ * codec.c - compression and decompression. Only this file knows the compression libraries.
  *
- * A page says how large it is decompressed, so there is one output of known size and anything else
- * is an error. LZ4 has a history: the format's "LZ4" means Hadoop's framing (two big-endian sizes
- * in front of each block), but writers have put LZ4 frames and bare blocks there too; which one it
- * is can only be told by trying.
+ * A page says how large its decompressed content is, and any other size is an error. LZ4 has a
+ * history: the format's "LZ4" means Hadoop's framing (two big-endian sizes in front of each block),
+ * but writers have put LZ4 frames and bare blocks there too; only trying shows which one it is.
  */
 #define ZLIB_CONST
 #include <brotli/decode.h>
@@ -25,9 +24,10 @@
 #include "parquet/decode_int.h"
 
 /* ---- want of memory ----
- * Most of the libraries report it like damaged data; errno, which is cleared before each call,
- * tells the two apart. Snappy is C++ and throws, which C cannot catch; the handler of `new` comes
- * first. */
+ *
+ * Most of the libraries report want of memory like damaged data; errno, which is cleared before
+ * each call, tells the two apart. Snappy is C++ and throws, which C cannot catch; the handler of
+ * `new` runs before that. */
 
 static void no_memory(void) {
     cr_no_memory(0, "a page of a Parquet file");
@@ -66,7 +66,7 @@ static cr_code from_snappy(const uint8_t *in, size_t n, uint8_t *out, size_t out
     return cr_pq_unsnappy(in, n, out, out_n) ? CR_OK : wrong(err, CR_PQ_SNAPPY);
 }
 
-/* gzip or zlib, and any number of members behind each other */
+/* from_gzip reads gzip or zlib, with any number of members one after the other. */
 static cr_code from_gzip(const uint8_t *in, size_t n, uint8_t *out, size_t out_n, cr_err *err) {
     z_stream z = {0};
     if (inflateInit2(&z, 15 + 32) != Z_OK)
@@ -140,7 +140,8 @@ static uint32_t big32(const uint8_t *p) {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* blocks: size decompressed, then pieces of (size compressed, data) until that much is there */
+/* lz4_hadoop reads blocks: the decompressed size, then pieces of (compressed size, data) until that
+ * much is there. */
 static bool lz4_hadoop(const uint8_t *in, size_t n, uint8_t *out, size_t out_n) {
     size_t done = 0;
     while (n >= 8) {
@@ -148,7 +149,7 @@ static bool lz4_hadoop(const uint8_t *in, size_t n, uint8_t *out, size_t out_n) 
         in += 4;
         n -= 4;
         if (raw > out_n - done) return false;
-        /* parquet-rs puts a block that holds nothing there */
+        /* parquet-rs writes an empty block here */
         if (raw == 0 && big32(in) == 1 && n == 5 && in[4] == 0) return done == out_n;
         for (size_t end = done + raw; done < end;) {
             if (n < 4) return false;
@@ -178,7 +179,7 @@ cr_code cr_pq_decompress(cr_pq_codec codec, const uint8_t *in, size_t n, uint8_t
 
 cr_code cr_pq_decompress_with(void **state, cr_pq_codec codec, const uint8_t *in, size_t n,
                               uint8_t *out, size_t out_n, cr_err *err) {
-    /* pages without a value come with an empty stream or with none */
+    /* a page without values has an empty stream or none */
     if (n == 0 && out_n == 0) return CR_OK;
     begin_call();
     switch (codec) {
@@ -261,8 +262,8 @@ cr_code cr_pq_compress(cr_pq_codec codec, int level, const void *in, size_t n, c
     if (n == 0) in = nothing;
     begin_call();
     if (n > SIZE_MAX / 4) return failed(err, codec, n);
-    size_t m =
-        n + n / 4 + 1024; /* more than any of the bounds below when they fit in their types */
+    /* more than each of the bounds below, as long as they fit in their types */
+    size_t m = n + n / 4 + 1024;
     bool ok = false;
     uint8_t *p = NULL;
     if (codec == CR_PQ_SNAPPY) m = snappy_max_compressed_length(n);

@@ -1,12 +1,14 @@
 /*
- * column.c - a column of the row group that is written: values into a page, pages into a chunk.
+ * column.c - a column of the row group that is being written: values go into a page, pages into a
+ * chunk.
  *
- * A page collects levels and values, as codes while the dictionary pays and as PLAIN otherwise;
- * when it is full it is encoded and compressed at once. It ends between two rows, for the page
+ * A page collects levels and values: codes while the dictionary saves space, PLAIN values
+ * otherwise. A full page is encoded and compressed at once. It ends between two rows, for the page
  * index.
  *
- * A dictionary is tried anew in every row group. A page keeps it when its codes and the entries it
- * added take less than its values do; the first page that does not ends it for this chunk.
+ * A dictionary is tried anew in every row group. It is kept as long as the codes of a page and the
+ * entries that the page added take less space than the page's values would. The first page that
+ * takes more ends the dictionary of the chunk.
  */
 #include <string.h>
 
@@ -19,8 +21,8 @@ cr_code cr_pq_col_fail(cr_pq_writer *w, const cr_pq_col *c, cr_err *err, const c
                       why);
 }
 
-/* Room for `more` bytes without giving up the process when there is none: values are as long as the
- * user's data. */
+/* reserve makes room for `more` bytes. Want of memory is an error and does not end the process,
+ * because values are as long as the user's data. */
 static cr_code reserve(cr_buf *b, size_t more, cr_err *err) {
     if (b->cap > b->n && more < b->cap - b->n) return CR_OK;
     size_t cap = b->n + more + 1 > 2 * b->cap ? b->n + more + 1 : 2 * b->cap;
@@ -37,7 +39,7 @@ static cr_code reserve(cr_buf *b, size_t more, cr_err *err) {
 /* ---- values into a page ---- */
 
 static void *room_for_codes(cr_pq_col *c, size_t n) {
-    if (!c->codes || c->cap_codes - c->n_codes < n) { /* no codes have a place too */
+    if (!c->codes || c->cap_codes - c->n_codes < n) { /* zero codes need a valid pointer too */
         size_t cap = c->n_codes + n + 1;
         if (cap < 2 * c->cap_codes) cap = 2 * c->cap_codes;
         c->codes = cr_realloc(c->codes, c->n_codes * sizeof(*c->codes), cap * sizeof(*c->codes),
@@ -47,7 +49,8 @@ static void *room_for_codes(cr_pq_col *c, size_t n) {
     return c->codes + c->n_codes;
 }
 
-/* the page's codes become values, and the dictionary is what it was before the page */
+/* end_dict turns the codes of the page into values, and the dictionary back into what it was before
+ * the page. */
 static cr_code end_dict(cr_pq_col *c, cr_err *err) {
     CR_TRY(reserve(&c->plain, c->plain_size, err));
     cr_pq_wdict_expand(&c->dict, c->codes, c->n_codes, &c->plain);
@@ -84,7 +87,7 @@ static cr_code add_fixed(cr_pq_col *c, const uint8_t *p, size_t n, cr_err *err) 
         }                                                                                          \
     } while (0)
 
-/* values without the nulls, side by side in w->packed */
+/* pack_valid puts the values without the nulls side by side into w->packed. */
 static cr_code pack_valid(cr_pq_writer *w, const cr_pq_col *c, const uint8_t *p,
                           const uint8_t *valid, size_t n, size_t *count, cr_err *err) {
     size_t k = 0;
@@ -104,8 +107,9 @@ static cr_code pack_valid(cr_pq_writer *w, const cr_pq_col *c, const uint8_t *p,
     return CR_OK;
 }
 
-/* What entries of the vector's dictionary are in ours, none known yet. NULL: it has more entries
- * than there are values, looking each value up is less work. */
+/* new_names returns an array that will hold our code of each entry of the vector's dictionary; none
+ * is known yet. NULL: the vector has no dictionary, or one with more entries than values, so that
+ * looking up each value is less work. */
 static uint32_t *new_names(cr_pq_writer *w, const cr_pq_vec *v, int64_t n) {
     if (!v->code || v->n_dict > n) return NULL;
     size_t size = (size_t)v->n_dict * sizeof(*w->names);
@@ -191,7 +195,7 @@ cr_code cr_pq_col_add(cr_pq_writer *w, cr_pq_col *c, int64_t n, size_t size, cr_
 
 /* ---- a page into the chunk ---- */
 
-/* levels: in a page of version 1 behind their length */
+/* put_levels writes levels; a page of version 1 has their length in front. */
 static size_t put_levels(cr_buf *b, const cr_buf *levels, int max, bool with_length) {
     size_t at = b->n;
     if (max == 0) return 0;
@@ -207,7 +211,7 @@ static int code_bits(uint32_t n) {
     return n > 2 ? 32 - __builtin_clz(n - 1) : 1;
 }
 
-/* values that are not coded; returns the encoding */
+/* put_plain writes values that are not codes, and returns the encoding. */
 static int put_plain(cr_pq_writer *w, cr_pq_col *c) {
     cr_buf *b = &w->raw;
     const cr_buf *v = &c->plain;
@@ -230,7 +234,7 @@ static int put_plain(cr_pq_writer *w, cr_pq_col *c) {
         if (b->n - at < v->n / 4 * 3) return CR_PQ_DELTA_BINARY;
         b->n = at;
     }
-    /* DuckDB knows this encoding of texts and bytes only */
+    /* DuckDB knows this encoding only for texts and bytes */
     if (v2 && c->node->type == CR_PQ_BYTES && c->node->logical.kind != CR_PQ_DECIMAL) {
         cr_pq_put_delta_length(b, (const uint8_t *)v->data, n);
         if (b->n - at < v->n) return CR_PQ_DELTA_LENGTH;
@@ -334,7 +338,8 @@ cr_code cr_pq_col_end_page(cr_pq_writer *w, cr_pq_col *c, cr_err *err) {
     h.rep_size = (int32_t)put_levels(b, &c->rep, c->shape.max_rep, !v2);
     h.def_size = (int32_t)put_levels(b, &c->def, c->shape.max_def, !v2);
     size_t levels = b->n;
-    h.encoding = CR_PQ_PLAIN; /* also of a page without values, which leaves the dictionary alone */
+    /* also for a page without values, which does not use the dictionary */
+    h.encoding = CR_PQ_PLAIN;
     if (c->coded && c->n_values > 0) {
         int bits = code_bits(c->dict.n);
         cr_buf_char(b, (char)bits);
@@ -363,7 +368,7 @@ cr_code cr_pq_col_end_page(cr_pq_writer *w, cr_pq_col *c, cr_err *err) {
         cr_pq_range_stats(&r, c->node, &w->page_mem, &info->stats);
         cr_pq_range_merge(&c->range, &r, c->node);
     }
-    /* a page of nothing but NaN has values and no bounds: then there may be no column index */
+    /* a page that holds only NaN has values but no bounds: then there may be no column index */
     if (!info->all_null && !(info->stats.min && info->stats.max)) c->no_index = true;
     c->raw_size += (int64_t)w->head.n + h.raw_size;
     c->encodings |= 1u << h.encoding;

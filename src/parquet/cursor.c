@@ -1,18 +1,20 @@
 /*
- * cursor.c - a place in a column chunk: its bytes, its pages, going to a row.
+ * cursor.c - a cursor is a place in a column chunk: this file reads its bytes and pages, and moves
+ * it to a row.
  *
- * The file is read through a window of a MiB, so that small pages cost no call each. Pages in
- * front of the wanted row are passed over by their headers (a flat column has a row per value,
- * pages of version 2 tell their rows), or all at once where the file has an offset index.
+ * The file is read through a window of a MiB, so that small pages do not cost a call each. Pages
+ * before the wanted row are skipped by reading only their headers (a flat column has one row per
+ * value, pages of version 2 tell their rows), or all at once where the file has an offset index.
  */
 #include <string.h>
 
 #include "parquet/decode_int.h"
 
-#define WINDOW     ((size_t)1 << 20)
-#define PEEK       ((size_t)64 << 10)  /* while passing over pages */
-#define INDEX_GAIN ((int64_t)16 << 10) /* bytes to pass over before the index is worth reading */
-#define SLACK      100                 /* old writers forgot a page header in the size of a chunk */
+#define WINDOW ((size_t)1 << 20)
+#define PEEK   ((size_t)64 << 10) /* bytes read at once while pages are skipped */
+/* reading the index is worth while when it skips so many bytes */
+#define INDEX_GAIN ((int64_t)16 << 10)
+#define SLACK      100 /* old writers left a page header out of the size of a chunk */
 #define MAX_HEAD   ((size_t)16 << 20)
 
 cr_pq_cursor *cr_pq_cursor_new(void) {
@@ -50,7 +52,7 @@ cr_code cr_pq_bad_page(const cr_pq_cursor *c, const char *cause, cr_err *err) {
     return cr_pq_fail(err, c->f, c->group, c->leaf, c->page.at, "%s", cause);
 }
 
-/* placed gives a cause its place; running out of memory is nobody's byte. */
+/* placed adds the place to a cause, except to want of memory, which is the fault of no byte. */
 static cr_code placed(const cr_pq_cursor *c, int64_t at, cr_code code, const cr_err *cause,
                       cr_err *err) {
     if (code == CR_OK) return CR_OK;
@@ -65,8 +67,8 @@ static cr_code placed(const cr_pq_cursor *c, int64_t at, cr_code code, const cr_
 
 /* ---- bytes ---- */
 
-/* look makes n bytes at `at` readable (and CR_PQ_PAD behind them), reading up to `ahead` at once.
- * at + n <= hard_end. */
+/* look makes n bytes at `at` readable (and CR_PQ_PAD after them), and reads up to `ahead` bytes at
+ * once. at + n <= hard_end. */
 static cr_code look(cr_pq_cursor *c, int64_t at, size_t n, size_t ahead, const uint8_t **out,
                     cr_err *err) {
     int64_t have = c->win_at + (int64_t)c->win_n;
@@ -75,8 +77,8 @@ static cr_code look(cr_pq_cursor *c, int64_t at, size_t n, size_t ahead, const u
         return CR_OK;
     }
     double t = cr_now();
-    /* a window from a store that is far would go beyond what was asked for ahead, and wait for it
-     */
+    /* with a far store, a window would reach beyond what was requested in advance, and wait for
+     * it */
     const bool far = cr_fs_is_far(c->f->fs);
     const size_t budget = c->f->opts.budget, most = far ? 0 : ahead < budget ? ahead : budget;
     size_t want = n > most ? n : most, keep = 0;
@@ -93,7 +95,7 @@ static cr_code look(cr_pq_cursor *c, int64_t at, size_t n, size_t ahead, const u
     if (code != CR_OK) return placed(c, at, code, &cause, err);
     CR_TRY(cr_pq_pread(c->f, at + (int64_t)keep, c->win.p + keep, want - keep, err));
     c->win_n = want;
-    /* what this chunk goes on with is on its way while this is decoded */
+    /* request the next part of this chunk, so that it arrives while this part is decoded */
     int64_t next = at + (int64_t)want;
     if (next < c->end && ahead == WINDOW && !far) {
         int64_t n_next = c->end - next < (int64_t)WINDOW ? c->end - next : (int64_t)WINDOW;
@@ -145,7 +147,7 @@ static cr_code open_dict(cr_pq_cursor *c, const cr_pq_page_head *h, size_t head_
     const uint8_t *body = NULL;
     cr_err cause;
     if (c->has_dict) return cr_pq_fail(err, c->f, c->group, c->leaf, c->pos, "a second dictionary");
-    if (c->n_seen != 0) /* its text would take the place of a vector's */
+    if (c->n_seen != 0) /* its text would overwrite the text of a vector */
         return cr_pq_fail(err, c->f, c->group, c->leaf, c->pos, "a dictionary behind its values");
     CR_TRY(look(c, c->pos + (int64_t)head_size, (size_t)h->size, WINDOW, &body, err));
     cr_pq_page_in in = page_in(c);
@@ -158,7 +160,7 @@ static cr_code open_dict(cr_pq_cursor *c, const cr_pq_page_head *h, size_t head_
     return CR_OK;
 }
 
-/* rows of a page when its header tells them, else -1 */
+/* rows_of returns the rows of a page when its header tells them, else -1. */
 static int64_t rows_of(const cr_pq_cursor *c, const cr_pq_page_head *h) {
     if (c->nest.max_rep == 0) return h->n_values;
     return h->type == CR_PQ_DATA2 ? h->n_rows : -1;
@@ -238,14 +240,14 @@ static cr_code start(cr_pq_cursor *c, const cr_pq_file *f, int group, int leaf, 
     c->look_at = c->look_n = 0;
     c->has_dict = c->has_index = false;
     c->text_n = c->dict_text = 0;
-    c->win_at = 0; /* the window may be of another file */
+    c->win_at = 0; /* the window may belong to another file */
     c->win_n = 0;
     c->page.text_n = 0;
     c->f = f;
     return CR_OK;
 }
 
-/* use_index jumps near the row when that saves reading; else nothing happens. */
+/* use_index jumps near the row when that saves reading; else it does nothing. */
 static cr_code use_index(cr_pq_cursor *c, int64_t row, cr_err *err) {
     const cr_pq_chunk *ch = c->chunk;
     if (ch->offset_index <= 0 || c->n_rows <= 0) return CR_OK;
@@ -256,7 +258,7 @@ static cr_code use_index(cr_pq_cursor *c, int64_t row, cr_err *err) {
         CR_TRY(cr_pq_read_index(c->f, c->group, c->leaf, &c->arena, &c->index, err));
         c->has_index = true;
     }
-    int lo = 0, hi = c->index.n_pages; /* the last page that begins at or before the row */
+    int lo = 0, hi = c->index.n_pages; /* find the last page that begins at or before the row */
     while (hi - lo > 1) {
         int mid = lo + (hi - lo) / 2;
         *(c->index.pages[mid].first_row <= row ? &lo : &hi) = mid;

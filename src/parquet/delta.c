@@ -1,11 +1,11 @@
 /*
- * delta.c - DELTA_BINARY_PACKED: differences to the value before.
+ * delta.c - DELTA_BINARY_PACKED stores differences to the previous value.
  *
  *   header: values per block, miniblocks per block, number of values, first value
  *   block:  least difference, a bit width per miniblock, the miniblocks
  *
- * Sums wrap around, as the format wants. The two encodings of strings built on it are opened in
- * page.c, where their text has a place.
+ * Sums wrap around, as the format wants. page.c opens the two encodings of strings that are built
+ * on it, because it has the place for their text.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 static const char too_short[] = "delta-encoded values end too early";
 
-/* varint; false at the end of the input or beyond 64 bits */
+/* varint returns false at the end of the input or for more than 64 bits. */
 static bool varint(cr_pq_delta *d, uint64_t *out) {
     uint64_t x = 0;
     for (int shift = 0; shift < 64 && d->p < d->end; shift += 7) {
@@ -59,7 +59,7 @@ uint64_t cr_pq_delta_count(const cr_pq_delta *d) {
     return d->n_left;
 }
 
-/* begin_mini goes to the next miniblock, of the next block if need be. */
+/* begin_mini goes to the next miniblock, and to the next block when the current one has no more. */
 static const char *begin_mini(cr_pq_delta *d) {
     d->p = d->mini_end;
     if (d->mini_at == d->n_mini) {
@@ -73,14 +73,14 @@ static const char *begin_mini(cr_pq_delta *d) {
     d->bw = d->bw_of[d->mini_at++];
     if (d->bw > 64) return "delta-encoded values are wider than 64 bits";
     d->mini_left = d->mini;
-    /* the last miniblock may be cut off behind its last needed value */
+    /* the last miniblock may end after the last value that is needed */
     uint64_t left = (uint64_t)(d->end - d->p);
     uint64_t need = d->mini / 8 * (uint64_t)d->bw;
     d->mini_end = need < left ? d->p + need : d->end;
     return NULL;
 }
 
-/* step decodes up to CR_PQ_DELTA_STEP values, which must be there, to out; *n of them. */
+/* step decodes *n values to out, at most CR_PQ_DELTA_STEP; there must be some left. */
 static const char *step(cr_pq_delta *d, uint64_t *out, size_t *n) {
     if (d->n_left == 0) return too_short;
     if (d->at_first) {
@@ -94,7 +94,7 @@ static const char *step(cr_pq_delta *d, uint64_t *out, size_t *n) {
         const char *bad = begin_mini(d);
         if (bad) return bad;
     }
-    size_t m = CR_PQ_DELTA_STEP; /* whole bytes */
+    size_t m = CR_PQ_DELTA_STEP; /* a full step ends at a whole byte */
     if (m > d->mini_left) m = (size_t)d->mini_left;
     size_t bytes = m / 8 * (size_t)d->bw;
     if (m > d->n_left) m = (size_t)d->n_left;

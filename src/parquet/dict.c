@@ -1,9 +1,9 @@
 /*
- * dict.c - the dictionary of a chunk that is written: each distinct value once, as PLAIN, which is
- * also the content of its dictionary page, and an open hash table of their numbers.
+ * dict.c - the dictionary of a chunk that is being written: each distinct value once, as PLAIN
+ * (also the content of the dictionary page), and an open hash table of their numbers.
  *
- * A dictionary has a limit. When a value does not fit any more, or a page shows that codes do not
- * pay, the writer goes on without; what the last page added is taken back.
+ * A dictionary has a limit. When a value does not fit any more, or a page shows that codes save no
+ * space, the writer goes on without a dictionary, and the entries of the last page are removed.
  */
 #include <string.h>
 
@@ -42,7 +42,7 @@ void cr_pq_wdict_back(cr_pq_wdict *d) {
     d->plain.n = d->mark_bytes;
 }
 
-/* a few multiplications of 64 x 64 bits, halves folded together */
+/* fold multiplies 64 x 64 bits and joins the two halves of the product. */
 static uint64_t fold(uint64_t a, uint64_t b) {
     __extension__ typedef unsigned __int128 wide;
     wide x = (wide)a * b;
@@ -114,7 +114,7 @@ static void grow(cr_pq_wdict *d) {
     }
 }
 
-/* a new entry; s is the empty slot where it was looked for */
+/* add_entry adds an entry; s is the empty slot that the search ended at. */
 static uint32_t add_entry(cr_pq_wdict *d, const void *p, size_t n, size_t s) {
     size_t size = d->width ? n : n + 4;
     if (d->plain.n + size > d->limit) return CR_PQ_NO_CODE;
@@ -129,8 +129,8 @@ static uint32_t add_entry(cr_pq_wdict *d, const void *p, size_t n, size_t s) {
     return d->n - 1;
 }
 
-/* Two walks over a few values, so that the misses of one overlap: where they are looked for, then
- * what is there. */
+/* Each block of values is walked twice, so that cache misses overlap: the first walk computes where
+ * to look, the second looks. */
 #define AHEAD 16
 #define FIND_NUMBERS(T)                                                                            \
     static size_t find_##T(cr_pq_wdict *d, const T *v, size_t n, uint32_t *codes) {                \

@@ -1,8 +1,8 @@
 /*
- * encode.c - values into bytes: the RLE / bit-packed hybrid, booleans, the delta encodings.
+ * encode.c - turns values into bytes: the RLE / bit-packed hybrid, booleans, the delta encodings.
  *
  * Numbers are packed from the lowest bit up. The hybrid changes between runs (a count and one
- * value) and packed groups of eight; a run begins at a group's border only, since a packed part
+ * value) and packed groups of eight. A run begins only where a group begins, because a packed part
  * always holds whole groups.
  */
 #include <string.h>
@@ -11,8 +11,8 @@
 
 /* ---- the hybrid ---- */
 
-/* A run pays from this length on: it costs its own head and value, and often a new head behind it.
- */
+/* A run saves space from this length on: it costs its own head and value, and often a new head
+ * after it. */
 #define RUN_MIN 16
 
 static void put_run(cr_buf *b, uint32_t value, size_t n, int width) {
@@ -21,8 +21,8 @@ static void put_run(cr_buf *b, uint32_t value, size_t n, int width) {
         cr_buf_char(b, (char)(value >> i));
 }
 
-/* Bit-packing of n values at p, n a multiple of eight or the end of all (zeros follow). The output
- * is written in words: room for 8 more bytes. */
+/* PACK defines bit-packing of n values at p. n is a multiple of eight, or the values are the last
+ * ones (zeros follow). The output is written in words, so it needs room for 8 more bytes. */
 #define PACK(T)                                                                                    \
     static char *pack_##T(char *o, const T *p, size_t n, int width) {                              \
         uint64_t acc = 0;                                                                          \
@@ -107,7 +107,7 @@ static int bits_of(uint64_t x) {
     return x ? 64 - __builtin_clzll(x) : 0;
 }
 
-/* 32 values of any width: they end at a byte */
+/* put_mini writes 32 values of any width, which end at a whole byte. */
 static void put_mini(cr_buf *b, const uint64_t *v, int width) {
     cr_buf_reserve(b, (size_t)width * MINI / 8 + 16);
     char *o = b->data + b->n;

@@ -1,10 +1,11 @@
 /*
- * file.c - opening a Parquet file, its footer, reading at a place.
+ * file.c - opens a Parquet file, reads its footer, and reads bytes at a place.
  *
  *   "PAR1"  pages ...  footer (Thrift)  4 bytes: its length  "PAR1"
  *
- * Only the end of a file is read when it is opened. Reads are at a place: no state is shared, so
- * threads use one file freely, and a file that shrinks meanwhile is an error, not a signal.
+ * Only the end of a file is read when it is opened. Every read names its place, so no state is
+ * shared and threads use one file freely. A file that shrinks meanwhile is an error and not a
+ * signal.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,12 +14,12 @@
 #include "parquet/parquet_int.h"
 
 #define DEFAULT_BUDGET ((size_t)1 << 30)
-#define TAIL           8 /* length and magic */
+#define TAIL           8 /* bytes of length and magic */
 #define FAR_SLACK      ((int64_t)128 << 10)
 
 #define AT(f) ((cr_loc){(f)->path, 0, 0})
 
-/* the cure of a cause; page: the cause lies in a page or its header */
+/* cure_of returns the cure of a cause; page: the cause lies in a page or its header. */
 static const char *cure_of(int why, bool page) {
     if (why == CR_PQ_DAMAGED || why == CR_PQ_CHECKSUM)
         return "; the file is damaged, write it again";
@@ -78,7 +79,7 @@ static uint32_t le32(const uint8_t *p) {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* why a file that does not end as a Parquet file does is none */
+/* not_parquet says why a file does not end as a Parquet file does. */
 static cr_code not_parquet(const cr_pq_file *f, cr_err *err) {
     uint8_t head[4];
     if (f->size == 0)
@@ -168,7 +169,7 @@ void cr_pq_will_need(const cr_pq_file *f, int group, const int *leaves, int n, i
                      int64_t to) {
     const cr_pq_group *g = &f->meta.groups[group];
     double rows = g->n_rows > 0 ? (double)g->n_rows : 1;
-    /* a guess that is short by a page costs a request where the store is far */
+    /* with a far store, a guess that is short by one page costs another request */
     int64_t slack = cr_fs_is_far(f->fs) ? FAR_SLACK : 0;
     cr_fs_range v[128];
     int k = 0;
@@ -179,7 +180,7 @@ void cr_pq_will_need(const cr_pq_file *f, int group, const int *leaves, int n, i
         if (a < 0) a = 0;
         if (z > c->size) z = c->size;
         if (z > a) v[k++] = (cr_fs_range){c->start + a, z - a};
-        /* the dictionary is read first, wherever the rows are */
+        /* the dictionary is read first, whichever rows are read */
         if (slack && a > 0 && c->data_start > c->start)
             v[k++] = (cr_fs_range){c->start, c->data_start - c->start};
         if (k + 2 > (int)(sizeof v / sizeof *v) || i + 1 == n) {

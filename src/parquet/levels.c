@@ -1,9 +1,9 @@
 /*
- * levels.c - levels to lists and validity.
+ * levels.c - turns levels into lists and validity.
  *
- * A leaf has one pair of levels per value, null or empty list. rep r: the value begins a new item
- * of the list of depth r (0: a new row), and with it new lists of all depths below. def: how much
- * of the path from the root to the leaf is there.
+ * A leaf has one pair of levels per value, null or empty list. A repetition level r means that the
+ * value begins a new item of the list of depth r (0: a new row), and with it new lists of all
+ * greater depths. The definition level tells how much of the path from the root to the leaf exists.
  */
 #include <string.h>
 
@@ -91,7 +91,8 @@ size_t cr_pq_rows_end(const cr_pq_kern *k, const uint8_t *rep, size_t n, int64_t
 
 static const char no_item[] = "a list goes on with an item that is not there";
 
-/* one list around the values: everything by 64 levels at once but the offsets */
+/* add_flat handles one list around the values; except for the offsets it takes 64 levels at
+ * once. */
 static const char *add_flat(const cr_pq_kern *k, const cr_pq_nest *nest, cr_pq_lists *l,
                             const uint8_t *rep, const uint8_t *def, size_t n, uint8_t *slot_valid,
                             size_t *n_slots, size_t *n_valid) {
@@ -106,7 +107,8 @@ static const char *add_flat(const cr_pq_kern *k, const cr_pq_nest *nest, cr_pq_l
     uint64_t bad = 0, null = 0, holes = 0, before = l->last >= least;
     for (size_t i = 0; i < words; i++) {
         const uint64_t all = n - 64 * i < 64 ? (UINT64_C(1) << (n - 64 * i)) - 1 : ~UINT64_C(0);
-        /* not yet turned over: those inside a row, which have an item and had one before */
+        /* begins still marks the levels inside a row; each must have an item, and the level before
+         * it too */
         bad |= begins[i] & ~(item[i] & (item[i] << 1 | before));
         before = item[i] >> 63;
         begins[i] = ~begins[i] & all;
@@ -139,7 +141,7 @@ const char *cr_pq_lists_add(const cr_pq_kern *k, const cr_pq_nest *nest, cr_pq_l
     int64_t *count = l->n;
     for (size_t i = 0; i < n; i++) {
         int r = rep[i], d = def[i];
-        /* it had an item before, and has one more now */
+        /* the list must have had an item before, and have one more now */
         if (d < nest->item_def[r] || l->last < nest->item_def[r]) return no_item;
         l->last = d;
         for (r++; r <= depth && d >= nest->item_def[r - 1]; r++) {

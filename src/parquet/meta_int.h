@@ -7,7 +7,7 @@
 
 #include "parquet/parquet_int.h"
 
-/* A reading: where it is, and the memory it may still take. */
+/* The state of reading: the place, and the memory that it may still take. */
 typedef struct cr_pq_parse {
     cr_tin t;
     cr_arena *arena;
@@ -16,20 +16,21 @@ typedef struct cr_pq_parse {
     cr_pq_meta *m;
     cr_err *err;
     const char *what;                 /* "footer" */
-    int64_t n_values, size, raw_size; /* of all chunks */
-    int n_odd;                        /* chunks whose path is not their column's */
+    int64_t n_values, size, raw_size; /* sums over all chunks */
+    int n_odd;                        /* chunks whose path is not that of their column */
 } cr_pq_parse;
 /* cr_pq_broken reports what is wrong with the Thrift bytes. */
 cr_code cr_pq_broken(cr_pq_parse *s);
-/* cr_pq_take: zeroed memory for n elements of `size` bytes, out of what is left of the budget */
+/* cr_pq_take takes zeroed memory for n elements of `size` bytes out of what is left of the
+ * budget. */
 CR_CHECKED cr_code cr_pq_take(cr_pq_parse *s, void **out, size_t n, size_t size);
 
-/* CR_EACH_FIELD(t, id, type) { switch (id) {...} }: every field of a struct; the body consumes it
- */
+/* CR_EACH_FIELD(t, id, type) { switch (id) {...} } loops over the fields of a struct; the body must
+ * consume each. */
 #define CR_EACH_FIELD(t, id, type)                                                                 \
     for (int id = 0, type; (type = cr_tin_field((t), &id)) != CR_T_STOP;)
 
-/* Statistics as they are written; which of them count depends on the column. */
+/* Statistics as they are in the file; the column decides which of them may be used. */
 typedef struct cr_pq_raw_stats {
     const uint8_t *v[4]; /* old max, old min, max, min: fields 1, 2, 5, 6 */
     size_t n[4];
@@ -37,9 +38,10 @@ typedef struct cr_pq_raw_stats {
     int64_t n_null, n_distinct;
 } cr_pq_raw_stats;
 extern const cr_pq_raw_stats cr_pq_no_stats;
-/* the whole field: a struct of statistics, or what is passed over */
+/* cr_pq_get_stats reads a whole field: a struct of statistics, or a field of another type, which is
+ * skipped. */
 void cr_pq_get_stats(cr_tin *t, int type, cr_pq_raw_stats *r);
-/* n NULL: the column is not known, and sizes are not checked */
+/* cr_pq_use_stats: with n NULL the column is not known, and sizes are not checked. */
 void cr_pq_use_stats(cr_pq_stats *out, const cr_pq_raw_stats *r, const cr_pq_node *n);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * meta_page.c - page headers, page indexes and statistics: Thrift bytes into structs.
  *
- * Statistics that cannot be trusted (old signed order of strings, NaN, sizes that are not the
- * type's) are left out, for a wrong minimum would skip rows that match.
+ * Statistics that cannot be trusted (old signed order of strings, NaN, sizes that do not fit the
+ * type) are left out, because a wrong minimum would skip rows that match.
  */
 #include <limits.h>
 #include <math.h>
@@ -61,12 +61,13 @@ static bool is_nan(const cr_pq_node *n, const uint8_t *p, int size) {
     return false;
 }
 
-/* whether min and max are such that rows may be skipped by them */
+/* good_bounds: may rows be skipped by min and max? */
 static bool good_bounds(const cr_pq_node *n, const cr_pq_stats *s) {
     if (n->type == CR_PQ_I96 || n->logical.kind == CR_PQ_INTERVAL || n->logical.kind == CR_PQ_OTHER)
-        return false; /* the format gives them no order */
+        return false; /* the format gives these values no order */
     int want = cr_pq_width(n->type, n->type_length);
-    bool cut = n->type == CR_PQ_FIXED && n->logical.kind != CR_PQ_FLOAT16; /* may be shortened */
+    /* the bounds may be shortened */
+    bool cut = n->type == CR_PQ_FIXED && n->logical.kind != CR_PQ_FLOAT16;
     for (int i = 0; i < 2; i++) {
         const uint8_t *p = i ? s->max : s->min;
         int size = i ? s->max_size : s->min_size;
@@ -77,7 +78,8 @@ static bool good_bounds(const cr_pq_node *n, const cr_pq_stats *s) {
     return true;
 }
 
-/* old fields have no defined order but for signed numbers; equal ones have no need of it */
+/* Old fields have a defined order only for signed numbers; when min and max are equal, the order
+ * does not matter. */
 static bool old_bounds_count(const cr_pq_node *n, const cr_pq_raw_stats *r) {
     bool is_unsigned = n->logical.kind == CR_PQ_INT && !n->logical.is_signed;
     if (n->type <= CR_PQ_F64 && n->type != CR_PQ_I96 && !is_unsigned) return true;
@@ -159,7 +161,7 @@ cr_code cr_pq_parse_page_head(const uint8_t *p, size_t n, cr_pq_page_head *out, 
     cr_tin t;
     cr_pq_raw_stats r = cr_pq_no_stats;
     int64_t crc = 0;
-    int part = -1; /* the struct that was there, by the type of page it belongs to */
+    int part = -1; /* the struct that the header had, as the type of page it belongs to */
     cr_pq_page_head h = {.type = -1,
                          .raw_size = -1,
                          .size = -1,
@@ -291,7 +293,8 @@ cr_code cr_pq_parse_column_index(const uint8_t *p, size_t n, const cr_pq_node *n
                                  cr_pq_index *out, cr_err *err) {
     cr_pq_parse s = {.err = err, .what = "page index"};
     cr_tin *t = &s.t;
-    bool seen[4] = {false, false, false, false}; /* null pages, min, max; whether all fit */
+    /* were null pages, min and max seen; and do all of them fit? */
+    bool seen[4] = {false, false, false, false};
     seen[3] = true;
     cr_tin_init(t, p, n);
     CR_EACH_FIELD(t, id, type) {
@@ -331,7 +334,7 @@ cr_code cr_pq_parse_column_index(const uint8_t *p, size_t n, const cr_pq_node *n
     out->has_stats = !t->bad && seen[0] && seen[1] && seen[2] && seen[3];
     for (int i = 0; i < out->n_pages; i++) {
         cr_pq_stats *st = &out->pages[i].stats;
-        /* the index may hold shortened values: never exact */
+        /* the index may hold shortened values, so they are never exact */
         st->min_exact = st->max_exact = false;
         bool keep = out->has_stats && !out->pages[i].all_null && st->min_size >= 0 &&
                     st->max_size >= 0 && good_bounds(node, st);

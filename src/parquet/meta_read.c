@@ -1,12 +1,12 @@
 /*
  * meta_read.c - the footer: Thrift bytes into the structs of the header.
  *
- * A field of another type than the format says is passed over, like one that is not known, so newer
- * files are read. What is taken is checked here, once, and the rest of the library relies on it:
+ * A field that is unknown, or has another type than the format says, is skipped, so newer files can
+ * be read. Everything that is used is checked here, once, and the rest of the library relies on it:
  * counts, offsets and sizes lie in the file, every row group has one chunk per leaf, of the leaf's
  * type.
  *
- * Memory: every array is taken from `left`, which starts as the budget.
+ * The memory of every array is subtracted from `left`, which starts as the budget.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 
 #include "parquet/meta_int.h"
 
-#define MAX_PRECISION 154 /* of decimals: what 64 bytes hold */
-#define MAX_ODD       100 /* odd paths that are looked for among all others */
+#define MAX_PRECISION 154 /* digits of a decimal that fit in 64 bytes */
+#define MAX_ODD       100 /* unexpected paths that are searched among all others */
 
 cr_code cr_pq_broken(cr_pq_parse *s) {
     return cr_fail(s->err, CR_EDATA, "%s, byte %zu: %s", s->what, s->t.bad_at, s->t.bad);
@@ -70,7 +70,7 @@ static cr_pq_logical from_converted(int c, const cr_pq_node *n, int precision, i
     switch (c) {
     case 0: l.kind = CR_PQ_STRING; break;
     case 1: l.kind = CR_PQ_MAP; break;
-    case 2: /* written for the outer node by some, for the repeated one by most */
+    case 2: /* some writers give it to the outer node, most to the repeated one */
         if (n->rep != CR_PQ_REPEATED) l.kind = CR_PQ_MAP;
         break;
     case 3: l.kind = CR_PQ_LIST; break;
@@ -123,7 +123,8 @@ static void get_unit(cr_tin *t, int type, cr_pq_unit *unit) {
     cr_tin_leave(t);
 }
 
-/* the parameters of a logical type; those without any are empty structs */
+/* get_params reads the parameters of a logical type; a type without parameters is an empty
+ * struct. */
 static void get_params(cr_tin *t, cr_pq_logical *l) {
     if (!cr_tin_enter(t)) return;
     CR_EACH_FIELD(t, id, type) {
@@ -169,7 +170,7 @@ static void get_logical(cr_tin *t, cr_pq_logical *l) {
     l->other_size = (int)(t->p - begin);
 }
 
-/* a logical type on a physical one that cannot hold it says nothing */
+/* fits: can the physical type hold the logical one? If not, the logical type is ignored. */
 static bool fits(const cr_pq_node *n, const cr_pq_logical *l) {
     switch (l->kind) {
     case CR_PQ_STRING:
@@ -229,7 +230,7 @@ static cr_code get_node(cr_pq_parse *s, bool root, cr_pq_node *n) {
     cr_tin_leave(t);
     if (t->bad) return cr_pq_broken(s);
     if (!n->name) n->name = "";
-    /* a root has no use for the rest, and writers put all kinds of things there */
+    /* the root does not need the rest, and writers put all kinds of things there */
     n->type = root || n->n_children > 0 || type_id < 0 ? CR_PQ_GROUP : (cr_pq_type)type_id;
     if (n->type != CR_PQ_FIXED) n->type_length = 0;
     if (root) return CR_OK;
@@ -262,7 +263,7 @@ typedef struct raw_chunk {
     int type, codec;
     int64_t data, dict;
     cr_pq_raw_stats stats;
-    cr_tin path; /* at the elements of path_in_schema */
+    cr_tin path; /* at the first element of path_in_schema */
     size_t n_path;
 } raw_chunk;
 
@@ -314,23 +315,24 @@ static cr_code bad_chunk(cr_pq_parse *s, int group, int leaf, const char *fmt, .
                    s->m->nodes[s->m->leaves[leaf]].path, group, msg);
 }
 
-/* same_path: whether path_in_schema is this leaf's path */
+/* same_path: is path_in_schema the path of this leaf? */
 static bool same_path(const raw_chunk *r, const char *path) {
     cr_tin t = r->path;
     for (size_t i = 0; i < r->n_path; i++) {
         size_t n;
         const uint8_t *p = cr_tin_bytes(&t, &n);
         if (i > 0 && *path++ != '.') return false;
-        /* strncmp would take a NUL in both for the end, and the rest for equal */
+        /* strncmp would stop at a NUL in both and not compare the rest */
         if (!p || memchr(p, 0, n) || strncmp(path, (const char *)p, n) != 0) return false;
         path += n;
     }
     return *path == 0;
 }
 
-/* Chunks lie in the order of the leaves. A chunk that says it is another leaf would give that
- * one's values; one that only spells its own name in another way is fine. A writer that spells many
- * so is not looked after: chunks times columns can be more than anybody waits for. */
+/* Chunks lie in the order of the leaves. A chunk whose path is that of another leaf is refused: it
+ * would give that leaf's values. A path that belongs to no leaf is accepted as another spelling.
+ * Only the first MAX_ODD unexpected paths are searched, because the search takes chunks times
+ * columns. */
 static cr_code check_path(cr_pq_parse *s, int group, int leaf, const raw_chunk *r) {
     const cr_pq_meta *m = s->m;
     if (!r->n_path || same_path(r, m->nodes[m->leaves[leaf]].path)) return CR_OK;
@@ -342,12 +344,13 @@ static cr_code check_path(cr_pq_parse *s, int group, int leaf, const raw_chunk *
     return CR_OK;
 }
 
-/* where a page index lies; one that cannot be there is no index */
+/* check_index removes a page index whose place is not inside the file. */
 static void check_index(cr_pq_parse *s, int64_t *at, int *size) {
     if (*at < 4 || *size <= 0 || *at > s->file_size - *size) *at = *size = 0;
 }
 
-/* add_up: whoever adds up what chunks say need not fear that the sum wraps around */
+/* add_up adds to a sum and returns false when the sum would become too large, so that sums over
+ * chunks never wrap around. */
 static bool add_up(int64_t *sum, int64_t x) {
     if (x > INT64_MAX / 2 - *sum) return false;
     *sum += x;
@@ -408,7 +411,7 @@ static cr_code get_chunk(cr_pq_parse *s, int group, int leaf, cr_pq_chunk *c) {
     cr_pq_use_stats(&c->stats, &r.stats, node);
     if (c->stats.n_null > c->n_values) c->stats.n_null = -1;
     if (c->raw_size < 0) c->raw_size = 0;
-    /* a dictionary in front of the data; 0 and places behind it are writers' mistakes */
+    /* a dictionary lies before the data; 0 and places after the data are writers' mistakes */
     c->data_start = r.data;
     c->start = r.dict > 0 && r.dict < r.data ? r.dict : r.data;
     check_index(s, &c->offset_index, &c->offset_index_size);
@@ -416,7 +419,7 @@ static cr_code get_chunk(cr_pq_parse *s, int group, int leaf, cr_pq_chunk *c) {
     if (c->bloom < 4 || c->bloom >= s->file_size) c->bloom = 0;
     bool inside = c->size >= 0 && c->start >= 4 && c->size <= s->file_size &&
                   c->start <= s->file_size - c->size;
-    if (!inside && c->n_values == 0) { /* nothing is there to be read */
+    if (!inside && c->n_values == 0) { /* there is nothing to read */
         c->start = c->data_start = c->size = c->raw_size = 0;
         c->offset_index = c->offset_index_size = 0;
         return CR_OK;
@@ -468,7 +471,7 @@ static cr_code get_group(cr_pq_parse *s, int group, cr_pq_group *g) {
     return CR_OK;
 }
 
-/* the rest of the footer that is a list: key-value pairs */
+/* get_pairs reads the list of key-value pairs. */
 static cr_code get_pairs(cr_pq_parse *s, size_t n) {
     cr_tin *t = &s->t;
     CR_TRY(cr_pq_take(s, (void **)&s->m->pairs, n, sizeof(cr_pq_pair)));
@@ -493,13 +496,14 @@ static cr_code get_pairs(cr_pq_parse *s, size_t n) {
 
 /* ---- the footer ---- */
 
-/* Columns whose order is not one we know lose their bounds. orders: at the first of n unions. */
+/* drop_unordered removes the bounds of columns whose order we do not know. orders is at the first
+ * of n unions. */
 static void drop_unordered(cr_pq_meta *m, cr_tin *orders, int64_t n) {
     for (int leaf = 0; leaf < m->n_leaves; leaf++) {
         bool known = false;
         if (leaf < n && cr_tin_enter(orders)) {
             CR_EACH_FIELD(orders, id, type) {
-                known = id == 1 || id == 2; /* by the type; IEEE 754 total order */
+                known = id == 1 || id == 2; /* 1: the order of the type; 2: IEEE 754 total order */
                 cr_tin_skip(orders, type);
             }
             cr_tin_leave(orders);
@@ -516,7 +520,7 @@ static void drop_unordered(cr_pq_meta *m, cr_tin *orders, int64_t n) {
     }
 }
 
-/* parquet-cpp before 1.2.9 forgot the dictionary's header in the size of a chunk */
+/* mend_sizes: parquet-cpp before 1.2.9 left the dictionary's header out of the size of a chunk. */
 static void mend_sizes(cr_pq_meta *m, int64_t file_size) {
     int a = 0, b = 0, c = 0;
     const char *by = m->created_by;
@@ -555,7 +559,7 @@ cr_code cr_pq_parse_footer(const uint8_t *p, size_t n, int64_t file_size, size_t
             CR_TRY(get_schema(&s, (size_t)k));
             break;
         case 3: (void)cr_tin_get_i64(t, type, &told); break;
-        case 4: /* read when the schema is known */
+        case 4: /* it is read when the schema is known */
             n_groups = cr_tin_get_list(t, type, CR_T_STRUCT);
             groups = *t;
             for (k = 0; k < n_groups && !t->bad; k++)
@@ -591,7 +595,7 @@ cr_code cr_pq_parse_footer(const uint8_t *p, size_t n, int64_t file_size, size_t
             out->n_groups = g + 1;
         }
     }
-    /* there are writers that leave 0 in the footer: the groups are right */
+    /* some writers leave 0 in the footer; the sum over the groups is right */
     if (told != 0 && told != rows)
         return cr_fail(err, CR_EDATA, "footer: it tells of %lld rows, its row groups have %lld",
                        (long long)told, (long long)rows);

@@ -1,9 +1,9 @@
 /*
- * meta_write.c - footer, page headers and page indexes, as the format's own definition numbers
- * their fields.
+ * meta_write.c - writes footer, page headers and page indexes, with the field numbers of the
+ * format's definition.
  *
- * Logical types are written twice, in the new form and in the older "converted" one where that says
- * the same, so that old readers understand them too.
+ * Logical types are written twice, in the new form and in the older "converted" form where it can
+ * express them, so that old readers understand them too.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 /* ---- the schema ---- */
 
-/* -1: the older form has no word for it */
+/* converted returns the older form, -1 when it cannot express the type. */
 static int converted(const cr_pq_logical *l) {
     switch (l->kind) {
     case CR_PQ_STRING: return 0;
@@ -34,7 +34,8 @@ static int converted(const cr_pq_logical *l) {
     }
 }
 
-/* number of the member of the union; 0: the new form has none */
+/* logical_member returns the number of the member of the union; 0: the new form cannot express the
+ * type. */
 static int logical_member(cr_pq_kind k) {
     switch (k) {
     case CR_PQ_STRING: return 1;
@@ -75,7 +76,7 @@ static void put_logical(cr_buf *b, int *last, const cr_pq_logical *l) {
         cr_tout_bool(b, &f, 1, l->is_utc);
         cr_tout_field(b, &f, 2, CR_T_STRUCT);
         cr_tout_field(b, &unit, 1 + (int)l->unit, CR_T_STRUCT);
-        cr_tout_stop(b); /* of the unit, which is empty */
+        cr_tout_stop(b); /* ends the unit, which is an empty struct */
         cr_tout_stop(b);
         break;
     }
@@ -203,7 +204,8 @@ void cr_pq_put_footer(cr_buf *b, const cr_pq_meta *m) {
         cr_tout_stop(b);
     }
     if (m->created_by) cr_tout_bytes(b, &f, 6, m->created_by, strlen(m->created_by));
-    /* min and max count only where the order is told; it is always the type's own */
+    /* readers may use min and max only where the order is given; it is always the order of the
+     * type */
     cr_tout_list(b, &f, 7, CR_T_STRUCT, (size_t)m->n_leaves);
     for (int i = 0; i < m->n_leaves; i++) {
         int g = 0;
@@ -272,7 +274,7 @@ static void put_bounds(cr_buf *b, int *last, int id, const cr_pq_index *x, bool 
     cr_tout_list(b, last, id, CR_T_BYTES, (size_t)x->n_pages);
     for (int i = 0; i < x->n_pages; i++) {
         const cr_pq_stats *s = &x->pages[i].stats;
-        bool none = x->pages[i].all_null; /* then it is an empty text */
+        bool none = x->pages[i].all_null; /* then the bound is an empty text */
         cr_tout_bytes(b, NULL, 0, max ? s->max : s->min,
                       none  ? 0
                       : max ? (size_t)s->max_size

@@ -1,8 +1,8 @@
 /*
- * page.c - one page: checksum, decompression, where levels and values lie.
+ * page.c - opens one page: checks and decompresses it, and finds the levels and values.
  *
- * Text of strings is decompressed to where the vector keeps it (mem->text), so that it is never
- * copied; other pages go through mem->raw, or stay where they were read when they are not
+ * The text of strings is decompressed into the memory of the vector (mem->text), so that it is
+ * never copied; other pages go through mem->raw, or stay where they were read when they are not
  * compressed. A page of version 1 is compressed as a whole; version 2 leaves the levels as they
  * are.
  */
@@ -12,7 +12,7 @@
 
 cr_code cr_pq_mem_need(cr_pq_mem *m, size_t size, size_t keep, size_t limit, const char *what,
                        cr_err *err) {
-    if (size <= m->cap && m->p) return CR_OK; /* no bytes have a place too */
+    if (size <= m->cap && m->p) return CR_OK; /* zero bytes need a valid pointer too */
     if (size > limit) {
         return cr_fail_why(err, CR_PQ_BUDGET,
                            cr_fail(err, CR_EDATA, "%s need %zu bytes, the budget is %zu", what,
@@ -58,13 +58,13 @@ static bool is_text(const cr_pq_node *node, int encoding) {
     return node->type == CR_PQ_BYTES && (encoding == CR_PQ_PLAIN || encoding == CR_PQ_DELTA_LENGTH);
 }
 
-/* the text of a vector is addressed with 32 bits */
+/* text_limit: the text of a vector is addressed with 32 bits. */
 static size_t text_limit(const cr_pq_page_in *in) {
     const size_t max = UINT32_MAX - CR_PQ_PAD;
     return in->budget < max ? in->budget : max;
 }
 
-/* place_body gives the page's bytes from `from` on, decompressed. */
+/* place_body gives the decompressed bytes of the page from `from` on. */
 static cr_code place_body(cr_pq_page *page, const cr_pq_page_in *in, const uint8_t *body,
                           size_t from, cr_pq_page_mem *mem, const uint8_t **out, size_t *out_n,
                           cr_err *err) {
@@ -97,7 +97,7 @@ static cr_code place_body(cr_pq_page *page, const cr_pq_page_in *in, const uint8
 
 /* ---- levels ---- */
 
-/* levels of a page of version 1: *p and *n move behind them */
+/* levels1 reads the levels of a page of version 1 and moves *p and *n beyond them. */
 static cr_code levels1(cr_pq_levels *l, const cr_pq_page_in *in, int max, int encoding,
                        int32_t n_values, const uint8_t **p, size_t *n, cr_err *err) {
     size_t size = 0;
@@ -128,8 +128,8 @@ static cr_code levels1(cr_pq_levels *l, const cr_pq_page_in *in, int max, int en
 
 static const char text_short[] = "strings end behind their page";
 
-/* open_deltas: the list of numbers at p that a page of strings begins with, one per string, into
- * `to`; room for as many in mem->beg and mem->fin */
+/* open_deltas reads the list of numbers, one per string, that begins a page of strings at p, into
+ * `to`. mem->beg and mem->fin have room for as many. */
 static cr_code open_deltas(cr_pq_page *page, const cr_pq_page_in *in, const uint8_t *p, size_t n,
                            cr_pq_page_mem *mem, const cr_pq_mem *to, size_t *count, cr_err *err) {
     cr_pq_delta *d = &page->v.delta;
@@ -145,7 +145,7 @@ static cr_code open_deltas(cr_pq_page *page, const cr_pq_page_in *in, const uint
     return bad ? cr_fail(err, CR_EDATA, "%s", bad) : CR_OK;
 }
 
-/* the strings of DELTA_LENGTH_BYTE_ARRAY; `begin` is the page, p its values */
+/* open_lengths finds the strings of DELTA_LENGTH_BYTE_ARRAY; `begin` is the page, p its values. */
 static cr_code open_lengths(cr_pq_page *page, const cr_pq_page_in *in, const uint8_t *begin,
                             const uint8_t *p, size_t n, cr_pq_page_mem *mem, cr_err *err) {
     cr_pq_values *v = &page->v;
@@ -163,8 +163,8 @@ static cr_code open_lengths(cr_pq_page *page, const cr_pq_page_in *in, const uin
     return CR_OK;
 }
 
-/* DELTA_BYTE_ARRAY: each value is a prefix of the one before and a suffix of its own. They are
- * written out in full, so the sum of their lengths is bounded first. */
+/* open_prefixes reads DELTA_BYTE_ARRAY, where each value is a prefix of the previous value and a
+ * suffix. The values are written out in full, so the sum of their lengths is checked first. */
 static cr_code open_prefixes(cr_pq_page *page, const cr_pq_page_in *in, const uint8_t *p, size_t n,
                              cr_pq_page_mem *mem, cr_err *err) {
     cr_pq_values *v = &page->v;
@@ -196,13 +196,14 @@ static cr_code open_prefixes(cr_pq_page *page, const cr_pq_page_in *in, const ui
     const size_t limit = text_limit(in);
     const size_t from = fixed ? 0 : in->text_at;
     cr_pq_mem *to = fixed ? &mem->tmp : &mem->text;
-    if (total > limit - from) total = (uint64_t)limit + 1 - from; /* refused by the next line */
+    if (total > limit - from) total = (uint64_t)limit + 1 - from; /* the next line refuses it */
     CR_TRY(cr_pq_mem_need(to, from + (size_t)total, from, limit, "the strings of a vector", err));
     uint8_t *out = to->p + from;
     size_t at = 0, last = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t head = beg[i], tail = fin[i];
-        if (head) memcpy(out + at, out + last, head); /* never more than the value before */
+        /* the prefix is never longer than the previous value */
+        if (head) memcpy(out + at, out + last, head);
         memcpy(out + at + head, p, tail);
         p += tail;
         last = at;
@@ -254,7 +255,7 @@ static cr_code open_values(cr_pq_page *page, const cr_pq_page_in *in, const uint
     v->at = 0;
     v->n = n;
     if (n == 0) {
-        /* all null, or nothing at all */
+        /* all values are null, or the page is empty */
     } else if (e == CR_PQ_PLAIN) {
         v->form = t == CR_PQ_BOOL ? CR_PQ_F_BITS : t == CR_PQ_BYTES ? CR_PQ_F_TEXT : CR_PQ_F_FIXED;
         if (t == CR_PQ_BYTES) {

@@ -29,19 +29,20 @@
 #include "base/cpu.h"
 #include "parquet/parquet.h"
 
-/* readable bytes behind every buffer values are decoded from, so that kernels may load whole words
- */
+/* Every buffer from which values are decoded has so many readable bytes after its end, so that
+ * kernels may load whole words. */
 #define CR_PQ_PAD 64
 
 /* ---- thrift.c: the compact protocol ---- */
 
-/* What is wrong is kept in `bad` (a cause without place) and every later read gives 0. */
+/* A reader of Thrift bytes. The first mistake is kept in `bad` (a cause without a place), and every
+ * later read gives 0. */
 typedef struct cr_tin {
     const uint8_t *beg, *p, *end;
     int depth;
     const char *bad;
-    size_t bad_at; /* byte from beg */
-    bool cut;      /* it ended too early: more bytes could help */
+    size_t bad_at; /* place of the mistake, from beg */
+    bool cut;      /* the input ended too early: more bytes could help */
 } cr_tin;
 enum {
     CR_T_STOP = 0,
@@ -60,42 +61,47 @@ enum {
     CR_T_UUID = 13
 };
 void cr_tin_init(cr_tin *t, const uint8_t *p, size_t n);
-/* cr_tin_field reads the next field header of a struct; *id is the last field's id before (0 at the
- * start) and this one's after. Returns its type, CR_T_STOP at the end or after an error. */
+/* cr_tin_field reads the next field header of a struct. *id is the id of the previous field (0 at
+ * the start) and becomes the id of this one. It returns the field's type, CR_T_STOP at the end or
+ * after an error. */
 int cr_tin_field(cr_tin *t, int *id);
-int64_t cr_tin_int(cr_tin *t); /* zigzag varint: i16, i32, i64 */
+int64_t cr_tin_int(cr_tin *t); /* reads a zigzag varint: i16, i32, i64 */
 int cr_tin_i8(cr_tin *t);      /* also a bool in a list: 1 is true */
 const uint8_t *cr_tin_bytes(cr_tin *t, size_t *n);
-/* cr_tin_list: number of elements, at most as many as bytes are left; *type of the elements */
+/* cr_tin_list returns the number of elements, at most the number of bytes left; *type becomes the
+ * type of the elements. */
 size_t cr_tin_list(cr_tin *t, int *type);
 void cr_tin_skip(cr_tin *t, int type);
-/* begin and end of a nested struct: bounded depth */
+/* These begin and end a nested struct; the depth is bounded. */
 bool cr_tin_enter(cr_tin *t);
 void cr_tin_leave(cr_tin *t);
 
-/* Fields of a struct: the value when it has the type, else it is passed over and false is given. */
+/* These read a field of a struct. When it does not have the expected type, they skip it and return
+ * false. */
 bool cr_tin_get_i64(cr_tin *t, int type, int64_t *out);
 bool cr_tin_get_i32(cr_tin *t, int type, int *out); /* -1 when it does not fit */
 bool cr_tin_get_bool(cr_tin *t, int type, bool *out);
 bool cr_tin_get_bytes(cr_tin *t, int type, const uint8_t **p, size_t *n);
-/* a list of elements of type `want`: their number; -1: passed over */
+/* cr_tin_get_list returns the number of elements of a list of type `want`; -1: the field was
+ * skipped. */
 int64_t cr_tin_get_list(cr_tin *t, int type, int want);
 
-/* writing: a struct is fields then stop; `last` is the id before */
+/* Writing: a struct is its fields and then a stop; `last` is the id of the previous field. */
 void cr_tout_field(cr_buf *b, int *last, int id, int type);
 void cr_tout_varint(cr_buf *b, uint64_t x);
 void cr_tout_int(cr_buf *b, int64_t x); /* zigzag */
 void cr_tout_i32(cr_buf *b, int *last, int id, int32_t x);
 void cr_tout_i64(cr_buf *b, int *last, int id, int64_t x);
 void cr_tout_bool(cr_buf *b, int *last, int id, bool x);
-/* last NULL: an element of a list, without a field head */
+/* With last NULL, these write an element of a list, without a field header. */
 void cr_tout_bytes(cr_buf *b, int *last, int id, const void *p, size_t n);
 void cr_tout_list(cr_buf *b, int *last, int id, int type, size_t n);
 void cr_tout_stop(cr_buf *b);
 
 /* ---- schema.c ---- */
 
-/* cr_pq_schema_finish with a bound of the memory it may take, which is subtracted */
+/* cr_pq_schema_fill is cr_pq_schema_finish with a budget of memory, from which it subtracts what it
+ * takes. */
 CR_CHECKED cr_code cr_pq_schema_fill(cr_pq_meta *m, cr_arena *arena, size_t *budget, cr_err *err);
 
 /* ---- meta_read.c, meta_page.c, meta_write.c ---- */
@@ -108,36 +114,38 @@ typedef enum cr_pq_page_type {
 } cr_pq_page_type;
 typedef struct cr_pq_page_head {
     int type;
-    int32_t raw_size, size; /* uncompressed and in the file, without this header */
+    int32_t raw_size, size; /* bytes before compression and in the file, without this header */
     bool has_crc;
     uint32_t crc;
     int32_t n_values;
     int encoding;
-    int def_encoding, rep_encoding; /* data page v1 */
-    /* data page v2 */
+    int def_encoding, rep_encoding; /* for a data page v1 */
+    /* for a data page v2 */
     int32_t n_nulls, n_rows;
     int32_t def_size, rep_size;
     bool compressed;
     cr_pq_stats stats;
 } cr_pq_page_head;
 
-/* p: the footer, which must outlive the metadata. Everything is checked against file_size and
- * budget: counts, offsets, sizes, types. err: a cause without the file's name. */
+/* cr_pq_parse_footer: p is the footer, which must outlive the metadata. Everything is checked
+ * against file_size and budget: counts, offsets, sizes, types. err gets a cause without the file's
+ * name. */
 CR_CHECKED cr_code cr_pq_parse_footer(const uint8_t *p, size_t n, int64_t file_size, size_t budget,
                                       cr_arena *arena, cr_pq_meta *out, cr_err *err);
-/* *used 0: p ends before the header does. Sizes are checked to be >= 0. */
+/* cr_pq_parse_page_head: *used is 0 when p ends before the header does. Sizes are checked to be >=
+ * 0. */
 CR_CHECKED cr_code cr_pq_parse_page_head(const uint8_t *p, size_t n, cr_pq_page_head *out,
                                          size_t *used, cr_err *err);
-/* Page indexes. p must outlive out. The first fills out->pages (all within the chunk, in order,
- * rows from 0 within n_rows); the second adds statistics where they fit. */
+/* Page indexes. p must outlive out. The first function fills out->pages (all within the chunk, in
+ * order, rows from 0 within n_rows); the second adds statistics where they fit. */
 CR_CHECKED cr_code cr_pq_parse_offset_index(const uint8_t *p, size_t n, const cr_pq_chunk *chunk,
                                             int64_t n_rows, size_t budget, cr_arena *arena,
                                             cr_pq_index *out, cr_err *err);
 CR_CHECKED cr_code cr_pq_parse_column_index(const uint8_t *p, size_t n, const cr_pq_node *node,
                                             cr_pq_index *out, cr_err *err);
 void cr_pq_put_footer(cr_buf *out, const cr_pq_meta *m);
-/* cr_pq_seal adds the digest of what was written since start; last: id of the field before it.
- * cr_pq_seal_fits: false if a footer has one that is not its own; true if it has none. */
+/* cr_pq_seal adds the digest of the bytes written since start; last is the id of the field before
+ * it. cr_pq_seal_fits returns false when a footer has a wrong digest, true when it has none. */
 void cr_pq_seal(cr_buf *out, size_t start, int last);
 bool cr_pq_seal_fits(const uint8_t *p, size_t n);
 void cr_pq_put_page_head(cr_buf *out, const cr_pq_page_head *h);
@@ -150,15 +158,15 @@ struct cr_pq_file {
     const char *path;
     cr_fs *fs;
     int64_t size;
-    cr_pq_opts opts; /* budget filled in */
+    cr_pq_opts opts; /* with the default budget filled in */
     cr_pq_meta meta;
     uint8_t *footer;
     cr_arena arena;
 };
 /* cr_pq_pread reads exactly n bytes at `at`, or fails naming the file. */
 CR_CHECKED cr_code cr_pq_pread(const cr_pq_file *f, int64_t at, void *buf, size_t n, cr_err *err);
-/* cr_pq_wrong: "FILE: column 'price', row group 2, byte 88123: cause"; at -1: no byte. The cause is
- * noted in err->why; its usual cure is added to the message. */
+/* cr_pq_wrong reports "FILE: column 'price', row group 2, byte 88123: cause"; with at -1, no byte.
+ * err->why gets the cause, and the message its usual cure. */
 #define cr_pq_fail(err, f, group, leaf, at, ...)                                                   \
     cr_pq_wrong((err), (f), (group), (leaf), (at), CR_PQ_DAMAGED, __VA_ARGS__)
 cr_code cr_pq_wrong(cr_err *err, const cr_pq_file *f, int group, int leaf, int64_t at, int why,
@@ -166,14 +174,15 @@ cr_code cr_pq_wrong(cr_err *err, const cr_pq_file *f, int group, int leaf, int64
 
 /* ---- text.c ---- */
 
-double cr_pq_half(const uint8_t *p); /* two bytes of a float16 */
+double cr_pq_half(const uint8_t *p); /* reads the two bytes of a float16 */
 
-/* ---- codec.c: err is a cause without place ---- */
+/* ---- codec.c: err gets a cause without a place ---- */
 
-/* out has room for exactly out_n bytes (and CR_PQ_PAD more); fewer or more is an error */
+/* cr_pq_decompress: out has room for exactly out_n bytes (and CR_PQ_PAD more); a result of another
+ * size is an error. */
 CR_CHECKED cr_code cr_pq_decompress(cr_pq_codec codec, const uint8_t *in, size_t n, uint8_t *out,
                                     size_t out_n, cr_err *err);
-/* appends to out */
+/* cr_pq_compress appends to out. */
 CR_CHECKED cr_code cr_pq_compress(cr_pq_codec codec, int level, const void *in, size_t n,
                                   cr_buf *out, cr_err *err);
 bool cr_pq_codec_reads(cr_pq_codec codec);

@@ -1,6 +1,6 @@
 /*
- * plain.c - values of any width: spread over slots, looked up, put together from split streams.
- * The common widths go to kernels, the others are copied.
+ * plain.c - spreads values of any width over slots, looks them up, and puts them together from
+ * split streams. Kernels handle the common widths; the others are copied.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /*
  * rle.c - the hybrid of runs and bit-packed groups: levels, dictionary codes, booleans.
  *
- * A stream is a sequence of runs: a varint header whose lowest bit tells which kind, then either
- * one value for a number of places, or groups of 8 values of bw bits (8 values are whole bytes).
- * A reader may stop inside a group; the rest of that group is then taken value by value.
+ * A stream is a sequence of runs. A run is a varint header whose lowest bit tells its kind, then
+ * either one value that is repeated, or groups of 8 values of bw bits (8 values are whole bytes). A
+ * reader may stop inside a group; the rest of that group is then read value by value.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ static bool next_run(cr_pq_rle *r) {
     }
     size_t left = (size_t)(r->end - r->p);
     if (head & 1) {
-        /* the last run may be cut off behind its last needed value */
+        /* the last run may end after the last value that is needed */
         uint64_t groups = head >> 1, bytes = left;
         uint64_t max = bytes * 8 / (uint64_t)r->bw;
         r->packed = groups * 8 < max ? groups * 8 : max;
@@ -42,7 +42,7 @@ static bool next_run(cr_pq_rle *r) {
     return true;
 }
 
-/* one value of the group at p; bw <= 32 */
+/* one returns value i of the group at p; bw <= 32. */
 static inline uint32_t one(const cr_pq_rle *r, unsigned i) {
     uint64_t x;
     unsigned bit = i * (unsigned)r->bw;
@@ -55,10 +55,10 @@ static void end_packed(cr_pq_rle *r) {
     r->in_group = 0;
 }
 
-/* get: wide: into uint32_t, else into bytes. out NULL: skip. */
+/* get reads values into uint32_t when wide, else into bytes. With out NULL it skips them. */
 static inline __attribute__((always_inline)) size_t get(cr_pq_rle *r, uint8_t *out8,
                                                         uint32_t *out32, size_t n) {
-    if (r->bw == 0) { /* one value only, and no need to store it */
+    if (r->bw == 0) { /* there is only one value, 0, which needs no storage */
         if (out8) memset(out8, 0, n);
         if (out32) memset(out32, 0, n * sizeof(*out32));
         return n;
@@ -67,8 +67,8 @@ static inline __attribute__((always_inline)) size_t get(cr_pq_rle *r, uint8_t *o
     while (i < n) {
         if (r->run) {
             size_t m = r->run < n - i ? (size_t)r->run : n - i;
-            /* short runs are the common ones: one store of a fixed size, its end overwritten by
-             * the next run */
+            /* short runs are common: one store of a fixed size is enough, and the next run
+             * overwrites its end */
             if (out8 && m <= CR_PQ_PAD)
                 memset(out8 + i, (uint8_t)r->value, CR_PQ_PAD);
             else if (out8)

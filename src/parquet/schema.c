@@ -1,8 +1,9 @@
 /*
- * schema.c - the schema tree: what follows from its shape, and names as people say them.
+ * schema.c - the schema tree: parents, levels and paths that follow from its shape, and the names
+ * that users write.
  *
  * The format writes a list as three nodes (the list, a repeated group, the item) and a map as four.
- * People see a column `tags` of strings, not `tags.list.element`. Older writers left out one or two
+ * Users see a column `tags` of strings, not `tags.list.element`. Older writers left out one or two
  * of the nodes; cr_pq_shape_of knows the format's rules for telling the layouts apart.
  */
 #include <limits.h>
@@ -12,7 +13,7 @@
 
 #define MAX_NESTED 100 /* deeper trees are refused: functions that walk them recurse */
 
-/* ---- what follows from the shape ---- */
+/* ---- parents, levels, leaves and paths ---- */
 
 static cr_code bad_node(cr_err *err, const cr_pq_node *n, const char *cause) {
     return cr_fail(err, CR_EDATA, "schema: '%.100s' %s", n->name ? n->name : "", cause);
@@ -33,7 +34,7 @@ static cr_code check_node(const cr_pq_node *n, bool root, cr_err *err) {
     return CR_OK;
 }
 
-/* bytes of all paths; limit is never passed by much */
+/* path_bytes returns the bytes of all paths; it stops soon after it has passed limit. */
 static size_t path_bytes(const cr_pq_meta *m, size_t limit) {
     size_t sum = 0;
     for (int i = 1; i < m->n_nodes && sum <= limit; i++) {
@@ -124,12 +125,12 @@ cr_pq_node cr_pq_node_copy(const cr_pq_node *n, cr_arena *arena) {
 
 /* ---- lists and maps ---- */
 
-/* the node of a list's items; rep is the repeated child of the list */
+/* list_item returns the node of a list's items; rep is the repeated child of the list. */
 static int list_item(const cr_pq_meta *m, int list, int rep) {
     const cr_pq_node *r = &m->nodes[rep];
-    if (r->type != CR_PQ_GROUP || r->n_children != 1) return rep; /* two levels */
+    if (r->type != CR_PQ_GROUP || r->n_children != 1) return rep; /* a layout of two levels */
     if (m->nodes[rep + 1].rep == CR_PQ_REPEATED) return rep;
-    /* names by which old writers of two levels are known */
+    /* old writers of two levels used these names */
     if (strcmp(r->name, "array") == 0) return rep;
     const char *name = m->nodes[list].name;
     size_t n = strlen(name);
@@ -161,8 +162,8 @@ cr_pq_shape cr_pq_shape_of(const cr_pq_meta *m, int node, bool as_item, int *ite
 
 /* ---- names ---- */
 
-/* children(node) as people see them: those of the items for lists; of a map the key and the value,
- * and the members of the value */
+/* find_in looks in the children of node as users see them: for a list those of its items; for a map
+ * the key, the value and the members of the value. */
 static int find_in(const cr_pq_meta *m, int node, bool as_item, const char *name, int depth);
 
 static int find_child(const cr_pq_meta *m, int group, const char *name, int depth) {
@@ -193,13 +194,13 @@ static int find_in(const cr_pq_meta *m, int node, bool as_item, const char *name
         if (found < 0) found = find_in(m, value, false, name, depth + 1);
         break;
     }
-    /* the names as they are in the file are right too */
+    /* the names as they are in the file are accepted too */
     return found >= 0 || m->nodes[node].type != CR_PQ_GROUP ? found
                                                             : find_child(m, node, name, depth);
 }
 
 int cr_pq_find(const cr_pq_meta *m, const char *name) {
-    /* exactly that name first, also when it has dots; then members */
+    /* look for exactly that name first, also when it has dots; then for members */
     for (int c = 1; c < m->n_nodes; c = m->nodes[c].next)
         if (strcmp(m->nodes[c].name, name) == 0) return c;
     return m->n_nodes > 1 ? find_child(m, 0, name, 0) : -1;

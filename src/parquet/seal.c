@@ -1,18 +1,19 @@
 /*
  * seal.c - a digest of the footer, in files that crank writes.
  *
- * Pages have checksums and the footer has none: one bit of it turns a column with missing values
- * into one without, or hides all row groups, and the file still reads. So the footer ends in one
- * more field with the XXH64 of all bytes before it. The field has the number that the format keeps
- * for additions, and readers pass over fields that they do not know. It is not a pair of the
- * metadata: tools copy those into the files that they make.
+ * Pages have checksums, the footer has none: one wrong bit in it can turn a column with missing
+ * values into one without, or hide all row groups, and the file can still be read. So the footer
+ * ends in one more field with the XXH64 of all bytes before it. The field has the number that the
+ * format keeps for additions, and readers skip fields that they do not know. It is not a key-value
+ * pair of the metadata, because tools copy those into the files that they write.
  */
 #include <string.h>
 
 #include "base/digest.h"
 #include "parquet/parquet_int.h"
 
-#define FIELD 32767 /* always far behind the last one, so its head has its long form */
+#define FIELD 32767 /* always far above the last field's number, so its header has the long form   \
+                     */
 static const uint8_t head[] = {CR_T_BYTES, 0xfe, 0xff, 0x03, 8};
 #define TAIL (sizeof head + 8 + 1) /* the field, and the end of the struct */
 

@@ -1,23 +1,25 @@
 /*
- * shred.c - lists and validity of a vector into definition and repetition levels.
+ * shred.c - turns lists and validity of a vector into definition and repetition levels.
  *
- * A repetition level says at which depth a list goes on, a definition level how far down the path
- * to the leaf things are there. Where a vector brings the levels it was read with, they are taken:
- * they also know about structs that are null. Otherwise structs on the path are taken to be there
- * and a null belongs to the innermost node that may be null.
+ * A repetition level says at which depth a list continues, a definition level how much of the path
+ * to the leaf exists. When a vector has the levels it was read with, these are used: they also know
+ * about structs that are null. Otherwise the structs on the path are taken to exist, and a null
+ * belongs to the innermost node that may be null.
  */
 #include <string.h>
 
 #include "parquet/encode_int.h"
 
 void cr_pq_shape_levels_of(const cr_pq_meta *m, int node, cr_pq_shape_levels *out) {
-    int path[256], n = 0; /* schema.c refuses trees this deep */
+    int path[256], n = 0; /* schema.c refuses trees that are this deep */
     for (int i = node; i > 0 && n < 256; i = m->nodes[i].parent)
         path[n++] = i;
     *out = (cr_pq_shape_levels){.max_def = m->nodes[node].max_def,
                                 .max_rep = m->nodes[node].max_rep,
                                 .null_value = -1};
-    int depth = 0, null = -1; /* null: level when the last optional node since the last list is */
+    /* definition level when the last optional node since the last list is null; -1: there is
+     * none */
+    int depth = 0, null = -1;
     while (n-- > 0) {
         const cr_pq_node *x = &m->nodes[path[n]];
         if (x->rep == CR_PQ_OPTIONAL) null = x->max_def - 1;
@@ -77,7 +79,7 @@ static const char *copy_levels(cr_pq_walk *w, const cr_pq_shape_levels *s, int64
                                cr_buf *rep, int64_t *n_levels) {
     const cr_pq_vec *v = w->v;
     int64_t end = w->level + n, first, slots, seen = 0, values = 0, valid = 0;
-    if (s->max_rep > 0) { /* up to the n-th row start behind this one */
+    if (s->max_rep > 0) { /* go to the n-th beginning of a row after this one */
         end = w->level;
         if (end < v->n_levels && v->rep[end] != 0) return "its levels do not begin with a row";
         int64_t rows = 0;
@@ -109,7 +111,7 @@ static const char *copy_levels(cr_pq_walk *w, const cr_pq_shape_levels *s, int64
 typedef struct shredder {
     const cr_pq_vec *v;
     const cr_pq_shape_levels *s;
-    uint8_t *def, *rep; /* where the next go */
+    uint8_t *def, *rep; /* where the next levels go */
     const char *bad;
 } shredder;
 
@@ -118,7 +120,7 @@ static void put(shredder *x, int def, int rep) {
     *x->rep++ = (uint8_t)rep;
 }
 
-/* list i of depth k; rep: of its first entry */
+/* put_list writes list i of depth k; rep is the repetition level of its first entry. */
 static void put_list(shredder *x, int k, int64_t i, int rep) {
     const cr_pq_list *l = &x->v->list[k];
     const uint8_t *valid = x->v->valid;
@@ -150,7 +152,7 @@ static void put_list(shredder *x, int k, int64_t i, int rep) {
     }
 }
 
-/* how many levels rows [from, to) make at most */
+/* most_levels returns how many levels rows [from, to) can have at most. */
 static size_t most_levels(const cr_pq_vec *v, int64_t from, int64_t to) {
     size_t n = 0;
     for (int k = 0; k < v->depth; k++) {

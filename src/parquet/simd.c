@@ -1,8 +1,8 @@
 /*
  * simd.c - kernels in plain C.
  *
- * These say what a kernel does; simd_x86.c does the same with wide registers. A width that is
- * known when compiling lets the compiler unroll the shifts, so the C ones go through a switch too.
+ * These define what a kernel does; simd_x86.c does the same with wide registers. A bit width that
+ * is known at compile time lets the compiler unroll the shifts, so the C kernels use a switch too.
  */
 #include <string.h>
 #include <zlib.h>

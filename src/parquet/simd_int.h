@@ -1,6 +1,6 @@
 /*
- * simd_int.h - what the kernels in C and those for x86 share: every bit width, for code that wants
- * it known when compiling, and the C ones that are as good as any.
+ * simd_int.h - shared by the kernels in C and those for x86: a list of all bit widths, for code
+ * that needs them at compile time, and the C kernels that x86 uses too.
  */
 #ifndef CR_PARQUET_SIMD_INT_H
 #define CR_PARQUET_SIMD_INT_H
@@ -21,7 +21,7 @@ void cr_pq_unpack64_c(const uint8_t *in, uint64_t *out, size_t n, int bw);
 void cr_pq_gather32_c(uint32_t *out, const uint32_t *dict, const uint32_t *code, size_t n);
 void cr_pq_gather64_c(uint64_t *out, const uint64_t *dict, const uint32_t *code, size_t n);
 
-/* the body of the kernel `lists`, compiled with and without an instruction that counts bits */
+/* The body of the kernel `lists`, compiled with and without an instruction that counts bits. */
 static inline __attribute__((always_inline)) size_t
 cr_pq_lists_body(const uint64_t *begins, const uint64_t *items, const uint64_t *there, size_t words,
                  int32_t first, int32_t *off, uint8_t *valid, size_t *n_items) {

@@ -2,8 +2,8 @@
  * simd_x86.c - the kernels of simd.c with AVX2, and with AVX-512 where it has byte permutes (VBMI).
  *
  * Unpacking: 8 values of bw bits are bw bytes. A byte shuffle brings the bytes of each value into
- * its lane, a shift per lane drops the bits of the neighbour below, a mask those above. With the
- * width known when compiling, shuffle and shifts are constants; hence the switches.
+ * its lane, a shift per lane drops the bits of the neighbour below, and a mask drops those above.
+ * The switches make the width known at compile time, so that shuffle and shifts are constants.
  */
 #include "parquet/decode_int.h"
 
@@ -50,12 +50,12 @@ AVX2 static void unpack8_avx2(const uint8_t *in, uint8_t *out, size_t n, int bw)
     }
 }
 
-/* byte j of the value that begins at bit b */
+/* B4 and its like list the bytes of the value that begins at bit b. */
 #define B4(b) (char)((b) / 8), (char)((b) / 8 + 1), (char)((b) / 8 + 2), (char)((b) / 8 + 3)
 #define B8(b) B4(b), B4((b) + 32)
 
 AVX2 CR_INLINE void unpack32_bw_avx2(const uint8_t *in, uint32_t *out, size_t n, const int bw) {
-    const int hi = 4 * bw / 8, s = 4 * bw % 8; /* where value 4 begins: byte, bit */
+    const int hi = 4 * bw / 8, s = 4 * bw % 8; /* the byte and bit at which value 4 begins */
     if (bw == 32) {
         memcpy(out, in, n * 4);
     } else if (bw <= 25) {
@@ -72,7 +72,7 @@ AVX2 CR_INLINE void unpack32_bw_avx2(const uint8_t *in, uint32_t *out, size_t n,
             _mm256_storeu_si256((void *)(out + i), x);
         }
     } else {
-        /* too wide for 32-bit lanes: four values in 64-bit ones, two each 128 bits */
+        /* too wide for 32-bit lanes: use four values in 64-bit lanes, two for each 128 bits */
         const int t = 2 * bw % 8, u = (s + 2 * bw) % 8;
         const __m256i bytes = _mm256_setr_epi8(B8(0), B8(bw), B8(t), B8(t + bw));
         const __m256i bytes2 = _mm256_setr_epi8(B8(s), B8(s + bw), B8(u), B8(u + bw));
@@ -105,7 +105,8 @@ AVX2 static void unpack32_avx2(const uint8_t *in, uint32_t *out, size_t n, int b
 
 /* ---- AVX2: the rest ---- */
 
-/* bytes 0..7 moved to where `valid` (bytes of 0 or 1) has ones */
+/* places_avx2 gives the permutation that moves the next values to where `valid` (bytes of 0 or 1)
+ * has ones. */
 AVX2 CR_INLINE __m256i places_avx2(const uint8_t *valid, uint64_t *keep) {
     *keep = load64(valid) * 0xff;
     return _mm256_cvtepu8_epi32(
@@ -240,12 +241,12 @@ AVX2 static size_t bits_at_avx2(const uint64_t *bits, const uint64_t *where, siz
     return n;
 }
 
-/* strings that are all as long as the one before are taken eight at a time: that they are is
- * checked with independent loads, while a walk from length to length waits for each */
+/* walk_avx2 takes strings eight at a time while all are as long as the previous one: independent
+ * loads check that, while a walk from length to length waits for each load. */
 AVX2 static size_t walk_avx2(const uint8_t *page, size_t *at, size_t size, uint32_t base,
                              uint32_t *beg, uint32_t *end, size_t n) {
     size_t p = *at, i = 0;
-    unsigned same = 0; /* how often in a row */
+    unsigned same = 0; /* how many equal lengths were seen in a row */
     size_t last = SIZE_MAX;
     const __m256i seq = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     while (i < n && size - p >= 4) {
@@ -322,10 +323,10 @@ AVX2 static void split8_avx2(const uint8_t *in, size_t stride, uint8_t *out, siz
     cr_pq_kern_c.split8(in + i, stride, out + 8 * i, n - i);
 }
 
-/* Folding: 64 bytes of input are multiplied onto the next 64 modulo the polynomial, so that all but
- * the last 16 bytes vanish; these have the same remainder and go through zlib. The constants are
- * powers of x modulo the polynomial, x^(512 + 32), x^(512 - 32), x^(128 + 32), x^(128 - 32), bits
- * reversed. */
+/* Folding multiplies 64 bytes of input onto the next 64 modulo the polynomial, until only the last
+ * 16 bytes are left; these have the same remainder and go through zlib. The constants are the
+ * powers x^(512 + 32), x^(512 - 32), x^(128 + 32), x^(128 - 32) modulo the polynomial, with their
+ * bits reversed. */
 AVX2 CR_INLINE __m128i fold(__m128i x, __m128i k, __m128i next) {
     __m128i lo = _mm_clmulepi64_si128(x, k, 0x00), hi = _mm_clmulepi64_si128(x, k, 0x11);
     return _mm_xor_si128(_mm_xor_si128(lo, hi), next);
@@ -370,7 +371,7 @@ AVX512 static void unpack8_avx512(const uint8_t *in, uint8_t *out, size_t n, int
     }
 }
 
-/* four byte numbers of a permute: b / 8 and the three behind it */
+/* W4 gives four byte numbers of a permute: b / 8 and the three after it. */
 #define W4(b) (int)((unsigned)((b) / 8) * 0x01010101u + 0x03020100u)
 
 AVX512 CR_INLINE void unpack32_bw_avx512(const uint8_t *in, uint32_t *out, size_t n, const int bw) {
@@ -423,7 +424,7 @@ AVX512 static void unpack64_avx512(const uint8_t *in, uint64_t *out, size_t n, i
     const __m512i bit =
         _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64(bw));
     const __m512i shift = _mm512_and_si512(bit, _mm512_set1_epi64(7));
-    /* every byte of a lane: the number of its first byte, and 0 .. 7 more */
+    /* for every byte of a lane: the number of the lane's first byte, plus 0 .. 7 */
     __m512i bytes = _mm512_mullo_epi64(_mm512_srli_epi64(bit, 3),
                                        _mm512_set1_epi64((long long)0x0101010101010101u));
     bytes = _mm512_add_epi8(bytes, _mm512_set1_epi64((long long)0x0706050403020100u));
@@ -434,7 +435,7 @@ AVX512 static void unpack64_avx512(const uint8_t *in, uint64_t *out, size_t n, i
     }
 }
 
-/* the expanding load from memory is slow on some; from a register it is not */
+/* on some CPUs the expanding load is slow from memory, and fast from a register */
 AVX512 static size_t expand32_avx512(uint32_t *out, const void *in, const uint8_t *valid,
                                      size_t n) {
     const uint8_t *p = in;
@@ -478,7 +479,7 @@ static const cr_pq_kern kern_avx512 = {unpack8_avx512,   unpack32_avx512,  unpac
                                        lists_avx2,       bits_at_avx2,     walk_avx2,
                                        split4_avx2,      split8_avx2,      crc_avx2};
 
-/* the first CPUs with AVX-512 do not have VBMI */
+/* usable: the first CPUs with AVX-512 do not have VBMI. */
 static cr_cpu_level usable(cr_cpu_level level) {
     __builtin_cpu_init();
     return level > CR_CPU_AVX2 && !__builtin_cpu_supports("avx512vbmi") ? CR_CPU_AVX2 : level;

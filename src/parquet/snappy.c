@@ -13,9 +13,9 @@
 
 #include "parquet/decode_int.h"
 
-/* By the first byte: bits 0-7 length, 16-31 distance, 32-47 which bits of the following bytes are
- * added to it. Literals have a distance that passes for a good one, elements of the careful path
- * one of 0, which does not. */
+/* Each entry is for one first byte: bits 0-7 hold the length, bits 16-31 the distance, bits 32-47
+ * the mask of the following bytes that are added to the distance. Literals have a distance that
+ * passes the check of the short path; elements of the careful path have 0, which does not. */
 #define LEN(t)   ((t) % 4 == 1 ? (t) / 4 % 8 + 4 : (t) / 4 + 1)
 #define SHORT(t) ((t) % 4 != 3 && LEN(t) <= 32)
 #define DIST(t)  (!SHORT(t) ? 0 : (t) % 4 == 0 ? 64 : (t) % 4 == 1 ? (t) / 32 * 256 : 0)
@@ -26,9 +26,9 @@
 #define E64(t)   E16(t), E16((t) + 16), E16((t) + 32), E16((t) + 48)
 static const uint64_t table[256] = {E64(0), E64(64), E64(128), E64(192)};
 
-/* choose: for a literal, its source and what follows it instead of those of a copy. The conditional
- * operator would become a jump. What one element's begin waits for is the load, the test and the
- * move of the one before. */
+/* choose replaces the source and the next position of a copy by those of a literal when the element
+ * is one. It uses conditional moves, because the conditional operator would become a jump. So each
+ * element waits only for the load, the test and the move of the element before. */
 static inline void choose(uint64_t tag, uintptr_t literal, uintptr_t behind, uintptr_t *from,
                           uintptr_t *next) {
 #if defined(__x86_64__)
@@ -53,7 +53,7 @@ static inline void copy32(uint8_t *to, const uint8_t *from) {
     memcpy(to + 16, &b, 16);
 }
 
-/* one element with every check; false: damaged */
+/* careful handles one element with every check; false: the stream is damaged. */
 static inline bool careful(const uint8_t **ip, const uint8_t *in_end, uint8_t *out, uint8_t **op,
                            uint8_t *out_end) {
     const uint8_t *p = *ip;
@@ -109,8 +109,9 @@ bool cr_pq_unsnappy(const uint8_t *in, size_t n, uint8_t *out, size_t out_n) {
     }
     if (size != out_n) return false;
     uint8_t *op = out, *out_end = out + out_n;
-    /* an element of the short path takes up to 33 bytes and reads up to 65, makes up to 32 and
-     * writes up to 64; so many can be done without looking at the ends */
+    /* an element of the short path takes up to 33 bytes of input and reads up to 65, and makes up
+     * to 32 bytes of output and writes up to 64; with this distance to both ends no check is
+     * needed */
     while (in_end - ip >= 80 && out_end - op >= 80) {
         const size_t by_in = (size_t)(in_end - ip - 40) / 33,
                      by_out = (size_t)(out_end - op - 40) / 32;

@@ -1,10 +1,10 @@
 /*
  * stats.c - smallest and greatest value of a page or a chunk, in the order of the column's type.
  *
- * The format's rules: NaN takes no part; a zero is written as -0 below and +0 above, so that
- * readers need not know which one was there; long texts are cut, the upper bound then counted up by
- * one. Of bytes only a prefix is kept: the smallest prefix is that of the smallest value, and
- * whether it is the value itself is all that has to be remembered.
+ * The format has these rules: NaN is ignored; a zero is written as -0 for the minimum and +0 for
+ * the maximum, so that readers need not know which one occurred; long texts are cut, and the upper
+ * bound is then increased by one. Only a prefix of byte strings is kept: the smallest prefix is
+ * that of the smallest value, so it is enough to remember whether the prefix is the whole value.
  */
 #include <math.h>
 #include <string.h>
@@ -66,7 +66,8 @@ static int compare_bytes(const uint8_t *a, int na, const uint8_t *b, int nb) {
     return c ? c : (na > nb) - (na < nb);
 }
 
-/* two's complement, the first byte the highest; the shorter one is thought to be lengthened */
+/* compare_decimals compares two's complement numbers, highest byte first; the shorter one is
+ * extended by its sign. */
 static int compare_decimals(const uint8_t *a, int na, const uint8_t *b, int nb) {
     int sa = na && a[0] >> 7, sb = nb && b[0] >> 7;
     if (sa != sb) return sb - sa;
@@ -99,13 +100,14 @@ int cr_pq_value_compare(const cr_pq_node *n, const uint8_t *a, int na, const uin
 
 /* ---- collecting ---- */
 
-/* nobody cuts values of a fixed length, and only so many bytes are kept */
+/* kept_order returns no order for fixed-length values that are too long to keep: they may not be
+ * cut. */
 static cr_pq_order kept_order(const cr_pq_node *n) {
     bool too_long = n->type == CR_PQ_FIXED && n->type_length > CR_PQ_PREFIX;
     return too_long ? CR_PQ_ORDER_NONE : cr_pq_order_of(n);
 }
 
-/* the first eight bytes as a number in the order of the bytes */
+/* first8 returns the first eight bytes as a number that has the order of the bytes. */
 static uint64_t first8(const uint8_t *p, size_t n) {
     uint64_t x = 0;
     if (n >= 8)
@@ -144,14 +146,14 @@ static void add_bytes(cr_pq_range *r, cr_pq_order order, const uint8_t *p, size_
         uint64_t x = first8(p, n);
         if (x > r->lo.first8 && x < r->hi.first8) return;
     }
-    if (order == CR_PQ_ORDER_DECIMAL && more) { /* cannot be cut */
+    if (order == CR_PQ_ORDER_DECIMAL && more) { /* a decimal cannot be cut */
         r->off = true;
         return;
     }
     add_prefix(r, order, p, more ? CR_PQ_PREFIX : (int)n, more, more);
 }
 
-/* min and max of an array; m: which of them count, NULL: all */
+/* min and max of an array; m says which values count, NULL: all */
 #define SCAN(T, p, m)                                                                              \
     do {                                                                                           \
         const T *v_ = (const T *)(const void *)(p);                                                \
@@ -175,7 +177,7 @@ static void add_bytes(cr_pq_range *r, cr_pq_order order, const uint8_t *p, size_
         add_prefix(r, order, (const uint8_t *)&hi_, sizeof(T), false, false);                      \
     } while (0)
 
-/* NaN compares false both ways, so it never replaces a bound */
+/* NaN compares false with every number, so it never replaces a bound */
 #define SCAN_FLOAT(T, p, m)                                                                        \
     do {                                                                                           \
         const T *v_ = (const T *)(const void *)(p);                                                \
@@ -242,14 +244,14 @@ void cr_pq_range_merge(cr_pq_range *r, const cr_pq_range *from, const cr_pq_node
     add_prefix(r, order, from->hi.v, from->hi.n, from->hi.more, from->hi.more);
 }
 
-/* ---- writing down ---- */
+/* ---- writing min and max ---- */
 
 static bool is_text(const cr_pq_node *n) {
     cr_pq_kind k = n->logical.kind;
     return n->type == CR_PQ_BYTES && (k == CR_PQ_STRING || k == CR_PQ_ENUM || k == CR_PQ_JSON);
 }
 
-/* The last character of a text: where it begins, its number; -1: not UTF-8. */
+/* last_char returns the last character of a text and where it begins; -1: it is not UTF-8. */
 static int32_t last_char(const uint8_t *p, int n, int *at) {
     int i = n - 1;
     while (i > 0 && n - i < 4 && (p[i] & 0xC0) == 0x80)
@@ -266,7 +268,7 @@ static int32_t last_char(const uint8_t *p, int n, int *at) {
     return -1;
 }
 
-/* a character cut in two at the end is dropped */
+/* whole_chars drops a character that is cut in two at the end. */
 static int whole_chars(const uint8_t *p, int n) {
     int at;
     if (n == 0 || last_char(p, n, &at) >= 0) return n;
@@ -285,14 +287,15 @@ static int put_char(uint8_t *p, int32_t c) {
     return n;
 }
 
-/* The least value of at most this length above all that begin with p, in place (p has room for
- * three more bytes). Returns its length, -1: there is none. */
+/* count_up replaces p by the smallest value of at most this length that is above all values
+ * beginning with p (p has room for three more bytes). It returns the length, -1 when there is
+ * none. */
 static int count_up(uint8_t *p, int n, bool text) {
     while (n > 0) {
         int at = n - 1;
         int32_t c = text ? last_char(p, n, &at) : -1;
         if (c >= 0) {
-            c = c == 0xD7FF ? 0xE000 : c + 1; /* between them lie no characters */
+            c = c == 0xD7FF ? 0xE000 : c + 1; /* no characters lie between these two */
             if (c <= 0x10FFFF) return at + put_char(p + at, c);
             n = at;
             continue;
@@ -306,7 +309,7 @@ static int count_up(uint8_t *p, int n, bool text) {
     return -1;
 }
 
-/* zero below is -0, above +0 */
+/* set_zero makes a zero -0 as the minimum and +0 as the maximum. */
 static void set_zero(uint8_t *p, int n, cr_pq_order order, bool low) {
     if ((order != CR_PQ_ORDER_FLOAT && order != CR_PQ_ORDER_HALF) || float_value(p, n) != 0) return;
     memset(p, 0, (size_t)n);
@@ -328,7 +331,7 @@ void cr_pq_range_stats(const cr_pq_range *r, const cr_pq_node *node, cr_arena *a
     out->min_size = n;
     out->min_exact = !r->lo.more;
     if (r->hi.more) k = count_up(q, text ? whole_chars(q, k) : k, text);
-    if (k < 0) return; /* nothing lies above */
+    if (k < 0) return; /* there is no value above */
     set_zero(q, k, order, false);
     out->max = q;
     out->max_size = k;

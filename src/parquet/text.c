@@ -2,7 +2,7 @@
  * text.c - types, values and rows as text.
  *
  * A row is put together from the levels of its leaves. The definition level of a leaf says how much
- * of its path is there; the repetition level says which list goes on. For every list the first leaf
+ * of its path exists; the repetition level says which list continues. For every list the first leaf
  * under it decides how many items there are; the other leaves follow. A file whose leaves disagree
  * gives a wrong row, never a wrong access: positions are checked, and after each row every leaf
  * goes on to its next row.
@@ -52,7 +52,7 @@ const char *cr_pq_page_name(int type) {
 
 /* ---- types ---- */
 
-/* text that stops at `size`; the caller marks the cut */
+/* Text that stops at `size`; the caller marks the cut. */
 typedef struct bounded {
     char *p;
     size_t n, size;
@@ -171,12 +171,12 @@ double cr_pq_half(const uint8_t *p) {
     return (double)cr_fp16_unpack((uint16_t)(p[0] | p[1] << 8));
 }
 
-#define MAX_DECIMAL 64 /* bytes; longer ones are not decimals anybody computes with */
+#define MAX_DECIMAL 64 /* bytes; longer values are not real decimals */
 
-/* big-endian two's complement, n <= MAX_DECIMAL, as digits with a point */
+/* decimal writes a big-endian two's complement number, n <= MAX_DECIMAL, as digits with a point. */
 static void decimal(cr_buf *out, const uint8_t *p, size_t n, int scale) {
     uint8_t mag[MAX_DECIMAL] = {0};
-    char digits[MAX_DECIMAL * 3]; /* reversed */
+    char digits[MAX_DECIMAL * 3]; /* in reverse order */
     size_t k = 0;
     bool minus = n && (p[0] & 0x80);
     unsigned carry = 1;
@@ -219,12 +219,12 @@ static int64_t floor_div(int64_t a, int64_t b, int64_t *rest) {
     return q;
 }
 
-/* days since 1970-01-01 as a date of the Gregorian calendar, which is taken to have always been.
- * Years begin in March here, so that the leap day is the last of its year. */
+/* date writes days since 1970-01-01 as a date of the Gregorian calendar, which is extended to all
+ * times. Years begin in March here, so that the leap day is the last day of its year. */
 static void date(cr_buf *out, int64_t days) {
     static const uint8_t length[] = {31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 31, 29};
-    int64_t d, era = floor_div(days, 146097, &d); /* 400 years */
-    d += 719468;                                  /* 0000-03-01 */
+    int64_t d, era = floor_div(days, 146097, &d); /* an era is 400 years */
+    d += 719468;                                  /* counted from 0000-03-01 */
     era += d / 146097;
     d %= 146097;
     int64_t century = d / 36524 > 3 ? 3 : d / 36524;
@@ -246,7 +246,7 @@ static void date(cr_buf *out, int64_t days) {
                   (long long)year, month, (int)d + 1);
 }
 
-/* time of day; the fraction has as many digits as it needs, in threes */
+/* clock_time writes a time of day; the fraction has 0, 3, 6 or 9 digits, as many as it needs. */
 static void clock_time(cr_buf *out, int64_t seconds, int64_t nanos) {
     cr_buf_printf(out, "%02d:%02d:%02d", (int)(seconds / 3600), (int)(seconds / 60 % 60),
                   (int)(seconds % 60));
@@ -271,7 +271,8 @@ static void timestamp(cr_buf *out, int64_t x, const cr_pq_logical *l) {
     cr_buf_str(out, l->is_utc ? "Z\"" : "\"");
 }
 
-/* nanoseconds of the day, then the Julian day: the timestamps of Impala, Hive and Spark */
+/* timestamp96 reads the timestamps of Impala, Hive and Spark: nanoseconds of the day, then the
+ * Julian day. */
 static void timestamp96(cr_buf *out, const uint8_t *p) {
     int64_t nanos, second, part;
     int32_t day;
@@ -401,7 +402,7 @@ void cr_pq_value_json(const cr_pq_node *n, const uint8_t *value, int size, cr_bu
 
 typedef struct rows {
     const cr_pq_meta *m;
-    const cr_pq_vec *vecs; /* of the leaves from `first` on */
+    const cr_pq_vec *vecs; /* vectors of the leaves from `first` on */
     cr_pq_pos *at;
     int first;
     cr_buf *out;
@@ -413,7 +414,8 @@ static int first_leaf(const cr_pq_meta *m, int node) {
     return -1;
 }
 
-/* definition level at which a leaf's innermost list has an item, so that the leaf has a slot */
+/* slot_level returns the definition level from which a leaf's innermost list has an item, so that
+ * the leaf has a slot. */
 static int slot_level(const cr_pq_meta *m, int node) {
     while (node > 0 && m->nodes[node].rep != CR_PQ_REPEATED)
         node = m->nodes[node].parent;
@@ -425,7 +427,8 @@ static bool at_end(const rows *r, int leaf) {
     return r->at[leaf - r->first].level >= (v->def || v->rep ? v->n_levels : v->n_rows);
 }
 
-/* the definition level of the leaf's next entry; a flat column may come without them */
+/* def_level returns the definition level of the leaf's next entry; a flat column may come without
+ * levels. */
 static int def_level(const rows *r, int leaf) {
     const cr_pq_vec *v = &r->vecs[leaf - r->first];
     const cr_pq_pos *p = &r->at[leaf - r->first];
@@ -448,7 +451,7 @@ static void pass_leaf(rows *r, int leaf) {
     p->level++;
 }
 
-/* one entry of every leaf under the node */
+/* pass skips one entry of every leaf under the node. */
 static void pass(rows *r, int node) {
     for (int i = node; i < r->m->nodes[node].next; i++)
         if (r->m->nodes[i].leaf >= 0) pass_leaf(r, r->m->nodes[i].leaf);
@@ -482,7 +485,7 @@ static void put_struct(rows *r, int node) {
     cr_buf_char(r->out, '}');
 }
 
-/* value -1: a list, else a map */
+/* put_items writes a list when value is -1, else a map. */
 static void put_items(rows *r, int repeated, int item, int value) {
     int leaf = first_leaf(r->m, repeated), level = r->m->nodes[repeated].max_rep;
     for (bool more = true; more;) {
@@ -510,7 +513,7 @@ static void put_node(rows *r, int node, bool as_item) {
         return;
     }
     int def = def_level(r, leaf), repeated = item == node ? node : node + 1;
-    /* a repeated node taken as a list is there, perhaps empty */
+    /* a repeated node that counts as a list exists, perhaps without items */
     if (def < n->max_def && !(shape == CR_PQ_IS_LIST && repeated == node)) {
         cr_buf_str(r->out, "null");
         pass(r, node);

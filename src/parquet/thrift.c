@@ -1,10 +1,10 @@
 /*
  * thrift.c - the compact protocol, in which Parquet writes its metadata.
  *
- * A struct is fields then a stop byte; a field's head is (difference of ids, type). Numbers are
- * zigzag varints, a bool field has its value in the type. The reader is checked at every byte: the
- * first mistake is kept, the position goes to the end and every later read gives 0, so loops end
- * by themselves. A list never has more elements than bytes are left, as each takes at least one.
+ * A struct is its fields and then a stop byte; a field's header is (difference of ids, type).
+ * Numbers are zigzag varints, a bool field has its value in the type. The reader checks every byte.
+ * It keeps the first mistake and moves to the end, and every later read gives 0, so loops end by
+ * themselves. A list never has more elements than bytes are left, as each takes at least one.
  */
 #include <string.h>
 
@@ -83,7 +83,7 @@ const uint8_t *cr_tin_bytes(cr_tin *t, size_t *n) {
     *n = 0;
     if (t->bad) return t->p;
     if (size > (uint64_t)(t->end - t->p)) {
-        /* a string that is longer than any file is no matter of more bytes */
+        /* more bytes do not help when a string is longer than any file */
         if (size > INT32_MAX)
             fail(t, "a string is longer than 2 GiB");
         else
@@ -132,7 +132,7 @@ static void skip_bytes(cr_tin *t, size_t n) {
         t->p += n;
 }
 
-/* a value of this type; in_list: a bool has a byte of its own */
+/* skip reads over a value of this type; in_list: a bool has its own byte there. */
 static void skip(cr_tin *t, int type, bool in_list) {
     switch (type) {
     case CR_T_TRUE:
@@ -194,7 +194,8 @@ static bool is_int(int type) {
     return type == CR_T_I16 || type == CR_T_I32 || type == CR_T_I64;
 }
 
-/* an integer field when it is one, else passed over; values that do not fit are `bad` */
+/* cr_tin_get_i64 reads an integer field or skips a field of another type; values that do not fit
+ * are `bad`. */
 bool cr_tin_get_i64(cr_tin *t, int type, int64_t *out) {
     if (is_int(type)) {
         *out = cr_tin_int(t);
@@ -206,7 +207,7 @@ bool cr_tin_get_i64(cr_tin *t, int type, int64_t *out) {
 bool cr_tin_get_i32(cr_tin *t, int type, int *out) {
     int64_t x;
     if (!cr_tin_get_i64(t, type, &x)) return false;
-    *out = x < INT32_MIN || x > INT32_MAX ? -1 : (int)x; /* no field has a use for such a number */
+    *out = x < INT32_MIN || x > INT32_MAX ? -1 : (int)x; /* no field can use such a number */
     return true;
 }
 bool cr_tin_get_bool(cr_tin *t, int type, bool *out) {
@@ -226,7 +227,8 @@ bool cr_tin_get_bytes(cr_tin *t, int type, const uint8_t **p, size_t *n) {
     return false;
 }
 
-/* a list field of elements of type `want`: their number, or -1 when it is passed over */
+/* cr_tin_get_list returns the number of elements of type `want` of a list field, or -1 when it
+ * skips the field. */
 int64_t cr_tin_get_list(cr_tin *t, int type, int want) {
     int of;
     if (type != CR_T_LIST) {

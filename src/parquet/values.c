@@ -1,8 +1,8 @@
 /*
- * values.c - the values of a page, from where the last call stopped.
+ * values.c - reads the values of a page from where the last call stopped.
  *
- * Everything that is looked up or spread over slots goes through small blocks, so that codes and
- * half-made values stay in the first cache.
+ * Values that are looked up or spread over slots go through small blocks, so that codes and
+ * intermediate values stay in the first-level cache.
  */
 #include <string.h>
 
@@ -88,7 +88,7 @@ const char *cr_pq_values_spread(cr_pq_values *v, uint8_t *out, const uint8_t *va
         v->p += n_valid * w;
         return NULL;
     }
-    union { /* room for a block of the widths that are common; others go one by one */
+    union { /* room for a block of the common widths; others go one by one */
         uint8_t b[BLOCK * 8 + CR_PQ_PAD];
         uint64_t align;
     } tmp;

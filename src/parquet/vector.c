@@ -1,16 +1,16 @@
 /*
- * vector.c - from the open page into a vector, over as many pages as it takes.
+ * vector.c - fills a vector from the open page and as many further pages as it takes.
  *
- * A flat column has a slot per row: definition levels become validity, values are spread over it.
- * As long as no null was seen there is no validity at all. In a repeated column levels are taken
- * in blocks up to the begin of the row behind the last wanted one; a row may go on in the next
- * page.
+ * A flat column has a slot per row: definition levels become validity, and values are spread over
+ * the valid slots. As long as no null was seen there is no validity at all. In a repeated column
+ * levels are read in blocks, up to the beginning of the row after the last wanted one; a row may
+ * continue in the next page.
  */
 #include <string.h>
 
 #include "parquet/decode_int.h"
 
-#define FIRST 65536 /* slots reserved without a page having promised them */
+#define FIRST 65536 /* slots reserved before a page has shown that they exist */
 
 /* ---- room ---- */
 
@@ -22,12 +22,12 @@ static cr_code no_room(const cr_pq_cursor *c, cr_code code, const cr_err *cause,
     return cr_pq_wrong(err, c->f, c->group, c->leaf, c->page.at, cause->why, "%s", cause->msg);
 }
 
-/* room for n elements of `size` bytes, of which `keep` are kept */
+/* room makes room for n elements of `size` bytes and keeps the first `keep`. */
 static cr_code room(cr_pq_cursor *c, cr_pq_mem *m, int64_t n, int64_t keep, size_t size,
                     const char *what, cr_err *err) {
     const size_t budget = c->f->opts.budget;
     cr_err cause;
-    /* beyond the budget is refused; the product must not wrap around before that */
+    /* more than the budget is refused; the product must not wrap around before that */
     size_t bytes = (uint64_t)n > budget / size ? budget + 1 : (size_t)n * size;
     cr_code code = cr_pq_mem_need(m, bytes, (size_t)keep * size, budget, what, &cause);
     return code == CR_OK ? CR_OK : no_room(c, code, &cause, err);
@@ -44,7 +44,7 @@ static cr_code room_for_slots(cr_pq_cursor *c, int64_t n, int64_t keep, cr_err *
 
 /* ---- values into slots ---- */
 
-/* spread_text: like cr_pq_values_spread, for strings. */
+/* spread_text is like cr_pq_values_spread, for strings. */
 static const char *spread_text(cr_pq_cursor *c, uint32_t *beg, uint32_t *fin, const uint8_t *valid,
                                size_t n, size_t n_valid) {
     enum { BLOCK = 1024 };
@@ -79,7 +79,8 @@ static const char *spread_codes(cr_pq_cursor *c, uint32_t *code, const uint8_t *
     return NULL;
 }
 
-/* uncode turns the codes of the first n slots into places, because a page without codes follows. */
+/* uncode turns the codes of the first n slots into places in the text, because a page without codes
+ * follows. */
 static cr_code uncode(cr_pq_cursor *c, int64_t n, cr_err *err) {
     c->coded = false;
     CR_TRY(room_for_slots(c, n, 0, err));
@@ -93,8 +94,8 @@ static cr_code uncode(cr_pq_cursor *c, int64_t n, cr_err *err) {
     return CR_OK;
 }
 
-/* put fills n slots from `at` on; valid: theirs, NULL when all have a value. at most `want` slots
- * will follow in this vector, as far as is known. */
+/* put fills n slots from `at` on; valid has their validity, NULL when all have a value. As far as
+ * is known, at most `want` more slots follow in this vector. */
 static cr_code put(cr_pq_cursor *c, int64_t at, int64_t n, const uint8_t *valid, int64_t n_valid,
                    int64_t want, cr_err *err) {
     const size_t k = (size_t)n, kv = (size_t)n_valid;
@@ -118,8 +119,8 @@ static cr_code put(cr_pq_cursor *c, int64_t at, int64_t n, const uint8_t *valid,
 
 /* ---- flat columns ---- */
 
-/* need_valid makes room for validity of n slots; the first `at` are valid if nothing was written
- * so far. */
+/* need_valid makes room for the validity of n slots; when nothing was written so far, the first
+ * `at` are valid. */
 static cr_code need_valid(cr_pq_cursor *c, int64_t n, int64_t at, cr_err *err) {
     CR_TRY(room(c, &c->valid, n, c->has_valid ? at : 0, 1, "the nulls of a vector", err));
     if (!c->has_valid && at) memset(c->valid.p, 1, (size_t)at);
@@ -127,8 +128,8 @@ static cr_code need_valid(cr_pq_cursor *c, int64_t n, int64_t at, cr_err *err) {
     return CR_OK;
 }
 
-/* flat_levels: validity of the next n values, for slots from `at` on; *n_valid of them. keep: the
- * levels too. */
+/* flat_levels reads the validity of the next n values, for slots from `at` on; *n_valid of them are
+ * valid. keep: it keeps the levels too. */
 static cr_code flat_levels(cr_pq_cursor *c, int64_t at, int64_t n, bool keep, int64_t *n_valid,
                            cr_err *err) {
     cr_pq_levels *l = &c->page.def;
@@ -166,7 +167,7 @@ static cr_code flat_levels(cr_pq_cursor *c, int64_t at, int64_t n, bool keep, in
     return CR_OK;
 }
 
-/* in_place: one page has the whole vector as it is to be. */
+/* in_place: does one page hold the whole vector as it is needed? */
 static bool in_place(cr_pq_cursor *c, int64_t n, int64_t n_valid) {
     cr_pq_values *v = &c->page.v;
     size_t w = (size_t)v->width;
@@ -205,7 +206,7 @@ static cr_code read_flat(cr_pq_cursor *c, int64_t n, bool dict, bool keep, cr_er
 
 static const char levels_what[] = "the levels of a vector";
 
-/* more_levels adds to the look-ahead; *end when the chunk has no more. */
+/* more_levels reads more levels in advance; *end: the chunk has no more. */
 static cr_code more_levels(cr_pq_cursor *c, bool *end, cr_err *err) {
     *end = false;
     if (c->left == 0) {
@@ -250,9 +251,9 @@ static cr_code take(cr_pq_cursor *c, cr_pq_lists *l, size_t m, int64_t want, cr_
 }
 
 static cr_code read_nested(cr_pq_cursor *c, int64_t n, bool dict, cr_pq_lists *l, cr_err *err) {
-    int64_t to_begin = n; /* rows of the vector that have not begun */
+    int64_t to_begin = n; /* rows of the vector that have not begun yet */
     bool done = n == 0;
-    /* what the last vector left comes first */
+    /* levels that the last vector left come first */
     const size_t rest = c->look_n - c->look_at;
     if (rest && c->look_at) {
         memmove(c->rep.p, c->rep.p + c->look_at, rest);
@@ -260,10 +261,10 @@ static cr_code read_nested(cr_pq_cursor *c, int64_t n, bool dict, cr_pq_lists *l
     }
     c->look_at = 0;
     c->look_n = rest;
-    c->has_valid = true; /* always written here */
+    c->has_valid = true; /* it is always written here */
     while (!done) {
         if (c->look_at == c->look_n) {
-            /* pages of version 2 begin with a row */
+            /* pages of version 2 always begin with a new row */
             if (to_begin == 0 && c->left == 0 && c->page.head.type == CR_PQ_DATA2) break;
             bool end;
             CR_TRY(more_levels(c, &end, err));
@@ -285,8 +286,8 @@ static cr_code read_nested(cr_pq_cursor *c, int64_t n, bool dict, cr_pq_lists *l
 
 /* ---- the vector ---- */
 
-/* begin_text makes room at the front of the text for what this vector brings: what the last one had
- * is not needed any more, but for the page that is still open. */
+/* begin_text makes room at the front of the text for this vector: the text of the last vector is
+ * not needed any more, except for the page that is still open. */
 static void begin_text(cr_pq_cursor *c) {
     cr_pq_page *p = &c->page;
     const bool open = c->left > 0 || c->look_at < c->look_n;
@@ -359,9 +360,9 @@ cr_code cr_pq_vector(cr_pq_cursor *c, int64_t n, int how, cr_pq_vec *out, cr_err
     return CR_OK;
 }
 
-/* ---- passing over rows ---- */
+/* ---- skipping rows ---- */
 
-/* pass_values: n values of the open page of a flat column */
+/* pass_values skips n values of the open page of a flat column. */
 static cr_code pass_values(cr_pq_cursor *c, int64_t n, cr_err *err) {
     enum { BLOCK = 1024 };
     uint8_t levels[BLOCK + CR_PQ_PAD];
@@ -389,7 +390,7 @@ cr_code cr_pq_pass(cr_pq_cursor *c, int64_t n, cr_err *err) {
             begin_text(c);
             CR_TRY(cr_pq_next_page(c, &n, &end, err));
             c->row += before - n;
-            if (n == 0) break; /* the page that was opened is the wanted one */
+            if (n == 0) break; /* the open page is the wanted one */
             if (end) return short_of_rows(c, c->row, err);
         }
         if (c->nest.max_rep == 0) {

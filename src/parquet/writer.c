@@ -1,9 +1,9 @@
 /*
- * writer.c - vectors into row groups, row groups into a file that is whole or absent.
+ * writer.c - writes vectors as row groups into a file that is whole or does not exist.
  *
- * Rows are taken in slices. The pages of a column wait in its buffer until the row group ends
- * (column.c), so memory follows the row group, and there only its compressed size. Page indexes
- * follow the last row group, the footer ends the file.
+ * Rows are processed in slices. The pages of a column wait in its buffer until the row group ends
+ * (column.c), so the memory grows only with the compressed size of a row group. Page indexes follow
+ * the last row group, and the footer ends the file.
  */
 #include <string.h>
 
@@ -60,7 +60,7 @@ static cr_code put_chunk(cr_pq_writer *w, cr_pq_col *c, cr_pq_chunk *out, cr_err
         out->stats.n_null = c->nulls;
         cr_pq_range_stats(&c->range, c->node, &w->arena, &out->stats);
     }
-    /* places in the buffers for now: the indexes follow the last row group */
+    /* for now, places are counted in the buffers: the indexes follow the last row group */
     cr_pq_index index = {c->n_pages, c->info, !c->no_index};
     out->offset_index = (int64_t)w->offset_index.n;
     out->column_index = (int64_t)w->column_index.n;
@@ -97,7 +97,7 @@ static cr_code end_group(cr_pq_writer *w, cr_err *err) {
 }
 
 static cr_code write_column(cr_pq_writer *w, cr_pq_col *c, int64_t n, cr_err *err) {
-    /* in pieces, so that a page is cut near its size also where rows are long */
+    /* add the rows in pieces, so that a page is cut near its size even when rows are long */
     size_t size = c->slice, piece = w->opts.page_bytes / 4 + 1;
     int64_t step = size > piece ? (int64_t)((double)n * (double)piece / (double)size) : n;
     if (step < 1) step = 1;
