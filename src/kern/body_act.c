@@ -2,10 +2,10 @@
  * body_act.c - activations and their slopes: polynomials that the compiler can vectorize.
  *
  * Everything comes from exp1, the exponential after Cody and Waite (x = n ln2 + r). Branches are
- * selects, so a loop has one path; each function is written so that it stays accurate to a few
- * units in the last place over the whole range, also where the textbook form cancels. The
- * polynomials are Chebyshev fits. Trap: min/max style selects must let a NaN through, so conditions
- * are written to be false for NaN on the clamping side.
+ * written as selects, so that a loop has one path; each function is written so that it stays
+ * accurate to a few units in the last place over the whole range, also where the textbook form
+ * cancels. The polynomials are Chebyshev fits. Trap: min/max style selects must let a NaN through,
+ * so conditions are written to be false for NaN on the clamping side.
  */
 #include "base/half.h"
 #include "kern/kern_int.h"
@@ -14,14 +14,15 @@ CR_INLINE float abs1(float x) {
     return cr_f32_of_bits(cr_f32_bits(x) & 0x7fffffffu);
 }
 
-/* 2^n for n in [-126, 127] */
+/* pow2 returns 2^n for n in [-126, 127]. */
 CR_INLINE float pow2(int32_t n) {
     return cr_f32_of_bits(((uint32_t)n + 127u) << 23);
 }
 
-/* x = n ln2 + r, |r| <= ln2 / 2; returns r + r^2 P(r) = e^r - 1. lo is added to r. */
+/* reduce splits x = n ln2 + r with |r| <= ln2 / 2, adds lo to r and returns r + r^2 P(r) = e^r -
+ * 1. */
 CR_INLINE float reduce(float x, float lo, int32_t *n) {
-    const float magic = 0x1.8p23f; /* adding it rounds to an integer in the low bits */
+    const float magic = 0x1.8p23f; /* adding it moves the rounded integer into the low bits */
     float t = x * 0x1.715476p+0f + magic;
     *n = (int32_t)(cr_f32_bits(t) - 0x4b400000u);
     float fn = t - magic;
@@ -35,13 +36,14 @@ CR_INLINE float reduce(float x, float lo, int32_t *n) {
     return r + r * r * p;
 }
 
-/* keeps n in a range that pow2 and the result can bear; NaN stays */
+/* clamp_exp keeps n in the range of pow2 and of the result; NaN stays NaN. */
 CR_INLINE float clamp_exp(float x) {
     x = x > 89.0f ? 89.0f : x;
     return x < -104.0f ? -104.0f : x;
 }
 
-/* e^(x + lo), lo small. Scaling in two steps reaches the denormals and infinity. */
+/* exp_hl returns e^(x + lo) for a small lo. Scaling in two steps reaches the denormals and
+ * infinity. */
 CR_INLINE float exp_hl(float x, float lo) {
     int32_t n;
     float p = reduce(clamp_exp(x), lo, &n);
@@ -52,7 +54,7 @@ CR_INLINE float exp1(float x) {
     return exp_hl(x, 0.0f);
 }
 
-/* e^x - 1 for x <= 0 */
+/* expm1_neg returns e^x - 1 for x <= 0. */
 CR_INLINE float expm1_neg(float x) {
     int32_t n;
     float p = reduce(x < -30.0f ? -30.0f : x, 0.0f, &n);
@@ -66,7 +68,7 @@ CR_INLINE float sigmoid1(float x) {
     return num / (1.0f + e);
 }
 
-/* tanh(x) / x - 1 for |x| < 0.625 */
+/* tanh_small returns tanh(x) / x - 1 for |x| < 0.625. */
 CR_INLINE float tanh_small(float x) {
     float z = x * x, p = -0.006045165097f;
     p = p * z + 0.02096132911f;
@@ -83,7 +85,7 @@ CR_INLINE float tanh1(float x) {
     return a < 0.625f ? small : big;
 }
 
-/* max(x, 0) + log(1 + e^-|x|), the logarithm as 2 atanh(e / (2 + e)) */
+/* softplus1 returns max(x, 0) + log(1 + e^-|x|), with the logarithm as 2 atanh(e / (2 + e)). */
 CR_INLINE float softplus1(float x) {
     float e = exp1(-abs1(x));
     float s = e / (2.0f + e), z = s * s;
@@ -92,19 +94,19 @@ CR_INLINE float softplus1(float x) {
     p = p * z + 0.2000378032f;
     p = p * z + 0.3333332017f;
     float l = 2.0f * (s + s * (z * p));
-    return (x < 0.0f ? 0.0f : x) + l; /* NaN: l is NaN */
+    return (x < 0.0f ? 0.0f : x) + l; /* for NaN, l is NaN */
 }
 
-/* Phi(x), the normal distribution, and *e = e^(-x^2/2): Phi(-a) = e^(-a^2/2) t P(t), t =
- * 1/(1+0.3a). x^2 is taken in two parts, else its rounding would be multiplied by the exponent's
- * size. */
+/* phi1 returns Phi(x), the normal distribution, and *e = e^(-x^2/2), from Phi(-a) = e^(-a^2/2) t
+ * P(t) with t = 1/(1+0.3a). x^2 is computed in two parts, else its rounding error would be
+ * multiplied by the size of the exponent. */
 CR_INLINE float phi1(float x, float *e) {
     float a = abs1(x);
     a = a > 16.0f ? 16.0f : a;
     float h = cr_f32_of_bits(cr_f32_bits(a) & 0xfffff000u);
     *e = exp_hl(-0.5f * (h * h), -0.5f * ((a - h) * (a + h)));
     float t = 1.0f / (1.0f + 0.3f * a);
-    float q = t - 0.5f; /* centred: no cancellation near x = 0 */
+    float q = t - 0.5f; /* centred, so that nothing cancels near x = 0 */
     float p = -0.02098466936f;
     p = p * q + 0.01997109974f;
     p = p * q + 0.03591094015f;
@@ -139,8 +141,8 @@ CR_INLINE float silu_slope(float x) {
     c = c > 110.0f ? 110.0f : c;
     return s + c * (s * sigmoid1(-c));
 }
-/* x Phi(x) with Phi(x) = sigmoid(2 u), u = sqrt(2/pi) (x + 0.044715 x^3): the textbook's
- * (1 + tanh(u)) / 2 without its cancellation */
+/* gelu_tanh1 returns x Phi(x) with Phi(x) = sigmoid(2 u), u = sqrt(2/pi) (x + 0.044715 x^3). This
+ * is the textbook's (1 + tanh(u)) / 2 without its cancellation. */
 CR_INLINE float gelu_tanh1(float x) {
     float y = x * sigmoid1(x * (1.595769122f + 0.07135481283f * (x * x)));
     return x < -16.0f ? -0.0f : y; /* also -inf */
@@ -153,8 +155,8 @@ CR_INLINE float gelu_tanh_slope(float x) {
     float s = (u < 0.0f ? e : 1.0f) * d; /* and s (1 - s) = e d^2 */
     return s + c * ((e * d) * (d * (1.595769122f + 0.2140644385f * z)));
 }
-/* t = tanh(softplus(x)) = n / (n + 2) with n = e^x (e^x + 2), for x > 0 over e^(2x); *rest = 1 - t;
- * *s = sigmoid(x) */
+/* mish_gate returns t = tanh(softplus(x)) = n / (n + 2) with n = e^x (e^x + 2), where for x > 0
+ * both are divided by e^(2x). *rest = 1 - t; *s = sigmoid(x). */
 CR_INLINE float mish_gate(float x, float *rest, float *s) {
     float e = exp1(-abs1(x)), z = e * e;
     bool low = x < 0.0f;
@@ -174,14 +176,14 @@ CR_INLINE float mish_slope(float x) {
     float rest, s, t = mish_gate(c, &rest, &s);
     return t + c * ((rest * (1.0f + t)) * s);
 }
-/* ELU, SELU and CELU: above zero a line, below it neg (e^(in x) - 1) */
+/* elu1 serves ELU, SELU and CELU: a line above zero, and neg (e^(in x) - 1) below. */
 CR_INLINE float elu1(float x, float neg, float pos, float in) {
     return x > 0.0f ? pos * x : neg * expm1_neg(in * x);
 }
 CR_INLINE float elu_slope(float x, float neg, float pos, float in) {
     return x > 0.0f ? pos : neg * (in * exp1(in * x));
 }
-/* softplus of beta x, over beta; inv = 1 / beta */
+/* softplus_of returns softplus(beta x) / beta; inv = 1 / beta. */
 CR_INLINE float softplus_of(float x, float beta, float inv, float limit) {
     float y = softplus1(beta * x) * inv;
     return beta * x > limit ? x : y;
@@ -238,12 +240,13 @@ CR_INLINE float leaky1(float x, float slope) {
     return x > 0.0f ? x : slope * x;
 }
 
-/* both values are there before the choice, so a loop has one path on every level */
+/* pick gets both values computed before the choice, so that a loop has one path on every level. */
 CR_INLINE float pick(bool c, float yes, float no) {
     return c ? yes : no;
 }
 
-/* behind the expression stand the parameters that follow out and x, or dy and from */
+/* The last arguments of FORWARD and BACKWARD are the parameters of the function after out and x, or
+ * after dy and from. */
 #define FORWARD(name, expr, ...)                                                                   \
     void KERN(name)(float *out, const float *x, __VA_ARGS__) {                                     \
         SIMD for (int64_t i = 0; i < n; i++) out[i] = expr;                                        \

@@ -1,18 +1,18 @@
 /*
  * body_bf16.c - packing of the right-hand matrix of a BF16 product: panels of CR_GEMM_NR columns
- * whose rows hold pairs along k (bf16_int.h). Half the bytes of gemm_pack's.
+ * whose rows hold pairs along k (bf16_int.h). It takes half the bytes of gemm_pack.
  */
 #include "kern/bf16_int.h"
 
-enum { NR = CR_GEMM_NR, PAIRS = 64 /* of a block that is turned at a time */ };
+enum { NR = CR_GEMM_NR, PAIRS = 64 /* pairs of a block that is transposed at a time */ };
 
-/* n pairs of two rows */
+/* across packs n pairs from two rows. */
 CR_INLINE void across(uint32_t *restrict d, const float *restrict a, const float *restrict b,
                       int64_t n) {
     SIMD for (int64_t c = 0; c < n; c++) d[c] = bf16_pair(a[c], b[c]);
 }
 
-/* the pairs of n neighbours in a row */
+/* along packs the pairs of n neighbours in a row. */
 CR_INLINE void along(uint32_t *restrict d, const float *restrict x, int64_t n) {
     SIMD for (int64_t j = 0; j < n / 2; j++) d[j] = bf16_pair(x[2 * j], x[2 * j + 1]);
     if (n % 2) d[n / 2] = bf16_pair(x[n - 1], BF16_PAD_B);
@@ -33,7 +33,8 @@ void KERN(gemm_bf16_pack)(uint32_t *dst, const float *B, int64_t ldb, bool trans
                 memset(d + nc, 0, (size_t)(NR - nc) * sizeof(*d));
             }
         }
-        /* columns of B: pairs first, then words are turned as gemm_pack turns floats */
+        /* columns of B: make pairs first, then transpose the words as gemm_pack transposes
+         * floats */
         for (int64_t k = 0; k < K && trans; k += 2 * PAIRS, d += PAIRS * NR) {
             int64_t kc = K - k < 2 * PAIRS ? K - k : 2 * PAIRS;
             union {

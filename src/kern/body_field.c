@@ -1,6 +1,6 @@
 /*
- * body_field.c - products between fields that weights or field-aware vectors then use: the outer
- * products of xDeepFM's compressed interaction network and the field-aware factorization machine.
+ * body_field.c - products between fields: the outer products of xDeepFM's compressed interaction
+ * network and the field-aware factorization machine.
  *
  * Widths are small (a few fields, vectors of 4 to 16), so the common ones get loops of fixed
  * length.

@@ -1,7 +1,7 @@
 /*
- * body_gather.c - rows by number: copied, added, summed. In sums 64 columns at a time stay in
- * registers while the rows to be added are walked, so a row is read once and nothing is written in
- * between.
+ * body_gather.c - copies, adds and sums rows that are given by number. In sums, 64 columns at a
+ * time stay in registers while the loop goes over the rows, so a row is read once and nothing is
+ * written in between.
  */
 #include "base/mem.h"
 #include "kern/kern_int.h"
@@ -12,7 +12,7 @@ typedef float vec __attribute__((vector_size(64), aligned(4)));
 #define load(p)     (*(const vec *)(const void *)(p))
 #define store(p, v) (*(vec *)(void *)(p) = (v))
 
-/* nv vectors of one output row */
+/* gather_row computes nv vectors of one output row. */
 CR_INLINE void gather_row(const int nv, float *out, const float *const *x, int64_t d, int64_t ldx,
                           const int32_t *code, int64_t F, int flags, const float *bias) {
     vec s[NV];
@@ -110,7 +110,7 @@ void KERN(seg_sum)(float *out, int64_t ldo, const float *x, int64_t ldx, const i
     }
 }
 
-/* D floats; whole vectors where their number is known to the compiler (nv > 0) */
+/* copy copies D floats, as whole vectors where the compiler knows their number (nv > 0). */
 CR_INLINE void copy(const int nv, float *out, const float *x, int64_t D) {
     if (nv == 0) memcpy(out, x, (size_t)D * sizeof(float));
     EACH(v, nv) {
@@ -143,7 +143,7 @@ CR_INLINE void put(const int nv, float *out, int64_t ldo, const int32_t *to, con
     }
 }
 
-/* records lie anywhere in memory: they are asked for so many rows before */
+/* records lie anywhere in memory, so they are fetched this many rows in advance */
 enum { AHEAD = 16 };
 CR_INLINE void look(const int nv, float *out, int64_t ldo, const float *table, int64_t stride,
                     const int64_t *ids, int64_t n, int64_t more, int64_t D) {
@@ -154,7 +154,8 @@ CR_INLINE void look(const int nv, float *out, int64_t ldo, const float *table, i
     }
 }
 
-/* by the number of vectors; a few floats are copied without a call where D is a constant */
+/* BY_WIDTH chooses by the number of vectors; a few floats are copied without a call where D is a
+ * constant. */
 #define BY_WIDTH(fn, ...)                                                                          \
     switch (D) {                                                                                   \
     case 1: fn(0, __VA_ARGS__); break;                                                             \

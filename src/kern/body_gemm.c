@@ -1,9 +1,9 @@
 /*
- * body_gemm.c - the matrix products in plain C: the meaning that x86/gemm.c has to match bit by
- * bit.
+ * body_gemm.c - the matrix products in plain C. They define the result that x86/gemm.c has to match
+ * bit by bit.
  *
  * Each element of C is one chain of fused multiply-adds over k in ascending order. The plain build
- * has no such instruction and a library call per element is slow, so fma1 makes it from doubles:
+ * has no such instruction and a library call per element is slow, so fma1 computes it with doubles:
  * the product of two floats is exact in double; the sum is rounded to odd (odd_int.h).
  */
 #include "kern/kern_int.h"
@@ -34,12 +34,14 @@ void KERN(gemm_pack)(float *dst, const float *B, int64_t ldb, bool trans, int64_
     }
 }
 
-/* what the last step reads of a row, from column n on */
+/* last_step returns what the last step reads for a row from column n on: the mask, the bias or
+ * nothing. */
 CR_INLINE const float *last_step(int flags, const float *bias, int64_t m, int64_t ldc, int64_t n) {
     return flags & CR_GEMM_MASK ? bias + m * ldc + n : flags & CR_GEMM_BIAS ? bias + n : NULL;
 }
 
-/* one row of C, at most CR_GEMM_NR columns; a steps by sa from k to k, b by sb */
+/* row computes one row of C, at most CR_GEMM_NR columns. From k to k + 1, a advances by sa and b by
+ * sb. */
 CR_INLINE void row(float *restrict c, const float *restrict a, int64_t sa, const float *restrict b,
                    int64_t sb, int64_t nc, int64_t K, int flags, const float *restrict bias) {
     float s[CR_GEMM_NR];
@@ -92,7 +94,7 @@ void KERN(gemm_nz_pack)(float *dst, const float *B, int64_t ldb, bool trans, int
                                                     : B[k * ldb + n + c];
 }
 
-/* one row of C; a steps by sa from k to k, b by sb */
+/* row_nz computes one row of C. From k to k + 1, a advances by sa and b by sb. */
 CR_INLINE void row_nz(float *restrict c, const float *restrict a, int64_t sa,
                       const float *restrict b, int64_t sb, int64_t N, int64_t K, int flags,
                       const float *restrict bias) {

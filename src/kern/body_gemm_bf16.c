@@ -1,6 +1,6 @@
 /*
- * body_gemm_bf16.c - BF16 products in plain C: the meaning that x86/gemm_bf16.c, with and without
- * the CPU's own dot product, has to match bit by bit.
+ * body_gemm_bf16.c - BF16 products in plain C. They define the result that x86/gemm_bf16.c has to
+ * match bit by bit, with and without the CPU's own dot product.
  *
  * A step of the chain is a fused multiply-add that reads and writes denormals as zeros. The product
  * of two BF16 values is exact in double; the sum is rounded to odd (as in body_gemm.c), so that it
@@ -9,18 +9,19 @@
 #include "kern/bf16_int.h"
 #include "kern/odd_int.h"
 
-/* From here on a sum rounds to the smallest normal float or above, if the exponent had no bound:
- * CPUs look at the rounded result. */
+/* A sum of at least this size rounds to the smallest normal float or above when the exponent has no
+ * bound: CPUs decide by the rounded result. */
 #define TINY (0x1p-126 - 0x1p-151)
 
-/* a, b: BF16 values without denormals; c: none either */
+/* step adds a * b to c; none of the three is denormal, and a and b are BF16 values. */
 CR_INLINE float step(float a, float b, float c) {
     double s = sum_to_odd((double)a * (double)b, (double)c);
     float r = (float)s;
     return s < TINY && s > -TINY ? cr_f32_of_bits(cr_f32_bits(r) & 0x80000000u) : r;
 }
 
-/* one row of C, nc <= CR_GEMM_NR columns: a steps by sa from k to k, b (rounded) by nc */
+/* row computes one row of C, nc <= CR_GEMM_NR columns. From k to k + 1, a advances by sa and b
+ * (rounded) by nc. */
 CR_INLINE void row(float *restrict c, const float *restrict a, int64_t sa, const float *restrict b,
                    int64_t nc, int64_t K, int flags, const float *restrict bias) {
     float s[CR_GEMM_NR];

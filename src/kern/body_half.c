@@ -1,5 +1,5 @@
 /*
- * body_half.c - floats rounded to 16 bits and left floats (base/half.h).
+ * body_half.c - rounds floats to 16-bit values that stay stored as floats (base/half.h).
  */
 #include "base/half.h"
 #include "kern/kern_int.h"

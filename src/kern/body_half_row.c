@@ -1,6 +1,6 @@
 /*
- * body_half_row.c - rows of 16-bit tables in plain C: the meaning that x86/half.c has to match bit
- * by bit.
+ * body_half_row.c - rows of 16-bit tables in plain C. They define the result that x86/half.c has to
+ * match bit by bit.
  */
 #include "base/half.h"
 #include "base/rng.h"

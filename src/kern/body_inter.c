@@ -2,9 +2,9 @@
  * body_inter.c - second-order interactions of F vectors of width D per row: the factorization
  * machine (Rendle 2010: half of square-of-sum minus sum-of-squares) and DLRM's pairwise products.
  *
- * Sums over f run in order of f, those of a pair in order of d: pairs are computed for many j at a
- * time, from a transposed copy, because the last step of a lone dot product costs more than the
- * rest.
+ * Sums over f run in order of f, those of a pair in order of d. Pairs are computed for many j at a
+ * time, from a transposed copy, because adding up the lanes of a single dot product costs more than
+ * the rest of it.
  */
 #include "kern/kern_int.h"
 
@@ -71,14 +71,14 @@ void KERN(fm_bwd)(float *dx, int64_t lddx, const float *dy, int64_t lddy, const 
     }
 }
 
-/* place of the pair (i, j), i < j, in a row of the output */
+/* pair_at returns the place of the pair (i, j), i < j, in a row of the output. */
 CR_INLINE int64_t pair_at(int64_t i, int64_t j, int64_t F) {
     return i * F - i * (i + 1) / 2 + (j - i - 1);
 }
 
-enum { JB = 32 }; /* vectors j at a time */
+enum { JB = 32 }; /* number of vectors j at a time */
 
-/* o[j] = [o[j] +] sum over d < nd of xi[d] * t[d][j], j < n */
+/* pairs_n: o[j] = [o[j] +] sum over d < nd of xi[d] * t[d][j], for j < n */
 CR_INLINE void pairs_n(float *o, const float *xi, const float *t, const int64_t nd,
                        const bool first, const int n) {
     float s[W];
@@ -101,7 +101,8 @@ CR_INLINE void pairs_n(float *o, const float *xi, const float *t, const int64_t 
         o[j] = s[j];
 }
 
-/* the same for any n <= JB, in pieces of 16, 8, 4 and 1: each sum is its own */
+/* pairs_any does the same for any n <= JB, in pieces of 16, 8, 4 and 1; the pieces do not change a
+ * sum. */
 CR_INLINE void pairs_any(float *o, const float *xi, const float *t, const int64_t nd,
                          const bool first, int64_t n) {
     for (; n >= 16; n -= 16, o += 16, t += 16)
@@ -112,7 +113,8 @@ CR_INLINE void pairs_any(float *o, const float *xi, const float *t, const int64_
         pairs_n(o++, xi, t++, nd, first, 1);
 }
 
-/* one row: vectors [j0, j0 + nj) turned to t[d][j], then against all i before them */
+/* pairs_row computes one row: vectors [j0, j0 + nj) are transposed to t[d][j] and multiplied with
+ * all i before them. */
 CR_INLINE void pairs_row(float *o, const float *x, int64_t F, int64_t D) {
     float t[W * JB];
     for (int64_t j0 = 0; j0 < F; j0 += JB) {
@@ -141,7 +143,8 @@ void KERN(pairs)(float *out, int64_t ldo, const float *x, int64_t ldx, int64_t B
         pairs_row(out + b * ldo, x + b * ldx, F, D);
 }
 
-/* dx[i .. i + ni) of w columns: ni sums at a time, so that they do not wait for each other */
+/* pairs_bwd_block computes w columns of dx[i .. i + ni): ni sums at a time, so that they do not
+ * wait for each other. */
 CR_INLINE void pairs_bwd_block(float *dx, const float *dy, const float *x, int64_t F, int64_t D,
                                int64_t i, const int64_t ni, const int64_t w, bool acc) {
     float s[4][W] = {{0}};

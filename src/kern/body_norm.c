@@ -1,5 +1,5 @@
 /*
- * body_norm.c - batch norm's gradient.
+ * body_norm.c - the gradient of batch norm.
  *
  * A block of columns keeps its sums in registers while all rows pass, so every sum is one chain in
  * order of rows.
@@ -8,7 +8,7 @@
 
 enum { W = 16 };
 
-/* what the columns of a block share, and their sums */
+/* The statistics of the columns of a block, and their sums. */
 typedef struct cols {
     float mean[W], rstd[W], scale[W], shift[W], half[W], dgamma[W], dbeta[W];
     double dmean[W], dvar[W];

@@ -134,7 +134,7 @@ void KERN(col_dot_d)(double *sum, const float *x, int64_t ldx, const float *y, i
     }
 }
 
-/* D <= 16 columns of the pooled sum; with a fixed D they stay in a register */
+/* pool_cols computes D <= 16 columns of the pooled sum; with a fixed D they stay in a register. */
 CR_INLINE void pool_cols(float *out, const float *table, int64_t stride, const int64_t *ids,
                          const float *w, int64_t n, const int64_t D, bool acc) {
     float s[16];

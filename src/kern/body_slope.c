@@ -2,13 +2,14 @@
  * body_slope.c - activations whose slope below zero is learned: prelu and dice, over B rows of D
  * columns, ld floats from row to row.
  *
- * Gradients of a slope per column run over the rows in order; the one of a shared slope is
- * leaky_dot of each row, added row after row by the caller. One output per loop: what a loop reads
- * again is in the nearest cache, and no loop asks which outputs are wanted.
+ * Gradients of a slope per column run over the rows in order; the gradient of a shared slope is
+ * leaky_dot of each row, which the caller adds up row after row. Each loop computes one output:
+ * values that a loop reads again are in the nearest cache, and no loop has to test which outputs
+ * are wanted.
  */
 #include "kern/sum_int.h"
 
-/* both values are there before the choice, so a loop has one path on every level */
+/* pick gets both values computed before the choice, so that a loop has one path on every level. */
 CR_INLINE float pick(float x, float above, float below) {
     return x > 0.0f ? above : below;
 }

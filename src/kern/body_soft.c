@@ -1,8 +1,8 @@
 /*
  * body_soft.c - softmax over short rows, as attention has them: 20 to 100 scores.
  *
- * The exponentials of all rows are one long loop, which has only one end with less than a vector.
- * Tried and dropped: stores with a mask at the end of each row, which take twice as long.
+ * One long loop computes the exponentials of all rows, so only its end has less than a vector.
+ * Masked stores at the end of each row were tried: they take twice as long.
  */
 #include <math.h>
 
@@ -10,7 +10,7 @@
 
 typedef int32_t i8 __attribute__((vector_size(32)));
 
-/* m = x > m ? x : m; a NaN in x is left out */
+/* max8: m = x > m ? x : m; a NaN in x is ignored */
 CR_INLINE void max8(v8 *m, const v8 *x) {
     i8 more = *x > *m;
     *m = (v8)((more & (i8)*x) | (~more & (i8)*m));

@@ -51,7 +51,8 @@ const cr_kernels *cr_kern_at(cr_cpu_level level) {
 
 void cr_kern_init(void) {
     cr_cpu_level level = cr_cpu_level_max();
-    /* models may be opened while others run: what is right already is not written again */
+    /* models may be opened while others run, so values that are right already are not written
+     * again */
     if (cr_kern != CR_CPU_PICK(tables, level)) cr_kern = CR_CPU_PICK(tables, level);
     if (cr_kern_level != level) cr_kern_level = level;
 }
@@ -59,16 +60,17 @@ void cr_kern_init(void) {
 int64_t cr_gemm_tn_scratch(int64_t M, int64_t N, int64_t K) {
     (void)N;
     int64_t kc = K < TN_KC ? K : TN_KC;
-    return kc * (CR_GEMM_NR + M + 16); /* a panel of B; A in whole tiles of rows */
+    return kc * (CR_GEMM_NR + M + 16); /* room for a panel of B, and for A in whole tiles of rows */
 }
 
 int64_t cr_gemm_bf16_scratch(int64_t M, int64_t K) {
     int64_t rows = M < BF16_MC ? M : BF16_MC, kc = K < BF16_KC ? K : BF16_KC;
-    return rows * (kc + 18) + kc * CR_GEMM_NR; /* a block of A; of B when it has few columns */
+    /* room for a block of A, and for one of B when it has few columns */
+    return rows * (kc + 18) + kc * CR_GEMM_NR;
 }
 
 int64_t cr_gemm_bf16_tn_scratch(int64_t M, int64_t N, int64_t K) {
-    int64_t kc = K < TN_KC ? K : TN_KC; /* both sides rounded, and what gemm_tn needs */
+    int64_t kc = K < TN_KC ? K : TN_KC; /* room for both sides rounded, and for gemm_tn */
     return kc * (M + N + 32) + cr_gemm_tn_scratch(M, N, kc);
 }
 

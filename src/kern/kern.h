@@ -1,10 +1,10 @@
 /*
  * kern.h - the arithmetic of the inner loops, one table of functions per CPU level.
  *
- * Call through the table: cr_kern->gemm(...), cr_kern->sigmoid(...). What each kernel computes is
- * said above its entry in list.h. All levels give the same bits: choosing another level (or
- * machine) changes the speed of a result, never the result. A row's result does not depend on where
- * in a matrix the row stands or on how many rows are computed together.
+ * Kernels are called through the table: cr_kern->gemm(...), cr_kern->sigmoid(...). The comment
+ * above an entry in list.h says what the kernel computes. All levels give the same bits: choosing
+ * another level (or machine) changes the speed of a result, never the result. A row's result does
+ * not depend on where in a matrix the row stands or on how many rows are computed together.
  */
 #ifndef CR_KERN_KERN_H
 #define CR_KERN_KERN_H
@@ -15,10 +15,10 @@
 #include "base/cpu.h"
 #include "kern/list.h"
 
-/* 16-bit floats */
+/* The kinds of 16-bit floats. */
 #define CR_HALF_BF16 1
 #define CR_HALF_FP16 2
-/* by the names of configs; 0 for FP32 and "" */
+/* cr_half_of returns the kind that a config names; 0 for FP32 and "". */
 int cr_half_of(const char *name);
 
 #define CR_KERN_FIELD(ret, name, args) ret(*name) args;
@@ -45,30 +45,30 @@ const cr_kernels *cr_kern_at(cr_cpu_level level);
 #define CR_GEMM_ADD                                                                                \
     8 /* each chain starts from 0 and its end is added to C, before bias; K <= 512 */
 
-/* The right-hand matrix is packed once and used by many calls: panels of CR_GEMM_NR columns. The
- * layout is the same on every level. Panels are independent, so threads can share the packing
- * (gemm_pack with disjoint [p0, p1)) and a gemm over the columns from panel p on uses
- * packed + p * cr_gemm_panel(K). 64-byte aligned memory is faster, not needed. */
+/* The right-hand matrix is packed once, in panels of CR_GEMM_NR columns, and used by many calls.
+ * The layout is the same on every level. Panels are independent, so threads can share the packing
+ * (gemm_pack with disjoint [p0, p1)), and a gemm over the columns from panel p on uses packed + p *
+ * cr_gemm_panel(K). Memory that is 64-byte aligned is faster, but not required. */
 #define CR_GEMM_NR 32
 static inline int64_t cr_gemm_panels(int64_t N) {
     return (N + CR_GEMM_NR - 1) / CR_GEMM_NR;
 }
-/* floats of one panel, and of a whole packed (K, N) matrix */
+/* The number of floats of one panel, and of a whole packed (K, N) matrix. */
 static inline int64_t cr_gemm_panel(int64_t K) {
     return K * CR_GEMM_NR;
 }
 static inline int64_t cr_gemm_pack_size(int64_t K, int64_t N) {
     return cr_gemm_panels(N) * cr_gemm_panel(K);
 }
-/* cr_gemm_pack packs all of B (K, N), or of B given as (N, K) when trans. */
+/* cr_gemm_pack packs all of B (K, N), or all of B given as (N, K) when trans. */
 static inline void cr_gemm_pack(float *dst, const float *B, int64_t ldb, bool trans, int64_t K,
                                 int64_t N) {
     cr_kern->gemm_pack(dst, B, ldb, trans, K, N, 0, cr_gemm_panels(N));
 }
-/* gemm_nz pays for products of so many columns on, of an A with half zeros */
+/* gemm_nz is faster than gemm from this many columns on, when half of A is zero. */
 #define CR_GEMM_NZ_COLUMNS 64
-/* gemm_nz: columns of a strip, a multiple of 16 up to 160, all strips alike; floats of a packed
- * (K, N) matrix. Threads can share the packing by rows. */
+/* For gemm_nz: the columns of a strip (a multiple of 16 up to 160, the same for all strips), and
+ * the floats of a packed (K, N) matrix. Threads can share the packing by rows. */
 static inline int64_t cr_gemm_nz_strip(int64_t N) {
     int64_t v = (N + 15) / 16, strips = (v + 9) / 10;
     return strips > 0 ? (v + strips - 1) / strips * 16 : 16;
@@ -77,11 +77,12 @@ static inline int64_t cr_gemm_nz_pack_size(int64_t K, int64_t N) {
     int64_t w = cr_gemm_nz_strip(N);
     return (N + w - 1) / w * w * K;
 }
-/* floats of scratch that gemm_tn may use for C (M, N) = A^T (M, K) * B (K, N) */
+/* cr_gemm_tn_scratch returns the floats of scratch memory that gemm_tn may use for C (M, N) = A^T
+ * (M, K) * B (K, N). */
 int64_t cr_gemm_tn_scratch(int64_t M, int64_t N, int64_t K);
 
-/* The BF16 products: words (two values) of one panel, and of a whole packed (K, N) matrix; floats
- * of scratch */
+/* For the BF16 products: words (two values each) of one panel and of a whole packed (K, N) matrix,
+ * and floats of scratch memory. */
 static inline int64_t cr_gemm_bf16_panel(int64_t K) {
     return (K + 1) / 2 * CR_GEMM_NR;
 }

@@ -1,5 +1,6 @@
 /*
- * kern_int.h - what the kernel sources share: the name of a kernel on the level being compiled.
+ * kern_int.h - shared by the kernel sources: the name of a kernel on the level that is being
+ * compiled.
  *
  * Every body is compiled once per level with CR_LEVEL set to c, avx2 or avx512; KERN(dot) is then
  * cr_dot_c, cr_dot_avx2, cr_dot_avx512. No file here may define a function with outside linkage
@@ -25,9 +26,9 @@ CR_KERNELS(CR_DECLARE)
 #undef CR_DECLARE
 #endif
 
-/* loops whose iterations are independent */
+/* marks a loop whose iterations are independent */
 #define SIMD _Pragma("omp simd")
-/* [acc] of list.h: out[i] = expr or out[i] += expr for i < n; expr names i */
+/* implements [acc] of list.h: out[i] = expr or out[i] += expr for i < n; expr uses i */
 #define SET_OR_ADD(out, n, acc, expr)                                                              \
     do {                                                                                           \
         if (acc) {                                                                                 \
@@ -37,7 +38,8 @@ CR_KERNELS(CR_DECLARE)
         }                                                                                          \
     } while (0)
 
-/* a loop of at most 16 steps, fully unrolled, so that an array of vectors stays in registers */
+/* EACH is a loop of at most 16 steps, fully unrolled, so that an array of vectors stays in
+ * registers. */
 #ifdef __clang__
 #define EACH(i, n) _Pragma("unroll") for (int i = 0; i < (n); i++)
 #else

@@ -24,13 +24,13 @@
  * gemm_tn: the same with A given as (K, M): s = fma(A[k,m], B[k,n], s); B (K, N) is not packed.
  *     ACC is the only flag. scratch: cr_gemm_tn_scratch(M, N, K) floats.
  * gemm_nz: the same as gemm (without ADD), but only over the k with A[m,k] != 0 (NaN is not 0): for
- *     an A of which many elements are zeros. So a zero beside an infinity gives no NaN.
+ *     an A with many zeros. So a zero times an infinity gives no NaN.
  * gemm_nz_tn: the same as gemm_tn, only over the k with A[k,m] != 0. Rows of B are read up to the
  *     next multiple of 16 columns.
  * gemm_nz_pack: rows [k0, k1) of B for gemm_nz, in strips of w = cr_gemm_nz_strip(N) columns; zeros
  *     past N:  dst[s][k][c] = trans ? B[(s * w + c) * ldb + k] : B[k * ldb + s * w + c]
- * peak: n times multiply-adds on all registers, for benchmarks; returns the operations done and
- * sets *sum to what came out
+ * peak: runs multiply-adds on all registers n times, for benchmarks; returns the number of
+ *     operations and sets *sum to the sum of the results
  */
 #define CR_KERNELS_GEMM(X)                                                                         \
     X(void, gemm_pack,                                                                             \
@@ -55,11 +55,11 @@
 
 /* ---- the same products of inputs rounded to BF16 ----
  *
- * gemm_bf16_pack, gemm_bf16, gemm_bf16_tn: as the three above with near(A), near(B) in the place of
- *     A, B, and denormal floats read and written as zeros (of their sign) everywhere: near(x) is
- * the nearest BF16 value, ties to even, 0 for a denormal x; C and bias are read as 0 when denormal,
- *     and so is the result of every step: of a multiply-add when it would be below the smallest
- *     normal float after rounding with an unbounded exponent (flush to zero as CPUs do it).
+ * gemm_bf16_pack, gemm_bf16, gemm_bf16_tn: like the three above, with near(A), near(B) for A, B.
+ *     near(x) is the nearest BF16 value, ties to even, and 0 for a denormal x. Denormal floats are
+ *     read and written as zeros of their sign: C and bias, and the result of every step. The result
+ *     of a multiply-add counts as denormal when it would be below the smallest normal float after
+ *     rounding with an unbounded exponent (CPUs flush to zero in this way).
  *     dst[p][k/2][c] = near(B[k,n]) << 16 | near(B[k+1,n]), each as 16 bits; 0 past K and N.
  *     scratch: cr_gemm_bf16_scratch(M, K), cr_gemm_bf16_tn_scratch(M, N, K) floats.
  */
@@ -110,7 +110,7 @@
  * relu: x > 0 ? x : 0;  leaky: x > 0 ? x : slope * x;  clamp: x, at least lo and at most hi
  * threshold: x > at ? x : value;  shrink: |x| > limit ? x - less with the sign of x : 0
  *
- * The _bwd ones [acc]: dx = dy * f'(.), from the output y (relu, sigmoid, tanh) or from the input x
+ * The _bwd kernels [acc]: dx = dy * f'(.), from the output y (relu, sigmoid, tanh) or the input x
  *     relu y > 0 ? dy : 0;  leaky x > 0 ? dy : slope * dy;  sigmoid dy * (y * (1 - y));
  *     tanh dy * (1 - y * y);  softplus dy * sigmoid(beta*x);  silu dy * (s + x * s * (1 - s));
  *     gelu dy * (Phi(x) + x * phi(x));  elu dy * (x > 0 ? pos : neg * in * e^(in*x));
@@ -118,11 +118,11 @@
  * dx may be dy (in place) when acc is false.
  * leaky_draw: out = x > 0 ? v : (lo + step * rnd) * v  [acc]; v may be x; in place
  *
- * Learned slopes: B rows of D, ld floats from row to row of all but the D slopes a (and da); in the
- * _bwd ones any output may be NULL and sums over rows run in order.
+ * Learned slopes: B rows of D, ld floats from row to row of all but the D slopes a (and da). In the
+ * _bwd kernels any output may be NULL, and sums over rows run in order.
  * prelu: x > 0 ? x : a[d] * x
  * prelu_bwd: dx = x > 0 ? dy : a[d] * dy  [acc];  da[d] += x > 0 ? 0 : dy * x
- * leaky_dot: as dot, with 0 for x[i] * y[i] where x[i] > 0; the gradient of a slope that is shared
+ * leaky_dot: like dot, with 0 for x[i] * y[i] where x[i] > 0; the gradient of a shared slope
  * dice: p = sigmoid(xn), in the D floats that p points to;  (a[d] * (1 - p) + p) * x
  * dice_bwd: dx = dy * (a[d] * (1 - p) + p)  [acc];  da[d] += (dy * x) * (1 - p);
  *     dxn = (dy * x) * (1 - a[d]) * (p * (1 - p))  [acc_n]
@@ -198,7 +198,7 @@
 
 /* ---- rows: B rows, ld* floats from row to row ----
  *
- * copy_rows:   dst[b,d] = src[b,d]  [acc]; lds may be 0
+ * copy_rows:   dst[b,d] = src[b,d]  [acc]; lds may be 0 (the same row B times)
  * fill_rows:   dst[b,d] = s[b]  [acc]
  * row_affine:  out[b,d] = x[b,d] * scale[d] + shift[d]; relu: 0 where that is <= 0; in place
  * diag_left:   out[b,d] = x[b,d] + s[b] * y[b,d], rows without gaps
@@ -216,7 +216,7 @@
  * put_rows:  out[to[i]*ldo + d] = x[r*ldx + d], or += when acc; r = from ? from[i] : i; i < n in
  *     order. x may be out where no row of it is both read and written
  * look_rows: out[i*ldo + d] = table[ids[i] * stride + d], i < n. ids has n + more elements: the
- *     rows of those behind n, which the next call takes, may be fetched
+ *     rows of the last `more`, which the next call needs, may be fetched in advance
  * seg_sum:   out[u*ldo + d] = sum over i = seg[u] .. seg[u+1]-1 in order of x[row[i] * ldx + d],
  *     starting from the first; no segment is empty
  * pool:      one bag of n ids: out[d] = sum over i in order of
@@ -287,10 +287,11 @@
  *
  * round16: out[i] = the nearest 16-bit value of x[i] (ties to even), as a float    in place
  * from16, to16: 16-bit values to floats; floats to the nearest 16-bit values
- * to16_chance: rounded up with the odds of the distance, from rnd[i] uniform in 0 .. 65535; finite
- *     values stay finite
- * draw16: such numbers, rnd[i] = 16 bits of cr_rng_u64(key, i - i % 4), from bit 16 (i % 4) on
- * pool16: as pool over rows of 16-bit values; stride counts those
+ * to16_chance: rounds up with the probability of the distance from the lower value, using rnd[i],
+ *     which is uniform in 0 .. 65535; finite values stay finite
+ * draw16: draws such numbers, rnd[i] = 16 bits of cr_rng_u64(key, i - i % 4) from bit 16 (i % 4)
+ *     on
+ * pool16: like pool, over rows of 16-bit values; stride counts these values
  */
 #define CR_KERNELS_HALF(X)                                                                         \
     X(void, round16, (float *out, const float *x, int64_t n, int half))                            \
@@ -340,7 +341,7 @@
  * outer_bwd_a: da[m,h] = dot of dz[m,h,:] and b[m,:], in dot's order  [acc]
  * outer_bwd_b: db[m,f] = sum over h in order of a[m,h] * dz[m,h,f], starting from 0  [acc]
  * ffm: x (F, F, D); sum over i < j, (0,1) (0,2) .., and d of x[i,j,d] * x[j,i,d]: element d goes to
- *     partial sum d % 16, in order; the 16 are then added as dot's are
+ *     partial sum d % 16, in order; the 16 are then added as in dot
  * ffm_bwd: dx[i,j,d] = dy * x[j,i,d], 0 for i = j  [acc]
  */
 #define CR_KERNELS_FIELD(X)                                                                        \
@@ -355,7 +356,7 @@
     X(float, ffm, (const float *x, int64_t F, int64_t D))                                          \
     X(void, ffm_bwd, (float *dx, float dy, const float *x, int64_t F, int64_t D, bool acc))
 
-/* CR_KERNELS_BF16_DOT has a version of its own on CPUs with AVX512_BF16; all the rest has not */
+/* CPUs with AVX512_BF16 have their own version of CR_KERNELS_BF16_DOT, and of nothing else. */
 #define CR_KERNELS(X)                                                                              \
     CR_KERNELS_REST(X)                                                                             \
     CR_KERNELS_BF16_DOT(X)

@@ -2,8 +2,8 @@
  * sum_int.h - sums in 16 partial sums and one tree, for every kernel that promises dot's order.
  *
  * Two vectors of 8 hold the partial sums: they stay in registers on AVX2 and AVX-512, and the tree
- * takes halves of registers. Trap: as arrays and loops gcc sends each step of the tree, and a rest
- * of less than 16 elements, through memory (21 ns instead of 3 for 26 elements). Rests are filled
+ * adds halves of registers. Trap: when they are arrays, gcc sends each step of the tree, and a rest
+ * of less than 16 elements, through memory (21 ns instead of 3 for 26 elements). A rest is filled
  * up with zeros: a partial sum starts from +0 and is never -0, so adding +0 changes nothing.
  */
 #ifndef CR_KERN_SUM_INT_H
@@ -14,22 +14,22 @@
 typedef float v8 __attribute__((vector_size(32)));
 typedef float v4 __attribute__((vector_size(16)));
 
-/* partial sums 0 .. 7 and 8 .. 15 */
+/* Partial sums 0 .. 7 and 8 .. 15. */
 typedef struct part16 {
     v8 lo, hi;
 } part16;
 
-/* vectors go by pointer: passed by value they would need AVX in the calling convention */
+/* Vectors are passed by pointer: by value they would need AVX in the calling convention. */
 CR_INLINE void load8(v8 *to, const float *x) {
     memcpy(to, x, 32);
 }
-/* the first n of 8, `fill` behind them */
+/* load_rest loads the first n of 8 elements and puts `fill` after them. */
 CR_INLINE void load_rest(v8 *to, const float *x, int n, const float fill) {
 #ifdef __AVX2__
     float t[8];
 #pragma omp simd
     for (int j = 0; j < 8; j++)
-        t[j] = j < n ? x[j] : fill; /* one load with a mask */
+        t[j] = j < n ? x[j] : fill; /* compiles to one masked load */
 #else
     float t[8] = {fill, fill, fill, fill, fill, fill, fill, fill};
     for (int j = 0; j < n; j++)
@@ -37,7 +37,7 @@ CR_INLINE void load_rest(v8 *to, const float *x, int n, const float fill) {
 #endif
     load8(to, t);
 }
-/* the n < 16 elements that are left, `fill` behind them */
+/* load_rest16 loads the n < 16 elements that are left and puts `fill` after them. */
 CR_INLINE void load_rest16(part16 *to, const float *x, int64_t n, const float fill) {
     if (n >= 8) {
         load8(&to->lo, x);
@@ -82,9 +82,9 @@ CR_INLINE float dot16(const float *x, const float *y, int64_t n) {
     return tree16(&p);
 }
 
-/* to = the sum of expr for i < n in the same order; expr names i. The first 16 set p_: cleared by
- * narrower stores, it could not be read back in whole registers without a wait. A rest goes through
- * memory: for rows of whole registers, mostly. */
+/* SUM16 sets `to` to the sum of expr for i < n in the same order; expr uses i. The first 16
+ * elements initialise p_: if narrower stores cleared it, reading it back in whole registers would
+ * have to wait. A rest goes through memory, so this is mostly for rows of whole registers. */
 #define SUM16(to, n, expr)                                                                         \
     do {                                                                                           \
         float p_[16];                                                                              \

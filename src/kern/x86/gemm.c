@@ -2,11 +2,11 @@
  * x86/gemm.c - the matrix products for AVX2 and AVX-512, one body.
  *
  * A micro kernel keeps a tile of C (up to MR rows of one or two vectors) in registers and walks k
- * upwards, so each element is one chain of fused multiply-adds, as list.h demands: K is never
- * split into partial sums. Tails in M use smaller instances, tails in N masked loads and stores;
- * neither touches the chains. K blocks store C and go on from it, which is the same chain.
- * Trap: a NaN or infinity beside the matrix must not leak in: lanes past N are computed from the
- * zero padding of the packed panel and never stored.
+ * upwards, so each element is one chain of fused multiply-adds, as list.h demands: K is never split
+ * into partial sums. Tails in M use smaller instances, tails in N masked loads and stores; neither
+ * touches the chains. K blocks store C and go on from it, which is the same chain. Trap: a NaN or
+ * infinity next to the matrix must not enter the result, so lanes past N are computed from the zero
+ * padding of the packed panel and are never stored.
  */
 #include "kern/x86/vec_int.h"
 
@@ -31,18 +31,18 @@ CR_INLINE vec vjoin(const __m128 *x) {
 }
 #endif
 
-/* blocks of M and K: MC * KC floats of A stay in L2 beside the panels of B */
+/* blocks of M and K: MC * KC floats of A stay in L2 together with the panels of B */
 enum { MC = 12 * MR, KC = 512 };
 
-/* what every tile of one call shares */
+/* Values that all tiles of one call share. */
 typedef struct job {
-    int64_t ldc, lda, sb; /* sb: floats from k to k in b */
+    int64_t ldc, lda, sb; /* sb: distance in b from k to k + 1, in floats */
     int64_t K;
     int flags;
-    const float *mask, *c0; /* MASK: that of the element at c0 */
+    const float *mask, *c0; /* MASK: the mask of the element at c0 */
 } job;
 
-/* C tile (mr, nc <= nv * VL). tn: a[k * lda + i], else a[i * lda + k]. */
+/* tile computes a tile of C (mr, nc <= nv * VL). tn: A is a[k * lda + i], else a[i * lda + k]. */
 CR_INLINE void tile(const int mr, const int nv, const bool tn, const job *j, float *c,
                     const float *a, const float *b, int64_t nc, const float *bias) {
     vec s[MR][NV];
@@ -116,7 +116,7 @@ CR_INLINE void tile(const int mr, const int nv, const bool tn, const job *j, flo
     }
 }
 
-/* instances: nn_<rows>_<vectors>, tn_<rows>_<vectors> */
+/* Instances of tile: nn_<rows>_<vectors>, tn_<rows>_<vectors>. */
 typedef void (*tile_fn)(const job *, float *, const float *, const float *, int64_t, const float *);
 #define TILE(tnn, mr, nv)                                                                          \
     static void tile_##tnn##_##mr##_##nv(const job *j, float *c, const float *a, const float *b,   \
@@ -137,11 +137,12 @@ ROWS(TILE, 0, 2)
 ROWS(TILE, 1, 1)
 ROWS(TILE, 1, 2)
 #define NAME(tnn, mr, nv) tile_##tnn##_##mr##_##nv,
-/* [tn][vectors - 1][rows - 1] */
+/* Indexed by [tn][vectors - 1][rows - 1]. */
 static const tile_fn tiles[2][NV][MR] = {{{ROWS(NAME, 0, 1)}, {ROWS(NAME, 0, 2)}},
                                          {{ROWS(NAME, 1, 1)}, {ROWS(NAME, 1, 2)}}};
 
-/* M rows of C against one panel (nc <= CR_GEMM_NR columns). step: floats of a from tile to tile */
+/* panel computes M rows of C for one panel (nc <= CR_GEMM_NR columns). step is the distance in a
+ * from tile to tile, in floats. */
 CR_INLINE void panel(const bool tn, const job *j, float *C, const float *A, int64_t step,
                      const float *b, int64_t M, int64_t nc, const float *bias) {
     for (int64_t v = 0; v < nc; v += NV * VL) {
@@ -155,7 +156,7 @@ CR_INLINE void panel(const bool tn, const job *j, float *C, const float *A, int6
     }
 }
 
-/* r lane l = p[4 l + q][k .. k+3], the first kn of them */
+/* rows4: lane l of the result = p[4 l + q][k .. k+3], the first kn of them */
 CR_INLINE vec rows4(const float *const *p, int q, int64_t k, int kn) {
     __m128 x[VL / 4];
     const __m128i m =
@@ -166,8 +167,9 @@ CR_INLINE vec rows4(const float *const *p, int q, int64_t k, int kn) {
     return vjoin(x);
 }
 
-/* One or two columns: vectors along the rows of C instead, from 4 x 4 transposes of A. G groups of
- * VL rows at a time, so that their chains overlap. With 3 columns the tiles are as fast. */
+/* narrow is for one or two columns: vectors run along the rows of C, from 4 x 4 transposes of A. It
+ * takes G groups of VL rows at a time, so that their chains overlap. With 3 columns the tiles are
+ * as fast. */
 CR_INLINE void narrow(const int N, float *C, int64_t ldc, const float *A, int64_t lda,
                       const float *b, int64_t M, int64_t K, int flags, const float *bias) {
     enum { G = 2 };
@@ -223,7 +225,7 @@ CR_INLINE void narrow(const int N, float *C, int64_t ldc, const float *A, int64_
     }
 }
 
-/* rows of C for the k's [k0, k0 + kc) of K; a starts at k0 */
+/* block computes rows of C for [k0, k0 + kc) of K; a starts at k0. */
 CR_INLINE void block(float *C, int64_t ldc, const float *a, int64_t lda, const float *packed,
                      int64_t M, int64_t N, int64_t K, int64_t k0, int64_t kc, int flags,
                      const float *bias) {
@@ -239,8 +241,8 @@ CR_INLINE void block(float *C, int64_t ldc, const float *a, int64_t lda, const f
     }
 }
 
-/* For rows that lie a multiple of 4096 bytes apart: all of a tile would fall into one set of the
- * first-level cache, so blocks of A are copied to a better distance. */
+/* gemm_copied is for rows that lie a multiple of 4096 bytes apart: all rows of a tile would fall
+ * into one set of the first-level cache, so blocks of A are copied to a better distance. */
 static __attribute__((noinline)) void gemm_copied(float *C, int64_t ldc, const float *A,
                                                   int64_t lda, const float *packed, int64_t M,
                                                   int64_t N, int64_t K, int flags,
@@ -272,7 +274,7 @@ void KERN(gemm)(float *C, int64_t ldc, const float *A, int64_t lda, const float 
     }
     for (int64_t m0 = 0; m0 < M; m0 += MC) {
         int64_t mc = M - m0 < MC ? M - m0 : MC, k0 = 0;
-        do { /* once also for K = 0 */
+        do { /* runs once for K = 0 too */
             int64_t kc = K - k0 < KC ? K - k0 : KC;
             block(C + m0 * ldc, ldc, A + m0 * lda + k0, lda, packed, mc, N, K, k0, kc, flags,
                   flags & CR_GEMM_MASK ? bias + m0 * ldc : bias);
@@ -298,13 +300,14 @@ void KERN(gemm_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
     job j = {.ldc = ldc, .flags = flags & CR_GEMM_ACC};
     float *packed_b = scratch;
     int64_t k0 = 0;
-    do { /* once also for K = 0 */
+    do { /* runs once for K = 0 too */
         j.K = K - k0 < TN_KC ? K - k0 : TN_KC;
         float *packed_a = scratch + j.K * CR_GEMM_NR;
         const float *a = A + k0 * lda;
         int64_t step = MR;
         j.lda = lda;
-        if (lda >= 1024 && M > MR && N > 2 * CR_GEMM_NR) { /* pays for a copy in order of use */
+        /* then a copy in the order of use is worth while */
+        if (lda >= 1024 && M > MR && N > 2 * CR_GEMM_NR) {
             pack_a(packed_a, a, lda, M, j.K);
             a = packed_a;
             step = MR * j.K;
@@ -314,8 +317,9 @@ void KERN(gemm_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
             int64_t nc = N - n < CR_GEMM_NR ? N - n : CR_GEMM_NR;
             const float *b = B + k0 * ldb + n;
             j.sb = ldb;
-            bool close = nc % VL == 0 && ldb <= CR_GEMM_NR; /* as good as packed */
-            if (!close && (M > MR || nc < CR_GEMM_NR)) { /* read more than once, or past its end */
+            bool close = nc % VL == 0 && ldb <= CR_GEMM_NR; /* B can be used as it is */
+            /* it would be read more than once, or past its end */
+            if (!close && (M > MR || nc < CR_GEMM_NR)) {
                 KERN(gemm_pack)(packed_b, b, ldb, false, j.K, nc, 0, 1);
                 b = packed_b;
                 j.sb = CR_GEMM_NR;

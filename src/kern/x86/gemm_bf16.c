@@ -1,14 +1,13 @@
 /*
  * x86/gemm_bf16.c - BF16 products for AVX2, AVX-512 and AVX-512 with AVX512_BF16, one body.
  *
- * With AVX512_BF16 a tile of C walks k two at a time with the CPU's dot product of pairs, which is
- * two fused multiply-adds, upper halves first, each rounded, denormals zero (measured:
- * docs/design/kern.md). Elsewhere the same two are plain instructions on floats: A is rounded into
- * the scratch, B is read packed and widened in registers; denormals are zero because the control
- * register says so during the call. Either way an element is one ascending chain: no tile, tail or
- * block of K changes it.
- * Trap: the compiler may move arithmetic across a change of the control register, so the work is
- * always in a function of its own.
+ * With AVX512_BF16 a tile of C goes over k two at a time with the CPU's dot product of pairs. It
+ * does two fused multiply-adds, upper halves first, rounds each, and treats denormals as zero
+ * (measured: docs/design/kern.md). Other CPUs do the same two with plain instructions on floats: A
+ * is rounded into the scratch memory, B is read packed and widened in registers, and the control
+ * register makes denormals zero during the call. In both cases an element is one ascending chain,
+ * which no tile, tail or block of K changes. Trap: the compiler may move arithmetic across a change
+ * of the control register, so the work is always in a separate function.
  */
 #include "kern/bf16_int.h"
 #include "kern/x86/vec_int.h"
@@ -18,9 +17,9 @@ enum { NR = CR_GEMM_NR };
 
 #ifdef __AVX512BF16__
 enum { NV = 2, MR = 14 };
-typedef uint32_t in; /* a pair of A */
+typedef uint32_t in; /* a pair of values of A */
 enum { IN_PER_PAIR = 1 };
-#define FP32(name) CR_CAT3(cr_, name, avx512) /* this level has BF16 products only */
+#define FP32(name) CR_CAT3(cr_, name, avx512) /* this level has only BF16 products */
 void cr_gemm_avx512(float *C, int64_t ldc, const float *A, int64_t lda, const float *packed,
                     int64_t M, int64_t N, int64_t K, int flags, const float *bias);
 #elif defined(__AVX512F__)
@@ -38,10 +37,11 @@ enum { IN_PER_PAIR = 2 };
 #ifdef __AVX512F__
 typedef __m512i ivec;
 #define ivload(p) _mm512_loadu_si512(p)
-/* the earlier, the later value of each pair as a float */
+/* vupper and vlower give the earlier and the later value of each pair as a float. */
 #define vupper(x) _mm512_castsi512_ps(_mm512_and_si512(x, _mm512_set1_epi32((int)0xffff0000u)))
 #define vlower(x) _mm512_castsi512_ps(_mm512_slli_epi32(x, 16))
-/* bf16_round: what a denormal carries into the exponent is cut off with its mantissa */
+/* vround rounds as bf16_round does; what a denormal carries into the exponent is cut off with its
+ * mantissa. */
 CR_INLINE vec vround(vec x) {
 #ifdef __AVX512BF16__
     ivec h = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(x));
@@ -77,15 +77,15 @@ CR_INLINE vec vround(vec x) {
 }
 #endif
 
-/* what every tile of one call shares */
+/* Values that all tiles of one call share. */
 typedef struct job {
-    int64_t ldc, lda; /* lda: from row to row (tn: from pair to pair) */
+    int64_t ldc, lda; /* lda: distance from row to row (tn: from pair to pair) */
     int64_t pairs;
     int flags;
 } job;
 
-/* C tile (mr, nc <= nv * VL) from pairs of A (row i: a + i * lda; tn: pair p at a + p * lda) and a
- * panel of B */
+/* tile computes a tile of C (mr, nc <= nv * VL) from pairs of A (row i is at a + i * lda; tn: pair
+ * p is at a + p * lda) and a panel of B. */
 CR_INLINE void tile(const int mr, const int nv, const bool tn, const job *j, float *c, const in *a,
                     const uint32_t *b, int64_t nc, const float *bias) {
     vec s[MR][NV];
@@ -123,7 +123,8 @@ CR_INLINE void tile(const int mr, const int nv, const bool tn, const job *j, flo
         (void)tn;
 #endif
     }
-    __asm__("" : "+r"(nc)); /* masks are made again: kept, they would push sums out of registers */
+    /* masks are computed again: keeping them would push sums out of registers */
+    __asm__("" : "+r"(nc));
     if (j->flags & CR_GEMM_BIAS) {
         EACH(v, nv) {
             vec bb = vloadm(first(nc - v * VL), bias + v * VL);
@@ -140,7 +141,7 @@ CR_INLINE void tile(const int mr, const int nv, const bool tn, const job *j, flo
     }
 }
 
-/* instances: tile_<tn>_<rows>_<vectors> */
+/* Instances of tile: tile_<tn>_<rows>_<vectors>. */
 typedef void (*tile_fn)(const job *, float *, const in *, const uint32_t *, int64_t, const float *);
 #define TILE(tnn, mr, nv)                                                                          \
     static void tile_##tnn##_##mr##_##nv(const job *j, float *c, const in *a, const uint32_t *b,   \
@@ -165,7 +166,8 @@ ROWS(TILE, 0, 2)
 #define NAME(tnn, mr, nv) tile_##tnn##_##mr##_##nv,
 static const tile_fn tiles[NV][MR] = {{ROWS(NAME, 0, 1)}, {ROWS(NAME, 0, 2)}};
 
-/* M rows of C against one panel (nc <= NR columns). step: inputs from tile to tile */
+/* panel computes M rows of C for one panel (nc <= NR columns). step is the number of inputs from
+ * tile to tile. */
 CR_INLINE void panel(const tile_fn (*fns)[MR], const job *j, float *C, const in *A, int64_t step,
                      const uint32_t *b, int64_t M, int64_t nc, const float *bias) {
     for (int64_t v = 0; v < nc; v += NV * VL) {
@@ -179,7 +181,7 @@ CR_INLINE void panel(const tile_fn (*fns)[MR], const job *j, float *C, const in 
     }
 }
 
-/* n floats of a row, rounded, and one more for the pad */
+/* round_row rounds n floats of a row, and adds one for the pad. */
 CR_INLINE void round_row(float *d, const float *x, int64_t n) {
     int64_t k = 0;
     for (; k + VL <= n; k += VL)
@@ -189,7 +191,7 @@ CR_INLINE void round_row(float *d, const float *x, int64_t n) {
 }
 
 #ifdef __AVX512BF16__
-/* 16 pairs (first, second) */
+/* pair16 makes 16 pairs (first, second). */
 CR_INLINE ivec pair16(vec a, vec b) {
     static const uint16_t order[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
                                        21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
@@ -197,7 +199,7 @@ CR_INLINE ivec pair16(vec a, vec b) {
     return _mm512_permutexvar_epi16(ivload(order), (ivec)_mm512_cvtne2ps_pbh(a, b));
 }
 
-/* the pairs of a row */
+/* in_row makes the pairs of a row. */
 CR_INLINE void in_row(in *d, const float *x, int64_t n) {
     int64_t k = 0;
     for (; k + 32 <= n; k += 32) {
@@ -214,7 +216,7 @@ CR_INLINE void in_row(in *d, const float *x, int64_t n) {
 #define in_row round_row
 #endif
 
-/* rows of C for the ks [k0, k0 + kc) of K, from rounded rows `ld` inputs apart */
+/* block computes rows of C for [k0, k0 + kc) of K, from rounded rows that lie `ld` inputs apart. */
 CR_INLINE void block(float *C, int64_t ldc, const in *a, int64_t ld, const uint32_t *packed,
                      int64_t M, int64_t N, int64_t K, int64_t k0, int64_t kc, int flags,
                      const float *bias) {
@@ -226,7 +228,8 @@ CR_INLINE void block(float *C, int64_t ldc, const in *a, int64_t ld, const uint3
     }
 }
 
-/* One or two columns: the vectors run along the rows in the FP32 kernel, on rounded floats. */
+/* narrow is for one or two columns: the FP32 kernel, whose vectors run along the rows, computes
+ * them from rounded floats. */
 CR_INLINE void narrow(float *C, int64_t ldc, const float *a, int64_t ld, const uint32_t *packed,
                       int64_t M, int64_t N, int64_t k0, int64_t kc, int flags, const float *bias,
                       float *b) {
@@ -243,7 +246,7 @@ static NOINLINE void gemm(float *C, int64_t ldc, const float *A, int64_t lda,
                           const float *bias, float *scratch) {
     bool few = N <= 2 && M >= VL / 2;
     int64_t most = K < BF16_KC ? K : BF16_KC;
-    /* from row to row: room for the pad, and no power of two */
+    /* distance from row to row: room for the pad, and no power of two */
     int64_t ld = few ? most + 1 : (most * IN_PER_PAIR / 2 + 16) / 16 * 16 + 1;
     for (int64_t m = 0; m < M; m += BF16_MC)
         for (int64_t k = 0; k < K; k += BF16_KC) {
@@ -267,8 +270,8 @@ static NOINLINE void gemm(float *C, int64_t ldc, const float *A, int64_t lda,
 #ifdef __AVX512BF16__
 static const tile_fn tn_tiles[NV][MR] = {{ROWS(NAME, 1, 1)}, {ROWS(NAME, 1, 2)}};
 
-/* d[p * ldd + i] = the pair of rows 2 p and 2 p + 1 of x, i < n <= 16, zeros up to w; pad: in the
- * place of a row past K */
+/* pairs_across: d[p * ldd + i] = the pair of rows 2 p and 2 p + 1 of x for i < n <= 16, zeros up to
+ * w. pad is used instead of a row past K. */
 CR_INLINE void pairs_across(uint32_t *d, int64_t ldd, const float *x, int64_t ldx, int64_t K,
                             int64_t n, int64_t w, float pad) {
     const mask mi = first(n), mo = first(w);
@@ -313,7 +316,7 @@ static NOINLINE void gemm_tn(float *C, int64_t ldc, const float *A, int64_t lda,
 }
 #endif
 
-/* flush to zero, denormals are zero */
+/* bits of the control register: flush to zero, denormals are zero */
 enum { DENORMALS_ZERO = 0x8040 };
 
 void KERN(gemm_bf16)(float *C, int64_t ldc, const float *A, int64_t lda, const uint32_t *packed,

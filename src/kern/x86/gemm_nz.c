@@ -1,42 +1,43 @@
 /*
  * x86/gemm_nz.c - matrix products that skip the zeros of A, for AVX2 and AVX-512, one body.
  *
- * One row of C at a time: up to NV vectors of it are registers, the bits of the nonzero elements of
- * a block of A are walked, each adds its row of B. A block is up to 64 rows of a strip of B, which
- * stays in the first-level cache while all rows of A pass; between blocks the chains wait in C.
- * With half of A zero this does 1.6 times the work of the dense kernel in the same time. Rows whose
- * zeros are in the same places are taken together and share the loads of B. Which way a row goes
- * changes no bit of it.
+ * One row of C is computed at a time. Up to NV vectors of it are in registers; the loop goes over
+ * the bits of the nonzero elements of a block of A, and each adds its row of B. A block is up to 64
+ * rows of a strip of B, which stays in the first-level cache for all rows of A; between blocks the
+ * sums are kept in C. When half of A is zero this does 1.6 times the work of the dense kernel in
+ * the same time. Rows that have their zeros in the same places are computed together and share the
+ * loads of B. This choice does not change a bit of the result.
  */
 #include "kern/x86/vec_int.h"
 
-/* rows of a block, of K: as many blocks as are needed with at most `most`, all alike */
+/* block_rows returns the rows of a block of K: as few blocks as possible of at most `most` rows,
+ * all of the same size. */
 CR_INLINE int64_t block_rows(int64_t K, int64_t most) {
     int64_t blocks = (K + most - 1) / most;
     return blocks > 0 ? (K + blocks - 1) / blocks : 1;
 }
 
-/* at most: 32 KiB of B, the first-level cache; no more than a mask has bits */
+/* most_rows: at most 32 KiB of B, the first-level cache, and no more rows than a mask has bits. */
 CR_INLINE int64_t most_rows(int64_t columns) {
     return columns <= 128 ? 64 : 8192 / columns;
 }
 
-/* of the first n floats; a masked load of all is slower on AVX2 */
+/* vload_first loads the first n floats; a masked load of all is slower on AVX2. */
 CR_INLINE vec vload_first(const float *p, int64_t n) {
     return n >= VL ? vload(p) : vloadm(first(n), p);
 }
 
-/* NV: most vectors of a row in registers. AR rows of AV vectors: those taken together. */
+/* NV: the most vectors of a row in registers. AR rows of AV vectors are computed together. */
 #ifdef __AVX512F__
 enum { NV = 10, AR = 6, AV = 4 };
-/* Which of the first n elements are not zero. Two vectors become one mask of 32 bits: gcc 12 spills
- * a mask of 16 as two bytes and reads back four. */
+/* nonzero_32: which of the first n elements are not zero? Two vectors become one mask of 32 bits:
+ * gcc 12 spills a mask of 16 as two bytes and reads back four. */
 CR_INLINE uint32_t nonzero_32(const float *a, int64_t n) {
     __mmask16 lo = _mm512_cmp_ps_mask(vload_first(a, n), vzero(), _CMP_NEQ_UQ);
     __mmask16 hi = _mm512_cmp_ps_mask(vload_first(a + VL, n - VL), vzero(), _CMP_NEQ_UQ);
     return _cvtmask32_u32(_mm512_kunpackw(hi, lo));
 }
-/* per column of VL columns: the bits of the rows where it is not zero */
+/* columns_32 gives for each of VL columns the bits of the rows where it is not zero. */
 CR_INLINE void columns_32(uint32_t *bits, const float *a, int64_t lda, int64_t rows, int64_t n) {
     __m512i m = _mm512_setzero_si512();
     for (int64_t r = 0; r < rows; r++) {
@@ -66,7 +67,7 @@ CR_INLINE void columns_32(uint32_t *bits, const float *a, int64_t lda, int64_t r
 }
 #endif
 
-/* the same of up to 64 elements or rows */
+/* The same for up to 64 elements or rows. */
 CR_INLINE uint64_t nonzero(const float *a, int64_t n) {
     uint64_t bits = nonzero_32(a, n);
     return n > 32 ? bits | (uint64_t)nonzero_32(a + 32, n - 32) << 32 : bits;
@@ -80,15 +81,15 @@ CR_INLINE void nonzero_columns(uint64_t *bits, const float *a, int64_t lda, int6
         bits[i] = rows > 32 ? (uint64_t)hi[i] << 32 | lo[i] : lo[i];
 }
 
-/* What the rows of one block share: a steps by sa from k to k, b by sb. */
+/* Values that the rows of one block share. From k to k + 1, a advances by sa and b by sb. */
 typedef struct job {
     const float *b;
     int64_t sa, sb;
     int64_t nc;  /* columns, at most NV vectors */
-    bool from_c; /* go on from C, else from zero */
-    int end;     /* BIAS, RELU, MASK: the last block */
+    bool from_c; /* start from C, else from zero */
+    int end;     /* BIAS, RELU and MASK, for the last block */
     const float *bias;
-    const float *mask, *c0; /* MASK: that of the element at c0 */
+    const float *mask, *c0; /* MASK: the mask of the element at c0 */
 } job;
 
 CR_INLINE void chains_begin(const job *j, int nv, vec *s, const float *c) {
@@ -99,7 +100,7 @@ CR_INLINE void chains_begin(const job *j, int nv, vec *s, const float *c) {
                             : vload_first(c + i * VL, tail);
     }
 }
-/* the lowest element of bits, which it leaves */
+/* chains_step adds the lowest element of bits and removes it from them. */
 CR_INLINE void chains_step(const job *j, int nv, vec *s, const float *a, uint64_t *bits) {
     int64_t k = __builtin_ctzll(*bits);
     *bits &= *bits - 1;
@@ -142,7 +143,8 @@ CR_INLINE void chains(const job *j, int nv, float *c, const float *a, uint64_t b
     chains_end(j, nv, s, c);
 }
 
-/* Few vectors are too few chains to hide the latency of a multiply-add: two rows in turns. */
+/* Few vectors are too few chains to hide the latency of a multiply-add: then two rows take
+ * turns. */
 #define PAIRED(nv) ((nv) <= 4)
 CR_INLINE void chains_of_two(const job *j, int nv, float *const *c, const float *const *a,
                              const uint64_t *bits) {
@@ -177,8 +179,8 @@ CR_INLINE void one_by_one(const job *j, int nv, const rows *t) {
             chains(j, nv, t->c[r], t->a[r], t->bits[r]);
 }
 
-/* AR rows with zeros at the same k share the loads of B, AV vectors at a time. Where they differ
- * (bits of any, not of all) each looks at its own bits. */
+/* alike_columns: AR rows with zeros at the same k share the loads of B, AV vectors at a time. Where
+ * the rows differ (a bit of any that is not in all), each tests its own bits. */
 CR_INLINE void alike_columns(const job *j, const rows *t, int nv, int64_t at) {
     vec s[AR][AV];
     job part = *j;
@@ -214,7 +216,8 @@ CR_INLINE void alike(const job *j, int nv, const rows *t) {
     if (nv % AV) alike_columns(j, t, nv % AV, i * VL);
 }
 
-/* do AR rows have their zeros in the same places, so that this is less work than one by one? */
+/* are_alike: do AR rows have their zeros in so many common places that computing them together is
+ * less work? */
 CR_INLINE bool are_alike(rows *t) {
     int64_t terms = 0;
     t->any = 0, t->all = ~UINT64_C(0);
@@ -227,7 +230,7 @@ CR_INLINE bool are_alike(rows *t) {
     return 4 * AR * (2 * any - all) < 5 * terms;
 }
 
-/* rows of a block: their elements of A are beside each other */
+/* rows_nn is for rows whose elements of A lie next to each other. */
 CR_INLINE void rows_nn(const job *j, int nv, float *c, int64_t ldc, const float *a, int64_t lda,
                        int64_t M, int64_t kb) {
     int64_t m = 0;
@@ -247,10 +250,11 @@ CR_INLINE void rows_nn(const job *j, int nv, float *c, int64_t ldc, const float 
         chains(j, nv, c + m * ldc, a + m * lda, nonzero(a + m * lda, kb));
 }
 
-/* rows of C are fetched ahead: they come from further away than the hardware looks */
+/* Rows of C are fetched in advance: the hardware does not look that far ahead. */
 enum { AHEAD = 2 };
 
-/* or below each other: those without a zero together, those with nothing else left out */
+/* rows_tn is for rows whose elements of A lie below each other. Rows without a zero are computed
+ * together; rows with only zeros are skipped. */
 CR_INLINE void rows_tn(const job *j, int nv, float *c, int64_t ldc, const float *a, int64_t lda,
                        int64_t M, int64_t kb) {
     uint64_t bits[VL], all = kb > 0 ? ~UINT64_C(0) >> (64 - kb) : 0;
@@ -289,7 +293,7 @@ CR_INLINE void rows_tn(const job *j, int nv, float *c, int64_t ldc, const float 
     if (n_some) chains(j, nv, some.c[0], some.a[0], some.bits[0]);
 }
 
-/* one instance per number of vectors: they are registers */
+/* One instance per number of vectors, because the vectors are registers. */
 #define CASE(n, rows)                                                                              \
     case n:                                                                                        \
         rows(j, n, c, ldc, a, lda, M, kb);                                                         \

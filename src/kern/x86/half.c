@@ -1,7 +1,8 @@
 /*
- * x86/half.c - 16-bit table rows for AVX2 and AVX-512, one body: widened, pooled, drawn for and
- * rounded by chance. body_half_row.c is the meaning. Rows are short, so what counts is one vector
- * without a prologue; compilers made two to four times as many instructions of the plain loops.
+ * x86/half.c - rows of 16-bit tables for AVX2 and AVX-512, one body: it widens and pools them,
+ * draws random numbers and rounds by chance. body_half_row.c defines the result. Rows are short, so
+ * a single vector without a prologue matters most; compilers made two to four times as many
+ * instructions from the plain loops.
  */
 #include "kern/kern_int.h"
 
@@ -34,7 +35,7 @@ typedef __m512i ivec;
 #define narrow(p, x)    _mm256_storeu_si256((void *)(p), _mm512_cvtepi32_epi16(x))
 #define fp16_load(p)    _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(p)))
 #define fp16_save(p, x) _mm256_storeu_si256((void *)(p), _mm512_cvtps_ph(x, 0))
-/* a where x > y, as signed numbers, else b */
+/* if_above gives a where x > y, compared as signed numbers, else b. */
 #define if_above(x, y, a, b) _mm512_mask_mov_epi32(b, _mm512_cmpgt_epi32_mask(x, y), a)
 #else
 enum { VL = 8 };
@@ -88,8 +89,8 @@ void KERN(from16)(float *out, const uint16_t *x, int64_t n, int half) {
         from_all(out, x, n, false);
 }
 
-/* cr_bf16_near of base/half.h; FP16 has an instruction, which keeps more of a NaN than cr_fp16_near
- */
+/* bf16_near is cr_bf16_near of base/half.h. FP16 has an instruction, which keeps more of a NaN than
+ * cr_fp16_near. */
 CR_INLINE ivec bf16_near(ivec u) {
     ivec up = ivadd(ivadd(u, ivset1(0x7fff)), ivand(ivright(u, 16), ivset1(1)));
     ivec a = ivand(u, ivset1(0x7fffffff));
@@ -115,12 +116,12 @@ void KERN(to16)(uint16_t *out, const float *x, int64_t n, int half) {
     }
 }
 
-/* cr_bf16_chance, cr_fp16_chance of base/half.h */
+/* These are cr_bf16_chance and cr_fp16_chance of base/half.h. */
 CR_INLINE ivec bf16_by_chance(ivec u, ivec r) {
     const ivec inf = ivset1(0x7f800000), upper = ivset1(0xffff0000u);
     ivec up = ivand(ivadd(u, r), upper), a = ivand(u, ivset1(0x7fffffff));
     ivec top = ivand(up, ivset1(0x7fffffff)), down = ivand(u, upper);
-    /* infinite after it, or a NaN before */
+    /* it became infinite, or was a NaN before */
     ivec v = if_above(inf, top, up, down);
     return if_above(a, inf, ivor(down, ivset1(0x00400000)), v);
 }
@@ -151,7 +152,7 @@ void KERN(to16_chance)(uint16_t *out, const float *x, const uint16_t *rnd, int64
     }
 }
 
-/* cr_mix64 of a vector of 64-bit words */
+/* mix64 is cr_mix64 for a vector of 64-bit words. */
 #ifdef __AVX512F__
 CR_INLINE ivec mix(ivec x) {
     x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 30));
@@ -179,7 +180,7 @@ CR_INLINE ivec mix(ivec x) {
 #endif
 
 void KERN(draw16)(uint16_t *rnd, uint64_t key, int64_t n) {
-    enum { PER = 2 * VL }; /* draws of a vector of words */
+    enum { PER = 2 * VL }; /* draws from one vector of words */
     uint64_t first[VL / 2];
     for (int k = 0; k < VL / 2; k++)
         first[k] = (uint64_t)(4 * k + 1) * CR_RNG_STEP;
@@ -196,7 +197,7 @@ void KERN(draw16)(uint16_t *rnd, uint64_t key, int64_t n) {
     }
 }
 
-/* one bag: the sums of a vector of columns stay in a register */
+/* pool_all pools one bag: the sums of a vector of columns stay in a register. */
 CR_INLINE void pool_all(float *out, const uint16_t *table, int64_t stride, const int64_t *ids,
                         const float *w, int64_t n, int64_t D, const bool bf16) {
     int64_t d = 0;

@@ -1,7 +1,7 @@
 /*
  * x86/pack.c - packing of the right-hand matrix, with AVX registers on both levels.
  *
- * Rows of B become rows of a panel: a copy. Columns (trans) go through 8 x 8 transposes in
+ * Rows of B are copied to rows of a panel. Columns (trans) go through 8 x 8 transposes in
  * registers; the plain loop jumps ldb floats per element and is ten times slower when ldb is a
  * power of two, because the lines it visits then share a few cache sets.
  */
@@ -11,13 +11,13 @@
 
 enum { NR = CR_GEMM_NR };
 
-/* d[k * ldd + c] = b[c * ldb + k] for k, c < 8 */
+/* turn8: d[k * ldd + c] = b[c * ldb + k] for k, c < 8 */
 CR_INLINE void turn8(float *d, int64_t ldd, const float *b, int64_t ldb) {
     __m256 r[8], t[8];
     EACH(i, 8) {
         r[i] = _mm256_loadu_ps(b + i * ldb);
     }
-    EACH(i, 4) { /* pairs of rows, then of pairs, then of halves */
+    EACH(i, 4) { /* exchange within pairs of rows, then between pairs, then between halves */
         t[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
         t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
     }

@@ -1,6 +1,6 @@
 /*
- * x86/vec_int.h - a vector of floats for bodies that are compiled for AVX2 and for AVX-512: VL of
- * them, with loads and stores of the first n.
+ * x86/vec_int.h - a vector of VL floats for bodies that are compiled for AVX2 and for AVX-512, with
+ * loads and stores of the first n.
  */
 #ifndef CR_KERN_X86_VEC_INT_H
 #define CR_KERN_X86_VEC_INT_H
@@ -24,11 +24,11 @@ typedef __mmask16 mask;
 CR_INLINE mask first(int64_t n) {
     return (mask)(n >= VL ? 0xffffu : n <= 0 ? 0u : (1u << n) - 1u);
 }
-/* x > 0 or NaN ? x : 0 */
+/* vrelu: x > 0 or NaN ? x : 0 */
 CR_INLINE vec vrelu(vec x) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, vzero(), _CMP_NLE_UQ), x);
 }
-/* y > 0 ? x : 0 */
+/* vabove0: y > 0 ? x : 0 */
 CR_INLINE vec vabove0(vec y, vec x) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(y, vzero(), _CMP_GT_OQ), x);
 }
