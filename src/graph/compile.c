@@ -1,12 +1,12 @@
 /*
- * compile.c - from a graph to a plan: which calls, in which phase, on which buffers.
+ * compile.c - compiles a graph to a plan: which calls run, in which phase, on which buffers.
  *
  * A call that reads a WHOLE value runs in a later phase than the calls that add to it; the same
  * holds for the gradient of a WHOLE value. Everything else runs as early as its inputs allow, so a
  * network without batch statistics is one phase: forward, loss and backward of a tile in one go.
- * Inside a phase: forward calls in node order, then backward calls in reverse order. A batch op
- * (one that sees all rows) runs alone at the beginning of a phase, so it too waits for its inputs'
- * phase.
+ * Inside a phase, forward calls run in node order, then backward calls in reverse order. A batch op
+ * (one that sees all rows) runs alone at the beginning of a phase, so it too runs in a later phase
+ * than its inputs.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ static int imax(int a, int b) {
     return a > b ? a : b;
 }
 
-/* marks what the outputs (and losses) need */
+/* mark_used marks the nodes that the outputs (and losses) need. */
 static void mark_used(cr_plan *pl) {
     const cr_graph *g = pl->g;
     for (int i = g->n - 1; i >= 0; i--) {
@@ -31,7 +31,7 @@ static void mark_used(cr_plan *pl) {
     }
 }
 
-/* marks where gradients flow: down from the losses, only towards trainable things */
+/* mark_grads marks where gradients flow: from the losses down, and only towards trainable nodes. */
 static void mark_grads(cr_plan *pl) {
     const cr_graph *g = pl->g;
     if (pl->mode != CR_TRAIN) return;
@@ -61,7 +61,7 @@ static void set_phases(cr_plan *pl) {
         }
         last = imax(last, s->ph_f);
     }
-    /* backward: users come later in node order, so walk down */
+    /* a node's backward runs after that of its users, which come later in node order: walk down */
     for (int i = g->n - 1; i >= 0; i--) {
         const cr_node *n = g->nodes[i];
         slot *s = &pl->slots[i];
@@ -84,7 +84,7 @@ static kind kind_of(const cr_node *n, bool back) {
     return n->op->batch ? BATCH : n->lane || (back && n->lane_back) ? LANE : TILE;
 }
 
-/* the forward calls of phase p of one kind of node; returns how many there are */
+/* emit_forward adds the forward calls of phase p for one kind of node; returns their number. */
 static int emit_forward(cr_plan *pl, int p, kind k) {
     int before = pl->n_code;
     for (int i = 0; i < pl->g->n; i++) {
@@ -122,10 +122,10 @@ static void emit(cr_plan *pl) {
     }
 }
 
-/* A buffer: from the first call that writes it to the last that touches it. */
+/* The life of a buffer: from the first call that writes it to the last that touches it. */
 typedef struct life {
     int first, last;             /* positions in the code */
-    int first_phase, last_phase; /* phases of those */
+    int first_phase, last_phase; /* phases of these two calls */
 } life;
 
 static void touch(life *l, int pos, int ph) {
@@ -137,7 +137,7 @@ static void touch(life *l, int pos, int ph) {
     l->last_phase = ph;
 }
 
-/* first fit over the buffers that are alive at the same time */
+/* Buffers that are alive at the same time; each is placed into the first gap that fits. */
 typedef struct placed {
     int64_t off, width;
     int last;
@@ -187,7 +187,7 @@ static void plan_buffers(cr_plan *pl) {
                 const cr_node *in = n->in[k];
                 if (n->op->reads_in) touch(&val[in->id], pos, p);
                 if (!pl->slots[in->id].grad) continue;
-                s->first[k] = true; /* of a repeated input only the first place counts */
+                s->first[k] = true; /* when an input is repeated, only its first place counts */
                 for (int j = 0; j < k; j++)
                     if (n->in[j] == in) s->first[k] = false;
                 if (grad[in->id].first >= 0) s->first[k] = false;

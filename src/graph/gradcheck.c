@@ -15,10 +15,11 @@
 typedef struct feed_attr {
     int64_t width;
     float *data;
-    int axis; /* -1: rows */
+    int axis; /* -1: rows, not positions */
 } feed_attr;
 
-/* lengths of the sequences of every axis: none, one, more than a tile holds */
+/* length_of gives the lengths of the sequences of every axis: zero, one, and more than a tile
+ * holds. */
 static int32_t length_of(int axis, int64_t row) {
     uint64_t u = cr_rng_u64(31 + (uint64_t)axis, (uint64_t)row);
     return row == 11 + axis ? CR_MAX_TILE + 3 : u % 5 == 0 ? 0 : (int32_t)(u % 7);
@@ -40,7 +41,8 @@ static void feed_infer(cr_node *n) {
     n->needs_grad = true;
 }
 
-/* what row `row` of the batch begins with: its number, or that of its first position */
+/* first_of returns the first row of the feed that belongs to row `row` of the batch: its number, or
+ * that of its first position. */
 static int64_t first_of(const cr_node *n, int64_t row) {
     int64_t at = 0;
     if (n->cls != CR_SEQ) return row;
@@ -57,7 +59,7 @@ static void feed_forward(const cr_node *n, cr_tile *t) {
         memcpy(y + r * cr_ld(n), a->data + (row0 + r) * a->width, (size_t)a->width * sizeof(float));
 }
 
-/* the gradient is only kept */
+/* nothing to do: keep_grad keeps the gradient */
 static void feed_backward(const cr_node *n, cr_tile *t) {
     (void)n;
     (void)t;
@@ -198,7 +200,7 @@ static cr_code value(const rig *k, double *out, cr_err *err) {
     return CR_OK;
 }
 
-/* A leaf: n numbers in rows of `width`, `stride` apart, with their gradient at hand. */
+/* leaf_grad copies the gradient of a leaf: rows of `width` numbers, `stride` apart. */
 static void leaf_grad(const cr_work *w, const cr_node *n, float *out) {
     if (n->cls == CR_PARAM) {
         cr_work_sum_grads(w, n->offset, n->width, out);
@@ -214,8 +216,8 @@ static bool is_leaf(const cr_plan *plan, const cr_node *n) {
     return n->op == &feed_op && cr_plan_has_grad(plan, n);
 }
 
-/* the trial of median badness: a step across the kink of a ReLU spoils one direction, a wrong
- * gradient spoils them all */
+/* median returns the trial whose error is the median: a step across the kink of a ReLU spoils one
+ * direction, a wrong gradient spoils them all. */
 static int median(const double *v) {
     for (int i = 0; i < TRIALS; i++) {
         int less = 0;
@@ -257,7 +259,7 @@ cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, doub
                 }
                 if (code == CR_OK) code = value(&on, &f[side], err);
             }
-            /* what float rounding made of x is part of the direction */
+            /* the direction includes the float rounding of x */
             for (int64_t k = 0; k < size; k++) {
                 double u = cr_rng_u64(key, (uint64_t)k) & 1 ? 1 : -1;
                 double hi = (double)(float)((double)keep[k] + eps * u);
@@ -275,7 +277,7 @@ cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, doub
         }
         if (code != CR_OK) break;
         int mid = median(bads);
-        if (!(bads[mid] <= *result) && !isnan(*result)) { /* a NaN stays */
+        if (!(bads[mid] <= *result) && !isnan(*result)) { /* a NaN stays the result */
             *result = bads[mid];
             snprintf(worst, worst_size, "%s", what[mid]);
         }
@@ -285,7 +287,7 @@ cr_code cr_gradcheck(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, doub
     return code;
 }
 
-/* a number per (node, place, bits), to be added in any order */
+/* mark returns a number for (node, place, bits); these numbers can be added in any order. */
 static uint64_t mark(const cr_node *n, int64_t at, float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof(bits));
@@ -306,7 +308,7 @@ cr_code cr_grad_hash(cr_graph *g, cr_node *out, const cr_gradcheck_opts *o, cr_g
                 end = row0 + cr_lanes_rows(part, CR_FEED_ROWS);
         for (int i = 0; i < g->n; i++) {
             cr_node *n = g->nodes[i];
-            if (n->cls == CR_PARAM && !n->trainable && !n->op) /* running statistics */
+            if (n->cls == CR_PARAM && !n->trainable && !n->op) /* these are running statistics */
                 for (int64_t k = 0; k < n->width; k++)
                     bits->whole += mark(n, k, n->w[k]);
             if (!is_leaf(on.plan, n)) continue;

@@ -1,5 +1,5 @@
 /*
- * graph.c - making nodes. A node's inputs exist before it, so the order of making is a topological
+ * graph.c - makes nodes. A node's inputs exist before it, so the order of making is a topological
  * order and no sort is ever needed.
  */
 #include "graph/graph.h"

@@ -38,73 +38,75 @@ typedef struct cr_op_type {
     void (*infer)(cr_node *n);
     /* forward fills the tile's rows of n (ROW), or adds into the lane's sum (WHOLE). */
     void (*forward)(const cr_node *n, cr_tile *t);
-    /* backward reads n's gradient and sets (cr_first_grad) or adds to the gradients of those inputs
-     * that want one. It may overwrite n's own gradient. NULL: no gradient passes. */
+    /* backward reads n's gradient and sets (when cr_first_grad) or adds to the gradients of the
+     * inputs that want one. It may overwrite n's own gradient. NULL: no gradient passes. */
     void (*backward)(const cr_node *n, cr_tile *t);
-    /* WHOLE: once, after the lanes were combined into sum (width values): the value of the node.
-     * n_rows: of its first input in the batch. */
+    /* WHOLE: called once, after the lanes were combined into sum (width values); it computes the
+     * value of the node. n_rows is the number of rows of its first input in the batch. */
     void (*finish)(const cr_node *n, const double *sum, float *value, int64_t n_rows);
-    /* item k of n->n_prepare, before the first tile whenever weights have changed; any thread.
-     * packed: n->pack floats (twice: see train) owned by the plan. */
+    /* prepare does item k of n->n_prepare, before the first tile whenever weights have changed, on
+     * any thread. packed has n->pack floats (twice as many: see train) that the plan owns. */
     void (*prepare)(const cr_node *n, float *packed, int64_t item, bool train);
-    /* PARAM, in the place of forward and backward: fold fills n->w from the inputs' w whenever
+    /* for PARAM, instead of forward and backward: fold fills n->w from the inputs' w whenever
      * weights have changed; unfold, once per run, adds to the gradients of the inputs (d[i] NULL:
-     * it takes none) from n's own. Both have n->scratch floats. */
+     * that input takes none) from n's own gradient. Both have n->scratch floats of scratch
+     * memory. */
     void (*fold)(const cr_node *n, float *scratch);
     void (*unfold)(const cr_node *n, const float *grad, float *const *d, float *scratch);
-    /* after the last call of a run, on the caller's thread: did one of them fail? state: cr_state.
-     */
+    /* called after the last call of a run, on the caller's thread: did one of the calls fail? For
+     * state see cr_state. */
     cr_code (*check)(const cr_node *n, void *state, cr_err *err);
     /* example number k: builds a small random case in g and returns its output; NULL: no more.
      * The gradient check and the threads test run over all of them. */
     cr_node *(*example)(cr_graph *g, int k);
-    /* batch: needs all rows at once (list-wise losses, in-batch negatives). Forward and backward
-     * are called once, between phases, with a tile that is the whole batch; sums must run in row
-     * order. No PARAM inputs. */
+    /* batch: the op needs all rows at once (list-wise losses, in-batch negatives). Forward and
+     * backward are called once, between phases, with a tile that is the whole batch; sums must run
+     * in row order. It has no PARAM inputs. */
     bool batch;
-    /* rowwise: works row by row, so on positions of sequences too: with cr_infer_rows, cr_rows and
-     * cr_row0 in the place of CR_ROW, t->n_rows and t->row0. A tile may then have no rows, and more
-     * than CR_MAX_TILE of them. seq: takes sequences in its own way. */
+    /* rowwise: the op works row by row, so it works on positions of sequences too. It then uses
+     * cr_infer_rows, cr_rows and cr_row0 instead of CR_ROW, t->n_rows and t->row0, and a tile may
+     * have no rows, or more than CR_MAX_TILE. seq: the op handles sequences in its own way. */
     bool rowwise, seq;
     bool train_only; /* left out of inference (batch statistics) */
-    bool keep_grad;  /* its gradient is wanted for the whole batch after the step (lookups) */
+    bool keep_grad;  /* the gradient of the whole batch is needed after the step (lookups) */
     bool keep_val;   /* backward reads n's own value (sigmoid, softmax) */
     bool reads_in;   /* backward reads the values of the inputs */
 } cr_op_type;
 
 struct cr_node {
-    const cr_op_type *op; /* NULL: parameter that is not folded */
+    const cr_op_type *op; /* NULL: a parameter that is not folded */
     const char *name;     /* PARAM: full name as in checkpoints; else "op#id" */
     int id;
     cr_class cls;
-    int axis; /* SEQ: whose lengths; see cr_graph_axis */
+    int axis; /* SEQ: the axis of its lengths; see cr_graph_axis */
     cr_node **in;
     int n_in;
     int64_t width;       /* floats per row (ROW) or in all (WHOLE, PARAM) */
     int64_t rows, cols;  /* PARAM */
     void *attr;          /* the op's attributes, in the graph's arena */
-    int64_t scratch;     /* floats of per-thread scratch a call may use */
-    int64_t scratch_row; /* and so many more per row (of the tile; of the batch for a batch op) */
+    int64_t scratch;     /* floats of per-thread scratch that a call may use */
+    int64_t scratch_row; /* and this many more per row (of the tile; of the batch for a batch op) */
     int64_t pack;        /* floats of prepared data */
     int64_t state;       /* bytes that each caller's work keeps for it, zeroed once; see cr_state */
     int64_t n_prepare;
-    bool lane; /* forward once per lane, before its tiles, and backward once behind them, over a
-                  tile of all its rows (in inference: of a range of rows). Its inputs are parameters
-                  and other lane nodes */
-    bool lane_back;  /* only its backward is; needs op->keep_grad */
-    bool zeros;      /* many of its values are zeros (ReLU): products skip them */
-    bool relu;       /* a ReLU is its last step */
-    bool masked;     /* whoever sends it its gradient has put that ReLU's slope in */
-    bool needs_grad; /* a trainable thing lies at or below */
-    bool output;     /* wanted by the caller: kept for the whole batch */
+    /* forward runs once per lane, before its tiles, and backward once after them, over a tile of
+     * all rows of the lane (in inference: of a range of rows). The inputs are parameters and other
+     * lane nodes */
+    bool lane;
+    bool lane_back; /* only its backward runs once per lane; needs op->keep_grad */
+    bool zeros;     /* many of its values are zeros (ReLU): products skip them */
+    bool relu;      /* a ReLU is its last step */
+    bool masked;    /* the op that writes its gradient has already applied the slope of that ReLU */
+    bool needs_grad; /* it is trainable, or depends on something trainable */
+    bool output;     /* the caller wants it: kept for the whole batch */
     bool loss;       /* WHOLE of width 1: differentiated with slope 1 */
     /* PARAM */
     bool trainable;
-    int n_dims;     /* as torch has it: 3 (rows, cols, 1), 2 (rows, cols), 1 (width), 0 (one
-                       number) */
-    float *w;       /* into the parameter block, see cr_graph_alloc */
+    /* dimensions as in torch: 3 (rows, cols, 1), 2 (rows, cols), 1 (width), 0 (one number) */
+    int n_dims;
+    float *w;       /* points into the parameter block, see cr_graph_alloc */
     int64_t offset; /* floats from the start of the block */
-    void *init;     /* how it is filled; made by the layer above (op/param.h) */
+    void *init;     /* how it is filled; the layer above defines it (op/param.h) */
 };
 
 struct cr_graph {
@@ -118,11 +120,12 @@ struct cr_graph {
     char *prefix; /* put before parameter names: see cr_graph_push; NUL-ended */
     size_t cap_prefix;
     float *params; /* one block: trainable parameters first, then folded ones, then buffers */
-    /* floats of these, each parameter padded to 64 bytes: trainable, with a gradient, all */
+    /* floats of the trainable parameters, of those with a gradient, and of all; each parameter is
+     * padded to 64 bytes */
     int64_t n_trainable, n_grads, n_params;
 };
 
-/* inputs of a folded parameter, at most */
+/* most inputs of a folded parameter */
 #define CR_FOLD_INPUTS 4
 
 void cr_graph_init(cr_graph *g, uint64_t seed);
@@ -134,61 +137,67 @@ cr_node *cr_graph_param(cr_graph *g, const char *name, int64_t rows, int64_t col
 /* cr_graph_op adds an op node; attr (attr_size bytes) and the list of inputs are copied. */
 cr_node *cr_graph_op(cr_graph *g, const cr_op_type *op, cr_node *const *in, int n_in,
                      const void *attr, size_t attr_size);
-/* cr_graph_axis: a new axis for sequences; each run gives its lengths (cr_run.axes). */
+/* cr_graph_axis makes a new axis for sequences; each run gives its lengths (cr_run.axes). */
 int cr_graph_axis(cr_graph *g);
-/* cr_infer_rows, for infer: the class and axis of n are those of its inputs, which agree. */
+/* cr_infer_rows, for infer, gives n the class and axis of its inputs, which must agree. */
 void cr_infer_rows(cr_node *n);
 /* cr_graph_push: names made until cr_graph_pop(mark) get this part and a dot in front. */
 size_t cr_graph_push(cr_graph *g, const char *fmt, ...) CR_PRINTF(2, 3);
 void cr_graph_pop(cr_graph *g, size_t mark);
-/* cr_graph_alloc gives every parameter its place in one zeroed block. Once, after the last node. */
+/* cr_graph_alloc gives every parameter its place in one zeroed block. Call it once, after the last
+ * node. */
 CR_CHECKED cr_code cr_graph_alloc(cr_graph *g, cr_err *err);
 
-/* ---- what ops see of a tile ---- */
+/* ---- the tile that ops see ---- */
 struct cr_tile {
     const struct cr_work *w;
     int lane, thread;
-    int64_t row0;   /* first row among those that are here */
+    int64_t row0;   /* its first row, counted among the rows that this holder has */
     int64_t n_rows; /* rows in this tile */
     bool first;     /* first tile of its lane in this phase */
     bool train;
     float *scratch; /* per-thread scratch */
 };
-/* cr_rows: rows of a node in this tile, and cr_row0 the first of them in the batch: the tile's own
- * for ROW, positions for SEQ. cr_seq_off: where the positions of each row of the tile begin in
- * the batch, t->n_rows + 1 numbers. */
+/* cr_rows returns the rows of a node in this tile, and cr_row0 the first of them in the batch: the
+ * tile's own rows for ROW, positions for SEQ. cr_seq_off tells where the positions of each row of
+ * the tile begin in the batch, as t->n_rows + 1 numbers. */
 int64_t cr_rows(const cr_tile *t, const cr_node *n);
 int64_t cr_row0(const cr_tile *t, const cr_node *n);
 const int32_t *cr_seq_off(const cr_tile *t, int axis);
-/* cr_val / cr_grad: rows of a node's value and gradient in this tile, cr_ld floats apart. */
+/* cr_val and cr_grad return the rows of a node's value and gradient in this tile, cr_ld floats
+ * apart. */
 float *cr_val(const cr_tile *t, const cr_node *n);
 float *cr_grad(const cr_tile *t, const cr_node *n);
 int64_t cr_ld(const cr_node *n);
-/* cr_wants_grad: does input i of n take a gradient? cr_first_grad: is this write the first one to
- * it (then set, else add)? For PARAM inputs that means: first use, first tile of the lane. */
+/* cr_wants_grad: does input i of n take a gradient? cr_first_grad: is this the first write to it?
+ * Then the op sets it, else it adds. For PARAM inputs the first write is that of the first use in
+ * the first tile of the lane. */
 bool cr_wants_grad(const cr_tile *t, const cr_node *n, int i);
 bool cr_first_grad(const cr_tile *t, const cr_node *n, int i);
-/* gradient of a PARAM: this lane's block */
+/* cr_param_grad returns this lane's block of the gradient of a PARAM. */
 float *cr_param_grad(const cr_tile *t, const cr_node *p);
-/* the same of input i of n for one who only adds: cleared at its first use; NULL when not wanted */
+/* cr_param_sum returns the same for input i of n, for an op that only adds: it is cleared at its
+ * first use. NULL: it is not wanted. */
 float *cr_param_sum(const cr_tile *t, const cr_node *n, int i);
-/* WHOLE: finished value; finished gradient (in the node's own backward); this lane's running sum of
- * the value (in its forward) and of the gradient (in its users' backward): add, never set */
+/* For WHOLE: its finished value; its finished gradient (in the node's own backward); this lane's
+ * running sum of the value (in its forward) and of the gradient (in the backward of its users), to
+ * which ops add and which they never set. */
 const float *cr_whole(const cr_tile *t, const cr_node *n);
 const float *cr_whole_grad(const cr_tile *t, const cr_node *n);
 double *cr_lane_sum(const cr_tile *t, const cr_node *n);
 double *cr_lane_grad(const cr_tile *t, const cr_node *n);
-/* what prepare made */
+/* cr_packed returns the data that prepare made. */
 const float *cr_packed(const cr_tile *t, const cr_node *n);
-/* the node's own n->state bytes of this caller: what it leaves for others or for later runs. Nodes
- * and their attributes never change, since several callers run them at once. */
+/* cr_state returns the n->state bytes of this node and caller, which a node leaves for others or
+ * for later runs. Nodes and their attributes never change, because several callers run them at
+ * once. */
 void *cr_state(const cr_tile *t, const cr_node *n);
-/* the caller's input of this run, and the step number */
+/* cr_tile_input returns the caller's input of this run; cr_tile_step the step number. */
 const void *cr_tile_input(const cr_tile *t);
 int64_t cr_tile_step(const cr_tile *t);
-/* A run may hold a part of the batch only (part.h). What depends on a row's place or on the size of
- * the batch must use these, and nothing else: the number of the tile's first row in the global
- * batch, and the rows (or positions) of a node in all of it. */
+/* A run may hold only a part of the batch (part.h). An op that depends on the place of a row or on
+ * the size of the batch must use only these: the number of the tile's first row in the global
+ * batch, and the number of rows (or positions) of a node in all of it. */
 int64_t cr_global_row(const cr_tile *t);
 int64_t cr_global_rows(const cr_tile *t, const cr_node *n);
 

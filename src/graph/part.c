@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* the largest whole subtrees inside lanes [from, to) */
+/* add_nodes adds the largest whole subtrees inside lanes [from, to). */
 static void add_nodes(cr_lanes *t, int from, int to) {
     while (from < to) {
         int n = 1;
@@ -17,9 +17,11 @@ static void add_nodes(cr_lanes *t, int from, int to) {
     }
 }
 
-/* what the nodes leave to do of ((0+1)+(2+3))+((4+5)+(6+7)), from the leaves up */
+/* add_joins lists the additions of ((0+1)+(2+3))+((4+5)+(6+7)) that lie above the nodes, from the
+ * leaves up. */
 static void add_joins(cr_lanes *t) {
-    int at[CR_MAX_LANES], width[CR_MAX_LANES] = {0}; /* by first lane: node, and its lanes */
+    /* indexed by first lane: the node, and how many lanes it has */
+    int at[CR_MAX_LANES], width[CR_MAX_LANES] = {0};
     for (int k = 0; k < t->n_nodes; k++) {
         at[t->node[k].lane] = k;
         width[t->node[k].lane] = t->node[k].n;
@@ -70,7 +72,7 @@ int64_t cr_lanes_max_rows(const cr_lanes *t, int64_t n) {
     return t->n == t->all ? n : t->n * ((n + t->all - 1) / t->all);
 }
 
-/* at: where the items of each holder begin, as numbers of items */
+/* gather: `at` tells where the items of each holder begin, as numbers of items. */
 static void gather(const cr_lanes *t, void *v, size_t *at, size_t size) {
     for (int h = 0; h <= t->meet->n; h++)
         at[h] *= size;

@@ -1,5 +1,5 @@
 /*
- * plan.c - making a plan and preparing its weights. After cr_plan_pack nothing of it changes, so
+ * plan.c - makes a plan and prepares its weights. After cr_plan_pack nothing in a plan changes, so
  * many threads may read it.
  */
 #include "graph/plan.h"
@@ -10,12 +10,12 @@
 int64_t cr_ld(const cr_node *n) {
     if (n->width < 16) return n->width;
     int64_t ld = cr_up16(n->width);
-    /* rows a multiple of 4 KiB apart would all fall into the same few cache sets */
+    /* rows that lie a multiple of 4 KiB apart would all fall into the same few cache sets */
     return ld % 64 == 0 ? ld + 16 : ld;
 }
 
-/* the buffers of a tile may take three quarters of a core's second-level cache; see
- * docs/design/graph.md. No result depends on it. */
+/* choose_tile: the buffers of a tile may take three quarters of a core's second-level cache; see
+ * docs/design/graph.md. No result depends on the size of a tile. */
 static int64_t choose_tile(const cr_plan *p) {
     int64_t per_row = p->spaces[0].work * (int64_t)sizeof(float);
     int64_t rows = per_row > 0 ? cr_cpu_l2() / 4 * 3 / per_row : 256;
@@ -24,7 +24,7 @@ static int64_t choose_tile(const cr_plan *p) {
     return rows / 14 * 14; /* whole blocks of the matrix kernel */
 }
 
-/* packed weights, and behind them the scratch of folding */
+/* alloc makes memory for the packed weights and, after them, for the scratch of folding. */
 static cr_code alloc(cr_plan *p, cr_err *err) {
     int64_t fold = 0;
     for (int i = 0; i < p->g->n; i++) {

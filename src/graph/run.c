@@ -1,9 +1,8 @@
 /*
- * run.c - running a plan over a batch. Threads take lanes (training) or tiles (inference); the sums
- * of the lanes are combined by one balanced tree, ((0+1)+(2+3))+((4+5)+(6+7)), whichever thread or
- * process computed them. Where other processes hold other lanes of the batch, the holders meet at
- * the end of each phase for its sums, before batch ops for the rows they need, and once for
- * gradients.
+ * run.c - runs a plan over a batch. Threads take lanes (training) or tiles (inference); the sums of
+ * the lanes are combined by one balanced tree, ((0+1)+(2+3))+((4+5)+(6+7)), whichever thread or
+ * process computed them. When other processes hold other lanes of the batch, the holders exchange
+ * sums at the end of each phase, rows before the batch ops that need them, and gradients once.
  */
 #include <string.h>
 
@@ -19,8 +18,8 @@ static void run_calls(cr_work *w, cr_tile *t, int first, int count) {
     }
 }
 
-/* the calls of a tile; a run of calls in one direction is one span of the trace, where there is one
- */
+/* run_tile makes the calls of a tile; a run of calls in one direction is one span of the trace, if
+ * there is a trace. */
 static void run_tile(cr_work *w, cr_tile *t, int first, int count) {
     int row, end = first + count;
     cr_trace *tr = cr_pool_get_trace(w->pool, t->thread, &row);
@@ -43,7 +42,7 @@ static cr_tile tile_of(cr_work *w, int lane, int thread) {
                      .scratch = w->scratch + cr_work_scratch(w->plan) * thread};
 }
 
-/* the calls of all rows of a range at once */
+/* run_range makes the calls for all rows of a range at once. */
 static void run_range(cr_work *w, cr_tile *t, int64_t row, int64_t end, int first, int count) {
     if (count == 0 || row == end) return;
     t->row0 = row;
@@ -52,7 +51,8 @@ static void run_range(cr_work *w, cr_tile *t, int64_t row, int64_t end, int firs
     run_tile(w, t, first, count);
 }
 
-/* rows of the tile that begins at row: as many as its buffers hold, and one at least */
+/* tile_end returns the end of the tile that begins at row: as many rows as its buffers hold, and at
+ * least one. */
 static int64_t tile_end(const cr_work *w, int64_t row, int64_t end) {
     if (end - row > w->plan->tile_rows) end = row + w->plan->tile_rows;
     for (int a = 0; a < w->plan->g->n_axes; a++) {
@@ -77,7 +77,7 @@ static void run_rows(cr_work *w, cr_tile *t, int64_t row, int64_t end) {
     run_range(w, t, begin, end, c + ph->n, ph->n_end);
 }
 
-/* the members of a lane that no tile sets */
+/* clear_grads clears the parts of a lane's gradients that no tile sets. */
 static void clear_grads(const cr_work *w, float *grads, bool all) {
     if (all) {
         memset(grads, 0, (size_t)w->plan->g->n_grads * sizeof(float));
@@ -103,7 +103,7 @@ static void run_lane(void *ctx, int64_t item, int thread) {
     run_rows(w, &t, row, end);
 }
 
-/* inference: rows a thread takes at a time */
+/* piece_rows returns the rows that a thread takes at a time in inference. */
 static int64_t piece_rows(const cr_work *w) {
     if (w->plan->range_rows == 0) return w->plan->tile_rows;
     int64_t share = (w->run->n_rows + cr_pool_threads(w->pool) - 1) / cr_pool_threads(w->pool);
@@ -117,8 +117,8 @@ static void run_piece(void *ctx, int64_t item, int thread) {
     run_rows(w, &t, row, end < w->run->n_rows ? end : w->run->n_rows);
 }
 
-/* the doubles [off, off + n) of the lanes of each node that is here, combined, to node_sums + to;
- * the values of a node are `width` */
+/* combine_here combines the doubles [off, off + n) of the lanes of each node of this holder into
+ * node_sums + to; a node has `width` values. */
 static void combine_here(cr_work *w, int64_t off, int64_t n, int64_t to, int64_t width) {
     const cr_lanes *t = &w->plan->lanes;
     int64_t stride = 2 * w->plan->n_sums;
@@ -149,8 +149,8 @@ static void finish_grad(cr_work *w, const cr_node *n, const double *sum) {
         v[k] = (float)sum[k];
 }
 
-/* After a phase: finish the WHOLE values and gradients it completed. First this holder's part of
- * all of them, then one meeting, then the values. */
+/* finish_phase finishes the WHOLE values and gradients that a phase has completed: first this
+ * holder's part of all of them, then one exchange with the other holders, then the values. */
 static void finish_phase(cr_work *w, int p) {
     enum { COUNT, COMBINE, FINISH };
     int64_t width = 0;
@@ -176,11 +176,11 @@ static void finish_phase(cr_work *w, int p) {
     }
 }
 
-/* floats that the sums of all nodes are joined for at a time */
+/* The sums of all nodes are joined for so many floats at a time. */
 #define SOME 64
 
-/* the tree over lanes [lane, lane + lanes) of this holder; the usual numbers without temporary
- * arrays */
+/* sum_lanes adds up lanes [lane, lane + lanes) of this holder by the tree; the usual numbers of
+ * lanes need no temporary arrays. */
 static void sum_lanes(const cr_work *w, int lane, int lanes, int64_t first, int64_t n, float *out) {
     int64_t d = w->plan->g->n_grads;
     const float *g = w->lane_grads + lane * d + first;
@@ -223,7 +223,7 @@ void cr_work_sum_grads(const cr_work *w, int64_t first, int64_t n, float *out) {
     for (int64_t i = 0; i < n; i += SOME, first += SOME) {
         int64_t m = n - i < SOME ? n - i : SOME;
         for (int k = 0; k < t->n_nodes; k++)
-            if (k >= t->mine && k < t->mine + t->n_mine) /* unfolding changes them */
+            if (k >= t->mine && k < t->mine + t->n_mine) /* unfolding changed ours */
                 sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, first, m, v[k]);
             else
                 memcpy(v[k], w->node_grads + k * w->met_n + first - w->met_first,
@@ -235,20 +235,21 @@ void cr_work_sum_grads(const cr_work *w, int64_t first, int64_t n, float *out) {
     }
 }
 
-/* floats [first, first + n) of the parameters' gradients: this holder's nodes to the others, and
- * theirs here */
+/* meet_grads exchanges floats [first, first + n) of the parameters' gradients: it sends this
+ * holder's nodes to the others and receives theirs. */
 static void meet_grads(cr_work *w, int64_t first, int64_t n) {
     const cr_lanes *t = &w->plan->lanes;
     if (!t->meet || n == 0) return;
-    /* one node after the other, as the meeting wants them; apart again where others read them */
+    /* the exchange wants one node after the other */
     float *met = w->node_grads;
     for (int k = t->mine; k < t->mine + t->n_mine; k++)
         sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, first, n, met + k * n);
     cr_lanes_gather(t, met, n, sizeof(float));
 }
 
-/* the gradients of folded parameters on to what they are made of: into lane 0, by its holder, in
- * reverse order of making, so that a folded input is complete when its turn comes */
+/* unfold_grads passes the gradients of folded parameters on to the parameters they are made of. The
+ * holder of lane 0 adds them to lane 0, in reverse order of making, so that a folded input is
+ * complete when its turn comes. */
 static void unfold_grads(cr_work *w) {
     int64_t folded = w->plan->g->n_grads - w->plan->g->n_trainable;
     meet_grads(w, w->plan->g->n_trainable, folded);
@@ -268,7 +269,7 @@ static void unfold_grads(cr_work *w) {
     }
 }
 
-/* what this holder and the others have of the batch */
+/* begin counts the rows and positions of the batch, here and at the other holders. */
 static void begin(cr_work *w, const cr_run *run) {
     const cr_lanes *t = &w->plan->lanes;
     w->run = run;
@@ -278,7 +279,7 @@ static void begin(cr_work *w, const cr_run *run) {
         w->positions[a] = run->axes[a][run->n_rows];
         CR_ASSERT(w->positions[a] <= w->spaces[1 + a].cap);
     }
-    /* means over positions are of training */
+    /* only training needs means over positions */
     if (!t->meet || w->plan->g->n_axes == 0 || w->plan->mode == CR_EVAL) return;
     /* positions are whole numbers: their sum as doubles is exact in any order */
     int64_t n = w->plan->g->n_axes;
@@ -292,7 +293,8 @@ static void begin(cr_work *w, const cr_run *run) {
         w->positions[a] = (int64_t)v[a];
 }
 
-/* A batch op sees the rows of the global batch: those of other holders come to this one first. */
+/* meet_rows: a batch op sees the rows of the global batch, so the rows of other holders come here
+ * first. */
 static void meet_rows(cr_work *w, const instr *c) {
     const space *all = &w->spaces[1 + w->plan->g->n_axes];
     for (int k = 0; k < (c->back ? 1 : c->n->n_in); k++) {
@@ -315,7 +317,7 @@ static void run_batch_ops(cr_work *w, const phase *ph) {
     }
 }
 
-/* what calls left behind: they cannot stop a run themselves */
+/* check_nodes collects the failures of calls, which cannot stop a run themselves. */
 static cr_code check_nodes(const cr_work *w, cr_err *err) {
     const cr_plan *p = w->plan;
     for (int i = 0; p->has_check && i < p->g->n; i++) {

@@ -1,5 +1,5 @@
 /*
- * work.c - the memory that one caller runs batches in, and what ops see of it.
+ * work.c - the memory in which one caller runs batches, and the view of it that ops have.
  */
 #include "graph/work.h"
 
@@ -7,8 +7,9 @@
 
 #include "graph/work_int.h"
 
-/* Positions of a tile take more: they come to many per row, the rows of a tile should not become
- * few, and what an attention does per position outweighs a trip to the next cache. */
+/* The positions of a tile may take more memory than its rows: there are many per row, a tile should
+ * not have few rows, and the work of an attention per position outweighs an access to the next
+ * cache. */
 #define TILE_POSITIONS_BYTES (4 << 20)
 #define MOST_POSITIONS       8192
 
@@ -27,7 +28,8 @@ static void free_space(space *s) {
     *s = (space){0};
 }
 
-/* room for tiles of `tile` rows and a batch of `cap`; after a failure there is none */
+/* alloc_space makes room for tiles of `tile` rows and a batch of `cap`; after a failure there is no
+ * room at all. */
 static cr_code alloc_space(cr_work *w, int k, int64_t tile, int64_t cap, cr_err *err) {
     space *s = &w->spaces[k];
     const widths *p = &w->plan->spaces[k];
@@ -41,14 +43,14 @@ static cr_code alloc_space(cr_work *w, int k, int64_t tile, int64_t cap, cr_err 
     return CR_OK;
 }
 
-/* positions of a tile that fit the cache */
+/* choose_positions returns how many positions of a tile fit the cache. */
 static int64_t choose_positions(const widths *p) {
     int64_t per_row = p->work * (int64_t)sizeof(float);
     int64_t rows = per_row > 0 ? TILE_POSITIONS_BYTES / per_row : MOST_POSITIONS;
     return rows < CR_MAX_TILE ? CR_MAX_TILE : rows > MOST_POSITIONS ? MOST_POSITIONS : rows;
 }
 
-/* a space with room for `rows` of a batch; a quarter more, so that growing ends soon */
+/* fit_space makes room for `rows` of a batch, and for a quarter more, so that growing ends soon. */
 static cr_code fit_space(cr_work *w, int k, int64_t tile, int64_t rows, int64_t most, cr_err *err) {
     const space *s = &w->spaces[k];
     if (s->work && s->wide && tile <= s->tile && rows <= s->cap) return CR_OK;
@@ -74,7 +76,7 @@ cr_code cr_work_fit(cr_work *w, const cr_run *run, cr_err *err) {
     return CR_OK;
 }
 
-/* gradients and sums */
+/* alloc_train makes memory for gradients and sums. */
 static cr_code alloc_train(cr_work *w, cr_err *err) {
     const cr_plan *p = w->plan;
     const cr_lanes *t = &p->lanes;
@@ -143,7 +145,7 @@ const cr_plan *cr_work_plan(const cr_work *w) {
     return w->plan;
 }
 
-/* row 0 of this run in a buffer of the whole batch */
+/* wide_rows returns row 0 of this run in a buffer of the whole batch. */
 static const float *wide_rows(const cr_work *w, const cr_node *n, int64_t off) {
     const space *sp = &w->spaces[cr_space_of(w->plan, n)];
     return sp->wide + off * sp->cap + (w->plan->slots[n->id].all ? w->row0 * cr_ld(n) : 0);

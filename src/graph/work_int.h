@@ -10,7 +10,7 @@
 
 /* Buffers of one kind of rows (see widths). */
 typedef struct space {
-    int64_t tile, cap;  /* rows of a tile and of a batch, at most; they grow as needed */
+    int64_t tile, cap;  /* most rows of a tile and of a batch; they grow as needed */
     float *work, *wide; /* [threads][tile * widths.work], [cap * widths.wide] */
     size_t work_size, wide_size;
 } space;
@@ -21,29 +21,30 @@ struct cr_work {
     cr_pool *pool;
     space *spaces; /* [2 + axes of the graph] */
     float *scratch, *lane_grads;
-    float *node_grads;        /* [nodes][met_n], for those of other holders; NULL: there are none */
-    int64_t met_first, met_n; /* the floats of a node's gradients that node_grads holds now */
+    /* [nodes][met_n], with the gradients of other holders' nodes; NULL: there are no others */
+    float *node_grads;
+    int64_t met_first, met_n; /* which floats of a node's gradients node_grads holds now */
     double *lane_sums;        /* [lanes here][2 * n_sums] */
-    double *node_sums;        /* [nodes][what they meet for] */
-    double *sums;             /* combined: values */
-    float *whole;             /* [2 * n_sums]: finished values, gradients */
+    double *node_sums;        /* [nodes][the sums that are exchanged] */
+    double *sums;             /* combined values */
+    float *whole;             /* [2 * n_sums]: finished values, then gradients */
     char *states;             /* the states of the nodes */
     size_t scratch_size, grads_size, node_grads_size, sums_size;
-    /* the run under way */
+    /* the current run */
     const cr_run *run;
     int64_t row0, all_rows; /* global number of row 0; rows of the global batch */
-    int64_t *positions;     /* per axis: of the global batch */
+    int64_t *positions;     /* for each axis: positions of the global batch */
     int cur_phase;
 };
 
 /* cr_work_fit makes room for the rows and positions of a run. */
 CR_CHECKED cr_code cr_work_fit(cr_work *w, const cr_run *run, cr_err *err);
 
-/* floats of one thread's scratch */
+/* cr_work_scratch returns the floats of one thread's scratch. */
 static inline int64_t cr_work_scratch(const cr_plan *p) {
     return cr_up16(cr_add_i64(p->scratch, 64));
 }
-/* rows of a node in the global batch */
+/* cr_work_rows returns the rows of a node in the global batch. */
 static inline int64_t cr_work_rows(const cr_work *w, const cr_node *n) {
     return n->cls == CR_SEQ ? w->positions[n->axis] : w->all_rows;
 }
