@@ -3,9 +3,9 @@
  *
  *   m += g²;  w -= lr g / (sqrt(m) + eps)
  *
- * The dense form is torch's (eps from the config, L2 decay added to g), the row form FBGEMM's with
- * eps 1e-8. A row that no id of the batch touched is left alone, which is exact for this rule:
- * g = 0 changes nothing.
+ * The dense form is torch's (eps from the config, L2 decay added to g), the row form is FBGEMM's
+ * with eps 1e-8. A row that no id of the batch touched does not change, which is exact for this
+ * rule: g = 0 changes nothing.
  */
 #include "optim/optim.h"
 
@@ -107,7 +107,7 @@ static void adagrad_row(const void *conf, const cr_optim_step *s, float *w, floa
     row(w, state, g, D, (float)s->lr);
 }
 
-/* the two messages keep this member at the same place (config.h) */
+/* The two messages have this member at the same place (config.h). */
 static float adagrad_init(const void *conf, int k) {
     (void)k;
     return (float)((const sparse_adagrad_conf *)conf)->initial_accumulator_value;

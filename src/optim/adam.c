@@ -6,11 +6,11 @@
  *                   w -= lr m̂ / (sqrt(v̂) + eps); amsgrad: the largest v so far instead of v
  *   rows (FBGEMM):  decay is decoupled, eps 1e-8; w -= lr (m̂ / (sqrt(v̂) + eps) + wd w)
  *
- * t counts steps, not visits of a row. Lazy rows: an untouched row keeps stale m and v, which is
- * not the same as Adam over all rows. cr_optim_adam_all_rows is that: every row moves at every
- * step. There m and v of a row that is never seen again shrink for ever, and floats below the
- * normal range are very slow; so they become 0 there. The powers of β are the same for every row
- * of a step, so prepare computes them once.
+ * t counts steps, not visits of a row. A row that the batch does not touch keeps old m and v, which
+ * is not the same as Adam over all rows. cr_optim_adam_all_rows is Adam over all rows: every row
+ * moves at every step. There m and v of a row that is never seen again shrink for ever, and floats
+ * below the normal range are very slow, so they become 0. The powers of β are the same for every
+ * row of a step, so prepare computes them once.
  */
 #include "optim/optim.h"
 
@@ -93,7 +93,7 @@ const cr_msg cr_optim_adamw_msg = {
     .check = cr_adam_check,
 };
 
-/* what a block needs besides the arrays */
+/* The numbers that a block needs besides the arrays. */
 typedef struct adam_args {
     float b1, c1; /* β1, 1-β1 */
     float b2, c2;
@@ -114,7 +114,7 @@ CR_INLINE void dense_block(float *restrict w, float *restrict m, float *restrict
 }
 CR_INLINE void dense_body(float *restrict w, float *restrict m, float *restrict v,
                           const float *restrict g, int64_t n, const adam_args *args) {
-    adam_args a = *args; /* into registers: stores through w could change *args */
+    adam_args a = *args; /* a copy in registers: stores through w could change *args */
 #define BLOCK(i, len) dense_block(w + (i), m + (i), v + (i), g + (i), len, a)
     CR_BLOCKS(n, BLOCK);
 #undef BLOCK
@@ -157,7 +157,7 @@ CR_INLINE void row_block(float *restrict w, float *restrict m, float *restrict v
 }
 CR_INLINE void row_body(float *restrict w, float *restrict m, float *restrict v,
                         const float *restrict g, int64_t D, const adam_args *args) {
-    adam_args a = *args; /* into registers: stores through w could change *args */
+    adam_args a = *args; /* a copy in registers: stores through w could change *args */
 #define BLOCK(i, len) row_block(w + (i), m + (i), v + (i), g + (i), len, a)
     CR_BLOCKS(D, BLOCK);
 #undef BLOCK
@@ -176,8 +176,8 @@ CR_INLINE void all_block(float *restrict w, float *restrict m, float *restrict v
         w[i] -= a.lr * (m[i] / a.bias1 / (sqrtf(v[i] / a.bias2) + a.eps) + a.wd * w[i]);
     }
 }
-/* Most rows of a large table have not been seen: no need to write what stays as it is. Bits are
- * compared, so -0 counts as something and takes the long way to the same result. */
+/* all_zero: most rows of a large table have not been seen yet, and need not be written when they
+ * stay as they are. Bits are compared, so a row with -0 takes the long way to the same result. */
 static bool all_zero(const float *x, int64_t n) {
     uint64_t any = 0, bits[4];
     int64_t i = 0;
@@ -204,7 +204,7 @@ CR_SIMD(all,
          int64_t D, const adam_args *args),
         (w, m, v, g, D, args))
 
-/* both messages have beta1 and beta2 at the same place (config.h) */
+/* Both messages have beta1 and beta2 at the same place (config.h). */
 _Static_assert(offsetof(cr_sparse_adam_conf, beta1) == offsetof(dense_adam_conf, beta1) &&
                    offsetof(cr_sparse_adam_conf, beta2) == offsetof(dense_adam_conf, beta2),
                "cr_adam_prepare reads both messages");

@@ -1,5 +1,5 @@
 /*
- * adam_int.h - what the rules of Adam's family on table rows share: Adam, LAMB and their partial
+ * adam_int.h - shared by the rules of Adam's family on table rows: Adam, LAMB and their partial
  * row-wise forms.
  */
 #ifndef CR_OPTIM_ADAM_INT_H
@@ -18,10 +18,10 @@ typedef struct cr_sparse_adam_conf {
     int mode;            /* only adam_optimizer has the key */
 } cr_sparse_adam_conf;   /* also LAMB and both partial row-wise rules */
 
-/* cr_adam_check refuses a beta of 1; beta1 and beta2 lie at the same place in all messages of the
- * family, dense ones too (adam.c) */
+/* cr_adam_check refuses a beta of 1. beta1 and beta2 are at the same place in all messages of the
+ * family, also in the dense ones (adam.c). */
 void cr_adam_check(const void *self, cr_diag *diag);
-/* what row_adam becomes with mode DENSE */
+/* row_adam becomes this rule with mode DENSE. */
 extern const cr_optim_type cr_optim_adam_all_rows;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * config_train.c - what goes with an optimizer: the family of learning rates, parts with rules of
- * their own, averages, clipping, loss scaling; and the two messages of TrainConfig that hold them.
+ * config_train.c - the settings around an optimizer: the family of learning rates, parts with their
+ * own rules, averages, clipping, loss scaling; and the two messages of TrainConfig that hold them.
  */
 #include "optim/sched_list.h"
 
@@ -28,7 +28,7 @@ static void part_check(const void *self, cr_diag *diag) {
         wrong(diag, cr_conf_at(c, "regex_pattern"), "'%s' cannot be read: %s; correct it",
               c->regex_pattern, err.msg);
 }
-/* a limit of 0 would let no gradient through */
+/* table_clip_check: a limit of 0 would let no gradient through. */
 static void table_clip_check(const cr_choice *optim, cr_diag *diag) {
     const cr_optim_conf *c = optim->conf;
     if (c && c->gradient_clipping && c->max_gradient == 0)

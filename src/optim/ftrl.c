@@ -1,14 +1,14 @@
 /*
  * ftrl.c - FTRL-Proximal (McMahan et al. 2013, algorithm 1), for tables and dense parameters, with
- * the paper's root made an exponent p (learning_rate_power), as FBGEMM and TorchEasyRec have it.
+ * an exponent p (learning_rate_power) instead of the paper's root, as in FBGEMM and TorchEasyRec.
  *
  *   s(n) = n^-p;  z += g - (s(n + g²) - s(n)) / α w;  n += g²
  *   w = 0 where |z| <= λ1, else -(z - sign(z) λ1) / ((β + s(n)) / α + λ2);  α is the rate lr
  *
- * w is a function of z and n, and the paper begins with w = z = 0. A weight that does not begin
- * with 0 is drawn towards 0 by its first gradient, the more the larger β and the first n are: that
- * is TorchEasyRec's rule. keep_first_values gives it, at its first gradient, the z whose solution
- * it is: then first values count, and an element whose gradient is 0 stays as it is.
+ * w is a function of z and n, and the paper begins with w = z = 0. With TorchEasyRec's rule the
+ * first gradient pulls a weight that does not begin with 0 towards 0, the more the larger β and the
+ * first n are. keep_first_values avoids this: at its first gradient a weight gets the z whose
+ * solution it is. Then first values count, and an element whose gradient is 0 stays as it is.
  */
 #include "optim/optim.h"
 
@@ -18,7 +18,7 @@
 #include "optim/list.h"
 #include "optim/simd_int.h"
 
-typedef struct ftrl_conf { /* the dense one is ours */
+typedef struct ftrl_conf { /* only crank has the dense one */
     cr_conf_base base;
     double lr;
     bool gradient_clipping;
@@ -65,11 +65,11 @@ const cr_msg cr_optim_ftrl_msg = {
 typedef struct args {
     float alpha, beta, l1, l2;
     float n0;    /* the first n */
-    float power; /* of n */
+    float power; /* exponent of n */
     bool keep;
 } args;
 
-/* one element; s0 and s1 are s(n) and s(n + g²) */
+/* element updates one element; s0 and s1 are s(n) and s(n + g²). */
 CR_INLINE void element(float *restrict w, float *restrict z, float *restrict n, float g, float n1,
                        float s0, float s1, args a) {
     float z0 = *z, sign = *w > 0 ? a.l1 : *w < 0 ? -a.l1 : 0.0F;
@@ -104,7 +104,7 @@ CR_SIMD(move,
          int64_t len, const args *p),
         (w, z, n, g, len, p))
 
-/* another exponent: a call of the library per element */
+/* move_power is for other exponents: it calls the math library for each element. */
 static void move_power(float *w, float *z, float *n, const float *g, int64_t len, const args *a) {
     for (int64_t i = 0; i < len; i++) {
         float n1 = n[i] + g[i] * g[i];

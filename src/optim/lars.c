@@ -1,9 +1,10 @@
 /*
- * lars.c - LARS-SGD on table rows: momentum with a rate per row from the norms (FBGEMM's form).
+ * lars.c - LARS-SGD on table rows: momentum with one rate per row, computed from norms (FBGEMM's
+ * form).
  *
  *   k = lr η ‖w‖ / (‖g‖ + wd ‖w‖), η = 0.001;  m = μ m + k (g + wd w);  w -= m
  *
- * A row of zeros has k = 0 and moves only by what its momentum still holds.
+ * A row of zeros has k = 0 and moves only by its momentum.
  */
 #include "optim/optim.h"
 

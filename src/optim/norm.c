@@ -1,6 +1,7 @@
 /*
- * norm.c - sums for gradient clipping. In double and in eight fixed partial sums, so that a norm
- * depends on the cut into pieces alone, which callers keep fixed, and not on threads or CPU.
+ * norm.c - sums for gradient clipping. They run in double and in eight fixed partial sums, so that
+ * a norm depends only on the division into pieces, which callers keep fixed, and not on threads or
+ * CPU.
  */
 #include "optim/optim.h"
 
@@ -38,12 +39,12 @@ void cr_norm_join(double *sum, double part, double p) {
 
 bool cr_norm_add(double *sum, const float *g, int64_t n, double p) {
     double ss =
-        squares(g, n); /* finite when all of g is: floats squared do not overflow a double */
+        squares(g, n); /* finite when all of g is: squares of floats do not overflow a double */
     if (p == 2) {
         *sum += ss;
     } else if (isinf(p)) {
         double top = largest(g, n);
-        if (!isfinite(ss)) top = ss; /* as torch: a norm of NaN or infinity */
+        if (!isfinite(ss)) top = ss; /* as in torch: the norm is NaN or infinity */
         cr_norm_join(sum, top, p);
     } else {
         double s = 0;

@@ -1,9 +1,9 @@
 /*
- * parts.c - which parameters a part optimizer trains: those whose whole name matches its pattern,
- * the first pattern that does.
+ * parts.c - decides which parameters a part optimizer trains: those whose whole name matches its
+ * pattern. When several patterns match, the first one counts.
  *
- * Patterns are written for Python's re.fullmatch. PCRE2 reads them alike but for {,n}, which it
- * takes as text; they are rewritten to {0,n}.
+ * Patterns are written for Python's re.fullmatch. PCRE2 reads them in the same way, except for
+ * {,n}, which it takes as text; so {,n} is rewritten to {0,n}.
  */
 #include <ctype.h>
 #include <string.h>
@@ -40,7 +40,8 @@ cr_code cr_pattern_check(const char *pattern, cr_err *err) {
     return CR_OK;
 }
 
-/* letters in a row that the two have in common, at most; marks of the pattern do not count */
+/* likeness returns the length of the longest common run of letters; special characters of the
+ * pattern do not count. */
 static int likeness(const char *pattern, const char *name) {
     int best = 0;
     for (const char *p = pattern; *p; p++)
@@ -70,7 +71,8 @@ void cr_parts_assign(const cr_msgs *parts, const char *const *names, int n, cons
     for (int64_t k = 0; k < parts->n; k++) {
         const cr_part_conf *part = parts->v[k];
         cr_regex *re;
-        if (compile(&re, part->regex_pattern, NULL) != CR_OK) continue; /* the binding said so */
+        /* the binding has reported it */
+        if (compile(&re, part->regex_pattern, NULL) != CR_OK) continue;
         int hits = 0, taken = 0, best = 0;
         const char *near = NULL;
         for (int i = 0; i < n; i++) {

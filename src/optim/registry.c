@@ -1,6 +1,6 @@
 /*
- * registry.c - the two families that the optimizers of list.h form. What goes with them (schedules,
- * parts, averages, clipping) is in config_train.c.
+ * registry.c - the two families that the optimizers of list.h form. The settings around them
+ * (schedules, parts, averages, clipping) are in config_train.c.
  */
 #include "optim/list.h"
 

@@ -1,6 +1,6 @@
 /*
- * row_int.h - what the rules that look at a whole row share: sums across it, in one order on every
- * CPU, and the bias corrections of Adam's family.
+ * row_int.h - shared by the rules that look at a whole row: sums across the row, in the same order
+ * on every CPU, and the bias corrections of Adam's family.
  */
 #ifndef CR_OPTIM_ROW_INT_H
 #define CR_OPTIM_ROW_INT_H
@@ -12,9 +12,9 @@
 #include "optim/simd_int.h"
 
 #define CR_ROW_PARTS 8
-#define CR_ROW_EPS   1e-8F /* of every sparse rule whose message has no eps */
+#define CR_ROW_EPS   1e-8F /* for every sparse rule whose message has no eps */
 
-/* eight partial sums as a vector: written as an array, compilers make transposes of it */
+/* Eight partial sums as a vector: from an array, compilers would make transposes. */
 typedef float cr_row_parts __attribute__((vector_size(CR_ROW_PARTS * sizeof(float))));
 
 CR_INLINE float cr_sum_parts(const cr_row_parts *p) {
@@ -23,7 +23,8 @@ CR_INLINE float cr_sum_parts(const cr_row_parts *p) {
            ((part[1] + part[5]) + (part[3] + part[7]));
 }
 
-/* sum of (x + a y)² in eight partial sums and a fixed tree, whatever the register width */
+/* cr_sum_squares_of returns the sum of (x + a y)², in eight partial sums and a fixed tree for any
+ * register width. */
 CR_INLINE float cr_sum_squares_of(const float *restrict x, float a, const float *restrict y,
                                   int64_t n) {
     cr_row_parts part = {0}, u, v;
@@ -52,7 +53,8 @@ CR_INLINE float cr_sum_squares(const float *restrict x, int64_t n) {
     return cr_sum_parts(&part);
 }
 
-/* 1 - b^t by repeated squaring: the same bits on every machine, which pow does not promise */
+/* cr_adam_bias returns 1 - b^t by repeated squaring, with the same bits on every machine, which pow
+ * does not promise. */
 static inline double cr_adam_bias(double b, int64_t t) {
     double power = 1;
     for (; t > 0; t >>= 1, b *= b) {
@@ -61,7 +63,7 @@ static inline double cr_adam_bias(double b, int64_t t) {
     return 1 - power;
 }
 
-/* pre[0] = 1 - β1^t, pre[1] = 1 - β2^t (adam.c) */
+/* cr_adam_prepare sets pre[0] = 1 - β1^t and pre[1] = 1 - β2^t (adam.c). */
 void cr_adam_prepare(const void *conf, cr_optim_step *s);
 
 #endif

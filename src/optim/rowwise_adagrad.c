@@ -3,9 +3,9 @@
  *
  *   m += mean(g²);  k = lr / (sqrt(m) + eps);  w = c w - k g
  *
- * Weight decay L2 adds wd w to g before the square, so c = 1 - k wd; DECOUPLE gives c = 1 - lr wd.
- * The mean is the only sum across a row: it runs in eight fixed partial sums, whatever the
- * register width, so every CPU gives the same bits.
+ * Weight decay L2 adds wd w to g before it is squared, so c = 1 - k wd; DECOUPLE gives c = 1 - lr
+ * wd. The mean is the only sum across a row: it runs in eight fixed partial sums for any register
+ * width, so every CPU gives the same bits.
  */
 #include "optim/optim.h"
 

@@ -1,7 +1,7 @@
 /*
  * sched.c - learning-rate schedules: the rate as a function of t, the scheduler steps finished so
- * far (batches, or epochs with by_epoch). A pure function of t, so a resumed run needs no state
- * besides its step number.
+ * far (batches, or epochs with by_epoch). The rate depends only on t, so a resumed run needs no
+ * state besides its step number.
  */
 #include "optim/optim.h"
 
@@ -40,7 +40,8 @@ static double constant_rate(const void *conf, double base_lr, int64_t t) {
 
 const cr_sched_type cr_sched_constant = {.name = "constant", .rate = constant_rate};
 
-/* the straight line from warmup_learning_rate to base_lr of the first `size` steps */
+/* warm returns the rate on the straight line from warmup_learning_rate to base_lr over the first
+ * `size` steps. */
 static double warm(double from, double base_lr, int64_t t, int64_t size) {
     return from + (base_lr - from) * (double)t / (double)size;
 }
@@ -83,8 +84,8 @@ const cr_msg cr_sched_exponential_msg = {
     .check = exponential_check,
 };
 
-/* after the warm-up max(base_lr decay_factor^p, min_learning_rate), p = (t - warmup_size) /
- * decay_size. */
+/* The rate after the warm-up is max(base_lr decay_factor^p, min_learning_rate), p = (t -
+ * warmup_size) / decay_size. */
 static double exponential_rate(const void *conf, double base_lr, int64_t t) {
     const exponential_conf *c = conf;
     if (t < c->warmup_size) return warm(c->warmup_learning_rate, base_lr, t, c->warmup_size);
@@ -105,7 +106,7 @@ const cr_sched_type cr_sched_exponential = {.name = "exponential_decay",
 typedef struct manual_conf {
     cr_conf_base base;
     cr_ints schedule_sizes;   /* ascending, at least one */
-    cr_floats learning_rates; /* as many */
+    cr_floats learning_rates; /* as many as schedule_sizes */
     bool warmup;
     bool by_epoch;
 } manual_conf;
@@ -147,7 +148,7 @@ const cr_msg cr_sched_manual_msg = {
     .check = manual_check,
 };
 
-/* the rate of the last schedule size below t: a new rate begins one step after its size */
+/* The rate is that of the last schedule size below t: a new rate begins one step after its size. */
 static double manual_rate(const void *conf, double base_lr, int64_t t) {
     const manual_conf *c = conf;
     int64_t k = 0;
@@ -165,7 +166,7 @@ const cr_sched_type cr_sched_manual = {.name = "manual_step",
                                        .rate = manual_rate,
                                        .by_epoch = manual_by_epoch};
 
-/* from base_lr down to low in half a wave of length T */
+/* wave goes from base_lr down to low in half a cosine wave of length T. */
 static double wave(double base_lr, double low, int64_t t, int64_t T) {
     return low + (base_lr - low) * 0.5 * (1 + cos(3.14159265358979323846 * (double)t / (double)T));
 }
@@ -239,8 +240,8 @@ const cr_msg cr_sched_restarts_msg = {
     .check = restarts_check,
 };
 
-/* Periods T_0, T_0 T_mult, T_0 T_mult² ...: found with whole numbers, because floor(log(x)) is
- * wrong by one at some of their ends. */
+/* The periods are T_0, T_0 T_mult, T_0 T_mult² ... They are found with whole numbers, because
+ * floor(log(x)) is wrong by one at some of their ends. */
 static double restarts_rate(const void *conf, double base_lr, int64_t t) {
     const restarts_conf *c = conf;
     if (t < c->warmup_size) return warm(c->warmup_learning_rate, base_lr, t, c->warmup_size);
@@ -250,7 +251,7 @@ static double restarts_rate(const void *conf, double base_lr, int64_t t) {
     } else {
         while (e >= T) {
             e -= T;
-            if (T > INT64_MAX / c->T_mult) break; /* longer than any run */
+            if (T > INT64_MAX / c->T_mult) break; /* the period is longer than any run */
             T *= c->T_mult;
         }
     }

@@ -1,10 +1,10 @@
 /*
  * sgd.c - stochastic gradient descent.
  *
- * Dense: torch's momentum form, x = g + wd w; v = μ v + (1-d) x; w -= lr v (nesterov: x + μ v). The
- * first update sets v = x, without dampening. Rows: w -= lr g, no state; so tables use a type of
- * their own, cr_optim_row_sgd, whose records hold weights only. cr_optim_sgd has the row form too:
- * right, but its records would carry an unused plane.
+ * The dense form is torch's with momentum, x = g + wd w; v = μ v + (1-d) x; w -= lr v (nesterov: x
+ * + μ v). The first update sets v = x, without dampening. The row form is w -= lr g without state,
+ * so tables use a separate type, cr_optim_row_sgd, whose records hold only weights. cr_optim_sgd
+ * has the row form too: its result is right, but its records would carry an unused plane.
  */
 #include "optim/optim.h"
 
@@ -74,7 +74,7 @@ CR_INLINE void plain_body(float *restrict w, const float *restrict g, int64_t n,
 CR_SIMD(plain, (float *restrict w, const float *restrict g, int64_t n, float lr, float wd),
         (w, g, n, lr, wd))
 
-/* one step with momentum; mu_v is 0 and damp 1 on the first update */
+/* momentum_block makes one step with momentum; mu_v is 0 and damp is 1 on the first update. */
 CR_INLINE void momentum_block(float *restrict w, float *restrict v, const float *restrict g, int n,
                               float lr, float wd, float mu_v, float damp, float g_part,
                               float v_part) {

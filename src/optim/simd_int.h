@@ -3,9 +3,9 @@
  *
  * The rules are element-wise: no sum runs across lanes, and multiply-add is never contracted (C11
  * mode for gcc, the pragma below for clang), so wider registers cannot change a result. A body is
- * written over blocks of constant length, which the compiler turns into whole vectors at -O2. The
- * choice is made at each call by the level of the kernels, and not by an ifunc: that works under
- * valgrind, the sanitizers and static linking alike.
+ * written over blocks of constant length, which the compiler turns into whole vectors at -O2. Each
+ * call chooses by the level of the kernels, and not by an ifunc, because this works under valgrind,
+ * the sanitizers and static linking alike.
  */
 #ifndef CR_OPTIM_SIMD_INT_H
 #define CR_OPTIM_SIMD_INT_H
@@ -19,7 +19,7 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-/* Defines name(params) that runs name_body(args) compiled for the level in use. */
+/* Defines name(params), which runs name_body(args) compiled for the level in use. */
 #if defined(__x86_64__)
 #define CR_SIMD(name, params, args)                                                                \
     __attribute__((target("avx512f"))) static void name##_avx512 params {                          \
