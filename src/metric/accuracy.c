@@ -1,10 +1,10 @@
 /*
  * accuracy.c - the share of rows whose label was predicted: accuracy and recall_at_k.
  *
- * One class: (p > threshold) equals the label. K classes: the label is among the top_k most likely
- * ones; of equally likely classes the lower number comes first, as argmax has it. A row has one
- * positive, its label, so recall_at_k (positives found in the top k over all positives) counts the
- * same rows with another default.
+ * With one class, a row counts when (p > threshold) equals the label. With K classes, it counts
+ * when the label is among the top_k most likely ones; of equally likely classes the lower number
+ * comes first, as with argmax. A row has one positive, its label, so recall_at_k (positives found
+ * in the top k over all positives) counts the same rows with another default.
  */
 #include "metric/metric.h"
 
@@ -17,8 +17,8 @@
 
 typedef struct accuracy_conf {
     cr_conf_base base;
-    double threshold; /* K = 1 */
-    int64_t top_k;    /* K > 1 */
+    double threshold; /* for K = 1 */
+    int64_t top_k;    /* for K > 1 */
 } accuracy_conf;
 typedef struct recall_at_k_conf {
     cr_conf_base base;

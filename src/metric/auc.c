@@ -1,11 +1,12 @@
 /*
  * auc.c - area under the ROC curve.
  *
- * exact (the default): the share of (positive, negative) pairs in the right order, ties half, from
- * exact counts per distinct score (rank_int.h). exact: false is TorchEasyRec's: thresholds
- * t_k = k/(n-1), points (FPR, TPR) of "score >= t_k", trapezoids between these n points and no
- * added end points (bins_int.h), so it differs from the exact value when scores crowd together.
- * Sample weights are not used, as there. Training metrics use the binned form: its state is small.
+ * The exact form (the default) is the share of (positive, negative) pairs in the right order, where
+ * ties count half, from exact counts per distinct score (rank_int.h). `exact: false` is
+ * TorchEasyRec's form: thresholds t_k = k/(n-1), points (FPR, TPR) of "score >= t_k", and
+ * trapezoids between these n points without added end points (bins_int.h). So it differs from the
+ * exact value when scores lie close together. Sample weights are not used, as in TorchEasyRec.
+ * Training metrics use the binned form, because its state is small.
  */
 #include "metric/metric.h"
 
@@ -18,7 +19,7 @@
 typedef struct auc_conf {
     cr_conf_base base;
     int64_t thresholds; /* bins of the binned form */
-    bool exact;         /* ours: true sorts all scores; false is TorchEasyRec's binned AUC */
+    bool exact; /* only crank has it: true sorts all scores; false is TorchEasyRec's binned AUC */
 } auc_conf;
 static const cr_field auc_fields[] = {
     CR_INT(auc_conf, thresholds, 200, 2, 10000000, 0, "bins of the binned form (exact: false)"),
@@ -32,7 +33,8 @@ const cr_msg cr_metric_auc_msg = {
     .fields = auc_fields,
     .size = sizeof(auc_conf),
 };
-/* in training always binned: its state is a few hundred counts, which can be averaged and saved */
+/* In training the form is always binned: its state is a few hundred counts, which can be averaged
+ * and saved. */
 static const cr_field train_auc_fields[] = {
     CR_INT(auc_conf, thresholds, 200, 2, 10000000, 0, "bins"),
     CR_END,
@@ -48,8 +50,8 @@ const cr_msg cr_metric_train_auc_msg = {
 struct cr_metric {
     int64_t n_rows, n_pos;
     bool exact;
-    cr_rank *rank; /* exact */
-    cr_bins bins;  /* not exact */
+    cr_rank *rank; /* for the exact form */
+    cr_bins bins;  /* for the binned form */
 };
 
 static void auc_free(cr_metric *m) {
@@ -152,7 +154,7 @@ static cr_code auc_merge(cr_metric *m, const void *state, size_t size, cr_err *e
     return CR_OK;
 }
 
-/* state of the binned form: the counts of the bins */
+/* The state of the binned form is the counts of the bins. */
 static int64_t auc_n_state(const cr_metric *m) {
     return 2 * (m->bins.n + 1);
 }

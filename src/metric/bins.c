@@ -2,8 +2,8 @@
  * bins.c - the binned ROC curve. Points (FPR, TPR) of "score >= t_k" for n thresholds t_k =
  * k/(n-1).
  *
- * A score is put into its bin by one multiplication and at most one correction; the correction is
- * what makes the count equal to comparing with every threshold in float32, as torch does.
+ * One multiplication and at most one correction find the bin of a score. With the correction the
+ * counts equal those of comparing with every threshold in float32, as torch does.
  */
 #include "metric/bins_int.h"
 
@@ -30,7 +30,7 @@ cr_code cr_bins_init(cr_bins *b, int64_t n, cr_err *err) {
         cr_bins_clear(b);
         return e;
     }
-    /* torch.linspace: from both ends towards the middle, so that it is symmetric */
+    /* as torch.linspace: from both ends towards the middle, so that the thresholds are symmetric */
     float step = 1.0F / (float)(n - 1);
     for (int64_t k = 0; k < n; k++) {
         b->thresholds[k] = k < n / 2 ? step * (float)k : 1.0F - step * (float)(n - 1 - k);
@@ -48,7 +48,7 @@ int64_t cr_bins_of(const cr_bins *b, float p) {
     int64_t n = b->n;
     if (!(p >= 0)) return 0;
     if (p >= 1) return n;
-    int64_t at = (int64_t)(p * (float)(n - 1)) + 1; /* right, or one off by rounding */
+    int64_t at = (int64_t)(p * (float)(n - 1)) + 1; /* right, or wrong by one because of rounding */
     if (at > n) at = n;
     while (at < n && b->thresholds[at] <= p) {
         at++;
@@ -91,7 +91,7 @@ void cr_bins_merge(cr_bins *b, const void *state) {
     }
 }
 
-/* The curve from the highest threshold down: both rates rise; 0/0 counts as 0. */
+/* The curve from the highest threshold down: both rates rise. 0/0 counts as 0. */
 typedef struct curve {
     double n_pos, n_neg, tp, fp, tpr, fpr, area;
 } curve;

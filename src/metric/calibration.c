@@ -1,10 +1,10 @@
 /*
  * calibration.c - do predictions and labels agree on the whole?
  *
- * average_output: mean prediction. average_label: mean label. copc (click over predicted click):
- * sum of labels over sum of predictions, 1 when calibrated, below 1 when the model promises too
- * much. normalized_entropy: mean log loss over the entropy of the mean label; below 1 means better
- * than always predicting the mean. Sums are exact, as in error.c.
+ * average_output is the mean prediction, average_label the mean label. copc (click over predicted
+ * click) is the sum of labels over the sum of predictions: 1 when calibrated, below 1 when the
+ * model promises too much. normalized_entropy is the mean log loss over the entropy of the mean
+ * label; below 1 means better than always predicting the mean. Sums are exact, as in error.c.
  */
 #include "metric/metric.h"
 

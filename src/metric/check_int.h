@@ -1,5 +1,5 @@
 /*
- * check_int.h - what every metric refuses, in one wording.
+ * check_int.h - the checks of all metrics, with the same messages for all.
  */
 #ifndef CR_METRIC_CHECK_INT_H
 #define CR_METRIC_CHECK_INT_H
@@ -8,7 +8,7 @@
 
 #include "metric/metric.h"
 
-/* row counts from 0 over all rows the metric has seen */
+/* `row` counts from 0 over all rows that the metric has seen. */
 static inline cr_code cr_metric_nan(const char *name, int64_t row, cr_err *err) {
     return cr_fail(
         err, CR_ERUN,
@@ -25,7 +25,8 @@ static inline cr_code cr_metric_bad_label(const char *name, int64_t row, double 
         name, (long long)row, label, (long long)(K < 2 ? 1 : K - 1));
 }
 
-/* The column a two-class metric reads: the only one, or class 1 of two. */
+/* cr_metric_score returns the column that a two-class metric reads: the only one, or class 1 of
+ * two. */
 static inline const float *cr_metric_score(const cr_metric_in *in) {
     return in->pred + (in->K == 2 ? 1 : 0);
 }
@@ -46,7 +47,7 @@ static inline cr_code cr_metric_many_classes(const char *name, int64_t K, const 
                    name, (long long)K, instead);
 }
 
-/* cr_metric_fits: the answer to a packed state that has the size it should have, or not */
+/* cr_metric_fits reports an error unless a packed state has the expected size. */
 static inline cr_code cr_metric_fits(const char *name, bool fits, cr_err *err) {
     return fits ? CR_OK
                 : cr_fail(err, CR_ERUN,
@@ -55,7 +56,8 @@ static inline cr_code cr_metric_fits(const char *name, bool fits, cr_err *err) {
                           name);
 }
 
-/* log with torch's floor: a sure and wrong prediction costs 100, not infinity */
+/* cr_floored_log is log with torch's lower limit: a certain and wrong prediction costs 100, not
+ * infinity. */
 static inline double cr_floored_log(double x) {
     double l = log(x);
     return l > -100 ? l : -100;

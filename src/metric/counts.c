@@ -1,9 +1,9 @@
 /*
  * counts.c - precision, recall and F1 of a yes-or-no label at one threshold.
  *
- * A row is called positive when p > threshold, as accuracy does. precision = TP / (TP + FP), recall
- * = TP / (TP + FN), f1 = 2 TP / (2 TP + FP + FN): counts up to the one division. 0/0 is NaN: a
- * model that never says yes has no precision.
+ * A row is predicted positive when p > threshold, as in accuracy. precision = TP / (TP + FP),
+ * recall = TP / (TP + FN), f1 = 2 TP / (2 TP + FP + FN); everything before the division is a count.
+ * 0/0 is NaN: a model that never predicts a positive has no precision.
  */
 #include "metric/metric.h"
 
@@ -45,7 +45,7 @@ struct cr_metric {
     const char *name;
     float threshold;
     int64_t n_rows;
-    uint64_t n[2][2]; /* [label][called positive] */
+    uint64_t n[2][2]; /* [label][predicted positive] */
 };
 
 static cr_code make(cr_metric **out, const char *name, const void *conf, int64_t K, cr_err *err) {
@@ -120,7 +120,7 @@ static double f1_value(const cr_metric *m) {
     return share(2 * m->n[1][1], 2 * m->n[1][1] + m->n[0][1] + m->n[1][0]);
 }
 
-/* the threshold is part of the key unless it is the usual one */
+/* The threshold is part of the key unless it is the default. */
 static void label(const char *name, const void *conf, char *out, size_t size) {
     double t = ((const threshold_conf *)conf)->threshold;
     if (t == 0.5)

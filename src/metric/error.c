@@ -92,7 +92,8 @@ static cr_code mse_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
     return CR_OK;
 }
 
-/* One output: -(y log p + (1-y) log(1-p)), y may be any share. K outputs: -log p[label]. */
+/* With one output: -(y log p + (1-y) log(1-p)), where y may be any number from 0 to 1. With K
+ * outputs: -log p[label]. */
 static cr_code logloss_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
     for (int64_t i = 0; i < in->n_rows; i++, m->n_rows++) {
         const float *p = in->pred + i * in->pred_stride;

@@ -1,6 +1,6 @@
 /*
  * gauc.c - grouped AUC: the exact AUC inside each group (a user, a query), then the mean over the
- * groups that have both classes: plain, or weighted by their rows.
+ * groups that have both classes, plain or weighted by their rows.
  *
  * Every row is kept (16 bytes) until the value is asked for; then rows are sorted by group and
  * score in place, byte by byte from the top, which needs no second copy. Groups are added up in the
@@ -16,7 +16,7 @@
 typedef struct grouped_auc_conf {
     cr_conf_base base;
     const char *grouping_key;
-    bool weighted; /* ours: by rows; else the plain mean over groups */
+    bool weighted; /* only crank has it: weighted by rows; else the plain mean over groups */
 } grouped_auc_conf;
 static const cr_field grouped_auc_fields[] = {
     CR_STR(grouped_auc_conf, grouping_key, NULL, CR_F_REQUIRED, CR_HELP_GROUP_KEY),
@@ -32,7 +32,7 @@ const cr_msg cr_metric_grouped_auc_msg = {
 };
 
 typedef struct gauc_row {
-    uint64_t group; /* order of keys: any fixed one will do */
+    uint64_t group; /* any fixed order of the keys will do */
     uint64_t score; /* cr_rank_key * 2 + label: 33 bits */
 } gauc_row;
 typedef struct gauc_rows {
@@ -41,11 +41,11 @@ typedef struct gauc_rows {
 } gauc_rows;
 
 struct cr_metric {
-    gauc_rows *rows; /* apart, because asking for the value sorts them */
+    gauc_rows *rows; /* a separate struct, because computing the value sorts them */
     bool weighted;
 };
 
-#define N_BYTES      13 /* of a row's key: 8 of the group, then 5 of the score */
+#define N_BYTES      13 /* bytes of a row's key: 8 of the group, then 5 of the score */
 #define SMALL        32
 #define MIN_ROWS_CAP 4096
 
@@ -91,7 +91,7 @@ static void radix_sort(gauc_row *v, int64_t n, int level) {
                 v[at[to]++] = x;
             }
         }
-        /* the common case of equal leading bytes: go down without a call */
+        /* equal leading bytes are common: go down without a call */
         unsigned first = byte_of(&v[0], level++);
         if (start[first + 1] - start[first] == n) continue;
         for (int b = 0; b < 256; b++) {
@@ -166,7 +166,8 @@ static cr_code gauc_merge(cr_metric *m, const void *state, size_t size, cr_err *
     return CR_OK;
 }
 
-/* AUC of n rows of one group, sorted by score; NaN when a class is missing. */
+/* group_auc returns the AUC of n rows of one group, sorted by score; NaN when a class is
+ * missing. */
 static double group_auc(const gauc_row *v, int64_t n) {
     uint64_t n_pos = 0, n_neg = 0, twice = 0;
     for (int64_t i = 0; i < n;) {

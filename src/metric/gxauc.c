@@ -2,9 +2,9 @@
  * gxauc.c - grouped XAUC: XAUC inside each group of more than one row, then the mean over groups
  * weighted by their rows.
  *
- * A group with at most max_pairs_per_group pairs is counted whole; of a larger one that many pairs
- * are drawn, pair k from (group, k) over the group's rows sorted by label and score. So the value
- * does not depend on the order in which the rows came.
+ * All pairs of a group with at most max_pairs_per_group pairs are counted. From a larger group that
+ * many pairs are drawn, pair k from (group, k) over the group's rows sorted by label and score. So
+ * the value does not depend on the order in which the rows came.
  */
 #include "metric/metric.h"
 
@@ -17,7 +17,7 @@
 typedef struct grouped_xauc_conf {
     cr_conf_base base;
     const char *grouping_key;
-    uint64_t max_pairs_per_group; /* 0: all */
+    uint64_t max_pairs_per_group; /* 0: all pairs */
 } grouped_xauc_conf;
 static const cr_field grouped_xauc_fields[] = {
     CR_STR(grouped_xauc_conf, grouping_key, NULL, CR_F_REQUIRED, CR_HELP_GROUP_KEY),
@@ -37,7 +37,7 @@ const cr_msg cr_metric_grouped_xauc_msg = {
 
 typedef struct grow {
     uint64_t group;
-    uint64_t row; /* cr_pair_row */
+    uint64_t row; /* as cr_pair_row makes it */
 } grow;
 typedef struct grows {
     grow *v, *scratch;
@@ -45,7 +45,7 @@ typedef struct grows {
 } grows;
 
 struct cr_metric {
-    grows *rows; /* apart, because asking for the value sorts them */
+    grows *rows; /* a separate struct, because computing the value sorts them */
     uint64_t max_pairs;
 };
 
@@ -115,7 +115,7 @@ static cr_code gxauc_merge(cr_metric *m, const void *state, size_t size, cr_err 
     return CR_OK;
 }
 
-/* stable, by group; bytes that are equal in all keys are skipped */
+/* sort_groups sorts by group and is stable; it skips bytes that are equal in all keys. */
 static void sort_groups(grows *r) {
     uint64_t any = 0, all = ~(uint64_t)0;
     for (int64_t i = 0; i < r->n; i++) {
@@ -142,10 +142,10 @@ static void sort_groups(grows *r) {
     }
 }
 
-/* XAUC of the n rows from first on */
+/* group_value returns the XAUC of the n rows from `first` on. */
 static double group_value(const cr_metric *m, int64_t first, int64_t n) {
     grows *r = m->rows;
-    uint64_t *row = (uint64_t *)(r->scratch + first); /* 2 n numbers of space */
+    uint64_t *row = (uint64_t *)(r->scratch + first); /* has room for 2 n numbers */
     for (int64_t i = 0; i < n; i++) {
         row[i] = r->v[first + i].row;
     }

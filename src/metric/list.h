@@ -1,5 +1,5 @@
 /*
- * list.h - every metric, and what their files share.
+ * list.h - every metric, and the declarations that their files share.
  *
  * A metric is one line here, one line of meson.build and one file, which holds the struct of its
  * config, its message cr_metric_<name>_msg and its type cr_metric_<name>:
@@ -42,7 +42,7 @@
     extern const cr_metric_type cr_metric_##t;
 CR_METRICS(CR_METRIC_DECLARE, CR_METRIC_DECLARE_TRAIN, CR_METRIC_DECLARE)
 
-/* a metric without fields */
+/* The config of a metric without fields. */
 typedef struct cr_metric_plain_conf {
     cr_conf_base base;
 } cr_metric_plain_conf;

@@ -1,9 +1,10 @@
 /*
  * multiclass_auc.c - AUC of every class against the rest, then one mean over the classes.
  *
- * Per class binned as TorchEasyRec has it, or exact. macro: plain mean; weighted: by the rows that
- * carry the class. What a reader may get wrong: in the binned form a class without rows has AUC 0
- * and is part of the plain mean, as in TorchEasyRec; in the exact form it is left out.
+ * The AUC of a class is binned as in TorchEasyRec, or exact. macro is the plain mean; weighted
+ * weights each class by its rows. What a reader may get wrong: in the binned form a class without
+ * rows has AUC 0 and is part of the plain mean, as in TorchEasyRec; in the exact form it is left
+ * out.
  */
 #include "metric/metric.h"
 
@@ -19,7 +20,7 @@ typedef struct multiclass_auc_conf {
     cr_conf_base base;
     int64_t thresholds;
     const char *average; /* macro or weighted */
-    bool exact;          /* ours */
+    bool exact;          /* only crank has it */
 } multiclass_auc_conf;
 static const cr_field multiclass_auc_fields[] = {
     CR_INT(multiclass_auc_conf, thresholds, 200, 2, 10000000, 0, "bins (exact: false)"),
@@ -46,9 +47,9 @@ const cr_msg cr_metric_multiclass_auc_msg = {
 struct cr_metric {
     int64_t K, n_rows;
     bool exact, weighted;
-    uint64_t *support; /* rows per class */
-    cr_rank *ranks;    /* exact: one per class */
-    cr_bins *bins;     /* else */
+    uint64_t *support; /* number of rows of each class */
+    cr_rank *ranks;    /* exact form: one per class */
+    cr_bins *bins;     /* binned form: one per class */
 };
 
 static void mauc_free(cr_metric *m) {
@@ -123,7 +124,7 @@ static cr_code mauc_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
     return CR_OK;
 }
 
-/* the support; then for each class its counts, behind their size */
+/* mauc_pack appends the support, then for each class the size of its counts and the counts. */
 static void mauc_pack(const cr_metric *m, cr_buf *out) {
     cr_buf_add(out, m->support, (size_t)m->K * sizeof *m->support);
     for (int64_t k = 0; k < m->K; k++) {

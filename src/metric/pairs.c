@@ -1,9 +1,10 @@
 /*
- * pairs.c - counting pairs in the order of their labels.
+ * pairs.c - counts pairs of rows whose scores are in the order of their labels.
  *
- * All pairs: sort by label, equal labels by falling score; then every right pair is a rise of the
- * score from left to right, and a merge sort counts rises while it sorts. Rows of equal label fall,
- * so they never count. Drawn pairs come from a counter, so they depend on neither batches nor time.
+ * To count all pairs, rows are sorted by label, and rows of equal label by falling score. Then
+ * every right pair is a rise of the score from left to right, and a merge sort counts rises while
+ * it sorts. Scores of equal labels fall, so they never count. Drawn pairs come from a counter, so
+ * they depend on neither batches nor time.
  */
 #include "metric/pairs_int.h"
 
@@ -39,7 +40,7 @@ void cr_pairs_sort(uint64_t *v, uint64_t *scratch, int64_t n) {
     if (a != v) memcpy(v, a, (size_t)n * sizeof *v);
 }
 
-/* pairs i < j with v[i] < v[j]; v ends sorted */
+/* count_rises counts the pairs i < j with v[i] < v[j]; afterwards v is sorted. */
 static uint64_t count_rises(uint32_t *v, uint32_t *scratch, int64_t n) {
     if (n <= SMALL) {
         uint64_t rises = 0;
@@ -60,7 +61,8 @@ static uint64_t count_rises(uint32_t *v, uint32_t *scratch, int64_t n) {
     int64_t half = n / 2;
     uint64_t rises = count_rises(v, scratch, half) + count_rises(v + half, scratch, n - half);
     memcpy(scratch, v, (size_t)half * sizeof *v);
-    /* from the left: an element of the right half rises from all smaller ones of the left */
+    /* merge from the left: an element of the right half is a rise from all smaller ones of the left
+     * half */
     int64_t i = 0, j = half, out = 0;
     while (i < half && j < n) {
         if (scratch[i] < v[j]) {
@@ -86,7 +88,7 @@ uint64_t cr_pairs_right(uint64_t *v, uint64_t *scratch, int64_t n) {
         return right;
     }
     for (int64_t i = 0; i < n; i++) {
-        v[i] ^= 0xffffffffU; /* falling scores */
+        v[i] ^= 0xffffffffU; /* so that scores fall */
     }
     cr_pairs_sort(v, scratch, n);
     uint32_t *score = (uint32_t *)scratch;

@@ -9,7 +9,8 @@
 
 #include "metric/rank_int.h"
 
-/* a row: order of the label in the upper half, order of the score in the lower */
+/* cr_pair_row makes a row: the order of the label is in the upper half, the order of the score in
+ * the lower. */
 static inline uint64_t cr_pair_row(float label, float score) {
     return (uint64_t)cr_rank_key(label) << 32 | cr_rank_key(score);
 }
@@ -17,13 +18,13 @@ static inline bool cr_pair_right(uint64_t a, uint64_t b) {
     uint32_t ya = (uint32_t)(a >> 32), yb = (uint32_t)(b >> 32), pa = (uint32_t)a, pb = (uint32_t)b;
     return (ya > yb && pa > pb) || (ya < yb && pa < pb);
 }
-/* cr_pairs_right counts the right ones of all n(n-1)/2 pairs in n log n steps. v is reordered;
- * scratch holds n as well. */
+/* cr_pairs_right counts how many of all n(n-1)/2 pairs are right, in n log n steps. It reorders v;
+ * scratch has room for n too. */
 uint64_t cr_pairs_right(uint64_t *v, uint64_t *scratch, int64_t n);
-/* cr_pairs_drawn counts the right ones of n_draw pairs of different rows: pair k is a function of
- * (key, k) and n alone. n >= 2. */
+/* cr_pairs_drawn counts how many of n_draw pairs of different rows are right: pair k depends only
+ * on (key, k) and n. n >= 2. */
 uint64_t cr_pairs_drawn(const uint64_t *v, int64_t n, uint64_t n_draw, uint64_t key);
-/* cr_pairs_sort: rising; scratch holds n */
+/* cr_pairs_sort sorts v in rising order; scratch has room for n. */
 void cr_pairs_sort(uint64_t *v, uint64_t *scratch, int64_t n);
 
 #endif

@@ -2,9 +2,9 @@
  * rank.c - the record of distinct scores: radix sort of the waiting rows, then one merge pass.
  *
  * The waiting block grows with the number of runs, so that each merge moves about as many new rows
- * as old runs and the cost per row stays constant however many rows come. What a reader may get
- * wrong: reading the value must not allocate (it cannot fail), so it walks runs and sorted waiting
- * rows side by side instead of merging them.
+ * as old runs, and the cost per row stays constant for any number of rows. What a reader may get
+ * wrong: computing the value must not allocate, because it cannot fail. So it walks runs and sorted
+ * waiting rows side by side instead of merging them.
  */
 #include "metric/rank_int.h"
 
@@ -31,8 +31,8 @@ void cr_rank_reset(cr_rank *r) {
     r->n_runs = r->n_wait = 0;
 }
 
-/* Three stable passes over the 32 bits of the key (the label bit needs no order). The data ends in
- * the scratch half after an odd number of passes and is copied back. */
+/* sort_waiting makes three stable passes over the 32 bits of the key (the label bit needs no
+ * order). After an odd number of passes the data is in the scratch half, so it is copied back. */
 static void sort_waiting(cr_rank *r) {
     if (r->n_wait == 0) return;
     uint64_t *a = r->wait, *b = r->wait + r->cap_wait;
@@ -57,7 +57,7 @@ static void sort_waiting(cr_rank *r) {
     if (a != r->wait) memcpy(r->wait, a, (size_t)r->n_wait * sizeof *a);
 }
 
-/* Walks runs and sorted waiting rows in key order. */
+/* A walk over runs and sorted waiting rows in key order. */
 typedef struct walk {
     const cr_rank *r;
     int64_t i_run, i_wait;
@@ -149,7 +149,7 @@ double cr_rank_auc(cr_rank *r) {
     sort_waiting(r);
     cr_rank_run run;
     uint64_t n_pos = 0, n_neg = 0;
-    wide twice = 0; /* pairs won, doubled so that a tie counts 1 */
+    wide twice = 0; /* right pairs, doubled so that a tie counts 1 */
     for (walk w = {.r = r}; walk_next(&w, &run);) {
         twice += (wide)run.n_pos * (2 * n_neg + run.n_neg);
         n_pos += run.n_pos;

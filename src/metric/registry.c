@@ -1,5 +1,5 @@
 /*
- * registry.c - the families that the metrics of list.h form: MetricConfig and TrainMetricConfig.
+ * registry.c - the two families of the metrics of list.h: MetricConfig and TrainMetricConfig.
  */
 #include "metric/list.h"
 

@@ -1,11 +1,11 @@
 /*
  * train.c - metrics of training batches, smoothed over time.
  *
- * The rows of decay_step steps form one window. When it is full: a metric with value_of (auc) moves
- * an average of its counts, state <- d * state + (1 - d) * window, and shows the value these counts
- * give; any other moves its value the same way. The first window is taken as it is. A window
- * without a value (xauc of single rows) changes nothing. All of it is numbers that a checkpoint
- * keeps, so a resumed run shows what the unbroken one would.
+ * The rows of decay_step steps form one window. When it is full, a metric with value_of (auc)
+ * updates an average of its counts, state <- d * state + (1 - d) * window, and shows the value of
+ * these counts; any other metric updates its value in the same way. The first window is used as it
+ * is. A window without a value (xauc of single rows) changes nothing. A checkpoint keeps all these
+ * numbers, so a resumed run shows the same values as an unbroken one.
  */
 #include "metric/metric.h"
 
@@ -19,10 +19,10 @@ struct cr_train_metric {
     cr_metric *window;
     double rate;
     int64_t decay_step;
-    int64_t steps;   /* in the window */
-    int64_t windows; /* taken so far */
+    int64_t steps;   /* steps in the current window */
+    int64_t windows; /* windows completed so far */
     double value;
-    int64_t n; /* numbers of the window's state */
+    int64_t n; /* count of numbers in the window's state */
     double *state, *mean;
 };
 
@@ -84,7 +84,7 @@ double cr_train_metric_value(const cr_train_metric *m) {
     return m->value;
 }
 
-/* steps, windows, value, the window, the average */
+/* The state is: steps, windows, value, the window, the average. */
 int64_t cr_train_metric_n_state(const cr_train_metric *m) {
     return 3 + 2 * m->n;
 }

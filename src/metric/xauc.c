@@ -1,13 +1,13 @@
 /*
- * xauc.c - XAUC: the share of pairs of rows whose predictions are in the order of their labels.
- * For labels that are numbers (watch time); ties count as wrong.
+ * xauc.c - XAUC: the share of pairs of rows whose predictions are in the order of their labels. It
+ * is for labels that are numbers (watch time); ties count as wrong.
  *
- * exact (the default): all pairs, counted in n log n steps. exact: false draws pairs as
+ * The exact form (the default) counts all pairs in n log n steps. `exact: false` draws pairs as
  * TorchEasyRec does (sample_ratio of n(n-1)/2, or max_pairs), pair k from a counter over the rows
- * sorted by label and score, so that the order in which they came does not matter. in_batch: all
- * pairs inside each batch, then the plain mean over batches: the one form that depends on how rows
- * were cut. As a training metric it is always in_batch: the model moves between batches, and the
- * state is two numbers.
+ * sorted by label and score, so that the order in which they came does not matter. in_batch counts
+ * all pairs inside each batch and takes the plain mean over batches; it is the only form that
+ * depends on how rows were divided into batches. A training metric is always in_batch: the model
+ * moves between batches, and the state is two numbers.
  */
 #include "metric/metric.h"
 
@@ -18,10 +18,10 @@
 
 typedef struct xauc_conf {
     cr_conf_base base;
-    double sample_ratio; /* not exact: share of the pairs drawn ... */
+    double sample_ratio; /* when not exact: the share of pairs to draw ... */
     uint64_t max_pairs;  /* ... or their number, when not 0 */
     bool in_batch;
-    bool exact; /* ours: all pairs */
+    bool exact; /* only crank has it: all pairs */
 } xauc_conf;
 static const cr_field xauc_fields[] = {
     CR_FLOAT(xauc_conf, sample_ratio, 1e-3, 0, 1, 0,
@@ -44,7 +44,7 @@ const cr_msg cr_metric_xauc_msg = {
 #define DRAW_KEY 0x78617563U
 #define MIN_CAP  4096
 
-/* apart, because asking for the value sorts them */
+/* A separate struct, because computing the value sorts the rows. */
 typedef struct xrows {
     uint64_t *v, *scratch;
     int64_t n, cap;
@@ -56,7 +56,7 @@ struct cr_metric {
     double sample_ratio;
     uint64_t max_pairs;
     int64_t n_rows;
-    cr_exact sum; /* in_batch */
+    cr_exact sum; /* for in_batch */
     int64_t n_batches;
 };
 
@@ -160,7 +160,7 @@ static void xauc_set(cr_metric *m, const double *in) {
     m->n_batches = (int64_t)in[CR_EXACT_STATE];
 }
 
-/* what batches gave, then the rows */
+/* The results of the batches, then the rows. */
 typedef struct xstate {
     cr_exact sum;
     int64_t n_batches, n_rows;
