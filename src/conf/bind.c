@@ -580,7 +580,8 @@ static void *bind_msg(binder *b, const cr_msg *msg, const cr_conf_node *node, cr
     }
     CR_ASSERT(n <= CR_CONF_MAX_ROWS);
     if (depth > CR_CONF_MAX_DEPTH) {
-        wrong(b, at, "nested deeper than %d levels; make it flatter", (int)CR_CONF_MAX_DEPTH);
+        wrong(b, at, "the config is nested deeper than %d levels; make it flatter",
+              (int)CR_CONF_MAX_DEPTH);
         return self;
     }
     size_t errors = b->diag->n_errors;

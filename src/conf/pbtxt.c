@@ -196,7 +196,8 @@ static void take_literal(parser *p, cr_buf *b) {
 static cr_conf_node *new_node(parser *p, cr_node_kind kind, cr_loc at) {
     if (p->budget == 0) {
         if (!p->fatal)
-            fail(p, at, "more than %d values; make the config smaller", (int)CR_CONF_MAX_NODES);
+            fail(p, at, "the config has more than %d values; make it smaller",
+                 (int)CR_CONF_MAX_NODES);
         p->fatal = true;
     } else {
         p->budget--;
@@ -217,7 +218,8 @@ static cr_conf_node *parse_block(parser *p, int depth) {
     char open = *p->t.s;
     cr_conf_node *n = new_node(p, CR_NODE_MAP, at);
     if (depth > CR_CONF_MAX_DEPTH) {
-        fail(p, at, "nested deeper than %d levels; make it flatter", (int)CR_CONF_MAX_DEPTH);
+        fail(p, at, "the config is nested deeper than %d levels; make it flatter",
+             (int)CR_CONF_MAX_DEPTH);
         p->fatal = true;
     }
     advance(p);

@@ -161,7 +161,7 @@ static bool take_node(reader *r, cr_loc at) {
         r->budget--;
         return true;
     }
-    fail(r, at, "more than %d values; make the config smaller", (int)CR_CONF_MAX_NODES);
+    fail(r, at, "the config has more than %d values; make it smaller", (int)CR_CONF_MAX_NODES);
     return false;
 }
 
@@ -243,7 +243,8 @@ static void open_level(reader *r, struct fy_event *e, cr_node_kind kind) {
         return;
     }
     if (r->depth == CR_CONF_MAX_DEPTH) {
-        fail(r, at, "nested deeper than %d levels; make it flatter", (int)CR_CONF_MAX_DEPTH);
+        fail(r, at, "the config is nested deeper than %d levels; make it flatter",
+             (int)CR_CONF_MAX_DEPTH);
         return;
     }
     if (!take_node(r, at)) return;

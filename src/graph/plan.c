@@ -89,7 +89,7 @@ cr_code cr_plan_takes(const cr_plan *p, int64_t n_rows, cr_err *err) {
     if (n_rows >= 0 && n_rows <= p->all_max_rows) return CR_OK;
     return cr_fail(
         err, CR_EUSAGE,
-        "a batch of %lld rows, where the model was prepared for at most %lld; give fewer "
+        "the batch has %lld rows, but the model was prepared for at most %lld; give fewer "
         "rows at a time",
         (long long)n_rows, (long long)p->all_max_rows);
 }

@@ -146,9 +146,12 @@ static cr_pq_page_in page_in(cr_pq_cursor *c) {
 static cr_code open_dict(cr_pq_cursor *c, const cr_pq_page_head *h, size_t head_size, cr_err *err) {
     const uint8_t *body = NULL;
     cr_err cause;
-    if (c->has_dict) return cr_pq_fail(err, c->f, c->group, c->leaf, c->pos, "a second dictionary");
+    if (c->has_dict)
+        return cr_pq_fail(err, c->f, c->group, c->leaf, c->pos,
+                          "the chunk has a second dictionary");
     if (c->n_seen != 0) /* its text would overwrite the text of a vector */
-        return cr_pq_fail(err, c->f, c->group, c->leaf, c->pos, "a dictionary behind its values");
+        return cr_pq_fail(err, c->f, c->group, c->leaf, c->pos,
+                          "the dictionary comes after values");
     CR_TRY(look(c, c->pos + (int64_t)head_size, (size_t)h->size, WINDOW, &body, err));
     cr_pq_page_in in = page_in(c);
     cr_code code =

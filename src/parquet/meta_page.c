@@ -206,7 +206,8 @@ cr_code cr_pq_parse_page_head(const uint8_t *p, size_t n, cr_pq_page_head *out, 
         return cr_fail(err, CR_EDATA, "page header: its sizes are %d and %d", h.size, h.raw_size);
     if (h.type == CR_PQ_DATA1 || h.type == CR_PQ_DATA2 || h.type == CR_PQ_DICT) {
         if (part != h.type)
-            return cr_fail(err, CR_EDATA, "page header: type %d, but without its details", h.type);
+            return cr_fail(err, CR_EDATA, "page header: the details of type %d are missing",
+                           h.type);
         if (h.n_values < 0)
             return cr_fail(err, CR_EDATA, "page header: the number of values is %d", h.n_values);
         if (h.encoding < 0) return cr_fail(err, CR_EDATA, "page header: its encoding is missing");

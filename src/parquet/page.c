@@ -126,7 +126,7 @@ static cr_code levels1(cr_pq_levels *l, const cr_pq_page_in *in, int max, int en
 
 /* ---- values ---- */
 
-static const char text_short[] = "strings end behind their page";
+static const char text_short[] = "strings go beyond the end of their page";
 
 /* open_deltas reads the list of numbers, one per string, that begins a page of strings at p, into
  * `to`. mem->beg and mem->fin have room for as many. */
@@ -191,7 +191,7 @@ static cr_code open_prefixes(cr_pq_page *page, const cr_pq_page_in *in, const ui
         before = (uint64_t)beg[i] + fin[i];
         total += before;
         if (fixed && before != width)
-            return cr_fail(err, CR_EDATA, "a value has not the length of its type");
+            return cr_fail(err, CR_EDATA, "a value does not have the length of its type");
     }
     const size_t limit = text_limit(in);
     const size_t from = fixed ? 0 : in->text_at;
@@ -236,7 +236,8 @@ static cr_code open_runs(cr_pq_values *v, const cr_pq_page_in *in, const uint8_t
                          cr_err *err) {
     uint32_t len = 0;
     if (n >= 4) memcpy(&len, p, 4);
-    if (n < 4 || len > n - 4) return cr_fail(err, CR_EDATA, "booleans end behind their page");
+    if (n < 4 || len > n - 4)
+        return cr_fail(err, CR_EDATA, "booleans go beyond the end of their page");
     v->form = CR_PQ_F_RLE;
     cr_pq_rle_init(&v->rle, in->k, p + 4, len, 1);
     return CR_OK;
@@ -341,7 +342,8 @@ cr_code cr_pq_dict_open(cr_pq_dict *dict, const cr_pq_page_head *h, const cr_pq_
     CR_TRY(cr_pq_mem_need(v, 2 * half, 0, in->budget, "the places in a dictionary", err));
     uint32_t *beg = (void *)v->p, *end = (void *)(v->p + half);
     if (in->k->walk(to->p, &at, raw_n, 0, beg, end, n) < n)
-        return cr_fail(err, CR_EDATA, "the strings of a dictionary end behind their page");
+        return cr_fail(err, CR_EDATA,
+                       "the strings of a dictionary go beyond the end of their page");
     dict->beg = beg;
     dict->end = end;
     *text_n = raw_n;

@@ -108,10 +108,9 @@ static cr_code read_merges(hf *t, const cr_json *list, cr_err *err) {
         int64_t ia = cr_map_get(&t->vocab, a, na, -1), ib = cr_map_get(&t->vocab, b, nb, -1),
                 id = cr_map_get(&t->vocab, both.data, both.n, -1);
         if (ia < 0 || ib < 0 || id < 0) {
-            code = cr_fail(
-                err, CR_ECONF,
-                "merge %zu speaks of a token that is not in vocab; save the tokenizer again",
-                i + 1);
+            code = cr_fail(err, CR_ECONF,
+                           "merge %zu names a token that is not in vocab; save the tokenizer again",
+                           i + 1);
             break;
         }
         merge *m = find(t, ia, ib);
@@ -154,8 +153,9 @@ static cr_code read_vocab(hf *t, const cr_json *vocab, cr_err *err) {
 static cr_code read_model(hf *t, const cr_json *m, cr_err *err) {
     const char *type = cr_json_str(cr_json_get(m, "type"));
     if (!m || !cr_json_is_obj(m))
-        return cr_fail(err, CR_ECONF,
-                       "no model in it; give a tokenizer.json as HuggingFace tokenizers saves it");
+        return cr_fail(
+            err, CR_ECONF,
+            "the file has no model; give a tokenizer.json as HuggingFace tokenizers saves it");
     /* old files do not name BPE */
     if (type ? strcmp(type, "BPE") != 0 : !cr_json_get(m, "merges"))
         return cr_fail(err, CR_ECONF, "model '%s' is not in this version; BPE is",
@@ -193,9 +193,10 @@ static cr_code read_model(hf *t, const cr_json *m, cr_err *err) {
 static cr_code read_added(hf *t, const cr_json *list, cr_hf_run *run, cr_err *err) {
     size_t n = cr_json_len(list);
     if (n > CR_MOST_ADDED)
-        return cr_fail(err, CR_ECONF,
-                       "%zu added_tokens; at most %d are allowed: train the tokenizer with them", n,
-                       CR_MOST_ADDED);
+        return cr_fail(
+            err, CR_ECONF,
+            "the file has %zu added_tokens; at most %d are allowed: train the tokenizer with them",
+            n, CR_MOST_ADDED);
     t->added = cr_alloc(sizeof(added) * (n + 1), "added tokens");
     for (size_t i = 0; i < n; i++) {
         const cr_json *j = cr_json_at(list, i);

@@ -244,7 +244,7 @@ static cr_code read_model(spm *m, const char *data, size_t n, cr_err *err) {
     while (next(&r, &f))
         count += f.number == 1 && f.wire == 2;
     if (r.bad || r.p != r.end || count == 0) return cut_short(err);
-    if (count > MOST) return cr_fail(err, CR_ECONF, "more than 2^24 pieces");
+    if (count > MOST) return cr_fail(err, CR_ECONF, "the model has more than 2^24 pieces");
     m->score = cr_alloc(sizeof(float) * count, "a SentencePiece model");
     m->type = cr_alloc(count, "a SentencePiece model");
     m->n = (int64_t)count;
@@ -263,7 +263,8 @@ static cr_code read_model(spm *m, const char *data, size_t n, cr_err *err) {
     if (m->unk < 0) return cr_fail(err, CR_ECONF, "the model has no unknown piece");
     for (int i = 0; m->bytes && i < 256; i++)
         if (m->byte[i] < 0)
-            return cr_fail(err, CR_ECONF, "byte_fallback without a piece for byte %d", i);
+            return cr_fail(err, CR_ECONF, "the model has byte_fallback, but no piece for byte %d",
+                           i);
     return CR_OK;
 }
 

@@ -117,7 +117,8 @@ TEST(limits) {
     for (int i = 0; i < 100000; i++)
         cr_buf_str(&b, "a{");
     CHECK_INT(toy_parse(&t, PBTXT, b.data, b.n), CR_ECONF);
-    CHECK_STR(t.text.data, "f:1:120: nested deeper than 60 levels; make it flatter\n");
+    CHECK_STR(t.text.data,
+              "f:1:120: the config is nested deeper than 60 levels; make it flatter\n");
     toy_clear(&t);
     cr_buf_reset(&b);
     for (int i = 0; i < 30; i++)

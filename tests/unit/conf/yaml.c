@@ -122,7 +122,7 @@ TEST(limits) {
     cr_buf_init(&deep);
     cr_buf_printf(&deep, "a: %s", b.data);
     CHECK_INT(toy_parse(&t, YAML, deep.data, deep.n), CR_ECONF);
-    CHECK_STR(t.text.data, "f:1:63: nested deeper than 60 levels; make it flatter\n");
+    CHECK_STR(t.text.data, "f:1:63: the config is nested deeper than 60 levels; make it flatter\n");
     toy_clear(&t);
     cr_buf_clear(&deep);
     /* every line doubles the one before: far beyond the budget */

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "feat_test.h"
 #include "text/text_norm.h"
 #include "text/tok.h"
-#include "feat_test.h"
 
 #define NORMAL "fg_mode: FG_NORMAL"
 
@@ -133,13 +133,13 @@ TEST(wrong_files) {
     } cases[] = {
         {"wordpiece", "", "unknown tokenizer_type 'wordpiece'; use bpe or sentencepiece"},
         {"bpe", "[]", "not a tokenizer.json"},
-        {"bpe", "{}", "no model in it"},
+        {"bpe", "{}", "the file has no model"},
         {"bpe", "{\"model\": {\"type\": \"WordPiece\"}}",
          "model 'WordPiece' is not in this version"},
         {"bpe", MODEL("\"merges\": 3"), "model has no list of merges"},
         {"bpe", MODEL("\"merges\": [\"a\"]"), "merge 1 is not a pair of tokens"},
         {"bpe", MODEL("\"merges\": [[\"a\", \"b\", \"c\"]]"), "merge 1 is not a pair of tokens"},
-        {"bpe", MODEL("\"merges\": [\"a b\"]"), "merge 1 speaks of a token that is not in vocab"},
+        {"bpe", MODEL("\"merges\": [\"a b\"]"), "merge 1 names a token that is not in vocab"},
         {"bpe", MODEL("\"merges\": [], \"dropout\": 0.1"), "dropout makes tokens random"},
         {"bpe", MODEL("\"merges\": [], \"unk_token\": \"?\""), "unk_token '?' is not in vocab"},
         {"bpe", "{\"model\": {\"merges\": [], \"vocab\": {\"a\": -1}}}", "id of token 'a'"},

@@ -371,7 +371,7 @@ TEST(rows_that_a_plan_takes) {
     CHECK_INT(cr_plan_takes(k.plan, 10, &err), CR_OK);
     CHECK_INT(cr_plan_takes(k.plan, 11, &err), CR_EUSAGE);
     CHECK_STR(err.msg,
-              "a batch of 11 rows, where the model was prepared for at most 10; give fewer "
+              "the batch has 11 rows, but the model was prepared for at most 10; give fewer "
               "rows at a time");
     CHECK_INT(cr_plan_takes(k.plan, -1, &err), CR_EUSAGE);
     CHECK_INT(cr_plan_lanes(k.plan)->all, 4);

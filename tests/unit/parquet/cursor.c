@@ -736,7 +736,7 @@ TEST(mistakes) {
     put_page(m, &h, &none, &body, false);
     put_page(m, &h, &none, &body, false);
     end(m);
-    expect(m, "a second dictionary");
+    expect(m, "the chunk has a second dictionary");
     h.n_values = 3;
     begin(m, CR_PQ_RAW);
     put_page(m, &h, &none, &body, false);
@@ -1014,7 +1014,7 @@ TEST(dictionary_behind_a_jump) {
     cr_pq_cursor *c = cr_pq_cursor_new();
     CHECK_INT(cr_pq_seek(c, &m->file, 0, 0, half + 10, &err), CR_OK);
     CHECK_INT(cr_pq_read(c, m->n_rows, true, &v, &err), CR_EDATA);
-    CHECK(strstr(err.msg, "a dictionary behind its values") != NULL);
+    CHECK(strstr(err.msg, "the dictionary comes after values") != NULL);
     cr_pq_cursor_free(c);
     close_file(m);
     cr_buf_clear(&none);

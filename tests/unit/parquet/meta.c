@@ -598,7 +598,7 @@ TEST(page_heads) {
     n = put_data2(&b, 10, 0, 5, 0, 0, 90);
     b.data[1] = CR_PQ_DICT << 1;
     CHECK_INT(cr_pq_parse_page_head((const uint8_t *)b.data, b.n, &h, &used, &err), CR_EDATA);
-    CHECK_STR(err.msg, "page header: type 2, but without its details");
+    CHECK_STR(err.msg, "page header: the details of type 2 are missing");
     cr_buf_clear(&b);
 }
 
