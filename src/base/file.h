@@ -86,8 +86,8 @@ bool cr_is_stdin(const char *path); /* "-" or CR_STDIN? */
  * and is named in the message. */
 CR_CHECKED cr_code cr_glob(cr_arena *a, const char *patterns, const char *const *exts,
                            char ***paths, size_t *n, cr_err *err);
-/* cr_glob_item_end returns the end of the item of such a list that begins at s: the comma behind
- * it, or the end of the text. */
+/* cr_glob_item_end returns the end of the item that begins at s in such a list: the comma after it,
+ * or the end of the text. */
 const char *cr_glob_item_end(const char *s);
 
 #endif

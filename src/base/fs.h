@@ -3,9 +3,9 @@
  *
  * A path without a scheme belongs to the store `file`, the local disk; "oss://bucket/data" belongs
  * to the store named `oss`. No other code opens files: readers, globs, vocabularies, checkpoints,
- * exports, predictions and logs use the functions of this header or those of file.h, which stand on
- * it. A new store is one file in src/store, one line in fs_list.h and one line in
- * src/base/meson.build. The design is in docs/design/fs.md.
+ * exports, predictions and logs use the functions of this header or those of file.h, which use it.
+ * A new store is one file in src/store, one line in fs_list.h and one line in src/base/meson.build.
+ * The design is in docs/design/fs.md.
  */
 #ifndef CR_BASE_FS_H
 #define CR_BASE_FS_H
@@ -24,7 +24,7 @@ typedef enum cr_fs_kind {
     CR_FS_OTHER
 } cr_fs_kind;
 
-/* What a path leads to. A store that does not know a number leaves it 0. */
+/* The description of a file or folder. A store that does not know a number leaves it 0. */
 typedef struct cr_fs_stat {
     cr_fs_kind kind;
     int64_t size;
@@ -35,7 +35,7 @@ typedef struct cr_fs_stat {
     uint64_t version;
 } cr_fs_stat;
 
-/* What a store adds to an errno value. */
+/* The details that a store adds to an errno value. */
 typedef struct cr_fs_why {
     int tries;      /* how often the request was made, when more than once */
     char text[160]; /* the cause; "": the text of strerror is the cause */

@@ -1,5 +1,6 @@
 /*
- * fs_ahead.c - reading from a store that is far: few large requests, made before they are needed.
+ * fs_ahead.c - reads from a store that is far, with few large requests that are made before they
+ * are needed.
  *
  * A file is cut into blocks. A piece is a run of blocks that one request fetches; a table leads
  * from each block to its piece. A read copies from pieces and waits for those that are being
@@ -286,7 +287,7 @@ void cr_ahead_hint(cr_ahead *a, cr_fs_range *v, int n) {
     pthread_mutex_unlock(&io.lock);
 }
 
-/* want asks for the blocks that a read waits for, and for more behind them, because a small request
+/* want asks for the blocks that a read waits for, and for more after them, because a small request
  * takes as long. The end of a file is fetched together with the bytes before it. */
 static piece *want(cr_ahead *a, int64_t first, int64_t last) {
     int64_t most = a->most / BLOCK, end = first;
@@ -322,7 +323,7 @@ static int copy_from(cr_ahead *a, int64_t at, char *buf, size_t n, size_t *got, 
         pthread_mutex_unlock(&io.lock);
         memcpy(buf, p->data + from, k);
         pthread_mutex_lock(&io.lock);
-        e = 0; /* the failure lies behind these bytes */
+        e = 0; /* the failure lies after these bytes */
     }
     p->used = true;
     p->refs--;

@@ -3,9 +3,9 @@
  * it.
  *
  * Places are in a fixed array and not in the threads' own memory, because the handler of SIGALRM
- * looks at those of all threads, and threads end. A handler only calls functions that POSIX allows
- * there: it writes its line with write() and puts the numbers together itself. Each place has a
- * stack for the handler, because a library may have used up the stack of the thread.
+ * looks at the places of all threads, and threads end. A handler only calls functions that POSIX
+ * allows there: it writes its line with write() and puts the numbers together itself. Each place
+ * has a stack for the handler, because a library may have used up the stack of the thread.
  */
 #include "base/guard.h"
 

@@ -1,15 +1,14 @@
 /*
  * kill_point.h - a test's way to end or signal the process at an exact place.
  *
- * CRANK_TEST_KILL=POINT:N makes the N-th pass of the named point (from 1) kill the process with
- * SIGKILL; POINT:N:TERM (INT, HUP, USR1 ...) sends it that signal instead and goes on. The point
- * `any` stands for all of them, so a test that counts N up kills at every place one after the
- * other. Without the variable a point costs one comparison.
+ * CRANK_TEST_KILL=POINT:N kills the process with SIGKILL when it passes the named point for the
+ * N-th time (from 1). POINT:N:TERM (INT, HUP, USR1 ...) sends that signal instead, and the process
+ * goes on. The point `any` stands for all points, so a test that increases N kills the process at
+ * every place, one after the other. Without the variable a point costs one comparison.
  *
- * Points: write (before bytes are written), torn (after half of them), sync, rename, renamed
- * (after it), mkdir, remove, lock, step (before a training step), batch (before one of an
- * evaluation or a prediction), evaluate (before an evaluation), evaluated (after it, before it is
- * recorded).
+ * Points: write (before bytes are written), torn (after half of them), sync, rename, renamed (after
+ * it), mkdir, remove, lock, step (before a training step), batch (before one of an evaluation or a
+ * prediction), evaluate (before an evaluation), evaluated (after it, before it is recorded).
  */
 #ifndef CR_BASE_KILL_POINT_H
 #define CR_BASE_KILL_POINT_H

@@ -2,7 +2,7 @@
  * log.c - log lines and the one progress line, on stderr.
  *
  * A line is put together first and written with one call, so that lines of several threads and
- * processes do not mix. The progress line stays without a newline; whatever comes next wipes it.
+ * processes do not mix. The progress line has no newline; the next line wipes it.
  */
 #include "base/log.h"
 

@@ -54,7 +54,7 @@ static void count_alloc(void) {
     atomic_fetch_add_explicit(&n_allocs, 1, memory_order_relaxed);
 }
 
-/* injected counts one request that may fail down, and says whether it is the one that a test lets
+/* injected counts down at each request that may fail, and says whether a test wants this one to
  * fail. */
 static bool injected(void) {
     uint_fast64_t n = atomic_load_explicit(&fail_after, memory_order_relaxed);

@@ -69,9 +69,9 @@ char *cr_arena_printf(cr_arena *a, const char *fmt, ...) CR_PRINTF(2, 3);
 #define CR_NEW(arena, T)      ((T *)cr_arena_zalloc((arena), sizeof(T)))
 #define CR_NEW_N(arena, T, n) ((T *)cr_arena_zalloc((arena), cr_bytes((int64_t)(n), sizeof(T))))
 
-/* cr_fetch asks for bytes in advance that will be read or written soon; the CPU itself asks for
- * those after the first lines. Trap: gcc leaves out calls of a function that only fetches, so this
- * is always inline, and so are functions that do nothing else. */
+/* cr_fetch prefetches bytes that will be read or written soon. It asks only for the first cache
+ * lines; the CPU itself asks for the rest. Trap: gcc leaves out calls of a function that only
+ * fetches, so this is always inline, and so are functions that do nothing else. */
 #define CR_FETCH static inline __attribute__((always_inline)) void
 CR_FETCH cr_fetch(const void *from, int64_t bytes, bool write) {
     enum { CR_LINE = 64, CR_LINES = 16 };

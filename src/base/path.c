@@ -180,7 +180,7 @@ static bool is_dir(const char *path, cr_fs_kind kind) {
     return kind == CR_FS_UNKNOWN ? cr_path_is_dir(path) : kind == CR_FS_DIR;
 }
 
-/* list_out moves the list into the arena, with a NULL behind the last name. */
+/* list_out moves the list into the arena, with a NULL after the last name. */
 static char **list_out(const name_list *l) {
     char **v = cr_arena_alloc(l->a, (l->n + 1) * sizeof(*v));
     for (size_t i = 0; i < l->n; i++)

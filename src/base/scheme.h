@@ -14,7 +14,7 @@
 
 typedef struct cr_scheme {
     const char *name;  /* "oss"; NULL ends the table */
-    const char *store; /* what such a path is: "a MaxCompute table" */
+    const char *store; /* what a path of this scheme names: "a MaxCompute table" */
     const char *cure;  /* how to do without it, where no store serves it */
 } cr_scheme;
 extern const cr_scheme cr_schemes[];
@@ -33,7 +33,7 @@ const char *cr_path_local(cr_arena *a, const char *path);
  * `at`. */
 const char *cr_path_take(cr_arena *a, const char *path, cr_loc at, cr_diag *diag);
 /* cr_paths_take does the same for every item of a comma-separated list of globs (as cr_glob reads
- * it); each item that no store serves is a finding of its own. */
+ * it); each item that no store serves is a separate finding. */
 const char *cr_paths_take(cr_arena *a, const char *paths, cr_loc at, cr_diag *diag);
 
 #endif

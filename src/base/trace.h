@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a thread can be busy with. */
+/* The kinds of work of a thread. */
 typedef enum cr_stage {
     CR_STAGE_NONE,
     CR_STAGE_STEP,     /* a whole step; it has its own row */

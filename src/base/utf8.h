@@ -1,6 +1,6 @@
 /*
- * utf8.h - characters of UTF-8 text, one at a time. A byte that is no UTF-8 is a character of its
- * own, so that any text can be walked.
+ * utf8.h - characters of UTF-8 text, one at a time. A byte that is no UTF-8 counts as one
+ * character, so that any text can be walked.
  */
 #ifndef CR_BASE_UTF8_H
 #define CR_BASE_UTF8_H

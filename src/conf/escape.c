@@ -1,5 +1,5 @@
 /*
- * escape.c - characters behind escapes, and the text of YAML's quoted scalars.
+ * escape.c - the characters that escapes stand for, and the text of YAML's quoted scalars.
  *
  * A quoted scalar may run over several lines: blanks around a line break are removed, a single
  * break becomes a space, and a run of n breaks becomes n - 1. Characters that an escape made are

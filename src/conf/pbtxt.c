@@ -1,5 +1,5 @@
 /*
- * pbtxt.c - protobuf text format into the tree.
+ * pbtxt.c - reads the protobuf text format into the tree.
  *
  * A lexer records the place of every token, and a recursive parser reads its tokens. Neither knows
  * a schema: 'field: DEEP' and 'field: 3' are scalars whose meaning the binder decides. A field

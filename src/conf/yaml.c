@@ -1,5 +1,5 @@
 /*
- * yaml.c - YAML and JSON into the tree. The only file that knows libfyaml.
+ * yaml.c - reads YAML and JSON into the tree. Only this file knows libfyaml.
  *
  * This file uses libfyaml's events and not its documents. Events carry the place of every key and
  * value, and their state is on the heap however deep the nesting is. They leave doubled keys,

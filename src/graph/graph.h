@@ -34,7 +34,7 @@ typedef enum cr_class { CR_ROW, CR_SEQ, CR_PARAM, CR_WHOLE } cr_class;
 typedef struct cr_op_type {
     const char *name;
     /* infer checks the inputs and sets n->cls, n->width, n->scratch, n->pack, n->n_prepare; for
-     * sources (no inputs) also n->needs_grad. A mistake here is ours: CR_BUG. */
+     * sources (no inputs) also n->needs_grad. A mistake here is a bug of crank: CR_BUG. */
     void (*infer)(cr_node *n);
     /* forward fills the tile's rows of n (ROW), or adds into the lane's sum (WHOLE). */
     void (*forward)(const cr_node *n, cr_tile *t);

@@ -64,7 +64,7 @@ int64_t cr_lanes_rows(const cr_lanes *t, int64_t n);
 /* cr_lanes_max_rows returns the most rows it can have in batches of at most n rows. */
 int64_t cr_lanes_max_rows(const cr_lanes *t, int64_t n);
 /* cr_lanes_gather is collective: v holds n values of `size` bytes for each node, one node after the
- * other. At first only those of this holder are set, afterwards all are. */
+ * other. At first only the values of this holder's nodes are set, afterwards all are. */
 void cr_lanes_gather(const cr_lanes *t, void *v, int64_t n, size_t size);
 /* cr_lanes_gather_rows is collective and does the same for rows of `size` bytes of a batch of n
  * rows. */

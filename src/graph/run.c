@@ -223,7 +223,7 @@ void cr_work_sum_grads(const cr_work *w, int64_t first, int64_t n, float *out) {
     for (int64_t i = 0; i < n; i += SOME, first += SOME) {
         int64_t m = n - i < SOME ? n - i : SOME;
         for (int k = 0; k < t->n_nodes; k++)
-            if (k >= t->mine && k < t->mine + t->n_mine) /* unfolding changed ours */
+            if (k >= t->mine && k < t->mine + t->n_mine) /* unfolding changes these */
                 sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, first, m, v[k]);
             else
                 memcpy(v[k], w->node_grads + k * w->met_n + first - w->met_first,

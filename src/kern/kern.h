@@ -41,9 +41,9 @@ const cr_kernels *cr_kern_at(cr_cpu_level level);
 #define CR_GEMM_ACC  1  /* start each chain from C */
 #define CR_GEMM_BIAS 2  /* add bias[n] last */
 #define CR_GEMM_RELU 4  /* then max(., 0) */
-#define CR_GEMM_MASK 16 /* 0 where a matrix laid out like C, in the place of bias, is not > 0 */
-#define CR_GEMM_ADD                                                                                \
-    8 /* each chain starts from 0 and its end is added to C, before bias; K <= 512 */
+#define CR_GEMM_MASK 16 /* 0 where the mask, a matrix like C given instead of bias, is not > 0 */
+/* each chain starts from 0, and its result is added to C before bias; K <= 512 */
+#define CR_GEMM_ADD 8
 
 /* The right-hand matrix is packed once, in panels of CR_GEMM_NR columns, and used by many calls.
  * The layout is the same on every level. Panels are independent, so threads can share the packing

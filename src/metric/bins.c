@@ -1,5 +1,5 @@
 /*
- * bins.c - the binned ROC curve. Points (FPR, TPR) of "score >= t_k" for n thresholds t_k =
+ * bins.c - the binned ROC curve: the points (FPR, TPR) of "score >= t_k" for n thresholds t_k =
  * k/(n-1).
  *
  * One multiplication and at most one correction find the bin of a score. With the correction the

@@ -37,8 +37,8 @@ typedef struct cr_metric_type {
     void (*reset)(cr_metric *m);
     CR_CHECKED cr_code (*update)(cr_metric *m, const cr_metric_in *in, cr_err *err);
     double (*value)(const cr_metric *m); /* NaN when undefined (only one class) */
-    /* number of rows with label 1 and with label 0 behind the value; NULL: the value does not
-     * depend on them */
+    /* number of rows with label 1 and with label 0 in the value; NULL: the value does not depend on
+     * them */
     void (*classes)(const cr_metric *m, int64_t *n_pos, int64_t *n_neg);
     /* key in results when the config decides it ("recall@5"); NULL: name is the key */
     void (*label)(const void *conf, char *out, size_t size);

@@ -15,8 +15,9 @@
 /* ---- histograms ---- */
 #define CR_HISTO_SIDE    775 /* edges 1e-12 * 1.1^k up to 1e20, then the end; as many below zero */
 #define CR_HISTO_BUCKETS (2 * CR_HISTO_SIDE + 1)
-/* The edges; and, for each float whose bits after the first 13 behind the sign are zero, the first
- * edge above it. At most one edge lies between two such floats. */
+/* The edges, and a table that finds the bucket of a float: `first` is indexed by the first 13 bits
+ * after the sign and holds the first edge above the float that has only these bits. At most one
+ * edge lies between two such floats. */
 typedef struct cr_histo_scale {
     double edge[CR_HISTO_SIDE]; /* the edges above zero */
     int16_t first[8192];

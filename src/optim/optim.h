@@ -105,13 +105,13 @@ typedef struct cr_sparse_optim_conf {
     cr_conf_base base;
     cr_choice optimizer;
     cr_choice learning_rate;
-    cr_msgs part_optimizers; /* of cr_part_conf; only crank has this key */
+    cr_msgs part_optimizers; /* items are cr_part_conf; only crank has this key */
 } cr_sparse_optim_conf;
 typedef struct cr_dense_optim_conf {
     cr_conf_base base;
     cr_choice optimizer;
     cr_choice learning_rate;
-    cr_msgs part_optimizers; /* of cr_part_conf */
+    cr_msgs part_optimizers; /* items are cr_part_conf */
     cr_ema_conf *ema;        /* NULL: no averaging */
 } cr_dense_optim_conf;
 extern const cr_msg cr_sparse_optim_msg; /* SparseOptimizer */

@@ -154,7 +154,7 @@ typedef struct cr_pq_lists {
     int last; /* the previous definition level */
 } cr_pq_lists;
 /* cr_pq_lists_add adds n levels, at most CR_PQ_LOOK. slot_valid (room for n) gets a byte per slot;
- * *n_slots and *n_valid count those of this call. */
+ * *n_slots and *n_valid count the slots and the values of this call. */
 const char *cr_pq_lists_add(const cr_pq_kern *k, const cr_pq_nest *nest, cr_pq_lists *l,
                             const uint8_t *rep, const uint8_t *def, size_t n, uint8_t *slot_valid,
                             size_t *n_slots, size_t *n_valid);

@@ -89,7 +89,7 @@ static const uint8_t *entry(const cr_pq_wdict *d, uint32_t code, size_t *n) {
     return p + 4;
 }
 
-/* numbers of 4 and 8 bytes are hashed as such, everything else as bytes */
+/* hash_entry hashes values of 4 and 8 bytes as numbers, all others as bytes. */
 static uint64_t hash_entry(const cr_pq_wdict *d, uint32_t code) {
     size_t n;
     const uint8_t *p = entry(d, code, &n);

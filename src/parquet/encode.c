@@ -57,7 +57,7 @@ static void reserve_packed(cr_buf *b, size_t n, int width) {
             while (end < n && v[end] == v[i])                                                      \
                 end++;                                                                             \
             if (end - i < RUN_MIN && !(end == n && from == i && end - i >= 8)) {                   \
-                /* what is left of this run's last group is looked at again as its beginning */    \
+                /* the values after the last whole group of this run are looked at again */        \
                 size_t groups = (end - i) / 8;                                                     \
                 i += 8 * (groups ? groups : 1);                                                    \
                 continue;                                                                          \

@@ -240,9 +240,9 @@ typedef struct cr_pq_page_note {
     int head_size;           /* bytes of the header; the page follows */
     int32_t size, raw_size;  /* bytes of the page without the header */
     int type;                /* number in the format: 0 data, 1 index, 2 dictionary, 3 data v2 */
-    int encoding;            /* -1: not told */
-    int32_t n_values;        /* -1: not told */
-    int32_t n_nulls, n_rows; /* data v2; -1: not told */
+    int encoding;            /* -1: the header does not tell */
+    int32_t n_values;        /* -1: the header does not tell */
+    int32_t n_nulls, n_rows; /* data v2; -1: the header does not tell */
     bool has_crc;
     cr_pq_stats stats;
 } cr_pq_page_note;

@@ -12,8 +12,7 @@
 #include "base/digest.h"
 #include "parquet/parquet_int.h"
 
-#define FIELD 32767 /* always far above the last field's number, so its header has the long form   \
-                     */
+#define FIELD 32767 /* far above the last field's number, so its header has the long form */
 static const uint8_t head[] = {CR_T_BYTES, 0xfe, 0xff, 0x03, 8};
 #define TAIL (sizeof head + 8 + 1) /* the field, and the end of the struct */
 

@@ -1,5 +1,5 @@
 /*
- * regex.c - PCRE2 behind a few calls.
+ * regex.c - regular expressions, by calls of PCRE2.
  *
  * TorchEasyRec's feature generator uses RE2. A pattern that both accept means the same: leftmost
  * match, earlier alternatives first, `.` without newline, `$` at the very end. PCRE2 also takes
@@ -16,8 +16,7 @@
 #include "base/mem.h"
 
 #define FEW_STEPS   2000    /* steps of a search; most searches take fewer */
-#define MATCH_LIMIT 1000000 /* steps of the second try, for a search that took more: about 10 ms   \
-                             */
+#define MATCH_LIMIT 1000000 /* steps of the second try, when a search took more: about 10 ms */
 /* compiled code has a stack of 32 KiB, which a group repeated 1000 times would fill; this larger
  * one takes memory from the system only as it is used */
 #define MOST_STACK ((size_t)8 << 20)

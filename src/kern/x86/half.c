@@ -152,7 +152,7 @@ void KERN(to16_chance)(uint16_t *out, const float *x, const uint16_t *rnd, int64
     }
 }
 
-/* mix64 is cr_mix64 for a vector of 64-bit words. */
+/* mix is cr_mix64 for a vector of 64-bit words. */
 #ifdef __AVX512F__
 CR_INLINE ivec mix(ivec x) {
     x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 30));
