@@ -44,8 +44,8 @@ bool cr_parse_f64(const char *s, size_t n, double *out);
  * length. */
 size_t cr_fmt_f32(char out[32], float x);
 size_t cr_fmt_f64(char out[32], double x);
-/* cr_fmt_u64 / cr_fmt_i64 write a whole number in decimal, fast; what is behind it in out changes
- */
+/* cr_fmt_u64 and cr_fmt_i64 write a whole number in decimal, fast; the bytes of out after it change
+ * too. */
 size_t cr_fmt_u64(char out[21], uint64_t x);
 size_t cr_fmt_i64(char out[24], int64_t x);
 /* cr_fmt_count: "1.2M", "850"; cr_fmt_bytes: "3.4 GB"; cr_fmt_time: "1m 12s". Return out. */

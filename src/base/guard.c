@@ -18,7 +18,7 @@
 
 #include "base/buf.h"
 
-#define PLACES      64         /* threads that are in such calls at a time; others are not told */
+#define PLACES      64         /* threads with a place; further threads are not named */
 #define STACK_BYTES (32 << 10) /* registers of AVX-512 and AMX take 11 KiB of it */
 #define MOST_TEXT   200        /* bytes of a name */
 

@@ -37,15 +37,15 @@ static bool list_path(char *out, size_t size) {
     return n > 0 && (size_t)n < size;
 }
 
-/* A line of the list is a digest and, behind blanks, a comment; lines that begin with # and empty
- * ones count for nothing. Does this one hold a digest? */
+/* is_digest: does the line hold a digest? A line of the list is a digest and, after blanks, a
+ * comment; lines that begin with # and empty lines are ignored. */
 static bool is_digest(const char *line) {
     return strspn(line, "0123456789abcdefABCDEF") == CR_SHA256_TEXT &&
            strchr(" \t\r\n", line[CR_SHA256_TEXT]) != NULL;
 }
 
 static bool is_listed(const char *digest) {
-    static bool told; /* what is wrong with the list, once */
+    static bool told; /* mistakes in the list are reported only once */
     char path[4096];
     cr_buf text;
     bool found = false;

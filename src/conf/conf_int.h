@@ -67,9 +67,11 @@ bool cr_conf_read_bool(const cr_conf_node *n, bool *out);
 bool cr_conf_read_int(const cr_conf_node *n, uint64_t *out, bool *neg);
 /* cr_conf_is_huge: is it an integer that 64 bits do not hold? */
 bool cr_conf_is_huge(const cr_conf_node *n);
-/* cr_conf_limits_text: " from LO to HI", the least and the largest integer that a row takes */
+/* cr_conf_limits_text writes " from LO to HI", the smallest and the largest integer that a row
+ * takes. */
 const char *cr_conf_limits_text(const cr_field *f, char out[96]);
-/* cr_conf_meant: the key of msg that an unknown key most likely means; NULL: none is known */
+/* cr_conf_meant returns the key of msg that an unknown key most likely means; NULL: none is
+ * known. */
 const char *cr_conf_meant(const cr_msg *msg, const char *key);
 bool cr_conf_read_float(const cr_conf_node *n, double *out);
 /* cr_conf_read_enum accepts a name or a number; it returns NULL when there is no such value. */

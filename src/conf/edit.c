@@ -466,13 +466,14 @@ static cr_conf_node *parse_as(editor *e, cr_syntax syntax, const char *before, c
     return n;
 }
 
-/* A list of texts may be given as its only one, taken as it is: --set data_config.null_values=? */
+/* is_only_text: a list of texts may be given as a single text, which is used as it is: --set
+ * data_config.null_values=? */
 static bool is_only_text(const step *s, const char *text) {
     return s->list && !s->msg && s->in->fields[s->row].type == CR_T_STR && *text &&
            !strchr("[{<\"'", *text) && !strchr(text, '\n');
 }
 
-/* The node that the text stands for, as a value of the step's field. */
+/* make_value returns the node that the text stands for, as a value of the step's field. */
 static cr_conf_node *make_value(editor *e, const step *s, const char *text, int col) {
     const cr_field *f = &s->in->fields[s->row];
     bool single = !s->msg && f->type <= CR_T_ENUM && (!s->list || s->sel || is_only_text(s, text));

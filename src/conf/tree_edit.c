@@ -1,5 +1,5 @@
 /*
- * tree_edit.c - rewriting a tree: put, copy, remove.
+ * tree_edit.c - rewrites a tree: put, copy, remove.
  *
  * A value keeps its place in the user's file whatever happens to it, so that a mistake found later
  * is reported at the line that the user wrote. Entries keep their order: a value that takes the

@@ -344,7 +344,8 @@ static void take_event(reader *r, struct fy_event *e) {
     }
 }
 
-/* The character at a place, 0 behind the end. libfyaml's column counts characters from 1. */
+/* char_at returns the character at a place, 0 after the end. libfyaml's column counts characters
+ * from 1. */
 static char char_at(const reader *r, int line, int col) {
     const char *s = r->text, *end = r->text + r->n;
     while (s < end && --line > 0) {

@@ -1,6 +1,7 @@
 /*
- * adam_rows.c - rules of Adam's family that table rows alone have (FBGEMM's forms): LAMB, which
- * makes Adam's direction as long as the row itself, and both with one second moment per row.
+ * adam_rows.c - the rules of Adam's family that only table rows have (FBGEMM's forms): LAMB, which
+ * scales the step in Adam's direction by the norm of the row, and Adam and LAMB with one second
+ * moment per row.
  *
  *   r = m̂ / (sqrt(v̂) + eps) + wd w;  Adam: w -= lr r;  LAMB: w -= lr ‖w‖/‖r‖ r
  *
@@ -50,7 +51,7 @@ typedef struct args {
     float div; /* partial: sqrt(v̂) + eps */
 } args;
 
-/* of LAMB: g becomes r */
+/* for LAMB: replaces g by r */
 CR_INLINE void whole_block(const float *restrict w, float *restrict m, float *restrict v,
                            float *restrict g, int n, args a) {
     for (int i = 0; i < n; i++) {

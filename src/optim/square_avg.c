@@ -1,6 +1,6 @@
 /*
- * square_avg.c - RMSprop (without momentum) and Adadelta, torch's forms, which divide by a decaying
- * mean of squares; rows of tables and dense parameters alike.
+ * square_avg.c - RMSprop (without momentum) and Adadelta in torch's forms, which divide by a
+ * decaying mean of squares, for rows of tables and dense parameters alike.
  *
  *   x = g + wd w;  v = k v + (1-k) x²
  *   RMSprop:   w -= lr x / (sqrt(v) + eps)
@@ -22,7 +22,7 @@ typedef struct square_conf {
     bool gradient_clipping;
     double max_gradient;
     union {
-        double alpha, rho; /* k, as each rule calls it */
+        double alpha, rho; /* the names that the two rules have for k */
     };
     double eps;
     double weight_decay; /* added to the gradient (L2) */
