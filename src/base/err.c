@@ -172,7 +172,8 @@ void cr_diag_add_(const char *src, int src_line, cr_diag *d, cr_sev sev, cr_code
     va_start(ap, fmt);
     format(msg, sizeof(msg), fmt, ap);
     va_end(ap);
-    /* counted even when it is not listed again: callers see by the count that they failed */
+    /* an error is counted even when it is not listed again: callers see by the count that they
+     * failed */
     if (sev == CR_SEV_ERROR) d->n_errors++;
     for (size_t i = 0; i < d->n; i++) {
         const cr_finding *f = &d->v[i];

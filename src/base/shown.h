@@ -12,16 +12,16 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-/* cr_shown_char: bytes of the UTF-8 character that s (n > 0 bytes) begins with; 0: there is none.
- * *c becomes its number, *plain says whether it is shown as it is. */
+/* cr_shown_char returns the length of the UTF-8 character that s (n > 0 bytes) begins with, 0 when
+ * there is none. *c becomes its code point; *plain says whether it is shown without an escape. */
 size_t cr_shown_char(const char *s, size_t n, uint32_t *c, bool *plain);
 /* cr_buf_shown appends n bytes of foreign text. `lines` keeps newlines and tabs, for text of crank
  * that holds foreign words. */
 void cr_buf_shown(cr_buf *b, const char *s, size_t n, bool lines);
 /* cr_shown returns s when nothing in it needs escaping, else an escaped copy in the arena. */
 const char *cr_shown(cr_arena *a, const char *s);
-/* cr_shown_into writes n bytes of foreign text into out, cut where a character ends; returns how
- * many of the n there was room for. Allocates nothing. */
+/* cr_shown_into writes n bytes of foreign text into out, cut between two characters; returns how
+ * many of the n bytes had room. It allocates nothing. */
 size_t cr_shown_into(char *out, size_t size, const char *s, size_t n);
 /* cr_show: a value as messages show it: at most 73 bytes of it, "..." where it was cut. Returns
  * out. */

@@ -53,7 +53,7 @@ static const cr_oneof *open_choice(const cr_msg *msg, const cr_fieldset *given) 
     return o;
 }
 
-/* What other tools call a key of ours. A row counts where the message has that key. */
+/* The names that other tools have for our keys. A row applies when the message has that key. */
 static const char *const synonyms[][2] = {
     {"gauc", "grouped_auc"},        {"group_auc", "grouped_auc"},
     {"learning_rate", "lr"},        {"mse", "mean_squared_error"},

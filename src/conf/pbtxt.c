@@ -122,7 +122,7 @@ static bool is_punct(const parser *p, char c) {
     return p->t.kind == T_PUNCT && *p->t.s == c;
 }
 
-/* "'word'" of the token ahead, for messages */
+/* shown writes the next token in quotes, for messages. */
 static const char *shown(const parser *p, char out[CR_CONF_SHOW]) {
     if (p->t.kind == T_END) return "the end of the file";
     char text[CR_SHOW];

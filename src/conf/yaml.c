@@ -358,13 +358,13 @@ static char char_at(const reader *r, int line, int col) {
     return s < end ? *s : 0;
 }
 
-/* What to do about an error, by the text at its place. */
+/* cure_at returns what to do about an error, by the text at its place. */
 static const char *cure_at(const reader *r, int line, int col) {
     char c = char_at(r, line, col), before = col > 1 ? char_at(r, line, col - 1) : 0;
     if (c == '\\') /* web pages write \_ for _ */
         return "remove the backslashes, or write \\\\ for one";
-    /* these have a meaning of their own in front of a value; libfyaml names their place or the next
-     */
+    /* these characters have a special meaning in front of a value; libfyaml names their place or
+     * the next */
     if (!r->json && c && (strchr("?*&%@`", c) || (before && strchr("*&", before))))
         return "put the value in quotes";
     return "correct it here";
