@@ -84,8 +84,9 @@ static const char *next_module(const void *ctx, size_t i) {
 }
 
 #define ALONE                                                                                      \
-    "several ranks are not in this version; use --nnodes=1 --nproc-per-node=1, and --threads N "   \
-    "after the module for N cores"
+    "crank does not start several ranks itself in this version; start them with 'mpiexec -n N "    \
+    "crank train CONFIG', or use --nnodes=1 --nproc-per-node=1, and --threads N after the module " \
+    "for N cores"
 
 /* nnodes is N or MIN:MAX; nproc is N, auto, cpu or gpu (then: one process with all cores) */
 static cr_code check_count(const char *prog, const char *flag, const char *value, cr_err *err) {
@@ -302,7 +303,7 @@ cr_code cr_wrap_env(cr_err *err) {
     if (n == 1) return CR_OK;
     return usage(
         err,
-        "WORLD_SIZE of the environment is %s: several ranks are not in this version; start "
-        "one process, with --threads N for N cores, or unset WORLD_SIZE",
-        world);
+        "WORLD_SIZE of the environment is %s, but no MPI launcher started this process; start the "
+        "ranks with 'mpiexec -n %s crank train CONFIG', or unset WORLD_SIZE and give --threads N",
+        world, world);
 }

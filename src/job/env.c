@@ -52,7 +52,9 @@ const cr_env cr_envs[] = {
     {"CI_ODPS_PROJECT_NAME", CR_ENV_TEXT, NULL, NULL,
      "replaces `{PROJECT}` in the configs that `crank benchmark` trains", NULL, false},
     {"WORLD_SIZE", CR_ENV_TEXT, NULL, NULL,
-     "above 1: a launcher started several processes, which is refused", NULL, false},
+     "above 1 without an MPI launcher: refused, because crank would be one of several processes "
+     "that do not know each other",
+     NULL, false},
     {"COLUMNS", CR_ENV_TEXT, NULL, NULL, "width of the tables that `crank parquet` prints", NULL,
      false},
     {"TERM", CR_ENV_TEXT, NULL, NULL, "`dumb`: no progress line", NULL, false},

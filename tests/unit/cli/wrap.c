@@ -41,8 +41,9 @@ static cr_code find(const char *line) {
         CHECK_STR(err.msg, text);                                                                  \
     } while (0)
 #define ALONE                                                                                      \
-    "several ranks are not in this version; use --nnodes=1 --nproc-per-node=1, and --threads N "   \
-    "after the module for N cores"
+    "crank does not start several ranks itself in this version; start them with 'mpiexec -n N "    \
+    "crank train CONFIG', or use --nnodes=1 --nproc-per-node=1, and --threads N after the module " \
+    "for N cores"
 
 TEST(plain) {
     FOUND("train x.yaml", train, "x.yaml");
@@ -157,7 +158,7 @@ TEST(environment) {
     CHECK_INT(cr_wrap_env(&err), CR_OK);
     setenv("WORLD_SIZE", "4", 1);
     CHECK_INT(cr_wrap_env(&err), CR_EUSAGE);
-    CHECK(strstr(err.msg, "several ranks are not in this version"));
+    CHECK(strstr(err.msg, "no MPI launcher started this process"));
     setenv("WORLD_SIZE", "x", 1);
     CHECK_INT(cr_wrap_env(&err), CR_EUSAGE);
     CHECK_STR(err.msg, "WORLD_SIZE of the environment is 'x' and must be 1, the number of "
