@@ -227,7 +227,7 @@ TEST(tasks) {
          "'nosuch' is not among label_fields; add it there", 0, 0},
         {DBMTL("{tower_name: q, label_name: z, relation_tower_names: [p], relation_mlp: "
                "{hidden_units: [2]}, " M_BCE "}, " TOWER("")),
-         "p]", "task 'q' depends on 'p', which is no earlier tower; list that one first", 0, 0},
+         "p]", "task 'q' depends on 'p', which is not an earlier tower; list that one first", 0, 0},
         {M_TASKS(M_GROUP("all", "a"), "ple: {task_towers: [" TOWER("") "]}"), "ple: {",
          "ple has no extraction_networks; add one, or use simple_multi_task", 0, 0},
         {M_TASKS(M_GROUP("all", "a") ", " M_GROUP("uia", "b"),
