@@ -81,8 +81,27 @@ void cr_tree_put_str(cr_conf_doc *doc, cr_conf_node *map, const char *key, cr_lo
                      const char *text);
 /* cr_tree_child returns the message under the key, and makes it when it does not exist. */
 cr_conf_node *cr_tree_child(cr_conf_doc *doc, cr_conf_node *map, const char *key, cr_loc at);
+/* These work on all entries of the key and return how many there were. */
+int cr_tree_drop(cr_conf_node *map, const char *key);
+int cr_tree_rename(cr_conf_doc *doc, cr_conf_node *map, const char *key, const char *to);
+int cr_tree_move(cr_conf_doc *doc, cr_conf_node *from, const char *key, cr_conf_node *to,
+                 const char *name);
 /* cr_tree_remove takes the value `what` out of the tree below `in`, wherever it stands; returns how
  * often it was there. */
 int cr_tree_remove(cr_conf_node *in, const cr_conf_node *what);
+
+/* Which keys does nothing read? For trees that no table describes: the reader of a key asks
+ * for it here, and what was never asked for is told, with the nearest key that was. */
+typedef struct cr_tree_asked cr_tree_asked;
+typedef struct cr_tree_use {
+    cr_arena arena;
+    cr_tree_asked *asked;
+} cr_tree_use;
+void cr_tree_use_init(cr_tree_use *u);
+void cr_tree_use_clear(cr_tree_use *u);
+const cr_conf_node *cr_tree_ask(cr_tree_use *u, const cr_conf_node *map, const char *key);
+/* cr_tree_ask_all: all that stands below is read */
+void cr_tree_ask_all(cr_tree_use *u, const cr_conf_node *map);
+void cr_tree_tell_unused(const cr_tree_use *u, const cr_conf_node *root, cr_sev sev, cr_diag *diag);
 
 #endif

@@ -1,8 +1,6 @@
 /*
  * toy.c - a dialect: the keys of the root begin with toy_.
  */
-#include <string.h>
-
 #include "dialect/list.h"
 
 static const char *const keys[][2] = {
@@ -20,9 +18,8 @@ static const cr_conf_entry *sign(const cr_conf_doc *doc) {
 static cr_code rewrite(cr_conf_doc *doc, const cr_conf_entry *found, cr_diag *diag) {
     (void)found;
     (void)diag;
-    for (size_t k = 0; k < doc->root->n; k++)
-        for (int i = 0; keys[i][0]; i++)
-            if (strcmp(doc->root->v[k].key, keys[i][0]) == 0) doc->root->v[k].key = keys[i][1];
+    for (int i = 0; keys[i][0]; i++)
+        cr_tree_rename(doc, doc->root, keys[i][0], keys[i][1]);
     return CR_OK;
 }
 

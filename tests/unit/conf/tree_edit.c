@@ -61,16 +61,57 @@ TEST(put_camel) { /* JSON may spell a key in another way */
     toy_clear(&t);
 }
 
-TEST(copy_and_remove) {
+TEST(move) {
     toy t;
     CHECK_INT(toy_parse(&t, PBTXT, text, sizeof text - 1), CR_OK);
     cr_conf_node *root = t.doc.root, *b = cr_conf_find(root, "b");
+    CHECK_INT(cr_tree_rename(&t.doc, root, "a", "new"), 2);
+    CHECK_INT(cr_tree_rename(&t.doc, root, "a", "new"), 0);
+    CHECK_INT(cr_tree_move(&t.doc, b, "x", root, "up"), 2);
+    CHECK_INT(cr_tree_move(&t.doc, root, "c", root, "last"), 1);
+    SHOWN(root, "new@1:4=1 b.y@2:13=3 new@3:4=5 last@4:4=6 up@2:8=2 up@2:18=4");
+    CHECK_INT(cr_tree_drop(root, "new"), 2);
+    CHECK_INT(cr_tree_drop(root, "none"), 0);
     cr_conf_node *copy = cr_tree_copy(&t.doc, root);
     CHECK_INT(cr_tree_remove(root, b), 1);
     CHECK_INT(cr_tree_remove(root, b), 0);
-    SHOWN(root, "a@1:4=1 a@3:4=5 c@4:4=6");
-    SHOWN(copy, "a@1:4=1 b.x@2:8=2 b.y@2:13=3 b.x@2:18=4 a@3:4=5 c@4:4=6");
+    SHOWN(root, "last@4:4=6 up@2:8=2 up@2:18=4");
+    SHOWN(copy, "b.y@2:13=3 last@4:4=6 up@2:8=2 up@2:18=4");
     toy_clear(&t);
 }
 
-TEST_MAIN(CASE(put), CASE(put_camel), CASE(copy_and_remove))
+TEST(unused) {
+    static const char yaml[] = "runner:\n  bach_size: 5\n  epochs: 2\n  zzz: {q: 1}\n"
+                               "list:\n  - {k: 1, l: 2}\nfree: {a: {b: 1}, c: [{d: 2}]}\nrest: 1\n";
+    toy t;
+    cr_tree_use u;
+    CHECK_INT(toy_parse(&t, YAML, yaml, sizeof yaml - 1), CR_OK);
+    const cr_conf_node *root = t.doc.root;
+    cr_tree_use_init(&u);
+    const cr_conf_node *runner = cr_tree_ask(&u, root, "runner");
+    CHECK(!cr_tree_ask(&u, runner, "batch_size"));
+    CHECK_STR(cr_tree_ask(&u, runner, "epochs")->text, "2");
+    CHECK_STR(cr_tree_ask(&u, runner, "epochs")->text, "2");
+    CHECK(!cr_tree_ask(&u, cr_tree_ask(&u, runner, "epochs"), "below_a_scalar"));
+    const cr_conf_node *item = cr_tree_ask(&u, root, "list")->v[0].val;
+    CHECK_STR(cr_tree_ask(&u, item, "k")->text, "1");
+    cr_tree_ask_all(&u, cr_tree_ask(&u, root, "free"));
+    cr_tree_tell_unused(&u, root, CR_SEV_ERROR, &t.diag);
+    cr_tree_use_clear(&u);
+    static const char *const want[] = {
+        "2:3 unknown key 'bach_size'; did you mean 'batch_size'?",
+        "4:3 nothing reads the key 'zzz'; remove it",
+        "6:12 nothing reads the key 'l'; remove it",
+        "8:1 nothing reads the key 'rest'; remove it",
+    };
+    CHECK_INT(t.diag.n, 4);
+    for (size_t i = 0; i < 4 && i < t.diag.n; i++) {
+        char got[200];
+        snprintf(got, sizeof got, "%d:%d %s", t.diag.v[i].at.line, t.diag.v[i].at.col,
+                 t.diag.v[i].msg);
+        CHECK_STR(got, want[i]);
+    }
+    toy_clear(&t);
+}
+
+TEST_MAIN(CASE(put), CASE(put_camel), CASE(move), CASE(unused))
