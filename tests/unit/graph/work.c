@@ -341,7 +341,7 @@ TEST(memory_grows_and_stays) {
     }
     CHECK_INT(cr_alloc_count() - before, 0);
     CHECK_INT(toy_run(&k, &input, ROWS + 1, NULL, &err), CR_EUSAGE);
-    CHECK(strstr(err.msg, "a batch of 41 rows") != NULL);
+    CHECK(strstr(err.msg, "the batch has 41 rows") != NULL);
     CHECK_INT(toy_run(&k, &input, -1, NULL, &err), CR_EUSAGE);
     CHECK_INT(toy_run(&k, &input, 2, NULL, &err), CR_OK); /* still usable */
     toy_close(&k);

@@ -183,8 +183,9 @@ TEST(too_many_rows) {
     cr_err err;
     m_ready(&k, t, CR_EVAL, 1, ROWS);
     CHECK_INT(m_step(&k, t, b, &err), CR_EUSAGE);
-    CHECK_STR(err.msg, "a batch of 10 rows, where the model was prepared for at most 9; give fewer "
-                       "rows at a time");
+    CHECK_STR(err.msg,
+              "the batch has 10 rows, but the model was prepared for at most 9; give fewer "
+              "rows at a time");
     b->n_rows = b->global_rows = ROWS;
     CHECK_INT(m_step(&k, t, b, &err), CR_OK);
     m_done(&k);
