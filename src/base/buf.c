@@ -58,7 +58,8 @@ void cr_buf_char(cr_buf *b, char c) {
 
 void cr_buf_i64(cr_buf *b, int64_t x) {
     char text[24];
-    cr_buf_add(b, text, cr_fmt_i64(text, x));
+    size_t n = cr_fmt_i64(text, x);
+    cr_buf_add(b, text, n);
 }
 
 void cr_buf_printf(cr_buf *b, const char *fmt, ...) {

@@ -126,7 +126,7 @@ void cr_comm_share(cr_comm *c, void *data, size_t n, int from) {
 cr_code cr_comm_vote(cr_comm *c, cr_code mine, bool wish, bool *any) {
     *any = wish;
     if (!c) return mine;
-    c->votes[c->rank] = (vote){.code = mine, .wish = wish};
+    c->votes[c->rank] = (vote){.code = (int32_t)mine, .wish = wish};
     cr_comm_gather(c, c->votes, c->vote_at);
     *any = false;
     cr_code code = CR_OK;

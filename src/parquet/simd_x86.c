@@ -496,6 +496,5 @@ const cr_pq_kern *cr_pq_kern_for(cr_cpu_level level) {
         [CR_CPU_AVX512] = &kern_avx512,
 #endif
     };
-    level = usable(level);
-    return CR_CPU_PICK(of, level);
+    return CR_CPU_PICK(of, usable(level));
 }
