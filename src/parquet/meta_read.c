@@ -42,6 +42,7 @@ static cr_code get_text(cr_pq_parse *s, int type, const char **out) {
         nuls += p[i] == 0;
     void *memory;
     CR_TRY(cr_pq_take(s, &memory, n + 2 * nuls + 1, 1));
+    CR_ASSERT(memory); /* at least the end of the text */
     char *q = memory;
     *out = q;
     if (n && !nuls) memcpy(q, p, n);
