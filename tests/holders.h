@@ -6,6 +6,7 @@
 #define CR_TESTS_HOLDERS_H
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/part.h"
@@ -17,6 +18,8 @@ typedef struct holders {
     int lane[MAX_HOLDERS + 1];
     pthread_barrier_t gate;
     void *all[MAX_HOLDERS]; /* what each brought to the meeting under way */
+    const void *out[MAX_HOLDERS];
+    const size_t *out_at[MAX_HOLDERS];
     int64_t meetings;
     struct holder {
         struct holders *of;
@@ -41,6 +44,23 @@ static inline void holders_gather(void *ctx, void *all, const size_t *at) {
     pthread_barrier_wait(&of->gate);
 }
 
+static inline void holders_exchange(void *ctx, const void *out, const size_t *out_at, void *in,
+                                    const size_t *in_at) {
+    holder *h = ctx;
+    holders *of = h->of;
+    int self = h->number;
+    of->out[self] = out;
+    of->out_at[self] = out_at;
+    if (self == 0) of->meetings++;
+    pthread_barrier_wait(&of->gate);
+    for (int k = 0; k < of->n; k++) {
+        size_t from = of->out_at[k][self], n = of->out_at[k][self + 1] - from;
+        if (n != in_at[k + 1] - in_at[k]) abort(); /* the two sides do not agree */
+        if (n > 0) memcpy((char *)in + in_at[k], (const char *)of->out[k] + from, n);
+    }
+    pthread_barrier_wait(&of->gate);
+}
+
 static inline void *holders_thread(void *p) {
     holder *h = p;
     h->work(h, h->ctx);
@@ -58,7 +78,7 @@ static inline void holders_run(holders *hs, const int *lanes, void (*work)(holde
     for (int k = 0; k < hs->n; k++) {
         holder *h = &hs->v[k];
         *h = (holder){.of = hs, .number = k, .work = work, .ctx = ctx};
-        h->meet = (cr_meet){hs->n, k, hs->lane, holders_gather, h};
+        h->meet = (cr_meet){hs->n, k, hs->lane, holders_gather, holders_exchange, h};
     }
     for (int k = 0; k < hs->n; k++)
         pthread_create(&hs->v[k].thread, NULL, holders_thread, &hs->v[k]);

@@ -25,6 +25,11 @@ typedef struct cr_meet {
     /* gather is collective: holder h has bytes [at[h], at[h + 1]) of `all`; afterwards every holder
      * has all of them. All holders make the same calls in the same order. */
     void (*gather)(void *ctx, void *all, const size_t *at);
+    /* exchange is collective: bytes [out_at[h], out_at[h + 1]) of out go to holder h, and bytes
+     * [in_at[h], in_at[h + 1]) of in come from holder h. Both sides of a pair name the same number
+     * of bytes. */
+    void (*exchange)(void *ctx, const void *out, const size_t *out_at, void *in,
+                     const size_t *in_at);
     void *ctx;
 } cr_meet;
 

@@ -89,6 +89,11 @@ static void gather(void *comm, void *all, const size_t *at) {
     cr_comm_gather(comm, all, at);
 }
 
+static void exchange(void *comm, const void *out, const size_t *out_at, void *in,
+                     const size_t *in_at) {
+    cr_comm_exchange(comm, out, out_at, in, in_at);
+}
+
 /* Each rank gets as many lanes as the others, or one more. */
 static cr_code divide_lanes(cr_job *j, cr_diag *diag) {
     int n = j->ranks.n, *lane = CR_NEW_N(&j->cfg.arena, int, n + 1);
@@ -117,7 +122,11 @@ cr_code cr_job_prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
     j->meet = o->meet;
     j->comm = o->comm;
     if (j->comm) {
-        j->ranks = (cr_meet){cr_comm_size(j->comm), cr_comm_rank(j->comm), NULL, gather, j->comm};
+        j->ranks = (cr_meet){.n = cr_comm_size(j->comm),
+                             .self = cr_comm_rank(j->comm),
+                             .gather = gather,
+                             .exchange = exchange,
+                             .ctx = j->comm};
         j->meet = &j->ranks;
     }
     j->batch = of_all(j, c->data_config->batch_size);
