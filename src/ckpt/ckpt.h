@@ -66,8 +66,23 @@ typedef struct cr_checked {
 CR_CHECKED cr_code cr_manifest_check(const cr_manifest *m, bool weights, cr_pool *pool,
                                      cr_checked *done, cr_diag *diag);
 
-/* One tensor of a running model. get/put move elements first .. first+n-1 in row-major order; n is
- * at most 65536 and calls come in order from the calling thread. */
+/* A rectangle of a tensor that one holder has (graph/part.h): rows [row, end) and columns [col,
+ * col_end) of the tensor seen as rows of part_width elements. */
+typedef struct cr_ckpt_part {
+    int holder;
+    int64_t row, end;
+    int64_t col, col_end;
+} cr_ckpt_part;
+
+/* One tensor of a running model. get/put move elements first .. first+n-1 in row-major order of the
+ * whole tensor; n is at most 65536.
+ *
+ * With n_parts > 0 the elements lie with several holders, and get/put of a holder are only called
+ * for elements that it has. All elements of one call lie in one rectangle of this holder: so a call
+ * stays inside one row unless the rectangle has all columns. The rectangles are sorted by row, then
+ * by column, cover the tensor and do not overlap, and every holder is given the same list. Calls
+ * come in any order. They come from the calling thread, or from threads of cr_ckpt_save_opts.pool,
+ * several at a time for different elements. */
 typedef struct cr_ckpt_tensor {
     const char *name;
     int n_dims; /* 0 .. CR_CKPT_DIMS; 0: a scalar */
@@ -76,6 +91,12 @@ typedef struct cr_ckpt_tensor {
     void (*get)(void *ctx, int64_t first, int64_t n, float *out);
     void (*put)(void *ctx, int64_t first, int64_t n, const float *in);
     void *ctx;
+    /* Where the elements lie. n_parts 0: every holder has all of them. Else the tensor is seen as
+     * rows of part_width elements, which divides their number: the width of a table, or 1 for a
+     * flat cut. shape does not change: it is that of the whole tensor. */
+    int64_t part_width;
+    const cr_ckpt_part *parts;
+    int n_parts;
     bool optimizer; /* it goes to optimizer-*.safetensors */
     cr_resize resize;
     /* number of last rows of the table that nothing reads; a checkpoint may lack them */
