@@ -91,12 +91,6 @@ typedef struct cr_ckpt_tensor {
     void (*get)(void *ctx, int64_t first, int64_t n, float *out);
     void (*put)(void *ctx, int64_t first, int64_t n, const float *in);
     void *ctx;
-    /* Where the elements lie. n_parts 0: every holder has all of them. Else the tensor is seen as
-     * rows of part_width elements, which divides their number: the width of a table, or 1 for a
-     * flat cut. shape does not change: it is that of the whole tensor. */
-    int64_t part_width;
-    const cr_ckpt_part *parts;
-    int n_parts;
     bool optimizer; /* it goes to optimizer-*.safetensors */
     cr_resize resize;
     /* number of last rows of the table that nothing reads; a checkpoint may lack them */
@@ -105,6 +99,12 @@ typedef struct cr_ckpt_tensor {
     /* it is written as 8-bit rows with scale and offset (quant.c); 2 dimensions; dtype is not
      * used */
     bool int8_rows;
+    /* Where the elements lie. n_parts 0: every holder has all of them. Else the tensor is seen as
+     * rows of part_width elements, which divides their number: the width of a table, or 1 for a
+     * flat cut. shape does not change: it is that of the whole tensor. */
+    int64_t part_width;
+    const cr_ckpt_part *parts;
+    int n_parts;
 } cr_ckpt_tensor;
 
 /* Ready-made get/put: ctx is a float array that holds the elements one after another. */
