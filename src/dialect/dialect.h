@@ -20,9 +20,6 @@ typedef struct cr_dialect {
      * findings are at the places of the user's file. */
     CR_CHECKED cr_code (*rewrite)(cr_conf_doc *doc, const cr_conf_entry *sign, cr_diag *diag);
 } cr_dialect;
-/* All dialects, NULL-ended. The first is crank's own, which is also assumed when there is no
- * sign. */
-extern const cr_dialect *const cr_dialects[];
 
 /* cr_dialect_load reads a config file of any of these programs into a tree of crank's keys. */
 CR_CHECKED cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, cr_diag *diag);

@@ -1,11 +1,11 @@
 /*
- * dialects.c - the programs whose configs crank accepts, and the keys that tell which program a
- * file belongs to.
+ * dialects.c - finds out which program a config file belongs to, and lets the dialect of that
+ * program rewrite it.
  */
 #include "dialect/list.h"
 
 #define ENTRY(d) &cr_dialect_##d,
-const cr_dialect *const cr_dialects[] = {CR_DIALECTS(ENTRY) NULL};
+static const cr_dialect *const dialects[] = {CR_DIALECTS(ENTRY) NULL};
 
 const cr_conf_entry *cr_dialect_key(const cr_conf_doc *doc, const char *const pairs[][2]) {
     const cr_conf_node *root = doc->root;
@@ -31,34 +31,9 @@ cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, cr_diag *diag) {
                     "with");
         return CR_ECONF;
     }
-    for (const cr_dialect *const *d = cr_dialects; *d; d++) {
+    for (const cr_dialect *const *d = dialects; *d; d++) {
         const cr_conf_entry *sign = (*d)->sign(doc);
         if (sign) return (*d)->rewrite(doc, sign, diag);
     }
-    return cr_dialects[0]->rewrite(doc, NULL, diag);
+    return dialects[0]->rewrite(doc, NULL, diag);
 }
-
-/* ---- crank's own dialect: the keys of TorchEasyRec ---- */
-
-static const cr_conf_entry *native_sign(const cr_conf_doc *doc) {
-    static const char *const keys[][2] = {
-        {"train_config", "sparse_optimizer"},    {"train_config", "dense_optimizer"},
-        {"data_config", "dataset_type"},         {"data_config", "fg_mode"},
-        {"feature_configs", "id_feature"},       {"feature_configs", "raw_feature"},
-        {"feature_configs", "sequence_feature"}, {NULL, NULL},
-    };
-    return cr_dialect_key(doc, keys);
-}
-
-static cr_code native_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, cr_diag *diag) {
-    (void)doc;
-    (void)sign;
-    (void)diag;
-    return CR_OK;
-}
-
-const cr_dialect cr_dialect_native = {
-    .name = "TorchEasyRec",
-    .sign = native_sign,
-    .rewrite = native_rewrite,
-};
