@@ -134,7 +134,9 @@ const char *cr_pqv_human(cr_pqv *v, const cr_pq_node *n, const char *json, size_
     return cr_plain_json(&v->arena, json, size);
 }
 
-const char *cr_pqv_value(cr_pqv *v, const cr_pq_node *n, const uint8_t *p, int size) {
+/* value_text returns a stored value for people: text without quotes, and bytes as text when they
+ * are text. */
+static const char *value_text(cr_pqv *v, const cr_pq_node *n, const uint8_t *p, int size) {
     cr_buf b;
     if (!p) return "";
     cr_buf_init(&b);
@@ -231,8 +233,8 @@ static void column_line(cr_pqv *v, cr_grid *t, const char *name, int typed, cons
     c[C_ENCODINGS] = short_encodings(v, s->encodings, leaf->type);
     if (s->n_null >= 0) c[C_NULLS] = count(a, s->n_null);
     if (!s->has_bounds) return;
-    c[C_MIN] = cr_pqv_value(v, leaf, s->bounds.min, s->bounds.min_size);
-    c[C_MAX] = cr_pqv_value(v, leaf, s->bounds.max, s->bounds.max_size);
+    c[C_MIN] = value_text(v, leaf, s->bounds.min, s->bounds.min_size);
+    c[C_MAX] = value_text(v, leaf, s->bounds.max, s->bounds.max_size);
     /* what was cut by the writer is only a bound */
     if (!s->bounds.min_exact) c[C_MIN] = cr_arena_printf(a, "%s...", c[C_MIN]);
     if (!s->bounds.max_exact) c[C_MAX] = cr_arena_printf(a, "%s...", c[C_MAX]);
@@ -342,7 +344,7 @@ static void page_bounds(cr_pqv *v, const char **c, const cr_pq_node *n, const cr
         const uint8_t *p = i ? s->max : s->min;
         int size = i ? s->max_size : s->min_size;
         if (!p || (n->type <= CR_PQ_F64 && size != sizes[n->type])) continue;
-        c[i ? P_MAX : P_MIN] = cr_pqv_value(v, n, p, size);
+        c[i ? P_MAX : P_MIN] = value_text(v, n, p, size);
     }
 }
 

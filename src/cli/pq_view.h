@@ -45,8 +45,6 @@ cr_pqv_sum cr_pqv_sum_of(const cr_pq_meta *m, int leaf);
 const char *cr_pqv_name(cr_pqv *v, int leaf);
 /* names of the codecs whose bits are set, with ", " between; in the arena */
 const char *cr_pqv_codecs(cr_pqv *v, uint32_t bits);
-/* cr_pqv_value: a stored value for people: text without quotes, bytes as text where they are */
-const char *cr_pqv_value(cr_pqv *v, const cr_pq_node *n, const uint8_t *p, int size);
 /* cr_pqv_human takes a value's JSON and gives what a cell shows */
 const char *cr_pqv_human(cr_pqv *v, const cr_pq_node *n, const char *json, size_t size);
 

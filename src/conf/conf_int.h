@@ -80,8 +80,6 @@ const cr_enum_value *cr_conf_read_enum(const cr_conf_node *n, const cr_enum_valu
 bool cr_conf_is_str(const cr_conf_node *n);
 /* cr_conf_in_range: is the number within the row's range? Rows without a range accept all. */
 bool cr_conf_in_range(const cr_field *f, double x);
-/* cr_conf_has_range: does the row limit its numbers? */
-bool cr_conf_has_range(const cr_field *f);
 /* cr_conf_range_text writes " from 1 to 8", " of at least 1", " of at most 8" or "". */
 const char *cr_conf_range_text(const cr_field *f, char out[96]);
 /* cr_conf_show writes a short quoted form of a scalar, or "a mapping", "a list", "nothing". */

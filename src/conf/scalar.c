@@ -138,13 +138,14 @@ const cr_enum_value *cr_conf_read_enum(const cr_conf_node *n, const cr_enum_valu
     return NULL;
 }
 
-bool cr_conf_has_range(const cr_field *f) {
+/* has_range: does the row limit its numbers? */
+static bool has_range(const cr_field *f) {
     if (f->type != CR_T_INT && f->type != CR_T_FLOAT) return false;
     return (f->min != 0 || f->max != 0) && !(isinf(f->min) && isinf(f->max));
 }
 
 bool cr_conf_in_range(const cr_field *f, double x) {
-    return !cr_conf_has_range(f) || (x >= f->min && x <= f->max);
+    return !has_range(f) || (x >= f->min && x <= f->max);
 }
 
 static const char *bound_text(double x, char out[32]) {
@@ -158,7 +159,7 @@ static const char *bound_text(double x, char out[32]) {
 const char *cr_conf_range_text(const cr_field *f, char out[96]) {
     char lo[32], hi[32];
     out[0] = 0;
-    if (!cr_conf_has_range(f)) return out;
+    if (!has_range(f)) return out;
     bound_text(f->min, lo);
     bound_text(f->max, hi);
     /* the limits of int64 itself tell a user nothing */
@@ -174,7 +175,7 @@ const char *cr_conf_range_text(const cr_field *f, char out[96]) {
 
 const char *cr_conf_limits_text(const cr_field *f, char out[96]) {
     char lo[32] = "-9223372036854775808", hi[32] = "9223372036854775807";
-    bool wide = f->type == CR_T_UINT64, limited = !wide && cr_conf_has_range(f);
+    bool wide = f->type == CR_T_UINT64, limited = !wide && has_range(f);
     if (limited && f->min > -9.2e18) bound_text(f->min, lo);
     if (limited && f->max < 9.2e18) bound_text(f->max, hi);
     snprintf(out, 96, " from %s to %s", wide ? "0" : lo, wide ? "18446744073709551615" : hi);

@@ -23,7 +23,7 @@ const cr_enum_value cr_dataset_types[] = {
     CR_READERS(READ, LATER){NULL, 0, NULL, NULL},
 };
 
-const cr_enum_value cr_fg_modes[] = {
+static const cr_enum_value fg_modes[] = {
     {"FG_NONE", CR_FG_NONE, "columns are named after features and hold ids or floats", NULL},
     {"FG_NORMAL", CR_FG_NORMAL, "raw columns; each feature is made from its expression", NULL},
     {"FG_DAG", CR_FG_DAG, "raw columns; features may use the output of other features", NULL},
@@ -103,7 +103,7 @@ static const cr_field data_fields[] = {
            "rows per batch in evaluation and prediction; 0: batch_size"),
     CR_ENUM(cr_data_conf, dataset_type, cr_dataset_types, CR_ODPS, CR_F_REQUIRED,
             "what kind of store the rows come from"),
-    CR_ENUM(cr_data_conf, fg_mode, cr_fg_modes, CR_FG_NONE, 0,
+    CR_ENUM(cr_data_conf, fg_mode, fg_modes, CR_FG_NONE, 0,
             "how columns become features: already done, or from each feature's expression"),
     CR_BOOL(
         cr_data_conf, fg_encoded, true, 0,

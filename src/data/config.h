@@ -65,7 +65,6 @@ extern const cr_msg cr_data_msg; /* DataConfig; also knows the fields of later c
 extern const cr_enum_value cr_dataset_types[];
 /* cr_data_is_text: are the columns of the files text that says nothing of its type (registry.c)? */
 bool cr_data_is_text(const cr_data_conf *c);
-extern const cr_enum_value cr_fg_modes[];
 extern const cr_enum_value cr_field_types[]; /* FieldType */
 
 /* cr_data_label_map: what label_map says of a label; NULL: nothing, its cells are numbers */

@@ -147,15 +147,15 @@ const cr_msg cr_autodis_msg = {
     .size = sizeof(cr_autodis_conf),
     .check = autodis_check,
 };
-const cr_msg cr_mlp_embedding_msg = {
+static const cr_msg mlp_embedding_msg = {
     .name = "MLPEmbedding",
     .help = "Numbers become a vector through one linear map",
     .fields = cr_no_fields,
-    .size = sizeof(cr_mlp_embedding_conf),
+    .size = sizeof(cr_conf_base),
 };
 static const cr_oneof_member dense_embs[] = {
     {"autodis", &cr_autodis_msg, &cr_autodis_msg},
-    {"mlp", &cr_mlp_embedding_msg, &cr_mlp_embedding_msg},
+    {"mlp", &mlp_embedding_msg, &mlp_embedding_msg},
     {NULL, NULL, NULL},
 };
 const cr_oneof cr_dense_emb_family = {"dense embedding", false, dense_embs};
@@ -186,7 +186,7 @@ const cr_msg cr_dynamicemb_msg =
         CR_STR(S, pretrained_tensor, NULL, CR_F_OURS,                                              \
                "tensor of pretrained_path; not given: the only one in it")
 
-const cr_field cr_id_fields[] = {
+static const cr_field id_fields[] = {
     NAME_ROWS(cr_id_conf),
     CR_INT(cr_id_conf, embedding_dim, 0, 0, 65536, 0, HELP_EMB_DIM),
     CR_UINT64(cr_id_conf, hash_bucket_size, 0, 0, HELP_HASH),
@@ -208,7 +208,7 @@ const cr_field cr_id_fields[] = {
     CR_END,
 };
 
-const cr_field cr_raw_fields[] = {
+static const cr_field raw_fields[] = {
     NAME_ROWS(cr_raw_conf),
     CR_INT(cr_raw_conf, embedding_dim, 0, 0, 65536, 0, HELP_EMB_DIM),
     CR_FLOAT(cr_raw_conf, boundaries, 0, -CR_INF, CR_INF, CR_F_REPEATED, HELP_BOUNDARIES),
@@ -311,14 +311,14 @@ void cr_raw_conf_check(const void *self, cr_diag *diag) {
 const cr_msg cr_id_msg = {
     .name = "IdFeature",
     .help = "A categorical column: values become ids of table rows",
-    .fields = cr_id_fields,
+    .fields = id_fields,
     .size = sizeof(cr_id_conf),
     .check = cr_id_conf_check,
 };
 const cr_msg cr_raw_msg = {
     .name = "RawFeature",
     .help = "A numeric column: floats, or buckets between boundaries",
-    .fields = cr_raw_fields,
+    .fields = raw_fields,
     .size = sizeof(cr_raw_conf),
     .check = cr_raw_conf_check,
 };

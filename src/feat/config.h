@@ -58,7 +58,7 @@ typedef struct cr_raw_conf {
     int64_t embedding_dim; /* 0: not given */
     cr_floats boundaries;  /* strictly ascending as float32 */
     const char *normalizer;
-    cr_choice dense_emb; /* m NULL, or m->msg is &cr_autodis_msg or &cr_mlp_embedding_msg */
+    cr_choice dense_emb; /* m NULL, or m->msg is &cr_autodis_msg or that of MLPEmbedding */
     int64_t value_dim;
     const char *pooling;
     const char *default_value;
@@ -114,10 +114,5 @@ typedef struct cr_autodis_conf {
     bool kaiming_init;
 } cr_autodis_conf;
 extern const cr_msg cr_autodis_msg;
-/* MLPEmbedding has no fields. */
-typedef struct cr_mlp_embedding_conf {
-    cr_conf_base base;
-} cr_mlp_embedding_conf;
-extern const cr_msg cr_mlp_embedding_msg;
 
 #endif

@@ -46,8 +46,7 @@
 #define HELP_SEQ_DELIM   "text between the steps of a sequence; only in sequence features"
 #define HELP_SEQ_FIELDS  "inputs that are sequences; only in grouped sequence features"
 
-/* Tables and checks of these messages; registry.c also uses them for the sequence forms. */
-extern const cr_field cr_id_fields[], cr_raw_fields[];
+/* Checks of IdFeature and RawFeature; calc.c also uses them for computed features. */
 void cr_id_conf_check(const void *self, cr_diag *diag);
 void cr_raw_conf_check(const void *self, cr_diag *diag);
 extern const cr_oneof cr_dense_emb_family;

@@ -117,7 +117,7 @@ cr_code cr_job_agree(const cr_job *j, cr_code mine, bool *stop) {
     return code;
 }
 
-cr_code cr_job_prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
+static cr_code prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
     cr_root_conf *c = j->root = j->cfg.root;
     j->meet = o->meet;
     j->comm = o->comm;
@@ -178,7 +178,7 @@ cr_code cr_job_prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
 cr_code cr_job_open(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
     memset(j, 0, sizeof(*j));
     CR_TRY(cr_config_load(&j->cfg, o->config, diag));
-    return cr_job_prepare(j, o, diag);
+    return prepare(j, o, diag);
 }
 
 void cr_job_close(cr_job *j) {

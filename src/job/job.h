@@ -73,10 +73,8 @@ static inline bool cr_job_is_first(const cr_job *j) {
  * *stop (may be NULL) whether any rank got a signal. */
 cr_code cr_job_agree(const cr_job *j, cr_code mine, bool *stop);
 /* cr_job_open loads the config and builds features and model without memory for parameters.
- * cr_job_prepare does the same with a config that is already loaded into j->cfg. The caller calls
- * cr_job_close in any case. */
+ * The caller calls cr_job_close in any case. */
 CR_CHECKED cr_code cr_job_open(cr_job *j, const cr_job_opts *o, cr_diag *diag);
-CR_CHECKED cr_code cr_job_prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag);
 void cr_job_close(cr_job *j);
 /* cr_job_wants_ema: should averaged dense parameters be used, in an evaluation (eval) or in export
  * and prediction? */

@@ -31,7 +31,7 @@ static const cr_field group_fields[] = {
            "suffix of the table names, which gives the group its own tables"),
     CR_END,
 };
-const cr_msg cr_group_msg = {
+static const cr_msg group_msg = {
     .name = "FeatureGroupConfig",
     .help = "Features that enter the model together",
     .fields = group_fields,
@@ -68,7 +68,7 @@ static void model_check(const void *self, cr_diag *diag) {
                     "TensorRT, and is read as that; write multi_tower_din");
 }
 static const cr_field model_fields[] = {
-    CR_MSG(cr_model_conf, feature_groups, &cr_group_msg, CR_F_REPEATED,
+    CR_MSG(cr_model_conf, feature_groups, &group_msg, CR_F_REPEATED,
            "how features enter the model"),
     CR_ONEOF(cr_model_conf, model, &cr_model_family, 0, "the model and its layers"),
     CR_INT(cr_model_conf, num_class, 1, 1, 65536, 0,

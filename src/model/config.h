@@ -27,7 +27,6 @@ typedef struct cr_group_conf { /* FeatureGroupConfig */
     cr_msgs sequence_encoders; /* cr_seq_encoder_conf */
     const char *embedding_name_suffix;
 } cr_group_conf;
-extern const cr_msg cr_group_msg;
 
 typedef struct cr_seq_group_conf { /* SeqGroupConfig */
     cr_conf_base base;

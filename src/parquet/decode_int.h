@@ -260,10 +260,8 @@ CR_CHECKED cr_code cr_pq_dict_open(cr_pq_dict *dict, const cr_pq_page_head *head
 
 /* ---- values.c: read the next n values; each function fails when the page has fewer ---- */
 
-/* for values of a fixed width */
-const char *cr_pq_values_get(cr_pq_values *v, uint8_t *out, size_t n);
-/* cr_pq_values_spread is like get, but puts values into slots, with zeros where valid is 0; n_valid
- * of the n slots have a value. */
+/* cr_pq_values_spread reads values of a fixed width into n slots. n_valid of the slots have a
+ * value; those where valid is 0 become zeros. */
 const char *cr_pq_values_spread(cr_pq_values *v, uint8_t *out, const uint8_t *valid, size_t n,
                                 size_t n_valid);
 const char *cr_pq_values_codes(cr_pq_values *v, uint32_t *out, size_t n);

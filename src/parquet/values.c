@@ -47,7 +47,8 @@ static const char *get_dict(cr_pq_values *v, uint8_t *out, size_t n) {
     return NULL;
 }
 
-const char *cr_pq_values_get(cr_pq_values *v, uint8_t *out, size_t n) {
+/* values_get reads the next n values of a fixed width. */
+static const char *values_get(cr_pq_values *v, uint8_t *out, size_t n) {
     const size_t w = (size_t)v->width;
     if (n == 0) return NULL;
     switch (v->form) {
@@ -77,7 +78,7 @@ const char *cr_pq_values_get(cr_pq_values *v, uint8_t *out, size_t n) {
 const char *cr_pq_values_spread(cr_pq_values *v, uint8_t *out, const uint8_t *valid, size_t n,
                                 size_t n_valid) {
     const size_t w = (size_t)v->width;
-    if (n_valid == n) return cr_pq_values_get(v, out, n);
+    if (n_valid == n) return values_get(v, out, n);
     if (n_valid == 0) {
         memset(out, 0, n * w);
         return NULL;
@@ -98,14 +99,14 @@ const char *cr_pq_values_spread(cr_pq_values *v, uint8_t *out, const uint8_t *va
         if (block == 0) {
             if (!valid[i])
                 memset(out + i * w, 0, w);
-            else if ((bad = cr_pq_values_get(v, out + i * w, 1)))
+            else if ((bad = values_get(v, out + i * w, 1)))
                 return bad;
             i++;
             continue;
         }
         size_t m = n - i < block ? n - i : block;
         size_t held = v->k->count(valid + i, m);
-        if ((bad = cr_pq_values_get(v, tmp.b, held))) return bad;
+        if ((bad = values_get(v, tmp.b, held))) return bad;
         memset(tmp.b + held * w, 0, CR_PQ_PAD); /* kernels read whole words */
         cr_pq_expand(v->k, v->width, out + i * w, tmp.b, valid + i, m);
         i += m;
@@ -159,7 +160,7 @@ const char *cr_pq_values_skip(cr_pq_values *v, const uint8_t *page, size_t n) {
     for (size_t i = 0; i < n; i += BLOCK) {
         size_t m = n - i < BLOCK ? n - i : BLOCK;
         const char *bad = v->form == CR_PQ_F_DELTA
-                              ? cr_pq_values_get(v, (uint8_t *)a, m)
+                              ? values_get(v, (uint8_t *)a, m)
                               : cr_pq_values_text(v, page, 0, (uint32_t *)a, (uint32_t *)b, m);
         if (bad) return bad;
     }

@@ -65,7 +65,6 @@ typedef struct cr_hf_pieces {
     } * v;
     int64_t n, cap;
 } cr_hf_pieces;
-void cr_hf_piece_add(cr_hf_pieces *p, size_t beg, size_t end);
 void cr_hf_pieces_clear(cr_hf_pieces *p);
 
 /* Work memory of one thread. */
@@ -85,7 +84,5 @@ const cr_hf_pieces *cr_hf_cut(const cr_hf_steps *s, cr_hf_run *run, const char *
                               bool first);
 /* cr_hf_is_blank: is it White_Space in Unicode? */
 bool cr_hf_is_blank(uint32_t c);
-/* cr_hf_byte_char returns the character that stands for a byte in byte-level vocabularies. */
-uint32_t cr_hf_byte_char(unsigned char b);
 
 #endif

@@ -215,7 +215,7 @@ cr_code cr_hf_pre_tokenizers(cr_hf_steps *out, const cr_json *j, cr_err *err) {
 
 /* ---- pieces ---- */
 
-void cr_hf_piece_add(cr_hf_pieces *p, size_t beg, size_t end) {
+static void piece_add(cr_hf_pieces *p, size_t beg, size_t end) {
     if (end <= beg) return;
     if (p->n == p->cap) {
         int64_t cap = p->cap ? 2 * p->cap : 64;
@@ -232,7 +232,8 @@ void cr_hf_pieces_clear(cr_hf_pieces *p) {
     *p = (cr_hf_pieces){0};
 }
 
-uint32_t cr_hf_byte_char(unsigned char b) {
+/* byte_char returns the character that stands for a byte in byte-level vocabularies. */
+static uint32_t byte_char(unsigned char b) {
     bool itself = (b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || b >= 0xae;
     if (itself) return b;
     /* the other bytes (0-32, 127-160, 173) are numbered from 256 on */
@@ -366,18 +367,18 @@ static bool split(const cr_hf_step *x, cr_hf_run *run, cr_hf_pieces *to, size_t 
             if (a >= b) continue;
             switch (x->behavior) {
             case CR_HF_REMOVED:
-                if (!match) cr_hf_piece_add(to, beg + a, beg + b);
+                if (!match) piece_add(to, beg + a, beg + b);
                 break;
-            case CR_HF_ISOLATED: cr_hf_piece_add(to, beg + a, beg + b); break;
+            case CR_HF_ISOLATED: piece_add(to, beg + a, beg + b); break;
             case CR_HF_CONTIGUOUS:
                 if (match && open != SIZE_MAX) break; /* the piece goes on */
-                if (open != SIZE_MAX) cr_hf_piece_add(to, beg + open, beg + a);
+                if (open != SIZE_MAX) piece_add(to, beg + open, beg + a);
                 open = match ? a : SIZE_MAX;
-                if (!match) cr_hf_piece_add(to, beg + a, beg + b);
+                if (!match) piece_add(to, beg + a, beg + b);
                 break;
             case CR_HF_PREVIOUS: /* open is where the unmatched text begins */
                 if (match) {
-                    cr_hf_piece_add(to, beg + (open != SIZE_MAX ? open : a), beg + b);
+                    piece_add(to, beg + (open != SIZE_MAX ? open : a), beg + b);
                     open = SIZE_MAX;
                 } else {
                     open = a;
@@ -385,10 +386,10 @@ static bool split(const cr_hf_step *x, cr_hf_run *run, cr_hf_pieces *to, size_t 
                 break;
             case CR_HF_NEXT: /* open is where a match begins that waits for the text after it */
                 if (match) {
-                    if (open != SIZE_MAX) cr_hf_piece_add(to, beg + open, beg + a);
+                    if (open != SIZE_MAX) piece_add(to, beg + open, beg + a);
                     open = a;
                 } else {
-                    cr_hf_piece_add(to, beg + (open != SIZE_MAX ? open : a), beg + b);
+                    piece_add(to, beg + (open != SIZE_MAX ? open : a), beg + b);
                     open = SIZE_MAX;
                 }
                 break;
@@ -396,7 +397,7 @@ static bool split(const cr_hf_step *x, cr_hf_run *run, cr_hf_pieces *to, size_t 
         }
         at = from = me;
         if (!found) {
-            if (open != SIZE_MAX) cr_hf_piece_add(to, beg + open, beg + n);
+            if (open != SIZE_MAX) piece_add(to, beg + open, beg + n);
             break;
         }
     }
@@ -419,8 +420,8 @@ static bool byte_level(const cr_hf_step *x, cr_hf_run *run, const char *p, size_
         if (!x->regex) end = text->n;
         size_t from = to->text.n;
         for (size_t i = beg; i < end; i++)
-            put_char(&to->text, cr_hf_byte_char((unsigned char)text->data[i]));
-        cr_hf_piece_add(to, from, to->text.n);
+            put_char(&to->text, byte_char((unsigned char)text->data[i]));
+        piece_add(to, from, to->text.n);
         at = end;
     }
     return true;
@@ -442,7 +443,7 @@ static bool metaspace(const cr_hf_step *x, cr_hf_run *run, const char *p, size_t
     }
     size_t end = to->text.n;
     if (!x->split) {
-        cr_hf_piece_add(to, beg, end);
+        piece_add(to, beg, end);
         return true;
     }
     size_t from = beg; /* a mark begins the piece that follows it */
@@ -451,11 +452,11 @@ static bool metaspace(const cr_hf_step *x, cr_hf_run *run, const char *p, size_t
             i++;
             continue;
         }
-        cr_hf_piece_add(to, from, i);
+        piece_add(to, from, i);
         from = i;
         i += n_mark;
     }
-    cr_hf_piece_add(to, from, end);
+    piece_add(to, from, end);
     return true;
 }
 
@@ -465,7 +466,7 @@ const cr_hf_pieces *cr_hf_cut(const cr_hf_steps *s, cr_hf_run *run, const char *
     cr_buf_reset(&a->text);
     cr_buf_add(&a->text, text, n);
     a->n = 0;
-    cr_hf_piece_add(a, 0, n);
+    piece_add(a, 0, n);
     for (int i = 0; i < s->n; i++) {
         const cr_hf_step *x = &s->v[i];
         cr_buf_reset(&b->text);

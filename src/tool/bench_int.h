@@ -65,11 +65,6 @@ typedef struct cr_bench_data {
  * products forward and, when training, backward where gradients go. Work that sharing saves counts
  * as done. */
 double cr_bench_flops(const cr_bench_data *d, bool train);
-/* Computes the bytes of table rows that training moves per row of the held batches: for every id
- * its weights (lookup) and their gradient (update) once; for every distinct id of a table in a
- * batch, its weights and state read and written. For tables that are not trained only the lookup
- * counts. */
-CR_CHECKED cr_code cr_bench_table_traffic(const cr_bench_data *d, double *per_row, cr_err *err);
 /* cr_bench_open builds the model with its parameters and reads at most max_batches (0: none). */
 CR_CHECKED cr_code cr_bench_open(cr_bench_data *d, const cr_bench_opts *o, bool train,
                                  int max_batches, cr_diag *diag);

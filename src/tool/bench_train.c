@@ -90,7 +90,11 @@ static cr_code see_batch(traffic *t, const cr_bench_data *d, const cr_model_tabl
     return CR_OK;
 }
 
-cr_code cr_bench_table_traffic(const cr_bench_data *d, double *per_row, cr_err *err) {
+/* table_traffic computes the bytes of table rows that training moves per row of the held batches:
+ * for every id its weights (lookup) and their gradient (update) once; for every distinct id of a
+ * table in a batch, its weights and state read and written. For tables that are not trained only
+ * the lookup counts. */
+static cr_code table_traffic(const cr_bench_data *d, double *per_row, cr_err *err) {
     const cr_model *m = d->j.model;
     double bytes = 0, rows = 0;
     for (int b = 0; b < d->n; b++)
@@ -218,7 +222,7 @@ static cr_code measure(const cr_bench_opts *o, cr_bench_data *d, run *r, cr_benc
                        cr_diag *diag) {
     cr_err err;
     double B = (double)d->batch_size, per_row = cr_bench_flops(d, true), bytes, best, median;
-    if (cr_bench_table_traffic(d, &bytes, &err) != CR_OK) return cr_diag_err(diag, &err);
+    if (table_traffic(d, &bytes, &err) != CR_OK) return cr_diag_err(diag, &err);
     if (o->files) {
         CR_TRY(from_files(r, o->seconds, &best, &median, diag));
     } else {

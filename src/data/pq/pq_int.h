@@ -61,8 +61,6 @@ typedef struct cr_pqs_asked {
     cr_coltype type;
 } cr_pqs_asked;
 
-/* cr_pqs_leaf_of: how a leaf's values become those of a column. Returns NULL or why they cannot. */
-const char *cr_pqs_leaf_of(const cr_pq_node *n, cr_pqs_leaf *out);
 /* cr_pqs_place_of finds out how `node` becomes a column. Returns NULL or why it cannot. */
 const char *cr_pqs_place_of(const cr_pq_meta *m, int node, cr_pqs_place *out);
 /* cr_pqs_place_ask makes the column what was asked for. Returns NULL or why it cannot be. */

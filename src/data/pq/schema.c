@@ -7,7 +7,9 @@
  */
 #include "data/pq/pq_int.h"
 
-const char *cr_pqs_leaf_of(const cr_pq_node *n, cr_pqs_leaf *out) {
+/* leaf_of finds out how the values of a leaf become those of a column. It returns NULL, or why they
+ * cannot. */
+static const char *leaf_of(const cr_pq_node *n, cr_pqs_leaf *out) {
     const cr_pq_logical *l = &n->logical;
     *out = (cr_pqs_leaf){.leaf = n->leaf, .kind = l->kind, .unit = l->unit, .scale = l->scale};
     if (l->kind == CR_PQ_NULL) {
@@ -66,7 +68,7 @@ const char *cr_pqs_place_of(const cr_pq_meta *m, int node, cr_pqs_place *out) {
         case CR_PQ_IS_LEAF:
             out->depth = m->nodes[node].max_rep;
             if (out->depth > 2) return "has more than two lists inside each other";
-            return cr_pqs_leaf_of(&m->nodes[node], &out->value);
+            return leaf_of(&m->nodes[node], &out->value);
         case CR_PQ_IS_LIST:
             as_item = item == node || item == node + 1;
             node = item;
@@ -79,10 +81,10 @@ const char *cr_pqs_place_of(const cr_pq_meta *m, int node, cr_pqs_place *out) {
                 return "is not a map from single values to single values";
             out->depth = 1;
             out->map = true;
-            const char *why = cr_pqs_leaf_of(&m->nodes[item], &out->key);
+            const char *why = leaf_of(&m->nodes[item], &out->key);
             if (!why && (out->key.type == CR_COL_F32 || out->key.type == CR_COL_F64))
                 why = "has keys that are neither integers nor text";
-            return why ? why : cr_pqs_leaf_of(&m->nodes[value], &out->value);
+            return why ? why : leaf_of(&m->nodes[value], &out->value);
         }
         case CR_PQ_IS_STRUCT: return "is a struct; name its members with dots";
         }
