@@ -55,6 +55,10 @@ void cr_conf_flow(cr_buf *out, const cr_conf_node *n, bool quotes);
 
 /* cr_conf_hex reads exactly n hex digits; false when there are fewer. */
 bool cr_conf_hex(const char *s, const char *end, int n, uint32_t *out);
+/* cr_conf_unicode reads the n hex digits of an escape such as \u00e9, and the second half of a pair
+ * \ud83d\ude00 when one follows. It returns the text after them, NULL when there are fewer digits.
+ * *c becomes the character, CR_UTF8_BAD when there is no such character. */
+const char *cr_conf_unicode(const char *s, const char *end, int n, uint32_t *c);
 void cr_conf_put_utf8(cr_buf *b, uint32_t c);
 /* cr_conf_yaml_quoted returns the text of a quoted YAML scalar; s is its source between the
  * quotes. */

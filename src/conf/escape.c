@@ -22,6 +22,19 @@ bool cr_conf_hex(const char *s, const char *end, int n, uint32_t *out) {
     return true;
 }
 
+const char *cr_conf_unicode(const char *s, const char *end, int n, uint32_t *c) {
+    uint32_t low;
+    if (!cr_conf_hex(s, end, n, c)) return NULL;
+    s += n;
+    if (*c >= 0xd800 && *c < 0xdc00 && end - s >= 6 && s[0] == '\\' && s[1] == 'u' &&
+        cr_conf_hex(s + 2, end, 4, &low) && low >= 0xdc00 && low < 0xe000) {
+        *c = 0x10000 + ((*c - 0xd800) << 10) + (low - 0xdc00);
+        s += 6;
+    }
+    if (*c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000)) *c = CR_UTF8_BAD;
+    return s;
+}
+
 void cr_conf_put_utf8(cr_buf *b, uint32_t c) {
     char text[4];
     cr_buf_add(b, text, cr_utf8_put(text, c));
@@ -34,7 +47,7 @@ static const char *yaml_escape(const char *s, const char *end, cr_buf *b) {
     static const char to[] = "\0\a\b\t\n\v\f\r\033 \"/\\\t";
     const char *simple = *s ? strchr(from, *s) : NULL;
     int digits = *s == 'x' ? 2 : *s == 'u' ? 4 : *s == 'U' ? 8 : 0;
-    uint32_t c, low;
+    uint32_t c;
     if (simple) {
         cr_buf_char(b, to[simple - from]);
         return s + 1;
@@ -43,19 +56,13 @@ static const char *yaml_escape(const char *s, const char *end, cr_buf *b) {
         cr_conf_put_utf8(b, *s == 'N' ? 0x85u : *s == '_' ? 0xa0u : *s == 'L' ? 0x2028u : 0x2029u);
         return s + 1;
     }
-    if (digits == 0 || !cr_conf_hex(s + 1, end, digits, &c)) {
+    const char *next = digits ? cr_conf_unicode(s + 1, end, digits, &c) : NULL;
+    if (!next) {
         cr_buf_char(b, *s);
         return s + 1;
     }
-    s += 1 + digits;
-    if (c >= 0xd800 && c < 0xdc00 && end - s >= 6 && s[0] == '\\' && s[1] == 'u' &&
-        cr_conf_hex(s + 2, end, 4, &low) && low >= 0xdc00 && low < 0xe000) {
-        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-        s += 6;
-    }
-    bool none = c > 0x10ffff || (c >= 0xd800 && c < 0xe000);
-    cr_conf_put_utf8(b, none ? 0xfffd : c);
-    return s;
+    cr_conf_put_utf8(b, c == CR_UTF8_BAD ? 0xfffd : c);
+    return next;
 }
 
 static bool is_break(char c) {

@@ -134,7 +134,7 @@ static const char *shown(const parser *p, char out[CR_CONF_SHOW]) {
  * wrong. */
 static const char *unescape(const char *s, const char *end, cr_buf *b) {
     static const char from[] = "abfnrtv\\'\"?", to[] = "\a\b\f\n\r\t\v\\'\"?";
-    uint32_t c = 0, low;
+    uint32_t c = 0;
     if (s == end) return NULL;
     const char *simple = strchr(from, *s);
     if (*s && simple) {
@@ -156,15 +156,8 @@ static const char *unescape(const char *s, const char *end, cr_buf *b) {
         return s + 1 + n;
     }
     if (*s == 'u' || *s == 'U') {
-        int n = *s == 'u' ? 4 : 8;
-        if (!cr_conf_hex(s + 1, end, n, &c)) return NULL;
-        s += 1 + n;
-        if (c >= 0xd800 && c < 0xdc00 && end - s >= 6 && s[0] == '\\' && s[1] == 'u' &&
-            cr_conf_hex(s + 2, end, 4, &low) && low >= 0xdc00 && low < 0xe000) {
-            c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-            s += 6;
-        }
-        if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return NULL;
+        s = cr_conf_unicode(s + 1, end, *s == 'u' ? 4 : 8, &c);
+        if (!s || c == CR_UTF8_BAD) return NULL;
         cr_conf_put_utf8(b, c);
         return s;
     }
