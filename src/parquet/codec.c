@@ -172,13 +172,8 @@ void cr_pq_codec_state_free(void *state) {
     ZSTD_freeDCtx(state);
 }
 
-cr_code cr_pq_decompress(cr_pq_codec codec, const uint8_t *in, size_t n, uint8_t *out, size_t out_n,
-                         cr_err *err) {
-    return cr_pq_decompress_with(NULL, codec, in, n, out, out_n, err);
-}
-
-cr_code cr_pq_decompress_with(void **state, cr_pq_codec codec, const uint8_t *in, size_t n,
-                              uint8_t *out, size_t out_n, cr_err *err) {
+cr_code cr_pq_decompress(void **state, cr_pq_codec codec, const uint8_t *in, size_t n, uint8_t *out,
+                         size_t out_n, cr_err *err) {
     /* a page without values has an empty stream or none */
     if (n == 0 && out_n == 0) return CR_OK;
     begin_call();

@@ -56,10 +56,11 @@ extern const cr_pq_kern cr_pq_kern_c;
 
 /* ---- codec.c ---- */
 
-/* cr_pq_decompress_with is like cr_pq_decompress; *state (NULL at first) keeps what a codec needs
- * for the next page. */
-CR_CHECKED cr_code cr_pq_decompress_with(void **state, cr_pq_codec codec, const uint8_t *in,
-                                         size_t n, uint8_t *out, size_t out_n, cr_err *err);
+/* cr_pq_decompress: out has room for exactly out_n bytes (and CR_PQ_PAD more); a result of another
+ * size is an error, whose cause comes without a place. *state (NULL at first) keeps what a codec
+ * needs for the next page; state NULL: nothing is kept. */
+CR_CHECKED cr_code cr_pq_decompress(void **state, cr_pq_codec codec, const uint8_t *in, size_t n,
+                                    uint8_t *out, size_t out_n, cr_err *err);
 void cr_pq_codec_state_free(void *state);
 
 /* ---- snappy.c ---- */
@@ -226,7 +227,7 @@ typedef struct cr_pq_page_mem {
     cr_pq_mem text;     /* text of strings: first the dictionary's, then that of pages */
     cr_pq_mem beg, fin; /* OFFSETS */
     cr_pq_mem tmp;
-    void *codec; /* state of cr_pq_decompress_with */
+    void *codec; /* state of cr_pq_decompress */
 } cr_pq_page_mem;
 
 typedef struct cr_pq_page {

@@ -49,7 +49,7 @@ static cr_code check_crc(const cr_pq_page_head *h, const cr_pq_page_in *in, cons
 static cr_code decompress(const cr_pq_page_in *in, cr_pq_page_mem *mem, cr_pq_codec codec,
                           const uint8_t *body, size_t n, uint8_t *out, size_t out_n, cr_err *err) {
     double t = cr_now();
-    cr_code code = cr_pq_decompress_with(&mem->codec, codec, body, n, out, out_n, err);
+    cr_code code = cr_pq_decompress(&mem->codec, codec, body, n, out, out_n, err);
     *in->decompress += cr_now() - t;
     return code;
 }

@@ -178,10 +178,6 @@ double cr_pq_half(const uint8_t *p); /* reads the two bytes of a float16 */
 
 /* ---- codec.c: err gets a cause without a place ---- */
 
-/* cr_pq_decompress: out has room for exactly out_n bytes (and CR_PQ_PAD more); a result of another
- * size is an error. */
-CR_CHECKED cr_code cr_pq_decompress(cr_pq_codec codec, const uint8_t *in, size_t n, uint8_t *out,
-                                    size_t out_n, cr_err *err);
 /* cr_pq_compress appends to out. */
 CR_CHECKED cr_code cr_pq_compress(cr_pq_codec codec, int level, const void *in, size_t n,
                                   cr_buf *out, cr_err *err);

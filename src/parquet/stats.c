@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "parquet/encode_int.h"
 
 cr_pq_order cr_pq_order_of(const cr_pq_node *n) {
@@ -275,18 +276,6 @@ static int whole_chars(const uint8_t *p, int n) {
     return n - at <= 3 && p[at] >= 0xC0 ? at : n;
 }
 
-static int put_char(uint8_t *p, int32_t c) {
-    if (c < 0x80) {
-        p[0] = (uint8_t)c;
-        return 1;
-    }
-    int n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (int i = n - 1; i > 0; i--, c >>= 6)
-        p[i] = (uint8_t)(0x80 | (c & 63));
-    p[0] = (uint8_t)((n == 2 ? 0xC0 : n == 3 ? 0xE0 : 0xF0) | c);
-    return n;
-}
-
 /* count_up replaces p by the smallest value of at most this length that is above all values
  * beginning with p (p has room for three more bytes). It returns the length, -1 when there is
  * none. */
@@ -296,7 +285,7 @@ static int count_up(uint8_t *p, int n, bool text) {
         int32_t c = text ? last_char(p, n, &at) : -1;
         if (c >= 0) {
             c = c == 0xD7FF ? 0xE000 : c + 1; /* no characters lie between these two */
-            if (c <= 0x10FFFF) return at + put_char(p + at, c);
+            if (c <= 0x10FFFF) return at + (int)cr_utf8_put((char *)p + at, (uint32_t)c);
             n = at;
             continue;
         }

@@ -42,7 +42,7 @@ static cr_code unpack(cr_pq_codec c, const void *in, size_t n, uint8_t **out, si
     if (n) memcpy(copy, in, n);
     *out = cr_alloc(out_n + CR_PQ_PAD, "test");
     cr_err err;
-    cr_code code = cr_pq_decompress(c, copy, n, *out, out_n, &err);
+    cr_code code = cr_pq_decompress(NULL, c, copy, n, *out, out_n, &err);
     cr_free(copy);
     return code;
 }
@@ -84,7 +84,7 @@ TEST(round_trips) {
     cr_err err;
     uint8_t x[1 + CR_PQ_PAD] = {0};
     CHECK(!cr_pq_codec_reads(CR_PQ_LZO) && !cr_pq_codec_writes(CR_PQ_LZO));
-    CHECK_INT(cr_pq_decompress(CR_PQ_LZO, x, 1, x, 1, &err), CR_EDATA);
+    CHECK_INT(cr_pq_decompress(NULL, CR_PQ_LZO, x, 1, x, 1, &err), CR_EDATA);
     CHECK(strstr(err.msg, "LZO") && strstr(err.msg, "snappy or zstd"));
     cr_buf b;
     cr_buf_init(&b);
