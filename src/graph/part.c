@@ -95,6 +95,13 @@ void cr_lanes_gather_rows(const cr_lanes *t, void *rows, int64_t n, size_t size)
     gather(t, rows, at, size);
 }
 
+void cr_lanes_add_f64(double *v, int lanes, int64_t stride, int64_t n) {
+    for (int step = 1; step < lanes; step *= 2)
+        for (int l = 0; l < lanes; l += 2 * step)
+            for (int64_t i = 0; i < n; i++)
+                v[l * stride + i] += v[(l + step) * stride + i];
+}
+
 void cr_lanes_join_f64(const cr_lanes *t, double *v, int64_t n) {
     for (int k = 0; k < t->n_joins; k++) {
         double *to = v + t->join[k].to * n;
@@ -108,10 +115,7 @@ void cr_lanes_sum_f64(const cr_lanes *t, double *v, int64_t n) {
     double *nodes = v + t->n * n;
     for (int k = t->mine; k < t->mine + t->n_mine; k++) {
         double *s = v + (t->node[k].lane - t->first) * n;
-        for (int step = 1; step < t->node[k].n; step *= 2)
-            for (int l = 0; l < t->node[k].n; l += 2 * step)
-                for (int64_t i = 0; i < n; i++)
-                    s[l * n + i] += s[(l + step) * n + i];
+        cr_lanes_add_f64(s, t->node[k].n, n, n);
         memcpy(nodes + k * n, s, (size_t)n * sizeof(double));
     }
     cr_lanes_gather(t, nodes, n, sizeof(double));

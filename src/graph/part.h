@@ -74,6 +74,10 @@ void cr_lanes_gather(const cr_lanes *t, void *v, int64_t n, size_t size);
 /* cr_lanes_gather_rows is collective and does the same for rows of `size` bytes of a batch of n
  * rows. */
 void cr_lanes_gather_rows(const cr_lanes *t, void *rows, int64_t n, size_t size);
+/* cr_lanes_add_f64 adds up the n values of each of `lanes` lanes, whose number is a power of two,
+ * by the tree. A lane's values lie `stride` after those of the one before it; the sums end up in
+ * v[0 .. n). */
+void cr_lanes_add_f64(double *v, int lanes, int64_t stride, int64_t n);
 /* cr_lanes_join_f64 finishes the tree: node k's n values lie at v + k * n; the sums end up in v[0
  * .. n). */
 void cr_lanes_join_f64(const cr_lanes *t, double *v, int64_t n);

@@ -123,12 +123,9 @@ static void combine_here(cr_work *w, int64_t off, int64_t n, int64_t to, int64_t
     const cr_lanes *t = &w->plan->lanes;
     int64_t stride = 2 * w->plan->n_sums;
     for (int k = t->mine; k < t->mine + t->n_mine; k++) {
-        double *s = w->lane_sums + (t->node[k].lane - t->first) * stride;
-        for (int step = 1; step < t->node[k].n; step *= 2)
-            for (int l = 0; l < t->node[k].n; l += 2 * step)
-                for (int64_t i = off; i < off + n; i++)
-                    s[l * stride + i] += s[(l + step) * stride + i];
-        memcpy(w->node_sums + k * width + to, s + off, (size_t)n * sizeof(double));
+        double *s = w->lane_sums + (t->node[k].lane - t->first) * stride + off;
+        cr_lanes_add_f64(s, t->node[k].n, stride, n);
+        memcpy(w->node_sums + k * width + to, s, (size_t)n * sizeof(double));
     }
 }
 
