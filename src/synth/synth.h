@@ -2,7 +2,7 @@
  * synth.h - made-up data with a known best score.
  *
  * Rows are a function of (kind, seed, scale, row number) alone: the same bytes for any number of
- * threads. A table of any other shape can be described (synth_table.h). Labels are drawn from a
+ * threads. A table of any other shape can be described (data/tab.h). Labels are drawn from a
  * hidden teacher, a logistic model of per-id effects, dense effects and a few low-rank
  * interactions; its AUC and logloss on the eval part are the best that any model can reach, up to
  * sampling noise.

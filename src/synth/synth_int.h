@@ -149,7 +149,7 @@ typedef struct synth_part {
 CR_CHECKED cr_code cr_synth_parquet(const synth_teacher *t, const synth_part *p, const char *path,
                                     int64_t *bytes, cr_err *err);
 
-/* ---- described tables (synth_table.h) ---- */
+/* ---- table.c, cells.c: described tables (data/tab.h) ---- */
 
 typedef union tab_num {
     int64_t k;
