@@ -1,202 +1,429 @@
 /*
- * meet.c - see meet.h. The holders meet twice per step. First they exchange how many ids and parts
- * each has of every table, so that every holder knows where each block will lie. Then they exchange
- * the blocks: per table the ids, a bit mask per id that says which nodes have a part of it, and the
- * parts.
+ * meet.c - see meet.h. Two rounds: first every holder tells how many ids and parts it has for each
+ * taker, then the ids, the nodes and the parts follow. What goes to one holder travels in an
+ * exchange of pairs, what goes to all of them in a gathering. A holder's own share never travels.
+ *
+ * Ids are sent as 4 bytes where a shard has fewer than 2^32 rows. Which nodes an id has is a mask
+ * of 16 bits, left out by holders of a single node.
  */
 #include "emb/meet.h"
 
 #include <string.h>
 
-/* The share of one holder in a table: places in its block. */
+#define EVERY (-1) /* instead of a holder: all of them */
+
+/* The place of some ids and parts in a message. */
 typedef struct share {
     int64_t n, n_parts;
-    int64_t *id;    /* [n] ascending */
-    uint16_t *mask; /* [n] bit k: the holder's node k has a part */
-    float *part;    /* [n_parts * D] by id, then by node */
+    char *id; /* [n] 4 or 8 bytes each, counted from the first row of the cut */
+    uint16_t *mask;
+    float *part; /* [n_parts][cols] */
 } share;
 
-/* One table: the ids of all holders, merged. */
-typedef struct mtable {
+/* A rectangle of a source, which one holder takes, or every holder. */
+typedef struct cut {
+    int holder; /* or EVERY */
+    int64_t row, end, col, cols;
+    int wide;      /* bytes of an id */
+    int64_t first; /* the first of this holder's distinct ids that lies in it */
+    share to;
+} cut;
+
+typedef struct source {
     int64_t D;
+    cut *cuts; /* by row, then by column */
+    int n_cuts;
     const cr_group *g;
-    share *by; /* [holders] */
-    int64_t n;
-    int64_t *id;        /* [n] */
-    int64_t *seg;       /* [n + 1] into part and lane */
-    const float **part; /* [parts] */
-    uint8_t *lane;      /* [parts] first lane of the part's node */
-    int64_t *part_at;   /* [n of this holder] the first part of each id */
-    int64_t cap, cap_parts, cap_mine;
-} mtable;
+    /* by distinct id: the number of its first part; NULL for holders of a single node, where an id
+     * has one part */
+    int64_t *part_at, cap;
+} source;
+
+typedef struct target {
+    const cut *cut;
+    share *by; /* what each holder gave */
+    /* the result */
+    int64_t n, *id, *seg, cap;
+    const float **part;
+    uint8_t *lane;
+    int64_t cap_parts;
+} target;
+
+/* The messages of one way to travel: to pairs, or to all. */
+typedef struct way {
+    cut **cuts; /* by taker, then in the order of sources */
+    int n_cuts;
+    target **targets; /* in the order of sources */
+    int n_targets;
+    int64_t *counts, *counts_out; /* of the targets by holder; of the cuts */
+    char *mem, *out;
+    size_t cap, cap_out;
+} way;
 
 struct cr_row_meet {
     const cr_lanes *lanes;
     cr_pool *pool;
-    mtable *tables;
-    int n_tables, cap_tables;
-    int node_of[CR_MAX_LANES]; /* by lane of this holder: its number among the holder's nodes */
-    int64_t *counts;           /* [holders][2 * tables]: ids, parts */
-    char *all;                 /* the blocks of all holders */
-    size_t cap;
+    uint8_t node_of[CR_MAX_LANES]; /* by lane of the global batch: the node among its holder's */
+    source **sources;
+    int n_sources;
+    target **targets;
+    int n_targets;
+    way pairs, all;
+    bool planned; /* the ways know all sources */
+    /* where the message to or from each holder begins, and the same for counts */
+    size_t *at, *out_at;
 };
 
+static const char what[] = "meeting of table gradients";
+
 cr_row_meet *cr_row_meet_new(const cr_lanes *lanes, cr_pool *pool) {
-    cr_row_meet *m = cr_alloc(sizeof(*m), "meeting of table gradients");
+    cr_row_meet *m = cr_alloc(sizeof(*m), what);
+    size_t holders = (size_t)lanes->meet->n;
     m->lanes = lanes;
     m->pool = pool;
-    CR_ASSERT(lanes->n_mine <= 16);
-    for (int k = 0; k < lanes->n_mine; k++) {
-        int first = lanes->node[lanes->mine + k].lane - lanes->first;
-        for (int l = 0; l < lanes->node[lanes->mine + k].n; l++)
-            m->node_of[first + l] = k;
-    }
+    m->at = cr_alloc((holders + 1) * sizeof(size_t), what);
+    m->out_at = cr_alloc((holders + 1) * sizeof(size_t), what);
+    for (int h = 0; h < lanes->meet->n; h++)
+        for (int k = lanes->node0[h]; k < lanes->node0[h + 1]; k++)
+            memset(m->node_of + lanes->node[k].lane, k - lanes->node0[h], (size_t)lanes->node[k].n);
     return m;
 }
 
-static void clear_table(mtable *t) {
-    cr_free(t->id);
-    cr_free(t->seg);
-    cr_free(t->part);
-    cr_free(t->lane);
-    cr_free(t->part_at);
-    cr_free(t->by);
+static void clear_way(way *w) {
+    cr_free(w->cuts);
+    cr_free(w->targets);
+    cr_free(w->counts);
+    cr_free(w->counts_out);
+    cr_free(w->mem);
+    cr_free(w->out);
 }
 
 void cr_row_meet_free(cr_row_meet *m) {
     if (!m) return;
-    for (int i = 0; i < m->n_tables; i++)
-        clear_table(&m->tables[i]);
-    cr_free(m->tables);
-    cr_free(m->counts);
-    cr_free(m->all);
+    for (int i = 0; i < m->n_sources; i++) {
+        cr_free(m->sources[i]->cuts);
+        cr_free(m->sources[i]->part_at);
+        cr_free(m->sources[i]);
+    }
+    for (int i = 0; i < m->n_targets; i++) {
+        target *t = m->targets[i];
+        cr_free(t->by);
+        cr_free(t->id);
+        cr_free(t->seg);
+        cr_free((void *)t->part);
+        cr_free(t->lane);
+        cr_free(t);
+    }
+    clear_way(&m->pairs);
+    clear_way(&m->all);
+    cr_free(m->sources);
+    cr_free(m->targets);
+    cr_free(m->at);
+    cr_free(m->out_at);
     cr_free(m);
 }
 
-void cr_row_meet_add(cr_row_meet *m, int64_t D) {
-    if (m->n_tables == m->cap_tables) {
-        int cap = m->cap_tables ? 2 * m->cap_tables : 16;
-        m->tables = cr_realloc(m->tables, (size_t)m->cap_tables * sizeof(mtable),
-                               (size_t)cap * sizeof(mtable), "meeting of table gradients");
-        m->cap_tables = cap;
-    }
-    size_t holders = (size_t)m->lanes->meet->n;
-    mtable *t = &m->tables[m->n_tables++];
-    *t = (mtable){.D = D};
-    t->by = cr_alloc(holders * sizeof(share), "meeting of table gradients");
-    cr_free(m->counts);
-    m->counts =
-        cr_alloc(holders * (size_t)m->n_tables * 2 * sizeof(int64_t), "meeting of table gradients");
+/* ---- the tables ---- */
+
+static void add_target(cr_row_meet *m, const cut *c) {
+    target *t = cr_alloc(sizeof(*t), what);
+    t->cut = c;
+    t->by = cr_alloc((size_t)m->lanes->meet->n * sizeof(share), what);
+    m->targets = cr_realloc(m->targets, (size_t)m->n_targets * sizeof(target *),
+                            (size_t)(m->n_targets + 1) * sizeof(target *), what);
+    m->targets[m->n_targets++] = t;
 }
 
-/* ---- before: what this holder has, and where every block goes ---- */
+int cr_row_meet_add(cr_row_meet *m, int64_t n_rows, int64_t D, const cr_placing *placing) {
+    source *s = cr_alloc(sizeof(*s), what);
+    int n = placing ? placing->n : 1, before = m->n_targets;
+    s->D = D;
+    s->cuts = cr_alloc((size_t)n * sizeof(cut), what);
+    s->n_cuts = n;
+    for (int i = 0; i < n; i++) {
+        cr_shard all = {EVERY, 0, n_rows, 0, D}, *sh = placing ? &placing->shards[i] : &all;
+        cut *c = &s->cuts[i];
+        *c = (cut){.holder = sh->holder, .row = sh->row, .end = sh->end, .col = sh->col};
+        c->cols = sh->col_end - sh->col;
+        /* ids of a table without a number of rows use all 64 bits */
+        c->wide = n_rows > 0 && sh->end - sh->row <= UINT32_MAX ? 4 : 8;
+        if (sh->holder == EVERY || sh->holder == m->lanes->meet->self) add_target(m, c);
+    }
+    m->sources = cr_realloc(m->sources, (size_t)m->n_sources * sizeof(source *),
+                            (size_t)(m->n_sources + 1) * sizeof(source *), what);
+    m->sources[m->n_sources++] = s;
+    m->planned = false;
+    return m->n_targets - before;
+}
+
+/* Lists the cuts that travel one way, taker by taker, and the targets here that they reach. */
+static void plan_way(cr_row_meet *m, way *w, bool all) {
+    int holders = m->lanes->meet->n;
+    clear_way(w);
+    *w = (way){0};
+    for (int i = 0; i < m->n_sources; i++)
+        w->n_cuts += m->sources[i]->n_cuts;
+    w->cuts = cr_alloc((size_t)(w->n_cuts + 1) * sizeof(cut *), what);
+    w->targets = cr_alloc((size_t)(m->n_targets + 1) * sizeof(target *), what);
+    w->n_cuts = 0;
+    for (int h = all ? EVERY : 0; h < (all ? 0 : holders); h++)
+        for (int i = 0; i < m->n_sources; i++)
+            for (int k = 0; k < m->sources[i]->n_cuts; k++)
+                if (m->sources[i]->cuts[k].holder == h)
+                    w->cuts[w->n_cuts++] = &m->sources[i]->cuts[k];
+    for (int i = 0; i < m->n_targets; i++)
+        if ((m->targets[i]->cut->holder == EVERY) == all)
+            w->targets[w->n_targets++] = m->targets[i];
+    w->counts = cr_alloc(((size_t)holders * (size_t)w->n_targets + 1) * 2 * sizeof(int64_t), what);
+    w->counts_out = cr_alloc(((size_t)w->n_cuts + 1) * 2 * sizeof(int64_t), what);
+}
+
+/* ---- what this holder has, and where it goes ---- */
+
+void cr_row_meet_ids_here(cr_row_meet *m, int from, const cr_group *g) {
+    m->sources[from]->g = g;
+}
 
 static uint16_t mask_of(const cr_row_meet *m, const cr_group *g, int64_t k) {
     unsigned mask = 0;
     for (int64_t i = g->head_seg[k]; i < g->head_seg[k + 1]; i++)
-        mask |= 1U << m->node_of[g->lane[g->head[i]]];
+        mask |= 1U << m->node_of[m->lanes->first + g->lane[g->head[i]]];
     return (uint16_t)mask;
-}
-
-static int64_t *counts_of(const cr_row_meet *m, int holder, int t) {
-    return m->counts + 2 * ((int64_t)holder * m->n_tables + t);
 }
 
 static void *grown(void *p, int64_t *cap, int64_t n, size_t size) {
     if (n <= *cap && p) return p;
     cr_free(p);
     *cap = n + n / 4 + 16;
-    return cr_alloc((size_t)*cap * size, "meeting of table gradients");
+    return cr_alloc((size_t)*cap * size, what);
+}
+
+/* Returns the place of the first of ids[0 .. n) that is not below id. Ids ascend as unsigned
+ * numbers. */
+static int64_t lower_bound(const int64_t *ids, int64_t n, int64_t id) {
+    int64_t lo = 0;
+    while (n > 0) {
+        int64_t half = n / 2;
+        if ((uint64_t)ids[lo + half] < (uint64_t)id) {
+            lo += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return lo;
+}
+
+static bool one_node(const cr_row_meet *m, int holder) {
+    return m->lanes->node0[holder + 1] - m->lanes->node0[holder] == 1;
+}
+
+static int64_t first_part(const source *s, int64_t k) {
+    return s->part_at ? s->part_at[k] : k;
 }
 
 static void count_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     cr_row_meet *m = ctx;
-    mtable *t = &m->tables[item];
-    int64_t parts = 0;
-    t->part_at = grown(t->part_at, &t->cap_mine, t->g->n_uniq, sizeof(int64_t));
-    for (int64_t k = 0; k < t->g->n_uniq; k++) {
-        t->part_at[k] = parts;
-        parts += __builtin_popcount(mask_of(m, t->g, k));
+    source *s = m->sources[item];
+    const cr_group *g = s->g;
+    if (!one_node(m, m->lanes->meet->self)) {
+        int64_t parts = 0;
+        s->part_at = grown(s->part_at, &s->cap, g->n_uniq + 1, sizeof(int64_t));
+        for (int64_t k = 0; k < g->n_uniq; k++) {
+            s->part_at[k] = parts;
+            parts += __builtin_popcount(mask_of(m, g, k));
+        }
+        s->part_at[g->n_uniq] = parts;
     }
-    int64_t *c = counts_of(m, m->lanes->meet->self, (int)item);
-    c[0] = t->g->n_uniq;
-    c[1] = parts;
+    for (int i = 0; i < s->n_cuts; i++) {
+        cut *c = &s->cuts[i];
+        bool whole = c->holder == EVERY;
+        int64_t end = whole ? g->n_uniq : lower_bound(g->id, g->n_uniq, c->end);
+        c->first = whole ? 0 : lower_bound(g->id, g->n_uniq, c->row);
+        c->to.n = end - c->first;
+        c->to.n_parts = first_part(s, end) - first_part(s, c->first);
+    }
 }
 
-static void *take(const cr_row_meet *m, size_t *at, int64_t n, size_t size) {
-    void *p = m->all ? m->all + *at : NULL;
-    *at += ((size_t)n * size + 63) / 64 * 64;
+static void *take(char *mem, size_t *at, int64_t n, size_t size) {
+    void *p = mem ? mem + *at : NULL;
+    *at += ((size_t)n * size + 7) / 8 * 8;
     return p;
 }
 
-/* The blocks of all holders lie one behind the other, each with a flag in front. at[h] is where
- * block h begins. */
-static void lay_out(cr_row_meet *m, size_t *at) {
+/* Finds the place of a share in a message of `from`; mem may be NULL to learn the size. */
+static void lay(const cr_row_meet *m, const cut *c, share *s, int from, char *mem, size_t *at) {
+    s->id = take(mem, at, s->n, (size_t)c->wide);
+    s->mask = one_node(m, from) ? NULL : take(mem, at, s->n, sizeof(uint16_t));
+    s->part = take(mem, at, s->n_parts, (size_t)c->cols * sizeof(float));
+}
+
+static char *room(char *mem, size_t *cap, size_t n) {
+    if (n <= *cap && mem) return mem;
+    cr_free(mem);
+    *cap = n + n / 4 + 64;
+    return cr_alloc(*cap, what);
+}
+
+/* Exchanges the counts of a way: two numbers for each cut, so that every holder knows what comes.
+ */
+static void tell_counts(cr_row_meet *m, way *w, bool all) {
+    const cr_meet *meet = m->lanes->meet;
+    size_t each = 2 * sizeof(int64_t);
+    int64_t *mine = w->counts + 2 * (int64_t)meet->self * w->n_targets,
+            *out = all ? mine : w->counts_out;
+    for (int i = 0; i < w->n_cuts; i++) {
+        out[2 * i] = w->cuts[i]->to.n;
+        out[2 * i + 1] = w->cuts[i]->to.n_parts;
+    }
+    for (int h = 0; h <= meet->n; h++)
+        m->at[h] = (size_t)h * (size_t)w->n_targets * each;
+    if (all) {
+        meet->gather(meet->ctx, w->counts, m->at);
+        return;
+    }
+    for (int h = 0, i = 0; h <= meet->n; h++) {
+        while (i < w->n_cuts && w->cuts[i]->holder < h)
+            i++;
+        m->out_at[h] = (size_t)i * each;
+    }
+    meet->exchange(meet->ctx, w->counts_out, m->out_at, w->counts, m->at);
+}
+
+/* Lays out what comes to this holder; at[h] is where the message of holder h begins. The share of
+ * this holder lies behind those of the others when only pairs exchange. */
+static size_t lay_in(cr_row_meet *m, way *w, bool all, char *mem) {
+    const cr_meet *meet = m->lanes->meet;
     size_t end = 0;
-    for (int h = 0; h < m->lanes->meet->n; h++) {
-        at[h] = end;
-        (void)take(m, &end, 1, sizeof(int64_t));
-        for (int i = 0; i < m->n_tables; i++) {
-            mtable *t = &m->tables[i];
-            const int64_t *c = counts_of(m, h, i);
-            share *s = &t->by[h];
+    for (int i = 0; i < meet->n; i++) {
+        int h = all || i < meet->self ? i : i + 1 < meet->n ? i + 1 : meet->self;
+        m->at[h] = end;
+        for (int t = 0; t < w->n_targets; t++) {
+            const int64_t *c = w->counts + 2 * ((int64_t)h * w->n_targets + t);
+            share *s = &w->targets[t]->by[h];
             s->n = c[0];
             s->n_parts = c[1];
-            s->id = take(m, &end, s->n, sizeof(int64_t));
-            s->mask = take(m, &end, s->n, sizeof(uint16_t));
-            s->part = take(m, &end, s->n_parts, (size_t)t->D * sizeof(float));
+            lay(m, w->targets[t]->cut, s, h, mem, &end);
         }
     }
-    at[m->lanes->meet->n] = end;
+    if (all) {
+        m->at[meet->n] = end;
+        return end;
+    }
+    /* nothing comes from itself: the others' messages lie side by side without it */
+    size_t own = m->at[meet->self];
+    m->at[meet->self] = meet->self + 1 < meet->n ? m->at[meet->self + 1] : own;
+    m->at[meet->n] = own;
+    return end;
 }
 
-static void fill_item(void *ctx, int64_t item, int thread) {
-    (void)thread;
-    cr_row_meet *m = ctx;
-    const mtable *t = &m->tables[item];
-    const share *s = &t->by[m->lanes->meet->self];
-    if (s->n > 0) memcpy(s->id, t->g->id, (size_t)s->n * sizeof(int64_t));
-    for (int64_t k = 0; k < s->n; k++)
-        s->mask[k] = mask_of(m, t->g, k);
+static size_t lay_out(cr_row_meet *m, way *w, char *mem) {
+    const cr_meet *meet = m->lanes->meet;
+    size_t end = 0;
+    int i = 0;
+    for (int h = 0; h < meet->n; h++) {
+        m->out_at[h] = end;
+        for (; i < w->n_cuts && w->cuts[i]->holder == h; i++)
+            if (h != meet->self) lay(m, w->cuts[i], &w->cuts[i]->to, meet->self, mem, &end);
+    }
+    m->out_at[meet->n] = end;
+    return end;
 }
 
-void cr_row_meet_ids_here(cr_row_meet *m, int t, const cr_group *g) {
-    m->tables[t].g = g;
+/* What a holder has for itself it writes where the others' shares come to. */
+static void keep_own(cr_row_meet *m, way *w) {
+    int self = m->lanes->meet->self;
+    for (int t = 0; t < w->n_targets; t++) {
+        /* the cut belongs to a source of this holder, so it may be written */
+        cut *c = (cut *)(uintptr_t)w->targets[t]->cut;
+        c->to = w->targets[t]->by[self];
+    }
+}
+
+static void open_way(cr_row_meet *m, way *w, bool all) {
+    if (w->n_cuts == 0) return; /* then no holder has any */
+    tell_counts(m, w, all);
+    w->mem = room(w->mem, &w->cap, lay_in(m, w, all, NULL));
+    lay_in(m, w, all, w->mem);
+    keep_own(m, w);
+    if (all) return;
+    w->out = room(w->out, &w->cap_out, lay_out(m, w, NULL));
+    lay_out(m, w, w->out);
 }
 
 void cr_row_meet_open(cr_row_meet *m) {
-    const cr_meet *meet = m->lanes->meet;
-    size_t at[CR_MAX_LANES + 1], one = 2 * (size_t)m->n_tables * sizeof(int64_t);
-    cr_pool_run(m->pool, m->n_tables, count_item, m);
-    for (int h = 0; h <= meet->n; h++)
-        at[h] = (size_t)h * one;
-    meet->gather(meet->ctx, m->counts, at);
-    lay_out(m, at);
-    if (at[meet->n] > m->cap) {
-        cr_free(m->all);
-        m->cap = at[meet->n] + at[meet->n] / 4;
-        m->all = cr_alloc(m->cap, "meeting of table gradients");
+    if (!m->planned) {
+        plan_way(m, &m->pairs, false);
+        plan_way(m, &m->all, true);
+        m->planned = true;
     }
-    lay_out(m, at);
-    cr_pool_run(m->pool, m->n_tables, fill_item, m);
+    cr_pool_run(m->pool, m->n_sources, count_item, m);
+    open_way(m, &m->pairs, false);
+    open_way(m, &m->all, true);
 }
 
-float *cr_row_meet_parts(const cr_row_meet *m, int t, int64_t k) {
-    const mtable *mt = &m->tables[t];
-    return mt->by[m->lanes->meet->self].part + mt->part_at[k] * mt->D;
+/* ---- the parts ---- */
+
+static void put_id(const cut *c, int64_t at, int64_t id) {
+    if (c->wide == 8) {
+        memcpy(c->to.id + 8 * at, &id, 8);
+    } else {
+        uint32_t small = (uint32_t)(id - c->row);
+        memcpy(c->to.id + 4 * at, &small, 4);
+    }
+}
+
+static int64_t get_id(const cut *c, const share *s, int64_t at) {
+    if (c->wide == 8) {
+        int64_t id;
+        memcpy(&id, s->id + 8 * at, 8);
+        return id;
+    }
+    uint32_t small;
+    memcpy(&small, s->id + 4 * at, 4);
+    return c->row + small;
+}
+
+static void put_cut(const cr_row_meet *m, const source *s, const cut *c, int64_t k,
+                    const cr_row_parts *p) {
+    int64_t at = k - c->first, part = first_part(s, k) - first_part(s, c->first);
+    unsigned mask = 0;
+    put_id(c, at, s->g->id[k]);
+    for (int i = 0; i < p->n; i++) {
+        memcpy(c->to.part + (part + i) * c->cols, p->part + i * s->D + c->col,
+               (size_t)c->cols * sizeof(float));
+        mask |= 1U << m->node_of[p->lane[i]];
+    }
+    if (c->to.mask) c->to.mask[at] = (uint16_t)mask;
+}
+
+void cr_row_meet_put(const cr_row_meet *m, int from, int64_t k, const cr_row_parts *p) {
+    const source *s = m->sources[from];
+    int lo = 0, hi = s->n_cuts - 1;
+    uint64_t id = (uint64_t)s->g->id[k];
+    while (lo < hi) { /* finds the last cut that begins at or before the id */
+        int mid = (lo + hi + 1) / 2;
+        if ((uint64_t)s->cuts[mid].row <= id)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    for (int i = lo; i >= 0 && s->cuts[i].row == s->cuts[lo].row; i--)
+        put_cut(m, s, &s->cuts[i], k, p);
 }
 
 /* ---- after: the ids of all holders ---- */
 
-/* Adds the parts that a holder has of id k behind the n parts that are there; returns how many
+/* Adds the parts that a holder has of its id k behind the n parts that are there; returns how many
  * there are then. */
-static int64_t add_parts(const cr_row_meet *m, mtable *t, int holder, int64_t k, int64_t *from,
+static int64_t add_parts(const cr_row_meet *m, target *t, int holder, int64_t k, int64_t *from,
                          int64_t n) {
     const share *s = &t->by[holder];
+    unsigned mask = s->mask ? s->mask[k] : 1;
     for (int node = 0; node < 16; node++) {
-        if (!(s->mask[k] >> node & 1)) continue;
-        t->part[n] = s->part + (*from)++ * t->D;
+        if (!(mask >> node & 1)) continue;
+        t->part[n] = s->part + (*from)++ * t->cut->cols;
         t->lane[n++] = (uint8_t)m->lanes->node[m->lanes->node0[holder] + node].lane;
     }
     return n;
@@ -205,12 +432,14 @@ static int64_t add_parts(const cr_row_meet *m, mtable *t, int holder, int64_t k,
 static void merge_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     const cr_row_meet *m = ctx;
-    mtable *t = &m->tables[item];
+    target *t = m->targets[item];
     int holders = m->lanes->meet->n;
-    int64_t n = 0, parts = 0, next[CR_MAX_LANES] = {0}, from[CR_MAX_LANES] = {0};
+    int64_t n = 0, parts = 0;
+    int64_t next[CR_MAX_LANES] = {0}, from[CR_MAX_LANES] = {0}, id[CR_MAX_LANES];
     for (int h = 0; h < holders; h++) {
         n += t->by[h].n;
         parts += t->by[h].n_parts;
+        if (t->by[h].n > 0) id[h] = get_id(t->cut, &t->by[h], 0);
     }
     if (n + 1 > t->cap || !t->id) {
         int64_t cap = 0;
@@ -223,45 +452,46 @@ static void merge_item(void *ctx, int64_t item, int thread) {
         t->lane = grown(t->lane, &t->cap_parts, parts, sizeof(uint8_t));
     }
     for (t->n = 0, parts = 0;; t->n++) {
-        const int64_t *least = NULL; /* ids use all 64 bits and are sorted as unsigned numbers */
-        for (int h = 0; h < holders; h++) {
-            const int64_t *id = &t->by[h].id[next[h]];
-            if (next[h] < t->by[h].n && (!least || (uint64_t)*id < (uint64_t)*least)) least = id;
-        }
-        t->seg[t->n] = parts;
-        if (!least) return;
-        int64_t id = t->id[t->n] = *least;
+        int least = -1; /* ids use all 64 bits and are sorted as unsigned numbers */
         for (int h = 0; h < holders; h++)
-            if (next[h] < t->by[h].n && t->by[h].id[next[h]] == id)
-                parts = add_parts(m, t, h, next[h]++, &from[h], parts);
+            if (next[h] < t->by[h].n && (least < 0 || (uint64_t)id[h] < (uint64_t)id[least]))
+                least = h;
+        t->seg[t->n] = parts;
+        if (least < 0) return;
+        int64_t now = t->id[t->n] = id[least];
+        for (int h = least; h < holders; h++) {
+            if (next[h] == t->by[h].n || id[h] != now) continue;
+            parts = add_parts(m, t, h, next[h]++, &from[h], parts);
+            if (next[h] < t->by[h].n) id[h] = get_id(t->cut, &t->by[h], next[h]);
+        }
     }
 }
 
-bool cr_row_meet_close(cr_row_meet *m, bool bad) {
+void cr_row_meet_close(cr_row_meet *m) {
     const cr_meet *meet = m->lanes->meet;
-    size_t at[CR_MAX_LANES + 1];
-    int64_t flag = bad;
-    lay_out(m, at);
-    memcpy(m->all + at[meet->self], &flag, sizeof(flag));
-    meet->gather(meet->ctx, m->all, at);
-    for (int h = 0; h < meet->n; h++) {
-        memcpy(&flag, m->all + at[h], sizeof(flag));
-        bad |= flag != 0;
+    if (m->pairs.n_cuts > 0) {
+        lay_in(m, &m->pairs, false, m->pairs.mem);
+        lay_out(m, &m->pairs, m->pairs.out);
+        keep_own(m, &m->pairs);
+        meet->exchange(meet->ctx, m->pairs.out, m->out_at, m->pairs.mem, m->at);
     }
-    cr_pool_run(m->pool, m->n_tables, merge_item, m);
-    return bad;
+    if (m->all.n_cuts > 0) {
+        lay_in(m, &m->all, true, m->all.mem);
+        meet->gather(meet->ctx, m->all.mem, m->at);
+    }
+    cr_pool_run(m->pool, m->n_targets, merge_item, m);
 }
 
-cr_met_ids cr_row_meet_ids(const cr_row_meet *m, int t) {
-    return (cr_met_ids){m->tables[t].n, m->tables[t].id};
+cr_met_ids cr_row_meet_ids(const cr_row_meet *m, int to) {
+    return (cr_met_ids){m->targets[to]->n, m->targets[to]->id};
 }
 
-void cr_row_meet_get(const cr_row_meet *m, int t, int64_t k, cr_row_parts *p) {
-    const mtable *mt = &m->tables[t];
-    int64_t first = mt->seg[k];
-    p->n = (int)(mt->seg[k + 1] - first);
+void cr_row_meet_get(const cr_row_meet *m, int to, int64_t k, cr_row_parts *p) {
+    const target *t = m->targets[to];
+    int64_t first = t->seg[k], cols = t->cut->cols;
+    p->n = (int)(t->seg[k + 1] - first);
     for (int i = 0; i < p->n; i++) {
-        memcpy(p->part + i * mt->D, mt->part[first + i], (size_t)mt->D * sizeof(float));
-        p->lane[i] = mt->lane[first + i];
+        memcpy(p->part + i * cols, t->part[first + i], (size_t)cols * sizeof(float));
+        p->lane[i] = t->lane[first + i];
     }
 }

@@ -3,43 +3,51 @@
  *
  * This is the step between reducing (one holder's sum per distinct id) and the sink (a rule,
  * applied once per row). A holder does not finish its sums: it keeps one part per id and node of
- * the lane tree (graph/part.h) and gives these parts to all holders. Each holder then has the ids
- * of the global batch in ascending order, and for each id its parts in the order of their lanes. So
- * the rest of the tree is the same everywhere, and the same as if one process had the whole batch.
+ * the lane tree (graph/part.h) and gives these parts to the holder of the row, or to all holders
+ * when each of them has the whole table. The taker then has the ids of the global batch in
+ * ascending order, and for each id its parts in the order of their lanes. So the rest of the tree
+ * is the same for every division of the rows and every placing of the table, and the same as if
+ * one process had everything.
+ *
+ * A source is a table whose gradients this holder has parts of. A target is a table, or a shard of
+ * one, whose rows this holder updates.
  */
 #ifndef CR_EMB_MEET_H
 #define CR_EMB_MEET_H
 
 #include "base/pool.h"
 #include "emb/reduce.h"
+#include "emb/shard.h"
 
 typedef struct cr_row_meet cr_row_meet;
 /* lanes and pool are borrowed; lanes->meet is not NULL. */
 cr_row_meet *cr_row_meet_new(const cr_lanes *lanes, cr_pool *pool);
 void cr_row_meet_free(cr_row_meet *m);
-/* cr_row_meet_add adds a table of width D. Tables are numbered from 0. */
-void cr_row_meet_add(cr_row_meet *m, int64_t D);
+/* cr_row_meet_add adds a table of n_rows rows of width D. Sources are numbered from 0. placing is
+ * borrowed; NULL: every holder has the whole table. Returns how many targets the table has here:
+ * one, or with a placing one per shard of this holder. Targets are numbered in the same order. */
+int cr_row_meet_add(cr_row_meet *m, int64_t n_rows, int64_t D, const cr_placing *placing);
 
-/* The calls of one step. cr_row_meet_ids_here names the ids of table t in this holder's rows; they
+/* The calls of one step. cr_row_meet_ids_here names the ids of a source in this holder's rows; they
  * must stay unchanged until the step ends. cr_row_meet_open (collective) follows when the ids of
- * all tables are named. */
-void cr_row_meet_ids_here(cr_row_meet *m, int t, const cr_group *g);
+ * all sources are named. */
+void cr_row_meet_ids_here(cr_row_meet *m, int source, const cr_group *g);
 void cr_row_meet_open(cr_row_meet *m);
-/* cr_row_meet_parts returns where to write the parts of this holder's distinct id k: D floats for
- * each of its nodes that has the id, in the order of the nodes. */
-float *cr_row_meet_parts(const cr_row_meet *m, int t, int64_t k);
-/* cr_row_meet_close (collective) follows when all parts are written. bad says that a gradient of
- * this holder is not finite; the result says whether that is so for any holder. */
-bool cr_row_meet_close(cr_row_meet *m, bool bad);
+/* cr_row_meet_put gives the parts of this holder's distinct id k: one for each of its nodes that
+ * has the id, in the order of the nodes. Threads may put different ids at the same time. */
+void cr_row_meet_put(const cr_row_meet *m, int source, int64_t k, const cr_row_parts *p);
+/* cr_row_meet_close (collective) follows when all parts of all sources are put. */
+void cr_row_meet_close(cr_row_meet *m);
 
-/* After cr_row_meet_close: the distinct ids of the global batch, ascending. */
+/* After cr_row_meet_close: the distinct ids of the global batch that belong to a target,
+ * ascending. */
 typedef struct cr_met_ids {
     int64_t n;
     const int64_t *id;
 } cr_met_ids;
-cr_met_ids cr_row_meet_ids(const cr_row_meet *m, int t);
-/* cr_row_meet_get copies the parts of distinct id k, lanes->n_nodes of them at most, for
+cr_met_ids cr_row_meet_ids(const cr_row_meet *m, int target);
+/* cr_row_meet_get copies the parts of a target's distinct id k, lanes->n_nodes of them at most, for
  * cr_parts_join. */
-void cr_row_meet_get(const cr_row_meet *m, int t, int64_t k, cr_row_parts *p);
+void cr_row_meet_get(const cr_row_meet *m, int target, int64_t k, cr_row_parts *p);
 
 #endif

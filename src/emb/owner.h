@@ -1,7 +1,7 @@
 /*
- * owner.h - the owner of a table whose rows do not lie in this process's memory: another process, a
- * server, or a map that grows. The table itself is then only a description (name, width, storage,
- * rule).
+ * owner.h - the owner of a table whose rows do not lie in this process's memory, or not all of
+ * them: another process, a server, or a map that grows. The table itself is then only a description
+ * (name, width, storage, rule).
  */
 #ifndef CR_EMB_OWNER_H
 #define CR_EMB_OWNER_H
@@ -16,7 +16,16 @@ typedef struct cr_owner {
      * time. */
     cr_code (*fetch)(void *ctx, const int64_t *id, int64_t n, float *rows, int64_t stride,
                      cr_err *err);
-    cr_sink sink; /* takes the gradients */
+    /* fetched is called for each table when all tables of a batch were asked for: an owner of
+     * several tables may wait with all of them until then. NULL: fetch does it at once. */
+    cr_code (*fetched)(void *ctx, cr_err *err);
+    cr_sink sink; /* takes the gradients; not used with a placing */
+    /* With a placing the rows lie with the holders of the batch (shards.h). The gradients go to the
+     * holders of the shards; held are those of this holder, in the order of the placing. NULL: the
+     * sink takes the gradients. */
+    const cr_placing *placing;
+    cr_table *held;
+    int n_held;
 } cr_owner;
 
 #endif

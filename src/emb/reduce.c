@@ -110,6 +110,10 @@ void cr_reduce_fetch(const cr_reduce *r, int64_t k, int64_t n) {
         fetch_id(r, k);
 }
 
+void cr_reduce_ahead(const cr_reduce *r, int64_t k, int64_t last) {
+    if (k + AHEAD < last) fetch_id(r, k + AHEAD);
+}
+
 void cr_reduce_lanes(const cr_reduce *r, int64_t k, cr_row_parts *p) {
     int64_t first = r->seg[k], end = r->seg[k + 1];
     p->n = 0;
@@ -144,7 +148,7 @@ void cr_parts_join(cr_row_parts *p, int64_t D, const uint8_t *node) {
 void cr_reduce_rows(const cr_reduce *r, int64_t k, int64_t n, int64_t more, float *out) {
     cr_row_parts p;
     for (int64_t end = k + n, last = end + more; k < end; k++, out += r->D) {
-        if (k + AHEAD < last) fetch_id(r, k + AHEAD);
+        cr_reduce_ahead(r, k, last);
         p.part = out; /* the partial sums use the space of rows that are written later */
         cr_reduce_lanes(r, k, &p);
         cr_parts_join(&p, r->D, NULL);

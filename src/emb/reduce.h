@@ -51,6 +51,8 @@ void cr_reduce_begin(cr_reduce *r, const cr_batch *b, const cr_group *g, const c
  * may call it. cr_reduce_fetch prefetches what the first of such calls needs. */
 void cr_reduce_rows(const cr_reduce *r, int64_t k, int64_t n, int64_t more, float *out);
 void cr_reduce_fetch(const cr_reduce *r, int64_t k, int64_t n);
+/* cr_reduce_ahead does so while distinct id k, of those before `last`, is summed by itself. */
+void cr_reduce_ahead(const cr_reduce *r, int64_t k, int64_t last);
 /* cr_reduce_finite: are all gradients that go into distinct id k finite, even those that clipping
  * would limit? */
 bool cr_reduce_finite(const cr_reduce *r, int64_t k);

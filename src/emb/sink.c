@@ -10,8 +10,8 @@
 static void take(void *ctx, const cr_row_grads *r, float *scratch) {
     const cr_table *t = ctx;
     for (int64_t k = 0; k < r->n; k++) {
-        if (k + AHEAD < r->n + r->more) cr_table_fetch(t, r->id[k + AHEAD]);
-        cr_table_apply(t, r->id[k], r->id[k], r->step, r->g + k * t->D, scratch);
+        if (k + AHEAD < r->n + r->more) cr_table_fetch(t, r->id[k + AHEAD] - t->row0);
+        cr_table_apply(t, r->id[k] - t->row0, r->id[k], r->step, r->g + k * t->D, scratch);
     }
 }
 
@@ -26,7 +26,7 @@ static void rest(void *ctx, int64_t first, int64_t end, const int64_t *id, int64
         if (k < n && id[k] == row)
             k++;
         else
-            cr_table_apply(t, row, row, step, zeros, scratch);
+            cr_table_apply(t, row - t->row0, row, step, zeros, scratch);
     }
 }
 
@@ -35,6 +35,7 @@ cr_sink cr_table_sink(cr_table *t) {
     return (cr_sink){.ctx = t,
                      .scratch = cr_table_scratch(t) + (every ? t->D : 0),
                      .take = take,
+                     .row0 = t->row0,
                      .sweep = every ? t->n_rows : 0,
                      .rest = every ? rest : NULL};
 }

@@ -22,11 +22,11 @@ typedef struct cr_sink {
     /* take receives some rows. Over a step it gets every row of the batch once. Threads call it at
      * the same time, for different rows. */
     void (*take)(void *ctx, const cr_row_grads *r, float *scratch);
-    /* These two serve rules that also move rows without a gradient. sweep is how many rows the
-     * table has (0: the rule is of another kind). rest moves those rows of [first, end) that are
+    /* These serve rules that also move rows without a gradient. The sink has the rows [row0, row0 +
+     * sweep) (sweep 0: the rule is of another kind). rest moves those rows of [first, end) that are
      * not among id[0 .. n), the rows of the batch in that range. Threads call rest as they call
      * take: before, during and after it. */
-    int64_t sweep;
+    int64_t row0, sweep;
     void (*rest)(void *ctx, int64_t first, int64_t end, const int64_t *id, int64_t n,
                  const cr_optim_step *step, float *scratch);
     /* end: the step is over and all rows were given. NULL: the sink need not know. */

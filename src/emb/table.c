@@ -27,28 +27,41 @@ int64_t cr_table_state_at(const cr_table *t) {
 }
 
 int64_t cr_table_scratch(const cr_table *t) {
-    /* D floats, and a random number of 16 bits for each */
-    return t->half && t->optim ? t->D + (t->D + 1) / 2 : 0;
+    /* D floats, and a random number of 16 bits for each column of the whole table */
+    return t->half && t->optim ? t->D + (t->all_D + 1) / 2 : 0;
 }
 
-void cr_table_describe(cr_table *t, const cr_table_spec *spec, const struct cr_owner *owner) {
+static void describe(cr_table *t, const cr_table_spec *spec, const cr_shard *s) {
     const cr_optim_type *optim = spec->trainable ? spec->optim : NULL;
+    int64_t D = s ? s->col_end - s->col : spec->D;
     *t = (cr_table){.name = spec->name,
-                    .n_rows = spec->n_rows,
-                    .D = spec->D,
-                    .stride = cr_table_stride(spec->D, spec->half, optim),
-                    .n_weights = weight_floats(spec->D, spec->half),
+                    .n_rows = s ? s->end - s->row : spec->n_rows,
+                    .D = D,
+                    .stride = cr_table_stride(D, spec->half, optim),
+                    .n_weights = weight_floats(D, spec->half),
+                    .row0 = s ? s->row : 0,
+                    .col0 = s ? s->col : 0,
+                    .all_D = spec->D,
                     .half = spec->half,
                     .trainable = spec->trainable,
                     .optim = optim,
-                    .optim_conf = spec->optim_conf,
-                    .owner = owner};
+                    .optim_conf = spec->optim_conf};
+}
+
+void cr_table_describe(cr_table *t, const cr_table_spec *spec, const struct cr_owner *owner) {
+    describe(t, spec, NULL);
+    t->owner = owner;
 }
 
 cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err) {
+    return cr_table_init_shard(t, spec, NULL, err);
+}
+
+cr_code cr_table_init_shard(cr_table *t, const cr_table_spec *spec, const cr_shard *shard,
+                            cr_err *err) {
     memset(t, 0, sizeof(*t));
     cr_table made;
-    cr_table_describe(&made, spec, NULL);
+    describe(&made, spec, shard);
     void *p;
     made.size = cr_bytes(cr_mul_i64(made.n_rows, made.stride), sizeof(float));
     CR_TRY(cr_big_alloc(&p, made.size, spec->name, err));
@@ -94,10 +107,11 @@ void cr_table_apply(const cr_table *t, int64_t row, int64_t id, const cr_optim_s
     }
     /* The rule sees floats; the results are rounded back to 16 bits at random. */
     uint16_t *w = (uint16_t *)(void *)rec, *rnd = (uint16_t *)(void *)(scratch + D);
-    cr_kern->draw16(rnd, cr_rng_sub(cr_rng_sub(t->round_key, (uint64_t)step->t), (uint64_t)id), D);
+    uint64_t key = cr_rng_sub(cr_rng_sub(t->round_key, (uint64_t)step->t), (uint64_t)id);
+    cr_kern->draw16(rnd, key, t->all_D);
     cr_kern->from16(scratch, w, D, t->half);
     t->optim->row(t->optim_conf, step, scratch, state, g, D);
-    cr_kern->to16_chance(w, scratch, rnd, D, t->half);
+    cr_kern->to16_chance(w, scratch, rnd + t->col0, D, t->half);
 }
 
 void cr_table_clear(cr_table *t) {
@@ -124,7 +138,7 @@ static void first_row(const fill *f, int64_t row, int64_t id) {
     cr_table *t = f->t;
     float *rec = cr_table_row(t, row), *s = rec + cr_table_state_at(t), some[64];
     uint64_t key = f->key;
-    int64_t at = first_value(id, t->D, &key);
+    int64_t at = first_value(id, t->all_D, &key) + t->col0;
     if (!t->half) cr_init_fill(f->init, key, at, t->D, rec);
     for (int64_t d = 0; t->half && d < t->D; d += 64) {
         int64_t n = t->D - d < 64 ? t->D - d : 64;
@@ -147,7 +161,7 @@ static void fill_piece(void *ctx, int64_t item, int thread) {
     int64_t row = item * FILL_ROWS,
             end = row + FILL_ROWS < f->t->n_rows ? row + FILL_ROWS : f->t->n_rows;
     for (; row < end; row++)
-        first_row(f, row, row);
+        first_row(f, row, f->t->row0 + row);
 }
 
 static fill new_fill(cr_table *t, const cr_init *init, uint64_t seed) {
@@ -162,6 +176,5 @@ void cr_table_first(cr_table *t, int64_t row, int64_t id, const cr_init *init, u
 
 void cr_table_fill(cr_table *t, const cr_init *init, uint64_t seed, cr_pool *pool) {
     fill f = new_fill(t, init, seed);
-    if (t->owner) return;
     cr_pool_run(pool, (t->n_rows + FILL_ROWS - 1) / FILL_ROWS, fill_piece, &f);
 }

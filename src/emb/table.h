@@ -12,6 +12,7 @@
 
 #include "base/pool.h"
 #include "emb/init.h"
+#include "emb/shard.h"
 #include "emb/view.h"
 #include "optim/optim.h"
 
@@ -33,6 +34,9 @@ typedef struct cr_table {
     const void *optim_conf;
     const struct cr_owner *owner; /* the owner has the rows (owner.h); NULL: they lie in records */
     int optim_group;              /* index into the steps of cr_updater_apply; 0: the main group */
+    /* A shard is a table of its own. Its row 0 is row row0 of the whole table, and its columns
+     * begin with column col0 of all_D. 0, 0 and D for a table that is not cut. */
+    int64_t row0, col0, all_D;
 } cr_table;
 
 /* Returns the floats per record of a table of width D under a rule (NULL: no rule). */
@@ -49,6 +53,9 @@ typedef struct cr_table_spec {
  * cr_table_describe is for a table that has an owner: it takes no memory and is not filled. */
 void cr_table_describe(cr_table *t, const cr_table_spec *spec, const struct cr_owner *owner);
 CR_CHECKED cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err *err);
+/* cr_table_init_shard makes a part of the table that spec describes; NULL is all of it. */
+CR_CHECKED cr_code cr_table_init_shard(cr_table *t, const cr_table_spec *spec,
+                                       const cr_shard *shard, cr_err *err);
 /* cr_table_map makes a table without optimizer state that reads its rows where they lie. They are D
  * floats each, or D 16-bit numbers (then D must be even), without gaps, and must outlive the
  * table. */
@@ -65,8 +72,8 @@ void cr_table_get_part(const cr_table *t, int64_t id, int64_t col, int64_t n, fl
 void cr_table_put_part(cr_table *t, int64_t id, int64_t col, int64_t n, const float *w);
 /* cr_table_apply updates one row by the table's rule; it may change the D floats of g. Rows are
  * independent. id is the name of the row wherever it lies: the first values and the rounding depend
- * on it. It equals row, unless this memory holds some rows of a larger table. cr_table_first gives
- * a single row its first values, as cr_table_fill does. */
+ * on it. It is row + row0, unless this memory holds some rows of a larger table in another order.
+ * cr_table_first gives a single row its first values, as cr_table_fill does. */
 void cr_table_apply(const cr_table *t, int64_t row, int64_t id, const cr_optim_step *step, float *g,
                     float *scratch);
 void cr_table_first(cr_table *t, int64_t row, int64_t id, const cr_init *init, uint64_t seed);

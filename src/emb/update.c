@@ -16,21 +16,33 @@
 #define SOME   32   /* rows that are summed before the sink takes them, */
 #define FLOATS 4096 /* or fewer: no more than this many floats */
 
-typedef struct utable {
+/* A table whose gradients are summed here. */
+typedef struct source {
     cr_reduce reduce;
-    cr_sink sink;
-    int optim_group;
     int group;
+    int64_t first_piece; /* number of this table's first piece among those of all sources */
+} source;
+
+/* A table, or a shard of one, whose rows are updated here. Where one process has the whole batch,
+ * target k is that of source k. */
+typedef struct target {
+    int source;
+    cr_sink sink;
+    int64_t D;
+    int optim_group;
     int64_t some;        /* rows that go to the sink in one call */
-    int64_t first_piece; /* number of this table's first piece among all pieces */
+    int64_t first_piece; /* number of its first piece among those of all targets */
     int64_t n_pieces;    /* pieces with rows of the batch; the pieces of the sweep follow them */
-} utable;
+    bool everywhere;     /* every holder has this table and updates it */
+} target;
 
 struct cr_updater {
     const cr_lanes *lanes;
     cr_pool *pool;
-    utable *tables;
-    int n_tables, cap_tables;
+    source *sources;
+    int n_sources, cap_sources;
+    target *targets;
+    int n_targets, cap_targets;
     cr_groups groups;
     float **scratch;        /* per thread: rows of gradients, then the sink's scratch */
     int64_t n_rows, n_sink; /* floats of these two parts */
@@ -69,15 +81,16 @@ cr_updater *cr_updater_new(const cr_lanes *lanes, cr_pool *pool) {
 
 void cr_updater_free(cr_updater *u) {
     if (!u) return;
-    for (int i = 0; i < u->n_tables; i++)
-        cr_free(u->tables[i].reduce.uses);
+    for (int i = 0; i < u->n_sources; i++)
+        cr_free(u->sources[i].reduce.uses);
     cr_groups_clear(&u->groups);
     for (int i = 0; i < cr_pool_threads(u->pool); i++)
         cr_free(u->scratch[i]);
     cr_free(u->scratch);
     cr_free(u->tally);
     cr_row_meet_free(u->meet);
-    cr_free(u->tables);
+    cr_free(u->sources);
+    cr_free(u->targets);
     cr_free(u);
 }
 
@@ -90,10 +103,8 @@ static int find_group(cr_updater *u, const cr_use *uses, int n) {
     return found;
 }
 
-/* Makes room in every thread for a table's rows and for its sink. */
-static void make_room(cr_updater *u, const utable *ut) {
-    int parts = u->lanes->n > u->lanes->n_nodes ? u->lanes->n : u->lanes->n_nodes;
-    int64_t rows = (ut->some + parts) * ut->reduce.D, sink = ut->sink.scratch;
+/* Makes room in every thread for the gradients of a table's rows and for its sink. */
+static void make_room(cr_updater *u, int64_t rows, int64_t sink) {
     if (rows <= u->n_rows && sink <= u->n_sink) return;
     u->n_rows = rows > u->n_rows ? rows : u->n_rows;
     u->n_sink = sink > u->n_sink ? sink : u->n_sink;
@@ -104,30 +115,53 @@ static void make_room(cr_updater *u, const utable *ut) {
     }
 }
 
+/* Returns the array v of n elements with room for one more, zeroed. */
+static void *longer(void *v, int n, int *cap, size_t size) {
+    if (n < *cap) return v;
+    int before = *cap;
+    *cap = before ? 2 * before : 16;
+    return cr_realloc(v, (size_t)before * size, (size_t)*cap * size, "updater tables");
+}
+
+static void add_target(cr_updater *u, int from, cr_sink sink, const cr_table *t, bool everywhere) {
+    u->targets = longer(u->targets, u->n_targets, &u->cap_targets, sizeof(target));
+    int parts = u->lanes->n > u->lanes->n_nodes ? u->lanes->n : u->lanes->n_nodes;
+    int64_t some = t->D * SOME <= FLOATS ? SOME : 1 + (FLOATS - 1) / t->D;
+    u->targets[u->n_targets++] = (target){.source = from,
+                                          .sink = sink,
+                                          .D = t->D,
+                                          .optim_group = t->optim_group,
+                                          .some = some,
+                                          .everywhere = everywhere};
+    make_room(u, (some + parts) * t->D, sink.scratch);
+}
+
 int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses) {
-    if (u->n_tables == u->cap_tables) {
-        int cap = u->cap_tables ? 2 * u->cap_tables : 16;
-        u->tables = cr_realloc(u->tables, (size_t)u->cap_tables * sizeof(utable),
-                               (size_t)cap * sizeof(utable), "updater tables");
-        u->cap_tables = cap;
-    }
-    utable *ut = &u->tables[u->n_tables];
+    u->sources = longer(u->sources, u->n_sources, &u->cap_sources, sizeof(source));
+    source *s = &u->sources[u->n_sources];
     const cr_optim_conf *oc = t->optim_conf;
-    *ut = (utable){.reduce = {.D = t->D, .n_uses = n_uses},
-                   .sink = t->owner ? t->owner->sink : cr_table_sink(t),
-                   .optim_group = t->optim_group,
-                   .group = find_group(u, uses, n_uses),
-                   .some = t->D * SOME <= FLOATS ? SOME : 1 + (FLOATS - 1) / t->D};
-    if (oc && oc->gradient_clipping) ut->reduce.clip = (float)oc->max_gradient;
-    ut->reduce.uses = cr_alloc((size_t)n_uses * sizeof(cr_use), "updater tables");
-    memcpy(ut->reduce.uses, uses, (size_t)n_uses * sizeof(cr_use));
-    make_room(u, ut);
-    if (u->meet) cr_row_meet_add(u->meet, t->D);
-    return u->n_tables++;
+    const cr_owner *o = t->owner;
+    const cr_placing *placing = o ? o->placing : NULL;
+    CR_ASSERT(!placing || u->meet);
+    *s = (source){.reduce = {.D = t->D, .n_uses = n_uses}, .group = find_group(u, uses, n_uses)};
+    if (oc && oc->gradient_clipping) s->reduce.clip = (float)oc->max_gradient;
+    s->reduce.uses = cr_alloc((size_t)n_uses * sizeof(cr_use), "updater tables");
+    memcpy(s->reduce.uses, uses, (size_t)n_uses * sizeof(cr_use));
+    make_room(u, (1 + u->lanes->n) * t->D, 0); /* for the parts of one id */
+    if (u->meet) {
+        int n = cr_row_meet_add(u->meet, o && !placing ? 0 : t->n_rows, t->D, placing);
+        CR_ASSERT(n == (placing ? o->n_held : 1));
+    }
+    for (int k = 0; placing && k < o->n_held; k++) {
+        o->held[k].optim_group = t->optim_group;
+        add_target(u, u->n_sources, cr_table_sink(&o->held[k]), &o->held[k], false);
+    }
+    if (!placing) add_target(u, u->n_sources, o ? o->sink : cr_table_sink(t), t, true);
+    return u->n_sources++;
 }
 
 void cr_updater_set_grad(cr_updater *u, int t, int k, const float *grad) {
-    u->tables[t].reduce.uses[k].grad = grad;
+    u->sources[t].reduce.uses[k].grad = grad;
 }
 
 static void group_item(void *ctx, int64_t item, int thread) {
@@ -148,84 +182,102 @@ void cr_updater_adjust(cr_updater *u, cr_adjust a) {
 
 /* ---- pieces ---- */
 
-/* Returns the distinct ids of a table: those of the rows here (local), or of the whole batch. */
-static cr_met_ids ids_of(const cr_updater *u, const utable *ut, bool local) {
-    const cr_group *g = &u->groups.v[ut->group];
-    if (!local && u->meet) return cr_row_meet_ids(u->meet, (int)(ut - u->tables));
+/* Returns the distinct ids of a target in the whole batch. */
+static cr_met_ids ids_of(const cr_updater *u, const target *t) {
+    const cr_group *g = &u->groups.v[u->sources[t->source].group];
+    if (u->meet) return cr_row_meet_ids(u->meet, (int)(t - u->targets));
     return (cr_met_ids){g->n_uniq, g->id};
 }
 
-/* Numbers the pieces of all tables and returns how many there are. */
-static int64_t cut(cr_updater *u, bool local, bool sweep) {
+static void begin_sources(cr_updater *u) {
+    for (int i = 0; i < u->n_sources; i++)
+        cr_reduce_begin(&u->sources[i].reduce, u->batch, &u->groups.v[u->sources[i].group],
+                        u->lanes, u->adjust.unscale);
+}
+
+/* Numbers the pieces of all targets and returns how many there are. */
+static int64_t cut_targets(cr_updater *u, bool sweep) {
     int64_t pieces = 0;
-    for (int i = 0; i < u->n_tables; i++) {
-        utable *ut = &u->tables[i];
-        const cr_group *g = &u->groups.v[ut->group];
-        cr_reduce_begin(&ut->reduce, u->batch, g, u->lanes, u->adjust.unscale);
-        ut->first_piece = pieces;
-        ut->n_pieces = (ids_of(u, ut, local).n + PIECE - 1) / PIECE;
-        pieces += ut->n_pieces + (sweep ? (ut->sink.sweep + SWEEP - 1) / SWEEP : 0);
+    for (int i = 0; i < u->n_targets; i++) {
+        target *t = &u->targets[i];
+        t->first_piece = pieces;
+        t->n_pieces = (ids_of(u, t).n + PIECE - 1) / PIECE;
+        pieces += t->n_pieces + (sweep ? (t->sink.sweep + SWEEP - 1) / SWEEP : 0);
     }
     return pieces;
 }
 
-static const utable *table_of(const cr_updater *u, int64_t item) {
-    int lo = 0, hi = u->n_tables - 1;
-    while (lo < hi) { /* finds the table that this piece belongs to */
+static const target *target_of(const cr_updater *u, int64_t item) {
+    int lo = 0, hi = u->n_targets - 1;
+    while (lo < hi) { /* finds the target that this piece belongs to */
         int mid = (lo + hi + 1) / 2;
-        if (u->tables[mid].first_piece <= item)
+        if (u->targets[mid].first_piece <= item)
             lo = mid;
         else
             hi = mid - 1;
     }
-    return &u->tables[lo];
+    return &u->targets[lo];
 }
 
 /* ---- meet ---- */
 
+static int64_t cut_sources(cr_updater *u) {
+    int64_t pieces = 0;
+    for (int i = 0; i < u->n_sources; i++) {
+        u->sources[i].first_piece = pieces;
+        pieces += (u->groups.v[u->sources[i].group].n_uniq + PIECE - 1) / PIECE;
+    }
+    return pieces;
+}
+
 static void meet_item(void *ctx, int64_t item, int thread) {
     cr_updater *u = ctx;
-    const utable *ut = table_of(u, item);
-    const cr_reduce *r = &ut->reduce;
-    int64_t n = ids_of(u, ut, true).n, k = (item - ut->first_piece) * PIECE,
+    int number = 0;
+    while (number + 1 < u->n_sources && u->sources[number + 1].first_piece <= item)
+        number++;
+    const source *s = &u->sources[number];
+    const cr_reduce *r = &s->reduce;
+    int64_t n = u->groups.v[s->group].n_uniq, k = (item - s->first_piece) * PIECE,
             end = k + PIECE < n ? k + PIECE : n;
     cr_row_parts p = {.part = u->scratch[thread]};
+    cr_reduce_fetch(r, k, end - k);
     for (; k < end; k++) {
+        cr_reduce_ahead(r, k, end);
         cr_reduce_lanes(r, k, &p);
         cr_parts_join(&p, r->D, u->node);
-        memcpy(cr_row_meet_parts(u->meet, (int)(ut - u->tables), k), p.part,
-               (size_t)(p.n * r->D) * sizeof(float));
+        cr_row_meet_put(u->meet, number, k, &p);
         if (r->clip > 0) u->tally[thread].bad |= !cr_reduce_finite(r, k);
     }
 }
 
 void cr_updater_meet(cr_updater *u) {
     if (!u->meet) return;
-    for (int i = 0; i < u->n_tables; i++)
-        cr_row_meet_ids_here(u->meet, i, &u->groups.v[u->tables[i].group]);
+    for (int i = 0; i < u->n_sources; i++)
+        cr_row_meet_ids_here(u->meet, i, &u->groups.v[u->sources[i].group]);
     cr_row_meet_open(u->meet);
     int threads = cr_pool_threads(u->pool);
     for (int i = 0; i < threads; i++)
         u->tally[i].bad = false;
-    cr_pool_run(u->pool, cut(u, true, false), meet_item, u);
-    bool bad = false;
+    begin_sources(u);
+    cr_pool_run(u->pool, cut_sources(u), meet_item, u);
+    u->met_bad = false;
     for (int i = 0; i < threads; i++)
-        bad |= u->tally[i].bad;
-    u->met_bad = cr_row_meet_close(u->meet, bad);
+        u->met_bad |= u->tally[i].bad;
+    cr_row_meet_close(u->meet);
 }
 
 /* Does what cr_reduce_rows does, for the whole batch. */
-static void sum_rows(const cr_updater *u, const utable *ut, int64_t k, int64_t n, int64_t more,
+static void sum_rows(const cr_updater *u, const target *t, int64_t k, int64_t n, int64_t more,
                      float *out) {
     if (!u->meet) {
-        cr_reduce_rows(&ut->reduce, k, n, more, out);
+        cr_reduce_rows(&u->sources[t->source].reduce, k, n, more, out);
         return;
     }
     cr_row_parts p;
-    for (int64_t end = k + n; k < end; k++, out += ut->reduce.D) {
+    for (int64_t end = k + n; k < end; k++, out += t->D) {
         p.part = out;
-        cr_row_meet_get(u->meet, (int)(ut - u->tables), k, &p);
-        cr_parts_join(&p, ut->reduce.D, NULL);
+        cr_row_meet_get(u->meet, (int)(t - u->targets), k, &p);
+        cr_parts_join(&p, t->D, NULL);
     }
 }
 
@@ -257,66 +309,101 @@ static int64_t lower_bound(const int64_t *ids, int64_t n, int64_t id) {
     return lo;
 }
 
-static void sweep_piece(const cr_updater *u, const utable *ut, int64_t first, float *scratch) {
-    cr_met_ids ids = ids_of(u, ut, false);
-    const cr_sink *s = &ut->sink;
-    int64_t end = first + SWEEP < s->sweep ? first + SWEEP : s->sweep;
+static void sweep_piece(const cr_updater *u, const target *t, int64_t first, float *scratch) {
+    cr_met_ids ids = ids_of(u, t);
+    const cr_sink *s = &t->sink;
+    int64_t end = s->row0 + (first + SWEEP < s->sweep ? first + SWEEP : s->sweep);
+    first += s->row0;
     int64_t k = lower_bound(ids.id, ids.n, first), n = lower_bound(ids.id + k, ids.n - k, end);
-    s->rest(s->ctx, first, end, ids.id + k, n, &u->steps[ut->optim_group], scratch);
+    s->rest(s->ctx, first, end, ids.id + k, n, &u->steps[t->optim_group], scratch);
 }
 
 static void apply_item(void *ctx, int64_t item, int thread) {
     cr_updater *u = ctx;
-    const utable *ut = table_of(u, item);
-    cr_met_ids ids = ids_of(u, ut, false);
+    const target *t = target_of(u, item);
+    cr_met_ids ids = ids_of(u, t);
     float *rows = u->scratch[thread], *for_sink = rows + u->n_rows;
-    item -= ut->first_piece;
-    if (item >= ut->n_pieces) {
-        sweep_piece(u, ut, (item - ut->n_pieces) * SWEEP, for_sink);
+    item -= t->first_piece;
+    if (item >= t->n_pieces) {
+        sweep_piece(u, t, (item - t->n_pieces) * SWEEP, for_sink);
         return;
     }
     int64_t k = item * PIECE, end = k + PIECE < ids.n ? k + PIECE : ids.n;
-    cr_row_grads r = {.g = rows, .step = &u->steps[ut->optim_group]};
-    if (!u->meet) cr_reduce_fetch(&ut->reduce, k, end - k);
+    cr_row_grads r = {.g = rows, .step = &u->steps[t->optim_group]};
+    if (!u->meet) cr_reduce_fetch(&u->sources[t->source].reduce, k, end - k);
     for (; k < end; k += r.n) {
         r.id = ids.id + k;
-        r.n = end - k < ut->some ? end - k : ut->some;
+        r.n = end - k < t->some ? end - k : t->some;
         r.more = end - k - r.n;
-        sum_rows(u, ut, k, r.n, r.more, rows);
-        adjust_rows(u, rows, r.n * ut->reduce.D);
-        ut->sink.take(ut->sink.ctx, &r, for_sink);
+        sum_rows(u, t, k, r.n, r.more, rows);
+        adjust_rows(u, rows, r.n * t->D);
+        t->sink.take(t->sink.ctx, &r, for_sink);
     }
 }
 
 void cr_updater_apply(cr_updater *u, const cr_optim_step *steps) {
     u->steps = steps;
-    cr_pool_run(u->pool, cut(u, false, true), apply_item, u);
-    for (int i = 0; i < u->n_tables; i++)
-        if (u->tables[i].sink.end) u->tables[i].sink.end(u->tables[i].sink.ctx);
+    if (!u->meet) begin_sources(u);
+    cr_pool_run(u->pool, cut_targets(u, true), apply_item, u);
+    for (int i = 0; i < u->n_targets; i++)
+        if (u->targets[i].sink.end) u->targets[i].sink.end(u->targets[i].sink.ctx);
 }
 
 /* ---- norms ---- */
 
+/* Does this holder measure a piece? A table that every holder has is measured by all of them
+ * together, piece by piece in turn. */
+static bool measures(const cr_updater *u, const target *t, int64_t item) {
+    const cr_meet *meet = u->lanes->meet;
+    return !meet || !t->everywhere || item % meet->n == meet->self;
+}
+
 static void measure_item(void *ctx, int64_t item, int thread) {
     cr_updater *u = ctx;
-    const utable *ut = table_of(u, item);
-    const cr_reduce *r = &ut->reduce;
-    tally *t = &u->tally[thread];
+    const target *t = target_of(u, item);
+    const cr_reduce *r = &u->sources[t->source].reduce;
+    tally *found = &u->tally[thread];
     float *row = u->scratch[thread];
-    int64_t n = ids_of(u, ut, false).n, k = (item - ut->first_piece) * PIECE,
+    int64_t n = ids_of(u, t).n, k = (item - t->first_piece) * PIECE,
             end = k + PIECE < n ? k + PIECE : n;
+    if (!measures(u, t, item - t->first_piece)) return;
     for (; k < end; k++) {
         double sum = 0;
-        sum_rows(u, ut, k, 1, end - k - 1, row);
-        t->bad |= !cr_norm_add(&sum, row, r->D, u->norm);
+        sum_rows(u, t, k, 1, end - k - 1, row);
+        found->bad |= !cr_norm_add(&sum, row, t->D, u->norm);
         if (isinf(u->norm))
-            cr_norm_join(&t->most, sum, u->norm);
+            cr_norm_join(&found->most, sum, u->norm);
         else
-            cr_exact_add(&t->sum, sum);
+            cr_exact_add(&found->sum, sum);
         /* A table's own clipping turns infinity into its limit; a loss scaler must still learn of
          * it. */
-        if (r->clip > 0 && !u->meet) t->bad |= !cr_reduce_finite(r, k);
+        if (r->clip > 0 && !u->meet) found->bad |= !cr_reduce_finite(r, k);
     }
+}
+
+/* Adds what the other holders found. */
+static void meet_tally(const cr_updater *u, tally *all, double p) {
+    enum { STATE = CR_EXACT_STATE + 2 };
+    const cr_meet *meet = u->lanes->meet;
+    double *v = cr_alloc((size_t)meet->n * STATE * sizeof(double), "norms"),
+           *mine = v + meet->self * STATE;
+    size_t *at = cr_alloc(((size_t)meet->n + 1) * sizeof(size_t), "norms");
+    for (int h = 0; h <= meet->n; h++)
+        at[h] = (size_t)h * STATE * sizeof(double);
+    cr_exact_get(&all->sum, mine);
+    mine[CR_EXACT_STATE] = all->most;
+    mine[CR_EXACT_STATE + 1] = all->bad;
+    meet->gather(meet->ctx, v, at);
+    cr_exact_reset(&all->sum);
+    for (int h = 0; h < meet->n; h++) {
+        cr_exact one = {0};
+        cr_exact_set(&one, v + h * STATE);
+        cr_exact_join(&all->sum, &one);
+        cr_norm_join(&all->most, v[h * STATE + CR_EXACT_STATE], p);
+        all->bad |= v[h * STATE + CR_EXACT_STATE + 1] != 0;
+    }
+    cr_free(v);
+    cr_free(at);
 }
 
 bool cr_updater_measure(cr_updater *u, double p, double *sum) {
@@ -324,12 +411,14 @@ bool cr_updater_measure(cr_updater *u, double p, double *sum) {
     tally all = {.bad = u->met_bad};
     memset(u->tally, 0, (size_t)threads * sizeof(tally));
     u->norm = p;
-    cr_pool_run(u->pool, cut(u, false, false), measure_item, u);
+    if (!u->meet) begin_sources(u);
+    cr_pool_run(u->pool, cut_targets(u, false), measure_item, u);
     for (int i = 0; i < threads; i++) {
         all.bad |= u->tally[i].bad;
         cr_exact_join(&all.sum, &u->tally[i].sum);
         cr_norm_join(&all.most, u->tally[i].most, p);
     }
+    if (u->meet) meet_tally(u, &all, p);
     cr_norm_join(sum, isinf(p) ? all.most : cr_exact_value(&all.sum), p);
     return !all.bad;
 }

@@ -22,7 +22,8 @@ typedef struct cr_updater cr_updater;
 cr_updater *cr_updater_new(const cr_lanes *lanes, cr_pool *pool);
 void cr_updater_free(cr_updater *u);
 /* cr_updater_add registers a trainable table with its uses (copied); returns its number. Its
- * gradients go to the sink of its owner; a table without one is updated in its memory. */
+ * gradients go to the sink of its owner, or to the holders of its shards; a table without an owner
+ * is updated in its memory. */
 int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses);
 /* cr_updater_set_grad: the gradient of use k of table t now lies elsewhere. */
 void cr_updater_set_grad(cr_updater *u, int t, int k, const float *grad);
@@ -47,8 +48,9 @@ void cr_updater_adjust(cr_updater *u, cr_adjust a); /* at first: 1, 1, 0 */
 /* cr_updater_measure adds |g|^p of every element of the gradients of all touched rows to *sum (p
  * infinite: *sum becomes the largest |g| if that is larger), after unscale and before factor and
  * limit. Each row has its own sum, and these are added without rounding: neither their order nor
- * the number of threads or processes changes the result. Returns false when a gradient is not
- * finite, even one that the table's own clipping would limit. */
+ * the number of threads or processes changes the result. It is collective where the batch has
+ * several holders. Returns false when a gradient is not finite, even one that the table's own
+ * clipping would limit. */
 bool cr_updater_measure(cr_updater *u, double p, double *sum);
 
 #endif

@@ -153,6 +153,10 @@ cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axe
         CR_TRY(make_room(&t->rows, &t->cap, g->n_uniq, (size_t)t->stride * sizeof(float), err));
         CR_TRY(o->fetch(o->ctx, g->id, g->n_uniq, t->rows, t->stride, err));
     }
+    for (int i = 0; i < s->n_tables; i++) {
+        const cr_owner *o = s->tables[i].t->owner;
+        if (o->fetched) CR_TRY(o->fetched(o->ctx, err));
+    }
     for (int i = 0; i < s->n_uses; i++) {
         const use *u = &s->uses[i];
         const staged *t = &s->tables[u->table];

@@ -157,7 +157,9 @@ static cr_code prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
                             .with_labels = o->with_labels,
                             .optim = o->train ? cr_optim_of(&sparse->optimizer) : NULL,
                             .optim_conf = o->train ? sparse->optimizer.conf : NULL,
-                            .seed = c->train_config->seed};
+                            .seed = c->train_config->seed,
+                            .meet = j->meet,
+                            .pool = j->pool};
     const char *half =
         o->exported ? c->export_config->mixed_precision : c->train_config->mixed_precision;
     j->mo.half = cr_half_of(half);

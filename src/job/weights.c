@@ -30,51 +30,96 @@ static void add_flat(list *l, const char *name, const cr_node *p, float *data, b
     l->v[l->n++] = t;
 }
 
-/* Reads the weights of a table, whatever type they are stored in. */
-static void get_weights(void *ctx, int64_t first, int64_t n, float *out) {
-    const cr_table *t = ctx;
+/* A plane of a table: its weights, or one plane of its optimizer state. The rows lie in one table,
+ * or those of this holder in several shards. */
+typedef struct plane {
+    cr_table *held;
+    int n_held;
+    int64_t width; /* elements of a row of the whole table */
+    int state;     /* which plane of state; -1: the weights */
+} plane;
+
+/* Returns the shard that has an element of a row, and in *n at most how many of them follow in this
+ * row. */
+static cr_table *shard_at(const plane *p, int64_t row, int64_t *col, int64_t *n) {
+    for (int k = 0; k < p->n_held; k++) {
+        cr_table *t = &p->held[k];
+        int64_t width = p->width == 1 ? 1 : t->D, at = p->width == 1 ? 0 : *col - t->col0;
+        if (row < t->row0 || row - t->row0 >= t->n_rows || at < 0 || at >= width) continue;
+        if (width - at < *n) *n = width - at;
+        *col = at;
+        return t;
+    }
+    CR_BUG("a row of a table that this process does not hold");
+}
+
+/* Returns where the state of a plane lies in a record. */
+static int64_t state_at(const plane *p, const cr_table *t) {
+    int elem = p->state < t->optim->elem_state ? p->state : t->optim->elem_state;
+    return cr_table_state_at(t) + elem * t->D + (p->state - elem);
+}
+
+static void get_plane(void *ctx, int64_t first, int64_t n, float *out) {
+    const plane *p = ctx;
     for (int64_t i = 0, m; i < n; i += m) {
-        int64_t r = (first + i) / t->D, col = (first + i) % t->D;
-        m = t->D - col < n - i ? t->D - col : n - i;
-        cr_table_get_part(t, r, col, m, out + i);
+        int64_t row = (first + i) / p->width, col = (first + i) % p->width;
+        m = n - i;
+        const cr_table *t = shard_at(p, row, &col, &m);
+        if (p->state < 0)
+            cr_table_get_part(t, row - t->row0, col, m, out + i);
+        else
+            memcpy(out + i, cr_table_row(t, row - t->row0) + state_at(p, t) + col,
+                   (size_t)m * sizeof(float));
     }
 }
 
-static void put_weights(void *ctx, int64_t first, int64_t n, const float *in) {
-    cr_table *t = ctx;
+static void put_plane(void *ctx, int64_t first, int64_t n, const float *in) {
+    const plane *p = ctx;
     for (int64_t i = 0, m; i < n; i += m) {
-        int64_t r = (first + i) / t->D, col = (first + i) % t->D;
-        m = t->D - col < n - i ? t->D - col : n - i;
-        cr_table_put_part(t, r, col, m, in + i);
+        int64_t row = (first + i) / p->width, col = (first + i) % p->width;
+        m = n - i;
+        cr_table *t = shard_at(p, row, &col, &m);
+        if (p->state < 0)
+            cr_table_put_part(t, row - t->row0, col, m, in + i);
+        else
+            memcpy(cr_table_row(t, row - t->row0) + state_at(p, t) + col, in + i,
+                   (size_t)m * sizeof(float));
     }
 }
 
-static void add_weights(list *l, cr_table *t) {
+/* Says which holder has which rows and columns of a tensor. */
+static void add_parts(cr_ckpt_tensor *t, cr_arena *a, const cr_placing *p, int64_t width) {
+    cr_ckpt_part *parts = CR_NEW_N(a, cr_ckpt_part, p->n);
+    for (int k = 0; k < p->n; k++) {
+        const cr_shard *s = &p->shards[k];
+        parts[k] = (cr_ckpt_part){s->holder, s->row, s->end, s->col, s->col_end};
+        if (width == 1) parts[k].col = 0;
+        if (width == 1) parts[k].col_end = 1;
+    }
+    t->part_width = width;
+    t->parts = parts;
+    t->n_parts = p->n;
+}
+
+/* Adds a plane of a table: state says which plane of optimizer state, -1 the weights. */
+static void add_plane(list *l, cr_arena *a, const char *name, cr_table *t, int state) {
     static const cr_dtype stored[] = {
         [0] = CR_DT_F32, [CR_HALF_BF16] = CR_DT_BF16, [CR_HALF_FP16] = CR_DT_F16};
-    l->v[l->n++] = (cr_ckpt_tensor){.name = t->name,
-                                    .n_dims = 2,
-                                    .shape = {t->n_rows, t->D},
-                                    .dtype = stored[t->half],
-                                    .get = get_weights,
-                                    .put = put_weights,
-                                    .in_place = t->size == 0,
-                                    .ctx = t};
-}
-
-/* Adds a plane of optimizer state: width floats at `off` of every record. */
-static void add_state(list *l, cr_arena *a, const char *name, const cr_table *t, int64_t off,
-                      int64_t width, int n_dims) {
-    cr_ckpt_rows *r = CR_NEW(a, cr_ckpt_rows);
-    *r = (cr_ckpt_rows){cr_table_row(t, 0) + off, width, t->stride};
-    l->v[l->n++] = (cr_ckpt_tensor){.name = name,
-                                    .n_dims = n_dims,
-                                    .shape = {t->n_rows, width},
-                                    .dtype = CR_DT_F32,
-                                    .get = cr_ckpt_get_rows,
-                                    .put = cr_ckpt_put_rows,
-                                    .ctx = r,
-                                    .optimizer = true};
+    bool rows = state >= 0 && state >= t->optim->elem_state; /* one number per row */
+    const cr_owner *o = t->owner;
+    plane *p = CR_NEW(a, plane);
+    *p = (plane){o ? o->held : t, o ? o->n_held : 1, rows ? 1 : t->D, state};
+    cr_ckpt_tensor *out = &l->v[l->n++];
+    *out = (cr_ckpt_tensor){.name = name,
+                            .n_dims = rows ? 1 : 2,
+                            .shape = {t->n_rows, p->width},
+                            .dtype = state < 0 ? stored[t->half] : CR_DT_F32,
+                            .get = get_plane,
+                            .put = put_plane,
+                            .in_place = state < 0 && t->size == 0 && !o,
+                            .ctx = p,
+                            .optimizer = state >= 0};
+    if (o) add_parts(out, a, o->placing, p->width);
 }
 
 cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *n) {
@@ -94,23 +139,19 @@ cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *
         add_flat(&l, p->name, p, p->w, false);
         for (int k = 0; t && p->trainable && k < t->count(t->ctx, p); k++) {
             float *data;
-            const char *plane = t->plane(t->ctx, p, k, &data);
-            add_flat(&l, cr_arena_printf(a, "state.%s.%s", p->name, plane), p, data, true);
+            const char *which = t->plane(t->ctx, p, k, &data);
+            add_flat(&l, cr_arena_printf(a, "state.%s.%s", p->name, which), p, data, true);
         }
     }
     for (int i = 0; i < m->n_tables; i++) {
         cr_table *tab = &m->tables[i]->table;
         const cr_optim_type *o = tab->optim;
         int first = l.n;
-        if (tab->owner) continue; /* the owner saves its rows */
-        add_weights(&l, tab);
-        int64_t off = cr_table_state_at(tab);
-        for (int p = 0; t && o && p < o->elem_state + o->row_state; p++) {
-            bool elem = p < o->elem_state;
-            add_state(&l, a, cr_arena_printf(a, "state.%s.%s", tab->name, o->state_names[p]), tab,
-                      off, elem ? tab->D : 1, elem ? 2 : 1);
-            off += elem ? tab->D : 1;
-        }
+        if (tab->owner && !tab->owner->placing) continue; /* the owner saves its rows */
+        add_plane(&l, a, tab->name, tab, -1);
+        for (int p = 0; t && o && p < o->elem_state + o->row_state; p++)
+            add_plane(&l, a, cr_arena_printf(a, "state.%s.%s", tab->name, o->state_names[p]), tab,
+                      p);
         for (int k = first; k < l.n; k++)
             l.v[k].spare_rows = m->tables[i]->owner->spare_rows;
     }

@@ -433,6 +433,7 @@ void cr_model_free(cr_model *m) {
     if (!m) return;
     for (int i = 0; i < m->n_tables; i++)
         cr_table_clear(&m->tables[i]->table);
+    cr_shards_free(m->shards);
     cr_free(m->tables);
     cr_free(m->axes);
     cr_graph_clear(&m->graph);
@@ -455,6 +456,16 @@ void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tabl
             *dense = cr_add_i64(*dense, cr_mul_i64(m->graph.nodes[i]->width, 4));
 }
 
+/* Makes the shards of a table that lie here. */
+static cr_code alloc_shards(cr_model *m, const cr_model_opts *o, cr_model_table *t,
+                            const cr_table_spec *spec, cr_err *err) {
+    const cr_owner *owner;
+    if (!m->shards) m->shards = cr_shards_new(o->meet, o->pool);
+    CR_TRY(cr_shards_add(m->shards, spec, t->placing, &owner, err));
+    cr_table_describe(&t->table, spec, owner);
+    return CR_OK;
+}
+
 cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
     for (int i = 0; i < m->n_tables; i++) {
         cr_model_table *t = m->tables[i];
@@ -468,6 +479,8 @@ cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
                               .optim_conf = own ? t->optim_conf : o->optim_conf};
         if (t->table.owner)
             cr_table_describe(&t->table, &spec, t->table.owner);
+        else if (o->meet && t->placing && t->placing->n > 0)
+            CR_TRY(alloc_shards(m, o, t, &spec, err));
         else if (t->mapped)
             cr_table_map(&t->table, &spec, t->mapped);
         else
@@ -477,8 +490,13 @@ cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
 }
 
 void cr_model_fill(cr_model *m, uint64_t seed, cr_pool *pool) {
-    for (int i = 0; i < m->n_tables; i++)
-        cr_table_fill(&m->tables[i]->table, &m->tables[i]->init, seed, pool);
+    for (int i = 0; i < m->n_tables; i++) {
+        const cr_model_table *t = m->tables[i];
+        const cr_owner *o = t->table.owner;
+        if (!o) cr_table_fill(&m->tables[i]->table, &t->init, seed, pool);
+        for (int k = 0; o && k < o->n_held; k++)
+            cr_table_fill(&o->held[k], &t->init, seed, pool);
+    }
     cr_params_fill(&m->graph, seed);
 }
 

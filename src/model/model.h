@@ -10,6 +10,7 @@
 
 #include "base/pool.h"
 #include "emb/owner.h"
+#include "emb/shards.h"
 #include "emb/update.h"
 #include "emb/views.h"
 #include "feat/feat.h"
@@ -28,6 +29,9 @@ typedef struct cr_model_table {
     bool seq; /* used by sequence groups: another parameter than a pooled table of the same name */
     int half; /* storage of the weights: CR_HALF_… of kern.h */
     const void *mapped; /* where its rows lie already (cr_table_map); NULL: memory is allocated */
+    /* how the table is cut over the holders of the batches; NULL, or no shards: it is not. Set
+     * before cr_model_alloc; borrowed. */
+    const cr_placing *placing;
     cr_init init;
     const cr_feature *owner; /* the first feature that asked for the table, for messages */
     struct cr_table_use {
@@ -116,6 +120,7 @@ typedef struct cr_model {
     int n_train_metrics;
     cr_seq_axis *axes; /* [graph.n_axes] */
     int n_axes;
+    cr_shards *shards; /* the tables that are cut; NULL: there are none */
 } cr_model;
 
 /* One caller's side of a model: its work of a plan, and the lengths of the sequences in the current
@@ -141,6 +146,9 @@ typedef struct cr_model_opts {
     uint64_t seed;
     int half;           /* mixed precision: CR_HALF_… of kern.h, 0: none */
     const char *inside; /* the export that libraries must lie in; NULL: anywhere */
+    /* the holders over which tables are cut; NULL: no table is */
+    const cr_meet *meet;
+    cr_pool *pool; /* for the rows of these tables */
 } cr_model_opts;
 /* cr_model_new builds everything but allocates no parameters. All mistakes go to diag; the result
  * is then NULL. */

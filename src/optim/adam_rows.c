@@ -149,6 +149,7 @@ ROW(partial_adam_row, partial_adam)
 static const char *const names[] = {"exp_avg", "exp_avg_sq"};
 const cr_optim_type cr_optim_lamb = {
     .name = "lamb",
+    .whole_row = true,
     .elem_state = 2,
     .state_names = names,
     .row = lamb_row,
@@ -156,6 +157,7 @@ const cr_optim_type cr_optim_lamb = {
 };
 const cr_optim_type cr_optim_partial_lamb = {
     .name = "partial_rowwise_lamb",
+    .whole_row = true,
     .elem_state = 1,
     .row_state = 1,
     .state_names = names,
@@ -164,6 +166,7 @@ const cr_optim_type cr_optim_partial_lamb = {
 };
 const cr_optim_type cr_optim_partial_adam = {
     .name = "partial_rowwise_adam",
+    .whole_row = true,
     .elem_state = 1,
     .row_state = 1,
     .state_names = names,

@@ -68,6 +68,7 @@ static void lars_row(const void *conf, const cr_optim_step *s, float *w, float *
 static const char *const names[] = {"momentum_buffer"};
 const cr_optim_type cr_optim_lars = {
     .name = "lars_sgd",
+    .whole_row = true,
     .elem_state = 1,
     .state_names = names,
     .row = lars_row,

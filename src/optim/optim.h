@@ -43,6 +43,9 @@ typedef struct cr_optim_type {
     /* Tables: rows that the batch does not touch move too; row is called for them with a gradient
      * of zeros, which it must not change. */
     bool every_row;
+    /* Tables: row looks at all weights of a row together (it sums over them), so a row cannot be
+     * cut into columns that are updated apart. */
+    bool whole_row;
     /* The type for this message, when its fields (amsgrad, mode) decide it; NULL: always this
      * type. */
     const struct cr_optim_type *(*resolve)(const void *conf);

@@ -90,6 +90,7 @@ static float rowwise_adagrad_init(const void *conf, int k) {
 static const char *const rowwise_adagrad_names[] = {"sum"};
 const cr_optim_type cr_optim_rowwise_adagrad = {
     .name = "rowwise_adagrad",
+    .whole_row = true,
     .row_state = 1,
     .state_names = rowwise_adagrad_names,
     .state_init = rowwise_adagrad_init,

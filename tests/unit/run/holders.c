@@ -1,7 +1,8 @@
 /*
  * holders.c - training with the lanes of every batch divided among several holders gives the bits
  * of training in one process: losses, all parameters, tables and optimizer state, metrics of
- * training and of evaluation. Holders are threads (holders.h), each with a model of its own.
+ * training and of evaluation. Holders are threads (holders.h), each with a model of its own. The
+ * tables are placed in every way that there is, each table in another.
  *
  * The data ends with a batch of fewer rows than lanes, so that some holders have none.
  */
@@ -40,6 +41,29 @@ typedef struct part {
     cr_diag diag;
 } part;
 
+/* Places table i by the next kind of all; the holders of a table begin with another one each. */
+static void place(cr_job *j, const cr_meet *meet) {
+    int *list = CR_NEW_N(&j->cfg.arena, int, meet->n);
+    const cr_grad_clip_conf *clip = j->root->train_config->grad_clipping;
+    bool norm = cr_grad_clip(clip) == CR_CLIP_NORM && clip->enable_global_grad_clip;
+    for (int i = 0; i < j->model->n_tables; i++) {
+        cr_model_table *t = j->model->tables[i];
+        const cr_optim_type *o = t->optim ? t->optim : j->mo.optim;
+        cr_shard_kind kind = (cr_shard_kind)((i + meet->n) % CR_SHARD_KINDS);
+        bool cols = kind >= CR_COLUMN_WISE;
+        int n = meet->n, n_cols = 0;
+        if (cols && (norm || (o && o->whole_row))) kind = CR_ROW_WISE;
+        if (kind == CR_TABLE_ROW_WISE || kind == CR_TABLE_COLUMN_WISE) n = n > 2 ? n - 1 : n;
+        if (kind == CR_GRID_SHARD) n_cols = n % 2 == 0 ? 2 : n;
+        for (int k = 0; k < meet->n; k++)
+            list[k] = (i + k) % meet->n;
+        cr_placing *p = CR_NEW(&j->cfg.arena, cr_placing);
+        *p = cr_placing_make(&j->cfg.arena, kind, t->n_rows, t->D, list, n, n_cols);
+        CHECK(!cr_placing_check(p, t->n_rows, t->D, meet->n));
+        t->placing = p;
+    }
+}
+
 static cr_code open_part(part *p, const trial *t, const cr_meet *meet) {
     char size[2][64];
     int share = BATCH / (meet ? meet->n : 1), n = 0;
@@ -60,10 +84,12 @@ static cr_code open_part(part *p, const trial *t, const cr_meet *meet) {
         .config = &co, .threads = meet ? 1 : 2, .train = true, .with_labels = true, .meet = meet};
     cr_err err;
     CR_TRY(cr_job_open(&p->j, &jo, &p->diag));
+    if (meet) place(&p->j, meet);
     if (cr_job_alloc(&p->j, &err) != CR_OK || cr_trainer_new(&p->t, &p->j, &err) != CR_OK ||
         cr_train_metrics_new(&p->tm, &p->j, cr_trainer_lanes(p->t), &err) != CR_OK ||
         cr_evaluator_new(&p->ev, &p->j, &err) != CR_OK)
         return cr_diag_err(&p->diag, &err);
+    CHECK(!p->j.model->shards == !meet || p->j.model->n_tables == 0);
     CR_TRY(cr_job_begin(&p->j, p->t, false, &p->diag));
     cr_job_data d = {.paths = p->j.root->train_input_path,
                      .key = "train_input_path",
@@ -122,6 +148,34 @@ static cr_code train(part *p, cr_buf *out) {
     return CR_OK;
 }
 
+/* Reads a tensor, whose parts may lie with several holders. */
+static void read_whole(const cr_ckpt_tensor *t, int64_t count, const cr_meet *meet, float *x) {
+    if (t->n_parts == 0) {
+        t->get(t->ctx, 0, count, x);
+        return;
+    }
+    float *all = calloc((size_t)(count * meet->n) + 1, sizeof(float)),
+          *mine = all + count * meet->self;
+    size_t at[MAX_HOLDERS + 1];
+    for (int k = 0; k < t->n_parts; k++) {
+        const cr_ckpt_part *q = &t->parts[k];
+        for (int64_t r = q->row; q->holder == meet->self && r < q->end; r++)
+            t->get(t->ctx, r * t->part_width + q->col, q->col_end - q->col,
+                   mine + r * t->part_width + q->col);
+    }
+    for (int h = 0; h <= meet->n; h++)
+        at[h] = (size_t)(h * count) * sizeof(float);
+    meet->gather(meet->ctx, all, at);
+    for (int k = 0; k < t->n_parts; k++) {
+        const cr_ckpt_part *q = &t->parts[k];
+        for (int64_t r = q->row; r < q->end; r++)
+            memcpy(x + r * t->part_width + q->col,
+                   all + q->holder * count + r * t->part_width + q->col,
+                   (size_t)(q->col_end - q->col) * sizeof(float));
+    }
+    free(all);
+}
+
 static cr_code finish(part *p, cr_buf *out) {
     cr_arena a;
     cr_arena_init(&a, 0);
@@ -143,7 +197,7 @@ static cr_code finish(part *p, cr_buf *out) {
         for (int d = 0; d < v[i].n_dims; d++)
             count *= v[i].shape[d];
         float *x = calloc((size_t)count + 1, sizeof(float));
-        v[i].get(v[i].ctx, 0, count, x);
+        read_whole(&v[i], count, p->j.meet, x);
         note(out, v[i].name, x, (size_t)count * sizeof(float));
         free(x);
     }
