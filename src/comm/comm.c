@@ -21,8 +21,9 @@ struct cr_comm {
     const cr_comm_plug *plug;
     int rank, size, local_rank, local_size;
     int64_t sent;
-    int blamed;  /* see cr_comm_blamed */
-    vote *votes; /* of all ranks */
+    int blamed;    /* see cr_comm_blamed */
+    cr_code ended; /* the code of the vote that ended the job; CR_OK: none has */
+    vote *votes;   /* of all ranks */
     size_t *vote_at;
 };
 
@@ -126,6 +127,7 @@ void cr_comm_share(cr_comm *c, void *data, size_t n, int from) {
 cr_code cr_comm_vote(cr_comm *c, cr_code mine, bool wish, bool *any) {
     *any = wish;
     if (!c) return mine;
+    if (c->ended != CR_OK) return c->ended;
     c->votes[c->rank] = (vote){.code = (int32_t)mine, .wish = wish};
     cr_comm_gather(c, c->votes, c->vote_at);
     *any = false;
@@ -136,6 +138,7 @@ cr_code cr_comm_vote(cr_comm *c, cr_code mine, bool wish, bool *any) {
         code = (cr_code)c->votes[r].code;
         if (c->blamed < 0) c->blamed = r;
     }
+    if (code != CR_ESTOP) c->ended = code;
     return code;
 }
 

@@ -41,7 +41,9 @@ void cr_comm_share(cr_comm *c, void *data, size_t n, int from);
 
 /* cr_comm_vote: each rank says whether it can go on (CR_OK, or why not) and whether it wishes to
  * stop. Returns the code of the first rank that cannot (CR_OK: all can) and in *any whether a rank
- * wishes. With c NULL the caller's own vote decides. */
+ * wishes. With c NULL the caller's own vote decides. A vote that fails ends the job, and ranks hear
+ * of it at different places of the code: later votes return its code at once, because the rank that
+ * failed has left and would not answer. CR_ESTOP does not end the job: a checkpoint follows. */
 cr_code cr_comm_vote(cr_comm *c, cr_code mine, bool wish, bool *any);
 /* cr_comm_blamed: the first rank that could not go on in a vote; -1: none yet. Its message is the
  * one that people are to read. */

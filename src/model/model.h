@@ -167,13 +167,16 @@ void cr_model_scales(const cr_model *m, const cr_batch *b, const cr_lanes *lanes
 /* work.c. cr_model_work_new takes plan and pool as cr_work_new does; without a plan (NULL) only
  * cr_model_axes may follow. cr_model_axes finds where the positions of a batch's rows begin, per
  * axis; the result holds until the next call. cr_model_run makes a pass over a batch and fills in
- * its rows and axes. cr_model_seq_grads is called after it and tells the updater where the
- * gradients of sequences lie now. */
+ * its rows and axes. cr_model_check_batch finds what is wrong with the data of a batch;
+ * cr_model_run does it too, but holders meet there, so they check and agree before.
+ * cr_model_seq_grads is called after it and tells the updater where the gradients of sequences lie
+ * now. */
 CR_CHECKED cr_code cr_model_work_new(cr_model_work **out, const cr_model *m, const cr_plan *plan,
                                      cr_pool *pool, cr_err *err);
 void cr_model_work_free(cr_model_work *w);
 CR_CHECKED cr_code cr_model_axes(cr_model_work *w, const cr_batch *b, const int32_t *const **axes,
                                  cr_err *err);
+CR_CHECKED cr_code cr_model_check_batch(const cr_model *m, const cr_batch *b, cr_err *err);
 CR_CHECKED cr_code cr_model_run(cr_model_work *w, const cr_batch *b, cr_run *run, cr_err *err);
 void cr_model_seq_grads(const cr_model_work *w, cr_updater *u);
 /* cr_model_check_ops tries each op of a library by itself and reports gradients that are not the

@@ -107,11 +107,16 @@ static cr_code check_lengths(const cr_seq_axis *a, const cr_batch *b, cr_err *er
     return CR_OK;
 }
 
+cr_code cr_model_check_batch(const cr_model *m, const cr_batch *b, cr_err *err) {
+    for (int i = 0; i < m->n_axes; i++)
+        CR_TRY(check_lengths(&m->axes[i], b, err));
+    return CR_OK;
+}
+
 cr_code cr_model_run(cr_model_work *w, const cr_batch *b, cr_run *run, cr_err *err) {
     CR_TRY(cr_plan_takes(cr_work_plan(w->w), b->n_rows, err));
     CR_TRY(cr_model_axes(w, b, &run->axes, err));
-    for (int i = 0; i < w->m->n_axes; i++)
-        CR_TRY(check_lengths(&w->m->axes[i], b, err));
+    CR_TRY(cr_model_check_batch(w->m, b, err));
     run->n_rows = b->n_rows;
     run->all_rows = b->global_rows;
     if (!w->views) return cr_work_run(w->w, run, err);

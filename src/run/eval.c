@@ -127,8 +127,9 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
         snprintf(checkpoint, 1088, "%s", e.path);
         if (o->watch.begins) o->watch.begins(o->watch.ctx);
         code = evaluate(&e, res);
+        if (code == CR_OK && cr_job_is_first(&e.j)) code = write_results(&e, res);
+        code = cr_job_agree(&e.j, code, NULL);
     }
-    if (code == CR_OK && cr_job_is_first(&e.j)) code = write_results(&e, res);
     cr_evaluator_free(e.ev);
     cr_job_close(&e.j);
     return code;

@@ -693,8 +693,9 @@ static cr_code run(loop *l) {
         cr_profile_begin(l->prof);
         double span = cr_trace_begin(cr_profile_trace(l->prof));
         cr_code code = cr_loader_next(l->data, &b, &done, &err);
+        if (code == CR_OK && b && l->j.meet) code = cr_model_check_batch(l->j.model, b, &err);
         if (code != CR_OK) (void)cr_diag_err(l->diag, &err);
-        CR_TRY(agreed(l, code)); /* the ranks meet in a step, so all must have a batch */
+        CR_TRY(agreed(l, code)); /* the ranks meet in a step, so all must have a good batch */
         cr_profile_span(l->prof, CR_STAGE_WAIT, span);
         code = b ? one_step(l, b) : end_epoch(l);
         CR_TRY(cr_job_agree(&l->j, code, &stop));
@@ -750,7 +751,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
     }
     if (code == CR_OK) {
         if (o->watch.begins) o->watch.begins(o->watch.ctx);
-        code = run(&l);
+        code = agreed(&l, run(&l)); /* a rank may fail where the next vote of the others is far */
         res->seconds = cr_now() - l.t0;
         cr_loader_stats s;
         cr_loader_get_stats(l.data, &s);

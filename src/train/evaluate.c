@@ -138,8 +138,11 @@ static cr_code add_batch(cr_evaluator *e, const cr_batch *b, cr_mean *losses, cr
             cr_exact_add(&losses[i].weight, v);
         }
     }
+    cr_code code = CR_OK;
     for (int i = 0; i < m->n_metrics; i++) {
         const cr_model_metric *mm = &m->metrics[i];
+        /* after a mistake, which other holders may not see, only what they meet for is done */
+        if (code != CR_OK && !mm->type->whole_batch) continue;
         cr_metric_rows rows = {.in = {.n_rows = b->n_rows,
                                       .K = mm->K,
                                       .pred = cr_work_val(e->w->w, mm->pred),
@@ -149,9 +152,10 @@ static cr_code add_batch(cr_evaluator *e, const cr_batch *b, cr_mean *losses, cr
         if (mm->group_slot >= 0) rows.in.group = keys_of(e, b, mm->group_slot);
         if (mm->type->whole_batch) cr_all_rows_take(e->all, b->global_rows, &rows);
         take_masked(e, &rows);
-        if (rows.in.n_rows > 0) CR_TRY(mm->type->update(e->metrics[i], &rows.in, err));
+        if (code == CR_OK && rows.in.n_rows > 0)
+            code = mm->type->update(e->metrics[i], &rows.in, err);
     }
-    return CR_OK;
+    return code;
 }
 
 /* ---- several holders ---- */
@@ -352,7 +356,9 @@ cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *
     cr_plan_pack(e->plan, e->j->pool);
     for (bool done = false; !done && (r->max_steps == 0 || steps < r->max_steps);) {
         cr_batch *b;
-        if ((code = agree(e->j, cr_loader_next(l, &b, &done, &err), &err)) != CR_OK) break;
+        code = cr_loader_next(l, &b, &done, &err);
+        if (code == CR_OK && b && e->j->meet) code = cr_model_check_batch(m, b, &err);
+        if ((code = agree(e->j, code, &err)) != CR_OK) break;
         if (!b) continue;
         cr_kill_point("batch");
         code = add_batch(e, b, losses, &err);

@@ -51,6 +51,71 @@ may_be_killed=
 run crank train tiny.yaml --model_dir kill --continue_train --threads 2 $settings --set data_config.batch_size=120
 ends 0
 same_weights one kill
+# what one rank alone finds wrong in the middle of a step or an evaluation ends all, in its words: before, the others waited for ever
+slow="timeout -k 2 60"
+awk 'BEGIN {
+    print "label,item,a,b"
+    for (i = 0; i < 240; i++) printf "%d,%d,%d;%d,%d;%d%s\n", i % 2, i % 30, i % 7, i % 5, i % 3, i % 11, i == 230 ? ";1" : ""
+}' >uneven.csv
+head -n 200 uneven.csv >even.csv
+cat >seq.yaml <<'END'
+train_input_path: uneven.csv
+eval_input_path: even.csv
+train_config:
+  sparse_optimizer: {adagrad_optimizer: {lr: 0.05}, constant_learning_rate: {}}
+  dense_optimizer: {adam_optimizer: {lr: 0.005}, constant_learning_rate: {}}
+  num_epochs: 1
+  lanes: 8
+data_config: {dataset_type: CsvDataset, batch_size: 60, fg_mode: FG_NORMAL, with_header: true, label_fields: [label]}
+feature_configs:
+  - id_feature: {feature_name: item, expression: "item:item", num_buckets: 30, embedding_dim: 4}
+  - id_feature: {feature_name: item2, expression: "item:item", num_buckets: 30, embedding_dim: 4}
+  - sequence_id_feature: {feature_name: a, expression: "user:a", num_buckets: 30, embedding_dim: 4}
+  - sequence_id_feature: {feature_name: b, expression: "user:b", num_buckets: 30, embedding_dim: 4}
+model_config:
+  feature_groups:
+    - {group_name: deep, group_type: DEEP, feature_names: [item]}
+    - {group_name: seq, group_type: SEQUENCE, feature_names: [item, item2, a, b]}
+  multi_tower_din:
+    towers: [{input: deep, mlp: {hidden_units: [4]}}]
+    din_towers: [{input: seq, attn_mlp: {hidden_units: [4]}}]
+    final: {hidden_units: [4]}
+  losses: [{binary_cross_entropy: {}}]
+  metrics: [{auc: {}}]
+END
+told_once() { # told_once CODE TEXT
+    ends "$1"
+    [ "$(grep -c "$2" "$err")" -eq 1 ] || fail "not told once: $2"
+}
+run ranks 2 $slow "$CRANK" train seq.yaml --model_dir uneven --threads 1
+told_once 3 "the sequence 'a' has 2 steps and 'b' has 3"
+run ranks 2 $slow "$CRANK" train seq.yaml --model_dir uneven2 --threads 1 --train_input_path even.csv --eval_input_path uneven.csv
+told_once 3 "the sequence 'a' has 2 steps and 'b' has 3"
+# a metric that fails for the rows of one rank, before a metric for which ranks meet
+sed 's/binary_cross_entropy: {}/l2_loss: {}/; s/- auc: {}/- auc: {}\n    - xauc: {}/' tiny.yaml >two_metrics.yaml
+awk -F, -v OFS=, 'NR == 195 { $1 = 2 } NR < 202' eval.csv >two.csv
+run ranks 2 $slow "$CRANK" train two_metrics.yaml --model_dir two --threads 1 --eval_input_path two.csv --set data_config.batch_size=60 --set train_config.lanes=8
+told_once 3 "metric auc: the label of row .* is 2"
+# a file that is gone for one rank alone
+for d in here there; do mkdir $d && cp -p tiny.yaml train.csv eval.csv $d; done
+last="an evaluation whose data one rank cannot find" code=0
+# shellcheck disable=SC2016
+ranks 2 $slow sh -c 'cd here
+    if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ]; then
+        cd ../there && echo $$ >pid.new && mv pid.new pid
+        CRANK_TEST_KILL=evaluate:1:STOP && export CRANK_TEST_KILL
+    fi
+    exec "$0" "$@"' "$CRANK" train tiny.yaml --model_dir "$PWD/gone" --threads 1 --set data_config.batch_size=60 >"$out" 2>"$err" &
+job=$!
+until [ -f there/pid ]; do
+    kill -0 $job || fail "it ended before it began"
+    sleep 0.01
+done
+until_stopped "$(cat there/pid)" || fail "it ended before its evaluation"
+rm there/eval.csv
+kill -CONT "$(cat there/pid)"
+wait $job || code=$?
+told_once 1 "eval_input_path 'eval.csv': no file found"
 # mistakes are told once
 run ranks 2 crank train tiny.yaml --model_dir wrong --set data_config.batch_siz=3
 ends 2
