@@ -15,6 +15,7 @@
 #include "ckpt/safetensors.h"
 #include "data/file_id.h"
 #include "data/pos.h"
+#include "graph/part.h"
 
 #define CR_CKPT_DIMS 4
 
@@ -152,13 +153,23 @@ typedef struct cr_ckpt_state {
 } cr_ckpt_state;
 
 typedef struct cr_ckpt_save_opts {
-    int64_t shard_bytes; /* 0: 2 GiB. A larger tensor is split by rows, */
-    bool whole;          /* unless this is set: then it has a file to itself, which can be mapped */
+    /* bytes of a file; 0: 2 GiB for exports; for checkpoints between 64 MiB and 1 GiB, chosen by
+     * the size of all tensors. A larger tensor is split by rows, */
+    int64_t shard_bytes;
+    bool whole; /* unless this is set: then it has a file to itself, which can be mapped */
     /* text of features.json: the meaning of the model's numbers; NULL: none */
     const char *features;
     /* For cr_ckpt_write_tensors: it adds the files of weights to this manifest; the caller adds its
      * own files and writes it. NULL: the manifest is written with the files of the folder. */
     cr_manifest *manifest;
+    /* The rest is for checkpoints. The holders of the tensors, who save together; NULL: this
+     * process has everything. Their messages call them ranks. */
+    const cr_meet *meet;
+    cr_pool *pool; /* its threads read the tensors; NULL: the calling thread does */
+    /* cr_ckpt_save_begin: bytes that a copy of this holder's files may take; 0: no copy */
+    int64_t memory;
+    /* bytes that a holder gets from others at a time; 0: chosen, at most 8 MiB */
+    int64_t round_bytes;
 } cr_ckpt_save_opts;
 
 /* cr_ckpt_lock_dir makes this process the only one that trains in model_dir, which must exist.
@@ -181,10 +192,37 @@ bool cr_ckpt_lock_is_real(const cr_ckpt_lock *l);
  * missing model_dir is fine. It is called before training. */
 CR_CHECKED cr_code cr_ckpt_sweep(const char *model_dir, bool alone, cr_err *err);
 /* cr_ckpt_save writes model_dir/model.ckpt-<state->step>, replacing one of that name in one step.
- * opts may be NULL. After a failure model_dir is as before (temporary files are removed). */
+ * opts may be NULL. After a failure model_dir is as before (temporary files are removed).
+ *
+ * With opts->meet it is collective: each holder writes some of the files, which are the same for
+ * any number of holders. model_dir must be a folder that all of them see. What a file needs from
+ * other holders comes in rounds. Of state the first holder's is written; the step must be the same.
+ * When one holder fails, all get its code and its message. */
 CR_CHECKED cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state,
                                 const cr_ckpt_tensor *v, int n, const cr_ckpt_save_opts *opts,
                                 cr_err *err);
+/* The same in two steps, so that training goes on meanwhile. cr_ckpt_save_begin is collective. It
+ * copies the bytes of this holder's files and starts a thread that writes them; where opts->memory
+ * does not suffice for the copy it writes them at once. It takes nothing from its arguments that
+ * must stay, except opts->meet. After a failure there is nothing to end. */
+typedef struct cr_ckpt_saving cr_ckpt_saving;
+CR_CHECKED cr_code cr_ckpt_save_begin(cr_ckpt_saving **out, const char *model_dir,
+                                      const cr_ckpt_state *state, const cr_ckpt_tensor *v, int n,
+                                      const cr_ckpt_save_opts *opts, cr_err *err);
+/* cr_ckpt_save_ready is collective: would cr_ckpt_save_end wait for no holder? */
+bool cr_ckpt_save_ready(cr_ckpt_saving *s);
+/* cr_ckpt_save_end is collective: it waits until all files are written, writes the texts and gives
+ * the checkpoint its name. It frees s in any case. saved may be NULL. cr_ckpt_save_abort is
+ * collective too and leaves model_dir as it was; NULL is fine. */
+typedef struct cr_ckpt_saved {
+    int files;
+    int64_t bytes;      /* of all tensors */
+    bool in_background; /* a thread wrote this holder's files, */
+    int64_t copied;     /* from a copy of so many bytes */
+    double write_s;     /* seconds that this holder's files took */
+} cr_ckpt_saved;
+CR_CHECKED cr_code cr_ckpt_save_end(cr_ckpt_saving *s, cr_ckpt_saved *saved, cr_err *err);
+void cr_ckpt_save_abort(cr_ckpt_saving *s);
 /* cr_ckpt_save_state rewrites only state.json of a checkpoint directory, whole or not at all. */
 CR_CHECKED cr_code cr_ckpt_save_state(const char *ckpt_dir, const cr_ckpt_state *state,
                                       cr_err *err);

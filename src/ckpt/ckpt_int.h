@@ -25,7 +25,7 @@
 #define CKPT_QUANT_ROWS   "int8_rows"
 #define CKPT_QUANT_SCALE  ".scale"
 #define CKPT_QUANT_OFFSET ".offset"
-#define CKPT_DEFAULT_SIZE ((int64_t)2 << 30)
+#define CKPT_EXPORT_FILE  ((int64_t)2 << 30) /* bytes of a file of an export, about */
 
 static inline cr_loc cr_ckpt_at_path(const char *path) {
     return (cr_loc){path, 0, 0};
@@ -70,10 +70,10 @@ int cr_ckpt_number(const cr_ckpt *c, const char *name);
  * calls `name`: that name, or one that an earlier version wrote. A new text lies in the arena. */
 const char *cr_ckpt_name_in(const cr_ckpt *c, const char *name, cr_arena *a);
 
-/* quant.c: returns the tensors as they are written: a tensor with int8_rows becomes three. It fails
- * when a value cannot be stored in its type. */
-CR_CHECKED cr_code cr_ckpt_expand(cr_arena *a, const cr_ckpt_tensor *v, int n, cr_ckpt_tensor **out,
-                                  int *n_out, cr_err *err);
+/* quant.c: returns the tensors as they are written: a tensor with int8_rows, which has no parts,
+ * becomes three. It fails when a value of this holder cannot be stored in its type. */
+CR_CHECKED cr_code cr_ckpt_expand(cr_arena *a, const cr_ckpt_tensor *v, int n, int self,
+                                  cr_ckpt_tensor **out, int *n_out, cr_err *err);
 
 /* Does this file of a checkpoint hold optimizer state? */
 static inline bool cr_ckpt_is_optimizer(const char *name) {

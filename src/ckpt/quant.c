@@ -5,7 +5,7 @@
  * one per row); the file's metadata says quant.<name> = int8_rows, and load.c puts them together
  * again. A row is quantised whenever a piece of it is asked for, so no copy of the table is needed.
  */
-#include "ckpt/ckpt_int.h"
+#include "ckpt/save_int.h"
 
 #include <math.h>
 #include <string.h>
@@ -69,28 +69,32 @@ static void get_offset(void *ctx, int64_t first, int64_t n, float *out) {
 }
 
 /* 8-bit rows take finite values only, and 16-bit floats end at 65504. */
-static cr_code check_values(const cr_ckpt_tensor *t, float *tmp, cr_err *err) {
+static cr_code check_values(const cr_ckpt_tensor *t, int self, float *tmp, cr_err *err) {
     int64_t total = 1, width = 1;
     for (int d = 0; d < t->n_dims; d++)
         total *= t->shape[d];
     for (int d = 1; d < t->n_dims; d++)
         width *= t->shape[d];
-    for (int64_t k = 0; k < total; k += PIECE) {
-        int64_t n = total - k < PIECE ? total - k : PIECE;
-        t->get(t->ctx, k, n, tmp);
-        for (int64_t i = 0; i < n; i++) {
-            if (t->int8_rows ? isfinite(tmp[i]) : !isfinite(tmp[i]) || fabsf(tmp[i]) <= F16_MAX)
-                continue;
-            return cr_fail(err, CR_ERUN,
-                           "parameter '%s', row %lld holds %g, which %s cannot store; use FP32",
-                           t->name, (long long)((k + i) / width), (double)tmp[i],
-                           t->int8_rows ? "INT8" : "FP16");
+    for (int64_t at = 0; at < total; at += PIECE) {
+        int64_t first, n;
+        int of;
+        ckpt_walk w = {t, at, at + PIECE < total ? at + PIECE : total, self, 0, 0};
+        while (cr_ckpt_run(&w, &first, &n, &of)) {
+            t->get(t->ctx, first, n, tmp);
+            for (int64_t i = 0; i < n; i++) {
+                if (t->int8_rows ? isfinite(tmp[i]) : !isfinite(tmp[i]) || fabsf(tmp[i]) <= F16_MAX)
+                    continue;
+                return cr_fail(err, CR_ERUN,
+                               "parameter '%s', row %lld holds %g, which %s cannot store; use FP32",
+                               t->name, (long long)((first + i) / width), (double)tmp[i],
+                               t->int8_rows ? "INT8" : "FP16");
+            }
         }
     }
     return CR_OK;
 }
 
-cr_code cr_ckpt_expand(cr_arena *a, const cr_ckpt_tensor *v, int n, cr_ckpt_tensor **out,
+cr_code cr_ckpt_expand(cr_arena *a, const cr_ckpt_tensor *v, int n, int self, cr_ckpt_tensor **out,
                        int *n_out, cr_err *err) {
     *out = CR_NEW_N(a, cr_ckpt_tensor, 3 * n + 1);
     *n_out = 0;
@@ -99,13 +103,13 @@ cr_code cr_ckpt_expand(cr_arena *a, const cr_ckpt_tensor *v, int n, cr_ckpt_tens
     for (int i = 0; i < n && code == CR_OK; i++) {
         if (v[i].int8_rows || v[i].dtype == CR_DT_F16) {
             if (!tmp) tmp = cr_alloc(sizeof(float) * PIECE, "piece of a tensor");
-            code = check_values(&v[i], tmp, err);
+            code = check_values(&v[i], self, tmp, err);
         }
         if (!v[i].int8_rows) {
             (*out)[(*n_out)++] = v[i];
             continue;
         }
-        CR_ASSERT(v[i].n_dims == 2 && v[i].shape[1] <= PIECE);
+        CR_ASSERT(v[i].n_dims == 2 && v[i].shape[1] <= PIECE && v[i].n_parts == 0);
         source *s = CR_NEW(a, source);
         *s = (source){&v[i], v[i].shape[1], CR_NEW_N(a, float, v[i].shape[1] + 1),
                       CR_NEW_N(a, uint8_t, v[i].shape[1] + 1)};

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/fs.h"
 #include "base/mem.h"
 
@@ -90,5 +91,17 @@ typedef struct cr_st_out {
  * starts at a multiple of 64 bytes. */
 CR_CHECKED cr_code cr_st_write(const char *path, const cr_st_out *v, int n, const cr_st_meta *meta,
                                int n_meta, int64_t *size, uint64_t *digest, cr_err *err);
+/* The same in parts, for a caller that has the bytes of the tensors: cr_st_order tells in which
+ * order they lie in the file, cr_st_head makes what stands before them (get is not used; b is
+ * empty). A stream takes the head and then the bytes. cr_st_end syncs the file and frees s in any
+ * case; cr_st_abort removes the file (NULL is fine). */
+void cr_st_order(const cr_st_out *v, int n, int *order);
+void cr_st_head(cr_buf *b, const cr_st_out *v, const int *order, int n, const cr_st_meta *meta,
+                int n_meta);
+typedef struct cr_st_stream cr_st_stream;
+CR_CHECKED cr_code cr_st_begin(cr_st_stream **out, const char *path, cr_err *err);
+CR_CHECKED cr_code cr_st_put(cr_st_stream *s, const void *data, size_t n, cr_err *err);
+CR_CHECKED cr_code cr_st_end(cr_st_stream *s, int64_t *size, uint64_t *digest, cr_err *err);
+void cr_st_abort(cr_st_stream *s);
 
 #endif

@@ -7,18 +7,20 @@
  * swaps two directories in one system call. Where the file system cannot do that, the old one is
  * first renamed; after a kill cr_ckpt_sweep gives it its name back.
  */
-#include "ckpt/ckpt_int.h"
+#include "ckpt/save_int.h"
 
-#include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cpu.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/guard.h"
 #include "base/log.h"
-#include "base/map.h"
 
 void cr_ckpt_get_flat(void *ctx, int64_t first, int64_t n, float *out) {
     memcpy(out, (const float *)ctx + first, (size_t)n * sizeof(float));
@@ -52,177 +54,6 @@ void cr_ckpt_put_rows(void *ctx, int64_t first, int64_t n, const float *in) {
     }
 }
 
-/* ---- the plan: which rows of which tensor go to which file ---- */
-
-typedef struct piece {
-    const cr_ckpt_tensor *t;
-    int64_t first_row, n_rows, total_rows;
-    int64_t row_elems;
-    int shard;
-    float *tmp; /* room for one piece of floats, for the conversion */
-} piece;
-
-typedef struct plan {
-    cr_arena arena;
-    piece *v;
-    int n, cap;
-    int n_shards;
-} plan;
-
-static void add_piece(plan *p, piece x) {
-    if (p->n == p->cap) {
-        int cap = p->cap ? p->cap * 2 : 64;
-        piece *v = CR_NEW_N(&p->arena, piece, cap);
-        if (p->n) memcpy(v, p->v, sizeof *v * (size_t)p->n);
-        p->v = v;
-        p->cap = cap;
-    }
-    p->v[p->n++] = x;
-}
-
-static void make_plan(plan *p, const cr_ckpt_tensor *v, int n, bool optimizer, int64_t limit,
-                      bool whole) {
-    int64_t used = 0;
-    for (int i = 0; i < n; i++) {
-        const cr_ckpt_tensor *t = &v[i];
-        if (t->optimizer != optimizer) continue;
-        piece x = {.t = t, .total_rows = t->n_dims > 0 ? t->shape[0] : 1, .row_elems = 1};
-        for (int d = 1; d < t->n_dims; d++)
-            x.row_elems *= t->shape[d];
-        int64_t row_bytes = x.row_elems * cr_dtype_size(t->dtype);
-        int64_t bytes = row_bytes * x.total_rows;
-        if (p->n_shards == 0) p->n_shards = 1;
-        if (used > 0 && used + bytes > limit) {
-            p->n_shards++;
-            used = 0;
-        }
-        int64_t per = whole || bytes <= limit ? x.total_rows : limit / row_bytes;
-        if (per < 1) per = 1;
-        do {
-            x.n_rows = x.total_rows - x.first_row < per ? x.total_rows - x.first_row : per;
-            if (x.first_row > 0) {
-                p->n_shards++;
-                used = 0;
-            }
-            x.shard = p->n_shards - 1;
-            add_piece(p, x);
-            used += x.n_rows * row_bytes;
-            x.first_row += x.n_rows;
-        } while (x.first_row < x.total_rows);
-    }
-}
-
-static void get_piece(void *ctx, int64_t first, int64_t n, void *out) {
-    const piece *p = ctx;
-    int64_t at = p->first_row * p->row_elems + first;
-    if (p->t->dtype == CR_DT_F32) {
-        p->t->get(p->t->ctx, at, n, out);
-        return;
-    }
-    p->t->get(p->t->ctx, at, n, p->tmp);
-    cr_dtype_from_f32(p->t->dtype, p->tmp, n, out);
-}
-
-/* ---- shards ---- */
-
-typedef struct written {
-    char name[64];
-    int64_t size;
-    uint64_t digest;
-} written;
-
-static cr_code write_shard(plan *p, int shard, const char *path, float *tmp, written *w,
-                           cr_err *err) {
-    cr_st_out *v = CR_NEW_N(&p->arena, cr_st_out, p->n + 1);
-    cr_st_meta *meta = CR_NEW_N(&p->arena, cr_st_meta, 2 * p->n + 1);
-    int n = 0, n_meta = 0;
-    meta[n_meta++] = (cr_st_meta){"format", CKPT_FORMAT};
-    for (int i = 0; i < p->n; i++) {
-        piece *x = &p->v[i];
-        if (x->shard != shard) continue;
-        x->tmp = tmp;
-        cr_st_out *o = &v[n++];
-        o->name = x->t->name;
-        o->dtype = x->t->dtype;
-        o->n_dims = x->t->n_dims;
-        memcpy(o->shape, x->t->shape, sizeof x->t->shape);
-        if (x->t->n_dims > 0) o->shape[0] = x->n_rows;
-        o->get = get_piece;
-        o->ctx = x;
-        if (x->n_rows != x->total_rows)
-            meta[n_meta++] =
-                (cr_st_meta){cr_arena_printf(&p->arena, CKPT_ROWS_KEY "%s", x->t->name),
-                             cr_arena_printf(&p->arena, "%" PRId64 ":%" PRId64 ":%" PRId64,
-                                             x->first_row, x->n_rows, x->total_rows)};
-        if (x->t->int8_rows)
-            meta[n_meta++] =
-                (cr_st_meta){cr_arena_printf(&p->arena, CKPT_QUANT_KEY "%s", x->t->name),
-                             CKPT_QUANT_ROWS};
-    }
-    return cr_st_write(path, v, n, meta, n_meta, &w->size, &w->digest, err);
-}
-
-static void write_index(cr_buf *out, const cr_ckpt_tensor *v, int n, const plan *plans,
-                        const int *base, const written *files, int n_files) {
-    int64_t total = 0;
-    cr_jw w;
-    cr_jw_init(&w, out);
-    cr_jw_obj(&w, NULL);
-    cr_jw_str(&w, "format", CKPT_FORMAT);
-    cr_jw_i64(&w, "format_version", CKPT_VERSION);
-    cr_jw_arr(&w, "files");
-    for (int i = 0; i < n_files; i++) {
-        cr_jw_obj(&w, NULL);
-        cr_jw_str(&w, "name", files[i].name);
-        cr_jw_i64(&w, "size", files[i].size);
-        cr_jw_end(&w);
-        total += files[i].size;
-    }
-    cr_jw_end(&w);
-    cr_jw_i64(&w, "total_size", total);
-    cr_jw_arr(&w, "tensors");
-    /* the pieces of a tensor follow each other in its plan, in the order of v */
-    int at[2] = {0, 0};
-    for (int i = 0; i < n; i++) {
-        int k = v[i].optimizer;
-        cr_jw_obj(&w, NULL);
-        cr_jw_str(&w, "name", v[i].name);
-        cr_jw_str(&w, "dtype", cr_dtype_name(v[i].dtype));
-        cr_jw_arr(&w, "shape");
-        for (int d = 0; d < v[i].n_dims; d++)
-            cr_jw_i64(&w, NULL, v[i].shape[d]);
-        cr_jw_end(&w);
-        cr_jw_arr(&w, "parts");
-        for (; at[k] < plans[k].n && plans[k].v[at[k]].t == &v[i]; at[k]++) {
-            const piece *x = &plans[k].v[at[k]];
-            cr_jw_obj(&w, NULL);
-            cr_jw_str(&w, "file", files[base[k] + x->shard].name);
-            cr_jw_i64(&w, "first_row", x->first_row);
-            cr_jw_i64(&w, "rows", x->n_rows);
-            cr_jw_end(&w);
-        }
-        cr_jw_end(&w);
-        cr_jw_end(&w);
-    }
-    cr_jw_end(&w);
-    cr_jw_end(&w);
-    cr_buf_char(out, '\n');
-}
-
-static cr_code check_names(const cr_ckpt_tensor *v, int n, cr_err *err) {
-    cr_map seen;
-    cr_map_init(&seen);
-    cr_code code = CR_OK;
-    for (int i = 0; i < n && code == CR_OK; i++) {
-        if (!cr_map_put(&seen, v[i].name, strlen(v[i].name), i))
-            code = cr_fail(err, CR_ERUN, "two tensors to save are named '%s'; rename one feature",
-                           v[i].name);
-        CR_ASSERT(v[i].n_dims >= 0 && v[i].n_dims <= CR_CKPT_DIMS);
-    }
-    cr_map_clear(&seen);
-    return code;
-}
-
 static cr_code write_small(const char *dir, const char *name, const char *text, size_t n,
                            cr_manifest *m, cr_err *err) {
     cr_arena a;
@@ -233,75 +64,96 @@ static cr_code write_small(const char *dir, const char *name, const char *text, 
     return code;
 }
 
-static cr_code write_expanded(const char *dir, const cr_ckpt_tensor *v, int n,
-                              const cr_ckpt_save_opts *opts, cr_manifest *m, cr_err *err) {
-    static const char *const kind[2] = {"model", "optimizer"};
-    CR_TRY(check_names(v, n, err));
-    int64_t limit = opts && opts->shard_bytes > 0 ? opts->shard_bytes : CKPT_DEFAULT_SIZE;
-    plan plans[2] = {0};
-    int base[2];
-    for (int k = 0; k < 2; k++) {
-        cr_arena_init(&plans[k].arena, 0);
-        make_plan(&plans[k], v, n, k == 1, limit, opts && opts->whole);
-        base[k] = k == 0 ? 0 : plans[0].n_shards;
-    }
-    int n_files = plans[0].n_shards + plans[1].n_shards;
-    written *files = CR_NEW_N(&plans[0].arena, written, n_files + 1);
-    float *tmp = cr_alloc(sizeof(float) * 65536, "piece of a tensor");
+/* ---- the files of weights that this holder writes ---- */
+
+typedef struct writer {
+    ckpt_cut *cut;
+    const char *dir;
+    cr_st_stream *file; /* the one that is being written */
+} writer;
+
+/* Adds bytes to a file. With the first ones it is opened, with the last ones it is synced. */
+static cr_code write_bytes(void *ctx, int file, const void *data, size_t n, bool last,
+                           cr_err *err) {
+    writer *w = ctx;
+    ckpt_cut_file *f = &w->cut->files[file];
     cr_code code = CR_OK;
-    for (int k = 0; k < 2; k++)
-        for (int s = 0; s < plans[k].n_shards && code == CR_OK; s++) {
-            written *w = &files[base[k] + s];
-            snprintf(w->name, sizeof w->name, "%s-%05d-of-%05d.safetensors", kind[k], s + 1,
-                     plans[k].n_shards);
-            code =
-                write_shard(&plans[k], s, cr_path_join(&plans[k].arena, dir, w->name), tmp, w, err);
-            if (code == CR_OK) cr_manifest_add(m, w->name, w->size, w->digest);
-        }
-    cr_buf text;
-    cr_buf_init(&text);
-    if (code == CR_OK) {
-        write_index(&text, v, n, plans, base, files, n_files);
-        code = write_small(dir, CKPT_INDEX, text.data, text.n, m, err);
+    if (!w->file) {
+        cr_arena a;
+        cr_arena_init(&a, 0);
+        code = cr_st_begin(&w->file, cr_path_join(&a, w->dir, f->name), err);
+        if (code == CR_OK) code = cr_st_put(w->file, f->head.data, f->head.n, err);
+        cr_arena_clear(&a);
     }
-    cr_buf_clear(&text);
-    cr_free(tmp);
-    cr_arena_clear(&plans[0].arena);
-    cr_arena_clear(&plans[1].arena);
+    if (code == CR_OK) code = cr_st_put(w->file, data, n, err);
+    if (code != CR_OK) {
+        cr_st_abort(w->file);
+    } else if (last) {
+        code = cr_st_end(w->file, NULL, &f->digest, err);
+    } else {
+        return CR_OK;
+    }
+    w->file = NULL;
     return code;
+}
+
+/* Writes index.json and features.json, and adds all files to the manifest. */
+static cr_code write_texts(const char *dir, const ckpt_cut *c, const char *features, cr_manifest *m,
+                           cr_err *err) {
+    for (int i = 0; i < c->n_files; i++)
+        cr_manifest_add(m, c->files[i].name, (int64_t)c->files[i].head.n + c->files[i].bytes,
+                        c->files[i].digest);
+    CR_TRY(write_small(dir, CKPT_INDEX, c->index.data, c->index.n, m, err));
+    return features ? write_small(dir, CKPT_FEATURES, features, strlen(features), m, err) : CR_OK;
 }
 
 cr_code cr_ckpt_write_tensors(const char *dir, const cr_ckpt_tensor *v, int n,
                               const cr_ckpt_save_opts *opts, cr_err *err) {
+    static const cr_ckpt_save_opts none;
+    const cr_ckpt_save_opts *o = opts ? opts : &none;
+    int64_t limit = o->shard_bytes > 0 ? o->shard_bytes : CKPT_EXPORT_FILE;
     cr_arena a;
     cr_arena_init(&a, 0);
     cr_ckpt_tensor *all;
     int n_all;
-    cr_manifest *own = opts && opts->manifest ? NULL : cr_manifest_new();
-    cr_manifest *m = own ? own : opts->manifest;
-    cr_code code = cr_ckpt_expand(&a, v, n, &all, &n_all, err);
-    if (code == CR_OK) code = write_expanded(dir, all, n_all, opts, m, err);
-    if (code == CR_OK && opts && opts->features)
-        code = write_small(dir, CKPT_FEATURES, opts->features, strlen(opts->features), m, err);
+    cr_manifest *own = o->manifest ? NULL : cr_manifest_new();
+    cr_manifest *m = own ? own : o->manifest;
+    ckpt_cut cut = {0};
+    writer w = {.cut = &cut, .dir = dir};
+    ckpt_fill fill = {.cut = &cut, .take = write_bytes, .ctx = &w};
+    cr_code code = cr_ckpt_expand(&a, v, n, 0, &all, &n_all, err);
+    if (code == CR_OK) code = cr_ckpt_cut_init(&cut, all, n_all, limit, o->whole, 1, err);
+    if (code == CR_OK) code = cr_ckpt_fill(&fill, err);
+    if (code == CR_OK) code = write_texts(dir, &cut, o->features, m, err);
     if (code == CR_OK && own) code = cr_manifest_add_dir(own, dir, err);
     if (code == CR_OK && own) code = cr_manifest_write(own, dir, err);
+    cr_ckpt_cut_clear(&cut);
     cr_manifest_free(own);
     cr_arena_clear(&a);
     return code;
 }
 
-cr_code cr_ckpt_save_state(const char *ckpt_dir, const cr_ckpt_state *state, cr_err *err) {
+static void state_text(cr_buf *text, const cr_ckpt_state *state) {
     cr_ckpt_state s = *state;
     if (!s.version) s.version = CR_VERSION;
     if (!s.cpu) s.cpu = cr_cpu_level_name(cr_cpu_level_max());
+    cr_ckpt_state_write(text, &s);
+}
+
+static cr_code write_state(const char *dir, const cr_buf *text, cr_err *err) {
     cr_arena a;
-    cr_buf text;
     cr_arena_init(&a, 0);
-    cr_buf_init(&text);
-    cr_ckpt_state_write(&text, &s);
-    cr_code code = cr_file_write(cr_path_join(&a, ckpt_dir, CKPT_STATE), text.data, text.n, err);
-    cr_buf_clear(&text);
+    cr_code code = cr_file_write(cr_path_join(&a, dir, CKPT_STATE), text->data, text->n, err);
     cr_arena_clear(&a);
+    return code;
+}
+
+cr_code cr_ckpt_save_state(const char *ckpt_dir, const cr_ckpt_state *state, cr_err *err) {
+    cr_buf text;
+    cr_buf_init(&text);
+    state_text(&text, state);
+    cr_code code = write_state(ckpt_dir, &text, err);
+    cr_buf_clear(&text);
     return code;
 }
 
@@ -336,40 +188,274 @@ static cr_code publish(cr_arena *a, const char *model_dir, const char *tmp, cons
     return CR_OK;
 }
 
-cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state, const cr_ckpt_tensor *v,
-                     int n, const cr_ckpt_save_opts *opts, cr_err *err) {
-    cr_arena a;
-    cr_arena_init(&a, 0);
-    char *name = cr_arena_printf(&a, CKPT_PREFIX "%" PRId64, state->step);
-    char *path = cr_path_join(&a, model_dir, name);
-    /* where names cannot be moved, the files are written in their final place (outdir.c) */
-    char *tmp = path;
-    if (cr_store_moves(model_dir))
-        tmp =
-            cr_path_join(&a, model_dir, cr_arena_printf(&a, CKPT_TMP "%s-%d", name, (int)getpid()));
-    const char *trash = NULL;
-    cr_code code = cr_mkdirs(model_dir, err);
-    if (code == CR_OK) code = cr_ckpt_remove_dir(tmp, err);
-    if (code == CR_OK) code = cr_mkdirs(tmp, err);
-    if (code == CR_OK) {
-        cr_ckpt_save_opts o = opts ? *opts : (cr_ckpt_save_opts){0};
-        o.manifest = cr_manifest_new();
-        code = cr_ckpt_write_tensors(tmp, v, n, &o, err);
-        if (code == CR_OK) code = cr_ckpt_save_state(tmp, state, err);
-        if (code == CR_OK) code = cr_manifest_add_dir(o.manifest, tmp, err);
-        if (code == CR_OK) code = cr_manifest_write(o.manifest, tmp, err);
-        cr_manifest_free(o.manifest);
-        if (code == CR_OK) code = cr_sync_dir(tmp, err);
-        if (code == CR_OK) code = publish(&a, model_dir, tmp, path, &trash, err);
-        if (code != CR_OK && cr_rmtree(tmp, NULL) != CR_OK)
-            CR_WARN("%s: cannot be removed; delete it by hand", tmp);
-        if (code == CR_OK) code = cr_sync_dir(model_dir, err);
-        if (trash && cr_rmtree(trash, NULL) != CR_OK)
-            CR_WARN("%s: cannot be removed; delete it by hand", trash);
+/* ---- a checkpoint ---- */
+
+struct cr_ckpt_saving {
+    cr_arena arena;
+    const cr_meet *meet; /* NULL: there is one holder */
+    char *model_dir, *path;
+    char *tmp; /* where the files are written */
+    ckpt_cut cut;
+    cr_buf state;         /* text of state.json */
+    const char *features; /* text of features.json; NULL: none */
+    char *copy;           /* bytes of the files that this holder writes; NULL: they are written */
+    int64_t copied;
+    char **where; /* the place of each file there */
+    bool running; /* the thread is at work: */
+    pthread_t thread;
+    atomic_bool done;
+    cr_code code; /* what became of this holder's files; only read when the thread has ended */
+    cr_err err;
+    double write_s; /* seconds that this took */
+};
+
+static bool is_first(const cr_ckpt_saving *s) {
+    return !s->meet || s->meet->self == 0;
+}
+
+/* Collective: chooses the folder, whose name the first holder gives, and makes it. */
+static cr_code make_dir(cr_ckpt_saving *s, int64_t step, cr_err *err) {
+    int64_t pid = getpid();
+    const cr_meet *m = s->meet;
+    if (m) {
+        size_t *at = CR_NEW_N(&s->arena, size_t, m->n + 1);
+        for (int h = 1; h <= m->n; h++)
+            at[h] = sizeof pid;
+        m->gather(m->ctx, &pid, at);
     }
-    cr_arena_clear(&a);
+    char *name = cr_arena_printf(&s->arena, CKPT_PREFIX "%" PRId64, step);
+    s->path = cr_path_join(&s->arena, s->model_dir, name);
+    /* where names cannot be moved, the files are written in their final place (outdir.c) */
+    s->tmp = s->path;
+    bool moves = cr_store_moves(s->model_dir);
+    if (moves)
+        s->tmp = cr_path_join(&s->arena, s->model_dir,
+                              cr_arena_printf(&s->arena, CKPT_TMP "%s-%d", name, (int)pid));
+    cr_code code = CR_OK;
+    if (is_first(s)) {
+        code = cr_mkdirs(s->model_dir, err);
+        if (code == CR_OK) code = cr_ckpt_remove_dir(s->tmp, err);
+        if (code == CR_OK) code = cr_mkdirs(s->tmp, err);
+    }
+    CR_TRY(cr_ckpt_agree(m, code, err));
+    if (moves && !is_first(s) && !cr_path_is_dir(s->tmp))
+        code = cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(s->tmp),
+                          "the first rank made this folder, but it is not here; model_dir must lie "
+                          "on a file system that all ranks share");
+    return cr_ckpt_agree(m, code, err);
+}
+
+/* Takes memory for the bytes of this holder's files, if they fit. */
+static void make_copy(cr_ckpt_saving *s, int64_t memory) {
+    int self = s->meet ? s->meet->self : 0;
+    int64_t bytes = 0;
+    void *p;
+    for (int i = 0; i < s->cut.n_files; i++)
+        if (s->cut.files[i].writer == self) bytes += (s->cut.files[i].bytes + 63) / 64 * 64;
+    if (bytes == 0 || bytes > memory ||
+        cr_big_alloc(&p, (size_t)bytes, "a copy of the weights to write", NULL) != CR_OK)
+        return;
+    s->copy = p;
+    s->copied = bytes;
+    s->where = CR_NEW_N(&s->arena, char *, s->cut.n_files + 1);
+    for (int i = 0; i < s->cut.n_files; i++) {
+        if (s->cut.files[i].writer != self) continue;
+        s->where[i] = p;
+        p = (char *)p + (s->cut.files[i].bytes + 63) / 64 * 64;
+    }
+}
+
+/* Writes the files from the copy. */
+static void *write_copy(void *ctx) {
+    cr_ckpt_saving *s = ctx;
+    double t0 = cr_now();
+    writer w = {.cut = &s->cut, .dir = s->tmp};
+    for (int i = 0; i < s->cut.n_files && s->code == CR_OK; i++)
+        if (s->where[i])
+            s->code = write_bytes(&w, i, s->where[i], (size_t)s->cut.files[i].bytes, true, &s->err);
+    s->write_s = cr_now() - t0;
+    atomic_store(&s->done, true);
+    return NULL;
+}
+
+/* Writes the copy in a thread, or here when no thread can be started. */
+static void start_writing(cr_ckpt_saving *s) {
+    sigset_t all, before; /* only the main thread takes signals */
+    sigfillset(&all);
+    cr_guard_signals(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    s->running = pthread_create(&s->thread, NULL, write_copy, s) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!s->running) write_copy(s);
+}
+
+static void free_saving(cr_ckpt_saving *s) {
+    if (s->copy) cr_big_free(s->copy, (size_t)s->copied);
+    cr_ckpt_cut_clear(&s->cut);
+    cr_buf_clear(&s->state);
+    cr_arena_clear(&s->arena);
+    cr_free(s);
+}
+
+static void remove_tmp(const cr_ckpt_saving *s) {
+    if (is_first(s) && cr_rmtree(s->tmp, NULL) != CR_OK)
+        CR_WARN("%s: cannot be removed; delete it by hand", s->tmp);
+}
+
+cr_code cr_ckpt_save_begin(cr_ckpt_saving **out, const char *model_dir, const cr_ckpt_state *state,
+                           const cr_ckpt_tensor *v, int n, const cr_ckpt_save_opts *opts,
+                           cr_err *err) {
+    static const cr_ckpt_save_opts none;
+    const cr_ckpt_save_opts *o = opts ? opts : &none;
+    const cr_meet *m = o->meet;
+    cr_ckpt_tensor *all = NULL;
+    int n_all = 0;
+    cr_err own;
+    cr_ckpt_saving *s = cr_alloc(sizeof *s, "a checkpoint");
+    *out = NULL;
+    s->meet = m;
+    cr_arena_init(&s->arena, 0);
+    cr_buf_init(&s->state);
+    s->model_dir = cr_arena_strdup(&s->arena, model_dir);
+    s->features = o->features ? cr_arena_strdup(&s->arena, o->features) : NULL;
+    state_text(&s->state, state);
+    cr_code code = cr_ckpt_expand(&s->arena, v, n, m ? m->self : 0, &all, &n_all, &own);
+    if (code == CR_OK)
+        code = cr_ckpt_cut_init(&s->cut, all, n_all, o->shard_bytes, o->whole, m ? m->n : 1, &own);
+    code = cr_ckpt_agree(m, code, &own);
+    if (code == CR_OK) code = make_dir(s, state->step, &own);
+    if (code != CR_OK) {
+        if (err) *err = own;
+        if (err && err->at.path) err->at.path = err->path;
+        free_saving(s);
+        return code;
+    }
+    make_copy(s, o->memory);
+    writer w = {.cut = &s->cut, .dir = s->tmp};
+    ckpt_fill fill = {.cut = &s->cut,
+                      .meet = m,
+                      .pool = o->pool,
+                      .round_bytes = o->round_bytes,
+                      .where = s->where,
+                      .take = write_bytes,
+                      .ctx = &w};
+    double t0 = cr_now();
+    s->code = cr_ckpt_fill(&fill, &s->err);
+    cr_st_abort(w.file); /* another holder failed in the middle of a file */
+    if (s->copy)
+        start_writing(s);
+    else
+        atomic_store(&s->done, true);
+    if (!s->copy) s->write_s = cr_now() - t0;
+    *out = s;
+    return CR_OK;
+}
+
+bool cr_ckpt_save_ready(cr_ckpt_saving *s) {
+    const cr_meet *m = s->meet;
+    bool ready = atomic_load(&s->done);
+    if (!m) return ready;
+    size_t *at = cr_alloc(sizeof *at * (size_t)(m->n + 1), "holders");
+    char *all = cr_alloc((size_t)m->n, "holders");
+    for (int h = 0; h <= m->n; h++)
+        at[h] = (size_t)h;
+    all[m->self] = (char)ready;
+    m->gather(m->ctx, all, at);
+    for (int h = 0; h < m->n; h++)
+        ready = ready && all[h];
+    cr_free(at);
+    cr_free(all);
+    return ready;
+}
+
+/* Collective: tells all holders the digests of all files. */
+static void share_digests(cr_ckpt_saving *s) {
+    const cr_meet *m = s->meet;
+    if (!m) return;
+    size_t *at = CR_NEW_N(&s->arena, size_t, m->n + 1);
+    uint64_t *all = CR_NEW_N(&s->arena, uint64_t, s->cut.n_files + 1);
+    for (int pass = 0; pass < 2; pass++) {
+        size_t k = 0;
+        for (int h = 0; h < m->n; h++) {
+            at[h] = k * sizeof *all;
+            for (int i = 0; i < s->cut.n_files; i++) {
+                ckpt_cut_file *f = &s->cut.files[i];
+                if (f->writer != h) continue;
+                if (pass == 0 && h == m->self) all[k] = f->digest;
+                if (pass == 1) f->digest = all[k];
+                k++;
+            }
+        }
+        at[m->n] = k * sizeof *all;
+        if (pass == 0) m->gather(m->ctx, all, at);
+    }
+}
+
+/* Makes the checkpoint whole and gives it its name. */
+static cr_code commit(cr_ckpt_saving *s, cr_err *err) {
+    const char *trash = NULL;
+    cr_manifest *m = cr_manifest_new();
+    cr_code code = write_texts(s->tmp, &s->cut, s->features, m, err);
+    if (code == CR_OK) code = write_state(s->tmp, &s->state, err);
+    if (code == CR_OK) code = cr_manifest_add_dir(m, s->tmp, err);
+    if (code == CR_OK) code = cr_manifest_write(m, s->tmp, err);
+    cr_manifest_free(m);
+    if (code == CR_OK) code = cr_sync_dir(s->tmp, err);
+    if (code == CR_OK) code = publish(&s->arena, s->model_dir, s->tmp, s->path, &trash, err);
+    if (code != CR_OK) {
+        remove_tmp(s);
+        return code;
+    }
+    code = cr_sync_dir(s->model_dir, err);
+    if (trash && cr_rmtree(trash, NULL) != CR_OK)
+        CR_WARN("%s: cannot be removed; delete it by hand", trash);
     return code;
 }
+
+static void wait_for_thread(cr_ckpt_saving *s) {
+    if (s->running) pthread_join(s->thread, NULL);
+    s->running = false;
+}
+
+cr_code cr_ckpt_save_end(cr_ckpt_saving *s, cr_ckpt_saved *saved, cr_err *err) {
+    wait_for_thread(s);
+    if (saved)
+        *saved =
+            (cr_ckpt_saved){s->cut.n_files, s->cut.bytes, s->copy != NULL, s->copied, s->write_s};
+    cr_code code = cr_ckpt_agree(s->meet, s->code, &s->err);
+    if (code != CR_OK) {
+        remove_tmp(s);
+    } else {
+        share_digests(s);
+        code = is_first(s) ? commit(s, &s->err) : CR_OK;
+        code = cr_ckpt_agree(s->meet, code, &s->err);
+    }
+    if (code != CR_OK && err) {
+        *err = s->err;
+        if (err->at.path) err->at.path = err->path;
+    }
+    free_saving(s);
+    return code;
+}
+
+void cr_ckpt_save_abort(cr_ckpt_saving *s) {
+    if (!s) return;
+    wait_for_thread(s);
+    (void)!cr_ckpt_agree(s->meet, CR_OK, NULL); /* no holder writes any more */
+    remove_tmp(s);
+    free_saving(s);
+}
+
+cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state, const cr_ckpt_tensor *v,
+                     int n, const cr_ckpt_save_opts *opts, cr_err *err) {
+    cr_ckpt_saving *s;
+    cr_ckpt_save_opts o = opts ? *opts : (cr_ckpt_save_opts){0};
+    o.memory = 0; /* nothing goes on meanwhile */
+    CR_TRY(cr_ckpt_save_begin(&s, model_dir, state, v, n, &o, err));
+    return cr_ckpt_save_end(s, NULL, err);
+}
+
+/* ---- leftovers ---- */
 
 /* Removes what a kill left of files that are replaced whole (base/file.c), in model_dir and in
  * checkpoints. */
