@@ -298,6 +298,7 @@ typedef struct cr_ckpt_load_opts {
     int n_map;
     const char *map_path;
     cr_pool *pool;        /* for the checksums; NULL: this thread computes them */
+    int self;             /* which holder this is: of tensors with parts it loads its own */
     cr_ckpt_loaded *done; /* NULL: not wanted */
 } cr_ckpt_load_opts;
 /* cr_ckpt_load first checks all names and shapes and adds every mismatch to diag; only if there is
@@ -306,9 +307,10 @@ typedef struct cr_ckpt_load_opts {
 CR_CHECKED cr_code cr_ckpt_load(const cr_ckpt *c, const cr_ckpt_tensor *v, int n,
                                 const cr_ckpt_load_opts *opts, cr_diag *diag);
 /* cr_ckpt_load_one fills t from the tensor called name (NULL: the only tensor of the file),
- * whatever its type; the shape must be the same. dry: it only compares. */
+ * whatever its type; the shape must be the same. self is as in cr_ckpt_load_opts. dry: it only
+ * compares. */
 CR_CHECKED cr_code cr_ckpt_load_one(const cr_ckpt *c, const char *name, const cr_ckpt_tensor *t,
-                                    bool dry, cr_err *err);
+                                    int self, bool dry, cr_err *err);
 /* cr_ckpt_param_map reads a fine_tune_ckpt_param_map file: lines "name_in_model
  * name_in_checkpoint". */
 CR_CHECKED cr_code cr_ckpt_param_map(cr_arena *a, const char *path, cr_ckpt_rename **map, int *n,

@@ -7,7 +7,7 @@
  * chosen: read all of it, read the rows that fit, or read nothing. A mistake in the map is reported
  * at the map's line.
  */
-#include "ckpt/ckpt_int.h"
+#include "ckpt/save_int.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/map.h"
 
-#define PIECE 65536
+#define PIECE CKPT_PIECE
 #define TOLD  3        /* parameters that do not fit and get a line each; more are only counted */
 #define STATE "state." /* state.<parameter>.<name> */
 
@@ -309,32 +309,76 @@ static void match(matcher *m) {
 
 /* ---- values ---- */
 
-/* Puts the first `total` elements of a tensor into the model's elements from `to` on. */
-static cr_code put_elems(const cr_ckpt *c, const cr_ckpt_info *e, const cr_ckpt_tensor *t,
-                         int64_t total, int64_t to, float *tmp, cr_err *err) {
-    for (int64_t k = 0; k < total; k += PIECE) {
-        int64_t n = total - k < PIECE ? total - k : PIECE;
-        CR_TRY(cr_ckpt_read(c, e->name, k, n, tmp, err));
-        t->put(t->ctx, to + k, n, tmp);
+/* A tensor that is put into the model's tensor t, with what is needed for it. */
+typedef struct source {
+    const cr_ckpt *c;
+    const cr_ckpt_info *e;
+    float *tmp;
+    bool finite; /* a value that is not finite is an error */
+} source;
+
+static cr_code check_finite(const source *s, int64_t width, int64_t first, int64_t n, cr_err *err) {
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(s->tmp[i]))
+            return cr_fail_at(err, CR_EDATA, cr_ckpt_at_path(cr_ckpt_path(s->c)),
+                              "tensor '%s', row %lld: a value is not finite; correct the file",
+                              s->e->name, (long long)((first + i) / width));
+    return CR_OK;
+}
+
+/* Puts elements [first - base, end - base) of the source into elements [first, end) of t, if t has
+ * them here: they lie in one of its parts. What lies between the columns of a part is read too. */
+static cr_code put_range(const source *s, const cr_ckpt_tensor *t, int64_t first, int64_t end,
+                         int64_t base, cr_err *err) {
+    int64_t width = t->n_dims > 1 ? t->shape[1] : 1;
+    for (; first < end; first += PIECE) {
+        int64_t n = end - first < PIECE ? end - first : PIECE, at, m;
+        int of;
+        CR_TRY(cr_ckpt_read(s->c, s->e->name, first - base, n, s->tmp, err));
+        if (s->finite) CR_TRY(check_finite(s, width, first - base, n, err));
+        ckpt_walk w = {t, first, first + n, -1, 0, 0};
+        while (cr_ckpt_run(&w, &at, &m, &of))
+            t->put(t->ctx, at, m, s->tmp + (at - first));
     }
     return CR_OK;
 }
 
-static cr_code put_tensor(const cr_ckpt *c, const plan *p, const cr_ckpt_tensor *t, float *tmp,
-                          cr_err *err) {
+/* Puts the first `block` elements of the source into t as often as they fit into `total` elements;
+ * of a tensor with parts, into those of holder self. */
+static cr_code put_elems(const source *s, const cr_ckpt_tensor *t, int64_t block, int64_t total,
+                         int self, cr_err *err) {
+    for (int64_t base = 0; base < total && block > 0; base += block) {
+        if (t->n_parts == 0) CR_TRY(put_range(s, t, base, base + block, base, err));
+        for (int p = 0; p < t->n_parts; p++) {
+            const cr_ckpt_part *part = &t->parts[p];
+            if (part->holder != self || part->row >= part->end) continue;
+            int64_t first = part->row * t->part_width + part->col;
+            int64_t end = (part->end - 1) * t->part_width + part->col_end;
+            cr_ckpt_tensor one = *t; /* only this part of it */
+            one.parts = part;
+            one.n_parts = 1;
+            if (first < base) first = base;
+            if (end > base + block) end = base + block;
+            CR_TRY(put_range(s, &one, first, end, base, err));
+        }
+    }
+    return CR_OK;
+}
+
+static cr_code put_tensor(const cr_ckpt *c, const plan *p, const cr_ckpt_tensor *t, int self,
+                          float *tmp, cr_err *err) {
     const cr_ckpt_info *e = p->from;
     if (!e || p->how == KEEP || t->in_place) return CR_OK;
-    if (p->how == WHOLE) return put_elems(c, e, t, e->n_elems, 0, tmp, err);
+    source s = {c, e, tmp, false};
     int64_t width = 1;
     for (int d = 1; d < t->n_dims; d++)
         width *= t->shape[d];
-    if (p->how == FIRST_ROWS) {
-        int64_t rows = t->shape[0] < e->shape[0] ? t->shape[0] : e->shape[0];
-        return put_elems(c, e, t, rows * width, 0, tmp, err);
+    int64_t rows = t->n_dims > 0 && t->shape[0] < e->shape[0] ? t->shape[0] : e->shape[0];
+    switch (p->how) {
+    case FIRST_ROWS: return put_elems(&s, t, rows * width, rows * width, self, err);
+    case REPEAT_ROWS: return put_elems(&s, t, e->n_elems, t->shape[0] * width, self, err);
+    default: return put_elems(&s, t, e->n_elems, e->n_elems, self, err);
     }
-    for (int64_t row = 0; row < t->shape[0]; row += e->shape[0])
-        CR_TRY(put_elems(c, e, t, e->n_elems, row * width, tmp, err));
-    return CR_OK;
 }
 
 cr_code cr_ckpt_load(const cr_ckpt *c, const cr_ckpt_tensor *v, int n,
@@ -357,7 +401,7 @@ cr_code cr_ckpt_load(const cr_ckpt *c, const cr_ckpt_tensor *v, int n,
     if (go_on && code == CR_OK) {
         float *tmp = cr_alloc(sizeof(float) * PIECE, "piece of a tensor");
         for (int i = 0; i < n && code == CR_OK; i++)
-            code = put_tensor(c, &m.plans[i], &v[i], tmp, &err);
+            code = put_tensor(c, &m.plans[i], &v[i], m.o->self, tmp, &err);
         cr_free(tmp);
     }
     if (code != CR_OK) cr_diag_add(diag, CR_SEV_ERROR, err.code, err.at, "%s", err.msg);
@@ -368,8 +412,8 @@ cr_code cr_ckpt_load(const cr_ckpt *c, const cr_ckpt_tensor *v, int n,
     return cr_diag_code(diag);
 }
 
-cr_code cr_ckpt_load_one(const cr_ckpt *c, const char *name, const cr_ckpt_tensor *t, bool dry,
-                         cr_err *err) {
+cr_code cr_ckpt_load_one(const cr_ckpt *c, const char *name, const cr_ckpt_tensor *t, int self,
+                         bool dry, cr_err *err) {
     cr_loc at = cr_ckpt_at_path(cr_ckpt_path(c));
     const cr_ckpt_info *e = NULL;
     if (name)
@@ -397,18 +441,7 @@ cr_code cr_ckpt_load_one(const cr_ckpt *c, const char *name, const cr_ckpt_tenso
     if (dry) return CR_OK;
     CR_TRY(cr_ckpt_verify(c, NULL, err));
     float *tmp = cr_alloc(sizeof(float) * PIECE, "piece of a tensor");
-    int64_t width = t->n_dims > 1 ? t->shape[1] : 1;
-    cr_code code = CR_OK;
-    for (int64_t k = 0; code == CR_OK && k < e->n_elems; k += PIECE) {
-        int64_t n = e->n_elems - k < PIECE ? e->n_elems - k : PIECE;
-        code = cr_ckpt_read(c, e->name, k, n, tmp, err);
-        for (int64_t i = 0; code == CR_OK && i < n; i++)
-            if (!isfinite(tmp[i]))
-                code = cr_fail_at(err, CR_EDATA, at,
-                                  "tensor '%s', row %lld: a value is not finite; correct the file",
-                                  e->name, (long long)((k + i) / width));
-        if (code == CR_OK) t->put(t->ctx, k, n, tmp);
-    }
+    cr_code code = put_elems(&(source){c, e, tmp, true}, t, e->n_elems, e->n_elems, self, err);
     cr_free(tmp);
     return code;
 }

@@ -68,6 +68,10 @@ typedef struct cr_job_opts {
 static inline bool cr_job_is_first(const cr_job *j) {
     return !j->comm || cr_comm_rank(j->comm) == 0;
 }
+/* cr_job_self returns which holder of the batch this process is. */
+static inline int cr_job_self(const cr_job *j) {
+    return j->meet ? j->meet->self : 0;
+}
 /* cr_job_agree (collective) lets the ranks agree on a result that a rank found by itself and that
  * decides which calls follow. It returns the code of the first rank that cannot continue, and in
  * *stop (may be NULL) whether any rank got a signal. */

@@ -306,6 +306,7 @@ cr_code cr_job_load_weights(cr_job *j, const char *path, cr_diag *diag) {
     cr_ckpt_load_opts lo = {.allow_extra = true,
                             .skip_optimizer = true,
                             .no_verify = j->verified && strcmp(j->verified, path) == 0,
+                            .self = cr_job_self(j),
                             .pool = j->pool};
     cr_code code = cr_job_same_meaning(j, c, false, diag);
     if (code == CR_OK && cr_job_wants_ema(j, j->evaluates))

@@ -72,6 +72,7 @@ cr_code cr_job_resume(cr_job *j, cr_trainer *t, const char *path, bool ignore_op
     cr_ckpt_tensor *v = tensors(j, t, &n);
     cr_ckpt_load_opts lo = {.allow_resize = true,
                             .pool = j->pool,
+                            .self = cr_job_self(j),
                             .no_verify = j->verified && strcmp(j->verified, path) == 0,
                             .skip_optimizer = ignore_optimizer};
     const cr_ckpt_state *s = cr_ckpt_get_state(c);
@@ -130,7 +131,7 @@ static cr_code load_table(cr_job *j, const cr_ckpt_tensor *t, const char *path, 
     cr_ckpt *c;
     CR_TRY(cr_ckpt_resolve(&j->cfg.arena, path, CR_NEED_WEIGHTS, NULL, &found, err));
     CR_TRY(cr_ckpt_open_weights(&c, found, err));
-    cr_code code = cr_ckpt_load_one(c, *tensor ? tensor : NULL, t, dry, err);
+    cr_code code = cr_ckpt_load_one(c, *tensor ? tensor : NULL, t, cr_job_self(j), dry, err);
     cr_ckpt_close(c);
     return code;
 }
@@ -223,6 +224,9 @@ static cr_code fine_tune(cr_job *j, cr_trainer *t, cr_ckpt_tensor *v, int n, boo
                             .n_map = n_map,
                             .map_path = tc->fine_tune_ckpt_param_map,
                             .pool = j->pool,
+                            .self = cr_job_self(j),
+                            /* one rank reads every byte; all learn whether it could */
+                            .no_verify = !cr_job_is_first(j),
                             .done = &done};
     cr_code code = cr_job_same_meaning(j, c, true, diag);
     if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);

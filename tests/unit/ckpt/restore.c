@@ -300,14 +300,14 @@ TEST(one_tensor_of_any_type) {
         cr_err err;
         CHECK_INT(cr_ckpt_open(&c, path, &err), CR_OK);
         cr_ckpt_tensor t = flat("table", 3, 2, y);
-        CHECK_INT(cr_ckpt_load_one(c, NULL, &t, true, &err), CR_OK);
+        CHECK_INT(cr_ckpt_load_one(c, NULL, &t, 0, true, &err), CR_OK);
         CHECK(y[0] == 0); /* only looked */
-        CHECK_INT(cr_ckpt_load_one(c, "emb", &t, false, &err), CR_OK);
+        CHECK_INT(cr_ckpt_load_one(c, "emb", &t, 0, false, &err), CR_OK);
         CHECK(memcmp(x, y, sizeof x) == 0);
-        CHECK_INT(cr_ckpt_load_one(c, "enb", &t, false, &err), CR_ECONF);
+        CHECK_INT(cr_ckpt_load_one(c, "enb", &t, 0, false, &err), CR_ECONF);
         CHECK(strstr(err.msg, "no tensor 'enb'; did you mean 'emb'?") != NULL);
         t.shape[0] = 4;
-        CHECK_INT(cr_ckpt_load_one(c, "emb", &t, false, &err), CR_ECONF);
+        CHECK_INT(cr_ckpt_load_one(c, "emb", &t, 0, false, &err), CR_ECONF);
         CHECK(strstr(err.msg, "tensor 'emb' is (3, 2), table table is (4, 2)") != NULL);
         cr_ckpt_close(c);
     }
@@ -315,7 +315,7 @@ TEST(one_tensor_of_any_type) {
     cr_err err;
     float y[6];
     cr_ckpt_tensor t = flat("table", 3, 2, y);
-    CHECK_INT(cr_ckpt_load_one(c, NULL, &t, false, &err), CR_ECONF);
+    CHECK_INT(cr_ckpt_load_one(c, NULL, &t, 0, false, &err), CR_ECONF);
     CHECK(strstr(err.msg, "the file holds 3 tensors; name one with pretrained_tensor") != NULL);
     cr_ckpt_close(c);
 }
