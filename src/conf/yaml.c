@@ -358,9 +358,25 @@ static char char_at(const reader *r, int line, int col) {
     return s < end ? *s : 0;
 }
 
+/* text_end returns the place behind the last character that is not blank. libfyaml names a line
+ * after it, which no editor shows. */
+static cr_loc text_end(const reader *r) {
+    size_t n = r->n;
+    while (n > 0 && strchr(" \t\r\n", r->text[n - 1]))
+        n--;
+    cr_loc at = {r->doc->path, 1, 1};
+    uint32_t c;
+    for (size_t i = 0; i < n; i += cr_utf8_get(r->text + i, n - i, &c)) {
+        at.col++;
+        if (r->text[i] == '\n') at = (cr_loc){at.path, at.line + 1, 1};
+    }
+    return at;
+}
+
 /* cure_at returns what to do about an error, by the text at its place. */
 static const char *cure_at(const reader *r, int line, int col) {
     char c = char_at(r, line, col), before = col > 1 ? char_at(r, line, col - 1) : 0;
+    if (!c) return "close the bracket or quote that is open at the end of the text";
     if (c == '\\') /* web pages write \_ for _ */
         return "remove the backslashes, or write \\\\ for one";
     /* these characters have a special meaning in front of a value; libfyaml names their place or
@@ -381,8 +397,10 @@ static void take_errors(reader *r, struct fy_diag *fd) {
     for (const char *s = e->msg ? e->msg : "syntax error"; *s && n < sizeof msg - 1; s++)
         msg[n++] = *s == '\n' ? ' ' : *s;
     msg[n] = 0;
-    fail(r, ((cr_loc){r->doc->path, e->line, e->column}), "not valid %s: %s; %s",
-         r->json ? "JSON" : "YAML", msg, cure_at(r, e->line, e->column));
+    cr_loc at = {r->doc->path, e->line, e->column};
+    const char *cure = cure_at(r, at.line, at.col);
+    if (!char_at(r, at.line, at.col)) at = text_end(r);
+    fail(r, at, "not valid %s: %s; %s", r->json ? "JSON" : "YAML", msg, cure);
 }
 
 /* libfyaml checks few of its allocations: after a failed one it crashes, or the text seems to end

@@ -2,7 +2,7 @@
 printf 'train_config:\n  num_epochs: [1\nmodel_dir: x\n' >a.yaml
 run crank check a.yaml
 ends 2
-has_err "...a.yaml:...: not valid YAML: ...; correct it here"
+has_err "a.yaml:3:13: not valid YAML: ...; close the bracket or quote that is open at the end of the text"
 printf 'train_config {\n  num_epochs = 1\n}\n' >a.config
 run crank check a.config
 ends 2

@@ -75,3 +75,11 @@ mv e/schema.json away
 run crank eval e
 ends 1
 has_err "...e/schema.json: the file is missing; ..."
+# a text that ends inside of a bracket is told at its end, not in a line that it does not have
+run crank config tiny.yaml --edit_config_json '{"train_config.num_epochs": 2'
+ends 2
+has_err "--edit_config_json:1:30: not valid JSON: ...; close the bracket or quote that is open at the end of the text"
+printf 'data_config:\n  label_fields: [label, b\n\n' >open.yaml
+run crank check open.yaml
+ends 2
+has_err "open.yaml:2:26: not valid YAML: ...; close the bracket or quote that is open at the end of the text"
