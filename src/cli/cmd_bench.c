@@ -18,7 +18,7 @@ typedef struct args {
 } args;
 
 static const cr_opt opts[] = {
-    CR_OPT_(args, topic, CR_O_LIST, 0, CR_O_REQUIRED | CR_O_PATH, "WHAT [CONFIG]", NULL, NULL, 0, 0,
+    CR_OPT_(args, topic, CR_O_LIST, 0, CR_O_PATH, "WHAT [CONFIG]", NULL, NULL, 0, 0,
             "train, predict, read, features, lookup, gemm (these with a config), limits"),
     CR_OPT_TRAIN_INPUT(args),
     CR_OPT_(args, seconds, CR_O_FLOAT, 0, 0, "SECONDS", "3", NULL, 0.05, 3600,
@@ -269,6 +269,11 @@ static cr_code usage(cr_ui *ui, const char *fmt, const char *a, const char *b) {
 
 static cr_code run(cr_ui *ui, const void *flags) {
     const args *a = flags;
+    if (a->topic.n == 0)
+        return usage(ui,
+                     "say what to measure: 'crank bench WHAT CONFIG' with train, predict, read, "
+                     "features, lookup or gemm, or 'crank bench limits'%s%s",
+                     "", "");
     const char *what = a->topic.v[0];
     const cr_bench_kind *k = cr_bench_kinds;
     while (k->name && strcmp(k->name, what) != 0)

@@ -278,10 +278,16 @@ static cr_code take_operand(walk *w, const char *arg, cr_err *err) {
                      w->last_bool, w->last_bool, w->last_bool, arg);
     w->last_bool = NULL;
     const cr_opt *o = spec->operand ? by_name(spec, spec->operand_opt) : NULL;
-    /* of a glob without quotes the shell makes several arguments */
-    const char *quote = cr_path_exists(arg)  ? "put globs in quotes, "
-                        : strpbrk(arg, "{}") ? "put JSON in single quotes, "
-                                             : "";
+    /* the shell makes several arguments of a glob, or of a value with blanks, without quotes */
+    const char *quote = cr_path_exists(arg)   ? "put globs in quotes, "
+                        : strpbrk(arg, "{}")  ? "put JSON in single quotes, "
+                        : strpbrk(arg, "[](") ? "put a value that has blanks in quotes, "
+                                              : "";
+    if (!o && cr_path_exists(arg))
+        return usage(err,
+                     "%s: unexpected argument '%s'; write its flag in front of it, or put globs in "
+                     "quotes, see '%s --help'",
+                     spec->prog, arg, spec->prog);
     if (!o)
         return usage(err, "%s: unexpected argument '%s'; %ssee '%s --help'", spec->prog, arg, quote,
                      spec->prog);

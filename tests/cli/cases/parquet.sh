@@ -166,4 +166,4 @@ has_err "crank parquet: --rows shows rows of one file, these are 6; name one, or
 # a glob without quotes
 run crank predict --scripted_model_path x --predict_output_path y --predict_input_path many/a1.parquet many/a2.parquet
 ends 2
-has_err "crank predict: unexpected argument 'many/a2.parquet'; put globs in quotes, see 'crank predict --help'"
+has_err "crank predict: unexpected argument 'many/a2.parquet'; write its flag in front of it, or put globs in quotes, see 'crank predict --help'"

@@ -83,3 +83,13 @@ printf 'data_config:\n  label_fields: [label, b\n\n' >open.yaml
 run crank check open.yaml
 ends 2
 has_err "open.yaml:2:26: not valid YAML: ...; close the bracket or quote that is open at the end of the text"
+# a value that the shell has split, and a path without its flag
+run crank config tiny.yaml --set model_config.wide_and_deep.deep.hidden_units=[16, 8]
+ends 2
+has_err "crank config: unexpected argument '8]' after 'tiny.yaml'; put a value that has blanks in quotes, ..."
+run crank predict e --predict_input_path eval.csv --predict_output_path -
+ends 2
+has_err "crank predict: unexpected argument 'e'; write its flag in front of it, or put globs in quotes, see 'crank predict --help'"
+run crank bench
+ends 2
+has_err "crank bench: say what to measure: 'crank bench WHAT CONFIG' with train, predict, read, features, lookup or gemm, or 'crank bench limits'"
