@@ -257,7 +257,7 @@ void cr_env_keep(cr_conf_doc *doc) {
         cr_conf_node *map =
             cr_conf_find(doc->root, cr_arena_strndup(&doc->arena, e->key, (size_t)(dot - e->key)));
         if (!map || map->kind != CR_NODE_MAP || cr_conf_find(map, key)) continue;
-        cr_loc at = {e->name, 1, 1};
+        cr_loc at = {e->name, 0, 0}; /* a variable has no lines */
         cr_tree_put(doc, map, key, at, cr_tree_scalar(doc, kept_value(e, &doc->arena), false, at));
     }
 }

@@ -168,7 +168,7 @@ static cr_code unknown(const char *text, piece name, cr_err *err) {
     const char *module = near && strcmp(near, "Dice") == 0 ? "" : "nn.";
     if (near)
         return cr_fail(err, CR_ECONF,
-                       "unknown activation '%s'; did you mean '%s%s', or \"\" for none", text,
+                       "unknown activation '%s'; did you mean '%s%s'? (\"\" means none)", text,
                        module, near);
     return cr_fail(err, CR_ECONF,
                    "unknown activation '%s'; 'crank help activations' lists those that there are, "

@@ -77,11 +77,22 @@ static void build_wide(cr_build *b, const void *conf) {
     build(b, conf, false);
 }
 
+/* Says whether an error is at a place already: what follows from it need not be told. */
+static bool has_error(const cr_diag *diag, cr_loc at) {
+    for (size_t i = 0; i < diag->n; i++) {
+        const cr_finding *f = &diag->v[i];
+        if (f->sev == CR_SEV_ERROR && f->at.line == at.line && f->at.col == at.col) return true;
+    }
+    return false;
+}
+
 static void check(const cr_model_conf *m, const void *conf, cr_diag *diag) {
     (void)conf;
     const cr_group_conf *wide = cr_group_needed(m, "wide", diag);
     (void)cr_group_needed(m, "deep", diag);
-    if (wide && wide->group_type == CR_GROUP_DEEP)
+    /* a type that could not be read counts as DEEP, and is an error already */
+    if (wide && wide->group_type == CR_GROUP_DEEP &&
+        !has_error(diag, cr_conf_at(wide, "group_type")))
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(wide, "group_type"),
                     "group 'wide' is of type DEEP, so wide_embedding_dim does not apply to it; "
                     "write %s",

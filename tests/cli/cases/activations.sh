@@ -21,5 +21,5 @@ wrong() {
 wrong "nn.CELU(alpha=0)" "activation 'nn.CELU(alpha=0)': alpha is 0 and must be above 0"
 wrong "nn.Softmax(dim=0)" "activation 'nn.Softmax(dim=0)': Softmax over dim 0 would mix rows; write dim=-1, the numbers of a layer"
 wrong "nn.GLU" "activation 'nn.GLU': GLU halves the width of a layer, but the next layer expects the full width; use nn.SiLU or another one"
-wrong "nn.Hardswissh" "unknown activation 'nn.Hardswissh'; did you mean 'nn.Hardswish', or \"\" for none"
+wrong "nn.Hardswissh" "unknown activation 'nn.Hardswissh'; did you mean 'nn.Hardswish'? (\"\" means none)"
 wrong "nn.PReLU(num_parameters=9)" "PReLU has 9 slopes for a layer of 6 units; give 1 or 6"

@@ -54,7 +54,7 @@ changed() { # changed PATTERN COMMAND...: refused with this line; accepted with 
     ends 0
     has_err "...warning: ... was made with ..."
 }
-changed 'USE_FARM_HASH_TO_BUCKETIZE:1:1: data_config.use_farm_hash is true here, but m/model.ckpt-... was made with false; put that back, or accept other numbers with --accept_changed_features' \
+changed 'USE_FARM_HASH_TO_BUCKETIZE: data_config.use_farm_hash is true here, but m/model.ckpt-... was made with false; put that back, or accept other numbers with --accept_changed_features' \
     env USE_FARM_HASH_TO_BUCKETIZE=true crank eval f.yaml
 sed 's/boundaries: \[1, 5, 10\]/boundaries: [1, 5, 11]/' f.yaml >b.yaml
 changed "b.yaml:17:...: feature 'price': boundaries is [1, 5, 11] here, but m/model.ckpt-... was made with [1, 5, 10]; ..." crank eval b.yaml

@@ -93,3 +93,13 @@ has_err "crank predict: unexpected argument 'e'; write its flag in front of it, 
 run crank bench
 ends 2
 has_err "crank bench: say what to measure: 'crank bench WHAT CONFIG' with train, predict, read, features, lookup or gemm, or 'crank bench limits'"
+# one mistake is one line: a group type that cannot be read is not also told as DEEP
+sed 's/group_type: WIDE/group_type: WIDER/' tiny.yaml >wider.yaml
+run crank check wider.yaml
+ends 2
+has_err "wider.yaml:...: group_type: unknown value 'WIDER'; did you mean 'WIDE'?"
+no_err "...is of type DEEP..."
+sed 's/group_type: WIDE/group_type: DEEP/' tiny.yaml >deep.yaml
+run crank check deep.yaml
+ends any
+has_err "...warning: group 'wide' is of type DEEP..."

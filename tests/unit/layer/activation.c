@@ -52,8 +52,8 @@ static void bad(const char *text, const char *message) {
 }
 
 TEST(mistakes) {
-    bad("nn.Relu6", "unknown activation 'nn.Relu6'; did you mean 'nn.ReLU6', or \"\" for none");
-    bad("dice", "unknown activation 'dice'; did you mean 'Dice', or \"\" for none");
+    bad("nn.Relu6", "unknown activation 'nn.Relu6'; did you mean 'nn.ReLU6'? (\"\" means none)");
+    bad("dice", "unknown activation 'dice'; did you mean 'Dice'? (\"\" means none)");
     bad("tf.nn.relu", "unknown activation 'tf.nn.relu'; 'crank help activations' lists those that "
                       "there are, and \"\" for none");
     bad("nn.Tanh(1)", "activation 'nn.Tanh(1)': cannot read '1'; Tanh takes no arguments");
