@@ -167,6 +167,31 @@ bool cr_num_f64(const char *s, size_t n, double *out) {
     return n > 0 && cr_parse_f64(s, n, out) && isfinite(*out);
 }
 
+/* Counts the digits at *i and steps over them. */
+static size_t digits_at(const char *s, size_t n, size_t *i) {
+    size_t first = *i;
+    while (*i < n && s[*i] >= '0' && s[*i] <= '9')
+        (*i)++;
+    return *i - first;
+}
+
+const char *cr_num_why(const char *s, size_t n) {
+    trim(&s, &n);
+    size_t i = n > 0 && (s[0] == '-' || s[0] == '+');
+    size_t digits = digits_at(s, n, &i);
+    bool whole = true;
+    if (i < n && s[i] == '.') {
+        i++;
+        digits += digits_at(s, n, &i);
+    }
+    if (i < n && (s[i] == 'e' || s[i] == 'E')) {
+        i++;
+        i += i < n && (s[i] == '-' || s[i] == '+');
+        whole = digits_at(s, n, &i) > 0;
+    }
+    return digits > 0 && whole && i == n ? "too large for float32" : "not a number";
+}
+
 size_t cr_number_text(char out[32], double x) {
     return x == floor(x) && fabs(x) < 0x1p53 ? cr_fmt_f64(out, x + 0.0) : cr_fmt_f32(out, (float)x);
 }

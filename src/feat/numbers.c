@@ -35,7 +35,7 @@ static void bad_text(const reading *t, int64_t row, const char *p, size_t n, con
 
 /* Reports a bad cell that is one text. */
 static void bad_cell(const reading *t, int64_t row, const char *p, size_t n) {
-    bad_text(t, row, p, n, cr_null_like(p, n) ? "not a number; " CR_NULL_CURE : "not a number");
+    bad_text(t, row, p, n, cr_null_like(p, n) ? "not a number; " CR_NULL_CURE : cr_num_why(p, n));
 }
 
 static void bad_count(const reading *t, int64_t row, int64_t n) {
@@ -90,7 +90,7 @@ static void text_many(const reading *t, const char *sep, size_t n_sep) {
             const char *cut = memmem(p, (size_t)(end - p), sep, n_sep), *stop = cut ? cut : end;
             double v = 0;
             if (!cr_num_f64(p, (size_t)(stop - p), &v)) {
-                bad_text(t, r, p, (size_t)(stop - p), "not a number");
+                bad_text(t, r, p, (size_t)(stop - p), cr_num_why(p, (size_t)(stop - p)));
                 break;
             }
             if (k < t->dim) x[k] = v;
@@ -174,7 +174,7 @@ static void list_texts(const reading *t, int64_t r, const char *sep, size_t n_se
                        *stop = cut ? cut : end;
             double v = 0;
             if (!cr_num_f64(p, (size_t)(stop - p), &v)) {
-                bad_text(t, r, p, (size_t)(stop - p), "not a number");
+                bad_text(t, r, p, (size_t)(stop - p), cr_num_why(p, (size_t)(stop - p)));
                 return;
             }
             if (k < t->dim) t->x[r * t->dim + k] = v;

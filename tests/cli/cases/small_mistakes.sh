@@ -103,3 +103,9 @@ sed 's/group_type: WIDE/group_type: DEEP/' tiny.yaml >deep.yaml
 run crank check deep.yaml
 ends any
 has_err "...warning: group 'wide' is of type DEEP..."
+# a number of any size is a number
+awk -F, -v OFS=, 'NR == 5 { $NF = "1e400" } { print }' train.csv >large.csv
+head -n 1 train.csv | grep -q 'price$' || fail "price is not the last column"
+run crank check tiny.yaml --train_input_path large.csv
+ends 3
+has_err "large.csv:5: column 'price', value '1e400': too large for float32..."
