@@ -223,8 +223,7 @@ void cr_work_sum_grads(const cr_work *w, int64_t first, int64_t n, float *out) {
             if (k >= t->mine && k < t->mine + t->n_mine) /* unfolding changes these */
                 sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, first, m, v[k]);
             else
-                memcpy(v[k], w->node_grads + k * w->met_n + first - w->met_first,
-                       (size_t)m * sizeof(float));
+                memcpy(v[k], w->node_at[k] + first - w->met_first, (size_t)m * sizeof(float));
         for (int k = 0; k < t->n_joins; k++)
             for (int64_t q = 0; q < m; q++)
                 v[t->join[k].to][q] += v[t->join[k].from][q];
@@ -232,16 +231,55 @@ void cr_work_sum_grads(const cr_work *w, int64_t first, int64_t n, float *out) {
     }
 }
 
-/* meet_grads exchanges floats [first, first + n) of the parameters' gradients: it sends this
- * holder's nodes to the others and receives theirs. */
-static void meet_grads(cr_work *w, int64_t first, int64_t n) {
+/* The bounds of what each holder gets: floats [cut_at(h), cut_at(h + 1)), counted from the first.
+ */
+typedef struct cut {
+    int64_t n;
+    const int64_t *slice; /* NULL: holder 0 gets all of them */
+} cut;
+static int64_t cut_at(const cut *c, int h) {
+    return c->slice ? c->slice[h] : h == 0 ? 0 : c->n;
+}
+
+/* Sends the gradients of this holder's nodes, cut into slices, and receives its own slice of the
+ * others' nodes. */
+static void meet_slices(cr_work *w, int64_t first, cut c) {
     const cr_lanes *t = &w->plan->lanes;
+    const cr_meet *meet = t->meet;
+    int64_t own = cut_at(&c, meet->self + 1) - cut_at(&c, meet->self), out = 0, in = 0;
+    for (int h = 0; h < meet->n; h++) {
+        int64_t from = first + cut_at(&c, h), n = cut_at(&c, h + 1) - cut_at(&c, h);
+        w->out_at[h] = (size_t)out * sizeof(float);
+        w->met_at[h] = (size_t)in * sizeof(float);
+        if (h == meet->self) continue;
+        for (int k = t->mine; k < t->mine + t->n_mine; k++, out += n)
+            sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, from, n, w->sent_grads + out);
+        for (int k = t->node0[h]; k < t->node0[h + 1]; k++, in += own)
+            w->node_at[k] = w->met_grads + in;
+    }
+    w->out_at[meet->n] = (size_t)out * sizeof(float);
+    w->met_at[meet->n] = (size_t)in * sizeof(float);
+    meet->exchange(meet->ctx, w->sent_grads, w->out_at, w->met_grads, w->met_at);
+    w->met_first = first + cut_at(&c, meet->self);
+    w->met_n = own;
+}
+
+/* meet_grads exchanges the gradients of the trainable parameters. */
+static void meet_grads(cr_work *w) {
+    const cr_lanes *t = &w->plan->lanes;
+    int64_t n = w->plan->g->n_trainable;
     if (!t->meet || n == 0) return;
-    /* the exchange wants one node after the other */
-    float *met = w->node_grads;
+    if (w->slice) {
+        meet_slices(w, 0, (cut){n, w->slice});
+        return;
+    }
+    for (int k = 0; k < t->n_nodes; k++)
+        w->node_at[k] = w->met_grads + k * n;
     for (int k = t->mine; k < t->mine + t->n_mine; k++)
-        sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, first, n, met + k * n);
-    cr_lanes_gather(t, met, n, sizeof(float));
+        sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, 0, n, w->met_grads + k * n);
+    cr_lanes_gather(t, w->met_grads, n, sizeof(float));
+    w->met_first = 0;
+    w->met_n = n;
 }
 
 /* unfold_grads passes the gradients of folded parameters on to the parameters they are made of. The
@@ -249,9 +287,8 @@ static void meet_grads(cr_work *w, int64_t first, int64_t n) {
  * complete when its turn comes. */
 static void unfold_grads(cr_work *w) {
     int64_t folded = w->plan->g->n_grads - w->plan->g->n_trainable;
-    meet_grads(w, w->plan->g->n_trainable, folded);
-    w->met_first = w->plan->g->n_trainable;
-    w->met_n = folded;
+    if (w->plan->lanes.meet && folded > 0)
+        meet_slices(w, w->plan->g->n_trainable, (cut){folded, NULL});
     if (w->plan->lanes.first > 0) return;
     for (int i = w->plan->g->n - 1; i >= 0; i--) {
         const cr_node *n = w->plan->g->nodes[i];
@@ -343,9 +380,7 @@ cr_code cr_work_run(cr_work *w, const cr_run *run, cr_err *err) {
     }
     if (p->mode == CR_TRAIN) {
         unfold_grads(w);
-        w->met_first = 0;
-        w->met_n = p->g->n_trainable;
-        meet_grads(w, 0, w->met_n);
+        meet_grads(w);
     }
     return check_nodes(w, err);
 }

@@ -76,6 +76,26 @@ cr_code cr_work_fit(cr_work *w, const cr_run *run, cr_err *err) {
     return CR_OK;
 }
 
+/* Makes the buffers for gradients that holders exchange. What comes is either the gradients of all
+ * nodes, or one slice of the other holders' nodes. The holder of lane 0 also gets the gradients of
+ * folded parameters. */
+cr_code cr_work_slice(cr_work *w, const int64_t *slice, cr_err *err) {
+    const cr_lanes *t = &w->plan->lanes;
+    const cr_graph *g = w->plan->g;
+    int self = t->meet->self;
+    int64_t folded = g->n_grads - g->n_trainable,
+            met = slice ? slice[self + 1] - slice[self] : g->n_trainable;
+    if (w->met_grads) cr_big_free(w->met_grads, w->met_size);
+    if (w->sent_grads) cr_big_free(w->sent_grads, w->sent_size);
+    w->met_grads = w->sent_grads = NULL;
+    w->slice = slice;
+    if (self == 0 && folded > met) met = folded;
+    CR_TRY(big(&w->met_grads, &w->met_size, cr_mul_i64(met, t->n_nodes), "gradients of other parts",
+               err));
+    return big(&w->sent_grads, &w->sent_size, cr_mul_i64(g->n_grads, t->n_mine),
+               "gradients of other parts", err);
+}
+
 /* alloc_train makes memory for gradients and sums. */
 static cr_code alloc_train(cr_work *w, cr_err *err) {
     const cr_plan *p = w->plan;
@@ -84,9 +104,11 @@ static cr_code alloc_train(cr_work *w, cr_err *err) {
     CR_TRY(alloc_space(w, 1 + p->g->n_axes, 0, p->all_max_rows, err));
     CR_TRY(big(&w->lane_grads, &w->grads_size, cr_mul_i64(p->g->n_grads, t->n),
                "gradients of the lanes", err));
-    if (t->meet)
-        CR_TRY(big(&w->node_grads, &w->node_grads_size, cr_mul_i64(p->g->n_grads, t->n_nodes),
-                   "gradients of other parts", err));
+    if (t->meet) {
+        w->met_at = CR_NEW_N(&w->arena, size_t, t->meet->n + 1);
+        w->out_at = CR_NEW_N(&w->arena, size_t, t->meet->n + 1);
+        CR_TRY(cr_work_slice(w, NULL, err));
+    }
     void *mem;
     int64_t stride = cr_mul_i64(2, p->n_sums),
             per_node = stride > p->g->n_axes ? stride : p->g->n_axes;
@@ -133,7 +155,8 @@ void cr_work_free(cr_work *w) {
         free_space(&w->spaces[i]);
     if (w->scratch) cr_big_free(w->scratch, w->scratch_size);
     if (w->lane_grads) cr_big_free(w->lane_grads, w->grads_size);
-    if (w->node_grads) cr_big_free(w->node_grads, w->node_grads_size);
+    if (w->met_grads) cr_big_free(w->met_grads, w->met_size);
+    if (w->sent_grads) cr_big_free(w->sent_grads, w->sent_size);
     cr_free(w->lane_sums);
     cr_free(w->whole);
     cr_free(w->states);
@@ -167,8 +190,8 @@ double cr_work_whole(const cr_work *w, const cr_node *n, int64_t i) {
 }
 
 size_t cr_work_bytes(const cr_work *w) {
-    size_t n =
-        w->plan->packed_size + w->scratch_size + w->grads_size + w->node_grads_size + w->sums_size;
+    size_t n = w->plan->packed_size + w->scratch_size + w->grads_size + w->met_size + w->sent_size +
+               w->sums_size;
     for (int i = 0; i < cr_n_spaces(w->plan); i++)
         n += w->spaces[i].work_size + w->spaces[i].wide_size;
     return n;

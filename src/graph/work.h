@@ -43,8 +43,12 @@ double cr_work_whole(const cr_work *w, const cr_node *n, int64_t i);
 /* cr_work_state returns the n->state bytes of a node in this work; see cr_state. */
 void *cr_work_state(const cr_work *w, const cr_node *n);
 /* cr_work_sum_grads combines the lanes' gradients of floats [first, first+n) of the trainable
- * parameter block (or of the folded parameters) into out. Any thread may call it. */
+ * parameter block into out. Any thread may call it. */
 void cr_work_sum_grads(const cr_work *w, int64_t first, int64_t n, float *out);
+/* cr_work_slice, for a plan with other holders: after a run holder h has the gradients of floats
+ * [slice[h], slice[h + 1]) of the trainable parameter block only, so that each gradient travels to
+ * one holder. slice is borrowed; NULL, as at first: every holder has all of them. */
+CR_CHECKED cr_code cr_work_slice(cr_work *w, const int64_t *slice, cr_err *err);
 /* cr_work_bytes returns the bytes of all buffers and of the plan's packed weights, for reports. */
 size_t cr_work_bytes(const cr_work *w);
 

@@ -21,15 +21,19 @@ struct cr_work {
     cr_pool *pool;
     space *spaces; /* [2 + axes of the graph] */
     float *scratch, *lane_grads;
-    /* [nodes][met_n], with the gradients of other holders' nodes; NULL: there are no others */
-    float *node_grads;
-    int64_t met_first, met_n; /* which floats of a node's gradients node_grads holds now */
-    double *lane_sums;        /* [lanes here][2 * n_sums] */
-    double *node_sums;        /* [nodes][the sums that are exchanged] */
-    double *sums;             /* combined values */
-    float *whole;             /* [2 * n_sums]: finished values, then gradients */
-    char *states;             /* the states of the nodes */
-    size_t scratch_size, grads_size, node_grads_size, sums_size;
+    /* Gradients of the nodes of other holders, and what goes to them; NULL: there are no others.
+     * node_at[k] are floats [met_first, met_first + met_n) of node k; NULL: they lie in lanes. */
+    float *met_grads, *sent_grads;
+    const float *node_at[CR_MAX_LANES];
+    int64_t met_first, met_n;
+    const int64_t *slice;    /* see cr_work_slice */
+    size_t *met_at, *out_at; /* for each holder: where its message begins */
+    double *lane_sums;       /* [lanes here][2 * n_sums] */
+    double *node_sums;       /* [nodes][the sums that are exchanged] */
+    double *sums;            /* combined values */
+    float *whole;            /* [2 * n_sums]: finished values, then gradients */
+    char *states;            /* the states of the nodes */
+    size_t scratch_size, grads_size, met_size, sent_size, sums_size;
     /* the current run */
     const cr_run *run;
     int64_t row0, all_rows; /* global number of row 0; rows of the global batch */

@@ -141,10 +141,12 @@ int cr_lanes_for(int64_t said, int64_t batch);
 const char *cr_job_eval_paths(const cr_job *j);
 const char *cr_job_eval_key(const cr_job *j);
 /* The values that a trainer keeps beside each dense parameter p: count planes, each with a name and
- * values. */
+ * values. Holder h of j->meet has those of floats [slice[h], slice[h + 1]) of the parameter block;
+ * data is where its elements of p begin. slice NULL: all of them are here. */
 typedef struct cr_planes {
     int (*count)(const void *ctx, const cr_node *p);
     const char *(*plane)(const void *ctx, const cr_node *p, int k, float **data);
+    const int64_t *slice;
     const void *ctx;
 } cr_planes;
 /* cr_job_tensors lists all weights of the model and, when planes is not NULL, the optimizer

@@ -30,6 +30,44 @@ static void add_flat(list *l, const char *name, const cr_node *p, float *data, b
     l->v[l->n++] = t;
 }
 
+/* Some elements of a dense parameter's state: those from `first` on. */
+typedef struct elements {
+    float *data;
+    int64_t first;
+} elements;
+
+static void get_elements(void *ctx, int64_t first, int64_t n, float *out) {
+    const elements *e = ctx;
+    memcpy(out, e->data + (first - e->first), (size_t)n * sizeof(float));
+}
+
+static void put_elements(void *ctx, int64_t first, int64_t n, const float *in) {
+    const elements *e = ctx;
+    memcpy(e->data + (first - e->first), in, (size_t)n * sizeof(float));
+}
+
+/* Says which holder has which elements of the tensor that was added last, the state of p. */
+static void cut_flat(list *l, cr_arena *a, const cr_job *j, const cr_node *p,
+                     const int64_t *slice) {
+    cr_ckpt_tensor *t = &l->v[l->n - 1];
+    cr_ckpt_part *parts = CR_NEW_N(a, cr_ckpt_part, j->meet->n);
+    elements *e = CR_NEW(a, elements);
+    *e = (elements){.data = t->ctx};
+    for (int h = 0; h < j->meet->n; h++) {
+        int64_t first = slice[h] - p->offset, end = slice[h + 1] - p->offset;
+        if (first < 0) first = 0;
+        if (end > p->width) end = p->width;
+        if (first >= end) continue;
+        parts[t->n_parts++] = (cr_ckpt_part){h, first, end, 0, 1};
+        if (h == j->meet->self) e->first = first;
+    }
+    t->get = get_elements;
+    t->put = put_elements;
+    t->ctx = e;
+    t->part_width = 1;
+    t->parts = parts;
+}
+
 /* A plane of a table: its weights, or one plane of its optimizer state. The rows lie in one table,
  * or those of this holder in several shards. */
 typedef struct plane {
@@ -141,6 +179,7 @@ cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *
             float *data;
             const char *which = t->plane(t->ctx, p, k, &data);
             add_flat(&l, cr_arena_printf(a, "state.%s.%s", p->name, which), p, data, true);
+            if (t->slice) cut_flat(&l, a, j, p, t->slice);
         }
     }
     for (int i = 0; i < m->n_tables; i++) {

@@ -190,6 +190,23 @@ static const cr_node *dense_param(const cr_graph *g, const char *name) {
 }
 
 /* Writes all weights: dense parameters that are trained, then tables. */
+static void add_values(observer *o, const cr_ckpt_tensor *t, int64_t at, int64_t end) {
+    for (int64_t k; at < end; at += k) {
+        k = end - at < CHUNK ? end - at : CHUNK;
+        t->get(t->ctx, at, k, o->values);
+        cr_histo_add(&o->histo, &o->scale, o->values, k);
+    }
+}
+
+/* Adds the rows of a table that this rank has, as TorchEasyRec does. */
+static void add_shards(observer *o, const cr_ckpt_tensor *t) {
+    for (int k = 0; k < t->n_parts; k++) {
+        const cr_ckpt_part *p = &t->parts[k];
+        for (int64_t r = p->row; p->holder == o->j->meet->self && r < p->end; r++)
+            add_values(o, t, r * t->part_width + p->col, r * t->part_width + p->col_end);
+    }
+}
+
 static void parameter_histos(observer *o) {
     cr_arena a;
     cr_arena_init(&a, 0);
@@ -202,11 +219,10 @@ static void parameter_histos(observer *o) {
         for (int d = 0; d < v[i].n_dims; d++)
             count *= v[i].shape[d];
         cr_histo_init(&o->histo);
-        for (int64_t at = 0, k; at < count; at += k) {
-            k = count - at < CHUNK ? count - at : CHUNK;
-            v[i].get(v[i].ctx, at, k, o->values);
-            cr_histo_add(&o->histo, &o->scale, o->values, k);
-        }
+        if (v[i].n_parts > 0)
+            add_shards(o, &v[i]);
+        else
+            add_values(o, &v[i], 0, count);
         cr_events_histo(o->events, tag2(o, v[i].name, p ? "" : "/rank:0"), &o->scale, &o->histo);
     }
     cr_arena_clear(&a);

@@ -6,6 +6,9 @@
  * the same for any number of threads. Where nothing needs all gradients at once (no norm, no
  * accumulation, no loss scale) the lanes' gradients are combined and applied in one pass and never
  * written.
+ *
+ * Several holders of a batch share the work: each has the optimizer state of some consecutive
+ * pieces, its slice, updates these, and gives the new weights to the others.
  */
 #include <string.h>
 
@@ -29,17 +32,22 @@ struct dense_side {
     int planes;   /* planes of state: the most that a rule has */
     float *state; /* the planes, then ema, then grad, with n floats each */
     size_t size;
-    int64_t n;
-    float *ema, *grad; /* NULL: not kept */
-    bool accumulates;  /* grad is part of a checkpoint */
+    /* floats [at, at + n) of the parameter block have their state here; slice says so for all
+     * holders (NULL: there are no others) */
+    int64_t at, n, *slice;
+    size_t *bytes_at, *pieces_at; /* by holder: bytes of the block and of the sums of pieces */
+    float *ema, *grad;            /* NULL: not kept */
+    bool accumulates;             /* grad is part of a checkpoint */
     float decay;
-    piece *pieces;
-    int64_t n_pieces;
+    piece *pieces; /* of all parameters; those of this holder are [mine, mine_end) */
+    int64_t n_pieces, mine, mine_end;
     /* of the current pass */
     bool first;
     float unscale;
-    double norm, *partial;
-    bool *bad;
+    double norm;
+    struct found {
+        double sum, bad; /* bad is 0 or 1 */
+    } * found;           /* by piece */
     cr_adjust adjust;
 };
 
@@ -58,14 +66,65 @@ static int64_t cut_pieces(const dense_side *d, piece *out) {
     return n;
 }
 
+/* Cuts the block of parameters into slices of about the same number of floats. */
+static void cut_slices(dense_side *d) {
+    const cr_meet *meet = d->j->meet;
+    d->n = d->m->graph.n_trainable;
+    d->mine_end = d->n_pieces;
+    if (!meet) return;
+    int64_t all = 0, so_far = 0;
+    int h = 0;
+    for (int64_t i = 0; i < d->n_pieces; i++)
+        all += d->pieces[i].n;
+    d->slice = CR_NEW_N(&d->arena, int64_t, meet->n + 1);
+    d->bytes_at = CR_NEW_N(&d->arena, size_t, meet->n + 1);
+    d->pieces_at = CR_NEW_N(&d->arena, size_t, meet->n + 1);
+    for (int64_t i = 0; i < d->n_pieces; so_far += d->pieces[i++].n)
+        for (; h < meet->n && so_far * meet->n >= all * h; h++) {
+            d->slice[h] = d->pieces[i].p->offset + d->pieces[i].first;
+            d->pieces_at[h] = (size_t)i * sizeof(*d->found);
+        }
+    for (; h <= meet->n; h++) {
+        d->slice[h] = d->n;
+        d->pieces_at[h] = (size_t)d->n_pieces * sizeof(*d->found);
+    }
+    d->slice[0] = 0; /* parameters without a gradient may lie in front */
+    d->pieces_at[0] = 0;
+    for (h = 0; h <= meet->n; h++)
+        d->bytes_at[h] = (size_t)d->slice[h] * sizeof(float);
+    d->at = d->slice[meet->self];
+    d->n = d->slice[meet->self + 1] - d->at;
+    d->mine = (int64_t)(d->pieces_at[meet->self] / sizeof(*d->found));
+    d->mine_end = (int64_t)(d->pieces_at[meet->self + 1] / sizeof(*d->found));
+}
+
+const int64_t *cr_dense_slices(const dense_side *d) {
+    return d->slice;
+}
+
+/* Gives the weights of every slice to all holders. */
+static void share_weights(const dense_side *d) {
+    const cr_meet *meet = d->j->meet;
+    if (meet) meet->gather(meet->ctx, d->m->graph.params, d->bytes_at);
+}
+
+/* Finds which elements [*first, *end) of a parameter have their state here. */
+static bool part_here(const dense_side *d, const cr_node *p, int64_t *first, int64_t *end) {
+    *first = d->at > p->offset ? d->at - p->offset : 0;
+    *end = d->at + d->n < p->offset + p->width ? d->at + d->n - p->offset : p->width;
+    return *first < *end;
+}
+
 static void init_state(dense_side *d) {
     for (int i = 0; i < d->m->graph.n; i++) {
         const cr_node *p = d->m->graph.nodes[i];
-        if (p->cls != CR_PARAM || !p->trainable) continue;
+        int64_t first, end;
+        if (p->cls != CR_PARAM || !p->trainable || !part_here(d, p, &first, &end)) continue;
         const cr_rule *r = &d->rules->v[d->rules->of[i]];
         for (int k = 0; r->type->state_init && k < r->type->elem_state; k++) {
-            float v = r->type->state_init(r->optim->conf, k), *s = d->state + k * d->n + p->offset;
-            for (int64_t q = 0; q < p->width; q++)
+            float v = r->type->state_init(r->optim->conf, k),
+                  *s = d->state + k * d->n + p->offset - d->at;
+            for (int64_t q = first; q < end; q++)
                 s[q] = v;
         }
     }
@@ -80,7 +139,11 @@ cr_code cr_dense_new(dense_side **out, cr_job *j, const cr_work *w, cr_err *err)
     d->m = j->model;
     d->w = w;
     d->rules = &j->dense;
-    d->n = d->m->graph.n_trainable;
+    d->n_pieces = cut_pieces(d, NULL);
+    d->pieces = CR_NEW_N(&d->arena, piece, d->n_pieces + 1);
+    d->found = CR_NEW_N(&d->arena, struct found, d->n_pieces + 1);
+    cut_pieces(d, d->pieces);
+    cut_slices(d);
     int all = cr_dense_planes(j);
     bool keeps = cr_dense_keeps_grad(tc);
     d->planes = all - (ema != NULL) - keeps;
@@ -98,11 +161,6 @@ cr_code cr_dense_new(dense_side **out, cr_job *j, const cr_work *w, cr_err *err)
     if (keeps) d->grad = d->state + (all - 1) * d->n;
     d->accumulates = tc->gradient_accumulation_steps > 1;
     init_state(d);
-    d->n_pieces = cut_pieces(d, NULL);
-    d->pieces = CR_NEW_N(&d->arena, piece, d->n_pieces + 1);
-    d->partial = CR_NEW_N(&d->arena, double, d->n_pieces + 1);
-    d->bad = CR_NEW_N(&d->arena, bool, d->n_pieces + 1);
-    cut_pieces(d, d->pieces);
     *out = d;
     return CR_OK;
 }
@@ -119,17 +177,19 @@ void cr_dense_free(dense_side *d) {
 static void gather_piece(void *ctx, int64_t item, int thread) {
     (void)thread;
     dense_side *d = ctx;
-    const piece *pc = &d->pieces[item];
-    float some[PIECE], *g = d->grad + pc->p->offset + pc->first;
+    const piece *pc = &d->pieces[d->mine + item];
+    struct found *found = &d->found[d->mine + item];
+    int64_t at = pc->p->offset + pc->first;
+    float some[PIECE], *g = d->grad + at - d->at;
     double sum = 0, own = 0;
-    cr_work_sum_grads(d->w, pc->p->offset + pc->first, pc->n, some);
-    d->bad[item] = !cr_norm_add(&own, some, pc->n, 2);
+    cr_work_sum_grads(d->w, at, pc->n, some);
+    found->bad = !cr_norm_add(&own, some, pc->n, 2);
     for (int64_t i = 0; i < pc->n; i++) {
         g[i] = d->first ? some[i] : g[i] + some[i];
         some[i] = g[i] * d->unscale;
     }
     cr_norm_add(&sum, some, pc->n, d->norm);
-    d->partial[item] = sum;
+    found->sum = sum;
 }
 
 bool cr_dense_gather(dense_side *d, cr_pool *pool, bool first, float unscale, double p,
@@ -137,11 +197,13 @@ bool cr_dense_gather(dense_side *d, cr_pool *pool, bool first, float unscale, do
     d->first = first;
     d->unscale = unscale;
     d->norm = p;
-    cr_pool_run(pool, d->n_pieces, gather_piece, d);
+    const cr_meet *meet = d->j->meet;
+    cr_pool_run(pool, d->mine_end - d->mine, gather_piece, d);
+    if (meet) meet->gather(meet->ctx, d->found, d->pieces_at);
     bool fine = true;
     for (int64_t i = 0; i < d->n_pieces; i++) {
-        fine &= !d->bad[i];
-        cr_norm_join(sum, d->partial[i], p);
+        fine &= d->found[i].bad == 0;
+        cr_norm_join(sum, d->found[i].sum, p);
     }
     return fine;
 }
@@ -151,12 +213,12 @@ bool cr_dense_gather(dense_side *d, cr_pool *pool, bool first, float unscale, do
 static void apply_piece(void *ctx, int64_t item, int thread) {
     (void)thread;
     dense_side *d = ctx;
-    const piece *pc = &d->pieces[item];
+    const piece *pc = &d->pieces[d->mine + item];
     const cr_rule *r = &d->rules->v[pc->rule];
     float g[PIECE], *planes[MAX_PLANES];
     int64_t at = pc->p->offset + pc->first, n = pc->n;
     if (d->grad)
-        memcpy(g, d->grad + at, (size_t)n * sizeof(float));
+        memcpy(g, d->grad + at - d->at, (size_t)n * sizeof(float));
     else
         cr_work_sum_grads(d->w, at, n, g);
     cr_adjust a = d->adjust;
@@ -167,11 +229,11 @@ static void apply_piece(void *ctx, int64_t item, int thread) {
         for (int64_t i = 0; i < n; i++)
             g[i] = g[i] > a.limit ? a.limit : g[i] < -a.limit ? -a.limit : g[i];
     for (int k = 0; k < r->type->elem_state; k++)
-        planes[k] = d->state + k * d->n + at;
+        planes[k] = d->state + k * d->n + at - d->at;
     float *w = d->m->graph.params + at;
     r->type->dense(r->optim->conf, &d->rules->steps[pc->rule], w, g, planes, n);
     if (!d->ema || d->first) return;
-    float *e = d->ema + at, keep = d->decay, rest = 1 - keep;
+    float *e = d->ema + at - d->at, keep = d->decay, rest = 1 - keep;
     for (int64_t i = 0; i < n; i++)
         e[i] = keep * e[i] + rest * w[i];
 }
@@ -179,22 +241,24 @@ static void apply_piece(void *ctx, int64_t item, int thread) {
 void cr_dense_apply(dense_side *d, cr_pool *pool, cr_adjust a, bool first) {
     d->adjust = a;
     d->first = first;
-    cr_pool_run(pool, d->n_pieces, apply_piece, d);
+    cr_pool_run(pool, d->mine_end - d->mine, apply_piece, d);
+    share_weights(d);
     if (first) cr_dense_begin_ema(d);
 }
 
 void cr_dense_begin_ema(dense_side *d) {
-    if (d->ema) memcpy(d->ema, d->m->graph.params, (size_t)d->n * sizeof(float));
+    if (d->ema) memcpy(d->ema, d->m->graph.params + d->at, (size_t)d->n * sizeof(float));
 }
 
 void cr_dense_swap_ema(dense_side *d) {
     if (!d->ema) return;
-    float *w = d->m->graph.params;
+    float *w = d->m->graph.params + d->at;
     for (int64_t i = 0; i < d->n; i++) {
         float x = w[i];
         w[i] = d->ema[i];
         d->ema[i] = x;
     }
+    share_weights(d);
 }
 
 /* ---- as tensors: the planes of the rule, then the average, then waiting gradients ---- */
@@ -205,11 +269,10 @@ int cr_dense_count(const dense_side *d, const cr_node *p) {
 
 const char *cr_dense_plane(const dense_side *d, const cr_node *p, int k, float **data) {
     const cr_optim_type *type = d->rules->v[d->rules->of[p->id]].type;
-    if (k < type->elem_state) {
-        *data = d->state + k * d->n + p->offset;
-        return type->state_names[k];
-    }
+    int64_t first, end;
     bool ema = d->ema && k == type->elem_state;
-    *data = (ema ? d->ema : d->grad) + p->offset;
+    *data = k < type->elem_state ? d->state + k * d->n : ema ? d->ema : d->grad;
+    *data = part_here(d, p, &first, &end) ? *data + (p->offset + first - d->at) : NULL;
+    if (k < type->elem_state) return type->state_names[k];
     return ema ? "ema" : "grad";
 }

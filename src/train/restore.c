@@ -38,7 +38,7 @@ static const char *plane(const void *t, const cr_node *p, int k, float **data) {
 }
 
 cr_ckpt_tensor *cr_trainer_tensors(cr_job *j, const cr_trainer *t, cr_arena *a, int *n) {
-    const cr_planes planes = {count_planes, plane, t};
+    const cr_planes planes = {count_planes, plane, cr_trainer_slices(t), t};
     return cr_job_tensors(j, &planes, a, n);
 }
 

@@ -34,12 +34,20 @@ struct cr_trainer {
     float unscale; /* value of the last step */
     bool averages; /* training keeps averages (ema) */
     bool eval_ema; /* evaluation uses them */
+    bool sliced;   /* each holder has the dense gradients of its slice only */
     float **scale; /* see cr_model_scales */
     double *lrs;
     int n_lrs;
     cr_trainer_state counters;
     cr_trainer_times times;
 };
+
+/* Do the curves of a run show gradients? */
+static bool wants_grads(const cr_train_conf *tc) {
+    for (int64_t i = 0; i < tc->tensorboard_summaries.n; i++)
+        if (strstr(tc->tensorboard_summaries.v[i], "gradient")) return true;
+    return false;
+}
 
 cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
     const cr_train_conf *tc = j->root->train_config;
@@ -56,6 +64,8 @@ cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
     if (code == CR_OK) code = cr_model_work_new(&t->w, t->m, t->plan, j->pool, err);
     if (code == CR_OK) code = cr_dense_new(&t->dense, j, t->w->w, err);
     if (code == CR_OK) code = cr_pareto_new(&t->pareto, j, t->w, err);
+    t->sliced = j->meet && !t->pareto && !wants_grads(tc);
+    if (code == CR_OK && t->sliced) code = cr_work_slice(t->w->w, cr_dense_slices(t->dense), err);
     if (code != CR_OK) {
         cr_trainer_free(t);
         return code;
@@ -268,7 +278,7 @@ int cr_trainer_lrs(const cr_trainer *t, const double **lr) {
 }
 
 bool cr_trainer_grad(const cr_trainer *t, const cr_node *p, float *out) {
-    if (!p->trainable || !cr_plan_has_grad(t->plan, p)) return false;
+    if (t->sliced || !p->trainable || !cr_plan_has_grad(t->plan, p)) return false;
     cr_work_sum_grads(t->w->w, p->offset, p->width, out);
     for (int64_t i = 0; t->unscale != 1 && i < p->width; i++)
         out[i] *= t->unscale;
@@ -338,6 +348,9 @@ int cr_trainer_planes(const cr_trainer *t, const cr_node *p) {
 }
 const char *cr_trainer_plane(const cr_trainer *t, const cr_node *p, int k, float **data) {
     return cr_dense_plane(t->dense, p, k, data);
+}
+const int64_t *cr_trainer_slices(const cr_trainer *t) {
+    return cr_dense_slices(t->dense);
 }
 cr_trainer_times cr_trainer_get_times(const cr_trainer *t) {
     return t->times;

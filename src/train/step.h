@@ -44,12 +44,15 @@ void cr_trainer_swap_ema(cr_trainer *t);
  * part that has members, dense ones first. */
 int cr_trainer_lrs(const cr_trainer *t, const double **lr);
 /* cr_trainer_grad writes the gradient of a dense parameter in the last batch, before clipping
- * (p->width floats); false: it has none. */
+ * (p->width floats); false: it has none, or other holders have it. Every holder has all gradients
+ * when tensorboard_summaries asks for them. */
 bool cr_trainer_grad(const cr_trainer *t, const cr_node *p, float *out);
 /* The dense optimizer state of a trainable parameter: how many planes there are, then plane k and
- * its name. */
+ * its name. Where holders share a batch, each has the state of its slice of the parameter block:
+ * see cr_dense_slices and cr_dense_plane (train_int.h). */
 int cr_trainer_planes(const cr_trainer *t, const cr_node *p);
 const char *cr_trainer_plane(const cr_trainer *t, const cr_node *p, int k, float **data);
+const int64_t *cr_trainer_slices(const cr_trainer *t);
 typedef struct cr_trainer_times {
     double group, step, update;
 } cr_trainer_times;

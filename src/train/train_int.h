@@ -29,10 +29,16 @@ void cr_dense_free(dense_side *d);
 bool cr_dense_gather(dense_side *d, cr_pool *pool, bool first, float unscale, double p,
                      double *sum);
 /* cr_dense_apply makes one step of all parameters, from the waiting gradients or from those of the
- * batch. The averages follow; first: they start as a copy. */
+ * batch. The averages follow; first: they start as a copy. Like cr_dense_gather and
+ * cr_dense_swap_ema it is collective. */
 void cr_dense_apply(dense_side *d, cr_pool *pool, cr_adjust a, bool first);
 void cr_dense_begin_ema(dense_side *d);
 void cr_dense_swap_ema(dense_side *d);
+/* cr_dense_slices: holder h has the state of floats [slice[h], slice[h + 1]) of the parameter
+ * block; NULL: there are no other holders. */
+const int64_t *cr_dense_slices(const dense_side *d);
+/* Returns how many planes of state a parameter has; then plane k: data is where its elements that
+ * are in this holder's slice begin (NULL: there are none). */
 int cr_dense_count(const dense_side *d, const cr_node *p);
 const char *cr_dense_plane(const dense_side *d, const cr_node *p, int k, float **data);
 
