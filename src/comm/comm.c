@@ -110,12 +110,23 @@ void cr_comm_gather(cr_comm *c, void *all, const size_t *at) {
     c->sent += (int64_t)(at[c->rank + 1] - at[c->rank]) * (c->size - 1);
 }
 
-void cr_comm_exchange(cr_comm *c, const void *out, const size_t *out_at, void *in,
-                      const size_t *in_at) {
+void cr_comm_exchange_start(cr_comm *c, int slot, const void *out, const size_t *out_at, void *in,
+                            const size_t *in_at) {
     char why[CR_COMM_WHY] = "";
-    if (!c->plug->exchange(out, out_at, in, in_at, why)) lost(c, why);
+    if (!c->plug->exchange(slot, out, out_at, in, in_at, why)) lost(c, why);
     size_t own = out_at[c->rank + 1] - out_at[c->rank];
     c->sent += (int64_t)(out_at[c->size] - out_at[0] - own);
+}
+
+void cr_comm_exchange_end(cr_comm *c, int slot) {
+    char why[CR_COMM_WHY] = "";
+    if (!c->plug->arrived(slot, why)) lost(c, why);
+}
+
+void cr_comm_exchange(cr_comm *c, const void *out, const size_t *out_at, void *in,
+                      const size_t *in_at) {
+    cr_comm_exchange_start(c, 0, out, out_at, in, in_at);
+    cr_comm_exchange_end(c, 0);
 }
 
 void cr_comm_share(cr_comm *c, void *data, size_t n, int from) {

@@ -36,6 +36,12 @@ void cr_comm_gather(cr_comm *c, void *all, const size_t *at);
  * in_at[r + 1]) of in come from rank r. */
 void cr_comm_exchange(cr_comm *c, const void *out, const size_t *out_at, void *in,
                       const size_t *in_at);
+/* cr_comm_exchange_start begins such an exchange and returns; out and in, but not the lists, must
+ * stay as they are until cr_comm_exchange_end. Other calls may be made meanwhile. slot is 1 ..
+ * CR_COMM_SLOTS - 1; a slot has one exchange at a time. */
+void cr_comm_exchange_start(cr_comm *c, int slot, const void *out, const size_t *out_at, void *in,
+                            const size_t *in_at);
+void cr_comm_exchange_end(cr_comm *c, int slot);
 /* cr_comm_share gives n bytes of one rank to all. */
 void cr_comm_share(cr_comm *c, void *data, size_t n, int from);
 

@@ -10,8 +10,10 @@
 
 #include <stddef.h>
 
-#define CR_COMM_ABI 1
+#define CR_COMM_ABI 2
 #define CR_COMM_WHY 256
+/* exchanges that may be under way at a time */
+#define CR_COMM_SLOTS 4
 
 typedef struct cr_comm_plug {
     int abi;          /* CR_COMM_ABI of the crank that it was compiled for */
@@ -23,9 +25,11 @@ typedef struct cr_comm_plug {
     /* gather: rank r has bytes [at[r], at[r + 1]) of all; afterwards every rank has all of them */
     int (*gather)(void *all, const size_t *at, char why[CR_COMM_WHY]);
     /* exchange: bytes [out_at[r], out_at[r + 1]) of out go to rank r, and bytes [in_at[r],
-     * in_at[r + 1]) of in come from there */
-    int (*exchange)(const void *out, const size_t *out_at, void *in, const size_t *in_at,
+     * in_at[r + 1]) of in come from there. It returns at once; out and in must stay until arrived,
+     * which waits. A slot has one exchange at a time. */
+    int (*exchange)(int slot, const void *out, const size_t *out_at, void *in, const size_t *in_at,
                     char why[CR_COMM_WHY]);
+    int (*arrived)(int slot, char why[CR_COMM_WHY]);
     int (*share)(void *data, size_t n, int from, char why[CR_COMM_WHY]); /* one rank's to all */
 } cr_comm_plug;
 

@@ -4,21 +4,35 @@
  *
  * No call adds numbers: MPI would choose the order of additions. MPI counts are int, so what is
  * larger moves in pieces of PIECE bytes.
+ *
+ * All calls are the ones that return at once, followed by a wait of our own. MPI's own waits poll
+ * without giving the core away, which makes ranks that share cores crawl.
  */
 #include "comm/plug.h"
 
 #include <limits.h>
 #include <mpi.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define PIECE ((size_t)1 << 30)
 
 extern cr_comm_plug cr_comm_plug_of; /* what crank looks for in the library */
 static int n_ranks, self;
-static int *counts; /* room for four lists of n_ranks numbers */
+static int *counts; /* room for two lists of n_ranks numbers */
 static char title[64];
+
+/* messages that are under way, by slot */
+static struct flight {
+    MPI_Request *v;
+    MPI_Status *status; /* not read; gcc warns of MPICH's MPI_STATUSES_IGNORE */
+    int n, cap;
+} flights[CR_COMM_SLOTS];
 
 static int failed(int e, const char *what, char why[CR_COMM_WHY]) {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -58,7 +72,7 @@ static int start(int *rank, int *size, int *local_rank, int *local_size, char wh
     MPI_Comm_rank(node, local_rank);
     MPI_Comm_size(node, local_size);
     MPI_Comm_free(&node);
-    counts = malloc((size_t)n_ranks * 4 * sizeof *counts);
+    counts = malloc((size_t)n_ranks * 2 * sizeof *counts);
     if (!counts) {
         snprintf(why, CR_COMM_WHY, "out of memory for %d ranks", n_ranks);
         return 0;
@@ -75,23 +89,54 @@ static void finish(void) {
     if (!done) MPI_Finalize();
     free(counts);
     counts = NULL;
+    for (int i = 0; i < CR_COMM_SLOTS; i++) {
+        free(flights[i].v);
+        free(flights[i].status);
+    }
+    memset(flights, 0, sizeof flights);
 }
 
 static void end_all(int code) {
     MPI_Abort(MPI_COMM_WORLD, code);
 }
 
+#define SPINS  200  /* tests before the core is given away, */
+#define YIELDS 2000 /* and before the rank sleeps between tests */
+
+/* Waits for requests. A rank that has waited for long leaves its core to the others. */
+static int wait_for(MPI_Request *v, MPI_Status *status, int n, const char *what,
+                    char why[CR_COMM_WHY]) {
+    static const struct timespec nap = {0, 50000};
+    for (int tries = 0, done = 0;; tries++) {
+        int e = MPI_Testall(n, v, &done, status);
+        if (e != MPI_SUCCESS) return failed(e, what, why);
+        if (done) return 1;
+        if (tries >= SPINS + YIELDS)
+            nanosleep(&nap, NULL);
+        else if (tries >= SPINS)
+            sched_yield();
+    }
+}
+
+static size_t piece_of(size_t n, size_t at) {
+    return n - at < PIECE ? n - at : PIECE;
+}
+
 /* a large message from one rank to all, in pieces */
 static int share(void *data, size_t n, int from, char why[CR_COMM_WHY]) {
+    static const char what[] = "sending to all ranks";
     for (size_t at = 0; at < n; at += PIECE) {
-        size_t k = n - at < PIECE ? n - at : PIECE;
-        int e = MPI_Bcast((char *)data + at, (int)k, MPI_BYTE, from, MPI_COMM_WORLD);
-        if (!failed(e, "sending to all ranks", why)) return 0;
+        MPI_Request r;
+        MPI_Status st;
+        int e =
+            MPI_Ibcast((char *)data + at, (int)piece_of(n, at), MPI_BYTE, from, MPI_COMM_WORLD, &r);
+        if (!failed(e, what, why) || !wait_for(&r, &st, 1, what, why)) return 0;
     }
     return 1;
 }
 
 static int gather(void *all, const size_t *at, char why[CR_COMM_WHY]) {
+    static const char what[] = "gathering from all ranks";
     if (at[n_ranks] > INT_MAX) {
         for (int r = 0; r < n_ranks; r++)
             if (!share((char *)all + at[r], at[r + 1] - at[r], r, why)) return 0;
@@ -101,47 +146,65 @@ static int gather(void *all, const size_t *at, char why[CR_COMM_WHY]) {
         counts[r] = (int)(at[r + 1] - at[r]);
         counts[n_ranks + r] = (int)at[r];
     }
-    return failed(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts, counts + n_ranks,
-                                 MPI_BYTE, MPI_COMM_WORLD),
-                  "gathering from all ranks", why);
+    MPI_Request r;
+    MPI_Status st;
+    int e = MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts, counts + n_ranks,
+                            MPI_BYTE, MPI_COMM_WORLD, &r);
+    return failed(e, what, why) && wait_for(&r, &st, 1, what, why);
 }
 
-/* one pair of ranks after another, in pieces: for messages beyond MPI's counts */
-static int exchange_large(const char *out, const size_t *out_at, char *in, const size_t *in_at,
-                          char why[CR_COMM_WHY]) {
-    for (int d = 0; d < n_ranks; d++) {
-        int to = (self + d) % n_ranks, from = (self + n_ranks - d) % n_ranks;
-        size_t n_out = out_at[to + 1] - out_at[to], n_in = in_at[from + 1] - in_at[from];
-        for (size_t at = 0; at < n_out || at < n_in; at += PIECE) {
-            size_t a = at < n_out ? (n_out - at < PIECE ? n_out - at : PIECE) : 0;
-            size_t b = at < n_in ? (n_in - at < PIECE ? n_in - at : PIECE) : 0;
-            int e = MPI_Sendrecv(out + out_at[to] + (a ? at : 0), (int)a, MPI_BYTE, to, 7,
-                                 in + in_at[from] + (b ? at : 0), (int)b, MPI_BYTE, from, 7,
-                                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            if (!failed(e, "exchanging with other ranks", why)) return 0;
-        }
+/* Returns room for one more request; NULL: there is no memory. */
+static MPI_Request *next_request(struct flight *f) {
+    if (f->n == f->cap) {
+        int cap = f->cap ? 2 * f->cap : 2 * n_ranks + 2;
+        MPI_Request *v = realloc(f->v, (size_t)cap * sizeof *v);
+        if (v) f->v = v;
+        MPI_Status *status = realloc(f->status, (size_t)cap * sizeof *status);
+        if (status) f->status = status;
+        if (!v || !status) return NULL;
+        f->cap = cap;
     }
-    return 1;
+    return &f->v[f->n++];
 }
 
-static int exchange(const void *out, const size_t *out_at, void *in, const size_t *in_at,
+/* Sends or receives n bytes in pieces. Both sides know n, and messages of one pair and slot arrive
+ * in the order in which they were sent. */
+static int post(struct flight *f, int slot, bool out, char *data, size_t n, int rank) {
+    for (size_t at = 0; at < n; at += PIECE) {
+        MPI_Request *r = next_request(f);
+        if (!r) return MPI_ERR_NO_MEM;
+        int e = out ? MPI_Isend(data + at, (int)piece_of(n, at), MPI_BYTE, rank, slot,
+                                MPI_COMM_WORLD, r)
+                    : MPI_Irecv(data + at, (int)piece_of(n, at), MPI_BYTE, rank, slot,
+                                MPI_COMM_WORLD, r);
+        if (e != MPI_SUCCESS) return e;
+    }
+    return MPI_SUCCESS;
+}
+
+static int exchange(int slot, const void *out, const size_t *out_at, void *in, const size_t *in_at,
                     char why[CR_COMM_WHY]) {
-    /* all ranks must choose alike, and each knows only its own sizes */
-    long long most =
-        (long long)(out_at[n_ranks] > in_at[n_ranks] ? out_at[n_ranks] : in_at[n_ranks]);
-    long long any = 0;
-    int e = MPI_Allreduce(&most, &any, 1, MPI_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
-    if (!failed(e, "comparing sizes with other ranks", why)) return 0;
-    if (any > INT_MAX) return exchange_large(out, out_at, in, in_at, why);
-    for (int r = 0; r < n_ranks; r++) {
-        counts[r] = (int)(out_at[r + 1] - out_at[r]);
-        counts[n_ranks + r] = (int)out_at[r];
-        counts[2 * n_ranks + r] = (int)(in_at[r + 1] - in_at[r]);
-        counts[3 * n_ranks + r] = (int)in_at[r];
+    struct flight *f = &flights[slot];
+    int e = MPI_SUCCESS;
+    f->n = 0;
+    for (int d = 1; d < n_ranks && e == MPI_SUCCESS; d++) {
+        int from = (self + n_ranks - d) % n_ranks;
+        e = post(f, slot, false, (char *)in + in_at[from], in_at[from + 1] - in_at[from], from);
     }
-    e = MPI_Alltoallv(out, counts, counts + n_ranks, MPI_BYTE, in, counts + 2 * n_ranks,
-                      counts + 3 * n_ranks, MPI_BYTE, MPI_COMM_WORLD);
+    for (int d = 1; d < n_ranks && e == MPI_SUCCESS; d++) {
+        int to = (self + d) % n_ranks;
+        /* MPI takes no const, and does not write */
+        e = post(f, slot, true, (char *)(uintptr_t)out + out_at[to], out_at[to + 1] - out_at[to],
+                 to);
+    }
+    size_t own = out_at[self + 1] - out_at[self];
+    if (own > 0) memcpy((char *)in + in_at[self], (const char *)out + out_at[self], own);
     return failed(e, "exchanging with other ranks", why);
+}
+
+static int arrived(int slot, char why[CR_COMM_WHY]) {
+    return wait_for(flights[slot].v, flights[slot].status, flights[slot].n,
+                    "exchanging with other ranks", why);
 }
 
 cr_comm_plug cr_comm_plug_of = {
@@ -152,5 +215,6 @@ cr_comm_plug cr_comm_plug_of = {
     .abort = end_all,
     .gather = gather,
     .exchange = exchange,
+    .arrived = arrived,
     .share = share,
 };

@@ -241,13 +241,25 @@ void cr_groups_clear(cr_groups *gs) {
     memset(gs, 0, sizeof(*gs));
 }
 
-int cr_groups_find(cr_groups *gs, const cr_group_slot *slots, int n) {
+/* Returns the number of the group of these features; -1: there is none. */
+static int find(const cr_groups *gs, const cr_group_slot *slots, int n) {
     for (int i = 0; i < gs->n; i++) {
         bool same = gs->v[i].n_slots == n;
         for (int k = 0; same && k < n; k++)
             same = gs->v[i].slots[k].slot == slots[k].slot && gs->v[i].slots[k].seq == slots[k].seq;
         if (same) return i;
     }
+    return -1;
+}
+
+const cr_group *cr_groups_same(const cr_groups *gs, const cr_group *g) {
+    int i = find(gs, g->slots, g->n_slots);
+    return i < 0 ? NULL : &gs->v[i];
+}
+
+int cr_groups_find(cr_groups *gs, const cr_group_slot *slots, int n) {
+    int found = find(gs, slots, n);
+    if (found >= 0) return found;
     if (gs->n == gs->cap) {
         int cap = gs->cap ? 2 * gs->cap : 16;
         gs->v = cr_realloc(gs->v, (size_t)gs->cap * sizeof(cr_group),

@@ -60,6 +60,8 @@ typedef struct cr_groups {
 /* cr_groups_find returns the number of the group of these features, and makes the group if there is
  * none yet. */
 int cr_groups_find(cr_groups *gs, const cr_group_slot *slots, int n);
+/* cr_groups_same returns the group of the same features as g; NULL: there is none. */
+const cr_group *cr_groups_same(const cr_groups *gs, const cr_group *g);
 void cr_groups_clear(cr_groups *gs);
 
 #endif

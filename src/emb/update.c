@@ -176,6 +176,10 @@ void cr_updater_group(cr_updater *u, const cr_batch *b, const int32_t *const *ax
     cr_pool_run(u->pool, u->groups.n, group_item, u);
 }
 
+const cr_groups *cr_updater_groups(const cr_updater *u) {
+    return &u->groups;
+}
+
 void cr_updater_adjust(cr_updater *u, cr_adjust a) {
     u->adjust = a;
 }

@@ -13,6 +13,7 @@ typedef struct rewritten {
     void *mem; /* int64_t */
     int64_t n, cap;
     int64_t *at;
+    const cr_group *g; /* the group of this batch */
 } rewritten;
 
 typedef struct staged {
@@ -119,7 +120,7 @@ static cr_code fit(cr_views *s, int group, cr_err *err) {
         a->n += cr_group_ids(&s->batch, g->slots[k].slot);
     }
     CR_TRY(make_room(&a->mem, &a->cap, a->n, sizeof(int64_t), err));
-    return cr_group_fit(g, &s->batch, err);
+    return a->g == g ? cr_group_fit(g, &s->batch, err) : CR_OK;
 }
 
 /* Ids of steps that lie on no axis are in no group. Nothing reads their rows, but lookups prefetch
@@ -127,9 +128,9 @@ static cr_code fit(cr_views *s, int group, cr_err *err) {
 static void group_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     cr_views *s = ctx;
-    cr_group *g = &s->groups.v[item];
     rewritten *a = &s->again[item];
-    cr_group_run(g, &s->batch, s->axes, &s->lanes);
+    const cr_group *g = a->g;
+    if (g == &s->groups.v[item]) cr_group_run(&s->groups.v[item], &s->batch, s->axes, &s->lanes);
     int64_t *ids = a->mem;
     memset(ids, 0, (size_t)a->n * sizeof(int64_t));
     for (int64_t u = 0; u < g->n_uniq; u++)
@@ -139,16 +140,20 @@ static void group_item(void *ctx, int64_t item, int thread) {
         }
 }
 
-cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axes, cr_err *err) {
+cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axes,
+                       const cr_groups *done, cr_err *err) {
     s->batch = *b;
     s->batch.global_rows = 0; /* only the rows that are here matter */
     s->axes = axes;
-    for (int i = 0; i < s->n_again; i++)
+    for (int i = 0; i < s->n_again; i++) {
+        const cr_group *found = done ? cr_groups_same(done, &s->groups.v[i]) : NULL;
+        s->again[i].g = found ? found : &s->groups.v[i];
         CR_TRY(fit(s, i, err));
+    }
     cr_pool_run(s->pool, s->n_again, group_item, s);
     for (int i = 0; i < s->n_tables; i++) {
         staged *t = &s->tables[i];
-        const cr_group *g = &s->groups.v[t->group];
+        const cr_group *g = s->again[t->group].g;
         const cr_owner *o = t->t->owner;
         CR_TRY(make_room(&t->rows, &t->cap, g->n_uniq, (size_t)t->stride * sizeof(float), err));
         CR_TRY(o->fetch(o->ctx, g->id, g->n_uniq, t->rows, t->stride, err));

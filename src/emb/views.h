@@ -20,10 +20,11 @@ void cr_views_free(cr_views *s);
  * number of the view of slots[k]. */
 void cr_views_add(cr_views *s, const cr_table *t, const cr_group_slot *slots, const int *view,
                   int n);
-/* cr_views_stage fetches the rows of a batch; axes as in cr_group_run. After a failure the views
- * must not be used. */
+/* cr_views_stage fetches the rows of a batch; axes as in cr_group_run. done are lists of features
+ * that were grouped for this batch already; the others are grouped now (NULL: all of them). After a
+ * failure the views must not be used. */
 CR_CHECKED cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axes,
-                                  cr_err *err);
+                                  const cr_groups *done, cr_err *err);
 /* cr_views_get returns the views by number; they are valid until the next cr_views_stage. Views of
  * tables without an owner are not set. */
 const cr_view *cr_views_get(const cr_views *s);

@@ -135,6 +135,9 @@ typedef struct cr_model_work {
         int64_t cap;
     } * cut;
     cr_views *views; /* rows of tables that have an owner; NULL: no table has one */
+    /* lists of features that the caller has grouped for the batch of a run (cr_updater_groups);
+     * NULL: none */
+    const cr_groups *grouped;
 } cr_model_work;
 
 typedef struct cr_model_opts {

@@ -120,7 +120,7 @@ cr_code cr_model_run(cr_model_work *w, const cr_batch *b, cr_run *run, cr_err *e
     run->n_rows = b->n_rows;
     run->all_rows = b->global_rows;
     if (!w->views) return cr_work_run(w->w, run, err);
-    CR_TRY(cr_views_stage(w->views, b, run->axes, err));
+    CR_TRY(cr_views_stage(w->views, b, run->axes, w->grouped, err));
     const cr_step_input *given = run->input;
     cr_step_input in = *given;
     in.views = cr_views_get(w->views);

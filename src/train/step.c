@@ -71,6 +71,7 @@ cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
         return code;
     }
     t->up = cr_model_updater(t->m, t->w->w, j->pool);
+    t->w->grouped = cr_updater_groups(t->up);
     t->clip = cr_grad_clip(tc->grad_clipping);
     t->norm_type = 2;
     if (t->clip != CR_CLIP_NONE) {

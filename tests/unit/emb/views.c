@@ -86,7 +86,7 @@ TEST(rows_of_the_batch) {
             axis[r + 1] = axis[r] + (f[2].steps[r + 1] > f[2].steps[r]);
         const int32_t *axes = axis;
         int64_t fetched = p[0].fetched;
-        CHECK_INT(cr_views_stage(s, &b, &axes, NULL), 0);
+        CHECK_INT(cr_views_stage(s, &b, &axes, NULL, NULL), 0);
         CHECK(p[0].fetched - fetched <= N && p[0].fetches == (int64_t)batch + 1);
         const cr_view *v = cr_views_get(s);
         int64_t bad = 0, seen = 0;
@@ -112,9 +112,9 @@ TEST(rows_of_the_batch) {
     int32_t none[ROWS + 1] = {0};
     const int32_t *axes = none;
     cr_err err;
-    CHECK_INT(cr_views_stage(s, &b, &axes, &err), CR_ERUN);
+    CHECK_INT(cr_views_stage(s, &b, &axes, NULL, &err), CR_ERUN);
     CHECK_STR(err.msg, "the server is gone");
-    CHECK_INT(cr_views_stage(s, &b, &axes, NULL), 0);
+    CHECK_INT(cr_views_stage(s, &b, &axes, NULL, NULL), 0);
     cr_views_free(s);
     cr_pool_free(pool);
     for (int i = 0; i < 3; i++)
