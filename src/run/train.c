@@ -413,13 +413,12 @@ static cr_code save_all(loop *l) {
     cr_arena a;
     int n;
     l->saved_epoch = l->epoch;
-    if (!writes(l)) return CR_OK;
-    CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
+    if (writes(l)) CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
     cr_arena_init(&a, 0);
     cr_ckpt_state s = state_of(l, &a);
     cr_ckpt_tensor *v = cr_trainer_tensors(&l->j, l->t, &a, &n);
     double span = cr_trace_begin(cr_profile_trace(l->prof));
-    cr_ckpt_save_opts so = {.features = cr_job_meaning(&l->j, &a)};
+    cr_ckpt_save_opts so = {.features = cr_job_meaning(&l->j, &a), .meet = l->j.meet};
     cr_code code = cr_ckpt_save(l->c->model_dir, &s, v, n, &so, &err);
     cr_profile_span(l->prof, CR_STAGE_SAVE, span);
     cr_arena_clear(&a);
