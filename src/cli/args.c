@@ -43,7 +43,8 @@ void cr_cmd_spec_init(cr_cmd_spec *s, const cr_cmd *cmd, void *args, cr_common_f
     if (cmd->opts[0].name && !cmd->args_size) CR_BUG("a command has flags and no struct for them");
     *s = (cr_cmd_spec){.groups = {{cmd->opts, args}, {cr_common_opts, common}, {NULL, NULL}}};
     snprintf(s->prog, sizeof s->prog, "crank %s", cmd->name);
-    s->spec = (cr_opt_spec){s->prog, cmd->operand, cmd->operand_opt, s->groups};
+    s->spec = (cr_opt_spec){s->prog, cmd->operand, cmd->operand_opt, s->groups,
+                            cmd->wraps ? &s->rest : NULL};
 }
 
 static bool same_name(const char *a, const char *b) {
@@ -62,9 +63,10 @@ const cr_cmd *cr_cmd_find(const cr_cmd *const *cmds, const char *name) {
 void cr_cmd_usage(cr_buf *out, const cr_cmd *cmd) {
     cr_cmd_spec s;
     cr_cmd_spec_init(&s, cmd, NULL, NULL);
-    cr_buf_printf(out, "usage: %s%s%s [flags]\n", s.prog, cmd->operand ? " " : "",
-                  cmd->operand ? cmd->operand : "");
-    if (cmd->alias) cr_buf_printf(out, "       crank %s [flags]\n", cmd->alias);
+    const char *rest = cmd->wraps ? " -- COMMAND ..." : "";
+    cr_buf_printf(out, "usage: %s%s%s [flags]%s\n", s.prog, cmd->operand ? " " : "",
+                  cmd->operand ? cmd->operand : "", rest);
+    if (cmd->alias) cr_buf_printf(out, "       crank %s [flags]%s\n", cmd->alias, rest);
     cr_buf_printf(out, "\n%s.\n", cmd->help);
     if (cmd->about) cr_buf_str(out, cmd->about);
     cr_buf_str(out, "\nflags:\n");

@@ -93,6 +93,14 @@ typedef struct cr_ui {
     bool quiet, debug, allow_libraries;
     cr_place place; /* which rank this process is */
     cr_comm *comm;  /* the other ranks; NULL: none */
+    /* of a command that takes another one behind its own flags */
+    int n_rest;
+    char **rest;
+    /* set by a command: this one runs next, in its place, with these arguments; NULL: none does */
+    const cr_cmd *next;
+    int n_next;
+    char **next_args;
+    int exit_code; /* set by a command: the process ends with it; 0: the code decides */
     cr_diag diag;
     cr_map shown; /* texts of the findings already printed */
     cr_arena arena;
@@ -113,6 +121,7 @@ struct cr_cmd {
     bool hidden;                       /* not for everyday use: not in the overview */
     bool job;                          /* runs steps: stops softly */
     bool ranks;                        /* runs as several ranks; other jobs refuse to */
+    bool wraps;                        /* takes another command behind its own flags */
     cr_code (*run)(cr_ui *ui, const void *flags); /* the struct that opts filled */
 };
 
@@ -155,6 +164,7 @@ typedef struct cr_cmd_spec {
     cr_opt_spec spec;
     cr_opt_group groups[3];
     char prog[64];
+    int rest; /* of a command that wraps another one: where that one begins */
 } cr_cmd_spec;
 /* cr_cmd_spec_init makes the spec of a command that fills args and common; both NULL: for help. */
 void cr_cmd_spec_init(cr_cmd_spec *s, const cr_cmd *cmd, void *args, cr_common_flags *common);

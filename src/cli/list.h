@@ -12,6 +12,7 @@
     X(eval)                                                                                        \
     X(export)                                                                                      \
     X(predict)                                                                                     \
+    X(launch)                                                                                      \
     X(check)                                                                                       \
     X(config)                                                                                      \
     X(convert)                                                                                     \

@@ -23,6 +23,7 @@
 #include "base/stop.h"
 #include "cli/cli.h"
 #include "cli/list.h"
+#include "comm/life.h"
 #include "job/env.h"
 #include "kern/kern.h"
 
@@ -118,6 +119,8 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
         if (ui->place.rank == 0) fprintf(stderr, "%s\n", err.msg);
         return err.code;
     }
+    ui->rest = argv + s.rest;
+    ui->n_rest = ui->cmd->wraps ? argc - s.rest : 0;
     if (common.help && ui->place.rank > 0) return CR_OK;
     if (common.help) {
         cr_buf out;
@@ -139,6 +142,7 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     watch_signals(ui->cmd);
     check_cpu_level(ui);
     cr_kern_init();
+    if (ui->cmd->job) cr_life_start();
     CR_TRY(join_ranks(ui));
     return ui->cmd->run(ui, args);
 }
@@ -187,10 +191,15 @@ int main(int argc, char **argv) {
         if ((code = cr_place_find(&ui.place, &err)) != CR_OK) (void)cr_ui_fail(&ui, &err);
         if (ui.place.rank > 0) cr_ui_mute(); /* the first rank speaks for all */
         if (code == CR_OK) code = run_command(&ui, argc - first, argv + first);
+        if (code == CR_OK && ui.next) {
+            ui.cmd = ui.next;
+            code = run_command(&ui, ui.n_next, ui.next_args);
+        }
         cr_log_progress(NULL);
         cr_ui_findings(&ui);
         cr_comm_close(ui.comm);
     }
+    int exit_code = ui.exit_code ? ui.exit_code : cr_exit_code(code);
     cr_ui_clear(&ui);
-    return close_stdout(cr_exit_code(code));
+    return close_stdout(exit_code);
 }

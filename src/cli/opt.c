@@ -344,8 +344,13 @@ cr_code cr_opt_parse(const cr_opt_spec *spec, int argc, char **argv, cr_arena *a
     walk w = {.spec = spec, .argc = argc, .argv = argv, .arena = arena};
     w.given = CR_NEW_N(arena, bool, n + 1);
     bool operands_only = false;
+    if (spec->rest) *spec->rest = argc;
     for (; w.i < argc && !w.stop; w.i++) {
         const char *arg = argv[w.i];
+        if (spec->rest && (arg[0] != '-' || !arg[1] || strcmp(arg, "--") == 0)) {
+            *spec->rest = w.i + (arg[0] == '-' && arg[1] == '-');
+            break;
+        }
         if (operands_only || arg[0] != '-' || !arg[1])
             CR_TRY(take_operand(&w, arg, err));
         else if (strcmp(arg, "--") == 0)

@@ -64,6 +64,9 @@ typedef struct cr_opt_spec {
     const char *operand;     /* name of the argument without a flag: "CONFIG"; NULL: none */
     const char *operand_opt; /* the flag it stands for; when a LIST, several are taken */
     const cr_opt_group *groups;
+    /* not NULL: the rest of the line belongs to another command. Reading ends at the first argument
+     * that is no flag, or behind "--", and *rest becomes the index of what follows. */
+    int *rest;
 } cr_opt_spec;
 
 /* cr_opt_parse sets the groups' structs to the defaults, then reads argv[0 .. argc-1] (the

@@ -6,9 +6,8 @@
  *   crank -m tzrec.eval FLAGS
  *   crank python tzrec/eval.py FLAGS
  *
- * A launcher's own flags are read and mostly mean nothing for one process; those that ask for
- * several processes are refused here. In torchrun -m is a flag without a value, in python it takes
- * the module; both leave the module behind it, so one reading serves.
+ * torchrun is another name of `crank launch`, which reads its flags (cmd_launch.c). Python's own
+ * flags mean nothing for crank.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -18,48 +17,11 @@
 #include "base/file.h"
 #include "cli/cli.h"
 
-typedef enum kind { SKIP, SKIP_VALUE, NNODES, NPROC, NODE_RANK, MODULE, REFUSE } kind;
+typedef enum kind { SKIP, SKIP_VALUE, MODULE, REFUSE } kind;
 typedef struct launcher_flag {
     const char *name; /* with _; one letter: short */
     kind kind;
 } launcher_flag;
-
-static const launcher_flag torchrun_flags[] = {
-    {"nnodes", NNODES},
-    {"nproc_per_node", NPROC},
-    {"node_rank", NODE_RANK},
-    {"m", MODULE},
-    {"module", MODULE},
-    {"master_addr", SKIP_VALUE},
-    {"master_port", SKIP_VALUE},
-    {"local_addr", SKIP_VALUE},
-    {"standalone", SKIP},
-    {"rdzv_backend", SKIP_VALUE},
-    {"rdzv_endpoint", SKIP_VALUE},
-    {"rdzv_id", SKIP_VALUE},
-    {"rdzv_conf", SKIP_VALUE},
-    {"max_restarts", SKIP_VALUE},
-    {"monitor_interval", SKIP_VALUE},
-    {"start_method", SKIP_VALUE},
-    {"event_log_handler", SKIP_VALUE},
-    {"role", SKIP_VALUE},
-    {"log_dir", SKIP_VALUE},
-    {"redirects", SKIP_VALUE},
-    {"r", SKIP_VALUE},
-    {"tee", SKIP_VALUE},
-    {"t", SKIP_VALUE},
-    {"local_ranks_filter", SKIP_VALUE},
-    {"duplicate_stdout_filters", SKIP_VALUE},
-    {"duplicate_stderr_filters", SKIP_VALUE},
-    {"logs_specs", SKIP_VALUE},
-    {"numa_binding", SKIP_VALUE},
-    {"signals_to_handle", SKIP_VALUE},
-    {"virtual_local_rank", SKIP},
-    {"use_env", SKIP},
-    {"no_python", REFUSE},
-    {"run_path", REFUSE},
-    {NULL, SKIP},
-};
 
 static const launcher_flag python_flags[] = {
     {"m", MODULE},     {"u", SKIP},       {"O", SKIP},   {"OO", SKIP}, {"B", SKIP},
@@ -81,35 +43,6 @@ static const char *next_module(const void *ctx, size_t i) {
     for (const cr_cmd *const *c = ctx; *c; c++)
         if ((*c)->module && i-- == 0) return (*c)->module;
     return NULL;
-}
-
-#define ALONE                                                                                      \
-    "crank does not start several ranks itself in this version; start them with 'mpiexec -n N "    \
-    "crank train CONFIG', or use --nnodes=1 --nproc-per-node=1, and --threads N after the module " \
-    "for N cores"
-
-/* nnodes is N or MIN:MAX; nproc is N, auto, cpu or gpu (then: one process with all cores) */
-static cr_code check_count(const char *prog, const char *flag, const char *value, cr_err *err) {
-    static const char *const automatic[] = {"auto", "cpu", "gpu"};
-    for (size_t i = 0; i < 3; i++)
-        if (strcmp(value, automatic[i]) == 0) return CR_OK;
-    const char *colon = strchr(value, ':'), *last = colon ? colon + 1 : value;
-    int64_t n = 0, lo = 1;
-    if (!cr_parse_i64(last, strlen(last), &n) || n < 1 ||
-        (colon && (!cr_parse_i64(value, (size_t)(colon - value), &lo) || lo < 1)))
-        return usage(err, "%s: --%s is '%s' and must be an integer of at least 1; use --%s=1", prog,
-                     flag, value, flag);
-    if (n > 1 || lo > 1) return usage(err, "%s: --%s=%s: " ALONE, prog, flag, value);
-    return CR_OK;
-}
-
-static cr_code check_value(const char *prog, kind k, const char *value, cr_err *err) {
-    if (k == NNODES) return check_count(prog, "nnodes", value, err);
-    if (k == NPROC) return check_count(prog, "nproc-per-node", value, err);
-    int64_t rank;
-    if (k == NODE_RANK && (!cr_parse_i64(value, strlen(value), &rank) || rank != 0))
-        return usage(err, "%s: --node-rank=%s: " ALONE, prog, value);
-    return CR_OK;
 }
 
 static const cr_cmd *by_module(const cr_cmd *const *cmds, const char *module) {
@@ -179,9 +112,8 @@ static cr_code skip_flags(const char *prog, const launcher_flag *flags, int argc
         if (!value) {
             if (i + 1 >= argc)
                 return usage(err, "%s: %s needs a value; write %s=1", prog, arg, arg);
-            value = argv[++i];
+            i++;
         }
-        CR_TRY(check_value(prog, f->kind, value, err));
     }
     *at = i;
     return CR_OK;
@@ -241,10 +173,7 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
     const launcher_flag *flags = NULL;
     const char *base = cr_path_base(argv[i]);
     char prog[64];
-    if (strcmp(base, "torchrun") == 0)
-        flags = torchrun_flags;
-    else if (is_python(base))
-        flags = python_flags;
+    if (is_python(base)) flags = python_flags;
     if (flags)
         snprintf(prog, sizeof prog, "crank %.50s", base);
     else if (strncmp(argv[i], "-m", 2) == 0) {
@@ -252,7 +181,7 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
         snprintf(prog, sizeof prog, "crank");
         i--;
     } else {
-        *cmd = cr_cmd_find(cmds, argv[i]);
+        *cmd = cr_cmd_find(cmds, strcmp(base, "torchrun") == 0 ? base : argv[i]);
         if (!*cmd) return unknown_cmd(cmds, argv[i], err);
         if (strcmp(argv[i], "export") == 0 && i + 1 < argc && is_assignment(argv[i + 1]))
             return usage(err, "crank: 'export %s' is a line for the shell; leave crank out of it",
@@ -265,30 +194,23 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
         if (argv[k][0] != '-' && foreign)
             return usage(err, "%s: '%s' is not part of crank; %s", prog, argv[k], foreign);
     }
-    for (;;) {
-        int at = argc;
-        bool is_module;
-        CR_TRY(skip_flags(prog, flags, argc, argv, i + 1, &at, &is_module, err));
-        if (at >= argc)
-            return usage(err, "%s: no module is given; add -m tzrec.train_eval and its flags",
-                         prog);
-        char as_module[128];
-        const char *module = is_module ? argv[at] : script_module(argv[at], as_module);
-        if (!module)
-            return usage(err, "%s: '%s' is a script; crank runs modules: -m tzrec.train_eval", prog,
-                         argv[at]);
-        if (flags == python_flags && (strcmp(module, "torch.distributed.run") == 0 ||
-                                      strcmp(module, "torch.distributed.launch") == 0)) {
-            flags = torchrun_flags;
-            snprintf(prog, sizeof prog, "crank torchrun");
-            i = at;
-            continue;
-        }
+    int at = argc;
+    bool is_module;
+    CR_TRY(skip_flags(prog, flags, argc, argv, i + 1, &at, &is_module, err));
+    if (at >= argc)
+        return usage(err, "%s: no module is given; add -m tzrec.train_eval and its flags", prog);
+    char as_module[128];
+    const char *module = is_module ? argv[at] : script_module(argv[at], as_module);
+    if (!module)
+        return usage(err, "%s: '%s' is a script; crank runs modules: -m tzrec.train_eval", prog,
+                     argv[at]);
+    *first = at + 1;
+    if (strcmp(module, "torch.distributed.run") == 0 ||
+        strcmp(module, "torch.distributed.launch") == 0)
+        *cmd = cr_cmd_find(cmds, "torchrun");
+    else
         *cmd = by_module(cmds, module);
-        if (!*cmd) return unknown_module(cmds, prog, module, err);
-        *first = at + 1;
-        return CR_OK;
-    }
+    return *cmd ? CR_OK : unknown_module(cmds, prog, module, err);
 }
 
 cr_code cr_wrap_env(cr_err *err) {
@@ -304,6 +226,6 @@ cr_code cr_wrap_env(cr_err *err) {
     return usage(
         err,
         "WORLD_SIZE of the environment is %s, but no MPI launcher started this process; start the "
-        "ranks with 'mpiexec -n %s crank train CONFIG', or unset WORLD_SIZE and give --threads N",
+        "ranks with 'crank launch --nproc-per-node %s -- train CONFIG', or unset WORLD_SIZE",
         world, world);
 }

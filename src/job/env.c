@@ -74,6 +74,10 @@ const cr_env cr_envs[] = {
      NULL, false},
     {"SLURM_NTASKS", CR_ENV_TEXT, NULL, NULL, "set by `srun --mpi=pmix`: how many ranks there are",
      NULL, false},
+    {"CRANK_JOB_SECRET", CR_ENV_TEXT, NULL, NULL,
+     "the secret by which the nodes of `crank launch` know each other, at least 16 bytes; "
+     "`--secret_file` wins",
+     NULL, false},
     {"CRANK_TEST_KILL", CR_ENV_TEXT, NULL, NULL,
      "for tests: `place:n` ends the process when it comes to that place for the n-th time", NULL,
      false},

@@ -14,6 +14,7 @@
 #include "base/kill_point.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "comm/life.h"
 #include "conf/conf.h"
 #include "obs/profile.h"
 #include "run/observe_int.h"
@@ -698,6 +699,7 @@ static cr_code run(loop *l) {
         CR_TRY(agreed(l, code)); /* the ranks meet in a step, so all must have a good batch */
         cr_profile_span(l->prof, CR_STAGE_WAIT, span);
         code = b ? one_step(l, b) : end_epoch(l);
+        if (b && code == CR_OK) cr_life_step();
         CR_TRY(cr_job_agree(&l->j, code, &stop));
         if (!stop) continue;
         CR_TRY(save(l, true));

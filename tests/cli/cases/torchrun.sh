@@ -19,10 +19,31 @@ ends 0
 run crank train_eval --pipeline_config_path tiny.yaml --model_dir again
 ends 0
 same_weights want again
-# more than one process is not in this version: said, not ignored
-run crank torchrun --nnodes=1 --nproc-per-node=2 -m tzrec.train_eval --pipeline_config_path tiny.yaml --model_dir two
+# the lines of the guide with two processes: training as two ranks, the rest as one process
+if [ -f "$(dirname "$CRANK")/comm-mpich.so" ]; then
+    prefix="torchrun --master_addr=localhost --master_port=32555 --nnodes=1 --nproc-per-node=2 --node_rank=0 -m"
+    # shellcheck disable=SC2086
+    run crank $prefix tzrec.train_eval --pipeline_config_path tiny.yaml --model_dir two --set data_config.batch_size=16
+    ends 0
+    has_err "...2 ranks on this machine, as the flags say"
+    same_weights want two
+    # shellcheck disable=SC2086
+    run crank $prefix tzrec.eval --pipeline_config_path two/pipeline.config
+    ends 0
+    # shellcheck disable=SC2086
+    run crank $prefix tzrec.export --pipeline_config_path two/pipeline.config --export_dir e2
+    ends 0
+    is_there e2
+fi
+run crank torchrun --nnodes=1 --nproc-per-node=x -m tzrec.train_eval --pipeline_config_path tiny.yaml
 ends 2
-has_err "...nproc...2..."
+has_err "...--nproc-per-node is 'x' and must be a number of at least 1, auto, cpu or gpu..."
+run crank torchrun --nnodes=1 tzrec/tools/convert.py --x y
+ends 2
+has_err "crank python: 'tzrec/tools/convert.py' is not part of crank..."
+run crank torchrun --nnodes=1
+ends 2
+has_err "crank launch: no command is given..."
 run crank python -m tzrec.nothing
 ends 2
 # lines of the shell and of EasyRec

@@ -1,0 +1,35 @@
+/*
+ * life.h - a rank's sign of life to the launcher that started it.
+ *
+ * `crank launch` gives each rank one end of a socket. A thread of the rank sends a record there
+ * every second and expects an answer, so the launcher finds a rank that was stopped, and a rank
+ * finds out that its launcher is gone. Without `crank launch` none of this happens.
+ */
+#ifndef CR_COMM_LIFE_H
+#define CR_COMM_LIFE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* CRANK_LIFE=FD:SECONDS: the socket, and how long silence may last */
+#define CR_LIFE_ENV "CRANK_LIFE"
+
+/* one packet from a rank to its agent; the agent's answer is one byte */
+typedef struct cr_life {
+    uint64_t steps; /* training steps done by this process */
+    uint64_t calls; /* calls of comm.h begun */
+    uint64_t waits; /* milliseconds in the call that is under way; 0: none */
+} cr_life;
+
+/* cr_life_start begins to send when the environment asks for it. Call it once, before any other
+ * thread that waits for ranks. */
+void cr_life_start(void);
+/* cr_life_is_watched: is there a launcher that looks after this rank? */
+bool cr_life_is_watched(void);
+/* cr_life_step counts a training step. The first steps are told at once. */
+void cr_life_step(void);
+/* cr_life_enter and cr_life_leave stand around a call that waits for other ranks. */
+void cr_life_enter(void);
+void cr_life_leave(void);
+
+#endif

@@ -1,0 +1,380 @@
+/*
+ * agent.c - the state machine of a node. Its states are told apart by has_link, joined and running.
+ */
+#include "launch/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cpu.h"
+#include "base/log.h"
+
+#define TRY_EVERY  0.5 /* seconds between two attempts to reach the head */
+#define PING_EVERY 1.0
+/* heads that hang up at our proof; a head that strangers keep busy may do so now and then */
+#define MOST_REFUSED 6
+
+static void finish(cr_agent *a, int exit_code, const char *text) {
+    if (a->over) return;
+    a->over = true;
+    a->exit_code = exit_code;
+    snprintf(a->text, sizeof a->text, "%s", text);
+    if (a->running) cr_ranks_clear(&a->ranks);
+    if (a->running) cr_pmi_clear(&a->pmi);
+    a->running = false;
+}
+
+static void send1(cr_agent *a, cr_wire_type type, uint64_t x) {
+    cr_link_send(&a->link, &(cr_msg){.type = type, .num = {x}});
+}
+
+/* ---- joining ---- */
+
+cr_code cr_agent_init(cr_agent *a, const cr_launch *l, int fd, double now, cr_err *err) {
+    *a = (cr_agent){.l = l, .link_slot = -1, .join_since = now};
+    a->link.fd = -1;
+    if (fd < 0) return CR_OK;
+    CR_TRY(cr_link_init(&a->link, fd, false, false, &l->key, now, err));
+    a->has_link = true;
+    return CR_OK;
+}
+
+void cr_agent_clear(cr_agent *a) {
+    if (a->running) {
+        cr_ranks_clear(&a->ranks);
+        cr_pmi_clear(&a->pmi);
+    }
+    if (a->has_link) cr_link_clear(&a->link);
+}
+
+/* begins to connect; a name that does not resolve yet may do so later */
+static void connect_head(cr_agent *a, double now, char *why, size_t size) {
+    char port[16];
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *list = NULL;
+    cr_err err;
+    snprintf(port, sizeof port, "%d", a->l->layout.port);
+    int e = getaddrinfo(a->l->layout.addr, port, &hints, &list);
+    if (e != 0) {
+        snprintf(why, size, "%s", gai_strerror(e));
+        return;
+    }
+    for (const struct addrinfo *x = list; x && !a->has_link; x = x->ai_next) {
+        int one = 1, fd = socket(x->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (fd < 0) continue;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        if (connect(fd, x->ai_addr, x->ai_addrlen) != 0 && errno != EINPROGRESS) {
+            snprintf(why, size, "%s", strerror(errno));
+            close(fd);
+            continue;
+        }
+        if (cr_link_init(&a->link, fd, false, true, &a->l->key, now, &err) != CR_OK) break;
+        a->has_link = true;
+    }
+    freeaddrinfo(list);
+}
+
+static void join(cr_agent *a) {
+    char host[64] = "?";
+    gethostname(host, sizeof host - 1);
+    const cr_launch *l = a->l;
+    cr_msg m = {.type = CR_WIRE_JOIN,
+                .num = {[CR_JOIN_RANK1] = (uint64_t)(l->layout.node_rank + 1),
+                        [CR_JOIN_NPROC] = (uint64_t)l->layout.nproc,
+                        [CR_JOIN_SEEN] = a->seen,
+                        [CR_JOIN_TRAINED] = a->trained,
+                        [CR_JOIN_DIGEST] = l->digest,
+                        [CR_JOIN_ARGS] = l->args},
+                .text = {{host, strlen(host)}, {l->version, strlen(l->version)}}};
+    cr_link_send(&a->link, &m);
+    a->joined = true;
+}
+
+/* The connection to the head is broken, or silent for too long. */
+static void lost(cr_agent *a, const char *why, double now) {
+    const cr_layout *l = &a->l->layout;
+    char text[512];
+    bool was_joined = a->joined, refused = a->link.refused;
+    snprintf(text, sizeof text, "node 0 at %s:%d is gone: %.200s", l->addr, l->port, why);
+    cr_link_clear(&a->link);
+    a->has_link = a->joined = false;
+    a->next_try = now + TRY_EVERY;
+    if (a->running) {
+        cr_ranks_clear(&a->ranks);
+        cr_pmi_clear(&a->pmi);
+        a->running = a->ending = a->killed = false;
+    }
+    if (!was_joined && refused && ++a->n_refused >= MOST_REFUSED) {
+        snprintf(text, sizeof text, "node 0 at %s:%d: %.200s", l->addr, l->port, why);
+        finish(a, 2, text);
+        return;
+    }
+    if (!was_joined) { /* not there yet */
+        if (now - a->join_since < l->join_s) return;
+        snprintf(
+            text, sizeof text,
+            "node 0 at %s:%d was not reached in %.0f s: %.200s; is crank launch running there, "
+            "with the same --master_port?",
+            l->addr, l->port, l->join_s, why);
+        finish(a, 1, text);
+        return;
+    }
+    a->join_since = now;
+    if (a->n_lost++ < l->max_restarts)
+        CR_WARN("%s; the ranks of this node were ended, and it waits for node 0 to come back",
+                text);
+    else
+        finish(a, 128 + SIGKILL, text);
+}
+
+/* ---- a generation ---- */
+
+static void fault(cr_agent *a, cr_rank_proc *r, int kind, int code, const char *text) {
+    bool shown = a->l->layout.is_head && r->err.shown;
+    if (r->told) return;
+    r->told = true;
+    cr_msg m = {.type = CR_WIRE_FAULT,
+                .num = {a->gen, (uint64_t)r->rank, (uint64_t)kind, (uint64_t)code, shown},
+                .text = {{text, strlen(text)}}};
+    cr_link_send(&a->link, &m);
+}
+
+static void start(cr_agent *a, const cr_msg *m) {
+    const cr_launch *l = a->l;
+    cr_err err;
+    if (a->running) return;
+    a->gen = m->num[CR_START_GEN];
+    a->seen = a->gen + 1;
+    a->world = (int)m->num[CR_START_WORLD];
+    a->node = (int)m->num[CR_START_NODE];
+    a->worst = 0;
+    a->told_step = false;
+    int n_nodes = (int)m->num[CR_START_NODES];
+    cr_rank_plan plan = {.argv = m->num[CR_START_RESUME] ? l->resume : l->argv,
+                         .n = l->layout.nproc,
+                         .first = (int)m->num[CR_START_FIRST],
+                         .world = a->world,
+                         .node = a->node,
+                         .attempt = (int)a->gen,
+                         .max_restarts = l->layout.max_restarts,
+                         .run_id = l->layout.run_id,
+                         .addr = l->layout.addr,
+                         .port = l->layout.port,
+                         .silence = l->fault_s,
+                         .one_machine = l->layout.standalone,
+                         .output = &l->output};
+    cr_pmi_init(&a->pmi, l->layout.nproc, n_nodes);
+    a->running = true;
+    a->ending = a->killed = false;
+    if (cr_ranks_start(&a->ranks, &plan, &err) == CR_OK) return;
+    cr_msg f = {.type = CR_WIRE_FAULT,
+                .num = {a->gen, (uint64_t)plan.first, CR_FAULT_START, 1, 0},
+                .text = {{err.msg, strlen(err.msg)}}};
+    cr_link_send(&a->link, &f);
+    a->worst = 1;
+}
+
+/* every rank that has ended is looked at once */
+static void look_at_ends(cr_agent *a) {
+    cr_ranks_reap(&a->ranks);
+    for (int i = 0; i < a->ranks.n; i++) {
+        cr_rank_proc *r = &a->ranks.v[i];
+        if (r->pid > 0 || r->told) continue;
+        int code = WIFSIGNALED(r->status) ? 128 + WTERMSIG(r->status) : WEXITSTATUS(r->status);
+        if (code > a->worst) a->worst = code;
+        if (code == 0 || a->killed)
+            r->told = true;
+        else
+            fault(a, r, WIFSIGNALED(r->status) ? CR_FAULT_SIGNAL : CR_FAULT_EXIT, code,
+                  r->err.last);
+    }
+    if (a->ranks.n_running > 0) return;
+    cr_ranks_clear(&a->ranks);
+    cr_pmi_clear(&a->pmi);
+    a->running = false;
+    cr_msg m = {.type = CR_WIRE_ENDED, .num = {a->gen, (uint64_t)a->worst}};
+    cr_link_send(&a->link, &m);
+}
+
+static void answer(cr_rank_proc *r, const char *text, size_t n) {
+    /* a rank waits for each answer before it asks again, so the socket has room */
+    if (r->pmi >= 0) (void)!send(r->pmi, text, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void release(cr_agent *a) {
+    const char *line = cr_pmi_release(&a->pmi);
+    for (int i = 0; i < a->ranks.n; i++)
+        answer(&a->ranks.v[i], line, strlen(line));
+}
+
+static void ask(cr_agent *a, cr_rank_proc *r, const char *line, size_t n) {
+    cr_buf reply;
+    int code = 0;
+    const char *key, *value;
+    cr_buf_init(&reply);
+    cr_pmi_event e = cr_pmi_line(&a->pmi, r->local, line, n, &reply, &code);
+    answer(r, reply.data, reply.n);
+    cr_buf_clear(&reply);
+    if (e == CR_PMI_ABORT) {
+        fault(a, r, CR_FAULT_ABORT, code, r->err.last);
+    } else if (e == CR_PMI_BAD) {
+        char text[160];
+        snprintf(text, sizeof text, "it asks MPI's launcher what crank launch does not know: %.80s",
+                 line);
+        fault(a, r, CR_FAULT_ABORT, 1, text);
+    } else if (e == CR_PMI_BARRIER) {
+        while (cr_pmi_untold(&a->pmi, &key, &value))
+            cr_link_send(&a->link, &(cr_msg){.type = CR_WIRE_PUT,
+                                             .text = {{key, strlen(key)}, {value, strlen(value)}}});
+        send1(a, CR_WIRE_FENCE, a->gen);
+    }
+}
+
+static void read_pmi(cr_agent *a, cr_rank_proc *r) {
+    char some[CR_PMI_LINE];
+    ssize_t n = recv(r->pmi, some, sizeof some, 0);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+        close(r->pmi);
+        r->pmi = -1;
+        return;
+    }
+    if (n < 0) return;
+    cr_buf_add(&r->pmi_in, some, (size_t)n);
+    const char *end;
+    while ((end = memchr(r->pmi_in.data, '\n', r->pmi_in.n))) {
+        size_t k = (size_t)(end - r->pmi_in.data);
+        r->pmi_in.data[k] = 0;
+        ask(a, r, r->pmi_in.data, k);
+        memmove(r->pmi_in.data, end + 1, r->pmi_in.n - k - 1);
+        r->pmi_in.n -= k + 1;
+    }
+    if (r->pmi_in.n > CR_PMI_LINE) fault(a, r, CR_FAULT_ABORT, 1, "it sends endless lines by PMI");
+}
+
+static void read_life(cr_agent *a, cr_rank_proc *r, double now) {
+    cr_life state;
+    ssize_t n = recv(r->life, &state, sizeof state, MSG_DONTWAIT);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+        close(r->life); /* it ends, or it has become another program */
+        r->life = -1;
+        r->has_life = false;
+    }
+    if (n != (ssize_t)sizeof state) return;
+    r->heard = now;
+    r->has_life = true;
+    r->state = state;
+    (void)!send(r->life, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (state.steps == 0 || a->told_step) return;
+    a->told_step = a->trained = true;
+    cr_msg m = {.type = CR_WIRE_STEP, .num = {a->gen, state.steps}};
+    cr_link_send(&a->link, &m);
+}
+
+static void watch(cr_agent *a, const cr_polls *p, double now, bool jumped) {
+    for (int i = 0; i < a->ranks.n; i++) {
+        cr_rank_proc *r = &a->ranks.v[i];
+        if (r->pmi >= 0 && cr_polls_of(p, r->pmi_slot)) read_pmi(a, r);
+        if (r->life >= 0 && cr_polls_of(p, r->life_slot)) read_life(a, r, now);
+        cr_outlet_read(&r->out, cr_polls_of(p, r->out.slot) != 0);
+        cr_outlet_read(&r->err, cr_polls_of(p, r->err.slot) != 0);
+        if (jumped) r->heard = now;
+        if (r->pid > 0 && r->has_life && now - r->heard > a->l->fault_s) {
+            char text[96];
+            snprintf(text, sizeof text, "it has given no sign of life for %.0f s", a->l->fault_s);
+            fault(a, r, CR_FAULT_STALL, 128 + SIGKILL, text);
+        }
+    }
+}
+
+/* ---- messages of the head ---- */
+
+static void obey(cr_agent *a, const cr_msg *m) {
+    char text[1024];
+    switch (m->type) {
+    case CR_WIRE_START: start(a, m); break;
+    case CR_WIRE_PUT:
+        if (a->running)
+            (void)!cr_pmi_put(&a->pmi, m->text[0].p, m->text[0].n, m->text[1].p, m->text[1].n);
+        break;
+    case CR_WIRE_FENCE:
+        if (a->running && m->num[0] == a->gen) release(a);
+        break;
+    case CR_WIRE_STOP:
+        if (!a->running || m->num[0] != a->gen) break;
+        a->ending = true;
+        a->killed = a->killed || m->num[1] == SIGKILL;
+        cr_ranks_signal(&a->ranks, m->num[1] == SIGKILL ? SIGKILL : SIGTERM);
+        break;
+    case CR_WIRE_REFUSE:
+        cr_wire_text(m, 0, text, sizeof text);
+        finish(a, 2, text);
+        break;
+    case CR_WIRE_BYE:
+        cr_wire_text(m, 0, text, sizeof text);
+        finish(a, (int)(m->num[0] & 0xff), text);
+        break;
+    default: break;
+    }
+}
+
+/* ---- a turn ---- */
+
+void cr_agent_polls(cr_agent *a, cr_polls *p) {
+    a->link_slot = a->has_link ? cr_polls_add(p, a->link.fd, cr_link_events(&a->link)) : -1;
+    for (int i = 0; i < a->ranks.n; i++) {
+        cr_rank_proc *r = &a->ranks.v[i];
+        r->pmi_slot = cr_polls_add(p, r->pmi, POLLIN);
+        r->life_slot = cr_polls_add(p, r->life, POLLIN);
+        r->out.slot = cr_outlet_wants(&r->out) ? cr_polls_add(p, r->out.fd, POLLIN) : -1;
+        r->err.slot = cr_outlet_wants(&r->err) ? cr_polls_add(p, r->err.fd, POLLIN) : -1;
+    }
+}
+
+void cr_agent_wish(cr_agent *a, int sig, int n) {
+    if (a->joined) {
+        send1(a, CR_WIRE_WISH, (uint64_t)sig);
+        cr_link_flush(&a->link, cr_now());
+    }
+    /* nobody else is asked twice: the second signal ends this node at once */
+    if (!a->joined || n > 1) finish(a, 128 + sig, "");
+}
+
+void cr_agent_turn(cr_agent *a, const cr_polls *p, double now, bool jumped) {
+    cr_msg m;
+    char why[160] = "";
+    if (a->over) return;
+    if (!a->has_link && now >= a->next_try) {
+        a->next_try = now + TRY_EVERY;
+        connect_head(a, now, why, sizeof why);
+        if (!a->has_link) lost(a, why, now);
+    }
+    if (a->has_link) {
+        if (jumped) a->link.heard = now;
+        cr_link_ready(&a->link, cr_polls_of(p, a->link_slot), now);
+        if (cr_link_is_open(&a->link) && !a->joined) join(a);
+        while (!a->over && cr_link_next(&a->link, &m))
+            obey(a, &m);
+    }
+    if (a->running) watch(a, p, now, jumped);
+    if (a->running) look_at_ends(a);
+    if (a->over || !a->has_link) return;
+    if (a->link.state == CR_LINK_CLOSED) {
+        snprintf(why, sizeof why, "%s", a->link.broken);
+        lost(a, why, now);
+    } else if (now - a->link.heard > a->l->fault_s) {
+        snprintf(why, sizeof why, "nothing was heard of it for %.0f s", a->l->fault_s);
+        lost(a, why, now);
+    } else {
+        if (now - a->link.sent > PING_EVERY)
+            cr_link_send(&a->link, &(cr_msg){.type = CR_WIRE_PING});
+        cr_link_flush(&a->link, now);
+    }
+}

@@ -1,0 +1,74 @@
+/*
+ * head.h - the head of a job, on node 0: meets the agents, begins generations, judges faults.
+ */
+#ifndef CR_LAUNCH_HEAD_H
+#define CR_LAUNCH_HEAD_H
+
+#include "launch/launch.h"
+#include "launch/link.h"
+#include "launch/ranks.h"
+
+typedef enum cr_head_phase {
+    CR_HEAD_MEET,
+    CR_HEAD_RUN,
+    CR_HEAD_SETTLE, /* a fault is known; what others report now may explain it better */
+    CR_HEAD_STOP,   /* all ranks are to end */
+    CR_HEAD_OVER
+} cr_head_phase;
+
+typedef struct cr_node {
+    cr_link link;
+    int slot;
+    bool joined, placed; /* placed: it is a part of this generation */
+    bool running;        /* its ranks are not known to have ended */
+    bool fenced;         /* its ranks wait at the barrier */
+    int want, index, first;
+    int64_t arrival;
+    char host[64];
+} cr_node;
+
+/* the fault that is told */
+typedef struct cr_fault {
+    int quality; /* 0: none */
+    int code;
+    bool again; /* may be tried again */
+    char text[768];
+} cr_fault;
+
+typedef struct cr_head {
+    const cr_launch *l;
+    int listen_fd, listen_slot;
+    cr_node **v;
+    int n, cap;
+    int64_t n_arrived;
+    cr_head_phase phase;
+    double since, deadline; /* of the phase */
+    double enough_since;    /* when MIN nodes were there; 0: they are not */
+    uint64_t gen;
+    int restarts, n_placed, worst;
+    bool began; /* a generation was started */
+    bool trained, regroup;
+    int signal; /* the user's; 0: none */
+    bool hard;  /* ranks were killed */
+    double started;
+    cr_fault fault;
+    cr_arena puts_arena;
+    struct cr_put {
+        const cr_node *from;
+        const char *key, *value;
+    } * puts;
+    int n_puts, cap_puts;
+    int exit_code;
+    char text[1024];
+} cr_head;
+
+/* cr_head_init listens when several nodes may come. own is this process's end of a socket pair to
+ * its own agent. */
+CR_CHECKED cr_code cr_head_init(cr_head *h, const cr_launch *l, int own, double now, cr_err *err);
+void cr_head_clear(cr_head *h);
+void cr_head_polls(cr_head *h, cr_polls *p);
+void cr_head_turn(cr_head *h, const cr_polls *p, double now, bool jumped);
+/* cr_head_is_quiet: all that was said has been sent. */
+bool cr_head_is_quiet(const cr_head *h);
+
+#endif
