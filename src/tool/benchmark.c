@@ -54,7 +54,16 @@ static void add_config(work *w, const char *path) {
     b->v[b->n++] = (cr_benchmark_config){.path = path};
 }
 
-/* walk adds all files of a folder and of the folders in it. */
+/* is_config: does the name end as that of a config? Data and notes may lie beside configs. */
+static bool is_config(const char *name) {
+    static const char *const ends[] = {".config", ".pbtxt", ".prototxt", ".yaml", ".yml", ".json"};
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && i < sizeof ends / sizeof ends[0]; i++)
+        if (strcmp(dot, ends[i]) == 0) return strcmp(name, BASE_FILE) != 0;
+    return false;
+}
+
+/* walk adds all configs of a folder and of the folders in it. */
 static cr_code walk(work *w, const char *dir, int depth, cr_err *err) {
     char **names;
     size_t n;
@@ -63,7 +72,7 @@ static cr_code walk(work *w, const char *dir, int depth, cr_err *err) {
         const char *path = cr_path_join(w->arena, dir, names[i]);
         if (cr_path_is_dir(path)) {
             if (depth < 16) CR_TRY(walk(w, path, depth + 1, err));
-        } else if (strcmp(names[i], BASE_FILE) != 0) {
+        } else if (is_config(names[i])) {
             add_config(w, path);
         }
     }

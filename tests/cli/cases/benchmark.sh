@@ -100,6 +100,17 @@ mkdir empty
 run crank benchmark empty
 ends 2
 has_err "empty: the folder holds no config; ..."
+# data and notes beside configs are not taken as configs
+mkdir mixed
+echo 'a,b' >mixed/a.csv
+cp configs/small/one.config mixed/
+run crank benchmark mixed
+ends 1
+has_err 'mixed/base_eval_metric.json: there is no such file with base results; write {"one.config": ...'
+rm mixed/one.config
+run crank benchmark mixed
+ends 2
+has_err "mixed: the folder holds no config; ..."
 echo '[1]' >configs/base_eval_metric.json
 bench
 ends 2
