@@ -96,8 +96,8 @@ static void say_summary(const cr_train_result *r) {
         cr_ui_say("trained  nothing: %s\n", r->early_stop ? "training had stopped early before"
                                                           : "all steps were done before");
     } else {
-        cr_ui_say("trained  %s rows, %lld steps in %s\n", cr_fmt_count(rows, (double)r->rows),
-                  (long long)r->steps, cr_fmt_time(time, r->seconds));
+        cr_ui_say("trained  %s rows, %lld step%s in %s\n", cr_fmt_count(rows, (double)r->rows),
+                  (long long)r->steps, r->steps == 1 ? "" : "s", cr_fmt_time(time, r->seconds));
         cr_ui_say("  %-18s %s rows/s while training\n", "speed",
                   cr_fmt_count(rate, busy > 0 ? (double)r->rows / busy : 0));
         say_shares(r);

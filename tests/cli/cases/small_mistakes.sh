@@ -109,3 +109,6 @@ head -n 1 train.csv | grep -q 'price$' || fail "price is not the last column"
 run crank check tiny.yaml --train_input_path large.csv
 ends 3
 has_err "large.csv:5: column 'price', value '1e400': too large for float32..."
+# one step is one step
+run crank train tiny.yaml -q --model_dir one --set train_config.num_epochs=0 --set train_config.num_steps=1
+has_out "trained  32 rows, 1 step in ..."
