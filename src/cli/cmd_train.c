@@ -150,7 +150,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
     cr_train_result *r = CR_NEW(&ui->arena, cr_train_result);
     cr_arena_init(&r->arena, 0);
     bool lines = a->log_json && strcmp(a->log_json, "-") == 0;
-    if (lines) signal(SIGPIPE, SIG_IGN); /* whoever reads may leave; training goes on */
+    if (lines) signal(SIGPIPE, SIG_IGN); /* the reader may leave; training goes on */
     cr_code code = cr_train(&o, r, &ui->diag);
     if (lines) { /* stdout is for programs; the last line says what the table would */
         cr_ui_findings(ui);

@@ -147,7 +147,7 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     return ui->cmd->run(ui, args);
 }
 
-/* whoever read our output is gone (| head) */
+/* reader_left: is the program that read our output gone, as in `| head`? */
 static bool reader_left(void) {
     struct pollfd p = {.fd = STDOUT_FILENO};
     return errno == EPIPE || (poll(&p, 1, 0) == 1 && p.revents & POLLERR);

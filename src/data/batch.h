@@ -24,8 +24,8 @@ typedef enum cr_coltype {
 } cr_coltype;
 
 /* What was made of the entries of a dictionary, kept as long as the dictionary itself: an entry is
- * hashed or parsed once however many chunks use it. Whoever makes the column owns it; used by one
- * thread at a time. */
+ * hashed or parsed once however many chunks use it. The reader that makes the column owns it. One
+ * thread uses it at a time. */
 typedef struct cr_memo {
     struct cr_memo_item {
         const void *who;
@@ -34,7 +34,7 @@ typedef struct cr_memo {
     int n, cap;
     cr_arena arena; /* for what is made */
 } cr_memo;
-/* cr_memo_get: what `who` has made, NULL: nothing yet */
+/* cr_memo_get returns what `who` has made; NULL: nothing yet. */
 void *cr_memo_get(const cr_memo *m, const void *who);
 void cr_memo_put(cr_memo *m, const void *who, void *made);
 void cr_memo_reset(cr_memo *m); /* zeros: an empty memo */
@@ -71,7 +71,7 @@ typedef struct cr_column {
                                 The fields above may then be empty. */
 } cr_column;
 
-/* cr_text_at: value i of a CR_COL_STR column, n bytes without an end */
+/* cr_text_at returns value i of a CR_COL_STR column: n bytes, without a NUL behind them. */
 static inline const char *cr_text_at(const cr_column *c, int64_t i, size_t *n) {
     int64_t k = c->code ? c->code[i] : i;
     *n = c->end[k] - c->beg[k];
@@ -92,7 +92,7 @@ typedef struct cr_chunk {
 } cr_chunk;
 
 /* Bad rows met while parsing or encoding one chunk. A row may be reported more than once (by
- * several features); whoever counts counts it once. Only the first few by line keep their text, so
+ * several features); the loader counts it once. Only the first few by line keep their text, so
  * that "the first bad row" does not depend on which column was looked at first. Zeros: an empty
  * list. */
 #define CR_BAD_KEEP 8
@@ -147,8 +147,9 @@ typedef struct cr_dense_seq {
  * joins, and what a step computes on. The memory belongs to the one who made them. */
 typedef struct cr_batch {
     int64_t n_rows;
-    int64_t global_rows; /* of the global batch that several processes share and these rows are a
-                            part of; not looked at where one process has all */
+    /* rows of the global batch, of which these rows are a part when several processes share it; not
+     * used when one process has all rows */
+    int64_t global_rows;
     int n_sparse;
     cr_jagged *sparse;
     int64_t dense_width;

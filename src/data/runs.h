@@ -8,7 +8,7 @@
 
 #include "data/batch.h"
 
-/* where one row comes from */
+/* The place that one row comes from. */
 typedef struct cr_rowref {
     uint32_t src, row;
 } cr_rowref;
@@ -23,7 +23,7 @@ typedef struct cr_row_run {
     int64_t from, n;
 } cr_row_run;
 
-/* what is gathered, and where things lie in a record */
+/* The rows that are gathered, and the places of values in a record. */
 typedef struct cr_gather_plan {
     const cr_batch *shape; /* tells the numbers of features, labels ... */
     const cr_row_run *runs;
@@ -45,7 +45,7 @@ typedef struct cr_gather_plan {
         }                                                                                          \
     }
 
-/* memory that is kept from one use to the next and grows with some slack */
+/* Memory that is kept from one use to the next and grows with some slack. */
 typedef struct cr_region {
     char *mem;
     size_t cap, used;
@@ -53,8 +53,8 @@ typedef struct cr_region {
     int n_counts;
 } cr_region;
 void cr_region_clear(cr_region *g);
-/* cr_region_size: what n bytes take of a region; cr_region_take takes them, after all were added
- * up. */
+/* cr_region_size returns how much of a region n bytes take. cr_region_take takes them, once the
+ * region has room for the sum of all. */
 static inline size_t cr_region_size(size_t n) {
     return (n + CR_ALIGN - 1) & ~(size_t)(CR_ALIGN - 1);
 }

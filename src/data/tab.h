@@ -50,7 +50,7 @@ typedef struct cr_tab_col {
     const char *name;
     cr_tab_value value;
     int min_values, max_values; /* in a row or step */
-    bool single;                /* somebody can read one only */
+    bool single;                /* a reader of the column takes only one value */
     const char *sep;            /* between them */
     bool weighted;              /* value:weight */
     int values_of;              /* has as many values as that column; -1: its own number */

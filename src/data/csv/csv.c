@@ -358,7 +358,7 @@ static void add_error(cr_diag *diag, const cr_err *e) {
 }
 
 /* Without a header: is the first row what input_fields says, name by name? It would be read as
- * data, and where all columns are text nobody would notice. */
+ * data, and where all columns are text that would go unnoticed. */
 static bool names_first(const cr_source *s, const header *h) {
     const char *p = h->text.text + h->begin, *end = h->text.text + h->text.size;
     if (s->n_names < 2) return false;

@@ -1,8 +1,9 @@
 /*
- * cutter.c - which block comes next.
+ * cutter.c - decides which block comes next.
  *
  * Blocks come in the order of the epoch. With a shuffle that order is permuted, by a function of
- * the seed and the epoch alone. Slots are put into the queue in that order, whoever fills them.
+ * the seed and the epoch alone. Slots are put into the queue in that order, no matter which worker
+ * fills them.
  */
 #include "data/load/cutter.h"
 

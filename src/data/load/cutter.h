@@ -21,7 +21,8 @@ typedef struct cr_cutter {
     const atomic_bool *stop; /* the loader is being freed */
     bool busy;               /* a worker cuts */
     bool over;               /* nothing comes after the last slot */
-    /* of the worker that cuts; where rows are known: of the worker that holds the lock */
+    /* The rest belongs to the worker that cuts or, when rows are known, to the worker that holds
+     * the lock. */
     int64_t epoch, item, block;  /* what comes next; block: of a file read front to back */
     int64_t *order, order_epoch; /* of items, and the epoch it is for */
     bool front_begun;            /* the file that comes next was begun */
@@ -39,17 +40,17 @@ CR_CHECKED cr_code cr_cutter_start(cr_cutter *c, int64_t *skip, cr_err *err);
  * tells which. Returns true when nothing comes after it. Called by the worker that set `busy`,
  * without the lock. */
 bool cr_cutter_next(cr_cutter *c, cr_raw *raw, cr_slot *s);
-/* cr_cutter_hints: items of the epoch from `now` on that the reader is to hear of, at most
- * CR_CUTTER_HINTS; returns how many. With the lock, or by the worker that cuts. cr_cutter_hint
- * tells the reader, without the lock. */
+/* cr_cutter_hints lists items of the epoch from `now` on that the reader should be told about, at
+ * most CR_CUTTER_HINTS, and returns how many. The caller has the lock or is the worker that cuts.
+ * cr_cutter_hint tells the reader; the caller does not have the lock. */
 #define CR_CUTTER_HINTS 64
 int cr_cutter_hints(cr_cutter *c, int64_t now, int64_t out[CR_CUTTER_HINTS]);
 void cr_cutter_hint(const cr_cutter *c, const int64_t *items, int n);
-/* cr_cutter_feed puts the next slots with known rows into the queue; false: there is nothing to
- * add. n_threads: workers that take them. With the lock. */
+/* cr_cutter_feed puts the next slots with known rows into the queue, for n_threads workers; false:
+ * there is nothing to add. The caller has the lock. */
 bool cr_cutter_feed(cr_cutter *c, int n_threads);
-/* cr_cutter_pick: a slot of the queue for a worker, marked as started, its hand as busy; NULL: none
- * now. With the lock. */
+/* cr_cutter_pick returns a slot of the queue for a worker and marks it as started and its hand as
+ * busy; NULL: there is none now. The caller has the lock. */
 cr_slot *cr_cutter_pick(cr_cutter *c);
 
 #endif

@@ -22,8 +22,8 @@ typedef struct cr_filler {
     int32_t *kept; /* rows of the block on the side that is wanted */
     int64_t cap_kept;
     double parse_s, encode_s; /* CPU seconds of the last block */
-    /* bytes of an encoded row, the most of any block so far: packed in a batch; waiting in a slot
-     */
+    /* the most bytes that an encoded row of any block took so far: packed in a batch; waiting in a
+     * slot */
     double row_bytes, slot_bytes;
 } cr_filler;
 

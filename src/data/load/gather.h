@@ -1,10 +1,10 @@
 /*
- * gather.h - rows of several batches into one: how bad rows are left out, how shuffled rows meet,
- * and how a batch is cut from chunks of any size.
+ * gather.h - puts rows of several batches into one. So bad rows are left out, shuffled rows meet,
+ * and a batch is cut from chunks of any size.
  *
- * Rows lie in columns (a cr_batch as everybody knows it) or, while they wait to be shuffled, in
- * records: all that has a fixed size side by side, so that taking a row from anywhere costs a few
- * cache lines and not one per column.
+ * Rows lie in columns (a usual cr_batch) or, while they wait to be shuffled, in records. A record
+ * has all values of a row that have a fixed size, side by side, so that taking a row from anywhere
+ * costs a few cache lines and not one per column.
  */
 #ifndef CR_DATA_LOAD_GATHER_H
 #define CR_DATA_LOAD_GATHER_H

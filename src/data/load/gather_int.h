@@ -1,6 +1,6 @@
 /*
- * gather_int.h - what gather.c (ids, floats), gather_seq.c (sequences) and gather_cols.c (reserved
- * columns) share.
+ * gather_int.h - functions that gather.c (ids, floats), gather_seq.c (sequences) and gather_cols.c
+ * (reserved columns) share.
  */
 #ifndef CR_DATA_LOAD_GATHER_INT_H
 #define CR_DATA_LOAD_GATHER_INT_H

@@ -5,7 +5,7 @@
  * order there are as many hands as workers and each takes a stretch of blocks: hand 1 works ahead
  * of hand 0 by a stretch, and its slots wait in the queue. Shuffled, the stretches are permuted and
  * several are read in turn, a block of each: a window then holds rows of many places although
- * nobody jumps. That order depends on files and seed alone; which worker moves a hand does not
+ * no hand jumps. That order depends on files and seed alone; which worker moves a hand does not
  * matter.
  *
  * Rows taken by number (exact: file order, no row may be left out): a run begins at the very row it
@@ -52,7 +52,7 @@ cr_code cr_hands_open(cr_hands *h, const cr_items *in, cr_err *err) {
     }
     h->n_hands = o->shuffle ? in->reader->hands(in->src) : o->n_threads;
     if (h->n_hands > h->n_runs) h->n_hands = h->n_runs > 0 ? (int)h->n_runs : 1;
-    /* a stretch per hand and one more, so that nobody waits at the end of his */
+    /* a stretch per hand and one more, so that no hand waits at the end of its own */
     h->max_queued = (h->n_hands + 1) * most;
     h->raw = cr_alloc((size_t)h->n_hands * sizeof(*h->raw), "readers of blocks");
     h->busy = cr_alloc((size_t)h->n_hands * sizeof(*h->busy), "readers of blocks");

@@ -1,9 +1,9 @@
 /*
- * hands.h - which rows are read by whom, where the reader knows how many rows a block has. A part
- * of the cutter.
+ * hands.h - divides the rows of an epoch among the hands, when the reader knows how many rows a
+ * block has. It is a part of the cutter. A hand reads blocks in turn and keeps its files open.
  *
- * With `exact` rows are taken by number: what was given out before, or belongs to other processes,
- * is not read.
+ * With `exact`, rows are taken by number: rows that were given out before, or that belong to other
+ * processes, are not read.
  */
 #ifndef CR_DATA_LOAD_HANDS_H
 #define CR_DATA_LOAD_HANDS_H
@@ -28,13 +28,14 @@ typedef struct cr_hands {
 
 CR_CHECKED cr_code cr_hands_open(cr_hands *h, const cr_items *in, cr_err *err);
 void cr_hands_close(cr_hands *h, const cr_items *in);
-/* cr_hands_start, with exact: the item that holds the row where the run begins, or the end */
+/* cr_hands_start is for `exact`: it finds the item that holds the row where the run begins, or the
+ * end. */
 CR_CHECKED cr_code cr_hands_start(cr_hands *h, const cr_items *in, int64_t *item, cr_err *err);
 /* cr_hands_deal fills the order of items of an epoch, shuffled, and hand_of beside it. */
 void cr_hands_deal(cr_hands *h, const cr_items *in, int64_t epoch, int64_t *order);
-/* cr_hands_share fills in what a slot of item `k` stands for and what of it is read. */
+/* cr_hands_share fills in which rows a slot of item `k` stands for, and which of them are read. */
 void cr_hands_share(cr_hands *h, const cr_items *in, int64_t k, cr_slot *s);
-/* cr_hands_all: rows of an epoch; an estimate where rows are split */
+/* cr_hands_all returns the rows of an epoch; it is an estimate when rows are split. */
 int64_t cr_hands_all(const cr_hands *h, const cr_items *in);
 
 #endif

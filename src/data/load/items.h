@@ -1,5 +1,5 @@
 /*
- * items.h - what an epoch is made of: the files of a data set as one list of items.
+ * items.h - the items that an epoch is made of: the files of a data set as one list.
  *
  * Every block of a file that can be cut anywhere is an item, and so is every other file as a whole.
  * The list does not change once it is open, so every part of the loader may read it from any
@@ -24,7 +24,7 @@ typedef struct cr_items {
 CR_CHECKED cr_code cr_items_open(cr_items *in, const cr_loader_opts *o, cr_source *src,
                                  cr_err *err);
 void cr_items_close(cr_items *in);
-/* cr_items_file: the file that an item is in */
+/* cr_items_file returns the number of the file that an item is in. */
 int64_t cr_items_file(const cr_items *in, int64_t item);
 /* cr_items_known: does the reader know the rows of a block before it reads the block? */
 static inline bool cr_items_known(const cr_items *in) {

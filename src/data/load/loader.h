@@ -83,12 +83,14 @@ void cr_loader_free(cr_loader *l);
  * in the stream, and again on every further call. One thread. */
 CR_CHECKED cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err);
 void cr_loader_release(cr_loader *l, cr_batch *b);
-/* cr_loader_after: where the stream stands after a batch that was given out and not yet released */
+/* cr_loader_after returns where the stream stands after a batch that was given out and not yet
+ * released. */
 cr_data_pos cr_loader_after(const cr_batch *b);
-/* cr_loader_tally: the sum over all blocks that rows were given out of since the last call, and at
- * the end of an epoch those without any; out has tally_size bytes. */
+/* cr_loader_tally writes the sum over all blocks of which rows were given out since the last call
+ * and, at the end of an epoch, over blocks of which none were; out has tally_size bytes. */
 void cr_loader_tally(cr_loader *l, void *out);
-/* what the wanted columns are, n_want of them; valid as long as the loader */
+/* cr_loader_kinds tells what the n_want wanted columns are; the texts live as long as the loader.
+ */
 void cr_loader_kinds(const cr_loader *l, cr_colkind *out);
 typedef struct cr_loader_stats {
     int64_t rows, bad_rows, bytes, batches;   /* given out; left out; text parsed; given out */
@@ -97,10 +99,11 @@ typedef struct cr_loader_stats {
                            known */
 } cr_loader_stats;
 void cr_loader_get_stats(cr_loader *l, cr_loader_stats *out);
-/* cr_loader_memory: about how many bytes reading takes at most, judged by the rows read so far,
- * with shuffle or without */
+/* cr_loader_memory estimates the most bytes that reading takes, with shuffle or without, by the
+ * rows that were read so far. */
 int64_t cr_loader_memory(cr_loader *l, bool shuffle);
-/* cr_loader_first_bad: place and cause of the first bad row that was left out; false: none was */
+/* cr_loader_first_bad tells place and cause of the first bad row that was left out; false: none
+ * was. */
 bool cr_loader_first_bad(cr_loader *l, cr_err *out);
 
 #endif

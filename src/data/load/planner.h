@@ -40,13 +40,13 @@ typedef struct cr_planner {
 void cr_planner_init(cr_planner *p, const cr_loader_opts *o, cr_windows *from);
 /* cr_planner_run plans as many batches as there are spare parcels and rows. */
 void cr_planner_run(cr_planner *p);
-/* cr_planner_todo: the first parcel that no worker assembles yet; NULL: there is none. */
+/* cr_planner_todo returns the first parcel that no worker assembles yet; NULL: there is none. */
 cr_parcel *cr_planner_todo(const cr_planner *p);
-/* cr_planner_done: a parcel was assembled; it lets go of its windows. */
+/* cr_planner_done is called when a parcel was assembled; the parcel releases its windows. */
 void cr_planner_done(cr_planner *p, cr_parcel *x);
-/* cr_planner_take: the next parcel in order, if it is ready; else NULL. */
+/* cr_planner_take returns the next parcel in order if it is ready, else NULL. */
 cr_parcel *cr_planner_take(cr_planner *p);
-/* cr_planner_return: a parcel that was taken is free again. */
+/* cr_planner_return takes back a parcel that was taken. */
 void cr_planner_return(cr_planner *p, cr_parcel *x);
 void cr_planner_clear(cr_planner *p);
 

@@ -30,12 +30,12 @@ typedef struct cr_sequencer {
     int n_logged;
 } cr_sequencer;
 
-/* cr_window_rows: how many rows close a window */
+/* cr_window_rows returns how many rows close a window. */
 int64_t cr_window_rows(const cr_loader_opts *o, bool shuffle);
 /* cr_sequencer_init: in->o->start tells where the run begins. */
 void cr_sequencer_init(cr_sequencer *s, const cr_items *in, cr_windows *out, pthread_mutex_t *lock);
-/* cr_sequencer_start: the stream begins `skip` rows before the start, with rows that are not given
- * out again. */
+/* cr_sequencer_start tells that the stream begins `skip` rows before the start; these rows are not
+ * given out again. */
 void cr_sequencer_start(cr_sequencer *s, int64_t skip);
 /* cr_sequencer_put puts a slot that is done, and no longer in the queue, into the stream. Called
  * by the worker that set `busy`, without the lock. */

@@ -4,7 +4,7 @@
  *
  * A row's side is a function of the row alone: of the value of a column, or of its place (name of
  * the file, block or row number). So it does not depend on threads, batches, the seed or the epoch,
- * and of one value all rows are on one side, whatever files they are in.
+ * and all rows with the same value are on one side, whatever files they are in.
  */
 #ifndef CR_DATA_LOAD_SPLIT_H
 #define CR_DATA_LOAD_SPLIT_H

@@ -46,6 +46,6 @@ void cr_windows_pop(cr_windows *q);
 void cr_windows_drop(cr_windows *q, cr_window *w); /* w, not in the queue, becomes a spare one */
 /* cr_windows_release: a batch no longer reads w. */
 void cr_windows_release(cr_windows *q, cr_window *w);
-void cr_windows_clear(cr_windows *q); /* nobody reads any window */
+void cr_windows_clear(cr_windows *q); /* call it when no window is read any more */
 
 #endif

@@ -119,7 +119,7 @@ static void look_at_pages(cr_source *s, const pq_file *f, const cr_pq_file *x, i
         bool more = true;
         for (int i = 0; i < 2 && more; i++) { /* a dictionary, a page */
             cr_pq_page_note p;
-            /* what is wrong with it is told to whoever reads it */
+            /* a mistake in it is reported when it is read */
             if (cr_pq_list_page(x, number, leaf, &at, &head, &p, &more, NULL) != CR_OK || !more)
                 break;
             if (p.size > WINDOW_BYTES) large += p.size - WINDOW_BYTES;
