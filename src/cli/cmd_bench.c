@@ -97,6 +97,10 @@ static const words figures[] = {
     {NULL, "batches_bytes", "memory, batches held to measure", NULL, NULL, NULL},
     {NULL, "peak_rss_bytes", "memory, peak of the process", NULL, NULL, NULL},
     {NULL, "rss_over_bytes", "memory, peak beside parameters", NULL, NULL, NULL},
+    {NULL, "ranks", "ranks", NULL, NULL, NULL},
+    {NULL, "sent_bytes_per_row", "sent between ranks per row", NULL, NULL, NULL},
+    {NULL, "least_bytes_per_row", "the least that must be sent", NULL, NULL, NULL},
+    {NULL, "sent_to_least", "sent, in times of the least", NULL, NULL, NULL},
     {NULL, "loss", "loss of the last step", NULL, NULL, NULL},
 };
 /* columns of a table; the unit stands in the head or in the legend */
@@ -295,10 +299,16 @@ static cr_code run(cr_ui *ui, const void *flags) {
         return usage(ui,
                      "--from_files is for bench train, bench %s has no use for it; leave it out%s",
                      what, "");
+    if (ui->comm && (strcmp(what, "train") != 0 || a->from_files))
+        return usage(ui,
+                     "bench %s runs as one process; several ranks measure 'bench train' with "
+                     "batches in memory%s",
+                     what, "");
     cr_bench_opts o = {.what = what,
                        .threads = (int)a->threads,
                        .seconds = a->seconds,
-                       .files = a->from_files};
+                       .files = a->from_files,
+                       .comm = ui->comm};
     if (k->config) {
         cr_config_from(&a->config, &o.config);
         o.config.path = a->topic.v[1];
@@ -306,7 +316,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
     }
     cr_bench b;
     cr_code code = cr_bench_run(&o, &b, &ui->diag);
-    if (code == CR_OK) {
+    if (code == CR_OK && ui->place.rank == 0) {
         cr_ui_findings(ui);
         if (a->json)
             print_json(&b, what);
@@ -321,6 +331,7 @@ static const char *const examples[] = {
     "crank bench train experiments/deepfm/pipeline.config --threads 2",
     "crank bench predict experiments/deepfm/pipeline.config --set data_config.eval_batch_size=512",
     "crank bench gemm experiments/deepfm/pipeline.config --json",
+    "mpiexec -n 2 crank bench train experiments/deepfm/pipeline.config --threads 1",
     "crank bench limits",
     NULL,
 };
@@ -334,6 +345,7 @@ const cr_cmd cr_cmd_bench = {
     .opts = opts,
     .args_size = sizeof(args),
     .takes_config = true,
+    .ranks = true,
     .examples = examples,
     .run = run,
 };

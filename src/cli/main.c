@@ -97,7 +97,7 @@ static cr_code check_paths(cr_ui *ui, const cr_opt_spec *spec, const void *args)
 
 static cr_code join_ranks(cr_ui *ui) {
     cr_err err;
-    if (!ui->cmd->job || ui->place.size == 1) return CR_OK;
+    if ((!ui->cmd->job && !ui->cmd->ranks) || ui->place.size == 1) return CR_OK;
     if (!ui->cmd->ranks) {
         if (ui->place.rank > 0) return CR_EUSAGE;
         return cr_ui_wrong(ui,

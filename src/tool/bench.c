@@ -70,6 +70,11 @@ static int by_value(const void *a, const void *b) {
 
 cr_code cr_bench_repeat(double seconds, cr_bench_fn fn, void *ctx, cr_bench_time *out,
                         cr_err *err) {
+    return cr_bench_repeat_all(NULL, seconds, fn, ctx, out, err);
+}
+
+cr_code cr_bench_repeat_all(cr_comm *comm, double seconds, cr_bench_fn fn, void *ctx,
+                            cr_bench_time *out, cr_err *err) {
     double *per = cr_alloc((size_t)MAX_CALLS * sizeof(double), "times"), start = cr_now();
     int64_t n = 0, from = 0;
     cr_code code = fn(ctx, 0, err); /* warms up pages, caches and the clock frequency */
@@ -77,7 +82,9 @@ cr_code cr_bench_repeat(double seconds, cr_bench_fn fn, void *ctx, cr_bench_time
     double sum = 0;
     while (code == CR_OK && n < MAX_CALLS) {
         double t0 = cr_now();
-        if (n > 0 && t0 - start >= (n < 3 ? 4 * seconds + GRACE : seconds)) break;
+        bool enough = n > 0 && t0 - start >= (n < 3 ? 4 * seconds + GRACE : seconds);
+        if (comm) cr_comm_share(comm, &enough, sizeof enough, 0);
+        if (enough) break;
         code = fn(ctx, n + 1, err);
         per[n] = cr_now() - t0;
         sum += per[n++];
@@ -233,9 +240,10 @@ cr_code cr_bench_open(cr_bench_data *d, const cr_bench_opts *o, bool train, int 
     cr_job_opts jo = {.config = &o->config,
                       .threads = o->threads,
                       .train = train,
-                      .with_labels = train};
+                      .with_labels = train,
+                      .comm = o->comm};
     CR_TRY(cr_job_open(&d->j, &jo, diag));
-    d->batch_size = train ? d->j.root->data_config->batch_size : cr_job_eval_batch(&d->j);
+    d->batch_size = train ? d->j.batch : cr_job_eval_batch(&d->j);
     double t0 = cr_now();
     if (cr_job_alloc(&d->j, &err) != CR_OK) return cr_diag_err(diag, &err);
     if (cr_model_work_new(&d->axes, d->j.model, NULL, NULL, &err) != CR_OK)

@@ -4,6 +4,7 @@
 #ifndef CR_TOOL_BENCH_H
 #define CR_TOOL_BENCH_H
 
+#include "comm/comm.h"
 #include "tool/tool.h"
 
 /* One figure. Its unit is "rows/s", "GB/s", "%", ... or "" for a plain number. */
@@ -32,6 +33,7 @@ typedef struct cr_bench_opts {
     int threads;    /* 0: all cores */
     double seconds; /* seconds per measurement */
     bool files;     /* train: read the files instead of holding batches in memory */
+    cr_comm *comm;  /* train: the other ranks; NULL: this process is alone */
 } cr_bench_opts;
 
 typedef struct cr_bench_kind {

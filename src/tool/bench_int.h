@@ -24,6 +24,10 @@ typedef struct cr_bench_time {
 typedef cr_code (*cr_bench_fn)(void *ctx, int64_t call, cr_err *err);
 CR_CHECKED cr_code cr_bench_repeat(double seconds, cr_bench_fn fn, void *ctx, cr_bench_time *out,
                                    cr_err *err);
+/* cr_bench_repeat_all is collective over the ranks of comm (NULL: this process is alone): rank 0
+ * decides how often fn is called. */
+CR_CHECKED cr_code cr_bench_repeat_all(cr_comm *comm, double seconds, cr_bench_fn fn, void *ctx,
+                                       cr_bench_time *out, cr_err *err);
 
 /* Rows per second in windows, for work that comes unevenly, as from files. A window is half a
  * second, or an eighth of `seconds` when that is less, and ends with the work that is given to
@@ -80,5 +84,13 @@ CR_CHECKED cr_code cr_bench_features(const cr_bench_opts *o, cr_bench *out, cr_d
 CR_CHECKED cr_code cr_bench_lookup(const cr_bench_opts *o, cr_bench *out, cr_diag *diag);
 CR_CHECKED cr_code cr_bench_gemm(const cr_bench_opts *o, cr_bench *out, cr_diag *diag);
 CR_CHECKED cr_code cr_bench_limits(const cr_bench_opts *o, cr_bench *out, cr_diag *diag);
+
+/* ---- bench_ranks.c: what ranks send to each other ---- */
+/* cr_bench_least (collective) counts the bytes that must travel for the held batches: each distinct
+ * id of a rank's rows once, its row back, its gradient, and the dense gradients and weights of the
+ * slices of other ranks. */
+CR_CHECKED cr_code cr_bench_least(const cr_bench_data *d, double *per_row, cr_err *err);
+/* cr_bench_total (collective) adds up one number of every rank. */
+double cr_bench_total(cr_comm *comm, double mine);
 
 #endif

@@ -127,13 +127,19 @@ typedef struct run {
     cr_bench_data *d;
     int64_t step;
     cr_trainer_times times;
-    double cpu, read_wait; /* warm: their values at that time; finish: the difference since then */
+    /* warm: their values at that time; finish: the difference since then */
+    double cpu, read_wait, sent;
 } run;
+
+static double sent(const run *r) {
+    return r->d->j.comm ? (double)cr_comm_sent(r->d->j.comm) : 0;
+}
 
 static void warm(run *r, double read_wait) {
     r->times = cr_trainer_get_times(r->t);
     r->cpu = (double)clock() / CLOCKS_PER_SEC;
     r->read_wait = read_wait;
+    r->sent = sent(r);
 }
 static void finish(run *r, double read_wait) {
     cr_trainer_times t = cr_trainer_get_times(r->t);
@@ -141,6 +147,7 @@ static void finish(run *r, double read_wait) {
                                   t.update - r->times.update};
     r->cpu = (double)clock() / CLOCKS_PER_SEC - r->cpu;
     r->read_wait = read_wait - r->read_wait;
+    r->sent = sent(r) - r->sent;
 }
 
 static cr_code one_step(void *ctx, int64_t call, cr_err *err) {
@@ -218,6 +225,20 @@ static void add_bytes(cr_bench *out, const cr_bench_data *d, double rows_per_s, 
     cr_bench_add(out, "share_of_stream", 100 * rows_per_s * per_row / stream, "%");
 }
 
+/* Adds what the ranks send to each other, and how much of it must be. */
+static cr_code add_sent(const run *r, cr_bench *out, cr_err *err) {
+    cr_comm *comm = r->d->j.comm;
+    double least, rows = (double)(r->step - 1) * (double)r->d->batch_size;
+    if (!comm) return CR_OK;
+    CR_TRY(cr_bench_least(r->d, &least, err));
+    double all = cr_bench_total(comm, r->sent) / rows;
+    cr_bench_add(out, "ranks", cr_comm_size(comm), "");
+    cr_bench_add(out, "sent_bytes_per_row", all, "bytes");
+    cr_bench_add(out, "least_bytes_per_row", least, "bytes");
+    if (least > 0) cr_bench_add(out, "sent_to_least", all / least, "");
+    return CR_OK;
+}
+
 static cr_code measure(const cr_bench_opts *o, cr_bench_data *d, run *r, cr_bench *out,
                        cr_diag *diag) {
     cr_err err;
@@ -227,7 +248,7 @@ static cr_code measure(const cr_bench_opts *o, cr_bench_data *d, run *r, cr_benc
         CR_TRY(from_files(r, o->seconds, &best, &median, diag));
     } else {
         cr_bench_time t;
-        if (cr_bench_repeat(o->seconds, one_step, r, &t, &err) != CR_OK)
+        if (cr_bench_repeat_all(o->comm, o->seconds, one_step, r, &t, &err) != CR_OK)
             return cr_diag_err(diag, &err);
         finish(r, 0);
         best = B / t.best;
@@ -246,6 +267,7 @@ static cr_code measure(const cr_bench_opts *o, cr_bench_data *d, run *r, cr_benc
     cr_bench_add(out, "peak_gflops", peak, "GFLOP/s");
     cr_bench_add(out, "share_of_peak", 100 * best * per_row * 1e-9 / peak, "%");
     cr_bench_add_memory(out, d);
+    if (add_sent(r, out, &err) != CR_OK) return cr_diag_err(diag, &err);
     add_bytes(out, d, best, bytes);
     cr_bench_add(out, "loss", cr_trainer_loss(r->t, 0), "");
     return CR_OK;
