@@ -27,9 +27,10 @@ typedef struct cr_train_conf {
     bool is_profiling;
     bool use_tensorboard;
     cr_strs tensorboard_summaries;
-    cr_grad_scaler_conf *grad_scaler;    /* NULL: the loss is not scaled */
-    int64_t gradient_accumulation_steps; /* 0 and 1: none */
-    cr_grad_clip_conf *grad_clipping;    /* NULL: none */
+    cr_constraints_conf *global_embedding_constraints; /* NULL: none */
+    cr_grad_scaler_conf *grad_scaler;                  /* NULL: the loss is not scaled */
+    int64_t gradient_accumulation_steps;               /* 0 and 1: none */
+    cr_grad_clip_conf *grad_clipping;                  /* NULL: none */
     /* crank only */
     uint64_t seed;
     int64_t lanes;               /* power of two, 1..64 */

@@ -6,6 +6,7 @@
  */
 #include "job/env.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ extern char **environ;
 
 #define ONE_SEED     "all random numbers come from one seed; set TORCH_MANUAL_SEED or train_config.seed"
 #define ONE_PROCESS  "one process holds all tables, so that nothing is divided between devices"
+#define IN_BYTES     "the planner of tables counts memory in bytes"
 #define NO_GPU       "crank runs models on CPUs as they are, and compiles nothing for GPUs"
 #define WHOLE        "an export is one folder with whole tables; --embedding_dtype says their type"
 #define NO_TILE      "a row of crank's predictions always holds its user features too"
@@ -48,7 +50,9 @@ const cr_env cr_envs[] = {
      "`--embedding_dtype` wins",
      NULL, false},
     {"STORAGE_RESERVE_PERCENT", CR_ENV_SHARE, NULL, NULL,
-     "share of the free memory that `crank check` leaves to others, 0.15 for 15 %", NULL, false},
+     "share of the free memory that `crank check` and plans of tables leave to others, 0.15 for "
+     "15 %; not set: 0, in plans 0.15",
+     NULL, false},
     {"CI_ODPS_PROJECT_NAME", CR_ENV_TEXT, NULL, NULL,
      "replaces `{PROJECT}` in the configs that `crank benchmark` trains", NULL, false},
     {"WORLD_SIZE", CR_ENV_TEXT, NULL, NULL,
@@ -78,6 +82,14 @@ const cr_env cr_envs[] = {
      "the secret by which the nodes of `crank launch` know each other, at least 16 bytes; "
      "`--secret_file` wins",
      NULL, false},
+    {"INTRA_NODE_BANDWIDTH", CR_ENV_RATE, NULL, NULL,
+     "bytes per millisecond that one rank sends to ranks of its machine, for the plan of tables",
+     NULL, false},
+    {"CROSS_NODE_BANDWIDTH", CR_ENV_RATE, NULL, NULL,
+     "bytes per millisecond that one rank sends to other machines, for the plan of tables", NULL,
+     false},
+    {"FORCE_LOAD_SHARDING_PLAN", CR_ENV_SWITCH, NULL, "0",
+     "`1`: tables lie as `plan.json` of `model_dir` says, if it is there", NULL, false},
     {"CRANK_TEST_KILL", CR_ENV_TEXT, NULL, NULL,
      "for tests: `place:n` ends the process when it comes to that place for the n-th time", NULL,
      false},
@@ -98,17 +110,10 @@ const cr_env cr_envs[] = {
      "predictions wait for their rows as long as it takes", false},
     {"PROCESS_GROUP_TIMEOUT_SECONDS", CR_ENV_TEXT, NULL, NULL,
      "seconds that a process waits for the others", ONE_PROCESS, false},
-    {"INTRA_NODE_BANDWIDTH", CR_ENV_TEXT, NULL, NULL,
-     "bytes per millisecond between devices of a machine, for the division of tables", ONE_PROCESS,
-     false},
-    {"CROSS_NODE_BANDWIDTH", CR_ENV_TEXT, NULL, NULL,
-     "bytes per millisecond between machines, for the division of tables", ONE_PROCESS, false},
     {"TZREC_DP_HBM_BINS_PER_DEVICE", CR_ENV_TEXT, NULL, NULL,
-     "how finely the division of tables counts device memory", ONE_PROCESS, false},
+     "how finely the division of tables counts device memory", IN_BYTES, false},
     {"TZREC_DP_DDR_BINS_PER_DEVICE", CR_ENV_TEXT, NULL, NULL,
-     "how finely the division of tables counts main memory", ONE_PROCESS, false},
-    {"FORCE_LOAD_SHARDING_PLAN", CR_ENV_SWITCH, NULL, "0",
-     "tables are divided as the checkpoint says", ONE_PROCESS, false},
+     "how finely the division of tables counts main memory", IN_BYTES, false},
     {"RANK", CR_ENV_TEXT, NULL, "0", "number of this process", ONE_PROCESS, true},
     {"LOCAL_RANK", CR_ENV_TEXT, NULL, "0", "number of this process on its machine", ONE_PROCESS,
      true},
@@ -169,6 +174,7 @@ static const char *const must_be[] = {
     [CR_ENV_SWITCH] = "must be 0 or 1; set it to 1, or unset it",
     [CR_ENV_BOOL] = "must be true or false; set it to true, or unset it",
     [CR_ENV_COUNT] = "must be an integer of at least 0; correct it or unset it",
+    [CR_ENV_RATE] = "must be a number above 0, in bytes per millisecond; correct it or unset it",
     [CR_ENV_SHARE] = "must be a share from 0 to below 1; write 0.15 for 15 percent, or unset it",
 };
 
@@ -183,6 +189,7 @@ static bool is_right(const cr_env *e, const char *value) {
     case CR_ENV_SWITCH: return is_on(e, value) || strcmp(value, "0") == 0;
     case CR_ENV_BOOL: return is_on(e, value) || strcmp(value, "false") == 0;
     case CR_ENV_COUNT: return cr_parse_u64(value, strlen(value), &n);
+    case CR_ENV_RATE: return cr_parse_f64(value, strlen(value), &x) && x > 0 && isfinite(x);
     case CR_ENV_SHARE: return cr_parse_f64(value, strlen(value), &x) && x >= 0 && x < 1;
     default: return true;
     }
@@ -279,6 +286,13 @@ double cr_env_reserve(void) {
     double x;
     bool right = value && cr_parse_f64(value, strlen(value), &x) && x >= 0 && x < 1;
     return right ? x : 0;
+}
+
+void cr_env_rate(const char *name, double *bytes_per_s) {
+    const char *value = getenv(name);
+    double x;
+    if (value && cr_parse_f64(value, strlen(value), &x) && x > 0 && isfinite(x))
+        *bytes_per_s = 1000 * x;
 }
 
 void cr_env_lines(cr_buf *out) {

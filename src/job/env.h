@@ -15,6 +15,7 @@ typedef enum cr_env_kind {
     CR_ENV_SWITCH, /* 0 or 1 */
     CR_ENV_BOOL,   /* true or false */
     CR_ENV_COUNT,  /* an integer of at least 0 */
+    CR_ENV_RATE,   /* a number above 0 */
     CR_ENV_SHARE,  /* a number from 0 up to, but not including, 1 */
 } cr_env_kind;
 
@@ -43,6 +44,8 @@ bool cr_env_on(const char *name);
 /* cr_env_reserve returns STORAGE_RESERVE_PERCENT, the share of memory that stays free; 0 when it
  * is not set or wrong. */
 double cr_env_reserve(void);
+/* cr_env_rate sets *bytes_per_s to a bandwidth of the environment, if it is set and right. */
+void cr_env_rate(const char *name, double *bytes_per_s);
 /* cr_env_lines writes the table for `crank help environment`; cr_env_page writes it as Markdown. */
 void cr_env_lines(cr_buf *out);
 void cr_env_page(cr_buf *out);

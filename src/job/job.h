@@ -48,6 +48,7 @@ typedef struct cr_job {
     char **reserved;
     int n_reserved;
     bool accept_changed_features;
+    const char *plan;     /* where tables lie, as the text of plan.json (placing.h); NULL: none */
     cr_ckpt *mapped;      /* an export whose tables are read where they lie; NULL: none */
     const char *verified; /* a checkpoint that was compared with its digests when it was chosen */
 } cr_job;

@@ -78,13 +78,18 @@ ends 2
 has_err "USE_RTP: the environment says 'maybe', but it must be 0 or 1; set it to 1, or unset it"
 has_err "STORAGE_RESERVE_PERCENT: the environment says '5', but it must be a share from 0 to below 1; write 0.15 for 15 percent, or unset it"
 has_err "USE_FARM_HASH_TO_BUCKETIZE: the environment says '1', but it must be true or false; set it to true, or unset it"
+run env INTRA_NODE_BANDWIDTH=fast CROSS_NODE_BANDWIDTH=0 FORCE_LOAD_SHARDING_PLAN=yes crank check s.yaml
+ends 2
+has_err "INTRA_NODE_BANDWIDTH: the environment says 'fast', but it must be a number above 0, in bytes per millisecond; correct it or unset it"
+has_err "CROSS_NODE_BANDWIDTH: the environment says '0', but it must be a number above 0, ..."
+has_err "FORCE_LOAD_SHARDING_PLAN: the environment says 'yes', but it must be 0 or 1; ..."
 
 # without effect: one line per cause, none for values that ask for nothing or that machines set
-run env INTRA_NODE_BANDWIDTH=1 CROSS_NODE_BANDWIDTH=2 ODPS_ENDPOINT=x ODPS_CONFIG_FILE_PATH=y ONLINE_DENSE_EXPORT_STEPS=3 \
+run env TZREC_DP_HBM_BINS_PER_DEVICE=1 TZREC_DP_DDR_BINS_PER_DEVICE=2 INTRA_NODE_BANDWIDTH=1 ODPS_ENDPOINT=x ODPS_CONFIG_FILE_PATH=y ONLINE_DENSE_EXPORT_STEPS=3 \
     OMP_NUM_THREADS=1 USE_FSSPEC=0 FORCE_LOAD_SHARDING_PLAN= ALIBABA_CLOUD_REGION=z crank eval m/pipeline.config -q
 ends 0
 says_err <<'EOF'
-crank eval: warning: INTRA_NODE_BANDWIDTH, CROSS_NODE_BANDWIDTH of the environment have no effect here: one process holds all tables, so that nothing is divided between devices
+crank eval: warning: TZREC_DP_HBM_BINS_PER_DEVICE, TZREC_DP_DDR_BINS_PER_DEVICE of the environment have no effect here: the planner of tables counts memory in bytes
 crank eval: warning: ONLINE_DENSE_EXPORT_STEPS of the environment has no effect here: exports beside the training are not in this version; run crank export instead
 crank eval: warning: ODPS_ENDPOINT, ODPS_CONFIG_FILE_PATH of the environment have no effect here: MaxCompute tables are not read in this version; export them to Parquet files first
 EOF
