@@ -291,7 +291,7 @@ static cr_code start(loop *l) {
                      .drop_remainder = l->c->data_config->drop_remainder,
                      .start = l->pos,
                      .ids = &l->files};
-    if (l->tc->is_profiling) {
+    if (l->tc->is_profiling && writes(l)) {
         l->prof = cr_profile_new(l->j.pool, cr_pool_threads(l->j.pool),
                                  cr_path_join(&l->j.cfg.arena, l->c->model_dir, "trace.json"));
         d.trace = cr_profile_trace(l->prof);
@@ -561,18 +561,29 @@ static void count_features(loop *l) {
         cr_observer_features(l->ob, &l->counter);
 }
 
+/* An epoch without a step: there are no rows, or fewer than drop_remainder keeps. */
+static cr_code no_rows(loop *l) {
+    cr_err err;
+    cr_loader_stats s;
+    cr_loader_get_stats(l->data, &s);
+    if (l->c->data_config->drop_remainder && s.bytes > 0)
+        (void)cr_fail_at(&err, CR_EDATA, cr_conf_at(l->c->data_config, "drop_remainder"),
+                         "drop_remainder leaves nothing of '%s' to train on: it holds fewer rows "
+                         "than a batch of %lld; lower data_config.batch_size or set it to false",
+                         l->c->train_input_path, (long long)l->j.batch);
+    else
+        (void)cr_fail(&err, CR_EDATA,
+                      "'%s' holds no rows to train on; check the path and the files",
+                      l->c->train_input_path);
+    return cr_diag_err(l->diag, &err);
+}
+
 static cr_code end_epoch(loop *l) {
     count_features(l);
     cr_trainer_epoch_end(l->t);
     l->epoch++;
     l->pos = (cr_data_pos){.epoch = l->epoch};
-    if (l->step < 0) {
-        cr_err err;
-        (void)cr_fail(&err, CR_EDATA,
-                      "'%s' holds no rows to train on; check the path and the files",
-                      l->c->train_input_path);
-        return cr_diag_err(l->diag, &err);
-    }
+    if (l->step < 0) return no_rows(l);
     return ends_save(l->tc, l->epoch) ? save(l, false) : CR_OK;
 }
 

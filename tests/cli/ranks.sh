@@ -116,6 +116,13 @@ rm there/eval.csv
 kill -CONT "$(cat there/pid)"
 wait $job || code=$?
 told_once 1 "eval_input_path 'eval.csv': no file found"
+# the trace is the first rank's, which has one thread; the others write none
+# shellcheck disable=SC2016
+run ranks 3 sh -c 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 0 ]; then n=1; else n=3; fi; exec "$0" "$@" --threads $n' \
+    "$CRANK" train tiny.yaml --model_dir traced --set data_config.batch_size=40 --set train_config.lanes=8 --set train_config.is_profiling=true
+ends 0
+grep -q '"data 1"' traced/trace.json || fail "no thread that reads in trace.json"
+if grep -q '"data 2"' traced/trace.json; then fail "trace.json is of another rank"; fi
 # mistakes are told once
 run ranks 2 crank train tiny.yaml --model_dir wrong --set data_config.batch_siz=3
 ends 2

@@ -112,3 +112,7 @@ has_err "large.csv:5: column 'price', value '1e400': too large for float32..."
 # one step is one step
 run crank train tiny.yaml -q --model_dir one --set train_config.num_epochs=0 --set train_config.num_steps=1
 has_out "trained  32 rows, 1 step in ..."
+# rows that drop_remainder leaves out are not missing rows
+run crank train tiny.yaml --model_dir dropped --set data_config.drop_remainder=true --set data_config.batch_size=10000
+ends 3
+has_err "...: drop_remainder leaves nothing of 'train.csv' to train on: it holds fewer rows than a batch of 10000; ..."
