@@ -23,9 +23,13 @@ static char *new_dir(void) {
 
 static void save(const char *dir, int64_t step) {
     float x = (float)step;
-    cr_ckpt_tensor t = {
-        "x",          1, {1},   CR_DT_F32, cr_ckpt_get_flat, cr_ckpt_put_flat, &x, false,
-        CR_RESIZE_NO, 0, false, false};
+    cr_ckpt_tensor t = {.name = "x",
+                        .n_dims = 1,
+                        .shape = {1},
+                        .dtype = CR_DT_F32,
+                        .get = cr_ckpt_get_flat,
+                        .put = cr_ckpt_put_flat,
+                        .ctx = &x};
     cr_ckpt_state s = {.step = step, .lanes = 8};
     CHECK_INT(cr_ckpt_save(dir, &s, &t, 1, NULL, NULL), CR_OK);
 }

@@ -17,30 +17,21 @@ static cr_arena arena;
 static float w[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, sums[12];
 
 static char *save(const char *name) {
-    cr_ckpt_tensor t[2] = {{"w",
-                            2,
-                            {3, 4},
-                            CR_DT_F32,
-                            cr_ckpt_get_flat,
-                            cr_ckpt_put_flat,
-                            w,
-                            false,
-                            CR_RESIZE_NO,
-                            0,
-                            false,
-                            false},
-                           {"state.w.sum",
-                            2,
-                            {3, 4},
-                            CR_DT_F32,
-                            cr_ckpt_get_flat,
-                            cr_ckpt_put_flat,
-                            sums,
-                            true,
-                            CR_RESIZE_NO,
-                            0,
-                            false,
-                            false}};
+    cr_ckpt_tensor t[2] = {{.name = "w",
+                            .n_dims = 2,
+                            .shape = {3, 4},
+                            .dtype = CR_DT_F32,
+                            .get = cr_ckpt_get_flat,
+                            .put = cr_ckpt_put_flat,
+                            .ctx = w},
+                           {.name = "state.w.sum",
+                            .n_dims = 2,
+                            .shape = {3, 4},
+                            .dtype = CR_DT_F32,
+                            .get = cr_ckpt_get_flat,
+                            .put = cr_ckpt_put_flat,
+                            .ctx = sums,
+                            .optimizer = true}};
     cr_ckpt_metric metric = {"auc", 0.5};
     cr_ckpt_state s = {.step = 7, .lanes = 8, .metrics = &metric, .n_metrics = 1};
     cr_ckpt_save_opts o = {.features = "{\"format\": 1}\n"};

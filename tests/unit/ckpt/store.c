@@ -47,48 +47,43 @@ static void model_init(model *m, uint64_t seed) {
     m->w = (cr_ckpt_rows){m->table, D, STRIDE};
     m->sum = (cr_ckpt_rows){m->table + D, D, STRIDE};
     m->row = (cr_ckpt_rows){m->table + 2 * D, 1, STRIDE};
-    m->t[0] = (cr_ckpt_tensor){
-        "model.emb.weight", 2, {V, D}, CR_DT_F32, cr_ckpt_get_rows, cr_ckpt_put_rows, &m->w, false,
-        CR_RESIZE_NO,       0, false,  false};
-    m->t[1] = (cr_ckpt_tensor){"model.emb.weight.sum",
-                               2,
-                               {V, D},
-                               CR_DT_F32,
-                               cr_ckpt_get_rows,
-                               cr_ckpt_put_rows,
-                               &m->sum,
-                               true,
-                               CR_RESIZE_NO,
-                               0,
-                               false,
-                               false};
-    m->t[2] = (cr_ckpt_tensor){"model.emb.weight.row",
-                               1,
-                               {V},
-                               CR_DT_F32,
-                               cr_ckpt_get_rows,
-                               cr_ckpt_put_rows,
-                               &m->row,
-                               true,
-                               CR_RESIZE_NO,
-                               0,
-                               false,
-                               false};
-    m->t[3] = (cr_ckpt_tensor){"model.mlp.0.weight",
-                               2,
-                               {2, 3},
-                               CR_DT_F32,
-                               cr_ckpt_get_flat,
-                               cr_ckpt_put_flat,
-                               m->dense,
-                               false,
-                               CR_RESIZE_NO,
-                               0,
-                               false,
-                               false};
-    m->t[4] = (cr_ckpt_tensor){
-        "model.scalar", 0, {0},   CR_DT_F32, cr_ckpt_get_flat, cr_ckpt_put_flat, m->scalar, false,
-        CR_RESIZE_NO,   0, false, false};
+    m->t[0] = (cr_ckpt_tensor){.name = "model.emb.weight",
+                               .n_dims = 2,
+                               .shape = {V, D},
+                               .dtype = CR_DT_F32,
+                               .get = cr_ckpt_get_rows,
+                               .put = cr_ckpt_put_rows,
+                               .ctx = &m->w};
+    m->t[1] = (cr_ckpt_tensor){.name = "model.emb.weight.sum",
+                               .n_dims = 2,
+                               .shape = {V, D},
+                               .dtype = CR_DT_F32,
+                               .get = cr_ckpt_get_rows,
+                               .put = cr_ckpt_put_rows,
+                               .ctx = &m->sum,
+                               .optimizer = true};
+    m->t[2] = (cr_ckpt_tensor){.name = "model.emb.weight.row",
+                               .n_dims = 1,
+                               .shape = {V},
+                               .dtype = CR_DT_F32,
+                               .get = cr_ckpt_get_rows,
+                               .put = cr_ckpt_put_rows,
+                               .ctx = &m->row,
+                               .optimizer = true};
+    m->t[3] = (cr_ckpt_tensor){.name = "model.mlp.0.weight",
+                               .n_dims = 2,
+                               .shape = {2, 3},
+                               .dtype = CR_DT_F32,
+                               .get = cr_ckpt_get_flat,
+                               .put = cr_ckpt_put_flat,
+                               .ctx = m->dense};
+    m->t[4] = (cr_ckpt_tensor){.name = "model.scalar",
+                               .n_dims = 0,
+                               .shape = {0},
+                               .dtype = CR_DT_F32,
+                               .get = cr_ckpt_get_flat,
+                               .put = cr_ckpt_put_flat,
+                               .ctx = m->scalar};
 }
 
 static bool model_equal(const model *a, const model *b) {
@@ -270,9 +265,13 @@ TEST(whole_tensors) {
 TEST(half_types) {
     char *dir = new_dir();
     float x[4] = {0.5f, -1.25f, 3.0f, 0.1f}, y[4];
-    cr_ckpt_tensor t = {
-        "h",          1, {4},   CR_DT_F16, cr_ckpt_get_flat, cr_ckpt_put_flat, x, false,
-        CR_RESIZE_NO, 0, false, false};
+    cr_ckpt_tensor t = {.name = "h",
+                        .n_dims = 1,
+                        .shape = {4},
+                        .dtype = CR_DT_F16,
+                        .get = cr_ckpt_get_flat,
+                        .put = cr_ckpt_put_flat,
+                        .ctx = x};
     cr_err err;
     CHECK_INT(cr_ckpt_write_tensors(dir, &t, 1, NULL, &err), CR_OK);
     cr_ckpt *c;
@@ -601,9 +600,13 @@ TEST(full_disk) {
     model_init(&a, 1);
     CHECK_INT(save(dir, 1, &a, 0, &err), CR_OK);
     static float big[100000];
-    cr_ckpt_tensor t = {
-        "big",        1, {100000}, CR_DT_F32, cr_ckpt_get_flat, cr_ckpt_put_flat, big, false,
-        CR_RESIZE_NO, 0, false,    false};
+    cr_ckpt_tensor t = {.name = "big",
+                        .n_dims = 1,
+                        .shape = {100000},
+                        .dtype = CR_DT_F32,
+                        .get = cr_ckpt_get_flat,
+                        .put = cr_ckpt_put_flat,
+                        .ctx = big};
     cr_ckpt_state s = state_of(2);
     CHECK_INT(cr_ckpt_save(dir, &s, &t, 1, NULL, &err), CR_EIO);
     CHECK(strstr(err.msg, "No space left on device; free some space") != NULL);
