@@ -63,6 +63,9 @@ static const cr_field train_fields[] = {
            "number of parts that a batch is cut into, a power of two, and the most threads that "
            "share a step; results depend on it, not on the threads; 0: 8, or fewer for batches "
            "below 2048 rows"),
+    CR_BOOL(cr_train_conf, save_in_background, true, CR_F_OURS,
+            "copy a checkpoint and go on while it is written, if memory allows; false: wait for "
+            "it"),
     U32(eval_interval_steps, 0, CR_F_OURS, "steps between evaluations; 0: with checkpoints only"),
     CR_END,
 };

@@ -34,6 +34,7 @@ typedef struct cr_train_conf {
     /* crank only */
     uint64_t seed;
     int64_t lanes;               /* power of two, 1..64 */
+    bool save_in_background;
     int64_t eval_interval_steps; /* 0: evaluation follows checkpoints only */
 } cr_train_conf;
 

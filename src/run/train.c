@@ -39,10 +39,17 @@ typedef struct loop {
     int64_t saved, evaluated; /* steps; -1: never */
     int64_t saved_epoch;      /* the epoch that the state of this checkpoint has */
     bool saved_by_signal;     /* that checkpoint was made because a signal ended a run */
-    bool eval_due;            /* the checkpoint that the run continues from was not evaluated */
-    char *resume;             /* path of that checkpoint; NULL: the run begins anew */
-    cr_ckpt_state before;     /* what that checkpoint says about the data */
-    int64_t total_bytes;      /* size of the training files; 0: not known */
+    /* the checkpoint that is being written while training goes on */
+    struct {
+        cr_ckpt_saving *s; /* NULL: none */
+        char path[sizeof((cr_train_result *)NULL)->checkpoint];
+        double stall;    /* seconds that training has stood still for it */
+        int64_t instead; /* the checkpoint that a signal made, which it replaces; -1: none */
+    } saving;
+    bool eval_due;        /* the checkpoint that the run continues from was not evaluated */
+    char *resume;         /* path of that checkpoint; NULL: the run begins anew */
+    cr_ckpt_state before; /* what that checkpoint says about the data */
+    int64_t total_bytes;  /* size of the training files; 0: not known */
     double t0, logged;
     int64_t logged_step, observed_step;
     observer *ob;
@@ -176,6 +183,13 @@ static bool evaluates_at(const cr_train_conf *tc, int64_t step) {
 /* Is a checkpoint saved after this many epochs? */
 static bool ends_save(const cr_train_conf *tc, int64_t epochs) {
     return tc->save_checkpoints_epochs > 0 && epochs % tc->save_checkpoints_epochs == 0;
+}
+
+/* Is there no step left to train? */
+static bool is_over(const loop *l) {
+    return cr_early_stop_due(&l->patience) ||
+           (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps) ||
+           (l->tc->num_epochs > 0 && l->epoch >= l->tc->num_epochs);
 }
 
 /* Reads the recorded metrics of a step; false: there are none. */
@@ -409,21 +423,68 @@ static cr_code save_state(loop *l) {
     return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
 }
 
-static cr_code save_all(loop *l) {
+/* Returns the memory that a copy of this rank's share of a checkpoint may take: half of what is
+ * free, which the ranks of a machine share. */
+static int64_t room_for_copy(const loop *l) {
+    int64_t room = cr_mem_available() / 2;
+    if (l->j.comm) room /= cr_comm_local_size(l->j.comm);
+    return room > 0 ? room : 0;
+}
+
+/* Collective: begins to write this step's checkpoint. wait: nothing goes on meanwhile, so no copy
+ * is made. */
+static cr_code begin_save(loop *l, bool wait) {
     cr_err err;
     cr_arena a;
     int n;
+    double t0 = cr_now(), span = cr_trace_begin(cr_profile_trace(l->prof));
     l->saved_epoch = l->epoch;
     if (writes(l)) CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
     cr_arena_init(&a, 0);
     cr_ckpt_state s = state_of(l, &a);
     cr_ckpt_tensor *v = cr_trainer_tensors(&l->j, l->t, &a, &n);
-    double span = cr_trace_begin(cr_profile_trace(l->prof));
-    cr_ckpt_save_opts so = {.features = cr_job_meaning(&l->j, &a), .meet = l->j.meet};
-    cr_code code = cr_ckpt_save(l->c->model_dir, &s, v, n, &so, &err);
+    cr_ckpt_save_opts so = {.features = cr_job_meaning(&l->j, &a),
+                            .meet = l->j.meet,
+                            .pool = l->j.pool,
+                            .memory = wait ? 0 : room_for_copy(l)};
+    cr_code code = cr_ckpt_save_begin(&l->saving.s, l->c->model_dir, &s, v, n, &so, &err);
     cr_profile_span(l->prof, CR_STAGE_SAVE, span);
     cr_arena_clear(&a);
+    memcpy(l->saving.path, l->res->checkpoint, sizeof l->saving.path);
+    l->saving.stall = cr_now() - t0;
     return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
+}
+
+static void tell_saved(const loop *l, const cr_ckpt_saved *done) {
+    char size[32];
+    if (!writes(l)) return;
+    CR_INFO("Saved checkpoint to %s: %s in %d file%s, training stood still for %.3f s%s",
+            l->saving.path, cr_fmt_bytes(size, (double)done->bytes), done->files,
+            done->files == 1 ? "" : "s", l->saving.stall,
+            done->in_background ? " and went on while it was written" : "");
+}
+
+/* Collective: waits until the checkpoint that is being written is whole, if there is one, and gives
+ * it its name. */
+static cr_code end_save(loop *l) {
+    cr_err err;
+    cr_ckpt_saved done;
+    cr_ckpt_saving *s = l->saving.s;
+    if (!s) return CR_OK;
+    l->saving.s = NULL;
+    double t0 = cr_now(), span = cr_trace_begin(cr_profile_trace(l->prof));
+    /* whoever lost model_dir has said so */
+    cr_code code = agreed(l, l->lost ? CR_ERUN : keep_lock(l));
+    if (code != CR_OK) {
+        cr_ckpt_save_abort(s);
+        return code;
+    }
+    if (cr_ckpt_save_end(s, &done, &err) != CR_OK) return cr_diag_err(l->diag, &err);
+    cr_profile_span(l->prof, CR_STAGE_SAVE, span);
+    l->saving.stall += cr_now() - t0;
+    tell_saved(l, &done);
+    if (l->saving.instead >= 0 && writes(l)) cr_ckpt_delete(l->c->model_dir, l->saving.instead);
+    return CR_OK;
 }
 
 /* Deletes checkpoints beyond keep_checkpoint_max. */
@@ -451,25 +512,43 @@ static cr_code evaluate_checkpoint(loop *l) {
     return l->evaluated == l->step ? save_state(l) : CR_OK;
 }
 
+/* Ends the checkpoint that was written while training went on: that one is never evaluated and
+ * never made by a signal. */
+static cr_code settle(loop *l) {
+    if (!l->saving.s) return CR_OK;
+    double t0 = cr_now();
+    cr_code code = end_save(l);
+    if (code == CR_OK) code = agreed(l, prune(l));
+    l->res->save_s += cr_now() - t0;
+    return code;
+}
+
 /* A checkpoint that was made because of a signal is not evaluated, does not count for
  * keep_checkpoint_max, and is deleted when there is a later one. So a run that was stopped and
  * continued leaves the same checkpoints as one that was not. */
 static cr_code save_now(loop *l, bool by_signal) {
-    bool fresh = l->saved != l->step;
+    bool fresh = l->saved != l->step, due = l->ev && l->evaluated != l->step;
+    bool wait = by_signal || due || is_over(l) || !l->tc->save_in_background;
     int64_t before = l->saved_by_signal && fresh ? l->saved : -1;
     l->saved_by_signal = by_signal && (fresh || l->saved_by_signal);
     set_checkpoint(l);
     cr_code code = keep_lock(l);
-    if (code == CR_OK) code = fresh ? save_all(l) : save_state(l);
+    if (code == CR_OK && !fresh) code = save_state(l);
     CR_TRY(agreed(l, code));
-    l->saved = l->step;
-    if (before >= 0 && writes(l)) cr_ckpt_delete(l->c->model_dir, before);
+    if (fresh) {
+        l->saving.instead = before;
+        CR_TRY(begin_save(l, wait));
+        l->saved = l->step;
+        if (!wait) return CR_OK; /* settle does the rest */
+        CR_TRY(end_save(l));
+    }
     if (l->saved_by_signal) return CR_OK;
     CR_TRY(evaluate_checkpoint(l));
     return prune(l);
 }
 
 static cr_code save(loop *l, bool by_signal) {
+    CR_TRY(settle(l));
     double t0 = cr_now(), evals = l->res->eval_s;
     cr_code code = save_now(l, by_signal);
     l->res->save_s += cr_now() - t0 - (l->res->eval_s - evals);
@@ -673,13 +752,6 @@ static cr_code stopped(loop *l) {
                                                  "--continue_train goes on from it"});
 }
 
-/* Is there no step left to train? */
-static bool is_over(const loop *l) {
-    return cr_early_stop_due(&l->patience) ||
-           (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps) ||
-           (l->tc->num_epochs > 0 && l->epoch >= l->tc->num_epochs);
-}
-
 /* The config of model_dir belongs to its checkpoints, so a run that trains nothing does not change
  * it. */
 static cr_code keep_config(loop *l) {
@@ -712,7 +784,10 @@ static cr_code run(loop *l) {
         code = b ? one_step(l, b) : end_epoch(l);
         if (b && code == CR_OK) cr_life_step();
         CR_TRY(cr_job_agree(&l->j, code, &stop));
-        if (!stop) continue;
+        if (!stop) {
+            if (l->saving.s && cr_ckpt_save_ready(l->saving.s)) CR_TRY(settle(l));
+            continue;
+        }
         CR_TRY(save(l, true));
         return stopped(l);
     }
@@ -765,6 +840,9 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
     if (code == CR_OK) {
         if (o->watch.begins) o->watch.begins(o->watch.ctx);
         code = agreed(&l, run(&l)); /* a rank may fail where the next vote of the others is far */
+        /* what failed afterwards does not harm a checkpoint that was complete in memory */
+        cr_code settled = settle(&l);
+        if (code == CR_OK) code = settled;
         res->seconds = cr_now() - l.t0;
         cr_loader_stats s;
         cr_loader_get_stats(l.data, &s);

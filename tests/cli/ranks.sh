@@ -28,6 +28,31 @@ run ranks 2 crank eval one/pipeline.config --eval_result_filename by_two.txt --s
 ends 0
 same one/alone.txt one/by_two.txt
 [ "$(grep -c '^evaluated ' "$out")" -eq 1 ] || fail "not one summary"
+# Ranks share the files of a checkpoint, and the checkpoint is that of one process, byte for byte. What four ranks saved, one
+# process, two or three ranks go on from, to the same bytes; so they do while checkpoints are written (no evaluation is due).
+more="$settings --set train_config.save_checkpoints_steps=5 --set train_config.keep_checkpoint_max=1 --eval_input_path="
+# shellcheck disable=SC2086
+run crank train tiny.yaml --model_dir alone --threads 2 $more --set data_config.batch_size=120
+ends 0
+# shellcheck disable=SC2086
+run ranks 4 sh -c 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 2 ]; then CRANK_TEST_KILL=step:9:TERM; export CRANK_TEST_KILL; fi; exec "$0" "$@"' \
+    "$CRANK" train tiny.yaml --model_dir four --threads 1 $more --set data_config.batch_size=30
+ends 1
+has_err "crank train: stopped by a signal; the checkpoint is saved, --continue_train goes on from it"
+for n in 1 2 3; do
+    rm -rf by$n
+    cp -R four by$n
+    # shellcheck disable=SC2086
+    run ranks $n crank train tiny.yaml --model_dir by$n --continue_train --threads 1 $more --set data_config.batch_size=$((120 / n))
+    ends 0
+    same "$(newest alone)" "$(newest by$n)"
+done
+# shellcheck disable=SC2086
+run ranks 4 crank train tiny.yaml --model_dir by4 --threads 1 $more --set data_config.batch_size=30
+ends 0
+has_err "...Saved checkpoint to by4/model.ckpt-5: ...training stood still for ... s and went on while it was written"
+[ "$(grep -c 'Saved checkpoint to by4/model.ckpt-5' "$err")" -eq 1 ] || fail "told more than once"
+same "$(newest alone)" "$(newest by4)"
 # a signal to one rank ends all; another number of ranks goes on to the same bytes
 # shellcheck disable=SC2086
 run ranks 2 sh -c 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ]; then CRANK_TEST_KILL=step:5:TERM; export CRANK_TEST_KILL; fi; exec "$0" "$@"' \
