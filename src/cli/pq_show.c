@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/shown.h"
 #include "cli/grid.h"
 #include "cli/pq_view.h"
 
@@ -109,7 +110,19 @@ static const char *short_encodings(cr_pqv *v, uint32_t bits, cr_pq_type type) {
 
 /* ---- values ---- */
 
-/* bytes that are text are shown as text */
+/* is_text tells whether the n bytes are characters that a person reads, lines and tabs among them.
+ */
+static bool is_text(const char *s, size_t n) {
+    uint32_t c;
+    bool plain;
+    for (size_t i = 0, len; i < n; i += len) {
+        len = cr_shown_char(s + i, n - i, &c, &plain);
+        if (len == 0 || (!plain && c != '\t' && c != '\n' && c != '\r')) return false;
+    }
+    return n > 0;
+}
+
+/* as_text returns the bytes that `hex` stands for as text, or NULL when they are no text. */
 static const char *as_text(cr_pqv *v, const char *hex, size_t n) {
     cr_buf b;
     cr_buf_init(&b);
@@ -118,9 +131,9 @@ static const char *as_text(cr_pqv *v, const char *hex, size_t n) {
         int lo = hex[i + 1] <= '9' ? hex[i + 1] - '0' : hex[i + 1] - 'a' + 10;
         cr_buf_char(&b, (char)(hi << 4 | lo));
     }
-    const char *s = b.n ? cr_plain(&v->arena, b.data, b.n) : NULL;
+    const char *s = is_text(b.data, b.n) ? cr_plain(&v->arena, b.data, b.n) : NULL;
     cr_buf_clear(&b);
-    return s && !strstr(s, "\\u00") && !strstr(s, "\xef\xbf\xbd") ? s : NULL;
+    return s;
 }
 
 const char *cr_pqv_human(cr_pqv *v, const cr_pq_node *n, const char *json, size_t size) {

@@ -85,6 +85,16 @@ says_out <<'END'
 {"s":"x0","d":0}
 END
 
+# bytes without a logical type: text is shown as text, whatever it spells, and all else as hex
+printf '%s\n' 'a|plain' 'b|\u00e9 \x41' "c|$(printf '\tx\357\277\275')" "d|$(printf '\310\036r')" "e|$(printf 'a\033[2J')" | pq_make raw.parquet 'k:string, v:binary'
+run crank parquet raw.parquet --rows 5
+ends 0
+has_out '  a  plain'
+has_out '  b  \u00e9 \x41'
+has_out "$(printf '  c  \\tx\357\277\275')"
+has_out '  d  0xc81e72'
+has_out '  e  0x611b5b324a'
+
 # several files, a folder, a glob
 mkdir some
 cp i32_gzip.parquet i32_delta.parquet some
