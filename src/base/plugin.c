@@ -162,7 +162,8 @@ cr_code cr_plugin_open(const char *path, const char *symbol, int abi, const char
     return CR_OK;
 }
 
-cr_code cr_plugin_own(const char *name, const char *symbol, int abi, void **out, cr_err *err) {
+cr_code cr_plugin_own(const char *name, const char *symbol, int abi, const char *cure, void **out,
+                      cr_err *err) {
     static const char *const places[] = {"%.*s/%s", "%.*s/../lib/crank/%s"};
     char self[2048], file[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -178,8 +179,9 @@ cr_code cr_plugin_own(const char *name, const char *symbol, int abi, void **out,
                            reason(file));
         *out = dlsym(lib, symbol);
         if (*out && *(const int *)*out == abi) return CR_OK;
-        return cr_fail(err, CR_ERUN, "%s belongs to another version of crank; install both anew",
+        return cr_fail(err, CR_ERUN,
+                       "%s belongs to another version of crank; build or install the two together",
                        file);
     }
-    return cr_fail(err, CR_ERUN, "%s is missing beside %s", name, self);
+    return cr_fail(err, CR_ERUN, "%s is missing beside %s; %s", name, self, cure);
 }

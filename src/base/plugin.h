@@ -24,10 +24,10 @@ void cr_plugin_allow(void);
  * cure. */
 CR_CHECKED cr_code cr_plugin_open(const char *path, const char *symbol, int abi, const char *header,
                                   const void **out, cr_err *err);
-/* cr_plugin_own: the same for a library of crank itself, which needs no permission: the file `name`
- * beside the program, or in ../lib/crank as it is installed. Its names are visible to libraries
- * that it loads in turn. */
-CR_CHECKED cr_code cr_plugin_own(const char *name, const char *symbol, int abi, void **out,
-                                 cr_err *err);
+/* cr_plugin_own does the same for a library of crank itself, which needs no permission: the file
+ * `name` beside the program, or in ../lib/crank as it is installed. Its names are visible to
+ * libraries that it loads in turn. `cure` tells the user what to do when there is no such file. */
+CR_CHECKED cr_code cr_plugin_own(const char *name, const char *symbol, int abi, const char *cure,
+                                 void **out, cr_err *err);
 
 #endif

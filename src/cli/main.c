@@ -101,9 +101,9 @@ static cr_code join_ranks(cr_ui *ui) {
     if (!ui->cmd->ranks) {
         if (ui->place.rank > 0) return CR_EUSAGE;
         return cr_ui_wrong(ui,
-                           "%s started %d ranks, and this command runs as one process in this "
-                           "version; start it without %s",
-                           ui->place.launcher, ui->place.size, ui->place.launcher);
+                           "this command runs as one process in this version, but %s started %d; "
+                           "start it without %s",
+                           ui->place.launcher, ui->place.size, ui->place.program);
     }
     if (cr_comm_open(&ui->comm, &ui->place, &err) == CR_OK) return CR_OK;
     return ui->place.rank > 0 ? err.code : cr_ui_fail(ui, &err);

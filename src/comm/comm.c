@@ -3,6 +3,7 @@
  */
 #include "comm/comm.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,13 +36,12 @@ static const char *const packages[] = {
 cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
     void *entry;
     cr_err missing;
-    char why[CR_COMM_WHY] = "";
-    if (cr_plugin_own(files[place->flavour], "cr_comm_plug_of", CR_COMM_ABI, &entry, &missing) !=
-        CR_OK)
-        return cr_fail(err, CR_ERUN,
-                       "%s started %d ranks, but this crank cannot speak to them: %s; build crank "
-                       "with %s installed",
-                       place->launcher, place->size, missing.msg, packages[place->flavour]);
+    char why[CR_COMM_WHY] = "", cure[80];
+    snprintf(cure, sizeof cure, "build crank with %s installed", packages[place->flavour]);
+    if (cr_plugin_own(files[place->flavour], "cr_comm_plug_of", CR_COMM_ABI, cure, &entry,
+                      &missing) != CR_OK)
+        return cr_fail(err, CR_ERUN, "%s started %d ranks, but this crank cannot join them: %s",
+                       place->launcher, place->size, missing.msg);
     cr_comm *c = cr_alloc(sizeof *c, "a comm");
     c->plug = entry;
     c->blamed = -1;

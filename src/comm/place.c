@@ -8,16 +8,17 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "comm/life.h"
 
 #define MOST_RANKS 1000000
 
 static const struct {
-    const char *rank, *size, *launcher;
+    const char *rank, *size, *program, *launcher;
     cr_flavour flavour;
 } rows[] = {
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "mpirun (Open MPI)", CR_MPI_OPEN},
-    {"PMI_RANK", "PMI_SIZE", "mpiexec (MPICH)", CR_MPI_MPICH},
-    {"PMIX_RANK", "SLURM_NTASKS", "srun (PMIx)", CR_MPI_OPEN},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "mpirun", "mpirun (Open MPI)", CR_MPI_OPEN},
+    {"PMI_RANK", "PMI_SIZE", "mpiexec", "mpiexec (MPICH)", CR_MPI_MPICH},
+    {"PMIX_RANK", "SLURM_NTASKS", "srun", "srun (PMIx)", CR_MPI_OPEN},
 };
 
 static cr_code number(const char *name, const char *text, int64_t *out, cr_err *err) {
@@ -42,10 +43,13 @@ cr_code cr_place_find(cr_place *out, cr_err *err) {
                            "launcher sets them, so unset both to run one process",
                            rows[i].rank, rank, rows[i].size, size);
         if (n > 1)
-            *out = (cr_place){.launcher = rows[i].launcher,
+            *out = (cr_place){.program = rows[i].program,
+                              .launcher = rows[i].launcher,
                               .flavour = rows[i].flavour,
                               .rank = (int)r,
                               .size = (int)n};
+        /* crank launch sets the variables of MPICH's mpiexec, and one of its own */
+        if (n > 1 && getenv(CR_LIFE_ENV)) out->program = out->launcher = "crank launch";
         return CR_OK;
     }
     return CR_OK;

@@ -9,7 +9,8 @@
 typedef enum cr_flavour { CR_MPI_NONE, CR_MPI_MPICH, CR_MPI_OPEN } cr_flavour;
 
 typedef struct cr_place {
-    const char *launcher; /* the program that started the ranks; NULL: this process is alone */
+    const char *program;  /* the command that started the ranks; NULL: this process is alone */
+    const char *launcher; /* the same with the name of its MPI: "mpirun (Open MPI)" */
     cr_flavour flavour;   /* of its MPI */
     int rank, size;       /* 0 of 1 when alone */
 } cr_place;
