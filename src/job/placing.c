@@ -323,10 +323,3 @@ cr_code cr_job_placings(cr_job *j, cr_diag *diag) {
     }
     return CR_OK;
 }
-
-cr_code cr_job_keep_plan(const cr_job *j, cr_err *err) {
-    if (!j->plan) return CR_OK;
-    char path[1200];
-    snprintf(path, sizeof(path), "%s/%s", j->root->model_dir, CR_PLAN_FILE);
-    return cr_file_write(path, j->plan, strlen(j->plan), err);
-}

@@ -479,10 +479,10 @@ cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
                               .optim_conf = own ? t->optim_conf : o->optim_conf};
         if (t->table.owner)
             cr_table_describe(&t->table, &spec, t->table.owner);
-        else if (o->meet && t->placing && t->placing->n > 0)
-            CR_TRY(alloc_shards(m, o, t, &spec, err));
         else if (t->mapped)
             cr_table_map(&t->table, &spec, t->mapped);
+        else if (o->meet && t->placing && t->placing->n > 0)
+            CR_TRY(alloc_shards(m, o, t, &spec, err));
         else
             CR_TRY(cr_table_init(&t->table, &spec, err));
     }

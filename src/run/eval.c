@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "job/placing.h"
 #include "run/observe_int.h"
 
 /* Finds the file that gets the line, and checks before the work that it can be written. */
@@ -72,8 +73,10 @@ static cr_code restore(evaluation *e) {
     if (cr_job_checkpoint(j, e->from, false, &e->path, &e->step, &err) != CR_OK ||
         (cr_job_is_first(j) &&
          result_file(e->dir, e->o->eval_result_filename, e->arena, &e->result, &err) != CR_OK) ||
-        cr_job_map(j, e->path, &err) != CR_OK || cr_job_alloc(j, &err) != CR_OK ||
-        cr_evaluator_new(&e->ev, j, &err) != CR_OK)
+        cr_job_map(j, e->path, &err) != CR_OK)
+        return cr_diag_err(e->diag, &err);
+    CR_TRY(cr_job_placings(j, e->diag));
+    if (cr_job_alloc(j, &err) != CR_OK || cr_evaluator_new(&e->ev, j, &err) != CR_OK)
         return cr_diag_err(e->diag, &err);
     CR_INFO("Restoring checkpoint from %s...", e->path);
     return cr_job_load_weights(j, e->path, e->diag);

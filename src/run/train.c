@@ -16,6 +16,7 @@
 #include "base/stop.h"
 #include "comm/life.h"
 #include "conf/conf.h"
+#include "job/placing.h"
 #include "obs/profile.h"
 #include "run/observe_int.h"
 #include "train/train_metrics.h"
@@ -163,6 +164,8 @@ static cr_code write_config(loop *l, cr_err *err) {
     cr_code code = write_text(l, "pipeline.config", b.data, b.n, m, err);
     if (code == CR_OK)
         code = write_text(l, "version", CR_VERSION "\n", strlen(CR_VERSION) + 1, m, err);
+    if (code == CR_OK && l->j.plan)
+        code = write_text(l, CR_PLAN_FILE, l->j.plan, strlen(l->j.plan), m, err);
     if (code == CR_OK) code = cr_manifest_write(m, l->c->model_dir, err);
     cr_manifest_free(m);
     cr_buf_clear(&b);
@@ -287,6 +290,7 @@ static cr_code start(loop *l) {
     if (cr_job_eval_paths(&l->j)) cr_job_check_best(&l->j, l->diag);
     cr_early_stop_check(&l->j, l->diag);
     CR_TRY(cr_diag_code(l->diag));
+    CR_TRY(cr_job_placings(&l->j, l->diag));
     if (cr_job_alloc(&l->j, &err) != CR_OK || cr_trainer_new(&l->t, &l->j, &err) != CR_OK ||
         cr_train_metrics_new(&l->tm, &l->j, cr_trainer_lanes(l->t), &err) != CR_OK ||
         (cr_job_eval_paths(&l->j) && cr_evaluator_new(&l->ev, &l->j, &err) != CR_OK))

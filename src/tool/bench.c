@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "job/placing.h"
 #include "tool/bench_int.h"
 
 #define MAX_CALLS ((int64_t)1 << 20)
@@ -244,6 +245,7 @@ cr_code cr_bench_open(cr_bench_data *d, const cr_bench_opts *o, bool train, int 
                       .comm = o->comm};
     CR_TRY(cr_job_open(&d->j, &jo, diag));
     d->batch_size = train ? d->j.batch : cr_job_eval_batch(&d->j);
+    CR_TRY(cr_job_placings(&d->j, diag));
     double t0 = cr_now();
     if (cr_job_alloc(&d->j, &err) != CR_OK) return cr_diag_err(diag, &err);
     if (cr_model_work_new(&d->axes, d->j.model, NULL, NULL, &err) != CR_OK)

@@ -257,7 +257,8 @@ static cr_code measure(const cr_bench_opts *o, cr_bench_data *d, run *r, cr_benc
     double peak = cr_bench_peak(d->j.pool, 0.3);
     cr_bench_add(out, "rows_per_s", best, "rows/s");
     cr_bench_add(out, "rows_per_s_median", median, "rows/s");
-    cr_bench_add(out, "rows_per_cpu_s", (double)(r->step - 1) * B / r->cpu, "rows/s");
+    double cpu = o->comm ? cr_bench_total(o->comm, r->cpu) : r->cpu;
+    cr_bench_add(out, "rows_per_cpu_s", (double)(r->step - 1) * B / cpu, "rows/s");
     cr_bench_add(out, "batch_size", B, "rows");
     cr_bench_add(out, "threads", cr_pool_threads(d->j.pool), "");
     cr_bench_add(out, "steps", (double)r->step, "");

@@ -21,6 +21,23 @@ for n in 2 3; do
     [ "$(grep -c '^trained ' "$out")" -eq 1 ] || fail "not one summary"
     grep -q '^trained  1.9k rows' "$out" || fail "rows of the job: $(grep '^trained' "$out")"
 done
+# tables cut over the ranks in every way; half of the run with one way and two ranks, the rest with
+# another way and four
+placed() { echo "--set train_config.global_embedding_constraints.sharding_types=[$1]"; }
+for kind in table_wise row_wise table_row_wise; do
+    # shellcheck disable=SC2086,SC2046
+    run ranks 2 crank train tiny.yaml --model_dir $kind --threads 1 $settings $(placed $kind) --set data_config.batch_size=60
+    ends 0
+    same_run $kind
+    grep -q "\"sharding_type\": \"$kind\"" $kind/plan.json || fail "$(cat $kind/plan.json)"
+done
+# shellcheck disable=SC2086,SC2046
+CRANK_TEST_KILL=step:7:TERM run ranks 2 crank train tiny.yaml --model_dir cut --threads 1 $settings $(placed row_wise) --set data_config.batch_size=60
+ends 1
+# shellcheck disable=SC2086,SC2046
+run ranks 4 crank train tiny.yaml --model_dir cut --continue_train --threads 1 $settings $(placed column_wise,table_wise) --set data_config.batch_size=30
+ends 0
+same_weights one cut
 # an evaluation by itself, of another number of ranks
 run crank eval one/pipeline.config --eval_result_filename alone.txt
 ends 0
