@@ -27,8 +27,8 @@ static int signal_of(const char *name) {
     static const struct {
         const char *name;
         int signal;
-    } known[] = {{"KILL", SIGKILL}, {"TERM", SIGTERM}, {"INT", SIGINT},
-                 {"HUP", SIGHUP},   {"STOP", SIGSTOP}, {"USR1", SIGUSR1}};
+    } known[] = {{"KILL", SIGKILL}, {"TERM", SIGTERM}, {"INT", SIGINT}, {"HUP", SIGHUP},
+                 {"STOP", SIGSTOP}, {"USR1", SIGUSR1}, {"FAIL", 0}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0) return known[i].signal;
     return SIGKILL;
@@ -62,6 +62,10 @@ static void send_signal(void) {
 
 void cr_kill_point(const char *name) {
     if (is_due(name)) send_signal();
+}
+
+bool cr_fail_point(const char *name) {
+    return is_due(name) && plan.signal == 0;
 }
 
 size_t cr_kill_torn(int fd, const void *data, size_t n) {

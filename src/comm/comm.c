@@ -78,6 +78,12 @@ void cr_comm_abort(cr_comm *c, int code) {
     if (c) c->plug->abort(code);
 }
 
+_Noreturn void cr_comm_fail(cr_comm *c, const cr_err *err) {
+    cr_log(CR_LOG_ERROR, "rank %d of %d cannot go on: %s", c->rank, c->size, err->msg);
+    c->plug->abort(cr_exit_code(err->code));
+    _exit(cr_exit_code(err->code));
+}
+
 /* The others are gone, or MPI is broken: no call can follow. */
 static _Noreturn void lost(const cr_comm *c, const char *why) {
     cr_log(CR_LOG_ERROR,

@@ -24,6 +24,9 @@ void cr_comm_close(cr_comm *c);
 /* cr_comm_abort ends all ranks with this exit code: for a rank that cannot make the next call. */
 void cr_comm_abort(cr_comm *c, int code);
 
+/* cr_comm_fail does so after it has logged why. */
+_Noreturn void cr_comm_fail(cr_comm *c, const cr_err *err);
+
 int cr_comm_rank(const cr_comm *c);
 int cr_comm_size(const cr_comm *c);
 int cr_comm_local_rank(const cr_comm *c); /* among the ranks of this machine */

@@ -117,6 +117,11 @@ cr_code cr_job_agree(const cr_job *j, cr_code mine, bool *stop) {
     return code;
 }
 
+cr_code cr_job_alone(const cr_job *j, cr_code code, const cr_err *err) {
+    if (code != CR_OK && j->comm) cr_comm_fail(j->comm, err);
+    return code;
+}
+
 static cr_code prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
     cr_root_conf *c = j->root = j->cfg.root;
     j->meet = o->meet;

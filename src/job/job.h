@@ -77,6 +77,10 @@ static inline int cr_job_self(const cr_job *j) {
  * decides which calls follow. It returns the code of the first rank that cannot continue, and in
  * *stop (may be NULL) whether any rank got a signal. */
 cr_code cr_job_agree(const cr_job *j, cr_code mine, bool *stop);
+/* cr_job_alone passes on the result of work between two meetings of the ranks. Where it is a
+ * mistake (no memory, a node that failed) the other ranks wait in the next meeting and cannot be
+ * told: the rank logs it and ends all ranks. Without other ranks it returns the code. */
+cr_code cr_job_alone(const cr_job *j, cr_code code, const cr_err *err);
 /* cr_job_open loads the config and builds features and model without memory for parameters.
  * The caller calls cr_job_close in any case. */
 CR_CHECKED cr_code cr_job_open(cr_job *j, const cr_job_opts *o, cr_diag *diag);

@@ -126,7 +126,7 @@ static cr_code add_batch(cr_evaluator *e, const cr_batch *b, cr_mean *losses, cr
     cr_model *m = e->j->model;
     cr_step_input in = {.batch = b};
     cr_run run = {.input = &in};
-    CR_TRY(cr_model_run(e->w, b, &run, err));
+    CR_TRY(cr_job_alone(e->j, cr_model_run(e->w, b, &run, err), err));
     for (int i = 0; i < m->n_losses; i++) {
         const cr_model_loss *ml = &m->losses[i];
         if (ml->train_only) continue;
@@ -220,6 +220,7 @@ static cr_code merge_seen(cr_evaluator *e, cr_mean *losses, int64_t *rows, cr_ar
         at[h + 1] = (h ? at[h] : (at[0] = 0)) + (size_t)ends[h * n + n - 1];
     void *mem = NULL;
     cr_code code = cr_try_alloc(&mem, at[meet->n], "metrics of all holders", err);
+    (void)cr_job_alone(e->j, code, err);
     char *all = mem;
     if (code == CR_OK) {
         memcpy(all + at[meet->self], own.data, own.n);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/kill_point.h"
 #include "base/log.h"
 #include "train/train_int.h"
 
@@ -214,11 +215,19 @@ static cr_code update(cr_trainer *t, int64_t step, cr_err *err) {
     return t->scaler ? update_scale(t, skipped, step, err) : CR_OK;
 }
 
+/* Forward and backward. A rank that fails here fails alone: the others wait for it. */
+static cr_code run_model(cr_trainer *t, const cr_batch *b, cr_run *run, cr_err *err) {
+    if (cr_fail_point("inside"))
+        return cr_fail(err, CR_ENOMEM, "out of memory, as a test wants it");
+    if (t->pareto) CR_TRY(cr_pareto_step(t->pareto, b, run, t->scale, err));
+    return cr_model_run(t->w, b, run, err);
+}
+
 cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
     double t0 = cr_now();
     cr_model_scales(t->m, b, cr_plan_lanes(t->plan), t->scale);
     const int32_t *const *axes;
-    CR_TRY(cr_model_axes(t->w, b, &axes, err));
+    CR_TRY(cr_job_alone(t->j, cr_model_axes(t->w, b, &axes, err), err));
     cr_pool_stage(t->j->pool, CR_STAGE_GROUP);
     cr_updater_group(t->up, b, axes);
     cr_pool_stage(t->j->pool, CR_STAGE_NONE);
@@ -229,8 +238,7 @@ cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *
                         .slope = (t->scaler ? t->counters.loss_scale : 1) / (double)t->k};
     cr_run run = {.input = &in, .n_rows = b->n_rows, .step = step};
     cr_plan_pack(t->plan, t->j->pool);
-    if (t->pareto) CR_TRY(cr_pareto_step(t->pareto, b, &run, t->scale, err));
-    CR_TRY(cr_model_run(t->w, b, &run, err));
+    CR_TRY(cr_job_alone(t->j, run_model(t, b, &run, err), err));
     cr_model_seq_grads(t->w, t->up);
     double t2 = cr_now();
     if (!t->scaler) CR_TRY(bad_loss(t, step, err));

@@ -165,6 +165,13 @@ run ranks 3 sh -c 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 0 ]; then n=1; el
 ends 0
 grep -q '"data 1"' traced/trace.json || fail "no thread that reads in trace.json"
 if grep -q '"data 2"' traced/trace.json; then fail "trace.json is of another rank"; fi
+# a rank that fails in the middle of a step, where no vote follows, ends all of them
+# shellcheck disable=SC2086
+run ranks 3 sh -c 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ]; then CRANK_TEST_KILL=inside:4:FAIL; export CRANK_TEST_KILL; fi; exec "$0" "$@"' \
+    "$CRANK" train tiny.yaml --model_dir inside --threads 1 $settings --set data_config.batch_size=40
+[ "$code" -ne 0 ] || fail "a failed rank was not noticed"
+ends "$code"
+[ "$(grep -c "rank 1 of 3 cannot go on: out of memory" "$err")" -eq 1 ] || fail "$(cat "$err")"
 # mistakes are told once
 run ranks 2 crank train tiny.yaml --model_dir wrong --set data_config.batch_siz=3
 ends 2
