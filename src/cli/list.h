@@ -14,6 +14,7 @@
     X(predict)                                                                                     \
     X(launch)                                                                                      \
     X(check)                                                                                       \
+    X(plan)                                                                                        \
     X(config)                                                                                      \
     X(convert)                                                                                     \
     X(fg)                                                                                          \

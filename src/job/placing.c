@@ -122,7 +122,6 @@ static unsigned kinds_of(const cr_job *j, const cr_model_table *t, int ranks, in
     if (t->trainable && cr_grad_clip(tc->grad_clipping) == CR_CLIP_NORM &&
         tc->grad_clipping->enable_global_grad_clip)
         why = "enable_global_grad_clip measures whole rows";
-    if (t->D <= 4) why = "its rows are too narrow to be cut";
     if (why) left &= ~COLUMN_CUTS;
     if (ranks % (per_node < ranks ? per_node : ranks) != 0 && left == BIT(CR_GRID_SHARD)) {
         why = "machines have different numbers of ranks";

@@ -14,9 +14,12 @@
 #include "planner/planner_int.h"
 
 #define MOST_OPTIONS 24
-#define WORK         3e6 /* ranks looked at while improving, and half of all for each table */
-#define PASSES       12  /* over all tables while improving */
-#define SMALL        1e6 /* tables times ranks */
+#define WORK         3e6  /* ranks looked at while improving, and half of all for each table */
+#define COPY_SHARE   0.02 /* of a rank's memory: the most that a table may have to lie everywhere */
+#define COPY_BYTES   64e6 /* the same where memory has no limit */
+#define COPY_LEAST   1e6  /* and what is always small */
+#define PASSES       12   /* over all tables while improving */
+#define SMALL        1e6  /* tables times ranks */
 
 /* How good a state is: bytes beyond the memory of ranks, seconds of the slowest rank, and of all.
  */
@@ -71,6 +74,15 @@ static int at_most(int64_t n, int most) {
 
 static bool allowed(const cr_planner_table *t, cr_shard_kind kind) {
     return (t->kinds & 1U << kind) != 0;
+}
+
+/* Small tables only: what the copies of a large one cost besides a step (memory, first values,
+ * checkpoints) is not in the estimate. */
+bool cr_planner_may_copy(const cr_planner_machine *m, const cr_planner_table *t) {
+    double limit = m->memory > 0 ? COPY_SHARE * m->memory : COPY_BYTES;
+    if (limit < COPY_LEAST) limit = COPY_LEAST;
+    if (t->kinds == 1U << CR_DATA_PARALLEL) return true;
+    return allowed(t, CR_DATA_PARALLEL) && (double)t->n_rows * (double)t->row_bytes <= limit;
 }
 
 /* The most ranges of columns that a table of width D can have; their bounds are multiples of 4. */
@@ -149,7 +161,7 @@ static int options(const cr_planner_state *s, int t, cr_planned *out) {
     places at = find_places(s, (double)v->n_rows * (double)v->row_bytes, t);
     int node = at.node * Q, size = cr_planner_node_size(m, at.node), turn = rotated(t, size);
     bool skewed = v->ordered && v->zipf > 0;
-    if (allowed(v, CR_DATA_PARALLEL)) out[n++] = (cr_planned){CR_DATA_PARALLEL, 0, 0, 0};
+    if (cr_planner_may_copy(m, v)) out[n++] = (cr_planned){CR_DATA_PARALLEL, 0, 0, 0};
     if (allowed(v, CR_TABLE_WISE)) out[n++] = (cr_planned){CR_TABLE_WISE, at.rank, 1, 0};
     if (allowed(v, CR_ROW_WISE))
         out[n++] =
@@ -300,7 +312,7 @@ static score begin_with(cr_planner_state *s, start how, const item *order, cr_pl
             c = place(s, t, &plan[t]);
             continue;
         }
-        plan[t] = how == COPIES && allowed(v, CR_DATA_PARALLEL)
+        plan[t] = how == COPIES && cr_planner_may_copy(s->m, v)
                       ? (cr_planned){CR_DATA_PARALLEL, 0, 0, 0}
                       : cr_planner_leanest(s->m, v, t);
         cr_planner_add(s, t, &plan[t], 1);

@@ -71,6 +71,8 @@ static inline void cr_planner_put(cr_planner_load *to, const cr_planner_load *l,
 double cr_planner_messages(const cr_planner_state *s, int rank);
 /* cr_planner_leanest: the allowed way that takes the least memory of any one rank. */
 cr_planned cr_planner_leanest(const cr_planner_machine *m, const cr_planner_table *t, int number);
+/* cr_planner_may_copy: may every rank have the whole table? */
+bool cr_planner_may_copy(const cr_planner_machine *m, const cr_planner_table *t);
 int cr_planner_node_size(const cr_planner_machine *m, int node);
 
 #endif

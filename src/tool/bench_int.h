@@ -49,6 +49,8 @@ double cr_bench_peak(cr_pool *pool, double seconds);
 /* Returns the bytes/s of a = b + s c over arrays larger than the caches; 0 when there is not enough
  * memory. */
 double cr_bench_stream(cr_pool *pool, double seconds);
+/* Returns the random rows of 64 bytes per second that are read from memory; 0 as above. */
+double cr_bench_gather(cr_pool *pool, double seconds);
 
 #define CR_BENCH_BATCHES 64 /* at most this many are held */
 #define CR_BENCH_COUNTED 4  /* held for counting when training reads the files */
@@ -69,6 +71,8 @@ typedef struct cr_bench_data {
  * products forward and, when training, backward where gradients go. Work that sharing saves counts
  * as done. */
 double cr_bench_flops(const cr_bench_data *d, bool train);
+/* cr_graph_flops does so for a graph whose axes have `steps` positions per row. */
+double cr_graph_flops(const cr_graph *g, const double *steps, bool train);
 /* cr_bench_open builds the model with its parameters and reads at most max_batches (0: none). */
 CR_CHECKED cr_code cr_bench_open(cr_bench_data *d, const cr_bench_opts *o, bool train,
                                  int max_batches, cr_diag *diag);

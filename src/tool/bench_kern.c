@@ -217,8 +217,10 @@ static cr_code stream_of(memory *m, cr_pool *pool, double seconds, double *out, 
     return CR_OK;
 }
 
-double cr_bench_stream(cr_pool *pool, double seconds) {
-    memory m = {.n = 3 * STREAM};
+/* Lets fn measure arrays of n floats; 0 when there is not enough memory. */
+static double with_memory(cr_pool *pool, double seconds, int64_t n,
+                          cr_code (*fn)(memory *, cr_pool *, double, double *, cr_err *)) {
+    memory m = {.n = n};
     size_t size = (size_t)m.n * sizeof(float);
     void *p;
     double out = 0;
@@ -228,9 +230,26 @@ double cr_bench_stream(cr_pool *pool, double seconds) {
         return 0;
     m.a = p;
     memset(p, 1, size);
-    if (stream_of(&m, pool, seconds, &out, &err) != CR_OK) out = 0;
+    if (fn(&m, pool, seconds, &out, &err) != CR_OK) out = 0;
     cr_big_free(p, size);
     return out;
+}
+
+double cr_bench_stream(cr_pool *pool, double seconds) {
+    return with_memory(pool, seconds, 3 * STREAM, stream_of);
+}
+
+#define GATHERED (64.0 * (1 << 14)) /* rows of one call of gather_item for all items */
+static cr_code gather_of(memory *m, cr_pool *pool, double seconds, double *out, cr_err *err) {
+    cr_bench_time t;
+    memory_run r = {m, pool, gather_item, 64};
+    CR_TRY(cr_bench_repeat(seconds, memory_call, &r, &t, err));
+    *out = GATHERED / t.best;
+    return CR_OK;
+}
+
+double cr_bench_gather(cr_pool *pool, double seconds) {
+    return with_memory(pool, seconds, (int64_t)64 << 20, gather_of);
 }
 
 cr_code cr_bench_limits(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
@@ -246,18 +265,14 @@ cr_code cr_bench_limits(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
     if (code == CR_OK) {
         m.a = p;
         memset(p, 1, size);
-        cr_bench_time t;
-        double stream;
+        double stream, rows;
         cr_bench_add(out, "threads", threads, "");
         code = stream_of(&m, pool, o->seconds, &stream, &err);
         if (code == CR_OK) cr_bench_add(out, "stream_bytes_per_s", stream, "bytes/s");
-        if (code == CR_OK)
-            code = cr_bench_repeat(o->seconds, memory_call,
-                                   &(memory_run){&m, pool, gather_item, 64}, &t, &err);
+        if (code == CR_OK) code = gather_of(&m, pool, o->seconds, &rows, &err);
         if (code == CR_OK) {
-            double rows = 64.0 * (1 << 14);
-            cr_bench_add(out, "gather_rows_per_s", rows / t.best, "rows/s");
-            cr_bench_add(out, "gather_bytes_per_s", rows * ROW * 4 / t.best, "bytes/s");
+            cr_bench_add(out, "gather_rows_per_s", rows, "rows/s");
+            cr_bench_add(out, "gather_bytes_per_s", rows * ROW * 4, "bytes/s");
         }
         for (int level = 0; level < CR_CPU_LEVELS && code == CR_OK; level++) {
             const cr_kernels *k = cr_kern_at((cr_cpu_level)level);

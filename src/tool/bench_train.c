@@ -8,19 +8,6 @@
 #include "op/op.h"
 #include "tool/bench_int.h"
 
-/* Returns the rows of a node per row of a batch: 1, or the mean length of its sequences. */
-static double rows_per_row(const cr_bench_data *d, const cr_node *n) {
-    if (n->cls != CR_SEQ) return 1;
-    double positions = 0, rows = 0;
-    for (int b = 0; b < d->n; b++) {
-        const int32_t *const *axes;
-        if (cr_model_axes(d->axes, d->v[b], &axes, NULL) != CR_OK) return 0;
-        positions += axes[n->axis][d->v[b]->n_rows];
-        rows += (double)d->v[b]->n_rows;
-    }
-    return rows > 0 ? positions / rows : 0;
-}
-
 /* Counts the multiplications and additions of a node's product for one of its rows; NULL: it is not
  * a product. */
 static const cr_node *product_of(const cr_node *n, double *flops) {
@@ -35,16 +22,34 @@ static const cr_node *product_of(const cr_node *n, double *flops) {
     return W;
 }
 
-double cr_bench_flops(const cr_bench_data *d, bool train) {
-    const cr_graph *g = &d->j.model->graph;
+double cr_graph_flops(const cr_graph *g, const double *steps, bool train) {
     double sum = 0, flops;
     for (int i = 0; i < g->n; i++) {
         const cr_node *n = g->nodes[i], *W = product_of(n, &flops);
         if (!W) continue;
         int back = W->needs_grad + (n->in[0]->needs_grad || n->op == &cr_op_din);
-        sum += rows_per_row(d, n) * flops * (1 + (train ? back : 0));
+        sum += (n->cls == CR_SEQ ? steps[n->axis] : 1) * flops * (1 + (train ? back : 0));
     }
     return sum;
+}
+
+double cr_bench_flops(const cr_bench_data *d, bool train) {
+    const cr_model *m = d->j.model;
+    double *steps = cr_alloc((size_t)(m->n_axes + 1) * sizeof(*steps), "steps"), rows = 0;
+    for (int i = 0; i < m->n_axes; i++)
+        steps[i] = 0;
+    for (int b = 0; b < d->n; b++) {
+        const int32_t *const *axes;
+        if (cr_model_axes(d->axes, d->v[b], &axes, NULL) != CR_OK) continue;
+        rows += (double)d->v[b]->n_rows;
+        for (int i = 0; i < m->n_axes; i++)
+            steps[i] += axes[i][d->v[b]->n_rows];
+    }
+    for (int i = 0; i < m->n_axes; i++)
+        steps[i] = rows > 0 ? steps[i] / rows : 0;
+    double flops = cr_graph_flops(&m->graph, steps, train);
+    cr_free(steps);
+    return flops;
 }
 
 /* What a batch does to one table: how many ids it looks up, and how many of them are distinct. seen

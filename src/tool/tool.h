@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "dialect/dialect.h"
 #include "job/config.h"
+#include "planner/planner.h"
 #include "synth/synth.h"
 
 /* cr_synth_for makes data for a config: the columns that its features, labels and weights read.
@@ -26,6 +27,34 @@ typedef struct cr_check_opts {
     int threads;
 } cr_check_opts;
 CR_CHECKED cr_code cr_check(const cr_check_opts *o, cr_buf *out, cr_diag *diag);
+
+/* cr_planning_run plans the tables of a config for ranks that need not exist. The result points
+ * into its arena. */
+typedef struct cr_planning_opts {
+    cr_config_opts config; /* path may be a model_dir or an export */
+    int nodes, per_node;   /* machines, and ranks on each */
+    double memory;         /* bytes of a machine; 0: those that are free on this one */
+    int cores;             /* of a rank; 0: this machine's, divided by per_node */
+    int64_t batch_size;    /* of a rank; 0: the config's */
+    double zipf;           /* popularity of ids */
+    int64_t sample_rows;   /* rows of training data that are counted; 0: none */
+    const char *machine;   /* file with figures of a machine; NULL: this one is measured */
+    double bandwidth[2];   /* bytes/s inside a machine and between machines; 0: not given */
+} cr_planning_opts;
+typedef struct cr_planning {
+    cr_arena arena;
+    cr_planner_job job;
+    cr_planner_machine machine;
+    cr_planner_result plan;
+    double node_memory, reserve;
+    int64_t sampled; /* rows */
+    bool measured;   /* the figures of the machine */
+} cr_planning;
+/* The caller clears the result in any case. It is complete when the code is CR_OK, and when it is
+ * CR_ENOMEM: the tables do not fit, and diag says what would. */
+CR_CHECKED cr_code cr_planning_run(const cr_planning_opts *o, cr_planning *res, cr_diag *diag);
+void cr_planning_clear(cr_planning *res);
+void cr_planning_json(const cr_planning *res, cr_buf *out);
 
 /* cr_fg reads rows of a data set and shows the result of each feature: text for users, or a JSON
  * object per line. */

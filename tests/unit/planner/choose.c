@@ -4,7 +4,7 @@
  */
 #include "base/cpu.h"
 #include "harness.h"
-#include "planner/planner.h"
+#include "planner/planner_int.h"
 
 static cr_planner_table table(int64_t rows, int64_t D, double ids) {
     return (cr_planner_table){.name = "t",
@@ -34,7 +34,7 @@ static uint32_t next(uint32_t *x) {
 
 static int all_ways(const cr_planner_table *t, const cr_planner_machine *m, cr_planned *v) {
     int n = 0, P = m->ranks;
-    v[n++] = (cr_planned){CR_DATA_PARALLEL, 0, 0, 0};
+    if (cr_planner_may_copy(m, t)) v[n++] = (cr_planned){CR_DATA_PARALLEL, 0, 0, 0};
     for (int r = 0; r < P; r++)
         v[n++] = (cr_planned){CR_TABLE_WISE, r, 1, 0};
     for (int r = 0; r < P; r++)
