@@ -3,15 +3,24 @@
  */
 #include "comm/comm.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/plugin.h"
+#include "comm/life.h"
 #include "comm/plug.h"
+
+#define WATCHED_S 5 /* seconds: see lost */
+#define ABORT_S   10
+/* how long a rank waits for the others in one call, when PROCESS_GROUP_TIMEOUT_SECONDS is not set
+ */
+#define WAIT_S 1800
 
 /* what a rank says of itself */
 typedef struct vote {
@@ -33,10 +42,24 @@ static const char *const files[] = {
 static const char *const packages[] = {
     [CR_MPI_MPICH] = "libmpich-dev", [CR_MPI_OPEN] = "libopenmpi-dev"};
 
+static cr_code wait_limit(double *out, cr_err *err) {
+    const char *text = getenv("PROCESS_GROUP_TIMEOUT_SECONDS");
+    *out = WAIT_S;
+    if (!text || !*text) return CR_OK;
+    if (cr_parse_f64(text, strlen(text), out) && *out >= 1 && *out <= 1e9) return CR_OK;
+    return cr_fail(
+        err, CR_EUSAGE,
+        "PROCESS_GROUP_TIMEOUT_SECONDS of the environment is '%.60s' and must be a number "
+        "of seconds from 1 on; unset it to wait %d s",
+        text, WAIT_S);
+}
+
 cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
     void *entry;
     cr_err missing;
     char why[CR_COMM_WHY] = "", cure[80];
+    double limit;
+    CR_TRY(wait_limit(&limit, err));
     snprintf(cure, sizeof cure, "build crank with %s installed", packages[place->flavour]);
     if (cr_plugin_own(files[place->flavour], "cr_comm_plug_of", CR_COMM_ABI, cure, &entry,
                       &missing) != CR_OK)
@@ -50,6 +73,7 @@ cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
         return cr_fail(err, CR_ERUN, "the ranks that %s started cannot meet: %s", place->launcher,
                        why);
     }
+    c->plug->limit(limit);
     if (c->size != place->size) {
         int size = c->size;
         cr_comm_close(c);
@@ -86,10 +110,14 @@ _Noreturn void cr_comm_fail(cr_comm *c, const cr_err *err) {
 
 /* The others are gone, or MPI is broken: no call can follow. */
 static _Noreturn void lost(const cr_comm *c, const char *why) {
+    /* a launcher that watches this rank knows why, says it, and ends this rank within a moment */
+    if (cr_life_is_watched()) sleep(WATCHED_S);
     cr_log(CR_LOG_ERROR,
            "rank %d of %d cannot reach the others: %s; see the message of the rank that ended "
            "first, then go on with --continue_train",
            c->rank, c->size, why);
+    signal(SIGALRM, SIG_DFL); /* an MPI that has lost its network may not come back from abort */
+    alarm(ABORT_S);
     c->plug->abort(1);
     _exit(1);
 }
@@ -112,7 +140,9 @@ const char *cr_comm_name(const cr_comm *c) {
 
 void cr_comm_gather(cr_comm *c, void *all, const size_t *at) {
     char why[CR_COMM_WHY] = "";
+    cr_life_enter();
     if (!c->plug->gather(all, at, why)) lost(c, why);
+    cr_life_leave();
     c->sent += (int64_t)(at[c->rank + 1] - at[c->rank]) * (c->size - 1);
 }
 
@@ -126,7 +156,9 @@ void cr_comm_exchange_start(cr_comm *c, int slot, const void *out, const size_t 
 
 void cr_comm_exchange_end(cr_comm *c, int slot) {
     char why[CR_COMM_WHY] = "";
+    cr_life_enter();
     if (!c->plug->arrived(slot, why)) lost(c, why);
+    cr_life_leave();
 }
 
 void cr_comm_exchange(cr_comm *c, const void *out, const size_t *out_at, void *in,
@@ -137,7 +169,9 @@ void cr_comm_exchange(cr_comm *c, const void *out, const size_t *out_at, void *i
 
 void cr_comm_share(cr_comm *c, void *data, size_t n, int from) {
     char why[CR_COMM_WHY] = "";
+    cr_life_enter();
     if (!c->plug->share(data, n, from, why)) lost(c, why);
+    cr_life_leave();
     if (from == c->rank) c->sent += (int64_t)n * (c->size - 1);
 }
 

@@ -17,7 +17,7 @@ static const struct {
     cr_flavour flavour;
 } rows[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "mpirun", "mpirun (Open MPI)", CR_MPI_OPEN},
-    {"PMI_RANK", "PMI_SIZE", "mpiexec", "mpiexec (MPICH)", CR_MPI_MPICH},
+    {"PMI_RANK", "PMI_SIZE", "mpiexec", "mpiexec (MPICH)", CR_MPI_MPICH}, /* and crank launch */
     {"PMIX_RANK", "SLURM_NTASKS", "srun", "srun (PMIx)", CR_MPI_OPEN},
 };
 
@@ -31,6 +31,7 @@ static cr_code number(const char *name, const char *text, int64_t *out, cr_err *
 
 cr_code cr_place_find(cr_place *out, cr_err *err) {
     *out = (cr_place){.size = 1};
+    bool own = getenv(CR_LIFE_ENV) != NULL; /* crank launch speaks PMI as MPICH's mpiexec does */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *rank = getenv(rows[i].rank), *size = getenv(rows[i].size);
         int64_t r, n;
@@ -43,8 +44,8 @@ cr_code cr_place_find(cr_place *out, cr_err *err) {
                            "launcher sets them, so unset both to run one process",
                            rows[i].rank, rank, rows[i].size, size);
         if (n > 1)
-            *out = (cr_place){.program = rows[i].program,
-                              .launcher = rows[i].launcher,
+            *out = (cr_place){.program = own ? "crank launch" : rows[i].program,
+                              .launcher = own ? "crank launch" : rows[i].launcher,
                               .flavour = rows[i].flavour,
                               .rank = (int)r,
                               .size = (int)n};

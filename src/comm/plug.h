@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#define CR_COMM_ABI 2
+#define CR_COMM_ABI 3
 #define CR_COMM_WHY 256
 /* exchanges that may be under way at a time */
 #define CR_COMM_SLOTS 4
@@ -21,6 +21,8 @@ typedef struct cr_comm_plug {
     /* start joins the other ranks; false: why says what is wrong */
     int (*start)(int *rank, int *size, int *local_rank, int *local_size, char why[CR_COMM_WHY]);
     void (*finish)(void);
+    /* limit: a wait that takes longer fails, and says which ranks do not answer; 0: none */
+    void (*limit)(double seconds);
     void (*abort)(int code); /* ends all ranks */
     /* gather: rank r has bytes [at[r], at[r + 1]) of all; afterwards every rank has all of them */
     int (*gather)(void *all, const size_t *at, char why[CR_COMM_WHY]);

@@ -103,18 +103,92 @@ static void end_all(int code) {
 #define SPINS  200  /* tests before the core is given away, */
 #define YIELDS 2000 /* and before the rank sleeps between tests */
 
+static const struct timespec nap = {0, 50000};
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- who is there? ----
+ * A rank that has waited too long calls the roll. Every rank that waits, in whatever call, answers;
+ * those that do not answer are stopped, dead, cut off, or busy with something else. */
+
+#define TAG_ASK    100
+#define TAG_HERE   101
+#define ROLL_S     3.0 /* the time to answer */
+#define ROLL_EVERY 256 /* naps between two looks for a call */
+
+static double wait_limit;
+
+/* Takes the messages of one tag that have come, and marks their senders; asked: answers them. */
+static void take_calls(int tag, char *here, bool answer) {
+    for (int found = 1; found;) {
+        MPI_Status st;
+        MPI_Request r;
+        static char byte; /* of messages whose content says nothing */
+        char in;
+        if (MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &found, &st) != MPI_SUCCESS || !found)
+            return;
+        int from = st.MPI_SOURCE;
+        if (MPI_Recv(&in, 1, MPI_BYTE, from, tag, MPI_COMM_WORLD, &st) != MPI_SUCCESS) return;
+        if (here) here[from] = 1;
+        if (answer &&
+            MPI_Isend(&byte, 1, MPI_BYTE, from, TAG_HERE, MPI_COMM_WORLD, &r) == MPI_SUCCESS)
+            MPI_Request_free(&r);
+    }
+}
+
+static void call_roll(const char *what, double waited, char why[CR_COMM_WHY]) {
+    static char byte;
+    char *here = calloc((size_t)n_ranks, 1);
+    size_t n = (size_t)snprintf(why, CR_COMM_WHY, "%s took more than %.0f s", what, waited);
+    if (!here) return;
+    for (int r = 0; r < n_ranks; r++) {
+        MPI_Request q;
+        if (r != self &&
+            MPI_Isend(&byte, 1, MPI_BYTE, r, TAG_ASK, MPI_COMM_WORLD, &q) == MPI_SUCCESS)
+            MPI_Request_free(&q);
+    }
+    for (double end = now_s() + ROLL_S; now_s() < end; nanosleep(&nap, NULL)) {
+        take_calls(TAG_ASK, here, true);
+        take_calls(TAG_HERE, here, false);
+    }
+    int missing = 0;
+    for (int r = 0; r < n_ranks; r++)
+        if (r != self && !here[r] && n < CR_COMM_WHY - 32)
+            n += (size_t)snprintf(why + n, CR_COMM_WHY - n, "%s%d",
+                                  missing++ ? ", " : "; no answer comes from rank ", r);
+    if (!missing) snprintf(why + n, CR_COMM_WHY - n, "; all others wait too");
+    free(here);
+}
+
+static void limit(double seconds) {
+    wait_limit = seconds;
+}
+
 /* Waits for requests. A rank that has waited for long leaves its core to the others. */
 static int wait_for(MPI_Request *v, MPI_Status *status, int n, const char *what,
                     char why[CR_COMM_WHY]) {
-    static const struct timespec nap = {0, 50000};
-    for (int tries = 0, done = 0;; tries++) {
-        int e = MPI_Testall(n, v, &done, status);
+    double began = 0;
+    for (int64_t tries = 0;; tries++) {
+        int done = 0, e = MPI_Testall(n, v, &done, status);
         if (e != MPI_SUCCESS) return failed(e, what, why);
         if (done) return 1;
-        if (tries >= SPINS + YIELDS)
-            nanosleep(&nap, NULL);
-        else if (tries >= SPINS)
+        if (tries < SPINS) continue;
+        if (tries < SPINS + YIELDS) {
             sched_yield();
+            continue;
+        }
+        nanosleep(&nap, NULL);
+        if ((tries - SPINS - YIELDS) % ROLL_EVERY != 0) continue;
+        if (began <= 0) began = now_s();
+        take_calls(TAG_ASK, NULL, true);
+        if (wait_limit > 0 && now_s() - began > wait_limit) {
+            call_roll(what, wait_limit, why);
+            return 0;
+        }
     }
 }
 
@@ -212,6 +286,7 @@ cr_comm_plug cr_comm_plug_of = {
     .name = title,
     .start = start,
     .finish = finish,
+    .limit = limit,
     .abort = end_all,
     .gather = gather,
     .exchange = exchange,

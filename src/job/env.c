@@ -78,6 +78,10 @@ const cr_env cr_envs[] = {
      NULL, false},
     {"SLURM_NTASKS", CR_ENV_TEXT, NULL, NULL, "set by `srun --mpi=pmix`: how many ranks there are",
      NULL, false},
+    {"PROCESS_GROUP_TIMEOUT_SECONDS", CR_ENV_TEXT, NULL, NULL,
+     "seconds that a rank waits for the others in one exchange before it names those that do not "
+     "answer and ends the job; not set: 1800",
+     NULL, false},
     {"CRANK_JOB_SECRET", CR_ENV_TEXT, NULL, NULL,
      "the secret by which the nodes of `crank launch` know each other, at least 16 bytes; "
      "`--secret_file` wins",
@@ -108,8 +112,6 @@ const cr_env cr_envs[] = {
      "all messages go to standard error anyway", false},
     {"PREDICT_QUEUE_TIMEOUT", CR_ENV_TEXT, NULL, NULL, "seconds that predictions wait for rows",
      "predictions wait for their rows as long as it takes", false},
-    {"PROCESS_GROUP_TIMEOUT_SECONDS", CR_ENV_TEXT, NULL, NULL,
-     "seconds that a process waits for the others", ONE_PROCESS, false},
     {"TZREC_DP_HBM_BINS_PER_DEVICE", CR_ENV_TEXT, NULL, NULL,
      "how finely the division of tables counts device memory", IN_BYTES, false},
     {"TZREC_DP_DDR_BINS_PER_DEVICE", CR_ENV_TEXT, NULL, NULL,
