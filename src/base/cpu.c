@@ -120,6 +120,18 @@ int cr_cpu_count(void) {
     return n < 1 ? 1 : n;
 }
 
+void cr_cpu_cores(uint64_t *bits, int n) {
+    size_t size = (size_t)n * sizeof *bits;
+    memset(bits, 0, size);
+    cpu_set_t *set = CPU_ALLOC(size * 8);
+    if (!set) return;
+    CPU_ZERO_S(size, set);
+    if (sched_getaffinity(0, size, set) == 0)
+        for (size_t c = 0; c < size * 8; c++)
+            if (CPU_ISSET_S(c, size, set)) bits[c / 64] |= (uint64_t)1 << (c % 64);
+    CPU_FREE(set);
+}
+
 int64_t cr_cpu_l2(void) {
     long n = sysconf(_SC_LEVEL2_CACHE_SIZE);
     return n >= 128 * 1024 && n <= 64L * 1024 * 1024 ? n : 1024 * 1024;

@@ -33,6 +33,9 @@ const char *cr_cpu_level_name(cr_cpu_level level);
                                                                     : CR_CPU_C])
 /* cr_cpu_count returns the number of cores that this process may run on. */
 int cr_cpu_count(void);
+/* cr_cpu_cores sets a bit per core that this process may run on, in n words; all zeros when the
+ * system does not tell, or has more cores than bits. */
+void cr_cpu_cores(uint64_t *bits, int n);
 /* cr_cpu_l2 returns the bytes of a core's second-level cache, or 1 MiB where the system does not
  * tell. */
 int64_t cr_cpu_l2(void);

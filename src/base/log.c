@@ -2,11 +2,13 @@
  * log.c - log lines and the one progress line, on stderr.
  *
  * A line is put together first and written with one call, so that lines of several threads and
- * processes do not mix. The progress line has no newline; the next line wipes it.
+ * processes do not mix. The progress line has no newline; the next line wipes it. A second copy of
+ * the lines may go to a file, with a level of its own.
  */
 #include "base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -28,6 +30,8 @@
 static atomic_int min_level = CR_LOG_INFO;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool progress_shown; /* under lock */
+static int file = -1;       /* set before any thread */
+static atomic_int file_level = CR_LOG_OFF;
 
 void cr_log_set_level(cr_log_level level) {
     atomic_store(&min_level, (int)level);
@@ -48,9 +52,9 @@ bool cr_log_level_from(const char *name, cr_log_level *out) {
     return false;
 }
 
-static void write_all(const char *p, size_t n) {
+static void write_all(int fd, const char *p, size_t n) {
     while (n > 0) {
-        ssize_t k = write(STDERR_FILENO, p, n);
+        ssize_t k = write(fd, p, n);
         if (k < 0 && errno == EINTR) continue;
         if (k <= 0) return; /* there is no other place to complain */
         p += k;
@@ -60,7 +64,9 @@ static void write_all(const char *p, size_t n) {
 
 void cr_log(cr_log_level level, const char *fmt, ...) {
     static const char *const names[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
-    if ((int)level < atomic_load_explicit(&min_level, memory_order_relaxed)) return;
+    bool shown = (int)level >= atomic_load_explicit(&min_level, memory_order_relaxed);
+    bool filed = (int)level >= atomic_load_explicit(&file_level, memory_order_relaxed);
+    if (!shown && !filed) return;
     if (level < CR_LOG_DEBUG || level >= CR_LOG_OFF) return;
     int saved = errno;
     char few[1024], raw[512], *text = raw, *line = few;
@@ -106,13 +112,33 @@ void cr_log(cr_log_level level, const char *fmt, ...) {
     size_t end = head + strlen(line + head);
     line[end++] = '\n';
     pthread_mutex_lock(&lock);
-    size_t from = progress_shown ? 0 : wipe;
-    progress_shown = false;
-    write_all(line + from, end - from);
+    if (filed) write_all(file, line + wipe, end - wipe);
+    if (shown) {
+        size_t from = progress_shown ? 0 : wipe;
+        progress_shown = false;
+        write_all(STDERR_FILENO, line + from, end - from);
+    }
     pthread_mutex_unlock(&lock);
     if (line != few) free(line);
     if (text != raw) free(text);
     errno = saved;
+}
+
+cr_code cr_log_file(const char *path, cr_log_level level, cr_err *err) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd < 0)
+        return cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot write the log: %s%s",
+                          strerror(errno), cr_errno_cure(errno));
+    file = fd;
+    atomic_store(&file_level, (int)level);
+    return CR_OK;
+}
+
+void cr_log_file_add(const char *text, size_t n) {
+    if (file < 0) return;
+    pthread_mutex_lock(&lock);
+    write_all(file, text, n);
+    pthread_mutex_unlock(&lock);
 }
 
 bool cr_log_is_terminal(void) {
@@ -131,7 +157,7 @@ int cr_log_columns(void) {
 void cr_log_progress(const char *text) {
     pthread_mutex_lock(&lock);
     if (!text) {
-        if (progress_shown) write_all(WIPE, strlen(WIPE));
+        if (progress_shown) write_all(STDERR_FILENO, WIPE, strlen(WIPE));
         progress_shown = false;
     } else if (cr_log_is_terminal()) {
         char line[MAX_PROGRESS + sizeof(WIPE)], shown[MAX_PROGRESS + 1];
@@ -141,7 +167,7 @@ void cr_log_progress(const char *text) {
         if (n > room) n = cr_utf8_cut(text, room);
         memcpy(line, WIPE, strlen(WIPE));
         memcpy(line + strlen(WIPE), text, n);
-        write_all(line, strlen(WIPE) + n);
+        write_all(STDERR_FILENO, line, strlen(WIPE) + n);
         progress_shown = true;
     }
     pthread_mutex_unlock(&lock);

@@ -26,6 +26,11 @@ void cr_log(cr_log_level level, const char *fmt, ...) CR_PRINTF(2, 3);
 #define CR_DEBUG(...) cr_log(CR_LOG_DEBUG, __VA_ARGS__)
 #define CR_INFO(...)  cr_log(CR_LOG_INFO, __VA_ARGS__)
 #define CR_WARN(...)  cr_log(CR_LOG_WARN, __VA_ARGS__)
+/* cr_log_file also writes lines of this level and above to the end of a file, whose folder exists.
+ * What is logged there is not changed by cr_log_set_level. cr_log_file_add writes whole lines to
+ * that file alone; without a file it does nothing. */
+CR_CHECKED cr_code cr_log_file(const char *path, cr_log_level level, cr_err *err);
+void cr_log_file_add(const char *text, size_t n);
 /* cr_log_columns returns how wide the progress line may be on this terminal. */
 int cr_log_columns(void);
 /* cr_log_progress shows text as the one line that is overwritten, when stderr is a terminal; else

@@ -21,6 +21,13 @@ const cr_opt cr_common_opts[] = {
     CR_OPT_END,
 };
 
+const cr_opt cr_rank_opts[] = {
+    CR_OPT_STR(cr_rank_flags, log_dir, CR_O_PATH, "DIR", "none",
+               "folder of log files: rank-N.log gets every line of rank N, also where others are "
+               "silent"),
+    CR_OPT_END,
+};
+
 /* ---- the config ---- */
 
 void cr_config_from(const cr_config_flags *f, cr_config_opts *out) {
@@ -39,9 +46,14 @@ void cr_config_from(const cr_config_flags *f, cr_config_opts *out) {
 
 /* ---- commands ---- */
 
-void cr_cmd_spec_init(cr_cmd_spec *s, const cr_cmd *cmd, void *args, cr_common_flags *common) {
+void cr_cmd_spec_init(cr_cmd_spec *s, const cr_cmd *cmd, void *args, cr_rank_flags *ranks,
+                      cr_common_flags *common) {
     if (cmd->opts[0].name && !cmd->args_size) CR_BUG("a command has flags and no struct for them");
-    *s = (cr_cmd_spec){.groups = {{cmd->opts, args}, {cr_common_opts, common}, {NULL, NULL}}};
+    cr_opt_group *g = s->groups;
+    *s = (cr_cmd_spec){0};
+    *g++ = (cr_opt_group){cmd->opts, args};
+    if (cmd->ranks) *g++ = (cr_opt_group){cr_rank_opts, ranks};
+    *g = (cr_opt_group){cr_common_opts, common};
     snprintf(s->prog, sizeof s->prog, "crank %s", cmd->name);
     s->spec = (cr_opt_spec){s->prog, cmd->operand, cmd->operand_opt, s->groups,
                             cmd->wraps ? &s->rest : NULL};
@@ -62,7 +74,7 @@ const cr_cmd *cr_cmd_find(const cr_cmd *const *cmds, const char *name) {
 
 void cr_cmd_usage(cr_buf *out, const cr_cmd *cmd) {
     cr_cmd_spec s;
-    cr_cmd_spec_init(&s, cmd, NULL, NULL);
+    cr_cmd_spec_init(&s, cmd, NULL, NULL, NULL);
     const char *rest = cmd->wraps ? " -- COMMAND ..." : "";
     cr_buf_printf(out, "usage: %s%s%s [flags]%s\n", s.prog, cmd->operand ? " " : "",
                   cmd->operand ? cmd->operand : "", rest);

@@ -24,6 +24,11 @@ typedef struct cr_common_flags {
     const char *log_level;
 } cr_common_flags;
 
+/* Flags of every command that runs as several ranks. */
+typedef struct cr_rank_flags {
+    const char *log_dir;
+} cr_rank_flags;
+
 /* Flags that name a config and edit it. A command that takes a config has them as `config`, the
  * first member of its own flags, and says so in takes_config. */
 typedef struct cr_config_flags {
@@ -83,6 +88,7 @@ typedef struct cr_config_flags {
     CR_OPT_STR(T, checkpoint_path, flags | CR_O_PATH, "PATH", otherwise,                           \
                "a checkpoint, or a folder of checkpoints: its newest")
 extern const cr_opt cr_common_opts[]; /* the rows of cr_common_flags */
+extern const cr_opt cr_rank_opts[];   /* the rows of cr_rank_flags */
 
 typedef struct cr_cmd cr_cmd;
 
@@ -93,6 +99,7 @@ typedef struct cr_ui {
     bool quiet, debug, allow_libraries;
     cr_place place; /* which rank this process is */
     cr_comm *comm;  /* the other ranks; NULL: none */
+    bool blamed;    /* this rank has failed by itself, and the others do not know why */
     /* of a command that takes another one behind its own flags */
     int n_rest;
     char **rest;
@@ -103,6 +110,7 @@ typedef struct cr_ui {
     int exit_code; /* set by a command: the process ends with it; 0: the code decides */
     cr_diag diag;
     cr_map shown; /* texts of the findings already printed */
+    size_t filed; /* findings that are in the log file of --log_dir */
     cr_arena arena;
     double last_progress;
     bool metric_shown; /* the last progress line had a metric */
@@ -114,14 +122,16 @@ struct cr_cmd {
     const char *help;                  /* one line */
     const char *about;                 /* more, in whole lines; NULL: none */
     const char *operand, *operand_opt; /* as in cr_opt_spec */
-    const cr_opt *opts;                /* its own flags; cr_common_opts come after them */
-    size_t args_size;                  /* of the struct that opts fill; 0: there are no opts */
-    bool takes_config;                 /* that struct begins with a cr_config_flags */
-    const char *const *examples;       /* whole command lines, NULL-ended */
-    bool hidden;                       /* not for everyday use: not in the overview */
-    bool job;                          /* runs steps: stops softly */
-    bool ranks;                        /* runs as several ranks; other jobs refuse to */
-    bool wraps;                        /* takes another command behind its own flags */
+    /* its own flags; after them come cr_rank_opts, if it runs as several ranks, and cr_common_opts
+     */
+    const cr_opt *opts;
+    size_t args_size;            /* of the struct that opts fill; 0: there are no opts */
+    bool takes_config;           /* that struct begins with a cr_config_flags */
+    const char *const *examples; /* whole command lines, NULL-ended */
+    bool hidden;                 /* not for everyday use: not in the overview */
+    bool job;                    /* runs steps: stops softly */
+    bool ranks;                  /* runs as several ranks; other commands refuse to */
+    bool wraps;                  /* takes another command behind its own flags */
     cr_code (*run)(cr_ui *ui, const void *flags); /* the struct that opts filled */
 };
 
@@ -162,12 +172,14 @@ void cr_config_from(const cr_config_flags *f, cr_config_opts *out);
 /* The spec of a command and all it points to; not to be moved. */
 typedef struct cr_cmd_spec {
     cr_opt_spec spec;
-    cr_opt_group groups[3];
+    cr_opt_group groups[4];
     char prog[64];
     int rest; /* of a command that wraps another one: where that one begins */
 } cr_cmd_spec;
-/* cr_cmd_spec_init makes the spec of a command that fills args and common; both NULL: for help. */
-void cr_cmd_spec_init(cr_cmd_spec *s, const cr_cmd *cmd, void *args, cr_common_flags *common);
+/* cr_cmd_spec_init makes the spec of a command that fills args, ranks and common; all NULL: for
+ * help. */
+void cr_cmd_spec_init(cr_cmd_spec *s, const cr_cmd *cmd, void *args, cr_rank_flags *ranks,
+                      cr_common_flags *common);
 /* cr_cmd_find finds a command by name or alias (- and _ are equal); NULL when there is none. */
 const cr_cmd *cr_cmd_find(const cr_cmd *const *cmds, const char *name);
 /* cr_cmd_usage writes the whole help of a command. */

@@ -55,8 +55,10 @@ static cr_code run(cr_ui *ui, const void *flags) {
     if (!o.embedding_dtype) CR_TRY(quant_emb(ui, &o.embedding_dtype));
     cr_config_from(&a->config, &o.config);
     char checkpoint[1088] = "";
-    cr_code code = cr_export(&o, checkpoint, &ui->diag);
-    if (code != CR_OK) return code;
+    /* an export is one folder, which the first of several ranks makes while the others wait */
+    bool any;
+    cr_code code = ui->place.rank == 0 ? cr_export(&o, checkpoint, &ui->diag) : CR_OK;
+    CR_TRY(cr_comm_vote(ui->comm, code, false, &any));
     cr_ui_findings(ui);
     cr_ui_say("exported  %s\n  checkpoint  %s\n", a->export_dir, checkpoint);
     cr_ui_next(ui,
@@ -83,5 +85,6 @@ const cr_cmd cr_cmd_export = {
     .takes_config = true,
     .examples = examples,
     .job = true,
+    .ranks = true,
     .run = run,
 };

@@ -145,8 +145,9 @@ static cr_code find_inner(cr_ui *ui, const args *a, inner *in, cr_err *err) {
 static cr_code check_inner(cr_ui *ui, inner *in, cr_err *err) {
     cr_cmd_spec s;
     cr_common_flags common = {0};
+    cr_rank_flags ranks = {0};
     void *flags = cr_arena_zalloc(&ui->arena, in->cmd->args_size);
-    cr_cmd_spec_init(&s, in->cmd, flags, &common);
+    cr_cmd_spec_init(&s, in->cmd, flags, &ranks, &common);
     CR_TRY(cr_opt_parse(&s.spec, in->n, in->v, &ui->arena, err));
     in->help = common.help;
     for (const cr_opt *o = in->cmd->opts; o->name; o++) {

@@ -18,7 +18,7 @@ typedef struct args {
     const char *scripted_model_path, *checkpoint_path, *predict_input_path, *predict_output_path;
     const char *reserved_columns, *output_columns, *dataset_type, *writer_type;
     int64_t batch_size, predict_steps, debug_level;
-    bool is_profiling;
+    bool is_profiling, part_per_rank;
 } args;
 
 static const cr_opt opts[] = {
@@ -40,6 +40,9 @@ static const cr_opt opts[] = {
     CR_OPT_BOOL(args, is_profiling, 0,
                 "write trace.json, a profile of ten batches, to the output folder, and print the "
                 "shares of time"),
+    CR_OPT_BOOL(args, part_per_rank, 0,
+                "several ranks: each writes its own rows to part-N of the output folder; without "
+                "it the first rank writes all rows, in the order of the input"),
     CR_OPT_INT(args, debug_level, "N", "0", NULL, 0, 9,
                "above 0: add column __features__ with the parsed ids and values"),
     CR_OPT_STR(args, dataset_type, 0, "NAME", "by the ending of the paths, else from the config",
@@ -87,8 +90,10 @@ static cr_code check_output(cr_ui *ui, const args *a) {
     bool is_file = cr_pred_is_file(folder);
     const cr_pred_type *const *t = cr_pred_types;
     for (; *t && !cr_pred_is_stream(folder); t++) {
-        const char *out =
-            is_file ? folder : cr_arena_printf(&ui->arena, "%s/part-0.%s", folder, (*t)->ext);
+        const char *out = is_file
+                              ? folder
+                              : cr_arena_printf(&ui->arena, "%s/part-%d.%s", folder,
+                                                a->part_per_rank ? ui->place.rank : 0, (*t)->ext);
         cr_fs_stat there;
         char **paths;
         size_t n;
@@ -110,7 +115,7 @@ static cr_code check_output(cr_ui *ui, const args *a) {
 static void tell(const cr_ui *ui, const args *a, const cr_predict_result *r) {
     char rows[32], rate[32], time[32];
     bool stream = cr_pred_is_stream(a->predict_output_path);
-    if (stream && ui->quiet) return;
+    if ((stream && ui->quiet) || ui->place.rank > 0) return;
     FILE *to = stream ? stderr : stdout;
     cr_log_progress(NULL);
     fprintf(to, "predicted  %s rows in %s (%s rows/s)\n", cr_fmt_count(rows, (double)r->rows),
@@ -123,6 +128,8 @@ static void tell(const cr_ui *ui, const args *a, const cr_predict_result *r) {
 static cr_code run(cr_ui *ui, const void *flags) {
     const args *a = flags;
     cr_predict_opts o = {
+        .comm = ui->comm,
+        .part_per_rank = a->part_per_rank,
         .scripted_model_path = a->scripted_model_path,
         .checkpoint_path = a->checkpoint_path,
         .predict_input_path = a->predict_input_path,
@@ -183,5 +190,6 @@ const cr_cmd cr_cmd_predict = {
     .takes_config = true,
     .examples = examples,
     .job = true,
+    .ranks = true,
     .run = run,
 };

@@ -101,6 +101,15 @@ static void command_page(pages *p, const cr_cmd *const *cmds) {
             cr_buf_printf(&out, "%s\n", *e);
         cr_buf_str(&out, "```\n");
     }
+    cr_buf_str(&out, "\n## Flags of commands that run as several ranks\n\n");
+    const char *sep = "";
+    for (const cr_cmd *const *c = cmds; *c; c++) {
+        if (!(*c)->ranks) continue;
+        cr_buf_printf(&out, "%s`crank %s`", sep, (*c)->name);
+        sep = ", ";
+    }
+    cr_buf_str(&out, "\n\n");
+    cr_opt_table(&out, cr_rank_opts);
     cr_buf_str(&out, "\n## Flags of every command\n\n");
     cr_opt_table(&out, cr_common_opts);
     write_page(p, "commands.md", out.data);

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/plugin.h"
 #include "base/scheme.h"
+#include "base/shown.h"
 #include "base/stop.h"
 #include "cli/cli.h"
 #include "cli/list.h"
@@ -53,19 +54,48 @@ static void watch_signals(const cr_cmd *cmd) {
         sigaction(SIGHUP, &sa, NULL);
 }
 
-/* --log_level, else --debug, else --quiet, else LOG_LEVEL */
-static cr_code set_log_level(cr_ui *ui, const cr_common_flags *a) {
+/* Opens the log file of this rank. */
+static cr_code open_log(cr_ui *ui, const char *dir, cr_log_level level, int argc, char **argv) {
+    cr_err err;
+    char name[32], host[64] = "?";
+    if (!dir) return CR_OK;
+    if (!*dir) return cr_ui_wrong(ui, "--log_dir is empty; name a folder");
+    snprintf(name, sizeof name, "rank-%d.log", ui->place.rank);
+    if (cr_mkdirs(dir, &err) != CR_OK ||
+        cr_log_file(cr_path_join(&ui->arena, dir, name), level, &err) != CR_OK)
+        return cr_ui_fail(ui, &err);
+    gethostname(host, sizeof host - 1);
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_buf_printf(&b, "rank %d of %d, host %s, pid %ld, crank " CR_VERSION ": crank %s",
+                  ui->place.rank, ui->place.size, host, (long)getpid(), ui->cmd->name);
+    for (int i = 0; i < argc; i++) {
+        cr_buf_char(&b, ' ');
+        cr_buf_shown(&b, argv[i], strlen(argv[i]), false);
+    }
+    cr_buf_char(&b, '\n');
+    cr_log_file_add(b.data, b.n);
+    cr_buf_clear(&b);
+    return CR_OK;
+}
+
+/* --log_level, else --debug, else --quiet, else LOG_LEVEL. Of several ranks only the first shows
+ * more than errors: what all of them find is told once. *wanted is the level without that, and
+ * without --quiet. */
+static cr_code set_log_level(cr_ui *ui, const cr_common_flags *a, cr_log_level *wanted) {
     cr_log_level level = CR_LOG_INFO;
     const char *env = getenv("LOG_LEVEL");
     if (env && *env && !cr_log_level_from(env, &level))
         cr_diag_add(&ui->diag, CR_SEV_WARN, CR_OK, CR_NOWHERE,
                     "LOG_LEVEL is '%s'; use DEBUG, INFO, WARNING or ERROR", env);
+    *wanted = level;
     if (ui->quiet) level = CR_LOG_WARN;
-    if (a->debug) level = CR_LOG_DEBUG;
+    if (a->debug) *wanted = level = CR_LOG_DEBUG;
     if (a->log_level && !cr_log_level_from(a->log_level, &level))
         return cr_ui_wrong(ui, "--log_level is '%s' and must be DEBUG, INFO, WARNING or ERROR",
                            a->log_level);
-    cr_log_set_level(level);
+    if (a->log_level) *wanted = level;
+    cr_log_set_level(ui->place.rank > 0 ? CR_LOG_ERROR : level);
     return CR_OK;
 }
 
@@ -95,13 +125,18 @@ static cr_code check_paths(cr_ui *ui, const cr_opt_spec *spec, const void *args)
     return code;
 }
 
+/* Small commands, which run no steps, are done by the first rank alone. */
+static bool is_alone(const cr_cmd *cmd) {
+    return !cmd->job && !cmd->ranks;
+}
+
 static cr_code join_ranks(cr_ui *ui) {
     cr_err err;
-    if ((!ui->cmd->job && !ui->cmd->ranks) || ui->place.size == 1) return CR_OK;
+    if (ui->place.size == 1 || is_alone(ui->cmd)) return CR_OK;
     if (!ui->cmd->ranks) {
         if (ui->place.rank > 0) return CR_EUSAGE;
         return cr_ui_wrong(ui,
-                           "this command runs as one process in this version, but %s started %d; "
+                           "this command runs as one process, but %s started %d; "
                            "start it without %s",
                            ui->place.launcher, ui->place.size, ui->place.program);
     }
@@ -113,15 +148,17 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     cr_cmd_spec s;
     cr_err err = {0};
     cr_common_flags common = {0};
+    cr_rank_flags ranks = {0};
+    cr_log_level level;
     void *args = cr_arena_zalloc(&ui->arena, ui->cmd->args_size);
-    cr_cmd_spec_init(&s, ui->cmd, args, &common);
+    cr_cmd_spec_init(&s, ui->cmd, args, &ranks, &common);
     if (cr_opt_parse(&s.spec, argc, argv, &ui->arena, &err) != CR_OK) {
         if (ui->place.rank == 0) fprintf(stderr, "%s\n", err.msg);
         return err.code;
     }
     ui->rest = argv + s.rest;
     ui->n_rest = ui->cmd->wraps ? argc - s.rest : 0;
-    if (common.help && ui->place.rank > 0) return CR_OK;
+    if (ui->place.rank > 0 && (common.help || is_alone(ui->cmd))) return CR_OK;
     if (common.help) {
         cr_buf out;
         cr_buf_init(&out);
@@ -134,17 +171,32 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     ui->debug = common.debug;
     ui->allow_libraries = common.allow_libraries;
     if (common.allow_libraries) cr_plugin_allow();
-    CR_TRY(set_log_level(ui, &common));
+    watch_signals(ui->cmd);
+    if (ui->cmd->job) cr_life_start();
+    CR_TRY(join_ranks(ui)); /* first, so that a rank can tell the others what is wrong with it */
+    CR_TRY(set_log_level(ui, &common, &level));
+    CR_TRY(open_log(ui, ranks.log_dir, level, argc, argv));
     if (ui->cmd->takes_config) cr_env_check(&ui->diag);
     CR_TRY(check_paths(ui, &s.spec, args));
     if (ui->cmd->job && ui->place.size == 1 && cr_wrap_env(&err) != CR_OK)
         return cr_ui_fail(ui, &err);
-    watch_signals(ui->cmd);
     check_cpu_level(ui);
     cr_kern_init();
-    if (ui->cmd->job) cr_life_start();
-    CR_TRY(join_ranks(ui));
     return ui->cmd->run(ui, args);
+}
+
+/* Leaves the ranks with the result of this one. Where all agreed on it, nothing is left to do. A
+ * rank that failed by itself before its first vote makes that vote now: it meets the first vote of
+ * the others. Later the others may wait for it in any other meeting, so it tells what is wrong and
+ * ends them all. */
+static void leave_ranks(cr_ui *ui, cr_code code) {
+    bool any, agreed = code == CR_OK || code == CR_ESTOP;
+    if (!agreed && cr_comm_votes(ui->comm) == 0) (void)cr_comm_vote(ui->comm, code, false, &any);
+    bool alone = !agreed && cr_comm_blamed(ui->comm) < 0;
+    if (alone) ui->blamed = true;
+    cr_ui_findings(ui);
+    if (alone) cr_comm_abort(ui->comm, cr_exit_code(code));
+    cr_comm_close(ui->comm);
 }
 
 /* reader_left: is the program that read our output gone, as in `| head`? */
@@ -196,8 +248,10 @@ int main(int argc, char **argv) {
             code = run_command(&ui, ui.n_next, ui.next_args);
         }
         cr_log_progress(NULL);
-        cr_ui_findings(&ui);
-        cr_comm_close(ui.comm);
+        if (ui.comm)
+            leave_ranks(&ui, code);
+        else
+            cr_ui_findings(&ui);
     }
     int exit_code = ui.exit_code ? ui.exit_code : cr_exit_code(code);
     cr_ui_clear(&ui);

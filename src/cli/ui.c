@@ -57,6 +57,9 @@ static void finding_text(cr_buf *out, const cr_ui *ui, const cr_finding *f) {
     if (f->at.path && f->at.line > 0) cr_buf_printf(out, ":%d", f->at.line);
     if (f->at.path && f->at.line > 0 && f->at.col > 0) cr_buf_printf(out, ":%d", f->at.col);
     cr_buf_str(out, ": ");
+    if (ui->comm && ui->place.rank > 0 && f->sev == CR_SEV_ERROR)
+        cr_buf_printf(out, "rank %d (host %s): ", ui->place.rank,
+                      cr_comm_who(ui->comm)[ui->place.rank].host);
     if (f->sev == CR_SEV_WARN) cr_buf_str(out, "warning: ");
     if (f->sev == CR_SEV_NOTE) cr_buf_str(out, "note: ");
     cr_buf_str(out, f->msg);
@@ -70,15 +73,23 @@ static void finding_text(cr_buf *out, const cr_ui *ui, const cr_finding *f) {
 /* Of several ranks, what is wrong is told by the rank that it is wrong for, and once. */
 static bool tells(const cr_ui *ui) {
     int blamed = ui->comm ? cr_comm_blamed(ui->comm) : -1;
-    return ui->place.rank == (blamed < 0 ? 0 : blamed);
+    return ui->blamed || ui->place.rank == (blamed < 0 ? 0 : blamed);
 }
 
 void cr_ui_findings(cr_ui *ui) {
-    if (!tells(ui)) return;
-    if (ui->shown.n == ui->diag.n) return;
     cr_buf all, one;
     cr_buf_init(&all);
     cr_buf_init(&one);
+    for (; ui->filed < ui->diag.n; ui->filed++) {
+        cr_buf_reset(&one);
+        finding_text(&one, ui, &ui->diag.v[ui->filed]);
+        cr_log_file_add(one.data, one.n);
+    }
+    if (!tells(ui) || ui->shown.n == ui->diag.n) {
+        cr_buf_clear(&all);
+        cr_buf_clear(&one);
+        return;
+    }
     for (size_t i = 0; i < ui->diag.n; i++) {
         cr_buf_reset(&one);
         finding_text(&one, ui, &ui->diag.v[i]);

@@ -33,7 +33,9 @@ struct cr_comm {
     int64_t sent;
     int blamed;    /* see cr_comm_blamed */
     cr_code ended; /* the code of the vote that ended the job; CR_OK: none has */
-    vote *votes;   /* of all ranks */
+    int64_t n_votes;
+    cr_who *who; /* of all ranks */
+    vote *votes; /* of all ranks */
     size_t *vote_at;
 };
 
@@ -52,6 +54,18 @@ static cr_code wait_limit(double *out, cr_err *err) {
         "PROCESS_GROUP_TIMEOUT_SECONDS of the environment is '%.60s' and must be a number "
         "of seconds from 1 on; unset it to wait %d s",
         text, WAIT_S);
+}
+
+/* Learns who all ranks are; it fails on all of them when they run different programs. */
+static cr_code meet_all(cr_comm *c, cr_err *err) {
+    size_t *at = cr_alloc(((size_t)c->size + 1) * sizeof *at, "ranks");
+    c->who = cr_alloc((size_t)c->size * sizeof *c->who, "ranks");
+    for (int r = 0; r <= c->size; r++)
+        at[r] = (size_t)r * sizeof *c->who;
+    cr_who_init(&c->who[c->rank]);
+    cr_comm_gather(c, c->who, at);
+    cr_free(at);
+    return cr_who_check(c->who, c->size, err);
 }
 
 cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
@@ -86,6 +100,11 @@ cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
     c->vote_at = cr_alloc(((size_t)c->size + 1) * sizeof *c->vote_at, "votes");
     for (int r = 0; r <= c->size; r++)
         c->vote_at[r] = (size_t)r * sizeof *c->votes;
+    cr_code code = meet_all(c, err);
+    if (code != CR_OK) {
+        cr_comm_close(c);
+        return code;
+    }
     *out = c;
     return CR_OK;
 }
@@ -93,6 +112,7 @@ cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
 void cr_comm_close(cr_comm *c) {
     if (!c) return;
     c->plug->finish();
+    cr_free(c->who);
     cr_free(c->votes);
     cr_free(c->vote_at);
     cr_free(c);
@@ -179,6 +199,7 @@ cr_code cr_comm_vote(cr_comm *c, cr_code mine, bool wish, bool *any) {
     *any = wish;
     if (!c) return mine;
     if (c->ended != CR_OK) return c->ended;
+    c->n_votes++;
     c->votes[c->rank] = (vote){.code = (int32_t)mine, .wish = wish};
     cr_comm_gather(c, c->votes, c->vote_at);
     *any = false;
@@ -191,6 +212,14 @@ cr_code cr_comm_vote(cr_comm *c, cr_code mine, bool wish, bool *any) {
     }
     if (code != CR_ESTOP) c->ended = code;
     return code;
+}
+
+int64_t cr_comm_votes(const cr_comm *c) {
+    return c->n_votes;
+}
+
+const cr_who *cr_comm_who(const cr_comm *c) {
+    return c->who;
 }
 
 int cr_comm_blamed(const cr_comm *c) {

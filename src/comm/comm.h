@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "comm/place.h"
+#include "comm/who.h"
 
 typedef struct cr_comm cr_comm;
 
@@ -31,7 +32,8 @@ int cr_comm_rank(const cr_comm *c);
 int cr_comm_size(const cr_comm *c);
 int cr_comm_local_rank(const cr_comm *c); /* among the ranks of this machine */
 int cr_comm_local_size(const cr_comm *c);
-const char *cr_comm_name(const cr_comm *c); /* "MPICH 4.0.2" */
+const char *cr_comm_name(const cr_comm *c);  /* "MPICH 4.0.2" */
+const cr_who *cr_comm_who(const cr_comm *c); /* all ranks, one after the other */
 
 /* cr_comm_gather: rank r has bytes [at[r], at[r + 1]) of all; afterwards every rank has all. */
 void cr_comm_gather(cr_comm *c, void *all, const size_t *at);
@@ -54,6 +56,7 @@ void cr_comm_share(cr_comm *c, void *data, size_t n, int from);
  * of it at different places of the code: later votes return its code at once, because the rank that
  * failed has left and would not answer. CR_ESTOP does not end the job: a checkpoint follows. */
 cr_code cr_comm_vote(cr_comm *c, cr_code mine, bool wish, bool *any);
+int64_t cr_comm_votes(const cr_comm *c); /* votes so far */
 /* cr_comm_blamed: the first rank that could not go on in a vote; -1: none yet. Its message is the
  * one that people are to read. */
 int cr_comm_blamed(const cr_comm *c);

@@ -6,6 +6,7 @@
 #ifndef CR_DATA_RUNS_H
 #define CR_DATA_RUNS_H
 
+#include "base/buf.h"
 #include "data/batch.h"
 
 /* The place that one row comes from. */
@@ -76,6 +77,10 @@ struct cr_stored_type {
                                   cr_err *err);
     const cr_stored *(*gather)(cr_region *mem, const cr_gather_plan *p, int c,
                                const int64_t *counts);
+    /* pack appends a gathered column to out; unpack makes it again, for a column like `shape`
+     * (pack.h). */
+    void (*pack)(const cr_stored *c, cr_buf *out);
+    const cr_stored *(*unpack)(const cr_stored *shape, const char **at, cr_arena *arena);
 };
 
 #endif

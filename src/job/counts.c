@@ -151,18 +151,48 @@ static void table(const cr_counter *c) {
     cr_buf_clear(&b);
 }
 
+/* gather_counts (collective) puts the counts of all holders together. Holders either read their own
+ * rows each, and then the counts are added in the order of holders; or a holder has read all rows,
+ * and its counts are those of all. */
+static void gather_counts(cr_counter *c, bool own_rows) {
+    const cr_meet *m = c->meet;
+    size_t size = cr_features_counts_size(c->fs), each = size + sizeof(int64_t);
+    size_t *at = cr_alloc(((size_t)m->n + 1) * sizeof(*at), "counts of features");
+    char *all = cr_alloc((size_t)m->n * each, "counts of features");
+    int64_t divided = own_rows;
+    for (int h = 0; h <= m->n; h++)
+        at[h] = (size_t)h * each;
+    memcpy(all + at[m->self], &divided, sizeof(divided));
+    memcpy(all + at[m->self] + sizeof(divided), c->now, size);
+    m->gather(m->ctx, all, at);
+    memset(c->now, 0, size);
+    for (int h = 0; h < m->n; h++) {
+        memcpy(&divided, all + at[h], sizeof(divided));
+        if (divided) {
+            cr_features_counts_add(c->now, all + at[h] + sizeof(divided), size);
+            continue;
+        }
+        memcpy(c->now, all + at[h] + sizeof(divided), size);
+        break;
+    }
+    cr_free(all);
+    cr_free(at);
+}
+
 bool cr_counter_take(cr_counter *c, cr_loader *l, int64_t epoch, int64_t step) {
     bool any = false;
     memcpy(c->before, c->now, cr_features_counts_size(c->fs));
     cr_loader_tally(l, c->now);
+    if (c->meet) gather_counts(c, cr_loader_divides(l));
     for (int i = 0; i < c->fs->n; i++)
         any |= c->now[i].rows > 0;
     if (!any) return false;
     c->epoch = epoch;
     c->step = step;
-    for (int i = 0; i < c->fs->n; i++)
+    bool tells = !c->meet || c->meet->self == 0;
+    for (int i = 0; tells && i < c->fs->n; i++)
         warn(c, i);
-    table(c);
+    if (tells) table(c);
     c->passes++;
     return true;
 }

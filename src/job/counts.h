@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "feat/feat.h"
+#include "graph/part.h"
 
 /* Are all ids outside of the table? Then that is reported, and not that all of them became the
  * same. */
@@ -25,10 +26,11 @@ typedef struct cr_counter {
     int64_t passes;
     cr_feature_counts *now, *before; /* per feature: the last pass, and the one before it */
     uint8_t *told;
+    const cr_meet *meet; /* the processes that read other rows of the same data; NULL: none */
 } cr_counter;
 void cr_counter_init(cr_counter *c, const cr_features *fs, const char *data, cr_arena *a);
-/* cr_counter_take takes the loader's counts since the last call, warns and logs; false: no row was
- * read. */
+/* cr_counter_take (collective) takes the counts of all holders since the last call; the first holder
+ * warns and logs. False: no row was read. */
 bool cr_counter_take(cr_counter *c, cr_loader *l, int64_t epoch, int64_t step);
 /* cr_counter_json writes the members of an open object: data, epoch, step, features. */
 void cr_counter_json(const cr_counter *c, cr_jw *w);

@@ -110,6 +110,19 @@ static cr_code divide_lanes(cr_job *j, cr_diag *diag) {
     return CR_OK;
 }
 
+/* Returns how many threads a run has that was not told. Ranks on one machine share its cores. */
+static int own_threads(const cr_job *j) {
+    if (!j->comm) return cr_cpu_count();
+    const cr_who *who = cr_comm_who(j->comm);
+    int self = cr_comm_rank(j->comm), n_local;
+    int threads = cr_who_threads(who, cr_comm_size(j->comm), self, &n_local);
+    if (n_local > 1)
+        CR_INFO("%d ranks share the cores of %s: %d thread%s for this one; --threads N says "
+                "otherwise",
+                n_local, who[self].host, threads, threads == 1 ? "" : "s");
+    return threads;
+}
+
 cr_code cr_job_agree(const cr_job *j, cr_code mine, bool *stop) {
     bool any;
     cr_code code = cr_comm_vote(j->comm, mine, cr_stop_requested != 0, &any);
@@ -120,6 +133,22 @@ cr_code cr_job_agree(const cr_job *j, cr_code mine, bool *stop) {
 cr_code cr_job_alone(const cr_job *j, cr_code code, const cr_err *err) {
     if (code != CR_OK && j->comm) cr_comm_fail(j->comm, err);
     return code;
+}
+
+cr_code cr_job_checkpoint_of_all(cr_job *j, const char *wanted, bool best, char **path,
+                                 int64_t *step, cr_diag *diag) {
+    cr_err err;
+    cr_code code = CR_OK;
+    if (cr_job_is_first(j) && cr_job_checkpoint(j, wanted, best, path, step, &err) != CR_OK)
+        code = cr_diag_err(diag, &err);
+    CR_TRY(cr_job_agree(j, code, NULL));
+    if (!j->comm) return CR_OK;
+    int64_t n = cr_job_is_first(j) ? (int64_t)strlen(*path) + 1 : 0;
+    cr_comm_share(j->comm, step, sizeof *step, 0);
+    cr_comm_share(j->comm, &n, sizeof n, 0);
+    if (!cr_job_is_first(j)) *path = CR_NEW_N(&j->cfg.arena, char, n);
+    cr_comm_share(j->comm, *path, (size_t)n, 0);
+    return CR_OK;
 }
 
 static cr_code prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
@@ -141,7 +170,7 @@ static cr_code prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
     j->accept_changed_features = o->config && o->config->accept_changed_features;
     cr_kern_init();
     cr_err err;
-    int threads = o->threads > 0 ? o->threads : cr_cpu_count();
+    int threads = o->threads > 0 ? o->threads : own_threads(j);
     if (cr_pool_new(&j->pool, threads, &err) != CR_OK) return cr_diag_err(diag, &err);
     j->reader = cr_reader_of(c->data_config);
     if (!j->reader)
@@ -222,6 +251,11 @@ static cr_code find_files(const cr_job *j, const cr_job_data *d, cr_diag *diag) 
     cr_err err;
     cr_arena_init(&a, 0);
     cr_code code = cr_glob(&a, d->paths, j->reader->exts, &paths, &n, &err);
+    for (size_t i = 0; code == CR_OK && j->comm && i < n; i++)
+        if (cr_is_stdin(paths[i]))
+            code = cr_fail_at(&err, CR_EUSAGE, ((cr_loc){d->paths, 0, 0}),
+                              "standard input reaches one rank only; write it to a file and name "
+                              "that, or start one process");
     for (size_t i = 0; code == CR_OK && !d->once && i < n; i++)
         if (cr_is_stdin(paths[i])) {
             (void)cr_fail_at(&err, CR_EUSAGE, ((cr_loc){d->paths, 0, 0}),

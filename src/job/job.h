@@ -81,6 +81,14 @@ cr_code cr_job_agree(const cr_job *j, cr_code mine, bool *stop);
  * mistake (no memory, a node that failed) the other ranks wait in the next meeting and cannot be
  * told: the rank logs it and ends all ranks. Without other ranks it returns the code. */
 cr_code cr_job_alone(const cr_job *j, cr_code code, const cr_err *err);
+/* cr_job_alike (collective) compares the ranks before they work together: the effective config, the
+ * flags that change what is done (a text), the meaning of features with the content of their files.
+ * cr_job_alike_files does the same for the files of a data set; key is the config key or flag that
+ * names them. A difference is one finding that names ranks, hosts and what differs; CR_ECONF on all
+ * ranks. */
+CR_CHECKED cr_code cr_job_alike(const cr_job *j, const char *flags, cr_diag *diag);
+CR_CHECKED cr_code cr_job_alike_files(const cr_job *j, const char *key, const char *paths,
+                                      const cr_file_ids *ids, cr_diag *diag);
 /* cr_job_open loads the config and builds features and model without memory for parameters.
  * The caller calls cr_job_close in any case. */
 CR_CHECKED cr_code cr_job_open(cr_job *j, const cr_job_opts *o, cr_diag *diag);
@@ -111,6 +119,10 @@ CR_CHECKED cr_code cr_job_same_meaning(const cr_job *j, const cr_ckpt *c, bool f
  * path. */
 CR_CHECKED cr_code cr_job_checkpoint(cr_job *j, const char *wanted, bool best, char **path,
                                      int64_t *step, cr_err *err);
+/* cr_job_checkpoint_of_all (collective) is the same among several ranks: the first one chooses,
+ * since another run may add checkpoints meanwhile. All fail if it fails. */
+CR_CHECKED cr_code cr_job_checkpoint_of_all(cr_job *j, const char *wanted, bool best, char **path,
+                                            int64_t *step, cr_diag *diag);
 /* cr_job_best_metric returns the metric that decides which checkpoint is best: best_exporter_metric
  * if it is given, else the first AUC; NULL: there is none. cr_job_check_best reports a mistake in
  * it for a job with labels: it must be the name of a metric or loss. */

@@ -70,8 +70,7 @@ static cr_code restore(evaluation *e) {
     cr_err err;
     cr_job *j = &e->j;
     e->dir = result_dir(j, e->exported);
-    if (cr_job_checkpoint(j, e->from, false, &e->path, &e->step, &err) != CR_OK ||
-        (cr_job_is_first(j) &&
+    if ((cr_job_is_first(j) &&
          result_file(e->dir, e->o->eval_result_filename, e->arena, &e->result, &err) != CR_OK) ||
         cr_job_map(j, e->path, &err) != CR_OK)
         return cr_diag_err(e->diag, &err);
@@ -87,6 +86,7 @@ static cr_code evaluate(evaluation *e, cr_eval_result *res) {
     cr_counter counts;
     cr_counter_init(&counts, j->features, "eval", &j->cfg.arena);
     counts.made = true;
+    counts.meet = j->meet;
     cr_eval_run r = {cr_job_eval_paths(j),
                      j->root->eval_config->num_steps,
                      j->root->eval_config->log_step_count_steps,
@@ -125,6 +125,9 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
     cr_code code = open_job(&e);
     e.j.comm = o->comm; /* also when the config could not be loaded: all ranks must hear of it */
     code = cr_job_agree(&e.j, code, NULL);
+    if (code == CR_OK)
+        code = cr_job_agree(&e.j, cr_job_alike(&e.j, o->checkpoint_path, diag), NULL);
+    if (code == CR_OK) code = cr_job_checkpoint_of_all(&e.j, e.from, false, &e.path, &e.step, diag);
     if (code == CR_OK) code = cr_job_agree(&e.j, restore(&e), NULL);
     if (code == CR_OK) {
         snprintf(checkpoint, 1088, "%s", e.path);

@@ -7,6 +7,7 @@
 #ifndef CR_RUN_PRED_H
 #define CR_RUN_PRED_H
 
+#include "comm/comm.h"
 #include "data/reader.h"
 
 /* The columns of a file. */
@@ -47,6 +48,21 @@ typedef struct cr_pred_type {
 
 extern const cr_pred_type *const cr_pred_types[]; /* all of pred_list.h, NULL-ended */
 
+/* ---- rows of several ranks (pred_gather.c) ---- */
+
+/* For each global batch: cr_pred_pack packs this rank's rows, cr_pred_meet tells the others how
+ * much they are and makes room for what comes, cr_pred_take brings all rows to rank 0. The last two
+ * are collective; if one rank cannot go on after cr_pred_meet, none may call cr_pred_take. */
+typedef struct cr_pred_gather cr_pred_gather;
+cr_pred_gather *cr_pred_gather_new(cr_comm *comm, const cr_pred_shape *shape);
+void cr_pred_gather_free(cr_pred_gather *g);
+void cr_pred_pack(cr_pred_gather *g, const cr_pred_rows *rows);
+CR_CHECKED cr_code cr_pred_meet(cr_pred_gather *g, cr_err *err);
+/* The rows in out live until the next call; like has columns of the same kinds as the reserved
+ * ones. On other ranks out has no rows. */
+CR_CHECKED cr_code cr_pred_take(cr_pred_gather *g, const cr_column *like, cr_pred_rows *out,
+                                cr_err *err);
+
 /* ---- the destination (pred_dest.c) ---- */
 
 /* Files that a run writes beside the result, into a folder. */
@@ -59,17 +75,24 @@ typedef struct cr_pred_dest {
     char in[1088];   /* the folder that holds it */
     bool made;       /* this run made that folder */
 } cr_pred_dest;
+/* Which part of the result a process writes: part-N of so many in a folder. {0, 1}: all of it. */
+typedef struct cr_pred_part {
+    int number, of;
+} cr_pred_part;
 bool cr_pred_is_stream(const char *output); /* is it standard output? */
 /* is it the name of one file? Otherwise it is a folder */
 bool cr_pred_is_file(const char *output);
-/* cr_pred_dest_check finds flags that contradict each other. It touches no file. */
-CR_CHECKED cr_code cr_pred_dest_check(const char *output, const char *writer_type, bool profiling,
-                                      cr_err *err);
+/* cr_pred_dest_check finds flags that contradict each other. It touches no file. in_folder: other
+ * files are written beside the result, for this flag; NULL: none are */
+CR_CHECKED cr_code cr_pred_dest_check(const char *output, const char *writer_type,
+                                      const char *in_folder, cr_err *err);
 /* cr_pred_dest_make chooses the format, makes the folder, removes what killed runs left there under
- * the names of the files to write, refuses symbolic links in their places, and logs that an earlier
- * result will be replaced. output is borrowed. */
+ * the names of the files to write, refuses symbolic links in their places and parts of a result
+ * that had more of them, and logs that an earlier result will be replaced. output is borrowed. */
 CR_CHECKED cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *writer_type,
-                                     const char *dataset, cr_err *err);
+                                     const char *dataset, cr_pred_part part, cr_err *err);
+/* cr_pred_dest_undo removes a finished part, because another one failed. */
+void cr_pred_dest_undo(const cr_pred_dest *d);
 /* cr_pred_dest_fail removes the empty folder of a run that failed; a folder with files in it
  * stays. */
 void cr_pred_dest_fail(const cr_pred_dest *d);

@@ -3,6 +3,7 @@
  * or to standard output ("-"). Only a folder also gets the other files of a run.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,7 +52,7 @@ static cr_code no_writer(const char *name, cr_err *err) {
     return cr_fail(err, CR_EUSAGE, "writer_type '%s' is not in this version; use %s", name, all);
 }
 
-cr_code cr_pred_dest_check(const char *output, const char *writer_type, bool profiling,
+cr_code cr_pred_dest_check(const char *output, const char *writer_type, const char *in_folder,
                            cr_err *err) {
     const cr_pred_type *told = NULL, *file = type_of_file(output);
     if (writer_type && *writer_type && !(told = find_type(writer_type, NULL)))
@@ -66,16 +67,14 @@ cr_code cr_pred_dest_check(const char *output, const char *writer_type, bool pro
                        "--writer_type %s does not fit the ending of --predict_output_path %s; "
                        "leave it out, or name a file that ends in .%s",
                        told->name, output, told->ext);
-    if (profiling && (file || cr_pred_is_stream(output)))
-        return cr_fail(err, CR_EUSAGE,
-                       "--is_profiling writes trace.json beside the result; give a folder to "
-                       "--predict_output_path");
+    if (in_folder && (file || cr_pred_is_stream(output)))
+        return cr_fail(err, CR_EUSAGE, "%s; give a folder to --predict_output_path", in_folder);
     return CR_OK;
 }
 
-static cr_code set_path(cr_pred_dest *d, const char *output, cr_err *err) {
+static cr_code set_path(cr_pred_dest *d, const char *output, int part, cr_err *err) {
     if (cr_pred_is_stream(output)) output = "-";
-    int n = d->dir ? snprintf(d->path, sizeof(d->path), "%s/part-0.%s", output, d->type->ext)
+    int n = d->dir ? snprintf(d->path, sizeof(d->path), "%s/part-%d.%s", output, part, d->type->ext)
                    : snprintf(d->path, sizeof(d->path), "%s", output);
     if (n < 0 || (size_t)n >= sizeof(d->path))
         return cr_fail(err, CR_EUSAGE, "--predict_output_path is too long; use a shorter path");
@@ -101,8 +100,32 @@ static cr_code clear_place(const char *dir, const char *name, cr_err *err) {
                    path);
 }
 
+/* Readers take all parts of a folder for one result, so none may be left of a result that had more
+ * of them. They are the user's files and are not removed. */
+static cr_code no_other_parts(const cr_pred_dest *d, int of, cr_err *err) {
+    cr_arena a;
+    char **names, ending[16];
+    size_t n = 0;
+    cr_code code = CR_OK;
+    cr_arena_init(&a, 0);
+    if (cr_list_dir(&a, d->in, &names, &n, NULL) != CR_OK) n = 0;
+    snprintf(ending, sizeof(ending), ".%s", d->type->ext);
+    for (size_t i = 0; i < n && code == CR_OK; i++) {
+        char *end;
+        if (strncmp(names[i], "part-", 5) != 0 || names[i][5] < '0' || names[i][5] > '9') continue;
+        long long k = strtoll(names[i] + 5, &end, 10);
+        if (strcmp(end, ending) == 0 && k >= of)
+            code = cr_fail(err, CR_EUSAGE,
+                           "%s/%s is of a result that had more parts than this one, which has %d; "
+                           "remove it, or give another folder to --predict_output_path",
+                           d->in, names[i], of);
+    }
+    cr_arena_clear(&a);
+    return code;
+}
+
 cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *writer_type,
-                          const char *dataset, cr_err *err) {
+                          const char *dataset, cr_pred_part part, cr_err *err) {
     bool told = writer_type && *writer_type;
     bool stream = cr_pred_is_stream(output);
     const cr_pred_type *file = type_of_file(output);
@@ -110,7 +133,7 @@ cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *write
                                      : find_type(told ? writer_type : NULL, told ? NULL : dataset)};
     if (!d->type || (stream && !told)) d->type = cr_pred_types[0];
     if (!file && !stream) d->dir = output;
-    CR_TRY(set_path(d, output, err));
+    CR_TRY(set_path(d, output, part.number, err));
     if (cr_pred_is_stream(output)) return CR_OK;
     /* the folder that holds the file */
     const char *slash = strrchr(d->path, '/');
@@ -124,11 +147,17 @@ cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *write
                        output);
     d->made = !cr_path_exists(d->in);
     CR_TRY(cr_mkdirs(d->in, err));
+    bool first = part.number == 0;
+    if (d->dir && first) CR_TRY(no_other_parts(d, part.of, err));
     const char *names[] = {cr_path_base(d->path), CR_PRED_COUNTS, CR_PRED_TRACE};
-    for (int i = 0; i < (d->dir ? 3 : 1); i++)
+    for (int i = 0; i < (d->dir && first ? 3 : 1); i++)
         CR_TRY(clear_place(d->in, names[i], err));
     if (cr_path_exists(d->path)) CR_INFO("%s is there already and will be replaced", d->path);
     return CR_OK;
+}
+
+void cr_pred_dest_undo(const cr_pred_dest *d) {
+    if (!cr_pred_is_stream(d->path)) (void)!cr_file_remove(d->path, NULL);
 }
 
 void cr_pred_dest_fail(const cr_pred_dest *d) {

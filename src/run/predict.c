@@ -1,6 +1,10 @@
 /*
  * predict.c - computes scores for every row of a data set, in input order, and writes them to a
  * file of the input's format or of the one asked for (pred.h).
+ *
+ * Several ranks share each global batch as in training, and make the same passes, some of them
+ * perhaps without rows. The first rank writes the rows of all (pred_gather.c), or each rank its
+ * own. A rank that cannot go on says so in the next vote, and then nothing is left of any file.
  */
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +36,10 @@ typedef struct writer {
     int64_t *ld;
     cr_buf debug;
     uint32_t *debug_off;
+    bool writes;            /* this process writes a file */
+    const char *output;     /* where the result goes, for people */
+    cr_pred_gather *gather; /* brings the rows of all ranks to the one that writes; NULL: no need */
+    cr_file_ids files;      /* identity of the input */
 } writer;
 
 /* ---- which columns ---- */
@@ -85,6 +93,7 @@ static cr_code compile(writer *w, cr_job *j, cr_err *err) {
                        .mode = CR_EVAL,
                        .max_rows = cr_job_eval_batch(j),
                        .lanes = j->lanes,
+                       .meet = j->meet,
                        .outputs = outputs,
                        .n_outputs = w->n_cols};
     CR_TRY(cr_plan_new(&w->plan, &po, err));
@@ -175,12 +184,13 @@ static void set_shape(writer *w, cr_job *j, const cr_loader *l) {
     w->shape.widths = widths;
 }
 
-static cr_code put_batch(writer *w, const cr_batch *bt, cr_err *err) {
-    cr_pred_rows rows = {.n_rows = bt->n_rows,
-                         .reserved = bt->reserved,
-                         .outputs = w->outputs,
-                         .ld = w->ld,
-                         .debug_off = w->debug_off};
+/* Lists this process's rows of the batch, as a file gets them. */
+static cr_code rows_of(writer *w, const cr_batch *bt, cr_pred_rows *rows, cr_err *err) {
+    *rows = (cr_pred_rows){.n_rows = bt->n_rows,
+                           .reserved = bt->reserved,
+                           .outputs = w->outputs,
+                           .ld = w->ld,
+                           .debug_off = w->debug_off};
     for (int i = 0; i < w->n_cols; i++) {
         const cr_node *n = w->cols[i]->node;
         w->outputs[i] = cr_work_val(w->work->w, n);
@@ -195,61 +205,116 @@ static cr_code put_batch(writer *w, const cr_batch *bt, cr_err *err) {
                            "__features__ of one batch pass 2 GiB; use a smaller "
                            "--batch_size");
     }
-    rows.debug = w->debug.data;
-    return w->dest.type->write(w->p, &rows, err);
+    rows->debug = w->debug.data;
+    return CR_OK;
 }
 
-static cr_code run(writer *w, cr_job *j, const cr_predict_opts *o, cr_predict_result *res,
-                   cr_diag *diag) {
-    cr_loader *l;
+/* Writes the rows of the batch that was computed (collective); code says whether it was. */
+static cr_code put_batch(writer *w, const cr_batch *bt, cr_code code, cr_err *err) {
+    cr_pred_rows rows;
+    if (code == CR_OK) code = rows_of(w, bt, &rows, err);
+    if (!w->gather) return code == CR_OK ? w->dest.type->write(w->p, &rows, err) : code;
+    if (code == CR_OK) cr_pred_pack(w->gather, &rows);
+    CR_TRY(cr_job_agree(w->j, code, NULL));
+    CR_TRY(cr_job_agree(w->j, cr_pred_meet(w->gather, err), NULL));
+    CR_TRY(cr_pred_take(w->gather, bt->reserved, &rows, err));
+    return w->writes ? w->dest.type->write(w->p, &rows, err) : CR_OK;
+}
+
+/* Opens input and output, on all ranks or on none. */
+static cr_code open_files(writer *w, cr_job *j, const cr_predict_opts *o, const cr_job_data *d,
+                          cr_loader **l, cr_diag *diag) {
     cr_err err;
-    cr_job_data d = {.paths = o->predict_input_path,
-                     .batch_size = cr_job_eval_batch(j),
-                     .n_epochs = 1};
-    cr_profile *prof = NULL;
-    if (o->is_profiling) {
-        prof = cr_profile_new(j->pool, cr_pool_threads(j->pool),
-                              cr_path_join(&j->cfg.arena, w->dest.dir, CR_PRED_TRACE));
-        d.trace = cr_profile_trace(prof);
-    }
-    if (cr_job_loader(j, &d, &l, diag) != CR_OK) {
-        cr_profile_free(prof);
-        return cr_diag_code(diag);
-    }
-    set_shape(w, j, l);
-    cr_code code = w->dest.type->open(&w->p, w->dest.path, &w->shape, &err);
+    CR_TRY(cr_job_agree(j, cr_job_loader(j, d, l, diag), NULL));
+    CR_TRY(cr_job_agree(j,
+                        cr_job_alike_files(j, "--predict_input_path", o->predict_input_path,
+                                           &w->files, diag),
+                        NULL));
+    set_shape(w, j, *l);
+    if (j->comm && !o->part_per_rank) w->gather = cr_pred_gather_new(j->comm, &w->shape);
+    cr_code code = CR_OK;
+    if (w->writes && w->dest.type->open(&w->p, w->dest.path, &w->shape, &err) != CR_OK)
+        code = cr_diag_err(diag, &err);
+    return cr_job_agree(j, code, NULL);
+}
+
+/* Finishes the files of all ranks, or leaves none. */
+static cr_code finish(writer *w, cr_job *j, cr_err *err) {
+    cr_code code = w->writes ? w->dest.type->finish(w->p, err) : CR_OK;
+    bool whole = w->writes && code == CR_OK;
+    cr_code all = cr_job_agree(j, code, NULL);
+    if (all != CR_OK && whole) cr_pred_dest_undo(&w->dest);
+    return all;
+}
+
+static void tell(const cr_predict_opts *o, int64_t steps, int64_t rows, double spent) {
+    if (!o->watch.progress) return;
+    o->watch.progress(o->watch.ctx,
+                      &(cr_progress){.stage = "predict",
+                                     .step = steps,
+                                     .n_steps = o->predict_steps,
+                                     .rows = rows,
+                                     .rows_per_s = spent > 0 ? (double)rows / spent : 0,
+                                     .seconds_left = -1});
+}
+
+/* Computes and writes all batches. The result of writing a batch is in the vote of the next. */
+static cr_code all_batches(writer *w, cr_job *j, cr_loader *l, const cr_predict_opts *o,
+                           cr_profile *prof, cr_predict_result *res, int64_t *n, cr_err *err) {
     double t0 = cr_now();
-    int64_t steps = 0;
-    for (bool done = false;
-         code == CR_OK && !done && (o->predict_steps == 0 || steps < o->predict_steps);) {
-        cr_batch *b;
+    cr_code code = CR_OK;
+    for (bool done = false; !done && (o->predict_steps == 0 || *n < o->predict_steps);) {
+        cr_batch *b = NULL;
+        bool stop;
         cr_profile_begin(prof);
         double span = cr_trace_begin(cr_profile_trace(prof));
-        if ((code = cr_loader_next(l, &b, &done, &err)) != CR_OK || !b) continue;
+        code = cr_loader_next(l, &b, &done, err);
+        if (code == CR_OK && b && j->comm) code = cr_model_check_batch(j->model, b, err);
+        CR_TRY(cr_job_agree(j, code, &stop));
+        if (stop) return CR_ESTOP;
+        if (!b) continue;
         cr_profile_span(prof, CR_STAGE_WAIT, span);
         cr_kill_point("batch");
         cr_step_input in = {.batch = b};
         cr_run run = {.input = &in};
-        code = cr_model_run(w->work, b, &run, &err);
+        code = cr_job_alone(j, cr_model_run(w->work, b, &run, err), err);
         span = cr_trace_begin(cr_profile_trace(prof));
-        if (code == CR_OK) code = put_batch(w, b, &err);
+        code = put_batch(w, b, code, err);
         cr_profile_span(prof, CR_STAGE_WRITE, span);
-        cr_profile_end(prof, steps);
-        res->rows += b->n_rows;
-        steps++;
+        cr_profile_end(prof, *n);
+        res->rows += j->meet ? b->global_rows : b->n_rows;
+        ++*n;
         cr_loader_release(l, b);
-        double spent = cr_now() - t0;
-        if (o->watch.progress)
-            o->watch.progress(o->watch.ctx,
-                              &(cr_progress){.stage = "predict",
-                                             .step = steps,
-                                             .n_steps = o->predict_steps,
-                                             .rows = res->rows,
-                                             .rows_per_s =
-                                                 spent > 0 ? (double)res->rows / spent : 0,
-                                             .seconds_left = -1});
-        if (code == CR_OK && cr_stop_requested) code = CR_ESTOP;
+        CR_TRY(cr_job_agree(j, code, &stop));
+        tell(o, *n, res->rows, cr_now() - t0);
+        if (stop) return CR_ESTOP;
     }
+    return finish(w, j, err);
+}
+
+static cr_code run(writer *w, cr_job *j, const cr_predict_opts *o, cr_predict_result *res,
+                   cr_diag *diag) {
+    cr_loader *l = NULL;
+    cr_err err = {0};
+    cr_job_data d = {.paths = o->predict_input_path,
+                     .batch_size = cr_job_eval_batch(j),
+                     .n_epochs = 1,
+                     .ids = j->comm ? &w->files : NULL};
+    cr_profile *prof = NULL;
+    if (o->is_profiling) {
+        prof = cr_profile_new(j->pool, cr_pool_threads(j->pool),
+                              cr_path_join(&j->cfg.arena, o->predict_output_path, CR_PRED_TRACE));
+        d.trace = cr_profile_trace(prof);
+    }
+    double t0 = cr_now();
+    int64_t steps = 0;
+    cr_code code = open_files(w, j, o, &d, &l, diag);
+    if (code != CR_OK) {
+        cr_loader_free(l);
+        cr_profile_free(prof);
+        return code;
+    }
+    code = all_batches(w, j, l, o, prof, res, &steps, &err);
     /* it stopped between two batches, or while the reader waited for standard input */
     if (code == CR_ESTOP)
         code = cr_pred_is_stream(w->dest.path)
@@ -257,11 +322,12 @@ static cr_code run(writer *w, cr_job *j, const cr_predict_opts *o, cr_predict_re
                              "stopped by a signal; the predictions end after %lld rows",
                              (long long)res->rows)
                    : cr_fail(&err, CR_ESTOP, "stopped by a signal; no predictions were written");
-    if (code == CR_OK) code = w->dest.type->finish(w->p, &err);
     cr_counter counts;
     cr_counter_init(&counts, j->features, "predict", &j->cfg.arena);
     counts.made = true;
-    if (code != CR_ECLOSED && cr_counter_take(&counts, l, -1, -1) && code == CR_OK && w->dest.dir)
+    counts.meet = code == CR_OK || code == CR_ESTOP ? j->meet : NULL;
+    if (code != CR_ECLOSED && cr_counter_take(&counts, l, -1, -1) && code == CR_OK && w->dest.dir &&
+        cr_job_is_first(j))
         cr_counter_write(&counts, cr_path_join(&j->cfg.arena, w->dest.dir, CR_PRED_COUNTS));
     cr_loader_free(l);
     if (code == CR_OK) cr_profile_finish(prof);
@@ -274,10 +340,9 @@ static cr_code run(writer *w, cr_job *j, const cr_predict_opts *o, cr_predict_re
     res->seconds = cr_now() - t0;
     if (code == CR_OK)
         CR_INFO("Predicting: %lldit, %lld rows written to %s", (long long)steps,
-                (long long)res->rows,
-                cr_pred_is_stream(w->dest.path) ? "standard output" : w->dest.path);
+                (long long)res->rows, w->output);
     if (code == CR_OK || code == CR_ECLOSED) return code;
-    return cr_diag_err(diag, &err);
+    return err.code == CR_OK ? code : cr_diag_err(diag, &err);
 }
 
 static cr_code check_flags(const cr_predict_opts *o, cr_err *err) {
@@ -290,7 +355,15 @@ static cr_code check_flags(const cr_predict_opts *o, cr_err *err) {
         return cr_fail(err, CR_EUSAGE, "--predict_input_path is missing");
     if (!o->predict_output_path || !*o->predict_output_path)
         return cr_fail(err, CR_EUSAGE, "--predict_output_path is missing");
-    CR_TRY(cr_pred_dest_check(o->predict_output_path, o->writer_type, o->is_profiling, err));
+    CR_TRY(cr_pred_dest_check(o->predict_output_path, o->writer_type,
+                              o->is_profiling ? "--is_profiling writes trace.json beside the result"
+                              : o->part_per_rank ? "--part_per_rank writes several files"
+                                                 : NULL,
+                              err));
+    if (o->comm && cr_is_stdin(o->predict_input_path))
+        return cr_fail(err, CR_EUSAGE,
+                       "standard input reaches one rank only; write it to a file and give that to "
+                       "--predict_input_path, or start one process");
     if (!from_config && !cr_path_is_dir(o->scripted_model_path))
         return cr_fail(
             err, CR_EIO,
@@ -365,6 +438,7 @@ static cr_code open_job(cr_job *j, const cr_predict_opts *o, cr_diag *diag) {
     }
     c.set = set;
     cr_job_opts jo = {.config = &c,
+                      .comm = o->comm,
                       .exported = !from_config,
                       .threads = o->threads,
                       .reserved = o->reserved_columns,
@@ -372,37 +446,82 @@ static cr_code open_job(cr_job *j, const cr_predict_opts *o, cr_diag *diag) {
     return cr_job_open(j, &jo, diag);
 }
 
+/* Returns the flags that decide what all ranks do, and are not part of the config. */
+static const char *flags_text(const cr_predict_opts *o, cr_arena *a) {
+    const char *const v[] = {o->scripted_model_path, o->checkpoint_path,  o->predict_input_path,
+                             o->predict_output_path, o->reserved_columns, o->output_columns,
+                             o->writer_type};
+    char *text = cr_arena_printf(a, "%lld %d %d %d", (long long)o->predict_steps, o->debug_level,
+                                 o->is_profiling, o->part_per_rank);
+    for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+        text = cr_arena_printf(a, "%s\n%s", text, v[i] ? v[i] : "");
+    return text;
+}
+
+/* Where this process writes. The first rank makes the folder, before the others look for it. */
+static cr_code choose_output(writer *w, cr_job *j, const cr_predict_opts *o, cr_diag *diag) {
+    int n = j->comm && o->part_per_rank ? cr_comm_size(j->comm) : 1;
+    int self = n > 1 ? cr_comm_rank(j->comm) : 0;
+    cr_err err;
+    cr_code code = CR_OK;
+    w->writes = n > 1 || cr_job_is_first(j);
+    w->output = n > 1                                       ? o->predict_output_path
+                : cr_pred_is_stream(o->predict_output_path) ? "standard output"
+                                                            : w->dest.path;
+    for (int turn = 0; turn < 2; turn++) {
+        bool mine = w->writes && turn == (cr_job_is_first(j) ? 0 : 1);
+        if (mine && cr_pred_dest_make(&w->dest, o->predict_output_path, o->writer_type,
+                                      j->reader->name, (cr_pred_part){self, n}, &err) != CR_OK)
+            code = cr_diag_err(diag, &err);
+        CR_TRY(cr_job_agree(j, code, NULL));
+    }
+    /* whoever removes the last file of a run that failed removes the folder */
+    if (n > 1) cr_comm_share(j->comm, &w->dest.made, sizeof(w->dest.made), 0);
+    return CR_OK;
+}
+
+/* Makes everything ready to read rows. All ranks agree after each part. */
+static cr_code prepare(writer *w, cr_job *j, const cr_predict_opts *o, cr_diag *diag) {
+    cr_err err;
+    char *path = (char *)(uintptr_t)o->scripted_model_path;
+    int64_t step = -1;
+    CR_TRY(
+        cr_job_agree(j, cr_job_alike(j, j->comm ? flags_text(o, &j->cfg.arena) : "", diag), NULL));
+    if (o->config.path && *o->config.path)
+        CR_TRY(cr_job_checkpoint_of_all(j, o->checkpoint_path, false, &path, &step, diag));
+    cr_code code = CR_OK;
+    if (choose_columns(w, j, o->output_columns, &err) != CR_OK || check_names(w, j, &err) != CR_OK)
+        code = cr_diag_err(diag, &err);
+    CR_TRY(cr_job_agree(j, code, NULL));
+    CR_TRY(choose_output(w, j, o, diag));
+    if (cr_job_map(j, path, &err) != CR_OK || cr_job_alloc(j, &err) != CR_OK ||
+        compile(w, j, &err) != CR_OK)
+        code = cr_diag_err(diag, &err);
+    if (code == CR_OK) code = cr_job_load_weights(j, path, diag);
+    return cr_job_agree(j, code, NULL);
+}
+
 cr_code cr_predict(const cr_predict_opts *o, cr_predict_result *res, cr_diag *diag) {
     memset(res, 0, sizeof(*res));
     cr_err err;
     if (check_flags(o, &err) != CR_OK) return cr_diag_err(diag, &err);
     cr_job j;
-    bool from_config = o->config.path && *o->config.path;
-    writer w = {.j = &j, .shape.debug = o->debug_level > 0};
+    writer w = {.j = &j, .shape.debug = o->debug_level > 0, .output = ""};
     cr_buf_init(&w.debug);
     cr_code code = open_job(&j, o, diag);
-    char *path = (char *)(uintptr_t)o->scripted_model_path;
-    int64_t step;
-    if (code == CR_OK) {
-        if ((from_config &&
-             cr_job_checkpoint(&j, o->checkpoint_path, false, &path, &step, &err) != CR_OK) ||
-            choose_columns(&w, &j, o->output_columns, &err) != CR_OK ||
-            check_names(&w, &j, &err) != CR_OK ||
-            cr_pred_dest_make(&w.dest, o->predict_output_path, o->writer_type, j.reader->name,
-                              &err) != CR_OK ||
-            cr_job_map(&j, path, &err) != CR_OK || cr_job_alloc(&j, &err) != CR_OK ||
-            compile(&w, &j, &err) != CR_OK)
-            code = cr_diag_err(diag, &err);
-    }
-    if (code == CR_OK) code = cr_job_load_weights(&j, path, diag);
+    j.comm = o->comm; /* also when the config could not be loaded: all ranks must hear of it */
+    code = cr_job_agree(&j, code, NULL);
+    if (code == CR_OK) code = prepare(&w, &j, o, diag);
     if (code == CR_OK) {
         cr_plan_pack(w.plan, j.pool);
         code = run(&w, &j, o, res, diag);
     }
     if (w.p) w.dest.type->free(w.p);
-    snprintf(res->output, sizeof(res->output), "%s", w.dest.path);
+    snprintf(res->output, sizeof(res->output), "%s", w.output);
     if (code != CR_OK) cr_pred_dest_fail(&w.dest);
     cr_buf_clear(&w.debug);
+    cr_pred_gather_free(w.gather);
+    cr_file_ids_clear(&w.files);
     cr_model_work_free(w.work);
     cr_plan_free(w.plan);
     cr_job_close(&j);

@@ -70,6 +70,9 @@ typedef struct cr_export_opts {
 CR_CHECKED cr_code cr_export(const cr_export_opts *o, char *checkpoint, cr_diag *diag);
 
 typedef struct cr_predict_opts {
+    cr_comm *comm; /* the other ranks; NULL: this process is alone */
+    /* each rank writes its own rows to part-N of the folder; else the first one writes all rows */
+    bool part_per_rank;
     const char *scripted_model_path; /* an export; otherwise: */
     cr_config_opts config;           /* with config.path set: predicts from a checkpoint */
     const char *checkpoint_path;

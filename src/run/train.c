@@ -317,9 +317,17 @@ static cr_code start(loop *l) {
     CR_TRY(cr_job_loader(&l->j, &d, &l->data, l->diag));
     if (l->resume) compare_data(l);
     cr_counter_init(&l->counter, l->j.features, "train", &l->j.cfg.arena);
+    l->counter.meet = l->j.meet;
     if (writes(l) && cr_observer_new(&l->ob, &l->j, l->o->log_json, l->step, &err) != CR_OK)
         return cr_diag_err(l->diag, &err);
     return CR_OK;
+}
+
+/* Collective: do all ranks read the same files? */
+static cr_code same_data(loop *l) {
+    CR_TRY(
+        cr_job_alike_files(&l->j, "train_input_path", l->c->train_input_path, &l->files, l->diag));
+    return l->ev ? cr_evaluator_alike(l->ev, cr_job_eval_paths(&l->j), l->diag) : CR_OK;
 }
 
 /* ---- saving, evaluating, reporting ---- */
@@ -836,11 +844,18 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
     /* also set when the config could not be loaded, since all ranks must learn of that */
     l.j.comm = o->comm;
     code = agreed(&l, code);
+    if (code == CR_OK) {
+        const char *flags =
+            cr_arena_printf(&res->arena, "%s%s", o->continue_train ? "--continue_train " : "",
+                            o->ignore_restore_optimizer ? "--ignore_restore_optimizer" : "");
+        code = agreed(&l, cr_job_alike(&l.j, flags, diag));
+    }
     if (code == CR_OK) code = agreed(&l, take_dir(&l));
     if (code == CR_OK) {
         share_resume(&l);
         code = agreed(&l, start(&l));
     }
+    if (code == CR_OK) code = agreed(&l, same_data(&l));
     if (code == CR_OK) {
         if (o->watch.begins) o->watch.begins(o->watch.ctx);
         code = agreed(&l, run(&l)); /* a rank may fail where the next vote of the others is far */
@@ -860,6 +875,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         res->profile = cr_profile_text(l.prof, &res->arena);
         if (writes(&l)) cr_best_result(&l.j, res);
         res->exports_best = strcmp(l.c->export_config->exporter_type, "best") == 0;
+        if (code != CR_OK && code != CR_ESTOP) l.counter.meet = NULL; /* no rank waits for others */
         if (!l.lost) count_features(&l);
         if (l.ob) cr_observer_end(l.ob, code, l.step, l.in_epoch, res);
         if (code == CR_OK) CR_INFO("Train and Evaluate Finished.");

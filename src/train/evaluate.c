@@ -93,6 +93,10 @@ cr_data_digest cr_evaluator_data(const cr_evaluator *e) {
     return cr_file_ids_digest(&e->files);
 }
 
+cr_code cr_evaluator_alike(const cr_evaluator *e, const char *paths, cr_diag *diag) {
+    return cr_job_alike_files(e->j, cr_job_eval_key(e->j), paths, &e->files, diag);
+}
+
 static const int64_t *keys_of(cr_evaluator *e, const cr_batch *b, int slot) {
     const cr_jagged *g = &b->sparse[slot];
     for (int64_t r = 0; r < b->n_rows; r++)
@@ -334,6 +338,17 @@ static cr_code agree(const cr_job *j, cr_code own, cr_err *err) {
     return code;
 }
 
+/* Opens the data; all ranks do, or none. */
+static cr_code open_data(cr_evaluator *e, const cr_job_data *d, cr_loader **l, cr_diag *diag) {
+    *l = NULL;
+    bool first_time = !e->files.v;
+    cr_code code = cr_job_agree(e->j, cr_job_loader(e->j, d, l, diag), NULL);
+    if (code == CR_OK && first_time)
+        code = cr_job_agree(e->j, cr_evaluator_alike(e, d->paths, diag), NULL);
+    if (code != CR_OK) cr_loader_free(*l);
+    return code;
+}
+
 cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *res,
                          cr_arena *names, cr_diag *diag) {
     const cr_model *m = e->j->model;
@@ -349,11 +364,11 @@ cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *
                      .n_epochs = 1,
                      .once = r->once,
                      .ids = &e->files};
-    CR_TRY(cr_job_loader(e->j, &d, &l, diag));
     cr_err err;
+    CR_TRY(open_data(e, &d, &l, diag));
     cr_code code = CR_OK;
     double t0 = cr_now(), logged = t0;
-    int64_t steps = 0;
+    int64_t steps = 0, seen = 0; /* seen: rows of all ranks */
     cr_plan_pack(e->plan, e->j->pool);
     for (bool done = false; !done && (r->max_steps == 0 || steps < r->max_steps);) {
         cr_batch *b;
@@ -364,6 +379,7 @@ cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *
         cr_kill_point("batch");
         code = add_batch(e, b, losses, &err);
         res->rows += b->n_rows;
+        seen += e->j->meet ? b->global_rows : b->n_rows;
         cr_loader_release(l, b);
         if ((code = agree(e->j, code, &err)) != CR_OK) break;
         steps++;
@@ -378,11 +394,12 @@ cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *
                                &(cr_progress){.stage = "eval",
                                               .step = steps,
                                               .n_steps = r->max_steps,
-                                              .rows = res->rows,
-                                              .rows_per_s = (double)res->rows / (now - t0),
+                                              .rows = seen,
+                                              .rows_per_s = (double)seen / (now - t0),
                                               .loss = total_loss(m, losses),
                                               .seconds_left = -1});
     }
+    if (r->counter && code != CR_OK && code != CR_ESTOP) r->counter->meet = NULL;
     if (r->counter) (void)cr_counter_take(r->counter, l, -1, -1);
     cr_loader_free(l);
     if (code == CR_OK) code = merge_seen(e, losses, &res->rows, names, &err);

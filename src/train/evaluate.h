@@ -36,6 +36,8 @@ typedef struct cr_eval_run {
  * column, an empty file or a label that a metric cannot take is found before the first
  * evaluation. */
 CR_CHECKED cr_code cr_evaluator_probe(cr_evaluator *e, const char *paths, cr_diag *diag);
+/* cr_evaluator_alike (collective): does every rank read the same files? */
+CR_CHECKED cr_code cr_evaluator_alike(const cr_evaluator *e, const char *paths, cr_diag *diag);
 /* Returns the digest of the data when it was first read. */
 cr_data_digest cr_evaluator_data(const cr_evaluator *e);
 /* cr_evaluator_run (collective) fails when the data differs from that of the run before. Each

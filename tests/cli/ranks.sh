@@ -183,6 +183,7 @@ ends 2
 run ranks 2 crank train tiny.yaml --model_dir one
 ends 2
 [ "$(grep -c "one already holds checkpoints" "$err")" -eq 1 ] || fail "$(cat "$err")"
-run ranks 2 crank export one/pipeline.config --export_dir e
+run ranks 2 crank synth census --rows 100 -o synth
 ends 2
-[ "$(grep -c "this command runs as one process in this version" "$err")" -eq 1 ] || fail "$(cat "$err")"
+[ "$(grep -c "this command runs as one process" "$err")" -eq 1 ] || fail "$(cat "$err")"
+is_gone synth

@@ -180,7 +180,8 @@ cr_code cr_fill(cr_filler *f, const cr_raw *raw, cr_slot *s) {
         f->enc = (cr_chunk_rows){.arena = arena, .rows.n_rows = n};
         CR_TRY(o->encode(o->encode_ctx, &f->chunk, &f->enc, &f->bad, &s->err));
         f->enc.rows.n_rows = n;
-        if (o->tally_size) cr_tally_add(&s->tally, f->enc.tally, o);
+        if (o->tally_size && (!s->of_all || o->share.first == 0))
+            cr_tally_add(&s->tally, f->enc.tally, o);
     }
     if (f->bad.n > 0) {
         rows_room(f, n_block);

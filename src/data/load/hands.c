@@ -151,6 +151,8 @@ void cr_hands_share(cr_hands *h, const cr_items *in, int64_t k, cr_slot *s) {
         return;
     }
     own(h, in, first + h->row, &from, &to);
+    s->of_all =
+        h->split && to == h->before[in->n] && from >= to - (to - h->batch_base) % in->o->batch_size;
     from -= first;
     to -= first;
     if (to > n) to = n;

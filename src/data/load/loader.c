@@ -380,6 +380,10 @@ void cr_loader_tally(cr_loader *l, void *out) {
     memset(l->tally, 0, l->o.tally_size);
 }
 
+bool cr_loader_divides(const cr_loader *l) {
+    return cr_items_known(&l->in) && l->cut.hands.split;
+}
+
 bool cr_loader_first_bad(cr_loader *l, cr_err *out) {
     pthread_mutex_lock(&l->lock);
     *out = l->seq.first_bad;

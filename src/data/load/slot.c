@@ -21,7 +21,7 @@ cr_slot *cr_slots_new(cr_slots *q) {
     else
         s = cr_alloc(sizeof(*s), "a block of rows");
     s->next = NULL;
-    s->done = s->end = s->started = s->tally.any = false;
+    s->done = s->end = s->started = s->of_all = s->tally.any = false;
     s->base = s->lead = 0;
     s->n_stands = s->first_row = -1;
     s->block_end = true;

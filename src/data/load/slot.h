@@ -36,6 +36,7 @@ typedef struct cr_slot {
     int64_t lead;     /* rows it stands for and does not hold, in front */
     int64_t n_read;   /* rows to be read; 0: not known */
     bool block_end;   /* it stands for the last rows of its block */
+    bool of_all;      /* every process reads its rows, and the first share counts them */
     /* what came of it */
     cr_code code;
     cr_err err;

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "data/pack.h"
 #include "data/pq/stored.h"
 #include "data/runs.h"
 
@@ -185,4 +186,60 @@ static const cr_stored *gather(cr_region *mem, const cr_gather_plan *p, int c,
     return &out->base;
 }
 
-const cr_stored_type cr_pq_stored_type = {n_counts, measure, gather};
+/* ---- to another process ---- */
+
+static void pack(const cr_stored *c, cr_buf *out) {
+    const cr_pq_stored *x = (const cr_pq_stored *)c;
+    for (int k = 0; k < x->n; k++) {
+        const cr_pq_vec *v = &x->v[k];
+        int64_t sizes[] = {v->n_rows, v->n, v->n_null, v->n_levels};
+        size_t rows = ((size_t)v->n_rows + 1) * sizeof(int32_t), n = (size_t)v->n;
+        cr_pack_bytes(out, sizes, sizeof(sizes));
+        cr_pack_maybe(out, v->valid, n);
+        cr_pack_maybe(out, v->def, (size_t)v->n_levels);
+        cr_pack_maybe(out, v->rep, (size_t)v->n_levels);
+        cr_pack_maybe(out, v->row_level, rows);
+        cr_pack_maybe(out, v->row_slot, rows);
+        if (v->type != CR_PQ_BYTES) {
+            cr_pack_bytes(out, v->v.b8, n * width_of(v));
+            continue;
+        }
+        /* gathered text lies in one piece */
+        cr_pack_bytes(out, v->beg, (n + 1) * sizeof(*v->beg));
+        cr_pack_bytes(out, v->bytes, v->beg[n]);
+    }
+}
+
+static const cr_stored *unpack(const cr_stored *shape, const char **at, cr_arena *arena) {
+    const cr_pq_stored *like = (const cr_pq_stored *)shape;
+    cr_pq_stored *out = CR_NEW(arena, cr_pq_stored);
+    cr_pq_vec *v = CR_NEW_N(arena, cr_pq_vec, like->n + 1);
+    *out = (cr_pq_stored){{&cr_pq_stored_type}, v, like->n};
+    for (int k = 0; k < like->n; k++, v++) {
+        int64_t sizes[4];
+        memcpy(sizes, cr_unpack_bytes(at, sizeof(sizes)), sizeof(sizes));
+        size_t rows = ((size_t)sizes[0] + 1) * sizeof(int32_t), n = (size_t)sizes[1];
+        *v = (cr_pq_vec){.type = like->v[k].type,
+                         .type_length = like->v[k].type_length,
+                         .n_rows = sizes[0],
+                         .n = sizes[1],
+                         .n_null = sizes[2],
+                         .n_levels = sizes[3],
+                         .depth = like->v[k].depth};
+        v->valid = cr_unpack_maybe(at, n);
+        v->def = cr_unpack_maybe(at, (size_t)sizes[3]);
+        v->rep = cr_unpack_maybe(at, (size_t)sizes[3]);
+        v->row_level = cr_unpack_maybe(at, rows);
+        v->row_slot = cr_unpack_maybe(at, rows);
+        if (v->type != CR_PQ_BYTES) {
+            v->v.b8 = cr_unpack_bytes(at, n * width_of(v));
+            continue;
+        }
+        v->beg = cr_unpack_bytes(at, (n + 1) * sizeof(*v->beg));
+        v->end = v->beg + 1;
+        v->bytes = cr_unpack_bytes(at, v->beg[n]);
+    }
+    return &out->base;
+}
+
+const cr_stored_type cr_pq_stored_type = {n_counts, measure, gather, pack, unpack};

@@ -3,12 +3,12 @@ tiny_config
 tiny_data 64 64
 as_rank() { env PMI_RANK=0 PMI_SIZE=2 "$@"; }
 # a command that knows no ranks
-run as_rank crank export tiny.yaml --export_dir e
+run as_rank crank synth census -o e
 ends 2
 says_err <<'EOT'
-crank export: this command runs as one process in this version, but mpiexec (MPICH) started 2; start it without mpiexec
+crank synth: this command runs as one process, but mpiexec (MPICH) started 2; start it without mpiexec
 EOT
-run env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=3 crank export tiny.yaml --export_dir e
+run env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=3 crank synth census -o e
 ends 2
 has_err "...but mpirun (Open MPI) started 3; start it without mpirun"
 # a crank without its plug-in, with a file that is none, with one of another version: one cure each
