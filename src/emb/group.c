@@ -31,7 +31,7 @@ typedef struct arrays {
     pair *a, *b;
     int64_t *id, *seg, *head_seg;
     uint32_t *entry, *head, *row, *pos, *slot;
-    uint8_t *lane;
+    uint16_t *lane;
 } arrays;
 
 static size_t up64(size_t n) {
@@ -46,7 +46,7 @@ static size_t room_for(const cr_group *g, int64_t n) {
 /* One block of memory holds everything. It is kept while no batch is larger than all before it. */
 static size_t size_of(size_t c) {
     return 2 * up64(c * sizeof(pair)) + 3 * up64((c + 1) * sizeof(int64_t)) +
-           5 * up64(c * sizeof(uint32_t)) + up64(c);
+           5 * up64(c * sizeof(uint32_t)) + up64(c * sizeof(uint16_t));
 }
 
 static void give(cr_group *g, void *mem, size_t c) {
@@ -73,7 +73,7 @@ static arrays carve(cr_group *g, int64_t n) {
     TAKE(row, uint32_t, c);
     TAKE(pos, uint32_t, c);
     TAKE(slot, uint32_t, c);
-    TAKE(lane, uint8_t, c);
+    TAKE(lane, uint16_t, c);
 #undef TAKE
     return m;
 }
@@ -84,7 +84,7 @@ static uint32_t add(arrays *m, uint32_t e, int64_t id, int64_t row, int64_t pos,
     m->row[e] = (uint32_t)row;
     m->pos[e] = (uint32_t)pos;
     m->slot[e] = (uint32_t)slot;
-    m->lane[e] = (uint8_t)lane;
+    m->lane[e] = (uint16_t)lane;
     return e + 1;
 }
 

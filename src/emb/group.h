@@ -34,7 +34,7 @@ typedef struct cr_group {
     const uint32_t *row;     /* [n] by entry: row of the batch, or position on the axis */
     const uint32_t *pos;     /* [n] by entry: index into the feature's ids (its weight) */
     const uint32_t *slot;    /* [n] by entry: index into slots; NULL when there is only one */
-    const uint8_t *lane;     /* [n] by entry: lane of this holder, from 0 on */
+    const uint16_t *lane;    /* [n] by entry: lane of this holder, from 0 on */
     /* memory, which grows when a batch needs more */
     void *mem;
     int64_t cap;

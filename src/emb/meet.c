@@ -4,7 +4,7 @@
  * exchange of pairs, what goes to all of them in a gathering. A holder's own share never travels.
  *
  * Ids are sent as 4 bytes where a shard has fewer than 2^32 rows. Which nodes an id has is a mask
- * of 16 bits, left out by holders of a single node.
+ * of 32 bits, left out by holders of a single node.
  */
 #include "emb/meet.h"
 
@@ -16,7 +16,7 @@
 typedef struct share {
     int64_t n, n_parts;
     char *id; /* [n] 4 or 8 bytes each, counted from the first row of the cut */
-    uint16_t *mask;
+    uint32_t *mask;
     float *part; /* [n_parts][cols] */
 } share;
 
@@ -45,7 +45,7 @@ typedef struct target {
     /* the result */
     int64_t n, *id, *seg, cap;
     const float **part;
-    uint8_t *lane;
+    uint16_t *lane;
     int64_t cap_parts;
 } target;
 
@@ -184,11 +184,11 @@ void cr_row_meet_ids_here(cr_row_meet *m, int from, const cr_group *g) {
     m->sources[from]->g = g;
 }
 
-static uint16_t mask_of(const cr_row_meet *m, const cr_group *g, int64_t k) {
+static uint32_t mask_of(const cr_row_meet *m, const cr_group *g, int64_t k) {
     unsigned mask = 0;
     for (int64_t i = g->head_seg[k]; i < g->head_seg[k + 1]; i++)
         mask |= 1U << m->node_of[m->lanes->first + g->lane[g->head[i]]];
-    return (uint16_t)mask;
+    return mask;
 }
 
 static void *grown(void *p, int64_t *cap, int64_t n, size_t size) {
@@ -255,7 +255,7 @@ static void *take(char *mem, size_t *at, int64_t n, size_t size) {
 /* Finds the place of a share in a message of `from`; mem may be NULL to learn the size. */
 static void lay(const cr_row_meet *m, const cut *c, share *s, int from, char *mem, size_t *at) {
     s->id = take(mem, at, s->n, (size_t)c->wide);
-    s->mask = one_node(m, from) ? NULL : take(mem, at, s->n, sizeof(uint16_t));
+    s->mask = one_node(m, from) ? NULL : take(mem, at, s->n, sizeof(uint32_t));
     s->part = take(mem, at, s->n_parts, (size_t)c->cols * sizeof(float));
 }
 
@@ -395,7 +395,7 @@ static void put_cut(const cr_row_meet *m, const source *s, const cut *c, int64_t
                (size_t)c->cols * sizeof(float));
         mask |= 1U << m->node_of[p->lane[i]];
     }
-    if (c->to.mask) c->to.mask[at] = (uint16_t)mask;
+    if (c->to.mask) c->to.mask[at] = mask;
 }
 
 void cr_row_meet_put(const cr_row_meet *m, int from, int64_t k, const cr_row_parts *p) {
@@ -421,26 +421,41 @@ static int64_t add_parts(const cr_row_meet *m, target *t, int holder, int64_t k,
                          int64_t n) {
     const share *s = &t->by[holder];
     unsigned mask = s->mask ? s->mask[k] : 1;
-    for (int node = 0; node < 16; node++) {
-        if (!(mask >> node & 1)) continue;
+    for (; mask; mask &= mask - 1) {
+        int node = __builtin_ctz(mask);
         t->part[n] = s->part + (*from)++ * t->cut->cols;
-        t->lane[n++] = (uint8_t)m->lanes->node[m->lanes->node0[holder] + node].lane;
+        t->lane[n++] = (uint16_t)m->lanes->node[m->lanes->node0[holder] + node].lane;
     }
     return n;
 }
 
-static void merge_item(void *ctx, int64_t item, int thread) {
-    (void)thread;
-    const cr_row_meet *m = ctx;
-    target *t = m->targets[item];
-    int holders = m->lanes->meet->n;
-    int64_t n = 0, parts = 0;
-    int64_t next[CR_MAX_LANES] = {0}, from[CR_MAX_LANES] = {0}, id[CR_MAX_LANES];
-    for (int h = 0; h < holders; h++) {
-        n += t->by[h].n;
-        parts += t->by[h].n_parts;
-        if (t->by[h].n > 0) id[h] = get_id(t->cut, &t->by[h], 0);
+/* The holders that have ids left, as a heap: the one with the least id comes first, of equal ids
+ * that of the least holder. Ids use all 64 bits and are sorted as unsigned numbers. */
+typedef struct heap {
+    int n, holder[CR_MAX_LANES];
+    uint64_t id[CR_MAX_LANES]; /* by holder: the next one */
+} heap;
+
+static bool comes_first(const heap *h, int a, int b) {
+    uint64_t x = h->id[h->holder[a]], y = h->id[h->holder[b]];
+    return x < y || (x == y && h->holder[a] < h->holder[b]);
+}
+
+static void swap(heap *h, int a, int b) {
+    int x = h->holder[a];
+    h->holder[a] = h->holder[b];
+    h->holder[b] = x;
+}
+
+static void sink_down(heap *h, int at) {
+    for (int child; (child = 2 * at + 1) < h->n; at = child) {
+        if (child + 1 < h->n && comes_first(h, child + 1, child)) child++;
+        if (comes_first(h, at, child)) return;
+        swap(h, at, child);
     }
+}
+
+static void make_room(target *t, int64_t n, int64_t parts) {
     if (n + 1 > t->cap || !t->id) {
         int64_t cap = 0;
         t->id = grown(t->id, &cap, n + 1, sizeof(int64_t));
@@ -449,22 +464,44 @@ static void merge_item(void *ctx, int64_t item, int thread) {
     if (parts > t->cap_parts || !t->part) {
         int64_t cap = 0;
         t->part = grown((void *)t->part, &cap, parts, sizeof(float *));
-        t->lane = grown(t->lane, &t->cap_parts, parts, sizeof(uint8_t));
+        t->lane = grown(t->lane, &t->cap_parts, parts, sizeof(uint16_t));
     }
-    for (t->n = 0, parts = 0;; t->n++) {
-        int least = -1; /* ids use all 64 bits and are sorted as unsigned numbers */
-        for (int h = 0; h < holders; h++)
-            if (next[h] < t->by[h].n && (least < 0 || (uint64_t)id[h] < (uint64_t)id[least]))
-                least = h;
-        t->seg[t->n] = parts;
-        if (least < 0) return;
-        int64_t now = t->id[t->n] = id[least];
-        for (int h = least; h < holders; h++) {
-            if (next[h] == t->by[h].n || id[h] != now) continue;
-            parts = add_parts(m, t, h, next[h]++, &from[h], parts);
-            if (next[h] < t->by[h].n) id[h] = get_id(t->cut, &t->by[h], next[h]);
+}
+
+static void merge_item(void *ctx, int64_t item, int thread) {
+    (void)thread;
+    const cr_row_meet *m = ctx;
+    target *t = m->targets[item];
+    int64_t n = 0, parts = 0, next[CR_MAX_LANES], from[CR_MAX_LANES]; /* those of holders are set */
+    heap left;
+    left.n = 0;
+    for (int h = 0; h < m->lanes->meet->n; h++) {
+        next[h] = from[h] = 0;
+        n += t->by[h].n;
+        parts += t->by[h].n_parts;
+        if (t->by[h].n == 0) continue;
+        left.id[h] = (uint64_t)get_id(t->cut, &t->by[h], 0);
+        left.holder[left.n++] = h;
+    }
+    make_room(t, n, parts);
+    for (int at = left.n / 2 - 1; at >= 0; at--)
+        sink_down(&left, at);
+    t->n = parts = 0;
+    while (left.n > 0) {
+        int h = left.holder[0];
+        int64_t id = (int64_t)left.id[h];
+        if (t->n == 0 || t->id[t->n - 1] != id) {
+            t->seg[t->n] = parts;
+            t->id[t->n++] = id;
         }
+        parts = add_parts(m, t, h, next[h]++, &from[h], parts);
+        if (next[h] < t->by[h].n)
+            left.id[h] = (uint64_t)get_id(t->cut, &t->by[h], next[h]);
+        else
+            left.holder[0] = left.holder[--left.n];
+        sink_down(&left, 0);
     }
+    t->seg[t->n] = parts;
 }
 
 void cr_row_meet_close(cr_row_meet *m) {

@@ -128,7 +128,7 @@ void cr_reduce_lanes(const cr_reduce *r, int64_t k, cr_row_parts *p) {
     }
 }
 
-void cr_parts_join(cr_row_parts *p, int64_t D, const uint8_t *node) {
+void cr_parts_join(cr_row_parts *p, int64_t D, const uint16_t *node) {
     for (int width = 2; p->n > 1 && width <= CR_MAX_LANES; width *= 2) {
         int m = 0;
         for (int a = 0; a < p->n; a++, m++) {

@@ -71,6 +71,6 @@ typedef struct cr_row_parts {
  * adds only lanes of the same node number, which are whole subtrees; another call without it later
  * joins the parts of several holders. With NULL everything is added, into part[0 .. D). */
 void cr_reduce_lanes(const cr_reduce *r, int64_t k, cr_row_parts *p);
-void cr_parts_join(cr_row_parts *p, int64_t D, const uint8_t *node);
+void cr_parts_join(cr_row_parts *p, int64_t D, const uint16_t *node);
 
 #endif

@@ -54,8 +54,8 @@ struct cr_updater {
     struct tally *tally;
     /* the rows of all holders; NULL: this process has the whole batch */
     cr_row_meet *meet;
-    uint8_t node[CR_MAX_LANES]; /* by lane of the global batch */
-    bool met_bad;               /* some holder has a gradient that is not finite */
+    uint16_t node[CR_MAX_LANES]; /* by lane of the global batch */
+    bool met_bad;                /* some holder has a gradient that is not finite */
 };
 
 /* What a thread found in the rows that it saw. */
@@ -75,7 +75,8 @@ cr_updater *cr_updater_new(const cr_lanes *lanes, cr_pool *pool) {
     if (!lanes->meet) return u;
     u->meet = cr_row_meet_new(lanes, pool);
     for (int k = 0; k < lanes->n_nodes; k++)
-        memset(u->node + lanes->node[k].lane, k, (size_t)lanes->node[k].n);
+        for (int l = 0; l < lanes->node[k].n; l++)
+            u->node[lanes->node[k].lane + l] = (uint16_t)k;
     return u;
 }
 

@@ -15,7 +15,8 @@
 
 #include "base/mem.h"
 
-#define CR_MAX_LANES 64
+/* so many ranks can share a batch, too */
+#define CR_MAX_LANES 1024
 
 /* The holders of the parts of one batch. NULL instead of a cr_meet means that one holder has the
  * whole batch. */

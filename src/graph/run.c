@@ -174,7 +174,8 @@ static void finish_phase(cr_work *w, int p) {
 }
 
 /* The sums of all nodes are joined for so many floats at a time. */
-#define SOME 64
+#define SOME  64   /* floats that are summed at a time, */
+#define BLOCK 8192 /* or fewer: those of all nodes have so much room */
 
 /* sum_lanes adds up lanes [lane, lane + lanes) of this holder by the tree; the usual numbers of
  * lanes need no temporary arrays. */
@@ -216,18 +217,20 @@ void cr_work_sum_grads(const cr_work *w, int64_t first, int64_t n, float *out) {
         return;
     }
     CR_ASSERT(first >= w->met_first && first + n <= w->met_first + w->met_n);
-    float v[CR_MAX_LANES][SOME];
-    for (int64_t i = 0; i < n; i += SOME, first += SOME) {
-        int64_t m = n - i < SOME ? n - i : SOME;
+    float all[BLOCK];
+    int64_t some = BLOCK / t->n_nodes < SOME ? BLOCK / t->n_nodes : SOME;
+    for (int64_t i = 0; i < n; i += some, first += some) {
+        int64_t m = n - i < some ? n - i : some;
         for (int k = 0; k < t->n_nodes; k++)
             if (k >= t->mine && k < t->mine + t->n_mine) /* unfolding changes these */
-                sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, first, m, v[k]);
+                sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, first, m, all + k * some);
             else
-                memcpy(v[k], w->node_at[k] + first - w->met_first, (size_t)m * sizeof(float));
+                memcpy(all + k * some, w->node_at[k] + first - w->met_first,
+                       (size_t)m * sizeof(float));
         for (int k = 0; k < t->n_joins; k++)
             for (int64_t q = 0; q < m; q++)
-                v[t->join[k].to][q] += v[t->join[k].from][q];
-        memcpy(out + i, v[0], (size_t)m * sizeof(float));
+                all[t->join[k].to * some + q] += all[t->join[k].from * some + q];
+        memcpy(out + i, all, (size_t)m * sizeof(float));
     }
 }
 

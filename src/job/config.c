@@ -59,10 +59,10 @@ static const cr_field train_fields[] = {
                  "dump the rows that changed"),
     CR_UINT64(cr_train_conf, seed, 2026, CR_F_OURS,
               "start of every random number: first weights, dropout, order of rows"),
-    CR_INT(cr_train_conf, lanes, 0, 0, 64, CR_F_OURS,
+    CR_INT(cr_train_conf, lanes, 0, 0, 1024, CR_F_OURS,
            "number of parts that a batch is cut into, a power of two, and the most threads that "
-           "share a step; results depend on it, not on the threads; 0: 8, or fewer for batches "
-           "below 2048 rows"),
+           "share a step; results depend on it, not on the threads; 0: 8, fewer for "
+           "batches below 2048 rows, one per 1024 rows from 16384 on"),
     CR_BOOL(cr_train_conf, save_in_background, true, CR_F_OURS,
             "copy a checkpoint and go on while it is written, if memory allows; false: wait for "
             "it"),
@@ -98,11 +98,10 @@ static void train_check(const void *self, cr_diag *diag) {
                     "save_checkpoints_steps has no effect beside save_checkpoints_epochs: "
                     "checkpoints are saved at the end of epochs; remove one of them");
     if (c->lanes & (c->lanes - 1))
-        cr_diag_add(
-            diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "lanes"),
-            "lanes is %lld and must be a power of two; use 1, 2, 4, 8, 16, 32 or 64, or leave "
-            "it out",
-            (long long)c->lanes);
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "lanes"),
+                    "lanes is %lld and must be a power of two; use 1, 2, 4, 8 … 1024, or leave "
+                    "it out",
+                    (long long)c->lanes);
     if (c->log_step_count_steps == 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "log_step_count_steps"),
                     "log_step_count_steps must be above 0; leave it out for 100");

@@ -72,12 +72,17 @@ static cr_code reserve(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
     return CR_OK;
 }
 
+#define ROWS_OF_A_LANE 1024
+
 /* A lane with few rows has few equal ids that could share work, and sums as many gradients as a
  * long one. */
 int cr_lanes_for(int64_t said, int64_t batch) {
     int lanes = 8;
     while (lanes > 2 && batch < 256 * lanes)
         lanes /= 2;
+    /* batches of many ranks: each rank needs a lane */
+    while (lanes < CR_MAX_LANES && batch >= 2 * ROWS_OF_A_LANE * lanes)
+        lanes *= 2;
     return said > 0 ? (int)said : lanes;
 }
 

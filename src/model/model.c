@@ -31,9 +31,12 @@ double cr_row_weight_of(const cr_row_weight *w, const cr_batch *b, int64_t r) {
 
 void cr_model_scales(const cr_model *m, const cr_batch *b, const cr_lanes *lanes,
                      float *const *scale) {
-    double sum[2 * CR_MAX_LANES * (CR_MAX_TASKS + 1)];
+    double few[128 * (CR_MAX_TASKS + 1)], *many = NULL, *sum = few;
     int64_t all = cr_lanes_all(lanes, b->n_rows, b->global_rows), row0 = cr_lanes_row0(lanes, all);
     if (m->n_weights == 0) return;
+    int64_t n = (int64_t)(lanes->n + lanes->n_nodes) * m->n_weights;
+    if (n > (int64_t)(sizeof few / sizeof *few))
+        sum = many = cr_alloc((size_t)n * sizeof(double), "sums of weights");
     for (int l = 0; l < lanes->n; l++) {
         int64_t from = cr_lane_begin(all, lanes->all, lanes->first + l) - row0,
                 end = cr_lane_begin(all, lanes->all, lanes->first + l + 1) - row0;
@@ -51,6 +54,7 @@ void cr_model_scales(const cr_model *m, const cr_batch *b, const cr_lanes *lanes
         for (int64_t i = 0; i < b->n_rows; i++)
             scale[k][i] = (float)cr_row_weight_of(w, b, i) * inv;
     }
+    cr_free(many);
 }
 
 cr_task *cr_add_task(cr_build *b, const char *suffix, cr_node *logits) {
