@@ -35,8 +35,7 @@ cr_code cr_ckpt_check(const char *ckpt_dir, cr_ckpt_need need, cr_pool *pool, cr
                                    : cr_ckpt_open(&c, ckpt_dir, err));
     cr_code code = need == CR_NEED_LIST ? CR_OK : cr_ckpt_verify(c, pool, err);
     if (code == CR_OK && !cr_ckpt_get_state(c))
-        code = cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(ckpt_dir),
-                          "has no " CKPT_STATE "; the checkpoint is damaged");
+        code = CKPT_DAMAGED(ckpt_dir, "has no " CKPT_STATE "; the checkpoint is damaged");
     cr_ckpt_close(c);
     return code;
 }
@@ -103,6 +102,8 @@ cr_code cr_ckpt_latest(cr_arena *a, const char *model_dir, cr_ckpt_need need, cr
                               " away, to use an older checkpoint",
                               why.msg, steps[i]);
         char text[1024];
+        /* an older one is used, so the user needs no cure */
+        why.msg[strlen(why.msg) - (size_t)why.n_cure] = 0;
         cr_err_text(&why, text, sizeof text);
         CR_WARN("%s; passing over " CKPT_PREFIX "%" PRId64, text, steps[i]);
     }

@@ -38,6 +38,12 @@ static inline cr_loc cr_ckpt_at_path(const char *path) {
 void cr_ckpt_seal(cr_buf *b);
 bool cr_ckpt_is_sealed(const char *text, size_t n);
 CR_CHECKED cr_code cr_ckpt_check_seal(const char *path, const char *text, size_t n, cr_err *err);
+/* cr_ckpt_damaged ends the message of err, about a damaged file or folder at path, with what the
+ * user can do: copy a checkpoint, an export or other weights again, and what else gives whole ones.
+ * It returns code. */
+cr_code cr_ckpt_damaged(cr_err *err, const char *path, cr_code code);
+#define CKPT_DAMAGED(path, ...)                                                                    \
+    cr_ckpt_damaged(err, path, cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(path), __VA_ARGS__))
 /* cr_ckpt_file_size: a missing file is damage (CR_ERUN); a file that cannot be looked at may be
  * whole (CR_EIO). */
 CR_CHECKED cr_code cr_ckpt_file_size(const char *path, int64_t *size, cr_err *err);

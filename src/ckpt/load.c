@@ -48,6 +48,13 @@ struct cr_ckpt {
 
 #define BAD(path, ...) cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(path), __VA_ARGS__)
 
+/* pass_on copies an error with its cure into the caller's err and returns its code. */
+static cr_code pass_on(cr_err *err, const cr_err *from) {
+    cr_code code = cr_fail_at(err, from->code, from->at, "%s", from->msg);
+    if (err) err->n_cure = from->n_cure;
+    return code;
+}
+
 static void add_part(cr_ckpt *c, entry *e, part p) {
     if (e->n_parts == e->cap) {
         int cap = e->cap ? e->cap * 2 : 1;
@@ -76,8 +83,9 @@ static cr_code add_tensor(cr_ckpt *c, int file, const cr_st_tensor *t, const cr_
     int64_t at = cr_map_get(meta, key, strlen(key), -1), rows[3] = {0, 0, -1};
     if (at >= 0 &&
         (!parse_rows(f->meta[at].value, rows) || t->n_dims == 0 || rows[1] != t->shape[0]))
-        return BAD(f->path, "tensor '%s': row range '%s' does not fit; the file is damaged",
-                   t->name, f->meta[at].value);
+        return CKPT_DAMAGED(f->path,
+                            "tensor '%s': row range '%s' does not fit; the file is damaged",
+                            t->name, f->meta[at].value);
     bool optimizer = cr_ckpt_is_optimizer(cr_path_base(f->path));
     int64_t i = cr_map_get(&c->by_name, t->name, strlen(t->name), -1);
     if (i < 0) {
@@ -171,19 +179,21 @@ static cr_code check_index(const cr_ckpt *c, const ckpt_index *x, cr_err *err) {
         if (c->weights && t->optimizer) continue; /* its file was not opened */
         n++;
         if (!have)
-            return BAD(c->path,
-                       "tensor '%s' of " CKPT_INDEX " is in no file; the checkpoint is damaged",
-                       t->name);
+            return CKPT_DAMAGED(c->path,
+                                "tensor '%s' of " CKPT_INDEX
+                                " is in no file; the folder is damaged",
+                                t->name);
         if (!same_shape(t->n_dims, t->shape, have->n_dims, have->shape))
-            return BAD(c->path,
-                       "tensor '%s' has another shape in " CKPT_INDEX "; the checkpoint is damaged",
-                       t->name);
+            return CKPT_DAMAGED(c->path,
+                                "tensor '%s' has another shape in " CKPT_INDEX
+                                "; the folder is damaged",
+                                t->name);
     }
     if (n != c->n)
-        return BAD(c->path,
-                   "the files hold %d tensors and " CKPT_INDEX
-                   " lists %d; the checkpoint is damaged",
-                   c->n, n);
+        return CKPT_DAMAGED(c->path,
+                            "the files hold %d tensors and " CKPT_INDEX
+                            " lists %d; the folder is damaged",
+                            c->n, n);
     return CR_OK;
 }
 
@@ -282,10 +292,11 @@ static cr_code open_indexed(cr_ckpt *c, cr_err *err) {
         int64_t size;
         CR_TRY(cr_ckpt_file_size(paths[n], &size, err));
         if (size != x.files[i].size)
-            return BAD(paths[n], "%lld bytes, " CKPT_INDEX " says %lld; the file is damaged",
-                       (long long)size, (long long)x.files[i].size);
+            return CKPT_DAMAGED(paths[n],
+                                "%lld bytes, " CKPT_INDEX " says %lld; the file is damaged",
+                                (long long)size, (long long)x.files[i].size);
         if (!c->crcs && !cr_manifest_find(c->manifest, x.files[i].name))
-            return BAD(paths[n], CR_MANIFEST " does not list it; the folder is damaged");
+            return CKPT_DAMAGED(paths[n], CR_MANIFEST " does not list it; the folder is damaged");
         n++;
     }
     cr_code code = open_files(c, paths, n, err);
@@ -295,7 +306,7 @@ static cr_code open_indexed(cr_ckpt *c, cr_err *err) {
         cr_err why;
         for (int i = 0; i < n; i++)
             if (cr_manifest_check_file(c->manifest, cr_path_base(paths[i]), &why) != CR_OK)
-                return cr_fail_at(err, why.code, why.at, "%s", why.msg);
+                return pass_on(err, &why);
     }
     CR_TRY(code);
     char *state = cr_path_join(&c->arena, c->path, CKPT_STATE);
@@ -487,7 +498,7 @@ typedef struct verify_ctx {
 /* Version 1: compares the CRC-32. */
 static cr_code check_crc(const cr_st_file *f, uint32_t want, cr_err *err) {
     if ((uint32_t)crc32_z(crc32_z(0, NULL, 0), f->map.data, (size_t)f->size) == want) return CR_OK;
-    return BAD(f->path, "its content does not fit its checksum; the file is damaged");
+    return CKPT_DAMAGED(f->path, "its content does not fit its checksum; the file is damaged");
 }
 
 static void verify_file(void *ctx, int64_t i, int thread) {
@@ -511,8 +522,7 @@ cr_code cr_ckpt_verify(const cr_ckpt *c, cr_pool *pool, cr_err *err) {
             verify_file(&v, i, 0);
     cr_code code = CR_OK;
     for (int i = 0; code == CR_OK && i < c->n_files; i++)
-        if (v.codes[i] != CR_OK)
-            code = cr_fail_at(err, v.codes[i], v.errs[i].at, "%s", v.errs[i].msg);
+        if (v.codes[i] != CR_OK) code = pass_on(err, &v.errs[i]);
     cr_arena_clear(&a);
     return code;
 }

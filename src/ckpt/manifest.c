@@ -31,6 +31,32 @@ struct cr_manifest {
     int n, cap;
 };
 
+/* ---- damage ---- */
+
+cr_code cr_ckpt_damaged(cr_err *err, const char *path, cr_code code) {
+    static const char *const cures[] = {
+        ": copy the checkpoint again, or use another one",
+        ": copy the export again, or make it again with crank export",
+        ": copy or save the file again",
+    };
+    cr_arena a;
+    if (!err) return code;
+    cr_arena_init(&a, 0);
+    const char *dir = cr_path_is_dir(path) ? path : cr_path_dir(&a, path);
+    /* only checkpoints have a state, but it may be what is missing */
+    bool is_ckpt = cr_ckpt_step_of(cr_path_base(dir)) >= 0 ||
+                   strcmp(cr_path_base(path), CKPT_STATE) == 0 ||
+                   cr_path_exists(cr_path_join(&a, dir, CKPT_STATE));
+    bool is_export = cr_path_exists(cr_path_join(&a, dir, CKPT_INDEX)) ||
+                     cr_path_exists(cr_path_join(&a, dir, CR_MANIFEST));
+    const char *cure = cures[is_ckpt ? 0 : is_export ? 1 : 2];
+    size_t n = strlen(err->msg);
+    snprintf(err->msg + n, sizeof err->msg - n, "%s", cure);
+    cr_err_cure(err, cure);
+    cr_arena_clear(&a);
+    return code;
+}
+
 /* ---- sealed texts ---- */
 
 void cr_ckpt_seal(cr_buf *b) {
@@ -47,11 +73,11 @@ bool cr_ckpt_is_sealed(const char *text, size_t n) {
 
 cr_code cr_ckpt_check_seal(const char *path, const char *text, size_t n, cr_err *err) {
     char end[SEAL_LEN + 1], digest[CR_DIGEST_TEXT + 1];
-    if (n < SEAL_LEN) return BAD(path, "cut short; the file is damaged");
+    if (n < SEAL_LEN) return CKPT_DAMAGED(path, "cut short; the file is damaged");
     cr_digest_text(cr_digest_of(text, n - SEAL_LEN), digest);
     snprintf(end, sizeof end, "%s%s%s", SEAL, digest, SEAL_END);
     if (memcmp(text + n - SEAL_LEN, end, SEAL_LEN) == 0) return CR_OK;
-    return BAD(path, "does not fit the digest at its end; the file is damaged");
+    return CKPT_DAMAGED(path, "does not fit the digest at its end; the file is damaged");
 }
 
 /* ---- making ---- */
@@ -154,12 +180,12 @@ static cr_code fill(cr_manifest *m, const char *path, const cr_json *j, cr_err *
     int64_t version;
     if (!format || strcmp(format, FORMAT) != 0 ||
         !cr_json_i64(cr_json_get(j, "format_version"), &version))
-        return BAD(path, "not a manifest of crank");
+        return CKPT_DAMAGED(path, "not a manifest of crank; the file is damaged");
     if (version > VERSION)
         return BAD(path, "format version %lld; this crank reads up to %d, use a newer one",
                    (long long)version, VERSION);
     if (!files || !cr_json_is_arr(files))
-        return BAD(path, "'files' is missing; the file is damaged");
+        return CKPT_DAMAGED(path, "'files' is missing; the file is damaged");
     for (size_t i = 0; i < cr_json_len(files); i++) {
         const cr_json *f = cr_json_at(files, i);
         const char *digest = cr_json_str(cr_json_get(f, "xxh64"));
@@ -168,7 +194,7 @@ static cr_code fill(cr_manifest *m, const char *path, const cr_json *j, cr_err *
         if (!is_inside(o.name) ||
             (!o.sealed && (!digest || !cr_digest_parse(digest, &o.digest) ||
                            !cr_json_i64(cr_json_get(f, "size"), &o.size) || o.size < 0)))
-            return BAD(path, "entry %zu of 'files' is wrong; the file is damaged", i);
+            return CKPT_DAMAGED(path, "entry %zu of 'files' is wrong; the file is damaged", i);
         push(m, o);
     }
     return CR_OK;
@@ -194,7 +220,7 @@ cr_code cr_manifest_read(cr_manifest **out, const char *dir, cr_err *err) {
         cr_err why;
         code = cr_json_parse(&j, text.data, text.n, &why) == CR_OK
                    ? fill(m, path, j, err)
-                   : BAD(path, "%s; the file is damaged", why.msg);
+                   : CKPT_DAMAGED(path, "%s; the file is damaged", why.msg);
         cr_json_free(j);
     }
     cr_buf_clear(&text);
@@ -210,30 +236,21 @@ cr_code cr_manifest_read(cr_manifest **out, const char *dir, cr_err *err) {
 static cr_code other_content(const char *path, const cr_manifest_file *f, int64_t size,
                              uint64_t digest, cr_err *err) {
     if (size != f->size)
-        return BAD(path, "%lld bytes, " CR_MANIFEST " says %lld; the file is damaged",
-                   (long long)size, (long long)f->size);
+        return CKPT_DAMAGED(path, "%lld bytes, " CR_MANIFEST " says %lld; the file is damaged",
+                            (long long)size, (long long)f->size);
     if (digest == f->digest) return CR_OK;
-    return BAD(path, "its content does not fit its digest in " CR_MANIFEST "; the file is damaged");
+    return CKPT_DAMAGED(path, "its content does not fit its digest in " CR_MANIFEST
+                              "; the file is damaged");
 }
 
 cr_code cr_manifest_content(const cr_manifest *m, const char *path, const void *data, size_t n,
                             cr_err *err) {
     const cr_manifest_file *f = cr_manifest_find(m, cr_path_base(path));
     if (!f)
-        return BAD(path,
-                   CR_MANIFEST " does not list it; it belongs to another folder, or is damaged");
+        return CKPT_DAMAGED(path, CR_MANIFEST " does not list it; the file is damaged, or belongs "
+                                              "to another folder");
     if (f->sealed) return cr_ckpt_check_seal(path, data, n, err);
     return other_content(path, f, (int64_t)n, cr_digest_of(data, n), err);
-}
-
-/* Is this a file of an export? Only checkpoints have a state. */
-static bool is_of_export(const char *path) {
-    cr_arena a;
-    if (strcmp(cr_path_base(path), CKPT_STATE) == 0) return false;
-    cr_arena_init(&a, 0);
-    bool has_state = cr_path_exists(cr_path_join(&a, cr_path_dir(&a, path), CKPT_STATE));
-    cr_arena_clear(&a);
-    return !has_state;
 }
 
 cr_code cr_ckpt_file_size(const char *path, int64_t *size, cr_err *err) {
@@ -242,10 +259,7 @@ cr_code cr_ckpt_file_size(const char *path, int64_t *size, cr_err *err) {
     int e = cr_fs_stat_path(path, true, &st, &why);
     *size = st.size;
     if (e == 0) return CR_OK;
-    if (e == ENOENT && is_of_export(path))
-        return BAD(path, "the file is missing; the export is not whole: copy it again, or make it "
-                         "again with crank export");
-    if (e == ENOENT) return BAD(path, "the file is missing; the checkpoint is damaged");
+    if (e == ENOENT) return CKPT_DAMAGED(path, "the file is missing; the folder is damaged");
     return cr_fs_fail(err, path, "read", e, &why); /* the file may be whole */
 }
 

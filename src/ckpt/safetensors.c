@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "ckpt/ckpt_int.h"
 
 #define MAX_HEADER (100LL << 20) /* the limit of other readers of the format */
 
@@ -36,15 +37,16 @@ static bool dtype_from(const char *name, cr_dtype *out) {
 static cr_code read_tensor(cr_st_file *f, cr_st_tensor *t, const char *name, const cr_json *j,
                            const uint8_t *data, int64_t data_size, cr_err *err) {
     t->name = cr_arena_strdup(&f->arena, name);
-    if (!cr_json_is_obj(j)) return BAD("tensor '%s': not an object; the file is damaged", name);
+    if (!cr_json_is_obj(j))
+        return CKPT_DAMAGED(f->path, "tensor '%s': not an object; the file is damaged", name);
     const char *dt = cr_json_str(cr_json_get(j, "dtype"));
-    if (!dt) return BAD("tensor '%s': no dtype; the file is damaged", name);
+    if (!dt) return CKPT_DAMAGED(f->path, "tensor '%s': no dtype; the file is damaged", name);
     if (!dtype_from(dt, &t->dtype))
         return BAD("tensor '%s': type '%s' is not known; convert it to F32, F16 or BF16", name, dt);
 
     const cr_json *shape = cr_json_get(j, "shape");
     if (!shape || !cr_json_is_arr(shape))
-        return BAD("tensor '%s': no shape; the file is damaged", name);
+        return CKPT_DAMAGED(f->path, "tensor '%s': no shape; the file is damaged", name);
     if (cr_json_len(shape) > CR_ST_MAX_DIMS)
         return BAD("tensor '%s': %zu dimensions; at most %d are supported", name,
                    cr_json_len(shape), CR_ST_MAX_DIMS);
@@ -53,26 +55,34 @@ static cr_code read_tensor(cr_st_file *f, cr_st_tensor *t, const char *name, con
     for (int i = 0; i < t->n_dims; i++) {
         int64_t d;
         if (!cr_json_i64(cr_json_at(shape, (size_t)i), &d) || d < 0)
-            return BAD("tensor '%s': dimension %d is not a size; the file is damaged", name, i);
+            return CKPT_DAMAGED(f->path,
+                                "tensor '%s': dimension %d is not a size; the file is damaged",
+                                name, i);
         t->shape[i] = d;
         if (__builtin_mul_overflow(t->n_elems, d, &t->n_elems))
-            return BAD("tensor '%s': shape is larger than any file; the file is damaged", name);
+            return CKPT_DAMAGED(f->path,
+                                "tensor '%s': shape is larger than any file; the file is damaged",
+                                name);
     }
     if (__builtin_mul_overflow(t->n_elems, cr_dtype_size(t->dtype), &t->n_bytes))
-        return BAD("tensor '%s': shape is larger than any file; the file is damaged", name);
+        return CKPT_DAMAGED(f->path,
+                            "tensor '%s': shape is larger than any file; the file is damaged",
+                            name);
 
     const cr_json *off = cr_json_get(j, "data_offsets");
     int64_t beg, end;
     if (!off || !cr_json_is_arr(off) || cr_json_len(off) != 2 ||
         !cr_json_i64(cr_json_at(off, 0), &beg) || !cr_json_i64(cr_json_at(off, 1), &end) ||
         beg < 0 || end < beg)
-        return BAD("tensor '%s': data_offsets are not a range; the file is damaged", name);
+        return CKPT_DAMAGED(f->path,
+                            "tensor '%s': data_offsets are not a range; the file is damaged", name);
     if (end > data_size)
         return BAD("tensor '%s': ends at byte %lld of %lld bytes of data; the file is cut short",
                    name, (long long)end, (long long)data_size);
     if (end - beg != t->n_bytes)
-        return BAD("tensor '%s': %lld bytes where shape and type need %lld; the file is damaged",
-                   name, (long long)(end - beg), (long long)t->n_bytes);
+        return CKPT_DAMAGED(
+            f->path, "tensor '%s': %lld bytes where shape and type need %lld; the file is damaged",
+            name, (long long)(end - beg), (long long)t->n_bytes);
     t->data = data + beg;
     return CR_OK;
 }
@@ -85,14 +95,17 @@ static int by_place(const void *a, const void *b) {
 }
 
 static cr_code read_meta(cr_st_file *f, const cr_json *j, cr_err *err) {
-    if (!cr_json_is_obj(j)) return BAD("__metadata__ is not an object; the file is damaged");
+    if (!cr_json_is_obj(j))
+        return CKPT_DAMAGED(f->path, "__metadata__ is not an object; the file is damaged");
     size_t n = cr_json_len(j);
     f->meta = CR_NEW_N(&f->arena, cr_st_meta, n + 1);
     const char *key;
     const cr_json *val;
     for (void *it = NULL; cr_json_next(j, &it, &key, &val);) {
         const char *s = cr_json_str(val);
-        if (!s) return BAD("__metadata__ '%s' is not a string; the file is damaged", key);
+        if (!s)
+            return CKPT_DAMAGED(f->path, "__metadata__ '%s' is not a string; the file is damaged",
+                                key);
         f->meta[f->n_meta++] =
             (cr_st_meta){cr_arena_strdup(&f->arena, key), cr_arena_strdup(&f->arena, s)};
     }
@@ -119,16 +132,18 @@ static cr_code read_members(cr_st_file *f, const cr_json *root, const uint8_t *d
         const cr_st_tensor *t = &f->v[i];
         const uint8_t *p = t->data;
         if (p < at)
-            return BAD("tensor '%s' overlaps tensor '%s'; the file is damaged", t->name,
-                       f->v[i - 1].name);
+            return CKPT_DAMAGED(f->path, "tensor '%s' overlaps tensor '%s'; the file is damaged",
+                                t->name, f->v[i - 1].name);
         if (p > at)
-            return BAD("%lld bytes before tensor '%s' belong to nothing; the file is damaged",
-                       (long long)(p - at), t->name);
+            return CKPT_DAMAGED(
+                f->path, "%lld bytes before tensor '%s' belong to nothing; the file is damaged",
+                (long long)(p - at), t->name);
         at = p + t->n_bytes;
     }
     if (at != data + data_size)
-        return BAD("%lld bytes after the last tensor belong to nothing; the file is damaged",
-                   (long long)(data + data_size - at));
+        return CKPT_DAMAGED(
+            f->path, "%lld bytes after the last tensor belong to nothing; the file is damaged",
+            (long long)(data + data_size - at));
     return CR_OK;
 }
 

@@ -91,10 +91,10 @@ static cr_code read_json(const char *path, const cr_manifest *m, cr_json **out, 
     if (code == CR_OK) {
         cr_err why;
         if (cr_json_parse(out, text.data, text.n, &why) != CR_OK)
-            code = BAD(path, "%s; the checkpoint is damaged", why.msg);
+            code = CKPT_DAMAGED(path, "%s; the file is damaged", why.msg);
         else if (!cr_json_is_obj(*out)) {
             cr_json_free(*out);
-            code = BAD(path, "not a JSON object; the checkpoint is damaged");
+            code = CKPT_DAMAGED(path, "not a JSON object; the file is damaged");
         }
     }
     cr_buf_clear(&text);
@@ -104,7 +104,7 @@ static cr_code read_json(const char *path, const cr_manifest *m, cr_json **out, 
 static cr_code need_i64(const char *path, const cr_json *obj, const char *key, int64_t *out,
                         cr_err *err) {
     if (!cr_json_i64(cr_json_get(obj, key), out) || *out < 0)
-        return BAD(path, "'%s' is missing or not a count; the checkpoint is damaged", key);
+        return CKPT_DAMAGED(path, "'%s' is missing or not a count; the file is damaged", key);
     return CR_OK;
 }
 
@@ -118,7 +118,8 @@ static cr_code fill_scaler(const char *path, const cr_json *j, cr_ckpt_state *s,
     if (!g) return CR_OK;
     if (!cr_json_f64(cr_json_get(g, "scale"), &s->loss_scale) || !isfinite(s->loss_scale) ||
         s->loss_scale <= 0)
-        return BAD(path, "'scale' is missing or not a positive number; the checkpoint is damaged");
+        return CKPT_DAMAGED(path,
+                            "'scale' is missing or not a positive number; the file is damaged");
     CR_TRY(need_i64(path, g, "quiet", &s->scale_quiet, err));
     CR_TRY(need_i64(path, g, "overflow", &overflow, err));
     s->overflow = overflow != 0;
@@ -145,7 +146,8 @@ static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ck
     CR_TRY(need_i64(path, j, "step", &s->step, err));
     CR_TRY(need_i64(path, j, "epoch", &s->epoch, err));
     const cr_json *d = cr_json_get(j, "data");
-    if (!d || !cr_json_is_obj(d)) return BAD(path, "'data' is missing; the checkpoint is damaged");
+    if (!d || !cr_json_is_obj(d))
+        return CKPT_DAMAGED(path, "'data' is missing; the file is damaged");
     CR_TRY(need_i64(path, d, "epoch", &s->data.epoch, err));
     CR_TRY(need_i64(path, d, "unit", &s->data.unit, err));
     CR_TRY(need_i64(path, d, "row", &s->data.row, err));
@@ -165,11 +167,12 @@ static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ck
     CR_TRY(need_i64(path, j, "sched_epochs", &s->sched_epochs, err));
     CR_TRY(need_i64(path, j, "lanes", &lanes, err));
     if (lanes > 1 << 20)
-        return BAD(path, "'lanes' is %lld; the checkpoint is damaged", (long long)lanes);
+        return CKPT_DAMAGED(path, "'lanes' is %lld; the file is damaged", (long long)lanes);
     s->lanes = (int)lanes;
     const char *seed = cr_json_str(cr_json_get(j, "seed"));
     if (!seed || !cr_parse_u64(seed, strlen(seed), &s->seed))
-        return BAD(path, "'seed' is missing or not a number in quotes; the checkpoint is damaged");
+        return CKPT_DAMAGED(path,
+                            "'seed' is missing or not a number in quotes; the file is damaged");
     const cr_json *m = cr_json_get(j, "metrics");
     s->pending = m && !cr_json_is_obj(m); /* null: no evaluation is recorded yet */
     (void)cr_json_bool(cr_json_get(j, "stopped"), &s->stopped);
@@ -211,7 +214,7 @@ static cr_code fill_files(cr_arena *a, const char *path, const cr_json *j, ckpt_
                           cr_err *err) {
     const cr_json *files = cr_json_get(j, "files");
     if (!files || !cr_json_is_arr(files))
-        return BAD(path, "'files' is missing; the checkpoint is damaged");
+        return CKPT_DAMAGED(path, "'files' is missing; the file is damaged");
     x->files = CR_NEW_N(a, ckpt_file, cr_json_len(files) + 1);
     for (size_t i = 0; i < cr_json_len(files); i++) {
         const cr_json *f = cr_json_at(files, i);
@@ -221,7 +224,7 @@ static cr_code fill_files(cr_arena *a, const char *path, const cr_json *j, ckpt_
         bool old = x->version < CKPT_MANIFEST;
         if (!plain_name(name) ||
             (old && (!crc || strlen(crc) != 8 || strspn(crc, "0123456789abcdef") != 8)))
-            return BAD(path, "entry %zu of 'files' is wrong; the checkpoint is damaged", i);
+            return CKPT_DAMAGED(path, "entry %zu of 'files' is wrong; the file is damaged", i);
         CR_TRY(need_i64(path, f, "size", &o->size, err));
         o->name = cr_arena_strdup(a, name);
         if (old) o->crc = (uint32_t)strtoul(crc, NULL, 16);
@@ -234,13 +237,13 @@ static cr_code fill_tensors(cr_arena *a, const char *path, const cr_json *j, ckp
                             cr_err *err) {
     const cr_json *ts = cr_json_get(j, "tensors");
     if (!ts || !cr_json_is_arr(ts))
-        return BAD(path, "'tensors' is missing; the checkpoint is damaged");
+        return CKPT_DAMAGED(path, "'tensors' is missing; the file is damaged");
     x->tensors = CR_NEW_N(a, cr_ckpt_info, cr_json_len(ts) + 1);
     for (size_t i = 0; i < cr_json_len(ts); i++) {
         const cr_json *t = cr_json_at(ts, i), *shape = cr_json_get(t, "shape");
         const char *name = cr_json_str(cr_json_get(t, "name"));
         if (!name || !shape || !cr_json_is_arr(shape) || cr_json_len(shape) > CR_ST_MAX_DIMS)
-            return BAD(path, "entry %zu of 'tensors' is wrong; the checkpoint is damaged", i);
+            return CKPT_DAMAGED(path, "entry %zu of 'tensors' is wrong; the file is damaged", i);
         cr_ckpt_info *o = &x->tensors[i];
         const cr_json *parts = cr_json_get(t, "parts");
         const char *file = parts && cr_json_is_arr(parts) && cr_json_len(parts) > 0
@@ -251,7 +254,7 @@ static cr_code fill_tensors(cr_arena *a, const char *path, const cr_json *j, ckp
         o->n_dims = (int)cr_json_len(shape);
         for (int d = 0; d < o->n_dims; d++)
             if (!cr_json_i64(cr_json_at(shape, (size_t)d), &o->shape[d]))
-                return BAD(path, "tensor '%s': shape is wrong; the checkpoint is damaged", name);
+                return CKPT_DAMAGED(path, "tensor '%s': shape is wrong; the file is damaged", name);
         x->n_tensors++;
     }
     return CR_OK;
@@ -281,7 +284,7 @@ cr_code cr_ckpt_index_read(cr_arena *a, const char *dir, const cr_manifest *m, c
     cr_code code = fill_index(a, path, j, out, err);
     cr_json_free(j);
     if (code == CR_OK && !m && out->version >= CKPT_MANIFEST)
-        code = BAD(cr_path_join(a, dir, CR_MANIFEST),
-                   "the file is missing, so the checkpoint is damaged; copy it again");
+        code = CKPT_DAMAGED(cr_path_join(a, dir, CR_MANIFEST),
+                            "the file is missing; the folder is damaged");
     return code;
 }

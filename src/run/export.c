@@ -206,8 +206,8 @@ cr_code cr_export_look(const char *dir, bool *is_export, cr_err *err) {
     *is_export = index && schema;
     if (*is_export || is_in(dir, "state.json") || !is_in(dir, "fg.json")) return CR_OK;
     return cr_fail(err, CR_EIO,
-                   "%s/%s: the file is missing; the export is not whole: copy it again, or make it "
-                   "again with crank export",
+                   "%s/%s: the file is missing; the folder is damaged: copy the export again, or "
+                   "make it again with crank export",
                    dir, index ? "schema.json" : "index.json");
 }
 

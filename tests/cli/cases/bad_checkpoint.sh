@@ -93,7 +93,7 @@ ends 0
 rm "$(newest ema)"/optimizer-*.safetensors
 run crank eval ema/pipeline.config
 ends 0
-has_err "...the file is missing; the checkpoint is damaged; passing over $(basename "$(newest ema)")"
+has_err "...the file is missing; the folder is damaged; passing over $(basename "$(newest ema)")"
 # a checkpoint of another model is a few lines, however large it is
 sed 's/hidden_units: \[16, 8\]/hidden_units: [12, 8, 7, 6, 5]/' tiny.yaml >large.yaml
 run crank eval large.yaml

@@ -114,30 +114,30 @@ at=$(($(wc -c <"$f") - 2))
 flip "$f" $at
 run crank params "$ckpt"
 ends 1
-has_err "$f: its content does not fit its digest in manifest.json; the file is damaged"
+has_err "$f: its content does not fit its digest in manifest.json; the file is damaged: copy the checkpoint again, or use another one"
 run crank params "$ckpt" --verify --json
 ends 1
 run crank diff "$ckpt" e
 ends 2
 run crank train f.yaml --model_dir tuned --fine_tune_checkpoint "$ckpt" -q
 ends 1
-has_err "$f: its content does not fit its digest in manifest.json; the file is damaged"
+has_err "$f: its content does not fit its digest in manifest.json; the file is damaged: copy the checkpoint again, or use another one"
 flip "$f" $at
 # a file that is gone, one that is longer
 mv e/fg.json fg.json
 predict
 ends 1
-has_err "e/fg.json: the file is missing..."
+has_err "e/fg.json: the file is missing; the folder is damaged: copy the export again, or make it again with crank export"
 cp fg.json e/fg.json
 echo >>e/fg.json
 predict
 ends 1
-has_err "e/fg.json: ... bytes, manifest.json says ...; the file is damaged"
+has_err "e/fg.json: ... bytes, manifest.json says ...; the file is damaged: copy the export again, or make it again with crank export"
 cp fg.json e/fg.json
 mv e/manifest.json manifest.json
 predict
 ends 1
-has_err "e/manifest.json: the file is missing..."
+has_err "e/manifest.json: the file is missing; the folder is damaged: copy the export again, or make it again with crank export"
 cp manifest.json e/manifest.json
 # what is not of crank is named, and is no error
 echo hello >e/NOTES

@@ -49,7 +49,7 @@ for f in index.json schema.json model_acc.json; do
     mv e/$f away
     run crank predict --scripted_model_path e --predict_input_path eval.csv --predict_output_path -
     ends 1
-    has_err "...e/$f: the file is missing; the export is not whole: copy it again, or make it again with crank export"
+    has_err "...e/$f: the file is missing; the folder is damaged: copy the export again, or make it again with crank export"
     mv away e/$f
 done
 mkdir other
