@@ -14,6 +14,7 @@
 #include "job/env.h"
 #include "job/job.h"
 #include "kern/kern.h"
+#include "obs/profile.h"
 
 cr_code cr_diag_err(cr_diag *diag, const cr_err *err) {
     cr_diag_add_(err->src, err->src_line, diag, CR_SEV_ERROR, err->code, err->at, "%s", err->msg);
@@ -154,6 +155,22 @@ cr_code cr_job_checkpoint_of_all(cr_job *j, const char *wanted, bool best, char 
     if (!cr_job_is_first(j)) *path = CR_NEW_N(&j->cfg.arena, char, n);
     cr_comm_share(j->comm, *path, (size_t)n, 0);
     return CR_OK;
+}
+
+cr_profile *cr_job_profile(const cr_job *j, bool on, const char *path) {
+    if (!on) return NULL;
+    cr_profile *p = cr_profile_new(j->pool, cr_pool_threads(j->pool), path);
+    if (!j->comm) return p;
+    char name[128];
+    int self = cr_comm_rank(j->comm);
+    snprintf(name, sizeof name, "rank %d (host %s)", self, cr_comm_who(j->comm)[self].host);
+    cr_profile_join(p, &(cr_profile_ranks){.n = cr_comm_size(j->comm),
+                                           .self = self,
+                                           .name = name,
+                                           .gather = gather,
+                                           .exchange = exchange,
+                                           .ctx = j->comm});
+    return p;
 }
 
 static cr_code prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {

@@ -89,6 +89,8 @@ cr_code cr_job_alone(const cr_job *j, cr_code code, const cr_err *err);
 CR_CHECKED cr_code cr_job_alike(const cr_job *j, const char *flags, cr_diag *diag);
 CR_CHECKED cr_code cr_job_alike_files(const cr_job *j, const char *key, const char *paths,
                                       const cr_file_ids *ids, cr_diag *diag);
+/* cr_job_profile begins a profile, of this process or of all ranks together; NULL if on is false. */
+struct cr_profile *cr_job_profile(const cr_job *j, bool on, const char *path);
 /* cr_job_open loads the config and builds features and model without memory for parameters.
  * The caller calls cr_job_close in any case. */
 CR_CHECKED cr_code cr_job_open(cr_job *j, const cr_job_opts *o, cr_diag *diag);

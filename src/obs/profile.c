@@ -2,6 +2,10 @@
  * profile.c - see profile.h. Times in the file are microseconds from the first recorded step. A
  * thread records a wait only when the wait is over, so this file adds the waits that still go on at
  * the end of the recording.
+ *
+ * Clocks of machines differ. All ranks look at theirs when they leave a meeting, which they do at
+ * nearly the same moment; the median of a few meetings is how far a clock is ahead. So the lanes of
+ * two machines fit together as well as a small message between them is fast.
  */
 #include "obs/profile.h"
 
@@ -19,6 +23,7 @@
 #define WARM_UP   1
 #define ACTIVE    10    /* steps kept */
 #define MAX_SPANS 65536 /* per thread: ten steps of a large batch in small tiles */
+#define MEETINGS  9     /* in which clocks are compared */
 
 struct cr_profile {
     cr_trace *trace;
@@ -29,8 +34,24 @@ struct cr_profile {
     int64_t first, last; /* numbers of the recorded steps */
     double begun;        /* when the current step began; 0: it is not recorded */
     double t0, t1;       /* begin and end of the recording */
-    bool written, done;
+    bool written, done, full;
+    cr_profile_ranks ranks; /* n is 0 or 1: this process is alone */
+    char name[128];
+    bool silent; /* another rank writes */
 };
+
+/* What one process did, as its bytes travel: a head, then names of threads, then spans. */
+typedef struct lane_head {
+    double t0, t1; /* begin and end of the recording, on its own clock */
+    int64_t n_rows, n_spans;
+    char name[128];
+} lane_head;
+typedef struct lane_span {
+    double t0, t1;
+    int64_t number;
+    int32_t stage, row;
+} lane_span;
+typedef char row_name[32];
 
 cr_profile *cr_profile_new(cr_pool *pool, int n_workers, const char *path) {
     cr_profile *p = cr_alloc(sizeof(*p), "a profile");
@@ -51,12 +72,27 @@ void cr_profile_free(cr_profile *p) {
     cr_free(p);
 }
 
+void cr_profile_join(cr_profile *p, const cr_profile_ranks *ranks) {
+    if (!p) return;
+    p->ranks = *ranks;
+    snprintf(p->name, sizeof p->name, "%s", ranks->name);
+    p->silent = ranks->self > 0;
+}
+
+void cr_profile_leave(cr_profile *p) {
+    if (p) p->ranks.n = 0;
+}
+
+bool cr_profile_full(const cr_profile *p) {
+    return p && p->full && !p->done;
+}
+
 cr_trace *cr_profile_trace(const cr_profile *p) {
     return p ? p->trace : NULL;
 }
 
 void cr_profile_begin(cr_profile *p) {
-    if (!p || p->done) return;
+    if (!p || p->done || p->full) return;
     if (p->seen == WAIT) cr_trace_switch(p->trace, true);
     p->begun = cr_trace_begin(p->trace);
     if (p->seen == WAIT + WARM_UP && p->t0 == 0) p->t0 = p->begun;
@@ -93,11 +129,11 @@ static bool next_span(const cr_profile *p, int row, int64_t *i, cr_span *out) {
     return from < p->t1;
 }
 
-static void put_name(cr_jw *w, const char *kind, int tid, const char *name) {
+static void put_name(cr_jw *w, const char *kind, int pid, int tid, const char *name) {
     cr_jw_obj(w, NULL);
     cr_jw_str(w, "name", kind);
     cr_jw_str(w, "ph", "M");
-    cr_jw_i64(w, "pid", 0);
+    cr_jw_i64(w, "pid", pid);
     cr_jw_i64(w, "tid", tid);
     cr_jw_obj(w, "args");
     cr_jw_str(w, "name", name);
@@ -106,24 +142,65 @@ static void put_name(cr_jw *w, const char *kind, int tid, const char *name) {
 }
 
 static double micros(const cr_profile *p, double t) {
-    return (double)(int64_t)((t - p->t0) * 1e9 + 0.5) / 1e3;
+    double ns = (t - p->t0) * 1e9;
+    return (double)(int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5) / 1e3;
 }
 
-static void put_span(cr_jw *w, const cr_profile *p, int tid, const cr_span *s) {
+static void put_span(cr_jw *w, const cr_profile *p, int pid, const lane_span *s, double ahead) {
     char name[48];
+    double t0 = micros(p, s->t0 - ahead), t1 = micros(p, s->t1 - ahead);
+    bool step = s->stage == CR_STAGE_STEP;
     snprintf(name, sizeof name, "ProfilerStep#%lld", (long long)s->number);
     cr_jw_obj(w, NULL);
-    cr_jw_str(w, "name", s->stage == CR_STAGE_STEP ? name : cr_stage_name(s->stage));
-    cr_jw_str(w, "cat", s->stage == CR_STAGE_STEP ? "user_annotation" : "stage");
+    cr_jw_str(w, "name", step ? name : cr_stage_name((cr_stage)s->stage));
+    cr_jw_str(w, "cat", step ? "user_annotation" : "stage");
     cr_jw_str(w, "ph", "X");
-    cr_jw_f64(w, "ts", micros(p, s->t0));
-    cr_jw_f64(w, "dur", nearbyint((micros(p, s->t1) - micros(p, s->t0)) * 1e3) / 1e3);
-    cr_jw_i64(w, "pid", 0);
-    cr_jw_i64(w, "tid", tid);
+    cr_jw_f64(w, "ts", t0);
+    cr_jw_f64(w, "dur", nearbyint((t1 - t0) * 1e3) / 1e3);
+    cr_jw_i64(w, "pid", pid);
+    cr_jw_i64(w, "tid", s->row + 1);
     cr_jw_end(w);
 }
 
-static void write_file(cr_profile *p) {
+/* ---- one file of all ranks ---- */
+
+/* Packs what this process did. */
+static void pack_lane(const cr_profile *p, cr_buf *out) {
+    lane_head head = {.t0 = p->t0, .t1 = p->t1, .n_rows = p->n_rows};
+    cr_span s;
+    snprintf(head.name, sizeof head.name, "%s", p->ranks.n > 1 ? p->name : "crank");
+    cr_buf_add(out, &head, sizeof head);
+    for (int r = 0; r < p->n_rows; r++) {
+        row_name name = {0};
+        snprintf(name, sizeof name, "%s", cr_trace_row_name(p->trace, r));
+        cr_buf_add(out, name, sizeof name);
+    }
+    for (int r = 0; r < p->n_rows; r++)
+        for (int64_t i = 0; next_span(p, r, &i, &s); head.n_spans++)
+            cr_buf_add(out, &(lane_span){s.t0, s.t1, s.number, (int32_t)s.stage, r},
+                       sizeof(lane_span));
+    memcpy(out->data, &head, sizeof head);
+}
+
+/* Writes the names of a lane's threads, or its spans. */
+static void put_lane(cr_jw *w, cr_buf *b, const cr_profile *p, int pid, const char *lane,
+                     double ahead, bool names) {
+    lane_head head;
+    memcpy(&head, lane, sizeof head);
+    const row_name *rows = (const row_name *)(const void *)(lane + sizeof head);
+    const lane_span *spans = (const lane_span *)(const void *)(rows + head.n_rows);
+    if (names) put_name(w, "process_name", pid, 0, head.name);
+    for (int64_t r = 0; names && r < head.n_rows; r++)
+        put_name(w, "thread_name", pid, (int)r + 1, rows[r]);
+    for (int64_t i = 0; !names && i < head.n_spans; i++) {
+        cr_buf_char(b, '\n');
+        put_span(w, p, pid, &spans[i], ahead);
+    }
+}
+
+/* Writes the file: at[r] is where the lane of rank r begins. */
+static void write_file(cr_profile *p, const char *lanes, const size_t *at, int n,
+                       const double *ahead) {
     cr_buf b;
     cr_jw w;
     cr_buf_init(&b);
@@ -132,15 +209,9 @@ static void write_file(cr_profile *p) {
     cr_jw_i64(&w, "schemaVersion", 1);
     cr_jw_str(&w, "displayTimeUnit", "ms");
     cr_jw_arr(&w, "traceEvents");
-    put_name(&w, "process_name", 0, "crank");
-    for (int r = 0; r < p->n_rows; r++)
-        put_name(&w, "thread_name", r + 1, cr_trace_row_name(p->trace, r));
-    cr_span s;
-    for (int r = 0; r < p->n_rows; r++)
-        for (int64_t i = 0; next_span(p, r, &i, &s);) {
-            cr_buf_char(&b, '\n');
-            put_span(&w, p, r + 1, &s);
-        }
+    for (int names = 1; names >= 0; names--)
+        for (int r = 0; r < n; r++)
+            put_lane(&w, &b, p, r, lanes + at[r], ahead[r], names);
     cr_jw_obj(&w, NULL);
     cr_jw_str(&w, "name", "Record Window End");
     cr_jw_str(&w, "ph", "i");
@@ -162,6 +233,60 @@ static void write_file(cr_profile *p) {
     cr_buf_clear(&b);
 }
 
+/* Finds how far the clock of each rank is ahead of that of the first one (collective). */
+static void compare_clocks(const cr_profile *p, double *ahead) {
+    const cr_profile_ranks *k = &p->ranks;
+    size_t *at = cr_alloc(((size_t)k->n + 1) * sizeof *at, "clocks");
+    double *now = cr_alloc((size_t)k->n * sizeof *now, "clocks");
+    double *seen = cr_alloc((size_t)k->n * MEETINGS * sizeof *seen, "clocks");
+    for (int r = 0; r <= k->n; r++)
+        at[r] = (size_t)r * sizeof *now;
+    for (int m = 0; m < MEETINGS; m++) {
+        k->gather(k->ctx, now, at); /* all leave it together */
+        now[k->self] = cr_now();
+        k->gather(k->ctx, now, at);
+        for (int r = 0; r < k->n; r++) { /* sorted, for the median */
+            double *v = seen + r * MEETINGS, d = now[r] - now[0];
+            int i = m;
+            for (; i > 0 && v[i - 1] > d; i--)
+                v[i] = v[i - 1];
+            v[i] = d;
+        }
+    }
+    for (int r = 0; r < k->n; r++)
+        ahead[r] = seen[r * MEETINGS + MEETINGS / 2];
+    cr_free(seen);
+    cr_free(now);
+    cr_free(at);
+}
+
+/* Brings the lanes of all ranks to the first one, which writes the file (collective). */
+static void write_ranks(cr_profile *p, const cr_buf *own) {
+    const cr_profile_ranks *k = &p->ranks;
+    size_t n = (size_t)k->n + 1;
+    size_t *at = cr_alloc(n * sizeof *at, "a profile"), *to = cr_alloc(n * sizeof *to, "a profile");
+    int64_t *sizes = cr_alloc(n * sizeof *sizes, "a profile");
+    double *ahead = cr_alloc(n * sizeof *ahead, "a profile");
+    compare_clocks(p, ahead);
+    for (size_t r = 0; r < n; r++)
+        at[r] = r * sizeof *sizes;
+    sizes[k->self] = (int64_t)own->n;
+    k->gather(k->ctx, sizes, at);
+    at[0] = 0;
+    for (int r = 0; r < k->n; r++) {
+        at[r + 1] = at[r] + (k->self == 0 ? (size_t)sizes[r] : 0);
+        to[r + 1] = own->n; /* everything goes to the first rank */
+    }
+    char *all = cr_alloc(at[k->n] + 1, "profiles of all ranks");
+    k->exchange(k->ctx, own->data, to, all, at);
+    if (k->self == 0) write_file(p, all, at, k->n, ahead);
+    cr_free(all);
+    cr_free(ahead);
+    cr_free(sizes);
+    cr_free(to);
+    cr_free(at);
+}
+
 void cr_profile_finish(cr_profile *p) {
     if (!p || p->done) return;
     cr_trace_switch(p->trace, false);
@@ -172,18 +297,27 @@ void cr_profile_finish(cr_profile *p) {
         return;
     }
     p->n_rows = cr_trace_rows(p->trace);
-    write_file(p);
+    cr_buf own;
+    cr_buf_init(&own);
+    pack_lane(p, &own);
+    if (p->ranks.n > 1)
+        write_ranks(p, &own);
+    else if (!p->silent)
+        write_file(p, own.data, (const size_t[]){0}, 1, (const double[]){0});
+    cr_buf_clear(&own);
 }
 
 void cr_profile_end(cr_profile *p, int64_t step) {
-    if (!p || p->done) return;
+    if (!p || p->done || p->full) return;
     if (++p->seen > WAIT + WARM_UP) {
         if (p->seen == WAIT + WARM_UP + 1) p->first = step;
         cr_trace_step(p->trace, p->steps_row, step, p->begun);
         p->last = step;
         p->t1 = cr_now();
     }
-    if (p->seen == WAIT + WARM_UP + ACTIVE) cr_profile_finish(p);
+    if (p->seen < WAIT + WARM_UP + ACTIVE) return;
+    cr_trace_switch(p->trace, false);
+    p->full = true;
 }
 
 /* ---- shares ---- */

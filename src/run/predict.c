@@ -286,6 +286,7 @@ static cr_code all_batches(writer *w, cr_job *j, cr_loader *l, const cr_predict_
         ++*n;
         cr_loader_release(l, b);
         CR_TRY(cr_job_agree(j, code, &stop));
+        if (cr_profile_full(prof)) cr_profile_finish(prof);
         tell(o, *n, res->rows, cr_now() - t0);
         if (stop) return CR_ESTOP;
     }
@@ -300,12 +301,10 @@ static cr_code run(writer *w, cr_job *j, const cr_predict_opts *o, cr_predict_re
                      .batch_size = cr_job_eval_batch(j),
                      .n_epochs = 1,
                      .ids = j->comm ? &w->files : NULL};
-    cr_profile *prof = NULL;
-    if (o->is_profiling) {
-        prof = cr_profile_new(j->pool, cr_pool_threads(j->pool),
-                              cr_path_join(&j->cfg.arena, o->predict_output_path, CR_PRED_TRACE));
-        d.trace = cr_profile_trace(prof);
-    }
+    cr_profile *prof =
+        cr_job_profile(j, o->is_profiling,
+                       cr_path_join(&j->cfg.arena, o->predict_output_path, CR_PRED_TRACE));
+    d.trace = cr_profile_trace(prof);
     double t0 = cr_now();
     int64_t steps = 0;
     cr_code code = open_files(w, j, o, &d, &l, diag);

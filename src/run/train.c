@@ -309,11 +309,9 @@ static cr_code start(loop *l) {
                      .drop_remainder = l->c->data_config->drop_remainder,
                      .start = l->pos,
                      .ids = &l->files};
-    if (l->tc->is_profiling && writes(l)) {
-        l->prof = cr_profile_new(l->j.pool, cr_pool_threads(l->j.pool),
-                                 cr_path_join(&l->j.cfg.arena, l->c->model_dir, "trace.json"));
-        d.trace = cr_profile_trace(l->prof);
-    }
+    l->prof = cr_job_profile(&l->j, l->tc->is_profiling,
+                             cr_path_join(&l->j.cfg.arena, l->c->model_dir, "trace.json"));
+    d.trace = cr_profile_trace(l->prof);
     CR_TRY(cr_job_loader(&l->j, &d, &l->data, l->diag));
     if (l->resume) compare_data(l);
     cr_counter_init(&l->counter, l->j.features, "train", &l->j.cfg.arena);
@@ -871,6 +869,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         res->group_s = tt.group;
         res->step_s = tt.step;
         res->update_s = tt.update;
+        if (code != CR_OK && code != CR_ESTOP) cr_profile_leave(l.prof);
         cr_profile_finish(l.prof);
         res->profile = cr_profile_text(l.prof, &res->arena);
         if (writes(&l)) cr_best_result(&l.j, res);

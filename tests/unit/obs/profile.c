@@ -43,6 +43,7 @@ static void run_steps(cr_profile *p, cr_pool *pool, int n) {
         cr_pool_run(pool, 8, item, NULL);
         cr_pool_stage(pool, CR_STAGE_NONE);
         cr_profile_end(p, 100 + s);
+        if (cr_profile_full(p)) cr_profile_finish(p);
     }
 }
 
