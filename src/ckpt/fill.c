@@ -43,10 +43,8 @@ typedef struct spans {
 /* Elements that this holder reads. */
 typedef struct task {
     span s;
-    /* packed: they travel, and lie one after the other in `out` from here on; else they have their
-     * places in this holder's window */
-    bool packed;
-    size_t at;
+    char *to;  /* the place of s in this holder's window; NULL: they travel, */
+    size_t at; /* and lie one after the other in `out` from here on */
 } task;
 
 typedef struct work {
@@ -60,7 +58,6 @@ typedef struct work {
     int n_tasks, cap_tasks;
     float *tmp;   /* two pieces per thread */
     char *buffer; /* a window, when the bytes are given to take */
-    char *dest;   /* this holder's window of the round */
     char *in, *out;
     size_t cap_out;
     size_t *in_at, *out_at, *pos;
@@ -112,9 +109,9 @@ static void next_window(const work *w, int h, cursor *c, spans *s) {
     c->moved = 0;
 }
 
-static void add_task(work *w, const span *s, bool packed, size_t at) {
+static void add_task(work *w, const span *s, char *to, size_t at) {
     w->tasks = grow(w->tasks, w->n_tasks, &w->cap_tasks, sizeof *w->tasks);
-    w->tasks[w->n_tasks++] = (task){*s, packed, at};
+    w->tasks[w->n_tasks++] = (task){*s, to, at};
 }
 
 /* Reads this holder's elements of a task. */
@@ -124,15 +121,15 @@ static void do_task(void *ctx, int64_t item, int thread) {
     const cr_ckpt_tensor *t = k->s.t;
     int64_t size = cr_dtype_size(t->dtype), first, n;
     float *tmp = w->tmp + (int64_t)thread * CKPT_PIECE;
-    char *to = k->packed ? w->out + k->at : w->dest + k->s.at;
+    char *to = k->to ? k->to : w->out + k->at;
     int of;
     ckpt_walk walk = {t, k->s.first, k->s.first + k->s.n, w->self, 0, 0};
     while (cr_ckpt_run(&walk, &first, &n, &of)) {
-        char *at = k->packed ? to : to + (first - k->s.first) * size;
+        char *at = k->to ? k->to + (first - k->s.first) * size : to;
         bool direct = t->dtype == CR_DT_F32 && (uintptr_t)at % sizeof(float) == 0;
         t->get(t->ctx, first, n, direct ? (float *)(void *)at : tmp);
         if (!direct) cr_dtype_from_f32(t->dtype, tmp, n, at);
-        if (k->packed) to += n * size;
+        if (!k->to) to += n * size;
     }
 }
 
@@ -178,7 +175,7 @@ static bool plan_sends(work *w) {
             memset(w->pos, 0, sizeof *w->pos * (size_t)w->n);
             count(s, w->pos);
             if (w->pos[w->self] == 0) continue;
-            add_task(w, s, true, w->out_at[h + 1]);
+            add_task(w, s, NULL, w->out_at[h + 1]);
             w->out_at[h + 1] += w->pos[w->self];
         }
     }
@@ -215,6 +212,15 @@ static bool failed(const work *w, cr_code mine) {
     return bad;
 }
 
+/* Lists what this holder reads for its own window. Returns where the window lies. */
+static char *plan_own(work *w) {
+    const cursor *me = &w->cursors[w->self];
+    char *to = w->o->where && me->any ? w->o->where[me->file] + me->from : w->buffer;
+    for (int i = 0; i < w->mine.n; i++)
+        add_task(w, &w->mine.v[i], to + w->mine.v[i].at, 0);
+    return to;
+}
+
 static cr_code rounds(work *w, cr_err *err) {
     const ckpt_fill *o = w->o;
     cursor *me = &w->cursors[w->self];
@@ -227,19 +233,25 @@ static cr_code rounds(work *w, cr_err *err) {
             plan_receives(w);
         }
         if (!any) return code;
-        for (int i = 0; i < w->mine.n; i++)
-            add_task(w, &w->mine.v[i], false, 0);
-        w->dest = w->buffer;
-        if (me->any && o->where) w->dest = o->where[me->file] + me->from;
+        char *window = plan_own(w);
         cr_pool_run(o->pool, w->n_tasks, do_task, w);
         if (w->cut->travels) {
             o->meet->exchange(o->meet->ctx, w->out, w->out_at, w->in, w->in_at);
-            unpack(w, w->dest);
+            unpack(w, window);
         }
         if (me->any && !o->where)
-            code = o->take(o->ctx, me->file, w->dest, me->bytes, me->last, err);
+            code = o->take(o->ctx, me->file, window, me->bytes, me->last, err);
         if (failed(w, code)) return code;
     }
+}
+
+/* Nothing travels and everything has its place: one job for the pool, whose threads then wait for
+ * each other once. */
+static void copy_all(work *w) {
+    cursor *me = &w->cursors[w->self];
+    for (next_window(w, w->self, me, &w->mine); me->any; next_window(w, w->self, me, &w->mine))
+        plan_own(w);
+    cr_pool_run(w->o->pool, w->n_tasks, do_task, w);
 }
 
 cr_code cr_ckpt_fill(const ckpt_fill *o, cr_err *err) {
@@ -256,7 +268,11 @@ cr_code cr_ckpt_fill(const ckpt_fill *o, cr_err *err) {
     w.tmp = cr_alloc(threads * CKPT_PIECE * sizeof(float), "piece of a tensor");
     if (!o->where) w.buffer = cr_alloc((size_t)w.window, "part of a file");
     if (w.cut->travels) w.in = cr_alloc((size_t)w.window, "rows of other ranks");
-    cr_code code = rounds(&w, err);
+    cr_code code = CR_OK;
+    if (o->where && !w.cut->travels)
+        copy_all(&w);
+    else
+        code = rounds(&w, err);
     cr_free(w.cursors);
     cr_free(w.in_at);
     cr_free(w.out_at);
