@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh CRANK SHIM [few|many|all [COMMAND...]] - every call that the system can refuse, refused.
 #
-# A small train, export and predict, and the reading of a config, run again and again, each time with one more call (open, read,
+# A small train (with evaluations, and without: then checkpoints are written while it goes on), export and predict, and the reading of a config, run again and again, each time with one more call (open, read,
 # write, fsync, rename, mkdir, mmap, allocation, pthread_create) failing: the n-th only, or the n-th and
 # all after it. Each run must end in time, without a crash, with exit code 0, or 1 and one line that
 # says why. Afterwards the folder must be usable: training goes on and ends with the bytes of an
@@ -19,7 +19,7 @@ crank=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 shim=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 how=${3:-many}
 [ $# -lt 3 ] && shift 2 || shift 3
-[ $# -gt 0 ] || set -- config train export predict
+[ $# -gt 0 ] || set -- config train saving export predict
 commands=$*
 work=$(mktemp -d "${TMPDIR:-/tmp}/crank-faults.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -35,10 +35,11 @@ runs=0
 failed=0
 
 config() { "$@" config tiny.yaml; }
-train() { "$@" train tiny.yaml --model_dir m --threads 2 --set train_config.num_epochs=2 --set train_config.save_checkpoints_steps=2 $more; }
+train() { "$@" train tiny.yaml --model_dir m --threads 2 --set train_config.num_epochs=2 --set train_config.save_checkpoints_steps=2 $evaluated $more; }
+saving() { evaluated=--eval_input_path= && train "$@"; }
 export_() { "$@" export model/pipeline.config --export_dir x --threads 2; }
 predict() { "$@" predict --scripted_model_path export --predict_input_path eval.csv --predict_output_path o --threads 2; }
-more=
+more= evaluated= expected=files.ok
 
 say_failed() {
     failed=$((failed + 1))
@@ -95,7 +96,13 @@ one_train() {
         }
     done
     listing m >files.txt
-    cmp -s files.txt files.ok || say_failed "other files than in an undisturbed run: $(diff files.ok files.txt | grep '^[<>]' | head -n 3 | tr '\n' ' ')"
+    cmp -s files.txt $expected || say_failed "other files than in an undisturbed run: $(diff $expected files.txt | grep '^[<>]' | head -n 3 | tr '\n' ' ')"
+}
+
+one_saving() {
+    evaluated=--eval_input_path= expected=files.alone
+    one_train
+    evaluated= expected=files.ok
 }
 
 whole_or_absent() { # whole_or_absent RESULT REFERENCE FUNCTION
@@ -146,6 +153,7 @@ train "$crank" >out.txt 2>err.txt || { cat err.txt; exit 1; }
 mv m model
 sed 's,model_dir: .*,model_dir: "model",' model/pipeline.config >p && mv p model/pipeline.config
 listing model >files.ok
+grep -v -E 'train_eval_result|eval_val' files.ok >files.alone
 export_ "$crank" >out.txt 2>err.txt || { cat err.txt; exit 1; }
 mv x export
 predict "$crank" >out.txt 2>err.txt || { cat err.txt; exit 1; }
@@ -155,6 +163,7 @@ for command in $commands; do
     rm -rf m x o
     case $command in export) f=export_ ;; *) f=$command ;; esac
     FAULT_COUNT=$work/counts.$command LD_PRELOAD=$shim $f "$crank" >out.txt 2>err.txt
+    evaluated=
     began=$runs
     while read -r call total; do
         case " ${CALLS:-$call} " in *" $call "*) ;; *) continue ;; esac
