@@ -263,13 +263,38 @@ static const char *kept_value(const cr_env *e, cr_arena *a) {
     return cr_arena_printf(a, "%.0f", cr_msg_field(&cr_train_msg, strchr(e->key, '.') + 1)->num);
 }
 
-void cr_env_keep(cr_conf_doc *doc) {
+/* Does the config say the same as the environment, which has a right value? */
+static bool agrees(const cr_env *e, const char *value, const cr_conf_node *x) {
+    bool on;
+    uint64_t mine, other;
+    if (e->kind != CR_ENV_COUNT) return !cr_conf_read_bool(x, &on) || on == is_on(e, value);
+    return !cr_parse_u64(x->text, x->len, &other) || !cr_parse_u64(value, strlen(value), &mine) ||
+           mine == other;
+}
+
+/* Warns when the environment contradicts the key of a row in the config, which wins. */
+static void tell_winner(const cr_env *e, const cr_conf_node *x, cr_diag *diag) {
+    const char *value = getenv(e->name);
+    if (!value || !*value || !is_right(e, value) || x->kind != CR_NODE_SCALAR) return;
+    if (agrees(e, value, x)) return;
+    cr_diag_add(diag, CR_SEV_WARN, CR_OK, x->at,
+                "%s is %s here, but the environment has %s=%s; the config wins: change it, or "
+                "unset the variable",
+                e->key, x->text, e->name, value);
+}
+
+void cr_env_keep(cr_conf_doc *doc, cr_diag *diag) {
     for (const cr_env *e = cr_envs; e->name; e++) {
         if (!e->key) continue;
         const char *dot = strchr(e->key, '.'), *key = dot + 1;
         cr_conf_node *map =
             cr_conf_find(doc->root, cr_arena_strndup(&doc->arena, e->key, (size_t)(dot - e->key)));
-        if (!map || map->kind != CR_NODE_MAP || cr_conf_find(map, key)) continue;
+        if (!map || map->kind != CR_NODE_MAP) continue;
+        const cr_conf_node *given = cr_conf_find(map, key);
+        if (given) {
+            tell_winner(e, given, diag);
+            continue;
+        }
         cr_loc at = {e->name, 0, 0}; /* a variable has no lines */
         cr_tree_put(doc, map, key, at, cr_tree_scalar(doc, kept_value(e, &doc->arena), false, at));
     }

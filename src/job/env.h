@@ -37,8 +37,9 @@ extern const cr_env cr_envs[];
 void cr_env_check(cr_diag *diag);
 /* cr_env_keep writes into the config what the environment decides about features and the seed, even
  * when the environment says nothing: a model must be used, and its training must continue, with the
- * same settings, whatever the environment says later. A key that the config has stays as it is. */
-void cr_env_keep(cr_conf_doc *doc);
+ * same settings, whatever the environment says later. A key that the config has stays as it is;
+ * where the environment says something else, a warning names both. */
+void cr_env_keep(cr_conf_doc *doc, cr_diag *diag);
 /* cr_env_on: does the environment turn this SWITCH or BOOL on? */
 bool cr_env_on(const char *name);
 /* cr_env_reserve returns STORAGE_RESERVE_PERCENT, the share of memory that stays free; 0 when it

@@ -46,8 +46,15 @@ has m/pipeline.config '  use_rtp: true' || fail "the config that is kept does no
 # afterwards the model does not depend on the environment, whatever that says
 run crank eval m/pipeline.config -q
 ends 0
+no_err "...environment..."
 run env USE_RTP=0 crank export m/pipeline.config --export_dir e -q
 ends 0
+has_err "m/pipeline.config:...: warning: data_config.use_rtp is true here, but the environment has USE_RTP=0; the config wins: change it, or unset the variable"
+run env USE_RTP=1 USE_FARM_HASH_TO_BUCKETIZE=true TORCH_MANUAL_SEED=2026 crank eval m/pipeline.config -q
+ends 0
+says_err <<'EOF'
+m/pipeline.config:...: warning: data_config.use_farm_hash is false here, but the environment has USE_FARM_HASH_TO_BUCKETIZE=true; the config wins: change it, or unset the variable
+EOF
 rm shop.txt # the export has its own copy, found by the feature's name
 run crank predict --scripted_model_path e --predict_input_path s.csv --predict_output_path p --debug_level 1 -q
 ends 0
