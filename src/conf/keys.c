@@ -22,9 +22,17 @@ void cr_conf_enum_names(const cr_enum_value *values, cr_buf *out) {
     if (!out->n) cr_buf_str(out, "none yet");
 }
 
+/* is_alias tells whether an earlier member is the same under another name: m is the name that older
+ * releases used. */
+static bool is_alias(const cr_oneof *o, const cr_oneof_member *m) {
+    for (const cr_oneof_member *x = o->members; x < m; x++)
+        if (x->msg == m->msg && x->type == m->type) return true;
+    return false;
+}
+
 void cr_conf_member_names(const cr_oneof *o, cr_buf *out) {
     for (const cr_oneof_member *m = o->members; m->key; m++)
-        if (!m->msg->later) add_name(out, m->key);
+        if (!m->msg->later && !is_alias(o, m)) add_name(out, m->key);
     if (!out->n) cr_buf_str(out, "none yet");
 }
 
