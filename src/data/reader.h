@@ -39,6 +39,10 @@ typedef struct cr_want {
 const char *cr_want_cure(char out[CR_WANT_CURE], const cr_want *w, const char *near,
                          const char *otherwise);
 
+/* cr_data_is_label tells whether a column is one of label_fields, which no feature is meant to
+ * read. */
+bool cr_data_is_label(const cr_data_conf *c, const char *name);
+
 /* What a column holds: a single value, a list, a list of lists, a map; or whatever was stored. */
 typedef struct cr_colkind {
     cr_coltype type;  /* of the leaf values */

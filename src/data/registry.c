@@ -52,6 +52,12 @@ bool cr_data_is_text(const cr_data_conf *c) {
     return r && !r->typed;
 }
 
+bool cr_data_is_label(const cr_data_conf *c, const char *name) {
+    for (int64_t i = 0; i < c->label_fields.n; i++)
+        if (strcmp(c->label_fields.v[i], name) == 0) return true;
+    return false;
+}
+
 const char *cr_want_cure(char out[CR_WANT_CURE], const cr_want *w, const char *near,
                          const char *otherwise) {
     if (near)

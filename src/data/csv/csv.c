@@ -176,26 +176,27 @@ static cr_code split_header(cr_source *s, header *h, const char *path, cr_err *e
     return CR_OK;
 }
 
-/* unused_name is nth_name with "" for columns that are wanted under their own name: a misspelt one
- * is more likely among the rest. */
-typedef struct unused {
+/* meant_name is nth_name with "" for labels and, unless `all` is set, for columns that are wanted
+ * under their own name: a misspelt one is more likely among the rest. */
+typedef struct meant {
     const header *h;
     const cr_source *s;
-} unused;
-static const char *unused_name(const void *ctx, size_t i) {
-    const unused *u = ctx;
+    bool all;
+} meant;
+static const char *meant_name(const void *ctx, size_t i) {
+    const meant *u = ctx;
     const char *name = nth_name(u->h, i);
-    for (int k = 0; name && k < u->s->n_want; k++)
+    for (int k = 0; name && !u->all && k < u->s->n_want; k++)
         if (strcmp(u->s->want[k].name, name) == 0) return "";
-    return name;
+    return name && cr_data_is_label(u->s->conf, name) ? "" : name;
 }
 
 /* the columns that nothing reads, a few of them: what is missed may be there under another name */
 static const char *unused_names(cr_source *s, const header *h) {
     const char *text = NULL, *name;
     int shown = 0, more = 0;
-    unused u = {h, s};
-    for (size_t i = 0; (name = unused_name(&u, i)); i++) {
+    meant u = {h, s, false};
+    for (size_t i = 0; (name = meant_name(&u, i)); i++) {
         if (!*name) continue;
         if (shown++ < 6)
             text = text ? cr_arena_printf(&s->arena, "%s, '%.40s'", text, name)
@@ -314,8 +315,8 @@ static const int32_t *map_header(cr_source *s, const header *h, const char *path
                         found + 1, again + 1, w->name, w->why ? w->why : "the config");
             continue;
         }
-        const char *near = cr_nearest(w->name, unused_name, &(unused){h, s});
-        if (!near) near = cr_nearest(w->name, nth_name, h);
+        const char *near = cr_nearest(w->name, meant_name, &(meant){h, s, false});
+        if (!near) near = cr_nearest(w->name, meant_name, &(meant){h, s, true});
         char cure[CR_WANT_CURE];
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at, "%s has no column '%s', which %s needs; %s",
                     w->at.path ? path : "it", w->name, w->why ? w->why : "the config",

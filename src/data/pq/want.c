@@ -60,9 +60,11 @@ void cr_pqs_wants_init(cr_pqs_wants *w, const cr_data_conf *conf, const cr_want 
 
 typedef struct names {
     const cr_pq_meta *m;
-    const cr_pqs_wants *w; /* NULL: all names */
+    const cr_pqs_wants *w;
+    bool all;
 } names;
-/* top-level names; with w "" for those that are wanted: a misspelt one is among the rest */
+/* nth_name returns the top-level names, "" for labels and, unless `all` is set, for columns that
+ * are wanted: a misspelt one is more likely among the rest. */
 static const char *nth_name(const void *ctx, size_t i) {
     const names *x = ctx;
     int node = 1;
@@ -70,19 +72,20 @@ static const char *nth_name(const void *ctx, size_t i) {
         node = x->m->nodes[node].next;
     if (node >= x->m->n_nodes) return NULL;
     const char *name = x->m->nodes[node].name;
-    for (int k = 0; x->w && k < x->w->n; k++)
+    for (int k = 0; !x->all && k < x->w->n; k++)
         if (strcmp(x->w->v[k].name, name) == 0) return "";
-    return name;
+    return cr_data_is_label(x->w->conf, name) ? "" : name;
 }
 
 static const char *nth_known(const void *ctx, size_t i) {
     const cr_pqs_wants *w = ctx;
-    return i < (size_t)w->n_known ? w->names[i] : NULL;
+    if (i >= (size_t)w->n_known) return NULL;
+    return cr_data_is_label(w->conf, w->names[i]) ? "" : w->names[i];
 }
 
 static const char *near_name(const cr_pqs_wants *w, const cr_pq_meta *m, const char *name) {
-    const char *near = cr_nearest(name, nth_name, &(names){m, w});
-    if (!near) near = cr_nearest(name, nth_name, &(names){m, NULL});
+    const char *near = cr_nearest(name, nth_name, &(names){m, w, false});
+    if (!near) near = cr_nearest(name, nth_name, &(names){m, w, true});
     if (near) return near;
     near = cr_nearest(name, nth_known, w); /* members of structs; of the first file */
     return near && cr_pq_find(m, near) >= 0 ? near : NULL;
@@ -94,7 +97,7 @@ static const char *some_names(cr_pqs_wants *w, const cr_pq_meta *m) {
     cr_buf_init(&b);
     const char *name;
     int n = 0;
-    for (size_t i = 0; (name = nth_name(&(names){m, w}, i)); i++) {
+    for (size_t i = 0; (name = nth_name(&(names){m, w, false}, i)); i++) {
         if (!*name) continue;
         if (n < 6) cr_buf_printf(&b, "%s'%.40s'", n ? ", " : "", name);
         n++;

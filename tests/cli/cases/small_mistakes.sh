@@ -52,6 +52,25 @@ for f in index.json schema.json model_acc.json; do
     has_err "...e/$f: the file is missing; the folder is damaged: copy the export again, or make it again with crank export"
     mv away e/$f
 done
+# a column that a prediction lacks: the label is not what is meant, whatever its name
+cut -d, -f1-4 eval.csv >no_price.csv
+run crank predict --scripted_model_path e --predict_input_path no_price.csv --predict_output_path -
+ends 2
+has_err "...no_price.csv has no column 'price', which feature 'price' needs; add it to the 4 that are there"
+mkdir like
+for f in train eval; do sed '1s/price/labels/' $f.csv >like/$f.csv; done
+sed 's/price/labels/g; s,_path: ,&like/,; s,model_dir: .*,model_dir: like/model,' tiny.yaml >like.yaml
+run crank train like.yaml -q
+ends 0
+run crank export like/model/pipeline.config --export_dir like/e -q
+ends 0
+run crank predict --scripted_model_path like/e --predict_input_path no_price.csv --predict_output_path -
+ends 2
+has_err "...no_price.csv has no column 'labels', which feature 'labels' needs; add it to the 4 that are there"
+pq_make -c no_price.parquet 'label:int32, user:int64, item:int64, tags:string' <no_price.csv
+run crank predict --scripted_model_path like/e --dataset_type ParquetDataset --predict_input_path no_price.parquet --predict_output_path -
+ends 2
+has_err "...no_price.parquet has no column 'labels', which feature 'labels' needs; ...crank parquet... shows its columns"
 mkdir other
 run crank predict --scripted_model_path other --predict_input_path eval.csv --predict_output_path -
 ends 2
