@@ -177,6 +177,12 @@ void cr_updater_group(cr_updater *u, const cr_batch *b, const int32_t *const *ax
     cr_pool_run(u->pool, u->groups.n, group_item, u);
 }
 
+cr_code cr_updater_fit(cr_updater *u, const cr_batch *b, cr_err *err) {
+    for (int i = 0; i < u->groups.n; i++)
+        CR_TRY(cr_group_fit(&u->groups.v[i], b, err));
+    return CR_OK;
+}
+
 const cr_groups *cr_updater_groups(const cr_updater *u) {
     return &u->groups;
 }

@@ -30,6 +30,9 @@ void cr_updater_set_grad(cr_updater *u, int t, int k, const float *grad);
 /* cr_updater_group sorts the ids of a batch, which must be in range. It allocates only when a batch
  * has more ids than any before. axes are those of the run (cr_run.axes). */
 void cr_updater_group(cr_updater *u, const cr_batch *b, const int32_t *const *axes);
+/* cr_updater_fit makes the room that cr_updater_group needs for the ids of b. It fails with a
+ * message where cr_updater_group would abort: there is no memory, or there are too many ids. */
+CR_CHECKED cr_code cr_updater_fit(cr_updater *u, const cr_batch *b, cr_err *err);
 /* cr_updater_groups returns the lists of features that cr_updater_group groups. */
 const cr_groups *cr_updater_groups(const cr_updater *u);
 /* cr_updater_meet (collective) is called after the step and before measure and apply. It does

@@ -228,6 +228,7 @@ cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *
     cr_model_scales(t->m, b, cr_plan_lanes(t->plan), t->scale);
     const int32_t *const *axes;
     CR_TRY(cr_job_alone(t->j, cr_model_axes(t->w, b, &axes, err), err));
+    CR_TRY(cr_job_alone(t->j, cr_updater_fit(t->up, b, err), err));
     cr_pool_stage(t->j->pool, CR_STAGE_GROUP);
     cr_updater_group(t->up, b, axes);
     cr_pool_stage(t->j->pool, CR_STAGE_NONE);

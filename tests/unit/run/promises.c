@@ -109,6 +109,12 @@ TEST(a_step_allocates_nothing) {
         *place = next;
     }
     CHECK(n_batches > HELD);
+    /* no memory for a batch's ids is an error of the step, which leaves all as it was */
+    cr_err err;
+    cr_alloc_fail_after(1);
+    CHECK_INT(cr_trainer_step(t, held[0], 0, &err), CR_ENOMEM);
+    cr_alloc_fail_after(0);
+    CHECK(strstr(err.msg, "grouping of ids") != NULL);
     uint64_t before = cr_alloc_count();
     int64_t steps = 0;
     for (; steps < 8; steps++)
