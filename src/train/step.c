@@ -39,6 +39,7 @@ struct cr_trainer {
     float **scale; /* see cr_model_scales */
     double *lrs;
     int n_lrs;
+    label_watch labels;
     cr_trainer_state counters;
     cr_trainer_times times;
 };
@@ -91,6 +92,7 @@ cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
     t->scale = CR_NEW_N(&t->arena, float *, nw + 1);
     for (int i = 0; i < nw; i++)
         t->scale[i] = CR_NEW_N(&t->arena, float, j->batch);
+    cr_label_watch_init(&t->labels, j, &t->arena);
     cr_rules_tell(j);
     *out = t;
     return CR_OK;
@@ -247,6 +249,7 @@ cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *
     cr_code code = update(t, step, err);
     cr_pool_stage(t->j->pool, CR_STAGE_NONE);
     if (code != CR_OK) return code;
+    cr_label_watch_step(&t->labels, b);
     double t3 = cr_now();
     t->times.group += t1 - t0;
     t->times.step += t2 - t1;
@@ -296,6 +299,7 @@ bool cr_trainer_grad(const cr_trainer *t, const cr_node *p, float *out) {
 }
 
 void cr_trainer_epoch_end(cr_trainer *t) {
+    cr_label_watch_end(&t->labels);
     t->counters.sched_epochs++;
 }
 

@@ -42,6 +42,20 @@ const int64_t *cr_dense_slices(const dense_side *d);
 int cr_dense_count(const dense_side *d, const cr_node *p);
 const char *cr_dense_plane(const dense_side *d, const cr_node *p, int k, float **data);
 
+/* ---- labels.c: warns when a label has the same value in all rows ---- */
+typedef struct label_watch {
+    const cr_job *j;
+    float *first; /* per loss: its label in the first row */
+    bool *varies; /* per loss: another value was seen, or it has no label */
+    int n_same;   /* losses whose label has not varied yet; 0: there is nothing left to watch */
+    int64_t n_batches, n_rows;
+} label_watch;
+void cr_label_watch_init(label_watch *w, const cr_job *j, cr_arena *a);
+/* cr_label_watch_step looks at the labels of a batch, and warns after the first batches.
+ * cr_label_watch_end is called at the end of an epoch and warns if that comes before. */
+void cr_label_watch_step(label_watch *w, const cr_batch *b);
+void cr_label_watch_end(label_watch *w);
+
 /* ---- all_rows.c: metrics get all rows of the global batch ---- */
 typedef struct cr_metric_rows {
     cr_metric_in in;

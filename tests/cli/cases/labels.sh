@@ -53,3 +53,18 @@ has_err "odd.csv:6: column 'label', value '12.68': binary_cross_entropy takes th
 run crank check tiny.yaml --set 'data_config.label_fields=[label, price]'
 ends 0
 has_err "--set:1:34: warning: label_fields names 2 columns; a model with one task learns the first, 'label'"
+# a label that is the same in all rows: one warning, after the first epoch or after 100 batches; none where it varies
+awk -F, -v OFS=, 'NR > 1 { $1 = 0 } { print }' train.csv >zeros.csv
+for epochs in 1 3; do
+    run crank train tiny.yaml --model_dir same$epochs --train_input_path zeros.csv --set train_config.num_epochs=$epochs -q
+    ends 0
+    has_err "...label 'label' is 0 in all 640 rows so far, so there is nothing to learn; check data_config.label_fields, or shuffle the rows if they are sorted by the label"
+    [ "$(grep -c 'nothing to learn' "$err")" -eq 1 ] || fail "not one warning"
+done
+run crank train tiny.yaml --model_dir steps --train_input_path zeros.csv --set data_config.batch_size=4 --set train_config.num_epochs=0 --set train_config.num_steps=120 -q
+ends 0
+has_err "...label 'label' is 0 in all 400 rows so far, ..."
+awk -F, -v OFS=, 'NR > 1 { $1 = NR == 641 } { print }' train.csv >last.csv
+run crank train tiny.yaml --model_dir varies --train_input_path last.csv -q
+ends 0
+no_err "...nothing to learn..."
