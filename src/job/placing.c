@@ -131,6 +131,18 @@ static unsigned kinds_of(const cr_job *j, const cr_model_table *t, int ranks, in
     return left ? left : USUAL & ~COLUMN_CUTS;
 }
 
+/* Do two tables look up the same features, so that their ids are grouped once? */
+static bool same_ids(const cr_model_table *a, const cr_model_table *b) {
+    if (a->n_uses != b->n_uses || !b->trainable) return false;
+    for (int k = 0; k < a->n_uses; k++) {
+        const cr_node *x = a->uses[k].node, *y = b->uses[k].node;
+        if (look_of(&a->uses[k])->slot != look_of(&b->uses[k])->slot || x->cls != y->cls ||
+            (x->cls == CR_SEQ && x->axis != y->axis))
+            return false;
+    }
+    return true;
+}
+
 static void describe(const cr_job *j, const cr_model_table *t, double zipf, cr_planner_table *out) {
     const cr_optim_type *o = t->optim ? t->optim : j->mo.optim;
     out->name = t->short_name;
@@ -159,6 +171,8 @@ cr_code cr_job_planner(const cr_job *j, int ranks, int per_node, double zipf, cr
     cr_planner_table *v = CR_NEW_N(a, cr_planner_table, m->n_tables + 1);
     for (int i = 0; i < m->n_tables; i++) {
         describe(j, m->tables[i], zipf, &v[i]);
+        for (int k = 0; k < i && !v[i].grouped; k++)
+            v[i].grouped = same_ids(m->tables[i], m->tables[k]);
         v[i].kinds = kinds_of(j, m->tables[i], ranks, per_node, diag);
     }
     cr_model_bytes(m, NULL, &tables, &dense);

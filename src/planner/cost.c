@@ -12,10 +12,12 @@
 
 #include "planner/planner_int.h"
 
-/* Seconds on one core, measured on an AMD EPYC core of 2.6 GHz. */
-#define GROUP  14e-9 /* an id is sorted among those of its batch */
-#define LOOK   6e-9  /* an id is looked up, and its gradient added to a sum */
-#define UPDATE 20e-9 /* a row is updated, without what its bytes cost */
+/* Seconds on one core of an AMD EPYC (Zen 4), measured with crank bench train; those of the
+ * exchange (STAGE and below) are estimates. */
+#define GROUP  12e-9 /* an id is sorted among those of its batch */
+#define LOOK   4e-9  /* an id is looked up; without what its bytes cost, as all of these */
+#define REDUCE 4e-9  /* the gradient of an id is added to a sum */
+#define UPDATE 15e-9 /* a row is updated */
 #define STAGE  12e-9 /* a row is copied for another rank, or from it */
 #define AGAIN  8e-9  /* an id is written again, as the place of its staged row */
 #define MERGE  15e-9 /* a gradient part is brought to the others of its id */
@@ -30,11 +32,11 @@ const cr_planner_machine cr_planner_machine_default = {
     .ranks = 1,
     .per_node = 1,
     .cores = 1,
-    .flops = 40e9,
-    .stream = 6e9,
-    .miss = 40e-9,
+    .flops = 60e9,
+    .stream = 10e9,
+    .miss = 20e-9,
     .cache = 4e6,
-    .bandwidth = {4e9, 3.2e9},
+    .bandwidth = {5e9, 3.2e9},
     .message = {1e-6, 10e-6},
 };
 
@@ -143,11 +145,13 @@ void cr_planner_begin(cr_planner_state *s, const cr_planner_job *j, const cr_pla
 
 /* What every rank does for its own rows of a batch, wherever the tables lie: ids are grouped, rows
  * are pooled into activations, gradients are summed. */
-static double own_work(const cr_planner_state *s, int t) {
+static void add_own(cr_planner_state *s, int t) {
     const cr_planner_table *v = &s->j->tables[t];
-    double per_id = LOOK + 8 * (double)v->D / (2 * s->m->stream);
-    if (v->trained) per_id += GROUP + LOOK + 8 * (double)v->D / (2 * s->m->stream);
-    return s->trait[t].draws * per_id / s->m->cores;
+    double ids = s->trait[t].draws / s->m->cores, move = 8 * (double)v->D / s->m->stream;
+    s->all.compute += ids * (LOOK + move / 2);
+    if (!v->trained) return;
+    if (!v->grouped) s->all.compute += ids * GROUP;
+    s->all.update += ids * (REDUCE + move);
 }
 
 void cr_planner_reset(cr_planner_state *s) {
@@ -155,7 +159,7 @@ void cr_planner_reset(cr_planner_state *s) {
     memset(s->node, 0, (size_t)s->nodes * sizeof(*s->node));
     memset(s->rank, 0, (size_t)s->m->ranks * sizeof(*s->rank));
     for (int t = 0; t < s->j->n; t++)
-        s->all.compute += own_work(s, t);
+        add_own(s, t);
     s->n_copies = s->n_cut = 0;
 }
 

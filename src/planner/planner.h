@@ -21,6 +21,7 @@ typedef struct cr_planner_table {
     int64_t row_bytes; /* memory of a row: weights and optimizer state */
     int weight_bytes;  /* of one weight: 4 or 2 */
     bool trained;      /* gradients come back; else its rows never change */
+    bool grouped;      /* its ids are those of a table before it, and sorted for both */
     bool every_row;    /* the update moves all rows, not only those of the batch */
     unsigned kinds;    /* ways that are allowed: bits 1 << cr_shard_kind, at least one */
 } cr_planner_table;
