@@ -5,6 +5,7 @@
 
 Makes data for some configs, lets `crank plan --sample_rows` predict a step and `crank bench train` measure it, and
 prints a Markdown table. With more than one rank, `bench train` is started by the launcher with one thread per rank;
+`--bytes` compares the bytes that two ranks send per row instead, for every kind of placing.
 `--cpu` compares with the time that the processor spent instead of the time that passed, for machines that have other
 work (one rank only).
 """
@@ -42,6 +43,22 @@ def config_of(a, name):
     return f"{folder}/pipeline.yaml"
 
 
+KINDS = ("data_parallel", "table_wise", "row_wise", "column_wise")
+
+
+def compare_bytes(a, machine):
+    print("| model | placing | predicted | measured |\n|---|---|---|---|")
+    for name, example, batch in (("deepfm, criteo", "deepfm_criteo", 2048), ("multi_tower, taobao", "multi_tower_taobao", 2048)):
+        for kind in KINDS:
+            edit = ["--set", f"data_config.batch_size={batch}", "--set", f"train_config.global_embedding_constraints.sharding_types=[{kind}]"]
+            plan = json.loads(run([a.crank, "plan", config_of(a, example), "--nproc_per_node", "2", "--cores", "1", "--machine", machine,
+                                   "--sample_rows", str(4 * batch), "--json", "-"] + edit))
+            bench = json.loads(run([a.launch, "-n", "2", a.crank, "bench", "train", config_of(a, example), "--threads", "1", "--seconds",
+                                    "0.2", "--json"] + edit).splitlines()[-1])
+            sent = sum(r["sent_intra_bytes"] + r["sent_cross_bytes"] for r in plan["per_rank"]) / 2 / batch
+            print(f"| {name} | `{kind}` | {sent:.0f} bytes | {bench['sent_bytes_per_row']:.0f} bytes |", flush=True)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--crank", default=f"{ROOT}/build/crank")
@@ -52,6 +69,7 @@ def main():
     p.add_argument("--rows", type=int, default=40000)
     p.add_argument("--launch", default="mpiexec")
     p.add_argument("--machine", help="file with the figures of the machine; else it is measured for each case")
+    p.add_argument("--bytes", action="store_true")
     p.add_argument("--parts", action="store_true", help="also print the measured parts")
     p.add_argument("--cpu", action="store_true")
     a = p.parse_args()
@@ -60,6 +78,8 @@ def main():
     if not machine:  # once for all cases
         machine = f"{a.out}/machine.json"
         run([a.crank, "plan", config_of(a, CASES[0][1]), "--cores", str(a.threads), "--json", machine])
+    if a.bytes:
+        return compare_bytes(a, machine)
     print("| model | ranks | batch of a rank | dense | lookup | update | network and sync | predicted | measured | ratio |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for ranks in (int(r) for r in a.ranks.split(",")):

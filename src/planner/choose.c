@@ -340,4 +340,8 @@ void cr_planner_choose(const cr_planner_job *j, const cr_planner_machine *m, cr_
         }
     }
     cr_planner_judge(j, m, a, out);
+    if (out->fits || m->ranks == 1) return;
+    for (int t = 0; t < j->n; t++) /* what comes closest to the memory that there is */
+        out->tables[t] = cr_planner_leanest(m, &j->tables[t], t);
+    cr_planner_judge(j, m, a, out);
 }

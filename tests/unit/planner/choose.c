@@ -256,6 +256,7 @@ TEST(memory) {
     m.memory = 60e6; /* 512 MB of tables over four ranks do not fit */
     cr_planner_choose(&j, &m, &a, &r);
     CHECK(!r.fits);
+    CHECK_NEAR(r.ranks[r.fullest_rank].memory, 128e6, 0, 0.01); /* nothing would be less */
     cr_planner_cures c = cr_planner_find_cures(&j, &m);
     CHECK_INT(c.ranks, 12); /* 43 MB on each of 12, 64 MB on each of 8 */
     CHECK(c.memory > 128e6 && c.memory < 130e6);
