@@ -1,5 +1,5 @@
 /*
- * args.c - from flags to what the jobs take, and the help of commands.
+ * args.c - turns flags into the options that jobs take, and prints the help of commands.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ void cr_cmd_overview(cr_buf *out, const cr_cmd *const *cmds) {
                     "file.\n\nusage: crank COMMAND [flags]\n\ncommands:\n");
     int width = 0;
     char use[64];
-    for (int pass = 0; pass < 2; pass++) /* the longest, then the lines */
+    for (int pass = 0; pass < 2; pass++) /* first the width, then the lines */
         for (const cr_cmd *const *p = cmds; *p; p++) {
             const cr_cmd *c = *p;
             if (c->hidden) continue;

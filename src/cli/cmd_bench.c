@@ -1,5 +1,6 @@
 /*
- * cmd_bench.c - `crank bench`: figures with words and units for people; --json has the keys.
+ * cmd_bench.c - `crank bench`: people get the figures with words and units, and --json has the
+ * keys.
  */
 #include <stdio.h>
 #include <string.h>
@@ -50,12 +51,12 @@ static void value_text(char *out, size_t size, const cr_bench_fact *f) {
         snprintf(out, size, "%s %s", cr_fmt_count(t, x), f->unit);
 }
 
-/* What a figure is called. Two others may stand in its line: "39.1 ms  89.2 %" (share), "28.3
+/* The words for a figure. Two other figures may stand in its line: "39.1 ms  89.2 %" (share), "28.3
  * GFLOP/s, 32.9 % of the 86.1 GFLOP/s that ..." (share, whole). */
 typedef struct words {
     const char *bench; /* the benchmark that prints it; NULL: all of them */
     const char *key, *label;
-    const char *share, *whole, *reached; /* keys of the others; what the whole is */
+    const char *share, *whole, *reached; /* the keys of the two others, and what the whole is */
 } words;
 static const words figures[] = {
     {NULL, "rows_per_s", "speed, best window", NULL, NULL, NULL},
@@ -103,7 +104,7 @@ static const words figures[] = {
     {NULL, "sent_to_least", "sent, in times of the least", NULL, NULL, NULL},
     {NULL, "loss", "loss of the last step", NULL, NULL, NULL},
 };
-/* columns of a table; the unit stands in the head or in the legend */
+/* The columns of a table. The unit stands in the head or in the legend. */
 static const struct {
     const char *key, *label;
 } columns[] = {
@@ -147,7 +148,7 @@ static const words *find_words(const char *bench, const char *key) {
     return NULL;
 }
 
-/* is it told in the line of another figure? */
+/* Does the line of another figure hold this one? */
 static bool is_part(const cr_bench *b, const char *bench, const char *key) {
     for (int i = 0; i < b->n; i++) {
         const words *w = find_words(bench, b->v[i].key);
@@ -180,14 +181,14 @@ static const char *column_label(const char *key) {
     CR_BUG("a column has no words");
 }
 
-/* the number alone */
+/* Returns the number without its unit. */
 static const char *cell_text(cr_arena *a, const cr_bench_fact *f) {
     char t[32];
     if (strcmp(f->unit, "rows/s") == 0) return cr_arena_strdup(a, cr_fmt_count(t, f->value));
     return cr_arena_printf(a, *f->unit ? "%.1f" : "%.0f", f->value);
 }
 
-/* all rows in one table; a row may lack some of the columns */
+/* Prints all rows in one table; a row may lack some of the columns. */
 static void print_table(cr_ui *ui, const cr_bench *b, const char *what) {
     const char *keys[N_COLUMNS];
     unsigned flags[1 + N_COLUMNS] = {CR_GRID_LEFT};
@@ -312,7 +313,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
     if (k->config) {
         cr_config_from(&a->config, &o.config);
         o.config.path = a->topic.v[1];
-        o.config.model_dir = "."; /* nothing is written */
+        o.config.model_dir = "."; /* a benchmark writes nothing there */
     }
     cr_bench b;
     cr_code code = cr_bench_run(&o, &b, &ui->diag);

@@ -58,7 +58,7 @@ static void means(cr_buf *out, const cr_benchmark_config *c) {
     cr_buf_char(out, '}');
 }
 
-/* TorchEasyRec's line of a config */
+/* Prints the line that TorchEasyRec prints for a config. */
 static void say_config(const cr_benchmark_config *c) {
     cr_buf b;
     cr_buf_init(&b);

@@ -1,5 +1,5 @@
 /*
- * cmd_check.c - `crank check`: everything that can be wrong, before a single step runs.
+ * cmd_check.c - `crank check`: finds everything that can be wrong before a single step runs.
  */
 #include "cli/cli.h"
 

@@ -1,5 +1,5 @@
 /*
- * cmd_config.c - `crank config`: the config as crank understands it, all edits applied.
+ * cmd_config.c - `crank config`: prints the config as crank understands it, with all edits applied.
  */
 #include <stdio.h>
 #include <string.h>

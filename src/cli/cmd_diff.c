@@ -43,7 +43,7 @@ static const char *name_of(const cr_diff_tensor *f) {
     return f->a ? f->a->name : f->b->name;
 }
 
-/* the beginning of a long name is what many have in common: it goes first */
+/* Cuts the beginning of a long name, because many names have that in common. */
 static const char *cut_front(cr_arena *a, const char *s, int width) {
     if (cr_shown_width(s) <= width) return s;
     uint32_t c;
@@ -52,7 +52,8 @@ static const char *cut_front(cr_arena *a, const char *s, int width) {
     return cr_arena_printf(a, "...%s", s);
 }
 
-/* prints a table within the screen: the names in its first column are cut, then what may shrink */
+/* Prints a table within the screen: the names in its first column are cut first, then the columns
+ * that may shrink. */
 static void say_table(cr_grid *t) {
     int width = cr_screen_width(), over = cr_grid_width(t) - width, longest = 0;
     for (int r = 1; r < t->n_rows; r++) {
@@ -167,13 +168,13 @@ static const char *note_text(cr_arena *a, const cr_diff_tensor *f) {
                            (long long)f->n_nan);
 }
 
-/* what a table left out */
+/* Says how many rows a table left out. */
 static void say_more(int weights, const char *what, int states) {
     if (weights) cr_ui_say("  and %d more %s; --all lists them\n", weights, what);
     if (states) cr_ui_say("  and %d tensors of optimizer state; --all lists them\n", states);
 }
 
-/* weights first, the largest differences on top */
+/* Prints the weights first, and the largest differences on top. */
 static void say_values(cr_arena *a, const cr_diff_tensor *v, int n, bool all) {
     const cr_diff_tensor **s = CR_NEW_N(a, const cr_diff_tensor *, n + 1);
     int m = 0;
@@ -288,7 +289,7 @@ static void json_tensor(cr_jw *w, const cr_diff_tensor *f) {
     cr_jw_end(w);
 }
 
-/* a side that has no such key or metric is left out */
+/* Writes the rows of a list. The side that has no such key or metric is left out. */
 static void json_rows(cr_jw *w, const char *key, const cr_diff_rows *l, bool texts) {
     if (!l->compared) return;
     cr_jw_arr(w, key);
@@ -345,7 +346,8 @@ static void print_json(const comparison *c) {
     cr_buf_clear(&out);
 }
 
-/* what cannot be compared is neither equal nor different: exit code 2, as diff(1) has it */
+/* Things that cannot be compared are neither equal nor different: the exit code is 2, as that of
+ * diff(1). */
 static cr_code trouble(cr_ui *ui, cr_err *err) {
     err->code = CR_EUSAGE;
     return cr_ui_fail(ui, err);

@@ -32,7 +32,8 @@ static const cr_opt opts[] = {
     CR_OPT_END,
 };
 
-/* TorchEasyRec's variable: 0 is off, 1 is INT8, else a name; not set: FP32 (there: INT8) */
+/* Reads TorchEasyRec's variable: 0 is off, 1 is INT8, and any other value is a name. When it is not
+ * set, tables are FP32 (in TorchEasyRec INT8). */
 static cr_code quant_emb(cr_ui *ui, const char **out) {
     const char *env = getenv("QUANT_EMB");
     if (!env || !*env || *env == '0') return CR_OK;
@@ -55,7 +56,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
     if (!o.embedding_dtype) CR_TRY(quant_emb(ui, &o.embedding_dtype));
     cr_config_from(&a->config, &o.config);
     char checkpoint[1088] = "";
-    /* an export is one folder, which the first of several ranks makes while the others wait */
+    /* an export is one folder, which the first rank makes while the others wait */
     bool any;
     cr_code code = ui->place.rank == 0 ? cr_export(&o, checkpoint, &ui->diag) : CR_OK;
     CR_TRY(cr_comm_vote(ui->comm, code, false, &any));

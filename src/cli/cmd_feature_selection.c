@@ -1,6 +1,6 @@
 /*
- * cmd_feature_selection.c - `crank feature_selection`: which features variational dropout found
- * needed, and a config with those.
+ * cmd_feature_selection.c - `crank feature_selection`: prints which features variational dropout
+ * found needed, and writes a config with those.
  */
 #include "cli/cli.h"
 

@@ -1,5 +1,5 @@
 /*
- * cmd_fg.c - `crank fg`: what each feature became, row by row.
+ * cmd_fg.c - `crank fg`: prints what each feature became, row by row.
  */
 #include <stdio.h>
 
@@ -29,7 +29,7 @@ static const cr_opt opts[] = {
 static bool put(void *ctx, const char *text, size_t n) {
     (void)ctx;
     cr_ui_put(text, n);
-    return !ferror(stdout); /* main tells why */
+    return !ferror(stdout); /* main says why the write failed */
 }
 
 static cr_code run(cr_ui *ui, const void *flags) {

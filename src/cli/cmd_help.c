@@ -182,7 +182,7 @@ static cr_code topic_help(cr_ui *ui, cr_buf *out, const char *topic) {
                        topic);
 }
 
-/* "help early stopping" means the keys with early_stopping in their names */
+/* "help early stopping" means the keys that have early_stopping in their names. */
 static bool several_words(cr_ui *ui, const cr_opt_list *topic) {
     cr_buf all;
     cr_buf_init(&all);
@@ -201,7 +201,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
     cr_buf out;
     cr_buf_init(&out);
     cr_code code = CR_OK;
-    /* "help model deepfm": the last word says it all */
+    /* In "help model deepfm" the last word is enough. */
     if (a->example)
         code = whole_example(ui, &out, &a->topic);
     else if (several_words(ui, &a->topic))

@@ -22,7 +22,7 @@ typedef struct args {
     const char *secret_file;
     double fault_timeout;
     bool module;
-    /* known to torchrun, without a meaning here */
+    /* flags that torchrun knows and that have no meaning here */
     const char *monitor_interval, *start_method, *event_log_handler, *local_addr, *logs_specs;
     const char *duplicate_stdout_filters, *duplicate_stderr_filters, *numa_binding;
     bool use_env, virtual_local_rank, no_python, run_path;
@@ -111,8 +111,8 @@ typedef struct inner {
     const cr_cmd *cmd;
     int n;
     char **v;         /* its arguments */
-    int64_t threads;  /* it was told how many; 0: not */
-    bool has_threads; /* it has the flag */
+    int64_t threads;  /* the number that the command line gives; 0: it gives none */
+    bool has_threads; /* the command has the flag */
     bool has_continue, continues;
     bool help;
 } inner;
@@ -141,7 +141,7 @@ static cr_code find_inner(cr_ui *ui, const args *a, inner *in, cr_err *err) {
     return CR_OK;
 }
 
-/* Reads the command's own arguments, so that a mistake is told before anything is started. */
+/* Reads the command's own arguments, so that a mistake is reported before anything starts. */
 static cr_code check_inner(cr_ui *ui, inner *in, cr_err *err) {
     cr_cmd_spec s;
     cr_common_flags common = {0};
@@ -166,7 +166,8 @@ static cr_code check_inner(cr_ui *ui, inner *in, cr_err *err) {
 
 /* ---- the job ---- */
 
-/* threads of a rank: as told, else OMP_NUM_THREADS, else its share of the cores */
+/* Returns the threads of a rank: the number of the command line, else OMP_NUM_THREADS, else its
+ * share of the cores. */
 static int64_t threads_of(const inner *in, int nproc, const char **why) {
     const char *omp = getenv("OMP_NUM_THREADS");
     int64_t n;

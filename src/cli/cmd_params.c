@@ -1,8 +1,8 @@
 /*
- * cmd_params.c - `crank params`: what a checkpoint or an export holds.
+ * cmd_params.c - `crank params`: prints what a checkpoint or an export holds.
  *
- * Norms mean reading every value, so a large checkpoint gets them only when asked for. 8-bit rows
- * are described by the values they stand for.
+ * Norms need every value to be read, so the norms of a large checkpoint are computed only when the
+ * user asks for them. 8-bit rows are described by the values that they stand for.
  */
 #include <math.h>
 #include <stdio.h>

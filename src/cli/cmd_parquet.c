@@ -1,8 +1,9 @@
 /*
- * cmd_parquet.c - `crank parquet`: what is in Parquet files.
+ * cmd_parquet.c - `crank parquet`: shows what is in Parquet files.
  *
- * One file is shown whole: summary, columns with their encodings, sizes and statistics, row groups,
- * first rows. Several get a line each, and every column that is not the same in all of them.
+ * One file is shown whole: the summary, the columns with their encodings, sizes and statistics, the
+ * row groups, and the first rows. Each of several files gets a line, and every column that is not
+ * the same in all of them is listed.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ static cr_code find_files(cr_ui *ui, const args *a, char ***paths, size_t *n) {
         size_t k = 1;
         cr_err err;
         found = &one;
-        /* a path that is there is meant as it is, commas and brackets included */
+        /* A path that exists is meant as it is, with its commas and brackets. */
         if ((!cr_path_exists(one) || cr_path_is_dir(one)) &&
             cr_glob(&ui->arena, one, exts, &found, &k, &err) != CR_OK)
             return cr_ui_fail(ui, &err);
@@ -118,7 +119,7 @@ static cr_code choose_columns(cr_ui *ui, cr_pqv *v, const char *list) {
 
 /* ---- one file ---- */
 
-/* fail adds what helps here */
+/* fail adds the flag that helps in this case to the message. */
 static cr_code fail(cr_ui *ui, cr_err *err) {
     size_t n = strlen(err->msg);
     const char *more = "";
@@ -150,7 +151,7 @@ static cr_code open_view(cr_ui *ui, const char *path, const args *a, cr_pqv *v) 
     }
     v->f = f;
     v->m = cr_pq_get_meta(f);
-    if (cr_file_size(path, &v->size, &err) != CR_OK) v->size = 0; /* it was there a moment ago */
+    if (cr_file_size(path, &v->size, &err) != CR_OK) v->size = 0; /* it may have gone meanwhile */
     cr_code code = choose_columns(ui, v, a->columns);
     if (code != CR_OK) {
         cr_pq_close(f);
@@ -196,12 +197,12 @@ typedef struct several {
     const char **names, **types; /* top-level columns of the first file */
     int n;
     const char *path; /* of the first file */
-    cr_arena *arena;  /* of what outlives a file */
+    cr_arena *arena;  /* for everything that outlives a file */
     int files, bad;
     int64_t rows, bytes;
-    cr_map notes; /* what differs, and its number; of the first ones: */
+    cr_map notes; /* the text of a difference and its number; the first ones have: */
     const char *first[SOME_DIFFERENT];
-    int more[SOME_DIFFERENT]; /* files besides the first that differ so */
+    int more[SOME_DIFFERENT]; /* how many other files differ in the same way */
 } several;
 
 static void note(several *s, cr_pqv *v, const char *fmt, ...) CR_PRINTF(3, 4);
@@ -242,7 +243,7 @@ static const char *column_type(cr_pqv *v, int node) {
     return cr_plain(&v->arena, s, strlen(s));
 }
 
-/* top-level columns against those of the first file, by name; the order does not count */
+/* Compares the top-level columns with those of the first file by name; the order does not count. */
 static void compare_schema(cr_ui *ui, several *s, cr_pqv *v) {
     if (!s->path) {
         s->path = cr_pq_path(v->f);
@@ -334,7 +335,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
     if (forms > 1)
         return cr_ui_wrong(ui, "--rows_json, --json, --pages, --schema and --row_groups are "
                                "different outputs; choose one");
-    signal(SIGPIPE, SIG_DFL); /* nothing is left to do when the reader leaves: | head */
+    signal(SIGPIPE, SIG_DFL); /* when the reader leaves (| head), nothing is left to do */
     CR_TRY(find_files(ui, a, &paths, &n));
     if (n > 1 && forms == 0 && a->rows >= 0)
         return cr_ui_wrong(ui,

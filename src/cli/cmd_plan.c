@@ -1,5 +1,6 @@
 /*
- * cmd_plan.c - `crank plan`: who would hold which table, the memory and the time of each rank.
+ * cmd_plan.c - `crank plan`: prints which rank would hold which table, and the memory and the time
+ * of each rank.
  */
 #include <stdio.h>
 #include <stdlib.h>

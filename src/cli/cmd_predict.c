@@ -1,5 +1,6 @@
 /*
- * cmd_predict.c - `crank predict`: from an export, or from a checkpoint with its config.
+ * cmd_predict.c - `crank predict`: computes scores from an export, or from a checkpoint with its
+ * config.
  */
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +63,8 @@ static const char *nth_type(const void *ctx, size_t i) {
     return e[i].name;
 }
 
-/* here, because below it is one edit of the config among others and told as --set */
+/* The name is checked here, because the config sees it as one edit among others and would call it
+ * --set. */
 static cr_code check_dataset_type(cr_ui *ui, const char *name) {
     cr_buf have;
     cr_code code = CR_OK;
@@ -84,7 +86,7 @@ static cr_code check_dataset_type(cr_ui *ui, const char *name) {
     return code;
 }
 
-/* a result must not take the place of its own input */
+/* A result must not take the place of its own input. */
 static cr_code check_output(cr_ui *ui, const args *a) {
     const char *folder = a->predict_output_path;
     bool is_file = cr_pred_is_file(folder);
@@ -97,7 +99,7 @@ static cr_code check_output(cr_ui *ui, const args *a) {
         cr_fs_stat there;
         char **paths;
         size_t n;
-        cr_err err; /* what is wrong with the paths is told when they are read */
+        cr_err err; /* mistakes in the paths are reported when they are read */
         if (cr_fs_stat_path(out, true, &there, NULL) != 0 || there.kind != CR_FS_FILE ||
             cr_glob(&ui->arena, a->predict_input_path, NULL, &paths, &n, &err) != CR_OK)
             continue;
@@ -111,7 +113,7 @@ static cr_code check_output(cr_ui *ui, const args *a) {
     return CR_OK;
 }
 
-/* what was done; behind the rows themselves it would be one of them */
+/* Says what was done, unless the rows go to standard output: the line would be one of them. */
 static void tell(const cr_ui *ui, const args *a, const cr_predict_result *r) {
     char rows[32], rate[32], time[32];
     bool stream = cr_pred_is_stream(a->predict_output_path);

@@ -1,9 +1,9 @@
 /*
- * cmd_reference.c - `crank reference`: the pages of docs/reference, from the tables.
+ * cmd_reference.c - `crank reference`: writes the pages of docs/reference from the tables.
  *
- * One page per config message, README.md that lists them, commands.md with every command's flags,
- * environment.md with the environment variables.
- * tools/check_reference.sh compares them with the committed ones.
+ * There is one page per config message, README.md that lists them, commands.md with the flags of
+ * every command, and environment.md with the environment variables. tools/check_reference.sh
+ * compares them with the committed pages.
  */
 #include <string.h>
 
@@ -42,7 +42,8 @@ static void write_page(pages *p, const char *name, const char *text) {
     p->code = cr_file_write(cr_path_join(p->arena, p->dir, name), p->text.data, p->text.n, &p->err);
 }
 
-/* the key of the model or feature type that a message describes; NULL: it is neither */
+/* Returns the key of the model or feature type that a message describes; NULL: it describes
+ * neither. */
 static const char *example_key(const cr_msg *msg) {
     static const char *const at[][2] = {{"model_config", "model"}, {"feature_configs", "feature"}};
     for (int i = 0; i < 2; i++) {

@@ -1,6 +1,6 @@
 /*
- * cmd_synth.c - `crank synth`: data with a known best score, and a config that fits it; or data
- * that fits a config.
+ * cmd_synth.c - `crank synth`: makes data with a known best score and a config that fits it, or
+ * data that fits a config.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "synth/synth.h"
 
 typedef struct args {
-    cr_config_flags config; /* of --for */
+    cr_config_flags config; /* used with --for */
     int64_t threads;
     const char *kind, *output_dir, *format;
     int64_t rows, eval_rows;
@@ -86,7 +86,7 @@ static cr_code make(cr_ui *ui, const args *a, cr_synth_opts *o) {
     return code == CR_OK ? CR_OK : cr_ui_fail(ui, &err);
 }
 
-/* the best possible scores */
+/* Prints the best possible scores. */
 static void say_scores(const cr_synth_result *r) {
     if (r->n_labels == 0)
         cr_ui_say("  synth.json     what is in it; best possible on eval: AUC %.4f, logloss %.4f\n",

@@ -36,13 +36,14 @@ static const cr_opt opts[] = {
     CR_OPT_END,
 };
 
-/* seconds spent on training itself; the rest goes to evaluation, checkpoints and the start */
+/* Returns the seconds of the training itself; the rest went to evaluation, checkpoints and the
+ * start. */
 static double train_seconds(const cr_train_result *r) {
     double busy = r->group_s + r->step_s + r->update_s + r->data_wait_s;
     return busy > 0 && busy < r->seconds ? busy : r->seconds;
 }
 
-/* where the time went, the largest share first */
+/* Prints where the time went, the largest share first. */
 static void say_shares(const cr_train_result *r) {
     struct {
         const char *name;
@@ -82,7 +83,8 @@ static void say_best(const cr_train_result *r) {
                   b->metric, b->checkpoint_value);
 }
 
-/* the flag that makes an export take the best checkpoint; "": it takes that one anyway */
+/* Returns the flag that makes an export take the best checkpoint; "": the export takes that one
+ * anyway. */
 static const char *choice_of_best(cr_ui *ui, const cr_train_result *r) {
     const char *best = r->best.checkpoint;
     if (!best || r->exports_best || strcmp(best, r->checkpoint) == 0) return "";
@@ -111,7 +113,7 @@ static void say_summary(const cr_train_result *r) {
     if (r->has_eval) cr_ui_metrics(&r->eval);
 }
 
-/* --autocast as one more --set; the words are those of the ModelZoo command lines */
+/* Adds --autocast as one more --set. The words are those of the ModelZoo command lines. */
 static cr_code apply_autocast(cr_ui *ui, const args *a, cr_config_opts *c) {
     static const char *const words[2][5] = {{"no", "false", "f", "n", "0"},
                                             {"yes", "true", "t", "y", "1"}};
@@ -150,9 +152,9 @@ static cr_code run(cr_ui *ui, const void *flags) {
     cr_train_result *r = CR_NEW(&ui->arena, cr_train_result);
     cr_arena_init(&r->arena, 0);
     bool lines = a->log_json && strcmp(a->log_json, "-") == 0;
-    if (lines) signal(SIGPIPE, SIG_IGN); /* the reader may leave; training goes on */
+    if (lines) signal(SIGPIPE, SIG_IGN); /* training needs no reader */
     cr_code code = cr_train(&o, r, &ui->diag);
-    if (lines) { /* stdout is for programs; the last line says what the table would */
+    if (lines) { /* programs read stdout; the last line says what the table would */
         cr_ui_findings(ui);
     } else if (code == CR_OK || (code == CR_ESTOP && r->checkpoint[0])) {
         cr_ui_findings(ui);

@@ -1,5 +1,5 @@
 /*
- * cmd_version.c - `crank version`: what a report of a problem should begin with.
+ * cmd_version.c - `crank version`: prints what a report of a problem should begin with.
  */
 #include "base/cpu.h"
 #include "cli/cli.h"

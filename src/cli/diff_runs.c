@@ -1,6 +1,6 @@
 /*
- * diff_runs.c - see diff.h. The files that training leaves in a model_dir: its config, its log step
- * by step, the metrics of its evaluations.
+ * diff_runs.c - see diff.h. It reads the files that training leaves in a model_dir: the config, the
+ * log of the steps, and the metrics of the evaluations.
  */
 #include "cli/diff.h"
 
@@ -17,12 +17,12 @@
 
 /* ---- logs ---- */
 
-/* one number of a log: what was `key` at `step` */
+/* One number of a log: the value of `key` at `step`. */
 typedef struct point {
     int64_t step;
     const char *key;
     double value;
-    int line; /* later lines of a step count: a run that went on repeats some */
+    int line; /* the later line of a step counts, because a run that went on repeats some steps */
 } point;
 typedef struct series {
     point *v;
@@ -48,7 +48,7 @@ static int by_step(const void *a, const void *b) {
     return k ? k : x->line - y->line;
 }
 
-/* what two equal runs have in common: losses and metrics, not speeds and times */
+/* Two equal runs have their losses and metrics in common, not their speeds and times. */
 static bool comparable(const char *key, bool json_log) {
     if (!json_log) return strcmp(key, "global_step") != 0;
     return strncmp(key, "train.loss", 10) == 0 ||
@@ -78,11 +78,11 @@ static cr_code take_line(void *ctx, const cr_json *j, const char *line, size_t n
     return CR_OK;
 }
 
-/* The numbers of a log by step: JSON_LOG, or else the results of evaluations. A file that is not
- * there, or not one of ours, has none. */
+/* Reads the numbers of a log by step: those of JSON_LOG, else the results of evaluations. A file
+ * that does not exist, or that crank did not write, has none. */
 static void read_log(cr_arena *a, const char *dir, bool json_log, series *out) {
     log_reader r = {a, out, json_log};
-    cr_err err; /* what can be compared is compared */
+    cr_err err; /* a file that cannot be read is not compared */
     *out = (series){0};
     if (json_log) {
         const char *path = cr_path_join(a, dir, JSON_LOG);
@@ -95,7 +95,7 @@ static void read_log(cr_arena *a, const char *dir, bool json_log, series *out) {
         (void)!cr_ckpt_results_each(dir, take_line, &r, &err);
     }
     if (out->n) qsort(out->v, (size_t)out->n, sizeof *out->v, by_step);
-    int m = 0; /* the last of equals stays */
+    int m = 0; /* of equal points the last one stays */
     for (int i = 0; i < out->n; i++) {
         bool again = i + 1 < out->n && out->v[i].step == out->v[i + 1].step &&
                      strcmp(out->v[i].key, out->v[i + 1].key) == 0;
@@ -130,7 +130,7 @@ static bool compare_logs(cr_arena *arena, const char *dir_a, const char *dir_b, 
         }
     }
     if (out->differs && out->last_same == out->step)
-        out->last_same = before; /* another key of it */
+        out->last_same = before; /* another key of this step is different */
     return out->file != NULL;
 }
 
@@ -162,7 +162,7 @@ static cr_diff_row *add_row(cr_arena *a, cr_diff_rows *l, const char *name) {
 
 /* ---- metrics ---- */
 
-/* the last number of every key up to `step`, by key */
+/* Returns the last number of every key up to `step`, sorted by key. */
 static series last_of(cr_arena *a, const series *all, int64_t step) {
     series out = {0};
     for (int i = 0; i < all->n; i++) {
@@ -179,7 +179,8 @@ static series last_of(cr_arena *a, const series *all, int64_t step) {
     return out;
 }
 
-/* what was measured at a checkpoint: its evaluation, or the last before it, then the losses */
+/* Returns what was measured at a checkpoint: its evaluation, or the last one before it, and then
+ * the losses. */
 static series measured(cr_arena *a, const cr_ckpt *c) {
     const cr_ckpt_state *state = cr_ckpt_get_state(c);
     series log, evals, out = {0};
@@ -229,13 +230,13 @@ typedef struct keys {
 
 static void on_key(void *ctx, const char *path, const char *a, const char *b) {
     keys *k = ctx;
-    if (strcmp(path, "model_dir") == 0) return; /* two runs have two */
+    if (strcmp(path, "model_dir") == 0) return; /* two runs always have two different ones */
     cr_diff_row *r = add_row(k->arena, k->rows, path);
     if (a) r->a = cr_arena_strdup(k->arena, a);
     if (b) r->b = cr_arena_strdup(k->arena, b);
 }
 
-/* the config in an export, or beside a checkpoint; NULL: there is none */
+/* Returns the config in an export or beside a checkpoint; NULL: there is none. */
 static const char *config_of(cr_arena *a, const cr_ckpt *c) {
     const char *path = cr_ckpt_path(c), *at[] = {path, cr_path_dir(a, path)};
     for (int i = 0; i < 2; i++) {

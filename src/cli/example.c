@@ -70,7 +70,7 @@
 typedef struct model_row {
     const char *key;
     const char *labels, *features;
-    const char *model; /* what stands below model_config */
+    const char *model; /* the lines below model_config */
 } model_row;
 
 static const model_row models[] = {
@@ -211,7 +211,7 @@ static const model_row models[] = {
 
 typedef struct feature_row {
     const char *key;
-    const char *lines; /* its keys, below feature_name */
+    const char *lines; /* the keys of the feature, below feature_name */
 } feature_row;
 
 #define K(line)    "      " line "\n"
@@ -255,7 +255,7 @@ static const feature_row *find_feature(const char *key) {
     return NULL;
 }
 
-/* the feature_configs that show a feature type; false: there is no such type */
+/* Writes the feature_configs that show a feature type; false: there is no such type. */
 static bool feature_lines(cr_buf *out, const char *key) {
     if (strcmp(key, SEQUENCE "feature") == 0) {
         cr_buf_str(out, CLICKED);
@@ -269,7 +269,7 @@ static bool feature_lines(cr_buf *out, const char *key) {
     return true;
 }
 
-/* a tower over the feature */
+/* Writes a tower over the feature. */
 static void feature_model(cr_buf *out, const char *key) {
     bool grouped = strcmp(key, SEQUENCE "feature") == 0;
     cr_buf_str(out, "model_config:\n  feature_groups:\n    - group_name: deep\n");
@@ -284,7 +284,7 @@ static void feature_model(cr_buf *out, const char *key) {
                     "8]}}]\n" ONE_TASK);
 }
 
-/* the lines of text, each behind indent */
+/* Writes the lines of a text, each behind the indent. */
 static void indented(cr_buf *out, const char *text, const char *indent) {
     while (*text) {
         size_t n = strcspn(text, "\n") + 1;

@@ -1,9 +1,9 @@
 /*
- * foreign.c - lines of a job script that are not for crank: what to do with each.
+ * foreign.c - says what to do with the lines of a job script that are not for crank.
  *
  * People put crank in front of every line of a script that ran TorchEasyRec. Lines that start a
- * TorchEasyRec module are understood (wrap.c); for the others a row here says what they are to
- * become.
+ * TorchEasyRec module are understood (wrap.c); for the others a row of this table says what to
+ * write instead.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@
     "'crank convert OLD.config -o NEW.config', then run 'crank train NEW.config'"
 
 typedef struct foreign {
-    const char *name; /* of a program, a script or a module, without a version at its end */
+    const char *name; /* a program, a script or a module, without a version at its end */
     const char *cure;
 } foreign;
 
@@ -86,9 +86,9 @@ const char *cr_foreign_program(const char *word) {
 }
 
 const char *cr_foreign_module(const char *name) {
-    const char *program = cr_foreign_program(name); /* python -m pip */
+    const char *program = cr_foreign_program(name); /* as in python -m pip */
     if (program) return program;
     if (strncmp(name, "easy_rec", 8) == 0) return EASYREC;
-    /* tools that convert checkpoints; those that convert configs are another matter */
+    /* These tools convert checkpoints; tools that convert configs have rows of their own. */
     return strstr(name, "convert") && !strstr(name, "config") ? WEIGHTS : NULL;
 }

@@ -24,7 +24,8 @@ static uint32_t next_char(const char **s) {
     return c;
 }
 
-/* good enough for tables: the blocks of wide and of combining characters */
+/* Returns how many columns a character takes. The blocks of wide and of combining characters are
+ * good enough for tables. */
 static int char_width(uint32_t c) {
     static const uint32_t wide[][2] = {
         {0x1100, 0x115f},   {0x2e80, 0xa4cf},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},
@@ -75,7 +76,7 @@ const char *cr_plain(cr_arena *arena, const char *s, size_t n) {
 const char *cr_plain_json(cr_arena *arena, const char *json, size_t n) {
     char *out = cr_arena_strndup(arena, json + 1, n - 2), *to = out;
     for (const char *p = out; *p; p++) {
-        if (p[0] == '\\' && (p[1] == '"' || p[1] == '\\')) p++; /* they do no harm as they are */
+        if (p[0] == '\\' && (p[1] == '"' || p[1] == '\\')) p++; /* both are harmless as they are */
         *to++ = *p;
     }
     *to = 0;
@@ -116,8 +117,8 @@ const char *cr_grid_cell(const cr_grid *t, int row, int col) {
     return s ? cr_shown(t->arena, s) : NULL;
 }
 
-/* the natural width of every column; -1: empty, not shown. The first row is the head and does not
- * keep a column alive */
+/* Finds the natural width of every column; -1: the column is empty and is not shown. The first row
+ * is the head, which does not keep a column alive. */
 static int measure(const cr_grid *t, int *w) {
     int sum = 0;
     for (int c = 0; c < t->n_cols; c++) {
@@ -157,7 +158,7 @@ void cr_grid_print(const cr_grid *t, int width) {
     for (int c = 0; c < t->n_cols; c++)
         if (w[c] >= 0) last = c;
     for (int r = 0; r < t->n_rows; r++) {
-        int owed = 0; /* blanks are written only in front of text */
+        int owed = 0; /* blanks are written only when text follows */
         for (int c = 0; c <= last; c++) {
             if (w[c] < 0) continue;
             const char *s = cr_grid_cell(t, r, c);

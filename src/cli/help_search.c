@@ -1,5 +1,5 @@
 /*
- * help_search.c - see help_search.h. All tables are walked and each word is told to one function,
+ * help_search.c - see help_search.h. All tables are walked, and each word goes to one function,
  * which keeps it when it fits. A key that many messages have is one row that names two of them.
  */
 #include "cli/help_search.h"
@@ -13,10 +13,10 @@
 #include "job/env.h"
 #include "layer/layer.h"
 
-#define MAX_MENTIONS 15 /* rows that have the word in their help only */
+#define MAX_MENTIONS 15 /* at most this many rows that have the word in their help only */
 #define MAX_ALSO     8
 #define MIN_WORD     2
-#define LINE         96 /* a line of text is not longer */
+#define LINE         96 /* the longest line of text */
 
 typedef struct row {
     const char *name, *kind; /* "fg_mode", "key of" */
@@ -51,7 +51,7 @@ static bool same_text(const char *a, const char *b) {
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* one word of a table: kept when it fits, joined with an equal one of another place */
+/* Keeps one word of a table when it fits, joined with an equal word of another place. */
 static void tell(search *s, const row *r) {
     bool named = has_word(r->name, s->word);
     if (!named && !has_word(r->help, s->word)) return;
@@ -152,7 +152,7 @@ static const char *meaning_text(cr_arena *a, const row *r) {
     char *text = cr_arena_printf(a, "%s%s", r->help ? r->help : "",
                                  r->later ? " (not in this version)" : "");
     char *to = text;
-    for (const char *c = text; *c; c++) /* backticks are for Markdown */
+    for (const char *c = text; *c; c++) /* backticks are for Markdown, so they are left out */
         if (*c != '`') *to++ = *c;
     *to = 0;
     return text;
@@ -200,7 +200,7 @@ void cr_help_also(cr_ui *ui, cr_buf *out, const char *word) {
     search s = {.arena = &ui->arena, .word = word};
     cr_conf_terms(&cr_root_msg, tell_term, &s);
     int n = 0;
-    size_t line = 0; /* where it begins in out */
+    size_t line = 0; /* where the line begins in out */
     for (int i = 0; i < s.n && n <= MAX_ALSO; i++) {
         const row *r = &s.v[i];
         bool told = r->mention || strcasecmp(r->name, word) == 0;

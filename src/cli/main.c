@@ -43,7 +43,7 @@ static void on_signal(int sig) {
 
 static void watch_signals(const cr_cmd *cmd) {
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file that grows past ulimit -f is an error like a full disk */
+    signal(SIGXFSZ, SIG_IGN); /* passing ulimit -f is an error like a full disk */
     if (!cmd->job) return;
     struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&sa.sa_mask);
@@ -99,15 +99,16 @@ static cr_code set_log_level(cr_ui *ui, const cr_common_flags *a, cr_log_level *
     return CR_OK;
 }
 
-/* a wish that cannot be met is no error: results do not depend on it */
+/* A level that the CPU does not have is a warning and no error, because results do not depend on
+ * it. */
 static void check_cpu_level(cr_ui *ui) {
     char why[256];
     cr_cpu_level_wish(getenv("CRANK_CPU"), cr_cpu_level_own(), why, sizeof why);
     if (why[0]) cr_diag_add(&ui->diag, CR_SEV_WARN, CR_OK, CR_NOWHERE, "%s", why);
 }
 
-/* Makes the paths of the flags local ones. When some are not, the config is looked at too, so that
- * all that is wrong is told at once and before anything runs. */
+/* Makes the paths of the flags local ones. When that fails for some of them, the config is read
+ * too, so that all mistakes are reported at once and before anything runs. */
 static cr_code check_paths(cr_ui *ui, const cr_opt_spec *spec, const void *args) {
     cr_opt_paths(spec, &ui->arena, &ui->diag);
     cr_code code = cr_diag_code(&ui->diag);
@@ -199,13 +200,13 @@ static void leave_ranks(cr_ui *ui, cr_code code) {
     cr_comm_close(ui->comm);
 }
 
-/* reader_left: is the program that read our output gone, as in `| head`? */
+/* reader_left tells whether the program that read our output has gone, as in `| head`. */
 static bool reader_left(void) {
     struct pollfd p = {.fd = STDOUT_FILENO};
     return errno == EPIPE || (poll(&p, 1, 0) == 1 && p.revents & POLLERR);
 }
 
-/* results that did not reach stdout are a failure; a closed pipe needs no words */
+/* It is a failure when results did not reach stdout; a closed pipe needs no message. */
 static int close_stdout(int exit_code) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return exit_code;

@@ -1,9 +1,9 @@
 /*
- * opt.c - reading flags.
+ * opt.c - reads flags.
  *
- * A value is the text after '=' or the next argument, whatever it looks like, except that "--word"
- * is taken for the next flag: a forgotten value is far more common than a value of that form, and
- * '=' is there for the latter.
+ * A value is the text after '=' or the next argument, whatever it looks like. The exception is
+ * "--word", which is taken for the next flag: a forgotten value is far more common than a value of
+ * that form, and '=' is there for the latter.
  */
 #include "cli/opt.h"
 
@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/scheme.h"
 
-/* all rows of all tables, one after the other; NULL past the end */
+/* Returns row i of all tables, one after the other; NULL past the end. */
 static const cr_opt *row_at(const cr_opt_spec *spec, size_t i) {
     for (const cr_opt_group *g = spec->groups; g->rows; g++)
         for (const cr_opt *o = g->rows; o->name; o++)
@@ -23,7 +23,7 @@ static const cr_opt *row_at(const cr_opt_spec *spec, size_t i) {
     return NULL;
 }
 
-/* where the value of a row goes */
+/* Returns the place where the value of a row goes. */
 static void *place_of(const cr_opt_spec *spec, const cr_opt *row) {
     for (const cr_opt_group *g = spec->groups; g->rows; g++)
         for (const cr_opt *o = g->rows; o->name; o++)
@@ -75,7 +75,7 @@ static bool read_bool(const char *s, bool *out) {
     return false;
 }
 
-/* what a flag takes, as the end of "must be ..." */
+/* Writes what a flag takes, as the end of "must be ...". */
 static void range_text(const cr_opt *o, char out[96]) {
     char lo[32], hi[32];
     cr_fmt_f64(lo, o->min);
@@ -93,7 +93,7 @@ static void range_text(const cr_opt *o, char out[96]) {
         snprintf(out, 96, "%s from %s to %s", what, lo, hi);
 }
 
-/* false: the flag does not take this text */
+/* Stores a value; false: the flag does not take this text. */
 static bool set_value(const cr_opt_spec *spec, const cr_opt *o, const char *s, cr_arena *arena) {
     void *to = place_of(spec, o);
     bool ok = true;
@@ -121,7 +121,8 @@ static bool set_value(const cr_opt_spec *spec, const cr_opt *o, const char *s, c
     return ok && x >= o->min && x <= o->max;
 }
 
-/* JSON that the shell has read: {"a.b": 2} without quotes around it arrives as {a.b: and 2} */
+/* Is this JSON that the shell has read? Without quotes around it, {"a.b": 2} arrives as {a.b: and
+ * 2}. */
 static bool lost_quotes(const char *s) {
     return strchr(s, '"') == NULL && s[strspn(s, "{} ")] != 0;
 }
@@ -151,7 +152,7 @@ static cr_code take_value(const cr_opt_spec *spec, const cr_opt *o, const char *
 
 /* ---- names ---- */
 
-/* the n bytes of name with - as _, in the arena */
+/* Copies the n bytes of a name into the arena, with _ in place of -. */
 static char *plain_name(cr_arena *arena, const char *name, size_t n) {
     char *s = cr_arena_strndup(arena, name, n);
     for (char *p = s; *p; p++)
@@ -164,7 +165,7 @@ static cr_code unknown(const cr_opt_spec *spec, const char *name, cr_err *err) {
     if (strchr(name, '\\')) /* web pages write \_ for _ */
         return usage(err, "%s: unknown flag --%s; remove the backslashes", spec->prog, name);
     const char *near = cr_nearest(name, next_name, spec);
-    /* "config" for "pipeline_config_path": a part of the name */
+    /* A part of a name may be meant: "config" for "pipeline_config_path". */
     for (size_t i = 0; !near && strlen(name) > 2 && (o = row_at(spec, i)); i++)
         if (strstr(o->name, name)) near = o->name;
     if (near)
@@ -205,9 +206,9 @@ typedef struct walk {
     int argc, i; /* i: the argument being read */
     char **argv;
     cr_arena *arena;
-    bool *given;           /* per row */
-    const char *last_bool; /* the argument before was this presence flag */
-    const char *operand;   /* the first one */
+    bool *given;           /* per row: the flag was given */
+    const char *last_bool; /* the presence flag that the argument before this one was */
+    const char *operand;   /* the first argument that is no flag */
     bool stop;
 } walk;
 
@@ -219,7 +220,7 @@ static void mark(walk *w, const cr_opt *o) {
     }
 }
 
-/* one flag, with the text after '=' or NULL */
+/* Takes one flag; value is the text after '=' or NULL. */
 static cr_code take_flag(walk *w, const cr_opt *o, const char *value, cr_err *err) {
     mark(w, o);
     w->last_bool = NULL;
@@ -257,7 +258,7 @@ static cr_code take_short(walk *w, const char *arg, cr_err *err) {
     for (size_t i = 0; (o = row_at(w->spec, i)); i++)
         if (o->letter == arg[1]) break;
     if (!o || (o->type == CR_O_BOOL && arg[2])) {
-        /* -model_dir: one dash too few? */
+        /* In -model_dir one dash may be missing. */
         const cr_opt *meant =
             by_name(w->spec, plain_name(w->arena, arg + 1, strcspn(arg + 1, "=")));
         if (meant)
@@ -278,7 +279,7 @@ static cr_code take_operand(walk *w, const char *arg, cr_err *err) {
                      w->last_bool, w->last_bool, w->last_bool, arg);
     w->last_bool = NULL;
     const cr_opt *o = spec->operand ? by_name(spec, spec->operand_opt) : NULL;
-    /* the shell makes several arguments of a glob, or of a value with blanks, without quotes */
+    /* Without quotes the shell makes several arguments of a glob or of a value with blanks. */
     const char *quote = cr_path_exists(arg)   ? "put globs in quotes, "
                         : strpbrk(arg, "{}")  ? "put JSON in single quotes, "
                         : strpbrk(arg, "[](") ? "put a value that has blanks in quotes, "
@@ -298,7 +299,7 @@ static cr_code take_operand(walk *w, const char *arg, cr_err *err) {
     return take_value(spec, o, arg, w->arena, err);
 }
 
-/* what must be there and is not; what is there twice. All that is missing is told at once. */
+/* Reports flags that are missing, all at once, and flags that are given twice. */
 static cr_code check_given(const walk *w, cr_err *err) {
     const cr_opt_spec *spec = w->spec;
     const cr_opt *o, *operand = NULL;
@@ -428,7 +429,7 @@ void cr_opt_lines(cr_buf *out, const cr_opt_spec *spec) {
     cr_buf_clear(&end);
 }
 
-/* text inside a cell of a Markdown table */
+/* Writes text into a cell of a Markdown table. */
 static void cell(cr_buf *out, const char *s) {
     for (; *s; s++) {
         if (*s == '|') cr_buf_char(out, '\\');

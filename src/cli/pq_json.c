@@ -1,9 +1,9 @@
 /*
- * pq_json.c - `crank parquet --json`: all that a file says of itself, as one JSON object in one
- * line.
+ * pq_json.c - `crank parquet --json`: writes all that a file says of itself as one JSON object in
+ * one line.
  *
- * The text is written out piece by piece: a file of thousands of columns and row groups has more
- * metadata than one would like to hold as text.
+ * The text is written piece by piece, because a file of thousands of columns and row groups has
+ * more metadata than should be held as text.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void flush(writing *s, size_t above) {
     cr_buf_reset(&s->out);
 }
 
-/* a value that is JSON already */
+/* Writes a value that is JSON already. */
 static void put_json(writing *s, const char *key, const char *json, size_t n) {
     cr_jw_i64(&s->w, key, 0);
     s->out.n--;

@@ -14,12 +14,12 @@
 
 #define PIECE_BYTES ((int64_t)8 << 20)
 #define PIECE_ROWS  4096
-#define CELL        40 /* widest cell of the upright table */
-#define TURNED_CELL 12 /* least width of a row in the turned one */
+#define CELL        40 /* the widest cell of the upright table */
+#define TURNED_CELL 12 /* the least width of a row in the turned table */
 
 typedef struct reading {
     cr_pqv *v;
-    int *leaves; /* of the columns, one after the other */
+    int *leaves; /* the leaves of all columns, one column after the other */
     int *first;  /* per column: its first place in leaves; v->n + 1 of them */
     int n;
     cr_pq_cursor **cursors;
@@ -59,7 +59,7 @@ static void stop(reading *r) {
         cr_buf_clear(&r->cells[i]);
 }
 
-/* rows whose values are about PIECE_BYTES, by the size of the group */
+/* Returns how many rows have values of about PIECE_BYTES, by the size of the row group. */
 static int64_t piece_rows(const reading *r, const cr_pq_group *g) {
     int64_t raw = 1;
     for (int i = 0; i < r->n; i++) {
@@ -71,7 +71,7 @@ static int64_t piece_rows(const reading *r, const cr_pq_group *g) {
     return rows < 1 ? 1 : rows > PIECE_ROWS ? PIECE_ROWS : (int64_t)rows;
 }
 
-/* the next n rows of every leaf, which begin at `row` of the group */
+/* Reads the next n rows of every leaf, which begin at `row` of the group. */
 static cr_code read_piece(reading *r, int group, int64_t row, int64_t n, cr_err *err) {
     const cr_pq_meta *m = r->v->m;
     for (int i = 0; i < r->n; i++) {
@@ -97,7 +97,8 @@ static cr_code read_group(reading *r, int group, int64_t n_rows, cr_pqv_row_fn *
         int64_t n = n_rows - row < piece ? n_rows - row : piece;
         cr_code code = read_piece(r, group, row, n, err);
         if (code != CR_OK && n > 1) {
-            piece = n / 8 + 1; /* too large for the budget, or the rows in front of the damage */
+            piece = n / 8 + 1; /* the piece is too large for the budget or damaged; smaller pieces
+                                  still give the rows before the damage */
             continue;
         }
         CR_TRY(code);
@@ -118,7 +119,7 @@ cr_code cr_pqv_each_row(cr_pqv *v, int64_t max, cr_pqv_row_fn *fn, void *ctx, cr
     reading r;
     cr_code code = CR_OK;
     start(&r, v);
-    /* rows of no columns are a number only, and a footer may say any */
+    /* Rows without columns are only a number, and a footer may claim any number. */
     for (int g = 0; r.n > 0 && g < v->m->n_groups && code == CR_OK; g++) {
         int64_t left = max < 0 ? INT64_MAX : max - v->m->groups[g].first_row;
         int64_t n = v->m->groups[g].n_rows < left ? v->m->groups[g].n_rows : left;
@@ -185,7 +186,7 @@ static void add_cells(void *ctx, int64_t row, const cr_buf *cells) {
     const char **c = cr_grid_row(&g->t);
     (void)row;
     for (int i = 0; i < g->v->n; i++) {
-        /* of a long value only the beginning can be seen; it stays a few bytes of memory */
+        /* Only the beginning of a long value can be seen, so only a few bytes of it are kept. */
         size_t n = cells[i].n, most = (size_t)g->room * 4 + 16;
         cr_pqv *v = g->v;
         const char *s = cells[i].data;
@@ -198,7 +199,7 @@ static void add_cells(void *ctx, int64_t row, const cr_buf *cells) {
     }
 }
 
-/* a line per column; as many rows side by side as fit, then the next ones below */
+/* Prints a line per column, with as many rows side by side as fit, and the next rows below. */
 static void print_turned(const cr_pqv *v, const cr_grid *t, cr_arena *arena) {
     int name = 0, rows = t->n_rows - 1;
     for (int i = 0; i < v->n; i++) {

@@ -1,7 +1,7 @@
 /*
- * pq_show.c - a Parquet file for people: summary, columns, row groups, pages, schema.
+ * pq_show.c - shows a Parquet file to people: summary, columns, row groups, pages, schema.
  *
- * A column is shown once, by the name and type people use, with what its row groups say added up:
+ * A column is shown once, by the name and type that people use, with the sums over its row groups:
  * sizes, nulls, the least and the largest value. A column of several leaves (a struct, a map) has a
  * line of its own and one per leaf below it.
  */
@@ -20,7 +20,7 @@
 
 /* ---- numbers ---- */
 
-/* 1234567 as "1,234,567" */
+/* Writes 1234567 as "1,234,567". */
 static const char *count(cr_arena *a, int64_t x) {
     char s[32];
     int n = snprintf(s, sizeof s, "%lld", (long long)(x < 0 ? -x : x));
@@ -46,7 +46,7 @@ static const char *ratio(cr_arena *a, int64_t raw, int64_t size) {
 
 /* ---- names ---- */
 
-/* the name people use, and the node whose type they mean by it */
+/* Returns the name that people use, and the node whose type they mean by it. */
 static const char *people_name(cr_pqv *v, int leaf, int *typed) {
     const cr_pq_meta *m = v->m;
     int chain[128] = {m->leaves[leaf]}, n = 1, item, value;
@@ -67,7 +67,7 @@ static const char *people_name(cr_pqv *v, int leaf, int *typed) {
             continue;
         }
         as_item = false;
-        if (shape == CR_PQ_IS_MAP) n--; /* its repeated node */
+        if (shape == CR_PQ_IS_MAP) n--; /* this passes over the repeated node of the map */
         node = chain[--n];
         name = cr_arena_printf(&v->arena, "%s.%s", name, m->nodes[node].name);
         *typed = node;
@@ -95,7 +95,7 @@ const char *cr_pqv_codecs(cr_pqv *v, uint32_t bits) {
     return s;
 }
 
-/* encodings in short words; what only levels are written in is left out */
+/* Returns the encodings in short words, without those that only levels are written in. */
 static const char *short_encodings(cr_pqv *v, uint32_t bits, cr_pq_type type) {
     static const char *const words[] = {"plain", NULL,           "dict",        "rle",  NULL,
                                         "delta", "delta-length", "delta-bytes", "dict", "split"};
@@ -220,7 +220,7 @@ void cr_pqv_summary(cr_pqv *v) {
         const cr_pq_pair *p = &m->pairs[i];
         const char *key = cr_plain(a, p->key, strlen(p->key));
         const char *value = p->value ? p->value : "";
-        /* a schema of some system in base64 can be long: what is not shown is not made */
+        /* A schema of some system in base64 can be long; only the part that is shown is made. */
         size_t n = strlen(value), most = (size_t)v->width * 4;
         value = cr_plain(a, value, n < most ? n : most);
         const char *line = cr_arena_printf(a, "metadata %s%s%s", key, *value ? ": " : "", value);
@@ -248,7 +248,7 @@ static void column_line(cr_pqv *v, cr_grid *t, const char *name, int typed, cons
     if (!s->has_bounds) return;
     c[C_MIN] = value_text(v, leaf, s->bounds.min, s->bounds.min_size);
     c[C_MAX] = value_text(v, leaf, s->bounds.max, s->bounds.max_size);
-    /* what was cut by the writer is only a bound */
+    /* A value that the writer has cut is only a bound. */
     if (!s->bounds.min_exact) c[C_MIN] = cr_arena_printf(a, "%s...", c[C_MIN]);
     if (!s->bounds.max_exact) c[C_MAX] = cr_arena_printf(a, "%s...", c[C_MAX]);
 }

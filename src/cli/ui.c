@@ -1,9 +1,9 @@
 /*
  * ui.c - how crank speaks: findings, progress, results.
  *
- * A finding is printed once, as soon as there is a chance to (warnings about the config appear
- * before the first step, not after the last). Findings and progress go to stderr, results to
- * stdout, so that `crank params x | sort` and `2>/dev/null` do what one expects.
+ * A finding is printed once, as soon as possible: warnings about the config appear before the first
+ * step, not after the last. Findings and progress go to stderr and results to stdout, so that
+ * `crank params x | sort` and `2>/dev/null` do what one expects.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "base/shown.h"
 #include "cli/cli.h"
 
-#define PROGRESS_GAP 0.1 /* seconds */
+#define PROGRESS_GAP 0.1 /* seconds between two progress lines */
 
 void cr_ui_init(cr_ui *ui, const cr_cmd *const *cmds) {
     *ui = (cr_ui){.cmds = cmds};
@@ -64,7 +64,7 @@ static void finding_text(cr_buf *out, const cr_ui *ui, const cr_finding *f) {
     if (f->sev == CR_SEV_NOTE) cr_buf_str(out, "note: ");
     cr_buf_str(out, f->msg);
     if (ui->debug && f->src) {
-        const char *src = strstr(f->src, "src/"); /* without the way from the build directory */
+        const char *src = strstr(f->src, "src/"); /* leaves out the path from the build directory */
         cr_buf_printf(out, " [%s:%d]", src ? src : f->src, f->src_line);
     }
     cr_buf_char(out, '\n');
@@ -122,13 +122,14 @@ bool cr_ui_counts(const cr_ui *ui, char out[64]) {
 
 /* ---- progress ---- */
 
-/* the parts of the line, in their order */
+/* The parts of the progress line, in their order. */
 enum { STAGE, EPOCH, STEP, ROWS, RATE, LOSS, METRIC, LEFT, N_PARTS };
-/* what a narrow terminal goes without, first to last; loss and time left stay */
+/* The parts that a narrow terminal leaves out, the first one first; the loss and the time left
+ * stay. */
 static const int dropped[] = {ROWS, RATE, EPOCH, STAGE, METRIC, STEP};
 
 typedef struct part {
-    char text[64]; /* "": not shown */
+    char text[64]; /* "": the part is not shown */
 } part;
 
 static int line_width(const part *v) {
@@ -149,7 +150,7 @@ static void say(part *p, const char *fmt, ...) {
 static void progress_parts(part *v, const cr_progress *p) {
     char t[32];
     if (p->stage) say(&v[STAGE], "%s", p->stage);
-    /* runs count epochs from 0; after the last one the number must not pass the end */
+    /* A run counts epochs from 0; after the last one the number must not pass the end. */
     int64_t epoch = p->epoch < p->n_epochs ? p->epoch + 1 : p->n_epochs;
     if (p->n_epochs > 0)
         say(&v[EPOCH], "epoch %lld/%lld", (long long)epoch, (long long)p->n_epochs);
@@ -170,7 +171,7 @@ void cr_progress_text(char *out, size_t size, const cr_progress *p, int width) {
     part v[N_PARTS] = {0};
     char t[32];
     progress_parts(v, p);
-    int keep = v[LOSS].text[0] ? LOSS : v[LEFT].text[0] ? LEFT : ROWS; /* never dropped */
+    int keep = v[LOSS].text[0] ? LOSS : v[LEFT].text[0] ? LEFT : ROWS; /* always shown */
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped && line_width(v) > width; i++)
         if (dropped[i] != keep) v[dropped[i]].text[0] = 0;
     if (line_width(v) > width && v[LEFT].text[0])
@@ -191,7 +192,7 @@ static void on_progress(void *ctx, const cr_progress *p) {
     if (ui->shown.n != ui->diag.n) cr_ui_findings(ui);
     if (ui->quiet || !cr_log_is_terminal()) return;
     double now = cr_now();
-    /* the first metric is news and does not wait */
+    /* The first metric is news and is shown at once. */
     bool news = p->metric && !ui->metric_shown;
     if (now - ui->last_progress < PROGRESS_GAP && !news) return;
     ui->last_progress = now;
@@ -219,7 +220,8 @@ void cr_ui_put(const char *text, size_t n) {
     cr_buf_clear(&b);
 }
 
-/* what is said holds names of others: foreign text never reaches the terminal as it is */
+/* Messages hold names that other people chose, and foreign text never reaches the terminal as it
+ * is. */
 static void put_formatted(const char *fmt, va_list ap) {
     char few[256], *text = few;
     va_list again;
@@ -235,7 +237,7 @@ static void put_formatted(const char *fmt, va_list ap) {
     if (text != few) cr_free(text);
 }
 
-static bool muted; /* set once, before any thread */
+static bool muted; /* it is set once, before any thread starts */
 
 void cr_ui_mute(void) {
     muted = true;
@@ -263,7 +265,7 @@ void cr_ui_metrics(const cr_eval_result *r) {
         const cr_metric_result *m = &r->v[i];
         double error = 1.96 * cr_auc_error(m->value, m->n_pos, m->n_neg);
         cr_ui_say("  %-*s  %.6f", width, m->name, m->value);
-        if (isfinite(error)) /* what chance alone would make of the same model on other rows */
+        if (isfinite(error)) /* the spread that chance alone gives the same model on other rows */
             cr_ui_say("  (95%%: %.4f to %.4f, %lld positives)", fmax(m->value - error, 0),
                       fmin(m->value + error, 1), (long long)m->n_pos);
         cr_ui_say("\n");

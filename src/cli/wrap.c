@@ -19,7 +19,7 @@
 
 typedef enum kind { SKIP, SKIP_VALUE, MODULE, REFUSE } kind;
 typedef struct launcher_flag {
-    const char *name; /* with _; one letter: short */
+    const char *name; /* the name with _; one letter: a short flag */
     kind kind;
 } launcher_flag;
 
@@ -66,7 +66,7 @@ static cr_code unknown_module(const cr_cmd *const *cmds, const char *prog, const
                  prog, module);
 }
 
-/* reads a launcher's flags from argv[i] on; *at is then the module's index, or argc */
+/* Reads a launcher's flags from argv[i] on. *at is then the index of the module, or argc. */
 static cr_code skip_flags(const char *prog, const launcher_flag *flags, int argc, char **argv,
                           int i, int *at, bool *is_module, cr_err *err) {
     *is_module = false;
@@ -140,7 +140,8 @@ static cr_code unknown_cmd(const cr_cmd *const *cmds, const char *name, cr_err *
     return usage(err, "crank: unknown command '%s'; see 'crank help'", name);
 }
 
-/* tzrec/train_eval.py is the module tzrec.train_eval; NULL: another script */
+/* Returns the module of a script: tzrec/train_eval.py is tzrec.train_eval. NULL: it is another
+ * script. */
 static const char *script_module(const char *path, char out[128]) {
     const char *name = strstr(path, "tzrec/");
     size_t n = name ? strlen(name) : 0;
@@ -189,7 +190,7 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
         *first = i + 1;
         return CR_OK;
     }
-    for (int k = i + 1; k < argc; k++) { /* before the launcher's flags are looked at */
+    for (int k = i + 1; k < argc; k++) { /* before any flag is read */
         const char *foreign = strstr(argv[k], ".py") ? cr_foreign_module(argv[k]) : NULL;
         if (argv[k][0] != '-' && foreign)
             return usage(err, "%s: '%s' is not part of crank; %s", prog, argv[k], foreign);
