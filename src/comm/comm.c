@@ -22,7 +22,7 @@
  */
 #define WAIT_S 1800
 
-/* what a rank says of itself */
+/* What a rank tells the others in a vote. */
 typedef struct vote {
     int32_t code, wish;
 } vote;

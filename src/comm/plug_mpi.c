@@ -196,7 +196,7 @@ static size_t piece_of(size_t n, size_t at) {
     return n - at < PIECE ? n - at : PIECE;
 }
 
-/* a large message from one rank to all, in pieces */
+/* Sends a large message from one rank to all, in pieces. */
 static int share(void *data, size_t n, int from, char why[CR_COMM_WHY]) {
     static const char what[] = "sending to all ranks";
     for (size_t at = 0; at < n; at += PIECE) {

@@ -1,9 +1,9 @@
 /*
- * batch.c - the list of bad rows of a chunk; what was made of a dictionary.
+ * batch.c - keeps the list of bad rows of a chunk, and what was made of a dictionary.
  *
- * Reports come column by column, not row by row; the kept texts are ordered by line on insertion,
- * so that the first of them is the first bad row of the chunk whatever looked first. Texts are few:
- * a file of nothing but bad rows must not fill the memory.
+ * Reports come column by column, not row by row. The kept texts are ordered by line when they are
+ * added, so that the first of them is the first bad row of the chunk, whichever column found it.
+ * Texts are few, because a file of nothing but bad rows must not fill the memory.
  */
 #include "data/batch.h"
 
@@ -15,7 +15,7 @@ static bool before(const cr_bad_row *b, int64_t row, int64_t line) {
     return b->line < line || (b->line == line && b->row < row);
 }
 
-/* the row that a step belongs to */
+/* Returns the row that a step belongs to. */
 static int64_t row_of_step(const cr_bad *bad, int64_t step) {
     int64_t lo = 0, hi = bad->n_rows; /* steps[lo] <= step < steps[hi] */
     while (hi - lo > 1) {

@@ -176,7 +176,7 @@ static const char *label_at(const void *ctx, size_t i) {
     return (int64_t)i < labels->n ? labels->v[i] : NULL;
 }
 
-/* maps that belong to no label, to the same one, or hold nothing that is a label */
+/* Reports maps that belong to no label, two maps of one label, and values that are no labels. */
 static void check_label_maps(const cr_data_conf *c, cr_diag *diag) {
     for (int64_t i = 0; i < c->label_map.n; i++) {
         const cr_label_map_conf *m = c->label_map.v[i];
@@ -258,7 +258,7 @@ static const char *type_word(const void *ctx, size_t i) {
     return type_words[i];
 }
 
-/* The number of a scalar type at *s, which is moved past it; -1 when there is none. */
+/* Returns the number of the scalar type at *s, which is moved past it; -1: there is none. */
 static int scalar_type(const char **s) {
     static const struct {
         const char *word;
@@ -275,7 +275,7 @@ static int scalar_type(const char **s) {
     return -1;
 }
 
-/* FieldType of a type text without spaces and in capitals; -1 when it is none. */
+/* Returns the FieldType of a type text without spaces and in capitals; -1: it is no type. */
 static int parse_type(const char *s) {
     int type = -1;
     if (strncmp(s, "ARRAY<ARRAY<", 12) == 0) {
@@ -377,7 +377,7 @@ static void parse_fields_str(cr_data_conf *c, cr_arena *arena, cr_diag *diag) {
     const char *text = c->input_fields_str;
     const cr_conf_node *node = c->base.node ? cr_conf_find(c->base.node, "input_fields_str") : NULL;
     cr_loc at = cr_conf_at(c, "input_fields_str");
-    if (node && node->quoted) at.col++; /* the place is the quote's */
+    if (node && node->quoted) at.col++; /* the place is that of the quote */
     size_t n_max = 1;
     for (const char *p = text; *p; p++)
         n_max += *p == ';';
@@ -402,7 +402,7 @@ void cr_data_conf_finish(cr_data_conf *c, cr_arena *arena, cr_diag *diag) {
         c->fg_mode = c->fg_encoded ? CR_FG_NONE : c->fg_threads > 0 ? CR_FG_DAG : CR_FG_NORMAL;
     }
     if (cr_conf_has(c, "input_fields_str")) parse_fields_str(c, arena, diag);
-    /* a column named twice in input_fields, or of a type that text cannot have */
+    /* A column must not stand twice in input_fields, or have a type that text cannot have. */
     cr_map seen;
     cr_map_init(&seen);
     for (int64_t i = 0; i < c->input_fields.n && !cr_conf_has(c, "input_fields_str"); i++) {

@@ -18,7 +18,7 @@ static cr_file_id of_stat(const cr_fs_stat *st) {
 }
 
 static cr_code add_part(cr_digest *d, cr_fs *f, void *buf, int64_t from, int64_t to, cr_err *err) {
-    size_t got; /* less than asked for: the file is shorter than it was, and the digest tells */
+    size_t got; /* when the file is shorter than it was, less is read, and the digest differs */
     if (from >= to) return CR_OK;
     CR_TRY(cr_fs_pread(f, from, buf, (size_t)(to - from), &got, err));
     cr_digest_add(d, buf, got);
@@ -51,7 +51,7 @@ static cr_code differs(const char *path, cr_err *err) {
                       "during a run, and start again");
 }
 
-/* *look: the digest must decide */
+/* Compares what the system says of a file. *look: the digest must decide. */
 static cr_code compare(const cr_file_id *was, const cr_fs_stat *st, const char *path, bool *look,
                        cr_err *err) {
     *look =

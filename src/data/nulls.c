@@ -1,5 +1,5 @@
 /*
- * nulls.c - texts that stand for a missing value.
+ * nulls.c - finds texts that stand for a missing value.
  */
 #include "data/nulls.h"
 

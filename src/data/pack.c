@@ -1,6 +1,6 @@
 /*
- * pack.c - columns as bytes and back. Text of a dictionary becomes plain text, as everywhere where
- * rows leave the block that they came from.
+ * pack.c - turns columns into bytes and back. Text of a dictionary becomes plain text, as it does
+ * wherever rows leave the block that they came from.
  */
 #include "data/pack.h"
 
@@ -40,7 +40,7 @@ static size_t width_of(cr_coltype t) {
     return t == CR_COL_I64 || t == CR_COL_F64 ? 8 : 4;
 }
 
-/* n values: numbers, or offsets and then text */
+/* Appends n values: numbers, or offsets and then text. */
 static void pack_leaf(cr_buf *out, const cr_column *c, int64_t n) {
     if (c->type != CR_COL_STR) {
         cr_pack_bytes(out, c->v.i64, (size_t)n * width_of(c->type));

@@ -1,5 +1,5 @@
 /*
- * registry.c - the readers of reader_list.h, and what readers say alike.
+ * registry.c - the readers of reader_list.h, and the messages that all of them use.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
- * stream.c - plain, gzip and zstd files behind one read.
+ * stream.c - reads plain, gzip and zstd files through one function.
  *
  * The decoders are fed from one input buffer. The trap is the end: zlib and zstd both stop quietly
- * when input runs out, so `between` remembers whether the last member or frame was whole, and an
- * end of file in the middle of one is an error.
+ * when the input runs out, so `between` remembers whether the last member or frame was whole, and
+ * an end of file in the middle of one is an error.
  */
 #include "data/stream.h"
 
@@ -21,11 +21,11 @@
 #include "base/stop.h"
 
 #define IN_BYTES   ((size_t)256 << 10)
-#define STOP_MS    100 /* how often a wait for standard input looks whether the user wants to stop */
+#define STOP_MS    100 /* a wait for standard input checks this often whether to stop */
 #define WINDOW_LOG 31  /* largest window of zstd data: 2 GiB, the most that its tool makes */
 
-/* Standard input when it is no file. There is one per process, and all streams of it share what was
- * read so far, so that a header can be looked at before the data is read. */
+/* Standard input when it is no file. There is one per process, and all its streams share what was
+ * read so far, so that a header can be read before the data is. */
 static struct {
     char *kept;
     size_t n, cap;
@@ -51,14 +51,14 @@ struct cr_stream {
 static cr_codec codec_of(const unsigned char *p, size_t n) {
     if (n >= 2 && p[0] == 0x1f && p[1] == 0x8b) return CR_GZIP;
     if (n >= 4 && p[0] == 0x28 && p[1] == 0xb5 && p[2] == 0x2f && p[3] == 0xfd) return CR_ZSTD;
-    /* a skippable frame may come first */
+    /* A skippable frame may come first. */
     if (n >= 4 && (p[0] & 0xf0) == 0x50 && p[1] == 0x2a && p[2] == 0x4d && p[3] == 0x18)
         return CR_ZSTD;
     return CR_PLAIN;
 }
 
-/* Waits until standard input has something, or has ended. False: the user has asked to stop. A read
- * alone would not notice that: threads that read have all signals blocked. */
+/* Waits until standard input has bytes or has ended. False: the user has asked to stop. A read
+ * alone would not notice that, because threads that read have all signals blocked. */
 static bool live_wait(void) {
     struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
     while (!cr_stop_requested) {
@@ -68,7 +68,8 @@ static bool live_wait(void) {
     return false;
 }
 
-/* the next bytes of standard input, as many as a read gives; EINTR: the user has asked to stop */
+/* Reads the next bytes of standard input, as many as one read gives; EINTR: the user has asked to
+ * stop. */
 static ssize_t live_some(cr_stream *s, char *buf, size_t n) {
     if (!live.gone && s->at < live.n) {
         size_t k = live.n - s->at < n ? live.n - s->at : n;
@@ -105,7 +106,7 @@ static ssize_t live_some(cr_stream *s, char *buf, size_t n) {
     return k;
 }
 
-/* as many bytes as there are, at most n */
+/* Reads as many bytes as there are, at most n. */
 static cr_code read_next(cr_stream *s, void *buf, size_t n, size_t *got, cr_err *err) {
     *got = 0;
     if (s->f) {
@@ -135,12 +136,13 @@ static cr_stream *new_stream(cr_fs *f, const char *path, int64_t size, const uns
     if ((s->codec == CR_GZIP && inflateInit2(&s->z, 15 + 16) != Z_OK) ||
         (s->codec == CR_ZSTD && !(s->zd = ZSTD_createDStream())))
         cr_no_memory(0, "a file being unpacked");
-    /* zstd --long=31 looks back 2 GiB; memory is taken for the window that the file needs */
+    /* zstd --long=31 looks back 2 GiB; the decoder takes memory only for the window that the file
+     * needs. */
     if (s->zd) ZSTD_DCtx_setParameter(s->zd, ZSTD_d_windowLogMax, WINDOW_LOG);
     return s;
 }
 
-/* Is standard input a file that can be opened again? Not when something was read of it already. */
+/* Is standard input a file that can be opened again? It cannot when some of it was read already. */
 static bool stdin_is_file(void) {
     struct stat st;
     return fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&
@@ -236,11 +238,11 @@ static cr_code broken(const cr_stream *s, const char *why, cr_err *err) {
                       s->codec == CR_GZIP ? "gzip" : "zstd", why ? why : "no reason given");
 }
 
-/* decodes from in to out; both moved on. */
+/* Decodes from in to buf, and moves both on. */
 static cr_code inflate_some(cr_stream *s, char *buf, size_t n, size_t *got, cr_err *err) {
     unsigned char *p = s->in + s->in_at;
     size_t left = s->in_n - s->in_at;
-    if (s->between && s->any) { /* zeros may fill up the file after a member */
+    if (s->between && s->any) { /* zeros may fill up the file behind a member */
         while (left && *p == 0) {
             p++;
             left--;
@@ -295,7 +297,7 @@ cr_code cr_stream_read(cr_stream *s, char *buf, size_t n, size_t *got, cr_err *e
             s->eof = s->in_n < IN_BYTES;
         }
         size_t at = s->in_at;
-        /* without input a decoder may still hold output, unless it is between two members */
+        /* Without input a decoder may still hold output, unless it is between two members. */
         if (s->in_at == s->in_n && s->between) return CR_OK;
         CR_TRY(s->codec == CR_GZIP ? inflate_some(s, buf, n, got, err)
                                    : unzstd_some(s, buf, n, got, err));

@@ -1,11 +1,12 @@
 /*
- * tab.c - the first values of a description of a column, and the knots of a normal distribution.
+ * tab.c - sets the first values of the description of a column, and computes the knots of a normal
+ * distribution.
  */
 #include <math.h>
 
 #include "data/tab.h"
 
-/* Newton steps from a logistic guess; only for the making of tables */
+/* Makes Newton steps from a logistic guess. It is only used to make tables. */
 double cr_normal_inv(double u) {
     double x = log(u / (1 - u)) / 1.702;
     for (int i = 0; i < 60; i++) {

@@ -1,9 +1,9 @@
 /*
- * csv.c - CsvDataset: files, headers, wanted columns.
+ * csv.c - CsvDataset: finds the wanted columns in the headers of all files.
  *
- * Opening looks at every file (a changed header in file 700 of 1000 is found before the first step)
- * and remembers for each where its rows begin and which field is which wanted column. Files with
- * the same header as the one before share that, so many files cost little.
+ * Opening looks at every file, so that a changed header in file 700 of 1000 is found before the
+ * first step. It remembers for each file where its rows begin and which field is which wanted
+ * column. Files with the same header as the file before share that, so many files cost little.
  */
 #include "data/csv/csv_int.h"
 
@@ -56,7 +56,8 @@ static bool form_init(cr_csv_form *f, const cr_data_conf *c, cr_diag *diag) {
     return false;
 }
 
-/* Types of the wanted columns: what was asked for, else what input_fields say, else text. */
+/* Finds the types of the wanted columns: the type that was asked for, else that of input_fields,
+ * else text. */
 static void find_types(cr_source *s, cr_diag *diag) {
     cr_coltype *types = CR_NEW_N(&s->arena, cr_coltype, s->n_want + 1);
     int *twin = CR_NEW_N(&s->arena, int, s->n_want + 1);
@@ -91,7 +92,8 @@ static void find_types(cr_source *s, cr_diag *diag) {
     }
 }
 
-/* bytes in which a line of the columns' names, or the mark of UTF-8, would show */
+/* Returns how many bytes show whether a file begins with a line of the columns' names, or with the
+ * mark of UTF-8. */
 static size_t names_size(const cr_source *s) {
     size_t n = 8;
     for (int i = 0; i < s->n_names; i++)
@@ -116,7 +118,7 @@ static cr_code read_front(cr_source *s, cr_stream *st, const char *path, bool ro
         size_t n = h->text.size;
         h->begin = h->end = n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
         if (!row) return CR_OK;
-        /* lines before the header may be empty */
+        /* Lines before the header may be empty. */
         size_t last, at = h->begin;
         for (;;) {
             size_t k = cr_csv_row_end(&s->form, p + at, n - at, 1, &last);
@@ -191,7 +193,8 @@ static const char *meant_name(const void *ctx, size_t i) {
     return name && cr_data_is_label(u->s->conf, name) ? "" : name;
 }
 
-/* the columns that nothing reads, a few of them: what is missed may be there under another name */
+/* Names a few of the columns that nothing reads, because the missing one may be there under another
+ * name. */
 static const char *unused_names(cr_source *s, const header *h) {
     const char *text = NULL, *name;
     int shown = 0, more = 0;
@@ -209,7 +212,8 @@ static const char *unused_names(cr_source *s, const header *h) {
                 : cr_arena_printf(&s->arena, "%s that nothing reads", text);
 }
 
-/* how many of the wanted columns there are when text is cut at c; *n: pieces */
+/* Counts the wanted columns that are there when the text is cut at c; *n becomes the number of
+ * pieces. */
 static int hits(const cr_source *s, const char *text, char c, int *n) {
     int found = 0;
     *n = 1;
@@ -229,7 +233,8 @@ static const char *show_delim(cr_source *s, char c) {
                                : cr_arena_printf(&s->arena, "%c", c);
 }
 
-/* names without control bytes; what has them is no header, and no good in a message */
+/* Are the names free of control bytes? A line that has some is no header, and must not be printed.
+ */
 static bool is_text(const header *h) {
     for (int k = 0; k < h->n; k++)
         for (const char *p = h->names[k]; *p; p++)
@@ -237,7 +242,8 @@ static bool is_text(const header *h) {
     return true;
 }
 
-/* None of the wanted columns is there: that is one mistake, not one per column. True: told. */
+/* When none of the wanted columns is there, that is one mistake and not one per column. Returns
+ * true when it was reported. */
 static bool none_found(cr_source *s, const header *h, const char *path, cr_diag *diag) {
     int wanted = 0;
     for (int i = 0; i < s->n_want; i++) {
@@ -286,8 +292,7 @@ static bool none_found(cr_source *s, const header *h, const char *path, cr_diag 
     return true;
 }
 
-/* map_header finds the field of every wanted column; `told` marks columns already complained about.
- */
+/* map_header finds the field of every wanted column; `told` marks those that were reported. */
 static const int32_t *map_header(cr_source *s, const header *h, const char *path, bool *told,
                                  cr_diag *diag) {
     int32_t *col = CR_NEW_N(&s->arena, int32_t, s->n_want + 1);
@@ -325,7 +330,7 @@ static const int32_t *map_header(cr_source *s, const header *h, const char *path
     return col;
 }
 
-/* without a header the names come from input_fields, for all files alike */
+/* Without a header the names come from input_fields, for all files alike. */
 static const int32_t *map_fields(cr_source *s, cr_diag *diag) {
     const cr_data_conf *c = s->conf;
     int32_t *col = CR_NEW_N(&s->arena, int32_t, s->n_want + 1);
@@ -358,8 +363,8 @@ static void add_error(cr_diag *diag, const cr_err *e) {
     cr_diag_add(diag, CR_SEV_ERROR, e->code, e->at, "%s", e->msg);
 }
 
-/* Without a header: is the first row what input_fields says, name by name? It would be read as
- * data, and where all columns are text that would go unnoticed. */
+/* Does the first row of a file without a header hold the names of input_fields? It would be read as
+ * data, and nobody would notice where all columns are text. */
 static bool names_first(const cr_source *s, const header *h) {
     const char *p = h->text.text + h->begin, *end = h->text.text + h->text.size;
     if (s->n_names < 2) return false;
@@ -374,8 +379,8 @@ static bool names_first(const cr_source *s, const header *h) {
     return p == end || *p == '\n' || *p == '\r';
 }
 
-/* open_file looks at one file. h is that of the file before: the same header has the same columns.
- */
+/* open_file looks at one file. h is the header of the file before; equal headers have the same
+ * columns. */
 static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **map, bool *told,
                       cr_diag *diag) {
     cr_err e = {0};
@@ -384,7 +389,7 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
     h->text = (cr_raw){0};
     char *before = NULL;
     size_t n_before = 0;
-    if (h->names) { /* keep the last header's text to compare */
+    if (h->names) { /* the text of the last header is kept for the comparison */
         n_before = h->end - h->begin;
         before = cr_alloc(n_before + 1, "a header");
         memcpy(before, now.text.text + h->begin, n_before);
@@ -439,7 +444,7 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
     if (code != CR_OK) add_error(diag, &e);
     cr_free(before);
     if (code == CR_OK && cr_stream_far(st) && !f->front)
-        f->kept = st; /* opening it again would be a request, and it holds what was read */
+        f->kept = st; /* it holds what was read, and opening again is a request */
     else
         cr_stream_close(st);
     *h = now;

@@ -1,15 +1,15 @@
 /*
- * cut.c - where a block of a CSV file begins and ends.
+ * cut.c - finds where a block of a CSV file begins and ends.
  *
- * Plain files: block k holds the rows that begin in bytes [k*block, (k+1)*block), so any block can
- * be cut without reading those before it. The hard part is a quoted field that holds line ends:
- * whether a byte lies inside one cannot be seen from there. The text around it is read twice, taken
- * to begin outside and inside of quotes; rows of the right width and quotes in their places tell
- * which is true (in practice from the first quote or row on). When they do not, the file is
- * searched once from its beginning and all block starts are kept: always right, but a whole read of
- * the file, so it comes last.
+ * In plain files block k holds the rows that begin in bytes [k*block, (k+1)*block), so any block
+ * can be cut without reading those before it. The hard part is a quoted field that holds line ends:
+ * a byte alone does not show whether it lies inside one. The text around it is read twice, taken to
+ * begin outside and inside of quotes; rows of the right width and quotes in their places show which
+ * is true (in practice from the first quote or row on). When they do not, the file is searched once
+ * from its beginning and all block starts are kept. That is always right, but it reads the whole
+ * file, so it comes last.
  *
- * Compressed files come front to back: blocks of about the same size, each ending with a row.
+ * Compressed files are read front to back, in blocks of about the same size that end with a row.
  */
 #include "data/csv/csv_int.h"
 
@@ -38,7 +38,7 @@ static cr_code too_long(const cr_csv_file *f, cr_err *err) {
 
 /* ---- plain files ---- */
 
-/* the open file, which must still be the one that the run began with */
+/* Returns the open file, which must still be the one that the run began with. */
 static cr_code plain(cr_source *s, int64_t file, cr_stream **out, cr_err *err) {
     const cr_csv_file *f = &s->files[file];
     size_t slot = (size_t)(file % CR_CSV_FDS);
@@ -74,12 +74,13 @@ static cr_code search_all(cr_source *s, cr_stream *st, cr_csv_file *f, int64_t n
     int64_t *starts = p;
     cr_raw buf = {0};
     cr_code code = CR_OK;
-    int64_t base = f->data_start; /* of the text in buf: a row begins there */
+    int64_t base = f->data_start; /* the place of buf in the file: a row begins there */
     int64_t k = 0;
     while (k <= n_blocks && k * (int64_t)s->block <= base)
         starts[k++] = base;
     while (k <= n_blocks && base < f->size) {
-        /* first try with a block's worth, then with all of it that a row may be long */
+        /* The first try reads a block, and the next ones read more, up to the longest row that is
+         * allowed. */
         size_t want = buf.size ? 4 * buf.size : s->block + WIN_FIRST;
         if ((int64_t)want > f->size - base) want = (size_t)(f->size - base);
         bool eof = base + (int64_t)want == f->size;
@@ -96,7 +97,7 @@ static cr_code search_all(cr_source *s, cr_stream *st, cr_csv_file *f, int64_t n
                                           (size_t)(k * (int64_t)s->block - base), &last);
         if (end == SIZE_MAX && eof) end = want; /* the last row has no line end */
         if (end == SIZE_MAX) end = last;
-        if (end == 0) continue; /* no row end at all: read more */
+        if (end == 0) continue; /* there is no row end at all, so more is read */
         base += (int64_t)end;
         buf.size = 0;
         while (k <= n_blocks && k * (int64_t)s->block <= base)
@@ -117,14 +118,14 @@ static bool good(const cr_csv_guess *g) {
     return g->rows > 0 && g->faults * 8 <= g->rows;
 }
 
-/* guess finds the first row that begins at or behind target in the window; SIZE_MAX: cannot tell.
- */
+/* guess finds the first row that begins at or behind target in the window; SIZE_MAX: it cannot
+ * tell. */
 static size_t guess(const cr_source *s, const cr_csv_file *f, size_t n, size_t from, size_t target,
                     bool eof) {
     cr_csv_guess g[2];
     for (int q = 0; q < 2; q++)
         g[q] = cr_csv_try(&s->form, s->win, from, n, target, eof, q == 1, f->n_cols);
-    /* in a file of one column any text is a row, only quotes can tell */
+    /* In a file of one column any text is a row, so only quotes can tell. */
     if (f->n_cols == 1 && !memchr(s->win, '"', n)) return SIZE_MAX;
     if (good(&g[0]) == good(&g[1])) return SIZE_MAX;
     return good(&g[0]) ? g[0].start : g[1].start;
@@ -150,7 +151,7 @@ static cr_code start_of(cr_source *s, int64_t file, int64_t block, int64_t *out,
     CR_TRY(plain(s, file, &st, err));
     bool found = f->starts != NULL;
     if (found) *out = f->starts[block];
-    /* look from some rows before; rows behind alone may be too few, near the end of the file */
+    /* The search begins some rows before: near the end of the file too few may follow. */
     int64_t back = (int64_t)(s->block / 128 < 64 ? 64 : s->block / 128);
     int64_t from = at - back > f->data_start ? at - back : f->data_start;
     int64_t lead = from - f->data_start < (int64_t)s->form.n_delim ? from - f->data_start
@@ -191,7 +192,7 @@ static cr_code cut_plain(cr_source *s, int64_t file, int64_t block, cr_raw *raw,
     int64_t a, z;
     CR_TRY(start_of(s, file, block, &a, err));
     CR_TRY(start_of(s, file, block + 1, &z, err));
-    /* two guesses from two places can contradict each other only in a file that is not CSV */
+    /* Two guesses from two places contradict each other only in a file that is not CSV. */
     if (z < a) z = a;
     if (z - a > (int64_t)(CR_CSV_MAX_ROW + s->block)) return too_long(f, err);
     size_t n = (size_t)(z - a);
@@ -286,7 +287,7 @@ static cr_code cut_front(cr_source *s, int64_t file, int64_t block, cr_raw *raw,
 
 void cr_csv_will_need(cr_source *s, int64_t file, int64_t block) {
     const cr_csv_file *f = &s->files[file];
-    /* where the block begins and ends is looked for a little around */
+    /* The begin and the end of the block are looked for a little around it. */
     int64_t at = block * (int64_t)s->block - (int64_t)WIN_FIRST;
     if (f->kept) cr_stream_will_need(f->kept, at, (int64_t)(s->block + 2 * WIN_FIRST));
 }

@@ -1,11 +1,11 @@
 /*
- * parse.c - one block of CSV text into columns.
+ * parse.c - turns one block of CSV text into columns.
  *
- * Two passes: scan.c lists all separators, then the list (row by row) is turned into columns, a
- * group of rows at a time so that both sides stay in the first-level cache. Text columns only hold
- * positions; doubled quotes are undone in place, in the block's own text. The arrays of the columns
- * are spaced an odd number of cache lines apart: at a power of two all of them would fall into the
- * same few sets of the cache.
+ * There are two passes: scan.c lists all separators, then the list (row by row) is turned into
+ * columns, a group of rows at a time, so that both sides stay in the first-level cache. Text
+ * columns only hold positions; doubled quotes are undone in place, in the block's own text. The
+ * arrays of the columns are spaced an odd number of cache lines apart: at a power of two all of
+ * them would fall into the same few sets of the cache.
  */
 #include "data/csv/csv_int.h"
 
@@ -28,7 +28,7 @@ const char *cr_csv_unquote(char *text, uint32_t *beg, uint32_t *end) {
         *end = out;
         return NULL;
     }
-    /* doubled quotes: close the gaps */
+    /* The gaps that doubled quotes leave are closed. */
     for (uint32_t in = out; in < e;) {
         if (text[in] != '"') {
             text[out++] = text[in++];
@@ -48,8 +48,9 @@ const char *cr_csv_unquote(char *text, uint32_t *beg, uint32_t *end) {
     return "the quote is not closed";
 }
 
-/* The float nearest to the text, of which d is the nearest double: rounding twice goes wrong only
- * when d lies exactly half way between two floats, or is too small for a float's full precision. */
+/* Returns the float nearest to the text, of which d is the nearest double. Rounding twice goes
+ * wrong only when d lies exactly half way between two floats, or is too small for a float's full
+ * precision. */
 static float to_f32(double d, const char *p, size_t n) {
     uint64_t bits;
     memcpy(&bits, &d, 8);
@@ -103,7 +104,7 @@ static void split(const cr_raw *raw, const cr_csv_file *f, const cr_csv_marks *m
     r->first = first;
     r->n_cols = f->n_cols;
     int64_t n = 0, line = raw->first_line ? raw->first_line : 1, base = line;
-    uint32_t next = 0; /* separator the row begins with */
+    uint32_t next = 0; /* the separator that the row begins with */
     for (size_t i = 0; i < m->n_rows; i++) {
         uint32_t fields = m->row_end[i] - next + 1;
         if (fields == (uint32_t)f->n_cols && f->n_cols > 1) {
@@ -128,12 +129,12 @@ static void split(const cr_raw *raw, const cr_csv_file *f, const cr_csv_marks *m
     r->n = n;
 }
 
-/* a column of numbers being filled */
+/* A column of numbers that is being filled. */
 typedef struct number {
     const char *name;
     cr_column *c;
     char *out;
-    uint8_t *valid; /* set on the first null */
+    uint8_t *valid; /* made at the first null */
     cr_arena *arena;
 } number;
 
@@ -146,7 +147,7 @@ static void set_null(number *x, const rows *r, int64_t i) {
     x->valid[i] = 0;
 }
 
-/* a number that could not be read: a word for null, or a bad row */
+/* Handles a number that could not be read: it is a word for null, or the row is bad. */
 static void not_read(number *x, const rows *r, int64_t i, const char *p, size_t n, bool whole,
                      cr_bad *bad) {
     set_null(x, r, i);
@@ -167,7 +168,7 @@ static inline bool digits(const char *p, size_t n, uint32_t *out) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     uint64_t v;
     memcpy(&v, p, 8);
-    unsigned gone = 64 - 8 * (unsigned)n; /* bits of what is not ours; zeros come in front */
+    unsigned gone = 64 - 8 * (unsigned)n; /* bits behind the number; zeros come in front */
     v = (v << gone) | (gone ? UINT64_C(0x3030303030303030) >> (64 - gone) : 0);
     uint64_t high = v & 0xf0f0f0f0f0f0f0f0u;
     uint64_t over = ((v + 0x0606060606060606u) & 0xf0f0f0f0f0f0f0f0u) >> 4;
@@ -269,7 +270,7 @@ cr_code cr_csv_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, cr_
     chunk->first_row = raw->first_row;
     chunk->lines = r.lines;
     chunk->cols = CR_NEW_N(a, cr_column, s->n_want ? s->n_want : 1);
-    /* 16 values are a cache line */
+    /* 16 values are a cache line. */
     size_t stride = (((size_t)r.n + 15) / 16 | 1) * 16;
     uint32_t *pos = cr_arena_alloc(a, stride * 2 * (size_t)s->n_want * sizeof(*pos) + 64);
     number *num = CR_NEW_N(a, number, s->n_want + 1);
@@ -290,7 +291,7 @@ cr_code cr_csv_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, cr_
     for (int64_t from = 0; from < r.n; from += GROUP) {
         int64_t to = from + GROUP < r.n ? from + GROUP : r.n;
         for (int c = 0; c < s->n_want; c++) {
-            int t = s->twin[c]; /* the same field: found, and its quotes undone, before */
+            int t = s->twin[c]; /* the same field was found before, and its quotes were undone */
             uint32_t *beg = pos + stride * 2 * (size_t)(t >= 0 ? t : c), *end = beg + stride;
             if (t < 0) {
                 views(&s->form, &r, f->col[c], from, to, beg, end);

@@ -1,10 +1,10 @@
 /*
- * scan.c - finding separators, row ends and quotes.
+ * scan.c - finds separators, row ends and quotes.
  *
- * A classifier turns 64 bytes into three 64-bit masks with the widest registers there are;
+ * A classifier turns 64 bytes into three 64-bit masks with the widest registers there are, and
  * everything else walks the set bits. Stretches of 4 KiB without a quote (nearly all of nearly
  * every file) take a short loop; the others go through `step`, the one place that knows the rules
- * for quotes. A prefix-xor of the quote mask would be faster there, but takes a quote inside an
+ * for quotes. A prefix-xor of the quote mask would be faster there, but it takes a quote inside an
  * unquoted field (5" disk) for the begin of a quoted one.
  */
 #include "data/csv/csv_int.h"
@@ -49,7 +49,8 @@ __attribute__((target("avx2"))) static void classify_avx2(const char *text, size
 }
 #endif
 
-/* bit 7 of each byte of the result: that byte of v equals that of x (exact, no false neighbours) */
+/* Sets bit 7 of each byte of the result where that byte of v equals that of x. It is exact: a byte
+ * never affects its neighbour. */
 static inline uint64_t eq_bytes(uint64_t v, uint64_t x) {
     const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
     uint64_t t = v ^ x;
@@ -101,8 +102,8 @@ typedef struct walk {
     const cr_csv_form *f;
     const char *text;
     size_t n;
-    size_t field; /* where the field begins; SIZE_MAX: somewhere before */
-    size_t skip;  /* marks before this belong to what came before them */
+    size_t field; /* where the field begins; SIZE_MAX: before this text */
+    size_t skip;  /* marks before this place belong to what came before them */
     bool in_quote;
     int64_t lines, faults;
 } walk;
@@ -147,7 +148,8 @@ static inline int step(walk *w, size_t pos) {
     return NOTHING;
 }
 
-/* Marks of up to 4 KiB at base, those behind the text cleared. Returns the number of words. */
+/* Finds the marks of up to 4 KiB at base and clears those behind the text. Returns the number of
+ * words. */
 #define SEG_WORDS 64
 typedef struct seg {
     uint64_t sep[SEG_WORDS], nl[SEG_WORDS], quote[SEG_WORDS], any_quote;
@@ -270,7 +272,7 @@ cr_csv_guess cr_csv_try(const cr_csv_form *f, const char *text, size_t from, siz
                         size_t target, bool at_eof, bool in_quote, int n_cols) {
     cr_csv_guess r = {SIZE_MAX, 0, 0};
     walk w = {f, text, n, SIZE_MAX, from, in_quote, 0, 0};
-    /* is text[from] the first byte of a field? */
+    /* Is text[from] the first byte of a field? */
     size_t d = f->n_delim;
     if (from > 0 && text[from - 1] == '\n') w.field = from;
     if (from >= d && memcmp(text + from - d, f->delim, d) == 0) w.field = from;

@@ -1,5 +1,5 @@
 /*
- * text_out.c - text into a file, plain, gzip or zstd, or into standard output.
+ * text_out.c - writes text into a file (plain, gzip or zstd) or to standard output.
  */
 #include "data/csv/text_out.h"
 
@@ -17,7 +17,7 @@ struct cr_text_out {
     cr_codec codec;
     z_stream z;
     ZSTD_CStream *zc;
-    unsigned char out[OUT_BYTES]; /* packed */
+    unsigned char out[OUT_BYTES]; /* packed bytes */
 };
 
 static bool ends_in(const char *path, const char *end) {

@@ -9,7 +9,7 @@
 
 #include "data/load/shuffle.h"
 
-/* slots in the queue at most, in file order; rows are the usual limit */
+/* The most slots in the queue, in file order; usually the rows are the limit. */
 #define MAX_SLOTS 4096
 
 cr_code cr_cutter_open(cr_cutter *c, const cr_items *in, cr_slots *out, const atomic_bool *stop,
@@ -50,7 +50,7 @@ cr_code cr_cutter_start(cr_cutter *c, int64_t *skip, cr_err *err) {
 int cr_cutter_hints(cr_cutter *c, int64_t now, int64_t out[CR_CUTTER_HINTS]) {
     const cr_items *in = c->in;
     int n = 0;
-    bool dealt = !cr_items_known(in) || in->o->shuffle; /* else the order is that of the files */
+    bool dealt = !cr_items_known(in) || in->o->shuffle; /* if not: file order */
     if (!in->reader->will_need || c->hands.split || (dealt && c->order_epoch != c->epoch)) return 0;
     if (c->hint_epoch != c->epoch + 1) {
         c->hint_epoch = c->epoch + 1; /* 0: none yet */
@@ -71,7 +71,7 @@ void cr_cutter_hint(const cr_cutter *c, const int64_t *items, int n) {
 
 /* ---- blocks one after the other ---- */
 
-/* skip_front comes to the block a run starts with in a file that can only be read from its
+/* skip_front goes to the block that a run starts with, in a file that can only be read from its
  * beginning. */
 static cr_code skip_front(cr_cutter *c, int64_t file, cr_raw *raw, cr_err *err) {
     const cr_items *in = c->in;

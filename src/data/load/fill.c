@@ -1,5 +1,6 @@
 /*
- * fill.c - a raw block becomes the rows of a slot: parse, hide, split, encode, leave out bad rows.
+ * fill.c - turns a raw block into the rows of a slot: parse, hide, split, encode, leave out bad
+ * rows.
  */
 #include "data/load/fill.h"
 
@@ -59,8 +60,8 @@ static void hide(cr_filler *f, const cr_raw *raw, int64_t epoch) {
     f->chunk.hidden = f->hidden;
 }
 
-/* split leaves the rows of one side in the chunk. What was reported of rows on the other side is
- * told by the loader that reads that side; rows without a side belong to the training. */
+/* split leaves the rows of one side in the chunk. The loader that reads the other side reports the
+ * bad rows there; rows without a side belong to the training. */
 static void split(cr_filler *f, const cr_raw *raw) {
     int64_t n = f->chunk.n_rows;
     if (f->in->o->split.side == CR_ALL_ROWS) return;
@@ -84,7 +85,7 @@ static void split(cr_filler *f, const cr_raw *raw) {
 
 /* ---- the good rows into the slot ---- */
 
-/* sizes notes what a row takes, of n that take so many bytes packed and held. */
+/* sizes notes what one row takes, when n rows take so many bytes packed and held. */
 static void sizes(cr_filler *f, int64_t n, size_t packed, size_t held) {
     double p = (double)packed / (double)n, h = (double)held / (double)n;
     if (p > f->row_bytes) f->row_bytes = p;
@@ -102,8 +103,8 @@ static cr_code copy(cr_filler *f, cr_slot *s, int64_t n_good) {
     return CR_OK;
 }
 
-/* drop_offsets: ids that turned out to be one per row, or step, need no offsets; a batch is then
- * assembled by plain copies. */
+/* drop_offsets removes the offsets of ids that turned out to be one per row, or per step; a batch
+ * is then assembled by plain copies. */
 static void drop_offsets(cr_batch *b) {
     for (int f = 0; f < b->n_sparse; f++) {
         cr_jagged *j = &b->sparse[f];
@@ -116,7 +117,7 @@ static void drop_offsets(cr_batch *b) {
     }
 }
 
-/* packed_bytes: about what the rows take in a batch, without reserved columns */
+/* packed_bytes returns about what the rows take in a batch, without reserved columns. */
 static size_t packed_bytes(const cr_batch *b) {
     int64_t n = b->n_rows * (b->dense_width + b->n_labels + b->n_weights) * 4;
     for (int f = 0; f < b->n_sparse; f++) {
@@ -129,8 +130,9 @@ static size_t packed_bytes(const cr_batch *b) {
     return (size_t)n;
 }
 
-/* take_over gives the slot what the encoder has made, memory and all; the encoder goes on with the
- * memory that the slot had. Only reserved columns are copied: they may point into the chunk. */
+/* take_over gives the slot everything that the encoder has made, with its memory; the encoder goes
+ * on with the memory that the slot had. Only reserved columns are copied, because they may point
+ * into the chunk. */
 static cr_code take_over(cr_filler *f, cr_slot *s) {
     cr_batch *rows = &f->enc.rows;
     s->mem.used = 0;
@@ -150,7 +152,7 @@ static cr_code take_over(cr_filler *f, cr_slot *s) {
     s->arena = f->enc.arena;
     f->enc.arena = was;
     size_t used = cr_arena_used(&s->arena);
-    /* a new one begins with a block that is large enough, so that it need not grow */
+    /* A new arena begins with a block that is large enough, so that it need not grow. */
     if (!was.head) cr_arena_init(&f->enc.arena, used + used / 4);
     sizes(f, rows->n_rows, packed_bytes(rows) + s->mem.used, used + s->mem.used);
     return CR_OK;

@@ -1,11 +1,11 @@
 /*
- * gather.c - rows of several batches into one.
+ * gather.c - copies rows of several batches into one.
  *
- * A record holds: one id per sparse feature, the dense floats, labels, weights. A feature that is
- * jagged or weighted somewhere, sequences and reserved columns, are taken column by column; doing
- * that with all columns cost twice as much for shuffled rows, each value being a cache miss. Sizes
- * are counted first, so that everything lies in one block of memory which the next batch uses
- * again.
+ * A record holds one id per sparse feature, the dense floats, labels and weights. A feature that is
+ * jagged or weighted somewhere, sequences and reserved columns are taken column by column; doing
+ * that with all columns cost twice as much for shuffled rows, because each value was a cache miss.
+ * Sizes are counted first, so that everything lies in one block of memory, which the next batch
+ * uses again.
  */
 #include "data/load/gather_int.h"
 
@@ -44,7 +44,7 @@ static cr_gather_plan make_plan(const cr_batch *shape, const cr_row_run *runs, i
     return p;
 }
 
-/* does any source that is used have offsets, weights? */
+/* Does any source that is used have offsets or weights? */
 typedef struct facts {
     bool jagged, weighted, sequence;
 } facts;
@@ -124,7 +124,7 @@ static void columns_to_records(const cr_gather_plan *p, const cr_batch *out, cha
             int64_t n = run->n - at < GROUP ? run->n - at : GROUP, from = run->from + at;
             const cr_rowref *refs = run->refs ? run->refs + at : NULL;
             for (int f = 0; f < out->n_sparse; f++) {
-                if (out->sparse[f].ids) continue; /* not of fixed size */
+                if (out->sparse[f].ids) continue; /* its size is not fixed */
                 column_into(rec + 8 * (size_t)f, p->stride, b->sparse[f].ids, 8, refs, from, n);
             }
             for (int64_t k = 0; width && k < n; k++) {
@@ -183,7 +183,8 @@ static int64_t count_ids(const cr_gather_plan *p, int f) {
     return n;
 }
 
-/* Returns true when every row turned out to have exactly one id. off NULL: each has. */
+/* Returns true when every row turned out to have exactly one id; off is NULL when each has one by
+ * its form. */
 static bool gather_jagged(const cr_gather_plan *p, int f, int32_t *off, int64_t *ids, float *w) {
     int64_t at = 0, row = 0;
     bool single = true;
@@ -192,7 +193,7 @@ static bool gather_jagged(const cr_gather_plan *p, int f, int32_t *off, int64_t 
         const cr_jagged *j = &b->sparse[f];
         int64_t a = j->off ? j->off[i] : i;
         int64_t n = j->off ? j->off[i + 1] - a : 1;
-        if (run->recs && !j->off && !j->w) { /* of fixed size in this source */
+        if (run->recs && !j->off && !j->w) { /* its size is fixed in this source */
             memcpy(&ids[at], run->recs[s] + (size_t)i * p->stride + 8 * (size_t)f, 8);
         } else {
             for (int64_t k = 0; k < n; k++)
@@ -291,7 +292,7 @@ cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batc
     out->n_dense_seq = shape->n_dense_seq;
     out->sparse = cr_region_take(mem, (size_t)shape->n_sparse * sizeof(cr_jagged));
     int64_t **ids =
-        cr_region_take(mem, (size_t)shape->n_sparse * sizeof(int64_t *)); /* of fixed size */
+        cr_region_take(mem, (size_t)shape->n_sparse * sizeof(int64_t *)); /* those of fixed size */
     float **floats = cr_region_take(mem, (size_t)n_floats * sizeof(float *));
     out->dense_seq = cr_region_take(mem, (size_t)shape->n_dense_seq * sizeof(cr_dense_seq));
     cr_column *reserved = cr_region_take(mem, (size_t)shape->n_reserved * sizeof(cr_column));
@@ -312,7 +313,7 @@ cr_code cr_gather(cr_batch *out, const char **rec, cr_region *mem, const cr_batc
         if (x.sequence ? cr_gather_seq(p, f, steps, off, v, w)
                        : !fixed && gather_jagged(p, f, off, v, w))
             off = NULL;
-        /* one id per row after all: it is looked for in the records */
+        /* All rows have one id after all, so the ids are looked for in the records. */
         for (size_t k = 0; rec && !fixed && !steps && !off && !w && k < n; k++)
             memcpy(records + k * p->stride + 8 * (size_t)f, &v[k], 8);
         out->sparse[f] =

@@ -1,8 +1,8 @@
 /*
- * gather_cols.c - reserved columns of several batches into one: single values, lists, lists of
- * lists and maps, with nulls. Text of a dictionary becomes plain text: the dictionary belongs to
- * the block the rows came from. Columns that are carried as they are stored are left to the format
- * that stored them.
+ * gather_cols.c - copies reserved columns of several batches into one: single values, lists, lists
+ * of lists and maps, with nulls. Text of a dictionary becomes plain text, because the dictionary
+ * belongs to the block that the rows came from. Columns that are carried as they are stored are
+ * left to the format that stored them.
  */
 #include "data/load/gather_int.h"
 
@@ -14,7 +14,7 @@ static size_t width_of(cr_coltype t) {
     return t == CR_COL_I64 || t == CR_COL_F64 ? 8 : 4;
 }
 
-/* values [a, z) of row i; inner lists [la, lz) with depth 2 */
+/* Row i has the values [a, z), and with depth 2 the inner lists [la, lz). */
 typedef struct span {
     int64_t a, z, la, lz;
 } span;
@@ -96,7 +96,7 @@ cr_code cr_gather_measure(const cr_gather_plan *p, int c, int64_t *counts, size_
     return CR_OK;
 }
 
-/* the values themselves; with keys: those of a map */
+/* Copies the values themselves; with keys: the keys of a map. */
 static void gather_leaf(cr_column *out, cr_region *mem, const cr_gather_plan *p, int c, bool keys,
                         int64_t n_values, int64_t n_bytes) {
     size_t at = 0;

@@ -1,7 +1,7 @@
 /*
- * gather_seq.c - rows of sequences into one batch: a row is a run of steps, a step a run of ids or
- * `width` floats. Sequences have no fixed size, so they lie in columns also where the rest of a row
- * lies in records.
+ * gather_seq.c - copies rows of sequences into one batch: a row is a run of steps, and a step is a
+ * run of ids or `width` floats. Sequences have no fixed size, so they lie in columns even where the
+ * rest of a row lies in records.
  */
 #include <string.h>
 

@@ -16,8 +16,8 @@
 #include "base/rng.h"
 #include "data/load/shuffle.h"
 
-/* processes that take fewer rows than this from a batch read all rows: a call per column for each
- * few rows would cost more than the rows */
+/* Processes that take fewer rows than this from a batch read all rows: a call per column for every
+ * few rows would cost more than the rows. */
 #define MIN_SPLIT 512
 
 cr_code cr_hands_open(cr_hands *h, const cr_items *in, cr_err *err) {
@@ -52,7 +52,7 @@ cr_code cr_hands_open(cr_hands *h, const cr_items *in, cr_err *err) {
     }
     h->n_hands = o->shuffle ? in->reader->hands(in->src) : o->n_threads;
     if (h->n_hands > h->n_runs) h->n_hands = h->n_runs > 0 ? (int)h->n_runs : 1;
-    /* a stretch per hand and one more, so that no hand waits at the end of its own */
+    /* Each hand has a stretch and one more waits, so that no hand waits at the end of its own. */
     h->max_queued = (h->n_hands + 1) * most;
     h->raw = cr_alloc((size_t)h->n_hands * sizeof(*h->raw), "readers of blocks");
     h->busy = cr_alloc((size_t)h->n_hands * sizeof(*h->busy), "readers of blocks");
@@ -79,7 +79,7 @@ cr_code cr_hands_start(cr_hands *h, const cr_items *in, int64_t *item, cr_err *e
                           "the saved position (row %lld) does not fit these files, which have %lld "
                           "rows; the files changed since the checkpoint was made",
                           (long long)row, (long long)total);
-    int64_t a = 0, z = in->n; /* the block that holds the row, or the end */
+    int64_t a = 0, z = in->n; /* finds the block that holds the row, or the end */
     while (a < z) {
         int64_t m = (a + z) / 2;
         if (h->before[m + 1] <= row)
@@ -93,9 +93,9 @@ cr_code cr_hands_start(cr_hands *h, const cr_items *in, int64_t *item, cr_err *e
     return CR_OK;
 }
 
-/* shuffled: stretches in random order, n_hands of them read in turn. The first of each hand begins
- * at a random block, so that the hands do not come to the ends of their stretches together; doing
- * it with all of them would decompress their pages twice. */
+/* With a shuffle the stretches come in random order, and n_hands of them are read in turn. The
+ * first stretch of each hand begins at a random block, so that the hands do not come to the ends of
+ * their stretches together; doing this with all stretches would decompress their pages twice. */
 void cr_hands_deal(cr_hands *h, const cr_items *in, int64_t epoch, int64_t *order) {
     int64_t *runs = cr_alloc((size_t)(h->n_runs + 1) * sizeof(*runs), "the order of blocks");
     struct {
@@ -124,8 +124,8 @@ void cr_hands_deal(cr_hands *h, const cr_items *in, int64_t epoch, int64_t *orde
     cr_free(at);
 }
 
-/* own tells the next rows of the epoch, from `row` on, that this process gives out. Of a last
- * batch that is not full every process reads all rows, so that each of them knows its shape. */
+/* own finds the next rows of the epoch, from `row` on, that this process gives out. Every process
+ * reads all rows of a last batch that is not full, so that each of them knows its shape. */
 static void own(const cr_hands *h, const cr_items *in, int64_t row, int64_t *from, int64_t *to) {
     const cr_share *share = &in->o->share;
     int64_t total = h->before[in->n], G = in->o->batch_size;
@@ -157,7 +157,7 @@ void cr_hands_share(cr_hands *h, const cr_items *in, int64_t k, cr_slot *s) {
     to -= first;
     if (to > n) to = n;
     s->base = h->row;
-    if (from >= n) { /* nothing more of this block */
+    if (from >= n) { /* the block has no more rows for us */
         s->n_stands = n - s->base;
     } else {
         s->lead = from - s->base;

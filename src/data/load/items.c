@@ -1,5 +1,5 @@
 /*
- * items.c - what an epoch is made of: blocks of plain files, whole compressed files.
+ * items.c - lists what an epoch is made of: blocks of plain files, and whole compressed files.
  */
 #include "data/load/items.h"
 

@@ -25,17 +25,17 @@
 #include "data/load/planner.h"
 #include "data/load/sequencer.h"
 
-/* a block of text, the places of its fields, its rows encoded */
+/* Bytes for a block of text, the places of its fields, and its encoded rows. */
 #define CSV_HAND ((size_t)4 << 20)
 
 struct cr_loader {
     cr_loader_opts o;
     cr_items in;
-    pthread_mutex_t lock;       /* guards everything below but what the parts keep for one worker */
+    pthread_mutex_t lock; /* guards everything below, except what the parts keep for one worker */
     pthread_cond_t work, ready; /* for workers; for the caller */
     pthread_t *threads;
     int n_threads;
-    int n_rows_traced; /* workers that have a row of the trace */
+    int n_rows_traced; /* workers that have a row in the trace */
     atomic_bool stop;
     cr_cutter cut;
     cr_slots slots;
@@ -43,8 +43,8 @@ struct cr_loader {
     cr_windows windows;
     cr_planner plan;
     cr_loader_stats stats;
-    double row_bytes, slot_bytes; /* of a row, the most of any block so far; see fill.h */
-    /* the caller's */
+    double row_bytes, slot_bytes; /* bytes of a row, the most of any block so far; see fill.h */
+    /* These belong to the caller. */
     void *tally;   /* of what was given out */
     bool finished; /* the caller has seen the end */
     cr_err failed; /* the caller has seen an error */
@@ -52,7 +52,7 @@ struct cr_loader {
 
 /* ---- the workers ---- */
 
-/* wanted: may further blocks be read? */
+/* wanted tells whether further blocks may be read. */
 static bool wanted(const cr_loader *l) {
     return !l->seq.over && !l->plan.over &&
            l->windows.rows + l->seq.open_rows < l->seq.full + 2 * l->o.batch_size;
@@ -62,7 +62,8 @@ static bool may_cut(const cr_loader *l) {
     return !l->cut.busy && !l->cut.over && l->slots.n < l->n_threads + 2 && wanted(l);
 }
 
-/* filled: the rows of a slot are there, or it failed. read_s: CPU seconds of reading */
+/* filled notes that the rows of a slot are there, or that it failed. read_s is the CPU time of
+ * reading. */
 static void filled(cr_loader *l, const cr_filler *f, const cr_raw *raw, double read_s, cr_slot *s,
                    cr_code code) {
     s->code = code;
@@ -192,7 +193,7 @@ static cr_code start(cr_loader *l, cr_err *err) {
 static cr_code start_threads(cr_loader *l, cr_err *err) {
     l->threads = cr_alloc((size_t)l->o.n_threads * sizeof(pthread_t), "threads");
     l->n_threads = l->o.n_threads;
-    /* signals are the main thread's */
+    /* Only the main thread takes signals. */
     sigset_t all, old;
     sigfillset(&all);
     cr_guard_signals(&all);
@@ -399,9 +400,9 @@ int64_t cr_loader_memory(cr_loader *l, bool shuffle) {
     pthread_mutex_lock(&l->lock);
     double packed = l->row_bytes, held = l->slot_bytes;
     pthread_mutex_unlock(&l->lock);
-    if (shuffle) held = packed; /* rows that wait to be shuffled are packed, too */
+    if (shuffle) held = packed; /* rows that wait to be shuffled are packed too */
     int hands = known && shuffle ? in->reader->hands(in->src) : l->o.n_threads;
-    /* a window being given out and one being filled; batches on their way */
+    /* One window is given out while another is filled, and batches are on their way. */
     double waiting = 2.0 * (double)cr_window_rows(&l->o, shuffle) + 2 * G,
            batches = CR_LOADER_AHEAD * G;
     if (known && !shuffle) waiting += (double)l->cut.hands.max_queued;

@@ -1,9 +1,9 @@
 /*
- * planner.c - which row is in which batch.
+ * planner.c - decides which row is in which batch.
  *
- * Windows are taken from the front of their queue, across their borders. The position of a batch is
- * told by the window its last row is in, and bad rows are counted up to the begin of that window: a
- * run that goes on from there reads the window again and counts the rest again.
+ * Rows are taken from the front of the queue of windows, across their borders. The position of a
+ * batch is the window that its last row is in, and bad rows are counted up to the begin of that
+ * window: a run that goes on from there reads the window again and counts the rest again.
  */
 #include "data/load/planner.h"
 
@@ -31,7 +31,7 @@ static cr_parcel *new_parcel(cr_planner *p, cr_parcel_kind kind) {
     return x;
 }
 
-/* take_counts: the batch that takes the first row of a window takes its counts. */
+/* take_counts gives the counts of a window to the batch that takes its first row. */
 static void take_counts(const cr_planner *p, cr_parcel *x, cr_window *w) {
     if (w->tally.any) cr_tally_add(&x->tally, w->tally.sum, p->o);
     w->tally.any = false;
@@ -76,7 +76,7 @@ static void plan_batch(cr_planner *p, int64_t total) {
         take_counts(p, x, w);
         if (n > total - at) n = total - at;
         int64_t a = at > lo ? at : lo, z = at + n < hi ? at + n : hi;
-        /* without rows of its own the parcel still holds the window whose shape it takes */
+        /* A parcel without rows of its own still holds the window whose shape it takes. */
         bool shape_only = !x->shape && lo == hi && n > 0;
         if (a < z || shape_only)
             add_run(x, w, w->used + (a < z ? a - at : 0) - w->lead, a < z ? z - a : 0,
@@ -171,7 +171,7 @@ void cr_planner_return(cr_planner *p, cr_parcel *x) {
 void cr_planner_clear(cr_planner *p) {
     for (int i = 0; i < CR_LOADER_AHEAD; i++) {
         cr_parcel *x = &p->v[i];
-        if (!x->ready) cr_planner_done(p, x); /* planned, and now never assembled */
+        if (!x->ready) cr_planner_done(p, x); /* it was planned and is now never assembled */
         cr_region_clear(&x->mem);
         cr_free(x->tally.sum);
         cr_free(x->runs);

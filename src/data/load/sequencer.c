@@ -1,8 +1,8 @@
 /*
- * sequencer.c - slots into windows.
+ * sequencer.c - puts slots into windows.
  *
  * Everything here runs in the order of the stream, one slot after the other. Nothing that decides
- * on content looks at time.
+ * on content looks at the time.
  */
 #include "data/load/sequencer.h"
 
@@ -96,7 +96,7 @@ static bool close_window(cr_sequencer *s) {
     return true;
 }
 
-/* place tells where a bad row is: its line, which the reader may have to count, or its number, as
+/* place finds where a bad row is: its line, which the reader may have to count, or its number as
  * text in front of the cause. */
 static cr_loc place(const cr_sequencer *s, const cr_slot *slot, const cr_bad_row *b, char row[48]) {
     int64_t line = b->line;
@@ -139,7 +139,7 @@ static bool count_bad(cr_sequencer *s, const cr_slot *slot) {
     if (!too_many) return true;
     cr_err err = {0};
     int64_t i =
-        max > before ? max - before : 0; /* the one too many; a resumed run may begin past max */
+        max > before ? max - before : 0; /* the row too many; a resumed run may begin past max */
     if (i >= slot->n_bad_kept) i = slot->n_bad_kept - 1;
     const cr_bad_row *b = &slot->bad[i];
     cr_loc at = place(s, slot, b, row);
@@ -160,8 +160,8 @@ static void end_epoch(cr_sequencer *s, const cr_slot *slot) {
     const cr_items *in = s->in;
     cr_err err = {0};
     if (!close_window(s)) return;
-    /* a file that was replaced after its last block was read would be another one in the next epoch
-     */
+    /* A file that was replaced after its last block was read would be another file in the next
+     * epoch. */
     for (int64_t f = 0; f < in->n_files; f++)
         if (cr_file_id_check_path(in->reader->file_id(in->src, f), in->reader->path(in->src, f),
                                   &err) != CR_OK) {
@@ -181,8 +181,8 @@ static void end_epoch(cr_sequencer *s, const cr_slot *slot) {
     s->n_logged = 0;
 }
 
-/* add puts a slot into the open window; false: the window does not hold it, because it has no rows.
- */
+/* add puts a slot into the open window; false: the slot has no rows, so the window does not hold
+ * it. */
 static bool add(cr_sequencer *s, cr_slot *slot, int64_t bad_before) {
     int64_t n = slot->n_stands >= 0 ? slot->n_stands : slot->rows.n_rows;
     bool has_rows = slot->rows.n_rows > 0;

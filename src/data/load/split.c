@@ -1,7 +1,7 @@
 /*
- * split.c - rows for training, rows for evaluation.
+ * split.c - divides rows between training and evaluation.
  *
- * A value is hashed as text, numbers as their shortest one, so that CSV and Parquet agree.
+ * A value is hashed as text, and a number as its shortest text, so that CSV and Parquet agree.
  */
 #include "data/load/split.h"
 
@@ -19,7 +19,7 @@ static uint64_t hash_text(const char *p, size_t n) {
     return h;
 }
 
-/* a cell without a value counts as an empty text */
+/* A cell without a value counts as an empty text. */
 static uint64_t hash_cell(const cr_column *c, int64_t r) {
     char text[32];
     size_t n = 0;

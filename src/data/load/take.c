@@ -1,6 +1,6 @@
 /*
- * take.c - some rows of a column as a column of their own: the places of the values are found level
- * by level, then the values are copied. Text is not: only its positions are.
+ * take.c - makes a column of some rows of another: the places of the values are found level by
+ * level, then the values are copied. Text is not copied, only its positions are.
  */
 #include "data/load/take.h"
 
@@ -10,7 +10,7 @@ size_t cr_col_width(cr_coltype t) {
     return t == CR_COL_I32 || t == CR_COL_F32 ? 4 : 8;
 }
 
-/* leaf values `idx` of from */
+/* Copies the leaf values `idx` of from. */
 static void take_leaf(cr_column *to, const cr_column *from, const int32_t *idx, int64_t n,
                       cr_arena *arena) {
     size_t bytes = (size_t)(n + 1);
@@ -48,7 +48,7 @@ static void take_leaf(cr_column *to, const cr_column *from, const int32_t *idx, 
     to->end = b;
 }
 
-/* NULL where all are valid */
+/* Returns NULL where all are valid. */
 static const uint8_t *take_valid(const uint8_t *valid, const int32_t *idx, int64_t n,
                                  cr_arena *arena) {
     uint8_t *v = cr_arena_alloc(arena, (size_t)n + 1), all = 1;
@@ -57,7 +57,8 @@ static const uint8_t *take_valid(const uint8_t *valid, const int32_t *idx, int64
     return all ? NULL : v;
 }
 
-/* where the items of rows idx lie, and the offsets of these rows; *total: items */
+/* Finds where the items of rows idx lie, and the offsets of these rows; *total becomes the number
+ * of items. */
 static int32_t *take_items(const int32_t *from_off, const int32_t *idx, int64_t n, int32_t **items,
                            int64_t *total, cr_arena *arena) {
     int32_t *off = cr_arena_alloc(arena, sizeof(int32_t) * (size_t)(n + 1));

@@ -1,7 +1,7 @@
 /*
- * carry.c - reserved columns that are carried as they are stored: rows of vectors into
+ * carry.c - copies rows of reserved columns that are carried as they are stored, from vectors into
  * vectors. A row is a run of levels and a run of slots of every leaf. Text of a dictionary becomes
- * plain text: the dictionary belongs to the block the rows came from.
+ * plain text, because the dictionary belongs to the block that the rows came from.
  */
 #include <string.h>
 
@@ -155,7 +155,7 @@ static void gather_values(cr_pq_vec *out, cr_region *mem, const cr_gather_plan *
     LEAF_ROWS({
         if (n && x->v.b8)
             memcpy(v + width * at, x->v.b8 + width * from, width * n);
-        else if (n) /* a file of nothing but nulls */
+        else if (n) /* the file holds nothing but nulls */
             memset(v + width * at, 0, width * n);
         at += n;
     })
@@ -204,7 +204,7 @@ static void pack(const cr_stored *c, cr_buf *out) {
             cr_pack_bytes(out, v->v.b8, n * width_of(v));
             continue;
         }
-        /* gathered text lies in one piece */
+        /* Gathered text lies in one piece. */
         cr_pack_bytes(out, v->beg, (n + 1) * sizeof(*v->beg));
         cr_pack_bytes(out, v->bytes, v->beg[n]);
     }

@@ -1,9 +1,9 @@
 /*
- * columns.c - vectors of stored values into columns.
+ * columns.c - turns vectors of stored values into columns.
  *
- * Integers, floats and text are left where the cursor has them. Everything else is rewritten, first
- * into the type that loses nothing, then into the one that was asked for. A value that does not fit
- * is 0 and its row is bad.
+ * Integers, floats and text stay where the cursor has them. Everything else is rewritten, first
+ * into the type that loses nothing, then into the type that was asked for. A value that does not
+ * fit is 0, and its row is bad.
  */
 #include "data/pq/pq_int.h"
 
@@ -19,7 +19,7 @@
 __extension__ typedef __int128 i128;
 __extension__ typedef unsigned __int128 u128;
 
-/* one leaf being made */
+/* One leaf that is being made. */
 typedef struct making {
     const cr_pqs_leaf *leaf;
     const cr_pq_vec *v;
@@ -27,11 +27,11 @@ typedef struct making {
     cr_arena *arena;
     cr_column *out;
     cr_bad *bad;
-    int64_t last_bad; /* a row is told once */
+    int64_t last_bad; /* a bad row is reported once */
 } making;
 
 static int64_t list_of(const int32_t *off, int64_t n, int64_t i) {
-    int64_t a = 0, z = n; /* the last list that begins at or before i */
+    int64_t a = 0, z = n; /* finds the last list that begins at or before i */
     while (z - a > 1) {
         int64_t m = (a + z) / 2;
         if (off[m] <= i)
@@ -68,7 +68,7 @@ static void *room(making *t, size_t width) {
 
 /* ---- into the type that loses nothing ---- */
 
-/* big-endian two's complement; false: more than 128 bits */
+/* Reads a big-endian two's complement number; false: it has more than 128 bits. */
 static bool big_endian(const uint8_t *p, size_t n, i128 *out) {
     u128 x = n && p[0] & 0x80 ? ~(u128)0 : 0;
     for (; n > 16; p++, n--)
@@ -94,7 +94,7 @@ static size_t digits_of(char out[48], i128 x) {
     return n;
 }
 
-/* the double nearest to x / 10^scale */
+/* Returns the double nearest to x / 10^scale. */
 static double scaled(i128 x, int scale) {
     static const double ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -339,7 +339,7 @@ static void convert(making *t) {
     t->out->type = type;
 }
 
-/* a file that holds nothing but nulls where others hold lists */
+/* Makes the column of a file that holds nothing but nulls where other files hold lists. */
 static void null_lists(const cr_pqs_place *p, int64_t n_rows, cr_arena *a, cr_column *out) {
     int32_t *off = CR_NEW_N(a, int32_t, n_rows + 1);
     *out = (cr_column){.type = p->value.type,
@@ -392,7 +392,7 @@ cr_code cr_pqs_column(const cr_pqs_place *p, const char *name, const cr_pq_vec *
     k->row_off = out->row_off;
     k->valid = out->valid;
     out->keys = k;
-    for (int64_t i = 0; key->n_null > 0 && i < key->n; i++) /* the format forbids it */
+    for (int64_t i = 0; key->n_null > 0 && i < key->n; i++) /* the format forbids null keys */
         if (!key->valid[i]) not_fit(&tk, i, "null': a map's key cannot be null");
     return CR_OK;
 }

@@ -1,9 +1,9 @@
 /*
- * schema.c - a wanted column in the schema of a Parquet file.
+ * schema.c - finds a wanted column in the schema of a Parquet file.
  *
  * Columns are numbers and text, lists of them, lists of lists, and maps. The rules by which the
- * many types of Parquet become those (docs/guide/data.md lists them) lose nothing: what does not
- * fit is a bad row, what has no meaning as a number or text is refused by name.
+ * many types of Parquet become those (docs/guide/data.md lists them) lose nothing: a value that
+ * does not fit is a bad row, and a type that has no meaning as a number or text is refused by name.
  */
 #include "data/pq/pq_int.h"
 
@@ -117,7 +117,8 @@ static bool same_leaf(const cr_pqs_leaf *a, const cr_pqs_leaf *b) {
     bool time = a->kind == CR_PQ_DATE || a->kind == CR_PQ_TIME || a->kind == CR_PQ_TIMESTAMP ||
                 b->kind == CR_PQ_DATE || b->kind == CR_PQ_TIME || b->kind == CR_PQ_TIMESTAMP;
     if (time && (a->kind != b->kind || a->unit != b->unit)) return false;
-    /* a type that was asked for is made of any; bytes marked as text or not are the same */
+    /* A type that was asked for can be made of any type, and bytes are the same whether they are
+     * marked as text or not. */
     return a->type == b->type && (a->how == b->how || a->type != a->made || b->type != b->made ||
                                   (a->how == CR_PQS_FROM_FIXED && b->how == CR_PQS_AS_IS) ||
                                   (b->how == CR_PQS_FROM_FIXED && a->how == CR_PQS_AS_IS));

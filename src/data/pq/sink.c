@@ -1,7 +1,7 @@
 /*
- * sink.c - columns into a Parquet file.
+ * sink.c - writes columns into a Parquet file.
  *
- * Columns that were read as they are stored bring the vectors the writer takes. Of the others
+ * Columns that were read as they are stored bring the vectors that the writer takes. For the others
  * vectors are made; numbers and text are not copied.
  */
 #include "data/pq/sink.h"
@@ -9,7 +9,7 @@
 #include "data/pq/stored.h"
 
 typedef struct sink_col {
-    int n_stored; /* leaves of a column that comes as it was stored; 0: a cr_column's values */
+    int n_stored; /* leaves of a column that comes as stored; 0: it has values of a cr_column */
     int depth;
     bool map;
 } sink_col;
@@ -87,7 +87,7 @@ cr_code cr_pq_sink_open(cr_pq_sink **out, const char *path, const cr_sink_col *c
         s->cols[i] = (sink_col){.n_stored = stored ? stored->n_leaves : 0,
                                 .depth = k->depth,
                                 .map = k->key >= 0};
-        n_nodes += stored ? stored->n_nodes : 5; /* a list of lists */
+        n_nodes += stored ? stored->n_nodes : 5; /* room for a list of lists */
         n_leaves += stored ? stored->n_leaves : 1 + s->cols[i].map;
     }
     s->vecs = CR_NEW_N(&s->arena, cr_pq_vec, n_leaves + 1);
@@ -106,7 +106,7 @@ cr_code cr_pq_sink_open(cr_pq_sink **out, const char *path, const cr_sink_col *c
 
 /* ---- values ---- */
 
-/* c: the values, or the keys, of `rows` */
+/* Returns the vector of c, which has the values or the keys of `rows`. */
 static cr_pq_vec vec_of(const sink_col *k, const cr_column *rows, const cr_column *c,
                         int64_t n_rows) {
     cr_pq_vec v = {.type = types[c->type],

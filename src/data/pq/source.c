@@ -21,31 +21,31 @@
 #include "base/cpu.h"
 #include "base/file.h"
 
-/* vectors and encoded rows of a block stay in a second-level cache */
+/* The vectors and the encoded rows of a block stay in a second-level cache. */
 #define BLOCK      ((size_t)512 << 10)
 #define BLOCK_ROWS 16384
-/* A stretch of blocks is read by one hand. Longer ones decompress fewer pages twice, shorter ones
- * mix better and wait in less memory. */
+/* One hand reads a stretch of blocks. Longer stretches decompress fewer pages twice; shorter ones
+ * mix better, and fewer rows wait in memory. */
 #define RUN_ROWS     131072
 #define RUN_MIN_ROWS 32768
 #define RUN_BYTES    ((size_t)32 << 20)
 #define MAX_HANDS    8
 #define HANDS_BYTES  ((size_t)256 << 20)
-#define PAGE_BYTES   1048576.0          /* what writers aim at */
-#define WINDOW_BYTES 1048576.0          /* what a cursor reads at a time, but for larger pages */
-#define MAX_BLOCKS   ((int64_t)1 << 25) /* of a file */
+#define PAGE_BYTES   1048576.0 /* the size that writers aim at */
+#define WINDOW_BYTES 1048576.0 /* bytes that a cursor reads at a time, unless a page is larger */
+#define MAX_BLOCKS   ((int64_t)1 << 25) /* most blocks of a file */
 #define MAX_OPEN     64
-#define MAX_ERRORS   20 /* then other files are not looked at */
+#define MAX_ERRORS   20 /* after so many, other files are not looked at */
 
 typedef struct group {
     int number;     /* in the file */
     int64_t n_rows; /* at least one */
     int64_t first_row, first_block;
     int64_t block_rows;
-    /* of the wanted columns; a footer may say anything */
+    /* Sizes of the wanted columns; a footer may claim any. */
     double bytes;               /* in the file */
     double decoded;             /* as columns */
-    double held;                /* by the cursors of a hand */
+    double held;                /* in the cursors of a hand */
     int64_t hint_from, hint_to; /* rows that were asked for ahead */
 } group;
 
@@ -57,8 +57,8 @@ typedef struct pq_file {
     int64_t n_rows, n_blocks;
     cr_file_id id;
     cr_pq_file *open;
-    bool far;     /* on a store that is: it stays open */
-    int users;    /* hands */
+    bool far;     /* it lies on a store that is far, so it stays open */
+    int users;    /* hands that use it */
     int64_t last; /* when it was last taken */
 } pq_file;
 
@@ -67,19 +67,19 @@ struct cr_source {
     pq_file *files;
     int64_t n_files, n_rows;
     size_t block;
-    int64_t run_rows; /* of a stretch, shuffled */
+    int64_t run_rows; /* rows of a stretch, with a shuffle */
     int n_hands;
     size_t hand_bytes;
-    double looked; /* bytes of the largest row group whose pages were looked at */
-    double large;  /* what a hand holds more because pages are larger than usual */
+    double looked; /* size of the largest row group whose pages were looked at */
+    double large;  /* what a hand holds more where pages are larger than usual */
     cr_arena arena;
 
-    pthread_mutex_t lock; /* of what is open */
+    pthread_mutex_t lock; /* guards the list of open files */
     int n_open;
     int64_t clock;
 };
 
-/* what a hand keeps from block to block */
+/* What a hand keeps from block to block. */
 typedef struct hand {
     int64_t file; /* -1: none */
     cr_pq_file *f;
@@ -87,7 +87,7 @@ typedef struct hand {
     cr_pq_cursor **cursors; /* per slot of the file's schema; NULL: not made */
     cr_pq_vec *vecs;
     cr_memo *memos;
-    int64_t group_row; /* of the first wanted row, in the row group */
+    int64_t group_row; /* the first wanted row, counted in the row group */
     int64_t ahead;     /* the system was asked to read up to this row */
 } hand;
 
@@ -103,8 +103,8 @@ static void too_many(const pq_file *f, int64_t n_rows, cr_diag *diag) {
                 (long long)n_rows);
 }
 
-/* look_at_pages: how large pages are stands in front of each and not in the footer. The first ones
- * of the columns of a large row group speak for the rest. */
+/* look_at_pages reads the sizes of pages, which stand in front of each page and not in the footer.
+ * The first pages of the columns of a large row group speak for the rest. */
 static void look_at_pages(cr_source *s, const pq_file *f, const cr_pq_file *x, int number) {
     const cr_pq_chunk *chunks = cr_pq_get_meta(x)->groups[number].chunks;
     double large = 0;
@@ -117,9 +117,9 @@ static void look_at_pages(cr_source *s, const pq_file *f, const cr_pq_file *x, i
         if ((double)chunks[leaf].raw_size <= 2 * PAGE_BYTES) continue;
         int64_t at = 0;
         bool more = true;
-        for (int i = 0; i < 2 && more; i++) { /* a dictionary, a page */
+        for (int i = 0; i < 2 && more; i++) { /* a dictionary, then a page */
             cr_pq_page_note p;
-            /* a mistake in it is reported when it is read */
+            /* A mistake in a page is reported when the page is read. */
             if (cr_pq_list_page(x, number, leaf, &at, &head, &p, &more, NULL) != CR_OK || !more)
                 break;
             if (p.size > WINDOW_BYTES) large += p.size - WINDOW_BYTES;
@@ -131,7 +131,7 @@ static void look_at_pages(cr_source *s, const pq_file *f, const cr_pq_file *x, i
     if (large > s->large) s->large = large;
 }
 
-/* measure lists the row groups with what their wanted columns take */
+/* measure lists the row groups with the sizes of their wanted columns. */
 static void measure(cr_source *s, pq_file *f, const cr_pq_file *x, cr_diag *diag) {
     const cr_pq_meta *m = cr_pq_get_meta(x);
     double largest = 0;
@@ -178,14 +178,15 @@ static void measure(cr_source *s, pq_file *f, const cr_pq_file *x, cr_diag *diag
             large = g;
         }
     }
-    /* each look is at more than the one before: few are made however many files there are */
+    /* Each look is at a larger row group than the one before, so there are few however many files
+     * there are. */
     if (fine && large >= 0 && largest > 1.25 * s->looked) {
         s->looked = largest;
         look_at_pages(s, f, x, large);
     }
 }
 
-/* cut_blocks decides where blocks begin and how many are a stretch */
+/* cut_blocks decides where blocks begin, and how many of them are a stretch. */
 static void cut_blocks(cr_source *s) {
     double held = 0;
     s->n_rows = 0;
@@ -225,7 +226,7 @@ static const group *group_of(const pq_file *f, int64_t block) {
     return &f->groups[a];
 }
 
-/* blocks of a stretch: a row group is cut into even ones of about `rows` rows */
+/* Returns the blocks of a stretch: a row group is cut into even ones of about `rows` rows. */
 static int64_t run_blocks(const group *g, int64_t rows) {
     double most = (double)RUN_BYTES / (g->decoded / (double)g->n_rows);
     if (most < (double)rows) rows = most < 1 ? 1 : (int64_t)most;
@@ -271,10 +272,10 @@ static void *open_some(void *arg) {
     }
 }
 
-/* open_many opens paths [from, from + n), on several threads where that pays */
+/* open_many opens paths [from, from + n), on several threads where that is faster. */
 static void open_many(opening *o) {
     pthread_t t[8];
-    /* a store that is far is waited for, not worked for */
+    /* Threads only wait for a store that is far, so there may be more of them than cores. */
     bool far = o->n > 0 && cr_store_can(o->paths[o->from], CR_FS_FAR);
     int n = cr_cpu_count() < 8 && !far ? cr_cpu_count() : 8, started = 0;
     atomic_store(&o->next, 0);
@@ -297,7 +298,7 @@ static void open_files(cr_source *s, char **paths, cr_diag *diag) {
     opening o = {.paths = paths,
                  .files = CR_NEW_N(&s->arena, cr_pq_file *, MAX_OPEN + 1),
                  .errs = cr_alloc(MAX_OPEN * sizeof(cr_err), "files")};
-    cr_pq_file *before = NULL; /* kept open for its schema */
+    cr_pq_file *before = NULL; /* the file before this one stays open for its schema */
     bool keep = s->n_files <= MAX_OPEN, kept = true;
     for (o.from = 0; o.from < s->n_files && diag->n_errors - errors <= MAX_ERRORS; o.from += o.n) {
         o.n = s->n_files - o.from < MAX_OPEN ? s->n_files - o.from : MAX_OPEN;
@@ -381,7 +382,7 @@ static void drop_oldest(cr_source *s) {
         pq_file *f = &s->files[i];
         if (f->open && !f->far && f->users == 0 && (!old || f->last < old->last)) old = f;
     }
-    if (!old) return; /* all in use: a hand each */
+    if (!old) return; /* all are in use: each hand has one */
     cr_pq_close(old->open);
     old->open = NULL;
     s->n_open--;
@@ -430,8 +431,8 @@ static void leave(const cr_source *s, hand *h) {
 
 /* ---- cut and parse ---- */
 
-/* Hints for stores that are far: the whole stretch of a block, because a request for a block's part
- * of a column would be small. Files of such stores stay open. */
+/* Tells a store that is far which bytes come next: the whole stretch of a block, because a request
+ * for one block's part of a column would be small. Files of such stores stay open. */
 static void pq_will_need(cr_source *s, int64_t file, int64_t block) {
     const pq_file *f = &s->files[file];
     if (!f->far || !f->open) return;
@@ -496,7 +497,7 @@ static cr_code pq_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bo
         if (h->ahead > g->n_rows) h->ahead = g->n_rows;
         cr_pq_will_need(h->f, g->number, f->schema->leaf, f->schema->n_slots, at, h->ahead);
     }
-    if (h->group != g->number) { /* other dictionaries */
+    if (h->group != g->number) { /* another row group has other dictionaries */
         for (int i = 0; i < s->w.n_slots; i++)
             cr_memo_reset(&h->memos[i]);
         h->group = g->number;

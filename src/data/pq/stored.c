@@ -1,10 +1,11 @@
 /*
- * stored.c - columns carried as they are stored: the schema of a column alone, and its leaves'
- * vectors.
+ * stored.c - columns that are carried as they are stored: the schema of one column, and the vectors
+ * of its leaves.
  *
- * Files may disagree on what can be null, and on the names inside lists and maps: the column is
- * then null where any file's may be, and definition levels are translated. One that holds nothing
- * but nulls agrees with every other. Whatever else differs cannot be carried this way.
+ * Files may disagree on what can be null, and on the names inside lists and maps. The column can
+ * then be null where that of any file can, and definition levels are translated. A file that holds
+ * nothing but nulls agrees with every other. Columns that differ in anything else cannot be carried
+ * this way.
  */
 #include <string.h>
 
@@ -28,7 +29,7 @@ const cr_pq_meta *cr_pqs_tree_of(const cr_pq_meta *m, int node, const char *name
     for (int i = m->nodes[node].parent; i > 0; i = m->nodes[i].parent)
         if (m->nodes[i].rep == CR_PQ_REPEATED) return NULL;
     cr_pq_meta *t = copy_nodes(&m->nodes[node], m->nodes[node].next - node, a);
-    t->nodes[1].name = cr_arena_strdup(a, name); /* a member of a struct: with its dots */
+    t->nodes[1].name = cr_arena_strdup(a, name); /* a member of a struct is named with its dots */
     cr_err err;
     return cr_pq_schema_finish(t, a, &err) == CR_OK && t->n_leaves > 0 ? t : NULL;
 }
@@ -38,7 +39,7 @@ static bool is_nulls(const cr_pq_meta *t) {
            t->nodes[1].rep != CR_PQ_REPEATED;
 }
 
-/* names the format puts into lists and maps; writers choose their own */
+/* Is this a name that the format puts into lists and maps? Writers choose their own. */
 static bool has_free_name(const cr_pq_meta *t, int i) {
     const cr_pq_node *up = &t->nodes[t->nodes[i].parent];
     if (up->logical.kind == CR_PQ_LIST || up->logical.kind == CR_PQ_MAP) return true;
@@ -81,7 +82,8 @@ bool cr_pqs_tree_join(cr_pq_meta **all, const cr_pq_meta *t, int above, cr_arena
 
 /* ---- levels ---- */
 
-/* levels of leaf k in the file (t, under `above` levels) as those in `all`; NULL: the same */
+/* Returns the levels of leaf k of the file (t, under `above` levels) as levels of `all`; NULL: they
+ * are the same. */
 static const uint8_t *levels_of(const cr_pq_meta *all, const cr_pq_meta *t, int above, int k,
                                 cr_arena *a) {
     int path[256], n = 0, level = 0, to = 0; /* trees this deep are refused */
@@ -89,7 +91,7 @@ static const uint8_t *levels_of(const cr_pq_meta *all, const cr_pq_meta *t, int 
         path[n++] = i;
     uint8_t *map = cr_arena_zalloc(a, 256);
     for (; level < above; level++)
-        map[level] = 0; /* a struct around it is null */
+        map[level] = 0; /* here a struct around it is null */
     while (n-- > 0) {
         if (t->nodes[path[n]].rep != CR_PQ_REQUIRED) map[level++] = (uint8_t)to;
         to += all->nodes[path[n]].rep != CR_PQ_REQUIRED;
@@ -100,7 +102,7 @@ static const uint8_t *levels_of(const cr_pq_meta *all, const cr_pq_meta *t, int 
     return NULL;
 }
 
-/* does a flat leaf need its levels? Else its nulls tell them. */
+/* Does a flat leaf need its levels? If not, its nulls give them. */
 static bool needs_levels(const cr_pq_node *n) {
     return n->max_rep == 0 && n->max_def > 1;
 }
@@ -144,7 +146,7 @@ static void null_rows(const cr_pq_node *n, int64_t n_rows, cr_arena *a, cr_pq_ve
                      .n_rows = n_rows,
                      .depth = n->max_rep,
                      .bytes = ""};
-    if (n->max_rep == 0) { /* without values: who copies them puts zeros */
+    if (n->max_rep == 0) { /* it has no values: the code that copies them writes zeros */
         v->n = v->n_null = n_rows;
         v->valid = zeros;
     }
@@ -161,11 +163,11 @@ static void null_rows(const cr_pq_node *n, int64_t n_rows, cr_arena *a, cr_pq_ve
     v->row_slot = CR_NEW_N(a, int32_t, n_rows + 1);
 }
 
-/* Leaves under one list must agree on its items, else a row would be put together wrongly. */
+/* Leaves under one list must agree on its items; otherwise a row would be put together wrongly. */
 static cr_code check_lists(const cr_pqs_place *p, const cr_pq_meta *all, const cr_pq_vec *slots,
                            int k, cr_err *err) {
     int x = all->leaves[k - 1], y = all->leaves[k];
-    while (x != y) /* up to the node they share: parents come first */
+    while (x != y) /* climbs to the node that both share; parents come first */
         if (x > y)
             x = all->nodes[x].parent;
         else

@@ -1,9 +1,9 @@
 /*
- * want.c - the wanted columns in the schemas of all files.
+ * want.c - finds the wanted columns in the schemas of all files.
  *
- * Every wanted column is looked for in every file before the first row is read; what is missing, or
- * of another type than in the files before, is told with both types and both files. Files with the
- * schema of the one before share what was found.
+ * Every wanted column is looked for in every file before the first row is read. A column that is
+ * missing, or has another type than in the files before, is reported with both types and both
+ * files. Files with the schema of the file before share what was found.
  */
 #include <string.h>
 
@@ -21,7 +21,8 @@ static const cr_field_conf *declared(const cr_data_conf *c, const char *name) {
     return NULL;
 }
 
-/* numbers of FieldType: scalars, lists, lists of lists, maps from text, int64, int32; five each */
+/* Takes FieldType apart. Its numbers are scalars, lists, lists of lists, and maps from text, int64
+ * and int32; there are five of each. */
 static cr_pqs_asked asked_of(int type) {
     static const int keys[] = {CR_COL_STR, CR_COL_I64, CR_COL_I32};
     int family = type / 5;
@@ -87,11 +88,12 @@ static const char *near_name(const cr_pqs_wants *w, const cr_pq_meta *m, const c
     const char *near = cr_nearest(name, nth_name, &(names){m, w, false});
     if (!near) near = cr_nearest(name, nth_name, &(names){m, w, true});
     if (near) return near;
-    near = cr_nearest(name, nth_known, w); /* members of structs; of the first file */
+    near = cr_nearest(name, nth_known, w); /* members of structs of the first file */
     return near && cr_pq_find(m, near) >= 0 ? near : NULL;
 }
 
-/* columns that nothing reads, a few of them: what is missed may be there under another name */
+/* Names a few of the columns that nothing reads, because the missing one may be there under another
+ * name. */
 static const char *some_names(cr_pqs_wants *w, const cr_pq_meta *m) {
     cr_buf b;
     cr_buf_init(&b);
@@ -119,7 +121,7 @@ static const char *why_of(const cr_want *w) {
     return w->why ? w->why : "the config";
 }
 
-/* two_types: what is wrong with a column that files hold differently */
+/* two_types reports a column that files hold in different types. */
 static void two_types(const cr_pqs_wants *w, int i, const char *type, const char *path,
                       const char *cure, cr_diag *diag) {
     const cr_want *x = &w->v[i];
@@ -129,7 +131,8 @@ static void two_types(const cr_pqs_wants *w, int i, const char *type, const char
                 x->name, why_of(x), type, path, w->kind_text[i], w->kind_path[i], cure);
 }
 
-/* place_stored: a column that is wanted as it is stored; where files differ its values must do */
+/* place_stored finds a column that is wanted as it is stored. Where files differ, its values are
+ * used instead. */
 static bool place_stored(cr_pqs_wants *w, int i, const cr_pq_meta *m, int node, const char *type,
                          const char *path, cr_pqs_place *out, cr_diag *diag) {
     const cr_want *x = &w->v[i];
@@ -150,7 +153,7 @@ static bool place_stored(cr_pqs_wants *w, int i, const cr_pq_meta *m, int node, 
     return false;
 }
 
-/* note_kind: what a column is, from the first file where it is not all null */
+/* note_kind notes what a column is, from the first file where it is not all null. */
 static void note_kind(cr_pqs_wants *w, int i, const char *type, const char *path,
                       const cr_pqs_place *p) {
     if (w->kind_text[i] && !(cr_pqs_is_nulls(&w->kind[i]) && !cr_pqs_is_nulls(p))) return;
@@ -159,7 +162,7 @@ static void note_kind(cr_pqs_wants *w, int i, const char *type, const char *path
     w->kind_path[i] = path;
 }
 
-/* place finds one wanted column in a file; false: it was complained about */
+/* place finds one wanted column in a file; false: a mistake was reported. */
 static bool place(cr_pqs_wants *w, int i, const cr_pq_meta *m, const char *path, cr_pqs_place *out,
                   cr_diag *diag) {
     const cr_want *x = &w->v[i];
@@ -240,7 +243,7 @@ static bool same_schema(const cr_pq_meta *a, const cr_pq_meta *b) {
     return true;
 }
 
-/* members of a struct, with their dots */
+/* Lists the members of a struct, with their dots. */
 static void list_members(cr_pqs_wants *w, const cr_pq_meta *m, int node, const char *name) {
     int item, value;
     if (cr_pq_shape_of(m, node, false, &item, &value) != CR_PQ_IS_STRUCT) return;
@@ -251,7 +254,7 @@ static void list_members(cr_pqs_wants *w, const cr_pq_meta *m, int node, const c
     }
 }
 
-/* assign_slots lists the leaves that a file's columns need */
+/* assign_slots lists the leaves that the columns of a file need. */
 static void assign_slots(cr_pqs_wants *w, const cr_pq_meta *m, cr_pqs_schema *s) {
     int *slot = cr_alloc(((size_t)m->n_leaves + 1) * sizeof(*slot), "columns"); /* + 1; 0: none */
     s->leaf = CR_NEW_N(w->arena, int, m->n_leaves + 1);
@@ -276,7 +279,7 @@ static void assign_slots(cr_pqs_wants *w, const cr_pq_meta *m, cr_pqs_schema *s)
     if (s->n_slots > w->n_slots) w->n_slots = s->n_slots;
 }
 
-/* foreign: a file that has none of the columns is one mistake, not many */
+/* A file that has none of the columns is one mistake, not many. */
 static bool foreign(cr_pqs_wants *w, const cr_pq_meta *m, const char *path, cr_diag *diag) {
     for (int i = 0; i < w->n; i++)
         if (cr_pq_find(m, w->v[i].name) >= 0) return false;
