@@ -92,6 +92,7 @@ static void start_line(observer *o, int64_t step) {
     cr_jw_i64(w, "batch_size", c->data_config->batch_size);
     cr_jw_i64(w, "seed", (int64_t)c->train_config->seed);
     cr_jw_i64(w, "lanes", o->j->lanes);
+    if (o->j->comm) cr_jw_i64(w, "ranks", cr_comm_size(o->j->comm));
     cr_jw_i64(w, "threads", cr_pool_threads(o->j->pool));
     cr_jw_str(w, "cpu", cr_cpu_level_name(cr_cpu_level_max()));
     cr_jsonlog_end(o->log);
