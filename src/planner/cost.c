@@ -109,17 +109,14 @@ static double misses(const cr_planner_machine *m, double bytes) {
     return bytes / (bytes + m->cache);
 }
 
+/* Lanes [lane, end) are those of the rank with most nodes. */
 static void fill_trait(cr_planner_trait *x, const cr_planner_table *t, const cr_planner_job *j,
-                       const cr_planner_machine *m) {
+                       const cr_planner_machine *m, int lane, int end) {
     double V = (double)t->n_rows, nodes;
-    int lane, end;
     x->draws = t->ids * (double)j->batch;
     x->u = cr_expect_distinct(x->draws, V, t->zipf);
     x->parts = x->u;
-    if (j->lanes > 0 && m->ranks > 1) {
-        worst_lanes(j->lanes, m->ranks, &lane, &end);
-        x->parts = parts_of(x->draws, V, t->zipf, lane, end, &nodes);
-    }
+    if (end - lane > 1) x->parts = parts_of(x->draws, V, t->zipf, lane, end, &nodes);
     x->G = m->ranks == 1 ? x->u : cr_expect_distinct(x->draws * m->ranks, V, t->zipf);
     x->id_size = t->n_rows <= UINT32_MAX ? 4 : 8;
 }
@@ -138,8 +135,10 @@ void cr_planner_begin(cr_planner_state *s, const cr_planner_job *j, const cr_pla
     s->node_sum = CR_NEW_N(a, double, s->nodes);
     s->node_full = CR_NEW_N(a, double, s->nodes);
     s->arena = a;
+    int lane = 0, end = 1;
+    if (j->lanes > 0 && m->ranks > 1) worst_lanes(j->lanes, m->ranks, &lane, &end);
     for (int t = 0; t < j->n; t++)
-        fill_trait(&s->trait[t], &j->tables[t], j, m);
+        fill_trait(&s->trait[t], &j->tables[t], j, m, lane, end);
     cr_planner_reset(s);
 }
 

@@ -236,12 +236,13 @@ static cr_code buffers(cr_job *j, int ranks, cr_planner_job *p, cr_diag *diag) {
 static void check_lanes(const cr_job *j, const cr_planner_machine *m, cr_planner_job *p,
                         cr_diag *diag) {
     if (p->lanes >= m->ranks) return;
+    char cure[96] = "raise train_config.lanes or data_config.batch_size";
+    if (m->ranks > CR_MAX_LANES)
+        snprintf(cure, sizeof(cure), "this version trains with %d ranks at most", CR_MAX_LANES);
     cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(j->root->train_config, "lanes"),
-                "a global batch of %lld rows has %d lanes, and %d ranks need as many; training "
-                "would refuse to start%s",
-                (long long)p->batch * m->ranks, p->lanes, m->ranks,
-                m->ranks > CR_MAX_LANES ? ": this version trains with 64 ranks at most"
-                                        : "; raise train_config.lanes or data_config.batch_size");
+                "a global batch of %lld rows has %d lanes, and %d ranks need as many, so training "
+                "would refuse to start; %s",
+                (long long)p->batch * m->ranks, p->lanes, m->ranks, cure);
     p->lanes = 0; /* as if there were enough */
 }
 

@@ -76,8 +76,11 @@ has_err "...give each machine ..., or lower batch_size: ... of it are dense para
 # more ranks than lanes
 run crank plan tiny.yaml --nnodes 128 --machine machine.json
 ends 0
-has_err "tiny.yaml:...: warning: a global batch of 4096 rows has 8 lanes, and 128 ranks need as many; training would refuse to start: ..."
+has_err "tiny.yaml:...: warning: a global batch of 4096 rows has 8 lanes, and 128 ranks need as many, so training would refuse to start; raise train_config.lanes or data_config.batch_size"
 has_out "  ..., slowest ..."
+run crank plan tiny.yaml --nnodes 4096 --machine machine.json
+ends 0
+has_err "tiny.yaml:...: warning: ...; this version trains with 1024 ranks at most"
 
 # wrong input
 run crank plan
