@@ -64,10 +64,9 @@ void cr_conf_put_utf8(cr_buf *b, uint32_t c);
  * quotes. */
 const char *cr_conf_yaml_quoted(cr_arena *arena, char quote, const char *s, size_t n, size_t *len);
 
-/* These functions read a scalar as its syntax spells it; they return false when the text is not of
- * that type. */
-bool cr_conf_read_bool(const cr_conf_node *n, bool *out);
-/* The value is *out, negated when *neg; it fits 64 bits. */
+/* These functions read a scalar as its syntax spells it (as cr_conf_read_bool of tree.h does); they
+ * return false when the text is not of that type. The value is *out, negated when *neg; it fits 64
+ * bits. */
 bool cr_conf_read_int(const cr_conf_node *n, uint64_t *out, bool *neg);
 /* cr_conf_is_huge: is it an integer that 64 bits do not hold? */
 bool cr_conf_is_huge(const cr_conf_node *n);

@@ -65,6 +65,8 @@ bool cr_conf_key_is(const cr_conf_node *map, const char *key, const char *name);
 /* cr_conf_find returns the last value under that key, also where JSON spells the key in camelCase;
  * NULL when there is none. */
 cr_conf_node *cr_conf_find(const cr_conf_node *map, const char *key);
+/* cr_conf_read_bool reads a scalar as its syntax spells a bool; false: it is none. */
+bool cr_conf_read_bool(const cr_conf_node *n, bool *out);
 /* cr_conf_find_text: the text of the scalar under that key; "" when there is none */
 const char *cr_conf_find_text(const cr_conf_node *map, const char *key);
 
