@@ -28,6 +28,12 @@ typedef struct holders {
         void (*work)(struct holder *h, void *ctx);
         void *ctx;
         pthread_t thread;
+        struct { /* an exchange that was started */
+            const void *out;
+            const size_t *out_at;
+            void *in;
+            const size_t *in_at;
+        } started;
     } v[MAX_HOLDERS];
 } holders;
 typedef struct holder holder;
@@ -61,6 +67,23 @@ static inline void holders_exchange(void *ctx, const void *out, const size_t *ou
     pthread_barrier_wait(&of->gate);
 }
 
+/* The bytes move at the end, so what must stay until then is really needed. */
+static inline void holders_start(void *ctx, const void *out, const size_t *out_at, void *in,
+                                 const size_t *in_at) {
+    holder *h = ctx;
+    if (h->started.out_at) abort(); /* one at a time */
+    h->started.out = out;
+    h->started.out_at = out_at;
+    h->started.in = in;
+    h->started.in_at = in_at;
+}
+
+static inline void holders_end(void *ctx) {
+    holder *h = ctx;
+    holders_exchange(ctx, h->started.out, h->started.out_at, h->started.in, h->started.in_at);
+    h->started.out_at = NULL;
+}
+
 static inline void *holders_thread(void *p) {
     holder *h = p;
     h->work(h, h->ctx);
@@ -78,7 +101,8 @@ static inline void holders_run(holders *hs, const int *lanes, void (*work)(holde
     for (int k = 0; k < hs->n; k++) {
         holder *h = &hs->v[k];
         *h = (holder){.of = hs, .number = k, .work = work, .ctx = ctx};
-        h->meet = (cr_meet){hs->n, k, hs->lane, holders_gather, holders_exchange, h};
+        h->meet = (cr_meet){hs->n,         k,           hs->lane, holders_gather, holders_exchange,
+                            holders_start, holders_end, h};
     }
     for (int k = 0; k < hs->n; k++)
         pthread_create(&hs->v[k].thread, NULL, holders_thread, &hs->v[k]);

@@ -41,8 +41,9 @@ static inline int64_t pile_row(pile *p, int64_t id) {
 }
 
 static inline cr_code pile_fetch(void *ctx, const int64_t *id, int64_t n, float *rows,
-                                 int64_t stride, cr_err *err) {
+                                 int64_t stride, bool asked, cr_err *err) {
     pile *p = ctx;
+    (void)asked;
     if (++p->fetches == p->fail_at) return cr_fail(err, CR_ERUN, "the server is gone");
     p->fetched += n;
     for (int64_t k = 0; k < n; k++)

@@ -15,7 +15,14 @@ typedef struct cr_owner {
      * The thread that runs a batch calls it; several callers of a model may fetch at the same
      * time. */
     cr_code (*fetch)(void *ctx, const int64_t *id, int64_t n, float *rows, int64_t stride,
-                     cr_err *err);
+                     bool asked, cr_err *err);
+    /* ask announces the ids of the coming batch, so that they can travel while this one is
+     * computed. The caller calls it for all tables, then `asked` for each; both are collective
+     * where holders share the tables, and may be NULL. sure: these are the ids. asked returns
+     * whether all holders were sure; then the caller's next fetch has the same ids, which must stay
+     * until then, and sets its own `asked`. */
+    void (*ask)(void *ctx, const int64_t *id, int64_t n, bool sure);
+    bool (*asked)(void *ctx);
     /* fetched is called for each table when all tables of a batch were asked for: an owner of
      * several tables may wait with all of them until then. NULL: fetch does it at once. */
     cr_code (*fetched)(void *ctx, cr_err *err);

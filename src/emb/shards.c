@@ -2,6 +2,9 @@
  * shards.c - see shards.h. The rows of all tables travel together, in three exchanges: how many ids
  * come, the ids, and the rows. Distinct ids ascend and a shard is a range of rows, so the ids for a
  * shard are a part of the list as it is.
+ *
+ * The first two exchanges may be made for the coming batch while the present one is computed. There
+ * are two sets of requests for this: those of the pass under way, and those that were sent ahead.
  */
 #include "emb/shards.h"
 
@@ -16,16 +19,23 @@ typedef struct ask {
     char *row; /* [n] weights of its columns */
 } ask;
 
+/* What is asked of one table in one pass: what this holder asks of each shard, and of its own
+ * shards what each holder asks. */
+typedef struct request {
+    ask *out, *in;
+    const int64_t *id; /* [n] distinct, ascending */
+    int64_t n;
+} request;
+
+enum { NOW, AHEAD_OF, N_SETS }; /* the two sets of requests */
+
 typedef struct sharded {
     cr_owner owner;
     cr_shards *of;
     const cr_placing *placing;
     int half;
-    /* what this holder asks of each shard, and of its own shards what each holder asks */
-    ask *out, *in;
+    request set[N_SETS];
     /* the pass under way */
-    const int64_t *id;
-    int64_t n;
     float *rows;
     int64_t stride;
 } sharded;
@@ -41,9 +51,15 @@ struct cr_shards {
     cr_pool *pool;
     sharded **v;
     int n;
-    int n_asked; /* tables that were asked for in this pass */
-    int64_t *counts, *counts_in;
-    post ids_out, ids_in, rows_out, rows_in, counted_out, counted_in;
+    int n_asked[N_SETS]; /* tables that were asked for so far */
+    bool unsure;         /* this holder does not know its coming ids */
+    bool ahead;          /* the fetch under way is for ids that were sent ahead */
+    bool flying;         /* ids that were sent ahead are on their way */
+    struct {             /* of each set of requests */
+        post ids_out, ids_in, counts_out, counts_in;
+    } sets[N_SETS];
+    post rows_out, rows_in;
+    int set; /* the set that is worked on */
     /* pieces of packing or unpacking */
     struct piece {
         const sharded *t;
@@ -57,36 +73,51 @@ typedef struct piece piece;
 
 static const char what[] = "rows of sharded tables";
 
+#define N_POSTS (2 + 4 * N_SETS)
+static void list_posts(cr_shards *s, post *v[N_POSTS]) {
+    int n = 0;
+    v[n++] = &s->rows_out;
+    v[n++] = &s->rows_in;
+    for (int k = 0; k < N_SETS; k++) {
+        v[n++] = &s->sets[k].ids_out;
+        v[n++] = &s->sets[k].ids_in;
+        v[n++] = &s->sets[k].counts_out;
+        v[n++] = &s->sets[k].counts_in;
+    }
+}
+
 cr_shards *cr_shards_new(const cr_meet *meet, cr_pool *pool) {
     cr_shards *s = cr_alloc(sizeof(*s), what);
+    post *posts[N_POSTS];
     s->meet = meet;
     s->pool = pool;
-    post *posts[] = {&s->ids_out, &s->ids_in,      &s->rows_out,
-                     &s->rows_in, &s->counted_out, &s->counted_in};
-    for (size_t i = 0; i < sizeof posts / sizeof *posts; i++)
+    list_posts(s, posts);
+    for (int i = 0; i < N_POSTS; i++)
         posts[i]->at = cr_alloc(((size_t)meet->n + 1) * sizeof(size_t), what);
     return s;
 }
 
 void cr_shards_free(cr_shards *s) {
     if (!s) return;
+    post *posts[N_POSTS];
+    if (s->flying) s->meet->exchange_end(s->meet->ctx);
     for (int i = 0; i < s->n; i++) {
-        for (int k = 0; k < s->v[i]->owner.n_held; k++)
-            cr_table_clear(&s->v[i]->owner.held[k]);
-        cr_free(s->v[i]->owner.held);
-        cr_free(s->v[i]->out);
-        cr_free(s->v[i]->in);
-        cr_free(s->v[i]);
+        sharded *t = s->v[i];
+        for (int k = 0; k < t->owner.n_held; k++)
+            cr_table_clear(&t->owner.held[k]);
+        for (int k = 0; k < N_SETS; k++) {
+            cr_free(t->set[k].out);
+            cr_free(t->set[k].in);
+        }
+        cr_free(t->owner.held);
+        cr_free(t);
     }
-    post *posts[] = {&s->ids_out, &s->ids_in,      &s->rows_out,
-                     &s->rows_in, &s->counted_out, &s->counted_in};
-    for (size_t i = 0; i < sizeof posts / sizeof *posts; i++) {
+    list_posts(s, posts);
+    for (int i = 0; i < N_POSTS; i++) {
         cr_free(posts[i]->mem);
         cr_free(posts[i]->at);
     }
     cr_free(s->v);
-    cr_free(s->counts);
-    cr_free(s->counts_in);
     cr_free(s->pieces);
     cr_free(s);
 }
@@ -115,24 +146,23 @@ static int64_t lower_bound(const int64_t *ids, int64_t n, int64_t id) {
     return lo;
 }
 
-static int64_t first_of(const sharded *t, const cr_shard *sh) {
-    return lower_bound(t->id, t->n, sh->row);
+static const request *now(const sharded *t) {
+    return &t->set[t->of->set];
 }
 
-static cr_code fetch(void *ctx, const int64_t *id, int64_t n, float *rows, int64_t stride,
-                     cr_err *err) {
-    (void)err;
-    sharded *t = ctx;
-    t->id = id;
-    t->n = n;
-    t->rows = rows;
-    t->stride = stride;
+static int64_t first_of(const request *r, const cr_shard *sh) {
+    return lower_bound(r->id, r->n, sh->row);
+}
+
+static void note(sharded *t, int set, const int64_t *id, int64_t n) {
+    request *r = &t->set[set];
+    r->id = id;
+    r->n = n;
     for (int k = 0; k < t->placing->n; k++) {
         const cr_shard *sh = &t->placing->shards[k];
-        t->out[k].n = lower_bound(id, n, sh->end) - first_of(t, sh);
+        r->out[k].n = lower_bound(id, n, sh->end) - first_of(r, sh);
     }
-    t->of->n_asked++;
-    return CR_OK;
+    t->of->n_asked[set]++;
 }
 
 /* ---- messages ---- */
@@ -157,14 +187,15 @@ typedef void visit(cr_shards *s, sharded *t, int shard, ask *a, void *ctx);
 static void visit_out(cr_shards *s, int h, visit *f, void *ctx) {
     for (int i = 0; i < s->n; i++)
         for (int k = 0; k < s->v[i]->placing->n; k++)
-            if (s->v[i]->placing->shards[k].holder == h) f(s, s->v[i], k, &s->v[i]->out[k], ctx);
+            if (s->v[i]->placing->shards[k].holder == h)
+                f(s, s->v[i], k, &now(s->v[i])->out[k], ctx);
 }
 
 static void visit_in(cr_shards *s, int h, visit *f, void *ctx) {
     for (int i = 0; i < s->n; i++)
         for (int k = 0, held = 0; k < s->v[i]->placing->n; k++)
             if (s->v[i]->placing->shards[k].holder == s->meet->self)
-                f(s, s->v[i], k, &s->v[i]->in[held++ * s->meet->n + h], ctx);
+                f(s, s->v[i], k, &now(s->v[i])->in[held++ * s->meet->n + h], ctx);
 }
 
 /* One pass over a message: where the next thing lies. */
@@ -199,46 +230,58 @@ static void lay_post(cr_shards *s, post *p, bool rows, bool out) {
     }
 }
 
+/* Numbers of a message of counts; the first says whether the sender is sure of its ids. */
 static void put_count(cr_shards *s, sharded *t, int shard, ask *a, void *ctx) {
-    (void)shard;
+    (void)s;
     (void)t;
-    int64_t *at = ctx;
-    s->counts[(*at)++] = a->n;
+    (void)shard;
+    int64_t **at = ctx;
+    *(*at)++ = a->n;
 }
 static void get_count(cr_shards *s, sharded *t, int shard, ask *a, void *ctx) {
-    (void)shard;
+    (void)s;
     (void)t;
-    int64_t *at = ctx;
-    a->n = s->counts_in[(*at)++];
+    (void)shard;
+    const int64_t **at = ctx;
+    a->n = *(*at)++;
 }
 static void add_one(cr_shards *s, sharded *t, int shard, ask *a, void *ctx) {
     (void)s;
     (void)t;
     (void)shard;
     (void)a;
-    ++*(int64_t *)ctx;
+    *(size_t *)ctx += sizeof(int64_t);
 }
 
-static void tell_counts(cr_shards *s) {
-    const cr_meet *meet = s->meet;
-    int64_t n_out = 0, n_in = 0;
-    for (int h = 0; h < meet->n; h++) {
-        s->counted_out.at[h] = (size_t)n_out * sizeof(int64_t);
-        s->counted_in.at[h] = (size_t)n_in * sizeof(int64_t);
-        visit_out(s, h, add_one, &n_out);
-        visit_in(s, h, add_one, &n_in);
+static void lay_counts(cr_shards *s, post *p, bool out) {
+    size_t at = 0;
+    for (int h = 0; h < s->meet->n; h++) {
+        p->at[h] = at;
+        at += sizeof(int64_t);
+        (out ? visit_out : visit_in)(s, h, add_one, &at);
     }
-    s->counted_out.at[meet->n] = (size_t)n_out * sizeof(int64_t);
-    s->counted_in.at[meet->n] = (size_t)n_in * sizeof(int64_t);
-    s->counts = grown(s->counts, &s->counted_out.cap, (size_t)n_out * sizeof(int64_t));
-    s->counts_in = grown(s->counts_in, &s->counted_in.cap, (size_t)n_in * sizeof(int64_t));
-    int64_t at = 0;
-    for (int h = 0; h < meet->n; h++)
-        visit_out(s, h, put_count, &at);
-    meet->exchange(meet->ctx, s->counts, s->counted_out.at, s->counts_in, s->counted_in.at);
-    at = 0;
-    for (int h = 0; h < meet->n; h++)
-        visit_in(s, h, get_count, &at);
+    p->at[s->meet->n] = at;
+    p->mem = grown(p->mem, &p->cap, at);
+}
+
+/* Tells every holder how many ids come. Returns false when one of them is not sure of its ids. */
+static bool tell_counts(cr_shards *s, bool sure) {
+    const cr_meet *meet = s->meet;
+    post *out = &s->sets[s->set].counts_out, *in = &s->sets[s->set].counts_in;
+    lay_counts(s, out, true);
+    lay_counts(s, in, false);
+    int64_t *put = (int64_t *)(void *)out->mem;
+    for (int h = 0; h < meet->n; h++) {
+        *put++ = sure;
+        visit_out(s, h, put_count, &put);
+    }
+    meet->exchange(meet->ctx, out->mem, out->at, in->mem, in->at);
+    const int64_t *get = (const int64_t *)(const void *)in->mem;
+    for (int h = 0; h < meet->n; h++) {
+        sure &= *get++ != 0;
+        visit_in(s, h, get_count, &get);
+    }
+    return sure;
 }
 
 /* ---- pieces of work over rows ---- */
@@ -278,8 +321,9 @@ static void ids_item(void *ctx, int64_t item, int thread) {
     const cr_shards *s = ctx;
     const piece *p = &s->pieces[item];
     const cr_shard *sh = &p->t->placing->shards[p->shard];
-    const ask *a = &p->t->out[p->shard];
-    const int64_t *id = p->t->id + first_of(p->t, sh) + p->first;
+    const request *r = now(p->t);
+    const ask *a = &r->out[p->shard];
+    const int64_t *id = r->id + first_of(r, sh) + p->first;
     if (id_bytes(sh) == 8) {
         memcpy(a->id + 8 * p->first, id, (size_t)p->n * 8);
         return;
@@ -299,7 +343,7 @@ static void pack_item(void *ctx, int64_t item, int thread) {
     const cr_shard *sh = &p->t->placing->shards[p->shard];
     int held = held_of(p->t, p->shard);
     const cr_table *tab = &p->t->owner.held[held];
-    const ask *a = &p->t->in[held * s->meet->n + p->holder];
+    const ask *a = &now(p->t)->in[held * s->meet->n + p->holder];
     size_t bytes = row_bytes(p->t, sh);
     const uint32_t *small = (const uint32_t *)(const void *)a->id;
     const int64_t *large = (const int64_t *)(const void *)a->id;
@@ -323,12 +367,13 @@ static void own_item(void *ctx, int64_t item, int thread) {
     const cr_shard *sh = &p->t->placing->shards[p->shard];
     const cr_table *tab = &p->t->owner.held[held_of(p->t, p->shard)];
     size_t bytes = row_bytes(p->t, sh), col = (size_t)sh->col * (p->t->half ? 2 : 4);
-    int64_t k = first_of(p->t, sh) + p->first, end = k + p->n;
+    const request *r = now(p->t);
+    int64_t k = first_of(r, sh) + p->first, end = k + p->n;
     for (; k < end; k++) {
         if (k + AHEAD < end)
-            cr_fetch(cr_table_row(tab, p->t->id[k + AHEAD] - sh->row), (int64_t)bytes, false);
-        memcpy((char *)(p->t->rows + k * p->t->stride) + col,
-               cr_table_row(tab, p->t->id[k] - sh->row), bytes);
+            cr_fetch(cr_table_row(tab, r->id[k + AHEAD] - sh->row), (int64_t)bytes, false);
+        memcpy((char *)(p->t->rows + k * p->t->stride) + col, cr_table_row(tab, r->id[k] - sh->row),
+               bytes);
     }
 }
 
@@ -338,33 +383,89 @@ static void unpack_item(void *ctx, int64_t item, int thread) {
     const cr_shards *s = ctx;
     const piece *p = &s->pieces[item];
     const cr_shard *sh = &p->t->placing->shards[p->shard];
-    const ask *a = &p->t->out[p->shard];
+    const request *r = now(p->t);
+    const ask *a = &r->out[p->shard];
     size_t bytes = row_bytes(p->t, sh), col = (size_t)sh->col * (p->t->half ? 2 : 4);
-    int64_t k = first_of(p->t, sh) + p->first;
+    int64_t k = first_of(r, sh) + p->first;
     const char *from = a->row + (size_t)p->first * bytes;
     for (int64_t i = 0; i < p->n; i++, k++, from += bytes)
         memcpy((char *)(p->t->rows + k * p->t->stride) + col, from, bytes);
 }
 
-static cr_code fetched(void *ctx, cr_err *err) {
-    (void)err;
-    cr_shards *s = ((sharded *)ctx)->of;
-    const cr_meet *meet = s->meet;
-    if (s->n_asked == 0) return CR_OK; /* the call for another table did it */
-    CR_ASSERT(s->n_asked == s->n);
-    s->n_asked = 0;
-    tell_counts(s);
-    lay_post(s, &s->ids_out, false, true);
-    lay_post(s, &s->ids_in, false, false);
+/* ---- a pass ---- */
+
+/* Packs the ids of a set of requests. */
+static void pack_ids(cr_shards *s) {
+    lay_post(s, &s->sets[s->set].ids_out, false, true);
+    lay_post(s, &s->sets[s->set].ids_in, false, false);
     run_pieces(s, true, false, ids_item);
-    meet->exchange(meet->ctx, s->ids_out.mem, s->ids_out.at, s->ids_in.mem, s->ids_in.at);
+}
+
+static void send_rows(cr_shards *s) {
+    const cr_meet *meet = s->meet;
     lay_post(s, &s->rows_out, true, false);
     lay_post(s, &s->rows_in, true, true);
     run_pieces(s, false, false, pack_item);
     meet->exchange(meet->ctx, s->rows_out.mem, s->rows_out.at, s->rows_in.mem, s->rows_in.at);
     run_pieces(s, true, true, own_item);
     run_pieces(s, true, false, unpack_item);
+}
+
+static cr_code fetch(void *ctx, const int64_t *id, int64_t n, float *rows, int64_t stride,
+                     bool asked, cr_err *err) {
+    (void)err;
+    sharded *t = ctx;
+    t->rows = rows;
+    t->stride = stride;
+    t->of->ahead = asked;
+    if (asked)
+        t->of->n_asked[NOW]++; /* the requests are there already */
+    else
+        note(t, NOW, id, n);
     return CR_OK;
+}
+
+static cr_code fetched(void *ctx, cr_err *err) {
+    (void)err;
+    cr_shards *s = ((sharded *)ctx)->of;
+    const cr_meet *meet = s->meet;
+    if (s->n_asked[NOW] == 0) return CR_OK; /* the call for another table did it */
+    CR_ASSERT(s->n_asked[NOW] == s->n && s->flying >= s->ahead);
+    s->n_asked[NOW] = 0;
+    s->set = s->ahead ? AHEAD_OF : NOW;
+    if (s->ahead) {
+        meet->exchange_end(meet->ctx);
+        s->flying = false;
+    } else {
+        (void)tell_counts(s, true);
+        pack_ids(s);
+        meet->exchange(meet->ctx, s->sets[NOW].ids_out.mem, s->sets[NOW].ids_out.at,
+                       s->sets[NOW].ids_in.mem, s->sets[NOW].ids_in.at);
+    }
+    send_rows(s);
+    return CR_OK;
+}
+
+static void ask_ahead(void *ctx, const int64_t *id, int64_t n, bool sure) {
+    sharded *t = ctx;
+    t->of->unsure |= !sure;
+    note(t, AHEAD_OF, id, n);
+}
+
+static bool asked_ahead(void *ctx) {
+    cr_shards *s = ((sharded *)ctx)->of;
+    const cr_meet *meet = s->meet;
+    if (s->n_asked[AHEAD_OF] == 0) return s->flying;
+    CR_ASSERT(s->n_asked[AHEAD_OF] == s->n && !s->flying);
+    s->n_asked[AHEAD_OF] = 0;
+    s->set = AHEAD_OF;
+    s->flying = tell_counts(s, !s->unsure);
+    s->unsure = false;
+    if (!s->flying) return false;
+    pack_ids(s);
+    meet->exchange_start(meet->ctx, s->sets[AHEAD_OF].ids_out.mem, s->sets[AHEAD_OF].ids_out.at,
+                         s->sets[AHEAD_OF].ids_in.mem, s->sets[AHEAD_OF].ids_in.at);
+    return true;
 }
 
 cr_code cr_shards_add(cr_shards *s, const cr_table_spec *spec, const cr_placing *placing,
@@ -379,10 +480,17 @@ cr_code cr_shards_add(cr_shards *s, const cr_table_spec *spec, const cr_placing 
     t->half = spec->half;
     for (int k = 0; k < placing->n; k++)
         held += placing->shards[k].holder == self;
-    t->owner = (cr_owner){.ctx = t, .fetch = fetch, .fetched = fetched, .placing = placing};
+    t->owner = (cr_owner){.ctx = t,
+                          .fetch = fetch,
+                          .fetched = fetched,
+                          .ask = ask_ahead,
+                          .asked = asked_ahead,
+                          .placing = placing};
     t->owner.held = cr_alloc((size_t)(held + 1) * sizeof(cr_table), what);
-    t->out = cr_alloc((size_t)placing->n * sizeof(ask), what);
-    t->in = cr_alloc((size_t)(held + 1) * (size_t)holders * sizeof(ask), what);
+    for (int k = 0; k < N_SETS; k++) {
+        t->set[k].out = cr_alloc((size_t)placing->n * sizeof(ask), what);
+        t->set[k].in = cr_alloc((size_t)(held + 1) * (size_t)holders * sizeof(ask), what);
+    }
     for (int k = 0; k < placing->n; k++) {
         if (placing->shards[k].holder != self) continue;
         CR_TRY(

@@ -43,7 +43,8 @@ struct cr_updater {
     int n_sources, cap_sources;
     target *targets;
     int n_targets, cap_targets;
-    cr_groups groups;
+    cr_groups groups, next; /* of this batch, and of the next one */
+    const cr_batch *next_batch;
     float **scratch;        /* per thread: rows of gradients, then the sink's scratch */
     int64_t n_rows, n_sink; /* floats of these two parts */
     const cr_batch *batch;
@@ -85,6 +86,7 @@ void cr_updater_free(cr_updater *u) {
     for (int i = 0; i < u->n_sources; i++)
         cr_free(u->sources[i].reduce.uses);
     cr_groups_clear(&u->groups);
+    cr_groups_clear(&u->next);
     for (int i = 0; i < cr_pool_threads(u->pool); i++)
         cr_free(u->scratch[i]);
     cr_free(u->scratch);
@@ -100,6 +102,7 @@ static int find_group(cr_updater *u, const cr_use *uses, int n) {
     for (int k = 0; k < n; k++)
         slots[k] = (cr_group_slot){uses[k].slot, uses[k].seq};
     int found = cr_groups_find(&u->groups, slots, n);
+    CR_ASSERT(cr_groups_find(&u->next, slots, n) == found);
     cr_free(slots);
     return found;
 }
@@ -171,15 +174,51 @@ static void group_item(void *ctx, int64_t item, int thread) {
     cr_group_run(&u->groups.v[item], u->batch, u->axes, u->lanes);
 }
 
-void cr_updater_group(cr_updater *u, const cr_batch *b, const int32_t *const *axes) {
+static void swap_groups(cr_updater *u) {
+    cr_groups g = u->groups;
+    u->groups = u->next;
+    u->next = g;
+}
+
+static void group(cr_updater *u, const cr_batch *b, const int32_t *const *axes) {
     u->batch = b;
     u->axes = axes;
     cr_pool_run(u->pool, u->groups.n, group_item, u);
 }
 
+static cr_code fit(cr_groups *gs, const cr_batch *b, cr_err *err) {
+    for (int i = 0; i < gs->n; i++)
+        CR_TRY(cr_group_fit(&gs->v[i], b, err));
+    return CR_OK;
+}
+
 cr_code cr_updater_fit(cr_updater *u, const cr_batch *b, cr_err *err) {
-    for (int i = 0; i < u->groups.n; i++)
-        CR_TRY(cr_group_fit(&u->groups.v[i], b, err));
+    return u->next_batch == b ? CR_OK : fit(&u->groups, b, err);
+}
+
+void cr_updater_group(cr_updater *u, const cr_batch *b, const int32_t *const *axes) {
+    if (u->next_batch == b) {
+        swap_groups(u);
+        u->batch = b;
+        u->axes = axes;
+    } else {
+        group(u, b, axes);
+    }
+    u->next_batch = NULL;
+}
+
+cr_code cr_updater_group_next(cr_updater *u, const cr_batch *next, const int32_t *const *axes,
+                              const cr_groups **out, cr_err *err) {
+    CR_TRY(fit(&u->next, next, err));
+    const cr_batch *now = u->batch;
+    const int32_t *const *now_axes = u->axes;
+    swap_groups(u);
+    group(u, next, axes);
+    swap_groups(u);
+    u->batch = now;
+    u->axes = now_axes;
+    u->next_batch = next;
+    *out = &u->next;
     return CR_OK;
 }
 

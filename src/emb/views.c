@@ -40,6 +40,7 @@ struct cr_views {
     use *uses;
     int n_uses;
     cr_view *views;
+    bool asked; /* the ids of the next batch travel already */
     /* the batch that is being staged */
     cr_batch batch;
     const int32_t *const *axes;
@@ -156,8 +157,9 @@ cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axe
         const cr_group *g = s->again[t->group].g;
         const cr_owner *o = t->t->owner;
         CR_TRY(make_room(&t->rows, &t->cap, g->n_uniq, (size_t)t->stride * sizeof(float), err));
-        CR_TRY(o->fetch(o->ctx, g->id, g->n_uniq, t->rows, t->stride, err));
+        CR_TRY(o->fetch(o->ctx, g->id, g->n_uniq, t->rows, t->stride, s->asked && o->ask, err));
     }
+    s->asked = false;
     for (int i = 0; i < s->n_tables; i++) {
         const cr_owner *o = s->tables[i].t->owner;
         if (o->fetched) CR_TRY(o->fetched(o->ctx, err));
@@ -173,6 +175,19 @@ cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axe
                                       .half = t->t->half};
     }
     return CR_OK;
+}
+
+void cr_views_ask(cr_views *s, const cr_groups *next) {
+    for (int i = 0; i < s->n_tables; i++) {
+        const cr_owner *o = s->tables[i].t->owner;
+        const cr_group *g = next ? cr_groups_same(next, &s->groups.v[s->tables[i].group]) : NULL;
+        if (o->ask) o->ask(o->ctx, g ? g->id : NULL, g ? g->n_uniq : 0, g != NULL);
+    }
+    s->asked = false;
+    for (int i = 0; i < s->n_tables; i++) {
+        const cr_owner *o = s->tables[i].t->owner;
+        if (o->asked) s->asked = o->asked(o->ctx);
+    }
 }
 
 const cr_view *cr_views_get(const cr_views *s) {

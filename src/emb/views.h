@@ -25,6 +25,11 @@ void cr_views_add(cr_views *s, const cr_table *t, const cr_group_slot *slots, co
  * failure the views must not be used. */
 CR_CHECKED cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axes,
                                   const cr_groups *done, cr_err *err);
+/* cr_views_ask announces the batch whose rows the next cr_views_stage fetches, so that its ids
+ * travel meanwhile. next are the same lists of features, grouped for that batch; they must stay
+ * until then. NULL: this caller does not know the batch yet, so nothing travels. Where holders
+ * share the tables it is collective. */
+void cr_views_ask(cr_views *s, const cr_groups *next);
 /* cr_views_get returns the views by number; they are valid until the next cr_views_stage. Views of
  * tables without an owner are not set. */
 const cr_view *cr_views_get(const cr_views *s);

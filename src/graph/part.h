@@ -31,6 +31,11 @@ typedef struct cr_meet {
      * of bytes. */
     void (*exchange)(void *ctx, const void *out, const size_t *out_at, void *in,
                      const size_t *in_at);
+    /* exchange_start and exchange_end do the same in two calls. Everything that start is given must
+     * stay until end. Other meetings may lie between, but no other exchange_start. */
+    void (*exchange_start)(void *ctx, const void *out, const size_t *out_at, void *in,
+                           const size_t *in_at);
+    void (*exchange_end)(void *ctx);
     void *ctx;
 } cr_meet;
 

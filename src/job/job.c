@@ -100,6 +100,15 @@ static void exchange(void *comm, const void *out, const size_t *out_at, void *in
     cr_comm_exchange(comm, out, out_at, in, in_at);
 }
 
+static void exchange_start(void *comm, const void *out, const size_t *out_at, void *in,
+                           const size_t *in_at) {
+    cr_comm_exchange_start(comm, 1, out, out_at, in, in_at);
+}
+
+static void exchange_end(void *comm) {
+    cr_comm_exchange_end(comm, 1);
+}
+
 /* Each rank gets as many lanes as the others, or one more. */
 static cr_code divide_lanes(cr_job *j, cr_diag *diag) {
     int n = j->ranks.n, *lane = CR_NEW_N(&j->cfg.arena, int, n + 1);
@@ -182,6 +191,8 @@ static cr_code prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
                              .self = cr_comm_rank(j->comm),
                              .gather = gather,
                              .exchange = exchange,
+                             .exchange_start = exchange_start,
+                             .exchange_end = exchange_end,
                              .ctx = j->comm};
         j->meet = &j->ranks;
     }

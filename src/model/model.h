@@ -138,6 +138,10 @@ typedef struct cr_model_work {
     /* lists of features that the caller has grouped for the batch of a run (cr_updater_groups);
      * NULL: none */
     const cr_groups *grouped;
+    /* asks: the next run announces the batch after it as soon as its own rows are there
+     * (cr_views_ask, with `next`) */
+    bool asks;
+    const cr_groups *next;
 } cr_model_work;
 
 typedef struct cr_model_opts {

@@ -21,6 +21,15 @@
 #include "run/observe_int.h"
 #include "train/train_metrics.h"
 
+/* A batch of the loader, or why there is none. b NULL: an epoch ended. */
+typedef struct batch_of {
+    bool taken; /* it is one at all */
+    cr_batch *b;
+    bool done; /* the last epoch ended */
+    cr_code code;
+    cr_err err;
+} batch_of;
+
 typedef struct loop {
     const cr_train_opts *o;
     cr_train_result *res;
@@ -60,6 +69,7 @@ typedef struct loop {
     cr_counter counter;     /* counts what features met */
     cr_early_stop patience;
     cr_ckpt_lock *lock; /* lock of model_dir */
+    batch_of next;      /* taken ahead */
     bool lost;          /* another run owns model_dir now */
 } loop;
 
@@ -676,11 +686,38 @@ static cr_code end_epoch(loop *l) {
     return ends_save(l->tc, l->epoch) ? save(l, false) : CR_OK;
 }
 
+/* Takes the next batch from the loader, or the one that was taken ahead. */
+static void take_batch(loop *l, batch_of *out) {
+    cr_err err;
+    if (l->next.taken) {
+        *out = l->next;
+        l->next = (batch_of){0};
+        return;
+    }
+    *out = (batch_of){.taken = true};
+    out->code = cr_loader_next(l->data, &out->b, &out->done, &err);
+    if (out->code == CR_OK && out->b && l->j.meet)
+        out->code = cr_model_check_batch(l->j.model, out->b, &err);
+    if (out->code != CR_OK) out->err = err;
+}
+
+/* Lets the ids of the coming batch travel while this one is computed. After a step that may be the
+ * last, none is taken: the counts of features are those of rows that were used. */
+static void look_ahead(loop *l) {
+    int64_t step = l->step + 1;
+    bool last = saves_at(l->tc, step) || evaluates_at(l->tc, step) ||
+                (l->tc->num_steps > 0 && step + 1 >= l->tc->num_steps);
+    if (last || !cr_trainer_looks_ahead(l->t)) return;
+    take_batch(l, &l->next);
+    cr_trainer_ahead(l->t, l->next.code == CR_OK ? l->next.b : NULL);
+}
+
 static cr_code one_step(loop *l, cr_batch *b) {
     cr_err err;
     int64_t rows = l->j.meet ? b->global_rows : b->n_rows;
     cr_data_pos after = cr_loader_after(b);
     cr_kill_point("step");
+    look_ahead(l);
     cr_code code = cr_trainer_step(l->t, b, l->step + 1, &err);
     if (code == CR_OK) code = cr_train_metrics_step(l->tm, l->t, b, &err);
     cr_loader_release(l->data, b);
@@ -782,17 +819,16 @@ static cr_code run(loop *l) {
     cr_early_stop_init(&l->patience, &l->j, l->step, &l->j.cfg.arena);
     CR_TRY(agreed(l, keep_config(l)));
     for (bool done = false; !done && !is_over(l);) {
-        cr_err err;
-        cr_batch *b;
+        batch_of take;
         cr_profile_begin(l->prof);
         double span = cr_trace_begin(cr_profile_trace(l->prof));
-        cr_code code = cr_loader_next(l->data, &b, &done, &err);
-        if (code == CR_OK && b && l->j.meet) code = cr_model_check_batch(l->j.model, b, &err);
-        if (code != CR_OK) (void)cr_diag_err(l->diag, &err);
-        CR_TRY(agreed(l, code)); /* the ranks meet in a step, so all must have a good batch */
+        take_batch(l, &take);
+        done = take.done;
+        if (take.code != CR_OK) (void)cr_diag_err(l->diag, &take.err);
+        CR_TRY(agreed(l, take.code)); /* the ranks meet in a step, so all must have a good batch */
         cr_profile_span(l->prof, CR_STAGE_WAIT, span);
-        code = b ? one_step(l, b) : end_epoch(l);
-        if (b && code == CR_OK) cr_life_step();
+        cr_code code = take.b ? one_step(l, take.b) : end_epoch(l);
+        if (take.b && code == CR_OK) cr_life_step();
         CR_TRY(cr_job_agree(&l->j, code, &stop));
         if (!stop) {
             if (l->saving.s && cr_ckpt_save_ready(l->saving.s)) CR_TRY(settle(l));

@@ -23,6 +23,10 @@ struct cr_trainer {
     cr_model *m;
     cr_plan *plan;
     cr_model_work *w;
+    /* see cr_trainer_ahead; and for the lengths of that batch's sequences */
+    bool asks;
+    const cr_batch *ahead;
+    cr_model_work *next;
     cr_updater *up;
     dense_side *dense;
     pareto *pareto; /* NULL: losses are added as they are */
@@ -64,6 +68,7 @@ cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
                        .meet = j->meet};
     cr_code code = cr_plan_new(&t->plan, &po, err);
     if (code == CR_OK) code = cr_model_work_new(&t->w, t->m, t->plan, j->pool, err);
+    if (code == CR_OK) code = cr_model_work_new(&t->next, t->m, NULL, NULL, err);
     if (code == CR_OK) code = cr_dense_new(&t->dense, j, t->w->w, err);
     if (code == CR_OK) code = cr_pareto_new(&t->pareto, j, t->w, err);
     t->sliced = j->meet && !t->pareto && !wants_grads(tc);
@@ -104,6 +109,7 @@ void cr_trainer_free(cr_trainer *t) {
     cr_dense_free(t->dense);
     cr_pareto_free(t->pareto);
     cr_model_work_free(t->w);
+    cr_model_work_free(t->next);
     cr_plan_free(t->plan);
     cr_arena_clear(&t->arena);
     cr_free(t);
@@ -217,11 +223,31 @@ static cr_code update(cr_trainer *t, int64_t step, cr_err *err) {
     return t->scaler ? update_scale(t, skipped, step, err) : CR_OK;
 }
 
+bool cr_trainer_looks_ahead(const cr_trainer *t) {
+    return t->m->shards != NULL;
+}
+
+void cr_trainer_ahead(cr_trainer *t, const cr_batch *next) {
+    t->asks = t->m->shards != NULL;
+    t->ahead = next;
+}
+
+/* Groups the ids of the next batch, for the run to announce them. */
+static cr_code group_next(cr_trainer *t, cr_err *err) {
+    const int32_t *const *axes;
+    t->w->next = NULL;
+    if (!t->asks || !t->ahead) return CR_OK;
+    CR_TRY(cr_model_axes(t->next, t->ahead, &axes, err));
+    return cr_updater_group_next(t->up, t->ahead, axes, &t->w->next, err);
+}
+
 /* Forward and backward. A rank that fails here fails alone: the others wait for it. */
 static cr_code run_model(cr_trainer *t, const cr_batch *b, cr_run *run, cr_err *err) {
     if (cr_fail_point("inside"))
         return cr_fail(err, CR_ENOMEM, "out of memory, as a test wants it");
     if (t->pareto) CR_TRY(cr_pareto_step(t->pareto, b, run, t->scale, err));
+    t->w->asks = t->asks;
+    t->asks = false;
     return cr_model_run(t->w, b, run, err);
 }
 
@@ -233,6 +259,7 @@ cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *
     CR_TRY(cr_job_alone(t->j, cr_updater_fit(t->up, b, err), err));
     cr_pool_stage(t->j->pool, CR_STAGE_GROUP);
     cr_updater_group(t->up, b, axes);
+    CR_TRY(cr_job_alone(t->j, group_next(t, err), err));
     cr_pool_stage(t->j->pool, CR_STAGE_NONE);
     double t1 = cr_now();
     cr_step_input in = {.batch = b,

@@ -12,6 +12,12 @@ void cr_trainer_free(cr_trainer *t);
 /* cr_trainer_step runs forward, backward and the update. It fails when the loss is not finite (the
  * weights are then as before the step). It allocates nothing once the largest batch was seen. */
 CR_CHECKED cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *err);
+/* cr_trainer_ahead is called before a step, with the batch of the step after it, so that the ids of
+ * tables on other ranks travel meanwhile. All ranks call it or none does. next NULL: this rank does
+ * not have that batch, so nothing travels. It must stay valid until the step after. Without such
+ * tables it does nothing, and cr_trainer_looks_ahead is false. */
+bool cr_trainer_looks_ahead(const cr_trainer *t);
+void cr_trainer_ahead(cr_trainer *t, const cr_batch *next);
 double cr_trainer_loss(const cr_trainer *t, int k); /* loss k of the last step */
 double cr_trainer_total(const cr_trainer *t);       /* all losses together, with their weights */
 cr_updater *cr_trainer_updater(const cr_trainer *t);

@@ -126,14 +126,22 @@ static void note_results(cr_buf *out, const char *what, const cr_eval_result *r)
 static cr_code train(part *p, cr_buf *out) {
     cr_err err;
     int64_t step = 0;
-    for (bool done = false; !done;) {
-        cr_batch *b;
-        if (cr_loader_next(p->data, &b, &done, &err) != CR_OK) return cr_diag_err(&p->diag, &err);
+    cr_batch *b, *next = NULL;
+    for (bool done = false, has = false; has || !done;) {
+        cr_code code = CR_OK;
+        b = next;
+        if (!has) code = cr_loader_next(p->data, &b, &done, &err);
+        has = code == CR_OK && b;
+        if (has) code = cr_loader_next(p->data, &next, &done, &err);
+        if (code != CR_OK) return cr_diag_err(&p->diag, &err);
         if (!b) {
             cr_trainer_epoch_end(p->t);
             continue;
         }
-        cr_code code = cr_trainer_step(p->t, b, step++, &err);
+        /* in every third step one holder does not know its next batch, in others none is told */
+        bool unsure = step % 3 == 2 && p->j.meet && p->j.meet->self == 1;
+        if (step % 5 != 4) cr_trainer_ahead(p->t, unsure ? NULL : next);
+        code = cr_trainer_step(p->t, b, step++, &err);
         if (code == CR_OK) code = cr_train_metrics_step(p->tm, p->t, b, &err);
         cr_loader_release(p->data, b);
         if (code != CR_OK) return cr_diag_err(&p->diag, &err);
