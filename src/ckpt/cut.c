@@ -221,6 +221,15 @@ static void assign(ckpt_cut *c, int n) {
 
 /* ---- all of it ---- */
 
+/* Parts that leave a gap would put random bytes into the file. */
+static void check_parts(const cr_ckpt_tensor *t) {
+    int64_t held = 0;
+    for (int p = 0; p < t->n_parts; p++)
+        held += (t->parts[p].end - t->parts[p].row) * (t->parts[p].col_end - t->parts[p].col);
+    if (t->n_parts > 0 && held != bytes_of(t) / cr_dtype_size(t->dtype))
+        CR_BUG("the parts of a tensor do not cover it once");
+}
+
 static cr_code check(const cr_ckpt_tensor *v, int n, cr_err *err) {
     cr_map seen;
     cr_map_init(&seen);
@@ -231,6 +240,7 @@ static cr_code check(const cr_ckpt_tensor *v, int n, cr_err *err) {
                            v[i].name);
         CR_ASSERT(v[i].n_dims >= 0 && v[i].n_dims <= CR_CKPT_DIMS);
         CR_ASSERT(v[i].n_parts == 0 || v[i].part_width > 0);
+        check_parts(&v[i]);
     }
     cr_map_clear(&seen);
     return code;

@@ -70,6 +70,18 @@ ends 0
 has_err "...Saved checkpoint to by4/model.ckpt-5: ...training stood still for ... s and went on while it was written"
 [ "$(grep -c 'Saved checkpoint to by4/model.ckpt-5' "$err")" -eq 1 ] || fail "told more than once"
 same "$(newest alone)" "$(newest by4)"
+# A rank whose files cannot be written ends all with its message, whether training waits for the checkpoint or not. The limit of
+# 8 MB leaves room for the files of MPI.
+sed 's/num_buckets: 50,/num_buckets: 1000000,/' tiny.yaml >large.yaml
+for background in true false; do
+    rm -rf full
+    # shellcheck disable=SC2086
+    run ranks 2 sh -c 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ]; then ulimit -f 16384; fi; exec "$0" "$@"' \
+        "$CRANK" train large.yaml --model_dir full --threads 1 $more --set data_config.batch_size=60 --set train_config.save_in_background=$background
+    ends 1
+    [ "$(grep -c 'rank 1: cannot write: File too large' "$err")" -eq 1 ] || fail "$(cat "$err")"
+    [ -z "$(ls -A full | grep ckpt)" ] || fail "left behind: $(ls -A full)"
+done
 # a signal to one rank ends all; another number of ranks goes on to the same bytes
 # shellcheck disable=SC2086
 run ranks 2 sh -c 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ]; then CRANK_TEST_KILL=step:5:TERM; export CRANK_TEST_KILL; fi; exec "$0" "$@"' \
