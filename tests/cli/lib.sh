@@ -207,6 +207,12 @@ old_version() {
     cp "$CASE_DIR/index" "$1/index.json"
 }
 
+# mpi_leaks: the case runs MPI, whose libraries keep memory to the end; a sanitizer must not count it
+mpi_leaks() {
+    ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+    export ASAN_OPTIONS
+}
+
 # train.csv (and eval.csv): label,user,item,tags,price; the label depends on user and item
 tiny_data() { # tiny_data [ROWS [EVAL_ROWS]]
     tiny_rows train.csv "${1:-640}" 17

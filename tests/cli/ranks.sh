@@ -1,6 +1,7 @@
 # ranks.sh - training as several ranks, for the cases ranks_mpich and ranks_openmpi. The case sets
 # plug (the plug-in's file) and defines ranks N CMD..., which starts CMD as N ranks.
 [ -f "$(dirname "$CRANK")/$plug" ] || skip "crank was built without $plug"
+mpi_leaks
 tiny_config
 tiny_data 960 300
 # more state than the tiny config has: clipping, accumulation, averages, metrics of training

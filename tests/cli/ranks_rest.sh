@@ -1,6 +1,7 @@
 # ranks_rest.sh - what ranks do besides training: prediction, export, counts, logs, metrics, the checks at the start, and
 # faults of one rank. For the cases ranks_rest_mpich and ranks_rest_openmpi, which define ranks as for ranks.sh.
 [ -f "$(dirname "$CRANK")/$plug" ] || skip "crank was built without $plug"
+mpi_leaks
 tiny_config
 tiny_data 960 300
 tiny_parquet
