@@ -7,7 +7,6 @@
  * through a linear layer. A task tower reads the blocks that it names, or this common row. The keys
  * have EasyRec's names where it has them. Parameters are named blocks.<block>, top_mlp, output_mlp.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,9 +22,6 @@
 #define MAX_BLOCKS 1024 /* the limit of recursion: a block may be built while another one is */
 #define MAX_INPUTS 1024
 #define MAX_NAME   100
-/* Far above any sensible value; blocks that double their input could else reach any size. */
-#define MAX_ROW    (1 << 24)
-#define MAX_FIELDS 4096
 
 /* ---- messages ---- */
 
@@ -139,155 +135,7 @@ const cr_msg cr_backbone_msg = {
     .size = sizeof(backbone_conf),
 };
 
-/* ---- one layer ---- */
-
-void cr_block_wrong_(const char *src, int line, cr_block_call *c, cr_loc at, const char *fmt, ...) {
-    char text[400];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    cr_diag_add_(src, line, c->b->diag, CR_SEV_ERROR, CR_ECONF, at, "block '%s': %s", c->block,
-                 text);
-}
-
-void cr_block_give_val(cr_block_call *c, cr_block_val v_new) {
-    if (c->n_out == c->cap_out) {
-        int cap = c->cap_out ? 2 * c->cap_out : 2;
-        cr_block_val *v = CR_NEW_N(&c->b->m->arena, cr_block_val, cap);
-        if (c->n_out) memcpy(v, c->out, (size_t)c->n_out * sizeof(*v));
-        c->out = v;
-        c->cap_out = cap;
-    }
-    c->out[c->n_out++] = v_new;
-}
-
-void cr_block_give_fields(cr_block_call *c, cr_node *node, int64_t D) {
-    cr_block_give_val(c, (cr_block_val){node, D, NULL});
-}
-
-void cr_block_give(cr_block_call *c, cr_node *node) {
-    cr_block_give_fields(c, node, node->width);
-}
-
-void cr_block_give_like(cr_block_call *c, cr_node *node, const cr_block_val *x) {
-    cr_block_give_fields(c, node, node->width == x->node->width ? x->D : node->width);
-    c->out[c->n_out - 1].query = x->query;
-}
-
-cr_block_val cr_block_beside(cr_block_call *c, const cr_block_val *v, int n) {
-    cr_block_val all = v[0];
-    cr_node **parts = CR_NEW_N(&c->b->m->arena, cr_node *, n);
-    for (int i = 0; i < n; i++) {
-        parts[i] = v[i].node;
-        if (v[i].D != all.D) all.D = 0;
-        if (!all.query) all.query = v[i].query;
-    }
-    all.node = cr_concat(c->g, parts, n);
-    return all;
-}
-
-/* Inputs that stand side by side must be of one kind: rows, or positions of one sequence. */
-static bool same_kind(cr_block_call *c) {
-    for (int i = 1; i < c->n_in; i++) {
-        const cr_node *a = c->in[0].node, *b = c->in[i].node;
-        if (a->cls != b->cls) {
-            cr_block_wrong(c, c->at,
-                           "some of its inputs are sequences and some are not; put a din, "
-                           "simple_attention or pooling block between");
-            return false;
-        }
-        if (a->cls == CR_SEQ && a->axis != b->axis) {
-            cr_block_wrong(c, c->at,
-                           "its inputs are sequences of different groups, which may differ in "
-                           "length; put them into one feature group, or pool each first");
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Finds the one sequence among the inputs, and puts the rows side by side as its query. */
-static bool find_sequence(cr_block_call *c) {
-    cr_block_val *rows = CR_NEW_N(&c->b->m->arena, cr_block_val, c->n_in);
-    int n_rows = 0, n_seq = 0;
-    for (int i = 0; i < c->n_in; i++) {
-        if (c->in[i].node->cls == CR_SEQ)
-            c->x = n_seq++ ? c->x : c->in[i];
-        else
-            rows[n_rows++] = c->in[i];
-    }
-    if (n_seq != 1) {
-        cr_block_wrong(c, c->at,
-                       "%s reads one sequence and has %d among its inputs; name one feature group "
-                       "of type SEQUENCE",
-                       c->type, n_seq);
-        return false;
-    }
-    if (n_rows) c->x.query = cr_block_beside(c, rows, n_rows).node;
-    return true;
-}
-
-static bool too_wide(cr_block_call *c, const cr_block_val *v, int n) {
-    int64_t w = 0;
-    for (int i = 0; i < n && w <= MAX_ROW; i++)
-        w += v[i].node->width;
-    if (w <= MAX_ROW) return false;
-    cr_block_wrong(c, c->at, "its row would have more than %d numbers; make it narrower", MAX_ROW);
-    return true;
-}
-
-static bool has_fields(cr_block_call *c) {
-    if (c->x.D == 0) {
-        cr_block_wrong(c, c->at,
-                       "%s multiplies vectors with each other, but those of its inputs have "
-                       "different widths; give their features the same embedding_dim, or put a "
-                       "linear block before those that differ",
-                       c->type);
-        return false;
-    }
-    int64_t F = c->x.node->width / c->x.D;
-    if (F > MAX_FIELDS)
-        cr_block_wrong(c, c->at, "%s has %lld vectors; use %d at most", c->type, (long long)F,
-                       MAX_FIELDS);
-    return F <= MAX_FIELDS;
-}
-
-static bool take_inputs(cr_block_call *c, const cr_block_type *t) {
-    if (c->n_in < t->min_in || (t->max_in && c->n_in > t->max_in)) {
-        char most[32] = "";
-        if (t->max_in && t->max_in != t->min_in) snprintf(most, sizeof(most), " to %d", t->max_in);
-        cr_block_wrong(c, c->at, "%s reads %d%s%s input%s and has %d; change its inputs", c->type,
-                       t->min_in, most, t->max_in ? "" : " or more",
-                       t->min_in == 1 && !most[0] && t->max_in ? "" : "s", c->n_in);
-        return false;
-    }
-    if (too_wide(c, c->in, c->n_in)) return false;
-    if (t->takes & CR_TAKES_SEQUENCE) return find_sequence(c);
-    for (int i = 0; i < c->n_in; i++)
-        if (c->in[i].node->cls == CR_SEQ && !(t->takes & CR_TAKES_POSITIONS)) {
-            cr_block_wrong(c, c->at,
-                           "%s reads rows, and one of its inputs is a sequence; put a din, "
-                           "simple_attention or pooling block between",
-                           c->type);
-            return false;
-        }
-    if (!(t->takes & CR_TAKES_MIXED) && !same_kind(c)) return false;
-    if (t->takes & CR_TAKES_EACH)
-        c->x = c->in[0];
-    else
-        c->x = cr_block_beside(c, c->in, c->n_in);
-    return !(t->takes & CR_TAKES_FIELDS) || has_fields(c);
-}
-
-bool cr_block_run(cr_block_call *c, const cr_block_type *t, const void *conf) {
-    size_t before = c->b->diag->n_errors;
-    if (take_inputs(c, t)) t->build(c, conf);
-    if (c->b->diag->n_errors == before && c->n_out == 0) CR_BUG("a block layer gave nothing");
-    for (int i = 0; i < c->n_out && !too_wide(c, &c->out[i], 1); i++)
-        ;
-    return c->b->diag->n_errors == before;
-}
+/* ---- logits and towers ---- */
 
 cr_node *cr_block_logits(cr_build *b, const char *name, cr_node *x, int64_t num_class, cr_loc at) {
     if (x->width != num_class) return cr_linear(b->g, name, x, num_class, true, false);
@@ -518,7 +366,7 @@ static void build_block(graph *s, int i, int asker) {
     static const cr_block_type beside = {"", CR_TAKES_POSITIONS, 1, 0, NULL};
     if (!c.in) return;
     if (!m) {
-        if (!take_inputs(&c, &beside)) return;
+        if (!cr_block_take(&c, &beside)) return;
         cr_block_give_val(&c, c.x);
     } else {
         c.at = ((const cr_conf_base *)block->conf->layer.conf)->at;
@@ -595,7 +443,7 @@ static cr_node *end_row(graph *s) {
             return NULL;
         }
     cr_block_call c = {.b = s->b, .g = s->b->g, .block = "concat_blocks", .at = s->conf->base.at};
-    if (too_wide(&c, v, n)) return NULL;
+    if (cr_block_too_wide(&c, v, n)) return NULL;
     cr_node *x = cr_block_beside(&c, v, n).node;
     return cr_mlp(s->b->g, "top_mlp", s->conf->top_mlp, x, s->b->diag);
 }
@@ -610,7 +458,7 @@ static void end_tower(graph *s, int64_t i, cr_node *shared) {
         c.at = t->base.at;
         static const cr_block_type row = {"", 0, 1, 0, NULL};
         c.in = read_inputs(s, &t->inputs, -1, who, &c.n_in);
-        if (!c.in || !take_inputs(&c, &row)) return;
+        if (!c.in || !cr_block_take(&c, &row)) return;
         x = c.x.node;
     }
     if (x) cr_block_tower(s->b, t, i, x);

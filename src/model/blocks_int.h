@@ -62,6 +62,10 @@ typedef struct cr_block_plain {
 extern const cr_oneof cr_block_family; /* member.type is a cr_block_type* */
 extern const cr_msg cr_block_input_msg;
 
+/* cr_block_take checks the inputs (in, n_in) and puts them together in x, as the type says;
+ * cr_block_too_wide tells whether the row of n values would be too wide. Both report it. */
+bool cr_block_take(cr_block_call *c, const cr_block_type *t);
+bool cr_block_too_wide(cr_block_call *c, const cr_block_val *v, int n);
 /* cr_block_run checks the inputs (in, n_in) and builds the layer; returns false with a mistake in
  * diag. */
 bool cr_block_run(cr_block_call *c, const cr_block_type *t, const void *conf);
