@@ -197,7 +197,6 @@ static void leave_ranks(cr_ui *ui, cr_code code) {
     if (alone) ui->blamed = true;
     cr_ui_findings(ui);
     if (alone) cr_comm_abort(ui->comm, cr_exit_code(code));
-    cr_comm_close(ui->comm);
 }
 
 /* reader_left tells whether the program that read our output has gone, as in `| head`. */
@@ -254,7 +253,8 @@ int main(int argc, char **argv) {
         else
             cr_ui_findings(&ui);
     }
-    int exit_code = ui.exit_code ? ui.exit_code : cr_exit_code(code);
+    int exit_code = close_stdout(ui.exit_code ? ui.exit_code : cr_exit_code(code));
+    cr_comm_close(ui.comm, exit_code);
     cr_ui_clear(&ui);
-    return close_stdout(exit_code);
+    return exit_code;
 }

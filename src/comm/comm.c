@@ -3,6 +3,7 @@
  */
 #include "comm/comm.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 
 #define WATCHED_S 5 /* seconds: see lost */
 #define ABORT_S   10
+#define FINISH_S  90 /* more than the waits of finish in plug_mpi.c */
 /* how long a rank waits for the others in one call, when PROCESS_GROUP_TIMEOUT_SECONDS is not set
  */
 #define WAIT_S 1800
@@ -90,7 +92,7 @@ cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
     c->plug->limit(limit);
     if (c->size != place->size) {
         int size = c->size;
-        cr_comm_close(c);
+        cr_comm_close(c, 1);
         return cr_fail(err, CR_ERUN,
                        "%s says that there are %d ranks, but MPI finds %d; start crank with the "
                        "mpiexec of the same MPI",
@@ -102,16 +104,39 @@ cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
         c->vote_at[r] = (size_t)r * sizeof *c->votes;
     cr_code code = meet_all(c, err);
     if (code != CR_OK) {
-        cr_comm_close(c);
+        cr_comm_close(c, cr_exit_code(code));
         return code;
     }
     *out = c;
     return CR_OK;
 }
 
-void cr_comm_close(cr_comm *c) {
+/* MPI_Finalize of MPICH over TCP can wait for ever (plug_mpi.c). All work is done then: the process
+ * tells the launcher by PMI that it leaves, which is what MPI_Finalize would do next, and ends. */
+static volatile sig_atomic_t end_code, pmi_fd = -1;
+
+static void stuck(int sig) {
+    static const char leave[] = "cmd=finalize\n";
+    struct pollfd p = {.fd = pmi_fd, .events = POLLIN};
+    char answer[256];
+    (void)sig;
+    if (p.fd >= 0 && write(p.fd, leave, sizeof leave - 1) > 0 && poll(&p, 1, 1000) == 1)
+        (void)!read(p.fd, answer, sizeof answer); /* the launcher minds when nobody listens */
+    _exit(end_code);
+}
+
+void cr_comm_close(cr_comm *c, int exit_code) {
+    int64_t fd;
     if (!c) return;
-    c->plug->finish();
+    const char *text = getenv("PMI_FD");
+    if (text && cr_parse_i64(text, strlen(text), &fd) && fd >= 0 && fd < 1 << 20) pmi_fd = (int)fd;
+    end_code = exit_code;
+    struct sigaction sa = {.sa_handler = stuck};
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGALRM, &sa, NULL);
+    alarm(FINISH_S);
+    c->plug->finish(cr_life_is_watched());
+    alarm(0);
     cr_free(c->who);
     cr_free(c->votes);
     cr_free(c->vote_at);

@@ -21,7 +21,9 @@ typedef struct cr_comm cr_comm;
 
 /* cr_comm_open joins the ranks of place, which has more than one. */
 CR_CHECKED cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err);
-void cr_comm_close(cr_comm *c);
+/* cr_comm_close leaves the ranks. Call it last and with stdout written: an MPI that does not come
+ * back from its own end is left by ending the process with exit_code. */
+void cr_comm_close(cr_comm *c, int exit_code);
 /* cr_comm_abort ends all ranks with this exit code: for a rank that cannot make the next call. */
 void cr_comm_abort(cr_comm *c, int code);
 

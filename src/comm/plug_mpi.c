@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PIECE ((size_t)1 << 30)
 
@@ -81,19 +82,6 @@ static int start(int *rank, int *size, int *local_rank, int *local_size, char wh
     *rank = self;
     *size = n_ranks;
     return 1;
-}
-
-static void finish(void) {
-    int done = 0;
-    MPI_Finalized(&done);
-    if (!done) MPI_Finalize();
-    free(counts);
-    counts = NULL;
-    for (int i = 0; i < CR_COMM_SLOTS; i++) {
-        free(flights[i].v);
-        free(flights[i].status);
-    }
-    memset(flights, 0, sizeof flights);
 }
 
 static void end_all(int code) {
@@ -190,6 +178,47 @@ static int wait_for(MPI_Request *v, MPI_Status *status, int n, const char *what,
             return 0;
         }
     }
+}
+
+/* Waits until all ranks are here, for so long at most. */
+static void meet(double seconds) {
+    MPI_Request r;
+    MPI_Status st;
+    if (wait_limit > 0 && wait_limit < seconds) seconds = wait_limit;
+    double end = now_s() + seconds;
+    int done = MPI_Ibarrier(MPI_COMM_WORLD, &r) != MPI_SUCCESS;
+    while (!done && now_s() < end) {
+        if (MPI_Testall(1, &r, &done, &st) != MPI_SUCCESS) return;
+        if (!done) nanosleep(&nap, NULL);
+    }
+}
+
+#define LEAVE_S    60.0 /* for all ranks to come to the end */
+#define LINGER_S   0.25 /* for what is still on its way */
+#define FINALIZE_S 5
+
+/* MPI_Finalize of MPICH 4.0.2 over UCX and TCP can wait for ever: it closes connections one by one,
+ * which needs the other side's help, and a rank that is done waits without helping. So ranks first
+ * meet twice. After the first meeting all work is done everywhere; the second one gives its
+ * messages the time to arrive. */
+static void finish(int quick) {
+    int done = 0;
+    MPI_Finalized(&done);
+    if (!done) {
+        meet(LEAVE_S);
+        meet(LINGER_S);
+    }
+    if (!done && !quick) {
+        alarm(FINALIZE_S); /* comm.c ends the process then */
+        MPI_Finalize();
+    }
+    free(counts);
+    counts = NULL;
+    for (int i = 0; i < CR_COMM_SLOTS; i++) {
+        free(flights[i].v);
+        free(flights[i].status);
+    }
+    memset(flights, 0, sizeof flights);
 }
 
 static size_t piece_of(size_t n, size_t at) {
