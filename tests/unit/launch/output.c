@@ -1,0 +1,71 @@
+/*
+ * output.c - where the output of ranks goes, and the line that is kept.
+ */
+#include "launch/output.h"
+
+#include <unistd.h>
+
+#include "base/file.h"
+#include "harness.h"
+
+static cr_err err;
+
+TEST(numbers) {
+    unsigned char v[3];
+    CHECK_INT(cr_output_bits("tee", "3", v, 3, &err), CR_OK);
+    CHECK(v[0] == 3 && v[2] == 3);
+    CHECK_INT(cr_output_bits("tee", "0:1,2:3", v, 3, &err), CR_OK);
+    CHECK(v[0] == 1 && v[1] == 0 && v[2] == 3);
+    static const char *const wrong[] = {"4", "", "x", "0:4", "0:", ":1", "0:1,", "3:1", "-1:1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_INT(cr_output_bits("tee", wrong[i], v, 3, &err), CR_EUSAGE);
+    CHECK_INT(cr_output_ranks("0,2", v, 3, &err), CR_OK);
+    CHECK(v[0] == 3 && v[1] == 0 && v[2] == 3);
+    CHECK_INT(cr_output_ranks("3", v, 3, &err), CR_EUSAGE);
+    CHECK_INT(cr_output_ranks("", v, 3, &err), CR_EUSAGE);
+}
+
+TEST(last_error) {
+    unsigned char none[1] = {0}, all[1] = {3};
+    cr_output_plan plan = {.role = "default", .n = 1, .redirect = none, .tee = none, .show = none};
+    cr_outlet s;
+    int child;
+    static const char text[] = "[2026-01-01 00:00:00,000][INFO] all is well\n"
+                               "data.csv:7: column 'x' is no number\n"
+                               "[2026-01-01 00:00:00,000][WARNING] one more thing\n";
+    CHECK_INT(cr_outlet_open(&s, &plan, 2, 0, 0, 0, true, &child, &err), CR_OK);
+    CHECK(child >= 0 && s.fd >= 0 && s.console < 0);
+    CHECK_INT(write(child, text, sizeof text - 1), sizeof text - 1);
+    cr_outlet_read(&s, true);
+    CHECK_STR(s.last, "data.csv:7: column 'x' is no number");
+    CHECK_INT(write(child, "the end without a newline", 25), 25);
+    close(child);
+    cr_outlet_close(&s);
+    CHECK_STR(s.last, "the end without a newline");
+    plan.show = all; /* nothing to do: the rank writes to the terminal itself */
+    CHECK_INT(cr_outlet_open(&s, &plan, 1, 0, 0, 0, false, &child, &err), CR_OK);
+    CHECK(child < 0 && s.fd < 0 && s.shown);
+    cr_outlet_close(&s);
+}
+
+TEST(files) {
+    char dir[] = "/tmp/cr_outletXXXXXX", path[64], got[64];
+    unsigned char none[2] = {0, 0}, both[2] = {3, 3};
+    if (!mkdtemp(dir)) SKIP("no folder for files");
+    cr_output_plan plan = {
+        .log_dir = dir, .role = "default", .n = 2, .redirect = both, .tee = none, .show = none};
+    cr_outlet s;
+    int child;
+    CHECK_INT(cr_outlet_open(&s, &plan, 1, 1, 5, 2, false, &child, &err), CR_OK);
+    CHECK_INT(write(child, "hello\n", 6), 6);
+    close(child);
+    cr_outlet_read(&s, true);
+    cr_outlet_close(&s);
+    snprintf(path, sizeof path, "%s/attempt_2/5/stdout.log", dir);
+    FILE *file = fopen(path, "r");
+    CHECK(file && fgets(got, sizeof got, file) && strcmp(got, "hello\n") == 0);
+    if (file) fclose(file);
+    CHECK_INT(cr_rmtree(dir, &err), CR_OK);
+}
+
+TEST_MAIN(CASE(numbers), CASE(last_error), CASE(files))
