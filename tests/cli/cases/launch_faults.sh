@@ -1,0 +1,123 @@
+# crank launch: killed, stopped and signalled ranks; restarts from checkpoints to the same bytes; nothing is left running
+[ -f "$(dirname "$CRANK")/comm-mpich.so" ] || skip "crank was built without comm-mpich.so (package libmpich-dev)"
+[ -r /proc/self/environ ] || skip "no /proc"
+tiny_config
+tiny_data 960 64
+mark=CRANK_TEST_MARK=$$.$(date +%s%N)
+export "${mark?}"
+settings="--set data_config.batch_size=30 --set train_config.lanes=4 --set train_config.save_checkpoints_steps=4 --set train_config.num_epochs=2"
+# ours PATTERN: processes of this test whose command line fits, by the mark in their environment
+ours() {
+    for p in /proc/[0-9]*; do
+        grep -qz "^$mark\$" "$p/environ" 2>/dev/null || continue
+        tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -q -- "$1" || continue
+        echo "${p#/proc/}"
+    done
+}
+none_left() {
+    left=$(ours 'crank')
+    [ -z "$left" ] || fail "still running: $left"
+}
+# rank N of the model_dir D that runs now
+rank_pid() {
+    for p in $(ours "crank train.*--model_dir $2"); do
+        grep -qz "^RANK=$1\$" "/proc/$p/environ" 2>/dev/null && echo "$p" && return
+    done
+}
+until_text() { # until_text FILE TEXT
+    for i in $(seq 600); do
+        grep -q -- "$2" "$1" 2>/dev/null && return
+        sleep 0.05
+    done
+    fail "'$2' did not come: $(tail -n 5 "$1")"
+}
+# shellcheck disable=SC2086
+run crank train tiny.yaml --model_dir one --threads 2 $settings --set data_config.batch_size=60
+ends 0
+launch() { # launch DIR FLAGS...: in the background, as $pid; more arguments of train: $more
+    dir=$1
+    shift
+    # shellcheck disable=SC2086
+    crank launch --standalone --nproc-per-node 2 --fault_timeout 2 "$@" -- train tiny.yaml --model_dir "$dir" $settings ${more:-} >"$out" 2>"$err" &
+    pid=$!
+    last="crank launch $* into $dir"
+}
+pid=
+trap 'kill -9 $pid 2>/dev/null || true' EXIT
+over() {
+    code=0
+    wait $pid || code=$?
+    none_left
+}
+# killed by SIGKILL in the middle: restarted, to the same bytes
+launch kill --max_restarts 2
+until_text "$err" "Saving checkpoint to kill/model.ckpt-4"
+kill -9 "$(rank_pid 1 kill)"
+over
+ends 0
+has_err "...rank 1 on host ... was killed by signal 9 (Killed); restart 1 of 2, from the last checkpoint"
+same_weights one kill
+# without restarts the exit code is the rank's
+launch kill0
+until_text "$err" "Saving checkpoint to kill0/model.ckpt-4"
+kill -9 "$(rank_pid 0 kill0)"
+over
+ends 137
+has_err "crank launch: rank 0 on host ... was killed by signal 9 (Killed)"
+[ "$(grep -c 'rank 0 on host' "$err")" -eq 1 ] || fail "told more than once"
+no_err "...cannot reach the others..."
+# a rank that is stopped is found, named and ended
+launch stop --max_restarts 1
+until_text "$err" "Saving checkpoint to stop/model.ckpt-4"
+began=$(date +%s)
+kill -STOP "$(rank_pid 1 stop)"
+over
+ends 0
+[ $(($(date +%s) - began)) -lt 25 ] || fail "it took too long"
+has_err "...rank 1 on host ... is stalled: it has given no sign of life for 2 s; restart 1 of 1, from the last checkpoint"
+same_weights one stop
+# a killed launcher leaves no ranks behind
+launch orphan
+until_text "$err" "Saving checkpoint to orphan/model.ckpt-4"
+kill -9 $pid
+wait $pid || true
+for i in $(seq 100); do
+    [ -n "$(ours 'crank')" ] || break
+    sleep 0.05
+done
+none_left
+# SIGTERM to the launcher saves a checkpoint; going on from it gives the same bytes
+launch term
+until_text "$err" "the first step was done"
+kill -TERM $pid
+over
+ends 143
+has_err "crank train: stopped by a signal; the checkpoint is saved, --continue_train goes on from it"
+[ "$(grep -c 'stopped by a signal' "$err")" -eq 1 ] || fail "told more than once"
+more=--continue_train
+launch term
+over
+more=
+ends 0
+same_weights one term
+# Ctrl-C twice ends at once
+launch int
+until_text "$err" "the first step was done"
+kill -STOP "$(rank_pid 1 int)"
+kill -INT $pid
+sleep 0.3
+kill -INT $pid
+over
+ends 130
+# a disk that is full when a checkpoint is written: the rank's own error is told, and it is tried again
+[ "$(id -u)" -eq 0 ] || exit 0 # a small tmpfs needs root
+mkdir small
+mount -t tmpfs -o size=64k none small 2>/dev/null || exit 0
+trap 'kill -9 $pid 2>/dev/null || true; umount small' EXIT
+# shellcheck disable=SC2086
+run crank launch --standalone --nproc-per-node 2 --max_restarts 1 -- train tiny.yaml --model_dir small/m $settings
+ends 1
+has_err "...rank ... on host ... ended with exit code 1; restart 1 of 1..."
+has_err "crank launch: rank ... on host ... ended with exit code 1; all restarts are used up (--max_restarts)"
+[ "$(grep -c 'No space left' "$err")" -eq 2 ] || fail "not once per attempt: $(cat "$err")"
+none_left
