@@ -148,7 +148,8 @@ void cr_comm_abort(cr_comm *c, int code) {
 }
 
 _Noreturn void cr_comm_fail(cr_comm *c, const cr_err *err) {
-    cr_log(CR_LOG_ERROR, "rank %d of %d cannot go on: %s", c->rank, c->size, err->msg);
+    cr_log(CR_LOG_ERROR, "rank %d (host %s) cannot go on: %s", c->rank,
+           c->who ? c->who[c->rank].host : "?", err->msg);
     c->plug->abort(cr_exit_code(err->code));
     _exit(cr_exit_code(err->code));
 }

@@ -139,6 +139,26 @@ cr_code cr_job_alike(const cr_job *j, const char *flags, cr_diag *diag) {
     return code;
 }
 
+cr_code cr_job_alike_weights(const cr_job *j, const char *path, cr_diag *diag) {
+    cr_arena a;
+    char ranks[256];
+    if (!j->comm || !path) return CR_OK;
+    cr_arena_init(&a, 0);
+    uint64_t *all = CR_NEW_N(&a, uint64_t, cr_comm_size(j->comm)),
+             *own = &all[cr_comm_rank(j->comm)];
+    /* older versions wrote no manifest; a folder that is not there is told when it is opened */
+    if (cr_digest_file(cr_path_join(&a, path, CR_MANIFEST), NULL, own, NULL) != CR_OK) *own = 0;
+    gather(j, all, 1, &a);
+    int first = others(j, all, 0, 1, ranks);
+    if (first > 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, CR_NOWHERE,
+                    "%s: %s in %s than rank 0 (host %s) has; give all hosts the same folder", ranks,
+                    all[first] && all[0] ? "other files" : "more or fewer files", path,
+                    cr_comm_who(j->comm)->host);
+    cr_arena_clear(&a);
+    return first > 0 ? CR_ECONF : CR_OK;
+}
+
 /* ---- data ---- */
 
 /* Lists the files of a data set. Their paths are those that the reader got, in the same order. */

@@ -128,6 +128,7 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
     if (code == CR_OK)
         code = cr_job_agree(&e.j, cr_job_alike(&e.j, o->checkpoint_path, diag), NULL);
     if (code == CR_OK) code = cr_job_checkpoint_of_all(&e.j, e.from, false, &e.path, &e.step, diag);
+    if (code == CR_OK) code = cr_job_agree(&e.j, cr_job_alike_weights(&e.j, e.path, diag), NULL);
     if (code == CR_OK) code = cr_job_agree(&e.j, restore(&e), NULL);
     if (code == CR_OK) {
         snprintf(checkpoint, 1088, "%s", e.path);

@@ -488,6 +488,7 @@ static cr_code prepare(writer *w, cr_job *j, const cr_predict_opts *o, cr_diag *
         cr_job_agree(j, cr_job_alike(j, j->comm ? flags_text(o, &j->cfg.arena) : "", diag), NULL));
     if (o->config.path && *o->config.path)
         CR_TRY(cr_job_checkpoint_of_all(j, o->checkpoint_path, false, &path, &step, diag));
+    CR_TRY(cr_job_agree(j, cr_job_alike_weights(j, path, diag), NULL));
     cr_code code = CR_OK;
     if (choose_columns(w, j, o->output_columns, &err) != CR_OK || check_names(w, j, &err) != CR_OK)
         code = cr_diag_err(diag, &err);

@@ -745,29 +745,47 @@ static void tell_early_stop(loop *l) {
 }
 
 /* Handles checkpoints before the one that the run continues from: those of a signal are deleted,
- * and an evaluation that was due and never made is made now. *moved: memory holds other weights
- * now. */
-static cr_code catch_up_older(loop *l, bool *moved) {
-    cr_arena a;
+ * and those whose evaluation was due and never made are listed. The first rank does it, since files
+ * change here, and the others get its list. */
+static cr_code list_older(loop *l, cr_arena *a, int64_t **due, int64_t *n_due) {
     cr_err err;
-    int64_t *steps, last = l->step;
-    int n;
+    int64_t *steps;
+    int n = 0;
     cr_code code = CR_OK;
-    cr_arena_init(&a, 0);
-    if (cr_ckpt_steps(&a, l->c->model_dir, &steps, &n, &err) != CR_OK)
+    *n_due = 0;
+    if (writes(l) && cr_ckpt_steps(a, l->c->model_dir, &steps, &n, &err) != CR_OK)
         code = cr_diag_err(l->diag, &err);
-    for (int i = 0; code == CR_OK && i < n && steps[i] < last; i++) {
+    CR_TRY(agreed(l, code));
+    *due = CR_NEW_N(a, int64_t, n + 1);
+    for (int i = 0; i < n && steps[i] < l->step; i++) {
         cr_ckpt_state s;
         const char *path =
-            cr_arena_printf(&a, "%s/model.ckpt-%lld", l->c->model_dir, (long long)steps[i]);
+            cr_arena_printf(a, "%s/model.ckpt-%lld", l->c->model_dir, (long long)steps[i]);
         /* it is damaged and of no use */
-        if (cr_ckpt_read_state(&a, path, &s, NULL) != CR_OK) continue;
-        if (s.stopped && writes(l)) cr_ckpt_delete(l->c->model_dir, steps[i]);
-        if (s.stopped || !s.pending || !l->ev) continue;
+        if (cr_ckpt_read_state(a, path, &s, NULL) != CR_OK) continue;
+        if (s.stopped) cr_ckpt_delete(l->c->model_dir, steps[i]);
+        if (!s.stopped && s.pending && l->ev) (*due)[(*n_due)++] = steps[i];
+    }
+    if (!l->j.comm) return CR_OK;
+    cr_comm_share(l->j.comm, n_due, sizeof *n_due, 0);
+    if (!writes(l)) *due = CR_NEW_N(a, int64_t, *n_due + 1);
+    cr_comm_share(l->j.comm, *due, (size_t)*n_due * sizeof **due, 0);
+    return CR_OK;
+}
+
+/* Makes the evaluations that are due. *moved: memory holds other weights now. */
+static cr_code catch_up_older(loop *l, bool *moved) {
+    cr_arena a;
+    int64_t *due, n;
+    cr_arena_init(&a, 0);
+    cr_code code = list_older(l, &a, &due, &n);
+    for (int64_t i = 0; code == CR_OK && i < n; i++) {
         *moved = true;
-        code = restore(l, path);
+        code = agreed(l, restore(l, cr_arena_printf(&a, "%s/model.ckpt-%lld", l->c->model_dir,
+                                                    (long long)due[i])));
         set_checkpoint(l);
         if (code == CR_OK) code = l->evaluated == l->step ? save_state(l) : evaluate_checkpoint(l);
+        code = agreed(l, code);
     }
     cr_arena_clear(&a);
     return code;
@@ -779,7 +797,7 @@ static cr_code catch_up(loop *l) {
     bool moved = false;
     if (!l->resume) return CR_OK;
     CR_TRY(catch_up_older(l, &moved));
-    if (moved) CR_TRY(restore(l, l->resume));
+    if (moved) CR_TRY(agreed(l, restore(l, l->resume)));
     if (moved && writes(l) && cr_ckpt_results_cut(l->c->model_dir, l->step, &err) != CR_OK)
         return cr_diag_err(l->diag, &err);
     set_checkpoint(l);
@@ -887,8 +905,9 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
     if (code == CR_OK) code = agreed(&l, take_dir(&l));
     if (code == CR_OK) {
         share_resume(&l);
-        code = agreed(&l, start(&l));
+        code = agreed(&l, cr_job_alike_weights(&l.j, l.resume, diag));
     }
+    if (code == CR_OK) code = agreed(&l, start(&l));
     if (code == CR_OK) code = agreed(&l, same_data(&l));
     if (code == CR_OK) {
         if (o->watch.begins) o->watch.begins(o->watch.ctx);

@@ -53,6 +53,14 @@ ends 0
 run ranks 3 crank eval many1/pipeline.config --eval_result_filename three.txt --set data_config.batch_size=40
 ends 0
 same many1/one.txt many1/three.txt
+# weights of another training to begin with
+for p in 1 2; do
+    # shellcheck disable=SC2086
+    run ranks $p crank train tiny.yaml --model_dir tuned$p $lanes --set train_config.num_epochs=1 --fine_tune_checkpoint many1 --set data_config.batch_size=$((120 / p)) \
+        --set feature_configs[1].id_feature.num_buckets=20
+    ends 0
+done
+same_weights tuned1 tuned2
 # classes
 classes="$lanes --set model_config.num_class=3 --set train_config.num_epochs=1"
 for p in 1 3; do
@@ -166,6 +174,15 @@ cp vocab.yaml there
 # shellcheck disable=SC2086
 run on_one 'cd there' 2 crank train vocab.yaml --model_dir other $lanes --set data_config.batch_size=60
 told_once 2 "rank 1 (host .*): files of features with another content, .* give all hosts the same vocabularies"
+run crank export class1/pipeline.config --export_dir there/export1 -q
+ends 0
+run on_one 'cd there' 2 crank predict --scripted_model_path export1 --predict_input_path eval.csv --predict_output_path "$PWD/other"
+told_once 2 "rank 1 (host .*): another config, "
+rm -r there/export1
+run crank export many1/pipeline.config --export_dir there/export1 -q --embedding_dtype FP16
+ends 0
+run on_one 'cd there' 2 crank predict --scripted_model_path export1 --predict_input_path eval.csv --predict_output_path "$PWD/other"
+told_once 2 "rank 1 (host .*): other files in export1 than rank 0 (host .*) has; give all hosts the same folder"
 mkdir bin
 cp "$CRANK" "$(dirname "$CRANK")/$plug" bin
 printf x >>bin/crank
