@@ -65,7 +65,8 @@ void cr_kill_point(const char *name) {
 }
 
 bool cr_fail_point(const char *name) {
-    return is_due(name) && plan.signal == 0;
+    pthread_once(&plan.once, read_plan);
+    return plan.signal == 0 && is_due(name); /* it is no place to be killed at: `any` skips it */
 }
 
 size_t cr_kill_torn(int fd, const void *data, size_t n) {
