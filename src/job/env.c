@@ -82,6 +82,10 @@ const cr_env cr_envs[] = {
      "seconds that a rank waits for the others in one exchange before it names those that do not "
      "answer and ends the job; not set: 1800",
      NULL, false},
+    {"CRANK_BATCH_RANKS", CR_ENV_TEXT, NULL, NULL,
+     "set by `crank launch`: the number of ranks whose rows make the global batch, also when a "
+     "restarted job has fewer or more",
+     NULL, false},
     {"CRANK_JOB_SECRET", CR_ENV_TEXT, NULL, NULL,
      "the secret by which the nodes of `crank launch` know each other, at least 16 bytes; "
      "`--secret_file` wins",

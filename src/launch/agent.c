@@ -92,7 +92,8 @@ static void join(cr_agent *a) {
                         [CR_JOIN_SEEN] = a->seen,
                         [CR_JOIN_TRAINED] = a->trained,
                         [CR_JOIN_DIGEST] = l->digest,
-                        [CR_JOIN_ARGS] = l->args},
+                        [CR_JOIN_ARGS] = l->args,
+                        [CR_JOIN_BATCH] = a->batch_ranks},
                 .text = {{host, strlen(host)}, {l->version, strlen(l->version)}}};
     cr_link_send(&a->link, &m);
     a->joined = true;
@@ -155,6 +156,7 @@ static void start(cr_agent *a, const cr_msg *m) {
     a->seen = a->gen + 1;
     a->world = (int)m->num[CR_START_WORLD];
     a->node = (int)m->num[CR_START_NODE];
+    a->batch_ranks = m->num[CR_START_BATCH];
     a->worst = 0;
     a->told_step = false;
     int n_nodes = (int)m->num[CR_START_NODES];
@@ -162,6 +164,7 @@ static void start(cr_agent *a, const cr_msg *m) {
                          .n = l->layout.nproc,
                          .first = (int)m->num[CR_START_FIRST],
                          .world = a->world,
+                         .batch_ranks = (int)a->batch_ranks,
                          .node = a->node,
                          .attempt = (int)a->gen,
                          .max_restarts = l->layout.max_restarts,

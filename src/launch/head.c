@@ -144,6 +144,7 @@ static void begin(cr_head *h, double now) {
     if (h->began) h->gen++;
     h->began = true;
     h->n_placed = n;
+    if (h->batch_ranks == 0) h->batch_ranks = (uint64_t)(n * nproc);
     h->worst = 0;
     h->hard = h->regroup = false;
     h->fault.quality = 0;
@@ -161,7 +162,8 @@ static void begin(cr_head *h, double now) {
                             [CR_START_WORLD] = (uint64_t)(n * nproc),
                             [CR_START_NODE] = (uint64_t)i,
                             [CR_START_NODES] = (uint64_t)n,
-                            [CR_START_RESUME] = h->trained}};
+                            [CR_START_RESUME] = h->trained,
+                            [CR_START_BATCH] = h->batch_ranks}};
         cr_link_send(&v[i]->link, &m);
     }
     cr_free(v);
@@ -261,6 +263,8 @@ static bool take_join(cr_head *h, cr_node *x, const cr_msg *m, double now) {
         h->began = true;
     }
     h->trained = h->trained || m->num[CR_JOIN_TRAINED];
+    if (h->batch_ranks == 0 && m->num[CR_JOIN_BATCH] <= CR_LAUNCH_RANKS * (uint64_t)CR_LAUNCH_RANKS)
+        h->batch_ranks = m->num[CR_JOIN_BATCH];
     if (x->arrival > 0) CR_INFO("host %s has come", x->host);
     if (h->phase != CR_HEAD_RUN || h->n_placed >= l->layout.max_nodes ||
         h->restarts >= l->layout.max_restarts)

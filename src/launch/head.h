@@ -45,6 +45,7 @@ typedef struct cr_head {
     double since, deadline; /* of the phase */
     double enough_since;    /* when MIN nodes were there; 0: they are not */
     uint64_t gen;
+    uint64_t batch_ranks; /* ranks of the first generation; 0: there was none */
     int restarts, n_placed, worst;
     bool began; /* a generation was started */
     bool trained, regroup;

@@ -57,6 +57,7 @@ static void set_env(const cr_rank_plan *p, const cr_rank_proc *r, int pmi, int l
     set_number("TORCHELASTIC_RESTART_COUNT", p->attempt);
     set_number("TORCHELASTIC_MAX_RESTARTS", p->max_restarts);
     setenv("TORCHELASTIC_RUN_ID", p->run_id, 1);
+    set_number("CRANK_BATCH_RANKS", p->batch_ranks);
     set_number("PMI_RANK", r->rank);
     set_number("PMI_SIZE", p->world);
     set_number("PMI_FD", pmi);

@@ -22,6 +22,8 @@ short cr_polls_of(const cr_polls *p, int slot);      /* what happened there */
 typedef struct cr_rank_plan {
     char *const *argv; /* of crank, with its own path as the first word */
     int n, first, world, node, attempt, max_restarts;
+    int batch_ranks; /* ranks whose rows make the global batch; as many as in the first generation
+                      */
     const char *run_id, *addr;
     int port;
     double silence;    /* seconds: see life.h */

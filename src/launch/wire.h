@@ -15,14 +15,14 @@
 #define CR_WIRE_VERSION 1
 #define CR_WIRE_MAX     16384 /* bytes of type and fields */
 #define CR_WIRE_TEXT    4096  /* bytes of a text */
-#define CR_WIRE_NUMS    7
+#define CR_WIRE_NUMS    8
 #define CR_WIRE_TEXTS   2
 
 /* name, fields: n a number, t a text */
 #define CR_WIRE_TABLE(X)                                                                           \
-    X(JOIN, "nnnnnntt")                                                                            \
+    X(JOIN, "nnnnnnntt")                                                                           \
     X(REFUSE, "t")                                                                                 \
-    X(START, "nnnnnnn")                                                                            \
+    X(START, "nnnnnnnn")                                                                           \
     X(PUT, "tt")                                                                                   \
     X(FENCE, "n")                                                                                  \
     X(STEP, "nn")                                                                                  \
@@ -37,7 +37,15 @@
 typedef enum cr_wire_type { CR_WIRE_NONE, CR_WIRE_TABLE(CR_WIRE_ENUM) CR_WIRE_TYPES } cr_wire_type;
 
 /* numbers of the messages */
-enum { CR_JOIN_RANK1, CR_JOIN_NPROC, CR_JOIN_SEEN, CR_JOIN_TRAINED, CR_JOIN_DIGEST, CR_JOIN_ARGS };
+enum {
+    CR_JOIN_RANK1,
+    CR_JOIN_NPROC,
+    CR_JOIN_SEEN,
+    CR_JOIN_TRAINED,
+    CR_JOIN_DIGEST,
+    CR_JOIN_ARGS,
+    CR_JOIN_BATCH
+};
 enum {
     CR_START_GEN,
     CR_START_RESTARTS,
@@ -45,7 +53,8 @@ enum {
     CR_START_WORLD,
     CR_START_NODE,
     CR_START_NODES,
-    CR_START_RESUME
+    CR_START_RESUME,
+    CR_START_BATCH
 };
 enum { CR_FAULT_GEN, CR_FAULT_RANK, CR_FAULT_KIND, CR_FAULT_CODE, CR_FAULT_SHOWN };
 

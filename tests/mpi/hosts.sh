@@ -1,0 +1,246 @@
+#!/bin/sh
+# hosts.sh CRANK - crank launch on several hosts, which are network namespaces that this test makes and removes.
+#
+# Each host has its own name, address and link to a bridge; ranks talk TCP. Killed agents, a killed node 0, a cut link, a slow and
+# lossy link (where tc has netem), nodes that come and go: every run ends, says why in one line, leaves nothing running, and
+# where it may go on it ends with the bytes of one process. Exit code 77: this machine cannot run it, and why.
+set -u
+[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: hosts.sh CRANK" >&2; exit 2; }
+CRANK=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+CLI=$(cd "$(dirname "$0")/../cli" && pwd)
+[ -f "$(dirname "$CRANK")/comm-mpich.so" ] || { echo "crank was built without comm-mpich.so (package libmpich-dev)"; exit 77; }
+[ "$(id -u)" -eq 0 ] || { echo "network namespaces need root"; exit 77; }
+command -v ip >/dev/null && command -v unshare >/dev/null || { echo "ip or unshare is not installed"; exit 77; }
+tag=cr$$
+ip netns add "${tag}n0" 2>/dev/null || { echo "network namespaces are not allowed here"; exit 77; }
+CASE_DIR=$(mktemp -d "${TMPDIR:-/tmp}/crank-hosts.XXXXXX")
+WEIGHTS_DIFF=$(dirname "$CRANK")/tests/cli/weights_diff
+mark=CRANK_TEST_MARK=$tag.$(date +%s)
+export "${mark?}" CASE_DIR WEIGHTS_DIFF CLI CRANK
+HOSTS=3
+clean() {
+    for p in $(ours .); do kill -9 "$p" 2>/dev/null; done
+    for i in $(seq 0 $((HOSTS - 1))); do ip netns del "${tag}n$i" 2>/dev/null; done
+    ip link del "${tag}b" 2>/dev/null
+}
+trap clean EXIT
+ours() { # ours PATTERN: processes of this test whose command line fits
+    for p in /proc/[0-9]*; do
+        [ "${p#/proc/}" != $$ ] || continue
+        grep -qz "^$mark\$" "$p/environ" 2>/dev/null || continue
+        tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -q -- "$1" && echo "${p#/proc/}"
+    done
+}
+none_left() {
+    for i in $(seq 40); do
+        left=$(ours 'crank \(launch\|train\)')
+        [ -n "$left" ] || return 0
+        sleep 0.05
+    done
+    fail "still running: $(for p in $left; do tr '\0' ' ' <"/proc/$p/cmdline"; echo; done)"
+}
+
+# ---- the network ----
+ip link add "${tag}b" type bridge && ip link set "${tag}b" up || { echo "a bridge is not allowed here"; exit 77; }
+for i in $(seq 0 $((HOSTS - 1))); do
+    [ "$i" -eq 0 ] || ip netns add "${tag}n$i"
+    ip link add "${tag}v$i" type veth peer name eth0 netns "${tag}n$i"
+    ip link set "${tag}v$i" master "${tag}b" up
+    ip netns exec "${tag}n$i" ip addr add "10.77.0.$((i + 1))/24" dev eth0
+    ip netns exec "${tag}n$i" ip link set eth0 up
+    ip netns exec "${tag}n$i" ip link set lo up
+done
+
+# ---- the words of a test ----
+cd "$CASE_DIR" || exit 1
+. "$CLI/lib.sh"
+tiny_config
+tiny_data 960 64
+CRANK_JOB_SECRET=0123456789abcdef0123456789abcdef
+UCX_TLS=self,tcp # namespaces of one machine could share memory, and hosts cannot
+export CRANK_JOB_SECRET UCX_TLS
+settings="--set data_config.batch_size=10 --set train_config.lanes=8 --set train_config.save_checkpoints_steps=4 --set train_config.num_epochs=2"
+# host I DIR FLAGS...: crank launch on host I, as $pid_I, with 2 ranks
+host() {
+    i=$1
+    dir=$2
+    shift 2
+    # shellcheck disable=SC2086
+    unshare --uts sh -c 'hostname host$0; exec ip netns exec "$@"' "$i" "${tag}n$i" "$CRANK" launch --master_addr 10.77.0.1 \
+        --nproc-per-node 2 --fault_timeout 3 "$@" -- train tiny.yaml --model_dir "$dir" $settings ${more:-} >"out.$i" 2>"err.$i" &
+    eval "pid_$i=$!"
+    last="crank launch $* on host $i into $dir"
+}
+both() { # both DIR FLAGS...
+    both_dir=$1
+    shift
+    host 1 "$both_dir" --nnodes 2 --node_rank 1 "$@"
+    host 0 "$both_dir" --nnodes 2 --node_rank 0 "$@"
+}
+host_ends() { # host_ends I CODE
+    eval "p=\$pid_$1"
+    code=0
+    # shellcheck disable=SC2154
+    wait "$p" || code=$?
+    [ "$code" -eq "$2" ] || fail "host $1 ended with $code, expected $2: $(cat "err.$1")"
+}
+until_text() { # until_text FILE TEXT
+    for k in $(seq 1200); do
+        grep -q -- "$2" "$1" 2>/dev/null && return
+        sleep 0.05
+    done
+    fail "'$2' did not come to $1: $(tail -n 5 "$1")"
+}
+tells() { # tells I TEXT: one line of host I, and no other line like it
+    [ "$(grep -c -- "$2" "err.$1")" -eq 1 ] || fail "host $1 does not say '$2' once: $(cat "err.$1")"
+}
+since() { now=$(date +%s); }
+within() { # within SECONDS since `since`
+    [ $(($(date +%s) - now)) -le "$1" ] || fail "it took $(($(date +%s) - now)) s, more than $1"
+}
+n_passed=0
+n_skipped=0
+passed() {
+    echo "ok: $*"
+    n_passed=$((n_passed + 1))
+}
+out=$CASE_DIR/out
+err=$CASE_DIR/err
+
+"$CRANK" train tiny.yaml --model_dir one --threads 2 --quiet $settings --set data_config.batch_size=40 >/dev/null || fail "one process"
+both two
+host_ends 0 0
+host_ends 1 0
+same_weights one two
+none_left
+passed "two hosts, four ranks: the bytes of one process"
+
+both killed
+until_text err.0 "Saving checkpoint to killed/model.ckpt-4"
+since
+kill -9 "$pid_1"
+host_ends 0 137
+within 5
+tells 0 "crank launch: host host1 with ranks 2 to 3 is gone: the connection was closed"
+wait "$pid_1"
+none_left
+passed "a killed agent"
+
+both head
+until_text err.0 "Saving checkpoint to head/model.ckpt-4"
+since
+kill -9 "$pid_0"
+host_ends 1 137
+within 5
+tells 1 "crank launch: node 0 at 10.77.0.1:29500 is gone: the connection was closed"
+wait "$pid_0"
+none_left
+passed "a killed node 0"
+
+both head2 --max_restarts 2
+until_text err.0 "Saving checkpoint to head2/model.ckpt-4"
+kill -9 "$pid_0"
+wait "$pid_0"
+until_text err.1 "waits for node 0 to come back"
+host 0 head2 --nnodes 2 --node_rank 0 --max_restarts 2
+host_ends 0 0
+host_ends 1 0
+same_weights one head2
+none_left
+passed "a killed node 0 that comes back: from the last checkpoint, the same bytes"
+
+both cut
+until_text err.0 "Saving checkpoint to cut/model.ckpt-4"
+since
+ip link set "${tag}v1" down
+host_ends 0 137
+host_ends 1 137
+within 10
+tells 0 "crank launch: host host1 with ranks 2 to 3 is gone: nothing was heard of it for 5 s"
+tells 1 "crank launch: node 0 at 10.77.0.1:29500 is gone: nothing was heard of it for 3 s"
+ip link set "${tag}v1" up
+none_left
+passed "a cut link"
+
+both heal --max_restarts 2
+until_text err.0 "Saving checkpoint to heal/model.ckpt-4"
+ip link set "${tag}v1" down
+until_text err.0 "restart 1 of 2, from the last checkpoint"
+ip link set "${tag}v1" up
+host_ends 0 0
+host_ends 1 0
+same_weights one heal
+none_left
+passed "a link that is cut and heals: the same bytes"
+
+both rank --max_restarts 1
+until_text err.0 "Saving checkpoint to rank/model.ckpt-4"
+victim=$(for p in $(ours 'crank train.*--model_dir rank'); do grep -qz '^RANK=3$' "/proc/$p/environ" && echo "$p"; done)
+kill -9 "$victim"
+host_ends 0 0
+host_ends 1 0
+tells 0 "rank 3 on host host1 was killed by signal 9 (Killed); restart 1 of 1, from the last checkpoint"
+same_weights one rank
+none_left
+passed "a killed rank on another host"
+
+both term
+until_text err.0 "the first step was done"
+kill -INT "$pid_1"
+host_ends 0 130
+host_ends 1 130
+tells 0 "stopped by a signal; the checkpoint is saved"
+none_left
+more=--continue_train
+both term
+more=
+host_ends 0 0
+host_ends 1 0
+same_weights one term
+passed "Ctrl-C at another host: a checkpoint everywhere, and the same bytes from there"
+
+host 1 bad --nnodes 2 --node_rank 1
+more="--train_input_path missing.csv" host 0 bad --nnodes 2 --node_rank 0
+host_ends 0 2
+host_ends 1 2
+tells 0 "runs its ranks with other arguments than node 0"
+none_left
+passed "other arguments on one host"
+
+# nodes that go and come: the global batch stays that of the first generation, so the bytes stay too
+elastic="--nnodes 1:2 --rdzv_conf last_call_timeout=2 --max_restarts 3"
+# shellcheck disable=SC2086
+{
+    host 1 elastic $elastic
+    host 0 elastic $elastic
+}
+until_text err.0 "Saving checkpoint to elastic/model.ckpt-4"
+kill -9 "$pid_1"
+wait "$pid_1"
+until_text err.0 "] 2 ranks: the first step was done"
+# shellcheck disable=SC2086
+host 2 elastic $elastic
+until_text err.0 "begin again with host host2"
+host_ends 0 0
+host_ends 2 0
+tells 0 "host host1 with ranks 2 to 3 is gone: the connection was closed; restart 1 of 3, from the last checkpoint"
+same_weights one elastic
+none_left
+passed "four ranks, then two, then four on another host: the same bytes"
+
+if ip netns exec "${tag}n1" tc qdisc add dev eth0 root netem delay 5ms loss 1% 2>/dev/null; then
+    both slow
+    host_ends 0 0
+    host_ends 1 0
+    same_weights one slow
+    none_left
+    ip netns exec "${tag}n1" tc qdisc del dev eth0 root
+    passed "a link with 5 ms of delay and 1 % of loss"
+else
+    echo "skipped: tc has no netem here"
+    n_skipped=1
+fi
+clean
+trap - EXIT
+rm -rf "$CASE_DIR"
+echo "$n_passed passed, 0 failed, $n_skipped skipped"
