@@ -60,9 +60,9 @@ static const cr_field train_fields[] = {
     CR_UINT64(cr_train_conf, seed, 2026, CR_F_OURS,
               "start of every random number: first weights, dropout, order of rows"),
     CR_INT(cr_train_conf, lanes, 0, 0, 1024, CR_F_OURS,
-           "number of parts that a batch is cut into, a power of two, and the most threads that "
-           "share a step; results depend on it, not on the threads; 0: 8, fewer for "
-           "batches below 2048 rows, one per 1024 rows from 16384 on"),
+           "parts that a batch is cut into, a power of two, and the most threads that share a step; "
+           "results depend on it, not on threads; 0: 8, fewer below 2048 rows, one per 1024 from "
+           "16384 on"),
     CR_BOOL(cr_train_conf, save_in_background, true, CR_F_OURS,
             "copy a checkpoint and go on while it is written, if memory allows; false: wait for "
             "it"),

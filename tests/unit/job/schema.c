@@ -393,6 +393,9 @@ TEST(run_length_and_lanes) {
         int64_t lanes;
     } cases[] = {
         {HEAD " num_steps: 10 }\ndata_config { batch_size: 2048\n" DATA, 8},
+        {HEAD " num_steps: 10 }\ndata_config { batch_size: 16383\n" DATA, 8},
+        {HEAD " num_steps: 10 }\ndata_config { batch_size: 16384\n" DATA, 16},
+        {HEAD " num_steps: 10 }\ndata_config { batch_size: 4194304\n" DATA, 1024},
         {HEAD " num_steps: 10 }\ndata_config { batch_size: 2047\n" DATA, 4},
         {HEAD " num_steps: 10 }\ndata_config { batch_size: 512\n" DATA, 2},
         {HEAD " num_steps: 10 }\ndata_config { batch_size: 1\n" DATA, 2},
@@ -414,7 +417,7 @@ TEST(run_length_and_lanes) {
     CHECK_ERRORS(&b, 2u);
     done(&b);
     bind(&b,
-         HEAD " num_steps: 10 lanes: 128 grad_clipping { clipping_type: \"both\" }\n"
+         HEAD " num_steps: 10 lanes: 2048 grad_clipping { clipping_type: \"both\" }\n"
               " is_profiling: false gradient_accumulation_steps: 1 cudnn_allow_tf32: true\n" REST
               "export_config { exporter_type: \"newest\" }\n");
     CHECK(says(&b, CR_SEV_ERROR, 4, 0, "lanes"));
