@@ -172,6 +172,15 @@ void cr_big_free(void *p, size_t size) {
     if (munmap(p, n) != 0) CR_BUG("cr_big_free: not a block of this size");
 }
 
+void cr_big_idle(void *p, size_t size) {
+#ifdef MADV_FREE
+    (void)madvise(p, big_size(size), MADV_FREE); /* an old system keeps the pages */
+#else
+    (void)p;
+    (void)size;
+#endif
+}
+
 /* ---- arenas ---- */
 
 struct cr_arena_block {

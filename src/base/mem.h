@@ -36,6 +36,10 @@ __attribute__((noreturn)) void cr_no_memory(size_t size, const char *what);
 /* cr_big_alloc maps zeroed memory on huge pages where the system has them (tables, workspaces). */
 CR_CHECKED cr_code cr_big_alloc(void **out, size_t size, const char *what, cr_err *err);
 void cr_big_free(void *p, size_t size);
+/* cr_big_idle: the content is not needed any more, and the system may take pages of the block when
+ * memory is short. Those that it left are there at once when the block is written again; fresh
+ * pages cost several times as much as writing them. */
+void cr_big_idle(void *p, size_t size);
 
 /* Counts every cr_alloc/cr_realloc/cr_try_alloc/cr_big_alloc and arena growth since start;
  * the "a step allocates nothing" test reads it. */

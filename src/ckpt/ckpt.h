@@ -152,6 +152,15 @@ typedef struct cr_ckpt_state {
     const char *train_metrics; /* state of the training metrics, as text; NULL: none */
 } cr_ckpt_state;
 
+/* Memory for copies of checkpoints, which they use one after the other, because fresh memory costs
+ * more than the copying. All zeros at first; cr_ckpt_room_clear frees it. Between two copies the
+ * system may take its pages. */
+typedef struct cr_ckpt_room {
+    void *p;
+    size_t n;
+} cr_ckpt_room;
+void cr_ckpt_room_clear(cr_ckpt_room *r);
+
 typedef struct cr_ckpt_save_opts {
     /* bytes of a file; 0: 2 GiB for exports; for checkpoints between 64 MiB and 1 GiB, chosen by
      * the size of all tensors. A larger tensor is split by rows, */
@@ -166,8 +175,10 @@ typedef struct cr_ckpt_save_opts {
      * process has everything. Their messages call them ranks. */
     const cr_meet *meet;
     cr_pool *pool; /* its threads read the tensors; NULL: the calling thread does */
-    /* cr_ckpt_save_begin: bytes that a copy of this holder's files may take; 0: no copy */
+    /* cr_ckpt_save_begin: bytes that a copy of this holder's files may take besides what room
+     * has; 0: no copy. room is kept until cr_ckpt_save_end; NULL: the copy has its own memory. */
     int64_t memory;
+    cr_ckpt_room *room;
     /* bytes that a holder gets from others at a time; 0: chosen, at most 8 MiB */
     int64_t round_bytes;
 } cr_ckpt_save_opts;
@@ -204,7 +215,7 @@ CR_CHECKED cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *stat
 /* The same in two steps, so that training goes on meanwhile. cr_ckpt_save_begin is collective. It
  * copies the bytes of this holder's files and starts a thread that writes them; where opts->memory
  * does not suffice for the copy it writes them at once. It takes nothing from its arguments that
- * must stay, except opts->meet. After a failure there is nothing to end. */
+ * must stay, except opts->meet and opts->room. After a failure there is nothing to end. */
 typedef struct cr_ckpt_saving cr_ckpt_saving;
 CR_CHECKED cr_code cr_ckpt_save_begin(cr_ckpt_saving **out, const char *model_dir,
                                       const cr_ckpt_state *state, const cr_ckpt_tensor *v, int n,

@@ -196,12 +196,12 @@ struct cr_ckpt_saving {
     char *model_dir, *path;
     char *tmp; /* where the files are written */
     ckpt_cut cut;
-    cr_buf state;         /* text of state.json */
-    const char *features; /* text of features.json; NULL: none */
-    char *copy;           /* bytes of the files that this holder writes; NULL: they are written */
-    int64_t copied;
-    char **where; /* the place of each file there */
-    bool running; /* the thread is at work: */
+    cr_buf state;            /* text of state.json */
+    const char *features;    /* text of features.json; NULL: none */
+    cr_ckpt_room own, *room; /* memory of the copy; room is own, or the caller's */
+    int64_t copied;          /* bytes of the files that this holder writes, in room; 0: no copy */
+    char **where;            /* the place of each file there */
+    bool running;            /* the thread is at work: */
     pthread_t thread;
     atomic_bool done;
     cr_code code; /* what became of this holder's files; only read when the thread has ended */
@@ -245,23 +245,33 @@ static cr_code make_dir(cr_ckpt_saving *s, int64_t step, cr_err *err) {
     return cr_ckpt_agree(m, code, err);
 }
 
+void cr_ckpt_room_clear(cr_ckpt_room *r) {
+    if (r->p) cr_big_free(r->p, r->n);
+    *r = (cr_ckpt_room){0};
+}
+
 /* Takes memory for the bytes of this holder's files, if they fit. */
-static void make_copy(cr_ckpt_saving *s, int64_t memory) {
+static void make_copy(cr_ckpt_saving *s, int64_t memory, cr_ckpt_room *room) {
     int self = s->meet ? s->meet->self : 0;
     int64_t bytes = 0;
-    void *p;
+    s->room = room ? room : &s->own;
     for (int i = 0; i < s->cut.n_files; i++)
         if (s->cut.files[i].writer == self) bytes += (s->cut.files[i].bytes + 63) / 64 * 64;
-    if (bytes == 0 || bytes > memory ||
-        cr_big_alloc(&p, (size_t)bytes, "a copy of the weights to write", NULL) != CR_OK)
-        return;
-    s->copy = p;
+    if (bytes == 0 || memory == 0 || bytes - (int64_t)s->room->n > memory) return;
+    if (s->room->n < (size_t)bytes) {
+        cr_ckpt_room_clear(s->room);
+        if (cr_big_alloc(&s->room->p, (size_t)bytes, "a copy of the weights to write", NULL) !=
+            CR_OK)
+            return;
+        s->room->n = (size_t)bytes;
+    }
+    char *p = s->room->p;
     s->copied = bytes;
     s->where = CR_NEW_N(&s->arena, char *, s->cut.n_files + 1);
     for (int i = 0; i < s->cut.n_files; i++) {
         if (s->cut.files[i].writer != self) continue;
         s->where[i] = p;
-        p = (char *)p + (s->cut.files[i].bytes + 63) / 64 * 64;
+        p += (s->cut.files[i].bytes + 63) / 64 * 64;
     }
 }
 
@@ -290,7 +300,8 @@ static void start_writing(cr_ckpt_saving *s) {
 }
 
 static void free_saving(cr_ckpt_saving *s) {
-    if (s->copy) cr_big_free(s->copy, (size_t)s->copied);
+    cr_ckpt_room_clear(&s->own);
+    if (s->copied > 0 && s->room != &s->own) cr_big_idle(s->room->p, s->room->n);
     cr_ckpt_cut_clear(&s->cut);
     cr_buf_clear(&s->state);
     cr_arena_clear(&s->arena);
@@ -330,7 +341,7 @@ cr_code cr_ckpt_save_begin(cr_ckpt_saving **out, const char *model_dir, const cr
         free_saving(s);
         return code;
     }
-    make_copy(s, o->memory);
+    make_copy(s, o->memory, o->room);
     writer w = {.cut = &s->cut, .dir = s->tmp};
     ckpt_fill fill = {.cut = &s->cut,
                       .meet = m,
@@ -342,11 +353,11 @@ cr_code cr_ckpt_save_begin(cr_ckpt_saving **out, const char *model_dir, const cr
     double t0 = cr_now();
     s->code = cr_ckpt_fill(&fill, &s->err);
     cr_st_abort(w.file); /* another holder failed in the middle of a file */
-    if (s->copy)
+    s->write_s = cr_now() - t0;
+    if (s->copied > 0)
         start_writing(s);
     else
         atomic_store(&s->done, true);
-    if (!s->copy) s->write_s = cr_now() - t0;
     *out = s;
     return CR_OK;
 }
@@ -421,7 +432,7 @@ cr_code cr_ckpt_save_end(cr_ckpt_saving *s, cr_ckpt_saved *saved, cr_err *err) {
     wait_for_thread(s);
     if (saved)
         *saved =
-            (cr_ckpt_saved){s->cut.n_files, s->cut.bytes, s->copy != NULL, s->copied, s->write_s};
+            (cr_ckpt_saved){s->cut.n_files, s->cut.bytes, s->copied > 0, s->copied, s->write_s};
     cr_code code = cr_ckpt_agree(s->meet, s->code, &s->err);
     if (code != CR_OK) {
         remove_tmp(s);

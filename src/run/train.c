@@ -52,6 +52,7 @@ typedef struct loop {
     /* the checkpoint that is being written while training goes on */
     struct {
         cr_ckpt_saving *s; /* NULL: none */
+        cr_ckpt_room room; /* memory of its copy, kept for the next one */
         char path[sizeof((cr_train_result *)NULL)->checkpoint];
         double stall;    /* seconds that training has stood still for it */
         int64_t instead; /* the checkpoint that a signal made, which it replaces; -1: none */
@@ -466,7 +467,8 @@ static cr_code begin_save(loop *l, bool wait) {
     cr_ckpt_save_opts so = {.features = cr_job_meaning(&l->j, &a),
                             .meet = l->j.meet,
                             .pool = l->j.pool,
-                            .memory = wait ? 0 : room_for_copy(l)};
+                            .memory = wait ? 0 : room_for_copy(l),
+                            .room = &l->saving.room};
     cr_code code = cr_ckpt_save_begin(&l->saving.s, l->c->model_dir, &s, v, n, &so, &err);
     cr_profile_span(l->prof, CR_STAGE_SAVE, span);
     cr_arena_clear(&a);
@@ -935,6 +937,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         if (code == CR_OK) CR_INFO("Train and Evaluate Finished.");
     }
     if (l.data) cr_loader_free(l.data);
+    cr_ckpt_room_clear(&l.saving.room);
     cr_file_ids_clear(&l.files);
     cr_observer_free(l.ob);
     cr_profile_free(l.prof);

@@ -185,7 +185,8 @@ typedef struct job {
     const char *dir;
     const placing *p;
     int64_t shard, round, memory;
-    cr_pool *pool; /* NULL: none */
+    cr_pool *pool;       /* NULL: none */
+    cr_ckpt_room *rooms; /* NULL: each copy has its own memory */
     bool small_state;
     bool change; /* the model changes after cr_ckpt_save_begin */
     cr_code code[MAX_HOLDERS];
@@ -206,6 +207,7 @@ static void save_work(holder *h, void *ctx) {
                            .meet = h->of->n > 1 ? &h->meet : NULL,
                            .pool = j->pool,
                            .memory = j->memory,
+                           .room = j->rooms ? &j->rooms[h->number] : NULL,
                            .round_bytes = j->round};
     cr_ckpt_saving *s;
     cr_code code = cr_ckpt_save_begin(&s, j->dir, &state, m.t, TENSORS, &o, &j->err[h->number]);
@@ -285,6 +287,7 @@ TEST(same_bytes_for_any_placing) {
     static const int64_t shards[] = {0, 1000, 3000, 100};
     static placing p, q;
     cr_pool *pool;
+    cr_ckpt_room rooms[MAX_HOLDERS] = {{0}};
     CHECK_INT(cr_pool_new(&pool, 3, NULL), CR_OK);
     for (int round = 0; round < 24; round++) {
         uint64_t seed = 100 + (uint64_t)round;
@@ -303,6 +306,7 @@ TEST(same_bytes_for_any_placing) {
                  .shard = alone.shard,
                  .round = round % 3 == 0 ? 0 : 64 + 100 * (round % 7),
                  .memory = round % 2 ? 1 << 20 : 0,
+                 .rooms = round % 3 ? rooms : NULL,
                  /* the copy must hold what was there when the saving began */
                  .change = round % 2,
                  .pool = round % 5 == 0 ? pool : NULL};
@@ -320,6 +324,8 @@ TEST(same_bytes_for_any_placing) {
             CHECK(l.loaded[h]);
         }
     }
+    for (int h = 0; h < MAX_HOLDERS; h++)
+        cr_ckpt_room_clear(&rooms[h]);
     cr_pool_free(pool);
 }
 
