@@ -45,8 +45,9 @@ static const void *field_at(const void *conf, const char *name) {
 }
 
 static const cr_constraints_conf *constraints_of(const cr_job *j, const cr_feature *f) {
-    const cr_constraints_conf *const *own = field_at(f->conf, "embedding_constraints");
-    if (own && *own && (*own)->sharding_types.n > 0) return *own;
+    const cr_constraints_conf *const *at = field_at(f->conf, "embedding_constraints");
+    const cr_constraints_conf *own = at ? *at : NULL;
+    if (own && own->sharding_types.n > 0) return own;
     const cr_constraints_conf *all = j->root->train_config->global_embedding_constraints;
     return all && all->sharding_types.n > 0 ? all : NULL;
 }

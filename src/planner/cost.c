@@ -302,11 +302,12 @@ static const cr_planner_profile *profile_of(cr_planner_state *s, int t, int n) {
     for (int k = 0; k < 2; k++) {
         int ranks = k == 0 || s->m->per_node > s->m->ranks ? s->m->ranks : s->m->per_node;
         if (n != (v->n_rows < ranks ? (int)v->n_rows : ranks)) continue;
-        cr_planner_profile **p = &s->trait[t].cut[k];
-        if (*p) return *p;
-        *p = CR_NEW(s->arena, cr_planner_profile);
-        fill_profile(s, t, n, *p);
-        return *p;
+        cr_planner_profile *p = s->trait[t].cut[k];
+        if (!p) {
+            s->trait[t].cut[k] = p = CR_NEW(s->arena, cr_planner_profile);
+            fill_profile(s, t, n, p);
+        }
+        return p;
     }
     fill_profile(s, t, n, &s->other);
     return &s->other;
@@ -343,6 +344,7 @@ void cr_planner_add(cr_planner_state *s, int t, const cr_planned *p, double sign
     const cr_planner_table *v = &s->j->tables[t];
     const cr_planner_machine *m = s->m;
     int P = m->ranks, Q = m->per_node < P ? m->per_node : P;
+    if (P < 1 || Q < 1) CR_BUG("a machine without ranks");
     if (p->kind == CR_DATA_PARALLEL) {
         s->n_copies += v->trained ? (sign > 0 ? 1 : -1) : 0;
         add_everywhere(s, t, sign);

@@ -29,11 +29,19 @@ static const figure figures[] = {
 };
 enum { N_FIGURES = sizeof(figures) / sizeof(figures[0]) };
 
+/* The place of a figure in a machine. */
+static const void *at_figure(const cr_planner_machine *m, int i) {
+    return (const char *)m + figures[i].at;
+}
+
 void cr_planner_write_machine(cr_jw *w, const cr_planner_machine *m) {
     cr_jw_i64(w, "cores_per_rank", m->cores);
     cr_jw_f64(w, "usable_bytes_per_rank", m->memory);
-    for (int i = 0; i < N_FIGURES; i++)
-        cr_jw_f64(w, figures[i].key, *(const double *)((const char *)m + figures[i].at));
+    for (int i = 0; i < N_FIGURES; i++) {
+        double x;
+        memcpy(&x, at_figure(m, i), sizeof(x));
+        cr_jw_f64(w, figures[i].key, x);
+    }
 }
 
 cr_code cr_planner_read_machine(const cr_json *root, const char *path, cr_planner_machine *m,
@@ -53,7 +61,7 @@ cr_code cr_planner_read_machine(const cr_json *root, const char *path, cr_planne
         if (!cr_json_f64(v, &x) || !(x > 0))
             return cr_fail_at(err, CR_ECONF, at, "'%s' must be a number above 0; correct it",
                               figures[i].key);
-        *(double *)((char *)m + figures[i].at) = x;
+        memcpy((char *)m + figures[i].at, &x, sizeof(x));
         found++;
     }
     if (found == 0)
