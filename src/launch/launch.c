@@ -69,6 +69,7 @@ static cr_code signal_set(sigset_t *set, const char *text, cr_err *err) {
         p += n + (p[n] == ',');
     }
     sigaddset(set, SIGCHLD);
+    sigaddset(set, SIGTSTP);
     return CR_OK;
 }
 
@@ -80,11 +81,22 @@ typedef struct run {
     int signals, n_wishes;
 } run;
 
+/* Ctrl-Z: ranks have process groups of their own, so the terminal stops the launcher alone */
+static void pause_all(const cr_ranks *ranks) {
+    cr_ranks_signal(ranks, SIGSTOP);
+    raise(SIGSTOP);
+    cr_ranks_signal(ranks, SIGCONT);
+}
+
 static void take_signals(run *r) {
     struct signalfd_siginfo info;
-    while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        if ((int)info.ssi_signo != SIGCHLD)
-            cr_agent_wish(&r->agent, (int)info.ssi_signo, ++r->n_wishes);
+    while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        int sig = (int)info.ssi_signo;
+        if (sig == SIGTSTP)
+            pause_all(&r->agent.ranks);
+        else if (sig != SIGCHLD)
+            cr_agent_wish(&r->agent, sig, ++r->n_wishes);
+    }
 }
 
 /* ---- the loop ---- */

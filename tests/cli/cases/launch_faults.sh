@@ -57,6 +57,28 @@ over
 ends 0
 has_err "...rank 1 on host ... was killed by signal 9 (Killed); restart 1 of 2, from the last checkpoint"
 same_weights one kill
+# Ctrl-Z stops the ranks too; they go on with the launcher. None of them has opened a port
+launch pause
+until_text "$err" "the first step was done"
+for p in $pid $(ours "crank train.*--model_dir pause"); do
+    for f in /proc/"$p"/fd/*; do
+        case $(readlink "$f" || true) in
+        socket:*)
+            inode=$(readlink "$f" | tr -dc 0-9)
+            ! grep -q " 0A .* $inode " /proc/net/tcp /proc/net/tcp6 2>/dev/null || fail "process $p listens on a port"
+            ;;
+        esac
+    done
+done
+kill -TSTP $pid
+until_stopped $pid || fail "the launcher did not stop"
+until_stopped "$(rank_pid 0 pause)" || fail "rank 0 did not stop"
+sleep 4 # longer than --fault_timeout
+kill -CONT $pid
+over
+ends 0
+no_err "...restart..."
+same_weights one pause
 # without restarts the exit code is the rank's
 launch kill0
 until_text "$err" "Saving checkpoint to kill0/model.ckpt-4"
