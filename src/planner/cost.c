@@ -345,6 +345,7 @@ void cr_planner_add(cr_planner_state *s, int t, const cr_planned *p, double sign
     const cr_planner_machine *m = s->m;
     int P = m->ranks, Q = m->per_node < P ? m->per_node : P;
     if (P < 1 || Q < 1) CR_BUG("a machine without ranks");
+    bool alike = P % Q == 0; /* all machines have as many ranks */
     if (p->kind == CR_DATA_PARALLEL) {
         s->n_copies += v->trained ? (sign > 0 ? 1 : -1) : 0;
         add_everywhere(s, t, sign);
@@ -357,7 +358,7 @@ void cr_planner_add(cr_planner_state *s, int t, const cr_planned *p, double sign
     const cr_planner_profile *f = profile_of(s, t, n_rows);
     double rows = (double)v->n_rows / n_rows;
     piece tail = {f->asked[CR_PLANNER_HEAD], f->touched[CR_PLANNER_HEAD], 1, rows};
-    if (p->kind == CR_ROW_WISE && p->n == P && P % Q == 0 && (is_even(v) || P > CR_PLANNER_HEAD)) {
+    if (p->kind == CR_ROW_WISE && p->n == P && alike && (is_even(v) || P > CR_PLANNER_HEAD)) {
         add_even(s, t, &tail, sign); /* all pieces are like the last, but some of the first */
         for (int i = 0; i < CR_PLANNER_HEAD && !is_even(v); i++) {
             piece e = {f->asked[i], f->touched[i], 1, rows};
