@@ -113,7 +113,7 @@ void cr_cmd_overview(cr_buf *out, const cr_cmd *const *cmds) {
         "  crank help models               also features, optimizers, losses, metrics\n"
         "  crank help environment          variables: LOG_LEVEL, TORCH_MANUAL_SEED, CRANK_CPU ...\n"
         "\nTorchEasyRec's command lines work with crank in front:\n"
-        "  crank torchrun --nproc-per-node=1 -m tzrec.train_eval --pipeline_config_path FILE\n"
+        "  crank torchrun --nproc-per-node=2 -m tzrec.train_eval --pipeline_config_path FILE\n"
         "  crank python -m tzrec.export --pipeline_config_path FILE --export_dir DIR\n"
         "\nexit codes: 0 fine, 1 failed while running, 2 wrong command line or config, 3 bad "
         "data\n");
