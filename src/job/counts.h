@@ -29,8 +29,8 @@ typedef struct cr_counter {
     const cr_meet *meet; /* the processes that read other rows of the same data; NULL: none */
 } cr_counter;
 void cr_counter_init(cr_counter *c, const cr_features *fs, const char *data, cr_arena *a);
-/* cr_counter_take (collective) takes the counts of all holders since the last call; the first holder
- * warns and logs. False: no row was read. */
+/* cr_counter_take (collective) takes the counts of all holders since the last call; the first
+ * holder warns and logs. False: no row was read. */
 bool cr_counter_take(cr_counter *c, cr_loader *l, int64_t epoch, int64_t step);
 /* cr_counter_json writes the members of an open object: data, epoch, step, features. */
 void cr_counter_json(const cr_counter *c, cr_jw *w);

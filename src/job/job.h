@@ -84,14 +84,15 @@ cr_code cr_job_alone(const cr_job *j, cr_code code, const cr_err *err);
 /* cr_job_alike (collective) compares the ranks before they work together: the effective config, the
  * flags that change what is done (a text), the meaning of features with the content of their files.
  * cr_job_alike_files does the same for the files of a data set; key is the config key or flag that
- * names them, and cr_job_alike_weights for a checkpoint or an export (NULL: none), by its manifest: it
- * may lie on a disk of each host. A difference is one finding that names ranks, hosts and what differs; CR_ECONF on all
- * ranks. */
+ * names them, and cr_job_alike_weights for a checkpoint or an export (NULL: none), by its manifest:
+ * it may lie on a disk of each host. A difference is one finding that names ranks, hosts and what
+ * differs; CR_ECONF on all ranks. */
 CR_CHECKED cr_code cr_job_alike(const cr_job *j, const char *flags, cr_diag *diag);
 CR_CHECKED cr_code cr_job_alike_weights(const cr_job *j, const char *path, cr_diag *diag);
 CR_CHECKED cr_code cr_job_alike_files(const cr_job *j, const char *key, const char *paths,
                                       const cr_file_ids *ids, cr_diag *diag);
-/* cr_job_profile begins a profile, of this process or of all ranks together; NULL if on is false. */
+/* cr_job_profile begins a profile, of this process or of all ranks together; NULL if on is false.
+ */
 struct cr_profile *cr_job_profile(const cr_job *j, bool on, const char *path);
 /* cr_job_open loads the config and builds features and model without memory for parameters.
  * The caller calls cr_job_close in any case. */

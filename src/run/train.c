@@ -19,6 +19,7 @@
 #include "job/placing.h"
 #include "obs/profile.h"
 #include "run/observe_int.h"
+#include "run/stream_int.h"
 #include "train/train_metrics.h"
 
 /* A batch of the loader, or why there is none. b NULL: an epoch ended. */
@@ -122,45 +123,6 @@ static void share_resume(loop *l) {
     l->j.verified = l->resume; /* the first rank has compared every byte */
 }
 
-/* Returns a text that says which rows are kept for evaluation; "": none are. */
-static const char *split_text(const loop *l, cr_arena *a) {
-    const cr_data_conf *d = l->c->data_config;
-    if (d->eval_fraction <= 0) return "";
-    return *d->eval_fraction_field ? cr_arena_printf(a, "eval_fraction %.6g of '%s'",
-                                                     d->eval_fraction, d->eval_fraction_field)
-                                   : cr_arena_printf(a, "eval_fraction %.6g", d->eval_fraction);
-}
-
-/* Returns a text of what the order of rows depends on besides the seed. A position fits only the
- * same settings and files, so a checkpoint keeps them as text. */
-static char *stream_text(const loop *l, cr_arena *a) {
-    const cr_data_conf *d = l->c->data_config;
-    char *shuffle = d->shuffle ? cr_arena_printf(a, "shuffle_buffer_size %lld, ",
-                                                 (long long)d->shuffle_buffer_size)
-                               : cr_arena_strdup(a, "no shuffle, ");
-    const char *split = split_text(l, a);
-    return cr_arena_printf(a, "batch_size %lld, %s%lld bytes of data%s%s", (long long)l->j.batch,
-                           shuffle, (long long)l->total_bytes, *split ? ", " : "", split);
-}
-
-static void measure_files(loop *l) {
-    char **paths;
-    size_t n;
-    if (cr_glob(&l->j.cfg.arena, l->c->train_input_path, l->j.reader->exts, &paths, &n, NULL) !=
-        CR_OK)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        int64_t size;
-        const char *dot = strrchr(paths[i], '.');
-        if ((dot && (strcmp(dot, ".gz") == 0 || strcmp(dot, ".zst") == 0)) ||
-            cr_file_size(paths[i], &size, NULL) != CR_OK) {
-            l->total_bytes = 0; /* the files are compressed, so the size says nothing */
-            return;
-        }
-        l->total_bytes += size;
-    }
-}
-
 static cr_code write_text(const loop *l, const char *name, const char *text, size_t n,
                           cr_manifest *m, cr_err *err) {
     cr_manifest_add(m, name, (int64_t)n, cr_digest_of(text, n));
@@ -244,42 +206,6 @@ static cr_code restore(loop *l, const char *path) {
     return CR_OK;
 }
 
-static bool other_files(cr_data_digest was, cr_data_digest now, const char **how) {
-    bool known = (was.content || was.times) && (now.content || now.times);
-    *how = was.content != now.content ? "hold something else now" : "were written again since then";
-    return known && (was.content != now.content || was.times != now.times);
-}
-
-/* Is the data still the same as when the checkpoint was made? The user may want other data, so a
- * difference is reported and not refused; for a position that these files cannot have, the loader
- * fails. */
-static void compare_data(loop *l) {
-    const cr_ckpt_state *s = &l->before;
-    const char *now = stream_text(l, &l->j.cfg.arena), *how;
-    cr_loc at = {l->resume, 0, 0};
-    bool inside = s->data.unit > 0 || s->data.row > 0; /* the position is inside an epoch */
-    const char *split = split_text(l, &l->j.cfg.arena), *was = s->split ? s->split : split;
-    if (*split && strcmp(split, was) != 0)
-        cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, at,
-                    "made with %s, now it is %s; evaluation may see rows that were trained on",
-                    *was ? was : "no eval_fraction", split);
-    if (inside && s->extra && strcmp(s->extra, now) != 0)
-        cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, at,
-                    "made with %s, now it is %s; rows of this epoch may come again or be missed",
-                    s->extra, now);
-    else if (other_files(s->train_files, cr_file_ids_digest(&l->files), &how))
-        cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, at,
-                    "the training files that it was made with %s: %s", how,
-                    inside ? "rows of this epoch may come again or be missed"
-                           : "results differ from an unbroken run");
-    if (l->ev && *l->c->eval_input_path &&
-        other_files(s->eval_files, cr_evaluator_data(l->ev), &how))
-        cr_diag_add(l->diag, CR_SEV_WARN, CR_ERUN, at,
-                    "the files of eval_input_path %s: metrics from before and from now on are of "
-                    "different data",
-                    how);
-}
-
 /* Finds mistakes before any file is touched. */
 static cr_code may_start(loop *l) {
     if (!*l->c->train_input_path)
@@ -307,7 +233,7 @@ static cr_code start(loop *l) {
         (cr_job_eval_paths(&l->j) && cr_evaluator_new(&l->ev, &l->j, &err) != CR_OK))
         return cr_diag_err(l->diag, &err);
     if (l->ev) CR_TRY(cr_evaluator_probe(l->ev, cr_job_eval_paths(&l->j), l->diag));
-    measure_files(l);
+    l->total_bytes = cr_train_bytes(&l->j);
     CR_TRY(l->resume ? restore(l, l->resume)
                      : cr_job_begin(&l->j, l->t, l->o->ignore_restore_optimizer, l->diag));
     cr_job_data d = {.paths = l->c->train_input_path,
@@ -324,7 +250,9 @@ static cr_code start(loop *l) {
                              cr_path_join(&l->j.cfg.arena, l->c->model_dir, "trace.json"));
     d.trace = cr_profile_trace(l->prof);
     CR_TRY(cr_job_loader(&l->j, &d, &l->data, l->diag));
-    if (l->resume) compare_data(l);
+    if (l->resume)
+        cr_train_compare(&l->j, &l->before, l->resume, l->total_bytes,
+                         cr_file_ids_digest(&l->files), l->ev, l->diag);
     cr_counter_init(&l->counter, l->j.features, "train", &l->j.cfg.arena);
     l->counter.meet = l->j.meet;
     if (writes(l) && cr_observer_new(&l->ob, &l->j, l->o->log_json, l->step, &err) != CR_OK)
@@ -415,8 +343,8 @@ static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
                        .eval_files = l->ev ? cr_evaluator_data(l->ev) : (cr_data_digest){0},
                        .seed = l->tc->seed,
                        .lanes = l->j.lanes,
-                       .extra = stream_text(l, a),
-                       .split = split_text(l, a),
+                       .extra = cr_train_stream(&l->j, l->total_bytes, a),
+                       .split = cr_train_split(&l->j, a),
                        .stopped = l->saved_by_signal,
                        .train_metrics = cr_train_metrics_save(l->tm, a)};
     cr_trainer_save(l->t, &s);

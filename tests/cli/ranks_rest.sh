@@ -36,16 +36,18 @@ for p in 2 3; do
     same_weights many1 many$p
     same many1/train_eval_result_v2.txt many$p/train_eval_result_v2.txt
     same many1/feature_counts.json many$p/feature_counts.json
+    # shellcheck disable=SC2010
     [ "$(ls many1 | grep -v -e '^events' -e plan.json)" = "$(ls many$p | grep -v -e '^events' -e plan.json)" ] || fail "files: $(ls many$p)"
     # once each: a summary, the reason of the end, a warning that all ranks have, a set of events, the cores
     for line in "Training stops early" "WARNING.*feature 'item'.*ids outside its table" "$p ranks share the cores of"; do
         [ "$(grep -c "$line" "$err")" -eq 1 ] || fail "not told once: $line"
     done
+    # shellcheck disable=SC2010
     [ "$(ls many$p | grep -c '^events')" -eq 1 ] || fail "not one file of events"
     [ "$(grep -c '"start"' json$p)" -eq 1 ] || fail "not one start in the JSON lines"
     for r in $(seq 0 $((p - 1))); do
-        head -n 1 logs$p/rank-$r.log | grep -q "^rank $r of $p, host $(uname -n), pid [0-9]*, crank .* train many.yaml" || fail "$(head -n 1 logs$p/rank-$r.log)"
-        grep -q 'Eval Result Epoch-0' logs$p/rank-$r.log || fail "rank $r logs no evaluation"
+        head -n 1 "logs$p/rank-$r.log" | grep -q "^rank $r of $p, host $(uname -n), pid [0-9]*, crank .* train many.yaml" || fail "$(head -n 1 "logs$p/rank-$r.log")"
+        grep -q 'Eval Result Epoch-0' "logs$p/rank-$r.log" || fail "rank $r logs no evaluation"
     done
 done
 run crank eval many1/pipeline.config --eval_result_filename one.txt

@@ -89,8 +89,9 @@ cr_data_pos cr_loader_after(const cr_batch *b);
 /* cr_loader_tally writes the sum over all blocks of which rows were given out since the last call
  * and, at the end of an epoch, over blocks of which none were; out has tally_size bytes. */
 void cr_loader_tally(cr_loader *l, void *out);
-/* cr_loader_divides: does this process read its own rows only, so that tallies of all processes have
- * to be added? Rows that every process reads are then in the tally of the first share alone. */
+/* cr_loader_divides: does this process read its own rows only, so that tallies of all processes
+ * have to be added? Rows that every process reads are then in the tally of the first share alone.
+ */
 bool cr_loader_divides(const cr_loader *l);
 /* cr_loader_kinds tells what the n_want wanted columns are; the texts live as long as the loader.
  */
