@@ -429,6 +429,9 @@ static void wait_for_thread(cr_ckpt_saving *s) {
 }
 
 cr_code cr_ckpt_save_end(cr_ckpt_saving *s, cr_ckpt_saved *saved, cr_err *err) {
+    /* a holder that hears nothing for long takes the others for dead, so all meet now and then */
+    while (s->meet && !cr_ckpt_save_ready(s))
+        usleep(20000);
     wait_for_thread(s);
     if (saved)
         *saved =
