@@ -71,6 +71,22 @@ ends 0
 has_err "...Saved checkpoint to by4/model.ckpt-5: ...training stood still for ... s and went on while it was written"
 [ "$(grep -c 'Saved checkpoint to by4/model.ckpt-5' "$err")" -eq 1 ] || fail "told more than once"
 same "$(newest alone)" "$(newest by4)"
+# a rank that is killed while it writes its files: what is there is whole, and one process goes on to the same bytes
+may_be_killed=yes
+for point in write:1 torn:2 sync:3 renamed:2; do
+    rm -rf torn
+    # shellcheck disable=SC2086
+    run ranks 2 env POINT=$point sh -c 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ]; then CRANK_TEST_KILL=$POINT; export CRANK_TEST_KILL; fi; exec "$0" "$@"' \
+        "$CRANK" train tiny.yaml --model_dir torn --threads 1 $more --set data_config.batch_size=60
+    [ "$code" -ne 0 ] || fail "the rank did not pass $point"
+    ends "$code"
+    # shellcheck disable=SC2086
+    run crank train tiny.yaml --model_dir torn --continue_train --threads 2 $more --set data_config.batch_size=120
+    ends 0
+    same "$(newest alone)" "$(newest torn)"
+    [ -z "$(ls -A torn | grep '^\.')" ] || fail "left behind: $(ls -A torn)"
+done
+may_be_killed=
 # A rank whose files cannot be written ends all with its message, whether training waits for the checkpoint or not. The limit of
 # 8 MB leaves room for the files of MPI.
 sed 's/num_buckets: 50,/num_buckets: 1000000,/' tiny.yaml >large.yaml
