@@ -234,6 +234,29 @@ void cr_work_sum_grads(const cr_work *w, int64_t first, int64_t n, float *out) {
     }
 }
 
+/* The sum of a node's lanes, cut into chunks that any thread may take. */
+typedef struct node_sum {
+    const cr_work *w;
+    int lane, lanes;
+    int64_t first, n;
+    float *out;
+} node_sum;
+#define CHUNK 16384
+
+static void sum_chunk(void *ctx, int64_t item, int thread) {
+    (void)thread;
+    const node_sum *s = ctx;
+    int64_t at = item * CHUNK, n = s->n - at < CHUNK ? s->n - at : CHUNK;
+    sum_lanes(s->w, s->lane, s->lanes, s->first + at, n, s->out + at);
+}
+
+/* Writes the gradients [first, first + n) of this holder's node k. */
+static void sum_node(cr_work *w, int k, int64_t first, int64_t n, float *out) {
+    const cr_lanes *t = &w->plan->lanes;
+    node_sum s = {w, t->node[k].lane - t->first, t->node[k].n, first, n, out};
+    cr_pool_run(w->pool, (n + CHUNK - 1) / CHUNK, sum_chunk, &s);
+}
+
 /* The bounds of what each holder gets: floats [cut_at(h), cut_at(h + 1)), counted from the first.
  */
 typedef struct cut {
@@ -256,7 +279,7 @@ static void meet_slices(cr_work *w, int64_t first, cut c) {
         w->met_at[h] = (size_t)in * sizeof(float);
         if (h == meet->self) continue;
         for (int k = t->mine; k < t->mine + t->n_mine; k++, out += n)
-            sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, from, n, w->sent_grads + out);
+            sum_node(w, k, from, n, w->sent_grads + out);
         for (int k = t->node0[h]; k < t->node0[h + 1]; k++, in += own)
             w->node_at[k] = w->met_grads + in;
     }
@@ -279,7 +302,7 @@ static void meet_grads(cr_work *w) {
     for (int k = 0; k < t->n_nodes; k++)
         w->node_at[k] = w->met_grads + k * n;
     for (int k = t->mine; k < t->mine + t->n_mine; k++)
-        sum_lanes(w, t->node[k].lane - t->first, t->node[k].n, 0, n, w->met_grads + k * n);
+        sum_node(w, k, 0, n, w->met_grads + k * n);
     cr_lanes_gather(t, w->met_grads, n, sizeof(float));
     w->met_first = 0;
     w->met_n = n;
