@@ -103,6 +103,8 @@ static void say_summary(const cr_train_result *r) {
         cr_ui_say("  %-18s %s rows/s while training\n", "speed",
                   cr_fmt_count(rate, busy > 0 ? (double)r->rows / busy : 0));
         say_shares(r);
+        if (r->sent > 0)
+            cr_ui_say("  %-18s %s per row to other ranks\n", "sent", cr_fmt_bytes(memory, r->sent));
     }
     cr_ui_say("  %-18s %s\n", "peak memory", cr_fmt_bytes(memory, (double)cr_peak_rss()));
     if (r->bad_rows > 0) cr_ui_say("  %-18s %lld, skipped\n", "bad rows", (long long)r->bad_rows);

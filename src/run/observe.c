@@ -339,6 +339,7 @@ void cr_observer_end(observer *o, cr_code code, int64_t step, int64_t epoch,
     cr_jw_i64(w, "steps", r->steps);
     cr_jw_i64(w, "rows", r->rows);
     cr_jw_i64(w, "bad_rows", r->bad_rows);
+    if (o->j->comm) cr_jw_f64(w, "sent_bytes_per_row", r->sent);
     cr_jw_f64(w, "seconds", r->seconds);
     cr_jw_f64(w, "seconds.step", r->step_s);
     cr_jw_f64(w, "seconds.update", r->update_s);

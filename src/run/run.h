@@ -23,6 +23,7 @@ typedef struct cr_train_opts {
 typedef struct cr_train_result {
     char model_dir[1024], checkpoint[1088]; /* the last checkpoint that was written */
     int64_t steps, rows, bad_rows;          /* those of this run */
+    double sent; /* bytes that the first rank sent to others in steps, per row of its own */
     double seconds, data_wait_s;
     double group_s, step_s, update_s; /* parts of the time of steps */
     double eval_s, save_s, log_s;

@@ -72,6 +72,7 @@ typedef struct loop {
     cr_early_stop patience;
     cr_ckpt_lock *lock; /* lock of model_dir */
     batch_of next;      /* taken ahead */
+    int64_t sent;       /* bytes that this rank sent in steps */
     bool lost;          /* another run owns model_dir now */
 } loop;
 
@@ -645,6 +646,7 @@ static void look_ahead(loop *l) {
 static cr_code one_step(loop *l, cr_batch *b) {
     cr_err err;
     int64_t rows = l->j.meet ? b->global_rows : b->n_rows;
+    int64_t sent = l->j.comm ? cr_comm_sent(l->j.comm) : 0;
     cr_data_pos after = cr_loader_after(b);
     cr_kill_point("step");
     look_ahead(l);
@@ -657,6 +659,7 @@ static cr_code one_step(loop *l, cr_batch *b) {
     l->pos = after;
     l->res->steps++;
     l->res->rows += rows;
+    if (l->j.comm) l->sent += cr_comm_sent(l->j.comm) - sent;
     log_step(l, false);
     cr_profile_end(l->prof, l->step);
     tell(l);
@@ -854,6 +857,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         res->group_s = tt.group;
         res->step_s = tt.step;
         res->update_s = tt.update;
+        if (l.j.meet && res->rows > 0) res->sent = (double)l.sent * l.j.meet->n / (double)res->rows;
         if (code != CR_OK && code != CR_ESTOP) cr_profile_leave(l.prof);
         cr_profile_finish(l.prof);
         res->profile = cr_profile_text(l.prof, &res->arena);

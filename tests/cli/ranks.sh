@@ -21,6 +21,7 @@ for n in 2 3; do
     same_run r$n
     [ "$(grep -c '^trained ' "$out")" -eq 1 ] || fail "not one summary"
     grep -q '^trained  1.9k rows' "$out" || fail "rows of the job: $(grep '^trained' "$out")"
+    grep -q '^  sent  .* per row to other ranks$' "$out" || fail "$(cat "$out")"
 done
 # tables cut over the ranks in every way; half of the run with one way and two ranks, the rest with
 # another way and four
