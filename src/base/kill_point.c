@@ -34,9 +34,26 @@ static int signal_of(const char *name) {
     return SIGKILL;
 }
 
+/* CRANK_TEST_KILL_IF: "NAME=VALUE NAME=VALUE" */
+static bool is_meant(const char *s) {
+    while (s && *s) {
+        char name[64];
+        size_t len = strcspn(s, " "), eq = strcspn(s, "=");
+        if (eq >= len || eq >= sizeof name) return false;
+        memcpy(name, s, eq);
+        name[eq] = 0;
+        const char *value = getenv(name);
+        if (!value || strlen(value) != len - eq - 1 ||
+            strncmp(value, s + eq + 1, len - eq - 1) != 0)
+            return false;
+        s += len + (s[len] == ' ');
+    }
+    return true;
+}
+
 static void read_plan(void) {
     const char *s = getenv("CRANK_TEST_KILL"), *n = s ? strchr(s, ':') : NULL;
-    if (!n) return;
+    if (!n || !is_meant(getenv("CRANK_TEST_KILL_IF"))) return;
     const char *end = strchr(n + 1, ':');
     size_t len = end ? (size_t)(end - n - 1) : strlen(n + 1);
     if (!cr_parse_i64(n + 1, len, &plan.at)) return;

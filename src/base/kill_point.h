@@ -7,6 +7,9 @@
  * all points, so a test that increases N kills the process at every place, one after the other.
  * Without the variable a point costs one comparison.
  *
+ * CRANK_TEST_KILL_IF="RANK=1 TORCHELASTIC_RESTART_COUNT=0" limits it to processes whose environment
+ * has these values: one rank of many, in its first life.
+ *
  * Points: write (before bytes are written), torn (after half of them), sync, rename, renamed (after
  * it), mkdir, remove, lock, step (before a training step), batch (before one of an evaluation or a
  * prediction), evaluate (before an evaluation), evaluated (after it, before it is recorded).

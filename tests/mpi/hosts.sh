@@ -77,6 +77,23 @@ both() { # both DIR FLAGS...
     host 1 "$both_dir" --nnodes 2 --node_rank 1 "$@"
     host 0 "$both_dir" --nnodes 2 --node_rank 0 "$@"
 }
+# both_held DIR FLAGS...: the same; rank 3, which is on host 1, stops itself before step 7 of its first life, and is $held
+both_held() {
+    CRANK_TEST_KILL=step:7:STOP CRANK_TEST_KILL_IF="RANK=3 TORCHELASTIC_RESTART_COUNT=0"
+    export CRANK_TEST_KILL CRANK_TEST_KILL_IF
+    both "$@"
+    unset CRANK_TEST_KILL CRANK_TEST_KILL_IF
+    until_held "$1"
+}
+until_held() {
+    for k in $(seq 3000); do
+        for held in $(ours "crank train.*--model_dir $1"); do
+            if grep -qz '^RANK=3$' "/proc/$held/environ" 2>/dev/null && grep -q '^State:.T' "/proc/$held/status" 2>/dev/null; then return; fi
+        done
+        sleep 0.02
+    done
+    fail "rank 3 did not come to its step: $(tail -n 5 err.0 err.1)"
+}
 host_ends() { # host_ends I CODE
     eval "p=\$pid_$1"
     code=0
@@ -115,8 +132,7 @@ same_weights one two
 none_left
 passed "two hosts, four ranks: the bytes of one process"
 
-both killed
-until_text err.0 "Saving checkpoint to killed/model.ckpt-4"
+both_held killed --fault_timeout 20
 since
 kill -9 "$pid_1"
 host_ends 0 137
@@ -126,8 +142,7 @@ wait "$pid_1"
 none_left
 passed "a killed agent"
 
-both head
-until_text err.0 "Saving checkpoint to head/model.ckpt-4"
+both_held head --fault_timeout 20
 since
 kill -9 "$pid_0"
 host_ends 1 137
@@ -137,8 +152,7 @@ wait "$pid_0"
 none_left
 passed "a killed node 0"
 
-both head2 --max_restarts 2
-until_text err.0 "Saving checkpoint to head2/model.ckpt-4"
+both_held head2 --max_restarts 2 --fault_timeout 20
 kill -9 "$pid_0"
 wait "$pid_0"
 until_text err.1 "waits for node 0 to come back"
@@ -149,10 +163,10 @@ same_weights one head2
 none_left
 passed "a killed node 0 that comes back: from the last checkpoint, the same bytes"
 
-both cut
-until_text err.0 "Saving checkpoint to cut/model.ckpt-4"
+both_held cut
 since
 ip link set "${tag}v1" down
+kill -CONT "$held"
 host_ends 0 137
 host_ends 1 137
 within 10
@@ -162,9 +176,9 @@ ip link set "${tag}v1" up
 none_left
 passed "a cut link"
 
-both heal --max_restarts 2
-until_text err.0 "Saving checkpoint to heal/model.ckpt-4"
+both_held heal --max_restarts 2
 ip link set "${tag}v1" down
+kill -CONT "$held"
 until_text err.0 "restart 1 of 2, from the last checkpoint"
 ip link set "${tag}v1" up
 host_ends 0 0
@@ -173,10 +187,8 @@ same_weights one heal
 none_left
 passed "a link that is cut and heals: the same bytes"
 
-both rank --max_restarts 1
-until_text err.0 "Saving checkpoint to rank/model.ckpt-4"
-victim=$(for p in $(ours 'crank train.*--model_dir rank'); do grep -qz '^RANK=3$' "/proc/$p/environ" && echo "$p"; done)
-kill -9 "$victim"
+both_held rank --max_restarts 1 --fault_timeout 20
+kill -9 "$held"
 host_ends 0 0
 host_ends 1 0
 tells 0 "rank 3 on host host1 was killed by signal 9 (Killed); restart 1 of 1, from the last checkpoint"
@@ -184,9 +196,9 @@ same_weights one rank
 none_left
 passed "a killed rank on another host"
 
-both term
-until_text err.0 "the first step was done"
+both_held term --fault_timeout 20
 kill -INT "$pid_1"
+kill -CONT "$held"
 host_ends 0 130
 host_ends 1 130
 tells 0 "stopped by a signal; the checkpoint is saved"
@@ -208,18 +220,25 @@ none_left
 passed "other arguments on one host"
 
 # nodes that go and come: the global batch stays that of the first generation, so the bytes stay too
-elastic="--nnodes 1:2 --rdzv_conf last_call_timeout=2 --max_restarts 3"
+elastic="--nnodes 1:2 --rdzv_conf last_call_timeout=2 --max_restarts 3 --fault_timeout 20"
+# the first two lives are held before a step of their own: rank 3, then rank 1
+CRANK_TEST_KILL=step:7:STOP CRANK_TEST_KILL_IF="RANK=3 TORCHELASTIC_RESTART_COUNT=0"
+export CRANK_TEST_KILL CRANK_TEST_KILL_IF
 # shellcheck disable=SC2086
-{
-    host 1 elastic $elastic
-    host 0 elastic $elastic
-}
-until_text err.0 "Saving checkpoint to elastic/model.ckpt-4"
+host 1 elastic $elastic
+CRANK_TEST_KILL_IF="RANK=1 TORCHELASTIC_RESTART_COUNT=1"
+# shellcheck disable=SC2086
+host 0 elastic $elastic
+unset CRANK_TEST_KILL CRANK_TEST_KILL_IF
+until_held elastic
 kill -9 "$pid_1"
 wait "$pid_1"
 until_text err.0 "] 2 ranks: the first step was done"
 # shellcheck disable=SC2086
 host 2 elastic $elastic
+until_text err.0 "host host2 has come"
+# it goes on, unless the wish to stop reached it before its step
+for p in $(ours 'crank train.*--model_dir elastic'); do kill -CONT "$p" 2>/dev/null; done
 until_text err.0 "begin again with host host2"
 host_ends 0 0
 host_ends 2 0

@@ -21,15 +21,8 @@ none_left() {
 # rank N of the model_dir D that runs now
 rank_pid() {
     for p in $(ours "crank train.*--model_dir $2"); do
-        grep -qz "^RANK=$1\$" "/proc/$p/environ" 2>/dev/null && echo "$p" && return
+        if grep -qz "^RANK=$1\$" "/proc/$p/environ" 2>/dev/null; then echo "$p"; fi
     done
-}
-until_text() { # until_text FILE TEXT
-    for i in $(seq 600); do
-        grep -q -- "$2" "$1" 2>/dev/null && return
-        sleep 0.05
-    done
-    fail "'$2' did not come: $(tail -n 5 "$1")"
 }
 # shellcheck disable=SC2086
 run crank train tiny.yaml --model_dir one --threads 2 $settings --set data_config.batch_size=60
@@ -42,6 +35,17 @@ launch() { # launch DIR FLAGS...: in the background, as $pid; more arguments of 
     pid=$!
     last="crank launch $* into $dir"
 }
+# launch_held DIR FLAGS...: the same; rank 1 stops itself before step 7, and is $held
+launch_held() {
+    CRANK_TEST_KILL=step:7:STOP CRANK_TEST_KILL_IF="RANK=1 TORCHELASTIC_RESTART_COUNT=0"
+    export CRANK_TEST_KILL CRANK_TEST_KILL_IF
+    launch "$@"
+    unset CRANK_TEST_KILL CRANK_TEST_KILL_IF
+    until held=$(rank_pid 1 "$dir") && [ -n "$held" ] && grep -q '^State:.T' "/proc/$held/status"; do
+        kill -0 $pid || fail "it ended early"
+        sleep 0.02
+    done
+}
 pid=
 trap 'kill -9 $pid 2>/dev/null || true' EXIT
 over() {
@@ -50,16 +54,14 @@ over() {
     none_left
 }
 # killed by SIGKILL in the middle: restarted, to the same bytes
-launch kill --max_restarts 2
-until_text "$err" "Saving checkpoint to kill/model.ckpt-4"
-kill -9 "$(rank_pid 1 kill)"
+launch_held kill --max_restarts 2 --fault_timeout 20
+kill -9 "$held"
 over
 ends 0
 has_err "...rank 1 on host ... was killed by signal 9 (Killed); restart 1 of 2, from the last checkpoint"
 same_weights one kill
 # Ctrl-Z stops the ranks too; they go on with the launcher. None of them has opened a port
-launch pause
-until_text "$err" "the first step was done"
+launch_held pause
 for p in $pid $(ours "crank train.*--model_dir pause"); do
     for f in /proc/"$p"/fd/*; do
         case $(readlink "$f" || true) in
@@ -80,8 +82,7 @@ ends 0
 no_err "...restart..."
 same_weights one pause
 # without restarts the exit code is the rank's
-launch kill0
-until_text "$err" "Saving checkpoint to kill0/model.ckpt-4"
+launch_held kill0 --fault_timeout 20
 kill -9 "$(rank_pid 0 kill0)"
 over
 ends 137
@@ -89,18 +90,15 @@ has_err "crank launch: rank 0 on host ... was killed by signal 9 (Killed)"
 [ "$(grep -c 'rank 0 on host' "$err")" -eq 1 ] || fail "told more than once"
 no_err "...cannot reach the others..."
 # a rank that is stopped is found, named and ended
-launch stop --max_restarts 1
-until_text "$err" "Saving checkpoint to stop/model.ckpt-4"
+launch_held stop --max_restarts 1
 began=$(date +%s)
-kill -STOP "$(rank_pid 1 stop)"
 over
 ends 0
 [ $(($(date +%s) - began)) -lt 25 ] || fail "it took too long"
 has_err "...rank 1 on host ... is stalled: it has given no sign of life for 2 s; restart 1 of 1, from the last checkpoint"
 same_weights one stop
 # a killed launcher leaves no ranks behind
-launch orphan
-until_text "$err" "Saving checkpoint to orphan/model.ckpt-4"
+launch_held orphan --fault_timeout 20
 kill -9 $pid
 wait $pid || true
 for i in $(seq 100); do
@@ -109,9 +107,9 @@ for i in $(seq 100); do
 done
 none_left
 # SIGTERM to the launcher saves a checkpoint; going on from it gives the same bytes
-launch term
-until_text "$err" "the first step was done"
+launch_held term --fault_timeout 20
 kill -TERM $pid
+kill -CONT "$held"
 over
 ends 143
 has_err "crank train: stopped by a signal; the checkpoint is saved, --continue_train goes on from it"
@@ -123,11 +121,9 @@ more=
 ends 0
 same_weights one term
 # Ctrl-C twice ends at once
-launch int
-until_text "$err" "the first step was done"
-kill -STOP "$(rank_pid 1 int)"
+launch_held int --fault_timeout 20
 kill -INT $pid
-sleep 0.3
+sleep 0.5 # two at once could become one
 kill -INT $pid
 over
 ends 130
