@@ -96,9 +96,19 @@ static void no_way(const cr_model_table *t, cr_loc at, unsigned asked, const cha
     cr_buf_clear(&names);
 }
 
+/* Why the columns of a table must lie together; NULL: they need not. */
+static const char *why_whole(const cr_job *j, const cr_model_table *t) {
+    const cr_train_conf *tc = j->root->train_config;
+    const cr_optim_type *o = t->optim ? t->optim : j->mo.optim;
+    if (!t->trainable) return NULL;
+    if (cr_grad_clip(tc->grad_clipping) == CR_CLIP_NORM &&
+        tc->grad_clipping->enable_global_grad_clip)
+        return "enable_global_grad_clip measures whole rows";
+    return o && o->whole_row ? "its optimizer looks at whole rows" : NULL;
+}
+
 static unsigned kinds_of(const cr_job *j, const cr_model_table *t, int ranks, int per_node,
                          cr_diag *diag) {
-    const cr_train_conf *tc = j->root->train_config;
     unsigned kinds = USUAL | BIT(CR_GRID_SHARD);
     cr_loc at = t->owner ? t->owner->at : CR_NOWHERE;
     bool limited = false;
@@ -116,13 +126,8 @@ static unsigned kinds_of(const cr_job *j, const cr_model_table *t, int ranks, in
     if (!limited) kinds = USUAL;
     if (ranks == 1) return USUAL; /* it does not matter */
     if (!kinds) no_way(t, at, 0, "its features do not allow the same ones", diag);
-    const cr_optim_type *o = t->optim ? t->optim : j->mo.optim;
     unsigned left = kinds;
-    const char *why = NULL;
-    if (t->trainable && o && o->whole_row) why = "its optimizer looks at whole rows";
-    if (t->trainable && cr_grad_clip(tc->grad_clipping) == CR_CLIP_NORM &&
-        tc->grad_clipping->enable_global_grad_clip)
-        why = "enable_global_grad_clip measures whole rows";
+    const char *why = why_whole(j, t);
     if (why) left &= ~COLUMN_CUTS;
     if (ranks % (per_node < ranks ? per_node : ranks) != 0 && left == BIT(CR_GRID_SHARD)) {
         why = "machines have different numbers of ranks";
@@ -153,6 +158,7 @@ static void describe(const cr_job *j, const cr_model_table *t, double zipf, cr_p
     out->trained = t->trainable && o;
     out->row_bytes = 4 * cr_table_stride(t->D, t->half, out->trained ? o : NULL);
     out->every_row = out->trained && o->every_row;
+    out->whole = why_whole(j, t);
     out->zipf = zipf;
     for (int k = 0; k < t->n_uses; k++) {
         const cr_feature *f = feature_of(j, look_of(&t->uses[k]));

@@ -23,6 +23,7 @@ typedef struct cr_planner_table {
     bool trained;      /* gradients come back; else its rows never change */
     bool grouped;      /* its ids are those of a table before it, and sorted for both */
     bool every_row;    /* the update moves all rows, not only those of the batch */
+    const char *whole; /* why its columns must lie together; NULL: they need not */
     unsigned kinds;    /* ways that are allowed: bits 1 << cr_shard_kind, at least one */
 } cr_planner_table;
 

@@ -160,6 +160,11 @@ static bool is_right(const cr_planned *p, const cr_planner_table *t, int ranks, 
     return by_cols ? p->n <= (t->D + 3) / 4 : p->n <= t->n_rows;
 }
 
+static bool cuts_columns(const cr_planned *p) {
+    if (p->kind == CR_GRID_SHARD) return p->n_cols > 1;
+    return (p->kind == CR_COLUMN_WISE || p->kind == CR_TABLE_COLUMN_WISE) && p->n > 1;
+}
+
 static cr_code read_table(const cr_json *v, const char *path, const cr_planner_table *t, int ranks,
                           int per_node, cr_planned *out, cr_err *err) {
     cr_loc at = {path, 0, 0};
@@ -187,7 +192,14 @@ static cr_code read_table(const cr_json *v, const char *path, const cr_planner_t
         first >= 0 && n >= 0 && n_cols >= 0 && first <= ranks && n <= ranks && n_cols <= ranks;
     if (k >= 0 && has && small) {
         *out = (cr_planned){(cr_shard_kind)k, (int)first, (int)n, (int)n_cols};
-        if (is_right(out, t, ranks, per_node)) return CR_OK;
+        bool right = is_right(out, t, ranks, per_node);
+        /* the file may be of a run with another optimizer */
+        if (right && t->whole && cuts_columns(out))
+            return cr_fail_at(err, CR_ECONF, at,
+                              "table '%s' (%s) must not be cut by columns: %s; remove the file to "
+                              "plan again",
+                              t->name, kind, t->whole);
+        if (right) return CR_OK;
     }
     return cr_fail_at(err, CR_ECONF, at,
                       "the placing of table '%s' (%s) is not possible on %d ranks; remove the file "

@@ -195,6 +195,21 @@ TEST(files) {
     CHECK_INT(open_job(&j, "adagrad_optimizer", "", "", 4, &diag), CR_OK);
     CHECK_INT(cr_job_placings(&j, &diag), CR_ECONF); /* made for two */
     cr_job_close(&j);
+    /* a plan with columns, and then an optimizer that needs whole rows */
+    unsetenv("FORCE_LOAD_SHARDING_PLAN");
+    const char *columns = ", embedding_constraints: {sharding_types: [column_wise]}";
+    CHECK_INT(open_job(&j, "adagrad_optimizer", "", columns, 2, &diag), CR_OK);
+    CHECK_INT(cr_job_placings(&j, &diag), CR_OK);
+    CHECK_INT(cr_file_write(path, j.plan, strlen(j.plan), &err), CR_OK);
+    cr_job_close(&j);
+    setenv("FORCE_LOAD_SHARDING_PLAN", "1", 1);
+    CHECK_INT(open_job(&j, "adagrad_optimizer", "", "", 2, &diag), CR_OK);
+    CHECK_INT(cr_job_placings(&j, &diag), CR_OK);
+    cr_job_close(&j);
+    CHECK_INT(open_job(&j, "rowwise_adagrad_optimizer", "", "", 2, &diag), CR_OK);
+    CHECK_INT(cr_job_placings(&j, &diag), CR_ECONF);
+    CHECK(strstr(diag.v[diag.n - 1].msg, "cut by columns: its optimizer looks at whole rows"));
+    cr_job_close(&j);
     CHECK_INT(cr_file_write(path, "{", 1, &err), CR_OK);
     CHECK_INT(open_job(&j, "adagrad_optimizer", "", "", 2, &diag), CR_OK);
     CHECK(cr_job_placings(&j, &diag) != CR_OK);

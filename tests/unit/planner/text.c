@@ -124,6 +124,40 @@ TEST(wrong) {
               CR_ECONF);
 }
 
+/* A plan that was right for another optimizer: columns that must lie together stay together. */
+TEST(whole_rows) {
+    static const struct {
+        const char *text;
+        bool cut;
+    } cases[] = {
+        {"\"column_wise\", \"first_rank\": 1, \"shards\": 2", true},
+        {"\"table_column_wise\", \"first_rank\": 1, \"shards\": 2", true},
+        {"\"grid_shard\", \"first_rank\": 1, \"shards\": 8, \"column_ranges\": 2", true},
+        {"\"grid_shard\", \"first_rank\": 1, \"shards\": 4, \"column_ranges\": 1", false},
+        {"\"column_wise\", \"first_rank\": 1, \"shards\": 1", false},
+        {"\"row_wise\", \"first_rank\": 1, \"shards\": 8", false},
+    };
+    cr_planner_table t = tables[1];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        cr_json *root;
+        cr_planned p;
+        cr_err err;
+        snprintf(text, sizeof text,
+                 "{\"ranks\": 8, \"ranks_per_machine\": 4, \"tables\": [{\"name\": \"item\", "
+                 "\"rows\": 5000, \"dim\": 8, \"sharding_type\": %s}]}",
+                 cases[i].text);
+        CHECK_INT(cr_json_parse(&root, text, strlen(text), &err), CR_OK);
+        t.whole = NULL;
+        CHECK_INT(cr_planner_read(root, "plan.json", &t, 1, 8, 4, &p, &err), CR_OK);
+        t.whole = "its optimizer looks at whole rows";
+        cr_code code = cr_planner_read(root, "plan.json", &t, 1, 8, 4, &p, &err);
+        CHECK_INT(code, cases[i].cut ? CR_ECONF : CR_OK);
+        if (cases[i].cut) CHECK(strstr(err.msg, "cut by columns: its optimizer looks") != NULL);
+        cr_json_free(root);
+    }
+}
+
 TEST(machine) {
     static const struct {
         const char *text, *wrong;
@@ -150,4 +184,4 @@ TEST(machine) {
     }
 }
 
-TEST_MAIN(CASE(round_trip), CASE(wrong), CASE(machine))
+TEST_MAIN(CASE(round_trip), CASE(wrong), CASE(whole_rows), CASE(machine))
