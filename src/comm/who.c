@@ -72,7 +72,7 @@ int cr_who_threads(const cr_who *v, int n, int self, int *n_local) {
 }
 
 void cr_who_text(const cr_who *v, int n, const bool *marked, char *out, size_t size) {
-    int count = 0, at = 0, named = 0, hosts[NAMED], n_hosts = 0;
+    int count = 0, at = 0, named = 0, hosts[NAMED] = {0}, n_hosts = 0;
     for (int r = 0; r < n; r++)
         count += marked[r];
     size_t k = (size_t)snprintf(out, size, "rank%s ", count == 1 ? "" : "s");
