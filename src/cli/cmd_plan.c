@@ -2,6 +2,7 @@
  * cmd_plan.c - `crank plan`: prints which rank would hold which table, and the memory and the time
  * of each rank.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #define MOST_TABLES 40 /* lines of tables that are shown */
 #define MOST_RANKS  16
+#define LEAST_BARE  1e6 /* a smaller size without a unit has lost it */
 
 typedef struct args {
     cr_config_flags config;
@@ -72,9 +74,15 @@ static bool read_size(const char *text, double *out) {
 }
 
 static cr_code size_of(cr_ui *ui, const char *flag, const char *text, double *out) {
-    if (!text || read_size(text, out)) return CR_OK;
-    return cr_ui_wrong(ui, "--%s '%s' is no size above 0; write for example %s", flag, text,
-                       strcmp(flag, "memory") == 0 ? "64GB" : "3GB");
+    const char *example = strcmp(flag, "memory") == 0 ? "64GB" : "3GB";
+    if (!text) return CR_OK;
+    if (!read_size(text, out))
+        return cr_ui_wrong(ui, "--%s '%s' is no size above 0; write for example %s", flag, text,
+                           example);
+    if (*out < LEAST_BARE && !strpbrk(text, "KMGTPkmgtpBb"))
+        return cr_ui_wrong(ui, "--%s '%s' would be bytes; write the unit, for example %s", flag,
+                           text, example);
+    return CR_OK;
 }
 
 /* ---- text ---- */
@@ -139,8 +147,8 @@ static void print_tables(cr_ui *ui, const cr_planning *r) {
         row[3] = cr_shard_name(p->kind);
         row[4] = where(a, r, p);
         row[5] = bytes(a, c.memory);
-        row[6] = count(a, c.distinct);
-        row[7] = bytes(a, c.bytes);
+        row[6] = count(a, round(c.distinct));
+        row[7] = bytes(a, round(c.bytes));
     }
     cr_grid_print(&g, cr_screen_width());
     if (n < r->job.n) cr_ui_say("  and %d smaller tables; --json FILE has all\n", r->job.n - n);

@@ -42,6 +42,11 @@ ends 0
 has_out "          2.0 GB/s inside a machine, 3.2 GB/s between machines"
 has_out "memory    8.0 GB per machine, of which 50 % stay free: 4.0 GB per rank"
 
+# ids and bytes are whole numbers
+run crank plan tiny.yaml --nnodes 2 --memory 8GB --machine machine.json --zipf 0.7 --batch_size 100
+ends 0
+if grep '_emb' "$out" | grep -E '[0-9][.][0-9]+ B$|[0-9][.][0-9]+  +[0-9.]+ [KM]?B$'; then fail "parts of an id or of a byte"; fi
+
 # ids of the data instead of guesses: 'tags' has several per row
 run crank plan tiny.yaml --sample_rows 640 --machine machine.json --json -
 ends 0
@@ -90,6 +95,9 @@ ends 2 1
 run crank plan tiny.yaml --memory 64XB
 ends 2
 has_err "crank plan: --memory '64XB' is no size above 0; write for example 64GB"
+run crank plan tiny.yaml --memory 64
+ends 2
+has_err "crank plan: --memory '64' would be bytes; write the unit, for example 64GB"
 run crank plan tiny.yaml --cross_node_bandwidth=-3GB
 ends 2
 has_err "crank plan: --cross_node_bandwidth '-3GB' is no size above 0; write for example 3GB"
