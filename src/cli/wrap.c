@@ -58,7 +58,9 @@ static cr_code unknown_module(const cr_cmd *const *cmds, const char *prog, const
     const char *near = cr_nearest(module, next_module, cmds);
     if (near) return usage(err, "%s: unknown module '%s'; did you mean '%s'?", prog, module, near);
     if (strncmp(module, "tzrec.", 6) == 0)
-        return usage(err, "%s: module '%s' is not in this version; see 'crank help' for what is",
+        return usage(err,
+                     "%s: module '%s' is not in this version; tzrec.train_eval, tzrec.eval, "
+                     "tzrec.export and tzrec.predict are, and 'crank help' lists the rest",
                      prog, module);
     return usage(err,
                  "%s: '%s' is not a module of TorchEasyRec; crank runs -m tzrec.train_eval, "

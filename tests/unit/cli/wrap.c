@@ -75,8 +75,8 @@ TEST(python) {
     WRONG("python -m tzrec.evla", "crank python: unknown module 'tzrec.evla'; did you mean "
                                   "'tzrec.eval'?");
     WRONG("python -m tzrec.tools.hitrate",
-          "crank python: module 'tzrec.tools.hitrate' is not in this version; see 'crank help' for "
-          "what is");
+          "crank python: module 'tzrec.tools.hitrate' is not in this version; tzrec.train_eval, "
+          "tzrec.eval, tzrec.export and tzrec.predict are, and 'crank help' lists the rest");
     WRONG("python3 -m http.server",
           "crank python3: 'http.server' is not a module of TorchEasyRec; crank runs -m "
           "tzrec.train_eval, tzrec.eval, tzrec.export, tzrec.predict and "
