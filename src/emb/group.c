@@ -230,6 +230,20 @@ void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes,
     g->lane = m.lane;
 }
 
+int64_t cr_ids_find(const int64_t *ids, int64_t n, int64_t id) {
+    int64_t lo = 0;
+    while (n > 0) {
+        int64_t half = n / 2;
+        if ((uint64_t)ids[lo + half] < (uint64_t)id) {
+            lo += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return lo;
+}
+
 /* ---- the lists of features that are grouped ---- */
 
 void cr_groups_clear(cr_groups *gs) {

@@ -49,6 +49,9 @@ void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes,
  * a feature has in a batch. */
 CR_CHECKED cr_code cr_group_fit(cr_group *g, const cr_batch *b, cr_err *err);
 int64_t cr_group_ids(const cr_batch *b, int slot);
+/* cr_ids_find returns the place of the first of ids[0 .. n) that is not below id. The ids ascend as
+ * unsigned numbers, as those of a group do. */
+int64_t cr_ids_find(const int64_t *ids, int64_t n, int64_t id);
 void cr_group_clear(cr_group *g);
 
 /* The lists of features that are grouped. A list is grouped once, however many tables read it. All

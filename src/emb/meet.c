@@ -15,7 +15,7 @@
 /* The place of some ids and parts in a message. */
 typedef struct share {
     int64_t n, n_parts;
-    char *id; /* [n] 4 or 8 bytes each, counted from the first row of the cut */
+    char *id; /* [n] 4 bytes each, counted from the first row of the cut; or 8, as they are */
     uint32_t *mask;
     float *part; /* [n_parts][cols] */
 } share;
@@ -198,22 +198,6 @@ static void *grown(void *p, int64_t *cap, int64_t n, size_t size) {
     return cr_alloc((size_t)*cap * size, what);
 }
 
-/* Returns the place of the first of ids[0 .. n) that is not below id. Ids ascend as unsigned
- * numbers. */
-static int64_t lower_bound(const int64_t *ids, int64_t n, int64_t id) {
-    int64_t lo = 0;
-    while (n > 0) {
-        int64_t half = n / 2;
-        if ((uint64_t)ids[lo + half] < (uint64_t)id) {
-            lo += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    return lo;
-}
-
 static bool one_node(const cr_row_meet *m, int holder) {
     return m->lanes->node0[holder + 1] - m->lanes->node0[holder] == 1;
 }
@@ -239,8 +223,8 @@ static void count_item(void *ctx, int64_t item, int thread) {
     for (int i = 0; i < s->n_cuts; i++) {
         cut *c = &s->cuts[i];
         bool whole = c->holder == EVERY;
-        int64_t end = whole ? g->n_uniq : lower_bound(g->id, g->n_uniq, c->end);
-        c->first = whole ? 0 : lower_bound(g->id, g->n_uniq, c->row);
+        int64_t end = whole ? g->n_uniq : cr_ids_find(g->id, g->n_uniq, c->end);
+        c->first = whole ? 0 : cr_ids_find(g->id, g->n_uniq, c->row);
         c->to.n = end - c->first;
         c->to.n_parts = first_part(s, end) - first_part(s, c->first);
     }

@@ -10,12 +10,14 @@
 
 #include <string.h>
 
+#include "emb/group.h"
+
 #define PIECE 1024 /* rows that a thread packs or unpacks at a time */
 
 /* A request: ids of one shard that one holder wants. */
 typedef struct ask {
     int64_t n;
-    char *id;  /* [n] 4 or 8 bytes each, counted from the first row of the shard */
+    char *id;  /* [n] 4 bytes each, counted from the first row of the shard; or 8, as they are */
     char *row; /* [n] weights of its columns */
 } ask;
 
@@ -27,7 +29,7 @@ typedef struct request {
     int64_t n;
 } request;
 
-enum { NOW, AHEAD_OF, N_SETS }; /* the two sets of requests */
+enum { NOW, NEXT, N_SETS }; /* the requests of this pass, and those that were sent ahead */
 
 typedef struct sharded {
     cr_owner owner;
@@ -131,27 +133,12 @@ static size_t row_bytes(const sharded *t, const cr_shard *sh) {
     return (size_t)(sh->col_end - sh->col) * (t->half ? 2 : 4);
 }
 
-/* Returns the place of the first of ids[0 .. n) that is not below id. */
-static int64_t lower_bound(const int64_t *ids, int64_t n, int64_t id) {
-    int64_t lo = 0;
-    while (n > 0) {
-        int64_t half = n / 2;
-        if (ids[lo + half] < id) {
-            lo += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    return lo;
-}
-
 static const request *now(const sharded *t) {
     return &t->set[t->of->set];
 }
 
 static int64_t first_of(const request *r, const cr_shard *sh) {
-    return lower_bound(r->id, r->n, sh->row);
+    return cr_ids_find(r->id, r->n, sh->row);
 }
 
 static void note(sharded *t, int set, const int64_t *id, int64_t n) {
@@ -160,7 +147,7 @@ static void note(sharded *t, int set, const int64_t *id, int64_t n) {
     r->n = n;
     for (int k = 0; k < t->placing->n; k++) {
         const cr_shard *sh = &t->placing->shards[k];
-        r->out[k].n = lower_bound(id, n, sh->end) - first_of(r, sh);
+        r->out[k].n = cr_ids_find(id, n, sh->end) - first_of(r, sh);
     }
     t->of->n_asked[set]++;
 }
@@ -432,7 +419,7 @@ static cr_code fetched(void *ctx, cr_err *err) {
     if (s->n_asked[NOW] == 0) return CR_OK; /* the call for another table did it */
     CR_ASSERT(s->n_asked[NOW] == s->n && s->flying >= s->ahead);
     s->n_asked[NOW] = 0;
-    s->set = s->ahead ? AHEAD_OF : NOW;
+    s->set = s->ahead ? NEXT : NOW;
     if (s->ahead) {
         meet->exchange_end(meet->ctx);
         s->flying = false;
@@ -449,22 +436,22 @@ static cr_code fetched(void *ctx, cr_err *err) {
 static void ask_ahead(void *ctx, const int64_t *id, int64_t n, bool sure) {
     sharded *t = ctx;
     t->of->unsure |= !sure;
-    note(t, AHEAD_OF, id, n);
+    note(t, NEXT, id, n);
 }
 
 static bool asked_ahead(void *ctx) {
     cr_shards *s = ((sharded *)ctx)->of;
     const cr_meet *meet = s->meet;
-    if (s->n_asked[AHEAD_OF] == 0) return s->flying;
-    CR_ASSERT(s->n_asked[AHEAD_OF] == s->n && !s->flying);
-    s->n_asked[AHEAD_OF] = 0;
-    s->set = AHEAD_OF;
+    if (s->n_asked[NEXT] == 0) return s->flying;
+    CR_ASSERT(s->n_asked[NEXT] == s->n && !s->flying);
+    s->n_asked[NEXT] = 0;
+    s->set = NEXT;
     s->flying = tell_counts(s, !s->unsure);
     s->unsure = false;
     if (!s->flying) return false;
     pack_ids(s);
-    meet->exchange_start(meet->ctx, s->sets[AHEAD_OF].ids_out.mem, s->sets[AHEAD_OF].ids_out.at,
-                         s->sets[AHEAD_OF].ids_in.mem, s->sets[AHEAD_OF].ids_in.at);
+    meet->exchange_start(meet->ctx, s->sets[NEXT].ids_out.mem, s->sets[NEXT].ids_out.at,
+                         s->sets[NEXT].ids_in.mem, s->sets[NEXT].ids_in.at);
     return true;
 }
 

@@ -344,27 +344,12 @@ static void adjust_rows(const cr_updater *u, float *g, int64_t n) {
             g[i] = g[i] > limit ? limit : g[i] < -limit ? -limit : g[i];
 }
 
-/* Returns the place of the first of ids[0 .. n) that is not below id. */
-static int64_t lower_bound(const int64_t *ids, int64_t n, int64_t id) {
-    int64_t lo = 0;
-    while (n > 0) {
-        int64_t half = n / 2;
-        if (ids[lo + half] < id) {
-            lo += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    return lo;
-}
-
 static void sweep_piece(const cr_updater *u, const target *t, int64_t first, float *scratch) {
     cr_met_ids ids = ids_of(u, t);
     const cr_sink *s = &t->sink;
     int64_t end = s->row0 + (first + SWEEP < s->sweep ? first + SWEEP : s->sweep);
     first += s->row0;
-    int64_t k = lower_bound(ids.id, ids.n, first), n = lower_bound(ids.id + k, ids.n - k, end);
+    int64_t k = cr_ids_find(ids.id, ids.n, first), n = cr_ids_find(ids.id + k, ids.n - k, end);
     s->rest(s->ctx, first, end, ids.id + k, n, &u->steps[t->optim_group], scratch);
 }
 
