@@ -13,11 +13,10 @@
 
 #include "base/map.h"
 
-#define LEAST                                                                                      \
-    ((int64_t)64 << 20) /* bytes of a file of a checkpoint: the limit is between these             \
-                         */
-#define MOST ((int64_t)1 << 30)
-#define MANY 128 /* and grows when there would be more files than this */
+/* A file has about LEAST bytes, or more up to MOST when there would be more than MANY files. */
+#define LEAST ((int64_t)64 << 20)
+#define MOST  ((int64_t)1 << 30)
+#define MANY  128
 
 /* ---- which rows go to which file ---- */
 

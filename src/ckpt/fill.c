@@ -56,7 +56,7 @@ typedef struct work {
     spans mine, other;
     task *tasks;
     int n_tasks, cap_tasks;
-    float *tmp;   /* two pieces per thread */
+    float *tmp;   /* a piece per thread */
     char *buffer; /* a window, when the bytes are given to take */
     char *in, *out;
     size_t cap_out;

@@ -6,6 +6,9 @@
  * moment leaves either no new checkpoint or all of it. Replacing a checkpoint of the same step
  * swaps two directories in one system call. Where the file system cannot do that, the old one is
  * first renamed; after a kill cr_ckpt_sweep gives it its name back.
+ *
+ * Several holders write the files together (cut.c, fill.c); the first one makes the directory and
+ * renames it. With room for a copy of the bytes, a thread writes them while the caller goes on.
  */
 #include "ckpt/save_int.h"
 

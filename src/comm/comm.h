@@ -2,9 +2,9 @@
  * comm.h - the other ranks of a job: bytes go to them and come from them. Nothing is added up on
  * the way, so results do not depend on a library's order of additions (docs/design/comm.md).
  *
- * All functions but cr_comm_open are collective: every rank makes the same calls in the same order,
- * from the one thread that opened the comm. When the others cannot be reached any more, nothing can
- * go on: the process says so in one line and ends.
+ * Opening, closing, and all functions that move bytes or vote are collective: every rank makes the
+ * same calls in the same order, from the one thread that opened the comm. When the others cannot be
+ * reached any more, nothing can go on: the process says so in one line and ends.
  */
 #ifndef CR_COMM_COMM_H
 #define CR_COMM_COMM_H

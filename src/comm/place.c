@@ -31,7 +31,8 @@ static cr_code number(const char *name, const char *text, int64_t *out, cr_err *
 
 cr_code cr_place_find(cr_place *out, cr_err *err) {
     *out = (cr_place){.size = 1};
-    bool own = getenv(CR_LIFE_ENV) != NULL; /* crank launch speaks PMI as MPICH's mpiexec does */
+    /* crank launch sets the variables of MPICH's mpiexec, and one of its own */
+    bool own = getenv(CR_LIFE_ENV) != NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *rank = getenv(rows[i].rank), *size = getenv(rows[i].size);
         int64_t r, n;
@@ -49,8 +50,6 @@ cr_code cr_place_find(cr_place *out, cr_err *err) {
                               .flavour = rows[i].flavour,
                               .rank = (int)r,
                               .size = (int)n};
-        /* crank launch sets the variables of MPICH's mpiexec, and one of its own */
-        if (n > 1 && getenv(CR_LIFE_ENV)) out->program = out->launcher = "crank launch";
         return CR_OK;
     }
     return CR_OK;

@@ -1,7 +1,7 @@
 /*
  * plug.h - the table of functions between crank and the plug-in that knows an MPI. A plug-in
- * exports one cr_comm_plug named cr_comm_plug. Nothing here includes mpi.h, so one crank fits every
- * flavour.
+ * exports one cr_comm_plug named cr_comm_plug_of. Nothing here includes mpi.h, so one crank fits
+ * every flavour.
  *
  * All functions are called by one thread. An error ends in a text of at most CR_COMM_WHY bytes.
  */

@@ -110,7 +110,8 @@ static double now_s(void) {
 
 static double wait_limit;
 
-/* Takes the messages of one tag that have come, and marks their senders; asked: answers them. */
+/* Takes the messages of one tag that have come, and marks their senders; answer: each
+ * of them gets a message back. */
 static void take_calls(int tag, char *here, bool answer) {
     for (int found = 1; found;) {
         MPI_Status st;

@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 
-/* so many ranks can share a batch, too */
+/* This is also the largest number of holders of a batch, since each of them has a lane. */
 #define CR_MAX_LANES 1024
 
 /* The holders of the parts of one batch. NULL instead of a cr_meet means that one holder has the

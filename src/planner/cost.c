@@ -23,9 +23,8 @@
 #define MERGE  15e-9 /* a gradient part is brought to the others of its id */
 #define PIECE  1e-7  /* what one table sends to one rank at once, however little */
 
-#define HEAD                                                                                       \
-    16         /* bytes that go with the ids of one table to one rank: their number, and parts'    \
-                */
+/* bytes that go with the ids of one table to one rank: the numbers of ids and of gradient parts */
+#define HEAD 16
 #define MASK 2 /* bytes that say which nodes of the lane tree a gradient part is of */
 
 const cr_planner_machine cr_planner_machine_default = {

@@ -190,7 +190,7 @@ static const cr_node *dense_param(const cr_graph *g, const char *name) {
     return NULL;
 }
 
-/* Writes all weights: dense parameters that are trained, then tables. */
+/* Adds the elements [at, end) of a tensor to the histogram. */
 static void add_values(observer *o, const cr_ckpt_tensor *t, int64_t at, int64_t end) {
     for (int64_t k; at < end; at += k) {
         k = end - at < CHUNK ? end - at : CHUNK;
@@ -208,6 +208,7 @@ static void add_shards(observer *o, const cr_ckpt_tensor *t) {
     }
 }
 
+/* Writes all weights: dense parameters that are trained, then tables. */
 static void parameter_histos(observer *o) {
     cr_arena a;
     cr_arena_init(&a, 0);
