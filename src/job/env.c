@@ -16,7 +16,7 @@
 extern char **environ;
 
 #define ONE_SEED     "all random numbers come from one seed; set TORCH_MANUAL_SEED or train_config.seed"
-#define ONE_PROCESS  "one process holds all tables, so that nothing is divided between devices"
+#define BY_MPI       "ranks know their place from `crank launch` or from the launcher of MPI"
 #define IN_BYTES     "the planner of tables counts memory in bytes"
 #define NO_GPU       "crank runs models on CPUs as they are, and compiles nothing for GPUs"
 #define WHOLE        "an export is one folder with whole tables; --embedding_dtype says their type"
@@ -80,6 +80,9 @@ const cr_env cr_envs[] = {
      NULL, false},
     {"SLURM_NTASKS", CR_ENV_TEXT, NULL, NULL, "set by `srun --mpi=pmix`: how many ranks there are",
      NULL, false},
+    {"PMI_FD", CR_ENV_TEXT, NULL, NULL,
+     "set by MPICH's `mpiexec` and `crank launch`: the socket on which a rank says that it leaves",
+     NULL, false},
     {"PROCESS_GROUP_TIMEOUT_SECONDS", CR_ENV_TEXT, NULL, NULL,
      "seconds that a rank waits for the others in one exchange before it names those that do not "
      "answer and ends the job; not set: 1800",
@@ -123,13 +126,12 @@ const cr_env cr_envs[] = {
      "how finely the division of tables counts device memory", IN_BYTES, false},
     {"TZREC_DP_DDR_BINS_PER_DEVICE", CR_ENV_TEXT, NULL, NULL,
      "how finely the division of tables counts main memory", IN_BYTES, false},
-    {"RANK", CR_ENV_TEXT, NULL, "0", "number of this process", ONE_PROCESS, true},
-    {"LOCAL_RANK", CR_ENV_TEXT, NULL, "0", "number of this process on its machine", ONE_PROCESS,
-     true},
-    {"LOCAL_WORLD_SIZE", CR_ENV_TEXT, NULL, "1", "processes on this machine", ONE_PROCESS, true},
-    {"GROUP_RANK", CR_ENV_TEXT, NULL, "0", "number of this machine", ONE_PROCESS, true},
-    {"MASTER_ADDR", CR_ENV_TEXT, NULL, NULL, "address of the first process", ONE_PROCESS, true},
-    {"MASTER_PORT", CR_ENV_TEXT, NULL, NULL, "port of the first process", ONE_PROCESS, true},
+    {"RANK", CR_ENV_TEXT, NULL, "0", "number of this process", BY_MPI, true},
+    {"LOCAL_RANK", CR_ENV_TEXT, NULL, "0", "number of this process on its machine", BY_MPI, true},
+    {"LOCAL_WORLD_SIZE", CR_ENV_TEXT, NULL, "1", "processes on this machine", BY_MPI, true},
+    {"GROUP_RANK", CR_ENV_TEXT, NULL, "0", "number of this machine", BY_MPI, true},
+    {"MASTER_ADDR", CR_ENV_TEXT, NULL, NULL, "address of the first process", BY_MPI, true},
+    {"MASTER_PORT", CR_ENV_TEXT, NULL, NULL, "port of the first process", BY_MPI, true},
     {"USE_HASH_NODE_ID", CR_ENV_SWITCH, NULL, "0", "ids of a negative sampler are texts",
      "negative samplers are not in this version", false},
     {"USE_INPLACE_TRUNC_NORMAL", CR_ENV_SWITCH, NULL, "0", "first weights take no extra memory",
