@@ -315,10 +315,18 @@ static cr_code plan(cr_job *j, cr_planner_machine *m, cr_planned *out, cr_diag *
     return CR_OK;
 }
 
+/* Do all tables stay in the files of an export? Then no rank has memory for them. */
+static bool all_mapped(const cr_model *m) {
+    int n = 0;
+    while (n < m->n_tables && m->tables[n]->mapped)
+        n++;
+    return n == m->n_tables;
+}
+
 cr_code cr_job_placings(cr_job *j, cr_diag *diag) {
     cr_arena *a = &j->cfg.arena;
     int n = j->model->n_tables;
-    if (!j->meet || j->meet->n == 1) return CR_OK;
+    if (!j->meet || j->meet->n == 1 || all_mapped(j->model)) return CR_OK;
     cr_planner_machine m = cr_planner_machine_default;
     m.ranks = j->meet->n;
     m.per_node = j->comm ? cr_comm_local_size(j->comm) : m.ranks;

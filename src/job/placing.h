@@ -34,8 +34,8 @@ void cr_job_unfit(const cr_planner_job *p, const cr_planner_machine *m, const cr
 /* cr_job_placings (collective) decides where the tables of a job lie and sets `placing` of every
  * table of j->model: as model_dir/plan.json says with FORCE_LOAD_SHARDING_PLAN=1 where there is
  * one, else as the planner chooses. It is called between cr_job_open and cr_job_alloc. Without
- * other ranks it does nothing. j->plan becomes the text of plan.json, on the first rank, for
- * training to write. */
+ * other ranks, or for an export whose tables are mapped, it does nothing. j->plan becomes the text
+ * of plan.json, on the first rank, for training to write. */
 CR_CHECKED cr_code cr_job_placings(cr_job *j, cr_diag *diag);
 
 #endif

@@ -18,6 +18,7 @@
 #include "data/stream.h"
 #include "job/counts.h"
 #include "job/job.h"
+#include "job/placing.h"
 #include "kern/kern.h"
 #include "obs/profile.h"
 #include "run/pred.h"
@@ -494,8 +495,9 @@ static cr_code prepare(writer *w, cr_job *j, const cr_predict_opts *o, cr_diag *
         code = cr_diag_err(diag, &err);
     CR_TRY(cr_job_agree(j, code, NULL));
     CR_TRY(choose_output(w, j, o, diag));
-    if (cr_job_map(j, path, &err) != CR_OK || cr_job_alloc(j, &err) != CR_OK ||
-        compile(w, j, &err) != CR_OK)
+    if (cr_job_map(j, path, &err) != CR_OK) code = cr_diag_err(diag, &err);
+    if (code == CR_OK) code = cr_job_placings(j, diag);
+    if (code == CR_OK && (cr_job_alloc(j, &err) != CR_OK || compile(w, j, &err) != CR_OK))
         code = cr_diag_err(diag, &err);
     if (code == CR_OK) code = cr_job_load_weights(j, path, diag);
     return cr_job_agree(j, code, NULL);

@@ -101,6 +101,17 @@ for p in 1 2 3; do
     ends 0
     same "$out" csv1/part-0.csv
 done
+# a checkpoint, whose tables are divided among the ranks as in training; those of an export stay in its file
+for p in 1 2 3; do
+    run ranks $p crank predict --pipeline_config_path many1/pipeline.config --predict_output_path ckpt$p --predict_input_path eval.csv \
+        --reserved_columns ALL_COLUMNS --batch_size $((120 / p)) --set 'train_config.global_embedding_constraints.sharding_types=[row_wise]'
+    ends 0
+    same ckpt1/part-0.csv ckpt$p/part-0.csv
+    [ $p -eq 1 ] || has_err "...placing of tables on $p ranks: ... row_wise..."
+done
+predict 2 mapped --predict_input_path eval.csv
+ends 0
+! grep -q 'placing of tables' "$err" || fail "tables of an export are divided"
 predict 2 packed.csv.gz --predict_input_path eval.csv --reserved_columns ALL_COLUMNS --debug_level 1
 ends 0
 gzip -dc packed.csv.gz | cmp - csv1/part-0.csv || fail "packed.csv.gz holds other rows"
