@@ -249,6 +249,7 @@ static cr_code launch(cr_ui *ui, const args *a, inner *in, cr_launch *job, cr_er
     CR_INFO("%s", cr_layout_text(l, &ui->arena));
     if (in->has_threads)
         CR_INFO("%lld thread%s per rank: %s", (long long)threads, threads == 1 ? "" : "s", why);
+    if (in->has_threads) unsetenv("OMP_NUM_THREADS"); /* the ranks have --threads instead */
     job->argv = rank_argv(ui, in, path, threads, false);
     job->resume = rank_argv(ui, in, path, threads, true);
     job->args = digest_args(in);

@@ -12,9 +12,10 @@ has_err "...thread... per rank: its share of the cores"
 has_err "...2 ranks: the first step was done ... s after the start"
 [ "$(grep -c '^trained ' "$out")" -eq 1 ] || fail "not one summary"
 # both spellings of flags; the environment of a rank; threads as told
-run env OMP_NUM_THREADS=1 crank torchrun --nproc_per_node=2 --max-restarts=0 --rdzv-id=a -- eval two/pipeline.config --set data_config.batch_size=32
+run env OMP_NUM_THREADS=2 crank torchrun --nproc_per_node=2 --max-restarts=0 --rdzv-id=a -- eval two/pipeline.config --set data_config.batch_size=32
 ends 0
-has_err "...1 thread per rank: OMP_NUM_THREADS"
+has_err "...2 threads per rank: OMP_NUM_THREADS"
+no_err "...OMP_NUM_THREADS of the environment has no effect..."
 [ "$(grep -c '^evaluated ' "$out")" -eq 1 ] || fail "not one summary"
 # one process needs no launcher, and a command that runs as one process gets one
 run crank launch -- eval two/pipeline.config
