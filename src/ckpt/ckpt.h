@@ -283,6 +283,10 @@ void cr_ckpt_tell_old(const cr_ckpt *c);
 /* cr_ckpt_verify reads every file of weights and compares its digest (for old versions its CRC-32).
  * Files of other tools have neither and give CR_OK. pool may be NULL. */
 CR_CHECKED cr_code cr_ckpt_verify(const cr_ckpt *c, cr_pool *pool, cr_err *err);
+/* cr_ckpt_digest tells whether two ranks have opened the same content, without reading all of it:
+ * sizes, beginnings and ends of the files of weights, and their digests where there is a manifest.
+ */
+uint64_t cr_ckpt_digest(const cr_ckpt *c);
 
 /* One line of a parameter map: the parameter `model` is called `ckpt` in the checkpoint; "-": it
  * keeps its values. */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -525,4 +526,24 @@ cr_code cr_ckpt_verify(const cr_ckpt *c, cr_pool *pool, cr_err *err) {
         if (v.codes[i] != CR_OK) code = pass_on(err, &v.errs[i]);
     cr_arena_clear(&a);
     return code;
+}
+
+#define DIGEST_ENDS ((int64_t)64 << 10) /* bytes at each end of a file */
+
+uint64_t cr_ckpt_digest(const cr_ckpt *c) {
+    cr_digest d;
+    cr_digest_init(&d);
+    for (int i = 0; i < c->n_files; i++) {
+        const cr_st_file *f = &c->files[i];
+        const char *data = f->map.data;
+        int64_t n = f->size < DIGEST_ENDS ? f->size : DIGEST_ENDS;
+        const cr_manifest_file *listed =
+            c->manifest ? cr_manifest_find(c->manifest, cr_path_base(f->path)) : NULL;
+        uint64_t whole = listed ? listed->digest : 0;
+        cr_digest_add(&d, &f->size, sizeof f->size);
+        cr_digest_add(&d, &whole, sizeof whole);
+        cr_digest_add(&d, data, (size_t)n);
+        cr_digest_add(&d, data + f->size - n, (size_t)n);
+    }
+    return cr_digest_end(&d);
 }

@@ -159,6 +159,24 @@ cr_code cr_job_alike_weights(const cr_job *j, const char *path, cr_diag *diag) {
     return first > 0 ? CR_ECONF : CR_OK;
 }
 
+cr_code cr_job_alike_first(const cr_job *j, cr_diag *diag) {
+    cr_arena a;
+    char ranks[256];
+    if (!j->comm) return CR_OK;
+    cr_arena_init(&a, 0);
+    uint64_t *all = CR_NEW_N(&a, uint64_t, cr_comm_size(j->comm));
+    all[cr_comm_rank(j->comm)] = j->first_weights;
+    gather(j, all, 1, &a);
+    int first = others(j, all, 0, 1, ranks);
+    if (first > 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, CR_NOWHERE,
+                    "%s: another content of fine_tune_checkpoint, fine_tune_ckpt_param_map or a "
+                    "pretrained_path than rank 0 (host %s) has; give all hosts the same files",
+                    ranks, cr_comm_who(j->comm)->host);
+    cr_arena_clear(&a);
+    return first > 0 ? CR_ECONF : CR_OK;
+}
+
 /* ---- data ---- */
 
 /* Lists the files of a data set. Their paths are those that the reader got, in the same order. */

@@ -48,8 +48,10 @@ typedef struct cr_job {
     char **reserved;
     int n_reserved;
     bool accept_changed_features;
-    const char *plan;     /* where tables lie, as the text of plan.json (placing.h); NULL: none */
-    cr_ckpt *mapped;      /* an export whose tables are read where they lie; NULL: none */
+    const char *plan; /* where tables lie, as the text of plan.json (placing.h); NULL: none */
+    cr_ckpt *mapped;  /* an export whose tables are read where they lie; NULL: none */
+    uint64_t
+        first_weights;    /* digest of the files that a new training's weights are from; 0: none */
     const char *verified; /* a checkpoint that was compared with its digests when it was chosen */
 } cr_job;
 typedef struct cr_job_opts {
@@ -85,10 +87,12 @@ cr_code cr_job_alone(const cr_job *j, cr_code code, const cr_err *err);
  * flags that change what is done (a text), the meaning of features with the content of their files.
  * cr_job_alike_files does the same for the files of a data set; key is the config key or flag that
  * names them, and cr_job_alike_weights for a checkpoint or an export (NULL: none), by its manifest:
- * it may lie on a disk of each host. A difference is one finding that names ranks, hosts and what
+ * it may lie on a disk of each host. cr_job_alike_first compares what the weights of a new training
+ * were read from, j->first_weights. A difference is one finding that names ranks, hosts and what
  * differs; CR_ECONF on all ranks. */
 CR_CHECKED cr_code cr_job_alike(const cr_job *j, const char *flags, cr_diag *diag);
 CR_CHECKED cr_code cr_job_alike_weights(const cr_job *j, const char *path, cr_diag *diag);
+CR_CHECKED cr_code cr_job_alike_first(const cr_job *j, cr_diag *diag);
 CR_CHECKED cr_code cr_job_alike_files(const cr_job *j, const char *key, const char *paths,
                                       const cr_file_ids *ids, cr_diag *diag);
 /* cr_job_profile begins a profile, of this process or of all ranks together; NULL if on is false.

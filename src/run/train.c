@@ -263,6 +263,7 @@ static cr_code start(loop *l) {
 
 /* Collective: do all ranks read the same files? */
 static cr_code same_data(loop *l) {
+    CR_TRY(cr_job_alike_first(&l->j, l->diag));
     CR_TRY(
         cr_job_alike_files(&l->j, "train_input_path", l->c->train_input_path, &l->files, l->diag));
     return l->ev ? cr_evaluator_alike(l->ev, cr_job_eval_paths(&l->j), l->diag) : CR_OK;

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "train/train_int.h"
@@ -110,6 +111,12 @@ cr_code cr_job_resume(cr_job *j, cr_trainer *t, const char *path, bool ignore_op
     return code;
 }
 
+/* Notes the content of a file that the first weights come from, for cr_job_alike_first. */
+static void note(cr_job *j, uint64_t content) {
+    uint64_t both[2] = {j->first_weights, content};
+    j->first_weights = cr_digest_of(both, sizeof both);
+}
+
 /* ---- pretrained tables ---- */
 
 /* Returns the table of a feature outside wide groups. */
@@ -131,6 +138,7 @@ static cr_code load_table(cr_job *j, const cr_ckpt_tensor *t, const char *path, 
     cr_ckpt *c;
     CR_TRY(cr_ckpt_resolve(&j->cfg.arena, path, CR_NEED_WEIGHTS, NULL, &found, err));
     CR_TRY(cr_ckpt_open_weights(&c, found, err));
+    note(j, cr_ckpt_digest(c));
     cr_code code = cr_ckpt_load_one(c, *tensor ? tensor : NULL, t, cr_job_self(j), dry, err);
     cr_ckpt_close(c);
     return code;
@@ -206,6 +214,7 @@ static cr_code fine_tune(cr_job *j, cr_trainer *t, cr_ckpt_tensor *v, int n, boo
     cr_ckpt_loaded done;
     cr_ckpt_rename *map = NULL;
     int n_map = 0;
+    uint64_t content;
     bool weights = ignore_optimizer || !t;
     if (*tc->fine_tune_ckpt_param_map &&
         cr_ckpt_param_map(a, tc->fine_tune_ckpt_param_map, &map, &n_map, &err) != CR_OK)
@@ -215,6 +224,9 @@ static cr_code fine_tune(cr_job *j, cr_trainer *t, cr_ckpt_tensor *v, int n, boo
         (weights ? cr_ckpt_open_weights(&c, path, &err) : cr_ckpt_open(&c, path, &err)) != CR_OK)
         return wrong_file(tc, "fine_tune_checkpoint", tc->fine_tune_checkpoint, &err, diag);
     if (!dry) CR_INFO("Restoring checkpoint from %s...", path);
+    note(j, cr_ckpt_digest(c));
+    if (map && cr_digest_file(tc->fine_tune_ckpt_param_map, NULL, &content, NULL) == CR_OK)
+        note(j, content);
     cr_ckpt_load_opts lo = {.allow_missing = true,
                             .allow_extra = true,
                             .allow_resize = true,

@@ -175,6 +175,26 @@ head -n 200 eval.csv >there/eval.csv
 # shellcheck disable=SC2086
 run on_one 'cd there' 2 crank $train
 told_once 2 "rank 1 (host .*): other data of eval_input_path than rank 0 .*: $(wc -c <there/eval.csv) bytes and not $(wc -c <eval.csv) in eval.csv; "
+cp -p eval.csv there
+# the weights that a training begins with: a checkpoint, the names in it, the table of a feature
+for seed in 1 2; do
+    run crank train tiny.yaml --model_dir first$seed -q --set train_config.num_epochs=1 --set train_config.seed=$seed
+    ends 0
+done
+mv first2 there/first1
+table=model.embedding_group.emb_impls.__BASE__.ebc.embedding_bags.user_emb.weight
+echo "$table -" >names.txt
+echo "$table $table" >there/names.txt
+# shellcheck disable=SC2086
+run on_one 'cd there' 2 crank $train --fine_tune_checkpoint first1
+told_once 2 "rank 1 (host .*): another content of fine_tune_checkpoint, .* than rank 0 (host .*) has; give all hosts the same files"
+# shellcheck disable=SC2086
+run on_one 'cd there' 2 crank $train --set "feature_configs[0].id_feature.pretrained_path=first1" \
+    --set "feature_configs[0].id_feature.pretrained_tensor=$table"
+told_once 2 "rank 1 (host .*): another content of fine_tune_checkpoint, "
+# shellcheck disable=SC2086
+run on_one 'cd there' 2 crank $train --fine_tune_checkpoint "$PWD/first1" --set train_config.fine_tune_ckpt_param_map=names.txt
+told_once 2 "rank 1 (host .*): another content of fine_tune_checkpoint, "
 rm there/train.csv
 # shellcheck disable=SC2086
 run on_one 'cd there' 2 crank $train
