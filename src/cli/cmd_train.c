@@ -137,6 +137,17 @@ static cr_code apply_autocast(cr_ui *ui, const args *a, cr_config_opts *c) {
     return CR_OK;
 }
 
+/* How this training was started. It must go on with the global batch that it had, so the advice
+ * names the ranks too. */
+static const char *started_as(cr_ui *ui) {
+    const cr_place *p = &ui->place;
+    if (!ui->comm) return "crank train";
+    if (strcmp(p->program, "crank launch") != 0)
+        return cr_arena_printf(&ui->arena, "%s -n %d crank train", p->program, p->size);
+    if (cr_comm_local_size(ui->comm) < p->size) return "crank launch ... -- train";
+    return cr_arena_printf(&ui->arena, "crank launch --nproc-per-node %d -- train", p->size);
+}
+
 static cr_code run(cr_ui *ui, const void *flags) {
     const args *a = flags;
     cr_train_opts o = {
@@ -165,7 +176,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
             cr_ui_quote(ui, cr_path_join(&ui->arena, r->model_dir, "pipeline.config"));
         const char *export_dir = cr_ui_quote(ui, cr_path_join(&ui->arena, r->model_dir, "export"));
         if (code == CR_ESTOP)
-            cr_ui_next(ui, "crank train %s --continue_train", config);
+            cr_ui_next(ui, "%s %s --continue_train", started_as(ui), config);
         else
             cr_ui_next(ui, "crank export %s%s --export_dir %s", config, choice_of_best(ui, r),
                        export_dir);

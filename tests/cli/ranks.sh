@@ -107,6 +107,7 @@ run ranks 2 sh -c 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ]; then CRANK_T
 ends 1
 has_err "crank train: stopped by a signal; the checkpoint is saved, --continue_train goes on from it"
 [ "$(grep -c 'stopped by a signal' "$err")" -eq 1 ] || fail "told more than once"
+has_out "next  mpi... -n 2 crank train stop/pipeline.config --continue_train"
 # shellcheck disable=SC2086
 run ranks 3 crank train tiny.yaml --model_dir stop --continue_train --threads 1 $settings --set data_config.batch_size=40
 ends 0
