@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 /* ---- the plan ---- */
@@ -172,6 +173,25 @@ void cr_outlet_read(cr_outlet *s, bool ready) {
     flush_console(s);
 }
 
+#define PATIENCE_MS 15000 /* less than the time after which other nodes give this one up */
+
+/* Writes what is left. The reader of the terminal or pipe may be slow; it gets its bytes as long as
+ * it takes some of them now and then. */
+static void drain_console(cr_outlet *s) {
+    flush_console(s);
+    while (s->pending.n > 0 && s->console >= 0) {
+        struct pollfd p = {.fd = s->console, .events = POLLOUT};
+        if (poll(&p, 1, PATIENCE_MS) == 0) {
+            cr_log(CR_LOG_ERROR,
+                   "%zu bytes of a rank's output are lost: nothing read them for %d s; see the "
+                   "files of --log_dir, or write to a file",
+                   s->pending.n, PATIENCE_MS / 1000);
+            return;
+        }
+        flush_console(s);
+    }
+}
+
 void cr_outlet_close(cr_outlet *s) {
     /* what the rank wrote before it ended is in the pipe; a child of it may hold the pipe open */
     for (int i = 0; i < 64 && s->fd >= 0; i++) {
@@ -181,7 +201,7 @@ void cr_outlet_close(cr_outlet *s) {
         take(s, some, (size_t)n);
     }
     if (s->in_line && s->line.n) end_line(s);
-    flush_console(s);
+    drain_console(s);
     if (s->fd >= 0) close(s->fd);
     if (s->file >= 0) close(s->file);
     s->fd = s->file = -1;

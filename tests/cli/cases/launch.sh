@@ -72,3 +72,10 @@ run crank launch --standalone --monitor_interval 5 --start-method=spawn --nproc-
 ends 0
 has_err "...--monitor_interval, --start_method are without effect in crank..."
 is_gone five
+# a reader that begins late gets all of a rank's output
+run crank export two/pipeline.config --export_dir late_export
+ends 0
+awk 'NR == 1 { print; next } { for (i = 0; i < 4; i++) print }' train.csv >many.csv
+crank launch --standalone --nproc-per-node 2 --log_dir late_logs -- predict --scripted_model_path late_export --predict_input_path many.csv --predict_output_path - \
+    --reserved_columns user,item,price 2>late.err | { sleep 2 && cat >late.csv; }
+[ "$(wc -l <late.csv)" -eq "$(wc -l <many.csv)" ] || fail "$(wc -l <late.csv) of $(wc -l <many.csv) lines arrived: $(cat late.err)"
