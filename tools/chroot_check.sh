@@ -16,8 +16,8 @@ mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sourc
 
 root=${1:-$(mktemp -d)/debian}
 clean() {
-    umount "$root/proc" 2>/dev/null || true
-    [ -n "${keep:-}" ] || rm -rf "$root"
+    umount "$root/proc" "$root/sys" 2>/dev/null || true
+    [ -n "${keep:-}" ] || rm -rf --one-file-system "$root"
 }
 keep=${1:+yes}
 trap clean EXIT
@@ -27,6 +27,8 @@ fi
 cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
 mkdir -p "$root/proc"
 mount -t proc proc "$root/proc"
+mkdir -p "$root/sys"
+mount -t sysfs -o ro sysfs "$root/sys"
 rm -rf "$root/root/crank"
 git clone -q "file://$here" "$root/root/crank"
 

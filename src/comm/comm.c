@@ -80,6 +80,7 @@ cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
     /* When a rank is killed, UCX below MPI would print a page of addresses in each of the others.
      * It reads the variable as soon as it is loaded. */
     setenv("UCX_HANDLE_ERRORS", "none", 0);
+    setenv("UCX_LOG_FILE", "stderr", 0); /* it writes to stdout, where predictions may go */
     if (cr_plugin_own(files[place->flavour], "cr_comm_plug_of", CR_COMM_ABI, cure, &entry,
                       &missing) != CR_OK)
         return cr_fail(err, CR_ERUN, "%s started %d ranks, but this crank cannot join them: %s",
