@@ -70,8 +70,6 @@ const cr_env cr_envs[] = {
      "set by Open MPI's `mpirun`: which rank this process is", NULL, false},
     {"OMPI_COMM_WORLD_SIZE", CR_ENV_TEXT, NULL, NULL,
      "set by Open MPI's `mpirun`: how many ranks there are", NULL, false},
-    {"PMI_FD", CR_ENV_TEXT, NULL, NULL, "set by MPICH's `mpiexec`: the socket of this rank to it",
-     NULL, false},
     {"PMI_RANK", CR_ENV_TEXT, NULL, NULL, "set by MPICH's `mpiexec`: which rank this process is",
      NULL, false},
     {"PMI_SIZE", CR_ENV_TEXT, NULL, NULL, "set by MPICH's `mpiexec`: how many ranks there are",
