@@ -56,7 +56,7 @@ cd "$CASE_DIR" || exit 1
 . "$CLI/lib.sh"
 tiny_config
 tiny_data 960 64
-CRANK_JOB_SECRET=0123456789abcdef0123456789abcdef
+CRANK_JOB_SECRET=$(od -An -N16 -tx1 /dev/urandom | tr -d " \n") # nodes of another run of this test are strangers
 UCX_TLS=self,tcp # namespaces of one machine could share memory, and hosts cannot
 export CRANK_JOB_SECRET UCX_TLS
 settings="--set data_config.batch_size=10 --set train_config.lanes=8 --set train_config.save_checkpoints_steps=4 --set train_config.num_epochs=2"

@@ -2,7 +2,7 @@
 [ -f "$(dirname "$CRANK")/comm-mpich.so" ] || skip "crank was built without comm-mpich.so (package libmpich-dev)"
 tiny_config
 tiny_data 640 64
-CRANK_JOB_SECRET=0123456789abcdef0123456789abcdef
+CRANK_JOB_SECRET=$(od -An -N16 -tx1 /dev/urandom | tr -d " \n") # nodes of another run of this test are strangers
 export CRANK_JOB_SECRET
 port=$((20000 + $$ % 20000))
 settings="--set data_config.batch_size=32 --set train_config.lanes=4 --set train_config.num_epochs=2"
